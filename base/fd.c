@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: ISC */
+#include "base/fd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/wire.h"
+
+enum { READ_CHUNK = 16 * 1024 };
+
+int
+fd_set_nonblock(int fd, bool on)
+{
+	int flags = fcntl(fd, F_GETFL);
+	int want;
+
+	if (flags == -1)
+		return ERR_SYSTEM;
+	want = on ? flags | O_NONBLOCK : flags & ~O_NONBLOCK;
+	if (want != flags && fcntl(fd, F_SETFL, want) == -1)
+		return ERR_SYSTEM;
+	return 0;
+}
+
+int
+fd_set_cloexec(int fd, bool on)
+{
+	return fcntl(fd, F_SETFD, on ? FD_CLOEXEC : 0) == -1 ? ERR_SYSTEM : 0;
+}
+
+void
+fd_close(int *fd)
+{
+	int saved = errno;
+
+	if (*fd != -1)
+		close(*fd);
+	*fd = -1;
+	errno = saved;
+}
+
+static void
+wait_for(int fd, short events)
+{
+	struct pollfd p = { .fd = fd, .events = events };
+
+	(void)poll(&p, 1, -1);
+}
+
+int
+fd_read_all(int fd, void *p, size_t len)
+{
+	uint8_t *to = p;
+	ssize_t n;
+
+	while (len > 0) {
+		n = read(fd, to, len);
+		if (n == 0)
+			return ERR_EOF;
+		if (n == -1) {
+			if (errno == EAGAIN)
+				wait_for(fd, POLLIN);
+			else if (errno != EINTR)
+				return ERR_SYSTEM;
+			continue;
+		}
+		to += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+int
+fd_write_all(int fd, const void *p, size_t len)
+{
+	const uint8_t *from = p;
+	ssize_t n;
+
+	while (len > 0) {
+		n = write(fd, from, len);
+		if (n == -1) {
+			if (errno == EAGAIN)
+				wait_for(fd, POLLOUT);
+			else if (errno != EINTR)
+				return ERR_SYSTEM;
+			continue;
+		}
+		from += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+int
+fd_read_file(int fd, struct buf *out, size_t max)
+{
+	size_t total = 0;
+	uint8_t *to;
+	ssize_t n;
+
+	for (;;) {
+		to = buf_reserve(out, READ_CHUNK);
+		if (to == NULL)
+			return buf_err(out);
+		n = read(fd, to, READ_CHUNK);
+		if (n == -1 && errno == EINTR)
+			continue;
+		if (n == -1)
+			return ERR_SYSTEM;
+		if (n == 0)
+			return 0;
+		total += (size_t)n;
+		if (total > max)
+			return ERR_LIMIT;
+		buf_commit(out, (size_t)n);
+	}
+}
+
+int
+file_read(const char *path, struct buf *out, size_t max)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC), r;
+
+	if (fd == -1)
+		return ERR_SYSTEM;
+	r = fd_read_file(fd, out, max);
+	fd_close(&fd);
+	return r;
+}
+
+int
+file_replace(const char *path, const void *p, size_t len, mode_t mode)
+{
+	char *tmp = NULL;
+	int fd = -1, r = ERR_SYSTEM, saved;
+
+	if (asprintf(&tmp, "%s.XXXXXXXXXX", path) == -1)
+		return ERR_NOMEM;
+	if ((fd = mkostemp(tmp, O_CLOEXEC)) == -1)
+		goto out;
+	if (fchmod(fd, mode) == 0 && fd_write_all(fd, p, len) == 0 &&
+	    fsync(fd) == 0 && rename(tmp, path) == 0)
+		r = 0;
+	if (r != 0) {
+		saved = errno;
+		unlink(tmp);
+		errno = saved;
+	}
+out:
+	fd_close(&fd);
+	free(tmp);
+	return r;
+}
+
+int
+fd_send(int sock, int fd)
+{
+	union {
+		struct cmsghdr hdr;
+		char space[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct iovec iov = { .iov_base = (char[]){ 'F' }, .iov_len = 1 };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1,
+		.msg_control = &control, .msg_controllen = sizeof control };
+	struct cmsghdr *c;
+	ssize_t n;
+
+	memset(&control, 0, sizeof control);
+	c = CMSG_FIRSTHDR(&msg);
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(sizeof fd);
+	memcpy(CMSG_DATA(c), &fd, sizeof fd);
+	do {
+		n = sendmsg(sock, &msg, 0);
+		if (n == -1 && errno == EAGAIN)
+			wait_for(sock, POLLOUT);
+	} while (n == -1 && (errno == EINTR || errno == EAGAIN));
+	return n == 1 ? 0 : ERR_SYSTEM;
+}
+
+int
+fd_receive(int sock, int *fd)
+{
+	union {
+		struct cmsghdr hdr;
+		char space[CMSG_SPACE(sizeof(int))];
+	} control;
+	char byte;
+	struct iovec iov = { .iov_base = &byte, .iov_len = 1 };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1,
+		.msg_control = &control, .msg_controllen = sizeof control };
+	struct cmsghdr *c;
+	ssize_t n;
+
+	do {
+		n = recvmsg(sock, &msg, MSG_CMSG_CLOEXEC);
+		if (n == -1 && errno == EAGAIN)
+			wait_for(sock, POLLIN);
+	} while (n == -1 && (errno == EINTR || errno == EAGAIN));
+	if (n == -1)
+		return ERR_SYSTEM;
+	if (n == 0)
+		return ERR_EOF;
+	c = CMSG_FIRSTHDR(&msg);
+	if (c == NULL || c->cmsg_level != SOL_SOCKET ||
+	    c->cmsg_type != SCM_RIGHTS ||
+	    c->cmsg_len != CMSG_LEN(sizeof *fd))
+		return ERR_FORMAT;
+	memcpy(fd, CMSG_DATA(c), sizeof *fd);
+	return 0;
+}
+
+int
+fd_send_msg(int sock, const struct buf *body)
+{
+	uint8_t head[4];
+	int r = buf_err(body);
+
+	if (r != 0)
+		return r;
+	if (buf_len(body) > UINT32_MAX)
+		return ERR_LIMIT;
+	wire_put_u32(head, (uint32_t)buf_len(body));
+	if ((r = fd_write_all(sock, head, sizeof head)) != 0)
+		return r;
+	return fd_write_all(sock, buf_data(body), buf_len(body));
+}
+
+int
+fd_receive_msg(int sock, struct buf *body, size_t max)
+{
+	uint8_t head[4], *to;
+	uint32_t len;
+	int r;
+
+	if ((r = fd_read_all(sock, head, sizeof head)) != 0)
+		return r;
+	len = wire_get_u32(head);
+	if (len > max)
+		return ERR_LIMIT;
+	if ((to = buf_reserve(body, len)) == NULL)
+		return buf_err(body);
+	if ((r = fd_read_all(sock, to, len)) == 0)
+		buf_commit(body, len);
+	return r;
+}
+
+int
+fd_rcvbuf(int fd)
+{
+	socklen_t len = sizeof(int);
+	int size;
+
+	if (getsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, &len) == -1)
+		return 0;
+	return size;
+}
+
+void
+fd_set_nodelay(int fd)
+{
+	int on = 1;
+
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+}
+
+void
+fd_sanitise_stdio(void)
+{
+	int fd = open("/dev/null", O_RDWR);
+
+	while (fd >= 0 && fd < 2)
+		fd = dup(fd);
+	if (fd > 2)
+		close(fd);
+}

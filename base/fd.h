@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * File descriptors: flags, whole reads and writes, passing over sockets.
+ *
+ * Threads: any.
+ */
+#ifndef HPN_BASE_FD_H
+#define HPN_BASE_FD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+struct buf;
+
+int fd_set_nonblock(int fd, bool on) must_check;
+int fd_set_cloexec(int fd, bool on) must_check;
+/* Closes if open and sets *fd to -1; errno is kept. */
+void fd_close(int *fd);
+
+/* Whole length or error: ERR_EOF, ERR_SYSTEM. Retries EINTR, waits on
+ * EAGAIN. */
+int fd_read_all(int fd, void *p, size_t len) must_check;
+int fd_write_all(int fd, const void *p, size_t len) must_check;
+
+/* Whole regular file or pipe, at most max bytes (ERR_LIMIT). Appends. */
+int fd_read_file(int fd, struct buf *out, size_t max) must_check;
+int file_read(const char *path, struct buf *out, size_t max) must_check;
+/* Writes beside path and renames over it, so that readers never see half
+ * of it and a full disk loses nothing. */
+int file_replace(const char *path, const void *p, size_t len,
+    mode_t mode) must_check;
+
+/* A descriptor over a UNIX socket, with one byte. */
+int fd_send(int sock, int fd) must_check;
+int fd_receive(int sock, int *fd) must_check;
+
+/* Length-framed messages between our own processes: u32 length, body.
+ * fd_receive_msg() appends to body, at most max bytes. */
+int fd_send_msg(int sock, const struct buf *body) must_check;
+int fd_receive_msg(int sock, struct buf *body, size_t max) must_check;
+
+/* Bytes of the kernel's receive buffer of a TCP socket (SO_RCVBUF); 0 if
+ * fd is no socket. */
+int fd_rcvbuf(int fd);
+/* TCP_NODELAY; harmless on other descriptors. */
+void fd_set_nodelay(int fd);
+
+/* Opens /dev/null on 0, 1 and 2 where these are closed. */
+void fd_sanitise_stdio(void);
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Memory helpers. Below client/, server/ and the programs, running out of
+ * memory is an error that is returned; the x-functions end the process and
+ * are for programs, client/, server/ and conf/ only.
+ *
+ * Threads: any.
+ */
+#ifndef HPN_BASE_MEM_H
+#define HPN_BASE_MEM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+#define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
+#define MIN(a, b) ((a) < (b) ? (a) : (b))
+#define MAX(a, b) ((a) > (b) ? (a) : (b))
+
+/* Our own invariant; never used on what a peer sent. Aborts with the place. */
+#define ENSURE(cond)                                                          \
+	((cond) ? (void)0 : mem_ensure_failed(#cond, __FILE__, __LINE__))
+_Noreturn void mem_ensure_failed(const char *what, const char *file, int line);
+
+/* Constant-time in len: true if both areas are equal. */
+bool mem_equal_ct(const void *a, const void *b, size_t len);
+/* Wipes, then frees. p may be NULL. */
+void mem_free_secret(void *p, size_t len);
+
+/* These end the process when memory runs out. Caller frees the result. */
+void *xmalloc(size_t size);
+void *xcalloc(size_t count, size_t size);
+void *xrecallocarray(void *p, size_t old_count, size_t count, size_t size);
+char *xstrdup(const char *s);
+char *xstrndup(const char *s, size_t len);
+int xasprintf(char **out, const char *fmt, ...) printf_like(2, 3);
+
+#endif
