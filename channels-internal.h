@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * What channels.c, channels-msg.c and channels-io.c share. Included by these
+ * only.
+ *
+ * Threads: loop thread only.
+ */
+#ifndef HPN_CHANNELS_INTERNAL_H
+#define HPN_CHANNELS_INTERNAL_H
+
+#include "channels.h"
+
+enum {
+	CHANNEL_REPLIES_MAX = 1024,   /* own requests without an answer */
+	CHANNEL_TYPE_MAX = 64,	      /* bytes of a channel type's name */
+	CHANNEL_DATA_HEAD = 9,	      /* type, channel, length */
+	CHANNEL_EXT_HEAD = 13,	      /* type, channel, code, length */
+	CHANNEL_FILTER_ROOM = 64,     /* bytes a filter may add */
+	CHANNEL_SEND_MAX = 64 * 1024, /* bytes queued by channel_send_data */
+	CHANNEL_TURN_MAX = 4 * 1024 * 1024, /* bytes read in a loop turn */
+	CHANNEL_SAMPLE_MS = 20,	      /* SO_RCVBUF is asked at most so often */
+};
+
+/*
+ * The largest window offered. Senders of OpenSSH 8.9 and later stop reading
+ * their input once 16 MiB wait for the network, and a window above that has
+ * been seen to stall them.
+ */
+#define CHANNEL_WINDOW_LIMIT ((uint32_t)15 * 1024 * 1024)
+
+enum channel_state {
+	CHANNEL_OPENING,  /* we asked */
+	CHANNEL_INCOMING, /* the peer asked, its handler runs */
+	CHANNEL_OPEN,
+	CHANNEL_DEAD, /* to be freed at the end of the turn */
+};
+
+struct reply_slot {
+	channels_reply_fn fn;
+	void *arg;
+	struct reply_slot *next;
+};
+
+struct replies {
+	struct reply_slot *first, *last;
+	size_t count;
+};
+
+struct source {
+	int fd; /* -1: none */
+	struct loop_fd *watch;
+	bool ready;   /* a read is worth trying */
+	bool blocks;  /* descriptor is blocking: one read per poll */
+	bool ended;
+};
+
+struct sink {
+	int fd; /* -1: none */
+	struct loop_fd *watch;
+	struct buf queue; /* what it did not take */
+	bool blocks;
+	bool broken;
+};
+
+struct channel {
+	struct channels *chs;
+	uint32_t id, peer_id;
+	enum channel_state state;
+	char type[CHANNEL_TYPE_MAX];
+	const struct channel_ops *ops;
+	void *arg;
+	bool interactive;
+
+	uint32_t peer_window; /* bytes we may still send */
+	uint32_t peer_max_packet;
+	uint32_t window_max;  /* bytes we offer */
+	uint32_t window_left; /* bytes the peer may still send */
+	uint32_t consumed;    /* bytes gone since the last adjust */
+	uint32_t max_packet;
+
+	struct source source[2]; /* data, stderr */
+	struct sink sink[2];
+	const struct channel_io *io;
+	void *io_arg;
+	bool io_write_blocked;
+	struct buf send; /* from channel_send_data, waits for window */
+
+	bool ending;	   /* channel_end_source() was called */
+	bool sent_eof, got_eof, eof_told;
+	bool want_close, sent_close, got_close;
+	struct replies replies;
+};
+
+struct named_open {
+	char *type;
+	channel_open_fn fn;
+	void *arg;
+};
+
+struct named_global {
+	char *name;
+	channels_global_fn fn;
+	void *arg;
+};
+
+struct channels {
+	struct packet *packet;
+	struct loop *loop;
+	struct channel **v; /* by our number; NULL: free */
+	size_t n;
+	size_t next; /* who is first in the next turn */
+	struct named_open *opens;
+	size_t open_count;
+	struct named_global *globals;
+	size_t global_count;
+	struct replies replies; /* of own global requests */
+	uint32_t rcvbuf;	/* last sample */
+	uint64_t sampled_ms;
+	uint64_t tx_blocked; /* packets that had to wait in this turn */
+	size_t turn_bytes;   /* read from sources in this turn */
+};
+
+/* channels.c */
+int channel_new(struct channel **out, struct channels *chs,
+    const char *type) must_check;
+/* Starts a message "type, peer's number". */
+void channel_msg(const struct channel *c, struct buf *b, uint8_t type);
+int channels_send(struct channels *chs, struct buf *b) must_check;
+int replies_push(struct replies *q, channels_reply_fn fn,
+    void *arg) must_check;
+bool replies_pop(struct replies *q, channels_reply_fn *fn, void **arg);
+void replies_clear(struct replies *q);
+
+/* channels-io.c */
+void channel_init_ends(struct channel *c);
+void channel_clear_ends(struct channel *c);
+void channel_drop_sources(struct channel *c);
+bool channel_sources_done(const struct channel *c);
+bool channel_sinks_done(const struct channel *c);
+/* Data from the peer for a sink; what it does not take is queued. */
+int channel_deliver(struct channel *c, uint32_t ext,
+    struct span data) must_check;
+/* Moves from the sources: one packet at most; *moved says if there was. */
+int channel_pump(struct channel *c, bool *moved) must_check;
+void channel_drain_sinks(struct channel *c);
+void channel_update_watches(struct channel *c);
+
+#endif

@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: ISC */
+/* The ends of channels: from sources into packets, from packets to sinks. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "channels-internal.h"
+
+enum { SINK_WRITE_MAX = 4096 }; /* to a blocking descriptor, per poll */
+
+void
+channel_init_ends(struct channel *c)
+{
+	for (int i = 0; i < 2; i++) {
+		c->source[i].fd = -1;
+		c->sink[i].fd = -1;
+		buf_init(&c->sink[i].queue);
+	}
+	buf_init(&c->send);
+}
+
+static void
+drop_source(struct channel *c, struct source *s)
+{
+	loop_unwatch(c->chs->loop, s->watch);
+	s->watch = NULL;
+	s->fd = -1;
+	s->ready = false;
+	s->ended = true;
+}
+
+void
+channel_drop_sources(struct channel *c)
+{
+	for (int i = 0; i < 2; i++)
+		if (!c->source[i].ended)
+			drop_source(c, &c->source[i]);
+}
+
+void
+channel_clear_ends(struct channel *c)
+{
+	for (int i = 0; i < 2; i++) {
+		loop_unwatch(c->chs->loop, c->source[i].watch);
+		loop_unwatch(c->chs->loop, c->sink[i].watch);
+		buf_clear(&c->sink[i].queue);
+	}
+}
+
+/* Blocking matters only where a read or write can wait at all. */
+static bool
+can_block(int fd)
+{
+	struct stat st;
+	int flags = fcntl(fd, F_GETFL);
+
+	if (flags == -1 || (flags & O_NONBLOCK) != 0)
+		return false;
+	return fstat(fd, &st) == 0 && !S_ISREG(st.st_mode);
+}
+
+static void
+on_source_ready(void *arg, int fd, int events)
+{
+	struct channel *c = arg;
+
+	(void)events;
+	for (int i = 0; i < 2; i++)
+		if (c->source[i].fd == fd)
+			c->source[i].ready = true;
+}
+
+static void sink_failed(struct channel *c, int which, int error);
+
+/* Writes from the queue; false: the sink takes no more now. */
+static bool
+drain_sink(struct channel *c, int which, size_t max)
+{
+	struct sink *s = &c->sink[which];
+	ssize_t n;
+
+	while (buf_len(&s->queue) > 0 && !s->broken) {
+		n = write(s->fd, buf_data(&s->queue),
+		    MIN(buf_len(&s->queue), max));
+		if (n == -1 && errno == EINTR)
+			continue;
+		if (n == -1 && (errno == EAGAIN || errno == EWOULDBLOCK))
+			return false;
+		if (n == -1) {
+			sink_failed(c, which, errno);
+			break;
+		}
+		buf_consume(&s->queue, (size_t)n);
+		c->consumed += (uint32_t)n;
+		if (s->blocks)
+			return false;
+	}
+	if (buf_len(&s->queue) == 0)
+		buf_clear(&s->queue);
+	return true;
+}
+
+static void
+on_sink_ready(void *arg, int fd, int events)
+{
+	struct channel *c = arg;
+
+	(void)events;
+	for (int i = 0; i < 2; i++)
+		if (c->sink[i].fd == fd)
+			(void)drain_sink(c, i,
+			    c->sink[i].blocks ? SINK_WRITE_MAX : SIZE_MAX);
+}
+
+static void
+sink_failed(struct channel *c, int which, int error)
+{
+	struct sink *s = &c->sink[which];
+
+	log_debug2("channel %u: output failed: %s", c->id, strerror(error));
+	loop_unwatch(c->chs->loop, s->watch);
+	s->watch = NULL;
+	s->broken = true;
+	c->consumed += (uint32_t)buf_len(&s->queue);
+	buf_clear(&s->queue);
+	if (c->ops->sink_failed != NULL)
+		c->ops->sink_failed(c->arg, c,
+		    which == 0 ? 0 : CHANNEL_EXT_STDERR, error);
+}
+
+void
+channel_set_fds(struct channel *c, int source, int sink, int ext_source,
+    int ext_sink)
+{
+	int sources[2] = { source, ext_source }, sinks[2] = { sink, ext_sink };
+
+	for (int i = 0; i < 2; i++) {
+		struct source *in = &c->source[i];
+		struct sink *out = &c->sink[i];
+
+		loop_unwatch(c->chs->loop, in->watch);
+		loop_unwatch(c->chs->loop, out->watch);
+		*in = (struct source){ .fd = sources[i],
+			.ended = sources[i] == -1 };
+		if (in->fd != -1) {
+			in->blocks = can_block(in->fd);
+			/* Regular files cannot be polled everywhere. */
+			in->watch = loop_watch(c->chs->loop, in->fd,
+			    LOOP_READ, on_source_ready, c);
+		}
+		out->fd = sinks[i];
+		out->watch = NULL;
+		out->broken = false;
+		if (out->fd != -1) {
+			out->blocks = can_block(out->fd);
+			out->watch = loop_watch(c->chs->loop, out->fd, 0,
+			    on_sink_ready, c);
+		}
+	}
+}
+
+void
+channel_set_io(struct channel *c, const struct channel_io *io, void *arg)
+{
+	c->io = io;
+	c->io_arg = arg;
+	c->source[0].ended = false;
+	c->source[0].ready = true;
+	c->source[1].ended = true;
+}
+
+void
+channel_wake(struct channel *c)
+{
+	if (!c->source[0].ended)
+		c->source[0].ready = true;
+	c->io_write_blocked = false;
+	channel_drain_sinks(c);
+	loop_wake(c->chs->loop);
+}
+
+bool
+channel_sources_done(const struct channel *c)
+{
+	return c->ending || (c->source[0].ended && c->source[1].ended);
+}
+
+bool
+channel_sinks_done(const struct channel *c)
+{
+	return buf_len(&c->sink[0].queue) == 0 &&
+	    buf_len(&c->sink[1].queue) == 0;
+}
+
+/* Gives bytes to an in-process sink; the count taken. */
+static size_t
+io_write(struct channel *c, uint32_t ext, const uint8_t *p, size_t len)
+{
+	size_t taken = 0;
+	ssize_t n;
+
+	while (taken < len && !c->io_write_blocked && !c->sink[0].broken) {
+		n = c->io->write(c->io_arg, ext, p + taken, len - taken);
+		if (n == ERR_AGAIN || n == 0)
+			c->io_write_blocked = true;
+		else if (n < 0)
+			c->sink[0].broken = true;
+		else
+			taken += (size_t)n;
+	}
+	return c->sink[0].broken ? len : taken;
+}
+
+static size_t
+fd_write_now(struct channel *c, int which, struct span data)
+{
+	struct sink *s = &c->sink[which];
+	ssize_t n;
+
+	if (s->fd == -1 || s->broken)
+		return data.len; /* thrown away */
+	if (s->blocks || buf_len(&s->queue) > 0)
+		return 0;
+	do
+		n = write(s->fd, data.p, data.len);
+	while (n == -1 && errno == EINTR);
+	if (n >= 0)
+		return (size_t)n;
+	if (errno == EAGAIN || errno == EWOULDBLOCK)
+		return 0;
+	sink_failed(c, which, errno);
+	return data.len;
+}
+
+int
+channel_deliver(struct channel *c, uint32_t ext, struct span data)
+{
+	int which = ext == 0 || c->io != NULL ? 0 : 1;
+	struct buf *queue = &c->sink[which].queue;
+	size_t taken;
+
+	if (ext > CHANNEL_EXT_STDERR)
+		taken = data.len; /* RFC 4254 defines only stderr */
+	else if (c->io == NULL)
+		taken = fd_write_now(c, which, data);
+	else if (ext != 0 || buf_len(queue) > 0)
+		taken = ext != 0 ? data.len : 0;
+	else
+		taken = io_write(c, ext, data.p, data.len);
+	c->consumed += (uint32_t)taken;
+	buf_put(queue, data.p + taken, data.len - taken);
+	return buf_err(queue);
+}
+
+void
+channel_drain_sinks(struct channel *c)
+{
+	struct buf *queue = &c->sink[0].queue;
+	size_t taken;
+
+	if (c->io == NULL || buf_len(queue) == 0)
+		return;
+	taken = io_write(c, 0, buf_data(queue), buf_len(queue));
+	buf_consume(queue, taken);
+	c->consumed += (uint32_t)taken;
+	if (buf_len(queue) == 0)
+		buf_clear(queue);
+}
+
+static bool
+may_send(const struct channel *c)
+{
+	return c->state == CHANNEL_OPEN && !c->sent_eof && !c->sent_close &&
+	    !c->got_close && c->peer_window > 0;
+}
+
+/* Bytes into p, 0 at the end, or ERR_AGAIN. */
+static ssize_t
+read_source(struct channel *c, struct source *s, uint8_t *p, size_t max)
+{
+	ssize_t n;
+
+	if (c->io != NULL && s == &c->source[0])
+		return c->io->read(c->io_arg, p, max);
+	do
+		n = read(s->fd, p, max);
+	while (n == -1 && errno == EINTR);
+	if (n == -1)
+		/* EIO is how a pty tells that its other side is closed. */
+		return errno == EAGAIN || errno == EWOULDBLOCK ? ERR_AGAIN : 0;
+	return n;
+}
+
+static size_t
+put_head(const struct channel *c, int which, uint8_t *p, size_t len)
+{
+	size_t at = 5;
+
+	p[0] = which == 0 ? SSH_MSG_CHANNEL_DATA :
+			    SSH_MSG_CHANNEL_EXTENDED_DATA;
+	wire_put_u32(p + 1, c->peer_id);
+	if (which != 0) {
+		wire_put_u32(p + at, CHANNEL_EXT_STDERR);
+		at += 4;
+	}
+	wire_put_u32(p + at, (uint32_t)len);
+	return at + 4;
+}
+
+static int
+pump_source(struct channel *c, int which, bool *moved)
+{
+	struct source *s = &c->source[which];
+	size_t head = which == 0 ? CHANNEL_DATA_HEAD : CHANNEL_EXT_HEAD;
+	size_t most = MIN(c->peer_window, c->peer_max_packet), max;
+	bool filters = which == 0 && c->ops->filter != NULL;
+	uint8_t *p;
+	ssize_t n;
+
+	if (!s->ready || s->ended || !may_send(c) || most == 0)
+		return 0;
+	most = MIN(most, (size_t)CIPHER_LEN_MAX - 1024);
+	max = most;
+	/* A filter may make the text longer than what was read. */
+	if (filters)
+		max = most > CHANNEL_FILTER_ROOM ? most - CHANNEL_FILTER_ROOM :
+						   (most + 1) / 2;
+	if (c->chs->turn_bytes >= CHANNEL_TURN_MAX ||
+	    (p = packet_bulk_begin(c->chs->packet, head + most)) == NULL) {
+		c->chs->tx_blocked++;
+		return 0;
+	}
+	n = read_source(c, s, p + head, max);
+	if (n == ERR_AGAIN || s->blocks || (size_t)n < max)
+		s->ready = false;
+	if (n <= 0) {
+		if (n != ERR_AGAIN)
+			drop_source(c, s);
+		return packet_bulk_commit(c->chs->packet, 0);
+	}
+	c->chs->turn_bytes += (size_t)n;
+	if (c->io != NULL)
+		s->ready = true;
+	if (filters)
+		n = (ssize_t)c->ops->filter(c->arg, c, p + head, (size_t)n,
+		    most);
+	if (n == 0)
+		return packet_bulk_commit(c->chs->packet, 0);
+	(void)put_head(c, which, p, (size_t)n);
+	c->peer_window -= (uint32_t)n;
+	*moved = true;
+	return packet_bulk_commit(c->chs->packet, head + (size_t)n);
+}
+
+/* What channel_send_data() could not send at once. */
+static int
+pump_queued(struct channel *c, bool *moved)
+{
+	size_t len = MIN(buf_len(&c->send),
+	    (size_t)MIN(c->peer_window, c->peer_max_packet));
+	struct buf b;
+	int r;
+
+	if (len == 0 || !may_send(c))
+		return 0;
+	channel_msg(c, &b, SSH_MSG_CHANNEL_DATA);
+	buf_put_string(&b, buf_data(&c->send), len);
+	if ((r = channels_send(c->chs, &b)) != 0)
+		return r;
+	buf_consume(&c->send, len);
+	c->peer_window -= (uint32_t)len;
+	*moved = true;
+	return 0;
+}
+
+int
+channel_pump(struct channel *c, bool *moved)
+{
+	int r;
+
+	*moved = false;
+	if (buf_len(&c->send) > 0)
+		return pump_queued(c, moved);
+	/* stderr first: it is short and tells why. */
+	if ((r = pump_source(c, 1, moved)) != 0)
+		return r;
+	return pump_source(c, 0, moved);
+}
+
+int
+channel_send_data(struct channel *c, uint32_t ext, const void *p, size_t len)
+{
+	struct buf b;
+
+	if (c->sent_eof || c->sent_close || c->got_close)
+		return ERR_CLOSED;
+	if (ext == 0) {
+		if (buf_len(&c->send) + len > CHANNEL_SEND_MAX)
+			return ERR_LIMIT;
+		buf_put(&c->send, p, len);
+		return buf_err(&c->send);
+	}
+	/* stderr text of our own is short; without window it is dropped. */
+	if (c->state != CHANNEL_OPEN ||
+	    len > MIN(c->peer_window, c->peer_max_packet))
+		return ERR_AGAIN;
+	channel_msg(c, &b, SSH_MSG_CHANNEL_EXTENDED_DATA);
+	buf_put_u32(&b, ext);
+	buf_put_string(&b, p, len);
+	c->peer_window -= (uint32_t)len;
+	return channels_send(c->chs, &b);
+}
+
+void
+channel_update_watches(struct channel *c)
+{
+	for (int i = 0; i < 2; i++) {
+		struct source *in = &c->source[i];
+		struct sink *out = &c->sink[i];
+
+		if (in->watch != NULL)
+			loop_fd_want(in->watch,
+			    !in->ready && may_send(c) ? LOOP_READ : 0);
+		if (out->watch != NULL)
+			loop_fd_want(out->watch,
+			    buf_len(&out->queue) > 0 ? LOOP_WRITE : 0);
+	}
+}

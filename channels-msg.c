@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: ISC */
+/* The messages of the connection protocol, as they arrive (RFC 4254). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "channels-internal.h"
+
+enum { NAME_MAX_LEN = 255, TEXT_MAX_LEN = 1024 };
+
+static struct channel *
+find(struct channels *chs, struct rd *r)
+{
+	uint32_t id = rd_u32(r);
+
+	if (rd_err(r) != 0 || id >= chs->n || chs->v[id] == NULL ||
+	    chs->v[id]->state == CHANNEL_DEAD) {
+		log_debug("message for an unknown channel %u", id);
+		return NULL;
+	}
+	return chs->v[id];
+}
+
+static int
+refuse_open(struct channels *chs, uint32_t peer_id, uint32_t reason,
+    const char *text)
+{
+	struct buf b;
+
+	buf_init(&b);
+	buf_put_u8(&b, SSH_MSG_CHANNEL_OPEN_FAILURE);
+	buf_put_u32(&b, peer_id);
+	buf_put_u32(&b, reason);
+	buf_put_cstring(&b, text);
+	buf_put_cstring(&b, "");
+	return channels_send(chs, &b);
+}
+
+static int
+confirm_open(struct channel *c)
+{
+	struct buf b;
+
+	c->state = CHANNEL_OPEN;
+	channel_msg(c, &b, SSH_MSG_CHANNEL_OPEN_CONFIRMATION);
+	buf_put_u32(&b, c->id);
+	buf_put_u32(&b, c->window_left);
+	buf_put_u32(&b, c->max_packet);
+	return channels_send(c->chs, &b);
+}
+
+static const char *
+failure_text(int reason)
+{
+	switch (reason) {
+	case CHANNEL_OPEN_PROHIBITED:
+		return "open failed: not permitted";
+	case CHANNEL_OPEN_CONNECT_FAILED:
+		return "open failed: connection failed";
+	case CHANNEL_OPEN_UNKNOWN_TYPE:
+		return "open failed: unknown channel type";
+	default:
+		return "open failed: no resources";
+	}
+}
+
+static int
+handle_open(struct channels *chs, const char *type, struct channel *c,
+    struct rd *r)
+{
+	for (size_t i = 0; i < chs->open_count; i++)
+		if (strcmp(chs->opens[i].type, type) == 0)
+			return chs->opens[i].fn(chs->opens[i].arg, chs, c, r);
+	return CHANNEL_OPEN_UNKNOWN_TYPE;
+}
+
+static int
+on_open(struct channels *chs, struct rd r)
+{
+	char *type = rd_cstring(&r, CHANNEL_TYPE_MAX - 1);
+	uint32_t peer_id = rd_u32(&r), window = rd_u32(&r);
+	uint32_t max_packet = rd_u32(&r);
+	struct channel *c;
+	int err;
+
+	if ((err = rd_err(&r)) != 0)
+		goto out;
+	err = channel_new(&c, chs, type);
+	if (err == ERR_LIMIT)
+		err = refuse_open(chs, peer_id, CHANNEL_OPEN_RESOURCE_SHORTAGE,
+		    failure_text(CHANNEL_OPEN_RESOURCE_SHORTAGE));
+	else if (err == 0) {
+		c->state = CHANNEL_INCOMING;
+		c->peer_id = peer_id;
+		c->peer_window = window;
+		c->peer_max_packet = max_packet;
+		err = handle_open(chs, type, c, &r);
+		if (err == 0) {
+			err = confirm_open(c);
+		} else {
+			c->state = CHANNEL_DEAD;
+			if (err > 0)
+				err = refuse_open(chs, peer_id, (uint32_t)err,
+				    failure_text(err));
+		}
+	}
+out:
+	free(type);
+	return err;
+}
+
+static int
+on_confirmation(struct channels *chs, struct rd r)
+{
+	struct channel *c = find(chs, &r);
+	int err;
+
+	if (c == NULL || c->state != CHANNEL_OPENING)
+		return ERR_PROTOCOL;
+	c->peer_id = rd_u32(&r);
+	c->peer_window = rd_u32(&r);
+	c->peer_max_packet = rd_u32(&r);
+	if ((err = rd_err(&r)) != 0)
+		return err;
+	c->state = CHANNEL_OPEN;
+	if (c->ops->opened != NULL)
+		c->ops->opened(c->arg, c);
+	return 0;
+}
+
+static int
+on_refusal(struct channels *chs, struct rd r)
+{
+	struct channel *c = find(chs, &r);
+	char escaped[TEXT_MAX_LEN], *text;
+	uint32_t reason;
+	int err;
+
+	if (c == NULL || c->state != CHANNEL_OPENING)
+		return ERR_PROTOCOL;
+	reason = rd_u32(&r);
+	text = rd_cstring(&r, TEXT_MAX_LEN);
+	if ((err = rd_err(&r)) == 0) {
+		str_escape(escaped, sizeof escaped, text);
+		c->state = CHANNEL_DEAD;
+		if (c->ops->refused != NULL)
+			c->ops->refused(c->arg, c, reason, escaped);
+	}
+	free(text);
+	return err;
+}
+
+static int
+on_window_adjust(struct channels *chs, struct rd r)
+{
+	struct channel *c = find(chs, &r);
+	uint32_t more = rd_u32(&r);
+	int err = rd_end(&r);
+
+	if (c == NULL || err != 0)
+		return c == NULL ? ERR_PROTOCOL : err;
+	if (more > UINT32_MAX - c->peer_window)
+		return ERR_PROTOCOL; /* RFC 4254 section 5.2: at most 2^32-1 */
+	c->peer_window += more;
+	return 0;
+}
+
+static int
+on_data(struct channels *chs, struct rd r, bool extended)
+{
+	struct channel *c = find(chs, &r);
+	uint32_t ext = extended ? rd_u32(&r) : 0;
+	struct span data = rd_string(&r);
+	int err = rd_end(&r);
+
+	if (c == NULL || err != 0)
+		return c == NULL ? ERR_PROTOCOL : err;
+	if (c->state != CHANNEL_OPEN || c->got_eof || c->got_close)
+		return ERR_PROTOCOL;
+	if (data.len > c->window_left) {
+		log_info("channel %u: peer sent more than its window", c->id);
+		return ERR_PROTOCOL;
+	}
+	c->window_left -= (uint32_t)data.len;
+	return channel_deliver(c, ext, data);
+}
+
+static int
+on_eof(struct channels *chs, struct rd r)
+{
+	struct channel *c = find(chs, &r);
+	int err = rd_end(&r);
+
+	if (c == NULL || c->state != CHANNEL_OPEN)
+		return ERR_PROTOCOL;
+	c->got_eof = true;
+	return err;
+}
+
+static int
+on_close(struct channels *chs, struct rd r)
+{
+	struct channel *c = find(chs, &r);
+	int err = rd_end(&r);
+
+	if (c == NULL || c->state != CHANNEL_OPEN || c->got_close)
+		return ERR_PROTOCOL;
+	c->got_eof = true;
+	c->got_close = true;
+	return err;
+}
+
+static int
+on_request(struct channels *chs, struct rd r)
+{
+	struct channel *c = find(chs, &r);
+	struct span name = rd_string(&r);
+	bool want_reply = rd_bool(&r);
+	struct buf b;
+	int ok = 0, err;
+
+	if (c == NULL || c->state != CHANNEL_OPEN)
+		return ERR_PROTOCOL;
+	if ((err = rd_err(&r)) != 0)
+		return err;
+	if (c->ops->request != NULL)
+		ok = c->ops->request(c->arg, c, name, &r);
+	if (ok < 0)
+		return ok;
+	if (!want_reply || c->sent_close)
+		return 0;
+	channel_msg(c, &b,
+	    ok > 0 ? SSH_MSG_CHANNEL_SUCCESS : SSH_MSG_CHANNEL_FAILURE);
+	return channels_send(chs, &b);
+}
+
+static int
+on_reply(struct channels *chs, struct rd r, bool ok)
+{
+	struct channel *c = find(chs, &r);
+	channels_reply_fn fn;
+	void *arg;
+	int err = rd_end(&r);
+
+	if (c == NULL || err != 0 || !replies_pop(&c->replies, &fn, &arg))
+		return ERR_PROTOCOL;
+	fn(arg, ok, r);
+	return 0;
+}
+
+static int
+on_global_request(struct channels *chs, struct rd r)
+{
+	struct span name = rd_string(&r);
+	bool want_reply = rd_bool(&r);
+	struct buf reply, b;
+	int ok = 0, err;
+
+	if ((err = rd_err(&r)) != 0)
+		return err;
+	buf_init(&reply);
+	for (size_t i = 0; i < chs->global_count; i++) {
+		if (span_equals(name, chs->globals[i].name)) {
+			ok = chs->globals[i].fn(chs->globals[i].arg, &r,
+			    &reply);
+			break;
+		}
+	}
+	if (ok >= 0 && want_reply) {
+		buf_init(&b);
+		buf_put_u8(&b, ok > 0 ? SSH_MSG_REQUEST_SUCCESS :
+					SSH_MSG_REQUEST_FAILURE);
+		if (ok > 0)
+			buf_put_buf(&b, &reply);
+		ok = channels_send(chs, &b);
+	}
+	buf_clear(&reply);
+	return ok < 0 ? ok : 0;
+}
+
+static int
+on_global_reply(struct channels *chs, struct rd r, bool ok)
+{
+	channels_reply_fn fn;
+	void *arg;
+
+	if (!replies_pop(&chs->replies, &fn, &arg))
+		return ERR_PROTOCOL;
+	fn(arg, ok, r);
+	return 0;
+}
+
+int
+channels_input(struct channels *chs, struct rd payload)
+{
+	struct rd r = payload;
+
+	switch (rd_u8(&r)) {
+	case SSH_MSG_GLOBAL_REQUEST:
+		return on_global_request(chs, r);
+	case SSH_MSG_REQUEST_SUCCESS:
+		return on_global_reply(chs, r, true);
+	case SSH_MSG_REQUEST_FAILURE:
+		return on_global_reply(chs, r, false);
+	case SSH_MSG_CHANNEL_OPEN:
+		return on_open(chs, r);
+	case SSH_MSG_CHANNEL_OPEN_CONFIRMATION:
+		return on_confirmation(chs, r);
+	case SSH_MSG_CHANNEL_OPEN_FAILURE:
+		return on_refusal(chs, r);
+	case SSH_MSG_CHANNEL_WINDOW_ADJUST:
+		return on_window_adjust(chs, r);
+	case SSH_MSG_CHANNEL_DATA:
+		return on_data(chs, r, false);
+	case SSH_MSG_CHANNEL_EXTENDED_DATA:
+		return on_data(chs, r, true);
+	case SSH_MSG_CHANNEL_EOF:
+		return on_eof(chs, r);
+	case SSH_MSG_CHANNEL_CLOSE:
+		return on_close(chs, r);
+	case SSH_MSG_CHANNEL_REQUEST:
+		return on_request(chs, r);
+	case SSH_MSG_CHANNEL_SUCCESS:
+		return on_reply(chs, r, true);
+	case SSH_MSG_CHANNEL_FAILURE:
+		return on_reply(chs, r, false);
+	default:
+		return ERR_PROTOCOL;
+	}
+}

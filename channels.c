@@ -1,0 +1,491 @@
+/* SPDX-License-Identifier: ISC */
+#include "channels.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "channels-internal.h"
+
+int
+channels_new(struct channels **out, struct packet *p, struct loop *l)
+{
+	struct channels *chs = calloc(1, sizeof *chs);
+
+	if (chs == NULL)
+		return ERR_NOMEM;
+	chs->packet = p;
+	chs->loop = l;
+	*out = chs;
+	return 0;
+}
+
+static void
+free_channel(struct channel *c)
+{
+	channel_clear_ends(c);
+	buf_clear(&c->send);
+	replies_clear(&c->replies);
+	free(c);
+}
+
+void
+channels_free(struct channels *chs)
+{
+	if (chs == NULL)
+		return;
+	for (size_t i = 0; i < chs->n; i++)
+		if (chs->v[i] != NULL)
+			free_channel(chs->v[i]);
+	for (size_t i = 0; i < chs->open_count; i++)
+		free(chs->opens[i].type);
+	for (size_t i = 0; i < chs->global_count; i++)
+		free(chs->globals[i].name);
+	free(chs->v);
+	free(chs->opens);
+	free(chs->globals);
+	replies_clear(&chs->replies);
+	free(chs);
+}
+
+int
+replies_push(struct replies *q, channels_reply_fn fn, void *arg)
+{
+	struct reply_slot *s;
+
+	if (q->count >= CHANNEL_REPLIES_MAX)
+		return ERR_LIMIT;
+	if ((s = malloc(sizeof *s)) == NULL)
+		return ERR_NOMEM;
+	*s = (struct reply_slot){ .fn = fn, .arg = arg };
+	if (q->last != NULL)
+		q->last->next = s;
+	else
+		q->first = s;
+	q->last = s;
+	q->count++;
+	return 0;
+}
+
+bool
+replies_pop(struct replies *q, channels_reply_fn *fn, void **arg)
+{
+	struct reply_slot *s = q->first;
+
+	if (s == NULL)
+		return false;
+	*fn = s->fn;
+	*arg = s->arg;
+	q->first = s->next;
+	if (q->first == NULL)
+		q->last = NULL;
+	q->count--;
+	free(s);
+	return true;
+}
+
+void
+replies_clear(struct replies *q)
+{
+	channels_reply_fn fn;
+	void *arg;
+
+	while (replies_pop(q, &fn, &arg))
+		;
+}
+
+int
+channels_on_open(struct channels *chs, const char *type, channel_open_fn fn,
+    void *arg)
+{
+	struct named_open *v;
+
+	v = reallocarray(chs->opens, chs->open_count + 1, sizeof *v);
+	if (v == NULL)
+		return ERR_NOMEM;
+	chs->opens = v;
+	v += chs->open_count;
+	*v = (struct named_open){ .type = strdup(type), .fn = fn, .arg = arg };
+	if (v->type == NULL)
+		return ERR_NOMEM;
+	chs->open_count++;
+	return 0;
+}
+
+int
+channels_on_global(struct channels *chs, const char *name,
+    channels_global_fn fn, void *arg)
+{
+	struct named_global *v;
+
+	v = reallocarray(chs->globals, chs->global_count + 1, sizeof *v);
+	if (v == NULL)
+		return ERR_NOMEM;
+	chs->globals = v;
+	v += chs->global_count;
+	*v = (struct named_global){ .name = strdup(name), .fn = fn,
+		.arg = arg };
+	if (v->name == NULL)
+		return ERR_NOMEM;
+	chs->global_count++;
+	return 0;
+}
+
+int
+channel_new(struct channel **out, struct channels *chs, const char *type)
+{
+	struct channel **v, *c;
+	size_t id;
+
+	for (id = 0; id < chs->n && chs->v[id] != NULL; id++)
+		;
+	if (id >= CHANNELS_MAX)
+		return ERR_LIMIT;
+	if (id == chs->n) {
+		v = recallocarray(chs->v, chs->n, chs->n + 8, sizeof *v);
+		if (v == NULL)
+			return ERR_NOMEM;
+		chs->v = v;
+		chs->n += 8;
+	}
+	if ((c = calloc(1, sizeof *c)) == NULL)
+		return ERR_NOMEM;
+	c->chs = chs;
+	c->id = (uint32_t)id;
+	strlcpy(c->type, type, sizeof c->type);
+	channel_init_ends(c);
+	chs->v[id] = c;
+	*out = c;
+	return 0;
+}
+
+void
+channel_msg(const struct channel *c, struct buf *b, uint8_t type)
+{
+	buf_init(b);
+	buf_put_u8(b, type);
+	buf_put_u32(b, c->peer_id);
+}
+
+int
+channels_send(struct channels *chs, struct buf *b)
+{
+	int r = packet_put(chs->packet, b);
+
+	buf_clear(b);
+	return r;
+}
+
+void
+channel_accept(struct channel *c, const struct channel_ops *ops, void *arg,
+    uint32_t window, uint32_t max_packet)
+{
+	c->ops = ops;
+	c->arg = arg;
+	c->window_max = c->window_left = window;
+	c->max_packet = max_packet;
+}
+
+int
+channel_open(struct channel **out, struct channels *chs, const char *type,
+    const struct buf *extra, const struct channel_ops *ops, void *arg,
+    uint32_t window, uint32_t max_packet)
+{
+	struct channel *c;
+	struct buf b;
+	int r;
+
+	if ((r = channel_new(&c, chs, type)) != 0)
+		return r;
+	channel_accept(c, ops, arg, window, max_packet);
+	buf_init(&b);
+	buf_put_u8(&b, SSH_MSG_CHANNEL_OPEN);
+	buf_put_cstring(&b, type);
+	buf_put_u32(&b, c->id);
+	buf_put_u32(&b, window);
+	buf_put_u32(&b, max_packet);
+	if (extra != NULL)
+		buf_put_buf(&b, extra);
+	if ((r = channels_send(chs, &b)) != 0) {
+		chs->v[c->id] = NULL;
+		free_channel(c);
+		return r;
+	}
+	*out = c;
+	return 0;
+}
+
+void
+channel_grant_window(struct channel *c, uint32_t window)
+{
+	/* Goes out as an adjust at the end of the turn. */
+	c->window_max += window;
+	c->consumed += window;
+}
+
+void
+channel_set_interactive(struct channel *c, bool interactive)
+{
+	c->interactive = interactive;
+}
+
+int
+channel_request(struct channel *c, const char *name, const struct buf *data,
+    channels_reply_fn done, void *arg)
+{
+	struct buf b;
+	int r;
+
+	if (c->state != CHANNEL_OPEN || c->sent_close)
+		return ERR_CLOSED;
+	if (done != NULL && (r = replies_push(&c->replies, done, arg)) != 0)
+		return r;
+	channel_msg(c, &b, SSH_MSG_CHANNEL_REQUEST);
+	buf_put_cstring(&b, name);
+	buf_put_bool(&b, done != NULL);
+	if (data != NULL)
+		buf_put_buf(&b, data);
+	return channels_send(c->chs, &b);
+}
+
+int
+channels_global_request(struct channels *chs, const char *name,
+    const struct buf *data, channels_reply_fn done, void *arg)
+{
+	struct buf b;
+	int r;
+
+	if (done != NULL && (r = replies_push(&chs->replies, done, arg)) != 0)
+		return r;
+	buf_init(&b);
+	buf_put_u8(&b, SSH_MSG_GLOBAL_REQUEST);
+	buf_put_cstring(&b, name);
+	buf_put_bool(&b, done != NULL);
+	if (data != NULL)
+		buf_put_buf(&b, data);
+	return channels_send(chs, &b);
+}
+
+void
+channel_end_source(struct channel *c)
+{
+	c->ending = true;
+	channel_drop_sources(c);
+}
+
+void
+channel_close(struct channel *c, bool drain)
+{
+	c->want_close = true;
+	if (!drain)
+		channel_end_source(c);
+}
+
+uint32_t
+channel_id(const struct channel *c)
+{
+	return c->id;
+}
+
+void *
+channel_arg(const struct channel *c)
+{
+	return c->arg;
+}
+
+bool
+channel_source_ended(const struct channel *c)
+{
+	return channel_sources_done(c);
+}
+
+size_t
+channels_count(const struct channels *chs)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < chs->n; i++)
+		if (chs->v[i] != NULL && chs->v[i]->state != CHANNEL_DEAD)
+			count++;
+	return count;
+}
+
+void
+channels_describe(const struct channels *chs, struct buf *out)
+{
+	for (size_t i = 0; i < chs->n; i++) {
+		const struct channel *c = chs->v[i];
+
+		if (c == NULL || c->state == CHANNEL_DEAD)
+			continue;
+		buf_printf(out,
+		    "  #%u %s (%s, may send %u, offers %u of %u bytes)\n",
+		    c->id, c->type,
+		    c->state == CHANNEL_OPEN ? "open" : "opening",
+		    c->peer_window, c->window_left, c->window_max);
+	}
+}
+
+/*
+ * The kernel enlarges the receive buffer to about twice what arrives in a
+ * round trip. Offering as much keeps this window wider than TCP's even for a
+ * peer that is told only after half of it was used, and since only a fast
+ * peer makes the buffer grow, a slow one is never allowed to fill memory.
+ */
+uint32_t
+channel_window_next(uint32_t window_max, uint32_t rcvbuf, uint32_t limit)
+{
+	return MAX(window_max, MIN(rcvbuf, limit));
+}
+
+static uint32_t
+sampled_rcvbuf(struct channels *chs)
+{
+	uint64_t now = loop_now_ms();
+
+	if (chs->rcvbuf == 0 || now - chs->sampled_ms >= CHANNEL_SAMPLE_MS) {
+		chs->rcvbuf =
+		    (uint32_t)fd_rcvbuf(packet_fd_in(chs->packet));
+		chs->sampled_ms = now;
+	}
+	return chs->rcvbuf;
+}
+
+/*
+ * One adjust at most a turn. It is sent as soon as a fair part of the window
+ * was used up, so that a sender that waits for half of it never stalls.
+ */
+static int
+adjust_window(struct channel *c)
+{
+	uint32_t used = c->window_max - c->window_left, next;
+	struct buf b;
+
+	if (c->consumed == 0 || c->got_eof || c->got_close || c->sent_close)
+		return 0;
+	if (used <= 3 * c->max_packet && c->window_left >= c->window_max / 2)
+		return 0;
+	if (!c->interactive) {
+		next = channel_window_next(c->window_max,
+		    sampled_rcvbuf(c->chs), CHANNEL_WINDOW_LIMIT);
+		c->consumed += next - c->window_max;
+		c->window_max = next;
+	}
+	channel_msg(c, &b, SSH_MSG_CHANNEL_WINDOW_ADJUST);
+	buf_put_u32(&b, c->consumed);
+	c->window_left += c->consumed;
+	c->consumed = 0;
+	return channels_send(c->chs, &b);
+}
+
+static int
+send_bare(struct channel *c, uint8_t type)
+{
+	struct buf b;
+
+	channel_msg(c, &b, type);
+	return channels_send(c->chs, &b);
+}
+
+static void
+tell_eof(struct channel *c)
+{
+	if (!c->got_eof || c->eof_told || !channel_sinks_done(c))
+		return;
+	c->eof_told = true;
+	if (c->io != NULL && c->io->end != NULL)
+		c->io->end(c->io_arg);
+	if (c->ops->eof != NULL)
+		c->ops->eof(c->arg, c);
+}
+
+/* EOF and CLOSE as they fall due (RFC 4254 section 5.3). */
+static int
+advance_close(struct channel *c)
+{
+	bool drained = channel_sources_done(c) && buf_len(&c->send) == 0;
+	int r;
+
+	if (c->state != CHANNEL_OPEN)
+		return 0;
+	if (drained && !c->sent_eof && !c->sent_close && !c->got_close) {
+		if ((r = send_bare(c, SSH_MSG_CHANNEL_EOF)) != 0)
+			return r;
+		c->sent_eof = true;
+		if (c->ops->source_end != NULL)
+			c->ops->source_end(c->arg, c);
+	}
+	tell_eof(c);
+	if (!c->sent_close && (c->got_close || (c->want_close && drained))) {
+		if ((r = send_bare(c, SSH_MSG_CHANNEL_CLOSE)) != 0)
+			return r;
+		c->sent_close = true;
+		channel_drop_sources(c);
+	}
+	if (c->sent_close && c->got_close && channel_sinks_done(c)) {
+		c->state = CHANNEL_DEAD;
+		if (c->ops->closed != NULL)
+			c->ops->closed(c->arg, c);
+	}
+	return 0;
+}
+
+/* Rounds of one packet each, interactive channels first, so that none has to
+ * wait for another's bulk; ends when the ring is full or all are idle. */
+static int
+pump_all(struct channels *chs)
+{
+	bool any = true, moved;
+	int r;
+
+	while (any && chs->tx_blocked == 0) {
+		any = false;
+		for (int pass = 0; pass < 2; pass++) {
+			for (size_t i = 0; i < chs->n; i++) {
+				size_t at = (chs->next + i) % chs->n;
+				struct channel *c = chs->v[at];
+
+				if (c == NULL || c->state != CHANNEL_OPEN ||
+				    c->interactive != (pass == 0))
+					continue;
+				if ((r = channel_pump(c, &moved)) != 0)
+					return r;
+				any = any || moved;
+			}
+		}
+	}
+	if (chs->n > 0)
+		chs->next = (chs->next + 1) % chs->n;
+	return 0;
+}
+
+int
+channels_turn(struct channels *chs, bool *more)
+{
+	int r;
+
+	chs->tx_blocked = 0;
+	chs->turn_bytes = 0;
+	if ((r = pump_all(chs)) != 0)
+		return r;
+	*more = chs->tx_blocked != 0;
+	for (size_t i = 0; i < chs->n; i++) {
+		struct channel *c = chs->v[i];
+
+		if (c == NULL)
+			continue;
+		if (c->state == CHANNEL_OPEN &&
+		    ((r = adjust_window(c)) != 0 ||
+			(r = advance_close(c)) != 0))
+			return r;
+		if (c->state == CHANNEL_DEAD) {
+			free_channel(c);
+			chs->v[i] = NULL;
+			continue;
+		}
+		channel_update_watches(c);
+	}
+	return 0;
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The connection protocol (RFC 4254): channels, their flow control and the
+ * bytes that move through them, channel and global requests. A channel kind
+ * (session, later forwards...) is a const struct channel_ops; this layer
+ * knows none of them.
+ *
+ * A channel's bytes come from a source and go to a sink: descriptors, or a
+ * struct channel_io for kinds that live in this process. Sources are read
+ * straight into the packet's place, sinks are written straight from the
+ * input buffer; only what a sink does not take is copied and kept.
+ *
+ * Threads: loop thread only.
+ */
+#ifndef HPN_CHANNELS_H
+#define HPN_CHANNELS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/loop.h"
+#include "base/wire.h"
+#include "packet.h"
+
+enum {
+	CHANNEL_WINDOW_DEFAULT = 2 * 1024 * 1024, /* bytes */
+	CHANNEL_PACKET_DEFAULT = 32 * 1024,	  /* bytes of data */
+	CHANNEL_WINDOW_MAX = 128 * 1024 * 1024,
+	CHANNELS_MAX = 1024, /* channels of a connection at the same time */
+	CHANNEL_EXT_STDERR = 1, /* RFC 4254 section 5.2 */
+};
+
+/* RFC 4254 section 5.1 */
+enum channel_open_failure {
+	CHANNEL_OPEN_PROHIBITED = 1,
+	CHANNEL_OPEN_CONNECT_FAILED = 2,
+	CHANNEL_OPEN_UNKNOWN_TYPE = 3,
+	CHANNEL_OPEN_RESOURCE_SHORTAGE = 4,
+};
+
+struct channels;
+struct channel;
+
+struct channel_ops {
+	/* Every hook may be NULL.
+	 *
+	 * The peer asks (RFC 4254 section 5.4): 1 = success, 0 = failure, or
+	 * an error that ends the connection. The reply is sent here. */
+	int (*request)(void *arg, struct channel *c, struct span name,
+	    struct rd *data);
+	/* Own CHANNEL_OPEN was confirmed / refused (text is escaped; the
+	 * channel is freed after it). */
+	void (*opened)(void *arg, struct channel *c);
+	void (*refused)(void *arg, struct channel *c, uint32_t reason,
+	    const char *text);
+	/* The peer sent EOF, and all its data is with the sink. */
+	void (*eof)(void *arg, struct channel *c);
+	/* Both sides sent CLOSE and the sinks are done or broken. The channel
+	 * is freed after it; descriptors stay open, they are the kind's. */
+	void (*closed)(void *arg, struct channel *c);
+	/* Bytes just read from the source, changed in place; the new length
+	 * (at most cap) is returned. NULL: none. For escapes on a tty. */
+	size_t (*filter)(void *arg, struct channel *c, uint8_t *p, size_t len,
+	    size_t cap);
+	/* All sources are at their end, EOF goes out now. */
+	void (*source_end)(void *arg, struct channel *c);
+	/* A sink (ext 0 or CHANNEL_EXT_STDERR) failed with this errno; data
+	 * for it is thrown away from now on. */
+	void (*sink_failed)(void *arg, struct channel *c, uint32_t ext,
+	    int error);
+};
+
+/* In-process ends. read: bytes > 0, 0 at the end, ERR_AGAIN. write: bytes
+ * taken (may be fewer), ERR_AGAIN, or an error: the sink is broken. Call
+ * channel_wake() when ERR_AGAIN is over. */
+struct channel_io {
+	ssize_t (*read)(void *arg, uint8_t *p, size_t max);
+	ssize_t (*write)(void *arg, uint32_t ext, const uint8_t *p,
+	    size_t len);
+	/* The peer's EOF was reached, all is written. */
+	void (*end)(void *arg);
+};
+
+/* Life. Packet and loop are borrowed. */
+int channels_new(struct channels **out, struct packet *p,
+    struct loop *l) must_check;
+void channels_free(struct channels *chs);
+
+/* The peer opens a channel of a registered type. The handler reads the type's
+ * own fields from data and either calls channel_accept() or returns an
+ * enum channel_open_failure (> 0) or an error (< 0); 0 = accepted. */
+typedef int (*channel_open_fn)(void *arg, struct channels *chs,
+    struct channel *c, struct rd *data);
+int channels_on_open(struct channels *chs, const char *type,
+    channel_open_fn fn, void *arg) must_check;
+/* ops borrowed; window 0 gives none yet (channel_grant_window later). */
+void channel_accept(struct channel *c, const struct channel_ops *ops,
+    void *arg, uint32_t window, uint32_t max_packet);
+/* Opens one; extra (may be NULL) follows the common fields. */
+int channel_open(struct channel **out, struct channels *chs, const char *type,
+    const struct buf *extra, const struct channel_ops *ops, void *arg,
+    uint32_t window, uint32_t max_packet) must_check;
+
+/* Global requests (RFC 4254 section 4). The handler gives 1 success (reply
+ * data appended to reply), 0 failure, or an error. Without handler: failure. */
+typedef int (*channels_global_fn)(void *arg, struct rd *data,
+    struct buf *reply);
+int channels_on_global(struct channels *chs, const char *name,
+    channels_global_fn fn, void *arg) must_check;
+/* done (may be NULL = no reply wanted) is called in order of the requests. */
+typedef void (*channels_reply_fn)(void *arg, bool ok, struct rd data);
+int channels_global_request(struct channels *chs, const char *name,
+    const struct buf *data, channels_reply_fn done, void *arg) must_check;
+
+/* Messages 80-127. */
+int channels_input(struct channels *chs, struct rd payload) must_check;
+/* Once a loop turn: moves from ready sources into packets, writes kept bytes
+ * to sinks, sends window adjusts. True: there is more to do right now. */
+int channels_turn(struct channels *chs, bool *more) must_check;
+
+/* Ends of a channel. -1 = none. source feeds CHANNEL_DATA, ext_source feeds
+ * stderr data (server); sink takes data, ext_sink stderr data (client).
+ * Without a sink data is thrown away. Descriptors are borrowed. */
+void channel_set_fds(struct channel *c, int source, int sink, int ext_source,
+    int ext_sink);
+void channel_set_io(struct channel *c, const struct channel_io *io, void *arg);
+void channel_wake(struct channel *c);
+/* tty: small packets, first in the queue, small window. */
+void channel_set_interactive(struct channel *c, bool interactive);
+void channel_grant_window(struct channel *c, uint32_t window);
+
+/* Use. request's done as for global requests. */
+int channel_request(struct channel *c, const char *name,
+    const struct buf *data, channels_reply_fn done, void *arg) must_check;
+/* Small data from memory, queued behind nothing but the window. */
+int channel_send_data(struct channel *c, uint32_t ext, const void *p,
+    size_t len) must_check;
+/* No more input from the source; EOF when all is sent. */
+void channel_end_source(struct channel *c);
+/* CLOSE as soon as what the sources still hold was sent (drain), or now. */
+void channel_close(struct channel *c, bool drain);
+
+/* Ask. */
+uint32_t channel_id(const struct channel *c); /* our number */
+void *channel_arg(const struct channel *c);
+bool channel_source_ended(const struct channel *c);
+size_t channels_count(const struct channels *chs);
+/* One line a channel, for ~# */
+void channels_describe(const struct channels *chs, struct buf *out);
+
+/* The dynamic window, as a pure function: the window (bytes) to offer from
+ * now on, given the one offered so far, the TCP receive buffer of the
+ * connection and the limit. It never shrinks here. */
+uint32_t channel_window_next(uint32_t window_max, uint32_t rcvbuf,
+    uint32_t limit);
+
+#endif

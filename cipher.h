@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Ciphers as whole-packet protection: one row a cipher; a context seals or
+ * opens complete packets in place, MAC included (RFC 4253 section 6, 4344,
+ * 5647 as deployed, chacha20-poly1305@openssh.com, -etm@openssh.com MACs).
+ *
+ * A packet in memory: u32 length | u8 padding length | payload | padding |
+ * tag. "len" below is the value of the length field; the caller has room for
+ * 4 + len + cipher_tag_len() bytes.
+ *
+ * Nothing but the key lives in a context between packets: nonce and counter
+ * are derived from struct cipher_pos, which the packet layer keeps. So
+ * packets may be sealed and opened in any order, by any thread that has a
+ * context of its own.
+ *
+ * Threads: any; a struct cipher belongs to one thread at a time.
+ */
+#ifndef HPN_CIPHER_H
+#define HPN_CIPHER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "crypto/mac.h"
+
+enum {
+	CIPHER_KEY_MAX = 64,   /* bytes; chacha20-poly1305 has two keys */
+	CIPHER_IV_MAX = 16,    /* bytes */
+	CIPHER_LEN_MAX = 0x40000, /* largest value of the length field */
+};
+
+struct cipher_ops;
+
+struct cipher_alg {
+	const char *name;
+	size_t key_len;	   /* bytes */
+	size_t iv_len;	   /* bytes taken from the KDF; 0: none */
+	size_t block_len;  /* bytes; padding aligns to max(8, this) */
+	size_t tag_len;	   /* bytes; 0: a MAC algorithm is needed */
+	bool needs_mac;
+	const struct cipher_ops *ops; /* NULL: no protection ("none") */
+};
+
+/* Where a packet stands since the keys were taken into use. */
+struct cipher_pos {
+	uint32_t seqnr;	 /* RFC 4253 sequence number */
+	uint64_t packet; /* packets sealed with this key before it */
+	uint64_t block;	 /* cipher blocks sealed with this key before it */
+};
+
+struct cipher;
+
+const struct cipher_alg *cipher_by_name(const char *name); /* or NULL */
+const struct cipher_alg *cipher_at(size_t index);	   /* NULL at end */
+/* Comma list of the default proposal, fastest on this CPU first. Static. */
+const char *cipher_default_list(void);
+
+/* key, iv, mac_key have the lengths of the rows; mac is NULL for AEADs (and
+ * mac_key unused). The context copies what it needs and wipes on free. */
+int cipher_new(struct cipher **out, const struct cipher_alg *alg,
+    const struct mac_alg *mac, bool seal, const uint8_t *key,
+    const uint8_t *iv, const uint8_t *mac_key) must_check;
+void cipher_free(struct cipher *c);
+
+/* Bytes behind the packet: AEAD tag or MAC. */
+size_t cipher_tag_len(const struct cipher *c);
+/* The multiple that 4 + len (or len alone, when the length is not part of
+ * the ciphered text: AEAD and etm) is padded to, and which of the two. */
+size_t cipher_align(const struct cipher *c);
+bool cipher_length_apart(const struct cipher *c);
+/* Blocks of the counter that a packet of this len uses. */
+uint64_t cipher_blocks(const struct cipher *c, uint32_t len);
+/* Bytes that must have arrived before cipher_open_length() (4, or a block
+ * for CTR with encrypt-and-MAC). */
+size_t cipher_head_len(const struct cipher *c);
+
+/* Seals 4 + len bytes at pkt in place and appends the tag. */
+int cipher_seal(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
+    uint32_t len) must_check;
+/* The length field, authenticated or not: the caller checks its range. For
+ * encrypt-and-MAC this deciphers the first block in place; it is called
+ * exactly once a packet, before cipher_open(). */
+int cipher_open_length(struct cipher *c, const struct cipher_pos *pos,
+    uint8_t *pkt, uint32_t *len) must_check;
+/* Opens the rest in place; ERR_MAC if it was tampered with (then the bytes
+ * at pkt are not to be used). */
+int cipher_open(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
+    uint32_t len) must_check;
+
+#endif

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: ISC */
+#include "connection.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "channels.h"
+
+/* With so much unsent the peer is not read any more: it floods us with what
+ * must be answered. Bulk stops far below, so two of us never wait for each
+ * other here. */
+enum { TX_STOP_READING = 4 * 1024 * 1024 };
+
+struct connection {
+	struct loop *loop;
+	struct packet *packet;
+	struct kex *kex;
+	struct channels *channels; /* NULL before authentication */
+	struct connection_hooks hooks;
+	struct loop_fd *in, *out; /* the same watch for a socket */
+	bool paused, ended;
+	bool kick; /* input that is buffered already must be looked at */
+	struct loop_timer *rekey_timer;
+
+	struct loop_timer *alive_timer;
+	uint32_t alive_interval_s, alive_max, alive_missed;
+	uint64_t alive_seen; /* packets received at the last check */
+};
+
+static enum ssh_disconnect
+reason_for(int err)
+{
+	switch (err) {
+	case ERR_NO_KEX_MATCH:
+	case ERR_NO_HOSTKEY_MATCH:
+	case ERR_NO_CIPHER_MATCH:
+	case ERR_NO_MAC_MATCH:
+	case ERR_NO_COMP_MATCH:
+	case ERR_KEX_VALUE:
+	case ERR_SIGNATURE:
+		return SSH_DISCONNECT_KEY_EXCHANGE_FAILED;
+	case ERR_HOSTKEY:
+	case ERR_REVOKED:
+		return SSH_DISCONNECT_HOST_KEY_NOT_VERIFIABLE;
+	case ERR_MAC:
+		return SSH_DISCONNECT_MAC_ERROR;
+	case ERR_COMPRESSION:
+		return SSH_DISCONNECT_COMPRESSION_ERROR;
+	case ERR_TIMEOUT:
+		return SSH_DISCONNECT_CONNECTION_LOST;
+	default:
+		return SSH_DISCONNECT_PROTOCOL_ERROR;
+	}
+}
+
+static void
+end(struct connection *c, int err)
+{
+	if (c->ended)
+		return;
+	c->ended = true;
+	if (err != ERR_CLOSED && err != ERR_DISCONNECTED && err != ERR_SYSTEM)
+		packet_disconnect(c->packet, reason_for(err), err_text(err));
+	loop_fd_want(c->in, 0);
+	loop_fd_want(c->out, 0);
+	c->hooks.ended(c->hooks.arg, err);
+}
+
+int
+connection_unimplemented(struct connection *c)
+{
+	struct buf b;
+	int r;
+
+	buf_init(&b);
+	buf_put_u8(&b, SSH_MSG_UNIMPLEMENTED);
+	buf_put_u32(&b, packet_rx_seqnr(c->packet));
+	r = packet_put(c->packet, &b);
+	buf_clear(&b);
+	return r;
+}
+
+static int
+dispatch(struct connection *c, struct rd payload)
+{
+	struct rd r = payload;
+	uint8_t type = rd_u8(&r);
+
+	if (type == SSH_MSG_EXT_INFO ||
+	    (type >= SSH_MSG_KEXINIT && type < SSH_MSG_USERAUTH_REQUEST))
+		return kex_input(c->kex, payload);
+	/* Nothing else has a meaning before there are keys. */
+	if (!kex_first_done(c->kex))
+		return ERR_PROTOCOL;
+	if (type == SSH_MSG_SERVICE_REQUEST || type == SSH_MSG_SERVICE_ACCEPT ||
+	    (type >= SSH_MSG_USERAUTH_REQUEST && type < SSH_MSG_GLOBAL_REQUEST))
+		return c->hooks.auth(c->hooks.arg, type, payload);
+	if (type >= SSH_MSG_GLOBAL_REQUEST && type <= SSH_MSG_CHANNEL_FAILURE)
+		return c->channels != NULL ?
+		    channels_input(c->channels, payload) :
+		    ERR_PROTOCOL;
+	return connection_unimplemented(c);
+}
+
+static void
+process(struct connection *c)
+{
+	struct rd payload;
+	int r = 0;
+
+	while (!c->paused && !c->ended &&
+	    (r = packet_next(c->packet, &payload)) == 1) {
+		if ((r = dispatch(c, payload)) != 0)
+			break;
+	}
+	if (r < 0)
+		end(c, r);
+}
+
+static void
+on_socket(void *arg, int fd, int events)
+{
+	struct connection *c = arg;
+	int r;
+
+	(void)fd;
+	if (!(events & LOOP_READ) || c->paused || c->ended)
+		return; /* output goes out at the end of the turn */
+	r = packet_fill(c->packet);
+	if (r == ERR_AGAIN)
+		return;
+	if (r < 0)
+		end(c, r);
+	else
+		process(c);
+}
+
+static void
+on_rekey_time(void *arg)
+{
+	struct connection *c = arg;
+
+	c->rekey_timer = NULL; /* the turn that follows checks what is due */
+}
+
+static int
+turn(struct connection *c, bool *busy)
+{
+	bool more = false;
+	uint32_t wait_s;
+	int r;
+
+	if (packet_rekey_due(c->packet) && (r = kex_start(c->kex)) != 0)
+		return r;
+	if (c->rekey_timer == NULL &&
+	    (wait_s = packet_rekey_wait_s(c->packet)) != 0)
+		c->rekey_timer = loop_after(c->loop, (uint64_t)wait_s * 1000,
+		    on_rekey_time, c);
+	if (c->channels != NULL && !c->paused &&
+	    (r = channels_turn(c->channels, &more)) != 0)
+		return r;
+	r = packet_flush(c->packet);
+	if (r != 0 && r != ERR_AGAIN)
+		return r;
+	/* While keys change the channels wait for a message, not for us. */
+	*busy = more && r == 0 && !kex_running(c->kex);
+	return 0;
+}
+
+static void
+update_watch(struct connection *c)
+{
+	size_t pending = packet_tx_pending(c->packet);
+	int in = c->paused || pending > TX_STOP_READING ? 0 : LOOP_READ;
+	int out = pending > 0 ? LOOP_WRITE : 0;
+
+	if (c->in == c->out) {
+		loop_fd_want(c->in, in | out);
+	} else {
+		loop_fd_want(c->in, in);
+		loop_fd_want(c->out, out);
+	}
+}
+
+static bool
+on_turn(void *arg)
+{
+	struct connection *c = arg;
+	bool busy = false;
+	int r;
+
+	if (c->kick) {
+		c->kick = false;
+		process(c);
+	}
+	if (c->ended)
+		return false;
+	if ((r = turn(c, &busy)) != 0) {
+		end(c, r);
+		return false;
+	}
+	update_watch(c);
+	return busy;
+}
+
+int
+connection_new(struct connection **out, struct loop *l, struct packet *p,
+    struct kex *k, const struct connection_hooks *hooks)
+{
+	struct connection *c = calloc(1, sizeof *c);
+
+	if (c == NULL)
+		return ERR_NOMEM;
+	c->loop = l;
+	c->packet = p;
+	c->kex = k;
+	c->hooks = *hooks;
+	c->in = loop_watch(l, packet_fd_in(p), LOOP_READ, on_socket, c);
+	c->out = packet_fd_in(p) == packet_fd_out(p) ?
+	    c->in :
+	    loop_watch(l, packet_fd_out(p), 0, on_socket, c);
+	if (c->in == NULL || c->out == NULL) {
+		connection_free(c);
+		return ERR_NOMEM;
+	}
+	loop_on_turn(l, on_turn, c);
+	*out = c;
+	return 0;
+}
+
+void
+connection_free(struct connection *c)
+{
+	if (c == NULL)
+		return;
+	loop_on_turn(c->loop, NULL, NULL);
+	if (c->out != c->in)
+		loop_unwatch(c->loop, c->out);
+	loop_unwatch(c->loop, c->in);
+	loop_cancel(c->loop, c->rekey_timer);
+	loop_cancel(c->loop, c->alive_timer);
+	free(c);
+}
+
+void
+connection_set_channels(struct connection *c, struct channels *ch)
+{
+	c->channels = ch;
+}
+
+void
+connection_kick(struct connection *c)
+{
+	c->kick = true;
+	loop_wake(c->loop);
+}
+
+void
+connection_pause(struct connection *c, bool paused)
+{
+	if (c->paused && !paused)
+		connection_kick(c);
+	c->paused = paused;
+}
+
+static void on_alive(void *arg);
+
+static void
+arm_alive(struct connection *c)
+{
+	c->alive_timer = loop_after(c->loop,
+	    (uint64_t)c->alive_interval_s * 1000, on_alive, c);
+}
+
+static void
+on_alive_reply(void *arg, bool ok, struct rd data)
+{
+	/* That there is an answer is all that counts; packets are counted. */
+	(void)arg;
+	(void)ok;
+	(void)data;
+}
+
+static void
+on_alive(void *arg)
+{
+	struct connection *c = arg;
+	uint64_t seen = packet_counters(c->packet, PACKET_RX).packets;
+	int r;
+
+	c->alive_timer = NULL;
+	if (c->ended)
+		return;
+	if (seen != c->alive_seen) {
+		c->alive_seen = seen;
+		c->alive_missed = 0;
+	} else if (c->alive_missed++ >= c->alive_max) {
+		end(c, ERR_TIMEOUT);
+		return;
+	}
+	if (c->channels != NULL) {
+		r = channels_global_request(c->channels,
+		    "keepalive@openssh.com", NULL, on_alive_reply, c);
+		if (r != 0) {
+			end(c, r);
+			return;
+		}
+	}
+	arm_alive(c);
+}
+
+void
+connection_set_alive(struct connection *c, uint32_t interval_s,
+    uint32_t count_max)
+{
+	loop_cancel(c->loop, c->alive_timer);
+	c->alive_timer = NULL;
+	c->alive_interval_s = interval_s;
+	c->alive_max = count_max;
+	c->alive_missed = 0;
+	c->alive_seen = packet_counters(c->packet, PACKET_RX).packets;
+	if (interval_s != 0)
+		arm_alive(c);
+}

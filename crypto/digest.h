@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Hash functions by name, over OpenSSL.
+ *
+ * Threads: any; a struct digest belongs to one thread at a time.
+ */
+#ifndef HPN_CRYPTO_DIGEST_H
+#define HPN_CRYPTO_DIGEST_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+enum digest_alg {
+	DIGEST_MD5,
+	DIGEST_SHA1,
+	DIGEST_SHA256,
+	DIGEST_SHA384,
+	DIGEST_SHA512,
+	DIGEST_ALG_COUNT,
+};
+
+enum { DIGEST_MAX_LEN = 64 }; /* bytes of the longest digest */
+
+struct digest; /* running computation */
+
+/* "SHA256" and so on, as fingerprints show it; parse ignores case, -1. */
+const char *digest_name(enum digest_alg alg);
+int digest_parse(const char *name);
+size_t digest_len(enum digest_alg alg); /* bytes */
+
+/* out has room for digest_len(alg). */
+int digest_once(enum digest_alg alg, const void *p, size_t len,
+    uint8_t *out) must_check;
+int digest_hmac(enum digest_alg alg, const void *key, size_t key_len,
+    const void *p, size_t len, uint8_t *out) must_check;
+
+int digest_new(struct digest **out, enum digest_alg alg) must_check;
+int digest_update(struct digest *d, const void *p, size_t len) must_check;
+int digest_final(struct digest *d, uint8_t *out) must_check;
+/* to becomes what from is; both of the same algorithm. */
+int digest_copy(struct digest *to, const struct digest *from) must_check;
+void digest_free(struct digest *d);
+
+#endif

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The two halves of every key exchange method: the client makes an
+ * ephemeral value, the server answers with its own and both get a shared
+ * secret. Diffie-Hellman (RFC 4253 section 8, 8268, 4419), ECDH (RFC 5656),
+ * X25519 (RFC 8731), and the hybrids with ML-KEM-768 and sntrup761.
+ *
+ * The values travel as SSH strings (an mpint has the same framing), and the
+ * shared secret is given already encoded as it enters the exchange hash:
+ * an mpint, or a string for the hybrids.
+ *
+ * Threads: any; a struct kem belongs to one thread at a time.
+ */
+#ifndef HPN_CRYPTO_KEM_H
+#define HPN_CRYPTO_KEM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/wire.h"
+#include "crypto/digest.h"
+
+struct kem; /* private state of one exchange */
+
+struct kem_alg {
+	const char *name;	/* key exchange method on the wire */
+	enum digest_alg digest; /* of the exchange hash and the KDF */
+	bool post_quantum;
+	bool group_exchange; /* RFC 4419: needs kem_new_group() */
+	const void *ops;     /* private to kem.c */
+	int param;
+};
+
+const struct kem_alg *kem_by_name(const char *name); /* NULL: unknown */
+const struct kem_alg *kem_at(size_t index);	     /* NULL at the end */
+
+int kem_new(struct kem **out, const struct kem_alg *alg) must_check;
+/* For group exchange: prime and generator, big-endian. Refuses groups of
+ * less than 2048 or more than 8192 bits, even or trivial values. */
+int kem_new_group(struct kem **out, const struct kem_alg *alg,
+    struct span prime, struct span generator) must_check;
+void kem_free(struct kem *k); /* wipes */
+
+/* Client: append the public value's bytes (no length) to init. */
+int kem_client_init(struct kem *k, struct buf *init) must_check;
+/* Client: from the server's bytes to the encoded shared secret. ERR_KEX_VALUE
+ * if the peer's value is invalid. shared must be a secret buffer. */
+int kem_client_finish(struct kem *k, struct span reply,
+    struct buf *shared) must_check;
+/* Server: from the client's bytes to the own value and the secret. */
+int kem_server_reply(struct kem *k, struct span init, struct buf *reply,
+    struct buf *shared) must_check;
+
+/* The moduli file (7 fields a line). Picks at random among the groups whose
+ * size is nearest to `want` within [min, max] bits; falls back to the fixed
+ * groups of RFC 3526 when there is no file or none fits. prime and generator
+ * are appended as plain big-endian bytes. path may be NULL. */
+int kem_choose_group(const char *path, uint32_t min, uint32_t want,
+    uint32_t max, struct buf *prime, struct buf *generator) must_check;
+
+#endif

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * What kex.c, kex-algs.c and kex-state.c share. Included by these only.
+ *
+ * Threads: loop thread only.
+ */
+#ifndef HPN_KEX_INTERNAL_H
+#define HPN_KEX_INTERNAL_H
+
+#include "crypto/kem.h"
+#include "kex.h"
+
+/* The name lists of KEXINIT, in wire order. */
+enum kex_list {
+	KEX_LIST_KEX,
+	KEX_LIST_HOSTKEY,
+	KEX_LIST_CIPHER_CS,
+	KEX_LIST_CIPHER_SC,
+	KEX_LIST_MAC_CS,
+	KEX_LIST_MAC_SC,
+	KEX_LIST_COMP_CS,
+	KEX_LIST_COMP_SC,
+	KEX_LIST_LANG_CS,
+	KEX_LIST_LANG_SC,
+	KEX_LIST_COUNT,
+};
+
+enum {
+	KEX_COOKIE_LEN = 16,
+	KEX_SIG_ALGS_MAX = 4096, /* bytes of server-sig-algs */
+	KEX_EXT_MAX = 1024,	 /* entries of an EXT_INFO */
+	KEX_GEX_MIN = 2048,	 /* bits of a group, RFC 8270 */
+	KEX_GEX_MAX = 8192,
+};
+
+struct kex {
+	struct packet *packet;
+	struct kex_hooks hooks;
+	bool server;
+	char *mine[KEX_LIST_COUNT]; /* own proposal, without pseudo names */
+	char *peer[KEX_LIST_COUNT]; /* the peer's last one */
+	char *id_client, *id_server;
+	char *moduli_path;
+	char *sig_algs;	       /* server: what EXT_INFO will say */
+	char *peer_sig_algs;   /* client: what it said */
+	bool peer_hostbound, peer_ping;
+
+	/* The exchange that is running. */
+	struct buf my_init, peer_init; /* KEXINIT payloads */
+	bool sent_init, got_init, sent_newkeys, got_newkeys;
+	bool skip_guess; /* drop one packet: the peer guessed wrong */
+	bool got_group;	 /* group exchange: GROUP was sent or received */
+	const struct kem_alg *kem_alg;
+	struct kem *kem;
+	uint32_t gex_min, gex_want, gex_max;
+	struct buf gex_prime, gex_generator;
+	struct buf client_value;
+	struct packet_keys tx, rx; /* secret, until NEWKEYS */
+
+	/* The connection. */
+	bool first_done, strict, peer_ext_info;
+	uint8_t session_id[DIGEST_MAX_LEN];
+	size_t session_id_len;
+	struct buf hostkey;
+	struct kex_result result;
+};
+
+/* kex-algs.c */
+int kex_copy_proposal(char *to[KEX_LIST_COUNT],
+    const struct kex_proposal *from) must_check;
+int kex_compose_init(struct kex *k) must_check;
+/* Reads the peer's lists and *follows; then agree() fills result, kem_alg
+ * and the algorithms of tx and rx. */
+int kex_parse_init(struct kex *k, struct rd r, bool *follows) must_check;
+int kex_agree(struct kex *k) must_check;
+bool kex_guess_is_right(const struct kex *k);
+void kex_free_lists(char *lists[KEX_LIST_COUNT]);
+
+#endif

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: ISC */
+/* Hand-over of a connection between our own processes: the kex part. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "kex-internal.h"
+
+enum { TEXT_MAX = 64 * 1024, BLOB_MAX = 64 * 1024 };
+
+int
+kex_export(const struct kex *k, struct buf *out)
+{
+	/* Between exchanges only: there is no half-done secret to carry. */
+	if (kex_running(k) || !k->first_done)
+		return ERR_AGAIN;
+	buf_put_string(out, k->session_id, k->session_id_len);
+	buf_put_string_buf(out, &k->hostkey);
+	buf_put_bool(out, k->strict);
+	buf_put_bool(out, k->peer_ext_info);
+	buf_put_bool(out, k->peer_hostbound);
+	buf_put_bool(out, k->peer_ping);
+	buf_put_cstring(out, k->result.kex);
+	buf_put_cstring(out, k->result.hostkey_alg);
+	buf_put_cstring(out, k->result.cipher_tx);
+	buf_put_cstring(out, k->result.cipher_rx);
+	buf_put_cstring(out, k->result.mac_tx);
+	buf_put_cstring(out, k->result.mac_rx);
+	buf_put_bool(out, strcmp(k->result.comp_tx, "none") != 0);
+	buf_put_bool(out, strcmp(k->result.comp_rx, "none") != 0);
+	return buf_err(out);
+}
+
+/* A name as the pointer of its table row, so that nothing must be freed. */
+static const char *
+cipher_name(struct rd *r)
+{
+	char *name = rd_cstring(r, TEXT_MAX);
+	const struct cipher_alg *alg = NULL;
+
+	if (name != NULL)
+		alg = cipher_by_name(name);
+	if (alg == NULL)
+		rd_fail(r, ERR_FORMAT);
+	free(name);
+	return alg != NULL ? alg->name : NULL;
+}
+
+static const char *
+mac_name(struct rd *r)
+{
+	char *name = rd_cstring(r, TEXT_MAX);
+	const struct mac_alg *alg = NULL;
+
+	if (name != NULL)
+		alg = mac_by_name(name);
+	free(name);
+	return alg != NULL ? alg->name : "<implicit>";
+}
+
+int
+kex_import(struct kex *k, struct rd *in)
+{
+	struct span id = rd_string(in), hostkey = rd_string(in);
+	struct kex_result *res = &k->result;
+	char *kem;
+
+	if (rd_err(in) != 0 || id.len > sizeof k->session_id ||
+	    hostkey.len > BLOB_MAX)
+		return ERR_FORMAT;
+	memcpy(k->session_id, id.p, id.len);
+	k->session_id_len = id.len;
+	buf_put(&k->hostkey, hostkey.p, hostkey.len);
+	k->strict = rd_bool(in);
+	k->peer_ext_info = rd_bool(in);
+	k->peer_hostbound = rd_bool(in);
+	k->peer_ping = rd_bool(in);
+	kem = rd_cstring(in, TEXT_MAX);
+	if (kem != NULL)
+		k->kem_alg = kem_by_name(kem);
+	free(kem);
+	free(res->hostkey_alg);
+	res->hostkey_alg = rd_cstring(in, TEXT_MAX);
+	res->cipher_tx = cipher_name(in);
+	res->cipher_rx = cipher_name(in);
+	res->mac_tx = mac_name(in);
+	res->mac_rx = mac_name(in);
+	res->comp_tx = rd_bool(in) ? "zlib@openssh.com" : "none";
+	res->comp_rx = rd_bool(in) ? "zlib@openssh.com" : "none";
+	if (rd_err(in) != 0 || k->kem_alg == NULL)
+		return ERR_FORMAT;
+	res->kex = k->kem_alg->name;
+	res->post_quantum = k->kem_alg->post_quantum;
+	k->first_done = true;
+	return buf_err(&k->hostkey);
+}

@@ -1,0 +1,680 @@
+/* SPDX-License-Identifier: ISC */
+#include "kex.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "kex-internal.h"
+
+int
+kex_new(struct kex **out, struct packet *p, const struct kex_hooks *hooks,
+    const struct kex_proposal *mine, const char *id_local,
+    const char *id_remote)
+{
+	struct kex *k = calloc(1, sizeof *k);
+	int r = ERR_NOMEM;
+
+	if (k == NULL)
+		return ERR_NOMEM;
+	k->packet = p;
+	k->hooks = *hooks;
+	k->server = packet_is_server(p);
+	k->id_client = strdup(k->server ? id_remote : id_local);
+	k->id_server = strdup(k->server ? id_local : id_remote);
+	if (k->id_client != NULL && k->id_server != NULL)
+		r = kex_copy_proposal(k->mine, mine);
+	if (r != 0) {
+		kex_free(k);
+		return r;
+	}
+	*out = k;
+	return 0;
+}
+
+/* Forgets the exchange that ran, keeps what belongs to the connection. */
+static void
+end_exchange(struct kex *k)
+{
+	kem_free(k->kem);
+	k->kem = NULL;
+	buf_clear(&k->my_init);
+	buf_clear(&k->peer_init);
+	buf_clear(&k->gex_prime);
+	buf_clear(&k->gex_generator);
+	buf_clear(&k->client_value);
+	explicit_bzero(&k->tx, sizeof k->tx);
+	explicit_bzero(&k->rx, sizeof k->rx);
+	k->sent_init = k->got_init = false;
+	k->sent_newkeys = k->got_newkeys = false;
+	k->skip_guess = k->got_group = false;
+}
+
+void
+kex_free(struct kex *k)
+{
+	if (k == NULL)
+		return;
+	end_exchange(k);
+	kex_free_lists(k->mine);
+	kex_free_lists(k->peer);
+	free(k->id_client);
+	free(k->id_server);
+	free(k->moduli_path);
+	free(k->sig_algs);
+	free(k->peer_sig_algs);
+	free(k->result.hostkey_alg);
+	buf_clear(&k->hostkey);
+	mem_free_secret(k, sizeof *k);
+}
+
+int
+kex_set_proposal(struct kex *k, const struct kex_proposal *mine)
+{
+	return kex_copy_proposal(k->mine, mine);
+}
+
+static int
+set_string(char **field, const char *value)
+{
+	char *copy = value != NULL ? strdup(value) : NULL;
+
+	if (value != NULL && copy == NULL)
+		return ERR_NOMEM;
+	free(*field);
+	*field = copy;
+	return 0;
+}
+
+int
+kex_set_moduli(struct kex *k, const char *path)
+{
+	return set_string(&k->moduli_path, path);
+}
+
+int
+kex_set_sig_algs(struct kex *k, const char *list)
+{
+	return set_string(&k->sig_algs, list);
+}
+
+/* Sends b (type first) and empties it. */
+static int
+send_and_clear(struct kex *k, struct buf *b)
+{
+	int r = packet_put(k->packet, b);
+
+	buf_clear(b);
+	return r;
+}
+
+int
+kex_start(struct kex *k)
+{
+	int r;
+
+	if (k->sent_init)
+		return 0;
+	if ((r = kex_compose_init(k)) != 0 ||
+	    (r = packet_put(k->packet, &k->my_init)) != 0)
+		return r;
+	k->sent_init = true;
+	log_debug2("KEXINIT sent");
+	return packet_hold(k->packet, true);
+}
+
+/* RFC 4253 section 7.2; a secret longer than the digest is chained. */
+static int
+derive(const struct kex *k, char letter, const struct buf *shared,
+    const uint8_t *hash, uint8_t *out, size_t len)
+{
+	enum digest_alg alg = k->kem_alg->digest;
+	size_t step = digest_len(alg), have = 0;
+	uint8_t block[DIGEST_MAX_LEN];
+	struct buf in;
+	int r = 0;
+
+	buf_init_secret(&in);
+	while (have < len && r == 0) {
+		buf_reset(&in);
+		buf_put_buf(&in, shared);
+		buf_put(&in, hash, step);
+		if (have == 0) {
+			buf_put_u8(&in, (uint8_t)letter);
+			buf_put(&in, k->session_id, k->session_id_len);
+		} else {
+			buf_put(&in, out, have);
+		}
+		if ((r = buf_err(&in)) == 0)
+			r = digest_once(alg, buf_data(&in), buf_len(&in),
+			    block);
+		if (r == 0) {
+			memcpy(out + have, block, MIN(step, len - have));
+			have += MIN(step, len - have);
+		}
+	}
+	buf_clear(&in);
+	explicit_bzero(block, sizeof block);
+	return r;
+}
+
+static int
+derive_direction(const struct kex *k, bool client_to_server,
+    const struct buf *shared, const uint8_t *hash, struct packet_keys *keys)
+{
+	int sc = client_to_server ? 0 : 1, r;
+
+	r = derive(k, (char)('A' + sc), shared, hash, keys->iv,
+	    keys->cipher->iv_len);
+	if (r == 0)
+		r = derive(k, (char)('C' + sc), shared, hash, keys->key,
+		    keys->cipher->key_len);
+	if (r == 0 && keys->mac != NULL)
+		r = derive(k, (char)('E' + sc), shared, hash, keys->mac_key,
+		    keys->mac->key_len);
+	return r;
+}
+
+static int
+exchange_hash(const struct kex *k, struct span client_value,
+    struct span server_value, const struct buf *shared, uint8_t *hash)
+{
+	const struct buf *ic = k->server ? &k->peer_init : &k->my_init;
+	const struct buf *is = k->server ? &k->my_init : &k->peer_init;
+	struct buf in;
+	int r;
+
+	buf_init_secret(&in);
+	buf_put_cstring(&in, k->id_client);
+	buf_put_cstring(&in, k->id_server);
+	buf_put_string_buf(&in, ic);
+	buf_put_string_buf(&in, is);
+	buf_put_string_buf(&in, &k->hostkey);
+	if (k->kem_alg->group_exchange) {
+		buf_put_u32(&in, k->gex_min);
+		buf_put_u32(&in, k->gex_want);
+		buf_put_u32(&in, k->gex_max);
+		buf_put_mpint(&in, buf_data(&k->gex_prime),
+		    buf_len(&k->gex_prime));
+		buf_put_mpint(&in, buf_data(&k->gex_generator),
+		    buf_len(&k->gex_generator));
+	}
+	buf_put_string(&in, client_value.p, client_value.len);
+	buf_put_string(&in, server_value.p, server_value.len);
+	buf_put_buf(&in, shared);
+	if ((r = buf_err(&in)) == 0)
+		r = digest_once(k->kem_alg->digest, buf_data(&in),
+		    buf_len(&in), hash);
+	buf_clear(&in);
+	return r;
+}
+
+static int
+send_ext_info(struct kex *k)
+{
+	struct buf b;
+
+	buf_init(&b);
+	buf_put_u8(&b, SSH_MSG_EXT_INFO);
+	buf_put_u32(&b, 3);
+	buf_put_cstring(&b, "server-sig-algs");
+	buf_put_cstring(&b, k->sig_algs != NULL ? k->sig_algs : "");
+	buf_put_cstring(&b, "publickey-hostbound@openssh.com");
+	buf_put_cstring(&b, "0");
+	buf_put_cstring(&b, "ping@openssh.com");
+	buf_put_cstring(&b, "0");
+	return send_and_clear(k, &b);
+}
+
+/* The secret is known to both: make keys, send NEWKEYS and use the tx ones. */
+static int
+take_secret(struct kex *k, const struct buf *shared, const uint8_t *hash)
+{
+	struct buf b;
+	int r;
+
+	if (!k->first_done) {
+		k->session_id_len = digest_len(k->kem_alg->digest);
+		memcpy(k->session_id, hash, k->session_id_len);
+	}
+	r = derive_direction(k, !k->server, shared, hash, &k->tx);
+	if (r == 0)
+		r = derive_direction(k, k->server, shared, hash, &k->rx);
+	if (r != 0)
+		return r;
+	buf_init(&b);
+	buf_put_u8(&b, SSH_MSG_NEWKEYS);
+	if ((r = send_and_clear(k, &b)) != 0)
+		return r;
+	r = packet_set_keys(k->packet, PACKET_TX, &k->tx, k->strict);
+	if (r != 0)
+		return r;
+	k->sent_newkeys = true;
+	if (k->server && !k->first_done && k->peer_ext_info &&
+	    (r = send_ext_info(k)) != 0)
+		return r;
+	return packet_hold(k->packet, false);
+}
+
+static uint32_t
+group_size_wanted(const struct kex *k)
+{
+	size_t key_len = MAX(k->tx.cipher->key_len, k->rx.cipher->key_len);
+
+	return key_len <= 16 ? 3072 : 4096;
+}
+
+static int
+client_send_value(struct kex *k)
+{
+	struct buf b;
+	int r;
+
+	buf_reset(&k->client_value);
+	if ((r = kem_client_init(k->kem, &k->client_value)) != 0)
+		return r;
+	buf_init(&b);
+	buf_put_u8(&b, k->kem_alg->group_exchange ? SSH_MSG_GEX_INIT :
+						    SSH_MSG_KEX_INIT);
+	buf_put_string_buf(&b, &k->client_value);
+	return send_and_clear(k, &b);
+}
+
+static int
+client_begin(struct kex *k)
+{
+	struct buf b;
+	int r;
+
+	if (!k->kem_alg->group_exchange) {
+		if ((r = kem_new(&k->kem, k->kem_alg)) != 0)
+			return r;
+		return client_send_value(k);
+	}
+	k->gex_min = KEX_GEX_MIN;
+	k->gex_want = group_size_wanted(k);
+	k->gex_max = KEX_GEX_MAX;
+	buf_init(&b);
+	buf_put_u8(&b, SSH_MSG_GEX_REQUEST);
+	buf_put_u32(&b, k->gex_min);
+	buf_put_u32(&b, k->gex_want);
+	buf_put_u32(&b, k->gex_max);
+	return send_and_clear(k, &b);
+}
+
+static int
+client_on_group(struct kex *k, struct rd r)
+{
+	struct span prime = rd_mpint(&r), generator = rd_mpint(&r);
+	int err;
+
+	if ((err = rd_end(&r)) != 0)
+		return err;
+	if (k->got_group)
+		return ERR_PROTOCOL;
+	k->got_group = true;
+	buf_put(&k->gex_prime, prime.p, prime.len);
+	buf_put(&k->gex_generator, generator.p, generator.len);
+	if ((err = buf_err(&k->gex_prime)) != 0 ||
+	    (err = buf_err(&k->gex_generator)) != 0)
+		return err;
+	err = kem_new_group(&k->kem, k->kem_alg, prime, generator);
+	return err != 0 ? err : client_send_value(k);
+}
+
+static int
+client_on_reply(struct kex *k, struct rd r)
+{
+	struct span blob = rd_string(&r), value = rd_string(&r);
+	struct span signature = rd_string(&r), signed_data, mine;
+	const char *alg = k->result.hostkey_alg;
+	uint8_t hash[DIGEST_MAX_LEN];
+	struct buf shared;
+	int err;
+
+	buf_init_secret(&shared);
+	if ((err = rd_end(&r)) != 0)
+		goto out;
+	if (k->kem == NULL || k->sent_newkeys) {
+		err = ERR_PROTOCOL;
+		goto out;
+	}
+	buf_reset(&k->hostkey);
+	buf_put(&k->hostkey, blob.p, blob.len);
+	if ((err = buf_err(&k->hostkey)) != 0 ||
+	    (err = kem_client_finish(k->kem, value, &shared)) != 0)
+		goto out;
+	mine = (struct span){ buf_data(&k->client_value),
+		buf_len(&k->client_value) };
+	if ((err = exchange_hash(k, mine, value, &shared, hash)) != 0)
+		goto out;
+	signed_data = (struct span){ hash, digest_len(k->kem_alg->digest) };
+	err = k->hooks.verify(k->hooks.arg, alg, blob, signed_data, signature);
+	if (err == 0)
+		err = k->hooks.check_hostkey(k->hooks.arg, blob, alg);
+	if (err == 0)
+		err = take_secret(k, &shared, hash);
+out:
+	buf_clear(&shared);
+	return err;
+}
+
+static int
+server_on_group_request(struct kex *k, struct rd r)
+{
+	struct buf b;
+	int err;
+
+	k->gex_min = rd_u32(&r);
+	k->gex_want = rd_u32(&r);
+	k->gex_max = rd_u32(&r);
+	if ((err = rd_end(&r)) != 0)
+		return err;
+	if (k->got_group || k->gex_min > k->gex_want ||
+	    k->gex_want > k->gex_max || k->gex_max < KEX_GEX_MIN ||
+	    k->gex_min > KEX_GEX_MAX)
+		return ERR_PROTOCOL;
+	k->got_group = true;
+	err = kem_choose_group(k->moduli_path,
+	    MAX(k->gex_min, (uint32_t)KEX_GEX_MIN), k->gex_want,
+	    MIN(k->gex_max, (uint32_t)KEX_GEX_MAX), &k->gex_prime,
+	    &k->gex_generator);
+	if (err != 0)
+		return err;
+	err = kem_new_group(&k->kem, k->kem_alg,
+	    (struct span){ buf_data(&k->gex_prime), buf_len(&k->gex_prime) },
+	    (struct span){ buf_data(&k->gex_generator),
+		buf_len(&k->gex_generator) });
+	if (err != 0)
+		return err;
+	buf_init(&b);
+	buf_put_u8(&b, SSH_MSG_GEX_GROUP);
+	buf_put_mpint(&b, buf_data(&k->gex_prime), buf_len(&k->gex_prime));
+	buf_put_mpint(&b, buf_data(&k->gex_generator),
+	    buf_len(&k->gex_generator));
+	return send_and_clear(k, &b);
+}
+
+static int
+server_send_reply(struct kex *k, const struct buf *value,
+    const uint8_t *hash)
+{
+	struct buf b, signature;
+	int r;
+
+	buf_init(&b);
+	buf_init(&signature);
+	r = k->hooks.sign(k->hooks.arg, k->result.hostkey_alg,
+	    (struct span){ hash, digest_len(k->kem_alg->digest) }, &signature);
+	if (r == 0) {
+		buf_put_u8(&b, k->kem_alg->group_exchange ?
+				   SSH_MSG_GEX_REPLY :
+				   SSH_MSG_KEX_REPLY);
+		buf_put_string_buf(&b, &k->hostkey);
+		buf_put_string_buf(&b, value);
+		buf_put_string_buf(&b, &signature);
+		r = packet_put(k->packet, &b);
+	}
+	buf_clear(&signature);
+	buf_clear(&b);
+	return r;
+}
+
+static int
+server_on_value(struct kex *k, struct rd r)
+{
+	struct span client_value = rd_string(&r), mine;
+	uint8_t hash[DIGEST_MAX_LEN];
+	struct buf shared, value;
+	int err;
+
+	buf_init_secret(&shared);
+	buf_init(&value);
+	if ((err = rd_end(&r)) != 0)
+		goto out;
+	if (k->sent_newkeys ||
+	    (k->kem_alg->group_exchange && k->kem == NULL)) {
+		err = ERR_PROTOCOL;
+		goto out;
+	}
+	if (k->kem == NULL && (err = kem_new(&k->kem, k->kem_alg)) != 0)
+		goto out;
+	err = kem_server_reply(k->kem, client_value, &value, &shared);
+	if (err != 0)
+		goto out;
+	buf_reset(&k->hostkey);
+	err = k->hooks.hostkey_blob(k->hooks.arg, k->result.hostkey_alg,
+	    &k->hostkey);
+	if (err != 0)
+		goto out;
+	mine = (struct span){ buf_data(&value), buf_len(&value) };
+	if ((err = exchange_hash(k, client_value, mine, &shared, hash)) == 0 &&
+	    (err = server_send_reply(k, &value, hash)) == 0)
+		err = take_secret(k, &shared, hash);
+out:
+	buf_clear(&shared);
+	buf_clear(&value);
+	return err;
+}
+
+static int
+on_kexinit(struct kex *k, struct rd payload)
+{
+	struct rd body = payload;
+	bool follows;
+	int r;
+
+	if (k->got_init)
+		return ERR_PROTOCOL;
+	log_debug2("KEXINIT received");
+	buf_reset(&k->peer_init);
+	buf_put(&k->peer_init, payload.p, payload.len);
+	if ((r = buf_err(&k->peer_init)) != 0)
+		return r;
+	(void)rd_u8(&body);
+	if ((r = kex_parse_init(k, body, &follows)) != 0)
+		return r;
+	/* Strict: nothing may have come before the first KEXINIT. */
+	if (!k->first_done && k->strict && packet_rx_seqnr(k->packet) != 0) {
+		log_error("strict key exchange: KEXINIT was not the first "
+			  "packet");
+		return ERR_PROTOCOL;
+	}
+	if ((r = kex_start(k)) != 0)
+		return r;
+	k->got_init = true;
+	packet_set_expect(k->packet, !k->first_done && k->strict ?
+		PACKET_EXPECT_STRICT :
+		PACKET_EXPECT_KEX);
+	if ((r = kex_agree(k)) != 0)
+		return r;
+	k->skip_guess = follows && !kex_guess_is_right(k);
+	return k->server ? 0 : client_begin(k);
+}
+
+static int
+on_newkeys(struct kex *k, struct rd r)
+{
+	bool first = !k->first_done;
+	int err;
+
+	if ((err = rd_end(&r)) != 0)
+		return err;
+	if (!k->sent_newkeys)
+		return ERR_PROTOCOL;
+	err = packet_set_keys(k->packet, PACKET_RX, &k->rx, k->strict);
+	if (err != 0)
+		return err;
+	packet_set_expect(k->packet, PACKET_EXPECT_ANY);
+	k->first_done = true;
+	end_exchange(k);
+	log_debug2("key exchange is complete");
+	if (k->hooks.done != NULL)
+		k->hooks.done(k->hooks.arg, first);
+	return 0;
+}
+
+static int
+note_extension(struct kex *k, struct span name, struct span value)
+{
+	char *copy;
+
+	if (span_equals(name, "server-sig-algs") && !k->server) {
+		if (value.len > KEX_SIG_ALGS_MAX)
+			return ERR_LIMIT;
+		if ((copy = span_dup(value)) == NULL)
+			return ERR_FORMAT;
+		free(k->peer_sig_algs);
+		k->peer_sig_algs = copy;
+	} else if (span_equals(name, "publickey-hostbound@openssh.com")) {
+		k->peer_hostbound = span_equals(value, "0");
+	} else if (span_equals(name, "ping@openssh.com")) {
+		k->peer_ping = span_equals(value, "0");
+	}
+	if (k->hooks.ext_info != NULL)
+		k->hooks.ext_info(k->hooks.arg, name, value);
+	return 0;
+}
+
+static int
+on_ext_info(struct kex *k, struct rd r)
+{
+	uint32_t count = rd_u32(&r);
+	int err;
+
+	if (!k->first_done || count > KEX_EXT_MAX)
+		return ERR_PROTOCOL;
+	while (count-- > 0) {
+		struct span name = rd_string(&r), value = rd_string(&r);
+
+		if ((err = rd_err(&r)) != 0 ||
+		    (err = note_extension(k, name, value)) != 0)
+			return err;
+	}
+	return rd_end(&r);
+}
+
+static int
+server_input(struct kex *k, uint8_t type, struct rd r)
+{
+	bool gex = k->kem_alg->group_exchange;
+
+	if (gex && type == SSH_MSG_GEX_REQUEST)
+		return server_on_group_request(k, r);
+	if (type == (gex ? SSH_MSG_GEX_INIT : SSH_MSG_KEX_INIT))
+		return server_on_value(k, r);
+	return ERR_PROTOCOL;
+}
+
+static int
+client_input(struct kex *k, uint8_t type, struct rd r)
+{
+	bool gex = k->kem_alg->group_exchange;
+
+	if (gex && type == SSH_MSG_GEX_GROUP)
+		return client_on_group(k, r);
+	if (type == (gex ? SSH_MSG_GEX_REPLY : SSH_MSG_KEX_REPLY))
+		return client_on_reply(k, r);
+	return ERR_PROTOCOL;
+}
+
+int
+kex_input(struct kex *k, struct rd payload)
+{
+	struct rd r = payload;
+	uint8_t type = rd_u8(&r);
+
+	switch (type) {
+	case SSH_MSG_EXT_INFO:
+		return on_ext_info(k, r);
+	case SSH_MSG_KEXINIT:
+		return on_kexinit(k, payload);
+	case SSH_MSG_NEWKEYS:
+		return on_newkeys(k, r);
+	default:
+		break;
+	}
+	if (!k->got_init)
+		return ERR_PROTOCOL;
+	if (k->skip_guess) {
+		k->skip_guess = false;
+		return 0;
+	}
+	return k->server ? server_input(k, type, r) :
+			   client_input(k, type, r);
+}
+
+bool
+kex_running(const struct kex *k)
+{
+	return k->sent_init || k->got_init;
+}
+
+bool
+kex_first_done(const struct kex *k)
+{
+	return k->first_done;
+}
+
+struct span
+kex_session_id(const struct kex *k)
+{
+	return (struct span){ k->session_id, k->session_id_len };
+}
+
+const struct kex_result *
+kex_result(const struct kex *k)
+{
+	return &k->result;
+}
+
+struct span
+kex_hostkey(const struct kex *k)
+{
+	return (struct span){ buf_data(&k->hostkey), buf_len(&k->hostkey) };
+}
+
+const char *
+kex_server_sig_algs(const struct kex *k)
+{
+	return k->peer_sig_algs;
+}
+
+bool
+kex_peer_hostbound(const struct kex *k)
+{
+	return k->peer_hostbound;
+}
+
+bool
+kex_peer_ping(const struct kex *k)
+{
+	return k->peer_ping;
+}
+
+bool
+kex_peer_ext_info(const struct kex *k)
+{
+	return k->peer_ext_info;
+}
+
+const char *
+kex_peer_offer(const struct kex *k, int err)
+{
+	switch (err) {
+	case ERR_NO_KEX_MATCH:
+		return k->peer[KEX_LIST_KEX];
+	case ERR_NO_HOSTKEY_MATCH:
+		return k->peer[KEX_LIST_HOSTKEY];
+	case ERR_NO_CIPHER_MATCH:
+		return k->peer[KEX_LIST_CIPHER_SC];
+	case ERR_NO_MAC_MATCH:
+		return k->peer[KEX_LIST_MAC_SC];
+	case ERR_NO_COMP_MATCH:
+		return k->peer[KEX_LIST_COMP_SC];
+	default:
+		return NULL;
+	}
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Key exchange and rekey (RFC 4253 sections 7-9, 4419, 8308, 9142; strict
+ * key exchange): a state machine that is driven by the messages that arrive.
+ *
+ * Threads: loop thread only.
+ */
+#ifndef HPN_KEX_H
+#define HPN_KEX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/wire.h"
+#include "packet.h"
+
+/* Name lists of RFC 4253 section 7.1, without pseudo names (kex adds
+ * ext-info-* and kex-strict-* itself). Borrowed strings. */
+struct kex_proposal {
+	const char *kex;
+	const char *hostkey;
+	const char *cipher; /* both directions */
+	const char *mac;
+	const char *compression; /* "none", "none,zlib@openssh.com"... */
+};
+
+/* What was agreed, for logs, ~I and tests. */
+struct kex_result {
+	const char *kex;
+	char *hostkey_alg; /* owned by kex */
+	const char *cipher_tx, *cipher_rx;
+	const char *mac_tx, *mac_rx; /* "<implicit>" with an AEAD */
+	const char *comp_tx, *comp_rx;
+	bool post_quantum;
+};
+
+struct kex;
+
+struct kex_hooks {
+	void *arg;
+	/* Client: is this the host's key? Called once the signature over the
+	 * exchange hash is verified, in the first exchange and every other.
+	 * 0 or an error (ERR_HOSTKEY...). */
+	int (*check_hostkey)(void *arg, struct span blob, const char *alg);
+	/* Server: public blob of the host key that serves alg. */
+	int (*hostkey_blob)(void *arg, const char *alg, struct buf *blob);
+	/* Server: signature over data with that key. */
+	int (*sign)(void *arg, const char *alg, struct span data,
+	    struct buf *signature);
+	/* The signature check, given by the caller so that kex knows no key
+	 * types: 0 or ERR_SIGNATURE. */
+	int (*verify)(void *arg, const char *alg, struct span blob,
+	    struct span data, struct span signature);
+	/* An exchange is complete (both NEWKEYS); first = the initial one. */
+	void (*done)(void *arg, bool first);
+	/* EXT_INFO from the peer: called for each name and value. */
+	void (*ext_info)(void *arg, struct span name, struct span value);
+};
+
+/* Life. Strings are copied. id_local and id_remote are the identification
+ * lines without CR LF. */
+int kex_new(struct kex **out, struct packet *p, const struct kex_hooks *hooks,
+    const struct kex_proposal *mine, const char *id_local,
+    const char *id_remote) must_check;
+void kex_free(struct kex *k);
+/* Replaces the proposal for later exchanges. */
+int kex_set_proposal(struct kex *k,
+    const struct kex_proposal *mine) must_check;
+/* Server: moduli file for group exchange (copied; NULL: fixed groups). */
+int kex_set_moduli(struct kex *k, const char *path) must_check;
+/* Server: value of server-sig-algs in EXT_INFO. */
+int kex_set_sig_algs(struct kex *k, const char *list) must_check;
+
+/* Sends KEXINIT unless an exchange is running. */
+int kex_start(struct kex *k) must_check;
+/* A message of type 7 or 20-49. */
+int kex_input(struct kex *k, struct rd payload) must_check;
+/* An exchange is running (from own or the peer's KEXINIT to both NEWKEYS). */
+bool kex_running(const struct kex *k);
+bool kex_first_done(const struct kex *k);
+
+/* Session identifier: empty until the first exchange is done. */
+struct span kex_session_id(const struct kex *k);
+const struct kex_result *kex_result(const struct kex *k);
+/* The server host key of the last exchange. */
+struct span kex_hostkey(const struct kex *k);
+/* Client, from the server's EXT_INFO; NULL or false if not given. */
+const char *kex_server_sig_algs(const struct kex *k);
+bool kex_peer_hostbound(const struct kex *k);
+bool kex_peer_ping(const struct kex *k);
+/* The peer sent ext-info-c: as a server, EXT_INFO may be sent. */
+bool kex_peer_ext_info(const struct kex *k);
+/* Names that the peer offered last, for error texts; NULL if none. */
+const char *kex_peer_offer(const struct kex *k, int err);
+
+/* Hand-over to another process of ours, with packet_export(). */
+int kex_export(const struct kex *k, struct buf *out) must_check;
+int kex_import(struct kex *k, struct rd *in) must_check;
+
+#endif

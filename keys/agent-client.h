@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Talking to a running ssh-agent (RFC 9987) over its UNIX socket.
+ *
+ * Threads: any; a struct agent belongs to one thread at a time. Calls block.
+ */
+#ifndef HPN_KEYS_AGENT_CLIENT_H
+#define HPN_KEYS_AGENT_CLIENT_H
+
+#include "keys/key.h"
+
+struct agent;
+
+struct agent_key {
+	struct key *key;
+	char *comment;
+};
+
+/* path NULL = $SSH_AUTH_SOCK; ERR_NOT_FOUND if there is none. */
+int agent_open(struct agent **out, const char *path) must_check;
+void agent_close(struct agent *a);
+/* Keys of unknown type are passed over. Caller: agent_keys_free(). */
+int agent_list(struct agent *a, struct agent_key **keys,
+    size_t *count) must_check;
+void agent_keys_free(struct agent_key *keys, size_t count);
+/* Appends the wire signature; ERR_AGENT if refused. */
+int agent_sign(struct agent *a, const struct key *k, const char *alg,
+    struct span data, struct buf *signature) must_check;
+
+#endif

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Public and private keys: types in one table (RFC 4253 section 6.6, 5656,
+ * 8332, 8709), wire blobs, signatures, fingerprints, text lines.
+ *
+ * Threads: any; a struct key belongs to one thread at a time.
+ */
+#ifndef HPN_KEYS_KEY_H
+#define HPN_KEYS_KEY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/wire.h"
+#include "crypto/digest.h"
+
+struct key;
+
+/* A signature algorithm; several may share a key type (rsa). */
+struct key_alg {
+	const char *name;     /* signature algorithm on the wire */
+	const char *key_type; /* "ssh-rsa", "ssh-ed25519", ... in the blob */
+	const char *short_name; /* "RSA", "ECDSA", "ED25519": for texts */
+	bool offered; /* part of the default lists (ssh-rsa SHA-1 is not) */
+	const void *ops; /* private to keys/ */
+	int param;
+};
+
+const struct key_alg *key_alg_by_name(const char *name); /* NULL: unknown */
+const struct key_alg *key_alg_at(size_t index);		 /* NULL at the end */
+/* Comma list of the offered algorithms, in default order. Static. */
+const char *key_alg_default_list(void);
+
+/* Life. */
+void key_free(struct key *k); /* wipes */
+int key_copy(const struct key *k, struct key **out) must_check;
+int key_public_of(const struct key *k, struct key **out) must_check;
+/* type: "rsa", "ecdsa", "ed25519"; bits 0 = default (3072, 256, -). */
+int key_generate(const char *type, unsigned bits, struct key **out) must_check;
+
+/* Wire blobs of public keys (RFC 4253 section 6.6). */
+int key_from_blob(struct span blob, struct key **out) must_check;
+int key_to_blob(const struct key *k, struct buf *out) must_check; /* appends */
+/* "ssh-ed25519 AAAA... comment": comment may be NULL. parse reads the type
+ * and the base64 word and advances *s behind them. */
+int key_parse_line(const char **s, struct key **out) must_check;
+int key_format_line(const struct key *k, const char *comment,
+    struct buf *out) must_check;
+
+/* Ask. */
+const char *key_type(const struct key *k); /* "ssh-rsa", ... */
+const char *key_short_name(const struct key *k);
+unsigned key_bits(const struct key *k);
+bool key_is_private(const struct key *k);
+bool key_equal_public(const struct key *a, const struct key *b);
+/* Can this key sign with alg, and is it an RSA key of at least min bits? */
+bool key_serves(const struct key *k, const char *alg);
+int key_check_length(const struct key *k, unsigned min_rsa_bits) must_check;
+/* "SHA256:..." or "MD5:aa:bb..."; caller frees; NULL when memory is out. */
+char *key_fingerprint(const struct key *k, enum digest_alg alg);
+/* Picture of a fingerprint, several lines; caller frees. */
+char *key_randomart(const struct key *k, enum digest_alg alg);
+
+/* Signatures in their wire form: string alg, string data. sign appends. */
+int key_sign(const struct key *k, const char *alg, struct span data,
+    struct buf *signature) must_check;
+/* ERR_SIGNATURE also if the signature's algorithm is not alg. */
+int key_verify(const struct key *k, const char *alg, struct span data,
+    struct span signature) must_check;
+
+/* Private part of the openssh-key-v1 format and of the agent protocol. */
+int key_private_to_wire(const struct key *k, struct buf *out) must_check;
+int key_private_from_wire(struct rd *r, struct key **out) must_check;
+
+#endif

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * known_hosts files: plain, wildcard and hashed host names, [host]:port,
+ * @revoked and @cert-authority markers.
+ *
+ * Threads: any.
+ */
+#ifndef HPN_KEYS_KNOWNHOSTS_H
+#define HPN_KEYS_KNOWNHOSTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/str.h"
+#include "keys/key.h"
+
+enum knownhosts_marker {
+	KNOWNHOSTS_NONE,
+	KNOWNHOSTS_REVOKED,
+	KNOWNHOSTS_CA,
+};
+
+/* One line, as parsed. Fields are owned; clear with knownhosts_line_clear. */
+struct knownhosts_line {
+	enum knownhosts_marker marker;
+	char *hosts; /* the first field as written */
+	struct key *key; /* NULL if its type is not known here */
+	char *comment;
+};
+
+int knownhosts_parse_line(const char *line,
+    struct knownhosts_line *out) must_check; /* ERR_NOT_FOUND: blank, # */
+void knownhosts_line_clear(struct knownhosts_line *l);
+/* Does the hosts field name this host ("host" or "[host]:port")? */
+bool knownhosts_hosts_match(const char *hosts, const char *host);
+
+/* "host", or "[host]:port" unless port is 22. Lower case; caller frees. */
+char *knownhosts_name(const char *host, uint16_t port);
+/* "|1|salt|hash" for a name; caller frees. */
+char *knownhosts_hash(const char *name);
+
+enum knownhosts_verdict {
+	KNOWNHOSTS_OK,	    /* key is known */
+	KNOWNHOSTS_NEW,	    /* no key of this host */
+	KNOWNHOSTS_CHANGED, /* another key of the same type is known */
+	KNOWNHOSTS_OTHER_TYPE, /* keys of other types only */
+	KNOWNHOSTS_IS_REVOKED,
+};
+
+struct knownhosts_found {
+	enum knownhosts_verdict verdict;
+	char *path; /* where the line of the verdict stands; owned */
+	unsigned line;
+};
+
+/* Looks in all the files (those that do not exist are passed over). */
+int knownhosts_check(const struct strlist *paths, const char *name,
+    const struct key *k, struct knownhosts_found *found) must_check;
+void knownhosts_found_clear(struct knownhosts_found *f);
+/* Key types known for a name ("ssh-ed25519"...), to order the proposal. */
+int knownhosts_types(const struct strlist *paths, const char *name,
+    struct strlist *types) must_check;
+/* Appends a line; makes the file (0600) and its directory (0700). */
+int knownhosts_add(const char *path, const char *name, const struct key *k,
+    bool hash) must_check;
+
+/* Calls fn for each line that is neither blank nor a remark. text is the
+ * line as written; line is NULL if it cannot be parsed. Ends when fn returns
+ * other than 0, and returns that. */
+typedef int (*knownhosts_line_fn)(void *arg, const char *text,
+    unsigned number, const struct knownhosts_line *line);
+int knownhosts_each_line(const char *path, knownhosts_line_fn fn,
+    void *arg) must_check;
+
+/*
+ * Rewriting a file: *changed counts the lines or names that were changed.
+ * If there are any, what was there before is kept as path.old. Lines with a
+ * marker and lines that cannot be parsed stay as they are.
+ */
+enum knownhosts_note {
+	KNOWNHOSTS_NOTE_REMOVED,
+	KNOWNHOSTS_NOTE_PATTERN, /* text: a pattern, which cannot be hashed */
+	KNOWNHOSTS_NOTE_BAD_LINE,
+};
+typedef void (*knownhosts_note_fn)(void *arg, enum knownhosts_note note,
+    unsigned number, const char *text);
+int knownhosts_remove(const char *path, const char *host,
+    knownhosts_note_fn fn, void *arg, unsigned *changed) must_check;
+int knownhosts_hash_all(const char *path, knownhosts_note_fn fn, void *arg,
+    unsigned *changed) must_check;
+
+#endif

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: ISC */
+/* The receiving half of packet.h: the input buffer, opening, small talk. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "packet-internal.h"
+
+enum {
+	ID_LINE_MAX = 8192, /* bytes of a line before the identification */
+	ID_LINES_MAX = 1024,
+	ID_MAX = 255, /* RFC 4253 section 4.2, with CR LF */
+	RX_CAP_MAX = PACKET_RX_READ + CIPHER_LEN_MAX + PACKET_TAG_MAX + 4,
+};
+
+static int
+rx_make_room(struct packet *p)
+{
+	size_t len = p->rx_end - p->rx_off, want = p->rx_cap;
+	uint8_t *rx;
+
+	if (p->rx_have_len)
+		want = MAX(want, (size_t)4 + p->rx_len + PACKET_TAG_MAX);
+	want = MAX(want, (size_t)PACKET_RX_FIRST);
+	/* The last read filled all there was: more per read pays. */
+	if (p->rx_end == p->rx_cap && p->rx_cap > 0 && p->authenticated)
+		want = MIN(MAX(p->rx_cap * 2, want), (size_t)RX_CAP_MAX);
+	if (want > p->rx_cap) {
+		if ((rx = malloc(want)) == NULL)
+			return ERR_NOMEM;
+		if (len > 0)
+			memcpy(rx, p->rx + p->rx_off, len);
+		free(p->rx);
+		p->rx = rx;
+		p->rx_cap = want;
+	} else if (p->rx_off > 0 && len > 0) {
+		memmove(p->rx, p->rx + p->rx_off, len);
+	}
+	p->rx_off = 0;
+	p->rx_end = len;
+	return 0;
+}
+
+int
+packet_fill(struct packet *p)
+{
+	size_t room;
+	ssize_t n;
+	int r;
+
+	if ((r = rx_make_room(p)) != 0)
+		return r;
+	room = MIN(p->rx_cap - p->rx_end, (size_t)PACKET_RX_READ);
+	if (room == 0)
+		return ERR_AGAIN; /* whole packets wait to be taken */
+	do
+		n = read(p->fd_in, p->rx + p->rx_end, room);
+	while (n == -1 && errno == EINTR);
+	if (n == 0)
+		return ERR_CLOSED;
+	if (n == -1)
+		return errno == EAGAIN || errno == EWOULDBLOCK ? ERR_AGAIN :
+								  ERR_SYSTEM;
+	p->rx_end += (size_t)n;
+	return (int)n;
+}
+
+bool
+packet_has_input(const struct packet *p)
+{
+	return p->rx_end > p->rx_off;
+}
+
+uint32_t
+packet_rx_seqnr(const struct packet *p)
+{
+	return p->rx_seqnr;
+}
+
+int
+packet_read_identification(struct packet *p, char **line,
+    void (*other)(void *arg, const char *text), void *arg)
+{
+	for (;;) {
+		const uint8_t *start = p->rx + p->rx_off, *nl = NULL;
+		size_t have = p->rx_end - p->rx_off, len;
+		char *text;
+
+		if (have > 0)
+			nl = memchr(start, '\n', have);
+		if (nl == NULL)
+			return have > ID_LINE_MAX ? ERR_PROTOCOL : 0;
+		len = (size_t)(nl - start);
+		p->rx_off += len + 1;
+		if (len > 0 && start[len - 1] == '\r')
+			len--;
+		text = span_dup((struct span){ start, len });
+		if (text == NULL)
+			return ERR_PROTOCOL;
+		if (str_has_prefix(text, "SSH-") && len + 2 <= ID_MAX) {
+			*line = text;
+			return 1;
+		}
+		if (other == NULL || len > ID_LINE_MAX ||
+		    ++p->id_lines > ID_LINES_MAX) {
+			free(text);
+			return ERR_PROTOCOL;
+		}
+		other(arg, text);
+		free(text);
+	}
+}
+
+/* Makes the length of the packet at rx_off known: 1, or 0 for more input. */
+static int
+take_length(struct packet *p)
+{
+	struct packet_half *h = &p->half[PACKET_RX];
+	size_t have = p->rx_end - p->rx_off, align, head;
+	uint8_t *pkt = p->rx + p->rx_off;
+	int r;
+
+	if (have < (h->cipher != NULL ? cipher_head_len(h->cipher) : 4))
+		return 0;
+	if (h->cipher == NULL) {
+		p->rx_len = wire_get_u32(pkt);
+	} else {
+		r = cipher_open_length(h->cipher, &h->pos, pkt, &p->rx_len);
+		if (r != 0)
+			return r;
+	}
+	align = h->cipher != NULL ? cipher_align(h->cipher) : 8;
+	head = h->cipher != NULL && cipher_length_apart(h->cipher) ? 0 : 4;
+	if (p->rx_len < 1 + PACKET_PAD_MIN || p->rx_len > CIPHER_LEN_MAX ||
+	    (head + p->rx_len) % align != 0)
+		return ERR_PACKET_LENGTH;
+	p->rx_have_len = true;
+	return 1;
+}
+
+/* One whole packet: 1 with its payload, 0 for more input, or an error. */
+static int
+take_packet(struct packet *p, struct span *payload)
+{
+	struct packet_half *h = &p->half[PACKET_RX];
+	size_t size, pad;
+	uint8_t *pkt;
+	int r;
+
+	if (!p->rx_have_len && (r = take_length(p)) <= 0)
+		return r;
+	size = 4 + (size_t)p->rx_len +
+	    (h->cipher != NULL ? cipher_tag_len(h->cipher) : 0);
+	if (p->rx_end - p->rx_off < size)
+		return 0;
+	pkt = p->rx + p->rx_off;
+	if (h->cipher != NULL) {
+		r = cipher_open(h->cipher, &h->pos, pkt, p->rx_len);
+		if (r != 0)
+			return r;
+		h->pos.block += cipher_blocks(h->cipher, p->rx_len);
+		h->pos.packet++;
+	}
+	pad = pkt[4];
+	if (pad < PACKET_PAD_MIN || pad + 1 >= p->rx_len)
+		return ERR_PROTOCOL;
+	*payload = (struct span){ pkt + 5, p->rx_len - 1 - pad };
+	p->rx_seqnr = h->pos.seqnr++;
+	p->rx_off += size;
+	p->rx_have_len = false;
+	h->bytes_since_keys += size;
+	h->total.bytes += size;
+	h->total.packets++;
+	h->total.payload += payload->len;
+	return 1;
+}
+
+static int
+on_disconnect(struct packet *p, struct rd *r)
+{
+	struct span text;
+	char *copy;
+
+	p->disconnect_reason = rd_u32(r);
+	text = rd_string(r);
+	if (rd_err(r) != 0)
+		return ERR_PROTOCOL;
+	text.len = MIN(text.len, sizeof p->disconnect_text / 4);
+	copy = span_dup(text);
+	str_escape(p->disconnect_text, sizeof p->disconnect_text,
+	    copy != NULL ? copy : "");
+	free(copy);
+	return ERR_DISCONNECTED;
+}
+
+static int
+on_ping(struct packet *p, struct rd *r)
+{
+	struct span data = rd_string(r);
+	struct buf b;
+	int err;
+
+	if ((err = rd_end(r)) != 0)
+		return err;
+	buf_init(&b);
+	buf_put_u8(&b, SSH_MSG_PONG);
+	buf_put_string(&b, data.p, data.len);
+	err = packet_put(p, &b);
+	buf_clear(&b);
+	return err;
+}
+
+static bool
+is_expected(const struct packet *p, uint8_t type)
+{
+	bool kex = type >= SSH_MSG_KEXINIT && type < SSH_MSG_USERAUTH_REQUEST;
+
+	switch (p->expect) {
+	case PACKET_EXPECT_ANY:
+		return true;
+	case PACKET_EXPECT_KEX:
+		return kex || type <= SSH_MSG_DEBUG ||
+		    type == SSH_MSG_EXT_INFO;
+	case PACKET_EXPECT_STRICT:
+		return kex || type == SSH_MSG_DISCONNECT;
+	}
+	return false;
+}
+
+/* Transport messages that end here: 0 when dealt with, 1 for the others. */
+static int
+small_talk(struct packet *p, uint8_t type, struct rd r)
+{
+	switch (type) {
+	case SSH_MSG_DISCONNECT:
+		return on_disconnect(p, &r);
+	case SSH_MSG_IGNORE:
+	case SSH_MSG_PONG:
+		return 0;
+	case SSH_MSG_UNIMPLEMENTED:
+		log_debug("peer does not implement packet %u", rd_u32(&r));
+		return 0;
+	case SSH_MSG_DEBUG:
+		log_debug2("peer sent a debug message");
+		return 0;
+	case SSH_MSG_PING:
+		if (p->half[PACKET_RX].cipher == NULL)
+			return ERR_PROTOCOL;
+		return on_ping(p, &r);
+	default:
+		return 1;
+	}
+}
+
+int
+packet_next(struct packet *p, struct rd *payload)
+{
+	struct packet_half *h = &p->half[PACKET_RX];
+	struct span body;
+	struct rd r;
+	uint8_t type;
+	int err;
+
+	for (;;) {
+		if ((err = take_packet(p, &body)) <= 0)
+			return err;
+		if (h->zlib != NULL) {
+			buf_reset(&p->rx_plain);
+			err = zstream_inflate(h->zlib, body.p, body.len,
+			    CIPHER_LEN_MAX, &p->rx_plain);
+			if (err != 0)
+				return err;
+			body = (struct span){ buf_data(&p->rx_plain),
+				buf_len(&p->rx_plain) };
+		}
+		*payload = r = rd_from_span(body);
+		type = rd_u8(&r);
+		if (rd_err(&r) != 0 || type == 0 || !is_expected(p, type)) {
+			log_debug("message %u came at the wrong time", type);
+			return ERR_PROTOCOL;
+		}
+		if ((err = small_talk(p, type, r)) != 0)
+			return err;
+	}
+}

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: ISC */
+/* The sending half of packet.h: the output ring, sealing, one write. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "crypto/rand.h"
+#include "packet-internal.h"
+
+size_t
+packet_ring_pending(const struct packet_ring *r)
+{
+	return r->wrapped ? r->wrap - r->head + r->tail : r->tail - r->head;
+}
+
+int
+packet_ring_pieces(const struct packet_ring *r, struct span piece[2])
+{
+	if (packet_ring_pending(r) == 0)
+		return 0;
+	if (!r->wrapped) {
+		piece[0] = (struct span){ r->data + r->head,
+			r->tail - r->head };
+		return 1;
+	}
+	piece[0] = (struct span){ r->data + r->head, r->wrap - r->head };
+	piece[1] = (struct span){ r->data, r->tail };
+	return r->tail > 0 ? 2 : 1;
+}
+
+void
+packet_ring_clear(struct packet_ring *r)
+{
+	free(r->data);
+	*r = (struct packet_ring){ 0 };
+}
+
+static int
+ring_grow(struct packet_ring *r, size_t need)
+{
+	size_t pending = packet_ring_pending(r), cap, at = 0;
+	struct span piece[2];
+	uint8_t *data;
+	int n;
+
+	if (pending + need > PACKET_TX_MAX)
+		return ERR_LIMIT;
+	cap = MAX(r->cap, (size_t)PACKET_TX_FIRST);
+	/* Twice the need leaves room to wrap without growing again. */
+	while (cap < pending + need)
+		cap *= 2;
+	if (cap == r->cap)
+		cap *= 2;
+	if ((data = malloc(cap)) == NULL)
+		return ERR_NOMEM;
+	n = packet_ring_pieces(r, piece);
+	for (int i = 0; i < n; i++) {
+		memcpy(data + at, piece[i].p, piece[i].len);
+		at += piece[i].len;
+	}
+	free(r->data);
+	*r = (struct packet_ring){ .data = data, .cap = cap, .tail = at };
+	return 0;
+}
+
+/* A contiguous place of len bytes at the end of the ring. */
+static int
+ring_reserve(struct packet_ring *r, size_t len, uint8_t **place)
+{
+	int err;
+
+	if (packet_ring_pending(r) == 0) {
+		r->head = r->tail = r->wrap = 0;
+		r->wrapped = false;
+	}
+	if (!r->wrapped && r->cap - r->tail < len && r->head > len) {
+		r->wrap = r->tail;
+		r->tail = 0;
+		r->wrapped = true;
+	}
+	if ((r->wrapped ? r->head - r->tail : r->cap - r->tail) < len &&
+	    (err = ring_grow(r, len)) != 0)
+		return err;
+	*place = r->data + r->tail;
+	return 0;
+}
+
+static void
+ring_consume(struct packet_ring *r, size_t len)
+{
+	size_t first;
+
+	if (r->wrapped) {
+		first = MIN(len, r->wrap - r->head);
+		r->head += first;
+		len -= first;
+		if (r->head == r->wrap) {
+			r->head = 0;
+			r->wrapped = false;
+		}
+	}
+	r->head += len;
+}
+
+int
+packet_tx_raw(struct packet *p, const void *bytes, size_t len)
+{
+	uint8_t *place;
+	int r;
+
+	if (len == 0)
+		return 0;
+	if ((r = ring_reserve(&p->tx, len, &place)) != 0)
+		return r;
+	memcpy(place, bytes, len);
+	p->tx.tail += len;
+	return 0;
+}
+
+int
+packet_put_identification(struct packet *p, const char *line)
+{
+	struct buf b;
+	int r;
+
+	buf_init(&b);
+	buf_printf(&b, "%s\r\n", line);
+	if ((r = buf_err(&b)) == 0)
+		r = packet_tx_raw(p, buf_data(&b), buf_len(&b));
+	buf_clear(&b);
+	return r;
+}
+
+/* Padding so that the ciphered part is a multiple of the block. */
+static size_t
+padding_for(const struct cipher *c, size_t payload_len)
+{
+	size_t align = c != NULL ? cipher_align(c) : 8;
+	size_t head = c != NULL && cipher_length_apart(c) ? 0 : 4;
+	size_t pad = align - (head + 1 + payload_len) % align;
+
+	if (pad < PACKET_PAD_MIN)
+		pad += align;
+	while (4 + 1 + payload_len + pad < PACKET_SIZE_MIN)
+		pad += align;
+	return pad;
+}
+
+/* The payload of len bytes stands at place + 5; the rest is filled in. */
+static int
+seal_in_place(struct packet *p, uint8_t *place, size_t len)
+{
+	struct packet_half *h = &p->half[PACKET_TX];
+	size_t pad = padding_for(h->cipher, len), size;
+	uint32_t field = (uint32_t)(1 + len + pad);
+	int r;
+
+	wire_put_u32(place, field);
+	place[4] = (uint8_t)pad;
+	rand_pad(place + 5 + len, pad);
+	size = 4 + field;
+	if (h->cipher != NULL) {
+		if ((r = cipher_seal(h->cipher, &h->pos, place, field)) != 0)
+			return r;
+		size += cipher_tag_len(h->cipher);
+		h->pos.block += cipher_blocks(h->cipher, field);
+		h->pos.packet++;
+	}
+	h->pos.seqnr++;
+	h->bytes_since_keys += size;
+	h->total.bytes += size;
+	h->total.packets++;
+	h->total.payload += len;
+	p->tx.tail += size;
+	return 0;
+}
+
+static int
+put_now(struct packet *p, const uint8_t *payload, size_t len)
+{
+	struct packet_half *h = &p->half[PACKET_TX];
+	uint8_t *place;
+	int r;
+
+	if (h->zlib != NULL) {
+		buf_reset(&p->tx_plain);
+		r = zstream_deflate(h->zlib, payload, len, &p->tx_plain);
+		if (r != 0)
+			return r;
+		payload = buf_data(&p->tx_plain);
+		len = buf_len(&p->tx_plain);
+	}
+	if (len + PACKET_SLACK > CIPHER_LEN_MAX)
+		return ERR_LIMIT;
+	if ((r = ring_reserve(&p->tx, len + PACKET_SLACK, &place)) != 0)
+		return r;
+	memcpy(place + 5, payload, len);
+	return seal_in_place(p, place, len);
+}
+
+static bool
+may_pass_hold(uint8_t type)
+{
+	return (type <= SSH_MSG_DEBUG) || type == SSH_MSG_EXT_INFO ||
+	    (type >= SSH_MSG_KEXINIT && type < SSH_MSG_USERAUTH_REQUEST);
+}
+
+int
+packet_put(struct packet *p, const struct buf *msg)
+{
+	size_t max;
+	int r = buf_err(msg);
+
+	if (r != 0)
+		return r;
+	ENSURE(p->bulk == NULL && buf_len(msg) > 0);
+	if (!p->hold || may_pass_hold(buf_data(msg)[0]))
+		return put_now(p, buf_data(msg), buf_len(msg));
+	max = p->authenticated ? PACKET_HELD_MAX : PACKET_HELD_MAX_PREAUTH;
+	if (buf_len(&p->held) + buf_len(msg) > max)
+		return ERR_LIMIT;
+	buf_put_string_buf(&p->held, msg);
+	return buf_err(&p->held);
+}
+
+uint8_t *
+packet_bulk_begin(struct packet *p, size_t max)
+{
+	ENSURE(p->bulk == NULL);
+	if (p->hold || packet_ring_pending(&p->tx) >= PACKET_TX_BULK)
+		return NULL;
+	if (max + PACKET_SLACK > CIPHER_LEN_MAX ||
+	    ring_reserve(&p->tx, max + PACKET_SLACK, &p->bulk) != 0) {
+		p->bulk = NULL;
+		return NULL;
+	}
+	p->bulk_max = max;
+	return p->bulk + 5;
+}
+
+int
+packet_bulk_commit(struct packet *p, size_t len)
+{
+	uint8_t *place = p->bulk;
+
+	ENSURE(place != NULL && len <= p->bulk_max);
+	p->bulk = NULL;
+	if (len == 0)
+		return 0;
+	if (p->half[PACKET_TX].zlib != NULL) {
+		int r;
+
+		/* The deflated form goes over the place it came from. */
+		buf_reset(&p->tx_plain);
+		r = zstream_deflate(p->half[PACKET_TX].zlib, place + 5, len,
+		    &p->tx_plain);
+		if (r != 0)
+			return r;
+		len = buf_len(&p->tx_plain);
+		if (len + PACKET_SLACK > CIPHER_LEN_MAX)
+			return ERR_LIMIT;
+		if ((r = ring_reserve(&p->tx, len + PACKET_SLACK, &place)) != 0)
+			return r;
+		memcpy(place + 5, buf_data(&p->tx_plain), len);
+	}
+	return seal_in_place(p, place, len);
+}
+
+static int
+release_held(struct packet *p)
+{
+	struct rd r = rd_from_buf(&p->held);
+	struct span msg;
+	int err = 0;
+
+	while (r.len > 0 && err == 0) {
+		msg = rd_string(&r);
+		if ((err = rd_err(&r)) == 0)
+			err = put_now(p, msg.p, msg.len);
+	}
+	buf_clear(&p->held);
+	return err;
+}
+
+int
+packet_hold(struct packet *p, bool hold)
+{
+	p->hold = hold;
+	return hold ? 0 : release_held(p);
+}
+
+size_t
+packet_tx_pending(const struct packet *p)
+{
+	return packet_ring_pending(&p->tx);
+}
+
+int
+packet_flush(struct packet *p)
+{
+	struct span piece[2];
+	struct iovec iov[2];
+	ssize_t n;
+	int count;
+
+	if ((count = packet_ring_pieces(&p->tx, piece)) == 0)
+		return 0;
+	for (int i = 0; i < count; i++) {
+		iov[i].iov_base = (uint8_t *)(uintptr_t)piece[i].p;
+		iov[i].iov_len = piece[i].len;
+	}
+	do
+		n = writev(p->fd_out, iov, count);
+	while (n == -1 && errno == EINTR);
+	if (n == -1)
+		return errno == EAGAIN || errno == EWOULDBLOCK ? ERR_AGAIN :
+								  ERR_SYSTEM;
+	ring_consume(&p->tx, (size_t)n);
+	return packet_ring_pending(&p->tx) == 0 ? 0 : ERR_AGAIN;
+}
+
+void
+packet_disconnect(struct packet *p, enum ssh_disconnect reason,
+    const char *text)
+{
+	struct buf b;
+
+	if (p->bulk != NULL)
+		p->bulk = NULL;
+	buf_init(&b);
+	buf_put_u8(&b, SSH_MSG_DISCONNECT);
+	buf_put_u32(&b, reason);
+	buf_put_cstring(&b, text);
+	buf_put_cstring(&b, "");
+	if (packet_put(p, &b) == 0)
+		(void)!packet_flush(p);
+	buf_clear(&b);
+}

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: ISC */
+#include "packet.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "packet-internal.h"
+
+/*
+ * Bytes after which keys are renewed when the user set no limit: 2^32 blocks
+ * of a 16 byte cipher (RFC 4344 section 3.2), half of that for ChaCha20.
+ */
+#define REKEY_BLOCK16 ((uint64_t)1 << 36)
+#define REKEY_STREAM ((uint64_t)1 << 35)
+#define REKEY_PACKETS ((uint64_t)1 << 31)
+
+time_t
+packet_clock(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec;
+}
+
+struct packet *
+packet_new(int fd_in, int fd_out, bool server)
+{
+	struct packet *p;
+
+	if (fd_set_nonblock(fd_in, true) != 0 ||
+	    fd_set_nonblock(fd_out, true) != 0)
+		return NULL;
+	if ((p = calloc(1, sizeof *p)) == NULL)
+		return NULL;
+	p->fd_in = fd_in;
+	p->fd_out = fd_out;
+	p->server = server;
+	p->keyed_at = packet_clock();
+	return p;
+}
+
+void
+packet_free(struct packet *p)
+{
+	if (p == NULL)
+		return;
+	for (int i = 0; i < 2; i++) {
+		cipher_free(p->half[i].cipher);
+		zstream_free(p->half[i].zlib);
+	}
+	packet_ring_clear(&p->tx);
+	buf_clear(&p->held);
+	buf_clear(&p->tx_plain);
+	buf_clear(&p->rx_plain);
+	free(p->rx);
+	mem_free_secret(p, sizeof *p);
+}
+
+int
+packet_fd_in(const struct packet *p)
+{
+	return p->fd_in;
+}
+
+int
+packet_fd_out(const struct packet *p)
+{
+	return p->fd_out;
+}
+
+bool
+packet_is_server(const struct packet *p)
+{
+	return p->server;
+}
+
+/* Delayed compression: from authentication on, and anew with new keys. */
+static int
+start_compression(struct packet *p, enum packet_dir dir)
+{
+	struct packet_half *h = &p->half[dir];
+
+	zstream_free(h->zlib);
+	h->zlib = NULL;
+	if (!h->keys.compress || !p->authenticated)
+		return 0;
+	return zstream_new(&h->zlib, dir == PACKET_TX);
+}
+
+int
+packet_set_keys(struct packet *p, enum packet_dir dir,
+    const struct packet_keys *keys, bool strict)
+{
+	struct packet_half *h = &p->half[dir];
+	struct cipher *c;
+	int r;
+
+	r = cipher_new(&c, keys->cipher, keys->mac, dir == PACKET_TX,
+	    keys->key, keys->iv, keys->mac_key);
+	if (r != 0)
+		return r;
+	cipher_free(h->cipher);
+	h->cipher = c;
+	h->keys = *keys;
+	h->pos.packet = 0;
+	h->pos.block = 0;
+	if (strict)
+		h->pos.seqnr = 0;
+	h->bytes_since_keys = 0;
+	p->keyed_at = packet_clock();
+	log_debug2("%s: cipher %s, MAC %s",
+	    dir == PACKET_TX ? "sending" : "receiving", keys->cipher->name,
+	    packet_mac_name(p, dir));
+	return start_compression(p, dir);
+}
+
+const char *
+packet_cipher_name(const struct packet *p, enum packet_dir dir)
+{
+	const struct packet_half *h = &p->half[dir];
+
+	return h->cipher != NULL ? h->keys.cipher->name : "none";
+}
+
+const char *
+packet_mac_name(const struct packet *p, enum packet_dir dir)
+{
+	const struct packet_half *h = &p->half[dir];
+
+	if (h->cipher == NULL)
+		return "none";
+	return h->keys.mac != NULL ? h->keys.mac->name : "<implicit>";
+}
+
+bool
+packet_compressing(const struct packet *p)
+{
+	return p->half[PACKET_TX].zlib != NULL ||
+	    p->half[PACKET_RX].zlib != NULL;
+}
+
+void
+packet_set_expect(struct packet *p, enum packet_expect expect)
+{
+	p->expect = expect;
+}
+
+int
+packet_authenticated(struct packet *p)
+{
+	int r;
+
+	p->authenticated = true;
+	if ((r = start_compression(p, PACKET_TX)) != 0)
+		return r;
+	return start_compression(p, PACKET_RX);
+}
+
+void
+packet_set_rekey_limit(struct packet *p, uint64_t bytes, uint32_t seconds)
+{
+	p->rekey_bytes = bytes;
+	p->rekey_seconds = seconds;
+}
+
+static bool
+half_due(const struct packet *p, const struct packet_half *h)
+{
+	uint64_t limit = p->rekey_bytes;
+
+	if (h->cipher == NULL)
+		return false;
+	if (limit == 0)
+		limit = h->keys.cipher->block_len >= 16 ? REKEY_BLOCK16 :
+							  REKEY_STREAM;
+	return h->bytes_since_keys >= limit || h->pos.packet >= REKEY_PACKETS;
+}
+
+bool
+packet_rekey_due(const struct packet *p)
+{
+	if (!p->authenticated || p->hold)
+		return false;
+	if (p->rekey_seconds != 0 &&
+	    packet_clock() - p->keyed_at >= (time_t)p->rekey_seconds)
+		return true;
+	return half_due(p, &p->half[PACKET_TX]) ||
+	    half_due(p, &p->half[PACKET_RX]);
+}
+
+uint32_t
+packet_rekey_wait_s(const struct packet *p)
+{
+	time_t age = packet_clock() - p->keyed_at;
+
+	if (p->rekey_seconds == 0 || !p->authenticated)
+		return 0;
+	return age >= (time_t)p->rekey_seconds ?
+	    1 :
+	    p->rekey_seconds - (uint32_t)age;
+}
+
+struct packet_counters
+packet_counters(const struct packet *p, enum packet_dir dir)
+{
+	return p->half[dir].total;
+}
+
+const char *
+packet_disconnect_text(const struct packet *p, uint32_t *reason)
+{
+	if (reason != NULL)
+		*reason = p->disconnect_reason;
+	return p->disconnect_text;
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The binary packet protocol (RFC 4253 section 6): framing, records in
+ * flight, reading and writing the socket. It knows no key exchange: it says
+ * when new keys are due and is handed them.
+ *
+ * Sending: small messages are composed in a struct buf and copied in; bulk
+ * data is read by the caller straight into the packet's place in the output
+ * ring. All that is sealed leaves in one gathered write.
+ * Receiving: one large read fills the input buffer; packets are opened in
+ * place and handed out as borrowed payloads.
+ *
+ * Threads: loop thread only.
+ */
+#ifndef HPN_PACKET_H
+#define HPN_PACKET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/wire.h"
+#include "cipher.h"
+
+/* RFC 4250 section 4.1 and what OpenSSH adds. */
+enum ssh_msg {
+	SSH_MSG_DISCONNECT = 1,
+	SSH_MSG_IGNORE = 2,
+	SSH_MSG_UNIMPLEMENTED = 3,
+	SSH_MSG_DEBUG = 4,
+	SSH_MSG_SERVICE_REQUEST = 5,
+	SSH_MSG_SERVICE_ACCEPT = 6,
+	SSH_MSG_EXT_INFO = 7,
+	SSH_MSG_KEXINIT = 20,
+	SSH_MSG_NEWKEYS = 21,
+	SSH_MSG_KEX_INIT = 30, /* ECDH, DH, hybrids: client's value */
+	SSH_MSG_KEX_REPLY = 31,
+	SSH_MSG_GEX_GROUP = 31,
+	SSH_MSG_GEX_INIT = 32,
+	SSH_MSG_GEX_REPLY = 33,
+	SSH_MSG_GEX_REQUEST = 34,
+	SSH_MSG_USERAUTH_REQUEST = 50,
+	SSH_MSG_USERAUTH_FAILURE = 51,
+	SSH_MSG_USERAUTH_SUCCESS = 52,
+	SSH_MSG_USERAUTH_BANNER = 53,
+	SSH_MSG_USERAUTH_PK_OK = 60,
+	SSH_MSG_USERAUTH_PASSWD_CHANGEREQ = 60,
+	SSH_MSG_USERAUTH_INFO_REQUEST = 60,
+	SSH_MSG_USERAUTH_INFO_RESPONSE = 61,
+	SSH_MSG_GLOBAL_REQUEST = 80,
+	SSH_MSG_REQUEST_SUCCESS = 81,
+	SSH_MSG_REQUEST_FAILURE = 82,
+	SSH_MSG_CHANNEL_OPEN = 90,
+	SSH_MSG_CHANNEL_OPEN_CONFIRMATION = 91,
+	SSH_MSG_CHANNEL_OPEN_FAILURE = 92,
+	SSH_MSG_CHANNEL_WINDOW_ADJUST = 93,
+	SSH_MSG_CHANNEL_DATA = 94,
+	SSH_MSG_CHANNEL_EXTENDED_DATA = 95,
+	SSH_MSG_CHANNEL_EOF = 96,
+	SSH_MSG_CHANNEL_CLOSE = 97,
+	SSH_MSG_CHANNEL_REQUEST = 98,
+	SSH_MSG_CHANNEL_SUCCESS = 99,
+	SSH_MSG_CHANNEL_FAILURE = 100,
+	SSH_MSG_PING = 192,
+	SSH_MSG_PONG = 193,
+};
+
+/* RFC 4253 section 11.1 */
+enum ssh_disconnect {
+	SSH_DISCONNECT_PROTOCOL_ERROR = 2,
+	SSH_DISCONNECT_KEY_EXCHANGE_FAILED = 3,
+	SSH_DISCONNECT_MAC_ERROR = 5,
+	SSH_DISCONNECT_COMPRESSION_ERROR = 6,
+	SSH_DISCONNECT_SERVICE_NOT_AVAILABLE = 7,
+	SSH_DISCONNECT_HOST_KEY_NOT_VERIFIABLE = 9,
+	SSH_DISCONNECT_CONNECTION_LOST = 10,
+	SSH_DISCONNECT_BY_APPLICATION = 11,
+	SSH_DISCONNECT_NO_MORE_AUTH_METHODS = 14,
+};
+
+enum packet_dir { PACKET_TX, PACKET_RX };
+
+/* Key material of one direction, as kex derives it. */
+struct packet_keys {
+	const struct cipher_alg *cipher;
+	const struct mac_alg *mac; /* NULL with an AEAD */
+	bool compress;		   /* zlib@openssh.com: from authentication on */
+	uint8_t key[CIPHER_KEY_MAX];
+	uint8_t iv[CIPHER_IV_MAX];
+	uint8_t mac_key[MAC_KEY_MAX_LEN];
+};
+
+struct packet_counters {
+	uint64_t bytes;	  /* on the wire */
+	uint64_t packets;
+	uint64_t payload; /* bytes of payloads */
+};
+
+struct packet;
+
+/* Life. The descriptors are borrowed and set non-blocking; they may be the
+ * same. NULL when memory is out. free() wipes keys. */
+struct packet *packet_new(int fd_in, int fd_out, bool server);
+void packet_free(struct packet *p);
+int packet_fd_in(const struct packet *p);
+int packet_fd_out(const struct packet *p);
+bool packet_is_server(const struct packet *p);
+
+/* Identification strings (RFC 4253 section 4.2), before any packet. The line
+ * is without CR LF. read: 1 when *line (caller frees) is there, 0 for more
+ * input needed, or an error; other lines that come first go to the hook
+ * (client) or are an error (server). */
+int packet_put_identification(struct packet *p, const char *line) must_check;
+int packet_read_identification(struct packet *p, char **line,
+    void (*other)(void *arg, const char *text), void *arg) must_check;
+
+/* Receiving. fill: one read(2): bytes, or ERR_AGAIN, ERR_CLOSED at end of
+ * file, ERR_SYSTEM. next: 1 with the payload (type first), valid until the
+ * next call of either; 0 when no whole packet is there; or an error.
+ * IGNORE, DEBUG, UNIMPLEMENTED, PING and PONG are dealt with inside once
+ * they are allowed; DISCONNECT gives ERR_DISCONNECTED. */
+int packet_fill(struct packet *p) must_check;
+int packet_next(struct packet *p, struct rd *payload) must_check;
+/* True if a whole packet may be waiting in the buffer. */
+bool packet_has_input(const struct packet *p);
+/* Sequence number of the packet that next gave last. */
+uint32_t packet_rx_seqnr(const struct packet *p);
+/* Why ERR_DISCONNECTED: escaped text, static until the next call. */
+const char *packet_disconnect_text(const struct packet *p,
+    uint32_t *reason);
+
+/* Sending. put: copies a whole message (type first). Between own KEXINIT
+ * and own NEWKEYS, messages other than key exchange ones (1-4, 7, 20-49) are
+ * kept and sent afterwards, in order. */
+int packet_put(struct packet *p, const struct buf *msg) must_check;
+/* Bulk: room for a payload of at most max bytes; NULL if this is not the
+ * time (keys changing, queue full, no memory). commit seals len bytes of it;
+ * len 0 gives the room back. Nothing else may be put in between. */
+uint8_t *packet_bulk_begin(struct packet *p, size_t max);
+int packet_bulk_commit(struct packet *p, size_t len) must_check;
+/* Writes what is sealed: 0 all gone, ERR_AGAIN some left, or an error. */
+int packet_flush(struct packet *p) must_check;
+size_t packet_tx_pending(const struct packet *p); /* bytes not yet written */
+/* Disconnect message, best effort; p stays to be freed by the caller. */
+void packet_disconnect(struct packet *p, enum ssh_disconnect reason,
+    const char *text);
+
+/* Keys. tx keys take effect for the next message put, rx ones for the next
+ * packet read. With strict, the sequence number starts at 0 again. */
+int packet_set_keys(struct packet *p, enum packet_dir dir,
+    const struct packet_keys *keys, bool strict) must_check;
+/* Names in use: "none" where nothing is. */
+const char *packet_cipher_name(const struct packet *p, enum packet_dir dir);
+const char *packet_mac_name(const struct packet *p, enum packet_dir dir);
+bool packet_compressing(const struct packet *p);
+/* Own KEXINIT is out (true) / own NEWKEYS is out (false): see put. */
+int packet_hold(struct packet *p, bool hold) must_check;
+/* Which messages may arrive; others are ERR_PROTOCOL. */
+enum packet_expect {
+	PACKET_EXPECT_ANY,
+	PACKET_EXPECT_KEX,    /* 1-4, 7, 20-49: between the peer's KEXINIT and
+			       * its NEWKEYS (RFC 4253 section 7.1) */
+	PACKET_EXPECT_STRICT, /* DISCONNECT, 20-49: first strict exchange */
+};
+void packet_set_expect(struct packet *p, enum packet_expect expect);
+/* The user is authenticated: delayed compression may start. */
+int packet_authenticated(struct packet *p) must_check;
+
+/* Rekey limits: bytes (0: the cipher's own limit) and seconds (0: none). */
+void packet_set_rekey_limit(struct packet *p, uint64_t bytes,
+    uint32_t seconds);
+bool packet_rekey_due(const struct packet *p);
+/* Seconds until the time limit is reached; 0 = no such limit. */
+uint32_t packet_rekey_wait_s(const struct packet *p);
+
+struct packet_counters packet_counters(const struct packet *p,
+    enum packet_dir dir);
+
+/* Hand-over of a connection to another process of ours (trusted): all state
+ * with the bytes not yet read or written. import makes keys anew. */
+int packet_export(const struct packet *p, struct buf *out) must_check;
+int packet_import(struct packet *p, struct rd *in) must_check;
+
+#endif

@@ -1,0 +1,519 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Two connection layers over a socketpair in one loop: opening, windows,
+ * data both ways, stderr, EOF and CLOSE, requests, and a peer that cheats.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/buf.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "channels.h"
+
+struct end {
+	struct packet *packet;
+	struct channels *chs;
+	struct channel *ch;
+	int opened, refused, eofs, closed, sink_errors, requests;
+	uint32_t window, max_packet;
+	int fds[4]; /* for the accepting side: source, sink, ext source... */
+};
+
+struct world {
+	struct loop *loop;
+	int sock[2];
+	struct end a, b; /* a opens, b accepts */
+};
+
+static void
+on_opened(void *arg, struct channel *c)
+{
+	struct end *e = arg;
+
+	(void)c;
+	e->opened++;
+}
+
+static void
+on_refused(void *arg, struct channel *c, uint32_t reason, const char *text)
+{
+	struct end *e = arg;
+
+	(void)c;
+	(void)text;
+	e->refused = (int)reason;
+}
+
+static void
+on_eof(void *arg, struct channel *c)
+{
+	struct end *e = arg;
+
+	(void)c;
+	e->eofs++;
+}
+
+static void
+on_closed(void *arg, struct channel *c)
+{
+	struct end *e = arg;
+
+	(void)c;
+	e->closed++;
+	e->ch = NULL;
+}
+
+static void
+on_sink_failed(void *arg, struct channel *c, uint32_t ext, int error)
+{
+	struct end *e = arg;
+
+	(void)c;
+	(void)ext;
+	e->sink_errors = error;
+}
+
+static int
+on_request(void *arg, struct channel *c, struct span name, struct rd *data)
+{
+	struct end *e = arg;
+
+	(void)c;
+	e->requests++;
+	if (span_equals(name, "fine"))
+		return rd_u32(data) == 42 && rd_end(data) == 0;
+	return 0;
+}
+
+static const struct channel_ops ops = { .request = on_request,
+	.opened = on_opened, .refused = on_refused, .eof = on_eof,
+	.closed = on_closed, .sink_failed = on_sink_failed };
+
+static int
+on_open(void *arg, struct channels *chs, struct channel *c, struct rd *data)
+{
+	struct end *e = arg;
+
+	(void)chs;
+	if (rd_end(data) != 0)
+		return CHANNEL_OPEN_PROHIBITED;
+	channel_accept(c, &ops, e, e->window, e->max_packet);
+	channel_set_fds(c, e->fds[0], e->fds[1], e->fds[2], e->fds[3]);
+	e->ch = c;
+	return 0;
+}
+
+static void
+end_init(struct world *w, struct end *e, int fd, bool server)
+{
+	memset(e, 0, sizeof *e);
+	e->packet = packet_new(fd, fd, server);
+	assert_non_null(e->packet);
+	assert_int_equal(channels_new(&e->chs, e->packet, w->loop), 0);
+	assert_int_equal(packet_authenticated(e->packet), 0);
+	e->window = CHANNEL_WINDOW_DEFAULT;
+	e->max_packet = CHANNEL_PACKET_DEFAULT;
+	for (int i = 0; i < 4; i++)
+		e->fds[i] = -1;
+}
+
+static void
+world_open(struct world *w)
+{
+	w->loop = loop_new();
+	assert_non_null(w->loop);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, w->sock), 0);
+	end_init(w, &w->a, w->sock[0], false);
+	end_init(w, &w->b, w->sock[1], true);
+	assert_int_equal(channels_on_open(w->b.chs, "session", on_open, &w->b),
+	    0);
+}
+
+static void
+world_close(struct world *w)
+{
+	channels_free(w->a.chs);
+	channels_free(w->b.chs);
+	packet_free(w->a.packet);
+	packet_free(w->b.packet);
+	loop_free(w->loop);
+	fd_close(&w->sock[0]);
+	fd_close(&w->sock[1]);
+}
+
+static int
+step(struct end *e)
+{
+	struct rd payload;
+	bool more;
+	int err;
+
+	if ((err = packet_fill(e->packet)) < 0 && err != ERR_AGAIN)
+		return err;
+	while ((err = packet_next(e->packet, &payload)) == 1)
+		if ((err = channels_input(e->chs, payload)) != 0)
+			return err;
+	if (err != 0 || (err = channels_turn(e->chs, &more)) != 0)
+		return err;
+	err = packet_flush(e->packet);
+	return err == ERR_AGAIN ? 0 : err;
+}
+
+static int
+run(struct world *w, int turns)
+{
+	int err = 0;
+
+	for (int i = 0; i < turns && err == 0; i++) {
+		assert_int_equal(loop_turn(w->loop, 0), 0);
+		if ((err = step(&w->a)) == 0)
+			err = step(&w->b);
+	}
+	return err;
+}
+
+static void
+open_session(struct world *w)
+{
+	assert_int_equal(channel_open(&w->a.ch, w->a.chs, "session", NULL,
+			     &ops, &w->a, w->a.window, w->a.max_packet),
+	    0);
+}
+
+static void
+test_open_and_refuse(void **state)
+{
+	struct channel *c;
+	struct world w;
+
+	(void)state;
+	world_open(&w);
+	open_session(&w);
+	assert_int_equal(channel_open(&c, w.a.chs, "nonsense", NULL, &ops,
+			     &w.a, 1000, 1000),
+	    0);
+	assert_int_equal(run(&w, 5), 0);
+	assert_int_equal(w.a.opened, 1);
+	assert_int_equal(w.a.refused, CHANNEL_OPEN_UNKNOWN_TYPE);
+	assert_int_equal(channels_count(w.a.chs), 1);
+	assert_int_equal(channels_count(w.b.chs), 1);
+	world_close(&w);
+}
+
+/* A file of `size` bytes goes from a's source to b's sink, whole. */
+static void
+check_transfer(size_t size, uint32_t window, uint32_t max_packet)
+{
+	char in_path[] = "/tmp/hpn-chan-in-XXXXXX";
+	char out_path[] = "/tmp/hpn-chan-out-XXXXXX";
+	int in = mkstemp(in_path), out = mkstemp(out_path);
+	uint8_t *data = malloc(size + 1), *back = malloc(size + 1);
+	struct world w;
+
+	unlink(in_path);
+	unlink(out_path);
+	for (size_t i = 0; i < size; i++)
+		data[i] = (uint8_t)(i * 31 + (i >> 11));
+	assert_int_equal(fd_write_all(in, data, size), 0);
+	assert_int_equal(lseek(in, 0, SEEK_SET), 0);
+	world_open(&w);
+	w.b.window = window;
+	w.b.max_packet = max_packet;
+	w.b.fds[1] = out;
+	open_session(&w);
+	assert_int_equal(run(&w, 2), 0);
+	channel_set_fds(w.a.ch, in, -1, -1, -1);
+	for (int i = 0; i < 20000 && w.b.eofs == 0; i++)
+		assert_int_equal(run(&w, 1), 0);
+	assert_int_equal(w.b.eofs, 1);
+	assert_int_equal(lseek(out, 0, SEEK_END), (off_t)size);
+	assert_int_equal(pread(out, back, size + 1, 0), (ssize_t)size);
+	assert_memory_equal(data, back, size);
+	channel_close(w.a.ch, true);
+	channel_close(w.b.ch, false);
+	assert_int_equal(run(&w, 5), 0);
+	assert_int_equal(w.a.closed, 1);
+	assert_int_equal(w.b.closed, 1);
+	assert_int_equal(channels_count(w.a.chs), 0);
+	world_close(&w);
+	close(in);
+	close(out);
+	free(data);
+	free(back);
+}
+
+static void
+test_transfers(void **state)
+{
+	(void)state;
+	check_transfer(0, 2097152, 32768);
+	check_transfer(1, 2097152, 32768);
+	check_transfer(5000000, 2097152, 32768);
+	check_transfer(300000, 1000, 700);
+	check_transfer(3000000, 100000, 262144);
+}
+
+static void
+test_stopped_sink_loses_nothing(void **state)
+{
+	uint8_t chunk[8192], *all;
+	size_t got = 0, want = 6000000;
+	int pipefd[2], in[2];
+	struct world w;
+	ssize_t n;
+	size_t sent = 0;
+
+	(void)state;
+	all = malloc(want);
+	for (size_t i = 0; i < want; i++)
+		all[i] = (uint8_t)(i >> 3);
+	assert_int_equal(pipe2(pipefd, O_NONBLOCK | O_CLOEXEC), 0);
+	assert_int_equal(pipe2(in, O_NONBLOCK | O_CLOEXEC), 0);
+	world_open(&w);
+	w.b.fds[1] = pipefd[1];
+	open_session(&w);
+	assert_int_equal(run(&w, 2), 0);
+	channel_set_fds(w.a.ch, in[0], -1, -1, -1);
+	/* Nobody reads: what flows is bounded by the window. */
+	for (int i = 0; i < 500; i++) {
+		while (sent < want &&
+		    (n = write(in[1], all + sent, want - sent)) > 0)
+			sent += (size_t)n;
+		assert_int_equal(run(&w, 1), 0);
+	}
+	assert_true(sent < 3 * 1024 * 1024);
+	/* Now somebody does: all arrives, in order. */
+	for (int i = 0; i < 100000 && got < want; i++) {
+		while (sent < want &&
+		    (n = write(in[1], all + sent, want - sent)) > 0)
+			sent += (size_t)n;
+		assert_int_equal(run(&w, 1), 0);
+		while ((n = read(pipefd[0], chunk, sizeof chunk)) > 0) {
+			assert_memory_equal(chunk, all + got, (size_t)n);
+			got += (size_t)n;
+		}
+	}
+	assert_int_equal(got, want);
+	world_close(&w);
+	for (int i = 0; i < 2; i++) {
+		close(in[i]);
+		close(pipefd[i]);
+	}
+	free(all);
+}
+
+static void
+test_broken_sink(void **state)
+{
+	int pipefd[2];
+	struct world w;
+
+	(void)state;
+	assert_int_equal(pipe2(pipefd, O_NONBLOCK | O_CLOEXEC), 0);
+	close(pipefd[0]);
+	world_open(&w);
+	w.b.fds[1] = pipefd[1];
+	open_session(&w);
+	assert_int_equal(run(&w, 2), 0);
+	assert_int_equal(channel_send_data(w.a.ch, 0, "hello", 5), 0);
+	assert_int_equal(run(&w, 5), 0);
+	assert_int_equal(w.b.sink_errors, EPIPE);
+	/* The channel lives on; more data is thrown away. */
+	assert_int_equal(channel_send_data(w.a.ch, 0, "hello", 5), 0);
+	assert_int_equal(run(&w, 5), 0);
+	world_close(&w);
+	close(pipefd[1]);
+}
+
+static void
+test_stderr_is_apart(void **state)
+{
+	int out[2], err[2], sink[2], ext[2];
+	struct world w;
+	char text[16];
+
+	(void)state;
+	assert_int_equal(pipe2(out, O_NONBLOCK), 0);
+	assert_int_equal(pipe2(err, O_NONBLOCK), 0);
+	assert_int_equal(pipe2(sink, O_NONBLOCK), 0);
+	assert_int_equal(pipe2(ext, O_NONBLOCK), 0);
+	world_open(&w);
+	w.b.fds[0] = out[0];
+	w.b.fds[2] = err[0];
+	open_session(&w);
+	assert_int_equal(run(&w, 2), 0);
+	channel_set_fds(w.a.ch, -1, sink[1], -1, ext[1]);
+	assert_int_equal(write(out[1], "out", 3), 3);
+	assert_int_equal(write(err[1], "error", 5), 5);
+	close(out[1]);
+	assert_int_equal(run(&w, 5), 0);
+	assert_int_equal(read(sink[0], text, sizeof text), 3);
+	assert_int_equal(read(ext[0], text, sizeof text), 5);
+	/* EOF only after both ended. */
+	assert_int_equal(w.a.eofs, 0);
+	close(err[1]);
+	assert_int_equal(run(&w, 5), 0);
+	assert_int_equal(w.a.eofs, 1);
+	world_close(&w);
+	close(out[0]);
+	close(err[0]);
+	for (int i = 0; i < 2; i++) {
+		close(sink[i]);
+		close(ext[i]);
+	}
+}
+
+static void
+note_reply(void *arg, bool ok, struct rd data)
+{
+	int *seen = arg;
+
+	(void)data;
+	*seen = *seen * 10 + (ok ? 1 : 2);
+}
+
+static void
+test_requests(void **state)
+{
+	struct world w;
+	struct buf b;
+	int seen = 0;
+
+	(void)state;
+	world_open(&w);
+	open_session(&w);
+	assert_int_equal(run(&w, 3), 0);
+	buf_init(&b);
+	buf_put_u32(&b, 42);
+	assert_int_equal(channel_request(w.a.ch, "fine", &b, note_reply,
+			     &seen),
+	    0);
+	assert_int_equal(channel_request(w.a.ch, "other", NULL, note_reply,
+			     &seen),
+	    0);
+	assert_int_equal(channels_global_request(w.a.chs, "unknown", NULL,
+			     note_reply, &seen),
+	    0);
+	assert_int_equal(channel_request(w.a.ch, "quiet", NULL, NULL, NULL),
+	    0);
+	assert_int_equal(run(&w, 4), 0);
+	assert_int_equal(seen, 122);
+	assert_int_equal(w.b.requests, 3);
+	buf_clear(&b);
+	world_close(&w);
+}
+
+static void
+test_cheats(void **state)
+{
+	static const struct {
+		uint8_t type;
+		uint32_t channel;
+		const char *body;
+		size_t len;
+	} cases[] = {
+		/* data for no channel, over the window, adjust past 2^32 */
+		{ SSH_MSG_CHANNEL_DATA, 7, "\0\0\0\1x", 5 },
+		{ SSH_MSG_CHANNEL_DATA, 0, "\0\0\0\13" "hello world", 15 },
+		{ SSH_MSG_CHANNEL_WINDOW_ADJUST, 0, "\xff\xff\xff\xff", 4 },
+		{ SSH_MSG_CHANNEL_OPEN_CONFIRMATION, 0,
+		    "\0\0\0\0\0\0\0\0\0\0\0\0", 12 },
+		{ SSH_MSG_CHANNEL_SUCCESS, 0, "", 0 },
+		{ SSH_MSG_CHANNEL_EOF, 0, "x", 1 },
+		{ SSH_MSG_CHANNEL_REQUEST, 0, "\0\0\0\xff", 4 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct world w;
+		struct buf b;
+
+		world_open(&w);
+		w.b.window = 10;
+		open_session(&w);
+		assert_int_equal(run(&w, 3), 0);
+		buf_init(&b);
+		buf_put_u8(&b, cases[i].type);
+		buf_put_u32(&b, cases[i].channel);
+		buf_put(&b, cases[i].body, cases[i].len);
+		assert_int_equal(packet_put(w.a.packet, &b), 0);
+		buf_clear(&b);
+		assert_true(run(&w, 3) < 0);
+		world_close(&w);
+	}
+}
+
+static void
+test_too_many_channels(void **state)
+{
+	struct channel *c;
+	struct world w;
+
+	(void)state;
+	world_open(&w);
+	for (int i = 0; i < CHANNELS_MAX; i++)
+		assert_int_equal(channel_open(&c, w.a.chs, "session", NULL,
+				     &ops, &w.a, 1000, 1000),
+		    0);
+	assert_int_equal(channel_open(&c, w.a.chs, "session", NULL, &ops, &w.a,
+			     1000, 1000),
+	    ERR_LIMIT);
+	assert_int_equal(run(&w, 10), 0);
+	assert_int_equal(w.a.opened, CHANNELS_MAX);
+	world_close(&w);
+}
+
+static void
+test_window_next(void **state)
+{
+	static const struct {
+		uint32_t now, rcvbuf, limit, want;
+	} cases[] = {
+		{ 2097152, 131072, 15728640, 2097152 }, /* never shrinks */
+		{ 2097152, 6291456, 15728640, 6291456 },
+		{ 2097152, 67108864, 15728640, 15728640 },
+		{ 15728640, 67108864, 15728640, 15728640 },
+		{ 65536, 0, 15728640, 65536 }, /* no socket */
+		{ 65536, 1000000, 500, 65536 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+		assert_int_equal(channel_window_next(cases[i].now,
+				     cases[i].rcvbuf, cases[i].limit),
+		    cases[i].want);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_open_and_refuse),
+		cmocka_unit_test(test_transfers),
+		cmocka_unit_test(test_stopped_sink_loses_nothing),
+		cmocka_unit_test(test_broken_sink),
+		cmocka_unit_test(test_stderr_is_apart),
+		cmocka_unit_test(test_requests),
+		cmocka_unit_test(test_cheats),
+		cmocka_unit_test(test_too_many_channels),
+		cmocka_unit_test(test_window_next),
+	};
+
+	signal(SIGPIPE, SIG_IGN);
+	log_init("test-channels", LOG_LVL_ERROR);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

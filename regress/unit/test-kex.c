@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * A client's and a server's kex over a socketpair, with a host key whose
+ * "signature" is a keyed hash: every method, rekeys from both sides, wrong
+ * guesses, mismatches, and the strict rules.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/buf.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "crypto/digest.h"
+#include "crypto/kem.h"
+#include "kex.h"
+
+#define HOSTKEY "the public half of a host key"
+
+struct side {
+	struct packet *packet;
+	struct kex *kex;
+	int done, first, checked;
+	int refuse; /* check_hostkey's answer */
+};
+
+struct pair {
+	int fd[2];
+	struct side c, s;
+};
+
+static void
+fake_sign(struct span data, uint8_t *out)
+{
+	assert_int_equal(digest_hmac(DIGEST_SHA256, HOSTKEY, strlen(HOSTKEY),
+			     data.p, data.len, out),
+	    0);
+}
+
+static int
+on_sign(void *arg, const char *alg, struct span data, struct buf *signature)
+{
+	uint8_t mac[32];
+
+	(void)arg;
+	(void)alg;
+	fake_sign(data, mac);
+	buf_put(signature, mac, sizeof mac);
+	return 0;
+}
+
+static int
+on_verify(void *arg, const char *alg, struct span blob, struct span data,
+    struct span signature)
+{
+	uint8_t mac[32];
+
+	(void)arg;
+	assert_string_equal(alg, "ssh-ed25519");
+	assert_true(span_equals(blob, HOSTKEY));
+	fake_sign(data, mac);
+	if (signature.len != sizeof mac || memcmp(mac, signature.p, 32) != 0)
+		return ERR_SIGNATURE;
+	return 0;
+}
+
+static int
+on_hostkey_blob(void *arg, const char *alg, struct buf *blob)
+{
+	(void)arg;
+	(void)alg;
+	buf_put(blob, HOSTKEY, strlen(HOSTKEY));
+	return 0;
+}
+
+static int
+on_check(void *arg, struct span blob, const char *alg)
+{
+	struct side *s = arg;
+
+	(void)alg;
+	assert_true(span_equals(blob, HOSTKEY));
+	s->checked++;
+	return s->refuse;
+}
+
+static void
+on_done(void *arg, bool first)
+{
+	struct side *s = arg;
+
+	s->done++;
+	s->first += first ? 1 : 0;
+}
+
+static struct kex_proposal
+proposal(const char *kex)
+{
+	return (struct kex_proposal){
+		.kex = kex,
+		.hostkey = "ssh-ed25519",
+		.cipher = "aes128-ctr,aes128-gcm@openssh.com",
+		.mac = "hmac-sha2-256-etm@openssh.com",
+		.compression = "none",
+	};
+}
+
+static void
+side_open(struct side *s, int fd, bool server, const struct kex_proposal *mine)
+{
+	struct kex_hooks hooks = { .arg = s, .check_hostkey = on_check,
+		.hostkey_blob = on_hostkey_blob, .sign = on_sign,
+		.verify = on_verify, .done = on_done };
+
+	memset(s, 0, sizeof *s);
+	s->packet = packet_new(fd, fd, server);
+	assert_non_null(s->packet);
+	assert_int_equal(kex_new(&s->kex, s->packet, &hooks, mine,
+			     server ? "SSH-2.0-server" : "SSH-2.0-client",
+			     server ? "SSH-2.0-client" : "SSH-2.0-server"),
+	    0);
+	if (server)
+		assert_int_equal(kex_set_sig_algs(s->kex, "rsa-sha2-512"), 0);
+}
+
+static void
+pair_open(struct pair *t, const struct kex_proposal *client,
+    const struct kex_proposal *server)
+{
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, t->fd), 0);
+	side_open(&t->c, t->fd[0], false, client);
+	side_open(&t->s, t->fd[1], true, server);
+}
+
+static void
+side_close(struct side *s)
+{
+	kex_free(s->kex);
+	packet_free(s->packet);
+}
+
+static void
+pair_close(struct pair *t)
+{
+	side_close(&t->c);
+	side_close(&t->s);
+	fd_close(&t->fd[0]);
+	fd_close(&t->fd[1]);
+}
+
+/* Lets one side read all there is; 0 or the first error. */
+static int
+step(struct side *s)
+{
+	struct rd payload, r;
+	int err;
+
+	err = packet_flush(s->packet);
+	if (err != 0 && err != ERR_AGAIN)
+		return err;
+	err = packet_fill(s->packet);
+	if (err < 0)
+		return err == ERR_AGAIN ? 0 : err;
+	while ((err = packet_next(s->packet, &payload)) == 1) {
+		r = payload;
+		if (rd_u8(&r) >= SSH_MSG_USERAUTH_REQUEST)
+			continue;
+		if ((err = kex_input(s->kex, payload)) != 0)
+			return err;
+	}
+	return err;
+}
+
+/* Runs both sides to the end; the first error of either. */
+static int
+settle(struct pair *t)
+{
+	int err;
+
+	for (int i = 0; i < 60; i++)
+		if ((err = step(&t->c)) != 0 || (err = step(&t->s)) != 0)
+			return err;
+	return 0;
+}
+
+static void
+assert_in_step(const struct pair *t, int exchanges)
+{
+	struct span a = kex_session_id(t->c.kex), b = kex_session_id(t->s.kex);
+
+	assert_int_equal(t->c.done, exchanges);
+	assert_int_equal(t->s.done, exchanges);
+	assert_int_equal(t->c.first, 1);
+	assert_int_equal(a.len, b.len);
+	assert_memory_equal(a.p, b.p, a.len);
+	assert_false(kex_running(t->c.kex));
+	assert_false(kex_running(t->s.kex));
+}
+
+static void
+test_every_method(void **state)
+{
+	(void)state;
+	for (size_t i = 0; kem_at(i) != NULL; i++) {
+		struct kex_proposal p = proposal(kem_at(i)->name);
+		struct pair t;
+
+		pair_open(&t, &p, &p);
+		assert_int_equal(kex_start(t.c.kex), 0);
+		assert_int_equal(kex_start(t.s.kex), 0);
+		assert_int_equal(settle(&t), 0);
+		assert_in_step(&t, 1);
+		assert_string_equal(kex_result(t.c.kex)->kex, kem_at(i)->name);
+		assert_string_equal(kex_server_sig_algs(t.c.kex),
+		    "rsa-sha2-512");
+		assert_true(kex_peer_hostbound(t.c.kex));
+		assert_int_equal(t.c.checked, 1);
+		/* Rekey from either side, and from both at once. */
+		assert_int_equal(kex_start(t.c.kex), 0);
+		assert_int_equal(settle(&t), 0);
+		assert_in_step(&t, 2);
+		assert_int_equal(kex_start(t.s.kex), 0);
+		assert_int_equal(settle(&t), 0);
+		assert_in_step(&t, 3);
+		pair_close(&t);
+	}
+}
+
+static void
+test_rekey_from_both_at_once(void **state)
+{
+	struct kex_proposal p = proposal("curve25519-sha256");
+	struct pair t;
+
+	(void)state;
+	pair_open(&t, &p, &p);
+	for (int i = 1; i <= 5; i++) {
+		assert_int_equal(kex_start(t.c.kex), 0);
+		assert_int_equal(kex_start(t.s.kex), 0);
+		assert_int_equal(settle(&t), 0);
+		assert_in_step(&t, i);
+	}
+	pair_close(&t);
+}
+
+static void
+test_no_match(void **state)
+{
+	struct kex_proposal good = proposal("curve25519-sha256"), bad[5];
+	static const int want[] = { ERR_NO_KEX_MATCH, ERR_NO_HOSTKEY_MATCH,
+		ERR_NO_CIPHER_MATCH, ERR_NO_MAC_MATCH, ERR_NO_COMP_MATCH };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+		bad[i] = good;
+	bad[0].kex = "ecdh-sha2-nistp256";
+	bad[1].hostkey = "ssh-dss";
+	bad[2].cipher = "aes256-ctr";
+	bad[3].mac = "hmac-sha1";
+	bad[4].compression = "zlib@openssh.com";
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		struct pair t;
+
+		pair_open(&t, &bad[i], &good);
+		assert_int_equal(kex_start(t.c.kex), 0);
+		assert_int_equal(settle(&t), want[i]);
+		assert_non_null(kex_peer_offer(t.s.kex, want[i]));
+		pair_close(&t);
+	}
+}
+
+static void
+test_host_key_refused(void **state)
+{
+	struct kex_proposal p = proposal("curve25519-sha256");
+	struct pair t;
+
+	(void)state;
+	pair_open(&t, &p, &p);
+	t.c.refuse = ERR_HOSTKEY;
+	assert_int_equal(kex_start(t.c.kex), 0);
+	assert_int_equal(settle(&t), ERR_HOSTKEY);
+	assert_false(kex_first_done(t.c.kex));
+	pair_close(&t);
+}
+
+/* Terrapin: a packet slipped in before KEXINIT must end a strict exchange. */
+static void
+test_strict_wants_kexinit_first(void **state)
+{
+	struct kex_proposal p = proposal("curve25519-sha256");
+	struct buf b;
+	struct pair t;
+
+	(void)state;
+	pair_open(&t, &p, &p);
+	buf_init(&b);
+	buf_put_u8(&b, SSH_MSG_IGNORE);
+	buf_put_cstring(&b, "x");
+	assert_int_equal(packet_put(t.c.packet, &b), 0);
+	buf_clear(&b);
+	assert_int_equal(kex_start(t.c.kex), 0);
+	assert_int_equal(settle(&t), ERR_PROTOCOL);
+	pair_close(&t);
+}
+
+/* After its KEXINIT a peer may send nothing but key exchange messages. */
+static void
+test_foreign_message_in_rekey(void **state)
+{
+	struct kex_proposal p = proposal("curve25519-sha256");
+	struct buf b;
+	struct pair t;
+
+	(void)state;
+	pair_open(&t, &p, &p);
+	assert_int_equal(kex_start(t.c.kex), 0);
+	assert_int_equal(settle(&t), 0);
+	assert_int_equal(kex_start(t.c.kex), 0);
+	assert_int_equal(packet_hold(t.c.packet, false), 0);
+	buf_init(&b);
+	buf_put_u8(&b, SSH_MSG_CHANNEL_DATA);
+	assert_int_equal(packet_put(t.c.packet, &b), 0);
+	buf_clear(&b);
+	assert_int_equal(settle(&t), ERR_PROTOCOL);
+	pair_close(&t);
+}
+
+static void
+test_newkeys_out_of_turn(void **state)
+{
+	struct kex_proposal p = proposal("curve25519-sha256");
+	struct buf b;
+	struct pair t;
+
+	(void)state;
+	pair_open(&t, &p, &p);
+	buf_init(&b);
+	buf_put_u8(&b, SSH_MSG_NEWKEYS);
+	assert_int_equal(packet_put(t.c.packet, &b), 0);
+	buf_clear(&b);
+	assert_int_equal(settle(&t), ERR_PROTOCOL);
+	pair_close(&t);
+}
+
+static void
+test_export_import(void **state)
+{
+	struct kex_proposal p = proposal("mlkem768x25519-sha256");
+	struct side moved;
+	struct buf st;
+	struct rd in;
+	struct pair t;
+
+	(void)state;
+	pair_open(&t, &p, &p);
+	assert_int_equal(kex_start(t.c.kex), 0);
+	assert_int_equal(settle(&t), 0);
+	buf_init_secret(&st);
+	assert_int_equal(packet_export(t.s.packet, &st), 0);
+	assert_int_equal(kex_export(t.s.kex, &st), 0);
+	side_open(&moved, t.fd[1], true, &p);
+	in = rd_from_buf(&st);
+	assert_int_equal(packet_import(moved.packet, &in), 0);
+	assert_int_equal(kex_import(moved.kex, &in), 0);
+	assert_int_equal(rd_end(&in), 0);
+	moved.done = t.s.done;
+	moved.first = t.s.first;
+	side_close(&t.s);
+	t.s = moved;
+	/* The hooks point at `moved`, which is gone from the pair's view. */
+	assert_int_equal(kex_start(t.c.kex), 0);
+	assert_int_equal(settle(&t), 0);
+	assert_int_equal(t.c.done, 2);
+	assert_int_equal(moved.done, 2);
+	buf_clear(&st);
+	pair_close(&t);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_every_method),
+		cmocka_unit_test(test_rekey_from_both_at_once),
+		cmocka_unit_test(test_no_match),
+		cmocka_unit_test(test_host_key_refused),
+		cmocka_unit_test(test_strict_wants_kexinit_first),
+		cmocka_unit_test(test_foreign_message_in_rekey),
+		cmocka_unit_test(test_newkeys_out_of_turn),
+		cmocka_unit_test(test_export_import),
+	};
+
+	log_init("test-kex", LOG_LVL_ERROR);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
