@@ -1,0 +1,65 @@
+#!/bin/sh
+# SPDX-License-Identifier: ISC
+# check.sh srcdir word program...: what `make check` runs. Each unit test
+# (TAP) and each corpus replay runs in parallel, bounded in time, with its
+# output in regress/logs; what failed is shown at the end.
+# Closing line: N passed, N failed[, N skipped].
+srcdir=$1 word=$2
+shift 2
+jobs=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
+logs=regress/logs
+rm -rf "$logs"
+mkdir -p "$logs" || exit 1
+export srcdir logs
+export CMOCKA_MESSAGE_OUTPUT=TAP
+export ASAN_OPTIONS="${ASAN_OPTIONS:-detect_leaks=1:abort_on_error=0}"
+export UBSAN_OPTIONS="${UBSAN_OPTIONS:-print_stacktrace=1}"
+
+# The script calls itself for one test: log, then exit status into NAME.rc.
+one='
+name=${1##*/}
+case $name in
+replay-*) set -- "./$1" "$srcdir/regress/fuzz/corpus/${name#replay-}" ;;
+layers.sh) set -- sh "$1" "$srcdir" ;;
+*) set -- "./$1" ;;
+esac
+timeout -k 5 180 "$@" </dev/null >"$logs/$name.log" 2>&1
+echo $? >"$logs/$name.rc"
+'
+list=
+for t in "$srcdir/regress/layers.sh" "$@"; do
+	case $t in
+	*"$word"*) [ -e "$t" ] && list="$list $t" ;;
+	esac
+done
+[ -n "$list" ] || { echo "no test has '$word' in its name" >&2; exit 1; }
+printf '%s\n' $list | xargs -P "$jobs" -n 1 sh -c "$one" check
+
+passed=0 failed=0 skipped=0
+for t in $list; do
+	name=${t##*/}
+	log=$logs/$name.log
+	rc=$(cat "$logs/$name.rc" 2>/dev/null || echo 127)
+	ok=$(grep -c '^ok ' "$log")
+	bad=$(grep '^not ok ' "$log" | grep -vci '# skip')
+	skip=$(grep -ci '^\(not \)\{0,1\}ok .*# skip' "$log")
+	ok=$((ok - $(grep -ci '^ok .*# skip' "$log")))
+	if [ "$rc" != 0 ] && [ "$bad" = 0 ]; then
+		bad=1
+	elif [ "$rc" = 0 ] && [ "$ok" = 0 ] && [ "$skip" = 0 ]; then
+		ok=1
+	fi
+	if [ "$bad" = 0 ]; then
+		echo "pass $name ($ok)"
+	else
+		[ "$rc" = 124 ] && echo "timed out after 180 s" >>"$log"
+		echo "FAIL $name (exit status $rc); the end of $log:"
+		grep -v '^ok ' "$log" | tail -n 40 | sed 's/^/    /'
+	fi
+	passed=$((passed + ok)) failed=$((failed + bad))
+	skipped=$((skipped + skip))
+done
+line="$passed passed, $failed failed"
+[ "$skipped" = 0 ] || line="$line, $skipped skipped"
+echo "$line"
+[ "$failed" = 0 ]
