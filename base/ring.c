@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: ISC */
+#include "base/ring.h"
+
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+/*
+ * DESIGN. Jobs are numbered as they are posted; a number's place is its
+ * remainder. Three numbers divide them, released <= taken <= posted:
+ *
+ *	posted    written by the loop; publishes a job to the workers
+ *	taken     advanced by whoever takes the next job
+ *	released  the loop's own
+ *
+ * and a flag a place tells that its job is done, which the loop looks at for
+ * the oldest one only. The numbers may wrap around: only their equality and
+ * differences are used.
+ */
+
+enum { CACHE_LINE = 64 }; /* what two cores should not both write into */
+
+struct place {
+	_Alignas(CACHE_LINE) atomic_bool done;
+};
+
+struct ring {
+	size_t mask;	 /* places - 1 */
+	size_t job_size; /* bytes, a multiple of the cache line */
+	uint8_t *jobs;	 /* owned */
+	struct place *places; /* owned */
+	size_t released;      /* loop */
+	_Alignas(CACHE_LINE) atomic_size_t posted;
+	_Alignas(CACHE_LINE) atomic_size_t taken;
+	/* What the loop waits for: twice the number, plus one; or 0. */
+	_Alignas(CACHE_LINE) atomic_size_t awaited;
+};
+
+struct ring *
+ring_new(size_t places, size_t job_size)
+{
+	struct ring *r;
+
+	ENSURE(places > 0 && (places & (places - 1)) == 0);
+	job_size = (job_size + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
+	if (job_size == 0 || places > SIZE_MAX / job_size)
+		return NULL;
+	r = aligned_alloc(CACHE_LINE, sizeof(*r));
+	if (r == NULL)
+		return NULL;
+	memset(r, 0, sizeof(*r));
+	r->mask = places - 1;
+	r->job_size = job_size;
+	r->jobs = aligned_alloc(CACHE_LINE, places * job_size);
+	r->places = aligned_alloc(CACHE_LINE, places * sizeof(*r->places));
+	if (r->jobs == NULL || r->places == NULL) {
+		free(r->jobs);
+		free(r->places);
+		free(r);
+		return NULL;
+	}
+	memset(r->jobs, 0, places * job_size);
+	for (size_t i = 0; i < places; i++)
+		atomic_init(&r->places[i].done, false);
+	return r;
+}
+
+void
+ring_free(struct ring *r)
+{
+	if (r == NULL)
+		return;
+	mem_free_secret(r->jobs, (r->mask + 1) * r->job_size);
+	free(r->places);
+	free(r);
+}
+
+static struct place *
+place_of(struct ring *r, size_t number)
+{
+	return &r->places[number & r->mask];
+}
+
+static void *
+job_of(struct ring *r, size_t number)
+{
+	return r->jobs + (number & r->mask) * r->job_size;
+}
+
+/* The loop is the only one that writes it. */
+static size_t
+posted(const struct ring *r)
+{
+	return atomic_load_explicit(&r->posted, memory_order_relaxed);
+}
+
+void *
+ring_next(struct ring *r)
+{
+	size_t number = posted(r);
+
+	return number - r->released <= r->mask ? job_of(r, number) : NULL;
+}
+
+void
+ring_post(struct ring *r)
+{
+	size_t number = posted(r);
+
+	atomic_store_explicit(&place_of(r, number)->done, false,
+	    memory_order_relaxed);
+	/* Sequentially consistent, as in all pairs of "write mine, then look
+	 * at yours": here with a worker that goes to sleep. */
+	atomic_store(&r->posted, number + 1);
+}
+
+void *
+ring_oldest(struct ring *r)
+{
+	size_t number = r->released;
+
+	if (number == posted(r) ||
+	    !atomic_load_explicit(&place_of(r, number)->done,
+		memory_order_acquire))
+		return NULL;
+	return job_of(r, number);
+}
+
+void
+ring_release(struct ring *r)
+{
+	r->released++;
+}
+
+size_t
+ring_pending(const struct ring *r)
+{
+	return posted(r) - r->released;
+}
+
+bool
+ring_await(struct ring *r)
+{
+	size_t number = r->released;
+
+	if (number == posted(r))
+		return false;
+	atomic_store(&r->awaited, number << 1 | 1);
+	if (!atomic_load(&place_of(r, number)->done))
+		return true;
+	atomic_store(&r->awaited, 0);
+	return false;
+}
+
+void *
+ring_take(struct ring *r, size_t *ticket)
+{
+	size_t number = atomic_load_explicit(&r->taken, memory_order_relaxed);
+
+	do {
+		if (number == atomic_load(&r->posted))
+			return NULL;
+	} while (!atomic_compare_exchange_weak(&r->taken, &number, number + 1));
+	*ticket = number;
+	return job_of(r, number);
+}
+
+bool
+ring_finish(struct ring *r, size_t ticket)
+{
+	size_t mine = ticket << 1 | 1;
+
+	atomic_store(&place_of(r, ticket)->done, true);
+	return atomic_load(&r->awaited) == mine &&
+	    atomic_compare_exchange_strong(&r->awaited, &mine, 0);
+}
+
+bool
+ring_has_ready(struct ring *r)
+{
+	return atomic_load(&r->taken) != atomic_load(&r->posted);
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: ISC */
+#include "base/worker.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "base/forkid.h"
+#include "base/mem.h"
+#include "base/ring.h"
+
+enum {
+	STACK_BYTES = 256 * 1024,
+	/* Looks at the rings before a worker goes to sleep: waking it costs
+	 * the loop a system call. */
+	LOOKS_BEFORE_SLEEP = 32,
+};
+
+struct worker_pool {
+	struct worker_conf conf;
+	unsigned int fork_id; /* of the process that has the threads */
+	void *loop_local;     /* as a thread's own, for worker_help() */
+	/* Only for sleeping; never held while a job is done. */
+	pthread_mutex_t lock;
+	pthread_cond_t work;
+	atomic_size_t sleepers;
+	atomic_bool stop;
+	size_t count; /* threads that run */
+	pthread_t threads[];
+};
+
+static bool
+do_job(const struct worker_conf *conf, struct ring *r, void **local,
+    bool *awaited)
+{
+	size_t ticket;
+	void *job = r != NULL ? ring_take(r, &ticket) : NULL;
+
+	if (job == NULL)
+		return false;
+	conf->run(job, local);
+	*awaited = ring_finish(r, ticket);
+	return true;
+}
+
+/* Does one job, of any ring. */
+static bool
+do_any_job(struct worker_pool *p, void **local)
+{
+	for (size_t i = 0; i < WORKER_RINGS_MAX; i++) {
+		bool awaited = false;
+
+		if (!do_job(&p->conf, p->conf.rings[i], local, &awaited))
+			continue;
+		if (awaited)
+			p->conf.wake(p->conf.arg);
+		return true;
+	}
+	return false;
+}
+
+static bool
+has_work(struct worker_pool *p)
+{
+	for (size_t i = 0; i < WORKER_RINGS_MAX; i++) {
+		if (p->conf.rings[i] != NULL && ring_has_ready(p->conf.rings[i]))
+			return true;
+	}
+	return atomic_load(&p->stop);
+}
+
+static void
+wait_for_work(struct worker_pool *p)
+{
+	for (int i = 0; i < LOOKS_BEFORE_SLEEP; i++) {
+		if (has_work(p))
+			return;
+		sched_yield();
+	}
+	pthread_mutex_lock(&p->lock);
+	/* First counted, then looked: the loop first posts, then looks at the
+	 * count. One of both sees the other. */
+	atomic_fetch_add(&p->sleepers, 1);
+	while (!has_work(p))
+		pthread_cond_wait(&p->work, &p->lock);
+	atomic_fetch_sub(&p->sleepers, 1);
+	pthread_mutex_unlock(&p->lock);
+}
+
+static void *
+worker_main(void *arg)
+{
+	struct worker_pool *p = arg;
+	void *local = NULL;
+
+	while (!atomic_load(&p->stop)) {
+		if (!do_any_job(p, &local))
+			wait_for_work(p);
+	}
+	if (local != NULL && p->conf.end != NULL)
+		p->conf.end(local);
+	return NULL;
+}
+
+/* Starts threads until there are enough or one fails; 0 or its errno. */
+static int
+start_threads(struct worker_pool *p)
+{
+	sigset_t all, old;
+	pthread_attr_t attr;
+	int e = pthread_attr_init(&attr);
+
+	if (e != 0)
+		return e;
+	e = pthread_attr_setstacksize(&attr,
+	    MAX((size_t)STACK_BYTES, (size_t)PTHREAD_STACK_MIN));
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old); /* the threads inherit it */
+	while (e == 0 && p->count < p->conf.threads) {
+		e = pthread_create(&p->threads[p->count], &attr, worker_main,
+		    p);
+		if (e == 0)
+			p->count++;
+	}
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	pthread_attr_destroy(&attr);
+	return e;
+}
+
+int
+worker_start(struct worker_pool **out, const struct worker_conf *conf)
+{
+	struct worker_pool *p;
+	int e;
+
+	*out = NULL;
+	if (conf->threads == 0 || conf->threads > WORKER_THREADS_MAX)
+		return ERR_ARGUMENT;
+	p = calloc(1, sizeof(*p) + conf->threads * sizeof(p->threads[0]));
+	if (p == NULL)
+		return ERR_NOMEM;
+	p->conf = *conf;
+	p->fork_id = fork_id();
+	pthread_mutex_init(&p->lock, NULL);
+	pthread_cond_init(&p->work, NULL);
+	e = start_threads(p);
+	if (p->count == 0) {
+		worker_stop(p);
+		errno = e;
+		return ERR_SYSTEM;
+	}
+	*out = p;
+	return 0;
+}
+
+void
+worker_stop(struct worker_pool *p)
+{
+	if (p == NULL)
+		return;
+	ENSURE(p->fork_id == fork_id());
+	/* 1. No thread takes another job. */
+	pthread_mutex_lock(&p->lock);
+	atomic_store(&p->stop, true);
+	pthread_cond_broadcast(&p->work);
+	pthread_mutex_unlock(&p->lock);
+	/* 2. The threads finish what they hold. */
+	for (size_t i = 0; i < p->count; i++)
+		pthread_join(p->threads[i], NULL);
+	/* 3. Nobody else knows the pool now. */
+	pthread_cond_destroy(&p->work);
+	pthread_mutex_destroy(&p->lock);
+	if (p->loop_local != NULL && p->conf.end != NULL)
+		p->conf.end(p->loop_local);
+	free(p);
+}
+
+size_t
+worker_count(const struct worker_pool *p)
+{
+	return p->count;
+}
+
+void
+worker_kick(struct worker_pool *p)
+{
+	if (atomic_load(&p->sleepers) == 0)
+		return;
+	pthread_mutex_lock(&p->lock);
+	pthread_cond_broadcast(&p->work);
+	pthread_mutex_unlock(&p->lock);
+}
+
+bool
+worker_help(struct worker_pool *p, struct ring *r)
+{
+	bool awaited; /* by the loop, which is here */
+
+	return do_job(&p->conf, r, &p->loop_local, &awaited);
+}
+
+void *
+worker_wait(struct worker_pool *p, struct ring *r)
+{
+	void *job;
+
+	while ((job = ring_oldest(r)) == NULL && ring_pending(r) > 0) {
+		if (!worker_help(p, r))
+			sched_yield();
+	}
+	return job;
+}
