@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * chacha20-poly1305@openssh.com: two ChaCha20 keys with the sequence number
+ * as nonce. One hides the length; the other's first keystream block keys
+ * Poly1305 and the following ones hide the packet. The tag is over the
+ * ciphertext, length included.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include <openssl/evp.h>
+
+#include "base/mem.h"
+#include "base/wire.h"
+#include "cipher-ops.h"
+
+enum {
+	KEY_LEN = 32,
+	TAG_LEN = 16,
+	BLOCK_LEN = 64, /* of keystream */
+	NONCE_LEN = 16, /* OpenSSL's: block counter, then nonce, 8 bytes each */
+};
+
+struct chachapoly {
+	EVP_CIPHER_CTX *packet, *length; /* owned */
+	EVP_MAC_CTX *poly;		 /* owned */
+};
+
+static const uint8_t zeros[BLOCK_LEN];
+
+static void
+stop(void *state)
+{
+	struct chachapoly *s = state;
+
+	if (s == NULL)
+		return;
+	EVP_CIPHER_CTX_free(s->packet);
+	EVP_CIPHER_CTX_free(s->length);
+	EVP_MAC_CTX_free(s->poly);
+	free(s);
+}
+
+static EVP_CIPHER_CTX *
+chacha_new(const EVP_CIPHER *chacha, const uint8_t *key)
+{
+	EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
+
+	if (ctx != NULL &&
+	    EVP_EncryptInit_ex2(ctx, chacha, key, zeros, NULL) != 1) {
+		EVP_CIPHER_CTX_free(ctx);
+		ctx = NULL;
+	}
+	return ctx;
+}
+
+static int
+start(struct cipher *c, const uint8_t *key, const uint8_t *iv)
+{
+	struct chachapoly *s = calloc(1, sizeof(*s));
+	EVP_CIPHER *chacha = NULL;
+	EVP_MAC *poly = NULL;
+	int r = ERR_CRYPTO;
+
+	(void)iv;
+	if (s == NULL)
+		return ERR_NOMEM;
+	c->state = s;
+	chacha = EVP_CIPHER_fetch(NULL, c->alg->ops->algorithm, NULL);
+	poly = EVP_MAC_fetch(NULL, "POLY1305", NULL);
+	if (chacha == NULL || poly == NULL)
+		goto out;
+	s->packet = chacha_new(chacha, key);
+	s->length = chacha_new(chacha, key + KEY_LEN);
+	s->poly = EVP_MAC_CTX_new(poly);
+	if (s->packet != NULL && s->length != NULL && s->poly != NULL)
+		r = 0;
+out:
+	EVP_CIPHER_free(chacha);
+	EVP_MAC_free(poly);
+	return r;
+}
+
+/* Restarts a keystream at the packet's nonce and block 0, then applies it. */
+static int
+apply_first(EVP_CIPHER_CTX *ctx, uint32_t seqnr, uint8_t *out,
+    const uint8_t *in, int len)
+{
+	uint8_t nonce[NONCE_LEN] = { 0 };
+	int n;
+
+	wire_put_u32(nonce + NONCE_LEN - 4, seqnr);
+	if (EVP_EncryptInit_ex2(ctx, NULL, NULL, nonce, NULL) != 1 ||
+	    EVP_EncryptUpdate(ctx, out, &n, in, len) != 1)
+		return ERR_CRYPTO;
+	return 0;
+}
+
+/* Leaves the packet's keystream at block 1. */
+static int
+begin(struct chachapoly *s, uint32_t seqnr, uint8_t poly_key[BLOCK_LEN])
+{
+	return apply_first(s->packet, seqnr, poly_key, zeros, BLOCK_LEN);
+}
+
+static int
+apply_rest(struct chachapoly *s, uint8_t *p, uint32_t len)
+{
+	int n;
+
+	return EVP_EncryptUpdate(s->packet, p, &n, p, (int)len) == 1 ?
+	    0 :
+	    ERR_CRYPTO;
+}
+
+static int
+poly1305(struct chachapoly *s, const uint8_t *key, const uint8_t *p,
+    size_t len, uint8_t tag[TAG_LEN])
+{
+	size_t n;
+
+	if (EVP_MAC_init(s->poly, key, KEY_LEN, NULL) != 1 ||
+	    EVP_MAC_update(s->poly, p, len) != 1 ||
+	    EVP_MAC_final(s->poly, tag, &n, TAG_LEN) != 1)
+		return ERR_CRYPTO;
+	return 0;
+}
+
+static int
+seal(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
+    uint32_t len)
+{
+	struct chachapoly *s = c->state;
+	uint8_t key[BLOCK_LEN];
+	int r;
+
+	if ((r = apply_first(s->length, pos->seqnr, pkt, pkt, 4)) == 0 &&
+	    (r = begin(s, pos->seqnr, key)) == 0 &&
+	    (r = apply_rest(s, pkt + 4, len)) == 0)
+		r = poly1305(s, key, pkt, 4 + len, pkt + 4 + len);
+	explicit_bzero(key, sizeof(key));
+	return r;
+}
+
+/* The ciphertext stays, for it is authenticated later. */
+static int
+open_length(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
+    uint32_t *len)
+{
+	struct chachapoly *s = c->state;
+	uint8_t plain[4];
+	int r = apply_first(s->length, pos->seqnr, plain, pkt, sizeof(plain));
+
+	*len = r == 0 ? wire_get_u32(plain) : 0;
+	return r;
+}
+
+static int
+open_packet(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
+    uint32_t len)
+{
+	struct chachapoly *s = c->state;
+	uint8_t key[BLOCK_LEN], tag[TAG_LEN];
+	int r;
+
+	if ((r = begin(s, pos->seqnr, key)) != 0 ||
+	    (r = poly1305(s, key, pkt, 4 + len, tag)) != 0)
+		goto out;
+	if (!mem_equal_ct(tag, pkt + 4 + len, TAG_LEN)) {
+		r = ERR_MAC;
+		goto out;
+	}
+	r = apply_rest(s, pkt + 4, len);
+	wire_put_u32(pkt, len);
+out:
+	explicit_bzero(key, sizeof(key));
+	return r;
+}
+
+const struct cipher_ops cipher_chachapoly = {
+	.algorithm = "ChaCha20",
+	.start = start,
+	.stop = stop,
+	.seal = seal,
+	.open_length = open_length,
+	.open = open_packet,
+};

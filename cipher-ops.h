@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * What a cipher-*.c file gives to cipher.c: one table of functions a
+ * construction. Private to cipher*.c.
+ *
+ * Threads: as cipher.h.
+ */
+#ifndef HPN_CIPHER_OPS_H
+#define HPN_CIPHER_OPS_H
+
+#include "cipher.h"
+
+struct cipher {
+	const struct cipher_alg *alg;
+	const struct mac_alg *mac_alg; /* NULL with an AEAD */
+	struct mac *mac;	       /* owned; NULL with an AEAD */
+	bool seal;
+	size_t tag_len; /* bytes */
+	bool length_apart;
+	void *state; /* owned: the construction's */
+};
+
+struct cipher_ops {
+	const char *algorithm; /* its name in OpenSSL */
+	int (*start)(struct cipher *c, const uint8_t *key, const uint8_t *iv);
+	void (*stop)(void *state); /* wipes; NULL is fine */
+	int (*seal)(struct cipher *c, const struct cipher_pos *pos,
+	    uint8_t *pkt, uint32_t len);
+	int (*open_length)(struct cipher *c, const struct cipher_pos *pos,
+	    uint8_t *pkt, uint32_t *len);
+	int (*open)(struct cipher *c, const struct cipher_pos *pos,
+	    uint8_t *pkt, uint32_t len);
+};
+
+extern const struct cipher_ops cipher_aes128_gcm, cipher_aes256_gcm;
+extern const struct cipher_ops cipher_chachapoly;
+extern const struct cipher_ops cipher_aes128_ctr, cipher_aes192_ctr,
+    cipher_aes256_ctr;
+
+#endif

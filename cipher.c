@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: ISC */
+#include "cipher.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/wire.h"
+#include "cipher-ops.h"
+#include "compat/cpu.h"
+
+/* One row a cipher: name, bytes of key, IV, block and tag, needs a MAC. */
+static const struct cipher_alg algs[] = {
+	{ "chacha20-poly1305@openssh.com", 64, 0, 8, 16, false,
+	    &cipher_chachapoly },
+	{ "aes128-gcm@openssh.com", 16, 12, 16, 16, false, &cipher_aes128_gcm },
+	{ "aes256-gcm@openssh.com", 32, 12, 16, 16, false, &cipher_aes256_gcm },
+	{ "aes128-ctr", 16, 16, 16, 0, true, &cipher_aes128_ctr },
+	{ "aes192-ctr", 24, 16, 16, 0, true, &cipher_aes192_ctr },
+	{ "aes256-ctr", 32, 16, 16, 0, true, &cipher_aes256_ctr },
+};
+
+const struct cipher_alg *
+cipher_by_name(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(algs); i++) {
+		if (strcmp(name, algs[i].name) == 0)
+			return &algs[i];
+	}
+	return NULL;
+}
+
+const struct cipher_alg *
+cipher_at(size_t index)
+{
+	return index < ARRAY_LEN(algs) ? &algs[index] : NULL;
+}
+
+/* Without its instructions AES is slow, and leaks through cache timing. */
+const char *
+cipher_default_list(void)
+{
+	static const char gcm_first[] =
+	    "aes128-gcm@openssh.com,aes256-gcm@openssh.com,"
+	    "chacha20-poly1305@openssh.com,"
+	    "aes128-ctr,aes192-ctr,aes256-ctr";
+	static const char chacha_first[] =
+	    "chacha20-poly1305@openssh.com,"
+	    "aes128-gcm@openssh.com,aes256-gcm@openssh.com,"
+	    "aes128-ctr,aes192-ctr,aes256-ctr";
+
+	return cpu_has_aes_gcm() ? gcm_first : chacha_first;
+}
+
+int
+cipher_new(struct cipher **out, const struct cipher_alg *alg,
+    const struct mac_alg *mac, bool seal, const uint8_t *key,
+    const uint8_t *iv, const uint8_t *mac_key)
+{
+	struct cipher *c;
+	int r = 0;
+
+	*out = NULL;
+	if (alg->needs_mac != (mac != NULL))
+		return ERR_ARGUMENT;
+	c = calloc(1, sizeof(*c));
+	if (c == NULL)
+		return ERR_NOMEM;
+	c->alg = alg;
+	c->mac_alg = mac;
+	c->seal = seal;
+	c->tag_len = mac != NULL ? mac->tag_len : alg->tag_len;
+	c->length_apart = mac == NULL || mac->etm;
+	if (mac != NULL)
+		r = mac_new(&c->mac, mac, mac_key);
+	if (r == 0)
+		r = alg->ops->start(c, key, iv);
+	if (r != 0) {
+		cipher_free(c);
+		return r;
+	}
+	*out = c;
+	return 0;
+}
+
+void
+cipher_free(struct cipher *c)
+{
+	if (c == NULL)
+		return;
+	c->alg->ops->stop(c->state);
+	mac_free(c->mac);
+	free(c);
+}
+
+size_t
+cipher_tag_len(const struct cipher *c)
+{
+	return c->tag_len;
+}
+
+size_t
+cipher_align(const struct cipher *c)
+{
+	return MAX(c->alg->block_len, 8);
+}
+
+bool
+cipher_length_apart(const struct cipher *c)
+{
+	return c->length_apart;
+}
+
+static uint64_t
+ciphered_len(const struct cipher *c, uint32_t len)
+{
+	return c->length_apart ? len : 4 + (uint64_t)len;
+}
+
+uint64_t
+cipher_blocks(const struct cipher *c, uint32_t len)
+{
+	return (ciphered_len(c, len) + c->alg->block_len - 1) /
+	    c->alg->block_len;
+}
+
+size_t
+cipher_head_len(const struct cipher *c)
+{
+	return c->length_apart ? 4 : c->alg->block_len;
+}
+
+/* Whole blocks, and at least one (RFC 4253 section 6). */
+static bool
+length_is_sane(const struct cipher *c, uint32_t len)
+{
+	return len > 0 && len <= CIPHER_LEN_MAX &&
+	    ciphered_len(c, len) % cipher_align(c) == 0;
+}
+
+int
+cipher_seal(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
+    uint32_t len)
+{
+	ENSURE(c->seal && length_is_sane(c, len));
+	return c->alg->ops->seal(c, pos, pkt, len);
+}
+
+int
+cipher_open_length(struct cipher *c, const struct cipher_pos *pos,
+    uint8_t *pkt, uint32_t *len)
+{
+	ENSURE(!c->seal);
+	return c->alg->ops->open_length(c, pos, pkt, len);
+}
+
+int
+cipher_open(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
+    uint32_t len)
+{
+	ENSURE(!c->seal);
+	if (!length_is_sane(c, len))
+		return ERR_PACKET_LENGTH;
+	return c->alg->ops->open(c, pos, pkt, len);
+}

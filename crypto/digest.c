@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: ISC */
+#include "crypto/digest.h"
+
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <strings.h>
+
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+
+struct digest {
+	EVP_MD_CTX *ctx; /* owned */
+};
+
+static const struct {
+	const char *name; /* as shown, and as OpenSSL knows it */
+	size_t len;	  /* bytes */
+} algs[DIGEST_ALG_COUNT] = {
+	[DIGEST_MD5] = { "MD5", 16 },
+	[DIGEST_SHA1] = { "SHA1", 20 },
+	[DIGEST_SHA256] = { "SHA256", 32 },
+	[DIGEST_SHA384] = { "SHA384", 48 },
+	[DIGEST_SHA512] = { "SHA512", 64 },
+};
+
+/* Fetched at first use and kept for the life of the process: a fetch costs
+ * more than hashing a packet. */
+static _Atomic(EVP_MD *) fetched[DIGEST_ALG_COUNT];
+
+static const EVP_MD *
+fetch(enum digest_alg alg)
+{
+	EVP_MD *md = atomic_load_explicit(&fetched[alg], memory_order_acquire);
+	EVP_MD *first = NULL;
+
+	if (md != NULL)
+		return md;
+	md = EVP_MD_fetch(NULL, algs[alg].name, NULL);
+	if (md == NULL)
+		return NULL;
+	if (!atomic_compare_exchange_strong(&fetched[alg], &first, md)) {
+		EVP_MD_free(md); /* another thread was faster */
+		md = first;
+	}
+	return md;
+}
+
+const char *
+digest_name(enum digest_alg alg)
+{
+	return algs[alg].name;
+}
+
+int
+digest_parse(const char *name)
+{
+	for (int i = 0; i < DIGEST_ALG_COUNT; i++) {
+		if (strcasecmp(name, algs[i].name) == 0)
+			return i;
+	}
+	return -1;
+}
+
+size_t
+digest_len(enum digest_alg alg)
+{
+	return algs[alg].len;
+}
+
+int
+digest_once(enum digest_alg alg, const void *p, size_t len, uint8_t *out)
+{
+	const EVP_MD *md = fetch(alg);
+
+	if (md == NULL)
+		return ERR_UNSUPPORTED;
+	return EVP_Digest(p, len, out, NULL, md, NULL) == 1 ? 0 : ERR_CRYPTO;
+}
+
+int
+digest_hmac(enum digest_alg alg, const void *key, size_t key_len,
+    const void *p, size_t len, uint8_t *out)
+{
+	const EVP_MD *md = fetch(alg);
+
+	if (md == NULL)
+		return ERR_UNSUPPORTED;
+	if (key_len > INT_MAX)
+		return ERR_LIMIT;
+	if (key_len == 0)
+		key = ""; /* a null key means "the one of before" to HMAC() */
+	return HMAC(md, key, (int)key_len, p, len, out, NULL) != NULL ?
+	    0 :
+	    ERR_CRYPTO;
+}
+
+int
+digest_new(struct digest **out, enum digest_alg alg)
+{
+	const EVP_MD *md = fetch(alg);
+	struct digest *d = NULL;
+	int r;
+
+	*out = NULL;
+	if (md == NULL)
+		return ERR_UNSUPPORTED;
+	d = calloc(1, sizeof(*d));
+	if (d == NULL || (d->ctx = EVP_MD_CTX_new()) == NULL) {
+		r = ERR_NOMEM;
+		goto out;
+	}
+	if (EVP_DigestInit_ex2(d->ctx, md, NULL) != 1) {
+		r = ERR_CRYPTO;
+		goto out;
+	}
+	*out = d;
+	d = NULL;
+	r = 0;
+out:
+	digest_free(d);
+	return r;
+}
+
+int
+digest_update(struct digest *d, const void *p, size_t len)
+{
+	return EVP_DigestUpdate(d->ctx, p, len) == 1 ? 0 : ERR_CRYPTO;
+}
+
+int
+digest_final(struct digest *d, uint8_t *out)
+{
+	return EVP_DigestFinal_ex(d->ctx, out, NULL) == 1 ? 0 : ERR_CRYPTO;
+}
+
+int
+digest_copy(struct digest *to, const struct digest *from)
+{
+	return EVP_MD_CTX_copy_ex(to->ctx, from->ctx) == 1 ? 0 : ERR_CRYPTO;
+}
+
+void
+digest_free(struct digest *d)
+{
+	if (d == NULL)
+		return;
+	EVP_MD_CTX_free(d->ctx);
+	free(d);
+}

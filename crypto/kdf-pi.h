@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The hexadecimal digits of pi behind the point, from which Blowfish takes
+ * its first tables. Private to kdf-bcrypt.c.
+ *
+ * Threads: any (constant).
+ */
+#ifndef HPN_CRYPTO_KDF_PI_H
+#define HPN_CRYPTO_KDF_PI_H
+
+#include <stdint.h>
+
+enum { PI_WORDS = 18 + 4 * 256 };
+
+extern const uint32_t pi_words[PI_WORDS];
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The Keccak sponge of FIPS 202: SHA3-256, SHA3-512 and both SHAKEs, for
+ * the post-quantum methods. Own code, because those need many short streams
+ * that are squeezed bit by bit, which costs more to set up in OpenSSL (and
+ * cannot be squeezed twice before 3.3) than to compute. No secret-dependent
+ * branch or index.
+ *
+ * Threads: any; a struct keccak belongs to one thread at a time.
+ */
+#ifndef HPN_CRYPTO_KECCAK_H
+#define HPN_CRYPTO_KECCAK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	SHAKE128_RATE = 168, /* bytes per permutation */
+	SHAKE256_RATE = 136,
+	SHA3_256_LEN = 32,
+	SHA3_512_LEN = 64,
+};
+
+struct keccak {
+	uint64_t lane[25];
+	unsigned rate; /* bytes per permutation */
+	unsigned pos;  /* next byte within the rate */
+};
+
+/* rate: SHAKE128_RATE or SHAKE256_RATE. Absorb, finish once, squeeze. */
+void shake_init(struct keccak *k, unsigned rate);
+void shake_absorb(struct keccak *k, const void *p, size_t len);
+void shake_finish(struct keccak *k);
+void shake_squeeze(struct keccak *k, uint8_t *out, size_t len);
+/* Wipes; needed if what was absorbed is secret. */
+void shake_clear(struct keccak *k);
+
+void sha3_256(uint8_t out[SHA3_256_LEN], const void *p, size_t len);
+void sha3_512(uint8_t out[SHA3_512_LEN], const void *p, size_t len);
+
+#endif

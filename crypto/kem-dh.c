@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Diffie-Hellman modulo a prime: the fixed groups of RFC 3526 (RFC 4253
+ * section 8, RFC 8268) and groups from the server (RFC 4419).
+ */
+#include "crypto/kem-impl.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <openssl/bn.h>
+
+#include "base/mem.h"
+#include "crypto/kem-group.h"
+
+struct dh {
+	BIGNUM *p, *g;	  /* the group */
+	BIGNUM *x;	  /* private exponent, secret; NULL until made */
+	BIGNUM *x_public; /* g^x mod p */
+};
+
+/* Private exponents are twice as long as the strength of the group (RFC 7919
+ * appendix A): the full length would cost ten times as much and add nothing.
+ */
+static const struct {
+	int group_bits, exponent_bits;
+} strengths[] = {
+	{ 3071, 256 },
+	{ 4095, 288 },
+	{ 6143, 352 },
+	{ DH_MAX_BITS, 416 },
+};
+
+static void
+dh_free(void *state)
+{
+	struct dh *dh = state;
+
+	if (dh == NULL)
+		return;
+	BN_free(dh->p);
+	BN_free(dh->g);
+	BN_clear_free(dh->x);
+	BN_free(dh->x_public);
+	free(dh);
+}
+
+/* 1 < v < p - 1, for generators and public values: the others lie in a
+ * subgroup of one or two elements. */
+static bool
+is_inside(const BIGNUM *v, const BIGNUM *p)
+{
+	BIGNUM *last = BN_dup(p);
+	bool r;
+
+	r = last != NULL && BN_sub_word(last, 1) == 1 &&
+	    !BN_is_negative(v) && BN_cmp(v, BN_value_one()) > 0 &&
+	    BN_cmp(v, last) < 0;
+	BN_free(last);
+	return r;
+}
+
+int
+dh_new_group(void **state, struct span prime, struct span generator)
+{
+	struct dh *dh;
+	int r;
+
+	*state = NULL;
+	if (prime.len > DH_MAX_BITS / 8 || generator.len > prime.len)
+		return ERR_KEX_VALUE;
+	dh = calloc(1, sizeof *dh);
+	if (dh == NULL)
+		return ERR_NOMEM;
+	r = ERR_NOMEM;
+	dh->p = BN_bin2bn(prime.p, (int)prime.len, NULL);
+	dh->g = BN_bin2bn(generator.p, (int)generator.len, NULL);
+	if (dh->p == NULL || dh->g == NULL)
+		goto out;
+	r = ERR_KEX_VALUE;
+	if (BN_num_bits(dh->p) < DH_MIN_BITS || !BN_is_odd(dh->p) ||
+	    !is_inside(dh->g, dh->p))
+		goto out;
+	*state = dh;
+	dh = NULL;
+	r = 0;
+out:
+	dh_free(dh);
+	return r;
+}
+
+/* The fixed group of so many bits; the generator is 2 for all of them. */
+static int
+new_fixed(void **state, uint32_t bits)
+{
+	static const uint8_t two = 2;
+	struct buf prime;
+	int r;
+
+	buf_init(&prime);
+	r = kem_fixed_prime(bits, &prime);
+	if (r == 0)
+		r = dh_new_group(state,
+		    (struct span){ buf_data(&prime), buf_len(&prime) },
+		    (struct span){ &two, 1 });
+	buf_clear(&prime);
+	return r;
+}
+
+/* base^x mod p, without showing x through timing. */
+static int
+power(const struct dh *dh, BIGNUM *out, const BIGNUM *base)
+{
+	BN_CTX *ctx = BN_CTX_secure_new();
+	int r = ERR_CRYPTO;
+
+	if (ctx != NULL &&
+	    BN_mod_exp_mont_consttime(out, base, dh->x, dh->p, ctx, NULL) == 1)
+		r = 0;
+	BN_CTX_free(ctx);
+	return r;
+}
+
+static int
+make_key(struct dh *dh)
+{
+	int group_bits = BN_num_bits(dh->p);
+	size_t i = 0;
+
+	if (dh->x != NULL)
+		return ERR_ARGUMENT;
+	while (group_bits > strengths[i].group_bits)
+		i++;
+	dh->x = BN_secure_new();
+	dh->x_public = BN_new();
+	if (dh->x == NULL || dh->x_public == NULL)
+		return ERR_NOMEM;
+	BN_set_flags(dh->x, BN_FLG_CONSTTIME);
+	if (BN_priv_rand_ex(dh->x, strengths[i].exponent_bits, BN_RAND_TOP_ONE,
+	    BN_RAND_BOTTOM_ANY, 0, NULL) != 1)
+		return ERR_CRYPTO;
+	return power(dh, dh->x_public, dh->g);
+}
+
+/* The body of an mpint: shortest form, with a leading zero if the top bit
+ * would read as a sign. */
+static void
+put_value(struct buf *out, const BIGNUM *v)
+{
+	int bits = BN_num_bits(v), len = bits / 8 + 1;
+	uint8_t *to = buf_reserve(out, (size_t)len);
+
+	if (to != NULL && BN_bn2binpad(v, to, len) == len)
+		buf_commit(out, (size_t)len);
+}
+
+/* The peer's value, or NULL if it is no good. */
+static BIGNUM *
+get_value(const struct dh *dh, struct span in)
+{
+	BIGNUM *v;
+
+	if (in.len == 0 || in.len > DH_MAX_BITS / 8 + 1 || in.p[0] >= 0x80)
+		return NULL;
+	if (in.p[0] == 0 && (in.len == 1 || in.p[1] < 0x80))
+		return NULL;
+	v = BN_bin2bn(in.p, (int)in.len, NULL);
+	if (v != NULL && is_inside(v, dh->p))
+		return v;
+	BN_free(v);
+	return NULL;
+}
+
+static int
+dh_init(const struct kem_alg *alg, void **state, struct buf *out)
+{
+	struct dh *dh;
+	int r = 0;
+
+	if (*state == NULL && alg->group_exchange)
+		return ERR_ARGUMENT;
+	if (*state == NULL)
+		r = new_fixed(state, (uint32_t)alg->param);
+	if (r != 0)
+		return r;
+	dh = *state;
+	r = make_key(dh);
+	if (r == 0)
+		put_value(out, dh->x_public);
+	return r;
+}
+
+static int
+dh_finish(const struct kem_alg *alg, void *state, struct span reply,
+    struct buf *shared)
+{
+	struct dh *dh = state;
+	uint8_t bytes[DH_MAX_BITS / 8];
+	int len = BN_num_bytes(dh->p), r;
+	BIGNUM *peer, *secret = NULL;
+
+	(void)alg;
+	if (dh->x == NULL)
+		return ERR_ARGUMENT;
+	peer = get_value(dh, reply);
+	if (peer == NULL)
+		return ERR_KEX_VALUE;
+	r = ERR_NOMEM;
+	secret = BN_secure_new();
+	if (secret == NULL)
+		goto out;
+	r = power(dh, secret, peer);
+	if (r != 0)
+		goto out;
+	r = ERR_KEX_VALUE;
+	if (!is_inside(secret, dh->p))
+		goto out;
+	r = ERR_CRYPTO;
+	if (BN_bn2binpad(secret, bytes, len) != len)
+		goto out;
+	buf_put_mpint(shared, bytes, (size_t)len);
+	r = 0;
+out:
+	explicit_bzero(bytes, sizeof bytes);
+	BN_free(peer);
+	BN_clear_free(secret);
+	return r;
+}
+
+static int
+dh_reply(const struct kem_alg *alg, void *state, struct span init,
+    struct buf *out, struct buf *shared)
+{
+	void *used = state;
+	int r;
+
+	r = dh_init(alg, &used, out); /* makes a fixed group */
+	if (r == 0)
+		r = dh_finish(alg, used, init, shared);
+	if (used != state)
+		dh_free(used);
+	return r;
+}
+
+const struct kem_ops kem_ops_dh = {
+	.init = dh_init,
+	.finish = dh_finish,
+	.reply = dh_reply,
+	.free = dh_free,
+};

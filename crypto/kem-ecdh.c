@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Elliptic curves, by OpenSSL: X25519 (RFC 8731) and the curves of NIST
+ * (RFC 5656). The state is the own EVP_PKEY.
+ */
+#include "crypto/kem-impl.h"
+
+#include <string.h>
+
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+
+#include "base/mem.h"
+
+enum { SECRET_MAX = 66 }; /* bytes of a coordinate of P-521 */
+
+static const struct {
+	const char *name;
+	size_t point_len; /* bytes, uncompressed */
+} curves[KEM_CURVE_COUNT] = {
+	[KEM_P256] = { "P-256", 65 },
+	[KEM_P384] = { "P-384", 97 },
+	[KEM_P521] = { "P-521", 133 },
+};
+
+static const uint8_t uncompressed = 4; /* first byte of such a point */
+
+static void
+free_key(void *state)
+{
+	EVP_PKEY_free(state);
+}
+
+/* The shared secret; *len is the room, then the length. A peer's value with
+ * which it cannot be computed is a bad one. */
+static int
+derive(EVP_PKEY *key, EVP_PKEY *peer, uint8_t *secret, size_t *len)
+{
+	EVP_PKEY_CTX *ctx = EVP_PKEY_CTX_new_from_pkey(NULL, key, NULL);
+	int r = ERR_CRYPTO;
+
+	if (ctx == NULL || EVP_PKEY_derive_init(ctx) != 1)
+		goto out;
+	r = ERR_KEX_VALUE;
+	if (EVP_PKEY_derive_set_peer(ctx, peer) == 1 &&
+	    EVP_PKEY_derive(ctx, secret, len) == 1)
+		r = 0;
+out:
+	EVP_PKEY_CTX_free(ctx);
+	return r;
+}
+
+/* ---- X25519 ---- */
+
+int
+x25519_keygen(EVP_PKEY **key, uint8_t pub[X25519_LEN])
+{
+	size_t len = X25519_LEN;
+
+	*key = EVP_PKEY_Q_keygen(NULL, NULL, "X25519");
+	if (*key == NULL)
+		return ERR_CRYPTO;
+	if (EVP_PKEY_get_raw_public_key(*key, pub, &len) == 1 &&
+	    len == X25519_LEN)
+		return 0;
+	EVP_PKEY_free(*key);
+	*key = NULL;
+	return ERR_CRYPTO;
+}
+
+int
+x25519_derive(EVP_PKEY *key, const uint8_t peer[X25519_LEN],
+    uint8_t secret[X25519_LEN])
+{
+	static const uint8_t zero[X25519_LEN];
+	EVP_PKEY *other = EVP_PKEY_new_raw_public_key_ex(NULL, "X25519", NULL,
+	    peer, X25519_LEN);
+	size_t len = X25519_LEN;
+	int r;
+
+	if (other == NULL)
+		return ERR_CRYPTO;
+	r = derive(key, other, secret, &len);
+	EVP_PKEY_free(other);
+	/* OpenSSL refuses points of low order itself; RFC 8731 asks us to. */
+	if (r == 0 && (len != X25519_LEN ||
+	    mem_equal_ct(secret, zero, X25519_LEN)))
+		r = ERR_KEX_VALUE;
+	return r;
+}
+
+static int
+x25519_init(const struct kem_alg *alg, void **state, struct buf *out)
+{
+	uint8_t pub[X25519_LEN];
+	EVP_PKEY *key = NULL;
+	int r;
+
+	(void)alg;
+	if (*state != NULL)
+		return ERR_ARGUMENT;
+	r = x25519_keygen(&key, pub);
+	if (r == 0)
+		buf_put(out, pub, sizeof pub);
+	*state = key;
+	return r;
+}
+
+static int
+x25519_finish(const struct kem_alg *alg, void *state, struct span reply,
+    struct buf *shared)
+{
+	uint8_t secret[X25519_LEN];
+	int r;
+
+	(void)alg;
+	if (reply.len != X25519_LEN)
+		return ERR_KEX_VALUE;
+	r = x25519_derive(state, reply.p, secret);
+	if (r == 0)
+		buf_put_mpint(shared, secret, sizeof secret);
+	explicit_bzero(secret, sizeof secret);
+	return r;
+}
+
+static int
+x25519_reply(const struct kem_alg *alg, void *state, struct span init,
+    struct buf *out, struct buf *shared)
+{
+	void *key = NULL;
+	int r;
+
+	(void)state;
+	r = x25519_init(alg, &key, out);
+	if (r == 0)
+		r = x25519_finish(alg, key, init, shared);
+	free_key(key);
+	return r;
+}
+
+const struct kem_ops kem_ops_x25519 = {
+	.init = x25519_init,
+	.finish = x25519_finish,
+	.reply = x25519_reply,
+	.free = free_key,
+};
+
+/* ---- NIST curves ---- */
+
+static int
+ecdh_init(const struct kem_alg *alg, void **state, struct buf *out)
+{
+	EVP_PKEY *key = NULL;
+	unsigned char *point = NULL;
+	size_t len;
+	int r = ERR_CRYPTO;
+
+	if (*state != NULL)
+		return ERR_ARGUMENT;
+	key = EVP_PKEY_Q_keygen(NULL, NULL, "EC", curves[alg->param].name);
+	if (key == NULL)
+		goto out;
+	len = EVP_PKEY_get1_encoded_public_key(key, &point);
+	if (len != curves[alg->param].point_len || point[0] != uncompressed)
+		goto out;
+	buf_put(out, point, len);
+	*state = key;
+	key = NULL;
+	r = 0;
+out:
+	OPENSSL_free(point);
+	EVP_PKEY_free(key);
+	return r;
+}
+
+static int
+ecdh_finish(const struct kem_alg *alg, void *state, struct span reply,
+    struct buf *shared)
+{
+	uint8_t secret[SECRET_MAX];
+	size_t len = sizeof secret;
+	EVP_PKEY *peer = NULL;
+	int r;
+
+	if (reply.len != curves[alg->param].point_len ||
+	    reply.p[0] != uncompressed)
+		return ERR_KEX_VALUE;
+	peer = EVP_PKEY_new();
+	if (peer == NULL)
+		return ERR_NOMEM;
+	r = ERR_CRYPTO;
+	if (EVP_PKEY_copy_parameters(peer, state) != 1)
+		goto out;
+	r = ERR_KEX_VALUE; /* not on the curve */
+	if (EVP_PKEY_set1_encoded_public_key(peer, reply.p, reply.len) != 1)
+		goto out;
+	r = derive(state, peer, secret, &len);
+	if (r == 0)
+		buf_put_mpint(shared, secret, len);
+out:
+	explicit_bzero(secret, sizeof secret);
+	EVP_PKEY_free(peer);
+	return r;
+}
+
+static int
+ecdh_reply(const struct kem_alg *alg, void *state, struct span init,
+    struct buf *out, struct buf *shared)
+{
+	void *key = NULL;
+	int r;
+
+	(void)state;
+	r = ecdh_init(alg, &key, out);
+	if (r == 0)
+		r = ecdh_finish(alg, key, init, shared);
+	free_key(key);
+	return r;
+}
+
+const struct kem_ops kem_ops_ecdh = {
+	.init = ecdh_init,
+	.finish = ecdh_finish,
+	.reply = ecdh_reply,
+	.free = free_key,
+};

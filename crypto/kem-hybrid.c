@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Hybrids: a post-quantum method and X25519 side by side, so that both have
+ * to be broken (draft-ietf-sshm-mlkem-hybrid-kex,
+ * draft-ietf-sshm-ntruprime-ssh). Each side sends its post-quantum value
+ * followed by its X25519 value; the shared secret is the hash over both
+ * secrets in the same order, as a string.
+ */
+#include "crypto/kem-impl.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <openssl/evp.h>
+
+#include "base/mem.h"
+#include "crypto/digest.h"
+#include "crypto/kem-mlkem.h"
+#include "crypto/kem-sntrup761.h"
+#include "crypto/rand.h"
+
+enum { SS_LEN = 32 }; /* of either method */
+
+static_assert((int)MLKEM_SS_LEN == (int)SS_LEN, "ML-KEM's secret");
+static_assert((int)SNTRUP761_SS_LEN == (int)SS_LEN, "sntrup761's secret");
+
+/* A post-quantum method behind one shape. */
+struct pq_method {
+	size_t pk_len, ct_len; /* bytes */
+	int (*new)(void **pq, uint8_t *pk);
+	int (*encaps)(uint8_t *ct, uint8_t *ss, const uint8_t *pk);
+	int (*decaps)(void *pq, uint8_t *ss, const uint8_t *ct);
+	void (*free)(void *pq); /* wipes; NULL is fine */
+};
+
+static int
+new_mlkem(void **pq, uint8_t *pk)
+{
+	struct mlkem *k = NULL;
+	int r = mlkem_new(&k, pk);
+
+	*pq = k;
+	return r;
+}
+
+static int
+decaps_mlkem(void *pq, uint8_t *ss, const uint8_t *ct)
+{
+	return mlkem_decaps(pq, ss, ct);
+}
+
+static void
+free_mlkem(void *pq)
+{
+	mlkem_free(pq);
+}
+
+static int
+new_sntrup(void **pq, uint8_t *pk)
+{
+	uint8_t *sk = malloc(SNTRUP761_SK_LEN);
+
+	*pq = sk;
+	return sk != NULL ? sntrup761_keygen(pk, sk, rand_bytes) : ERR_NOMEM;
+}
+
+static int
+encaps_sntrup(uint8_t *ct, uint8_t *ss, const uint8_t *pk)
+{
+	return sntrup761_encaps(ct, ss, pk, rand_bytes);
+}
+
+static int
+decaps_sntrup(void *pq, uint8_t *ss, const uint8_t *ct)
+{
+	return sntrup761_decaps(ss, ct, pq);
+}
+
+static void
+free_sntrup(void *pq)
+{
+	mem_free_secret(pq, SNTRUP761_SK_LEN);
+}
+
+static const struct pq_method methods[KEM_PQ_COUNT] = {
+	[KEM_MLKEM768] = {
+		.pk_len = MLKEM_EK_LEN, .ct_len = MLKEM_CT_LEN,
+		.new = new_mlkem, .encaps = mlkem_encaps,
+		.decaps = decaps_mlkem, .free = free_mlkem,
+	},
+	[KEM_SNTRUP761] = {
+		.pk_len = SNTRUP761_PK_LEN, .ct_len = SNTRUP761_CT_LEN,
+		.new = new_sntrup, .encaps = encaps_sntrup,
+		.decaps = decaps_sntrup, .free = free_sntrup,
+	},
+};
+
+/* What the client keeps from its value to the server's. */
+struct hybrid {
+	const struct pq_method *method;
+	void *pq;      /* owned; the method's key pair */
+	EVP_PKEY *key; /* owned; of X25519 */
+};
+
+static void
+hybrid_free(void *state)
+{
+	struct hybrid *h = state;
+
+	if (h == NULL)
+		return;
+	h->method->free(h->pq);
+	EVP_PKEY_free(h->key);
+	free(h);
+}
+
+/* secrets: both, in the order of the values. */
+static int
+combine(enum digest_alg alg, const uint8_t secrets[2 * SS_LEN],
+    struct buf *shared)
+{
+	uint8_t out[DIGEST_MAX_LEN];
+	int r = digest_once(alg, secrets, 2 * SS_LEN, out);
+
+	if (r == 0)
+		buf_put_string(shared, out, digest_len(alg));
+	explicit_bzero(out, sizeof out);
+	return r;
+}
+
+static int
+hybrid_init(const struct kem_alg *alg, void **state, struct buf *out)
+{
+	const struct pq_method *m = &methods[alg->param];
+	uint8_t *to = buf_reserve(out, m->pk_len + X25519_LEN);
+	struct hybrid *h;
+	int r;
+
+	if (*state != NULL)
+		return ERR_ARGUMENT;
+	if (to == NULL)
+		return buf_err(out);
+	h = calloc(1, sizeof *h);
+	if (h == NULL)
+		return ERR_NOMEM;
+	h->method = m;
+	*state = h;
+	r = m->new(&h->pq, to);
+	if (r == 0)
+		r = x25519_keygen(&h->key, to + m->pk_len);
+	if (r == 0)
+		buf_commit(out, m->pk_len + X25519_LEN);
+	return r;
+}
+
+static int
+hybrid_finish(const struct kem_alg *alg, void *state, struct span reply,
+    struct buf *shared)
+{
+	struct hybrid *h = state;
+	uint8_t secrets[2 * SS_LEN];
+	int r;
+
+	if (reply.len != h->method->ct_len + X25519_LEN)
+		return ERR_KEX_VALUE;
+	r = h->method->decaps(h->pq, secrets, reply.p);
+	if (r == 0)
+		r = x25519_derive(h->key, reply.p + h->method->ct_len,
+		    secrets + SS_LEN);
+	if (r == 0)
+		r = combine(alg->digest, secrets, shared);
+	explicit_bzero(secrets, sizeof secrets);
+	return r;
+}
+
+static int
+hybrid_reply(const struct kem_alg *alg, void *state, struct span init,
+    struct buf *out, struct buf *shared)
+{
+	const struct pq_method *m = &methods[alg->param];
+	uint8_t *to = buf_reserve(out, m->ct_len + X25519_LEN);
+	uint8_t secrets[2 * SS_LEN];
+	EVP_PKEY *key = NULL;
+	int r;
+
+	(void)state;
+	if (init.len != m->pk_len + X25519_LEN)
+		return ERR_KEX_VALUE;
+	if (to == NULL)
+		return buf_err(out);
+	r = m->encaps(to, secrets, init.p);
+	if (r == 0)
+		r = x25519_keygen(&key, to + m->ct_len);
+	if (r == 0)
+		r = x25519_derive(key, init.p + m->pk_len, secrets + SS_LEN);
+	if (r == 0)
+		r = combine(alg->digest, secrets, shared);
+	if (r == 0)
+		buf_commit(out, m->ct_len + X25519_LEN);
+	explicit_bzero(secrets, sizeof secrets);
+	EVP_PKEY_free(key);
+	return r;
+}
+
+const struct kem_ops kem_ops_hybrid = {
+	.init = hybrid_init,
+	.finish = hybrid_finish,
+	.reply = hybrid_reply,
+	.free = hybrid_free,
+};

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: ISC */
+#include "crypto/mac.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/wire.h"
+#include "crypto/digest.h"
+#include "crypto/umac.h"
+
+enum kind { HMAC, UMAC };
+
+/* One row a MAC: name, key bytes, tag bytes, etm, kind, digest of HMAC. */
+static const struct mac_alg algs[] = {
+	{ "umac-64-etm@openssh.com", 16, 8, true, UMAC, 0 },
+	{ "umac-128-etm@openssh.com", 16, 16, true, UMAC, 0 },
+	{ "hmac-sha2-256-etm@openssh.com", 32, 32, true, HMAC, DIGEST_SHA256 },
+	{ "hmac-sha2-512-etm@openssh.com", 64, 64, true, HMAC, DIGEST_SHA512 },
+	{ "hmac-sha1-etm@openssh.com", 20, 20, true, HMAC, DIGEST_SHA1 },
+	{ "umac-64@openssh.com", 16, 8, false, UMAC, 0 },
+	{ "umac-128@openssh.com", 16, 16, false, UMAC, 0 },
+	{ "hmac-sha2-256", 32, 32, false, HMAC, DIGEST_SHA256 },
+	{ "hmac-sha2-512", 64, 64, false, HMAC, DIGEST_SHA512 },
+	{ "hmac-sha1", 20, 20, false, HMAC, DIGEST_SHA1 },
+};
+
+struct mac {
+	const struct mac_alg *alg;
+	struct umac *umac; /* owned; or, for HMAC: */
+	/* Owned. The states after the padded key, which are the same for
+	 * every packet, and the one that works. */
+	struct digest *inner, *outer, *work;
+};
+
+const struct mac_alg *
+mac_by_name(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(algs); i++) {
+		if (strcmp(name, algs[i].name) == 0)
+			return &algs[i];
+	}
+	return NULL;
+}
+
+const struct mac_alg *
+mac_at(size_t index)
+{
+	return index < ARRAY_LEN(algs) ? &algs[index] : NULL;
+}
+
+/* RFC 2104: a digest that has seen the key, padded to a block and xored. */
+static int
+keyed_digest(struct digest **out, const struct mac_alg *alg,
+    const uint8_t *key, uint8_t mask)
+{
+	uint8_t block[128];
+	size_t block_len = alg->param == DIGEST_SHA512 ? 128 : 64;
+	int r;
+
+	memset(block, mask, block_len);
+	for (size_t i = 0; i < alg->key_len; i++)
+		block[i] ^= key[i];
+	r = digest_new(out, (enum digest_alg)alg->param);
+	if (r == 0)
+		r = digest_update(*out, block, block_len);
+	explicit_bzero(block, sizeof(block));
+	return r;
+}
+
+int
+mac_new(struct mac **out, const struct mac_alg *alg, const uint8_t *key)
+{
+	struct mac *m = calloc(1, sizeof(*m));
+	int r;
+
+	*out = NULL;
+	if (m == NULL)
+		return ERR_NOMEM;
+	m->alg = alg;
+	if (alg->kind == UMAC)
+		r = umac_new(&m->umac, alg->tag_len, key);
+	else if ((r = keyed_digest(&m->inner, alg, key, 0x36)) == 0 &&
+	    (r = keyed_digest(&m->outer, alg, key, 0x5c)) == 0)
+		r = digest_new(&m->work, (enum digest_alg)alg->param);
+	if (r != 0) {
+		mac_free(m);
+		return r;
+	}
+	*out = m;
+	return 0;
+}
+
+void
+mac_free(struct mac *m)
+{
+	if (m == NULL)
+		return;
+	umac_free(m->umac);
+	/* OpenSSL wipes the states. */
+	digest_free(m->inner);
+	digest_free(m->outer);
+	digest_free(m->work);
+	free(m);
+}
+
+static int
+hmac_compute(struct mac *m, uint32_t seqnr, const void *p, size_t len,
+    uint8_t *tag)
+{
+	uint8_t prefix[4], hash[DIGEST_MAX_LEN];
+	size_t hash_len = digest_len((enum digest_alg)m->alg->param);
+	int r;
+
+	wire_put_u32(prefix, seqnr);
+	if ((r = digest_copy(m->work, m->inner)) != 0 ||
+	    (r = digest_update(m->work, prefix, sizeof(prefix))) != 0 ||
+	    (r = digest_update(m->work, p, len)) != 0 ||
+	    (r = digest_final(m->work, hash)) != 0 ||
+	    (r = digest_copy(m->work, m->outer)) != 0 ||
+	    (r = digest_update(m->work, hash, hash_len)) != 0)
+		return r;
+	return digest_final(m->work, tag);
+}
+
+int
+mac_compute(struct mac *m, uint32_t seqnr, const void *p, size_t len,
+    uint8_t *tag)
+{
+	if (m->alg->kind == UMAC)
+		return umac_compute(m->umac, seqnr, p, len, tag);
+	return hmac_compute(m, seqnr, p, len, tag);
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: ISC */
+#include "crypto/rand.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <openssl/rand.h>
+
+#include "base/forkid.h"
+#include "base/log.h"
+#include "base/mem.h"
+
+/* Padding is 4 to 255 bytes a packet, mostly below 20: one refill serves
+ * some hundred packets. */
+enum { PAD_POOL_BYTES = 4096 };
+
+static struct {
+	unsigned int fork_id; /* of the process that filled it */
+	size_t used;	      /* bytes already given out */
+	uint8_t bytes[PAD_POOL_BYTES];
+} pool = { .used = PAD_POOL_BYTES };
+
+void
+rand_bytes(void *p, size_t len)
+{
+	uint8_t *out = p;
+
+	while (len > 0) {
+		int n = (int)MIN(len, INT_MAX);
+
+		/* The private generator: what comes out here becomes keys. */
+		if (RAND_priv_bytes(out, n) != 1) {
+			log_error("no random numbers to be had");
+			abort();
+		}
+		out += n;
+		len -= (size_t)n;
+	}
+}
+
+static void
+refill_pool(unsigned int id)
+{
+	if (RAND_bytes(pool.bytes, sizeof(pool.bytes)) != 1) {
+		log_error("no random numbers to be had");
+		abort();
+	}
+	pool.fork_id = id;
+	pool.used = 0;
+}
+
+void
+rand_pad(void *p, size_t len)
+{
+	unsigned int id = fork_id();
+	uint8_t *out = p;
+
+	while (len > 0) {
+		size_t n;
+
+		if (pool.used == sizeof(pool.bytes) || pool.fork_id != id)
+			refill_pool(id);
+		n = MIN(len, sizeof(pool.bytes) - pool.used);
+		memcpy(out, pool.bytes + pool.used, n);
+		pool.used += n;
+		out += n;
+		len -= n;
+	}
+}
+
+uint32_t
+rand_uniform(uint32_t bound)
+{
+	uint32_t skip, v;
+
+	if (bound < 2)
+		return 0;
+	/* 2^32 mod bound: what remains above it is a multiple of bound. */
+	skip = -bound % bound;
+	do
+		rand_bytes(&v, sizeof(v));
+	while (v < skip);
+	return v % bound;
+}
