@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * DESIGN
+ * The one table of public key algorithms. A row is a signature algorithm;
+ * rows of one key type follow each other, and the first of them stands for
+ * the type. The order is that of the default proposal. A new algorithm is a
+ * row here and, if its family is new, one vtable in a file of its own.
+ */
+#include "keys/key.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "keys/key-impl.h"
+
+/* OFFERED rows make up the default lists; KNOWN ones must be asked for. */
+/* clang-format off */
+#define KEY_ALGS(OFFERED, KNOWN)                                              \
+	OFFERED("ssh-ed25519", "ssh-ed25519", "ED25519", ed25519, 0)          \
+	OFFERED("ecdsa-sha2-nistp256", "ecdsa-sha2-nistp256", "ECDSA",        \
+	    ecdsa, 256)                                                       \
+	OFFERED("ecdsa-sha2-nistp384", "ecdsa-sha2-nistp384", "ECDSA",        \
+	    ecdsa, 384)                                                       \
+	OFFERED("ecdsa-sha2-nistp521", "ecdsa-sha2-nistp521", "ECDSA",        \
+	    ecdsa, 521)                                                       \
+	OFFERED("rsa-sha2-512", "ssh-rsa", "RSA", rsa, DIGEST_SHA512)         \
+	OFFERED("rsa-sha2-256", "ssh-rsa", "RSA", rsa, DIGEST_SHA256)         \
+	KNOWN("ssh-rsa", "ssh-rsa", "RSA", rsa, DIGEST_SHA1)
+/* clang-format on */
+
+#define ROW_OFFERED(name, type, text, family, param)                          \
+	{ name, type, text, true, &key_ops_##family, param },
+#define ROW_KNOWN(name, type, text, family, param)                            \
+	{ name, type, text, false, &key_ops_##family, param },
+static const struct key_alg table[] = { KEY_ALGS(ROW_OFFERED, ROW_KNOWN) };
+
+#define LIST_OFFERED(name, ...) "," name
+#define LIST_KNOWN(name, ...)
+static const char default_list[] = KEY_ALGS(LIST_OFFERED, LIST_KNOWN);
+
+const struct key_alg *
+key_alg_by_name(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(table); i++) {
+		if (strcmp(table[i].name, name) == 0)
+			return &table[i];
+	}
+	return NULL;
+}
+
+const struct key_alg *
+key_alg_at(size_t index)
+{
+	return index < ARRAY_LEN(table) ? &table[index] : NULL;
+}
+
+const char *
+key_alg_default_list(void)
+{
+	return default_list + 1;
+}
+
+const struct key_alg *
+key_kind_by_type(struct span key_type)
+{
+	for (size_t i = 0; i < ARRAY_LEN(table); i++) {
+		if (span_equals(key_type, table[i].key_type))
+			return &table[i];
+	}
+	return NULL;
+}

@@ -1,0 +1,483 @@
+/* SPDX-License-Identifier: ISC */
+#include "keys/knownhosts.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "crypto/digest.h"
+#include "crypto/rand.h"
+#include "keys/knownhosts-impl.h"
+
+enum {
+	FILE_MAX_BYTES = 64 * 1024 * 1024,
+	LINE_MAX_BYTES = 64 * 1024,
+	SALT_LEN = 20, /* as long as an HMAC-SHA1 */
+};
+
+static const char hash_mark[] = "|1|";
+
+/* Lines of a file. */
+
+int
+knownhosts_lines_open(struct knownhosts_lines *l, const char *path)
+{
+	int r;
+
+	*l = (struct knownhosts_lines){ 0 };
+	r = file_read(path, &l->content, FILE_MAX_BYTES);
+	l->left = (struct span){ buf_data(&l->content), buf_len(&l->content) };
+	return r;
+}
+
+void
+knownhosts_lines_close(struct knownhosts_lines *l)
+{
+	free(l->text);
+	l->text = NULL;
+	buf_clear(&l->content);
+}
+
+int
+knownhosts_lines_next(struct knownhosts_lines *l)
+{
+	const uint8_t *p = l->left.p, *nl;
+	size_t len = l->left.len, n;
+
+	free(l->text);
+	l->text = NULL;
+	if (len == 0)
+		return 0;
+	nl = memchr(p, '\n', len);
+	n = nl != NULL ? (size_t)(nl - p) : len;
+	l->number++;
+	l->raw = (struct span){ p, n };
+	/* What no line can be is handed on as one that does not parse. */
+	if (n > LINE_MAX_BYTES || memchr(p, '\0', n) != NULL)
+		l->text = strdup("?");
+	else
+		l->text = strndup((const char *)p,
+		    n > 0 && p[n - 1] == '\r' ? n - 1 : n);
+	if (l->text == NULL)
+		return ERR_NOMEM;
+	if (nl != NULL)
+		n++;
+	l->left = (struct span){ p + n, len - n };
+	return 1;
+}
+
+/* Parsing. */
+
+static int
+parse_marker(const char **s, enum knownhosts_marker *out)
+{
+	static const struct {
+		const char *word;
+		enum knownhosts_marker marker;
+	} markers[] = {
+		{ "@revoked", KNOWNHOSTS_REVOKED },
+		{ "@cert-authority", KNOWNHOSTS_CA },
+	};
+	size_t len = strcspn(*s, " \t");
+
+	*out = KNOWNHOSTS_NONE;
+	if (**s != '@')
+		return 0;
+	for (size_t i = 0; i < ARRAY_LEN(markers); i++) {
+		if (strlen(markers[i].word) != len ||
+		    strncmp(*s, markers[i].word, len) != 0)
+			continue;
+		*out = markers[i].marker;
+		*s += len;
+		*s += strspn(*s, " \t");
+		return 0;
+	}
+	return ERR_FORMAT;
+}
+
+/* After a key of a type that is not known here: its two words. */
+static void
+skip_key(const char **s)
+{
+	for (int i = 0; i < 2; i++) {
+		*s += strspn(*s, " \t");
+		*s += strcspn(*s, " \t");
+	}
+}
+
+int
+knownhosts_parse_line(const char *line, struct knownhosts_line *out)
+{
+	struct knownhosts_line l = { 0 };
+	const char *s = line + strspn(line, " \t");
+	size_t len;
+	int r;
+
+	if (*s == '\0' || *s == '#' || *s == '\r' || *s == '\n')
+		return ERR_NOT_FOUND;
+	if (strlen(s) > LINE_MAX_BYTES)
+		return ERR_LIMIT;
+	r = parse_marker(&s, &l.marker);
+	if (r != 0)
+		return r;
+	len = strcspn(s, " \t\r\n");
+	if (len == 0 || s[len] == '\0')
+		return ERR_FORMAT;
+	l.hosts = strndup(s, len);
+	if (l.hosts == NULL)
+		return ERR_NOMEM;
+	s += len;
+	r = key_parse_line(&s, &l.key);
+	if (r == ERR_KEY_TYPE) {
+		skip_key(&s);
+		r = 0;
+	}
+	if (r == 0) {
+		s += strspn(s, " \t");
+		l.comment = strndup(s, strcspn(s, "\r\n"));
+		if (l.comment == NULL)
+			r = ERR_NOMEM;
+	}
+	if (r == 0)
+		*out = l;
+	else
+		knownhosts_line_clear(&l);
+	return r;
+}
+
+void
+knownhosts_line_clear(struct knownhosts_line *l)
+{
+	free(l->hosts);
+	free(l->comment);
+	key_free(l->key);
+	*l = (struct knownhosts_line){ 0 };
+}
+
+/* Names. */
+
+static char *
+lower_case(const char *s)
+{
+	char *copy = strdup(s);
+
+	for (char *p = copy; p != NULL && *p != '\0'; p++)
+		*p = (char)tolower((unsigned char)*p);
+	return copy;
+}
+
+char *
+knownhosts_name(const char *host, uint16_t port)
+{
+	char *low = lower_case(host), *name = NULL;
+
+	if (low == NULL || port == 22)
+		return low;
+	if (asprintf(&name, "[%s]:%u", low, port) == -1)
+		name = NULL;
+	free(low);
+	return name;
+}
+
+static char *
+hash_with(const uint8_t *salt, size_t salt_len, const char *name)
+{
+	uint8_t mac[DIGEST_MAX_LEN];
+	char *low = lower_case(name), *salt64 = NULL, *mac64 = NULL;
+	char *out = NULL;
+
+	if (low == NULL ||
+	    digest_hmac(DIGEST_SHA1, salt, salt_len, low, strlen(low),
+		mac) != 0)
+		goto out;
+	salt64 = str_base64_encode(salt, salt_len);
+	mac64 = str_base64_encode(mac, digest_len(DIGEST_SHA1));
+	if (salt64 == NULL || mac64 == NULL ||
+	    asprintf(&out, "%s%s|%s", hash_mark, salt64, mac64) == -1)
+		out = NULL;
+out:
+	free(mac64);
+	free(salt64);
+	free(low);
+	return out;
+}
+
+char *
+knownhosts_hash(const char *name)
+{
+	uint8_t salt[SALT_LEN];
+
+	rand_bytes(salt, sizeof salt);
+	return hash_with(salt, sizeof salt, name);
+}
+
+bool
+knownhosts_is_hashed(const char *hosts)
+{
+	return str_has_prefix(hosts, hash_mark);
+}
+
+/* Hashes the name with the field's salt and compares. */
+static bool
+hashed_match(const char *field, const char *name)
+{
+	const char *salt64 = field + strlen(hash_mark);
+	uint8_t *salt = NULL;
+	size_t len = 0;
+	char *again = NULL;
+	bool match = false;
+
+	if (str_base64_decode(salt64, strcspn(salt64, "|"), &salt, &len) == 0 &&
+	    len == SALT_LEN)
+		again = hash_with(salt, len, name);
+	if (again != NULL)
+		match = strcmp(again, field) == 0;
+	free(again);
+	free(salt);
+	return match;
+}
+
+bool
+knownhosts_hosts_match(const char *hosts, const char *host)
+{
+	if (knownhosts_is_hashed(hosts))
+		return hashed_match(hosts, host);
+	return str_match_list(host, hosts, true) == 1;
+}
+
+/* Looking up. */
+
+int
+knownhosts_each_line(const char *path, knownhosts_line_fn fn, void *arg)
+{
+	struct knownhosts_lines lines;
+	struct knownhosts_line line = { 0 };
+	int r, parsed;
+
+	r = knownhosts_lines_open(&lines, path);
+	while (r == 0 && (r = knownhosts_lines_next(&lines)) == 1) {
+		parsed = knownhosts_parse_line(lines.text, &line);
+		r = parsed == ERR_NOMEM ? parsed : 0;
+		if (r == 0 && parsed != ERR_NOT_FOUND)
+			r = fn(arg, lines.text, lines.number,
+			    parsed == 0 ? &line : NULL);
+		knownhosts_line_clear(&line);
+	}
+	knownhosts_lines_close(&lines);
+	return r;
+}
+
+struct check {
+	const char *path;
+	const char *name;
+	const struct key *key;
+	struct knownhosts_found *found;
+};
+
+/* The verdicts in the order in which a later line beats an earlier one. */
+static int
+rank(enum knownhosts_verdict v)
+{
+	switch (v) {
+	case KNOWNHOSTS_NEW:
+		return 0;
+	case KNOWNHOSTS_OTHER_TYPE:
+		return 1;
+	case KNOWNHOSTS_CHANGED:
+		return 2;
+	case KNOWNHOSTS_OK:
+		return 3;
+	case KNOWNHOSTS_IS_REVOKED:
+		return 4;
+	}
+	return 0;
+}
+
+static int
+check_line(void *arg, const char *text, unsigned number,
+    const struct knownhosts_line *line)
+{
+	struct check *c = arg;
+	enum knownhosts_verdict v;
+	bool same;
+
+	(void)text;
+	if (line == NULL) {
+		log_debug("%s:%u: line is not understood", c->path, number);
+		return 0;
+	}
+	if (line->key == NULL || line->marker == KNOWNHOSTS_CA ||
+	    !knownhosts_hosts_match(line->hosts, c->name))
+		return 0;
+	same = key_equal_public(line->key, c->key);
+	if (line->marker == KNOWNHOSTS_REVOKED) {
+		if (!same)
+			return 0;
+		v = KNOWNHOSTS_IS_REVOKED;
+	} else if (same) {
+		v = KNOWNHOSTS_OK;
+	} else if (strcmp(key_type(line->key), key_type(c->key)) == 0) {
+		v = KNOWNHOSTS_CHANGED;
+	} else {
+		v = KNOWNHOSTS_OTHER_TYPE;
+	}
+	if (rank(v) <= rank(c->found->verdict))
+		return 0;
+	free(c->found->path);
+	c->found->path = strdup(c->path);
+	c->found->line = number;
+	c->found->verdict = v;
+	return c->found->path != NULL ? 0 : ERR_NOMEM;
+}
+
+/* A file that is not there knows nothing; one that cannot be read might
+ * hold a revocation, so that is an error. */
+static int
+each_line_of_all(const struct strlist *paths, struct check *c,
+    knownhosts_line_fn fn, void *arg)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < paths->n; i++) {
+		c->path = paths->v[i];
+		r = knownhosts_each_line(paths->v[i], fn, arg);
+		if (r == ERR_SYSTEM && (errno == ENOENT || errno == ENOTDIR))
+			r = 0;
+	}
+	return r;
+}
+
+int
+knownhosts_check(const struct strlist *paths, const char *name,
+    const struct key *k, struct knownhosts_found *found)
+{
+	struct check c = { NULL, name, k, found };
+	int r;
+
+	*found = (struct knownhosts_found){ .verdict = KNOWNHOSTS_NEW };
+	r = each_line_of_all(paths, &c, check_line, &c);
+	if (r != 0)
+		knownhosts_found_clear(found);
+	return r;
+}
+
+void
+knownhosts_found_clear(struct knownhosts_found *f)
+{
+	free(f->path);
+	*f = (struct knownhosts_found){ .verdict = KNOWNHOSTS_NEW };
+}
+
+struct types {
+	struct check place;
+	struct strlist *types;
+};
+
+static int
+types_line(void *arg, const char *text, unsigned number,
+    const struct knownhosts_line *line)
+{
+	struct types *t = arg;
+
+	(void)text;
+	(void)number;
+	if (line == NULL || line->key == NULL ||
+	    line->marker != KNOWNHOSTS_NONE ||
+	    !knownhosts_hosts_match(line->hosts, t->place.name) ||
+	    strlist_has(t->types, key_type(line->key)))
+		return 0;
+	return strlist_add(t->types, key_type(line->key));
+}
+
+int
+knownhosts_types(const struct strlist *paths, const char *name,
+    struct strlist *types)
+{
+	struct types t = { { .name = name }, types };
+
+	return each_line_of_all(paths, &t.place, types_line, &t);
+}
+
+/* Adding. */
+
+static int
+make_directory_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char *dir;
+	int r = 0;
+
+	if (slash == NULL || slash == path)
+		return 0;
+	dir = strndup(path, (size_t)(slash - path));
+	if (dir == NULL)
+		return ERR_NOMEM;
+	if (mkdir(dir, 0700) == -1 && errno != EEXIST)
+		r = ERR_SYSTEM;
+	free(dir);
+	return r;
+}
+
+/* Appends the text on a line of its own, or leaves the file as it was. */
+static int
+append(const char *path, const struct buf *text)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	struct stat st;
+	char last = '\n';
+	int r = 0, saved;
+
+	if (fd == -1)
+		return ERR_SYSTEM;
+	if (fstat(fd, &st) == -1 ||
+	    (st.st_size > 0 && pread(fd, &last, 1, st.st_size - 1) != 1))
+		r = ERR_SYSTEM;
+	if (r == 0 && last != '\n')
+		r = fd_write_all(fd, "\n", 1);
+	if (r == 0)
+		r = fd_write_all(fd, buf_data(text), buf_len(text));
+	if (r != 0 && S_ISREG(st.st_mode)) {
+		saved = errno;
+		(void)!ftruncate(fd, st.st_size);
+		errno = saved;
+	}
+	fd_close(&fd);
+	return r;
+}
+
+int
+knownhosts_add(const char *path, const char *name, const struct key *k,
+    bool hash)
+{
+	char *host = hash ? knownhosts_hash(name) : lower_case(name);
+	struct buf text = { 0 };
+	int r = 0;
+
+	if (host == NULL)
+		return ERR_NOMEM;
+	/* A name must not become a second field or line. */
+	if (strpbrk(host, " \t\r\n#@") == host || strpbrk(host, " \t\r\n"))
+		r = ERR_ARGUMENT;
+	if (r == 0) {
+		buf_printf(&text, "%s ", host);
+		r = key_format_line(k, NULL, &text);
+	}
+	buf_put_u8(&text, '\n');
+	if (r == 0)
+		r = buf_err(&text);
+	if (r == 0)
+		r = make_directory_of(path);
+	if (r == 0)
+		r = append(path, &text);
+	buf_clear(&text);
+	free(host);
+	return r;
+}
