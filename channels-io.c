@@ -52,16 +52,17 @@ channel_clear_ends(struct channel *c)
 	}
 }
 
-/* Blocking matters only where a read or write can wait at all. */
+/* Blocking matters only where a read or write can wait at all: not for files
+ * and devices like /dev/null. */
 static bool
 can_block(int fd)
 {
 	struct stat st;
 	int flags = fcntl(fd, F_GETFL);
 
-	if (flags == -1 || (flags & O_NONBLOCK) != 0)
+	if (flags == -1 || (flags & O_NONBLOCK) != 0 || fstat(fd, &st) == -1)
 		return false;
-	return fstat(fd, &st) == 0 && !S_ISREG(st.st_mode);
+	return S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode) || isatty(fd);
 }
 
 static void

@@ -354,18 +354,20 @@ sampled_rcvbuf(struct channels *chs)
 }
 
 /*
- * One adjust at most a turn. It is sent as soon as a fair part of the window
- * was used up, so that a sender that waits for half of it never stalls.
+ * One adjust at most a turn, and not for less than a fair part of the window:
+ * handing back crumbs would make the peer send crumbs. As all that was used
+ * will be consumed at some time, the peer always has at least half.
  */
 static int
 adjust_window(struct channel *c)
 {
-	uint32_t used = c->window_max - c->window_left, next;
+	uint32_t least = MIN(c->window_max / 2,
+	    MAX(3 * c->max_packet, c->window_max / 16));
+	uint32_t next;
 	struct buf b;
 
-	if (c->consumed == 0 || c->got_eof || c->got_close || c->sent_close)
-		return 0;
-	if (used <= 3 * c->max_packet && c->window_left >= c->window_max / 2)
+	if (c->consumed == 0 || c->consumed < least || c->got_eof ||
+	    c->got_close || c->sent_close)
 		return 0;
 	if (!c->interactive) {
 		next = channel_window_next(c->window_max,
