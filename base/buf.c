@@ -107,7 +107,7 @@ grow(struct buf *b, size_t want)
 	uint8_t *data;
 
 	/* Reuse consumed space if that moves at most what it frees. */
-	if (b->off >= len && b->cap - len >= want) {
+	if (b->data != NULL && b->off >= len && b->cap - len >= want) {
 		memmove(b->data, b->data + b->off, len);
 		if (b->secret)
 			explicit_bzero(b->data + len, b->end - len);

@@ -67,7 +67,9 @@ static bool
 has_work(struct worker_pool *p)
 {
 	for (size_t i = 0; i < WORKER_RINGS_MAX; i++) {
-		if (p->conf.rings[i] != NULL && ring_has_ready(p->conf.rings[i]))
+		struct ring *r = p->conf.rings[i];
+
+		if (r != NULL && ring_has_ready(r))
 			return true;
 	}
 	return atomic_load(&p->stop);

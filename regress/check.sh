@@ -20,14 +20,14 @@ one='
 name=${1##*/}
 case $name in
 replay-*) set -- "./$1" "$srcdir/regress/fuzz/corpus/${name#replay-}" ;;
-layers.sh) set -- sh "$1" "$srcdir" ;;
+*.sh) set -- sh "$1" "$srcdir" ;;
 *) set -- "./$1" ;;
 esac
 timeout -k 5 180 "$@" </dev/null >"$logs/$name.log" 2>&1
 echo $? >"$logs/$name.rc"
 '
 list=
-for t in "$srcdir/regress/layers.sh" "$@"; do
+for t in "$srcdir/regress/layers.sh" "$srcdir/regress/signals.sh" "$@"; do
 	case $t in
 	*"$word"*) [ -e "$t" ] && list="$list $t" ;;
 	esac

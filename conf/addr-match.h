@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Addresses against lists of wildcard patterns and CIDR networks, as in
+ * Match Address, from="..." and user@host patterns.
+ *
+ * Threads: any.
+ */
+#ifndef HPN_CONF_ADDR_MATCH_H
+#define HPN_CONF_ADDR_MATCH_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+
+/* Numeric addr in net/bits: true. ERR_SYNTAX: net is no address, or bits of
+ * the host part are set; *inside is then false. */
+int addr_in_cidr(const char *addr, const char *cidr, bool *inside) must_check;
+
+/* Comma list of patterns and networks, ! negates: 1 match, -1 negated match,
+ * 0 none, ERR_SYNTAX (below -1) for a malformed network. addr NULL: the
+ * list is only checked. */
+int addr_match_list(const char *addr, const char *list) must_check;
+
+/* A peer by its name or address (host may be NULL): as addr_match_list(),
+ * but wildcards may match the name as well. */
+int addr_match_host(const char *host, const char *addr,
+    const char *list) must_check;
+
+#endif

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: ISC */
+/* The client's tokens. */
+#include "conf/client-conf.h"
+
+#include <limits.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "conf/defaults.h"
+#include "conf/tokens.h"
+#include "crypto/digest.h"
+
+enum { SHA1_LEN = 20 };
+
+/* What the tokens point to. */
+struct facts {
+	char local_host[HOST_NAME_MAX + 1], short_host[HOST_NAME_MAX + 1];
+	char uid[16], port[16];
+	char *hash; /* %C */
+	char *local_user, *home;
+	const char *host, *typed_host, *user, *key_name;
+};
+
+static const char usual[] = "CdhijkLlnpru";
+
+static const struct {
+	const char *letters;
+	bool env, tilde;
+} sets[] = {
+	[CLIENT_TOKENS_PATH] = { usual, true, true },
+	[CLIENT_TOKENS_COMMAND] = { usual, false, false },
+	[CLIENT_TOKENS_SETENV] = { usual, true, false },
+	[CLIENT_TOKENS_PROXY] = { "hnpr", false, false },
+	[CLIENT_TOKENS_HOSTNAME] = { "h", false, false },
+	[CLIENT_TOKENS_USER] = { "dhijkLlnpu", true, false },
+};
+
+/* A name for the connection that fits into a path. */
+static char *
+connection_hash(const struct facts *f)
+{
+	uint8_t sum[SHA1_LEN];
+	struct buf text;
+	char *hex = NULL;
+
+	buf_init(&text);
+	buf_printf(&text, "%s%s%s%s", f->local_host, f->host, f->port,
+	    f->user);
+	if (buf_err(&text) == 0 &&
+	    digest_once(DIGEST_SHA1, buf_data(&text), buf_len(&text), sum) ==
+		0)
+		hex = str_hex(sum, sizeof sum);
+	buf_clear(&text);
+	return hex;
+}
+
+static void
+facts_gather(struct facts *f, const struct client_conf *c)
+{
+	struct passwd *pw = getpwuid(getuid());
+
+	memset(f, 0, sizeof *f);
+	if (gethostname(f->local_host, sizeof f->local_host - 1) == -1)
+		f->local_host[0] = '\0';
+	strlcpy(f->short_host, f->local_host, sizeof f->short_host);
+	f->short_host[strcspn(f->short_host, ".")] = '\0';
+	snprintf(f->uid, sizeof f->uid, "%u", (unsigned)getuid());
+	snprintf(f->port, sizeof f->port, "%d",
+	    c->port != 0 ? c->port : HPN_DEFAULT_PORT);
+	f->local_user = xstrdup(pw != NULL ? pw->pw_name : "");
+	f->home = xstrdup(pw != NULL ? pw->pw_dir : "/");
+	f->typed_host = c->original_host != NULL ? c->original_host : "";
+	f->host = c->hostname != NULL ? c->hostname : f->typed_host;
+	f->user = c->user != NULL ? c->user : f->local_user;
+	f->key_name = c->host_key_alias != NULL ? c->host_key_alias :
+						  f->typed_host;
+}
+
+static void
+facts_clear(struct facts *f)
+{
+	free(f->local_user);
+	free(f->home);
+	free(f->hash);
+}
+
+static int
+expand_with(struct facts *f, enum client_tokens set, const char *text,
+    char **out, char *bad)
+{
+	struct token all[] = {
+		{ 'C', NULL },
+		{ 'd', f->home },
+		{ 'h', set == CLIENT_TOKENS_HOSTNAME ? f->typed_host :
+						       f->host },
+		{ 'i', f->uid },
+		{ 'j', "" }, /* the jump host: there is none */
+		{ 'k', f->key_name },
+		{ 'L', f->short_host },
+		{ 'l', f->local_host },
+		{ 'n', f->typed_host },
+		{ 'p', f->port },
+		{ 'r', f->user },
+		{ 'u', f->local_user },
+	};
+	size_t n = 0;
+
+	if (strstr(text, "%C") != NULL && f->hash == NULL)
+		f->hash = connection_hash(f);
+	all[0].value = f->hash;
+	for (size_t i = 0; i < ARRAY_LEN(all); i++)
+		if (strchr(sets[set].letters, all[i].letter) != NULL)
+			all[n++] = all[i];
+	if (sets[set].env)
+		return tokens_expand_env(text, all, n, out, bad);
+	return tokens_expand(text, all, n, out, bad);
+}
+
+static int
+explain(const char *what, const char *text, int r, char bad)
+{
+	if (r == ERR_NOT_FOUND && bad == '$')
+		log_error("%s: a variable of \"%s\" is not in the "
+		    "environment", what, text);
+	else if (r == ERR_NOT_FOUND)
+		log_error("%s: no such user in \"%s\"", what, text);
+	else if (r == ERR_SYNTAX && bad == '$')
+		log_error("%s: bad ${ in \"%s\"", what, text);
+	else if (r == ERR_SYNTAX && bad != '\0')
+		log_error("%s: unknown token %%%c in \"%s\"", what, bad, text);
+	else
+		log_error("%s: cannot expand \"%s\": %s", what, text,
+		    err_text(r));
+	return r;
+}
+
+int
+client_conf_expand(const struct client_conf *c, enum client_tokens set,
+    const char *what, const char *text, char **out)
+{
+	char *path = NULL, bad = '\0';
+	struct facts f;
+	int r = 0;
+
+	*out = NULL;
+	facts_gather(&f, c);
+	if (sets[set].tilde)
+		r = tokens_expand_tilde(text, f.home, &path);
+	if (r == 0)
+		r = expand_with(&f, set, path != NULL ? path : text, out,
+		    &bad);
+	facts_clear(&f);
+	free(path);
+	return r < 0 ? explain(what, text, r, bad) : 0;
+}
+
+int
+client_conf_expand_list(const struct client_conf *c, const char *what,
+    const struct strlist *paths, struct strlist *out)
+{
+	char *path;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < paths->n; i++) {
+		r = client_conf_expand(c, CLIENT_TOKENS_PATH, what,
+		    paths->v[i], &path);
+		if (r == 0)
+			r = strlist_add(out, path);
+		free(path);
+	}
+	return r;
+}

@@ -1,0 +1,573 @@
+/* SPDX-License-Identifier: ISC */
+/* The client's files: Host, Match and Include, and the order of reading. */
+#include "conf/client-conf.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ifaddrs.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "conf/addr-match.h"
+#include "conf/defaults.h"
+
+struct reader {
+	struct client_conf *c;
+	unsigned flags;
+	unsigned depth;	     /* of Include */
+	bool enclosing;	     /* the block that included this file applies */
+	bool active;	     /* lines here apply */
+	const char *host;    /* what Host is compared with */
+	const char *dir;     /* of relative Include */
+};
+
+/* --- Match --- */
+
+struct criterion {
+	struct reader *rd;
+	const char *value; /* NULL for those without argument */
+	bool so_far;	   /* those before it matched */
+	const struct conf_place *at;
+};
+
+static const char *
+local_user(void)
+{
+	struct passwd *pw = getpwuid(getuid());
+
+	return pw != NULL ? pw->pw_name : "";
+}
+
+static int
+match_text(const char *text, const char *patterns, bool nocase)
+{
+	return str_match_list(text, patterns, nocase) > 0;
+}
+
+static int
+match_all(const struct criterion *k)
+{
+	(void)k;
+	return 1;
+}
+
+static int
+match_final(const struct criterion *k)
+{
+	k->rd->c->want_final = true;
+	return (k->rd->flags & CLIENT_CONF_FINAL) != 0;
+}
+
+static int
+match_host(const struct criterion *k)
+{
+	const struct client_conf *c = k->rd->c;
+
+	return match_text(c->hostname != NULL ? c->hostname : k->rd->host,
+	    k->value, true);
+}
+
+static int
+match_original_host(const struct criterion *k)
+{
+	return match_text(k->rd->c->original_host, k->value, true);
+}
+
+static int
+match_user(const struct criterion *k)
+{
+	const struct client_conf *c = k->rd->c;
+
+	return match_text(c->user != NULL ? c->user : local_user(), k->value,
+	    false);
+}
+
+static int
+match_local_user(const struct criterion *k)
+{
+	return match_text(local_user(), k->value, false);
+}
+
+/* An empty pattern stands for "none given". */
+static int
+match_maybe(const char *text, const char *patterns)
+{
+	if (*patterns == '\0')
+		return text == NULL || *text == '\0';
+	return text != NULL && match_text(text, patterns, false);
+}
+
+static int
+match_tagged(const struct criterion *k)
+{
+	return match_maybe(k->rd->c->tag, k->value);
+}
+
+static int
+match_command(const struct criterion *k)
+{
+	const struct client_conf *c = k->rd->c;
+
+	return match_maybe(c->command != NULL ? c->command : c->remote_command,
+	    k->value);
+}
+
+static int
+match_version(const struct criterion *k)
+{
+	return match_text(HPN_SOFTWARE_VERSION, k->value, false);
+}
+
+static int
+match_session_type(const struct criterion *k)
+{
+	const struct client_conf *c = k->rd->c;
+	const char *type = "shell";
+
+	if (c->session_type == CLIENT_SESSION_SUBSYSTEM)
+		type = "subsystem";
+	else if (c->session_type == CLIENT_SESSION_NONE)
+		type = "none";
+	else if (c->command != NULL || c->remote_command != NULL)
+		type = "exec";
+	return match_text(type, k->value, false);
+}
+
+/* Is any of our interfaces in one of the networks? */
+static int
+match_local_network(const struct criterion *k)
+{
+	struct ifaddrs *list = NULL;
+	char text[NI_MAXHOST];
+	socklen_t len;
+	int hit;
+
+	hit = addr_match_list(NULL, k->value);
+	if (hit < -1 || strpbrk(k->value, "*?") != NULL)
+		return conf_error(k->at, "Match localnetwork: \"%s\" is no "
+		    "list of networks", k->value);
+	if (k->rd->c->inert || getifaddrs(&list) == -1)
+		return 0;
+	for (struct ifaddrs *i = list; i != NULL && hit == 0; i = i->ifa_next) {
+		if (i->ifa_addr == NULL ||
+		    (i->ifa_addr->sa_family != AF_INET &&
+			i->ifa_addr->sa_family != AF_INET6))
+			continue;
+		len = i->ifa_addr->sa_family == AF_INET ?
+		    sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
+		if (getnameinfo(i->ifa_addr, len, text, sizeof text, NULL, 0,
+			NI_NUMERICHOST) == 0)
+			hit = addr_match_list(text, k->value);
+	}
+	freeifaddrs(list);
+	return hit > 0;
+}
+
+static _Noreturn void
+exec_shell(const char *command)
+{
+	const char *shell = getenv("SHELL");
+	int null = open("/dev/null", O_RDWR);
+
+	if (null == -1 || dup2(null, STDIN_FILENO) == -1 ||
+	    dup2(null, STDOUT_FILENO) == -1)
+		_exit(255);
+	if (shell == NULL || *shell == '\0')
+		shell = "/bin/sh";
+	execl(shell, shell, "-c", command, (char *)NULL);
+	_exit(255);
+}
+
+/* True if the command ends with status 0. */
+static int
+run_command(const char *command, const struct conf_place *at)
+{
+	int status;
+	pid_t pid;
+
+	pid = fork();
+	if (pid == -1)
+		return conf_error(at, "Match exec: fork: %s", strerror(errno));
+	if (pid == 0)
+		exec_shell(command);
+	while (waitpid(pid, &status, 0) == -1)
+		if (errno != EINTR)
+			return conf_error(at, "Match exec: wait: %s",
+			    strerror(errno));
+	log_debug3("Match exec: \"%s\" ended with status %d", command, status);
+	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+static int
+match_exec(const struct criterion *k)
+{
+	char *command;
+	int r;
+
+	if (!k->so_far || k->rd->c->inert)
+		return 0;
+	r = client_conf_expand(k->rd->c, CLIENT_TOKENS_COMMAND, "Match exec",
+	    k->value, &command);
+	if (r < 0)
+		return r;
+	r = run_command(command, k->at);
+	free(command);
+	return r;
+}
+
+static int
+match_canonical(const struct criterion *k)
+{
+	return conf_unsupported(k->at, "Match canonical is not supported by "
+	    "this version");
+}
+
+static const struct {
+	const char *name;
+	int (*match)(const struct criterion *k); /* 1, 0, or ERR_* */
+	bool has_value;
+} criteria[] = {
+	{ "all", match_all, false },
+	{ "canonical", match_canonical, false },
+	{ "final", match_final, false },
+	{ "exec", match_exec, true },
+	{ "host", match_host, true },
+	{ "originalhost", match_original_host, true },
+	{ "user", match_user, true },
+	{ "localuser", match_local_user, true },
+	{ "localnetwork", match_local_network, true },
+	{ "tagged", match_tagged, true },
+	{ "command", match_command, true },
+	{ "version", match_version, true },
+	{ "sessiontype", match_session_type, true },
+};
+
+/* One criterion at words[*i]: 1 or 0, or ERR_*; *i moves behind it. */
+static int
+match_one(struct reader *rd, const struct strlist *words, size_t *i,
+    bool so_far, const struct conf_place *at)
+{
+	struct criterion k = { .rd = rd, .so_far = so_far, .at = at };
+	const char *name = words->v[*i], *value = NULL;
+	bool negated = *name == '!';
+	size_t len, n;
+	int r;
+
+	name += negated;
+	len = strcspn(name, "=");
+	for (n = 0; n < ARRAY_LEN(criteria); n++)
+		if (strlen(criteria[n].name) == len &&
+		    strncasecmp(criteria[n].name, name, len) == 0)
+			break;
+	if (n == ARRAY_LEN(criteria))
+		return conf_error(at, "Match: unknown criterion \"%s\"",
+		    name);
+	if (name[len] == '=')
+		value = name + len + 1;
+	else if (criteria[n].has_value && ++*i < words->n)
+		value = words->v[*i];
+	++*i;
+	if (criteria[n].has_value != (value != NULL))
+		return conf_error(at, "Match %s: %s", criteria[n].name,
+		    value == NULL ? "missing argument" : "takes no argument");
+	k.value = value;
+	r = criteria[n].match(&k);
+	return r < 0 ? r : (r > 0) != negated;
+}
+
+/* 1 or 0, or ERR_*. All of the line is looked at, for its faults. */
+static int
+match_line(struct reader *rd, const struct strlist *words,
+    const struct conf_place *at)
+{
+	bool result = rd->enclosing;
+	int r;
+
+	if (words->n == 0)
+		return conf_error(at, "Match: missing argument");
+	for (size_t i = 0; i < words->n;) {
+		if (str_equal_nocase(words->v[i], "all") && words->n > 1 &&
+		    !(words->n == 2 && i == 1 &&
+			str_equal_nocase(words->v[0], "final")))
+			return conf_error(at, "Match: \"all\" goes with no "
+			    "other criterion but \"final\" before it");
+		if ((r = match_one(rd, words, &i, result, at)) < 0)
+			return r;
+		result = result && r > 0;
+	}
+	return result;
+}
+
+/* --- Host and Include --- */
+
+static int
+host_line(struct reader *rd, const struct strlist *words,
+    const struct conf_place *at)
+{
+	bool found = false, barred = false;
+
+	if (words->n == 0)
+		return conf_error(at, "Host: missing argument");
+	for (size_t i = 0; i < words->n; i++) {
+		if (words->v[i][0] == '!')
+			barred = barred ||
+			    str_match_nocase(rd->host, words->v[i] + 1);
+		else
+			found = found ||
+			    str_match_nocase(rd->host, words->v[i]);
+	}
+	return rd->enclosing && found && !barred;
+}
+
+static int take_line(void *arg, const char *text, const struct conf_place *at);
+
+static int
+include_files(struct reader *rd, const struct strlist *words,
+    const struct conf_place *at)
+{
+	struct reader inner = *rd;
+	struct strlist paths = { 0 };
+	int r, first = 0;
+
+	if (rd->depth + 1 >= CONF_DEPTH_MAX)
+		return conf_error(at, "Include: nested too deeply");
+	inner.depth++;
+	inner.enclosing = rd->active;
+	r = conf_include_paths(words, rd->dir, &paths, at);
+	for (size_t i = 0; r == 0 && i < paths.n; i++) {
+		inner.active = rd->active;
+		r = conf_read(paths.v[i],
+		    (rd->flags & CLIENT_CONF_USER) != 0, take_line, &inner);
+		if (r == ERR_NOT_FOUND)
+			r = 0;
+		if (first == 0)
+			first = r;
+		r = 0;
+	}
+	strlist_clear(&paths);
+	return r < 0 ? r : first;
+}
+
+static int
+include_line(struct reader *rd, const struct strlist *words,
+    const struct conf_place *at)
+{
+	struct strlist names = { 0 };
+	int r;
+
+	if (words->n == 0)
+		return conf_error(at, "Include: missing argument");
+	if (rd->c->inert)
+		return 0;
+	r = client_conf_expand_list(rd->c, "Include", words, &names);
+	if (r == 0)
+		r = include_files(rd, &names, at);
+	strlist_clear(&names);
+	return r;
+}
+
+/* --- lines --- */
+
+static int
+structure_line(struct reader *rd, const char *name, const char *rest,
+    const struct conf_place *at)
+{
+	struct strlist words = { 0 };
+	int r;
+
+	r = conf_words(rest, &words, at);
+	if (r == 0 && strcmp(name, "Include") == 0) {
+		r = include_line(rd, &words, at);
+	} else if (r == 0) {
+		r = strcmp(name, "Host") == 0 ? host_line(rd, &words, at) :
+						match_line(rd, &words, at);
+		rd->active = r > 0;
+		r = MIN(r, 0);
+	}
+	strlist_clear(&words);
+	return r;
+}
+
+/* A Hostname that was just given may hold %h. */
+static int
+settle_hostname(struct client_conf *c)
+{
+	char *name;
+	int r;
+
+	if (c->hostname == NULL || strchr(c->hostname, '%') == NULL)
+		return 0;
+	r = client_conf_expand(c, CLIENT_TOKENS_HOSTNAME, "Hostname",
+	    c->hostname, &name);
+	if (r < 0)
+		return r;
+	free(c->hostname);
+	c->hostname = name;
+	return 0;
+}
+
+static int
+keyword_line(struct reader *rd, const struct conf_line *line,
+    const struct conf_place *at)
+{
+	const struct conf_row *row;
+	struct client_conf *c = rd->c;
+	struct conf_place where = *at;
+	bool ignored;
+	int r;
+
+	ignored = c->ignore_unknown != NULL &&
+	    str_match_list(line->keyword, c->ignore_unknown, true) > 0;
+	row = conf_find(&client_conf_table, line->keyword);
+	if (row == NULL)
+		return ignored ? 0 : conf_error(at,
+		    "Bad configuration option: %s", line->keyword);
+	if (row->type == &conf_structure)
+		return structure_line(rd, row->name, line->rest, at);
+	where.quiet = ignored || !rd->active;
+	if (rd->active)
+		r = conf_apply(&client_conf_table, c, row, line->rest, &where);
+	else
+		r = conf_try(row, line->rest, &where);
+	if (r == ERR_UNSUPPORTED && where.quiet)
+		r = 0;
+	return r < 0 ? r : settle_hostname(c);
+}
+
+static int
+take_line(void *arg, const char *text, const struct conf_place *at)
+{
+	struct conf_line line;
+	int r;
+
+	r = conf_line_split(&line, text, at);
+	if (r == 0 && line.keyword != NULL)
+		r = keyword_line(arg, &line, at);
+	conf_line_clear(&line);
+	return r;
+}
+
+/* --- files --- */
+
+int
+client_conf_read_file(struct client_conf *c, const char *path,
+    unsigned flags)
+{
+	struct reader rd = { .c = c, .flags = flags, .enclosing = true,
+		.active = true, .dir = SYSCONFDIR };
+	const char *home = client_conf_home();
+	char *user_dir = NULL;
+	int r;
+
+	rd.host = (flags & CLIENT_CONF_FINAL) != 0 && c->hostname != NULL ?
+	    c->hostname : c->original_host;
+	if (rd.host == NULL)
+		rd.host = "";
+	/* The name may change under us while Hostname lines are read. */
+	rd.host = xstrdup(rd.host);
+	if ((flags & CLIENT_CONF_USER) != 0 && home != NULL) {
+		xasprintf(&user_dir, "%s/.ssh", home);
+		rd.dir = user_dir;
+	}
+	log_debug("Reading configuration data %s", path);
+	r = conf_read(path, (flags & CLIENT_CONF_USER) != 0, take_line, &rd);
+	free(user_dir);
+	free((char *)rd.host);
+	return r;
+}
+
+static int
+read_if_there(struct client_conf *c, const char *path, unsigned flags)
+{
+	int r = client_conf_read_file(c, path, flags);
+
+	return r == ERR_NOT_FOUND ? 0 : r;
+}
+
+static int
+read_files(struct client_conf *c, const char *config_path, unsigned flags)
+{
+	const char *home;
+	char *path;
+	int r = 0;
+
+	if (config_path != NULL && strcasecmp(config_path, "none") == 0)
+		return 0;
+	if (config_path != NULL) {
+		r = client_conf_read_file(c, config_path, flags);
+		if (r == ERR_NOT_FOUND)
+			log_error("Can't open user config file %s: %s",
+			    config_path, strerror(ENOENT));
+		return r;
+	}
+	if ((home = client_conf_home()) != NULL) {
+		xasprintf(&path, "%s/.ssh/config", home);
+		r = read_if_there(c, path, flags | CLIENT_CONF_USER);
+		free(path);
+	}
+	if (r == 0)
+		r = read_if_there(c, SYSCONFDIR "/ssh_config", flags);
+	return r;
+}
+
+/*
+ * Names from the command line may come from a link that somebody else made
+ * up; they end in commands (%h, %r), so what a shell could take for more
+ * than a name is refused.
+ */
+static int
+check_name(const char *what, const char *name)
+{
+	bool bad = *name == '-' || *name == '\0' ||
+	    strpbrk(name, "'`\"$;&<>|(){}") != NULL ||
+	    name[strlen(name) - 1] == '\\';
+
+	for (const unsigned char *p = (const unsigned char *)name; *p != '\0';
+	     p++)
+		bad = bad || *p < 0x20 || *p == 0x7f;
+	if (!bad)
+		return 0;
+	log_error("The %s contains invalid characters", what);
+	return ERR_ARGUMENT;
+}
+
+static bool
+row_set(const struct client_conf *c, const char *keyword)
+{
+	const struct conf_row *row = conf_find(&client_conf_table, keyword);
+
+	return c->marks.set[conf_index(&client_conf_table, row)];
+}
+
+int
+client_conf_load(struct client_conf *c,
+    const struct client_conf_context *context)
+{
+	int r;
+
+	free(c->original_host);
+	free(c->command);
+	c->original_host = xstrdup(context->host);
+	c->command = context->command != NULL ? xstrdup(context->command) :
+						NULL;
+	c->port_given = row_set(c, "Port");
+	c->user_given = row_set(c, "User");
+	if ((r = check_name("hostname", c->original_host)) < 0 ||
+	    (c->user_given && (r = check_name("username", c->user)) < 0) ||
+	    (r = settle_hostname(c)) < 0 ||
+	    (r = read_files(c, context->config_path, 0)) < 0)
+		return r;
+	if (c->want_final &&
+	    (r = read_files(c, context->config_path, CLIENT_CONF_FINAL)) < 0)
+		return r;
+	return client_conf_finish(c);
+}

@@ -1,0 +1,513 @@
+/* SPDX-License-Identifier: ISC */
+/* The client's keywords: the table, setting, defaults, dump. */
+#include "conf/client-conf.h"
+
+#include <ctype.h>
+#include <limits.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "conf/algs.h"
+#include "conf/defaults.h"
+#include "crypto/digest.h"
+
+#define TEXT_(x) #x
+#define TEXT(x) TEXT_(x)
+
+/* --- values --- */
+
+static const struct conf_enum family_values[] = {
+	{ "any", AF_UNSPEC },
+	{ "inet", AF_INET },
+	{ "inet6", AF_INET6 },
+	{ NULL, 0 },
+};
+
+static const struct conf_enum strict_values[] = {
+	{ "ask", CLIENT_ASK_ASK },
+	{ "yes", CLIENT_ASK_YES },
+	{ "no", CLIENT_ASK_NO },
+	{ "accept-new", CLIENT_ASK_ACCEPT_NEW },
+	{ "true", CLIENT_ASK_YES },
+	{ "false", CLIENT_ASK_NO },
+	{ "off", CLIENT_ASK_NO },
+	{ NULL, 0 },
+};
+
+static const struct conf_enum tty_values[] = {
+	{ "auto", CLIENT_TTY_AUTO },
+	{ "no", CLIENT_TTY_NO },
+	{ "yes", CLIENT_TTY_YES },
+	{ "force", CLIENT_TTY_FORCE },
+	{ "false", CLIENT_TTY_NO },
+	{ "true", CLIENT_TTY_YES },
+	{ NULL, 0 },
+};
+
+static const struct conf_enum session_values[] = {
+	{ "default", CLIENT_SESSION_DEFAULT },
+	{ "none", CLIENT_SESSION_NONE },
+	{ "subsystem", CLIENT_SESSION_SUBSYSTEM },
+	{ NULL, 0 },
+};
+
+static const struct conf_enum weak_values[] = {
+	{ "yes", CLIENT_WEAK_YES },
+	{ "no", CLIENT_WEAK_NO },
+	{ "no-pq-kex", CLIENT_WEAK_NO_PQ_KEX },
+	{ NULL, 0 },
+};
+
+static const struct conf_enum hash_values[] = {
+	{ "sha256", DIGEST_SHA256 },
+	{ "md5", DIGEST_MD5 },
+	{ NULL, 0 },
+};
+
+static const struct conf_enum no_time[] = { { "none", 0 }, { NULL, 0 } };
+
+/* EscapeChar: a byte, ^X for a control byte, or none. */
+static int
+parse_escape(const struct conf_row *row, void *field,
+    const struct strlist *words, const struct conf_place *at)
+{
+	const char *s = words->v[0];
+	int *v = field;
+
+	if (words->n == 1 && str_equal_nocase(s, "none"))
+		*v = CLIENT_ESCAPE_NONE;
+	else if (words->n == 1 && s[0] == '^' && s[1] >= '?' &&
+	    (unsigned char)s[1] < 0x80 && s[2] == '\0')
+		*v = s[1] == '?' ? 0x7f : s[1] & 0x1f;
+	else if (words->n == 1 && s[0] != '\0' && s[1] == '\0')
+		*v = (unsigned char)s[0];
+	else
+		return conf_error(at, "%s: neither a character nor none",
+		    row->name);
+	return 0;
+}
+
+static int
+format_escape(const struct conf_row *row, const void *field,
+    struct strlist *words)
+{
+	int v = *(const int *)field;
+	char text[3] = { 0 };
+
+	(void)row;
+	if (v == CLIENT_ESCAPE_NONE)
+		return strlist_add(words, "none");
+	if (v < 0x20 || v == 0x7f) {
+		text[0] = '^';
+		text[1] = v == 0x7f ? '?' : (char)(v | 0x40);
+	} else {
+		text[0] = (char)v;
+	}
+	return strlist_add(words, text);
+}
+
+static const struct conf_type escape_type = { parse_escape, format_escape,
+	NULL, NULL };
+
+/* --- the table: one row, one keyword --- */
+
+#define AT(field) .offset = offsetof(struct client_conf, field)
+#define FLAG(field, value) .type = &conf_flag, AT(field), .def = value
+#define NUMBER(field, low, high, value)                                       \
+	.type = &conf_int, AT(field), .min = low, .max = high, .def = value
+#define TIME(field, value) .type = &conf_time, AT(field), .def = value
+#define CHOICE(field, table, value)                                           \
+	.type = &conf_choice, AT(field), .values = table, .def = value
+#define TEXTUAL(field) .type = &conf_string, AT(field)
+#define ALGS(field, kind) .type = &conf_algs, AT(field), .param = kind
+#define LIST(field) .type = &conf_list, AT(field)
+/* Only these values, since they tell what is the case. */
+#define ONLY(list) .type = &conf_fixed, .def = list
+#define OFF ONLY("no,false")
+#define REFUSED .type = &conf_refused
+#define DEPRECATED .type = &conf_deprecated
+#define IGNORED .type = &conf_deprecated, .param = 1
+#define STRUCTURE .type = &conf_structure
+
+static const struct conf_row rows[] = {
+	{ "Host", NULL, STRUCTURE },
+	{ "Match", NULL, STRUCTURE },
+	{ "Include", NULL, STRUCTURE },
+
+	{ "User", NULL, TEXTUAL(user) },
+	{ "Hostname", NULL, TEXTUAL(hostname) },
+	{ "Port", NULL, NUMBER(port, 1, 65535, TEXT(HPN_DEFAULT_PORT)) },
+	{ "Fallback", NULL, FLAG(fallback, "yes") },
+	{ "FallbackPort", NULL,
+	    NUMBER(fallback_port, 1, 65535, TEXT(HPN_FALLBACK_PORT)) },
+	{ "HostKeyAlias", NULL, TEXTUAL(host_key_alias) },
+	{ "Tag", NULL, TEXTUAL(tag) },
+	{ "AddressFamily", NULL, CHOICE(address_family, family_values, "any") },
+	{ "BindAddress", NULL, TEXTUAL(bind_address) },
+	{ "BindInterface", NULL, TEXTUAL(bind_interface) },
+	{ "ConnectionAttempts", NULL,
+	    NUMBER(connection_attempts, 1, INT_MAX, "1") },
+	{ "ConnectTimeout", NULL, TIME(connect_timeout, "none"),
+	    .values = no_time },
+	{ "TCPKeepAlive", "KeepAlive", FLAG(tcp_keep_alive, "yes") },
+	{ "IPQoS", NULL, .type = &conf_dscp, AT(ipqos), .def = "ef cs0" },
+	{ "ProxyCommand", NULL, TEXTUAL(proxy_command),
+	    .flags = CONF_RAW | CONF_NONE },
+	{ "ServerAliveInterval", NULL, TIME(server_alive_interval, "0") },
+	{ "ServerAliveCountMax", NULL,
+	    NUMBER(server_alive_count_max, 0, INT_MAX, "3") },
+	{ "VersionAddendum", NULL, TEXTUAL(version_addendum),
+	    .flags = CONF_RAW | CONF_NONE },
+	{ "RefuseConnection", NULL, TEXTUAL(refuse_connection) },
+
+	{ "KexAlgorithms", NULL, ALGS(kex_algorithms, ALGS_KEX_CLIENT) },
+	{ "HostKeyAlgorithms", NULL,
+	    ALGS(host_key_algorithms, ALGS_HOST_KEY) },
+	{ "Ciphers", NULL, ALGS(ciphers, ALGS_CIPHER) },
+	{ "MACs", NULL, ALGS(macs, ALGS_MAC) },
+	{ "PubkeyAcceptedAlgorithms", "PubkeyAcceptedKeyTypes",
+	    ALGS(pubkey_accepted_algorithms, ALGS_PUBKEY) },
+	{ "Compression", NULL, FLAG(compression, "no") },
+	{ "RekeyLimit", NULL, .type = &conf_bytes_time, AT(rekey_limit),
+	    .def = "default none" },
+	{ "RequiredRSASize", NULL,
+	    NUMBER(required_rsa_size, 1024, 16384, "1024") },
+	{ "WarnWeakCrypto", NULL,
+	    CHOICE(warn_weak_crypto, weak_values, "yes") },
+
+	{ "GlobalKnownHostsFile", NULL, LIST(global_known_hosts_file),
+	    .flags = CONF_NONE,
+	    .def = SYSCONFDIR "/ssh_known_hosts " SYSCONFDIR
+			      "/ssh_known_hosts2" },
+	{ "UserKnownHostsFile", NULL, LIST(user_known_hosts_file),
+	    .flags = CONF_NONE,
+	    .def = "~/.ssh/known_hosts ~/.ssh/known_hosts2" },
+	{ "RevokedHostKeys", NULL, LIST(revoked_host_keys),
+	    .flags = CONF_NONE },
+	{ "StrictHostKeyChecking", NULL,
+	    CHOICE(strict_host_key_checking, strict_values, "ask") },
+	{ "HashKnownHosts", NULL, FLAG(hash_known_hosts, "no") },
+	{ "NoHostAuthenticationForLocalhost", NULL,
+	    FLAG(no_host_authentication_for_localhost, "no") },
+	{ "VisualHostKey", NULL, FLAG(visual_host_key, "no") },
+	{ "FingerprintHash", NULL,
+	    CHOICE(fingerprint_hash, hash_values, "sha256") },
+
+	{ "IdentityFile", "IdentityFile2", LIST(identity_file),
+	    .flags = CONF_APPEND | CONF_NONE | CONF_ONE,
+	    .def = "~/.ssh/id_rsa ~/.ssh/id_ecdsa ~/.ssh/id_ed25519" },
+	{ "IdentitiesOnly", NULL, FLAG(identities_only, "no") },
+	{ "IdentityAgent", NULL, TEXTUAL(identity_agent) },
+	{ "PreferredAuthentications", NULL,
+	    TEXTUAL(preferred_authentications),
+	    .def = "publickey,keyboard-interactive,password" },
+	{ "PubkeyAuthentication", "DSAAuthentication",
+	    FLAG(pubkey_authentication, "yes") },
+	{ "PasswordAuthentication", NULL,
+	    FLAG(password_authentication, "yes") },
+	{ "KbdInteractiveAuthentication",
+	    "ChallengeResponseAuthentication,SKeyAuthentication,"
+	    "TISAuthentication",
+	    FLAG(kbd_interactive_authentication, "yes") },
+	{ "KbdInteractiveDevices", NULL, TEXTUAL(kbd_interactive_devices) },
+	{ "NumberOfPasswordPrompts", NULL,
+	    NUMBER(number_of_password_prompts, 1, INT_MAX, "3") },
+	{ "BatchMode", NULL, FLAG(batch_mode, "no") },
+
+	{ "RemoteCommand", NULL, TEXTUAL(remote_command),
+	    .flags = CONF_RAW | CONF_NONE },
+	{ "RequestTTY", NULL, CHOICE(request_tty, tty_values, "auto") },
+	{ "SessionType", NULL,
+	    CHOICE(session_type, session_values, "default") },
+	{ "StdinNull", NULL, FLAG(stdin_null, "no") },
+	{ "ForkAfterAuthentication", NULL,
+	    FLAG(fork_after_authentication, "no") },
+	{ "EscapeChar", NULL, .type = &escape_type, AT(escape_char),
+	    .def = "~" },
+	{ "SendEnv", NULL, LIST(send_env), .flags = CONF_APPEND },
+	{ "SetEnv", NULL, .type = &conf_env, AT(set_env),
+	    .flags = CONF_APPEND },
+	{ "PermitLocalCommand", NULL, FLAG(permit_local_command, "no") },
+	{ "LocalCommand", NULL, TEXTUAL(local_command),
+	    .flags = CONF_RAW | CONF_NONE },
+
+	{ "LogLevel", NULL, .type = &conf_log_level, AT(log_level),
+	    .def = "INFO" },
+	{ "SyslogFacility", NULL, .type = &conf_facility, AT(syslog_facility),
+	    .def = "USER" },
+	{ "IgnoreUnknown", NULL, TEXTUAL(ignore_unknown) },
+
+	/* There is nothing these could turn on yet. */
+	{ "AddKeysToAgent", NULL, OFF },
+	{ "CanonicalizeHostname", NULL, OFF },
+	{ "CheckHostIP", NULL, OFF },
+	{ "ClearAllForwardings", NULL, ONLY("no,false,yes,true") },
+	{ "ControlMaster", NULL, OFF },
+	{ "ControlPath", NULL, ONLY("none") },
+	{ "ControlPersist", NULL, OFF },
+	{ "EnableEscapeCommandline", NULL, OFF },
+	{ "EnableSSHKeysign", NULL, OFF },
+	{ "ExitOnForwardFailure", NULL, ONLY("no,false,yes,true") },
+	{ "ForwardAgent", NULL, OFF },
+	{ "ForwardX11", NULL, OFF },
+	{ "ForwardX11Trusted", NULL, ONLY("no,false,yes,true") },
+	{ "GatewayPorts", NULL, OFF },
+	{ "GSSAPIAuthentication", NULL, OFF },
+	{ "GSSAPIDelegateCredentials", NULL, OFF },
+	{ "HostbasedAuthentication", NULL, OFF },
+	{ "KnownHostsCommand", NULL, ONLY("none") },
+	{ "ObscureKeystrokeTiming", NULL, OFF },
+	{ "PKCS11Provider", "SmartcardDevice", ONLY("none") },
+	{ "ProxyJump", NULL, ONLY("none") },
+	{ "ProxyUseFdpass", NULL, OFF },
+	{ "StreamLocalBindUnlink", NULL, OFF },
+	{ "Tunnel", NULL, OFF },
+	{ "UpdateHostKeys", NULL, OFF },
+	{ "VerifyHostKeyDNS", NULL, OFF },
+	{ "HappyEyes", NULL, OFF },
+	{ "Metrics", NULL, OFF },
+	{ "NoneEnabled", NULL, OFF },
+	{ "NoneMacEnabled", NULL, OFF },
+	{ "NoneSwitch", NULL, OFF },
+	{ "UseMPTCP", NULL, OFF },
+
+	/* Known, but not here. */
+	{ "CASignatureAlgorithms", NULL, REFUSED },
+	{ "CanonicalDomains", NULL, REFUSED },
+	{ "CanonicalizeFallbackLocal", NULL, REFUSED },
+	{ "CanonicalizeMaxDots", NULL, REFUSED },
+	{ "CanonicalizePermittedCNAMEs", NULL, REFUSED },
+	{ "CertificateFile", NULL, REFUSED },
+	{ "ChannelTimeout", NULL, REFUSED },
+	{ "DisableMTAES", NULL, REFUSED },
+	{ "DynamicForward", NULL, REFUSED },
+	{ "ForwardX11Timeout", NULL, REFUSED },
+	{ "HappyDelay", NULL, REFUSED },
+	{ "HostbasedAcceptedAlgorithms", "HostbasedKeyTypes", REFUSED },
+	{ "HPNBufferLimit", NULL, REFUSED },
+	{ "HPNBufferSize", NULL, REFUSED },
+	{ "HPNDisabled", NULL, REFUSED },
+	{ "LocalForward", NULL, REFUSED },
+	{ "LogVerbose", NULL, REFUSED },
+	{ "MetricsInterval", NULL, REFUSED },
+	{ "MetricsPath", NULL, REFUSED },
+	{ "PermitRemoteOpen", NULL, REFUSED },
+	{ "RemoteForward", NULL, REFUSED },
+	{ "SecurityKeyProvider", NULL, REFUSED },
+	{ "StreamLocalBindMask", NULL, REFUSED },
+	{ "TcpRcvBuf", NULL, REFUSED },
+	{ "TcpRcvBufPoll", NULL, REFUSED },
+	{ "TunnelDevice", NULL, REFUSED },
+	{ "XAuthLocation", NULL, REFUSED },
+
+	/* Gone everywhere. */
+	{ "Protocol", NULL, IGNORED },
+	{ "AFSTokenPassing", NULL, DEPRECATED },
+	{ "Cipher", NULL, DEPRECATED },
+	{ "CompressionLevel", NULL, DEPRECATED },
+	{ "FallBackToRsh", NULL, DEPRECATED },
+	{ "GlobalKnownHostsFile2", NULL, DEPRECATED },
+	{ "KerberosAuthentication", NULL, DEPRECATED },
+	{ "KerberosTGTPassing", NULL, DEPRECATED },
+	{ "RhostsAuthentication", NULL, DEPRECATED },
+	{ "RhostsRSAAuthentication", NULL, DEPRECATED },
+	{ "RSAAuthentication", NULL, DEPRECATED },
+	{ "UsePrivilegedPort", NULL, DEPRECATED },
+	{ "UseRoaming", NULL, DEPRECATED },
+	{ "UserKnownHostsFile2", NULL, DEPRECATED },
+	{ "UseRsh", NULL, DEPRECATED },
+};
+
+_Static_assert(ARRAY_LEN(rows) <= CONF_ROWS_MAX, "marks are too few");
+
+const struct conf_table client_conf_table = { rows, ARRAY_LEN(rows) };
+
+/* --- life --- */
+
+void
+client_conf_init(struct client_conf *c)
+{
+	conf_init(c, sizeof *c);
+}
+
+void
+client_conf_clear(struct client_conf *c)
+{
+	conf_clear(&client_conf_table, c);
+	free(c->original_host);
+	free(c->command);
+	client_conf_init(c);
+}
+
+/* --- setting --- */
+
+static bool
+is_set(const struct client_conf *c, const char *name)
+{
+	const struct conf_row *row = conf_find(&client_conf_table, name);
+
+	ENSURE(row != NULL);
+	return c->marks.set[conf_index(&client_conf_table, row)];
+}
+
+static const struct conf_row *
+find_for_command_line(const char *keyword, const struct conf_place *at)
+{
+	const struct conf_row *row = conf_find(&client_conf_table, keyword);
+
+	if (row == NULL)
+		conf_error(at, "Bad configuration option: %s", keyword);
+	return row;
+}
+
+int
+client_conf_set(struct client_conf *c, const char *keyword, const char *value)
+{
+	const struct conf_place at = { .file = NULL };
+	const struct conf_row *row = find_for_command_line(keyword, &at);
+
+	if (row == NULL)
+		return ERR_SYNTAX;
+	return conf_apply_word(&client_conf_table, c, row, value, &at);
+}
+
+int
+client_conf_set_option(struct client_conf *c, const char *option)
+{
+	struct conf_place at = { .file = NULL };
+	const struct conf_row *row;
+	struct conf_line line;
+	bool ignored;
+	int r;
+
+	if ((r = conf_line_split(&line, option, &at)) < 0)
+		return r;
+	if (line.keyword == NULL)
+		return conf_error(&at, "empty option");
+	ignored = c->ignore_unknown != NULL &&
+	    str_match_list(line.keyword, c->ignore_unknown, true) > 0;
+	at.quiet = ignored;
+	row = ignored ? conf_find(&client_conf_table, line.keyword) :
+			find_for_command_line(line.keyword, &at);
+	r = ignored ? 0 : ERR_SYNTAX;
+	if (row != NULL)
+		r = conf_apply(&client_conf_table, c, row, line.rest, &at);
+	if (r == ERR_UNSUPPORTED && ignored)
+		r = 0;
+	conf_line_clear(&line);
+	return r;
+}
+
+/* --- the end of reading --- */
+
+const char *
+client_conf_home(void)
+{
+	struct passwd *pw = getpwuid(getuid());
+
+	return pw != NULL ? pw->pw_dir : NULL;
+}
+
+/* "-pattern" takes away what was listed before it. */
+static int
+settle_send_env(struct client_conf *c)
+{
+	struct strlist kept = { 0 }, next;
+	const char *item;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < c->send_env.n; i++) {
+		item = c->send_env.v[i];
+		if (*item != '-') {
+			r = strlist_add(&kept, item);
+			continue;
+		}
+		memset(&next, 0, sizeof next);
+		for (size_t j = 0; r == 0 && j < kept.n; j++)
+			if (!str_match(kept.v[j], item + 1))
+				r = strlist_add(&next, kept.v[j]);
+		strlist_clear(&kept);
+		kept = next;
+	}
+	if (r == 0)
+		r = strlist_copy(&c->send_env, &kept);
+	strlist_clear(&kept);
+	return r;
+}
+
+/* $NAME and SSH_AUTH_SOCK become what they stand for. */
+static void
+settle_agent(struct client_conf *c)
+{
+	const char *s = c->identity_agent, *value;
+
+	if (s == NULL)
+		return;
+	if (strcmp(s, "SSH_AUTH_SOCK") == 0) {
+		free(c->identity_agent);
+		c->identity_agent = NULL;
+	} else if (s[0] == '$' && s[1] != '{') {
+		value = getenv(s + 1);
+		value = value != NULL && *value != '\0' ? value : "none";
+		free(c->identity_agent);
+		c->identity_agent = xstrdup(value);
+	}
+}
+
+static int
+settle_names(struct client_conf *c)
+{
+	struct passwd *pw;
+	char *user;
+	int r;
+
+	if (c->hostname == NULL && c->original_host != NULL) {
+		c->hostname = xstrdup(c->original_host);
+		for (char *p = c->hostname; *p != '\0'; p++)
+			*p = (char)tolower((unsigned char)*p);
+	}
+	if (c->user == NULL) {
+		if ((pw = getpwuid(getuid())) == NULL) {
+			log_error("There is no account for user ID %u",
+			    (unsigned)getuid());
+			return ERR_NOT_FOUND;
+		}
+		c->user = xstrdup(pw->pw_name);
+	} else if (!c->user_given && strpbrk(c->user, "%$") != NULL) {
+		r = client_conf_expand(c, CLIENT_TOKENS_USER, "User", c->user,
+		    &user);
+		if (r < 0)
+			return r;
+		free(c->user);
+		c->user = user;
+	}
+	return 0;
+}
+
+int
+client_conf_finish(struct client_conf *c)
+{
+	int r;
+
+	if ((r = conf_set_defaults(&client_conf_table, c)) < 0 ||
+	    (r = settle_names(c)) < 0 || (r = settle_send_env(c)) < 0)
+		return r;
+	settle_agent(c);
+	c->log_level_given = is_set(c, "LogLevel");
+	c->identity_file_given = is_set(c, "IdentityFile");
+	c->host_key_algorithms_given = is_set(c, "HostKeyAlgorithms");
+	return 0;
+}
+
+int
+client_conf_dump(const struct client_conf *c, struct buf *out)
+{
+	if (c->original_host != NULL)
+		buf_printf(out, "host %s\n", c->original_host);
+	return conf_dump(&client_conf_table, c, out);
+}

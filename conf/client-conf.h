@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Configuration of the client: command line, ~/.ssh/config and the system's
+ * ssh_config, through one table (client-conf.c). The first value that is
+ * found for a keyword wins.
+ *
+ * The order of use: init; set_option for each -o and flag; load (which
+ * reads both files, twice if Match final asks for it, and sets defaults).
+ *
+ * Threads: loop thread only.
+ */
+#ifndef HPN_CONF_CLIENT_CONF_H
+#define HPN_CONF_CLIENT_CONF_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "conf/conf.h"
+
+enum { CLIENT_ASK_NO, CLIENT_ASK_YES, CLIENT_ASK_ASK, CLIENT_ASK_ACCEPT_NEW };
+enum { CLIENT_TTY_AUTO, CLIENT_TTY_NO, CLIENT_TTY_YES, CLIENT_TTY_FORCE };
+enum { CLIENT_SESSION_DEFAULT, CLIENT_SESSION_NONE, CLIENT_SESSION_SUBSYSTEM };
+enum { CLIENT_WEAK_NO, CLIENT_WEAK_YES, CLIENT_WEAK_NO_PQ_KEX };
+enum { CLIENT_ESCAPE_NONE = -1 };
+
+/* Fields are owned; strings are NULL when unset or "none". */
+struct client_conf {
+	struct conf_marks marks;
+
+	/* Where to. After load: hostname, user and port are set. */
+	char *hostname; /* %h is expanded by load */
+	char *user;
+	int port;	    /* HPN_DEFAULT_PORT */
+	int fallback;	    /* flag: try fallback_port when port is not open */
+	int fallback_port;
+	char *host_key_alias;
+	char *tag;
+	int address_family; /* AF_UNSPEC, AF_INET, AF_INET6 */
+	char *bind_address;
+	char *bind_interface;
+	int connection_attempts;
+	int connect_timeout; /* s; 0 = the system's */
+	int tcp_keep_alive;  /* flag */
+	struct conf_qos ipqos;
+	char *proxy_command; /* tokens not expanded */
+	int server_alive_interval; /* s; 0 = off */
+	int server_alive_count_max;
+	char *version_addendum;
+	char *refuse_connection; /* text: do not connect, tell this */
+
+	/* Algorithms: final comma lists. */
+	char *kex_algorithms;
+	char *host_key_algorithms; /* host_key_algorithms_given: user's order */
+	char *ciphers;
+	char *macs;
+	char *pubkey_accepted_algorithms;
+	int compression; /* flag */
+	struct conf_rekey rekey_limit;
+	int required_rsa_size; /* bits */
+	int warn_weak_crypto;  /* CLIENT_WEAK_* */
+
+	/* Knowing the host. Paths: tokens not expanded. */
+	struct strlist global_known_hosts_file;
+	struct strlist user_known_hosts_file;
+	struct strlist revoked_host_keys;
+	int strict_host_key_checking; /* CLIENT_ASK_* */
+	int hash_known_hosts;	      /* flag */
+	int no_host_authentication_for_localhost; /* flag */
+	int visual_host_key;			  /* flag */
+	int fingerprint_hash; /* enum digest_alg: MD5 or SHA256 */
+
+	/* Who we are. */
+	struct strlist identity_file; /* as written; tokens not expanded */
+	bool identity_file_given;     /* not just the default names */
+	int identities_only;	      /* flag */
+	char *identity_agent; /* NULL: $SSH_AUTH_SOCK; "none": no agent */
+	char *preferred_authentications; /* comma list */
+	int pubkey_authentication;	 /* flag */
+	int password_authentication;	 /* flag */
+	int kbd_interactive_authentication; /* flag */
+	char *kbd_interactive_devices;	    /* comma list */
+	int number_of_password_prompts;
+	int batch_mode; /* flag */
+
+	/* The session. */
+	char *remote_command; /* tokens not expanded */
+	int request_tty;      /* CLIENT_TTY_* */
+	int session_type;     /* CLIENT_SESSION_* */
+	int stdin_null;	      /* flag */
+	int fork_after_authentication; /* flag */
+	int escape_char; /* byte, or CLIENT_ESCAPE_NONE */
+	struct strlist send_env; /* patterns; "-pattern" is done by load */
+	struct strlist set_env;	 /* NAME=value; tokens not expanded */
+	int permit_local_command; /* flag */
+	char *local_command;	  /* tokens not expanded */
+
+	int log_level; /* enum log_level */
+	bool log_level_given;
+	int syslog_facility; /* LOG_* */
+	char *ignore_unknown;
+
+	/* Not keywords: set by init and load. */
+	char *original_host; /* as typed */
+	char *command;	     /* as typed, may be NULL; for Match and LocalCommand */
+	bool host_key_algorithms_given;
+	bool port_given; /* on the command line: no fallback */
+	bool user_given; /* on the command line: has no tokens */
+	bool want_final; /* a Match final was seen */
+	bool inert; /* for fuzzing: no Include, no Match exec */
+};
+
+void client_conf_init(struct client_conf *c);
+void client_conf_clear(struct client_conf *c); /* frees what it holds */
+
+/* One -o "Keyword=value" or "Keyword value". Logs; ERR_*. */
+int client_conf_set_option(struct client_conf *c,
+    const char *option) must_check;
+/* A flag of the command line through the same rows: ("Port", "22"). value is
+ * taken as it stands (no quotes, no comments). */
+int client_conf_set(struct client_conf *c, const char *keyword,
+    const char *value) must_check;
+
+struct client_conf_context {
+	const char *host;    /* as typed, without user@ and port */
+	const char *command; /* to be run remotely; NULL: a shell */
+	/* -F: NULL = both default files, "none" = no file at all. */
+	const char *config_path;
+};
+
+/* Reads the files, sets defaults, hostname, user. All faults are logged;
+ * any of them is an error. */
+int client_conf_load(struct client_conf *c,
+    const struct client_conf_context *context) must_check;
+
+/* The steps of load, for tests and fuzzing. */
+enum { CLIENT_CONF_USER = 1, CLIENT_CONF_FINAL = 2 };
+int client_conf_read_file(struct client_conf *c, const char *path,
+    unsigned flags) must_check; /* ERR_NOT_FOUND: no such file */
+int client_conf_finish(struct client_conf *c) must_check;
+
+/* -G: appends "name value" lines. */
+int client_conf_dump(const struct client_conf *c, struct buf *out) must_check;
+
+/* Tokens: which ones a keyword knows (ssh_config(5), TOKENS). */
+enum client_tokens {
+	CLIENT_TOKENS_PATH,    /* the usual set, ${VAR}, ~ */
+	CLIENT_TOKENS_COMMAND, /* the usual set: RemoteCommand, LocalCommand */
+	CLIENT_TOKENS_SETENV,  /* the usual set and ${VAR} */
+	CLIENT_TOKENS_PROXY,   /* %% %h %n %p %r */
+	CLIENT_TOKENS_HOSTNAME, /* %% %h */
+	CLIENT_TOKENS_USER,    /* the usual set without %r %C; ${VAR} */
+};
+/* Caller frees *out. Logs; ERR_SYNTAX for an unknown token. what names the
+ * keyword in messages. Uses the present hostname and port of c. */
+int client_conf_expand(const struct client_conf *c, enum client_tokens set,
+    const char *what, const char *text, char **out) must_check;
+int client_conf_expand_list(const struct client_conf *c, const char *what,
+    const struct strlist *paths, struct strlist *out) must_check;
+
+/* The user's home directory by $HOME-independent means (passwd), as stock. */
+const char *client_conf_home(void);
+
+/* The rows, for -Q-like listings and the check of the man page. */
+extern const struct conf_table client_conf_table;
+
+#endif

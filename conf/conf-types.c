@@ -1,0 +1,612 @@
+/* SPDX-License-Identifier: ISC */
+/* The kinds of values that rows of both sides have. */
+#include "conf/conf.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "conf/algs.h"
+
+static int
+want_one(const struct conf_row *row, const struct strlist *words,
+    const struct conf_place *at)
+{
+	if (words->n != 1)
+		return conf_error(at, "%s: takes one argument", row->name);
+	return 0;
+}
+
+static bool
+is_none(const struct conf_row *row, const struct strlist *words)
+{
+	return (row->flags & CONF_NONE) != 0 && words->n == 1 &&
+	    str_equal_nocase(words->v[0], "none");
+}
+
+static int
+run_check(const struct conf_row *row, const char *word,
+    const struct conf_place *at)
+{
+	const char *fault;
+
+	fault = row->check != NULL ? row->check(word) : NULL;
+	if (fault != NULL)
+		return conf_error(at, "%s: %s: %s", row->name, word, fault);
+	return 0;
+}
+
+static int
+add_number(struct strlist *words, int64_t v)
+{
+	char text[24];
+
+	snprintf(text, sizeof text, "%lld", (long long)v);
+	return strlist_add(words, text);
+}
+
+static const char *
+enum_name(const struct conf_enum *e, int value)
+{
+	for (; e != NULL && e->name != NULL; e++)
+		if (e->value == value)
+			return e->name;
+	return NULL;
+}
+
+static bool
+enum_value(const struct conf_enum *e, const char *name, int *value)
+{
+	for (; e != NULL && e->name != NULL; e++) {
+		if (str_equal_nocase(e->name, name)) {
+			*value = e->value;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* --- numbers and names: int --- */
+
+static int
+parse_choice(const struct conf_row *row, void *field,
+    const struct strlist *words, const struct conf_place *at)
+{
+	int r;
+
+	if ((r = want_one(row, words, at)) < 0)
+		return r;
+	if (!enum_value(row->values, words->v[0], field))
+		return conf_error(at, "%s: bad value \"%s\"", row->name,
+		    words->v[0]);
+	return 0;
+}
+
+static int
+format_choice(const struct conf_row *row, const void *field,
+    struct strlist *words)
+{
+	const char *name = enum_name(row->values, *(const int *)field);
+
+	return name != NULL ? strlist_add(words, name) : ERR_INTERNAL;
+}
+
+static const struct conf_enum flag_values[] = {
+	{ "no", 0 },
+	{ "yes", 1 },
+	{ "false", 0 },
+	{ "true", 1 },
+	{ NULL, 0 },
+};
+
+static int
+parse_flag(const struct conf_row *row, void *field,
+    const struct strlist *words, const struct conf_place *at)
+{
+	int r;
+
+	if ((r = want_one(row, words, at)) < 0)
+		return r;
+	if (!enum_value(flag_values, words->v[0], field))
+		return conf_error(at, "%s: \"%s\" is neither yes nor no",
+		    row->name, words->v[0]);
+	return 0;
+}
+
+static int
+format_flag(const struct conf_row *row, const void *field,
+    struct strlist *words)
+{
+	(void)row;
+	return strlist_add(words, *(const int *)field ? "yes" : "no");
+}
+
+static int
+parse_int(const struct conf_row *row, void *field,
+    const struct strlist *words, const struct conf_place *at)
+{
+	int64_t v;
+	int r;
+
+	if ((r = want_one(row, words, at)) < 0)
+		return r;
+	if (enum_value(row->values, words->v[0], field))
+		return 0;
+	if (str_to_int(words->v[0], row->min, row->max, &v) < 0)
+		return conf_error(at, "%s: \"%s\" is no number from %lld to "
+		    "%lld", row->name, words->v[0], (long long)row->min,
+		    (long long)row->max);
+	*(int *)field = (int)v;
+	return 0;
+}
+
+static int
+format_int(const struct conf_row *row, const void *field,
+    struct strlist *words)
+{
+	const char *name = enum_name(row->values, *(const int *)field);
+
+	return name != NULL ? strlist_add(words, name) :
+			      add_number(words, *(const int *)field);
+}
+
+static int
+parse_time(const struct conf_row *row, void *field,
+    const struct strlist *words, const struct conf_place *at)
+{
+	int64_t v;
+	int r;
+
+	if ((r = want_one(row, words, at)) < 0)
+		return r;
+	if (enum_value(row->values, words->v[0], field))
+		return 0;
+	if (str_to_seconds(words->v[0], &v) < 0 || v > INT_MAX)
+		return conf_error(at, "%s: \"%s\" is no time", row->name,
+		    words->v[0]);
+	*(int *)field = (int)v;
+	return 0;
+}
+
+static int
+parse_log_level(const struct conf_row *row, void *field,
+    const struct strlist *words, const struct conf_place *at)
+{
+	int r, level;
+
+	if ((r = want_one(row, words, at)) < 0)
+		return r;
+	if ((level = log_level_parse(words->v[0])) < 0)
+		return conf_error(at, "%s: unknown level \"%s\"", row->name,
+		    words->v[0]);
+	*(int *)field = level;
+	return 0;
+}
+
+static int
+format_log_level(const struct conf_row *row, const void *field,
+    struct strlist *words)
+{
+	(void)row;
+	return strlist_add(words,
+	    log_level_name((enum log_level) * (const int *)field));
+}
+
+static int
+parse_facility(const struct conf_row *row, void *field,
+    const struct strlist *words, const struct conf_place *at)
+{
+	int r, facility;
+
+	if ((r = want_one(row, words, at)) < 0)
+		return r;
+	if ((facility = log_facility_parse(words->v[0])) < 0)
+		return conf_error(at, "%s: unknown facility \"%s\"",
+		    row->name, words->v[0]);
+	*(int *)field = facility;
+	return 0;
+}
+
+static int
+format_facility(const struct conf_row *row, const void *field,
+    struct strlist *words)
+{
+	(void)row;
+	return strlist_add(words, log_facility_name(*(const int *)field));
+}
+
+/* --- texts: char * --- */
+
+static void
+clear_string(void *field)
+{
+	char **s = field;
+
+	free(*s);
+	*s = NULL;
+}
+
+static int
+parse_string(const struct conf_row *row, void *field,
+    const struct strlist *words, const struct conf_place *at)
+{
+	int r;
+
+	if ((r = want_one(row, words, at)) < 0)
+		return r;
+	if (is_none(row, words)) {
+		clear_string(field);
+		return 0;
+	}
+	if (words->v[0][0] == '\0')
+		return conf_error(at, "%s: empty argument", row->name);
+	if ((r = run_check(row, words->v[0], at)) < 0)
+		return r;
+	clear_string(field);
+	*(char **)field = xstrdup(words->v[0]);
+	return 0;
+}
+
+static int
+format_string(const struct conf_row *row, const void *field,
+    struct strlist *words)
+{
+	const char *s = *(char *const *)field;
+
+	(void)row;
+	return s != NULL ? strlist_add(words, s) : 0;
+}
+
+static int
+parse_algs(const struct conf_row *row, void *field,
+    const struct strlist *words, const struct conf_place *at)
+{
+	char *list = NULL, *bad = NULL;
+	int r;
+
+	if ((r = want_one(row, words, at)) < 0)
+		return r;
+	r = algs_parse((enum algs_kind)row->param, words->v[0], &list, &bad);
+	if (r == ERR_UNSUPPORTED)
+		r = conf_unsupported(at, "%s: unknown algorithm \"%s\"",
+		    row->name, bad);
+	else if (r == ERR_SYNTAX)
+		r = conf_error(at, "%s: no algorithm is left by \"%s\"",
+		    row->name, words->v[0]);
+	free(bad);
+	if (r < 0)
+		return r;
+	clear_string(field);
+	*(char **)field = list;
+	return 0;
+}
+
+static int
+default_algs(const struct conf_row *row, void *field)
+{
+	char *list = algs_default((enum algs_kind)row->param);
+
+	if (list == NULL)
+		return ERR_NOMEM;
+	clear_string(field);
+	*(char **)field = list;
+	return 0;
+}
+
+/* --- lists: struct strlist --- */
+
+static void
+clear_list(void *field)
+{
+	strlist_clear(field);
+}
+
+static int
+format_list(const struct conf_row *row, const void *field,
+    struct strlist *words)
+{
+	(void)row;
+	return strlist_copy(words, field);
+}
+
+static int
+parse_list(const struct conf_row *row, void *field,
+    const struct strlist *words, const struct conf_place *at)
+{
+	struct strlist *list = field, next = { 0 };
+	bool none = is_none(row, words);
+	int r = 0;
+
+	if ((row->flags & CONF_APPEND) != 0)
+		r = strlist_copy(&next, list);
+	for (size_t i = 0; r == 0 && !none && i < words->n; i++) {
+		if (words->v[i][0] == '\0')
+			r = conf_error(at, "%s: empty argument", row->name);
+		else if (strlist_has(&next, words->v[i]))
+			continue;
+		else if (next.n >= CONF_WORDS_MAX)
+			r = conf_error(at, "%s: the list is too long",
+			    row->name);
+		else if ((r = run_check(row, words->v[i], at)) == 0)
+			r = strlist_add(&next, words->v[i]);
+	}
+	if (r < 0) {
+		strlist_clear(&next);
+		return r;
+	}
+	strlist_clear(list);
+	*list = next;
+	return 0;
+}
+
+/* Is there a NAME= like that of word, which is known to hold a '='? */
+static bool
+has_name(const struct strlist *l, const char *word)
+{
+	size_t len = (size_t)(strchr(word, '=') - word) + 1;
+
+	for (size_t i = 0; i < l->n; i++)
+		if (strncmp(l->v[i], word, len) == 0)
+			return true;
+	return false;
+}
+
+/* The first value that a variable gets wins. */
+static int
+parse_env(const struct conf_row *row, void *field,
+    const struct strlist *words, const struct conf_place *at)
+{
+	struct strlist *list = field, next = { 0 };
+	const char *eq;
+	int r;
+
+	r = strlist_copy(&next, list);
+	for (size_t i = 0; r == 0 && i < words->n; i++) {
+		eq = strchr(words->v[i], '=');
+		if (eq == NULL || eq == words->v[i])
+			r = conf_error(at, "%s: \"%s\" is not NAME=value",
+			    row->name, words->v[i]);
+		else if (has_name(&next, words->v[i]))
+			continue;
+		else if (next.n >= CONF_WORDS_MAX)
+			r = conf_error(at, "%s: the list is too long",
+			    row->name);
+		else
+			r = strlist_add(&next, words->v[i]);
+	}
+	if (r < 0) {
+		strlist_clear(&next);
+		return r;
+	}
+	strlist_clear(list);
+	*list = next;
+	return 0;
+}
+
+/* --- RekeyLimit --- */
+
+static int
+parse_rekey(const struct conf_row *row, void *field,
+    const struct strlist *words, const struct conf_place *at)
+{
+	struct conf_rekey v = { 0 };
+	int64_t seconds = 0;
+
+	if (words->n > 2)
+		return conf_error(at, "%s: takes bytes and a time",
+		    row->name);
+	if (!str_equal_nocase(words->v[0], "default") &&
+	    str_to_bytes(words->v[0], &v.bytes) < 0)
+		return conf_error(at, "%s: \"%s\" is no number of bytes",
+		    row->name, words->v[0]);
+	if (v.bytes != 0 && v.bytes < 16)
+		return conf_error(at, "%s: less than 16 bytes", row->name);
+	if (words->n == 2 && !str_equal_nocase(words->v[1], "none") &&
+	    (str_to_seconds(words->v[1], &seconds) < 0 || seconds > INT_MAX))
+		return conf_error(at, "%s: \"%s\" is no time", row->name,
+		    words->v[1]);
+	v.seconds = (int)seconds;
+	*(struct conf_rekey *)field = v;
+	return 0;
+}
+
+static int
+format_rekey(const struct conf_row *row, const void *field,
+    struct strlist *words)
+{
+	const struct conf_rekey *v = field;
+	char text[24];
+	int r;
+
+	(void)row;
+	snprintf(text, sizeof text, "%llu", (unsigned long long)v->bytes);
+	if ((r = strlist_add(words, text)) < 0)
+		return r;
+	return add_number(words, v->seconds);
+}
+
+/* --- IPQoS --- */
+
+/* RFC 2474, 2597, 3246, 5865, 8622: code points, moved to the TOS byte. */
+static const struct conf_enum dscp_values[] = {
+	{ "none", -1 },
+	{ "cs0", 0 },
+	{ "cs1", 8 << 2 },
+	{ "cs2", 16 << 2 },
+	{ "cs3", 24 << 2 },
+	{ "cs4", 32 << 2 },
+	{ "cs5", 40 << 2 },
+	{ "cs6", 48 << 2 },
+	{ "cs7", 56 << 2 },
+	{ "af11", 10 << 2 },
+	{ "af12", 12 << 2 },
+	{ "af13", 14 << 2 },
+	{ "af21", 18 << 2 },
+	{ "af22", 20 << 2 },
+	{ "af23", 22 << 2 },
+	{ "af31", 26 << 2 },
+	{ "af32", 28 << 2 },
+	{ "af33", 30 << 2 },
+	{ "af41", 34 << 2 },
+	{ "af42", 36 << 2 },
+	{ "af43", 38 << 2 },
+	{ "va", 44 << 2 },
+	{ "ef", 46 << 2 },
+	{ "le", 1 << 2 },
+	{ "lowdelay", 0x10 }, /* RFC 1349 */
+	{ "throughput", 0x08 },
+	{ NULL, 0 },
+};
+
+static bool
+parse_dscp_word(const char *word, int *out)
+{
+	unsigned long v;
+	char *end;
+
+	if (enum_value(dscp_values, word, out))
+		return true;
+	if (*word < '0' || *word > '9')
+		return false;
+	v = strtoul(word, &end, 0);
+	if (*end != '\0' || v > 255)
+		return false;
+	*out = (int)v;
+	return true;
+}
+
+static int
+parse_dscp(const struct conf_row *row, void *field,
+    const struct strlist *words, const struct conf_place *at)
+{
+	struct conf_qos v;
+
+	if (words->n > 2)
+		return conf_error(at, "%s: takes one or two values",
+		    row->name);
+	for (size_t i = 0; i < words->n; i++)
+		if (!parse_dscp_word(words->v[i],
+			i == 0 ? &v.interactive : &v.bulk))
+			return conf_error(at, "%s: bad value \"%s\"",
+			    row->name, words->v[i]);
+	if (words->n == 1)
+		v.bulk = v.interactive;
+	*(struct conf_qos *)field = v;
+	return 0;
+}
+
+static int
+add_dscp(struct strlist *words, int v)
+{
+	const char *name = enum_name(dscp_values, v);
+	char text[8];
+
+	if (name != NULL)
+		return strlist_add(words, name);
+	snprintf(text, sizeof text, "0x%02x", (unsigned)v & 0xff);
+	return strlist_add(words, text);
+}
+
+static int
+format_dscp(const struct conf_row *row, const void *field,
+    struct strlist *words)
+{
+	const struct conf_qos *v = field;
+	int r;
+
+	(void)row;
+	r = add_dscp(words, v->interactive);
+	return r < 0 ? r : add_dscp(words, v->bulk);
+}
+
+/* --- rows without a field --- */
+
+static int
+parse_fixed(const struct conf_row *row, void *field,
+    const struct strlist *words, const struct conf_place *at)
+{
+	const char *pos = row->def, *p;
+	size_t len;
+	int r;
+
+	(void)field;
+	if ((r = want_one(row, words, at)) < 0)
+		return r;
+	while (csv_next(&pos, &p, &len))
+		if (strlen(words->v[0]) == len &&
+		    strncasecmp(words->v[0], p, len) == 0)
+			return 0;
+	return conf_unsupported(at, "%s \"%s\" is not supported by this "
+	    "version", row->name, words->v[0]);
+}
+
+static int
+format_fixed(const struct conf_row *row, const void *field,
+    struct strlist *words)
+{
+	(void)field;
+	return strlist_add_len(words, row->def, strcspn(row->def, ","));
+}
+
+static int
+parse_refused(const struct conf_row *row, void *field,
+    const struct strlist *words, const struct conf_place *at)
+{
+	(void)field;
+	(void)words;
+	return conf_unsupported(at, "keyword \"%s\" is not supported by this "
+	    "version", row->name);
+}
+
+static int
+parse_deprecated(const struct conf_row *row, void *field,
+    const struct strlist *words, const struct conf_place *at)
+{
+	(void)field;
+	(void)words;
+	if (row->param == 0 && !at->quiet)
+		log_info("%s line %u: keyword \"%s\" is deprecated and has no "
+		    "effect", at->file != NULL ? at->file : "command line",
+		    at->line, row->name);
+	return 0;
+}
+
+static int
+parse_structure(const struct conf_row *row, void *field,
+    const struct strlist *words, const struct conf_place *at)
+{
+	(void)field;
+	(void)words;
+	return conf_error(at, "%s cannot stand here", row->name);
+}
+
+/* --- the types --- */
+
+const struct conf_type conf_flag = { parse_flag, format_flag, NULL, NULL };
+const struct conf_type conf_int = { parse_int, format_int, NULL, NULL };
+const struct conf_type conf_time = { parse_time, format_int, NULL, NULL };
+const struct conf_type conf_choice = { parse_choice, format_choice, NULL,
+	NULL };
+const struct conf_type conf_string = { parse_string, format_string,
+	clear_string, NULL };
+const struct conf_type conf_algs = { parse_algs, format_string, clear_string,
+	default_algs };
+const struct conf_type conf_list = { parse_list, format_list, clear_list,
+	NULL };
+const struct conf_type conf_env = { parse_env, format_list, clear_list,
+	NULL };
+const struct conf_type conf_bytes_time = { parse_rekey, format_rekey, NULL,
+	NULL };
+const struct conf_type conf_dscp = { parse_dscp, format_dscp, NULL, NULL };
+const struct conf_type conf_log_level = { parse_log_level, format_log_level,
+	NULL, NULL };
+const struct conf_type conf_facility = { parse_facility, format_facility,
+	NULL, NULL };
+const struct conf_type conf_fixed = { parse_fixed, format_fixed, NULL, NULL };
+const struct conf_type conf_refused = { parse_refused, NULL, NULL, NULL };
+const struct conf_type conf_deprecated = { parse_deprecated, NULL, NULL,
+	NULL };
+const struct conf_type conf_structure = { parse_structure, NULL, NULL, NULL };

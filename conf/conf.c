@@ -1,0 +1,485 @@
+/* SPDX-License-Identifier: ISC */
+#include "conf/conf.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+
+/* Room for the field of any row, to check a line without keeping it. */
+union scratch {
+	int number;
+	char *text;
+	struct strlist list;
+	struct conf_rekey rekey;
+	struct conf_qos qos;
+	int64_t room[8];
+};
+
+static void *
+field_of(const struct conf_row *row, void *fields)
+{
+	return (char *)fields + row->offset;
+}
+
+static const void *
+const_field_of(const struct conf_row *row, const void *fields)
+{
+	return (const char *)fields + row->offset;
+}
+
+/* --- messages --- */
+
+static void
+complain(const struct conf_place *at, const char *fmt, va_list ap)
+{
+	char text[1024];
+
+	vsnprintf(text, sizeof text, fmt, ap);
+	if (at->file == NULL)
+		log_error("command line: %s", text);
+	else
+		log_error("%s line %u: %s", at->file, at->line, text);
+}
+
+int
+conf_error(const struct conf_place *at, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	complain(at, fmt, ap);
+	va_end(ap);
+	return ERR_SYNTAX;
+}
+
+int
+conf_unsupported(const struct conf_place *at, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (!at->quiet) {
+		va_start(ap, fmt);
+		complain(at, fmt, ap);
+		va_end(ap);
+	}
+	return ERR_UNSUPPORTED;
+}
+
+/* --- rows --- */
+
+bool
+conf_row_has_field(const struct conf_row *row)
+{
+	return row->type != &conf_fixed && row->type != &conf_refused &&
+	    row->type != &conf_deprecated && row->type != &conf_structure;
+}
+
+bool
+conf_row_accepted(const struct conf_row *row)
+{
+	return row->type != &conf_refused && row->type != &conf_deprecated;
+}
+
+static bool
+has_alias(const char *aliases, const char *keyword)
+{
+	const char *pos = aliases, *p;
+	size_t len;
+
+	while (csv_next(&pos, &p, &len))
+		if (strlen(keyword) == len &&
+		    strncasecmp(keyword, p, len) == 0)
+			return true;
+	return false;
+}
+
+const struct conf_row *
+conf_find(const struct conf_table *t, const char *keyword)
+{
+	for (size_t i = 0; i < t->count; i++) {
+		if (str_equal_nocase(t->rows[i].name, keyword))
+			return &t->rows[i];
+		if (t->rows[i].aliases != NULL &&
+		    has_alias(t->rows[i].aliases, keyword))
+			return &t->rows[i];
+	}
+	return NULL;
+}
+
+size_t
+conf_index(const struct conf_table *t, const struct conf_row *row)
+{
+	ENSURE(row >= t->rows && row < t->rows + t->count);
+	return (size_t)(row - t->rows);
+}
+
+/* --- life --- */
+
+void
+conf_init(void *fields, size_t size)
+{
+	memset(fields, 0, size);
+}
+
+void
+conf_clear(const struct conf_table *t, void *fields)
+{
+	struct conf_marks *marks = fields;
+
+	for (size_t i = 0; i < t->count; i++) {
+		const struct conf_row *row = &t->rows[i];
+
+		marks->set[i] = false;
+		if (conf_row_has_field(row) && row->type->clear != NULL)
+			row->type->clear(field_of(row, fields));
+	}
+}
+
+/* --- one line --- */
+
+static int
+get_words(const struct conf_row *row, const char *rest, struct strlist *words,
+    const struct conf_place *at)
+{
+	int r;
+
+	if ((row->flags & CONF_RAW) != 0) {
+		if (*rest != '\0' && (r = strlist_add(words, rest)) < 0)
+			return r;
+	} else if ((r = conf_words(rest, words, at)) < 0) {
+		return r;
+	}
+	if (words->n == 0)
+		return conf_error(at, "%s: missing argument", row->name);
+	if ((row->flags & CONF_ONE) != 0 && words->n != 1 &&
+	    rest != row->def)
+		return conf_error(at, "%s: takes one argument", row->name);
+	return 0;
+}
+
+/* Parses words into a field (NULL: nowhere, only for the check). */
+static int
+parse_words(const struct conf_row *row, void *field,
+    const struct strlist *words, const struct conf_place *at)
+{
+	union scratch scratch;
+	int r;
+
+	if (field != NULL)
+		return row->type->parse(row, field, words, at);
+	memset(&scratch, 0, sizeof scratch);
+	r = row->type->parse(row, &scratch, words, at);
+	if (conf_row_has_field(row) && row->type->clear != NULL)
+		row->type->clear(&scratch);
+	return r;
+}
+
+static int
+apply_words(const struct conf_table *t, void *fields,
+    const struct conf_row *row, const struct strlist *words,
+    const struct conf_place *at)
+{
+	struct conf_marks *marks = fields;
+	size_t index = conf_index(t, row);
+	bool check_only;
+	int r;
+
+	check_only = !conf_row_has_field(row) ||
+	    (marks->set[index] && (row->flags & CONF_APPEND) == 0);
+	r = parse_words(row, check_only ? NULL : field_of(row, fields), words,
+	    at);
+	if (r == 0)
+		marks->set[index] = true;
+	return r;
+}
+
+int
+conf_apply(const struct conf_table *t, void *fields,
+    const struct conf_row *row, const char *rest, const struct conf_place *at)
+{
+	struct strlist words = { 0 };
+	int r;
+
+	if (row->type == &conf_refused)
+		return row->type->parse(row, NULL, NULL, at);
+	r = get_words(row, rest, &words, at);
+	if (r == 0)
+		r = apply_words(t, fields, row, &words, at);
+	strlist_clear(&words);
+	return r;
+}
+
+int
+conf_apply_word(const struct conf_table *t, void *fields,
+    const struct conf_row *row, const char *word, const struct conf_place *at)
+{
+	struct strlist words = { 0 };
+	int r;
+
+	r = strlist_add(&words, word);
+	if (r == 0)
+		r = apply_words(t, fields, row, &words, at);
+	strlist_clear(&words);
+	return r;
+}
+
+int
+conf_try(const struct conf_row *row, const char *rest,
+    const struct conf_place *at)
+{
+	struct strlist words = { 0 };
+	int r;
+
+	if (row->type == &conf_refused)
+		return row->type->parse(row, NULL, NULL, at);
+	r = get_words(row, rest, &words, at);
+	if (r == 0)
+		r = parse_words(row, NULL, &words, at);
+	strlist_clear(&words);
+	return r;
+}
+
+/* --- defaults and copies --- */
+
+static int
+set_default(const struct conf_row *row, void *fields)
+{
+	const struct conf_place at = { .file = "default", .line = 0 };
+	struct strlist words = { 0 };
+	int r;
+
+	if (row->type->set_default != NULL)
+		return row->type->set_default(row, field_of(row, fields));
+	if (row->def == NULL)
+		return 0;
+	r = get_words(row, row->def, &words, &at);
+	if (r == 0)
+		r = row->type->parse(row, field_of(row, fields), &words, &at);
+	strlist_clear(&words);
+	return r;
+}
+
+int
+conf_set_defaults(const struct conf_table *t, void *fields)
+{
+	const struct conf_marks *marks = fields;
+	int r;
+
+	for (size_t i = 0; i < t->count; i++) {
+		if (marks->set[i] || !conf_row_has_field(&t->rows[i]))
+			continue;
+		if ((r = set_default(&t->rows[i], fields)) < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int
+copy_field(const struct conf_row *row, void *to, const void *from)
+{
+	const struct conf_place at = { .file = "copy", .line = 0 };
+	struct strlist words = { 0 };
+	int r;
+
+	r = row->type->format(row, const_field_of(row, from), &words);
+	if (r == 0 && words.n > 0)
+		r = row->type->parse(row, field_of(row, to), &words, &at);
+	strlist_clear(&words);
+	return r;
+}
+
+int
+conf_merge(const struct conf_table *t, void *to, const void *from,
+    bool marked_only)
+{
+	const struct conf_marks *have = from;
+	struct conf_marks *marks = to;
+	bool grows;
+	int r;
+
+	for (size_t i = 0; i < t->count; i++) {
+		const struct conf_row *row = &t->rows[i];
+
+		if (!conf_row_has_field(row) || (marked_only && !have->set[i]))
+			continue;
+		grows = marked_only && (row->flags & CONF_APPEND) != 0;
+		if (marks->set[i] && !grows)
+			continue;
+		if ((r = copy_field(row, to, from)) < 0)
+			return r;
+		marks->set[i] = marks->set[i] || have->set[i];
+	}
+	return 0;
+}
+
+/* --- dump --- */
+
+static void
+put_lower(struct buf *out, const char *name)
+{
+	for (; *name != '\0'; name++)
+		buf_put_u8(out, (uint8_t)(*name >= 'A' && *name <= 'Z' ?
+			*name - 'A' + 'a' : *name));
+}
+
+/* A word that a file can hold as it is, or in quotes. */
+static void
+put_word(struct buf *out, const char *word, bool raw)
+{
+	if (raw || (*word != '\0' && *word != '#' &&
+		strpbrk(word, " \t\"'\\") == NULL)) {
+		buf_put(out, word, strlen(word));
+		return;
+	}
+	buf_put_u8(out, '"');
+	for (; *word != '\0'; word++) {
+		if (*word == '"' || *word == '\\')
+			buf_put_u8(out, '\\');
+		buf_put_u8(out, (uint8_t)*word);
+	}
+	buf_put_u8(out, '"');
+}
+
+int
+conf_dump_row(const struct conf_row *row, const void *fields, struct buf *out)
+{
+	bool each = (row->flags & CONF_APPEND) != 0;
+	bool raw = (row->flags & CONF_RAW) != 0;
+	struct strlist words = { 0 };
+	int r;
+
+	if (row->type->format == NULL)
+		return 0;
+	r = row->type->format(row, const_field_of(row, fields), &words);
+	if (r == 0 && words.n == 0 && (row->flags & CONF_NONE) != 0)
+		r = strlist_add(&words, "none");
+	for (size_t i = 0; r == 0 && i < words.n; i++) {
+		if (i == 0 || each)
+			put_lower(out, row->name);
+		buf_put_u8(out, ' ');
+		put_word(out, words.v[i], raw);
+		if (i + 1 == words.n || each)
+			buf_put_u8(out, '\n');
+	}
+	strlist_clear(&words);
+	return r < 0 ? r : buf_err(out);
+}
+
+int
+conf_dump(const struct conf_table *t, const void *fields, struct buf *out)
+{
+	int r;
+
+	for (size_t i = 0; i < t->count; i++)
+		if ((r = conf_dump_row(&t->rows[i], fields, out)) < 0)
+			return r;
+	return 0;
+}
+
+/* --- transfer: string name, bool set, u32 count, count strings; a row
+ * after the other, an empty name at the end --- */
+
+static int
+export_row(const struct conf_row *row, bool set, const void *fields,
+    struct buf *out)
+{
+	struct strlist words = { 0 };
+	int r;
+
+	r = row->type->format(row, const_field_of(row, fields), &words);
+	if (r == 0) {
+		buf_put_cstring(out, row->name);
+		buf_put_bool(out, set);
+		buf_put_u32(out, (uint32_t)words.n);
+		for (size_t i = 0; i < words.n; i++)
+			buf_put_cstring(out, words.v[i]);
+	}
+	strlist_clear(&words);
+	return r;
+}
+
+int
+conf_export(const struct conf_table *t, const void *fields, bool marked_only,
+    struct buf *out)
+{
+	const struct conf_marks *marks = fields;
+	int r;
+
+	for (size_t i = 0; i < t->count; i++) {
+		if (!conf_row_has_field(&t->rows[i]) ||
+		    (marked_only && !marks->set[i]))
+			continue;
+		r = export_row(&t->rows[i], marks->set[i], fields, out);
+		if (r < 0)
+			return r;
+	}
+	buf_put_cstring(out, "");
+	return buf_err(out);
+}
+
+static int
+import_words(struct rd *in, struct strlist *words)
+{
+	uint32_t n = rd_u32(in);
+	char *word;
+	int r = 0;
+
+	if (n > CONF_WORDS_MAX)
+		rd_fail(in, ERR_LIMIT);
+	for (uint32_t i = 0; r == 0 && i < n && rd_err(in) == 0; i++) {
+		word = rd_cstring(in, CONF_LINE_MAX);
+		if (word != NULL)
+			r = strlist_add(words, word);
+		free(word);
+	}
+	return r < 0 ? r : rd_err(in);
+}
+
+static int
+import_row(const struct conf_row *row, void *fields, struct rd *in,
+    bool *set)
+{
+	const struct conf_place at = { .file = "transfer", .line = 0 };
+	struct strlist words = { 0 };
+	int r;
+
+	*set = rd_bool(in);
+	r = import_words(in, &words);
+	if (r == 0 && row->type->clear != NULL)
+		row->type->clear(field_of(row, fields));
+	if (r == 0 && words.n > 0)
+		r = row->type->parse(row, field_of(row, fields), &words, &at);
+	strlist_clear(&words);
+	return r;
+}
+
+int
+conf_import(const struct conf_table *t, void *fields, struct rd *in)
+{
+	struct conf_marks *marks = fields;
+	const struct conf_row *row;
+	char *name;
+	bool end;
+	int r;
+
+	for (;;) {
+		name = rd_cstring(in, CONF_LINE_MAX);
+		if (name == NULL)
+			return rd_err(in);
+		end = *name == '\0';
+		row = conf_find(t, name);
+		free(name);
+		if (end)
+			return 0;
+		if (row == NULL || !conf_row_has_field(row))
+			return ERR_FORMAT;
+		r = import_row(row, fields, in,
+		    &marks->set[conf_index(t, row)]);
+		if (r < 0)
+			return r;
+	}
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The configuration engine: keywords are rows of one const table per side.
+ * Parsing, defaults, dumps, transfer to another process and the check of
+ * the man pages all follow from the rows.
+ *
+ * A struct that is filled through a table begins with struct conf_marks.
+ * Faults are logged with file and line where they are found; the codes
+ * tell only the kind.
+ *
+ * Threads: loop thread only.
+ */
+#ifndef HPN_CONF_CONF_H
+#define HPN_CONF_CONF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "base/wire.h"
+
+enum {
+	CONF_ROWS_MAX = 192,
+	CONF_LINE_MAX = 65536,	   /* bytes of a line */
+	CONF_FILE_MAX = 0x1000000, /* bytes of a file: 16 MiB */
+	CONF_DEPTH_MAX = 16,	   /* Include in Include */
+	CONF_WORDS_MAX = 4096,	   /* words of a line, items of a list */
+};
+
+/* Which rows were given a value, by their index. First member of every
+ * struct that a table describes. */
+struct conf_marks {
+	bool set[CONF_ROWS_MAX];
+};
+
+/* RekeyLimit; 0 = no limit of that kind beyond the built-in one. */
+struct conf_rekey {
+	uint64_t bytes;
+	int seconds;
+};
+
+/* IPQoS: DSCP bits as the TOS byte holds them; -1 = leave alone. */
+struct conf_qos {
+	int interactive;
+	int bulk;
+};
+
+struct conf_enum {
+	const char *name; /* the first of a value is the one dumped */
+	int value;	  /* name NULL ends the table */
+};
+
+/* Where a line came from, for messages. */
+struct conf_place {
+	const char *file; /* NULL: the command line */
+	unsigned line;
+	bool quiet; /* what is not supported is not worth a message */
+};
+
+struct conf_row;
+
+/* How a kind of value is read, written as words, and freed. Reading the
+ * words that format gave yields an equal value. */
+struct conf_type {
+	/* words->n >= 1. Appends if the row has CONF_APPEND. On error logs
+	 * with conf_error() and leaves the field as it was. */
+	int (*parse)(const struct conf_row *row, void *field,
+	    const struct strlist *words, const struct conf_place *at);
+	/* No words = unset, or "none". */
+	int (*format)(const struct conf_row *row, const void *field,
+	    struct strlist *words);
+	void (*clear)(void *field);
+	/* Instead of row->def; NULL for most. */
+	int (*set_default)(const struct conf_row *row, void *field);
+};
+
+enum conf_row_flag {
+	CONF_APPEND = 1,    /* each line adds; dumped as a line per item */
+	CONF_RAW = 2,	    /* rest of the line is one word, quotes kept */
+	CONF_NONE = 4,	    /* "none" = nothing */
+	CONF_GLOBAL = 8,    /* server: not inside Match */
+	CONF_CMDLINE = 16,  /* client: not in files */
+	CONF_ONE = 32,	    /* one word a line, though the field is a list */
+};
+
+struct conf_row {
+	const char *name;    /* as documented, CamelCase */
+	const char *aliases; /* comma list or NULL */
+	const struct conf_type *type;
+	size_t offset; /* of the field */
+	unsigned flags;
+	const char *def; /* as in a file; NULL = zeroed field */
+	int64_t min, max;
+	const struct conf_enum *values;
+	int param; /* for the type */
+	/* May refuse what was parsed (one word of it): returns NULL, or a
+	 * text that says what is wrong. */
+	const char *(*check)(const char *word);
+};
+
+struct conf_table {
+	const struct conf_row *rows;
+	size_t count;
+};
+
+/* Types that both sides use; the C type of the field behind each. */
+extern const struct conf_type conf_flag;   /* int: 0 or 1 */
+extern const struct conf_type conf_int;	   /* int in [min, max] */
+extern const struct conf_type conf_time;   /* int: seconds */
+extern const struct conf_type conf_choice; /* int: row->values */
+extern const struct conf_type conf_string; /* char *, NULL = unset */
+extern const struct conf_type conf_list;   /* struct strlist */
+extern const struct conf_type conf_env;	   /* struct strlist NAME=value */
+extern const struct conf_type conf_algs;   /* char *; param: enum algs_kind */
+extern const struct conf_type conf_bytes_time; /* struct conf_rekey */
+extern const struct conf_type conf_dscp;       /* struct conf_qos */
+extern const struct conf_type conf_log_level;  /* int: enum log_level */
+extern const struct conf_type conf_facility;   /* int: LOG_* of syslog */
+/* No field. Only the values in row->def (comma list, first = shown) are
+ * accepted, because these say what happens anyway. */
+extern const struct conf_type conf_fixed;
+/* No field: known elsewhere, refused here. */
+extern const struct conf_type conf_refused;
+/* No field: taken with a notice, or (param 1) without one. */
+extern const struct conf_type conf_deprecated;
+/* No field: Host, Match, Include: handled by the reader. */
+extern const struct conf_type conf_structure;
+
+/* Log "FILE line N: text"; return ERR_SYNTAX and ERR_UNSUPPORTED. */
+int conf_error(const struct conf_place *at, const char *fmt, ...)
+    printf_like(2, 3);
+int conf_unsupported(const struct conf_place *at, const char *fmt, ...)
+    printf_like(2, 3);
+
+/* Life of a struct of fields; init zeroes size bytes. */
+void conf_init(void *fields, size_t size);
+void conf_clear(const struct conf_table *t, void *fields);
+/* Gives the rows without a value their default. */
+int conf_set_defaults(const struct conf_table *t, void *fields) must_check;
+/* Takes over the values of rows that have none here: all that `from` has,
+ * or (marked_only) those that were given to it; lists grow by theirs. */
+int conf_merge(const struct conf_table *t, void *to, const void *from,
+    bool marked_only) must_check;
+
+/* Name or alias without case; NULL. */
+const struct conf_row *conf_find(const struct conf_table *t,
+    const char *keyword);
+size_t conf_index(const struct conf_table *t, const struct conf_row *row);
+/* A keyword that may stand in a configuration (not refused, deprecated). */
+bool conf_row_accepted(const struct conf_row *row);
+/* It has a field, that is a value of its own. */
+bool conf_row_has_field(const struct conf_row *row);
+
+/* A line as its parts. Blank lines and comments give keyword NULL. */
+struct conf_line {
+	char *keyword;
+	char *rest; /* all behind keyword and separator, trimmed */
+};
+int conf_line_split(struct conf_line *line, const char *text,
+    const struct conf_place *at) must_check;
+void conf_line_clear(struct conf_line *line);
+/* Words with quotes and comments taken away. */
+int conf_words(const char *rest, struct strlist *words,
+    const struct conf_place *at) must_check;
+
+/* Parses into the field unless it has a value already (then the line is
+ * only checked). ERR_UNSUPPORTED: refused keyword or value. */
+int conf_apply(const struct conf_table *t, void *fields,
+    const struct conf_row *row, const char *rest,
+    const struct conf_place *at) must_check;
+/* The same with one word that is taken as it stands. */
+int conf_apply_word(const struct conf_table *t, void *fields,
+    const struct conf_row *row, const char *word,
+    const struct conf_place *at) must_check;
+/* Only the check. */
+int conf_try(const struct conf_row *row, const char *rest,
+    const struct conf_place *at) must_check;
+
+/* Calls fn for each line of a file (without newline). Not there =
+ * ERR_NOT_FOUND, silently; other faults are logged. own_only: refused if
+ * others than the user (or root) could have written it. */
+typedef int (*conf_line_fn)(void *arg, const char *text,
+    const struct conf_place *at);
+int conf_read(const char *path, bool own_only, conf_line_fn fn,
+    void *arg) must_check;
+/* Files that Include's words name: globs, relative to dir (or ~). Sorted. */
+int conf_include_paths(const struct strlist *words, const char *dir,
+    struct strlist *paths, const struct conf_place *at) must_check;
+
+/* Appends "name value" lines in lower case. */
+int conf_dump(const struct conf_table *t, const void *fields,
+    struct buf *out) must_check;
+int conf_dump_row(const struct conf_row *row, const void *fields,
+    struct buf *out) must_check;
+/* To another process of ours: all rows, or those that were given a value.
+ * Import wants an initialised struct. */
+int conf_export(const struct conf_table *t, const void *fields,
+    bool marked_only, struct buf *out) must_check;
+int conf_import(const struct conf_table *t, void *fields,
+    struct rd *in) must_check;
+
+#endif

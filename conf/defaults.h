@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * What client and server agree on when nobody says otherwise.
+ *
+ * Threads: any.
+ */
+#ifndef HPN_CONF_DEFAULTS_H
+#define HPN_CONF_DEFAULTS_H
+
+/* TCP port of hpnsshd, and the one that hpnssh falls back from and to. */
+#define HPN_DEFAULT_PORT 2222
+#define HPN_FALLBACK_PORT 22
+/* In known_hosts, hosts on this port are written without a port. */
+#define HPN_KNOWN_HOSTS_PORT 22
+
+/* Software version of the identification line (RFC 4253 section 4.2):
+ * peers choose their behaviour by it. The comment after it tells who we
+ * really are. */
+#define HPN_SOFTWARE_VERSION "OpenSSH_10.5_hpn18"
+
+/* Set by the Makefile; these serve builds of single files by hand. */
+#ifndef SYSCONFDIR
+#define SYSCONFDIR "/etc/hpnssh"
+#endif
+#ifndef LIBEXECDIR
+#define LIBEXECDIR "/usr/libexec"
+#endif
+#ifndef LOCALSTATEDIR
+#define LOCALSTATEDIR "/var"
+#endif
+
+#endif

@@ -1,0 +1,896 @@
+/* SPDX-License-Identifier: ISC */
+/* The server's keywords: the table, setting, defaults, transfer. */
+#include "conf/server-conf.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/mem.h"
+#include "conf/addr-match.h"
+#include "conf/algs.h"
+#include "conf/defaults.h"
+#include "conf/server-match.h"
+#include "crypto/digest.h"
+
+#define TEXT_(x) #x
+#define TEXT(x) TEXT_(x)
+
+/* --- values --- */
+
+static const struct conf_enum family_values[] = {
+	{ "any", AF_UNSPEC },
+	{ "inet", AF_INET },
+	{ "inet6", AF_INET6 },
+	{ NULL, 0 },
+};
+
+static const struct conf_enum root_values[] = {
+	{ "prohibit-password", SERVER_ROOT_PROHIBIT_PASSWORD },
+	{ "without-password", SERVER_ROOT_PROHIBIT_PASSWORD },
+	{ "yes", SERVER_ROOT_YES },
+	{ "no", SERVER_ROOT_NO },
+	{ "forced-commands-only", SERVER_ROOT_FORCED_COMMANDS_ONLY },
+	{ NULL, 0 },
+};
+
+static const struct conf_enum compression_values[] = {
+	{ "yes", SERVER_COMPRESSION_DELAYED },
+	{ "delayed", SERVER_COMPRESSION_DELAYED },
+	{ "no", SERVER_COMPRESSION_NO },
+	{ NULL, 0 },
+};
+
+static const struct conf_enum hash_values[] = {
+	{ "sha256", DIGEST_SHA256 },
+	{ "md5", DIGEST_MD5 },
+	{ NULL, 0 },
+};
+
+static const struct conf_enum no_limit[] = { { "none", INT_MAX },
+	{ NULL, 0 } };
+
+static const char *
+check_port(const char *word)
+{
+	int64_t v;
+
+	return str_to_int(word, 1, 65535, &v) == 0 ? NULL : "is no port";
+}
+
+/* ListenAddress: "host", "host:port", "[host]:port", a bare IPv6 address. */
+static bool
+split_listen(const char *text, struct server_listen *out)
+{
+	const char *host = text, *port = "", *colon;
+	size_t len = strlen(text);
+
+	if (*text == '[') {
+		host = text + 1;
+		len = strcspn(host, "]");
+		if (host[len] == '\0')
+			return false;
+		port = host + len + 1;
+		if (*port == ':')
+			port++;
+		else if (*port != '\0')
+			return false;
+	} else if ((colon = strchr(text, ':')) != NULL &&
+	    strchr(colon + 1, ':') == NULL) {
+		len = (size_t)(colon - text);
+		port = colon + 1;
+		if (*port == '\0')
+			return false;
+	}
+	if (len >= sizeof out->host || strlen(port) >= sizeof out->port ||
+	    (*port != '\0' && check_port(port) != NULL))
+		return false;
+	memcpy(out->host, host, len);
+	out->host[len] = '\0';
+	if (strcmp(out->host, "*") == 0)
+		out->host[0] = '\0';
+	strlcpy(out->port, port, sizeof out->port);
+	return true;
+}
+
+static const char *
+check_listen(const char *word)
+{
+	struct server_listen listen;
+
+	return split_listen(word, &listen) ? NULL :
+					     "is no address to listen on";
+}
+
+/* The host part of user@host may be a network. */
+static const char *
+check_user_pattern(const char *word)
+{
+	const char *at = strrchr(word, '@');
+
+	if (at != NULL && addr_match_list(NULL, at + 1) < -1)
+		return "the part behind the @ is no host or network";
+	return NULL;
+}
+
+static const char *
+check_env_pattern(const char *word)
+{
+	return strchr(word, '=') == NULL ? NULL : "a name holds no \"=\"";
+}
+
+/* --- kinds of values that only the server has --- */
+
+static int
+want_one(const struct conf_row *row, const struct strlist *words,
+    const struct conf_place *at)
+{
+	if (words->n != 1)
+		return conf_error(at, "%s: takes one argument", row->name);
+	return 0;
+}
+
+/* Up to n numbers of [min[i], max[i]] between colons; the count, or 0. */
+static size_t
+parse_colons(const char *text, const int64_t *min, const int64_t *max,
+    int *out, size_t n)
+{
+	char word[24];
+	int64_t v;
+	size_t len, count = 0;
+
+	for (;;) {
+		len = strcspn(text, ":");
+		if (count == n || len >= sizeof word)
+			return 0;
+		memcpy(word, text, len);
+		word[len] = '\0';
+		if (str_to_int(word, min[count], max[count], &v) < 0)
+			return 0;
+		out[count++] = (int)v;
+		if (text[len] == '\0')
+			return count;
+		text += len + 1;
+	}
+}
+
+/* "full", or "begin:rate:full". */
+static int
+parse_startups(const struct conf_row *row, void *field,
+    const struct strlist *words, const struct conf_place *at)
+{
+	static const int64_t min[] = { 1, 1, 1 };
+	static const int64_t max[] = { INT_MAX, 100, INT_MAX };
+	struct server_startups *s = field;
+	int v[3];
+	size_t n;
+	int r;
+
+	if ((r = want_one(row, words, at)) < 0)
+		return r;
+	n = parse_colons(words->v[0], min, max, v, ARRAY_LEN(v));
+	if (n == 1) {
+		v[2] = v[0];
+		v[1] = 100;
+	} else if (n != 3 || v[0] > v[2]) {
+		return conf_error(at, "%s: \"%s\" is not begin:rate:full",
+		    row->name, words->v[0]);
+	}
+	*s = (struct server_startups){ v[0], v[1], v[2] };
+	return 0;
+}
+
+static int
+add_text(struct strlist *words, char *text)
+{
+	int r = strlist_add(words, text);
+
+	free(text);
+	return r;
+}
+
+static int
+format_startups(const struct conf_row *row, const void *field,
+    struct strlist *words)
+{
+	const struct server_startups *s = field;
+	char *text;
+
+	(void)row;
+	xasprintf(&text, "%d:%d:%d", s->begin, s->rate, s->full);
+	return add_text(words, text);
+}
+
+/* "ipv4", or "ipv4:ipv6". */
+static int
+parse_net_bits(const struct conf_row *row, void *field,
+    const struct strlist *words, const struct conf_place *at)
+{
+	static const int64_t min[] = { 0, 0 }, max[] = { 32, 128 };
+	int v[2] = { 32, 128 }, r;
+
+	if ((r = want_one(row, words, at)) < 0)
+		return r;
+	if (parse_colons(words->v[0], min, max, v, ARRAY_LEN(v)) == 0)
+		return conf_error(at, "%s: \"%s\" is not bits[:bits]",
+		    row->name, words->v[0]);
+	*(struct server_net_bits *)field = (struct server_net_bits){ v[0],
+		v[1] };
+	return 0;
+}
+
+static int
+format_net_bits(const struct conf_row *row, const void *field,
+    struct strlist *words)
+{
+	const struct server_net_bits *s = field;
+	char *text;
+
+	(void)row;
+	xasprintf(&text, "%d:%d", s->ipv4, s->ipv6);
+	return add_text(words, text);
+}
+
+static void
+clear_string(void *field)
+{
+	char **s = field;
+
+	free(*s);
+	*s = NULL;
+}
+
+/* yes, no, or a pattern list. */
+static int
+parse_user_env(const struct conf_row *row, void *field,
+    const struct strlist *words, const struct conf_place *at)
+{
+	const char *s = words->v[0];
+	int r;
+
+	if ((r = want_one(row, words, at)) < 0)
+		return r;
+	if (*s == '\0')
+		return conf_error(at, "%s: empty argument", row->name);
+	clear_string(field);
+	if (str_equal_nocase(s, "yes") || str_equal_nocase(s, "true"))
+		*(char **)field = xstrdup("*");
+	else if (!str_equal_nocase(s, "no") && !str_equal_nocase(s, "false"))
+		*(char **)field = xstrdup(s);
+	return 0;
+}
+
+static int
+format_user_env(const struct conf_row *row, const void *field,
+    struct strlist *words)
+{
+	const char *s = *(char *const *)field;
+
+	(void)row;
+	if (s != NULL && strcmp(s, "*") == 0)
+		s = "yes";
+	return strlist_add(words, s != NULL ? s : "no");
+}
+
+static void
+clear_list(void *field)
+{
+	strlist_clear(field);
+}
+
+/* One comma list of AuthenticationMethods. */
+static bool
+methods_valid(const char *list)
+{
+	static const char *const known[] = { "publickey", "password",
+		"keyboard-interactive", "keyboard-interactive:pam" };
+	const char *pos = list, *p;
+	size_t len, i;
+
+	if (*list == '\0' || *list == ',' || strstr(list, ",,") != NULL ||
+	    list[strlen(list) - 1] == ',')
+		return false;
+	while (csv_next(&pos, &p, &len)) {
+		for (i = 0; i < ARRAY_LEN(known); i++)
+			if (strlen(known[i]) == len &&
+			    memcmp(known[i], p, len) == 0)
+				break;
+		if (i == ARRAY_LEN(known))
+			return false;
+	}
+	return true;
+}
+
+/* "any" alone, or comma lists of which one is to be completed. */
+static int
+parse_methods(const struct conf_row *row, void *field,
+    const struct strlist *words, const struct conf_place *at)
+{
+	if (words->n == 1 && str_equal_nocase(words->v[0], "any")) {
+		clear_list(field);
+		return 0;
+	}
+	for (size_t i = 0; i < words->n; i++)
+		if (!methods_valid(words->v[i]))
+			return conf_error(at, "%s: \"%s\" is no list of "
+			    "known methods", row->name, words->v[i]);
+	return conf_list.parse(row, field, words, at);
+}
+
+static int
+format_methods(const struct conf_row *row, const void *field,
+    struct strlist *words)
+{
+	const struct strlist *l = field;
+
+	(void)row;
+	return l->n == 0 ? strlist_add(words, "any") : strlist_copy(words, l);
+}
+
+/* Length of the name that "name command" begins with; 0 if there is no
+ * command. */
+static size_t
+subsystem_name_len(const char *text)
+{
+	size_t len = strcspn(text, " \t");
+
+	return text[len + strspn(text + len, " \t")] != '\0' ? len : 0;
+}
+
+static bool
+has_subsystem(const struct strlist *l, const char *name, size_t len)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (subsystem_name_len(l->v[i]) == len &&
+		    strncmp(l->v[i], name, len) == 0)
+			return true;
+	return false;
+}
+
+static int
+parse_subsystem(const struct conf_row *row, void *field,
+    const struct strlist *words, const struct conf_place *at)
+{
+	struct strlist *l = field;
+	size_t len;
+	int r;
+
+	for (size_t i = 0; i < words->n; i++) {
+		len = subsystem_name_len(words->v[i]);
+		if (len == 0)
+			return conf_error(at, "%s: takes a name and a command",
+			    row->name);
+		if (has_subsystem(l, words->v[i], len))
+			continue;
+		if (l->n >= CONF_WORDS_MAX)
+			return conf_error(at, "%s: too many", row->name);
+		if ((r = strlist_add(l, words->v[i])) < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int
+format_list(const struct conf_row *row, const void *field,
+    struct strlist *words)
+{
+	(void)row;
+	return strlist_copy(words, field);
+}
+
+static const struct conf_type startups_type = { parse_startups,
+	format_startups, NULL, NULL };
+static const struct conf_type net_bits_type = { parse_net_bits,
+	format_net_bits, NULL, NULL };
+static const struct conf_type user_env_type = { parse_user_env,
+	format_user_env, clear_string, NULL };
+static const struct conf_type methods_type = { parse_methods, format_methods,
+	clear_list, NULL };
+static const struct conf_type subsystem_type = { parse_subsystem, format_list,
+	clear_list, NULL };
+
+/* --- the table: one row, one keyword --- */
+
+#define AT(field) .offset = offsetof(struct server_conf, field)
+#define FLAG(field, value) .type = &conf_flag, AT(field), .def = value
+#define NUMBER(field, low, high, value)                                       \
+	.type = &conf_int, AT(field), .min = low, .max = high, .def = value
+#define TIME(field, value) .type = &conf_time, AT(field), .def = value
+#define CHOICE(field, table, value)                                           \
+	.type = &conf_choice, AT(field), .values = table, .def = value
+#define TEXTUAL(field) .type = &conf_string, AT(field)
+#define ALGS(field, kind) .type = &conf_algs, AT(field), .param = kind
+#define LIST(field) .type = &conf_list, AT(field)
+#define OF(kind, field) .type = &kind##_type, AT(field)
+#define GLOBAL .flags = CONF_GLOBAL
+/* Only these values, since they tell what is the case. */
+#define ONLY(list) .type = &conf_fixed, .def = list
+#define OFF ONLY("no,false")
+#define REFUSED .type = &conf_refused
+#define DEPRECATED .type = &conf_deprecated
+#define IGNORED .type = &conf_deprecated, .param = 1
+#define STRUCTURE .type = &conf_structure
+
+static const struct conf_row rows[] = {
+	{ "Include", NULL, STRUCTURE },
+	{ "Match", NULL, STRUCTURE },
+
+	{ "Port", NULL, LIST(port), .check = check_port,
+	    .flags = CONF_GLOBAL | CONF_APPEND | CONF_ONE,
+	    .def = TEXT(HPN_DEFAULT_PORT) },
+	{ "ListenAddress", NULL, LIST(listen_address), .check = check_listen,
+	    .flags = CONF_GLOBAL | CONF_APPEND | CONF_ONE },
+	{ "AddressFamily", NULL, CHOICE(address_family, family_values, "any"),
+	    GLOBAL },
+	{ "LoginGraceTime", NULL, TIME(login_grace_time, "120"), GLOBAL },
+	{ "MaxStartups", NULL, OF(startups, max_startups), GLOBAL,
+	    .def = "10:30:100" },
+	{ "PerSourceMaxStartups", NULL,
+	    NUMBER(per_source_max_startups, 0, INT_MAX, "none"),
+	    .values = no_limit, GLOBAL },
+	{ "PerSourceNetBlockSize", NULL,
+	    OF(net_bits, per_source_net_block_size), GLOBAL,
+	    .def = "32:128" },
+	{ "PidFile", NULL, TEXTUAL(pid_file),
+	    .flags = CONF_GLOBAL | CONF_NONE,
+	    .def = LOCALSTATEDIR "/run/hpnsshd.pid" },
+	{ "TCPKeepAlive", "KeepAlive", FLAG(tcp_keep_alive, "yes"), GLOBAL },
+	{ "UseDNS", NULL, FLAG(use_dns, "no"), GLOBAL },
+	{ "VersionAddendum", NULL, TEXTUAL(version_addendum),
+	    .flags = CONF_GLOBAL | CONF_RAW | CONF_NONE },
+	{ "ModuliFile", NULL, TEXTUAL(moduli_file), GLOBAL,
+	    .def = SYSCONFDIR "/moduli" },
+	{ "SshdSessionPath", NULL, TEXTUAL(sshd_session_path), GLOBAL,
+	    .def = LIBEXECDIR "/hpnsshd-session" },
+	{ "SshdAuthPath", NULL, TEXTUAL(sshd_auth_path), GLOBAL,
+	    .def = LIBEXECDIR "/hpnsshd-auth" },
+	{ "SyslogFacility", NULL, .type = &conf_facility, AT(syslog_facility),
+	    GLOBAL, .def = "AUTH" },
+
+	{ "HostKey", "HostDSAKey", LIST(host_key),
+	    .flags = CONF_GLOBAL | CONF_APPEND | CONF_ONE,
+	    .def = SYSCONFDIR "/ssh_host_rsa_key " SYSCONFDIR
+			      "/ssh_host_ecdsa_key " SYSCONFDIR
+			      "/ssh_host_ed25519_key" },
+	{ "HostKeyAlgorithms", NULL,
+	    ALGS(host_key_algorithms, ALGS_HOST_KEY_SERVER), GLOBAL },
+	{ "KexAlgorithms", NULL, ALGS(kex_algorithms, ALGS_KEX_SERVER),
+	    GLOBAL },
+	{ "Ciphers", NULL, ALGS(ciphers, ALGS_CIPHER), GLOBAL },
+	{ "MACs", NULL, ALGS(macs, ALGS_MAC), GLOBAL },
+	{ "Compression", NULL, CHOICE(compression, compression_values, "yes"),
+	    GLOBAL },
+	{ "FingerprintHash", NULL,
+	    CHOICE(fingerprint_hash, hash_values, "sha256"), GLOBAL },
+
+	{ "StrictModes", NULL, FLAG(strict_modes, "yes"), GLOBAL },
+	{ "UsePAM", NULL, FLAG(use_pam, "no"), GLOBAL },
+	{ "PermitUserEnvironment", NULL,
+	    OF(user_env, permit_user_environment), GLOBAL, .def = "no" },
+	{ "PrintMotd", NULL, FLAG(print_motd, "yes"), GLOBAL },
+	{ "PrintLastLog", NULL, FLAG(print_last_log, "yes"), GLOBAL },
+
+	{ "LogLevel", NULL, .type = &conf_log_level, AT(log_level),
+	    .def = "INFO" },
+	{ "PAMServiceName", NULL, TEXTUAL(pam_service_name),
+	    .def = "hpnsshd" },
+	{ "RefuseConnection", NULL, FLAG(refuse_connection, "no") },
+	{ "MaxAuthTries", NULL, NUMBER(max_auth_tries, 0, INT_MAX, "6") },
+	{ "MaxSessions", NULL, NUMBER(max_sessions, 0, INT_MAX, "10") },
+	{ "PermitRootLogin", NULL,
+	    CHOICE(permit_root_login, root_values, "prohibit-password") },
+	{ "AllowUsers", NULL, LIST(allow_users), .flags = CONF_APPEND,
+	    .check = check_user_pattern },
+	{ "DenyUsers", NULL, LIST(deny_users), .flags = CONF_APPEND,
+	    .check = check_user_pattern },
+	{ "AllowGroups", NULL, LIST(allow_groups), .flags = CONF_APPEND },
+	{ "DenyGroups", NULL, LIST(deny_groups), .flags = CONF_APPEND },
+	{ "Banner", NULL, TEXTUAL(banner), .flags = CONF_NONE },
+	{ "ClientAliveInterval", NULL, TIME(client_alive_interval, "0") },
+	{ "ClientAliveCountMax", NULL,
+	    NUMBER(client_alive_count_max, 0, INT_MAX, "3") },
+	{ "ForceCommand", NULL, TEXTUAL(force_command),
+	    .flags = CONF_RAW | CONF_NONE },
+	{ "ChrootDirectory", NULL, TEXTUAL(chroot_directory),
+	    .flags = CONF_NONE },
+	{ "AcceptEnv", NULL, LIST(accept_env), .flags = CONF_APPEND,
+	    .check = check_env_pattern },
+	{ "SetEnv", NULL, .type = &conf_env, AT(set_env),
+	    .flags = CONF_APPEND },
+	{ "Subsystem", NULL, OF(subsystem, subsystem),
+	    .flags = CONF_APPEND | CONF_RAW },
+	{ "AuthenticationMethods", NULL,
+	    OF(methods, authentication_methods) },
+	{ "AuthorizedKeysFile", NULL, LIST(authorized_keys_file),
+	    .flags = CONF_NONE,
+	    .def = ".ssh/authorized_keys .ssh/authorized_keys2" },
+	{ "RevokedKeys", NULL, LIST(revoked_keys), .flags = CONF_NONE },
+	{ "PubkeyAuthentication", "DSAAuthentication",
+	    FLAG(pubkey_authentication, "yes") },
+	{ "PubkeyAcceptedAlgorithms", "PubkeyAcceptedKeyTypes",
+	    ALGS(pubkey_accepted_algorithms, ALGS_PUBKEY) },
+	{ "PasswordAuthentication", NULL,
+	    FLAG(password_authentication, "yes") },
+	{ "PermitEmptyPasswords", NULL, FLAG(permit_empty_passwords, "no") },
+	{ "KbdInteractiveAuthentication",
+	    "ChallengeResponseAuthentication,SKeyAuthentication",
+	    FLAG(kbd_interactive_authentication, "yes") },
+	{ "PermitTTY", NULL, FLAG(permit_tty, "yes") },
+	{ "PermitUserRC", NULL, FLAG(permit_user_rc, "yes") },
+	{ "ExposeAuthInfo", NULL, FLAG(expose_auth_info, "no") },
+	{ "RekeyLimit", NULL, .type = &conf_bytes_time, AT(rekey_limit),
+	    .def = "default none" },
+	{ "RequiredRSASize", NULL,
+	    NUMBER(required_rsa_size, 1024, 16384, "1024") },
+	{ "IPQoS", NULL, .type = &conf_dscp, AT(ipqos), .def = "ef cs0" },
+
+	/* There is nothing these could turn on yet. */
+	{ "AllowAgentForwarding", NULL, OFF },
+	{ "AllowStreamLocalForwarding", NULL, OFF },
+	{ "AllowTcpForwarding", NULL, OFF },
+	{ "AuthorizedKeysCommand", NULL, ONLY("none") },
+	{ "AuthorizedKeysCommandUser", NULL, ONLY("none") },
+	{ "AuthorizedPrincipalsCommand", NULL, ONLY("none") },
+	{ "AuthorizedPrincipalsCommandUser", NULL, ONLY("none") },
+	{ "AuthorizedPrincipalsFile", NULL, ONLY("none") },
+	{ "ChannelTimeout", NULL, ONLY("none") },
+	{ "DisableForwarding", NULL, ONLY("yes,true,no,false") },
+	{ "GatewayPorts", NULL, OFF },
+	{ "GSSAPIAuthentication", NULL, OFF },
+	{ "HostbasedAuthentication", NULL, OFF },
+	{ "HostKeyAgent", NULL, ONLY("none") },
+	{ "IgnoreRhosts", NULL, ONLY("yes,true") },
+	{ "KerberosAuthentication", NULL, OFF },
+	{ "PermitListen", NULL, ONLY("none") },
+	{ "PermitOpen", NULL, ONLY("none") },
+	{ "PermitTunnel", NULL, OFF },
+	{ "PerSourcePenalties", NULL, OFF },
+	{ "PerSourcePenaltyExemptList", NULL, ONLY("none") },
+	{ "PubkeyAuthOptions", NULL, ONLY("none") },
+	{ "RDomain", NULL, ONLY("none") },
+	{ "TrustedUserCAKeys", NULL, ONLY("none") },
+	{ "UnusedConnectionTimeout", NULL, ONLY("none") },
+	{ "X11Forwarding", NULL, OFF },
+	{ "NoneEnabled", NULL, OFF },
+	{ "NoneMacEnabled", NULL, OFF },
+	{ "UseMPTCP", NULL, OFF },
+
+	/* Known, but not here. */
+	{ "CASignatureAlgorithms", NULL, REFUSED },
+	{ "DisableMTAES", NULL, REFUSED },
+	{ "GSSAPICleanupCredentials", NULL, REFUSED },
+	{ "GSSAPIDelegateCredentials", NULL, REFUSED },
+	{ "GSSAPIStrictAcceptorCheck", NULL, REFUSED },
+	{ "HostbasedAcceptedAlgorithms", "HostbasedAcceptedKeyTypes",
+	    REFUSED },
+	{ "HostbasedUsesNameFromPacketOnly", NULL, REFUSED },
+	{ "HostCertificate", NULL, REFUSED },
+	{ "HPNBufferSize", NULL, REFUSED },
+	{ "HPNDisabled", NULL, REFUSED },
+	{ "IgnoreUserKnownHosts", NULL, REFUSED },
+	{ "KerberosGetAFSToken", NULL, REFUSED },
+	{ "KerberosOrLocalPasswd", NULL, REFUSED },
+	{ "KerberosTicketCleanup", NULL, REFUSED },
+	{ "LogVerbose", NULL, REFUSED },
+	{ "SecurityKeyProvider", NULL, REFUSED },
+	{ "StreamLocalBindMask", NULL, REFUSED },
+	{ "StreamLocalBindUnlink", NULL, REFUSED },
+	{ "TcpRcvBufPoll", NULL, REFUSED },
+	{ "X11DisplayOffset", NULL, REFUSED },
+	{ "X11UseLocalhost", NULL, REFUSED },
+	{ "XAuthLocation", NULL, REFUSED },
+
+	/* Gone everywhere. */
+	{ "Protocol", NULL, IGNORED },
+	{ "AFSTokenPassing", NULL, DEPRECATED },
+	{ "AuthorizedKeysFile2", NULL, DEPRECATED },
+	{ "CheckMail", NULL, DEPRECATED },
+	{ "KerberosTgtPassing", NULL, DEPRECATED },
+	{ "KeyRegenerationInterval", NULL, DEPRECATED },
+	{ "ReverseMappingCheck", NULL, DEPRECATED },
+	{ "RhostsAuthentication", NULL, DEPRECATED },
+	{ "RhostsRSAAuthentication", NULL, DEPRECATED },
+	{ "RSAAuthentication", NULL, DEPRECATED },
+	{ "ServerKeyBits", NULL, DEPRECATED },
+	{ "UseLogin", NULL, DEPRECATED },
+	{ "UsePrivilegeSeparation", NULL, DEPRECATED },
+	{ "VerifyReverseMapping", NULL, DEPRECATED },
+};
+
+_Static_assert(ARRAY_LEN(rows) <= CONF_ROWS_MAX, "marks are too few");
+
+const struct conf_table server_conf_table = { rows, ARRAY_LEN(rows) };
+
+/* --- life --- */
+
+void
+server_conf_init(struct server_conf *c)
+{
+	conf_init(c, sizeof *c);
+}
+
+void
+server_conf_clear(struct server_conf *c)
+{
+	conf_clear(&server_conf_table, c);
+	for (size_t i = 0; i < c->block_count; i++) {
+		strlist_clear(&c->blocks[i].criteria);
+		server_conf_clear(c->blocks[i].values);
+		free(c->blocks[i].values);
+	}
+	free(c->blocks);
+	server_conf_init(c);
+}
+
+int
+server_conf_add_block(struct server_conf *c, const struct strlist *criteria,
+    size_t parent)
+{
+	struct server_block *b;
+	int r;
+
+	if (c->block_count >= SERVER_CONF_BLOCKS_MAX)
+		return ERR_LIMIT;
+	c->blocks = xrecallocarray(c->blocks, c->block_count,
+	    c->block_count + 1, sizeof *c->blocks);
+	b = &c->blocks[c->block_count++];
+	b->parent = parent;
+	b->values = xcalloc(1, sizeof *b->values);
+	if ((r = strlist_copy(&b->criteria, criteria)) < 0)
+		return r;
+	return 0;
+}
+
+/* --- setting --- */
+
+static const struct conf_row *
+find(const char *keyword, const struct conf_place *at)
+{
+	const struct conf_row *row = conf_find(&server_conf_table, keyword);
+
+	if (row == NULL)
+		conf_error(at, "Bad configuration option: %s", keyword);
+	return row;
+}
+
+int
+server_conf_set_option(struct server_conf *c, const char *option)
+{
+	const struct conf_place at = { .file = NULL };
+	const struct conf_row *row;
+	struct conf_line line;
+	int r;
+
+	if ((r = conf_line_split(&line, option, &at)) < 0)
+		return r;
+	if (line.keyword == NULL)
+		return conf_error(&at, "empty option");
+	row = find(line.keyword, &at);
+	r = row == NULL ? ERR_SYNTAX :
+			  conf_apply(&server_conf_table, c, row, line.rest,
+			      &at);
+	conf_line_clear(&line);
+	return r;
+}
+
+int
+server_conf_set(struct server_conf *c, const char *keyword,
+    const char *value)
+{
+	const struct conf_place at = { .file = NULL };
+	const struct conf_row *row = find(keyword, &at);
+
+	if (row == NULL)
+		return ERR_SYNTAX;
+	if (strcmp(row->name, "Port") == 0)
+		c->port_given = true;
+	return conf_apply_word(&server_conf_table, c, row, value, &at);
+}
+
+/* --- the whole --- */
+
+static void
+derive(struct server_conf *c)
+{
+	for (size_t i = 0; i < server_conf_table.count; i++) {
+		if (strcmp(rows[i].name, "LogLevel") == 0)
+			c->log_level_given = c->marks.set[i];
+		else if (strcmp(rows[i].name, "HostKey") == 0)
+			c->host_key_given = c->marks.set[i];
+	}
+}
+
+int
+server_conf_finish(struct server_conf *c)
+{
+	int r = conf_set_defaults(&server_conf_table, c);
+
+	if (r == 0)
+		derive(c);
+	return r;
+}
+
+/* Those of the global part that no block has redefined. */
+static int
+add_subsystems(struct server_conf *out, const struct server_conf *c)
+{
+	const struct strlist *l = &c->subsystem;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < l->n; i++)
+		if (!has_subsystem(&out->subsystem, l->v[i],
+			subsystem_name_len(l->v[i])))
+			r = strlist_add(&out->subsystem, l->v[i]);
+	return r;
+}
+
+int
+server_conf_for(const struct server_conf *c,
+    const struct server_conf_spec *spec, struct server_conf *out)
+{
+	bool *hit = xcalloc(c->block_count + 1, sizeof *hit);
+	const struct server_block *b;
+	int r = 0;
+
+	server_conf_init(out);
+	hit[0] = true; /* the parent of outer blocks */
+	for (size_t i = 0; r == 0 && i < c->block_count; i++) {
+		b = &c->blocks[i];
+		if (!hit[b->parent])
+			continue;
+		r = server_conf_match(&b->criteria, spec, NULL);
+		hit[i + 1] = r > 0;
+		if (r > 0)
+			r = conf_merge(&server_conf_table, out, b->values,
+			    true);
+	}
+	if (r == 0)
+		r = conf_merge(&server_conf_table, out, c, false);
+	if (r == 0)
+		r = add_subsystems(out, c);
+	free(hit);
+	if (r < 0)
+		server_conf_clear(out);
+	else
+		derive(out);
+	return MIN(r, 0);
+}
+
+bool
+server_conf_has_match(const struct server_conf *c)
+{
+	return c->block_count > 0;
+}
+
+/* Ports of an address that has none of its own. */
+static size_t
+port_count(const struct server_conf *c, const struct server_listen *listen)
+{
+	return listen->port[0] != '\0' ? 1 : c->port.n;
+}
+
+bool
+server_conf_listen(const struct server_conf *c, size_t index,
+    struct server_listen *out)
+{
+	const struct strlist *l = &c->listen_address;
+	size_t n;
+
+	memset(out, 0, sizeof *out);
+	for (size_t i = 0; i < MAX(l->n, (size_t)1); i++) {
+		if (l->n > 0 && !split_listen(l->v[i], out))
+			continue; /* was checked when it was read */
+		n = port_count(c, out);
+		if (index < n) {
+			if (out->port[0] == '\0')
+				strlcpy(out->port, c->port.v[index],
+				    sizeof out->port);
+			return true;
+		}
+		index -= n;
+	}
+	return false;
+}
+
+const char *
+server_conf_subsystem(const struct server_conf *c, const char *name)
+{
+	size_t len = strlen(name);
+	const char *s;
+
+	for (size_t i = 0; i < c->subsystem.n; i++) {
+		s = c->subsystem.v[i];
+		if (subsystem_name_len(s) == len &&
+		    strncmp(s, name, len) == 0)
+			return s + len + strspn(s + len, " \t");
+	}
+	return NULL;
+}
+
+int
+server_conf_dump(const struct server_conf *c, struct buf *out)
+{
+	return conf_dump(&server_conf_table, c, out);
+}
+
+/* --- transfer: rows, u32 blocks; a block: u32 parent, u32 words, words,
+ * rows --- */
+
+int
+server_conf_export(const struct server_conf *c, struct buf *out)
+{
+	const struct server_block *b;
+	int r;
+
+	if ((r = conf_export(&server_conf_table, c, false, out)) < 0)
+		return r;
+	buf_put_u32(out, (uint32_t)c->block_count);
+	for (size_t i = 0; i < c->block_count; i++) {
+		b = &c->blocks[i];
+		buf_put_u32(out, (uint32_t)b->parent);
+		buf_put_u32(out, (uint32_t)b->criteria.n);
+		for (size_t j = 0; j < b->criteria.n; j++)
+			buf_put_cstring(out, b->criteria.v[j]);
+		r = conf_export(&server_conf_table, b->values, true, out);
+		if (r < 0)
+			return r;
+	}
+	return buf_err(out);
+}
+
+static int
+import_criteria(struct rd *in, struct strlist *criteria)
+{
+	uint32_t n = rd_u32(in);
+	char *word;
+	int r = 0;
+
+	if (n > CONF_WORDS_MAX)
+		rd_fail(in, ERR_LIMIT);
+	for (uint32_t i = 0; r == 0 && i < n && rd_err(in) == 0; i++) {
+		word = rd_cstring(in, CONF_LINE_MAX);
+		if (word != NULL)
+			r = strlist_add(criteria, word);
+		free(word);
+	}
+	return r < 0 ? r : rd_err(in);
+}
+
+static int
+import_block(struct server_conf *c, struct rd *in)
+{
+	uint32_t parent = rd_u32(in);
+	struct strlist criteria = { 0 };
+	int r;
+
+	r = import_criteria(in, &criteria);
+	if (r == 0 && parent > c->block_count)
+		r = ERR_FORMAT;
+	if (r == 0)
+		r = server_conf_add_block(c, &criteria, parent);
+	if (r == 0)
+		r = conf_import(&server_conf_table,
+		    c->blocks[c->block_count - 1].values, in);
+	strlist_clear(&criteria);
+	return r;
+}
+
+int
+server_conf_import(struct server_conf *c, struct rd *in)
+{
+	uint32_t n;
+	int r;
+
+	if ((r = conf_import(&server_conf_table, c, in)) < 0)
+		return r;
+	n = rd_u32(in);
+	for (uint32_t i = 0; r == 0 && i < n; i++)
+		r = import_block(c, in);
+	if (r == 0)
+		r = rd_err(in);
+	if (r == 0)
+		derive(c);
+	return r;
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Configuration of the server: command line and sshd_config, through one
+ * table (server-conf.c). The first value that is found for a keyword wins;
+ * values in a Match block go before the global ones.
+ *
+ * The order of use: init; set_option for each -o and flag; read_file;
+ * finish. A connection's own configuration is made by server_conf_for(),
+ * first without a user name, then again when it is known. The whole
+ * (with its Match blocks) goes to other processes by export and import.
+ *
+ * Threads: loop thread only.
+ */
+#ifndef HPN_CONF_SERVER_CONF_H
+#define HPN_CONF_SERVER_CONF_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "base/wire.h"
+#include "conf/conf.h"
+
+enum {
+	SERVER_ROOT_NO,
+	SERVER_ROOT_YES,
+	SERVER_ROOT_PROHIBIT_PASSWORD,
+	SERVER_ROOT_FORCED_COMMANDS_ONLY,
+};
+enum { SERVER_COMPRESSION_NO, SERVER_COMPRESSION_DELAYED };
+enum { SERVER_CONF_BLOCKS_MAX = 4096 };
+
+/* MaxStartups: above begin, refuse rate percent, rising to all at full. */
+struct server_startups {
+	int begin, rate, full;
+};
+
+/* PerSourceNetBlockSize: bits of an address that make one source. */
+struct server_net_bits {
+	int ipv4, ipv6;
+};
+
+struct server_block; /* a Match block; private to server-conf.c */
+
+/* Fields are owned; strings are NULL when unset or "none". */
+struct server_conf {
+	struct conf_marks marks;
+
+	/* Listening (not inside Match). */
+	struct strlist port; /* decimal, 1..65535; see server_conf_listen */
+	struct strlist listen_address; /* host, host:port, [host]:port */
+	int address_family; /* AF_UNSPEC, AF_INET, AF_INET6 */
+	int login_grace_time; /* s; 0 = no limit */
+	struct server_startups max_startups;
+	int per_source_max_startups; /* INT_MAX = no limit */
+	struct server_net_bits per_source_net_block_size;
+	char *pid_file; /* NULL: none */
+	int tcp_keep_alive; /* flag */
+	int use_dns;	    /* flag */
+	char *version_addendum;
+	char *moduli_file;
+	char *sshd_session_path;
+	char *sshd_auth_path;
+	int syslog_facility; /* LOG_* */
+
+	/* Host keys and algorithms: final comma lists. */
+	struct strlist host_key; /* paths of private keys */
+	bool host_key_given;	 /* a missing default one is no fault */
+	char *host_key_algorithms;
+	char *kex_algorithms;
+	char *ciphers;
+	char *macs;
+	int compression; /* SERVER_COMPRESSION_* */
+	int fingerprint_hash; /* enum digest_alg: MD5 or SHA256 */
+
+	/* Host-wide login rules. */
+	int strict_modes; /* flag */
+	int use_pam;	  /* flag */
+	char *permit_user_environment; /* NULL: no; "*": yes; pattern list */
+	int print_motd;	    /* flag */
+	int print_last_log; /* flag */
+
+	/* From here on: also inside Match. */
+	int log_level; /* enum log_level */
+	bool log_level_given;
+	char *pam_service_name;
+	int refuse_connection; /* flag: drop as soon as this applies */
+	int max_auth_tries;
+	int max_sessions;
+	int permit_root_login; /* SERVER_ROOT_* */
+	struct strlist allow_users, deny_users;	  /* patterns, user@host */
+	struct strlist allow_groups, deny_groups; /* patterns */
+	char *banner; /* path */
+	int client_alive_interval; /* s; 0 = off */
+	int client_alive_count_max;
+	char *force_command; /* or "internal-sftp" */
+	char *chroot_directory; /* tokens not expanded */
+	struct strlist accept_env; /* patterns */
+	struct strlist set_env;	   /* NAME=value */
+	struct strlist subsystem;  /* "name command": server_conf_subsystem */
+	struct strlist authentication_methods; /* empty = any */
+	struct strlist authorized_keys_file; /* tokens not expanded; empty */
+	struct strlist revoked_keys; /* paths of key lists */
+	int pubkey_authentication;   /* flag */
+	char *pubkey_accepted_algorithms;
+	int password_authentication;	    /* flag */
+	int permit_empty_passwords;	    /* flag */
+	int kbd_interactive_authentication; /* flag */
+	int permit_tty;			    /* flag */
+	int permit_user_rc;		    /* flag */
+	int expose_auth_info;		    /* flag */
+	struct conf_rekey rekey_limit;
+	int required_rsa_size; /* bits */
+	struct conf_qos ipqos;
+
+	/* Not keywords. */
+	bool port_given; /* by server_conf_set(): Port in files is passed over */
+	bool inert;	 /* for fuzzing: no Include */
+	struct server_block *blocks; /* owned; in the order of the files */
+	size_t block_count;
+};
+
+void server_conf_init(struct server_conf *c);
+void server_conf_clear(struct server_conf *c); /* frees what it holds */
+
+/* One -o "Keyword=value" or "Keyword value"; before read_file. Logs. */
+int server_conf_set_option(struct server_conf *c,
+    const char *option) must_check;
+/* A flag of the command line: ("Port", "22"), value as it stands. */
+int server_conf_set(struct server_conf *c, const char *keyword,
+    const char *value) must_check;
+/* All faults of the file are logged; any is an error. */
+int server_conf_read_file(struct server_conf *c,
+    const char *path) must_check;
+/* Sets defaults and checks what only the whole can tell. */
+int server_conf_finish(struct server_conf *c) must_check;
+
+/* What Match is asked about; NULL (0) = not known (matches nothing). */
+struct server_conf_spec {
+	const char *user;
+	const char *host; /* name of the peer, or its address again */
+	const char *addr; /* of the peer, numeric */
+	const char *laddr; /* own, numeric */
+	int lport;
+	bool invalid_user; /* there is no such account */
+};
+/* From "user=x,host=y,addr=..,laddr=..,lport=.." (-C, repeatable). Strings
+ * are allocated, freed by spec_clear(). */
+int server_conf_spec_parse(struct server_conf_spec *s,
+    const char *text) must_check;
+void server_conf_spec_clear(struct server_conf_spec *s);
+
+/* A finished copy of c with the matching blocks applied, without blocks of
+ * its own. out is initialised here; clear it. */
+int server_conf_for(const struct server_conf *c,
+    const struct server_conf_spec *spec, struct server_conf *out) must_check;
+/* Is there any Match block? (Then -T without -C cannot tell all.) */
+bool server_conf_has_match(const struct server_conf *c);
+
+/* Listening places, ListenAddress and Port put together. host NULL = every
+ * address. Call with index 0, 1, ...; false at the end. */
+struct server_listen {
+	char host[256]; /* "" = every address */
+	char port[6];	/* decimal */
+};
+bool server_conf_listen(const struct server_conf *c, size_t index,
+    struct server_listen *out);
+
+/* Command of a subsystem, or NULL. Borrowed. */
+const char *server_conf_subsystem(const struct server_conf *c,
+    const char *name);
+
+/* -T: appends "name value" lines. */
+int server_conf_dump(const struct server_conf *c, struct buf *out) must_check;
+
+/* To another process of ours, Match blocks included. Import wants an
+ * initialised struct. */
+int server_conf_export(const struct server_conf *c,
+    struct buf *out) must_check;
+int server_conf_import(struct server_conf *c, struct rd *in) must_check;
+
+/* The one table. */
+extern const struct conf_table server_conf_table;
+
+#endif

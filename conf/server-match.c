@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: ISC */
+/* The server's file: Include, and Match with its criteria. */
+#include "conf/server-match.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "conf/addr-match.h"
+#include "conf/defaults.h"
+
+enum { GROUPS_MAX = 65536 };
+
+/* --- criteria --- */
+
+/* Each gives 1, 0 or ERR_SYNTAX, the latter whatever spec holds. */
+
+static int
+match_all(const struct server_conf_spec *spec, const char *value)
+{
+	(void)spec;
+	(void)value;
+	return 1;
+}
+
+static int
+match_user(const struct server_conf_spec *spec, const char *value)
+{
+	return spec->user != NULL &&
+	    str_match_list(spec->user, value, false) > 0;
+}
+
+static int
+match_invalid_user(const struct server_conf_spec *spec, const char *value)
+{
+	(void)value;
+	return spec->user != NULL && spec->invalid_user;
+}
+
+/* A group that is negated spoils the match, whatever the others are. */
+static int
+match_group_ids(const gid_t *ids, int n, const char *patterns)
+{
+	struct group *gr;
+	int found = 0, hit;
+
+	for (int i = 0; i < n; i++) {
+		if ((gr = getgrgid(ids[i])) == NULL)
+			continue;
+		hit = str_match_list(gr->gr_name, patterns, false);
+		if (hit < 0)
+			return 0;
+		found |= hit;
+	}
+	return found;
+}
+
+static int
+match_group(const struct server_conf_spec *spec, const char *value)
+{
+	struct passwd *pw;
+	gid_t *ids;
+	int n = 64, r;
+
+	if (spec->user == NULL || spec->invalid_user ||
+	    (pw = getpwnam(spec->user)) == NULL)
+		return 0;
+	ids = xcalloc((size_t)n, sizeof *ids);
+	while (getgrouplist(pw->pw_name, pw->pw_gid, ids, &n) == -1) {
+		if (n > GROUPS_MAX) {
+			free(ids);
+			return 0;
+		}
+		free(ids);
+		ids = xcalloc((size_t)n, sizeof *ids);
+	}
+	r = match_group_ids(ids, n, value);
+	free(ids);
+	return r;
+}
+
+static int
+match_host(const struct server_conf_spec *spec, const char *value)
+{
+	return spec->host != NULL && str_match_list(spec->host, value, true) > 0;
+}
+
+static int
+match_address(const struct server_conf_spec *spec, const char *value)
+{
+	int r = addr_match_list(spec->addr, value);
+
+	return r < -1 ? ERR_SYNTAX : r > 0;
+}
+
+static int
+match_local_address(const struct server_conf_spec *spec, const char *value)
+{
+	int r = addr_match_list(spec->laddr, value);
+
+	return r < -1 ? ERR_SYNTAX : r > 0;
+}
+
+static int
+match_local_port(const struct server_conf_spec *spec, const char *value)
+{
+	int64_t port;
+
+	if (str_to_int(value, 1, 65535, &port) < 0)
+		return ERR_SYNTAX;
+	return spec->lport == port;
+}
+
+static int
+match_version(const struct server_conf_spec *spec, const char *value)
+{
+	(void)spec;
+	return str_match_list(HPN_SOFTWARE_VERSION, value, false) > 0;
+}
+
+static const struct criterion {
+	const char *name;
+	int (*match)(const struct server_conf_spec *spec, const char *value);
+	bool has_value;
+} criteria_table[] = {
+	{ "all", match_all, false },
+	{ "user", match_user, true },
+	{ "group", match_group, true },
+	{ "host", match_host, true },
+	{ "address", match_address, true },
+	{ "localaddress", match_local_address, true },
+	{ "localport", match_local_port, true },
+	{ "version", match_version, true },
+	{ "invalid-user", match_invalid_user, false },
+};
+
+static int
+fault(const struct conf_place *at, const char *what, const char *word)
+{
+	if (at != NULL)
+		return conf_error(at, "Match: %s \"%s\"", what, word);
+	return ERR_SYNTAX;
+}
+
+static const struct criterion *
+find_criterion(const char *name, size_t len)
+{
+	for (size_t i = 0; i < ARRAY_LEN(criteria_table); i++)
+		if (strlen(criteria_table[i].name) == len &&
+		    strncasecmp(criteria_table[i].name, name, len) == 0)
+			return &criteria_table[i];
+	return NULL;
+}
+
+/* The criterion at words[*i]; *i moves behind it. */
+static int
+match_one(const struct strlist *words, size_t *i,
+    const struct server_conf_spec *spec, const struct conf_place *at)
+{
+	const char *word = words->v[*i], *value = NULL;
+	size_t len = strcspn(word, "=");
+	const struct criterion *k = find_criterion(word, len);
+	int r;
+
+	if (k == NULL)
+		return fault(at, "unknown criterion", word);
+	if (word[len] == '=')
+		value = word + len + 1;
+	else if (k->has_value && ++*i < words->n)
+		value = words->v[*i];
+	++*i;
+	if (k->has_value != (value != NULL))
+		return fault(at, value == NULL ? "missing argument of" :
+						 "no argument goes with",
+		    k->name);
+	r = k->match(spec, value);
+	return r < 0 ? fault(at, "bad argument", value) : r;
+}
+
+int
+server_conf_match(const struct strlist *criteria,
+    const struct server_conf_spec *spec, const struct conf_place *at)
+{
+	int r, result = 1;
+
+	if (criteria->n == 0)
+		return fault(at, "missing criterion", "");
+	for (size_t i = 0; i < criteria->n;) {
+		if (criteria->n > 1 &&
+		    str_equal_nocase(criteria->v[i], "all"))
+			return fault(at, "no other criterion goes with",
+			    "all");
+		if ((r = match_one(criteria, &i, spec, at)) < 0)
+			return r;
+		result &= r;
+	}
+	return result;
+}
+
+/* --- -C --- */
+
+static int
+spec_item(struct server_conf_spec *s, const char *name, size_t len,
+    const char *value)
+{
+	const struct {
+		const char *name;
+		const char **field;
+	} texts[] = {
+		{ "user", &s->user },
+		{ "host", &s->host },
+		{ "addr", &s->addr },
+		{ "laddr", &s->laddr },
+	};
+	int64_t port;
+
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+		if (strlen(texts[i].name) != len ||
+		    strncmp(texts[i].name, name, len) != 0)
+			continue;
+		free((char *)*texts[i].field);
+		*texts[i].field = xstrdup(value);
+		return 0;
+	}
+	if (len == 5 && strncmp(name, "lport", len) == 0 &&
+	    str_to_int(value, 1, 65535, &port) == 0) {
+		s->lport = (int)port;
+		return 0;
+	}
+	return ERR_SYNTAX;
+}
+
+int
+server_conf_spec_parse(struct server_conf_spec *s, const char *text)
+{
+	const char *pos = text, *p, *eq;
+	char *value;
+	size_t len;
+	int r = 0;
+
+	while (r == 0 && csv_next(&pos, &p, &len)) {
+		if (len == 12 && strncmp(p, "invalid-user", len) == 0) {
+			s->invalid_user = true;
+			continue;
+		}
+		eq = memchr(p, '=', len);
+		if (eq == NULL) {
+			r = ERR_SYNTAX;
+			break;
+		}
+		value = xstrndup(eq + 1, len - (size_t)(eq + 1 - p));
+		r = spec_item(s, p, (size_t)(eq - p), value);
+		free(value);
+	}
+	if (r < 0)
+		log_error("Invalid connection specification \"%s\"", text);
+	return r;
+}
+
+void
+server_conf_spec_clear(struct server_conf_spec *s)
+{
+	free((char *)s->user);
+	free((char *)s->host);
+	free((char *)s->addr);
+	free((char *)s->laddr);
+	memset(s, 0, sizeof *s);
+}
+
+/* --- reading --- */
+
+struct reader {
+	struct server_conf *c;
+	unsigned depth;	 /* of Include */
+	size_t enclosing; /* block that this file stands in; 0 = none */
+	size_t block;	 /* block that lines go to; 0 = the global part */
+};
+
+static int take_line(void *arg, const char *text, const struct conf_place *at);
+
+static int
+begin_block(struct reader *rd, const struct strlist *words, size_t parent,
+    const struct conf_place *at)
+{
+	int r = server_conf_add_block(rd->c, words, parent);
+
+	if (r < 0)
+		return conf_error(at, "Match: %s", err_text(r));
+	rd->block = rd->c->block_count;
+	return 0;
+}
+
+static int
+match_line(struct reader *rd, const struct strlist *words,
+    const struct conf_place *at)
+{
+	static const struct server_conf_spec nobody;
+	int r = server_conf_match(words, &nobody, at);
+
+	return r < 0 ? r : begin_block(rd, words, rd->enclosing, at);
+}
+
+/*
+ * Lines of this block that follow an Include with blocks in it come after
+ * those: they get a block of their own, so that the first value wins.
+ */
+static int
+resume_block(struct reader *rd, const struct conf_place *at)
+{
+	struct strlist words = { 0 };
+	int r;
+
+	r = strlist_add(&words, "all");
+	if (r == 0)
+		r = begin_block(rd, &words, rd->block, at);
+	strlist_clear(&words);
+	return r;
+}
+
+static int
+include_line(struct reader *rd, const struct strlist *words,
+    const struct conf_place *at)
+{
+	struct reader inner = *rd;
+	struct strlist paths = { 0 };
+	size_t blocks = rd->c->block_count;
+	int r, first = 0;
+
+	if (words->n == 0)
+		return conf_error(at, "Include: missing argument");
+	if (rd->c->inert)
+		return 0;
+	if (++inner.depth >= CONF_DEPTH_MAX)
+		return conf_error(at, "Include: nested too deeply");
+	inner.enclosing = rd->block;
+	r = conf_include_paths(words, SYSCONFDIR, &paths, at);
+	for (size_t i = 0; r == 0 && i < paths.n; i++) {
+		inner.block = rd->block;
+		r = conf_read(paths.v[i], false, take_line, &inner);
+		if (first == 0)
+			first = r;
+		r = 0;
+	}
+	strlist_clear(&paths);
+	if (r == 0 && first == 0 && rd->block != 0 &&
+	    rd->c->block_count != blocks)
+		r = resume_block(rd, at);
+	return r < 0 ? r : first;
+}
+
+static int
+structure_line(struct reader *rd, const char *name, const char *rest,
+    const struct conf_place *at)
+{
+	struct strlist words = { 0 };
+	int r;
+
+	r = conf_words(rest, &words, at);
+	if (r == 0)
+		r = strcmp(name, "Match") == 0 ? match_line(rd, &words, at) :
+						 include_line(rd, &words, at);
+	strlist_clear(&words);
+	return r;
+}
+
+static int
+keyword_line(struct reader *rd, const struct conf_line *line,
+    const struct conf_place *at)
+{
+	const struct conf_row *row;
+	struct server_conf *to = rd->c;
+
+	row = conf_find(&server_conf_table, line->keyword);
+	if (row == NULL)
+		return conf_error(at, "Bad configuration option: %s",
+		    line->keyword);
+	if (row->type == &conf_structure)
+		return structure_line(rd, row->name, line->rest, at);
+	if (rd->block != 0 && (row->flags & CONF_GLOBAL) != 0)
+		return conf_error(at, "%s is not allowed in a Match block",
+		    row->name);
+	if (rd->c->port_given && strcmp(row->name, "Port") == 0)
+		return conf_try(row, line->rest, at);
+	if (rd->block != 0)
+		to = rd->c->blocks[rd->block - 1].values;
+	return conf_apply(&server_conf_table, to, row, line->rest, at);
+}
+
+static int
+take_line(void *arg, const char *text, const struct conf_place *at)
+{
+	struct conf_line line;
+	int r;
+
+	r = conf_line_split(&line, text, at);
+	if (r == 0 && line.keyword != NULL)
+		r = keyword_line(arg, &line, at);
+	conf_line_clear(&line);
+	return r;
+}
+
+int
+server_conf_read_file(struct server_conf *c, const char *path)
+{
+	struct reader rd = { .c = c };
+	int r = conf_read(path, false, take_line, &rd);
+
+	if (r == ERR_NOT_FOUND)
+		log_error("%s: %s", path, strerror(ENOENT));
+	return r;
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Arbitrary bytes as a sealed packet, for every cipher with every MAC: they
+ * must not open, whatever their length field says. Then the same bytes as a
+ * payload: what is sealed must open to what it was.
+ *
+ * Input: which pair, position, bytes.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/wire.h"
+#include "cipher.h"
+#include "regress/fuzz/fuzz.h"
+
+enum { HEAD_LEN = 2, BODY_MAX = 8192 };
+
+static const uint8_t key[CIPHER_KEY_MAX] = "the same key in each run";
+
+static const struct cipher_alg *
+pick(uint8_t number, const struct mac_alg **mac)
+{
+	const struct cipher_alg *alg;
+
+	*mac = NULL;
+	for (size_t i = 0; (alg = cipher_at(i)) != NULL; i++) {
+		if (!alg->needs_mac) {
+			if (number-- == 0)
+				return alg;
+			continue;
+		}
+		for (size_t j = 0; (*mac = mac_at(j)) != NULL; j++) {
+			if (number-- == 0)
+				return alg;
+		}
+	}
+	return NULL;
+}
+
+/* pkt has size bytes, and they are all that arrived. */
+static void
+open_garbage(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
+    size_t size)
+{
+	uint32_t len;
+
+	if (size < cipher_head_len(c) ||
+	    cipher_open_length(c, pos, pkt, &len) != 0)
+		return;
+	if (len > CIPHER_LEN_MAX || 4 + len + cipher_tag_len(c) > size)
+		return;
+	ENSURE(cipher_open(c, pos, pkt, len) != 0);
+}
+
+static void
+round_trip(struct cipher *sealer, struct cipher *opener,
+    const struct cipher_pos *pos, uint8_t *pkt, const uint8_t *body,
+    size_t size)
+{
+	size_t align = cipher_align(sealer);
+	size_t apart = cipher_length_apart(sealer) ? 0 : 4;
+	uint32_t len = (uint32_t)((size + align) / align * align - apart);
+	uint32_t got;
+
+	size = MIN(size, len);
+	wire_put_u32(pkt, len);
+	memset(pkt + 4, 0, len);
+	memcpy(pkt + 4, body, size);
+	ENSURE(cipher_seal(sealer, pos, pkt, len) == 0);
+	ENSURE(cipher_open_length(opener, pos, pkt, &got) == 0 && got == len);
+	ENSURE(cipher_open(opener, pos, pkt, len) == 0);
+	ENSURE(wire_get_u32(pkt) == len && memcmp(pkt + 4, body, size) == 0);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static uint8_t pkt[4 + BODY_MAX + 2 * CIPHER_IV_MAX + MAC_MAX_LEN];
+	struct cipher *sealer = NULL, *opener = NULL;
+	const struct cipher_alg *alg;
+	const struct mac_alg *mac;
+	struct cipher_pos pos;
+
+	if (size < HEAD_LEN || size > HEAD_LEN + BODY_MAX)
+		return 0;
+	alg = pick(data[0], &mac);
+	if (alg == NULL)
+		return 0;
+	/* A key is never used for 2^64 blocks: a packet does not wrap them. */
+	pos = (struct cipher_pos){ .seqnr = data[1] * 0x01010101u,
+		.packet = data[1] * 0x0101010101010101u,
+		.block = data[1] * 0x0001010101010101u };
+	data += HEAD_LEN;
+	size -= HEAD_LEN;
+	if (cipher_new(&sealer, alg, mac, true, key, key, key) == 0 &&
+	    cipher_new(&opener, alg, mac, false, key, key, key) == 0) {
+		memcpy(pkt, data, size);
+		open_garbage(opener, &pos, pkt, size);
+		round_trip(sealer, opener, &pos, pkt, data, size);
+	}
+	cipher_free(sealer);
+	cipher_free(opener);
+	return 0;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: ISC */
+/* Any text as the client's configuration file. */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/log.h"
+#include "conf/client-conf.h"
+#include "regress/fuzz/fuzz.h"
+
+static void
+read_it(const char *path)
+{
+	struct client_conf_context context = { "host", "command", path };
+	struct client_conf c;
+	struct strlist paths = { 0 };
+	struct buf text;
+	char *command;
+
+	client_conf_init(&c);
+	buf_init(&text);
+	c.inert = true;
+	if (client_conf_load(&c, &context) == 0) {
+		if (client_conf_dump(&c, &text) != 0)
+			abort();
+		if (c.proxy_command != NULL &&
+		    client_conf_expand(&c, CLIENT_TOKENS_PROXY, "fuzz",
+			c.proxy_command, &command) == 0)
+			free(command);
+		(void)!client_conf_expand_list(&c, "fuzz", &c.identity_file,
+		    &paths);
+	}
+	strlist_clear(&paths);
+	buf_clear(&text);
+	client_conf_clear(&c);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+	char path[] = "/tmp/fuzz-client-conf-XXXXXX";
+	int fd;
+
+	log_init("fuzz", LOG_LVL_QUIET);
+	fd = mkstemp(path);
+	if (fd == -1 || fd_write_all(fd, data, len) != 0)
+		abort();
+	close(fd);
+	read_it(path);
+	unlink(path);
+	return 0;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: ISC */
+/* Any text as the server's configuration file. What was read can be taken
+ * to another process, and Match applied there. */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/log.h"
+#include "conf/server-conf.h"
+#include "regress/fuzz/fuzz.h"
+
+static void
+move_it(const struct server_conf *c)
+{
+	static const struct server_conf_spec spec = { "root", "host.example",
+		"192.0.2.1", "127.0.0.1", 22, false };
+	struct server_conf moved, out;
+	struct server_listen listen;
+	struct buf b;
+	struct rd in;
+
+	buf_init(&b);
+	if (server_conf_export(c, &b) != 0)
+		abort();
+	in = rd_from_buf(&b);
+	server_conf_init(&moved);
+	if (server_conf_import(&moved, &in) != 0 || rd_end(&in) != 0)
+		abort();
+	buf_reset(&b);
+	if (server_conf_for(&moved, &spec, &out) != 0 ||
+	    server_conf_dump(&out, &b) != 0)
+		abort();
+	for (size_t i = 0; server_conf_listen(&out, i, &listen); i++)
+		continue;
+	buf_clear(&b);
+	server_conf_clear(&out);
+	server_conf_clear(&moved);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+	char path[] = "/tmp/fuzz-server-conf-XXXXXX";
+	struct server_conf c;
+	int fd;
+
+	log_init("fuzz", LOG_LVL_QUIET);
+	fd = mkstemp(path);
+	if (fd == -1 || fd_write_all(fd, data, len) != 0)
+		abort();
+	close(fd);
+	server_conf_init(&c);
+	c.inert = true;
+	if (server_conf_read_file(&c, path) == 0 &&
+	    server_conf_finish(&c) == 0)
+		move_it(&c);
+	server_conf_clear(&c);
+	unlink(path);
+	return 0;
+}

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: ISC */
+#include "regress/unit/hex.h"
+
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "conf/algs.h"
+#include "conf/tokens.h"
+
+static void
+test_lists(void **state)
+{
+	static const struct {
+		enum algs_kind kind;
+		const char *text;
+		int r;
+		const char *bad;
+	} faults[] = {
+		{ ALGS_CIPHER, "aes128-ctr,rot13", ERR_UNSUPPORTED, "rot13" },
+		{ ALGS_CIPHER, "+rot13", ERR_UNSUPPORTED, "rot13" },
+		{ ALGS_CIPHER, "^rot13", ERR_UNSUPPORTED, "rot13" },
+		{ ALGS_CIPHER, "none", ERR_UNSUPPORTED, "none" },
+		{ ALGS_CIPHER, "", ERR_SYNTAX, NULL },
+		{ ALGS_CIPHER, ",", ERR_SYNTAX, NULL },
+		{ ALGS_CIPHER, "-*", ERR_SYNTAX, NULL },
+		{ ALGS_MAC, "aes128-ctr", ERR_UNSUPPORTED, "aes128-ctr" },
+	};
+	char *out, *bad;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(faults); i++) {
+		assert_int_equal(algs_parse(faults[i].kind, faults[i].text,
+		    &out, &bad), faults[i].r);
+		assert_null(out);
+		if (faults[i].bad != NULL)
+			assert_string_equal(bad, faults[i].bad);
+		free(bad);
+	}
+	assert_int_equal(algs_parse(ALGS_CIPHER,
+	    "aes256-ctr,aes128-ctr,aes256-ctr", &out, &bad), 0);
+	assert_string_equal(out, "aes256-ctr,aes128-ctr");
+	free(out);
+}
+
+static void
+test_changes(void **state)
+{
+	char *base = algs_default(ALGS_KEX_SERVER), *want, *out, *bad;
+
+	(void)state;
+	assert_int_equal(algs_parse(ALGS_KEX_SERVER,
+	    "+diffie-hellman-group14-sha256,curve25519-sha256", &out, &bad),
+	    0);
+	xasprintf(&want, "%s,diffie-hellman-group14-sha256", base);
+	assert_string_equal(out, want);
+	free(out);
+	free(want);
+
+	assert_int_equal(algs_parse(ALGS_KEX_SERVER,
+	    "^ecdh-sha2-nistp521,curve25519-sha256", &out, &bad), 0);
+	assert_true(str_has_prefix(out,
+	    "ecdh-sha2-nistp521,curve25519-sha256,"));
+	assert_int_equal(strlen(out), strlen(base));
+	free(out);
+
+	assert_int_equal(algs_parse(ALGS_KEX_SERVER, "-*nistp*,unknown",
+	    &out, &bad), 0);
+	assert_null(strstr(out, "nistp"));
+	assert_true(csv_has(out, "curve25519-sha256"));
+	free(out);
+	free(base);
+}
+
+/* Defaults are all in the tables; the tables say who appends DH. */
+static void
+test_defaults(void **state)
+{
+	static const enum algs_kind kinds[] = { ALGS_KEX_CLIENT,
+		ALGS_KEX_SERVER, ALGS_CIPHER, ALGS_MAC, ALGS_HOST_KEY,
+		ALGS_HOST_KEY_SERVER, ALGS_PUBKEY };
+	const char *pos, *p;
+	char *list, *all, *name;
+	size_t len;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+		list = algs_default(kinds[i]);
+		all = algs_all(kinds[i]);
+		assert_true(*list != '\0');
+		assert_false(csv_has(all, "none"));
+		for (pos = list; csv_next(&pos, &p, &len);) {
+			name = strndup(p, len);
+			assert_true(algs_known(kinds[i], name));
+			assert_true(csv_has(all, name));
+			free(name);
+		}
+		free(list);
+		free(all);
+	}
+	list = algs_default(ALGS_KEX_CLIENT);
+	assert_non_null(strstr(list, "diffie-hellman-group16-sha512"));
+	free(list);
+}
+
+static void
+test_tokens(void **state)
+{
+	static const struct token tokens[] = { { 'h', "host" }, { 'x', "%h" },
+		{ 'n', NULL }, { 'v', "${HOME}" } };
+	static const struct {
+		const char *text;
+		bool env;
+		int r;
+		const char *out;
+		char bad;
+	} cases[] = {
+		{ "", false, 0, "", 0 },
+		{ "a%%b", false, 0, "a%b", 0 },
+		{ "%h-%x-%n-%v", true, 0, "host-%h--${HOME}", 0 },
+		{ "${HPN_T}", false, 0, "${HPN_T}", 0 },
+		{ "${HPN_T}/%h", true, 0, "%h/host", 0 },
+		{ "$HPN_T", true, 0, "$HPN_T", 0 },
+		{ "%q", false, ERR_SYNTAX, NULL, 'q' },
+		{ "%", false, ERR_SYNTAX, NULL, 0 },
+		{ "${", true, ERR_SYNTAX, NULL, '$' },
+		{ "${}", true, ERR_SYNTAX, NULL, '$' },
+		{ "${HPN_NOT_THERE}", true, ERR_NOT_FOUND, NULL, '$' },
+	};
+	char *out, bad;
+	int r;
+
+	(void)state;
+	setenv("HPN_T", "%h", 1);
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		r = cases[i].env ?
+		    tokens_expand_env(cases[i].text, tokens,
+			ARRAY_LEN(tokens), &out, &bad) :
+		    tokens_expand(cases[i].text, tokens, ARRAY_LEN(tokens),
+			&out, &bad);
+		assert_int_equal(r, cases[i].r);
+		if (r == 0)
+			assert_string_equal(out, cases[i].out);
+		else
+			assert_int_equal(bad, cases[i].bad);
+		free(out);
+	}
+}
+
+static void
+test_tokens_limit(void **state)
+{
+	struct token big = { 'b', NULL };
+	char value[1001], text[203], *out, bad;
+
+	(void)state;
+	memset(value, 'x', 1000);
+	value[1000] = '\0';
+	big.value = value;
+	for (int i = 0; i < 200; i += 2)
+		memcpy(text + i, "%b", 3);
+	assert_int_equal(tokens_expand(text, &big, 1, &out, &bad), ERR_LIMIT);
+	assert_null(out);
+}
+
+static void
+test_tilde(void **state)
+{
+	char *out;
+
+	(void)state;
+	assert_int_equal(tokens_expand_tilde("~/a", "/h", &out), 0);
+	assert_string_equal(out, "/h/a");
+	free(out);
+	assert_int_equal(tokens_expand_tilde("~", "/h", &out), 0);
+	assert_string_equal(out, "/h");
+	free(out);
+	assert_int_equal(tokens_expand_tilde("/a/~", "/h", &out), 0);
+	assert_string_equal(out, "/a/~");
+	free(out);
+	assert_int_equal(tokens_expand_tilde("~root/x", "/h", &out), 0);
+	assert_true(str_has_prefix(out, "/"));
+	free(out);
+	assert_int_equal(tokens_expand_tilde("~no-such-user/x", "/h", &out),
+	    ERR_NOT_FOUND);
+	assert_null(out);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_lists),
+	    cmocka_unit_test(test_changes),
+	    cmocka_unit_test(test_defaults),
+	    cmocka_unit_test(test_tokens),
+	    cmocka_unit_test(test_tokens_limit),
+	    cmocka_unit_test(test_tilde),
+	};
+
+	return cmocka_run_group_tests_name("conf-algs", tests, NULL, NULL);
+}

@@ -1,0 +1,694 @@
+/* SPDX-License-Identifier: ISC */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "conf/client-conf.h"
+#include "conf/defaults.h"
+#include "crypto/digest.h"
+
+static char dir[] = "/tmp/test-conf-client-XXXXXX";
+static char last[2048]; /* all messages since forget() */
+
+static void
+keep(void *arg, enum log_level level, const char *text)
+{
+	(void)arg;
+	(void)level;
+	strlcat(last, text, sizeof last);
+	strlcat(last, "\n", sizeof last);
+}
+
+static int
+set_up(void **state)
+{
+	(void)state;
+	log_to_sink(keep, NULL);
+	return mkdtemp(dir) != NULL ? 0 : -1;
+}
+
+static int
+tear_down(void **state)
+{
+	char command[64];
+
+	(void)state;
+	snprintf(command, sizeof command, "rm -r %s", dir);
+	return system(command);
+}
+
+static char *
+put_file(const char *name, const char *content)
+{
+	char *path;
+	FILE *f;
+
+	xasprintf(&path, "%s/%s", dir, name);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	assert_int_equal(fputs(content, f) < 0, 0);
+	assert_int_equal(fclose(f), 0);
+	return path;
+}
+
+static int
+load(struct client_conf *c, const char *content, const char *host,
+    const char *command)
+{
+	struct client_conf_context context = { host, command, NULL };
+	char *path = put_file("config", content);
+	int r;
+
+	last[0] = '\0';
+	context.config_path = path;
+	r = client_conf_load(c, &context);
+	free(path);
+	return r;
+}
+
+static char *
+dump(const struct client_conf *c)
+{
+	struct buf out;
+	char *text;
+
+	buf_init(&out);
+	assert_int_equal(client_conf_dump(c, &out), 0);
+	text = buf_dup_string(&out);
+	buf_clear(&out);
+	return text;
+}
+
+/* --- the rows --- */
+
+/* A value unlike the default for the rows that cannot do with a guess. */
+static const struct {
+	const char *name, *value;
+} samples[] = {
+	{ "User", "someone" },
+	{ "Hostname", "host.example.org" },
+	{ "HostKeyAlias", "alias" },
+	{ "Tag", "label" },
+	{ "AddressFamily", "inet6" },
+	{ "BindAddress", "127.0.0.1" },
+	{ "BindInterface", "lo" },
+	{ "IPQoS", "af21 0x04" },
+	{ "ProxyCommand", "nc -q \"a b\" %h %p" },
+	{ "VersionAddendum", "two words" },
+	{ "RefuseConnection", "\"not today\"" },
+	{ "KexAlgorithms", "curve25519-sha256" },
+	{ "HostKeyAlgorithms", "ssh-ed25519" },
+	{ "Ciphers", "aes128-ctr,aes256-ctr" },
+	{ "MACs", "hmac-sha2-256" },
+	{ "PubkeyAcceptedAlgorithms", "rsa-sha2-512" },
+	{ "RekeyLimit", "512K 90" },
+	{ "RequiredRSASize", "2048" },
+	{ "WarnWeakCrypto", "no-pq-kex" },
+	{ "GlobalKnownHostsFile", "/a \"/b c\"" },
+	{ "UserKnownHostsFile", "none" },
+	{ "RevokedHostKeys", "/revoked" },
+	{ "StrictHostKeyChecking", "accept-new" },
+	{ "FingerprintHash", "md5" },
+	{ "IdentityFile", "~/.ssh/other" },
+	{ "IdentityAgent", "none" },
+	{ "PreferredAuthentications", "password" },
+	{ "KbdInteractiveDevices", "pam" },
+	{ "RemoteCommand", "echo 'a  b' # c" },
+	{ "RequestTTY", "force" },
+	{ "SessionType", "subsystem" },
+	{ "EscapeChar", "^]" },
+	{ "SendEnv", "LANG LC_*" },
+	{ "SetEnv", "A=1 \"B=two words\" C=\\\\" },
+	{ "LocalCommand", "true %h" },
+	{ "LogLevel", "DEBUG2" },
+	{ "SyslogFacility", "LOCAL3" },
+	{ "IgnoreUnknown", "Use*,Foo" },
+};
+
+static const char *
+sample(const struct conf_row *row)
+{
+	if (row->type == &conf_flag)
+		return strcmp(row->def, "yes") == 0 ? "no" : "yes";
+	for (size_t i = 0; i < ARRAY_LEN(samples); i++)
+		if (strcmp(samples[i].name, row->name) == 0)
+			return samples[i].value;
+	if (row->type == &conf_int || row->type == &conf_time)
+		return "17";
+	fail_msg("no sample for %s", row->name);
+	return NULL;
+}
+
+static void
+set_line(struct client_conf *c, const char *line)
+{
+	last[0] = '\0';
+	if (client_conf_set_option(c, line) != 0)
+		fail_msg("%s: %s", line, last);
+}
+
+static void
+set_lines(struct client_conf *c, const char *text)
+{
+	char *copy = xstrdup(text), *pos = copy, *line;
+
+	while ((line = strsep(&pos, "\n")) != NULL)
+		if (*line != '\0')
+			set_line(c, line);
+	free(copy);
+}
+
+/* Sets a row, dumps it, reads the dump, and takes it to "another process". */
+static void
+check_row(const struct conf_table *t, const struct conf_row *row)
+{
+	struct client_conf a, b, c;
+	char *text, *again, *line;
+	struct buf out;
+	struct rd in;
+
+	client_conf_init(&a);
+	client_conf_init(&b);
+	client_conf_init(&c);
+	xasprintf(&line, "%s %s", row->name, sample(row));
+	set_line(&a, line);
+	free(line);
+	assert_int_equal(conf_set_defaults(t, &a), 0);
+	text = dump(&a);
+	set_lines(&b, text);
+	again = dump(&b);
+	assert_string_equal(again, text);
+	free(again);
+
+	buf_init(&out);
+	assert_int_equal(conf_export(t, &a, false, &out), 0);
+	in = rd_from_buf(&out);
+	assert_int_equal(conf_import(t, &c, &in), 0);
+	assert_int_equal(rd_end(&in), 0);
+	buf_clear(&out);
+	again = dump(&c);
+	assert_string_equal(again, text);
+	assert_true(c.marks.set[conf_index(t, row)]);
+	free(again);
+
+	/* It is not the default that was dumped. */
+	client_conf_clear(&b);
+	assert_int_equal(conf_set_defaults(t, &b), 0);
+	again = dump(&b);
+	if (strcmp(again, text) == 0)
+		fail_msg("%s: the sample is the default", row->name);
+	free(again);
+	free(text);
+	client_conf_clear(&a);
+	client_conf_clear(&b);
+	client_conf_clear(&c);
+}
+
+static void
+test_every_row(void **state)
+{
+	const struct conf_table *t = &client_conf_table;
+
+	(void)state;
+	for (size_t i = 0; i < t->count; i++)
+		if (conf_row_has_field(&t->rows[i]))
+			check_row(t, &t->rows[i]);
+}
+
+/* Names and aliases are all different; rows that refuse do so. */
+static void
+test_names(void **state)
+{
+	const struct conf_table *t = &client_conf_table;
+	struct client_conf c;
+	char *option;
+
+	(void)state;
+	client_conf_init(&c);
+	for (size_t i = 0; i < t->count; i++) {
+		assert_ptr_equal(conf_find(t, t->rows[i].name), &t->rows[i]);
+		if (t->rows[i].type != &conf_refused)
+			continue;
+		xasprintf(&option, "%s=x", t->rows[i].name);
+		last[0] = '\0';
+		assert_int_equal(client_conf_set_option(&c, option),
+		    ERR_UNSUPPORTED);
+		assert_non_null(strstr(last, "is not supported by this"));
+		free(option);
+	}
+	client_conf_clear(&c);
+}
+
+static void
+test_off_only(void **state)
+{
+	static const struct {
+		const char *option;
+		int r;
+	} cases[] = {
+		{ "ForwardAgent no", 0 },
+		{ "ForwardAgent=yes", ERR_UNSUPPORTED },
+		{ "ControlMaster no", 0 },
+		{ "ControlMaster auto", ERR_UNSUPPORTED },
+		{ "ControlPath none", 0 },
+		{ "ClearAllForwardings=yes", 0 },
+		{ "GSSAPIAuthentication no", 0 },
+		{ "GSSAPIAuthentication yes", ERR_UNSUPPORTED },
+		{ "ProxyJump none", 0 },
+		{ "ProxyJump a", ERR_UNSUPPORTED },
+		{ "Protocol 2", 0 },
+		{ "UseRoaming no", 0 },
+	};
+	struct client_conf c;
+
+	(void)state;
+	client_conf_init(&c);
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+		assert_int_equal(client_conf_set_option(&c, cases[i].option),
+		    cases[i].r);
+	client_conf_clear(&c);
+}
+
+/* --- what a plain connection gets --- */
+
+static void
+test_defaults(void **state)
+{
+	struct client_conf c;
+	char *text;
+
+	(void)state;
+	client_conf_init(&c);
+	assert_int_equal(load(&c, "", "Host.Example", NULL), 0);
+	assert_string_equal(c.hostname, "host.example");
+	assert_string_equal(c.original_host, "Host.Example");
+	assert_non_null(c.user);
+	assert_int_equal(c.port, HPN_DEFAULT_PORT);
+	assert_int_equal(c.fallback, 1);
+	assert_int_equal(c.fallback_port, HPN_FALLBACK_PORT);
+	assert_false(c.port_given);
+	assert_false(c.identity_file_given);
+	assert_false(c.log_level_given);
+	assert_int_equal(c.identity_file.n, 3);
+	assert_int_equal(c.user_known_hosts_file.n, 2);
+	assert_int_equal(c.strict_host_key_checking, CLIENT_ASK_ASK);
+	assert_int_equal(c.escape_char, '~');
+	assert_int_equal(c.fingerprint_hash, DIGEST_SHA256);
+	assert_int_equal(c.ipqos.interactive, 46 << 2);
+	assert_int_equal(c.ipqos.bulk, 0);
+	assert_non_null(strstr(c.kex_algorithms, "mlkem768x25519-sha256,"));
+	text = dump(&c);
+	assert_true(str_has_prefix(text, "host Host.Example\nuser "));
+	assert_non_null(strstr(text, "\nhostname host.example\n"));
+	assert_non_null(strstr(text, "\nport 2222\n"));
+	assert_non_null(strstr(text, "\nforwardagent no\n"));
+	assert_non_null(strstr(text, "\nproxycommand none\n"));
+	free(text);
+	client_conf_clear(&c);
+}
+
+/* --- blocks and order --- */
+
+static void
+test_first_wins(void **state)
+{
+	struct client_conf c;
+
+	(void)state;
+	client_conf_init(&c);
+	assert_int_equal(client_conf_set(&c, "Port", "4"), 0);
+	assert_int_equal(client_conf_set(&c, "IdentityFile", "/with blank"),
+	    0);
+	assert_int_equal(load(&c,
+	    "Host other\n  User wrong\n"
+	    "Host a* !ab\n\tUser=first\n Port 5\n IdentityFile /one\n"
+	    "Host *\nUser second\nIdentityFile /two\nIdentityFile /one\n"
+	    "Compression yes\n",
+	    "abc", NULL), 0);
+	assert_string_equal(c.user, "first");
+	assert_int_equal(c.port, 4);
+	assert_true(c.port_given);
+	assert_int_equal(c.compression, 1);
+	assert_int_equal(c.identity_file.n, 3);
+	assert_string_equal(c.identity_file.v[0], "/with blank");
+	assert_string_equal(c.identity_file.v[1], "/one");
+	assert_string_equal(c.identity_file.v[2], "/two");
+	assert_true(c.identity_file_given);
+	client_conf_clear(&c);
+}
+
+static void
+test_match(void **state)
+{
+	/* The command is "cmd", the host "alias", its name real.example. */
+	static const struct {
+		const char *line;
+		bool hit;
+	} cases[] = {
+		{ "all", true },
+		{ "host real.example", true },
+		{ "host alias", false },
+		{ "host REAL.*", true },
+		{ "host *,!real.*", false },
+		{ "!host real.example", false },
+		{ "originalhost alias", true },
+		{ "originalhost=alias user joe", true },
+		{ "originalhost alias user jane", false },
+		{ "originalhost alias !user jane", true },
+		{ "command cmd", true },
+		{ "command \"\"", false },
+		{ "tagged tip*", true },
+		{ "tagged \"\"", false },
+		{ "sessiontype exec", true },
+		{ "sessiontype shell", false },
+		{ "version OpenSSH_10.*", true },
+		{ "version PuTTY*", false },
+		{ "exec true", true },
+		{ "exec false", false },
+		{ "exec \"test %h = real.example -a %n = alias\"", true },
+		{ "!exec \"exit 3\"", true },
+		{ "localuser \"*\"", true },
+		{ "localnetwork 127.0.0.0/8", true },
+		{ "localnetwork 203.0.113.0/24", false },
+		{ "final", true },
+		{ "final host alias", false },
+		{ "final all", true },
+	};
+	struct client_conf c;
+	char *text;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		client_conf_init(&c);
+		xasprintf(&text, "Tag tiptop\nHost alias\nHostname "
+		    "real.example\nUser joe\nMatch %s\nPort 77\n",
+		    cases[i].line);
+		if (load(&c, text, "alias", "cmd") != 0)
+			fail_msg("%s: %s", cases[i].line, last);
+		if ((c.port == 77) != cases[i].hit)
+			fail_msg("Match %s: port is %d", cases[i].line,
+			    c.port);
+		free(text);
+		client_conf_clear(&c);
+	}
+}
+
+/* In the second pass, Host means the name that the first one found. */
+static void
+test_final(void **state)
+{
+	struct client_conf c;
+
+	(void)state;
+	client_conf_init(&c);
+	assert_int_equal(load(&c,
+	    "Host real\nUser late\nSendEnv X\n"
+	    "Host alias\nHostname real\nSendEnv X\n"
+	    "Match final\nCompression yes\n",
+	    "alias", NULL), 0);
+	assert_true(c.want_final);
+	assert_string_equal(c.user, "late");
+	assert_int_equal(c.compression, 1);
+	assert_int_equal(c.send_env.n, 1);
+	client_conf_clear(&c);
+}
+
+static void
+test_include(void **state)
+{
+	char *a, *b, *text;
+	struct client_conf c;
+
+	(void)state;
+	a = put_file("inc-a", "Port 9\nHost no\nUser wrong\n"
+	    "Host *\nCompression yes\n");
+	b = put_file("inc-b", "Host *\nUser wrong\nPort 8\n");
+	client_conf_init(&c);
+	/* What is included in a block that does not apply, does not. */
+	xasprintf(&text, "Host no\nInclude %s\nHost yes\nInclude %s/inc-[a] "
+	    "%s/none-*\nUser right\nInclude %s\n", b, dir, dir, b);
+	assert_int_equal(load(&c, text, "yes", NULL), 0);
+	assert_int_equal(c.port, 9);
+	assert_int_equal(c.compression, 1);
+	assert_string_equal(c.user, "right");
+	client_conf_clear(&c);
+	free(text);
+	free(a);
+	free(b);
+
+	/* A file that includes itself. */
+	client_conf_init(&c);
+	xasprintf(&text, "Include %s/config\n", dir);
+	assert_true(load(&c, text, "x", NULL) < 0);
+	assert_non_null(strstr(last, "nested too deeply"));
+	client_conf_clear(&c);
+	free(text);
+}
+
+/* --- faults --- */
+
+static void
+test_faults(void **state)
+{
+	static const struct {
+		const char *text, *message;
+	} cases[] = {
+		{ "\nNonsense yes\n", "line 2: Bad configuration option: "
+				      "Nonsense" },
+		{ "Host other\nNonsense yes\n", "line 2: Bad configuration" },
+		{ "LocalForward 1 a:2\n",
+		    "line 1: keyword \"LocalForward\" is not supported by "
+		    "this version" },
+		{ "Port\n", "line 1: Port: missing argument" },
+		{ "Port 0\n", "line 1: Port: \"0\" is no number" },
+		{ "Port 65536\n", "is no number" },
+		{ "Port 1 2\n", "takes one argument" },
+		{ "Host other\nPort x\n", "line 2: Port" },
+		{ "Compression maybe\n", "neither yes nor no" },
+		{ "Ciphers rot13\n", "unknown algorithm \"rot13\"" },
+		{ "Ciphers none\n", "unknown algorithm \"none\"" },
+		{ "Ciphers -*\n", "no algorithm is left" },
+		{ "User \"joe\n", "a quote is not closed" },
+		{ "Match\n", "Match: missing argument" },
+		{ "Match host\n", "Match host: missing argument" },
+		{ "Match weather fine\n", "unknown criterion \"weather\"" },
+		{ "Match all host x\n", "\"all\" goes with no other" },
+		{ "Match canonical\n", "canonical is not supported" },
+		{ "Match localnetwork 1.2.3.4/99\n", "no list of networks" },
+		{ "Host\n", "Host: missing argument" },
+		{ "SetEnv A\n", "is not NAME=value" },
+		{ "RekeyLimit 1\n", "less than 16 bytes" },
+		{ "ConnectTimeout 5x\n", "is no time" },
+		{ "EscapeChar ab\n", "neither a character nor none" },
+		{ "= x\n", "begins with a keyword" },
+		{ "Hostname %q\n", "unknown token %q" },
+		{ "User ${HPN_NOT_THERE}\n", "not in the environment" },
+	};
+	struct client_conf c;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		client_conf_init(&c);
+		assert_true(load(&c, cases[i].text, "host", NULL) < 0);
+		if (strstr(last, cases[i].message) == NULL)
+			fail_msg("%s: %s", cases[i].text, last);
+		client_conf_clear(&c);
+	}
+}
+
+/* Blocks for other hosts may use what is not supported here. */
+static void
+test_unsupported_elsewhere(void **state)
+{
+	struct client_conf c;
+
+	(void)state;
+	client_conf_init(&c);
+	assert_int_equal(load(&c,
+	    "IgnoreUnknown GSSAPI*,Weird\nGSSAPIAuthentication yes\n"
+	    "Weird thing\nHost other\nForwardAgent yes\nLocalForward 1 a:2\n"
+	    "KexAlgorithms +diffie-hellman-group1-sha1\n",
+	    "host", NULL), 0);
+	assert_string_equal(last, "");
+	client_conf_clear(&c);
+}
+
+static void
+test_names_of_hosts(void **state)
+{
+	static const char *const bad[] = { "-oProxyCommand=x", "a;b", "$(x)",
+		"a\nb", "" };
+	struct client_conf c;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		client_conf_init(&c);
+		assert_int_equal(load(&c, "", bad[i], NULL), ERR_ARGUMENT);
+		client_conf_clear(&c);
+		client_conf_init(&c);
+		if (*bad[i] != '\0') {
+			assert_int_equal(client_conf_set(&c, "User", bad[i]),
+			    0);
+			assert_int_equal(load(&c, "", "host", NULL),
+			    ERR_ARGUMENT);
+		}
+		client_conf_clear(&c);
+	}
+}
+
+/* A file that somebody else could have written is not used. */
+static void
+test_permissions(void **state)
+{
+	struct client_conf c;
+	char *path = put_file("open", "Port 5\n");
+
+	(void)state;
+	client_conf_init(&c);
+	assert_int_equal(chmod(path, 0666), 0);
+	last[0] = '\0';
+	assert_int_equal(client_conf_read_file(&c, path, CLIENT_CONF_USER),
+	    ERR_PERMISSION);
+	assert_non_null(strstr(last, "Bad owner or permissions on "));
+	assert_int_equal(chmod(path, 0600), 0);
+	assert_int_equal(client_conf_read_file(&c, path, CLIENT_CONF_USER),
+	    0);
+	assert_int_equal(c.port, 5);
+	assert_int_equal(client_conf_read_file(&c, "/nonexistent", 0),
+	    ERR_NOT_FOUND);
+	client_conf_clear(&c);
+	free(path);
+}
+
+/* --- values of special shape --- */
+
+static void
+test_send_env(void **state)
+{
+	struct client_conf c;
+
+	(void)state;
+	client_conf_init(&c);
+	assert_int_equal(load(&c, "SendEnv A LC_ALL LC_TIME\nSendEnv -LC_*\n"
+	    "SendEnv LC_ALL B\nSetEnv X=1\nSetEnv X=2 Y=3\n", "h", NULL), 0);
+	assert_int_equal(c.set_env.n, 2);
+	assert_string_equal(c.set_env.v[0], "X=1");
+	assert_string_equal(c.set_env.v[1], "Y=3");
+	assert_int_equal(c.send_env.n, 2);
+	assert_string_equal(c.send_env.v[0], "A");
+	assert_string_equal(c.send_env.v[1], "B");
+	client_conf_clear(&c);
+}
+
+static void
+test_rest_of_line(void **state)
+{
+	struct client_conf c;
+
+	(void)state;
+	client_conf_init(&c);
+	set_line(&c, "ProxyCommand=sh -c 'nc %h %p # not a comment'  ");
+	set_line(&c, "  hostname = \"quoted\" # a comment");
+	set_line(&c, "User a\\ b");
+	assert_string_equal(c.proxy_command,
+	    "sh -c 'nc %h %p # not a comment'");
+	assert_string_equal(c.hostname, "quoted");
+	assert_string_equal(c.user, "a b");
+	client_conf_clear(&c);
+}
+
+static void
+test_expand(void **state)
+{
+	struct client_conf c;
+	struct strlist out = { 0 };
+	char *text, *want;
+
+	(void)state;
+	setenv("HPN_TEST_DIR", "/some%h", 1);
+	client_conf_init(&c);
+	assert_int_equal(load(&c,
+	    "Hostname %h.example\nUser u%i\nPort 23\nHostKeyAlias k\n"
+	    "UserKnownHostsFile ~/x ${HPN_TEST_DIR}/%n\n",
+	    "h", NULL), 0);
+	assert_string_equal(c.hostname, "h.example");
+	xasprintf(&want, "u%u", (unsigned)getuid());
+	assert_string_equal(c.user, want);
+	free(want);
+	assert_int_equal(client_conf_expand(&c, CLIENT_TOKENS_PROXY, "x",
+	    "a %% %h %n %p ${HOME}", &text), 0);
+	assert_string_equal(text, "a % h.example h 23 ${HOME}");
+	free(text);
+	assert_int_equal(client_conf_expand(&c, CLIENT_TOKENS_COMMAND, "x",
+	    "%C", &text), 0);
+	assert_int_equal(strlen(text), 40);
+	free(text);
+	assert_int_equal(client_conf_expand(&c, CLIENT_TOKENS_PROXY, "x",
+	    "%C", &text), ERR_SYNTAX);
+	assert_null(text);
+	assert_int_equal(client_conf_expand(&c, CLIENT_TOKENS_PATH, "x",
+	    "100%", &text), ERR_SYNTAX);
+	assert_int_equal(client_conf_expand_list(&c, "x",
+	    &c.user_known_hosts_file, &out), 0);
+	xasprintf(&want, "%s/x", client_conf_home());
+	assert_string_equal(out.v[0], want);
+	assert_string_equal(out.v[1], "/some%h/h");
+	free(want);
+	strlist_clear(&out);
+	client_conf_clear(&c);
+}
+
+static void
+test_agent(void **state)
+{
+	struct client_conf c;
+
+	(void)state;
+	setenv("HPN_TEST_SOCK", "/sock", 1);
+	client_conf_init(&c);
+	assert_int_equal(load(&c, "IdentityAgent SSH_AUTH_SOCK", "h", NULL),
+	    0);
+	assert_null(c.identity_agent);
+	client_conf_clear(&c);
+	client_conf_init(&c);
+	assert_int_equal(load(&c, "IdentityAgent $HPN_TEST_SOCK", "h", NULL),
+	    0);
+	assert_string_equal(c.identity_agent, "/sock");
+	client_conf_clear(&c);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_every_row),
+	    cmocka_unit_test(test_names),
+	    cmocka_unit_test(test_off_only),
+	    cmocka_unit_test(test_defaults),
+	    cmocka_unit_test(test_first_wins),
+	    cmocka_unit_test(test_match),
+	    cmocka_unit_test(test_final),
+	    cmocka_unit_test(test_include),
+	    cmocka_unit_test(test_faults),
+	    cmocka_unit_test(test_unsupported_elsewhere),
+	    cmocka_unit_test(test_names_of_hosts),
+	    cmocka_unit_test(test_permissions),
+	    cmocka_unit_test(test_send_env),
+	    cmocka_unit_test(test_rest_of_line),
+	    cmocka_unit_test(test_expand),
+	    cmocka_unit_test(test_agent),
+	};
+
+	return cmocka_run_group_tests_name("conf-client", tests, set_up,
+	    tear_down);
+}

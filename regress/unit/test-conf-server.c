@@ -1,0 +1,590 @@
+/* SPDX-License-Identifier: ISC */
+#include <limits.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "conf/addr-match.h"
+#include "conf/defaults.h"
+#include "conf/server-conf.h"
+
+static char dir[] = "/tmp/test-conf-server-XXXXXX";
+static char last[2048]; /* all messages since they were forgotten */
+
+static void
+keep(void *arg, enum log_level level, const char *text)
+{
+	(void)arg;
+	(void)level;
+	strlcat(last, text, sizeof last);
+	strlcat(last, "\n", sizeof last);
+}
+
+static int
+set_up(void **state)
+{
+	(void)state;
+	log_to_sink(keep, NULL);
+	return mkdtemp(dir) != NULL ? 0 : -1;
+}
+
+static int
+tear_down(void **state)
+{
+	char command[64];
+
+	(void)state;
+	snprintf(command, sizeof command, "rm -r %s", dir);
+	return system(command);
+}
+
+static char *
+put_file(const char *name, const char *content)
+{
+	char *path;
+	FILE *f;
+
+	xasprintf(&path, "%s/%s", dir, name);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	assert_int_equal(fputs(content, f) < 0, 0);
+	assert_int_equal(fclose(f), 0);
+	return path;
+}
+
+static int
+read_text(struct server_conf *c, const char *content)
+{
+	char *path = put_file("config", content);
+	int r;
+
+	last[0] = '\0';
+	r = server_conf_read_file(c, path);
+	if (r == 0)
+		r = server_conf_finish(c);
+	free(path);
+	return r;
+}
+
+static void
+must_read(struct server_conf *c, const char *content)
+{
+	server_conf_init(c);
+	if (read_text(c, content) != 0)
+		fail_msg("%s: %s", content, last);
+}
+
+static char *
+dump(const struct server_conf *c)
+{
+	struct buf out;
+	char *text;
+
+	buf_init(&out);
+	assert_int_equal(server_conf_dump(c, &out), 0);
+	text = buf_dup_string(&out);
+	buf_clear(&out);
+	return text;
+}
+
+static void
+move(const struct server_conf *from, struct server_conf *to)
+{
+	struct buf out;
+	struct rd in;
+
+	buf_init(&out);
+	assert_int_equal(server_conf_export(from, &out), 0);
+	in = rd_from_buf(&out);
+	server_conf_init(to);
+	assert_int_equal(server_conf_import(to, &in), 0);
+	assert_int_equal(rd_end(&in), 0);
+	buf_clear(&out);
+}
+
+/* --- the rows --- */
+
+static const struct {
+	const char *name, *value;
+} samples[] = {
+	{ "Port", "17" },
+	{ "ListenAddress", "[::1]:99" },
+	{ "AddressFamily", "inet" },
+	{ "MaxStartups", "3:50:9" },
+	{ "PerSourceNetBlockSize", "24:64" },
+	{ "PidFile", "none" },
+	{ "VersionAddendum", "two words" },
+	{ "ModuliFile", "/moduli" },
+	{ "SshdSessionPath", "/session" },
+	{ "SshdAuthPath", "/auth" },
+	{ "SyslogFacility", "LOCAL7" },
+	{ "HostKey", "/key" },
+	{ "HostKeyAlgorithms", "ssh-ed25519" },
+	{ "KexAlgorithms", "curve25519-sha256" },
+	{ "Ciphers", "aes256-ctr" },
+	{ "MACs", "hmac-sha2-512" },
+	{ "Compression", "no" },
+	{ "FingerprintHash", "md5" },
+	{ "PermitUserEnvironment", "LANG,LC_*" },
+	{ "LogLevel", "VERBOSE" },
+	{ "PAMServiceName", "other" },
+	{ "PermitRootLogin", "forced-commands-only" },
+	{ "AllowUsers", "a b@192.0.2.0/24" },
+	{ "DenyUsers", "c*" },
+	{ "AllowGroups", "d !e" },
+	{ "DenyGroups", "f" },
+	{ "Banner", "/etc/issue.net" },
+	{ "ForceCommand", "echo 'a  b' # c" },
+	{ "ChrootDirectory", "/srv/%u" },
+	{ "AcceptEnv", "LANG LC_*" },
+	{ "SetEnv", "\"A=b c\"" },
+	{ "Subsystem", "sftp internal-sftp -f AUTH" },
+	{ "AuthenticationMethods", "publickey,password "
+				   "publickey,keyboard-interactive" },
+	{ "AuthorizedKeysFile", "none" },
+	{ "RevokedKeys", "/a /b" },
+	{ "PubkeyAcceptedAlgorithms", "ssh-ed25519" },
+	{ "RekeyLimit", "1M 1h" },
+	{ "RequiredRSASize", "3072" },
+	{ "IPQoS", "none" },
+};
+
+static const char *
+sample(const struct conf_row *row)
+{
+	if (row->type == &conf_flag)
+		return strcmp(row->def, "yes") == 0 ? "no" : "yes";
+	for (size_t i = 0; i < ARRAY_LEN(samples); i++)
+		if (strcmp(samples[i].name, row->name) == 0)
+			return samples[i].value;
+	if (row->type == &conf_int || row->type == &conf_time)
+		return "17";
+	fail_msg("no sample for %s", row->name);
+	return NULL;
+}
+
+/* Globally or in a block, dumped and read again, and moved. */
+static void
+check_row(const struct conf_row *row, const char *plain)
+{
+	bool global = (row->flags & CONF_GLOBAL) != 0;
+	static const struct server_conf_spec nobody;
+	struct server_conf a, b, c;
+	char *text, *again, *line;
+
+	xasprintf(&line, "%s %s", row->name, sample(row));
+	must_read(&a, line);
+	text = dump(&a);
+	assert_true(strcmp(text, plain) != 0);
+	must_read(&b, text);
+	again = dump(&b);
+	assert_string_equal(again, text);
+	free(again);
+	server_conf_clear(&b);
+	move(&a, &b);
+	again = dump(&b);
+	assert_string_equal(again, text);
+	assert_true(b.marks.set[conf_index(&server_conf_table, row)]);
+	free(again);
+	server_conf_clear(&a);
+	server_conf_clear(&b);
+	free(line);
+
+	xasprintf(&line, "Match all\n%s %s", row->name, sample(row));
+	server_conf_init(&a);
+	if (global) {
+		assert_int_equal(read_text(&a, line), ERR_SYNTAX);
+		assert_non_null(strstr(last, "not allowed in a Match"));
+	} else {
+		assert_int_equal(read_text(&a, line), 0);
+		move(&a, &b);
+		assert_int_equal(server_conf_for(&b, &nobody, &c), 0);
+		again = dump(&c);
+		assert_string_equal(again, text);
+		free(again);
+		server_conf_clear(&b);
+		server_conf_clear(&c);
+	}
+	server_conf_clear(&a);
+	free(line);
+	free(text);
+}
+
+static void
+test_every_row(void **state)
+{
+	const struct conf_table *t = &server_conf_table;
+	struct server_conf c;
+	char *plain;
+
+	(void)state;
+	must_read(&c, "");
+	plain = dump(&c);
+	server_conf_clear(&c);
+	for (size_t i = 0; i < t->count; i++) {
+		assert_ptr_equal(conf_find(t, t->rows[i].name), &t->rows[i]);
+		if (conf_row_has_field(&t->rows[i]))
+			check_row(&t->rows[i], plain);
+	}
+	free(plain);
+}
+
+static void
+test_defaults(void **state)
+{
+	struct server_listen listen;
+	struct server_conf c;
+
+	(void)state;
+	must_read(&c, "");
+	assert_int_equal(c.port.n, 1);
+	assert_string_equal(c.port.v[0], "2222");
+	assert_true(server_conf_listen(&c, 0, &listen));
+	assert_string_equal(listen.host, "");
+	assert_string_equal(listen.port, "2222");
+	assert_false(server_conf_listen(&c, 1, &listen));
+	assert_int_equal(c.permit_root_login, SERVER_ROOT_PROHIBIT_PASSWORD);
+	assert_int_equal(c.max_startups.begin, 10);
+	assert_int_equal(c.max_startups.rate, 30);
+	assert_int_equal(c.max_startups.full, 100);
+	assert_int_equal(c.per_source_max_startups, INT_MAX);
+	assert_int_equal(c.login_grace_time, 120);
+	assert_int_equal(c.host_key.n, 3);
+	assert_false(c.host_key_given);
+	assert_int_equal(c.authorized_keys_file.n, 2);
+	assert_string_equal(c.pam_service_name, "hpnsshd");
+	assert_null(c.permit_user_environment);
+	assert_null(strstr(c.kex_algorithms, "diffie-hellman"));
+	assert_null(server_conf_subsystem(&c, "sftp"));
+	server_conf_clear(&c);
+}
+
+/* --- listening --- */
+
+static void
+test_listen(void **state)
+{
+	static const char *const want[] = { "192.0.2.1 10", "192.0.2.1 11",
+		"::1 12", "fe80::1 10", "fe80::1 11", " 13", "name 14" };
+	struct server_listen listen;
+	struct server_conf c;
+	char text[300];
+
+	(void)state;
+	must_read(&c, "Port 10\nPort 11\nListenAddress 192.0.2.1\n"
+	    "ListenAddress [::1]:12\nListenAddress fe80::1\n"
+	    "ListenAddress *:13\nListenAddress name:14\n");
+	for (size_t i = 0; i < ARRAY_LEN(want); i++) {
+		assert_true(server_conf_listen(&c, i, &listen));
+		snprintf(text, sizeof text, "%s %s", listen.host,
+		    listen.port);
+		assert_string_equal(text, want[i]);
+	}
+	assert_false(server_conf_listen(&c, ARRAY_LEN(want), &listen));
+	server_conf_clear(&c);
+
+	/* -p goes before Port lines. */
+	server_conf_init(&c);
+	assert_int_equal(server_conf_set(&c, "Port", "7"), 0);
+	assert_int_equal(read_text(&c, "Port 8\n"), 0);
+	assert_int_equal(c.port.n, 1);
+	assert_string_equal(c.port.v[0], "7");
+	server_conf_clear(&c);
+}
+
+/* --- Match --- */
+
+static int
+port_tries(const struct server_conf *c, const char *spec_text)
+{
+	struct server_conf_spec spec = { 0 };
+	struct server_conf out;
+	int tries;
+
+	assert_int_equal(server_conf_spec_parse(&spec, spec_text), 0);
+	assert_int_equal(server_conf_for(c, &spec, &out), 0);
+	tries = out.max_auth_tries;
+	server_conf_clear(&out);
+	server_conf_spec_clear(&spec);
+	return tries;
+}
+
+static void
+test_match(void **state)
+{
+	static const struct {
+		const char *line, *spec;
+		bool hit;
+	} cases[] = {
+		{ "all", "", true },
+		{ "user joe", "user=joe", true },
+		{ "user joe", "user=jane", false },
+		{ "user joe", "", false },
+		{ "user j*,!jane", "user=jane", false },
+		{ "user=joe", "user=joe", true },
+		{ "user root group root", "user=root", true },
+		{ "group \"*,!root\"", "user=root", false },
+		{ "group root", "user=root,invalid-user", false },
+		{ "group root", "user=no-such-user", false },
+		{ "host *.example", "host=A.EXAMPLE", true },
+		{ "host *.example", "addr=192.0.2.1", false },
+		{ "address 192.0.2.0/24", "addr=192.0.2.7", true },
+		{ "address 192.0.2.0/24", "addr=192.0.3.7", false },
+		{ "address 192.0.2.*,10.0.0.0/8", "addr=10.9.8.7", true },
+		{ "address 2001:db8::/32", "addr=2001:db8:1::1", true },
+		{ "address 2001:db8::/32", "addr=192.0.2.7", false },
+		{ "address *,!192.0.2.0/24", "addr=192.0.2.7", false },
+		{ "address 192.0.2.7", "addr=::ffff:192.0.2.7", false },
+		{ "address 192.0.2.7/32", "addr=::ffff:192.0.2.7", true },
+		{ "localaddress 127.0.0.1", "laddr=127.0.0.1", true },
+		{ "localport 22", "lport=22", true },
+		{ "localport 22", "lport=23", false },
+		{ "localport 22", "", false },
+		{ "invalid-user", "user=x,invalid-user", true },
+		{ "invalid-user", "user=x", false },
+		{ "version OpenSSH_*", "", true },
+		{ "user joe address 10.0.0.0/8", "user=joe,addr=11.0.0.1",
+		    false },
+	};
+	struct server_conf c;
+	char *text;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		xasprintf(&text, "MaxAuthTries 2\nMatch %s\nMaxAuthTries 3\n",
+		    cases[i].line);
+		must_read(&c, text);
+		assert_true(server_conf_has_match(&c));
+		if (port_tries(&c, cases[i].spec) !=
+		    (cases[i].hit ? 3 : 2))
+			fail_msg("Match %s with %s", cases[i].line,
+			    cases[i].spec);
+		server_conf_clear(&c);
+		free(text);
+	}
+}
+
+/* Blocks go before the global part; among blocks the first wins. */
+static void
+test_match_order(void **state)
+{
+	const struct server_conf_spec spec = { .user = "joe" };
+	struct server_conf c, moved, out;
+
+	(void)state;
+	must_read(&c,
+	    "AcceptEnv A\nSubsystem sftp global-sftp\nSubsystem x global-x\n"
+	    "ForceCommand global\nBanner /b\n"
+	    "Match user joe\nForceCommand none\nAcceptEnv B\n"
+	    "Subsystem sftp own-sftp -l\n"
+	    "Match user jane\nBanner /jane\n"
+	    "Match all\nForceCommand late\nAcceptEnv C\nBanner none\n");
+	move(&c, &moved);
+	server_conf_clear(&c);
+	assert_int_equal(server_conf_for(&moved, &spec, &out), 0);
+	assert_null(out.force_command);
+	assert_null(out.banner);
+	assert_int_equal(out.accept_env.n, 2);
+	assert_string_equal(out.accept_env.v[0], "B");
+	assert_string_equal(out.accept_env.v[1], "C");
+	assert_string_equal(server_conf_subsystem(&out, "sftp"),
+	    "own-sftp -l");
+	assert_string_equal(server_conf_subsystem(&out, "x"), "global-x");
+	assert_false(server_conf_has_match(&out));
+	server_conf_clear(&out);
+	server_conf_clear(&moved);
+}
+
+static void
+test_include(void **state)
+{
+	struct server_conf c;
+	char *a, *text;
+
+	(void)state;
+	a = put_file("inc", "MaxAuthTries 5\nMatch user joe\nMaxSessions 5\n"
+	    "MaxAuthTries 6\n");
+	xasprintf(&text, "Include %s\nMaxAuthTries 7\n", a);
+	must_read(&c, text);
+	/* The Match of the file ended with it. */
+	assert_int_equal(c.max_auth_tries, 5);
+	assert_int_equal(port_tries(&c, "user=joe"), 6);
+	server_conf_clear(&c);
+	free(text);
+
+	/* In a block, both must match; what follows belongs to the block. */
+	xasprintf(&text, "Match address 10.0.0.0/8\nInclude %s\n"
+	    "MaxAuthTries 8\nLogLevel ERROR\n", a);
+	must_read(&c, text);
+	assert_int_equal(port_tries(&c, "user=joe"), 6);
+	assert_int_equal(port_tries(&c, "user=joe,addr=10.1.1.1"), 5);
+	assert_int_equal(port_tries(&c, "user=jane,addr=11.1.1.1"), 6);
+	server_conf_clear(&c);
+	free(text);
+	free(a);
+}
+
+/* --- faults --- */
+
+static void
+test_faults(void **state)
+{
+	static const struct {
+		const char *text, *message;
+	} cases[] = {
+		{ "\n\nNonsense 1\n",
+		    "config line 3: Bad configuration option: Nonsense" },
+		{ "X11Forwarding yes\n",
+		    "line 1: X11Forwarding \"yes\" is not supported by this "
+		    "version" },
+		{ "HostCertificate x\n", "keyword \"HostCertificate\" is not "
+					 "supported by this version" },
+		{ "Port 70000\n", "is no port" },
+		{ "Port 1 2\n", "takes one argument" },
+		{ "ListenAddress a:b:c]\n", NULL },
+		{ "ListenAddress [::1\n", "is no address" },
+		{ "ListenAddress a:70000\n", "is no address" },
+		{ "MaxStartups 10:200:5\n", "is not begin:rate:full" },
+		{ "MaxStartups 10:20\n", "is not begin:rate:full" },
+		{ "PerSourceNetBlockSize 33\n", "is not bits" },
+		{ "PermitRootLogin maybe\n", "bad value \"maybe\"" },
+		{ "AllowUsers a@10.0.0.1/8\n", "is no host or network" },
+		{ "AuthenticationMethods a\n", "is no list of known" },
+		{ "AuthenticationMethods publickey,\n", "is no list of" },
+		{ "AuthenticationMethods any password\n", "is no list of" },
+		{ "Subsystem sftp\n", "takes a name and a command" },
+		{ "AcceptEnv A=b\n", "a name holds no" },
+		{ "Match weather fine\n", "unknown criterion" },
+		{ "Match all user x\n", "no other criterion goes with" },
+		{ "Match user\n", "missing argument of" },
+		{ "Match address 10.0.0.1/8\n", "bad argument" },
+		{ "Match localport x\n", "bad argument" },
+		{ "Match\n", "missing criterion" },
+		{ "Match user x\nPort 1\n", "not allowed in a Match block" },
+		{ "Match user x\nMaxSessions x\n", "line 2: MaxSessions" },
+		{ "UsePAM \"yes\n", "a quote is not closed" },
+		{ "LoginGraceTime 1y\n", "is no time" },
+	};
+	struct server_conf c;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		server_conf_init(&c);
+		if (cases[i].message == NULL) {
+			assert_int_equal(read_text(&c, cases[i].text), 0);
+		} else {
+			assert_true(read_text(&c, cases[i].text) < 0);
+			if (strstr(last, cases[i].message) == NULL)
+				fail_msg("%s: %s", cases[i].text, last);
+		}
+		server_conf_clear(&c);
+	}
+	server_conf_init(&c);
+	last[0] = '\0';
+	assert_int_equal(server_conf_read_file(&c, "/nonexistent"),
+	    ERR_NOT_FOUND);
+	assert_string_equal(last, "/nonexistent: No such file or directory\n");
+}
+
+/* What another process could send, cut anywhere, is refused. */
+static void
+test_import_cut(void **state)
+{
+	struct server_conf c, d;
+	struct buf out;
+	struct rd in;
+
+	(void)state;
+	must_read(&c, "Match user a\nBanner /x\n");
+	buf_init(&out);
+	assert_int_equal(server_conf_export(&c, &out), 0);
+	for (size_t len = 0; len < buf_len(&out); len += 7) {
+		in = rd_from(buf_data(&out), len);
+		server_conf_init(&d);
+		assert_true(server_conf_import(&d, &in) < 0);
+		server_conf_clear(&d);
+	}
+	buf_clear(&out);
+	server_conf_clear(&c);
+}
+
+static void
+test_deprecated(void **state)
+{
+	struct server_conf c;
+
+	(void)state;
+	must_read(&c, "Protocol 2\n");
+	assert_string_equal(last, "");
+	server_conf_clear(&c);
+	must_read(&c, "UsePrivilegeSeparation sandbox\n");
+	assert_non_null(strstr(last, "UsePrivilegeSeparation"));
+	assert_non_null(strstr(last, "deprecated"));
+	server_conf_clear(&c);
+}
+
+static void
+test_addr_match(void **state)
+{
+	static const struct {
+		const char *addr, *list;
+		int r;
+	} cases[] = {
+		{ "192.0.2.1", "192.0.2.1", 1 },
+		{ "192.0.2.1", "192.0.2.?", 1 },
+		{ "192.0.2.1", "!192.0.2.1,*", -1 },
+		{ "192.0.2.1", "10.0.0.0/8", 0 },
+		{ "192.0.2.1", "0.0.0.0/0", 1 },
+		{ "192.0.2.1", "192.0.2.1/32", 1 },
+		{ "192.0.2.1", "192.0.2.1/33", ERR_SYNTAX },
+		{ "192.0.2.1", "192.0.2.1/24", ERR_SYNTAX },
+		{ "192.0.2.1", "192.0.2.0/", ERR_SYNTAX },
+		{ "192.0.2.1", "nonsense/8", ERR_SYNTAX },
+		{ "2001:db8::1", "2001:db8::/33", 1 },
+		{ "2001:db8:8000::1", "2001:db8::/33", 0 },
+		{ "fe80::1%eth0", "fe80::/10", 1 },
+		{ "192.0.2.1", "", 0 },
+	};
+	int r;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		r = addr_match_list(cases[i].addr, cases[i].list);
+		if (r != cases[i].r)
+			fail_msg("%s in %s: %d", cases[i].addr, cases[i].list,
+			    r);
+	}
+	assert_int_equal(addr_match_host("a.example", "192.0.2.1",
+	    "*.example"), 1);
+	assert_int_equal(addr_match_host("a.example", "192.0.2.1",
+	    "*.example,!192.0.2.0/24"), -1);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_every_row),
+	    cmocka_unit_test(test_defaults),
+	    cmocka_unit_test(test_listen),
+	    cmocka_unit_test(test_match),
+	    cmocka_unit_test(test_match_order),
+	    cmocka_unit_test(test_include),
+	    cmocka_unit_test(test_faults),
+	    cmocka_unit_test(test_import_cut),
+	    cmocka_unit_test(test_deprecated),
+	    cmocka_unit_test(test_addr_match),
+	};
+
+	return cmocka_run_group_tests_name("conf-server", tests, set_up,
+	    tear_down);
+}
