@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Escape sequences in what the user types: the escape character after a
+ * line end, then one more character. Only recognises them; what they do is
+ * in the caller's table.
+ *
+ * Threads: loop thread only.
+ */
+#ifndef HPN_CLIENT_ESCAPE_H
+#define HPN_CLIENT_ESCAPE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+
+struct escape_row {
+	uint8_t ch;
+	void (*run)(void *arg);
+	const char *help;
+};
+
+struct escape {
+	const struct escape_row *rows;
+	size_t row_count;
+	uint8_t ch;	    /* the escape character */
+	bool at_line_start; /* it would be recognised now */
+	bool pending;	    /* it was the last byte */
+	/* Told of each sequence; must not send anything, because the bytes
+	 * are in the middle of becoming a packet. */
+	void (*found)(void *arg, const struct escape_row *row);
+	void *arg;
+};
+
+void escape_init(struct escape *e, const struct escape_row *rows,
+    size_t row_count, uint8_t ch);
+/* Takes sequences out of p in place; the new length. It may be one byte
+ * more than len, therefore cap > len is wanted. */
+size_t escape_filter(struct escape *e, uint8_t *p, size_t len, size_t cap);
+/* Lines for "~?". */
+void escape_describe(const struct escape *e, struct buf *out);
+/* "~" or "^A"; out has room for 3 bytes. */
+void escape_char_name(uint8_t ch, char *out);
+
+#endif

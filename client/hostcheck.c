@@ -1,0 +1,564 @@
+/* SPDX-License-Identifier: ISC */
+#include "client/hostcheck.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "client/prompt.h"
+#include "conf/defaults.h"
+
+enum { REVOKED_FILE_MAX = 1 << 24 /* bytes */ };
+
+struct hostcheck {
+	const struct client_conf *conf;
+	char *name; /* as known_hosts spells it */
+	char *address;
+	uint16_t port;
+	struct strlist user_files, all_files, revoked_files;
+	struct buf accepted; /* blob of the key of this connection */
+	bool distrusted;
+};
+
+int
+hostcheck_new(struct hostcheck **out, const struct client_conf *conf,
+    const char *address, uint16_t port)
+{
+	struct hostcheck *h = xcalloc(1, sizeof *h);
+	int r;
+
+	h->conf = conf;
+	h->port = port;
+	if (address != NULL)
+		h->address = xstrdup(address);
+	if (conf->host_key_alias != NULL)
+		h->name = xstrdup(conf->host_key_alias);
+	else
+		h->name = knownhosts_name(conf->hostname, port);
+	if (h->name == NULL) {
+		r = ERR_NOMEM;
+		goto out;
+	}
+	r = client_conf_expand_list(conf, "UserKnownHostsFile",
+	    &conf->user_known_hosts_file, &h->user_files);
+	if (r == 0)
+		r = client_conf_expand_list(conf, "RevokedHostKeys",
+		    &conf->revoked_host_keys, &h->revoked_files);
+	if (r == 0)
+		r = client_conf_expand_list(conf, "GlobalKnownHostsFile",
+		    &conf->global_known_hosts_file, &h->all_files);
+	for (size_t i = 0; r == 0 && i < h->user_files.n; i++)
+		r = strlist_add(&h->all_files, h->user_files.v[i]);
+out:
+	if (r != 0) {
+		hostcheck_free(h);
+		return r;
+	}
+	*out = h;
+	return 0;
+}
+
+void
+hostcheck_free(struct hostcheck *h)
+{
+	if (h == NULL)
+		return;
+	free(h->name);
+	free(h->address);
+	strlist_clear(&h->user_files);
+	strlist_clear(&h->all_files);
+	strlist_clear(&h->revoked_files);
+	buf_clear(&h->accepted);
+	free(h);
+}
+
+bool
+hostcheck_distrusted(const struct hostcheck *h)
+{
+	return h->distrusted;
+}
+
+/* ---- which algorithms to ask for ---------------------------------------- */
+
+static void
+append_name(struct buf *list, const char *name, size_t len)
+{
+	if (buf_len(list) > 0)
+		buf_put_u8(list, ',');
+	buf_put(list, name, len);
+}
+
+char *
+hostcheck_order(const char *algorithms, const struct strlist *types)
+{
+	struct buf known = { 0 }, others = { 0 };
+	const char *pos = algorithms, *name;
+	char *list;
+	size_t len;
+
+	while (csv_next(&pos, &name, &len)) {
+		char *copy = xstrndup(name, len);
+		const struct key_alg *alg = key_alg_by_name(copy);
+
+		if (alg != NULL && strlist_has(types, alg->key_type))
+			append_name(&known, name, len);
+		else
+			append_name(&others, name, len);
+		free(copy);
+	}
+	if (buf_len(&others) > 0)
+		append_name(&known, (const char *)buf_data(&others),
+		    buf_len(&others));
+	list = buf_dup_string(&known);
+	buf_clear(&known);
+	buf_clear(&others);
+	if (list == NULL)
+		fatal("%s", err_text(ERR_NOMEM));
+	return list;
+}
+
+char *
+hostcheck_algorithms(const struct hostcheck *h)
+{
+	struct strlist types = { 0 };
+	char *list;
+
+	if (h->conf->host_key_algorithms_given)
+		return xstrdup(h->conf->host_key_algorithms);
+	if (knownhosts_types(&h->all_files, h->name, &types) != 0)
+		strlist_clear(&types);
+	list = hostcheck_order(h->conf->host_key_algorithms, &types);
+	strlist_clear(&types);
+	return list;
+}
+
+/* ---- the check ---------------------------------------------------------- */
+
+enum hostcheck_action
+hostcheck_decide(enum knownhosts_verdict verdict, int strict, bool batch)
+{
+	switch (verdict) {
+	case KNOWNHOSTS_OK:
+		return HOSTCHECK_ACCEPT;
+	case KNOWNHOSTS_IS_REVOKED:
+		return HOSTCHECK_REFUSE;
+	case KNOWNHOSTS_CHANGED:
+		return strict == CLIENT_ASK_NO ? HOSTCHECK_DISTRUST :
+						 HOSTCHECK_REFUSE;
+	default:
+		break;
+	}
+	switch (strict) {
+	case CLIENT_ASK_NO:
+	case CLIENT_ASK_ACCEPT_NEW:
+		return HOSTCHECK_ADD;
+	case CLIENT_ASK_ASK:
+		return batch ? HOSTCHECK_REFUSE : HOSTCHECK_ASK;
+	default:
+		return HOSTCHECK_REFUSE;
+	}
+}
+
+static bool
+is_loopback(const char *address)
+{
+	struct in6_addr six;
+	struct in_addr four;
+
+	if (address == NULL)
+		return false;
+	if (inet_pton(AF_INET, address, &four) == 1)
+		return (ntohl(four.s_addr) >> 24) == 127;
+	return inet_pton(AF_INET6, address, &six) == 1 &&
+	    IN6_IS_ADDR_LOOPBACK(&six);
+}
+
+static char *
+fingerprint(const struct hostcheck *h, const struct key *k)
+{
+	char *fp = key_fingerprint(k, (enum digest_alg)h->conf->fingerprint_hash);
+
+	if (fp == NULL)
+		fatal("%s", err_text(ERR_NOMEM));
+	return fp;
+}
+
+static void
+log_lines(enum log_level level, const char *text)
+{
+	while (*text != '\0') {
+		size_t len = strcspn(text, "\n");
+
+		log_msg(level, "%.*s", (int)len, text);
+		text += len + (text[len] == '\n');
+	}
+}
+
+static void
+show_picture(const struct hostcheck *h, const struct key *k)
+{
+	char *fp, *art;
+
+	if (!h->conf->visual_host_key)
+		return;
+	fp = fingerprint(h, k);
+	art = key_randomart(k, (enum digest_alg)h->conf->fingerprint_hash);
+	log_info("Host key fingerprint is %s", fp);
+	if (art != NULL)
+		log_lines(LOG_LVL_INFO, art);
+	free(art);
+	free(fp);
+}
+
+/* Is the key in a RevokedHostKeys file? One that cannot be read revokes
+ * everything. */
+static bool
+in_revoked_file(const char *path, const struct key *k)
+{
+	struct buf content = { 0 };
+	char *text = NULL, *line, *next;
+	bool revoked = true;
+	struct key *other;
+
+	if (file_read(path, &content, REVOKED_FILE_MAX) != 0) {
+		log_error("RevokedHostKeys: cannot read %s: %s", path,
+		    err_text(ERR_SYSTEM));
+		goto out;
+	}
+	text = buf_dup_string(&content);
+	if (text == NULL || strncmp(text, "SSHKRL", 6) == 0) {
+		log_error("RevokedHostKeys: %s: only lists of public keys are "
+			  "understood",
+		    path);
+		goto out;
+	}
+	revoked = false;
+	for (line = text; line != NULL && !revoked; line = next) {
+		const char *s;
+
+		if ((next = strchr(line, '\n')) != NULL)
+			*next++ = '\0';
+		s = line + strspn(line, " \t");
+		if (*s == '\0' || *s == '#' || key_parse_line(&s, &other) != 0)
+			continue;
+		revoked = key_equal_public(k, other);
+		key_free(other);
+	}
+out:
+	free(text);
+	buf_clear(&content);
+	return revoked;
+}
+
+static void
+banner(const char *text)
+{
+	static const char line[] = "@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@"
+				   "@@@@@@@@@@@@@@@@@@@";
+
+	log_error("%s", line);
+	log_error("@ %-*s@", (int)sizeof line - 4, text);
+	log_error("%s", line);
+}
+
+static void
+warn_changed(const struct hostcheck *h, const struct key *k,
+    const struct knownhosts_found *found)
+{
+	char *fp = fingerprint(h, k);
+
+	banner("WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!");
+	log_error("This host is known under another key. Either its key was "
+		  "replaced, or");
+	log_error("SOMEBODY IS BETWEEN YOU AND THE HOST and reads along "
+		  "(man-in-the-middle attack).");
+	log_error("It now shows the %s key %s.", key_short_name(k), fp);
+	log_error("If you can make sure, by another way than this connection, "
+		  "that this is right,");
+	log_error("remove the old key:  hpnssh-keygen -f '%s' -R '%s'",
+	    found->path != NULL ? found->path : "known_hosts", h->name);
+	if (found->path != NULL)
+		log_error("Offending %s key in %s:%u", key_short_name(k),
+		    found->path, found->line);
+	free(fp);
+}
+
+static void
+warn_revoked(const struct hostcheck *h, const struct key *k,
+    const char *where, unsigned line)
+{
+	banner("WARNING: REVOKED HOST KEY DETECTED!");
+	log_error("The %s key of %s is marked as revoked in %s:%u.",
+	    key_short_name(k), h->name, where, line);
+	log_error("Somebody may be using a stolen key to pass as this host.");
+}
+
+static void
+add_key(const struct hostcheck *h, const struct key *k)
+{
+	int r;
+
+	if (h->user_files.n == 0)
+		return;
+	r = knownhosts_add(h->user_files.v[0], h->name, k,
+	    h->conf->hash_known_hosts);
+	if (r != 0)
+		log_info("Could not note the host key in %s: %s",
+		    h->user_files.v[0], err_text(r));
+	else
+		log_info("Warning: Permanently added '%s' (%s) to the list of "
+			 "known hosts.",
+		    h->name, key_short_name(k));
+}
+
+/* Names that the files have for this same key: a hint for the user. */
+static void
+list_other_names(const struct hostcheck *h, const struct key *k,
+    struct buf *out)
+{
+	struct knownhosts_line line;
+	unsigned found = 0;
+
+	for (size_t i = 0; i < h->all_files.n; i++) {
+		FILE *f = fopen(h->all_files.v[i], "re");
+		char *text = NULL;
+		size_t cap = 0;
+
+		for (unsigned n = 1; f != NULL && getline(&text, &cap, f) > 0;
+		     n++) {
+			text[strcspn(text, "\r\n")] = '\0';
+			if (knownhosts_parse_line(text, &line) != 0)
+				continue;
+			if (line.marker == KNOWNHOSTS_NONE &&
+			    line.key != NULL && key_equal_public(line.key, k))
+				buf_printf(out, "%s    %s:%u: %.200s\n",
+				    found++ == 0 ?
+					"The same key is known for:\n" :
+					"",
+				    h->all_files.v[i], n,
+				    line.hosts[0] == '|' ? "(hashed name)" :
+							   line.hosts);
+			knownhosts_line_clear(&line);
+		}
+		free(text);
+		if (f != NULL)
+			fclose(f);
+	}
+	if (found == 0)
+		buf_printf(out,
+		    "This key is not known by any other names.\n");
+}
+
+static bool
+is_yes(const char *answer, const char *fp, bool *decided)
+{
+	*decided = true;
+	if (strcasecmp(answer, "yes") == 0 || strcmp(answer, fp) == 0)
+		return true;
+	*decided = strcasecmp(answer, "no") == 0;
+	return false;
+}
+
+static bool
+ask_user(const struct hostcheck *h, const struct key *k,
+    enum knownhosts_verdict verdict)
+{
+	struct buf text = { 0 };
+	char *fp = fingerprint(h, k), *question, *answer;
+	bool accepted = false, decided = false;
+
+	buf_printf(&text, "The authenticity of host '%s", h->name);
+	if (h->address != NULL)
+		buf_printf(&text, " (%s)", h->address);
+	buf_printf(&text, "' can't be established.\n");
+	if (verdict == KNOWNHOSTS_OTHER_TYPE)
+		buf_printf(&text, "Keys of other types are known for it.\n");
+	buf_printf(&text, "%s key fingerprint is %s.\n", key_short_name(k), fp);
+	list_other_names(h, k, &text);
+	buf_printf(&text, "Are you sure you want to continue connecting "
+			  "(yes/no/[fingerprint])? ");
+	question = buf_dup_string(&text);
+	while (!decided && question != NULL) {
+		answer = prompt_ask(question, PROMPT_VISIBLE);
+		if (answer == NULL)
+			break;
+		answer[strcspn(answer, "\r\n")] = '\0';
+		accepted = is_yes(answer, fp, &decided);
+		prompt_free(answer);
+		free(question);
+		question = xstrdup(
+		    "Please type 'yes', 'no' or the fingerprint: ");
+	}
+	free(question);
+	free(fp);
+	buf_clear(&text);
+	return accepted;
+}
+
+/* Under a port of its own a host may still be known by its name alone. */
+static bool
+known_without_port(const struct hostcheck *h, const struct key *k)
+{
+	struct knownhosts_found found = { 0 };
+	char *name;
+	bool known;
+
+	if (h->conf->host_key_alias != NULL ||
+	    h->port == HPN_KNOWN_HOSTS_PORT)
+		return false;
+	name = knownhosts_name(h->conf->hostname, HPN_KNOWN_HOSTS_PORT);
+	known = name != NULL &&
+	    knownhosts_check(&h->all_files, name, k, &found) == 0 &&
+	    found.verdict == KNOWNHOSTS_OK;
+	if (known)
+		log_debug("host key is known for %s without the port", name);
+	knownhosts_found_clear(&found);
+	free(name);
+	return known;
+}
+
+static void
+explain_refusal(const struct hostcheck *h, const struct key *k,
+    const struct knownhosts_found *found)
+{
+	switch (found->verdict) {
+	case KNOWNHOSTS_CHANGED:
+		log_error("Host key for %s has changed, and strict checking "
+			  "is on.",
+		    h->name);
+		break;
+	case KNOWNHOSTS_IS_REVOKED:
+		break;
+	default:
+		log_error("No %s host key is known for %s, and strict checking "
+			  "is on.",
+		    key_short_name(k), h->name);
+	}
+}
+
+static int
+judge(struct hostcheck *h, const struct key *k)
+{
+	struct knownhosts_found found = { 0 };
+	int r = knownhosts_check(&h->all_files, h->name, k, &found);
+
+	if (r != 0) {
+		log_error("known_hosts: %s", err_text(r));
+		goto out;
+	}
+	if ((found.verdict == KNOWNHOSTS_NEW ||
+		found.verdict == KNOWNHOSTS_OTHER_TYPE) &&
+	    known_without_port(h, k))
+		goto out;
+	if (found.verdict == KNOWNHOSTS_CHANGED)
+		warn_changed(h, k, &found);
+	if (found.verdict == KNOWNHOSTS_IS_REVOKED)
+		warn_revoked(h, k, found.path != NULL ? found.path : "?",
+		    found.line);
+	switch (hostcheck_decide(found.verdict,
+	    h->conf->strict_host_key_checking, h->conf->batch_mode)) {
+	case HOSTCHECK_ACCEPT:
+		log_debug("host key is known: %s:%u",
+		    found.path != NULL ? found.path : "?", found.line);
+		break;
+	case HOSTCHECK_ASK:
+		if (!ask_user(h, k, found.verdict)) {
+			r = ERR_HOSTKEY;
+			break;
+		}
+		/* FALLTHROUGH */
+	case HOSTCHECK_ADD:
+		add_key(h, k);
+		break;
+	case HOSTCHECK_DISTRUST:
+		log_error("Password and keyboard-interactive authentication "
+			  "are off, so that nobody gets your password.");
+		h->distrusted = true;
+		break;
+	case HOSTCHECK_REFUSE:
+		explain_refusal(h, k, &found);
+		r = ERR_HOSTKEY;
+		break;
+	}
+out:
+	knownhosts_found_clear(&found);
+	return r;
+}
+
+static bool
+is_revoked(const struct hostcheck *h, const struct key *k)
+{
+	for (size_t i = 0; i < h->revoked_files.n; i++) {
+		if (!in_revoked_file(h->revoked_files.v[i], k))
+			continue;
+		log_error("The %s host key of %s is revoked by %s.",
+		    key_short_name(k), h->name, h->revoked_files.v[i]);
+		return true;
+	}
+	return false;
+}
+
+static int
+check_first(struct hostcheck *h, struct span blob)
+{
+	struct key *k = NULL;
+	char *fp;
+	int r = key_from_blob(blob, &k);
+
+	if (r != 0) {
+		log_error("The server's host key cannot be used: %s",
+		    err_text(r));
+		return r;
+	}
+	fp = fingerprint(h, k);
+	log_debug("server host key: %s %s", key_type(k), fp);
+	free(fp);
+	r = key_check_length(k, (unsigned)h->conf->required_rsa_size);
+	if (r != 0) {
+		log_error("Bad server host key: %s of %u bits: %s",
+		    key_short_name(k), key_bits(k), err_text(r));
+		goto out;
+	}
+	if (is_revoked(h, k)) {
+		r = ERR_HOSTKEY;
+		goto out;
+	}
+	if (h->conf->no_host_authentication_for_localhost &&
+	    is_loopback(h->address))
+		log_debug("loopback address: host key is not checked");
+	else
+		r = judge(h, k);
+	if (r == 0)
+		show_picture(h, k);
+out:
+	key_free(k);
+	return r;
+}
+
+int
+hostcheck_key(struct hostcheck *h, struct span blob)
+{
+	/* Rekeys: the key of the first exchange, no other, is this host's. */
+	if (buf_len(&h->accepted) > 0) {
+		if (buf_len(&h->accepted) == blob.len &&
+		    memcmp(buf_data(&h->accepted), blob.p, blob.len) == 0)
+			return 0;
+		log_error("The host key is another one than at the beginning "
+			  "of this connection.");
+		log_error("Host key verification failed.");
+		return ERR_HOSTKEY;
+	}
+	if (check_first(h, blob) != 0) {
+		log_error("Host key verification failed.");
+		return ERR_HOSTKEY;
+	}
+	buf_put(&h->accepted, blob.p, blob.len);
+	return buf_err(&h->accepted);
+}

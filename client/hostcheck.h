@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Is this the host that was meant? Its key against known_hosts, what
+ * StrictHostKeyChecking says, and the user (RFC 4251 section 4.1).
+ *
+ * Threads: loop thread only; asking the user blocks.
+ */
+#ifndef HPN_CLIENT_HOSTCHECK_H
+#define HPN_CLIENT_HOSTCHECK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/wire.h"
+#include "conf/client-conf.h"
+#include "keys/knownhosts.h"
+
+struct hostcheck;
+
+/* conf is borrowed. address is numeric, NULL behind a proxy command; port
+ * is the one really used. */
+int hostcheck_new(struct hostcheck **out, const struct client_conf *conf,
+    const char *address, uint16_t port) must_check;
+void hostcheck_free(struct hostcheck *h);
+
+/* The host key algorithms to propose: those of keys that are known for this
+ * host come first. Caller frees. */
+char *hostcheck_algorithms(const struct hostcheck *h);
+/* 0, or ERR_HOSTKEY after having told the user why. */
+int hostcheck_key(struct hostcheck *h, struct span blob) must_check;
+/* A wrong key was let through (StrictHostKeyChecking no): no password may
+ * be sent to this host. */
+bool hostcheck_distrusted(const struct hostcheck *h);
+
+/* The decision, as a pure function. */
+enum hostcheck_action {
+	HOSTCHECK_ACCEPT,
+	HOSTCHECK_ADD, /* accept and note it */
+	HOSTCHECK_ASK,
+	HOSTCHECK_DISTRUST, /* go on, but without passwords */
+	HOSTCHECK_REFUSE,
+};
+enum hostcheck_action hostcheck_decide(enum knownhosts_verdict verdict,
+    int strict, bool batch);
+/* algorithms (comma list) with those for the key types moved to the front.
+ * Caller frees. */
+char *hostcheck_order(const char *algorithms, const struct strlist *types);
+
+#endif

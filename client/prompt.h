@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Asking the user: on the controlling terminal, or through the program that
+ * SSH_ASKPASS names (SSH_ASKPASS_REQUIRE: never, prefer, force).
+ *
+ * Threads: loop thread only; calls block.
+ */
+#ifndef HPN_CLIENT_PROMPT_H
+#define HPN_CLIENT_PROMPT_H
+
+#include <stdbool.h>
+
+enum { PROMPT_ANSWER_MAX = 1024 }; /* bytes with the NUL */
+
+enum prompt_echo { PROMPT_HIDDEN, PROMPT_VISIBLE };
+
+/* The answer without line end; NULL if nobody can be asked or the user broke
+ * off. text is shown as it is: escape what a peer sent. Caller frees with
+ * prompt_free(). */
+char *prompt_ask(const char *text, enum prompt_echo echo);
+void prompt_free(char *answer); /* wipes; NULL is fine */
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The user's session (RFC 4254 section 6): a channel with terminal,
+ * environment and command, tied to standard input and output.
+ *
+ * Threads: loop thread only.
+ */
+#ifndef HPN_CLIENT_SESSION_H
+#define HPN_CLIENT_SESSION_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "base/loop.h"
+#include "channels.h"
+#include "conf/client-conf.h"
+#include "kex.h"
+#include "packet.h"
+
+struct session;
+
+/* All borrowed; they outlive the session. */
+struct session_params {
+	const struct client_conf *conf;
+	struct loop *loop;
+	struct packet *packet;
+	struct kex *kex;
+	struct channels *channels;
+	const char *command; /* NULL: a shell */
+	bool subsystem;	     /* command is the name of one */
+	bool tty;
+	bool peer_is_openssh; /* knows eow@ and no-more-sessions@ */
+	/* The session ended; exit status in session_status(). The callee
+	 * stops the loop. */
+	void (*ended)(void *arg);
+	void *arg;
+};
+
+int session_new(struct session **out,
+    const struct session_params *params) must_check;
+/* Leaves raw mode. */
+void session_free(struct session *s);
+/* Of the remote command; 255 if it is not known. */
+int session_status(const struct session *s);
+/* The terminal was resized. */
+void session_resized(struct session *s);
+
+#endif

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: ISC */
+/* Password authentication (RFC 4252 section 8). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "client/prompt.h"
+#include "client/userauth-internal.h"
+
+enum { NEW_PASSWORD_TRIES = 3 };
+
+static bool
+password_enabled(const struct userauth *ua)
+{
+	return ua->p.conf->password_authentication &&
+	    !ua->p.conf->batch_mode && !ua->p.no_passwords;
+}
+
+/* "user@host's <what>: " on the terminal. */
+static char *
+ask(const struct userauth *ua, const char *what)
+{
+	char *text, *answer;
+
+	xasprintf(&text, "%s@%s's %s: ", ua->p.conf->user,
+	    ua->p.conf->original_host, what);
+	answer = prompt_ask(text, PROMPT_HIDDEN);
+	free(text);
+	return answer;
+}
+
+static int
+password_next(struct userauth *ua)
+{
+	char *password;
+	struct buf b;
+
+	if (ua->password_tries >=
+	    (unsigned)ua->p.conf->number_of_password_prompts)
+		return 0;
+	if (ua->password_tries++ > 0)
+		log_error("Permission denied, please try again.");
+	if ((password = ask(ua, "password")) == NULL)
+		return 0;
+	buf_init_secret(&b);
+	userauth_put_request(ua, &b, "password");
+	buf_put_bool(&b, false);
+	buf_put_cstring(&b, password);
+	prompt_free(password);
+	int r = userauth_send(ua, &b);
+	return r != 0 ? r : 1;
+}
+
+/* The same new password twice; NULL if the user gives up. */
+static char *
+ask_new(const struct userauth *ua)
+{
+	for (int i = 0; i < NEW_PASSWORD_TRIES; i++) {
+		char *once = ask(ua, "new password"), *again;
+		bool same;
+
+		if (once == NULL || *once == '\0') {
+			prompt_free(once);
+			return NULL;
+		}
+		again = ask(ua, "new password once more");
+		same = again != NULL && strcmp(once, again) == 0;
+		if (same || again == NULL) {
+			prompt_free(again);
+			if (same)
+				return once;
+			prompt_free(once);
+			return NULL;
+		}
+		prompt_free(again);
+		prompt_free(once);
+		log_error("The two differ; try again.");
+	}
+	return NULL;
+}
+
+/* PASSWD_CHANGEREQ: the password is right, but out of date. */
+static int
+password_input(struct userauth *ua, uint8_t type, struct rd body)
+{
+	struct span text = rd_string(&body);
+	char *old = NULL, *new = NULL;
+	struct buf b;
+	int r;
+
+	if (type != SSH_MSG_USERAUTH_PASSWD_CHANGEREQ)
+		return USERAUTH_UNKNOWN;
+	(void)rd_string(&body); /* language */
+	if ((r = rd_end(&body)) != 0)
+		return r;
+	log_info("The server wants a new password: %.*s",
+	    (int)MIN(text.len, (size_t)USERAUTH_TEXT_MAX),
+	    (const char *)text.p);
+	old = ask(ua, "old password");
+	if (old != NULL)
+		new = ask_new(ua);
+	if (new == NULL) {
+		prompt_free(old);
+		ua->password_tries = UINT32_MAX - 1;
+		return userauth_advance(ua);
+	}
+	buf_init_secret(&b);
+	userauth_put_request(ua, &b, "password");
+	buf_put_bool(&b, true);
+	buf_put_cstring(&b, old);
+	buf_put_cstring(&b, new);
+	prompt_free(old);
+	prompt_free(new);
+	return userauth_send(ua, &b);
+}
+
+static void
+password_partial(struct userauth *ua)
+{
+	ua->password_tries = 0;
+}
+
+const struct userauth_ops userauth_password = {
+	.name = "password",
+	.enabled = password_enabled,
+	.next = password_next,
+	.input = password_input,
+	.partial = password_partial,
+};

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: ISC */
+#include "client/userauth.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "client/userauth-internal.h"
+
+enum { METHOD_LIST_MAX = 4096, BANNER_MAX = 64 * 1024 };
+
+static const struct userauth_ops *const methods[] = {
+	&userauth_pubkey,
+	&userauth_kbdint,
+	&userauth_password,
+};
+
+const char *
+userauth_method_at(size_t index)
+{
+	return index < ARRAY_LEN(methods) ? methods[index]->name : NULL;
+}
+
+int
+userauth_new(struct userauth **out, const struct userauth_params *params)
+{
+	struct userauth *ua = xcalloc(1, sizeof *ua);
+
+	_Static_assert(ARRAY_LEN(methods) <= USERAUTH_METHODS_MAX,
+	    "exhausted[] has a place for each method");
+	ua->p = *params;
+	buf_put(&ua->session_id, params->session_id.p, params->session_id.len);
+	buf_put(&ua->hostkey, params->hostkey.p, params->hostkey.len);
+	if (buf_err(&ua->session_id) != 0 || buf_err(&ua->hostkey) != 0) {
+		userauth_free(ua);
+		return ERR_NOMEM;
+	}
+	*out = ua;
+	return 0;
+}
+
+void
+userauth_set_extensions(struct userauth *ua, const char *sig_algs,
+    bool hostbound)
+{
+	free(ua->server_sig_algs);
+	ua->server_sig_algs = sig_algs != NULL ? xstrdup(sig_algs) : NULL;
+	ua->hostbound = hostbound;
+}
+
+void
+userauth_free(struct userauth *ua)
+{
+	if (ua == NULL)
+		return;
+	pubkey_state_free(ua->pubkey);
+	free(ua->offered);
+	free(ua->server_sig_algs);
+	buf_clear(&ua->session_id);
+	buf_clear(&ua->hostkey);
+	free(ua);
+}
+
+int
+userauth_send(struct userauth *ua, struct buf *b)
+{
+	int r = packet_put(ua->p.packet, b);
+
+	buf_clear(b);
+	return r;
+}
+
+void
+userauth_put_request(const struct userauth *ua, struct buf *b,
+    const char *method)
+{
+	buf_put_u8(b, SSH_MSG_USERAUTH_REQUEST);
+	buf_put_cstring(b, ua->p.conf->user);
+	buf_put_cstring(b, "ssh-connection");
+	buf_put_cstring(b, method);
+}
+
+void
+userauth_put_clean(struct buf *out, struct span text)
+{
+	char *copy, *line, *next, *clean;
+	size_t size;
+
+	copy = xcalloc(1, text.len + 1);
+	/* NUL would end the text early. */
+	for (size_t i = 0; i < text.len; i++)
+		copy[i] = text.p[i] != '\0' ? (char)text.p[i] : ' ';
+	for (line = copy; line != NULL; line = next) {
+		if ((next = strchr(line, '\n')) != NULL)
+			*next++ = '\0';
+		line[strcspn(line, "\r")] = '\0';
+		size = strlen(line) * 4 + 1;
+		clean = xcalloc(1, size);
+		str_escape(clean, size, line);
+		buf_put(out, clean, strlen(clean));
+		if (next != NULL)
+			buf_put_u8(out, '\n');
+		free(clean);
+	}
+	free(copy);
+}
+
+int
+userauth_start(struct userauth *ua)
+{
+	struct buf b;
+
+	buf_init(&b);
+	buf_put_u8(&b, SSH_MSG_SERVICE_REQUEST);
+	buf_put_cstring(&b, "ssh-userauth");
+	return userauth_send(ua, &b);
+}
+
+/* RFC 4252 section 5.2: learns which methods there are. */
+static int
+on_service_accept(struct userauth *ua, struct rd body)
+{
+	struct buf b;
+
+	(void)rd_string(&body); /* some servers leave the name out */
+	if (ua->service_accepted)
+		return ERR_PROTOCOL;
+	ua->service_accepted = true;
+	buf_init(&b);
+	userauth_put_request(ua, &b, "none");
+	return userauth_send(ua, &b);
+}
+
+static size_t
+method_index(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_LEN(methods); i++)
+		if (strcmp(methods[i]->name, name) == 0)
+			break;
+	return i;
+}
+
+static int
+give_up(struct userauth *ua)
+{
+	log_error("%s@%s: Permission denied (%s).", ua->p.conf->user,
+	    ua->p.conf->hostname, ua->offered);
+	return ERR_DENIED;
+}
+
+/* The next request of the first preferred method that has one. */
+int
+userauth_advance(struct userauth *ua)
+{
+	const char *pos = ua->p.conf->preferred_authentications, *name;
+	size_t len;
+
+	while (csv_next(&pos, &name, &len)) {
+		char *copy = xstrndup(name, len);
+		size_t i = method_index(copy);
+		bool usable = i < ARRAY_LEN(methods) && !ua->exhausted[i] &&
+		    csv_has(ua->offered, copy) && methods[i]->enabled(ua);
+		int r;
+
+		free(copy);
+		if (!usable)
+			continue;
+		if (ua->current != methods[i])
+			log_debug("next authentication method: %s",
+			    methods[i]->name);
+		ua->current = methods[i];
+		if ((r = methods[i]->next(ua)) != 0)
+			return r < 0 ? r : 0;
+		ua->exhausted[i] = true;
+	}
+	return give_up(ua);
+}
+
+static int
+on_failure(struct userauth *ua, struct rd body)
+{
+	char *list = rd_cstring(&body, METHOD_LIST_MAX);
+	bool partial = rd_bool(&body);
+	int r;
+
+	if ((r = rd_end(&body)) != 0) {
+		free(list);
+		return r;
+	}
+	free(ua->offered);
+	ua->offered = list;
+	if (partial) {
+		log_verbose("Authenticated with partial success; more is asked "
+			    "for: %s",
+		    list);
+		memset(ua->exhausted, 0, sizeof ua->exhausted);
+		if (ua->current != NULL && ua->current->partial != NULL)
+			ua->current->partial(ua);
+	} else {
+		log_debug("authentication methods that can continue: %s",
+		    list);
+	}
+	return userauth_advance(ua);
+}
+
+static int
+on_banner(struct userauth *ua, struct rd body)
+{
+	struct span text = rd_string(&body);
+	struct buf clean = { 0 };
+	int r;
+
+	(void)ua;
+	(void)rd_string(&body); /* language */
+	if ((r = rd_end(&body)) != 0)
+		return r;
+	if (text.len == 0 || log_get_level() < LOG_LVL_INFO)
+		return 0;
+	text.len = MIN(text.len, (size_t)BANNER_MAX);
+	userauth_put_clean(&clean, text);
+	if (buf_err(&clean) == 0)
+		(void)!fd_write_all(STDERR_FILENO, buf_data(&clean),
+		    buf_len(&clean));
+	buf_clear(&clean);
+	return 0;
+}
+
+int
+userauth_input(struct userauth *ua, uint8_t type, struct rd body)
+{
+	if (ua->done)
+		return USERAUTH_UNKNOWN;
+	if (type == SSH_MSG_SERVICE_ACCEPT)
+		return on_service_accept(ua, body);
+	if (!ua->service_accepted)
+		return ERR_PROTOCOL;
+	switch (type) {
+	case SSH_MSG_USERAUTH_FAILURE:
+		return on_failure(ua, body);
+	case SSH_MSG_USERAUTH_BANNER:
+		return on_banner(ua, body);
+	case SSH_MSG_USERAUTH_SUCCESS:
+		ua->done = true;
+		return USERAUTH_DONE;
+	default:
+		if (type < 60 || ua->current == NULL)
+			return USERAUTH_UNKNOWN;
+		return ua->current->input(ua, type, body);
+	}
+}
+
+const char *
+userauth_method(const struct userauth *ua)
+{
+	return ua->current != NULL ? ua->current->name : "none";
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Reaching the host: names to addresses, several addresses in a race (RFC
+ * 8305), the second port, or a proxy command in place of all that.
+ *
+ * Threads: loop thread only; calls block.
+ */
+#ifndef HPN_SSHCONNECT_H
+#define HPN_SSHCONNECT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "conf/client-conf.h"
+
+/* The way to the host. */
+struct sshlink {
+	int fd;	       /* socket; -1 once closed */
+	char *address; /* numeric; NULL behind a proxy command */
+	uint16_t port; /* the one that answered */
+	pid_t proxy;   /* running proxy command, or 0 */
+};
+
+/* Connects as conf says. Tells the user why not; ERR_*. conf->port becomes
+ * the port that answered, so that tokens and known_hosts speak of it. */
+int sshlink_open(struct sshlink *link, struct client_conf *conf) must_check;
+/* Closes, and ends the proxy command. */
+void sshlink_close(struct sshlink *link);
+/* Type of service for what the connection is used for. */
+void sshlink_set_qos(const struct sshlink *link,
+    const struct client_conf *conf, bool interactive);
+
+#endif

@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: ISC */
+#include "sshconnect2.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "base/version.h"
+#include "client/hostcheck.h"
+#include "client/userauth.h"
+#include "kex.h"
+#include "keys/key.h"
+#include "packet.h"
+
+enum { IDENT_MAX = 253 /* bytes without CR LF, RFC 4253 section 4.2 */ };
+
+struct sshlogin {
+	struct sshlogin_params p;
+	struct hostcheck *hostcheck;
+	struct packet *packet;
+	struct kex *kex;
+	struct connection *connection;
+	struct userauth *userauth;
+	struct loop_fd *watch;	    /* until the identification is there */
+	struct loop_timer *timeout; /* ConnectTimeout, until there are keys */
+	char *ident, *peer_ident;
+	bool authenticated, ended;
+};
+
+/* ---- the end ------------------------------------------------------------ */
+
+static const char *
+peer_name(const struct sshlogin *l)
+{
+	return l->p.link->address != NULL ? l->p.link->address :
+					    l->p.conf->hostname;
+}
+
+static const char *
+what_did_not_match(int err)
+{
+	switch (err) {
+	case ERR_NO_KEX_MATCH:
+		return "key exchange method";
+	case ERR_NO_HOSTKEY_MATCH:
+		return "host key type";
+	case ERR_NO_CIPHER_MATCH:
+		return "cipher";
+	case ERR_NO_MAC_MATCH:
+		return "MAC";
+	case ERR_NO_COMP_MATCH:
+		return "compression";
+	default:
+		return NULL;
+	}
+}
+
+static void
+tell_disconnect(const struct sshlogin *l)
+{
+	uint32_t reason = 0;
+	const char *text = packet_disconnect_text(l->packet, &reason);
+
+	log_error("Received disconnect from %s port %u:%u: %s", peer_name(l),
+	    l->p.link->port, reason, text);
+	log_error("Disconnected from %s port %u", peer_name(l),
+	    l->p.link->port);
+}
+
+/* The connection broke: the same words for every way that TCP says it. */
+static void
+tell_lost(const struct sshlogin *l, int err)
+{
+	if (l->authenticated) {
+		if (err == ERR_SYSTEM)
+			log_error("Connection to %s lost: %s",
+			    l->p.conf->original_host, err_text(err));
+		else
+			log_error("Connection to %s closed by remote host.",
+			    l->p.conf->original_host);
+		return;
+	}
+	if (l->kex == NULL)
+		log_error("hpnssh: no SSH identification from %s port %u",
+		    peer_name(l), l->p.link->port);
+	log_error("Connection %s by %s port %u",
+	    err == ERR_SYSTEM && errno == ECONNRESET ? "reset" : "closed",
+	    peer_name(l), l->p.link->port);
+}
+
+static void
+tell_end(const struct sshlogin *l, int err)
+{
+	const char *what = what_did_not_match(err), *offer;
+
+	if (what != NULL) {
+		offer = kex_peer_offer(l->kex, err);
+		log_error("Unable to negotiate with %s port %u: no matching %s "
+			  "found. Their offer: %s",
+		    peer_name(l), l->p.link->port, what,
+		    offer != NULL ? offer : "");
+		return;
+	}
+	switch (err) {
+	case ERR_DENIED:
+	case ERR_HOSTKEY:
+		break; /* told where it happened */
+	case ERR_CLOSED:
+	case ERR_EOF:
+	case ERR_SYSTEM:
+		tell_lost(l, err);
+		break;
+	case ERR_DISCONNECTED:
+		tell_disconnect(l);
+		break;
+	case ERR_TIMEOUT:
+		log_error("Timeout, server %s not responding.",
+		    l->p.conf->original_host);
+		break;
+	default:
+		log_error("Connection to %s port %u: %s", peer_name(l),
+		    l->p.link->port, err_text(err));
+	}
+}
+
+static void
+end(struct sshlogin *l, int err)
+{
+	if (l->ended)
+		return;
+	l->ended = true;
+	loop_cancel(l->p.loop, l->timeout);
+	l->timeout = NULL;
+	tell_end(l, err);
+	l->p.ended(l->p.arg, err);
+}
+
+static void
+on_ended(void *arg, int err)
+{
+	end(arg, err);
+}
+
+static void
+on_timeout(void *arg)
+{
+	struct sshlogin *l = arg;
+
+	l->timeout = NULL;
+	log_error("Connection to %s port %u timed out before the keys were "
+		  "agreed on.",
+	    peer_name(l), l->p.link->port);
+	l->ended = true;
+	l->p.ended(l->p.arg, ERR_TIMEOUT);
+}
+
+/* ---- authentication ----------------------------------------------------- */
+
+static int
+on_auth(void *arg, uint8_t type, struct rd payload)
+{
+	struct sshlogin *l = arg;
+	int r;
+
+	if (l->userauth == NULL)
+		return ERR_PROTOCOL;
+	userauth_set_extensions(l->userauth, kex_server_sig_algs(l->kex),
+	    kex_peer_hostbound(l->kex));
+	(void)rd_u8(&payload); /* type */
+	r = userauth_input(l->userauth, type, payload);
+	if (r == USERAUTH_UNKNOWN)
+		return connection_unimplemented(l->connection);
+	if (r != USERAUTH_DONE)
+		return r;
+	if ((r = packet_authenticated(l->packet)) != 0)
+		return r;
+	l->authenticated = true;
+	log_verbose("Authenticated to %s ([%s]:%u) using \"%s\".",
+	    l->p.conf->original_host, peer_name(l), l->p.link->port,
+	    userauth_method(l->userauth));
+	l->p.authenticated(l->p.arg);
+	return 0;
+}
+
+static int
+start_auth(struct sshlogin *l)
+{
+	struct userauth_params params = {
+		.conf = l->p.conf,
+		.packet = l->packet,
+		.session_id = kex_session_id(l->kex),
+		.hostkey = kex_hostkey(l->kex),
+		.no_passwords = hostcheck_distrusted(l->hostcheck),
+	};
+	int r = userauth_new(&l->userauth, &params);
+
+	return r != 0 ? r : userauth_start(l->userauth);
+}
+
+/* ---- key exchange ------------------------------------------------------- */
+
+static int
+on_hostkey(void *arg, struct span blob, const char *alg)
+{
+	struct sshlogin *l = arg;
+
+	(void)alg;
+	return hostcheck_key(l->hostcheck, blob);
+}
+
+static int
+on_verify(void *arg, const char *alg, struct span blob, struct span data,
+    struct span signature)
+{
+	struct key *k;
+	int r = key_from_blob(blob, &k);
+
+	(void)arg;
+	if (r != 0)
+		return r;
+	r = key_serves(k, alg) ? key_verify(k, alg, data, signature) :
+				 ERR_KEY_TYPE;
+	key_free(k);
+	return r;
+}
+
+static void
+warn_weak(const struct sshlogin *l, const struct kex_result *k)
+{
+	if (k->post_quantum || l->p.conf->warn_weak_crypto != CLIENT_WEAK_YES)
+		return;
+	log_info("** WARNING: the key exchange %s is not post-quantum.",
+	    k->kex);
+	log_info("** Who records this session now may be able to read it one "
+		 "day.");
+	log_info("** A newer SSH server would help; WarnWeakCrypto=no-pq-kex "
+		 "silences this.");
+}
+
+static void
+on_kex_done(void *arg, bool first)
+{
+	struct sshlogin *l = arg;
+	const struct kex_result *k = kex_result(l->kex);
+	int r;
+
+	if (!first) {
+		log_debug("new keys are in use");
+		return;
+	}
+	loop_cancel(l->p.loop, l->timeout);
+	l->timeout = NULL;
+	warn_weak(l, k);
+	if ((r = start_auth(l)) != 0)
+		end(l, r);
+}
+
+static int
+start_kex(struct sshlogin *l)
+{
+	const struct client_conf *conf = l->p.conf;
+	char *hostkeys = hostcheck_algorithms(l->hostcheck);
+	struct kex_proposal mine = {
+		.kex = conf->kex_algorithms,
+		.hostkey = hostkeys,
+		.cipher = conf->ciphers,
+		.mac = conf->macs,
+		.compression = conf->compression ? "zlib@openssh.com,none" :
+						   "none,zlib@openssh.com",
+	};
+	struct kex_hooks kex_hooks = {
+		.arg = l,
+		.check_hostkey = on_hostkey,
+		.verify = on_verify,
+		.done = on_kex_done,
+	};
+	struct connection_hooks hooks = {
+		.arg = l,
+		.auth = on_auth,
+		.ended = on_ended,
+	};
+	int r;
+
+	r = kex_new(&l->kex, l->packet, &kex_hooks, &mine, l->ident,
+	    l->peer_ident);
+	free(hostkeys);
+	if (r == 0)
+		r = connection_new(&l->connection, l->p.loop, l->packet,
+		    l->kex, &hooks);
+	if (r == 0)
+		r = kex_start(l->kex);
+	if (r == 0)
+		connection_kick(l->connection);
+	return r;
+}
+
+/* ---- identification ----------------------------------------------------- */
+
+static void
+on_other_line(void *arg, const char *text)
+{
+	(void)arg;
+	log_debug("the server says before its identification: %.256s", text);
+}
+
+static int
+check_peer(const struct sshlogin *l)
+{
+	log_debug("Remote identification: %s", l->peer_ident);
+	if (str_has_prefix(l->peer_ident, "SSH-2.0-") ||
+	    str_has_prefix(l->peer_ident, "SSH-1.99-"))
+		return 0;
+	log_error("%s port %u does not speak SSH version 2: %.80s",
+	    peer_name(l), l->p.link->port, l->peer_ident);
+	return ERR_PROTOCOL;
+}
+
+static void
+on_readable(void *arg, int fd, int events)
+{
+	struct sshlogin *l = arg;
+	int r;
+
+	(void)fd;
+	(void)events;
+	r = packet_fill(l->packet);
+	if (r == ERR_AGAIN)
+		return;
+	if (r >= 0)
+		r = packet_read_identification(l->packet, &l->peer_ident,
+		    on_other_line, l);
+	if (r == 0)
+		return;
+	loop_unwatch(l->p.loop, l->watch);
+	l->watch = NULL;
+	if (r > 0 && (r = check_peer(l)) == 0)
+		r = start_kex(l);
+	if (r < 0)
+		end(l, r);
+}
+
+static int
+make_ident(struct sshlogin *l)
+{
+	const struct client_conf *conf = l->p.conf;
+	char *addendum;
+	int r;
+
+	if (conf->version_addendum == NULL) {
+		l->ident = xstrdup(HPN_IDENT);
+		return 0;
+	}
+	r = client_conf_expand(conf, CLIENT_TOKENS_COMMAND, "VersionAddendum",
+	    conf->version_addendum, &addendum);
+	if (r != 0)
+		return r;
+	xasprintf(&l->ident, "%s %s", HPN_IDENT, addendum);
+	free(addendum);
+	if (strlen(l->ident) <= IDENT_MAX)
+		return 0;
+	log_error("VersionAddendum is too long");
+	return ERR_LIMIT;
+}
+
+/* ---- life --------------------------------------------------------------- */
+
+static int
+begin(struct sshlogin *l)
+{
+	const struct client_conf *conf = l->p.conf;
+	int fd = l->p.link->fd, r;
+
+	r = hostcheck_new(&l->hostcheck, conf, l->p.link->address,
+	    l->p.link->port);
+	if (r == 0)
+		r = make_ident(l);
+	if (r != 0)
+		return r;
+	if ((l->packet = packet_new(fd, fd, false)) == NULL)
+		return ERR_NOMEM;
+	packet_set_rekey_limit(l->packet, conf->rekey_limit.bytes,
+	    (uint32_t)conf->rekey_limit.seconds);
+	l->watch = loop_watch(l->p.loop, fd, LOOP_READ, on_readable, l);
+	if (l->watch == NULL)
+		return ERR_NOMEM;
+	if (conf->connect_timeout > 0)
+		l->timeout = loop_after(l->p.loop,
+		    (uint64_t)conf->connect_timeout * 1000, on_timeout, l);
+	r = packet_put_identification(l->packet, l->ident);
+	if (r == 0)
+		r = packet_flush(l->packet);
+	return r == ERR_AGAIN ? 0 : r;
+}
+
+int
+sshlogin_new(struct sshlogin **out, const struct sshlogin_params *params)
+{
+	struct sshlogin *l = xcalloc(1, sizeof *l);
+	int r;
+
+	l->p = *params;
+	if ((r = begin(l)) != 0) {
+		tell_end(l, r);
+		sshlogin_free(l);
+		return r;
+	}
+	*out = l;
+	return 0;
+}
+
+void
+sshlogin_free(struct sshlogin *l)
+{
+	if (l == NULL)
+		return;
+	loop_unwatch(l->p.loop, l->watch);
+	loop_cancel(l->p.loop, l->timeout);
+	connection_free(l->connection);
+	userauth_free(l->userauth);
+	kex_free(l->kex);
+	packet_free(l->packet);
+	hostcheck_free(l->hostcheck);
+	free(l->ident);
+	free(l->peer_ident);
+	free(l);
+}
+
+void
+sshlogin_disconnect(struct sshlogin *l)
+{
+	if (!l->ended && l->packet != NULL)
+		packet_disconnect(l->packet, SSH_DISCONNECT_BY_APPLICATION,
+		    "disconnected by user");
+	l->ended = true;
+}
+
+struct packet *
+sshlogin_packet(const struct sshlogin *l)
+{
+	return l->packet;
+}
+
+struct kex *
+sshlogin_kex(const struct sshlogin *l)
+{
+	return l->kex;
+}
+
+struct connection *
+sshlogin_connection(const struct sshlogin *l)
+{
+	return l->connection;
+}
+
+bool
+sshlogin_peer_is_openssh(const struct sshlogin *l)
+{
+	return l->peer_ident != NULL &&
+	    str_has_prefix(l->peer_ident, "SSH-2.0-OpenSSH");
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * From a connected socket to an authenticated user: identification, key
+ * exchange, host key, user authentication. Driven by what arrives.
+ *
+ * Threads: loop thread only.
+ */
+#ifndef HPN_SSHCONNECT2_H
+#define HPN_SSHCONNECT2_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "base/loop.h"
+#include "conf/client-conf.h"
+#include "connection.h"
+#include "sshconnect.h"
+
+struct sshlogin;
+
+struct sshlogin_params {
+	const struct client_conf *conf; /* these three are borrowed */
+	const struct sshlink *link;
+	struct loop *loop;
+	void *arg;
+	/* The user is authenticated: give the connection its channels now. */
+	void (*authenticated)(void *arg);
+	/* The connection ended; why has been told. The callee stops the
+	 * loop and frees later. */
+	void (*ended)(void *arg, int err);
+};
+
+/* Sends the identification; the rest happens in the loop. */
+int sshlogin_new(struct sshlogin **out,
+    const struct sshlogin_params *params) must_check;
+void sshlogin_free(struct sshlogin *l);
+/* Says goodbye to the server, best effort. */
+void sshlogin_disconnect(struct sshlogin *l);
+
+/* For the layers above, from authenticated() on. */
+struct packet *sshlogin_packet(const struct sshlogin *l);
+struct kex *sshlogin_kex(const struct sshlogin *l);
+struct connection *sshlogin_connection(const struct sshlogin *l);
+/* The server calls itself OpenSSH: it knows that project's extensions. */
+bool sshlogin_peer_is_openssh(const struct sshlogin *l);
+
+#endif
