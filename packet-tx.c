@@ -230,7 +230,8 @@ uint8_t *
 packet_bulk_begin(struct packet *p, size_t max)
 {
 	ENSURE(p->bulk == NULL);
-	if (p->hold || packet_ring_pending(&p->tx) >= PACKET_TX_BULK)
+	if (p->hold || packet_ring_pending(&p->tx) >= PACKET_TX_BULK ||
+	    packet_rekey_due(p))
 		return NULL;
 	if (max + PACKET_SLACK > CIPHER_LEN_MAX ||
 	    ring_reserve(&p->tx, max + PACKET_SLACK, &p->bulk) != 0) {

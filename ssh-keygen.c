@@ -1130,6 +1130,8 @@ main(int argc, char **argv)
 	int status;
 
 	fd_sanitise_stdio();
+	/* Passphrases are read past stdio, perhaps from the same pipe. */
+	setvbuf(stdin, NULL, _IONBF, 0);
 	log_init("hpnssh-keygen", LOG_LVL_INFO);
 	log_to_stderr();
 	if (argc == 2 && strcmp(argv[1], "-V") == 0) {

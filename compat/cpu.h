@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What the processor can do, asked at run time.
+ * What the processor can do: CPU_X86_64 when compiling, the functions at run
+ * time.
  *
  * Threads: any.
  */
@@ -8,6 +9,13 @@
 #define HPN_COMPAT_CPU_H
 
 #include <stdbool.h>
+
+/* SSE2 is there then, and <immintrin.h>. */
+#if defined(__x86_64__)
+#define CPU_X86_64 1
+#else
+#define CPU_X86_64 0
+#endif
 
 /* Instructions for AES rounds and for the carry-less product of GCM. */
 bool cpu_has_aes_gcm(void);

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "crypto/ct.h"
 #include "crypto/keccak.h"
 
 enum {
@@ -352,7 +353,8 @@ static void
 decode_message(struct poly *p, const uint8_t in[SYM_LEN])
 {
 	for (int i = 0; i < N; i++)
-		p->c[i] = (int16_t)((in[i / 8] >> i % 8 & 1) * ((Q + 1) / 2));
+		p->c[i] = (int16_t)(ct_opaque(in[i / 8] >> i % 8 & 1) *
+		    ((Q + 1) / 2));
 }
 
 /* ---- sampling ---- */
@@ -571,8 +573,7 @@ mlkem_own_decaps(uint8_t ss[MLKEM_SS_LEN], const uint8_t ct[MLKEM_CT_LEN],
 	uint8_t m[SYM_LEN], derived[SHA3_512_LEN], rejected[MLKEM_SS_LEN];
 	uint8_t again[MLKEM_CT_LEN];
 	struct keccak j;
-	unsigned diff = 0;
-	uint8_t keep;
+	uint32_t wrong, diff = 0;
 
 	pke_decrypt(m, ct, dk);
 	derive(derived, m, dk + DK_HASH);
@@ -587,11 +588,10 @@ mlkem_own_decaps(uint8_t ss[MLKEM_SS_LEN], const uint8_t ct[MLKEM_CT_LEN],
 	if (pke_encrypt(again, dk + DK_EK, m, derived + SYM_LEN) != 0)
 		memset(again, 0, sizeof again);
 	for (int i = 0; i < MLKEM_CT_LEN; i++)
-		diff |= ct[i] ^ again[i];
-	keep = (uint8_t)((diff - 1) >> 8); /* 0xff if there is none */
+		diff |= (uint32_t)(ct[i] ^ again[i]);
+	wrong = ct_mask_nonzero(diff);
 	for (int i = 0; i < MLKEM_SS_LEN; i++)
-		ss[i] = (uint8_t)(rejected[i] ^
-		    (keep & (rejected[i] ^ derived[i])));
+		ss[i] = (uint8_t)ct_select(wrong, rejected[i], derived[i]);
 	explicit_bzero(m, sizeof m);
 	explicit_bzero(derived, sizeof derived);
 	explicit_bzero(rejected, sizeof rejected);

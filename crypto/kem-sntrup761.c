@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "crypto/ct.h"
 #include "crypto/digest.h"
 
 enum {
@@ -88,20 +89,6 @@ invert_q(int16_t a)
 	return r;
 }
 
-/* All ones if a != 0. */
-static inline int
-nonzero_mask(int a)
-{
-	return -(int)((unsigned)(a | -a) >> 31);
-}
-
-/* All ones if a > 0. */
-static inline int
-positive_mask(int a)
-{
-	return -(int)((unsigned)-a >> 31);
-}
-
 /* ---- product ---- */
 
 /*
@@ -163,7 +150,13 @@ multiply_q(struct ring *out, const struct ring *a, const struct small *b)
  * reversed v is the inverse times that constant.
  */
 
-/* Conditional swap and elimination of one row. */
+static int
+swap_mask(int delta, int g0)
+{
+	return (int)(ct_mask_positive(delta) & ct_mask_nonzero((uint32_t)g0));
+}
+
+/* The condition and the factors of one step. */
 struct divstep_q {
 	int16_t swap;		   /* mask */
 	int16_t f0, g0;		   /* after the swap, in [-HALF_Q, HALF_Q] */
@@ -235,7 +228,7 @@ invert_3_q(struct ring *out, const struct small *in)
 	for (int step = 0; step < STEPS; step++) {
 		/* Degrees of v and r, and what later steps need of f and g. */
 		int vr = MIN(step + 2, P + 1), fg = MIN(P, STEPS - step);
-		int swap = positive_mask(delta) & nonzero_mask(mod_q(w.g[0]));
+		int swap = swap_mask(delta, mod_q(w.g[0]));
 		int16_t t = (int16_t)(swap & (w.f[0] ^ w.g[0]));
 
 		delta = ((delta ^ swap) - swap) + 1;
@@ -348,8 +341,7 @@ invert_3(struct small *out, const struct small *in)
 	trits_set(&w.r, 0, 1);
 
 	for (int step = 0; step < STEPS; step++) {
-		int swap = positive_mask(delta) &
-		    nonzero_mask(trits_get(&w.g, 0));
+		int swap = swap_mask(delta, trits_get(&w.g, 0));
 		uint64_t mask = (uint64_t)(int64_t)swap, same, other;
 
 		plane_up(w.v.plus);
@@ -375,7 +367,7 @@ invert_3(struct small *out, const struct small *in)
 	for (int i = 0; i < P; i++)
 		out->c[i] = (int8_t)(sign * trits_get(&w.v, P - 1 - i));
 	explicit_bzero(&w, sizeof w);
-	return nonzero_mask(delta);
+	return (int)ct_mask_nonzero((uint32_t)delta);
 }
 
 /* ---- sampling ---- */
@@ -383,8 +375,8 @@ invert_3(struct small *out, const struct small *in)
 static inline void
 order(uint32_t *a, uint32_t *b)
 {
-	uint32_t less = (uint32_t)(((uint64_t)*b - *a) >> 32); /* if b < a */
-	uint32_t t = less & (*a ^ *b);
+	uint64_t difference = (uint64_t)*b - *a; /* negative: to be swapped */
+	uint32_t t = ct_opaque((uint32_t)(difference >> 32)) & (*a ^ *b);
 
 	*a ^= t;
 	*b ^= t;
@@ -675,7 +667,8 @@ reveal(struct small *r, const uint8_t ct[ROUNDED_LEN],
 		struct small f, ginv;
 		int32_t product[P];
 	} w;
-	int weight = 0, wrong;
+	uint32_t wrong;
+	int weight = 0;
 
 	decode_rounded(&w.c, ct);
 	decode_small(&w.f, sk);
@@ -689,9 +682,9 @@ reveal(struct small *r, const uint8_t ct[ROUNDED_LEN],
 		r->c[i] = mod_3(w.product[i]);
 		weight += r->c[i] & 1;
 	}
-	wrong = nonzero_mask(weight - W);
+	wrong = ct_mask_nonzero((uint32_t)(weight - W));
 	for (int i = 0; i < P; i++)
-		r->c[i] = (int8_t)((r->c[i] & ~wrong) | (wrong & (i < W)));
+		r->c[i] = (int8_t)ct_select(wrong, i < W, (uint32_t)r->c[i]);
 	explicit_bzero(&w, sizeof w);
 }
 
@@ -749,7 +742,8 @@ sntrup761_decaps(uint8_t ss[SNTRUP761_SS_LEN],
 {
 	uint8_t again[SNTRUP761_CT_LEN], bytes[SMALL_LEN], r_hash[HASH_LEN];
 	struct small r;
-	int ret, wrong, diff = 0;
+	uint32_t wrong, diff = 0;
+	int ret;
 
 	reveal(&r, ct, sk);
 	encode_small(bytes, &r);
@@ -757,16 +751,16 @@ sntrup761_decaps(uint8_t ss[SNTRUP761_SS_LEN],
 	if (ret != 0)
 		goto out;
 	for (int i = 0; i < SNTRUP761_CT_LEN; i++)
-		diff |= ct[i] ^ again[i];
+		diff |= (uint32_t)(ct[i] ^ again[i]);
 	/* If it is not what we would have sent, rho stands in for r. */
-	wrong = nonzero_mask(diff);
+	wrong = ct_mask_nonzero(diff);
 	for (int i = 0; i < SMALL_LEN; i++)
-		bytes[i] = (uint8_t)((bytes[i] & ~wrong) |
-		    (sk[SK_RHO + i] & wrong));
+		bytes[i] = (uint8_t)ct_select(wrong, sk[SK_RHO + i], bytes[i]);
 	ret = hash(r_hash, HASH_INPUT, bytes, SMALL_LEN, NULL, 0);
 	if (ret == 0)
-		ret = hash(ss, (uint8_t)(HASH_SESSION + wrong), r_hash,
-		    HASH_LEN, ct, SNTRUP761_CT_LEN);
+		ret = hash(ss,
+		    (uint8_t)ct_select(wrong, HASH_REJECTED, HASH_SESSION),
+		    r_hash, HASH_LEN, ct, SNTRUP761_CT_LEN);
 out:
 	explicit_bzero(&r, sizeof r);
 	explicit_bzero(bytes, sizeof bytes);

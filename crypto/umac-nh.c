@@ -30,8 +30,7 @@ nh_portable(const uint32_t *key, const uint8_t *p, size_t len,
 	sum[1] = sum1;
 }
 
-/* The one place with processor specific code outside compat/ and base/. */
-#if defined(__x86_64__)
+#if CPU_X86_64
 
 #include <immintrin.h>
 
