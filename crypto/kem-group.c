@@ -5,18 +5,21 @@
  */
 #include "crypto/kem-group.h"
 
+#include <fcntl.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <openssl/bn.h>
 
 #include "base/buf.h"
+#include "base/fd.h"
 #include "base/mem.h"
 #include "crypto/kem-impl.h"
 #include "crypto/moduli.h"
 #include "crypto/rand.h"
+
+enum { MODULI_MAX_FILE = 0x800000 }; /* bytes */
 
 /* Ascending. */
 static const struct {
@@ -78,25 +81,15 @@ is_better(const struct wish *w, uint32_t bits, uint32_t best)
 }
 
 /* Keeps one line of the best size, each with the same chance. best->bits is
- * 0 if there is none. */
-static int
-choose_from_file(FILE *f, const struct wish *w, struct modulus *best)
+ * 0 if there is none. text is cut into lines. */
+static void
+choose_from_text(char *text, const struct wish *w, struct modulus *best)
 {
 	struct modulus m = { 0 };
-	char line[MODULI_MAX_LINE];
 	uint32_t equals = 0;
-	int r = 0;
+	char *line;
 
-	while (fgets(line, sizeof line, f) != NULL) {
-		bool whole = strchr(line, '\n') != NULL || feof(f);
-
-		if (!whole) {
-			int c;
-
-			while ((c = getc(f)) != EOF && c != '\n')
-				continue;
-			continue;
-		}
+	while ((line = strsep(&text, "\n")) != NULL) {
 		if (moduli_parse(line, &m) != 0 || !moduli_is_usable(&m))
 			continue;
 		if (is_better(w, m.bits, best->bits))
@@ -108,10 +101,7 @@ choose_from_file(FILE *f, const struct wish *w, struct modulus *best)
 		*best = m;
 		m = (struct modulus){ 0 };
 	}
-	if (ferror(f))
-		r = ERR_SYSTEM;
 	moduli_clear(&m);
-	return r;
 }
 
 static int
@@ -134,32 +124,43 @@ choose_fixed(const struct wish *w, struct buf *prime, struct buf *generator)
 }
 
 int
-kem_choose_group(const char *path, uint32_t min, uint32_t want, uint32_t max,
+kem_choose_group_fd(int fd, uint32_t min, uint32_t want, uint32_t max,
     struct buf *prime, struct buf *generator)
 {
 	struct wish w = { .min = MAX(min, (uint32_t)DH_MIN_BITS),
 		.max = MIN(max, (uint32_t)DH_MAX_BITS) };
 	struct modulus best = { 0 };
-	FILE *f;
-	int r = 0;
+	struct buf file;
+	char *text;
+	int r;
 
 	if (w.min > w.max)
 		return ERR_NOT_FOUND;
 	w.want = MIN(MAX(want, w.min), w.max);
-	f = path != NULL ? fopen(path, "re") : NULL;
-	if (f != NULL) {
-		r = choose_from_file(f, &w, &best);
-		fclose(f);
+	buf_init(&file);
+	/* A file that cannot be read is as good as none. */
+	if (fd >= 0 && fd_read_file(fd, &file, MODULI_MAX_FILE) == 0 &&
+	    (text = buf_dup_string(&file)) != NULL) {
+		choose_from_text(text, &w, &best);
+		free(text);
 	}
-	if (r == 0 && best.bits != 0) {
-		buf_put_buf(prime, &best.prime);
-		buf_put_buf(generator, &best.generator);
-		r = buf_err(prime);
-		if (r == 0)
-			r = buf_err(generator);
-	} else {
-		r = choose_fixed(&w, prime, generator);
-	}
+	buf_clear(&file);
+	if (best.bits == 0)
+		return choose_fixed(&w, prime, generator);
+	buf_put_buf(prime, &best.prime);
+	buf_put_buf(generator, &best.generator);
 	moduli_clear(&best);
+	r = buf_err(prime);
+	return r != 0 ? r : buf_err(generator);
+}
+
+int
+kem_choose_group(const char *path, uint32_t min, uint32_t want, uint32_t max,
+    struct buf *prime, struct buf *generator)
+{
+	int fd = path != NULL ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	int r = kem_choose_group_fd(fd, min, want, max, prime, generator);
+
+	fd_close(&fd);
 	return r;
 }

@@ -54,11 +54,16 @@ int kem_client_finish(struct kem *k, struct span reply,
 int kem_server_reply(struct kem *k, struct span init, struct buf *reply,
     struct buf *shared) must_check;
 
-/* The moduli file (7 fields a line). Picks at random among the groups whose
- * size is nearest to `want` within [min, max] bits; falls back to the fixed
- * groups of RFC 3526 when there is no file or none fits. prime and generator
+/* The moduli file (7 fields a line). Picks at random among the groups of the
+ * smallest size of at least `want` bits, or else the largest, in [min, max];
+ * falls back to the fixed groups of RFC 3526 when there is no file or none
+ * fits, and gives ERR_NOT_FOUND if none of those does. prime and generator
  * are appended as plain big-endian bytes. path may be NULL. */
 int kem_choose_group(const char *path, uint32_t min, uint32_t want,
     uint32_t max, struct buf *prime, struct buf *generator) must_check;
+/* The same from a file that was opened earlier, for a process that may not
+ * open any; it is read from where it stands to its end. -1: no file. */
+int kem_choose_group_fd(int fd, uint32_t min, uint32_t want, uint32_t max,
+    struct buf *prime, struct buf *generator) must_check;
 
 #endif

@@ -332,6 +332,24 @@ test_no_key_at_all(void **state)
 	}
 }
 
+/* OpenSSL reads it, but the point is not that of the number. */
+static void
+test_pem_of_two_halves(void **state)
+{
+	static const char file[] =
+	    "-----BEGIN EC PRIVATE KEY-----\n"
+	    "MHcCAQEEIGCQQHb9vefKEISoXJNmYyYgQ+US5EVWBtkin73wa2hfoAoGCCqGSM49\n"
+	    "AwEHoUQDQgAEimObhBZ4uvVtrF7LVtrjX8Gbwe21JuBkzKjosJ8CAqiruoCdDfF5\n"
+	    "ws7P753kHywfOvTvmXi9RrT/6yPb57EvHg==\n"
+	    "-----END EC PRIVATE KEY-----\n";
+	struct key *k = NULL;
+
+	(void)state;
+	assert_int_equal(keyfile_parse_private(text(file), NULL, &k, NULL),
+	    ERR_FORMAT);
+	assert_null(k);
+}
+
 /* --- on disk --- */
 
 static void
@@ -552,6 +570,7 @@ main(void)
 		cmocka_unit_test(test_format_refuses),
 		cmocka_unit_test(test_bent_files),
 		cmocka_unit_test(test_no_key_at_all),
+		cmocka_unit_test(test_pem_of_two_halves),
 		cmocka_unit_test(test_permissions),
 		cmocka_unit_test(test_load_public),
 		cmocka_unit_test(test_save),

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: ISC */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/fd.h"
+#include "base/log.h"
+#include "client/hostcheck.h"
+
+static void
+decisions(void **state)
+{
+	enum { NO = CLIENT_ASK_NO, YES = CLIENT_ASK_YES, ASK = CLIENT_ASK_ASK,
+		NEW = CLIENT_ASK_ACCEPT_NEW };
+	static const struct {
+		enum knownhosts_verdict verdict;
+		int strict;
+		bool batch;
+		enum hostcheck_action want;
+	} t[] = {
+		{ KNOWNHOSTS_OK, YES, true, HOSTCHECK_ACCEPT },
+		{ KNOWNHOSTS_OK, NO, false, HOSTCHECK_ACCEPT },
+		{ KNOWNHOSTS_NEW, YES, false, HOSTCHECK_REFUSE },
+		{ KNOWNHOSTS_NEW, ASK, false, HOSTCHECK_ASK },
+		{ KNOWNHOSTS_NEW, ASK, true, HOSTCHECK_REFUSE },
+		{ KNOWNHOSTS_NEW, NEW, true, HOSTCHECK_ADD },
+		{ KNOWNHOSTS_NEW, NO, true, HOSTCHECK_ADD },
+		{ KNOWNHOSTS_OTHER_TYPE, ASK, false, HOSTCHECK_ASK },
+		{ KNOWNHOSTS_OTHER_TYPE, YES, false, HOSTCHECK_REFUSE },
+		{ KNOWNHOSTS_CHANGED, YES, false, HOSTCHECK_REFUSE },
+		{ KNOWNHOSTS_CHANGED, ASK, false, HOSTCHECK_REFUSE },
+		{ KNOWNHOSTS_CHANGED, NEW, false, HOSTCHECK_REFUSE },
+		{ KNOWNHOSTS_CHANGED, NO, false, HOSTCHECK_DISTRUST },
+		{ KNOWNHOSTS_IS_REVOKED, NO, false, HOSTCHECK_REFUSE },
+		{ KNOWNHOSTS_IS_REVOKED, ASK, false, HOSTCHECK_REFUSE },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof t / sizeof *t; i++)
+		assert_int_equal(hostcheck_decide(t[i].verdict, t[i].strict,
+				     t[i].batch),
+		    t[i].want);
+}
+
+static void
+known_types_come_first(void **state)
+{
+	static const char all[] =
+	    "ssh-ed25519,ecdsa-sha2-nistp256,rsa-sha2-512,rsa-sha2-256";
+	static const struct {
+		const char *types, *want;
+	} t[] = {
+		{ "", all },
+		{ "ssh-ed25519", all },
+		{ "ssh-rsa", "rsa-sha2-512,rsa-sha2-256,ssh-ed25519,"
+			     "ecdsa-sha2-nistp256" },
+		{ "ssh-rsa ecdsa-sha2-nistp256",
+		    "ecdsa-sha2-nistp256,rsa-sha2-512,rsa-sha2-256,"
+		    "ssh-ed25519" },
+		{ "ssh-dss", all },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
+		struct strlist types = { 0 };
+		char *got;
+
+		assert_int_equal(strlist_split(&types, t[i].types, " "), 0);
+		got = hostcheck_order(all, &types);
+		assert_string_equal(got, t[i].want);
+		free(got);
+		strlist_clear(&types);
+	}
+}
+
+/* ---- with a file -------------------------------------------------------- */
+
+static char dir[] = "/tmp/test-hostcheck-XXXXXX";
+static char known_hosts[64];
+static struct client_conf conf;
+static struct key *first, *second;
+
+static int
+set_up(void **state)
+{
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	snprintf(known_hosts, sizeof known_hosts, "%s/known_hosts", dir);
+	client_conf_init(&conf);
+	assert_int_equal(client_conf_finish(&conf), 0);
+	conf.hostname = strdup("localhost.test");
+	strlist_clear(&conf.global_known_hosts_file);
+	strlist_clear(&conf.user_known_hosts_file);
+	assert_int_equal(
+	    strlist_add(&conf.user_known_hosts_file, known_hosts), 0);
+	assert_int_equal(key_generate("ed25519", 0, &first), 0);
+	assert_int_equal(key_generate("ed25519", 0, &second), 0);
+	log_set_level(LOG_LVL_QUIET);
+	return 0;
+}
+
+static int
+tear_down(void **state)
+{
+	(void)state;
+	key_free(first);
+	key_free(second);
+	client_conf_clear(&conf);
+	unlink(known_hosts);
+	rmdir(dir);
+	return 0;
+}
+
+/* Connects once; the result of each key in a row of one connection. */
+static int
+check(const struct key *k, const struct key *then, bool *distrusted)
+{
+	struct hostcheck *h = NULL;
+	struct buf blob = { 0 };
+	int r;
+
+	assert_int_equal(hostcheck_new(&h, &conf, "127.0.0.1", 2222), 0);
+	assert_int_equal(key_to_blob(k, &blob), 0);
+	r = hostcheck_key(h, (struct span){ buf_data(&blob), buf_len(&blob) });
+	if (then != NULL && r == 0) {
+		buf_reset(&blob);
+		assert_int_equal(key_to_blob(then, &blob), 0);
+		r = hostcheck_key(h,
+		    (struct span){ buf_data(&blob), buf_len(&blob) });
+	}
+	if (distrusted != NULL)
+		*distrusted = hostcheck_distrusted(h);
+	buf_clear(&blob);
+	hostcheck_free(h);
+	return r;
+}
+
+static void
+life_of_a_host_key(void **state)
+{
+	struct buf content = { 0 };
+	bool distrusted = false;
+	char *text;
+
+	(void)state;
+	conf.strict_host_key_checking = CLIENT_ASK_YES;
+	assert_int_equal(check(first, NULL, NULL), ERR_HOSTKEY);
+	conf.strict_host_key_checking = CLIENT_ASK_ACCEPT_NEW;
+	assert_int_equal(check(first, NULL, NULL), 0);
+	conf.strict_host_key_checking = CLIENT_ASK_YES;
+	assert_int_equal(check(first, NULL, NULL), 0);
+	assert_int_equal(file_read(known_hosts, &content, 4096), 0);
+	text = buf_dup_string(&content);
+	assert_non_null(strstr(text, "[localhost.test]:2222 ssh-ed25519 "));
+	free(text);
+	buf_clear(&content);
+	/* Another key of the same type. */
+	conf.strict_host_key_checking = CLIENT_ASK_ACCEPT_NEW;
+	assert_int_equal(check(second, NULL, NULL), ERR_HOSTKEY);
+	conf.strict_host_key_checking = CLIENT_ASK_NO;
+	assert_int_equal(check(second, NULL, &distrusted), 0);
+	assert_true(distrusted);
+	assert_int_equal(check(first, NULL, &distrusted), 0);
+	assert_false(distrusted);
+}
+
+/* CVE-2025-26465 was a way around the check by errors on the way; a rekey
+ * with another key is one more. */
+static void
+a_rekey_keeps_the_host_key(void **state)
+{
+	(void)state;
+	conf.strict_host_key_checking = CLIENT_ASK_NO;
+	assert_int_equal(check(first, first, NULL), 0);
+	assert_int_equal(check(first, second, NULL), ERR_HOSTKEY);
+}
+
+static void
+garbage_is_no_key(void **state)
+{
+	static const uint8_t junk[] = { 0, 0, 0, 200, 1 };
+	struct hostcheck *h = NULL;
+
+	(void)state;
+	conf.strict_host_key_checking = CLIENT_ASK_NO;
+	assert_int_equal(hostcheck_new(&h, &conf, NULL, 22), 0);
+	assert_int_equal(hostcheck_key(h, (struct span){ junk, sizeof junk }),
+	    ERR_HOSTKEY);
+	assert_int_equal(hostcheck_key(h, (struct span){ NULL, 0 }),
+	    ERR_HOSTKEY);
+	hostcheck_free(h);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(decisions),
+		cmocka_unit_test(known_types_come_first),
+		cmocka_unit_test(life_of_a_host_key),
+		cmocka_unit_test(a_rekey_keeps_the_host_key),
+		cmocka_unit_test(garbage_is_no_key),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}

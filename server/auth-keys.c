@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: ISC */
+#include "server/auth-keys.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+#include "base/mem.h"
+
+enum {
+	ENV_MAX = 1024,	   /* environment= options of a line */
+	PERMITS_MAX = 4096, /* permitopen= or permitlisten= of a line */
+};
+
+void
+authkeys_options_init(struct authkeys_options *o)
+{
+	*o = (struct authkeys_options){
+		.pty = true,
+		.user_rc = true,
+		.agent_forwarding = true,
+		.port_forwarding = true,
+		.x11_forwarding = true,
+	};
+}
+
+void
+authkeys_options_clear(struct authkeys_options *o)
+{
+	free(o->command);
+	free(o->from);
+	strlist_clear(&o->env);
+	strlist_clear(&o->permitopen);
+	strlist_clear(&o->permitlisten);
+	authkeys_options_init(o);
+}
+
+/* Options without a value that set one flag. */
+static const struct {
+	const char *name;
+	size_t flag; /* offset of a bool */
+	bool negatable;
+} flags[] = {
+	{ "pty", offsetof(struct authkeys_options, pty), true },
+	{ "user-rc", offsetof(struct authkeys_options, user_rc), true },
+	{ "agent-forwarding",
+	    offsetof(struct authkeys_options, agent_forwarding), true },
+	{ "port-forwarding",
+	    offsetof(struct authkeys_options, port_forwarding), true },
+	{ "X11-forwarding", offsetof(struct authkeys_options, x11_forwarding),
+	    true },
+	{ "cert-authority", offsetof(struct authkeys_options, cert_authority),
+	    false },
+};
+
+static bool
+set_flag(struct authkeys_options *o, const char *name, size_t len)
+{
+	bool value = true;
+
+	if (len == 8 && strncasecmp(name, "restrict", len) == 0) {
+		o->pty = o->user_rc = o->agent_forwarding = false;
+		o->port_forwarding = o->x11_forwarding = false;
+		return true;
+	}
+	if (len > 3 && strncasecmp(name, "no-", 3) == 0) {
+		value = false;
+		name += 3;
+		len -= 3;
+	}
+	for (size_t i = 0; i < ARRAY_LEN(flags); i++) {
+		if (strlen(flags[i].name) != len ||
+		    strncasecmp(flags[i].name, name, len) != 0 ||
+		    (!value && !flags[i].negatable))
+			continue;
+		*(bool *)((char *)o + flags[i].flag) = value;
+		return true;
+	}
+	return false;
+}
+
+/* "text" with \" for a quote inside; *s is left behind it. Caller frees. */
+static char *
+take_quoted(const char **s)
+{
+	const char *p = *s;
+	char *text, *to;
+
+	if (*p++ != '"' || (text = to = malloc(strlen(p) + 1)) == NULL)
+		return NULL;
+	for (; *p != '"'; p++) {
+		if (*p == '\0') {
+			free(text);
+			return NULL;
+		}
+		if (p[0] == '\\' && p[1] == '"')
+			p++;
+		*to++ = *p;
+	}
+	*to = '\0';
+	*s = p + 1;
+	return text;
+}
+
+static bool
+env_name_ok(const char *assignment)
+{
+	size_t len = strcspn(assignment, "=");
+
+	if (len == 0 || assignment[len] != '=')
+		return false;
+	for (size_t i = 0; i < len; i++)
+		if (!isalnum((unsigned char)assignment[i]) &&
+		    assignment[i] != '_')
+			return false;
+	return true;
+}
+
+static int
+set_once(char **field, char **text, const char **why)
+{
+	if (*field != NULL) {
+		*why = "option is given twice";
+		return ERR_SYNTAX;
+	}
+	*field = *text;
+	*text = NULL;
+	return 0;
+}
+
+static int
+add_permit(struct strlist *l, const char *text, const char **why)
+{
+	if (l->n >= PERMITS_MAX || strchr(text, ':') == NULL) {
+		*why = "bad permitopen or permitlisten";
+		return ERR_SYNTAX;
+	}
+	return strlist_add(l, text);
+}
+
+/* An option with a value, which is given up to the callee (NULLed there if
+ * it keeps it). */
+static int
+set_value(struct authkeys_options *o, const char *name, size_t len,
+    char **text, const char **why)
+{
+#define IS(word) (len == sizeof(word) - 1 && strncasecmp(name, word, len) == 0)
+	int64_t when;
+
+	if (IS("command"))
+		return set_once(&o->command, text, why);
+	if (IS("from"))
+		return set_once(&o->from, text, why);
+	if (IS("environment")) {
+		if (!env_name_ok(*text) || o->env.n >= ENV_MAX) {
+			*why = "bad environment string";
+			return ERR_SYNTAX;
+		}
+		return strlist_add(&o->env, *text);
+	}
+	if (IS("expiry-time")) {
+		if (authkeys_parse_time(*text, &when) != 0) {
+			*why = "bad expiry time";
+			return ERR_SYNTAX;
+		}
+		/* The earliest of several counts. */
+		if (o->expires == 0 || when < o->expires)
+			o->expires = when;
+		return 0;
+	}
+	if (IS("permitopen"))
+		return add_permit(&o->permitopen, *text, why);
+	if (IS("permitlisten"))
+		return add_permit(&o->permitlisten, *text, why);
+	/* Of use with a CA's line only; that line is passed over anyhow. */
+	if (IS("principals"))
+		return 0;
+	*why = "unknown key option";
+	return ERR_UNSUPPORTED;
+#undef IS
+}
+
+int
+authkeys_parse_options(const char **s, struct authkeys_options *o,
+    const char **why)
+{
+	const char *p = *s;
+	char *text;
+	size_t len;
+	int r;
+
+	*why = NULL;
+	for (;;) {
+		len = strcspn(p, "=, \t");
+		if (p[len] == '=') {
+			const char *value = p + len + 1;
+
+			text = take_quoted(&value);
+			if (text == NULL) {
+				*why = "missing quote";
+				return ERR_SYNTAX;
+			}
+			r = set_value(o, p, len, &text, why);
+			free(text);
+			if (r != 0)
+				return r;
+			p = value;
+		} else {
+			if (!set_flag(o, p, len)) {
+				*why = "unknown key option";
+				return ERR_UNSUPPORTED;
+			}
+			p += len;
+		}
+		if (*p == ' ' || *p == '\t' || *p == '\0')
+			break;
+		if (*p++ != ',' || *p == '\0') {
+			*why = "options are not separated by commas";
+			return ERR_SYNTAX;
+		}
+	}
+	*s = p;
+	return 0;
+}
+
+static int
+digits(const char *s, size_t n)
+{
+	int v = 0;
+
+	for (size_t i = 0; i < n; i++)
+		v = v * 10 + (s[i] - '0');
+	return v;
+}
+
+int
+authkeys_parse_time(const char *s, int64_t *when)
+{
+	size_t len = strspn(s, "0123456789");
+	bool utc = s[len] == 'Z' && s[len + 1] == '\0';
+	struct tm tm = { .tm_isdst = -1 }, asked;
+	time_t t;
+
+	if ((!utc && s[len] != '\0') || (len != 8 && len != 12 && len != 14))
+		return ERR_SYNTAX;
+	tm.tm_year = digits(s, 4) - 1900;
+	tm.tm_mon = digits(s + 4, 2) - 1;
+	tm.tm_mday = digits(s + 6, 2);
+	if (len >= 12) {
+		tm.tm_hour = digits(s + 8, 2);
+		tm.tm_min = digits(s + 10, 2);
+	}
+	if (len == 14)
+		tm.tm_sec = digits(s + 12, 2);
+	asked = tm;
+	t = utc ? timegm(&tm) : mktime(&tm);
+	/* A date that does not exist comes back as another one. */
+	if (t <= 0 || tm.tm_mon != asked.tm_mon ||
+	    tm.tm_mday != asked.tm_mday || tm.tm_min != asked.tm_min)
+		return ERR_SYNTAX;
+	*when = t;
+	return 0;
+}
+
+static const char *
+skip_blanks(const char *s)
+{
+	return s + strspn(s, " \t");
+}
+
+/* "type base64" at s: 1 if it is the key, 0 if it is some other key, and
+ * ERR_FORMAT if it looks like no key at all. Nothing is parsed but the
+ * blob's frame: files may have thousands of lines. */
+static int
+is_key(const char *s, struct span blob)
+{
+	size_t type_len = strcspn(s, " \t"), b64_len, have_len;
+	const char *b64 = skip_blanks(s + type_len);
+	struct rd r, have_rd;
+	struct span type;
+	uint8_t *have;
+	int same;
+
+	b64_len = strcspn(b64, " \t\r\n");
+	if (type_len == 0 || b64_len == 0 ||
+	    str_base64_decode(b64, b64_len, &have, &have_len) != 0)
+		return ERR_FORMAT;
+	have_rd = rd_from(have, have_len);
+	type = rd_string(&have_rd);
+	if (rd_err(&have_rd) != 0 || type.len != type_len ||
+	    memcmp(type.p, s, type_len) != 0) {
+		free(have);
+		return ERR_FORMAT;
+	}
+	r = rd_from_span(blob);
+	same = have_len == r.len && memcmp(have, r.p, have_len) == 0;
+	free(have);
+	return same;
+}
+
+int
+authkeys_match_line(const char *line, struct span blob,
+    struct authkeys_options *o, const char **why)
+{
+	const char *s = skip_blanks(line), *rest;
+	int r;
+
+	authkeys_options_init(o);
+	*why = NULL;
+	if (*s == '\0' || *s == '\n' || *s == '\r' || *s == '#')
+		return ERR_NOT_FOUND;
+	if ((r = is_key(s, blob)) >= 0)
+		return r == 1 ? 0 : ERR_NOT_FOUND;
+	/* Not a key: options come first. They are only of interest if the
+	 * key behind them is the one looked for. */
+	rest = s;
+	r = authkeys_parse_options(&rest, o, why);
+	if (r == 0) {
+		r = is_key(skip_blanks(rest), blob);
+		if (r == ERR_FORMAT)
+			*why = "no key behind the options";
+		else
+			r = r == 1 ? 0 : ERR_NOT_FOUND;
+	}
+	if (r != 0)
+		authkeys_options_clear(o);
+	return r;
+}
+
+static void
+put_strlist(struct buf *b, const struct strlist *l)
+{
+	buf_put_u32(b, (uint32_t)l->n);
+	for (size_t i = 0; i < l->n; i++)
+		buf_put_cstring(b, l->v[i]);
+}
+
+static void
+get_strlist(struct rd *r, struct strlist *l)
+{
+	uint32_t n = rd_u32(r);
+
+	while (n-- > 0 && rd_err(r) == 0) {
+		struct span s = rd_string(r);
+
+		if (rd_err(r) == 0 &&
+		    strlist_add_len(l, (const char *)s.p, s.len) != 0)
+			rd_fail(r, ERR_NOMEM);
+	}
+}
+
+static void
+put_optional(struct buf *b, const char *s)
+{
+	buf_put_bool(b, s != NULL);
+	buf_put_cstring(b, s);
+}
+
+static char *
+get_optional(struct rd *r)
+{
+	bool there = rd_bool(r);
+	char *s = rd_cstring(r, SIZE_MAX);
+
+	if (!there) {
+		free(s);
+		s = NULL;
+	}
+	return s;
+}
+
+void
+authkeys_options_put(struct buf *b, const struct authkeys_options *o)
+{
+	for (size_t i = 0; i < ARRAY_LEN(flags); i++)
+		buf_put_bool(b, *(const bool *)((const char *)o + flags[i].flag));
+	put_optional(b, o->command);
+	put_optional(b, o->from);
+	buf_put_u64(b, (uint64_t)o->expires);
+	put_strlist(b, &o->env);
+	put_strlist(b, &o->permitopen);
+	put_strlist(b, &o->permitlisten);
+}
+
+int
+authkeys_options_get(struct rd *r, struct authkeys_options *o)
+{
+	authkeys_options_init(o);
+	for (size_t i = 0; i < ARRAY_LEN(flags); i++)
+		*(bool *)((char *)o + flags[i].flag) = rd_bool(r);
+	o->command = get_optional(r);
+	o->from = get_optional(r);
+	o->expires = (int64_t)rd_u64(r);
+	get_strlist(r, &o->env);
+	get_strlist(r, &o->permitopen);
+	get_strlist(r, &o->permitlisten);
+	if (rd_err(r) != 0)
+		authkeys_options_clear(o);
+	return rd_err(r);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * authorized_keys: lines, their options, and the search for a user's key.
+ * The parser is pure; only authkeys_search() touches files.
+ *
+ * Threads: any.
+ */
+#ifndef HPN_SERVER_AUTH_KEYS_H
+#define HPN_SERVER_AUTH_KEYS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "base/wire.h"
+#include "server/user.h"
+
+/* What a key's line allows. Clear with authkeys_options_clear(). */
+struct authkeys_options {
+	bool pty, user_rc;
+	bool agent_forwarding, port_forwarding, x11_forwarding;
+	bool cert_authority;   /* the line names a CA, not a key */
+	char *command;	       /* owned; NULL: any */
+	char *from;	       /* owned pattern list; NULL: from anywhere */
+	int64_t expires;       /* seconds since 1970; 0: never */
+	struct strlist env;    /* NAME=value */
+	struct strlist permitopen, permitlisten; /* host:port; none: any */
+};
+
+/* Everything allowed. */
+void authkeys_options_init(struct authkeys_options *o);
+void authkeys_options_clear(struct authkeys_options *o);
+/* Options at *s up to the first unquoted blank, behind which *s is left.
+ * ERR_SYNTAX or ERR_UNSUPPORTED with *why (static) otherwise. */
+int authkeys_parse_options(const char **s, struct authkeys_options *o,
+    const char **why) must_check;
+
+/* One line, against a public key blob. ERR_NOT_FOUND: blank, comment, or
+ * another key. 0: it is this key, *o is filled. Other errors: malformed. */
+int authkeys_match_line(const char *line, struct span blob,
+    struct authkeys_options *o, const char **why) must_check;
+
+/* Time of expiry-time= : YYYYMMDD[HHMM[SS]][Z]; local time without the Z. */
+int authkeys_parse_time(const char *s, int64_t *when) must_check;
+
+/* Between the monitor and its children. */
+void authkeys_options_put(struct buf *b, const struct authkeys_options *o);
+int authkeys_options_get(struct rd *r, struct authkeys_options *o) must_check;
+
+struct authkeys_query {
+	const struct user *user;
+	struct span blob;	/* the key's public blob */
+	const char *address;	/* of the peer, numeric */
+	const char *host;	/* its name, or the address again */
+	bool strict_modes;
+	bool user_environment;	/* environment= counts */
+};
+
+/* Looks for the key in one file, as the user. 0 with *o filled and *line_no,
+ * or ERR_NOT_FOUND (also when the line does not apply: expired, from
+ * elsewhere), or an error that was logged. */
+int authkeys_search(const struct authkeys_query *q, const char *path,
+    struct authkeys_options *o, unsigned *line_no) must_check;
+
+#endif

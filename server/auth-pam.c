@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: ISC */
+#include "server/auth-pam.h"
+
+#include <security/pam_appl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+
+enum { MESSAGES_MAX = 16 * 1024 }; /* bytes kept to be shown later */
+
+struct pam {
+	pam_handle_t *handle;
+	const struct pam_talk *talk; /* during a dialogue */
+	const char *password;	     /* during pam_check_password() */
+	struct buf messages;
+	bool cancelled, session, cred;
+	int last; /* PAM's last result */
+};
+
+/* ---- conversation ----------------------------------------------------- */
+
+static void
+keep_message(struct pam *p, const char *text)
+{
+	if (buf_len(&p->messages) + strlen(text) < MESSAGES_MAX)
+		buf_printf(&p->messages, "%s\n", text);
+}
+
+static void
+free_responses(struct pam_response *resp, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (resp[i].resp != NULL)
+			mem_free_secret(resp[i].resp, strlen(resp[i].resp));
+	free(resp);
+}
+
+static bool
+is_question(const struct pam_message *m)
+{
+	return m->msg_style == PAM_PROMPT_ECHO_OFF ||
+	    m->msg_style == PAM_PROMPT_ECHO_ON;
+}
+
+/* The one password at hand answers the hidden questions. */
+static int
+answer_with_password(struct pam *p, int n, const struct pam_message **msg,
+    struct pam_response *resp)
+{
+	for (int i = 0; i < n; i++) {
+		if (!is_question(msg[i])) {
+			keep_message(p, msg[i]->msg);
+			continue;
+		}
+		if (msg[i]->msg_style != PAM_PROMPT_ECHO_OFF ||
+		    p->password == NULL)
+			return PAM_CONV_ERR;
+		resp[i].resp = xstrdup(p->password);
+	}
+	return PAM_SUCCESS;
+}
+
+/* All questions of one call go to the client together; other texts before
+ * them are shown with them. */
+static int
+answer_by_client(struct pam *p, int n, const struct pam_message **msg,
+    struct pam_response *resp)
+{
+	struct pam_question questions[PAM_MAX_NUM_MSG];
+	char *answers[PAM_MAX_NUM_MSG] = { NULL }, *info;
+	size_t count = 0, used = 0;
+	struct buf text = { 0 };
+	int r;
+
+	for (int i = 0; i < n; i++) {
+		if (is_question(msg[i]))
+			questions[count++] = (struct pam_question){
+				.text = msg[i]->msg,
+				.echo = msg[i]->msg_style ==
+				    PAM_PROMPT_ECHO_ON,
+			};
+		else
+			buf_printf(&text, "%s\n", msg[i]->msg);
+	}
+	info = buf_dup_string(&text);
+	buf_clear(&text);
+	if (info == NULL)
+		return PAM_BUF_ERR;
+	r = p->talk->ask(p->talk->arg, info, questions, count, answers);
+	free(info);
+	for (int i = 0; i < n; i++)
+		if (is_question(msg[i]))
+			resp[i].resp = answers[used++];
+	if (r != 0)
+		p->cancelled = true;
+	return r == 0 ? PAM_SUCCESS : PAM_CONV_ERR;
+}
+
+static int
+converse(int n, const struct pam_message **msg, struct pam_response **out,
+    void *arg)
+{
+	struct pam *p = arg;
+	struct pam_response *resp;
+	int r;
+
+	*out = NULL;
+	if (n <= 0 || n > PAM_MAX_NUM_MSG)
+		return PAM_CONV_ERR;
+	resp = xcalloc((size_t)n, sizeof *resp);
+	r = p->talk != NULL ? answer_by_client(p, n, msg, resp) :
+			      answer_with_password(p, n, msg, resp);
+	if (r != PAM_SUCCESS) {
+		free_responses(resp, n);
+		return r;
+	}
+	*out = resp;
+	return PAM_SUCCESS;
+}
+
+/* Modules that want a pause after a failure get none from here: how long a
+ * refusal takes is made equal elsewhere. */
+static void
+no_delay(int retval, unsigned usec, void *arg)
+{
+	(void)retval;
+	(void)usec;
+	(void)arg;
+}
+
+/* ---- steps ------------------------------------------------------------ */
+
+struct pam *
+pam_new(const char *service, const char *user, const char *host)
+{
+	struct pam *p = xcalloc(1, sizeof *p);
+	struct pam_conv conv = { .conv = converse, .appdata_ptr = p };
+
+	p->last = pam_start(service, user, &conv, &p->handle);
+	if (p->last != PAM_SUCCESS) {
+		log_error("PAM: cannot start service %s", service);
+		free(p);
+		return NULL;
+	}
+	(void)pam_set_item(p->handle, PAM_RHOST, host);
+	(void)pam_set_item(p->handle, PAM_TTY, "ssh");
+	(void)pam_set_item(p->handle, PAM_FAIL_DELAY,
+	    (const void *)(uintptr_t)no_delay);
+	return p;
+}
+
+void
+pam_free(struct pam *p)
+{
+	if (p == NULL)
+		return;
+	p->talk = NULL;
+	if (p->session)
+		p->last = pam_close_session(p->handle, PAM_SILENT);
+	if (p->cred)
+		p->last = pam_setcred(p->handle, PAM_DELETE_CRED | PAM_SILENT);
+	(void)pam_end(p->handle, p->last);
+	buf_clear(&p->messages);
+	free(p);
+}
+
+static int
+result(struct pam *p, const char *what)
+{
+	if (p->last == PAM_SUCCESS)
+		return 0;
+	if (p->cancelled)
+		return ERR_CANCELLED;
+	log_debug("PAM: %s: %s", what, pam_strerror(p->handle, p->last));
+	return ERR_DENIED;
+}
+
+static int
+authenticate(struct pam *p, bool permit_empty)
+{
+	p->cancelled = false;
+	p->last = pam_authenticate(p->handle,
+	    permit_empty ? 0 : PAM_DISALLOW_NULL_AUTHTOK);
+	return result(p, "authentication");
+}
+
+int
+pam_check_password(struct pam *p, const char *password, bool permit_empty)
+{
+	int r;
+
+	p->password = password;
+	r = authenticate(p, permit_empty);
+	p->password = NULL;
+	return r;
+}
+
+int
+pam_check_dialogue(struct pam *p, const struct pam_talk *talk,
+    bool permit_empty)
+{
+	int r;
+
+	p->talk = talk;
+	r = authenticate(p, permit_empty);
+	p->talk = NULL;
+	return r;
+}
+
+int
+pam_check_account(struct pam *p, const struct pam_talk *talk)
+{
+	p->cancelled = false;
+	p->last = pam_acct_mgmt(p->handle, 0);
+	if (p->last == PAM_NEW_AUTHTOK_REQD && talk != NULL) {
+		p->talk = talk;
+		p->last = pam_chauthtok(p->handle,
+		    PAM_CHANGE_EXPIRED_AUTHTOK);
+		p->talk = NULL;
+	} else if (p->last == PAM_NEW_AUTHTOK_REQD) {
+		log_info("PAM: password has expired; it can be changed with "
+			 "keyboard-interactive authentication only");
+	}
+	return result(p, "account");
+}
+
+int
+pam_begin_session(struct pam *p)
+{
+	p->last = pam_setcred(p->handle, PAM_ESTABLISH_CRED);
+	if (p->last != PAM_SUCCESS)
+		return result(p, "credentials");
+	p->cred = true;
+	p->last = pam_open_session(p->handle, 0);
+	p->session = p->last == PAM_SUCCESS;
+	return result(p, "session");
+}
+
+void
+pam_environment(struct pam *p, struct strlist *env)
+{
+	char **list = pam_getenvlist(p->handle);
+
+	if (list == NULL)
+		return;
+	for (size_t i = 0; list[i] != NULL; i++) {
+		if (strlist_add(env, list[i]) != 0)
+			fatal("out of memory");
+		free(list[i]);
+	}
+	free(list);
+}
+
+void
+pam_take_messages(struct pam *p, struct buf *out)
+{
+	buf_put_buf(out, &p->messages);
+	buf_reset(&p->messages);
+}

@@ -1,0 +1,466 @@
+/* SPDX-License-Identifier: ISC */
+#include "server/auth.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/log.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "crypto/digest.h"
+#include "server/user.h"
+
+enum {
+	TRIES_MAX = 1024,	/* requests of any kind in a connection */
+	METHOD_MAX = 256,	/* bytes of a method's name */
+	SERVICE_MAX = 256,
+	PASSWORD_MAX = 8 * 1024,
+	DELAY_BASE_MS = 8,
+	DELAY_SPREAD_MS = 4,
+};
+
+struct auth {
+	int monitor_fd;
+	struct packet *packet;
+	const struct kex *kex;
+	const struct monitor_params *params;
+	bool service_accepted, succeeded, gave_up;
+	bool prompting; /* an INFO_REQUEST waits for its answer */
+	char *user, *service; /* NULL before the first request */
+	struct monitor_user info;
+	int tries, failures;
+	uint64_t began_ms; /* when the current request came */
+};
+
+struct method {
+	const char *name;
+	/* Reads the method's fields and asks the monitor. */
+	int (*run)(struct auth *a, const struct method *m, struct rd *r,
+	    struct monitor_verdict *v);
+};
+
+struct auth *
+auth_new(int monitor_fd, struct packet *p, const struct kex *k,
+    const struct monitor_params *params)
+{
+	struct auth *a = xcalloc(1, sizeof *a);
+
+	a->monitor_fd = monitor_fd;
+	a->packet = p;
+	a->kex = k;
+	a->params = params;
+	return a;
+}
+
+void
+auth_free(struct auth *a)
+{
+	if (a == NULL)
+		return;
+	monitor_user_clear(&a->info);
+	free(a->user);
+	free(a->service);
+	free(a);
+}
+
+bool
+auth_succeeded(const struct auth *a)
+{
+	return a->succeeded;
+}
+
+bool
+auth_gave_up(const struct auth *a)
+{
+	return a->gave_up;
+}
+
+const char *
+auth_user(const struct auth *a)
+{
+	return a->user;
+}
+
+/* ---- answers ---------------------------------------------------------- */
+
+static int
+put_and_clear(struct auth *a, struct buf *msg)
+{
+	int r = packet_put(a->packet, msg);
+
+	buf_clear(msg);
+	return r;
+}
+
+static int
+put_failure(struct auth *a, const char *methods, bool partial)
+{
+	struct buf msg = { 0 };
+
+	buf_put_u8(&msg, SSH_MSG_USERAUTH_FAILURE);
+	buf_put_cstring(&msg, methods);
+	buf_put_bool(&msg, partial);
+	return put_and_clear(a, &msg);
+}
+
+static int
+put_banner(struct auth *a)
+{
+	struct buf msg = { 0 };
+
+	if (a->info.banner == NULL)
+		return 0;
+	buf_put_u8(&msg, SSH_MSG_USERAUTH_BANNER);
+	buf_put_cstring(&msg, a->info.banner);
+	buf_put_cstring(&msg, ""); /* language tag */
+	return put_and_clear(a, &msg);
+}
+
+static int
+give_up(struct auth *a, enum ssh_disconnect reason, const char *text)
+{
+	packet_disconnect(a->packet, reason, text);
+	a->gave_up = true;
+	return ERR_CLOSED;
+}
+
+/* ---- time ------------------------------------------------------------- */
+
+uint64_t
+auth_delay_ms(const uint8_t salt[32], const char *user, uint64_t spent_ms)
+{
+	uint8_t sum[DIGEST_MAX_LEN];
+	uint64_t mark = DELAY_BASE_MS;
+	uint32_t extra = 0;
+
+	while (mark < spent_ms)
+		mark *= 2;
+	if (digest_hmac(DIGEST_SHA256, salt, 32, user, strlen(user), sum) == 0)
+		extra = wire_get_u32(sum) % (DELAY_SPREAD_MS + 1);
+	return mark - spent_ms + extra;
+}
+
+static void
+fill_time(const struct auth *a)
+{
+	uint64_t wait_ms = auth_delay_ms(a->params->salt, a->user,
+	    loop_now_ms() - a->began_ms);
+	struct timespec ts;
+
+	ts.tv_sec = (time_t)(wait_ms / 1000);
+	ts.tv_nsec = (long)(wait_ms % 1000) * 1000000;
+	(void)nanosleep(&ts, NULL);
+}
+
+/* ---- methods ---------------------------------------------------------- */
+
+static int
+ask(struct auth *a, enum monitor_request what, struct buf *args,
+    struct monitor_verdict *v)
+{
+	int r = monitor_try(a->monitor_fd, what, args, v);
+
+	buf_clear(args);
+	return r;
+}
+
+static int
+run_none(struct auth *a, const struct method *m, struct rd *r,
+    struct monitor_verdict *v)
+{
+	struct buf args = { 0 };
+	int err = rd_end(r);
+
+	(void)m;
+	return err != 0 ? err : ask(a, MONITOR_NONE, &args, v);
+}
+
+/* The key is good: the client may sign with it. */
+static int
+put_pk_ok(struct auth *a, struct span alg, struct span blob)
+{
+	struct buf msg = { 0 };
+
+	buf_put_u8(&msg, SSH_MSG_USERAUTH_PK_OK);
+	buf_put_string(&msg, alg.p, alg.len);
+	buf_put_string(&msg, blob.p, blob.len);
+	return put_and_clear(a, &msg);
+}
+
+/* RFC 4252 section 7; -hostbound has the server's host key in addition. */
+static int
+run_publickey(struct auth *a, const struct method *m, struct rd *r,
+    struct monitor_verdict *v)
+{
+	bool signs = rd_bool(r), bound = strcmp(m->name, "publickey") != 0;
+	struct span alg = rd_string(r), blob = rd_string(r);
+	struct span host = { 0 }, signature = { 0 }, mine;
+	struct buf args = { 0 };
+	int err;
+
+	if (bound)
+		host = rd_string(r);
+	if (signs)
+		signature = rd_string(r);
+	if ((err = rd_end(r)) != 0)
+		return err;
+	mine = kex_hostkey(a->kex);
+	if (bound && (host.len != mine.len ||
+		memcmp(host.p, mine.p, mine.len) != 0)) {
+		log_info("client signs for another host key than ours");
+		return ERR_PROTOCOL;
+	}
+	buf_put_string(&args, alg.p, alg.len);
+	buf_put_string(&args, blob.p, blob.len);
+	if (!signs) {
+		err = ask(a, MONITOR_KEY_QUERY, &args, v);
+		if (err == 0 && v->result == MONITOR_KEY_OK)
+			err = put_pk_ok(a, alg, blob);
+		return err;
+	}
+	buf_put_bool(&args, bound);
+	buf_put_string(&args, host.p, host.len);
+	buf_put_string(&args, signature.p, signature.len);
+	return ask(a, MONITOR_KEY_VERIFY, &args, v);
+}
+
+static int
+run_password(struct auth *a, const struct method *m, struct rd *r,
+    struct monitor_verdict *v)
+{
+	bool change = rd_bool(r);
+	struct span password = rd_string(r);
+	struct buf args;
+	int err;
+
+	(void)m;
+	if (change)
+		(void)rd_string(r);
+	if ((err = rd_end(r)) != 0)
+		return err;
+	buf_init_secret(&args);
+	/* We never ask for a change, so one is nothing but a wrong try. */
+	if (change || password.len > PASSWORD_MAX)
+		buf_put_string(&args, "", 0);
+	else
+		buf_put_string(&args, password.p, password.len);
+	buf_put_bool(&args, !change && password.len <= PASSWORD_MAX);
+	return ask(a, MONITOR_PASSWORD, &args, v);
+}
+
+static int
+run_kbdint(struct auth *a, const struct method *m, struct rd *r,
+    struct monitor_verdict *v)
+{
+	struct span devices;
+	struct buf args = { 0 };
+	int err;
+
+	(void)m;
+	(void)rd_string(r); /* language tag */
+	devices = rd_string(r);
+	if ((err = rd_end(r)) != 0)
+		return err;
+	buf_put_string(&args, devices.p, devices.len);
+	return ask(a, MONITOR_KBDINT_START, &args, v);
+}
+
+static const struct method methods[] = {
+	{ "none", run_none },
+	{ "publickey", run_publickey },
+	{ "publickey-hostbound-v00@openssh.com", run_publickey },
+	{ "password", run_password },
+	{ "keyboard-interactive", run_kbdint },
+};
+
+/* ---- the state machine ------------------------------------------------ */
+
+static int
+conclude_failure(struct auth *a, const struct monitor_verdict *v, bool delay)
+{
+	if (v->counts)
+		a->failures++;
+	if (delay)
+		fill_time(a);
+	if (v->final || a->failures >= a->info.max_auth_tries) {
+		log_error("maximum authentication attempts exceeded for %s "
+			  "from %s ssh2",
+		    a->user, a->params->peer);
+		return give_up(a, SSH_DISCONNECT_PROTOCOL_ERROR,
+		    "Too many authentication failures");
+	}
+	return put_failure(a, v->methods, false);
+}
+
+static int
+conclude(struct auth *a, const struct monitor_verdict *v)
+{
+	struct buf msg = { 0 };
+
+	a->prompting = v->result == MONITOR_PROMPTS;
+	switch (v->result) {
+	case MONITOR_SUCCESS:
+		a->succeeded = true;
+		buf_put_u8(&msg, SSH_MSG_USERAUTH_SUCCESS);
+		return put_and_clear(a, &msg);
+	case MONITOR_PARTIAL:
+		return put_failure(a, v->methods, true);
+	case MONITOR_KEY_OK:
+		return 0;
+	case MONITOR_PROMPTS:
+		buf_put_u8(&msg, SSH_MSG_USERAUTH_INFO_REQUEST);
+		buf_put_buf(&msg, &v->info);
+		return put_and_clear(a, &msg);
+	case MONITOR_FAILURE:
+		break;
+	}
+	return conclude_failure(a, v, true);
+}
+
+/* The first request tells the name; it has to stay the same. */
+static int
+settle_user(struct auth *a, char **user, char **service)
+{
+	int r;
+
+	if (a->user != NULL) {
+		if (strcmp(a->user, *user) == 0 &&
+		    strcmp(a->service, *service) == 0)
+			return 0;
+		log_info("user or service changed from (%s,%s) to (%s,%s)",
+		    a->user, a->service, *user, *service);
+		return give_up(a, SSH_DISCONNECT_PROTOCOL_ERROR,
+		    "Change of username or service not allowed");
+	}
+	a->user = *user;
+	a->service = *service;
+	*user = *service = NULL;
+	log_info("SSH: Server;Ltype: Authname;Remote: %s;Name: %s",
+	    a->params->remote, a->user);
+	r = monitor_user(a->monitor_fd, a->user, a->service, &a->info);
+	return r != 0 ? r : put_banner(a);
+}
+
+static int
+run_method(struct auth *a, const char *name, struct rd *r)
+{
+	struct monitor_verdict v = { 0 };
+	const struct method *m = NULL;
+	int err;
+
+	for (size_t i = 0; i < ARRAY_LEN(methods) && m == NULL; i++)
+		if (strcmp(methods[i].name, name) == 0)
+			m = &methods[i];
+	if (m == NULL) {
+		log_debug("unknown authentication method %s", name);
+		v.methods = xstrdup(a->info.methods);
+		v.counts = true;
+		err = 0;
+	} else {
+		err = m->run(a, m, r, &v);
+	}
+	if (err == 0) {
+		/* The list to go on with, for the next unknown method. */
+		if (v.methods != NULL) {
+			free(a->info.methods);
+			a->info.methods = xstrdup(v.methods);
+		}
+		/* The usual opening question is not held against anybody. */
+		if (a->tries == 1 && m == &methods[0])
+			v.counts = false;
+		err = conclude(a, &v);
+	}
+	monitor_verdict_clear(&v);
+	return err;
+}
+
+static int
+on_request(struct auth *a, struct rd *r)
+{
+	char *user, *service, *method;
+	int err;
+
+	a->began_ms = loop_now_ms();
+	user = rd_cstring(r, USER_NAME_MAX);
+	service = rd_cstring(r, SERVICE_MAX);
+	method = rd_cstring(r, METHOD_MAX);
+	if ((err = rd_err(r)) != 0)
+		goto out;
+	if (!a->service_accepted) {
+		err = ERR_PROTOCOL;
+		goto out;
+	}
+	if (++a->tries > TRIES_MAX) {
+		err = give_up(a, SSH_DISCONNECT_PROTOCOL_ERROR,
+		    "Too many authentication failures");
+		goto out;
+	}
+	if ((err = settle_user(a, &user, &service)) == 0)
+		err = run_method(a, method, r);
+out:
+	free(user);
+	free(service);
+	free(method);
+	return err;
+}
+
+static int
+on_info_response(struct auth *a, struct rd *r)
+{
+	struct monitor_verdict v = { 0 };
+	struct buf args;
+	int err;
+
+	if (!a->prompting)
+		return ERR_PROTOCOL;
+	a->began_ms = loop_now_ms();
+	buf_init_secret(&args);
+	buf_put(&args, r->p, r->len);
+	if ((err = ask(a, MONITOR_KBDINT_ANSWER, &args, &v)) == 0)
+		err = conclude(a, &v);
+	monitor_verdict_clear(&v);
+	return err;
+}
+
+static int
+on_service_request(struct auth *a, struct rd *r)
+{
+	char *name = rd_cstring(r, SERVICE_MAX);
+	struct buf msg = { 0 };
+	int err = rd_end(r);
+
+	if (err == 0 && strcmp(name, "ssh-userauth") != 0) {
+		log_info("client asks for the service \"%s\"", name);
+		err = give_up(a, SSH_DISCONNECT_SERVICE_NOT_AVAILABLE,
+		    "bad service request");
+	}
+	if (err == 0) {
+		a->service_accepted = true;
+		buf_put_u8(&msg, SSH_MSG_SERVICE_ACCEPT);
+		buf_put_cstring(&msg, name);
+		err = put_and_clear(a, &msg);
+	}
+	free(name);
+	return err;
+}
+
+int
+auth_input(struct auth *a, struct rd payload)
+{
+	uint8_t type = rd_u8(&payload);
+
+	if (a->succeeded)
+		return ERR_PROTOCOL;
+	switch (type) {
+	case SSH_MSG_SERVICE_REQUEST:
+		return on_service_request(a, &payload);
+	case SSH_MSG_USERAUTH_REQUEST:
+		return on_request(a, &payload);
+	case SSH_MSG_USERAUTH_INFO_RESPONSE:
+		return on_info_response(a, &payload);
+	default:
+		return ERR_PROTOCOL;
+	}
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * User authentication (RFC 4252, 4256) as the unprivileged process speaks
+ * it: it parses what the client sends and asks the monitor, which decides
+ * everything.
+ *
+ * Threads: loop thread only.
+ */
+#ifndef HPN_SERVER_AUTH_H
+#define HPN_SERVER_AUTH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/wire.h"
+#include "kex.h"
+#include "packet.h"
+#include "server/monitor-wire.h"
+
+struct auth;
+
+/* Everything is borrowed. */
+struct auth *auth_new(int monitor_fd, struct packet *p, const struct kex *k,
+    const struct monitor_params *params);
+void auth_free(struct auth *a);
+
+/* A message of type 5, 6 or 50-79, type first. ERR_PROTOCOL for what has no
+ * place; ERR_CLOSED when a disconnect was sent (auth_gave_up()). */
+int auth_input(struct auth *a, struct rd payload) must_check;
+
+/* USERAUTH_SUCCESS has been put into the packet layer. */
+bool auth_succeeded(const struct auth *a);
+/* We ended it, and said so in a log line. */
+bool auth_gave_up(const struct auth *a);
+/* The name given, for log lines. */
+const char *auth_user(const struct auth *a); /* NULL: not told yet */
+
+/* How long a no takes must not tell what it was about: milliseconds to wait
+ * up to the next of a row of doubling marks, which are the same for all, and
+ * a little more, which the name and a secret decide. Pure. */
+uint64_t auth_delay_ms(const uint8_t salt[32], const char *user,
+    uint64_t spent_ms);
+
+#endif

@@ -1,0 +1,501 @@
+/* SPDX-License-Identifier: ISC */
+#include "server/listen.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "crypto/rand.h"
+#include "server/peer.h"
+#include "server/startups.h"
+
+enum {
+	SOCKETS_MAX = 64,
+	BACKLOG = 128,
+	FIRST_FREE_FD = STATE_FD_STARTUP + 1,
+	PAUSE_MS = 100, /* after running out of descriptors */
+};
+
+/* Set for the program that takes our place at SIGHUP: it is in the
+ * background already. */
+#define RESTARTED "HPNSSHD_RESTARTED"
+
+extern char **environ;
+
+/* A connection that is not authenticated yet. */
+struct startup {
+	struct listener *listener;
+	struct startup *next;
+	int fd; /* closed by the other side when it is over */
+	struct loop_fd *watch;
+	struct startups_source source;
+};
+
+struct listener {
+	struct server_state *state;
+	const struct listen_opts *opts;
+	struct loop *loop;
+	char *session_path;
+	int state_fd;
+	int sockets[SOCKETS_MAX];
+	struct loop_fd *watches[SOCKETS_MAX];
+	size_t socket_count;
+	struct startup *startups;
+	int startup_count;
+	bool dropping; /* to log the first drop of a row only */
+	bool restart;
+	bool pid_written;
+	int status;
+};
+
+/* ---- sockets ------------------------------------------------------------ */
+
+static void
+listen_at(struct listener *l, const struct addrinfo *ai)
+{
+	uint16_t port;
+	char *address = peer_format_address(ai->ai_addr, ai->ai_addrlen,
+	    &port);
+	int on = 1, fd = -1;
+
+	if (l->socket_count >= SOCKETS_MAX)
+		fatal("too many listen addresses");
+	fd = socket(ai->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
+	    ai->ai_protocol);
+	if (fd == -1) {
+		/* A kernel without IPv6 is no fault. */
+		log_verbose("socket for %s: %s", address, strerror(errno));
+		goto out;
+	}
+	(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+	if (ai->ai_family == AF_INET6)
+		(void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on,
+		    sizeof on);
+	if (bind(fd, ai->ai_addr, ai->ai_addrlen) == -1) {
+		log_error("Bind to port %u on %s failed: %s.", port, address,
+		    strerror(errno));
+		goto out;
+	}
+	if (listen(fd, BACKLOG) == -1) {
+		log_error("listen on port %u of %s: %s", port, address,
+		    strerror(errno));
+		goto out;
+	}
+	l->sockets[l->socket_count++] = fd;
+	fd = -1;
+out:
+	fd_close(&fd);
+	free(address);
+}
+
+static void
+open_sockets(struct listener *l)
+{
+	struct server_listen at;
+
+	for (size_t i = 0; server_conf_listen(&l->state->conf, i, &at); i++) {
+		struct addrinfo hints = {
+			.ai_family = l->state->conf.address_family,
+			.ai_socktype = SOCK_STREAM,
+			.ai_flags = AI_PASSIVE,
+		}, *list = NULL;
+		int r = getaddrinfo(at.host[0] != '\0' ? at.host : NULL,
+		    at.port, &hints, &list);
+
+		if (r != 0)
+			fatal("bad addr or host: %s (%s)", at.host,
+			    gai_strerror(r));
+		for (struct addrinfo *ai = list; ai != NULL; ai = ai->ai_next)
+			listen_at(l, ai);
+		freeaddrinfo(list);
+	}
+	if (l->socket_count == 0)
+		fatal("Cannot bind any address.");
+}
+
+static void
+log_sockets(const struct listener *l)
+{
+	for (size_t i = 0; i < l->socket_count; i++) {
+		struct sockaddr_storage ss;
+		socklen_t len = sizeof ss;
+		uint16_t port;
+		char *address;
+
+		if (getsockname(l->sockets[i], (struct sockaddr *)&ss,
+			&len) == -1)
+			continue;
+		address = peer_format_address((struct sockaddr *)&ss, len,
+		    &port);
+		log_info("Server listening on %s port %u.", address, port);
+		free(address);
+	}
+}
+
+/* ---- starting hpnsshd-session --------------------------------------------- */
+
+/* The low numbers are where hpnsshd-session finds its descriptors; nothing
+ * of ours may be there when they are put in place. */
+static void
+reserve_low_fds(void)
+{
+	int fd;
+
+	do {
+		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+		if (fd == -1)
+			fatal("/dev/null: %s", strerror(errno));
+	} while (fd < FIRST_FREE_FD);
+	close(fd);
+}
+
+static int
+spawn_session(const struct listener *l, int connection, int startup)
+{
+	char *argv[] = { l->session_path, NULL };
+	posix_spawn_file_actions_t fa;
+	posix_spawnattr_t attr;
+	sigset_t none;
+	short flags = POSIX_SPAWN_SETSIGMASK;
+	pid_t pid;
+	int r;
+
+	if (!l->opts->debug)
+		flags |= POSIX_SPAWN_SETSID;
+	sigemptyset(&none);
+	if ((r = posix_spawn_file_actions_init(&fa)) != 0)
+		return r;
+	if ((r = posix_spawnattr_init(&attr)) != 0)
+		goto out;
+	if ((r = posix_spawn_file_actions_adddup2(&fa, connection,
+		 STATE_FD_SOCKET)) == 0 &&
+	    (r = posix_spawn_file_actions_adddup2(&fa, l->state_fd,
+		 STATE_FD_STATE)) == 0 &&
+	    (r = posix_spawn_file_actions_adddup2(&fa, startup,
+		 STATE_FD_STARTUP)) == 0 &&
+	    (r = posix_spawnattr_setsigmask(&attr, &none)) == 0 &&
+	    (r = posix_spawnattr_setflags(&attr, flags)) == 0)
+		r = posix_spawn(&pid, l->session_path, &fa, &attr, argv,
+		    environ);
+	posix_spawnattr_destroy(&attr);
+out:
+	posix_spawn_file_actions_destroy(&fa);
+	return r;
+}
+
+static void
+startup_over(void *arg, int fd, int events)
+{
+	struct startup *s = arg, **at = &s->listener->startups;
+
+	(void)fd;
+	(void)events;
+	while (*at != s)
+		at = &(*at)->next;
+	*at = s->next;
+	s->listener->startup_count--;
+	loop_unwatch(s->listener->loop, s->watch);
+	fd_close(&s->fd);
+	free(s);
+}
+
+static void
+start_connection(struct listener *l, int connection,
+    const struct startups_source *source)
+{
+	int ends[2], r;
+	struct startup *s;
+
+	if (pipe2(ends, O_CLOEXEC) == -1) {
+		log_error("pipe: %s", strerror(errno));
+		return;
+	}
+	r = spawn_session(l, connection, ends[1]);
+	fd_close(&ends[1]);
+	if (r != 0) {
+		log_error("cannot start %s: %s", l->session_path,
+		    strerror(r));
+		fd_close(&ends[0]);
+		return;
+	}
+	s = xcalloc(1, sizeof *s);
+	s->listener = l;
+	s->fd = ends[0];
+	s->source = *source;
+	s->watch = loop_watch(l->loop, s->fd, LOOP_READ, startup_over, s);
+	if (s->watch == NULL)
+		fatal("out of memory");
+	s->next = l->startups;
+	l->startups = s;
+	l->startup_count++;
+}
+
+/* ---- accepting ---------------------------------------------------------- */
+
+static int
+count_source(const struct listener *l, const struct startups_source *source)
+{
+	int n = 0;
+
+	for (const struct startup *s = l->startups; s != NULL; s = s->next)
+		n += startups_same_source(&s->source, source);
+	return n;
+}
+
+static bool
+is_refused(struct listener *l, const struct sockaddr *sa, socklen_t len,
+    const struct startups_source *source)
+{
+	const struct server_conf *c = &l->state->conf;
+	const char *limit = NULL;
+	uint16_t port;
+	char *address;
+
+	if (startups_drop(&c->max_startups, l->startup_count,
+		rand_uniform(100)))
+		limit = "MaxStartups";
+	else if (count_source(l, source) >= c->per_source_max_startups)
+		limit = "PerSourceMaxStartups";
+	if (limit == NULL) {
+		l->dropping = false;
+		return false;
+	}
+	address = peer_format_address(sa, len, &port);
+	log_msg(l->dropping ? LOG_LVL_VERBOSE : LOG_LVL_INFO,
+	    "drop connection #%d from %s port %u past %s", l->startup_count,
+	    address, port, limit);
+	l->dropping = true;
+	free(address);
+	return true;
+}
+
+static void
+resume_accepting(void *arg)
+{
+	struct listener *l = arg;
+
+	for (size_t i = 0; i < l->socket_count; i++)
+		loop_fd_want(l->watches[i], LOOP_READ);
+}
+
+static void
+pause_accepting(struct listener *l)
+{
+	for (size_t i = 0; i < l->socket_count; i++)
+		loop_fd_want(l->watches[i], 0);
+	if (loop_after(l->loop, PAUSE_MS, resume_accepting, l) == NULL)
+		fatal("out of memory");
+}
+
+/* -d: the one connection is served in this process's place. */
+static _Noreturn void
+become_session(const struct listener *l, int connection)
+{
+	char *argv[] = { l->session_path, NULL };
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (null == -1 || dup2(connection, STATE_FD_SOCKET) == -1 ||
+	    dup2(l->state_fd, STATE_FD_STATE) == -1 ||
+	    dup2(null, STATE_FD_STARTUP) == -1)
+		fatal("dup2: %s", strerror(errno));
+	execve(l->session_path, argv, environ);
+	fatal("cannot start %s: %s", l->session_path, strerror(errno));
+}
+
+static void
+on_connection(void *arg, int fd, int events)
+{
+	static const char refusal[] = "Exceeded MaxStartups\r\n";
+	struct listener *l = arg;
+	struct sockaddr_storage ss;
+	socklen_t len = sizeof ss;
+	struct startups_source source;
+	int connection;
+
+	(void)events;
+	connection = accept4(fd, (struct sockaddr *)&ss, &len, SOCK_CLOEXEC);
+	if (connection == -1) {
+		if (errno == EMFILE || errno == ENFILE || errno == ENOMEM ||
+		    errno == ENOBUFS) {
+			log_error("accept: %s", strerror(errno));
+			pause_accepting(l);
+		}
+		return;
+	}
+	if (l->opts->debug)
+		become_session(l, connection);
+	source = startups_source_of((struct sockaddr *)&ss,
+	    &l->state->conf.per_source_net_block_size);
+	if (is_refused(l, (struct sockaddr *)&ss, len, &source))
+		(void)!send(connection, refusal, sizeof refusal - 1,
+		    MSG_DONTWAIT | MSG_NOSIGNAL);
+	else
+		start_connection(l, connection, &source);
+	fd_close(&connection);
+}
+
+/* ---- signals, pid file ---------------------------------------------------- */
+
+static void
+on_child(void *arg, int signo)
+{
+	(void)arg;
+	(void)signo;
+	while (waitpid(-1, NULL, WNOHANG) > 0)
+		;
+}
+
+static void
+on_hangup(void *arg, int signo)
+{
+	struct listener *l = arg;
+
+	(void)signo;
+	log_info("Received SIGHUP; restarting.");
+	notify_reloading();
+	l->restart = true;
+	loop_stop(l->loop);
+}
+
+static void
+on_terminate(void *arg, int signo)
+{
+	struct listener *l = arg;
+
+	log_info("Received signal %d; terminating.", signo);
+	l->status = signo == SIGTERM ? 0 : 255;
+	loop_stop(l->loop);
+}
+
+static void
+write_pid_file(struct listener *l)
+{
+	const char *path = l->state->conf.pid_file;
+	char text[24];
+	int n;
+
+	if (path == NULL || l->opts->debug)
+		return;
+	n = snprintf(text, sizeof text, "%ld\n", (long)getpid());
+	if (file_replace(path, text, (size_t)n, 0644) == 0)
+		l->pid_written = true;
+	else if (geteuid() == 0)
+		log_error("Couldn't create pid file \"%s\": %s", path,
+		    strerror(errno));
+	else
+		log_verbose("no pid file \"%s\": %s", path, strerror(errno));
+}
+
+/* ---- the whole ------------------------------------------------------------ */
+
+static void
+set_up_loop(struct listener *l)
+{
+	l->loop = loop_new();
+	if (l->loop == NULL ||
+	    loop_on_signal(l->loop, SIGCHLD, on_child, l) != 0 ||
+	    loop_on_signal(l->loop, SIGHUP, on_hangup, l) != 0 ||
+	    loop_on_signal(l->loop, SIGTERM, on_terminate, l) != 0 ||
+	    loop_on_signal(l->loop, SIGQUIT, on_terminate, l) != 0)
+		fatal("out of memory");
+	for (size_t i = 0; i < l->socket_count; i++) {
+		l->watches[i] = loop_watch(l->loop, l->sockets[i], LOOP_READ,
+		    on_connection, l);
+		if (l->watches[i] == NULL)
+			fatal("out of memory");
+	}
+}
+
+static void
+go_to_background(const struct listener *l)
+{
+	bool to_stderr = l->state->log_to_stderr;
+	bool restarted = getenv(RESTARTED) != NULL;
+
+	unsetenv(RESTARTED);
+	if (!l->opts->foreground && !restarted && daemon(0, to_stderr) == -1)
+		fatal("daemon: %s", strerror(errno));
+	if (!to_stderr)
+		log_to_syslog(l->state->conf.syslog_facility);
+}
+
+static void
+prepare(struct listener *l)
+{
+	const struct server_conf *c = &l->state->conf;
+	int r;
+
+	reserve_low_fds();
+	l->session_path = state_helper_path(c->sshd_session_path,
+	    "hpnsshd-session");
+	if (access(l->session_path, X_OK) == -1)
+		fatal("%s does not exist or is not executable",
+		    l->session_path);
+	if ((r = state_to_fd(l->state, &l->state_fd)) != 0)
+		fatal("cannot keep the configuration for connections: %s",
+		    err_text(r));
+	/* From here on the keys are in that file alone. */
+	hostkeys_clear(&l->state->keys);
+}
+
+int
+listen_run(struct server_state *state, const struct listen_opts *opts)
+{
+	struct listener l = { .state = state, .opts = opts, .status = 255 };
+
+	prepare(&l);
+	open_sockets(&l);
+	go_to_background(&l);
+	set_up_loop(&l);
+	write_pid_file(&l);
+	log_sockets(&l);
+	notify_ready();
+	if (loop_run(l.loop) != 0)
+		log_error("poll: %s", strerror(errno));
+	if (l.pid_written && !l.restart)
+		unlink(state->conf.pid_file);
+	for (size_t i = 0; i < l.socket_count; i++)
+		close(l.sockets[i]);
+	while (l.startups != NULL)
+		startup_over(l.startups, l.startups->fd, LOOP_READ);
+	loop_free(l.loop);
+	if (l.restart) {
+		setenv(RESTARTED, "1", 1);
+		execv(opts->exe, opts->argv);
+		log_error("cannot restart %s: %s", opts->exe, strerror(errno));
+	}
+	free(l.session_path);
+	close(l.state_fd);
+	return l.status;
+}
+
+void
+listen_inetd(struct server_state *state)
+{
+	static const struct listen_opts opts = { .debug = true };
+	struct listener l = { .state = state, .opts = &opts };
+	int null, connection;
+
+	prepare(&l);
+	connection = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, FIRST_FREE_FD);
+	null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (connection == -1 || null == -1 || dup2(null, STDIN_FILENO) == -1 ||
+	    dup2(null, STDOUT_FILENO) == -1)
+		fatal("inetd: %s", strerror(errno));
+	if (!state->log_to_stderr && dup2(null, STDERR_FILENO) == -1)
+		fatal("inetd: %s", strerror(errno));
+	become_session(&l, connection);
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: ISC */
+#include "server/login-rules.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "conf/addr-match.h"
+#include "server/auth-passwd.h"
+#include "server/login.h"
+
+bool
+login_rules_match_user(const char *user, const struct peer *p,
+    const char *pattern)
+{
+	const char *at = strrchr(pattern, '@');
+	char *name;
+	bool ok;
+
+	if (at == NULL)
+		return str_match(user, pattern);
+	name = xstrndup(pattern, (size_t)(at - pattern));
+	ok = str_match(user, name) &&
+	    addr_match_host(p->host, p->address, at + 1) == 1;
+	free(name);
+	return ok;
+}
+
+/* 1 listed, -1 listed with a ! in front, 0 not listed. */
+static int
+user_listed(const struct login *l, const struct strlist *patterns)
+{
+	int found = 0;
+
+	for (size_t i = 0; i < patterns->n; i++) {
+		const char *pattern = patterns->v[i];
+		bool negated = pattern[0] == '!';
+
+		if (!login_rules_match_user(l->user->name, l->peer,
+			pattern + negated))
+			continue;
+		if (negated)
+			return -1;
+		found = 1;
+	}
+	return found;
+}
+
+static int
+group_listed(const struct login *l, const struct strlist *patterns)
+{
+	int found = 0;
+
+	for (size_t i = 0; i < patterns->n; i++) {
+		const char *pattern = patterns->v[i];
+		bool negated = pattern[0] == '!';
+
+		if (!user_in_group(l->user, pattern + negated))
+			continue;
+		if (negated)
+			return -1;
+		found = 1;
+	}
+	return found;
+}
+
+static bool
+refuse(const struct login *l, const char *why)
+{
+	log_info("User %s from %s not allowed because %s", l->user->name,
+	    l->peer->host, why);
+	return false;
+}
+
+static bool
+account_usable(const struct login *l)
+{
+	const struct user *u = l->user;
+	const char *why;
+
+	if (geteuid() != 0) {
+		if (u->uid != geteuid())
+			return refuse(l, "this server runs for another user");
+	} else if (!l->conf.use_pam) {
+		if (passwd_is_locked(u))
+			return refuse(l, "account is locked");
+		if (passwd_is_expired(u, &why))
+			return refuse(l, why);
+	}
+	/* In a new root directory the shell is another one. */
+	if (l->conf.chroot_directory == NULL && !user_shell_ok(u, &why)) {
+		log_info("User %s not allowed because shell %s %s", u->name,
+		    u->shell, why);
+		return false;
+	}
+	return true;
+}
+
+bool
+login_rules_allow(const struct login *l)
+{
+	const struct server_conf *c = &l->conf;
+
+	if (!l->user->valid) {
+		log_info("Invalid user %s from %s port %u", l->name,
+		    l->peer->address, l->peer->port);
+		return false;
+	}
+	if (!account_usable(l))
+		return false;
+	if (c->deny_users.n > 0 && user_listed(l, &c->deny_users) != 0)
+		return refuse(l, "listed in DenyUsers");
+	if (c->allow_users.n > 0 && user_listed(l, &c->allow_users) != 1)
+		return refuse(l, "not listed in AllowUsers");
+	if (c->deny_groups.n > 0 && group_listed(l, &c->deny_groups) != 0)
+		return refuse(l, "a group is listed in DenyGroups");
+	if (c->allow_groups.n > 0 && group_listed(l, &c->allow_groups) != 1)
+		return refuse(l,
+		    "none of user's groups are listed in AllowGroups");
+	return true;
+}
+
+bool
+login_rules_root_may(const struct login *l, const char *method)
+{
+	bool key = strcmp(method, "publickey") == 0;
+
+	if (l->user->uid != 0)
+		return true;
+	switch (l->conf.permit_root_login) {
+	case SERVER_ROOT_YES:
+		return true;
+	case SERVER_ROOT_PROHIBIT_PASSWORD:
+		return key;
+	case SERVER_ROOT_FORCED_COMMANDS_ONLY:
+		return key && l->key.command != NULL;
+	default:
+		return false;
+	}
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Which accounts may log in at all, and the superuser in particular.
+ *
+ * Threads: loop thread only.
+ */
+#ifndef HPN_SERVER_LOGIN_RULES_H
+#define HPN_SERVER_LOGIN_RULES_H
+
+#include <stdbool.h>
+
+#include "server/peer.h"
+#include "server/user.h"
+
+struct login;
+
+/* Account and Allow/Deny lists; a refusal is logged with its reason. */
+bool login_rules_allow(const struct login *l);
+/* PermitRootLogin, for a method that has just succeeded. */
+bool login_rules_root_may(const struct login *l, const char *method);
+
+/* A pattern of AllowUsers: "user" or "user@host". */
+bool login_rules_match_user(const char *user, const struct peer *p,
+    const char *pattern);
+
+#endif

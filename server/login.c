@@ -1,0 +1,544 @@
+/* SPDX-License-Identifier: ISC */
+#include "server/login.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "conf/tokens.h"
+#include "keys/key.h"
+#include "server/auth-passwd.h"
+#include "server/login-rules.h"
+#include "server/loginrec.h"
+#include "server/privs.h"
+
+enum { BANNER_MAX = 64 * 1024, REVOKED_MAX = 64 * 1024 * 1024 };
+
+/* ---- life ------------------------------------------------------------- */
+
+static char *
+enabled_methods(const struct login *l)
+{
+	struct buf b = { 0 };
+	char *s;
+
+	if (l->conf.pubkey_authentication)
+		buf_printf(&b, "publickey,");
+	if (l->conf.password_authentication)
+		buf_printf(&b, "password,");
+	/* Without PAM there is no dialogue to lead. */
+	if (l->conf.kbd_interactive_authentication && l->conf.use_pam)
+		buf_printf(&b, "keyboard-interactive,");
+	if (buf_len(&b) > 0)
+		buf_truncate(&b, buf_len(&b) - 1);
+	s = buf_dup_string(&b);
+	buf_clear(&b);
+	if (s == NULL)
+		fatal("out of memory");
+	return s;
+}
+
+static void
+make_conf(struct login *l)
+{
+	const struct server_conf_spec spec = { .user = l->user->name,
+		.host = l->peer->host,
+		.addr = l->peer->address,
+		.laddr = l->peer->local_address,
+		.lport = l->peer->local_port,
+		.invalid_user = !l->user->valid };
+
+	if (server_conf_for(&l->state->conf, &spec, &l->conf) != 0)
+		fatal("cannot make the configuration for user %s",
+		    l->user->name);
+	log_set_level((enum log_level)l->conf.log_level);
+}
+
+struct login *
+login_new(const struct server_state *state, const struct peer *peer,
+    struct span session_id, const char *name, const char *service)
+{
+	struct login *l = xcalloc(1, sizeof *l);
+	char *account = xstrndup(name, strcspn(name, ":")), *enabled;
+
+	l->state = state;
+	l->peer = peer;
+	l->session_id = session_id;
+	l->name = xstrdup(name);
+	l->service = xstrdup(service);
+	l->user = user_lookup(account);
+	free(account);
+	authkeys_options_init(&l->key);
+	make_conf(l);
+	l->allowed = login_rules_allow(l);
+	if (strcmp(service, "ssh-connection") != 0) {
+		log_info("user %s asks for the service \"%s\"", name, service);
+		l->allowed = false;
+	}
+	enabled = enabled_methods(l);
+	if (auth_methods_init(&l->methods, &l->conf.authentication_methods,
+		enabled) != 0) {
+		log_error("AuthenticationMethods leaves no way in for user %s",
+		    name);
+		l->allowed = false;
+	}
+	free(enabled);
+	if (l->conf.use_pam && geteuid() == 0) {
+		l->pam = pam_new(l->conf.pam_service_name, l->user->name,
+		    peer->host);
+		if (l->pam == NULL)
+			l->allowed = false;
+	}
+	return l;
+}
+
+void
+login_free(struct login *l)
+{
+	if (l == NULL)
+		return;
+	pam_free(l->pam);
+	auth_methods_clear(&l->methods);
+	authkeys_options_clear(&l->key);
+	strlist_clear(&l->used_keys);
+	buf_clear(&l->auth_info);
+	server_conf_clear(&l->conf);
+	user_free(l->user);
+	free(l->name);
+	free(l->service);
+	free(l);
+}
+
+char *
+login_banner(const struct login *l)
+{
+	struct buf b = { 0 };
+	char *text = NULL;
+
+	if (l->conf.banner == NULL)
+		return NULL;
+	if (file_read(l->conf.banner, &b, BANNER_MAX) == 0)
+		text = buf_dup_string(&b);
+	buf_clear(&b);
+	return text;
+}
+
+/* ---- the end of every try ---------------------------------------------- */
+
+struct try {
+	const char *method, *device; /* device may be NULL */
+	bool ok, logged_always;
+	const char *what; /* key type and fingerprint, or NULL */
+	const char *line; /* the key as a public key line, or NULL */
+};
+
+static void
+log_try(const struct login *l, const struct try *t, const char *verdict)
+{
+	enum log_level level = LOG_LVL_INFO;
+
+	/* A client that offers its keys one by one is no news. */
+	if (!t->ok && !t->logged_always && l->user->valid &&
+	    l->failures < l->conf.max_auth_tries / 2)
+		level = LOG_LVL_VERBOSE;
+	log_msg(level, "%s %s%s%s for %s%s from %s port %u ssh2%s%s", verdict,
+	    t->method, t->device != NULL ? "/" : "",
+	    t->device != NULL ? t->device : "",
+	    l->user->valid ? "" : "invalid user ", l->name, l->peer->address,
+	    l->peer->port, t->what != NULL ? ": " : "",
+	    t->what != NULL ? t->what : "");
+}
+
+static void
+record_failure(const struct login *l)
+{
+	const struct loginrec rec = { .user = l->name,
+		.host = l->peer->host,
+		.tty = "ssh:notty",
+		.pid = getpid(),
+		.uid = l->user->uid };
+
+	if (geteuid() == 0)
+		loginrec_failed(&rec);
+}
+
+/* The methods' own result, put under the rules that apply on top of it. */
+static void
+conclude(struct login *l, struct try *t, const struct pam_talk *talk,
+    struct monitor_verdict *v)
+{
+	int r;
+
+	if (t->ok && !l->allowed)
+		t->ok = false;
+	if (t->ok && !auth_methods_may(&l->methods, t->method))
+		t->ok = false;
+	if (t->ok && !login_rules_root_may(l, t->method)) {
+		log_info("ROOT LOGIN REFUSED FROM %s port %u",
+		    l->peer->address, l->peer->port);
+		t->ok = false;
+	}
+	v->result = MONITOR_FAILURE;
+	if (t->ok) {
+		r = auth_methods_done(&l->methods, t->method, t->device);
+		if (r == 1 && l->pam != NULL &&
+		    pam_check_account(l->pam, talk) != 0) {
+			log_info("Access denied for user %s by PAM account "
+				 "configuration",
+			    l->user->name);
+			l->allowed = false;
+			t->ok = false;
+		} else {
+			l->complete = r == 1;
+			buf_printf(&l->auth_info, "%s%s%s\n", t->method,
+			    t->line != NULL ? " " : "",
+			    t->line != NULL ? t->line : "");
+			v->result = r == 1 ? MONITOR_SUCCESS : MONITOR_PARTIAL;
+		}
+	}
+	v->methods = auth_methods_next(&l->methods);
+	if (v->result == MONITOR_FAILURE) {
+		l->failures++;
+		v->counts = true;
+	}
+	log_try(l, t,
+	    l->complete ? "Accepted" : t->ok ? "Partial" : "Failed");
+}
+
+/* ---- none and password -------------------------------------------------- */
+
+void
+login_try_none(struct login *l, struct monitor_verdict *v)
+{
+	struct try t = { .method = "none" };
+	bool listed;
+
+	/* Only where empty passwords are let in does "none" stand for one. */
+	listed = l->methods.any && l->conf.permit_empty_passwords &&
+	    l->conf.password_authentication;
+	if (listed && (l->pam != NULL ?
+		pam_check_password(l->pam, "", true) == 0 :
+		passwd_check(l->user, "", true))) {
+		t.method = "password";
+		t.ok = true;
+		conclude(l, &t, NULL, v);
+		return;
+	}
+	v->result = MONITOR_FAILURE;
+	v->counts = true;
+	v->methods = auth_methods_next(&l->methods);
+	log_try(l, &t, "Failed");
+}
+
+void
+login_try_password(struct login *l, const char *password,
+    struct monitor_verdict *v)
+{
+	struct try t = { .method = "password", .logged_always = true };
+	bool empty_ok = l->conf.permit_empty_passwords;
+
+	if (!auth_methods_may(&l->methods, t.method)) {
+		conclude(l, &t, NULL, v);
+		return;
+	}
+	if (l->pam != NULL)
+		t.ok = pam_check_password(l->pam, password, empty_ok) == 0;
+	/* Modules do no work for accounts that do not exist: do it here. */
+	if (l->pam == NULL || !l->user->valid)
+		t.ok = passwd_check(l->user, password, empty_ok);
+	conclude(l, &t, NULL, v);
+	if (!t.ok)
+		record_failure(l);
+}
+
+bool
+login_try_kbdint(struct login *l, const struct pam_talk *talk,
+    struct monitor_verdict *v)
+{
+	struct try t = { .method = "keyboard-interactive", .device = "pam",
+		.logged_always = true };
+	int r = ERR_DENIED;
+
+	if (l->pam != NULL && auth_methods_may(&l->methods, t.method))
+		r = pam_check_dialogue(l->pam, talk,
+		    l->conf.permit_empty_passwords);
+	if (r == ERR_CANCELLED)
+		return false;
+	if (l->pam != NULL && !l->user->valid)
+		(void)passwd_check(l->user, "", false);
+	t.ok = r == 0;
+	conclude(l, &t, talk, v);
+	if (!t.ok)
+		record_failure(l);
+	return true;
+}
+
+/* ---- publickey ---------------------------------------------------------- */
+
+/* "ED25519 SHA256:..."; caller frees. */
+static char *
+key_text(const struct login *l, const struct key *k)
+{
+	char *print = key_fingerprint(k,
+	    (enum digest_alg)l->conf.fingerprint_hash);
+	char *text;
+
+	xasprintf(&text, "%s %s", key_short_name(k),
+	    print != NULL ? print : "?");
+	free(print);
+	return text;
+}
+
+/* "ssh-ed25519 AAAA..."; NULL if memory is out. Caller frees. */
+static char *
+key_line(const struct key *k)
+{
+	struct buf b = { 0 };
+	char *line = NULL;
+
+	if (key_format_line(k, NULL, &b) == 0)
+		line = buf_dup_string(&b);
+	if (line != NULL)
+		line[strcspn(line, "\n")] = '\0';
+	buf_clear(&b);
+	return line;
+}
+
+/* RevokedKeys: a list that can not be read revokes everything. */
+static bool
+is_revoked(const struct login *l, const struct key *k)
+{
+	bool revoked = false;
+
+	for (size_t i = 0; i < l->conf.revoked_keys.n && !revoked; i++) {
+		struct buf file = { 0 };
+		char *text = NULL, *pos, *line;
+		struct key *one;
+		int r = file_read(l->conf.revoked_keys.v[i], &file,
+		    REVOKED_MAX);
+
+		if (r == 0 && (text = buf_dup_string(&file)) == NULL)
+			r = ERR_NOMEM;
+		if (r == 0 && str_has_prefix(text, "SSHKRL"))
+			r = ERR_UNSUPPORTED;
+		pos = text;
+		while (r == 0 && !revoked &&
+		    (line = strsep(&pos, "\r\n")) != NULL) {
+			const char *s = line + strspn(line, " \t");
+
+			if (*s == '\0' || *s == '#' ||
+			    key_parse_line(&s, &one) != 0)
+				continue;
+			revoked = key_equal_public(k, one);
+			key_free(one);
+		}
+		if (r != 0) {
+			log_error("RevokedKeys %s: %s: all keys are refused",
+			    l->conf.revoked_keys.v[i], err_text(r));
+			revoked = true;
+		}
+		free(text);
+		buf_clear(&file);
+	}
+	return revoked;
+}
+
+/* Caller frees. */
+static char *
+keys_path(const struct login *l, const char *pattern)
+{
+	char uid[24], *path = NULL, *full, bad;
+
+	snprintf(uid, sizeof uid, "%u", (unsigned)l->user->uid);
+	{
+		const struct token tokens[] = { { 'h', l->user->home },
+			{ 'U', uid }, { 'u', l->user->name } };
+
+		if (tokens_expand(pattern, tokens, ARRAY_LEN(tokens), &path,
+			&bad) != 0) {
+			log_error("AuthorizedKeysFile \"%s\": bad token",
+			    pattern);
+			return NULL;
+		}
+	}
+	full = user_path(l->user, path);
+	free(path);
+	return full;
+}
+
+/* environment= of the key, as PermitUserEnvironment lets it through. */
+static void
+filter_env(const struct login *l, struct authkeys_options *o)
+{
+	const char *patterns = l->conf.permit_user_environment;
+	struct strlist kept = { 0 };
+
+	for (size_t i = 0; patterns != NULL && i < o->env.n; i++) {
+		char *name = xstrndup(o->env.v[i],
+		    strcspn(o->env.v[i], "="));
+
+		if (str_match_list(name, patterns, false) == 1 &&
+		    strlist_add(&kept, o->env.v[i]) != 0)
+			fatal("out of memory");
+		free(name);
+	}
+	strlist_clear(&o->env);
+	o->env = kept;
+}
+
+/* Is the key in one of the user's files? */
+static bool
+is_authorized(struct login *l, struct span blob, struct authkeys_options *o)
+{
+	const struct authkeys_query q = { .user = l->user,
+		.blob = blob,
+		.address = l->peer->address,
+		.host = l->peer->host,
+		.strict_modes = l->conf.strict_modes != 0,
+		.user_environment = l->conf.permit_user_environment != NULL };
+	unsigned line;
+
+	for (size_t i = 0; i < l->conf.authorized_keys_file.n; i++) {
+		char *path = keys_path(l, l->conf.authorized_keys_file.v[i]);
+		int r = path != NULL ? authkeys_search(&q, path, o, &line)
+				     : ERR_NOT_FOUND;
+
+		if (r == 0) {
+			log_debug("key found in %s:%u", path, line);
+			filter_env(l, o);
+		}
+		free(path);
+		if (r == 0)
+			return true;
+	}
+	return false;
+}
+
+/* All that can be said about the key without a signature. *k is the key if
+ * it could be read at all. */
+static bool
+acceptable(struct login *l, const char *alg, struct span blob,
+    struct key **k, struct authkeys_options *o)
+{
+	int r = key_from_blob(blob, k);
+
+	if (r != 0) {
+		*k = NULL;
+		log_debug("public key of user %s: %s", l->name, err_text(r));
+		return false;
+	}
+	if (!key_serves(*k, alg) ||
+	    !csv_has(l->conf.pubkey_accepted_algorithms, alg)) {
+		log_info("userauth_pubkey: signature algorithm %s is not in "
+			 "PubkeyAcceptedAlgorithms",
+		    alg);
+		return false;
+	}
+	if (key_check_length(*k, (unsigned)l->conf.required_rsa_size) != 0) {
+		log_info("refusing key of user %s: it is too short", l->name);
+		return false;
+	}
+	return is_authorized(l, blob, o) && l->allowed && !is_revoked(l, *k);
+}
+
+void
+login_query_key(struct login *l, const char *alg, struct span blob,
+    struct monitor_verdict *v)
+{
+	struct try t = { .method = "publickey" };
+	struct authkeys_options o;
+	struct key *k = NULL;
+	char *text = NULL;
+
+	authkeys_options_init(&o);
+	if (auth_methods_may(&l->methods, t.method) &&
+	    acceptable(l, alg, blob, &k, &o)) {
+		v->result = MONITOR_KEY_OK;
+		v->methods = auth_methods_next(&l->methods);
+	} else {
+		if (k != NULL)
+			t.what = text = key_text(l, k);
+		conclude(l, &t, NULL, v);
+	}
+	authkeys_options_clear(&o);
+	key_free(k);
+	free(text);
+}
+
+/* RFC 4252 section 7: what the client has signed. The monitor puts it
+ * together from what it knows itself. */
+static void
+put_signed_data(const struct login *l, const struct login_signature *s,
+    struct buf *b)
+{
+	buf_put_string(b, l->session_id.p, l->session_id.len);
+	buf_put_u8(b, 50); /* SSH_MSG_USERAUTH_REQUEST */
+	buf_put_cstring(b, l->name);
+	buf_put_cstring(b, l->service);
+	buf_put_cstring(b,
+	    s->hostbound ? "publickey-hostbound-v00@openssh.com" :
+			   "publickey");
+	buf_put_bool(b, true);
+	buf_put_cstring(b, s->alg);
+	buf_put_string(b, s->blob.p, s->blob.len);
+	if (s->hostbound)
+		buf_put_string(b, s->hostkey.p, s->hostkey.len);
+}
+
+static bool
+host_is_ours(const struct login *l, struct span hostkey)
+{
+	const struct hostkeys *h = &l->state->keys;
+
+	for (size_t i = 0; i < h->n; i++)
+		if (buf_len(&h->v[i].public) == hostkey.len &&
+		    memcmp(buf_data(&h->v[i].public), hostkey.p,
+			hostkey.len) == 0)
+			return true;
+	return false;
+}
+
+void
+login_verify_key(struct login *l, const struct login_signature *s,
+    struct monitor_verdict *v)
+{
+	struct try t = { .method = "publickey" };
+	struct authkeys_options o;
+	struct buf data = { 0 };
+	struct key *k = NULL;
+	char *text = NULL, *line = NULL;
+	struct span signed_data;
+
+	authkeys_options_init(&o);
+	if (auth_methods_may(&l->methods, t.method) &&
+	    acceptable(l, s->alg, s->blob, &k, &o) &&
+	    (!s->hostbound || host_is_ours(l, s->hostkey))) {
+		put_signed_data(l, s, &data);
+		signed_data = (struct span){ buf_data(&data), buf_len(&data) };
+		t.ok = buf_err(&data) == 0 &&
+		    key_verify(k, s->alg, signed_data, s->signature) == 0;
+	}
+	if (k != NULL)
+		t.what = text = key_text(l, k);
+	/* Where two keys are asked for, it can not be the same one twice. */
+	if (t.ok && strlist_has(&l->used_keys, text))
+		t.ok = false;
+	if (t.ok) {
+		if (strlist_add(&l->used_keys, text) != 0)
+			fatal("out of memory");
+		authkeys_options_clear(&l->key);
+		l->key = o;
+		authkeys_options_init(&o);
+		t.line = line = key_line(k);
+	}
+	conclude(l, &t, NULL, v);
+	authkeys_options_clear(&o);
+	key_free(k);
+	free(text);
+	free(line);
+	buf_clear(&data);
+}

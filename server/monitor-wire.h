@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * What hpnsshd-auth and the user's session process may ask the monitor:
+ * length-framed messages over a socketpair, u8 request and its fields one
+ * way, u8 status and the answer's fields back. Each call blocks until the
+ * answer is there.
+ *
+ * Threads: loop thread only.
+ */
+#ifndef HPN_SERVER_MONITOR_WIRE_H
+#define HPN_SERVER_MONITOR_WIRE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/wire.h"
+#include "server/hostkeys.h"
+
+enum {
+	MONITOR_MSG_MAX = 8 * 1024 * 1024, /* bytes; a hand-over has queues */
+	MONITOR_FD_SOCKET = 3,	/* hpnsshd-auth's end of the connection */
+	MONITOR_FD_MONITOR = 4, /* and of the talk with the monitor */
+};
+
+enum monitor_request {
+	MONITOR_LOG = 1,	/* u8 level, text; no answer */
+	MONITOR_SIGN,		/* alg, data: signature */
+	MONITOR_USER,		/* name, service: struct monitor_user */
+	/* Tries; each is answered by a struct monitor_verdict. */
+	MONITOR_NONE,
+	MONITOR_KEY_QUERY,	/* alg, blob */
+	MONITOR_KEY_VERIFY,	/* alg, blob, bool hostbound, signature */
+	MONITOR_PASSWORD,	/* password */
+	MONITOR_KBDINT_START,	/* devices */
+	MONITOR_KBDINT_ANSWER,	/* body of the client's INFO_RESPONSE */
+	MONITOR_HAND_OVER,	/* peer's identification line, packet
+				 * and kex state; ends the talk */
+	/* From the session process. */
+	MONITOR_LOGIN,		/* tty, u32 pid; answer: text to show */
+	MONITOR_LOGOUT,		/* tty, u32 pid */
+	MONITOR_REQUEST_COUNT,
+};
+
+enum monitor_result {
+	MONITOR_FAILURE,
+	MONITOR_SUCCESS,
+	MONITOR_PARTIAL, /* right, but another method is needed as well */
+	MONITOR_KEY_OK,	 /* a signature with this key would do */
+	MONITOR_PROMPTS, /* info: body of an INFO_REQUEST */
+};
+
+struct monitor_verdict {
+	enum monitor_result result;
+	char *methods;	    /* that may continue; owned */
+	struct buf info;    /* see MONITOR_PROMPTS */
+	bool counts;	    /* against MaxAuthTries */
+	bool final;	    /* no further try is welcome: disconnect */
+};
+void monitor_verdict_clear(struct monitor_verdict *v);
+void monitor_verdict_put(struct buf *b, const struct monitor_verdict *v);
+
+struct monitor_user {
+	char *methods; /* as above; owned */
+	char *banner;  /* NULL: none; owned */
+	int max_auth_tries;
+};
+void monitor_user_clear(struct monitor_user *u);
+
+/* What hpnsshd-auth is told in the beginning. Strings are owned. */
+struct monitor_params {
+	char *ident; /* identification line to send */
+	char *kex, *hostkey_algs, *ciphers, *macs, *compression;
+	char *sig_algs;	 /* for server-sig-algs */
+	char *pubkey_algs; /* accepted from users */
+	char *moduli;	 /* path or NULL */
+	char *chroot;	 /* NULL: not the superuser, no change of identity */
+	uint32_t uid, gid; /* to become then */
+	char *peer;	 /* "address port n", for log lines */
+	char *remote;	 /* "address-n", for HPN's log lines */
+	struct hostkeys keys; /* public halves */
+	uint8_t salt[32];
+	int log_level;
+};
+void monitor_params_put(struct buf *b, const struct monitor_params *p);
+int monitor_params_get(struct rd *r, struct monitor_params *p) must_check;
+void monitor_params_clear(struct monitor_params *p);
+
+/* Calls. An error means that the talk is over. */
+void monitor_log(int fd, enum log_level level, const char *text);
+int monitor_sign(int fd, const char *alg, struct span data,
+    struct buf *signature) must_check;
+int monitor_user(int fd, const char *name, const char *service,
+    struct monitor_user *out) must_check;
+/* args: the request's fields. */
+int monitor_try(int fd, enum monitor_request what, const struct buf *args,
+    struct monitor_verdict *out) must_check;
+int monitor_hand_over(int fd, const char *id_remote, const struct buf *packet,
+    const struct buf *kex) must_check;
+/* text: appended, what the user should see. */
+int monitor_login(int fd, const char *tty, uint32_t pid,
+    struct buf *text) must_check;
+int monitor_logout(int fd, const char *tty, uint32_t pid) must_check;
+
+#endif

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: ISC */
+#include "server/monitor.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/loop.h"
+#include "base/mem.h"
+
+static int on_log(struct monitor *m, struct rd *in, struct buf *out);
+
+enum {
+	ANY_PHASE = MONITOR_PHASE_KEX | MONITOR_PHASE_AUTH |
+	    MONITOR_PHASE_ACCEPTED | MONITOR_PHASE_SESSION,
+	KEYS_MAY_CHANGE = MONITOR_PHASE_KEX | MONITOR_PHASE_AUTH |
+	    MONITOR_PHASE_SESSION,
+};
+
+/* The law on what may be asked, when, and how often. */
+static const struct row {
+	unsigned phases; /* 0: never as a request of its own */
+	bool once, answered;
+	monitor_handler handler;
+} table[MONITOR_REQUEST_COUNT] = {
+	[MONITOR_LOG] = { ANY_PHASE, false, false, on_log },
+	[MONITOR_SIGN] = { KEYS_MAY_CHANGE, false, true, monitor_on_sign },
+	[MONITOR_USER] = { MONITOR_PHASE_KEX, true, true, monitor_on_user },
+	[MONITOR_NONE] = { MONITOR_PHASE_AUTH, false, true, monitor_on_none },
+	[MONITOR_KEY_QUERY] = { MONITOR_PHASE_AUTH, false, true,
+	    monitor_on_key_query },
+	[MONITOR_KEY_VERIFY] = { MONITOR_PHASE_AUTH, false, true,
+	    monitor_on_key_verify },
+	[MONITOR_PASSWORD] = { MONITOR_PHASE_AUTH, false, true,
+	    monitor_on_password },
+	[MONITOR_KBDINT_START] = { MONITOR_PHASE_AUTH, false, true,
+	    monitor_on_kbdint },
+	[MONITOR_KBDINT_ANSWER] = { 0, false, true, NULL },
+	[MONITOR_HAND_OVER] = { MONITOR_PHASE_ACCEPTED, true, false,
+	    monitor_on_hand_over },
+	[MONITOR_LOGIN] = { MONITOR_PHASE_SESSION, false, true,
+	    monitor_on_login },
+	[MONITOR_LOGOUT] = { MONITOR_PHASE_SESSION, false, true,
+	    monitor_on_logout },
+};
+
+static int
+on_log(struct monitor *m, struct rd *in, struct buf *out)
+{
+	uint8_t level = rd_u8(in);
+	char *text = rd_cstring(in, MONITOR_MSG_MAX);
+	int r = rd_end(in);
+
+	(void)out;
+	if (r == 0 && level > LOG_LVL_DEBUG3)
+		r = ERR_PROTOCOL;
+	if (r == 0)
+		log_msg((enum log_level)level, "%s%s", text,
+		    m->phase == MONITOR_PHASE_SESSION ? "" : " [preauth]");
+	free(text);
+	return r;
+}
+
+/* Waits for a request, no longer than login may take. */
+static int
+wait_request(const struct monitor *m)
+{
+	struct pollfd p = { .fd = m->fd, .events = POLLIN };
+	uint64_t now;
+	int wait_ms = -1, n;
+
+	for (;;) {
+		if (m->deadline_ms != 0) {
+			now = loop_now_ms();
+			if (now >= m->deadline_ms)
+				return ERR_TIMEOUT;
+			wait_ms = (int)MIN(m->deadline_ms - now, 60 * 1000);
+		}
+		n = poll(&p, 1, wait_ms);
+		if (n > 0)
+			return 0;
+		if (n == -1 && errno != EINTR)
+			return ERR_SYSTEM;
+	}
+}
+
+static int
+receive(struct monitor *m, struct buf *msg)
+{
+	int r;
+
+	if (buf_len(&m->pending) > 0) {
+		buf_put_buf(msg, &m->pending);
+		buf_clear(&m->pending);
+		return buf_err(msg);
+	}
+	if ((r = wait_request(m)) != 0)
+		return r;
+	r = fd_receive_msg(m->fd, msg, MONITOR_MSG_MAX);
+	if (r == ERR_SYSTEM && (errno == ECONNRESET || errno == EPIPE))
+		r = ERR_EOF;
+	return r;
+}
+
+static int
+send_answer(struct monitor *m, const struct buf *fields)
+{
+	struct buf answer;
+	int r;
+
+	buf_init_secret(&answer);
+	buf_put_bool(&answer, true);
+	buf_put_buf(&answer, fields);
+	r = fd_send_msg(m->fd, &answer);
+	buf_clear(&answer);
+	m->owed = false;
+	return r;
+}
+
+static const struct row *
+find_row(const struct monitor *m, uint8_t type)
+{
+	const struct row *row;
+
+	if (type == 0 || type >= MONITOR_REQUEST_COUNT)
+		return NULL;
+	row = &table[type];
+	if (!(row->phases & m->phase) ||
+	    (row->once && (m->asked & (UINT32_C(1) << type))))
+		return NULL;
+	return row;
+}
+
+static int
+dispatch(struct monitor *m, const struct buf *msg)
+{
+	struct rd r = rd_from_buf(msg);
+	uint8_t type = rd_u8(&r);
+	const struct row *row = find_row(m, type);
+	struct buf out;
+	int err;
+
+	if (row == NULL) {
+		log_error("monitor: request %u has no place in phase %u", type,
+		    (unsigned)m->phase);
+		return ERR_PROTOCOL;
+	}
+	m->asked |= UINT32_C(1) << type;
+	m->owed = row->answered;
+	buf_init_secret(&out);
+	err = row->handler(m, &r, &out);
+	if (err == 0 && m->owed)
+		err = send_answer(m, &out);
+	buf_clear(&out);
+	return err;
+}
+
+int
+monitor_step(struct monitor *m)
+{
+	struct buf msg;
+	int r;
+
+	buf_init_secret(&msg);
+	if ((r = receive(m, &msg)) == 0)
+		r = dispatch(m, &msg);
+	buf_clear(&msg);
+	return r;
+}
+
+int
+monitor_converse(struct monitor *m, const struct monitor_verdict *v,
+    struct buf *answer)
+{
+	struct buf fields = { 0 }, msg;
+	uint8_t type;
+	int r;
+
+	monitor_verdict_put(&fields, v);
+	r = send_answer(m, &fields);
+	buf_clear(&fields);
+	buf_init_secret(&msg);
+	while (r == 0) {
+		buf_reset(&msg);
+		if ((r = receive(m, &msg)) != 0)
+			break;
+		type = buf_len(&msg) > 0 ? buf_data(&msg)[0] : 0;
+		if (type == MONITOR_KBDINT_ANSWER) {
+			m->owed = true;
+			buf_put(answer, buf_data(&msg) + 1, buf_len(&msg) - 1);
+			r = buf_err(answer);
+			break;
+		}
+		/* Keys may change and lines be logged meanwhile. */
+		if (type == MONITOR_LOG || type == MONITOR_SIGN) {
+			r = dispatch(m, &msg);
+			continue;
+		}
+		buf_put_buf(&m->pending, &msg);
+		r = ERR_CANCELLED;
+	}
+	buf_clear(&msg);
+	return r;
+}

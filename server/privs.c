@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: ISC */
+#include "server/privs.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+
+static struct {
+	bool entered;
+	gid_t *groups;
+	int n;
+} before;
+
+int
+privs_enter(const struct user *u)
+{
+	ENSURE(!before.entered);
+	if (geteuid() != 0)
+		return u->valid && u->uid == geteuid() ? 0 : ERR_DENIED;
+	if (!u->valid)
+		return ERR_DENIED;
+	before.n = getgroups(0, NULL);
+	if (before.n < 0)
+		return ERR_SYSTEM;
+	before.groups = xcalloc((size_t)before.n + 1, sizeof(gid_t));
+	if (getgroups(before.n, before.groups) == -1)
+		fatal("getgroups: %s", strerror(errno));
+	before.entered = true;
+	if (initgroups(u->name, u->gid) == -1 ||
+	    setresgid((gid_t)-1, u->gid, (gid_t)-1) == -1 ||
+	    setresuid((uid_t)-1, u->uid, (uid_t)-1) == -1) {
+		privs_leave();
+		return ERR_SYSTEM;
+	}
+	return 0;
+}
+
+void
+privs_leave(void)
+{
+	int saved = errno;
+
+	if (!before.entered)
+		return;
+	if (setresuid((uid_t)-1, 0, (uid_t)-1) == -1 ||
+	    setresgid((gid_t)-1, 0, (gid_t)-1) == -1 ||
+	    setgroups((size_t)before.n, before.groups) == -1)
+		fatal("cannot return to the superuser's identity: %s",
+		    strerror(errno));
+	free(before.groups);
+	before.groups = NULL;
+	before.entered = false;
+	errno = saved;
+}
+
+/* Nothing of the old identity may be left, or be had back. */
+static void
+verify_gone(uid_t uid, gid_t gid)
+{
+	uid_t r, e, s;
+	gid_t rg, eg, sg;
+
+	if (getresuid(&r, &e, &s) == -1 || getresgid(&rg, &eg, &sg) == -1 ||
+	    r != uid || e != uid || s != uid || rg != gid || eg != gid ||
+	    sg != gid)
+		fatal("identity was not given up");
+	if (uid != 0 && (setuid(0) == 0 || seteuid(0) == 0))
+		fatal("identity could be taken back");
+}
+
+void
+privs_become_ids(uid_t uid, gid_t gid)
+{
+	if (setgroups(1, &gid) == -1)
+		fatal("setgroups: %s", strerror(errno));
+	if (setresgid(gid, gid, gid) == -1 || setresuid(uid, uid, uid) == -1)
+		fatal("cannot become uid %u: %s", (unsigned)uid,
+		    strerror(errno));
+	verify_gone(uid, gid);
+}
+
+void
+privs_become(const struct user *u, bool init_groups)
+{
+	ENSURE(u->valid && !before.entered);
+	if (geteuid() != 0) {
+		if (u->uid != geteuid() || u->uid != getuid())
+			fatal("cannot become user %s: not the superuser",
+			    u->name);
+		return;
+	}
+	if (setresgid(u->gid, u->gid, u->gid) == -1)
+		fatal("setresgid %u: %s", (unsigned)u->gid, strerror(errno));
+	if (init_groups && initgroups(u->name, u->gid) == -1)
+		fatal("initgroups for %s: %s", u->name, strerror(errno));
+	if (setresuid(u->uid, u->uid, u->uid) == -1)
+		fatal("setresuid %u: %s", (unsigned)u->uid, strerror(errno));
+	verify_gone(u->uid, u->gid);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Giving up the superuser's identity, for a while or for ever. Without the
+ * superuser's identity to begin with, these only check that the account
+ * asked for is the own one.
+ *
+ * Threads: loop thread only (no other may exist: identities are a process's).
+ */
+#ifndef HPN_SERVER_PRIVS_H
+#define HPN_SERVER_PRIVS_H
+
+#include "base/err.h"
+#include "server/user.h"
+
+/* For a while, as for reading the user's files. ERR_DENIED if the process
+ * can not act for the user. leave() ends the process when it fails. */
+int privs_enter(const struct user *u) must_check;
+void privs_leave(void);
+
+/* For ever: groups, gid, uid; verified. init_groups false when a module
+ * (PAM) has already set the supplementary groups. Fatal on failure. */
+void privs_become(const struct user *u, bool init_groups);
+/* For ever, with only this one group. Fatal on failure. */
+void privs_become_ids(uid_t uid, gid_t gid);
+
+#endif

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: ISC */
+#include "server/serve.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "channels.h"
+#include "connection.h"
+#include "kex.h"
+#include "packet.h"
+#include "server/chroot.h"
+#include "server/kexlog.h"
+#include "server/monitor-wire.h"
+#include "server/privs.h"
+#include "server/session.h"
+
+struct serve {
+	const struct serve_params *params;
+	struct loop *loop;
+	struct packet *packet;
+	struct kex *kex;
+	struct connection *connection;
+	struct channels *channels;
+	struct sessions *sessions;
+	struct loop_fd *monitor_watch;
+};
+
+static int
+on_hostkey_blob(void *arg, const char *alg, struct buf *out)
+{
+	const struct serve *sv = arg;
+	struct span blob;
+	int r = hostkeys_blob(sv->params->keys, alg, &blob);
+
+	if (r == 0)
+		buf_put(out, blob.p, blob.len);
+	return r;
+}
+
+static int
+on_sign(void *arg, const char *alg, struct span data, struct buf *signature)
+{
+	const struct serve *sv = arg;
+
+	return monitor_sign(sv->params->monitor_fd, alg, data, signature);
+}
+
+static void
+on_kex_done(void *arg, bool first)
+{
+	const struct serve *sv = arg;
+
+	(void)first;
+	kexlog_result(sv->kex, sv->params->remote);
+}
+
+/* Requests that come after success are passed over (RFC 4252 section 5.1). */
+static int
+on_auth(void *arg, uint8_t type, struct rd payload)
+{
+	(void)arg;
+	(void)payload;
+	return type == SSH_MSG_USERAUTH_REQUEST ? 0 : ERR_PROTOCOL;
+}
+
+static void
+on_ended(void *arg, int err)
+{
+	struct serve *sv = arg;
+	const struct serve_params *p = sv->params;
+	const char *user = p->user->name, *text;
+	uint32_t reason = 0;
+
+	if (err == ERR_DISCONNECTED) {
+		text = packet_disconnect_text(sv->packet, &reason);
+		log_info("Received disconnect from %s:%u: %s", p->peer_text,
+		    reason, text);
+		log_info("Disconnected from user %s %s", user, p->peer_text);
+	} else if (err == ERR_CLOSED) {
+		log_info("Connection closed by %s", p->peer_text);
+	} else if (err == ERR_TIMEOUT) {
+		log_info("Timeout, client not responding from user %s %s",
+		    user, p->peer_text);
+	} else if (err == ERR_SYSTEM) {
+		log_info("Connection reset by %s", p->peer_text);
+	} else {
+		log_info("Disconnecting user %s %s: %s", user, p->peer_text,
+		    err_text(err));
+	}
+	loop_stop(sv->loop);
+}
+
+/* It speaks when asked only; anything else is its end, and then ours. */
+static void
+on_monitor_gone(void *arg, int fd, int events)
+{
+	struct serve *sv = arg;
+
+	(void)fd;
+	(void)events;
+	packet_disconnect(sv->packet, SSH_DISCONNECT_BY_APPLICATION,
+	    "server is going away");
+	loop_stop(sv->loop);
+}
+
+static int
+import_state(struct serve *sv)
+{
+	const struct serve_params *p = sv->params;
+	struct rd packet = rd_from_buf(p->packet_state);
+	struct rd kex = rd_from_buf(p->kex_state);
+	int r;
+
+	if ((r = packet_import(sv->packet, &packet)) != 0 ||
+	    (r = kex_import(sv->kex, &kex)) != 0)
+		return r;
+	buf_clear(p->packet_state);
+	buf_clear(p->kex_state);
+	return packet_authenticated(sv->packet);
+}
+
+static int
+begin(struct serve *sv)
+{
+	const struct serve_params *p = sv->params;
+	const struct kex_hooks kex_hooks = { .arg = sv,
+		.hostkey_blob = on_hostkey_blob,
+		.sign = on_sign,
+		.done = on_kex_done };
+	const struct connection_hooks hooks = { .arg = sv,
+		.auth = on_auth,
+		.ended = on_ended };
+	char *algs = hostkeys_algs(p->keys, p->conf->host_key_algorithms);
+	const struct kex_proposal mine = { .kex = p->conf->kex_algorithms,
+		.hostkey = algs,
+		.cipher = p->conf->ciphers,
+		.mac = p->conf->macs,
+		.compression = p->conf->compression == SERVER_COMPRESSION_NO ?
+		    "none" : "none,zlib@openssh.com" };
+	int r;
+
+	sv->loop = loop_new();
+	sv->packet = packet_new(p->socket_fd, p->socket_fd, true);
+	if (sv->loop == NULL || sv->packet == NULL)
+		fatal("out of memory");
+	r = kex_new(&sv->kex, sv->packet, &kex_hooks, &mine, p->id_local,
+	    p->id_remote);
+	free(algs);
+	if (r != 0 || (r = import_state(sv)) != 0 ||
+	    (r = kex_set_moduli(sv->kex, p->conf->moduli_file)) != 0 ||
+	    (r = channels_new(&sv->channels, sv->packet, sv->loop)) != 0 ||
+	    (r = connection_new(&sv->connection, sv->loop, sv->packet,
+		 sv->kex, &hooks)) != 0)
+		return r;
+	if (p->conf->rekey_limit.bytes != 0 || p->conf->rekey_limit.seconds != 0)
+		packet_set_rekey_limit(sv->packet, p->conf->rekey_limit.bytes,
+		    (uint32_t)p->conf->rekey_limit.seconds);
+	connection_set_channels(sv->connection, sv->channels);
+	sv->sessions = sessions_new(sv->loop, sv->channels, p);
+	sv->monitor_watch = loop_watch(sv->loop, p->monitor_fd, LOOP_READ,
+	    on_monitor_gone, sv);
+	if (p->conf->client_alive_interval > 0)
+		connection_set_alive(sv->connection,
+		    (uint32_t)p->conf->client_alive_interval,
+		    (uint32_t)p->conf->client_alive_count_max);
+	connection_kick(sv->connection);
+	return 0;
+}
+
+static void
+finish(struct serve *sv)
+{
+	kexlog_throughput(sv->packet, sv->params->remote,
+	    loop_now_ms() - sv->params->began_ms);
+	sessions_free(sv->sessions);
+	connection_free(sv->connection);
+	channels_free(sv->channels);
+	kex_free(sv->kex);
+	packet_free(sv->packet);
+	loop_free(sv->loop);
+}
+
+int
+serve_run(const struct serve_params *params)
+{
+	struct serve sv = { .params = params };
+	int r;
+
+	if (params->conf->chroot_directory != NULL)
+		chroot_enter(params->conf->chroot_directory, params->user);
+	privs_become(params->user, !params->pam);
+	signal(SIGPIPE, SIG_IGN);
+	if ((r = begin(&sv)) != 0)
+		fatal("cannot take the connection over: %s", err_text(r));
+	/* What authentication has used is not needed any more. */
+	malloc_trim(0);
+	r = loop_run(sv.loop);
+	if (r != 0)
+		log_error("loop: %s", err_text(r));
+	finish(&sv);
+	return r == 0 ? 0 : 255;
+}

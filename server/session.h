@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Session channels (RFC 4254 section 6): a shell, a command or a subsystem,
+ * with or without a terminal.
+ *
+ * Threads: loop thread only.
+ */
+#ifndef HPN_SERVER_SESSION_H
+#define HPN_SERVER_SESSION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/loop.h"
+#include "base/str.h"
+#include "channels.h"
+#include "server/pty.h"
+#include "server/serve.h"
+
+struct sessions;
+
+enum {
+	SESSION_ENV_MAX = 256,	     /* variables a client may set */
+	SESSION_ENV_BYTES = 64 * 1024, /* of one of them */
+	SESSION_COMMAND_MAX = 256 * 1024, /* bytes */
+};
+
+/* Registers "session" and the global requests of sessions. */
+struct sessions *sessions_new(struct loop *l, struct channels *chs,
+    const struct serve_params *params);
+/* Closes terminals and descriptors; processes notice by that. */
+void sessions_free(struct sessions *ss);
+
+/* What the child of a session is to run. */
+struct session_start {
+	const struct serve_params *params;
+	const char *command;   /* NULL: login shell */
+	const char *original;  /* what the client asked for, if replaced */
+	const char *subsystem; /* name, or NULL */
+	const char *term;      /* TERM, with a terminal */
+	const char *tty;       /* path, or NULL */
+	const struct strlist *env; /* from the client */
+	const char *auth_info_path; /* or NULL */
+	const char *greeting;  /* text of the monitor's, or NULL */
+	int fd_in, fd_out, fd_err; /* become 0, 1, 2 */
+};
+
+/* In the new process: never returns. */
+_Noreturn void session_child(const struct session_start *s);
+/* The environment, ended by NULL; caller frees (or executes). */
+char **session_environment(const struct session_start *s);
+
+/* The built-in SFTP server over descriptors 0 and 1; the command is
+ * "internal-sftp" with its arguments. Returns the exit status. */
+int internal_sftp_run(const char *command, const struct user *user);
+bool internal_sftp_is(const char *command);
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * What the listener knows and every connection needs: the configuration
+ * as parsed, the host keys, how to log. It is written once, into a file that
+ * exists in memory only, and read by each hpnsshd-session from there: no
+ * connection reads or parses files again.
+ *
+ * Threads: loop thread only.
+ */
+#ifndef HPN_SERVER_STATE_H
+#define HPN_SERVER_STATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "conf/server-conf.h"
+#include "server/hostkeys.h"
+
+/* Descriptors that hpnsshd-session is started with. */
+enum {
+	STATE_FD_SOCKET = 3, /* the connection */
+	STATE_FD_STATE = 4,  /* the file in memory */
+	STATE_FD_STARTUP = 5, /* closed once the user is authenticated */
+};
+
+struct server_state {
+	struct server_conf conf;
+	struct hostkeys keys;
+	uint8_t salt[32];   /* secret; for delays that differ by user */
+	bool log_to_stderr; /* -e, -E, -d; else to syslog */
+	bool inetd;
+	char *auth_path; /* of hpnsshd-auth; owned */
+	char *chroot;	 /* for hpnsshd-auth; owned; NULL: not the superuser */
+	uint32_t auth_uid, auth_gid; /* for hpnsshd-auth, with chroot */
+};
+
+void state_clear(struct server_state *s); /* wipes */
+
+/* A new sealed descriptor, close-on-exec; ERR_SYSTEM, ERR_NOMEM. */
+int state_to_fd(const struct server_state *s, int *fd) must_check;
+/* s is initialised here. */
+int state_from_fd(struct server_state *s, int fd) must_check;
+
+/* A helper program of ours: the given path, or beside this executable if
+ * that runs from the tree it was built in, or as installed. Caller frees. */
+char *state_helper_path(const char *configured, const char *name);
+
+#endif

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: ISC */
+#include "server/user.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/str.h"
+
+enum { GROUPS_MAX = 65536 };
+
+static struct user *
+from_passwd(const struct passwd *pw)
+{
+	struct user *u = xcalloc(1, sizeof *u);
+
+	u->name = xstrdup(pw->pw_name);
+	u->home = xstrdup(pw->pw_dir);
+	u->shell = xstrdup(pw->pw_shell[0] != '\0' ? pw->pw_shell : "/bin/sh");
+	u->uid = pw->pw_uid;
+	u->gid = pw->pw_gid;
+	u->valid = true;
+	return u;
+}
+
+static struct user *
+make_up(const char *name)
+{
+	struct user *u = xcalloc(1, sizeof *u);
+
+	u->name = xstrdup(name);
+	u->home = xstrdup("/nonexistent");
+	u->shell = xstrdup("/bin/sh");
+	u->uid = (uid_t)-1;
+	u->gid = (gid_t)-1;
+	return u;
+}
+
+struct user *
+user_lookup(const char *name)
+{
+	struct passwd *pw = getpwnam(name);
+
+	return pw != NULL ? from_passwd(pw) : make_up(name);
+}
+
+struct user *
+user_self(void)
+{
+	struct passwd *pw = getpwuid(geteuid());
+
+	return pw != NULL ? from_passwd(pw) : make_up("");
+}
+
+void
+user_free(struct user *u)
+{
+	if (u == NULL)
+		return;
+	free(u->name);
+	free(u->home);
+	free(u->shell);
+	free(u);
+}
+
+bool
+user_in_group(const struct user *u, const char *pattern)
+{
+	int n = 64, cap;
+	gid_t *gids = NULL;
+	bool found = false;
+
+	if (!u->valid)
+		return false;
+	do {
+		cap = n;
+		free(gids);
+		gids = xcalloc((size_t)cap, sizeof *gids);
+	} while (getgrouplist(u->name, u->gid, gids, &n) == -1 && n > cap &&
+	    n < GROUPS_MAX);
+	for (int i = 0; i < MIN(n, cap) && !found; i++) {
+		struct group *gr = getgrgid(gids[i]);
+
+		found = gr != NULL && str_match(gr->gr_name, pattern);
+	}
+	free(gids);
+	return found;
+}
+
+bool
+user_shell_ok(const struct user *u, const char **why)
+{
+	struct stat st;
+
+	*why = NULL;
+	if (stat(u->shell, &st) == -1)
+		*why = "does not exist";
+	else if (!S_ISREG(st.st_mode) || (st.st_mode & 0111) == 0)
+		*why = "is not executable";
+	return *why == NULL;
+}
+
+char *
+user_path(const struct user *u, const char *path)
+{
+	char *full;
+
+	if (path[0] == '/')
+		return xstrdup(path);
+	if (str_has_prefix(path, "~/"))
+		path += 2;
+	xasprintf(&full, "%s/%s", u->home, path);
+	return full;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The account that somebody logs in to. An unknown name gets a made-up
+ * account, so that all later steps do the same work for it.
+ *
+ * Threads: loop thread only.
+ */
+#ifndef HPN_SERVER_USER_H
+#define HPN_SERVER_USER_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct user {
+	char *name, *home, *shell; /* owned */
+	uid_t uid;
+	gid_t gid;
+	bool valid; /* false: made up */
+};
+
+enum { USER_NAME_MAX = 1024 }; /* bytes of a name that a client may send */
+
+/* Never NULL; out of memory ends the process. */
+struct user *user_lookup(const char *name);
+/* The account of the calling process. */
+struct user *user_self(void);
+void user_free(struct user *u);
+
+/* Is one of the user's groups named by the pattern? */
+bool user_in_group(const struct user *u, const char *pattern);
+/* Base name of the shell is usable: the file exists and is executable. */
+bool user_shell_ok(const struct user *u, const char **why);
+/* ~ and relative paths: below the home directory. Caller frees. */
+char *user_path(const struct user *u, const char *path);
+
+#endif

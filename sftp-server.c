@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: ISC */
+/* hpnsftp-server: the SFTP server on standard input and output. */
+#include <pwd.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/mem.h"
+#include "xfer/sftp-server-main.h"
+
+int
+main(int argc, char **argv)
+{
+	const struct passwd *pw;
+	char *user, *home;
+	int status;
+
+	fd_sanitise_stdio();
+	signal(SIGPIPE, SIG_IGN);
+	pw = getpwuid(getuid());
+	if (pw == NULL) {
+		fprintf(stderr, "hpnsftp-server: no user has the id %u\n",
+		    (unsigned)getuid());
+		return 1;
+	}
+	user = xstrdup(pw->pw_name);
+	home = xstrdup(pw->pw_dir);
+	status = sftp_server_main(argc, argv, STDIN_FILENO, STDOUT_FILENO,
+	    user, home);
+	free(user);
+	free(home);
+	return status;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * hpnsshd-session: one connection's privileged process. The listener starts
+ * it with descriptors as in server/state.h; it is of no use otherwise.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+
+#include "base/fd.h"
+#include "server/monitor.h"
+#include "server/state.h"
+
+int
+main(int argc, char **argv)
+{
+	(void)argv;
+	if (argc > 1 || fcntl(STATE_FD_STATE, F_GET_SEALS) == -1) {
+		fputs("hpnsshd-session is started by hpnsshd\n", stderr);
+		return 1;
+	}
+	fd_sanitise_stdio();
+	return monitor_run();
+}

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * hpnsshd: command line, configuration and host keys; the rest is in
+ * server/listen.c.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/version.h"
+#include "conf/defaults.h"
+#include "conf/server-conf.h"
+#include "crypto/rand.h"
+#include "server/listen.h"
+#include "server/state.h"
+
+struct options {
+	struct server_state state;
+	struct server_conf_spec spec; /* -C */
+	bool have_spec;
+	const char *config;
+	const char *log_file;
+	int debug; /* how many -d */
+	bool foreground, inetd, test, dump, dump_only, log_to_stderr, quiet;
+};
+
+static _Noreturn void
+usage(void)
+{
+	fputs("usage: hpnsshd [-46DdeGiqTtV] [-C connection_spec]"
+	      " [-E log_file]\n"
+	      "               [-f config_file] [-g login_grace_time]"
+	      " [-h host_key_file]\n"
+	      "               [-o option] [-p port] [-u len]\n",
+	    stderr);
+	exit(1);
+}
+
+static void
+must(int r)
+{
+	if (r != 0) /* was logged where it was found */
+		exit(255);
+}
+
+static void
+set(struct options *o, const char *keyword, const char *value)
+{
+	must(server_conf_set(&o->state.conf, keyword, value));
+}
+
+/* Flags that stand for a keyword. */
+static const struct {
+	char flag;
+	const char *keyword, *value; /* value NULL: the argument */
+} keyword_flags[] = {
+	{ '4', "AddressFamily", "inet" },
+	{ '6', "AddressFamily", "inet6" },
+	{ 'g', "LoginGraceTime", NULL },
+	{ 'h', "HostKey", NULL },
+	{ 'p', "Port", NULL },
+};
+
+static bool
+set_keyword_flag(struct options *o, int flag)
+{
+	for (size_t i = 0; i < ARRAY_LEN(keyword_flags); i++) {
+		const char *value = keyword_flags[i].value;
+
+		if (keyword_flags[i].flag != flag)
+			continue;
+		set(o, keyword_flags[i].keyword,
+		    value != NULL ? value : optarg);
+		return true;
+	}
+	return false;
+}
+
+/* -u 0: no host names in login records, and so none are looked up. */
+static void
+set_utmp_len(struct options *o, const char *arg)
+{
+	const char *err;
+	long long len = strtonum(arg, 0, 257, &err);
+
+	if (err != NULL)
+		fatal("-u %s: %s", arg, err);
+	if (len == 0)
+		set(o, "UseDNS", "no");
+}
+
+static void
+set_flag(struct options *o, int flag)
+{
+	switch (flag) {
+	case 'C':
+		must(server_conf_spec_parse(&o->spec, optarg));
+		o->have_spec = true;
+		break;
+	case 'D':
+		o->foreground = true;
+		break;
+	case 'd':
+		o->debug++;
+		o->foreground = o->log_to_stderr = true;
+		break;
+	case 'E':
+		o->log_file = optarg;
+		o->log_to_stderr = true;
+		break;
+	case 'e':
+		o->log_to_stderr = true;
+		break;
+	case 'f':
+		o->config = optarg;
+		break;
+	case 'G':
+		o->dump_only = true;
+		break;
+	case 'i':
+		o->inetd = true;
+		break;
+	case 'o':
+		must(server_conf_set_option(&o->state.conf, optarg));
+		break;
+	case 'q':
+		o->quiet = true;
+		break;
+	case 'T':
+		o->dump = true;
+		break;
+	case 't':
+		o->test = true;
+		break;
+	case 'u':
+		set_utmp_len(o, optarg);
+		break;
+	case 'V':
+		fprintf(stderr, "%s HPNSSH_%s\n", HPN_SOFTWARE, VERSION);
+		exit(0);
+	default:
+		if (!set_keyword_flag(o, flag))
+			usage();
+	}
+}
+
+static void
+parse_argv(struct options *o, int argc, char **argv)
+{
+	int flag;
+
+	while ((flag = getopt(argc, argv,
+		    "46C:DdE:ef:Gg:h:io:p:qTtu:V")) != -1)
+		set_flag(o, flag);
+	if (optind != argc) {
+		fprintf(stderr, "Extra argument %s.\n", argv[optind]);
+		exit(1);
+	}
+	if (o->have_spec && !o->dump && !o->dump_only)
+		fatal("Config test connection parameters (-C) provided "
+		      "without test mode (-T)");
+}
+
+static void
+set_up_log(struct options *o)
+{
+	static const enum log_level debug_levels[] = { LOG_LVL_INFO,
+		LOG_LVL_DEBUG1, LOG_LVL_DEBUG2, LOG_LVL_DEBUG3 };
+	int fd;
+
+	if (o->log_file != NULL) {
+		fd = open(o->log_file, O_WRONLY | O_CREAT | O_APPEND, 0600);
+		if (fd == -1 || dup2(fd, STDERR_FILENO) == -1)
+			fatal("Couldn't open logfile %s: %s", o->log_file,
+			    strerror(errno));
+		if (fd != STDERR_FILENO)
+			close(fd);
+	}
+	if (o->quiet)
+		log_set_level(LOG_LVL_QUIET);
+	else if (o->debug > 0)
+		log_set_level(debug_levels[MIN(o->debug, 3)]);
+	else
+		log_set_level((enum log_level)o->state.conf.log_level);
+	o->state.conf.log_level = log_get_level();
+	o->state.log_to_stderr = o->log_to_stderr;
+}
+
+static void
+read_config(struct options *o)
+{
+	const char *path = o->config;
+	int r;
+
+	if (path == NULL)
+		path = SYSCONFDIR "/sshd_config";
+	if (strcmp(path, "none") != 0) {
+		r = server_conf_read_file(&o->state.conf, path);
+		if (r == ERR_NOT_FOUND)
+			fatal("%s: No such file or directory", path);
+		must(r);
+	}
+	must(server_conf_finish(&o->state.conf));
+}
+
+static _Noreturn void
+dump_config(struct options *o)
+{
+	struct server_conf conf;
+	struct buf out = { 0 };
+
+	if (o->have_spec) {
+		must(server_conf_for(&o->state.conf, &o->spec, &conf));
+		must(server_conf_dump(&conf, &out));
+	} else {
+		must(server_conf_dump(&o->state.conf, &out));
+	}
+	if (fwrite(buf_data(&out), 1, buf_len(&out), stdout) !=
+		buf_len(&out) ||
+	    fflush(stdout) == EOF)
+		fatal("write: %s", strerror(errno));
+	exit(0);
+}
+
+/* Who hpnsshd-auth is to be, and where it is locked in. */
+static void
+find_privsep(struct server_state *s)
+{
+	static const char *const names[] = { "hpnsshd", "sshd", "nobody" };
+	static const char dir[] = LOCALSTATEDIR "/empty";
+	const struct passwd *pw = NULL;
+	struct stat st;
+
+	if (geteuid() != 0)
+		return;
+	for (size_t i = 0; i < ARRAY_LEN(names) && pw == NULL; i++)
+		pw = getpwnam(names[i]);
+	if (pw == NULL || pw->pw_uid == 0)
+		fatal("Privilege separation user hpnsshd does not exist");
+	(void)mkdir(LOCALSTATEDIR, 0755);
+	(void)mkdir(dir, 0755);
+	if (stat(dir, &st) == -1 || !S_ISDIR(st.st_mode))
+		fatal("Missing privilege separation directory: %s", dir);
+	if (st.st_uid != 0 || (st.st_mode & 022) != 0)
+		fatal("%s must be owned by root and not group or "
+		      "world-writable.",
+		    dir);
+	s->auth_uid = pw->pw_uid;
+	s->auth_gid = pw->pw_gid;
+	s->chroot = xstrdup(dir);
+}
+
+static void
+load_keys(struct server_state *s)
+{
+	if (hostkeys_load(&s->keys, &s->conf.host_key, s->conf.host_key_given,
+		s->conf.required_rsa_size) == 0)
+		fatal("no hostkeys available -- exiting.");
+}
+
+/* Where the program is, for SIGHUP: as it was called, so that a newer one
+ * that was put there is found. */
+static const char *
+find_exe(const char *argv0)
+{
+	static char path[PATH_MAX];
+	ssize_t n;
+
+	if (argv0[0] == '/')
+		return argv0;
+	n = readlink("/proc/self/exe", path, sizeof path - 1);
+	if (n <= 0)
+		return argv0;
+	path[n] = '\0';
+	return path;
+}
+
+int
+main(int argc, char **argv)
+{
+	static struct options o;
+	struct listen_opts opts;
+
+	fd_sanitise_stdio();
+	log_init("hpnsshd", LOG_LVL_INFO);
+	signal(SIGPIPE, SIG_IGN);
+	umask(umask(077) | 022);
+	server_conf_init(&o.state.conf);
+	parse_argv(&o, argc, argv);
+	read_config(&o);
+	if (o.dump_only)
+		dump_config(&o);
+	set_up_log(&o);
+	load_keys(&o.state);
+	find_privsep(&o.state);
+	if (o.dump)
+		dump_config(&o);
+	o.state.auth_path = state_helper_path(o.state.conf.sshd_auth_path,
+	    "hpnsshd-auth");
+	if (o.test) {
+		state_clear(&o.state);
+		return 0;
+	}
+	rand_bytes(o.state.salt, sizeof o.state.salt);
+	opts = (struct listen_opts){ .foreground = o.foreground,
+		.debug = o.debug > 0,
+		.exe = find_exe(argv[0]),
+		.argv = argv };
+	if (o.inetd)
+		listen_inetd(&o.state);
+	return listen_run(&o.state, &opts);
+}

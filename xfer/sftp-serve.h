@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The server side of SFTP version 3 as a state machine: request bytes go
+ * in, replies are appended to a buffer that the caller sends. It does no
+ * input or output of its own but the file operations, so that it runs over
+ * stdin/stdout, over a socket, or inside a connection's process.
+ *
+ * The data of a READ is read from the file straight into the reply; the
+ * data of a WRITE is written straight from the caller's input, in pieces
+ * as it arrives. No request is taken while more than SFTP_SERVE_OUTPUT_MAX
+ * bytes wait to be sent, so a peer that does not read cannot make it grow.
+ *
+ * Threads: one at a time.
+ */
+#ifndef HPN_XFER_SFTP_SERVE_H
+#define HPN_XFER_SFTP_SERVE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+
+enum { SFTP_SERVE_OUTPUT_MAX = 256 * 1024 }; /* bytes, then one reply more */
+
+struct sftp_serve;
+
+/* All strings are borrowed for the life of the engine; NULL = not given. */
+struct sftp_serve_opts {
+	bool read_only;	     /* refuse what changes anything */
+	const char *allowed; /* only these requests, comma list of names */
+	const char *denied;  /* not these */
+	const char *home;    /* for "~" */
+	/* Sees every path of a request; false refuses it. */
+	bool (*path_ok)(void *arg, const char *path);
+	void *path_ok_arg;
+};
+
+/* Life. Files that are still open at the end are closed. */
+int sftp_serve_new(struct sftp_serve **out,
+    const struct sftp_serve_opts *opts) must_check;
+void sftp_serve_free(struct sftp_serve *s);
+
+/*
+ * Takes bytes of requests. Returns how many were used: fewer than len only
+ * while sftp_serve_blocked(); offer the rest again after output was sent.
+ * Errors: ERR_PROTOCOL, ERR_LIMIT, ERR_NOMEM; then the session is over.
+ */
+ssize_t sftp_serve_input(struct sftp_serve *s, const uint8_t *p,
+    size_t len) must_check;
+/* Replies to send; the caller consumes what was sent. */
+struct buf *sftp_serve_output(struct sftp_serve *s);
+bool sftp_serve_blocked(const struct sftp_serve *s);
+
+/* Names of all requests, in the order of the table; NULL past the end. */
+const char *sftp_serve_request_name(size_t i);
+/* True if every name of a comma list is a request's. */
+bool sftp_serve_names_valid(const char *list);
+
+#endif
