@@ -135,6 +135,8 @@ void replies_clear(struct replies *q);
 void channel_init_ends(struct channel *c);
 void channel_clear_ends(struct channel *c);
 void channel_drop_sources(struct channel *c);
+/* Reads are tried in the next turn without waiting for poll(2). */
+void channel_look_at_sources(struct channel *c);
 bool channel_sources_done(const struct channel *c);
 bool channel_sinks_done(const struct channel *c);
 /* Data from the peer for a sink; what it does not take is queued. */

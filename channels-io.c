@@ -43,6 +43,14 @@ channel_drop_sources(struct channel *c)
 }
 
 void
+channel_look_at_sources(struct channel *c)
+{
+	for (int i = 0; i < 2; i++)
+		if (!c->source[i].ended && !c->source[i].blocks)
+			c->source[i].ready = true;
+}
+
+void
 channel_clear_ends(struct channel *c)
 {
 	for (int i = 0; i < 2; i++) {
@@ -337,10 +345,13 @@ pump_source(struct channel *c, int which, bool *moved)
 		return 0;
 	}
 	n = read_source(c, s, p + head, max);
-	if (n == ERR_AGAIN || s->blocks || (size_t)n < max)
+	if (n == ERR_AGAIN || s->blocks ||
+	    ((size_t)n < max && !c->want_close))
 		s->ready = false;
 	if (n <= 0) {
-		if (n != ERR_AGAIN)
+		/* Closing does not wait for what others, who hold the far
+		 * end, may write some day. */
+		if (n != ERR_AGAIN || c->want_close)
 			drop_source(c, s);
 		return packet_bulk_commit(c->chs->packet, 0);
 	}

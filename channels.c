@@ -279,7 +279,9 @@ void
 channel_close(struct channel *c, bool drain)
 {
 	c->want_close = true;
-	if (!drain)
+	if (drain)
+		channel_look_at_sources(c);
+	else
 		channel_end_source(c);
 }
 

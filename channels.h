@@ -141,7 +141,7 @@ int channel_send_data(struct channel *c, uint32_t ext, const void *p,
     size_t len) must_check;
 /* No more input from the source; EOF when all is sent. */
 void channel_end_source(struct channel *c);
-/* CLOSE as soon as what the sources still hold was sent (drain), or now. */
+/* CLOSE as soon as what the sources hold by now was sent (drain), or at once. */
 void channel_close(struct channel *c, bool drain);
 
 /* Ask. */

@@ -41,6 +41,7 @@ struct kex {
 	char *peer[KEX_LIST_COUNT]; /* the peer's last one */
 	char *id_client, *id_server;
 	char *moduli_path;
+	int moduli_fd; /* borrowed; -1: none */
 	char *sig_algs;	       /* server: what EXT_INFO will say */
 	char *peer_sig_algs;   /* client: what it said */
 	bool peer_hostbound, peer_ping;

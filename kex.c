@@ -22,6 +22,7 @@ kex_new(struct kex **out, struct packet *p, const struct kex_hooks *hooks,
 	k->packet = p;
 	k->hooks = *hooks;
 	k->server = packet_is_server(p);
+	k->moduli_fd = -1;
 	k->id_client = strdup(k->server ? id_remote : id_local);
 	k->id_server = strdup(k->server ? id_local : id_remote);
 	if (k->id_client != NULL && k->id_server != NULL)
@@ -92,6 +93,12 @@ int
 kex_set_moduli(struct kex *k, const char *path)
 {
 	return set_string(&k->moduli_path, path);
+}
+
+void
+kex_set_moduli_fd(struct kex *k, int fd)
+{
+	k->moduli_fd = fd;
 }
 
 int
@@ -362,6 +369,19 @@ out:
 }
 
 static int
+choose_group(struct kex *k)
+{
+	uint32_t min = MAX(k->gex_min, (uint32_t)KEX_GEX_MIN);
+	uint32_t max = MIN(k->gex_max, (uint32_t)KEX_GEX_MAX);
+
+	if (k->moduli_fd != -1)
+		return kem_choose_group_fd(k->moduli_fd, min, k->gex_want, max,
+		    &k->gex_prime, &k->gex_generator);
+	return kem_choose_group(k->moduli_path, min, k->gex_want, max,
+	    &k->gex_prime, &k->gex_generator);
+}
+
+static int
 server_on_group_request(struct kex *k, struct rd r)
 {
 	struct buf b;
@@ -377,11 +397,7 @@ server_on_group_request(struct kex *k, struct rd r)
 	    k->gex_min > KEX_GEX_MAX)
 		return ERR_PROTOCOL;
 	k->got_group = true;
-	err = kem_choose_group(k->moduli_path,
-	    MAX(k->gex_min, (uint32_t)KEX_GEX_MIN), k->gex_want,
-	    MIN(k->gex_max, (uint32_t)KEX_GEX_MAX), &k->gex_prime,
-	    &k->gex_generator);
-	if (err != 0)
+	if ((err = choose_group(k)) != 0)
 		return err;
 	err = kem_new_group(&k->kem, k->kem_alg,
 	    (struct span){ buf_data(&k->gex_prime), buf_len(&k->gex_prime) },

@@ -69,8 +69,11 @@ void kex_free(struct kex *k);
 /* Replaces the proposal for later exchanges. */
 int kex_set_proposal(struct kex *k,
     const struct kex_proposal *mine) must_check;
-/* Server: moduli file for group exchange (copied; NULL: fixed groups). */
+/* Server: moduli file for group exchange (copied; NULL: fixed groups). A
+ * process that may not open files later gives a descriptor (borrowed, -1:
+ * none), which takes precedence and serves one exchange. */
 int kex_set_moduli(struct kex *k, const char *path) must_check;
+void kex_set_moduli_fd(struct kex *k, int fd);
 /* Server: value of server-sig-algs in EXT_INFO. */
 int kex_set_sig_algs(struct kex *k, const char *list) must_check;
 

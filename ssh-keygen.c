@@ -950,7 +950,7 @@ usage(void)
 	    "       hpnssh-keygen -F host [-Hlv] [-f known_hosts]\n"
 	    "       hpnssh-keygen -H [-f known_hosts]\n"
 	    "       hpnssh-keygen -R host [-f known_hosts]\n"
-	    "       hpnssh-keygen -A [-a rounds] [-f prefix]\n"
+	    "       hpnssh-keygen -A [-q] [-f prefix]\n"
 	    "       hpnssh-keygen -V\n");
 	exit(FAILED);
 }

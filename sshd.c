@@ -292,6 +292,7 @@ main(int argc, char **argv)
 	struct listen_opts opts;
 
 	fd_sanitise_stdio();
+	closefrom(STDERR_FILENO + 1);
 	log_init("hpnsshd", LOG_LVL_INFO);
 	signal(SIGPIPE, SIG_IGN);
 	umask(umask(077) | 022);

@@ -17,6 +17,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/version.h"
 #include "conf/addr-match.h"
 #include "conf/defaults.h"
 
@@ -124,7 +125,7 @@ match_command(const struct criterion *k)
 static int
 match_version(const struct criterion *k)
 {
-	return match_text(HPN_SOFTWARE_VERSION, k->value, false);
+	return match_text(HPN_SOFTWARE, k->value, false);
 }
 
 static int

@@ -325,7 +325,7 @@ static const struct conf_row rows[] = {
 
 _Static_assert(ARRAY_LEN(rows) <= CONF_ROWS_MAX, "marks are too few");
 
-const struct conf_table client_conf_table = { rows, ARRAY_LEN(rows) };
+const struct conf_table client_conf_table = { rows, ARRAY_LEN(rows), true };
 
 /* --- life --- */
 

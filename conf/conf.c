@@ -344,8 +344,17 @@ put_word(struct buf *out, const char *word, bool raw)
 	buf_put_u8(out, '"');
 }
 
-int
-conf_dump_row(const struct conf_row *row, const void *fields, struct buf *out)
+static bool
+is_omitted(const struct conf_row *row, const struct strlist *words)
+{
+	if (row->type == &conf_string)
+		return words->n == 0;
+	return row->type == &conf_fixed && strcmp(words->v[0], "none") == 0;
+}
+
+static int
+dump_row(const struct conf_row *row, const void *fields, bool omit_none,
+    struct buf *out)
 {
 	bool each = (row->flags & CONF_APPEND) != 0;
 	bool raw = (row->flags & CONF_RAW) != 0;
@@ -355,7 +364,9 @@ conf_dump_row(const struct conf_row *row, const void *fields, struct buf *out)
 	if (row->type->format == NULL)
 		return 0;
 	r = row->type->format(row, const_field_of(row, fields), &words);
-	if (r == 0 && words.n == 0 && (row->flags & CONF_NONE) != 0)
+	if (r == 0 && omit_none && is_omitted(row, &words))
+		strlist_clear(&words);
+	else if (r == 0 && words.n == 0 && (row->flags & CONF_NONE) != 0)
 		r = strlist_add(&words, "none");
 	for (size_t i = 0; r == 0 && i < words.n; i++) {
 		if (i == 0 || each)
@@ -375,7 +386,7 @@ conf_dump(const struct conf_table *t, const void *fields, struct buf *out)
 	int r;
 
 	for (size_t i = 0; i < t->count; i++)
-		if ((r = conf_dump_row(&t->rows[i], fields, out)) < 0)
+		if ((r = dump_row(&t->rows[i], fields, t->omit_none, out)) < 0)
 			return r;
 	return 0;
 }

@@ -82,8 +82,7 @@ enum conf_row_flag {
 	CONF_RAW = 2,	    /* rest of the line is one word, quotes kept */
 	CONF_NONE = 4,	    /* "none" = nothing */
 	CONF_GLOBAL = 8,    /* server: not inside Match */
-	CONF_CMDLINE = 16,  /* client: not in files */
-	CONF_ONE = 32,	    /* one word a line, though the field is a list */
+	CONF_ONE = 16,	    /* one word a line, though the field is a list */
 };
 
 struct conf_row {
@@ -104,6 +103,7 @@ struct conf_row {
 struct conf_table {
 	const struct conf_row *rows;
 	size_t count;
+	bool omit_none; /* in dumps, texts that are unset are left out */
 };
 
 /* Types that both sides use; the C type of the field behind each. */
@@ -192,8 +192,6 @@ int conf_include_paths(const struct strlist *words, const char *dir,
 
 /* Appends "name value" lines in lower case. */
 int conf_dump(const struct conf_table *t, const void *fields,
-    struct buf *out) must_check;
-int conf_dump_row(const struct conf_row *row, const void *fields,
     struct buf *out) must_check;
 /* To another process of ours: all rows, or those that were given a value.
  * Import wants an initialised struct. */

@@ -13,11 +13,6 @@
 /* In known_hosts, hosts on this port are written without a port. */
 #define HPN_KNOWN_HOSTS_PORT 22
 
-/* Software version of the identification line (RFC 4253 section 4.2):
- * peers choose their behaviour by it. The comment after it tells who we
- * really are. */
-#define HPN_SOFTWARE_VERSION "OpenSSH_10.5_hpn18"
-
 /* Set by the Makefile; these serve builds of single files by hand. */
 #ifndef SYSCONFDIR
 #define SYSCONFDIR "/etc/hpnssh"

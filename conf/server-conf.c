@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "base/log.h"
 #include "base/mem.h"
 #include "conf/addr-match.h"
 #include "conf/algs.h"
@@ -601,7 +602,7 @@ static const struct conf_row rows[] = {
 
 _Static_assert(ARRAY_LEN(rows) <= CONF_ROWS_MAX, "marks are too few");
 
-const struct conf_table server_conf_table = { rows, ARRAY_LEN(rows) };
+const struct conf_table server_conf_table = { rows, ARRAY_LEN(rows), false };
 
 /* --- life --- */
 
@@ -702,14 +703,44 @@ derive(struct server_conf *c)
 	}
 }
 
+/* Are all methods of this comma list switched on? */
+static bool
+methods_enabled(const struct server_conf *c, const char *list)
+{
+	if (csv_has(list, "publickey") && !c->pubkey_authentication)
+		return false;
+	if (csv_has(list, "password") && !c->password_authentication)
+		return false;
+	return strstr(list, "keyboard-interactive") == NULL ||
+	    c->kbd_interactive_authentication;
+}
+
+/* Nobody could ever log in if no list can be completed. */
+static int
+check_methods(const struct server_conf *c)
+{
+	const struct strlist *l = &c->authentication_methods;
+
+	for (size_t i = 0; i < l->n; i++)
+		if (methods_enabled(c, l->v[i]))
+			return 0;
+	if (l->n == 0)
+		return 0;
+	log_error("AuthenticationMethods cannot be satisfied by the "
+	    "authentication methods that are enabled");
+	return ERR_ARGUMENT;
+}
+
 int
 server_conf_finish(struct server_conf *c)
 {
-	int r = conf_set_defaults(&server_conf_table, c);
+	int r;
 
-	if (r == 0)
-		derive(c);
-	return r;
+	if ((r = conf_set_defaults(&server_conf_table, c)) < 0 ||
+	    (r = check_methods(c)) < 0)
+		return r;
+	derive(c);
+	return 0;
 }
 
 /* Those of the global part that no block has redefined. */

@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/version.h"
 #include "conf/addr-match.h"
 #include "conf/defaults.h"
 
@@ -119,7 +120,7 @@ static int
 match_version(const struct server_conf_spec *spec, const char *value)
 {
 	(void)spec;
-	return str_match_list(HPN_SOFTWARE_VERSION, value, false) > 0;
+	return str_match_list(HPN_SOFTWARE, value, false) > 0;
 }
 
 static const struct criterion {

@@ -273,14 +273,6 @@ out:
 	return r;
 }
 
-static int
-check(int param, const EVP_PKEY *pkey)
-{
-	(void)param;
-	(void)pkey;
-	return 0; /* owns() has looked at the curve, OpenSSL at the point */
-}
-
 static unsigned
 bits(int param, const EVP_PKEY *pkey)
 {
@@ -297,6 +289,5 @@ const struct key_ops key_ops_ecdsa = {
 	.put_private = put_private,
 	.sign = sign,
 	.verify = verify,
-	.check = check,
 	.bits = bits,
 };

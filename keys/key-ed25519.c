@@ -129,14 +129,6 @@ verify(int param, EVP_PKEY *pkey, struct span data, struct span signature)
 	return key_evp_verify(pkey, NULL, data, signature);
 }
 
-static int
-check(int param, const EVP_PKEY *pkey)
-{
-	(void)param;
-	(void)pkey;
-	return 0;
-}
-
 static unsigned
 bits(int param, const EVP_PKEY *pkey)
 {
@@ -154,6 +146,5 @@ const struct key_ops key_ops_ed25519 = {
 	.put_private = put_private,
 	.sign = sign,
 	.verify = verify,
-	.check = check,
 	.bits = bits,
 };

@@ -42,8 +42,6 @@ struct key_ops {
 	    struct buf *out) must_check;
 	int (*verify)(int param, EVP_PKEY *pkey, struct span data,
 	    struct span signature) must_check;
-	/* Size and sanity of a key that came by another way than get_. */
-	int (*check)(int param, const EVP_PKEY *pkey) must_check;
 	unsigned (*bits)(int param, const EVP_PKEY *pkey);
 };
 
@@ -54,8 +52,8 @@ extern const struct key_ops key_ops_rsa;
 /* First row of a key type; NULL if it is not known. */
 const struct key_alg *key_kind_by_type(struct span key_type);
 
-/* Takes pkey, also on error. */
-int key_from_pkey(EVP_PKEY *pkey, bool is_private,
+/* The same key as one of ours, through the checks of its wire form. */
+int key_from_pkey(const EVP_PKEY *pkey, bool is_private,
     struct key **out) must_check;
 
 /* Common steps over EVP. */

@@ -275,23 +275,6 @@ verify(int param, EVP_PKEY *pkey, struct span data, struct span signature)
 	return r;
 }
 
-static int
-check(int param, const EVP_PKEY *pkey)
-{
-	BIGNUM *n = NULL, *e = NULL;
-	int r;
-
-	(void)param;
-	if (EVP_PKEY_get_bn_param(pkey, OSSL_PKEY_PARAM_RSA_N, &n) != 1 ||
-	    EVP_PKEY_get_bn_param(pkey, OSSL_PKEY_PARAM_RSA_E, &e) != 1)
-		r = key_evp_failed();
-	else
-		r = check_public(n, e);
-	BN_free(n);
-	BN_free(e);
-	return r;
-}
-
 static unsigned
 bits(int param, const EVP_PKEY *pkey)
 {
@@ -308,6 +291,5 @@ const struct key_ops key_ops_rsa = {
 	.put_private = put_private,
 	.sign = sign,
 	.verify = verify,
-	.check = check,
 	.bits = bits,
 };

@@ -83,25 +83,6 @@ key_generate(const char *type, unsigned bits, struct key **out)
 	return r == 0 ? make(row, pkey, true, out) : r;
 }
 
-int
-key_from_pkey(EVP_PKEY *pkey, bool is_private, struct key **out)
-{
-	const struct key_alg *row;
-	int r = ERR_KEY_TYPE;
-
-	for (size_t i = 0; (row = key_alg_at(i)) != NULL; i++) {
-		if (ops_of(row)->owns(pkey, row->param)) {
-			r = ops_of(row)->check(row->param, pkey);
-			break;
-		}
-	}
-	if (r != 0) {
-		EVP_PKEY_free(pkey);
-		return r;
-	}
-	return make(row, pkey, is_private, out);
-}
-
 /* Wire forms. */
 
 int
@@ -160,6 +141,35 @@ key_private_from_wire(struct rd *rd, struct key **out)
 		return ERR_KEY_TYPE;
 	r = ops_of(kind)->get_private(kind->param, rd, &pkey);
 	return r == 0 ? make(kind, pkey, true, out) : r;
+}
+
+int
+key_from_pkey(const EVP_PKEY *pkey, bool is_private, struct key **out)
+{
+	const struct key_ops *ops;
+	const struct key_alg *row;
+	EVP_PKEY *checked = NULL;
+	struct buf wire;
+	struct rd rd;
+	size_t i;
+	int r;
+
+	for (i = 0; (row = key_alg_at(i)) != NULL; i++) {
+		if (ops_of(row)->owns(pkey, row->param))
+			break;
+	}
+	if (row == NULL)
+		return ERR_KEY_TYPE;
+	ops = ops_of(row);
+	buf_init_secret(&wire);
+	r = is_private ? ops->put_private(row->param, pkey, &wire) :
+			 ops->put_public(row->param, pkey, &wire);
+	rd = rd_from_buf(&wire);
+	if (r == 0)
+		r = is_private ? ops->get_private(row->param, &rd, &checked) :
+				 ops->get_public(row->param, &rd, &checked);
+	buf_clear(&wire);
+	return r == 0 ? make(row, checked, is_private, out) : r;
 }
 
 /* Text lines. */

@@ -41,6 +41,7 @@ keyfile_pem_parse(struct span content, const char *pass, struct key **out)
 	struct asked asked = { pass, false };
 	EVP_PKEY *pkey = NULL;
 	BIO *bio;
+	int r;
 
 	if (content.len > INT_MAX)
 		return ERR_LIMIT;
@@ -52,7 +53,9 @@ keyfile_pem_parse(struct span content, const char *pass, struct key **out)
 	ERR_clear_error();
 	if (pkey == NULL)
 		return asked.yes ? ERR_PASSPHRASE : ERR_FORMAT;
-	return key_from_pkey(pkey, true, out);
+	r = key_from_pkey(pkey, true, out);
+	EVP_PKEY_free(pkey);
+	return r;
 }
 
 int

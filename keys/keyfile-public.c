@@ -125,18 +125,17 @@ import_pem(struct span content, struct key **out)
 	    NULL, NULL, EVP_PKEY_PUBLIC_KEY, NULL, NULL);
 	const unsigned char *p = content.p;
 	size_t len = content.len;
-	int ok;
+	int ok, r;
 
 	if (ctx == NULL)
 		return key_evp_failed();
 	ok = OSSL_DECODER_from_data(ctx, &p, &len);
 	OSSL_DECODER_CTX_free(ctx);
 	ERR_clear_error();
-	if (ok != 1 || pkey == NULL) {
-		EVP_PKEY_free(pkey);
-		return ERR_FORMAT;
-	}
-	return key_from_pkey(pkey, false, out);
+	r = ok == 1 && pkey != NULL ? key_from_pkey(pkey, false, out) :
+				      ERR_FORMAT;
+	EVP_PKEY_free(pkey);
+	return r;
 }
 
 int

@@ -192,9 +192,9 @@ keyfile_load_public(const char *path, struct key **out, char **comment)
 	if (r == ERR_SYSTEM)
 		return r;
 	buf_init_secret(&content);
-	if (file_read(path, &content, FILE_MAX_BYTES) == 0 &&
-	    keyfile_parse_public_half(span_of(&content), out) == 0)
-		r = 0;
+	r = file_read(path, &content, FILE_MAX_BYTES);
+	if (r == 0)
+		r = keyfile_parse_public_half(span_of(&content), out);
 	buf_clear(&content);
 	return r;
 }

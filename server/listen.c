@@ -424,8 +424,14 @@ go_to_background(const struct listener *l)
 {
 	bool to_stderr = l->state->log_to_stderr;
 	bool restarted = getenv(RESTARTED) != NULL;
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	unsetenv(RESTARTED);
+	/* Connections get no terminal or pipe of whoever started us. */
+	if (null == -1 || dup2(null, STDIN_FILENO) == -1 ||
+	    dup2(null, STDOUT_FILENO) == -1)
+		fatal("/dev/null: %s", strerror(errno));
+	close(null);
 	if (!l->opts->foreground && !restarted && daemon(0, to_stderr) == -1)
 		fatal("daemon: %s", strerror(errno));
 	if (!to_stderr)

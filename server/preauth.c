@@ -2,6 +2,8 @@
 #include "server/preauth.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <fcntl.h>
 #include <grp.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -26,6 +28,7 @@
 
 struct preauth {
 	int socket_fd, monitor_fd;
+	int moduli_fd; /* opened before no file can be any more; or -1 */
 	struct monitor_params params;
 	struct loop *loop;
 	struct loop_fd *socket_watch, *monitor_watch;
@@ -158,11 +161,11 @@ start_kex(struct preauth *pa, const char *id_remote)
 	pa->socket_watch = NULL;
 	if ((r = kex_new(&pa->kex, pa->packet, &kex_hooks, &mine,
 		 pa->params.ident, id_remote)) != 0 ||
-	    (r = kex_set_moduli(pa->kex, pa->params.moduli)) != 0 ||
 	    (r = kex_set_sig_algs(pa->kex, pa->params.sig_algs)) != 0 ||
 	    (r = connection_new(&pa->connection, pa->loop, pa->packet, pa->kex,
 		 &hooks)) != 0)
 		fatal("cannot start the key exchange: %s", err_text(r));
+	kex_set_moduli_fd(pa->kex, pa->moduli_fd);
 	pa->auth = auth_new(pa->monitor_fd, pa->packet, pa->kex, &pa->params);
 	if ((r = kex_start(pa->kex)) != 0)
 		fatal("cannot start the key exchange: %s", err_text(r));
@@ -244,6 +247,15 @@ warm_up(void)
 }
 
 static void
+open_moduli(struct preauth *pa)
+{
+	pa->moduli_fd = -1;
+	if (pa->params.moduli != NULL &&
+	    csv_has(pa->params.kex, "diffie-hellman-group-exchange-sha256"))
+		pa->moduli_fd = open(pa->params.moduli, O_RDONLY | O_CLOEXEC);
+}
+
+static void
 lock_in(const struct monitor_params *p)
 {
 	if (p->chroot != NULL) {
@@ -273,6 +285,19 @@ receive_params(struct preauth *pa)
 		_exit(255); /* nobody to tell */
 	log_set_level((enum log_level)pa->params.log_level);
 	log_to_sink(to_monitor, pa);
+}
+
+/* Log lines go through the monitor; nothing else is to be written to. */
+static void
+drop_stdio(void)
+{
+	int null = open("/dev/null", O_RDWR);
+
+	if (null == -1 || dup2(null, STDIN_FILENO) == -1 ||
+	    dup2(null, STDOUT_FILENO) == -1 || dup2(null, STDERR_FILENO) == -1)
+		_exit(255);
+	if (null > STDERR_FILENO)
+		close(null);
 }
 
 static void
@@ -329,8 +354,10 @@ preauth_run(int socket_fd, int monitor_fd)
 	int status = 255;
 
 	signal(SIGPIPE, SIG_IGN);
+	drop_stdio();
 	receive_params(&pa);
 	warm_up();
+	open_moduli(&pa);
 	begin(&pa);
 	lock_in(&pa.params);
 	if (pa.ended == 0 && loop_run(pa.loop) != 0)

@@ -22,9 +22,9 @@ write_again(const struct key *k)
 	struct buf b;
 
 	buf_init_secret(&b);
-	if (keyfile_format_private(k, KEYFILE_OPENSSH, NULL, NULL, NULL, 0,
-		&b) != 0 ||
-	    keyfile_parse_private((struct span){ buf_data(&b), buf_len(&b) },
+	if (keyfile_format_private(
+		k, KEYFILE_OPENSSH, NULL, NULL, NULL, 0, &b) != 0 ||
+	    keyfile_parse_private((struct span){buf_data(&b), buf_len(&b)},
 		NULL, &again, NULL) != 0 ||
 	    !key_equal_public(k, again))
 		abort();
@@ -47,8 +47,8 @@ read_all_ways(struct span content)
 	key_free(k);
 	for (int f = KEYFILE_PUBLIC_RFC4716; f <= KEYFILE_PUBLIC_PEM; f++) {
 		k = NULL;
-		(void)!keyfile_import_public(content,
-		    (enum keyfile_public_format)f, &k);
+		(void)!keyfile_import_public(
+		    content, (enum keyfile_public_format)f, &k);
 		key_free(k);
 	}
 }
@@ -56,18 +56,20 @@ read_all_ways(struct span content)
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
-	struct buf b = { 0 };
+	struct buf b = {0};
 	char *base64;
 
 	if (len == 0 || data[0] != 'R') {
-		read_all_ways((struct span){ data, len });
+		read_all_ways((struct span){data, len});
 		return 0;
 	}
 	base64 = str_base64_encode(data + 1, len - 1);
 	if (base64 != NULL) {
-		buf_printf(&b, "-----BEGIN OPENSSH PRIVATE KEY-----\n%s\n"
-			       "-----END OPENSSH PRIVATE KEY-----\n", base64);
-		read_all_ways((struct span){ buf_data(&b), buf_len(&b) });
+		buf_printf(&b,
+		    "-----BEGIN OPENSSH PRIVATE KEY-----\n%s\n"
+		    "-----END OPENSSH PRIVATE KEY-----\n",
+		    base64);
+		read_all_ways((struct span){buf_data(&b), buf_len(&b)});
 	}
 	free(base64);
 	buf_clear(&b);

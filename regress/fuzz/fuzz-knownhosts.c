@@ -19,8 +19,9 @@ static struct key *
 some_key(void)
 {
 	static struct key *k;
-	const char *line = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIFSMBVz3cx8l6yDa"
-			   "VMgnNOSESWYceGQCPcRLkkTIUOy2";
+	const char *line =
+	    "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIFSMBVz3cx8l6yDa"
+	    "VMgnNOSESWYceGQCPcRLkkTIUOy2";
 
 	if (k == NULL && key_parse_line(&line, &k) != 0)
 		abort();
@@ -42,7 +43,7 @@ look(void *arg, const char *text, unsigned number,
 static void
 check(const char *path, char *name)
 {
-	struct strlist paths = { 0 }, types = { 0 };
+	struct strlist paths = {0}, types = {0};
 	struct knownhosts_found found;
 
 	(void)!knownhosts_each_line(path, look, name);

@@ -17,7 +17,7 @@ static void
 check_blob(struct span blob)
 {
 	struct key *k = NULL;
-	struct buf out = { 0 };
+	struct buf out = {0};
 
 	if (key_from_blob(blob, &k) == 0) {
 		if (key_to_blob(k, &out) != 0 || buf_len(&out) != blob.len ||
@@ -41,8 +41,8 @@ check_signature(struct rd rd)
 	if (rd_err(&rd) != 0 || key_from_blob(blob, &k) != 0)
 		return;
 	for (size_t i = 0; (alg = key_alg_at(i)) != NULL; i++)
-		(void)!key_verify(k, alg->name,
-		    (struct span){ data, sizeof data }, signature);
+		(void)!key_verify(
+		    k, alg->name, (struct span){data, sizeof data}, signature);
 	key_free(k);
 }
 
@@ -66,7 +66,7 @@ check_line(struct span s)
 	char *text = span_dup(s);
 	const char *at = text;
 	struct key *k = NULL;
-	struct buf out = { 0 };
+	struct buf out = {0};
 
 	if (text != NULL && key_parse_line(&at, &k) == 0 &&
 	    key_format_line(k, at, &out) != 0)
@@ -79,10 +79,11 @@ check_line(struct span s)
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
-	struct span rest = { data + 1, len - 1 };
+	struct span rest;
 
 	if (len == 0)
 		return 0;
+	rest = (struct span){data + 1, len - 1};
 	switch (data[0]) {
 	case 'b':
 		check_blob(rest);
@@ -94,7 +95,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		check_private(rd_from_span(rest));
 		break;
 	default:
-		check_line((struct span){ data, len });
+		check_line((struct span){data, len});
 	}
 	return 0;
 }

@@ -23,7 +23,7 @@ static char path[sizeof dir + 16];
 static struct span
 text(const char *s)
 {
-	return (struct span){ (const uint8_t *)s, strlen(s) };
+	return (struct span){(const uint8_t *)s, strlen(s)};
 }
 
 /* --- an agent of one answer --- */
@@ -31,7 +31,7 @@ text(const char *s)
 static int
 listen_at_path(void)
 {
-	struct sockaddr_un sun = { .sun_family = AF_UNIX };
+	struct sockaddr_un sun = {.sun_family = AF_UNIX};
 	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
 
 	unlink(path);
@@ -47,7 +47,7 @@ static pid_t
 start_answering(const void *p, size_t len)
 {
 	int fd = listen_at_path(), peer;
-	struct buf request = { 0 };
+	struct buf request = {0};
 	pid_t pid = fork();
 
 	assert_int_not_equal(pid, -1);
@@ -88,23 +88,48 @@ test_bad_answers(void **state)
 		int want;
 		size_t count;
 	} cases[] = {
-		{ "000000050c00000000", 0, 0 },
-		{ "00000001" "05", ERR_AGENT, 0 },
-		{ "00000001" "0c", ERR_TRUNCATED, 0 },
-		{ "00000005" "0e00000000", ERR_PROTOCOL, 0 },
-		{ "00000006" "0c0000000000", ERR_TRAILING, 0 },
-		{ "00000005" "0c00000001", ERR_TRUNCATED, 0 },
-		{ "00000005" "0cffffffff", ERR_LIMIT, 0 },
-		{ "00000005" "0c000007ff", ERR_TRUNCATED, 0 },
-		{ "00040001" "0c", ERR_LIMIT, 0 },
-		{ "00000010" "0c", ERR_EOF, 0 },
-		{ "0000", ERR_EOF, 0 },
-		{ "", ERR_EOF, 0 },
-		{ "00000000", ERR_PROTOCOL, 0 },
-		/* a key of unknown type, and one whose comment is cut */
-		{ "0000000f" "0c00000001" "0000000161" "0000000163", 0, 0 },
-		{ "0000000e" "0c00000001" "0000000161" "00000002",
-		    ERR_TRUNCATED, 0 },
+	    {"000000050c00000000", 0, 0},
+	    {"00000001"
+	     "05",
+		ERR_AGENT, 0},
+	    {"00000001"
+	     "0c",
+		ERR_TRUNCATED, 0},
+	    {"00000005"
+	     "0e00000000",
+		ERR_PROTOCOL, 0},
+	    {"00000006"
+	     "0c0000000000",
+		ERR_TRAILING, 0},
+	    {"00000005"
+	     "0c00000001",
+		ERR_TRUNCATED, 0},
+	    {"00000005"
+	     "0cffffffff",
+		ERR_LIMIT, 0},
+	    {"00000005"
+	     "0c000007ff",
+		ERR_TRUNCATED, 0},
+	    {"00040001"
+	     "0c",
+		ERR_LIMIT, 0},
+	    {"00000010"
+	     "0c",
+		ERR_EOF, 0},
+	    {"0000", ERR_EOF, 0},
+	    {"", ERR_EOF, 0},
+	    {"00000000", ERR_PROTOCOL, 0},
+	    /* a key of unknown type, and one whose comment is cut */
+	    {"0000000f"
+	     "0c00000001"
+	     "0000000161"
+	     "0000000163",
+		0, 0},
+	    {"0000000e"
+	     "0c00000001"
+	     "0000000161"
+	     "00000002",
+		ERR_TRUNCATED, 0},
 	};
 	uint8_t bytes[256];
 	size_t count;
@@ -124,7 +149,7 @@ test_bad_answers(void **state)
 static void
 test_wrong_algorithm(void **state)
 {
-	struct buf answer = { 0 }, sig = { 0 }, out = { 0 };
+	struct buf answer = {0}, sig = {0}, out = {0};
 	struct key *k = NULL;
 	struct agent *a = NULL;
 	size_t mark, inner;
@@ -141,11 +166,11 @@ test_wrong_algorithm(void **state)
 	buf_close_string(&answer, mark);
 	pid = start_answering(buf_data(&answer), buf_len(&answer));
 	assert_int_equal(agent_open(&a, path), 0);
-	assert_int_equal(agent_sign(a, k, "rsa-sha2-256", text("x"), &out),
-	    ERR_AGENT);
+	assert_int_equal(
+	    agent_sign(a, k, "rsa-sha2-256", text("x"), &out), ERR_AGENT);
 	assert_int_equal(buf_len(&out), 0);
-	assert_int_equal(agent_sign(a, k, "ssh-ed25519", text("x"), &out),
-	    ERR_KEY_TYPE);
+	assert_int_equal(
+	    agent_sign(a, k, "ssh-ed25519", text("x"), &out), ERR_KEY_TYPE);
 	agent_close(a);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 	buf_clear(&out);
@@ -187,8 +212,8 @@ start_stock_agent(void)
 	if (pid == 0) {
 		if (freopen("/dev/null", "w", stdout) == NULL)
 			_exit(127);
-		execlp("ssh-agent", "ssh-agent", "-D", "-a", path,
-		    (char *)NULL);
+		execlp(
+		    "ssh-agent", "ssh-agent", "-D", "-a", path, (char *)NULL);
 		_exit(127);
 	}
 	for (int i = 0; i < 500; i++) {
@@ -207,8 +232,8 @@ start_stock_agent(void)
 static void
 add_key(const struct key *k, const char *comment)
 {
-	struct sockaddr_un sun = { .sun_family = AF_UNIX };
-	struct buf message, answer = { 0 };
+	struct sockaddr_un sun = {.sun_family = AF_UNIX};
+	struct buf message, answer = {0};
 	int fd = socket(AF_UNIX, SOCK_STREAM, 0), tries;
 
 	buf_init_secret(&message);
@@ -238,16 +263,16 @@ test_stock_agent(void **state)
 		unsigned bits;
 		const char *algs[4];
 	} kinds[] = {
-		{ "ed25519", 0, { "ssh-ed25519" } },
-		{ "ecdsa", 256, { "ecdsa-sha2-nistp256" } },
-		{ "ecdsa", 384, { "ecdsa-sha2-nistp384" } },
-		{ "ecdsa", 521, { "ecdsa-sha2-nistp521" } },
-		{ "rsa", 2048, { "rsa-sha2-512", "rsa-sha2-256" } },
+	    {"ed25519", 0, {"ssh-ed25519"}},
+	    {"ecdsa", 256, {"ecdsa-sha2-nistp256"}},
+	    {"ecdsa", 384, {"ecdsa-sha2-nistp384"}},
+	    {"ecdsa", 521, {"ecdsa-sha2-nistp521"}},
+	    {"rsa", 2048, {"rsa-sha2-512", "rsa-sha2-256"}},
 	};
 	struct agent_key *keys = NULL;
 	struct key *stranger = NULL;
 	struct agent *a = NULL;
-	struct buf sig = { 0 };
+	struct buf sig = {0};
 	size_t count = 0;
 	pid_t pid = start_stock_agent();
 
@@ -259,8 +284,8 @@ test_stock_agent(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
 		struct key *k = NULL;
 
-		assert_int_equal(key_generate(kinds[i].type, kinds[i].bits,
-				     &k), 0);
+		assert_int_equal(
+		    key_generate(kinds[i].type, kinds[i].bits, &k), 0);
 		add_key(k, kinds[i].algs[0]);
 		key_free(k);
 	}
@@ -274,17 +299,18 @@ test_stock_agent(void **state)
 		     alg++) {
 			buf_reset(&sig);
 			assert_int_equal(agent_sign(a, keys[i].key, *alg,
-					     text("to be signed"), &sig), 0);
-			assert_int_equal(key_verify(keys[i].key, *alg,
-					     text("to be signed"),
-					     (struct span){ buf_data(&sig),
-						 buf_len(&sig) }), 0);
+					     text("to be signed"), &sig),
+			    0);
+			assert_int_equal(
+			    key_verify(keys[i].key, *alg, text("to be signed"),
+				(struct span){buf_data(&sig), buf_len(&sig)}),
+			    0);
 		}
 	}
 	agent_keys_free(keys, count);
 	assert_int_equal(key_generate("ed25519", 0, &stranger), 0);
-	assert_int_equal(agent_sign(a, stranger, "ssh-ed25519", text("x"),
-			     &sig), ERR_AGENT);
+	assert_int_equal(
+	    agent_sign(a, stranger, "ssh-ed25519", text("x"), &sig), ERR_AGENT);
 	key_free(stranger);
 	agent_close(a);
 	buf_clear(&sig);
@@ -315,10 +341,10 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_open),
-		cmocka_unit_test(test_bad_answers),
-		cmocka_unit_test(test_wrong_algorithm),
-		cmocka_unit_test(test_stock_agent),
+	    cmocka_unit_test(test_open),
+	    cmocka_unit_test(test_bad_answers),
+	    cmocka_unit_test(test_wrong_algorithm),
+	    cmocka_unit_test(test_stock_agent),
 	};
 
 	return cmocka_run_group_tests(tests, make_dir, remove_dir);

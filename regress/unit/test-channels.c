@@ -377,6 +377,35 @@ test_stderr_is_apart(void **state)
 	}
 }
 
+/* A far end that somebody keeps open does not keep the channel open. */
+static void
+test_close_takes_what_is_there(void **state)
+{
+	int out[2], sink[2];
+	struct world w;
+	char text[16];
+
+	(void)state;
+	assert_int_equal(pipe2(out, O_NONBLOCK), 0);
+	assert_int_equal(pipe2(sink, O_NONBLOCK), 0);
+	world_open(&w);
+	w.b.fds[0] = out[0];
+	open_session(&w);
+	assert_int_equal(run(&w, 2), 0);
+	channel_set_fds(w.a.ch, -1, sink[1], -1, -1);
+	assert_int_equal(write(out[1], "last", 4), 4);
+	channel_close(w.b.ch, true);
+	assert_int_equal(run(&w, 6), 0);
+	assert_int_equal(read(sink[0], text, sizeof text), 4);
+	assert_int_equal(w.a.closed, 1);
+	assert_int_equal(w.b.closed, 1);
+	world_close(&w);
+	for (int i = 0; i < 2; i++) {
+		close(out[i]);
+		close(sink[i]);
+	}
+}
+
 static void
 note_reply(void *arg, bool ok, struct rd data)
 {
@@ -507,6 +536,7 @@ main(void)
 		cmocka_unit_test(test_stopped_sink_loses_nothing),
 		cmocka_unit_test(test_broken_sink),
 		cmocka_unit_test(test_stderr_is_apart),
+		cmocka_unit_test(test_close_takes_what_is_there),
 		cmocka_unit_test(test_requests),
 		cmocka_unit_test(test_cheats),
 		cmocka_unit_test(test_too_many_channels),

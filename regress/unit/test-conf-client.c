@@ -312,7 +312,8 @@ test_defaults(void **state)
 	assert_non_null(strstr(text, "\nhostname host.example\n"));
 	assert_non_null(strstr(text, "\nport 2222\n"));
 	assert_non_null(strstr(text, "\nforwardagent no\n"));
-	assert_non_null(strstr(text, "\nproxycommand none\n"));
+	assert_null(strstr(text, "proxycommand"));
+	assert_null(strstr(text, "proxyjump"));
 	free(text);
 	client_conf_clear(&c);
 }

@@ -461,6 +461,10 @@ test_faults(void **state)
 		{ "AuthenticationMethods a\n", "is no list of known" },
 		{ "AuthenticationMethods publickey,\n", "is no list of" },
 		{ "AuthenticationMethods any password\n", "is no list of" },
+		{ "AuthenticationMethods password\nPasswordAuthentication no\n",
+		    "cannot be satisfied" },
+		{ "AuthenticationMethods password publickey\n"
+		  "PasswordAuthentication no\n", NULL },
 		{ "Subsystem sftp\n", "takes a name and a command" },
 		{ "AcceptEnv A=b\n", "a name holds no" },
 		{ "Match weather fine\n", "unknown criterion" },

@@ -18,13 +18,13 @@ static char path[sizeof dir + 32];
 static struct span
 span_of(const struct buf *b)
 {
-	return (struct span){ buf_data(b), buf_len(b) };
+	return (struct span){buf_data(b), buf_len(b)};
 }
 
 static struct span
 text(const char *s)
 {
-	return (struct span){ (const uint8_t *)s, strlen(s) };
+	return (struct span){(const uint8_t *)s, strlen(s)};
 }
 
 /* --- files that OpenSSH 9.2 wrote (throwaway keys) --- */
@@ -59,28 +59,28 @@ test_stock_files(void **state)
 	static const struct {
 		const char *file, *pass, *wrong, *comment, *line;
 	} cases[] = {
-		{ plain_file, NULL, NULL, "plain one", plain_line },
-		{ gcm_file, "password", "passwore",
-		    "by aes256-gcm@openssh.com",
-		    "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGD83K8Nw+SN++s+"
-		    "nPA8Kv+M7YUlqhCxWY55ZJxDheaT" },
+	    {plain_file, NULL, NULL, "plain one", plain_line},
+	    {gcm_file, "password", "passwore", "by aes256-gcm@openssh.com",
+		"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGD83K8Nw+SN++s+"
+		"nPA8Kv+M7YUlqhCxWY55ZJxDheaT"},
 	};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct key *k = NULL, *half = NULL;
-		struct buf line = { 0 };
+		struct buf line = {0};
 		char *comment = NULL;
 
 		assert_int_equal(keyfile_parse_private(text(cases[i].file),
-				     cases[i].pass, &k, &comment), 0);
+				     cases[i].pass, &k, &comment),
+		    0);
 		assert_string_equal(comment, cases[i].comment);
 		assert_int_equal(key_format_line(k, NULL, &line), 0);
 		assert_int_equal(buf_len(&line), strlen(cases[i].line));
-		assert_memory_equal(buf_data(&line), cases[i].line,
-		    buf_len(&line));
-		assert_int_equal(keyfile_parse_public_half(text(cases[i].file),
-				     &half), 0);
+		assert_memory_equal(
+		    buf_data(&line), cases[i].line, buf_len(&line));
+		assert_int_equal(
+		    keyfile_parse_public_half(text(cases[i].file), &half), 0);
 		assert_false(key_is_private(half));
 		assert_true(key_equal_public(k, half));
 		key_free(half);
@@ -93,10 +93,12 @@ test_stock_files(void **state)
 		assert_int_equal(keyfile_parse_private(text(cases[i].file),
 				     cases[i].wrong, &k, &comment),
 		    ERR_PASSPHRASE);
-		assert_int_equal(keyfile_parse_private(text(cases[i].file), "",
-				     &k, &comment), ERR_PASSPHRASE);
-		assert_int_equal(keyfile_parse_private(text(cases[i].file),
-				     NULL, &k, &comment), ERR_PASSPHRASE);
+		assert_int_equal(keyfile_parse_private(
+				     text(cases[i].file), "", &k, &comment),
+		    ERR_PASSPHRASE);
+		assert_int_equal(keyfile_parse_private(
+				     text(cases[i].file), NULL, &k, &comment),
+		    ERR_PASSPHRASE);
 		assert_null(comment);
 	}
 }
@@ -112,10 +114,10 @@ round_trip(const struct key *k, enum keyfile_format format, const char *pass,
 	struct buf b;
 
 	buf_init_secret(&b);
-	assert_int_equal(keyfile_format_private(k, format, pass, "a b", cipher,
-			     1, &b), 0);
-	assert_int_equal(keyfile_parse_private(span_of(&b), pass, &again,
-			     &comment), 0);
+	assert_int_equal(
+	    keyfile_format_private(k, format, pass, "a b", cipher, 1, &b), 0);
+	assert_int_equal(
+	    keyfile_parse_private(span_of(&b), pass, &again, &comment), 0);
 	assert_true(key_equal_public(k, again));
 	assert_true(key_is_private(again));
 	if (comment != NULL)
@@ -123,8 +125,9 @@ round_trip(const struct key *k, enum keyfile_format format, const char *pass,
 	key_free(again);
 	free(comment);
 	if (pass != NULL && *pass != '\0')
-		assert_int_equal(keyfile_parse_private(span_of(&b), "wrong",
-				     &again, NULL), ERR_PASSPHRASE);
+		assert_int_equal(
+		    keyfile_parse_private(span_of(&b), "wrong", &again, NULL),
+		    ERR_PASSPHRASE);
 	buf_clear(&b);
 }
 
@@ -134,22 +137,21 @@ test_round_trips(void **state)
 	static const struct {
 		const char *type;
 		unsigned bits;
-	} kinds[] = { { "ed25519", 0 }, { "ecdsa", 256 }, { "ecdsa", 384 },
-		{ "ecdsa", 521 }, { "rsa", 1024 } };
-	static const char *const ciphers[] = { NULL, "aes128-ctr",
-		"aes192-ctr", "aes256-ctr", "aes128-cbc", "aes192-cbc",
-		"aes256-cbc", "aes128-gcm@openssh.com",
-		"aes256-gcm@openssh.com", "chacha20-poly1305@openssh.com" };
+	} kinds[] = {{"ed25519", 0}, {"ecdsa", 256}, {"ecdsa", 384},
+	    {"ecdsa", 521}, {"rsa", 1024}};
+	static const char *const ciphers[] = {NULL, "aes128-ctr", "aes192-ctr",
+	    "aes256-ctr", "aes128-cbc", "aes192-cbc", "aes256-cbc",
+	    "aes128-gcm@openssh.com", "aes256-gcm@openssh.com",
+	    "chacha20-poly1305@openssh.com"};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
 		struct key *k = NULL;
 
-		assert_int_equal(key_generate(kinds[i].type, kinds[i].bits,
-				     &k), 0);
+		assert_int_equal(
+		    key_generate(kinds[i].type, kinds[i].bits, &k), 0);
 		for (size_t c = 0; c < ARRAY_LEN(ciphers); c++)
-			round_trip(k, KEYFILE_OPENSSH, "good pass",
-			    ciphers[c]);
+			round_trip(k, KEYFILE_OPENSSH, "good pass", ciphers[c]);
 		round_trip(k, KEYFILE_OPENSSH, NULL, NULL);
 		round_trip(k, KEYFILE_OPENSSH, "", NULL);
 		round_trip(k, KEYFILE_PEM, NULL, NULL);
@@ -164,20 +166,24 @@ static void
 test_format_refuses(void **state)
 {
 	struct key *k = NULL, *public = NULL;
-	struct buf b = { 0 };
+	struct buf b = {0};
 
 	(void)state;
 	assert_int_equal(key_generate("ecdsa", 0, &k), 0);
 	assert_int_equal(key_public_of(k, &public), 0);
-	assert_int_equal(keyfile_format_private(k, KEYFILE_OPENSSH, "pass", "",
-			     "3des-cbc", 1, &b), ERR_UNSUPPORTED);
+	assert_int_equal(keyfile_format_private(
+			     k, KEYFILE_OPENSSH, "pass", "", "3des-cbc", 1, &b),
+	    ERR_UNSUPPORTED);
 	/* not silently in the clear */
-	assert_int_equal(keyfile_format_private(k, KEYFILE_OPENSSH, "pass", "",
-			     "none", 1, &b), ERR_ARGUMENT);
-	assert_int_equal(keyfile_format_private(k, KEYFILE_PEM, "abc", "",
-			     NULL, 0, &b), ERR_ARGUMENT);
-	assert_int_equal(keyfile_format_private(public, KEYFILE_OPENSSH, NULL,
-			     "", NULL, 0, &b), ERR_ARGUMENT);
+	assert_int_equal(keyfile_format_private(
+			     k, KEYFILE_OPENSSH, "pass", "", "none", 1, &b),
+	    ERR_ARGUMENT);
+	assert_int_equal(
+	    keyfile_format_private(k, KEYFILE_PEM, "abc", "", NULL, 0, &b),
+	    ERR_ARGUMENT);
+	assert_int_equal(keyfile_format_private(
+			     public, KEYFILE_OPENSSH, NULL, "", NULL, 0, &b),
+	    ERR_ARGUMENT);
 	assert_true(keyfile_cipher_known("aes256-ctr"));
 	assert_false(keyfile_cipher_known("none"));
 	buf_clear(&b);
@@ -202,32 +208,26 @@ static const struct {
 	struct parts p;
 	int want;
 } files[] = {
-	{ { MAGIC, "none", "none", 1, .pad = 8 }, 0 },
-	{ { "openssh-key-v2", "none", "none", 1, .pad = 8 }, ERR_FORMAT },
-	{ { MAGIC, "rot13", "bcrypt", 1, 1, 16, .pad = 8 }, ERR_UNSUPPORTED },
-	{ { MAGIC, "aes256-ctr", "scrypt", 1, 1, 16, .pad = 16 },
-	    ERR_UNSUPPORTED },
-	/* a cipher without a kdf, and the reverse */
-	{ { MAGIC, "aes256-ctr", "none", 1, .pad = 16 }, ERR_FORMAT },
-	{ { MAGIC, "none", "bcrypt", 1, 1, 16, .pad = 8 }, ERR_FORMAT },
-	{ { MAGIC, "none", "none", 0, .pad = 8 }, ERR_UNSUPPORTED },
-	{ { MAGIC, "none", "none", 2, .pad = 8 }, ERR_UNSUPPORTED },
-	{ { MAGIC, "none", "none", 1, .pad = 8, .check_diff = 1 },
-	    ERR_FORMAT },
-	{ { MAGIC, "none", "none", 1, .pad = 8, .other_public = true },
-	    ERR_FORMAT },
-	{ { MAGIC, "none", "none", 1, .pad = 8, .trailing = true },
-	    ERR_FORMAT },
-	/* not a whole number of blocks */
-	{ { MAGIC, "aes256-ctr", "bcrypt", 1, 1, 16, .pad = 1 }, ERR_FORMAT },
-	{ { MAGIC, "aes256-ctr", "bcrypt", 1, 1, 0, .pad = 16 }, ERR_FORMAT },
-	{ { MAGIC, "aes256-ctr", "bcrypt", 1, 0, 16, .pad = 16 }, ERR_FORMAT },
-	{ { MAGIC, "aes256-ctr", "bcrypt", 1, 1, 2000, .pad = 16 }, ERR_LIMIT },
-	{ { MAGIC, "aes256-ctr", "bcrypt", 1, UINT32_MAX, 16, .pad = 16 },
-	    ERR_LIMIT },
-	/* well formed, but that is not what the passphrase opens */
-	{ { MAGIC, "aes256-ctr", "bcrypt", 1, 1, 16, .pad = 16 },
-	    ERR_PASSPHRASE },
+    {{MAGIC, "none", "none", 1, .pad = 8}, 0},
+    {{"openssh-key-v2", "none", "none", 1, .pad = 8}, ERR_FORMAT},
+    {{MAGIC, "rot13", "bcrypt", 1, 1, 16, .pad = 8}, ERR_UNSUPPORTED},
+    {{MAGIC, "aes256-ctr", "scrypt", 1, 1, 16, .pad = 16}, ERR_UNSUPPORTED},
+    /* a cipher without a kdf, and the reverse */
+    {{MAGIC, "aes256-ctr", "none", 1, .pad = 16}, ERR_FORMAT},
+    {{MAGIC, "none", "bcrypt", 1, 1, 16, .pad = 8}, ERR_FORMAT},
+    {{MAGIC, "none", "none", 0, .pad = 8}, ERR_UNSUPPORTED},
+    {{MAGIC, "none", "none", 2, .pad = 8}, ERR_UNSUPPORTED},
+    {{MAGIC, "none", "none", 1, .pad = 8, .check_diff = 1}, ERR_FORMAT},
+    {{MAGIC, "none", "none", 1, .pad = 8, .other_public = true}, ERR_FORMAT},
+    {{MAGIC, "none", "none", 1, .pad = 8, .trailing = true}, ERR_FORMAT},
+    /* not a whole number of blocks */
+    {{MAGIC, "aes256-ctr", "bcrypt", 1, 1, 16, .pad = 1}, ERR_FORMAT},
+    {{MAGIC, "aes256-ctr", "bcrypt", 1, 1, 0, .pad = 16}, ERR_FORMAT},
+    {{MAGIC, "aes256-ctr", "bcrypt", 1, 0, 16, .pad = 16}, ERR_FORMAT},
+    {{MAGIC, "aes256-ctr", "bcrypt", 1, 1, 2000, .pad = 16}, ERR_LIMIT},
+    {{MAGIC, "aes256-ctr", "bcrypt", 1, UINT32_MAX, 16, .pad = 16}, ERR_LIMIT},
+    /* well formed, but that is not what the passphrase opens */
+    {{MAGIC, "aes256-ctr", "bcrypt", 1, 1, 16, .pad = 16}, ERR_PASSPHRASE},
 };
 
 static void
@@ -246,8 +246,8 @@ static void
 compose(const struct parts *p, const struct key *k, const struct key *other,
     struct buf *out)
 {
-	struct buf b = { 0 }, inner = { 0 };
-	uint8_t salt[2048] = { 1 };
+	struct buf b = {0}, inner = {0};
+	uint8_t salt[2048] = {1};
 	char *base64;
 	size_t mark;
 
@@ -263,8 +263,8 @@ compose(const struct parts *p, const struct key *k, const struct key *other,
 	buf_put_u32(&b, p->keys);
 	for (uint32_t i = 0; i < p->keys; i++) {
 		mark = buf_open_string(&b);
-		assert_int_equal(key_to_blob(p->other_public ? other : k, &b),
-		    0);
+		assert_int_equal(
+		    key_to_blob(p->other_public ? other : k, &b), 0);
 		buf_close_string(&b, mark);
 	}
 	put_inner(p, k, &inner);
@@ -274,8 +274,10 @@ compose(const struct parts *p, const struct key *k, const struct key *other,
 	base64 = str_base64_encode(buf_data(&b), buf_len(&b));
 	assert_non_null(base64);
 	buf_reset(out);
-	buf_printf(out, "-----BEGIN OPENSSH PRIVATE KEY-----\n%s\n"
-			"-----END OPENSSH PRIVATE KEY-----\n", base64);
+	buf_printf(out,
+	    "-----BEGIN OPENSSH PRIVATE KEY-----\n%s\n"
+	    "-----END OPENSSH PRIVATE KEY-----\n",
+	    base64);
 	free(base64);
 	buf_clear(&inner);
 	buf_clear(&b);
@@ -285,7 +287,7 @@ static void
 test_bent_files(void **state)
 {
 	struct key *k = NULL, *other = NULL, *got;
-	struct buf file = { 0 };
+	struct buf file = {0};
 
 	(void)state;
 	assert_int_equal(key_generate("ed25519", 0, &k), 0);
@@ -293,16 +295,19 @@ test_bent_files(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
 		compose(&files[i].p, k, other, &file);
 		got = NULL;
-		assert_int_equal(keyfile_parse_private(span_of(&file), "pass",
-				     &got, NULL), files[i].want);
+		assert_int_equal(
+		    keyfile_parse_private(span_of(&file), "pass", &got, NULL),
+		    files[i].want);
 		key_free(got);
 	}
 	compose(&files[0].p, k, other, &file);
 	for (size_t len = 0; len < buf_len(&file) - 1; len += 7) {
 		got = NULL;
-		assert_int_not_equal(keyfile_parse_private((struct span){
-				     buf_data(&file), len - len / 3 }, NULL,
-				     &got, NULL), 0);
+		assert_int_not_equal(
+		    keyfile_parse_private(
+			(struct span){buf_data(&file), len - len / 3}, NULL,
+			&got, NULL),
+		    0);
 		assert_null(got);
 	}
 	buf_clear(&file);
@@ -313,22 +318,23 @@ test_bent_files(void **state)
 static void
 test_no_key_at_all(void **state)
 {
-	static const char *const texts[] = { "", "\n", "hello", "-----BEGIN ",
-		"-----BEGIN OPENSSH PRIVATE KEY-----",
-		"-----BEGIN OPENSSH PRIVATE KEY-----\n"
-		"-----END OPENSSH PRIVATE KEY-----\n",
-		"-----BEGIN OPENSSH PRIVATE KEY-----\n!\n"
-		"-----END OPENSSH PRIVATE KEY-----\n",
-		"-----BEGIN RSA PRIVATE KEY-----\nAAAA\n"
-		"-----END RSA PRIVATE KEY-----\n" };
+	static const char *const texts[] = {"", "\n", "hello", "-----BEGIN ",
+	    "-----BEGIN OPENSSH PRIVATE KEY-----",
+	    "-----BEGIN OPENSSH PRIVATE KEY-----\n"
+	    "-----END OPENSSH PRIVATE KEY-----\n",
+	    "-----BEGIN OPENSSH PRIVATE KEY-----\n!\n"
+	    "-----END OPENSSH PRIVATE KEY-----\n",
+	    "-----BEGIN RSA PRIVATE KEY-----\nAAAA\n"
+	    "-----END RSA PRIVATE KEY-----\n"};
 	struct key *k = NULL;
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
-		assert_int_equal(keyfile_parse_private(text(texts[i]), NULL,
-				     &k, NULL), ERR_FORMAT);
-		assert_int_not_equal(keyfile_parse_public_half(text(texts[i]),
-					 &k), 0);
+		assert_int_equal(
+		    keyfile_parse_private(text(texts[i]), NULL, &k, NULL),
+		    ERR_FORMAT);
+		assert_int_not_equal(
+		    keyfile_parse_public_half(text(texts[i]), &k), 0);
 	}
 }
 
@@ -345,8 +351,8 @@ test_pem_of_two_halves(void **state)
 	struct key *k = NULL;
 
 	(void)state;
-	assert_int_equal(keyfile_parse_private(text(file), NULL, &k, NULL),
-	    ERR_FORMAT);
+	assert_int_equal(
+	    keyfile_parse_private(text(file), NULL, &k, NULL), ERR_FORMAT);
 	assert_null(k);
 }
 
@@ -356,8 +362,7 @@ static void
 write_file(const char *name, const char *content, mode_t mode)
 {
 	snprintf(path, sizeof path, "%s/%s", dir, name);
-	assert_int_equal(file_replace(path, content, strlen(content), mode),
-	    0);
+	assert_int_equal(file_replace(path, content, strlen(content), mode), 0);
 }
 
 static void
@@ -366,26 +371,27 @@ test_permissions(void **state)
 	static const struct {
 		mode_t mode;
 		int want;
-	} cases[] = { { 0600, 0 }, { 0400, 0 }, { 0700, 0 },
-		{ 0640, ERR_PERMISSION }, { 0604, ERR_PERMISSION },
-		{ 0660, ERR_PERMISSION }, { 0666, ERR_PERMISSION } };
+	} cases[] = {{0600, 0}, {0400, 0}, {0700, 0}, {0640, ERR_PERMISSION},
+	    {0604, ERR_PERMISSION}, {0660, ERR_PERMISSION},
+	    {0666, ERR_PERMISSION}};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct key *k = NULL;
 
 		write_file("mode", plain_file, cases[i].mode);
-		assert_int_equal(keyfile_load_private(path, NULL, true, &k,
-				     NULL), cases[i].want);
+		assert_int_equal(
+		    keyfile_load_private(path, NULL, true, &k, NULL),
+		    cases[i].want);
 		key_free(k);
 		k = NULL;
-		assert_int_equal(keyfile_load_private(path, NULL, false, &k,
-				     NULL), 0);
+		assert_int_equal(
+		    keyfile_load_private(path, NULL, false, &k, NULL), 0);
 		key_free(k);
 	}
 	snprintf(path, sizeof path, "%s/none", dir);
-	assert_int_equal(keyfile_load_private(path, NULL, true, NULL, NULL),
-	    ERR_SYSTEM);
+	assert_int_equal(
+	    keyfile_load_private(path, NULL, true, NULL, NULL), ERR_SYSTEM);
 	assert_int_equal(errno, ENOENT);
 }
 
@@ -393,10 +399,8 @@ static void
 test_load_public(void **state)
 {
 	static const char *const lines[] = {
-		"%s\n",
-		"%s a comment\n",
-		"# remark\n\n  %s a comment\r\n",
-		"%s a comment", /* no end of line */
+	    "%s\n", "%s a comment\n", "# remark\n\n  %s a comment\r\n",
+	    "%s a comment", /* no end of line */
 	};
 	struct key *k = NULL, *want = NULL;
 	const char *s = plain_line;
@@ -446,12 +450,13 @@ test_save(void **state)
 	(void)state;
 	assert_int_equal(key_generate("ed25519", 0, &k), 0);
 	snprintf(path, sizeof path, "%s/saved", dir);
-	assert_int_equal(keyfile_save_private(path, k, KEYFILE_OPENSSH, NULL,
-			     "me", NULL, 0), 0);
+	assert_int_equal(
+	    keyfile_save_private(path, k, KEYFILE_OPENSSH, NULL, "me", NULL, 0),
+	    0);
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0600);
-	assert_int_equal(keyfile_load_private(path, NULL, true, &again,
-			     &comment), 0);
+	assert_int_equal(
+	    keyfile_load_private(path, NULL, true, &again, &comment), 0);
 	assert_true(key_equal_public(k, again));
 	assert_string_equal(comment, "me");
 	free(comment);
@@ -462,10 +467,12 @@ test_save(void **state)
 	assert_int_equal(st.st_mode & 0777, 0644);
 	/* where nothing can be written */
 	snprintf(path, sizeof path, "%s/no/such", dir);
-	assert_int_equal(keyfile_save_private(path, k, KEYFILE_OPENSSH, NULL,
-			     "me", NULL, 0), ERR_SYSTEM);
+	assert_int_equal(
+	    keyfile_save_private(path, k, KEYFILE_OPENSSH, NULL, "me", NULL, 0),
+	    ERR_SYSTEM);
 	assert_int_equal(keyfile_save_private("/dev/full", k, KEYFILE_OPENSSH,
-			     NULL, "me", NULL, 0), ERR_SYSTEM);
+			     NULL, "me", NULL, 0),
+	    ERR_SYSTEM);
 	assert_int_equal(errno, ENOSPC);
 	key_free(k);
 }
@@ -490,12 +497,13 @@ test_rfc4716_in(void **state)
 
 	(void)state;
 	assert_int_equal(key_parse_line(&s, &want), 0);
-	assert_int_equal(keyfile_import_public(text(file),
-			     KEYFILE_PUBLIC_RFC4716, &k), 0);
+	assert_int_equal(
+	    keyfile_import_public(text(file), KEYFILE_PUBLIC_RFC4716, &k), 0);
 	assert_true(key_equal_public(k, want));
 	key_free(k);
-	assert_int_equal(keyfile_import_public(text(plain_line),
-			     KEYFILE_PUBLIC_RFC4716, &k), ERR_FORMAT);
+	assert_int_equal(
+	    keyfile_import_public(text(plain_line), KEYFILE_PUBLIC_RFC4716, &k),
+	    ERR_FORMAT);
 	key_free(want);
 }
 
@@ -508,30 +516,32 @@ test_export(void **state)
 		int want;
 		const char *begin;
 	} cases[] = {
-		{ "ed25519", KEYFILE_PUBLIC_RFC4716, 0, "---- BEGIN SSH2 PUB" },
-		{ "ecdsa", KEYFILE_PUBLIC_RFC4716, 0, "---- BEGIN SSH2 PUB" },
-		{ "rsa", KEYFILE_PUBLIC_RFC4716, 0, "---- BEGIN SSH2 PUB" },
-		{ "ed25519", KEYFILE_PUBLIC_PKCS8, 0, "-----BEGIN PUBLIC KEY" },
-		{ "ecdsa", KEYFILE_PUBLIC_PKCS8, 0, "-----BEGIN PUBLIC KEY" },
-		{ "rsa", KEYFILE_PUBLIC_PKCS8, 0, "-----BEGIN PUBLIC KEY" },
-		{ "ed25519", KEYFILE_PUBLIC_PEM, ERR_UNSUPPORTED, NULL },
-		{ "ecdsa", KEYFILE_PUBLIC_PEM, 0, "-----BEGIN PUBLIC KEY" },
-		{ "rsa", KEYFILE_PUBLIC_PEM, 0, "-----BEGIN RSA PUBLIC KEY" },
+	    {"ed25519", KEYFILE_PUBLIC_RFC4716, 0, "---- BEGIN SSH2 PUB"},
+	    {"ecdsa", KEYFILE_PUBLIC_RFC4716, 0, "---- BEGIN SSH2 PUB"},
+	    {"rsa", KEYFILE_PUBLIC_RFC4716, 0, "---- BEGIN SSH2 PUB"},
+	    {"ed25519", KEYFILE_PUBLIC_PKCS8, 0, "-----BEGIN PUBLIC KEY"},
+	    {"ecdsa", KEYFILE_PUBLIC_PKCS8, 0, "-----BEGIN PUBLIC KEY"},
+	    {"rsa", KEYFILE_PUBLIC_PKCS8, 0, "-----BEGIN PUBLIC KEY"},
+	    {"ed25519", KEYFILE_PUBLIC_PEM, ERR_UNSUPPORTED, NULL},
+	    {"ecdsa", KEYFILE_PUBLIC_PEM, 0, "-----BEGIN PUBLIC KEY"},
+	    {"rsa", KEYFILE_PUBLIC_PEM, 0, "-----BEGIN RSA PUBLIC KEY"},
 	};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct key *k = NULL, *again = NULL;
-		struct buf out = { 0 };
+		struct buf out = {0};
 
 		assert_int_equal(key_generate(cases[i].type, 0, &k), 0);
-		assert_int_equal(keyfile_export_public(k, cases[i].format,
-				     "comment", &out), cases[i].want);
+		assert_int_equal(
+		    keyfile_export_public(k, cases[i].format, "comment", &out),
+		    cases[i].want);
 		if (cases[i].want == 0) {
 			assert_memory_equal(buf_data(&out), cases[i].begin,
 			    strlen(cases[i].begin));
 			assert_int_equal(keyfile_import_public(span_of(&out),
-					     cases[i].format, &again), 0);
+					     cases[i].format, &again),
+			    0);
 			assert_true(key_equal_public(k, again));
 		}
 		key_free(again);
@@ -565,17 +575,17 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_stock_files),
-		cmocka_unit_test(test_round_trips),
-		cmocka_unit_test(test_format_refuses),
-		cmocka_unit_test(test_bent_files),
-		cmocka_unit_test(test_no_key_at_all),
-		cmocka_unit_test(test_pem_of_two_halves),
-		cmocka_unit_test(test_permissions),
-		cmocka_unit_test(test_load_public),
-		cmocka_unit_test(test_save),
-		cmocka_unit_test(test_rfc4716_in),
-		cmocka_unit_test(test_export),
+	    cmocka_unit_test(test_stock_files),
+	    cmocka_unit_test(test_round_trips),
+	    cmocka_unit_test(test_format_refuses),
+	    cmocka_unit_test(test_bent_files),
+	    cmocka_unit_test(test_no_key_at_all),
+	    cmocka_unit_test(test_pem_of_two_halves),
+	    cmocka_unit_test(test_permissions),
+	    cmocka_unit_test(test_load_public),
+	    cmocka_unit_test(test_save),
+	    cmocka_unit_test(test_rfc4716_in),
+	    cmocka_unit_test(test_export),
 	};
 
 	return cmocka_run_group_tests(tests, make_dir, remove_dir);

@@ -13,18 +13,18 @@
 #include "keys/knownhosts.h"
 
 /* Throwaway keys. */
-#define ED1                                                                   \
+#define ED1                                                                    \
 	"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIFSMBVz3cx8l6yDaVMgnNOSESWYceGQC" \
 	"PcRLkkTIUOy2"
-#define ED2                                                                   \
+#define ED2                                                                    \
 	"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIDTzYSIKqA0icWVwYRqGftjVlsrKmhoV" \
 	"HNu/YpNL/zNk"
-#define EC1                                                                   \
+#define EC1                                                                    \
 	"ecdsa-sha2-nistp256 AAAAE2VjZHNhLXNoYTItbmlzdHAyNTYAAAAIbmlzdHAyNTYA" \
 	"AABBBMNYuv9LrmBCkHdXfBp5F9MmMuIvyeaxi6mGGGnJ+1bArn1+wb/UoVROY976eMy0" \
 	"G87hQwY/k4euzdlGOGrXlKk="
 /* ssh-keygen -H of OpenSSH 9.2 made this of "alpha". */
-#define HASHED_ALPHA                                                          \
+#define HASHED_ALPHA                                                           \
 	"|1|bf6tiEuk6hIR7qtBSWQvvz6Faws=|CAy7Hwu5bmmFLpe5eFn96pTIpVg="
 
 static char dir[] = "/tmp/hpn-knownhosts-XXXXXX";
@@ -42,7 +42,7 @@ key_of(const char *line)
 static char *
 content_of(const char *file)
 {
-	struct buf b = { 0 };
+	struct buf b = {0};
 	char *s;
 
 	assert_int_equal(file_read(file, &b, 1 << 20), 0);
@@ -67,39 +67,40 @@ test_match(void **state)
 		const char *hosts, *host;
 		bool want;
 	} cases[] = {
-		{ "alpha", "alpha", true },
-		{ "alpha", "ALPHA", true },
-		{ "Alpha", "alpha", true },
-		{ "alpha", "alphab", false },
-		{ "alpha,beta", "beta", true },
-		{ "alpha,10.0.0.1", "10.0.0.1", true },
-		{ "*.example.org", "www.example.org", true },
-		{ "*.example.org", "example.org", false },
-		{ "h?st", "host", true },
-		{ "h?st", "hst", false },
-		{ "*,!bad", "good", true },
-		{ "*,!bad", "bad", false },
-		{ "!bad", "good", false },
-		{ "[alpha]:2222", "[alpha]:2222", true },
-		{ "[alpha]:2222", "alpha", false },
-		{ "alpha", "[alpha]:2222", false },
-		{ "[*]:2222", "[alpha]:2222", true },
-		{ "fe80::1", "fe80::1", true },
-		{ HASHED_ALPHA, "alpha", true },
-		{ HASHED_ALPHA, "Alpha", true },
-		{ HASHED_ALPHA, "alph", false },
-		{ HASHED_ALPHA, "*", false },
-		{ "|1|bf6tiEuk6hIR7qtBSWQvvz6Faws=|", "alpha", false },
-		{ "|1|bf6tiEuk6hIR7qtBSWQvvz6Faws=", "alpha", false },
-		{ "|1||", "alpha", false },
-		{ "|1|", "", false },
-		{ "|2|xx|yy", "alpha", false },
+	    {"alpha", "alpha", true},
+	    {"alpha", "ALPHA", true},
+	    {"Alpha", "alpha", true},
+	    {"alpha", "alphab", false},
+	    {"alpha,beta", "beta", true},
+	    {"alpha,10.0.0.1", "10.0.0.1", true},
+	    {"*.example.org", "www.example.org", true},
+	    {"*.example.org", "example.org", false},
+	    {"h?st", "host", true},
+	    {"h?st", "hst", false},
+	    {"*,!bad", "good", true},
+	    {"*,!bad", "bad", false},
+	    {"!bad", "good", false},
+	    {"[alpha]:2222", "[alpha]:2222", true},
+	    {"[alpha]:2222", "alpha", false},
+	    {"alpha", "[alpha]:2222", false},
+	    {"[*]:2222", "[alpha]:2222", true},
+	    {"fe80::1", "fe80::1", true},
+	    {HASHED_ALPHA, "alpha", true},
+	    {HASHED_ALPHA, "Alpha", true},
+	    {HASHED_ALPHA, "alph", false},
+	    {HASHED_ALPHA, "*", false},
+	    {"|1|bf6tiEuk6hIR7qtBSWQvvz6Faws=|", "alpha", false},
+	    {"|1|bf6tiEuk6hIR7qtBSWQvvz6Faws=", "alpha", false},
+	    {"|1||", "alpha", false},
+	    {"|1|", "", false},
+	    {"|2|xx|yy", "alpha", false},
 	};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
-		assert_int_equal(knownhosts_hosts_match(cases[i].hosts,
-				     cases[i].host), cases[i].want);
+		assert_int_equal(
+		    knownhosts_hosts_match(cases[i].hosts, cases[i].host),
+		    cases[i].want);
 }
 
 static void
@@ -133,33 +134,32 @@ test_parse(void **state)
 		const char *hosts, *comment;
 		bool has_key;
 	} cases[] = {
-		{ "a " ED1, 0, KNOWNHOSTS_NONE, "a", "", true },
-		{ "\ta,b \t" ED1 "\t c d\r", 0, KNOWNHOSTS_NONE, "a,b", "c d",
-		    true },
-		{ "@revoked * " ED1, 0, KNOWNHOSTS_REVOKED, "*", "", true },
-		{ "@cert-authority *.x " EC1 " ca", 0, KNOWNHOSTS_CA, "*.x",
-		    "ca", true },
-		/* types of other times */
-		{ "a sk-ssh-ed25519@openssh.com AAAA c", 0, KNOWNHOSTS_NONE,
-		    "a", "c", false },
-		{ "a 1024 35 1234567 c", 0, KNOWNHOSTS_NONE, "a",
-		    "1234567 c", false },
-		{ "", ERR_NOT_FOUND, 0, NULL, NULL, false },
-		{ "  \r", ERR_NOT_FOUND, 0, NULL, NULL, false },
-		{ " # a " ED1, ERR_NOT_FOUND, 0, NULL, NULL, false },
-		{ "a", ERR_FORMAT, 0, NULL, NULL, false },
-		{ "a ssh-ed25519", ERR_FORMAT, 0, NULL, NULL, false },
-		{ "a ssh-ed25519 ####", ERR_FORMAT, 0, NULL, NULL, false },
-		{ "@unknown a " ED1, ERR_FORMAT, 0, NULL, NULL, false },
-		{ "@revoked", ERR_FORMAT, 0, NULL, NULL, false },
+	    {"a " ED1, 0, KNOWNHOSTS_NONE, "a", "", true},
+	    {"\ta,b \t" ED1 "\t c d\r", 0, KNOWNHOSTS_NONE, "a,b", "c d", true},
+	    {"@revoked * " ED1, 0, KNOWNHOSTS_REVOKED, "*", "", true},
+	    {"@cert-authority *.x " EC1 " ca", 0, KNOWNHOSTS_CA, "*.x", "ca",
+		true},
+	    /* types of other times */
+	    {"a sk-ssh-ed25519@openssh.com AAAA c", 0, KNOWNHOSTS_NONE, "a",
+		"c", false},
+	    {"a 1024 35 1234567 c", 0, KNOWNHOSTS_NONE, "a", "1234567 c",
+		false},
+	    {"", ERR_NOT_FOUND, 0, NULL, NULL, false},
+	    {"  \r", ERR_NOT_FOUND, 0, NULL, NULL, false},
+	    {" # a " ED1, ERR_NOT_FOUND, 0, NULL, NULL, false},
+	    {"a", ERR_FORMAT, 0, NULL, NULL, false},
+	    {"a ssh-ed25519", ERR_FORMAT, 0, NULL, NULL, false},
+	    {"a ssh-ed25519 ####", ERR_FORMAT, 0, NULL, NULL, false},
+	    {"@unknown a " ED1, ERR_FORMAT, 0, NULL, NULL, false},
+	    {"@revoked", ERR_FORMAT, 0, NULL, NULL, false},
 	};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		struct knownhosts_line l = { 0 };
+		struct knownhosts_line l = {0};
 
-		assert_int_equal(knownhosts_parse_line(cases[i].line, &l),
-		    cases[i].want);
+		assert_int_equal(
+		    knownhosts_parse_line(cases[i].line, &l), cases[i].want);
 		if (cases[i].want != 0)
 			continue;
 		assert_int_equal(l.marker, cases[i].marker);
@@ -195,28 +195,28 @@ test_check(void **state)
 		int file;
 		unsigned line;
 	} cases[] = {
-		{ "plain", ED1, KNOWNHOSTS_OK, 1, 4 },
-		{ "other", ED1, KNOWNHOSTS_OK, 1, 4 },
-		{ "plain", ED2, KNOWNHOSTS_CHANGED, 1, 4 },
-		{ "plain", EC1, KNOWNHOSTS_OK, 2, 2 },
-		{ "two", ED2, KNOWNHOSTS_OK, 1, 6 },
-		{ "two", EC1, KNOWNHOSTS_OTHER_TYPE, 1, 5 },
-		{ "ec", ED1, KNOWNHOSTS_OTHER_TYPE, 1, 7 },
-		{ "ca.only", ED1, KNOWNHOSTS_OTHER_TYPE, 1, 8 },
-		{ "ca.only", EC1, KNOWNHOSTS_OK, 1, 8 },
-		{ "gone", ED1, KNOWNHOSTS_IS_REVOKED, 2, 1 },
-		{ "gone", ED2, KNOWNHOSTS_CHANGED, 1, 10 },
-		{ "never", ED1, KNOWNHOSTS_IS_REVOKED, 2, 1 },
-		{ "never", ED2, KNOWNHOSTS_NEW, 0, 0 },
-		{ "port", ED1, KNOWNHOSTS_NEW, 0, 0 },
-		{ "[port]:2222", ED1, KNOWNHOSTS_OK, 1, 11 },
-		{ "alpha", ED2, KNOWNHOSTS_OK, 1, 12 },
-		{ "alpha", ED1, KNOWNHOSTS_CHANGED, 1, 12 },
-		{ "last", ED1, KNOWNHOSTS_OK, 1, 13 },
-		{ "second", ED2, KNOWNHOSTS_OK, 2, 3 },
-		{ "unknown", ED1, KNOWNHOSTS_NEW, 0, 0 },
+	    {"plain", ED1, KNOWNHOSTS_OK, 1, 4},
+	    {"other", ED1, KNOWNHOSTS_OK, 1, 4},
+	    {"plain", ED2, KNOWNHOSTS_CHANGED, 1, 4},
+	    {"plain", EC1, KNOWNHOSTS_OK, 2, 2},
+	    {"two", ED2, KNOWNHOSTS_OK, 1, 6},
+	    {"two", EC1, KNOWNHOSTS_OTHER_TYPE, 1, 5},
+	    {"ec", ED1, KNOWNHOSTS_OTHER_TYPE, 1, 7},
+	    {"ca.only", ED1, KNOWNHOSTS_OTHER_TYPE, 1, 8},
+	    {"ca.only", EC1, KNOWNHOSTS_OK, 1, 8},
+	    {"gone", ED1, KNOWNHOSTS_IS_REVOKED, 2, 1},
+	    {"gone", ED2, KNOWNHOSTS_CHANGED, 1, 10},
+	    {"never", ED1, KNOWNHOSTS_IS_REVOKED, 2, 1},
+	    {"never", ED2, KNOWNHOSTS_NEW, 0, 0},
+	    {"port", ED1, KNOWNHOSTS_NEW, 0, 0},
+	    {"[port]:2222", ED1, KNOWNHOSTS_OK, 1, 11},
+	    {"alpha", ED2, KNOWNHOSTS_OK, 1, 12},
+	    {"alpha", ED1, KNOWNHOSTS_CHANGED, 1, 12},
+	    {"last", ED1, KNOWNHOSTS_OK, 1, 13},
+	    {"second", ED2, KNOWNHOSTS_OK, 2, 3},
+	    {"unknown", ED1, KNOWNHOSTS_NEW, 0, 0},
 	};
-	struct strlist paths = { 0 }, types = { 0 };
+	struct strlist paths = {0}, types = {0};
 
 	(void)state;
 	assert_int_equal(file_replace(path, file1, strlen(file1), 0600), 0);
@@ -228,13 +228,13 @@ test_check(void **state)
 		struct knownhosts_found f;
 		struct key *k = key_of(cases[i].key);
 
-		assert_int_equal(knownhosts_check(&paths, cases[i].name, k,
-				     &f), 0);
+		assert_int_equal(
+		    knownhosts_check(&paths, cases[i].name, k, &f), 0);
 		assert_int_equal(f.verdict, cases[i].want);
 		assert_int_equal(f.line, cases[i].line);
 		if (cases[i].file != 0)
-			assert_string_equal(f.path,
-			    cases[i].file == 1 ? path : path2);
+			assert_string_equal(
+			    f.path, cases[i].file == 1 ? path : path2);
 		else
 			assert_null(f.path);
 		knownhosts_found_clear(&f);
@@ -254,10 +254,10 @@ test_check(void **state)
 static void
 test_odd_lines(void **state)
 {
-	struct strlist paths = { 0 };
+	struct strlist paths = {0};
 	struct knownhosts_found f;
 	struct key *k = key_of(ED1);
-	struct buf b = { 0 };
+	struct buf b = {0};
 	uint8_t *p;
 
 	(void)state;
@@ -265,8 +265,8 @@ test_odd_lines(void **state)
 	memset(p, 'a', 1 << 20);
 	buf_commit(&b, 1 << 20);
 	buf_printf(&b, " " ED1 "\nx%cy " ED1 "\nhost " ED1 "\n", 0);
-	assert_int_equal(file_replace(path, buf_data(&b), buf_len(&b), 0600),
-	    0);
+	assert_int_equal(
+	    file_replace(path, buf_data(&b), buf_len(&b), 0600), 0);
 	assert_int_equal(strlist_add(&paths, path), 0);
 	assert_int_equal(knownhosts_check(&paths, "host", k, &f), 0);
 	assert_int_equal(f.verdict, KNOWNHOSTS_OK);
@@ -283,7 +283,7 @@ test_odd_lines(void **state)
 static void
 test_add(void **state)
 {
-	struct strlist paths = { 0 };
+	struct strlist paths = {0};
 	struct knownhosts_found f;
 	struct key *k = key_of(ED1), *ec = key_of(EC1);
 	char deep[sizeof dir + 32];
@@ -314,8 +314,8 @@ test_add(void **state)
 	assert_int_equal(knownhosts_add(path, "a\nb", k, false), ERR_ARGUMENT);
 	assert_int_equal(knownhosts_add(path, "a b", k, false), ERR_ARGUMENT);
 	assert_int_equal(knownhosts_add(path, "#a", k, false), ERR_ARGUMENT);
-	assert_int_equal(knownhosts_add("/dev/full", "a", k, false),
-	    ERR_SYSTEM);
+	assert_int_equal(
+	    knownhosts_add("/dev/full", "a", k, false), ERR_SYSTEM);
 	assert_int_equal(errno, ENOSPC);
 	/* its directory is made, but one level only */
 	snprintf(deep, sizeof deep, "%s/sub/known_hosts", dir);
@@ -360,15 +360,15 @@ static void
 test_remove(void **state)
 {
 	char old[sizeof path + 4];
-	struct notes n = { 0 };
+	struct notes n = {0};
 	unsigned changed;
 
 	(void)state;
 	snprintf(old, sizeof old, "%s.old", path);
 	unlink(old);
 	assert_int_equal(file_replace(path, edited, strlen(edited), 0640), 0);
-	assert_int_equal(knownhosts_remove(path, "none", count, &n, &changed),
-	    0);
+	assert_int_equal(
+	    knownhosts_remove(path, "none", count, &n, &changed), 0);
 	assert_int_equal(changed, 0);
 	assert_int_equal(n.bad, 1);
 	assert_content(path, edited);
@@ -378,34 +378,33 @@ test_remove(void **state)
 	assert_int_equal(changed, 2);
 	assert_int_equal(n.removed, 2);
 	assert_content(old, edited);
-	assert_content(path,
-	    "# remark\n"
-	    "*.wild " ED2 "\n"
-	    "@revoked a " EC1 "\n"
-	    "@cert-authority a " EC1 "\n"
-	    "nonsense\n" HASHED_ALPHA " " ED2 "\r\n");
-	assert_int_equal(knownhosts_remove(path, "alpha", count, &n, &changed),
-	    0);
+	assert_content(path, "# remark\n"
+			     "*.wild " ED2 "\n"
+			     "@revoked a " EC1 "\n"
+			     "@cert-authority a " EC1 "\n"
+			     "nonsense\n" HASHED_ALPHA " " ED2 "\r\n");
+	assert_int_equal(
+	    knownhosts_remove(path, "alpha", count, &n, &changed), 0);
 	assert_int_equal(changed, 1);
-	assert_int_equal(knownhosts_remove(path, "x.wild", NULL, NULL,
-			     &changed), 0);
+	assert_int_equal(
+	    knownhosts_remove(path, "x.wild", NULL, NULL, &changed), 0);
 	assert_int_equal(changed, 1);
-	assert_content(path,
-	    "# remark\n"
-	    "@revoked a " EC1 "\n"
-	    "@cert-authority a " EC1 "\n"
-	    "nonsense\n");
+	assert_content(path, "# remark\n"
+			     "@revoked a " EC1 "\n"
+			     "@cert-authority a " EC1 "\n"
+			     "nonsense\n");
 	unlink(old);
-	assert_int_equal(knownhosts_remove("/nonexistent", "a", NULL, NULL,
-			     &changed), ERR_SYSTEM);
+	assert_int_equal(
+	    knownhosts_remove("/nonexistent", "a", NULL, NULL, &changed),
+	    ERR_SYSTEM);
 }
 
 static void
 test_hash_all(void **state)
 {
 	char old[sizeof path + 4];
-	struct notes n = { 0 };
-	struct strlist paths = { 0 };
+	struct notes n = {0};
+	struct strlist paths = {0};
 	struct knownhosts_found f;
 	struct key *k = key_of(ED1);
 	unsigned changed;
@@ -426,7 +425,7 @@ test_hash_all(void **state)
 	assert_non_null(strstr(s, HASHED_ALPHA));
 	free(s);
 	assert_int_equal(strlist_add(&paths, path), 0);
-	for (const char *const *h = (const char *const[]){ "a", "b", NULL };
+	for (const char *const *h = (const char *const[]){"a", "b", NULL};
 	     *h != NULL; h++) {
 		assert_int_equal(knownhosts_check(&paths, *h, k, &f), 0);
 		assert_int_equal(f.verdict, KNOWNHOSTS_OK);
@@ -463,14 +462,14 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_match),
-		cmocka_unit_test(test_names),
-		cmocka_unit_test(test_parse),
-		cmocka_unit_test(test_check),
-		cmocka_unit_test(test_odd_lines),
-		cmocka_unit_test(test_add),
-		cmocka_unit_test(test_remove),
-		cmocka_unit_test(test_hash_all),
+	    cmocka_unit_test(test_match),
+	    cmocka_unit_test(test_names),
+	    cmocka_unit_test(test_parse),
+	    cmocka_unit_test(test_check),
+	    cmocka_unit_test(test_odd_lines),
+	    cmocka_unit_test(test_add),
+	    cmocka_unit_test(test_remove),
+	    cmocka_unit_test(test_hash_all),
 	};
 
 	return cmocka_run_group_tests(tests, make_dir, remove_dir);

@@ -25,7 +25,7 @@ some_modes(void)
 	t.c_lflag = ISIG | ICANON | ECHO;
 	t.c_cflag = CS8 | PARENB;
 	cfsetispeed(&t, B38400);
-	cfsetospeed(&t, B9600);
+	cfsetospeed(&t, B38400); /* Linux has one speed for both */
 	return t;
 }
 
@@ -67,7 +67,7 @@ encodes_rfc_4254_opcodes(void **state)
 		{ 91, 1 },	/* CS8 */
 		{ 92, 1 },	/* PARENB */
 		{ 128, 38400 }, /* TTY_OP_ISPEED */
-		{ 129, 9600 },	/* TTY_OP_OSPEED */
+		{ 129, 38400 }, /* TTY_OP_OSPEED */
 		{ 19, -1 },	/* not assigned */
 	};
 	struct termios t = some_modes();
@@ -105,7 +105,7 @@ comes_back_the_same(void **state)
 	assert_true(u.c_lflag & ICANON);
 	assert_false(u.c_lflag & ECHOE);
 	assert_int_equal(u.c_cflag & CSIZE, CS8);
-	assert_int_equal(cfgetospeed(&u), B9600);
+	assert_int_equal(cfgetospeed(&u), B38400);
 	buf_clear(&b);
 }
 

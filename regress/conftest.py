@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: ISC
+"""Fixtures of the tests of whole programs."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+import harness
+from harness import IS_ROOT, ME, Client, Keys, Server, have
+
+TEST_USER = "hpntest"
+USER_KEYS = tuple(harness.BITS)
+
+
+def pytest_configure(config):
+    # A terminated run cleans up like one that ends.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    harness.become_subreaper()
+
+
+def pytest_sessionfinish(session, exitstatus):
+    harness.end_orphans()
+
+
+def pytest_unconfigure(config):
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is None:
+        return
+    count = {what: len(reporter.stats.get(what, []))
+             for what in ("passed", "failed", "error", "skipped", "xfailed")}
+    failed = count["failed"] + count["error"]
+    skipped = count["skipped"] + count["xfailed"]
+    print(f"{count['passed']} passed, {failed} failed"
+          + (f", {skipped} skipped" if skipped else ""))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def nothing_left():
+    """No process of ours outlives the tests."""
+    yield
+    harness.wait_for(lambda: not [s for s, _ in harness.children().values()
+                                  if s != "Z"], 3)
+    left = harness.end_orphans()
+    assert not left, f"processes were left behind: {left}"
+
+
+@pytest.fixture(scope="session")
+def shared(tmp_path_factory):
+    """A directory for all tests, which other users may enter."""
+    directory = tmp_path_factory.mktemp("shared")
+    for parent in (directory, *directory.parents):
+        if parent.stat().st_uid == os.getuid() and parent != parent.parent \
+                and str(parent) not in ("/tmp", "/var/tmp"):
+            parent.chmod(parent.stat().st_mode | 0o711)
+    return directory
+
+
+@pytest.fixture(scope="session")
+def keys(shared):
+    return Keys(shared / "keys")
+
+
+@pytest.fixture(scope="session")
+def shared_servers(shared, keys):
+    """get(kind, config): one server for all tests that want the same."""
+    running = {}
+
+    def get(kind, config=""):
+        if not have(kind, "sshd"):
+            pytest.skip("hpnsshd is not built" if kind == "hpn"
+                        else "no stock sshd is installed")
+        if (kind, config) not in running:
+            directory = shared / f"server-{kind}-{len(running)}"
+            running[kind, config] = Server(
+                kind, directory, keys, USER_KEYS, config).start()
+        return running[kind, config]
+
+    yield get
+    for server in running.values():
+        server.stop()
+
+
+@pytest.fixture
+def sshd(shared_servers):
+    """The default hpnsshd, shared: do not stop it."""
+    return shared_servers("hpn")
+
+
+@pytest.fixture
+def ssh(sshd):
+    """hpnssh, for the default hpnsshd."""
+    if not have("hpn", "ssh"):
+        pytest.skip("hpnssh is not built")
+    return Client("hpn", sshd)
+
+
+@pytest.fixture
+def make_server(tmp_path, keys):
+    """make_server(config, kind="hpn", **kw): one of the test's own."""
+    made = []
+
+    def make(config="", kind="hpn", **kw):
+        if not have(kind, "sshd"):
+            pytest.skip("hpnsshd is not built" if kind == "hpn"
+                        else "no stock sshd is installed")
+        kw.setdefault("authorized", USER_KEYS)
+        server = Server(kind, tmp_path / f"server{len(made)}", keys,
+                        config=config, **kw)
+        made.append(server)
+        return server.start()
+
+    yield make
+    for server in made:
+        server.stop()
+
+
+@pytest.fixture
+def background():
+    """background(args, **kw): a process that is ended with the test."""
+    begun = []
+
+    def begin(args, **kw):
+        begun.append(harness.start(args, **kw))
+        return begun[-1]
+
+    yield begin
+    for process in begun:
+        if process.poll() is None:
+            process.terminate()
+            try:
+                process.wait(3)
+            except subprocess.TimeoutExpired:
+                pass
+        harness.kill_group(process)
+        for stream in (process.stdin, process.stdout, process.stderr):
+            if stream:
+                stream.close()
+
+
+@pytest.fixture(scope="session")
+def other_user():
+    """Name of a real ordinary user; root makes a throwaway one."""
+    if not IS_ROOT:
+        pytest.skip("needs root: another user is logged in to")
+    harness.run(["userdel", "-r", TEST_USER])
+    harness.run(["useradd", "-m", "-s", "/bin/sh", TEST_USER]).ok()
+    yield TEST_USER
+    harness.wait_for(lambda: harness.run(
+        ["pgrep", "-u", TEST_USER]).rc != 0, 5)
+    harness.run(["userdel", "-r", "-f", TEST_USER])
+
+
+@pytest.fixture
+def data_file(tmp_path):
+    """data_file(size): a file of random bytes."""
+    def make(size, name="data"):
+        path = tmp_path / name
+        path.write_bytes(os.urandom(size))
+        return path
+    return make
+
+
+@pytest.fixture(scope="session")
+def me():
+    return ME

@@ -1,0 +1,599 @@
+# SPDX-License-Identifier: ISC
+"""hpnssh-keygen: every mode, and each format in both directions with the
+installed ssh-keygen."""
+
+import base64
+import os
+import re
+import stat
+import subprocess
+
+import pytest
+
+from harness import IS_ROOT, have, hpn, run, stock
+
+KEYGEN = hpn("ssh-keygen")
+
+pytestmark = pytest.mark.skipif(not have("hpn", "ssh-keygen"),
+                                reason="hpnssh-keygen is not built")
+needs_stock = pytest.mark.skipif(not have("stock", "ssh-keygen"),
+                                 reason="no stock ssh-keygen is installed")
+
+KINDS = {"ed25519": ["-t", "ed25519"],
+         "ecdsa256": ["-t", "ecdsa"],
+         "ecdsa384": ["-t", "ecdsa", "-b", "384"],
+         "ecdsa521": ["-t", "ecdsa", "-b", "521"],
+         "rsa": ["-t", "rsa", "-b", "2048"]}
+CIPHERS = ["aes128-ctr", "aes192-ctr", "aes256-ctr", "aes128-cbc",
+           "aes256-cbc", "aes128-gcm@openssh.com", "aes256-gcm@openssh.com",
+           "chacha20-poly1305@openssh.com"]
+
+
+def keygen(*args, **kw):
+    return run([KEYGEN, *args], **kw)
+
+
+def stock_keygen(*args, **kw):
+    return run([stock("ssh-keygen"), *args], **kw)
+
+
+def make(path, *args, tool=keygen, passphrase=""):
+    tool("-q", "-N", passphrase, "-a", "1", "-f", path, *args).ok()
+    return path
+
+
+def key_of(line):
+    """Type and blob of a public line; comments may differ."""
+    return line.split()[:2]
+
+
+def public(tool, path, passphrase=""):
+    return key_of(tool("-y", "-P", passphrase, "-f", path).ok().text)
+
+
+def mode_of(path):
+    return stat.S_IMODE(os.stat(path).st_mode)
+
+
+@pytest.fixture(scope="module")
+def pool(tmp_path_factory):
+    """One key of each kind, made here, with the comment `me here`."""
+    top = tmp_path_factory.mktemp("pool")
+    return {kind: make(top / kind, *args, "-C", "me here")
+            for kind, args in KINDS.items()}
+
+
+# ---- generating ---------------------------------------------------------
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_generate(tmp_path, kind):
+    path = tmp_path / "key"
+    made = keygen(*KINDS[kind], "-N", "", "-C", "a comment", "-f", path).ok()
+    name = KINDS[kind][1]
+    lines = made.text.splitlines()
+    assert lines[0] == f"Generating public/private {name} key pair."
+    assert f"Your identification has been saved in {path}" in lines
+    assert f"Your public key has been saved in {path}.pub" in lines
+    at = lines.index("The key fingerprint is:")
+    assert re.fullmatch(r"SHA256:[A-Za-z0-9+/]{43} a comment", lines[at + 1])
+    assert lines[at + 2] == "The key's randomart image is:"
+    assert len(lines) == at + 3 + 11
+    assert mode_of(path) == 0o600 and mode_of(f"{path}.pub") == 0o644
+    assert (tmp_path / "key.pub").read_text().endswith(" a comment\n")
+    assert made.err == b""
+
+
+def test_default_is_ed25519_with_user_and_host(tmp_path):
+    make(tmp_path / "key")
+    line = (tmp_path / "key.pub").read_text()
+    assert re.fullmatch(r"ssh-ed25519 \S+ \S+@\S+\n", line)
+
+
+def test_quiet_says_nothing(tmp_path):
+    done = keygen("-q", "-N", "", "-f", tmp_path / "key").ok()
+    assert done.out == b"" and done.err == b""
+
+
+def test_overwrite_is_asked_for(tmp_path):
+    path = make(tmp_path / "key")
+    before = path.read_bytes()
+    for answer in (b"n\n", b"\n", b""):
+        refused = keygen("-N", "", "-f", path, stdin=answer)
+        assert refused.rc == 1, refused
+        assert f"{path} already exists." in refused.text
+        assert "Overwrite (y/n)?" in refused.text
+        assert path.read_bytes() == before
+    keygen("-N", "", "-f", path, stdin=b"y\n").ok()
+    assert path.read_bytes() != before
+
+
+def test_file_name_and_passphrase_are_asked_for(tmp_path):
+    path = tmp_path / "asked"
+    asked = keygen("-a", "1", stdin=f"{path}\nsecret\nsecret\n".encode()).ok()
+    assert "Enter file in which to save the key (" in asked.text
+    assert "Enter passphrase for" in asked.errors
+    assert "Enter same passphrase again:" in asked.errors
+    assert public(keygen, path, "secret")
+    assert keygen("-y", "-f", path, stdin=b"wrong\n").rc == 255
+
+
+def test_passphrases_that_differ_are_asked_again(tmp_path):
+    path = tmp_path / "key"
+    done = keygen("-a", "1", "-f", path, stdin=b"one\ntwo\ntwo\ntwo\n").ok()
+    assert "Passphrases do not match.  Try again." in done.text
+    assert public(keygen, path, "two")
+
+
+@pytest.mark.parametrize("args, text", [
+    (["-t", "foo"], "unknown key type foo"),
+    (["-t", "dsa"], "not available"),
+    (["-t", "ed25519-sk"], "not available"),
+    (["-t", "rsa", "-b", "1023"], "minimum is 1024 bits"),
+    (["-t", "rsa", "-b", "16385"], "maximum is 16384 bits"),
+    (["-t", "ecdsa", "-b", "257"], "256, 384 or 521"),
+    (["-b", "many"], "many"),
+    (["-a", "0"], "rounds"),
+    (["-Z", "rot13"], "rot13"),
+    (["-Z", "none"], "none"),
+    (["-m", "JSON"], "JSON"),
+    (["-E", "crc32", "-l"], "crc32"),
+    (["-s", "ca"], "-s is not available"),
+    (["-Y", "sign"], "-Y is not available"),
+    (["-M", "generate"], "-M is not available"),
+    (["-Q", "-f", "krl"], "-Q is not available"),
+    (["-k"], "-k is not available"),
+    (["-L"], "-L is not available"),
+    (["-D", "lib"], "-D is not available"),
+    (["-K"], "-K is not available"),
+    (["-B"], "-B is not available"),
+    (["-r", "host"], "-r is not available"),
+    (["-y", "-p"], "together"),
+])
+def test_refused(tmp_path, args, text):
+    refused = keygen(*args, cwd=tmp_path)
+    assert refused.rc == 255, refused
+    assert text in refused.errors and refused.errors.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("args", [["-x"], ["--help"], ["-f"], ["word"]])
+def test_usage(args):
+    wrong = keygen(*args)
+    assert wrong.rc == 1 and "usage: hpnssh-keygen" in wrong.errors
+
+
+def test_version():
+    assert keygen("-V").ok().errors.startswith("OpenSSH_10.")
+
+
+# ---- nothing is lost ----------------------------------------------------
+
+def test_missing_directory(tmp_path):
+    path = tmp_path / "no" / "key"
+    failed = keygen("-q", "-N", "", "-f", path)
+    assert failed.rc == 1
+    assert "No such file or directory" in failed.errors
+
+
+@pytest.mark.skipif(IS_ROOT, reason="root may write everywhere")
+def test_directory_without_permission(tmp_path):
+    tmp_path.chmod(0o500)
+    try:
+        failed = keygen("-q", "-N", "", "-f", tmp_path / "key")
+        assert failed.rc == 1 and "Permission denied" in failed.errors
+    finally:
+        tmp_path.chmod(0o700)
+
+
+def test_public_half_cannot_be_saved(tmp_path):
+    """The private file must not stay alone."""
+    (tmp_path / "key.pub").mkdir()
+    failed = keygen("-q", "-N", "", "-f", tmp_path / "key")
+    assert failed.rc == 1 and "key.pub" in failed.errors
+    assert [p.name for p in tmp_path.iterdir()] == ["key.pub"]
+
+
+def test_full_disk(tmp_path):
+    """No byte may be written: as on a full disk, but without root."""
+    path = make(tmp_path / "key", "-C", "old")
+    before = path.read_bytes(), (tmp_path / "key.pub").read_bytes()
+    args = " ".join(["ulimit -f 0; trap '' XFSZ; exec", KEYGEN])
+    for change in ("-p -N new1234", "-c -C new"):
+        failed = run(["sh", "-c", f"{args} {change} -f '{path}'"])
+        assert failed.rc == 1, failed
+        assert "File too large" in failed.errors
+    failed = run(["sh", "-c", f"{args} -q -N '' -f '{tmp_path}/new'"])
+    assert failed.rc == 1
+    assert (path.read_bytes(), (tmp_path / "key.pub").read_bytes()) == before
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["key", "key.pub"]
+
+
+def test_full_output(pool):
+    with open("/dev/full", "wb") as full:
+        failed = run([KEYGEN, "-l", "-f", pool["ed25519"]], stdout=full)
+    assert failed.rc == 255 and "No space left" in failed.errors
+
+
+def test_key_to_stdout():
+    done = keygen("-q", "-N", "", "-f", "/dev/stdout", stdin=b"y\n")
+    assert "-----END OPENSSH PRIVATE KEY-----" in done.text
+
+
+# ---- with the stock tool, both directions -------------------------------
+
+@needs_stock
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("passphrase", ["", "päss wörd", "x" * 300])
+def test_stock_reads_ours(tmp_path, kind, passphrase):
+    path = make(tmp_path / "key", *KINDS[kind], passphrase=passphrase)
+    assert public(stock_keygen, path, passphrase) == \
+        key_of((tmp_path / "key.pub").read_text())
+
+
+@needs_stock
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("passphrase", ["", "päss wörd", "x" * 300])
+def test_ours_reads_stock(tmp_path, kind, passphrase):
+    path = make(tmp_path / "key", *KINDS[kind], "-C", "from stock",
+                tool=stock_keygen, passphrase=passphrase)
+    shown = keygen("-y", "-P", passphrase, "-f", path).ok().text
+    assert shown == (tmp_path / "key.pub").read_text()
+
+
+@needs_stock
+@pytest.mark.parametrize("cipher", CIPHERS)
+def test_ciphers(tmp_path, cipher):
+    ours = make(tmp_path / "ours", "-Z", cipher, passphrase="secret")
+    theirs = make(tmp_path / "theirs", "-Z", cipher, tool=stock_keygen,
+                  passphrase="secret")
+    for path in (ours, theirs):
+        line = key_of(path.with_suffix(".pub").read_text())
+        for tool in (keygen, stock_keygen):
+            assert public(tool, path, "secret") == line
+        wrong = keygen("-y", "-P", "sacred", "-f", path)
+        assert wrong.rc == 255
+        assert f'Load key "{path}": incorrect passphrase' in wrong.errors
+
+
+@needs_stock
+@pytest.mark.parametrize("kind", ["ecdsa256", "ecdsa384", "ecdsa521", "rsa"])
+@pytest.mark.parametrize("form", ["PEM", "PKCS8"])
+@pytest.mark.parametrize("passphrase", ["", "secret"])
+def test_pem(tmp_path, kind, form, passphrase):
+    for tool in (keygen, stock_keygen):
+        path = make(tmp_path / tool.__name__, *KINDS[kind], "-m", form,
+                    tool=tool, passphrase=passphrase)
+        assert "OPENSSH" not in path.read_text().splitlines()[0]
+        line = key_of(path.with_suffix(".pub").read_text())
+        for reader in (keygen, stock_keygen):
+            assert public(reader, path, passphrase) == line
+        if passphrase:
+            assert keygen("-y", "-P", "wrong", "-f", path).rc == 255
+
+
+def test_ed25519_as_pkcs8(tmp_path):
+    path = make(tmp_path / "key", "-m", "PKCS8")
+    assert path.read_text().startswith("-----BEGIN PRIVATE KEY-----")
+    assert public(keygen, path) == key_of((tmp_path / "key.pub").read_text())
+
+
+def test_short_passphrase_for_pem(tmp_path):
+    refused = keygen("-q", "-m", "PEM", "-t", "rsa", "-N", "1234", "-f",
+                     tmp_path / "key")
+    assert refused.rc == 255 and "too short" in refused.errors
+    assert not list(tmp_path.iterdir())
+
+
+# ---- fingerprints -------------------------------------------------------
+
+@needs_stock
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("digest", ["sha256", "md5", "SHA512"])
+def test_fingerprint_like_stock(pool, kind, digest):
+    for suffix in ("", ".pub"):
+        args = ["-lv", "-E", digest, "-f", f"{pool[kind]}{suffix}"]
+        assert keygen(*args).ok().text == stock_keygen(*args).ok().text
+
+
+@needs_stock
+def test_randomart_of_many_keys(tmp_path):
+    """Pictures that touch every wall and corner."""
+    lines = []
+    for i in range(60):
+        blob = b"\0\0\0\x0bssh-ed25519\0\0\0\x20" + os.urandom(32)
+        text = base64.b64encode(blob).decode()
+        lines.append(f"ssh-ed25519 {text} number {i}\n")
+    path = tmp_path / "many"
+    path.write_text("".join(lines))
+    assert keygen("-lvf", path).ok().text == \
+        stock_keygen("-lvf", path).ok().text
+
+
+@needs_stock
+def test_fingerprint_of_files_with_more_than_keys(tmp_path, pool):
+    key = pool["ed25519"].with_suffix(".pub").read_text().strip()
+    bare = " ".join(key.split()[:2])
+    path = tmp_path / "file"
+    path.write_text(f"# remark\n\n{key}\n"
+                    f'command="echo \\"a b\\"",no-pty {key}\n'
+                    f"  {bare} c\nhost.example.org {bare}\njunk\n")
+    ours = keygen("-lf", path).ok()
+    assert ours.text == stock_keygen("-lf", path).ok().text
+    dos = path.read_bytes().replace(b"\n", b"\r\n")
+    assert keygen("-lf", "-", stdin=dos).ok().text == ours.text
+
+
+def test_fingerprint_of_an_encrypted_key(tmp_path):
+    """Needs no passphrase, as the public half is in the clear."""
+    path = make(tmp_path / "key", passphrase="secret")
+    want = keygen("-lf", path).ok().text.split()[1]
+    path.with_suffix(".pub").unlink()
+    assert keygen("-lf", path).ok().text.split()[1] == want
+
+
+def test_fingerprint_of_no_key(tmp_path):
+    path = tmp_path / "junk"
+    path.write_text("no key\n")
+    failed = keygen("-lf", path)
+    assert failed.rc == 255
+    assert f"{path} is not a public key file." in failed.errors
+    failed = keygen("-lf", tmp_path / "none")
+    assert failed.rc == 255 and "No such file" in failed.errors
+
+
+def test_comment_is_escaped(tmp_path, pool):
+    key = pool["ed25519"].with_suffix(".pub").read_text().split()
+    path = tmp_path / "evil.pub"
+    path.write_text(f"{key[0]} {key[1]} \x1b]0;title\x07\n")
+    assert b"\x1b" not in keygen("-lf", path).ok().out
+
+
+# ---- changing -----------------------------------------------------------
+
+def test_change_passphrase(tmp_path):
+    path = make(tmp_path / "key", "-C", "my comment")
+    line = public(keygen, path)
+    done = keygen("-p", "-a", "1", "-P", "", "-N", "first", "-f", path).ok()
+    assert "Key has comment 'my comment'" in done.text
+    assert "Your identification has been saved with the new passphrase." \
+        in done.text
+    assert public(keygen, path, "first") == line
+    before = path.read_bytes()
+    wrong = keygen("-p", "-P", "second", "-N", "third", "-f", path)
+    assert wrong.rc == 255 and "incorrect passphrase" in wrong.errors
+    assert path.read_bytes() == before
+    # asked for: the old one, the new one twice
+    keygen("-p", "-a", "1", "-f", path, stdin=b"first\nnext\nnext\n").ok()
+    assert public(keygen, path, "next") == line
+    keygen("-p", "-P", "next", "-N", "", "-m", "PKCS8", "-f", path).ok()
+    assert path.read_text().startswith("-----BEGIN PRIVATE KEY-----")
+    keygen("-p", "-P", "", "-N", "", "-f", path).ok()
+    assert public(keygen, path) == line
+    assert keygen("-y", "-f", path).text.endswith(" my comment\n")
+    assert mode_of(path) == 0o600
+
+
+def test_change_comment(tmp_path):
+    path = make(tmp_path / "key", "-C", "old one", passphrase="secret")
+    line = public(keygen, path, "secret")
+    done = keygen("-c", "-a", "1", "-P", "secret", "-C", "new one",
+                  "-f", path).ok()
+    assert done.text == "Old comment: old one\nComment 'new one' applied\n"
+    assert keygen("-y", "-P", "secret", "-f", path).text == \
+        " ".join([*line, "new one\n"])
+    assert (tmp_path / "key.pub").read_text() == " ".join([*line, "new one\n"])
+
+
+def test_comment_of_pem(tmp_path):
+    path = make(tmp_path / "key", "-t", "rsa", "-m", "PEM")
+    refused = keygen("-c", "-C", "x", "-f", path)
+    assert refused.rc == 255 and "no comment" in refused.errors
+
+
+def test_open_permissions(pool):
+    path = pool["ed25519"]
+    path.chmod(0o644)
+    try:
+        refused = keygen("-y", "-f", path)
+    finally:
+        path.chmod(0o600)
+    assert refused.rc == 255 and refused.out == b""
+    assert "UNPROTECTED PRIVATE KEY FILE!" in refused.errors
+    assert f"Permissions 0644 for '{path}' are too open." in refused.errors
+
+
+@pytest.mark.parametrize("args", [["-y"], ["-p", "-N", "x"], ["-c"], ["-e"]])
+def test_no_such_key(tmp_path, args):
+    failed = keygen(*args, "-f", tmp_path / "none")
+    assert failed.rc == 255 and "No such file or directory" in failed.errors
+
+
+def test_broken_key(tmp_path, pool):
+    text = pool["ed25519"].read_text()
+    path = tmp_path / "broken"
+    for content in (text[:200], text.replace("A", "B", 1), "", "\0\0\0",
+                    text.replace("BEGIN", "BEGUN")):
+        path.write_text(content)
+        path.chmod(0o600)
+        failed = keygen("-y", "-P", "", "-f", path)
+        assert failed.rc == 255 and failed.errors.count("\n") == 1, failed
+
+
+# ---- host keys ----------------------------------------------------------
+
+def host_key_dir(prefix):
+    """Where -A writes under a prefix: told by what it complains about."""
+    failed = keygen("-A", "-f", prefix)
+    found = re.search(r'"(.*)/ssh_host_rsa_key"', failed.errors)
+    assert failed.rc == 1 and found, failed
+    return found.group(1)
+
+
+def test_host_keys(tmp_path):
+    directory = host_key_dir(tmp_path)
+    assert directory.startswith(str(tmp_path) + "/")
+    os.makedirs(directory)
+    made = keygen("-A", "-f", tmp_path).ok()
+    assert made.text == \
+        "hpnssh-keygen: generating new host keys: RSA ECDSA ED25519\n"
+    names = [f"ssh_host_{t}_key" for t in ("ecdsa", "ed25519", "rsa")]
+    assert sorted(os.listdir(directory)) == \
+        sorted(names + [n + ".pub" for n in names])
+    for name in names:
+        assert mode_of(f"{directory}/{name}") == 0o600
+    assert keygen("-A", "-f", tmp_path).ok().out == b""
+    # an empty file is one that was never finished
+    keep = open(f"{directory}/{names[0]}").read()
+    open(f"{directory}/{names[1]}", "w").close()
+    assert "ED25519" in keygen("-A", "-f", tmp_path).ok().text
+    assert public(keygen, f"{directory}/{names[1]}")[0] == "ssh-ed25519"
+    assert open(f"{directory}/{names[0]}").read() == keep
+
+
+# ---- converting ---------------------------------------------------------
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("form", ["RFC4716", "PKCS8", "PEM"])
+def test_export_and_import(tmp_path, pool, kind, form):
+    exported = keygen("-e", "-m", form, "-f", pool[kind])
+    if kind == "ed25519" and form == "PEM":
+        assert exported.rc == 255 and "ED25519" in exported.errors
+        return
+    path = tmp_path / "exported"
+    path.write_bytes(exported.ok().out)
+    line = key_of(pool[kind].with_suffix(".pub").read_text())
+    assert key_of(keygen("-i", "-m", form, "-f", path).ok().text) == line
+    if kind == "ed25519" and form == "PKCS8":
+        return  # stock learned that after Debian 12
+    if have("stock", "ssh-keygen"):
+        # stock's -i takes PEM of RSA only, although its -e writes more
+        reads = "PKCS8" if form == "PEM" and kind != "rsa" else form
+        again = stock_keygen("-i", "-m", reads, "-f", path).ok()
+        assert key_of(again.text) == line
+        theirs = stock_keygen("-e", "-m", form, "-f", pool[kind]).ok()
+        path.write_bytes(theirs.out)
+        assert key_of(keygen("-i", "-m", form, "-f", path).ok().text) == line
+
+
+def test_export_of_encrypted_pem(tmp_path):
+    """The public half is not in the clear there."""
+    path = make(tmp_path / "key", *KINDS["ecdsa256"], "-m", "PKCS8",
+                passphrase="secret")
+    want = keygen("-e", "-f", path).ok().text
+    path.with_suffix(".pub").unlink()
+    assert keygen("-e", "-P", "secret", "-f", path).ok().text == want
+    assert keygen("-e", "-f", path, stdin=b"secret\n").ok().text == want
+    assert keygen("-e", "-P", "wrong", "-f", path).rc == 255
+
+
+def test_import_of_junk(tmp_path):
+    path = tmp_path / "junk"
+    path.write_text("junk\n")
+    for form in ("RFC4716", "PKCS8", "PEM"):
+        failed = keygen("-i", "-m", form, "-f", path)
+        assert failed.rc == 255 and failed.errors.count("\n") == 1
+
+
+# ---- known_hosts --------------------------------------------------------
+
+@pytest.fixture
+def hosts(tmp_path, pool):
+    """A known_hosts file with all that may be in one."""
+    ed, rsa, ec = (" ".join(key_of(
+        pool[k].with_suffix(".pub").read_text()))
+        for k in ("ed25519", "rsa", "ecdsa256"))
+    path = tmp_path / "known_hosts"
+    path.write_text(f"alpha,beta {ed} c1\n"
+                    f"*.wild.org {rsa}\n"
+                    f"@revoked alpha {ec} rv\n"
+                    f"@cert-authority *.ca.org,alpha {ed} ca\n"
+                    "# comment\n\n"
+                    f"[gamma]:2222 {rsa}\n"
+                    f"!neg.org,*.neg.org {rsa}\n"
+                    f"   lead {ec}\n")
+    return path
+
+
+SEARCHES = ["alpha", "ALPHA", "beta", "x.wild.org", "gamma", "[gamma]:2222",
+            "neg.org", "y.neg.org", "lead", "nobody", "x.ca.org"]
+
+
+@needs_stock
+@pytest.mark.parametrize("name", SEARCHES)
+@pytest.mark.parametrize("flags", [[], ["-q"], ["-l"], ["-lv"]])
+def test_find(hosts, name, flags):
+    ours = keygen(*flags, "-F", name, "-f", hosts)
+    theirs = stock_keygen(*flags, "-F", name, "-f", hosts)
+    assert (ours.rc, ours.text) == (theirs.rc, theirs.text)
+
+
+@needs_stock
+@pytest.mark.parametrize("name", SEARCHES)
+def test_remove_like_stock(tmp_path, hosts, name):
+    before = hosts.read_text()
+    ours = keygen("-R", name, "-f", hosts).ok()
+    result, old = hosts.read_text(), tmp_path / "known_hosts.old"
+    assert old.exists() == (result != before)
+    if old.exists():
+        assert old.read_text() == before
+        old.unlink()
+    hosts.write_text(before)
+    theirs = stock_keygen("-R", name, "-f", hosts).ok()
+    assert ours.text == theirs.text
+    assert result == hosts.read_text()
+
+
+def test_hash(tmp_path, hosts):
+    before = hosts.read_text()
+    done = keygen("-H", "-f", hosts).ok()
+    assert f"{hosts} updated." in done.text
+    assert f"Original contents retained as {hosts}.old" in done.text
+    assert f"WARNING: {hosts}.old contains unhashed entries" in done.errors
+    text = hosts.read_text()
+    assert text.count("|1|") == 4 and "beta" not in text
+    assert "*.wild.org" in text and "@revoked alpha" in text
+    assert (tmp_path / "known_hosts.old").read_text() == before
+    for name in ("alpha", "beta", "[gamma]:2222", "lead"):
+        assert "|1|" in keygen("-F", name, "-f", hosts).ok().text
+        if have("stock", "ssh-keygen"):
+            stock_keygen("-F", name, "-f", hosts).ok()
+    keygen("-R", "beta", "-f", hosts).ok()
+    assert keygen("-F", "beta", "-f", hosts).rc == 1
+
+
+@needs_stock
+def test_stock_hashes_are_found(hosts):
+    stock_keygen("-H", "-f", hosts).ok()
+    for name in ("alpha", "beta", "[gamma]:2222", "lead"):
+        keygen("-F", name, "-f", hosts).ok()
+
+
+@pytest.mark.parametrize("args", [["-F", "a"], ["-R", "a"], ["-H"]])
+def test_no_known_hosts(tmp_path, args):
+    failed = keygen(*args, "-f", tmp_path / "none")
+    assert failed.rc == 255 and "No such file" in failed.errors
+
+
+def test_odd_lines_survive(hosts):
+    odd = "what is this\nhost sk-ssh-ed25519@openssh.com AAAA\n"
+    hosts.write_text(odd + hosts.read_text())
+    keygen("-R", "beta", "-f", hosts).ok()
+    assert hosts.read_text().startswith(odd)
+
+
+# ---- keys at work -------------------------------------------------------
+
+@needs_stock
+@pytest.mark.parametrize("kind", KINDS)
+def test_stock_signs_with_ours(tmp_path, pool, kind):
+    """The private half is right, not only the public one."""
+    signers = tmp_path / "signers"
+    signers.write_text(
+        "me " + pool[kind].with_suffix(".pub").read_text())
+    data = tmp_path / "data"
+    data.write_bytes(os.urandom(1000))
+    stock_keygen("-Y", "sign", "-n", "test", "-f", pool[kind], data).ok()
+    with open(data, "rb") as stdin:
+        subprocess.run([stock("ssh-keygen"), "-Y", "verify", "-n", "test",
+                        "-I", "me", "-f", signers, "-s", f"{data}.sig"],
+                       stdin=stdin, check=True, timeout=30)

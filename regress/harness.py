@@ -1,0 +1,410 @@
+# SPDX-License-Identifier: ISC
+"""What the tests of whole programs share: commands bounded in time, private
+servers on free loopback ports, keys, and clients that know them.
+
+Nothing here touches the configuration of the person who runs the tests.
+"""
+
+import ctypes
+import os
+import pwd
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+TOP = Path(__file__).resolve().parent.parent
+STOCK_PATH = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
+ME = pwd.getpwuid(os.getuid()).pw_name
+IS_ROOT = os.getuid() == 0
+FAST = bool(os.environ.get("HPN_FAST"))
+BITS = {"ed25519": [], "rsa": ["-b", "2048"], "ecdsa256": ["-b", "256"],
+        "ecdsa384": ["-b", "384"], "ecdsa521": ["-b", "521"]}
+MIB = 1 << 20
+
+
+def _find_build():
+    named = os.environ.get("HPN_BUILD")
+    tried = [named] if named else [TOP / "build/release-tests",
+                                   TOP / "build/release", TOP]
+    for directory in tried:
+        if (Path(directory) / "config.status").exists():
+            return Path(directory).resolve()
+    return Path(tried[0]).resolve()
+
+
+BUILD = _find_build()
+
+
+def is_sanitized():
+    """True for a build with AddressSanitizer: slower, and larger."""
+    header = BUILD / "include/config.h"
+    return header.exists() and "define WITH_SANITIZER 1" in header.read_text()
+
+
+SLOW = 4 if is_sanitized() else 1  # factor on what is waited for
+
+
+def hpn(name):
+    """Path of a program of ours: hpn("ssh"), hpn("ssh-keygen")..."""
+    return str(BUILD / ("hpn" + name))
+
+
+def stock(name):
+    """Path of an installed program, or None."""
+    return shutil.which(name, path=STOCK_PATH)
+
+
+def program(kind, name):
+    return hpn(name) if kind == "hpn" else stock(name)
+
+
+def have(kind, *names):
+    return all(program(kind, n) and os.access(program(kind, n), os.X_OK)
+               for n in names)
+
+
+class Result:
+    def __init__(self, args, rc, out, err, seconds):
+        self.args, self.rc, self.seconds = args, rc, seconds
+        self.out, self.err = out, err  # bytes
+
+    @property
+    def text(self):
+        return self.out.decode(errors="replace")
+
+    @property
+    def errors(self):
+        return self.err.decode(errors="replace")
+
+    def __repr__(self):
+        command = " ".join(map(str, self.args))
+        return (f"{command}\n-> {self.rc} after {self.seconds:.1f} s\n"
+                f"out: {self.out[:2000]!r}\nerr: {self.errors[-4000:]}")
+
+    def ok(self):
+        assert self.rc == 0, self
+        return self
+
+
+def clean_env(**changes):
+    """A small environment of our own making; None removes a variable."""
+    env = {k: v for k, v in os.environ.items()
+           if k in ("HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "LANG",
+                    "ASAN_OPTIONS", "UBSAN_OPTIONS", "PATH", "TERM")}
+    env.setdefault("ASAN_OPTIONS", "detect_leaks=1")
+    env.setdefault("UBSAN_OPTIONS", "print_stacktrace=1")
+    env["PATH"] = STOCK_PATH
+    env["PYTHONWARNINGS"] = "ignore"
+    for key, value in changes.items():
+        if value is None:
+            env.pop(key, None)
+        else:
+            env[key] = str(value)
+    return env
+
+
+def kill_group(process):
+    """Ends a process that start() began, and all of its process group."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        pass
+    try:
+        process.wait(5)
+    except subprocess.TimeoutExpired:
+        pass
+
+
+def start(args, **kw):
+    """Popen in a process group of its own."""
+    kw.setdefault("env", clean_env())
+    kw.setdefault("stdin", subprocess.DEVNULL)
+    return subprocess.Popen([str(a) for a in args], start_new_session=True,
+                            **kw)
+
+
+def run(args, timeout=30, stdin=b"", env=None, cwd=None, user=None,
+        preexec=None, stdout=subprocess.PIPE):
+    """Runs a command to its end; one that does not end fails the test."""
+    timeout *= SLOW
+    began = time.monotonic()
+    kw = {}
+    if user and user != ME:
+        account = pwd.getpwnam(user)
+        kw = {"user": account.pw_uid, "group": account.pw_gid,
+              "extra_groups": []}
+        env = dict(env or clean_env(), HOME=account.pw_dir, USER=user,
+                   LOGNAME=user)
+    process = start(args, stdin=stdin if hasattr(stdin, "fileno")
+                    else subprocess.PIPE, stdout=stdout,
+                    stderr=subprocess.PIPE, env=env or clean_env(), cwd=cwd,
+                    preexec_fn=preexec, **kw)
+    try:
+        out, err = process.communicate(
+            None if hasattr(stdin, "fileno") else stdin, timeout)
+    except subprocess.TimeoutExpired:
+        kill_group(process)
+        out, err = process.communicate()
+        late = Result(args, "no end", out, err, timeout)
+        raise AssertionError(f"still running after {timeout} s: {late}")
+    finally:
+        kill_group(process)
+    return Result(args, process.returncode, out or b"", err,
+                  time.monotonic() - began)
+
+
+# ---- processes that outlive their parent -------------------------------
+
+def become_subreaper():
+    """Orphans of our servers become our children, so that they are found."""
+    ctypes.CDLL(None, use_errno=True).prctl(36, 1, 0, 0, 0)
+
+
+def children(of=None):
+    of = of or os.getpid()
+    found = {}
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            stat = (entry / "stat").read_text()
+            rest = stat[stat.rindex(")") + 2:].split()
+            if int(rest[1]) == of:
+                found[int(entry.name)] = (
+                    rest[0], stat[stat.index("(") + 1:stat.rindex(")")])
+        except (OSError, ValueError):
+            continue
+    return found
+
+
+def descendants(of):
+    todo, found = [of], {}
+    while todo:
+        for pid, what in children(todo.pop()).items():
+            found[pid] = what
+            todo.append(pid)
+    return found
+
+
+def end_orphans(known=()):
+    """Kills and reaps what was re-parented to us; returns their names."""
+    names = []
+    for pid, (state, name) in children().items():
+        if pid in known:
+            continue
+        try:
+            if state != "Z":
+                names.append(name)
+                for below in descendants(pid):
+                    os.kill(below, signal.SIGKILL)
+                os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+        except (ProcessLookupError, ChildProcessError, PermissionError):
+            pass
+    return names
+
+
+# ---- network -----------------------------------------------------------
+
+def free_port():
+    """A port that nobody listens on, outside of the ephemeral range."""
+    while True:
+        port = random.randrange(15000, 32000)
+        with socket.socket() as s:
+            s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                s.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                continue
+
+
+def wait_for(condition, seconds=10, step=0.02):
+    """The first true value of condition(), or the last false one."""
+    end = time.monotonic() + seconds * SLOW
+    while True:
+        value = condition()
+        if value or time.monotonic() > end:
+            return value
+        time.sleep(step)
+
+
+# ---- keys --------------------------------------------------------------
+
+class Keys:
+    """Key pairs by type name, made by the stock ssh-keygen (or ours)."""
+
+    def __init__(self, directory, kind=None):
+        self.dir = Path(directory)
+        self.dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        kind = kind or ("stock" if stock("ssh-keygen") else "hpn")
+        self.keygen = program(kind, "ssh-keygen")
+
+    def path(self, name):
+        """Path of the private key `name`: a type, or type-something."""
+        path = self.dir / name
+        if not path.exists():
+            key_type = name.split("-")[0]
+            run([self.keygen, "-q", "-t", key_type.rstrip("0123456789")
+                 if key_type.startswith("ecdsa") else key_type,
+                 *BITS[key_type], "-N", "", "-C", name, "-f", path]).ok()
+        return path
+
+    def public(self, name):
+        return Path(str(self.path(name)) + ".pub").read_text().strip()
+
+
+# ---- servers -----------------------------------------------------------
+
+class Server:
+    """A private sshd of either kind, on a free port of 127.0.0.1, that runs
+    as the current user and lets the keys in `authorized` in."""
+
+    def __init__(self, kind, directory, keys, authorized=(), config="",
+                 host_keys=("ed25519", "ecdsa256", "ecdsa384", "ecdsa521",
+                            "rsa"), args=(), debug=False, env=None):
+        self.kind, self.keys, self.host_keys = kind, keys, host_keys
+        self.dir = Path(directory)
+        self.dir.mkdir(parents=True, exist_ok=True)
+        self.dir.chmod(0o755)
+        self.extra, self.args, self.env = config, list(args), env
+        self.debug = debug
+        self.process = None
+        self.authorized = self.dir / "authorized_keys"
+        self.authorized.write_text(
+            "".join(keys.public(k) + "\n" for k in authorized))
+        self.log = self.dir / "log"
+
+    def config_text(self):
+        lines = [self.extra.strip(), f"Port {self.port}",
+                 "ListenAddress 127.0.0.1", "PidFile none", "UsePAM no",
+                 "StrictModes no", "PermitRootLogin yes",
+                 "Subsystem sftp internal-sftp",
+                 f"AuthorizedKeysFile {self.authorized}"]
+        if self.debug:
+            lines.append("LogLevel DEBUG1")
+        lines += [f"HostKey {self.keys.path(k + '-host')}"
+                  for k in self.host_keys]
+        return "\n".join(lines) + "\n"
+
+    def start(self):
+        for _ in range(10):
+            self.port = free_port()
+            self.config = self.dir / "sshd_config"
+            self.config.write_text(self.config_text())
+            with open(self.log, "ab") as log:
+                self.process = start(
+                    [program(self.kind, "sshd"), "-D", "-e", "-f",
+                     self.config, *self.args], stdout=log, stderr=log,
+                    env=self.env or clean_env())
+            if wait_for(lambda: self.process.poll() is not None
+                        or self.answers()) and self.process.poll() is None:
+                break
+            if "in use" not in self.log_text():
+                self.stop()
+                raise AssertionError(f"{self.kind} sshd did not start:\n"
+                                     + self.log_text())
+        self.known_hosts = self.dir / "known_hosts"
+        self.known_hosts.write_text("".join(
+            f"[127.0.0.1]:{self.port} "
+            + " ".join(self.keys.public(k + "-host").split()[:2]) + "\n"
+            for k in self.host_keys))
+        return self
+
+    def answers(self):
+        return b"listening on" in self.log.read_bytes()
+
+    def log_text(self):
+        return self.log.read_bytes().decode(errors="replace")
+
+    def alive(self):
+        return self.process is not None and self.process.poll() is None
+
+    def connections(self):
+        """Processes below the listener, by id."""
+        return descendants(self.process.pid)
+
+    def stop(self):
+        if self.process is None:
+            return
+        for pid in self.connections():
+            try:
+                os.kill(pid, signal.SIGTERM)
+            except (ProcessLookupError, PermissionError):
+                pass
+        if self.process.poll() is None:
+            self.process.terminate()
+            try:
+                self.process.wait(5)
+            except subprocess.TimeoutExpired:
+                pass
+        kill_group(self.process)
+        self.process = None
+
+    def __enter__(self):
+        return self.start()
+
+    def __exit__(self, *exc):
+        self.stop()
+
+
+# ---- clients -----------------------------------------------------------
+
+class Client:
+    """Command lines of a client program of either kind for a server."""
+
+    def __init__(self, kind, server, key="ed25519", user=ME, options=(),
+                 known_hosts=None, log_level="ERROR"):
+        self.kind, self.server, self.user = kind, server, user
+        self.key = server.keys.path(key) if key else None
+        self.known_hosts = known_hosts or server.known_hosts
+        self.fixed = ["StrictHostKeyChecking=yes", "BatchMode=yes",
+                      "GlobalKnownHostsFile=none", "IdentitiesOnly=yes",
+                      f"LogLevel={log_level}"]
+        self.fixed = [*options, *self.fixed]
+
+    def options(self, *more):
+        args = ["-F", "none"]
+        for option in (*more, *self.fixed,
+                       f"UserKnownHostsFile={self.known_hosts}"):
+            args += ["-o", option]
+        if self.key:
+            args += ["-i", str(self.key)]
+        return args
+
+    def ssh_args(self, *more, flags=()):
+        return [program(self.kind, "ssh"), *self.options(*more), "-p",
+                str(self.server.port), "-l", self.user, *flags, "127.0.0.1"]
+
+    def ssh(self, *command, options=(), flags=(), **kw):
+        return run([*self.ssh_args(*options, flags=flags), *command], **kw)
+
+    def scp(self, *args, options=(), flags=(), **kw):
+        """Arguments that begin with `:` are on the server."""
+        paths = [f"{self.user}@127.0.0.1{a}" if str(a).startswith(":") else
+                 str(a) for a in args]
+        return run([program(self.kind, "scp"), *self.options(*options), "-P",
+                    str(self.server.port), *flags, *paths], **kw)
+
+
+def query(kind, what):
+    """Names that `ssh -Q what` lists."""
+    if not have(kind, "ssh"):
+        return []
+    done = run([program(kind, "ssh"), "-Q", what], timeout=10)
+    return done.text.split() if done.rc == 0 else []
+
+
+def rss_kib(pid):
+    """Resident memory of a process; 0 when it is gone."""
+    try:
+        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+            if line.startswith("VmRSS:"):
+                return int(line.split()[1])
+    except OSError:
+        pass
+    return 0

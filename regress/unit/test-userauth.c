@@ -1,0 +1,560 @@
+/* SPDX-License-Identifier: ISC */
+/* The client's authentication, against a server that is played here. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/fd.h"
+#include "base/log.h"
+#include "client/userauth.h"
+#include "keys/key.h"
+#include "keys/keyfile.h"
+
+static char dir[] = "/tmp/test-userauth-XXXXXX";
+static char askpass[64], answers[64];
+static char key_paths[2][64];
+static struct key *keys[2];
+
+static const uint8_t session_id[32] = { 7, 7, 7 };
+static const uint8_t hostkey[] = "host key blob";
+
+/* One conversation. */
+static struct {
+	struct client_conf conf;
+	struct packet *packet;
+	struct userauth *ua;
+	int peer;
+	struct buf message; /* the client's last one */
+} t;
+
+static void
+write_file(const char *path, const char *text, mode_t mode)
+{
+	assert_int_equal(file_replace(path, text, strlen(text), mode), 0);
+}
+
+static void
+answer_with(const char *text)
+{
+	write_file(answers, text, 0600);
+}
+
+static int
+set_up_all(void **state)
+{
+	char script[256];
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	snprintf(askpass, sizeof askpass, "%s/askpass", dir);
+	snprintf(answers, sizeof answers, "%s/answers", dir);
+	/* Gives one line of the file each time. */
+	snprintf(script, sizeof script,
+	    "#!/bin/sh\nhead -n 1 %s\nsed -i 1d %s\n", answers, answers);
+	write_file(askpass, script, 0700);
+	setenv("SSH_ASKPASS", askpass, 1);
+	setenv("SSH_ASKPASS_REQUIRE", "force", 1);
+	unsetenv("SSH_AUTH_SOCK");
+	for (int i = 0; i < 2; i++) {
+		snprintf(key_paths[i], sizeof key_paths[i], "%s/key%d", dir,
+		    i);
+		assert_int_equal(
+		    key_generate(i == 0 ? "ed25519" : "rsa", 0, &keys[i]), 0);
+		assert_int_equal(keyfile_save_private(key_paths[i], keys[i],
+				     KEYFILE_OPENSSH, i == 1 ? "secret" : "",
+				     "x", NULL, 4),
+		    0);
+	}
+	log_set_level(LOG_LVL_QUIET);
+	return 0;
+}
+
+static int
+tear_down_all(void **state)
+{
+	(void)state;
+	key_free(keys[0]);
+	key_free(keys[1]);
+	unlink(key_paths[0]);
+	unlink(key_paths[1]);
+	unlink(askpass);
+	unlink(answers);
+	rmdir(dir);
+	return 0;
+}
+
+static int
+set_up(void **state)
+{
+	struct userauth_params params;
+	int fd[2];
+
+	(void)state;
+	memset(&t, 0, sizeof t);
+	client_conf_init(&t.conf);
+	assert_int_equal(client_conf_set(&t.conf, "User", "me"), 0);
+	assert_int_equal(client_conf_finish(&t.conf), 0);
+	free(t.conf.hostname);
+	t.conf.hostname = strdup("host");
+	free(t.conf.original_host);
+	t.conf.original_host = strdup("host");
+	strlist_clear(&t.conf.identity_file);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fd), 0);
+	t.packet = packet_new(fd[0], fd[0], false);
+	t.peer = fd[1];
+	params = (struct userauth_params){
+		.conf = &t.conf,
+		.packet = t.packet,
+		.session_id = { session_id, sizeof session_id },
+		.hostkey = { hostkey, sizeof hostkey },
+	};
+	assert_int_equal(userauth_new(&t.ua, &params), 0);
+	return 0;
+}
+
+static int
+tear_down(void **state)
+{
+	int fd = packet_fd_in(t.packet);
+
+	(void)state;
+	userauth_free(t.ua);
+	packet_free(t.packet);
+	close(fd);
+	close(t.peer);
+	buf_clear(&t.message);
+	client_conf_clear(&t.conf);
+	return 0;
+}
+
+/* The next message that the client sent (no keys: a clear packet). */
+static struct rd
+sent(uint8_t type)
+{
+	uint8_t head[5], *body;
+	struct rd r;
+	size_t len;
+
+	assert_int_equal(packet_flush(t.packet), 0);
+	assert_int_equal(fd_read_all(t.peer, head, sizeof head), 0);
+	len = wire_get_u32(head) - 1;
+	buf_reset(&t.message);
+	body = buf_reserve(&t.message, len);
+	assert_int_equal(fd_read_all(t.peer, body, len), 0);
+	buf_commit(&t.message, len - head[4]);
+	r = rd_from_buf(&t.message);
+	assert_int_equal(rd_u8(&r), type);
+	return r;
+}
+
+static bool
+nothing_sent(void)
+{
+	uint8_t byte;
+
+	assert_int_equal(packet_flush(t.packet), 0);
+	return recv(t.peer, &byte, 1, MSG_DONTWAIT) == -1;
+}
+
+static struct rd
+sent_request(const char *method)
+{
+	struct rd r = sent(SSH_MSG_USERAUTH_REQUEST);
+
+	assert_true(span_equals(rd_string(&r), "me"));
+	assert_true(span_equals(rd_string(&r), "ssh-connection"));
+	assert_true(span_equals(rd_string(&r), method));
+	return r;
+}
+
+static int
+give(uint8_t type, struct buf *body)
+{
+	int r = userauth_input(t.ua, type, rd_from_buf(body));
+
+	buf_clear(body);
+	return r;
+}
+
+static int
+fail_with(const char *methods, bool partial)
+{
+	struct buf b = { 0 };
+
+	buf_put_cstring(&b, methods);
+	buf_put_bool(&b, partial);
+	return give(SSH_MSG_USERAUTH_FAILURE, &b);
+}
+
+static void
+begin(void)
+{
+	struct buf b = { 0 };
+	struct rd r;
+
+	assert_int_equal(userauth_start(t.ua), 0);
+	r = sent(SSH_MSG_SERVICE_REQUEST);
+	assert_true(span_equals(rd_string(&r), "ssh-userauth"));
+	buf_put_cstring(&b, "ssh-userauth");
+	assert_int_equal(give(SSH_MSG_SERVICE_ACCEPT, &b), 0);
+	r = sent_request("none");
+	assert_int_equal(rd_end(&r), 0);
+}
+
+static void
+succeed(const char *method)
+{
+	struct buf b = { 0 };
+
+	assert_int_equal(give(SSH_MSG_USERAUTH_SUCCESS, &b), USERAUTH_DONE);
+	assert_string_equal(userauth_method(t.ua), method);
+}
+
+/* A probe for key i: its algorithm; the blob is checked. */
+static void
+expect_probe(const char *method, int i, const char *alg)
+{
+	struct rd r = sent_request(method);
+	struct buf blob = { 0 };
+	struct span got;
+
+	assert_false(rd_bool(&r));
+	assert_true(span_equals(rd_string(&r), alg));
+	got = rd_string(&r);
+	assert_int_equal(key_to_blob(keys[i], &blob), 0);
+	assert_int_equal(got.len, buf_len(&blob));
+	assert_memory_equal(got.p, buf_data(&blob), got.len);
+	buf_clear(&blob);
+}
+
+static int
+accept_key(int i, const char *alg)
+{
+	struct buf b = { 0 }, blob = { 0 };
+
+	assert_int_equal(key_to_blob(keys[i], &blob), 0);
+	buf_put_cstring(&b, alg);
+	buf_put_string_buf(&b, &blob);
+	buf_clear(&blob);
+	return give(SSH_MSG_USERAUTH_PK_OK, &b);
+}
+
+/* A signed request for key i, whose signature is right. */
+static void
+expect_signed(const char *method, int i, const char *alg, bool bound)
+{
+	struct rd r = sent_request(method);
+	struct buf data = { 0 };
+	struct span signature;
+	size_t unsigned_len;
+
+	assert_true(rd_bool(&r));
+	assert_true(span_equals(rd_string(&r), alg));
+	(void)rd_string(&r);
+	if (bound)
+		assert_int_equal(rd_string(&r).len, sizeof hostkey);
+	unsigned_len = buf_len(&t.message) - r.len;
+	signature = rd_string(&r);
+	assert_int_equal(rd_end(&r), 0);
+	buf_put_string(&data, session_id, sizeof session_id);
+	buf_put(&data, buf_data(&t.message), unsigned_len);
+	assert_int_equal(key_verify(keys[i], alg,
+			     (struct span){ buf_data(&data), buf_len(&data) },
+			     signature),
+	    0);
+	buf_clear(&data);
+}
+
+static void
+add_key(int i)
+{
+	assert_int_equal(strlist_add(&t.conf.identity_file, key_paths[i]), 0);
+}
+
+static void
+one_key(void **state)
+{
+	(void)state;
+	add_key(0);
+	begin();
+	assert_int_equal(fail_with("publickey,password", false), 0);
+	expect_probe("publickey", 0, "ssh-ed25519");
+	assert_int_equal(accept_key(0, "ssh-ed25519"), 0);
+	expect_signed("publickey", 0, "ssh-ed25519", false);
+	succeed("publickey");
+}
+
+static void
+second_key_with_a_passphrase(void **state)
+{
+	(void)state;
+	add_key(0);
+	add_key(1);
+	userauth_set_extensions(t.ua, "ssh-ed25519,rsa-sha2-256", true);
+	answer_with("wrong\nsecret\n");
+	begin();
+	assert_int_equal(fail_with("publickey", false), 0);
+	expect_probe("publickey-hostbound-v00@openssh.com", 0, "ssh-ed25519");
+	assert_int_equal(fail_with("publickey", false), 0);
+	/* 512 is preferred, but this server said 256. */
+	expect_probe("publickey-hostbound-v00@openssh.com", 1, "rsa-sha2-256");
+	assert_int_equal(accept_key(1, "rsa-sha2-256"), 0);
+	expect_signed("publickey-hostbound-v00@openssh.com", 1,
+	    "rsa-sha2-256", true);
+	succeed("publickey");
+}
+
+static void
+keys_run_out(void **state)
+{
+	(void)state;
+	add_key(0);
+	begin();
+	assert_int_equal(fail_with("publickey", false), 0);
+	expect_probe("publickey", 0, "ssh-ed25519");
+	assert_int_equal(fail_with("publickey", false), ERR_DENIED);
+	assert_true(nothing_sent());
+}
+
+static void
+no_mutual_algorithm(void **state)
+{
+	(void)state;
+	add_key(1);
+	userauth_set_extensions(t.ua, "ssh-ed25519", false);
+	begin();
+	assert_int_equal(fail_with("publickey", false), ERR_DENIED);
+	assert_true(nothing_sent());
+}
+
+/* A server must not choose what is signed. */
+static void
+only_what_was_offered_is_signed(void **state)
+{
+	(void)state;
+	add_key(0);
+	begin();
+	assert_int_equal(fail_with("publickey", false), 0);
+	expect_probe("publickey", 0, "ssh-ed25519");
+	assert_int_equal(accept_key(1, "rsa-sha2-512"), ERR_PROTOCOL);
+	assert_true(nothing_sent());
+}
+
+static void
+one_signature_an_answer(void **state)
+{
+	(void)state;
+	add_key(0);
+	begin();
+	assert_int_equal(fail_with("publickey", false), 0);
+	expect_probe("publickey", 0, "ssh-ed25519");
+	assert_int_equal(accept_key(0, "ssh-ed25519"), 0);
+	expect_signed("publickey", 0, "ssh-ed25519", false);
+	assert_int_equal(accept_key(0, "ssh-ed25519"), USERAUTH_UNKNOWN);
+	assert_true(nothing_sent());
+}
+
+static void
+expect_password(const char *password)
+{
+	struct rd r = sent_request("password");
+
+	assert_false(rd_bool(&r));
+	assert_true(span_equals(rd_string(&r), password));
+	assert_int_equal(rd_end(&r), 0);
+}
+
+static void
+passwords(void **state)
+{
+	(void)state;
+	answer_with("first\nsecond\nthird\nfourth\n");
+	begin();
+	assert_int_equal(fail_with("password", false), 0);
+	expect_password("first");
+	assert_int_equal(fail_with("password", false), 0);
+	expect_password("second");
+	assert_int_equal(fail_with("password", false), 0);
+	expect_password("third");
+	/* NumberOfPasswordPrompts is 3. */
+	assert_int_equal(fail_with("password", false), ERR_DENIED);
+	assert_true(nothing_sent());
+}
+
+static void
+password_change(void **state)
+{
+	struct buf b = { 0 };
+	struct rd r;
+
+	(void)state;
+	answer_with("old\nold\nnew\nother\nnew\nnew\n");
+	begin();
+	assert_int_equal(fail_with("password", false), 0);
+	expect_password("old");
+	buf_put_cstring(&b, "too old");
+	buf_put_cstring(&b, "");
+	assert_int_equal(give(SSH_MSG_USERAUTH_PASSWD_CHANGEREQ, &b), 0);
+	r = sent_request("password");
+	assert_true(rd_bool(&r));
+	assert_true(span_equals(rd_string(&r), "old"));
+	assert_true(span_equals(rd_string(&r), "new"));
+	succeed("password");
+}
+
+static void
+keyboard_interactive(void **state)
+{
+	struct buf b = { 0 };
+	struct rd r;
+
+	(void)state;
+	answer_with("one\ntwo\n");
+	begin();
+	assert_int_equal(fail_with("password,keyboard-interactive", false), 0);
+	r = sent_request("keyboard-interactive");
+	(void)r;
+	buf_put_cstring(&b, "name");
+	buf_put_cstring(&b, "do this\nand that");
+	buf_put_cstring(&b, "");
+	buf_put_u32(&b, 2);
+	buf_put_cstring(&b, "Password: ");
+	buf_put_bool(&b, false);
+	buf_put_cstring(&b, "Code: ");
+	buf_put_bool(&b, true);
+	assert_int_equal(give(SSH_MSG_USERAUTH_INFO_REQUEST, &b), 0);
+	r = sent(SSH_MSG_USERAUTH_INFO_RESPONSE);
+	assert_int_equal(rd_u32(&r), 2);
+	assert_true(span_equals(rd_string(&r), "one"));
+	assert_true(span_equals(rd_string(&r), "two"));
+	/* PAM ends with a request that has no prompts. */
+	buf_put_cstring(&b, "");
+	buf_put_cstring(&b, "");
+	buf_put_cstring(&b, "");
+	buf_put_u32(&b, 0);
+	assert_int_equal(give(SSH_MSG_USERAUTH_INFO_REQUEST, &b), 0);
+	r = sent(SSH_MSG_USERAUTH_INFO_RESPONSE);
+	assert_int_equal(rd_u32(&r), 0);
+	succeed("keyboard-interactive");
+}
+
+static void
+too_many_prompts(void **state)
+{
+	struct buf b = { 0 };
+
+	(void)state;
+	begin();
+	assert_int_equal(fail_with("keyboard-interactive", false), 0);
+	(void)sent_request("keyboard-interactive");
+	for (int i = 0; i < 3; i++)
+		buf_put_cstring(&b, "");
+	buf_put_u32(&b, 0xffffffff);
+	assert_int_equal(give(SSH_MSG_USERAUTH_INFO_REQUEST, &b), ERR_LIMIT);
+}
+
+static void
+preference_and_partial_success(void **state)
+{
+	(void)state;
+	free(t.conf.preferred_authentications);
+	t.conf.preferred_authentications =
+	    strdup("hostbased,password,publickey");
+	add_key(0);
+	answer_with("pass\n");
+	begin();
+	assert_int_equal(fail_with("publickey,password,gssapi", false), 0);
+	expect_password("pass");
+	assert_int_equal(fail_with("publickey", true), 0);
+	expect_probe("publickey", 0, "ssh-ed25519");
+	assert_int_equal(accept_key(0, "ssh-ed25519"), 0);
+	expect_signed("publickey", 0, "ssh-ed25519", false);
+	succeed("publickey");
+}
+
+static void
+batch_mode_asks_nobody(void **state)
+{
+	(void)state;
+	t.conf.batch_mode = 1;
+	answer_with("pass\n");
+	begin();
+	assert_int_equal(fail_with("password,keyboard-interactive", false),
+	    ERR_DENIED);
+	assert_true(nothing_sent());
+}
+
+static void
+a_distrusted_host_gets_no_password(void **state)
+{
+	struct userauth_params params = {
+		.conf = &t.conf,
+		.packet = t.packet,
+		.session_id = { session_id, sizeof session_id },
+		.hostkey = { hostkey, sizeof hostkey },
+		.no_passwords = true,
+	};
+
+	(void)state;
+	userauth_free(t.ua);
+	assert_int_equal(userauth_new(&t.ua, &params), 0);
+	answer_with("pass\n");
+	begin();
+	assert_int_equal(fail_with("password,keyboard-interactive", false),
+	    ERR_DENIED);
+	assert_true(nothing_sent());
+}
+
+static void
+messages_out_of_order(void **state)
+{
+	struct buf b = { 0 };
+
+	(void)state;
+	/* Success before the service was accepted. */
+	assert_int_equal(give(SSH_MSG_USERAUTH_SUCCESS, &b), ERR_PROTOCOL);
+	begin();
+	buf_put_cstring(&b, "ssh-userauth");
+	assert_int_equal(give(SSH_MSG_SERVICE_ACCEPT, &b), ERR_PROTOCOL);
+	assert_int_equal(give(SSH_MSG_USERAUTH_PK_OK, &b), USERAUTH_UNKNOWN);
+	assert_int_equal(give(79, &b), USERAUTH_UNKNOWN);
+	buf_put_u8(&b, 0);
+	assert_int_not_equal(give(SSH_MSG_USERAUTH_FAILURE, &b), 0);
+	succeed("none");
+	assert_int_equal(give(SSH_MSG_USERAUTH_SUCCESS, &b),
+	    USERAUTH_UNKNOWN);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(one_key),
+		TEST(second_key_with_a_passphrase),
+		TEST(keys_run_out),
+		TEST(no_mutual_algorithm),
+		TEST(only_what_was_offered_is_signed),
+		TEST(one_signature_an_answer),
+		TEST(passwords),
+		TEST(password_change),
+		TEST(keyboard_interactive),
+		TEST(too_many_prompts),
+		TEST(preference_and_partial_success),
+		TEST(batch_mode_asks_nobody),
+		TEST(a_distrusted_host_gets_no_password),
+		TEST(messages_out_of_order),
+	};
+
+	return cmocka_run_group_tests(tests, set_up_all, tear_down_all);
+}
