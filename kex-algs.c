@@ -66,7 +66,7 @@ kex_compose_init(struct kex *k)
 					",ext-info-c," STRICT_CLIENT);
 		buf_close_string(b, mark);
 	}
-	buf_put_bool(b, false); /* no guessed packet follows */
+	buf_put_bool(b, k->guessed);
 	buf_put_u32(b, 0);
 	return buf_err(b);
 }
@@ -197,6 +197,41 @@ kex_agree(struct kex *k)
 		return r;
 	note_result(k);
 	return 0;
+}
+
+/* The first name of a list; caller frees. */
+static char *
+first_of(const char *list)
+{
+	const char *name;
+	size_t len;
+
+	return csv_next(&list, &name, &len) ? strndup(name, len) : NULL;
+}
+
+const struct kem_alg *
+kex_first_method(const struct kex *k)
+{
+	char *name = first_of(k->mine[KEX_LIST_KEX]);
+	const struct kem_alg *alg = name != NULL ? kem_by_name(name) : NULL;
+
+	free(name);
+	return alg != NULL && !alg->group_exchange ? alg : NULL;
+}
+
+bool
+kex_peer_first(const struct kex *k, char **kex, char **hostkey)
+{
+	if (k->peer[KEX_LIST_KEX] == NULL ||
+	    k->peer[KEX_LIST_HOSTKEY] == NULL)
+		return false;
+	*kex = first_of(k->peer[KEX_LIST_KEX]);
+	*hostkey = first_of(k->peer[KEX_LIST_HOSTKEY]);
+	if (*kex != NULL && *hostkey != NULL)
+		return true;
+	free(*kex);
+	free(*hostkey);
+	return false;
 }
 
 static bool

@@ -49,6 +49,8 @@ struct kex {
 	/* The exchange that is running. */
 	struct buf my_init, peer_init; /* KEXINIT payloads */
 	bool sent_init, got_init, sent_newkeys, got_newkeys;
+	bool guess;	 /* client: send a guessed packet the first time */
+	bool guessed;	 /* and it was sent in this exchange */
 	bool skip_guess; /* drop one packet: the peer guessed wrong */
 	bool got_group;	 /* group exchange: GROUP was sent or received */
 	const struct kem_alg *kem_alg;
@@ -74,6 +76,8 @@ int kex_compose_init(struct kex *k) must_check;
  * and the algorithms of tx and rx. */
 int kex_parse_init(struct kex *k, struct rd r, bool *follows) must_check;
 int kex_agree(struct kex *k) must_check;
+/* The method that a guess would be about; NULL: none can be guessed. */
+const struct kem_alg *kex_first_method(const struct kex *k);
 bool kex_guess_is_right(const struct kex *k);
 void kex_free_lists(char *lists[KEX_LIST_COUNT]);
 

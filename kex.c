@@ -23,10 +23,11 @@ kex_new(struct kex **out, struct packet *p, const struct kex_hooks *hooks,
 	k->hooks = *hooks;
 	k->server = packet_is_server(p);
 	k->moduli_fd = -1;
-	k->id_client = strdup(k->server ? id_remote : id_local);
-	k->id_server = strdup(k->server ? id_local : id_remote);
-	if (k->id_client != NULL && k->id_server != NULL)
+	*(k->server ? &k->id_server : &k->id_client) = strdup(id_local);
+	if ((k->server ? k->id_server : k->id_client) != NULL)
 		r = kex_copy_proposal(k->mine, mine);
+	if (r == 0 && id_remote != NULL)
+		r = kex_set_remote_id(k, id_remote);
 	if (r != 0) {
 		kex_free(k);
 		return r;
@@ -50,7 +51,7 @@ end_exchange(struct kex *k)
 	explicit_bzero(&k->rx, sizeof k->rx);
 	k->sent_init = k->got_init = false;
 	k->sent_newkeys = k->got_newkeys = false;
-	k->skip_guess = k->got_group = false;
+	k->skip_guess = k->got_group = k->guessed = false;
 }
 
 void
@@ -90,6 +91,19 @@ set_string(char **field, const char *value)
 }
 
 int
+kex_set_remote_id(struct kex *k, const char *id_remote)
+{
+	return set_string(k->server ? &k->id_client : &k->id_server,
+	    id_remote);
+}
+
+void
+kex_set_guess(struct kex *k, bool guess)
+{
+	k->guess = guess && !k->server;
+}
+
+int
 kex_set_moduli(struct kex *k, const char *path)
 {
 	return set_string(&k->moduli_path, path);
@@ -115,21 +129,6 @@ send_and_clear(struct kex *k, struct buf *b)
 
 	buf_clear(b);
 	return r;
-}
-
-int
-kex_start(struct kex *k)
-{
-	int r;
-
-	if (k->sent_init)
-		return 0;
-	if ((r = kex_compose_init(k)) != 0 ||
-	    (r = packet_put(k->packet, &k->my_init)) != 0)
-		return r;
-	k->sent_init = true;
-	log_debug2("KEXINIT sent");
-	return packet_hold(k->packet, true);
 }
 
 /* RFC 4253 section 7.2; a secret longer than the digest is chained. */
@@ -289,12 +288,41 @@ client_send_value(struct kex *k)
 	return send_and_clear(k, &b);
 }
 
+int
+kex_start(struct kex *k)
+{
+	int r;
+
+	if (k->sent_init)
+		return 0;
+	if (k->guess && !k->first_done)
+		k->kem_alg = kex_first_method(k);
+	k->guessed = k->guess && !k->first_done && k->kem_alg != NULL;
+	if ((r = kex_compose_init(k)) != 0 ||
+	    (r = packet_put(k->packet, &k->my_init)) != 0)
+		return r;
+	k->sent_init = true;
+	log_debug2("KEXINIT sent");
+	if ((r = packet_hold(k->packet, true)) != 0 || !k->guessed)
+		return r;
+	log_debug2("guessed key exchange packet sent: %s", k->kem_alg->name);
+	r = kem_new(&k->kem, k->kem_alg);
+	return r != 0 ? r : client_send_value(k);
+}
+
 static int
 client_begin(struct kex *k)
 {
 	struct buf b;
 	int r;
 
+	if (k->guessed) {
+		if (kex_guess_is_right(k))
+			return 0; /* the reply is on its way */
+		log_debug2("guess was wrong");
+		kem_free(k->kem);
+		k->kem = NULL;
+	}
 	if (!k->kem_alg->group_exchange) {
 		if ((r = kem_new(&k->kem, k->kem_alg)) != 0)
 			return r;

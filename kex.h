@@ -61,11 +61,20 @@ struct kex_hooks {
 };
 
 /* Life. Strings are copied. id_local and id_remote are the identification
- * lines without CR LF. */
+ * lines without CR LF; id_remote NULL: not known yet, but before the peer's
+ * KEXINIT is given to kex_input(). */
 int kex_new(struct kex **out, struct packet *p, const struct kex_hooks *hooks,
     const struct kex_proposal *mine, const char *id_local,
     const char *id_remote) must_check;
 void kex_free(struct kex *k);
+int kex_set_remote_id(struct kex *k, const char *id_remote) must_check;
+/* Client: the first exchange sends a guessed packet behind KEXINIT (RFC 4253
+ * section 7): the value of the first method. Right if the server's first
+ * method and host key algorithm are ours; else it costs nothing but work. */
+void kex_set_guess(struct kex *k, bool guess);
+/* The peer's first key exchange method and host key algorithm, as it offered
+ * them last; false if there was no KEXINIT yet. Caller frees. */
+bool kex_peer_first(const struct kex *k, char **kex, char **hostkey);
 /* Replaces the proposal for later exchanges. */
 int kex_set_proposal(struct kex *k,
     const struct kex_proposal *mine) must_check;

@@ -89,7 +89,7 @@ struct program {
 	struct destination dest;
 	char *command; /* NULL: none on the command line */
 	const char *config_path, *log_path;
-	const char *tty_wish; /* RequestTTY of -t, -tt, -T; NULL */
+	int tty_wish; /* RequestTTY of -t, -tt, -T; -1: none of them */
 	int verbosity;
 	bool quiet, to_syslog, only_dump;
 
@@ -202,13 +202,11 @@ take_flag(struct program *p, int flag)
 		p->quiet = true;
 		break;
 	case 'T':
-		p->tty_wish = "no";
+		p->tty_wish = CLIENT_TTY_NO;
 		break;
 	case 't':
-		p->tty_wish = p->tty_wish != NULL &&
-			strcmp(p->tty_wish, "yes") == 0 ?
-		    "force" :
-		    "yes";
+		p->tty_wish = p->tty_wish == CLIENT_TTY_YES ? CLIENT_TTY_FORCE :
+							      CLIENT_TTY_YES;
 		break;
 	case 'V':
 		fprintf(stderr, "%s, %s\n", RELEASE,
@@ -281,18 +279,19 @@ parse_arguments(struct program *p, int argc, char **argv)
 
 /* ---- the configuration -------------------------------------------------- */
 
+/* The flags -v, -q, -t and -T win over every keyword, also one of -o. */
 static void
-set_log_level_flags(struct program *p)
+apply_winning_flags(struct program *p)
 {
-	static const char *const levels[] = { "DEBUG1", "DEBUG2", "DEBUG3" };
-	const char *level = NULL;
+	static const enum log_level levels[] = { LOG_LVL_DEBUG1,
+		LOG_LVL_DEBUG2, LOG_LVL_DEBUG3 };
 
 	if (p->verbosity > 0)
-		level = levels[MIN(p->verbosity, 3) - 1];
+		p->conf.log_level = (int)levels[MIN(p->verbosity, 3) - 1];
 	else if (p->quiet)
-		level = "QUIET";
-	if (level != NULL && client_conf_set(&p->conf, "LogLevel", level) != 0)
-		exit(EXIT_ERROR);
+		p->conf.log_level = LOG_LVL_QUIET;
+	if (p->tty_wish != -1)
+		p->conf.request_tty = p->tty_wish;
 }
 
 static void
@@ -318,12 +317,9 @@ load_configuration(struct program *p)
 		.config_path = p->config_path,
 	};
 
-	set_log_level_flags(p);
-	if (p->tty_wish != NULL &&
-	    client_conf_set(&p->conf, "RequestTTY", p->tty_wish) != 0)
-		exit(EXIT_ERROR);
 	if (client_conf_load(&p->conf, &context) != 0)
 		exit(EXIT_ERROR);
+	apply_winning_flags(p);
 	if (!destination_host_ok(p->conf.hostname))
 		fatal("hpnssh: the host name has characters that are not "
 		      "allowed");
@@ -619,7 +615,7 @@ guard_closed_output(void)
 int
 main(int argc, char **argv)
 {
-	static struct program p;
+	static struct program p = { .tty_wish = -1 };
 	int status = 0;
 
 	guard_closed_output();

@@ -134,6 +134,7 @@ static const struct conf_type escape_type = { parse_escape, format_escape,
 #define IGNORED .type = &conf_deprecated, .param = 1
 #define STRUCTURE .type = &conf_structure
 
+/* clang-format off */
 static const struct conf_row rows[] = {
 	{ "Host", NULL, STRUCTURE },
 	{ "Match", NULL, STRUCTURE },
@@ -322,6 +323,7 @@ static const struct conf_row rows[] = {
 	{ "UserKnownHostsFile2", NULL, DEPRECATED },
 	{ "UseRsh", NULL, DEPRECATED },
 };
+/* clang-format on */
 
 _Static_assert(ARRAY_LEN(rows) <= CONF_ROWS_MAX, "marks are too few");
 

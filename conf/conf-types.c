@@ -567,10 +567,14 @@ parse_deprecated(const struct conf_row *row, void *field,
 {
 	(void)field;
 	(void)words;
-	if (row->param == 0 && !at->quiet)
+	if (row->param != 0 || at->quiet)
+		return 0;
+	if (at->file != NULL)
 		log_info("%s line %u: keyword \"%s\" is deprecated and has no "
-		    "effect", at->file != NULL ? at->file : "command line",
-		    at->line, row->name);
+		    "effect", at->file, at->line, row->name);
+	else
+		log_info("command line: keyword \"%s\" is deprecated and has "
+		    "no effect", row->name);
 	return 0;
 }
 

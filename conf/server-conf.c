@@ -414,6 +414,7 @@ static const struct conf_type subsystem_type = { parse_subsystem, format_list,
 #define IGNORED .type = &conf_deprecated, .param = 1
 #define STRUCTURE .type = &conf_structure
 
+/* clang-format off */
 static const struct conf_row rows[] = {
 	{ "Include", NULL, STRUCTURE },
 	{ "Match", NULL, STRUCTURE },
@@ -599,6 +600,7 @@ static const struct conf_row rows[] = {
 	{ "UsePrivilegeSeparation", NULL, DEPRECATED },
 	{ "VerifyReverseMapping", NULL, DEPRECATED },
 };
+/* clang-format on */
 
 _Static_assert(ARRAY_LEN(rows) <= CONF_ROWS_MAX, "marks are too few");
 

@@ -41,7 +41,9 @@ int key_public_of(const struct key *k, struct key **out) must_check;
 /* type: "rsa", "ecdsa", "ed25519"; bits 0 = default (3072, 256, -). */
 int key_generate(const char *type, unsigned bits, struct key **out) must_check;
 
-/* Wire blobs of public keys (RFC 4253 section 6.6). */
+/* Wire blobs of public keys (RFC 4253 section 6.6). ERR_KEY_TYPE: a type that
+ * is not in the table, as are certificates for now; ERR_KEY_LENGTH: RSA of
+ * less than 1024 or more than 16384 bits. */
 int key_from_blob(struct span blob, struct key **out) must_check;
 int key_to_blob(const struct key *k, struct buf *out) must_check; /* appends */
 /* "ssh-ed25519 AAAA... comment": comment may be NULL. parse reads the type
@@ -61,7 +63,8 @@ bool key_serves(const struct key *k, const char *alg);
 int key_check_length(const struct key *k, unsigned min_rsa_bits) must_check;
 /* "SHA256:..." or "MD5:aa:bb..."; caller frees; NULL when memory is out. */
 char *key_fingerprint(const struct key *k, enum digest_alg alg);
-/* Picture of a fingerprint, several lines; caller frees. */
+/* Picture of a fingerprint: several lines, the last one without its end;
+ * caller frees; NULL when memory is out. */
 char *key_randomart(const struct key *k, enum digest_alg alg);
 
 /* Signatures in their wire form: string alg, string data. sign appends. */

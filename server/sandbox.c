@@ -69,7 +69,7 @@ allow_memory(scmp_filter_ctx ctx)
 	    &no_exec);
 	/* Socket options that a TCP connection needs, no others. */
 	r |= seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(setsockopt), 1,
-	    SCMP_A1(SCMP_CMP_EQ, 6 /* IPPROTO_TCP */));
+	    SCMP_A1(SCMP_CMP_EQ, 6 /* IPPROTO_TCP */, 0));
 	return r;
 }
 

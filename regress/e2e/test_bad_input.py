@@ -66,7 +66,6 @@ WRONG_SERVER_LINES = [
     "MaxAuthTries x", "Ciphers nothing", "MACs nothing",
     "KexAlgorithms nothing", "LoginGraceTime 1y", "MaxStartups 10:200:30",
     "Match Nonsense x", "Subsystem sftp", "AuthenticationMethods nothing",
-    "ListenAddress 1.2.3.4.5.6:x:y",
 ]
 
 

@@ -277,6 +277,61 @@ test_no_match(void **state)
 	}
 }
 
+/* The client speaks first, with a guess, before it knows the server's
+ * identification. */
+static void
+check_guess(const char *server_kex, const char *server_hostkeys, bool right)
+{
+	struct kex_proposal client = proposal("curve25519-sha256,"
+					      "ecdh-sha2-nistp256"), server;
+	char *first = NULL, *hostkey = NULL;
+	struct kex_hooks hooks = { .check_hostkey = on_check,
+		.verify = on_verify, .done = on_done };
+	uint64_t sent;
+	struct pair t;
+
+	server = client;
+	server.kex = server_kex;
+	server.hostkey = server_hostkeys;
+	pair_open(&t, &client, &server);
+	kex_free(t.c.kex);
+	hooks.arg = &t.c;
+	assert_int_equal(kex_new(&t.c.kex, t.c.packet, &hooks, &client,
+			     "SSH-2.0-client", NULL),
+	    0);
+	kex_set_guess(t.c.kex, true);
+	assert_int_equal(kex_start(t.c.kex), 0);
+	sent = packet_counters(t.c.packet, PACKET_TX).packets;
+	assert_int_equal(sent, 2); /* KEXINIT and the guess */
+	assert_int_equal(kex_set_remote_id(t.c.kex, "SSH-2.0-server"), 0);
+	assert_int_equal(settle(&t), 0);
+	assert_in_step(&t, 1);
+	/* A wrong guess costs one more packet, a right one none. */
+	sent = packet_counters(t.c.packet, PACKET_TX).packets - sent;
+	assert_int_equal(sent, right ? 1 : 2);
+	assert_true(kex_peer_first(t.c.kex, &first, &hostkey));
+	assert_int_equal(strncmp(server_kex, first, strlen(first)), 0);
+	free(first);
+	free(hostkey);
+	/* Later exchanges do not guess. */
+	assert_int_equal(kex_start(t.c.kex), 0);
+	assert_int_equal(settle(&t), 0);
+	assert_in_step(&t, 2);
+	pair_close(&t);
+}
+
+static void
+test_guesses(void **state)
+{
+	(void)state;
+	check_guess("curve25519-sha256,ecdh-sha2-nistp256", "ssh-ed25519",
+	    true);
+	check_guess("ecdh-sha2-nistp256,curve25519-sha256", "ssh-ed25519",
+	    false);
+	check_guess("curve25519-sha256", "rsa-sha2-512,ssh-ed25519", false);
+	check_guess("ecdh-sha2-nistp256", "ssh-ed25519", false);
+}
+
 static void
 test_host_key_refused(void **state)
 {
@@ -392,6 +447,7 @@ main(void)
 		cmocka_unit_test(test_every_method),
 		cmocka_unit_test(test_rekey_from_both_at_once),
 		cmocka_unit_test(test_no_match),
+		cmocka_unit_test(test_guesses),
 		cmocka_unit_test(test_host_key_refused),
 		cmocka_unit_test(test_strict_wants_kexinit_first),
 		cmocka_unit_test(test_foreign_message_in_rekey),

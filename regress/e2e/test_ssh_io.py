@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: ISC
+"""hpnssh as part of a script: bytes, exit status, what it leaves behind."""
+
+import fcntl
+import os
+import signal
+import subprocess
+import time
+
+import pytest
+
+from harness import Client, run, start, wait_for
+
+
+@pytest.fixture(params=["hpn", "stock"])
+def client(request, shared_servers):
+    return Client("hpn", shared_servers(
+        request.param, "AcceptEnv FROM_HERE SET_HERE"))
+
+
+@pytest.mark.parametrize("status", [0, 1, 42, 254, 255])
+def test_exit_status(client, status):
+    assert client.ssh(f"exit {status}").rc == status
+
+
+def test_remote_signal(client):
+    assert client.ssh("kill -KILL $$").rc == 255
+
+
+def test_streams_stay_apart(client):
+    done = client.ssh("cat; echo oops >&2", stdin=b"in\0put\xff")
+    assert (done.rc, done.out) == (0, b"in\0put\xff"), done
+    assert b"oops\n" in done.err
+
+
+def test_command_words_are_joined(client):
+    assert client.ssh("printf", "%s", "'a  b'").out == b"a  b"
+
+
+def test_flags_behind_the_host(client):
+    args = client.ssh_args()
+    done = run([*args[:-1], args[-1], "-n", "-T", "cat; echo", "-n", "end"],
+               stdin=b"not read")
+    assert (done.rc, done.out) == (0, b"end"), done
+
+
+def test_no_input(client):
+    began = time.monotonic()
+    done = client.ssh("cat; echo end", flags=["-n"], stdin=b"not read")
+    assert (done.rc, done.out) == (0, b"end\n")
+    assert time.monotonic() - began < 20
+
+
+def test_closed_input(client):
+    done = client.ssh("cat; echo end", preexec=lambda: os.close(0))
+    assert (done.rc, done.out) == (0, b"end\n"), done
+
+
+def test_full_disk(client):
+    with open("/dev/full", "wb") as full:
+        done = client.ssh("echo text", stdout=full)
+    assert done.rc == 255
+    assert "hpnssh: writing standard output: No space left on device" \
+        in done.errors
+
+
+def test_closed_output(client):
+    done = client.ssh("echo text", preexec=lambda: os.close(1))
+    assert done.rc == 255
+    assert "writing standard output" in done.errors
+    assert client.ssh("true", preexec=lambda: os.close(1)).rc == 0
+
+
+def test_reader_that_goes_away(client):
+    process = start(client.ssh_args() + ["yes"], stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE)
+    assert process.stdout.read(2) == b"y\n"
+    process.stdout.close()
+    assert process.wait(20) == 255
+    assert process.stderr.read() == b""
+    process.stderr.close()
+
+
+def test_others_do_not_see_nonblocking(client):
+    """O_NONBLOCK on a pipe that is shared would break who writes too."""
+    reader, writer = os.pipe()
+    process = start(client.ssh_args() + ["echo begun; read x"],
+                    stdin=subprocess.PIPE, stdout=writer)
+    assert os.read(reader, 100) == b"begun\n"
+    shared = fcntl.fcntl(writer, fcntl.F_GETFL)
+    process.stdin.close()
+    process.wait(10)
+    os.close(reader)
+    os.close(writer)
+    assert not shared & os.O_NONBLOCK
+
+
+def test_environment(client):
+    args = client.ssh_args("SendEnv=FROM_*", "SendEnv=-FROM_B*",
+                           "SetEnv=SET_HERE=a=b")
+    env = dict(os.environ, FROM_HERE="1 2", FROM_B="no")
+    done = run([*args, "echo $FROM_HERE,$SET_HERE,$FROM_B"], env=env)
+    assert done.out == b"1 2,a=b,\n", done
+
+
+def test_subsystem(client):
+    done = client.ssh("sftp", flags=["-s"], stdin=bytes([0, 0, 0, 5, 1,
+                                                         0, 0, 0, 3]))
+    assert done.rc == 0 and done.out[4:9] == b"\x02\0\0\0\x03", done
+    done = client.ssh("nothing", flags=["-s"])
+    assert done.rc == 255 and "subsystem request failed on channel 0" \
+        in done.errors
+
+
+def test_background(client, tmp_path):
+    mark = tmp_path / "mark"
+    began = time.monotonic()
+    done = client.ssh(f"sleep 1; touch {mark}", flags=["-f"],
+                      stdout=subprocess.DEVNULL)
+    assert done.rc == 0
+    # run() ends its process group; -f leaves it like a daemon.
+    assert wait_for(mark.exists, 10)
+    assert time.monotonic() - began >= 1
+    assert client.ssh(flags=["-f"]).rc == 255
+
+
+def test_no_command(client, background):
+    process = background(client.ssh_args(flags=["-N", "-v"]),
+                         stderr=subprocess.PIPE)
+    text = b""
+    while b"Authenticated to" not in text:
+        line = process.stderr.readline()
+        assert line, text
+        text += line
+    assert process.poll() is None
+    process.terminate()
+    assert process.wait(10) == 255
+
+
+def test_rekey_under_load(client):
+    data = os.urandom(6_000_000)
+    done = client.ssh("cat", stdin=data, options=["RekeyLimit=512K"],
+                      timeout=60)
+    assert done.rc == 0 and done.out == data
+
+
+def test_compression(client):
+    data = b"the same again and again\n" * 100_000
+    done = client.ssh("cat", stdin=data, flags=["-C", "-v"])
+    assert done.rc == 0 and done.out == data
+
+
+def test_long_command_and_big_input(client):
+    text = "x" * 100_000
+    done = client.ssh(f"printf %s {text} | wc -c")
+    assert done.out.strip() == b"100000", done
+
+
+def test_server_that_is_stopped(make_server):
+    server = make_server(kind="stock")
+    client = Client("hpn", server)
+    process = start(client.ssh_args("ServerAliveInterval=1",
+                                    "ServerAliveCountMax=1")
+                    + ["echo begun; sleep 30"],
+                    stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout.readline() == b"begun\n"
+    pids = list(server.connections())
+    for pid in pids:
+        os.kill(pid, signal.SIGSTOP)
+    try:
+        assert process.wait(20) == 255
+    finally:
+        for pid in pids:
+            os.kill(pid, signal.SIGCONT)
+    assert b"Timeout, server 127.0.0.1 not responding." \
+        in process.stderr.read()
+
+
+def test_log_file(client, tmp_path):
+    log = tmp_path / "log"
+    done = client.ssh("true", flags=["-E", log, "-v"])
+    assert done.rc == 0 and done.err == b""
+    assert "Authenticated to" in log.read_text()
+    done = client.ssh("true", flags=["-E", "/nonexistent/x"])
+    assert done.rc == 255 and "/nonexistent/x" in done.errors
+
+
+def test_proxy_command(client):
+    done = client.ssh("echo through", options=[
+        "ProxyCommand=/bin/bash -c 'exec 3<>/dev/tcp/%h/%p;"
+        " cat <&3 & exec cat >&3'"])
+    assert done.out == b"through\n", done
+
+
+def test_proxy_command_that_fails(client):
+    done = client.ssh("true", options=["ProxyCommand=sh -c 'exit 3'"])
+    assert done.rc == 255 and "Connection " in done.errors
+
+
+def test_local_command(client, tmp_path):
+    done = client.ssh("echo remote", options=[
+        "PermitLocalCommand=yes", f"LocalCommand=echo %r > {tmp_path}/local"])
+    assert done.rc == 0
+    assert (tmp_path / "local").read_text().strip() == client.user
+
+
+def test_session_type_and_remote_command(client):
+    done = client.ssh(options=["RemoteCommand=echo %p"])
+    assert done.out == f"{client.server.port}\n".encode(), done
+    done = client.ssh("true", options=["RemoteCommand=true"])
+    assert done.rc == 255
