@@ -66,6 +66,7 @@ struct channel {
 	struct channels *chs;
 	uint32_t id, peer_id;
 	enum channel_state state;
+	bool assumed; /* open on a guess: the confirmation is to come */
 	char type[CHANNEL_TYPE_MAX];
 	const struct channel_ops *ops;
 	void *arg;

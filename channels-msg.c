@@ -111,19 +111,30 @@ out:
 	return err;
 }
 
+static bool
+is_awaited(const struct channel *c)
+{
+	return c->state == CHANNEL_OPENING || c->assumed;
+}
+
 static int
 on_confirmation(struct channels *chs, struct rd r)
 {
 	struct channel *c = find(chs, &r);
+	uint32_t peer_id = rd_u32(&r);
 	int err;
 
-	if (c == NULL || c->state != CHANNEL_OPENING)
+	if (c == NULL || !is_awaited(c))
 		return ERR_PROTOCOL;
-	c->peer_id = rd_u32(&r);
 	c->peer_window = rd_u32(&r);
 	c->peer_max_packet = rd_u32(&r);
 	if ((err = rd_err(&r)) != 0)
 		return err;
+	if (c->assumed) {
+		c->assumed = false;
+		return peer_id == c->peer_id ? 0 : ERR_PROTOCOL;
+	}
+	c->peer_id = peer_id;
 	c->state = CHANNEL_OPEN;
 	if (c->ops->opened != NULL)
 		c->ops->opened(c->arg, c);
@@ -138,7 +149,7 @@ on_refusal(struct channels *chs, struct rd r)
 	uint32_t reason;
 	int err;
 
-	if (c == NULL || c->state != CHANNEL_OPENING)
+	if (c == NULL || !is_awaited(c))
 		return ERR_PROTOCOL;
 	reason = rd_u32(&r);
 	text = rd_cstring(&r, TEXT_MAX_LEN);

@@ -105,6 +105,12 @@ int channel_open(struct channel **out, struct channels *chs, const char *type,
     const struct buf *extra, const struct channel_ops *ops, void *arg,
     uint32_t window, uint32_t max_packet) must_check;
 
+/* Goes on as if the peer had confirmed with this number for the channel, so
+ * that requests can follow at once; opened() is called now and not again.
+ * Data waits for the real confirmation. If that has another number, the
+ * requests went astray, and the connection ends with ERR_PROTOCOL. */
+void channel_assume_open(struct channel *c, uint32_t peer_id);
+
 /* Global requests (RFC 4254 section 4). The handler gives 1 success (reply
  * data appended to reply), 0 failure, or an error. Without handler: failure. */
 typedef int (*channels_global_fn)(void *arg, struct rd *data,

@@ -54,6 +54,8 @@ struct packet {
 	struct packet_ring tx;
 	bool hold;
 	struct buf held; /* messages that wait for NEWKEYS, as strings */
+	bool recording;
+	struct buf recorded; /* as strings */
 	uint8_t *bulk;	 /* place of the open bulk packet, or NULL */
 	size_t bulk_max;
 	struct buf tx_plain; /* scratch for compression */

@@ -217,6 +217,11 @@ packet_put(struct packet *p, const struct buf *msg)
 	if (r != 0)
 		return r;
 	ENSURE(p->bulk == NULL && buf_len(msg) > 0);
+	if (p->recording) {
+		buf_put_string_buf(&p->recorded, msg);
+		if ((r = buf_err(&p->recorded)) != 0)
+			return r;
+	}
 	if (!p->hold || may_pass_hold(buf_data(msg)[0]))
 		return put_now(p, buf_data(msg), buf_len(msg));
 	max = p->authenticated ? PACKET_HELD_MAX : PACKET_HELD_MAX_PREAUTH;
@@ -270,10 +275,11 @@ packet_bulk_commit(struct packet *p, size_t len)
 	return seal_in_place(p, place, len);
 }
 
+/* Sends a row of messages that are kept as strings, and empties it. */
 static int
-release_held(struct packet *p)
+put_all(struct packet *p, struct buf *messages)
 {
-	struct rd r = rd_from_buf(&p->held);
+	struct rd r = rd_from_buf(messages);
 	struct span msg;
 	int err = 0;
 
@@ -282,15 +288,37 @@ release_held(struct packet *p)
 		if ((err = rd_err(&r)) == 0)
 			err = put_now(p, msg.p, msg.len);
 	}
-	buf_clear(&p->held);
+	buf_clear(messages);
 	return err;
+}
+
+void
+packet_record(struct packet *p)
+{
+	buf_set_max(&p->recorded, PACKET_HELD_MAX_PREAUTH);
+	p->recording = true;
+}
+
+int
+packet_replay(struct packet *p)
+{
+	ENSURE(!p->hold);
+	p->recording = false;
+	return put_all(p, &p->recorded);
+}
+
+void
+packet_forget(struct packet *p)
+{
+	p->recording = false;
+	buf_clear(&p->recorded);
 }
 
 int
 packet_hold(struct packet *p, bool hold)
 {
 	p->hold = hold;
-	return hold ? 0 : release_held(p);
+	return hold ? 0 : put_all(p, &p->held);
 }
 
 size_t

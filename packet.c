@@ -54,6 +54,7 @@ packet_free(struct packet *p)
 	}
 	packet_ring_clear(&p->tx);
 	buf_clear(&p->held);
+	buf_clear(&p->recorded);
 	buf_clear(&p->tx_plain);
 	buf_clear(&p->rx_plain);
 	free(p->rx);

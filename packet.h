@@ -135,6 +135,12 @@ const char *packet_disconnect_text(const struct packet *p,
  * and own NEWKEYS, messages other than key exchange ones (1-4, 7, 20-49) are
  * kept and sent afterwards, in order. */
 int packet_put(struct packet *p, const struct buf *msg) must_check;
+/* While recording, put messages are remembered as well: what is sent on a
+ * guess can be sent again (replay, in order) or forgotten. Bulk is not
+ * recorded; replay and forget end the recording. */
+void packet_record(struct packet *p);
+int packet_replay(struct packet *p) must_check;
+void packet_forget(struct packet *p);
 /* Bulk: room for a payload of at most max bytes; NULL if this is not the
  * time (keys changing, queue full, no memory). commit seals len bytes of it;
  * len 0 gives the room back. Nothing else may be put in between. */

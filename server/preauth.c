@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <fcntl.h>
 #include <grp.h>
 #include <signal.h>
 #include <stdlib.h>

@@ -415,6 +415,54 @@ note_reply(void *arg, bool ok, struct rd data)
 	*seen = *seen * 10 + (ok ? 1 : 2);
 }
 
+/* OPEN and requests leave before the peer has said anything. */
+static void
+test_open_on_a_guess(void **state)
+{
+	static const uint32_t guesses[] = { 0, 5 };
+	struct world w;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(guesses); i++) {
+		int seen = 0;
+
+		world_open(&w);
+		open_session(&w);
+		channel_assume_open(w.a.ch, guesses[i]);
+		assert_int_equal(w.a.opened, 1);
+		assert_int_equal(channel_request(w.a.ch, "other", NULL,
+				     note_reply, &seen),
+		    0);
+		if (guesses[i] == 0) {
+			assert_int_equal(run(&w, 4), 0);
+			assert_int_equal(seen, 2);
+			assert_int_equal(w.a.opened, 1);
+			assert_int_equal(w.b.requests, 1);
+		} else {
+			assert_int_equal(run(&w, 4), ERR_PROTOCOL);
+		}
+		world_close(&w);
+	}
+}
+
+static void
+test_refused_on_a_guess(void **state)
+{
+	struct channel *c;
+	struct world w;
+
+	(void)state;
+	world_open(&w);
+	assert_int_equal(channel_open(&c, w.a.chs, "nonsense", NULL, &ops,
+			     &w.a, 1000, 1000),
+	    0);
+	channel_assume_open(c, 0);
+	assert_int_equal(run(&w, 4), 0);
+	assert_int_equal(w.a.refused, CHANNEL_OPEN_UNKNOWN_TYPE);
+	assert_int_equal(channels_count(w.a.chs), 0);
+	world_close(&w);
+}
+
 static void
 test_requests(void **state)
 {
@@ -537,6 +585,8 @@ main(void)
 		cmocka_unit_test(test_broken_sink),
 		cmocka_unit_test(test_stderr_is_apart),
 		cmocka_unit_test(test_close_takes_what_is_there),
+		cmocka_unit_test(test_open_on_a_guess),
+		cmocka_unit_test(test_refused_on_a_guess),
 		cmocka_unit_test(test_requests),
 		cmocka_unit_test(test_cheats),
 		cmocka_unit_test(test_too_many_channels),

@@ -259,6 +259,38 @@ test_hold_keeps_order(void **state)
 	pair_close(&t);
 }
 
+static void
+test_record_and_replay(void **state)
+{
+	static const uint8_t want[] = { 90, 98, 94 };
+	struct pair t;
+	struct rd r;
+
+	(void)state;
+	pair_open(&t);
+	packet_record(t.a);
+	assert_int_equal(put(t.a, 90, "open", 4), 0);
+	assert_int_equal(put(t.a, 98, "request", 7), 0);
+	assert_int_equal(carry(t.a, t.b, &r), 1);
+	assert_int_equal(rd_u8(&r), 90);
+	assert_int_equal(carry(t.a, t.b, &r), 1);
+	assert_int_equal(packet_replay(t.a), 0);
+	assert_int_equal(put(t.a, 94, "not recorded", 12), 0);
+	assert_int_equal(carry(t.a, t.b, &r), 1);
+	assert_int_equal(rd_u8(&r), want[0]);
+	assert_int_equal(carry(t.a, t.b, &r), 1);
+	assert_int_equal(rd_u8(&r), want[1]);
+	assert_int_equal(carry(t.a, t.b, &r), 1);
+	assert_int_equal(rd_u8(&r), want[2]);
+	packet_record(t.a);
+	assert_int_equal(put(t.a, 90, "open", 4), 0);
+	packet_forget(t.a);
+	assert_int_equal(packet_replay(t.a), 0);
+	assert_int_equal(carry(t.a, t.b, &r), 1);
+	assert_int_equal(carry(t.a, t.b, &r), 0);
+	pair_close(&t);
+}
+
 /* CVE-2025-26466: answers to pings must not pile up during key exchange. */
 static void
 test_ping_flood_is_bounded(void **state)
@@ -405,6 +437,7 @@ main(void)
 		cmocka_unit_test(test_tampered),
 		cmocka_unit_test(test_bad_lengths),
 		cmocka_unit_test(test_hold_keeps_order),
+		cmocka_unit_test(test_record_and_replay),
 		cmocka_unit_test(test_ping_flood_is_bounded),
 		cmocka_unit_test(test_ping_in_clear_is_refused),
 		cmocka_unit_test(test_strict_refuses_ignore),

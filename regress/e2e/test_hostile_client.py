@@ -1,0 +1,868 @@
+# SPDX-License-Identifier: ISC
+"""hpnsshd and a client that keeps no rule: with keys in use, unlike
+test_attacks.py, so that everything behind them can be reached."""
+
+import os
+import socket
+import statistics
+import struct
+import time
+
+import pytest
+from sshwire import (CHANNEL_CLOSE, CHANNEL_DATA, CHANNEL_EOF,
+                     CHANNEL_FAILURE, CHANNEL_OPEN, CHANNEL_REQUEST,
+                     CHANNEL_SUCCESS, DEBUG, DISCONNECT, ETM, EXT_INFO,
+                     EXTENDED_DATA, GCM, GLOBAL_REQUEST, IGNORE, KEX_INIT,
+                     KEX_REPLY, KEXINIT, NEWKEYS, OPEN_CONFIRMATION,
+                     OPEN_FAILURE, PACKET_MAX, PING, PONG, REQUEST_FAILURE,
+                     REQUEST_SUCCESS, SERVICE_ACCEPT, SERVICE_REQUEST,
+                     UNIMPLEMENTED, USERAUTH_FAILURE, USERAUTH_INFO_RESPONSE,
+                     USERAUTH_REQUEST, USERAUTH_SUCCESS, WINDOW_ADJUST,
+                     Closed, Reader, connect, load_key, message, string, u32)
+
+import harness
+from harness import IS_ROOT, ME, MIB, SLOW, Client
+
+pytestmark = pytest.mark.skipif(not harness.have("hpn", "sshd"),
+                                reason="hpnsshd is not built")
+NOBODY = "nobody-of-that-name"
+
+
+@pytest.fixture(scope="module")
+def server(shared_servers):
+    """One for the whole file; at the end it must be as well as before."""
+    server = shared_servers(
+        "hpn", "MaxStartups 100\nMaxAuthTries 500\n"
+        "PasswordAuthentication yes\nPermitEmptyPasswords no\n"
+        "AcceptEnv LANG LC_*\nMaxSessions 10")
+    yield server
+    assert server.alive()
+    log = server.log_text()
+    for word in ("killed by signal", "stopped by its sandbox", "anitizer",
+                 "runtime error", "ENSURE"):
+        assert word not in log, log[-4000:]
+
+
+@pytest.fixture
+def wire(server):
+    """wire(**options): a new connection, nothing said yet."""
+    made = []
+
+    def make(to=None, **options):
+        made.append(connect(to or server, **options))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.close()
+
+
+@pytest.fixture
+def key(keys):
+    return load_key(keys.path("ed25519"))
+
+
+@pytest.fixture
+def stranger(keys):
+    """A key that nobody has let in."""
+    return load_key(keys.path("ed25519-stranger"))
+
+
+@pytest.fixture
+def with_keys(wire):
+    return lambda **options: wire(**options).handshake()
+
+
+@pytest.fixture
+def logged_in(wire, key):
+    return lambda **options: wire(**options).login(ME, key)
+
+
+# ---- strict key exchange, CVE-2023-48795 -------------------------------
+
+SMALL_TALK = {
+    "ignore": message(IGNORE, ""), "debug": message(DEBUG, True, "", ""),
+    "unimplemented": message(UNIMPLEMENTED, 0), "ping": message(PING, ""),
+    "ext-info": message(EXT_INFO, 0),
+}
+
+
+@pytest.mark.parametrize("what", SMALL_TALK)
+@pytest.mark.parametrize("where", ["kexinit", "value", "newkeys"])
+def test_strict_first_exchange_takes_nothing_else(wire, where, what):
+    w = wire().identify()
+    try:
+        for step, send in (("kexinit", w.send_kexinit),
+                           ("value", lambda: None),
+                           ("newkeys", w.send_newkeys)):
+            if step == where:
+                w.send(SMALL_TALK[what])
+            send()
+            if step == "kexinit":
+                w.read_kexinit()
+            if step == "value" and where != "kexinit":
+                w.client_exchange()
+        w.was_ended()
+    except Closed:
+        return
+    assert w.rx is None
+
+
+@pytest.mark.parametrize("cipher", [GCM, ETM])
+def test_sequence_numbers_start_again(wire, key, cipher):
+    """With strict key exchange they do, without they do not; who counts
+    otherwise is cut off at the first packet with a MAC."""
+    assert wire(cipher=cipher).login(ME, key).agreed_strict
+    assert not wire(cipher=cipher, strict=False).login(ME, key).agreed_strict
+    if cipher == GCM:
+        return  # counts by itself
+    w = wire(cipher=cipher, reset=False).identify()
+    w.send_kexinit()
+    w.read_kexinit()
+    w.client_exchange()
+    w.send_newkeys()
+    w.say(SERVICE_REQUEST, "ssh-userauth")
+    w.expect(NEWKEYS)
+    w.rx, w.rx_seqnr = w.next_keys[1], 0
+    assert "MAC" in w.was_ended() or True
+    assert w.reset is False
+
+
+def test_strict_holds_for_rekeys(logged_in):
+    """The counters start again at each NEWKEYS, and small talk is welcome in
+    later exchanges."""
+    w = logged_in(cipher=ETM)
+    w.send_kexinit()
+    w.read_kexinit()
+    w.say(IGNORE, "x")
+    w.client_exchange()
+    w.send_newkeys()
+    w.read_newkeys()
+    assert w.open_session()
+
+
+# ---- key exchange messages out of turn ---------------------------------
+
+@pytest.mark.parametrize("hurt", [
+    [NEWKEYS], [KEX_INIT, string(bytes(32))], [KEX_REPLY, string(b"")],
+    [SERVICE_REQUEST, "ssh-userauth"], [USERAUTH_SUCCESS],
+    [USERAUTH_REQUEST, "root", "ssh-connection", "none"],
+    [CHANNEL_OPEN, "session", 0, 1000, 1000],
+    [GLOBAL_REQUEST, "keepalive@openssh.com", True], [EXT_INFO, 0], [255],
+], ids=lambda h: str(h[0]))
+def test_before_any_key(wire, hurt):
+    w = wire(strict=False).identify()
+    w.say(*hurt)
+    w.was_ended()
+
+
+@pytest.mark.parametrize("hurt", [
+    [NEWKEYS], [SERVICE_REQUEST, "ssh-userauth"], [KEXINIT, bytes(16)],
+    [USERAUTH_REQUEST, "root", "ssh-connection", "none"],
+    [USERAUTH_SUCCESS], [CHANNEL_OPEN, "session", 0, 1000, 1000], [PING, ""],
+    [KEX_REPLY, string(b"")], [32], [33], [34], [49],
+    [KEX_INIT], [KEX_INIT, string(b"")], [KEX_INIT, string(bytes(31))],
+    [KEX_INIT, string(bytes(32))], [KEX_INIT, string(bytes(33))],
+    [KEX_INIT, string(bytes(32)), b"x"], [KEX_INIT, u32(0xffffffff)],
+], ids=lambda h: f"{h[0]}-{len(message(*h))}")
+@pytest.mark.parametrize("strict", [True, False])
+def test_during_the_first_exchange(wire, hurt, strict):
+    w = wire(strict=strict).identify()
+    w.send_kexinit()
+    w.read_kexinit()
+    w.say(*hurt)
+    w.was_ended()
+
+
+def test_second_kexinit(wire):
+    w = wire(strict=False).identify()
+    w.send_kexinit()
+    w.send_kexinit()
+    w.was_ended()
+
+
+def test_second_value(wire):
+    w = wire(strict=False).identify()
+    w.send_kexinit()
+    w.read_kexinit()
+    w.client_exchange()
+    w.say(KEX_INIT, string(bytes([9]) + bytes(31)))
+    w.was_ended()
+
+
+@pytest.mark.parametrize("hurt", [
+    [NEWKEYS], [KEX_INIT, string(bytes(32))], [KEX_REPLY, string(b"")],
+    [SERVICE_ACCEPT, "ssh-userauth"], [USERAUTH_SUCCESS],
+    [USERAUTH_FAILURE, "", False], [USERAUTH_INFO_RESPONSE, 0],
+    [USERAUTH_REQUEST, ME, "ssh-connection", "none"],
+    [SERVICE_REQUEST, "ssh-connection"], [SERVICE_REQUEST, "no-such"],
+    [CHANNEL_OPEN, "session", 0, 1000, 1000], [CHANNEL_DATA, 0, ""],
+    [CHANNEL_REQUEST, 0, "exec", False, "id"], [OPEN_CONFIRMATION] + [0] * 4,
+    [GLOBAL_REQUEST, "no-more-sessions@openssh.com", False],
+    [REQUEST_SUCCESS], [EXT_INFO, 0xffffffff], [EXT_INFO, 1, "x"],
+], ids=lambda h: f"{h[0]}-{len(message(*h))}")
+def test_before_the_service(with_keys, hurt):
+    """USERAUTH_REQUEST before the service is asked for is one of them."""
+    w = with_keys()
+    w.say(*hurt)
+    w.was_ended()
+
+
+@pytest.mark.parametrize("hurt", [
+    [USERAUTH_SUCCESS], [USERAUTH_FAILURE, "", False],
+    [USERAUTH_INFO_RESPONSE, 0], [USERAUTH_INFO_RESPONSE, 1, "x"],
+    [CHANNEL_OPEN, "session", 0, 1000, 1000],
+    [CHANNEL_REQUEST, 0, "exec", False, "id"], [GLOBAL_REQUEST, "x", True],
+    [63], [79], [NEWKEYS],
+    [USERAUTH_REQUEST], [USERAUTH_REQUEST, "a"],
+    [USERAUTH_REQUEST, "a", "ssh-connection"],
+    [USERAUTH_REQUEST, "a", "ssh-connection", "none", b"x"],
+    [USERAUTH_REQUEST, "a", "ssh-connection", "password", True, "x"],
+    [USERAUTH_REQUEST, "a", "ssh-connection", "publickey", True, "x", "y"],
+    [USERAUTH_REQUEST, "a", "ssh-connection", "publickey", u32(7)],
+    [USERAUTH_REQUEST, u32(0xfffffff0), bytes(300)],
+    [USERAUTH_REQUEST, string("a\0b"), "ssh-connection", "none"],
+    [USERAUTH_REQUEST, string("a" * 1025), "ssh-connection", "none"],
+    [USERAUTH_REQUEST, string("a" * 200_000), "ssh-connection", "none"],
+    [USERAUTH_REQUEST, "a", string("b" * 257), "none"],
+    [USERAUTH_REQUEST, "a", "ssh-connection", string("b" * 257)],
+], ids=lambda h: f"{h[0]}-{len(message(*h))}")
+def test_before_authentication(with_keys, hurt):
+    w = with_keys().ask_service()
+    w.say(*hurt)
+    w.was_ended()
+
+
+def test_unknown_messages_are_told(with_keys):
+    """RFC 4253 section 11.4; and it goes on."""
+    w = with_keys()
+    for kind in (8, 19, 101, 191, 194, 255):
+        number = w.tx_seqnr
+        w.say(kind, "x")
+        assert w.expect(UNIMPLEMENTED).u32() == number
+    w.ask_service()
+
+
+# ---- lengths -----------------------------------------------------------
+
+@pytest.mark.parametrize("state", ["clear", "keys", "session"])
+def test_largest_packet(request, wire, with_keys, logged_in, state):
+    """256 KiB are taken, one block more is not."""
+    make = {"clear": lambda: wire(strict=False).identify(),
+            "keys": with_keys, "session": logged_in}[state]
+    # padding of 4 bytes or more makes the length field full
+    head = 4 if state == "clear" else 0
+    size = PACKET_MAX - head - 1 - 8
+    w = make()
+    fits = message(IGNORE, string(bytes(size - 5)))
+    w.send(fits, message(250, "x") if state != "clear" else fits)
+    if state == "clear":
+        w.send_kexinit()
+        w.read_kexinit()
+        w.client_exchange()
+    else:
+        w.expect(UNIMPLEMENTED)
+    w = make()
+    sent = w.seal(message(IGNORE, string(bytes(size + 16 - 5))))
+    assert struct.unpack(">I", sent[:4])[0] > PACKET_MAX
+    try:
+        w.raw(sent)
+    except Closed:
+        return
+    w.was_ended()
+
+
+@pytest.mark.parametrize("pad", [0, 1, 3, 200, 255])
+def test_padding_that_lies(with_keys, pad):
+    """Less than 4 bytes, or more than there is."""
+    w = with_keys()
+    clear = u32(32) + bytes([pad]) + message(IGNORE, "") + bytes(26)
+    w.raw(w.tx.seal(clear, w.tx_seqnr))
+    w.was_ended()
+
+
+def test_changed_byte(with_keys):
+    w = with_keys()
+    sent = bytearray(w.seal(message(IGNORE, "text")))
+    sent[9] ^= 1
+    w.raw(bytes(sent))
+    w.was_ended()
+
+
+@pytest.mark.parametrize("said", [
+    b"SSH-2.0-" + b"x" * 300 + b"\r\n", b"SSH-2.0-a\0b\r\n",
+    b"hello\r\nSSH-2.0-x\r\n", b"SSH-2.1-x\r\n", b"SSH-2.0-\x1b[2J\r\n",
+    b"SSH-2.0-x" + b"y" * 100_000,
+], ids=["long", "nul", "line-first", "version", "escape", "endless"])
+def test_identification(wire, server, said):
+    w = wire()
+    try:
+        w.raw(said)
+        if said.endswith(b"2J\r\n"):
+            w.read_identification()  # odd, but not forbidden
+        else:
+            while True:
+                w._fill()
+    except Closed:
+        pass
+    assert "\x1b" not in server.log_text()
+
+
+# ---- the flood of PINGs, CVE-2025-26466 --------------------------------
+
+def flood(w, what, total, seconds=10):
+    """Sends as much as the other side takes; reads nothing. "closed",
+    "held" or "sent"."""
+    block = b"".join(w.seal(what) for _ in range(64))
+    sent, end = 0, time.monotonic() + seconds
+    w.sock.settimeout(1.5)
+    try:
+        while sent < total and time.monotonic() < end:
+            w.sock.sendall(block)
+            sent += len(block)
+            block = b"".join(w.seal(what) for _ in range(64))
+    except TimeoutError:
+        return "held"
+    except OSError:
+        return "closed"
+    return "sent"
+
+
+def memory_kib(server):
+    return sum(map(harness.rss_kib, server.connections()))
+
+
+@pytest.mark.parametrize("state", ["keys", "rekey"])
+@pytest.mark.parametrize("size", [0, 4000])
+def test_ping_flood(make_server, wire, state, size):
+    """Before authentication; while the server waits for the second half of
+    an exchange, too. The answers must not pile up."""
+    if size == 0 and state == "keys" and SLOW > 1:
+        pytest.skip("too many packets for a sanitizer build")
+    server = make_server()
+    w = wire(server).handshake()
+    w.ask_service()
+    before = memory_kib(server)
+    if state == "rekey":
+        w.send_kexinit()
+        w.read_kexinit()
+    ended = flood(w, message(PING, string(bytes(size))), 24 * MIB)
+    assert memory_kib(server) - before < 12 * 1024
+    assert ended in (("closed",) if state == "rekey" else
+                     ("held", "closed")) or size == 0
+    w.close()
+    assert harness.wait_for(lambda: not server.connections())
+
+
+def test_ping_is_answered(with_keys):
+    w = with_keys()
+    w.say(PING, "abc")
+    assert w.expect(PONG).string() == b"abc"
+
+
+@pytest.mark.parametrize("what", [
+    message(SERVICE_REQUEST, "ssh-userauth"), message(250, "x" * 1000)],
+    ids=["service", "unknown"])
+def test_other_floods(make_server, wire, what):
+    server = make_server()
+    w = wire(server).handshake()
+    before = memory_kib(server)
+    flood(w, what, 12 * MIB, 6)
+    assert memory_kib(server) - before < 12 * 1024
+    assert server.alive()
+
+
+def test_flood_after_login(make_server, wire, key):
+    server = make_server()
+    w = wire(server).login(ME, key)
+    before = memory_kib(server)
+    flood(w, message(GLOBAL_REQUEST, string(b"x" * 4000), True) +
+          bytes(0), 24 * MIB)
+    flood(w, message(PING, string(bytes(4000))), 24 * MIB)
+    assert memory_kib(server) - before < 40 * 1024
+
+
+# ---- grace, CVE-2024-6387 ----------------------------------------------
+
+def test_grace_time_under_load(make_server, wire, key):
+    """The limit strikes while requests are being worked on, in many
+    connections at once: each ends in order, by the monitor's clock."""
+    server = make_server("LoginGraceTime 2\nMaxStartups 100\n"
+                         "MaxAuthTries 1000\nPasswordAuthentication yes\n")
+    began = time.monotonic()
+    many = [wire(server).handshake().ask_service() for _ in range(8)]
+    tries = 0
+    left = list(many)
+    while left and time.monotonic() - began < 15 * SLOW:
+        for w in list(left):
+            try:
+                w.auth_request(ME, "password", False, f"wrong{tries}")
+                if tries % 2:
+                    w.expect(USERAUTH_FAILURE)
+                tries += 1
+            except (Closed, AssertionError):
+                left.remove(w)
+    took = time.monotonic() - began
+    assert not left and 1.5 < took < 8 * SLOW, took
+    assert harness.wait_for(lambda: not server.connections())
+    log = server.log_text()
+    assert log.count("Timeout before authentication") == len(many), log
+    assert "killed by signal" not in log and "anitizer" not in log
+    assert wire(server).login(ME, key)
+
+
+# ---- who has an account ------------------------------------------------
+
+@pytest.fixture(scope="module")
+def real_user(request):
+    """Somebody with a password, where we may make one."""
+    if not IS_ROOT:
+        return ME
+    name = request.getfixturevalue("other_user")
+    harness.run(["chpasswd"],
+                stdin=f"{name}:{os.urandom(9).hex()}".encode()).ok()
+    return name
+
+
+def tries_of(key):
+    return {
+        "none": ("none",),
+        "publickey": ("publickey", False, "ssh-ed25519", string(key.blob)),
+        "bad-signature": ("publickey", True, "ssh-ed25519",
+                          string(key.blob), string(string("ssh-ed25519")
+                                                   + string(bytes(64)))),
+        "bad-key": ("publickey", False, "ssh-ed25519", string(b"nonsense")),
+        "password": ("password", False, "wrong password"),
+        "empty-password": ("password", False, ""),
+        "nul-password": ("password", False, string(b"a\0b")),
+        "change": ("password", True, "old", "new"),
+        "kbdint": ("keyboard-interactive", "", ""),
+        "unknown": ("no-such-method",),
+    }
+
+
+def all_answers(w, user, key):
+    """What is said to each kind of try."""
+    said = {}
+    for name, fields in tries_of(key).items():
+        w.auth_request(user, *fields)
+        payload = w.recv()
+        while payload[0] == EXT_INFO:
+            payload = w.recv()
+        said[name] = payload
+    return said
+
+
+def test_answers_do_not_tell_who_exists(with_keys, real_user, stranger):
+    names = [real_user, NOBODY, "root", "daemon", "a\nb", "\x1b[31mred",
+             "x" * 1000, "-", "", "root:role"]
+    said = {name: all_answers(with_keys().ask_service(), name, stranger)
+            for name in names}
+    for name in names:
+        assert said[name] == said[NOBODY], name
+    assert {p[0] for p in said[NOBODY].values()} == {USERAUTH_FAILURE}
+
+
+def test_too_many_tries_tell_nothing_either(make_server, wire, real_user,
+                                            stranger):
+    server = make_server("MaxAuthTries 3\nPasswordAuthentication yes\n")
+    ends = {}
+    for name in (real_user, NOBODY):
+        w = wire(server).handshake().ask_service()
+        got = []
+        try:
+            for _ in range(10):
+                w.auth_request(name, "password", False, "wrong")
+                got.append(w.recv())
+                while got[-1][0] == EXT_INFO:
+                    got[-1] = w.recv()
+        except Closed:
+            pass
+        ends[name] = got
+    assert ends[real_user] == ends[NOBODY]
+    assert [p[0] for p in ends[NOBODY]] == [USERAUTH_FAILURE] * 2 + \
+        [DISCONNECT]
+    assert b"Too many authentication failures" in ends[NOBODY][-1]
+
+
+def medians(tries, users, connection, count):
+    """Seconds of a failure by user, taken in turns."""
+    took = {user: [] for user in users}
+    wires = {user: connection() for user in users}
+    for n in range(count + 1):
+        for user, w in wires.items():
+            began = time.perf_counter()
+            w.try_auth(user, *tries)
+            if n > 0:  # the first one finds cold caches
+                took[user].append(time.perf_counter() - began)
+    return {user: (statistics.median(t), min(t)) for user, t in took.items()}
+
+
+@pytest.mark.parametrize("kind,count", [
+    ("none", 25), ("publickey", 25), ("bad-signature", 15), ("password", 9)])
+def test_time_does_not_tell_who_exists(with_keys, real_user, stranger, kind,
+                                       count):
+    """No failure is faster than 8 ms; above that the time may differ by what
+    a secret makes of the name (4 ms), not by what the server had to do. A
+    password's hash counts double at most, for the step it is rounded to."""
+    took = medians(tries_of(stranger)[kind], [real_user, NOBODY],
+                   lambda: with_keys().ask_service(), count)
+    (real, real_min), (made_up, made_up_min) = took.values()
+    assert min(real_min, made_up_min) > 0.0079, took
+    if SLOW == 1:
+        assert abs(real - made_up) < max(0.007, 0.6 * max(real, made_up)), \
+            took
+
+
+# ---- authentication ----------------------------------------------------
+
+def test_user_may_not_change(with_keys, stranger):
+    w = with_keys().ask_service()
+    w.try_auth(NOBODY, "none")
+    w.auth_request(ME, "none")
+    assert "hange of username" in w.was_ended()
+
+
+def test_service_may_not_change(with_keys, key):
+    w = with_keys().ask_service()
+    w.try_auth(ME, "none")
+    w.send(w.signed_request(ME, key, service="other-service"))
+    w.was_ended()
+
+
+def test_other_service_is_never_entered(with_keys, key):
+    w = with_keys().ask_service()
+    w.send(w.signed_request(ME, key, service="other-service"))
+    assert w.expect(USERAUTH_FAILURE)
+
+
+@pytest.mark.parametrize("method",
+                         ["publickey", "publickey-hostbound-v00@openssh.com"])
+def test_signature_is_bound_to_the_session(with_keys, key, method):
+    w, other = with_keys(), with_keys()
+    w.ask_service()
+    assert w.try_auth(ME, "none")[0] == USERAUTH_FAILURE
+    w.send(w.signed_request(ME, key, method, session_id=other.session_id))
+    assert w.expect(USERAUTH_FAILURE, USERAUTH_SUCCESS)[0] == USERAUTH_FAILURE
+    w.send(w.signed_request(ME, key, method, session_id=b""[:0] or b"x"))
+    assert w.expect(USERAUTH_FAILURE, USERAUTH_SUCCESS)[0] == USERAUTH_FAILURE
+    w.send(w.signed_request(ME, key, method))  # the right one
+    assert w.expect(USERAUTH_FAILURE, USERAUTH_SUCCESS)[0] == USERAUTH_SUCCESS
+
+
+def test_signature_is_bound_to_the_host(with_keys, key, keys):
+    """publickey-hostbound that names another host key: a machine in the
+    middle passes on what was signed for it."""
+    w = with_keys().ask_service()
+    w.send(w.signed_request(
+        ME, key, "publickey-hostbound-v00@openssh.com",
+        host_blob=load_key(keys.path("ed25519-other")).blob))
+    w.was_ended()
+
+
+def test_signature_over_less(with_keys, key):
+    """Each part counts: the flag, the algorithm, the user, the method."""
+    w = with_keys().ask_service()
+    right = w.signed_request(ME, key)
+    signature = string(key.sign(b"nothing"))
+    for hurt in (right[:-len(signature)] + signature,
+                 right[:-1] + bytes([right[-1] ^ 1]),
+                 w.signed_request(ME, key, alg="rsa-sha2-256"),
+                 w.signed_request(ME, key, alg="ssh-ed25519-x")):
+        w.send(hurt)
+        assert w.expect(USERAUTH_FAILURE, USERAUTH_SUCCESS)[0] == \
+            USERAUTH_FAILURE
+    hostbound = w.signed_request(ME, key,
+                                 "publickey-hostbound-v00@openssh.com")
+    w.send(right.replace(string("publickey"),
+                         string("publickey-hostbound-v00@openssh.com"))
+           + hostbound[:0])
+    w.was_ended()
+
+
+def test_session_ends_with_the_last_try(make_server, wire, key, stranger):
+    """MaxAuthTries counts keys that are only asked about, too, and the right
+    key comes too late after it."""
+    server = make_server("MaxAuthTries 4\n")
+    w = wire(server).handshake().ask_service()
+    for _ in range(3):
+        assert w.try_auth(ME, "publickey", False, "ssh-ed25519",
+                          string(stranger.blob))[0] == USERAUTH_FAILURE
+    w.auth_request(ME, "publickey", False, "ssh-ed25519",
+                   string(stranger.blob))
+    w.send(w.signed_request(ME, key))
+    assert "Too many authentication failures" in w.was_ended()
+    assert "Accepted" not in server.log_text()
+
+
+def test_again_after_success(logged_in, key):
+    """Requests after success are passed over (RFC 4252 section 5.1)."""
+    w = logged_in()
+    w.auth_request("root", "none")
+    w.send(w.signed_request(ME, key))
+    try:
+        kind = w.recv()[0]
+    except Closed:
+        return
+    assert kind in (UNIMPLEMENTED, DISCONNECT)
+
+
+def test_empty_password_is_no_way_in(with_keys, real_user):
+    w = with_keys().ask_service()
+    assert w.try_auth(real_user, "password", False, "")[0] == \
+        USERAUTH_FAILURE
+
+
+def test_names_do_not_forge_log_lines(server, with_keys):
+    w = with_keys().ask_service()
+    w.try_auth("x\nAccepted publickey for root from 1.2.3.4 port 5 ssh2",
+               "none")
+    w.try_auth("x\nAccepted publickey for root from 1.2.3.4 port 5 ssh2",
+               "no\nAccepted method")
+    assert not [line for line in server.log_text().splitlines()
+                if line.startswith("Accepted publickey for root from 1.2")]
+
+
+# ---- channels ----------------------------------------------------------
+
+def test_window_overrun(logged_in):
+    w = logged_in()
+    number, window, packet = w.open_session()
+    w.say(CHANNEL_REQUEST, number, "exec", True, "sleep 30")
+    w.expect(CHANNEL_SUCCESS)
+    block = message(CHANNEL_DATA, number, string(bytes(packet)))
+    try:
+        # The server may have given back what the command's pipe took.
+        for _ in range((window + (8 << 20)) // packet + 2):
+            w.send(block)
+    except (Closed, TimeoutError):
+        pass
+    w.was_ended()
+
+
+def test_window_overflow(logged_in):
+    w = logged_in()
+    number, _, _ = w.open_session()
+    w.say(WINDOW_ADJUST, number, 0xffffffff)
+    w.was_ended()
+
+
+@pytest.mark.parametrize("hurt", [
+    [CHANNEL_DATA, 1, "x"], [CHANNEL_DATA, 0xffffffff, "x"],
+    [CHANNEL_DATA, 0x80000000, "x"], [EXTENDED_DATA, 77, 1, "x"],
+    [CHANNEL_EOF, 99], [CHANNEL_CLOSE, 0xffffffff], [WINDOW_ADJUST, 9, 9],
+    [CHANNEL_REQUEST, 5, "exec", True, "id"], [CHANNEL_SUCCESS, 0],
+    [CHANNEL_FAILURE, 0xfffffffe], [OPEN_CONFIRMATION, 0, 0, 0, 0],
+    [OPEN_FAILURE, 0, 1, "", ""], [REQUEST_SUCCESS], [REQUEST_FAILURE],
+    [CHANNEL_DATA, 0, u32(0xffffffff)], [CHANNEL_DATA], [CHANNEL_OPEN],
+    [CHANNEL_OPEN, "session", 0], [CHANNEL_REQUEST, 0],
+    [USERAUTH_SUCCESS], [NEWKEYS], [KEX_INIT, string(bytes(32))],
+], ids=lambda h: f"{h[0]}-{message(*h).hex()[2:14]}")
+def test_channel_that_is_not_there(logged_in, hurt):
+    w = logged_in()
+    assert w.open_session()[0] == 0
+    w.say(*hurt)
+    if hurt[0] == USERAUTH_SUCCESS:
+        w.expect(UNIMPLEMENTED, DISCONNECT)
+    else:
+        w.was_ended()
+
+
+def test_messages_after_eof_and_close(logged_in):
+    for last in (CHANNEL_EOF, CHANNEL_CLOSE):
+        w = logged_in()
+        number = w.open_session()[0]
+        w.say(CHANNEL_REQUEST, number, "exec", False, "sleep 5")
+        w.say(last, number)
+        w.say(CHANNEL_DATA, number, "late")
+        w.was_ended()
+
+
+def test_too_many_channels(make_server, wire, key):
+    """100 000 opens: MaxSessions are there, the rest is refused, and the
+    server does not grow."""
+    server = make_server("MaxSessions 10\n")
+    w = wire(server).login(ME, key)
+    before = memory_kib(server)
+    total = 100_000 if SLOW == 1 else 10_000
+    opened = refused = 0
+    for start in range(0, total, 1000):
+        w.send(*(message(CHANNEL_OPEN, "session", n, 100, 100)
+                 for n in range(start, start + 1000)))
+        for _ in range(1000):
+            kind, _ = w.expect(OPEN_CONFIRMATION, OPEN_FAILURE)
+            opened += kind == OPEN_CONFIRMATION
+            refused += kind == OPEN_FAILURE
+    assert (opened, refused) == (10, total - 10)
+    assert memory_kib(server) - before < (8 if SLOW == 1 else 60) * 1024
+
+
+def test_types_of_channels(logged_in):
+    w = logged_in()
+    for kind in ("no-such", "", "x" * 100, "session\0x", "direct-tcpip"):
+        w.say(CHANNEL_OPEN, string(kind), 1, 1000, 1000)
+        try:
+            if w.expect(OPEN_FAILURE, DISCONNECT)[0] == DISCONNECT:
+                w = logged_in()
+        except Closed:
+            w = logged_in()
+    assert w.open_session()
+
+
+def output(w, number):
+    """Everything that a command says, until it closes the channel."""
+    said = b""
+    while True:
+        kind, r = w.expect(CHANNEL_DATA, EXTENDED_DATA, CHANNEL_CLOSE,
+                           CHANNEL_EOF, CHANNEL_REQUEST)
+        if kind == CHANNEL_CLOSE:
+            return said
+        if kind == CHANNEL_DATA:
+            r.u32()
+            said += r.string()
+
+
+@pytest.mark.parametrize("name", ["LD_PRELOAD", "LD_LIBRARY_PATH", "PATH",
+                                  "BASH_ENV", "ENV", "LC_A\0B", "LC_A=B",
+                                  "lang", ""])
+def test_variables_that_are_not_accepted(logged_in, name):
+    w = logged_in()
+    number = w.open_session()[0]
+    w.say(CHANNEL_REQUEST, number, "env", True, string(name), "/evil.so")
+    try:
+        assert w.expect(CHANNEL_SUCCESS, CHANNEL_FAILURE)[0] == \
+            CHANNEL_FAILURE
+    except Closed:
+        assert "\0" in name
+        return
+    w.say(CHANNEL_REQUEST, number, "exec", False, "env; true")
+    assert b"/evil.so" not in output(w, number)
+
+
+def test_variable_that_is_accepted(logged_in):
+    w = logged_in()
+    number = w.open_session()[0]
+    w.say(CHANNEL_REQUEST, number, "env", True, "LC_ALL", "C")
+    w.expect(CHANNEL_SUCCESS)
+    w.say(CHANNEL_REQUEST, number, "exec", False, "echo $LC_ALL")
+    assert output(w, number) == b"C\n"
+
+
+def test_many_variables(logged_in):
+    """As many as somebody cares to send: bounded, and no harm done."""
+    w = logged_in()
+    number = w.open_session()[0]
+    w.send(*(message(CHANNEL_REQUEST, number, "env", False, f"LC_{n}",
+                     string(b"x" * 1000)) for n in range(5000)))
+    w.say(CHANNEL_REQUEST, number, "exec", True, "echo alive")
+    try:
+        if w.expect(CHANNEL_SUCCESS, CHANNEL_FAILURE)[0] == CHANNEL_SUCCESS:
+            assert output(w, number) in (b"alive\n", b"")
+    except Closed:
+        pass
+
+
+@pytest.mark.parametrize("request_fields", [
+    ("exec", u32(0xffffffff)), ("exec",), ("exec", string(b"a\0b")),
+    ("pty-req", "xterm"), ("pty-req", string("x" * 70_000), 80, 24, 0, 0, ""),
+    ("pty-req", "xterm", 80, 24, 0, 0, string(b"\x80" * 5000)),
+    ("pty-req", "xterm", 0xffffffff, 0xffffffff, 0, 0, string(b"\1")),
+    ("window-change", 1), ("signal", "NOSUCH"), ("signal", u32(77)),
+    ("subsystem", "no-such"), ("exit-status", 0), ("xon-xoff", True),
+    ("x11-req", True, "a", "b", 0), ("auth-agent-req@openssh.com",),
+    ("no-such-request", string(b"x" * 200_000)), ("env", "LC_X"),
+], ids=lambda f: f"{f[0]}-{len(f)}")
+def test_hurt_channel_requests(logged_in, request_fields):
+    """Refused, or the connection ends; never a crash (see `server`)."""
+    what, *fields = request_fields
+    w = logged_in()
+    number = w.open_session()[0]
+    w.say(CHANNEL_REQUEST, number, what, True, *fields)
+    try:
+        w.expect(CHANNEL_SUCCESS, CHANNEL_FAILURE, DISCONNECT)
+    except Closed:
+        pass
+
+
+def test_second_command_in_a_session(logged_in):
+    w = logged_in()
+    number = w.open_session()[0]
+    w.say(CHANNEL_REQUEST, number, "exec", True, "sleep 2")
+    w.expect(CHANNEL_SUCCESS)
+    w.say(CHANNEL_REQUEST, number, "exec", True, "echo twice")
+    assert w.expect(CHANNEL_SUCCESS, CHANNEL_FAILURE)[0] == CHANNEL_FAILURE
+
+
+def test_no_more_sessions(logged_in):
+    w = logged_in()
+    assert w.open_session()
+    w.say(GLOBAL_REQUEST, "no-more-sessions@openssh.com", False)
+    w.say(CHANNEL_OPEN, "session", 1, 1000, 1000)
+    try:
+        assert w.expect(OPEN_FAILURE, OPEN_CONFIRMATION,
+                        DISCONNECT)[0] != OPEN_CONFIRMATION
+    except Closed:
+        pass
+
+
+# ---- peers that stop ---------------------------------------------------
+
+@pytest.mark.parametrize("stage", ["identification", "kexinit", "value",
+                                   "newkeys", "service", "auth"])
+def test_client_that_stops(make_server, wire, stage):
+    """In the middle of a packet, at each step: LoginGraceTime ends it."""
+    server = make_server("LoginGraceTime 1\n")
+    w = wire(server)
+    stages = ["identification", "kexinit", "value", "newkeys", "service",
+              "auth"]
+    steps = [lambda: None, w.identify,
+             lambda: (w.send_kexinit(), w.read_kexinit()),
+             lambda: w.client_exchange(),
+             lambda: (w.send_newkeys(), w.read_newkeys()), w.ask_service]
+    for step in steps[:stages.index(stage) + 1]:
+        step()
+    w.raw(b"SSH-2.0" if stage == "identification" else u32(48) + b"x" * 20)
+    w.sock.settimeout(6 * SLOW)
+    try:
+        while True:
+            w._fill()
+    except Closed:
+        pass
+    assert harness.wait_for(lambda: not server.connections())
+    assert "Timeout before authentication" in server.log_text()
+
+
+def test_client_that_stops_after_login(make_server, wire, key):
+    """ClientAlive ends it."""
+    server = make_server("ClientAliveInterval 1\nClientAliveCountMax 1\n")
+    w = wire(server).login(ME, key)
+    number = w.open_session()[0]
+    w.say(CHANNEL_REQUEST, number, "exec", True, "sleep 60")
+    w.raw(u32(48) + b"x" * 20)
+    assert harness.wait_for(lambda: not server.connections(), 8)
+
+
+def test_reader_that_stops_does_not_hold_others(make_server, wire, key):
+    """One client that takes no data costs its own connection only."""
+    server = make_server()
+    w = wire(server).login(ME, key)
+    number = w.open_session(window=0x7fffffff)[0]
+    w.say(CHANNEL_REQUEST, number, "exec", True, "cat /dev/zero")
+    time.sleep(0.5)
+    before = memory_kib(server)
+    time.sleep(1)
+    assert memory_kib(server) - before < 8 * 1024
+    assert wire(server).login(ME, key)
+
+
+def test_half_open(wire):
+    """A client that only stops sending hears the end of the server."""
+    w = wire().identify()
+    w.sock.shutdown(socket.SHUT_WR)
+    w.was_ended()
+
+
+def test_ordinary_client_still_gets_in(server):
+    """After all of the above."""
+    assert Client("hpn", server).ssh("exit 7").rc == 7
+    assert isinstance(Reader(b""), Reader)

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: ISC */
+/* authorized_keys: options, times, lines, and the search in a file. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "server/auth-keys.h"
+
+/* Blobs with the frame of a key are all that the parser asks for. */
+static const uint8_t blob_a[] = "\0\0\0\013ssh-ed25519\0\0\0\004AAAA";
+static const uint8_t blob_b[] = "\0\0\0\013ssh-ed25519\0\0\0\004BBBB";
+static const struct span key_a = { blob_a, sizeof blob_a - 1 };
+static const struct span key_b = { blob_b, sizeof blob_b - 1 };
+static char *line_a, *line_b;
+static char dir[] = "/tmp/test-authkeys-XXXXXX";
+
+static int
+set_up(void **state)
+{
+	char *a = str_base64_encode(key_a.p, key_a.len);
+	char *b = str_base64_encode(key_b.p, key_b.len);
+
+	(void)state;
+	log_set_level(LOG_LVL_QUIET);
+	xasprintf(&line_a, "ssh-ed25519 %s", a);
+	xasprintf(&line_b, "ssh-ed25519 %s", b);
+	free(a);
+	free(b);
+	assert_non_null(mkdtemp(dir));
+	return 0;
+}
+
+static int
+tear_down(void **state)
+{
+	(void)state;
+	free(line_a);
+	free(line_b);
+	return rmdir(dir);
+}
+
+static int
+match(const char *options, struct authkeys_options *o)
+{
+	const char *why;
+	char *line;
+	int r;
+
+	xasprintf(&line, "%s%s%s a comment", options,
+	    options[0] != '\0' ? " " : "", line_a);
+	r = authkeys_match_line(line, key_a, o, &why);
+	if (r != 0 && r != ERR_NOT_FOUND)
+		assert_non_null(why);
+	free(line);
+	return r;
+}
+
+static void
+plain_line_allows_all(void **state)
+{
+	struct authkeys_options o;
+
+	(void)state;
+	assert_int_equal(match("", &o), 0);
+	assert_true(o.pty && o.user_rc && o.agent_forwarding &&
+	    o.port_forwarding && o.x11_forwarding);
+	assert_null(o.command);
+	assert_null(o.from);
+	authkeys_options_clear(&o);
+}
+
+static void
+flags_take_away_and_give_back(void **state)
+{
+	static const struct {
+		const char *options;
+		bool pty, user_rc, agent, port, x11;
+	} rows[] = {
+		{ "no-pty", false, true, true, true, true },
+		{ "NO-PTY", false, true, true, true, true },
+		{ "no-user-rc", true, false, true, true, true },
+		{ "no-agent-forwarding,no-port-forwarding", true, true, false,
+		    false, true },
+		{ "no-X11-forwarding", true, true, true, true, false },
+		{ "restrict", false, false, false, false, false },
+		{ "restrict,pty", true, false, false, false, false },
+		{ "pty,restrict", false, false, false, false, false },
+		{ "restrict,x11-forwarding,user-rc", false, true, false,
+		    false, true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct authkeys_options o;
+
+		assert_int_equal(match(rows[i].options, &o), 0);
+		assert_int_equal(o.pty, rows[i].pty);
+		assert_int_equal(o.user_rc, rows[i].user_rc);
+		assert_int_equal(o.agent_forwarding, rows[i].agent);
+		assert_int_equal(o.port_forwarding, rows[i].port);
+		assert_int_equal(o.x11_forwarding, rows[i].x11);
+		authkeys_options_clear(&o);
+	}
+}
+
+static void
+values(void **state)
+{
+	struct authkeys_options o;
+
+	(void)state;
+	assert_int_equal(match("command=\"echo \\\"a b\\\" # \\n\","
+			       "from=\"10.0.0.0/8,!10.1.1.1\","
+			       "environment=\"A=1\",environment=\"B=x y\","
+			       "permitopen=\"h:1\",permitlisten=\"*:2\"",
+			     &o),
+	    0);
+	assert_string_equal(o.command, "echo \"a b\" # \\n");
+	assert_string_equal(o.from, "10.0.0.0/8,!10.1.1.1");
+	assert_int_equal(o.env.n, 2);
+	assert_string_equal(o.env.v[1], "B=x y");
+	assert_int_equal(o.permitopen.n, 1);
+	assert_int_equal(o.permitlisten.n, 1);
+	authkeys_options_clear(&o);
+}
+
+static void
+wrong_options(void **state)
+{
+	static const char *const rows[] = { "nonsense", "no-restrict",
+		"no-cert-authority", "command", "command=", "command=x",
+		"command=\"x", "command=\"x\"\"y\"", "pty,,pty", "pty,", ",pty",
+		"command=\"a\",command=\"b\"", "from=\"a\",from=\"b\"",
+		"environment=\"1\"", "environment=\"=1\"",
+		"environment=\"A-B=1\"", "expiry-time=\"20250231\"",
+		"expiry-time=\"soon\"", "permitopen=\"nothing\"", "pty=\"1\"" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct authkeys_options o;
+		int r = match(rows[i], &o);
+
+		if (r == 0 || r == ERR_NOT_FOUND)
+			fail_msg("accepted: %s", rows[i]);
+	}
+}
+
+static void
+lines_that_are_none(void **state)
+{
+	static const char *const rows[] = { "", "   ", "# comment", "\t#", "\r",
+		"\n" };
+	struct authkeys_options o;
+	const char *why;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		assert_int_equal(authkeys_match_line(rows[i], key_a, &o, &why),
+		    ERR_NOT_FOUND);
+	assert_int_equal(authkeys_match_line(line_b, key_a, &o, &why),
+	    ERR_NOT_FOUND);
+	/* The type in front has to be that of the key. */
+	assert_int_equal(authkeys_match_line("ssh-rsa AAAA", key_a, &o, &why),
+	    ERR_FORMAT);
+}
+
+static void
+times(void **state)
+{
+	static const struct {
+		const char *text;
+		int64_t when; /* 0: wrong */
+	} rows[] = {
+		{ "20250101Z", 1735689600 }, { "202501010102Z", 1735693320 },
+		{ "20250101010203Z", 1735693323 }, { "20240229Z", 1709164800 },
+		{ "20230229Z", 0 }, { "20251301Z", 0 }, { "2025010Z", 0 },
+		{ "20250101X", 0 }, { "20250101ZZ", 0 }, { "", 0 }, { "Z", 0 },
+		{ "2025010101020304Z", 0 }, { "19700101Z", 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		int64_t when = 0;
+		int r = authkeys_parse_time(rows[i].text, &when);
+
+		assert_int_equal(r == 0, rows[i].when != 0);
+		if (r == 0)
+			assert_int_equal(when, rows[i].when);
+	}
+}
+
+static void
+the_earliest_expiry_counts(void **state)
+{
+	struct authkeys_options o;
+
+	(void)state;
+	assert_int_equal(match("expiry-time=\"20250102Z\","
+			       "expiry-time=\"20250101Z\","
+			       "expiry-time=\"20250103Z\"",
+			     &o),
+	    0);
+	assert_int_equal(o.expires, 1735689600);
+	authkeys_options_clear(&o);
+}
+
+static void
+options_travel(void **state)
+{
+	struct authkeys_options o, copy;
+	struct buf b = { 0 };
+	struct rd r;
+
+	(void)state;
+	assert_int_equal(match("restrict,pty,command=\"x\",environment=\"A=\"",
+			     &o),
+	    0);
+	authkeys_options_put(&b, &o);
+	assert_int_equal(buf_err(&b), 0);
+	for (size_t cut = 0; cut < buf_len(&b); cut++) {
+		r = rd_from(buf_data(&b), cut);
+		assert_int_not_equal(authkeys_options_get(&r, &copy), 0);
+	}
+	r = rd_from_buf(&b);
+	assert_int_equal(authkeys_options_get(&r, &copy), 0);
+	assert_int_equal(rd_end(&r), 0);
+	assert_true(copy.pty);
+	assert_false(copy.user_rc);
+	assert_string_equal(copy.command, "x");
+	assert_null(copy.from);
+	assert_string_equal(copy.env.v[0], "A=");
+	authkeys_options_clear(&o);
+	authkeys_options_clear(&copy);
+	buf_clear(&b);
+}
+
+/* ---- files -------------------------------------------------------------- */
+
+struct search {
+	const char *text;
+	mode_t mode, dir_mode;
+	bool lax;
+	int result;
+	unsigned line;
+};
+
+static void
+search(const struct search *s)
+{
+	struct user *u = user_self();
+	struct authkeys_query q = { .user = u, .blob = key_a,
+		.address = "192.0.2.7", .host = "client.example.org",
+		.strict_modes = !s->lax };
+	struct authkeys_options o;
+	unsigned line = 0;
+	char *path, *text;
+
+	free(u->home);
+	u->home = xstrdup(dir);
+	xasprintf(&path, "%s/keys", dir);
+	xasprintf(&text, s->text, line_a);
+	assert_int_equal(file_replace(path, text, strlen(text), s->mode), 0);
+	assert_int_equal(chmod(dir, s->dir_mode), 0);
+	assert_int_equal(authkeys_search(&q, path, &o, &line), s->result);
+	if (s->result == 0)
+		assert_int_equal(line, s->line);
+	authkeys_options_clear(&o);
+	assert_int_equal(chmod(dir, 0700), 0);
+	unlink(path);
+	free(path);
+	free(text);
+	user_free(u);
+}
+
+static void
+files(void **state)
+{
+	static const struct search rows[] = {
+		{ "%s\n", 0600, 0700, false, 0, 1 },
+		{ "# x\n\n%s", 0644, 0755, false, 0, 3 },
+		{ "nonsense\n%s\r\n", 0600, 0700, false, 0, 2 },
+		{ "from=\"192.0.2.0/24\" %s\n", 0600, 0700, false, 0, 1 },
+		{ "from=\"*.example.org\" %s\n", 0600, 0700, false, 0, 1 },
+		{ "from=\"192.0.2.0/24,!192.0.2.7\" %s\n", 0600, 0700, false,
+		    ERR_NOT_FOUND, 0 },
+		{ "from=\"198.51.100.1\" %s\n", 0600, 0700, false,
+		    ERR_NOT_FOUND, 0 },
+		{ "expiry-time=\"20200101\" %s\n", 0600, 0700, false,
+		    ERR_NOT_FOUND, 0 },
+		{ "expiry-time=\"20990101\" %s\n", 0600, 0700, false, 0, 1 },
+		{ "cert-authority %s\n", 0600, 0700, false, ERR_NOT_FOUND, 0 },
+		{ "", 0600, 0700, false, ERR_NOT_FOUND, 0 },
+		/* Others could have written it. */
+		{ "%s\n", 0620, 0700, false, ERR_DENIED, 0 },
+		{ "%s\n", 0602, 0700, false, ERR_DENIED, 0 },
+		{ "%s\n", 0600, 0770, false, ERR_DENIED, 0 },
+		{ "%s\n", 0666, 0777, true, 0, 1 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		search(&rows[i]);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(plain_line_allows_all),
+		cmocka_unit_test(flags_take_away_and_give_back),
+		cmocka_unit_test(values),
+		cmocka_unit_test(wrong_options),
+		cmocka_unit_test(lines_that_are_none),
+		cmocka_unit_test(times),
+		cmocka_unit_test(the_earliest_expiry_counts),
+		cmocka_unit_test(options_travel),
+		cmocka_unit_test(files),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}

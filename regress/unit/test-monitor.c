@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: ISC */
+/* What the monitor lets be asked, and when. The test plays hpnsshd-auth. */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "keys/key.h"
+#include "server/monitor.h"
+
+static struct monitor *m;
+static int peer; /* the asker's end */
+
+static void
+add_hostkey(struct hostkeys *h)
+{
+	struct hostkey *hk = &h->v[0];
+
+	buf_init(&hk->public);
+	buf_init_secret(&hk->private);
+	assert_int_equal(key_generate("ed25519", 0, &hk->key), 0);
+	assert_int_equal(key_to_blob(hk->key, &hk->public), 0);
+	h->n = 1;
+}
+
+static int
+set_up(void **state)
+{
+	int pair[2];
+
+	(void)state;
+	log_set_level(LOG_LVL_QUIET);
+	signal(SIGPIPE, SIG_IGN);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+	m = xcalloc(1, sizeof *m);
+	m->fd = pair[0];
+	peer = pair[1];
+	m->phase = MONITOR_PHASE_KEX;
+	server_conf_init(&m->state.conf);
+	assert_int_equal(server_conf_set(&m->state.conf, "StrictModes", "no"),
+	    0);
+	assert_int_equal(server_conf_finish(&m->state.conf), 0);
+	add_hostkey(&m->state.keys);
+	m->peer = (struct peer){ .address = xstrdup("192.0.2.7"),
+		.local_address = xstrdup("192.0.2.1"),
+		.host = xstrdup("192.0.2.7"),
+		.port = 1, .local_port = 2 };
+	return 0;
+}
+
+static int
+tear_down(void **state)
+{
+	(void)state;
+	close(m->fd);
+	if (peer != -1)
+		close(peer);
+	login_free(m->login);
+	buf_clear(&m->pending);
+	buf_clear(&m->packet_state);
+	buf_clear(&m->kex_state);
+	free(m->id_remote);
+	peer_clear(&m->peer);
+	state_clear(&m->state);
+	free(m);
+	return 0;
+}
+
+static int
+ask(enum monitor_request what, const void *fields, size_t len)
+{
+	struct buf b = { 0 };
+	int r;
+
+	buf_put_u8(&b, (uint8_t)what);
+	buf_put(&b, fields, len);
+	assert_int_equal(fd_send_msg(peer, &b), 0);
+	buf_clear(&b);
+	r = monitor_step(m);
+	return r;
+}
+
+static void
+drain_answer(struct buf *answer)
+{
+	assert_int_equal(fd_receive_msg(peer, answer, MONITOR_MSG_MAX), 0);
+	assert_int_equal(buf_data(answer)[0], 1);
+}
+
+static int
+ask_sign(size_t hash_len)
+{
+	struct buf b = { 0 };
+	uint8_t hash[128] = { 7 };
+	int r;
+
+	buf_put_cstring(&b, "ssh-ed25519");
+	buf_put_string(&b, hash, hash_len);
+	r = ask(MONITOR_SIGN, buf_data(&b), buf_len(&b));
+	buf_clear(&b);
+	return r;
+}
+
+static int
+ask_user(const char *name)
+{
+	struct buf b = { 0 };
+	int r;
+
+	buf_put_cstring(&b, name);
+	buf_put_cstring(&b, "ssh-connection");
+	r = ask(MONITOR_USER, buf_data(&b), buf_len(&b));
+	buf_clear(&b);
+	return r;
+}
+
+static void
+nothing_out_of_its_phase(void **state)
+{
+	static const struct {
+		enum monitor_phase phase;
+		enum monitor_request what;
+	} rows[] = {
+		{ MONITOR_PHASE_KEX, MONITOR_NONE },
+		{ MONITOR_PHASE_KEX, MONITOR_KEY_QUERY },
+		{ MONITOR_PHASE_KEX, MONITOR_KEY_VERIFY },
+		{ MONITOR_PHASE_KEX, MONITOR_PASSWORD },
+		{ MONITOR_PHASE_KEX, MONITOR_KBDINT_START },
+		{ MONITOR_PHASE_KEX, MONITOR_HAND_OVER },
+		{ MONITOR_PHASE_KEX, MONITOR_LOGIN },
+		{ MONITOR_PHASE_AUTH, MONITOR_USER },
+		{ MONITOR_PHASE_AUTH, MONITOR_KBDINT_ANSWER },
+		{ MONITOR_PHASE_AUTH, MONITOR_HAND_OVER },
+		{ MONITOR_PHASE_AUTH, MONITOR_LOGIN },
+		{ MONITOR_PHASE_ACCEPTED, MONITOR_SIGN },
+		{ MONITOR_PHASE_ACCEPTED, MONITOR_PASSWORD },
+		{ MONITOR_PHASE_ACCEPTED, MONITOR_USER },
+		{ MONITOR_PHASE_SESSION, MONITOR_USER },
+		{ MONITOR_PHASE_SESSION, MONITOR_KEY_VERIFY },
+		{ MONITOR_PHASE_SESSION, MONITOR_PASSWORD },
+		{ MONITOR_PHASE_SESSION, MONITOR_HAND_OVER },
+		{ MONITOR_PHASE_OVER, MONITOR_LOG },
+		{ MONITOR_PHASE_SESSION, MONITOR_REQUEST_COUNT },
+		{ MONITOR_PHASE_SESSION, (enum monitor_request)255 },
+		{ MONITOR_PHASE_SESSION, (enum monitor_request)0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		m->phase = rows[i].phase;
+		assert_int_equal(ask(rows[i].what, NULL, 0), ERR_PROTOCOL);
+	}
+}
+
+static void
+only_hashes_are_signed(void **state)
+{
+	static const size_t wrong[] = { 0, 1, 19, 31, 33, 65, 128 };
+	struct buf answer = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(wrong); i++)
+		assert_int_equal(ask_sign(wrong[i]), ERR_PROTOCOL);
+	assert_int_equal(m->session_id_len, 0);
+	assert_int_equal(ask_sign(32), 0);
+	drain_answer(&answer);
+	assert_true(buf_len(&answer) > 64);
+	/* The first one stays the session's identifier. */
+	assert_int_equal(m->session_id_len, 32);
+	assert_int_equal(ask_sign(64), 0);
+	assert_int_equal(m->session_id_len, 32);
+	buf_clear(&answer);
+}
+
+static void
+a_name_needs_a_key_exchange(void **state)
+{
+	(void)state;
+	assert_int_equal(ask_user("nobody-at-all"), ERR_PROTOCOL);
+}
+
+static void
+a_name_is_given_once(void **state)
+{
+	struct buf answer = { 0 };
+
+	(void)state;
+	assert_int_equal(ask_sign(32), 0);
+	drain_answer(&answer);
+	assert_int_equal(ask_user("nobody-at-all"), 0);
+	assert_int_equal(m->phase, MONITOR_PHASE_AUTH);
+	assert_false(m->login->allowed);
+	m->phase = MONITOR_PHASE_KEX;
+	assert_int_equal(ask_user("root"), ERR_PROTOCOL);
+	buf_clear(&answer);
+}
+
+/* No proof, no entry: a made-up signature over anything. */
+static void
+wrong_signature(void **state)
+{
+	struct buf b = { 0 }, answer = { 0 };
+	const struct buf *blob = &m->state.keys.v[0].public;
+
+	(void)state;
+	assert_int_equal(ask_sign(32), 0);
+	drain_answer(&answer);
+	assert_int_equal(ask_user("root"), 0);
+	drain_answer(&answer);
+	buf_put_cstring(&b, "ssh-ed25519");
+	buf_put_string_buf(&b, blob);
+	buf_put_bool(&b, false);
+	buf_put_string(&b, NULL, 0);
+	buf_put_string(&b, "nonsense", 8);
+	assert_int_equal(ask(MONITOR_KEY_VERIFY, buf_data(&b), buf_len(&b)),
+	    0);
+	assert_int_equal(m->phase, MONITOR_PHASE_AUTH);
+	assert_false(m->login->complete);
+	assert_int_equal(m->login->failures, 1);
+	buf_clear(&b);
+	buf_clear(&answer);
+}
+
+static void
+truncated_fields(void **state)
+{
+	(void)state;
+	assert_int_not_equal(ask(MONITOR_SIGN, "\0\0\0\011ssh", 7), 0);
+	assert_int_not_equal(ask(MONITOR_LOG, "\003\0\0\0\011x", 6), 0);
+	assert_int_not_equal(ask(MONITOR_LOG, "\377\0\0\0\001x", 6), 0);
+	m->phase = MONITOR_PHASE_SESSION;
+	/* A terminal is a terminal. */
+	assert_int_equal(ask(MONITOR_LOGIN,
+			     "\0\0\0\013/etc/passwd\0\0\0\001", 19),
+	    ERR_FORMAT);
+}
+
+static void
+an_end_is_noticed(void **state)
+{
+	(void)state;
+	close(peer);
+	peer = -1;
+	assert_int_equal(monitor_step(m), ERR_EOF);
+}
+
+static void
+login_takes_no_longer_than_it_may(void **state)
+{
+	(void)state;
+	m->deadline_ms = loop_now_ms() + 20;
+	assert_int_equal(monitor_step(m), ERR_TIMEOUT);
+}
+
+int
+main(void)
+{
+#define TEST(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		TEST(nothing_out_of_its_phase),
+		TEST(only_hashes_are_signed),
+		TEST(a_name_needs_a_key_exchange),
+		TEST(a_name_is_given_once),
+		TEST(wrong_signature),
+		TEST(truncated_fields),
+		TEST(an_end_is_noticed),
+		TEST(login_takes_no_longer_than_it_may),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
