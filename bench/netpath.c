@@ -456,7 +456,8 @@ main(int argc, char **argv)
 		if (opt == 'n')
 			shaped = false;
 		else if (opt == 'r')
-			p.ns_per_byte = 8000 / number("rate", optarg, 1e6);
+			p.ns_per_byte = 8000 / fmax(1e-3,
+			    number("rate", optarg, 1e6));
 		else if (opt == 'd')
 			p.delay_ns = (uint64_t)(number("delay", optarg, 1e5) *
 			    1e6);

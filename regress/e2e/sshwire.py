@@ -186,6 +186,7 @@ class Wire:
         self.host_blob = None
         self.ext_info = None
         self.mine = self.theirs = None
+        self.next_keys = None
 
     # ---- bytes ---------------------------------------------------------
 
@@ -275,11 +276,14 @@ class Wire:
                 f"message {payload[0]} instead of {kinds}: {payload[:200]!r}"
 
     def drain(self):
-        """All messages until the other side ends the connection."""
+        """All messages until the other side ends the connection, across a
+        change of keys if it comes."""
         got = []
         try:
             while True:
                 got.append(self.recv())
+                if got[-1][0] == NEWKEYS and self.next_keys:
+                    self.use_keys()
         except Closed:
             return got
 
@@ -383,7 +387,10 @@ class Wire:
 
     def read_newkeys(self):
         self.expect(NEWKEYS)
-        self.rx = self.next_keys[1]
+        self.use_keys()
+
+    def use_keys(self):
+        self.rx, self.next_keys = self.next_keys[1], None
         if self.reset:
             self.rx_seqnr = 0
 

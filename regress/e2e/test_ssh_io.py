@@ -5,6 +5,7 @@ import fcntl
 import os
 import signal
 import subprocess
+import sys
 import time
 
 import pytest
@@ -104,9 +105,14 @@ def test_environment(client):
 
 
 def test_subsystem(client):
-    done = client.ssh("sftp", flags=["-s"], stdin=bytes([0, 0, 0, 5, 1,
-                                                         0, 0, 0, 3]))
-    assert done.rc == 0 and done.out[4:9] == b"\x02\0\0\0\x03", done
+    process = start([*client.ssh_args(flags=["-s"]), "sftp"],
+                    stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    process.stdin.write(bytes([0, 0, 0, 5, 1, 0, 0, 0, 3]))
+    process.stdin.flush()
+    assert process.stdout.read(9)[4:] == b"\x02\0\0\0\x03"
+    process.stdin.close()
+    assert process.wait(10) == 0
+    process.stdout.close()
     done = client.ssh("nothing", flags=["-s"])
     assert done.rc == 255 and "subsystem request failed on channel 0" \
         in done.errors
@@ -132,6 +138,7 @@ def test_no_command(client, background):
         line = process.stderr.readline()
         assert line, text
         text += line
+    wait_for(lambda: False, 0.3)
     assert process.poll() is None
     process.terminate()
     assert process.wait(10) == 255
@@ -185,10 +192,23 @@ def test_log_file(client, tmp_path):
     assert done.rc == 255 and "/nonexistent/x" in done.errors
 
 
-def test_proxy_command(client):
+PROXY = """
+import os, select, socket, sys
+sock = socket.create_connection((sys.argv[1], int(sys.argv[2])))
+while True:
+    for ready in select.select([0, sock], [], [])[0]:
+        data = os.read(0, 65536) if ready == 0 else sock.recv(65536)
+        if not data:
+            sys.exit(0)
+        sock.sendall(data) if ready == 0 else os.write(1, data)
+"""
+
+
+def test_proxy_command(client, tmp_path):
+    script = tmp_path / "proxy.py"
+    script.write_text(PROXY)
     done = client.ssh("echo through", options=[
-        "ProxyCommand=/bin/bash -c 'exec 3<>/dev/tcp/%h/%p;"
-        " cat <&3 & exec cat >&3'"])
+        f"ProxyCommand={sys.executable} {script} %h %p"])
     assert done.out == b"through\n", done
 
 

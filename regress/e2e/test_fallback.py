@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: ISC
+"""The second port of hpnssh: tried once, never in a loop, never when the port
+was given; known_hosts under the port that was really used."""
+
+import socket
+import time
+
+import pytest
+
+import harness
+from harness import Client, run
+
+pytestmark = pytest.mark.skipif(not harness.have("hpn", "ssh", "sshd"),
+                                reason="hpnssh and hpnsshd are not built")
+
+
+@pytest.fixture
+def to_ports(sshd):
+    """to_ports(port, fallback, *options): hpnssh without -p if port is
+    None."""
+    def connect(port, fallback, *options):
+        client = Client("hpn", sshd, log_level="INFO")
+        args = [harness.hpn("ssh"), *client.options(
+            f"FallbackPort={fallback}", *options)]
+        if port is not None:
+            args += ["-p", str(port)]
+        return run([*args, "-l", client.user, "127.0.0.1", "echo reached"])
+    return connect
+
+
+def nothing_on_default_port():
+    with socket.socket() as s:
+        return s.connect_ex(("127.0.0.1", 2222)) != 0
+
+
+needs_free_default = pytest.mark.skipif(
+    not nothing_on_default_port(), reason="something listens on port 2222")
+
+
+@needs_free_default
+def test_falls_back(to_ports, sshd):
+    """The key in known_hosts is that of the port really used, so a strict
+    client gets through."""
+    done = to_ports(None, sshd.port)
+    assert done.rc == 0 and done.out == b"reached\n", done
+    assert str(sshd.port) in done.errors  # and says so
+
+
+@needs_free_default
+def test_switched_off(to_ports, sshd):
+    done = to_ports(None, sshd.port, "Fallback=no")
+    assert done.rc == 255 and "refused" in done.errors, done
+
+
+def test_port_that_was_given_never_falls_back(to_ports, sshd):
+    done = to_ports(harness.free_port(), sshd.port)
+    assert done.rc == 255 and "refused" in done.errors, done
+
+
+@needs_free_default
+@pytest.mark.parametrize("fallback", [2222, "closed"])
+def test_no_loop(to_ports, fallback):
+    began = time.monotonic()
+    done = to_ports(None, harness.free_port() if fallback == "closed"
+                    else fallback)
+    assert done.rc == 255 and "refused" in done.errors, done
+    assert time.monotonic() - began < 5 * harness.SLOW
+    assert len(done.errors.splitlines()) <= 2, done

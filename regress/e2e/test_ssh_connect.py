@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: ISC
+"""hpnssh on its way to the host: ports, peers that misbehave, lost ways."""
+
+import socket
+import struct
+import time
+
+import pytest
+from fakes import FakeServer, hold, packet
+
+from harness import Client, free_port, hpn, run
+
+DEFAULT_PORT = 2222
+
+
+def ssh(*args, **kw):
+    return run([hpn("ssh"), "-F", "none", "-o", "BatchMode=yes",
+                "-o", "UserKnownHostsFile=none",
+                "-o", "StrictHostKeyChecking=no", *args], **kw)
+
+
+def default_port_is_free():
+    with socket.socket() as s:
+        return s.connect_ex(("127.0.0.1", DEFAULT_PORT)) != 0
+
+
+needs_default_port = pytest.mark.skipif(
+    not default_port_is_free(), reason="somebody listens on port 2222")
+
+
+@pytest.fixture
+def server(shared_servers):
+    return shared_servers("stock")
+
+
+@pytest.fixture
+def fallback_args(server, tmp_path):
+    """Without a port; the second one is the server's."""
+    args = Client("hpn", server, log_level="INFO").ssh_args(
+        f"FallbackPort={server.port}")
+    at = args.index("-p")
+    return args[:at] + args[at + 2:]
+
+
+@needs_default_port
+def test_falls_back(fallback_args, server):
+    began = time.monotonic()
+    done = run([*fallback_args, "echo there"])
+    assert done.out == b"there\n", done
+    assert f"port {DEFAULT_PORT}" in done.errors
+    assert f"port {server.port}" in done.errors
+    assert done.errors.count("\n") == 1
+    assert time.monotonic() - began < 10
+
+
+@needs_default_port
+def test_falls_back_from_a_silent_port(fallback_args):
+    """A full backlog drops what comes: as a firewall does."""
+    with socket.socket() as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(("127.0.0.1", DEFAULT_PORT))
+        listener.listen(0)
+        fill = []
+        for _ in range(4):
+            s = socket.socket()
+            s.setblocking(False)
+            s.connect_ex(("127.0.0.1", DEFAULT_PORT))
+            fill.append(s)
+        time.sleep(0.2)
+        began = time.monotonic()
+        done = run([*fallback_args, "echo there"])
+        took = time.monotonic() - began
+        for s in fill:
+            s.close()
+    assert done.out == b"there\n", done
+    assert took < 8
+
+
+@needs_default_port
+def test_no_fallback(fallback_args):
+    for off in (["-o", "Fallback=no"], ["-p", str(DEFAULT_PORT)],
+                ["-o", f"Port={DEFAULT_PORT}"]):
+        done = run([fallback_args[0], *off, *fallback_args[1:], "true"])
+        assert done.rc == 255, (off, done)
+        assert (f"hpnssh: connect to host 127.0.0.1 port {DEFAULT_PORT}: "
+                "Connection refused") in done.errors
+
+
+@needs_default_port
+def test_fallback_port_that_is_the_same_or_closed():
+    done = ssh("-o", f"FallbackPort={DEFAULT_PORT}", "127.0.0.1", timeout=10)
+    assert done.rc == 255 and done.errors.count("refused") == 1
+    done = ssh("-o", f"FallbackPort={free_port()}", "127.0.0.1", timeout=10)
+    assert done.rc == 255 and done.errors.count("refused") == 2
+
+
+def test_refused():
+    port = free_port()
+    done = ssh("-p", str(port), "127.0.0.1")
+    assert done.rc == 255
+    assert done.errors == (f"hpnssh: connect to host 127.0.0.1 port {port}: "
+                           "Connection refused\n")
+
+
+def test_unknown_host():
+    done = ssh("no-such-host.invalid")
+    assert done.rc == 255
+    assert "Could not resolve hostname no-such-host.invalid" in done.errors
+
+
+def test_source_address(server):
+    client = Client("hpn", server)
+    done = client.ssh("echo $SSH_CLIENT", flags=["-b", "127.0.0.3"])
+    assert done.out.startswith(b"127.0.0.3 "), done
+    done = client.ssh("true", flags=["-b", "192.0.2.77"])
+    assert done.rc == 255 and "bind to 192.0.2.77" in done.errors
+
+
+def test_families(server):
+    client = Client("hpn", server)
+    assert client.ssh("true", flags=["-4"]).rc == 0
+    assert client.ssh("true", flags=["-6"]).rc == 255
+
+
+def test_second_address_is_tried(server):
+    """localhost has ::1 too, where nobody listens."""
+    args = Client("hpn", server).ssh_args("HostKeyAlias=x",
+                                          "StrictHostKeyChecking=no",
+                                          "UserKnownHostsFile=/dev/null")
+    args[-1] = "localhost"
+    done = run([*args, "echo there"])
+    assert done.out == b"there\n", done
+
+
+# ---- peers that misbehave ------------------------------------------------
+
+IDENT = b"SSH-2.0-OpenSSH_9.2\r\n"
+
+
+def kexinit(lists=None):
+    names = [b"curve25519-sha256", b"ssh-ed25519", b"aes128-ctr",
+             b"aes128-ctr", b"hmac-sha2-256", b"hmac-sha2-256", b"none",
+             b"none", b"", b""]
+    for at, text in (lists or {}).items():
+        names[at] = text
+    return (b"\x14" + bytes(16) + b"".join(struct.pack(">I", len(n)) + n
+                                           for n in names)
+            + b"\0" + bytes(4))
+
+
+def says(*parts, then=hold):
+    def talk(sock):
+        for part in parts:
+            sock.sendall(part)
+        if then:
+            then(sock)
+        sock.close()
+    return talk
+
+
+@pytest.mark.parametrize("talk,told", [
+    (says(then=None), "Connection "),
+    (says(b"HTTP/1.0 400 no\r\n\r\n", then=None), "no SSH identification"),
+    (says(b"SSH-1.5-old\r\n"), "does not speak SSH version 2"),
+    (says(b"x" * 9000 + b"\r\n"), "protocol error"),
+    (says(*[b"line\r\n"] * 2000), "protocol error"),
+    (says(IDENT, then=None), "Connection "),
+    (says(IDENT, b"\xff" * 64), "bad packet length"),
+    (says(IDENT, struct.pack(">IB", 0x40001, 4)), "bad packet length"),
+    (says(IDENT, packet(b"\x14short")), ""),
+    (says(IDENT, packet(b"\x5a" + bytes(20))), ""),
+    (says(IDENT, packet(kexinit({0: b"weird"}))),
+     "no matching key exchange method found. Their offer: weird"),
+    (says(IDENT, packet(kexinit({1: b"ssh-dss"}))),
+     "no matching host key type found. Their offer: ssh-dss"),
+    (says(IDENT, packet(kexinit({4: b"hmac-md5", 5: b"hmac-md5"}))),
+     "no matching MAC found. Their offer: hmac-md5"),
+    (says(IDENT, packet(kexinit()), packet(b"\x1f" + bytes(40))), ""),
+    (says(IDENT, packet(b"\x01\0\0\0\x0b\0\0\0\x07go\x1b[away\0\0\0\0")),
+     "Received disconnect from 127.0.0.1"),
+])
+def test_bad_peers(talk, told):
+    with FakeServer(talk) as server:
+        done = ssh("-p", str(server.port), "127.0.0.1", "true", timeout=10)
+    assert done.rc == 255 and told in done.errors, done
+    assert done.errors.strip() and done.out == b""
+    assert "\x1b" not in done.errors
+
+
+def test_lines_before_the_identification():
+    with FakeServer(says(b"welcome\r\n", b"to \x1b[2Jthis\r\n",
+                         b"SSH-1.0-x\r\n")) as server:
+        done = ssh("-v", "-p", str(server.port), "127.0.0.1", timeout=10)
+    assert "welcome" in done.errors and "\x1b" not in done.errors
+    assert "does not speak" in done.errors
+
+
+@pytest.mark.parametrize("talk", [
+    says(), says(b"SSH-2.0-slow"), says(IDENT),
+    says(IDENT, packet(kexinit())[:100])])
+def test_peer_that_stops_is_not_waited_for(talk):
+    with FakeServer(talk) as server:
+        began = time.monotonic()
+        done = ssh("-o", "ConnectTimeout=1", "-p", str(server.port),
+                   "127.0.0.1", "true", timeout=15)
+    assert done.rc == 255 and "timed out" in done.errors, done
+    assert time.monotonic() - began < 8

@@ -1,0 +1,623 @@
+# SPDX-License-Identifier: ISC
+"""Who may log in to hpnsshd, how, and to what."""
+
+import os
+import re
+import subprocess
+import time
+
+import pytest
+
+import harness
+from harness import IS_ROOT, ME, Client, run
+
+pytestmark = pytest.mark.skipif(not harness.have("hpn", "ssh", "sshd"),
+                                reason="hpnssh and hpnsshd are not built")
+needs_root = pytest.mark.skipif(
+    not IS_ROOT, reason="needs root: logs in as another user")
+DENIED = r"Permission denied \([a-z,-]+\)\."
+
+
+def authorize(server, *lines):
+    server.authorized.write_text("".join(line + "\n" for line in lines))
+
+
+# ---- authorized_keys ---------------------------------------------------
+
+def with_options(make_server, keys, options, config=""):
+    server = make_server(config, authorized=[])
+    authorize(server, f"{options} {keys.public('ed25519')}".strip())
+    return Client("hpn", server)
+
+
+def test_forced_command_of_a_key(make_server, keys):
+    client = with_options(make_server, keys,
+                          'command="echo forced: $SSH_ORIGINAL_COMMAND"')
+    assert client.ssh("id", "-u").out == b"forced: id -u\n"
+
+
+def test_quoted_quote_in_a_forced_command(make_server, keys):
+    client = with_options(make_server, keys, r'command="echo \"a b\""')
+    assert client.ssh("true").out == b"a b\n"
+
+
+@pytest.mark.parametrize("pattern,allowed", [
+    ("127.0.0.1", True), ("127.0.0.0/8", True), ("*", True),
+    ("10.0.0.0/8", False), ("!127.0.0.1,*", False), ("::1", False)])
+def test_from(make_server, keys, pattern, allowed):
+    client = with_options(make_server, keys, f'from="{pattern}"')
+    assert (client.ssh("true").rc == 0) == allowed
+
+
+@pytest.mark.parametrize("when,allowed", [("20990101", True),
+                                          ("19990101", False),
+                                          ("202401010000Z", False)])
+def test_expiry_time(make_server, keys, when, allowed):
+    client = with_options(make_server, keys, f'expiry-time="{when}"')
+    assert (client.ssh("true").rc == 0) == allowed
+
+
+def test_environment_of_a_key(make_server, keys):
+    options = 'environment="HPN_TEST=1 2"'
+    client = with_options(make_server, keys, options,
+                          "PermitUserEnvironment yes")
+    assert client.ssh("echo $HPN_TEST").out == b"1 2\n"
+    client = with_options(make_server, keys, options)
+    assert client.ssh("echo $HPN_TEST").out == b"\n"
+
+
+@pytest.mark.parametrize("options,allowed", [
+    ("no-pty", False), ("restrict", False), ("restrict,pty", True),
+    ("", True)])
+def test_pty_of_a_key(make_server, keys, options, allowed):
+    client = with_options(make_server, keys, options)
+    done = client.ssh("tty", flags=["-tt"])
+    assert (b"/dev/pts/" in done.out) == allowed, done
+
+
+@pytest.mark.parametrize("line", [
+    'no-such-option {key}', 'command="open {key}', 'from="" {key}',
+    'ssh-ed25519 AAAA', 'expiry-time="never" {key}', '\x00\x01\x02',
+    'x' * 100_000])
+def test_bad_lines_are_passed_over(make_server, keys, line):
+    """A line that is not understood gives no access, and hides no other."""
+    server = make_server(authorized=[])
+    bad = line.format(key=keys.public("ed25519"))
+    authorize(server, bad)
+    assert Client("hpn", server).ssh("true").rc == 255
+    authorize(server, bad, "# comment", "", keys.public("ed25519"))
+    assert Client("hpn", server).ssh("true").rc == 0
+
+
+def test_first_matching_line_counts(make_server, keys):
+    server = make_server(authorized=[])
+    key = keys.public("ed25519")
+    authorize(server, f'command="echo 1" {key}', f'command="echo 2" {key}')
+    assert Client("hpn", server).ssh("x").out == b"1\n"
+
+
+def test_key_that_is_not_authorized(make_server):
+    server = make_server(authorized=["rsa"])
+    done = Client("hpn", server).ssh("true")
+    assert done.rc == 255 and re.search(DENIED, done.errors), done
+    assert len(done.errors.strip().splitlines()) == 1, done
+
+
+def test_many_keys_and_max_auth_tries(make_server, keys):
+    server = make_server("MaxAuthTries 3\n", authorized=["rsa"])
+    client = Client("hpn", server, key=None)
+
+    def offer(*names):
+        flags = []
+        for name in names:
+            flags += ["-i", str(keys.path(name))]
+        return client.ssh("true", flags=flags)
+
+    assert offer("ed25519-a", "ed25519-b", "rsa").rc == 0
+    done = offer("ed25519-a", "ed25519-b", "ed25519-c", "ed25519-d", "rsa")
+    assert done.rc == 255
+    assert "Too many authentication failures" in done.errors, done
+
+
+def test_revoked_user_key(make_server, keys, tmp_path):
+    revoked = tmp_path / "revoked"
+    revoked.write_text(keys.public("ed25519") + "\n")
+    server = make_server(f"RevokedKeys {revoked}\n")
+    assert Client("hpn", server).ssh("true").rc == 255
+    assert Client("hpn", server, "rsa").ssh("true").rc == 0
+    server = make_server(f"RevokedKeys {tmp_path}/nothing\n")
+    assert Client("hpn", server).ssh("true").rc == 255  # never: yes
+
+
+def test_agent(make_server, keys, tmp_path, background):
+    agent = harness.stock("ssh-agent") or pytest.skip("no ssh-agent")
+    socket = tmp_path / "agent"
+    background([agent, "-D", "-a", socket], stdout=subprocess.DEVNULL)
+    assert harness.wait_for(socket.exists)
+    env = harness.clean_env(SSH_AUTH_SOCK=socket)
+    for name in ("ecdsa384", "rsa"):
+        run([harness.stock("ssh-add"), keys.path(name)], env=env).ok()
+    server = make_server(authorized=["rsa"])
+    client = Client("hpn", server, key=None)
+    client.fixed.remove("IdentitiesOnly=yes")
+    assert client.ssh("exit 3", env=env).rc == 3
+
+
+# ---- StrictModes -------------------------------------------------------
+
+@needs_root
+@pytest.mark.parametrize("trouble", [None, "file", "directory", "home",
+                                     "owner"])
+def test_strict_modes(make_server, keys, other_user, trouble):
+    import pwd
+    account = pwd.getpwnam(other_user)
+    directory = os.path.join(account.pw_dir, ".ssh")
+    path = os.path.join(directory, "authorized_keys")
+    os.makedirs(directory, exist_ok=True)
+    with open(path, "w") as f:
+        f.write(keys.public("ed25519") + "\n")
+    for name, mode in ((path, 0o600), (directory, 0o700),
+                       (account.pw_dir, 0o755)):
+        os.chown(name, account.pw_uid, account.pw_gid)
+        os.chmod(name, mode)
+    if trouble == "file":
+        os.chmod(path, 0o666)
+    elif trouble == "directory":
+        os.chmod(directory, 0o777)
+    elif trouble == "home":
+        os.chmod(account.pw_dir, 0o777)
+    elif trouble == "owner":
+        os.chown(path, 12345, 12345)
+    server = make_server("StrictModes yes\n"
+                         "AuthorizedKeysFile .ssh/authorized_keys\n")
+    done = Client("hpn", server, user=other_user).ssh("exit 3")
+    os.chmod(account.pw_dir, 0o755)
+    assert done.rc == (255 if trouble else 3), done
+
+
+# ---- rules about users -------------------------------------------------
+
+@pytest.mark.parametrize("rule,allowed", [
+    ("AllowUsers nobody-else", False), (f"AllowUsers {ME}", True),
+    (f"AllowUsers {ME}@127.0.0.1", True), (f"AllowUsers {ME}@10.*", False),
+    (f"DenyUsers {ME}", False), (f"DenyUsers *\nAllowUsers {ME}", False),
+    (f"AllowUsers {ME}@127.0.0.0/8", True), ("AllowGroups no-group-x", False),
+    ("DenyGroups *", False), ("AllowGroups *", True),
+    ("PubkeyAuthentication no", False), ("RefuseConnection yes", False),
+    ("AuthenticationMethods publickey", True),
+    ("AuthenticationMethods publickey,password", False),
+    ("PubkeyAcceptedAlgorithms rsa-sha2-256", False),
+    ("Match User nobody-else\n\tPubkeyAuthentication no\nMatch All", True),
+    (f"Match User {ME}\n\tPubkeyAuthentication no\nMatch All", False),
+    ("Match Address 127.0.0.0/8\n\tPubkeyAuthentication no\nMatch All",
+     False),
+])
+def test_rules(make_server, rule, allowed):
+    server = make_server(rule + "\n")
+    done = Client("hpn", server).ssh("exit 3")
+    assert done.rc == (3 if allowed else 255), done
+    if not allowed and "RefuseConnection" not in rule:
+        assert re.search(DENIED, done.errors), done
+
+
+@needs_root
+@pytest.mark.parametrize("value,command,plain", [
+    ("yes", True, True), ("no", False, False),
+    ("prohibit-password", True, True),
+    ("forced-commands-only", True, False)])
+def test_permit_root_login(make_server, keys, value, command, plain):
+    server = make_server(f"PermitRootLogin {value}\n", authorized=[])
+    authorize(server, f'command="exit 3" {keys.public("rsa")}',
+              keys.public("ed25519"))
+    assert (Client("hpn", server, "rsa").ssh("x").rc == 3) == command
+    assert (Client("hpn", server).ssh("exit 3").rc == 3) == plain
+
+
+@needs_root
+def test_nologin(make_server, other_user):
+    server = make_server()
+    client = Client("hpn", server, user=other_user)
+    if os.path.exists("/etc/nologin"):
+        pytest.skip("/etc/nologin is there")
+    with open("/etc/nologin", "w") as f:
+        f.write("closed for a test\n")
+    try:
+        done = client.ssh("exit 3")
+    finally:
+        os.unlink("/etc/nologin")
+    assert done.rc != 3, done
+    assert b"closed for a test" in done.out + done.err
+
+
+# ---- passwords ---------------------------------------------------------
+
+PASSWORD = "correct horse 7"
+
+
+@pytest.fixture
+def askpass(tmp_path):
+    """askpass(answer...): environment in which hpnssh is told these answers
+    by a program, one after the other."""
+    def make(*answers):
+        for i, answer in enumerate(answers):
+            (tmp_path / f"answer{i}").write_text(answer + "\n")
+        script = tmp_path / "askpass"
+        script.write_text(f"""#!/bin/sh
+n=$(cat {tmp_path}/count 2>/dev/null || echo 0)
+echo $((n + 1)) >{tmp_path}/count
+echo "$1" >>{tmp_path}/asked
+cat {tmp_path}/answer$n 2>/dev/null || exit 1
+""")
+        script.chmod(0o755)
+        return harness.clean_env(SSH_ASKPASS=script, DISPLAY=":0",
+                                 SSH_ASKPASS_REQUIRE="force")
+    return make
+
+
+def password_client(server, user, *methods):
+    client = Client("hpn", server, key=None, user=user, options=[
+        "BatchMode=no", "PubkeyAuthentication=no",
+        "PreferredAuthentications=" + ",".join(methods)])
+    return client
+
+
+@pytest.fixture
+def password_user(other_user):
+    run(["chpasswd"], stdin=f"{other_user}:{PASSWORD}".encode()).ok()
+    return other_user
+
+
+CONFIGS = {
+    "shadow": "PasswordAuthentication yes\nUsePAM no\n",
+    "pam": "PasswordAuthentication yes\nUsePAM yes\nPAMServiceName sshd\n",
+    "kbdint": "PasswordAuthentication no\nUsePAM yes\nPAMServiceName sshd\n"
+              "KbdInteractiveAuthentication yes\n",
+}
+
+
+def needs_pam(config):
+    header = harness.BUILD / "include/config.h"
+    if "UsePAM yes" in config and (
+            not os.path.exists("/etc/pam.d/sshd") or header.exists()
+            and "define HAVE_PAM 1" not in header.read_text()):
+        pytest.skip("no PAM, or no PAM service sshd")
+
+
+@needs_root
+@pytest.mark.parametrize("how", list(CONFIGS))
+def test_password(make_server, password_user, askpass, how, tmp_path):
+    needs_pam(CONFIGS[how])
+    server = make_server(CONFIGS[how])
+    method = "keyboard-interactive" if how == "kbdint" else "password"
+    client = password_client(server, password_user, method)
+    done = client.ssh("id -un; exit 3", env=askpass("wrong", PASSWORD))
+    assert done.rc == 3 and done.text.strip() == password_user, done
+    asked = (tmp_path / "asked").read_text()
+    assert len(asked.splitlines()) == 2, asked
+
+
+@needs_root
+@pytest.mark.parametrize("how", list(CONFIGS))
+def test_wrong_passwords(make_server, password_user, askpass, how, tmp_path):
+    needs_pam(CONFIGS[how])
+    server = make_server(CONFIGS[how])
+    method = "keyboard-interactive" if how == "kbdint" else "password"
+    client = password_client(server, password_user, method)
+    done = client.ssh("exit 3", env=askpass("a", "b", "c", "d"), timeout=60)
+    assert done.rc == 255 and re.search(DENIED, done.errors), done
+    assert len((tmp_path / "asked").read_text().splitlines()) == 3
+
+
+@needs_root
+def test_empty_and_locked_passwords(make_server, other_user, askpass):
+    server = make_server(CONFIGS["shadow"])
+    client = password_client(server, other_user, "password")
+    run(["passwd", "-d", other_user]).ok()
+    assert client.ssh("exit 3", env=askpass("", "", "")).rc == 255
+    run(["usermod", "-p", "!", other_user]).ok()
+    assert client.ssh("exit 3", env=askpass("!", "", "")).rc == 255
+
+
+@needs_root
+def test_key_and_password_together(make_server, password_user, askpass):
+    server = make_server(CONFIGS["shadow"] +
+                         "AuthenticationMethods publickey,password\n")
+    client = Client("hpn", server, user=password_user,
+                    options=["BatchMode=no"])
+    assert client.ssh("exit 3", env=askpass(PASSWORD)).rc == 3
+    client = password_client(server, password_user, "password")
+    assert client.ssh("exit 3", env=askpass(PASSWORD)).rc == 255
+
+
+@needs_root
+def test_expired_account(make_server, other_user):
+    server = make_server()
+    client = Client("hpn", server, user=other_user)
+    run(["chage", "-E", "1", other_user]).ok()
+    try:
+        assert client.ssh("exit 3").rc == 255
+    finally:
+        run(["chage", "-E", "-1", other_user]).ok()
+    assert client.ssh("exit 3").rc == 3
+
+
+# ---- what a session is -------------------------------------------------
+
+@needs_root
+def test_session_of_another_user(make_server, other_user):
+    import pwd
+    account = pwd.getpwnam(other_user)
+    client = Client("hpn", make_server(), user=other_user)
+    done = client.ssh("id -u; id -g; id -G; pwd; echo $HOME $USER $LOGNAME "
+                      "$SHELL; grep -E '^(NoNewPrivs|Seccomp|CapEff):' "
+                      "/proc/self/status; ls /proc/self/fd | wc -l").ok()
+    lines = done.text.splitlines()
+    assert lines[0] == str(account.pw_uid)
+    assert lines[1] == str(account.pw_gid)
+    assert lines[3] == account.pw_dir
+    assert lines[4] == f"{account.pw_dir} {other_user} {other_user} " \
+        f"{account.pw_shell}"
+    assert "NoNewPrivs:\t0" in lines and "Seccomp:\t0" in lines
+    assert "CapEff:\t0000000000000000" in lines
+    assert int(lines[-1]) <= 4, done  # 0-2, and that of ls
+
+
+def test_environment(ssh, sshd):
+    done = ssh.ssh("env").ok()
+    env = dict(line.split("=", 1) for line in done.text.splitlines()
+               if "=" in line)
+    assert env["USER"] == ME and "PATH" in env
+    assert env["SSH_CLIENT"].split()[0] == "127.0.0.1"
+    assert env["SSH_CONNECTION"].split()[3] == str(sshd.port)
+    assert "SSH_TTY" not in env and "ASAN_OPTIONS" not in env
+
+
+def test_accept_env(make_server):
+    client = Client("hpn", make_server("AcceptEnv HPN_A* HPN_?\n"))
+    env = harness.clean_env(HPN_AB="1", HPN_X="2", HPN_NO="3",
+                            LD_PRELOAD=None)
+    done = client.ssh("echo $HPN_AB$HPN_X$HPN_NO$HPN_SET", env=env,
+                      options=["SendEnv=HPN_*", "SetEnv=HPN_S=4"])
+    assert done.out == b"12\n", done
+
+
+def test_set_env_of_the_server(make_server):
+    client = Client("hpn", make_server("SetEnv HPN_S=server\n"))
+    assert client.ssh("echo $HPN_S").out == b"server\n"
+
+
+def test_forced_command_of_the_server(make_server):
+    server = make_server("ForceCommand echo $SSH_ORIGINAL_COMMAND; exit 3\n")
+    done = Client("hpn", server).ssh("rm", "-rf", "x")
+    assert (done.rc, done.out) == (3, b"rm -rf x\n")
+
+
+def test_force_internal_sftp(make_server):
+    server = make_server("ForceCommand internal-sftp\n")
+    done = Client("hpn", server).ssh("id", stdin=b"\0\0\0\5\1\0\0\0\3")
+    assert done.out[4:9] == b"\2\0\0\0\3", done
+
+
+def test_banner(make_server, tmp_path):
+    banner = tmp_path / "banner"
+    banner.write_text("Authorized use only\n\x1b[31mred\n")
+    server = make_server(f"Banner {banner}\n")
+    done = Client("hpn", server, log_level="INFO").ssh("true").ok()
+    assert "Authorized use only" in done.errors
+    assert b"\x1b" not in done.err
+
+
+def test_permit_tty(make_server):
+    server = make_server("PermitTTY no\n")
+    done = Client("hpn", server).ssh("tty", flags=["-tt"])
+    assert b"/dev/pts" not in done.out
+
+
+def test_max_sessions(make_server):
+    ssh = harness.stock("ssh") or pytest.skip("no stock ssh")
+    assert ssh
+    server = make_server("MaxSessions 2\n")
+    client = Client("stock", server)
+    control = f"ControlPath={server.dir}/c"
+    master = harness.start(client.ssh_args(
+        control, "ControlMaster=yes", flags=["-N"]))
+    try:
+        assert harness.wait_for((server.dir / "c").exists)
+        sleepers = [harness.start(client.ssh_args(control) + ["sleep 30"])
+                    for _ in range(2)]
+        harness.wait_for(lambda: sum(
+            name == "sleep" for _, name in
+            server.connections().values()) == 2)
+        done = run(client.ssh_args(control, "ControlMaster=no")
+                   + ["echo third"])
+        assert b"third" not in done.out or "refused" in done.errors, done
+        for sleeper in sleepers:
+            harness.kill_group(sleeper)
+    finally:
+        harness.kill_group(master)
+
+
+def test_client_alive(make_server):
+    """A client that is stopped is given up."""
+    import signal
+    server = make_server("ClientAliveInterval 1\nClientAliveCountMax 2\n")
+    process = harness.start(Client("hpn", server).ssh_args() + ["sleep 60"])
+    try:
+        assert harness.wait_for(lambda: any(
+            name == "sleep" for _, name in server.connections().values()))
+        os.kill(process.pid, signal.SIGSTOP)
+        assert harness.wait_for(lambda: not server.connections(), 15)
+    finally:
+        os.kill(process.pid, signal.SIGCONT)
+        harness.kill_group(process)
+
+
+@needs_root
+def test_login_records(make_server, other_user):
+    """A terminal session is in utmp while it lasts."""
+    if not os.path.exists("/var/run/utmp"):
+        pytest.skip("this system has no utmp")
+    client = Client("hpn", make_server(), user=other_user)
+    process = harness.start(client.ssh_args(flags=["-tt"])
+                            + ["tty; sleep 60"], stdout=subprocess.PIPE)
+    try:
+        line = os.path.relpath(process.stdout.readline().strip().decode(),
+                               "/dev")
+        assert harness.wait_for(
+            lambda: other_user in run(["who"]).text, 5), run(["who"])
+        assert line in run(["who"]).text
+    finally:
+        harness.kill_group(process)
+        process.stdout.close()
+    assert harness.wait_for(lambda: other_user not in run(["who"]).text, 5)
+
+
+@needs_root
+def test_chroot(make_server, other_user, tmp_path):
+    """Root-owned all the way down, or refused."""
+    import pathlib
+    import shutil
+    place = pathlib.Path("/run/hpn-test-chroot")
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir(mode=0o755)
+    (place / "inside").write_text("")
+    try:
+        server = make_server(f"ChrootDirectory {place}\n"
+                             "ForceCommand internal-sftp\n")
+        client = Client("hpn", server, user=other_user)
+        client.scp(":/inside", tmp_path / "got", flags=()).ok() \
+            if harness.have("hpn", "scp") else None
+        place.chmod(0o777)
+        assert client.ssh("x").rc != 0
+    finally:
+        shutil.rmtree(place)
+
+
+# ---- the processes of the server ---------------------------------------
+
+def test_unprivileged_process_before_login(make_server):
+    """What speaks to strangers: no privilege, a filter, an empty root."""
+    from rawssh import BANNER, Raw
+    server = make_server()
+    raw = Raw.connect(server.port)
+    raw.send(BANNER)
+    raw.line()
+    found = harness.wait_for(lambda: [
+        pid for pid, (_, name) in server.connections().items()
+        if name.startswith("hpnsshd-auth")])
+    assert found, server.connections()
+    status = open(f"/proc/{found[0]}/status").read()
+    fields = dict(line.split(":\t", 1) for line in status.splitlines()
+                  if ":\t" in line)
+    raw.close()
+    assert fields["NoNewPrivs"] == "1", status
+    if not harness.is_sanitized():
+        assert fields["Seccomp"] == "2", status
+    assert fields["Threads"] == "1"
+    if IS_ROOT:
+        assert fields["Uid"].split()[0] != "0"
+        assert fields["CapEff"] == "0" * 16
+
+
+def test_sighup_reads_the_configuration_again(make_server):
+    import signal
+    server = make_server()
+    client = Client("hpn", server)
+    done = harness.start(client.ssh_args() + ["sleep 2; echo survived"],
+                         stdout=subprocess.PIPE)
+    assert harness.wait_for(lambda: any(
+        name == "sleep" for _, name in server.connections().values()))
+    server.config.write_text(server.config_text()
+                             + "ForceCommand echo new\n")
+    server.process.send_signal(signal.SIGHUP)
+    assert harness.wait_for(
+        lambda: client.ssh("true").out == b"new\n"), server.log_text()
+    assert done.communicate(timeout=20)[0] == b"survived\n"
+
+
+def test_sighup_with_a_wrong_configuration(make_server):
+    """Says why, and does not go on half-configured."""
+    import signal
+    server = make_server()
+    server.config.write_text("NoSuchKeyword yes\n")
+    server.process.send_signal(signal.SIGHUP)
+    assert harness.wait_for(lambda: "NoSuchKeyword" in server.log_text())
+
+
+def test_sigterm(make_server):
+    server = make_server()
+    client = Client("hpn", server)
+    session = harness.start(client.ssh_args() + ["sleep 1; echo survived"],
+                            stdout=subprocess.PIPE)
+    assert harness.wait_for(lambda: any(
+        name == "sleep" for _, name in server.connections().values()))
+    server.process.terminate()
+    assert server.process.wait(10) in (0, -15, 255)
+    assert client.ssh("true").rc == 255
+    assert session.communicate(timeout=20)[0] == b"survived\n"
+
+
+def test_inetd(sshd, keys, tmp_path):
+    """-i: the connection is standard input and output."""
+    client = Client("hpn", sshd)
+    config = tmp_path / "sshd_config"
+    config.write_text(sshd.config_text())
+    proxy = f"{harness.hpn('sshd')} -i -e -f {config}"
+    done = client.ssh("exit 3", options=[
+        f"ProxyCommand={proxy} 2>{tmp_path}/log", "HostKeyAlias="
+        f"[127.0.0.1]:{sshd.port}"])
+    assert done.rc == 3, (done, (tmp_path / "log").read_text())
+
+
+def test_debug_mode_serves_one_connection(sshd, keys, tmp_path):
+    config = tmp_path / "sshd_config"
+    port = harness.free_port()
+    config.write_text(sshd.config_text().replace(
+        f"Port {sshd.port}", f"Port {port}"))
+    with open(tmp_path / "log", "wb") as log:
+        process = harness.start([harness.hpn("sshd"), "-d", "-f", config],
+                                stderr=log)
+    try:
+        assert harness.wait_for(lambda: b"listening" in
+                                (tmp_path / "log").read_bytes())
+        client = Client("hpn", sshd)
+        done = run([harness.hpn("ssh"), *client.options(
+            f"HostKeyAlias=[127.0.0.1]:{sshd.port}"), "-p", port,
+            f"{ME}@127.0.0.1", "exit 3"])
+        assert done.rc == 3, done
+        process.wait(10)
+    finally:
+        harness.kill_group(process)
+
+
+def test_systemd_notify(make_server, tmp_path):
+    import socket
+    path = tmp_path / "notify"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as s:
+        s.bind(str(path))
+        s.settimeout(10)
+        make_server(env=harness.clean_env(NOTIFY_SOCKET=path))
+        assert "READY=1" in s.recv(1000).decode()
+
+
+def test_t_and_big_t(sshd):
+    run([harness.hpn("sshd"), "-t", "-f", sshd.config]).ok()
+    done = run([harness.hpn("sshd"), "-T", "-f", sshd.config]).ok()
+    values = dict(line.split(None, 1) for line in done.text.splitlines()
+                  if " " in line)
+    lower = {k.lower(): v for k, v in values.items()}
+    assert lower["port"] == str(sshd.port)
+    assert lower["permitrootlogin"] == "yes"
+
+
+def test_nothing_is_left_after_many_logins(sshd, ssh):
+    for i in range(10):
+        assert ssh.ssh(f"exit {i}").rc == i
+    assert harness.wait_for(lambda: not sshd.connections()), \
+        sshd.connections()
+    fds = len(os.listdir(f"/proc/{sshd.process.pid}/fd"))
+    time.sleep(0.2)
+    for _ in range(10):
+        ssh.ssh("true")
+    assert harness.wait_for(
+        lambda: len(os.listdir(f"/proc/{sshd.process.pid}/fd")) <= fds)
