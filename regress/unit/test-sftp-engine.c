@@ -1,0 +1,796 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The client engine and the transfers on it: against our server engine over
+ * a carrier in memory that cuts and reorders as it likes, and against
+ * servers that lie.
+ */
+#include "regress/unit/hex.h"
+
+#include <sys/stat.h>
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "xfer/relay.h"
+#include "xfer/remote-glob.h"
+#include "xfer/sftp-engine.h"
+#include "xfer/sftp-serve.h"
+#include "xfer/transfer.h"
+
+static char dir[64];
+
+/* --- a carrier in memory --- */
+
+struct memory {
+	struct sftp_serve *server;
+	struct buf wire; /* replies on their way */
+	unsigned seed;
+	bool shuffle;
+	uint32_t data_max; /* READs are answered with at most so much */
+	struct sftp *client;
+};
+
+static unsigned
+random_below(struct memory *m, unsigned n)
+{
+	m->seed = m->seed * 1103515245 + 12345;
+	return (m->seed >> 16) % n;
+}
+
+static ssize_t
+memory_write(void *arg, const uint8_t *p, size_t len)
+{
+	struct memory *m = arg;
+	size_t n = MIN(len, (size_t)1 + random_below(m, 300000));
+	ssize_t used;
+
+	if (sftp_serve_blocked(m->server))
+		return ERR_AGAIN;
+	used = sftp_serve_input(m->server, p, n);
+	return used == 0 ? ERR_AGAIN : used;
+}
+
+/* Takes the replies that are there; of several, any first. */
+static void
+collect(struct memory *m)
+{
+	struct buf *out = sftp_serve_output(m->server);
+	struct rd r = rd_from_buf(out), replies[64];
+	size_t n = 0, pick;
+
+	while (n < ARRAY_LEN(replies) && r.len >= 4)
+		replies[n++] = rd_sub(&r);
+	assert_int_equal(rd_err(&r), 0);
+	while (n > 0) {
+		pick = m->shuffle ? random_below(m, (unsigned)n) : 0;
+		if (m->data_max != 0 && replies[pick].p[0] == SFTP_DATA &&
+		    replies[pick].len > 9 + m->data_max) {
+			buf_put_u32(&m->wire, 9 + m->data_max);
+			buf_put(&m->wire, replies[pick].p, 5);
+			buf_put_u32(&m->wire, m->data_max);
+			buf_put(&m->wire, replies[pick].p + 9, m->data_max);
+		} else {
+			buf_put_string(&m->wire, replies[pick].p,
+			    replies[pick].len);
+		}
+		memmove(&replies[pick], &replies[pick + 1],
+		    (--n - pick) * sizeof *replies);
+	}
+	buf_consume(out, buf_len(out) - r.len);
+}
+
+static ssize_t
+memory_read(void *arg, uint8_t *p, size_t max)
+{
+	struct memory *m = arg;
+	size_t n = MIN(max, (size_t)1 + random_below(m, 200000));
+
+	if (buf_len(&m->wire) == 0)
+		collect(m);
+	n = MIN(n, buf_len(&m->wire));
+	if (n == 0)
+		return ERR_AGAIN;
+	memcpy(p, buf_data(&m->wire), n);
+	buf_consume(&m->wire, n);
+	return (ssize_t)n;
+}
+
+/* Requests that lay in the server's own buffer go on when output is gone. */
+static int
+memory_wait(void *arg, int events, int timeout_ms)
+{
+	struct memory *m = arg;
+
+	(void)timeout_ms;
+	assert_true(sftp_serve_input(m->server, (const uint8_t *)"", 0) == 0);
+	if (buf_len(&m->wire) == 0 &&
+	    buf_len(sftp_serve_output(m->server)) == 0 &&
+	    (events & XFER_WRITE) == 0)
+		fail_msg("both sides wait for each other");
+	return events;
+}
+
+static const struct xfer_carrier_ops memory_ops = {
+	.read = memory_read,
+	.write = memory_write,
+	.wait = memory_wait,
+};
+
+static void
+begin(struct memory *m, unsigned seed, bool shuffle, uint32_t data_max)
+{
+	const struct sftp_serve_opts opts = { .home = dir };
+
+	*m = (struct memory){ .seed = seed, .shuffle = shuffle,
+		.data_max = data_max };
+	assert_int_equal(sftp_serve_new(&m->server, &opts), 0);
+	assert_int_equal(sftp_new(&m->client), 0);
+	sftp_attach(m->client,
+	    (struct xfer_carrier){ .ops = &memory_ops, .arg = m });
+}
+
+static void
+end(struct memory *m)
+{
+	sftp_free(m->client);
+	sftp_serve_free(m->server);
+	buf_clear(&m->wire);
+}
+
+/* --- files --- */
+
+static void
+make_file(const char *name, size_t len, unsigned seed)
+{
+	uint8_t *p = malloc(len + 1);
+	int fd = open(name, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+
+	for (size_t i = 0; i < len; i++)
+		p[i] = (uint8_t)((seed = seed * 69069 + 1) >> 24);
+	assert_true(fd >= 0);
+	assert_int_equal(fd_write_all(fd, p, len), 0);
+	close(fd);
+	free(p);
+}
+
+static void
+expect_same(const char *one, const char *two)
+{
+	struct buf a = { 0 }, b = { 0 };
+
+	assert_int_equal(file_read(one, &a, 1 << 26), 0);
+	assert_int_equal(file_read(two, &b, 1 << 26), 0);
+	assert_int_equal(buf_len(&a), buf_len(&b));
+	assert_memory_equal(buf_data(&a), buf_data(&b), buf_len(&a));
+	buf_clear(&a);
+	buf_clear(&b);
+}
+
+static struct strlist reports;
+
+static void
+report(void *arg, const char *path, const char *text)
+{
+	char line[4096];
+
+	(void)arg;
+	snprintf(line, sizeof line, "%s: %s", path, text);
+	assert_int_equal(strlist_add(&reports, line), 0);
+}
+
+static bool
+reported(const char *line)
+{
+	bool found = strlist_has(&reports, line);
+
+	if (!found)
+		for (size_t i = 0; i < reports.n; i++)
+			print_message("reported: %s\n", reports.v[i]);
+	strlist_clear(&reports);
+	return found;
+}
+
+static unsigned long
+put(struct memory *m, const char *from, const char *to, struct xfer_opts opts)
+{
+	unsigned long failures;
+	struct xfer *x;
+
+	opts.report = report;
+	assert_int_equal(xfer_new(&x, m->client, &opts), 0);
+	assert_int_equal(xfer_put(x, from, to), 0);
+	assert_int_equal(xfer_run(x), 0);
+	failures = xfer_failures(x);
+	xfer_free(x);
+	return failures;
+}
+
+static unsigned long
+get(struct memory *m, const char *from, const char *to, struct xfer_opts opts)
+{
+	unsigned long failures;
+	struct sftp_attrs attrs;
+	struct xfer *x;
+
+	opts.report = report;
+	assert_int_equal(sftp_call_stat(m->client, from, true, &attrs), 0);
+	assert_int_equal(xfer_new(&x, m->client, &opts), 0);
+	assert_int_equal(xfer_get(x, from, &attrs, to), 0);
+	assert_int_equal(xfer_run(x), 0);
+	failures = xfer_failures(x);
+	xfer_free(x);
+	return failures;
+}
+
+/* --- tests with an honest server --- */
+
+static void
+test_calls(void **state)
+{
+	struct sftp_attrs a;
+	struct sftp_statvfs v;
+	struct memory m;
+	char *name;
+
+	(void)state;
+	begin(&m, 1, true, 0);
+	assert_int_equal(sftp_call_stat(m.client, ".", true, &a), 0);
+	assert_true(S_ISDIR(a.mode));
+	assert_int_equal(sftp_call_stat(m.client, "none", true, &a),
+	    SFTP_NO_SUCH_FILE);
+	assert_int_equal(sftp_call_name(m.client, SFTP_REALPATH, ".", &name),
+	    0);
+	assert_string_equal(name, dir);
+	free(name);
+	assert_int_equal(sftp_call_statvfs(m.client, ".", &v), 0);
+	assert_true(sftp_is_ready(m.client));
+	assert_int_equal(sftp_read_max(m.client), 261120);
+	assert_int_equal(sftp_write_max(m.client), 261120);
+	assert_true(sftp_has(m.client, SFTP_EXT_COPY_DATA));
+	assert_int_equal(sftp_call_path(m.client, SFTP_MKDIR, "sub"), 0);
+	assert_int_equal(sftp_call_path(m.client, SFTP_RMDIR, "sub"), 0);
+	assert_int_equal(sftp_call_path(m.client, SFTP_RMDIR, "sub"),
+	    SFTP_NO_SUCH_FILE);
+	assert_int_equal(sftp_pending(m.client), 0);
+	end(&m);
+}
+
+static void
+test_one_file(void **state)
+{
+	static const size_t sizes[] = { 0, 1, 261119, 261120, 261121,
+		3000000 };
+	static const struct xfer_opts variants[] = {
+		{ .preserve = false },
+		{ .preserve = true, .fsync = true },
+		{ .block_bytes = 7000, .requests_max = 3 },
+		{ .budget_bytes = 1000 },
+	};
+	struct memory m;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
+		make_file("src", sizes[i], (unsigned)i);
+		for (size_t v = 0; v < ARRAY_LEN(variants); v++) {
+			begin(&m, (unsigned)(i * 10 + v), v != 1,
+			    v == 3 ? 1111 : 0);
+			assert_int_equal(put(&m, "src", "up", variants[v]),
+			    0);
+			expect_same("src", "up");
+			assert_int_equal(get(&m, "src", "down",
+					     variants[v]), 0);
+			expect_same("src", "down");
+			end(&m);
+		}
+	}
+	assert_int_equal(unlink("src") | unlink("up") | unlink("down"), 0);
+}
+
+static void
+test_preserve(void **state)
+{
+	const struct timespec ts[2] = { { .tv_sec = 1000 },
+		{ .tv_sec = 2000 } };
+	const struct xfer_opts keep = { .preserve = true, .recursive = true };
+	const struct xfer_opts plain = { .recursive = true };
+	struct memory m;
+	struct stat st;
+
+	(void)state;
+	assert_int_equal(mkdir("p", 0755), 0);
+	make_file("p/f", 10, 1);
+	assert_int_equal(chmod("p/f", 0461), 0);
+	assert_int_equal(utimensat(AT_FDCWD, "p/f", ts, 0), 0);
+	assert_int_equal(chmod("p", 0511), 0);
+	assert_int_equal(utimensat(AT_FDCWD, "p", ts, 0), 0);
+	begin(&m, 3, false, 0);
+	assert_int_equal(put(&m, "p", "p-up", keep), 0);
+	assert_int_equal(get(&m, "p", "p-down", keep), 0);
+	assert_int_equal(put(&m, "p", "p-plain", plain), 0);
+	end(&m);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(stat(i ? "p-up/f" : "p-down/f", &st), 0);
+		assert_int_equal(st.st_mode & 07777, 0461);
+		assert_int_equal(st.st_mtime, 2000);
+		assert_int_equal(stat(i ? "p-up" : "p-down", &st), 0);
+		assert_int_equal(st.st_mode & 07777, 0511);
+		assert_int_equal(st.st_mtime, 2000);
+	}
+	assert_int_equal(stat("p-plain", &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0511);
+	assert_int_not_equal(st.st_mtime, 2000);
+	assert_int_equal(system("chmod -R u+w p p-up p-down p-plain &&"
+				"rm -r p p-up p-down p-plain"), 0);
+}
+
+static void
+test_tree(void **state)
+{
+	static const struct xfer_opts variants[] = {
+		{ .recursive = true },
+		{ .recursive = true, .files_max = 1 },
+		{ .recursive = true, .preserve = true,
+		    .budget_bytes = 50000, .block_bytes = 1000 },
+	};
+	char name[64];
+	struct memory m;
+
+	(void)state;
+	assert_int_equal(mkdir("t", 0755) | mkdir("t/empty", 0755) |
+	    mkdir("t/a b", 0755) | mkdir("t/a b/c", 0755), 0);
+	for (unsigned i = 0; i < 3000; i++) {
+		snprintf(name, sizeof name, "t/%s%u",
+		    i % 3 == 0 ? "" : i % 3 == 1 ? "a b/" : "a b/c/", i);
+		make_file(name, i % 100 == 0 ? 100000 : i % 50, i);
+	}
+	make_file("t/\n\033[1m\xff", 5, 5);
+	assert_int_equal(symlink("0", "t/link"), 0);
+	assert_int_equal(symlink("empty", "t/link-to-dir"), 0);
+	for (size_t v = 0; v < ARRAY_LEN(variants); v++) {
+		begin(&m, (unsigned)v, v == 2, 0);
+		assert_int_equal(put(&m, "t", "up", variants[v]), 0);
+		assert_int_equal(get(&m, "t", "down", variants[v]), 0);
+		/* Again, into what is there. */
+		assert_int_equal(get(&m, "t", "down", variants[v]), 0);
+		end(&m);
+		assert_int_equal(system("diff -r t up && diff -r t down &&"
+					"rm -r up down"), 0);
+	}
+	begin(&m, 4, false, 0);
+	{
+		struct relay_opts opts = { .recursive = true,
+			.report = report };
+		struct memory n;
+
+		begin(&n, 5, true, 5000);
+		assert_int_equal(relay_copy(m.client, "t", n.client, "up",
+				     &opts), 0);
+		end(&n);
+	}
+	end(&m);
+	assert_int_equal(system("diff -r t up && rm -r t up"), 0);
+	assert_int_equal(reports.n, 0);
+}
+
+static void
+test_failures(void **state)
+{
+	const struct xfer_opts plain = { .preserve = false };
+	const struct xfer_opts tree = { .recursive = true };
+	struct memory m;
+
+	(void)state;
+	make_file("f", 10, 1);
+	assert_int_equal(mkdir("d", 0755) | mkfifo("d/fifo", 0644), 0);
+	make_file("d/g", 10, 1);
+	assert_int_equal(symlink("nowhere", "d/broken"), 0);
+	begin(&m, 1, false, 0);
+	assert_int_equal(put(&m, "none", "x", plain), 1);
+	assert_true(reported("none: No such file or directory"));
+	assert_int_equal(put(&m, "f", "none/x", plain), 1);
+	assert_true(reported("none/x: No such file or directory"));
+	assert_int_equal(put(&m, "d", "x", plain), 1);
+	assert_true(reported("d: not a regular file"));
+	assert_int_equal(get(&m, "d", "x", plain), 1);
+	assert_true(reported("d: not a regular file"));
+	assert_int_equal(get(&m, "f", "none/x", plain), 1);
+	assert_true(reported("none/x: No such file or directory"));
+	assert_int_equal(put(&m, "f", "d", plain), 1);
+	assert_true(reported("d: Failure"));
+	assert_int_equal(put(&m, "d", "f", tree), 1);
+	assert_true(reported("f: Not a directory"));
+	assert_int_equal(get(&m, "d", "f", tree), 1);
+	assert_true(reported("f: File exists"));
+	/* What can be moved is moved. */
+	assert_int_equal(put(&m, "d", "e", tree), 2);
+	assert_int_equal(reports.n, 2);
+	assert_true(reported("d/fifo: not a regular file"));
+	expect_same("d/g", "e/g");
+	assert_int_equal(system("rm -r e"), 0);
+	assert_int_equal(get(&m, "d", "e", tree), 2);
+	assert_true(reported("d/broken: No such file or directory"));
+	expect_same("d/g", "e/g");
+	/* A target that is always full. */
+	if (access("/dev/full", W_OK) == 0) {
+		assert_int_equal(get(&m, "f", "/dev/full", plain), 1);
+		assert_true(
+		    reported("/dev/full: No space left on device"));
+		assert_int_equal(put(&m, "f", "/dev/full", plain), 1);
+		assert_true(reported("/dev/full: Failure"));
+	}
+	/* A file without a size. */
+	assert_int_equal(get(&m, "/proc/version", "v", plain), 0);
+	assert_int_equal(put(&m, "/proc/version", "w", plain), 0);
+	expect_same("v", "w");
+	end(&m);
+	assert_int_equal(system("rm -r d e f v w"), 0);
+}
+
+static void
+test_glob(void **state)
+{
+	static const struct {
+		const char *pattern;
+		const char *matches[4];
+	} rows[] = {
+		{ "*.c", { "a.c", "b.c" } },
+		{ "?.c", { "a.c", "b.c" } },
+		{ "[b-z].*", { "b.c" } },
+		{ "*", { "a.c", "b.c", "g1", "g2" } },
+		{ ".h*", { ".hidden" } },
+		{ "g?/x", { "g1/x" } },
+		{ "g?/*", { "g1/x", "g2/y*" } },
+		{ "g2/y\\*", { "g2/y*" } },
+		{ "*/none", { NULL } },
+		{ "none/*", { NULL } },
+		{ "a.c/*", { NULL } },
+	};
+	struct memory m;
+
+	(void)state;
+	assert_int_equal(mkdir("g", 0755) | chdir("g"), 0);
+	assert_int_equal(mkdir("g1", 0755) | mkdir("g2", 0755), 0);
+	make_file("a.c", 0, 0);
+	make_file("b.c", 0, 0);
+	make_file(".hidden", 0, 0);
+	make_file("g1/x", 0, 0);
+	make_file("g2/y*", 0, 0);
+	begin(&m, 1, false, 0);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct strlist found = { NULL, 0 };
+		size_t n = 0;
+
+		assert_int_equal(
+		    remote_glob(m.client, rows[i].pattern, &found), 0);
+		while (n < 4 && rows[i].matches[n] != NULL)
+			n++;
+		assert_int_equal(found.n, n);
+		for (n = 0; n < found.n; n++)
+			assert_string_equal(found.v[n], rows[i].matches[n]);
+		strlist_clear(&found);
+	}
+	end(&m);
+	assert_int_equal(chdir("..") | system("rm -r g"), 0);
+}
+
+/* --- tests with a server that lies --- */
+
+/* Feeds hex as if the server had sent it. */
+static int
+feed(struct sftp *s, const char *hex)
+{
+	uint8_t raw[512];
+	size_t len = hex_decode(hex, raw, sizeof raw);
+
+	return sftp_feed(s, raw, len);
+}
+
+static const char version[] = "00000005" "02" "00000003";
+
+struct counts {
+	int done, err, pieces;
+	uint32_t status;
+};
+
+static void
+count_done(void *arg, const struct sftp_reply *reply)
+{
+	struct counts *c = arg;
+
+	c->done++;
+	c->err = reply->err;
+	c->status = reply->status;
+}
+
+static void
+count_data(void *arg, uint64_t offset, const uint8_t *p, size_t len)
+{
+	struct counts *c = arg;
+
+	(void)offset;
+	(void)p;
+	(void)len;
+	c->pieces++;
+}
+
+static void
+test_lies(void **state)
+{
+	/* The request is a READ of 16 bytes with the id 00010000. */
+	static const struct {
+		const char *hex;
+		int result;
+	} rows[] = {
+		{ "00000011" "65" "00010000" "00000001" "00000000"
+		  "00000000", 0 },
+		{ "0000000a" "67" "00010000" "00000001" "aa", 0 },
+		/* an id of nobody, or of before */
+		{ "00000011" "65" "00000000" "00000001" "00000000"
+		  "00000000", ERR_PROTOCOL },
+		{ "0000000a" "67" "00010001" "00000001" "aa", ERR_PROTOCOL },
+		/* more data than was asked for, none, other lengths */
+		{ "0000001a" "67" "00010000" "00000011", ERR_PROTOCOL },
+		{ "00000009" "67" "00010000" "00000000", ERR_PROTOCOL },
+		{ "0000000c" "67" "00010000" "00000001", ERR_PROTOCOL },
+		{ "00000006" "67" "00010000", ERR_PROTOCOL },
+		/* another kind of answer */
+		{ "0000000d" "66" "00010000" "00000004" "00000000",
+		    ERR_PROTOCOL },
+		{ "0000000d" "69" "00010000" "00000000" "00000000",
+		    ERR_PROTOCOL },
+		/* success, but no data */
+		{ "00000011" "65" "00010000" "00000000" "00000000"
+		  "00000000", ERR_PROTOCOL },
+		/* lengths */
+		{ "00000000" "00", ERR_PROTOCOL },
+		{ "00040001" "65", ERR_PROTOCOL },
+		{ "ffffffff" "67", ERR_PROTOCOL },
+		/* twice */
+		{ "0000000a" "67" "00010000" "00000001" "aa"
+		  "0000000a" "67" "00010000" "00000001" "aa", ERR_PROTOCOL },
+		/* not ended: nothing yet */
+		{ "0000000a" "67" "00010000", 0 },
+	};
+	const struct sftp_handle h = { .len = 1 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct counts c = { 0 };
+		struct sftp *s;
+
+		assert_int_equal(sftp_new(&s), 0);
+		assert_int_equal(feed(s, version), 0);
+		sftp_read(s, &h, 0, 16, count_data, count_done, &c);
+		if (feed(s, rows[i].hex) != rows[i].result)
+			fail_msg("row %zu gave %s", i,
+			    err_text(sftp_error(s)));
+		if (rows[i].result != 0)
+			assert_int_equal(c.done, 1);
+		sftp_free(s);
+		assert_int_equal(c.done, 1);
+	}
+}
+
+static void
+test_bad_version(void **state)
+{
+	static const struct {
+		const char *hex;
+		int result;
+	} rows[] = {
+		{ "00000005" "02" "00000002", ERR_UNSUPPORTED },
+		{ "00000005" "65" "00000003", ERR_PROTOCOL },
+		{ "00000007" "02" "00000003" "0000", ERR_PROTOCOL },
+		{ "48656c6c6f2c206920616d206e6f20736674702d736572766572",
+		    ERR_PROTOCOL },
+	};
+	struct counts c;
+	struct sftp *s;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		c = (struct counts){ 0 };
+		assert_int_equal(sftp_new(&s), 0);
+		sftp_path_request(s, SFTP_STAT, "x", count_done, &c);
+		assert_int_equal(feed(s, rows[i].hex), rows[i].result);
+		assert_int_equal(c.done, 1);
+		assert_int_equal(c.err, rows[i].result);
+		/* The end is told to later requests as well. */
+		sftp_path_request(s, SFTP_STAT, "x", count_done, &c);
+		assert_int_equal(c.done, 2);
+		assert_null(sftp_write_begin(s, &(struct sftp_handle){
+			.len = 1 }, 0, 5));
+		sftp_free(s);
+	}
+}
+
+/* A server that answers from a script, whatever is asked. */
+struct script {
+	struct buf wire;
+	const char *name; /* of the one entry in its directory */
+	uint32_t mode;
+	bool listed;
+};
+
+static void
+script_reply(struct script *sc, uint8_t type, uint32_t id)
+{
+	struct sftp_attrs a = { .flags = SFTP_A_MODE | SFTP_A_SIZE,
+		.mode = sc->mode, .size = 4 };
+	struct buf *b = &sc->wire;
+	size_t mark = buf_open_string(b);
+	bool end = type == SFTP_READDIR && sc->listed;
+
+	if (type == SFTP_OPENDIR || type == SFTP_OPEN) {
+		buf_put_u8(b, SFTP_HANDLE);
+		buf_put_u32(b, id);
+		buf_put_cstring(b, "h");
+		sc->listed = false;
+	} else if (type == SFTP_READDIR && !end) {
+		buf_put_u8(b, SFTP_NAME);
+		buf_put_u32(b, id);
+		buf_put_u32(b, 1);
+		buf_put_cstring(b, sc->name);
+		buf_put_cstring(b, sc->name);
+		sftp_put_attrs(b, &a);
+		sc->listed = true;
+	} else if (type == SFTP_READ) {
+		buf_put_u8(b, SFTP_DATA);
+		buf_put_u32(b, id);
+		buf_put_cstring(b, "evil");
+	} else {
+		buf_put_u8(b, SFTP_STATUS);
+		buf_put_u32(b, id);
+		buf_put_u32(b, end ? SFTP_EOF : SFTP_OK);
+		buf_put_cstring(b, "");
+		buf_put_cstring(b, "");
+	}
+	buf_close_string(b, mark);
+}
+
+static ssize_t
+script_write(void *arg, const uint8_t *p, size_t len)
+{
+	struct rd r = rd_from(p, len), m = rd_sub(&r);
+	uint8_t type = rd_u8(&m);
+
+	assert_int_equal(r.err, 0); /* small requests come whole */
+	if (type != SFTP_INIT)
+		script_reply(arg, type, rd_u32(&m));
+	else
+		buf_put(&((struct script *)arg)->wire,
+		    "\0\0\0\5\2\0\0\0\3", 9);
+	return (ssize_t)(len - r.len);
+}
+
+static ssize_t
+script_read(void *arg, uint8_t *p, size_t max)
+{
+	struct script *sc = arg;
+	size_t n = MIN(max, buf_len(&sc->wire));
+
+	memcpy(p, buf_data(&sc->wire), n);
+	buf_consume(&sc->wire, n);
+	return n > 0 ? (ssize_t)n : ERR_AGAIN;
+}
+
+static int
+script_wait(void *arg, int events, int timeout_ms)
+{
+	(void)arg;
+	(void)timeout_ms;
+	return events;
+}
+
+static const struct xfer_carrier_ops script_ops = {
+	.read = script_read,
+	.write = script_write,
+	.wait = script_wait,
+};
+
+static unsigned long
+get_from_script(struct script *sc)
+{
+	const struct sftp_attrs attrs = { .flags = SFTP_A_MODE,
+		.mode = S_IFDIR | 0755 };
+	const struct xfer_opts opts = { .recursive = true, .report = report };
+	unsigned long failures;
+	struct sftp *s;
+	struct xfer *x;
+
+	assert_int_equal(sftp_new(&s), 0);
+	sftp_attach(s, (struct xfer_carrier){ &script_ops, sc });
+	assert_int_equal(xfer_new(&x, s, &opts), 0);
+	assert_int_equal(xfer_get(x, "src", &attrs, "jail"), 0);
+	assert_int_equal(xfer_run(x), 0);
+	failures = xfer_failures(x);
+	xfer_free(x);
+	sftp_free(s);
+	buf_clear(&sc->wire);
+	return failures;
+}
+
+static void
+test_hostile_names(void **state)
+{
+	static const char *const names[] = { "../escaped", "/tmp/escaped",
+		"a/../../escaped", "..", ".", "", "sub/escaped" };
+	struct script sc;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		sc = (struct script){ .name = names[i],
+			.mode = S_IFREG | 0644 };
+		(void)get_from_script(&sc);
+		assert_int_not_equal(access("escaped", F_OK), 0);
+		assert_int_not_equal(access("/tmp/escaped", F_OK), 0);
+		/* It is empty. */
+		assert_int_equal(rmdir("jail"), 0);
+	}
+	strlist_clear(&reports);
+	sc = (struct script){ .name = "fine", .mode = S_IFREG | 0644 };
+	assert_int_equal(get_from_script(&sc), 0);
+	assert_int_equal(unlink("jail/fine") | rmdir("jail"), 0);
+}
+
+/* Directories without end end somewhere. */
+static void
+test_endless_tree(void **state)
+{
+	struct script sc = { .name = "d", .mode = S_IFDIR | 0755 };
+
+	(void)state;
+	assert_true(get_from_script(&sc) > 0);
+	assert_true(reports.n > 0);
+	strlist_clear(&reports);
+	assert_int_equal(system("rm -r jail"), 0);
+}
+
+static int
+setup(void **state)
+{
+	char template[] = "/tmp/sftp-engine-XXXXXX", *real;
+
+	(void)state;
+	log_set_level(LOG_LVL_QUIET);
+	umask(022);
+	if (mkdtemp(template) == NULL || chdir(template) != 0)
+		return 1;
+	real = realpath(template, NULL);
+	strlcpy(dir, real, sizeof dir);
+	free(real);
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	(void)state;
+	return chdir("/") != 0 || rmdir(dir) != 0;
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_calls),
+		cmocka_unit_test(test_one_file),
+		cmocka_unit_test(test_preserve),
+		cmocka_unit_test(test_tree),
+		cmocka_unit_test(test_failures),
+		cmocka_unit_test(test_glob),
+		cmocka_unit_test(test_lies),
+		cmocka_unit_test(test_bad_version),
+		cmocka_unit_test(test_hostile_names),
+		cmocka_unit_test(test_endless_tree),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
