@@ -51,10 +51,7 @@ def nothing_left():
 def shared(tmp_path_factory):
     """A directory for all tests, which other users may enter."""
     directory = tmp_path_factory.mktemp("shared")
-    for parent in (directory, *directory.parents):
-        if parent.stat().st_uid == os.getuid() and parent != parent.parent \
-                and str(parent) not in ("/tmp", "/var/tmp"):
-            parent.chmod(parent.stat().st_mode | 0o711)
+    harness.open_up(directory)
     return directory
 
 

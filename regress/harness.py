@@ -260,6 +260,14 @@ class Keys:
 
 # ---- servers -----------------------------------------------------------
 
+def open_up(directory):
+    """Lets other users pass through our directories down to this one."""
+    for path in (directory, *directory.parents):
+        if path.stat().st_uid == os.getuid() and path != path.parent \
+                and not path.stat().st_mode & 0o001:
+            path.chmod(path.stat().st_mode | 0o711)
+
+
 class Server:
     """A private sshd of either kind, on a free port of 127.0.0.1, that runs
     as the current user and lets the keys in `authorized` in."""
@@ -271,6 +279,7 @@ class Server:
         self.dir = Path(directory)
         self.dir.mkdir(parents=True, exist_ok=True)
         self.dir.chmod(0o755)
+        open_up(self.dir)
         self.extra, self.args, self.env = config, list(args), env
         self.debug = debug
         self.process = None
@@ -280,7 +289,9 @@ class Server:
         self.log = self.dir / "log"
 
     def config_text(self):
-        lines = [self.extra.strip(), f"Port {self.port}",
+        # the first value counts; and nothing global may follow a Match
+        first, match, last = self.extra.partition("Match ")
+        lines = [first.strip(), f"Port {self.port}",
                  "ListenAddress 127.0.0.1", "PidFile none", "UsePAM no",
                  "StrictModes no", "PermitRootLogin yes",
                  "Subsystem sftp internal-sftp",
@@ -289,6 +300,7 @@ class Server:
             lines.append("LogLevel DEBUG1")
         lines += [f"HostKey {self.keys.path(k + '-host')}"
                   for k in self.host_keys]
+        lines.append(match + last)
         return "\n".join(lines) + "\n"
 
     def start(self):

@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <grp.h>
-#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -236,14 +235,6 @@ authenticate(struct monitor *m)
 
 /* ---- the user's process --------------------------------------------------- */
 
-static volatile sig_atomic_t told_to_end;
-
-static void
-on_term(int signo)
-{
-	told_to_end = signo;
-}
-
 /* The modules get the user's groups to add theirs to. */
 static void
 begin_pam_session(struct monitor *m)
@@ -279,8 +270,6 @@ run_user(struct monitor *m, int fd, uint64_t began_ms)
 		.kex_state = &m->kex_state,
 		.began_ms = began_ms };
 
-	signal(SIGTERM, SIG_DFL);
-	signal(SIGHUP, SIG_DFL);
 	if (l->pam != NULL)
 		pam_environment(l->pam, &pam_env);
 	hostkeys_forget_private(&m->state.keys);
@@ -314,37 +303,54 @@ start_user(struct monitor *m)
 	buf_clear(&m->kex_state);
 }
 
-static void
-handle_end_signals(void)
-{
-	struct sigaction sa = { .sa_handler = on_term };
+/* The monitor's wait for its child's requests, or a signal to end. */
+struct wait {
+	struct monitor *m;
+	struct loop *loop;
+	int error;
+	bool told_to_end;
+};
 
-	sigemptyset(&sa.sa_mask);
-	sigaction(SIGTERM, &sa, NULL);
-	sigaction(SIGHUP, &sa, NULL);
-	signal(SIGPIPE, SIG_IGN);
+static void
+on_request(void *arg, int fd, int events)
+{
+	struct wait *w = arg;
+
+	(void)fd;
+	(void)events;
+	if ((w->error = monitor_step(w->m)) != 0)
+		loop_stop(w->loop);
 }
 
-/* Signals are let in while waiting only, so that none is missed. */
+static void
+on_end_signal(void *arg, int signo)
+{
+	struct wait *w = arg;
+
+	(void)signo;
+	w->told_to_end = true;
+	loop_stop(w->loop);
+}
+
 static int
 serve_user(struct monitor *m)
 {
-	struct pollfd p = { .fd = m->fd, .events = POLLIN };
-	sigset_t block, before;
-	int r = 0;
+	struct wait w = { .m = m, .loop = loop_new() };
+	int r;
 
-	sigemptyset(&block);
-	sigaddset(&block, SIGTERM);
-	sigaddset(&block, SIGHUP);
-	sigprocmask(SIG_BLOCK, &block, &before);
-	handle_end_signals();
-	while (r == 0 && !told_to_end)
-		if (ppoll(&p, 1, NULL, &before) > 0)
-			r = monitor_step(m);
-	if (r != 0 && r != ERR_EOF)
+	if (w.loop == NULL ||
+	    loop_watch(w.loop, m->fd, LOOP_READ, on_request, &w) == NULL ||
+	    loop_on_signal(w.loop, SIGTERM, on_end_signal, &w) != 0 ||
+	    loop_on_signal(w.loop, SIGHUP, on_end_signal, &w) != 0)
+		fatal("out of memory");
+	r = loop_run(w.loop);
+	if (w.error != 0 && w.error != ERR_EOF)
+		r = w.error;
+	if (r != 0)
 		log_error("user's process is stopped: %s", err_text(r));
-	if (told_to_end || (r != 0 && r != ERR_EOF))
+	if (w.told_to_end || r != 0)
 		kill(m->child, SIGTERM);
+	loop_free(w.loop);
 	fd_close(&m->fd);
 	r = reap(m, "session");
 	monitor_logout_all(m);

@@ -96,7 +96,7 @@ def test_fallback_port_that_is_the_same_or_closed():
 
 def test_refused():
     port = free_port()
-    done = ssh("-p", str(port), "127.0.0.1")
+    done = ssh("-p", str(port), "127.0.0.1", "true")
     assert done.rc == 255
     assert done.errors == (f"hpnssh: connect to host 127.0.0.1 port {port}: "
                            "Connection refused\n")

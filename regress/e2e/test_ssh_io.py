@@ -168,7 +168,7 @@ def test_server_that_is_stopped(make_server):
     client = Client("hpn", server)
     process = start(client.ssh_args("ServerAliveInterval=1",
                                     "ServerAliveCountMax=1")
-                    + ["echo begun; sleep 30"],
+                    + ["echo begun; cat"], stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout.readline() == b"begun\n"
     pids = list(server.connections())

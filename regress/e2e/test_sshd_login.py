@@ -187,9 +187,9 @@ def test_strict_modes(make_server, keys, other_user, trouble):
     ("AuthenticationMethods publickey", True),
     ("AuthenticationMethods publickey,password", False),
     ("PubkeyAcceptedAlgorithms rsa-sha2-256", False),
-    ("Match User nobody-else\n\tPubkeyAuthentication no\nMatch All", True),
-    (f"Match User {ME}\n\tPubkeyAuthentication no\nMatch All", False),
-    ("Match Address 127.0.0.0/8\n\tPubkeyAuthentication no\nMatch All",
+    ("Match User nobody-else\n\tPubkeyAuthentication no", True),
+    (f"Match User {ME}\n\tPubkeyAuthentication no", False),
+    ("Match Address 127.0.0.0/8\n\tPubkeyAuthentication no",
      False),
 ])
 def test_rules(make_server, rule, allowed):

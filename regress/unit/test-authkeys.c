@@ -172,7 +172,7 @@ lines_that_are_none(void **state)
 	    ERR_NOT_FOUND);
 	/* The type in front has to be that of the key. */
 	assert_int_equal(authkeys_match_line("ssh-rsa AAAA", key_a, &o, &why),
-	    ERR_FORMAT);
+	    ERR_UNSUPPORTED);
 }
 
 static void

@@ -50,6 +50,8 @@ set_up(void **state)
 	server_conf_init(&m->state.conf);
 	assert_int_equal(server_conf_set(&m->state.conf, "StrictModes", "no"),
 	    0);
+	assert_int_equal(server_conf_set(&m->state.conf, "LogLevel", "QUIET"),
+	    0);
 	assert_int_equal(server_conf_finish(&m->state.conf), 0);
 	add_hostkey(&m->state.keys);
 	m->peer = (struct peer){ .address = xstrdup("192.0.2.7"),

@@ -69,7 +69,8 @@ collect(struct memory *m)
 		replies[n++] = rd_sub(&r);
 	assert_int_equal(rd_err(&r), 0);
 	while (n > 0) {
-		pick = m->shuffle ? random_below(m, (unsigned)n) : 0;
+		pick = m->shuffle && replies[0].p[0] != SFTP_VERSION_REPLY ?
+		    random_below(m, (unsigned)n) : 0;
 		if (m->data_max != 0 && replies[pick].p[0] == SFTP_DATA &&
 		    replies[pick].len > 9 + m->data_max) {
 			buf_put_u32(&m->wire, 9 + m->data_max);

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Session channels of an authenticated client: messages 80-127, each behind
+ * a 16 bit length. Processes are never started: fork() fails here.
+ */
+#include <errno.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/loop.h"
+#include "channels.h"
+#include "regress/fuzz/fuzz.h"
+#include "server/session.h"
+
+pid_t fork(void);
+
+pid_t
+fork(void)
+{
+	errno = EAGAIN;
+	return -1;
+}
+
+static void
+feed(struct channels *chs, struct rd in)
+{
+	bool more;
+
+	while (in.len >= 2) {
+		uint16_t n = rd_u16(&in);
+		struct span msg = rd_bytes(&in, n < in.len ? n : in.len);
+
+		if (msg.len == 0 ||
+		    channels_input(chs, rd_from_span(msg)) != 0 ||
+		    channels_turn(chs, &more) != 0)
+			return;
+	}
+}
+
+/* Made once: it is the same for all inputs. */
+static struct serve_params *
+params(void)
+{
+	static struct user user = { .name = "u", .home = "/", .shell = "/bin/sh",
+		.valid = true };
+	static struct peer peer = { .address = "192.0.2.7",
+		.local_address = "192.0.2.1", .host = "h" };
+	static struct server_conf conf;
+	static struct authkeys_options key;
+	static struct strlist none;
+	static struct buf info;
+	static struct serve_params p = { .conf = &conf, .user = &user,
+		.key = &key, .peer = &peer, .peer_text = "peer",
+		.remote = "peer", .id_local = "", .id_remote = "",
+		.pam_env = &none, .auth_info = &info, .socket_fd = -1,
+		.monitor_fd = -1 };
+
+	if (conf.max_sessions == 0) {
+		server_conf_init(&conf);
+		if (server_conf_set(&conf, "AcceptEnv", "LC_*") != 0 ||
+		    server_conf_set(&conf, "Subsystem", "sftp internal-sftp") !=
+			0 ||
+		    server_conf_finish(&conf) != 0)
+			return NULL;
+		authkeys_options_init(&key);
+	}
+	return &p;
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+	struct serve_params *sp;
+	struct sessions *ss;
+	struct channels *chs = NULL;
+	struct packet *p = NULL;
+	struct loop *l;
+	int fd[2];
+
+	if (len > 65536)
+		return 0;
+	log_set_level(LOG_LVL_QUIET);
+	if ((sp = params()) == NULL || (l = loop_new()) == NULL)
+		return 0;
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, fd) != 0)
+		goto out;
+	p = packet_new(fd[0], fd[0], true);
+	if (p != NULL && channels_new(&chs, p, l) == 0) {
+		ss = sessions_new(l, chs, sp);
+		feed(chs, rd_from(data, len));
+		sessions_free(ss);
+	}
+	channels_free(chs);
+	packet_free(p);
+	close(fd[0]);
+	close(fd[1]);
+out:
+	loop_free(l);
+	return 0;
+}
