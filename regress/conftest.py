@@ -39,11 +39,12 @@ def pytest_unconfigure(config):
 
 @pytest.fixture(scope="session", autouse=True)
 def nothing_left():
-    """No process of ours outlives the tests."""
+    """No process of ours outlives the tests. A command whose client went
+    away may, as with any sshd: these are only ended."""
     yield
-    harness.wait_for(lambda: not [s for s, _ in harness.children().values()
-                                  if s != "Z"], 3)
-    left = harness.end_orphans()
+    harness.wait_for(lambda: not harness.ours_among_children(), 3)
+    left = harness.ours_among_children()
+    harness.end_orphans()
     assert not left, f"processes were left behind: {left}"
 
 
@@ -138,8 +139,7 @@ def background():
 
 
 @pytest.fixture(scope="session")
-def other_user():
-    """Name of a real ordinary user; root makes a throwaway one."""
+def throwaway_user():
     if not IS_ROOT:
         pytest.skip("needs root: another user is logged in to")
     harness.run(["userdel", "-r", TEST_USER])
@@ -148,6 +148,14 @@ def other_user():
     harness.wait_for(lambda: harness.run(
         ["pgrep", "-u", TEST_USER]).rc != 0, 5)
     harness.run(["userdel", "-r", "-f", TEST_USER])
+
+
+@pytest.fixture
+def other_user(throwaway_user):
+    """Name of a real ordinary user, without a password (but not locked);
+    root makes a throwaway one."""
+    harness.run(["usermod", "-p", "*", throwaway_user]).ok()
+    return throwaway_user
 
 
 @pytest.fixture

@@ -148,11 +148,17 @@ def run(args, timeout=30, stdin=b"", env=None, cwd=None, user=None,
             None if hasattr(stdin, "fileno") else stdin, timeout)
     except subprocess.TimeoutExpired:
         kill_group(process)
-        out, err = process.communicate()
-        late = Result(args, "no end", out, err, timeout)
+        try:
+            out, err = process.communicate(None, 2)
+        except subprocess.TimeoutExpired as e:  # others hold its output
+            out, err = e.stdout, e.stderr
+        late = Result(args, "no end", out or b"", err or b"", timeout)
         raise AssertionError(f"still running after {timeout} s: {late}")
     finally:
         kill_group(process)
+        for stream in (process.stdin, process.stdout, process.stderr):
+            if stream:
+                stream.close()
     return Result(args, process.returncode, out or b"", err,
                   time.monotonic() - began)
 
@@ -206,6 +212,11 @@ def end_orphans(known=()):
         except (ProcessLookupError, ChildProcessError, PermissionError):
             pass
     return names
+
+
+def ours_among_children():
+    return [name for state, name in children().values()
+            if state != "Z" and name.startswith("hpn")]
 
 
 # ---- network -----------------------------------------------------------

@@ -547,6 +547,20 @@ on_break(struct session *s, struct rd *r)
 	return s->pty != -1 && tcsendbreak(s->pty, 0) == 0;
 }
 
+/* The client has nobody left to give output to: who writes it shall know. */
+static int
+on_eow(struct session *s, struct rd *r)
+{
+	int err = rd_end(r);
+
+	if (err != 0 || s->pty != -1 || !s->started)
+		return err;
+	channel_end_source(s->channel);
+	fd_close(&s->fd_out);
+	fd_close(&s->fd_err);
+	return 1;
+}
+
 static const struct {
 	const char *name;
 	int (*fn)(struct session *s, struct rd *r);
@@ -559,6 +573,7 @@ static const struct {
 	{ "subsystem", on_subsystem },
 	{ "signal", on_signal },
 	{ "break", on_break },
+	{ "eow@openssh.com", on_eow },
 };
 
 static int

@@ -48,12 +48,12 @@ static ssize_t
 memory_write(void *arg, const uint8_t *p, size_t len)
 {
 	struct memory *m = arg;
-	size_t n = MIN(len, (size_t)1 + random_below(m, 300000));
+	size_t n = 1 + random_below(m, 300000);
 	ssize_t used;
 
 	if (sftp_serve_blocked(m->server))
 		return ERR_AGAIN;
-	used = sftp_serve_input(m->server, p, n);
+	used = sftp_serve_input(m->server, p, MIN(n, len));
 	return used == 0 ? ERR_AGAIN : used;
 }
 
@@ -91,10 +91,11 @@ static ssize_t
 memory_read(void *arg, uint8_t *p, size_t max)
 {
 	struct memory *m = arg;
-	size_t n = MIN(max, (size_t)1 + random_below(m, 200000));
+	size_t n = 1 + random_below(m, 200000);
 
 	if (buf_len(&m->wire) == 0)
 		collect(m);
+	n = MIN(n, max);
 	n = MIN(n, buf_len(&m->wire));
 	if (n == 0)
 		return ERR_AGAIN;
