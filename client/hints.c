@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: ISC */
+#include "client/hints.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/fd.h"
+#include "base/str.h"
+
+enum {
+	FILE_MAX = 256 * 1024, /* bytes; a larger file is not ours */
+	LINES_MAX = 1000,
+	FIELDS = 4,
+};
+
+void
+hints_clear(struct hints *h)
+{
+	free(h->kex);
+	free(h->hostkey);
+	free(h->key);
+	*h = (struct hints){ 0 };
+}
+
+/* The file's lines; a file that is not there has none. */
+static int
+read_lines(const char *path, struct strlist *lines)
+{
+	struct buf content = { 0 };
+	char *text;
+	int r = file_read(path, &content, FILE_MAX);
+
+	if (r == ERR_SYSTEM && errno == ENOENT)
+		r = 0;
+	if (r == 0) {
+		text = buf_dup_string(&content);
+		r = text != NULL ? strlist_split(lines, text, "\n") :
+				   ERR_NOMEM;
+		free(text);
+	}
+	buf_clear(&content);
+	return r;
+}
+
+static bool
+is_of(const char *line, const char *name)
+{
+	size_t len = strlen(name);
+
+	return strncmp(line, name, len) == 0 && line[len] == ' ';
+}
+
+/* Algorithm names go into our proposal: nothing but such names passes. */
+static bool
+is_word(const char *s)
+{
+	return *s != '\0' &&
+	    s[strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+			"0123456789-_.@:+/=")] == '\0';
+}
+
+static int
+parse(const char *line, struct hints *out)
+{
+	struct strlist f = { 0 };
+	int r = strlist_split(&f, line, " ");
+
+	if (r == 0 && (f.n != FIELDS || !is_word(f.v[1]) || !is_word(f.v[2]) ||
+			  !is_word(f.v[3])))
+		r = ERR_FORMAT;
+	if (r == 0) {
+		*out = (struct hints){ .kex = strdup(f.v[1]),
+			.hostkey = strdup(f.v[2]),
+			.key = strcmp(f.v[3], "-") != 0 ? strdup(f.v[3]) :
+							  NULL };
+		if (out->kex == NULL || out->hostkey == NULL) {
+			hints_clear(out);
+			r = ERR_NOMEM;
+		}
+	}
+	strlist_clear(&f);
+	return r;
+}
+
+int
+hints_load(const char *path, const char *name, struct hints *out)
+{
+	struct strlist lines = { 0 };
+	int r = read_lines(path, &lines);
+
+	*out = (struct hints){ 0 };
+	if (r == 0)
+		r = ERR_NOT_FOUND;
+	for (size_t i = 0; i < lines.n && r == ERR_NOT_FOUND; i++)
+		if (is_of(lines.v[i], name))
+			r = parse(lines.v[i], out);
+	strlist_clear(&lines);
+	return r;
+}
+
+int
+hints_save(const char *path, const char *name, const struct hints *h)
+{
+	struct strlist lines = { 0 };
+	struct buf out = { 0 };
+	size_t first = 0;
+	int r = read_lines(path, &lines);
+
+	if (r != 0)
+		goto out;
+	if (lines.n >= LINES_MAX)
+		first = lines.n - LINES_MAX + 1;
+	for (size_t i = first; i < lines.n; i++)
+		if (!is_of(lines.v[i], name))
+			buf_printf(&out, "%s\n", lines.v[i]);
+	buf_printf(&out, "%s %s %s %s\n", name, h->kex, h->hostkey,
+	    h->key != NULL ? h->key : "-");
+	if ((r = buf_err(&out)) == 0)
+		r = file_replace(path, buf_data(&out), buf_len(&out), 0600);
+out:
+	strlist_clear(&lines);
+	buf_clear(&out);
+	return r;
+}

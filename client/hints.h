@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * What a host did last time, so that the next connection can say several
+ * things at once instead of asking first: a file beside known_hosts, one line
+ * a host: name, key exchange method, host key algorithm, fingerprint of the
+ * user key that worked (or "-"). A wrong or lost hint costs a round trip and
+ * nothing else; nothing in it is a secret or is trusted.
+ *
+ * Threads: loop thread only.
+ */
+#ifndef HPN_CLIENT_HINTS_H
+#define HPN_CLIENT_HINTS_H
+
+#include "base/err.h"
+
+struct hints {
+	char *kex;     /* the server's first method, and the one agreed on */
+	char *hostkey; /* the same for the host key algorithm */
+	char *key;     /* "SHA256:..." of the user's key; NULL: none */
+};
+
+/* name as known_hosts spells it. ERR_NOT_FOUND if the host has no line. */
+int hints_load(const char *path, const char *name,
+    struct hints *out) must_check;
+/* Puts the host's line at the end in place of its old one, and drops the
+ * oldest lines of a file that has become long. */
+int hints_save(const char *path, const char *name,
+    const struct hints *h) must_check;
+void hints_clear(struct hints *h);
+
+#endif

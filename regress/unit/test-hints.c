@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: ISC */
+/* The file of hints: what was saved is loaded, and nothing odd is. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/buf.h"
+#include "base/fd.h"
+#include "base/mem.h"
+#include "client/hints.h"
+
+static char path[64];
+
+static int
+setup(void **state)
+{
+	(void)state;
+	strcpy(path, "/tmp/hpn-hints-XXXXXX");
+	close(mkstemp(path));
+	return unlink(path);
+}
+
+static int
+teardown(void **state)
+{
+	(void)state;
+	unlink(path);
+	return 0;
+}
+
+static void
+save(const char *name, const char *kex, const char *key)
+{
+	struct hints h = { .kex = (char *)(uintptr_t)kex,
+		.hostkey = (char *)(uintptr_t) "ssh-ed25519",
+		.key = (char *)(uintptr_t)key };
+
+	assert_int_equal(hints_save(path, name, &h), 0);
+}
+
+static void
+test_round_trip(void **state)
+{
+	struct hints h;
+	struct stat st;
+
+	(void)state;
+	assert_int_equal(hints_load(path, "host", &h), ERR_NOT_FOUND);
+	save("host", "curve25519-sha256", "SHA256:abc+/=");
+	save("[host]:2222", "mlkem768x25519-sha256", NULL);
+	save("host", "mlkem768x25519-sha256", "SHA256:def");
+	assert_int_equal(hints_load(path, "host", &h), 0);
+	assert_string_equal(h.kex, "mlkem768x25519-sha256");
+	assert_string_equal(h.hostkey, "ssh-ed25519");
+	assert_string_equal(h.key, "SHA256:def");
+	hints_clear(&h);
+	assert_int_equal(hints_load(path, "[host]:2222", &h), 0);
+	assert_null(h.key);
+	hints_clear(&h);
+	assert_int_equal(hints_load(path, "hos", &h), ERR_NOT_FOUND);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0600);
+}
+
+static void
+test_odd_lines(void **state)
+{
+	static const char *const odd[] = { "host", "host a b", "host a b c d",
+		"host a,b c d", "host a b \x1b[2J", "host a  b" };
+	struct hints h;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(odd); i++) {
+		assert_int_equal(file_replace(path, odd[i], strlen(odd[i]),
+				     0600),
+		    0);
+		assert_int_not_equal(hints_load(path, "host", &h), 0);
+		/* Such a line does not stay. */
+		if (odd[i][4] != '\0') {
+			save("host", "curve25519-sha256", NULL);
+			assert_int_equal(hints_load(path, "host", &h), 0);
+			hints_clear(&h);
+		}
+	}
+}
+
+static void
+test_stays_short(void **state)
+{
+	struct buf b = { 0 };
+	struct hints h;
+
+	(void)state;
+	for (int i = 0; i < 1500; i++)
+		buf_printf(&b, "host%d a b c\n", i);
+	assert_int_equal(file_replace(path, buf_data(&b), buf_len(&b), 0600),
+	    0);
+	buf_clear(&b);
+	save("new", "curve25519-sha256", NULL);
+	assert_int_equal(hints_load(path, "host0", &h), ERR_NOT_FOUND);
+	assert_int_equal(hints_load(path, "host1499", &h), 0);
+	hints_clear(&h);
+	assert_int_equal(hints_load(path, "new", &h), 0);
+	hints_clear(&h);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_round_trip, setup,
+		    teardown),
+		cmocka_unit_test_setup_teardown(test_odd_lines, setup,
+		    teardown),
+		cmocka_unit_test_setup_teardown(test_stays_short, setup,
+		    teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
