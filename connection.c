@@ -101,9 +101,11 @@ dispatch(struct connection *c, struct rd payload)
 	    (type >= SSH_MSG_USERAUTH_REQUEST && type < SSH_MSG_GLOBAL_REQUEST))
 		return c->hooks.auth(c->hooks.arg, type, payload);
 	if (type >= SSH_MSG_GLOBAL_REQUEST && type <= SSH_MSG_CHANNEL_FAILURE)
+		/* A client may send ahead of our consent to its user; if
+		 * that does not come, these are not for us (RFC 4252 5.3). */
 		return c->channels != NULL ?
 		    channels_input(c->channels, payload) :
-		    ERR_PROTOCOL;
+		    connection_unimplemented(c);
 	return connection_unimplemented(c);
 }
 

@@ -293,10 +293,10 @@ put_all(struct packet *p, struct buf *messages)
 }
 
 void
-packet_record(struct packet *p)
+packet_record(struct packet *p, bool on)
 {
 	buf_set_max(&p->recorded, PACKET_HELD_MAX_PREAUTH);
-	p->recording = true;
+	p->recording = on;
 }
 
 int

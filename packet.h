@@ -138,7 +138,7 @@ int packet_put(struct packet *p, const struct buf *msg) must_check;
 /* While recording, put messages are remembered as well: what is sent on a
  * guess can be sent again (replay, in order) or forgotten. Bulk is not
  * recorded; replay and forget end the recording. */
-void packet_record(struct packet *p);
+void packet_record(struct packet *p, bool on);
 int packet_replay(struct packet *p) must_check;
 void packet_forget(struct packet *p);
 /* Bulk: room for a payload of at most max bytes; NULL if this is not the

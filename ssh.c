@@ -501,7 +501,7 @@ run_local_command(const struct program *p)
 }
 
 static int
-open_session(struct program *p)
+open_session(struct program *p, bool ahead)
 {
 	struct session_params params = {
 		.conf = &p->conf,
@@ -513,6 +513,7 @@ open_session(struct program *p)
 		.subsystem = p->conf.session_type == CLIENT_SESSION_SUBSYSTEM,
 		.tty = p->tty,
 		.peer_is_openssh = sshlogin_peer_is_openssh(p->login),
+		.ahead = ahead,
 		.ended = on_session_ended,
 		.arg = p,
 	};
@@ -520,6 +521,8 @@ open_session(struct program *p)
 
 	if (p->conf.session_type != CLIENT_SESSION_NONE)
 		r = session_new(&p->session, &params);
+	if (r == 0 && ahead)
+		session_ask_ahead(p->session);
 	/* Nobody who takes over this connection shall open another one. */
 	if (r == 0 && params.peer_is_openssh)
 		r = channels_global_request(p->channels,
@@ -527,12 +530,26 @@ open_session(struct program *p)
 	return r;
 }
 
+/* The first request of the user is likely to be granted: what the session
+ * needs goes out behind it. */
+static int
+on_likely(void *arg)
+{
+	struct program *p = arg;
+	int r;
+
+	if (p->conf.session_type == CLIENT_SESSION_NONE)
+		return 0;
+	r = channels_new(&p->channels, sshlogin_packet(p->login), p->loop);
+	return r != 0 ? r : open_session(p, true);
+}
+
 static void
 on_authenticated(void *arg)
 {
 	struct program *p = arg;
 	struct connection *connection = sshlogin_connection(p->login);
-	int r;
+	int r = 0;
 
 	run_local_command(p);
 	if (p->conf.stdin_null || p->conf.fork_after_authentication)
@@ -541,13 +558,18 @@ on_authenticated(void *arg)
 		go_to_background();
 	catch_signals(p);
 	sshlink_set_qos(&p->link, &p->conf, p->tty);
-	r = channels_new(&p->channels, sshlogin_packet(p->login), p->loop);
+	if (p->channels == NULL)
+		r = channels_new(&p->channels, sshlogin_packet(p->login),
+		    p->loop);
 	if (r == 0) {
 		connection_set_channels(connection, p->channels);
 		connection_set_alive(connection,
 		    (uint32_t)p->conf.server_alive_interval,
 		    (uint32_t)p->conf.server_alive_count_max);
-		r = open_session(p);
+		if (p->session != NULL)
+			session_attach(p->session);
+		else
+			r = open_session(p, false);
 	}
 	if (r != 0) {
 		log_error("session: %s", err_text(r));
@@ -565,6 +587,7 @@ run(struct program *p)
 		.conf = &p->conf,
 		.link = &p->link,
 		.arg = p,
+		.likely = on_likely,
 		.authenticated = on_authenticated,
 		.ended = on_connection_ended,
 	};

@@ -9,6 +9,8 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/version.h"
+#include "crypto/kem.h"
+#include "client/hints.h"
 #include "client/hostcheck.h"
 #include "client/userauth.h"
 #include "kex.h"
@@ -26,7 +28,11 @@ struct sshlogin {
 	struct userauth *userauth;
 	struct loop_fd *watch;	    /* until the identification is there */
 	struct loop_timer *timeout; /* ConnectTimeout, until there are keys */
+	struct loop_timer *auth_timer; /* between keys and authentication */
 	char *ident, *peer_ident;
+	char *hints_path; /* NULL: no hints are kept */
+	struct hints hints; /* of the last time; empty if there are none */
+	bool ahead; /* the session was asked for before authentication */
 	bool authenticated, ended;
 };
 
@@ -133,7 +139,8 @@ end(struct sshlogin *l, int err)
 		return;
 	l->ended = true;
 	loop_cancel(l->p.loop, l->timeout);
-	l->timeout = NULL;
+	loop_cancel(l->p.loop, l->auth_timer);
+	l->timeout = l->auth_timer = NULL;
 	tell_end(l, err);
 	l->p.ended(l->p.arg, err);
 }
@@ -159,6 +166,63 @@ on_timeout(void *arg)
 
 /* ---- authentication ----------------------------------------------------- */
 
+static bool
+same_text(const char *a, const char *b)
+{
+	return (a == NULL) == (b == NULL) && (a == NULL || strcmp(a, b) == 0);
+}
+
+/* Notes what made this connection quick, or would have. */
+static void
+save_hints(const struct sshlogin *l)
+{
+	const struct kex_result *k = kex_result(l->kex);
+	struct hints now = { 0 };
+	int r;
+
+	if (l->hints_path == NULL || hostcheck_distrusted(l->hostcheck) ||
+	    !kex_peer_first(l->kex, &now.kex, &now.hostkey))
+		return;
+	if (strcmp(now.kex, k->kex) != 0 ||
+	    strcmp(now.hostkey, k->hostkey_alg) != 0) {
+		strlcpy(now.kex, "-", strlen(now.kex) + 1);
+		strlcpy(now.hostkey, "-", strlen(now.hostkey) + 1);
+	}
+	now.key = userauth_key_hint(l->userauth);
+	if (!same_text(now.kex, l->hints.kex) ||
+	    !same_text(now.hostkey, l->hints.hostkey) ||
+	    !same_text(now.key, l->hints.key)) {
+		r = hints_save(l->hints_path, hostcheck_name(l->hostcheck),
+		    &now);
+		if (r != 0)
+			log_debug("%s: %s", l->hints_path, err_text(r));
+	}
+	hints_clear(&now);
+}
+
+static int
+conclude_auth(struct sshlogin *l)
+{
+	int r;
+
+	if (l->ahead && userauth_was_refused(l->userauth)) {
+		/* The server dropped what came before its consent. */
+		if ((r = packet_replay(l->packet)) != 0)
+			return r;
+	} else {
+		packet_forget(l->packet);
+	}
+	if ((r = packet_authenticated(l->packet)) != 0)
+		return r;
+	l->authenticated = true;
+	log_verbose("Authenticated to %s ([%s]:%u) using \"%s\".",
+	    l->p.conf->original_host, peer_name(l), l->p.link->port,
+	    userauth_method(l->userauth));
+	save_hints(l);
+	l->p.authenticated(l->p.arg);
+	return 0;
+}
+
 static int
 on_auth(void *arg, uint8_t type, struct rd payload)
 {
@@ -173,16 +237,23 @@ on_auth(void *arg, uint8_t type, struct rd payload)
 	r = userauth_input(l->userauth, type, payload);
 	if (r == USERAUTH_UNKNOWN)
 		return connection_unimplemented(l->connection);
-	if (r != USERAUTH_DONE)
-		return r;
-	if ((r = packet_authenticated(l->packet)) != 0)
-		return r;
-	l->authenticated = true;
-	log_verbose("Authenticated to %s ([%s]:%u) using \"%s\".",
-	    l->p.conf->original_host, peer_name(l), l->p.link->port,
-	    userauth_method(l->userauth));
-	l->p.authenticated(l->p.arg);
-	return 0;
+	return r == USERAUTH_DONE ? conclude_auth(l) : r;
+}
+
+/*
+ * May messages of the session follow the request at once? Servers that call
+ * themselves OpenSSH keep them until the user is authenticated, answer with
+ * UNIMPLEMENTED if that fails, and number their channels from 0. With
+ * compression they would have to be compressed already.
+ */
+static bool
+may_go_ahead(const struct sshlogin *l)
+{
+	return l->p.likely != NULL && userauth_is_sure(l->userauth) &&
+	    sshlogin_peer_is_openssh(l) &&
+	    !hostcheck_distrusted(l->hostcheck) &&
+	    strcmp(kex_result(l->kex)->comp_tx, "none") == 0 &&
+	    strcmp(kex_result(l->kex)->comp_rx, "none") == 0;
 }
 
 static int
@@ -194,10 +265,32 @@ start_auth(struct sshlogin *l)
 		.session_id = kex_session_id(l->kex),
 		.hostkey = kex_hostkey(l->kex),
 		.no_passwords = hostcheck_distrusted(l->hostcheck),
+		.key_hint = l->hints.key,
 	};
 	int r = userauth_new(&l->userauth, &params);
 
-	return r != 0 ? r : userauth_start(l->userauth);
+	if (r != 0)
+		return r;
+	userauth_set_extensions(l->userauth, kex_server_sig_algs(l->kex),
+	    kex_peer_hostbound(l->kex));
+	if ((r = userauth_start(l->userauth)) != 0 || !may_go_ahead(l))
+		return r;
+	l->ahead = true;
+	packet_record(l->packet, true);
+	r = l->p.likely(l->p.arg);
+	packet_record(l->packet, false);
+	return r;
+}
+
+static void
+on_auth_time(void *arg)
+{
+	struct sshlogin *l = arg;
+	int r;
+
+	l->auth_timer = NULL;
+	if (!l->ended && (r = start_auth(l)) != 0)
+		end(l, r);
 }
 
 /* ---- key exchange ------------------------------------------------------- */
@@ -245,7 +338,6 @@ on_kex_done(void *arg, bool first)
 {
 	struct sshlogin *l = arg;
 	const struct kex_result *k = kex_result(l->kex);
-	int r;
 
 	if (!first) {
 		log_debug("new keys are in use");
@@ -254,17 +346,73 @@ on_kex_done(void *arg, bool first)
 	loop_cancel(l->p.loop, l->timeout);
 	l->timeout = NULL;
 	warn_weak(l, k);
-	if ((r = start_auth(l)) != 0)
-		end(l, r);
+	/* After all that came with NEWKEYS: EXT_INFO is among it. */
+	l->auth_timer = loop_after(l->p.loop, 0, on_auth_time, l);
+	if (l->auth_timer == NULL)
+		end(l, ERR_NOMEM);
 }
 
+/* list with name in front; caller frees. */
+static char *
+with_first(const char *list, const char *name)
+{
+	char *rest, *out;
+
+	if (name == NULL || !csv_has(list, name))
+		return xstrdup(list);
+	if ((rest = csv_filter(list, name, false)) == NULL)
+		fatal("%s", err_text(ERR_NOMEM));
+	xasprintf(&out, "%s%s%s", name, *rest != '\0' ? "," : "", rest);
+	free(rest);
+	return out;
+}
+
+/*
+ * The server's first method goes first, so that it can be guessed: but not in
+ * front of one that is better against tomorrow's computers, which this server
+ * may have learnt since.
+ */
+static char *
+kex_list(const struct sshlogin *l)
+{
+	const char *list = l->p.conf->kex_algorithms, *hint = l->hints.kex;
+	const struct kem_alg *alg = hint != NULL ? kem_by_name(hint) : NULL;
+
+	return with_first(list,
+	    alg != NULL && alg->post_quantum ? hint : NULL);
+}
+
+static char *
+hostkey_list(const struct sshlogin *l)
+{
+	char *list = hostcheck_algorithms(l->hostcheck), *out;
+	const char *hint = l->hints.hostkey;
+
+	if (hint == NULL || l->p.conf->host_key_algorithms_given ||
+	    !hostcheck_knows(l->hostcheck, hint))
+		return list;
+	out = with_first(list, hint);
+	free(list);
+	return out;
+}
+
+static bool
+begins_with(const char *list, const char *name)
+{
+	size_t len = strcspn(list, ",");
+
+	return name != NULL && strlen(name) == len &&
+	    strncmp(list, name, len) == 0;
+}
+
+/* peer_ident NULL: before anything was heard of the server. */
 static int
 start_kex(struct sshlogin *l)
 {
 	const struct client_conf *conf = l->p.conf;
-	char *hostkeys = hostcheck_algorithms(l->hostcheck);
+	char *methods = kex_list(l), *hostkeys = hostkey_list(l);
 	struct kex_proposal mine = {
-		.kex = conf->kex_algorithms,
+		.kex = methods,
 		.hostkey = hostkeys,
 		.cipher = conf->ciphers,
 		.mac = conf->macs,
@@ -277,6 +425,24 @@ start_kex(struct sshlogin *l)
 		.verify = on_verify,
 		.done = on_kex_done,
 	};
+	int r;
+
+	r = kex_new(&l->kex, l->packet, &kex_hooks, &mine, l->ident,
+	    l->peer_ident);
+	if (r == 0) {
+		kex_set_guess(l->kex, begins_with(methods, l->hints.kex) &&
+			begins_with(hostkeys, l->hints.hostkey));
+		r = kex_start(l->kex);
+	}
+	free(methods);
+	free(hostkeys);
+	return r;
+}
+
+/* The identification is there: packets follow. */
+static int
+start_packets(struct sshlogin *l)
+{
 	struct connection_hooks hooks = {
 		.arg = l,
 		.auth = on_auth,
@@ -284,14 +450,13 @@ start_kex(struct sshlogin *l)
 	};
 	int r;
 
-	r = kex_new(&l->kex, l->packet, &kex_hooks, &mine, l->ident,
-	    l->peer_ident);
-	free(hostkeys);
+	if (l->kex == NULL)
+		r = start_kex(l);
+	else
+		r = kex_set_remote_id(l->kex, l->peer_ident);
 	if (r == 0)
 		r = connection_new(&l->connection, l->p.loop, l->packet,
 		    l->kex, &hooks);
-	if (r == 0)
-		r = kex_start(l->kex);
 	if (r == 0)
 		connection_kick(l->connection);
 	return r;
@@ -337,7 +502,7 @@ on_readable(void *arg, int fd, int events)
 	loop_unwatch(l->p.loop, l->watch);
 	l->watch = NULL;
 	if (r > 0 && (r = check_peer(l)) == 0)
-		r = start_kex(l);
+		r = start_packets(l);
 	if (r < 0)
 		end(l, r);
 }
@@ -390,6 +555,12 @@ begin(struct sshlogin *l)
 		l->timeout = loop_after(l->p.loop,
 		    (uint64_t)conf->connect_timeout * 1000, on_timeout, l);
 	r = packet_put_identification(l->packet, l->ident);
+	l->hints_path = hostcheck_hints_path(l->hostcheck);
+	/* A host that is known is told all at once. */
+	if (r == 0 && l->hints_path != NULL &&
+	    hints_load(l->hints_path, hostcheck_name(l->hostcheck),
+		&l->hints) == 0)
+		r = start_kex(l);
 	if (r == 0)
 		r = packet_flush(l->packet);
 	return r == ERR_AGAIN ? 0 : r;
@@ -418,6 +589,7 @@ sshlogin_free(struct sshlogin *l)
 		return;
 	loop_unwatch(l->p.loop, l->watch);
 	loop_cancel(l->p.loop, l->timeout);
+	loop_cancel(l->p.loop, l->auth_timer);
 	connection_free(l->connection);
 	userauth_free(l->userauth);
 	kex_free(l->kex);
@@ -425,6 +597,8 @@ sshlogin_free(struct sshlogin *l)
 	hostcheck_free(l->hostcheck);
 	free(l->ident);
 	free(l->peer_ident);
+	free(l->hints_path);
+	hints_clear(&l->hints);
 	free(l);
 }
 

@@ -23,6 +23,10 @@ struct sshlogin_params {
 	const struct sshlink *link;
 	struct loop *loop;
 	void *arg;
+	/* The first authentication request is out and likely to succeed, and
+	 * the server takes what is sent behind it: messages put now are sent
+	 * again if they came too early. 0 or an error. May be NULL. */
+	int (*likely)(void *arg);
 	/* The user is authenticated: give the connection its channels now. */
 	void (*authenticated)(void *arg);
 	/* The connection ended; why has been told. The callee stops the

@@ -359,6 +359,15 @@ str_to_bytes(const char *s, uint64_t *bytes)
 
 /* --- escaping --- */
 
+/* Marks that turn the direction of what follows make a text look like
+ * another one. */
+static bool
+turns_text(uint32_t c)
+{
+	return (c >= 0x200e && c <= 0x200f) || (c >= 0x202a && c <= 0x202e) ||
+	    (c >= 0x2066 && c <= 0x2069);
+}
+
 /*
  * Bytes of the printable character at p: 1 for ASCII, 2 to 4 for UTF-8
  * (RFC 3629: no overlong forms, surrogates or C1 controls); else 0.
@@ -389,7 +398,8 @@ printable_len(const unsigned char *p)
 			return 0;
 		c = c << 6 | (p[i] & 0x3f);
 	}
-	if (c < smallest[len] || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
+	if (c < smallest[len] || c > 0x10ffff ||
+	    (c >= 0xd800 && c <= 0xdfff) || turns_text(c))
 		return 0;
 	return len;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 #include "base/fd.h"
 #include "base/log.h"
@@ -137,6 +138,41 @@ hostcheck_algorithms(const struct hostcheck *h)
 	list = hostcheck_order(h->conf->host_key_algorithms, &types);
 	strlist_clear(&types);
 	return list;
+}
+
+bool
+hostcheck_knows(const struct hostcheck *h, const char *alg)
+{
+	const struct key_alg *row = key_alg_by_name(alg);
+	struct strlist types = { 0 };
+	bool known;
+
+	known = row != NULL &&
+	    knownhosts_types(&h->all_files, h->name, &types) == 0 &&
+	    strlist_has(&types, row->key_type);
+	strlist_clear(&types);
+	return known;
+}
+
+const char *
+hostcheck_name(const struct hostcheck *h)
+{
+	return h->name;
+}
+
+/* Who hides host names, or keeps no known_hosts, wants no list of hosts
+ * beside it either. */
+char *
+hostcheck_hints_path(const struct hostcheck *h)
+{
+	struct stat st;
+	char *path;
+
+	if (h->conf->hash_known_hosts || h->user_files.n == 0 ||
+	    stat(h->user_files.v[0], &st) == -1 || !S_ISREG(st.st_mode))
+		return NULL;
+	xasprintf(&path, "%s.hints", h->user_files.v[0]);
+	return path;
 }
 
 /* ---- the check ---------------------------------------------------------- */

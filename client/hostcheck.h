@@ -27,6 +27,12 @@ void hostcheck_free(struct hostcheck *h);
 /* The host key algorithms to propose: those of keys that are known for this
  * host come first. Caller frees. */
 char *hostcheck_algorithms(const struct hostcheck *h);
+/* Is a key that serves this algorithm known for the host? */
+bool hostcheck_knows(const struct hostcheck *h, const char *alg);
+/* How known_hosts spells the host, and the file of hints beside the user's
+ * known_hosts (caller frees; NULL: there shall be none). */
+const char *hostcheck_name(const struct hostcheck *h);
+char *hostcheck_hints_path(const struct hostcheck *h);
 /* 0, or ERR_HOSTKEY after having told the user why. */
 int hostcheck_key(struct hostcheck *h, struct span blob) must_check;
 /* A wrong key was let through (StrictHostKeyChecking no): no password may

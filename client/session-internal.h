@@ -17,6 +17,8 @@ struct session {
 	struct channel *channel;
 	const char *start_name; /* request that starts it, for texts */
 	bool tty, finished;
+	bool asked;    /* the requests that start it are out */
+	bool attached; /* our ends move bytes */
 	bool output_failed; /* something could not be written */
 	int status;
 

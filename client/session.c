@@ -160,6 +160,8 @@ on_opened(void *arg, struct channel *c)
 	struct session *s = arg;
 	int r = 0;
 
+	(void)c;
+
 	if (s->tty)
 		r = request_pty(s);
 	if (r == 0)
@@ -171,10 +173,29 @@ on_opened(void *arg, struct channel *c)
 		session_abort(s, STATUS_UNKNOWN);
 		return;
 	}
+	s->asked = true;
+	if (!s->p.ahead)
+		session_attach(s);
+}
+
+void
+session_attach(struct session *s)
+{
+	s->p.ahead = false;
+	if (!s->asked || s->attached || s->channel == NULL)
+		return;
+	s->attached = true;
 	if (s->tty)
 		tty_enter_raw(STDIN_FILENO);
 	stdio_set_nonblock();
-	channel_set_fds(c, STDIN_FILENO, STDOUT_FILENO, -1, STDERR_FILENO);
+	channel_set_fds(s->channel, STDIN_FILENO, STDOUT_FILENO, -1,
+	    STDERR_FILENO);
+}
+
+void
+session_ask_ahead(struct session *s)
+{
+	channel_assume_open(s->channel, 0);
 }
 
 static void

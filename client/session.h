@@ -30,6 +30,7 @@ struct session_params {
 	bool subsystem;	     /* command is the name of one */
 	bool tty;
 	bool peer_is_openssh; /* knows eow@ and no-more-sessions@ */
+	bool ahead;	      /* session_attach() will be called later */
 	/* The session ended; exit status in session_status(). The callee
 	 * stops the loop. */
 	void (*ended)(void *arg);
@@ -38,6 +39,12 @@ struct session_params {
 
 int session_new(struct session **out,
     const struct session_params *params) must_check;
+/* Asks for everything at once, as if the server had opened the channel with
+ * the number 0. Nothing local happens until session_attach(). */
+void session_ask_ahead(struct session *s);
+/* The user is authenticated: the terminal and the standard descriptors may
+ * be taken over as soon as the channel is open. */
+void session_attach(struct session *s);
 /* Leaves raw mode. */
 void session_free(struct session *s);
 /* Of the remote command; 255 if it is not known. */

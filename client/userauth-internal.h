@@ -36,7 +36,10 @@ struct userauth {
 	struct buf session_id, hostkey;
 	char *server_sig_algs; /* NULL: not told */
 	bool hostbound;
+	char *key_hint; /* NULL: none */
 	bool service_accepted, done;
+	bool sure;    /* the first request carries a signature */
+	bool refused; /* there was a FAILURE */
 	char *offered; /* methods that the server named last */
 	const struct userauth_ops *current; /* NULL: "none" */
 	bool exhausted[USERAUTH_METHODS_MAX];
@@ -60,6 +63,8 @@ int userauth_advance(struct userauth *ua) must_check;
  * escaped, line ends kept. Appends. */
 void userauth_put_clean(struct buf *out, struct span text);
 
+/* As userauth_key_hint(). */
+char *pubkey_used(const struct userauth *ua);
 void pubkey_state_free(struct pubkey_state *s);
 
 #endif

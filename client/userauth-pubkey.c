@@ -191,6 +191,73 @@ merge(struct pubkey_state *s, struct pubkey_state *files,
 			move_identity(s, &files->v[i]);
 }
 
+static bool
+is_hinted(const struct userauth *ua, const struct identity *id)
+{
+	char *fp;
+	bool same;
+
+	if (ua->key_hint == NULL || id->pub == NULL)
+		return false;
+	fp = key_fingerprint(id->pub, DIGEST_SHA256);
+	same = fp != NULL && strcmp(fp, ua->key_hint) == 0;
+	free(fp);
+	return same;
+}
+
+/* The key that worked last time goes to the front. */
+static void
+put_hinted_first(const struct userauth *ua, struct pubkey_state *s)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		struct identity hinted = s->v[i];
+
+		if (!is_hinted(ua, &hinted))
+			continue;
+		memmove(s->v + 1, s->v, i * sizeof *s->v);
+		s->v[0] = hinted;
+		return;
+	}
+}
+
+/*
+ * A key that worked last time, or that is the only one, will have to sign
+ * anyway, so it does it at once. Not those of an agent: it may want a
+ * confirmation, which nobody should be asked for in vain.
+ */
+static void
+load_if_sure(const struct userauth *ua, struct pubkey_state *s)
+{
+	struct identity *id = s->v;
+	struct key *priv = NULL;
+
+	if (s->n == 0 || id->path == NULL || id->pub == NULL ||
+	    (s->n > 1 && !is_hinted(ua, id)))
+		return;
+	if (keyfile_load_private(id->path, NULL, true, &priv, NULL) != 0)
+		return;
+	if (key_equal_public(id->pub, priv)) {
+		id->priv = priv;
+		id->in_agent = false;
+	} else {
+		key_free(priv);
+	}
+}
+
+char *
+pubkey_used(const struct userauth *ua)
+{
+	const struct pubkey_state *s = ua->pubkey;
+	const struct identity *id;
+
+	if (s == NULL || s->current >= s->n)
+		return NULL;
+	id = &s->v[s->current];
+	return id->path != NULL && id->pub != NULL ?
+	    key_fingerprint(id->pub, DIGEST_SHA256) :
+	    NULL;
+}
+
 static int
 make_list(struct userauth *ua)
 {
@@ -213,6 +280,9 @@ make_list(struct userauth *ua)
 	merge(s, &files, keys, count, conf->identities_only);
 	agent_keys_free(keys, count);
 	free(files.v);
+	put_hinted_first(ua, s);
+	if (!ua->service_accepted)
+		load_if_sure(ua, s);
 	for (size_t i = 0; i < s->n; i++)
 		log_debug("key to try: %s%s",
 		    s->v[i].name != NULL ? s->v[i].name : "(no comment)",
@@ -390,6 +460,7 @@ try_identity(struct userauth *ua, struct identity *id)
 {
 	struct pubkey_state *s = ua->pubkey;
 	const struct key *k;
+	int r;
 
 	if (id->pub == NULL && id->priv == NULL && load_private(ua, id) != 0)
 		return 0;
@@ -410,8 +481,11 @@ try_identity(struct userauth *ua, struct identity *id)
 	}
 	log_debug("Offering public key: %s %s", id->name, s->alg);
 	s->current = (size_t)(id - s->v);
-	return id->priv != NULL ? send_signed(ua, id, s->alg) :
-				  send_probe(ua, id, s->alg);
+	if (id->priv == NULL)
+		return send_probe(ua, id, s->alg);
+	r = send_signed(ua, id, s->alg);
+	ua->sure = r == 1 && !ua->service_accepted;
+	return r;
 }
 
 /* ---- the method --------------------------------------------------------- */

@@ -35,6 +35,8 @@ userauth_new(struct userauth **out, const struct userauth_params *params)
 	ua->p = *params;
 	buf_put(&ua->session_id, params->session_id.p, params->session_id.len);
 	buf_put(&ua->hostkey, params->hostkey.p, params->hostkey.len);
+	if (params->key_hint != NULL)
+		ua->key_hint = xstrdup(params->key_hint);
 	if (buf_err(&ua->session_id) != 0 || buf_err(&ua->hostkey) != 0) {
 		userauth_free(ua);
 		return ERR_NOMEM;
@@ -59,6 +61,7 @@ userauth_free(struct userauth *ua)
 		return;
 	pubkey_state_free(ua->pubkey);
 	free(ua->offered);
+	free(ua->key_hint);
 	free(ua->server_sig_algs);
 	buf_clear(&ua->session_id);
 	buf_clear(&ua->hostkey);
@@ -109,30 +112,15 @@ userauth_put_clean(struct buf *out, struct span text)
 	free(copy);
 }
 
-int
-userauth_start(struct userauth *ua)
-{
-	struct buf b;
-
-	buf_init(&b);
-	buf_put_u8(&b, SSH_MSG_SERVICE_REQUEST);
-	buf_put_cstring(&b, "ssh-userauth");
-	return userauth_send(ua, &b);
-}
-
-/* RFC 4252 section 5.2: learns which methods there are. */
+/* The service will be granted, or the server disconnects. */
 static int
 on_service_accept(struct userauth *ua, struct rd body)
 {
-	struct buf b;
-
 	(void)rd_string(&body); /* some servers leave the name out */
 	if (ua->service_accepted)
 		return ERR_PROTOCOL;
 	ua->service_accepted = true;
-	buf_init(&b);
-	userauth_put_request(ua, &b, "none");
-	return userauth_send(ua, &b);
+	return 0;
 }
 
 static size_t
@@ -144,6 +132,65 @@ method_index(const char *name)
 		if (strcmp(methods[i]->name, name) == 0)
 			break;
 	return i;
+}
+
+/* Is public key the method that would be tried first anyway? */
+static bool
+prefers_pubkey(const struct userauth *ua)
+{
+	const char *pos = ua->p.conf->preferred_authentications, *name;
+	size_t len, i;
+
+	while (csv_next(&pos, &name, &len)) {
+		char *copy = xstrndup(name, len);
+
+		i = method_index(copy);
+		free(copy);
+		if (i < ARRAY_LEN(methods) && methods[i]->enabled(ua))
+			return methods[i] == &userauth_pubkey;
+	}
+	return false;
+}
+
+int
+userauth_start(struct userauth *ua)
+{
+	struct buf b;
+	int r;
+
+	buf_init(&b);
+	buf_put_u8(&b, SSH_MSG_SERVICE_REQUEST);
+	buf_put_cstring(&b, "ssh-userauth");
+	if ((r = userauth_send(ua, &b)) != 0)
+		return r;
+	if (prefers_pubkey(ua)) {
+		ua->current = &userauth_pubkey;
+		if ((r = userauth_pubkey.next(ua)) != 0)
+			return r < 0 ? r : 0;
+		ua->current = NULL;
+	}
+	/* RFC 4252 section 5.2: learns which methods there are. */
+	buf_init(&b);
+	userauth_put_request(ua, &b, "none");
+	return userauth_send(ua, &b);
+}
+
+bool
+userauth_is_sure(const struct userauth *ua)
+{
+	return ua->sure;
+}
+
+bool
+userauth_was_refused(const struct userauth *ua)
+{
+	return ua->refused;
+}
+
+char *
+userauth_key_hint(const struct userauth *ua)
+{
+	return ua->current == &userauth_pubkey ? pubkey_used(ua) : NULL;
 }
 
 static int
@@ -195,6 +242,7 @@ on_failure(struct userauth *ua, struct rd body)
 	}
 	free(ua->offered);
 	ua->offered = list;
+	ua->refused = true;
 	if (partial) {
 		log_verbose("Authenticated with partial success; more is asked "
 			    "for: %s",

@@ -27,6 +27,8 @@ struct userauth_params {
 	struct span hostkey; /* blob */
 	/* The host key is not trusted: no passwords. */
 	bool no_passwords;
+	/* Fingerprint (SHA256) of the key that worked last time, or NULL. */
+	const char *key_hint;
 };
 
 int userauth_new(struct userauth **out,
@@ -39,7 +41,8 @@ void userauth_free(struct userauth *ua);
 void userauth_set_extensions(struct userauth *ua, const char *sig_algs,
     bool hostbound);
 
-/* Asks for the service. */
+/* Asks for the service and, without waiting, sends the first request: of a
+ * public key if there are any, else "none" to learn the methods. */
 int userauth_start(struct userauth *ua) must_check;
 /* A message 6 or 50-79, body behind its type: 0; 1 = the user is
  * authenticated; 2 = the message means nothing to us; ERR_DENIED after
@@ -47,8 +50,17 @@ int userauth_start(struct userauth *ua) must_check;
 enum { USERAUTH_DONE = 1, USERAUTH_UNKNOWN = 2 };
 int userauth_input(struct userauth *ua, uint8_t type,
     struct rd body) must_check;
+/* The first request carries a signature, so that its success is likely: more
+ * may be sent behind it. Only for keys from files without a passphrase: those
+ * never need a touch or a confirmation. */
+bool userauth_is_sure(const struct userauth *ua);
+/* Some request was refused, or was only a part of what is needed. */
+bool userauth_was_refused(const struct userauth *ua);
 /* Name of the method that succeeded. */
 const char *userauth_method(const struct userauth *ua);
+/* Fingerprint of the key that succeeded; caller frees; NULL if it was none
+ * that key_hint may name. */
+char *userauth_key_hint(const struct userauth *ua);
 
 /* Names for -Q and tests: NULL at the end. */
 const char *userauth_method_at(size_t index);

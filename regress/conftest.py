@@ -2,6 +2,7 @@
 """Fixtures of the tests of whole programs."""
 
 import os
+import pwd
 import signal
 import subprocess
 import sys
@@ -11,7 +12,7 @@ import pytest
 import harness
 from harness import IS_ROOT, ME, Client, Keys, Server, have
 
-TEST_USER = "hpntest"
+TEST_USER = f"hpntest{os.getpid()}"  # other runs have theirs
 USER_KEYS = tuple(harness.BITS)
 
 
@@ -142,11 +143,13 @@ def background():
 def throwaway_user():
     if not IS_ROOT:
         pytest.skip("needs root: another user is logged in to")
-    harness.run(["userdel", "-r", TEST_USER])
+    for account in pwd.getpwall():  # of a run that was killed
+        pid = account.pw_name.removeprefix("hpntest")
+        if pid != account.pw_name and not os.path.exists(f"/proc/{pid}"):
+            harness.run(["userdel", "-r", "-f", account.pw_name])
     harness.run(["useradd", "-m", "-s", "/bin/sh", TEST_USER]).ok()
     yield TEST_USER
-    harness.wait_for(lambda: harness.run(
-        ["pgrep", "-u", TEST_USER]).rc != 0, 5)
+    harness.wait_for(lambda: not harness.processes_of(TEST_USER), 5)
     harness.run(["userdel", "-r", "-f", TEST_USER])
 
 

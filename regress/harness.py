@@ -214,6 +214,18 @@ def end_orphans(known=()):
     return names
 
 
+def processes_of(user):
+    uid = pwd.getpwnam(user).pw_uid
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and entry.stat().st_uid == uid:
+                found.append(int(entry.name))
+        except OSError:
+            continue
+    return found
+
+
 def ours_among_children():
     return [name for state, name in children().values()
             if state != "Z" and name.startswith("hpn")]

@@ -509,8 +509,11 @@ on_subsystem(struct session *s, struct rd *r)
 	log_info("subsystem request for %s by user %s", name,
 	    s->all->params->user->name);
 	s->subsystem = name;
-	name = NULL;
 	err = start_session(s, command, command);
+	if (err > 0)
+		name = NULL;
+	else
+		s->subsystem = NULL; /* the next request is another one */
 out:
 	free(name);
 	return err;

@@ -263,16 +263,18 @@ class Wire:
         return payload
 
     def expect(self, *kinds):
-        """The next message of these kinds, its body; small talk and
-        banners are passed over."""
+        """The next message of these kinds, its body. Small talk and banners
+        are passed over; DISCONNECT is the end."""
         while True:
             payload = self.recv()
             if payload[0] in kinds:
                 return Reader(payload[1:]) if len(kinds) == 1 else \
                     (payload[0], Reader(payload[1:]))
+            if payload[0] == DISCONNECT:
+                raise Closed(Reader(payload[5:]).text())
             assert payload[0] in (IGNORE, DEBUG, EXT_INFO, USERAUTH_BANNER,
                                   UNIMPLEMENTED, GLOBAL_REQUEST,
-                                  WINDOW_ADJUST), \
+                                  WINDOW_ADJUST, CHANNEL_EOF), \
                 f"message {payload[0]} instead of {kinds}: {payload[:200]!r}"
 
     def drain(self):

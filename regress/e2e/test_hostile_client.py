@@ -18,7 +18,7 @@ from sshwire import (CHANNEL_CLOSE, CHANNEL_DATA, CHANNEL_EOF,
                      REQUEST_SUCCESS, SERVICE_ACCEPT, SERVICE_REQUEST,
                      UNIMPLEMENTED, USERAUTH_FAILURE, USERAUTH_INFO_RESPONSE,
                      USERAUTH_REQUEST, USERAUTH_SUCCESS, WINDOW_ADJUST,
-                     Closed, Reader, connect, load_key, message, string, u32)
+                     Closed, connect, load_key, message, string, u32)
 
 import harness
 from harness import IS_ROOT, ME, MIB, SLOW, Client
@@ -858,4 +858,3 @@ def test_half_open(wire):
 def test_ordinary_client_still_gets_in(server):
     """After all of the above."""
     assert Client("hpn", server).ssh("exit 7").rc == 7
-    assert isinstance(Reader(b""), Reader)

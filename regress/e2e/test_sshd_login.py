@@ -2,11 +2,17 @@
 """Who may log in to hpnsshd, how, and to what."""
 
 import os
+import pathlib
+import pwd
 import re
+import shutil
+import signal
+import socket
 import subprocess
 import time
 
 import pytest
+from rawssh import BANNER, Raw
 
 import harness
 from harness import IS_ROOT, ME, Client, run
@@ -131,10 +137,10 @@ def test_revoked_user_key(make_server, keys, tmp_path):
 
 def test_agent(make_server, keys, tmp_path, background):
     agent = harness.stock("ssh-agent") or pytest.skip("no ssh-agent")
-    socket = tmp_path / "agent"
-    background([agent, "-D", "-a", socket], stdout=subprocess.DEVNULL)
-    assert harness.wait_for(socket.exists)
-    env = harness.clean_env(SSH_AUTH_SOCK=socket)
+    address = tmp_path / "agent"
+    background([agent, "-D", "-a", address], stdout=subprocess.DEVNULL)
+    assert harness.wait_for(address.exists)
+    env = harness.clean_env(SSH_AUTH_SOCK=address)
     for name in ("ecdsa384", "rsa"):
         run([harness.stock("ssh-add"), keys.path(name)], env=env).ok()
     server = make_server(authorized=["rsa"])
@@ -149,7 +155,6 @@ def test_agent(make_server, keys, tmp_path, background):
 @pytest.mark.parametrize("trouble", [None, "file", "directory", "home",
                                      "owner"])
 def test_strict_modes(make_server, keys, other_user, trouble):
-    import pwd
     account = pwd.getpwnam(other_user)
     directory = os.path.join(account.pw_dir, ".ssh")
     path = os.path.join(directory, "authorized_keys")
@@ -345,7 +350,6 @@ def test_expired_account(make_server, other_user):
 
 @needs_root
 def test_session_of_another_user(make_server, other_user):
-    import pwd
     account = pwd.getpwnam(other_user)
     client = Client("hpn", make_server(), user=other_user)
     done = client.ssh("id -u; id -g; id -G; pwd; echo $HOME $USER $LOGNAME "
@@ -414,8 +418,8 @@ def test_permit_tty(make_server):
 
 
 def test_max_sessions(make_server):
-    ssh = harness.stock("ssh") or pytest.skip("no stock ssh")
-    assert ssh
+    if not harness.have("stock", "ssh"):
+        pytest.skip("no stock ssh is installed")
     server = make_server("MaxSessions 2\n")
     client = Client("stock", server)
     control = f"ControlPath={server.dir}/c"
@@ -439,7 +443,6 @@ def test_max_sessions(make_server):
 
 def test_client_alive(make_server):
     """A client that is stopped is given up."""
-    import signal
     server = make_server("ClientAliveInterval 1\nClientAliveCountMax 2\n")
     process = harness.start(Client("hpn", server).ssh_args() + ["sleep 60"])
     try:
@@ -475,8 +478,6 @@ def test_login_records(make_server, other_user):
 @needs_root
 def test_chroot(make_server, other_user, tmp_path):
     """Root-owned all the way down, or refused."""
-    import pathlib
-    import shutil
     place = pathlib.Path("/run/hpn-test-chroot")
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir(mode=0o755)
@@ -485,8 +486,7 @@ def test_chroot(make_server, other_user, tmp_path):
         server = make_server(f"ChrootDirectory {place}\n"
                              "ForceCommand internal-sftp\n")
         client = Client("hpn", server, user=other_user)
-        client.scp(":/inside", tmp_path / "got", flags=()).ok() \
-            if harness.have("hpn", "scp") else None
+        client.scp(":/inside", tmp_path / "got").ok()
         place.chmod(0o777)
         assert client.ssh("x").rc != 0
     finally:
@@ -497,7 +497,6 @@ def test_chroot(make_server, other_user, tmp_path):
 
 def test_unprivileged_process_before_login(make_server):
     """What speaks to strangers: no privilege, a filter, an empty root."""
-    from rawssh import BANNER, Raw
     server = make_server()
     raw = Raw.connect(server.port)
     raw.send(BANNER)
@@ -520,7 +519,6 @@ def test_unprivileged_process_before_login(make_server):
 
 
 def test_sighup_reads_the_configuration_again(make_server):
-    import signal
     server = make_server()
     client = Client("hpn", server)
     done = harness.start(client.ssh_args() + ["sleep 2; echo survived"],
@@ -537,7 +535,6 @@ def test_sighup_reads_the_configuration_again(make_server):
 
 def test_sighup_with_a_wrong_configuration(make_server):
     """Says why, and does not go on half-configured."""
-    import signal
     server = make_server()
     server.config.write_text("NoSuchKeyword yes\n")
     server.process.send_signal(signal.SIGHUP)
@@ -591,7 +588,6 @@ def test_debug_mode_serves_one_connection(sshd, keys, tmp_path):
 
 
 def test_systemd_notify(make_server, tmp_path):
-    import socket
     path = tmp_path / "notify"
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as s:
         s.bind(str(path))

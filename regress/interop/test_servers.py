@@ -3,6 +3,9 @@
 
 import asyncio
 import os
+import pathlib
+import pwd
+import socket
 import threading
 
 import pytest
@@ -114,7 +117,6 @@ def dropbear(tmp_path, keys, background):
 
 
 def _listens(port):
-    import socket
     try:
         socket.create_connection(("127.0.0.1", port), 1).close()
         return True
@@ -124,8 +126,6 @@ def _listens(port):
 
 @pytest.mark.parametrize("key", ["ed25519", "ecdsa256", "rsa"])
 def test_dropbear(dropbear, other_user, keys, key):
-    import pathlib
-    import pwd
     account = pwd.getpwnam(other_user)
     directory = pathlib.Path(account.pw_dir) / ".ssh"
     directory.mkdir(mode=0o700, exist_ok=True)

@@ -268,7 +268,7 @@ test_record_and_replay(void **state)
 
 	(void)state;
 	pair_open(&t);
-	packet_record(t.a);
+	packet_record(t.a, true);
 	assert_int_equal(put(t.a, 90, "open", 4), 0);
 	assert_int_equal(put(t.a, 98, "request", 7), 0);
 	assert_int_equal(carry(t.a, t.b, &r), 1);
@@ -282,7 +282,7 @@ test_record_and_replay(void **state)
 	assert_int_equal(rd_u8(&r), want[1]);
 	assert_int_equal(carry(t.a, t.b, &r), 1);
 	assert_int_equal(rd_u8(&r), want[2]);
-	packet_record(t.a);
+	packet_record(t.a, true);
 	assert_int_equal(put(t.a, 90, "open", 4), 0);
 	packet_forget(t.a);
 	assert_int_equal(packet_replay(t.a), 0);
