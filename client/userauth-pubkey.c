@@ -485,6 +485,9 @@ try_identity(struct userauth *ua, struct identity *id)
 		return send_probe(ua, id, s->alg);
 	r = send_signed(ua, id, s->alg);
 	ua->sure = r == 1 && !ua->service_accepted;
+	/* No PK_OK is awaited. */
+	free(s->alg);
+	s->alg = NULL;
 	return r;
 }
 

@@ -437,3 +437,14 @@ def test_client_that_vanishes(sshd, stock_client):
         name for pid, (state, name) in sshd.connections().items()
         if pid not in before and name.startswith("hpnsshd")]), \
         sshd.connections()
+
+
+def test_exit_status_comes_before_close(paramiko_client):
+    """A peer that has seen EOF may send CLOSE at once, as PuTTY does; it is
+    answered when the command has ended, with its status first."""
+    channel = paramiko_client.get_transport().open_session(timeout=20)
+    channel.exec_command("exec </dev/null >/dev/null 2>&1; sleep 0.5; exit 5")
+    assert channel.recv(10) == b""
+    channel.close()
+    harness.wait_for(lambda: channel.exit_status != -1, 5)
+    assert channel.exit_status == 5

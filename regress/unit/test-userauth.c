@@ -121,6 +121,23 @@ set_up(void **state)
 	return 0;
 }
 
+static void
+hint_at_key(int i)
+{
+	char *fp = key_fingerprint(keys[i], DIGEST_SHA256);
+	struct userauth_params params = {
+		.conf = &t.conf,
+		.packet = t.packet,
+		.session_id = { session_id, sizeof session_id },
+		.hostkey = { hostkey, sizeof hostkey },
+		.key_hint = fp,
+	};
+
+	userauth_free(t.ua);
+	assert_int_equal(userauth_new(&t.ua, &params), 0);
+	free(fp);
+}
+
 static int
 tear_down(void **state)
 {
@@ -195,19 +212,37 @@ fail_with(const char *methods, bool partial)
 	return give(SSH_MSG_USERAUTH_FAILURE, &b);
 }
 
+/* Service request and first request leave together. */
 static void
-begin(void)
+start(void)
 {
-	struct buf b = { 0 };
 	struct rd r;
 
 	assert_int_equal(userauth_start(t.ua), 0);
 	r = sent(SSH_MSG_SERVICE_REQUEST);
 	assert_true(span_equals(rd_string(&r), "ssh-userauth"));
+}
+
+static void
+accept_service(void)
+{
+	struct buf b = { 0 };
+
 	buf_put_cstring(&b, "ssh-userauth");
 	assert_int_equal(give(SSH_MSG_SERVICE_ACCEPT, &b), 0);
+}
+
+/* Without keys, the methods are asked for. */
+static void
+begin(void)
+{
+	struct rd r;
+
+	start();
 	r = sent_request("none");
 	assert_int_equal(rd_end(&r), 0);
+	assert_false(userauth_is_sure(t.ua));
+	accept_service();
 }
 
 static void
@@ -284,13 +319,75 @@ static void
 one_key(void **state)
 {
 	(void)state;
+	char *fp, *hint;
+
 	add_key(0);
-	begin();
+	start();
+	/* The only key will have to sign anyway. */
+	expect_signed("publickey", 0, "ssh-ed25519", false);
+	assert_true(userauth_is_sure(t.ua));
+	accept_service();
+	assert_false(userauth_was_refused(t.ua));
+	succeed("publickey");
+	fp = key_fingerprint(keys[0], DIGEST_SHA256);
+	hint = userauth_key_hint(t.ua);
+	assert_string_equal(hint, fp);
+	free(hint);
+	free(fp);
+}
+
+static void
+two_keys_are_offered(void **state)
+{
+	(void)state;
+	add_key(1);
+	add_key(0);
+	start();
+	expect_probe("publickey", 1, "rsa-sha2-512");
+	assert_false(userauth_is_sure(t.ua));
+	accept_service();
 	assert_int_equal(fail_with("publickey,password", false), 0);
+	assert_true(userauth_was_refused(t.ua));
 	expect_probe("publickey", 0, "ssh-ed25519");
 	assert_int_equal(accept_key(0, "ssh-ed25519"), 0);
 	expect_signed("publickey", 0, "ssh-ed25519", false);
 	succeed("publickey");
+}
+
+static void
+the_key_that_worked_signs_first(void **state)
+{
+	(void)state;
+	add_key(1);
+	add_key(0);
+	hint_at_key(0);
+	start();
+	expect_signed("publickey", 0, "ssh-ed25519", false);
+	assert_true(userauth_is_sure(t.ua));
+	accept_service();
+	/* Refused this time: on with the others, step by step. */
+	assert_int_equal(fail_with("publickey", false), 0);
+	expect_probe("publickey", 1, "rsa-sha2-512");
+	answer_with("secret\n");
+	assert_int_equal(accept_key(1, "rsa-sha2-512"), 0);
+	expect_signed("publickey", 1, "rsa-sha2-512", false);
+	succeed("publickey");
+}
+
+/* Nobody is asked for a passphrase on a mere hint. */
+static void
+a_hint_at_a_locked_key_is_a_probe(void **state)
+{
+	(void)state;
+	add_key(0);
+	add_key(1);
+	hint_at_key(1);
+	start();
+	expect_probe("publickey", 1, "rsa-sha2-512");
+	assert_false(userauth_is_sure(t.ua));
+	accept_service();
+	assert_int_equal(fail_with("publickey", false), 0);
+	expect_probe("publickey", 0, "ssh-ed25519");
 }
 
 static void
@@ -301,9 +398,9 @@ second_key_with_a_passphrase(void **state)
 	add_key(1);
 	userauth_set_extensions(t.ua, "ssh-ed25519,rsa-sha2-256", true);
 	answer_with("wrong\nsecret\n");
-	begin();
-	assert_int_equal(fail_with("publickey", false), 0);
+	start();
 	expect_probe("publickey-hostbound-v00@openssh.com", 0, "ssh-ed25519");
+	accept_service();
 	assert_int_equal(fail_with("publickey", false), 0);
 	/* 512 is preferred, but this server said 256. */
 	expect_probe("publickey-hostbound-v00@openssh.com", 1, "rsa-sha2-256");
@@ -318,9 +415,9 @@ keys_run_out(void **state)
 {
 	(void)state;
 	add_key(0);
-	begin();
-	assert_int_equal(fail_with("publickey", false), 0);
-	expect_probe("publickey", 0, "ssh-ed25519");
+	start();
+	expect_signed("publickey", 0, "ssh-ed25519", false);
+	accept_service();
 	assert_int_equal(fail_with("publickey", false), ERR_DENIED);
 	assert_true(nothing_sent());
 }
@@ -342,9 +439,10 @@ only_what_was_offered_is_signed(void **state)
 {
 	(void)state;
 	add_key(0);
-	begin();
-	assert_int_equal(fail_with("publickey", false), 0);
+	add_key(1);
+	start();
 	expect_probe("publickey", 0, "ssh-ed25519");
+	accept_service();
 	assert_int_equal(accept_key(1, "rsa-sha2-512"), ERR_PROTOCOL);
 	assert_true(nothing_sent());
 }
@@ -354,9 +452,10 @@ one_signature_an_answer(void **state)
 {
 	(void)state;
 	add_key(0);
-	begin();
-	assert_int_equal(fail_with("publickey", false), 0);
+	add_key(1);
+	start();
 	expect_probe("publickey", 0, "ssh-ed25519");
+	accept_service();
 	assert_int_equal(accept_key(0, "ssh-ed25519"), 0);
 	expect_signed("publickey", 0, "ssh-ed25519", false);
 	assert_int_equal(accept_key(0, "ssh-ed25519"), USERAUTH_UNKNOWN);
@@ -541,6 +640,9 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(one_key),
+		TEST(two_keys_are_offered),
+		TEST(the_key_that_worked_signs_first),
+		TEST(a_hint_at_a_locked_key_is_a_probe),
 		TEST(second_key_with_a_passphrase),
 		TEST(keys_run_out),
 		TEST(no_mutual_algorithm),

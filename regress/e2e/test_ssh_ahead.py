@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: ISC
+"""hpnssh tells a host that it knows everything at once, and goes step by
+step where that was wrong: nobody sees a difference but in time."""
+
+import re
+
+import pytest
+
+from harness import Client
+
+
+@pytest.fixture(params=["hpn", "stock"])
+def server(request, shared_servers):
+    return shared_servers(request.param)
+
+
+@pytest.fixture
+def client(server, tmp_path):
+    """A client with a known_hosts file, and so hints, of its own."""
+    known = tmp_path / "known_hosts"
+    # one host key: the server's first algorithm is then the known one's
+    known.write_text("".join(
+        line for line in server.known_hosts.read_text().splitlines(True)))
+    return Client("hpn", server, known_hosts=known, log_level="DEBUG2")
+
+
+def hints(client):
+    return client.known_hosts.with_name("known_hosts.hints")
+
+
+def set_hint(client, column, value):
+    path = hints(client)
+    fields = path.read_text().split()
+    fields[column] = value
+    path.write_text(" ".join(fields) + "\n")
+
+
+def test_second_contact_is_ahead(client):
+    first = client.ssh("echo one; exit 3")
+    assert (first.rc, first.out) == (3, b"one\n"), first
+    assert "guessed" not in first.errors
+    assert hints(client).stat().st_mode & 0o777 == 0o600
+    second = client.ssh("echo two; exit 4")
+    assert (second.rc, second.out) == (4, b"two\n"), second
+    assert "guessed key exchange packet sent" in second.errors
+    assert "guess was wrong" not in second.errors
+    assert "Server accepts key" not in second.errors
+
+
+@pytest.mark.parametrize("column, value", [
+    (1, "ecdh-sha2-nistp256"),      # not the server's first method
+    (1, "sntrup761x25519-sha512@openssh.com"),
+    (1, "no-such-method"),
+    (2, "ecdsa-sha2-nistp384"),     # not its first host key algorithm
+    (2, "no-such-algorithm"),
+    (3, "SHA256:nobodyskey"),
+    (3, "-"),
+])
+def test_wrong_hints_do_no_harm(client, column, value):
+    assert client.ssh("true").rc == 0
+    set_hint(client, column, value)
+    done = client.ssh("cat; exit 5", stdin=b"bytes")
+    assert (done.rc, done.out) == (5, b"bytes"), done
+    # and they are put right
+    assert value == "-" or value not in hints(client).read_text()
+
+
+def test_refused_key_of_a_hint(client, server):
+    """The session was asked for ahead of a key that is refused now: it runs
+    once, after the key that is good."""
+    assert client.ssh("true").rc == 0
+    fingerprint = re.search(r"SHA256:\S+", hints(client).read_text())[0]
+    stranger = server.keys.path("ed25519-stranger")
+    two = Client("hpn", server, known_hosts=client.known_hosts,
+                 log_level="DEBUG2", options=(f"IdentityFile={stranger}",))
+    from harness import run, hpn
+    print_fp = run([hpn("ssh-keygen"), "-l", "-f", stranger]).text
+    set_hint(client, 3, print_fp.split()[1])
+    done = two.ssh("echo once; exit 6")
+    assert (done.rc, done.out) == (6, b"once\n"), done
+    assert fingerprint in hints(client).read_text()
+
+
+def test_host_key_is_checked_first(client, server):
+    """A known host that shows another key gets nothing of the user's."""
+    assert client.ssh("true").rc == 0
+    text = client.known_hosts.read_text()
+    other = server.keys.public("ed25519-other").split()[1]
+    client.known_hosts.write_text("".join(
+        " ".join([line.split()[0], "ssh-ed25519", other]) + "\n"
+        for line in text.splitlines() if "ssh-ed25519" in line))
+    before = server.log_text()
+    done = client.ssh("true", options=("HostKeyAlgorithms=ssh-ed25519",))
+    assert done.rc == 255
+    assert "REMOTE HOST IDENTIFICATION HAS CHANGED!" in done.errors
+    assert "Offering" not in done.errors
+    assert "Accepted" not in server.log_text()[len(before):]
+
+
+def test_no_hints_for_who_hides_names(client):
+    assert client.ssh("true", options=("HashKnownHosts=yes",)).rc == 0
+    assert not hints(client).exists()
+
+
+def test_compressed_session(client):
+    for _ in range(2):
+        done = client.ssh("cat", flags=("-C",), stdin=b"x" * 100000)
+        assert done.out == b"x" * 100000, done
+
+
+def test_terminal(client):
+    for _ in range(2):
+        done = client.ssh("tty", flags=("-tt",))
+        assert done.rc == 0 and done.out.startswith(b"/dev/"), done
