@@ -152,6 +152,18 @@ prefers_pubkey(const struct userauth *ua)
 	return false;
 }
 
+/* RFC 4252 section 5.2: learns which methods there are. */
+static int
+ask_for_methods(struct userauth *ua)
+{
+	struct buf b;
+
+	ua->current = NULL;
+	buf_init(&b);
+	userauth_put_request(ua, &b, "none");
+	return userauth_send(ua, &b);
+}
+
 int
 userauth_start(struct userauth *ua)
 {
@@ -167,12 +179,8 @@ userauth_start(struct userauth *ua)
 		ua->current = &userauth_pubkey;
 		if ((r = userauth_pubkey.next(ua)) != 0)
 			return r < 0 ? r : 0;
-		ua->current = NULL;
 	}
-	/* RFC 4252 section 5.2: learns which methods there are. */
-	buf_init(&b);
-	userauth_put_request(ua, &b, "none");
-	return userauth_send(ua, &b);
+	return ask_for_methods(ua);
 }
 
 bool
@@ -208,6 +216,9 @@ userauth_advance(struct userauth *ua)
 	const char *pos = ua->p.conf->preferred_authentications, *name;
 	size_t len;
 
+	/* The key of the first request could not sign after all. */
+	if (ua->offered == NULL)
+		return ask_for_methods(ua);
 	while (csv_next(&pos, &name, &len)) {
 		char *copy = xstrndup(name, len);
 		size_t i = method_index(copy);

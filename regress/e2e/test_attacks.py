@@ -139,9 +139,10 @@ def test_ping_flood_to_the_server(make_server, pseudo):
     before = set(server.connections())
     usual = sum(map(harness.rss_kib, before))
     raw.put(kexinit(*pseudo))
-    flood(raw)
+    closed = flood(raw)
     grown = sum(map(harness.rss_kib, server.connections())) - usual
     assert grown < 16 * 1024, f"{grown} KiB for PINGs"
+    assert closed, "a PING has no place before there are keys"
     raw.close()
     assert server.alive()
 
@@ -152,7 +153,7 @@ def test_ping_flood_to_the_client(sshd, tmp_path, background):
     def behave(raw):
         raw.send(BANNER)
         raw.line()
-        raw.put(kexinit("ext-info-s"))
+        raw.put(kexinit("ext-info-s", STRICT_SERVER))
         flooded.append(flood(raw))
 
     with FakeServer(behave) as fake:
@@ -164,6 +165,8 @@ def test_ping_flood_to_the_client(sshd, tmp_path, background):
                 and time.monotonic() < end:
             most = max(most, harness.rss_kib(process.pid))
             time.sleep(0.02)
+        assert process.wait(20 * SLOW) == 255
+    assert flooded == [True], "a PING has no place before there are keys"
     assert most < (64 if SLOW == 1 else 400) * 1024, f"{most} KiB"
 
 

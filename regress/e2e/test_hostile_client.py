@@ -191,10 +191,7 @@ def test_second_value(wire):
     [USERAUTH_FAILURE, "", False], [USERAUTH_INFO_RESPONSE, 0],
     [USERAUTH_REQUEST, ME, "ssh-connection", "none"],
     [SERVICE_REQUEST, "ssh-connection"], [SERVICE_REQUEST, "no-such"],
-    [CHANNEL_OPEN, "session", 0, 1000, 1000], [CHANNEL_DATA, 0, ""],
-    [CHANNEL_REQUEST, 0, "exec", False, "id"], [OPEN_CONFIRMATION] + [0] * 4,
-    [GLOBAL_REQUEST, "no-more-sessions@openssh.com", False],
-    [REQUEST_SUCCESS], [EXT_INFO, 0xffffffff], [EXT_INFO, 1, "x"],
+    [EXT_INFO, 0xffffffff], [EXT_INFO, 1, "x"],
 ], ids=lambda h: f"{h[0]}-{len(message(*h))}")
 def test_before_the_service(with_keys, hurt):
     """USERAUTH_REQUEST before the service is asked for is one of them."""
@@ -206,8 +203,6 @@ def test_before_the_service(with_keys, hurt):
 @pytest.mark.parametrize("hurt", [
     [USERAUTH_SUCCESS], [USERAUTH_FAILURE, "", False],
     [USERAUTH_INFO_RESPONSE, 0], [USERAUTH_INFO_RESPONSE, 1, "x"],
-    [CHANNEL_OPEN, "session", 0, 1000, 1000],
-    [CHANNEL_REQUEST, 0, "exec", False, "id"], [GLOBAL_REQUEST, "x", True],
     [63], [79], [NEWKEYS],
     [USERAUTH_REQUEST], [USERAUTH_REQUEST, "a"],
     [USERAUTH_REQUEST, "a", "ssh-connection"],
@@ -226,6 +221,29 @@ def test_before_authentication(with_keys, hurt):
     w = with_keys().ask_service()
     w.say(*hurt)
     w.was_ended()
+
+
+@pytest.mark.parametrize("hurt", [
+    [CHANNEL_OPEN, "session", 0, 1000, 1000], [CHANNEL_DATA, 0, ""],
+    [CHANNEL_REQUEST, 0, "exec", True, "id"], [OPEN_CONFIRMATION] + [0] * 4,
+    [GLOBAL_REQUEST, "x", True], [REQUEST_SUCCESS], [CHANNEL_OPEN],
+    [GLOBAL_REQUEST, "no-more-sessions@openssh.com", False],
+], ids=lambda h: f"{h[0]}-{len(message(*h))}")
+@pytest.mark.parametrize("asked", [False, True])
+def test_connection_before_authentication(with_keys, hurt, asked):
+    """Nothing of the connection protocol is done for a stranger, and nothing
+    that came early is done later."""
+    w = with_keys()
+    if asked:
+        w.ask_service()
+    try:
+        w.say(*hurt)
+        if not asked:
+            w.ask_service()  # another kind of answer raises
+        w.auth_request(NOBODY, "none")
+        assert w.expect(USERAUTH_FAILURE)
+    except Closed:
+        pass
 
 
 def test_unknown_messages_are_told(with_keys):
@@ -408,7 +426,7 @@ def test_grace_time_under_load(make_server, wire, key):
 
 # ---- who has an account ------------------------------------------------
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def real_user(request):
     """Somebody with a password, where we may make one."""
     if not IS_ROOT:

@@ -121,6 +121,8 @@ def test_sequence_numbers_must_start_again(fake):
         w.handshake(server.host)
         w.rx_seqnr = 0  # the client's do start again
         w.accept_user()
+        w.say(PING, "")
+        w.expect(193)
         raise AssertionError("the client took it")
 
     server = fake(script, cipher=ETM, reset=False)
@@ -392,6 +394,7 @@ def test_before_the_service(fake, hurt):
         w.handshake(server.host)
         w.say(*hurt)
         w.expect(SERVICE_REQUEST)
+        w.say(DISCONNECT, 2, "enough", "")
         until_closed(w)
 
     server = fake(script)

@@ -352,6 +352,7 @@ def test_interrupt_at_the_prompt(asks):
     server = asks(password="right")
     with Terminal(server.args()) as t:
         t.expect("password: ")
+        wait_for(lambda: False, 0.3)  # now it reads
         t.type("\x03")
         assert t.wait() != 0
         assert t.modes()[3] & 8  # ECHO is on again

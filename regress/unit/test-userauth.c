@@ -422,6 +422,26 @@ keys_run_out(void **state)
 	assert_true(nothing_sent());
 }
 
+/* Without its passphrase the key of the first request is of no use, and what
+ * else there is was not told yet. */
+static void
+first_key_cannot_sign(void **state)
+{
+	struct rd r;
+
+	(void)state;
+	t.conf.batch_mode = 1;
+	add_key(1);
+	start();
+	expect_probe("publickey", 1, "rsa-sha2-512");
+	accept_service();
+	assert_int_equal(accept_key(1, "rsa-sha2-512"), 0);
+	r = sent_request("none");
+	assert_int_equal(rd_end(&r), 0);
+	assert_int_equal(fail_with("publickey", false), ERR_DENIED);
+	assert_true(nothing_sent());
+}
+
 static void
 no_mutual_algorithm(void **state)
 {
@@ -645,6 +665,7 @@ main(void)
 		TEST(a_hint_at_a_locked_key_is_a_probe),
 		TEST(second_key_with_a_passphrase),
 		TEST(keys_run_out),
+		TEST(first_key_cannot_sign),
 		TEST(no_mutual_algorithm),
 		TEST(only_what_was_offered_is_signed),
 		TEST(one_signature_an_answer),

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: ISC
+"""hpnsftp-server and internal-sftp: flags, log lines, and the installed
+sftp client as a peer."""
+
+import os
+import stat
+import struct
+
+import pytest
+
+from harness import Client, have, hpn, run, stock
+
+SERVER = hpn("sftp-server")
+
+pytestmark = pytest.mark.skipif(not have("hpn", "sftp-server"),
+                                reason="hpnsftp-server is not built")
+needs_sftp = pytest.mark.skipif(not stock("sftp"),
+                                reason="no stock sftp is installed")
+
+REQUESTS = """open close read write lstat fstat setstat fsetstat opendir
+readdir remove mkdir rmdir realpath stat rename readlink symlink posix-rename
+statvfs fstatvfs hardlink fsync lsetstat limits expand-path copy-data
+home-directory users-groups-by-id""".split()
+
+
+def sftp(*commands, flags="", cwd=None, check=True):
+    """The stock client in batch mode, with our server behind it."""
+    done = run([stock("sftp"), "-b", "-", "-D", f"{SERVER} {flags}".strip()],
+               stdin="\n".join(commands).encode() + b"\n", cwd=cwd)
+    return done.ok() if check else done
+
+
+def message(kind, body=b""):
+    return struct.pack(">IB", len(body) + 1, kind) + body
+
+
+def test_query():
+    assert run([SERVER, "-Q", "requests"]).ok().text.split() == REQUESTS
+    assert run([SERVER, "-Q", "what"]).rc == 1
+
+
+@pytest.mark.parametrize("args", [["-y"], ["-u", "9"], ["-u", "1777"],
+                                  ["-l", "LOUD"], ["-f", "NONE"],
+                                  ["-P", "opem"], ["-p", "open,x"], ["-h"]])
+def test_bad_flags(args):
+    done = run([SERVER, *args])
+    assert done.rc == 1 and done.err, done
+
+
+@needs_sftp
+def test_everything_stock_sftp_asks(tmp_path):
+    data = os.urandom(3000000)
+    (tmp_path / "a").write_bytes(data)
+    out = sftp("put a b", "get b c", "rename b d", "ln -s d link",
+               "ln d hard", "chmod 600 d", "mkdir sub", "put -r sub sub2",
+               "cp a copied", "ls -l", "df", "rm hard", "rmdir sub2",
+               "ls link", "put -p a kept",
+               "get -f c e", cwd=tmp_path).text
+    assert (tmp_path / "c").read_bytes() == data
+    assert (tmp_path / "d").read_bytes() == data
+    assert (tmp_path / "copied").read_bytes() == data
+    assert os.readlink(tmp_path / "link") == "d"
+    assert stat.S_IMODE((tmp_path / "d").stat().st_mode) == 0o600
+    assert not (tmp_path / "hard").exists()
+    assert "copied" in out
+    done = sftp("rename -l a c", cwd=tmp_path, check=False)
+    assert done.rc == 1 and (tmp_path / "a").exists()
+
+
+@needs_sftp
+def test_read_only(tmp_path):
+    (tmp_path / "a").write_text("a")
+    sftp("get a b", flags="-R", cwd=tmp_path)
+    for command in ("put a x", "rm a", "mkdir x", "rename a x", "chmod 600 a",
+                    "ln -s a x", "ln a x"):
+        done = sftp(command, flags="-R", cwd=tmp_path, check=False)
+        # Extensions that would change something are not even offered.
+        assert done.rc == 1 and (b"Permission denied" in done.err or
+                                 b"does not support" in done.err), done
+    assert sorted(os.listdir(tmp_path)) == ["a", "b"]
+
+
+@needs_sftp
+def test_denied_and_allowed(tmp_path):
+    (tmp_path / "a").write_text("a")
+    assert sftp("rm a", flags="-P remove,rmdir", cwd=tmp_path,
+                check=False).rc == 1
+    assert (tmp_path / "a").exists()
+    assert sftp("mkdir x", flags="-p realpath,stat", cwd=tmp_path,
+                check=False).rc == 1
+    sftp("mkdir x", flags="-p realpath,stat,mkdir", cwd=tmp_path)
+    assert (tmp_path / "x").is_dir()
+
+
+@needs_sftp
+def test_umask_and_start_directory(tmp_path):
+    (tmp_path / "a").write_text("a")
+    (tmp_path / "50% here").mkdir()
+    sftp("put a b", flags="-u 077", cwd=tmp_path)
+    assert stat.S_IMODE((tmp_path / "b").stat().st_mode) == 0o600
+    (tmp_path / "x%y").mkdir()
+    out = sftp("pwd", flags=f"-d {tmp_path}/x%%y").text
+    assert f"{tmp_path}/x%y" in out
+
+
+@needs_sftp
+def test_log_lines(tmp_path):
+    (tmp_path / "a").write_text("12345")
+    done = sftp("put a b", "get b c", "rename b d", "mkdir m", "rmdir m",
+                "rm d", "ls", flags="-e -l INFO", cwd=tmp_path)
+    for line in (
+            f'open "{tmp_path}/b" flags WRITE,CREATE,TRUNCATE mode 0',
+            f'close "{tmp_path}/b" bytes read 0 written 5',
+            f'open "{tmp_path}/b" flags READ mode 0',
+            f'close "{tmp_path}/b" bytes read 5 written 0',
+            f'posix-rename old "{tmp_path}/b" new "{tmp_path}/d"',
+            f'mkdir name "{tmp_path}/m" mode 0',
+            f'rmdir name "{tmp_path}/m"', f'remove name "{tmp_path}/d"',
+            f'opendir "{tmp_path}"', f'closedir "{tmp_path}"',
+            "session opened for local user ",
+            "session closed for local user "):
+        assert line in done.errors, (line, done)
+    assert "stat name" not in done.errors
+    # At the usual level it says nothing.
+    assert b"open " not in sftp("put a b", flags="-e", cwd=tmp_path).err
+
+
+def test_nonsense_ends_it():
+    for nonsense in (b"hello, I am no sftp client\n", message(3, b"x" * 20),
+                     struct.pack(">I", 0xffffffff), b"\0\0\0\0\0"):
+        done = run([SERVER, "-e"], stdin=nonsense, timeout=10)
+        assert done.rc == 1 and done.out == b"", done
+    # A client that only leaves is no error.
+    assert run([SERVER, "-e"], stdin=b"").rc == 0
+    done = run([SERVER, "-e"], stdin=message(1, struct.pack(">I", 3)) +
+               b"\0\0\0\x20\x06\0\0")
+    assert done.rc == 0 and done.out[4:9] == b"\x02\0\0\0\x03", done
+
+
+def test_closed_output():
+    """Nobody reads the replies: it ends, without a word or a signal."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        with os.fdopen(writer, "wb") as closed:
+            done = run([SERVER, "-e"], stdin=message(
+                1, struct.pack(">I", 3)), stdout=closed, timeout=10)
+    except BrokenPipeError:
+        pass
+    assert done.rc == 0, done
+
+
+@needs_sftp
+@pytest.mark.parametrize("subsystem", ["internal-sftp", SERVER])
+def test_subsystem(make_server, tmp_path, data_file, subsystem):
+    f = data_file(2000000)
+    server = make_server(f"Subsystem sftp {subsystem}")
+    client = Client("stock", server)
+    client.scp(f, f":{tmp_path}/up").ok()
+    client.scp(f":{f}", tmp_path / "down").ok()
+    assert (tmp_path / "up").read_bytes() == f.read_bytes()
+    assert (tmp_path / "down").read_bytes() == f.read_bytes()
+
+
+@needs_sftp
+def test_internal_sftp_read_only(make_server, tmp_path, data_file):
+    f = data_file(1000)
+    server = make_server("ForceCommand internal-sftp -R")
+    client = Client("stock", server)
+    client.scp(f":{f}", tmp_path / "down").ok()
+    assert client.scp(f, f":{tmp_path}/up").rc == 1
+    assert not (tmp_path / "up").exists()
