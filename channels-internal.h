@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What channels.c, channels-msg.c and channels-io.c share. Included by these
- * only.
+ * What channels.c, channels-msg.c, channels-io.c and channels-window.c share.
+ * Included by these only.
  *
  * Threads: loop thread only.
  */
@@ -19,6 +19,7 @@ enum {
 	CHANNEL_SEND_MAX = 64 * 1024, /* bytes queued by channel_send_data */
 	CHANNEL_TURN_MAX = 4 * 1024 * 1024, /* bytes read in a loop turn */
 	CHANNEL_SAMPLE_MS = 20,	      /* SO_RCVBUF is asked at most so often */
+	CHANNEL_REST_MS = 10 * 1000,  /* unused so long, a window halves */
 };
 
 /*
@@ -78,6 +79,9 @@ struct channel {
 	uint32_t window_left; /* bytes the peer may still send */
 	uint32_t consumed;    /* bytes gone since the last adjust */
 	uint32_t max_packet;
+	uint64_t used_ms;  /* last adjust; 0: none yet */
+	uint32_t withheld; /* bytes that will not be given back */
+	uint32_t unproven; /* bytes to be used before it may grow again */
 
 	struct source source[2]; /* data, stderr */
 	struct sink sink[2];
@@ -115,6 +119,7 @@ struct channels {
 	struct named_global *globals;
 	size_t global_count;
 	struct replies replies; /* of own global requests */
+	bool fixed_windows;	/* they stay as they were offered */
 	uint32_t rcvbuf;	/* last sample */
 	uint64_t sampled_ms;
 	uint64_t tx_blocked; /* packets that had to wait in this turn */
@@ -131,6 +136,9 @@ int replies_push(struct replies *q, channels_reply_fn fn,
     void *arg) must_check;
 bool replies_pop(struct replies *q, channels_reply_fn *fn, void **arg);
 void replies_clear(struct replies *q);
+
+/* channels-window.c */
+int channel_adjust_window(struct channel *c) must_check;
 
 /* channels-io.c */
 void channel_init_ends(struct channel *c);

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "channels-internal.h"
@@ -341,60 +340,6 @@ channels_describe(const struct channels *chs, struct buf *out)
 	}
 }
 
-/*
- * The kernel enlarges the receive buffer to about twice what arrives in a
- * round trip. Offering as much keeps this window wider than TCP's even for a
- * peer that is told only after half of it was used, and since only a fast
- * peer makes the buffer grow, a slow one is never allowed to fill memory.
- */
-uint32_t
-channel_window_next(uint32_t window_max, uint32_t rcvbuf, uint32_t limit)
-{
-	return MAX(window_max, MIN(rcvbuf, limit));
-}
-
-static uint32_t
-sampled_rcvbuf(struct channels *chs)
-{
-	uint64_t now = loop_now_ms();
-
-	if (chs->rcvbuf == 0 || now - chs->sampled_ms >= CHANNEL_SAMPLE_MS) {
-		chs->rcvbuf =
-		    (uint32_t)fd_rcvbuf(packet_fd_in(chs->packet));
-		chs->sampled_ms = now;
-	}
-	return chs->rcvbuf;
-}
-
-/*
- * One adjust at most a turn, and not for less than a fair part of the window:
- * handing back crumbs would make the peer send crumbs. As all that was used
- * will be consumed at some time, the peer always has at least half.
- */
-static int
-adjust_window(struct channel *c)
-{
-	uint32_t least = MIN(c->window_max / 2,
-	    MAX(3 * c->max_packet, c->window_max / 16));
-	uint32_t next;
-	struct buf b;
-
-	if (c->consumed == 0 || c->consumed < least || c->got_eof ||
-	    c->got_close || c->sent_close)
-		return 0;
-	if (!c->interactive) {
-		next = channel_window_next(c->window_max,
-		    sampled_rcvbuf(c->chs), CHANNEL_WINDOW_LIMIT);
-		c->consumed += next - c->window_max;
-		c->window_max = next;
-	}
-	channel_msg(c, &b, SSH_MSG_CHANNEL_WINDOW_ADJUST);
-	buf_put_u32(&b, c->consumed);
-	c->window_left += c->consumed;
-	c->consumed = 0;
-	return channels_send(c->chs, &b);
-}
-
 static int
 send_bare(struct channel *c, uint8_t type)
 {
@@ -492,7 +437,7 @@ channels_turn(struct channels *chs, bool *more)
 		if (c == NULL)
 			continue;
 		if (c->state == CHANNEL_OPEN &&
-		    ((r = adjust_window(c)) != 0 ||
+		    ((r = channel_adjust_window(c)) != 0 ||
 			(r = advance_close(c)) != 0))
 			return r;
 		if (c->state == CHANNEL_DEAD) {

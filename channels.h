@@ -158,10 +158,15 @@ size_t channels_count(const struct channels *chs);
 /* One line a channel, for ~# */
 void channels_describe(const struct channels *chs, struct buf *out);
 
+/* Do windows follow the path (the beginning), or stay as they were offered? */
+void channels_set_dynamic(struct channels *chs, bool dynamic);
+
 /* The dynamic window, as a pure function: the window (bytes) to offer from
  * now on, given the one offered so far, the TCP receive buffer of the
  * connection and the limit. It never shrinks here. */
 uint32_t channel_window_next(uint32_t window_max, uint32_t rcvbuf,
     uint32_t limit);
+/* And the window after a time in which nothing was used of it. */
+uint32_t channel_window_rested(uint32_t window_max, uint64_t idle_ms);
 
 #endif

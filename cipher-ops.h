@@ -36,5 +36,6 @@ extern const struct cipher_ops cipher_aes128_gcm, cipher_aes256_gcm;
 extern const struct cipher_ops cipher_chachapoly;
 extern const struct cipher_ops cipher_aes128_ctr, cipher_aes192_ctr,
     cipher_aes256_ctr;
+extern const struct cipher_ops cipher_none;
 
 #endif

@@ -20,9 +20,21 @@ static const struct cipher_alg algs[] = {
 	{ "aes256-ctr", 32, 16, 16, 0, true, &cipher_aes256_ctr },
 };
 
+/* Not a cipher that anybody can choose: it is asked for by other means. */
+static const struct cipher_alg none = { "none", 0, 0, 8, 0, true,
+	&cipher_none };
+
+bool
+cipher_is_none(const struct cipher_alg *alg)
+{
+	return alg == &none;
+}
+
 const struct cipher_alg *
 cipher_by_name(const char *name)
 {
+	if (strcmp(name, none.name) == 0)
+		return &none;
 	for (size_t i = 0; i < ARRAY_LEN(algs); i++) {
 		if (strcmp(name, algs[i].name) == 0)
 			return &algs[i];

@@ -40,7 +40,7 @@ struct cipher_alg {
 	size_t block_len;  /* bytes; padding aligns to max(8, this) */
 	size_t tag_len;	   /* bytes; 0: a MAC algorithm is needed */
 	bool needs_mac;
-	const struct cipher_ops *ops; /* NULL: no protection ("none") */
+	const struct cipher_ops *ops;
 };
 
 /* Where a packet stands since the keys were taken into use. */
@@ -52,7 +52,9 @@ struct cipher_pos {
 
 struct cipher;
 
-const struct cipher_alg *cipher_by_name(const char *name); /* or NULL */
+/* Or NULL. "none" is found by its name only, and is in no list. */
+const struct cipher_alg *cipher_by_name(const char *name);
+bool cipher_is_none(const struct cipher_alg *alg);
 const struct cipher_alg *cipher_at(size_t index);	   /* NULL at end */
 /* Comma list of the default proposal, fastest on this CPU first. Static. */
 const char *cipher_default_list(void);

@@ -46,20 +46,69 @@ kex_copy_proposal(char *to[KEX_LIST_COUNT], const struct kex_proposal *from)
 	return 0;
 }
 
+/* The list with "none" where it belongs; caller frees. */
+static char *
+with_none(const char *list, enum kex_none where)
+{
+	struct buf b = { 0 };
+	char *text;
+
+	if (where == KEX_NONE_NEVER)
+		return strdup(list);
+	if (where == KEX_NONE_FIRST)
+		buf_printf(&b, "none,%s", list);
+	else
+		buf_printf(&b, "%s,none", list);
+	text = buf_dup_string(&b);
+	buf_clear(&b);
+	return text;
+}
+
+static int
+settle_ciphers(struct kex *k)
+{
+	free(k->sent_ciphers);
+	free(k->sent_macs);
+	k->sent_ciphers = with_none(k->mine[KEX_LIST_CIPHER_CS], k->none);
+	k->sent_macs = with_none(k->mine[KEX_LIST_MAC_CS],
+	    k->none_mac ? k->none : KEX_NONE_NEVER);
+	return k->sent_ciphers != NULL && k->sent_macs != NULL ? 0 : ERR_NOMEM;
+}
+
+/* What KEXINIT says; both directions are the same for all that may change. */
+static const char *
+sent_list(const struct kex *k, enum kex_list list)
+{
+	switch (list) {
+	case KEX_LIST_CIPHER_CS:
+	case KEX_LIST_CIPHER_SC:
+		return k->sent_ciphers;
+	case KEX_LIST_MAC_CS:
+	case KEX_LIST_MAC_SC:
+		return k->sent_macs;
+	default:
+		return k->mine[list];
+	}
+}
+
 int
 kex_compose_init(struct kex *k)
 {
 	uint8_t cookie[KEX_COOKIE_LEN];
 	struct buf *b = &k->my_init;
+	int r;
 
+	if ((r = settle_ciphers(k)) != 0)
+		return r;
 	rand_bytes(cookie, sizeof cookie);
 	buf_reset(b);
 	buf_put_u8(b, SSH_MSG_KEXINIT);
 	buf_put(b, cookie, sizeof cookie);
 	for (int i = 0; i < KEX_LIST_COUNT; i++) {
+		const char *list = sent_list(k, (enum kex_list)i);
 		size_t mark = buf_open_string(b);
 
-		buf_put(b, k->mine[i], strlen(k->mine[i]));
+		buf_put(b, list, strlen(list));
 		if (i == KEX_LIST_KEX && !k->first_done)
 			buf_printf(b, "%s",
 			    k->server ? ",ext-info-s," STRICT_SERVER :
@@ -95,8 +144,10 @@ kex_parse_init(struct kex *k, struct rd r, bool *follows)
 static char *
 common(const struct kex *k, enum kex_list list)
 {
-	return k->server ? csv_first_common(k->peer[list], k->mine[list]) :
-			   csv_first_common(k->mine[list], k->peer[list]);
+	const char *mine = sent_list(k, list);
+
+	return k->server ? csv_first_common(k->peer[list], mine) :
+			   csv_first_common(mine, k->peer[list]);
 }
 
 static int
@@ -121,6 +172,9 @@ agree_mac(struct kex *k, enum kex_list list, struct packet_keys *keys)
 	if (name != NULL)
 		keys->mac = mac_by_name(name);
 	free(name);
+	/* A cipher that needs a MAC is nothing without. */
+	if (keys->mac == mac_by_name("none") && !cipher_is_none(keys->cipher))
+		keys->mac = NULL;
 	return keys->mac != NULL ? 0 : ERR_NO_MAC_MATCH;
 }
 
@@ -195,6 +249,11 @@ kex_agree(struct kex *k)
 	if ((r = agree_direction(k, !k->server, &k->tx)) != 0 ||
 	    (r = agree_direction(k, k->server, &k->rx)) != 0)
 		return r;
+	if (k->none == KEX_NONE_NEVER &&
+	    (cipher_is_none(k->tx.cipher) || cipher_is_none(k->rx.cipher))) {
+		log_error("The cipher \"none\" is not allowed here and now.");
+		return ERR_DENIED;
+	}
 	note_result(k);
 	return 0;
 }

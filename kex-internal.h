@@ -39,6 +39,10 @@ struct kex {
 	bool server;
 	char *mine[KEX_LIST_COUNT]; /* own proposal, without pseudo names */
 	char *peer[KEX_LIST_COUNT]; /* the peer's last one */
+	enum kex_none none; /* where "none" goes in later proposals */
+	bool none_mac;
+	/* What the KEXINIT that is out really says of ciphers and MACs. */
+	char *sent_ciphers, *sent_macs;
 	char *id_client, *id_server;
 	char *moduli_path;
 	int moduli_fd; /* borrowed; -1: none */

@@ -62,6 +62,8 @@ kex_free(struct kex *k)
 	end_exchange(k);
 	kex_free_lists(k->mine);
 	kex_free_lists(k->peer);
+	free(k->sent_ciphers);
+	free(k->sent_macs);
 	free(k->id_client);
 	free(k->id_server);
 	free(k->moduli_path);
@@ -76,6 +78,14 @@ int
 kex_set_proposal(struct kex *k, const struct kex_proposal *mine)
 {
 	return kex_copy_proposal(k->mine, mine);
+}
+
+void
+kex_set_none(struct kex *k, enum kex_none none, bool mac)
+{
+	ENSURE(none == KEX_NONE_NEVER || k->first_done);
+	k->none = none;
+	k->none_mac = mac && none != KEX_NONE_NEVER;
 }
 
 static int

@@ -78,6 +78,16 @@ bool kex_peer_first(const struct kex *k, char **kex, char **hostkey);
 /* Replaces the proposal for later exchanges. */
 int kex_set_proposal(struct kex *k,
     const struct kex_proposal *mine) must_check;
+/*
+ * The cipher "none" is never in a proposal; this adds it to those of later
+ * exchanges, and with mac the MAC "none" too: as the first choice (client)
+ * or the last one (server). KEX_NONE_NEVER, which is also the beginning,
+ * takes it out again, and an exchange that comes to it all the same ends
+ * the connection (ERR_DENIED). Not before authentication.
+ */
+enum kex_none { KEX_NONE_NEVER, KEX_NONE_FIRST, KEX_NONE_LAST };
+void kex_set_none(struct kex *k, enum kex_none none, bool mac);
+
 /* Server: moduli file for group exchange (copied; NULL: fixed groups). A
  * process that may not open files later gives a descriptor (borrowed, -1:
  * none), which takes precedence and serves one exchange. */

@@ -225,31 +225,38 @@ close_all(void)
 	}
 }
 
-/* "~" and "~user" are the server's to know. Caller frees; NULL: reported. */
+/*
+ * "~" and "~user" are the server's to know; only they are sent, so that the
+ * last part of a path, by which a local file is named, is always the
+ * person's own. Caller frees; NULL: reported.
+ */
 static char *
 remote_path(struct conn *c, const char *path)
 {
-	bool ready = false;
-	char *name = NULL;
+	const char *rest = path + strcspn(path, "/");
+	char *tilde, *home = NULL, *full = NULL;
 	int r;
 
 	if (path[0] != '~')
 		return xstrdup(path);
-	while (!(ready = sftp_is_ready(c->sftp)))
+	while (!sftp_is_ready(c->sftp))
 		(void)lived(sftp_step(c->sftp, false, -1));
+	tilde = xstrndup(path, (size_t)(rest - path));
 	if (sftp_has(c->sftp, SFTP_EXT_EXPAND_PATH)) {
-		r = lived(sftp_call_name(c->sftp, SFTP_EXTENDED, path, &name));
+		r = lived(sftp_call_name(c->sftp, SFTP_EXTENDED, tilde,
+		    &home));
 		if (r != 0)
 			report(NULL, path, sftp_status_text((uint32_t)r));
-		return name;
+	} else if (tilde[1] == '\0') {
+		home = xstrdup("."); /* where paths begin */
+	} else {
+		report(NULL, path, "the server cannot expand ~user");
 	}
-	/* Paths begin at home: "~/x" is "x". */
-	if (path[1] == '\0')
-		return xstrdup(".");
-	if (path[1] == '/')
-		return xstrdup(path[2] != '\0' ? path + 2 : ".");
-	report(NULL, path, "the server cannot expand ~user");
-	return NULL;
+	if (home != NULL)
+		xasprintf(&full, "%s%s", home, *rest != '\0' ? rest : "/.");
+	free(tilde);
+	free(home);
+	return full;
 }
 
 /* --- what goes where --- */

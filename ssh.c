@@ -20,6 +20,7 @@
 #include "base/version.h"
 #include "channels.h"
 #include "client/destination.h"
+#include "client/none.h"
 #include "client/query.h"
 #include "client/session.h"
 #include "client/stdio.h"
@@ -98,6 +99,7 @@ struct program {
 	struct sshlogin *login;
 	struct channels *channels;
 	struct session *session;
+	struct none_switch none;
 	char *remote; /* what the server shall run; NULL: a shell */
 	bool tty, in_session;
 	bool session_ended; /* by its own end, not the connection's */
@@ -501,6 +503,25 @@ run_local_command(const struct program *p)
 }
 
 static int
+make_channels(struct program *p)
+{
+	int r = channels_new(&p->channels, sshlogin_packet(p->login), p->loop);
+
+	if (r == 0)
+		channels_set_dynamic(p->channels,
+		    p->conf.tcp_rcv_buf_poll && !p->conf.hpn_disabled);
+	return r;
+}
+
+static int
+on_rekeyed(void *arg)
+{
+	struct program *p = arg;
+
+	return none_switch_rekeyed(&p->none);
+}
+
+static int
 open_session(struct program *p, bool ahead)
 {
 	struct session_params params = {
@@ -540,7 +561,7 @@ on_likely(void *arg)
 
 	if (p->conf.session_type == CLIENT_SESSION_NONE)
 		return 0;
-	r = channels_new(&p->channels, sshlogin_packet(p->login), p->loop);
+	r = make_channels(p);
 	return r != 0 ? r : open_session(p, true);
 }
 
@@ -559,8 +580,7 @@ on_authenticated(void *arg)
 	catch_signals(p);
 	sshlink_set_qos(&p->link, &p->conf, p->tty);
 	if (p->channels == NULL)
-		r = channels_new(&p->channels, sshlogin_packet(p->login),
-		    p->loop);
+		r = make_channels(p);
 	if (r == 0) {
 		connection_set_channels(connection, p->channels);
 		connection_set_alive(connection,
@@ -571,6 +591,9 @@ on_authenticated(void *arg)
 		else
 			r = open_session(p, false);
 	}
+	if (r == 0)
+		r = none_switch_start(&p->none, &p->conf,
+		    sshlogin_packet(p->login), sshlogin_kex(p->login), p->tty);
 	if (r != 0) {
 		log_error("session: %s", err_text(r));
 		stop(p, EXIT_ERROR);
@@ -589,6 +612,7 @@ run(struct program *p)
 		.arg = p,
 		.likely = on_likely,
 		.authenticated = on_authenticated,
+		.rekeyed = on_rekeyed,
 		.ended = on_connection_ended,
 	};
 	int r;

@@ -20,6 +20,7 @@
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/mem.h"
+#include "base/tcp.h"
 
 enum {
 	ADDRESSES_MAX = 64, /* tried of what the resolver gives */
@@ -48,6 +49,7 @@ struct race {
 	struct try tries[2 * ADDRESSES_MAX];
 	size_t n;
 	int winner; /* index, or -1 */
+	bool no_congestion; /* CongestionControl was refused: told once */
 };
 
 /* ---- addresses ---------------------------------------------------------- */
@@ -190,6 +192,9 @@ start_try(struct race *race, struct try *t)
 		t->error = errno;
 		return false;
 	}
+	if (!race->no_congestion)
+		race->no_congestion = !tcp_set_congestion(t->fd,
+		    race->conf->congestion_control);
 	if (bind_source(t->fd, race->conf, t->sa.ss_family) != 0) {
 		end_try(t, errno != 0 ? errno : EADDRNOTAVAIL);
 		return false;

@@ -339,8 +339,14 @@ on_kex_done(void *arg, bool first)
 	struct sshlogin *l = arg;
 	const struct kex_result *k = kex_result(l->kex);
 
+	int r = 0;
+
 	if (!first) {
 		log_debug("new keys are in use");
+		if (l->p.rekeyed != NULL)
+			r = l->p.rekeyed(l->p.arg);
+		if (r != 0)
+			end(l, r);
 		return;
 	}
 	loop_cancel(l->p.loop, l->timeout);

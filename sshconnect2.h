@@ -29,6 +29,9 @@ struct sshlogin_params {
 	int (*likely)(void *arg);
 	/* The user is authenticated: give the connection its channels now. */
 	void (*authenticated)(void *arg);
+	/* An exchange after the first is complete. 0 or an error. May be
+	 * NULL. */
+	int (*rekeyed)(void *arg);
 	/* The connection ended; why has been told. The callee stops the
 	 * loop and frees later. */
 	void (*ended)(void *arg, int err);

@@ -200,16 +200,11 @@ static void
 read_config(struct options *o)
 {
 	const char *path = o->config;
-	int r;
 
 	if (path == NULL)
 		path = SYSCONFDIR "/sshd_config";
-	if (strcmp(path, "none") != 0) {
-		r = server_conf_read_file(&o->state.conf, path);
-		if (r == ERR_NOT_FOUND)
-			fatal("%s: No such file or directory", path);
-		must(r);
-	}
+	if (strcmp(path, "none") != 0)
+		must(server_conf_read_file(&o->state.conf, path));
 	must(server_conf_finish(&o->state.conf));
 }
 

@@ -8,7 +8,6 @@ after SIGKILL. Every command is bounded in time.
 """
 
 import ctypes
-import json
 import os
 import pwd
 import select
@@ -116,12 +115,8 @@ class CpuMeter:
 
     def __init__(self):
         self.group = None
-        for base, name in (("/sys/fs/cgroup/cpuacct", "cpuacct.usage"),
-                           ("/sys/fs/cgroup", "cpu.stat"),
-                           ("/sys/fs/cgroup/unified", "cpu.stat")):
-            group = Path(base) / f"{USER_PREFIX}-{os.getpid()}-{id(self):x}"
-            if not (Path(base) / "cgroup.procs").exists():
-                continue
+        for base, name in self.places():
+            group = base / f"{USER_PREFIX}-{os.getpid()}-{id(self):x}"
             try:
                 group.mkdir()
             except OSError:
@@ -131,6 +126,14 @@ class CpuMeter:
                 break
             group.rmdir()
         self.pid = None
+
+    @staticmethod
+    def places():
+        """Mounted cgroup trees that count CPU time, and their file of it."""
+        return [(Path("/sys/fs/cgroup") / base, name) for base, name in
+                (("cpuacct", "cpuacct.usage"), ("", "cpu.stat"),
+                 ("unified", "cpu.stat"))
+                if (Path("/sys/fs/cgroup") / base / "cgroup.procs").exists()]
 
     @property
     def how(self):
@@ -249,14 +252,20 @@ class Work:
 
     def __init__(self, build):
         self.build = Path(build)
-        base = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-        self.dir = Path(tempfile.mkdtemp(prefix=USER_PREFIX + "-", dir=base))
+        remove_leftovers()
+        self.dir = Path(tempfile.mkdtemp(prefix=f"{USER_PREFIX}-{os.getpid()}-",
+                                         dir=self.base()))
         os.chmod(self.dir, 0o755)
         self.ours = Suite("hpn", [self.build], "hpn")
         self.stock = stock_suite()
         self.things, self.user = [], None
         self.helpers()
         self.keys()
+
+    @staticmethod
+    def base():
+        shm = Path("/dev/shm")
+        return shm if os.access(shm, os.W_OK) else Path(tempfile.gettempdir())
 
     def helpers(self):
         flags = ["-O2", "-std=c11", "-D_GNU_SOURCE"]
@@ -290,7 +299,6 @@ class Work:
         if not IS_ROOT or not shutil.which("useradd"):
             self.user = pwd.getpwuid(os.getuid()).pw_name
             return self.user
-        remove_stale_users()
         name = f"{USER_PREFIX}{os.getpid()}"
         home = self.dir / "home"
         subprocess.run(["useradd", "-M", "-d", str(home), "-s", "/bin/sh",
@@ -322,13 +330,28 @@ def remove_user(name):
     subprocess.run(["userdel", name], timeout=30, stderr=subprocess.DEVNULL)
 
 
-def remove_stale_users():
-    """Of runs that were killed: their number is a process's that is gone."""
-    for entry in pwd.getpwall():
-        number = entry.pw_name[len(USER_PREFIX):]
-        if (entry.pw_name.startswith(USER_PREFIX) and number.isdigit()
-                and not Path("/proc", number).exists()):
+def is_stale(name):
+    """Made by a run that is gone: its process's number stands in the name."""
+    number = name[len(USER_PREFIX):].lstrip("-").split("-")[0]
+    return (name.startswith(USER_PREFIX) and number.isdigit()
+            and not Path("/proc", number).exists())
+
+
+def remove_leftovers():
+    """Of runs that were killed, and could not remove them."""
+    for entry in pwd.getpwall() if IS_ROOT else []:
+        if is_stale(entry.pw_name):
             remove_user(entry.pw_name)
+    for group, _ in CpuMeter.places():
+        for left in group.glob(USER_PREFIX + "-*"):
+            if is_stale(left.name):
+                try:
+                    left.rmdir()
+                except OSError:
+                    pass
+    for left in Work.base().glob(USER_PREFIX + "-*"):
+        if is_stale(left.name):
+            shutil.rmtree(left, ignore_errors=True)
 
 
 # ---- servers and clients -----------------------------------------------
@@ -544,7 +567,3 @@ def machine():
     return {"cpu": model, "cores": len(os.sched_getaffinity(0)),
             "kernel": os.uname().release, "load": os.getloadavg()[0],
             "date": time.strftime("%Y-%m-%d %H:%M %Z")}
-
-
-def load_results(path):
-    return json.loads(Path(path).read_text())

@@ -27,6 +27,7 @@ struct reader {
 	unsigned depth;	     /* of Include */
 	bool enclosing;	     /* the block that included this file applies */
 	bool active;	     /* lines here apply */
+	bool in_block;	     /* a Host or Match stands before them */
 	const char *host;    /* what Host is compared with */
 	const char *dir;     /* of relative Include */
 };
@@ -392,6 +393,7 @@ structure_line(struct reader *rd, const char *name, const char *rest,
 		r = strcmp(name, "Host") == 0 ? host_line(rd, &words, at) :
 						match_line(rd, &words, at);
 		rd->active = r > 0;
+		rd->in_block = true;
 		r = MIN(r, 0);
 	}
 	strlist_clear(&words);
@@ -435,6 +437,12 @@ keyword_line(struct reader *rd, const struct conf_line *line,
 	if (row->type == &conf_structure)
 		return structure_line(rd, row->name, line->rest, at);
 	where.quiet = ignored || !rd->active;
+	if ((row->flags & CONF_IN_BLOCK) != 0 && !rd->in_block) {
+		log_error("%s line %u: %s counts only inside Host or Match, "
+			  "or on the command line; it is passed over",
+		    at->file, at->line, row->name);
+		return 0;
+	}
 	if (rd->active)
 		r = conf_apply(&client_conf_table, c, row, line->rest, &where);
 	else

@@ -44,6 +44,7 @@ struct client_conf {
 	int connection_attempts;
 	int connect_timeout; /* s; 0 = the system's */
 	int tcp_keep_alive;  /* flag */
+	char *congestion_control; /* NULL: the system's */
 	struct conf_qos ipqos;
 	char *proxy_command; /* tokens not expanded */
 	int server_alive_interval; /* s; 0 = off */
@@ -61,6 +62,13 @@ struct client_conf {
 	struct conf_rekey rekey_limit;
 	int required_rsa_size; /* bits */
 	int warn_weak_crypto;  /* CLIENT_WEAK_* */
+	int none_enabled;      /* flag: none_switch may be used */
+	int none_switch;       /* flag: no encryption once logged in */
+	int none_mac_enabled;  /* flag: and no MAC */
+
+	/* Windows: both must allow that they follow the path. */
+	int hpn_disabled;     /* flag */
+	int tcp_rcv_buf_poll; /* flag */
 
 	/* Knowing the host. Paths: tokens not expanded. */
 	struct strlist global_known_hosts_file;

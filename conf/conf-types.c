@@ -587,6 +587,16 @@ parse_structure(const struct conf_row *row, void *field,
 	return conf_error(at, "%s cannot stand here", row->name);
 }
 
+const char *
+conf_check_congestion(const char *word)
+{
+	size_t len = strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789_-");
+
+	/* The kernel has room for 15 bytes. */
+	return len > 0 && len <= 15 && word[len] == '\0' ? NULL :
+	    "is no name of a congestion control";
+}
+
 /* --- the types --- */
 
 const struct conf_type conf_flag = { parse_flag, format_flag, NULL, NULL };

@@ -83,6 +83,7 @@ enum conf_row_flag {
 	CONF_NONE = 4,	    /* "none" = nothing */
 	CONF_GLOBAL = 8,    /* server: not inside Match */
 	CONF_ONE = 16,	    /* one word a line, though the field is a list */
+	CONF_IN_BLOCK = 32, /* client: in files only inside Host or Match */
 };
 
 struct conf_row {
@@ -128,6 +129,9 @@ extern const struct conf_type conf_refused;
 extern const struct conf_type conf_deprecated;
 /* No field: Host, Match, Include: handled by the reader. */
 extern const struct conf_type conf_structure;
+
+/* A check for rows: the name of a congestion control. */
+const char *conf_check_congestion(const char *word);
 
 /* Log "FILE line N: text"; return ERR_SYNTAX and ERR_UNSUPPORTED. */
 int conf_error(const struct conf_place *at, const char *fmt, ...)

@@ -114,6 +114,11 @@ struct server_conf {
 	struct conf_rekey rekey_limit;
 	int required_rsa_size; /* bits */
 	struct conf_qos ipqos;
+	char *congestion_control; /* NULL: the system's */
+	int none_enabled;     /* flag: clients may have cipher none */
+	int none_mac_enabled; /* flag: and with it no MAC */
+	int hpn_disabled;     /* flag: windows do not follow the path */
+	int tcp_rcv_buf_poll; /* flag: as hpn_disabled when off */
 
 	/* Not keywords. */
 	bool port_given; /* by server_conf_set(): Port in files is passed over */

@@ -28,7 +28,8 @@ struct mac_alg {
 
 struct mac;
 
-/* NULL if unknown. Rows in table order; NULL at the end. */
+/* NULL if unknown. Rows in table order; NULL at the end. "none", which makes
+ * no tag, is found by its name only. */
 const struct mac_alg *mac_by_name(const char *name);
 const struct mac_alg *mac_at(size_t index);
 

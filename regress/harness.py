@@ -6,6 +6,7 @@ Nothing here touches the configuration of the person who runs the tests.
 """
 
 import ctypes
+import grp
 import os
 import pwd
 import random
@@ -60,6 +61,21 @@ def stock(name):
 
 def program(kind, name):
     return hpn(name) if kind == "hpn" else stock(name)
+
+
+def stock_pty_problem():
+    """A stock sshd must give terminals to the group tty, which takes root
+    where the file system of terminals does not do so by itself."""
+    master, slave = os.openpty()
+    group = os.fstat(slave).st_gid
+    os.close(master)
+    os.close(slave)
+    try:
+        if IS_ROOT or group == grp.getgrnam("tty").gr_gid:
+            return None
+    except KeyError:
+        return None
+    return "a stock sshd of an ordinary user has no terminals here"
 
 
 def have(kind, *names):

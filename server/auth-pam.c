@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 #include "server/auth-pam.h"
 
+#include "config.h"
+
+#ifdef HAVE_PAM /* else auth-pam-none.c */
+
 #include <security/pam_appl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -259,3 +263,5 @@ pam_take_messages(struct pam *p, struct buf *out)
 	buf_put_buf(out, &p->messages);
 	buf_reset(&p->messages);
 }
+
+#endif

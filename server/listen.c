@@ -20,6 +20,7 @@
 #include "base/mem.h"
 #include "crypto/rand.h"
 #include "server/peer.h"
+#include "server/relay.h"
 #include "server/startups.h"
 
 enum {
@@ -496,7 +497,9 @@ listen_inetd(struct server_state *state)
 	int null, connection;
 
 	prepare(&l);
-	connection = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, FIRST_FREE_FD);
+	connection = relay_needed() ?
+	    relay_start() :
+	    fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, FIRST_FREE_FD);
 	null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	if (connection == -1 || null == -1 || dup2(null, STDIN_FILENO) == -1 ||
 	    dup2(null, STDOUT_FILENO) == -1)

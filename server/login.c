@@ -231,6 +231,10 @@ login_try_none(struct login *l, struct monitor_verdict *v)
 	v->result = MONITOR_FAILURE;
 	v->counts = true;
 	v->methods = auth_methods_next(&l->methods);
+	/* The first one is the usual opening question. */
+	if (l->asked_none)
+		l->failures++;
+	l->asked_none = true;
 	log_try(l, &t, "Failed");
 }
 

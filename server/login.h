@@ -34,6 +34,7 @@ struct login {
 	bool allowed;	     /* account exists and may log in */
 	bool complete;	     /* authenticated */
 	int failures;
+	bool asked_none;
 	struct auth_methods methods;
 	struct authkeys_options key; /* of the key that was used */
 	struct strlist used_keys;    /* fingerprints */

@@ -82,7 +82,6 @@ answer(struct monitor *m, struct monitor_verdict *v, struct buf *out)
 {
 	if (m->login->complete)
 		m->phase = MONITOR_PHASE_ACCEPTED;
-	/* hpnsshd-auth counts, too; this count is the one that holds. */
 	v->final = m->login->failures > m->login->conf.max_auth_tries;
 	monitor_verdict_put(out, v);
 	monitor_verdict_clear(v);

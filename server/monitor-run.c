@@ -21,6 +21,7 @@
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/mem.h"
+#include "base/tcp.h"
 #include "base/version.h"
 #include "keys/key.h"
 #include "server/serve.h"
@@ -66,12 +67,16 @@ apply_address_rules(struct monitor *m)
 	struct server_conf conf;
 
 	if (!server_conf_has_match(&m->state.conf)) {
+		(void)tcp_set_congestion(m->socket_fd,
+		    m->state.conf.congestion_control);
 		if (!m->state.conf.refuse_connection)
 			return;
 	} else {
 		if (server_conf_for(&m->state.conf, &spec, &conf) != 0)
 			fatal("cannot make the connection's configuration");
 		log_set_level((enum log_level)conf.log_level);
+		(void)tcp_set_congestion(m->socket_fd,
+		    conf.congestion_control);
 		if (!conf.refuse_connection) {
 			server_conf_clear(&conf);
 			return;
@@ -219,15 +224,18 @@ authenticate(struct monitor *m)
 	else if (r != 0 && r != ERR_EOF)
 		log_info("Connection of %s is dropped: %s", m->peer_text,
 		    err_text(r));
-	if (r != 0 && r != ERR_EOF)
-		kill(m->child, SIGKILL);
 	fd_close(&m->fd);
-	if (r == ERR_TIMEOUT || (r != 0 && r != ERR_EOF)) {
+	if (r != 0 && r != ERR_EOF) {
+		kill(m->child, SIGKILL);
 		(void)waitpid(m->child, NULL, 0);
 		exit(STATUS_FATAL);
 	}
-	if (reap(m, "hpnsshd-auth") != 0 || r != 0)
+	if (reap(m, "hpnsshd-auth") != 0 || r != 0) {
+		if (m->phase == MONITOR_PHASE_OVER)
+			log_error("hpnsshd-auth for %s failed at its end",
+			    m->peer_text);
 		exit(STATUS_FATAL);
+	}
 	alarm(0);
 	m->deadline_ms = 0;
 	fd_close(&m->startup_fd);
@@ -285,6 +293,10 @@ start_user(struct monitor *m)
 
 	if (m->login->pam != NULL)
 		begin_pam_session(m);
+	/* Match may give this user another one than this address. */
+	if (server_conf_has_match(&m->state.conf))
+		(void)tcp_set_congestion(m->socket_fd,
+		    m->login->conf.congestion_control);
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == -1)
 		fatal("socketpair: %s", strerror(errno));
 	m->child = fork();

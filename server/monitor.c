@@ -121,6 +121,16 @@ send_answer(struct monitor *m, const struct buf *fields)
 	return r;
 }
 
+/* hpnsshd-auth counts as well, and disconnects; this count holds even if it
+ * has been turned against us. */
+static bool
+tries_are_used_up(const struct monitor *m, uint8_t type)
+{
+	return type >= MONITOR_NONE && type <= MONITOR_KBDINT_START &&
+	    m->login != NULL &&
+	    m->login->failures > m->login->conf.max_auth_tries;
+}
+
 static const struct row *
 find_row(const struct monitor *m, uint8_t type)
 {
@@ -130,7 +140,8 @@ find_row(const struct monitor *m, uint8_t type)
 		return NULL;
 	row = &table[type];
 	if (!(row->phases & m->phase) ||
-	    (row->once && (m->asked & (UINT32_C(1) << type))))
+	    (row->once && (m->asked & (UINT32_C(1) << type))) ||
+	    tries_are_used_up(m, type))
 		return NULL;
 	return row;
 }

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 #include "server/sandbox.h"
 
+#include "config.h"
+
+#ifdef HAVE_SECCOMP /* else sandbox-none.c */
+
 #include <errno.h>
 #include <seccomp.h>
 #include <sys/mman.h>
@@ -154,3 +158,5 @@ sandbox_enter(void)
 #endif
 	return load_filter();
 }
+
+#endif

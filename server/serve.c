@@ -19,6 +19,7 @@
 #include "server/chroot.h"
 #include "server/kexlog.h"
 #include "server/monitor-wire.h"
+#include "server/none.h"
 #include "server/privs.h"
 #include "server/session.h"
 
@@ -164,7 +165,11 @@ begin(struct serve *sv)
 		packet_set_rekey_limit(sv->packet, p->conf->rekey_limit.bytes,
 		    (uint32_t)p->conf->rekey_limit.seconds);
 	connection_set_channels(sv->connection, sv->channels);
-	sv->sessions = sessions_new(sv->loop, sv->channels, p);
+	channels_set_dynamic(sv->channels,
+	    p->conf->tcp_rcv_buf_poll && !p->conf->hpn_disabled);
+	none_offer(sv->kex, p->conf);
+	sv->sessions = sessions_new(sv->loop, sv->channels, sv->packet,
+	    sv->kex, p);
 	sv->monitor_watch = loop_watch(sv->loop, p->monitor_fd, LOOP_READ,
 	    on_monitor_gone, sv);
 	if (p->conf->client_alive_interval > 0)

@@ -100,12 +100,17 @@ take_descriptors(const struct session_start *s)
 }
 
 static void
-go_home(const struct user *u)
+go_home(const struct serve_params *p)
 {
-	if (chdir(u->home) == 0)
+	const char *home = p->user->home;
+
+	if (chdir(home) == 0)
 		return;
-	fprintf(stderr, "Could not chdir to home directory %s: %s\n", u->home,
-	    strerror(errno));
+	/* In a root directory of their own, few have one. */
+	if (p->conf->chroot_directory == NULL)
+		fprintf(stderr,
+		    "Could not chdir to home directory %s: %s\n", home,
+		    strerror(errno));
 	if (chdir("/") == -1)
 		_exit(255);
 }
@@ -146,11 +151,11 @@ session_child(const struct session_start *s)
 	take_descriptors(s);
 	log_to_stderr();
 	check_nologin(s->params->user);
-	go_home(s->params->user);
+	go_home(s->params);
 	if (s->command != NULL && internal_sftp_is(s->command)) {
 		log_init("internal-sftp", LOG_LVL_ERROR);
 		log_to_syslog(LOG_AUTH);
-		exit(internal_sftp_run(s->command, s->params->user));
+		_exit(internal_sftp_run(s->command, s->params->user));
 	}
 	env = session_environment(s);
 	if (s->tty != NULL && s->command == NULL)

@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "server/monitor-wire.h"
+#include "server/none.h"
 
 enum {
 	TERM_MAX = 256,	    /* bytes of TERM */
@@ -41,6 +42,8 @@ struct session {
 struct sessions {
 	struct loop *loop;
 	struct channels *channels;
+	const struct packet *packet;
+	struct kex *kex;
 	const struct serve_params *params;
 	struct session *list;
 	size_t count;
@@ -402,7 +405,8 @@ on_pty_req(struct session *s, struct rd *r)
 	s->size.height_px = rd_u32(r);
 	modes = rd_string(r);
 	if ((err = rd_end(r)) != 0 || s->pty != -1 || s->started ||
-	    !s->all->params->conf->permit_tty || !s->all->params->key->pty) {
+	    !s->all->params->conf->permit_tty || !s->all->params->key->pty ||
+	    !none_exclude(s->all->kex, s->all->packet, "a terminal")) {
 		free(term);
 		return err;
 	}
@@ -678,13 +682,15 @@ write_auth_info(const struct serve_params *p)
 }
 
 struct sessions *
-sessions_new(struct loop *l, struct channels *chs,
-    const struct serve_params *params)
+sessions_new(struct loop *l, struct channels *chs, const struct packet *p,
+    struct kex *k, const struct serve_params *params)
 {
 	struct sessions *ss = xcalloc(1, sizeof *ss);
 
 	ss->loop = l;
 	ss->channels = chs;
+	ss->packet = p;
+	ss->kex = k;
 	ss->params = params;
 	ss->auth_info_path = write_auth_info(params);
 	if (loop_on_signal(l, SIGCHLD, on_sigchld, ss) != 0 ||

@@ -15,6 +15,8 @@
 #include "base/loop.h"
 #include "base/str.h"
 #include "channels.h"
+#include "kex.h"
+#include "packet.h"
 #include "server/pty.h"
 #include "server/serve.h"
 
@@ -26,9 +28,10 @@ enum {
 	SESSION_COMMAND_MAX = 256 * 1024, /* bytes */
 };
 
-/* Registers "session" and the global requests of sessions. */
+/* Registers "session" and the global requests of sessions. All is borrowed;
+ * p and k tell if the connection is in clear. */
 struct sessions *sessions_new(struct loop *l, struct channels *chs,
-    const struct serve_params *params);
+    const struct packet *p, struct kex *k, const struct serve_params *params);
 /* Closes terminals and descriptors; processes notice by that. */
 void sessions_free(struct sessions *ss);
 

@@ -11,11 +11,16 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/mem.h"
 
 extern char **environ;
 
 /* What we ask the kernel to hold between us and a child, per direction. */
-enum { PIPE_BYTES = 1024 * 1024 };
+enum {
+	PIPE_BYTES = 1024 * 1024,
+	DRAIN_BYTES = 64 * 1024 * 1024,
+	DRAIN_MS = 5000,
+};
 
 static ssize_t
 pipe_read(void *arg, uint8_t *p, size_t max)
@@ -153,11 +158,32 @@ out:
 	return r;
 }
 
+/* Answers that nobody waits for any more; without a reader the child would
+ * fail over them. Bounded, for the peer may never stop. */
+static void
+drain(struct xfer_pipe *p)
+{
+	size_t left = DRAIN_BYTES;
+	uint8_t waste[4096];
+	ssize_t n;
+
+	while (left > 0 && pipe_wait(p, XFER_READ, DRAIN_MS) > 0) {
+		n = pipe_read(p, waste, sizeof waste);
+		if (n == 0 || (n < 0 && n != ERR_AGAIN))
+			return;
+		left -= n > 0 ? MIN(left, (size_t)n) : 0;
+	}
+}
+
 int
 xfer_pipe_close(struct xfer_pipe *p)
 {
 	int status = 0;
 
+	if (p->pid != 0 && p->fd_in >= 0) {
+		pipe_end(p);
+		drain(p);
+	}
 	if (p->fd_out == p->fd_in)
 		p->fd_out = -1;
 	fd_close(&p->fd_in);

@@ -826,16 +826,13 @@ send_some(struct sftp *s)
 {
 	ssize_t n;
 
-	while (buf_len(&s->out) > 0) {
-		n = s->carrier.ops->write(s->carrier.arg, buf_data(&s->out),
-		    buf_len(&s->out));
-		if (n == ERR_AGAIN)
-			return 0;
-		if (n < 0)
-			return (int)n;
+	if (buf_len(&s->out) == 0)
+		return 0;
+	n = s->carrier.ops->write(s->carrier.arg, buf_data(&s->out),
+	    buf_len(&s->out));
+	if (n > 0)
 		buf_consume(&s->out, (size_t)n);
-	}
-	return 0;
+	return n < 0 && n != ERR_AGAIN ? (int)n : 0;
 }
 
 static int

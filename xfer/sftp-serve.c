@@ -160,9 +160,19 @@ sftp_serve_free(struct sftp_serve *s)
 {
 	if (s == NULL)
 		return;
-	for (int i = 0; i < s->handles_cap; i++)
-		if (s->handles[i].kind != SERVE_FREE)
-			serve_handle_close(s, &s->handles[i]);
+	for (int i = 0; i < s->handles_cap; i++) {
+		struct serve_handle *h = &s->handles[i];
+
+		if (h->kind == SERVE_FILE)
+			log_info("forced close \"%s\" bytes read %llu "
+				 "written %llu", h->path,
+			    (unsigned long long)h->bytes_read,
+			    (unsigned long long)h->bytes_written);
+		else if (h->kind == SERVE_DIR)
+			log_info("forced closedir \"%s\"", h->path);
+		if (h->kind != SERVE_FREE)
+			serve_handle_close(s, h);
+	}
 	free(s->handles);
 	buf_clear(&s->in);
 	buf_clear(&s->out);

@@ -181,16 +181,12 @@ flush_output(int fd, struct buf *out)
 {
 	ssize_t n;
 
-	while (buf_len(out) > 0) {
-		n = write(fd, buf_data(out), buf_len(out));
-		if (n > 0)
-			buf_consume(out, (size_t)n);
-		else if (n < 0 && errno == EAGAIN)
-			return 0;
-		else if (n < 0 && errno != EINTR)
-			return ERR_SYSTEM;
-	}
-	return 0;
+	if (buf_len(out) == 0)
+		return 0;
+	n = write(fd, buf_data(out), buf_len(out));
+	if (n > 0)
+		buf_consume(out, (size_t)n);
+	return n < 0 && errno != EAGAIN && errno != EINTR ? ERR_SYSTEM : 0;
 }
 
 static int
@@ -303,12 +299,15 @@ sftp_server_main(int argc, char **argv, int fd_in, int fd_out,
     const char *user, const char *home)
 {
 	struct server_args a;
+	const char *slash;
 
 	if (parse_args(&a, argc, argv) < 0)
 		return 1;
 	if (a.done)
 		return a.status;
-	log_init("sftp-server", (enum log_level)a.level);
+	slash = argc > 0 ? strrchr(argv[0], '/') : NULL;
+	log_init(slash != NULL ? slash + 1 : argc > 0 ? argv[0] : "sftp-server",
+	    (enum log_level)a.level);
 	if (a.to_stderr)
 		log_to_stderr();
 	else

@@ -217,9 +217,7 @@ attrs_done(void *arg, const struct sftp_reply *reply)
 	struct xfer_file *f = arg;
 
 	f->pending--;
-	/* Of a download only the CLOSE comes here: its data is safe. */
-	if ((reply->err != 0 || reply->status != SFTP_OK) && f->up &&
-	    !f->failed) {
+	if ((reply->err != 0 || reply->status != SFTP_OK) && !f->failed) {
 		xfer_report_reply(f->x, f->remote, reply);
 		xfer_file_fail(f);
 	}
@@ -234,14 +232,19 @@ send_tail(struct xfer_file *f)
 	struct sftp_attrs a = f->attrs;
 
 	f->state = XFER_CLOSING;
+	/* A download has all it wants: it does not wait for this answer. */
+	if (!f->up) {
+		sftp_close(x->s, &f->handle, NULL, NULL);
+		return;
+	}
 	a.flags &= SFTP_A_MODE | SFTP_A_TIMES;
 	a.mode &= MODE_PRESERVED;
 	f->pending++; /* not settled before all is sent */
-	if (f->up && !f->failed && x->opts.preserve) {
+	if (!f->failed && x->opts.preserve) {
 		f->pending++;
 		sftp_fsetstat(x->s, &f->handle, &a, attrs_done, f);
 	}
-	if (f->up && !f->failed && x->opts.fsync &&
+	if (!f->failed && x->opts.fsync &&
 	    sftp_has(x->s, SFTP_EXT_FSYNC)) {
 		f->pending++;
 		sftp_ext_handle(x->s, SFTP_EXT_FSYNC, &f->handle, attrs_done,
@@ -323,6 +326,14 @@ open_local_source(struct xfer_file *f)
 	return true;
 }
 
+static const char *
+last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
+}
+
 static void
 start_file(struct xfer *x, struct xfer_file *f)
 {
@@ -339,8 +350,8 @@ start_file(struct xfer *x, struct xfer_file *f)
 		return;
 	}
 	f->size = f->attrs.flags & SFTP_A_SIZE ? f->attrs.size : 0;
-	progress_start(x->opts.progress, &f->item, f->up ? f->local : f->remote,
-	    f->size, loop_now_ms());
+	progress_start(x->opts.progress, &f->item,
+	    last_part(f->up ? f->local : f->remote), f->size, loop_now_ms());
 	a.mode = f->attrs.mode &
 	    (x->opts.preserve ? MODE_PRESERVED : MODE_COPIED);
 	f->pending++;

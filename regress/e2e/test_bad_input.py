@@ -244,6 +244,135 @@ def test_full_disk_under_hpnscp(ssh, small_disk, data_file, way):
     assert re.search("No space left|Failure|full", done.errors), done
 
 
+def fill(place):
+    """Takes what is left of a file system."""
+    with open(place / "ballast", "wb", buffering=0) as ballast:
+        for size in (1 << 16, 1 << 12, 1):
+            try:
+                while True:
+                    ballast.write(bytes(size))
+            except OSError:
+                pass
+
+
+def test_full_disk_under_known_hosts(sshd, small_disk):
+    """What was known stays known, and the user gets where he wants to go."""
+    known_hosts = small_disk / "known_hosts"
+    # ends where a block does, so that there is no room for one more byte
+    before = "# " + "x" * 93 + "\n"
+    before = before * (8192 // len(before))
+    before += "#" * (8191 - len(before)) + "\n"
+    known_hosts.write_text(before)
+    fill(small_disk)
+    client = Client("hpn", sshd, known_hosts=known_hosts, log_level="INFO",
+                    options=["StrictHostKeyChecking=accept-new"])
+    done = client.ssh("exit 5")
+    assert done.rc == 5, done
+    assert "No space left" in done.errors and str(known_hosts) in done.errors
+    assert "ermanently added" not in done.errors
+    assert known_hosts.read_text() == before
+
+
+@pytest.mark.parametrize("flag", ["-R", "-H"])
+def test_full_disk_under_keygen_on_known_hosts(small_disk, keys, flag):
+    """A file that cannot be written anew is left as it is."""
+    known_hosts = small_disk / "known_hosts"
+    before = "".join(f"host{n} {keys.public('ed25519-host')}\n"
+                     for n in range(400))
+    known_hosts.write_text(before)
+    fill(small_disk)
+    done = run([hpn("ssh-keygen"), flag, *(["host5"] if flag == "-R" else []),
+                "-f", known_hosts])
+    assert done.rc not in (0, -11) and lines_of(done), done
+    assert "No space left" in done.errors, done
+    assert known_hosts.read_text() == before
+
+
+def test_full_disk_under_a_new_key(small_disk):
+    """No half of a key is left, and nobody believes that there is one."""
+    fill(small_disk)
+    done = run([hpn("ssh-keygen"), "-q", "-t", "ed25519", "-N", "", "-f",
+                small_disk / "key"])
+    assert done.rc == 255 or done.rc == 1, done
+    assert "No space left" in done.errors, done
+    assert not (small_disk / "key").exists() \
+        or (small_disk / "key").stat().st_size == 0
+
+
+def test_full_disk_under_a_new_passphrase(small_disk, keys):
+    """The old key is still there."""
+    key = small_disk / "key"
+    before = keys.path("rsa").read_bytes()
+    key.write_bytes(before)
+    key.chmod(0o600)
+    fill(small_disk)
+    done = run([hpn("ssh-keygen"), "-p", "-P", "", "-N", "secret words",
+                "-f", key])
+    assert done.rc not in (0, -11) and "No space left" in done.errors, done
+    assert key.read_bytes() == before
+
+
+# ---- logs and streams that have no place -------------------------------
+
+def test_full_disk_under_the_log(ssh, make_server):
+    """A log that cannot be written does not stop anybody."""
+    assert ssh.ssh("exit 5", flags=["-v", "-E", "/dev/full"]).rc == 5
+    with open("/dev/full", "wb") as full:
+        process = harness.start([*ssh.ssh_args(flags=["-v"]), "exit 6"],
+                                stderr=full, stdout=full)
+        assert process.wait(20 * SLOW) == 6
+
+
+def test_full_disk_under_the_log_of_the_server(keys, tmp_path):
+    class Deaf(harness.Server):
+        def answers(self):
+            with socket.socket() as s:
+                return s.connect_ex(("127.0.0.1", self.port)) == 0
+
+    server = Deaf("hpn", tmp_path / "server", keys, ("ed25519",),
+                  args=("-E", "/dev/full"))
+    with server:
+        assert Client("hpn", server).ssh("exit 5").rc == 5
+        assert server.alive()
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_streams(ssh, tmp_path, closed):
+    """None of them is taken by another file that is opened later."""
+    mark = tmp_path / "mark"
+    done = run(["sh", "-c", f'exec "$@" {closed}', "sh", *ssh.ssh_args(),
+                f"echo there > {mark}; exit 5"])
+    assert done.rc == 5, done
+    assert mark.read_text() == "there\n"
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize("command", [
+    ["ssh", "-Q", "cipher"], ["ssh", "-V"], ["sshd", "-V"],
+    ["ssh-keygen", "-l", "-f", "/nothing"], ["ssh", "-G", "x"]],
+    ids=lambda c: " ".join(c[:2]))
+def test_closed_streams_of_others(command, closed):
+    """Said or not: an end, and not by a crash."""
+    done = run(["sh", "-c", f'exec "$@" {closed}', "sh", hpn(command[0]),
+                *command[1:]], timeout=10)
+    assert 0 <= done.rc <= 255, done
+    if closed == ">&-" and command[1] in ("-Q", "-G"):
+        assert done.rc != 0, "the list was lost, and nobody was told"
+
+
+@needs_scp
+def test_hpnscp_without_streams(ssh, tmp_path, data_file):
+    source = data_file(200_000)
+    for closed in ("<&-", ">&-", "2>&-", "<&- >&- 2>&-"):
+        target = tmp_path / "target"
+        done = run(["sh", "-c", f'exec "$@" {closed}', "sh", hpn("scp"),
+                    *ssh.options(), "-P", str(ssh.server.port), source,
+                    f"{ssh.user}@127.0.0.1:{target}"])
+        assert done.rc == 0, (closed, done)
+        assert target.read_bytes() == source.read_bytes(), closed
+        target.unlink()
+
+
 @needs_scp
 def test_hpnscp_trouble(ssh, tmp_path, data_file):
     source = data_file(1000)

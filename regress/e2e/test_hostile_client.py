@@ -30,13 +30,12 @@ NOBODY = "nobody-of-that-name"
 
 @pytest.fixture(scope="module")
 def server(shared_servers):
-    """One for the whole file; at the end it must be as well as before."""
+    """One for the whole file; see also the last test."""
     server = shared_servers(
         "hpn", "MaxStartups 100\nMaxAuthTries 500\n"
         "PasswordAuthentication yes\nPermitEmptyPasswords no\n"
         "AcceptEnv LANG LC_*\nMaxSessions 10")
     yield server
-    assert server.alive()
     log = server.log_text()
     for word in ("killed by signal", "stopped by its sandbox", "anitizer",
                  "runtime error", "ENSURE"):
@@ -392,6 +391,17 @@ def test_flood_after_login(make_server, wire, key):
     flood(w, message(GLOBAL_REQUEST, string(b"x" * 4000), True) +
           bytes(0), 24 * MIB)
     flood(w, message(PING, string(bytes(4000))), 24 * MIB)
+    assert memory_kib(server) - before < 40 * 1024
+
+
+def test_flood_while_keys_change(make_server, wire, key):
+    """The server begins new keys; the client goes on asking instead, and
+    what cannot be answered now must be kept: so it is bounded."""
+    server = make_server("RekeyLimit 1M\n")
+    w = wire(server).login(ME, key)
+    before = memory_kib(server)
+    ended = flood(w, message(PING, string(bytes(8000))), 64 * MIB, 20)
+    assert ended == "closed"
     assert memory_kib(server) - before < 40 * 1024
 
 

@@ -142,6 +142,25 @@ def test_globs(tmp_path):
             f"{tmp_path}/none*: No such file or directory")
 
 
+@pytest.mark.parametrize("server", SERVERS)
+def test_home(tmp_path, server):
+    """The server knows where ~ is; what a file is called, we know."""
+    home = os.path.expanduser("~")
+    name = f".hpnscp-test-{os.getpid()}"
+    (tmp_path / "f").write_text("x")
+    try:
+        run([SCP, "-D", server, tmp_path / "f", f"x:~/{name}"],
+            cwd=home).ok()
+        assert os.path.exists(f"{home}/{name}")
+        run([SCP, "-D", server, f"x:~/{name}", f"{tmp_path}/"],
+            cwd=home).ok()
+        assert (tmp_path / name).read_text() == "x"
+    finally:
+        if os.path.exists(f"{home}/{name}"):
+            os.unlink(f"{home}/{name}")
+    assert scp("x:~no-such-user-here/x", tmp_path, server=server).rc == 1
+
+
 def test_local_to_local(tmp_path, tree):
     run([SCP, "-rp", tree, tmp_path / "copy"]).ok()
     assert listing(tmp_path / "copy", True) == listing(tree, True)

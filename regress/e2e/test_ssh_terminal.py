@@ -8,11 +8,13 @@ import signal
 import pytest
 from terminal import Terminal
 
-from harness import Client, wait_for
+from harness import Client, stock_pty_problem, wait_for
 
 
 @pytest.fixture(params=["hpn", "stock"])
 def client(request, shared_servers):
+    if request.param == "stock" and stock_pty_problem():
+        pytest.skip(stock_pty_problem())
     return Client("hpn", shared_servers(request.param), log_level="INFO")
 
 

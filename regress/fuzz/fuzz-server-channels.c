@@ -75,6 +75,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	struct sessions *ss;
 	struct channels *chs = NULL;
 	struct packet *p = NULL;
+	struct kex *k = NULL;
 	struct loop *l;
 	int fd[2];
 
@@ -86,12 +87,15 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	if (socketpair(AF_UNIX, SOCK_STREAM, 0, fd) != 0)
 		goto out;
 	p = packet_new(fd[0], fd[0], true);
-	if (p != NULL && channels_new(&chs, p, l) == 0) {
-		ss = sessions_new(l, chs, sp);
+	if (p != NULL && channels_new(&chs, p, l) == 0 &&
+	    kex_new(&k, p, &(struct kex_hooks){ 0 },
+		&(struct kex_proposal){ "", "", "", "", "" }, "", "") == 0) {
+		ss = sessions_new(l, chs, p, k, sp);
 		feed(chs, rd_from(data, len));
 		sessions_free(ss);
 	}
 	channels_free(chs);
+	kex_free(k);
 	packet_free(p);
 	close(fd[0]);
 	close(fd[1]);

@@ -575,6 +575,77 @@ test_window_next(void **state)
 		    cases[i].want);
 }
 
+/* The window that b offers after it took some data. */
+static uint32_t
+window_after_data(bool dynamic)
+{
+	struct world w;
+	struct buf text = { 0 };
+	int in[2], null = open("/dev/null", O_WRONLY);
+	uint8_t chunk[16384] = { 0 };
+	char *s, *of;
+	uint32_t window;
+
+	assert_int_equal(pipe2(in, O_NONBLOCK | O_CLOEXEC), 0);
+	world_open(&w);
+	channels_set_dynamic(w.b.chs, dynamic);
+	w.b.window = 65536;
+	w.b.fds[1] = null;
+	open_session(&w);
+	assert_int_equal(run(&w, 2), 0);
+	channel_set_fds(w.a.ch, in[0], -1, -1, -1);
+	for (int i = 0; i < 100; i++) {
+		(void)!write(in[1], chunk, sizeof chunk);
+		assert_int_equal(run(&w, 1), 0);
+	}
+	channels_describe(w.b.chs, &text);
+	s = buf_dup_string(&text);
+	of = strstr(s, " of ");
+	assert_non_null(of);
+	window = (uint32_t)strtoul(of + 4, NULL, 10);
+	free(s);
+	buf_clear(&text);
+	world_close(&w);
+	close(null);
+	close(in[0]);
+	close(in[1]);
+	return window;
+}
+
+static void
+test_fixed_window(void **state)
+{
+	(void)state;
+	assert_int_equal(window_after_data(false), 65536);
+	assert_true(window_after_data(true) > 65536);
+}
+
+static void
+test_window_rested(void **state)
+{
+	static const struct {
+		uint32_t now;
+		uint64_t idle_ms;
+		uint32_t want;
+	} cases[] = {
+		{ 15728640, 0, 15728640 },
+		{ 15728640, 9999, 15728640 },
+		{ 15728640, 10000, 7864320 },
+		{ 15728640, 25000, 3932160 },
+		{ 15728640, 30000, 2097152 },
+		{ 15728640, UINT64_MAX, 2097152 },
+		{ 2097152, UINT64_MAX, 2097152 },
+		{ 1000, UINT64_MAX, 1000 },
+		{ 0, 60000, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+		assert_int_equal(channel_window_rested(cases[i].now,
+				     cases[i].idle_ms),
+		    cases[i].want);
+}
+
 int
 main(void)
 {
@@ -591,6 +662,8 @@ main(void)
 		cmocka_unit_test(test_cheats),
 		cmocka_unit_test(test_too_many_channels),
 		cmocka_unit_test(test_window_next),
+		cmocka_unit_test(test_window_rested),
+		cmocka_unit_test(test_fixed_window),
 	};
 
 	signal(SIGPIPE, SIG_IGN);

@@ -128,8 +128,39 @@ test_table(void **state)
 		count--;
 	}
 	assert_int_equal(count, 0);
-	assert_null(cipher_by_name("none"));
+	/* Found by its name only. */
+	assert_true(cipher_is_none(cipher_by_name("none")));
 	assert_null(cipher_by_name("aes128-cbc"));
+}
+
+/* None is no cipher, but its MAC is one. */
+static void
+test_none(void **state)
+{
+	static const char *const macs[] = { "none", "umac-64-etm@openssh.com",
+		"hmac-sha2-256" };
+	uint8_t pkt[256], plain[256];
+	uint32_t len, got;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(macs); i++) {
+		struct pair p = { .alg = cipher_by_name("none"),
+			.mac = mac_by_name(macs[i]) };
+		struct cipher_pos pos = { .seqnr = 7 };
+
+		open_random_pair(&p);
+		len = fit_len(p.sealer, 64);
+		make_plain(pkt, len, 3);
+		memcpy(plain, pkt, sizeof plain);
+		assert_int_equal(cipher_seal(p.sealer, &pos, pkt, len), 0);
+		assert_memory_equal(pkt, plain, 4 + len);
+		assert_int_equal(open_packet(p.opener, &pos, pkt, &got), 0);
+		assert_int_equal(got, len);
+		pkt[9] ^= 1;
+		assert_int_equal(open_packet(p.opener, &pos, pkt, &got),
+		    p.mac->tag_len > 0 ? ERR_MAC : 0);
+		close_pair(&p);
+	}
 }
 
 /* What packet.c plans with. */
@@ -510,6 +541,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_table),
+		cmocka_unit_test(test_none),
 		cmocka_unit_test(test_layout),
 		cmocka_unit_test(test_arguments),
 		cmocka_unit_test(test_sp800_38a),

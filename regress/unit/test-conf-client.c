@@ -102,6 +102,7 @@ static const struct {
 	{ "AddressFamily", "inet6" },
 	{ "BindAddress", "127.0.0.1" },
 	{ "BindInterface", "lo" },
+	{ "CongestionControl", "reno" },
 	{ "IPQoS", "af21 0x04" },
 	{ "ProxyCommand", "nc -q \"a b\" %h %p" },
 	{ "VersionAddendum", "two words" },

@@ -156,6 +156,7 @@ static const struct {
 	{ "RekeyLimit", "1M 1h" },
 	{ "RequiredRSASize", "3072" },
 	{ "IPQoS", "none" },
+	{ "CongestionControl", "bbr" },
 };
 
 static const char *

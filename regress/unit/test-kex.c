@@ -235,6 +235,85 @@ test_every_method(void **state)
 }
 
 static void
+rekey_from_client(struct pair *t, int want)
+{
+	assert_int_equal(kex_start(t->c.kex), 0);
+	assert_int_equal(settle(t), want);
+}
+
+static void
+test_none(void **state)
+{
+	struct kex_proposal p = proposal("curve25519-sha256");
+	static const struct {
+		enum kex_none client, server;
+		bool client_mac, server_mac;
+		const char *cipher, *mac;
+	} cases[] = {
+		{ KEX_NONE_FIRST, KEX_NONE_NEVER, true, false, "aes128-ctr",
+		    "hmac-sha2-256-etm@openssh.com" },
+		{ KEX_NONE_NEVER, KEX_NONE_LAST, false, true, "aes128-ctr",
+		    "hmac-sha2-256-etm@openssh.com" },
+		{ KEX_NONE_FIRST, KEX_NONE_LAST, false, true, "none",
+		    "hmac-sha2-256-etm@openssh.com" },
+		{ KEX_NONE_FIRST, KEX_NONE_LAST, true, false, "none",
+		    "hmac-sha2-256-etm@openssh.com" },
+		{ KEX_NONE_FIRST, KEX_NONE_LAST, true, true, "none", "none" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct pair t;
+
+		pair_open(&t, &p, &p);
+		rekey_from_client(&t, 0);
+		kex_set_none(t.c.kex, cases[i].client, cases[i].client_mac);
+		kex_set_none(t.s.kex, cases[i].server, cases[i].server_mac);
+		for (int j = 2; j < 5; j++) {
+			rekey_from_client(&t, 0);
+			assert_in_step(&t, j);
+			for (int dir = 0; dir < 2; dir++) {
+				assert_string_equal(packet_cipher_name(
+							t.c.packet, dir),
+				    cases[i].cipher);
+				assert_string_equal(packet_mac_name(
+							t.s.packet, dir),
+				    cases[i].mac);
+			}
+		}
+		/* And back to a real one. */
+		kex_set_none(t.c.kex, KEX_NONE_NEVER, false);
+		rekey_from_client(&t, 0);
+		assert_string_equal(packet_cipher_name(t.s.packet, PACKET_RX),
+		    "aes128-ctr");
+		pair_close(&t);
+	}
+}
+
+/* Whoever finds itself with none without having wished it ends there. */
+static void
+test_none_unwanted(void **state)
+{
+	struct kex_proposal p = proposal("curve25519-sha256"), bad = p;
+	struct pair t;
+
+	(void)state;
+	bad.cipher = "none";
+	pair_open(&t, &bad, &bad);
+	rekey_from_client(&t, ERR_DENIED);
+	pair_close(&t);
+	/* Offered, but forbidden before the answer came. */
+	pair_open(&t, &p, &p);
+	rekey_from_client(&t, 0);
+	kex_set_none(t.c.kex, KEX_NONE_FIRST, false);
+	kex_set_none(t.s.kex, KEX_NONE_LAST, false);
+	assert_int_equal(kex_start(t.s.kex), 0);
+	kex_set_none(t.s.kex, KEX_NONE_NEVER, false);
+	rekey_from_client(&t, ERR_DENIED);
+	pair_close(&t);
+}
+
+static void
 test_rekey_from_both_at_once(void **state)
 {
 	struct kex_proposal p = proposal("curve25519-sha256");
@@ -445,6 +524,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_method),
+		cmocka_unit_test(test_none),
+		cmocka_unit_test(test_none_unwanted),
 		cmocka_unit_test(test_rekey_from_both_at_once),
 		cmocka_unit_test(test_no_match),
 		cmocka_unit_test(test_guesses),

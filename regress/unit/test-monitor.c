@@ -234,6 +234,36 @@ wrong_signature(void **state)
 	buf_clear(&answer);
 }
 
+/* The monitor's own count ends it, whatever hpnsshd-auth does. */
+static void
+tries_are_limited(void **state)
+{
+	struct buf b = { 0 }, answer = { 0 };
+	int r = 0, tries = 0;
+
+	(void)state;
+	assert_int_equal(ask_sign(32), 0);
+	drain_answer(&answer);
+	assert_int_equal(ask_user("nobody-at-all"), 0);
+	drain_answer(&answer);
+	buf_put_cstring(&b, "ssh-ed25519");
+	buf_put_string(&b, "nonsense", 8);
+	while (r == 0 && tries < 100) {
+		r = ask(MONITOR_KEY_QUERY, buf_data(&b), buf_len(&b));
+		if (r == 0) {
+			drain_answer(&answer);
+			tries++;
+		}
+	}
+	assert_int_equal(r, ERR_PROTOCOL);
+	assert_int_equal(tries, m->login->conf.max_auth_tries + 1);
+	for (r = 0, tries = 0; r == 0 && tries < 3; tries++)
+		r = ask(MONITOR_NONE, NULL, 0);
+	assert_int_equal(r, ERR_PROTOCOL);
+	buf_clear(&b);
+	buf_clear(&answer);
+}
+
 static void
 truncated_fields(void **state)
 {
@@ -275,6 +305,7 @@ main(void)
 		TEST(a_name_needs_a_key_exchange),
 		TEST(a_name_is_given_once),
 		TEST(wrong_signature),
+		TEST(tries_are_limited),
 		TEST(truncated_fields),
 		TEST(an_end_is_noticed),
 		TEST(login_takes_no_longer_than_it_may),

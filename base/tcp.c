@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: ISC */
+#include "base/tcp.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <netinet/in.h>
+
+#ifdef __linux__
+#include <linux/tcp.h>
+#include <sys/utsname.h>
+#endif
+
+#include "base/log.h"
+
+bool
+tcp_set_congestion(int fd, const char *name)
+{
+	if (name == NULL)
+		return true;
+#ifdef TCP_CONGESTION
+	if (setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name,
+		(socklen_t)strlen(name)) == 0) {
+		log_debug("congestion control is %s", name);
+		return true;
+	}
+	log_verbose("congestion control %s cannot be used: %s", name,
+	    err_text(ERR_SYSTEM));
+#else
+	(void)fd;
+	log_verbose("congestion control %s cannot be used on this system",
+	    name);
+#endif
+	return false;
+}
+
+static const struct {
+	const char *column;
+	uint32_t since;
+} fields[TCP_FIELD_COUNT] = {
+#define TCP_FIELD_ROW(id, column, major, minor)                               \
+	[TCP_##id] = { column, TCP_KERNEL(major, minor) },
+	TCP_FIELDS(TCP_FIELD_ROW)
+#undef TCP_FIELD_ROW
+};
+
+static const char *const keys[TCP_FIELD_COUNT] = {
+#define TCP_FIELD_KEY(id, column, major, minor) [TCP_##id] = "tcpi_" column,
+	TCP_FIELDS(TCP_FIELD_KEY)
+#undef TCP_FIELD_KEY
+};
+
+const char *
+tcp_field_column(enum tcp_field f)
+{
+	return fields[f].column;
+}
+
+const char *
+tcp_field_key(enum tcp_field f)
+{
+	/* The tables lost a letter that the kernel's name has. */
+	return f == TCP_DATA_SEGS_OUT ? "tcpi_data_segs_out" : keys[f];
+}
+
+bool
+tcp_field_in(enum tcp_field f, uint32_t kernel)
+{
+	return kernel >= fields[f].since;
+}
+
+#ifdef __linux__
+
+/* Where a field stands in what the kernel gives; a kernel that knows less
+ * than our header gives less of it. Single bits have no address. */
+static const struct place {
+	uint16_t offset;
+	uint8_t size; /* bytes; 0: a bit field */
+} places[TCP_FIELD_COUNT] = {
+#define AT(id, field)                                                         \
+	[TCP_##id] = { offsetof(struct tcp_info, tcpi_##field),               \
+		sizeof(((struct tcp_info *)NULL)->tcpi_##field) }
+	AT(STATE, state), AT(CA_STATE, ca_state),
+	AT(RETRANSMITS, retransmits), AT(PROBES, probes),
+	AT(BACKOFF, backoff), AT(OPTIONS, options), AT(RTO, rto),
+	AT(ATO, ato), AT(SND_MSS, snd_mss), AT(RCV_MSS, rcv_mss),
+	AT(UNACKED, unacked), AT(SACKED, sacked), AT(LOST, lost),
+	AT(RETRANS, retrans), AT(FACKETS, fackets),
+	AT(LAST_DATA_SENT, last_data_sent), AT(LAST_ACK_SENT, last_ack_sent),
+	AT(LAST_DATA_RECV, last_data_recv), AT(LAST_ACK_RECV, last_ack_recv),
+	AT(PMTU, pmtu), AT(RCV_SSTHRESH, rcv_ssthresh), AT(RTT, rtt),
+	AT(RTTVAR, rttvar), AT(SND_SSTHRESH, snd_ssthresh),
+	AT(SND_CWND, snd_cwnd), AT(ADVMSS, advmss),
+	AT(REORDERING, reordering), AT(RCV_RTT, rcv_rtt),
+	AT(RCV_SPACE, rcv_space), AT(TOTAL_RETRANS, total_retrans),
+	AT(MAX_PACING_RATE, max_pacing_rate), AT(PACING_RATE, pacing_rate),
+	AT(BYTES_ACKED, bytes_acked), AT(BYTES_RECEIVED, bytes_received),
+	AT(SEGS_IN, segs_in), AT(SEGS_OUT, segs_out),
+	AT(NOTSENT_BYTES, notsent_bytes), AT(MIN_RTT, min_rtt),
+	AT(DATA_SEGS_IN, data_segs_in), AT(DATA_SEGS_OUT, data_segs_out),
+	AT(DELIVERY_RATE, delivery_rate), AT(BUSY_TIME, busy_time),
+	AT(SNDBUF_LIMITED, sndbuf_limited), AT(RWND_LIMITED, rwnd_limited),
+	AT(DELIVERED, delivered), AT(DELIVERED_CE, delivered_ce),
+	AT(BYTES_SENT, bytes_sent), AT(BYTES_RETRANS, bytes_retrans),
+	AT(DSACK_DUPS, dsack_dups), AT(REORD_SEEN, reord_seen),
+	AT(SND_WND, snd_wnd), AT(RCV_OOOPACK, rcv_ooopack),
+#undef AT
+};
+
+static uint64_t
+take(const uint8_t *p, size_t size)
+{
+	uint64_t v64;
+	uint32_t v32;
+
+	switch (size) {
+	case 1:
+		return *p;
+	case 4:
+		memcpy(&v32, p, sizeof v32);
+		return v32;
+	default:
+		memcpy(&v64, p, sizeof v64);
+		return v64;
+	}
+}
+
+static uint32_t
+running_kernel(void)
+{
+	unsigned major = 0, minor = 0, patch = 0;
+	struct utsname u;
+
+	if (uname(&u) == -1 ||
+	    sscanf(u.release, "%u.%u.%u", &major, &minor, &patch) < 2)
+		return 0;
+	return TCP_KERNEL(major, minor) | (patch < 255 ? patch : 255);
+}
+
+int
+tcp_measure(int fd, struct tcp_numbers *out)
+{
+	struct tcp_info info;
+	socklen_t len = sizeof info;
+
+	memset(out, 0, sizeof *out);
+	memset(&info, 0, sizeof info);
+	if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len) == -1)
+		return ERR_UNSUPPORTED;
+	out->kernel = running_kernel();
+	for (int i = 0; i < TCP_FIELD_COUNT; i++) {
+		const struct place *at = &places[i];
+
+		if (at->size != 0 && at->offset + at->size <= len)
+			out->v[i] = take((const uint8_t *)&info + at->offset,
+			    at->size);
+	}
+	out->v[TCP_SND_WSCALE] = info.tcpi_snd_wscale;
+	out->v[TCP_RCV_WSCALE] = info.tcpi_rcv_wscale;
+	out->v[TCP_DELIVERY_RATE_APP_LIMITED] =
+	    info.tcpi_delivery_rate_app_limited;
+	out->v[TCP_FASTOPEN_CLIENT_FAIL] = info.tcpi_fastopen_client_fail;
+	return 0;
+}
+
+uint64_t
+tcp_buffer_limit(bool receive)
+{
+	FILE *f = fopen(receive ? "/proc/sys/net/ipv4/tcp_rmem" :
+				  "/proc/sys/net/ipv4/tcp_wmem", "re");
+	unsigned long long limit = 0;
+
+	if (f == NULL)
+		return 0;
+	if (fscanf(f, "%*u %*u %llu", &limit) != 1)
+		limit = 0;
+	(void)fclose(f);
+	return limit;
+}
+
+#else
+
+int
+tcp_measure(int fd, struct tcp_numbers *out)
+{
+	(void)fd;
+	memset(out, 0, sizeof *out);
+	return ERR_UNSUPPORTED;
+}
+
+uint64_t
+tcp_buffer_limit(bool receive)
+{
+	(void)receive;
+	return 0;
+}
+
+#endif

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: ISC
+# What quickstart, run-tests and .ci/run share; read with `.`, by a script that
+# has set `top` to the root of the tree. POSIX sh.
+# shellcheck shell=sh disable=SC2154
+
+build_packages='gcc make autoconf pkg-config libc6-dev libssl-dev zlib1g-dev
+	libbsd-dev libseccomp-dev libpam0g-dev'
+unit_packages='libcmocka-dev'
+# The peers of the interoperability tests.
+peer_packages='openssh-client openssh-server openssh-sftp-server dropbear-bin
+	putty-tools rsync sshfs git curl python3-pytest python3-paramiko
+	python3-asyncssh'
+
+say()
+{
+	printf '%s\n' "$*"
+}
+
+die()
+{
+	printf '%s: %s\n' "${0##*/}" "$*" >&2
+	exit 1
+}
+
+# Runs a command as root: directly, or by sudo.
+as_root()
+{
+	if [ "$(id -u)" = 0 ]; then
+		"$@"
+	else
+		sudo "$@"
+	fi
+}
+
+# need_packages PACKAGE...: installs what is not there, and says so.
+need_packages()
+{
+	command -v dpkg-query >/dev/null 2>&1 || return 0
+	missing=
+	for package in "$@"; do
+		# pkgconf stands in for pkg-config, newer names for older ones
+		dpkg-query -W -f '${db:Status-Status}\n' "$package" 2>/dev/null |
+			grep -qx installed || missing="$missing $package"
+	done
+	[ -n "$missing" ] || return 0
+	say "These Debian packages are missing and are installed now:$missing"
+	if [ "$(id -u)" != 0 ] && ! command -v sudo >/dev/null 2>&1; then
+		die "no sudo here; as root, type: apt-get install$missing"
+	fi
+	quiet_services
+	# shellcheck disable=SC2086
+	as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q \
+		--no-install-recommends $missing >"$scratch/apt.log" 2>&1 ||
+	{
+		as_root apt-get update -q >"$scratch/apt.log" 2>&1 || :
+		# shellcheck disable=SC2086
+		as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y \
+			-q --no-install-recommends $missing \
+			>>"$scratch/apt.log" 2>&1
+	} || {
+		loud_services
+		tail -n 20 "$scratch/apt.log" >&2
+		die "apt-get could not install:$missing"
+	}
+	loud_services
+}
+
+# An sshd that is installed for the tests must not become a service of this
+# machine: neither started now (policy-rc.d), nor at the next boot.
+quiet_services()
+{
+	policy=
+	sshd_was_there=no
+	[ ! -e /usr/sbin/sshd ] || sshd_was_there=yes
+	if [ ! -e /usr/sbin/policy-rc.d ]; then
+		printf '#!/bin/sh\nexit 101\n' >"$scratch/policy-rc.d"
+		as_root install -m 755 "$scratch/policy-rc.d" \
+			/usr/sbin/policy-rc.d && policy=ours
+	fi
+}
+
+loud_services()
+{
+	[ "$policy" != ours ] || as_root rm -f /usr/sbin/policy-rc.d
+	if [ "$sshd_was_there" = no ] && [ -e /usr/sbin/sshd ] &&
+		command -v systemctl >/dev/null 2>&1; then
+		as_root systemctl --quiet disable ssh.service ssh.socket \
+			>/dev/null 2>&1 || :
+		say "(sshd is installed for comparison only; it is not started)"
+	fi
+	policy=
+	sshd_was_there=yes
+}
+
+processors()
+{
+	getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2
+}
+
+# build_dir NAME: prints the directory to build in: build/NAME in the tree, or
+# a user's own one where another user (root, say) has built before.
+build_dir()
+{
+	dir=$top/build/$1
+	if ! mkdir -p "$dir" 2>/dev/null || [ ! -w "$dir" ] ||
+		{ [ -e "$dir/config.status" ] && [ ! -O "$dir/config.status" ]; }
+	then
+		dir=${XDG_CACHE_HOME:-$HOME/.cache}/hpn-ssh/$1
+		mkdir -p "$dir" || die "cannot make a build directory: $dir"
+	fi
+	printf '%s\n' "$dir"
+}
+
+# build DIR CONFIGURE-OPTION...: configures there if that was not done with the
+# same options already, and makes $targets (or all). Output is shown only when
+# it fails.
+build()
+{
+	dir=$1
+	shift
+	if [ ! -e "$top/configure" ] ||
+		[ -n "$(find "$top/configure.ac" -newer "$top/configure")" ]; then
+		if ! (cd "$top" && autoreconf -fi) >"$scratch/build.log" 2>&1
+		then
+			cat "$scratch/build.log" >&2
+			die "autoreconf failed"
+		fi
+	fi
+	want="$top $* ${CC:-} ${CFLAGS:-}"
+	if [ "$(cat "$dir/.configured" 2>/dev/null)" != "$want" ] ||
+		[ "$top/configure" -nt "$dir/config.status" ]; then
+		if ! (cd "$dir" && "$top/configure" --prefix="$dir/installed" \
+			"$@") >"$scratch/build.log" 2>&1; then
+			tail -n 20 "$scratch/build.log" >&2
+			die "configure failed (see $dir/config.log)"
+		fi
+		printf '%s\n' "$want" >"$dir/.configured"
+	fi
+	# where hpnsshd-auth of root is locked in
+	mkdir -p "$dir/installed/var/empty" &&
+		chmod 755 "$dir/installed/var/empty" || exit 1
+	# shellcheck disable=SC2086
+	if ! make -C "$dir" -j"$(processors)" ${targets:-all} \
+		>"$scratch/build.log" 2>&1; then
+		grep -v '^  [A-Z]' "$scratch/build.log" | tail -n 40 >&2
+		die "make failed in $dir"
+	fi
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * How much a peer may send before it hears of us again: windows that follow
+ * the path (RFC 4254 section 5.2).
+ */
+#include "base/fd.h"
+#include "base/mem.h"
+#include "channels-internal.h"
+
+/*
+ * The kernel enlarges the receive buffer to about twice what arrives in a
+ * round trip. Offering as much keeps this window wider than TCP's even for a
+ * peer that is told only after half of it was used, and since only a fast
+ * peer makes the buffer grow, a slow one is never allowed to fill memory.
+ */
+uint32_t
+channel_window_next(uint32_t window_max, uint32_t rcvbuf, uint32_t limit)
+{
+	return MAX(window_max, MIN(rcvbuf, limit));
+}
+
+uint32_t
+channel_window_rested(uint32_t window_max, uint64_t idle_ms)
+{
+	uint64_t rests = idle_ms / CHANNEL_REST_MS;
+
+	while (rests-- > 0 && window_max > CHANNEL_WINDOW_DEFAULT)
+		window_max = MAX(window_max / 2,
+		    (uint32_t)CHANNEL_WINDOW_DEFAULT);
+	return window_max;
+}
+
+void
+channels_set_dynamic(struct channels *chs, bool dynamic)
+{
+	chs->fixed_windows = !dynamic;
+}
+
+static uint32_t
+sampled_rcvbuf(struct channels *chs)
+{
+	uint64_t now = loop_now_ms();
+
+	if (chs->rcvbuf == 0 || now - chs->sampled_ms >= CHANNEL_SAMPLE_MS) {
+		chs->rcvbuf =
+		    (uint32_t)fd_rcvbuf(packet_fd_in(chs->packet));
+		chs->sampled_ms = now;
+	}
+	return chs->rcvbuf;
+}
+
+/*
+ * What was offered cannot be taken back. After a rest the window is smaller
+ * by not giving back what is used, until it is as small as it shall be; and
+ * it grows again only for a peer that uses all that is left of it.
+ */
+static void
+note_use(struct channel *c)
+{
+	uint64_t now = loop_now_ms();
+	uint32_t rested = c->window_max;
+
+	if (c->used_ms != 0)
+		rested = channel_window_rested(c->window_max,
+		    now - c->used_ms);
+	c->used_ms = now;
+	if (rested == c->window_max)
+		return;
+	c->withheld += c->window_max - rested;
+	c->window_max = rested;
+	c->unproven = rested;
+}
+
+static void
+grow(struct channel *c)
+{
+	uint32_t next, more, back;
+
+	if (c->chs->fixed_windows || c->interactive || c->unproven > 0)
+		return;
+	next = channel_window_next(c->window_max, sampled_rcvbuf(c->chs),
+	    CHANNEL_WINDOW_LIMIT);
+	more = next - c->window_max;
+	c->window_max = next;
+	/* The peer still has what was to be withheld. */
+	back = MIN(more, c->withheld);
+	c->withheld -= back;
+	c->consumed += more - back;
+}
+
+/*
+ * One adjust at most a turn, and not for less than a fair part of the window:
+ * handing back crumbs would make the peer send crumbs. As all that was used
+ * will be consumed at some time, the peer always has at least half.
+ */
+int
+channel_adjust_window(struct channel *c)
+{
+	uint32_t least = MIN(c->window_max / 2,
+	    MAX(3 * c->max_packet, c->window_max / 16));
+	uint32_t kept;
+	struct buf b;
+
+	if (c->consumed == 0 || c->consumed < least || c->got_eof ||
+	    c->got_close || c->sent_close)
+		return 0;
+	if (!c->chs->fixed_windows)
+		note_use(c);
+	c->unproven -= MIN(c->unproven, c->consumed);
+	kept = MIN(c->consumed, c->withheld);
+	c->withheld -= kept;
+	c->consumed -= kept;
+	grow(c);
+	if (c->consumed == 0)
+		return 0;
+	channel_msg(c, &b, SSH_MSG_CHANNEL_WINDOW_ADJUST);
+	buf_put_u32(&b, c->consumed);
+	c->window_left += c->consumed;
+	c->consumed = 0;
+	return channels_send(c->chs, &b);
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * In place of auth-pam.c where there is no PAM: pam_new() tells so, and with
+ * UsePAM nobody logs in.
+ */
+#include "server/auth-pam.h"
+
+#include "config.h"
+
+#ifndef HAVE_PAM
+
+#include "base/log.h"
+
+struct pam *
+pam_new(const char *service, const char *user, const char *host)
+{
+	(void)service;
+	(void)user;
+	(void)host;
+	log_error("UsePAM: hpnsshd was built without PAM");
+	return NULL;
+}
+
+void
+pam_free(struct pam *p)
+{
+	(void)p;
+}
+
+int
+pam_check_password(struct pam *p, const char *password, bool permit_empty)
+{
+	(void)p;
+	(void)password;
+	(void)permit_empty;
+	return ERR_UNSUPPORTED;
+}
+
+int
+pam_check_dialogue(struct pam *p, const struct pam_talk *talk,
+    bool permit_empty)
+{
+	(void)p;
+	(void)talk;
+	(void)permit_empty;
+	return ERR_UNSUPPORTED;
+}
+
+int
+pam_check_account(struct pam *p, const struct pam_talk *talk)
+{
+	(void)p;
+	(void)talk;
+	return ERR_UNSUPPORTED;
+}
+
+int
+pam_begin_session(struct pam *p)
+{
+	(void)p;
+	return ERR_UNSUPPORTED;
+}
+
+void
+pam_environment(struct pam *p, struct strlist *env)
+{
+	(void)p;
+	(void)env;
+}
+
+void
+pam_take_messages(struct pam *p, struct buf *out)
+{
+	(void)p;
+	(void)out;
+}
+
+#endif
