@@ -11,7 +11,10 @@
 #include "base/mem.h"
 #include "channels-internal.h"
 
-enum { SINK_WRITE_MAX = 4096 }; /* to a blocking descriptor, per poll */
+enum {
+	SINK_WRITE_MAX = 4096, /* to a blocking descriptor, per poll */
+	QUEUE_KEEP = 4 * 1024 * 1024, /* bytes an empty queue may hold on to */
+};
 
 void
 channel_init_ends(struct channel *c)
@@ -109,8 +112,7 @@ drain_sink(struct channel *c, int which, size_t max)
 		if (s->blocks)
 			return false;
 	}
-	if (buf_len(&s->queue) == 0)
-		buf_clear(&s->queue);
+	buf_trim(&s->queue, QUEUE_KEEP);
 	return true;
 }
 
@@ -277,8 +279,7 @@ channel_drain_sinks(struct channel *c)
 	taken = io_write(c, 0, buf_data(queue), buf_len(queue));
 	buf_consume(queue, taken);
 	c->consumed += (uint32_t)taken;
-	if (buf_len(queue) == 0)
-		buf_clear(queue);
+	buf_trim(queue, QUEUE_KEEP);
 }
 
 static bool

@@ -195,6 +195,7 @@ on_data(struct channels *chs, struct rd r, bool extended)
 		return ERR_PROTOCOL;
 	}
 	c->window_left -= (uint32_t)data.len;
+	c->arrived += data.len;
 	return channel_deliver(c, ext, data);
 }
 

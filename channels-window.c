@@ -3,19 +3,32 @@
  * How much a peer may send before it hears of us again: windows that follow
  * the path (RFC 4254 section 5.2).
  */
+#include <time.h>
+
 #include "base/fd.h"
 #include "base/mem.h"
+#include "base/tcp.h"
 #include "channels-internal.h"
 
 /*
- * The kernel enlarges the receive buffer to about twice what arrives in a
- * round trip. Offering as much keeps this window wider than TCP's even for a
- * peer that is told only after half of it was used, and since only a fast
- * peer makes the buffer grow, a slow one is never allowed to fill memory.
+ * A sender that is held back by its window gets a whole one through in a
+ * round trip; one that does not get half of it through is held back by
+ * something else, and a wider window would only fill buffers. How wide: the
+ * kernel enlarges the receive buffer to about twice what arrives in a round
+ * trip, so as much is wider than TCP's own window, even for a peer that is
+ * told only after half of it was used.
  */
 uint32_t
-channel_window_next(uint32_t window_max, uint32_t rcvbuf, uint32_t limit)
+channel_window_next(uint32_t window_max, uint64_t arrived,
+    uint64_t elapsed_us, uint64_t rtt_us, uint32_t rcvbuf, uint32_t limit)
 {
+	uint64_t per_rtt;
+
+	if (elapsed_us == 0)
+		return window_max;
+	per_rtt = arrived * rtt_us / elapsed_us;
+	if (per_rtt < window_max / 2)
+		return window_max;
 	return MAX(window_max, MIN(rcvbuf, limit));
 }
 
@@ -36,17 +49,26 @@ channels_set_dynamic(struct channels *chs, bool dynamic)
 	chs->fixed_windows = !dynamic;
 }
 
-static uint32_t
-sampled_rcvbuf(struct channels *chs)
+static uint64_t
+now_us(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
+}
+
+static void
+sample_path(struct channels *chs)
 {
 	uint64_t now = loop_now_ms();
+	int fd = packet_fd_in(chs->packet);
 
-	if (chs->rcvbuf == 0 || now - chs->sampled_ms >= CHANNEL_SAMPLE_MS) {
-		chs->rcvbuf =
-		    (uint32_t)fd_rcvbuf(packet_fd_in(chs->packet));
-		chs->sampled_ms = now;
-	}
-	return chs->rcvbuf;
+	if (chs->sampled_ms != 0 && now - chs->sampled_ms < CHANNEL_SAMPLE_MS)
+		return;
+	chs->sampled_ms = now;
+	chs->rcvbuf = (uint32_t)fd_rcvbuf(fd);
+	chs->rtt_us = tcp_rtt_us(fd);
 }
 
 /*
@@ -74,12 +96,20 @@ note_use(struct channel *c)
 static void
 grow(struct channel *c)
 {
-	uint32_t next, more, back;
+	struct channels *chs = c->chs;
+	uint64_t now = now_us(), elapsed = now - c->measured_us;
+	uint32_t next = c->window_max, more, back;
 
-	if (c->chs->fixed_windows || c->interactive || c->unproven > 0)
+	if (chs->fixed_windows || c->interactive || c->unproven > 0)
 		return;
-	next = channel_window_next(c->window_max, sampled_rcvbuf(c->chs),
-	    CHANNEL_WINDOW_LIMIT);
+	sample_path(chs);
+	if (elapsed < MAX(chs->rtt_us, (uint64_t)CHANNEL_MEASURE_US))
+		return;
+	if (c->measured_us != 0)
+		next = channel_window_next(c->window_max, c->arrived, elapsed,
+		    chs->rtt_us, chs->rcvbuf, CHANNEL_WINDOW_LIMIT);
+	c->measured_us = now;
+	c->arrived = 0;
 	more = next - c->window_max;
 	c->window_max = next;
 	/* The peer still has what was to be withheld. */

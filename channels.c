@@ -428,6 +428,7 @@ channels_turn(struct channels *chs, bool *more)
 
 	chs->tx_blocked = 0;
 	chs->turn_bytes = 0;
+	channels_count_time(chs);
 	if ((r = pump_all(chs)) != 0)
 		return r;
 	*more = chs->tx_blocked != 0;
@@ -447,5 +448,6 @@ channels_turn(struct channels *chs, bool *more)
 		}
 		channel_update_watches(c);
 	}
+	channels_note_waits(chs);
 	return 0;
 }

@@ -161,11 +161,23 @@ void channels_describe(const struct channels *chs, struct buf *out);
 /* Do windows follow the path (the beginning), or stay as they were offered? */
 void channels_set_dynamic(struct channels *chs, bool dynamic);
 
+/* Milliseconds of the connection in which there were channels, and what they
+ * waited for. Sending: first the peer's window, else the network, else (as
+ * nothing held them up) the source. Receiving: own sinks, else own windows,
+ * which were used up while the peer had not heard of more. */
+struct channels_times {
+	uint64_t total_ms;
+	uint64_t window_ms, network_ms, source_ms;
+	uint64_t sink_ms, own_window_ms;
+};
+struct channels_times channels_times(const struct channels *chs);
+
 /* The dynamic window, as a pure function: the window (bytes) to offer from
- * now on, given the one offered so far, the TCP receive buffer of the
- * connection and the limit. It never shrinks here. */
-uint32_t channel_window_next(uint32_t window_max, uint32_t rcvbuf,
-    uint32_t limit);
+ * now on, given the one offered so far, the bytes that arrived in elapsed_us,
+ * the round trip time, the TCP receive buffer of the connection and the limit.
+ * It never shrinks here, and grows only for a peer that it holds back. */
+uint32_t channel_window_next(uint32_t window_max, uint64_t arrived,
+    uint64_t elapsed_us, uint64_t rtt_us, uint32_t rcvbuf, uint32_t limit);
 /* And the window after a time in which nothing was used of it. */
 uint32_t channel_window_rested(uint32_t window_max, uint64_t idle_ms);
 

@@ -347,7 +347,7 @@ local_is_dir(const char *path, bool needed)
 
 static void
 upload(const struct xfer_target *sources, int n,
-    const struct xfer_target *target)
+    const struct xfer_target *target, bool need_dir)
 {
 	struct conn *c = connect_to(target);
 	char *dir = remote_path(c, target->path), *to;
@@ -356,7 +356,7 @@ upload(const struct xfer_target *sources, int n,
 
 	if (dir == NULL)
 		return;
-	is_dir = remote_is_dir(c, dir, n > 1);
+	is_dir = remote_is_dir(c, dir, need_dir);
 	x = new_transfers(c);
 	for (int i = 0; i < n; i++) {
 		to = place_in(dir, is_dir, sources[i].path);
@@ -494,11 +494,7 @@ copy_all(const struct xfer_target *sources, int n,
 	for (int i = 0; i < n; i += group) {
 		group = same_place(&sources[i], n - i);
 		if (!sources[i].remote && target->remote) {
-			/* Their number decides what the target must be. */
-			if (n > group)
-				(void)remote_is_dir(connect_to(target),
-				    target->path, true);
-			upload(&sources[i], group, target);
+			upload(&sources[i], group, target, n > 1);
 		} else if (sources[i].remote && !target->remote) {
 			download(&sources[i], group, target, n > 1);
 		} else if (sources[i].remote) {

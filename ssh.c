@@ -20,11 +20,13 @@
 #include "base/version.h"
 #include "channels.h"
 #include "client/destination.h"
+#include "client/metrics.h"
 #include "client/none.h"
 #include "client/query.h"
 #include "client/session.h"
 #include "client/stdio.h"
 #include "client/tty.h"
+#include "client/why-slow.h"
 #include "conf/client-conf.h"
 #include "crypto/library.h"
 #include "sshconnect.h"
@@ -100,6 +102,8 @@ struct program {
 	struct channels *channels;
 	struct session *session;
 	struct none_switch none;
+	struct why_slow_start began;
+	struct metrics *metrics;
 	char *remote; /* what the server shall run; NULL: a shell */
 	bool tty, in_session;
 	bool session_ended; /* by its own end, not the connection's */
@@ -579,6 +583,7 @@ on_authenticated(void *arg)
 		go_to_background();
 	catch_signals(p);
 	sshlink_set_qos(&p->link, &p->conf, p->tty);
+	why_slow_begin(&p->began, sshlogin_packet(p->login));
 	if (p->channels == NULL)
 		r = make_channels(p);
 	if (r == 0) {
@@ -594,6 +599,9 @@ on_authenticated(void *arg)
 	if (r == 0)
 		r = none_switch_start(&p->none, &p->conf,
 		    sshlogin_packet(p->login), sshlogin_kex(p->login), p->tty);
+	if (r == 0)
+		r = metrics_new(&p->metrics, &p->conf, p->loop, p->channels,
+		    sshlogin_packet(p->login));
 	if (r != 0) {
 		log_error("session: %s", err_text(r));
 		stop(p, EXIT_ERROR);
@@ -636,10 +644,14 @@ run(struct program *p)
 		p->status = EXIT_ERROR;
 	}
 	tty_leave_raw();
+	why_slow_tell(&p->began, sshlogin_packet(p->login), p->channels,
+	    metrics_remote(p->metrics),
+	    p->conf.hpn_disabled || !p->conf.tcp_rcv_buf_poll);
 	sshlogin_disconnect(p->login);
 	if (p->tty && p->session_ended)
 		log_info("Connection to %s closed.", p->conf.original_host);
 out:
+	metrics_free(p->metrics);
 	session_free(p->session);
 	channels_free(p->channels);
 	sshlogin_free(p->login);

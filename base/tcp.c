@@ -125,6 +125,21 @@ take(const uint8_t *p, size_t size)
 	}
 }
 
+uint64_t
+tcp_rtt_us(int fd)
+{
+	struct tcp_info info;
+	socklen_t len = sizeof info;
+
+	memset(&info, 0, sizeof info);
+	if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len) == -1)
+		return 0;
+	/* All ones: no sample yet. */
+	if (info.tcpi_min_rtt == 0 || info.tcpi_min_rtt == UINT32_MAX)
+		return info.tcpi_rtt;
+	return info.tcpi_min_rtt;
+}
+
 static uint32_t
 running_kernel(void)
 {
@@ -179,6 +194,14 @@ tcp_buffer_limit(bool receive)
 }
 
 #else
+
+uint64_t
+tcp_rtt_us(int fd)
+{
+	(void)fd;
+	return 0;
+}
+
 
 int
 tcp_measure(int fd, struct tcp_numbers *out)

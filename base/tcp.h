@@ -12,7 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "base/err.h"
+#include "base/wire.h"
 
 /* False, and a line in the log (VERBOSE), if the kernel does not allow it;
  * the connection works on with what it had. name NULL: nothing is done. */
@@ -100,6 +102,11 @@ bool tcp_field_in(enum tcp_field f, uint32_t kernel);
 
 /* ERR_UNSUPPORTED if fd is no TCP socket, or this is not Linux. */
 int tcp_measure(int fd, struct tcp_numbers *out) must_check;
+/* The reply to stack-metrics@hpnssh.org. get: ERR_FORMAT and the like. */
+void tcp_numbers_put(struct buf *out, const struct tcp_numbers *t);
+int tcp_numbers_get(struct rd *in, struct tcp_numbers *t) must_check;
+/* Round trip time without queues, microseconds; 0 if not known. */
+uint64_t tcp_rtt_us(int fd);
 /* Largest receive (or send) buffer that the kernel grows a connection's to,
  * in bytes; 0 if not known. */
 uint64_t tcp_buffer_limit(bool receive);

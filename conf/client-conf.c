@@ -188,6 +188,10 @@ static const struct conf_row rows[] = {
 	{ "NoneMacEnabled", NULL, FLAG(none_mac_enabled, "no") },
 	{ "HPNDisabled", NULL, FLAG(hpn_disabled, "no") },
 	{ "TcpRcvBufPoll", NULL, FLAG(tcp_rcv_buf_poll, "yes") },
+	{ "Metrics", NULL, FLAG(metrics, "no") },
+	{ "MetricsInterval", NULL, NUMBER(metrics_interval, 1, 86400, "5") },
+	{ "MetricsPath", NULL, TEXTUAL(metrics_path),
+	    .def = "./ssh_stack_metrics" },
 
 	{ "GlobalKnownHostsFile", NULL, LIST(global_known_hosts_file),
 	    .flags = CONF_NONE,
@@ -279,7 +283,6 @@ static const struct conf_row rows[] = {
 	{ "UpdateHostKeys", NULL, OFF },
 	{ "VerifyHostKeyDNS", NULL, OFF },
 	{ "HappyEyes", NULL, OFF },
-	{ "Metrics", NULL, OFF },
 	{ "UseMPTCP", NULL, OFF },
 
 	/* Known, but not here. */
@@ -297,8 +300,6 @@ static const struct conf_row rows[] = {
 	{ "HostbasedAcceptedAlgorithms", "HostbasedKeyTypes", REFUSED },
 	{ "LocalForward", NULL, REFUSED },
 	{ "LogVerbose", NULL, REFUSED },
-	{ "MetricsInterval", NULL, REFUSED },
-	{ "MetricsPath", NULL, REFUSED },
 	{ "PermitRemoteOpen", NULL, REFUSED },
 	{ "RemoteForward", NULL, REFUSED },
 	{ "SecurityKeyProvider", NULL, REFUSED },
@@ -503,6 +504,8 @@ client_conf_finish(struct client_conf *c)
 	    (r = settle_names(c)) < 0 || (r = settle_send_env(c)) < 0)
 		return r;
 	settle_agent(c);
+	if (is_set(c, "MetricsPath") && !is_set(c, "Metrics"))
+		c->metrics = 1;
 	c->log_level_given = is_set(c, "LogLevel");
 	c->identity_file_given = is_set(c, "IdentityFile");
 	c->host_key_algorithms_given = is_set(c, "HostKeyAlgorithms");

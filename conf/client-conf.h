@@ -70,6 +70,11 @@ struct client_conf {
 	int hpn_disabled;     /* flag */
 	int tcp_rcv_buf_poll; /* flag */
 
+	/* What TCP says of itself, in files. */
+	int metrics;	      /* flag */
+	int metrics_interval; /* s */
+	char *metrics_path;   /* tokens not expanded */
+
 	/* Knowing the host. Paths: tokens not expanded. */
 	struct strlist global_known_hosts_file;
 	struct strlist user_known_hosts_file;

@@ -18,6 +18,7 @@
 #include "packet.h"
 #include "server/chroot.h"
 #include "server/kexlog.h"
+#include "server/metrics.h"
 #include "server/monitor-wire.h"
 #include "server/none.h"
 #include "server/privs.h"
@@ -158,6 +159,7 @@ begin(struct serve *sv)
 	if (r != 0 || (r = import_state(sv)) != 0 ||
 	    (r = kex_set_moduli(sv->kex, p->conf->moduli_file)) != 0 ||
 	    (r = channels_new(&sv->channels, sv->packet, sv->loop)) != 0 ||
+	    (r = metrics_serve(sv->channels, sv->packet)) != 0 ||
 	    (r = connection_new(&sv->connection, sv->loop, sv->packet,
 		 sv->kex, &hooks)) != 0)
 		return r;

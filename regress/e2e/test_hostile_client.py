@@ -26,6 +26,8 @@ from harness import IS_ROOT, ME, MIB, SLOW, Client
 pytestmark = pytest.mark.skipif(not harness.have("hpn", "sshd"),
                                 reason="hpnsshd is not built")
 NOBODY = "nobody-of-that-name"
+# AddressSanitizer keeps what was freed for a while.
+MEMORY = 1 if SLOW == 1 else 16
 
 
 @pytest.fixture(scope="module")
@@ -359,7 +361,7 @@ def test_ping_flood(make_server, wire, state, size):
         w.send_kexinit()
         w.read_kexinit()
     ended = flood(w, message(PING, string(bytes(size))), 24 * MIB)
-    assert memory_kib(server) - before < 12 * 1024
+    assert memory_kib(server) - before < 12 * 1024 * MEMORY
     assert ended in (("closed",) if state == "rekey" else
                      ("held", "closed")) or size == 0
     w.close()
@@ -380,7 +382,7 @@ def test_other_floods(make_server, wire, what):
     w = wire(server).handshake()
     before = memory_kib(server)
     flood(w, what, 12 * MIB, 6)
-    assert memory_kib(server) - before < 12 * 1024
+    assert memory_kib(server) - before < 12 * 1024 * MEMORY
     assert server.alive()
 
 
@@ -391,7 +393,7 @@ def test_flood_after_login(make_server, wire, key):
     flood(w, message(GLOBAL_REQUEST, string(b"x" * 4000), True) +
           bytes(0), 24 * MIB)
     flood(w, message(PING, string(bytes(4000))), 24 * MIB)
-    assert memory_kib(server) - before < 40 * 1024
+    assert memory_kib(server) - before < 40 * 1024 * MEMORY
 
 
 def test_flood_while_keys_change(make_server, wire, key):
@@ -402,7 +404,7 @@ def test_flood_while_keys_change(make_server, wire, key):
     before = memory_kib(server)
     ended = flood(w, message(PING, string(bytes(8000))), 64 * MIB, 20)
     assert ended == "closed"
-    assert memory_kib(server) - before < 40 * 1024
+    assert memory_kib(server) - before < 40 * 1024 * MEMORY
 
 
 # ---- grace, CVE-2024-6387 ----------------------------------------------
@@ -713,7 +715,7 @@ def test_too_many_channels(make_server, wire, key):
             opened += kind == OPEN_CONFIRMATION
             refused += kind == OPEN_FAILURE
     assert (opened, refused) == (10, total - 10)
-    assert memory_kib(server) - before < (8 if SLOW == 1 else 60) * 1024
+    assert memory_kib(server) - before < 8 * 1024 * MEMORY
 
 
 def test_types_of_channels(logged_in):
@@ -872,7 +874,7 @@ def test_reader_that_stops_does_not_hold_others(make_server, wire, key):
     time.sleep(0.5)
     before = memory_kib(server)
     time.sleep(1)
-    assert memory_kib(server) - before < 8 * 1024
+    assert memory_kib(server) - before < 8 * 1024 * MEMORY
     assert wire(server).login(ME, key)
 
 

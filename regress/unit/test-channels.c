@@ -22,6 +22,7 @@
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/mem.h"
+#include "channels-internal.h"
 #include "channels.h"
 
 struct end {
@@ -557,21 +558,37 @@ test_too_many_channels(void **state)
 static void
 test_window_next(void **state)
 {
+	enum { MIB = 1 << 20 };
 	static const struct {
-		uint32_t now, rcvbuf, limit, want;
+		uint32_t now;
+		uint64_t arrived, elapsed_us, rtt_us;
+		uint32_t rcvbuf, limit, want;
 	} cases[] = {
-		{ 2097152, 131072, 15728640, 2097152 }, /* never shrinks */
-		{ 2097152, 6291456, 15728640, 6291456 },
-		{ 2097152, 67108864, 15728640, 15728640 },
-		{ 15728640, 67108864, 15728640, 15728640 },
-		{ 65536, 0, 15728640, 65536 }, /* no socket */
-		{ 65536, 1000000, 500, 65536 },
+		/* 2 MiB a round trip of 100 ms: it is the window that holds */
+		{ 2 * MIB, 2 * MIB, 100000, 100000, 6 * MIB, 64 * MIB,
+		    6 * MIB },
+		{ 2 * MIB, 20 * MIB, 1000000, 100000, 6 * MIB, 64 * MIB,
+		    6 * MIB },
+		/* half of it is the border */
+		{ 2 * MIB, 1 * MIB, 100000, 100000, 6 * MIB, 64 * MIB,
+		    6 * MIB },
+		{ 2 * MIB, MIB - 10, 100000, 100000, 6 * MIB, 64 * MIB,
+		    2 * MIB },
+		/* 1 GB/s on loopback needs no more */
+		{ 2 * MIB, 10 * MIB, 10000, 50, 6 * MIB, 64 * MIB, 2 * MIB },
+		/* the limit; never smaller; no TCP; no time */
+		{ 2 * MIB, 2 * MIB, 10, 10, 60 * MIB, 15 * MIB, 15 * MIB },
+		{ 2 * MIB, 2 * MIB, 10, 10, 131072, 64 * MIB, 2 * MIB },
+		{ 2 * MIB, 2 * MIB, 10, 0, 6 * MIB, 64 * MIB, 2 * MIB },
+		{ 2 * MIB, 2 * MIB, 0, 10, 6 * MIB, 64 * MIB, 2 * MIB },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
 		assert_int_equal(channel_window_next(cases[i].now,
-				     cases[i].rcvbuf, cases[i].limit),
+				     cases[i].arrived, cases[i].elapsed_us,
+				     cases[i].rtt_us, cases[i].rcvbuf,
+				     cases[i].limit),
 		    cases[i].want);
 }
 
@@ -594,7 +611,11 @@ window_after_data(bool dynamic)
 	open_session(&w);
 	assert_int_equal(run(&w, 2), 0);
 	channel_set_fds(w.a.ch, in[0], -1, -1, -1);
-	for (int i = 0; i < 100; i++) {
+	for (int i = 0; i < 2000; i++) {
+		/* What the kernel would say of a path of 1 ms. */
+		w.b.chs->rtt_us = 1000;
+		w.b.chs->rcvbuf = 1 << 20;
+		w.b.chs->sampled_ms = loop_now_ms();
 		(void)!write(in[1], chunk, sizeof chunk);
 		assert_int_equal(run(&w, 1), 0);
 	}

@@ -103,6 +103,7 @@ static const struct {
 	{ "BindAddress", "127.0.0.1" },
 	{ "BindInterface", "lo" },
 	{ "CongestionControl", "reno" },
+	{ "MetricsPath", "/m/%h" },
 	{ "IPQoS", "af21 0x04" },
 	{ "ProxyCommand", "nc -q \"a b\" %h %p" },
 	{ "VersionAddendum", "two words" },

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: ISC */
+#include "client/why-slow.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/loop.h"
+#include "base/mem.h"
+
+enum {
+	REASONS_MAX = 8,
+	PERCENT_MIN = 5,  /* less than this is not worth a word */
+	PERCENT_BUSY = 80, /* of a core */
+	ELAPSED_MIN_MS = 500,
+	BYTES_MIN = 1024 * 1024,
+	/* Of a path that loses nothing else, cubic makes so much of it. */
+	LOSS_PER_MILLION = 500,
+};
+
+struct reason {
+	unsigned percent;
+	struct buf text;
+};
+
+struct reasons {
+	struct reason v[REASONS_MAX];
+	size_t n;
+};
+
+static unsigned
+share(uint64_t part, uint64_t whole)
+{
+	if (whole == 0)
+		return 0;
+	return (unsigned)(MIN(part, whole) * 100 / whole);
+}
+
+/* A place for the text, if the share is worth it. */
+static struct buf *
+add(struct reasons *r, unsigned percent)
+{
+	struct reason *one = &r->v[r->n];
+
+	if (percent < PERCENT_MIN || r->n == REASONS_MAX)
+		return NULL;
+	*one = (struct reason){ .percent = percent };
+	r->n++;
+	return &one->text;
+}
+
+/* Bytes for a reader: "512 KiB", "32 MiB". */
+static void
+put_bytes(struct buf *b, uint64_t bytes)
+{
+	if (bytes >= 10 * 1024 * 1024)
+		buf_printf(b, "%" PRIu64 " MiB", bytes >> 20);
+	else
+		buf_printf(b, "%" PRIu64 " KiB", bytes >> 10);
+}
+
+static uint64_t
+power_of_two(uint64_t at_least)
+{
+	uint64_t v = 1;
+
+	while (v < at_least && v < (uint64_t)1 << 62)
+		v <<= 1;
+	return v;
+}
+
+static uint64_t
+lost_per_million(const struct tcp_numbers *t)
+{
+	uint64_t sent = t->v[TCP_DATA_SEGS_OUT];
+
+	return sent > 0 ? t->v[TCP_TOTAL_RETRANS] * 1000000 / sent : 0;
+}
+
+/* Busy, and held up by neither buffer: the congestion window's time. */
+static uint64_t
+path_us(const struct tcp_numbers *t)
+{
+	uint64_t held = t->v[TCP_RWND_LIMITED] + t->v[TCP_SNDBUF_LIMITED];
+
+	return t->v[TCP_BUSY_TIME] > held ? t->v[TCP_BUSY_TIME] - held : 0;
+}
+
+static void
+tell_path(const struct tcp_numbers *t, struct buf *b)
+{
+	uint64_t lost = lost_per_million(t);
+
+	buf_printf(b, "the path: congestion window of %" PRIu64
+		      " packets, round trip %" PRIu64 ".%" PRIu64 " ms, %"
+		      PRIu64 ".%02" PRIu64 " %% of the packets sent again",
+	    t->v[TCP_SND_CWND], t->v[TCP_RTT] / 1000,
+	    t->v[TCP_RTT] / 100 % 10, lost / 10000, lost / 100 % 100);
+	if (lost >= LOSS_PER_MILLION)
+		buf_printf(b, " (CongestionControl bbr on the sending side "
+			      "may help)");
+}
+
+/* What the kernel of the sending side counted; each text names who has to
+ * change what. */
+static void
+tcp_reasons(const struct why_slow *w, const struct tcp_numbers *t,
+    const char *sender, const char *receiver, struct reasons *r)
+{
+	uint64_t us = w->elapsed_ms * 1000, window = t->v[TCP_SND_WND];
+	struct buf *b;
+
+	if (t->kernel == 0)
+		return;
+	b = add(r, share(t->v[TCP_RWND_LIMITED], us));
+	if (b != NULL) {
+		buf_printf(b, "the receive buffer of TCP on the %s",
+		    receiver);
+		/* Half of a buffer is window. */
+		if (window > 0)
+			buf_printf(b, ": raise the last number of "
+				      "net.ipv4.tcp_rmem there to %" PRIu64,
+			    power_of_two(window * 4));
+	}
+	b = add(r, share(t->v[TCP_SNDBUF_LIMITED], us));
+	if (b != NULL) {
+		buf_printf(b, "the send buffer of TCP on the %s", sender);
+		if (w->sndbuf_limit > 0 && t == &w->local)
+			buf_printf(b, ": raise the last number of "
+				      "net.ipv4.tcp_wmem there to %" PRIu64,
+			    power_of_two(w->sndbuf_limit * 2));
+	}
+	b = add(r, share(path_us(t), us));
+	if (b != NULL)
+		tell_path(t, b);
+}
+
+static void
+upload_reasons(const struct why_slow *w, struct reasons *r)
+{
+	struct buf *b;
+
+	b = add(r, share(w->times.window_ms, w->elapsed_ms));
+	if (b != NULL)
+		buf_printf(b, "the SSH window of the server (it is 2 MiB for "
+			      "good in most, and waits for the program there "
+			      "to read)");
+	b = add(r, share(w->times.source_ms, w->elapsed_ms));
+	if (b != NULL)
+		buf_printf(b, "the source here (a disk or program): nothing "
+			      "came from it");
+	tcp_reasons(w, &w->local, "client", "server", r);
+}
+
+/* Without the sender's own numbers: has our buffer grown to its limit? */
+static void
+guess_receive_buffer(const struct why_slow *w, struct reasons *r)
+{
+	uint64_t per_trip = w->local.v[TCP_RCV_SPACE];
+	struct buf *b;
+
+	if (w->remote.kernel != 0 || w->rcvbuf_limit == 0 ||
+	    w->rcvbuf < w->rcvbuf_limit || per_trip * 4 < w->rcvbuf)
+		return;
+	/* For how long cannot be told: no share, and the last in the row. */
+	if ((b = add(r, PERCENT_MIN)) == NULL)
+		return;
+	r->v[r->n - 1].percent = 0;
+	buf_printf(b, "the receive buffer of TCP on the client, most likely: "
+		      "it has grown to its limit of ");
+	put_bytes(b, w->rcvbuf_limit);
+	buf_printf(b, "; raise the last number of net.ipv4.tcp_rmem here to "
+		      "%" PRIu64, power_of_two(w->rcvbuf_limit * 2));
+}
+
+static void
+download_reasons(const struct why_slow *w, struct reasons *r)
+{
+	struct buf *b;
+
+	b = add(r, share(w->times.sink_ms, w->elapsed_ms));
+	if (b != NULL)
+		buf_printf(b, "the output here (a disk or program): it took "
+			      "no more");
+	b = add(r, share(w->times.own_window_ms, w->elapsed_ms));
+	if (b != NULL)
+		buf_printf(b, "the SSH window of the client%s",
+		    w->fixed_windows ?
+			" (fixed at 2 MiB by HPNDisabled or TcpRcvBufPoll)" :
+			"");
+	tcp_reasons(w, &w->remote, "server", "client", r);
+	guess_receive_buffer(w, r);
+}
+
+static void
+cpu_reason(const struct why_slow *w, struct reasons *r)
+{
+	unsigned percent = share(w->cpu_ms, w->elapsed_ms);
+	struct buf *b;
+
+	if (percent < PERCENT_BUSY || (b = add(r, percent)) == NULL)
+		return;
+	buf_printf(b, "this computer: %s and copying kept a core busy",
+	    w->cipher);
+}
+
+static int
+more_first(const void *a, const void *b)
+{
+	const struct reason *x = a, *y = b;
+
+	return (x->percent < y->percent) - (x->percent > y->percent);
+}
+
+static void
+put_summary(const struct why_slow *w, bool up, struct buf *out)
+{
+	uint64_t bytes = up ? w->sent : w->received;
+	uint64_t ms = w->elapsed_ms;
+
+	buf_printf(out, "What held this connection back: ");
+	put_bytes(out, bytes);
+	buf_printf(out, " %s in %" PRIu64 ".%" PRIu64 " s (%" PRIu64
+			".%" PRIu64 " MB/s). ",
+	    up ? "sent" : "received", ms / 1000, ms / 100 % 10,
+	    bytes / ms / 1000, bytes / ms / 100 % 10);
+}
+
+bool
+why_slow_text(const struct why_slow *w, struct buf *out)
+{
+	bool up = w->sent > w->received;
+	struct reasons r = { .n = 0 };
+
+	if (w->elapsed_ms < ELAPSED_MIN_MS ||
+	    MAX(w->sent, w->received) < BYTES_MIN)
+		return false;
+	if (up)
+		upload_reasons(w, &r);
+	else
+		download_reasons(w, &r);
+	cpu_reason(w, &r);
+	put_summary(w, up, out);
+	qsort(r.v, r.n, sizeof r.v[0], more_first);
+	for (size_t i = 0; i < r.n; i++) {
+		buf_printf(out, "%s", i > 0 ? "; " : "");
+		if (r.v[i].percent > 0)
+			buf_printf(out, "%u %% of the time: ",
+			    r.v[i].percent);
+		buf_put_buf(out, &r.v[i].text);
+		buf_clear(&r.v[i].text);
+	}
+	if (r.n > 0)
+		buf_printf(out, ".");
+	else
+		buf_printf(out, up ? "Nothing here did: look at the path and "
+				     "the server." :
+				     "Nothing here did: the server or the "
+				     "path gave no more (with Metrics, the "
+				     "server's TCP is asked why).");
+	return true;
+}
+
+/* ---- collecting ------------------------------------------------------------ */
+
+static uint64_t
+cpu_now_ms(void)
+{
+	struct timespec ts;
+
+	if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts) == -1)
+		return 0;
+	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+}
+
+void
+why_slow_begin(struct why_slow_start *s, const struct packet *p)
+{
+	s->at_ms = loop_now_ms();
+	s->cpu_ms = cpu_now_ms();
+	s->sent = packet_counters(p, PACKET_TX).payload;
+	s->received = packet_counters(p, PACKET_RX).payload;
+}
+
+void
+why_slow_tell(const struct why_slow_start *s, const struct packet *p,
+    const struct channels *chs, const struct tcp_numbers *remote,
+    bool fixed_windows)
+{
+	struct why_slow w = { .fixed_windows = fixed_windows };
+	struct buf text = { 0 };
+	char *line;
+
+	if (s->at_ms == 0 || chs == NULL ||
+	    log_get_level() < LOG_LVL_VERBOSE)
+		return;
+	w.elapsed_ms = loop_now_ms() - s->at_ms;
+	w.cpu_ms = cpu_now_ms() - s->cpu_ms;
+	w.sent = packet_counters(p, PACKET_TX).payload - s->sent;
+	w.received = packet_counters(p, PACKET_RX).payload - s->received;
+	w.cipher = packet_cipher_name(p, w.sent > w.received ? PACKET_TX :
+							       PACKET_RX);
+	w.times = channels_times(chs);
+	if (tcp_measure(packet_fd_in(p), &w.local) == 0) {
+		w.rcvbuf = (uint64_t)fd_rcvbuf(packet_fd_in(p));
+		w.rcvbuf_limit = tcp_buffer_limit(true);
+		w.sndbuf_limit = tcp_buffer_limit(false);
+	}
+	if (remote != NULL)
+		w.remote = *remote;
+	if (why_slow_text(&w, &text) &&
+	    (line = buf_dup_string(&text)) != NULL) {
+		log_verbose("%s", line);
+		free(line);
+	}
+	buf_clear(&text);
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Why was it not faster? What the kernel and our own counters saw, told at
+ * the end of a connection as one paragraph that a user can act on.
+ *
+ * Threads: loop thread only.
+ */
+#ifndef HPN_CLIENT_WHY_SLOW_H
+#define HPN_CLIENT_WHY_SLOW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/tcp.h"
+#include "channels.h"
+#include "packet.h"
+
+struct why_slow {
+	uint64_t elapsed_ms;
+	uint64_t sent, received; /* bytes of payload */
+	uint64_t cpu_ms;	 /* of this process in that time */
+	const char *cipher;
+	bool fixed_windows; /* by our own configuration */
+	struct channels_times times;
+	/* Of our end, and of the server's if it was asked for; kernel 0: not
+	 * known. */
+	struct tcp_numbers local, remote;
+	uint64_t rcvbuf, rcvbuf_limit, sndbuf_limit; /* bytes; 0: not known */
+};
+
+/* Appends the paragraph; false (and nothing) if there was too little of a
+ * transfer to say anything. */
+bool why_slow_text(const struct why_slow *w, struct buf *out);
+
+/* The collector. start: when the session begins. */
+struct why_slow_start {
+	uint64_t at_ms, cpu_ms;
+	uint64_t sent, received;
+};
+void why_slow_begin(struct why_slow_start *s, const struct packet *p);
+/* Logs the paragraph (VERBOSE). remote may be NULL. */
+void why_slow_tell(const struct why_slow_start *s, const struct packet *p,
+    const struct channels *chs, const struct tcp_numbers *remote,
+    bool fixed_windows);
+
+#endif

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The monitor, and an hpnsshd-auth that has been taken over: requests, each
+ * behind a 16 bit length. Not as the superuser, so that nothing is recorded
+ * and no account is entered.
+ */
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/log.h"
+#include "keys/key.h"
+#include "regress/fuzz/fuzz.h"
+#include "server/monitor.h"
+
+enum { REQUESTS = 64 };
+
+uid_t geteuid(void);
+
+uid_t
+geteuid(void)
+{
+	return 65534;
+}
+
+/* Made once: it is the same for all inputs. */
+static const struct server_state *
+state(void)
+{
+	static struct server_state s;
+	static bool made;
+	struct hostkey *hk = &s.keys.v[0];
+
+	if (made)
+		return &s;
+	server_conf_init(&s.conf);
+	/* No password: its hash takes its time. */
+	if (server_conf_set(&s.conf, "LogLevel", "QUIET") != 0 ||
+	    server_conf_set(&s.conf, "UsePAM", "no") != 0 ||
+	    server_conf_set(&s.conf, "PasswordAuthentication", "no") != 0 ||
+	    server_conf_set(&s.conf, "AuthorizedKeysFile", "/dev/null") != 0 ||
+	    server_conf_finish(&s.conf) != 0 ||
+	    key_generate("ed25519", 0, &hk->key) != 0 ||
+	    key_to_blob(hk->key, &hk->public) != 0)
+		abort();
+	s.keys.n = 1;
+	made = true;
+	return &s;
+}
+
+static void
+feed(struct monitor *m, int fd, struct rd in)
+{
+	uint8_t answer[4096];
+	struct buf b = { 0 };
+	int r = 0;
+
+	for (int i = 0; i < REQUESTS && r == 0 && in.len >= 2; i++) {
+		uint16_t n = rd_u16(&in);
+		struct span msg = rd_bytes(&in, n < in.len ? n : in.len);
+
+		buf_reset(&b);
+		buf_put(&b, msg.p, msg.len);
+		if (fd_send_msg(fd, &b) != 0)
+			break;
+		r = monitor_step(m);
+		while (recv(fd, answer, sizeof answer, MSG_DONTWAIT) > 0)
+			;
+	}
+	buf_clear(&b);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+	static char here[] = "192.0.2.1", there[] = "192.0.2.7";
+	const struct server_state *s;
+	struct monitor *m;
+	int fd[2];
+
+	if (len > 65536)
+		return 0;
+	log_set_level(LOG_LVL_QUIET);
+	s = state();
+	if ((m = calloc(1, sizeof *m)) == NULL)
+		return 0;
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, fd) != 0)
+		goto out;
+	m->state = *s;
+	m->peer = (struct peer){ .address = there, .local_address = here,
+		.host = there };
+	m->peer_text = m->remote = there;
+	m->phase = MONITOR_PHASE_KEX;
+	m->fd = fd[0];
+	feed(m, fd[1], rd_from(data, len));
+	login_free(m->login);
+	buf_clear(&m->pending);
+	buf_clear(&m->packet_state);
+	buf_clear(&m->kex_state);
+	free(m->id_remote);
+	close(fd[0]);
+	close(fd[1]);
+out:
+	free(m);
+	return 0;
+}

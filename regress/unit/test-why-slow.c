@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: ISC */
+/* From numbers to words: the reason with the largest share comes first. */
+#include "regress/unit/hex.h"
+
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "client/why-slow.h"
+
+/* 10 s, 1 GB to the server over TCP. */
+static struct why_slow
+upload(void)
+{
+	struct why_slow w = { .elapsed_ms = 10000, .sent = 1000000000,
+		.received = 4000, .cpu_ms = 1000, .cipher = "aes128-ctr" };
+
+	w.times.total_ms = 10000;
+	w.local.kernel = TCP_KERNEL(6, 1);
+	w.local.v[TCP_RTT] = 100500;
+	w.local.v[TCP_SND_CWND] = 4000;
+	w.local.v[TCP_DATA_SEGS_OUT] = 700000;
+	w.local.v[TCP_SND_WND] = 3000000;
+	w.rcvbuf = 131072;
+	w.rcvbuf_limit = 6291456;
+	w.sndbuf_limit = 4194304;
+	return w;
+}
+
+static struct why_slow
+download(void)
+{
+	struct why_slow w = upload();
+
+	w.received = w.sent;
+	w.sent = 4000;
+	return w;
+}
+
+/* All of these in this order, separated by "|"; or none of those behind !. */
+static void
+check(const struct why_slow *w, const char *wants)
+{
+	struct buf out = { 0 };
+	char *text, *at, *list = xstrdup(wants), *rest = list, *want;
+
+	assert_true(why_slow_text(w, &out));
+	at = text = buf_dup_string(&out);
+	while ((want = strsep(&rest, "|")) != NULL) {
+		char *found = strstr(*want == '!' ? text : at,
+		    *want == '!' ? want + 1 : want);
+
+		if ((found != NULL) == (*want == '!'))
+			fail_msg("%s: %s", want, text);
+		if (found != NULL)
+			at = found;
+	}
+	assert_null(strchr(text, '\n'));
+	free(list);
+	free(text);
+	buf_clear(&out);
+}
+
+static void
+test_too_little(void **state)
+{
+	struct why_slow w = upload();
+	struct buf out = { 0 };
+
+	(void)state;
+	w.sent = 1000;
+	assert_false(why_slow_text(&w, &out));
+	w = upload();
+	w.elapsed_ms = 20;
+	assert_false(why_slow_text(&w, &out));
+	w.elapsed_ms = 0;
+	assert_false(why_slow_text(&w, &out));
+	assert_int_equal(buf_len(&out), 0);
+}
+
+static void
+test_upload(void **state)
+{
+	struct why_slow w = upload();
+
+	(void)state;
+	check(&w, "953 MiB sent in 10.0 s (100.0 MB/s)|Nothing here did");
+	w.times.window_ms = 8100;
+	check(&w, "81 % of the time: the SSH window of the server");
+	w.times.source_ms = 1000;
+	check(&w, "81 %|10 % of the time: the source");
+	w.local.v[TCP_BUSY_TIME] = 10000000;
+	w.local.v[TCP_RWND_LIMITED] = 9000000;
+	check(&w, "90 % of the time: the receive buffer of TCP on the server: "
+		  "raise|to 16777216|81 %|10 %");
+	w.local.v[TCP_SNDBUF_LIMITED] = 600000;
+	check(&w, "90 %|6 % of the time: the send buffer of TCP on the "
+		  "client|8388608|!the path");
+	w.local.v[TCP_SNDBUF_LIMITED] = 0;
+	w.local.v[TCP_RWND_LIMITED] = 0;
+	check(&w, "100 % of the time: the path|4000 packets|100.5 ms|"
+		  "0.00 %|!bbr");
+	w.local.v[TCP_TOTAL_RETRANS] = 700;
+	check(&w, "0.10 % of the packets sent again|bbr");
+	w.cpu_ms = 9500;
+	check(&w, "100 %|95 % of the time: this computer: aes128-ctr");
+	w.local.kernel = 0;
+	check(&w, "!the path");
+}
+
+static void
+test_download(void **state)
+{
+	struct why_slow w = download();
+
+	(void)state;
+	check(&w, "received|the server or the path gave no more");
+	w.times.sink_ms = 5000;
+	w.times.own_window_ms = 600;
+	check(&w, "50 % of the time: the output here|6 % of the time: the SSH "
+		  "window of the client.");
+	w.fixed_windows = true;
+	check(&w, "HPNDisabled");
+	w = download();
+	w.rcvbuf = w.rcvbuf_limit;
+	w.local.v[TCP_RCV_SPACE] = 3000000;
+	check(&w, "receive buffer of TCP on the client, most likely|16777216|"
+		  "!gave no more");
+	w.remote = w.local;
+	w.remote.v[TCP_BUSY_TIME] = 9900000;
+	w.remote.v[TCP_RWND_LIMITED] = 9900000;
+	check(&w, "99 % of the time: the receive buffer of TCP on the client: "
+		  "raise|!most likely");
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_too_little),
+		cmocka_unit_test(test_upload),
+		cmocka_unit_test(test_download),
+	};
+
+	return cmocka_run_group_tests_name("why-slow", tests, NULL, NULL);
+}
