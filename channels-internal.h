@@ -96,6 +96,7 @@ struct channel {
 	bool ending;	   /* channel_end_source() was called */
 	bool sent_eof, got_eof, eof_told;
 	bool want_close, sent_close, got_close;
+	bool hold_close;
 	struct replies replies;
 };
 

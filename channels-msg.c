@@ -219,9 +219,13 @@ on_close(struct channels *chs, struct rd r)
 
 	if (c == NULL || c->state != CHANNEL_OPEN || c->got_close)
 		return ERR_PROTOCOL;
+	if (err != 0)
+		return err;
 	c->got_eof = true;
 	c->got_close = true;
-	return err;
+	if (c->ops->peer_closed != NULL)
+		c->ops->peer_closed(c->arg, c);
+	return 0;
 }
 
 static int

@@ -295,6 +295,12 @@ channel_close(struct channel *c, bool drain)
 		channel_end_source(c);
 }
 
+void
+channel_hold_close(struct channel *c, bool hold)
+{
+	c->hold_close = hold;
+}
+
 uint32_t
 channel_id(const struct channel *c)
 {
@@ -378,7 +384,8 @@ advance_close(struct channel *c)
 			c->ops->source_end(c->arg, c);
 	}
 	tell_eof(c);
-	if (!c->sent_close && (c->got_close || (c->want_close && drained))) {
+	if (!c->sent_close && !c->hold_close &&
+	    (c->got_close || (c->want_close && drained))) {
 		if ((r = send_bare(c, SSH_MSG_CHANNEL_CLOSE)) != 0)
 			return r;
 		c->sent_close = true;

@@ -59,6 +59,8 @@ struct channel_ops {
 	    const char *text);
 	/* The peer sent EOF, and all its data is with the sink. */
 	void (*eof)(void *arg, struct channel *c);
+	/* The peer sent CLOSE; ours is to follow, or is held back. */
+	void (*peer_closed)(void *arg, struct channel *c);
 	/* Both sides sent CLOSE and the sinks are done or broken. The channel
 	 * is freed after it; descriptors stay open, they are the kind's. */
 	void (*closed)(void *arg, struct channel *c);
@@ -149,6 +151,9 @@ int channel_send_data(struct channel *c, uint32_t ext, const void *p,
 void channel_end_source(struct channel *c);
 /* CLOSE as soon as what the sources hold by now was sent (drain), or at once. */
 void channel_close(struct channel *c, bool drain);
+/* While held, no CLOSE goes out, for there is something to be said before it
+ * (an exit status): not even as the answer to the peer's. */
+void channel_hold_close(struct channel *c, bool hold);
 
 /* Ask. */
 uint32_t channel_id(const struct channel *c); /* our number */

@@ -164,6 +164,7 @@ on_child_exit(struct sessions *ss, pid_t pid, int status)
 		s->wait_status = status;
 		record_logout(s);
 		send_exit(s);
+		channel_hold_close(s->channel, false);
 		close_if_over(s);
 		return;
 	}
@@ -218,6 +219,25 @@ on_eof(void *arg, struct channel *c)
 		return;
 	channel_set_fds(c, s->fd_out, -1, s->fd_err, -1);
 	fd_close(&s->fd_in);
+}
+
+/* The client wants no more of this session: its process is told as the system
+ * tells of lost terminals and readers, and its status is still sent. */
+static void
+on_peer_closed(void *arg, struct channel *c)
+{
+	struct session *s = arg;
+
+	if (!s->started || s->exited)
+		return;
+	if (s->pty != -1) {
+		channel_set_fds(c, -1, -1, -1, -1);
+		fd_close(&s->pty);
+		return;
+	}
+	channel_end_source(c);
+	fd_close(&s->fd_out);
+	fd_close(&s->fd_err);
 }
 
 /* ---- starting --------------------------------------------------------- */
@@ -386,6 +406,7 @@ start_session(struct session *s, const char *asked, const char *command)
 		channel_set_fds(s->channel, s->fd_out, s->fd_in, s->fd_err,
 		    -1);
 	}
+	channel_hold_close(s->channel, true); /* until there is a status */
 	channel_grant_window(s->channel, CHANNEL_WINDOW_DEFAULT);
 	return true;
 }
@@ -596,6 +617,7 @@ on_request(void *arg, struct channel *c, struct span name, struct rd *data)
 static const struct channel_ops session_ops = {
 	.request = on_request,
 	.eof = on_eof,
+	.peer_closed = on_peer_closed,
 	.closed = on_closed,
 	.source_end = on_source_end,
 	.sink_failed = on_sink_failed,

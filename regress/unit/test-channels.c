@@ -378,6 +378,30 @@ test_stderr_is_apart(void **state)
 	}
 }
 
+/* What is to be said before CLOSE is said before it. */
+static void
+test_close_is_held(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_open(&w);
+	open_session(&w);
+	assert_int_equal(run(&w, 2), 0);
+	channel_hold_close(w.b.ch, true);
+	channel_close(w.a.ch, false);
+	assert_int_equal(run(&w, 4), 0);
+	assert_int_equal(w.a.closed, 0);
+	assert_int_equal(channel_request(w.b.ch, "status", NULL, NULL, NULL),
+	    0);
+	channel_hold_close(w.b.ch, false);
+	assert_int_equal(run(&w, 4), 0);
+	assert_int_equal(w.a.requests, 1);
+	assert_int_equal(w.a.closed, 1);
+	assert_int_equal(w.b.closed, 1);
+	world_close(&w);
+}
+
 /* A far end that somebody keeps open does not keep the channel open. */
 static void
 test_close_takes_what_is_there(void **state)
@@ -676,6 +700,7 @@ main(void)
 		cmocka_unit_test(test_stopped_sink_loses_nothing),
 		cmocka_unit_test(test_broken_sink),
 		cmocka_unit_test(test_stderr_is_apart),
+		cmocka_unit_test(test_close_is_held),
 		cmocka_unit_test(test_close_takes_what_is_there),
 		cmocka_unit_test(test_open_on_a_guess),
 		cmocka_unit_test(test_refused_on_a_guess),
