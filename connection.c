@@ -26,6 +26,7 @@ struct connection {
 	bool paused, ended;
 	bool kick; /* input that is buffered already must be looked at */
 	struct loop_timer *rekey_timer;
+	struct loop_timer *tend_timer; /* of the packet layer's threads */
 
 	struct loop_timer *alive_timer;
 	uint32_t alive_interval_s, alive_max, alive_missed;
@@ -150,11 +151,27 @@ on_rekey_time(void *arg)
 	c->rekey_timer = NULL; /* the turn that follows checks what is due */
 }
 
+static void
+on_tend_time(void *arg)
+{
+	struct connection *c = arg;
+
+	c->tend_timer = NULL; /* as above */
+}
+
+static void
+on_packets_done(void *arg)
+{
+	struct connection *c = arg; /* in any thread */
+
+	loop_wake(c->loop);
+}
+
 static int
 turn(struct connection *c, bool *busy)
 {
 	bool more = false;
-	uint32_t wait_s;
+	uint32_t wait_s, tend_ms;
 	int r;
 
 	if (packet_rekey_due(c->packet) && (r = kex_start(c->kex)) != 0)
@@ -163,6 +180,9 @@ turn(struct connection *c, bool *busy)
 	    (wait_s = packet_rekey_wait_s(c->packet)) != 0)
 		c->rekey_timer = loop_after(c->loop, (uint64_t)wait_s * 1000,
 		    on_rekey_time, c);
+	tend_ms = packet_tend(c->packet);
+	if (c->tend_timer == NULL && tend_ms != 0)
+		c->tend_timer = loop_after(c->loop, tend_ms, on_tend_time, c);
 	if (c->channels != NULL && !c->paused &&
 	    (r = channels_turn(c->channels, &more)) != 0)
 		return r;
@@ -179,7 +199,7 @@ update_watch(struct connection *c)
 {
 	size_t pending = packet_tx_pending(c->packet);
 	int in = c->paused || pending > TX_STOP_READING ? 0 : LOOP_READ;
-	int out = pending > 0 ? LOOP_WRITE : 0;
+	int out = packet_tx_sealed(c->packet) > 0 ? LOOP_WRITE : 0;
 
 	if (c->in == c->out) {
 		loop_fd_want(c->in, in | out);
@@ -196,7 +216,7 @@ on_turn(void *arg)
 	bool busy = false;
 	int r;
 
-	if (c->kick) {
+	if (c->kick || packet_rx_posted(c->packet)) {
 		c->kick = false;
 		process(c);
 	}
@@ -207,7 +227,7 @@ on_turn(void *arg)
 		return false;
 	}
 	update_watch(c);
-	return busy;
+	return busy || !packet_may_wait(c->packet, !c->paused);
 }
 
 int
@@ -231,6 +251,7 @@ connection_new(struct connection **out, struct loop *l, struct packet *p,
 		return ERR_NOMEM;
 	}
 	loop_on_turn(l, on_turn, c);
+	packet_set_notify(p, on_packets_done, c);
 	*out = c;
 	return 0;
 }
@@ -240,11 +261,14 @@ connection_free(struct connection *c)
 {
 	if (c == NULL)
 		return;
+	packet_threads_stop(c->packet);
+	packet_set_notify(c->packet, NULL, NULL);
 	loop_on_turn(c->loop, NULL, NULL);
 	if (c->out != c->in)
 		loop_unwatch(c->loop, c->out);
 	loop_unwatch(c->loop, c->in);
 	loop_cancel(c->loop, c->rekey_timer);
+	loop_cancel(c->loop, c->tend_timer);
 	loop_cancel(c->loop, c->alive_timer);
 	free(c);
 }

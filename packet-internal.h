@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What packet.c, packet-tx.c, packet-rx.c and packet-state.c share. Included
- * by these only.
+ * What packet.c and packet-*.c share. Included by these only.
  *
  * Threads: loop thread only.
  */
@@ -12,6 +11,7 @@
 
 #include "packet-zlib.h"
 #include "packet.h"
+#include "pipeline.h"
 
 enum {
 	PACKET_RX_FIRST = 32 * 1024,   /* bytes of the first input buffer */
@@ -25,6 +25,10 @@ enum {
 	PACKET_SIZE_MIN = 16, /* RFC 4253 section 6: whole packet, no MAC */
 	PACKET_TAG_MAX = 64,
 	PACKET_SLACK = 4 + 1 + 255 + PACKET_TAG_MAX, /* around a payload */
+	/* With threads: */
+	PACKET_JOB_MIN = 8 * 1024,    /* bytes of a packet worth handing over */
+	PACKET_JOBS_BYTES = 64 * 1024, /* bytes that are worth a wake-up */
+	PACKET_TX_PIECE = 256 * 1024, /* bytes worth a write(2) of their own */
 };
 
 struct packet_half {
@@ -46,6 +50,32 @@ struct packet_ring {
 	bool wrapped;
 };
 
+/* Whether threads pay is found out by trying. */
+struct packet_trial {
+	size_t threads_max;  /* 0: never */
+	unsigned windows;    /* measured with the threads that run now */
+	unsigned slow, idle; /* of them, in a row */
+	uint64_t start_ms, start_cpu_ms, start_bytes; /* of this window */
+	double serial_rate;  /* bytes a ms, before the threads started */
+	uint64_t retry_ms;   /* not again before */
+	uint32_t backoff_ms;
+};
+
+/* What is known at the end of a window. */
+struct packet_window {
+	uint64_t now_ms;
+	uint64_t ms, cpu_ms; /* its length; what of it the loop thread ran */
+	uint64_t bytes;	     /* moved in it */
+	uint64_t total;	     /* moved by the connection */
+	size_t threads;	     /* that helped */
+};
+
+enum packet_verdict {
+	PACKET_THREADS_KEEP, /* as it is */
+	PACKET_THREADS_START,
+	PACKET_THREADS_STOP,
+};
+
 struct packet {
 	int fd_in, fd_out;
 	bool server, authenticated;
@@ -62,6 +92,15 @@ struct packet {
 
 	uint8_t *rx; /* input [rx_off, rx_end) */
 	size_t rx_cap, rx_off, rx_end;
+	/* With threads, what lies before rx_off may still be in their hands;
+	 * then reading goes on behind it, and after that in the other buffer.
+	 */
+	unsigned rx_which;   /* which of the two is in use, 0 or 1 */
+	size_t rx_jobs[2];   /* packets in each that were not given out */
+	uint8_t *rx_other;   /* NULL until it is needed */
+	size_t rx_other_cap; /* bytes */
+	bool rx_dry;	     /* the last read took all that there was */
+	int rx_err;	     /* comes after what is with the threads */
 	bool rx_have_len; /* length of the packet at rx_off is known */
 	uint32_t rx_len;
 	uint32_t rx_seqnr; /* of the payload given last */
@@ -73,6 +112,14 @@ struct packet {
 	uint32_t rekey_seconds;
 	time_t keyed_at; /* monotonic seconds */
 
+	struct pipeline *pipe; /* NULL: serial */
+	size_t tx_unsealed;    /* bytes at the end of tx, one job a packet */
+	size_t tx_fresh;       /* of them: bytes the threads were not told of */
+	int tx_err;	       /* of a job */
+	struct packet_trial trial;
+	void (*notify)(void *arg);
+	void *notify_arg;
+
 	uint32_t disconnect_reason;
 	char disconnect_text[512];
 };
@@ -83,5 +130,11 @@ size_t packet_ring_pending(const struct packet_ring *r);
 /* The ring's content in order, at most two pieces; number of pieces. */
 int packet_ring_pieces(const struct packet_ring *r, struct span piece[2]);
 void packet_ring_clear(struct packet_ring *r);
+/* Takes over what the threads have sealed. wait: all of it. */
+void packet_tx_collect(struct packet *p, bool wait);
+enum packet_verdict packet_trial_judge(struct packet_trial *t,
+    const struct packet_window *w);
+/* New keys for the threads, if there are any. */
+void packet_pipe_set_keys(struct packet *p, enum packet_dir dir);
 
 #endif

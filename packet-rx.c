@@ -14,21 +14,63 @@ enum {
 	ID_LINE_MAX = 8192, /* bytes of a line before the identification */
 	ID_LINES_MAX = 1024,
 	ID_MAX = 255, /* RFC 4253 section 4.2, with CR LF */
+	RX_ROOM_MIN = 256 * 1024, /* bytes that are worth a read(2) */
 	RX_CAP_MAX = PACKET_RX_READ + CIPHER_LEN_MAX + PACKET_TAG_MAX + 4,
 };
+
+/* How large a buffer should be for what is to come. */
+static size_t
+wanted_cap(const struct packet *p)
+{
+	size_t want = MAX(p->rx_cap, (size_t)PACKET_RX_FIRST);
+
+	if (p->rx_have_len)
+		want = MAX(want, (size_t)4 + p->rx_len + PACKET_TAG_MAX);
+	/* The last read filled all there was: more per read pays. */
+	if (p->rx_end == p->rx_cap && p->rx_cap > 0 && p->authenticated)
+		want = MIN(MAX(p->rx_cap * 2, want), (size_t)RX_CAP_MAX);
+	return want;
+}
+
+/* Goes over to the other buffer with the bytes that are no whole packet. */
+static int
+rx_switch(struct packet *p)
+{
+	size_t len = p->rx_end - p->rx_off, want = wanted_cap(p), cap;
+	uint8_t *rx = p->rx_other;
+
+	if (want > p->rx_other_cap) {
+		if ((rx = malloc(want)) == NULL)
+			return ERR_NOMEM;
+		free(p->rx_other);
+		p->rx_other_cap = want;
+	}
+	memcpy(rx, p->rx + p->rx_off, len);
+	cap = p->rx_cap;
+	p->rx_other = p->rx;
+	p->rx = rx;
+	p->rx_cap = p->rx_other_cap;
+	p->rx_other_cap = cap;
+	p->rx_which ^= 1;
+	p->rx_off = 0;
+	p->rx_end = len;
+	return 0;
+}
 
 static int
 rx_make_room(struct packet *p)
 {
-	size_t len = p->rx_end - p->rx_off, want = p->rx_cap;
+	size_t len = p->rx_end - p->rx_off, want;
 	uint8_t *rx;
 
-	if (p->rx_have_len)
-		want = MAX(want, (size_t)4 + p->rx_len + PACKET_TAG_MAX);
-	want = MAX(want, (size_t)PACKET_RX_FIRST);
-	/* The last read filled all there was: more per read pays. */
-	if (p->rx_end == p->rx_cap && p->rx_cap > 0 && p->authenticated)
-		want = MIN(MAX(p->rx_cap * 2, want), (size_t)RX_CAP_MAX);
+	if (p->rx_jobs[p->rx_which] > 0) {
+		/* These bytes may not move. */
+		if (p->rx_cap - p->rx_end >= RX_ROOM_MIN ||
+		    p->rx_jobs[p->rx_which ^ 1] > 0)
+			return 0;
+		return rx_switch(p);
+	}
+	want = wanted_cap(p);
 	if (want > p->rx_cap) {
 		if ((rx = malloc(want)) == NULL)
 			return ERR_NOMEM;
@@ -55,11 +97,14 @@ packet_fill(struct packet *p)
 	if ((r = rx_make_room(p)) != 0)
 		return r;
 	room = MIN(p->rx_cap - p->rx_end, (size_t)PACKET_RX_READ);
-	if (room == 0)
+	if (room == 0) {
+		p->rx_dry = true;
 		return ERR_AGAIN; /* whole packets wait to be taken */
+	}
 	do
 		n = read(p->fd_in, p->rx + p->rx_end, room);
 	while (n == -1 && errno == EINTR);
+	p->rx_dry = n < (ssize_t)room;
 	if (n == 0)
 		return ERR_CLOSED;
 	if (n == -1)
@@ -72,7 +117,7 @@ packet_fill(struct packet *p)
 bool
 packet_has_input(const struct packet *p)
 {
-	return p->rx_end > p->rx_off;
+	return p->rx_end > p->rx_off || packet_rx_posted(p);
 }
 
 uint32_t
@@ -142,41 +187,146 @@ take_length(struct packet *p)
 	return 1;
 }
 
+/* The whole packet at rx_off: bytes of it, or 0 for more input. */
+static int
+frame(struct packet *p, size_t *size)
+{
+	const struct cipher *c = p->half[PACKET_RX].cipher;
+	int r;
+
+	*size = 0;
+	if (!p->rx_have_len && (r = take_length(p)) <= 0)
+		return r;
+	*size = 4 + (size_t)p->rx_len + (c != NULL ? cipher_tag_len(c) : 0);
+	if (p->rx_end - p->rx_off < *size)
+		*size = 0;
+	return 0;
+}
+
+/* The next packet starts behind this one. */
+static void
+advance(struct packet *p, size_t size)
+{
+	struct packet_half *h = &p->half[PACKET_RX];
+
+	if (h->cipher != NULL) {
+		h->pos.block += cipher_blocks(h->cipher, p->rx_len);
+		h->pos.packet++;
+	}
+	h->pos.seqnr++;
+	h->bytes_since_keys += size;
+	p->rx_off += size;
+	p->rx_have_len = false;
+}
+
+/* An opened packet's payload. */
+static int
+give_out(struct packet *p, const uint8_t *pkt, uint32_t len, uint32_t seqnr,
+    size_t size, struct span *payload)
+{
+	struct packet_half *h = &p->half[PACKET_RX];
+	size_t pad = pkt[4];
+
+	if (pad < PACKET_PAD_MIN || pad + 1 >= len)
+		return ERR_PROTOCOL;
+	*payload = (struct span){ pkt + 5, len - 1 - pad };
+	p->rx_seqnr = seqnr;
+	h->total.bytes += size;
+	h->total.packets++;
+	h->total.payload += payload->len;
+	return 1;
+}
+
 /* One whole packet: 1 with its payload, 0 for more input, or an error. */
 static int
 take_packet(struct packet *p, struct span *payload)
 {
 	struct packet_half *h = &p->half[PACKET_RX];
-	size_t size, pad;
-	uint8_t *pkt;
+	uint8_t *pkt = p->rx + p->rx_off;
+	uint32_t seqnr = h->pos.seqnr;
+	size_t size;
 	int r;
 
-	if (!p->rx_have_len && (r = take_length(p)) <= 0)
+	if ((r = frame(p, &size)) != 0 || size == 0)
 		return r;
-	size = 4 + (size_t)p->rx_len +
-	    (h->cipher != NULL ? cipher_tag_len(h->cipher) : 0);
-	if (p->rx_end - p->rx_off < size)
-		return 0;
-	pkt = p->rx + p->rx_off;
-	if (h->cipher != NULL) {
-		r = cipher_open(h->cipher, &h->pos, pkt, p->rx_len);
-		if (r != 0)
-			return r;
-		h->pos.block += cipher_blocks(h->cipher, p->rx_len);
-		h->pos.packet++;
+	if (h->cipher != NULL &&
+	    (r = cipher_open(h->cipher, &h->pos, pkt, p->rx_len)) != 0)
+		return r;
+	advance(p, size);
+	return give_out(p, pkt, p->rx_len, seqnr, size, payload);
+}
+
+/*
+ * May packets be opened before those in front of them were looked at? Not
+ * when new keys may be among these: the peer sends NEWKEYS only after our
+ * KEXINIT, and what came before that was sent before.
+ */
+static bool
+may_open_ahead(const struct packet *p)
+{
+	return p->authenticated && !p->hold &&
+	    p->expect == PACKET_EXPECT_ANY &&
+	    p->half[PACKET_RX].cipher != NULL && pipeline_threads(p->pipe) > 0;
+}
+
+/* Hands the packets that have arrived to the threads, if it is worth it. */
+static void
+frame_ahead(struct packet *p)
+{
+	struct packet_half *h = &p->half[PACKET_RX];
+	struct pipeline_job *j;
+	size_t size, posted = 0;
+
+	if (p->rx_err != 0 || !may_open_ahead(p) ||
+	    (pipeline_pending(p->pipe, PIPELINE_OPEN) == 0 &&
+		p->rx_end - p->rx_off < PACKET_JOBS_BYTES))
+		return;
+	while ((j = pipeline_next(p->pipe, PIPELINE_OPEN)) != NULL) {
+		/* What was whole before an error is given out before it. */
+		p->rx_err = frame(p, &size);
+		if (p->rx_err != 0 || size == 0)
+			break;
+		/* Small ones only between large ones. */
+		if (p->rx_len < PACKET_JOB_MIN &&
+		    pipeline_pending(p->pipe, PIPELINE_OPEN) == 0)
+			break;
+		j->pos = h->pos;
+		j->pkt = p->rx + p->rx_off;
+		j->len = p->rx_len;
+		j->size = size;
+		j->where = p->rx_which;
+		p->rx_jobs[p->rx_which]++;
+		pipeline_post(p->pipe, PIPELINE_OPEN);
+		posted += size;
+		advance(p, size);
 	}
-	pad = pkt[4];
-	if (pad < PACKET_PAD_MIN || pad + 1 >= p->rx_len)
-		return ERR_PROTOCOL;
-	*payload = (struct span){ pkt + 5, p->rx_len - 1 - pad };
-	p->rx_seqnr = h->pos.seqnr++;
-	p->rx_off += size;
-	p->rx_have_len = false;
-	h->bytes_since_keys += size;
-	h->total.bytes += size;
-	h->total.packets++;
-	h->total.payload += payload->len;
-	return 1;
+	if (posted > 0)
+		pipeline_kick(p->pipe);
+}
+
+/* As take_packet(), in the order of arrival, from the threads. */
+static int
+take_opened(struct packet *p, struct span *payload)
+{
+	const struct pipeline_job *j;
+	struct pipeline_job got;
+
+	frame_ahead(p);
+	if (pipeline_pending(p->pipe, PIPELINE_OPEN) == 0)
+		return p->rx_err != 0 ? p->rx_err : take_packet(p, payload);
+	while ((j = pipeline_done(p->pipe, PIPELINE_OPEN)) == NULL) {
+		/* While they work there may be more to read. */
+		if (!p->rx_dry && pipeline_threads(p->pipe) > 0)
+			return 0;
+		if (!pipeline_help(p->pipe, PIPELINE_OPEN))
+			return 0;
+	}
+	got = *j;
+	pipeline_release(p->pipe, PIPELINE_OPEN);
+	p->rx_jobs[got.where]--;
+	if (got.err != 0)
+		return got.err;
+	return give_out(p, got.pkt, got.len, got.pos.seqnr, got.size, payload);
 }
 
 static int
@@ -266,7 +416,9 @@ packet_next(struct packet *p, struct rd *payload)
 	int err;
 
 	for (;;) {
-		if ((err = take_packet(p, &body)) <= 0)
+		err = p->pipe == NULL ? take_packet(p, &body) :
+					take_opened(p, &body);
+		if (err <= 0)
 			return err;
 		if (h->zlib != NULL) {
 			buf_reset(&p->rx_plain);

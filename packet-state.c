@@ -34,6 +34,7 @@ packet_export(const struct packet *p, struct buf *out)
 	size_t mark;
 	int n;
 
+	ENSURE(p->pipe == NULL);
 	/* Compression is delayed to after authentication, and so is later
 	 * than any hand-over: its streams have no state to carry. */
 	ENSURE(p->half[0].zlib == NULL && p->half[1].zlib == NULL);

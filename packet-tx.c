@@ -38,9 +38,11 @@ packet_ring_clear(struct packet_ring *r)
 	*r = (struct packet_ring){ 0 };
 }
 
+/* The bytes move: nobody else may be at work in them. */
 static int
-ring_grow(struct packet_ring *r, size_t need)
+ring_grow(struct packet *p, size_t need)
 {
+	struct packet_ring *r = &p->tx;
 	size_t pending = packet_ring_pending(r), cap, at = 0;
 	struct span piece[2];
 	uint8_t *data;
@@ -48,6 +50,7 @@ ring_grow(struct packet_ring *r, size_t need)
 
 	if (pending + need > PACKET_TX_MAX)
 		return ERR_LIMIT;
+	packet_tx_collect(p, true);
 	cap = MAX(r->cap, (size_t)PACKET_TX_FIRST);
 	/* Twice the need leaves room to wrap without growing again. */
 	while (cap < pending + need)
@@ -68,8 +71,9 @@ ring_grow(struct packet_ring *r, size_t need)
 
 /* A contiguous place of len bytes at the end of the ring. */
 static int
-ring_reserve(struct packet_ring *r, size_t len, uint8_t **place)
+ring_reserve(struct packet *p, size_t len, uint8_t **place)
 {
+	struct packet_ring *r = &p->tx;
 	int err;
 
 	if (packet_ring_pending(r) == 0) {
@@ -82,7 +86,7 @@ ring_reserve(struct packet_ring *r, size_t len, uint8_t **place)
 		r->wrapped = true;
 	}
 	if ((r->wrapped ? r->head - r->tail : r->cap - r->tail) < len &&
-	    (err = ring_grow(r, len)) != 0)
+	    (err = ring_grow(p, len)) != 0)
 		return err;
 	*place = r->data + r->tail;
 	return 0;
@@ -113,7 +117,8 @@ packet_tx_raw(struct packet *p, const void *bytes, size_t len)
 
 	if (len == 0)
 		return 0;
-	if ((r = ring_reserve(&p->tx, len, &place)) != 0)
+	ENSURE(p->tx_unsealed == 0);
+	if ((r = ring_reserve(p, len, &place)) != 0)
 		return r;
 	memcpy(place, bytes, len);
 	p->tx.tail += len;
@@ -149,6 +154,39 @@ padding_for(const struct cipher *c, size_t payload_len)
 	return pad;
 }
 
+/* A packet is sealed here and now, unless it is large and there are threads,
+ * or one before it is with them. */
+static bool
+is_job(const struct packet *p, uint32_t field)
+{
+	if (p->pipe == NULL || p->half[PACKET_TX].cipher == NULL)
+		return false;
+	return p->tx_unsealed > 0 ||
+	    (field >= PACKET_JOB_MIN && pipeline_threads(p->pipe) > 0);
+}
+
+static void
+post(struct packet *p, uint8_t *place, uint32_t field, size_t size)
+{
+	struct pipeline_job *j;
+
+	while ((j = pipeline_next(p->pipe, PIPELINE_SEAL)) == NULL) {
+		(void)pipeline_wait(p->pipe, PIPELINE_SEAL);
+		packet_tx_collect(p, false);
+	}
+	j->pos = p->half[PACKET_TX].pos;
+	j->pkt = place;
+	j->len = field;
+	j->size = size;
+	pipeline_post(p->pipe, PIPELINE_SEAL);
+	p->tx_unsealed += size;
+	p->tx_fresh += size;
+	if (p->tx_fresh >= PACKET_JOBS_BYTES) {
+		p->tx_fresh = 0;
+		pipeline_kick(p->pipe);
+	}
+}
+
 /* The payload of len bytes stands at place + 5; the rest is filled in. */
 static int
 seal_in_place(struct packet *p, uint8_t *place, size_t len)
@@ -163,9 +201,12 @@ seal_in_place(struct packet *p, uint8_t *place, size_t len)
 	rand_pad(place + 5 + len, pad);
 	size = 4 + field;
 	if (h->cipher != NULL) {
-		if ((r = cipher_seal(h->cipher, &h->pos, place, field)) != 0)
-			return r;
 		size += cipher_tag_len(h->cipher);
+		if (is_job(p, field))
+			post(p, place, field, size);
+		else if ((r = cipher_seal(h->cipher, &h->pos, place, field)) !=
+		    0)
+			return r;
 		h->pos.block += cipher_blocks(h->cipher, field);
 		h->pos.packet++;
 	}
@@ -195,7 +236,7 @@ put_now(struct packet *p, const uint8_t *payload, size_t len)
 	}
 	if (len + PACKET_SLACK > CIPHER_LEN_MAX)
 		return ERR_LIMIT;
-	if ((r = ring_reserve(&p->tx, len + PACKET_SLACK, &place)) != 0)
+	if ((r = ring_reserve(p, len + PACKET_SLACK, &place)) != 0)
 		return r;
 	memcpy(place + 5, payload, len);
 	return seal_in_place(p, place, len);
@@ -239,7 +280,7 @@ packet_bulk_begin(struct packet *p, size_t max)
 	    packet_rekey_due(p))
 		return NULL;
 	if (max + PACKET_SLACK > CIPHER_LEN_MAX ||
-	    ring_reserve(&p->tx, max + PACKET_SLACK, &p->bulk) != 0) {
+	    ring_reserve(p, max + PACKET_SLACK, &p->bulk) != 0) {
 		p->bulk = NULL;
 		return NULL;
 	}
@@ -268,7 +309,7 @@ packet_bulk_commit(struct packet *p, size_t len)
 		len = buf_len(&p->tx_plain);
 		if (len + PACKET_SLACK > CIPHER_LEN_MAX)
 			return ERR_LIMIT;
-		if ((r = ring_reserve(&p->tx, len + PACKET_SLACK, &place)) != 0)
+		if ((r = ring_reserve(p, len + PACKET_SLACK, &place)) != 0)
 			return r;
 		memcpy(place + 5, buf_data(&p->tx_plain), len);
 	}
@@ -327,28 +368,83 @@ packet_tx_pending(const struct packet *p)
 	return packet_ring_pending(&p->tx);
 }
 
+size_t
+packet_tx_sealed(const struct packet *p)
+{
+	return packet_ring_pending(&p->tx) - p->tx_unsealed;
+}
+
+void
+packet_tx_collect(struct packet *p, bool wait)
+{
+	const struct pipeline_job *j;
+
+	if (p->tx_unsealed == 0)
+		return;
+	while ((j = wait ? pipeline_wait(p->pipe, PIPELINE_SEAL) :
+			   pipeline_done(p->pipe, PIPELINE_SEAL)) != NULL) {
+		if (j->err != 0)
+			p->tx_err = j->err;
+		p->tx_unsealed -= j->size;
+		pipeline_release(p->pipe, PIPELINE_SEAL);
+	}
+	if (p->tx_unsealed == 0)
+		p->tx_fresh = 0;
+}
+
+/*
+ * How much can be written. The loop seals as well while there is less than a
+ * fair write; the rest is left to the threads, who go on meanwhile.
+ */
+static size_t
+gather_sealed(struct packet *p)
+{
+	packet_tx_collect(p, false);
+	while (p->tx_unsealed > 0 && packet_tx_sealed(p) < PACKET_TX_PIECE &&
+	    pipeline_help(p->pipe, PIPELINE_SEAL))
+		packet_tx_collect(p, false);
+	return packet_tx_sealed(p);
+}
+
+static int
+fill_iov(const struct packet *p, size_t len, struct iovec iov[2])
+{
+	struct span piece[2];
+	int count = packet_ring_pieces(&p->tx, piece), used = 0;
+
+	for (int i = 0; i < count && len > 0; i++) {
+		iov[i].iov_base = (uint8_t *)(uintptr_t)piece[i].p;
+		iov[i].iov_len = MIN(piece[i].len, len);
+		len -= iov[i].iov_len;
+		used++;
+	}
+	return used;
+}
+
 int
 packet_flush(struct packet *p)
 {
-	struct span piece[2];
+	size_t sealed = gather_sealed(p);
 	struct iovec iov[2];
 	ssize_t n;
 	int count;
 
-	if ((count = packet_ring_pieces(&p->tx, piece)) == 0)
-		return 0;
-	for (int i = 0; i < count; i++) {
-		iov[i].iov_base = (uint8_t *)(uintptr_t)piece[i].p;
-		iov[i].iov_len = piece[i].len;
+	if (p->tx_err != 0)
+		return p->tx_err;
+	if (sealed > 0) {
+		count = fill_iov(p, sealed, iov);
+		do
+			n = writev(p->fd_out, iov, count);
+		while (n == -1 && errno == EINTR);
+		if (n == -1)
+			return errno == EAGAIN || errno == EWOULDBLOCK ?
+			    ERR_AGAIN :
+			    ERR_SYSTEM;
+		ring_consume(&p->tx, (size_t)n);
+		if ((size_t)n < sealed)
+			return ERR_AGAIN;
 	}
-	do
-		n = writev(p->fd_out, iov, count);
-	while (n == -1 && errno == EINTR);
-	if (n == -1)
-		return errno == EAGAIN || errno == EWOULDBLOCK ? ERR_AGAIN :
-								  ERR_SYSTEM;
-	ring_consume(&p->tx, (size_t)n);
-	return packet_ring_pending(&p->tx) == 0 ? 0 : ERR_AGAIN;
+	return packet_ring_pending(&p->tx) < PACKET_TX_BULK ? 0 : ERR_AGAIN;
 }
 
 void
@@ -364,7 +460,9 @@ packet_disconnect(struct packet *p, enum ssh_disconnect reason,
 	buf_put_u32(&b, reason);
 	buf_put_cstring(&b, text);
 	buf_put_cstring(&b, "");
-	if (packet_put(p, &b) == 0)
+	if (packet_put(p, &b) == 0) {
+		packet_tx_collect(p, true);
 		(void)!packet_flush(p);
+	}
 	buf_clear(&b);
 }

@@ -48,6 +48,7 @@ packet_free(struct packet *p)
 {
 	if (p == NULL)
 		return;
+	pipeline_free(p->pipe); /* first: it works in the buffers */
 	for (int i = 0; i < 2; i++) {
 		cipher_free(p->half[i].cipher);
 		zstream_free(p->half[i].zlib);
@@ -58,6 +59,7 @@ packet_free(struct packet *p)
 	buf_clear(&p->tx_plain);
 	buf_clear(&p->rx_plain);
 	free(p->rx);
+	free(p->rx_other);
 	mem_free_secret(p, sizeof *p);
 }
 
@@ -100,6 +102,12 @@ packet_set_keys(struct packet *p, enum packet_dir dir,
 	struct cipher *c;
 	int r;
 
+	/* Packets in the threads' hands go with the old keys. What arrived
+	 * ahead of this was all sent before the exchange, and is given out. */
+	if (dir == PACKET_TX)
+		packet_tx_collect(p, true);
+	else if (packet_rx_posted(p))
+		return ERR_PROTOCOL;
 	r = cipher_new(&c, keys->cipher, keys->mac, dir == PACKET_TX,
 	    keys->key, keys->iv, keys->mac_key);
 	if (r != 0)
@@ -113,6 +121,7 @@ packet_set_keys(struct packet *p, enum packet_dir dir,
 		h->pos.seqnr = 0;
 	h->bytes_since_keys = 0;
 	p->keyed_at = packet_clock();
+	packet_pipe_set_keys(p, dir);
 	log_debug2("%s: cipher %s, MAC %s",
 	    dir == PACKET_TX ? "sending" : "receiving", keys->cipher->name,
 	    packet_mac_name(p, dir));

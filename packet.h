@@ -10,7 +10,7 @@
  * Receiving: one large read fills the input buffer; packets are opened in
  * place and handed out as borrowed payloads.
  *
- * Threads: loop thread only.
+ * Threads: loop thread only; it may have others seal and open for it.
  */
 #ifndef HPN_PACKET_H
 #define HPN_PACKET_H
@@ -146,9 +146,12 @@ void packet_forget(struct packet *p);
  * len 0 gives the room back. Nothing else may be put in between. */
 uint8_t *packet_bulk_begin(struct packet *p, size_t max);
 int packet_bulk_commit(struct packet *p, size_t len) must_check;
-/* Writes what is sealed: 0 all gone, ERR_AGAIN some left, or an error. */
+/* Writes what is sealed: 0 the socket takes more, ERR_AGAIN wait, or an
+ * error. Without threads 0 means that all is gone. */
 int packet_flush(struct packet *p) must_check;
 size_t packet_tx_pending(const struct packet *p); /* bytes not yet written */
+/* Of them, those that wait for nothing but the socket. */
+size_t packet_tx_sealed(const struct packet *p);
 /* Disconnect message, best effort; p stays to be freed by the caller. */
 void packet_disconnect(struct packet *p, enum ssh_disconnect reason,
     const char *text);
@@ -183,6 +186,34 @@ uint32_t packet_rekey_wait_s(const struct packet *p);
 
 struct packet_counters packet_counters(const struct packet *p,
     enum packet_dir dir);
+
+/*
+ * Threads that seal and open bulk packets (pipeline.h). max is how many there
+ * may be at the same time: 0 (at first) is none, auto as many as there are
+ * processors beside the one that the loop needs. They start when the user is
+ * authenticated, much is moved, and the loop thread is seen to be what limits
+ * it; they stop when they turn out not to pay, and when the connection idles.
+ * If they cannot be had, all goes on without.
+ *
+ * tend() sees to that: to be called each turn, and after the milliseconds it
+ * returns (0: not of its own). may_wait() is asked before the loop waits:
+ * false if there is something to collect with flush() or, if reading, next();
+ * else notify will be called, by any thread, when there is.
+ */
+enum { PACKET_THREADS_AUTO = -1 };
+void packet_set_threads(struct packet *p, int max);
+void packet_set_notify(struct packet *p, void (*notify)(void *arg),
+    void *arg);
+uint32_t packet_tend(struct packet *p);
+bool packet_may_wait(struct packet *p, bool reading);
+/* At once, and whether it pays or not; count of threads that run. stop may be
+ * called at any time. */
+size_t packet_threads_start(struct packet *p, size_t threads);
+void packet_threads_stop(struct packet *p);
+size_t packet_threads(const struct packet *p);
+/* True if packets were given to threads to open, and are to be taken with
+ * next(), though there be no threads any more. */
+bool packet_rx_posted(const struct packet *p);
 
 /* Hand-over of a connection to another process of ours (trusted): all state
  * with the bytes not yet read or written. import makes keys anew. */

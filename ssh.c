@@ -514,6 +514,7 @@ make_channels(struct program *p)
 	if (r == 0)
 		channels_set_dynamic(p->channels,
 		    p->conf.tcp_rcv_buf_poll && !p->conf.hpn_disabled);
+	packet_set_threads(sshlogin_packet(p->login), p->conf.cipher_threads);
 	return r;
 }
 

@@ -8,8 +8,8 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <unistd.h>
 
-#include "base/forkid.h"
 #include "base/mem.h"
 #include "base/ring.h"
 
@@ -22,7 +22,7 @@ enum {
 
 struct worker_pool {
 	struct worker_conf conf;
-	unsigned int fork_id; /* of the process that has the threads */
+	struct worker_pool *next; /* all pools, for forks */
 	void *loop_local;     /* as a thread's own, for worker_help() */
 	/* Only for sleeping; never held while a job is done. */
 	pthread_mutex_t lock;
@@ -32,6 +32,8 @@ struct worker_pool {
 	size_t count; /* threads that run */
 	pthread_t threads[];
 };
+
+static struct worker_pool *pools; /* loop thread */
 
 static bool
 do_job(const struct worker_conf *conf, struct ring *r, void **local,
@@ -133,9 +135,49 @@ start_threads(struct worker_pool *p)
 	return e;
 }
 
+static void
+stop_threads(struct worker_pool *p)
+{
+	/* 1. No thread takes another job. */
+	pthread_mutex_lock(&p->lock);
+	atomic_store(&p->stop, true);
+	pthread_cond_broadcast(&p->work);
+	pthread_mutex_unlock(&p->lock);
+	/* 2. The threads finish what they hold. */
+	for (size_t i = 0; i < p->count; i++)
+		pthread_join(p->threads[i], NULL);
+	p->count = 0;
+	atomic_store(&p->stop, false);
+}
+
+/* A fork() would leave the child with locks whose holders are not there, and
+ * with jobs that nobody finishes. */
+static void
+stop_all(void)
+{
+	for (struct worker_pool *p = pools; p != NULL; p = p->next)
+		stop_threads(p);
+}
+
+static void
+start_all(void)
+{
+	for (struct worker_pool *p = pools; p != NULL; p = p->next)
+		(void)start_threads(p);
+}
+
+/* At exit(), too, libraries are taken down in which the threads work. */
+static void
+register_stops(void)
+{
+	ENSURE(pthread_atfork(stop_all, start_all, NULL) == 0);
+	ENSURE(atexit(stop_all) == 0);
+}
+
 int
 worker_start(struct worker_pool **out, const struct worker_conf *conf)
 {
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct worker_pool *p;
 	int e;
 
@@ -145,10 +187,12 @@ worker_start(struct worker_pool **out, const struct worker_conf *conf)
 	p = calloc(1, sizeof(*p) + conf->threads * sizeof(p->threads[0]));
 	if (p == NULL)
 		return ERR_NOMEM;
+	pthread_once(&once, register_stops);
 	p->conf = *conf;
-	p->fork_id = fork_id();
 	pthread_mutex_init(&p->lock, NULL);
 	pthread_cond_init(&p->work, NULL);
+	p->next = pools;
+	pools = p;
 	e = start_threads(p);
 	if (p->count == 0) {
 		worker_stop(p);
@@ -162,23 +206,35 @@ worker_start(struct worker_pool **out, const struct worker_conf *conf)
 void
 worker_stop(struct worker_pool *p)
 {
+	struct worker_pool **at = &pools;
+
 	if (p == NULL)
 		return;
-	ENSURE(p->fork_id == fork_id());
-	/* 1. No thread takes another job. */
-	pthread_mutex_lock(&p->lock);
-	atomic_store(&p->stop, true);
-	pthread_cond_broadcast(&p->work);
-	pthread_mutex_unlock(&p->lock);
-	/* 2. The threads finish what they hold. */
-	for (size_t i = 0; i < p->count; i++)
-		pthread_join(p->threads[i], NULL);
-	/* 3. Nobody else knows the pool now. */
+	stop_threads(p);
+	/* Nobody else knows the pool now. */
+	while (*at != p)
+		at = &(*at)->next;
+	*at = p->next;
 	pthread_cond_destroy(&p->work);
 	pthread_mutex_destroy(&p->lock);
 	if (p->loop_local != NULL && p->conf.end != NULL)
 		p->conf.end(p->loop_local);
 	free(p);
+}
+
+size_t
+worker_cpus(void)
+{
+	long n = 0;
+#ifdef CPU_COUNT
+	cpu_set_t set;
+
+	if (sched_getaffinity(0, sizeof(set), &set) == 0)
+		n = CPU_COUNT(&set);
+#endif
+	if (n <= 0)
+		n = sysconf(_SC_NPROCESSORS_ONLN);
+	return n > 0 ? (size_t)n : 1;
 }
 
 size_t

@@ -5,8 +5,11 @@
  * but the job that it has in hand and what it keeps for itself between jobs.
  *
  * Workers do not log, fork, or end the process; all signals are blocked in
- * them. A job that fails says so in the job. No pool may exist across a
- * fork(): stop it before, start it again after.
+ * them. A job that fails says so in the job.
+ *
+ * No thread lives across a fork(): a pool ends them before it, and starts
+ * them again in the parent. In the child a pool has none; it can be stopped,
+ * and its rings be worked off by the loop.
  *
  * Threads: loop thread only, but the functions of struct worker_conf run in
  * the workers.
@@ -47,7 +50,9 @@ int worker_start(struct worker_pool **out,
     const struct worker_conf *conf) must_check;
 /* Lets the jobs in hand be finished, not those that are ready; joins. */
 void worker_stop(struct worker_pool *p);
-size_t worker_count(const struct worker_pool *p);
+size_t worker_count(const struct worker_pool *p); /* that run now */
+/* Processors that this process may use; at least 1. */
+size_t worker_cpus(void);
 
 /* Tells sleeping workers of jobs that were posted; once for several. */
 void worker_kick(struct worker_pool *p);

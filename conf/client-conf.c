@@ -12,9 +12,11 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/worker.h"
 #include "conf/algs.h"
 #include "conf/defaults.h"
 #include "crypto/digest.h"
+#include "packet.h"
 
 #define TEXT_(x) #x
 #define TEXT(x) TEXT_(x)
@@ -66,6 +68,11 @@ static const struct conf_enum weak_values[] = {
 static const struct conf_enum hash_values[] = {
 	{ "sha256", DIGEST_SHA256 },
 	{ "md5", DIGEST_MD5 },
+	{ NULL, 0 },
+};
+
+static const struct conf_enum thread_values[] = {
+	{ "auto", PACKET_THREADS_AUTO },
 	{ NULL, 0 },
 };
 
@@ -188,6 +195,9 @@ static const struct conf_row rows[] = {
 	{ "NoneMacEnabled", NULL, FLAG(none_mac_enabled, "no") },
 	{ "HPNDisabled", NULL, FLAG(hpn_disabled, "no") },
 	{ "TcpRcvBufPoll", NULL, FLAG(tcp_rcv_buf_poll, "yes") },
+	{ "CipherThreads", NULL,
+	    NUMBER(cipher_threads, 0, WORKER_THREADS_MAX, "auto"),
+	    .values = thread_values },
 	{ "Metrics", NULL, FLAG(metrics, "no") },
 	{ "MetricsInterval", NULL, NUMBER(metrics_interval, 1, 86400, "5") },
 	{ "MetricsPath", NULL, TEXTUAL(metrics_path),

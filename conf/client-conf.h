@@ -69,6 +69,7 @@ struct client_conf {
 	/* Windows: both must allow that they follow the path. */
 	int hpn_disabled;     /* flag */
 	int tcp_rcv_buf_poll; /* flag */
+	int cipher_threads;   /* most of them; or PACKET_THREADS_AUTO */
 
 	/* What TCP says of itself, in files. */
 	int metrics;	      /* flag */

@@ -10,11 +10,13 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/worker.h"
 #include "conf/addr-match.h"
 #include "conf/algs.h"
 #include "conf/defaults.h"
 #include "conf/server-match.h"
 #include "crypto/digest.h"
+#include "packet.h"
 
 #define TEXT_(x) #x
 #define TEXT(x) TEXT_(x)
@@ -34,6 +36,11 @@ static const struct conf_enum root_values[] = {
 	{ "yes", SERVER_ROOT_YES },
 	{ "no", SERVER_ROOT_NO },
 	{ "forced-commands-only", SERVER_ROOT_FORCED_COMMANDS_ONLY },
+	{ NULL, 0 },
+};
+
+static const struct conf_enum thread_values[] = {
+	{ "auto", PACKET_THREADS_AUTO },
 	{ NULL, 0 },
 };
 
@@ -533,6 +540,9 @@ static const struct conf_row rows[] = {
 	{ "NoneMacEnabled", NULL, FLAG(none_mac_enabled, "no") },
 	{ "HPNDisabled", NULL, FLAG(hpn_disabled, "no") },
 	{ "TcpRcvBufPoll", NULL, FLAG(tcp_rcv_buf_poll, "yes") },
+	{ "CipherThreads", NULL,
+	    NUMBER(cipher_threads, 0, WORKER_THREADS_MAX, "auto"),
+	    .values = thread_values },
 
 	/* There is nothing these could turn on yet. */
 	{ "AllowAgentForwarding", NULL, OFF },

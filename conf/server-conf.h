@@ -119,6 +119,7 @@ struct server_conf {
 	int none_mac_enabled; /* flag: and with it no MAC */
 	int hpn_disabled;     /* flag: windows do not follow the path */
 	int tcp_rcv_buf_poll; /* flag: as hpn_disabled when off */
+	int cipher_threads;   /* most of them; or PACKET_THREADS_AUTO */
 
 	/* Not keywords. */
 	bool port_given; /* by server_conf_set(): Port in files is passed over */

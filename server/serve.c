@@ -166,6 +166,7 @@ begin(struct serve *sv)
 	if (p->conf->rekey_limit.bytes != 0 || p->conf->rekey_limit.seconds != 0)
 		packet_set_rekey_limit(sv->packet, p->conf->rekey_limit.bytes,
 		    (uint32_t)p->conf->rekey_limit.seconds);
+	packet_set_threads(sv->packet, p->conf->cipher_threads);
 	connection_set_channels(sv->connection, sv->channels);
 	channels_set_dynamic(sv->channels,
 	    p->conf->tcp_rcv_buf_poll && !p->conf->hpn_disabled);

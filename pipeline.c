@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: ISC */
+#include "pipeline.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/ring.h"
+#include "base/worker.h"
+
+enum { LANES = 2, THREADS_AUTO_MAX = 4 };
+
+/* The keys of a lane: written by the loop while the lane is empty, so that
+ * posting the next job publishes them. */
+struct lane {
+	enum pipeline_lane which;
+	uint64_t generation; /* counts the keys; 0: none yet */
+	const struct cipher_alg *alg;
+	const struct mac_alg *mac;
+	uint8_t key[CIPHER_KEY_MAX], iv[CIPHER_IV_MAX];
+	uint8_t mac_key[MAC_KEY_MAX_LEN];
+};
+
+struct pipeline {
+	struct lane lanes[LANES];
+	struct ring *rings[LANES];
+	struct worker_pool *pool; /* NULL: no threads */
+	void *loop_local;	  /* contexts of the loop thread */
+	void (*wake)(void *arg);
+	void *arg;
+};
+
+/* A place of a ring. */
+struct place {
+	struct pipeline_job job;
+	const struct lane *lane;
+};
+
+/* What a thread keeps between jobs. */
+struct contexts {
+	struct cipher *cipher[LANES];
+	uint64_t generation[LANES];
+};
+
+/* ---- jobs: in the workers, or in the loop ------------------------------- */
+
+static int
+context_for(struct contexts *all, const struct lane *l, struct cipher **out)
+{
+	struct cipher **c = &all->cipher[l->which];
+	int r = 0;
+
+	if (all->generation[l->which] != l->generation) {
+		cipher_free(*c);
+		r = cipher_new(c, l->alg, l->mac, l->which == PIPELINE_SEAL,
+		    l->key, l->iv, l->mac_key);
+		all->generation[l->which] = r == 0 ? l->generation : 0;
+	}
+	*out = *c;
+	return r;
+}
+
+static int
+do_packet(struct contexts *all, const struct place *p)
+{
+	const struct pipeline_job *j = &p->job;
+	struct cipher *c;
+	int r;
+
+	if (all == NULL)
+		return ERR_NOMEM;
+	if ((r = context_for(all, p->lane, &c)) != 0)
+		return r;
+	return p->lane->which == PIPELINE_SEAL ?
+	    cipher_seal(c, &j->pos, j->pkt, j->len) :
+	    cipher_open(c, &j->pos, j->pkt, j->len);
+}
+
+static void
+run(void *job, void **local)
+{
+	struct place *p = job;
+
+	if (*local == NULL)
+		*local = calloc(1, sizeof(struct contexts));
+	p->job.err = do_packet(*local, p);
+}
+
+static void
+end(void *local)
+{
+	struct contexts *all = local;
+
+	if (all == NULL)
+		return;
+	for (size_t i = 0; i < LANES; i++)
+		cipher_free(all->cipher[i]);
+	free(all);
+}
+
+/* ---- life ---------------------------------------------------------------- */
+
+struct pipeline *
+pipeline_new(void (*wake)(void *arg), void *arg)
+{
+	struct pipeline *pl = calloc(1, sizeof(*pl));
+
+	if (pl == NULL)
+		return NULL;
+	pl->wake = wake;
+	pl->arg = arg;
+	for (size_t i = 0; i < LANES; i++) {
+		pl->lanes[i].which = (enum pipeline_lane)i;
+		pl->rings[i] = ring_new(PIPELINE_PLACES, sizeof(struct place));
+		if (pl->rings[i] == NULL) {
+			pipeline_free(pl);
+			return NULL;
+		}
+	}
+	return pl;
+}
+
+void
+pipeline_free(struct pipeline *pl)
+{
+	if (pl == NULL)
+		return;
+	worker_stop(pl->pool);
+	end(pl->loop_local);
+	for (size_t i = 0; i < LANES; i++)
+		ring_free(pl->rings[i]);
+	mem_free_secret(pl, sizeof(*pl));
+}
+
+size_t
+pipeline_set_threads(struct pipeline *pl, size_t threads)
+{
+	struct worker_conf conf = {
+		.rings = { pl->rings[0], pl->rings[1] },
+		.threads = MIN(threads, (size_t)WORKER_THREADS_MAX),
+		.run = run,
+		.end = end,
+		.wake = pl->wake,
+		.arg = pl->arg,
+	};
+
+	worker_stop(pl->pool);
+	pl->pool = NULL;
+	if (threads > 0 && worker_start(&pl->pool, &conf) != 0)
+		pl->pool = NULL;
+	return pipeline_threads(pl);
+}
+
+size_t
+pipeline_threads(const struct pipeline *pl)
+{
+	return pl->pool != NULL ? worker_count(pl->pool) : 0;
+}
+
+void
+pipeline_set_keys(struct pipeline *pl, enum pipeline_lane lane,
+    const struct cipher_alg *alg, const struct mac_alg *mac,
+    const uint8_t *key, const uint8_t *iv, const uint8_t *mac_key)
+{
+	struct lane *l = &pl->lanes[lane];
+
+	ENSURE(ring_pending(pl->rings[lane]) == 0);
+	l->generation++;
+	l->alg = alg;
+	l->mac = mac;
+	memcpy(l->key, key, sizeof(l->key));
+	memcpy(l->iv, iv, sizeof(l->iv));
+	memcpy(l->mac_key, mac_key, sizeof(l->mac_key));
+}
+
+/* ---- use ----------------------------------------------------------------- */
+
+struct pipeline_job *
+pipeline_next(struct pipeline *pl, enum pipeline_lane lane)
+{
+	struct place *p = ring_next(pl->rings[lane]);
+
+	ENSURE(pl->lanes[lane].generation != 0);
+	if (p == NULL)
+		return NULL;
+	p->lane = &pl->lanes[lane];
+	return &p->job;
+}
+
+void
+pipeline_post(struct pipeline *pl, enum pipeline_lane lane)
+{
+	ring_post(pl->rings[lane]);
+}
+
+void
+pipeline_kick(struct pipeline *pl)
+{
+	if (pl->pool != NULL)
+		worker_kick(pl->pool);
+}
+
+const struct pipeline_job *
+pipeline_done(struct pipeline *pl, enum pipeline_lane lane)
+{
+	struct place *p = ring_oldest(pl->rings[lane]);
+
+	return p != NULL ? &p->job : NULL;
+}
+
+void
+pipeline_release(struct pipeline *pl, enum pipeline_lane lane)
+{
+	ring_release(pl->rings[lane]);
+}
+
+size_t
+pipeline_pending(const struct pipeline *pl, enum pipeline_lane lane)
+{
+	return ring_pending(pl->rings[lane]);
+}
+
+bool
+pipeline_help(struct pipeline *pl, enum pipeline_lane lane)
+{
+	size_t ticket;
+	void *job = ring_take(pl->rings[lane], &ticket);
+
+	if (job == NULL)
+		return false;
+	run(job, &pl->loop_local);
+	(void)ring_finish(pl->rings[lane], ticket);
+	return true;
+}
+
+const struct pipeline_job *
+pipeline_wait(struct pipeline *pl, enum pipeline_lane lane)
+{
+	const struct pipeline_job *j;
+
+	while ((j = pipeline_done(pl, lane)) == NULL &&
+	    pipeline_pending(pl, lane) > 0) {
+		/* What is in hand elsewhere takes some microseconds. */
+		if (!pipeline_help(pl, lane))
+			sched_yield();
+	}
+	return j;
+}
+
+bool
+pipeline_await(struct pipeline *pl, enum pipeline_lane lane)
+{
+	return ring_await(pl->rings[lane]);
+}
+
+size_t
+pipeline_threads_auto(void)
+{
+	size_t cpus = worker_cpus();
+
+	return MIN(cpus - 1, (size_t)THREADS_AUTO_MAX);
+}
