@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "channels.h"
@@ -131,12 +132,14 @@ on_socket(void *arg, int fd, int events)
 	struct connection *c = arg;
 	int r;
 
-	(void)fd;
 	if (!(events & LOOP_READ) || c->paused || c->ended)
 		return; /* output goes out at the end of the turn */
 	r = packet_fill(c->packet);
 	if (r == ERR_AGAIN)
 		return;
+	/* Until there are channels it is all short questions and answers. */
+	if (c->channels == NULL)
+		fd_set_quickack(fd);
 	if (r < 0)
 		end(c, r);
 	else

@@ -278,6 +278,18 @@ fd_set_nodelay(int fd)
 }
 
 void
+fd_set_quickack(int fd)
+{
+#ifdef TCP_QUICKACK
+	int on = 1;
+
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_QUICKACK, &on, sizeof on);
+#else
+	(void)fd;
+#endif
+}
+
+void
 fd_sanitise_stdio(void)
 {
 	int fd = open("/dev/null", O_RDWR);

@@ -47,6 +47,10 @@ int fd_receive_msg(int sock, struct buf *body, size_t max) must_check;
 int fd_rcvbuf(int fd);
 /* TCP_NODELAY; harmless on other descriptors. */
 void fd_set_nodelay(int fd);
+/* Acknowledges at once what has arrived, as far as the system can be asked
+ * to: a peer that waits for that before it sends its next small packet loses
+ * no time. Holds for the next packets only. */
+void fd_set_quickack(int fd);
 
 /* Opens /dev/null on 0, 1 and 2 where these are closed. */
 void fd_sanitise_stdio(void);
