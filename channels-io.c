@@ -156,8 +156,9 @@ channel_set_fds(struct channel *c, int source, int sink, int ext_source,
 
 		loop_unwatch(c->chs->loop, in->watch);
 		loop_unwatch(c->chs->loop, out->watch);
-		*in = (struct source){ .fd = sources[i],
-			.ended = sources[i] == -1 };
+		/* Behind an EOF nothing can follow. */
+		*in = (struct source){ .fd = c->sent_eof ? -1 : sources[i] };
+		in->ended = in->fd == -1;
 		if (in->fd != -1) {
 			in->blocks = can_block(in->fd);
 			/* Regular files cannot be polled everywhere. */

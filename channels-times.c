@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* What the channels were waiting for: to tell a user why it was not faster. */
 #include "base/mem.h"
+#include "base/tcp.h"
 #include "channels-internal.h"
 
 /* So much unsent is more than answers and adjusts. */
@@ -22,6 +23,13 @@ holds_peer_up(const struct channel *c)
 	    c->window_left < c->max_packet && buf_len(&c->sink[0].queue) == 0;
 }
 
+static bool
+network_waits(const struct packet *p)
+{
+	return packet_tx_pending(p) >= NETWORK_BUSY_BYTES ||
+	    tcp_unsent(packet_fd_out(p)) > 0;
+}
+
 void
 channels_count_time(struct channels *chs)
 {
@@ -30,10 +38,10 @@ channels_count_time(struct channels *chs)
 
 	if (chs->counted_ms != 0) {
 		t->total_ms += passed;
-		if (chs->was.window)
-			t->window_ms += passed;
-		else if (packet_tx_pending(chs->packet) >= NETWORK_BUSY_BYTES)
+		if (network_waits(chs->packet))
 			t->network_ms += passed;
+		else if (chs->was.window)
+			t->window_ms += passed;
 		else if (chs->was.source)
 			t->source_ms += passed;
 		if (chs->was.sink)

@@ -167,8 +167,8 @@ void channels_describe(const struct channels *chs, struct buf *out);
 void channels_set_dynamic(struct channels *chs, bool dynamic);
 
 /* Milliseconds of the connection in which there were channels, and what they
- * waited for. Sending: first the peer's window, else the network, else (as
- * nothing held them up) the source. Receiving: own sinks, else own windows,
+ * waited for. Sending: first the network (the kernel has what it could not
+ * send yet), else the peer's window, else the source. Receiving: own sinks, else own windows,
  * which were used up while the peer had not heard of more. */
 struct channels_times {
 	uint64_t total_ms;

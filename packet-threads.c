@@ -122,9 +122,11 @@ packet_may_wait(struct packet *p, bool reading)
 	rx = reading && pipeline_pending(p->pipe, PIPELINE_OPEN) > 0;
 	if (pipeline_threads(p->pipe) == 0)
 		return !tx && !rx; /* nobody but us */
-	/* What is sealed waits for the socket first. */
+	/* What is sealed waits for the socket first; then, rather than sleep,
+	 * the loop does what the threads were not told of. */
 	if (tx && packet_tx_sealed(p) == 0 &&
-	    !pipeline_await(p->pipe, PIPELINE_SEAL))
+	    (pipeline_help(p->pipe, PIPELINE_SEAL) ||
+		!pipeline_await(p->pipe, PIPELINE_SEAL)))
 		return false;
 	return !rx || pipeline_await(p->pipe, PIPELINE_OPEN);
 }

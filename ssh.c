@@ -518,6 +518,27 @@ make_channels(struct program *p)
 	return r;
 }
 
+/* With -v also without Metrics: why it was slow is what the sender knows. */
+static int
+start_metrics(struct program *p)
+{
+	bool quiet = log_get_level() >= LOG_LVL_VERBOSE &&
+	    sshlogin_peer_is_hpn(p->login);
+
+	return metrics_new(&p->metrics, &p->conf, p->loop, p->channels,
+	    sshlogin_packet(p->login), quiet);
+}
+
+static void
+tell_why_slow(const struct program *p)
+{
+	uint64_t at_ms = 0;
+	const struct tcp_numbers *remote = metrics_remote(p->metrics, &at_ms);
+
+	why_slow_tell(&p->began, sshlogin_packet(p->login), p->channels,
+	    remote, at_ms, p->conf.hpn_disabled || !p->conf.tcp_rcv_buf_poll);
+}
+
 static int
 on_rekeyed(void *arg)
 {
@@ -601,8 +622,7 @@ on_authenticated(void *arg)
 		r = none_switch_start(&p->none, &p->conf,
 		    sshlogin_packet(p->login), sshlogin_kex(p->login), p->tty);
 	if (r == 0)
-		r = metrics_new(&p->metrics, &p->conf, p->loop, p->channels,
-		    sshlogin_packet(p->login));
+		r = start_metrics(p);
 	if (r != 0) {
 		log_error("session: %s", err_text(r));
 		stop(p, EXIT_ERROR);
@@ -645,9 +665,7 @@ run(struct program *p)
 		p->status = EXIT_ERROR;
 	}
 	tty_leave_raw();
-	why_slow_tell(&p->began, sshlogin_packet(p->login), p->channels,
-	    metrics_remote(p->metrics),
-	    p->conf.hpn_disabled || !p->conf.tcp_rcv_buf_poll);
+	tell_why_slow(p);
 	sshlogin_disconnect(p->login);
 	if (p->tty && p->session_ended)
 		log_info("Connection to %s closed.", p->conf.original_host);

@@ -641,3 +641,9 @@ sshlogin_peer_is_openssh(const struct sshlogin *l)
 	return l->peer_ident != NULL &&
 	    str_has_prefix(l->peer_ident, "SSH-2.0-OpenSSH");
 }
+
+bool
+sshlogin_peer_is_hpn(const struct sshlogin *l)
+{
+	return l->peer_ident != NULL && strstr(l->peer_ident, "_hpn") != NULL;
+}

@@ -7,7 +7,9 @@
 #include <netinet/in.h>
 
 #ifdef __linux__
+#include <linux/sockios.h>
 #include <linux/tcp.h>
+#include <sys/ioctl.h>
 #include <sys/utsname.h>
 #endif
 
@@ -32,6 +34,22 @@ tcp_set_congestion(int fd, const char *name)
 	    name);
 #endif
 	return false;
+}
+
+bool
+tcp_congestion_is(int fd, const char *name)
+{
+#ifdef TCP_CONGESTION
+	char now[32] = { 0 };
+	socklen_t len = sizeof now - 1;
+
+	return getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, now, &len) == 0 &&
+	    strcmp(now, name) == 0;
+#else
+	(void)fd;
+	(void)name;
+	return false;
+#endif
 }
 
 static const struct {
@@ -179,6 +197,15 @@ tcp_measure(int fd, struct tcp_numbers *out)
 }
 
 uint64_t
+tcp_unsent(int fd)
+{
+	int bytes;
+
+	return ioctl(fd, SIOCOUTQNSD, &bytes) == 0 && bytes > 0 ?
+	    (uint64_t)bytes : 0;
+}
+
+uint64_t
 tcp_buffer_limit(bool receive)
 {
 	FILE *f = fopen(receive ? "/proc/sys/net/ipv4/tcp_rmem" :
@@ -209,6 +236,13 @@ tcp_measure(int fd, struct tcp_numbers *out)
 	(void)fd;
 	memset(out, 0, sizeof *out);
 	return ERR_UNSUPPORTED;
+}
+
+uint64_t
+tcp_unsent(int fd)
+{
+	(void)fd;
+	return 0;
 }
 
 uint64_t

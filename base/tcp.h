@@ -19,6 +19,7 @@
 /* False, and a line in the log (VERBOSE), if the kernel does not allow it;
  * the connection works on with what it had. name NULL: nothing is done. */
 bool tcp_set_congestion(int fd, const char *name);
+bool tcp_congestion_is(int fd, const char *name);
 
 #define TCP_KERNEL(major, minor) ((uint32_t)(major) << 16 | (minor) << 8)
 
@@ -102,6 +103,9 @@ bool tcp_field_in(enum tcp_field f, uint32_t kernel);
 
 /* ERR_UNSUPPORTED if fd is no TCP socket, or this is not Linux. */
 int tcp_measure(int fd, struct tcp_numbers *out) must_check;
+/* Bytes that wait in the kernel without having been sent once; 0 if that is
+ * not known. */
+uint64_t tcp_unsent(int fd);
 /* The reply to stack-metrics@hpnssh.org. get: ERR_FORMAT and the like. */
 void tcp_numbers_put(struct buf *out, const struct tcp_numbers *t);
 int tcp_numbers_get(struct rd *in, struct tcp_numbers *t) must_check;

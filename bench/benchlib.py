@@ -436,6 +436,18 @@ class Server:
         return [*enter, client["ssh"], *self.client_options(first_contact),
                 *options, self.host, *args]
 
+    def scp(self, client, data, there, direction):
+        """argv of a client's scp that copies data to there."""
+        options = self.client_options()
+        login = options.index("-l")
+        del options[login:login + 2]
+        options[options.index("-p")] = "-P"
+        far = f"{self.user}@{self.host}:"
+        ends = ([str(data), far + str(there)] if direction == "up" else
+                [far + str(data), str(there)])
+        return [client["scp"], "-q", "-S", client["ssh"], *options, "-c",
+                "aes128-gcm@openssh.com", *ends]
+
     def settled_cpu(self):
         """CPU seconds, when the last connection's processes are gone."""
         if self.meter.group:

@@ -11,7 +11,10 @@
 #include "base/log.h"
 #include "base/mem.h"
 
-enum { BLOB_MAX = 64 * 1024 }; /* bytes of a server's answer */
+enum {
+	BLOB_MAX = 64 * 1024, /* bytes of a server's answer */
+	QUIET_FIRST_MS = 250, /* doubled each time, up to the interval */
+};
 
 /* A file of the two. */
 struct table {
@@ -25,10 +28,12 @@ struct metrics {
 	struct channels *channels;
 	struct packet *packet;
 	struct loop_timer *timer;
-	uint64_t interval_ms;
+	uint64_t interval_ms, wait_ms;
+	bool quiet;
 	struct table local, remote;
 	struct tcp_numbers last; /* of the server; kernel 0: none yet */
 	bool have_last;
+	uint64_t last_ms;
 	bool asked;   /* an answer is to come */
 	bool refused; /* the server does not know the request */
 };
@@ -111,10 +116,13 @@ on_reply(void *arg, bool ok, struct rd data)
 	    tcp_numbers_get(&blob, &t) == 0) {
 		m->last = t;
 		m->have_last = true;
+		m->last_ms = loop_now_ms();
 		write_row(&m->remote, &t);
 		return;
 	}
 	m->refused = true;
+	if (m->quiet)
+		return;
 	log_error("Metrics: the server does not tell its numbers, only %s is "
 		  "written",
 	    m->local.path != NULL ? m->local.path : "nothing");
@@ -138,7 +146,8 @@ on_time(void *arg)
 {
 	struct metrics *m = arg;
 
-	m->timer = loop_after(m->loop, m->interval_ms, on_time, m);
+	m->wait_ms = MIN(m->wait_ms * 2, m->interval_ms);
+	m->timer = loop_after(m->loop, m->wait_ms, on_time, m);
 	write_local(m);
 	if (ask(m) != 0 || m->timer == NULL)
 		log_debug("Metrics: out of memory");
@@ -146,39 +155,51 @@ on_time(void *arg)
 
 /* ---- life ----------------------------------------------------------------- */
 
+static int
+name_files(struct metrics *m, const struct client_conf *conf)
+{
+	char *base;
+	int r = client_conf_expand(conf, CLIENT_TOKENS_PATH, "MetricsPath",
+	    conf->metrics_path, &base);
+
+	if (r != 0)
+		return r;
+	xasprintf(&m->local.path, "%s.local", base);
+	xasprintf(&m->remote.path, "%s.remote", base);
+	free(base);
+	return 0;
+}
+
 int
 metrics_new(struct metrics **out, const struct client_conf *conf,
-    struct loop *l, struct channels *chs, struct packet *p)
+    struct loop *l, struct channels *chs, struct packet *p, bool quiet)
 {
 	struct tcp_numbers t;
 	struct metrics *m;
-	char *base;
-	int r;
+	int r = 0;
 
 	*out = NULL;
-	if (!conf->metrics)
+	if (!conf->metrics && !quiet)
 		return 0;
 	if (tcp_measure(packet_fd_in(p), &t) != 0) {
-		log_error("Metrics: the connection has no TCP that could be "
-			  "asked");
+		if (conf->metrics)
+			log_error("Metrics: the connection has no TCP that "
+				  "could be asked");
 		return 0;
 	}
-	r = client_conf_expand(conf, CLIENT_TOKENS_PATH, "MetricsPath",
-	    conf->metrics_path, &base);
-	if (r != 0)
-		return r;
 	m = xcalloc(1, sizeof *m);
 	m->loop = l;
 	m->channels = chs;
 	m->packet = p;
 	m->interval_ms = (uint64_t)conf->metrics_interval * 1000;
+	m->quiet = !conf->metrics;
+	m->wait_ms = m->quiet ? QUIET_FIRST_MS : m->interval_ms;
 	m->local.fd = m->remote.fd = -1;
 	m->remote.remote = true;
-	xasprintf(&m->local.path, "%s.local", base);
-	xasprintf(&m->remote.path, "%s.remote", base);
-	free(base);
 	*out = m;
-	m->timer = loop_after(l, m->interval_ms, on_time, m);
+	if (!m->quiet && (r = name_files(m, conf)) != 0)
+		return r;
+	m->timer = loop_after(l, m->wait_ms, on_time, m);
 	if (m->timer == NULL)
 		return ERR_NOMEM;
 	write_row(&m->local, &t);
@@ -200,7 +221,10 @@ metrics_free(struct metrics *m)
 }
 
 const struct tcp_numbers *
-metrics_remote(const struct metrics *m)
+metrics_remote(const struct metrics *m, uint64_t *at_ms)
 {
-	return m != NULL && m->have_last ? &m->last : NULL;
+	if (m == NULL || !m->have_last)
+		return NULL;
+	*at_ms = m->last_ms;
+	return &m->last;
 }

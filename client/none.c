@@ -82,14 +82,13 @@ none_switch_rekeyed(struct none_switch *n)
 bool
 none_switch_leave(struct none_switch *n)
 {
-	bool offered = n->wanted;
-
-	if (n->kex == NULL || !offered)
+	if (n->kex == NULL || !n->wanted)
 		return true;
-	n->wanted = false;
-	kex_set_none(n->kex, KEX_NONE_NEVER, false);
+	/* What was offered cannot be taken back but by ending it all. */
 	if (kex_running(n->kex))
 		return false;
+	n->wanted = false;
+	kex_set_none(n->kex, KEX_NONE_NEVER, false);
 	if (!in_clear(n, PACKET_TX) && !in_clear(n, PACKET_RX))
 		return true;
 	log_info("A terminal is opened: the connection is encrypted again");

@@ -31,8 +31,8 @@ int none_switch_start(struct none_switch *n, const struct client_conf *conf,
 /* New keys are in use: tells the user what became of it. */
 int none_switch_rekeyed(struct none_switch *n) must_check;
 /* Something private comes. What is sent from now on waits for a rekey to a
- * real cipher if there is none now. False: it must not be, for the change
- * to "none" is in the middle of taking place. */
+ * real cipher if there is none now. False: it must not be now, because keys
+ * are just changing. */
 bool none_switch_leave(struct none_switch *n);
 
 #endif

@@ -89,7 +89,7 @@ path_us(const struct tcp_numbers *t)
 }
 
 static void
-tell_path(const struct tcp_numbers *t, struct buf *b)
+tell_path(const struct tcp_numbers *t, bool bbr, struct buf *b)
 {
 	uint64_t lost = lost_per_million(t);
 
@@ -98,7 +98,7 @@ tell_path(const struct tcp_numbers *t, struct buf *b)
 		      PRIu64 ".%02" PRIu64 " %% of the packets sent again",
 	    t->v[TCP_SND_CWND], t->v[TCP_RTT] / 1000,
 	    t->v[TCP_RTT] / 100 % 10, lost / 10000, lost / 100 % 100);
-	if (lost >= LOSS_PER_MILLION)
+	if (lost >= LOSS_PER_MILLION && !bbr)
 		buf_printf(b, " (CongestionControl bbr on the sending side "
 			      "may help)");
 }
@@ -109,7 +109,9 @@ static void
 tcp_reasons(const struct why_slow *w, const struct tcp_numbers *t,
     const char *sender, const char *receiver, struct reasons *r)
 {
-	uint64_t us = w->elapsed_ms * 1000, window = t->v[TCP_SND_WND];
+	uint64_t window = t->v[TCP_SND_WND], path = path_us(t);
+	uint64_t us = t == &w->local ? w->elapsed_ms * 1000 :
+				       w->remote_ms * 1000;
 	struct buf *b;
 
 	if (t->kernel == 0)
@@ -132,9 +134,31 @@ tcp_reasons(const struct why_slow *w, const struct tcp_numbers *t,
 				      "net.ipv4.tcp_wmem there to %" PRIu64,
 			    power_of_two(w->sndbuf_limit * 2));
 	}
-	b = add(r, share(path_us(t), us));
+	/* What is on its way keeps TCP busy also while it gets no more from
+	 * us: that is not the path's fault. */
+	if (t == &w->local)
+		path = MIN(path, w->times.network_ms * 1000);
+	b = add(r, share(path, us));
 	if (b != NULL)
-		tell_path(t, b);
+		tell_path(t, t == &w->local && w->bbr, b);
+}
+
+/* A window that is large for its path is used up only if nobody reads. */
+static void
+tell_peer_window(const struct why_slow *w, struct buf *b)
+{
+	uint64_t rtt_us = w->local.v[TCP_RTT];
+	uint64_t per_trip = w->sent * rtt_us / 1000 / w->elapsed_ms;
+
+	if (per_trip < CHANNEL_WINDOW_DEFAULT / 2) {
+		buf_printf(b, "the server's program or disk, which took no "
+			      "more");
+		return;
+	}
+	buf_printf(b, "the SSH window of the server, which lets pass about ");
+	put_bytes(b, per_trip);
+	buf_printf(b, " in a round trip of %" PRIu64 " ms (that of HPN-SSH "
+		      "servers grows)", rtt_us / 1000);
 }
 
 static void
@@ -144,9 +168,7 @@ upload_reasons(const struct why_slow *w, struct reasons *r)
 
 	b = add(r, share(w->times.window_ms, w->elapsed_ms));
 	if (b != NULL)
-		buf_printf(b, "the SSH window of the server (it is 2 MiB for "
-			      "good in most, and waits for the program there "
-			      "to read)");
+		tell_peer_window(w, b);
 	b = add(r, share(w->times.source_ms, w->elapsed_ms));
 	if (b != NULL)
 		buf_printf(b, "the source here (a disk or program): nothing "
@@ -175,6 +197,25 @@ guess_receive_buffer(const struct why_slow *w, struct reasons *r)
 		      "%" PRIu64, power_of_two(w->rcvbuf_limit * 2));
 }
 
+/* A window that is used up in a round trip shows here as nothing but a rate. */
+static bool
+fixed_window(const struct why_slow *w, struct reasons *r)
+{
+	uint64_t rtt_us = MAX(w->local.v[TCP_RCV_RTT], w->local.v[TCP_RTT]);
+	uint64_t per_trip = w->received * rtt_us / 1000 / w->elapsed_ms;
+	struct buf *b;
+
+	if (!w->fixed_windows || w->local.kernel == 0 ||
+	    per_trip < CHANNEL_WINDOW_DEFAULT * 6 / 10 ||
+	    (b = add(r, PERCENT_MIN)) == NULL)
+		return false;
+	r->v[r->n - 1].percent = 0;
+	buf_printf(b, "the SSH window of the client, most likely: HPNDisabled "
+		      "or TcpRcvBufPoll keeps it at 2 MiB per round trip of %"
+		      PRIu64 " ms", rtt_us / 1000);
+	return true;
+}
+
 static void
 download_reasons(const struct why_slow *w, struct reasons *r)
 {
@@ -186,10 +227,10 @@ download_reasons(const struct why_slow *w, struct reasons *r)
 			      "no more");
 	b = add(r, share(w->times.own_window_ms, w->elapsed_ms));
 	if (b != NULL)
-		buf_printf(b, "the SSH window of the client%s",
-		    w->fixed_windows ?
-			" (fixed at 2 MiB by HPNDisabled or TcpRcvBufPoll)" :
-			"");
+		buf_printf(b, "the SSH window of the client");
+	/* It explains all: the server's TCP takes it for the path. */
+	if (fixed_window(w, r))
+		return;
 	tcp_reasons(w, &w->remote, "server", "client", r);
 	guess_receive_buffer(w, r);
 }
@@ -258,8 +299,7 @@ why_slow_text(const struct why_slow *w, struct buf *out)
 		buf_printf(out, up ? "Nothing here did: look at the path and "
 				     "the server." :
 				     "Nothing here did: the server or the "
-				     "path gave no more (with Metrics, the "
-				     "server's TCP is asked why).");
+				     "path gave no more.");
 	return true;
 }
 
@@ -270,7 +310,7 @@ cpu_now_ms(void)
 {
 	struct timespec ts;
 
-	if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts) == -1)
+	if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts) == -1)
 		return 0;
 	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
 }
@@ -287,7 +327,7 @@ why_slow_begin(struct why_slow_start *s, const struct packet *p)
 void
 why_slow_tell(const struct why_slow_start *s, const struct packet *p,
     const struct channels *chs, const struct tcp_numbers *remote,
-    bool fixed_windows)
+    uint64_t remote_at_ms, bool fixed_windows)
 {
 	struct why_slow w = { .fixed_windows = fixed_windows };
 	struct buf text = { 0 };
@@ -307,9 +347,12 @@ why_slow_tell(const struct why_slow_start *s, const struct packet *p,
 		w.rcvbuf = (uint64_t)fd_rcvbuf(packet_fd_in(p));
 		w.rcvbuf_limit = tcp_buffer_limit(true);
 		w.sndbuf_limit = tcp_buffer_limit(false);
+		w.bbr = tcp_congestion_is(packet_fd_in(p), "bbr");
 	}
-	if (remote != NULL)
+	if (remote != NULL && remote_at_ms > s->at_ms) {
 		w.remote = *remote;
+		w.remote_ms = remote_at_ms - s->at_ms;
+	}
 	if (why_slow_text(&w, &text) &&
 	    (line = buf_dup_string(&text)) != NULL) {
 		log_verbose("%s", line);

@@ -19,13 +19,15 @@
 struct why_slow {
 	uint64_t elapsed_ms;
 	uint64_t sent, received; /* bytes of payload */
-	uint64_t cpu_ms;	 /* of this process in that time */
+	uint64_t cpu_ms;	 /* of the loop thread in that time */
 	const char *cipher;
 	bool fixed_windows; /* by our own configuration */
 	struct channels_times times;
 	/* Of our end, and of the server's if it was asked for; kernel 0: not
 	 * known. */
 	struct tcp_numbers local, remote;
+	uint64_t remote_ms; /* elapsed when the server was asked */
+	bool bbr; /* is our congestion control */
 	uint64_t rcvbuf, rcvbuf_limit, sndbuf_limit; /* bytes; 0: not known */
 };
 
@@ -39,9 +41,9 @@ struct why_slow_start {
 	uint64_t sent, received;
 };
 void why_slow_begin(struct why_slow_start *s, const struct packet *p);
-/* Logs the paragraph (VERBOSE). remote may be NULL. */
+/* Logs the paragraph (VERBOSE). remote, of remote_at_ms, may be NULL. */
 void why_slow_tell(const struct why_slow_start *s, const struct packet *p,
     const struct channels *chs, const struct tcp_numbers *remote,
-    bool fixed_windows);
+    uint64_t remote_at_ms, bool fixed_windows);
 
 #endif

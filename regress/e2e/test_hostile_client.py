@@ -699,6 +699,21 @@ def test_messages_after_eof_and_close(logged_in):
         w.was_ended()
 
 
+def test_eof_that_crosses_ours(logged_in):
+    """The command has closed its output, but lives; then the client has no
+    more to say: the session must still end with the command."""
+    w = logged_in()
+    number = w.open_session()[0]
+    w.say(CHANNEL_REQUEST, number, "exec", False,
+          "exec >&- 2>&-; sleep 0.3; exit 3")
+    while w.recv()[0] != CHANNEL_EOF:
+        pass
+    w.say(CHANNEL_EOF, number)
+    request = w.expect(CHANNEL_REQUEST)
+    assert (request.u32(), request.text()) == (0, "exit-status")
+    w.expect(CHANNEL_CLOSE)
+
+
 def test_too_many_channels(make_server, wire, key):
     """100 000 opens: MaxSessions are there, the rest is refused, and the
     server does not grow."""

@@ -43,7 +43,7 @@ def test_slow_source_here(client):
 def test_slow_reader_there(client):
     done = client.ssh("sleep 2; cat > /dev/null",
                       stdin=bytes(20 * MIB)).ok()
-    assert "the SSH window of the server" in paragraph(done)
+    assert "the server's program or disk" in paragraph(done)
 
 
 def test_not_without_a_transfer_and_not_without_v(client, sshd):

@@ -355,6 +355,10 @@ def test_paramiko_rekey(paramiko_client):
         transport.renegotiate_keys()
         _, stdout, _ = paramiko_client.exec_command(f"echo {i}", timeout=20)
         assert stdout.read() == f"{i}\n".encode()
+        # Its only reader waits for itself when a CLOSE comes after it has
+        # sent KEXINIT: begin no rekey before the CLOSE is answered.
+        assert harness.wait_for(lambda: stdout.channel.closed)
+        transport.global_request("keepalive@openssh.com", wait=True)
 
 
 def run_async(coroutine):

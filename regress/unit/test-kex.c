@@ -19,6 +19,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "client/none.h"
 #include "crypto/digest.h"
 #include "crypto/kem.h"
 #include "kex.h"
@@ -314,6 +315,64 @@ test_none_unwanted(void **state)
 }
 
 static void
+assert_cipher(const struct pair *t, const char *name)
+{
+	for (int dir = 0; dir < 2; dir++) {
+		assert_string_equal(packet_cipher_name(t->c.packet, dir),
+		    name);
+		assert_string_equal(packet_cipher_name(t->s.packet, dir),
+		    name);
+	}
+}
+
+/* NoneSwitch, and back again for something private. */
+static void
+test_none_switch(void **state)
+{
+	struct kex_proposal p = proposal("curve25519-sha256");
+	struct client_conf conf = { .none_switch = 1 };
+	struct none_switch n;
+	struct pair t;
+
+	(void)state;
+	log_set_level(LOG_LVL_QUIET);
+	pair_open(&t, &p, &p);
+	rekey_from_client(&t, 0);
+	kex_set_none(t.s.kex, KEX_NONE_LAST, false);
+	/* Not without permission, and not with a terminal. */
+	assert_int_equal(none_switch_start(&n, &conf, t.c.packet, t.c.kex,
+			     false), 0);
+	conf.none_enabled = 1;
+	assert_int_equal(none_switch_start(&n, &conf, t.c.packet, t.c.kex,
+			     true), 0);
+	assert_false(kex_running(t.c.kex));
+	assert_true(none_switch_leave(&n));
+	/* Beside an exchange of the server's: another one follows. */
+	assert_int_equal(kex_start(t.c.kex), 0);
+	assert_int_equal(none_switch_start(&n, &conf, t.c.packet, t.c.kex,
+			     false), 0);
+	assert_int_equal(settle(&t), 0);
+	assert_cipher(&t, "aes128-ctr");
+	assert_int_equal(none_switch_rekeyed(&n), 0);
+	assert_int_equal(settle(&t), 0);
+	assert_cipher(&t, "none");
+	assert_int_equal(none_switch_rekeyed(&n), 0);
+	assert_true(none_switch_leave(&n));
+	assert_true(kex_running(t.c.kex)); /* what is put now waits */
+	assert_int_equal(settle(&t), 0);
+	assert_cipher(&t, "aes128-ctr");
+	rekey_from_client(&t, 0);
+	assert_cipher(&t, "aes128-ctr");
+	assert_int_equal(none_switch_start(&n, &conf, t.c.packet, t.c.kex,
+			     false), 0);
+	/* In the middle of the change nothing private can begin. */
+	assert_false(none_switch_leave(&n));
+	assert_int_equal(settle(&t), 0);
+	assert_cipher(&t, "none");
+	pair_close(&t);
+}
+
+static void
 test_rekey_from_both_at_once(void **state)
 {
 	struct kex_proposal p = proposal("curve25519-sha256");
@@ -526,6 +585,7 @@ main(void)
 		cmocka_unit_test(test_every_method),
 		cmocka_unit_test(test_none),
 		cmocka_unit_test(test_none_unwanted),
+		cmocka_unit_test(test_none_switch),
 		cmocka_unit_test(test_rekey_from_both_at_once),
 		cmocka_unit_test(test_no_match),
 		cmocka_unit_test(test_guesses),

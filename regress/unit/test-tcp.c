@@ -78,6 +78,8 @@ test_congestion(void **state)
 	assert_true(tcp_set_congestion(fd[0], NULL));
 	assert_false(tcp_set_congestion(fd[0], "no-such-one"));
 	assert_true(tcp_set_congestion(fd[0], "reno"));
+	assert_true(tcp_congestion_is(fd[0], "reno"));
+	assert_false(tcp_congestion_is(fd[0], "ren"));
 	close(fd[0]);
 	close(fd[1]);
 }

@@ -85,7 +85,11 @@ test_upload(void **state)
 	(void)state;
 	check(&w, "953 MiB sent in 10.0 s (100.0 MB/s)|Nothing here did");
 	w.times.window_ms = 8100;
-	check(&w, "81 % of the time: the SSH window of the server");
+	check(&w, "81 % of the time: the SSH window of the server|"
+		  "9814 KiB in a round trip of 100 ms");
+	w.local.v[TCP_RTT] = 900;
+	check(&w, "81 % of the time: the server's program or disk");
+	w.local.v[TCP_RTT] = 100500;
 	w.times.source_ms = 1000;
 	check(&w, "81 %|10 % of the time: the source");
 	w.local.v[TCP_BUSY_TIME] = 10000000;
@@ -97,10 +101,16 @@ test_upload(void **state)
 		  "client|8388608|!the path");
 	w.local.v[TCP_SNDBUF_LIMITED] = 0;
 	w.local.v[TCP_RWND_LIMITED] = 0;
+	check(&w, "!the path");
+	w.times.network_ms = 900;
+	check(&w, "81 %|10 %|9 % of the time: the path");
+	w.times.network_ms = 10000;
 	check(&w, "100 % of the time: the path|4000 packets|100.5 ms|"
 		  "0.00 %|!bbr");
 	w.local.v[TCP_TOTAL_RETRANS] = 700;
 	check(&w, "0.10 % of the packets sent again|bbr");
+	w.bbr = true;
+	check(&w, "!bbr");
 	w.cpu_ms = 9500;
 	check(&w, "100 %|95 % of the time: this computer: aes128-ctr");
 	w.local.kernel = 0;
@@ -119,17 +129,25 @@ test_download(void **state)
 	check(&w, "50 % of the time: the output here|6 % of the time: the SSH "
 		  "window of the client.");
 	w.fixed_windows = true;
-	check(&w, "HPNDisabled");
+	check(&w, "50 %|6 %|the SSH window of the client, most likely: "
+		  "HPNDisabled");
+	w.received = 90000000;
+	check(&w, "!HPNDisabled");
 	w = download();
 	w.rcvbuf = w.rcvbuf_limit;
 	w.local.v[TCP_RCV_SPACE] = 3000000;
 	check(&w, "receive buffer of TCP on the client, most likely|16777216|"
 		  "!gave no more");
 	w.remote = w.local;
+	w.remote_ms = 10000;
 	w.remote.v[TCP_BUSY_TIME] = 9900000;
 	w.remote.v[TCP_RWND_LIMITED] = 9900000;
 	check(&w, "99 % of the time: the receive buffer of TCP on the client: "
 		  "raise|!most likely");
+	w.remote_ms = 20000;
+	check(&w, "49 % of the time");
+	w.remote.v[TCP_RWND_LIMITED] = 0;
+	check(&w, "49 % of the time: the path");
 }
 
 int
