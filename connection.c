@@ -103,8 +103,10 @@ dispatch(struct connection *c, struct rd payload)
 	    (type >= SSH_MSG_USERAUTH_REQUEST && type < SSH_MSG_GLOBAL_REQUEST))
 		return c->hooks.auth(c->hooks.arg, type, payload);
 	if (type >= SSH_MSG_GLOBAL_REQUEST && type <= SSH_MSG_CHANNEL_FAILURE)
-		/* A client may send ahead of our consent to its user; if
-		 * that does not come, these are not for us (RFC 4252 5.3). */
+		/* A client may send ahead of the consent to its user (RFC
+		 * 4252 section 5.3). Without consent these are for nobody;
+		 * as deployed servers do, that is said, and the client may
+		 * try another way, instead of being cut off (section 6). */
 		return c->channels != NULL ?
 		    channels_input(c->channels, payload) :
 		    connection_unimplemented(c);

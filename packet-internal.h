@@ -28,6 +28,7 @@ enum {
 	/* With threads: */
 	PACKET_JOB_MIN = 8 * 1024,    /* bytes of a packet worth handing over */
 	PACKET_JOBS_BYTES = 64 * 1024, /* bytes that are worth a wake-up */
+	PACKET_RX_BATCH = 256 * 1024, /* bytes of input worth handing over */
 	PACKET_TX_PIECE = 256 * 1024, /* bytes worth a write(2) of their own */
 };
 

@@ -277,9 +277,10 @@ frame_ahead(struct packet *p)
 	struct pipeline_job *j;
 	size_t size, posted = 0;
 
+	/* If a read brings little, the loop is not what limits it. */
 	if (p->rx_err != 0 || !may_open_ahead(p) ||
 	    (pipeline_pending(p->pipe, PIPELINE_OPEN) == 0 &&
-		p->rx_end - p->rx_off < PACKET_JOBS_BYTES))
+		p->rx_end - p->rx_off < PACKET_RX_BATCH))
 		return;
 	while ((j = pipeline_next(p->pipe, PIPELINE_OPEN)) != NULL) {
 		/* What was whole before an error is given out before it. */

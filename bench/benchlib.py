@@ -368,7 +368,7 @@ class Server:
     def __init__(self, work, suite, path=None, options=(), user=None):
         self.work, self.suite, self.path = work, suite, path
         self.user = user or pwd.getpwuid(os.getuid()).pw_name
-        self.port = 2222 if path else free_port()
+        self.port = path.next_port() if path else free_port()
         self.host = SERVER if path else "127.0.0.1"
         self.meter = CpuMeter()
         self.process = None
@@ -407,10 +407,10 @@ class Server:
                 [*(self.path.enter("server") if self.path else []), "ss",
                  "-Hltn", f"sport = :{self.port}"], capture_output=True,
                 timeout=10).stdout
-            if listening:
-                return
             if self.process.poll() is not None:
                 break
+            if listening:
+                return
             time.sleep(0.05)
         text = (self.dir / "log").read_text(errors="replace")
         self.close()
@@ -482,6 +482,7 @@ class LongPath:
         if not os.access("/dev/net/tun", os.W_OK):
             raise Unavailable("no /dev/net/tun")
         self.rtt = rtt / 1000
+        self.port = 2221
         bdp = rate * 1e6 / 8 * self.rtt
         self.queue = int(queue if queue is not None else max(bdp, 256 << 10))
         self.rate, self.loss, self.control = rate, loss, control
@@ -502,6 +503,10 @@ class LongPath:
         except BaseException:
             self.close()
             raise
+
+    def next_port(self):
+        self.port += 1
+        return self.port
 
     def enter(self, side):
         return ["nsenter", f"--net={self.spaces[side]}"]

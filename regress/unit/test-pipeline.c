@@ -5,6 +5,8 @@
  * process forks, and connections end.
  */
 #include <errno.h>
+#include <netinet/in.h>
+#include <poll.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -250,6 +252,7 @@ struct pair {
 	int fd[2];
 	struct packet *a, *b; /* a sends bulk to b */
 	uint32_t sent, received;
+	bool tx_used, rx_used; /* threads had packets in their hands */
 };
 
 static void
@@ -258,17 +261,36 @@ rekey(struct packet *p, enum packet_dir dir, const struct packet_keys *k)
 	assert_int_equal(packet_set_keys(p, dir, k, false), 0);
 }
 
+/* Its buffers grow, so that reads and writes are large. */
+static void
+tcp_pair(int fd[2])
+{
+	struct sockaddr_in sin = { .sin_family = AF_INET,
+		.sin_addr = { htonl(INADDR_LOOPBACK) } };
+	socklen_t len = sizeof sin;
+	int s = socket(AF_INET, SOCK_STREAM, 0);
+
+	assert_int_equal(bind(s, (struct sockaddr *)&sin, len), 0);
+	assert_int_equal(listen(s, 1), 0);
+	assert_int_equal(getsockname(s, (struct sockaddr *)&sin, &len), 0);
+	fd[0] = socket(AF_INET, SOCK_STREAM, 0);
+	assert_int_equal(connect(fd[0], (struct sockaddr *)&sin, len), 0);
+	fd[1] = accept(s, NULL, NULL);
+	assert_true(fd[1] >= 0);
+	close(s);
+	fd_set_nodelay(fd[0]);
+	fd_set_nodelay(fd[1]);
+}
+
 static void
 pair_open(struct pair *t, size_t suite, bool compress)
 {
 	struct packet_keys k;
-	int size = 1024 * 1024;
 
 	*t = (struct pair){ .sent = 0 };
 	make_keys(&k, suite);
 	k.compress = compress;
-	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, t->fd), 0);
-	setsockopt(t->fd[0], SOL_SOCKET, SO_SNDBUF, &size, sizeof size);
+	tcp_pair(t->fd);
 	t->a = packet_new(t->fd[0], t->fd[0], false);
 	t->b = packet_new(t->fd[1], t->fd[1], true);
 	rekey(t->a, PACKET_TX, &k);
@@ -307,6 +329,16 @@ length_of(uint32_t n)
 	return n % 5 == 4 ? 5 + n % 90 : 20000 + n * 977 % 13000;
 }
 
+/* Nothing that could be compressed. */
+static uint8_t
+byte_of(uint32_t n, size_t i)
+{
+	uint32_t x = n * 0x9e3779b1 ^ (uint32_t)i * 0x85ebca6b;
+
+	x = (x ^ x >> 15) * 0xc2b2ae35;
+	return (uint8_t)(x >> 24);
+}
+
 static void
 send_numbered(struct pair *t)
 {
@@ -315,7 +347,8 @@ send_numbered(struct pair *t)
 
 	if (p == NULL)
 		return;
-	memset(p, (int)(t->sent & 0xff), len);
+	for (size_t i = 5; i < len; i++)
+		p[i] = byte_of(t->sent, i);
 	p[0] = SSH_MSG_CHANNEL_DATA;
 	wire_put_u32(p + 1, t->sent++);
 	assert_int_equal(packet_bulk_commit(t->a, len), 0);
@@ -332,13 +365,11 @@ flush(struct packet *p)
 static void
 check_numbered(struct pair *t, struct rd r)
 {
-	uint8_t want = (uint8_t)(t->received & 0xff);
-
 	assert_int_equal(r.len, length_of(t->received));
 	assert_int_equal(rd_u8(&r), SSH_MSG_CHANNEL_DATA);
 	assert_int_equal(rd_u32(&r), t->received);
 	for (size_t i = 0; i < r.len; i++)
-		if (r.p[i] != want)
+		if (r.p[i] != byte_of(t->received, i + 5))
 			fail_msg("packet %u, byte %zu", t->received, i);
 	t->received++;
 }
@@ -350,14 +381,20 @@ turn(struct pair *t, void (*special)(struct pair *t, struct packet *p,
 {
 	struct packet *ends[] = { t->b, t->a };
 
-	flush(t->a);
-	flush(t->b);
+	t->tx_used |= t->a->tx_unsealed > 0;
 	for (size_t i = 0; i < 2; i++) {
 		struct rd r;
-		int err = packet_fill(ends[i]);
+		int err;
 
-		assert_true(err > 0 || err == ERR_AGAIN);
+		/* Several reads, so that there is much to open at once. */
+		for (int n = 0; n < 4; n++) {
+			flush(t->a);
+			flush(t->b);
+			err = packet_fill(ends[i]);
+			assert_true(err > 0 || err == ERR_AGAIN);
+		}
 		while ((err = packet_next(ends[i], &r)) == 1) {
+			t->rx_used |= packet_rx_posted(t->b);
 			if (r.p[0] == SSH_MSG_CHANNEL_DATA)
 				check_numbered(t, r);
 			else
@@ -373,7 +410,7 @@ carry(struct pair *t, uint32_t packets)
 	while (t->received < packets) {
 		if (t->sent < packets)
 			send_numbered(t);
-		if (t->sent == packets || rand_uniform(12) == 0)
+		if (t->sent == packets || rand_uniform(24) == 0)
 			turn(t, NULL);
 	}
 	assert_int_equal(packet_tx_pending(t->a), 0);
@@ -395,6 +432,8 @@ test_transfer(void **state)
 			assert_int_equal(packet_threads_start(pair.a, a), a);
 			assert_int_equal(packet_threads_start(pair.b, b), b);
 			carry(&pair, 300);
+			assert_int_equal(pair.tx_used, a > 0);
+			assert_int_equal(pair.rx_used, b > 0);
 			pair_close(&pair);
 		}
 	}
@@ -480,6 +519,93 @@ test_start_and_stop(void **state)
 	packet_threads_stop(t.a);
 	packet_threads_stop(t.b);
 	assert_int_equal(packet_threads(t.a), 0);
+	pair_close(&t);
+}
+
+static int wake_fd[2];
+
+static void
+wake_pipe(void *arg)
+{
+	(void)arg;
+	(void)!write(wake_fd[1], "", 1);
+}
+
+/* Whoever may wait is woken, also for the last packet, of which the sleeping
+ * threads were not told. */
+static void
+test_last_packet(void **state)
+{
+	struct pollfd pfd;
+	struct pair t;
+
+	(void)state;
+	assert_int_equal(pipe(wake_fd), 0);
+	pfd = (struct pollfd){ .fd = wake_fd[0], .events = POLLIN };
+	pair_open(&t, 0, false);
+	packet_set_notify(t.a, wake_pipe, NULL);
+	assert_int_equal(packet_threads_start(t.a, 1), 1);
+	carry(&t, 1000); /* lets the socket's buffers grow */
+	for (int i = 0; i < 20; i++) {
+		for (int n = 0; n < 30; n++) {
+			send_numbered(&t);
+			/* Both all done, and the thread asleep. */
+			if (n >= 26)
+				usleep(500);
+		}
+		while (packet_tx_pending(t.a) > 0) {
+			char byte;
+
+			flush(t.a);
+			if (packet_tx_sealed(t.a) == 0 &&
+			    packet_may_wait(t.a, true) &&
+			    packet_tx_pending(t.a) > 0) {
+				assert_int_equal(poll(&pfd, 1, 5000), 1);
+				assert_int_equal(read(wake_fd[0], &byte, 1),
+				    1);
+			}
+			if (packet_tx_sealed(t.a) > 0)
+				turn(&t, NULL);
+		}
+		carry(&t, t.sent);
+	}
+	pair_close(&t);
+	close(wake_fd[0]);
+	close(wake_fd[1]);
+}
+
+/* What was given to threads is not forgotten when these stop. */
+static void
+test_stop_with_opened(void **state)
+{
+	struct pair t;
+	struct rd r;
+	int err;
+
+	(void)state;
+	pair_open(&t, 0, false);
+	carry(&t, 300);
+	assert_int_equal(packet_threads_start(t.b, 2), 2);
+	while (!packet_rx_posted(t.b)) {
+		for (int n = 0; n < 30; n++)
+			send_numbered(&t);
+		for (int n = 0; n < 4; n++) {
+			flush(t.a);
+			err = packet_fill(t.b);
+			assert_true(err > 0 || err == ERR_AGAIN);
+		}
+		if ((err = packet_next(t.b, &r)) == 1)
+			check_numbered(&t, r);
+	}
+	packet_threads_stop(t.b);
+	assert_int_equal(packet_threads(t.b), 0);
+	while (packet_rx_posted(t.b)) {
+		assert_false(packet_may_wait(t.b, true));
+		assert_int_equal(packet_next(t.b, &r), 1);
+		check_numbered(&t, r);
+	}
+	assert_true(packet_may_wait(t.b, true));
+	carry(&t, t.sent);
 	pair_close(&t);
 }
 
@@ -675,6 +801,8 @@ main(void)
 		cmocka_unit_test(test_transfer),
 		cmocka_unit_test(test_rekey_under_load),
 		cmocka_unit_test(test_start_and_stop),
+		cmocka_unit_test(test_last_packet),
+		cmocka_unit_test(test_stop_with_opened),
 		cmocka_unit_test(test_early_end),
 		cmocka_unit_test(test_fork),
 		cmocka_unit_test(test_no_threads_to_be_had),
