@@ -105,6 +105,9 @@ packet_fill(struct packet *p)
 		n = read(p->fd_in, p->rx + p->rx_end, room);
 	while (n == -1 && errno == EINTR);
 	p->rx_dry = n < (ssize_t)room;
+	/* The end is told after what came before it: it will be seen again. */
+	if (n <= 0 && packet_rx_posted(p))
+		return ERR_AGAIN;
 	if (n == 0)
 		return ERR_CLOSED;
 	if (n == -1)

@@ -609,6 +609,39 @@ test_stop_with_opened(void **state)
 	pair_close(&t);
 }
 
+/* The end of the connection comes after all that was sent. */
+static void
+test_end_of_input(void **state)
+{
+	struct pair t;
+	struct rd r;
+	int err;
+
+	(void)state;
+	pair_open(&t, 0, false);
+	carry(&t, 300);
+	assert_int_equal(packet_threads_start(t.b, 2), 2);
+	for (int n = 0; n < 25; n++)
+		send_numbered(&t);
+	while (packet_tx_pending(t.a) > 0) {
+		flush(t.a);
+		err = packet_fill(t.b);
+		assert_true(err > 0 || err == ERR_AGAIN);
+	}
+	shutdown(t.fd[0], SHUT_WR);
+	if (packet_next(t.b, &r) == 1)
+		check_numbered(&t, r);
+	assert_true(packet_rx_posted(t.b));
+	while ((err = packet_fill(t.b)) != ERR_CLOSED) {
+		assert_true(err > 0 || err == ERR_AGAIN);
+		while ((err = packet_next(t.b, &r)) == 1)
+			check_numbered(&t, r);
+		assert_int_equal(err, 0);
+	}
+	assert_int_equal(t.received, t.sent);
+	pair_close(&t);
+}
+
 /* The end comes with jobs ready, in hand and done. */
 static void
 test_early_end(void **state)
@@ -803,6 +836,7 @@ main(void)
 		cmocka_unit_test(test_start_and_stop),
 		cmocka_unit_test(test_last_packet),
 		cmocka_unit_test(test_stop_with_opened),
+		cmocka_unit_test(test_end_of_input),
 		cmocka_unit_test(test_early_end),
 		cmocka_unit_test(test_fork),
 		cmocka_unit_test(test_no_threads_to_be_had),
