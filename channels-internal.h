@@ -131,6 +131,7 @@ struct channels {
 	struct channels_times times;
 	struct channels_waits was;
 	uint64_t counted_ms;	/* times are counted up to here */
+	bool frugal_windows;	/* see channels_set_frugal() */
 	bool fixed_windows;	/* they stay as they were offered */
 	uint32_t rcvbuf;	/* last samples */
 	uint64_t rtt_us;

@@ -20,16 +20,21 @@
  */
 uint32_t
 channel_window_next(uint32_t window_max, uint64_t arrived,
-    uint64_t elapsed_us, uint64_t rtt_us, uint32_t rcvbuf, uint32_t limit)
+    uint64_t elapsed_us, uint64_t rtt_us, uint32_t rcvbuf, uint32_t limit,
+    bool frugal)
 {
-	uint64_t per_rtt;
+	uint64_t per_rtt, most = MIN(rcvbuf, limit);
 
 	if (elapsed_us == 0)
 		return window_max;
 	per_rtt = arrived * rtt_us / elapsed_us;
-	if (per_rtt < window_max / 2)
+	if (frugal)
+		most = MIN(most, 2 * per_rtt);
+	/* Frugally, twice the border is a step that is worth its adjust. */
+	if (per_rtt < (frugal ? (uint64_t)window_max * 9 / 16 :
+				(uint64_t)window_max / 2))
 		return window_max;
-	return MAX(window_max, MIN(rcvbuf, limit));
+	return (uint32_t)MAX((uint64_t)window_max, most);
 }
 
 uint32_t
@@ -41,6 +46,12 @@ channel_window_rested(uint32_t window_max, uint64_t idle_ms)
 		window_max = MAX(window_max / 2,
 		    (uint32_t)CHANNEL_WINDOW_DEFAULT);
 	return window_max;
+}
+
+void
+channels_set_frugal(struct channels *chs, bool frugal)
+{
+	chs->frugal_windows = frugal;
 }
 
 void
@@ -107,7 +118,8 @@ grow(struct channel *c)
 		return;
 	if (c->measured_us != 0)
 		next = channel_window_next(c->window_max, c->arrived, elapsed,
-		    chs->rtt_us, chs->rcvbuf, CHANNEL_WINDOW_LIMIT);
+		    chs->rtt_us, chs->rcvbuf, CHANNEL_WINDOW_LIMIT,
+		    chs->frugal_windows);
 	c->measured_us = now;
 	c->arrived = 0;
 	more = next - c->window_max;

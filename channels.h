@@ -165,6 +165,9 @@ void channels_describe(const struct channels *chs, struct buf *out);
 
 /* Do windows follow the path (the beginning), or stay as they were offered? */
 void channels_set_dynamic(struct channels *chs, bool dynamic);
+/* The peer's sender pays for a window that is wider than its path (OpenSSH's:
+ * what does not get away it keeps in a buffer that it moves as a whole). */
+void channels_set_frugal(struct channels *chs, bool frugal);
 
 /* Milliseconds of the connection in which there were channels, and what they
  * waited for. Sending: first the network (the kernel has what it could not
@@ -180,9 +183,11 @@ struct channels_times channels_times(const struct channels *chs);
 /* The dynamic window, as a pure function: the window (bytes) to offer from
  * now on, given the one offered so far, the bytes that arrived in elapsed_us,
  * the round trip time, the TCP receive buffer of the connection and the limit.
- * It never shrinks here, and grows only for a peer that it holds back. */
+ * It never shrinks here, and grows only for a peer that it holds back; frugal:
+ * no more than that peer can use in the next round trip. */
 uint32_t channel_window_next(uint32_t window_max, uint64_t arrived,
-    uint64_t elapsed_us, uint64_t rtt_us, uint32_t rcvbuf, uint32_t limit);
+    uint64_t elapsed_us, uint64_t rtt_us, uint32_t rcvbuf, uint32_t limit,
+    bool frugal);
 /* And the window after a time in which nothing was used of it. */
 uint32_t channel_window_rested(uint32_t window_max, uint64_t idle_ms);
 

@@ -511,9 +511,12 @@ make_channels(struct program *p)
 {
 	int r = channels_new(&p->channels, sshlogin_packet(p->login), p->loop);
 
-	if (r == 0)
+	if (r == 0) {
+		channels_set_frugal(p->channels,
+		    !sshlogin_peer_is_hpnssh(p->login));
 		channels_set_dynamic(p->channels,
 		    p->conf.tcp_rcv_buf_poll && !p->conf.hpn_disabled);
+	}
 	packet_set_threads(sshlogin_packet(p->login), p->conf.cipher_threads);
 	return r;
 }

@@ -636,6 +636,13 @@ sshlogin_connection(const struct sshlogin *l)
 }
 
 bool
+sshlogin_peer_is_hpnssh(const struct sshlogin *l)
+{
+	return l->peer_ident != NULL &&
+	    strstr(l->peer_ident, HPN_TRUE_NAME) != NULL;
+}
+
+bool
 sshlogin_peer_is_openssh(const struct sshlogin *l)
 {
 	return l->peer_ident != NULL &&

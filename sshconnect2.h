@@ -50,6 +50,8 @@ struct kex *sshlogin_kex(const struct sshlogin *l);
 struct connection *sshlogin_connection(const struct sshlogin *l);
 /* The server calls itself OpenSSH: it knows that project's extensions. */
 bool sshlogin_peer_is_openssh(const struct sshlogin *l);
+/* The server is this project's. */
+bool sshlogin_peer_is_hpnssh(const struct sshlogin *l);
 /* It calls itself HPN-SSH. */
 bool sshlogin_peer_is_hpn(const struct sshlogin *l);
 

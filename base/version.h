@@ -10,7 +10,8 @@
 #include "config.h"
 
 #define HPN_SOFTWARE "OpenSSH_10.5_hpn18"
+#define HPN_TRUE_NAME " HPNSSH_" /* in the comment of the identification */
 /* VersionAddendum, if any, follows after a blank. */
-#define HPN_IDENT "SSH-2.0-" HPN_SOFTWARE " HPNSSH_" VERSION
+#define HPN_IDENT "SSH-2.0-" HPN_SOFTWARE HPN_TRUE_NAME VERSION
 
 #endif

@@ -8,6 +8,7 @@ after SIGKILL. Every command is bounded in time.
 """
 
 import ctypes
+import math
 import os
 import pwd
 import select
@@ -110,8 +111,7 @@ def median(values):
 # ---- CPU time of a server and all that it starts -----------------------
 
 class CpuMeter:
-    """CPU seconds of a process tree. With a cgroup exactly; else what /proc
-    says of the listener and the children it has waited for (in ticks)."""
+    """CPU seconds of a process tree, by a cgroup; without one, unknown."""
 
     def __init__(self):
         self.group = None
@@ -138,7 +138,7 @@ class CpuMeter:
     @property
     def how(self):
         return ("cgroup " + self.file.name if self.group
-                else "/proc stat of the listener and its waited children")
+                else "not measured, needs a cgroup (root)")
 
     def enter(self):  # in the child, before exec
         die_with_parent()
@@ -146,14 +146,10 @@ class CpuMeter:
             (self.group / "cgroup.procs").write_text("0")
 
     def seconds(self):
-        if self.group:
-            text = self.file.read_text()
-            if self.file.name == "cpu.stat":
-                return int(text.split()[1]) / 1e6
-            return int(text) / 1e9
-        stat = Path(f"/proc/{self.pid}/stat").read_text()
-        fields = stat[stat.rindex(")") + 2:].split()
-        return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+        text = self.file.read_text()
+        if self.file.name == "cpu.stat":
+            return int(text.split()[1]) / 1e6
+        return int(text) / 1e9
 
     def pids(self):
         if self.group:
@@ -449,14 +445,14 @@ class Server:
                 "aes128-gcm@openssh.com", *ends]
 
     def settled_cpu(self):
-        """CPU seconds, when the last connection's processes are gone."""
-        if self.meter.group:
-            for _ in range(100):
-                if len(self.meter.pids()) <= 1:
-                    break
-                time.sleep(0.02)
-        else:
-            time.sleep(0.2)
+        """CPU seconds, when the last connection's processes are gone. NaN
+        without a cgroup: the listener has not waited for all of them."""
+        if not self.meter.group:
+            return math.nan
+        for _ in range(100):
+            if len(self.meter.pids()) <= 1:
+                break
+            time.sleep(0.02)
         return self.meter.seconds()
 
     def close(self):

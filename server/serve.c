@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/mem.h"
+#include "base/version.h"
 #include "channels.h"
 #include "connection.h"
 #include "kex.h"
@@ -168,6 +169,8 @@ begin(struct serve *sv)
 		    (uint32_t)p->conf->rekey_limit.seconds);
 	packet_set_threads(sv->packet, p->conf->cipher_threads);
 	connection_set_channels(sv->connection, sv->channels);
+	channels_set_frugal(sv->channels,
+	    strstr(p->id_remote, HPN_TRUE_NAME) == NULL);
 	channels_set_dynamic(sv->channels,
 	    p->conf->tcp_rcv_buf_poll && !p->conf->hpn_disabled);
 	none_offer(sv->kex, p->conf);

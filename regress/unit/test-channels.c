@@ -587,24 +587,32 @@ test_window_next(void **state)
 		uint32_t now;
 		uint64_t arrived, elapsed_us, rtt_us;
 		uint32_t rcvbuf, limit, want;
+		bool frugal;
 	} cases[] = {
 		/* 2 MiB a round trip of 100 ms: it is the window that holds */
 		{ 2 * MIB, 2 * MIB, 100000, 100000, 6 * MIB, 64 * MIB,
-		    6 * MIB },
+		    6 * MIB, false },
 		{ 2 * MIB, 20 * MIB, 1000000, 100000, 6 * MIB, 64 * MIB,
-		    6 * MIB },
+		    6 * MIB, false },
 		/* half of it is the border */
 		{ 2 * MIB, 1 * MIB, 100000, 100000, 6 * MIB, 64 * MIB,
-		    6 * MIB },
+		    6 * MIB, false },
 		{ 2 * MIB, MIB - 10, 100000, 100000, 6 * MIB, 64 * MIB,
-		    2 * MIB },
+		    2 * MIB, false },
 		/* 1 GB/s on loopback needs no more */
-		{ 2 * MIB, 10 * MIB, 10000, 50, 6 * MIB, 64 * MIB, 2 * MIB },
+		{ 2 * MIB, 10 * MIB, 10000, 50, 6 * MIB, 64 * MIB, 2 * MIB, false },
 		/* the limit; never smaller; no TCP; no time */
-		{ 2 * MIB, 2 * MIB, 10, 10, 60 * MIB, 15 * MIB, 15 * MIB },
-		{ 2 * MIB, 2 * MIB, 10, 10, 131072, 64 * MIB, 2 * MIB },
-		{ 2 * MIB, 2 * MIB, 10, 0, 6 * MIB, 64 * MIB, 2 * MIB },
-		{ 2 * MIB, 2 * MIB, 0, 10, 6 * MIB, 64 * MIB, 2 * MIB },
+		{ 2 * MIB, 2 * MIB, 10, 10, 60 * MIB, 15 * MIB, 15 * MIB, false },
+		{ 2 * MIB, 2 * MIB, 10, 10, 131072, 64 * MIB, 2 * MIB, false },
+		{ 2 * MIB, 2 * MIB, 10, 0, 6 * MIB, 64 * MIB, 2 * MIB, false },
+		{ 2 * MIB, 2 * MIB, 0, 10, 6 * MIB, 64 * MIB, 2 * MIB, false },
+		/* frugal: twice what got through, and not for half of it */
+		{ 2 * MIB, 2 * MIB, 100000, 100000, 60 * MIB, 64 * MIB,
+		    4 * MIB, true },
+		{ 8 * MIB, 8 * MIB, 100000, 100000, 60 * MIB, 12 * MIB,
+		    12 * MIB, true },
+		{ 2 * MIB, 1 * MIB, 100000, 100000, 6 * MIB, 64 * MIB,
+		    2 * MIB, true },
 	};
 
 	(void)state;
@@ -612,7 +620,7 @@ test_window_next(void **state)
 		assert_int_equal(channel_window_next(cases[i].now,
 				     cases[i].arrived, cases[i].elapsed_us,
 				     cases[i].rtt_us, cases[i].rcvbuf,
-				     cases[i].limit),
+				     cases[i].limit, cases[i].frugal),
 		    cases[i].want);
 }
 
