@@ -171,8 +171,11 @@ def test_terminal_is_restored_after_a_signal(shell, sig):
     assert not shell.is_raw()
 
 
-def test_host_that_goes_away(make_server):
-    server = make_server(kind="stock")
+@pytest.mark.parametrize("kind", ["hpn", "stock"])
+def test_host_that_goes_away(make_server, kind):
+    if kind == "stock" and stock_pty_problem():
+        pytest.skip(stock_pty_problem())
+    server = make_server(kind=kind)
     client = Client("hpn", server, log_level="INFO")
     with Terminal(client.ssh_args()) as terminal:
         terminal.line("echo be''gun")
