@@ -224,6 +224,8 @@ def test_permit_root_login(make_server, keys, value, command, plain):
 def test_nologin(make_server, other_user):
     server = make_server()
     client = Client("hpn", server, user=other_user)
+    if not os.environ.get("CI"):
+        pytest.skip("it would lock others out of this machine; CI=true runs it")
     if os.path.exists("/etc/nologin"):
         pytest.skip("/etc/nologin is there")
     with open("/etc/nologin", "w") as f:
