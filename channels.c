@@ -307,18 +307,6 @@ channel_id(const struct channel *c)
 	return c->id;
 }
 
-void *
-channel_arg(const struct channel *c)
-{
-	return c->arg;
-}
-
-bool
-channel_source_ended(const struct channel *c)
-{
-	return channel_sources_done(c);
-}
-
 size_t
 channels_count(const struct channels *chs)
 {

@@ -157,8 +157,6 @@ void channel_hold_close(struct channel *c, bool hold);
 
 /* Ask. */
 uint32_t channel_id(const struct channel *c); /* our number */
-void *channel_arg(const struct channel *c);
-bool channel_source_ended(const struct channel *c);
 size_t channels_count(const struct channels *chs);
 /* One line a channel, for ~# */
 void channels_describe(const struct channels *chs, struct buf *out);

@@ -74,12 +74,6 @@ kex_free(struct kex *k)
 	mem_free_secret(k, sizeof *k);
 }
 
-int
-kex_set_proposal(struct kex *k, const struct kex_proposal *mine)
-{
-	return kex_copy_proposal(k->mine, mine);
-}
-
 void
 kex_set_none(struct kex *k, enum kex_none none, bool mac)
 {
@@ -706,12 +700,6 @@ bool
 kex_peer_ping(const struct kex *k)
 {
 	return k->peer_ping;
-}
-
-bool
-kex_peer_ext_info(const struct kex *k)
-{
-	return k->peer_ext_info;
 }
 
 const char *

@@ -75,9 +75,6 @@ void kex_set_guess(struct kex *k, bool guess);
 /* The peer's first key exchange method and host key algorithm, as it offered
  * them last; false if there was no KEXINIT yet. Caller frees. */
 bool kex_peer_first(const struct kex *k, char **kex, char **hostkey);
-/* Replaces the proposal for later exchanges. */
-int kex_set_proposal(struct kex *k,
-    const struct kex_proposal *mine) must_check;
 /*
  * The cipher "none" is never in a proposal; this adds it to those of later
  * exchanges, and with mac the MAC "none" too: as the first choice (client)
@@ -113,8 +110,6 @@ struct span kex_hostkey(const struct kex *k);
 const char *kex_server_sig_algs(const struct kex *k);
 bool kex_peer_hostbound(const struct kex *k);
 bool kex_peer_ping(const struct kex *k);
-/* The peer sent ext-info-c: as a server, EXT_INFO may be sent. */
-bool kex_peer_ext_info(const struct kex *k);
 /* Names that the peer offered last, for error texts; NULL if none. */
 const char *kex_peer_offer(const struct kex *k, int err);
 

@@ -151,12 +151,6 @@ loop_fd_want(struct loop_fd *w, int events)
 	w->events = events;
 }
 
-int
-loop_fd_wanted(const struct loop_fd *w)
-{
-	return w->events;
-}
-
 void
 loop_unwatch(struct loop *l, struct loop_fd *w)
 {

@@ -35,7 +35,6 @@ void loop_free(struct loop *l);
 struct loop_fd *loop_watch(struct loop *l, int fd, int events, loop_fd_fn fn,
     void *arg);
 void loop_fd_want(struct loop_fd *w, int events);
-int loop_fd_wanted(const struct loop_fd *w);
 void loop_unwatch(struct loop *l, struct loop_fd *w); /* NULL is fine */
 
 /* A timer fires once, delay_ms from now; it is gone before fn is called. */
