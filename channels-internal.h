@@ -23,12 +23,19 @@ enum {
 };
 
 /*
- * The largest window offered: enough for 10 Gbit/s over 50 ms. What a sender
- * of OpenSSH does not get away it keeps in one buffer that it grows and moves
- * as a whole, which costs it dearly (4 s of CPU per GB at 12 MiB, 0.6 at 2),
- * so a window is never wider than its path needs.
+ * The budget of a connection: what all its channels offer is what sinks that
+ * stop can make us keep. Windows grow to less, 10 Gbit/s over 50 ms, so that
+ * there is something left for a channel that is opened then. The next ones get
+ * half of what is left, and a packet at least.
+ *
+ * What a sender of OpenSSH does not get away it keeps in one buffer of 16 MiB
+ * at most. It moves the content to the front when half of that was sent, but
+ * with each read when the buffer is full: more than 8 MiB that do not get away
+ * cost it dearly (10 s of CPU per GB; it stalls), and 2 MiB next to nothing.
  */
-#define CHANNEL_WINDOW_LIMIT ((uint32_t)64 * 1024 * 1024)
+#define CHANNELS_BUDGET ((uint32_t)64 * 1024 * 1024)
+#define CHANNEL_BACKLOG_MAX ((uint32_t)8 * 1024 * 1024)
+#define CHANNELS_GROW_LIMIT ((uint32_t)60 * 1024 * 1024)
 
 enum channel_state {
 	CHANNEL_OPENING,  /* we asked */
@@ -56,10 +63,18 @@ struct source {
 	bool ended;
 };
 
+/* channels-queue.c: bytes in a row of pieces. All zero is an empty one, which
+ * may hold on to a piece. */
+struct queue_piece;
+struct queue {
+	struct queue_piece *first, *last;
+	size_t len; /* bytes in it */
+};
+
 struct sink {
 	int fd; /* -1: none */
 	struct loop_fd *watch;
-	struct buf queue; /* what it did not take */
+	struct queue queue; /* what it did not take */
 	bool blocks;
 	bool broken;
 };
@@ -75,6 +90,8 @@ struct channel {
 	bool interactive;
 
 	uint32_t peer_window; /* bytes we may still send */
+	uint32_t peer_window_top; /* the most it ever was */
+	uint32_t early; /* bytes sent before there was a window */
 	uint32_t peer_max_packet;
 	uint32_t window_max;  /* bytes we offer */
 	uint32_t window_left; /* bytes the peer may still send */
@@ -82,6 +99,7 @@ struct channel {
 	uint32_t max_packet;
 	uint64_t arrived; /* bytes since measured_us */
 	uint64_t measured_us;
+	uint64_t per_rtt; /* bytes that arrived in the last round trip */
 	uint64_t used_ms;  /* last adjust; 0: none yet */
 	uint32_t withheld; /* bytes that will not be given back */
 	uint32_t unproven; /* bytes to be used before it may grow again */
@@ -136,6 +154,9 @@ struct channels {
 	uint32_t rcvbuf;	/* last samples */
 	uint64_t rtt_us;
 	uint64_t sampled_ms;
+	uint64_t asked_us;	/* channels_measure_path(): the last question */
+	uint64_t answer_us;	/* the quickest answer; 0: none yet */
+	unsigned answers;
 	uint64_t tx_blocked; /* packets that had to wait in this turn */
 	size_t turn_bytes;   /* read from sources in this turn */
 };
@@ -151,7 +172,17 @@ int replies_push(struct replies *q, channels_reply_fn fn,
 bool replies_pop(struct replies *q, channels_reply_fn *fn, void **arg);
 void replies_clear(struct replies *q);
 
+/* channels-queue.c. front: what can be had in one piece; of that, consume. */
+int queue_put(struct queue *q, struct span s) must_check;
+struct span queue_front(const struct queue *q);
+void queue_consume(struct queue *q, size_t len);
+void queue_clear(struct queue *q);
+
 /* channels-window.c */
+/* The peer lets us send so much more; false: more than there can be. */
+bool channel_widen(struct channel *c, uint32_t more) must_check;
+/* Bytes that the peer may make us keep, in sum. */
+uint64_t channels_offered(const struct channels *chs);
 int channel_adjust_window(struct channel *c) must_check;
 
 /* channels-times.c: what a turn begins with is the end of a wait, and it ends

@@ -11,10 +11,7 @@
 #include "base/mem.h"
 #include "channels-internal.h"
 
-enum {
-	SINK_WRITE_MAX = 4096, /* to a blocking descriptor, per poll */
-	QUEUE_KEEP = 4 * 1024 * 1024, /* bytes an empty queue may hold on to */
-};
+enum { SINK_WRITE_MAX = 4096 }; /* to a blocking descriptor, per poll */
 
 void
 channel_init_ends(struct channel *c)
@@ -22,7 +19,6 @@ channel_init_ends(struct channel *c)
 	for (int i = 0; i < 2; i++) {
 		c->source[i].fd = -1;
 		c->sink[i].fd = -1;
-		buf_init(&c->sink[i].queue);
 	}
 	buf_init(&c->send);
 }
@@ -59,7 +55,7 @@ channel_clear_ends(struct channel *c)
 	for (int i = 0; i < 2; i++) {
 		loop_unwatch(c->chs->loop, c->source[i].watch);
 		loop_unwatch(c->chs->loop, c->sink[i].watch);
-		buf_clear(&c->sink[i].queue);
+		queue_clear(&c->sink[i].queue);
 	}
 }
 
@@ -94,11 +90,12 @@ static bool
 drain_sink(struct channel *c, int which, size_t max)
 {
 	struct sink *s = &c->sink[which];
+	struct span front;
 	ssize_t n;
 
-	while (buf_len(&s->queue) > 0 && !s->broken) {
-		n = write(s->fd, buf_data(&s->queue),
-		    MIN(buf_len(&s->queue), max));
+	while (s->queue.len > 0 && !s->broken) {
+		front = queue_front(&s->queue);
+		n = write(s->fd, front.p, MIN(front.len, max));
 		if (n == -1 && errno == EINTR)
 			continue;
 		if (n == -1 && (errno == EAGAIN || errno == EWOULDBLOCK))
@@ -107,12 +104,11 @@ drain_sink(struct channel *c, int which, size_t max)
 			sink_failed(c, which, errno);
 			break;
 		}
-		buf_consume(&s->queue, (size_t)n);
+		queue_consume(&s->queue, (size_t)n);
 		c->consumed += (uint32_t)n;
 		if (s->blocks)
 			return false;
 	}
-	buf_trim(&s->queue, QUEUE_KEEP);
 	return true;
 }
 
@@ -137,8 +133,8 @@ sink_failed(struct channel *c, int which, int error)
 	loop_unwatch(c->chs->loop, s->watch);
 	s->watch = NULL;
 	s->broken = true;
-	c->consumed += (uint32_t)buf_len(&s->queue);
-	buf_clear(&s->queue);
+	c->consumed += (uint32_t)s->queue.len;
+	queue_clear(&s->queue);
 	if (c->ops->sink_failed != NULL)
 		c->ops->sink_failed(c->arg, c,
 		    which == 0 ? 0 : CHANNEL_EXT_STDERR, error);
@@ -187,13 +183,19 @@ channel_set_io(struct channel *c, const struct channel_io *io, void *arg)
 }
 
 void
-channel_wake(struct channel *c)
+channel_look(struct channel *c)
 {
 	if (!c->source[0].ended)
 		c->source[0].ready = true;
+}
+
+void
+channel_wake(struct channel *c)
+{
+	channel_look(c);
 	c->io_write_blocked = false;
 	channel_drain_sinks(c);
-	loop_wake(c->chs->loop);
+	loop_again(c->chs->loop);
 }
 
 bool
@@ -205,8 +207,7 @@ channel_sources_done(const struct channel *c)
 bool
 channel_sinks_done(const struct channel *c)
 {
-	return buf_len(&c->sink[0].queue) == 0 &&
-	    buf_len(&c->sink[1].queue) == 0;
+	return c->sink[0].queue.len == 0 && c->sink[1].queue.len == 0;
 }
 
 /* Gives bytes to an in-process sink; the count taken. */
@@ -236,7 +237,7 @@ fd_write_now(struct channel *c, int which, struct span data)
 
 	if (s->fd == -1 || s->broken)
 		return data.len; /* thrown away */
-	if (s->blocks || buf_len(&s->queue) > 0)
+	if (s->blocks || s->queue.len > 0)
 		return 0;
 	do
 		n = write(s->fd, data.p, data.len);
@@ -252,35 +253,38 @@ fd_write_now(struct channel *c, int which, struct span data)
 int
 channel_deliver(struct channel *c, uint32_t ext, struct span data)
 {
-	int which = ext == 0 || c->io != NULL ? 0 : 1;
-	struct buf *queue = &c->sink[which].queue;
+	int which = ext == 0 ? 0 : 1;
+	struct queue *queue = &c->sink[which].queue;
 	size_t taken;
 
 	if (ext > CHANNEL_EXT_STDERR)
 		taken = data.len; /* RFC 4254 defines only stderr */
-	else if (c->io == NULL)
+	else if (c->io == NULL || ext != 0)
 		taken = fd_write_now(c, which, data);
-	else if (ext != 0 || buf_len(queue) > 0)
-		taken = ext != 0 ? data.len : 0;
+	else if (queue->len > 0)
+		taken = 0;
 	else
 		taken = io_write(c, ext, data.p, data.len);
 	c->consumed += (uint32_t)taken;
-	buf_put(queue, data.p + taken, data.len - taken);
-	return buf_err(queue);
+	return queue_put(queue,
+	    (struct span){ data.p + taken, data.len - taken });
 }
 
 void
 channel_drain_sinks(struct channel *c)
 {
-	struct buf *queue = &c->sink[0].queue;
+	struct queue *queue = &c->sink[0].queue;
+	struct span front;
 	size_t taken;
 
-	if (c->io == NULL || buf_len(queue) == 0)
+	if (c->io == NULL)
 		return;
-	taken = io_write(c, 0, buf_data(queue), buf_len(queue));
-	buf_consume(queue, taken);
-	c->consumed += (uint32_t)taken;
-	buf_trim(queue, QUEUE_KEEP);
+	do {
+		front = queue_front(queue);
+		taken = io_write(c, 0, front.p, front.len);
+		queue_consume(queue, taken);
+		c->consumed += (uint32_t)taken;
+	} while (front.len > 0 && taken == front.len);
 }
 
 static bool
@@ -335,7 +339,8 @@ pump_source(struct channel *c, int which, bool *moved)
 
 	if (!s->ready || s->ended || !may_send(c) || most == 0)
 		return 0;
-	most = MIN(most, (size_t)CIPHER_LEN_MAX - 1024);
+	most = MIN(most, c->interactive ? (size_t)CHANNEL_PACKET_DEFAULT :
+					  packet_bulk_max(c->chs->packet));
 	max = most;
 	/* A filter may make the text longer than what was read. */
 	if (filters)
@@ -430,6 +435,20 @@ channel_send_data(struct channel *c, uint32_t ext, const void *p, size_t len)
 	return channels_send(c->chs, &b);
 }
 
+int
+channel_send_early(struct channel *c, const void *p, size_t len)
+{
+	struct buf b;
+	int r;
+
+	ENSURE(c->assumed);
+	channel_msg(c, &b, SSH_MSG_CHANNEL_DATA);
+	buf_put_string(&b, p, len);
+	if ((r = channels_send(c->chs, &b)) == 0)
+		c->early += (uint32_t)len;
+	return r;
+}
+
 void
 channel_update_watches(struct channel *c)
 {
@@ -442,6 +461,6 @@ channel_update_watches(struct channel *c)
 			    !in->ready && may_send(c) ? LOOP_READ : 0);
 		if (out->watch != NULL)
 			loop_fd_want(out->watch,
-			    buf_len(&out->queue) > 0 ? LOOP_WRITE : 0);
+			    out->queue.len > 0 ? LOOP_WRITE : 0);
 	}
 }

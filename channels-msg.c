@@ -121,15 +121,18 @@ static int
 on_confirmation(struct channels *chs, struct rd r)
 {
 	struct channel *c = find(chs, &r);
-	uint32_t peer_id = rd_u32(&r);
+	uint32_t peer_id = rd_u32(&r), window;
 	int err;
 
 	if (c == NULL || !is_awaited(c))
 		return ERR_PROTOCOL;
-	c->peer_window = rd_u32(&r);
+	c->peer_window = 0;
+	window = rd_u32(&r);
 	c->peer_max_packet = rd_u32(&r);
 	if ((err = rd_err(&r)) != 0)
 		return err;
+	if (!channel_widen(c, window))
+		return ERR_PROTOCOL;
 	if (c->assumed) {
 		c->assumed = false;
 		return peer_id == c->peer_id ? 0 : ERR_PROTOCOL;
@@ -172,10 +175,7 @@ on_window_adjust(struct channels *chs, struct rd r)
 
 	if (c == NULL || err != 0)
 		return c == NULL ? ERR_PROTOCOL : err;
-	if (more > UINT32_MAX - c->peer_window)
-		return ERR_PROTOCOL; /* RFC 4254 section 5.2: at most 2^32-1 */
-	c->peer_window += more;
-	return 0;
+	return channel_widen(c, more) ? 0 : ERR_PROTOCOL;
 }
 
 static int

@@ -20,7 +20,7 @@ static bool
 holds_peer_up(const struct channel *c)
 {
 	return c->state == CHANNEL_OPEN && c->window_max > 0 && !c->got_eof &&
-	    c->window_left < c->max_packet && buf_len(&c->sink[0].queue) == 0;
+	    c->window_left < c->max_packet && c->sink[0].queue.len == 0;
 }
 
 static bool
@@ -66,7 +66,7 @@ channels_note_waits(struct channels *chs)
 		open++;
 		chs->was.window = chs->was.window || waits_for_window(c);
 		chs->was.sink = chs->was.sink ||
-		    buf_len(&c->sink[0].queue) > 0;
+		    c->sink[0].queue.len > 0;
 		chs->was.own_window = chs->was.own_window || holds_peer_up(c);
 	}
 	chs->was.source = open > 0;

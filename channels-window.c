@@ -10,6 +10,8 @@
 #include "base/tcp.h"
 #include "channels-internal.h"
 
+enum { ANSWERS_WANTED = 3 };
+
 /*
  * A sender that is held back by its window gets a whole one through in a
  * round trip; one that does not get half of it through is held back by
@@ -17,23 +19,29 @@
  * kernel enlarges the receive buffer to about twice what arrives in a round
  * trip, so as much is wider than TCP's own window, even for a peer that is
  * told only after half of it was used.
+ *
+ * Frugally: twice what arrives is what a path with a full queue holds. A
+ * sender in slow start doubles, and what is offered now is used a round trip
+ * later: so as much more as it became more since the last time. But what does
+ * not get away must never be so much that it is moved over and over.
  */
 uint32_t
-channel_window_next(uint32_t window_max, uint64_t arrived,
-    uint64_t elapsed_us, uint64_t rtt_us, uint32_t rcvbuf, uint32_t limit,
-    bool frugal)
+channel_window_next(uint32_t window_max, uint64_t per_rtt, uint64_t before,
+    uint32_t rcvbuf, uint32_t limit, bool frugal)
 {
-	uint64_t per_rtt, most = MIN(rcvbuf, limit);
+	uint64_t most = MIN(rcvbuf, limit), useful = 2 * per_rtt;
 
-	if (elapsed_us == 0)
+	if (frugal) {
+		if (before > 0 && per_rtt > before)
+			useful += 4 * MIN(per_rtt - before, per_rtt / 2);
+		useful = MIN(useful, per_rtt + CHANNEL_BACKLOG_MAX);
+		/* A step that is worth its adjust. */
+		if (useful < (uint64_t)window_max * 9 / 8)
+			return window_max;
+		most = MIN(most, useful);
+	} else if (useful < window_max) {
 		return window_max;
-	per_rtt = arrived * rtt_us / elapsed_us;
-	if (frugal)
-		most = MIN(most, 2 * per_rtt);
-	/* Frugally, twice the border is a step that is worth its adjust. */
-	if (per_rtt < (frugal ? (uint64_t)window_max * 9 / 16 :
-				(uint64_t)window_max / 2))
-		return window_max;
+	}
 	return (uint32_t)MAX((uint64_t)window_max, most);
 }
 
@@ -46,6 +54,39 @@ channel_window_rested(uint32_t window_max, uint64_t idle_ms)
 		window_max = MAX(window_max / 2,
 		    (uint32_t)CHANNEL_WINDOW_DEFAULT);
 	return window_max;
+}
+
+uint32_t
+channel_window_first(uint32_t wanted, uint64_t offered)
+{
+	uint64_t left = offered < CHANNELS_BUDGET ?
+	    CHANNELS_BUDGET - offered : 0;
+
+	return (uint32_t)MIN((uint64_t)wanted,
+	    MAX(left / 2, (uint64_t)CHANNEL_PACKET_DEFAULT));
+}
+
+uint64_t
+channels_offered(const struct channels *chs)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < chs->n; i++)
+		if (chs->v[i] != NULL)
+			sum += (uint64_t)chs->v[i]->window_max +
+			    chs->v[i]->withheld;
+	return sum;
+}
+
+/* How wide this channel's window may become beside the others'. */
+static uint32_t
+grow_limit(const struct channel *c)
+{
+	uint64_t others = channels_offered(c->chs) - c->window_max -
+	    c->withheld;
+
+	return others < CHANNELS_GROW_LIMIT ?
+	    CHANNELS_GROW_LIMIT - (uint32_t)others : 0;
 }
 
 void
@@ -80,6 +121,49 @@ sample_path(struct channels *chs)
 	chs->sampled_ms = now;
 	chs->rcvbuf = (uint32_t)fd_rcvbuf(fd);
 	chs->rtt_us = tcp_rtt_us(fd);
+	if (chs->rtt_us == 0 && chs->answer_us != 0) {
+		/* Nor does the buffer of such a descriptor follow the path. */
+		chs->rtt_us = chs->answer_us;
+		chs->rcvbuf = CHANNELS_GROW_LIMIT;
+	}
+}
+
+/* The quickest counts: the first may wait for the server to begin, and behind
+ * data all of them do. */
+static void
+on_answer(void *arg, bool ok, struct rd data)
+{
+	struct channels *chs = arg;
+	uint64_t took = MAX(now_us() - chs->asked_us, (uint64_t)1);
+
+	(void)ok;
+	(void)data;
+	chs->answer_us = chs->answer_us == 0 ? took :
+					       MIN(chs->answer_us, took);
+	if (++chs->answers < ANSWERS_WANTED)
+		(void)!channels_measure_path(chs);
+}
+
+int
+channels_measure_path(struct channels *chs)
+{
+	chs->asked_us = now_us();
+	return channels_global_request(chs, "keepalive@openssh.com", NULL,
+	    on_answer, chs);
+}
+
+bool
+channel_widen(struct channel *c, uint32_t more)
+{
+	uint32_t early = MIN(c->early, more);
+
+	c->early -= early;
+	more -= early;
+	if (more > UINT32_MAX - c->peer_window)
+		return false; /* RFC 4254 section 5.2: at most 2^32-1 */
+	c->peer_window += more;
+	c->peer_window_top = MAX(c->peer_window_top, c->peer_window);
+	return true;
 }
 
 /*
@@ -110,18 +194,24 @@ grow(struct channel *c)
 	struct channels *chs = c->chs;
 	uint64_t now = now_us(), elapsed = now - c->measured_us;
 	uint32_t next = c->window_max, more, back;
+	uint64_t per_rtt = 0, least;
 
 	if (chs->fixed_windows || c->interactive || c->unproven > 0)
 		return;
 	sample_path(chs);
-	if (elapsed < MAX(chs->rtt_us, (uint64_t)CHANNEL_MEASURE_US))
-		return;
-	if (c->measured_us != 0)
-		next = channel_window_next(c->window_max, c->arrived, elapsed,
-		    chs->rtt_us, chs->rcvbuf, CHANNEL_WINDOW_LIMIT,
-		    chs->frugal_windows);
-	c->measured_us = now;
-	c->arrived = 0;
+	least = MAX(chs->rtt_us, (uint64_t)CHANNEL_MEASURE_US);
+	if (c->measured_us != 0 && chs->rtt_us > 0) {
+		/* What came in less than a round trip counts as it is. */
+		per_rtt = c->arrived * chs->rtt_us /
+		    MAX(elapsed, chs->rtt_us);
+		next = channel_window_next(c->window_max, per_rtt, c->per_rtt,
+		    chs->rcvbuf, grow_limit(c), chs->frugal_windows);
+	}
+	if (elapsed >= least) {
+		c->per_rtt = per_rtt;
+		c->measured_us = now;
+		c->arrived = 0;
+	}
 	more = next - c->window_max;
 	c->window_max = next;
 	/* The peer still has what was to be withheld. */
@@ -138,8 +228,9 @@ grow(struct channel *c)
 int
 channel_adjust_window(struct channel *c)
 {
+	uint32_t packet = MIN(c->max_packet, (uint32_t)CHANNEL_PACKET_DEFAULT);
 	uint32_t least = MIN(c->window_max / 2,
-	    MAX(3 * c->max_packet, c->window_max / 16));
+	    MAX(3 * packet, c->window_max / 16));
 	uint32_t kept;
 	struct buf b;
 

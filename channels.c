@@ -85,6 +85,14 @@ replies_pop(struct replies *q, channels_reply_fn *fn, void **arg)
 	return true;
 }
 
+static void
+forget_reply(void *arg, bool ok, struct rd data)
+{
+	(void)arg;
+	(void)ok;
+	(void)data;
+}
+
 void
 replies_clear(struct replies *q)
 {
@@ -177,14 +185,25 @@ channels_send(struct channels *chs, struct buf *b)
 	return r;
 }
 
+static uint32_t
+first_window(const struct channel *c, uint32_t wanted)
+{
+	return c->chs->fixed_windows ?
+	    wanted :
+	    channel_window_first(wanted, channels_offered(c->chs));
+}
+
 void
 channel_accept(struct channel *c, const struct channel_ops *ops, void *arg,
     uint32_t window, uint32_t max_packet)
 {
 	c->ops = ops;
 	c->arg = arg;
-	c->window_max = c->window_left = window;
+	c->window_max = c->window_left = first_window(c, window);
 	c->max_packet = max_packet;
+	if (max_packet == CHANNEL_PACKET_DEFAULT && !c->chs->frugal_windows &&
+	    !c->chs->fixed_windows)
+		c->max_packet = CHANNEL_PACKET_LARGE;
 }
 
 int
@@ -203,8 +222,8 @@ channel_open(struct channel **out, struct channels *chs, const char *type,
 	buf_put_u8(&b, SSH_MSG_CHANNEL_OPEN);
 	buf_put_cstring(&b, type);
 	buf_put_u32(&b, c->id);
-	buf_put_u32(&b, window);
-	buf_put_u32(&b, max_packet);
+	buf_put_u32(&b, c->window_max);
+	buf_put_u32(&b, c->max_packet);
 	if (extra != NULL)
 		buf_put_buf(&b, extra);
 	if ((r = channels_send(chs, &b)) != 0) {
@@ -230,9 +249,33 @@ channel_assume_open(struct channel *c, uint32_t peer_id)
 void
 channel_grant_window(struct channel *c, uint32_t window)
 {
-	/* Goes out as an adjust at the end of the turn. */
+	window = first_window(c, window);
+	struct buf b;
+
 	c->window_max += window;
+	/* What uses it may be on its way already, so it counts from now on. */
+	if (c->state == CHANNEL_OPEN) {
+		channel_msg(c, &b, SSH_MSG_CHANNEL_WINDOW_ADJUST);
+		buf_put_u32(&b, window);
+		if (channels_send(c->chs, &b) == 0) {
+			c->window_left += window;
+			return;
+		}
+	}
+	/* Goes out as an adjust at the end of the turn. */
 	c->consumed += window;
+}
+
+static const struct channel_ops no_ops = { .closed = NULL };
+
+void
+channel_leave(struct channel *c)
+{
+	c->ops = &no_ops;
+	c->io = NULL;
+	for (struct reply_slot *s = c->replies.first; s != NULL; s = s->next)
+		s->fn = forget_reply;
+	channel_close(c, false);
 }
 
 void
@@ -301,10 +344,26 @@ channel_hold_close(struct channel *c, bool hold)
 	c->hold_close = hold;
 }
 
+void
+channels_trim(struct channels *chs)
+{
+	for (size_t i = 0; i < chs->n; i++) {
+		for (int k = 0; chs->v[i] != NULL && k < 2; k++)
+			if (chs->v[i]->sink[k].queue.len == 0)
+				queue_clear(&chs->v[i]->sink[k].queue);
+	}
+}
+
 uint32_t
 channel_id(const struct channel *c)
 {
 	return c->id;
+}
+
+uint32_t
+channel_peer_window_top(const struct channel *c)
+{
+	return c->peer_window_top;
 }
 
 size_t
@@ -385,6 +444,41 @@ advance_close(struct channel *c)
 			c->ops->closed(c->arg, c);
 	}
 	return 0;
+}
+
+size_t
+channels_settle(struct channels *chs)
+{
+	size_t left = 0;
+
+	for (size_t i = 0; i < chs->n; i++) {
+		struct channel *c = chs->v[i];
+
+		if (c == NULL || c->state == CHANNEL_DEAD)
+			continue;
+		c->got_eof = c->got_close = c->sent_close = true;
+		channel_drop_sources(c);
+		tell_eof(c);
+		if (channel_sinks_done(c)) {
+			c->state = CHANNEL_DEAD;
+			if (c->ops->closed != NULL)
+				c->ops->closed(c->arg, c);
+			continue;
+		}
+		channel_update_watches(c);
+		left++;
+	}
+	return left;
+}
+
+bool
+channels_complete(const struct channels *chs)
+{
+	for (size_t i = 0; i < chs->n; i++)
+		if (chs->v[i] != NULL && chs->v[i]->state != CHANNEL_DEAD &&
+		    !chs->v[i]->got_close)
+			return false;
+	return chs->n > 0;
 }
 
 /* Rounds of one packet each, interactive channels first, so that none has to

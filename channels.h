@@ -29,6 +29,7 @@
 enum {
 	CHANNEL_WINDOW_DEFAULT = 2 * 1024 * 1024, /* bytes */
 	CHANNEL_PACKET_DEFAULT = 32 * 1024,	  /* bytes of data */
+	CHANNEL_PACKET_LARGE = 252 * 1024,
 	CHANNEL_WINDOW_MAX = 128 * 1024 * 1024,
 	CHANNELS_MAX = 1024, /* channels of a connection at the same time */
 	CHANNEL_EXT_STDERR = 1, /* RFC 4254 section 5.2 */
@@ -78,7 +79,9 @@ struct channel_ops {
 
 /* In-process ends. read: bytes > 0, 0 at the end, ERR_AGAIN. write: bytes
  * taken (may be fewer), ERR_AGAIN, or an error: the sink is broken. Call
- * channel_wake() when ERR_AGAIN is over. */
+ * channel_wake() when ERR_AGAIN is over. Only data is for them; stderr
+ * (CHANNEL_EXT_STDERR) goes to the sink of channel_set_fds(), which is called
+ * before. */
 struct channel_io {
 	ssize_t (*read)(void *arg, uint8_t *p, size_t max);
 	ssize_t (*write)(void *arg, uint32_t ext, const uint8_t *p,
@@ -99,7 +102,10 @@ typedef int (*channel_open_fn)(void *arg, struct channels *chs,
     struct channel *c, struct rd *data);
 int channels_on_open(struct channels *chs, const char *type,
     channel_open_fn fn, void *arg) must_check;
-/* ops borrowed; window 0 gives none yet (channel_grant_window later). */
+/* ops borrowed; window 0 gives none yet (channel_grant_window later). Where
+ * others have much, less window is given than asked for. Our own kind, which
+ * makes its packets as large as its path is fast, is offered the large ones
+ * in place of the default. */
 void channel_accept(struct channel *c, const struct channel_ops *ops,
     void *arg, uint32_t window, uint32_t max_packet);
 /* Opens one; extra (may be NULL) follows the common fields. */
@@ -109,9 +115,17 @@ int channel_open(struct channel **out, struct channels *chs, const char *type,
 
 /* Goes on as if the peer had confirmed with this number for the channel, so
  * that requests can follow at once; opened() is called now and not again.
- * Data waits for the real confirmation. If that has another number, the
+ * Data waits for the real confirmation, but what channel_send_early() sends. If that has another number, the
  * requests went astray, and the connection ends with ERR_PROTOCOL. */
 void channel_assume_open(struct channel *c, uint32_t peer_id);
+
+/* A little data behind the requests on an assumed channel, for peers known to
+ * open their window when they start a program: it is taken out of the window
+ * that they will tell. */
+int channel_send_early(struct channel *c, const void *p,
+    size_t len) must_check;
+/* The owner goes: the channel is closed, without any more callbacks. */
+void channel_leave(struct channel *c);
 
 /* Global requests (RFC 4254 section 4). The handler gives 1 success (reply
  * data appended to reply), 0 failure, or an error. Without handler: failure. */
@@ -126,6 +140,13 @@ int channels_global_request(struct channels *chs, const char *name,
 
 /* Messages 80-127. */
 int channels_input(struct channels *chs, struct rd payload) must_check;
+/* The connection is gone, and nothing can be sent: what the peer said last is
+ * as if it had closed all channels. They end when their sinks have what
+ * arrived; called each turn in place of channels_turn() until it says 0, the
+ * channels that are left. */
+size_t channels_settle(struct channels *chs);
+/* There was a channel, and the peer has closed all that there are. */
+bool channels_complete(const struct channels *chs);
 /* Once a loop turn: moves from ready sources into packets, writes kept bytes
  * to sinks, sends window adjusts. True: there is more to do right now. */
 int channels_turn(struct channels *chs, bool *more) must_check;
@@ -137,6 +158,8 @@ void channel_set_fds(struct channel *c, int source, int sink, int ext_source,
     int ext_sink);
 void channel_set_io(struct channel *c, const struct channel_io *io, void *arg);
 void channel_wake(struct channel *c);
+/* As channel_wake(), for the source and from in front of channels_turn(). */
+void channel_look(struct channel *c);
 /* tty: small packets, first in the queue, small window. */
 void channel_set_interactive(struct channel *c, bool interactive);
 void channel_grant_window(struct channel *c, uint32_t window);
@@ -155,8 +178,13 @@ void channel_close(struct channel *c, bool drain);
  * (an exit status): not even as the answer to the peer's. */
 void channel_hold_close(struct channel *c, bool hold);
 
+/* The connection rests: gives memory back that only a transfer needs. */
+void channels_trim(struct channels *chs);
+
 /* Ask. */
 uint32_t channel_id(const struct channel *c); /* our number */
+/* The widest that the peer's window was so far, bytes. */
+uint32_t channel_peer_window_top(const struct channel *c);
 size_t channels_count(const struct channels *chs);
 /* One line a channel, for ~# */
 void channels_describe(const struct channels *chs, struct buf *out);
@@ -166,6 +194,9 @@ void channels_set_dynamic(struct channels *chs, bool dynamic);
 /* The peer's sender pays for a window that is wider than its path (OpenSSH's:
  * what does not get away it keeps in a buffer that it moves as a whole). */
 void channels_set_frugal(struct channels *chs, bool frugal);
+/* The connection is not a TCP socket of ours (a proxy, a jump host), so the
+ * kernel cannot tell how far the peer is: the peer is asked, three times. */
+int channels_measure_path(struct channels *chs) must_check;
 
 /* Milliseconds of the connection in which there were channels, and what they
  * waited for. Sending: first the network (the kernel has what it could not
@@ -179,13 +210,16 @@ struct channels_times {
 struct channels_times channels_times(const struct channels *chs);
 
 /* The dynamic window, as a pure function: the window (bytes) to offer from
- * now on, given the one offered so far, the bytes that arrived in elapsed_us,
- * the round trip time, the TCP receive buffer of the connection and the limit.
- * It never shrinks here, and grows only for a peer that it holds back; frugal:
- * no more than that peer can use in the next round trip. */
-uint32_t channel_window_next(uint32_t window_max, uint64_t arrived,
-    uint64_t elapsed_us, uint64_t rtt_us, uint32_t rcvbuf, uint32_t limit,
-    bool frugal);
+ * now on, given the one offered so far, the bytes that arrive in a round trip,
+ * now and the last time (0: not known), the TCP receive buffer of the
+ * connection and the limit. It never shrinks here, and grows only for a peer
+ * that it holds back; frugal: no more than that peer can use in the next round
+ * trip. */
+uint32_t channel_window_next(uint32_t window_max, uint64_t per_rtt,
+    uint64_t before, uint32_t rcvbuf, uint32_t limit, bool frugal);
+/* The window of a new channel for which `wanted` was asked, where `offered` is
+ * what the others have: the sum stays within the connection's budget. */
+uint32_t channel_window_first(uint32_t wanted, uint64_t offered);
 /* And the window after a time in which nothing was used of it. */
 uint32_t channel_window_rested(uint32_t window_max, uint64_t idle_ms);
 

@@ -10,13 +10,13 @@
 
 #include "base/mem.h"
 #include "base/wire.h"
+#include "cipher-ctr-impl.h"
 #include "cipher-ops.h"
 
-enum { BLOCK_LEN = 16 };
-
 struct ctr {
-	EVP_CIPHER_CTX *ctx;	/* owned */
-	uint64_t high, low;	/* the counter of the first block */
+	EVP_CIPHER_CTX *ctx; /* owned */
+	struct ctr_start start;
+	struct ctr_ahead *ahead; /* owned; NULL: no threads make keystream */
 };
 
 static void
@@ -26,6 +26,7 @@ stop(void *state)
 
 	if (s == NULL)
 		return;
+	ctr_ahead_free(s->ahead);
 	EVP_CIPHER_CTX_free(s->ctx);
 	freezero(s, sizeof(*s));
 }
@@ -40,8 +41,8 @@ start(struct cipher *c, const uint8_t *key, const uint8_t *iv)
 	if (s == NULL)
 		return ERR_NOMEM;
 	c->state = s;
-	s->high = wire_get_u64(iv);
-	s->low = wire_get_u64(iv + 8);
+	s->start.high = wire_get_u64(iv);
+	s->start.low = wire_get_u64(iv + 8);
 	aes = EVP_CIPHER_fetch(NULL, c->alg->ops->algorithm, NULL);
 	s->ctx = EVP_CIPHER_CTX_new();
 	/* Counter mode only ever enciphers. */
@@ -52,20 +53,33 @@ start(struct cipher *c, const uint8_t *key, const uint8_t *iv)
 	return r;
 }
 
-/* Applies the keystream from the given block on. */
+int
+ctr_apply(EVP_CIPHER_CTX *ctx, struct ctr_start start, uint64_t block,
+    uint8_t *p, size_t len)
+{
+	uint8_t counter[CTR_BLOCK];
+	uint64_t low = start.low + block;
+	int n;
+
+	wire_put_u64(counter, start.high + (low < block));
+	wire_put_u64(counter + 8, low);
+	if (EVP_EncryptInit_ex2(ctx, NULL, NULL, counter, NULL) != 1 ||
+	    EVP_EncryptUpdate(ctx, p, &n, p, (int)len) != 1)
+		return ERR_CRYPTO;
+	return 0;
+}
+
 static int
 apply(struct ctr *s, uint64_t block, uint8_t *p, size_t len)
 {
-	uint8_t counter[BLOCK_LEN];
-	uint64_t low = s->low + block;
-	int n;
+	size_t done = 0;
 
-	wire_put_u64(counter, s->high + (low < block));
-	wire_put_u64(counter + 8, low);
-	if (EVP_EncryptInit_ex2(s->ctx, NULL, NULL, counter, NULL) != 1 ||
-	    EVP_EncryptUpdate(s->ctx, p, &n, p, (int)len) != 1)
-		return ERR_CRYPTO;
-	return 0;
+	if (s->ahead != NULL)
+		done = ctr_ahead_apply(s->ahead, block, p, len);
+	if (done == len)
+		return 0;
+	return ctr_apply(s->ctx, s->start, block + done / CTR_BLOCK, p + done,
+	    len - done);
 }
 
 static int
@@ -94,7 +108,7 @@ open_length(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
 	int r = 0;
 
 	if (!c->mac_alg->etm)
-		r = apply(c->state, pos->block, pkt, BLOCK_LEN);
+		r = apply(c->state, pos->block, pkt, CTR_BLOCK);
 	*len = wire_get_u32(pkt);
 	return r;
 }
@@ -124,12 +138,48 @@ open_packet(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
 		return r;
 	}
 	/* The first block is plain already: open_length() has been there. */
-	r = apply(c->state, pos->block + 1, pkt + BLOCK_LEN,
-	    4 + len - BLOCK_LEN);
+	r = apply(c->state, pos->block + 1, pkt + CTR_BLOCK,
+	    4 + len - CTR_BLOCK);
 	if (r == 0)
 		r = check_mac(c, pos, pkt, len);
 	return r;
 }
+
+static int
+ahead_start(struct cipher *c, uint64_t block, size_t threads)
+{
+	struct ctr *s = c->state;
+
+	return ctr_ahead_new(&s->ahead, s->ctx, s->start, block, threads);
+}
+
+static void
+ahead_stop(struct cipher *c)
+{
+	struct ctr *s = c->state;
+
+	ctr_ahead_free(s->ahead);
+	s->ahead = NULL;
+}
+
+static size_t
+ahead_threads(const struct cipher *c)
+{
+	const struct ctr *s = c->state;
+
+	return s->ahead != NULL ? ctr_ahead_threads(s->ahead) : 0;
+}
+
+static bool
+ahead_may_pay(struct cipher *c)
+{
+	struct ctr *s = c->state;
+
+	return ctr_ahead_may_pay(s->ctx);
+}
+
+static const struct cipher_ahead_ops ahead_ops = { ahead_start, ahead_stop,
+	ahead_threads, ahead_may_pay };
 
 #define CTR(bits)                                                             \
 	const struct cipher_ops cipher_aes##bits##_ctr = {                    \
@@ -139,6 +189,7 @@ open_packet(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
 		.seal = seal,                                                 \
 		.open_length = open_length,                                   \
 		.open = open_packet,                                          \
+		.ahead = &ahead_ops,                                          \
 	}
 
 CTR(128);

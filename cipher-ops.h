@@ -20,6 +20,14 @@ struct cipher {
 	void *state; /* owned: the construction's */
 };
 
+/* Keystream made ahead, see cipher.h. */
+struct cipher_ahead_ops {
+	int (*start)(struct cipher *c, uint64_t block, size_t threads);
+	void (*stop)(struct cipher *c);
+	size_t (*threads)(const struct cipher *c);
+	bool (*may_pay)(struct cipher *c);
+};
+
 struct cipher_ops {
 	const char *algorithm; /* its name in OpenSSL */
 	int (*start)(struct cipher *c, const uint8_t *key, const uint8_t *iv);
@@ -30,6 +38,7 @@ struct cipher_ops {
 	    uint8_t *pkt, uint32_t *len);
 	int (*open)(struct cipher *c, const struct cipher_pos *pos,
 	    uint8_t *pkt, uint32_t len);
+	const struct cipher_ahead_ops *ahead; /* NULL: not this one */
 };
 
 extern const struct cipher_ops cipher_aes128_gcm, cipher_aes256_gcm;

@@ -175,3 +175,38 @@ cipher_open(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
 		return ERR_PACKET_LENGTH;
 	return c->alg->ops->open(c, pos, pkt, len);
 }
+
+bool
+cipher_ahead_can(const struct cipher_alg *alg)
+{
+	return alg->ops->ahead != NULL;
+}
+
+bool
+cipher_ahead_may_pay(struct cipher *c)
+{
+	return cipher_ahead_can(c->alg) && c->alg->ops->ahead->may_pay(c);
+}
+
+int
+cipher_ahead_start(struct cipher *c, const struct cipher_pos *pos,
+    size_t threads)
+{
+	if (!cipher_ahead_can(c->alg))
+		return ERR_ARGUMENT;
+	cipher_ahead_stop(c);
+	return c->alg->ops->ahead->start(c, pos->block, threads);
+}
+
+void
+cipher_ahead_stop(struct cipher *c)
+{
+	if (cipher_ahead_can(c->alg))
+		c->alg->ops->ahead->stop(c);
+}
+
+size_t
+cipher_ahead_threads(const struct cipher *c)
+{
+	return cipher_ahead_can(c->alg) ? c->alg->ops->ahead->threads(c) : 0;
+}

@@ -91,4 +91,24 @@ int cipher_open_length(struct cipher *c, const struct cipher_pos *pos,
 int cipher_open(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
     uint32_t len) must_check;
 
+/*
+ * Keystream made ahead: with a cipher whose keystream does not depend on the
+ * packets (CTR), threads of the context's own make it into a bounded ring,
+ * from pos on, and sealing and opening is left with an XOR and the MAC. To be
+ * started at any time, also in the middle of a key's life; the bytes are the
+ * same. A context with threads is used by the loop thread only, in the order
+ * of positions; what is out of order is only slower.
+ *
+ * start: ERR_ARGUMENT for a cipher that cannot, ERR_SYSTEM if there are no
+ * threads to be had; then all is as before. stop ends the threads and wipes
+ * the keystream, as cipher_free() does. A child after fork() has no threads.
+ */
+bool cipher_ahead_can(const struct cipher_alg *alg);
+/* Measured: is the cipher so slow on this CPU that it is worth trying? */
+bool cipher_ahead_may_pay(struct cipher *c);
+int cipher_ahead_start(struct cipher *c, const struct cipher_pos *pos,
+    size_t threads) must_check;
+void cipher_ahead_stop(struct cipher *c);
+size_t cipher_ahead_threads(const struct cipher *c); /* that run now */
+
 #endif

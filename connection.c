@@ -17,6 +17,9 @@
  * other here. */
 enum { TX_STOP_READING = 4 * 1024 * 1024 };
 
+/* With fewer bytes in that time a connection rests. */
+enum { REST_MS = 2000, REST_BYTES = 64 * 1024 };
+
 struct connection {
 	struct loop *loop;
 	struct packet *packet;
@@ -25,9 +28,12 @@ struct connection {
 	struct connection_hooks hooks;
 	struct loop_fd *in, *out; /* the same watch for a socket */
 	bool paused, ended;
+	int tx_errno; /* of the write that failed; 0: none did */
 	bool kick; /* input that is buffered already must be looked at */
 	struct loop_timer *rekey_timer;
 	struct loop_timer *tend_timer; /* of the packet layer's threads */
+	struct loop_timer *rest_timer; /* while buffers are enlarged */
+	uint64_t rest_moved;	       /* bytes when it was set */
 
 	struct loop_timer *alive_timer;
 	uint32_t alive_interval_s, alive_max, alive_missed;
@@ -60,13 +66,20 @@ reason_for(int err)
 	}
 }
 
+bool
+connection_is_lost(int err)
+{
+	return err == ERR_CLOSED || err == ERR_DISCONNECTED ||
+	    err == ERR_SYSTEM;
+}
+
 static void
 end(struct connection *c, int err)
 {
 	if (c->ended)
 		return;
 	c->ended = true;
-	if (err != ERR_CLOSED && err != ERR_DISCONNECTED && err != ERR_SYSTEM)
+	if (!connection_is_lost(err))
 		packet_disconnect(c->packet, reason_for(err), err_text(err));
 	loop_fd_want(c->in, 0);
 	loop_fd_want(c->out, 0);
@@ -164,6 +177,37 @@ on_tend_time(void *arg)
 	c->tend_timer = NULL; /* as above */
 }
 
+static uint64_t
+moved(const struct connection *c)
+{
+	return packet_counters(c->packet, PACKET_TX).bytes +
+	    packet_counters(c->packet, PACKET_RX).bytes;
+}
+
+static void
+on_rest_time(void *arg)
+{
+	struct connection *c = arg;
+
+	c->rest_timer = NULL; /* set again if there is still a reason */
+	if (moved(c) - c->rest_moved >= REST_BYTES)
+		return;
+	packet_trim(c->packet);
+	if (c->channels != NULL)
+		channels_trim(c->channels);
+	mem_give_back();
+}
+
+/* What a transfer has enlarged is given back some time after it. */
+static void
+watch_for_rest(struct connection *c)
+{
+	if (c->rest_timer != NULL || !packet_is_grown(c->packet))
+		return;
+	c->rest_moved = moved(c);
+	c->rest_timer = loop_after(c->loop, REST_MS, on_rest_time, c);
+}
+
 static void
 on_packets_done(void *arg)
 {
@@ -185,6 +229,7 @@ turn(struct connection *c, bool *busy)
 	    (wait_s = packet_rekey_wait_s(c->packet)) != 0)
 		c->rekey_timer = loop_after(c->loop, (uint64_t)wait_s * 1000,
 		    on_rekey_time, c);
+	watch_for_rest(c);
 	tend_ms = packet_tend(c->packet);
 	if (c->tend_timer == NULL && tend_ms != 0)
 		c->tend_timer = loop_after(c->loop, tend_ms, on_tend_time, c);
@@ -192,6 +237,11 @@ turn(struct connection *c, bool *busy)
 	    (r = channels_turn(c->channels, &more)) != 0)
 		return r;
 	r = packet_flush(c->packet);
+	if (r == ERR_SYSTEM) {
+		c->tx_errno = errno;
+		*busy = true;
+		return 0;
+	}
 	if (r != 0 && r != ERR_AGAIN)
 		return r;
 	/* While keys change the channels wait for a message, not for us. */
@@ -214,6 +264,25 @@ update_watch(struct connection *c)
 	}
 }
 
+/* The peer takes no more, but may have said how it ended before: that is in
+ * the socket still. True: look again at once. */
+static bool
+read_rest(struct connection *c)
+{
+	int r = c->paused ? ERR_AGAIN : packet_fill(c->packet);
+
+	if (r > 0 || packet_rx_posted(c->packet)) {
+		process(c);
+		return !c->ended && (r > 0 || !packet_may_wait(c->packet, true));
+	}
+	if (r == ERR_AGAIN) {
+		errno = c->tx_errno;
+		r = ERR_SYSTEM;
+	}
+	end(c, r);
+	return false;
+}
+
 static bool
 on_turn(void *arg)
 {
@@ -227,11 +296,14 @@ on_turn(void *arg)
 	}
 	if (c->ended)
 		return false;
+	if (c->tx_errno != 0)
+		return read_rest(c);
 	if ((r = turn(c, &busy)) != 0) {
 		end(c, r);
 		return false;
 	}
-	update_watch(c);
+	if (c->tx_errno == 0)
+		update_watch(c);
 	return busy || !packet_may_wait(c->packet, !c->paused);
 }
 
@@ -251,11 +323,11 @@ connection_new(struct connection **out, struct loop *l, struct packet *p,
 	c->out = packet_fd_in(p) == packet_fd_out(p) ?
 	    c->in :
 	    loop_watch(l, packet_fd_out(p), 0, on_socket, c);
-	if (c->in == NULL || c->out == NULL) {
+	if (c->in == NULL || c->out == NULL ||
+	    loop_on_turn(l, on_turn, c) != 0) {
 		connection_free(c);
 		return ERR_NOMEM;
 	}
-	loop_on_turn(l, on_turn, c);
 	packet_set_notify(p, on_packets_done, c);
 	*out = c;
 	return 0;
@@ -268,12 +340,13 @@ connection_free(struct connection *c)
 		return;
 	packet_threads_stop(c->packet);
 	packet_set_notify(c->packet, NULL, NULL);
-	loop_on_turn(c->loop, NULL, NULL);
+	loop_off_turn(c->loop, on_turn, c);
 	if (c->out != c->in)
 		loop_unwatch(c->loop, c->out);
 	loop_unwatch(c->loop, c->in);
 	loop_cancel(c->loop, c->rekey_timer);
 	loop_cancel(c->loop, c->tend_timer);
+	loop_cancel(c->loop, c->rest_timer);
 	loop_cancel(c->loop, c->alive_timer);
 	free(c);
 }

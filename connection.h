@@ -33,6 +33,9 @@ struct connection_hooks {
 	void (*ended)(void *arg, int err);
 };
 
+/* The other side is gone, rather than that something is wrong. */
+bool connection_is_lost(int err);
+
 /* Life. Everything is borrowed and must outlive the connection, channels may
  * be NULL until authentication is done. */
 int connection_new(struct connection **out, struct loop *l, struct packet *p,

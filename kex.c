@@ -265,7 +265,10 @@ take_secret(struct kex *k, const struct buf *shared, const uint8_t *hash)
 	if (k->server && !k->first_done && k->peer_ext_info &&
 	    (r = send_ext_info(k)) != 0)
 		return r;
-	return packet_hold(k->packet, false);
+	if ((r = packet_hold(k->packet, false)) == 0 && k->server &&
+	    !k->first_done && k->hooks.keys_sent != NULL)
+		r = k->hooks.keys_sent(k->hooks.arg);
+	return r;
 }
 
 static uint32_t

@@ -54,6 +54,10 @@ struct kex_hooks {
 	 * types: 0 or ERR_SIGNATURE. */
 	int (*verify)(void *arg, const char *alg, struct span blob,
 	    struct span data, struct span signature);
+	/* Server: our NEWKEYS of the initial exchange, and what belongs to
+	 * it, are out; the client's are still to come. 0 or an error. May be
+	 * NULL. */
+	int (*keys_sent)(void *arg);
 	/* An exchange is complete (both NEWKEYS); first = the initial one. */
 	void (*done)(void *arg, bool first);
 	/* EXT_INFO from the peer: called for each name and value. */

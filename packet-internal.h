@@ -17,7 +17,9 @@ enum {
 	PACKET_RX_FIRST = 32 * 1024,   /* bytes of the first input buffer */
 	PACKET_RX_READ = 1024 * 1024,  /* most bytes taken by one read(2) */
 	PACKET_TX_FIRST = 16 * 1024,   /* bytes of the first output ring */
-	PACKET_TX_BULK = 1024 * 1024,  /* pending bytes at which bulk waits */
+	PACKET_GROWN = 128 * 1024,     /* of either: worth giving back */
+	PACKET_TX_BULK = 1024 * 1024,  /* pending bytes at which bulk waits, on
+					* a fast path (packet-pace.c) */
 	PACKET_TX_MAX = 32 * 1024 * 1024, /* pending bytes at which we fail */
 	PACKET_HELD_MAX = 16 * 1024 * 1024, /* bytes kept during a rekey */
 	PACKET_HELD_MAX_PREAUTH = 128 * 1024,
@@ -51,9 +53,18 @@ struct packet_ring {
 	bool wrapped;
 };
 
-/* Whether threads pay is found out by trying. */
+/* Whether threads pay, and in which form, is found out by trying. */
 struct packet_trial {
 	size_t threads_max;  /* 0: never */
+	enum packet_form form; /* asked for */
+	bool keystream_denied;
+	bool second; /* there is another form to try */
+	enum packet_phase {
+		PACKET_TRY_FIRST,  /* the pipeline */
+		PACKET_TRY_SECOND, /* keystream made ahead */
+		PACKET_TRIED,
+	} phase;
+	double first_rate;
 	unsigned windows;    /* measured with the threads that run now */
 	unsigned slow, idle; /* of them, in a row */
 	uint64_t start_ms, start_cpu_ms, start_bytes; /* of this window */
@@ -74,6 +85,7 @@ struct packet_window {
 enum packet_verdict {
 	PACKET_THREADS_KEEP, /* as it is */
 	PACKET_THREADS_START,
+	PACKET_THREADS_OTHER, /* the other form */
 	PACKET_THREADS_STOP,
 };
 
@@ -83,6 +95,8 @@ struct packet {
 	struct packet_half half[2]; /* by enum packet_dir */
 
 	struct packet_ring tx;
+	size_t tx_unsent;      /* bytes the kernel may keep; 0: its own limit */
+	uint64_t tx_looked_ms; /* when that was last decided */
 	bool hold;
 	struct buf held; /* messages that wait for NEWKEYS, as strings */
 	bool recording;
@@ -113,7 +127,8 @@ struct packet {
 	uint32_t rekey_seconds;
 	time_t keyed_at; /* monotonic seconds */
 
-	struct pipeline *pipe; /* NULL: serial */
+	size_t ahead; /* threads that make keystream, each direction; 0: none */
+	struct pipeline *pipe; /* NULL: serial, or keystream */
 	size_t tx_unsealed;    /* bytes at the end of tx, one job a packet */
 	size_t tx_fresh;       /* of them: bytes the threads were not told of */
 	int tx_err;	       /* of a job */
@@ -131,11 +146,19 @@ size_t packet_ring_pending(const struct packet_ring *r);
 /* The ring's content in order, at most two pieces; number of pieces. */
 int packet_ring_pieces(const struct packet_ring *r, struct span piece[2]);
 void packet_ring_clear(struct packet_ring *r);
+/* Called when the socket is full, or took much: adapts to what it sends. */
+void packet_pace(struct packet *p);
+/* Bytes that may be unsent in the kernel at this rate: a pure function. */
+size_t packet_unsent_for(uint64_t bytes_per_s);
+/* Pending bytes at which bulk waits. */
+size_t packet_tx_room(const struct packet *p);
+/* The input buffer at its first size, if what is in it allows that. */
+void packet_rx_trim(struct packet *p);
 /* Takes over what the threads have sealed. wait: all of it. */
 void packet_tx_collect(struct packet *p, bool wait);
 enum packet_verdict packet_trial_judge(struct packet_trial *t,
     const struct packet_window *w);
 /* New keys for the threads, if there are any. */
-void packet_pipe_set_keys(struct packet *p, enum packet_dir dir);
+void packet_threads_set_keys(struct packet *p, enum packet_dir dir);
 
 #endif

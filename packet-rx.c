@@ -87,6 +87,28 @@ rx_make_room(struct packet *p)
 	return 0;
 }
 
+void
+packet_rx_trim(struct packet *p)
+{
+	size_t len = p->rx_end - p->rx_off;
+	uint8_t *rx;
+
+	if (packet_rx_posted(p))
+		return;
+	free(p->rx_other);
+	p->rx_other = NULL;
+	p->rx_other_cap = 0;
+	if (p->rx_cap <= PACKET_RX_FIRST || len > PACKET_RX_FIRST ||
+	    (rx = malloc(PACKET_RX_FIRST)) == NULL)
+		return;
+	memcpy(rx, p->rx + p->rx_off, len);
+	free(p->rx);
+	p->rx = rx;
+	p->rx_cap = PACKET_RX_FIRST;
+	p->rx_off = 0;
+	p->rx_end = len;
+}
+
 int
 packet_fill(struct packet *p)
 {

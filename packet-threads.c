@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Whether threads help a connection: started when its loop thread is seen to
- * be the limit, kept if that pays, stopped when it idles.
+ * Whether threads help a connection, and how: started when its loop thread is
+ * seen to be the limit, kept if that pays, stopped when it idles.
  */
 #include <stdlib.h>
 
@@ -21,6 +21,7 @@ enum {
 	BUSY_PERCENT = 80,
 	IDLE_BYTES = 1024 * 1024,
 	LOOK_BYTES = 4 * 1024 * 1024, /* moved before it is worth a look */
+	KEYSTREAM_MAX = 32, /* threads of a direction */
 	FIRST_BYTES = 64 * 1024 * 1024, /* moved by a connection that starts */
 };
 
@@ -35,40 +36,56 @@ wake(void *arg)
 		p->notify(p->notify_arg);
 }
 
-void
-packet_pipe_set_keys(struct packet *p, enum packet_dir dir)
+/* ---- the two forms -------------------------------------------------------- */
+
+static void
+pipe_set_keys(struct packet *p, enum packet_dir dir)
 {
 	const struct packet_keys *k = &p->half[dir].keys;
 
-	if (p->pipe == NULL)
-		return;
 	pipeline_set_keys(p->pipe,
 	    dir == PACKET_TX ? PIPELINE_SEAL : PIPELINE_OPEN, k->cipher,
 	    k->mac, k->key, k->iv, k->mac_key);
 }
 
-size_t
-packet_threads_start(struct packet *p, size_t threads)
+static void
+ahead_start(struct packet *p, enum packet_dir dir)
 {
-	size_t got;
+	struct packet_half *h = &p->half[dir];
+	int r;
 
-	if (!p->authenticated || p->half[PACKET_TX].cipher == NULL ||
-	    p->half[PACKET_RX].cipher == NULL)
-		return 0;
-	if (p->pipe == NULL) {
-		if ((p->pipe = pipeline_new(wake, p)) == NULL)
-			return 0;
-		packet_pipe_set_keys(p, PACKET_TX);
-		packet_pipe_set_keys(p, PACKET_RX);
-	}
-	got = pipeline_set_threads(p->pipe, threads);
-	log_debug("%zu threads help with %s", got,
-	    packet_cipher_name(p, PACKET_TX));
-	return got;
+	if (!cipher_ahead_can(h->keys.cipher))
+		return;
+	if ((r = cipher_ahead_start(h->cipher, &h->pos, p->ahead)) != 0)
+		log_debug("no threads for keystream: %s", err_text(r));
 }
 
 void
-packet_threads_stop(struct packet *p)
+packet_threads_set_keys(struct packet *p, enum packet_dir dir)
+{
+	if (p->pipe != NULL)
+		pipe_set_keys(p, dir);
+	if (p->ahead > 0)
+		ahead_start(p, dir);
+}
+
+static bool
+ready_for_threads(const struct packet *p)
+{
+	return p->authenticated && p->half[PACKET_TX].cipher != NULL &&
+	    p->half[PACKET_RX].cipher != NULL;
+}
+
+static void
+ahead_stop(struct packet *p)
+{
+	for (int dir = 0; p->ahead > 0 && dir < 2; dir++)
+		cipher_ahead_stop(p->half[dir].cipher);
+	p->ahead = 0;
+}
+
+static void
+pipe_stop(struct packet *p)
 {
 	if (p->pipe == NULL)
 		return;
@@ -85,9 +102,57 @@ packet_threads_stop(struct packet *p)
 }
 
 size_t
+packet_threads_start(struct packet *p, size_t threads)
+{
+	size_t got;
+
+	if (!ready_for_threads(p))
+		return 0;
+	ahead_stop(p);
+	if (p->pipe == NULL) {
+		if ((p->pipe = pipeline_new(wake, p)) == NULL)
+			return 0;
+		pipe_set_keys(p, PACKET_TX);
+		pipe_set_keys(p, PACKET_RX);
+	}
+	got = pipeline_set_threads(p->pipe, threads);
+	log_debug("%zu threads help with %s", got,
+	    packet_cipher_name(p, PACKET_TX));
+	return got;
+}
+
+size_t
+packet_keystream_start(struct packet *p, size_t threads)
+{
+	size_t got;
+
+	if (!ready_for_threads(p))
+		return 0;
+	pipe_stop(p);
+	p->ahead = threads;
+	ahead_start(p, PACKET_TX);
+	ahead_start(p, PACKET_RX);
+	got = packet_threads(p);
+	log_debug("%zu threads make keystream for %s", got,
+	    packet_cipher_name(p, PACKET_TX));
+	return got;
+}
+
+void
+packet_threads_stop(struct packet *p)
+{
+	pipe_stop(p);
+	ahead_stop(p);
+}
+
+size_t
 packet_threads(const struct packet *p)
 {
-	return p->pipe != NULL ? pipeline_threads(p->pipe) : 0;
+	size_t n = p->pipe != NULL ? pipeline_threads(p->pipe) : 0;
+
+	for (int dir = 0; p->ahead > 0 && dir < 2; dir++)
+		n += cipher_ahead_threads(p->half[dir].cipher);
+	return n;
 }
 
 bool
@@ -102,6 +167,13 @@ packet_set_threads(struct packet *p, int max)
 	p->trial.threads_max = max == PACKET_THREADS_AUTO ?
 	    pipeline_threads_auto() :
 	    (size_t)max;
+}
+
+void
+packet_set_form(struct packet *p, enum packet_form form, bool deny_keystream)
+{
+	p->trial.form = form;
+	p->trial.keystream_denied = deny_keystream;
 }
 
 void
@@ -153,7 +225,26 @@ judge_serial(struct packet_trial *t, const struct packet_window *w,
 		return PACKET_THREADS_KEEP;
 	t->serial_rate = rate;
 	t->windows = t->slow = t->idle = 0;
+	t->phase = PACKET_TRY_FIRST;
 	return PACKET_THREADS_START;
+}
+
+/* A form was measured: is there another one to measure, or a faster one to
+ * go back to? */
+static bool
+try_other(struct packet_trial *t, double rate)
+{
+	enum packet_phase was = t->phase;
+	bool other = was == PACKET_TRY_FIRST ? t->second :
+	    was == PACKET_TRY_SECOND && rate < t->first_rate;
+
+	if (was == PACKET_TRY_FIRST)
+		t->first_rate = rate;
+	t->phase = other && was == PACKET_TRY_FIRST ? PACKET_TRY_SECOND :
+						      PACKET_TRIED;
+	if (other)
+		t->windows = 0;
+	return other;
 }
 
 static enum packet_verdict
@@ -165,6 +256,8 @@ judge_threads(struct packet_trial *t, const struct packet_window *w,
 		return PACKET_THREADS_STOP;
 	if (w->bytes < LOOK_BYTES || ++t->windows <= SETTLE_WINDOWS)
 		return PACKET_THREADS_KEEP;
+	if (try_other(t, rate))
+		return PACKET_THREADS_OTHER;
 	t->slow = rate < t->serial_rate * gain_wanted ? t->slow + 1 : 0;
 	/* The first that counts decides; later only a row of them. */
 	if (t->slow >= SLOW_MAX ||
@@ -202,13 +295,55 @@ thread_cpu_ms(void)
 	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
 }
 
+/* May keystream be made ahead for this connection? */
+static bool
+keystream_can(const struct packet *p)
+{
+	return !p->trial.keystream_denied &&
+	    (cipher_ahead_can(p->half[PACKET_TX].keys.cipher) ||
+		cipher_ahead_can(p->half[PACKET_RX].keys.cipher));
+}
+
+static size_t
+start_form(struct packet *p, enum packet_form form)
+{
+	const char *env = getenv("SSH_CIPHER_THREADS");
+	size_t threads = p->trial.threads_max;
+
+	if (form != PACKET_FORM_KEYSTREAM)
+		return packet_threads_start(p, threads);
+	if (env != NULL && env[0] != '\0')
+		threads = (size_t)MIN(MAX(strtol(env, NULL, 10), 1),
+		    (long)KEYSTREAM_MAX);
+	return packet_keystream_start(p, threads);
+}
+
+static void
+start_or_give_up(struct packet *p, enum packet_form form, uint64_t now_ms)
+{
+	if (start_form(p, form) > 0)
+		return;
+	packet_threads_stop(p);
+	(void)give_up(&p->trial, now_ms);
+}
+
 static void
 judge(struct packet *p, const struct packet_window *w)
 {
-	switch (packet_trial_judge(&p->trial, w)) {
+	struct packet_trial *t = &p->trial;
+
+	switch (packet_trial_judge(t, w)) {
 	case PACKET_THREADS_START:
-		if (packet_threads_start(p, p->trial.threads_max) == 0)
-			(void)give_up(&p->trial, w->now_ms);
+		t->second = keystream_can(p) &&
+		    (cipher_ahead_may_pay(p->half[PACKET_TX].cipher) ||
+			cipher_ahead_may_pay(p->half[PACKET_RX].cipher));
+		start_or_give_up(p, PACKET_FORM_PIPELINE, w->now_ms);
+		break;
+	case PACKET_THREADS_OTHER:
+		start_or_give_up(p,
+		    p->ahead > 0 ? PACKET_FORM_PIPELINE :
+				   PACKET_FORM_KEYSTREAM,
+		    w->now_ms);
 		break;
 	case PACKET_THREADS_STOP:
 		packet_threads_stop(p);
@@ -218,6 +353,39 @@ judge(struct packet *p, const struct packet_window *w)
 	}
 }
 
+/* A form that was asked for needs no trial. */
+static bool
+form_is_given(struct packet *p)
+{
+	enum packet_form form = p->trial.form;
+
+	if (form == PACKET_FORM_AUTO ||
+	    (form == PACKET_FORM_KEYSTREAM && !keystream_can(p)))
+		return false;
+	if (form != PACKET_FORM_SERIAL && packet_threads(p) == 0 &&
+	    loop_now_ms() >= p->trial.retry_ms)
+		start_or_give_up(p, form, loop_now_ms());
+	return true;
+}
+
+static void
+judge_window(struct packet *p, struct packet_window *w)
+{
+	struct packet_trial *t = &p->trial;
+	uint64_t cpu_ms;
+
+	w->now_ms = loop_now_ms();
+	w->ms = w->now_ms - t->start_ms;
+	if (w->ms < (w->bytes < LOOK_BYTES ? TEND_MS : WINDOW_MS))
+		return;
+	cpu_ms = thread_cpu_ms();
+	w->cpu_ms = cpu_ms - t->start_cpu_ms;
+	judge(p, w);
+	t->start_ms = w->now_ms;
+	t->start_cpu_ms = cpu_ms;
+	t->start_bytes = w->total;
+}
+
 uint32_t
 packet_tend(struct packet *p)
 {
@@ -225,23 +393,15 @@ packet_tend(struct packet *p)
 	struct packet_window w = { .total = moved(p),
 		.threads = packet_threads(p) };
 
-	if (p->pipe != NULL && w.threads == 0)
-		packet_threads_stop(p); /* a child, or opened ones were left */
-	if (t->threads_max == 0 || !p->authenticated)
+	/* A child, opened ones were left, or a cipher without keystream. */
+	if (p->pipe != NULL && pipeline_threads(p->pipe) == 0)
+		pipe_stop(p);
+	if (w.threads == 0)
+		ahead_stop(p);
+	if (t->threads_max == 0 || !ready_for_threads(p) || form_is_given(p))
 		return 0;
 	w.bytes = w.total - t->start_bytes;
-	if (w.threads == 0 && w.bytes < LOOK_BYTES)
-		return 0;
-	w.now_ms = loop_now_ms();
-	w.ms = w.now_ms - t->start_ms;
-	if (w.ms >= (w.bytes < LOOK_BYTES ? TEND_MS : WINDOW_MS)) {
-		uint64_t cpu_ms = thread_cpu_ms();
-
-		w.cpu_ms = cpu_ms - t->start_cpu_ms;
-		judge(p, &w);
-		t->start_ms = w.now_ms;
-		t->start_cpu_ms = cpu_ms;
-		t->start_bytes = w.total;
-	}
+	if (w.threads > 0 || w.bytes >= LOOK_BYTES)
+		judge_window(p, &w);
 	return packet_threads(p) > 0 ? TEND_MS : 0;
 }

@@ -276,7 +276,7 @@ uint8_t *
 packet_bulk_begin(struct packet *p, size_t max)
 {
 	ENSURE(p->bulk == NULL);
-	if (p->hold || packet_ring_pending(&p->tx) >= PACKET_TX_BULK ||
+	if (p->hold || packet_ring_pending(&p->tx) >= packet_tx_room(p) ||
 	    packet_rekey_due(p))
 		return NULL;
 	if (max + PACKET_SLACK > CIPHER_LEN_MAX ||
@@ -436,15 +436,16 @@ packet_flush(struct packet *p)
 		do
 			n = writev(p->fd_out, iov, count);
 		while (n == -1 && errno == EINTR);
-		if (n == -1)
-			return errno == EAGAIN || errno == EWOULDBLOCK ?
-			    ERR_AGAIN :
-			    ERR_SYSTEM;
-		ring_consume(&p->tx, (size_t)n);
-		if ((size_t)n < sealed)
+		if (n == -1 && errno != EAGAIN && errno != EWOULDBLOCK)
+			return ERR_SYSTEM;
+		if (n > 0)
+			ring_consume(&p->tx, (size_t)n);
+		if (n < (ssize_t)sealed || n >= PACKET_TX_PIECE)
+			packet_pace(p);
+		if (n < (ssize_t)sealed)
 			return ERR_AGAIN;
 	}
-	return packet_ring_pending(&p->tx) < PACKET_TX_BULK ? 0 : ERR_AGAIN;
+	return packet_ring_pending(&p->tx) < packet_tx_room(p) ? 0 : ERR_AGAIN;
 }
 
 void

@@ -121,7 +121,7 @@ packet_set_keys(struct packet *p, enum packet_dir dir,
 		h->pos.seqnr = 0;
 	h->bytes_since_keys = 0;
 	p->keyed_at = packet_clock();
-	packet_pipe_set_keys(p, dir);
+	packet_threads_set_keys(p, dir);
 	log_debug2("%s: cipher %s, MAC %s",
 	    dir == PACKET_TX ? "sending" : "receiving", keys->cipher->name,
 	    packet_mac_name(p, dir));
@@ -212,6 +212,21 @@ packet_rekey_wait_s(const struct packet *p)
 	return age >= (time_t)p->rekey_seconds ?
 	    1 :
 	    p->rekey_seconds - (uint32_t)age;
+}
+
+bool
+packet_is_grown(const struct packet *p)
+{
+	return p->tx.cap > PACKET_GROWN || p->rx_cap > PACKET_GROWN ||
+	    p->rx_other != NULL;
+}
+
+void
+packet_trim(struct packet *p)
+{
+	if (p->bulk == NULL && packet_tx_pending(p) == 0)
+		packet_ring_clear(&p->tx);
+	packet_rx_trim(p);
 }
 
 struct packet_counters

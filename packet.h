@@ -144,6 +144,7 @@ void packet_forget(struct packet *p);
 /* Bulk: room for a payload of at most max bytes; NULL if this is not the
  * time (keys changing, queue full, no memory). commit seals len bytes of it;
  * len 0 gives the room back. Nothing else may be put in between. */
+size_t packet_bulk_max(const struct packet *p); /* what is worth one packet */
 uint8_t *packet_bulk_begin(struct packet *p, size_t max);
 int packet_bulk_commit(struct packet *p, size_t len) must_check;
 /* Writes what is sealed: 0 the socket takes more, ERR_AGAIN wait, or an
@@ -188,12 +189,20 @@ struct packet_counters packet_counters(const struct packet *p,
     enum packet_dir dir);
 
 /*
- * Threads that seal and open bulk packets (pipeline.h). max is how many there
- * may be at the same time: 0 (at first) is none, auto as many as there are
- * processors beside the one that the loop needs. They start when the user is
- * authenticated, much is moved, and the loop thread is seen to be what limits
- * it; they stop when they turn out not to pay, and when the connection idles.
- * If they cannot be had, all goes on without.
+ * Threads that seal and open bulk packets (pipeline.h), or that make the
+ * keystream of CTR ahead (cipher.h). max is how many there may be at the same
+ * time, in the second form for each direction: 0 (at first) is none, auto as
+ * many as there are processors beside the one that the loop needs. They start
+ * when the user is authenticated, much is moved, and the loop thread is seen to
+ * be what limits it; they stop when they turn out not to pay, and when the
+ * connection idles. Where both forms are possible and AES is slow on this
+ * CPU, both are tried, and the faster one stays. If threads cannot be had, all
+ * goes on without.
+ *
+ * A form that is asked for is taken at once, without trial, and stays.
+ * Keystream is not for ciphers that have none, and not if it is denied: then
+ * it is as auto. The environment's SSH_CIPHER_THREADS (1..32) is the number of
+ * threads that make it.
  *
  * tend() sees to that: to be called each turn, and after the milliseconds it
  * returns (0: not of its own). may_wait() is asked before the loop waits:
@@ -202,6 +211,14 @@ struct packet_counters packet_counters(const struct packet *p,
  */
 enum { PACKET_THREADS_AUTO = -1 };
 void packet_set_threads(struct packet *p, int max);
+enum packet_form {
+	PACKET_FORM_AUTO,
+	PACKET_FORM_SERIAL,
+	PACKET_FORM_PIPELINE,
+	PACKET_FORM_KEYSTREAM,
+};
+void packet_set_form(struct packet *p, enum packet_form form,
+    bool deny_keystream);
 void packet_set_notify(struct packet *p, void (*notify)(void *arg),
     void *arg);
 uint32_t packet_tend(struct packet *p);
@@ -209,11 +226,17 @@ bool packet_may_wait(struct packet *p, bool reading);
 /* At once, and whether it pays or not; count of threads that run. stop may be
  * called at any time. */
 size_t packet_threads_start(struct packet *p, size_t threads);
+size_t packet_keystream_start(struct packet *p, size_t threads);
 void packet_threads_stop(struct packet *p);
 size_t packet_threads(const struct packet *p);
 /* True if packets were given to threads to open, and are to be taken with
  * next(), though there be no threads any more. */
 bool packet_rx_posted(const struct packet *p);
+
+/* Buffers that traffic has enlarged: are there some, and back to the start
+ * (those that are not in use). */
+bool packet_is_grown(const struct packet *p);
+void packet_trim(struct packet *p);
 
 /* Hand-over of a connection to another process of ours (trusted): all state
  * with the bytes not yet read or written. import makes keys anew. */

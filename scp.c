@@ -9,7 +9,9 @@
 #include <sys/wait.h>
 
 #include <errno.h>
+#include <getopt.h>
 #include <limits.h>
+#include <search.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -17,11 +19,15 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "base/loop.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "xfer/carrier.h"
+#include "client/remote-child.h"
+#include "client/remote.h"
+#include "scp-legacy.h"
 #include "xfer/progress.h"
 #include "xfer/relay.h"
 #include "xfer/remote-glob.h"
@@ -34,8 +40,8 @@ extern char **environ;
 /* One server, and the transfers with it. */
 struct conn {
 	struct xfer_target where;
-	struct xfer_pipe pipe;
-	struct sftp *sftp;
+	struct remote *remote;
+	struct sftp *sftp; /* its first session */
 	struct conn *next;
 };
 
@@ -43,37 +49,68 @@ static struct {
 	struct strlist ssh_args; /* handed on to the ssh program */
 	const char *ssh_program, *sftp_server;
 	int port; /* 0: none given */
-	bool recursive, preserve, quiet, verbose;
+	bool recursive, preserve, quiet, verbose, clear;
+	bool legacy, direct;	 /* -O; -R */
+	bool engine_only;	 /* what only transfers by SFTP can do */
+	enum progress_style style; /* TTY: if there is one */
+	bool is_sink, is_source; /* -t, -f: the other end of a legacy copy */
+	struct legacy_opts copy;
 	struct xfer_opts xfer;
+	struct loop *loop;
 	struct conn *conns;
 	bool failed;
-} g;
+} g = { .style = PROGRESS_TTY };
 
 _Noreturn static void
 usage(void)
 {
 	fprintf(stderr,
-	    "usage: hpnscp [-346BCpqrsTv] [-c cipher] [-D sftp_server_path] "
-	    "[-F ssh_config]\n"
-	    "              [-i identity_file] [-l limit] [-o ssh_option] "
+	    "usage: hpnscp [-346ABCOpqRrsTvZz] [-c cipher] "
+	    "[-D sftp_server_path]\n"
+	    "              [-F ssh_config] [-i identity_file] "
+	    "[-J destination]\n"
+	    "              [-j connections] [-l limit] [-o ssh_option] "
 	    "[-P port]\n"
-	    "              [-S program] [-X sftp_option] source ... "
-	    "target\n");
+	    "              [-S program] [-X sftp_option] [--hard-links] "
+	    "[--in-place]\n"
+	    "              [--json] [--links] [--progress=tty|plain|none] "
+	    "[--retry[=times]]\n"
+	    "              [--sparse] [--verify] source ... target\n");
 	exit(1);
+}
+
+static void
+tell(const char *path, const char *text)
+{
+	size_t size = strlen(path) * 4 + 1;
+	char *shown = xmalloc(size);
+
+	str_escape(shown, size, path);
+	fprintf(stderr, "hpnscp: %s: %s\n", shown, text);
+	free(shown);
 }
 
 /* One line about one thing that went wrong; the rest goes on. */
 static void
 report(void *arg, const char *path, const char *text)
 {
-	size_t size = strlen(path) * 4 + 1;
-	char *shown = xmalloc(size);
-
 	(void)arg;
-	str_escape(shown, size, path);
-	fprintf(stderr, "hpnscp: %s: %s\n", shown, text);
-	free(shown);
+	progress_error(g.xfer.progress, path, text);
+	tell(path, text);
 	g.failed = true;
+}
+
+/* The same of what is no failure. */
+static void
+note(void *arg, const char *path, const char *text)
+{
+	(void)arg;
+	if (g.quiet)
+		return;
+	if (path != NULL)
+		tell(path, text);
+	else
+		fprintf(stderr, "hpnscp: %s\n", text);
 }
 
 _Noreturn static void
@@ -81,33 +118,11 @@ die(const char *path, const char *text)
 {
 	progress_clear_line(g.xfer.progress);
 	report(NULL, path, text);
+	progress_end_events(g.xfer.progress, loop_now_ms());
 	exit(1);
 }
 
 /* --- connections --- */
-
-/* hpnssh: beside this program (a build tree, or the place of installation),
- * else where it was to be installed, else anywhere in PATH. */
-static char *
-find_ssh(void)
-{
-	char self[PATH_MAX], *path, *slash;
-	ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-
-	if (n > 0) {
-		self[n] = '\0';
-		slash = strrchr(self, '/');
-		if (slash != NULL)
-			*slash = '\0';
-		xasprintf(&path, "%s/hpnssh", self);
-		if (access(path, X_OK) == 0)
-			return path;
-		free(path);
-	}
-	if (access(BINDIR "/hpnssh", X_OK) == 0)
-		return xstrdup(BINDIR "/hpnssh");
-	return xstrdup("hpnssh");
-}
 
 static void
 add_arg(struct strlist *l, const char *arg)
@@ -117,76 +132,11 @@ add_arg(struct strlist *l, const char *arg)
 }
 
 static void
-ssh_command(struct strlist *argv, const struct xfer_target *t)
-{
-	static const char *const fixed[] = { "-x", "-oPermitLocalCommand=no",
-		"-oClearAllForwardings=yes", "-oRemoteCommand=none",
-		"-oRequestTTY=no", "-oForwardAgent=no" };
-	int port = t->port != 0 ? t->port : g.port;
-	char *program = g.ssh_program != NULL ? xstrdup(g.ssh_program) :
-						find_ssh();
-	char number[16];
-
-	add_arg(argv, program);
-	free(program);
-	for (size_t i = 0; i < ARRAY_LEN(fixed); i++)
-		add_arg(argv, fixed[i]);
-	for (size_t i = 0; i < g.ssh_args.n; i++)
-		add_arg(argv, g.ssh_args.v[i]);
-	if (port != 0) {
-		snprintf(number, sizeof number, "%d", port);
-		add_arg(argv, "-p");
-		add_arg(argv, number);
-	}
-	if (t->user != NULL) {
-		add_arg(argv, "-l");
-		add_arg(argv, t->user);
-	}
-	add_arg(argv, "-s");
-	add_arg(argv, "--");
-	add_arg(argv, t->host);
-	add_arg(argv, "sftp");
-}
-
-static void
 copy_place(struct xfer_target *to, const struct xfer_target *from)
 {
 	*to = (struct xfer_target){ .remote = true, .port = from->port,
 		.host = xstrdup(from->host),
 		.user = from->user != NULL ? xstrdup(from->user) : NULL };
-}
-
-/* The session with a target's host; made once. INIT is sent, and what is
- * asked next goes right behind it. */
-static struct conn *
-connect_to(const struct xfer_target *t)
-{
-	struct strlist argv = { NULL, 0 };
-	struct conn *c;
-	int r;
-
-	for (c = g.conns; c != NULL; c = c->next)
-		if (xfer_target_same_host(&c->where, t))
-			return c;
-	c = xcalloc(1, sizeof *c);
-	copy_place(&c->where, t);
-	if (g.sftp_server == NULL)
-		ssh_command(&argv, t);
-	else if (strlist_split(&argv, g.sftp_server, " ") < 0 || argv.n == 0)
-		die(g.sftp_server, "not a command");
-	for (size_t i = 0; i < argv.n; i++)
-		log_debug("program argument %zu: %s", i, argv.v[i]);
-	r = xfer_pipe_spawn(&c->pipe, argv.v);
-	if (r < 0)
-		die(argv.v[0], err_text(r));
-	r = sftp_new(&c->sftp);
-	if (r < 0)
-		die(t->host, err_text(r));
-	sftp_attach(c->sftp, xfer_pipe_carrier(&c->pipe));
-	strlist_clear(&argv);
-	c->next = g.conns;
-	g.conns = c;
-	return c;
 }
 
 /* ssh has said why, if it was that; so this is short. */
@@ -199,7 +149,40 @@ connection_lost(int err)
 	else
 		fprintf(stderr, "hpnscp: Connection lost: %s\n",
 		    err_text(err));
+	progress_error(g.xfer.progress, "connection", err_text(err));
+	progress_end_events(g.xfer.progress, loop_now_ms());
 	exit(1);
+}
+
+/* The session with a target's host; made once. INIT is sent, and what is
+ * asked next goes right behind it. */
+static struct conn *
+connect_to(const struct xfer_target *t)
+{
+	struct remote_params params = {
+		.loop = g.loop,
+		.port = t->port != 0 ? t->port : g.port,
+		.options = &g.ssh_args,
+		.program = g.ssh_program,
+		.server = g.sftp_server,
+		.clear = g.clear,
+		.watched = g.xfer.retries > 0,
+	};
+	struct conn *c;
+
+	for (c = g.conns; c != NULL; c = c->next)
+		if (xfer_target_same_host(&c->where, t))
+			return c;
+	c = xcalloc(1, sizeof *c);
+	copy_place(&c->where, t);
+	params.host = c->where.host;
+	params.user = c->where.user;
+	if (remote_open(&c->remote, &params) != 0)
+		connection_lost(ERR_CLOSED);
+	c->sftp = remote_sftp(c->remote);
+	c->next = g.conns;
+	g.conns = c;
+	return c;
 }
 
 static int
@@ -217,9 +200,9 @@ close_all(void)
 
 	while ((c = g.conns) != NULL) {
 		g.conns = c->next;
-		sftp_free(c->sftp);
-		if (xfer_pipe_close(&c->pipe) != 0)
-			g.failed = true;
+		/* What was not moved was told; how a connection ended whose
+		 * work is done, by others perhaps, is of no interest. */
+		(void)remote_close(c->remote);
 		xfer_target_clear(&c->where);
 		free(c);
 	}
@@ -264,11 +247,10 @@ remote_path(struct conn *c, const char *path)
 static char *
 join(const char *dir, const char *name)
 {
-	size_t len = strlen(dir);
-	char *path;
+	char *path = str_join_path(dir, name);
 
-	xasprintf(&path, "%s%s%s", dir,
-	    len > 0 && dir[len - 1] == '/' ? "" : "/", name);
+	if (path == NULL)
+		die(name, err_text(ERR_NOMEM));
 	return path;
 }
 
@@ -292,20 +274,70 @@ static void
 run(struct xfer *x)
 {
 	int r = xfer_run(x);
+	struct buf why;
 
 	if (xfer_failures(x) > 0)
 		g.failed = true;
+	buf_init(&why);
+	if (g.verbose && xfer_why(x, &why)) {
+		progress_clear_line(g.xfer.progress);
+		fprintf(stderr, "%.*s\n", (int)buf_len(&why),
+		    (const char *)buf_data(&why));
+	}
+	buf_clear(&why);
 	if (r < 0)
 		connection_lost(r);
 	xfer_free(x);
 }
 
+/* Where the transfers of a run go to. Two that go to the same place do not
+ * run together: the second replaces what the first has made. */
+struct places {
+	void *tree; /* of tsearch() */
+	struct strlist names;
+};
+
+static int
+compare_names(const void *a, const void *b)
+{
+	return strcmp(a, b);
+}
+
+static void
+places_clear(struct places *p)
+{
+	for (size_t i = 0; i < p->names.n; i++)
+		(void)tdelete(p->names.v[i], &p->tree, compare_names);
+	strlist_clear(&p->names);
+}
+
+/* True if `to` may be the place of one before it. */
+static bool
+place_is_taken(struct places *p, const char *to)
+{
+	size_t len = strlen(to);
+	bool dot = len > 0 && to[len - 1] == '.' &&
+	    (len == 1 || to[len - 2] == '/');
+	bool taken = p->names.n > 0 && (dot || p->tree == NULL ||
+	    tfind(to, &p->tree, compare_names) != NULL);
+
+	if (taken)
+		places_clear(p);
+	add_arg(&p->names, to);
+	/* With the content of a directory anything may collide. */
+	if (!dot && tsearch(p->names.v[p->names.n - 1], &p->tree,
+		compare_names) == NULL)
+		die("memory", err_text(ERR_NOMEM));
+	return taken;
+}
+
 static struct xfer *
 new_transfers(struct conn *c)
 {
+	struct xfer_lanes lanes = remote_lanes(c->remote);
 	struct xfer *x;
 
-	if (xfer_new(&x, c->sftp, &g.xfer) < 0)
+	if (xfer_new(&x, &lanes, c->sftp, &g.xfer) < 0)
 		die("memory", err_text(ERR_NOMEM));
 	return x;
 }
@@ -322,9 +354,13 @@ static bool
 remote_is_dir(struct conn *c, const char *path, bool needed)
 {
 	struct sftp_attrs attrs;
-	int r = lived(sftp_call_stat(c->sftp, path, true, &attrs));
-	bool is_dir = r == 0 && (attrs.flags & SFTP_A_MODE) &&
-	    S_ISDIR(attrs.mode);
+	bool is_dir;
+	int r;
+
+	if (strcmp(path, ".") == 0)
+		return true; /* that is not worth a round trip */
+	r = lived(sftp_call_stat(c->sftp, path, true, &attrs));
+	is_dir = r == 0 && (attrs.flags & SFTP_A_MODE) && S_ISDIR(attrs.mode);
 
 	if (needed && r != 0)
 		die(path, sftp_status_text((uint32_t)r));
@@ -351,6 +387,7 @@ upload(const struct xfer_target *sources, int n,
 {
 	struct conn *c = connect_to(target);
 	char *dir = remote_path(c, target->path), *to;
+	struct places places = { .tree = NULL };
 	bool is_dir;
 	struct xfer *x;
 
@@ -360,10 +397,15 @@ upload(const struct xfer_target *sources, int n,
 	x = new_transfers(c);
 	for (int i = 0; i < n; i++) {
 		to = place_in(dir, is_dir, sources[i].path);
+		if (place_is_taken(&places, to)) {
+			run(x);
+			x = new_transfers(c);
+		}
 		queued(xfer_put(x, sources[i].path, to));
 		free(to);
 	}
 	run(x);
+	places_clear(&places);
 	free(dir);
 }
 
@@ -398,6 +440,7 @@ download(const struct xfer_target *sources, int n,
 {
 	struct conn *c = connect_to(&sources[0]);
 	struct strlist names = { NULL, 0 };
+	struct places places = { .tree = NULL };
 	struct sftp_attrs attrs;
 	struct xfer *x;
 	bool is_dir;
@@ -409,18 +452,34 @@ download(const struct xfer_target *sources, int n,
 	is_dir = local_is_dir(target->path, need_dir || names.n > 1);
 	x = new_transfers(c);
 	for (size_t i = 0; i < names.n; i++) {
-		r = lived(sftp_call_stat(c->sftp, names.v[i], true, &attrs));
+		r = lived(sftp_call_stat(c->sftp, names.v[i], !g.xfer.links,
+			&attrs));
 		if (r != 0) {
 			report(NULL, names.v[i],
 			    sftp_status_text((uint32_t)r));
 			continue;
 		}
 		to = place_in(target->path, is_dir, names.v[i]);
+		if (place_is_taken(&places, to)) {
+			run(x);
+			x = new_transfers(c);
+		}
 		queued(xfer_get(x, names.v[i], &attrs, to));
 		free(to);
 	}
 	run(x);
+	places_clear(&places);
 	strlist_clear(&names);
+}
+
+/* What the transfer engine is not asked to do it cannot do better. */
+static void
+refuse_engine_options(void)
+{
+	if (g.engine_only || g.copy.resume)
+		die("-j, -Z, --hard-links, --in-place, --links, --retry, "
+		    "--sparse, --verify",
+		    "of use between this host and another only");
 }
 
 static void
@@ -436,6 +495,7 @@ between(const struct xfer_target *source, const struct xfer_target *target,
 	char *dir = remote_path(to, target->path), *place;
 	bool is_dir;
 
+	refuse_engine_options();
 	if (dir == NULL)
 		return;
 	expand_source(from, source, &names);
@@ -458,6 +518,7 @@ local_copy(const char *source, const char *target)
 	int n = 1, status = 0;
 	pid_t pid;
 
+	refuse_engine_options();
 	if (g.recursive)
 		argv[n++] = "-r";
 	if (g.preserve)
@@ -472,6 +533,45 @@ local_copy(const char *source, const char *target)
 		;
 	if (status != 0)
 		g.failed = true;
+}
+
+/* --- by other means than SFTP --- */
+
+static void
+legacy_options(int sources)
+{
+	g.copy.ssh = g.ssh_program != NULL ? g.ssh_program : remote_find_ssh();
+	g.copy.ssh_args = &g.ssh_args;
+	g.copy.port = g.port;
+	g.copy.recursive = g.recursive;
+	g.copy.preserve = g.preserve;
+	g.copy.verbose = g.verbose;
+	g.copy.need_dir = g.copy.need_dir || sources > 1;
+	g.copy.rate_bytes = g.xfer.rate_bytes;
+}
+
+/* Some sources of one place; how many were copied, 0: it is SFTP's. */
+static int
+legacy_copy(const struct xfer_target *sources, int n,
+    const struct xfer_target *target)
+{
+	bool ok;
+
+	if (sources[0].remote && target->remote && g.direct)
+		n = 1;
+	else if (!g.legacy || (!sources[0].remote && !target->remote))
+		return 0;
+	if (!sources[0].remote) {
+		ok = legacy_upload(sources, n, target, &g.copy);
+	} else if (!target->remote) {
+		ok = legacy_download(sources, n, target, &g.copy);
+	} else {
+		n = 1;
+		ok = g.direct ? legacy_direct(sources, target, &g.copy) :
+				legacy_between(sources, target, &g.copy);
+	}
+	g.failed = g.failed || !ok;
+	return n;
 }
 
 /* How many from first are remote on one host, or local. */
@@ -489,20 +589,23 @@ static void
 copy_all(const struct xfer_target *sources, int n,
     const struct xfer_target *target)
 {
-	int group;
+	int group, done;
 
 	for (int i = 0; i < n; i += group) {
 		group = same_place(&sources[i], n - i);
-		if (!sources[i].remote && target->remote) {
-			upload(&sources[i], group, target, n > 1);
+		done = legacy_copy(&sources[i], group, target);
+		if (done > 0)
+			group = done;
+		else if (!sources[i].remote && target->remote) {
+			upload(&sources[i], group, target, g.copy.need_dir);
 		} else if (sources[i].remote && !target->remote) {
-			download(&sources[i], group, target, n > 1);
+			download(&sources[i], group, target, g.copy.need_dir);
 		} else if (sources[i].remote) {
 			group = 1;
-			between(&sources[i], target, n > 1);
+			between(&sources[i], target, g.copy.need_dir);
 		} else {
 			group = 1;
-			(void)local_is_dir(target->path, n > 1);
+			(void)local_is_dir(target->path, g.copy.need_dir);
 			local_copy(sources[i].path, target->path);
 		}
 	}
@@ -548,12 +651,75 @@ ssh_option(char flag, const char *value)
 		add_arg(&g.ssh_args, value);
 }
 
-_Noreturn static void
-refuse(int flag)
+/* Those without a letter. */
+enum {
+	OPT_HARD_LINKS = 256,
+	OPT_IN_PLACE,
+	OPT_JSON,
+	OPT_LINKS,
+	OPT_PROGRESS,
+	OPT_RETRY,
+	OPT_SPARSE,
+	OPT_VERIFY,
+};
+enum { RETRIES_DEFAULT = 10, CONNECTIONS_MAX = 32 };
+
+static const struct option long_options[] = {
+	{ "hard-links", no_argument, NULL, OPT_HARD_LINKS },
+	{ "in-place", no_argument, NULL, OPT_IN_PLACE },
+	{ "json", no_argument, NULL, OPT_JSON },
+	{ "links", no_argument, NULL, OPT_LINKS },
+	{ "progress", required_argument, NULL, OPT_PROGRESS },
+	{ "retry", optional_argument, NULL, OPT_RETRY },
+	{ "sparse", no_argument, NULL, OPT_SPARSE },
+	{ "verify", no_argument, NULL, OPT_VERIFY },
+	{ NULL, 0, NULL, 0 },
+};
+
+static void
+transfer_option(int opt, const char *arg)
 {
-	fprintf(stderr,
-	    "hpnscp: option -%c is not supported in this version\n", flag);
-	exit(1);
+	g.engine_only = true;
+	switch (opt) {
+	case OPT_HARD_LINKS:
+		g.xfer.hard_links = true;
+		break;
+	case OPT_IN_PLACE:
+		g.xfer.in_place = true;
+		break;
+	case OPT_LINKS:
+		g.xfer.links = true;
+		break;
+	case OPT_SPARSE:
+		g.xfer.sparse = true;
+		break;
+	case OPT_RETRY:
+		g.xfer.retries = arg == NULL ? RETRIES_DEFAULT :
+		    (unsigned)number(arg, 0, 1000000, "bad number of times");
+		break;
+	case OPT_VERIFY:
+		g.xfer.verify = true;
+		break;
+	case 'j':
+		g.xfer.connections_max = strcmp(arg, "auto") == 0 ? 0 :
+		    (unsigned)number(arg, 1, CONNECTIONS_MAX,
+			"bad number of connections");
+		break;
+	}
+}
+
+static enum progress_style
+progress_option(const char *arg)
+{
+	if (strcmp(arg, "plain") == 0)
+		return PROGRESS_PLAIN;
+	if (strcmp(arg, "none") == 0)
+		return PROGRESS_NONE;
+	if (strcmp(arg, "tty") != 0)
+		die("--progress", "is tty, plain or none");
+	if (!isatty(STDOUT_FILENO))
+		die("--progress=tty", "standard output is not a terminal");
+	return PROGRESS_TTY;
 }
 
 static void
@@ -562,6 +728,7 @@ one_option(int opt, const char *arg)
 	switch (opt) {
 	case '4':
 	case '6':
+	case 'A':
 	case 'C':
 		ssh_option((char)opt, NULL);
 		break;
@@ -570,6 +737,7 @@ one_option(int opt, const char *arg)
 		break;
 	case 'c':
 	case 'F':
+	case 'J':
 	case 'i':
 	case 'o':
 		ssh_option((char)opt, arg);
@@ -605,23 +773,100 @@ one_option(int opt, const char *arg)
 	case 'X':
 		sftp_option(arg);
 		break;
-	case '3': /* these three are how it works anyway: through here, */
-	case 's': /* by SFTP, */
-	case 'T': /* where the client lists names itself */
-		break;
-	case 'A':
-	case 'J':
-	case 'O':
-	case 'R':
-	case 'Z':
-	case 'd':
-	case 'f':
-	case 't':
 	case 'z':
-		refuse(opt);
+		g.clear = true;
+		break;
+	case '3':
+		g.direct = false;
+		break;
+	case 'R':
+		g.direct = true;
+		break;
+	case 'O':
+	case 's':
+		g.legacy = opt == 'O';
+		break;
+	case 'T': /* with SFTP the client lists names itself */
+		g.copy.any_name = true;
+		break;
+	case 'Z':
+		g.copy.resume = true;
+		break;
+	case 'd':
+		g.copy.need_dir = true;
+		break;
+	case 't':
+		g.is_sink = true;
+		break;
+	case 'f':
+		g.is_source = true;
+		break;
+	case 'j':
+	case OPT_HARD_LINKS:
+	case OPT_IN_PLACE:
+	case OPT_LINKS:
+	case OPT_RETRY:
+	case OPT_SPARSE:
+	case OPT_VERIFY:
+		transfer_option(opt, arg);
+		break;
+	case OPT_JSON:
+		g.style = PROGRESS_JSON;
+		break;
+	case OPT_PROGRESS:
+		g.style = progress_option(arg);
+		break;
 	default:
 		usage();
 	}
+}
+
+/* Whatever ends the program, scp's status for it is 1. */
+static void
+on_fatal(void)
+{
+	progress_clear_line(g.xfer.progress);
+	progress_error(g.xfer.progress, "hpnscp", "fatal error");
+	progress_end_events(g.xfer.progress, loop_now_ms());
+	exit(1);
+}
+
+static void
+asked(void *arg, int signo)
+{
+	(void)arg;
+	(void)signo;
+	progress_ask(g.xfer.progress);
+}
+
+static void
+start_progress(void)
+{
+	g.xfer.progress = progress_new(STDOUT_FILENO);
+	if (g.xfer.progress == NULL)
+		die("memory", err_text(ERR_NOMEM));
+	if (g.style != PROGRESS_TTY) /* else as standard output is */
+		progress_set_style(g.xfer.progress, g.style);
+	if (g.quiet)
+		progress_set_style(g.xfer.progress, PROGRESS_NONE);
+	g.copy.progress = g.xfer.progress;
+	progress_begin_events(g.xfer.progress, loop_now_ms());
+	if (loop_on_signal(g.loop, SIGUSR1, asked, NULL) < 0)
+		fatal("%s", err_text(ERR_SYSTEM));
+#ifdef SIGINFO
+	if (loop_on_signal(g.loop, SIGINFO, asked, NULL) < 0)
+		fatal("%s", err_text(ERR_SYSTEM));
+#endif
+}
+
+static void
+catch_signals(void)
+{
+	static const int signals[] = { SIGHUP, SIGINT, SIGTERM };
+
+	for (size_t i = 0; i < ARRAY_LEN(signals); i++)
+		if (loop_exit_on_signal(signals[i], 1) != 0)
+			fatal("%s", err_text(ERR_SYSTEM));
 }
 
 int
@@ -634,27 +879,46 @@ main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	log_init("hpnscp", LOG_LVL_INFO);
 	log_to_stderr();
-	while ((opt = getopt(argc, argv,
-		    "346ABCD:F:J:OP:RS:TX:Zc:dfi:l:o:pqrstvz")) != -1)
+	fatal_set_hook(on_fatal);
+	catch_signals();
+	while ((opt = getopt_long(argc, argv,
+		    "346ABCD:F:J:OP:RS:TX:Zc:dfi:j:l:o:pqrstvz",
+		    long_options, NULL)) != -1)
 		one_option(opt, optarg);
 	argc -= optind;
 	argv += optind;
-	if (argc < 2)
-		usage();
 	if (g.verbose)
 		log_set_level(LOG_LVL_DEBUG1);
+	legacy_options(argc - 1);
+	if (g.is_sink || g.is_source)
+		return legacy_peer(g.is_sink, argv, argc, &g.copy) ? 0 : 1;
+	if (argc < 2)
+		usage();
+	if (g.engine_only && (g.legacy || g.direct))
+		die("-j, --hard-links, --in-place, --links, --retry, "
+		    "--sparse, --verify", "of use with SFTP only");
+	if (g.clear && (g.legacy || g.direct))
+		die("-z", "of use with SFTP only");
+	if (g.legacy && g.sftp_server != NULL)
+		die("-D", "of use with SFTP only");
 	g.xfer.recursive = g.recursive;
 	g.xfer.preserve = g.preserve;
+	g.xfer.explain = g.verbose;
+	g.xfer.resume = g.copy.resume;
 	g.xfer.report = report;
-	if (!g.quiet && isatty(STDOUT_FILENO))
-		g.xfer.progress = progress_new(STDOUT_FILENO);
+	g.xfer.note = note;
+	if ((g.loop = loop_new()) == NULL)
+		fatal("%s", err_text(ERR_SYSTEM));
+	start_progress();
 	targets = xcalloc((size_t)argc, sizeof *targets);
 	for (n = 0; n < argc; n++)
 		if (xfer_target_parse(&targets[n], argv[n]) < 0)
 			die(argv[n], "not a path, nor [user@]host:path");
 	copy_all(targets, argc - 1, &targets[argc - 1]);
-	progress_free(g.xfer.progress);
 	close_all();
+	progress_end_events(g.xfer.progress, loop_now_ms());
+	progress_free(g.xfer.progress);
+	loop_free(g.loop);
 	for (n = 0; n < argc; n++)
 		xfer_target_clear(&targets[n]);
 	free(targets);

@@ -1003,7 +1003,7 @@ value_option(int letter, const char *value)
 		return true;
 	case 'E':
 		hash = digest_parse(value);
-		if (hash < 0)
+		if (hash < 0 || !key_fingerprint_hash_ok((enum digest_alg)hash))
 			fatal("Invalid hash algorithm \"%s\"", value);
 		fingerprint_hash = (enum digest_alg)hash;
 		return true;

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,18 +20,17 @@
 #include "base/mem.h"
 #include "base/version.h"
 #include "channels.h"
-#include "client/destination.h"
-#include "client/metrics.h"
-#include "client/none.h"
 #include "client/query.h"
 #include "client/session.h"
+#include "client/ssh-flags.h"
+#include "client/sshclient.h"
 #include "client/stdio.h"
 #include "client/tty.h"
-#include "client/why-slow.h"
 #include "conf/client-conf.h"
+#include "conf/destination.h"
+#include "connection.h"
 #include "crypto/library.h"
-#include "sshconnect.h"
-#include "sshconnect2.h"
+#include "forward/stdio.h"
 
 enum { EXIT_ERROR = 255 };
 
@@ -49,63 +49,35 @@ static const struct {
 	{ 'D', "port forwarding" },
 	{ 'g', "port forwarding" },
 	{ 'I', "PKCS#11" },
-	{ 'J', "the jump host" },
 	{ 'K', "GSSAPI" },
 	{ 'L', "port forwarding" },
 	{ 'M', "connection sharing" },
 	{ 'O', "connection sharing" },
 	{ 'R', "port forwarding" },
 	{ 'S', "connection sharing" },
-	{ 'W', "port forwarding" },
 	{ 'w', "tunnel forwarding" },
 	{ 'X', "X11 forwarding" },
 	{ 'Y', "X11 forwarding" },
 	{ 'Z', "the list of keys to try" },
 };
 
-/* Flags that are another way to write a keyword. value NULL: the argument. */
-static const struct {
-	char flag;
-	const char *keyword, *value;
-} keyword_flags[] = {
-	{ '4', "AddressFamily", "inet" },
-	{ '6', "AddressFamily", "inet6" },
-	{ 'B', "BindInterface", NULL },
-	{ 'b', "BindAddress", NULL },
-	{ 'C', "Compression", "yes" },
-	{ 'c', "Ciphers", NULL },
-	{ 'e', "EscapeChar", NULL },
-	{ 'f', "ForkAfterAuthentication", "yes" },
-	{ 'i', "IdentityFile", NULL },
-	{ 'l', "User", NULL },
-	{ 'm', "MACs", NULL },
-	{ 'N', "SessionType", "none" },
-	{ 'n', "StdinNull", "yes" },
-	{ 'P', "Tag", NULL },
-	{ 'p', "Port", NULL },
-	{ 's', "SessionType", "subsystem" },
-};
-
 /* Everything of this process; the loop's callbacks get it as their arg. */
 struct program {
 	struct client_conf conf;
 	struct destination dest;
+	struct destination through; /* -W; host NULL: none */
 	char *command; /* NULL: none on the command line */
-	const char *config_path, *log_path;
+	struct ssh_flags flags;
+	const char *log_path;
 	int tty_wish; /* RequestTTY of -t, -tt, -T; -1: none of them */
-	int verbosity;
-	bool quiet, to_syslog, only_dump;
+	bool to_syslog, only_dump;
 
-	struct sshlink link;
 	struct loop *loop;
-	struct sshlogin *login;
-	struct channels *channels;
+	struct sshclient *client;
 	struct session *session;
-	struct none_switch none;
-	struct why_slow_start began;
-	struct metrics *metrics;
+	struct stdio_forward *forward; /* -W */
 	char *remote; /* what the server shall run; NULL: a shell */
-	bool tty, in_session;
+	bool tty;
 	bool session_ended; /* by its own end, not the connection's */
 	int status;
 };
@@ -117,9 +89,11 @@ usage(void)
 	      "[-b address]\n"
 	      "              [-c ciphers] [-E log_file] [-e escape] "
 	      "[-F config]\n"
-	      "              [-i identity] [-l user] [-m macs] "
-	      "[-o option] [-P tag]\n"
-	      "              [-p port] destination [command [argument ...]]\n"
+	      "              [-i identity] [-J destination] [-l user] "
+	      "[-m macs] [-o option]\n"
+	      "              [-P tag] [-p port] [-W host:port] "
+	      "destination\n"
+	      "              [command [argument ...]]\n"
 	      "       hpnssh [-Q list]\n",
 	    stderr);
 	exit(EXIT_ERROR);
@@ -149,22 +123,6 @@ answer_query(const char *what)
 	exit(0);
 }
 
-static bool
-set_by_keyword(struct program *p, int flag, const char *argument)
-{
-	for (size_t i = 0; i < ARRAY_LEN(keyword_flags); i++) {
-		if (keyword_flags[i].flag != flag)
-			continue;
-		if (client_conf_set(&p->conf, keyword_flags[i].keyword,
-			keyword_flags[i].value != NULL ?
-			    keyword_flags[i].value :
-			    argument) != 0)
-			exit(EXIT_ERROR);
-		return true;
-	}
-	return false;
-}
-
 static void
 refuse(int flag)
 {
@@ -176,9 +134,22 @@ refuse(int flag)
 }
 
 static void
+take_through(struct program *p, const char *text)
+{
+	if (p->through.host != NULL)
+		fatal("hpnssh: stdio forward already specified");
+	if (destination_parse_host_port(&p->through, text) != 0)
+		fatal("hpnssh: Bad stdio forwarding specification '%s'", text);
+}
+
+static void
 take_flag(struct program *p, int flag)
 {
-	if (set_by_keyword(p, flag, optarg))
+	int r = ssh_flag_take(&p->flags, &p->conf, flag, optarg);
+
+	if (r < 0)
+		exit(EXIT_ERROR);
+	if (r > 0)
 		return;
 	refuse(flag);
 	switch (flag) {
@@ -192,21 +163,11 @@ take_flag(struct program *p, int flag)
 	case 'E':
 		p->log_path = optarg;
 		break;
-	case 'F':
-		p->config_path = optarg;
-		break;
 	case 'G':
 		p->only_dump = true;
 		break;
-	case 'o':
-		if (client_conf_set_option(&p->conf, optarg) != 0)
-			exit(EXIT_ERROR);
-		break;
 	case 'Q':
 		answer_query(optarg);
-	case 'q':
-		p->quiet = true;
-		break;
 	case 'T':
 		p->tty_wish = CLIENT_TTY_NO;
 		break;
@@ -218,12 +179,8 @@ take_flag(struct program *p, int flag)
 		fprintf(stderr, "%s, %s\n", RELEASE,
 		    crypto_library_version());
 		exit(0);
-	case 'v':
-		p->verbosity++;
-		/* What is told while options are read counts too. */
-		log_set_level((enum log_level)MIN(
-		    (int)LOG_LVL_VERBOSE + p->verbosity,
-		    (int)LOG_LVL_DEBUG3));
+	case 'W':
+		take_through(p, optarg);
 		break;
 	case 'y':
 		p->to_syslog = true;
@@ -285,21 +242,6 @@ parse_arguments(struct program *p, int argc, char **argv)
 
 /* ---- the configuration -------------------------------------------------- */
 
-/* The flags -v, -q, -t and -T win over every keyword, also one of -o. */
-static void
-apply_winning_flags(struct program *p)
-{
-	static const enum log_level levels[] = { LOG_LVL_DEBUG1,
-		LOG_LVL_DEBUG2, LOG_LVL_DEBUG3 };
-
-	if (p->verbosity > 0)
-		p->conf.log_level = (int)levels[MIN(p->verbosity, 3) - 1];
-	else if (p->quiet)
-		p->conf.log_level = LOG_LVL_QUIET;
-	if (p->tty_wish != -1)
-		p->conf.request_tty = p->tty_wish;
-}
-
 static void
 start_log(struct program *p)
 {
@@ -320,12 +262,18 @@ load_configuration(struct program *p)
 	struct client_conf_context context = {
 		.host = p->dest.host,
 		.command = p->command,
-		.config_path = p->config_path,
+		.config_path = p->flags.config_path,
 	};
 
 	if (client_conf_load(&p->conf, &context) != 0)
 		exit(EXIT_ERROR);
-	apply_winning_flags(p);
+	ssh_flags_apply(&p->flags, &p->conf);
+	if (p->tty_wish != -1) /* wins over every keyword too */
+		p->conf.request_tty = p->tty_wish;
+	if (p->through.host != NULL) {
+		p->conf.request_tty = CLIENT_TTY_NO;
+		p->conf.session_type = CLIENT_SESSION_NONE;
+	}
 	if (!destination_host_ok(p->conf.hostname))
 		fatal("hpnssh: the host name has characters that are not "
 		      "allowed");
@@ -407,11 +355,18 @@ stop(struct program *p, int status)
 	loop_stop(p->loop);
 }
 
+/* What the server told of a session before it went stands, and the session
+ * ends by itself when its output is written. */
 static void
 on_connection_ended(void *arg, int err)
 {
-	(void)err;
-	stop(arg, EXIT_ERROR);
+	struct program *p = arg;
+
+	if (p->session_ended ||
+	    (connection_is_lost(err) && p->session != NULL &&
+		session_channel(p->session) != NULL))
+		return;
+	stop(p, EXIT_ERROR);
 }
 
 static void
@@ -422,6 +377,22 @@ on_session_ended(void *arg)
 	p->session_ended = true;
 	/* A refused session ends before session_new() has returned it. */
 	stop(p, p->session != NULL ? session_status(p->session) : EXIT_ERROR);
+}
+
+/* -W: who reads our output learns at once that there is no more, also where
+ * it is the same socket as our input. */
+static void
+on_forward_eof(void *arg)
+{
+	(void)arg;
+	(void)shutdown(STDOUT_FILENO, SHUT_WR);
+	stdio_to_null(STDOUT_FILENO);
+}
+
+static void
+on_forward_ended(void *arg, bool failed)
+{
+	stop(arg, failed ? EXIT_ERROR : 0);
 }
 
 static void
@@ -507,75 +478,43 @@ run_local_command(const struct program *p)
 }
 
 static int
-make_channels(struct program *p)
+open_forward(struct program *p)
 {
-	int r = channels_new(&p->channels, sshlogin_packet(p->login), p->loop);
+	struct stdio_forward_params params = {
+		.channels = sshclient_channels(p->client),
+		.host = p->through.host,
+		.port = (uint16_t)atoi(p->through.port),
+		.eof = on_forward_eof,
+		.ended = on_forward_ended,
+		.arg = p,
+	};
 
-	if (r == 0) {
-		channels_set_frugal(p->channels,
-		    !sshlogin_peer_is_hpnssh(p->login));
-		channels_set_dynamic(p->channels,
-		    p->conf.tcp_rcv_buf_poll && !p->conf.hpn_disabled);
-	}
-	packet_set_threads(sshlogin_packet(p->login), p->conf.cipher_threads);
-	return r;
-}
-
-/* With -v also without Metrics: why it was slow is what the sender knows. */
-static int
-start_metrics(struct program *p)
-{
-	bool quiet = log_get_level() >= LOG_LVL_VERBOSE &&
-	    sshlogin_peer_is_hpn(p->login);
-
-	return metrics_new(&p->metrics, &p->conf, p->loop, p->channels,
-	    sshlogin_packet(p->login), quiet);
-}
-
-static void
-tell_why_slow(const struct program *p)
-{
-	uint64_t at_ms = 0;
-	const struct tcp_numbers *remote = metrics_remote(p->metrics, &at_ms);
-
-	why_slow_tell(&p->began, sshlogin_packet(p->login), p->channels,
-	    remote, at_ms, p->conf.hpn_disabled || !p->conf.tcp_rcv_buf_poll);
-}
-
-static int
-on_rekeyed(void *arg)
-{
-	struct program *p = arg;
-
-	return none_switch_rekeyed(&p->none);
+	return stdio_forward_new(&p->forward, &params);
 }
 
 static int
 open_session(struct program *p, bool ahead)
 {
 	struct session_params params = {
-		.conf = &p->conf,
-		.loop = p->loop,
-		.packet = sshlogin_packet(p->login),
-		.kex = sshlogin_kex(p->login),
-		.channels = p->channels,
 		.command = p->remote,
 		.subsystem = p->conf.session_type == CLIENT_SESSION_SUBSYSTEM,
 		.tty = p->tty,
-		.peer_is_openssh = sshlogin_peer_is_openssh(p->login),
 		.ahead = ahead,
 		.ended = on_session_ended,
 		.arg = p,
 	};
 	int r = 0;
 
-	if (p->conf.session_type != CLIENT_SESSION_NONE)
+	sshclient_fill(p->client, &params);
+	if (p->through.host != NULL)
+		r = open_forward(p);
+	else if (p->conf.session_type != CLIENT_SESSION_NONE)
 		r = session_new(&p->session, &params);
-	if (r == 0 && ahead)
+	if (r == 0 && ahead && p->session != NULL)
 		session_ask_ahead(p->session);
 	/* Nobody who takes over this connection shall open another one. */
 	if (r == 0 && params.peer_is_openssh)
-		r = channels_global_request(p->channels,
+		r = channels_global_request(params.channels,
 		    "no-more-sessions@openssh.com", NULL, NULL, NULL);
 	return r;
 }
@@ -586,19 +525,29 @@ static int
 on_likely(void *arg)
 {
 	struct program *p = arg;
-	int r;
 
-	if (p->conf.session_type == CLIENT_SESSION_NONE)
+	if (p->conf.session_type == CLIENT_SESSION_NONE &&
+	    p->through.host == NULL)
 		return 0;
-	r = make_channels(p);
-	return r != 0 ? r : open_session(p, true);
+	return open_session(p, true);
 }
 
+/* Now the standard descriptors may be taken over. */
 static void
-on_authenticated(void *arg)
+attach(struct program *p)
+{
+	if (p->session != NULL)
+		session_attach(p->session);
+	if (p->forward == NULL)
+		return;
+	stdio_set_nonblock();
+	stdio_forward_attach(p->forward, STDIN_FILENO, STDOUT_FILENO);
+}
+
+static int
+on_ready(void *arg)
 {
 	struct program *p = arg;
-	struct connection *connection = sshlogin_connection(p->login);
 	int r = 0;
 
 	run_local_command(p);
@@ -607,30 +556,11 @@ on_authenticated(void *arg)
 	if (p->conf.fork_after_authentication)
 		go_to_background();
 	catch_signals(p);
-	sshlink_set_qos(&p->link, &p->conf, p->tty);
-	why_slow_begin(&p->began, sshlogin_packet(p->login));
-	if (p->channels == NULL)
-		r = make_channels(p);
-	if (r == 0) {
-		connection_set_channels(connection, p->channels);
-		connection_set_alive(connection,
-		    (uint32_t)p->conf.server_alive_interval,
-		    (uint32_t)p->conf.server_alive_count_max);
-		if (p->session != NULL)
-			session_attach(p->session);
-		else
-			r = open_session(p, false);
-	}
+	if (p->session == NULL && p->forward == NULL)
+		r = open_session(p, false);
 	if (r == 0)
-		r = none_switch_start(&p->none, &p->conf,
-		    sshlogin_packet(p->login), sshlogin_kex(p->login), p->tty);
-	if (r == 0)
-		r = start_metrics(p);
-	if (r != 0) {
-		log_error("session: %s", err_text(r));
-		stop(p, EXIT_ERROR);
-	}
-	p->in_session = true;
+		attach(p);
+	return r;
 }
 
 /* ---- the course of things ----------------------------------------------- */
@@ -638,13 +568,12 @@ on_authenticated(void *arg)
 static int
 run(struct program *p)
 {
-	struct sshlogin_params params = {
+	struct sshclient_params params = {
 		.conf = &p->conf,
-		.link = &p->link,
+		.tty = p->tty,
 		.arg = p,
 		.likely = on_likely,
-		.authenticated = on_authenticated,
-		.rekeyed = on_rekeyed,
+		.ready = on_ready,
 		.ended = on_connection_ended,
 	};
 	int r;
@@ -654,31 +583,25 @@ run(struct program *p)
 		log_error("hpnssh: %s", p->conf.refuse_connection);
 		return EXIT_ERROR;
 	}
-	if (sshlink_open(&p->link, &p->conf) != 0)
-		goto out;
 	if ((p->loop = loop_new()) == NULL) {
 		log_error("%s", err_text(ERR_SYSTEM));
-		goto out;
+		return EXIT_ERROR;
 	}
 	params.loop = p->loop;
-	if (sshlogin_new(&p->login, &params) != 0)
+	if (sshclient_new(&p->client, &params) != 0)
 		goto out;
 	if ((r = loop_run(p->loop)) != 0) {
 		log_error("%s", err_text(r));
 		p->status = EXIT_ERROR;
 	}
 	tty_leave_raw();
-	tell_why_slow(p);
-	sshlogin_disconnect(p->login);
+out:
+	session_free(p->session);
+	stdio_forward_free(p->forward);
+	sshclient_free(p->client);
+	loop_free(p->loop);
 	if (p->tty && p->session_ended)
 		log_info("Connection to %s closed.", p->conf.original_host);
-out:
-	metrics_free(p->metrics);
-	session_free(p->session);
-	channels_free(p->channels);
-	sshlogin_free(p->login);
-	loop_free(p->loop);
-	sshlink_close(&p->link);
 	return p->status;
 }
 
@@ -701,6 +624,7 @@ main(int argc, char **argv)
 
 	guard_closed_output();
 	fd_sanitise_stdio();
+	crypto_library_start();
 	signal(SIGPIPE, SIG_IGN);
 	log_init("hpnssh", LOG_LVL_INFO);
 	client_conf_init(&p.conf);
@@ -717,6 +641,7 @@ main(int argc, char **argv)
 	free(p.command);
 	free(p.remote);
 	destination_clear(&p.dest);
+	destination_clear(&p.through);
 	client_conf_clear(&p.conf);
 	return status;
 }

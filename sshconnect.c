@@ -21,6 +21,7 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/tcp.h"
+#include "client/jump.h"
 
 enum {
 	ADDRESSES_MAX = 64, /* tried of what the resolver gives */
@@ -360,6 +361,8 @@ take_winner(struct sshlink *link, struct client_conf *conf,
 	    sizeof text);
 	link->fd = t->fd;
 	link->port = t->port;
+	link->peer = t->sa;
+	link->peer_len = t->ai->ai_addrlen;
 	link->address = xstrdup(text);
 	log_debug("Connection established to %s port %u.", text, t->port);
 	if (t->port != conf->port) {
@@ -403,52 +406,81 @@ connect_tcp(struct sshlink *link, struct client_conf *conf)
 /* ---- proxy command ------------------------------------------------------ */
 
 static _Noreturn void
-run_proxy(const char *command, int sock)
+run_proxy(const struct strlist *argv, bool is_jump, int sock)
 {
-	const char *shell = getenv("SHELL");
-	char *line;
-
-	if (shell == NULL || *shell == '\0')
-		shell = "/bin/sh";
 	if (dup2(sock, STDIN_FILENO) == -1 || dup2(sock, STDOUT_FILENO) == -1)
 		_exit(255);
-	xasprintf(&line, "exec %s", command);
+	if (is_jump)
+		jump_count();
 	signal(SIGPIPE, SIG_DFL);
-	execl(shell, shell, "-c", line, (char *)NULL);
+	execvp(argv->v[0], argv->v);
 	_exit(255);
 }
 
+/* The user's command, by the user's shell. */
 static int
-connect_proxy(struct sshlink *link, const struct client_conf *conf)
+shell_command(struct strlist *argv, const struct client_conf *conf)
 {
-	char *command;
-	int pair[2], r;
-
-	r = client_conf_expand(conf, CLIENT_TOKENS_PROXY, "ProxyCommand",
+	const char *shell = getenv("SHELL");
+	char *command, *line;
+	int r = client_conf_expand(conf, CLIENT_TOKENS_PROXY, "ProxyCommand",
 	    conf->proxy_command, &command);
+
 	if (r != 0)
 		return r;
 	log_debug("running the proxy command: %s", command);
+	if (shell == NULL || *shell == '\0')
+		shell = "/bin/sh";
+	xasprintf(&line, "exec %s", command);
+	if ((r = strlist_add(argv, shell)) == 0 &&
+	    (r = strlist_add(argv, "-c")) == 0)
+		r = strlist_add(argv, line);
+	free(line);
+	free(command);
+	return r;
+}
+
+static int
+start_proxy(struct sshlink *link, const struct client_conf *conf,
+    const struct strlist *argv)
+{
+	int pair[2];
+
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == -1) {
 		log_error("socketpair: %s", err_text(ERR_SYSTEM));
-		r = ERR_SYSTEM;
-		goto out;
+		return ERR_SYSTEM;
 	}
 	link->proxy = fork();
 	if (link->proxy == 0)
-		run_proxy(command, pair[1]);
+		run_proxy(argv, conf->proxy_jump != NULL, pair[1]);
 	fd_close(&pair[1]);
 	if (link->proxy == -1) {
 		log_error("fork: %s", err_text(ERR_SYSTEM));
 		link->proxy = 0;
 		fd_close(&pair[0]);
-		r = ERR_SYSTEM;
-		goto out;
+		return ERR_SYSTEM;
 	}
 	link->fd = pair[0];
 	link->port = (uint16_t)conf->port;
-out:
-	free(command);
+	return 0;
+}
+
+static bool
+has_proxy(const struct client_conf *conf)
+{
+	return conf->proxy_command != NULL || conf->proxy_jump != NULL;
+}
+
+static int
+connect_proxy(struct sshlink *link, const struct client_conf *conf)
+{
+	struct strlist argv = { 0 };
+	int r = conf->proxy_jump != NULL ? jump_command(&argv, conf) :
+					   shell_command(&argv, conf);
+
+	if (r == 0)
+		r = start_proxy(link, conf, &argv);
+	strlist_clear(&argv);
 	return r;
 }
 
@@ -458,9 +490,35 @@ int
 sshlink_open(struct sshlink *link, struct client_conf *conf)
 {
 	*link = (struct sshlink){ .fd = -1 };
-	if (conf->proxy_command != NULL)
+	if (has_proxy(conf))
 		return connect_proxy(link, conf);
 	return connect_tcp(link, conf);
+}
+
+int
+sshlink_open_beside(struct sshlink *link, const struct sshlink *first,
+    const struct client_conf *conf)
+{
+	const struct sockaddr *peer = (const struct sockaddr *)&first->peer;
+
+	*link = (struct sshlink){ .fd = -1 };
+	if (has_proxy(conf))
+		return connect_proxy(link, conf);
+	link->fd = socket(peer->sa_family,
+	    SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (link->fd == -1)
+		return ERR_SYSTEM;
+	link->port = first->port;
+	link->address = xstrdup(first->address);
+	link->peer = first->peer;
+	link->peer_len = first->peer_len;
+	(void)tcp_set_congestion(link->fd, conf->congestion_control);
+	set_socket_options(link->fd, conf);
+	if (bind_source(link->fd, conf, peer->sa_family) != 0 ||
+	    (connect(link->fd, peer, first->peer_len) == -1 &&
+		errno != EINPROGRESS))
+		return ERR_SYSTEM;
+	return 0;
 }
 
 void

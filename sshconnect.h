@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/socket.h>
 #include <sys/types.h>
 
 #include "base/err.h"
@@ -21,11 +22,17 @@ struct sshlink {
 	char *address; /* numeric; NULL behind a proxy command */
 	uint16_t port; /* the one that answered */
 	pid_t proxy;   /* running proxy command, or 0 */
+	struct sockaddr_storage peer; /* the address, if there is one */
+	socklen_t peer_len;
 };
 
 /* Connects as conf says. Tells the user why not; ERR_*. conf->port becomes
  * the port that answered, so that tokens and known_hosts speak of it. */
 int sshlink_open(struct sshlink *link, struct client_conf *conf) must_check;
+/* The same way once more: to the address and port that answered, or through
+ * another proxy command. Does not wait, and tells nobody. */
+int sshlink_open_beside(struct sshlink *link, const struct sshlink *first,
+    const struct client_conf *conf) must_check;
 /* Closes, and ends the proxy command. */
 void sshlink_close(struct sshlink *link);
 /* Type of service for what the connection is used for. */

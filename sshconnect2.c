@@ -12,6 +12,7 @@
 #include "crypto/kem.h"
 #include "client/hints.h"
 #include "client/hostcheck.h"
+#include "client/hostlearn.h"
 #include "client/userauth.h"
 #include "kex.h"
 #include "keys/key.h"
@@ -26,10 +27,13 @@ struct sshlogin {
 	struct kex *kex;
 	struct connection *connection;
 	struct userauth *userauth;
+	struct hostlearn *hostlearn; /* NULL: nothing is to be learnt */
+	struct buf expected; /* host key blob; empty: any that is known */
 	struct loop_fd *watch;	    /* until the identification is there */
-	struct loop_timer *timeout; /* ConnectTimeout, until there are keys */
+	struct loop_timer *timeout; /* ConnectTimeout */
 	struct loop_timer *auth_timer; /* between keys and authentication */
 	char *ident, *peer_ident;
+	struct buf host_signature; /* of the first exchange */
 	char *hints_path; /* NULL: no hints are kept */
 	struct hints hints; /* of the last time; empty if there are none */
 	bool ahead; /* the session was asked for before authentication */
@@ -132,17 +136,52 @@ tell_end(const struct sshlogin *l, int err)
 	}
 }
 
+/* What is told from here on is for those who asked, or nobody; to be undone
+ * by log_demote(). */
+static bool
+hush(const struct sshlogin *l)
+{
+	return log_demote(l->p.quiet);
+}
+
+/* No server may fall over a guess more than once: there are some that do not
+ * know that a wrong one is to be passed over (RFC 4253 section 7). */
+static void
+drop_bad_hints(const struct sshlogin *l)
+{
+	char *kex, *hostkey;
+	int r;
+
+	if (l->hints.kex == NULL || l->kex == NULL ||
+	    kex_first_done(l->kex) || !kex_peer_first(l->kex, &kex, &hostkey))
+		return;
+	free(kex);
+	free(hostkey);
+	r = hints_drop(l->hints_path, hostcheck_name(l->hostcheck));
+	if (r != 0)
+		log_debug("%s: %s", l->hints_path, err_text(r));
+}
+
 static void
 end(struct sshlogin *l, int err)
 {
+	bool was = hush(l);
+
 	if (l->ended)
-		return;
+		goto out;
 	l->ended = true;
+	drop_bad_hints(l);
 	loop_cancel(l->p.loop, l->timeout);
 	loop_cancel(l->p.loop, l->auth_timer);
 	l->timeout = l->auth_timer = NULL;
-	tell_end(l, err);
+	if (connection_is_lost(err) && l->p.complete != NULL &&
+	    l->p.complete(l->p.arg))
+		log_debug("the server is gone: %s", err_text(err));
+	else
+		tell_end(l, err);
 	l->p.ended(l->p.arg, err);
+out:
+	(void)log_demote(was);
 }
 
 static void
@@ -155,13 +194,16 @@ static void
 on_timeout(void *arg)
 {
 	struct sshlogin *l = arg;
+	bool was = hush(l);
 
 	l->timeout = NULL;
-	log_error("Connection to %s port %u timed out before the keys were "
-		  "agreed on.",
-	    peer_name(l), l->p.link->port);
+	log_error("Connection to %s port %u timed out before %s.",
+	    peer_name(l), l->p.link->port,
+	    l->userauth != NULL ? "the user was authenticated" :
+				  "the keys were agreed on");
 	l->ended = true;
 	l->p.ended(l->p.arg, ERR_TIMEOUT);
+	(void)log_demote(was);
 }
 
 /* ---- authentication ----------------------------------------------------- */
@@ -174,20 +216,20 @@ same_text(const char *a, const char *b)
 
 /* Notes what made this connection quick, or would have. */
 static void
-save_hints(const struct sshlogin *l)
+save_hints(struct sshlogin *l)
 {
-	const struct kex_result *k = kex_result(l->kex);
 	struct hints now = { 0 };
 	int r;
 
+	/* A first contact may have made the file that they stand beside. */
+	if (l->hints_path == NULL)
+		l->hints_path = hostcheck_hints_path(l->hostcheck);
 	if (l->hints_path == NULL || hostcheck_distrusted(l->hostcheck) ||
 	    !kex_peer_first(l->kex, &now.kex, &now.hostkey))
 		return;
-	if (strcmp(now.kex, k->kex) != 0 ||
-	    strcmp(now.hostkey, k->hostkey_alg) != 0) {
+	/* The server's wish does not count more than our own order. */
+	if (strcmp(now.kex, kex_result(l->kex)->kex) != 0)
 		strlcpy(now.kex, "-", strlen(now.kex) + 1);
-		strlcpy(now.hostkey, "-", strlen(now.hostkey) + 1);
-	}
 	now.key = userauth_key_hint(l->userauth);
 	if (!same_text(now.kex, l->hints.kex) ||
 	    !same_text(now.hostkey, l->hints.hostkey) ||
@@ -215,6 +257,8 @@ conclude_auth(struct sshlogin *l)
 	if ((r = packet_authenticated(l->packet)) != 0)
 		return r;
 	l->authenticated = true;
+	loop_cancel(l->p.loop, l->timeout);
+	l->timeout = NULL;
 	log_verbose("Authenticated to %s ([%s]:%u) using \"%s\".",
 	    l->p.conf->original_host, peer_name(l), l->p.link->port,
 	    userauth_method(l->userauth));
@@ -227,17 +271,22 @@ static int
 on_auth(void *arg, uint8_t type, struct rd payload)
 {
 	struct sshlogin *l = arg;
+	bool was;
 	int r;
 
 	if (l->userauth == NULL)
 		return ERR_PROTOCOL;
+	was = hush(l);
 	userauth_set_extensions(l->userauth, kex_server_sig_algs(l->kex),
 	    kex_peer_hostbound(l->kex));
 	(void)rd_u8(&payload); /* type */
 	r = userauth_input(l->userauth, type, payload);
 	if (r == USERAUTH_UNKNOWN)
-		return connection_unimplemented(l->connection);
-	return r == USERAUTH_DONE ? conclude_auth(l) : r;
+		r = connection_unimplemented(l->connection);
+	else if (r == USERAUTH_DONE)
+		r = conclude_auth(l);
+	(void)log_demote(was);
+	return r;
 }
 
 /*
@@ -264,8 +313,12 @@ start_auth(struct sshlogin *l)
 		.packet = l->packet,
 		.session_id = kex_session_id(l->kex),
 		.hostkey = kex_hostkey(l->kex),
+		.host_signature = { buf_data(&l->host_signature),
+		    buf_len(&l->host_signature) },
 		.no_passwords = hostcheck_distrusted(l->hostcheck),
+		.in_order = sshlogin_peer_is_openssh(l),
 		.key_hint = l->hints.key,
+		.secret = l->p.secret,
 	};
 	int r = userauth_new(&l->userauth, &params);
 
@@ -286,11 +339,13 @@ static void
 on_auth_time(void *arg)
 {
 	struct sshlogin *l = arg;
+	bool was = hush(l);
 	int r;
 
 	l->auth_timer = NULL;
 	if (!l->ended && (r = start_auth(l)) != 0)
 		end(l, r);
+	(void)log_demote(was);
 }
 
 /* ---- key exchange ------------------------------------------------------- */
@@ -299,24 +354,37 @@ static int
 on_hostkey(void *arg, struct span blob, const char *alg)
 {
 	struct sshlogin *l = arg;
+	bool was = hush(l);
+	int r = ERR_HOSTKEY;
 
 	(void)alg;
-	return hostcheck_key(l->hostcheck, blob);
+	if (buf_len(&l->expected) > 0 &&
+	    (buf_len(&l->expected) != blob.len ||
+		memcmp(buf_data(&l->expected), blob.p, blob.len) != 0))
+		log_error("this connection came to another host key");
+	else
+		r = hostcheck_key(l->hostcheck, blob);
+	(void)log_demote(was);
+	return r;
 }
 
 static int
 on_verify(void *arg, const char *alg, struct span blob, struct span data,
     struct span signature)
 {
+	struct sshlogin *l = arg;
 	struct key *k;
 	int r = key_from_blob(blob, &k);
 
-	(void)arg;
 	if (r != 0)
 		return r;
 	r = key_serves(k, alg) ? key_verify(k, alg, data, signature) :
 				 ERR_KEY_TYPE;
 	key_free(k);
+	if (r == 0 && buf_len(&l->host_signature) == 0) {
+		buf_put(&l->host_signature, signature.p, signature.len);
+		r = buf_err(&l->host_signature);
+	}
 	return r;
 }
 
@@ -349,8 +417,11 @@ on_kex_done(void *arg, bool first)
 			end(l, r);
 		return;
 	}
-	loop_cancel(l->p.loop, l->timeout);
-	l->timeout = NULL;
+	/* With nobody to be asked, the rest takes no time either. */
+	if (!l->p.conf->batch_mode) {
+		loop_cancel(l->p.loop, l->timeout);
+		l->timeout = NULL;
+	}
 	warn_weak(l, k);
 	/* After all that came with NEWKEYS: EXT_INFO is among it. */
 	l->auth_timer = loop_after(l->p.loop, 0, on_auth_time, l);
@@ -496,7 +567,14 @@ on_readable(void *arg, int fd, int events)
 	int r;
 
 	(void)fd;
-	(void)events;
+	if (events & LOOP_WRITE) {
+		/* Connected by now, or it failed. */
+		r = packet_flush(l->packet);
+		if (r == 0)
+			loop_fd_want(l->watch, LOOP_READ);
+		else if (r != ERR_AGAIN)
+			goto over;
+	}
 	r = packet_fill(l->packet);
 	if (r == ERR_AGAIN)
 		return;
@@ -505,6 +583,7 @@ on_readable(void *arg, int fd, int events)
 		    on_other_line, l);
 	if (r == 0)
 		return;
+over:
 	loop_unwatch(l->p.loop, l->watch);
 	l->watch = NULL;
 	if (r > 0 && (r = check_peer(l)) == 0)
@@ -569,7 +648,10 @@ begin(struct sshlogin *l)
 		r = start_kex(l);
 	if (r == 0)
 		r = packet_flush(l->packet);
-	return r == ERR_AGAIN ? 0 : r;
+	if (r != ERR_AGAIN)
+		return r;
+	loop_fd_want(l->watch, LOOP_READ | LOOP_WRITE);
+	return 0;
 }
 
 int
@@ -579,6 +661,7 @@ sshlogin_new(struct sshlogin **out, const struct sshlogin_params *params)
 	int r;
 
 	l->p = *params;
+	buf_put(&l->expected, params->hostkey.p, params->hostkey.len);
 	if ((r = begin(l)) != 0) {
 		tell_end(l, r);
 		sshlogin_free(l);
@@ -598,13 +681,16 @@ sshlogin_free(struct sshlogin *l)
 	loop_cancel(l->p.loop, l->auth_timer);
 	connection_free(l->connection);
 	userauth_free(l->userauth);
+	hostlearn_free(l->hostlearn);
 	kex_free(l->kex);
 	packet_free(l->packet);
 	hostcheck_free(l->hostcheck);
 	free(l->ident);
 	free(l->peer_ident);
+	buf_clear(&l->host_signature);
 	free(l->hints_path);
 	hints_clear(&l->hints);
+	buf_clear(&l->expected);
 	free(l);
 }
 
@@ -633,6 +719,13 @@ struct connection *
 sshlogin_connection(const struct sshlogin *l)
 {
 	return l->connection;
+}
+
+int
+sshlogin_learn_hostkeys(struct sshlogin *l, struct channels *chs)
+{
+	return hostlearn_new(&l->hostlearn, l->p.conf, l->hostcheck, l->kex,
+	    chs);
 }
 
 bool

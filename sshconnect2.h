@@ -16,12 +16,17 @@
 #include "connection.h"
 #include "sshconnect.h"
 
+struct channels;
 struct sshlogin;
+struct userauth_secret;
 
 struct sshlogin_params {
 	const struct client_conf *conf; /* these three are borrowed */
 	const struct sshlink *link;
 	struct loop *loop;
+	bool quiet;	     /* what is told to users is only for debugging */
+	struct userauth_secret *secret; /* see client/userauth.h; or NULL */
+	struct span hostkey; /* the only one that is right; copied; or empty */
 	void *arg;
 	/* The first authentication request is out and likely to succeed, and
 	 * the server takes what is sent behind it: messages put now are sent
@@ -32,6 +37,9 @@ struct sshlogin_params {
 	/* An exchange after the first is complete. 0 or an error. May be
 	 * NULL. */
 	int (*rekeyed)(void *arg);
+	/* What the connection was made for is over: that the server goes now
+	 * is no news. May be NULL. */
+	bool (*complete)(void *arg);
 	/* The connection ended; why has been told. The callee stops the
 	 * loop and frees later. */
 	void (*ended)(void *arg, int err);
@@ -48,6 +56,9 @@ void sshlogin_disconnect(struct sshlogin *l);
 struct packet *sshlogin_packet(const struct sshlogin *l);
 struct kex *sshlogin_kex(const struct sshlogin *l);
 struct connection *sshlogin_connection(const struct sshlogin *l);
+/* From now on chs hear what other keys the host has (UpdateHostKeys). */
+int sshlogin_learn_hostkeys(struct sshlogin *l,
+    struct channels *chs) must_check;
 /* The server calls itself OpenSSH: it knows that project's extensions. */
 bool sshlogin_peer_is_openssh(const struct sshlogin *l);
 /* The server is this project's. */

@@ -10,6 +10,7 @@
 #include "config.h"
 
 #include "base/fd.h"
+#include "crypto/library.h"
 #include "server/monitor-wire.h"
 #include "server/preauth.h"
 
@@ -38,5 +39,6 @@ main(int argc, char **argv)
 		return 1;
 	}
 	fd_sanitise_stdio();
+	crypto_library_start();
 	return preauth_run(MONITOR_FD_SOCKET, MONITOR_FD_MONITOR);
 }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "base/fd.h"
+#include "crypto/library.h"
 #include "server/monitor.h"
 #include "server/state.h"
 
@@ -19,5 +20,6 @@ main(int argc, char **argv)
 		return 1;
 	}
 	fd_sanitise_stdio();
+	crypto_library_start();
 	return monitor_run();
 }

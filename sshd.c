@@ -20,6 +20,7 @@
 #include "base/version.h"
 #include "conf/defaults.h"
 #include "conf/server-conf.h"
+#include "crypto/library.h"
 #include "crypto/rand.h"
 #include "server/listen.h"
 #include "server/state.h"
@@ -287,6 +288,7 @@ main(int argc, char **argv)
 	struct listen_opts opts;
 
 	fd_sanitise_stdio();
+	crypto_library_start();
 	closefrom(STDERR_FILENO + 1);
 	log_init("hpnsshd", LOG_LVL_INFO);
 	signal(SIGPIPE, SIG_IGN);

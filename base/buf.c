@@ -65,13 +65,6 @@ buf_reset(struct buf *b)
 }
 
 void
-buf_trim(struct buf *b, size_t keep)
-{
-	if (buf_len(b) == 0 && b->cap > keep)
-		buf_clear(b);
-}
-
-void
 buf_free(struct buf *b)
 {
 	if (b == NULL)

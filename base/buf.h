@@ -34,7 +34,6 @@ struct buf *buf_new(void); /* NULL when out of memory */
 void buf_set_max(struct buf *b, size_t max);
 void buf_clear(struct buf *b); /* empties and frees; usable again */
 void buf_reset(struct buf *b); /* empties, clears the error, keeps memory */
-void buf_trim(struct buf *b, size_t keep); /* frees if empty, and over keep */
 void buf_free(struct buf *b);  /* for buf_new(); NULL is fine */
 
 /* Ask. The pointer is valid until the next modifying call. */

@@ -27,6 +27,7 @@ static struct {
 	log_sink_fn sink;
 	void *sink_arg;
 	void (*fatal_hook)(void);
+	bool demote;
 	bool crlf;
 } st = { .name = "hpnssh", .level = LOG_LVL_INFO, .fd = STDERR_FILENO,
 	.facility = -1 };
@@ -237,11 +238,22 @@ log_msg(enum log_level level, const char *fmt, ...)
 {
 	va_list ap;
 
+	if (st.demote && level > LOG_LVL_FATAL && level < LOG_LVL_DEBUG1)
+		level = LOG_LVL_DEBUG1;
 	if (level > st.level)
 		return;
 	va_start(ap, fmt);
 	emit(level, fmt, ap);
 	va_end(ap);
+}
+
+bool
+log_demote(bool on)
+{
+	bool was = st.demote;
+
+	st.demote = on;
+	return was;
 }
 
 void

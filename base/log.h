@@ -37,6 +37,9 @@ void log_to_stderr(void);
 void log_to_syslog(int facility);
 /* Appends to a file; ERR_SYSTEM if it cannot be opened. */
 int log_to_file(const char *path) must_check;
+/* While on, lines from VERBOSE to ERROR are DEBUG1: they are about something
+ * that nobody asked for. Gives how it was before. */
+bool log_demote(bool on);
 void log_to_sink(log_sink_fn sink, void *arg);
 /* True if messages go to stderr (then the client ends lines with CR LF
  * while the terminal is raw). */

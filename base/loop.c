@@ -35,14 +35,19 @@ struct loop_timer {
 	struct loop_timer *next;
 };
 
+struct loop_hook {
+	loop_turn_fn fn; /* NULL: removed */
+	void *arg;
+};
+
 struct loop {
 	struct loop_fd **watches;
 	struct pollfd *polls; /* same order as watches, one ahead: the pipe */
 	size_t n, cap;
 	struct loop_timer *timers; /* by due time */
-	loop_turn_fn turn;
-	void *turn_arg;
-	bool stop, sweep;
+	struct loop_hook *hooks;
+	size_t hook_count;
+	bool stop, sweep, again;
 	struct {
 		loop_signal_fn fn;
 		void *arg;
@@ -61,6 +66,29 @@ on_signal(int signo)
 	arrived[signo] = 1;
 	(void)!write(wake_pipe[1], "", 1);
 	errno = saved;
+}
+
+static volatile sig_atomic_t exit_status;
+
+static void
+on_exit_signal(int signo)
+{
+	(void)signo;
+	_exit(exit_status);
+}
+
+int
+loop_exit_on_signal(int signo, int status)
+{
+	struct sigaction sa = { .sa_handler = on_exit_signal }, old;
+
+	exit_status = status;
+	sigemptyset(&sa.sa_mask);
+	if (sigaction(signo, NULL, &old) == -1)
+		return ERR_SYSTEM;
+	if (old.sa_handler == SIG_IGN)
+		return 0;
+	return sigaction(signo, &sa, NULL) == -1 ? ERR_SYSTEM : 0;
 }
 
 uint64_t
@@ -101,6 +129,7 @@ loop_free(struct loop *l)
 		free(l->watches[i]);
 	free(l->watches);
 	free(l->polls);
+	free(l->hooks);
 	while ((t = l->timers) != NULL) {
 		l->timers = t->next;
 		free(t);
@@ -209,11 +238,26 @@ loop_on_signal(struct loop *l, int signo, loop_signal_fn fn, void *arg)
 	return sigaction(signo, &sa, NULL) == -1 ? ERR_SYSTEM : 0;
 }
 
-void
+int
 loop_on_turn(struct loop *l, loop_turn_fn fn, void *arg)
 {
-	l->turn = fn;
-	l->turn_arg = arg;
+	struct loop_hook *grown = reallocarray(l->hooks, l->hook_count + 1,
+	    sizeof *grown);
+
+	if (grown == NULL)
+		return ERR_NOMEM;
+	l->hooks = grown;
+	l->hooks[l->hook_count++] = (struct loop_hook){ fn, arg };
+	return 0;
+}
+
+void
+loop_off_turn(struct loop *l, loop_turn_fn fn, void *arg)
+{
+	for (size_t i = 0; i < l->hook_count; i++)
+		if (l->hooks[i].fn == fn && l->hooks[i].arg == arg)
+			l->hooks[i].fn = NULL;
+	l->sweep = true;
 }
 
 void
@@ -229,6 +273,12 @@ loop_wake(struct loop *l)
 	(void)!write(wake_pipe[1], "", 1);
 }
 
+void
+loop_again(struct loop *l)
+{
+	l->again = true;
+}
+
 static void
 sweep(struct loop *l)
 {
@@ -241,7 +291,28 @@ sweep(struct loop *l)
 			l->watches[kept++] = l->watches[i];
 	}
 	l->n = kept;
+	kept = 0;
+	for (size_t i = 0; i < l->hook_count; i++)
+		if (l->hooks[i].fn != NULL)
+			l->hooks[kept++] = l->hooks[i];
+	l->hook_count = kept;
 	l->sweep = false;
+}
+
+/* By index: a hook may add one, and so move them. */
+static bool
+run_hooks(struct loop *l)
+{
+	bool busy = false;
+
+	l->again = false;
+	for (size_t i = 0; i < l->hook_count; i++) {
+		struct loop_hook h = l->hooks[i];
+
+		if (h.fn != NULL && h.fn(h.arg))
+			busy = true;
+	}
+	return busy || l->again;
 }
 
 static int
@@ -315,7 +386,7 @@ dispatch_fds(struct loop *l, size_t polled)
 int
 loop_turn(struct loop *l, int max_wait_ms)
 {
-	bool busy = l->turn != NULL && l->turn(l->turn_arg);
+	bool busy = run_hooks(l);
 	size_t polled;
 	int r;
 

@@ -47,10 +47,16 @@ void loop_cancel(struct loop *l, struct loop_timer *t); /* NULL is fine */
 int loop_on_signal(struct loop *l, int signo, loop_signal_fn fn,
     void *arg) must_check;
 
-/* Called once at the end of each turn, before waiting: here output is
- * flushed. If it returns true, the loop does not wait but only looks. */
+/* signo, unless it is ignored, ends the process at once with this status:
+ * for programs with nothing to tidy up. Not for signals of loop_on_signal(). */
+int loop_exit_on_signal(int signo, int status) must_check;
+
+/* Called once a turn, before waiting, in the order of adding: here output is
+ * flushed. If one returns true, the loop does not wait but only looks.
+ * Removing (fn and arg as added) is allowed inside of any callback. */
 typedef bool (*loop_turn_fn)(void *arg);
-void loop_on_turn(struct loop *l, loop_turn_fn fn, void *arg);
+int loop_on_turn(struct loop *l, loop_turn_fn fn, void *arg) must_check;
+void loop_off_turn(struct loop *l, loop_turn_fn fn, void *arg);
 
 /* Runs until loop_stop(); 0 or ERR_SYSTEM. loop_turn() does one turn that
  * waits at most max_wait_ms (-1: no limit). */
@@ -58,6 +64,9 @@ int loop_run(struct loop *l) must_check;
 int loop_turn(struct loop *l, int max_wait_ms) must_check;
 void loop_stop(struct loop *l);
 void loop_wake(struct loop *l);
+/* The turn that is under way does not wait, for something came up that all
+ * shall look at. A cheap loop_wake() for the loop's own thread. */
+void loop_again(struct loop *l);
 
 /* Milliseconds of the monotonic clock. */
 uint64_t loop_now_ms(void);

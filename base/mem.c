@@ -5,6 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #include "base/log.h"
 
@@ -42,6 +45,14 @@ or_die(void *p)
 	if (p == NULL)
 		fatal("out of memory");
 	return p;
+}
+
+void
+mem_give_back(void)
+{
+#ifdef __GLIBC__
+	(void)malloc_trim(0);
+#endif
 }
 
 void *

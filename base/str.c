@@ -368,19 +368,18 @@ turns_text(uint32_t c)
 	    (c >= 0x2066 && c <= 0x2069);
 }
 
-/*
- * Bytes of the printable character at p: 1 for ASCII, 2 to 4 for UTF-8
- * (RFC 3629: no overlong forms, surrogates or C1 controls); else 0.
- */
-static size_t
-printable_len(const unsigned char *p)
+size_t
+str_utf8_len(const char *text, uint32_t *code)
 {
-	static const uint32_t smallest[] = { 0, 0, 0xa0, 0x800, 0x10000 };
+	static const uint32_t smallest[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	const unsigned char *p = (const unsigned char *)text;
 	uint32_t c;
 	size_t len;
 
-	if (p[0] < 0x80)
-		return p[0] >= 0x20 && p[0] != 0x7f ? 1 : 0;
+	if (p[0] < 0x80) {
+		*code = p[0];
+		return 1;
+	}
 	if (p[0] >= 0xc2 && p[0] <= 0xdf) {
 		len = 2;
 		c = p[0] & 0x1f;
@@ -398,10 +397,21 @@ printable_len(const unsigned char *p)
 			return 0;
 		c = c << 6 | (p[i] & 0x3f);
 	}
-	if (c < smallest[len] || c > 0x10ffff ||
-	    (c >= 0xd800 && c <= 0xdfff) || turns_text(c))
+	if (c < smallest[len] || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
 		return 0;
+	*code = c;
 	return len;
+}
+
+/* Bytes of the character at p, if a terminal may see it; else 0. */
+static size_t
+printable_len(const char *p)
+{
+	uint32_t c;
+	size_t len = str_utf8_len(p, &c);
+
+	return len == 0 || c < 0x20 || (c >= 0x7f && c < 0xa0) ||
+		turns_text(c) ? 0 : len;
 }
 
 void
@@ -413,7 +423,7 @@ str_escape(char *out, size_t size, const char *text)
 	if (size == 0)
 		return;
 	while (*p != '\0') {
-		len = printable_len(p);
+		len = printable_len((const char *)p);
 		if (size - at <= (len > 0 ? len : 4))
 			break;
 		if (len > 0) {
@@ -551,4 +561,16 @@ str_hex(const void *p, size_t len)
 	}
 	out[len * 2] = '\0';
 	return out;
+}
+
+char *
+str_join_path(const char *dir, const char *name)
+{
+	size_t len = strlen(dir);
+	char *path;
+
+	if (asprintf(&path, "%s%s%s", dir,
+	    len > 0 && dir[len - 1] == '/' ? "" : "/", name) < 0)
+		return NULL;
+	return path;
 }

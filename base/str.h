@@ -55,6 +55,9 @@ int str_to_bytes(const char *s, uint64_t *bytes) must_check;
 /* Copies text with control and non-ASCII-invalid bytes as \ooo octal;
  * always terminates; valid UTF-8 passes. */
 void str_escape(char *out, size_t size, const char *text);
+/* Bytes of the UTF-8 character (RFC 3629, strict) at p, which is *code; 0:
+ * there is none. */
+size_t str_utf8_len(const char *p, uint32_t *code);
 /* ASCII case only. */
 bool str_equal_nocase(const char *a, const char *b);
 bool str_has_prefix(const char *s, const char *prefix);
@@ -67,5 +70,8 @@ int str_base64_decode(const char *s, size_t len, uint8_t **out,
     size_t *out_len) must_check;
 /* Lower-case hexadecimal, caller frees; NULL when out of memory. */
 char *str_hex(const void *p, size_t len);
+
+/* "dir/name", with one slash between them; caller frees. NULL: no memory. */
+char *str_join_path(const char *dir, const char *name);
 
 #endif

@@ -52,6 +52,21 @@ tcp_congestion_is(int fd, const char *name)
 #endif
 }
 
+bool
+tcp_set_unsent(int fd, size_t bytes)
+{
+#ifdef TCP_NOTSENT_LOWAT
+	int value = (int)bytes;
+
+	return setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &value,
+	    sizeof value) == 0;
+#else
+	(void)fd;
+	(void)bytes;
+	return false;
+#endif
+}
+
 static const struct {
 	const char *column;
 	uint32_t since;
@@ -206,6 +221,17 @@ tcp_unsent(int fd)
 }
 
 uint64_t
+tcp_send_rate(int fd)
+{
+	struct tcp_info info;
+	socklen_t len = sizeof info;
+
+	memset(&info, 0, sizeof info);
+	return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len) == 0 ?
+	    info.tcpi_delivery_rate : 0;
+}
+
+uint64_t
 tcp_buffer_limit(bool receive)
 {
 	FILE *f = fopen(receive ? "/proc/sys/net/ipv4/tcp_rmem" :
@@ -240,6 +266,13 @@ tcp_measure(int fd, struct tcp_numbers *out)
 
 uint64_t
 tcp_unsent(int fd)
+{
+	(void)fd;
+	return 0;
+}
+
+uint64_t
+tcp_send_rate(int fd)
 {
 	(void)fd;
 	return 0;

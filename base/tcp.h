@@ -106,6 +106,12 @@ int tcp_measure(int fd, struct tcp_numbers *out) must_check;
 /* Bytes that wait in the kernel without having been sent once; 0 if that is
  * not known. */
 uint64_t tcp_unsent(int fd);
+/* Bytes a second that the kernel got through to the peer lately; 0 if that is
+ * not known. */
+uint64_t tcp_send_rate(int fd);
+/* The socket takes more only while less than so many bytes wait in the kernel
+ * without having been sent once. False if it cannot be told so. */
+bool tcp_set_unsent(int fd, size_t bytes);
 /* The reply to stack-metrics@hpnssh.org. get: ERR_FORMAT and the like. */
 void tcp_numbers_put(struct buf *out, const struct tcp_numbers *t);
 int tcp_numbers_get(struct rd *in, struct tcp_numbers *t) must_check;

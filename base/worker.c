@@ -138,6 +138,8 @@ start_threads(struct worker_pool *p)
 static void
 stop_threads(struct worker_pool *p)
 {
+	if (p->count == 0)
+		return; /* in a child the lock may be nobody's */
 	/* 1. No thread takes another job. */
 	pthread_mutex_lock(&p->lock);
 	atomic_store(&p->stop, true);
@@ -150,8 +152,6 @@ stop_threads(struct worker_pool *p)
 	atomic_store(&p->stop, false);
 }
 
-/* A fork() would leave the child with locks whose holders are not there, and
- * with jobs that nobody finishes. */
 static void
 stop_all(void)
 {
@@ -159,18 +159,36 @@ stop_all(void)
 		stop_threads(p);
 }
 
+/* A fork() would leave the child with locks whose holders are not there, and
+ * with jobs that nobody finishes. */
 static void
-start_all(void)
+before_fork(void)
 {
 	for (struct worker_pool *p = pools; p != NULL; p = p->next)
-		(void)start_threads(p);
+		if (!p->conf.over_forks)
+			stop_threads(p);
+}
+
+static void
+in_parent(void)
+{
+	for (struct worker_pool *p = pools; p != NULL; p = p->next)
+		if (!p->conf.over_forks)
+			(void)start_threads(p);
+}
+
+static void
+in_child(void)
+{
+	for (struct worker_pool *p = pools; p != NULL; p = p->next)
+		p->count = 0;
 }
 
 /* At exit(), too, libraries are taken down in which the threads work. */
 static void
 register_stops(void)
 {
-	ENSURE(pthread_atfork(stop_all, start_all, NULL) == 0);
+	ENSURE(pthread_atfork(before_fork, in_parent, in_child) == 0);
 	ENSURE(atexit(stop_all) == 0);
 }
 

@@ -9,7 +9,10 @@
  *
  * No thread lives across a fork(): a pool ends them before it, and starts
  * them again in the parent. In the child a pool has none; it can be stopped,
- * and its rings be worked off by the loop.
+ * and its rings be worked off by the loop. A pool with over_forks is for jobs
+ * that may stand still for long, as on a disk, and hold no lock that a child
+ * could want (malloc() takes care of its own): the parent's goes on, and the
+ * child must leave the rings alone.
  *
  * Threads: loop thread only, but the functions of struct worker_conf run in
  * the workers.
@@ -30,6 +33,7 @@ enum { WORKER_RINGS_MAX = 2, WORKER_THREADS_MAX = 64 };
 struct worker_conf {
 	struct ring *rings[WORKER_RINGS_MAX]; /* borrowed; NULL: no second */
 	size_t threads;			      /* how many are wanted */
+	bool over_forks;		      /* they go on in the parent */
 	/* Does a job. *local is the thread's own, NULL at first: a cipher
 	 * context, made when a job first needs it. */
 	void (*run)(void *job, void **local);

@@ -8,6 +8,7 @@ after SIGKILL. Every command is bounded in time.
 """
 
 import ctypes
+import functools
 import math
 import os
 import pwd
@@ -38,15 +39,18 @@ def die_with_parent():
 
 
 def environment():
-    env = {k: os.environ[k] for k in ("HOME", "USER", "LOGNAME", "LANG")
+    env = {k: os.environ[k]
+           for k in ("HOME", "USER", "LOGNAME", "LANG", "OPENSSL_ia32cap")
            if k in os.environ}
     env["PATH"] = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
     return env
 
 
 class Ended:
-    def __init__(self, rc, wall, cpu, out, err):
-        self.rc, self.wall, self.cpu = rc, wall, cpu
+    def __init__(self, rc, wall, usage, out, err):
+        self.rc, self.wall = rc, wall
+        self.cpu = usage.ru_utime + usage.ru_stime
+        self.rss = usage.ru_maxrss * 1024  # of the largest process
         self.out, self.err = out, err
 
 
@@ -94,8 +98,7 @@ def timed(args, timeout, stdin=None, stdout=None, must=True):
         out.seek(0)
         err.seek(0)
         text = err.read().decode(errors="replace")
-        done = Ended(process.returncode, wall,
-                     usage.ru_utime + usage.ru_stime,
+        done = Ended(process.returncode, wall, usage,
                      out.read().decode(errors="replace"), text)
     if must and done.rc != 0:
         raise RuntimeError(f"{' '.join(map(str, args))}: exit {done.rc}: "
@@ -388,9 +391,8 @@ class Server:
         self.known = self.dir / "known_hosts"
         self.known.write_text(f"[{self.host}]:{self.port} {key}\n")
         self.log = open(self.dir / "log", "wb")
-        enter = path.enter("server") if path else []
         self.process = subprocess.Popen(
-            [*enter, suite["sshd"], "-D", "-e", "-f", str(config)],
+            [*self.entered("server"), suite["sshd"], "-D", "-e", "-f", str(config)],
             stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log,
             env=environment(), preexec_fn=self.meter.enter,
             start_new_session=True)
@@ -400,8 +402,8 @@ class Server:
     def wait_ready(self):
         for _ in range(100):
             listening = subprocess.run(
-                [*(self.path.enter("server") if self.path else []), "ss",
-                 "-Hltn", f"sport = :{self.port}"], capture_output=True,
+                [*self.entered("server"), "ss", "-Hltn",
+                 f"sport = :{self.port}"], capture_output=True,
                 timeout=10).stdout
             if self.process.poll() is not None:
                 break
@@ -426,10 +428,12 @@ class Server:
                 + ("accept-new" if first_contact else "yes"),
                 "-o", "IdentityAgent=none", "-o", "LogLevel=ERROR"]
 
+    def entered(self, side):
+        return self.path.enter(side) if self.path else []
+
     def command(self, client, *args, options=(), first_contact=None):
         """argv of a client that runs args over there."""
-        enter = self.path.enter("client") if self.path else []
-        return [*enter, client["ssh"], *self.client_options(first_contact),
+        return [*self.entered("client"), client["ssh"], *self.client_options(first_contact),
                 *options, self.host, *args]
 
     def scp(self, client, data, there, direction):
@@ -441,8 +445,10 @@ class Server:
         far = f"{self.user}@{self.host}:"
         ends = ([str(data), far + str(there)] if direction == "up" else
                 [far + str(data), str(there)])
-        return [client["scp"], "-q", "-S", client["ssh"], *options, "-c",
-                "aes128-gcm@openssh.com", *ends]
+        # Ours speaks SSH itself; with -S it would start a program.
+        program = [] if client.hpn else ["-S", client["ssh"]]
+        return [*self.entered("client"), client["scp"], "-q", *program,
+                *options, "-c", "aes128-gcm@openssh.com", *ends]
 
     def settled_cpu(self):
         """CPU seconds, when the last connection's processes are gone. NaN
@@ -468,11 +474,19 @@ class Server:
 
 # ---- a long path -------------------------------------------------------
 
+@functools.lru_cache
+def has_netem():
+    """Can this kernel delay packets by itself?"""
+    return bool(shutil.which("tc")) and subprocess.run(
+        ["unshare", "-n", "tc", "qdisc", "add", "dev", "lo", "root", "netem",
+         "delay", "1ms"], capture_output=True, timeout=20).returncode == 0
+
+
 class LongPath:
     """Two namespaces with a slow link between. rate in Mbit/s, rtt in ms."""
 
     def __init__(self, work, rate, rtt, loss=0.0, queue=None, control="cubic",
-                 memory=256 << 20, lifetime=900):
+                 memory=256 << 20, send_memory=None, lifetime=900):
         if not IS_ROOT:
             raise Unavailable("namespaces need root")
         if not os.access("/dev/net/tun", os.W_OK):
@@ -482,9 +496,21 @@ class LongPath:
         bdp = rate * 1e6 / 8 * self.rtt
         self.queue = int(queue if queue is not None else max(bdp, 256 << 10))
         self.rate, self.loss, self.control = rate, loss, control
+        self.process, self.holders = None, []
+        if has_netem():
+            self.by_netem(rtt, lifetime)
+        else:
+            self.by_program(work, rtt, lifetime)
+        try:
+            self.configure(memory, send_memory or memory)
+        except BaseException:
+            self.close()
+            raise
+
+    def by_program(self, work, rtt, lifetime):
         self.process = subprocess.Popen(
-            [work.dir / "netpath", "-r", str(rate), "-d", str(rtt / 2), "-q",
-             str(self.queue), "-l", str(loss), "-S", "7", "-t",
+            [work.dir / "netpath", "-r", str(self.rate), "-d", str(rtt / 2),
+             "-q", str(self.queue), "-l", str(self.loss), "-S", "7", "-t",
              str(lifetime)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, preexec_fn=die_with_parent, text=True)
         words = self.process.stdout.readline().split()
@@ -494,11 +520,26 @@ class LongPath:
         pid = self.process.pid
         self.spaces = {"client": f"/proc/{pid}/fd/{words[1]}",
                        "server": f"/proc/{pid}/fd/{words[2]}"}
-        try:
-            self.configure(memory)
-        except BaseException:
-            self.close()
-            raise
+
+    def by_netem(self, rtt, lifetime):
+        """A veth pair, shaped by the kernel; it goes with the holders."""
+        self.holders = [spawn(["unshare", "-n", "sleep", str(lifetime)])
+                        for _ in range(2)]
+        time.sleep(0.2)  # until both have their namespace
+        near, far = (str(h.pid) for h in self.holders)
+        self.spaces = {"client": f"/proc/{near}/ns/net",
+                       "server": f"/proc/{far}/ns/net"}
+        subprocess.run(["ip", "link", "add", "path0", "netns", near, "type",
+                        "veth", "peer", "name", "path0", "netns", far],
+                       check=True, timeout=20)
+        # The limit counts packets, which are as large as GSO makes them.
+        packets = max(64, (self.queue + int(self.rate * 1e6 / 8 * self.rtt))
+                      // 1500)
+        for side in self.spaces:
+            self.run(side, "tc", "qdisc", "add", "dev", "path0", "root",
+                     "netem", "rate", f"{self.rate}mbit", "delay",
+                     f"{rtt / 2}ms", "loss", f"{self.loss * 100}%", "limit",
+                     str(packets))
 
     def next_port(self):
         self.port += 1
@@ -511,13 +552,13 @@ class LongPath:
         return subprocess.run([*self.enter(side), *args], check=must,
                               timeout=20, capture_output=True)
 
-    def configure(self, memory):
+    def configure(self, memory, send_memory):
         ends = (("client", CLIENT, SERVER), ("server", SERVER, CLIENT))
         for side, me, peer in ends:
             for name, value in (
                     ("conf/all/disable_ipv6", "1"),
                     ("tcp_rmem", f"4096 131072 {memory}"),
-                    ("tcp_wmem", f"4096 65536 {memory}"),
+                    ("tcp_wmem", f"4096 16384 {send_memory}"),
                     ("tcp_no_metrics_save", "1")):
                 tree = "ipv6" if "ipv6" in name else "ipv4"
                 self.run(side, "sh", "-c",
@@ -546,6 +587,10 @@ class LongPath:
             end_process(server)
 
     def close(self):
+        for holder in self.holders:
+            end_process(holder)
+        if self.process is None:
+            return
         if self.process.poll() is None:
             try:
                 self.process.stdin.close()

@@ -8,7 +8,9 @@
  * process and of its loop thread. What others leave of the processors decides
  * the first; the last says what it would be with one core a thread.
  *
- * usage: pipeline [-n runs] [-t most threads] [cipher [mac]]
+ * With -k the threads make the keystream of CTR ahead.
+ *
+ * usage: pipeline [-k] [-n runs] [-t most threads] [cipher [mac]]
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -48,6 +50,7 @@ struct bench {
 };
 
 static const char *cipher_name, *mac_name;
+static bool keystream;
 static uint8_t payload[PAYLOAD];
 
 static void
@@ -195,9 +198,11 @@ run_end(int fd, bool sending, size_t threads)
 	b.watch = loop_watch(b.loop, fd, sending ? 0 : LOOP_READ, on_socket,
 	    &b);
 	packet_set_notify(b.packet, wake, b.loop);
-	if (threads > 0 && packet_threads_start(b.packet, threads) != threads)
+	if (threads > 0 &&
+	    (keystream ? packet_keystream_start(b.packet, threads) :
+			 packet_threads_start(b.packet, threads)) == 0)
 		die("threads");
-	loop_on_turn(b.loop, on_turn, &b);
+	check(loop_on_turn(b.loop, on_turn, &b));
 	clock_gettime(CLOCK_MONOTONIC, &wall[0]);
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu[0]);
 	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &own[0]);
@@ -343,13 +348,15 @@ main(int argc, char **argv)
 	int runs = 7, opt;
 	size_t most = 1;
 
-	while ((opt = getopt(argc, argv, "n:t:")) != -1) {
-		if (opt == 'n')
+	while ((opt = getopt(argc, argv, "kn:t:")) != -1) {
+		if (opt == 'k')
+			keystream = true;
+		else if (opt == 'n')
 			runs = (int)strtonum(optarg, 1, RUNS_MAX, NULL);
 		else if (opt == 't')
 			most = (size_t)strtonum(optarg, 1, THREADS_MAX, NULL);
 		if (opt == '?' || runs == 0 || most == 0) {
-			fprintf(stderr, "usage: pipeline [-n runs] "
+			fprintf(stderr, "usage: pipeline [-k] [-n runs] "
 					"[-t most threads] [cipher [mac]]\n");
 			return 2;
 		}

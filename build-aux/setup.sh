@@ -4,11 +4,11 @@
 # shellcheck shell=sh disable=SC2154
 
 build_packages='gcc make autoconf pkg-config libc6-dev libssl-dev zlib1g-dev
-	libbsd-dev libseccomp-dev libpam0g-dev'
+	libbsd-dev libseccomp-dev libpam0g-dev libedit-dev'
 unit_packages='libcmocka-dev'
 # The peers of the interoperability tests.
 peer_packages='openssh-client openssh-server openssh-sftp-server dropbear-bin
-	putty-tools rsync sshfs git curl python3-pytest python3-paramiko
+	putty-tools rsync sshfs lftp rclone git curl python3-pytest python3-paramiko
 	python3-asyncssh'
 
 say()

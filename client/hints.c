@@ -100,8 +100,9 @@ hints_load(const char *path, const char *name, struct hints *out)
 	return r;
 }
 
-int
-hints_save(const char *path, const char *name, const struct hints *h)
+/* With h in place of what the host has, or (NULL) without anything of it. */
+static int
+rewrite(const char *path, const char *name, const struct hints *h)
 {
 	struct strlist lines = { 0 };
 	struct buf out = { 0 };
@@ -115,12 +116,25 @@ hints_save(const char *path, const char *name, const struct hints *h)
 	for (size_t i = first; i < lines.n; i++)
 		if (!is_of(lines.v[i], name))
 			buf_printf(&out, "%s\n", lines.v[i]);
-	buf_printf(&out, "%s %s %s %s\n", name, h->kex, h->hostkey,
-	    h->key != NULL ? h->key : "-");
+	if (h != NULL)
+		buf_printf(&out, "%s %s %s %s\n", name, h->kex, h->hostkey,
+		    h->key != NULL ? h->key : "-");
 	if ((r = buf_err(&out)) == 0)
 		r = file_replace(path, buf_data(&out), buf_len(&out), 0600);
 out:
 	strlist_clear(&lines);
 	buf_clear(&out);
 	return r;
+}
+
+int
+hints_save(const char *path, const char *name, const struct hints *h)
+{
+	return rewrite(path, name, h);
+}
+
+int
+hints_drop(const char *path, const char *name)
+{
+	return rewrite(path, name, NULL);
 }

@@ -14,8 +14,8 @@
 #include "base/err.h"
 
 struct hints {
-	char *kex;     /* the server's first method, and the one agreed on */
-	char *hostkey; /* the same for the host key algorithm */
+	char *kex;     /* the server's first method; "-": we prefer another */
+	char *hostkey; /* its first host key algorithm */
 	char *key;     /* "SHA256:..." of the user's key; NULL: none */
 };
 
@@ -26,6 +26,8 @@ int hints_load(const char *path, const char *name,
  * oldest lines of a file that has become long. */
 int hints_save(const char *path, const char *name,
     const struct hints *h) must_check;
+/* Takes the host's line out. */
+int hints_drop(const char *path, const char *name) must_check;
 void hints_clear(struct hints *h);
 
 #endif

@@ -25,6 +25,7 @@ struct hostcheck {
 	uint16_t port;
 	struct strlist user_files, all_files, revoked_files;
 	struct buf accepted; /* blob of the key of this connection */
+	const char *noted_in; /* of user_files, or NULL */
 	bool distrusted;
 };
 
@@ -78,6 +79,12 @@ hostcheck_free(struct hostcheck *h)
 	strlist_clear(&h->revoked_files);
 	buf_clear(&h->accepted);
 	free(h);
+}
+
+const char *
+hostcheck_noted_in(const struct hostcheck *h)
+{
+	return h->noted_in;
 }
 
 bool
@@ -337,7 +344,7 @@ warn_revoked(const struct hostcheck *h, const struct key *k,
 }
 
 static void
-add_key(const struct hostcheck *h, const struct key *k)
+add_key(struct hostcheck *h, const struct key *k)
 {
 	int r;
 
@@ -352,6 +359,17 @@ add_key(const struct hostcheck *h, const struct key *k)
 		log_info("Warning: Permanently added '%s' (%s) to the list of "
 			 "known hosts.",
 		    h->name, key_short_name(k));
+	if (r == 0)
+		h->noted_in = h->user_files.v[0];
+}
+
+static const char *
+users_own(const struct hostcheck *h, const char *path)
+{
+	for (size_t i = 0; i < h->user_files.n && path != NULL; i++)
+		if (strcmp(h->user_files.v[i], path) == 0)
+			return h->user_files.v[i];
+	return NULL;
 }
 
 /* Names that the files have for this same key: a hint for the user. */
@@ -503,6 +521,7 @@ judge(struct hostcheck *h, const struct key *k)
 	case HOSTCHECK_ACCEPT:
 		log_debug("host key is known: %s:%u",
 		    found.path != NULL ? found.path : "?", found.line);
+		h->noted_in = users_own(h, found.path);
 		break;
 	case HOSTCHECK_ASK:
 		if (!ask_user(h, k, found.verdict)) {
@@ -539,6 +558,18 @@ is_revoked(const struct hostcheck *h, const struct key *k)
 		return true;
 	}
 	return false;
+}
+
+bool
+hostcheck_is_revoked(const struct hostcheck *h, const struct key *k)
+{
+	struct knownhosts_found found = { 0 };
+	bool revoked = is_revoked(h, k) ||
+	    knownhosts_check(&h->all_files, h->name, k, &found) != 0 ||
+	    found.verdict == KNOWNHOSTS_IS_REVOKED;
+
+	knownhosts_found_clear(&found);
+	return revoked;
 }
 
 static int

@@ -35,6 +35,12 @@ const char *hostcheck_name(const struct hostcheck *h);
 char *hostcheck_hints_path(const struct hostcheck *h);
 /* 0, or ERR_HOSTKEY after having told the user why. */
 int hostcheck_key(struct hostcheck *h, struct span blob) must_check;
+/* The user's file in which the key of this connection stands, so that other
+ * keys of the host may be noted there; NULL if there is none. */
+const char *hostcheck_noted_in(const struct hostcheck *h);
+/* Is the key one that a RevokedHostKeys file names, or known_hosts for this
+ * host? */
+bool hostcheck_is_revoked(const struct hostcheck *h, const struct key *k);
 /* A wrong key was let through (StrictHostKeyChecking no): no password may
  * be sent to this host. */
 bool hostcheck_distrusted(const struct hostcheck *h);

@@ -68,14 +68,18 @@ tell(const struct none_switch *n)
 }
 
 int
-none_switch_rekeyed(struct none_switch *n)
+none_switch_rekeyed(struct none_switch *n, bool needed)
 {
 	if (n->wanted && !n->asked)
 		return ask(n);
-	if (n->asked && !n->told) {
-		n->told = true;
-		tell(n);
+	if (!n->asked || n->told)
+		return 0;
+	n->told = true;
+	if (needed && !in_clear(n, PACKET_TX) && !in_clear(n, PACKET_RX)) {
+		log_error("The server does not allow the cipher \"none\"");
+		return ERR_DENIED;
 	}
+	tell(n);
 	return 0;
 }
 

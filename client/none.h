@@ -28,8 +28,9 @@ struct none_switch {
  * and tells why not if it cannot be. tty: it has a terminal. */
 int none_switch_start(struct none_switch *n, const struct client_conf *conf,
     struct packet *p, struct kex *k, bool tty) must_check;
-/* New keys are in use: tells the user what became of it. */
-int none_switch_rekeyed(struct none_switch *n) must_check;
+/* New keys are in use: tells the user what became of it. needed: ERR_DENIED
+ * where the server does not allow it (told). */
+int none_switch_rekeyed(struct none_switch *n, bool needed) must_check;
 /* Something private comes. What is sent from now on waits for a rekey to a
  * real cipher if there is none now. False: it must not be now, because keys
  * are just changing. */

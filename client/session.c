@@ -17,8 +17,16 @@ extern char **environ;
 
 enum {
 	STATUS_UNKNOWN = 255,
+	EARLY_MAX = 4096, /* bytes of data sent with the requests */
 	TEXT_MAX = 1024, /* bytes of a peer's text that are shown */
 };
+
+/* How loud what went wrong is. */
+static enum log_level
+trouble(const struct session *s)
+{
+	return s->p.quiet ? LOG_LVL_DEBUG1 : LOG_LVL_ERROR;
+}
 
 static void
 finish(struct session *s)
@@ -63,7 +71,7 @@ on_start_reply(void *arg, bool ok, struct rd data)
 		log_debug2("the server started %s", s->start_name);
 		return;
 	}
-	log_error("%s request failed on channel %u", s->start_name,
+	log_msg(trouble(s), "%s request failed on channel %u", s->start_name,
 	    channel_id(s->channel));
 	session_abort(s, STATUS_UNKNOWN);
 }
@@ -185,6 +193,11 @@ session_attach(struct session *s)
 	if (!s->asked || s->attached || s->channel == NULL)
 		return;
 	s->attached = true;
+	if (s->p.io != NULL) {
+		channel_set_fds(s->channel, -1, -1, -1, STDERR_FILENO);
+		channel_set_io(s->channel, s->p.io, s->p.io_arg);
+		return;
+	}
 	if (s->tty)
 		tty_enter_raw(STDIN_FILENO);
 	stdio_set_nonblock();
@@ -192,10 +205,24 @@ session_attach(struct session *s)
 	    STDERR_FILENO);
 }
 
+/* What the program will be told first goes right behind the requests: only
+ * servers of which the channel's number is known come here, and those open
+ * the window when they start the program. */
+static int
+send_early(struct session *s)
+{
+	uint8_t early[EARLY_MAX];
+	ssize_t n = s->p.io->read(s->p.io_arg, early, sizeof early);
+
+	return n > 0 ? channel_send_early(s->channel, early, (size_t)n) : 0;
+}
+
 void
 session_ask_ahead(struct session *s)
 {
 	channel_assume_open(s->channel, 0);
+	if (s->p.io != NULL && s->asked && send_early(s) != 0)
+		session_abort(s, STATUS_UNKNOWN);
 }
 
 static void
@@ -204,8 +231,8 @@ on_refused(void *arg, struct channel *c, uint32_t reason, const char *text)
 	struct session *s = arg;
 
 	(void)c;
-	log_error("The server refused a session: %s (reason %u)", text,
-	    reason);
+	log_msg(trouble(s), "The server refused a session: %s (reason %u)",
+	    text, reason);
 	s->channel = NULL;
 	session_abort(s, STATUS_UNKNOWN);
 }
@@ -260,6 +287,8 @@ on_eof(void *arg, struct channel *c)
 	struct session *s = arg;
 
 	(void)c;
+	if (s->p.io != NULL)
+		return;
 	/* Who reads our output learns at once that there is no more; the
 	 * number stays taken, so that nothing else gets it. */
 	if (!s->tty)
@@ -281,7 +310,8 @@ on_sink_failed(void *arg, struct channel *c, uint32_t ext, int error)
 {
 	struct session *s = arg;
 
-	(void)arg;
+	if (s->p.io != NULL)
+		return;
 	if (error == EPIPE) {
 		/* The reader is gone: whoever writes there shall know. */
 		log_debug("standard %s has no reader",
@@ -356,8 +386,16 @@ session_free(struct session *s)
 	if (s == NULL)
 		return;
 	tty_leave_raw();
+	if (s->channel != NULL)
+		channel_leave(s->channel);
 	loop_cancel(s->p.loop, s->escape_timer);
 	free(s);
+}
+
+struct channel *
+session_channel(const struct session *s)
+{
+	return s->channel;
 }
 
 int

@@ -31,6 +31,10 @@ struct session_params {
 	bool tty;
 	bool peer_is_openssh; /* knows eow@ and no-more-sessions@ */
 	bool ahead;	      /* session_attach() will be called later */
+	bool quiet;	      /* no words to the user */
+	/* In place of standard input and output; NULL: these. */
+	const struct channel_io *io;
+	void *io_arg;
 	/* The session ended; exit status in session_status(). The callee
 	 * stops the loop. */
 	void (*ended)(void *arg);
@@ -45,8 +49,10 @@ void session_ask_ahead(struct session *s);
 /* The user is authenticated: the terminal and the standard descriptors may
  * be taken over as soon as the channel is open. */
 void session_attach(struct session *s);
-/* Leaves raw mode. */
+/* Leaves raw mode, and the channel. */
 void session_free(struct session *s);
+/* NULL once it is closed. */
+struct channel *session_channel(const struct session *s);
 /* Of the remote command; 255 if it is not known. */
 int session_status(const struct session *s);
 /* The terminal was resized. */

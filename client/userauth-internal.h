@@ -10,6 +10,8 @@
 
 #include "base/buf.h"
 #include "client/userauth.h"
+#include "keys/agent-client.h"
+#include "keys/key.h"
 
 enum {
 	USERAUTH_METHODS_MAX = 8,
@@ -25,15 +27,43 @@ struct userauth_ops {
 	/* Messages 60-79. May send; USERAUTH_UNKNOWN; or asks for the next
 	 * try with userauth_advance(). */
 	int (*input)(struct userauth *ua, uint8_t type, struct rd body);
+	/* There was a FAILURE: are answers to other requests still to come?
+	 * May be NULL: there was only one. */
+	bool (*refused)(struct userauth *ua);
 	/* The last request was part of a success: start anew (may be NULL). */
 	void (*partial)(struct userauth *ua);
 };
 
-struct pubkey_state;
+/* Servers that were made strict allow three tries. */
+enum { FLIGHT_MAX = 3 };
+
+/* A key of the user's. */
+struct identity {
+	struct key *pub;  /* NULL: not known without the passphrase */
+	struct key *priv; /* loaded */
+	char *path;	  /* file; NULL: in the agent only */
+	char *name;	  /* for texts: path or comment */
+	char *alg;	  /* signature algorithm, from the offer on */
+	bool in_agent;
+	bool spent; /* it was tried, or it already did its part */
+	bool welcome; /* the server would take it; it has not signed yet */
+};
+
+struct pubkey_state {
+	struct identity *v; /* in the order of trying */
+	size_t n;
+	/* Offers whose answers are awaited, in order; behind them that to
+	 * the signature of current. */
+	size_t flight[FLIGHT_MAX], in_flight;
+	size_t current;
+	bool signing;
+	bool flown; /* there is one flight only */
+	struct agent *agent;
+};
 
 struct userauth {
 	struct userauth_params p; /* not its spans: these are copied below */
-	struct buf session_id, hostkey;
+	struct buf session_id, hostkey, host_signature;
 	char *server_sig_algs; /* NULL: not told */
 	bool hostbound;
 	char *key_hint; /* NULL: none */
@@ -44,6 +74,8 @@ struct userauth {
 	const struct userauth_ops *current; /* NULL: "none" */
 	bool exhausted[USERAUTH_METHODS_MAX];
 	unsigned requests_seen; /* kbdint: INFO_REQUESTs of this try */
+	unsigned questions; /* put to the user since the last refusal */
+	char *answer; /* the last one, if it may become p.secret's; or NULL */
 	unsigned password_tries, kbdint_tries;
 	struct pubkey_state *pubkey; /* made at the first use */
 };
@@ -55,6 +87,11 @@ extern const struct userauth_ops userauth_kbdint;
 /* Begins a USERAUTH_REQUEST (RFC 4252 section 5) in an initialised buf. */
 void userauth_put_request(const struct userauth *ua, struct buf *b,
     const char *method);
+/* Takes what the user answered; NULL: something that is of no use twice. If
+ * it was the only question, it may serve for further connections. */
+void userauth_keep_answer(struct userauth *ua, char *answer);
+/* Of an earlier connection, where nobody may be asked; or NULL. */
+const char *userauth_kept_answer(const struct userauth *ua);
 /* Sends and clears b. */
 int userauth_send(struct userauth *ua, struct buf *b) must_check;
 /* The current try led nowhere without an answer from the server: go on. */
@@ -65,6 +102,9 @@ void userauth_put_clean(struct buf *out, struct span text);
 
 /* As userauth_key_hint(). */
 char *pubkey_used(const struct userauth *ua);
+/* Makes ua->pubkey. */
+int pubkey_make_list(struct userauth *ua) must_check;
+bool pubkey_is_hinted_first(const struct userauth *ua);
 void pubkey_state_free(struct pubkey_state *s);
 
 #endif

@@ -17,7 +17,8 @@ static bool
 kbdint_enabled(const struct userauth *ua)
 {
 	return ua->p.conf->kbd_interactive_authentication &&
-	    !ua->p.conf->batch_mode && !ua->p.no_passwords;
+	    !ua->p.no_passwords &&
+	    (!ua->p.conf->batch_mode || userauth_kept_answer(ua) != NULL);
 }
 
 static int
@@ -28,6 +29,8 @@ kbdint_next(struct userauth *ua)
 
 	/* A server that refused without a question has none. */
 	if (ua->kbdint_tries > 0 && ua->requests_seen == 0)
+		return 0;
+	if (ua->kbdint_tries > 0 && ua->p.conf->batch_mode)
 		return 0;
 	if (ua->kbdint_tries >=
 	    (unsigned)ua->p.conf->number_of_password_prompts)
@@ -67,12 +70,18 @@ log_text(struct span text)
 
 /* Appends the user's answer as a string. */
 static bool
-answer_one(const struct userauth *ua, struct span prompt, bool echo,
+answer_one(struct userauth *ua, struct span prompt, bool echo,
     struct buf *out)
 {
 	struct buf text = { 0 };
 	char *shown, *answer = NULL;
 
+	if (ua->p.conf->batch_mode) {
+		if (echo || ua->questions++ > 0)
+			return false;
+		buf_put_cstring(out, userauth_kept_answer(ua));
+		return true;
+	}
 	buf_printf(&text, "(%s@%s) ", ua->p.conf->user,
 	    ua->p.conf->original_host);
 	userauth_put_clean(&text, cut(prompt));
@@ -85,7 +94,11 @@ answer_one(const struct userauth *ua, struct span prompt, bool echo,
 	if (answer == NULL)
 		return false;
 	buf_put_cstring(out, answer);
-	prompt_free(answer);
+	if (echo) {
+		prompt_free(answer);
+		answer = NULL;
+	}
+	userauth_keep_answer(ua, answer);
 	return true;
 }
 

@@ -13,8 +13,8 @@ enum { NEW_PASSWORD_TRIES = 3 };
 static bool
 password_enabled(const struct userauth *ua)
 {
-	return ua->p.conf->password_authentication &&
-	    !ua->p.conf->batch_mode && !ua->p.no_passwords;
+	return ua->p.conf->password_authentication && !ua->p.no_passwords &&
+	    (!ua->p.conf->batch_mode || userauth_kept_answer(ua) != NULL);
 }
 
 /* "user@host's <what>: " on the terminal. */
@@ -31,11 +31,28 @@ ask(const struct userauth *ua, const char *what)
 }
 
 static int
+send_password(struct userauth *ua, const char *password)
+{
+	struct buf b;
+	int r;
+
+	buf_init_secret(&b);
+	userauth_put_request(ua, &b, "password");
+	buf_put_bool(&b, false);
+	buf_put_cstring(&b, password);
+	r = userauth_send(ua, &b);
+	return r != 0 ? r : 1;
+}
+
+static int
 password_next(struct userauth *ua)
 {
+	const char *kept = userauth_kept_answer(ua);
 	char *password;
-	struct buf b;
+	int r;
 
+	if (kept != NULL)
+		return ua->password_tries++ == 0 ? send_password(ua, kept) : 0;
 	if (ua->password_tries >=
 	    (unsigned)ua->p.conf->number_of_password_prompts)
 		return 0;
@@ -43,13 +60,9 @@ password_next(struct userauth *ua)
 		log_error("Permission denied, please try again.");
 	if ((password = ask(ua, "password")) == NULL)
 		return 0;
-	buf_init_secret(&b);
-	userauth_put_request(ua, &b, "password");
-	buf_put_bool(&b, false);
-	buf_put_cstring(&b, password);
-	prompt_free(password);
-	int r = userauth_send(ua, &b);
-	return r != 0 ? r : 1;
+	r = send_password(ua, password);
+	userauth_keep_answer(ua, password);
+	return r;
 }
 
 /* The same new password twice; NULL if the user gives up. */
@@ -97,6 +110,9 @@ password_input(struct userauth *ua, uint8_t type, struct rd body)
 	log_info("The server wants a new password: %.*s",
 	    (int)MIN(text.len, (size_t)USERAUTH_TEXT_MAX),
 	    (const char *)text.p);
+	if (ua->p.conf->batch_mode)
+		return userauth_advance(ua);
+	userauth_keep_answer(ua, NULL);
 	old = ask(ua, "old password");
 	if (old != NULL)
 		new = ask_new(ua);

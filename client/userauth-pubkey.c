@@ -4,7 +4,10 @@
  * publickey-hostbound-v00@openssh.com, whose signature names the host).
  *
  * A key whose public half is at hand is first offered without a signature,
- * so that no passphrase is asked for in vain.
+ * so that no passphrase is asked for in vain. The first few are offered in
+ * one flight to a server that answers each request in its turn (RFC 4252
+ * section 5.1); every refusal counts there, also that of a key behind a good
+ * one, so that the flight may not have more keys than any server has tries.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -23,272 +26,6 @@
 
 #define METHOD_PLAIN "publickey"
 #define METHOD_BOUND "publickey-hostbound-v00@openssh.com"
-
-struct identity {
-	struct key *pub;  /* NULL: not known without the passphrase */
-	struct key *priv; /* loaded */
-	char *path;	  /* file; NULL: in the agent only */
-	char *name;	  /* for texts: path or comment */
-	bool in_agent;
-	bool spent; /* it was tried, or it already did its part */
-};
-
-struct pubkey_state {
-	struct identity *v; /* in the order of trying */
-	size_t n;
-	size_t current; /* whose answer is awaited */
-	char *alg;	/* signature algorithm of it */
-	struct agent *agent;
-};
-
-void
-pubkey_state_free(struct pubkey_state *s)
-{
-	if (s == NULL)
-		return;
-	for (size_t i = 0; i < s->n; i++) {
-		key_free(s->v[i].pub);
-		key_free(s->v[i].priv);
-		free(s->v[i].path);
-		free(s->v[i].name);
-	}
-	free(s->v);
-	free(s->alg);
-	agent_close(s->agent);
-	free(s);
-}
-
-/* ---- the list of keys --------------------------------------------------- */
-
-static struct identity *
-add_identity(struct pubkey_state *s)
-{
-	s->v = xrecallocarray(s->v, s->n, s->n + 1, sizeof *s->v);
-	return &s->v[s->n++];
-}
-
-static void
-add_file(const struct userauth *ua, struct pubkey_state *s, const char *path)
-{
-	struct identity *id;
-	struct key *pub = NULL;
-	int r = keyfile_load_public(path, &pub, NULL);
-
-	if (r != 0 && access(path, F_OK) == -1) {
-		if (ua->p.conf->identity_file_given)
-			log_info("Identity file %s: %s", path,
-			    err_text(ERR_SYSTEM));
-		else
-			log_debug3("no identity %s", path);
-		return;
-	}
-	for (size_t i = 0; i < s->n; i++) {
-		if ((pub != NULL && s->v[i].pub != NULL &&
-			key_equal_public(pub, s->v[i].pub)) ||
-		    strcmp(s->v[i].path, path) == 0) {
-			key_free(pub);
-			return;
-		}
-	}
-	id = add_identity(s);
-	id->pub = r == 0 ? pub : NULL;
-	id->path = xstrdup(path);
-	id->name = xstrdup(path);
-}
-
-/* $SSH_AUTH_SOCK, or what IdentityAgent says; NULL: none. */
-static char *
-agent_path(const struct client_conf *conf)
-{
-	const char *text = conf->identity_agent, *env = NULL;
-	char *path;
-
-	if (text == NULL || strcmp(text, "SSH_AUTH_SOCK") == 0)
-		env = "SSH_AUTH_SOCK";
-	else if (text[0] == '$' && text[1] != '{')
-		env = text + 1;
-	if (env != NULL) {
-		const char *value = getenv(env);
-
-		return value != NULL && *value != '\0' ? xstrdup(value) : NULL;
-	}
-	if (strcmp(text, "none") == 0 ||
-	    client_conf_expand(conf, CLIENT_TOKENS_PATH, "IdentityAgent", text,
-		&path) != 0)
-		return NULL;
-	return path;
-}
-
-static int
-open_agent(const struct client_conf *conf, struct pubkey_state *s,
-    struct agent_key **keys, size_t *count)
-{
-	char *path = agent_path(conf);
-	int r = ERR_NOT_FOUND;
-
-	*keys = NULL;
-	*count = 0;
-	if (path != NULL) {
-		r = agent_open(&s->agent, path);
-		if (r == 0)
-			r = agent_list(s->agent, keys, count);
-		if (r != 0)
-			log_debug("agent at %s: %s", path, err_text(r));
-	}
-	free(path);
-	return r;
-}
-
-static bool
-is_placed(const struct pubkey_state *s, const struct key *k)
-{
-	for (size_t i = 0; i < s->n; i++)
-		if (s->v[i].pub != NULL && key_equal_public(s->v[i].pub, k))
-			return true;
-	return false;
-}
-
-/* Takes an identity out of `from` to the end of `to`. */
-static void
-move_identity(struct pubkey_state *to, struct identity *from)
-{
-	*add_identity(to) = *from;
-	memset(from, 0, sizeof *from);
-}
-
-/*
- * Keys that the agent holds come first, those named in the configuration
- * before the others; then the files that have to be read.
- */
-static void
-merge(struct pubkey_state *s, struct pubkey_state *files,
-    struct agent_key *keys, size_t count, bool named_only)
-{
-	for (size_t i = 0; i < files->n; i++) {
-		for (size_t j = 0; j < count; j++) {
-			if (files->v[i].pub == NULL ||
-			    !key_equal_public(files->v[i].pub, keys[j].key))
-				continue;
-			files->v[i].in_agent = true;
-			move_identity(s, &files->v[i]);
-			break;
-		}
-	}
-	for (size_t j = 0; j < count && !named_only; j++) {
-		struct identity *id;
-
-		if (is_placed(s, keys[j].key))
-			continue;
-		id = add_identity(s);
-		id->in_agent = true;
-		id->pub = keys[j].key;
-		id->name = keys[j].comment;
-		keys[j].key = NULL;
-		keys[j].comment = NULL;
-	}
-	for (size_t i = 0; i < files->n; i++)
-		if (files->v[i].path != NULL)
-			move_identity(s, &files->v[i]);
-}
-
-static bool
-is_hinted(const struct userauth *ua, const struct identity *id)
-{
-	char *fp;
-	bool same;
-
-	if (ua->key_hint == NULL || id->pub == NULL)
-		return false;
-	fp = key_fingerprint(id->pub, DIGEST_SHA256);
-	same = fp != NULL && strcmp(fp, ua->key_hint) == 0;
-	free(fp);
-	return same;
-}
-
-/* The key that worked last time goes to the front. */
-static void
-put_hinted_first(const struct userauth *ua, struct pubkey_state *s)
-{
-	for (size_t i = 0; i < s->n; i++) {
-		struct identity hinted = s->v[i];
-
-		if (!is_hinted(ua, &hinted))
-			continue;
-		memmove(s->v + 1, s->v, i * sizeof *s->v);
-		s->v[0] = hinted;
-		return;
-	}
-}
-
-/*
- * A key that worked last time, or that is the only one, will have to sign
- * anyway, so it does it at once. Not those of an agent: it may want a
- * confirmation, which nobody should be asked for in vain.
- */
-static void
-load_if_sure(const struct userauth *ua, struct pubkey_state *s)
-{
-	struct identity *id = s->v;
-	struct key *priv = NULL;
-
-	if (s->n == 0 || id->path == NULL || id->pub == NULL ||
-	    (s->n > 1 && !is_hinted(ua, id)))
-		return;
-	if (keyfile_load_private(id->path, NULL, true, &priv, NULL) != 0)
-		return;
-	if (key_equal_public(id->pub, priv)) {
-		id->priv = priv;
-		id->in_agent = false;
-	} else {
-		key_free(priv);
-	}
-}
-
-char *
-pubkey_used(const struct userauth *ua)
-{
-	const struct pubkey_state *s = ua->pubkey;
-	const struct identity *id;
-
-	if (s == NULL || s->current >= s->n)
-		return NULL;
-	id = &s->v[s->current];
-	return id->path != NULL && id->pub != NULL ?
-	    key_fingerprint(id->pub, DIGEST_SHA256) :
-	    NULL;
-}
-
-static int
-make_list(struct userauth *ua)
-{
-	const struct client_conf *conf = ua->p.conf;
-	struct pubkey_state files = { 0 }, *s = xcalloc(1, sizeof *s);
-	struct strlist paths = { 0 };
-	struct agent_key *keys;
-	size_t count;
-	int r;
-
-	ua->pubkey = s;
-	r = client_conf_expand_list(conf, "IdentityFile",
-	    &conf->identity_file, &paths);
-	if (r != 0)
-		return r;
-	for (size_t i = 0; i < paths.n; i++)
-		add_file(ua, &files, paths.v[i]);
-	strlist_clear(&paths);
-	(void)!open_agent(conf, s, &keys, &count);
-	merge(s, &files, keys, count, conf->identities_only);
-	agent_keys_free(keys, count);
-	free(files.v);
-	put_hinted_first(ua, s);
-	if (!ua->service_accepted)
-		load_if_sure(ua, s);
-	for (size_t i = 0; i < s->n; i++)
-		log_debug("key to try: %s%s",
-		    s->v[i].name != NULL ? s->v[i].name : "(no comment)",
-		    s->v[i].in_agent ? " (agent)" : "");
-	return 0;
-}
 
 /* ---- one key ------------------------------------------------------------ */
 
@@ -418,76 +155,81 @@ sign(struct userauth *ua, struct identity *id, const char *alg,
 
 /* 1 sent; 0 if the key is of no use after all. */
 static int
-send_signed(struct userauth *ua, struct identity *id, const char *alg)
+send_signed(struct userauth *ua, struct identity *id)
 {
 	struct buf b = { 0 }, signature = { 0 };
-	int r;
+	int r = put_key_request(ua, &b, id->alg, id->pub, true);
 
-	if (id->pub == NULL && id->priv == NULL)
-		return 0;
-	r = put_key_request(ua, &b, alg,
-	    id->pub != NULL ? id->pub : id->priv, true);
 	if (r != 0)
 		goto out;
-	if (sign(ua, id, alg, &b, &signature) != 0)
+	if (sign(ua, id, id->alg, &b, &signature) != 0)
 		goto out;
 	buf_put_string_buf(&b, &signature);
-	r = userauth_send(ua, &b);
-	if (r == 0)
-		r = 1;
+	if ((r = userauth_send(ua, &b)) != 0)
+		goto out;
+	ua->pubkey->current = (size_t)(id - ua->pubkey->v);
+	ua->pubkey->signing = true;
+	r = 1;
 out:
+	id->welcome = false;
 	buf_clear(&b);
 	buf_clear(&signature);
 	return r;
 }
 
 static int
-send_probe(struct userauth *ua, struct identity *id, const char *alg)
+send_offer(struct userauth *ua, struct identity *id)
 {
+	struct pubkey_state *s = ua->pubkey;
 	struct buf b = { 0 };
-	int r = put_key_request(ua, &b, alg, id->pub, false);
+	int r = put_key_request(ua, &b, id->alg, id->pub, false);
 
-	if (r != 0) {
-		buf_clear(&b);
+	if (r == 0)
+		r = userauth_send(ua, &b);
+	buf_clear(&b);
+	if (r != 0)
 		return r;
+	s->flight[s->in_flight++] = (size_t)(id - s->v);
+	return 1;
+}
+
+/* Is there a public half that may be used, and an algorithm for it? */
+static bool
+prepare(const struct userauth *ua, struct identity *id)
+{
+	if (id->pub == NULL && id->priv == NULL && load_private(ua, id) != 0)
+		return false;
+	if (id->pub == NULL && key_public_of(id->priv, &id->pub) != 0)
+		return false;
+	if (key_check_length(id->pub,
+		(unsigned)ua->p.conf->required_rsa_size) != 0) {
+		log_info("Skipping %s key %s: too short (RequiredRSASize)",
+		    key_short_name(id->pub), id->name);
+		return false;
 	}
-	r = userauth_send(ua, &b);
-	return r != 0 ? r : 1;
+	free(id->alg);
+	if ((id->alg = choose_alg(ua, id->pub)) == NULL) {
+		log_info("Skipping %s key %s: no mutual signature algorithm",
+		    key_short_name(id->pub), id->name);
+		return false;
+	}
+	return true;
 }
 
 static int
 try_identity(struct userauth *ua, struct identity *id)
 {
-	struct pubkey_state *s = ua->pubkey;
-	const struct key *k;
 	int r;
 
-	if (id->pub == NULL && id->priv == NULL && load_private(ua, id) != 0)
+	if (!id->welcome && !prepare(ua, id))
 		return 0;
-	if (id->pub == NULL &&
-	    key_public_of(id->priv, &id->pub) != 0)
-		return 0;
-	k = id->pub;
-	if (key_check_length(k, (unsigned)ua->p.conf->required_rsa_size) != 0) {
-		log_info("Skipping %s key %s: too short (RequiredRSASize)",
-		    key_short_name(k), id->name);
-		return 0;
-	}
-	free(s->alg);
-	if ((s->alg = choose_alg(ua, k)) == NULL) {
-		log_info("Skipping %s key %s: no mutual signature algorithm",
-		    key_short_name(k), id->name);
-		return 0;
-	}
-	log_debug("Offering public key: %s %s", id->name, s->alg);
-	s->current = (size_t)(id - s->v);
+	if (id->welcome)
+		return send_signed(ua, id);
+	log_debug("Offering public key: %s %s", id->name, id->alg);
 	if (id->priv == NULL)
-		return send_probe(ua, id, s->alg);
-	r = send_signed(ua, id, s->alg);
+		return send_offer(ua, id);
+	r = send_signed(ua, id);
 	ua->sure = r == 1 && !ua->service_accepted;
-	/* No PK_OK is awaited. */
-	free(s->alg);
-	s->alg = NULL;
 	return r;
 }
 
@@ -499,23 +241,79 @@ pubkey_enabled(const struct userauth *ua)
 	return ua->p.conf->pubkey_authentication;
 }
 
+/* Can it fly behind another offer? What would sign, or ask for a passphrase
+ * to know its public half, waits for its turn. */
+static bool
+can_follow(const struct identity *id)
+{
+	return id->pub != NULL && id->priv == NULL && !id->welcome;
+}
+
 static int
 pubkey_next(struct userauth *ua)
 {
+	struct pubkey_state *s;
+	size_t room;
 	int r;
 
-	if (ua->pubkey == NULL && (r = make_list(ua)) != 0)
+	if (ua->pubkey == NULL && (r = pubkey_make_list(ua)) != 0)
 		return r;
-	for (size_t i = 0; i < ua->pubkey->n; i++) {
-		struct identity *id = &ua->pubkey->v[i];
+	s = ua->pubkey;
+	room = ua->p.in_order && !s->flown && !pubkey_is_hinted_first(ua) ?
+	    FLIGHT_MAX :
+	    1;
+	for (size_t i = 0; i < s->n; i++) {
+		struct identity *id = &s->v[i];
 
 		if (id->spent)
 			continue;
+		if (s->in_flight > 0 && !can_follow(id))
+			break;
 		id->spent = true;
-		if ((r = try_identity(ua, id)) != 0)
+		if ((r = try_identity(ua, id)) < 0)
 			return r;
+		if (s->signing || s->in_flight == room)
+			break;
 	}
-	return 0;
+	s->flown = true;
+	return s->signing || s->in_flight > 0;
+}
+
+static struct identity *
+take_from_flight(struct pubkey_state *s)
+{
+	size_t first = s->flight[0];
+
+	s->in_flight--;
+	memmove(s->flight, s->flight + 1, s->in_flight * sizeof *s->flight);
+	return &s->v[first];
+}
+
+/* A refusal is the answer to the oldest request. */
+static bool
+pubkey_refused(struct userauth *ua)
+{
+	struct pubkey_state *s = ua->pubkey;
+
+	if (s == NULL)
+		return false;
+	if (s->in_flight > 0)
+		log_debug("Server refuses key: %s", take_from_flight(s)->name);
+	else
+		s->signing = false;
+	return s->in_flight > 0 || s->signing;
+}
+
+static bool
+is_about(const struct identity *id, struct span alg, struct span blob)
+{
+	struct buf mine = { 0 };
+	bool same = key_to_blob(id->pub, &mine) == 0 &&
+	    span_equals(alg, id->alg) && blob.len == buf_len(&mine) &&
+	    memcmp(blob.p, buf_data(&mine), blob.len) == 0;
+
+	buf_clear(&mine);
+	return same;
 }
 
 /* PK_OK: the server would take this key. */
@@ -524,36 +322,28 @@ pubkey_input(struct userauth *ua, uint8_t type, struct rd body)
 {
 	struct pubkey_state *s = ua->pubkey;
 	struct span alg = rd_string(&body), blob = rd_string(&body);
-	struct buf mine = { 0 };
 	struct identity *id;
-	bool same;
 	int r;
 
-	if (type != SSH_MSG_USERAUTH_PK_OK || s == NULL || s->alg == NULL)
+	if (type != SSH_MSG_USERAUTH_PK_OK || s == NULL || s->in_flight == 0)
 		return USERAUTH_UNKNOWN;
 	if ((r = rd_end(&body)) != 0)
 		return r;
-	id = &s->v[s->current];
-	if ((r = key_to_blob(id->pub, &mine)) != 0)
-		goto out;
-	same = blob.len == buf_len(&mine) &&
-	    memcmp(blob.p, buf_data(&mine), blob.len) == 0;
-	buf_clear(&mine);
-	if (!same || !span_equals(alg, s->alg)) {
+	id = take_from_flight(s);
+	if (!is_about(id, alg, blob)) {
 		log_error("The server accepts a key that was not offered.");
 		return ERR_PROTOCOL;
 	}
 	log_debug("Server accepts key: %s", id->name);
-	r = send_signed(ua, id, s->alg);
-	/* One signature an answer. */
-	free(s->alg);
-	s->alg = NULL;
-	if (r == 0)
-		return userauth_advance(ua);
-	return r < 0 ? r : 0;
-out:
-	buf_clear(&mine);
-	return r;
+	if (s->signing) {
+		/* Another one signed already; should that not do: */
+		id->welcome = true;
+		id->spent = false;
+		return 0;
+	}
+	if ((r = send_signed(ua, id)) < 0)
+		return r;
+	return s->signing || s->in_flight > 0 ? 0 : userauth_advance(ua);
 }
 
 /* The key that did its part stays spent; the others get another chance. */
@@ -562,9 +352,11 @@ pubkey_partial(struct userauth *ua)
 {
 	struct pubkey_state *s = ua->pubkey;
 
-	for (size_t i = 0; i < s->n; i++)
+	for (size_t i = 0; i < s->n; i++) {
+		s->v[i].welcome = false;
 		if (i != s->current)
 			s->v[i].spent = false;
+	}
 }
 
 const struct userauth_ops userauth_pubkey = {
@@ -572,5 +364,6 @@ const struct userauth_ops userauth_pubkey = {
 	.enabled = pubkey_enabled,
 	.next = pubkey_next,
 	.input = pubkey_input,
+	.refused = pubkey_refused,
 	.partial = pubkey_partial,
 };

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "client/prompt.h"
 #include "client/userauth-internal.h"
 
 enum { METHOD_LIST_MAX = 4096, BANNER_MAX = 64 * 1024 };
@@ -35,9 +36,12 @@ userauth_new(struct userauth **out, const struct userauth_params *params)
 	ua->p = *params;
 	buf_put(&ua->session_id, params->session_id.p, params->session_id.len);
 	buf_put(&ua->hostkey, params->hostkey.p, params->hostkey.len);
+	buf_put(&ua->host_signature, params->host_signature.p,
+	    params->host_signature.len);
 	if (params->key_hint != NULL)
 		ua->key_hint = xstrdup(params->key_hint);
-	if (buf_err(&ua->session_id) != 0 || buf_err(&ua->hostkey) != 0) {
+	if (buf_err(&ua->session_id) != 0 || buf_err(&ua->hostkey) != 0 ||
+	    buf_err(&ua->host_signature) != 0) {
 		userauth_free(ua);
 		return ERR_NOMEM;
 	}
@@ -55,16 +59,45 @@ userauth_set_extensions(struct userauth *ua, const char *sig_algs,
 }
 
 void
+userauth_keep_answer(struct userauth *ua, char *answer)
+{
+	prompt_free(ua->answer);
+	ua->answer = answer;
+	ua->questions++;
+}
+
+const char *
+userauth_kept_answer(const struct userauth *ua)
+{
+	return ua->p.conf->batch_mode && ua->p.secret != NULL ?
+	    ua->p.secret->answer :
+	    NULL;
+}
+
+/* The last answer was the right one. */
+static void
+fill_secret(struct userauth *ua)
+{
+	if (ua->p.secret == NULL || ua->answer == NULL || ua->questions != 1)
+		return;
+	prompt_free(ua->p.secret->answer);
+	ua->p.secret->answer = ua->answer;
+	ua->answer = NULL;
+}
+
+void
 userauth_free(struct userauth *ua)
 {
 	if (ua == NULL)
 		return;
+	prompt_free(ua->answer);
 	pubkey_state_free(ua->pubkey);
 	free(ua->offered);
 	free(ua->key_hint);
 	free(ua->server_sig_algs);
 	buf_clear(&ua->session_id);
 	buf_clear(&ua->hostkey);
+	buf_clear(&ua->host_signature);
 	free(ua);
 }
 
@@ -244,7 +277,7 @@ static int
 on_failure(struct userauth *ua, struct rd body)
 {
 	char *list = rd_cstring(&body, METHOD_LIST_MAX);
-	bool partial = rd_bool(&body);
+	bool partial = rd_bool(&body), more;
 	int r;
 
 	if ((r = rd_end(&body)) != 0) {
@@ -254,6 +287,12 @@ on_failure(struct userauth *ua, struct rd body)
 	free(ua->offered);
 	ua->offered = list;
 	ua->refused = true;
+	more = ua->current != NULL && ua->current->refused != NULL &&
+	    ua->current->refused(ua);
+	if (more)
+		return partial ? ERR_PROTOCOL : 0;
+	if (!partial)
+		ua->questions = 0;
 	if (partial) {
 		log_verbose("Authenticated with partial success; more is asked "
 			    "for: %s",
@@ -306,6 +345,7 @@ userauth_input(struct userauth *ua, uint8_t type, struct rd body)
 		return on_banner(ua, body);
 	case SSH_MSG_USERAUTH_SUCCESS:
 		ua->done = true;
+		fill_secret(ua);
 		return USERAUTH_DONE;
 	default:
 		if (type < 60 || ua->current == NULL)

@@ -18,17 +18,31 @@
 
 struct userauth;
 
-/* conf and packet are borrowed, the rest is copied. */
+/* A password, or the answer to a lone hidden question, that opened the first
+ * connection to a host: further ones, which never ask, use it again. Owned;
+ * freed by prompt_free(). */
+struct userauth_secret {
+	char *answer; /* NULL: none was needed */
+};
+
+/* conf, packet and secret are borrowed, the rest is copied. */
 struct userauth_params {
 	const struct client_conf *conf;
 	struct packet *packet;
 	/* From the key exchange. */
 	struct span session_id;
 	struct span hostkey; /* blob */
+	struct span host_signature; /* its, over session_id; for the agent */
 	/* The host key is not trusted: no passwords. */
 	bool no_passwords;
+	/* The server answers each of several requests, in their order: others
+	 * take a new request for the end of the one before. */
+	bool in_order;
 	/* Fingerprint (SHA256) of the key that worked last time, or NULL. */
 	const char *key_hint;
+	/* Filled with what the user was asked; with BatchMode used instead of
+	 * asking. NULL: neither. */
+	struct userauth_secret *secret;
 };
 
 int userauth_new(struct userauth **out,
@@ -41,8 +55,8 @@ void userauth_free(struct userauth *ua);
 void userauth_set_extensions(struct userauth *ua, const char *sig_algs,
     bool hostbound);
 
-/* Asks for the service and, without waiting, sends the first request: of a
- * public key if there are any, else "none" to learn the methods. */
+/* Asks for the service and, without waiting, sends the first request: of
+ * public keys if there are any, else "none" to learn the methods. */
 int userauth_start(struct userauth *ua) must_check;
 /* A message 6 or 50-79, body behind its type: 0; 1 = the user is
  * authenticated; 2 = the message means nothing to us; ERR_DENIED after
@@ -58,8 +72,8 @@ bool userauth_is_sure(const struct userauth *ua);
 bool userauth_was_refused(const struct userauth *ua);
 /* Name of the method that succeeded. */
 const char *userauth_method(const struct userauth *ua);
-/* Fingerprint of the key that succeeded; caller frees; NULL if it was none
- * that key_hint may name. */
+/* Fingerprint of the key that succeeded; caller frees; NULL if it was no
+ * key. */
 char *userauth_key_hint(const struct userauth *ua);
 
 /* Names for -Q and tests: NULL at the end. */

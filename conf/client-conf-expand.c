@@ -23,7 +23,7 @@ struct facts {
 	char uid[16], port[16];
 	char *hash; /* %C */
 	char *local_user, *home;
-	const char *host, *typed_host, *user, *key_name;
+	const char *host, *typed_host, *user, *key_name, *jump;
 };
 
 static const char usual[] = "CdhijkLlnpru";
@@ -49,8 +49,8 @@ connection_hash(const struct facts *f)
 	char *hex = NULL;
 
 	buf_init(&text);
-	buf_printf(&text, "%s%s%s%s", f->local_host, f->host, f->port,
-	    f->user);
+	buf_printf(&text, "%s%s%s%s%s", f->local_host, f->host, f->port,
+	    f->user, f->jump);
 	if (buf_err(&text) == 0 &&
 	    digest_once(DIGEST_SHA1, buf_data(&text), buf_len(&text), sum) ==
 		0)
@@ -79,6 +79,7 @@ facts_gather(struct facts *f, const struct client_conf *c)
 	f->user = c->user != NULL ? c->user : f->local_user;
 	f->key_name = c->host_key_alias != NULL ? c->host_key_alias :
 						  f->typed_host;
+	f->jump = c->proxy_jump != NULL ? c->proxy_jump : "";
 }
 
 static void
@@ -99,7 +100,7 @@ expand_with(struct facts *f, enum client_tokens set, const char *text,
 		{ 'h', set == CLIENT_TOKENS_HOSTNAME ? f->typed_host :
 						       f->host },
 		{ 'i', f->uid },
-		{ 'j', "" }, /* the jump host: there is none */
+		{ 'j', f->jump },
 		{ 'k', f->key_name },
 		{ 'L', f->short_host },
 		{ 'l', f->local_host },

@@ -330,7 +330,8 @@ host_line(struct reader *rd, const struct strlist *words,
 	return rd->enclosing && found && !barred;
 }
 
-static int take_line(void *arg, const char *text, const struct conf_place *at);
+static int keyword_line(void *arg, const struct conf_line *line,
+    const struct conf_place *at);
 
 static int
 include_files(struct reader *rd, const struct strlist *words,
@@ -348,7 +349,7 @@ include_files(struct reader *rd, const struct strlist *words,
 	for (size_t i = 0; r == 0 && i < paths.n; i++) {
 		inner.active = rd->active;
 		r = conf_read(paths.v[i],
-		    (rd->flags & CLIENT_CONF_USER) != 0, take_line, &inner);
+		    (rd->flags & CLIENT_CONF_USER) != 0, keyword_line, &inner);
 		if (r == ERR_NOT_FOUND)
 			r = 0;
 		if (first == 0)
@@ -419,9 +420,10 @@ settle_hostname(struct client_conf *c)
 }
 
 static int
-keyword_line(struct reader *rd, const struct conf_line *line,
+keyword_line(void *arg, const struct conf_line *line,
     const struct conf_place *at)
 {
+	struct reader *rd = arg;
 	const struct conf_row *row;
 	struct client_conf *c = rd->c;
 	struct conf_place where = *at;
@@ -444,25 +446,12 @@ keyword_line(struct reader *rd, const struct conf_line *line,
 		return 0;
 	}
 	if (rd->active)
-		r = conf_apply(&client_conf_table, c, row, line->rest, &where);
+		r = client_conf_apply(c, row, line->rest, &where);
 	else
 		r = conf_try(row, line->rest, &where);
 	if (r == ERR_UNSUPPORTED && where.quiet)
 		r = 0;
 	return r < 0 ? r : settle_hostname(c);
-}
-
-static int
-take_line(void *arg, const char *text, const struct conf_place *at)
-{
-	struct conf_line line;
-	int r;
-
-	r = conf_line_split(&line, text, at);
-	if (r == 0 && line.keyword != NULL)
-		r = keyword_line(arg, &line, at);
-	conf_line_clear(&line);
-	return r;
 }
 
 /* --- files --- */
@@ -488,7 +477,7 @@ client_conf_read_file(struct client_conf *c, const char *path,
 		rd.dir = user_dir;
 	}
 	log_debug("Reading configuration data %s", path);
-	r = conf_read(path, (flags & CLIENT_CONF_USER) != 0, take_line, &rd);
+	r = conf_read(path, (flags & CLIENT_CONF_USER) != 0, keyword_line, &rd);
 	free(user_dir);
 	free((char *)rd.host);
 	return r;
@@ -549,14 +538,6 @@ check_name(const char *what, const char *name)
 	return ERR_ARGUMENT;
 }
 
-static bool
-row_set(const struct client_conf *c, const char *keyword)
-{
-	const struct conf_row *row = conf_find(&client_conf_table, keyword);
-
-	return c->marks.set[conf_index(&client_conf_table, row)];
-}
-
 int
 client_conf_load(struct client_conf *c,
     const struct client_conf_context *context)
@@ -568,8 +549,12 @@ client_conf_load(struct client_conf *c,
 	c->original_host = xstrdup(context->host);
 	c->command = context->command != NULL ? xstrdup(context->command) :
 						NULL;
-	c->port_given = row_set(c, "Port");
-	c->user_given = row_set(c, "User");
+	free(c->config_path);
+	c->config_path = context->config_path != NULL ?
+	    xstrdup(context->config_path) : NULL;
+	c->port_given = client_conf_is_set(c, "Port");
+	c->batch_given = c->batch_mode;
+	c->user_given = client_conf_is_set(c, "User");
 	if ((r = check_name("hostname", c->original_host)) < 0 ||
 	    (c->user_given && (r = check_name("username", c->user)) < 0) ||
 	    (r = settle_hostname(c)) < 0 ||

@@ -15,6 +15,7 @@
 #include "base/worker.h"
 #include "conf/algs.h"
 #include "conf/defaults.h"
+#include "conf/destination.h"
 #include "crypto/digest.h"
 #include "packet.h"
 
@@ -38,6 +39,15 @@ static const struct conf_enum strict_values[] = {
 	{ "true", CLIENT_ASK_YES },
 	{ "false", CLIENT_ASK_NO },
 	{ "off", CLIENT_ASK_NO },
+	{ NULL, 0 },
+};
+
+static const struct conf_enum update_values[] = {
+	{ "true", CLIENT_ASK_YES },
+	{ "false", CLIENT_ASK_NO },
+	{ "ask", CLIENT_ASK_ASK },
+	{ "yes", CLIENT_ASK_YES },
+	{ "no", CLIENT_ASK_NO },
 	{ NULL, 0 },
 };
 
@@ -65,14 +75,16 @@ static const struct conf_enum weak_values[] = {
 	{ NULL, 0 },
 };
 
-static const struct conf_enum hash_values[] = {
-	{ "sha256", DIGEST_SHA256 },
-	{ "md5", DIGEST_MD5 },
+static const struct conf_enum thread_values[] = {
+	{ "auto", PACKET_THREADS_AUTO },
 	{ NULL, 0 },
 };
 
-static const struct conf_enum thread_values[] = {
-	{ "auto", PACKET_THREADS_AUTO },
+static const struct conf_enum form_values[] = {
+	{ "auto", PACKET_FORM_AUTO },
+	{ "serial", PACKET_FORM_SERIAL },
+	{ "pipeline", PACKET_FORM_PIPELINE },
+	{ "keystream", PACKET_FORM_KEYSTREAM },
 	{ NULL, 0 },
 };
 
@@ -168,6 +180,8 @@ static const struct conf_row rows[] = {
 	{ "IPQoS", NULL, .type = &conf_dscp, AT(ipqos), .def = "ef cs0" },
 	{ "ProxyCommand", NULL, TEXTUAL(proxy_command),
 	    .flags = CONF_RAW | CONF_NONE },
+	{ "ProxyJump", NULL, TEXTUAL(proxy_jump), .flags = CONF_NONE,
+	    .check = destination_check_jumps },
 	{ "ServerAliveInterval", NULL, TIME(server_alive_interval, "0") },
 	{ "ServerAliveCountMax", NULL,
 	    NUMBER(server_alive_count_max, 0, INT_MAX, "3") },
@@ -198,6 +212,8 @@ static const struct conf_row rows[] = {
 	{ "CipherThreads", NULL,
 	    NUMBER(cipher_threads, 0, WORKER_THREADS_MAX, "auto"),
 	    .values = thread_values },
+	{ "CipherForm", NULL, CHOICE(cipher_form, form_values, "auto") },
+	{ "DisableMTAES", NULL, FLAG(disable_mtaes, "no") },
 	{ "Metrics", NULL, FLAG(metrics, "no") },
 	{ "MetricsInterval", NULL, NUMBER(metrics_interval, 1, 86400, "5") },
 	{ "MetricsPath", NULL, TEXTUAL(metrics_path),
@@ -215,11 +231,13 @@ static const struct conf_row rows[] = {
 	{ "StrictHostKeyChecking", NULL,
 	    CHOICE(strict_host_key_checking, strict_values, "ask") },
 	{ "HashKnownHosts", NULL, FLAG(hash_known_hosts, "no") },
+	{ "UpdateHostKeys", NULL,
+	    CHOICE(update_host_keys, update_values, "yes") },
 	{ "NoHostAuthenticationForLocalhost", NULL,
 	    FLAG(no_host_authentication_for_localhost, "no") },
 	{ "VisualHostKey", NULL, FLAG(visual_host_key, "no") },
 	{ "FingerprintHash", NULL,
-	    CHOICE(fingerprint_hash, hash_values, "sha256") },
+	    CHOICE(fingerprint_hash, conf_fingerprint_hashes, "sha256") },
 
 	{ "IdentityFile", "IdentityFile2", LIST(identity_file),
 	    .flags = CONF_APPEND | CONF_NONE | CONF_ONE,
@@ -286,11 +304,9 @@ static const struct conf_row rows[] = {
 	{ "KnownHostsCommand", NULL, ONLY("none") },
 	{ "ObscureKeystrokeTiming", NULL, OFF },
 	{ "PKCS11Provider", "SmartcardDevice", ONLY("none") },
-	{ "ProxyJump", NULL, ONLY("none") },
 	{ "ProxyUseFdpass", NULL, OFF },
 	{ "StreamLocalBindUnlink", NULL, OFF },
 	{ "Tunnel", NULL, OFF },
-	{ "UpdateHostKeys", NULL, OFF },
 	{ "VerifyHostKeyDNS", NULL, OFF },
 	{ "HappyEyes", NULL, OFF },
 	{ "UseMPTCP", NULL, OFF },
@@ -303,7 +319,6 @@ static const struct conf_row rows[] = {
 	{ "CanonicalizePermittedCNAMEs", NULL, REFUSED },
 	{ "CertificateFile", NULL, REFUSED },
 	{ "ChannelTimeout", NULL, REFUSED },
-	{ "DisableMTAES", NULL, REFUSED },
 	{ "DynamicForward", NULL, REFUSED },
 	{ "ForwardX11Timeout", NULL, REFUSED },
 	{ "HappyDelay", NULL, REFUSED },
@@ -357,35 +372,47 @@ client_conf_clear(struct client_conf *c)
 	conf_clear(&client_conf_table, c);
 	free(c->original_host);
 	free(c->command);
+	free(c->config_path);
 	client_conf_init(c);
 }
 
 /* --- setting --- */
 
-static bool
-is_set(const struct client_conf *c, const char *name)
+bool
+client_conf_is_set(const struct client_conf *c, const char *keyword)
 {
-	const struct conf_row *row = conf_find(&client_conf_table, name);
+	const struct conf_row *row = conf_find(&client_conf_table, keyword);
 
 	ENSURE(row != NULL);
 	return c->marks.set[conf_index(&client_conf_table, row)];
 }
 
-static const struct conf_row *
-find_for_command_line(const char *keyword, const struct conf_place *at)
+/* The first of the two counts; but "ProxyJump none" is no word on the
+ * other. */
+static bool
+other_proxy_given(const struct client_conf *c, const struct conf_row *row)
 {
-	const struct conf_row *row = conf_find(&client_conf_table, keyword);
+	if (row->offset == offsetof(struct client_conf, proxy_jump))
+		return client_conf_is_set(c, "ProxyCommand");
+	return row->offset == offsetof(struct client_conf, proxy_command) &&
+	    c->proxy_jump != NULL;
+}
 
-	if (row == NULL)
-		conf_error(at, "Bad configuration option: %s", keyword);
-	return row;
+int
+client_conf_apply(struct client_conf *c, const struct conf_row *row,
+    const char *rest, const struct conf_place *at)
+{
+	if (other_proxy_given(c, row))
+		return conf_try(row, rest, at);
+	return conf_apply(&client_conf_table, c, row, rest, at);
 }
 
 int
 client_conf_set(struct client_conf *c, const char *keyword, const char *value)
 {
 	const struct conf_place at = { .file = NULL };
-	const struct conf_row *row = find_for_command_line(keyword, &at);
+	const struct conf_row *row =
+	    conf_find_told(&client_conf_table, keyword, &at);
 
 	if (row == NULL)
 		return ERR_SYNTAX;
@@ -409,10 +436,10 @@ client_conf_set_option(struct client_conf *c, const char *option)
 	    str_match_list(line.keyword, c->ignore_unknown, true) > 0;
 	at.quiet = ignored;
 	row = ignored ? conf_find(&client_conf_table, line.keyword) :
-			find_for_command_line(line.keyword, &at);
+			conf_find_told(&client_conf_table, line.keyword, &at);
 	r = ignored ? 0 : ERR_SYNTAX;
 	if (row != NULL)
-		r = conf_apply(&client_conf_table, c, row, line.rest, &at);
+		r = client_conf_apply(c, row, line.rest, &at);
 	if (r == ERR_UNSUPPORTED && ignored)
 		r = 0;
 	conf_line_clear(&line);
@@ -505,20 +532,34 @@ settle_names(struct client_conf *c)
 	return 0;
 }
 
+/* Through a proxy two ports cannot be tried at the same time. */
+static void
+settle_port(struct client_conf *c)
+{
+	if ((c->proxy_command != NULL || c->proxy_jump != NULL) &&
+	    c->fallback && !client_conf_is_set(c, "Port"))
+		c->port = c->fallback_port;
+}
+
 int
 client_conf_finish(struct client_conf *c)
 {
 	int r;
 
-	if ((r = conf_set_defaults(&client_conf_table, c)) < 0 ||
-	    (r = settle_names(c)) < 0 || (r = settle_send_env(c)) < 0)
+	if ((r = conf_set_defaults(&client_conf_table, c)) < 0)
+		return r;
+	settle_port(c);
+	if ((r = settle_names(c)) < 0 || (r = settle_send_env(c)) < 0)
 		return r;
 	settle_agent(c);
-	if (is_set(c, "MetricsPath") && !is_set(c, "Metrics"))
+	if (client_conf_is_set(c, "MetricsPath") && !client_conf_is_set(c, "Metrics"))
 		c->metrics = 1;
-	c->log_level_given = is_set(c, "LogLevel");
-	c->identity_file_given = is_set(c, "IdentityFile");
-	c->host_key_algorithms_given = is_set(c, "HostKeyAlgorithms");
+	/* Files of the user's own choice are the user's to keep. */
+	if (client_conf_is_set(c, "UserKnownHostsFile") && !client_conf_is_set(c, "UpdateHostKeys"))
+		c->update_host_keys = CLIENT_ASK_NO;
+	c->log_level_given = client_conf_is_set(c, "LogLevel");
+	c->identity_file_given = client_conf_is_set(c, "IdentityFile");
+	c->host_key_algorithms_given = client_conf_is_set(c, "HostKeyAlgorithms");
 	return 0;
 }
 

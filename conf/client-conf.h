@@ -46,7 +46,9 @@ struct client_conf {
 	int tcp_keep_alive;  /* flag */
 	char *congestion_control; /* NULL: the system's */
 	struct conf_qos ipqos;
+	/* At most one of these: the first that was given. */
 	char *proxy_command; /* tokens not expanded */
+	char *proxy_jump;    /* list of jump hosts (conf/destination.h) */
 	int server_alive_interval; /* s; 0 = off */
 	int server_alive_count_max;
 	char *version_addendum;
@@ -70,6 +72,8 @@ struct client_conf {
 	int hpn_disabled;     /* flag */
 	int tcp_rcv_buf_poll; /* flag */
 	int cipher_threads;   /* most of them; or PACKET_THREADS_AUTO */
+	int cipher_form;      /* enum packet_form */
+	int disable_mtaes;    /* flag: no keystream made ahead */
 
 	/* What TCP says of itself, in files. */
 	int metrics;	      /* flag */
@@ -82,6 +86,7 @@ struct client_conf {
 	struct strlist revoked_host_keys;
 	int strict_host_key_checking; /* CLIENT_ASK_* */
 	int hash_known_hosts;	      /* flag */
+	int update_host_keys; /* CLIENT_ASK_*: learn the host's other keys */
 	int no_host_authentication_for_localhost; /* flag */
 	int visual_host_key;			  /* flag */
 	int fingerprint_hash; /* enum digest_alg: MD5 or SHA256 */
@@ -120,7 +125,10 @@ struct client_conf {
 	char *original_host; /* as typed */
 	char *command;	     /* as typed, may be NULL; for Match and LocalCommand */
 	bool host_key_algorithms_given;
+	char *config_path; /* as in the context */
+	int verbosity;	   /* how many -v; -1: -q */
 	bool port_given; /* on the command line: no fallback */
+	bool batch_given; /* BatchMode on the command line: jump hosts too */
 	bool user_given; /* on the command line: has no tokens */
 	bool want_final; /* a Match final was seen */
 	bool inert; /* for fuzzing: no Include, no Match exec */
@@ -136,6 +144,9 @@ int client_conf_set_option(struct client_conf *c,
  * taken as it stands (no quotes, no comments). */
 int client_conf_set(struct client_conf *c, const char *keyword,
     const char *value) must_check;
+
+/* Was the keyword given, until now? */
+bool client_conf_is_set(const struct client_conf *c, const char *keyword);
 
 struct client_conf_context {
 	const char *host;    /* as typed, without user@ and port */
@@ -153,6 +164,8 @@ int client_conf_load(struct client_conf *c,
 enum { CLIENT_CONF_USER = 1, CLIENT_CONF_FINAL = 2 };
 int client_conf_read_file(struct client_conf *c, const char *path,
     unsigned flags) must_check; /* ERR_NOT_FOUND: no such file */
+int client_conf_apply(struct client_conf *c, const struct conf_row *row,
+    const char *rest, const struct conf_place *at) must_check;
 int client_conf_finish(struct client_conf *c) must_check;
 
 /* -G: appends "name value" lines. */

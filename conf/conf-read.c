@@ -157,6 +157,7 @@ static int
 one_line(const char *p, size_t len, conf_line_fn fn, void *arg,
     const struct conf_place *at)
 {
+	struct conf_line line;
 	char *text;
 	int r;
 
@@ -165,7 +166,10 @@ one_line(const char *p, size_t len, conf_line_fn fn, void *arg,
 	if (memchr(p, '\0', len) != NULL)
 		return conf_error(at, "line holds a zero byte");
 	text = xstrndup(p, len);
-	r = fn(arg, text, at);
+	r = conf_line_split(&line, text, at);
+	if (r == 0 && line.keyword != NULL)
+		r = fn(arg, &line, at);
+	conf_line_clear(&line);
 	free(text);
 	return r;
 }

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "conf/algs.h"
+#include "crypto/digest.h"
 
 static int
 want_one(const struct conf_row *row, const struct strlist *words,
@@ -427,6 +428,17 @@ format_rekey(const struct conf_row *row, const void *field,
 		return r;
 	return add_number(words, v->seconds);
 }
+
+/* --- FingerprintHash --- */
+
+const struct conf_enum conf_fingerprint_hashes[] = {
+	{ "sha256", DIGEST_SHA256 },
+	{ "md5", DIGEST_MD5 },
+	{ "sha1", DIGEST_SHA1 },
+	{ "sha384", DIGEST_SHA384 },
+	{ "sha512", DIGEST_SHA512 },
+	{ NULL, 0 },
+};
 
 /* --- IPQoS --- */
 

@@ -110,6 +110,17 @@ conf_find(const struct conf_table *t, const char *keyword)
 	return NULL;
 }
 
+const struct conf_row *
+conf_find_told(const struct conf_table *t, const char *keyword,
+    const struct conf_place *at)
+{
+	const struct conf_row *row = conf_find(t, keyword);
+
+	if (row == NULL)
+		conf_error(at, "Bad configuration option: %s", keyword);
+	return row;
+}
+
 size_t
 conf_index(const struct conf_table *t, const struct conf_row *row)
 {
@@ -432,8 +443,8 @@ conf_export(const struct conf_table *t, const void *fields, bool marked_only,
 	return buf_err(out);
 }
 
-static int
-import_words(struct rd *in, struct strlist *words)
+int
+conf_import_words(struct rd *in, struct strlist *words)
 {
 	uint32_t n = rd_u32(in);
 	char *word;
@@ -459,7 +470,7 @@ import_row(const struct conf_row *row, void *fields, struct rd *in,
 	int r;
 
 	*set = rd_bool(in);
-	r = import_words(in, &words);
+	r = conf_import_words(in, &words);
 	if (r == 0 && row->type->clear != NULL)
 		row->type->clear(field_of(row, fields));
 	if (r == 0 && words.n > 0)

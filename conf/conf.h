@@ -53,6 +53,9 @@ struct conf_enum {
 	int value;	  /* name NULL ends the table */
 };
 
+/* FingerprintHash: values are of enum digest_alg. */
+extern const struct conf_enum conf_fingerprint_hashes[];
+
 /* Where a line came from, for messages. */
 struct conf_place {
 	const char *file; /* NULL: the command line */
@@ -152,6 +155,9 @@ int conf_merge(const struct conf_table *t, void *to, const void *from,
 /* Name or alias without case; NULL. */
 const struct conf_row *conf_find(const struct conf_table *t,
     const char *keyword);
+/* The same, and told if there is none. */
+const struct conf_row *conf_find_told(const struct conf_table *t,
+    const char *keyword, const struct conf_place *at);
 size_t conf_index(const struct conf_table *t, const struct conf_row *row);
 /* A keyword that may stand in a configuration (not refused, deprecated). */
 bool conf_row_accepted(const struct conf_row *row);
@@ -183,10 +189,10 @@ int conf_apply_word(const struct conf_table *t, void *fields,
 int conf_try(const struct conf_row *row, const char *rest,
     const struct conf_place *at) must_check;
 
-/* Calls fn for each line of a file (without newline). Not there =
+/* Calls fn for each line of a file that has a keyword. Not there =
  * ERR_NOT_FOUND, silently; other faults are logged. own_only: refused if
  * others than the user (or root) could have written it. */
-typedef int (*conf_line_fn)(void *arg, const char *text,
+typedef int (*conf_line_fn)(void *arg, const struct conf_line *line,
     const struct conf_place *at);
 int conf_read(const char *path, bool own_only, conf_line_fn fn,
     void *arg) must_check;
@@ -203,5 +209,7 @@ int conf_export(const struct conf_table *t, const void *fields,
     bool marked_only, struct buf *out) must_check;
 int conf_import(const struct conf_table *t, void *fields,
     struct rd *in) must_check;
+/* A counted row of words. */
+int conf_import_words(struct rd *in, struct strlist *words) must_check;
 
 #endif

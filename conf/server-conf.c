@@ -44,16 +44,18 @@ static const struct conf_enum thread_values[] = {
 	{ NULL, 0 },
 };
 
+static const struct conf_enum form_values[] = {
+	{ "auto", PACKET_FORM_AUTO },
+	{ "serial", PACKET_FORM_SERIAL },
+	{ "pipeline", PACKET_FORM_PIPELINE },
+	{ "keystream", PACKET_FORM_KEYSTREAM },
+	{ NULL, 0 },
+};
+
 static const struct conf_enum compression_values[] = {
 	{ "yes", SERVER_COMPRESSION_DELAYED },
 	{ "delayed", SERVER_COMPRESSION_DELAYED },
 	{ "no", SERVER_COMPRESSION_NO },
-	{ NULL, 0 },
-};
-
-static const struct conf_enum hash_values[] = {
-	{ "sha256", DIGEST_SHA256 },
-	{ "md5", DIGEST_MD5 },
 	{ NULL, 0 },
 };
 
@@ -472,7 +474,7 @@ static const struct conf_row rows[] = {
 	{ "Compression", NULL, CHOICE(compression, compression_values, "yes"),
 	    GLOBAL },
 	{ "FingerprintHash", NULL,
-	    CHOICE(fingerprint_hash, hash_values, "sha256"), GLOBAL },
+	    CHOICE(fingerprint_hash, conf_fingerprint_hashes, "sha256"), GLOBAL },
 
 	{ "StrictModes", NULL, FLAG(strict_modes, "yes"), GLOBAL },
 	{ "UsePAM", NULL, FLAG(use_pam, "no"), GLOBAL },
@@ -543,6 +545,8 @@ static const struct conf_row rows[] = {
 	{ "CipherThreads", NULL,
 	    NUMBER(cipher_threads, 0, WORKER_THREADS_MAX, "auto"),
 	    .values = thread_values },
+	{ "CipherForm", NULL, CHOICE(cipher_form, form_values, "auto") },
+	{ "DisableMTAES", NULL, FLAG(disable_mtaes, "no") },
 
 	/* There is nothing these could turn on yet. */
 	{ "AllowAgentForwarding", NULL, OFF },
@@ -575,7 +579,6 @@ static const struct conf_row rows[] = {
 
 	/* Known, but not here. */
 	{ "CASignatureAlgorithms", NULL, REFUSED },
-	{ "DisableMTAES", NULL, REFUSED },
 	{ "GSSAPICleanupCredentials", NULL, REFUSED },
 	{ "GSSAPIDelegateCredentials", NULL, REFUSED },
 	{ "GSSAPIStrictAcceptorCheck", NULL, REFUSED },
@@ -662,16 +665,6 @@ server_conf_add_block(struct server_conf *c, const struct strlist *criteria,
 
 /* --- setting --- */
 
-static const struct conf_row *
-find(const char *keyword, const struct conf_place *at)
-{
-	const struct conf_row *row = conf_find(&server_conf_table, keyword);
-
-	if (row == NULL)
-		conf_error(at, "Bad configuration option: %s", keyword);
-	return row;
-}
-
 int
 server_conf_set_option(struct server_conf *c, const char *option)
 {
@@ -684,7 +677,7 @@ server_conf_set_option(struct server_conf *c, const char *option)
 		return r;
 	if (line.keyword == NULL)
 		return conf_error(&at, "empty option");
-	row = find(line.keyword, &at);
+	row = conf_find_told(&server_conf_table, line.keyword, &at);
 	r = row == NULL ? ERR_SYNTAX :
 			  conf_apply(&server_conf_table, c, row, line.rest,
 			      &at);
@@ -697,7 +690,8 @@ server_conf_set(struct server_conf *c, const char *keyword,
     const char *value)
 {
 	const struct conf_place at = { .file = NULL };
-	const struct conf_row *row = find(keyword, &at);
+	const struct conf_row *row =
+	    conf_find_told(&server_conf_table, keyword, &at);
 
 	if (row == NULL)
 		return ERR_SYNTAX;
@@ -888,31 +882,13 @@ server_conf_export(const struct server_conf *c, struct buf *out)
 }
 
 static int
-import_criteria(struct rd *in, struct strlist *criteria)
-{
-	uint32_t n = rd_u32(in);
-	char *word;
-	int r = 0;
-
-	if (n > CONF_WORDS_MAX)
-		rd_fail(in, ERR_LIMIT);
-	for (uint32_t i = 0; r == 0 && i < n && rd_err(in) == 0; i++) {
-		word = rd_cstring(in, CONF_LINE_MAX);
-		if (word != NULL)
-			r = strlist_add(criteria, word);
-		free(word);
-	}
-	return r < 0 ? r : rd_err(in);
-}
-
-static int
 import_block(struct server_conf *c, struct rd *in)
 {
 	uint32_t parent = rd_u32(in);
 	struct strlist criteria = { 0 };
 	int r;
 
-	r = import_criteria(in, &criteria);
+	r = conf_import_words(in, &criteria);
 	if (r == 0 && parent > c->block_count)
 		r = ERR_FORMAT;
 	if (r == 0)

@@ -120,6 +120,8 @@ struct server_conf {
 	int hpn_disabled;     /* flag: windows do not follow the path */
 	int tcp_rcv_buf_poll; /* flag: as hpn_disabled when off */
 	int cipher_threads;   /* most of them; or PACKET_THREADS_AUTO */
+	int cipher_form;      /* enum packet_form */
+	int disable_mtaes;    /* flag: no keystream made ahead */
 
 	/* Not keywords. */
 	bool port_given; /* by server_conf_set(): Port in files is passed over */

@@ -281,7 +281,8 @@ struct reader {
 	size_t block;	 /* block that lines go to; 0 = the global part */
 };
 
-static int take_line(void *arg, const char *text, const struct conf_place *at);
+static int keyword_line(void *arg, const struct conf_line *line,
+    const struct conf_place *at);
 
 static int
 begin_block(struct reader *rd, const struct strlist *words, size_t parent,
@@ -341,7 +342,7 @@ include_line(struct reader *rd, const struct strlist *words,
 	r = conf_include_paths(words, SYSCONFDIR, &paths, at);
 	for (size_t i = 0; r == 0 && i < paths.n; i++) {
 		inner.block = rd->block;
-		r = conf_read(paths.v[i], false, take_line, &inner);
+		r = conf_read(paths.v[i], false, keyword_line, &inner);
 		if (first == 0)
 			first = r;
 		r = 0;
@@ -369,16 +370,16 @@ structure_line(struct reader *rd, const char *name, const char *rest,
 }
 
 static int
-keyword_line(struct reader *rd, const struct conf_line *line,
+keyword_line(void *arg, const struct conf_line *line,
     const struct conf_place *at)
 {
+	struct reader *rd = arg;
 	const struct conf_row *row;
 	struct server_conf *to = rd->c;
 
-	row = conf_find(&server_conf_table, line->keyword);
+	row = conf_find_told(&server_conf_table, line->keyword, at);
 	if (row == NULL)
-		return conf_error(at, "Bad configuration option: %s",
-		    line->keyword);
+		return ERR_SYNTAX;
 	if (row->type == &conf_structure)
 		return structure_line(rd, row->name, line->rest, at);
 	if (rd->block != 0 && (row->flags & CONF_GLOBAL) != 0)
@@ -391,24 +392,11 @@ keyword_line(struct reader *rd, const struct conf_line *line,
 	return conf_apply(&server_conf_table, to, row, line->rest, at);
 }
 
-static int
-take_line(void *arg, const char *text, const struct conf_place *at)
-{
-	struct conf_line line;
-	int r;
-
-	r = conf_line_split(&line, text, at);
-	if (r == 0 && line.keyword != NULL)
-		r = keyword_line(arg, &line, at);
-	conf_line_clear(&line);
-	return r;
-}
-
 int
 server_conf_read_file(struct server_conf *c, const char *path)
 {
 	struct reader rd = { .c = c };
-	int r = conf_read(path, false, take_line, &rd);
+	int r = conf_read(path, false, keyword_line, &rd);
 
 	if (r == ERR_NOT_FOUND)
 		log_error("%s: %s", path, strerror(ENOENT));

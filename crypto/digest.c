@@ -19,9 +19,11 @@ static const struct {
 } algs[DIGEST_ALG_COUNT] = {
 	[DIGEST_MD5] = { "MD5", 16 },
 	[DIGEST_SHA1] = { "SHA1", 20 },
+	[DIGEST_SHA224] = { "SHA224", 28 },
 	[DIGEST_SHA256] = { "SHA256", 32 },
 	[DIGEST_SHA384] = { "SHA384", 48 },
 	[DIGEST_SHA512] = { "SHA512", 64 },
+	[DIGEST_BLAKE2B_512] = { "BLAKE2B-512", 64 },
 };
 
 /* Fetched at first use and kept for the life of the process: a fetch costs

@@ -14,10 +14,13 @@
 /* RFC 9987 section 5. */
 enum {
 	AGENT_FAILURE = 5,
+	AGENT_SUCCESS = 6,
 	AGENT_REQUEST_IDENTITIES = 11,
 	AGENT_IDENTITIES_ANSWER = 12,
 	AGENT_SIGN_REQUEST = 13,
 	AGENT_SIGN_RESPONSE = 14,
+	AGENT_EXTENSION = 27,
+	AGENT_EXTENSION_FAILURE = 28,
 };
 
 /* Which digest an rsa key shall sign with; none asks for SHA-1. */
@@ -95,7 +98,30 @@ ask(struct agent *a, const struct buf *request, uint8_t want,
 	type = rd_u8(rd);
 	if (type == want)
 		return 0;
-	return type == AGENT_FAILURE ? ERR_AGENT : ERR_PROTOCOL;
+	return type == AGENT_FAILURE || type == AGENT_EXTENSION_FAILURE ?
+	    ERR_AGENT :
+	    ERR_PROTOCOL;
+}
+
+int
+agent_bind(struct agent *a, struct span hostkey, struct span session_id,
+    struct span signature, bool forwarding)
+{
+	struct buf request = { 0 }, answer = { 0 };
+	struct rd rd;
+	int r;
+
+	buf_put_u8(&request, AGENT_EXTENSION);
+	buf_put_cstring(&request, "session-bind@openssh.com");
+	buf_put_string(&request, hostkey.p, hostkey.len);
+	buf_put_string(&request, session_id.p, session_id.len);
+	buf_put_string(&request, signature.p, signature.len);
+	buf_put_bool(&request, forwarding);
+	if ((r = buf_err(&request)) == 0)
+		r = ask(a, &request, AGENT_SUCCESS, &answer, &rd);
+	buf_clear(&answer);
+	buf_clear(&request);
+	return r;
 }
 
 static int

@@ -19,6 +19,14 @@ struct agent_key {
 /* path NULL = $SSH_AUTH_SOCK; ERR_NOT_FOUND if there is none. */
 int agent_open(struct agent **out, const char *path) must_check;
 void agent_close(struct agent *a);
+/*
+ * Tells the agent what this connection to it is used for (extension
+ * session-bind@openssh.com), for keys that are restricted to destinations:
+ * the server's host key, and its signature over the session identifier.
+ * ERR_AGENT: the agent knows no such thing, or refuses; it can still be used.
+ */
+int agent_bind(struct agent *a, struct span hostkey, struct span session_id,
+    struct span signature, bool forwarding) must_check;
 /* Keys of unknown type are passed over. Caller: agent_keys_free(). */
 int agent_list(struct agent *a, struct agent_key **keys,
     size_t *count) must_check;

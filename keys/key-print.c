@@ -20,6 +20,12 @@ hash_key(const struct key *k, enum digest_alg alg, uint8_t *out)
 	return r;
 }
 
+bool
+key_fingerprint_hash_ok(enum digest_alg alg)
+{
+	return alg != DIGEST_SHA224 && alg != DIGEST_BLAKE2B_512;
+}
+
 /* MD5 is written as pairs of hex digits, all others as bare base64. */
 char *
 key_fingerprint(const struct key *k, enum digest_alg alg)

@@ -63,6 +63,8 @@ bool key_serves(const struct key *k, const char *alg);
 int key_check_length(const struct key *k, unsigned min_rsa_bits) must_check;
 /* "SHA256:..." or "MD5:aa:bb..."; caller frees; NULL when memory is out. */
 char *key_fingerprint(const struct key *k, enum digest_alg alg);
+/* Is it one that fingerprints are made with? */
+bool key_fingerprint_hash_ok(enum digest_alg alg);
 /* Picture of a fingerprint: several lines, the last one without its end;
  * caller frees; NULL when memory is out. */
 char *key_randomart(const struct key *k, enum digest_alg alg);

@@ -25,5 +25,8 @@ int knownhosts_lines_next(struct knownhosts_lines *l) must_check;
 void knownhosts_lines_close(struct knownhosts_lines *l);
 
 bool knownhosts_is_hashed(const char *hosts);
+/* Appends a whole line. */
+int knownhosts_format(const char *name, const struct key *k, bool hash,
+    struct buf *out) must_check;
 
 #endif

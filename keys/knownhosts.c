@@ -454,11 +454,10 @@ append(const char *path, const struct buf *text)
 }
 
 int
-knownhosts_add(const char *path, const char *name, const struct key *k,
-    bool hash)
+knownhosts_format(const char *name, const struct key *k, bool hash,
+    struct buf *out)
 {
 	char *host = hash ? knownhosts_hash(name) : lower_case(name);
-	struct buf text = { 0 };
 	int r = 0;
 
 	if (host == NULL)
@@ -467,17 +466,25 @@ knownhosts_add(const char *path, const char *name, const struct key *k,
 	if (strpbrk(host, " \t\r\n#@") == host || strpbrk(host, " \t\r\n"))
 		r = ERR_ARGUMENT;
 	if (r == 0) {
-		buf_printf(&text, "%s ", host);
-		r = key_format_line(k, NULL, &text);
+		buf_printf(out, "%s ", host);
+		r = key_format_line(k, NULL, out);
 	}
-	buf_put_u8(&text, '\n');
-	if (r == 0)
-		r = buf_err(&text);
+	buf_put_u8(out, '\n');
+	free(host);
+	return r != 0 ? r : buf_err(out);
+}
+
+int
+knownhosts_add(const char *path, const char *name, const struct key *k,
+    bool hash)
+{
+	struct buf text = { 0 };
+	int r = knownhosts_format(name, k, hash, &text);
+
 	if (r == 0)
 		r = make_directory_of(path);
 	if (r == 0)
 		r = append(path, &text);
 	buf_clear(&text);
-	free(host);
 	return r;
 }

@@ -89,4 +89,26 @@ int knownhosts_remove(const char *path, const char *host,
 int knownhosts_hash_all(const char *path, knownhosts_note_fn fn, void *arg,
     unsigned *changed) must_check;
 
+/*
+ * Brings one file up to date with the keys that a host has now: those that
+ * are not in it are appended (hash as for knownhosts_add), and lines for the
+ * host alone whose keys are not among them are dropped. Lines with a marker,
+ * with several names or with patterns stay. shown is the key the host showed
+ * for this connection; if no line has it for this very name (a pattern does
+ * not count), nothing is done: ERR_NOT_FOUND.
+ */
+enum { KNOWNHOSTS_RENEW_MAX = 64 };
+struct knownhosts_renewal {
+	const char *name;
+	const struct key *shown;
+	struct key **keys; /* all, with shown; borrowed */
+	size_t n;
+	bool hash;
+	/* The result: which keys had a line; how many lines came and went. */
+	bool had[KNOWNHOSTS_RENEW_MAX];
+	unsigned added, dropped;
+};
+int knownhosts_renew(const char *path, struct knownhosts_renewal *rn,
+    bool only_look) must_check;
+
 #endif

@@ -52,6 +52,7 @@ function floor_of(path, top) {
 	if (path ~ /^kex/) return "kex"
 	if (path ~ /^(channels|window)/) return "channels"
 	if (path ~ /^connection/) return "connection"
+	if (path ~ /^sshconnect/) return "client"
 	return "program"
 }
 

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: ISC
-# signals.sh [srcdir]: there is one signal handler in the tree, and it does
-# nothing but note the signal and write to a pipe. So there can be no unsafe
-# call in a handler (CVE-2024-6387), with any number of timers. (TAP)
+# signals.sh [srcdir]: there are two signal handlers in the tree; one does
+# nothing but note the signal and write to a pipe, the other only calls _exit.
+# So there can be no unsafe call in a handler (CVE-2024-6387), with any number
+# of timers. (TAP)
 srcdir=${1:-$(dirname "$0")/..}
 cd "$srcdir" || exit 1
 sources=$(find . -path ./.git -prune -o -name '*.c' -print |
@@ -33,7 +34,13 @@ verdict "the handler calls write() and nothing else" \
 		on && /^}/ { exit }
 		on && /[a-z_]+\(/ && !/\(void\)!write\(wake_pipe\[1\], "", 1\)/' \
 		base/loop.c)"
-verdict "the handler is where this script looks for it" \
-	"$(grep -q '^on_signal(int signo)' base/loop.c || echo missing)"
+verdict "the other handler calls _exit() and nothing else" \
+	"$(awk '/^on_exit_signal\(int signo\)/ { on = 1; next }
+		on && /^}/ { exit }
+		on && /[a-z_]+\(/ && !/\t_exit\(exit_status\);/' base/loop.c)"
+verdict "the handlers are where this script looks for them" \
+	"$(grep -q '^on_signal(int signo)' base/loop.c &&
+		grep -q '^on_exit_signal(int signo)' base/loop.c ||
+		echo missing)"
 echo "1..$n"
 exit "$failed"

@@ -5,6 +5,7 @@
 
 #ifdef HAVE_PAM /* else auth-pam-none.c */
 
+#include <dlfcn.h>
 #include <security/pam_appl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,46 @@ struct pam {
 	bool cancelled, session, cred;
 	int last; /* PAM's last result */
 };
+
+/* ---- the library ------------------------------------------------------ */
+
+#define PAM_FUNCTIONS(f)                                                      \
+	f(start) f(end) f(set_item) f(strerror) f(authenticate)               \
+	f(acct_mgmt) f(chauthtok) f(setcred) f(open_session)                  \
+	f(close_session) f(getenvlist)
+
+/*
+ * Loaded when it is wanted: a connection without PAM does not pay for it and
+ * for what it brings along, in time and in memory.
+ */
+static struct {
+	void *library;
+#define MEMBER(name) __typeof__(&pam_##name) name;
+	PAM_FUNCTIONS(MEMBER)
+} lib;
+
+static bool
+load_library(void)
+{
+	if (lib.library != NULL)
+		return true;
+	/* Global, for modules that are not linked with it. */
+	lib.library = dlopen(PAM_LIBRARY, RTLD_NOW | RTLD_GLOBAL);
+	if (lib.library == NULL) {
+		log_error("PAM: %s", dlerror());
+		return false;
+	}
+#define FIND(name)                                                            \
+	*(void **)&lib.name = dlsym(lib.library, "pam_" #name);               \
+	if (lib.name == NULL) {                                               \
+		log_error("PAM: %s", dlerror());                              \
+		dlclose(lib.library);                                         \
+		lib.library = NULL;                                           \
+		return false;                                                 \
+	}
+	PAM_FUNCTIONS(FIND)
+	return true;
+}
 
 /* ---- conversation ----------------------------------------------------- */
 
@@ -139,18 +180,21 @@ no_delay(int retval, unsigned usec, void *arg)
 struct pam *
 pam_new(const char *service, const char *user, const char *host)
 {
-	struct pam *p = xcalloc(1, sizeof *p);
-	struct pam_conv conv = { .conv = converse, .appdata_ptr = p };
+	struct pam_conv conv = { .conv = converse };
+	struct pam *p;
 
-	p->last = pam_start(service, user, &conv, &p->handle);
+	if (!load_library())
+		return NULL;
+	conv.appdata_ptr = p = xcalloc(1, sizeof *p);
+	p->last = lib.start(service, user, &conv, &p->handle);
 	if (p->last != PAM_SUCCESS) {
 		log_error("PAM: cannot start service %s", service);
 		free(p);
 		return NULL;
 	}
-	(void)pam_set_item(p->handle, PAM_RHOST, host);
-	(void)pam_set_item(p->handle, PAM_TTY, "ssh");
-	(void)pam_set_item(p->handle, PAM_FAIL_DELAY,
+	(void)lib.set_item(p->handle, PAM_RHOST, host);
+	(void)lib.set_item(p->handle, PAM_TTY, "ssh");
+	(void)lib.set_item(p->handle, PAM_FAIL_DELAY,
 	    (const void *)(uintptr_t)no_delay);
 	return p;
 }
@@ -162,10 +206,10 @@ pam_free(struct pam *p)
 		return;
 	p->talk = NULL;
 	if (p->session)
-		p->last = pam_close_session(p->handle, PAM_SILENT);
+		p->last = lib.close_session(p->handle, PAM_SILENT);
 	if (p->cred)
-		p->last = pam_setcred(p->handle, PAM_DELETE_CRED | PAM_SILENT);
-	(void)pam_end(p->handle, p->last);
+		p->last = lib.setcred(p->handle, PAM_DELETE_CRED | PAM_SILENT);
+	(void)lib.end(p->handle, p->last);
 	buf_clear(&p->messages);
 	free(p);
 }
@@ -177,7 +221,7 @@ result(struct pam *p, const char *what)
 		return 0;
 	if (p->cancelled)
 		return ERR_CANCELLED;
-	log_debug("PAM: %s: %s", what, pam_strerror(p->handle, p->last));
+	log_debug("PAM: %s: %s", what, lib.strerror(p->handle, p->last));
 	return ERR_DENIED;
 }
 
@@ -185,7 +229,7 @@ static int
 authenticate(struct pam *p, bool permit_empty)
 {
 	p->cancelled = false;
-	p->last = pam_authenticate(p->handle,
+	p->last = lib.authenticate(p->handle,
 	    permit_empty ? 0 : PAM_DISALLOW_NULL_AUTHTOK);
 	return result(p, "authentication");
 }
@@ -217,10 +261,10 @@ int
 pam_check_account(struct pam *p, const struct pam_talk *talk)
 {
 	p->cancelled = false;
-	p->last = pam_acct_mgmt(p->handle, 0);
+	p->last = lib.acct_mgmt(p->handle, 0);
 	if (p->last == PAM_NEW_AUTHTOK_REQD && talk != NULL) {
 		p->talk = talk;
-		p->last = pam_chauthtok(p->handle,
+		p->last = lib.chauthtok(p->handle,
 		    PAM_CHANGE_EXPIRED_AUTHTOK);
 		p->talk = NULL;
 	} else if (p->last == PAM_NEW_AUTHTOK_REQD) {
@@ -233,11 +277,11 @@ pam_check_account(struct pam *p, const struct pam_talk *talk)
 int
 pam_begin_session(struct pam *p)
 {
-	p->last = pam_setcred(p->handle, PAM_ESTABLISH_CRED);
+	p->last = lib.setcred(p->handle, PAM_ESTABLISH_CRED);
 	if (p->last != PAM_SUCCESS)
 		return result(p, "credentials");
 	p->cred = true;
-	p->last = pam_open_session(p->handle, 0);
+	p->last = lib.open_session(p->handle, 0);
 	p->session = p->last == PAM_SUCCESS;
 	return result(p, "session");
 }
@@ -245,7 +289,7 @@ pam_begin_session(struct pam *p)
 void
 pam_environment(struct pam *p, struct strlist *env)
 {
-	char **list = pam_getenvlist(p->handle);
+	char **list = lib.getenvlist(p->handle);
 
 	if (list == NULL)
 		return;

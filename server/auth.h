@@ -25,6 +25,18 @@ struct auth *auth_new(int monitor_fd, struct packet *p, const struct kex *k,
     const struct monitor_params *params);
 void auth_free(struct auth *a);
 
+/*
+ * Some clients always ask for the service, then for the methods (request
+ * "none"), each time with a round trip, and at the end of the key exchange
+ * their socket holds such small messages back for another one. To those both
+ * answers are sent before the questions, behind our NEWKEYS, so that the
+ * questions come in one go with the first real request. Only clients of which
+ * it is known that they ask just so (by their identification), and only
+ * where the methods are the same for all users.
+ */
+bool auth_asks_in_turn(const char *id_remote); /* pure */
+int auth_answer_ahead(struct auth *a) must_check;
+
 /* A message of type 5, 6 or 50-79, type first. ERR_PROTOCOL for what has no
  * place; ERR_CLOSED when a disconnect was sent (auth_gave_up()). */
 int auth_input(struct auth *a, struct rd payload) must_check;

@@ -138,15 +138,12 @@ hostkeys_blob(const struct hostkeys *h, const char *alg, struct span *blob)
 	return 0;
 }
 
-int
-hostkeys_sign(struct hostkeys *h, const char *alg, struct span data,
+static int
+sign_with(struct hostkey *hk, const char *alg, struct span data,
     struct buf *signature)
 {
-	struct hostkey *hk = (struct hostkey *)(uintptr_t)find(h, alg);
 	int r;
 
-	if (hk == NULL)
-		return ERR_NOT_FOUND;
 	if (hk->key == NULL) {
 		struct rd rd = rd_from_buf(&hk->private);
 
@@ -154,6 +151,57 @@ hostkeys_sign(struct hostkeys *h, const char *alg, struct span data,
 			return r;
 	}
 	return key_sign(hk->key, alg, data, signature);
+}
+
+int
+hostkeys_sign(struct hostkeys *h, const char *alg, struct span data,
+    struct buf *signature)
+{
+	struct hostkey *hk = (struct hostkey *)(uintptr_t)find(h, alg);
+
+	return hk != NULL ? sign_with(hk, alg, data, signature) :
+			    ERR_NOT_FOUND;
+}
+
+static struct hostkey *
+find_blob(struct hostkeys *h, struct span blob)
+{
+	for (size_t i = 0; i < h->n; i++) {
+		const struct buf *b = &h->v[i].public;
+
+		if (buf_len(b) == blob.len &&
+		    memcmp(buf_data(b), blob.p, blob.len) == 0)
+			return &h->v[i];
+	}
+	return NULL;
+}
+
+int
+hostkeys_prove(struct hostkeys *h, struct span blob, const char *rsa_alg,
+    struct span session_id, struct buf *signature)
+{
+	struct hostkey *hk = find_blob(h, blob);
+	struct rd r = rd_from_span(blob);
+	struct span type = rd_string(&r);
+	struct buf data = { 0 };
+	char *alg;
+	int err;
+
+	if (hk == NULL)
+		return ERR_NOT_FOUND;
+	/* But for RSA the algorithm is called like the type. */
+	alg = serves(hk, rsa_alg) ? xstrdup(rsa_alg) : span_dup(type);
+	buf_put_cstring(&data, "hostkeys-prove-00@openssh.com");
+	buf_put_string(&data, session_id.p, session_id.len);
+	buf_put_string(&data, blob.p, blob.len);
+	err = alg != NULL ? buf_err(&data) : ERR_NOMEM;
+	if (err == 0)
+		err = sign_with(hk, alg,
+		    (struct span){ buf_data(&data), buf_len(&data) },
+		    signature);
+	buf_clear(&data);
+	free(alg);
+	return err;
 }
 
 void

@@ -48,6 +48,14 @@ int hostkeys_blob(const struct hostkeys *h, const char *alg,
 int hostkeys_sign(struct hostkeys *h, const char *alg, struct span data,
     struct buf *signature) must_check;
 
+/*
+ * hostkeys-prove-00@openssh.com: the signature that proves, to the client of
+ * this session, that we have the key with this public blob. RSA keys sign
+ * with rsa_alg. ERR_NOT_FOUND: it is none of ours.
+ */
+int hostkeys_prove(struct hostkeys *h, struct span blob, const char *rsa_alg,
+    struct span session_id, struct buf *signature) must_check;
+
 /* To processes of our own. */
 void hostkeys_export(const struct hostkeys *h, bool with_private,
     struct buf *out);

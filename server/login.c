@@ -21,17 +21,17 @@ enum { BANNER_MAX = 64 * 1024, REVOKED_MAX = 64 * 1024 * 1024 };
 /* ---- life ------------------------------------------------------------- */
 
 static char *
-enabled_methods(const struct login *l)
+enabled_methods(const struct server_conf *c)
 {
 	struct buf b = { 0 };
 	char *s;
 
-	if (l->conf.pubkey_authentication)
+	if (c->pubkey_authentication)
 		buf_printf(&b, "publickey,");
-	if (l->conf.password_authentication)
+	if (c->password_authentication)
 		buf_printf(&b, "password,");
 	/* Without PAM there is no dialogue to lead. */
-	if (l->conf.kbd_interactive_authentication && l->conf.use_pam)
+	if (c->kbd_interactive_authentication && c->use_pam)
 		buf_printf(&b, "keyboard-interactive,");
 	if (buf_len(&b) > 0)
 		buf_truncate(&b, buf_len(&b) - 1);
@@ -40,6 +40,22 @@ enabled_methods(const struct login *l)
 	if (s == NULL)
 		fatal("out of memory");
 	return s;
+}
+
+char *
+login_methods_of_all(const struct server_conf *c)
+{
+	struct auth_methods m = { 0 };
+	char *enabled, *list = NULL;
+
+	if (server_conf_has_match(c) || c->permit_empty_passwords)
+		return NULL;
+	enabled = enabled_methods(c);
+	if (auth_methods_init(&m, &c->authentication_methods, enabled) == 0)
+		list = auth_methods_next(&m);
+	auth_methods_clear(&m);
+	free(enabled);
+	return list;
 }
 
 static void
@@ -79,7 +95,7 @@ login_new(const struct server_state *state, const struct peer *peer,
 		log_info("user %s asks for the service \"%s\"", name, service);
 		l->allowed = false;
 	}
-	enabled = enabled_methods(l);
+	enabled = enabled_methods(&l->conf);
 	if (auth_methods_init(&l->methods, &l->conf.authentication_methods,
 		enabled) != 0) {
 		log_error("AuthenticationMethods leaves no way in for user %s",

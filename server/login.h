@@ -46,6 +46,9 @@ struct login {
 struct login *login_new(const struct server_state *state,
     const struct peer *peer, struct span session_id, const char *name,
     const char *service);
+/* The methods that may be tried first, if they are the same for every user and
+ * none of these may come in by "none": caller frees; else NULL. */
+char *login_methods_of_all(const struct server_conf *c);
 void login_free(struct login *l);
 
 /* Text of Banner; NULL if there is none. Caller frees. */

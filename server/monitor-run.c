@@ -146,6 +146,7 @@ send_params(const struct monitor *m)
 						    "none,zlib@openssh.com"),
 		.sig_algs = c->pubkey_accepted_algorithms,
 		.pubkey_algs = c->pubkey_accepted_algorithms,
+		.methods = login_methods_of_all(c),
 		.moduli = c->moduli_file,
 		.chroot = m->state.chroot,
 		.uid = m->state.auth_uid,
@@ -163,6 +164,7 @@ send_params(const struct monitor *m)
 		fatal("cannot talk to hpnsshd-auth: %s", strerror(errno));
 	buf_clear(&b);
 	explicit_bzero(p.salt, sizeof p.salt);
+	free(p.methods);
 	free(algs);
 }
 
@@ -280,8 +282,9 @@ run_user(struct monitor *m, int fd, uint64_t began_ms)
 
 	if (l->pam != NULL)
 		pam_environment(l->pam, &pam_env);
+	/* The rest of what the monitor has is shared with it, as long as it is
+	 * left alone. */
 	hostkeys_forget_private(&m->state.keys);
-	server_conf_clear(&m->state.conf);
 	exit(serve_run(&params));
 }
 

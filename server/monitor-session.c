@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What the user's process may ask: records of logins on terminals.
+ * What the user's process may ask: records of logins on terminals, proofs of
+ * the host's other keys.
  */
 #include "server/monitor.h"
 
@@ -13,6 +14,8 @@
 #include "base/mem.h"
 #include "server/loginrec.h"
 #include "server/pty.h"
+
+enum { ALG_MAX = 256 }; /* bytes of an algorithm's name */
 
 /* Terminals are /dev/pts/N: nothing else gets into the records. */
 static bool
@@ -131,4 +134,26 @@ monitor_logout_all(struct monitor *m)
 {
 	while (m->tty_count > 0)
 		forget_tty(m, m->tty_count - 1);
+}
+
+/* What is signed is made here, and belongs to this connection: the user's
+ * process only names the key. */
+int
+monitor_on_prove(struct monitor *m, struct rd *in, struct buf *out)
+{
+	char *rsa_alg = rd_cstring(in, ALG_MAX);
+	struct span blob = rd_string(in);
+	struct buf signature = { 0 };
+	int r = rd_end(in);
+
+	if (r == 0)
+		r = hostkeys_prove(&m->state.keys, blob, rsa_alg,
+		    (struct span){ m->session_id, m->session_id_len },
+		    &signature);
+	if (r == ERR_NOT_FOUND) /* that is an answer */
+		r = 0;
+	buf_put_string_buf(out, &signature);
+	buf_clear(&signature);
+	free(rsa_alg);
+	return r;
 }

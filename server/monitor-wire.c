@@ -67,6 +67,7 @@ monitor_params_put(struct buf *b, const struct monitor_params *p)
 	buf_put_cstring(b, p->compression);
 	buf_put_cstring(b, p->sig_algs);
 	buf_put_cstring(b, p->pubkey_algs);
+	put_optional(b, p->methods);
 	put_optional(b, p->moduli);
 	put_optional(b, p->chroot);
 	buf_put_u32(b, p->uid);
@@ -93,6 +94,7 @@ monitor_params_get(struct rd *r, struct monitor_params *p)
 	p->compression = rd_cstring(r, NAMES_MAX);
 	p->sig_algs = rd_cstring(r, NAMES_MAX);
 	p->pubkey_algs = rd_cstring(r, NAMES_MAX);
+	p->methods = get_optional(r, NAMES_MAX);
 	p->moduli = get_optional(r, PATH_MAX);
 	p->chroot = get_optional(r, PATH_MAX);
 	p->uid = rd_u32(r);
@@ -119,6 +121,7 @@ monitor_params_clear(struct monitor_params *p)
 	free(p->compression);
 	free(p->sig_algs);
 	free(p->pubkey_algs);
+	free(p->methods);
 	free(p->moduli);
 	free(p->chroot);
 	free(p->peer);
@@ -152,15 +155,16 @@ monitor_log(int fd, enum log_level level, const char *text)
 	buf_clear(&b);
 }
 
-int
-monitor_sign(int fd, const char *alg, struct span data, struct buf *signature)
+static int
+signature_call(int fd, enum monitor_request what, const char *alg,
+    struct span data, struct buf *signature)
 {
 	struct buf b = { 0 }, answer = { 0 };
 	struct span sig;
 	struct rd r;
 	int err;
 
-	buf_put_u8(&b, MONITOR_SIGN);
+	buf_put_u8(&b, (uint8_t)what);
 	buf_put_cstring(&b, alg);
 	buf_put_string(&b, data.p, data.len);
 	if ((err = call(fd, &b, &answer, &r)) == 0) {
@@ -172,6 +176,22 @@ monitor_sign(int fd, const char *alg, struct span data, struct buf *signature)
 	buf_clear(&b);
 	buf_clear(&answer);
 	return err;
+}
+
+int
+monitor_sign(int fd, const char *alg, struct span data, struct buf *signature)
+{
+	return signature_call(fd, MONITOR_SIGN, alg, data, signature);
+}
+
+int
+monitor_prove(int fd, const char *rsa_alg, struct span blob,
+    struct buf *signature)
+{
+	size_t before = buf_len(signature);
+	int r = signature_call(fd, MONITOR_PROVE, rsa_alg, blob, signature);
+
+	return r == 0 && buf_len(signature) == before ? ERR_NOT_FOUND : r;
 }
 
 int

@@ -41,6 +41,8 @@ enum monitor_request {
 	/* From the session process. */
 	MONITOR_LOGIN,		/* tty, u32 pid; answer: text to show */
 	MONITOR_LOGOUT,		/* tty, u32 pid */
+	MONITOR_PROVE,		/* RSA alg, public blob of a host key:
+				 * signature for hostkeys-prove-00 */
 	MONITOR_REQUEST_COUNT,
 };
 
@@ -75,6 +77,7 @@ struct monitor_params {
 	char *kex, *hostkey_algs, *ciphers, *macs, *compression;
 	char *sig_algs;	 /* for server-sig-algs */
 	char *pubkey_algs; /* accepted from users */
+	char *methods;	   /* that every user may begin with; or NULL */
 	char *moduli;	 /* path or NULL */
 	char *chroot;	 /* NULL: not the superuser, no change of identity */
 	uint32_t uid, gid; /* to become then */
@@ -91,6 +94,9 @@ void monitor_params_clear(struct monitor_params *p);
 /* Calls. An error means that the talk is over. */
 void monitor_log(int fd, enum log_level level, const char *text);
 int monitor_sign(int fd, const char *alg, struct span data,
+    struct buf *signature) must_check;
+/* ERR_NOT_FOUND: it is no host key of ours. */
+int monitor_prove(int fd, const char *rsa_alg, struct span blob,
     struct buf *signature) must_check;
 int monitor_user(int fd, const char *name, const char *service,
     struct monitor_user *out) must_check;

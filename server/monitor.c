@@ -46,6 +46,8 @@ static const struct row {
 	    monitor_on_login },
 	[MONITOR_LOGOUT] = { MONITOR_PHASE_SESSION, false, true,
 	    monitor_on_logout },
+	[MONITOR_PROVE] = { MONITOR_PHASE_SESSION, false, true,
+	    monitor_on_prove },
 };
 
 static int

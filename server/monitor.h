@@ -88,6 +88,7 @@ int monitor_on_kbdint(struct monitor *m, struct rd *in, struct buf *out);
 int monitor_on_hand_over(struct monitor *m, struct rd *in, struct buf *out);
 int monitor_on_login(struct monitor *m, struct rd *in, struct buf *out);
 int monitor_on_logout(struct monitor *m, struct rd *in, struct buf *out);
+int monitor_on_prove(struct monitor *m, struct rd *in, struct buf *out);
 /* Records the end of the logins that are still on record. */
 void monitor_logout_all(struct monitor *m);
 

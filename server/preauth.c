@@ -61,6 +61,15 @@ on_sign(void *arg, const char *alg, struct span data, struct buf *signature)
 	return monitor_sign(pa->monitor_fd, alg, data, signature);
 }
 
+static int
+on_keys_sent(void *arg)
+{
+	struct preauth *pa = arg;
+
+	return auth_asks_in_turn(pa->id_remote) ? auth_answer_ahead(pa->auth) :
+						  0;
+}
+
 static void
 on_kex_done(void *arg, bool first)
 {
@@ -145,6 +154,7 @@ start_kex(struct preauth *pa, const char *id_remote)
 	const struct kex_hooks kex_hooks = { .arg = pa,
 		.hostkey_blob = on_hostkey_blob,
 		.sign = on_sign,
+		.keys_sent = on_keys_sent,
 		.done = on_kex_done };
 	const struct connection_hooks hooks = { .arg = pa,
 		.auth = on_auth,

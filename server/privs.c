@@ -16,6 +16,41 @@ static struct {
 	int n;
 } before;
 
+/* Asking for a user's groups can be slow, and is done twice at least. */
+static struct {
+	char *name; /* NULL: nobody's are known */
+	gid_t gid, *groups;
+	int n;
+} known;
+
+static void
+remember_groups(const struct user *u)
+{
+	int n = getgroups(0, NULL);
+
+	free(known.name);
+	free(known.groups);
+	known.name = NULL;
+	known.groups = xcalloc((size_t)MAX(n, 0) + 1, sizeof(gid_t));
+	known.n = getgroups(n, known.groups);
+	if (n < 0 || known.n < 0)
+		return;
+	known.name = xstrdup(u->name);
+	known.gid = u->gid;
+}
+
+static int
+set_groups(const struct user *u)
+{
+	if (known.name != NULL && strcmp(known.name, u->name) == 0 &&
+	    known.gid == u->gid)
+		return setgroups((size_t)known.n, known.groups);
+	if (initgroups(u->name, u->gid) == -1)
+		return -1;
+	remember_groups(u);
+	return 0;
+}
+
 int
 privs_enter(const struct user *u)
 {
@@ -31,7 +66,7 @@ privs_enter(const struct user *u)
 	if (getgroups(before.n, before.groups) == -1)
 		fatal("getgroups: %s", strerror(errno));
 	before.entered = true;
-	if (initgroups(u->name, u->gid) == -1 ||
+	if (set_groups(u) == -1 ||
 	    setresgid((gid_t)-1, u->gid, (gid_t)-1) == -1 ||
 	    setresuid((uid_t)-1, u->uid, (uid_t)-1) == -1) {
 		privs_leave();
@@ -96,8 +131,8 @@ privs_become(const struct user *u, bool init_groups)
 	}
 	if (setresgid(u->gid, u->gid, u->gid) == -1)
 		fatal("setresgid %u: %s", (unsigned)u->gid, strerror(errno));
-	if (init_groups && initgroups(u->name, u->gid) == -1)
-		fatal("initgroups for %s: %s", u->name, strerror(errno));
+	if (init_groups && set_groups(u) == -1)
+		fatal("groups of %s: %s", u->name, strerror(errno));
 	if (setresuid(u->uid, u->uid, u->uid) == -1)
 		fatal("setresuid %u: %s", (unsigned)u->uid, strerror(errno));
 	verify_gone(u->uid, u->gid);

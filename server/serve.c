@@ -18,6 +18,7 @@
 #include "kex.h"
 #include "packet.h"
 #include "server/chroot.h"
+#include "server/hostprove.h"
 #include "server/kexlog.h"
 #include "server/metrics.h"
 #include "server/monitor-wire.h"
@@ -33,6 +34,7 @@ struct serve {
 	struct connection *connection;
 	struct channels *channels;
 	struct sessions *sessions;
+	struct hostprove *hostprove;
 	struct loop_fd *monitor_watch;
 };
 
@@ -161,6 +163,8 @@ begin(struct serve *sv)
 	    (r = kex_set_moduli(sv->kex, p->conf->moduli_file)) != 0 ||
 	    (r = channels_new(&sv->channels, sv->packet, sv->loop)) != 0 ||
 	    (r = metrics_serve(sv->channels, sv->packet)) != 0 ||
+	    (r = hostprove_new(&sv->hostprove, sv->channels, sv->kex, p)) !=
+		0 ||
 	    (r = connection_new(&sv->connection, sv->loop, sv->packet,
 		 sv->kex, &hooks)) != 0)
 		return r;
@@ -168,6 +172,8 @@ begin(struct serve *sv)
 		packet_set_rekey_limit(sv->packet, p->conf->rekey_limit.bytes,
 		    (uint32_t)p->conf->rekey_limit.seconds);
 	packet_set_threads(sv->packet, p->conf->cipher_threads);
+	packet_set_form(sv->packet, (enum packet_form)p->conf->cipher_form,
+	    p->conf->disable_mtaes);
 	connection_set_channels(sv->connection, sv->channels);
 	channels_set_frugal(sv->channels,
 	    strstr(p->id_remote, HPN_TRUE_NAME) == NULL);
@@ -194,6 +200,7 @@ finish(struct serve *sv)
 	sessions_free(sv->sessions);
 	connection_free(sv->connection);
 	channels_free(sv->channels);
+	hostprove_free(sv->hostprove);
 	kex_free(sv->kex);
 	packet_free(sv->packet);
 	loop_free(sv->loop);

@@ -18,7 +18,10 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "conf/defaults.h"
+#include "server/internal-sftp.h"
 #include "server/privs.h"
+
+#define NOLOGIN_FILE "/etc/nologin"
 
 enum { TEXT_FILE_MAX = 64 * 1024, EXIT_NOLOGIN = 254 };
 
@@ -33,14 +36,19 @@ show_file(const char *path, int fd)
 	buf_clear(&b);
 }
 
+bool
+session_nologin(const struct user *u)
+{
+	return u->uid != 0 && getuid() == u->uid &&
+	    access(NOLOGIN_FILE, F_OK) == 0;
+}
+
 static void
 check_nologin(const struct user *u)
 {
-	static const char path[] = "/etc/nologin";
-
-	if (u->uid == 0 || getuid() != u->uid || access(path, F_OK) == -1)
+	if (!session_nologin(u))
 		return;
-	show_file(path, STDERR_FILENO);
+	show_file(NOLOGIN_FILE, STDERR_FILENO);
 	_exit(EXIT_NOLOGIN);
 }
 

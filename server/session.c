@@ -13,6 +13,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "server/internal-sftp.h"
 #include "server/monitor-wire.h"
 #include "server/none.h"
 
@@ -37,6 +38,7 @@ struct session {
 	int fd_in, fd_out, fd_err; /* pipes to the child, or -1 */
 	struct strlist env;
 	char *subsystem;
+	struct internal_sftp *sftp; /* instead of a process; or NULL */
 };
 
 struct sessions {
@@ -84,6 +86,7 @@ session_free(struct session *s)
 	*at = s->next;
 	s->all->count--;
 	record_logout(s);
+	internal_sftp_free(s->sftp);
 	close_fds(s);
 	strlist_clear(&s->env);
 	free(s->term);
@@ -155,17 +158,23 @@ close_if_over(struct session *s)
 }
 
 static void
+on_exit_status(struct session *s, int status)
+{
+	s->exited = true;
+	s->wait_status = status;
+	record_logout(s);
+	send_exit(s);
+	channel_hold_close(s->channel, false);
+	close_if_over(s);
+}
+
+static void
 on_child_exit(struct sessions *ss, pid_t pid, int status)
 {
 	for (struct session *s = ss->list; s != NULL; s = s->next) {
 		if (s->pid != pid || s->exited)
 			continue;
-		s->exited = true;
-		s->wait_status = status;
-		record_logout(s);
-		send_exit(s);
-		channel_hold_close(s->channel, false);
-		close_if_over(s);
+		on_exit_status(s, status);
 		return;
 	}
 }
@@ -189,7 +198,10 @@ on_source_end(void *arg, struct channel *c)
 
 	(void)c;
 	s->sources_ended = true;
-	close_if_over(s);
+	if (s->sftp != NULL && !s->exited)
+		on_exit_status(s, W_EXITCODE(internal_sftp_status(s->sftp), 0));
+	else
+		close_if_over(s);
 }
 
 /* The process has closed its input; OpenSSH's client stops sending then. */
@@ -230,6 +242,11 @@ on_peer_closed(void *arg, struct channel *c)
 
 	if (!s->started || s->exited)
 		return;
+	if (s->sftp != NULL) {
+		internal_sftp_stop(s->sftp);
+		on_exit_status(s, W_EXITCODE(internal_sftp_status(s->sftp), 0));
+		return;
+	}
 	if (s->pty != -1) {
 		channel_set_fds(c, -1, -1, -1, -1);
 		fd_close(&s->pty);
@@ -373,6 +390,20 @@ log_start(const struct session *s, const struct session_start *start)
 	    channel_id(s->channel));
 }
 
+/* Without a process, where that is possible. */
+static bool
+start_here(struct session *s, const struct session_start *start)
+{
+	const struct user *user = s->all->params->user;
+
+	if (s->pty != -1 || start->command == NULL ||
+	    !internal_sftp_is(start->command) || session_nologin(user))
+		return false;
+	s->sftp = internal_sftp_start(start->command, user, s->all->loop,
+	    s->channel);
+	return s->sftp != NULL;
+}
+
 static bool
 start_session(struct session *s, const char *asked, const char *command)
 {
@@ -383,7 +414,7 @@ start_session(struct session *s, const char *asked, const char *command)
 		.fd_out = -1, .fd_err = -1 };
 	const char *forced = p->conf->force_command != NULL ?
 	    p->conf->force_command : p->key->command;
-	int r;
+	int r = 0;
 
 	if (s->started)
 		return false;
@@ -392,7 +423,10 @@ start_session(struct session *s, const char *asked, const char *command)
 		start.command = forced;
 	}
 	log_start(s, &start);
-	r = s->pty != -1 ? start_on_tty(s, &start) : start_on_pipes(s, &start);
+	if (s->pty != -1)
+		r = start_on_tty(s, &start);
+	else if (!start_here(s, &start))
+		r = start_on_pipes(s, &start);
 	if (r != 0) {
 		log_error("cannot start a session: %s", err_text(r));
 		s->pid = 0;
@@ -402,7 +436,7 @@ start_session(struct session *s, const char *asked, const char *command)
 	if (s->pty != -1) {
 		channel_set_interactive(s->channel, true);
 		channel_set_fds(s->channel, s->pty, s->pty, -1, -1);
-	} else {
+	} else if (s->sftp == NULL) {
 		channel_set_fds(s->channel, s->fd_out, s->fd_in, s->fd_err,
 		    -1);
 	}
@@ -554,7 +588,7 @@ on_signal(struct session *s, struct rd *r)
 		if (strcmp(signals[i].name, name) != 0)
 			continue;
 		/* A forced command is not the client's to stop. */
-		if (s->started && !s->exited &&
+		if (s->pid > 0 && !s->exited &&
 		    s->all->params->conf->force_command == NULL &&
 		    s->all->params->key->command == NULL &&
 		    killpg(s->pid, signals[i].signo) == 0)

@@ -49,14 +49,11 @@ struct session_start {
 	int fd_in, fd_out, fd_err; /* become 0, 1, 2 */
 };
 
+/* /etc/nologin is there, and for this user. */
+bool session_nologin(const struct user *u);
 /* In the new process: never returns. */
 _Noreturn void session_child(const struct session_start *s);
 /* The environment, ended by NULL; caller frees (or executes). */
 char **session_environment(const struct session_start *s);
-
-/* The built-in SFTP server over descriptors 0 and 1; the command is
- * "internal-sftp" with its arguments. Returns the exit status. */
-int internal_sftp_run(const char *command, const struct user *user);
-bool internal_sftp_is(const char *command);
 
 #endif

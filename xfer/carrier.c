@@ -2,34 +2,30 @@
 #include "xfer/carrier.h"
 
 #include <sys/socket.h>
-#include <sys/wait.h>
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
-#include <spawn.h>
+#include <stdlib.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "base/fd.h"
 #include "base/mem.h"
+#include "xfer/sftp-engine.h"
 
-extern char **environ;
-
-/* What we ask the kernel to hold between us and a child, per direction. */
 enum {
-	PIPE_BYTES = 1024 * 1024,
+	READ_BYTES = 1024 * 1024,
 	DRAIN_BYTES = 64 * 1024 * 1024,
 	DRAIN_MS = 5000,
 };
 
 static ssize_t
-pipe_read(void *arg, uint8_t *p, size_t max)
+read_some(const struct xfer_pipe *p, uint8_t *to, size_t max)
 {
-	const struct xfer_pipe *pipe = arg;
 	ssize_t n;
 
 	do
-		n = read(pipe->fd_in, p, max);
+		n = read(p->fd_in, to, max);
 	while (n < 0 && errno == EINTR);
 	if (n >= 0)
 		return n;
@@ -38,116 +34,157 @@ pipe_read(void *arg, uint8_t *p, size_t max)
 	return errno == EAGAIN ? ERR_AGAIN : ERR_SYSTEM;
 }
 
-static ssize_t
-pipe_write(void *arg, const uint8_t *p, size_t len)
+/* --- in the loop --- */
+
+/* The session is over; nothing is to be waited for any more. */
+static void
+lose(struct xfer_pipe *p, int err)
 {
-	const struct xfer_pipe *pipe = arg;
+	struct sftp *s = p->sftp;
+
+	loop_fd_want(p->in, 0);
+	loop_fd_want(p->out, 0);
+	p->sftp = NULL;
+	(void)!sftp_feed_end(s, err);
+}
+
+/* Sends what the kernel takes. A reader that is gone is no end yet: what it
+ * said last may still tell why. */
+static void
+send_some(struct xfer_pipe *p)
+{
+	struct buf *out = sftp_output(p->sftp);
 	ssize_t n;
 
-	do
-		n = write(pipe->fd_out, p, len);
-	while (n < 0 && errno == EINTR);
-	if (n >= 0)
-		return n;
-	if (errno == EPIPE || errno == ECONNRESET)
-		return ERR_CLOSED;
-	return errno == EAGAIN ? ERR_AGAIN : ERR_SYSTEM;
+	while (buf_len(out) > 0) {
+		n = write(p->fd_out, buf_data(out), buf_len(out));
+		if (n >= 0) {
+			buf_consume(out, (size_t)n);
+		} else if (errno == EPIPE || errno == ECONNRESET) {
+			buf_reset(out);
+		} else if (errno == EAGAIN) {
+			return;
+		} else if (errno != EINTR) {
+			lose(p, ERR_SYSTEM);
+			return;
+		}
+	}
+}
+
+static void
+receive_some(struct xfer_pipe *p)
+{
+	ssize_t n = read_some(p, p->chunk, READ_BYTES);
+
+	if (n == ERR_AGAIN)
+		return;
+	if (n <= 0)
+		lose(p, n == 0 ? ERR_CLOSED : (int)n);
+	else if (sftp_feed(p->sftp, p->chunk, (size_t)n) != 0)
+		lose(p, sftp_error(p->sftp));
+}
+
+static void
+on_ready(void *arg, int fd, int events)
+{
+	struct xfer_pipe *p = arg;
+
+	(void)fd;
+	if (p->sftp != NULL && (events & LOOP_READ))
+		receive_some(p);
+	/* Room to write is used by the turn that follows. */
+}
+
+static bool
+on_turn(void *arg)
+{
+	struct xfer_pipe *p = arg;
+	int want = 0;
+
+	if (p->sftp != NULL)
+		send_some(p);
+	if (p->sftp == NULL)
+		return false;
+	if (buf_len(sftp_output(p->sftp)) > 0)
+		want = LOOP_WRITE;
+	if (p->in == p->out) {
+		loop_fd_want(p->in, LOOP_READ | want);
+	} else {
+		loop_fd_want(p->in, LOOP_READ);
+		loop_fd_want(p->out, want);
+	}
+	return false;
 }
 
 static int
-pipe_wait(void *arg, int events, int timeout_ms)
+pipe_turn(void *arg, int timeout_ms)
 {
-	const struct xfer_pipe *pipe = arg;
-	struct pollfd pfd[2] = {
-		{ .fd = events & XFER_READ ? pipe->fd_in : -1,
-		    .events = POLLIN },
-		{ .fd = events & XFER_WRITE ? pipe->fd_out : -1,
-		    .events = POLLOUT },
-	};
+	const struct xfer_pipe *p = arg;
 
-	if (poll(pfd, 2, timeout_ms) < 0)
-		return errno == EINTR ? 0 : ERR_SYSTEM;
-	return (pfd[0].revents != 0 ? XFER_READ : 0) |
-	    (pfd[1].revents != 0 ? XFER_WRITE : 0);
+	return loop_turn(p->loop, timeout_ms);
 }
 
 static void
 pipe_end(void *arg)
 {
-	struct xfer_pipe *pipe = arg;
+	struct xfer_pipe *p = arg;
 
-	if (pipe->fd_out == pipe->fd_in)
-		(void)shutdown(pipe->fd_out, SHUT_WR);
-	else
-		fd_close(&pipe->fd_out);
+	if (p->fd_out == p->fd_in) {
+		(void)shutdown(p->fd_out, SHUT_WR);
+		return;
+	}
+	loop_unwatch(p->loop, p->out);
+	p->out = NULL;
+	fd_close(&p->fd_out);
 }
 
 static const struct xfer_carrier_ops pipe_ops = {
-	.read = pipe_read,
-	.write = pipe_write,
-	.wait = pipe_wait,
+	.turn = pipe_turn,
 	.end = pipe_end,
 };
 
-struct xfer_carrier
-xfer_pipe_carrier(struct xfer_pipe *p)
+void
+xfer_pipe_attach(struct xfer_pipe *p, struct sftp *s)
 {
-	return (struct xfer_carrier){ .ops = &pipe_ops, .arg = p };
+	p->sftp = s;
+	sftp_attach(s, (struct xfer_carrier){ .ops = &pipe_ops, .arg = p });
 }
 
+/* --- life --- */
+
 int
-xfer_pipe_open(struct xfer_pipe *p, int fd_in, int fd_out)
+xfer_pipe_open(struct xfer_pipe *p, struct loop *loop, int fd_in, int fd_out)
 {
 	int r;
 
-	*p = (struct xfer_pipe){ .fd_in = fd_in, .fd_out = fd_out };
-	if ((r = fd_set_nonblock(fd_in, true)) < 0)
+	*p = (struct xfer_pipe){ .fd_in = fd_in, .fd_out = fd_out,
+		.loop = loop };
+	if ((r = fd_set_nonblock(fd_in, true)) < 0 ||
+	    (r = fd_set_nonblock(fd_out, true)) < 0)
 		return r;
-	return fd_set_nonblock(fd_out, true);
-}
-
-/* Pipes move whole pages; of all that was measured, they carry most. */
-static int
-make_pipe(int ends[2])
-{
-	if (pipe2(ends, O_CLOEXEC) != 0)
-		return ERR_SYSTEM;
-	/* The system may allow less; then it is as it was. */
-	(void)fcntl(ends[1], F_SETPIPE_SZ, PIPE_BYTES);
-	return 0;
+	p->chunk = malloc(READ_BYTES);
+	p->in = loop_watch(loop, fd_in, LOOP_READ, on_ready, p);
+	p->out = fd_in == fd_out ? p->in :
+				   loop_watch(loop, fd_out, 0, on_ready, p);
+	if (p->chunk == NULL || p->in == NULL || p->out == NULL)
+		return ERR_NOMEM;
+	r = loop_on_turn(loop, on_turn, p);
+	p->hooked = r == 0;
+	return r;
 }
 
 int
-xfer_pipe_spawn(struct xfer_pipe *p, char *const argv[])
+xfer_pipe_spawn(struct xfer_pipe *p, struct loop *loop, char *const argv[])
 {
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attr;
 	int to[2] = { -1, -1 }, from[2] = { -1, -1 };
-	sigset_t defaults;
 	pid_t pid = 0;
-	int r, error;
+	int r;
 
 	*p = (struct xfer_pipe){ .fd_in = -1, .fd_out = -1 };
-	if ((r = make_pipe(to)) < 0 || (r = make_pipe(from)) < 0)
+	if ((r = child_pipe(to)) < 0 || (r = child_pipe(from)) < 0 ||
+	    (r = child_spawn(&pid, argv, to[0], from[1])) < 0)
 		goto out;
-	posix_spawn_file_actions_init(&actions);
-	posix_spawnattr_init(&attr);
-	posix_spawn_file_actions_adddup2(&actions, to[0], STDIN_FILENO);
-	posix_spawn_file_actions_adddup2(&actions, from[1], STDOUT_FILENO);
-	/* We ignore SIGPIPE; the child decides for itself. */
-	sigemptyset(&defaults);
-	sigaddset(&defaults, SIGPIPE);
-	posix_spawnattr_setsigdefault(&attr, &defaults);
-	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGDEF);
-	error = posix_spawnp(&pid, argv[0], &actions, &attr, argv, environ);
-	posix_spawn_file_actions_destroy(&actions);
-	posix_spawnattr_destroy(&attr);
-	if (error != 0) {
-		errno = error;
-		r = ERR_SYSTEM;
-		goto out;
-	}
-	r = xfer_pipe_open(p, from[0], to[1]);
+	r = xfer_pipe_open(p, loop, from[0], to[1]);
 	p->pid = pid;
 	from[0] = to[1] = -1;
 out:
@@ -161,39 +198,54 @@ out:
 /* Answers that nobody waits for any more; without a reader the child would
  * fail over them. Bounded, for the peer may never stop. */
 static void
-drain(struct xfer_pipe *p)
+drain(const struct xfer_pipe *p)
 {
+	struct pollfd pfd = { .fd = p->fd_in, .events = POLLIN };
 	size_t left = DRAIN_BYTES;
 	uint8_t waste[4096];
 	ssize_t n;
+	int r;
 
-	while (left > 0 && pipe_wait(p, XFER_READ, DRAIN_MS) > 0) {
-		n = pipe_read(p, waste, sizeof waste);
+	while (left > 0 && (r = poll(&pfd, 1, DRAIN_MS)) != 0) {
+		if (r < 0 && errno != EINTR)
+			return;
+		n = r < 0 ? ERR_AGAIN : read_some(p, waste, sizeof waste);
 		if (n == 0 || (n < 0 && n != ERR_AGAIN))
 			return;
 		left -= n > 0 ? MIN(left, (size_t)n) : 0;
 	}
 }
 
+static void
+leave_loop(struct xfer_pipe *p)
+{
+	if (p->hooked)
+		loop_off_turn(p->loop, on_turn, p);
+	if (p->out != p->in)
+		loop_unwatch(p->loop, p->out);
+	loop_unwatch(p->loop, p->in);
+	p->in = p->out = NULL;
+	p->hooked = false;
+	p->sftp = NULL;
+}
+
 int
 xfer_pipe_close(struct xfer_pipe *p)
 {
-	int status = 0;
+	int status;
 
-	if (p->pid != 0 && p->fd_in >= 0) {
-		pipe_end(p);
-		drain(p);
-	}
+	leave_loop(p);
 	if (p->fd_out == p->fd_in)
 		p->fd_out = -1;
-	fd_close(&p->fd_in);
 	fd_close(&p->fd_out);
+	if (p->pid != 0 && p->fd_in >= 0)
+		drain(p);
+	fd_close(&p->fd_in);
+	free(p->chunk);
+	p->chunk = NULL;
 	if (p->pid == 0)
 		return 0;
-	while (waitpid(p->pid, &status, 0) < 0)
-		if (errno != EINTR)
-			return 0;
+	status = child_wait(p->pid);
 	p->pid = 0;
-	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) :
-				     WEXITSTATUS(status);
+	return status < 0 ? 0 : status;
 }

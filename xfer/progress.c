@@ -1,36 +1,24 @@
 /* SPDX-License-Identifier: ISC */
 #include "xfer/progress.h"
 
-#include <sys/ioctl.h>
-
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/fd.h"
-#include "base/str.h"
+#include "xfer/progress-int.h"
 
 enum {
 	DRAW_EVERY_MS = 100,
+	PLAIN_EVERY_MS = 5000,
+	EVENTS_EVERY_MS = 1000,
 	SAMPLE_MS = 1000,
-	STALLED_MS = 5000,
 	WIDTH_DEFAULT = 80,
-	WIDTH_MAX = 512,
-	FIGURES = 39, /* columns right of the name */
 	PENDING_MAX = 16 * 1024,
+	FILES_EACH_MAX = 16, /* with more there is one line for all */
 };
 
-struct progress {
-	int fd; /* -1: to write */
-	int width;
-	void (*write)(void *arg, const char *p, size_t len);
-	void *arg;
-	uint64_t drawn_ms;
-	bool line_open;	   /* an unfinished line is on the screen */
-	struct buf pending; /* finished lines, sent with the next drawing */
-};
+/* --- life --- */
 
 static struct progress *
 new_progress(void)
@@ -41,6 +29,7 @@ new_progress(void)
 		p->fd = -1;
 		p->width = WIDTH_DEFAULT;
 		buf_init(&p->pending);
+		TAILQ_INIT(&p->moving);
 	}
 	return p;
 }
@@ -50,9 +39,17 @@ progress_new(int fd)
 {
 	struct progress *p = new_progress();
 
-	if (p != NULL && isatty(fd))
-		p->fd = fd;
+	if (p == NULL)
+		return NULL;
+	p->fd = fd;
+	p->style = isatty(fd) ? PROGRESS_TTY : PROGRESS_NONE;
 	return p;
+}
+
+void
+progress_set_style(struct progress *p, enum progress_style style)
+{
+	p->style = style;
 }
 
 struct progress *
@@ -62,6 +59,7 @@ progress_new_to(void (*write)(void *arg, const char *p, size_t len),
 	struct progress *p = new_progress();
 
 	if (p != NULL) {
+		p->style = PROGRESS_TTY;
 		p->write = write;
 		p->arg = arg;
 		p->width = width;
@@ -70,17 +68,18 @@ progress_new_to(void (*write)(void *arg, const char *p, size_t len),
 }
 
 static bool
-draws(const struct progress *p)
+tells(const struct progress *p)
 {
-	if (p == NULL)
+	if (p == NULL || p->style == PROGRESS_NONE)
 		return false;
 	/* A background job does not write over the foreground's screen. */
 	return p->write != NULL ||
-	    (p->fd >= 0 && tcgetpgrp(p->fd) == getpgrp());
+	    (p->fd >= 0 && (p->style != PROGRESS_TTY ||
+		tcgetpgrp(p->fd) == getpgrp()));
 }
 
-static void
-flush_pending(struct progress *p)
+void
+progress_flush(struct progress *p)
 {
 	if (buf_len(&p->pending) == 0)
 		return;
@@ -89,7 +88,7 @@ flush_pending(struct progress *p)
 		    buf_len(&p->pending));
 	else if (fd_write_all(p->fd, buf_data(&p->pending),
 		     buf_len(&p->pending)) < 0)
-		p->fd = -1; /* the terminal is gone */
+		p->style = PROGRESS_NONE; /* nobody is there any more */
 	buf_reset(&p->pending);
 }
 
@@ -98,152 +97,55 @@ progress_free(struct progress *p)
 {
 	if (p == NULL)
 		return;
-	if (draws(p))
-		flush_pending(p);
+	if (tells(p))
+		progress_flush(p);
 	buf_clear(&p->pending);
 	free(p);
 }
 
-/* --- parts of the line --- */
-
-void
-progress_bytes_text(uint64_t bytes, char *out, size_t size)
-{
-	static const char units[] = "BKMGTPE";
-	double v = (double)bytes;
-	int unit = 0;
-
-	while (v >= 1000 && units[unit + 1] != '\0') {
-		v /= 1024;
-		unit++;
-	}
-	if (unit == 0)
-		snprintf(out, size, "%llu B", (unsigned long long)bytes);
-	else
-		snprintf(out, size, v < 99.95 ? "%.1f%cB" : "%.0f%cB", v,
-		    units[unit]);
-}
-
-void
-progress_time_text(uint64_t seconds, char *out, size_t size)
-{
-	unsigned h = (unsigned)(seconds / 3600 > 9999 ? 9999 : seconds / 3600);
-	unsigned m = (unsigned)(seconds / 60 % 60);
-
-	if (h > 0)
-		snprintf(out, size, "%u:%02u:%02u", h, m,
-		    (unsigned)(seconds % 60));
-	else
-		snprintf(out, size, "%02u:%02u", m, (unsigned)(seconds % 60));
-}
-
-static int
-width_now(struct progress *p)
-{
-	struct winsize ws;
-
-	if (p->fd >= 0 && ioctl(p->fd, TIOCGWINSZ, &ws) == 0 && ws.ws_col > 0)
-		p->width = ws.ws_col < WIDTH_MAX ? ws.ws_col : WIDTH_MAX;
-	return p->width;
-}
-
-/* Cuts at a character's start, so that half a UTF-8 sequence never shows;
- * columns are counted one for each character. */
-static void
-fit_name(char *out, size_t size, const char *name, int columns)
-{
-	size_t i = 0;
-	int used = 0;
-
-	while (name[i] != '\0' && i + 1 < size) {
-		bool starts = ((unsigned char)name[i] & 0xc0) != 0x80;
-
-		if (starts && used == columns)
-			break;
-		used += starts;
-		out[i] = name[i];
-		i++;
-	}
-	while (used++ < columns && i + 1 < size)
-		out[i++] = ' ';
-	out[i] = '\0';
-}
-
-static void
-put_figures(struct buf *b, const struct progress_item *item, bool finished,
-    uint64_t now_ms)
-{
-	uint64_t took_ms = now_ms - item->start_ms;
-	uint64_t left = item->size > item->done ? item->size - item->done : 0;
-	char bytes[16], rate[16], when[24];
-	double mean = took_ms > 0 ?
-	    (double)item->done * 1000 / (double)took_ms :
-	    (double)item->done * 1000;
-	int percent = item->size == 0 ? 100 :
-	    left == 0		      ? 100 :
-					(int)((double)item->done * 100 /
-					    (double)item->size);
-
-	progress_bytes_text(item->done, bytes, sizeof bytes);
-	progress_bytes_text((uint64_t)(finished ? mean : item->rate), rate,
-	    sizeof rate);
-	if (finished) {
-		progress_time_text((took_ms + 500) / 1000, when, sizeof when);
-		buf_printf(b, " %3d%% %7s %7s/s   %9s    ", percent, bytes,
-		    rate, when);
-	} else if (now_ms - item->tick_ms > STALLED_MS) {
-		buf_printf(b, " %3d%% %7s %7s/s - stalled -    ", percent,
-		    bytes, rate);
-	} else {
-		if (item->rate >= 1)
-			progress_time_text(
-			    (uint64_t)((double)left / item->rate + 0.5), when,
-			    sizeof when);
-		else
-			strlcpy(when, "--:--", sizeof when);
-		buf_printf(b, " %3d%% %7s %7s/s   %9s ETA", percent, bytes,
-		    rate, when);
-	}
-}
-
-static void
-put_line(struct progress *p, const struct progress_item *item, bool finished,
-    uint64_t now_ms)
-{
-	char name[WIDTH_MAX * 4 + 1], peak[16];
-	int width = width_now(p), columns = width - FIGURES - 1;
-
-	buf_put(&p->pending, "\r", 1);
-	if (columns > 0) {
-		fit_name(name, sizeof name, item->name, columns);
-		buf_put(&p->pending, name, strlen(name));
-	}
-	put_figures(&p->pending, item, finished, now_ms);
-	/* The peak is worth telling if there was more than one second. */
-	if (finished && item->peak > 0 && width >= 100) {
-		progress_bytes_text((uint64_t)item->peak, peak, sizeof peak);
-		buf_printf(&p->pending, " peak %s/s", peak);
-	}
-	if (finished)
-		buf_put(&p->pending, "\n", 1);
-	p->line_open = !finished;
-}
-
 /* --- files --- */
+
+bool
+progress_is_many(const struct progress *p)
+{
+	return p->trees || p->count.files > FILES_EACH_MAX;
+}
+
+void
+progress_found(struct progress *p, struct progress_item *item, uint64_t size)
+{
+	if (p == NULL)
+		return;
+	*item = (struct progress_item){ .state = PROGRESS_FOUND,
+		.size = size };
+	p->count.files++;
+	p->count.size += size;
+}
+
+static void
+all_start(struct progress *p, uint64_t now_ms)
+{
+	if (p->all.state == PROGRESS_MOVES)
+		return;
+	p->all.state = PROGRESS_MOVES;
+	if (p->all.start_ms == 0) /* else programs were told */
+		p->all.start_ms = p->all.tick_ms = now_ms;
+}
 
 void
 progress_start(struct progress *p, struct progress_item *item,
     const char *name, uint64_t size, uint64_t now_ms)
 {
-	size_t room = strlen(name) * 4 + 1;
-
 	if (p == NULL)
 		return;
-	*item = (struct progress_item){ .size = size, .start_ms = now_ms,
-		.tick_ms = now_ms };
-	item->name = malloc(room);
-	if (item->name != NULL)
-		str_escape(item->name, room, name);
+	if (item->state != PROGRESS_FOUND)
+		progress_found(p, item, size);
+	p->count.size += size - item->size;
+	*item = (struct progress_item){ .state = PROGRESS_MOVES,
+		.size = size, .start_ms = now_ms, .tick_ms = now_ms,
+		.name = strdup(name) };
+	all_start(p, now_ms);
+	TAILQ_INSERT_TAIL(&p->moving, item, entry);
 }
 
 void
@@ -260,16 +162,23 @@ sample(struct progress_item *item, uint64_t now_ms)
 	uint64_t took_ms = now_ms - item->tick_ms;
 	double rate;
 
-	if (took_ms < SAMPLE_MS)
+	if (took_ms < SAMPLE_MS) {
+		/* Before the first second is over, what there is so far. */
+		if (item->peak == 0 && now_ms > item->start_ms)
+			item->rate = item->last = (double)item->done * 1000 /
+			    (double)(now_ms - item->start_ms);
 		return;
+	}
 	/* No byte in this time: keep the time, it tells of a stall. */
-	if (item->done == item->tick_done) {
-		item->rate = 0;
+	if (item->done <= item->tick_done) {
+		item->rate = item->last = 0;
+		item->tick_done = item->done;
 		return;
 	}
 	rate = (double)(item->done - item->tick_done) * 1000 /
 	    (double)took_ms;
-	item->rate = item->rate > 0 ? item->rate * 0.5 + rate * 0.5 : rate;
+	item->rate = item->peak > 0 ? item->rate * 0.5 + rate * 0.5 : rate;
+	item->last = rate;
 	if (rate > item->peak)
 		item->peak = rate;
 	item->tick_ms = now_ms;
@@ -277,51 +186,193 @@ sample(struct progress_item *item, uint64_t now_ms)
 }
 
 void
-progress_tick(struct progress *p, struct progress_item *item, uint64_t now_ms)
+progress_sample(struct progress *p, uint64_t now_ms)
 {
-	if (p == NULL)
+	const struct progress_item *item;
+
+	p->sampled_ms = now_ms;
+	p->all.size = p->count.size;
+	p->all.done = p->count.moved;
+	TAILQ_FOREACH(item, &p->moving, entry)
+		p->all.done += item->done;
+	sample(&p->all, now_ms);
+}
+
+/* It counts no more than what became of it. */
+static void
+item_over(struct progress *p, struct progress_item *item, bool ok)
+{
+	if (item->state == PROGRESS_MOVES)
+		TAILQ_REMOVE(&p->moving, item, entry);
+	p->count.done += ok;
+	p->count.failed += !ok;
+	p->count.moved += item->done;
+	p->count.size += item->done - item->size;
+	item->state = PROGRESS_OVER;
+	free(item->name);
+	item->name = NULL;
+}
+
+static void
+tell_finish(struct progress *p, const struct progress_item *item,
+    uint64_t now_ms)
+{
+	if (p->style == PROGRESS_JSON)
+		progress_json_file(p, "file-done", item, now_ms);
+	else if (progress_is_many(p))
 		return;
-	if (item != NULL && item->name != NULL) {
-		sample(item, now_ms);
-		/* Before the first second is over, what there is so far. */
-		if (item->peak == 0 && now_ms > item->start_ms)
-			item->rate = (double)item->done * 1000 /
-			    (double)(now_ms - item->start_ms);
-	}
-	if (now_ms - p->drawn_ms < DRAW_EVERY_MS || !draws(p))
-		return;
-	p->drawn_ms = now_ms;
-	if (item != NULL && item->name != NULL)
-		put_line(p, item, false, now_ms);
-	flush_pending(p);
+	else if (p->style == PROGRESS_PLAIN)
+		progress_words(p, &p->pending, item, true, now_ms);
+	else
+		progress_draw(p, item, true, now_ms);
 }
 
 void
 progress_finish(struct progress *p, struct progress_item *item, bool ok,
     uint64_t now_ms)
 {
-	if (p == NULL || item->name == NULL)
+	if (p == NULL || item->state != PROGRESS_MOVES)
 		return;
 	sample(item, now_ms);
-	if (draws(p)) {
-		if (ok)
-			put_line(p, item, true, now_ms);
-		if (buf_len(&p->pending) > PENDING_MAX)
-			flush_pending(p);
-	} else {
+	if (ok && item->name != NULL && tells(p))
+		tell_finish(p, item, now_ms);
+	if (!tells(p))
 		buf_reset(&p->pending);
+	else if (buf_len(&p->pending) > PENDING_MAX)
+		progress_flush(p);
+	item_over(p, item, ok);
+}
+
+void
+progress_forget(struct progress *p, struct progress_item *item)
+{
+	if (p != NULL && (item->state == PROGRESS_FOUND ||
+			     item->state == PROGRESS_MOVES))
+		item_over(p, item, false);
+}
+
+/* --- all --- */
+
+void
+progress_listing(struct progress *p, bool more)
+{
+	if (p == NULL)
+		return;
+	p->trees = true;
+	p->listing = more;
+}
+
+void
+progress_lanes(struct progress *p, unsigned lanes)
+{
+	if (p != NULL)
+		p->lanes = lanes;
+}
+
+/* --- telling --- */
+
+static void
+tell_events(struct progress *p, uint64_t now_ms)
+{
+	struct progress_item *item;
+
+	TAILQ_FOREACH(item, &p->moving, entry) {
+		if (item->told || item->name == NULL ||
+		    now_ms - item->start_ms < EVENTS_EVERY_MS)
+			continue;
+		item->told = true;
+		progress_json_file(p, "file-begin", item, now_ms);
 	}
-	free(item->name);
-	item->name = NULL;
+	progress_json_all(p, "progress", now_ms);
+}
+
+static void
+answer(struct progress *p, const struct progress_item *item, uint64_t now_ms)
+{
+	struct buf b;
+
+	p->asked = 0;
+	buf_init(&b);
+	if (item != NULL)
+		progress_words(p, &b, item, false, now_ms);
+	if (item == NULL || p->count.files > 1)
+		progress_words(p, &b, &p->all, false, now_ms);
+	progress_clear_line(p);
+	if (p->write != NULL)
+		p->write(p->arg, (const char *)buf_data(&b), buf_len(&b));
+	else
+		(void)!fd_write_all(STDERR_FILENO, buf_data(&b), buf_len(&b));
+	buf_clear(&b);
+}
+
+void
+progress_tick(struct progress *p, struct progress_item *item, uint64_t now_ms)
+{
+	static const unsigned every[] = { [PROGRESS_TTY] = DRAW_EVERY_MS,
+		[PROGRESS_PLAIN] = PLAIN_EVERY_MS,
+		[PROGRESS_JSON] = EVENTS_EVERY_MS };
+
+	if (p == NULL)
+		return;
+	if (item != NULL && item->name == NULL)
+		item = NULL;
+	if (item != NULL)
+		sample(item, now_ms);
+	if (p->asked || now_ms - p->sampled_ms >= DRAW_EVERY_MS)
+		progress_sample(p, now_ms);
+	if (p->asked)
+		answer(p, item, now_ms);
+	if (p->drawn_ms == 0 && p->style == PROGRESS_PLAIN)
+		p->drawn_ms = now_ms; /* not at once */
+	if (now_ms - p->drawn_ms < every[p->style] || !tells(p))
+		return;
+	p->drawn_ms = now_ms;
+	if (progress_is_many(p))
+		item = p->all.state == PROGRESS_MOVES ? &p->all : NULL;
+	if (p->style == PROGRESS_JSON)
+		tell_events(p, now_ms);
+	else if (item != NULL && p->style == PROGRESS_PLAIN)
+		progress_words(p, &p->pending, item, false, now_ms);
+	else if (item != NULL)
+		progress_draw(p, item, false, now_ms);
+	progress_flush(p);
+}
+
+void
+progress_end(struct progress *p, uint64_t now_ms)
+{
+	if (p == NULL || p->style == PROGRESS_JSON)
+		return;
+	p->listing = false;
+	if (p->all.state == PROGRESS_MOVES && progress_is_many(p) &&
+	    tells(p)) {
+		progress_sample(p, now_ms);
+		if (p->style == PROGRESS_PLAIN)
+			progress_words(p, &p->pending, &p->all, true, now_ms);
+		else
+			progress_draw(p, &p->all, true, now_ms);
+	}
+	if (tells(p))
+		progress_flush(p);
+	p->count = (struct progress_count){ 0 };
+	p->all = (struct progress_item){ 0 };
+	p->trees = false;
 }
 
 void
 progress_clear_line(struct progress *p)
 {
-	if (!draws(p))
+	if (!tells(p))
 		return;
 	if (p->line_open)
 		buf_put(&p->pending, "\r\033[K", 4);
 	p->line_open = false;
-	flush_pending(p);
+	progress_flush(p);
+}
+
+void
+progress_ask(struct progress *p)
+{
+	if (p != NULL)
+		p->asked = 1;
 }

@@ -175,22 +175,13 @@ ask_more(struct relay *r)
 	}
 }
 
-/*
- * Both sessions get their turn; only one is waited for: the target's while
- * it has not taken what there is, else the source's.
- */
+/* One driver carries both: its turn moves the bytes of both. */
 static int
 step_both(struct relay *r)
 {
-	bool to_target = buf_len(sftp_output(r->to)) > 0 || r->reads == 0;
-	int err;
+	int err = sftp_step(r->from, false, TICK_MS);
 
-	if (r->from == r->to)
-		return sftp_step(r->from, false, TICK_MS);
-	err = sftp_step(r->from, false, to_target ? 0 : TICK_MS);
-	if (err < 0)
-		return err;
-	return sftp_step(r->to, false, to_target ? TICK_MS : 0);
+	return err != 0 ? err : sftp_error(r->to);
 }
 
 static int

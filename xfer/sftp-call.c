@@ -6,6 +6,8 @@
 #include "base/mem.h"
 #include "xfer/sftp-engine.h"
 
+enum { NAME_BYTES_MAX = 256 };
+
 struct call {
 	bool done;
 	int result; /* 0, status > 0, ERR_* */
@@ -15,7 +17,8 @@ struct call {
 	struct sftp_handle handle;
 	sftp_entry_fn entry;
 	void *entry_arg;
-	bool enough;
+	bool enough, dots;
+	char *group; /* owned; name is the user's */
 };
 
 static bool
@@ -99,7 +102,9 @@ entries_done(void *arg, const struct sftp_reply *reply)
 	if (!take_result(c, reply, SFTP_NAME))
 		return;
 	while (!c->enough && sftp_next_entry(&r, &entry)) {
-		if (!sftp_name_is_safe(entry.name))
+		if (!sftp_name_is_safe(entry.name) &&
+		    !(c->dots && (span_equals(entry.name, ".") ||
+				     span_equals(entry.name, ".."))))
 			continue;
 		name = span_dup(entry.name);
 		if (name == NULL) {
@@ -157,6 +162,125 @@ sftp_call_path(struct sftp *s, enum sftp_type type, const char *path)
 }
 
 int
+sftp_call_mkdir(struct sftp *s, const char *path,
+    const struct sftp_attrs *attrs)
+{
+	struct call c = { .done = false };
+
+	sftp_attrs_request(s, SFTP_MKDIR, path, attrs, status_done, &c);
+	return wait_for(s, &c);
+}
+
+int
+sftp_call_paths(struct sftp *s, enum sftp_type type, const char *first,
+    const char *second)
+{
+	struct call c = { .done = false };
+
+	sftp_two_paths(s, type, first, second, status_done, &c);
+	return wait_for(s, &c);
+}
+
+int
+sftp_call_ext(struct sftp *s, enum sftp_extension ext, const char *first,
+    const char *second)
+{
+	struct call c = { .done = false };
+
+	if (!sftp_has(s, ext))
+		return SFTP_OP_UNSUPPORTED;
+	sftp_ext_path(s, ext, first, second, status_done, &c);
+	return wait_for(s, &c);
+}
+
+int
+sftp_call_setstat(struct sftp *s, const char *path, bool follow,
+    const struct sftp_attrs *attrs)
+{
+	struct call c = { .done = false };
+
+	if (!follow && !sftp_has(s, SFTP_EXT_LSETSTAT))
+		return SFTP_OP_UNSUPPORTED;
+	if (follow)
+		sftp_attrs_request(s, SFTP_SETSTAT, path, attrs, status_done,
+		    &c);
+	else
+		sftp_lsetstat(s, path, attrs, status_done, &c);
+	return wait_for(s, &c);
+}
+
+int
+sftp_call_copy(struct sftp *s, const char *from, const char *to,
+    const struct sftp_attrs *attrs, const char **failed)
+{
+	struct call in = { .done = false }, out = { .done = false };
+	struct call copy = { .done = false }, end[2] = { { .done = false } };
+	int r, last;
+
+	*failed = NULL;
+	if (!sftp_has(s, SFTP_EXT_COPY_DATA))
+		return SFTP_OP_UNSUPPORTED;
+	sftp_open(s, from, SFTP_O_READ, NULL, handle_done, &in);
+	if ((r = wait_for(s, &in)) != 0) {
+		*failed = from;
+		return r;
+	}
+	sftp_open(s, to, SFTP_O_WRITE | SFTP_O_CREAT | SFTP_O_TRUNC, attrs,
+	    handle_done, &out);
+	if ((r = wait_for(s, &out)) != 0) {
+		*failed = to;
+	} else {
+		sftp_copy_data(s, &in.handle, 0, 0, &out.handle, 0,
+		    status_done, &copy);
+		r = wait_for(s, &copy);
+		sftp_close(s, &out.handle, status_done, &end[0]);
+		last = wait_for(s, &end[0]);
+		r = r != 0 ? r : last;
+	}
+	sftp_close(s, &in.handle, status_done, &end[1]);
+	last = wait_for(s, &end[1]);
+	return r != 0 ? r : last;
+}
+
+static void
+owner_done(void *arg, const struct sftp_reply *reply)
+{
+	struct call *c = arg;
+	struct rd r = reply->body, users, groups;
+
+	if (!take_result(c, reply, SFTP_EXTENDED_REPLY))
+		return;
+	users = rd_sub(&r);
+	groups = rd_sub(&r);
+	c->name = rd_cstring(&users, NAME_BYTES_MAX);
+	c->group = rd_cstring(&groups, NAME_BYTES_MAX);
+	if (c->name == NULL || c->group == NULL)
+		c->result = SFTP_BAD_MESSAGE;
+}
+
+int
+sftp_call_owner(struct sftp *s, uint32_t uid, uint32_t gid, char **user,
+    char **group)
+{
+	struct call c = { .done = false };
+	int r;
+
+	*user = *group = NULL;
+	if (!sftp_has(s, SFTP_EXT_USERS_GROUPS))
+		return SFTP_OP_UNSUPPORTED;
+	sftp_users_groups(s, &uid, 1, &gid, 1, owner_done, &c);
+	r = wait_for(s, &c);
+	if (r != 0) {
+		free(c.name);
+		free(c.group);
+		return r;
+	}
+	*user = c.name;
+	*group = c.group;
+	return 0;
+}
+
+int
 sftp_call_statvfs(struct sftp *s, const char *path, struct sftp_statvfs *v)
 {
 	struct call c = { .done = false };
@@ -170,8 +294,8 @@ sftp_call_statvfs(struct sftp *s, const char *path, struct sftp_statvfs *v)
 	return r;
 }
 
-int
-sftp_call_list(struct sftp *s, const char *path, sftp_entry_fn fn, void *arg)
+static int
+list(struct sftp *s, const char *path, bool dots, sftp_entry_fn fn, void *arg)
 {
 	struct call open = { .done = false }, close = { .done = false };
 	struct call read;
@@ -182,7 +306,8 @@ sftp_call_list(struct sftp *s, const char *path, sftp_entry_fn fn, void *arg)
 	if (r != 0)
 		return r;
 	do {
-		read = (struct call){ .entry = fn, .entry_arg = arg };
+		read = (struct call){ .entry = fn, .entry_arg = arg,
+			.dots = dots };
 		sftp_handle_request(s, SFTP_READDIR, &open.handle,
 		    entries_done, &read);
 		r = wait_for(s, &read);
@@ -193,4 +318,17 @@ sftp_call_list(struct sftp *s, const char *path, sftp_entry_fn fn, void *arg)
 	if (wait_for(s, &close) < 0)
 		return sftp_error(s);
 	return r == SFTP_EOF ? 0 : r;
+}
+
+int
+sftp_call_list(struct sftp *s, const char *path, sftp_entry_fn fn, void *arg)
+{
+	return list(s, path, false, fn, arg);
+}
+
+int
+sftp_call_list_all(struct sftp *s, const char *path, sftp_entry_fn fn,
+    void *arg)
+{
+	return list(s, path, true, fn, arg);
 }

@@ -4,30 +4,45 @@
  * a count that changes with each use, so that an answer that comes twice or
  * was never asked for is noticed. Input is handled where it lies; only the
  * head of a message that is not whole is kept in s->in, and DATA is passed
- * on piece by piece.
+ * on piece by piece. The output is bytes, and WRITEs whose data is still in
+ * its file (s->files).
  */
 #include "xfer/sftp-engine.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/str.h"
 
 enum {
 	PLACES_MAX = 0x10000,
-	READ_BYTES = 1024 * 1024,
 	DATA_HEAD = 4 + 1 + 4 + 4,  /* length, type, id, data length */
 	WRITE_HEAD = 4 + 1 + 4 + 4, /* + handle + offset + data length */
 	HANDLES_DEFAULT = 100,
+	HANDLES_LIKELY = 256, /* of a server that will tell */
+	CHECK_BYTES = 32,
 };
+#define CHECK_ALGORITHM "sha256"
 
 struct request {
 	bool used;
 	uint8_t type;
 	uint16_t count;
 	uint32_t want;	 /* bytes of a READ */
-	uint64_t offset; /* of a READ */
+	uint64_t offset; /* of a READ, or where a WRITE's file is read next */
+	struct {
+		uint32_t len, left; /* bytes in all, and not yet taken */
+		uint32_t got;	    /* that the file had */
+		int fd, error;
+		uint64_t us;	    /* that reading took */
+		size_t before; /* bytes of s->out between it and the last */
+		int next;      /* place; -1 */
+	} file; /* of a WRITE from a file */
 	sftp_data_fn data;
 	sftp_done_fn done;
 	void *arg;
@@ -52,14 +67,22 @@ struct sftp {
 		int place;
 		size_t head;
 	} write;
+	/* WRITEs whose data is read when it is taken, in the order of the
+	 * output, which has only their heads. */
+	struct {
+		int first, last; /* places; -1: none */
+		size_t before;	 /* sum of theirs */
+		size_t left;	 /* bytes, the same */
+	} files;
 	uint32_t version;
 	bool limits_pending;
+	bool opened; /* a handle was asked for */
 	struct sftp_limits limits;
 	bool has[SFTP_EXT_COUNT];
 	struct xfer_carrier carrier;
-	uint8_t *chunk; /* READ_BYTES; owned */
 };
 
+/* version NULL: the data is a comma list of what it can do. */
 static const struct {
 	const char *name, *version;
 } extensions[SFTP_EXT_COUNT] = {
@@ -74,6 +97,12 @@ static const struct {
 	[SFTP_EXT_COPY_DATA] = { "copy-data", "1" },
 	[SFTP_EXT_HOME_DIRECTORY] = { "home-directory", "1" },
 	[SFTP_EXT_USERS_GROUPS] = { "users-groups-by-id@openssh.com", "1" },
+	[SFTP_EXT_CHECK_FILE] = { "check-file", NULL },
+	[SFTP_EXT_TIMES_NS] = { "times-ns@hpnssh.org", "1" },
+	[SFTP_EXT_STAT_NS] = { "stat-ns@hpnssh.org", "1" },
+	[SFTP_EXT_SPARSE_MAP] = { "sparse-map@hpnssh.org", "1" },
+	[SFTP_EXT_PUT_FILE] = { "put-file@hpnssh.org", "1" },
+	[SFTP_EXT_GET_FILE] = { "get-file@hpnssh.org", "1" },
 };
 
 /* --- life --- */
@@ -90,6 +119,7 @@ sftp_new(struct sftp **out)
 	s->free_place = -1;
 	s->data.place = -1;
 	s->write.place = -1;
+	s->files.first = s->files.last = -1;
 	buf_put_u32(&s->out, 5);
 	buf_put_u8(&s->out, SFTP_INIT);
 	buf_put_u32(&s->out, SFTP_VERSION);
@@ -106,6 +136,10 @@ end_session(struct sftp *s, int err)
 {
 	if (s->err == 0)
 		s->err = err;
+	/* Whose files are closed by the callbacks. */
+	s->files.first = s->files.last = -1;
+	s->files.before = s->files.left = 0;
+	buf_reset(&s->out);
 	/* Callbacks may add requests; these fail in the same sweep. */
 	for (int i = 0; i < s->cap; i++) {
 		struct request q = s->requests[i];
@@ -131,7 +165,6 @@ sftp_free(struct sftp *s)
 	buf_clear(&s->in);
 	buf_clear(&s->out);
 	free(s->requests);
-	free(s->chunk);
 	free(s);
 }
 
@@ -201,6 +234,7 @@ start(struct sftp *s, uint8_t type, sftp_done_fn done, void *arg, int *place)
 	*place = place_new(s, type, done, arg);
 	if (*place < 0)
 		return 0;
+	s->opened |= type == SFTP_OPEN || type == SFTP_OPENDIR;
 	mark = buf_open_string(&s->out);
 	buf_put_u8(&s->out, type);
 	buf_put_u32(&s->out, place_id(s, *place));
@@ -298,6 +332,40 @@ sftp_write_finish(struct sftp *s, uint32_t len, sftp_done_fn done, void *arg)
 	wire_put_u32(p + 5, place_id(s, place));
 	wire_put_u32(p + head - 4, len);
 	buf_commit(&s->out, head + len);
+}
+
+void
+sftp_write_file(struct sftp *s, const struct sftp_handle *h, uint64_t offset,
+    uint32_t len, int fd, sftp_done_fn done, void *arg)
+{
+	int place;
+	size_t mark = start(s, SFTP_WRITE, done, arg, &place);
+	struct request *q;
+
+	if (mark == 0)
+		return;
+	put_handle(s, h);
+	buf_put_u64(&s->out, offset);
+	buf_put_u32(&s->out, len);
+	finish(s, mark);
+	if (s->err != 0)
+		return;
+	/* The data is counted too. */
+	wire_put_u32((uint8_t *)buf_data(&s->out) + mark - 4,
+	    (uint32_t)(buf_len(&s->out) - mark) + len);
+	q = &s->requests[place];
+	q->offset = offset;
+	q->file.len = q->file.left = len;
+	q->file.fd = fd;
+	q->file.before = buf_len(&s->out) - s->files.before;
+	q->file.next = -1;
+	if (s->files.last >= 0)
+		s->requests[s->files.last].file.next = place;
+	else
+		s->files.first = place;
+	s->files.last = place;
+	s->files.before += q->file.before;
+	s->files.left += len;
 }
 
 void
@@ -443,6 +511,153 @@ sftp_copy_data(struct sftp *s, const struct sftp_handle *from,
 	finish(s, mark);
 }
 
+void
+sftp_check_file(struct sftp *s, const struct sftp_handle *h, uint64_t offset,
+    uint64_t len, uint32_t block, sftp_done_fn done, void *arg)
+{
+	int place;
+	size_t mark = start(s, SFTP_EXTENDED, done, arg, &place);
+
+	if (mark == 0)
+		return;
+	buf_put_cstring(&s->out, "check-file-handle");
+	put_handle(s, h);
+	buf_put_cstring(&s->out, CHECK_ALGORITHM);
+	buf_put_u64(&s->out, offset);
+	buf_put_u64(&s->out, len);
+	buf_put_u32(&s->out, block);
+	finish(s, mark);
+}
+
+int
+sftp_get_digests(struct rd *body, size_t count, const uint8_t **digests)
+{
+	struct span algorithm = rd_string(body);
+
+	if (rd_err(body) < 0 || !span_equals(algorithm, CHECK_ALGORITHM) ||
+	    body->len != count * CHECK_BYTES)
+		return ERR_PROTOCOL;
+	*digests = body->p;
+	return 0;
+}
+
+void
+sftp_stat_ns(struct sftp *s, const char *path, bool follow, sftp_done_fn done,
+    void *arg)
+{
+	size_t mark = start_ext(s, SFTP_EXT_STAT_NS, done, arg);
+
+	if (mark == 0)
+		return;
+	buf_put_cstring(&s->out, path);
+	buf_put_u32(&s->out, follow);
+	finish(s, mark);
+}
+
+int
+sftp_get_stat_ns(struct rd *body, struct sftp_stat_ns *st)
+{
+	st->atime = (int64_t)rd_u64(body);
+	st->atime_ns = rd_u32(body);
+	st->mtime = (int64_t)rd_u64(body);
+	st->mtime_ns = rd_u32(body);
+	st->nlink = rd_u32(body);
+	st->dev = rd_u64(body);
+	st->ino = rd_u64(body);
+	st->blocks = rd_u64(body);
+	return rd_err(body);
+}
+
+void
+sftp_put_file(struct sftp *s, const char *path, bool exact,
+    const struct sftp_attrs *attrs, const uint8_t *p, size_t len,
+    sftp_done_fn done, void *arg)
+{
+	size_t mark = start_ext(s, SFTP_EXT_PUT_FILE, done, arg);
+
+	if (mark == 0)
+		return;
+	buf_put_cstring(&s->out, path);
+	buf_put_u32(&s->out, exact);
+	sftp_put_attrs(&s->out, attrs);
+	buf_put_string(&s->out, p, len);
+	finish(s, mark);
+}
+
+void
+sftp_get_file(struct sftp *s, const char *path, uint32_t most,
+    sftp_done_fn done, void *arg)
+{
+	size_t mark = start_ext(s, SFTP_EXT_GET_FILE, done, arg);
+
+	if (mark == 0)
+		return;
+	buf_put_cstring(&s->out, path);
+	buf_put_u32(&s->out, most);
+	finish(s, mark);
+}
+
+int
+sftp_get_file_reply(struct rd *body, struct sftp_attrs *attrs,
+    struct span *data)
+{
+	sftp_get_attrs(body, attrs);
+	*data = rd_string(body);
+	return rd_err(body);
+}
+
+static void
+put_ids(struct sftp *s, const uint32_t *ids, size_t n)
+{
+	size_t mark = buf_open_string(&s->out);
+
+	for (size_t i = 0; i < n; i++)
+		buf_put_u32(&s->out, ids[i]);
+	buf_close_string(&s->out, mark);
+}
+
+void
+sftp_users_groups(struct sftp *s, const uint32_t *uids, size_t n_uids,
+    const uint32_t *gids, size_t n_gids, sftp_done_fn done, void *arg)
+{
+	size_t mark = start_ext(s, SFTP_EXT_USERS_GROUPS, done, arg);
+
+	if (mark == 0)
+		return;
+	put_ids(s, uids, n_uids);
+	put_ids(s, gids, n_gids);
+	finish(s, mark);
+}
+
+void
+sftp_times_ns(struct sftp *s, const struct sftp_handle *h,
+    const struct timespec times[2], sftp_done_fn done, void *arg)
+{
+	size_t mark = start_ext(s, SFTP_EXT_TIMES_NS, done, arg);
+
+	if (mark == 0)
+		return;
+	put_handle(s, h);
+	for (int i = 0; i < 2; i++) {
+		buf_put_u64(&s->out, (uint64_t)(int64_t)times[i].tv_sec);
+		buf_put_u32(&s->out, (uint32_t)times[i].tv_nsec);
+	}
+	finish(s, mark);
+}
+
+void
+sftp_sparse_map(struct sftp *s, const struct sftp_handle *h, uint64_t offset,
+    sftp_done_fn done, void *arg)
+{
+	size_t mark = start_ext(s, SFTP_EXT_SPARSE_MAP, done, arg);
+
+	if (mark == 0)
+		return;
+	put_handle(s, h);
+	buf_put_u64(&s->out, offset);
+	finish(s, mark);
+}
+
 /* --- replies --- */
 
 static void
@@ -463,6 +678,21 @@ limits_done(void *arg, const struct sftp_reply *reply)
 		s->limits = limits;
 }
 
+/* Of check-file, the only one with a list, we want one algorithm. */
+static bool
+offer_fits(const char *want, struct span offered)
+{
+	char *list;
+	bool fits;
+
+	if (want != NULL)
+		return span_equals(offered, want);
+	list = span_dup(offered);
+	fits = list != NULL && csv_has(list, CHECK_ALGORITHM);
+	free(list);
+	return fits;
+}
+
 static int
 take_version(struct sftp *s, struct rd *r)
 {
@@ -478,7 +708,7 @@ take_version(struct sftp *s, struct rd *r)
 		version = rd_string(r);
 		for (int i = 0; i < SFTP_EXT_COUNT; i++)
 			if (span_equals(name, extensions[i].name) &&
-			    span_equals(version, extensions[i].version))
+			    offer_fits(extensions[i].version, version))
 				s->has[i] = true;
 	}
 	if (rd_err(r) < 0)
@@ -564,8 +794,13 @@ take_message(struct sftp *s, const uint8_t *p, size_t len)
 		    ERR_PROTOCOL;
 	id = rd_u32(&r);
 	q = find(s, id, &place);
-	if (r.err != 0 || q == NULL || !reply_fits(q, reply.type))
+	/* Nor is there an answer to what is not all sent. */
+	if (r.err != 0 || q == NULL || !reply_fits(q, reply.type) ||
+	    q->file.left > 0)
 		return ERR_PROTOCOL;
+	reply.source_len = q->file.got;
+	reply.source_errno = q->file.error;
+	reply.source_us = q->file.us;
 	switch (reply.type) {
 	case SFTP_STATUS:
 		reply.status = rd_u32(&r);
@@ -719,9 +954,119 @@ sftp_feed_end(struct sftp *s, int err)
 	return s->err;
 }
 
+static size_t
+take_bytes(struct sftp *s, uint8_t *p, size_t max)
+{
+	size_t n = MIN(max, buf_len(&s->out));
+
+	if (n > 0)
+		memcpy(p, buf_data(&s->out), n);
+	buf_consume(&s->out, n);
+	return n;
+}
+
+static uint64_t
+now_us(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
+}
+
+/* What the file does not have is sent as zeros, for the head promised it. */
+static void
+read_source(struct request *q, uint8_t *p, size_t len)
+{
+	ssize_t n = 0;
+
+	while (len > 0) {
+		if (q->file.error == 0 &&
+		    q->file.got == q->file.len - q->file.left)
+			n = pread(q->file.fd, p, len, (off_t)q->offset);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			q->file.error = errno;
+		if (n <= 0) {
+			memset(p, 0, len);
+			q->file.left -= (uint32_t)len;
+			return;
+		}
+		p += n;
+		len -= (size_t)n;
+		q->offset += (uint64_t)n;
+		q->file.got += (uint32_t)n;
+		q->file.left -= (uint32_t)n;
+	}
+}
+
+/* Of the first WRITE from a file, or what is in front of it. */
+static size_t
+take_file(struct sftp *s, uint8_t *p, size_t max)
+{
+	struct request *q = &s->requests[s->files.first];
+	size_t head = take_bytes(s, p, MIN(max, q->file.before));
+	size_t data = MIN(max - head, (size_t)q->file.left);
+	uint64_t from;
+
+	q->file.before -= head;
+	s->files.before -= head;
+	if (q->file.before > 0)
+		return head;
+	from = now_us();
+	read_source(q, p + head, data);
+	q->file.us += now_us() - from;
+	s->files.left -= data;
+	if (q->file.left == 0) {
+		s->files.first = q->file.next;
+		if (s->files.first < 0)
+			s->files.last = -1;
+	}
+	return head + data;
+}
+
+size_t
+sftp_take(struct sftp *s, uint8_t *p, size_t max)
+{
+	const struct request *q;
+	size_t n = 0;
+
+	while (s->files.first >= 0 && n < max) {
+		q = &s->requests[s->files.first];
+		/* The next one whole in the next packet is the better for
+		 * whoever writes it. */
+		if (n > max / 8 * 7 &&
+		    q->file.before + q->file.left > max - n)
+			return n;
+		n += take_file(s, p + n, max - n);
+	}
+	return n + take_bytes(s, p + n, max - n);
+}
+
+size_t
+sftp_output_len(const struct sftp *s)
+{
+	return buf_len(&s->out) + s->files.left;
+}
+
 struct buf *
 sftp_output(struct sftp *s)
 {
+	struct buf all;
+	uint8_t *p;
+	size_t len;
+
+	if (s->files.first < 0)
+		return &s->out;
+	buf_init(&all);
+	while ((len = sftp_output_len(s)) > 0 &&
+	    (p = buf_reserve(&all, len)) != NULL)
+		buf_commit(&all, sftp_take(s, p, len));
+	if (len > 0)
+		end_session(s, ERR_NOMEM);
+	buf_clear(&s->out);
+	s->out = all;
 	return &s->out;
 }
 
@@ -731,6 +1076,12 @@ bool
 sftp_is_ready(const struct sftp *s)
 {
 	return s->version != 0 && !s->limits_pending;
+}
+
+bool
+sftp_has_version(const struct sftp *s)
+{
+	return s->version != 0;
 }
 
 int
@@ -774,7 +1125,7 @@ uint32_t
 sftp_handles_max(const struct sftp *s)
 {
 	if (s->limits.open_handles == 0)
-		return HANDLES_DEFAULT;
+		return s->limits_pending ? HANDLES_LIKELY : HANDLES_DEFAULT;
 	return (uint32_t)MIN(s->limits.open_handles, (uint64_t)PLACES_MAX);
 }
 
@@ -805,6 +1156,15 @@ sftp_name_is_safe(struct span name)
 	    memchr(name.p, '\0', name.len) == NULL;
 }
 
+/* OpenSSH's server, known by what only it offers, numbers them from 0. */
+bool
+sftp_guess_handle(const struct sftp *s, struct sftp_handle *h)
+{
+	*h = (struct sftp_handle){ .len = 4 };
+	return !s->opened && s->has[SFTP_EXT_LIMITS] &&
+	    s->has[SFTP_EXT_EXPAND_PATH];
+}
+
 void
 sftp_keep_handle(struct sftp_handle *h, const struct sftp_reply *reply)
 {
@@ -820,63 +1180,19 @@ sftp_attach(struct sftp *s, struct xfer_carrier carrier)
 	s->carrier = carrier;
 }
 
-/* Sends what the carrier takes. */
-static int
-send_some(struct sftp *s)
-{
-	ssize_t n;
-
-	if (buf_len(&s->out) == 0)
-		return 0;
-	n = s->carrier.ops->write(s->carrier.arg, buf_data(&s->out),
-	    buf_len(&s->out));
-	if (n > 0)
-		buf_consume(&s->out, (size_t)n);
-	return n < 0 && n != ERR_AGAIN ? (int)n : 0;
-}
-
-static int
-receive_some(struct sftp *s, bool *again)
-{
-	ssize_t n;
-
-	*again = false;
-	if (s->chunk == NULL && (s->chunk = malloc(READ_BYTES)) == NULL)
-		return ERR_NOMEM;
-	n = s->carrier.ops->read(s->carrier.arg, s->chunk, READ_BYTES);
-	if (n == ERR_AGAIN) {
-		*again = true;
-		return 0;
-	}
-	if (n <= 0)
-		return n == 0 ? ERR_CLOSED : (int)n;
-	return sftp_feed(s, s->chunk, (size_t)n);
-}
-
 int
 sftp_step(struct sftp *s, bool more, int timeout_ms)
 {
-	bool again;
-	int r;
+	int r = s->err;
 
-	if (s->err != 0)
-		return s->err;
-	if ((r = send_some(s)) < 0) {
-		/* What the peer said last may still tell why. */
-		if (r != ERR_CLOSED)
-			goto fail;
-		buf_reset(&s->out);
-	}
-	if ((r = receive_some(s, &again)) < 0)
-		goto fail;
-	if (!again || (more && buf_len(&s->out) == 0))
-		return 0;
-	r = s->carrier.ops->wait(s->carrier.arg,
-	    XFER_READ | (buf_len(&s->out) > 0 ? XFER_WRITE : 0), timeout_ms);
-	if (r >= 0)
-		return 0;
-fail:
-	return sftp_feed_end(s, r);
+	if (r == 0)
+		r = s->carrier.ops->turn(s->carrier.arg, more ? 0 : timeout_ms);
+	/* All that there was did not go: there is no room for more. */
+	if (r == 0 && s->err == 0 && more && sftp_output_len(s) > 0)
+		r = s->carrier.ops->turn(s->carrier.arg, timeout_ms);
+	if (r < 0)
+		return sftp_feed_end(s, r);
+	return s->err;
 }
 
 int

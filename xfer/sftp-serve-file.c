@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* The requests of the draft itself; see sftp-serve-int.h. */
-#include <sys/stat.h>
-
+/* Attributes, directories and names; see sftp-serve-int.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -13,193 +11,66 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/log.h"
 #include "base/mem.h"
 #include "xfer/sftp-serve-int.h"
 
 enum {
-	MODE_BITS = 07777,
 	/* A NAME reply stays below what the oldest clients take. */
 	NAMES_MAX_BYTES = 28 * 1024,
 	LONGNAME_MAX = 2 * NAME_MAX + 160,
-	DATA_HEAD = 4 + 1 + 4 + 4, /* length, type, id, data length */
+	/* What an entry takes there beside its name, twice. */
+	ENTRY_BYTES = 4 + 4 + 4 + 8 + 5 * 4 + 80,
 };
-
-/* --- files --- */
-
-static int
-open_flags(uint32_t pflags)
-{
-	int flags;
-
-	if ((pflags & SFTP_O_READ) && (pflags & SFTP_O_WRITE))
-		flags = O_RDWR;
-	else if (pflags & SFTP_O_WRITE)
-		flags = O_WRONLY;
-	else
-		flags = O_RDONLY;
-	if (pflags & SFTP_O_APPEND)
-		flags |= O_APPEND;
-	if (pflags & SFTP_O_CREAT)
-		flags |= O_CREAT;
-	if (pflags & SFTP_O_TRUNC)
-		flags |= O_TRUNC;
-	if (pflags & SFTP_O_EXCL)
-		flags |= O_EXCL;
-	return flags | O_CLOEXEC | O_NOCTTY;
-}
-
-int
-serve_open(struct sftp_serve *s, uint32_t id, struct rd *r)
-{
-	char *path = serve_get_path(s, r), text[64];
-	uint32_t pflags = rd_u32(r);
-	struct sftp_attrs attrs;
-	int err, fd, place;
-	mode_t mode;
-
-	sftp_get_attrs(r, &attrs);
-	if ((err = rd_err(r)) < 0)
-		goto out;
-	mode = attrs.flags & SFTP_A_MODE ? attrs.mode & MODE_BITS : 0666;
-	sftp_open_flags_text(pflags, text, sizeof text);
-	log_info("open \"%s\" flags %s mode 0%o", path, text, (unsigned)mode);
-	if (s->opts.read_only && (pflags & ~(uint32_t)SFTP_O_READ) != 0) {
-		serve_status(s, id, SFTP_PERMISSION_DENIED);
-		goto out;
-	}
-	place = serve_handle_new(s, path);
-	if (place < 0) {
-		serve_status(s, id, SFTP_FAILURE);
-		goto out;
-	}
-	fd = open(path, open_flags(pflags), mode);
-	if (fd < 0) {
-		serve_handle_close(s, &s->handles[place]);
-		serve_errno(s, id, -1);
-		goto out;
-	}
-	s->handles[place].fd = fd;
-	s->handles[place].append = (pflags & SFTP_O_APPEND) != 0;
-	serve_put_handle(s, id, place);
-out:
-	free(path);
-	return err;
-}
-
-int
-serve_close(struct sftp_serve *s, uint32_t id, struct rd *r)
-{
-	struct serve_handle *h = serve_get_handle(s, r, SERVE_FREE);
-	int err = rd_err(r), result = 0;
-
-	if (err < 0)
-		return err;
-	if (h == NULL) {
-		serve_status(s, id, SFTP_FAILURE);
-		return 0;
-	}
-	if (h->kind == SERVE_FILE) {
-		log_info("close \"%s\" bytes read %llu written %llu", h->path,
-		    (unsigned long long)h->bytes_read,
-		    (unsigned long long)h->bytes_written);
-		/* A file system may tell only now that data was lost. */
-		result = close(h->fd);
-		h->fd = -1;
-	} else {
-		log_info("closedir \"%s\"", h->path);
-	}
-	serve_handle_close(s, h);
-	serve_errno(s, id, result);
-	return 0;
-}
-
-int
-serve_read(struct sftp_serve *s, uint32_t id, struct rd *r)
-{
-	struct serve_handle *h = serve_get_handle(s, r, SERVE_FILE);
-	uint64_t offset = rd_u64(r);
-	uint32_t want = rd_u32(r);
-	int err = rd_err(r);
-	uint8_t *reply;
-	ssize_t n;
-
-	if (err < 0)
-		return err;
-	if (h == NULL) {
-		serve_status(s, id, SFTP_FAILURE);
-		return 0;
-	}
-	want = MIN(want, (uint32_t)SFTP_DATA_MAX);
-	reply = buf_reserve(&s->out, DATA_HEAD + (size_t)want);
-	if (reply == NULL)
-		return buf_err(&s->out);
-	do
-		n = pread(h->fd, reply + DATA_HEAD, want, (off_t)offset);
-	while (n < 0 && errno == EINTR);
-	if (n < 0) {
-		serve_errno(s, id, -1);
-	} else if (n == 0 && want > 0) {
-		serve_status(s, id, SFTP_EOF);
-	} else {
-		wire_put_u32(reply, (uint32_t)n + DATA_HEAD - 4);
-		reply[4] = SFTP_DATA;
-		wire_put_u32(reply + 5, id);
-		wire_put_u32(reply + 9, (uint32_t)n);
-		buf_commit(&s->out, DATA_HEAD + (size_t)n);
-		h->bytes_read += (uint64_t)n;
-	}
-	return 0;
-}
 
 /* --- attributes --- */
 
 static int
-stat_path(struct sftp_serve *s, uint32_t id, struct rd *r, bool follow)
+run_stat(struct serve_op *op)
 {
-	char *path = serve_get_path(s, r);
-	struct stat st;
-	int err = rd_err(r);
+	if (op->path == NULL)
+		return fstat(op->fd, &op->st);
+	return op->flags != 0 ? stat(op->path, &op->st) :
+				lstat(op->path, &op->st);
+}
 
-	if (err < 0)
-		goto out;
-	log_verbose("%s name \"%s\"", follow ? "stat" : "lstat", path);
-	if ((follow ? stat(path, &st) : lstat(path, &st)) != 0)
-		serve_errno(s, id, -1);
-	else
-		serve_attrs(s, id, &st);
-out:
-	free(path);
-	return err;
+static int
+stat_path(struct sftp_serve *s, struct serve_op *op, struct rd *r,
+    bool follow)
+{
+	op->path = serve_get_path(s, r);
+	if (op->path == NULL)
+		return rd_err(r);
+	serve_verbose(s, "%s name \"%s\"", follow ? "stat" : "lstat",
+	    op->path);
+	op->flags = follow;
+	op->run = run_stat;
+	op->done = serve_done_attrs;
+	return 0;
 }
 
 int
-serve_stat(struct sftp_serve *s, uint32_t id, struct rd *r)
+serve_stat(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 {
-	return stat_path(s, id, r, true);
+	return stat_path(s, op, r, true);
 }
 
 int
-serve_lstat(struct sftp_serve *s, uint32_t id, struct rd *r)
+serve_lstat(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 {
-	return stat_path(s, id, r, false);
+	return stat_path(s, op, r, false);
 }
 
 int
-serve_fstat(struct sftp_serve *s, uint32_t id, struct rd *r)
+serve_fstat(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 {
 	struct serve_handle *h = serve_get_handle(s, r, SERVE_FREE);
-	struct stat st;
-	int err = rd_err(r);
+	int err = serve_check_handle(s, op, r, h, SFTP_FAILURE);
 
-	if (err < 0)
+	if (err <= 0)
 		return err;
-	if (h == NULL)
-		serve_status(s, id, SFTP_FAILURE);
-	else if (fstat(h->dir != NULL ? dirfd(h->dir) : h->fd, &st) != 0)
-		serve_errno(s, id, -1);
-	else
-		serve_attrs(s, id, &st);
+	serve_touch_handle(s, op, h, false);
+	op->run = run_stat;
+	op->done = serve_done_attrs;
 	return 0;
 }
 
@@ -225,7 +96,7 @@ serve_apply_attrs(const char *path, int fd, bool nofollow,
     const struct sftp_attrs *attrs)
 {
 	int at = nofollow ? AT_SYMLINK_NOFOLLOW : 0;
-	mode_t mode = attrs->mode & MODE_BITS;
+	mode_t mode = attrs->mode & SERVE_MODE_BITS;
 
 	if (attrs->flags & SFTP_A_SIZE) {
 		off_t size = (off_t)attrs->size;
@@ -252,107 +123,124 @@ serve_apply_attrs(const char *path, int fd, bool nofollow,
 }
 
 static void
-log_attrs(const char *path, const struct sftp_attrs *attrs)
+log_attrs(struct sftp_serve *s, const char *path, const struct sftp_attrs *attrs)
 {
 	char text[32];
 	time_t t = attrs->mtime;
 	struct tm tm;
 
 	if (attrs->flags & SFTP_A_SIZE)
-		log_info("set \"%s\" size %llu", path,
+		serve_info(s, "set \"%s\" size %llu", path,
 		    (unsigned long long)attrs->size);
 	if (attrs->flags & SFTP_A_MODE)
-		log_info("set \"%s\" mode %04o", path,
-		    attrs->mode & MODE_BITS);
+		serve_info(s, "set \"%s\" mode %04o", path,
+		    attrs->mode & SERVE_MODE_BITS);
 	if ((attrs->flags & SFTP_A_TIMES) && localtime_r(&t, &tm) != NULL) {
 		strftime(text, sizeof text, "%Y%m%d-%H:%M:%S", &tm);
-		log_info("set \"%s\" modtime %s", path, text);
+		serve_info(s, "set \"%s\" modtime %s", path, text);
 	}
 	if (attrs->flags & SFTP_A_OWNER)
-		log_info("set \"%s\" owner %u group %u", path, attrs->uid,
+		serve_info(s, "set \"%s\" owner %u group %u", path, attrs->uid,
 		    attrs->gid);
 }
 
 static int
-set_path(struct sftp_serve *s, uint32_t id, struct rd *r, bool nofollow)
+run_set(struct serve_op *op)
 {
-	char *path = serve_get_path(s, r);
-	struct sftp_attrs attrs;
+	return serve_apply_attrs(op->path, op->fd, op->flags != 0, &op->attrs);
+}
+
+static int
+set_path(struct sftp_serve *s, struct serve_op *op, struct rd *r,
+    bool nofollow)
+{
 	int err;
 
-	sftp_get_attrs(r, &attrs);
-	err = rd_err(r);
-	if (err == 0) {
-		log_attrs(path, &attrs);
-		serve_errno(s, id,
-		    serve_apply_attrs(path, -1, nofollow, &attrs));
-	}
-	free(path);
-	return err;
-}
-
-int
-serve_setstat(struct sftp_serve *s, uint32_t id, struct rd *r)
-{
-	return set_path(s, id, r, false);
-}
-
-int
-serve_lsetstat(struct sftp_serve *s, uint32_t id, struct rd *r)
-{
-	return set_path(s, id, r, true);
-}
-
-int
-serve_fsetstat(struct sftp_serve *s, uint32_t id, struct rd *r)
-{
-	struct serve_handle *h = serve_get_handle(s, r, SERVE_FREE);
-	struct sftp_attrs attrs;
-	int err;
-
-	sftp_get_attrs(r, &attrs);
+	op->path = serve_get_path(s, r);
+	sftp_get_attrs(r, &op->attrs);
 	if ((err = rd_err(r)) < 0)
 		return err;
-	if (h == NULL) {
-		serve_status(s, id, SFTP_FAILURE);
-		return 0;
-	}
-	log_attrs(h->path, &attrs);
-	serve_errno(s, id,
-	    serve_apply_attrs(NULL, h->dir != NULL ? dirfd(h->dir) : h->fd,
-		false, &attrs));
+	log_attrs(s, op->path, &op->attrs);
+	op->flags = nofollow;
+	op->changes = true;
+	op->run = run_set;
+	op->done = serve_done_status;
+	return 0;
+}
+
+int
+serve_setstat(struct sftp_serve *s, struct serve_op *op, struct rd *r)
+{
+	return set_path(s, op, r, false);
+}
+
+int
+serve_lsetstat(struct sftp_serve *s, struct serve_op *op, struct rd *r)
+{
+	return set_path(s, op, r, true);
+}
+
+int
+serve_fsetstat(struct sftp_serve *s, struct serve_op *op, struct rd *r)
+{
+	struct serve_handle *h = serve_get_handle(s, r, SERVE_FREE);
+	int err;
+
+	sftp_get_attrs(r, &op->attrs);
+	if ((err = serve_check_handle(s, op, r, h, SFTP_FAILURE)) <= 0)
+		return err;
+	log_attrs(s, h->path, &op->attrs);
+	serve_touch_handle(s, op, h, true);
+	op->run = run_set;
+	op->done = serve_done_status;
 	return 0;
 }
 
 /* --- directories --- */
 
-int
-serve_opendir(struct sftp_serve *s, uint32_t id, struct rd *r)
+static int
+run_opendir(struct serve_op *op)
 {
-	char *path = serve_get_path(s, r);
-	int err = rd_err(r), place;
-	struct serve_handle *h;
+	op->own_dir = opendir(op->path);
+	if (op->own_dir == NULL)
+		return -1;
+	op->remote = serve_is_remote(dirfd(op->own_dir));
+	return fstat(dirfd(op->own_dir), &op->st);
+}
 
-	if (err < 0)
-		goto out;
-	log_info("opendir \"%s\"", path);
-	place = serve_handle_new(s, path);
-	if (place < 0) {
-		serve_status(s, id, SFTP_FAILURE);
-		goto out;
-	}
-	h = &s->handles[place];
-	h->dir = opendir(path);
-	if (h->dir == NULL) {
+static void
+done_opendir(struct sftp_serve *s, struct serve_op *op)
+{
+	struct serve_handle *h = &s->handles[op->place];
+
+	if (op->error != 0) {
 		serve_handle_close(s, h);
-		serve_errno(s, id, -1);
-		goto out;
+		serve_done_status(s, op);
+		return;
 	}
+	s->remote = s->remote || op->remote;
 	h->kind = SERVE_DIR;
-	serve_put_handle(s, id, place);
-out:
-	free(path);
-	return err;
+	h->dir = op->own_dir;
+	op->own_dir = NULL;
+	h->key = (struct serve_key){ op->st.st_dev, op->st.st_ino };
+	serve_put_handle(s, op->id, op->place);
+}
+
+int
+serve_opendir(struct sftp_serve *s, struct serve_op *op, struct rd *r)
+{
+	op->path = serve_get_path(s, r);
+	if (op->path == NULL)
+		return rd_err(r);
+	serve_info(s, "opendir \"%s\"", op->path);
+	op->place = serve_handle_new(s, op->path);
+	if (op->place < 0) {
+		serve_status(s, op->id, SFTP_FAILURE);
+		return 0;
+	}
+	op->run = run_opendir;
+	op->done = done_opendir;
+	return 0;
 }
 
 static const char *
@@ -413,107 +301,155 @@ long_name(struct sftp_serve *s, char *out, size_t size, const char *name,
 	    group_name(s, st->st_gid), (intmax_t)st->st_size, date, name);
 }
 
-int
-serve_readdir(struct sftp_serve *s, uint32_t id, struct rd *r)
+/* Entries go to op->data as struct stat and name: the names of owners, which
+ * belong to a reply, are the loop's business. */
+static int
+run_readdir(struct serve_op *op)
 {
-	struct serve_handle *h = serve_get_handle(s, r, SERVE_DIR);
-	struct buf *b = &s->out;
-	size_t start = buf_len(b), mark;
+	const struct dirent *de;
+	struct stat st;
+	size_t room = NAMES_MAX_BYTES;
+
+	while (room > ENTRY_BYTES + 2 * NAME_MAX &&
+	    (de = readdir(op->dir)) != NULL) {
+		if (fstatat(dirfd(op->dir), de->d_name, &st,
+			AT_SYMLINK_NOFOLLOW) != 0)
+			continue; /* gone meanwhile */
+		buf_put(&op->data, &st, sizeof st);
+		buf_put_string(&op->data, de->d_name, strlen(de->d_name) + 1);
+		room -= ENTRY_BYTES + 2 * strlen(de->d_name);
+		op->count++;
+	}
+	errno = ENOMEM;
+	return buf_err(&op->data) != 0 ? -1 : 0;
+}
+
+static void
+put_entry(struct sftp_serve *s, struct rd *entries)
+{
 	char line[LONGNAME_MAX];
 	struct sftp_attrs attrs;
-	struct dirent *de;
-	uint32_t count = 0;
+	const char *name;
 	struct stat st;
-	int err = rd_err(r);
 
-	if (err < 0)
-		return err;
-	if (h == NULL) {
-		serve_status(s, id, SFTP_FAILURE);
-		return 0;
+	memcpy(&st, rd_bytes(entries, sizeof st).p, sizeof st);
+	name = (const char *)rd_string(entries).p;
+	sftp_attrs_from_stat(&attrs, &st);
+	long_name(s, line, sizeof line, name, &st);
+	buf_put_cstring(&s->out, name);
+	buf_put_cstring(&s->out, line);
+	sftp_put_attrs(&s->out, &attrs);
+}
+
+static void
+done_readdir(struct sftp_serve *s, struct serve_op *op)
+{
+	struct rd entries = rd_from_buf(&op->data);
+	size_t mark;
+
+	if (op->error != 0) {
+		serve_done_status(s, op);
+		return;
 	}
-	mark = buf_open_string(b);
-	buf_put_u8(b, SFTP_NAME);
-	buf_put_u32(b, id);
-	buf_put_u32(b, 0); /* the count, once it is known */
-	while (buf_len(b) - start < NAMES_MAX_BYTES && buf_err(b) == 0 &&
-	    (de = readdir(h->dir)) != NULL) {
-		if (fstatat(dirfd(h->dir), de->d_name, &st,
-		    AT_SYMLINK_NOFOLLOW) != 0)
-			continue; /* gone meanwhile */
-		sftp_attrs_from_stat(&attrs, &st);
-		long_name(s, line, sizeof line, de->d_name, &st);
-		buf_put_cstring(b, de->d_name);
-		buf_put_cstring(b, line);
-		sftp_put_attrs(b, &attrs);
-		count++;
+	if (op->count == 0) {
+		serve_status(s, op->id, SFTP_EOF);
+		return;
 	}
-	if ((err = buf_err(b)) < 0)
-		return err;
-	if (count == 0) {
-		buf_truncate(b, start);
-		serve_status(s, id, SFTP_EOF);
-		return 0;
-	}
-	buf_close_string(b, mark);
-	wire_put_u32((uint8_t *)buf_data(b) + mark + 5, count);
-	return 0;
+	mark = buf_open_string(&s->out);
+	buf_put_u8(&s->out, SFTP_NAME);
+	buf_put_u32(&s->out, op->id);
+	buf_put_u32(&s->out, (uint32_t)op->count);
+	while (entries.len > 0)
+		put_entry(s, &entries);
+	buf_close_string(&s->out, mark);
 }
 
 int
-serve_mkdir(struct sftp_serve *s, uint32_t id, struct rd *r)
+serve_readdir(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 {
-	char *path = serve_get_path(s, r);
-	struct sftp_attrs attrs;
-	mode_t mode;
+	struct serve_handle *h = serve_get_handle(s, r, SERVE_DIR);
+	int err = serve_check_handle(s, op, r, h, SFTP_FAILURE);
+
+	if (err <= 0)
+		return err;
+	serve_touch_handle(s, op, h, true); /* its position */
+	op->dir = h->dir;
+	op->run = run_readdir;
+	op->done = done_readdir;
+	return 0;
+}
+
+static int
+run_mkdir(struct serve_op *op)
+{
+	return mkdir(op->path, op->mode);
+}
+
+int
+serve_mkdir(struct sftp_serve *s, struct serve_op *op, struct rd *r)
+{
 	int err;
 
-	sftp_get_attrs(r, &attrs);
-	err = rd_err(r);
-	if (err == 0) {
-		mode = attrs.flags & SFTP_A_MODE ? attrs.mode & MODE_BITS :
-						   0777;
-		log_info("mkdir name \"%s\" mode 0%o", path, (unsigned)mode);
-		serve_errno(s, id, mkdir(path, mode));
-	}
-	free(path);
-	return err;
+	op->path = serve_get_path(s, r);
+	sftp_get_attrs(r, &op->attrs);
+	if ((err = rd_err(r)) < 0)
+		return err;
+	op->mode = op->attrs.flags & SFTP_A_MODE ?
+	    op->attrs.mode & SERVE_MODE_BITS :
+	    0777;
+	serve_info(s, "mkdir name \"%s\" mode 0%o", op->path,
+	    (unsigned)op->mode);
+	op->changes = true;
+	op->run = run_mkdir;
+	op->done = serve_done_status;
+	return 0;
 }
 
 /* --- names --- */
 
-int
-serve_rmdir(struct sftp_serve *s, uint32_t id, struct rd *r)
+static int
+run_rmdir(struct serve_op *op)
 {
-	char *path = serve_get_path(s, r);
-	int err = rd_err(r);
+	return rmdir(op->path);
+}
 
-	if (err == 0) {
-		log_info("rmdir name \"%s\"", path);
-		serve_errno(s, id, rmdir(path));
-	}
-	free(path);
-	return err;
+static int
+run_unlink(struct serve_op *op)
+{
+	return unlink(op->path);
+}
+
+static int
+change_one(struct sftp_serve *s, struct serve_op *op, struct rd *r,
+    const char *what, int (*run)(struct serve_op *op))
+{
+	op->path = serve_get_path(s, r);
+	if (op->path == NULL)
+		return rd_err(r);
+	serve_info(s, "%s name \"%s\"", what, op->path);
+	op->changes = true;
+	op->run = run;
+	op->done = serve_done_status;
+	return 0;
 }
 
 int
-serve_remove(struct sftp_serve *s, uint32_t id, struct rd *r)
+serve_rmdir(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 {
-	char *path = serve_get_path(s, r);
-	int err = rd_err(r);
+	return change_one(s, op, r, "rmdir", run_rmdir);
+}
 
-	if (err == 0) {
-		log_info("remove name \"%s\"", path);
-		serve_errno(s, id, unlink(path));
-	}
-	free(path);
-	return err;
+int
+serve_remove(struct sftp_serve *s, struct serve_op *op, struct rd *r)
+{
+	return change_one(s, op, r, "remove", run_unlink);
 }
 
 /* The draft's RENAME fails if the new name exists. */
 static int
-rename_noreplace(const char *from, const char *to)
+run_rename(struct serve_op *op)
 {
+	const char *from = op->path, *to = op->path2;
 	struct stat st;
 
 	if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
@@ -532,56 +468,89 @@ rename_noreplace(const char *from, const char *to)
 	return rename(from, to);
 }
 
-int
-serve_rename(struct sftp_serve *s, uint32_t id, struct rd *r)
+static int
+run_posix_rename(struct serve_op *op)
 {
-	char *from = serve_get_path(s, r), *to = serve_get_path(s, r);
-	int err = rd_err(r);
+	return rename(op->path, op->path2);
+}
 
-	if (err == 0) {
-		log_info("rename old \"%s\" new \"%s\"", from, to);
-		serve_errno(s, id, rename_noreplace(from, to));
-	}
-	free(from);
-	free(to);
-	return err;
+static int
+run_link(struct serve_op *op)
+{
+	return link(op->path, op->path2);
+}
+
+static int
+run_symlink(struct serve_op *op)
+{
+	return symlink(op->path, op->path2);
+}
+
+static int
+change_two(struct sftp_serve *s, struct serve_op *op, struct rd *r,
+    const char *what, int (*run)(struct serve_op *op))
+{
+	op->path = serve_get_path(s, r);
+	op->path2 = serve_get_path(s, r);
+	if (op->path == NULL || op->path2 == NULL)
+		return rd_err(r);
+	serve_info(s, "%s old \"%s\" new \"%s\"", what, op->path, op->path2);
+	op->changes = true;
+	op->run = run;
+	op->done = serve_done_status;
+	return 0;
 }
 
 int
-serve_symlink(struct sftp_serve *s, uint32_t id, struct rd *r)
+serve_rename(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 {
-	char *target = serve_get_path(s, r), *name = serve_get_path(s, r);
-	int err = rd_err(r);
-
-	if (err == 0) {
-		log_info("symlink old \"%s\" new \"%s\"", target, name);
-		serve_errno(s, id, symlink(target, name));
-	}
-	free(target);
-	free(name);
-	return err;
+	return change_two(s, op, r, "rename", run_rename);
 }
 
 int
-serve_readlink(struct sftp_serve *s, uint32_t id, struct rd *r)
+serve_posix_rename(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 {
-	char *path = serve_get_path(s, r), target[PATH_MAX];
-	int err = rd_err(r);
+	return change_two(s, op, r, "posix-rename", run_posix_rename);
+}
+
+int
+serve_hardlink(struct sftp_serve *s, struct serve_op *op, struct rd *r)
+{
+	return change_two(s, op, r, "hardlink", run_link);
+}
+
+int
+serve_symlink(struct sftp_serve *s, struct serve_op *op, struct rd *r)
+{
+	return change_two(s, op, r, "symlink", run_symlink);
+}
+
+static int
+run_readlink(struct serve_op *op)
+{
+	uint8_t *p = buf_reserve(&op->data, PATH_MAX);
 	ssize_t n;
 
-	if (err < 0)
-		goto out;
-	log_verbose("readlink \"%s\"", path);
-	n = readlink(path, target, sizeof target - 1);
-	if (n < 0) {
-		serve_errno(s, id, -1);
-	} else {
-		target[n] = '\0';
-		serve_name(s, id, target);
+	if (p == NULL) {
+		errno = ENOMEM;
+		return -1;
 	}
-out:
-	free(path);
-	return err;
+	n = readlink(op->path, (char *)p, PATH_MAX);
+	if (n >= 0)
+		buf_commit(&op->data, (size_t)n);
+	return n < 0 ? -1 : 0;
+}
+
+int
+serve_readlink(struct sftp_serve *s, struct serve_op *op, struct rd *r)
+{
+	op->path = serve_get_path(s, r);
+	if (op->path == NULL)
+		return rd_err(r);
+	serve_verbose(s, "readlink \"%s\"", op->path);
+	op->run = run_readlink;
+	op->done = serve_done_name;
+	return 0;
 }
 
 /*
@@ -628,21 +597,25 @@ out:
 }
 
 int
-serve_realpath(struct sftp_serve *s, uint32_t id, struct rd *r)
+serve_run_resolve(struct serve_op *op)
 {
-	char *path = serve_get_path(s, r), *full;
-	int err = rd_err(r);
+	char *full = serve_resolve(op->path[0] != '\0' ? op->path : ".");
 
-	if (err < 0)
-		goto out;
-	log_verbose("realpath \"%s\"", path);
-	full = serve_resolve(path[0] != '\0' ? path : ".");
 	if (full == NULL)
-		serve_errno(s, id, -1);
-	else
-		serve_name(s, id, full);
+		return -1;
+	buf_put(&op->data, full, strlen(full));
 	free(full);
-out:
-	free(path);
-	return err;
+	return 0;
+}
+
+int
+serve_realpath(struct sftp_serve *s, struct serve_op *op, struct rd *r)
+{
+	op->path = serve_get_path(s, r);
+	if (op->path == NULL)
+		return rd_err(r);
+	serve_verbose(s, "realpath \"%s\"", op->path);
+	op->run = serve_run_resolve;
+	op->done = serve_done_name;
+	return 0;
 }

@@ -22,17 +22,15 @@
 #include "xfer/sftp-serve-int.h"
 
 enum {
-	HANDLE_WIRE = 4, /* bytes: place, generation */
 	HANDLES_LIMIT = 65535,
-	/* length, type, id, handle, offset, length of the data */
-	WRITE_HEAD = 4 + 1 + 4 + 4 + HANDLE_WIRE + 8 + 4,
 	RESERVED_FDS = 5,
+	HELD_MAX = 64 * 1024, /* bytes of requests that wait for a place */
 };
 
 struct request {
 	const char *name; /* for -p, -P and log lines */
 	const char *wire; /* of an extension, else NULL */
-	const char *version;
+	const char *version; /* in VERSION; NULL: it is not told there */
 	uint8_t type;
 	bool changes; /* refused when read-only */
 	serve_fn fn;  /* NULL for WRITE, which is handled here */
@@ -83,6 +81,20 @@ static const struct request requests[] = {
 	    serve_home_directory },
 	{ "users-groups-by-id", "users-groups-by-id@openssh.com", "1",
 	    SFTP_EXTENDED, false, serve_users_groups },
+	{ "check-file-handle", "check-file-handle", serve_hash_algs,
+	    SFTP_EXTENDED, false, serve_check_file_handle },
+	{ "check-file-name", "check-file-name", NULL, SFTP_EXTENDED, false,
+	    serve_check_file_name },
+	{ "times-ns", "times-ns@hpnssh.org", "1", SFTP_EXTENDED, true,
+	    serve_times_ns },
+	{ "stat-ns", "stat-ns@hpnssh.org", "1", SFTP_EXTENDED, false,
+	    serve_stat_ns },
+	{ "sparse-map", "sparse-map@hpnssh.org", "1", SFTP_EXTENDED, false,
+	    serve_sparse_map },
+	{ "put-file", "put-file@hpnssh.org", "1", SFTP_EXTENDED, true,
+	    serve_put_file },
+	{ "get-file", "get-file@hpnssh.org", "1", SFTP_EXTENDED, false,
+	    serve_get_file },
 };
 _Static_assert(ARRAY_LEN(requests) <= 64, "struct sftp_serve.enabled");
 
@@ -123,6 +135,18 @@ sftp_serve_names_valid(const char *list)
 	return unknown == 0;
 }
 
+/* Who is refused one of the requests in list is refused what stands for all
+ * of them. */
+static void
+limit_to(struct sftp_serve *s, const char *name, const char *list)
+{
+	unsigned unknown;
+	uint64_t needs = requests_in_list(list, &unknown);
+
+	if ((s->enabled & needs) != needs)
+		s->enabled &= ~requests_in_list(name, &unknown);
+}
+
 int
 sftp_serve_new(struct sftp_serve **out, const struct sftp_serve_opts *opts)
 {
@@ -136,6 +160,8 @@ sftp_serve_new(struct sftp_serve **out, const struct sftp_serve_opts *opts)
 	buf_init(&s->in);
 	buf_init(&s->out);
 	s->free_handle = -1;
+	serve_op_init(&s->parked, 0);
+	serve_op_init(&s->write.op, 0);
 	s->handles_max = 256;
 	if (getrlimit(RLIMIT_NOFILE, &rl) == 0 && rl.rlim_cur > RESERVED_FDS)
 		s->handles_max =
@@ -151,6 +177,8 @@ sftp_serve_new(struct sftp_serve **out, const struct sftp_serve_opts *opts)
 		for (size_t i = 0; i < ARRAY_LEN(requests); i++)
 			if (requests[i].changes)
 				s->enabled &= ~(UINT64_C(1) << i);
+	limit_to(s, "put-file", "open,write,close,fsetstat,posix-rename");
+	limit_to(s, "get-file", "open,read,close,fstat");
 	*out = s;
 	return 0;
 }
@@ -160,16 +188,15 @@ sftp_serve_free(struct sftp_serve *s)
 {
 	if (s == NULL)
 		return;
+	serve_io_free(s);
+	serve_op_clear(&s->parked);
+	serve_op_clear(&s->write.op);
 	for (int i = 0; i < s->handles_cap; i++) {
 		struct serve_handle *h = &s->handles[i];
 
-		if (h->kind == SERVE_FILE)
-			log_info("forced close \"%s\" bytes read %llu "
-				 "written %llu", h->path,
-			    (unsigned long long)h->bytes_read,
-			    (unsigned long long)h->bytes_written);
-		else if (h->kind == SERVE_DIR)
-			log_info("forced closedir \"%s\"", h->path);
+		if (h->kind > SERVE_UNUSABLE)
+			serve_log_close(s, h, h->kind == SERVE_DIR,
+			    "forced ");
 		if (h->kind != SERVE_FREE)
 			serve_handle_close(s, h);
 	}
@@ -188,170 +215,7 @@ sftp_serve_output(struct sftp_serve *s)
 bool
 sftp_serve_blocked(const struct sftp_serve *s)
 {
-	return buf_len(&s->out) >= SFTP_SERVE_OUTPUT_MAX;
-}
-
-/* --- handles --- */
-
-static int
-handles_grow(struct sftp_serve *s)
-{
-	struct serve_handle *grown;
-	int cap = s->handles_cap > 0 ? s->handles_cap * 2 : 16;
-
-	if (s->handles_cap >= s->handles_max)
-		return ERR_LIMIT;
-	cap = MIN(cap, s->handles_max);
-	grown = recallocarray(s->handles, (size_t)s->handles_cap, (size_t)cap,
-	    sizeof *grown);
-	if (grown == NULL)
-		return ERR_NOMEM;
-	for (int i = cap - 1; i >= s->handles_cap; i--) {
-		grown[i].fd = -1;
-		grown[i].next_free = s->free_handle;
-		s->free_handle = i;
-	}
-	s->handles = grown;
-	s->handles_cap = cap;
-	return 0;
-}
-
-int
-serve_handle_new(struct sftp_serve *s, const char *path)
-{
-	struct serve_handle *h;
-	int place, r;
-
-	if (s->free_handle < 0 && (r = handles_grow(s)) < 0)
-		return r;
-	place = s->free_handle;
-	h = &s->handles[place];
-	h->path = strdup(path);
-	if (h->path == NULL)
-		return ERR_NOMEM;
-	s->free_handle = h->next_free;
-	h->bytes_read = h->bytes_written = 0;
-	h->append = false;
-	h->dir = NULL;
-	h->fd = -1;
-	h->kind = SERVE_FILE;
-	return place;
-}
-
-void
-serve_handle_close(struct sftp_serve *s, struct serve_handle *h)
-{
-	int saved = errno;
-
-	if (h->dir != NULL)
-		closedir(h->dir);
-	if (h->fd >= 0)
-		close(h->fd);
-	h->dir = NULL;
-	h->fd = -1;
-	free(h->path);
-	h->path = NULL;
-	h->kind = SERVE_FREE;
-	h->generation++;
-	h->next_free = s->free_handle;
-	s->free_handle = (int)(h - s->handles);
-	errno = saved;
-}
-
-struct serve_handle *
-serve_get_handle(struct sftp_serve *s, struct rd *r, int kind)
-{
-	struct span wire = rd_string(r);
-	struct serve_handle *h;
-	int place;
-
-	if (wire.len != HANDLE_WIRE)
-		return NULL;
-	place = wire_get_u16(wire.p);
-	if (place >= s->handles_cap)
-		return NULL;
-	h = &s->handles[place];
-	if (h->kind == SERVE_FREE || h->generation != wire_get_u16(wire.p + 2))
-		return NULL;
-	return (kind == SERVE_FREE || (int)h->kind == kind) ? h : NULL;
-}
-
-void
-serve_put_handle(struct sftp_serve *s, uint32_t id, int place)
-{
-	buf_put_u32(&s->out, 1 + 4 + 4 + HANDLE_WIRE);
-	buf_put_u8(&s->out, SFTP_HANDLE);
-	buf_put_u32(&s->out, id);
-	buf_put_u32(&s->out, HANDLE_WIRE);
-	buf_put_u16(&s->out, (uint16_t)place);
-	buf_put_u16(&s->out, s->handles[place].generation);
-}
-
-/* --- fields and replies --- */
-
-char *
-serve_get_path(struct sftp_serve *s, struct rd *r)
-{
-	char *path = rd_cstring(r, SFTP_PATH_MAX);
-
-	if (path != NULL && s->opts.path_ok != NULL &&
-	    !s->opts.path_ok(s->opts.path_ok_arg, path)) {
-		free(path);
-		rd_fail(r, ERR_DENIED);
-		return NULL;
-	}
-	return path;
-}
-
-void
-serve_status(struct sftp_serve *s, uint32_t id, uint32_t status)
-{
-	struct buf *b = &s->out;
-	size_t mark;
-
-	if (status > SFTP_EOF)
-		log_verbose("sent status %s", sftp_status_text(status));
-	mark = buf_open_string(b);
-	buf_put_u8(b, SFTP_STATUS);
-	buf_put_u32(b, id);
-	buf_put_u32(b, status);
-	buf_put_cstring(b, sftp_status_text(status));
-	buf_put_cstring(b, "");
-	buf_close_string(b, mark);
-}
-
-void
-serve_errno(struct sftp_serve *s, uint32_t id, int result)
-{
-	serve_status(s, id,
-	    result == 0 ? SFTP_OK : sftp_status_from_errno(errno));
-}
-
-void
-serve_attrs(struct sftp_serve *s, uint32_t id, const struct stat *st)
-{
-	struct sftp_attrs attrs;
-	size_t mark = buf_open_string(&s->out);
-
-	sftp_attrs_from_stat(&attrs, st);
-	buf_put_u8(&s->out, SFTP_ATTRS);
-	buf_put_u32(&s->out, id);
-	sftp_put_attrs(&s->out, &attrs);
-	buf_close_string(&s->out, mark);
-}
-
-void
-serve_name(struct sftp_serve *s, uint32_t id, const char *name)
-{
-	size_t mark = buf_open_string(&s->out);
-
-	buf_put_u8(&s->out, SFTP_NAME);
-	buf_put_u32(&s->out, id);
-	buf_put_u32(&s->out, 1);
-	buf_put_cstring(&s->out, name);
-	buf_put_cstring(&s->out, name);
-	sftp_put_attrs(&s->out, NULL);
-	buf_close_string(&s->out, mark);
+	return buf_len(&s->out) >= SFTP_SERVE_OUTPUT_MAX || s->has_parked;
 }
 
 /* --- messages --- */
@@ -365,15 +229,18 @@ handle_init(struct sftp_serve *s, struct rd *r)
 
 	if (err < 0)
 		return err;
-	log_verbose("received client version %u", version);
+	serve_verbose(s, "received client version %u", version);
 	mark = buf_open_string(&s->out);
 	buf_put_u8(&s->out, SFTP_VERSION_REPLY);
 	buf_put_u32(&s->out, SFTP_VERSION);
 	for (size_t i = 0; i < ARRAY_LEN(requests); i++) {
-		if (requests[i].wire == NULL ||
+		if (requests[i].version == NULL ||
 		    (s->enabled >> i & 1) == 0)
 			continue;
-		buf_put_cstring(&s->out, requests[i].wire);
+		/* Of the two of check-file the draft names what they share. */
+		buf_put_cstring(&s->out,
+		    requests[i].version == serve_hash_algs ?
+			"check-file" : requests[i].wire);
 		buf_put_cstring(&s->out, requests[i].version);
 	}
 	buf_close_string(&s->out, mark);
@@ -408,77 +275,10 @@ refuse(const struct sftp_serve *s, const struct request *q)
 	if (q == NULL)
 		return SFTP_OP_UNSUPPORTED;
 	if ((s->enabled >> (q - requests) & 1) == 0) {
-		log_info("refused %s request", q->name);
+		serve_info(s, "refused %s request", q->name);
 		return SFTP_PERMISSION_DENIED;
 	}
 	return 0;
-}
-
-/* The data of a WRITE begins; the reader stands behind the id. */
-static int
-write_begin(struct sftp_serve *s, uint32_t id, struct rd *r, uint32_t body)
-{
-	static const size_t fixed = WRITE_HEAD - 4;
-	struct serve_write *w = &s->write;
-	uint32_t refused = refuse(s, find_request(SFTP_WRITE, r));
-
-	*w = (struct serve_write){ .id = id, .active = true };
-	w->handle = serve_get_handle(s, r, SERVE_FILE);
-	w->offset = rd_u64(r);
-	w->left = rd_u32(r);
-	if (r->err != 0 || body < fixed || w->left > body - fixed)
-		return ERR_PROTOCOL;
-	w->skip = body - (uint32_t)fixed - w->left;
-	if (w->handle == NULL)
-		w->error = EBADF;
-	if (refused != 0) {
-		w->handle = NULL;
-		w->error = EACCES;
-	}
-	return 0;
-}
-
-static void
-write_piece(struct serve_write *w, const uint8_t *p, size_t len)
-{
-	struct serve_handle *h = w->handle;
-	ssize_t n;
-
-	while (len > 0 && w->error == 0) {
-		n = h->append ? write(h->fd, p, len) :
-				pwrite(h->fd, p, len, (off_t)w->offset);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0) {
-			w->error = n < 0 ? errno : EIO;
-			log_error("write \"%s\": %s", h->path,
-			    strerror(w->error));
-			break;
-		}
-		h->bytes_written += (uint64_t)n;
-		w->offset += (uint64_t)n;
-		p += n;
-		len -= (size_t)n;
-	}
-}
-
-/* Returns how many bytes belonged to the WRITE that is under way. */
-static size_t
-write_continue(struct sftp_serve *s, const uint8_t *p, size_t len)
-{
-	struct serve_write *w = &s->write;
-	size_t data = MIN(len, (size_t)w->left);
-	size_t skip = MIN(len - data, (size_t)w->skip);
-
-	write_piece(w, p, data);
-	w->left -= (uint32_t)data;
-	w->skip -= (uint32_t)skip;
-	if (w->left == 0 && w->skip == 0) {
-		w->active = false;
-		errno = w->error;
-		serve_errno(s, w->id, w->error == 0 ? 0 : -1);
-	}
-	return data + skip;
 }
 
 static int
@@ -486,6 +286,7 @@ handle_message(struct sftp_serve *s, const uint8_t *p, size_t len)
 {
 	struct rd r = rd_from(p, len);
 	const struct request *q;
+	struct serve_op op;
 	uint8_t type = rd_u8(&r);
 	uint32_t id, refused;
 	int err;
@@ -501,8 +302,14 @@ handle_message(struct sftp_serve *s, const uint8_t *p, size_t len)
 		serve_status(s, id, refused);
 		return buf_err(&s->out);
 	}
+	serve_op_init(&op, id);
 	/* Only a WRITE with a handle that cannot be ours comes here. */
-	err = q->fn != NULL ? q->fn(s, id, &r) : ERR_NOT_FOUND;
+	err = q->fn != NULL ? q->fn(s, &op, &r) : ERR_NOT_FOUND;
+	if (err == 0 && op.run != NULL) {
+		serve_submit(s, &op);
+		return buf_err(&s->out);
+	}
+	serve_op_clear(&op);
 	if (err == ERR_NOMEM)
 		serve_status(s, id, SFTP_FAILURE);
 	else if (err == ERR_DENIED)
@@ -532,17 +339,35 @@ bytes_needed(const struct sftp_serve *s, const uint8_t *p, size_t len,
 	if (body < 5 || body > SFTP_MESSAGE_MAX)
 		return ERR_PROTOCOL;
 	*need = 4 + (size_t)body;
-	if (body < WRITE_HEAD - 4 || !s->initialised)
+	if (body < SERVE_WRITE_HEAD - 4 || !s->initialised)
 		return 0;
 	if (len < 13) {
 		*need = 13; /* to the end of the handle's length */
 		return 0;
 	}
-	if (p[4] == SFTP_WRITE && wire_get_u32(p + 9) == HANDLE_WIRE) {
-		*need = WRITE_HEAD;
+	if (p[4] == SFTP_WRITE && wire_get_u32(p + 9) == SERVE_HANDLE_WIRE) {
+		*need = SERVE_WRITE_HEAD;
 		*streamed = true;
 	}
 	return 0;
+}
+
+/*
+ * A READ waits for a place to read to, if there will be one: an empty one,
+ * and large enough to save the copy.
+ */
+static bool
+held(const struct sftp_serve *s, const uint8_t *p, size_t need)
+{
+	size_t want;
+
+	if (!s->opts.direct || !s->initialised || p[4] != SFTP_READ ||
+	    need != SERVE_WRITE_HEAD)
+		return false;
+	if (s->place.p == NULL || s->place.used > 0 || buf_len(&s->out) > 0)
+		return true;
+	want = wire_get_u32(p + need - 4);
+	return !s->place.whole && want / 8 * 7 + SERVE_DATA_HEAD > s->place.room;
 }
 
 /* Acts on a message whose `need` bytes are at p. */
@@ -557,37 +382,44 @@ act(struct sftp_serve *s, const uint8_t *p, size_t need, bool streamed)
 		return handle_message(s, p + 4, need - 4);
 	r = rd_from(p + 5, need - 5);
 	id = rd_u32(&r);
-	err = write_begin(s, id, &r, wire_get_u32(p));
+	err = serve_write_begin(s, &r, id, wire_get_u32(p),
+	    refuse(s, find_request(SFTP_WRITE, &r)));
 	if (err == 0 && s->write.left == 0 && s->write.skip == 0)
-		(void)write_continue(s, p, 0);
+		(void)serve_write_continue(s, p, 0);
 	return err < 0 ? err : buf_err(&s->out);
 }
 
 /*
- * One step: continues a WRITE, or acts on a message that is whole at p, or
- * gathers bytes of one that is not. Returns the bytes used.
+ * One step: continues a WRITE, or acts on a message that is whole, or gathers
+ * bytes of one that is not. What was gathered before comes first. Returns the
+ * bytes used of p.
  */
 static ssize_t
 step(struct sftp_serve *s, const uint8_t *p, size_t len)
 {
 	size_t have = buf_len(&s->in), need, take;
+	const uint8_t *from = have > 0 ? buf_data(&s->in) : p;
+	size_t there = have > 0 ? have : len;
 	bool streamed;
 	int err;
 
-	if (s->write.active)
-		return (ssize_t)write_continue(s, p, len);
-	err = bytes_needed(s, have > 0 ? buf_data(&s->in) : p,
-	    have > 0 ? have : len, &need, &streamed);
+	if (s->write.active) {
+		take = serve_write_continue(s, from, there);
+		if (have > 0)
+			buf_consume(&s->in, take);
+		return have > 0 ? 0 : (ssize_t)take;
+	}
+	err = bytes_needed(s, from, there, &need, &streamed);
 	if (err < 0)
 		return err;
-	if (have == 0 && len >= need && need > 4) {
-		err = act(s, p, need, streamed);
-		return err < 0 ? err : (ssize_t)need;
-	}
-	if (have >= need) {
-		err = act(s, buf_data(&s->in), need, streamed);
-		buf_consume(&s->in, need);
-		return err;
+	if (there >= need && need > 4) {
+		s->held = held(s, from, need);
+		if (s->held)
+			return 0;
+		err = act(s, from, need, streamed);
+		if (have > 0)
+			buf_consume(&s->in, need);
+		return err < 0 || have > 0 ? err : (ssize_t)need;
 	}
 	take = MIN(len, need - have);
 	buf_put(&s->in, p, take);
@@ -599,10 +431,13 @@ ssize_t
 sftp_serve_input(struct sftp_serve *s, const uint8_t *p, size_t len)
 {
 	size_t used = 0, before;
+	bool was_active;
 	ssize_t n;
 
+	serve_collect(s);
 	for (;;) {
-		if (sftp_serve_blocked(s) && !s->write.active)
+		was_active = s->write.active;
+		if (sftp_serve_blocked(s) && !was_active)
 			break;
 		before = buf_len(&s->in);
 		if (used == len && before == 0)
@@ -611,8 +446,52 @@ sftp_serve_input(struct sftp_serve *s, const uint8_t *p, size_t len)
 		if (n < 0)
 			return n;
 		used += (size_t)n;
-		if (n == 0 && buf_len(&s->in) == before)
+		if (n == 0 && buf_len(&s->in) == before &&
+		    was_active == s->write.active)
 			break;
 	}
-	return (ssize_t)used;
+	if (s->held && buf_len(&s->in) < HELD_MAX) {
+		n = (ssize_t)MIN(len - used, HELD_MAX - buf_len(&s->in));
+		buf_put(&s->in, p + used, (size_t)n);
+		used += (size_t)n;
+	}
+	serve_collect(s); /* whoever finishes the oldest wakes us from now on */
+	return buf_err(&s->in) < 0 ? buf_err(&s->in) : (ssize_t)used;
+}
+
+ssize_t
+sftp_serve_take(struct sftp_serve *s, uint8_t *p, size_t max)
+{
+	size_t n = 0, len, before;
+	ssize_t used;
+
+	for (;;) {
+		len = MIN(buf_len(&s->out), max - n);
+		if (len > 0)
+			memcpy(p + n, buf_data(&s->out), len);
+		buf_consume(&s->out, len);
+		n += len;
+		if (n == max || buf_len(&s->out) > 0)
+			break;
+		s->place.p = p + n;
+		s->place.room = max - n;
+		s->place.used = 0;
+		s->place.whole = n == 0;
+		before = buf_len(&s->in);
+		used = sftp_serve_input(s, p, 0);
+		s->place.p = NULL;
+		if (used < 0)
+			return used;
+		n += s->place.used;
+		if (s->place.used == 0 && buf_len(&s->out) == 0 &&
+		    buf_len(&s->in) == before)
+			break;
+	}
+	return (ssize_t)n;
+}
+
+bool
+sftp_serve_idle(const struct sftp_serve *s)
+{
+	return buf_len(&s->out) == 0 && !s->held && !sftp_serve_under_way(s);
 }

@@ -190,14 +190,16 @@ flush_output(int fd, struct buf *out)
 }
 
 static int
-wait_ready(int fd_in, int fd_out, bool want_in, bool want_out)
+wait_ready(struct sftp_serve *s, int fd_in, int fd_out, bool want_in)
 {
-	struct pollfd pfd[2] = {
+	bool want_out = buf_len(sftp_serve_output(s)) > 0;
+	struct pollfd pfd[3] = {
 		{ .fd = want_in ? fd_in : -1, .events = POLLIN },
 		{ .fd = want_out ? fd_out : -1, .events = POLLOUT },
+		{ .fd = sftp_serve_fd(s), .events = POLLIN },
 	};
 
-	if (poll(pfd, 2, -1) < 0 && errno != EINTR)
+	if (poll(pfd, 3, -1) < 0 && errno != EINTR)
 		return ERR_SYSTEM;
 	return 0;
 }
@@ -236,7 +238,7 @@ static int
 serve(struct sftp_serve *s, int fd_in, int fd_out, struct input *in)
 {
 	struct buf *out = sftp_serve_output(s);
-	bool was_blocked;
+	bool was_blocked, was_full;
 	ssize_t used;
 	int r;
 
@@ -249,15 +251,19 @@ serve(struct sftp_serve *s, int fd_in, int fd_out, struct input *in)
 			return (int)used;
 		in->off += (size_t)used;
 		was_blocked = sftp_serve_blocked(s);
+		was_full = buf_len(out) >= SFTP_SERVE_OUTPUT_MAX;
 		if ((r = flush_output(fd_out, out)) < 0)
 			return r;
-		if (in->ended && in->off == in->end && buf_len(out) == 0)
+		if (in->ended && in->off == in->end && sftp_serve_idle(s))
 			return 0;
-		/* Requests may lie in s or in the input still. */
+		/* Requests may lie in s or in the input still, and replies
+		 * with the workers. */
 		if ((used > 0 || was_blocked) && !sftp_serve_blocked(s))
 			continue;
-		r = wait_ready(fd_in, fd_out,
-		    in->off == in->end && !in->ended, buf_len(out) > 0);
+		if (was_full && buf_len(out) < SFTP_SERVE_OUTPUT_MAX)
+			continue;
+		r = wait_ready(s, fd_in, fd_out,
+		    in->off == in->end && !in->ended);
 		if (r < 0)
 			return r;
 	}
@@ -318,5 +324,6 @@ sftp_server_main(int argc, char **argv, int fd_in, int fd_out,
 	if (a.start_dir != NULL && !enter_start_dir(a.start_dir, user, home))
 		return 1;
 	a.serve.home = home;
+	a.serve.threads = SFTP_SERVE_THREADS;
 	return run(&a, fd_in, fd_out, user);
 }

@@ -3,12 +3,13 @@
 
 #include <ctype.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/str.h"
 
-static const char uri_scheme[] = "scp://";
+static const char scp_scheme[] = "scp://", sftp_scheme[] = "sftp://";
 
 void
 xfer_target_clear(struct xfer_target *t)
@@ -149,8 +150,8 @@ xfer_target_parse(struct xfer_target *t, const char *text)
 	int r;
 
 	*t = (struct xfer_target){ .remote = true };
-	if (str_has_prefix(text, uri_scheme)) {
-		r = parse_uri(t, text + sizeof uri_scheme - 1);
+	if (str_has_prefix(text, scp_scheme)) {
+		r = parse_uri(t, text + sizeof scp_scheme - 1);
 	} else if ((colon = find_colon(text)) != NULL) {
 		r = set_login(t, text, (size_t)(colon - text));
 		t->path = strdup(colon[1] != '\0' ? colon + 1 : ".");
@@ -161,6 +162,30 @@ xfer_target_parse(struct xfer_target *t, const char *text)
 	}
 	if (r == 0 && t->path == NULL)
 		r = ERR_NOMEM;
+	if (r < 0)
+		xfer_target_clear(t);
+	return r;
+}
+
+int
+xfer_target_parse_host(struct xfer_target *t, const char *text)
+{
+	char *with_colon;
+	int r;
+
+	if (str_has_prefix(text, sftp_scheme)) {
+		*t = (struct xfer_target){ .remote = true };
+		r = parse_uri(t, text + sizeof sftp_scheme - 1);
+	} else if (find_colon(text) != NULL) {
+		r = xfer_target_parse(t, text);
+	} else {
+		if (asprintf(&with_colon, "%s:", text) < 0)
+			return ERR_NOMEM;
+		r = xfer_target_parse(t, with_colon);
+		free(with_colon);
+		if (r == 0 && !t->remote)
+			r = ERR_SYNTAX;
+	}
 	if (r < 0)
 		xfer_target_clear(t);
 	return r;

@@ -22,6 +22,10 @@ struct xfer_target {
 
 /* ERR_SYNTAX (a bad URI or host), ERR_NOMEM. */
 int xfer_target_parse(struct xfer_target *t, const char *text) must_check;
+/* Always a host: [user@]host[:path] or sftp:// in place of scp://. The path is
+ * "." if none is given. */
+int xfer_target_parse_host(struct xfer_target *t,
+    const char *text) must_check;
 void xfer_target_clear(struct xfer_target *t);
 /* True if both are reached by the same connection. */
 bool xfer_target_same_host(const struct xfer_target *a,

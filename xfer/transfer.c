@@ -4,68 +4,58 @@
 #include <sys/resource.h>
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "base/fd.h"
 #include "base/loop.h"
 #include "base/mem.h"
 #include "xfer/transfer-int.h"
 
 enum {
-	BUDGET_DEFAULT = 16 * 1024 * 1024,
-	WINDOW_START = 1024 * 1024, /* doubles while answers come */
-	FILES_DEFAULT = 256,
-	HANDLES_SPARE = 2 * XFER_LISTINGS_MAX, /* for directories */
+	BUDGET_DEFAULT = 64 * 1024 * 1024,
+	FILES_DEFAULT = 512,
+	ACTIVE_MAX = 4096, /* with those that are being renamed */
 	STARTS_PER_TURN = 64,
 	TICK_MS = 100,
-	MODE_COPIED = 0777,
-	MODE_PRESERVED = 07777,
 };
 
 /* --- life --- */
 
 int
-xfer_new(struct xfer **out, struct sftp *s, const struct xfer_opts *opts)
+xfer_new(struct xfer **out, const struct xfer_lanes *lanes, struct sftp *s,
+    const struct xfer_opts *opts)
 {
 	struct xfer *x = calloc(1, sizeof *x);
 	struct rlimit rl;
 
 	if (x == NULL)
 		return ERR_NOMEM;
-	x->s = s;
+	if (lanes != NULL)
+		x->source = *lanes;
 	x->opts = *opts;
 	if (x->opts.budget_bytes == 0)
 		x->opts.budget_bytes = BUDGET_DEFAULT;
-	x->window = MIN(x->opts.budget_bytes, (size_t)WINDOW_START);
 	x->files_max = opts->files_max != 0 ? opts->files_max : FILES_DEFAULT;
 	if (getrlimit(RLIMIT_NOFILE, &rl) == 0)
 		x->files_max = MIN(x->files_max, (size_t)rl.rlim_cur / 2);
+	x->channels = 1;
+	TAILQ_INIT(&x->lanes);
+	TAILQ_INIT(&x->asks);
 	TAILQ_INIT(&x->queue);
 	TAILQ_INIT(&x->active);
 	TAILQ_INIT(&x->done);
+	TAILQ_INIT(&x->comparing);
 	TAILQ_INIT(&x->waiting);
 	TAILQ_INIT(&x->listing);
 	TAILQ_INIT(&x->all_dirs);
 	x->umask = umask(0);
 	umask(x->umask);
+	if (xfer_lane_add(x, s, true) < 0) {
+		free(x);
+		return ERR_NOMEM;
+	}
 	*out = x;
 	return 0;
-}
-
-static void
-file_free(struct xfer_file *f)
-{
-	if (f->dir != NULL)
-		xfer_dir_unref(f->dir);
-	fd_close(&f->fd);
-	free(f->item.name);
-	free(f->local);
-	free(f->remote);
-	free(f);
 }
 
 static void
@@ -76,20 +66,33 @@ files_free(struct xfer_files *list)
 	while ((f = TAILQ_FIRST(list)) != NULL) {
 		TAILQ_REMOVE(list, f, entry);
 		f->dir = NULL; /* directories are freed by themselves */
-		file_free(f);
+		xfer_file_free(f);
 	}
 }
 
 void
 xfer_free(struct xfer *x)
 {
+	struct xfer_dir *d;
+
 	if (x == NULL)
 		return;
+	x->over = true;
+	xfer_digest_drain(x); /* it reads files, and has blocks */
+	xfer_digest_free(x);
+	xfer_asks_free(x);
 	files_free(&x->queue);
 	files_free(&x->active);
 	files_free(&x->done);
+	TAILQ_FOREACH(d, &x->all_dirs, all)
+		files_free(&d->held);
+	xfer_hard_free(x);
 	xfer_dirs_free(x);
+	xfer_lanes_free(x);
 	xfer_blocks_free(x);
+	progress_end(x->opts.progress, loop_now_ms());
+	free(x->scratch);
+	free(x->small_data);
 	free(x);
 }
 
@@ -126,257 +129,76 @@ xfer_report_reply(struct xfer *x, const char *path,
 		x->failures++;
 }
 
+void
+xfer_note(struct xfer *x, const char *path, const char *text)
+{
+	progress_clear_line(x->opts.progress);
+	if (x->opts.note != NULL)
+		x->opts.note(x->opts.report_arg, path, text);
+}
+
 /* --- files --- */
+
+void
+xfer_queue_file(struct xfer_file *f)
+{
+	TAILQ_INSERT_TAIL(&f->x->queue, f, entry);
+	f->x->queued++;
+}
 
 int
 xfer_add_file(struct xfer *x, struct xfer_dir *dir, bool up, char *local,
     char *remote, const struct sftp_attrs *attrs)
 {
-	struct xfer_file *f = calloc(1, sizeof *f);
+	struct xfer_file *f = x->stopped ? NULL : calloc(1, sizeof *f);
 
 	if (f == NULL || local == NULL || remote == NULL) {
 		free(f);
 		free(local);
 		free(remote);
-		return ERR_NOMEM;
+		return x->stopped ? 0 : ERR_NOMEM;
 	}
 	*f = (struct xfer_file){ .x = x, .dir = dir, .up = up,
 		.local = local, .remote = remote, .fd = -1,
-		.eof_at = UINT64_MAX };
+		.resume = x->opts.resume, .eof_at = UINT64_MAX,
+		.symlink = attrs != NULL && (attrs->flags & SFTP_A_MODE) &&
+		    S_ISLNK(attrs->mode) };
+	TAILQ_INIT(&f->ends);
 	if (attrs != NULL)
 		f->attrs = *attrs;
+	progress_found(x->opts.progress, &f->item,
+	    f->attrs.flags & SFTP_A_SIZE ? f->attrs.size : 0);
 	if (dir != NULL)
 		dir->refs++;
-	TAILQ_INSERT_TAIL(&x->queue, f, entry);
-	x->queued++;
+	if (dir == NULL || dir->there) {
+		xfer_queue_file(f);
+	} else {
+		TAILQ_INSERT_TAIL(&dir->held, f, entry);
+		x->held++;
+	}
 	return 0;
-}
-
-void
-xfer_file_fail(struct xfer_file *f)
-{
-	f->failed = true;
-	if (f->state == XFER_MOVING)
-		f->state = XFER_WAITING;
-}
-
-static void
-file_done(struct xfer_file *f)
-{
-	struct xfer *x = f->x;
-
-	ENSURE(f->state != XFER_DONE);
-	f->state = XFER_DONE;
-	progress_finish(x->opts.progress, &f->item, !f->failed, loop_now_ms());
-	TAILQ_REMOVE(&x->active, f, entry);
-	x->active_count--;
-	TAILQ_INSERT_TAIL(&x->done, f, entry);
-}
-
-/* Source's times as the kernel takes them. */
-static int
-set_local_times(int fd, const struct sftp_attrs *a)
-{
-	struct timespec ts[2] = { { .tv_sec = a->atime },
-		{ .tv_sec = a->mtime } };
-
-	return a->flags & SFTP_A_TIMES ? futimens(fd, ts) : 0;
-}
-
-/* All data of a download is here. */
-static void
-finish_local(struct xfer_file *f)
-{
-	const struct sftp_attrs *a = &f->attrs;
-
-	if (f->fd < 0)
-		return;
-	if (!f->failed && f->eof_at < f->top) {
-		xfer_report(f->x, f->remote,
-		    "changed while it was being read");
-		f->failed = true;
-	}
-	if (!f->failed && f->x->opts.preserve &&
-	    (((a->flags & SFTP_A_MODE) &&
-		 fchmod(f->fd, a->mode & MODE_PRESERVED) != 0) ||
-		set_local_times(f->fd, a) != 0)) {
-		xfer_report_errno(f->x, f->local, errno);
-		f->failed = true;
-	}
-	/* Some file systems tell only now that the disk is full. */
-	if (close(f->fd) != 0 && !f->failed) {
-		xfer_report_errno(f->x, f->local, errno);
-		f->failed = true;
-	}
-	f->fd = -1;
-}
-
-static void
-attrs_done(void *arg, const struct sftp_reply *reply)
-{
-	struct xfer_file *f = arg;
-
-	f->pending--;
-	if ((reply->err != 0 || reply->status != SFTP_OK) && !f->failed) {
-		xfer_report_reply(f->x, f->remote, reply);
-		xfer_file_fail(f);
-	}
-	xfer_file_settle(f);
-}
-
-/* Sent right behind the last data, without waiting for its answers. */
-static void
-send_tail(struct xfer_file *f)
-{
-	struct xfer *x = f->x;
-	struct sftp_attrs a = f->attrs;
-
-	f->state = XFER_CLOSING;
-	/* A download has all it wants: it does not wait for this answer. */
-	if (!f->up) {
-		sftp_close(x->s, &f->handle, NULL, NULL);
-		return;
-	}
-	a.flags &= SFTP_A_MODE | SFTP_A_TIMES;
-	a.mode &= MODE_PRESERVED;
-	f->pending++; /* not settled before all is sent */
-	if (!f->failed && x->opts.preserve) {
-		f->pending++;
-		sftp_fsetstat(x->s, &f->handle, &a, attrs_done, f);
-	}
-	if (!f->failed && x->opts.fsync &&
-	    sftp_has(x->s, SFTP_EXT_FSYNC)) {
-		f->pending++;
-		sftp_ext_handle(x->s, SFTP_EXT_FSYNC, &f->handle, attrs_done,
-		    f);
-	}
-	f->pending++;
-	sftp_close(x->s, &f->handle, attrs_done, f);
-	f->pending--;
-}
-
-void
-xfer_file_settle(struct xfer_file *f)
-{
-	/* An upload closes as soon as all is sent; a download waits for its
-	 * data, which may come short and be asked for again. */
-	if (f->state == XFER_WAITING && f->handle_open &&
-	    (f->up || f->pending == 0)) {
-		f->handle_open = false;
-		if (!f->up)
-			finish_local(f);
-		send_tail(f);
-	}
-	if (f->pending == 0 && f->state != XFER_MOVING &&
-	    f->state != XFER_DONE)
-		file_done(f);
-}
-
-static bool
-open_local_target(struct xfer_file *f)
-{
-	mode_t mode = f->attrs.flags & SFTP_A_MODE ?
-	    f->attrs.mode & MODE_COPIED :
-	    0666;
-
-	f->fd = open(f->local, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
-	    mode);
-	if (f->fd < 0)
-		xfer_report_errno(f->x, f->local, errno);
-	return f->fd >= 0;
-}
-
-static void
-open_done(void *arg, const struct sftp_reply *reply)
-{
-	struct xfer_file *f = arg;
-
-	f->pending--;
-	if (reply->err != 0 || reply->status != SFTP_OK) {
-		xfer_report_reply(f->x, f->remote, reply);
-		f->failed = true;
-		xfer_file_settle(f);
-		return;
-	}
-	sftp_keep_handle(&f->handle, reply);
-	f->handle_open = true;
-	f->state = XFER_MOVING;
-	if (!f->up && !open_local_target(f)) {
-		xfer_file_fail(f);
-		xfer_file_settle(f);
-	}
-}
-
-/* O_NONBLOCK: opening must not wait for the writer of a pipe. */
-static bool
-open_local_source(struct xfer_file *f)
-{
-	struct stat st;
-
-	f->fd = open(f->local, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (f->fd < 0 || fstat(f->fd, &st) != 0) {
-		xfer_report_errno(f->x, f->local, errno);
-		return false;
-	}
-	if (!S_ISREG(st.st_mode)) {
-		xfer_report(f->x, f->local, "not a regular file");
-		return false;
-	}
-	sftp_attrs_from_stat(&f->attrs, &st);
-	return true;
-}
-
-static const char *
-last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
-}
-
-static void
-start_file(struct xfer *x, struct xfer_file *f)
-{
-	struct sftp_attrs a = { .flags = SFTP_A_MODE };
-
-	TAILQ_REMOVE(&x->queue, f, entry);
-	x->queued--;
-	TAILQ_INSERT_TAIL(&x->active, f, entry);
-	x->active_count++;
-	f->state = XFER_OPENING;
-	if (f->up && !open_local_source(f)) {
-		f->failed = true;
-		file_done(f);
-		return;
-	}
-	f->size = f->attrs.flags & SFTP_A_SIZE ? f->attrs.size : 0;
-	progress_start(x->opts.progress, &f->item,
-	    last_part(f->up ? f->local : f->remote), f->size, loop_now_ms());
-	a.mode = f->attrs.mode &
-	    (x->opts.preserve ? MODE_PRESERVED : MODE_COPIED);
-	f->pending++;
-	if (f->up)
-		sftp_open(x->s, f->remote,
-		    SFTP_O_WRITE | SFTP_O_CREAT | SFTP_O_TRUNC, &a, open_done,
-		    f);
-	else
-		sftp_open(x->s, f->remote, SFTP_O_READ, NULL, open_done, f);
 }
 
 /* True if more could be started at once. */
 static bool
 start_files(struct xfer *x)
 {
-	size_t limit = x->files_max, handles = sftp_handles_max(x->s);
 	struct xfer_file *f;
 	int started = 0;
 
-	limit = MIN(limit, handles > 2 * HANDLES_SPARE ?
-	    handles - HANDLES_SPARE : MAX(handles / 2, (size_t)1));
-	while (x->active_count < limit && started++ < STARTS_PER_TURN &&
-	    (f = TAILQ_FIRST(&x->queue)) != NULL)
-		start_file(x, f);
-	return x->active_count < limit && !TAILQ_EMPTY(&x->queue);
+	while ((f = TAILQ_FIRST(&x->queue)) != NULL &&
+	    x->active_count - x->renaming - x->small < x->files_max &&
+	    x->active_count < ACTIVE_MAX && xfer_lane_pick(x) != NULL &&
+	    !xfer_small_waits(x, f)) {
+		if (started++ == STARTS_PER_TURN)
+			return true;
+		TAILQ_REMOVE(&x->queue, f, entry);
+		x->queued--;
+		TAILQ_INSERT_TAIL(&x->active, f, entry);
+		x->active_count++;
+		xfer_file_start(f);
+	}
+	return false;
 }
 
 /* --- queueing and running --- */
@@ -384,23 +206,25 @@ start_files(struct xfer *x)
 int
 xfer_put(struct xfer *x, const char *local, const char *remote)
 {
+	struct xfer_exact exact;
 	struct sftp_attrs attrs;
 	struct stat st;
 
-	if (stat(local, &st) != 0) {
+	if ((x->opts.links ? lstat(local, &st) : stat(local, &st)) != 0) {
 		xfer_report_errno(x, local, errno);
 		return 0;
 	}
+	sftp_attrs_from_stat(&attrs, &st);
+	xfer_exact_from_stat(&exact, &st);
 	if (!S_ISDIR(st.st_mode))
 		return xfer_add_file(x, NULL, true, strdup(local),
-		    strdup(remote), NULL);
+		    strdup(remote), &attrs);
 	if (!x->opts.recursive) {
 		xfer_report(x, local, "not a regular file");
 		return 0;
 	}
-	sftp_attrs_from_stat(&attrs, &st);
 	return xfer_add_dir(x, NULL, true, strdup(local), strdup(remote),
-	    &attrs);
+	    &attrs, &exact);
 }
 
 int
@@ -408,14 +232,16 @@ xfer_get(struct xfer *x, const char *remote, const struct sftp_attrs *attrs,
     const char *local)
 {
 	bool dir = (attrs->flags & SFTP_A_MODE) && S_ISDIR(attrs->mode);
-	bool file = (attrs->flags & SFTP_A_MODE) == 0 || S_ISREG(attrs->mode);
+	bool file = (attrs->flags & SFTP_A_MODE) == 0 ||
+	    S_ISREG(attrs->mode) ||
+	    (S_ISLNK(attrs->mode) && x->opts.links);
 
 	if (file)
 		return xfer_add_file(x, NULL, false, strdup(local),
 		    strdup(remote), attrs);
 	if (dir && x->opts.recursive)
 		return xfer_add_dir(x, NULL, false, strdup(local),
-		    strdup(remote), attrs);
+		    strdup(remote), attrs, NULL);
 	xfer_report(x, remote, "not a regular file");
 	return 0;
 }
@@ -423,13 +249,16 @@ xfer_get(struct xfer *x, const char *remote, const struct sftp_attrs *attrs,
 static int
 wait_ms(struct xfer *x)
 {
-	int ms = -1, rate;
+	int ms = -1, rate, digests = xfer_digest_wait_ms(x);
 
-	if (x->opts.progress != NULL)
+	/* There is something to be seen, or to be measured. */
+	if (x->opts.progress != NULL || x->source.ops != NULL)
 		ms = TICK_MS;
 	rate = xfer_rate_wait_ms(x);
 	if (rate > 0 && (ms < 0 || rate < ms))
 		ms = rate;
+	if (digests >= 0 && (ms < 0 || digests < ms))
+		ms = digests;
 	return ms;
 }
 
@@ -440,37 +269,105 @@ reap(struct xfer *x)
 
 	while ((f = TAILQ_FIRST(&x->done)) != NULL) {
 		TAILQ_REMOVE(&x->done, f, entry);
-		file_free(f);
+		xfer_file_free(f);
 	}
 }
 
-static struct progress_item *
-shown(struct xfer *x)
+static void
+tell(struct xfer *x)
 {
+	struct progress *p = x->opts.progress;
 	struct xfer_file *f = TAILQ_FIRST(&x->active);
 
-	return f != NULL ? &f->item : NULL;
+	progress_lanes(p, x->lane_count);
+	if (x->trees)
+		progress_listing(p, !TAILQ_EMPTY(&x->waiting) ||
+		    !TAILQ_EMPTY(&x->listing));
+	progress_tick(p, f != NULL ? &f->item : NULL, loop_now_ms());
 }
 
-int
-xfer_run(struct xfer *x)
+/* Answers to what was sent are awaited, and files closed. */
+static void
+stop(struct xfer *x)
+{
+	struct xfer_file *f, *next;
+
+	x->stopped = true;
+	while ((f = TAILQ_FIRST(&x->queue)) != NULL) {
+		TAILQ_REMOVE(&x->queue, f, entry);
+		x->queued--;
+		TAILQ_INSERT_TAIL(&x->done, f, entry);
+	}
+	xfer_dirs_stop(x);
+	for (f = TAILQ_FIRST(&x->active); f != NULL; f = next) {
+		next = TAILQ_NEXT(f, entry);
+		xfer_file_stop(f);
+	}
+}
+
+static bool
+all_done(const struct xfer *x)
+{
+	return x->queued == 0 && x->active_count == 0 && x->asking == 0 &&
+	    TAILQ_EMPTY(&x->all_dirs);
+}
+
+/* A turn, and what its time was: waiting is what is neither work nor the
+ * files'. */
+static int
+turn(struct xfer *x, bool more)
+{
+	uint64_t disk = x->spent.disk, cpu, from, took, *why;
+	int r;
+
+	if (!x->opts.explain)
+		return xfer_lanes_turn(x, more, wait_ms(x));
+	why = xfer_rate_wait_ms(x) > 0 ? &x->spent.limit : &x->spent.waiting;
+	cpu = xfer_cpu_us();
+	from = xfer_now_us();
+	r = xfer_lanes_turn(x, more, wait_ms(x));
+	took = xfer_now_us() - from;
+	cpu = xfer_cpu_us() - cpu + x->spent.disk - disk;
+	*why += took > cpu ? took - cpu : 0;
+	return r;
+}
+
+static int
+run(struct xfer *x)
 {
 	bool more;
 	int r;
 
 	for (;;) {
-		more = xfer_list(x);
-		more |= start_files(x);
-		more |= xfer_issue(x);
-		reap(x);
-		if (x->queued == 0 && x->active_count == 0 &&
-		    TAILQ_EMPTY(&x->all_dirs))
-			break;
-		/* Freed files may have let their directories end. */
-		r = sftp_step(x->s, more, wait_ms(x));
+		r = xfer_lanes_check(x);
 		if (r < 0)
 			return r;
-		progress_tick(x->opts.progress, shown(x), loop_now_ms());
+		if (x->opts.stop != NULL && *x->opts.stop && !x->stopped)
+			stop(x);
+		xfer_asks_send(x);
+		more = xfer_list(x);
+		more |= start_files(x);
+		xfer_lanes_spread(x);
+		xfer_compare_issue(x);
+		xfer_issue(x);
+		/* Freed files may let their directories end. */
+		reap(x);
+		if (all_done(x))
+			return x->stopped ? ERR_CANCELLED : 0;
+		r = turn(x, more);
+		if (r < 0)
+			return r;
+		xfer_lanes_think(x);
+		tell(x);
 	}
-	return sftp_error(x->s);
+}
+
+int
+xfer_run(struct xfer *x)
+{
+	uint64_t from = xfer_now_us();
+	int r = run(x);
+
+	x->spent.all += xfer_now_us() - from;
+	return r;
 }

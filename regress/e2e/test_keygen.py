@@ -137,6 +137,8 @@ def test_passphrases_that_differ_are_asked_again(tmp_path):
     (["-Z", "none"], "none"),
     (["-m", "JSON"], "JSON"),
     (["-E", "crc32", "-l"], "crc32"),
+    (["-E", "sha224", "-l"], "sha224"),
+    (["-E", "blake2b-512", "-l"], "blake2b-512"),
     (["-s", "ca"], "-s is not available"),
     (["-Y", "sign"], "-Y is not available"),
     (["-M", "generate"], "-M is not available"),

@@ -20,7 +20,8 @@ needs_sftp = pytest.mark.skipif(not stock("sftp"),
 REQUESTS = """open close read write lstat fstat setstat fsetstat opendir
 readdir remove mkdir rmdir realpath stat rename readlink symlink posix-rename
 statvfs fstatvfs hardlink fsync lsetstat limits expand-path copy-data
-home-directory users-groups-by-id""".split()
+home-directory users-groups-by-id check-file-handle check-file-name times-ns
+stat-ns sparse-map put-file get-file""".split()
 
 
 def sftp(*commands, flags="", cwd=None, check=True):
@@ -107,7 +108,8 @@ def test_umask_and_start_directory(tmp_path):
 def test_log_lines(tmp_path):
     (tmp_path / "a").write_text("12345")
     done = sftp("put a b", "get b c", "rename b d", "mkdir m", "rmdir m",
-                "rm d", "ls", flags="-e -l INFO", cwd=tmp_path)
+                "rm d", "ls", "-rm none", "df", flags="-e -l INFO",
+                cwd=tmp_path)
     for line in (
             f'open "{tmp_path}/b" flags WRITE,CREATE,TRUNCATE mode 0',
             f'close "{tmp_path}/b" bytes read 0 written 5',
@@ -116,6 +118,7 @@ def test_log_lines(tmp_path):
             f'posix-rename old "{tmp_path}/b" new "{tmp_path}/d"',
             f'mkdir name "{tmp_path}/m" mode 0',
             f'rmdir name "{tmp_path}/m"', f'remove name "{tmp_path}/d"',
+            "sent status No such file\n", f'statvfs "{tmp_path}"',
             f'opendir "{tmp_path}"', f'closedir "{tmp_path}"',
             "session opened for local user ",
             "session closed for local user "):
@@ -123,6 +126,19 @@ def test_log_lines(tmp_path):
     assert "stat name" not in done.errors
     # At the usual level it says nothing.
     assert b"open " not in sftp("put a b", flags="-e", cwd=tmp_path).err
+
+
+def test_forced_close(tmp_path):
+    """What a client leaves open is told when it is gone."""
+    (tmp_path / "a").write_text("12345")
+    path = str(tmp_path / "a").encode()
+    name = struct.pack(">I", len(path)) + path
+    done = run([SERVER, "-e", "-l", "INFO"], stdin=message(
+        1, struct.pack(">I", 3)) +
+        message(3, struct.pack(">I", 1) + name + struct.pack(">II", 1, 0)))
+    assert done.rc == 0
+    assert f'forced close "{tmp_path}/a" bytes read 0 written 0\n' in \
+        done.errors, done
 
 
 def test_nonsense_ends_it():

@@ -6,6 +6,8 @@ import re
 
 import pytest
 
+from sshwire import (CHANNEL_CLOSE, CHANNEL_REQUEST, DISCONNECT, FakeServer)
+
 from harness import Client, stock_pty_problem
 
 
@@ -65,6 +67,34 @@ def test_wrong_hints_do_no_harm(client, column, value):
     assert value == "-" or value not in hints(client).read_text()
 
 
+def test_a_server_that_falls_over_a_guess(tmp_path, keys):
+    """It takes the wrong guess for the real thing: once, and not again."""
+    def script(w):
+        w.identify()
+        w.send_kexinit()
+        w.read_kexinit()
+        if w.theirs[-5]:  # first_kex_packet_follows
+            w.say(DISCONNECT, 3, "what is that?", "")
+            return
+        w.server_exchange(fake.host)
+        w.send_newkeys()
+        w.read_newkeys()
+        w.accept_user()
+        number = w.accept_session()
+        w.say(CHANNEL_REQUEST, number, "exit-status", False, 7)
+        w.say(CHANNEL_CLOSE, number)
+        w.drain()
+
+    with FakeServer(tmp_path, keys, script) as fake:
+        client = Client("hpn", fake)
+        path = fake.known_hosts.with_name("fake-known-hosts.hints")
+        path.write_text(f"[127.0.0.1]:{fake.port} mlkem768x25519-sha256 "
+                        "ssh-ed25519 -\n")
+        assert client.ssh("true").rc == 255
+        assert path.read_text() == ""
+        assert client.ssh("true").rc == 7
+
+
 def test_refused_key_of_a_hint(client, server):
     """The session was asked for ahead of a key that is refused now: it runs
     once, after the key that is good."""
@@ -95,6 +125,19 @@ def test_host_key_is_checked_first(client, server):
     assert "REMOTE HOST IDENTIFICATION HAS CHANGED!" in done.errors
     assert "Offering" not in done.errors
     assert "Accepted" not in server.log_text()[len(before):]
+
+
+def test_hints_of_a_first_contact(server, tmp_path):
+    """known_hosts itself is made by it, and the next contact is ahead."""
+    client = Client("hpn", server, known_hosts=tmp_path / "known_hosts",
+                    log_level="DEBUG2",
+                    options=("StrictHostKeyChecking=accept-new",
+                             "HostKeyAlgorithms=ssh-ed25519"))
+    assert client.ssh("true").rc == 0
+    fields = hints(client).read_text().split()
+    # the server's first, whatever was agreed on
+    assert fields[2] != "-" and fields[3].startswith("SHA256:")
+    assert client.ssh("true").rc == 0
 
 
 def test_no_hints_for_who_hides_names(client):

@@ -4,6 +4,7 @@
 import asyncio
 import os
 import re
+import socket
 import subprocess
 import threading
 
@@ -64,6 +65,28 @@ def test_right_key_after_wrong_ones(client, keys):
     wrong = [flag for n in range(3)
              for flag in ("-i", keys.path(f"ed25519-wrong{n}"))]
     assert client.ssh("true", flags=wrong).rc == 0
+
+
+@pytest.mark.parametrize("kind", ["hpn", "stock"])
+@pytest.mark.parametrize("tries, before, behind", [
+    (3, 0, 4), (3, 1, 1), (3, 2, 0), (4, 3, 2), (6, 5, 0), (6, 5, 3)])
+def test_offers_in_a_flight_fit_every_limit(shared_servers, keys, tmp_path,
+                                            kind, tries, before, behind):
+    """What one offer after the other would reach is reached by several at
+    once too, though every refusal counts."""
+    server = shared_servers(kind, f"MaxAuthTries {tries}")
+    known = tmp_path / "known_hosts"  # and no hints
+    known.write_text(server.known_hosts.read_text())
+    client = Client("hpn", server, key=None, known_hosts=known,
+                    log_level="DEBUG1")
+    named = [f"ed25519-wrong{n}" for n in range(before)] + ["ed25519"] \
+        + [f"ed25519-wrong{n}" for n in range(before, before + behind)]
+    done = client.ssh("true", flags=[
+        flag for name in named for flag in ("-i", keys.path(name))])
+    assert done.rc == 0, done
+    offered = done.errors.count("Offering public key")
+    assert offered <= max(3, before + 1)
+    assert before + behind == 0 or offered >= min(3, before + behind + 1)
 
 
 def test_no_key_is_right(client, keys):
@@ -166,7 +189,11 @@ def agent(tmp_path, background):
     sock = tmp_path / "agent"
     background([stock("ssh-agent"), "-D", "-a", sock],
                stdout=subprocess.DEVNULL)
-    assert wait_for(sock.exists)
+
+    def listens():
+        with socket.socket(socket.AF_UNIX) as probe:
+            return probe.connect_ex(str(sock)) == 0
+    assert wait_for(listens)
     return sock
 
 
@@ -201,6 +228,25 @@ def test_identities_only(client, agent, keys):
     assert client.ssh("true", env=env,
                       options=["IdentityAgent=none"]).rc == 255
     assert client.ssh("true", options=[f"IdentityAgent={agent}"]).rc == 0
+
+
+@pytest.mark.parametrize("kind", ["hpn", "stock"])
+@pytest.mark.parametrize("there", [True, False])
+def test_key_for_one_destination(shared_servers, agent, keys, tmp_path, kind,
+                                 there):
+    """The agent lets such a key be used when it is told where to, and has
+    the host's signature for that."""
+    server = shared_servers(kind)
+    other = tmp_path / "other"
+    other.write_text(f"other.example {keys.public('ed25519-other')}\n")
+    name = f"[127.0.0.1]:{server.port}" if there else "other.example"
+    add(agent, "-H", server.known_hosts if there else other, "-h", name,
+        keys.path("ed25519"))
+    client = Client("hpn", server, key=None)
+    client.fixed.remove("IdentitiesOnly=yes")
+    done = client.ssh("true", env=clean_env(SSH_AUTH_SOCK=agent),
+                      options=["IdentityFile=none"])
+    assert done.rc == (0 if there else 255), done
 
 
 def test_agent_that_is_gone(client):

@@ -45,9 +45,9 @@ def test_auth_ciphers_only():
 
 
 @pytest.mark.parametrize("flag", [
-    ["-A"], ["-D", "1080"], ["-g"], ["-I", "lib"], ["-J", "jump"], ["-K"],
+    ["-A"], ["-D", "1080"], ["-g"], ["-I", "lib"], ["-K"],
     ["-L", "1:h:2"], ["-M"], ["-O", "check"], ["-R", "1:h:2"], ["-S", "path"],
-    ["-W", "h:1"], ["-w", "0:0"], ["-X"], ["-Y"], ["-Z"]])
+    ["-w", "0:0"], ["-X"], ["-Y"], ["-Z"]])
 def test_what_is_not_built_is_refused(flag):
     done = ssh(*flag, "host")
     assert done.rc == 255
@@ -119,6 +119,32 @@ def test_dump():
 ])
 def test_precedence(args, key, value):
     assert dump(*args)[key].lower() == value.lower()
+
+
+@pytest.mark.parametrize("program", ["scp", "sftp"])
+def test_agent_forwarding_of_copies_is_refused(program):
+    names = ["x", "y:"] if program == "scp" else ["y"]
+    done = run([hpn(program), "-A", "-F", "none", *names])
+    assert done.rc == (1 if program == "scp" else 255), done
+    assert "-A: agent forwarding is not available in this version" \
+        in done.errors.splitlines()[0]
+
+
+@pytest.mark.parametrize("program", ["ssh", "sshd"])
+def test_hashes_of_fingerprints(program):
+    """Those of stock, and not all that are known for other ends."""
+    def refused(name):
+        option = f"FingerprintHash={name}"
+        if program == "ssh":
+            return "FingerprintHash" in ssh("-G", "-F", "none", "-o", option,
+                                            "host").errors
+        return "FingerprintHash" in run(
+            [hpn("sshd"), "-T", "-f", "/dev/null", "-o", option]).errors
+
+    for name in ("md5", "sha1", "SHA256", "sha384", "sha512"):
+        assert not refused(name), name
+    for name in ("sha224", "blake2b-512", "sha"):
+        assert refused(name), name
 
 
 def test_dump_to_a_full_disk():

@@ -2,6 +2,7 @@
 """hpnssh as part of a script: bytes, exit status, what it leaves behind."""
 
 import fcntl
+import hashlib
 import os
 import signal
 import subprocess
@@ -10,7 +11,7 @@ import time
 
 import pytest
 
-from harness import Client, run, start, wait_for
+from harness import Client, is_sanitized, run, start, wait_for
 
 
 @pytest.fixture(params=["hpn", "stock"])
@@ -161,6 +162,43 @@ def test_long_command_and_big_input(client):
     text = "x" * 100_000
     done = client.ssh(f"printf %s {text} | wc -c")
     assert done.out.strip() == b"100000", done
+
+
+def memory_of(pid):
+    """Bytes of its own that a process has in memory."""
+    with open(f"/proc/{pid}/status") as status:
+        for line in status:
+            if line.startswith("RssAnon:"):
+                return int(line.split()[1]) * 1024
+    raise AssertionError("no RssAnon")
+
+
+def test_sink_that_stops(client, background, data_file):
+    """It costs a window's worth, and nothing is lost; afterwards memory goes
+    back, though the session stays."""
+    data = data_file(40_000_000)
+    reader = background(client.ssh_args() + [f"cat {data}; sleep 60"],
+                        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+    got = bytearray(reader.stdout.read(100_000))
+    time.sleep(1)
+    if not is_sanitized():
+        assert memory_of(reader.pid) < 16 << 20
+    while len(got) < 40_000_000:
+        more = reader.stdout.read1(1 << 20)
+        assert more
+        got += more
+    assert got == data.read_bytes()
+    if not is_sanitized():
+        assert wait_for(lambda: memory_of(reader.pid) < 1 << 20), \
+            memory_of(reader.pid)
+
+
+def test_far_sink_that_stops(client, data_file):
+    data = data_file(40_000_000)
+    with open(data, "rb") as source:
+        done = client.ssh("sleep 1; sha256sum", stdin=source)
+    assert done.out.split()[0].decode() == hashlib.sha256(
+        data.read_bytes()).hexdigest()
 
 
 def test_server_that_is_stopped(make_server):

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Session channels of an authenticated client: messages 80-127, each behind
- * a 16 bit length. Processes are never started: fork() fails here.
+ * a 16 bit length. Processes are never started: fork() fails here; and
+ * internal-sftp, which is not one, only reads, and stays where it is.
  */
 #include <errno.h>
 #include <sys/socket.h>
@@ -14,11 +15,20 @@
 #include "server/session.h"
 
 pid_t fork(void);
+int chdir(const char *path);
 
 pid_t
 fork(void)
 {
 	errno = EAGAIN;
+	return -1;
+}
+
+int
+chdir(const char *path)
+{
+	(void)path;
+	errno = EACCES;
 	return -1;
 }
 
@@ -59,8 +69,8 @@ params(void)
 	if (conf.max_sessions == 0) {
 		server_conf_init(&conf);
 		if (server_conf_set(&conf, "AcceptEnv", "LC_*") != 0 ||
-		    server_conf_set(&conf, "Subsystem", "sftp internal-sftp") !=
-			0 ||
+		    server_conf_set_option(&conf,
+			"Subsystem=sftp internal-sftp -R") != 0 ||
 		    server_conf_finish(&conf) != 0)
 			return NULL;
 		authkeys_options_init(&key);

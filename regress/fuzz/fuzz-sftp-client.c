@@ -4,7 +4,9 @@
  * private directory: a tree is fetched into "in", files are sent, names are
  * looked up. Whatever a server says, nothing may appear beside "in".
  *
- * The first byte chooses what is done and the size of the pieces.
+ * The first byte chooses what is done (two bits), the size of the pieces (two
+ * more), and whether a part that is there is resumed, both ends are compared,
+ * and a file is fetched in place of the tree.
  */
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -26,7 +28,10 @@
 #include "xfer/sftp-engine.h"
 #include "xfer/transfer.h"
 
-enum { FILE_BYTES_MAX = 4 << 20 };
+enum { FILE_BYTES_MAX = 4 << 20, OUT_BYTES = 600000, SRC_BYTES = 20000 };
+enum { RESUME = 16, VERIFY = 32, ONE_FILE = 64 };
+
+#define PART ".in.hpnpart"
 
 static char dir[] = "/tmp/fuzz-sftp-client-XXXXXX";
 static int home_fd = -1, dir_fd = -1;
@@ -53,7 +58,7 @@ prepare(void)
 		abort();
 	dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	fd = openat(dir_fd, "out", O_RDWR | O_CREAT, 0600);
-	if (fd < 0 || ftruncate(fd, 600000) != 0)
+	if (fd < 0 || ftruncate(fd, OUT_BYTES) != 0)
 		abort();
 	close(fd);
 	atexit(remove_dir);
@@ -62,44 +67,28 @@ prepare(void)
 /* --- a server that plays the input --- */
 
 struct replay {
+	struct sftp *sftp;
 	const uint8_t *p;
 	size_t len, piece;
 };
 
-static ssize_t
-replay_read(void *arg, uint8_t *p, size_t max)
+static int
+replay_turn(void *arg, int timeout_ms)
 {
 	struct replay *r = arg;
 	size_t n = MIN(r->len, r->piece);
 
-	n = MIN(n, max);
-	memcpy(p, r->p, n);
+	(void)timeout_ms;
+	buf_reset(sftp_output(r->sftp));
+	if (n == 0)
+		return ERR_CLOSED;
+	(void)!sftp_feed(r->sftp, r->p, n);
 	r->p += n;
 	r->len -= n;
-	return (ssize_t)n; /* 0: the end */
+	return 0;
 }
 
-static ssize_t
-replay_write(void *arg, const uint8_t *p, size_t len)
-{
-	(void)arg;
-	(void)p;
-	return (ssize_t)len;
-}
-
-static int
-replay_wait(void *arg, int events, int timeout_ms)
-{
-	(void)arg;
-	(void)timeout_ms;
-	return events;
-}
-
-static const struct xfer_carrier_ops replay_ops = {
-	.read = replay_read,
-	.write = replay_write,
-	.wait = replay_wait,
-};
+static const struct xfer_carrier_ops replay_ops = { .turn = replay_turn };
 
 /* --- what is done --- */
 
@@ -125,31 +114,62 @@ check_and_clean(void)
 		    strcmp(de->d_name, "out") != 0)
 			abort();
 	closedir(d);
+	(void)unlink(PART);
 	(void)nftw("in", remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
 static void
-transfer(struct sftp *s, bool up)
+make_part(void)
 {
-	const struct sftp_attrs attrs = { .flags = SFTP_A_MODE,
+	int fd = open(PART, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+	if (fd < 0 || ftruncate(fd, SRC_BYTES) != 0)
+		abort();
+	close(fd);
+}
+
+static void
+transfer(struct sftp *s, bool up, int how)
+{
+	const struct sftp_attrs dir_attrs = { .flags = SFTP_A_MODE,
 		.mode = S_IFDIR | 0700 };
+	const struct sftp_attrs file_attrs = { .flags = SFTP_A_MODE |
+		    SFTP_A_SIZE, .mode = S_IFREG | 0600, .size = SRC_BYTES };
 	const struct xfer_opts opts = { .recursive = true, .preserve = up,
+		.resume = how & RESUME, .verify = how & VERIFY,
 		.budget_bytes = 1 << 20 };
 	struct xfer *x;
 
-	if (xfer_new(&x, s, &opts) != 0)
+	if (!up && (how & RESUME))
+		make_part();
+
+	if (xfer_new(&x, NULL, s, &opts) != 0)
 		abort();
 	if (up)
 		(void)!xfer_put(x, "out", "there");
 	else
-		(void)!xfer_get(x, "src", &attrs, "in");
+		(void)!xfer_get(x, "src",
+		    how & ONE_FILE ? &file_attrs : &dir_attrs, "in");
 	(void)!xfer_run(x);
 	xfer_free(x);
 }
 
 static void
+on_stat_ns(void *arg, const struct sftp_reply *reply)
+{
+	struct rd body = reply->body;
+	struct sftp_stat_ns st;
+	bool *done = arg;
+
+	*done = true;
+	if (reply->type == SFTP_EXTENDED_REPLY)
+		(void)!sftp_get_stat_ns(&body, &st);
+}
+
+static void
 ask(struct sftp *s)
 {
+	static bool done; /* the session's end may tell it later */
 	struct strlist found = { NULL, 0 };
 	struct sftp_statvfs v;
 	struct sftp_attrs a;
@@ -159,6 +179,11 @@ ask(struct sftp *s)
 	(void)!sftp_call_name(s, SFTP_REALPATH, ".", &name);
 	free(name);
 	(void)!sftp_call_statvfs(s, ".", &v);
+	done = false;
+	if (sftp_has(s, SFTP_EXT_STAT_NS)) {
+		sftp_stat_ns(s, "x", true, on_stat_ns, &done);
+		(void)!sftp_run_until(s, &done);
+	}
 	(void)!remote_glob(s, "*/x*", &found);
 	strlist_clear(&found);
 }
@@ -176,13 +201,13 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		prepare();
 	if (fchdir(dir_fd) != 0 || sftp_new(&s) != 0)
 		abort();
-	r = (struct replay){ .p = data + 1, .len = len - 1,
+	r = (struct replay){ .sftp = s, .p = data + 1, .len = len - 1,
 		.piece = pieces[data[0] >> 2 & 3] };
 	sftp_attach(s, (struct xfer_carrier){ &replay_ops, &r });
 	if ((data[0] & 3) == 2)
 		ask(s);
 	else
-		transfer(s, (data[0] & 3) == 1);
+		transfer(s, (data[0] & 3) == 1, data[0]);
 	sftp_free(s);
 	check_and_clean();
 	if (fchdir(home_fd) != 0)

@@ -147,6 +147,33 @@ test_bad_answers(void **state)
 
 /* An agent that signs with another algorithm than was asked for. */
 static void
+test_bind(void **state)
+{
+	static const struct {
+		const char *answer;
+		int want;
+	} cases[] = {
+	    {"\0\0\0\1\6", 0},
+	    {"\0\0\0\1\5", ERR_AGENT},  /* knows no extensions */
+	    {"\0\0\0\1\34", ERR_AGENT}, /* refuses this one */
+	    {"\0\0\0\1\14", ERR_PROTOCOL},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		pid_t pid = start_answering(cases[i].answer, 5);
+		struct agent *a = NULL;
+
+		assert_int_equal(agent_open(&a, path), 0);
+		assert_int_equal(agent_bind(a, text("key"), text("id"),
+				     text("signature"), false),
+		    cases[i].want);
+		agent_close(a);
+		assert_int_equal(waitpid(pid, NULL, 0), pid);
+	}
+}
+
+static void
 test_wrong_algorithm(void **state)
 {
 	struct buf answer = {0}, sig = {0}, out = {0};
@@ -343,6 +370,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_open),
 	    cmocka_unit_test(test_bad_answers),
+	    cmocka_unit_test(test_bind),
 	    cmocka_unit_test(test_wrong_algorithm),
 	    cmocka_unit_test(test_stock_agent),
 	};

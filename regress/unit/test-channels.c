@@ -585,48 +585,56 @@ test_window_next(void **state)
 	enum { MIB = 1 << 20 };
 	static const struct {
 		uint32_t now;
-		uint64_t arrived, elapsed_us, rtt_us;
+		uint64_t per_rtt, before;
 		uint32_t rcvbuf, limit, want;
 		bool frugal;
 	} cases[] = {
-		/* 2 MiB a round trip of 100 ms: it is the window that holds */
-		{ 2 * MIB, 2 * MIB, 100000, 100000, 6 * MIB, 64 * MIB,
-		    6 * MIB, false },
-		{ 2 * MIB, 20 * MIB, 1000000, 100000, 6 * MIB, 64 * MIB,
-		    6 * MIB, false },
+		/* 2 MiB a round trip: it is the window that holds */
+		{ 2 * MIB, 2 * MIB, 0, 6 * MIB, 64 * MIB, 6 * MIB, false },
 		/* half of it is the border */
-		{ 2 * MIB, 1 * MIB, 100000, 100000, 6 * MIB, 64 * MIB,
-		    6 * MIB, false },
-		{ 2 * MIB, MIB - 10, 100000, 100000, 6 * MIB, 64 * MIB,
-		    2 * MIB, false },
+		{ 2 * MIB, 1 * MIB, 0, 6 * MIB, 64 * MIB, 6 * MIB, false },
+		{ 2 * MIB, MIB - 10, 0, 6 * MIB, 64 * MIB, 2 * MIB, false },
 		/* 1 GB/s on loopback needs no more */
-		{ 2 * MIB, 10 * MIB, 10000, 50, 6 * MIB, 64 * MIB, 2 * MIB, false },
-		/* the limit; never smaller; no TCP; no time */
-		{ 2 * MIB, 2 * MIB, 10, 10, 60 * MIB, 15 * MIB, 15 * MIB, false },
-		{ 2 * MIB, 2 * MIB, 10, 10, 131072, 64 * MIB, 2 * MIB, false },
-		{ 2 * MIB, 2 * MIB, 10, 0, 6 * MIB, 64 * MIB, 2 * MIB, false },
-		{ 2 * MIB, 2 * MIB, 0, 10, 6 * MIB, 64 * MIB, 2 * MIB, false },
+		{ 2 * MIB, 50000, 50000, 6 * MIB, 64 * MIB, 2 * MIB, false },
+		/* the limit; never smaller; no TCP */
+		{ 2 * MIB, 2 * MIB, 0, 60 * MIB, 15 * MIB, 15 * MIB, false },
+		{ 2 * MIB, 2 * MIB, 0, 131072, 64 * MIB, 2 * MIB, false },
+		{ 2 * MIB, 2 * MIB, 0, 60 * MIB, 0, 2 * MIB, false },
+		{ 2 * MIB, 0, 0, 6 * MIB, 64 * MIB, 2 * MIB, false },
 		/* frugal: twice what got through, and not for half of it */
-		{ 2 * MIB, 2 * MIB, 100000, 100000, 60 * MIB, 64 * MIB,
-		    4 * MIB, true },
-		{ 8 * MIB, 8 * MIB, 100000, 100000, 60 * MIB, 12 * MIB,
-		    12 * MIB, true },
-		{ 2 * MIB, 1 * MIB, 100000, 100000, 6 * MIB, 64 * MIB,
-		    2 * MIB, true },
+		{ 2 * MIB, 2 * MIB, 0, 60 * MIB, 64 * MIB, 4 * MIB, true },
+		{ 8 * MIB, 8 * MIB, 0, 60 * MIB, 12 * MIB, 12 * MIB, true },
+		{ 2 * MIB, 1 * MIB, 0, 6 * MIB, 64 * MIB, 2 * MIB, true },
+		{ 2 * MIB, 0, 0, 6 * MIB, 64 * MIB, 2 * MIB, true },
+		/* slow start: ahead of it, but of a leap no more */
+		{ 2 * MIB, 1 * MIB, MIB / 2, 60 * MIB, 64 * MIB, 4 * MIB,
+		    true },
+		{ 2 * MIB, 2 * MIB, 1, 60 * MIB, 64 * MIB, 8 * MIB, true },
+		/* what the sender's buffer takes in its stride */
+		{ 2 * MIB, 8 * MIB, 4 * MIB, 60 * MIB, 64 * MIB, 16 * MIB,
+		    true },
+		{ 30 * MIB, 30 * MIB, 0, 60 * MIB, 64 * MIB, 38 * MIB, true },
+		/* at an even pace, or when it becomes less, as before */
+		{ 4 * MIB, 4 * MIB, 4 * MIB, 60 * MIB, 64 * MIB, 8 * MIB,
+		    true },
+		{ 4 * MIB, 4 * MIB, 9 * MIB, 60 * MIB, 64 * MIB, 8 * MIB,
+		    true },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
 		assert_int_equal(channel_window_next(cases[i].now,
-				     cases[i].arrived, cases[i].elapsed_us,
-				     cases[i].rtt_us, cases[i].rcvbuf,
-				     cases[i].limit, cases[i].frugal),
+				     cases[i].per_rtt, cases[i].before,
+				     cases[i].rcvbuf, cases[i].limit,
+				     cases[i].frugal),
 		    cases[i].want);
 }
 
+enum windows { FIXED, DYNAMIC, MEASURED };
+
 /* The window that b offers after it took some data. */
 static uint32_t
-window_after_data(bool dynamic)
+window_after_data(enum windows how)
 {
 	struct world w;
 	struct buf text = { 0 };
@@ -637,17 +645,26 @@ window_after_data(bool dynamic)
 
 	assert_int_equal(pipe2(in, O_NONBLOCK | O_CLOEXEC), 0);
 	world_open(&w);
-	channels_set_dynamic(w.b.chs, dynamic);
+	channels_set_dynamic(w.b.chs, how != FIXED);
 	w.b.window = 65536;
 	w.b.fds[1] = null;
 	open_session(&w);
 	assert_int_equal(run(&w, 2), 0);
+	if (how == MEASURED) {
+		assert_int_equal(channels_measure_path(w.b.chs), 0);
+		assert_int_equal(run(&w, 20), 0);
+		assert_int_equal(w.b.chs->answers, 3);
+		assert_in_range(w.b.chs->answer_us, 1, 5000000);
+		w.b.chs->answer_us = 1000;
+	}
 	channel_set_fds(w.a.ch, in[0], -1, -1, -1);
 	for (int i = 0; i < 2000; i++) {
 		/* What the kernel would say of a path of 1 ms. */
-		w.b.chs->rtt_us = 1000;
-		w.b.chs->rcvbuf = 1 << 20;
-		w.b.chs->sampled_ms = loop_now_ms();
+		if (how != MEASURED) {
+			w.b.chs->rtt_us = 1000;
+			w.b.chs->rcvbuf = 1 << 20;
+			w.b.chs->sampled_ms = loop_now_ms();
+		}
 		(void)!write(in[1], chunk, sizeof chunk);
 		assert_int_equal(run(&w, 1), 0);
 	}
@@ -669,8 +686,16 @@ static void
 test_fixed_window(void **state)
 {
 	(void)state;
-	assert_int_equal(window_after_data(false), 65536);
-	assert_true(window_after_data(true) > 65536);
+	assert_int_equal(window_after_data(FIXED), 65536);
+	assert_true(window_after_data(DYNAMIC) > 65536);
+}
+
+/* On a descriptor of which the kernel knows no path, as behind a proxy. */
+static void
+test_measured_window(void **state)
+{
+	(void)state;
+	assert_true(window_after_data(MEASURED) > 65536);
 }
 
 static void
@@ -699,6 +724,75 @@ test_window_rested(void **state)
 		    cases[i].want);
 }
 
+/* However many there are, and whatever one of them has grown to. */
+static void
+test_budget(void **state)
+{
+	enum { WANT = CHANNEL_WINDOW_DEFAULT };
+	struct channel *c;
+	struct world w;
+
+	(void)state;
+	assert_int_equal(channel_window_first(WANT, 0), WANT);
+	assert_int_equal(channel_window_first(1000, 0), 1000);
+	assert_int_equal(channel_window_first(WANT, CHANNELS_GROW_LIMIT),
+	    WANT);
+	assert_int_equal(channel_window_first(WANT, CHANNELS_BUDGET),
+	    CHANNEL_PACKET_DEFAULT);
+	assert_int_equal(channel_window_first(WANT, UINT64_MAX),
+	    CHANNEL_PACKET_DEFAULT);
+	world_open(&w);
+	for (int i = 0; i < 200; i++) {
+		assert_int_equal(channel_open(&c, w.a.chs, "session", NULL,
+				     &ops, &w.a, WANT, 32768), 0);
+		if (i < 30)
+			assert_int_equal(c->window_max, WANT);
+	}
+	assert_in_range(channels_offered(w.a.chs), CHANNELS_BUDGET / 2,
+	    CHANNELS_BUDGET + 200 * CHANNEL_PACKET_DEFAULT);
+	/* Who sticks to stock's window sticks to it. */
+	channels_set_dynamic(w.a.chs, false);
+	assert_int_equal(channel_open(&c, w.a.chs, "session", NULL, &ops,
+			     &w.a, WANT, 32768), 0);
+	assert_int_equal(c->window_max, WANT);
+	world_close(&w);
+}
+
+static void
+test_queue(void **state)
+{
+	static uint8_t text[70000];
+	struct queue q = { 0 };
+	size_t put = 0, got = 0, most = 0;
+	struct span front;
+
+	(void)state;
+	for (unsigned i = 1; got < 8000000; i++) {
+		size_t len = (i * 7919u) % sizeof text;
+
+		/* More comes than goes, then the other way round. */
+		if (put < 8000000) {
+			for (size_t k = 0; k < len; k++)
+				text[k] = (uint8_t)((put + k) % 251);
+			assert_int_equal(queue_put(&q,
+					     (struct span){ text, len }), 0);
+			put += len;
+		}
+		front = queue_front(&q);
+		front.len = MIN(front.len, (i * 104729u) % 40000);
+		for (size_t k = 0; k < front.len; k++)
+			if (front.p[k] != (got + k) % 251)
+				fail_msg("wrong byte %zu", got + k);
+		queue_consume(&q, front.len);
+		got += front.len;
+		most = MAX(most, q.len);
+		assert_int_equal(q.len, put - got);
+	}
+	assert_true(most > 1000000);
+	queue_clear(&q);
+	assert_int_equal(queue_front(&q).len, 0);
+}
+
 int
 main(void)
 {
@@ -717,7 +811,10 @@ main(void)
 		cmocka_unit_test(test_too_many_channels),
 		cmocka_unit_test(test_window_next),
 		cmocka_unit_test(test_window_rested),
+		cmocka_unit_test(test_budget),
+		cmocka_unit_test(test_queue),
 		cmocka_unit_test(test_fixed_window),
+		cmocka_unit_test(test_measured_window),
 	};
 
 	signal(SIGPIPE, SIG_IGN);

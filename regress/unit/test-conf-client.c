@@ -103,9 +103,11 @@ static const struct {
 	{ "BindAddress", "127.0.0.1" },
 	{ "BindInterface", "lo" },
 	{ "CongestionControl", "reno" },
+	{ "CipherForm", "keystream" },
 	{ "MetricsPath", "/m/%h" },
 	{ "IPQoS", "af21 0x04" },
 	{ "ProxyCommand", "nc -q \"a b\" %h %p" },
+	{ "ProxyJump", "me@a:3,[::1]" },
 	{ "VersionAddendum", "two words" },
 	{ "RefuseConnection", "\"not today\"" },
 	{ "KexAlgorithms", "curve25519-sha256" },
@@ -120,6 +122,7 @@ static const struct {
 	{ "UserKnownHostsFile", "none" },
 	{ "RevokedHostKeys", "/revoked" },
 	{ "StrictHostKeyChecking", "accept-new" },
+	{ "UpdateHostKeys", "ask" },
 	{ "FingerprintHash", "md5" },
 	{ "IdentityFile", "~/.ssh/other" },
 	{ "IdentityAgent", "none" },
@@ -266,8 +269,6 @@ test_off_only(void **state)
 		{ "ClearAllForwardings=yes", 0 },
 		{ "GSSAPIAuthentication no", 0 },
 		{ "GSSAPIAuthentication yes", ERR_UNSUPPORTED },
-		{ "ProxyJump none", 0 },
-		{ "ProxyJump a", ERR_UNSUPPORTED },
 		{ "Protocol 2", 0 },
 		{ "UseRoaming no", 0 },
 	};
@@ -611,6 +612,61 @@ test_rest_of_line(void **state)
 }
 
 static void
+assert_text(const char *got, const char *want)
+{
+	if (want == NULL)
+		assert_null(got);
+	else
+		assert_string_equal(got, want);
+}
+
+/* The first of ProxyCommand and ProxyJump; a port that one attempt finds. */
+static void
+test_proxies(void **state)
+{
+	static const struct {
+		const char *text, *command, *jump;
+		int port;
+	} cases[] = {
+		{ "ProxyJump me@a:3,[::1]\n", NULL, "me@a:3,[::1]", 22 },
+		{ "ProxyJump a\nProxyCommand x\nProxyJump b\n", NULL, "a", 22 },
+		{ "ProxyCommand x\nProxyJump a\n", "x", NULL, 22 },
+		{ "ProxyCommand none\nProxyJump a\n", NULL, NULL, 2222 },
+		{ "ProxyJump none\nProxyJump a\n", NULL, NULL, 2222 },
+		{ "ProxyJump none\nProxyCommand x\n", "x", NULL, 22 },
+		{ "ProxyJump a\nPort 2222\n", NULL, "a", 2222 },
+		{ "ProxyJump a\nFallback no\n", NULL, "a", 2222 },
+		{ "ProxyJump a\nFallbackPort 24\n", NULL, "a", 24 },
+	};
+	struct client_conf c;
+	char *text;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		client_conf_init(&c);
+		assert_int_equal(load(&c, cases[i].text, "h", NULL), 0);
+		assert_text(c.proxy_command, cases[i].command);
+		assert_text(c.proxy_jump, cases[i].jump);
+		assert_int_equal(c.port, cases[i].port);
+		client_conf_clear(&c);
+	}
+	client_conf_init(&c);
+	assert_int_equal(client_conf_set_option(&c, "ProxyJump=a;b"),
+	    ERR_SYNTAX);
+	assert_int_equal(client_conf_set_option(&c, "ProxyJump a,,b"),
+	    ERR_SYNTAX);
+	assert_int_equal(load(&c, "ProxyJump u@j\n", "h", NULL), 0);
+	assert_int_equal(client_conf_expand(&c, CLIENT_TOKENS_COMMAND, "x",
+	    "<%j>%p", &text), 0);
+	assert_string_equal(text, "<u@j>22");
+	free(text);
+	text = dump(&c);
+	assert_non_null(strstr(text, "\nproxyjump u@j\n"));
+	free(text);
+	client_conf_clear(&c);
+}
+
+static void
 test_expand(void **state)
 {
 	struct client_conf c;
@@ -688,6 +744,7 @@ main(void)
 	    cmocka_unit_test(test_permissions),
 	    cmocka_unit_test(test_send_env),
 	    cmocka_unit_test(test_rest_of_line),
+	    cmocka_unit_test(test_proxies),
 	    cmocka_unit_test(test_expand),
 	    cmocka_unit_test(test_agent),
 	};

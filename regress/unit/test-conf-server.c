@@ -157,6 +157,7 @@ static const struct {
 	{ "RequiredRSASize", "3072" },
 	{ "IPQoS", "none" },
 	{ "CongestionControl", "bbr" },
+	{ "CipherForm", "keystream" },
 };
 
 static const char *

@@ -3,11 +3,12 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
-#include "client/destination.h"
+#include "conf/destination.h"
 
 static void
 assert_text(const char *got, const char *want)
@@ -97,6 +98,79 @@ names_for_a_shell(void **state)
 	}
 }
 
+/* Jump hosts end in the arguments of programs, and their names in proxy
+ * commands. */
+static void
+jumps(void **state)
+{
+	static const struct {
+		const char *list, *user, *host, *port, *rest;
+	} t[] = {
+		{ "a", NULL, "a", NULL, NULL },
+		{ "me@a:22", "me", "a", "22", NULL },
+		{ "me@realm@a", "me@realm", "a", NULL, NULL },
+		{ "a,b@c:3,ssh://d:4", NULL, "d", "4", "a,b@c:3" },
+		{ "x,[fe80::1%eth0]:5", NULL, "fe80::1%eth0", "5", "x" },
+		{ "[::1]", NULL, "::1", NULL, NULL },
+		{ "a:", NULL, "a", NULL, NULL },
+		{ "a:ssh", NULL, "a", "22", NULL },
+	};
+	struct destination d;
+	char *rest;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
+		assert_null(destination_check_jumps(t[i].list));
+		assert_int_equal(
+		    destination_last_jump(&d, t[i].list, &rest), 0);
+		assert_text(d.user, t[i].user);
+		assert_text(d.host, t[i].host);
+		assert_text(d.port, t[i].port);
+		assert_text(rest, t[i].rest);
+		destination_clear(&d);
+		free(rest);
+	}
+}
+
+static void
+bad_jumps(void **state)
+{
+	static const char *const t[] = { "", ",", "a,", ",a", "a,,b", "::1",
+		"a:0", "a:65536", "a:-1", "a:1x", "a:no-service", "@a", "me@",
+		"[::1", "[::1]x", "[]", "-oProxyCommand=x", "me@-x", "-x@a",
+		"a,-x,b", "a;b", "a b", "$(id)", "`id`", "a|b", "a&b", "a>b",
+		"a\nb", "a'b", "a\"b", "a\\", "{a}", "me;x@a", "me -x@a",
+		"$x@a", "ssh://", "ssh://a/b", "ssh://-x", "ssh://%24x@a",
+		"ssh://a%3bb@c", "1,2,3,4,5,6,7,8,9,a,b,c,d,e,f,g,h" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof t / sizeof *t; i++)
+		if (destination_check_jumps(t[i]) == NULL)
+			fail_msg("taken: %s", t[i]);
+	assert_null(destination_check_jumps(
+	    "1,2,3,4,5,6,7,8,9,a,b,c,d,e,f,g"));
+}
+
+static void
+host_and_port(void **state)
+{
+	static const char *const refused[] = { "", "a", "a:", ":5", "::1:5",
+		"[::1]", "[::1]5", "a:0", "a:65536", "a/5" };
+	struct destination d;
+
+	(void)state;
+	assert_int_equal(destination_parse_host_port(&d, "[::1]:5"), 0);
+	assert_text(d.host, "::1");
+	assert_text(d.port, "5");
+	assert_null(d.user);
+	destination_clear(&d);
+	for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+		assert_int_equal(
+		    destination_parse_host_port(&d, refused[i]), ERR_SYNTAX);
+		destination_clear(&d);
+	}
+}
+
 int
 main(void)
 {
@@ -104,6 +178,9 @@ main(void)
 		cmocka_unit_test(good),
 		cmocka_unit_test(bad),
 		cmocka_unit_test(names_for_a_shell),
+		cmocka_unit_test(jumps),
+		cmocka_unit_test(bad_jumps),
+		cmocka_unit_test(host_and_port),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,13 +4,15 @@
 #include "base/mem.h"
 #include "crypto/digest.h"
 
-/* RFC 1321 and FIPS 180: the digest of "abc". */
+/* RFC 1321, FIPS 180, RFC 7693: the digest of "abc". */
 static const struct {
 	enum digest_alg alg;
 	const char *name, *abc;
 } algs[] = {
 	{ DIGEST_MD5, "MD5", "900150983cd24fb0d6963f7d28e17f72" },
 	{ DIGEST_SHA1, "SHA1", "a9993e364706816aba3e25717850c26c9cd0d89d" },
+	{ DIGEST_SHA224, "SHA224",
+	    "23097d223405d8228642a477bda255b32aadbce4bda0b3f7e36c9da7" },
 	{ DIGEST_SHA256, "SHA256",
 	    "ba7816bf8f01cfea414140de5dae2223"
 	    "b00361a396177a9cb410ff61f20015ad" },
@@ -21,6 +23,10 @@ static const struct {
 	    "ddaf35a193617abacc417349ae20413112e6fa4e89a97ea2"
 	    "0a9eeee64b55d39a2192992a274fc1a836ba3c23a3feebbd"
 	    "454d4423643ce80e2a9ac94fa54ca49f" },
+	{ DIGEST_BLAKE2B_512, "BLAKE2B-512",
+	    "ba80a53f981c4d0d6a2797b69f12f6e94c212f14685ac4b7"
+	    "4b12bb6fdbffa2d17d87c5392aab792dc252d5de4533cc95"
+	    "18d38aa8dbf1925ab92386edd4009923" },
 };
 
 static void

@@ -66,6 +66,10 @@ test_round_trip(void **state)
 	assert_null(h.key);
 	hints_clear(&h);
 	assert_int_equal(hints_load(path, "hos", &h), ERR_NOT_FOUND);
+	assert_int_equal(hints_drop(path, "[host]:2222"), 0);
+	assert_int_equal(hints_load(path, "[host]:2222", &h), ERR_NOT_FOUND);
+	assert_int_equal(hints_load(path, "host", &h), 0);
+	hints_clear(&h);
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0600);
 }

@@ -353,10 +353,10 @@ test_none_switch(void **state)
 			     false), 0);
 	assert_int_equal(settle(&t), 0);
 	assert_cipher(&t, "aes128-ctr");
-	assert_int_equal(none_switch_rekeyed(&n), 0);
+	assert_int_equal(none_switch_rekeyed(&n, false), 0);
 	assert_int_equal(settle(&t), 0);
 	assert_cipher(&t, "none");
-	assert_int_equal(none_switch_rekeyed(&n), 0);
+	assert_int_equal(none_switch_rekeyed(&n, false), 0);
 	assert_true(none_switch_leave(&n));
 	assert_true(kex_running(t.c.kex)); /* what is put now waits */
 	assert_int_equal(settle(&t), 0);

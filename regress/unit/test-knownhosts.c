@@ -438,6 +438,47 @@ test_hash_all(void **state)
 	key_free(k);
 }
 
+static void
+test_renew(void **state)
+{
+	struct key *k[2] = { key_of(ED1), key_of(EC1) };
+	struct knownhosts_renewal rn = { .name = "alpha", .shown = k[0],
+		.keys = k, .n = 2 };
+	static const char before[] = "# remark\nalpha " ED2 "\n"
+				     "beta,alpha " ED1 "\n"
+				     "alpha ssh-what AAAA\n"
+				     "@revoked alpha " ED2 "\n"
+				     "al* " ED2 "\n" HASHED_ALPHA " " ED2;
+
+	(void)state;
+	assert_int_equal(file_replace(path, before, strlen(before), 0640), 0);
+	assert_int_equal(knownhosts_renew(path, &rn, true), 0);
+	assert_content(path, before);
+	assert_true(rn.had[0]);
+	assert_false(rn.had[1]);
+	assert_int_equal(rn.added, 1);
+	assert_int_equal(rn.dropped, 2);
+	assert_int_equal(knownhosts_renew(path, &rn, false), 0);
+	assert_content(path, "# remark\nbeta,alpha " ED1 "\n"
+			     "alpha ssh-what AAAA\n"
+			     "@revoked alpha " ED2 "\n"
+			     "al* " ED2 "\nalpha " EC1 "\n");
+	/* Now there is nothing to do. */
+	assert_int_equal(knownhosts_renew(path, &rn, true), 0);
+	assert_int_equal(rn.added + rn.dropped, 0);
+	/* Nobody known by a pattern, or not at all. */
+	rn.name = "alfa";
+	assert_int_equal(knownhosts_renew(path, &rn, false), ERR_NOT_FOUND);
+	rn.name = "alpha";
+	rn.n = KNOWNHOSTS_RENEW_MAX + 1;
+	assert_int_equal(knownhosts_renew(path, &rn, false), ERR_LIMIT);
+	unlink(path);
+	rn.n = 2;
+	assert_int_equal(knownhosts_renew(path, &rn, false), ERR_SYSTEM);
+	key_free(k[0]);
+	key_free(k[1]);
+}
+
 static int
 make_dir(void **state)
 {
@@ -470,6 +511,7 @@ main(void)
 	    cmocka_unit_test(test_add),
 	    cmocka_unit_test(test_remove),
 	    cmocka_unit_test(test_hash_all),
+	    cmocka_unit_test(test_renew),
 	};
 
 	return cmocka_run_group_tests(tests, make_dir, remove_dir);

@@ -145,6 +145,9 @@ nothing_out_of_its_phase(void **state)
 		{ MONITOR_PHASE_AUTH, MONITOR_KBDINT_ANSWER },
 		{ MONITOR_PHASE_AUTH, MONITOR_HAND_OVER },
 		{ MONITOR_PHASE_AUTH, MONITOR_LOGIN },
+		{ MONITOR_PHASE_KEX, MONITOR_PROVE },
+		{ MONITOR_PHASE_AUTH, MONITOR_PROVE },
+		{ MONITOR_PHASE_ACCEPTED, MONITOR_PROVE },
 		{ MONITOR_PHASE_ACCEPTED, MONITOR_SIGN },
 		{ MONITOR_PHASE_ACCEPTED, MONITOR_PASSWORD },
 		{ MONITOR_PHASE_ACCEPTED, MONITOR_USER },
@@ -183,6 +186,45 @@ only_hashes_are_signed(void **state)
 	assert_int_equal(ask_sign(64), 0);
 	assert_int_equal(m->session_id_len, 32);
 	buf_clear(&answer);
+}
+
+/* A proof is about this session and one of our keys: the user's process has
+ * no say in what is signed. */
+static void
+a_proof_belongs_to_its_session(void **state)
+{
+	const struct hostkey *hk = &m->state.keys.v[0];
+	struct buf b = { 0 }, answer = { 0 }, data = { 0 };
+	struct rd r;
+
+	(void)state;
+	m->session_id_len = 32;
+	m->session_id[0] = 5;
+	m->phase = MONITOR_PHASE_SESSION;
+	buf_put_cstring(&b, "rsa-sha2-512");
+	buf_put_string_buf(&b, &hk->public);
+	assert_int_equal(ask(MONITOR_PROVE, buf_data(&b), buf_len(&b)), 0);
+	drain_answer(&answer);
+	r = rd_from_buf(&answer);
+	(void)rd_u8(&r);
+	buf_put_cstring(&data, "hostkeys-prove-00@openssh.com");
+	buf_put_string(&data, m->session_id, 32);
+	buf_put_string_buf(&data, &hk->public);
+	assert_int_equal(key_verify(hk->key, "ssh-ed25519",
+			     (struct span){ buf_data(&data), buf_len(&data) },
+			     rd_string(&r)),
+	    0);
+	/* Not one of ours: no signature, and no end either. */
+	buf_reset(&b);
+	buf_put_cstring(&b, "rsa-sha2-512");
+	buf_put_string(&b, "\0\0\0\013ssh-ed25519", 15);
+	buf_reset(&answer);
+	assert_int_equal(ask(MONITOR_PROVE, buf_data(&b), buf_len(&b)), 0);
+	drain_answer(&answer);
+	assert_int_equal(buf_len(&answer), 1 + 4);
+	buf_clear(&data);
+	buf_clear(&answer);
+	buf_clear(&b);
 }
 
 static void
@@ -302,6 +344,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(nothing_out_of_its_phase),
 		TEST(only_hashes_are_signed),
+		TEST(a_proof_belongs_to_its_session),
 		TEST(a_name_needs_a_key_exchange),
 		TEST(a_name_is_given_once),
 		TEST(wrong_signature),

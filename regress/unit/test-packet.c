@@ -20,7 +20,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "packet.h"
+#include "packet-internal.h"
 
 struct pair {
 	int fd[2];
@@ -428,6 +428,81 @@ test_identification(void **state)
 	pair_close(&t);
 }
 
+/* What may wait in the kernel is some milliseconds' worth of the path. */
+static void
+test_unsent_follows_rate(void **state)
+{
+	size_t least = packet_unsent_for(0), most = packet_unsent_for(1 << 30);
+
+	(void)state;
+	assert_int_equal(packet_unsent_for(1000 * 1000), least);
+	assert_int_equal(packet_unsent_for(12500 * 1000), least);
+	assert_int_equal(packet_unsent_for(UINT64_MAX), most);
+	for (uint64_t rate = 25000 * 1000; rate < 400000 * 1000; rate *= 2) {
+		size_t unsent = packet_unsent_for(rate);
+
+		assert_true(unsent > least && unsent <= most);
+		assert_in_range(unsent * 1000 / rate, 5, 10);
+	}
+}
+
+/* Where nothing is known of the path, the ring takes what it always took;
+ * where it is slow, packets are small. */
+static void
+test_room(void **state)
+{
+	struct pair t;
+
+	(void)state;
+	pair_open(&t);
+	assert_int_equal(packet_tx_room(t.a), PACKET_TX_BULK);
+	assert_int_equal(packet_bulk_max(t.a), 32 * 1024);
+	t.a->tx_unsent = packet_unsent_for(0);
+	assert_int_equal(packet_bulk_max(t.a), 32 * 1024);
+	assert_int_equal(packet_tx_room(t.a), packet_unsent_for(0) / 2);
+	t.a->tx_unsent = packet_unsent_for(1 << 30);
+	assert_int_equal(packet_tx_room(t.a), PACKET_TX_BULK);
+	assert_true(packet_bulk_max(t.a) > 252 * 1024);
+	assert_non_null(packet_bulk_begin(t.a, packet_bulk_max(t.a)));
+	assert_int_equal(packet_bulk_commit(t.a, 0), 0);
+	pair_close(&t);
+}
+
+/* After bulk the buffers go back to their start, with what is in them. */
+static void
+test_trim(void **state)
+{
+	uint8_t body[30000] = { 1, 2, 3 };
+	struct pair t;
+	struct rd r;
+	int n = 0;
+
+	(void)state;
+	pair_open(&t);
+	key_pair(&t, "aes128-gcm@openssh.com", NULL, false);
+	assert_false(packet_is_grown(t.a));
+	for (int i = 0; i < 8; i++)
+		assert_int_equal(put(t.a, SSH_MSG_CHANNEL_DATA, body,
+				     sizeof body), 0);
+	assert_true(packet_is_grown(t.a));
+	packet_trim(t.a); /* in use: nothing is lost */
+	while (carry(t.a, t.b, &r) == 1) {
+		assert_int_equal(r.len, 1 + sizeof body);
+		assert_memory_equal(r.p + 1, body, sizeof body);
+		/* What has arrived behind it stays. */
+		if (++n == 7)
+			packet_trim(t.b);
+	}
+	assert_int_equal(n, 8);
+	packet_trim(t.a);
+	packet_trim(t.b);
+	assert_false(packet_is_grown(t.a));
+	assert_false(packet_is_grown(t.b));
+	assert_int_equal(put(t.a, SSH_MSG_CHANNEL_DATA, body, sizeof body), 0);
+	assert_int_equal(carry(t.a, t.b, &r), 1);
+	pair_close(&t);
+}
+
 int
 main(void)
 {
@@ -443,6 +518,9 @@ main(void)
 		cmocka_unit_test(test_strict_refuses_ignore),
 		cmocka_unit_test(test_export_import),
 		cmocka_unit_test(test_identification),
+		cmocka_unit_test(test_unsent_follows_rate),
+		cmocka_unit_test(test_room),
+		cmocka_unit_test(test_trim),
 	};
 
 	log_init("test-packet", LOG_LVL_ERROR);

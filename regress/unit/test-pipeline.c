@@ -439,6 +439,33 @@ test_transfer(void **state)
 	}
 }
 
+/* Keystream made ahead on one side, anything on the other. */
+static void
+test_transfer_keystream(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(suites); i++) {
+		size_t can = strstr(suites[i].cipher, "-ctr") != NULL ? 2 : 0;
+		struct pair pair;
+
+		for (size_t b = 0; b < 3; b++) {
+			pair_open(&pair, i, b == 1);
+			/* One for each direction. */
+			assert_int_equal(packet_keystream_start(pair.a, 1),
+			    can);
+			assert_int_equal(packet_threads(pair.a), can);
+			if (b == 1)
+				(void)packet_threads_start(pair.b, 2);
+			if (b == 2)
+				(void)packet_keystream_start(pair.b, 2);
+			carry(&pair, 300);
+			assert_false(pair.tx_used);
+			assert_int_equal(packet_threads(pair.a), can);
+			pair_close(&pair);
+		}
+	}
+}
+
 /*
  * Key exchange in miniature: b asks with KEXINIT, a answers with KEXINIT and
  * NEWKEYS and goes on with new keys, all in one flight.
@@ -473,13 +500,18 @@ static void
 test_rekey_under_load(void **state)
 {
 	(void)state;
-	for (size_t t = 0; t < ARRAY_LEN(thread_counts); t++) {
+	for (size_t t = 0; t <= ARRAY_LEN(thread_counts); t++) {
 		struct pair pair;
 		unsigned asked = rekeys;
 
-		pair_open(&pair, 0, false);
-		(void)packet_threads_start(pair.a, thread_counts[t]);
-		(void)packet_threads_start(pair.b, thread_counts[t]);
+		pair_open(&pair, 2, false);
+		if (t == ARRAY_LEN(thread_counts)) {
+			(void)packet_keystream_start(pair.a, 1);
+			(void)packet_keystream_start(pair.b, 2);
+		} else {
+			(void)packet_threads_start(pair.a, thread_counts[t]);
+			(void)packet_threads_start(pair.b, thread_counts[t]);
+		}
 		while (pair.received < 1500) {
 			for (uint32_t n = rand_uniform(20); n > 0; n--)
 				send_numbered(&pair);
@@ -497,20 +529,22 @@ test_rekey_under_load(void **state)
 	}
 }
 
-/* The number of threads changes all the time. */
+/* The number of threads changes all the time, and what they do. */
 static void
 test_start_and_stop(void **state)
 {
 	struct pair t;
 
 	(void)state;
-	pair_open(&t, 1, false);
+	pair_open(&t, 3, false);
 	for (uint32_t n = 0; n < 1200; n++) {
 		struct packet *p = n % 2 == 0 ? t.a : t.b;
 
 		send_numbered(&t);
 		if (rand_uniform(20) == 0)
 			(void)packet_threads_start(p, rand_uniform(4));
+		if (rand_uniform(20) == 0)
+			(void)packet_keystream_start(p, 1 + rand_uniform(3));
 		if (rand_uniform(20) == 0)
 			packet_threads_stop(p);
 		turn(&t, NULL);
@@ -762,6 +796,72 @@ test_one_processor(void **state)
 	    MIN(CPU_COUNT(&old) - 1, 4));
 }
 
+/* What was asked for starts with the first turn after login, and no trial
+ * ends it; keystream only where it can be. */
+static void
+test_given_form(void **state)
+{
+	static const struct {
+		size_t suite;
+		enum packet_form form;
+		bool deny;
+		size_t threads, pipeline;
+	} rows[] = {
+		{ 2, PACKET_FORM_AUTO, false, 0, 0 },
+		{ 2, PACKET_FORM_SERIAL, false, 0, 0 },
+		{ 2, PACKET_FORM_PIPELINE, true, 3, 3 },
+		{ 0, PACKET_FORM_PIPELINE, false, 3, 3 },
+		{ 2, PACKET_FORM_KEYSTREAM, false, 6, 0 },
+		{ 2, PACKET_FORM_KEYSTREAM, true, 0, 0 },
+		{ 0, PACKET_FORM_KEYSTREAM, false, 0, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct pair t;
+
+		pair_open(&t, rows[i].suite, false);
+		packet_set_threads(t.a, 3);
+		packet_set_form(t.a, rows[i].form, rows[i].deny);
+		t.a->authenticated = false;
+		(void)packet_tend(t.a);
+		assert_int_equal(packet_threads(t.a), 0);
+		t.a->authenticated = true;
+		for (int n = 0; n < 3; n++) {
+			(void)packet_tend(t.a);
+			assert_int_equal(packet_threads(t.a), rows[i].threads);
+			carry(&t, t.sent + 30);
+		}
+		assert_int_equal(t.a->pipe != NULL, rows[i].pipeline > 0);
+		pair_close(&t);
+	}
+}
+
+/* HPN-SSH's variable; what is out of range is the next that is in it. */
+static void
+test_environment(void **state)
+{
+	static const struct {
+		const char *value;
+		size_t threads;
+	} rows[] = { { "4", 4 }, { "0", 1 }, { "-7", 1 }, { "100", 32 },
+		{ "many", 1 }, { "", 2 } };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct pair t;
+
+		setenv("SSH_CIPHER_THREADS", rows[i].value, 1);
+		pair_open(&t, 2, false);
+		packet_set_threads(t.a, 2);
+		packet_set_form(t.a, PACKET_FORM_KEYSTREAM, false);
+		(void)packet_tend(t.a);
+		assert_int_equal(packet_threads(t.a), 2 * rows[i].threads);
+		pair_close(&t);
+	}
+	unsetenv("SSH_CIPHER_THREADS");
+}
+
 /* ---- when threads start and stop ------------------------------------------- */
 
 enum { MB = 1000 * 1000 };
@@ -826,12 +926,61 @@ test_verdicts(void **state)
 	}
 }
 
+/* Two forms are measured, and the faster one is kept if it pays. */
+static void
+test_verdicts_of_two(void **state)
+{
+	enum { KEEP = PACKET_THREADS_KEEP, OTHER = PACKET_THREADS_OTHER,
+		STOP = PACKET_THREADS_STOP };
+	/* Megabytes of the windows: both of a form, then of the other. */
+	static const struct {
+		uint64_t mb[6];
+		int want[6];
+	} rows[] = {
+		/* the second is faster */
+		{ { 150, 150, 200, 200, 200, 200 },
+		    { KEEP, OTHER, KEEP, KEEP, KEEP, KEEP } },
+		/* the first is */
+		{ { 150, 150, 120, 120, 150, 150 },
+		    { KEEP, OTHER, KEEP, OTHER, KEEP, KEEP } },
+		/* none is fast enough */
+		{ { 90, 90, 101, 101 }, { KEEP, OTHER, KEEP, STOP } },
+		{ { 101, 101, 90, 90, 101, 101 },
+		    { KEEP, OTHER, KEEP, OTHER, KEEP, STOP } },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct packet_trial t = { .threads_max = 2 };
+		struct packet_window w = { .now_ms = 1000,
+			.ms = 200,
+			.cpu_ms = 200,
+			.bytes = 100 * MB,
+			.total = 100 * MB };
+
+		assert_int_equal(packet_trial_judge(&t, &w),
+		    PACKET_THREADS_START);
+		t.second = true;
+		w.threads = 2;
+		for (size_t n = 0; n < 6; n++) {
+			w.now_ms += 200;
+			w.bytes = rows[i].mb[n] * MB;
+			if (packet_trial_judge(&t, &w) !=
+			    (enum packet_verdict)rows[i].want[n])
+				fail_msg("row %zu, window %zu", i, n);
+			if (rows[i].want[n] == STOP)
+				break;
+		}
+	}
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_same_bytes),
 		cmocka_unit_test(test_transfer),
+		cmocka_unit_test(test_transfer_keystream),
 		cmocka_unit_test(test_rekey_under_load),
 		cmocka_unit_test(test_start_and_stop),
 		cmocka_unit_test(test_last_packet),
@@ -841,7 +990,10 @@ main(void)
 		cmocka_unit_test(test_fork),
 		cmocka_unit_test(test_no_threads_to_be_had),
 		cmocka_unit_test(test_one_processor),
+		cmocka_unit_test(test_given_form),
+		cmocka_unit_test(test_environment),
 		cmocka_unit_test(test_verdicts),
+		cmocka_unit_test(test_verdicts_of_two),
 	};
 
 	log_init("test-pipeline", LOG_LVL_ERROR);

@@ -70,7 +70,7 @@ static void
 test_line(void **state)
 {
 	struct progress *p = progress_new_to(to_screen, NULL, 80);
-	struct progress_item item;
+	struct progress_item item = { 0 };
 	const char *text;
 
 	(void)state;
@@ -104,7 +104,7 @@ static void
 test_not_too_often(void **state)
 {
 	struct progress *p = progress_new_to(to_screen, NULL, 80);
-	struct progress_item item;
+	struct progress_item item = { 0 };
 	int lines = 0;
 
 	(void)state;
@@ -130,7 +130,7 @@ test_escapes_and_width(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(widths); i++) {
 		struct progress *p =
 		    progress_new_to(to_screen, NULL, widths[i]);
-		struct progress_item item;
+		struct progress_item item = { 0 };
 
 		buf_reset(&screen);
 		progress_start(p, &item,
@@ -152,7 +152,7 @@ static void
 test_stalled(void **state)
 {
 	struct progress *p = progress_new_to(to_screen, NULL, 80);
-	struct progress_item item;
+	struct progress_item item = { 0 };
 
 	(void)state;
 	buf_reset(&screen);
@@ -168,6 +168,178 @@ test_stalled(void **state)
 	progress_tick(NULL, NULL, 0);
 	progress_clear_line(NULL);
 	progress_free(NULL);
+}
+
+/* The rate of the last second beside the mean; at the end the best second;
+ * and nothing of it in the second file. */
+static void
+test_last_second(void **state)
+{
+	struct progress *p = progress_new_to(to_screen, NULL, 100);
+	struct progress_item item = { 0 };
+	const char *text;
+
+	(void)state;
+	buf_reset(&screen);
+	progress_start(p, &item, "one", 20 << 20, 1000);
+	progress_add(p, &item, 12 << 20);
+	progress_tick(p, &item, 2000);
+	progress_add(p, &item, 2 << 20);
+	progress_tick(p, &item, 3000);
+	text = strrchr(shown(), '\r');
+	assert_non_null(strstr(text, " 7.0MB/s   2.0MB/s"));
+	buf_reset(&screen);
+	progress_finish(p, &item, true, 3000);
+	progress_clear_line(p);
+	assert_non_null(strstr(shown(), " 7.0MB/s  12.0MB/s       00:02"));
+	buf_reset(&screen);
+	progress_start(p, &item, "two", 4 << 20, 9000);
+	progress_add(p, &item, 1 << 20);
+	progress_tick(p, &item, 9500);
+	progress_tick(p, &item, 10000);
+	progress_add(p, &item, 3 << 20);
+	progress_tick(p, &item, 11000);
+	progress_finish(p, &item, true, 11000);
+	progress_clear_line(p);
+	assert_non_null(strstr(shown(), " 2.0MB/s   3.0MB/s       00:02"));
+	progress_free(p);
+}
+
+/* Of a tree: one line; files that fail count no more. */
+static void
+test_all(void **state)
+{
+	struct progress *p = progress_new_to(to_screen, NULL, 100);
+	struct progress_item items[4] = { { 0 } };
+
+	(void)state;
+	buf_reset(&screen);
+	progress_listing(p, true);
+	progress_lanes(p, 3);
+	for (size_t i = 0; i < 4; i++)
+		progress_found(p, &items[i], 1 << 20);
+	for (size_t i = 0; i < 2; i++)
+		progress_start(p, &items[i], "dir/name", 1 << 20, 1000);
+	progress_add(p, &items[0], 1 << 20);
+	progress_add(p, &items[1], 1 << 19);
+	progress_finish(p, &items[0], true, 2000);
+	progress_tick(p, &items[1], 2000);
+	assert_non_null(strstr(shown(), "1/4+ files, 3 lanes "));
+	assert_non_null(strstr(shown(), "  37%   1.5MB   1.5MB/s   1.5MB/s"));
+	assert_non_null(strstr(shown(), "00:02 ETA"));
+	assert_null(strstr(shown(), "name"));
+	buf_reset(&screen);
+	progress_listing(p, false);
+	progress_finish(p, &items[1], false, 2000);
+	progress_forget(p, &items[2]);
+	progress_forget(p, &items[3]);
+	progress_forget(p, &items[3]);
+	progress_end(p, 3000);
+	assert_non_null(strstr(shown(), "1/4 files, 3 lanes "));
+	assert_non_null(strstr(shown(), " 100%   1.5MB "));
+	/* What comes next begins anew: a file by itself. */
+	buf_reset(&screen);
+	progress_start(p, &items[0], "dir/other", 100, 4000);
+	progress_add(p, &items[0], 100);
+	progress_finish(p, &items[0], true, 4000);
+	progress_clear_line(p);
+	assert_non_null(strstr(shown(), "\rother "));
+	progress_free(p);
+}
+
+static void
+test_plain(void **state)
+{
+	struct progress *p = progress_new_to(to_screen, NULL, 80);
+	struct progress_item item = { 0 };
+
+	(void)state;
+	buf_reset(&screen);
+	progress_set_style(p, PROGRESS_PLAIN);
+	progress_start(p, &item, "a\nb", 20 << 20, 1000);
+	for (unsigned i = 1; i < 20; i++) {
+		progress_add(p, &item, 1 << 20);
+		progress_tick(p, &item, 1000 + i * 1000);
+	}
+	progress_add(p, &item, 1 << 20);
+	progress_finish(p, &item, true, 21000);
+	progress_end(p, 21000);
+	assert_string_equal(shown(),
+	    "a\\012b, 30% of 20.0MB, 1.0MB/s, last second 1.0MB/s, "
+	    "00:14 left\n"
+	    "a\\012b, 55% of 20.0MB, 1.0MB/s, last second 1.0MB/s, "
+	    "00:09 left\n"
+	    "a\\012b, 80% of 20.0MB, 1.0MB/s, last second 1.0MB/s, "
+	    "00:04 left\n"
+	    "a\\012b, 20.0MB in 00:20, 1.0MB/s, at most 1.0MB/s\n");
+	progress_free(p);
+}
+
+/* Names of any bytes make valid JSON, each another one. */
+static void
+test_events(void **state)
+{
+	struct progress *p = progress_new_to(to_screen, NULL, 80);
+	struct progress_item item = { 0 };
+
+	(void)state;
+	buf_reset(&screen);
+	progress_set_style(p, PROGRESS_JSON);
+	progress_begin_events(p, 1000);
+	progress_start(p, &item, "d/\"\\\n\xff\xc3\xa4\xf0\x9d\x84\x9e\x7f\xed"
+	    "\xa0\x80", 3000, 1000);
+	progress_add(p, &item, 1000);
+	progress_tick(p, &item, 2000);
+	progress_add(p, &item, 1000);
+	progress_tick(p, &item, 3000);
+	progress_error(p, "x", "bad");
+	progress_finish(p, &item, true, 3500);
+	progress_end(p, 3500); /* of this run: more may follow */
+	progress_end_events(p, 3500);
+#define NAME "d/\\\"\\\\\\u000a\\udcff\\u00e4\xf0\x9d\x84\x9e\\u007f" \
+	"\\udced\\udca0\\udc80"
+	assert_string_equal(shown(),
+	    "{\"event\":\"start\",\"version\":1}\n"
+	    "{\"event\":\"file-begin\",\"path\":\"" NAME "\",\"size\":3000,"
+	    "\"bytes\":1000,\"seconds\":1.000}\n"
+	    "{\"event\":\"progress\",\"files\":1,\"files_done\":0,"
+	    "\"failures\":0,\"size\":3000,\"bytes\":1000,"
+	    "\"seconds\":1.000,\"rate\":1000,\"listing\":false,"
+	    "\"lanes\":0}\n"
+	    "{\"event\":\"progress\",\"files\":1,\"files_done\":0,"
+	    "\"failures\":0,\"size\":3000,\"bytes\":2000,"
+	    "\"seconds\":2.000,\"rate\":1000,\"listing\":false,"
+	    "\"lanes\":0}\n"
+	    "{\"event\":\"error\",\"path\":\"x\",\"text\":\"bad\"}\n"
+	    "{\"event\":\"file-done\",\"path\":\"" NAME "\",\"size\":3000,"
+	    "\"bytes\":2000,\"seconds\":2.500}\n"
+	    "{\"event\":\"end\",\"files\":1,\"files_done\":1,"
+	    "\"failures\":1,\"size\":2000,\"bytes\":2000,"
+	    "\"seconds\":2.500,\"rate\":800,\"peak\":1000,\"lanes\":0}\n");
+	progress_free(p);
+}
+
+/* Asked, it answers in any style. */
+static void
+test_asked(void **state)
+{
+	struct progress *p = progress_new_to(to_screen, NULL, 80);
+	struct progress_item item = { 0 };
+
+	(void)state;
+	buf_reset(&screen);
+	progress_set_style(p, PROGRESS_NONE);
+	progress_start(p, &item, "x", 20, 1000);
+	progress_add(p, &item, 10);
+	progress_tick(p, &item, 2000);
+	assert_int_equal(buf_len(&screen), 0);
+	progress_ask(p);
+	progress_tick(p, &item, 2100);
+	progress_tick(p, &item, 2200);
+	assert_string_equal(shown(),
+	    "x, 50% of 20 B, 10 B/s, last second 10 B/s, 00:01 left\n");
+	progress_finish(p, &item, true, 3000);
+	progress_free(p);
 }
 
 static int
@@ -188,6 +360,11 @@ main(void)
 		cmocka_unit_test(test_not_too_often),
 		cmocka_unit_test(test_escapes_and_width),
 		cmocka_unit_test(test_stalled),
+		cmocka_unit_test(test_last_second),
+		cmocka_unit_test(test_all),
+		cmocka_unit_test(test_plain),
+		cmocka_unit_test(test_events),
+		cmocka_unit_test(test_asked),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, clear);

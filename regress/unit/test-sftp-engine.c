@@ -8,6 +8,7 @@
 
 #include <sys/stat.h>
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +36,7 @@ struct memory {
 	bool shuffle;
 	uint32_t data_max; /* READs are answered with at most so much */
 	struct sftp *client;
+	struct memory *mate; /* of the same driver; NULL: none */
 };
 
 static unsigned
@@ -44,17 +46,20 @@ random_below(struct memory *m, unsigned n)
 	return (m->seed >> 16) % n;
 }
 
-static ssize_t
-memory_write(void *arg, const uint8_t *p, size_t len)
+/* What the server takes at once of what the client has to say. */
+static void
+memory_send(struct memory *m)
 {
-	struct memory *m = arg;
+	struct buf *out = sftp_output(m->client);
 	size_t n = 1 + random_below(m, 300000);
 	ssize_t used;
 
 	if (sftp_serve_blocked(m->server))
-		return ERR_AGAIN;
-	used = sftp_serve_input(m->server, p, MIN(n, len));
-	return used == 0 ? ERR_AGAIN : used;
+		return;
+	used = sftp_serve_input(m->server, buf_data(out),
+	    MIN(n, buf_len(out)));
+	assert_true(used >= 0);
+	buf_consume(out, (size_t)used);
 }
 
 /* Takes the replies that are there; of several, any first. */
@@ -87,41 +92,41 @@ collect(struct memory *m)
 	buf_consume(out, buf_len(out) - r.len);
 }
 
-static ssize_t
-memory_read(void *arg, uint8_t *p, size_t max)
+/* A random part of what there is. Requests that lay in the server's own
+ * buffer go on when output is gone. */
+static void
+move_some(struct memory *m, int timeout_ms)
 {
-	struct memory *m = arg;
 	size_t n = 1 + random_below(m, 200000);
+	int r;
 
+	memory_send(m);
 	if (buf_len(&m->wire) == 0)
 		collect(m);
-	n = MIN(n, max);
 	n = MIN(n, buf_len(&m->wire));
-	if (n == 0)
-		return ERR_AGAIN;
-	memcpy(p, buf_data(&m->wire), n);
+	r = sftp_feed(m->client, buf_data(&m->wire), n);
 	buf_consume(&m->wire, n);
-	return (ssize_t)n;
+	assert_true(r == 0 || r == sftp_error(m->client));
+	assert_true(sftp_serve_input(m->server, (const uint8_t *)"", 0) == 0);
+	if (timeout_ms < 0 && n == 0 && buf_len(&m->wire) == 0 &&
+	    buf_len(sftp_serve_output(m->server)) == 0 &&
+	    buf_len(sftp_output(m->client)) == 0)
+		fail_msg("both sides wait for each other");
 }
 
-/* Requests that lay in the server's own buffer go on when output is gone. */
 static int
-memory_wait(void *arg, int events, int timeout_ms)
+memory_turn(void *arg, int timeout_ms)
 {
 	struct memory *m = arg;
 
-	assert_true(sftp_serve_input(m->server, (const uint8_t *)"", 0) == 0);
-	if (timeout_ms < 0 && buf_len(&m->wire) == 0 &&
-	    buf_len(sftp_serve_output(m->server)) == 0 &&
-	    (events & XFER_WRITE) == 0)
-		fail_msg("both sides wait for each other");
-	return events;
+	move_some(m, m->mate == NULL ? timeout_ms : 0);
+	if (m->mate != NULL)
+		move_some(m->mate, 0);
+	return 0;
 }
 
 static const struct xfer_carrier_ops memory_ops = {
-	.read = memory_read,
-	.write = memory_write,
-	.wait = memory_wait,
+	.turn = memory_turn,
 };
 
 static void
@@ -205,7 +210,7 @@ put(struct memory *m, const char *from, const char *to, struct xfer_opts opts)
 	struct xfer *x;
 
 	opts.report = report;
-	assert_int_equal(xfer_new(&x, m->client, &opts), 0);
+	assert_int_equal(xfer_new(&x, NULL, m->client, &opts), 0);
 	assert_int_equal(xfer_put(x, from, to), 0);
 	assert_int_equal(xfer_run(x), 0);
 	failures = xfer_failures(x);
@@ -222,7 +227,7 @@ get(struct memory *m, const char *from, const char *to, struct xfer_opts opts)
 
 	opts.report = report;
 	assert_int_equal(sftp_call_stat(m->client, from, true, &attrs), 0);
-	assert_int_equal(xfer_new(&x, m->client, &opts), 0);
+	assert_int_equal(xfer_new(&x, NULL, m->client, &opts), 0);
 	assert_int_equal(xfer_get(x, from, &attrs, to), 0);
 	assert_int_equal(xfer_run(x), 0);
 	failures = xfer_failures(x);
@@ -371,9 +376,12 @@ test_tree(void **state)
 		struct memory n;
 
 		begin(&n, 5, true, 5000);
+		m.mate = &n;
+		n.mate = &m;
 		assert_int_equal(relay_copy(m.client, "t", n.client, "up",
 				     &opts), 0);
 		end(&n);
+		m.mate = NULL;
 	}
 	end(&m);
 	assert_int_equal(system("diff -r t up && rm -r t up"), 0);
@@ -579,6 +587,130 @@ test_lies(void **state)
 	}
 }
 
+/* What was said about a WRITE. */
+static void
+source_done(void *arg, const struct sftp_reply *reply)
+{
+	*(struct sftp_reply *)arg = *reply;
+}
+
+/* All output but INIT, taken in pieces of at most max bytes. */
+static void
+take_all(struct sftp *s, size_t max, struct buf *out)
+{
+	size_t n;
+
+	while (sftp_output_len(s) > 0) {
+		n = sftp_take(s, buf_reserve(out, max), max);
+		assert_in_range(n, 1, max);
+		buf_commit(out, n);
+	}
+	buf_consume(out, 9);
+}
+
+/* Requests of all lengths; fd: the data of most is still in a file. */
+static void
+ask_writes(struct sftp *s, const uint8_t *data, int fd)
+{
+	const struct sftp_handle h = { .len = 4, .bytes = "hand" };
+
+	for (unsigned i = 0; i < 40; i++) {
+		uint32_t len = i * 977 + 1;
+
+		if (i % 7 == 0)
+			sftp_path_request(s, SFTP_STAT, "between", NULL, NULL);
+		if (fd >= 0 && i % 3 != 0) {
+			sftp_write_file(s, &h, i, len, fd, NULL, NULL);
+			continue;
+		}
+		memcpy(sftp_write_begin(s, &h, i, len), data + i, len);
+		sftp_write_finish(s, len, NULL, NULL);
+	}
+}
+
+static void
+test_write_file(void **state)
+{
+	static const size_t pieces[] = { 1, 13, 4096, 100000, 1 << 24 };
+	static uint8_t data[50000];
+	struct buf want = { 0 }, got = { 0 };
+	struct sftp *s;
+	int fd;
+
+	(void)state;
+	make_file("src", sizeof data, 1);
+	fd = open("src", O_RDONLY);
+	assert_int_equal(read(fd, data, sizeof data), sizeof data);
+	assert_int_equal(sftp_new(&s), 0);
+	ask_writes(s, data, -1);
+	take_all(s, 1 << 24, &want);
+	sftp_free(s);
+	/* The same bytes, however they are taken. */
+	for (size_t i = 0; i <= ARRAY_LEN(pieces); i++) {
+		assert_int_equal(sftp_new(&s), 0);
+		ask_writes(s, data, fd);
+		assert_int_equal(sftp_output_len(s), buf_len(&want) + 9);
+		if (i == ARRAY_LEN(pieces))
+			assert_int_equal(buf_len(sftp_output(s)),
+			    buf_len(&want) + 9);
+		take_all(s, i < ARRAY_LEN(pieces) ? pieces[i] : 1 << 24,
+		    &got);
+		assert_int_equal(buf_len(&got), buf_len(&want));
+		assert_memory_equal(buf_data(&got), buf_data(&want),
+		    buf_len(&want));
+		sftp_free(s);
+		buf_reset(&got);
+	}
+	buf_clear(&want);
+	buf_clear(&got);
+	close(fd);
+	assert_int_equal(unlink("src"), 0);
+}
+
+/* A source that has less, or cannot be read: zeros, and it is told. */
+static void
+test_write_short(void **state)
+{
+	static const char ok[] = "00000011" "65" "00010000" "00000000"
+				 "00000000" "00000000";
+	const struct sftp_handle h = { .len = 1 };
+	struct sftp_reply reply;
+	struct buf got = { 0 };
+	struct sftp *s;
+	int fd;
+
+	(void)state;
+	make_file("src", 100, 1);
+	for (int i = 0; i < 4; i++) {
+		fd = open(i == 1 ? "." : "src", O_RDONLY);
+		assert_int_equal(sftp_new(&s), 0);
+		assert_int_equal(feed(s, version), 0);
+		sftp_write_file(s, &h, i == 2 ? 0 : 70, 100, fd, source_done,
+		    &reply);
+		if (i == 3) {
+			/* answered before it is sent */
+			assert_int_equal(feed(s, ok), ERR_PROTOCOL);
+			assert_int_equal(reply.err, ERR_PROTOCOL);
+			assert_int_equal(sftp_output_len(s), 0);
+		} else {
+			take_all(s, 64, &got);
+			assert_int_equal(buf_len(&got), 26 + 100);
+			assert_int_equal(feed(s, ok), 0);
+			assert_int_equal(reply.source_len,
+			    i == 0 ? 30 : i == 1 ? 0 : 100);
+			assert_int_equal(reply.source_errno,
+			    i == 1 ? EISDIR : 0);
+			for (size_t at = 26 + reply.source_len; at < 126; at++)
+				assert_int_equal(buf_data(&got)[at], 0);
+		}
+		sftp_free(s);
+		buf_reset(&got);
+		close(fd);
+	}
+	buf_clear(&got);
+	assert_int_equal(unlink("src"), 0);
+}
+
 static void
 test_bad_version(void **state)
 {
@@ -614,6 +746,7 @@ test_bad_version(void **state)
 
 /* A server that answers from a script, whatever is asked. */
 struct script {
+	struct sftp *client;
 	struct buf wire;
 	const char *name; /* of the one entry in its directory */
 	uint32_t mode;
@@ -656,44 +789,32 @@ script_reply(struct script *sc, uint8_t type, uint32_t id)
 	buf_close_string(b, mark);
 }
 
-static ssize_t
-script_write(void *arg, const uint8_t *p, size_t len)
-{
-	struct rd r = rd_from(p, len), m = rd_sub(&r);
-	uint8_t type = rd_u8(&m);
-
-	assert_int_equal(r.err, 0); /* small requests come whole */
-	if (type != SFTP_INIT)
-		script_reply(arg, type, rd_u32(&m));
-	else
-		buf_put(&((struct script *)arg)->wire,
-		    "\0\0\0\5\2\0\0\0\3", 9);
-	return (ssize_t)(len - r.len);
-}
-
-static ssize_t
-script_read(void *arg, uint8_t *p, size_t max)
+static int
+script_turn(void *arg, int timeout_ms)
 {
 	struct script *sc = arg;
-	size_t n = MIN(max, buf_len(&sc->wire));
+	struct buf *out = sftp_output(sc->client);
+	struct rd r = rd_from_buf(out), m;
+	uint8_t type;
 
-	memcpy(p, buf_data(&sc->wire), n);
-	buf_consume(&sc->wire, n);
-	return n > 0 ? (ssize_t)n : ERR_AGAIN;
-}
-
-static int
-script_wait(void *arg, int events, int timeout_ms)
-{
-	(void)arg;
 	(void)timeout_ms;
-	return events;
+	while (r.len > 0) {
+		m = rd_sub(&r);
+		assert_int_equal(r.err, 0);
+		type = rd_u8(&m);
+		if (type != SFTP_INIT)
+			script_reply(sc, type, rd_u32(&m));
+		else
+			buf_put(&sc->wire, "\0\0\0\5\2\0\0\0\3", 9);
+	}
+	buf_reset(out);
+	(void)!sftp_feed(sc->client, buf_data(&sc->wire), buf_len(&sc->wire));
+	buf_reset(&sc->wire);
+	return 0;
 }
 
 static const struct xfer_carrier_ops script_ops = {
-	.read = script_read,
-	.write = script_write,
-	.wait = script_wait,
+	.turn = script_turn,
 };
 
 static unsigned long
@@ -707,8 +828,9 @@ get_from_script(struct script *sc)
 	struct xfer *x;
 
 	assert_int_equal(sftp_new(&s), 0);
+	sc->client = s;
 	sftp_attach(s, (struct xfer_carrier){ &script_ops, sc });
-	assert_int_equal(xfer_new(&x, s, &opts), 0);
+	assert_int_equal(xfer_new(&x, NULL, s, &opts), 0);
 	assert_int_equal(xfer_get(x, "src", &attrs, "jail"), 0);
 	assert_int_equal(xfer_run(x), 0);
 	failures = xfer_failures(x);
@@ -788,6 +910,8 @@ main(void)
 		cmocka_unit_test(test_failures),
 		cmocka_unit_test(test_glob),
 		cmocka_unit_test(test_lies),
+		cmocka_unit_test(test_write_file),
+		cmocka_unit_test(test_write_short),
 		cmocka_unit_test(test_bad_version),
 		cmocka_unit_test(test_hostile_names),
 		cmocka_unit_test(test_endless_tree),

@@ -6,6 +6,7 @@
 #include "regress/unit/hex.h"
 
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -82,6 +83,32 @@ test_congestion(void **state)
 	assert_false(tcp_congestion_is(fd[0], "ren"));
 	close(fd[0]);
 	close(fd[1]);
+}
+
+static void
+test_unsent(void **state)
+{
+	char text[1000] = { 0 };
+	int fd[2];
+
+	(void)state;
+	connect_pair(fd);
+#ifdef TCP_NOTSENT_LOWAT
+	socklen_t len = sizeof(int);
+	int value = 0;
+
+	assert_true(tcp_set_unsent(fd[0], 128 * 1024));
+	assert_int_equal(getsockopt(fd[0], IPPROTO_TCP, TCP_NOTSENT_LOWAT,
+			     &value, &len), 0);
+	assert_int_equal(value, 128 * 1024);
+#endif
+	assert_int_equal(write(fd[0], text, sizeof text), sizeof text);
+	assert_int_equal(recv(fd[1], text, sizeof text, MSG_WAITALL),
+	    sizeof text);
+	close(fd[0]);
+	close(fd[1]);
+	assert_false(tcp_set_unsent(STDIN_FILENO, 128 * 1024));
+	assert_int_equal(tcp_send_rate(STDIN_FILENO), 0);
 }
 
 static void
@@ -243,6 +270,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_measure),
 		cmocka_unit_test(test_congestion),
+		cmocka_unit_test(test_unsent),
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_vectors),
 		cmocka_unit_test(test_made),

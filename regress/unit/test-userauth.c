@@ -15,14 +15,16 @@
 
 #include "base/fd.h"
 #include "base/log.h"
+#include "client/prompt.h"
 #include "client/userauth.h"
 #include "keys/key.h"
 #include "keys/keyfile.h"
 
 static char dir[] = "/tmp/test-userauth-XXXXXX";
 static char askpass[64], answers[64];
-static char key_paths[2][64];
-static struct key *keys[2];
+enum { KEYS = 5 };
+static char key_paths[KEYS][64];
+static struct key *keys[KEYS];
 
 static const uint8_t session_id[32] = { 7, 7, 7 };
 static const uint8_t hostkey[] = "host key blob";
@@ -64,11 +66,11 @@ set_up_all(void **state)
 	setenv("SSH_ASKPASS", askpass, 1);
 	setenv("SSH_ASKPASS_REQUIRE", "force", 1);
 	unsetenv("SSH_AUTH_SOCK");
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < KEYS; i++) {
 		snprintf(key_paths[i], sizeof key_paths[i], "%s/key%d", dir,
 		    i);
 		assert_int_equal(
-		    key_generate(i == 0 ? "ed25519" : "rsa", 0, &keys[i]), 0);
+		    key_generate(i == 1 ? "rsa" : "ed25519", 0, &keys[i]), 0);
 		assert_int_equal(keyfile_save_private(key_paths[i], keys[i],
 				     KEYFILE_OPENSSH, i == 1 ? "secret" : "",
 				     "x", NULL, 4),
@@ -82,10 +84,10 @@ static int
 tear_down_all(void **state)
 {
 	(void)state;
-	key_free(keys[0]);
-	key_free(keys[1]);
-	unlink(key_paths[0]);
-	unlink(key_paths[1]);
+	for (int i = 0; i < KEYS; i++) {
+		key_free(keys[i]);
+		unlink(key_paths[i]);
+	}
 	unlink(askpass);
 	unlink(answers);
 	rmdir(dir);
@@ -119,6 +121,23 @@ set_up(void **state)
 	};
 	assert_int_equal(userauth_new(&t.ua, &params), 0);
 	return 0;
+}
+
+/* The conversation is with a server that answers in order. */
+static void
+answers_in_order(const char *key_hint)
+{
+	struct userauth_params params = {
+		.conf = &t.conf,
+		.packet = t.packet,
+		.session_id = { session_id, sizeof session_id },
+		.hostkey = { hostkey, sizeof hostkey },
+		.in_order = true,
+		.key_hint = key_hint,
+	};
+
+	userauth_free(t.ua);
+	assert_int_equal(userauth_new(&t.ua, &params), 0);
 }
 
 static void
@@ -453,6 +472,142 @@ no_mutual_algorithm(void **state)
 	assert_true(nothing_sent());
 }
 
+static void
+add_all_keys(void)
+{
+	for (int i = 0; i < KEYS; i++)
+		add_key(i);
+}
+
+/* Three offers leave with the service request. The rest goes one by one, for
+ * each of them may be the last that the server takes. */
+static void
+three_offers_in_a_flight(void **state)
+{
+	(void)state;
+	add_all_keys();
+	answers_in_order(NULL);
+	start();
+	expect_probe("publickey", 0, "ssh-ed25519");
+	expect_probe("publickey", 1, "rsa-sha2-512");
+	expect_probe("publickey", 2, "ssh-ed25519");
+	assert_true(nothing_sent());
+	assert_false(userauth_is_sure(t.ua));
+	accept_service();
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(fail_with("publickey", false), 0);
+		assert_true(nothing_sent());
+	}
+	for (int i = 3; i < 5; i++) {
+		assert_int_equal(fail_with("publickey", false), 0);
+		expect_probe("publickey", i, "ssh-ed25519");
+		assert_true(nothing_sent());
+	}
+	assert_int_equal(accept_key(4, "ssh-ed25519"), 0);
+	expect_signed("publickey", 4, "ssh-ed25519", false);
+	succeed("publickey");
+}
+
+/* The first that is welcome signs at once, and the answers to those behind it
+ * are not taken for the answer to that. */
+static void
+the_first_good_key_signs(void **state)
+{
+	char *fp, *hint;
+
+	(void)state;
+	add_key(2);
+	add_key(3);
+	add_key(4);
+	answers_in_order(NULL);
+	start();
+	for (int i = 2; i < 5; i++)
+		expect_probe("publickey", i, "ssh-ed25519");
+	accept_service();
+	assert_int_equal(fail_with("publickey", false), 0);
+	assert_int_equal(accept_key(3, "ssh-ed25519"), 0);
+	expect_signed("publickey", 3, "ssh-ed25519", false);
+	assert_int_equal(fail_with("publickey", false), 0);
+	assert_true(nothing_sent());
+	succeed("publickey");
+	fp = key_fingerprint(keys[3], DIGEST_SHA256);
+	hint = userauth_key_hint(t.ua);
+	assert_string_equal(hint, fp);
+	free(hint);
+	free(fp);
+}
+
+/* Two are welcome: if the signature of one is not enough, the other signs
+ * without being offered again. */
+static void
+the_second_good_key_signs(void **state)
+{
+	(void)state;
+	add_key(2);
+	add_key(3);
+	add_key(4);
+	answers_in_order(NULL);
+	start();
+	for (int i = 2; i < 5; i++)
+		expect_probe("publickey", i, "ssh-ed25519");
+	accept_service();
+	assert_int_equal(accept_key(2, "ssh-ed25519"), 0);
+	expect_signed("publickey", 2, "ssh-ed25519", false);
+	assert_int_equal(accept_key(3, "ssh-ed25519"), 0);
+	assert_int_equal(fail_with("publickey", false), 0);
+	assert_true(nothing_sent());
+	assert_int_equal(fail_with("publickey", false), 0);
+	expect_signed("publickey", 3, "ssh-ed25519", false);
+	assert_int_equal(fail_with("publickey", false), ERR_DENIED);
+	assert_true(nothing_sent());
+}
+
+/* In a flight, too, a server must not choose what is signed, nor when. */
+static void
+answers_in_a_flight_have_an_order(void **state)
+{
+	(void)state;
+	add_key(2);
+	add_key(3);
+	answers_in_order(NULL);
+	start();
+	expect_probe("publickey", 2, "ssh-ed25519");
+	expect_probe("publickey", 3, "ssh-ed25519");
+	accept_service();
+	assert_int_equal(accept_key(3, "ssh-ed25519"), ERR_PROTOCOL);
+	assert_true(nothing_sent());
+}
+
+static void
+no_part_of_success_for_an_offer(void **state)
+{
+	(void)state;
+	add_key(2);
+	add_key(3);
+	answers_in_order(NULL);
+	start();
+	expect_probe("publickey", 2, "ssh-ed25519");
+	expect_probe("publickey", 3, "ssh-ed25519");
+	accept_service();
+	assert_int_equal(fail_with("publickey", true), ERR_PROTOCOL);
+	assert_true(nothing_sent());
+}
+
+/* Who worked last time, but has to be asked for a passphrase, flies alone. */
+static void
+a_hint_needs_no_flight(void **state)
+{
+	char *fp = key_fingerprint(keys[1], DIGEST_SHA256);
+
+	(void)state;
+	add_all_keys();
+	answers_in_order(fp);
+	free(fp);
+	start();
+	expect_probe("publickey", 1, "rsa-sha2-512");
+	assert_true(nothing_sent());
+}
+
 /* A server must not choose what is signed. */
 static void
 only_what_was_offered_is_signed(void **state)
@@ -613,6 +768,92 @@ batch_mode_asks_nobody(void **state)
 }
 
 static void
+login_with(struct userauth_secret *secret)
+{
+	struct userauth_params params = {
+		.conf = &t.conf,
+		.packet = t.packet,
+		.session_id = { session_id, sizeof session_id },
+		.hostkey = { hostkey, sizeof hostkey },
+		.secret = secret,
+	};
+
+	userauth_free(t.ua);
+	assert_int_equal(userauth_new(&t.ua, &params), 0);
+	begin();
+}
+
+/* A server's question; the answer must be this, or there is none (NULL). */
+static void
+ask_one(const char *answer)
+{
+	struct buf b = { 0 };
+	struct rd r;
+	int i;
+
+	(void)sent_request("keyboard-interactive");
+	for (i = 0; i < 3; i++)
+		buf_put_cstring(&b, "");
+	buf_put_u32(&b, 1);
+	buf_put_cstring(&b, "Password: ");
+	buf_put_bool(&b, false);
+	i = give(SSH_MSG_USERAUTH_INFO_REQUEST, &b);
+	if (answer == NULL) {
+		assert_int_equal(i, ERR_DENIED);
+		return;
+	}
+	assert_int_equal(i, 0);
+	r = sent(SSH_MSG_USERAUTH_INFO_RESPONSE);
+	assert_int_equal(rd_u32(&r), 1);
+	assert_true(span_equals(rd_string(&r), answer));
+}
+
+/* What opened the first connection opens the others, once each; what was
+ * wrong, or was one of several answers, is forgotten. */
+static void
+further_connections_do_not_ask(void **state)
+{
+	struct userauth_secret secret = { NULL };
+
+	(void)state;
+	answer_with("wrong\nright\nnever\n");
+	login_with(&secret);
+	assert_int_equal(fail_with("password", false), 0);
+	expect_password("wrong");
+	assert_int_equal(fail_with("password", false), 0);
+	expect_password("right");
+	assert_null(secret.answer);
+	succeed("password");
+	assert_string_equal(secret.answer, "right");
+
+	t.conf.batch_mode = 1;
+	login_with(&secret);
+	assert_int_equal(fail_with("password", false), 0);
+	expect_password("right");
+	assert_int_equal(fail_with("password", false), ERR_DENIED);
+	login_with(&secret);
+	assert_int_equal(fail_with("keyboard-interactive", false), 0);
+	ask_one("right");
+	assert_int_equal(fail_with("keyboard-interactive", false),
+	    ERR_DENIED);
+	prompt_free(secret.answer);
+	secret.answer = NULL;
+	login_with(&secret);
+	assert_int_equal(fail_with("password,keyboard-interactive", false),
+	    ERR_DENIED);
+
+	t.conf.batch_mode = 0;
+	answer_with("one\ntwo\n");
+	login_with(&secret);
+	assert_int_equal(fail_with("password", false), 0);
+	expect_password("one");
+	assert_int_equal(fail_with("keyboard-interactive", true), 0);
+	ask_one("two");
+	succeed("keyboard-interactive");
+	assert_null(secret.answer);
+}
+
+static void
 a_distrusted_host_gets_no_password(void **state)
 {
 	struct userauth_params params = {
@@ -667,6 +908,12 @@ main(void)
 		TEST(keys_run_out),
 		TEST(first_key_cannot_sign),
 		TEST(no_mutual_algorithm),
+		TEST(three_offers_in_a_flight),
+		TEST(the_first_good_key_signs),
+		TEST(the_second_good_key_signs),
+		TEST(answers_in_a_flight_have_an_order),
+		TEST(no_part_of_success_for_an_offer),
+		TEST(a_hint_needs_no_flight),
 		TEST(only_what_was_offered_is_signed),
 		TEST(one_signature_an_answer),
 		TEST(passwords),
@@ -675,6 +922,7 @@ main(void)
 		TEST(too_many_prompts),
 		TEST(preference_and_partial_success),
 		TEST(batch_mode_asks_nobody),
+		TEST(further_connections_do_not_ask),
 		TEST(a_distrusted_host_gets_no_password),
 		TEST(messages_out_of_order),
 	};

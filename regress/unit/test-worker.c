@@ -366,6 +366,63 @@ test_packets(void **state)
 	}
 }
 
+/* ---- a job that stands still over a fork -------------------------------- */
+
+static int still[2]; /* a pipe: the job reads from it */
+
+static void
+run_still(void *job, void **local)
+{
+	(void)job;
+	(void)local;
+	assert_int_equal(write(still[1], "", 1), 1); /* it has begun */
+	while (poll(NULL, 0, 1), access("go", F_OK) != 0)
+		;
+}
+
+static void
+test_over_forks(void **state)
+{
+	char dir[] = "/tmp/test-worker-XXXXXX", byte;
+	struct ring *r = ring_new(2, sizeof(int));
+	struct worker_conf conf = { .rings = { r }, .threads = 1,
+		.over_forks = true, .run = run_still, .wake = wake_pipe };
+	struct worker_pool *p;
+	int status, fd;
+	pid_t pid;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	assert_int_equal(chdir(dir), 0);
+	assert_int_equal(pipe(still), 0);
+	assert_int_equal(worker_start(&p, &conf), 0);
+	(void)ring_next(r);
+	ring_post(r);
+	worker_kick(p);
+	assert_int_equal(read(still[0], &byte, 1), 1);
+	pid = fork(); /* does not wait for it */
+	if (pid == 0) {
+		worker_stop(p); /* nor does the child */
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	assert_null(ring_oldest(r));
+	assert_int_equal(worker_count(p), 1);
+	fd = open("go", O_WRONLY | O_CREAT, 0600);
+	assert_true(fd >= 0);
+	assert_non_null(worker_wait(p, r));
+	ring_release(r);
+	worker_stop(p);
+	ring_free(r);
+	close(fd);
+	close(still[0]);
+	close(still[1]);
+	assert_int_equal(unlink("go"), 0);
+	assert_int_equal(chdir("/"), 0);
+	assert_int_equal(rmdir(dir), 0);
+}
+
 int
 main(void)
 {
@@ -375,6 +432,7 @@ main(void)
 		cmocka_unit_test(test_early_stop),
 		cmocka_unit_test(test_start_fails),
 		cmocka_unit_test(test_packets),
+		cmocka_unit_test(test_over_forks),
 	};
 
 	return cmocka_run_group_tests_name("worker", tests, NULL, NULL);

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: ISC */
-#include "client/destination.h"
+#include "conf/destination.h"
 
+#include <arpa/inet.h>
 #include <ctype.h>
+#include <netdb.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,23 +47,27 @@ percent_decode(char *s)
 	return true;
 }
 
+/* A number, or the name of a service; nothing is the default. */
 static int
 parse_port(struct destination *d, const char *text)
 {
+	const struct servent *service;
 	int64_t port;
-	int r;
 
 	if (*text == '\0')
 		return 0;
-	if ((r = str_to_int(text, 1, 65535, &port)) != 0)
-		return r;
-	d->port = xstrdup(text);
+	if (str_to_int(text, 1, 65535, &port) != 0) {
+		if ((service = getservbyname(text, "tcp")) == NULL)
+			return ERR_SYNTAX;
+		port = ntohs((uint16_t)service->s_port);
+	}
+	xasprintf(&d->port, "%d", (int)port);
 	return 0;
 }
 
 /* host, host:port, [host], [host]:port */
 static int
-parse_uri_host(struct destination *d, const char *text)
+parse_host_port(struct destination *d, const char *text)
 {
 	const char *end;
 
@@ -97,7 +104,7 @@ parse_uri(struct destination *d, const char *text)
 			goto out;
 		d->user = xstrdup(copy);
 	}
-	r = parse_uri_host(d, host);
+	r = parse_host_port(d, host);
 out:
 	free(copy);
 	return r;
@@ -151,4 +158,74 @@ destination_host_ok(const char *host)
 {
 	return *host != '\0' && *host != '-' && !has_control(host) &&
 	    strpbrk(host, "'`\"$\\;&<>|(){} ") == NULL;
+}
+
+int
+destination_parse_host_port(struct destination *d, const char *text)
+{
+	int r;
+
+	*d = (struct destination){ 0 };
+	r = parse_host_port(d, text);
+	if (r == 0 && (*d->host == '\0' || d->port == NULL))
+		r = ERR_SYNTAX;
+	return r;
+}
+
+/* ---- jump hosts --------------------------------------------------------- */
+
+static int
+parse_jump(struct destination *d, const char *text)
+{
+	const char *at;
+	int r;
+
+	if (str_has_prefix(text, URI_SCHEME)) {
+		r = destination_parse(d, text);
+	} else {
+		*d = (struct destination){ 0 };
+		if ((at = strrchr(text, '@')) != NULL)
+			d->user = xstrndup(text, (size_t)(at - text));
+		r = parse_host_port(d, at != NULL ? at + 1 : text);
+	}
+	if (r != 0 || *d->host == '\0')
+		return ERR_SYNTAX;
+	if (!destination_host_ok(d->host) ||
+	    (d->user != NULL && !destination_user_ok(d->user)))
+		return ERR_ARGUMENT;
+	return 0;
+}
+
+int
+destination_last_jump(struct destination *d, const char *list, char **rest)
+{
+	const char *comma = strrchr(list, ',');
+
+	*rest = NULL;
+	if (comma != NULL)
+		*rest = xstrndup(list, (size_t)(comma - list));
+	return parse_jump(d, comma != NULL ? comma + 1 : list);
+}
+
+const char *
+destination_check_jumps(const char *list)
+{
+	struct destination d;
+	char *left = xstrdup(list), *rest;
+	int r = 0;
+
+	for (int n = 0; left != NULL && r == 0; n++) {
+		r = n < DESTINATION_JUMPS_MAX ?
+		    destination_last_jump(&d, left, &rest) : ERR_LIMIT;
+		if (r == ERR_LIMIT)
+			break;
+		destination_clear(&d);
+		free(left);
+		left = rest;
+	}
+	free(left);
+	return r == 0		 ? NULL :
+	    r == ERR_ARGUMENT	 ? "a name has characters that are not allowed" :
+	    r == ERR_LIMIT	 ? "too many jump hosts" :
+				   "not a list of [user@]host[:port]";
 }

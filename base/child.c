@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: ISC */
+#include "base/child.h"
+
+#include <sys/wait.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <unistd.h>
+
+extern char **environ;
+
+enum { PIPE_BYTES = 1024 * 1024 };
+
+/* Pipes move whole pages; of all that was measured, they carry most. */
+int
+child_pipe(int ends[2])
+{
+	if (pipe2(ends, O_CLOEXEC) != 0)
+		return ERR_SYSTEM;
+	/* The system may allow less; then it is as it was. */
+	(void)fcntl(ends[1], F_SETPIPE_SZ, PIPE_BYTES);
+	return 0;
+}
+
+int
+child_spawn(pid_t *pid, char *const argv[], int in, int out)
+{
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attr;
+	sigset_t defaults;
+	int error;
+
+	posix_spawn_file_actions_init(&actions);
+	posix_spawnattr_init(&attr);
+	if (in >= 0)
+		posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO);
+	if (out >= 0)
+		posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
+	/* We ignore SIGPIPE; the child decides for itself. */
+	sigemptyset(&defaults);
+	sigaddset(&defaults, SIGPIPE);
+	posix_spawnattr_setsigdefault(&attr, &defaults);
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGDEF);
+	error = posix_spawnp(pid, argv[0], &actions, &attr, argv, environ);
+	posix_spawn_file_actions_destroy(&actions);
+	posix_spawnattr_destroy(&attr);
+	errno = error;
+	return error == 0 ? 0 : ERR_SYSTEM;
+}
+
+int
+child_wait(pid_t pid)
+{
+	int status = 0;
+
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return ERR_SYSTEM;
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) :
+				     WEXITSTATUS(status);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Programs that carry bytes for this one over pipes.
+ *
+ * Threads: any.
+ */
+#ifndef HPN_BASE_CHILD_H
+#define HPN_BASE_CHILD_H
+
+#include <sys/types.h>
+
+#include "base/err.h"
+
+/* A wide pipe, not for programs that are started: ends[0] is read. */
+int child_pipe(int ends[2]) must_check;
+/* Starts argv[0] (searched in PATH if without '/') with these as its standard
+ * input and output; those that are -1 stay as ours are. */
+int child_spawn(pid_t *pid, char *const argv[], int in, int out) must_check;
+/* Its exit status when it has ended, or 128 + signal. */
+int child_wait(pid_t pid) must_check;
+
+#endif

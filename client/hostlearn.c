@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: ISC */
+#include "client/hostlearn.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "client/prompt.h"
+#include "client/tty.h"
+#include "keys/knownhosts.h"
+
+#define ANNOUNCE "hostkeys-00@openssh.com"
+#define PROVE "hostkeys-prove-00@openssh.com"
+
+enum { ALG_MAX = 256 };
+
+struct hostlearn {
+	const struct client_conf *conf;
+	const struct hostcheck *check;
+	const struct kex *kex;
+	struct channels *channels;
+	struct key *shown; /* the one of this connection */
+	/* What the server announced: all that are understood, then only
+	 * those that are in the file and those to be proved. */
+	struct key *keys[KNOWNHOSTS_RENEW_MAX];
+	bool unproved[KNOWNHOSTS_RENEW_MAX];
+	size_t n;
+	bool heard;
+};
+
+/* ---- the file ----------------------------------------------------------- */
+
+static struct knownhosts_renewal
+renewal_of(struct hostlearn *h)
+{
+	return (struct knownhosts_renewal){
+		.name = hostcheck_name(h->check),
+		.shown = h->shown,
+		.keys = h->keys,
+		.n = h->n,
+		.hash = h->conf->hash_known_hosts != 0,
+	};
+}
+
+static char *
+fingerprint(const struct hostlearn *h, const struct key *k)
+{
+	char *fp = key_fingerprint(k,
+	    (enum digest_alg)h->conf->fingerprint_hash);
+
+	if (fp == NULL)
+		fatal("%s", err_text(ERR_NOMEM));
+	return fp;
+}
+
+/* In the middle of a session: the terminal is the user's for a moment. */
+static bool
+user_agrees(const struct hostlearn *h, unsigned dropped)
+{
+	bool raw = tty_is_raw(), agreed;
+	struct buf text = { 0 };
+	char *question, *answer;
+
+	if (h->conf->batch_mode || h->conf->fork_after_authentication)
+		return false;
+	buf_printf(&text, "The host %s has changed what keys it has, and "
+			  "proved it:\n",
+	    hostcheck_name(h->check));
+	for (size_t i = 0; i < h->n; i++) {
+		char *fp;
+
+		if (!h->unproved[i])
+			continue;
+		fp = fingerprint(h, h->keys[i]);
+		buf_printf(&text, "  new: %s %s\n",
+		    key_short_name(h->keys[i]), fp);
+		free(fp);
+	}
+	if (dropped > 0)
+		buf_printf(&text, "  no longer in use: %u\n", dropped);
+	buf_printf(&text, "Accept updated hostkeys? (yes/no): ");
+	question = buf_dup_string(&text);
+	buf_clear(&text);
+	tty_leave_raw();
+	answer = question != NULL ? prompt_ask(question, PROMPT_VISIBLE) :
+				    NULL;
+	if (raw)
+		tty_enter_raw(STDIN_FILENO);
+	agreed = answer != NULL && strcasecmp(answer, "yes") == 0;
+	prompt_free(answer);
+	free(question);
+	return agreed;
+}
+
+/* h->keys are the host's, each known before or proved. */
+static void
+update_file(struct hostlearn *h)
+{
+	struct knownhosts_renewal rn = renewal_of(h);
+	const char *path = hostcheck_noted_in(h->check);
+	int r = knownhosts_renew(path, &rn, true);
+
+	if (r == 0 && rn.added + rn.dropped == 0)
+		return;
+	if (r == 0 && h->conf->update_host_keys == CLIENT_ASK_ASK &&
+	    !user_agrees(h, rn.dropped))
+		return;
+	if (r == 0)
+		r = knownhosts_renew(path, &rn, false);
+	if (r != 0) {
+		log_debug("%s: %s", path, err_text(r));
+		return;
+	}
+	log_verbose("%s: %u keys of %s added, %u removed", path, rn.added,
+	    rn.name, rn.dropped);
+}
+
+/* ---- the proof ---------------------------------------------------------- */
+
+/* The signature names its algorithm: one that we would accept as a host key
+ * algorithm, too. */
+static bool
+is_proved(const struct hostlearn *h, const struct key *k,
+    struct span signature)
+{
+	struct span session_id = kex_session_id(h->kex), data;
+	struct rd r = rd_from_span(signature);
+	char *alg = rd_cstring(&r, ALG_MAX);
+	struct buf b = { 0 }, blob = { 0 };
+	bool good = false;
+
+	if (rd_err(&r) != 0 || key_to_blob(k, &blob) != 0)
+		goto out;
+	buf_put_cstring(&b, PROVE);
+	buf_put_string(&b, session_id.p, session_id.len);
+	buf_put_string_buf(&b, &blob);
+	data = (struct span){ buf_data(&b), buf_len(&b) };
+	good = buf_err(&b) == 0 && key_serves(k, alg) &&
+	    csv_has(h->conf->host_key_algorithms, alg) &&
+	    key_verify(k, alg, data, signature) == 0;
+out:
+	buf_clear(&blob);
+	buf_clear(&b);
+	free(alg);
+	return good;
+}
+
+static void
+on_proofs(void *arg, bool ok, struct rd data)
+{
+	struct hostlearn *h = arg;
+
+	if (!ok) {
+		log_debug("the server does not prove its other host keys");
+		return;
+	}
+	for (size_t i = 0; i < h->n; i++) {
+		if (!h->unproved[i] ||
+		    is_proved(h, h->keys[i], rd_string(&data)))
+			continue;
+		log_error("The server could not prove that it has the %s host "
+			  "key it announced; known_hosts stays as it is.",
+		    key_short_name(h->keys[i]));
+		return;
+	}
+	if (rd_end(&data) == 0)
+		update_file(h);
+}
+
+static int
+ask_for_proofs(struct hostlearn *h)
+{
+	struct buf b = { 0 }, blob = { 0 };
+	int r = 0;
+
+	for (size_t i = 0; i < h->n && r == 0; i++) {
+		if (!h->unproved[i])
+			continue;
+		buf_reset(&blob);
+		r = key_to_blob(h->keys[i], &blob);
+		buf_put_string_buf(&b, &blob);
+	}
+	if (r == 0)
+		r = buf_err(&b);
+	if (r == 0)
+		r = channels_global_request(h->channels, PROVE, &b, on_proofs,
+		    h);
+	buf_clear(&blob);
+	buf_clear(&b);
+	return r;
+}
+
+/* ---- the announcement --------------------------------------------------- */
+
+static bool
+is_listed(const struct hostlearn *h, const struct key *k)
+{
+	for (size_t i = 0; i < h->n; i++)
+		if (key_equal_public(h->keys[i], k))
+			return true;
+	return false;
+}
+
+/* Keys of types that are not known here are passed over. */
+static int
+read_keys(struct hostlearn *h, struct rd *data)
+{
+	while (data->len > 0) {
+		struct span blob = rd_string(data);
+		struct key *k;
+		int r = rd_err(data);
+
+		if (r != 0)
+			return r;
+		if (key_from_blob(blob, &k) != 0)
+			continue;
+		if (is_listed(h, k)) {
+			key_free(k);
+			continue;
+		}
+		if (h->n == ARRAY_LEN(h->keys)) {
+			key_free(k);
+			return ERR_LIMIT;
+		}
+		h->keys[h->n++] = k;
+	}
+	return 0;
+}
+
+static bool
+is_fit(const struct hostlearn *h, const struct key *k)
+{
+	return key_check_length(k, (unsigned)h->conf->required_rsa_size) == 0 &&
+	    !hostcheck_is_revoked(h->check, k);
+}
+
+/* Keeps what has a line, and what is to get one; the number of the latter. */
+static size_t
+sort_keys(struct hostlearn *h, const struct knownhosts_renewal *rn)
+{
+	size_t kept = 0, unproved = 0;
+
+	for (size_t i = 0; i < h->n; i++) {
+		struct key *k = h->keys[i];
+
+		if (!rn->had[i] && !is_fit(h, k)) {
+			key_free(k);
+			continue;
+		}
+		h->unproved[kept] = !rn->had[i];
+		unproved += h->unproved[kept];
+		h->keys[kept++] = k;
+	}
+	h->n = kept;
+	return unproved;
+}
+
+static int
+on_announcement(void *arg, struct rd *data, struct buf *reply)
+{
+	struct hostlearn *h = arg;
+	struct knownhosts_renewal rn;
+	int r;
+
+	(void)reply;
+	if (h->heard) /* once a connection is enough */
+		return 0;
+	h->heard = true;
+	if ((r = read_keys(h, data)) != 0) {
+		log_debug("announcement of host keys: %s", err_text(r));
+		return 0;
+	}
+	if (!is_listed(h, h->shown)) {
+		log_debug("the server does not announce the key it showed");
+		return 0;
+	}
+	rn = renewal_of(h);
+	r = knownhosts_renew(hostcheck_noted_in(h->check), &rn, true);
+	if (r != 0) {
+		log_debug("known_hosts is not updated: %s", err_text(r));
+		return 0;
+	}
+	if (sort_keys(h, &rn) > 0)
+		return ask_for_proofs(h);
+	update_file(h);
+	return 0;
+}
+
+/* ---- life --------------------------------------------------------------- */
+
+int
+hostlearn_new(struct hostlearn **out, const struct client_conf *conf,
+    const struct hostcheck *check, const struct kex *k, struct channels *chs)
+{
+	struct hostlearn *h;
+	int r;
+
+	*out = NULL;
+	if (conf->update_host_keys == CLIENT_ASK_NO ||
+	    hostcheck_noted_in(check) == NULL)
+		return 0;
+	h = xcalloc(1, sizeof *h);
+	h->conf = conf;
+	h->check = check;
+	h->kex = k;
+	h->channels = chs;
+	r = key_from_blob(kex_hostkey(k), &h->shown);
+	if (r == 0)
+		r = channels_on_global(chs, ANNOUNCE, on_announcement, h);
+	if (r != 0) {
+		hostlearn_free(h);
+		return r;
+	}
+	*out = h;
+	return 0;
+}
+
+void
+hostlearn_free(struct hostlearn *h)
+{
+	if (h == NULL)
+		return;
+	for (size_t i = 0; i < h->n; i++)
+		key_free(h->keys[i]);
+	key_free(h->shown);
+	free(h);
+}

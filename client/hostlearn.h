@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Learning the other keys of a host whose key is known (UpdateHostKeys): after
+ * login the server names them all (hostkeys-00@openssh.com), proves that it
+ * has those that are new here (hostkeys-prove-00@openssh.com), and known_hosts
+ * is brought up to date. So a host may change its keys without a question to
+ * the user, and one with several is told all at once whichever is its first.
+ *
+ * Threads: loop thread only.
+ */
+#ifndef HPN_CLIENT_HOSTLEARN_H
+#define HPN_CLIENT_HOSTLEARN_H
+
+#include "base/err.h"
+#include "channels.h"
+#include "client/hostcheck.h"
+#include "conf/client-conf.h"
+#include "kex.h"
+
+struct hostlearn;
+
+/* All borrowed; they outlive it. *out is NULL if nothing is to be learnt from
+ * this host. The server's message is awaited from now on. */
+int hostlearn_new(struct hostlearn **out, const struct client_conf *conf,
+    const struct hostcheck *check, const struct kex *k,
+    struct channels *chs) must_check;
+void hostlearn_free(struct hostlearn *h);
+
+#endif

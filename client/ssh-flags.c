@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: ISC */
+#include "client/ssh-flags.h"
+
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+
+/* Flags that are another way to write a keyword. value NULL: the argument. */
+static const struct {
+	char flag;
+	const char *keyword, *value;
+} keyword_flags[] = {
+	{ '4', "AddressFamily", "inet" },
+	{ '6', "AddressFamily", "inet6" },
+	{ 'B', "BindInterface", NULL },
+	{ 'b', "BindAddress", NULL },
+	{ 'C', "Compression", "yes" },
+	{ 'c', "Ciphers", NULL },
+	{ 'e', "EscapeChar", NULL },
+	{ 'f', "ForkAfterAuthentication", "yes" },
+	{ 'i', "IdentityFile", NULL },
+	{ 'l', "User", NULL },
+	{ 'm', "MACs", NULL },
+	{ 'N', "SessionType", "none" },
+	{ 'n', "StdinNull", "yes" },
+	{ 'P', "Tag", NULL },
+	{ 'p', "Port", NULL },
+	{ 's', "SessionType", "subsystem" },
+};
+
+static int
+set_by_keyword(struct client_conf *conf, int flag, const char *argument)
+{
+	int r;
+
+	for (size_t i = 0; i < ARRAY_LEN(keyword_flags); i++) {
+		if (keyword_flags[i].flag != flag)
+			continue;
+		r = client_conf_set(conf, keyword_flags[i].keyword,
+		    keyword_flags[i].value != NULL ? keyword_flags[i].value :
+						     argument);
+		return r != 0 ? r : 1;
+	}
+	return 0;
+}
+
+/* The first proxy counts: what comes too late is better refused. */
+static int
+take_jump(struct client_conf *conf, const char *list)
+{
+	int r;
+
+	if (client_conf_is_set(conf, "ProxyJump")) {
+		log_error("Only a single -J option is permitted (use commas "
+			  "to separate multiple jump hops)");
+		return ERR_ARGUMENT;
+	}
+	if (client_conf_is_set(conf, "ProxyCommand")) {
+		log_error("Cannot specify -J with ProxyCommand");
+		return ERR_ARGUMENT;
+	}
+	r = client_conf_set(conf, "ProxyJump", list);
+	return r != 0 ? r : 1;
+}
+
+int
+ssh_flag_take(struct ssh_flags *f, struct client_conf *conf, int flag,
+    const char *argument)
+{
+	int r;
+
+	switch (flag) {
+	case 'F':
+		f->config_path = argument;
+		return 1;
+	case 'J':
+		return take_jump(conf, argument);
+	case 'o':
+		r = client_conf_set_option(conf, argument);
+		return r != 0 ? r : 1;
+	case 'q':
+		f->quiet = true;
+		return 1;
+	case 'v':
+		f->verbosity++;
+		/* What is told while options are read counts too. */
+		log_set_level((enum log_level)MIN(
+		    (int)LOG_LVL_VERBOSE + f->verbosity,
+		    (int)LOG_LVL_DEBUG3));
+		return 1;
+	default:
+		return set_by_keyword(conf, flag, argument);
+	}
+}
+
+static bool
+has_argument(int flag)
+{
+	for (size_t i = 0; i < ARRAY_LEN(keyword_flags); i++)
+		if (keyword_flags[i].flag == flag)
+			return keyword_flags[i].value == NULL;
+	return flag == 'F' || flag == 'J' || flag == 'o';
+}
+
+int
+ssh_flags_take_all(struct ssh_flags *f, struct client_conf *conf,
+    const struct strlist *list)
+{
+	const char *text, *argument;
+	int r;
+
+	for (size_t i = 0; i < list->n; i++) {
+		text = list->v[i];
+		argument = NULL;
+		if (text[0] != '-' || text[1] == '\0')
+			goto unknown;
+		if (has_argument(text[1]))
+			argument = text[2] != '\0' ? text + 2 :
+			    i + 1 < list->n	   ? list->v[++i] :
+						     NULL;
+		else if (text[2] != '\0')
+			goto unknown;
+		if (argument == NULL && has_argument(text[1]))
+			goto unknown;
+		r = ssh_flag_take(f, conf, text[1], argument);
+		if (r < 0)
+			return r;
+		if (r == 0)
+			goto unknown;
+	}
+	return 0;
+unknown:
+	log_error("%s: %s", text,
+	    strcmp(text, "-A") == 0 ?
+		"agent forwarding is not available in this version" :
+		"not an option of a connection");
+	return ERR_SYNTAX;
+}
+
+void
+ssh_flags_apply(const struct ssh_flags *f, struct client_conf *conf)
+{
+	static const enum log_level levels[] = { LOG_LVL_DEBUG1,
+		LOG_LVL_DEBUG2, LOG_LVL_DEBUG3 };
+
+	conf->verbosity = f->verbosity > 0 ? f->verbosity : -(int)f->quiet;
+	if (f->verbosity > 0)
+		conf->log_level = (int)levels[MIN(f->verbosity, 3) - 1];
+	else if (f->quiet)
+		conf->log_level = LOG_LVL_QUIET;
+}

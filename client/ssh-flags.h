@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The flags of the ssh command line that set what a connection is like: for
+ * hpnssh itself, and for the programs that hand them on to it.
+ *
+ * Threads: loop thread only.
+ */
+#ifndef HPN_CLIENT_SSH_FLAGS_H
+#define HPN_CLIENT_SSH_FLAGS_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "base/str.h"
+#include "conf/client-conf.h"
+
+/* Those that are no keyword, or win over every keyword, also one of -o. */
+struct ssh_flags {
+	const char *config_path; /* -F; borrowed; NULL: none */
+	int verbosity;		 /* how many -v */
+	bool quiet;
+};
+
+/* 1: was one of them, 0: is not, or an error that was told. */
+int ssh_flag_take(struct ssh_flags *f, struct client_conf *conf, int flag,
+    const char *argument) must_check;
+/* A list of them: "-v", "-oX=y", "-i", file... */
+int ssh_flags_take_all(struct ssh_flags *f, struct client_conf *conf,
+    const struct strlist *list) must_check;
+/* After the configuration was loaded. */
+void ssh_flags_apply(const struct ssh_flags *f, struct client_conf *conf);
+
+#endif

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: ISC */
+#include "client/sshclient.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "client/metrics.h"
+#include "client/none.h"
+#include "client/prompt.h"
+#include "client/userauth.h"
+#include "client/why-slow.h"
+
+/* Nobody looks at one that is made beside another: it may not hang. */
+enum { BESIDE_TIMEOUT_S = 20 };
+
+struct sshclient {
+	struct sshclient_params p;
+	struct client_conf quiet; /* of one beside another: borrows p.conf's */
+	const struct client_conf *conf;
+	struct sshlink link;
+	struct sshlogin *login;
+	struct channels *channels;
+	struct none_switch none;
+	struct why_slow_start began;
+	struct metrics *metrics;
+	struct buf hostkey; /* blob; empty before it is known */
+	struct userauth_secret secret;
+	bool ready, ended;
+};
+
+static void
+end(struct sshclient *c, int err)
+{
+	if (c->ended)
+		return;
+	c->ended = true;
+	c->p.ended(c->p.arg, err);
+}
+
+static bool
+on_settle_turn(void *arg)
+{
+	struct sshclient *c = arg;
+
+	if (channels_settle(c->channels) == 0)
+		loop_off_turn(c->p.loop, on_settle_turn, c);
+	return false;
+}
+
+static void
+on_ended(void *arg, int err)
+{
+	struct sshclient *c = arg;
+
+	end(c, err);
+	if (connection_is_lost(err) && c->channels != NULL &&
+	    channels_settle(c->channels) > 0 &&
+	    loop_on_turn(c->p.loop, on_settle_turn, c) != 0)
+		fatal("%s", err_text(ERR_NOMEM));
+}
+
+static bool
+is_complete(void *arg)
+{
+	const struct sshclient *c = arg;
+
+	return c->channels != NULL && channels_complete(c->channels);
+}
+
+/* ---- channels, and what goes on beside them ----------------------------- */
+
+static int
+make_channels(struct sshclient *c)
+{
+	struct packet *packet = sshlogin_packet(c->login);
+	int r = 0;
+
+	if (c->channels == NULL)
+		r = channels_new(&c->channels, packet, c->p.loop);
+	if (r != 0)
+		return r;
+	channels_set_frugal(c->channels, !sshlogin_peer_is_hpnssh(c->login));
+	channels_set_dynamic(c->channels,
+	    c->conf->tcp_rcv_buf_poll && !c->conf->hpn_disabled);
+	packet_set_threads(packet, c->conf->cipher_threads);
+	packet_set_form(packet, (enum packet_form)c->conf->cipher_form,
+	    c->conf->disable_mtaes);
+	return 0;
+}
+
+static int
+on_likely(void *arg)
+{
+	struct sshclient *c = arg;
+	int r = make_channels(c);
+
+	return r != 0 ? r : c->p.likely(c->p.arg);
+}
+
+/* With -v also without Metrics: why it was slow is what the sender knows. */
+static int
+start_metrics(struct sshclient *c)
+{
+	bool quiet = log_get_level() >= LOG_LVL_VERBOSE &&
+	    sshlogin_peer_is_hpn(c->login);
+
+	if (c->p.beside != NULL)
+		return 0;
+	return metrics_new(&c->metrics, c->conf, c->p.loop, c->channels,
+	    sshlogin_packet(c->login), quiet);
+}
+
+static int
+start(struct sshclient *c)
+{
+	struct connection *connection = sshlogin_connection(c->login);
+	struct span key = kex_hostkey(sshlogin_kex(c->login));
+	int r = make_channels(c);
+
+	if (r == 0 && c->p.beside == NULL)
+		r = sshlogin_learn_hostkeys(c->login, c->channels);
+	if (r != 0)
+		return r;
+	buf_put(&c->hostkey, key.p, key.len);
+	connection_set_channels(connection, c->channels);
+	connection_set_alive(connection,
+	    (uint32_t)c->conf->server_alive_interval,
+	    (uint32_t)c->conf->server_alive_count_max);
+	sshlink_set_qos(&c->link, c->conf, c->p.tty);
+	if ((r = c->p.ready(c->p.arg)) != 0)
+		return r;
+	if (c->link.proxy != 0 && (r = channels_measure_path(c->channels)) != 0)
+		return r;
+	why_slow_begin(&c->began, sshlogin_packet(c->login));
+	r = none_switch_start(&c->none, c->conf, sshlogin_packet(c->login),
+	    sshlogin_kex(c->login), c->p.tty);
+	return r != 0 ? r : start_metrics(c);
+}
+
+static void
+on_authenticated(void *arg)
+{
+	struct sshclient *c = arg;
+	int r;
+
+	c->ready = true;
+	if ((r = start(c)) != 0 && !c->ended) {
+		log_error("session: %s", err_text(r));
+		end(c, r);
+	}
+}
+
+static int
+on_rekeyed(void *arg)
+{
+	struct sshclient *c = arg;
+
+	return none_switch_rekeyed(&c->none, c->p.need_none);
+}
+
+/* ---- life --------------------------------------------------------------- */
+
+static void
+be_quiet(struct sshclient *c)
+{
+	c->quiet = *c->p.conf;
+	c->quiet.batch_mode = 1;
+	c->quiet.strict_host_key_checking = CLIENT_ASK_YES;
+	c->quiet.update_host_keys = CLIENT_ASK_NO;
+	c->quiet.warn_weak_crypto = CLIENT_WEAK_NO;
+	/* Jump hosts too. */
+	c->quiet.batch_given = true;
+	if (c->quiet.verbosity == 0)
+		c->quiet.verbosity = -1;
+	if (c->quiet.connect_timeout <= 0)
+		c->quiet.connect_timeout = BESIDE_TIMEOUT_S;
+	c->conf = &c->quiet;
+}
+
+int
+sshclient_new(struct sshclient **out, const struct sshclient_params *params)
+{
+	struct sshclient *c = xcalloc(1, sizeof *c);
+	struct sshclient *first = params->beside;
+	struct sshlogin_params login = {
+		.link = &c->link,
+		.loop = params->loop,
+		.arg = c,
+		.likely = params->likely != NULL ? on_likely : NULL,
+		.authenticated = on_authenticated,
+		.rekeyed = on_rekeyed,
+		.complete = is_complete,
+		.ended = on_ended,
+	};
+	int r;
+
+	c->p = *params;
+	c->conf = params->conf;
+	c->link.fd = -1;
+	if (first != NULL) {
+		be_quiet(c);
+		login.quiet = true;
+		login.secret = &first->secret;
+		login.hostkey = (struct span){ buf_data(&first->hostkey),
+			buf_len(&first->hostkey) };
+		r = sshlink_open_beside(&c->link, &first->link, c->conf);
+	} else {
+		if (params->more)
+			login.secret = &c->secret;
+		r = sshlink_open(&c->link, params->conf);
+	}
+	login.conf = c->conf;
+	if (r == 0)
+		r = sshlogin_new(&c->login, &login);
+	if (r != 0) {
+		sshclient_free(c);
+		return r;
+	}
+	*out = c;
+	return 0;
+}
+
+static void
+tell_why_slow(const struct sshclient *c)
+{
+	uint64_t at_ms = 0;
+	const struct tcp_numbers *remote = metrics_remote(c->metrics, &at_ms);
+
+	why_slow_tell(&c->began, sshlogin_packet(c->login), c->channels,
+	    remote, at_ms,
+	    c->conf->hpn_disabled || !c->conf->tcp_rcv_buf_poll);
+}
+
+void
+sshclient_free(struct sshclient *c)
+{
+	if (c == NULL)
+		return;
+	if (c->ready && c->p.beside == NULL)
+		tell_why_slow(c);
+	if (c->login != NULL)
+		sshlogin_disconnect(c->login);
+	loop_off_turn(c->p.loop, on_settle_turn, c);
+	metrics_free(c->metrics);
+	channels_free(c->channels);
+	sshlogin_free(c->login);
+	sshlink_close(&c->link);
+	buf_clear(&c->hostkey);
+	prompt_free(c->secret.answer);
+	free(c);
+}
+
+struct channels *
+sshclient_channels(const struct sshclient *c)
+{
+	return c->channels;
+}
+
+int
+sshclient_fd(const struct sshclient *c)
+{
+	return c->link.fd;
+}
+
+void
+sshclient_fill(const struct sshclient *c, struct session_params *s)
+{
+	s->conf = c->conf;
+	s->loop = c->p.loop;
+	s->packet = sshlogin_packet(c->login);
+	s->kex = sshlogin_kex(c->login);
+	s->channels = c->channels;
+	s->peer_is_openssh = sshlogin_peer_is_openssh(c->login);
+	s->quiet = c->p.beside != NULL;
+}

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The user's keys, in the order in which they will be tried: what the agent
+ * holds, and what the files hold; the one that worked last time first.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "client/userauth-internal.h"
+#include "keys/agent-client.h"
+#include "keys/key.h"
+#include "keys/keyfile.h"
+
+void
+pubkey_state_free(struct pubkey_state *s)
+{
+	if (s == NULL)
+		return;
+	for (size_t i = 0; i < s->n; i++) {
+		key_free(s->v[i].pub);
+		key_free(s->v[i].priv);
+		free(s->v[i].path);
+		free(s->v[i].name);
+		free(s->v[i].alg);
+	}
+	free(s->v);
+	agent_close(s->agent);
+	free(s);
+}
+
+static struct identity *
+add_identity(struct pubkey_state *s)
+{
+	s->v = xrecallocarray(s->v, s->n, s->n + 1, sizeof *s->v);
+	return &s->v[s->n++];
+}
+
+static void
+add_file(const struct userauth *ua, struct pubkey_state *s, const char *path)
+{
+	struct identity *id;
+	struct key *pub = NULL;
+	int r = keyfile_load_public(path, &pub, NULL);
+
+	if (r != 0 && access(path, F_OK) == -1) {
+		if (ua->p.conf->identity_file_given)
+			log_info("Identity file %s: %s", path,
+			    err_text(ERR_SYSTEM));
+		else
+			log_debug3("no identity %s", path);
+		return;
+	}
+	for (size_t i = 0; i < s->n; i++) {
+		if ((pub != NULL && s->v[i].pub != NULL &&
+			key_equal_public(pub, s->v[i].pub)) ||
+		    strcmp(s->v[i].path, path) == 0) {
+			key_free(pub);
+			return;
+		}
+	}
+	id = add_identity(s);
+	id->pub = r == 0 ? pub : NULL;
+	id->path = xstrdup(path);
+	id->name = xstrdup(path);
+}
+
+/* $SSH_AUTH_SOCK, or what IdentityAgent says; NULL: none. */
+static char *
+agent_path(const struct client_conf *conf)
+{
+	const char *text = conf->identity_agent, *env = NULL;
+	char *path;
+
+	if (text == NULL || strcmp(text, "SSH_AUTH_SOCK") == 0)
+		env = "SSH_AUTH_SOCK";
+	else if (text[0] == '$' && text[1] != '{')
+		env = text + 1;
+	if (env != NULL) {
+		const char *value = getenv(env);
+
+		return value != NULL && *value != '\0' ? xstrdup(value) : NULL;
+	}
+	if (strcmp(text, "none") == 0 ||
+	    client_conf_expand(conf, CLIENT_TOKENS_PATH, "IdentityAgent", text,
+		&path) != 0)
+		return NULL;
+	return path;
+}
+
+static struct span
+span_of(const struct buf *b)
+{
+	return (struct span){ buf_data(b), buf_len(b) };
+}
+
+/* An agent that knows nothing of this has no keys that need it. */
+static int
+bind_agent(const struct userauth *ua, struct agent *a)
+{
+	int r = 0;
+
+	if (buf_len(&ua->host_signature) > 0)
+		r = agent_bind(a, span_of(&ua->hostkey),
+		    span_of(&ua->session_id), span_of(&ua->host_signature),
+		    false);
+	if (r == ERR_AGENT)
+		log_debug("the agent does not bind keys to destinations");
+	return r == ERR_AGENT ? 0 : r;
+}
+
+static int
+open_agent(const struct userauth *ua, struct pubkey_state *s,
+    struct agent_key **keys, size_t *count)
+{
+	char *path = agent_path(ua->p.conf);
+	int r = ERR_NOT_FOUND;
+
+	*keys = NULL;
+	*count = 0;
+	if (path != NULL) {
+		r = agent_open(&s->agent, path);
+		if (r == 0)
+			r = bind_agent(ua, s->agent);
+		if (r == 0)
+			r = agent_list(s->agent, keys, count);
+		if (r != 0)
+			log_debug("agent at %s: %s", path, err_text(r));
+	}
+	free(path);
+	return r;
+}
+
+static bool
+is_placed(const struct pubkey_state *s, const struct key *k)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (s->v[i].pub != NULL && key_equal_public(s->v[i].pub, k))
+			return true;
+	return false;
+}
+
+/* Takes an identity out of `from` to the end of `to`. */
+static void
+move_identity(struct pubkey_state *to, struct identity *from)
+{
+	*add_identity(to) = *from;
+	memset(from, 0, sizeof *from);
+}
+
+/*
+ * Keys that the agent holds come first, those named in the configuration
+ * before the others; then the files that have to be read.
+ */
+static void
+merge(struct pubkey_state *s, struct pubkey_state *files,
+    struct agent_key *keys, size_t count, bool named_only)
+{
+	for (size_t i = 0; i < files->n; i++) {
+		for (size_t j = 0; j < count; j++) {
+			if (files->v[i].pub == NULL ||
+			    !key_equal_public(files->v[i].pub, keys[j].key))
+				continue;
+			files->v[i].in_agent = true;
+			move_identity(s, &files->v[i]);
+			break;
+		}
+	}
+	for (size_t j = 0; j < count && !named_only; j++) {
+		struct identity *id;
+
+		if (is_placed(s, keys[j].key))
+			continue;
+		id = add_identity(s);
+		id->in_agent = true;
+		id->pub = keys[j].key;
+		id->name = keys[j].comment;
+		keys[j].key = NULL;
+		keys[j].comment = NULL;
+	}
+	for (size_t i = 0; i < files->n; i++)
+		if (files->v[i].path != NULL)
+			move_identity(s, &files->v[i]);
+}
+
+static bool
+is_hinted(const struct userauth *ua, const struct identity *id)
+{
+	char *fp;
+	bool same;
+
+	if (ua->key_hint == NULL || id->pub == NULL)
+		return false;
+	fp = key_fingerprint(id->pub, DIGEST_SHA256);
+	same = fp != NULL && strcmp(fp, ua->key_hint) == 0;
+	free(fp);
+	return same;
+}
+
+bool
+pubkey_is_hinted_first(const struct userauth *ua)
+{
+	return ua->pubkey->n > 0 && is_hinted(ua, &ua->pubkey->v[0]);
+}
+
+/* The key that worked last time goes to the front. */
+static void
+put_hinted_first(const struct userauth *ua, struct pubkey_state *s)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		struct identity hinted = s->v[i];
+
+		if (!is_hinted(ua, &hinted))
+			continue;
+		memmove(s->v + 1, s->v, i * sizeof *s->v);
+		s->v[0] = hinted;
+		return;
+	}
+}
+
+/*
+ * A key that worked last time, or that is the only one, will have to sign
+ * anyway, so it does it at once. Not those of an agent: it may want a
+ * confirmation, which nobody should be asked for in vain.
+ */
+static void
+load_if_sure(const struct userauth *ua, struct pubkey_state *s)
+{
+	struct identity *id = s->v;
+	struct key *priv = NULL;
+
+	if (s->n == 0 || id->path == NULL || id->pub == NULL ||
+	    (s->n > 1 && !is_hinted(ua, id)))
+		return;
+	if (keyfile_load_private(id->path, NULL, true, &priv, NULL) != 0)
+		return;
+	if (key_equal_public(id->pub, priv)) {
+		id->priv = priv;
+		id->in_agent = false;
+	} else {
+		key_free(priv);
+	}
+}
+
+char *
+pubkey_used(const struct userauth *ua)
+{
+	const struct pubkey_state *s = ua->pubkey;
+	const struct identity *id;
+
+	if (s == NULL || s->current >= s->n)
+		return NULL;
+	id = &s->v[s->current];
+	return id->pub != NULL ? key_fingerprint(id->pub, DIGEST_SHA256) :
+				 NULL;
+}
+
+int
+pubkey_make_list(struct userauth *ua)
+{
+	const struct client_conf *conf = ua->p.conf;
+	struct pubkey_state files = { 0 }, *s = xcalloc(1, sizeof *s);
+	struct strlist paths = { 0 };
+	struct agent_key *keys;
+	size_t count;
+	int r;
+
+	ua->pubkey = s;
+	r = client_conf_expand_list(conf, "IdentityFile",
+	    &conf->identity_file, &paths);
+	if (r != 0)
+		return r;
+	for (size_t i = 0; i < paths.n; i++)
+		add_file(ua, &files, paths.v[i]);
+	strlist_clear(&paths);
+	(void)!open_agent(ua, s, &keys, &count);
+	merge(s, &files, keys, count, conf->identities_only);
+	agent_keys_free(keys, count);
+	free(files.v);
+	put_hinted_first(ua, s);
+	if (!ua->service_accepted)
+		load_if_sure(ua, s);
+	for (size_t i = 0; i < s->n; i++)
+		log_debug("key to try: %s%s",
+		    s->v[i].name != NULL ? s->v[i].name : "(no comment)",
+		    s->v[i].in_agent ? " (agent)" : "");
+	return 0;
+}

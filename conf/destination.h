@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Where to go, as a user types it: [user@]host or
+ * ssh://[user@]host[:port][/]; and the ways there: jump hosts.
+ *
+ * Threads: any.
+ */
+#ifndef HPN_CONF_DESTINATION_H
+#define HPN_CONF_DESTINATION_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+
+struct destination {
+	char *user; /* NULL: not given */
+	char *host;
+	char *port; /* decimal; NULL: not given */
+};
+
+/* ERR_SYNTAX if it is none. Clear in any case. */
+int destination_parse(struct destination *d, const char *text) must_check;
+void destination_clear(struct destination *d);
+/* host:port or [host]:port, both given; no user. */
+int destination_parse_host_port(struct destination *d,
+    const char *text) must_check;
+
+/*
+ * Jump hosts: a comma list, in the order in which they are passed, of
+ * [user@]host[:port] or URIs. An address with colons stands in [].
+ */
+enum { DESTINATION_JUMPS_MAX = 16 };
+
+/* NULL, or what is wrong with the list: its form, a name that is not ok. */
+const char *destination_check_jumps(const char *list);
+/* The last of a list, and those in front of it (*rest: caller frees; NULL if
+ * there are none). */
+int destination_last_jump(struct destination *d, const char *list,
+    char **rest) must_check;
+
+/* Names that come from outside (a link, a script) and end up in commands:
+ * those a shell would take apart are refused. */
+bool destination_user_ok(const char *user);
+bool destination_host_ok(const char *host);
+
+#endif

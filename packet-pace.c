@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * How much may wait for the socket, here and in the kernel: what it sends in
+ * some milliseconds. More would only be in the way of what comes after it, a
+ * keystroke behind another channel's bulk; less would let a fast path run dry
+ * before the loop comes round.
+ */
+#include "base/loop.h"
+#include "base/mem.h"
+#include "base/tcp.h"
+#include "packet-internal.h"
+
+enum {
+	LOOK_MS = 20,		      /* the kernel is asked at most so often */
+	UNSENT_MS = 5,		      /* worth of what the kernel keeps */
+	UNSENT_MIN = 64 * 1024,	      /* bytes; never less than a few writes */
+	UNSENT_MAX = 4 * 1024 * 1024, /* beyond it is the same as no limit */
+	BULK_MIN = 32 * 1024,	      /* bytes of payload that any path takes */
+};
+
+size_t
+packet_unsent_for(uint64_t bytes_per_s)
+{
+	uint64_t wanted = bytes_per_s / 1000 * UNSENT_MS;
+	size_t unsent = UNSENT_MIN;
+
+	/* In steps, so that it seldom changes. */
+	while (unsent < UNSENT_MAX && unsent < wanted)
+		unsent *= 2;
+	return unsent;
+}
+
+size_t
+packet_tx_room(const struct packet *p)
+{
+	return p->tx_unsent == 0 ?
+	    (size_t)PACKET_TX_BULK :
+	    MIN(p->tx_unsent / 2, (size_t)PACKET_TX_BULK);
+}
+
+/* Nothing can go between the parts of a packet: on a slow path it is small. */
+size_t
+packet_bulk_max(const struct packet *p)
+{
+	if (p->tx_unsent == 0)
+		return BULK_MIN;
+	return MAX((size_t)BULK_MIN,
+	    MIN(packet_tx_room(p) / 2, (size_t)CIPHER_LEN_MAX - 1024));
+}
+
+void
+packet_pace(struct packet *p)
+{
+	uint64_t now = loop_now_ms(), rate;
+	size_t unsent;
+
+	if (!p->authenticated || now - p->tx_looked_ms < LOOK_MS)
+		return;
+	p->tx_looked_ms = now;
+	if ((rate = tcp_send_rate(p->fd_out)) == 0)
+		return; /* no TCP, or not known yet */
+	unsent = packet_unsent_for(rate);
+	if (unsent != p->tx_unsent && tcp_set_unsent(p->fd_out, unsent))
+		p->tx_unsent = unsent;
+}

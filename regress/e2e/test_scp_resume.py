@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: ISC
+"""hpnscp that is broken off anywhere: what bears a target's name is whole, and
+-Z makes the rest so; --retry, --verify, --in-place and -j."""
+
+import os
+import random
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from harness import clean_env, have, hpn, run
+
+SCP = hpn("scp")
+OUR_SERVER = hpn("sftp-server")
+STOCK_SERVER = "/usr/lib/openssh/sftp-server"
+SERVERS = [OUR_SERVER] + ([STOCK_SERVER] if os.path.exists(STOCK_SERVER)
+                          else [])
+MB = 1 << 20
+
+pytestmark = pytest.mark.skipif(not have("hpn", "scp", "sftp-server"),
+                                reason="hpnscp is not built")
+
+
+def names(source, target, up):
+    return ([source, f"x:{target}"] if up else [f"x:{source}", target])
+
+
+def start(*args, server):
+    """In a process group of its own, the server with it."""
+    return subprocess.Popen([SCP, "-q", "-D", server, *map(str, args)],
+                            stdin=subprocess.DEVNULL,
+                            stderr=subprocess.PIPE, env=clean_env(),
+                            start_new_session=True)
+
+
+def server_of(process):
+    """Process ids of the server programs that it started."""
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    try:
+        return [int(pid) for pid in children.read_text().split()]
+    except OSError:
+        return []
+
+
+def finish(process):
+    try:
+        _, errors = process.communicate(timeout=60)
+    finally:
+        try:
+            os.killpg(process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+    return process.returncode, errors.decode()
+
+
+def place(tmp_path):
+    """Where the tree goes: a directory that is there gets it as an entry."""
+    (tmp_path / "to").mkdir()
+    return tmp_path / "to"
+
+
+def files_of(top):
+    return {p.relative_to(top): p.read_bytes()
+            for p in top.rglob("*") if p.is_file()}
+
+
+def expect_no_lie(source, target):
+    """What is there, parts aside, is the source's."""
+    wanted = files_of(source)
+    for name, data in files_of(target).items():
+        if not name.name.endswith(".hpnpart"):
+            assert data == wanted[name], name
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory):
+    top = tmp_path_factory.mktemp("from") / "tree"
+    (top / "sub").mkdir(parents=True)
+    for i in range(40):
+        (top / "sub" / f"f{i}").write_bytes(os.urandom(i * 700))
+    for size in (0, 3, 20):
+        (top / f"big{size}").write_bytes(os.urandom(size * MB))
+    return top
+
+
+@pytest.mark.parametrize("server", SERVERS, ids=os.path.basename)
+@pytest.mark.parametrize("up", (True, False), ids=("up", "down"))
+@pytest.mark.parametrize("victim", ("client", "server"))
+def test_killed(tree, tmp_path, server, up, victim):
+    """kill -9 of either end, each time a little later."""
+    rng = random.Random(f"{server}{up}{victim}")
+    target = place(tmp_path)
+    resume = []
+    for _ in range(8):
+        p = start("-r", "-l", 400000, *resume, *names(tree, target, up),
+                  server=server)
+        time.sleep(0.01 + 0.3 * rng.random())
+        if victim == "client":
+            p.kill()
+        else:
+            for pid in server_of(p):
+                os.kill(pid, signal.SIGKILL)
+        code, errors = finish(p)
+        expect_no_lie(tree, target / "tree")
+        resume = ["-Z"]
+        if code == 0:
+            break
+        assert victim == "client" or code == 1
+        assert victim == "client" or "Connection" in errors, errors
+    done = run([SCP, "-q", "-r", "-Z", "-D", server,
+                *map(str, names(tree, target, up))])
+    assert done.rc == 0, done
+    assert files_of(target / "tree") == files_of(tree)
+
+
+@pytest.mark.parametrize("server", SERVERS, ids=os.path.basename)
+@pytest.mark.parametrize("up", (True, False), ids=("up", "down"))
+def test_retry(tree, tmp_path, server, up):
+    """It goes on by itself when the connection is lost."""
+    target = tmp_path / "to"
+    p = start("-r", "-l", 250000, "--retry=3", *names(tree, target, up),
+              server=server)
+    time.sleep(0.3)
+    pids = server_of(p)
+    assert len(pids) == 1
+    os.kill(pids[0], signal.SIGKILL)
+    code, errors = finish(p)
+    assert code == 0, errors
+    assert files_of(target) == files_of(tree)
+
+
+def test_retry_ends(tree, tmp_path):
+    """A server that never comes back."""
+    began = time.monotonic()
+    done = run([SCP, "-q", "--retry=1", "-D", "/bin/false", tree / "big3",
+                f"x:{tmp_path}/to"])
+    assert done.rc == 1
+    assert time.monotonic() - began < 20
+
+
+@pytest.fixture
+def counted(tmp_path):
+    """Makes a server whose traffic is counted: its command, and a function
+    that gives the bytes of both directions since the last call."""
+    wire = tmp_path / "wire"
+    wire.mkdir()
+
+    def bytes_moved():
+        total = sum(p.stat().st_size for p in wire.iterdir())
+        for p in wire.iterdir():
+            p.unlink()
+        return total
+
+    def make(server):
+        script = tmp_path / "server"
+        script.write_text(f"#!/bin/sh\ntee {wire}/in | {server} | "
+                          f"tee {wire}/out\n")
+        script.chmod(0o755)
+        return script, bytes_moved
+    return make
+
+
+@pytest.mark.parametrize("server", SERVERS, ids=os.path.basename)
+@pytest.mark.parametrize("up", (True, False), ids=("up", "down"))
+def test_only_what_is_missing(tmp_path, counted, server, up):
+    """Of a part that lacks its end, the end is moved; of what is complete,
+    nothing."""
+    source, target = tmp_path / "from", tmp_path / "to"
+    source.write_bytes(os.urandom(24 * MB))
+    p = start("-l", 200000, *names(source, target, up), server=server)
+    part = tmp_path / ".to.hpnpart"
+    for _ in range(500):
+        time.sleep(0.02)
+        if part.exists() and part.stat().st_blocks * 512 > 12 * MB:
+            break
+    p.kill()
+    finish(p)
+    assert not target.exists()
+    server, bytes_moved = counted(server)
+    args = [SCP, "-q", "-p", "-Z", "-D", server,
+            *map(str, names(source, target, up))]
+    done = run(args)
+    assert done.rc == 0, done
+    assert target.read_bytes() == source.read_bytes()
+    assert bytes_moved() < 18 * MB
+    inode = target.stat().st_ino
+    assert run(args).rc == 0
+    assert bytes_moved() < MB // 8
+    assert target.stat().st_ino == inode
+
+
+@pytest.mark.parametrize("server", SERVERS, ids=os.path.basename)
+@pytest.mark.parametrize("up", (True, False), ids=("up", "down"))
+def test_verify_and_in_place(tree, tmp_path, server, up):
+    target = tmp_path / "to"
+    done = run([SCP, "-q", "-r", "--verify", "-D", server,
+                *map(str, names(tree, target, up))])
+    assert done.rc == 0 and done.errors == "", done
+    assert files_of(target) == files_of(tree)
+    inode = (target / "big3").stat().st_ino
+    (target / "big3").write_bytes(b"old")
+    for args, kept in (("--in-place",), True), ((), False):
+        done = run([SCP, "-q", *args, "-D", server, *map(str, names(
+            tree / "big3", target / "big3", up))])
+        assert done.rc == 0, done
+        assert ((target / "big3").stat().st_ino == inode) is kept
+    assert files_of(target) == files_of(tree)
+
+
+def test_several_connections(tree, tmp_path):
+    """-j: more servers, once the first moves data."""
+    source = tmp_path / "from"
+    source.write_bytes(os.urandom(40 * MB))
+    p = start("-j", 3, "-l", 400000, *names(source, tmp_path / "to", True),
+              server=OUR_SERVER)
+    most = 0
+    while p.poll() is None:
+        most = max(most, len(server_of(p)))
+        time.sleep(0.02)
+    assert finish(p)[0] == 0
+    assert most == 3
+    assert (tmp_path / "to").read_bytes() == source.read_bytes()
+
+
+def test_refused():
+    for args in (("-O", "--verify"), ("-O", "--in-place"), ("-R", "-j", "2"),
+                 ("-O", "--retry"), ("-j", "0"), ("-j", "x"),
+                 ("--retry=x",)):
+        assert run([SCP, *args, "a", "x:b"]).rc == 1, args
+    assert "this host and another" in run([SCP, "-D", OUR_SERVER, "--verify", "x:/a",
+                                 "y:/b"]).errors

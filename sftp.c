@@ -1,0 +1,585 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * hpnsftp: interactive file transfer through SFTP. This file is argv, the
+ * connection, and where lines come from (a person at a terminal, a pipe, a
+ * batch file); xfer/sftp-shell.c knows what they mean.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <locale.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <wchar.h>
+
+#ifdef HAVE_LIBEDIT
+#include <histedit.h>
+#endif
+
+#include "base/buf.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "client/remote.h"
+#include "xfer/progress.h"
+#include "xfer/sftp-shell.h"
+#include "xfer/target.h"
+
+enum {
+	EXIT_LOST = 255, /* no connection, as ssh */
+	LINE_MAX_BYTES = 1024 * 1024,
+	HISTORY_LINES = 100,
+};
+
+static const char prompt_text[] = "sftp> ";
+
+static struct {
+	struct strlist ssh_args; /* as for hpnssh */
+	const char *program, *server, *subsystem;
+	const char *batch_file; /* NULL: none */
+	int port;		/* 0: none given */
+	bool verbose, quiet, tell_anyway;
+	struct xfer_opts xfer;
+	struct loop *loop;
+	struct remote *remote;
+	struct shell *shell;
+	int in; /* where lines come from */
+	struct buf lines;
+	bool lines_end;
+	char *line; /* the last one; owned */
+} g;
+
+static bool interrupted;
+
+_Noreturn static void
+usage(void)
+{
+	fprintf(stderr,
+	    "usage: hpnsftp [-46AaCfNpqrv] [-B buffer_size] [-b batchfile] "
+	    "[-c cipher]\n"
+	    "               [-D sftp_server_command] [-F ssh_config] "
+	    "[-i identity_file]\n"
+	    "               [-J destination] [-l limit] [-o ssh_option] "
+	    "[-P port]\n"
+	    "               [-R num_requests] [-S program] "
+	    "[-s subsystem | sftp_server]\n"
+	    "               [-X sftp_option] destination\n");
+	exit(1);
+}
+
+_Noreturn static void
+lost(int err)
+{
+	progress_clear_line(g.xfer.progress);
+	fflush(stdout);
+	if (err == ERR_CLOSED)
+		fprintf(stderr, "Connection closed\n");
+	else
+		fprintf(stderr, "Connection lost: %s\n", err_text(err));
+	exit(EXIT_LOST);
+}
+
+/* ---- lines ---------------------------------------------------------------- */
+
+static void
+readable(void *arg, int fd, int events)
+{
+	(void)fd;
+	(void)events;
+	*(bool *)arg = true;
+}
+
+/* The connection goes on while the user thinks. False: interrupted. */
+static bool
+wait_for_input(void)
+{
+	bool ready = false;
+	struct loop_fd *w = loop_watch(g.loop, g.in, LOOP_READ, readable,
+	    &ready);
+
+	if (w == NULL)
+		fatal("%s", err_text(ERR_NOMEM));
+	while (!ready && !interrupted)
+		if (loop_turn(g.loop, -1) < 0)
+			fatal("%s", err_text(ERR_SYSTEM));
+	loop_unwatch(g.loop, w);
+	return ready;
+}
+
+static ssize_t
+read_input(void *p, size_t max)
+{
+	ssize_t n;
+
+	do {
+		if (!wait_for_input()) {
+			errno = EINTR;
+			return -1;
+		}
+		n = read(g.in, p, max);
+	} while (n < 0 && (errno == EAGAIN || errno == EINTR) &&
+	    !interrupted);
+	return n;
+}
+
+static void
+set_line(const char *text, size_t len)
+{
+	while (len > 0 && (text[len - 1] == '\n' || text[len - 1] == '\r'))
+		len--;
+	free(g.line);
+	g.line = xstrndup(text, len);
+}
+
+/* A line of a file or pipe, or of a terminal in its own line mode. */
+static const char *
+plain_line(void *arg)
+{
+	char chunk[4096];
+	const uint8_t *end;
+	size_t len;
+	ssize_t n;
+
+	(void)arg;
+	if (g.batch_file == NULL && isatty(g.in)) {
+		fputs(prompt_text, stdout);
+		fflush(stdout);
+	}
+	for (;;) {
+		len = buf_len(&g.lines);
+		end = len > 0 ? memchr(buf_data(&g.lines), '\n', len) : NULL;
+		if (end != NULL)
+			len = (size_t)(end - buf_data(&g.lines)) + 1;
+		if (end != NULL || (g.lines_end && len > 0)) {
+			set_line((const char *)buf_data(&g.lines), len);
+			buf_consume(&g.lines, len);
+			return g.line;
+		}
+		if (g.lines_end)
+			return NULL;
+		n = read_input(chunk, sizeof chunk);
+		if (n < 0 && interrupted && g.batch_file == NULL) {
+			buf_reset(&g.lines);
+			set_line("", 0);
+			putchar('\n');
+			return g.line;
+		}
+		if (n <= 0 || len > LINE_MAX_BYTES)
+			g.lines_end = true;
+		else
+			buf_put(&g.lines, chunk, (size_t)n);
+	}
+}
+
+#ifdef HAVE_LIBEDIT
+static struct {
+	EditLine *el;
+	History *history;
+	mbstate_t state;
+} edit;
+
+static char *
+edit_prompt(EditLine *el)
+{
+	(void)el;
+	return (char *)prompt_text;
+}
+
+/* One character of what is typed: 1, 0 at the end, -1. */
+static int
+edit_getc(EditLine *el, wchar_t *out)
+{
+	ssize_t n;
+	size_t used;
+	char c;
+
+	(void)el;
+	for (;;) {
+		n = read_input(&c, 1);
+		if (n <= 0)
+			return (int)n;
+		used = mbrtowc(out, &c, 1, &edit.state);
+		if (used == (size_t)-2)
+			continue;
+		if (used == (size_t)-1) { /* no text; the next may be */
+			memset(&edit.state, 0, sizeof edit.state);
+			continue;
+		}
+		return 1;
+	}
+}
+
+static unsigned char
+edit_complete(EditLine *el, int ch)
+{
+	const LineInfo *info = el_line(el);
+	struct shell_completion c;
+	char *line = xstrndup(info->buffer,
+	    (size_t)(info->cursor - info->buffer));
+	unsigned char result = CC_ERROR;
+	int r;
+
+	(void)ch;
+	r = shell_complete(g.shell, line, &c);
+	free(line);
+	if (r >= 0 && c.insert != NULL && *c.insert != '\0' &&
+	    el_insertstr(el, c.insert) == 0)
+		result = CC_REFRESH;
+	if (r >= 0 && c.choices.n > 0) {
+		shell_show_choices(&c);
+		result = CC_REDISPLAY;
+	}
+	shell_completion_clear(&c);
+	return result;
+}
+
+static bool
+edit_begin(void)
+{
+	HistEvent event;
+
+	edit.el = el_init("hpnsftp", stdin, stdout, stderr);
+	edit.history = history_init();
+	if (edit.el == NULL || edit.history == NULL)
+		return false;
+	history(edit.history, &event, H_SETSIZE, HISTORY_LINES);
+	el_set(edit.el, EL_HIST, history, edit.history);
+	el_set(edit.el, EL_PROMPT, edit_prompt);
+	el_set(edit.el, EL_EDITOR, "emacs");
+	el_set(edit.el, EL_TERMINAL, NULL);
+	/* The narrow variant of this one loses memory. */
+	el_wset(edit.el, EL_ADDFN, L"complete", L"Complete", edit_complete);
+	el_set(edit.el, EL_BIND, "\t", "complete", NULL);
+	/* Whole words, as in other shells. */
+	el_set(edit.el, EL_BIND, "\\e[1;5C", "em-next-word", NULL);
+	el_set(edit.el, EL_BIND, "\\e[1;5D", "ed-prev-word", NULL);
+	el_set(edit.el, EL_BIND, "\\e\\e[C", "em-next-word", NULL);
+	el_set(edit.el, EL_BIND, "\\e\\e[D", "ed-prev-word", NULL);
+	el_source(edit.el, NULL);
+	el_set(edit.el, EL_GETCFN, edit_getc);
+	return true;
+}
+
+static const char *
+edited_line(void *arg)
+{
+	HistEvent event;
+	const char *text;
+	int n = 0;
+
+	(void)arg;
+	fflush(stdout);
+	el_resize(edit.el);
+	memset(&edit.state, 0, sizeof edit.state);
+	text = el_gets(edit.el, &n);
+	if (text == NULL || n <= 0) {
+		putchar('\n');
+		set_line("", 0);
+		return interrupted ? g.line : NULL;
+	}
+	set_line(text, (size_t)n);
+	if (g.line[strspn(g.line, " \t")] != '\0')
+		history(edit.history, &event, H_ENTER, g.line);
+	return g.line;
+}
+
+static void
+edit_end(void)
+{
+	if (edit.el != NULL)
+		el_end(edit.el);
+	if (edit.history != NULL)
+		history_end(edit.history);
+}
+#else
+static bool
+edit_begin(void)
+{
+	return false;
+}
+
+static const char *
+edited_line(void *arg)
+{
+	return plain_line(arg);
+}
+
+static void
+edit_end(void)
+{
+}
+#endif
+
+/* ---- the connection ------------------------------------------------------- */
+
+static void
+on_interrupt(void *arg, int signo)
+{
+	(void)signo;
+	*(bool *)arg = true;
+}
+
+/*
+ * A program that carries the connection is in our process group: ^C must not
+ * end it, so it starts with the signal ignored. Until the session is there ^C
+ * ends this program, and what it started sees that.
+ */
+static void
+connect_to(const struct xfer_target *t)
+{
+	struct remote_params params = {
+		.loop = g.loop,
+		.host = t->host,
+		.user = t->user,
+		.port = t->port != 0 ? t->port : g.port,
+		.options = &g.ssh_args,
+		.program = g.program,
+		.server = g.server,
+		.subsystem = g.subsystem,
+	};
+	int r;
+
+	signal(SIGINT, SIG_IGN);
+	r = remote_open(&g.remote, &params);
+	signal(SIGINT, SIG_DFL);
+	if (r != 0)
+		exit(EXIT_LOST);
+}
+
+static int
+converse(const struct xfer_target *t, const char *local)
+{
+	bool batch = g.batch_file != NULL;
+	bool typed = !batch && isatty(STDIN_FILENO);
+	bool edited = typed && isatty(STDOUT_FILENO) && edit_begin();
+	struct xfer_lanes lanes = remote_lanes(g.remote);
+	struct shell_params params = {
+		.lanes = &lanes,
+		.sftp = remote_sftp(g.remote),
+		.xfer = g.xfer,
+		.batch = batch,
+		.quiet = g.quiet || (batch && !g.tell_anyway),
+		.echo = !typed,
+		.progress = g.xfer.progress != NULL && !batch && !g.quiet,
+		.interrupted = &interrupted,
+		.read_line = edited ? edited_line : plain_line,
+	};
+	int r = shell_new(&g.shell, &params);
+
+	if (r == 0 && (r = shell_begin(g.shell)) == SHELL_FAILED)
+		return EXIT_LOST;
+	if (r < 0)
+		lost(r);
+	/* From now on ^C ends a command, not the program. */
+	if (loop_on_signal(g.loop, SIGINT, on_interrupt, &interrupted) < 0)
+		lost(ERR_SYSTEM);
+	if (!params.quiet && g.server != NULL)
+		fprintf(stderr, "Attached to %s.\n", g.server);
+	else if (!params.quiet)
+		fprintf(stderr, "Connected to %s.\n", t->host);
+	if (t->path != NULL && strcmp(t->path, ".") != 0)
+		r = shell_go(g.shell, t->path, local);
+	if (r == SHELL_OK)
+		r = shell_run(g.shell);
+	if (r < 0)
+		lost(r);
+	edit_end();
+	return r == SHELL_FAILED ? 1 : 0;
+}
+
+/* ---- argv ----------------------------------------------------------------- */
+
+_Noreturn static void
+die(const char *what, const char *text)
+{
+	fprintf(stderr, "hpnsftp: %s: %s\n", what, text);
+	exit(EXIT_LOST);
+}
+
+static int64_t
+number(const char *text, int64_t max, const char *what)
+{
+	int64_t n;
+
+	if (str_to_int(text, 1, max, &n) < 0)
+		die(text, what);
+	return n;
+}
+
+static void
+add_arg(const char *arg)
+{
+	if (strlist_add(&g.ssh_args, arg) < 0)
+		die("memory", err_text(ERR_NOMEM));
+}
+
+static void
+ssh_option(char flag, const char *value)
+{
+	char text[3] = { '-', flag, '\0' };
+
+	add_arg(text);
+	if (value != NULL)
+		add_arg(value);
+}
+
+static void
+set_block(const char *text)
+{
+	uint64_t bytes;
+
+	if (str_to_bytes(text, &bytes) < 0 || bytes < 1 ||
+	    bytes > SFTP_DATA_MAX)
+		die(text, "bad buffer size");
+	g.xfer.block_bytes = (uint32_t)bytes;
+}
+
+static void
+sftp_option(const char *text)
+{
+	if (str_has_prefix(text, "nrequests="))
+		g.xfer.requests_max = (unsigned)number(text + 10, 65535,
+		    "bad -X option");
+	else if (str_has_prefix(text, "buffer="))
+		set_block(text + 7);
+	else
+		die(text, "bad -X option");
+}
+
+static void
+set_batch(const char *file)
+{
+	if (g.batch_file != NULL)
+		die(file, "there is a batch file already");
+	g.batch_file = file;
+	if (strcmp(file, "-") != 0)
+		g.in = open(file, O_RDONLY | O_CLOEXEC);
+	if (g.in < 0)
+		die(file, strerror(errno));
+	add_arg("-oBatchMode=yes");
+}
+
+static void
+one_option(int opt, const char *arg)
+{
+	switch (opt) {
+	case '4':
+	case '6':
+	case 'A':
+	case 'C':
+		ssh_option((char)opt, NULL);
+		break;
+	case 'c':
+	case 'F':
+	case 'i':
+	case 'J':
+	case 'o':
+		ssh_option((char)opt, arg);
+		break;
+	case 'a':
+		g.xfer.append = true;
+		break;
+	case 'B':
+		set_block(arg);
+		break;
+	case 'b':
+		set_batch(arg);
+		break;
+	case 'D':
+		g.server = arg;
+		break;
+	case 'f':
+		g.xfer.fsync = true;
+		break;
+	case 'l':
+		/* Kbit/s */
+		g.xfer.rate_bytes = (uint64_t)number(arg,
+		    INT64_C(100) * 1024 * 1024, "bad limit") * 1024 / 8;
+		break;
+	case 'N':
+		g.tell_anyway = true;
+		break;
+	case 'P':
+		g.port = (int)number(arg, 65535, "bad port");
+		break;
+	case 'p':
+		g.xfer.preserve = true;
+		break;
+	case 'q':
+		g.quiet = true;
+		ssh_option('q', NULL);
+		break;
+	case 'R':
+		g.xfer.requests_max =
+		    (unsigned)number(arg, 65535, "bad number of requests");
+		break;
+	case 'r':
+		g.xfer.recursive = true;
+		break;
+	case 'S':
+		g.program = arg;
+		break;
+	case 's':
+		g.subsystem = arg;
+		break;
+	case 'v':
+		g.verbose = true;
+		ssh_option('v', NULL);
+		break;
+	case 'X':
+		sftp_option(arg);
+		break;
+	default:
+		usage();
+	}
+}
+
+int
+main(int argc, char **argv)
+{
+	struct xfer_target target = { .remote = true };
+	const char *local = NULL;
+	int opt, status;
+
+	setlocale(LC_CTYPE, "");
+	fd_sanitise_stdio();
+	signal(SIGPIPE, SIG_IGN);
+	log_init("hpnsftp", LOG_LVL_INFO);
+	log_to_stderr();
+	while ((opt = getopt(argc, argv,
+		    "46AaB:b:Cc:D:F:fi:J:l:No:P:pqR:rS:s:vX:")) != -1)
+		one_option(opt, optarg);
+	argc -= optind;
+	argv += optind;
+	if (g.server == NULL ? argc < 1 || argc > 2 : argc > 0)
+		usage();
+	if (argc > 0 && (xfer_target_parse_host(&target, argv[0]) < 0))
+		usage();
+	local = argc > 1 ? argv[1] : NULL;
+	if (g.verbose)
+		log_set_level(LOG_LVL_DEBUG1);
+	if (isatty(STDOUT_FILENO))
+		g.xfer.progress = progress_new(STDOUT_FILENO);
+	g.loop = loop_new();
+	if (g.loop == NULL)
+		die("memory", err_text(ERR_NOMEM));
+	buf_init(&g.lines);
+	connect_to(&target);
+	status = converse(&target, local);
+	fflush(stdout);
+	shell_free(g.shell);
+	(void)remote_close(g.remote);
+	loop_free(g.loop);
+	progress_free(g.xfer.progress);
+	buf_clear(&g.lines);
+	free(g.line);
+	xfer_target_clear(&target);
+	strlist_clear(&g.ssh_args);
+	return status;
+}

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: ISC */
+/* The line of a terminal, and the same in words. Names are escaped here. */
+#include <sys/ioctl.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "xfer/progress-int.h"
+
+enum {
+	STALLED_MS = 5000,
+	WIDTH_MAX = 512,
+	FIGURES = 39,  /* columns right of the name */
+	LAST_RATE = 10, /* those of one more rate */
+	LAST_RATE_FROM = 70, /* columns of a terminal that has room for it */
+	TEXT_MAX = 24,
+};
+
+/* --- parts --- */
+
+void
+progress_bytes_text(uint64_t bytes, char *out, size_t size)
+{
+	static const char units[] = "BKMGTPE";
+	double v = (double)bytes;
+	int unit = 0;
+
+	while (v >= 1000 && units[unit + 1] != '\0') {
+		v /= 1024;
+		unit++;
+	}
+	if (unit == 0)
+		snprintf(out, size, "%llu B", (unsigned long long)bytes);
+	else
+		snprintf(out, size, v < 99.95 ? "%.1f%cB" : "%.0f%cB", v,
+		    units[unit]);
+}
+
+void
+progress_time_text(uint64_t seconds, char *out, size_t size)
+{
+	unsigned h = (unsigned)(seconds / 3600 > 9999 ? 9999 : seconds / 3600);
+	unsigned m = (unsigned)(seconds / 60 % 60);
+
+	if (h > 0)
+		snprintf(out, size, "%u:%02u:%02u", h, m,
+		    (unsigned)(seconds % 60));
+	else
+		snprintf(out, size, "%02u:%02u", m, (unsigned)(seconds % 60));
+}
+
+static int
+width_now(struct progress *p)
+{
+	struct winsize ws;
+
+	if (p->fd >= 0 && ioctl(p->fd, TIOCGWINSZ, &ws) == 0 && ws.ws_col > 0)
+		p->width = ws.ws_col < WIDTH_MAX ? ws.ws_col : WIDTH_MAX;
+	return p->width;
+}
+
+/* Cuts at a character's start, so that half a UTF-8 sequence never shows;
+ * columns are counted one for each character. */
+static void
+fit_name(char *out, size_t size, const char *name, int columns)
+{
+	size_t i = 0;
+	int used = 0;
+
+	while (name[i] != '\0' && i + 1 < size) {
+		bool starts = ((unsigned char)name[i] & 0xc0) != 0x80;
+
+		if (starts && used == columns)
+			break;
+		used += starts;
+		out[i] = name[i];
+		i++;
+	}
+	while (used++ < columns && i + 1 < size)
+		out[i++] = ' ';
+	out[i] = '\0';
+}
+
+/* What the numbers are of: the last part of a file's name, or how many. */
+static void
+put_subject(const struct progress *p, const struct progress_item *item,
+    char *out, size_t size)
+{
+	const char *slash;
+	int n;
+
+	if (item == &p->all) {
+		n = snprintf(out, size, "%llu/%llu%s files",
+		    (unsigned long long)p->count.done,
+		    (unsigned long long)p->count.files,
+		    p->listing ? "+" : "");
+		if (p->lanes > 1)
+			snprintf(out + n, size - (size_t)n, ", %u lanes",
+			    p->lanes);
+		return;
+	}
+	slash = strrchr(item->name, '/');
+	str_escape(out, size,
+	    slash != NULL && slash[1] != '\0' ? slash + 1 : item->name);
+}
+
+/* All that is told of an item. */
+struct figures {
+	int percent;
+	bool stalled;
+	char bytes[TEXT_MAX], size[TEXT_MAX], rate[TEXT_MAX];
+	char last[TEXT_MAX], when[TEXT_MAX];
+};
+
+static struct figures
+figures_of(const struct progress_item *item, bool finished, uint64_t now_ms)
+{
+	uint64_t took_ms = now_ms - item->start_ms;
+	uint64_t left = item->size > item->done ? item->size - item->done : 0;
+	double mean = (double)item->done * 1000 /
+	    (double)(took_ms > 0 ? took_ms : 1);
+	struct figures f = { .percent = left == 0 ? 100 :
+		    (int)((double)item->done * 100 / (double)item->size),
+		.stalled = now_ms - item->tick_ms > STALLED_MS };
+
+	progress_bytes_text(item->done, f.bytes, sizeof f.bytes);
+	progress_bytes_text(item->size, f.size, sizeof f.size);
+	progress_bytes_text((uint64_t)(finished ? mean : item->rate), f.rate,
+	    sizeof f.rate);
+	progress_bytes_text((uint64_t)(finished ? item->peak : item->last),
+	    f.last, sizeof f.last);
+	if (finished)
+		progress_time_text((took_ms + 500) / 1000, f.when,
+		    sizeof f.when);
+	else if (item->rate >= 1)
+		progress_time_text((uint64_t)((double)left / item->rate + 0.5),
+		    f.when, sizeof f.when);
+	else
+		strlcpy(f.when, "--:--", sizeof f.when);
+	return f;
+}
+
+/* --- whole lines --- */
+
+void
+progress_draw(struct progress *p, const struct progress_item *item,
+    bool finished, uint64_t now_ms)
+{
+	char name[WIDTH_MAX * 4 + 1], shown[WIDTH_MAX * 4 + 1];
+	struct figures f = figures_of(item, finished, now_ms);
+	int width = width_now(p), columns = width - FIGURES - 1;
+	bool last = width >= LAST_RATE_FROM;
+	struct buf *b = &p->pending;
+
+	if (last)
+		columns -= LAST_RATE;
+	buf_put(b, "\r", 1);
+	if (columns > 0) {
+		put_subject(p, item, name, sizeof name);
+		fit_name(shown, sizeof shown, name, columns);
+		buf_put(b, shown, strlen(shown));
+	}
+	buf_printf(b, " %3d%% %7s %7s/s", f.percent, f.bytes, f.rate);
+	if (last)
+		buf_printf(b, " %7s/s", f.last);
+	if (finished)
+		buf_printf(b, "   %9s    \n", f.when);
+	else if (f.stalled)
+		buf_printf(b, " - stalled -    ");
+	else
+		buf_printf(b, "   %9s ETA", f.when);
+	p->line_open = !finished;
+}
+
+void
+progress_words(const struct progress *p, struct buf *b,
+    const struct progress_item *item, bool finished, uint64_t now_ms)
+{
+	struct figures f = figures_of(item, finished, now_ms);
+	char name[WIDTH_MAX * 4 + 1];
+
+	put_subject(p, item, name, sizeof name);
+	if (finished) {
+		buf_printf(b, "%s, %s in %s, %s/s", name, f.bytes, f.when,
+		    f.rate);
+		if (item->peak > 0)
+			buf_printf(b, ", at most %s/s", f.last);
+	} else {
+		buf_printf(b, "%s, %d%% of %s%s, %s/s, last second %s/s, "
+		    "%s left", name, f.percent, f.size,
+		    item == &p->all && p->listing ? "+" : "", f.rate, f.last,
+		    f.when);
+	}
+	buf_put(b, "\n", 1);
+}

@@ -1,0 +1,1196 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The life of a file. What there is at its target is asked (only if it is
+ * to be resumed, else while it is opened already), the part is opened, data
+ * moves (transfer-data.c), attributes are set and the handle closed, and the
+ * part is renamed. Each step begins in xfer_file_settle() when the one
+ * before has its answers.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "xfer/transfer-int.h"
+
+enum { CHUNKS_WANTED = 64, RENAMES_MAX = 8 };
+
+static void file_open(struct xfer_file *f);
+static void go_on(struct xfer_file *f);
+
+/* --- ends --- */
+
+static void
+end_uncount(struct xfer_end *e)
+{
+	if (e->counted)
+		e->lane->ends--;
+	e->counted = false;
+}
+
+static void
+end_free(struct xfer_end *e)
+{
+	ENSURE(e->pending == 0);
+	end_uncount(e);
+	if (e->moving)
+		TAILQ_REMOVE(&e->lane->moving, e, turn);
+	TAILQ_REMOVE(&e->file->ends, e, entry);
+	free(e);
+}
+
+/* The server is done with the handle before it sees what is sent later. */
+static void
+end_close(struct xfer_end *e, sftp_done_fn done)
+{
+	e->open = false;
+	e->closed = true;
+	end_uncount(e);
+	if (done != NULL) {
+		e->pending++;
+		e->file->pending++;
+	}
+	sftp_close(e->lane->s, &e->handle, done, e);
+}
+
+/* The end that closes last; NULL: it is lost. */
+static struct xfer_end *
+main_end(struct xfer_file *f)
+{
+	struct xfer_end *e;
+
+	TAILQ_FOREACH(e, &f->ends, entry)
+		if (!e->closed)
+			break;
+	return e;
+}
+
+/* Gives up what is open, without waiting. */
+static void
+ends_drop(struct xfer_file *f)
+{
+	struct xfer_end *e;
+
+	while ((e = TAILQ_FIRST(&f->ends)) != NULL) {
+		if (e->open)
+			end_close(e, NULL);
+		end_free(e);
+	}
+}
+
+static void
+open_done(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_end *e = arg;
+	struct xfer_file *f = e->file;
+	uint64_t took = loop_now_ms() - e->asked_ms + 1;
+
+	e->pending--;
+	f->pending--;
+	if (reply->err != 0)
+		return;
+	if (reply->status == SFTP_OK) {
+		if (e->lane->rtt_ms == 0 || took < e->lane->rtt_ms)
+			e->lane->rtt_ms = took;
+		sftp_keep_handle(&e->handle, reply);
+		e->open = true;
+		xfer_end_wake(e);
+	} else {
+		f->status = reply->status;
+		f->crowded = true;
+		end_free(e);
+	}
+	xfer_file_settle(f);
+}
+
+static void
+end_open(struct xfer_file *f, struct xfer_lane *lane, const char *path,
+    uint32_t flags)
+{
+	struct sftp_attrs a = { .flags = SFTP_A_MODE };
+	struct xfer_end *e = calloc(1, sizeof *e);
+
+	if (e == NULL) {
+		xfer_report_errno(f->x, f->remote, ENOMEM);
+		xfer_file_fail(f);
+		xfer_file_settle(f);
+		return;
+	}
+	e->file = f;
+	e->lane = lane;
+	e->asked_ms = loop_now_ms();
+	e->counted = true;
+	lane->ends++;
+	TAILQ_INSERT_TAIL(&f->ends, e, entry);
+	a.mode = f->attrs.mode & (f->x->opts.preserve ? XFER_MODE_PRESERVED :
+							XFER_MODE_COPIED);
+	if (f->part != NULL && f->size > f->chunk)
+		a.mode |= XFER_MODE_PART;
+	e->pending++;
+	f->pending++;
+	sftp_open(lane->s, path, flags,
+	    flags & SFTP_O_CREAT ? &a : NULL, open_done, e);
+}
+
+static const char *
+remote_name(const struct xfer_file *f)
+{
+	return f->up && f->part != NULL && !f->whole ? f->part : f->remote;
+}
+
+static uint32_t
+open_flags(const struct xfer_file *f)
+{
+	if (!f->up || f->whole)
+		return SFTP_O_READ;
+	return SFTP_O_WRITE |
+	    (f->resume || f->x->opts.verify ? SFTP_O_READ : 0u);
+}
+
+void
+xfer_file_spread(struct xfer_file *f, struct xfer_lane *lane)
+{
+	end_open(f, lane, remote_name(f), open_flags(f));
+}
+
+/* No questions are asked any more when all is over. */
+static void
+answered(struct xfer_file *f, const struct sftp_reply *reply)
+{
+	if (reply->err != ERR_CANCELLED)
+		xfer_file_settle(f);
+}
+
+/* --- the end --- */
+
+void
+xfer_file_free(struct xfer_file *f)
+{
+	struct xfer_end *e;
+
+	if (f->dir != NULL)
+		xfer_dir_unref(f->dir);
+	while ((e = TAILQ_FIRST(&f->ends)) != NULL) {
+		TAILQ_REMOVE(&f->ends, e, entry);
+		free(e);
+	}
+	xfer_ranges_free(f);
+	fd_close(&f->fd);
+	progress_forget(f->x->opts.progress, &f->item);
+	free(f->chunk_left);
+	free(f->small.data);
+	free(f->part);
+	free(f->text);
+	free(f->local);
+	free(f->remote);
+	free(f);
+}
+
+void
+xfer_file_fail(struct xfer_file *f)
+{
+	f->failed = true;
+}
+
+void
+xfer_file_done(struct xfer_file *f)
+{
+	struct xfer *x = f->x;
+
+	ENSURE(f->state != XFER_DONE && f->pending == 0 && f->blocks == 0);
+	xfer_hard_done(f);
+	if (f->state == XFER_RENAMING)
+		x->renaming--;
+	f->state = XFER_DONE;
+	xfer_compare_stop(f);
+	ends_drop(f);
+	progress_finish(x->opts.progress, &f->item, !f->failed,
+	    loop_now_ms());
+	TAILQ_REMOVE(&x->active, f, entry);
+	x->active_count--;
+	TAILQ_INSERT_TAIL(&x->done, f, entry);
+}
+
+/* A part that nobody needs. Another of that name may be made later: it is
+ * not asked twice. */
+static void
+remove_part(struct xfer_file *f, sftp_done_fn done)
+{
+	const struct xfer_question q = { .type = SFTP_REMOVE,
+		.path = f->part, .once = true };
+
+	if (f->up)
+		xfer_ask(f->x, &q, done, f);
+	else
+		(void)unlink(f->part);
+}
+
+/* --- the rename --- */
+
+static void rename_done(void *arg, const struct sftp_reply *reply);
+
+void
+xfer_file_rename(struct xfer_file *f)
+{
+	struct xfer_question q = { .path = f->part, .second = f->remote,
+		.ext = SFTP_EXT_POSIX_RENAME, .type = xfer_has(f->x, SFTP_EXT_POSIX_RENAME) ?
+		    SFTP_EXTENDED :
+		    SFTP_RENAME };
+
+	if (f->state != XFER_RENAMING)
+		f->x->renaming++;
+	f->state = XFER_RENAMING;
+	fd_close(&f->fd);
+	f->pending++;
+	xfer_ask(f->x, &q, rename_done, f);
+}
+
+static void
+rename_fails(struct xfer_file *f, const char *text)
+{
+	xfer_report(f->x, f->remote, text);
+	xfer_file_fail(f);
+}
+
+/* Was it renamed by a request whose answer was lost? */
+static void
+renamed_before(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_file *f = arg;
+
+	f->pending--;
+	if (reply->err == 0 && (reply->status != SFTP_OK ||
+	    reply->attrs.size != f->moved))
+		rename_fails(f, "the part file has vanished");
+	answered(f, reply);
+}
+
+static void
+target_removed(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_file *f = arg;
+
+	f->pending--;
+	if (!f->x->over)
+		xfer_file_rename(f);
+	(void)reply;
+}
+
+/* The old way does not replace: the target is removed, but only while the
+ * part is there. */
+static void
+part_seen(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_file *f = arg;
+	const struct xfer_question q = { .type = SFTP_REMOVE,
+		.path = f->remote, .once = true };
+
+	f->pending--;
+	if (reply->err == 0 && reply->status == SFTP_OK) {
+		f->pending++;
+		xfer_ask(f->x, &q, target_removed, f);
+		return;
+	}
+	if (reply->err == 0)
+		rename_fails(f, sftp_status_text(SFTP_FAILURE));
+	answered(f, reply);
+}
+
+static void
+rename_done(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_file *f = arg;
+	struct xfer_question q = { .type = SFTP_LSTAT, .path = f->remote };
+	bool old_way = !xfer_has(f->x, SFTP_EXT_POSIX_RENAME);
+
+	f->pending--;
+	if (reply->err != 0) {
+		xfer_report_reply(f->x, f->remote, reply);
+		xfer_file_fail(f);
+	} else if (reply->status == SFTP_NO_SUCH_FILE) {
+		f->pending++;
+		xfer_ask(f->x, &q, renamed_before, f);
+		return;
+	} else if (reply->status == SFTP_FAILURE && old_way &&
+	    f->renames++ < RENAMES_MAX) {
+		f->pending++;
+		q.path = f->part;
+		xfer_ask(f->x, &q, part_seen, f);
+		return;
+	} else if (reply->status != SFTP_OK) {
+		rename_fails(f, sftp_status_text(reply->status));
+	} else if (f->x->opts.hard_links && f->resume) {
+		/* Where both were names of one file, nothing was renamed. */
+		remove_part(f, NULL);
+	}
+	answered(f, reply);
+}
+
+/* --- attributes and close --- */
+
+/* Source's times as the kernel takes them. */
+void
+xfer_times(const struct sftp_attrs *a, const struct xfer_exact *e,
+    struct timespec out[2])
+{
+	out[0] = (struct timespec){ .tv_sec = a->atime };
+	out[1] = (struct timespec){ .tv_sec = a->mtime };
+	if (e->known)
+		memcpy(out, e->times, sizeof e->times);
+}
+
+void
+xfer_exact_from_stat(struct xfer_exact *e, const struct stat *st)
+{
+	*e = (struct xfer_exact){ .known = true, .times = { st->st_atim,
+		st->st_mtim }, .nlink = (uint32_t)st->st_nlink,
+		.dev = st->st_dev, .ino = st->st_ino,
+		.blocks = (uint64_t)st->st_blocks };
+}
+
+bool
+xfer_exact_from_reply(struct xfer_exact *e, const struct sftp_reply *reply)
+{
+	const long ns_max = 999999999;
+	struct sftp_stat_ns st;
+	struct rd r = reply->body;
+
+	if (reply->err != 0 || reply->type != SFTP_EXTENDED_REPLY ||
+	    sftp_get_stat_ns(&r, &st) < 0 || st.atime_ns > ns_max ||
+	    st.mtime_ns > ns_max)
+		return false;
+	*e = (struct xfer_exact){ .known = true, .times = {
+		{ .tv_sec = st.atime, .tv_nsec = (long)st.atime_ns },
+		{ .tv_sec = st.mtime, .tv_nsec = (long)st.mtime_ns } },
+		.nlink = st.nlink, .dev = st.dev, .ino = st.ino,
+		.blocks = st.blocks };
+	return true;
+}
+
+bool
+xfer_wants_times_ns(struct xfer *x, const struct xfer_exact *e)
+{
+	bool plain = true;
+
+	for (int i = 0; i < 2; i++)
+		plain &= e->times[i].tv_nsec == 0 &&
+		    e->times[i].tv_sec >= 0 &&
+		    e->times[i].tv_sec <= UINT32_MAX;
+	return e->known && !plain && xfer_has(x, SFTP_EXT_TIMES_NS);
+}
+
+static int
+set_local_times(const struct xfer_file *f)
+{
+	struct timespec ts[2];
+
+	xfer_times(&f->attrs, &f->exact, ts);
+	return f->attrs.flags & SFTP_A_TIMES ? futimens(f->fd, ts) : 0;
+}
+
+/* The source may have ended before its size. */
+static uint64_t
+end_of(const struct xfer_file *f)
+{
+	return MIN(f->size, f->eof_at);
+}
+
+static int
+set_local_attrs(struct xfer_file *f)
+{
+	const struct sftp_attrs *a = &f->attrs;
+
+	if (f->cut && !f->sized && ftruncate(f->fd, (off_t)end_of(f)) != 0)
+		return -1;
+	if (f->x->opts.preserve)
+		return ((a->flags & SFTP_A_MODE) &&
+			   fchmod(f->fd, a->mode & XFER_MODE_PRESERVED) !=
+			       0) ||
+			set_local_times(f) != 0 ?
+		    -1 :
+		    0;
+	return f->set_mode ? fchmod(f->fd, f->mode) : 0;
+}
+
+/* All data of a download is here. */
+static void
+finish_local(struct xfer_file *f)
+{
+	if (f->fd < 0)
+		return;
+	if (!f->failed && f->eof_at < f->top) {
+		xfer_report(f->x, f->remote,
+		    "changed while it was being read");
+		f->failed = true;
+	}
+	if (!f->failed &&
+	    (set_local_attrs(f) != 0 ||
+		(f->x->opts.fsync && !f->whole && fsync(f->fd) != 0))) {
+		xfer_report_errno(f->x, f->local, errno);
+		f->failed = true;
+	}
+	/* Some file systems tell only now that the disk is full. */
+	if (close(f->fd) != 0 && !f->failed) {
+		xfer_report_errno(f->x, f->local, errno);
+		f->failed = true;
+	}
+	f->fd = -1;
+	if (!f->failed && !f->whole && !xfer_part_rename(f))
+		f->failed = true;
+}
+
+void
+xfer_file_arrived(struct xfer_file *f)
+{
+	if (!f->up)
+		finish_local(f);
+	xfer_file_done(f);
+}
+
+static void
+tail_done(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_end *e = arg;
+	struct xfer_file *f = e->file;
+
+	e->pending--;
+	f->pending--;
+	if (reply->err != 0) {
+		f->tail_lost |= f->state == XFER_CLOSING;
+		return;
+	}
+	if (reply->status != SFTP_OK && !f->failed) {
+		xfer_report_reply(f->x, f->remote, reply);
+		xfer_file_fail(f);
+	}
+	xfer_file_settle(f);
+}
+
+static void
+set_attrs(struct xfer_end *e, const struct sftp_attrs *a)
+{
+	e->pending++;
+	e->file->pending++;
+	sftp_fsetstat(e->lane->s, &e->handle, a, tail_done, e);
+}
+
+static void
+send_attrs(struct xfer_end *e)
+{
+	struct xfer_file *f = e->file;
+	struct sftp_attrs a = f->attrs;
+
+	if (f->cut && !f->sized) {
+		a.flags = SFTP_A_SIZE;
+		a.size = end_of(f);
+		set_attrs(e, &a);
+		a = f->attrs;
+	}
+	if (f->x->opts.preserve) {
+		bool ns = xfer_wants_times_ns(f->x, &f->exact) &&
+		    sftp_has(e->lane->s, SFTP_EXT_TIMES_NS);
+
+		a.flags &= ns ? SFTP_A_MODE : SFTP_A_MODE | SFTP_A_TIMES;
+		a.mode &= XFER_MODE_PRESERVED;
+		set_attrs(e, &a);
+		if (ns) {
+			e->pending++;
+			f->pending++;
+			sftp_times_ns(e->lane->s, &e->handle, f->exact.times,
+			    tail_done, e);
+		}
+	} else if (f->set_mode) {
+		a.flags = SFTP_A_MODE;
+		a.mode = f->mode;
+		set_attrs(e, &a);
+	}
+	if (f->x->opts.fsync && !f->whole &&
+	    sftp_has(e->lane->s, SFTP_EXT_FSYNC)) {
+		e->pending++;
+		f->pending++;
+		sftp_ext_handle(e->lane->s, SFTP_EXT_FSYNC, &e->handle,
+		    tail_done, e);
+	}
+}
+
+/* Sent right behind the last data, if there is no reason to wait for its
+ * answers. */
+static void
+send_tail(struct xfer_file *f)
+{
+	struct xfer_end *e = main_end(f);
+
+	f->state = XFER_CLOSING;
+	if (!f->up)
+		finish_local(f);
+	f->pending++; /* not settled before all is sent */
+	if (f->up && e != NULL && e->open) {
+		if (!f->failed)
+			send_attrs(e);
+		end_close(e, tail_done);
+	}
+	f->pending--;
+}
+
+/* False: the ends that helped are not closed yet. */
+static bool
+helpers_closed(struct xfer_file *f)
+{
+	struct xfer_end *last = main_end(f), *e, *next;
+	bool all = true;
+
+	for (e = TAILQ_FIRST(&f->ends); e != NULL; e = next) {
+		next = TAILQ_NEXT(e, entry);
+		if (e == last)
+			continue;
+		if (e->pending == 0 && e->open)
+			end_close(e, f->up ? tail_done : NULL);
+		if (e->pending == 0)
+			end_free(e);
+		else
+			all = false;
+	}
+	return all;
+}
+
+/* Before the whole of it is compared. */
+static void
+set_size(struct xfer_file *f, uint64_t size)
+{
+	struct sftp_attrs a = { .flags = SFTP_A_SIZE, .size = size };
+
+	f->sized = true;
+	if (f->up) {
+		set_attrs(main_end(f), &a);
+		return;
+	}
+	if (ftruncate(f->fd, (off_t)size) != 0) {
+		xfer_report_errno(f->x, f->local, errno);
+		xfer_file_fail(f);
+	}
+	xfer_file_settle(f);
+}
+
+static void
+data_sent(struct xfer_file *f)
+{
+	bool wait = !f->up || f->failed || f->x->opts.verify || f->cut ||
+	    f->chunk_left != NULL;
+	uint64_t size;
+
+	if (!helpers_closed(f)) /* or lost: then others go on */
+		return;
+	if (wait && (f->blocks > 0 || f->pending > 0))
+		return;
+	size = MIN(f->size != 0 ? f->size : UINT64_MAX, f->eof_at);
+	if (f->x->opts.verify && f->cut && !f->failed && !f->sized) {
+		set_size(f, size);
+		return;
+	}
+	if (f->x->opts.verify && !f->failed && !f->verified &&
+	    size != UINT64_MAX) {
+		f->state = XFER_COMPARING;
+		xfer_compare_start(f, XFER_COMPARE_VERIFY, size);
+		return;
+	}
+	send_tail(f);
+	xfer_file_settle(f);
+}
+
+void
+xfer_file_compared(struct xfer_file *f, int why)
+{
+	if (why == XFER_COMPARE_TARGET && f->compare.differs) {
+		ends_drop(f);
+		if (!f->up)
+			fd_close(&f->fd);
+		f->whole = false;
+		f->keep = f->part == NULL;
+		file_open(f);
+		return;
+	}
+	if (why == XFER_COMPARE_TARGET) {
+		if (f->part != NULL && f->old_part.flags != 0)
+			remove_part(f, NULL);
+		f->moved = f->size;
+		progress_add(f->x->opts.progress, &f->item, f->size);
+	} else if (f->compare.differs) {
+		xfer_report(f->x, f->remote, f->compare.status != 0 ?
+			"cannot be verified" :
+			"NOT THE SAME at both ends");
+		xfer_file_fail(f);
+		/* Nothing is to be built on that. */
+		if (f->part != NULL)
+			remove_part(f, NULL);
+	}
+	f->verified = true;
+	send_tail(f);
+	xfer_file_settle(f);
+}
+
+/* --- the start --- */
+
+/* O_NONBLOCK: opening must not wait for the writer of a pipe. */
+static bool
+open_local_source(struct xfer_file *f)
+{
+	struct stat st;
+
+	f->fd = open(f->local, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (f->fd < 0 || fstat(f->fd, &st) != 0) {
+		xfer_report_errno(f->x, f->local, errno);
+		return false;
+	}
+	if (!S_ISREG(st.st_mode)) {
+		xfer_report(f->x, f->local, "not a regular file");
+		return false;
+	}
+	sftp_attrs_from_stat(&f->attrs, &st);
+	xfer_exact_from_stat(&f->exact, &st);
+	return true;
+}
+
+static void
+begin_data(struct xfer_file *f)
+{
+	uint64_t there = f->part != NULL ? f->old_part.size : f->target.size;
+	struct xfer_end *e;
+
+	f->state = XFER_MOVING;
+	if (!f->begun)
+		f->solid = f->keep ? there : 0;
+	if (!f->begun && f->keep && f->appends) {
+		f->next = f->moved = there;
+		f->item.done = f->item.tick_done = there;
+	} else if (!f->begun && f->keep && xfer_has(f->x, SFTP_EXT_CHECK_FILE)) {
+		f->next = MIN(there, f->size);
+		f->cut = there > f->size;
+		xfer_compare_start(f, XFER_COMPARE_PART, f->next);
+	} else if (!f->begun && f->keep) {
+		xfer_marks_read(f);
+	} else if (!f->begun) {
+		xfer_marks_start(f);
+	}
+	if (!f->begun)
+		xfer_sparse_start(f);
+	f->begun = true;
+	TAILQ_FOREACH(e, &f->ends, entry)
+		xfer_end_wake(e);
+	xfer_file_settle(f);
+}
+
+static void
+in_place(struct xfer_file *f)
+{
+	if (!TAILQ_EMPTY(&f->ends))
+		remove_part(f, NULL);
+	ends_drop(f);
+	free(f->part);
+	f->part = NULL;
+	f->keep = f->set_mode = false;
+	file_open(f);
+}
+
+static void
+old_part_removed(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_file *f = arg;
+
+	f->pending--;
+	f->cleared = reply->err == 0; /* else perhaps not */
+	if (!f->x->over)
+		file_open(f);
+}
+
+static void
+refused(struct xfer_file *f)
+{
+	if (f->keep || f->whole) {
+		/* What was there cannot be used. */
+		xfer_file_restart(f, false);
+	} else if (f->part != NULL && f->up && f->status == SFTP_FAILURE &&
+	    !f->cleared) {
+		/* An old part, perhaps. */
+		f->pending++;
+		remove_part(f, old_part_removed);
+	} else if (f->part != NULL && f->up) {
+		in_place(f);
+	} else {
+		xfer_report(f->x, f->remote, sftp_status_text(f->status));
+		f->failed = true;
+		xfer_file_done(f);
+	}
+}
+
+static void
+made_done(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_end *e = arg;
+
+	e->pending--;
+	e->file->pending--;
+	if (reply->err != 0)
+		return;
+	if (reply->type == SFTP_ATTRS)
+		e->file->made = reply->attrs;
+	xfer_file_settle(e->file);
+}
+
+static void
+nlink_done(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_file *f = arg;
+	struct sftp_stat_ns st;
+	struct rd r = reply->body;
+
+	f->pending--;
+	if (reply->err == 0 && reply->type == SFTP_EXTENDED_REPLY &&
+	    sftp_get_stat_ns(&r, &st) == 0)
+		f->nlink = st.nlink;
+	xfer_target_known(f);
+	answered(f, reply);
+}
+
+/* What the server made may differ from what it is to replace, or be. True:
+ * it is asked. */
+static bool
+look_at_made(struct xfer_file *f, struct xfer_end *e)
+{
+	const struct xfer_question q = { .type = SFTP_EXTENDED,
+		.ext = SFTP_EXT_STAT_NS, .path = f->remote };
+	bool exists = f->target.flags != 0;
+
+	if (f->looked || (!exists && (f->size <= f->chunk ||
+	    (f->attrs.mode & XFER_MODE_PART) == XFER_MODE_PART)))
+		return false;
+	f->looked = true;
+	e->pending++;
+	f->pending++;
+	sftp_handle_request(e->lane->s, SFTP_FSTAT, &e->handle, made_done, e);
+	if (exists && sftp_has(e->lane->s, SFTP_EXT_STAT_NS)) {
+		f->pending++;
+		xfer_ask(f->x, &q, nlink_done, f);
+	}
+	return true;
+}
+
+static void
+open_whole(struct xfer_file *f)
+{
+	if (!f->up) {
+		f->fd = open(f->local, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+		if (f->fd < 0) {
+			xfer_file_restart(f, false);
+			return;
+		}
+	}
+	f->state = XFER_COMPARING;
+	xfer_compare_start(f, XFER_COMPARE_TARGET, f->size);
+}
+
+/* The first OPEN was answered, and whatever was asked with it. */
+static void
+opened(struct xfer_file *f)
+{
+	struct xfer_end *e = TAILQ_FIRST(&f->ends);
+
+	if (f->failed) {
+		xfer_file_done(f);
+	} else if (e == NULL && f->status == 0) {
+		go_on(f); /* its lane was lost while another was asked */
+	} else if (e == NULL) {
+		refused(f);
+	} else if (f->whole) {
+		open_whole(f);
+	} else if (f->up && f->part != NULL && !f->begun) {
+		if (f->target.flags != 0 && !S_ISREG(f->target.mode))
+			in_place(f);
+		else if (look_at_made(f, e))
+			return;
+		else if (!xfer_may_replace(&f->target, f->nlink, &f->made))
+			in_place(f);
+		else {
+			if (f->made.flags & SFTP_A_MODE)
+				xfer_part_mode(f, f->attrs.mode);
+			begin_data(f);
+		}
+	} else if (!f->up && f->fd < 0 && !xfer_part_open(f)) {
+		f->failed = true;
+		xfer_file_done(f);
+	} else {
+		begin_data(f);
+	}
+}
+
+/* Back to the queue, in front. */
+static void
+requeue(struct xfer_file *f)
+{
+	struct xfer *x = f->x;
+
+	TAILQ_REMOVE(&x->active, f, entry);
+	x->active_count--;
+	f->state = XFER_QUEUED;
+	TAILQ_INSERT_HEAD(&x->queue, f, entry);
+	x->queued++;
+}
+
+static void
+file_open(struct xfer_file *f)
+{
+	struct xfer_lane *lane = xfer_lane_pick(f->x);
+	uint32_t flags = open_flags(f);
+
+	if (lane == NULL) {
+		requeue(f);
+		return;
+	}
+	if (f->up && !f->keep && !f->whole)
+		flags |= SFTP_O_CREAT |
+		    (f->part != NULL ? SFTP_O_EXCL : SFTP_O_TRUNC);
+	f->state = XFER_OPENING;
+	f->status = 0;
+	end_open(f, lane, remote_name(f), flags);
+}
+
+static bool
+is_file(const struct sftp_attrs *a)
+{
+	return (a->flags & SFTP_A_MODE) && S_ISREG(a->mode) &&
+	    (a->flags & SFTP_A_SIZE) && a->size > 0;
+}
+
+/* The target itself is what there is of it. */
+static void
+append(struct xfer_file *f)
+{
+	if (f->target.size > f->size) {
+		xfer_report(f->x, f->up ? f->remote : f->local,
+		    "cannot resume: the target is larger than the source");
+		f->failed = true;
+		xfer_file_done(f);
+	} else if (f->target.size == f->size) {
+		progress_add(f->x->opts.progress, &f->item, f->size);
+		xfer_file_done(f);
+	} else {
+		free(f->part);
+		f->part = NULL;
+		f->keep = f->appends = true;
+		file_open(f);
+	}
+}
+
+/* What is there is known: how much of it can be used? */
+static void
+asked(struct xfer_file *f)
+{
+	bool digests = xfer_has(f->x, SFTP_EXT_CHECK_FILE);
+	bool same_size = is_file(&f->target) && f->target.size == f->size;
+
+	f->asked = true;
+	if (f->failed) { /* stopped meanwhile */
+		xfer_file_done(f);
+		return;
+	}
+	if (f->x->opts.append && f->resume && is_file(&f->target) &&
+	    !(f->part != NULL && is_file(&f->old_part))) {
+		append(f);
+		return;
+	}
+	if (!f->resume || f->size == 0) {
+		file_open(f);
+		return;
+	}
+	if (!digests && !f->x->told_no_digests) {
+		f->x->told_no_digests = true;
+		xfer_note(f->x, NULL, "the server has no digests: what is "
+		    "there is trusted by size and time");
+	}
+	if (f->part != NULL && is_file(&f->old_part)) {
+		f->keep = digests || f->old_part.size > f->size;
+	} else if (same_size && digests) {
+		f->whole = true;
+	} else if (same_size && !digests &&
+	    (f->target.flags & f->attrs.flags & SFTP_A_TIMES) &&
+	    f->target.mtime == f->attrs.mtime) {
+		if (f->part != NULL && f->old_part.flags != 0)
+			remove_part(f, NULL);
+		progress_add(f->x->opts.progress, &f->item, f->size);
+		xfer_file_done(f);
+		return;
+	} else if (f->part == NULL && is_file(&f->target)) {
+		f->keep = digests;
+	}
+	file_open(f);
+}
+
+static void
+target_done(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_file *f = arg;
+
+	f->pending--;
+	if (reply->err == 0 && reply->type == SFTP_ATTRS)
+		f->target = reply->attrs;
+	xfer_target_known(f);
+	answered(f, reply);
+}
+
+static void
+old_part_done(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_file *f = arg;
+
+	f->pending--;
+	if (reply->err == 0 && reply->type == SFTP_ATTRS)
+		f->old_part = reply->attrs;
+	answered(f, reply);
+}
+
+static void
+ask_remote(struct xfer_file *f)
+{
+	struct xfer_question q = { .type = SFTP_LSTAT, .path = f->remote };
+
+	f->pending++;
+	if (f->part != NULL && f->resume) {
+		f->pending++;
+		q.path = f->part;
+		xfer_ask(f->x, &q, old_part_done, f);
+		q.path = f->remote;
+	}
+	/* A directory that was made just now is empty. */
+	if ((f->dir == NULL || !f->dir->made) &&
+	    (f->part != NULL || f->resume)) {
+		f->pending++;
+		xfer_ask(f->x, &q, target_done, f);
+	}
+	f->pending--;
+}
+
+static void
+prepare(struct xfer_file *f)
+{
+	f->size = f->attrs.flags & SFTP_A_SIZE ? f->attrs.size : 0;
+	f->chunk = f->size / CHUNKS_WANTED / XFER_CHUNK_MIN * XFER_CHUNK_MIN;
+	f->chunk = MAX(f->chunk, (uint64_t)XFER_CHUNK_MIN);
+	f->chunk = MIN(f->chunk, (uint64_t)XFER_CHUNK_MAX);
+	if (f->item.state != PROGRESS_MOVES)
+		progress_start(f->x->opts.progress, &f->item,
+		    f->up ? f->local : f->remote, f->size, loop_now_ms());
+	free(f->part);
+	f->part = NULL;
+	if (!f->x->opts.in_place)
+		f->part = xfer_part_name(f->up ? f->remote : f->local);
+}
+
+static void
+source_known(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_file *f = arg;
+
+	f->pending--;
+	if (xfer_exact_from_reply(&f->exact, reply))
+		f->attrs.flags |= SFTP_A_TIMES;
+	answered(f, reply);
+}
+
+static bool
+wants_exact(const struct xfer_file *f)
+{
+	const struct xfer_opts *o = &f->x->opts;
+
+	return (o->preserve || o->hard_links || o->sparse) &&
+	    xfer_has(f->x, SFTP_EXT_STAT_NS);
+}
+
+/* It is among the active ones. */
+void
+xfer_file_start(struct xfer_file *f)
+{
+	const struct xfer_question q = { .type = SFTP_EXTENDED,
+		.ext = SFTP_EXT_STAT_NS, .path = f->remote, .follow = true };
+
+	if (f->asked) {
+		file_open(f);
+		return;
+	}
+	f->state = XFER_ASKING;
+	if (f->up && f->fd < 0 && !f->symlink && !open_local_source(f)) {
+		f->failed = true;
+		xfer_file_done(f);
+		return;
+	}
+	prepare(f);
+	if (f->symlink) {
+		xfer_symlink_start(f);
+		return;
+	}
+	if (!f->up && wants_exact(f)) {
+		f->pending++;
+		xfer_ask(f->x, &q, source_known, f);
+		/* Else the answer is awaited when it is open. */
+		if (f->x->opts.hard_links || f->resume)
+			f->state = XFER_LOOKING;
+	}
+	if (f->state != XFER_LOOKING)
+		xfer_file_begin(f);
+}
+
+void
+xfer_file_begin(struct xfer_file *f)
+{
+	f->state = XFER_ASKING;
+	if (f->x->opts.hard_links && !f->copies && xfer_hard_start(f))
+		return;
+	if (xfer_small_start(f))
+		return;
+	if (!f->up) {
+		xfer_part_look(f);
+		asked(f);
+		return;
+	}
+	ask_remote(f);
+	if (f->resume) {
+		xfer_file_settle(f);
+		return;
+	}
+	f->asked = true;
+	file_open(f);
+}
+
+/* --- changes of its fortune --- */
+
+void
+xfer_file_restart(struct xfer_file *f, bool resume)
+{
+	xfer_compare_stop(f);
+	ends_drop(f);
+	xfer_ranges_free(f);
+	free(f->chunk_left);
+	f->chunk_left = NULL;
+	free(f->part);
+	f->part = NULL;
+	fd_close(&f->fd);
+	f->resume = resume;
+	f->appends = false;
+	f->asked = f->keep = f->begun = f->whole = f->cleared = false;
+	f->cut = f->ended = f->looked = f->crowded = f->verified = false;
+	f->set_mode = f->sparse = f->mapping = f->sized = false;
+	f->tail_lost = false;
+	f->renames = 0;
+	f->target.flags = f->old_part.flags = f->made.flags = 0;
+	f->nlink = 0;
+	f->next = f->top = f->moved = f->item.done = 0;
+	f->eof_at = UINT64_MAX;
+	if (f->state != XFER_QUEUED)
+		requeue(f);
+}
+
+/* It has no handle any more, but is not done. */
+static void
+go_on(struct xfer_file *f)
+{
+	if (f->pending > 0 || f->blocks > 0)
+		return;
+	ends_drop(f);
+	f->looked = f->begun;
+	f->sized = f->verified = f->tail_lost = false;
+	if (f->failed) {
+		xfer_file_done(f);
+	} else if (f->whole || !f->begun) {
+		xfer_file_restart(f, f->resume);
+	} else {
+		xfer_compare_stop(f);
+		f->keep = true;
+		requeue(f);
+	}
+}
+
+void
+xfer_file_lost(struct xfer_file *f, struct xfer_lane *lane)
+{
+	struct xfer_end *e, *next;
+	bool lost = false;
+
+	for (e = TAILQ_FIRST(&f->ends); e != NULL; e = next) {
+		next = TAILQ_NEXT(e, entry);
+		if (e->lane != lane)
+			continue;
+		if (e->next < e->until && f->size != 0)
+			xfer_range_add(f, e->next, e->until - e->next);
+		else if (e->next < e->until)
+			f->begun = false; /* without a size: anew */
+		e->open = false;
+		end_free(e);
+		lost = true;
+	}
+	if (f->state == XFER_SMALL && f->pending == 0)
+		xfer_file_restart(f, f->resume);
+	if (!lost)
+		return;
+	if (f->state == XFER_MOVING && f->begun) {
+		TAILQ_FOREACH(e, &f->ends, entry)
+			xfer_end_wake(e);
+		xfer_file_settle(f);
+	} else if (f->pending == 0) {
+		/* Else answers come, from another lane. */
+		go_on(f);
+	}
+}
+
+void
+xfer_file_stop(struct xfer_file *f)
+{
+	/* One that is closed or renamed is as good as done. */
+	if (f->state == XFER_CLOSING || f->state == XFER_RENAMING ||
+	    f->state == XFER_SMALL)
+		return;
+	f->failed = true;
+	xfer_file_settle(f);
+}
+
+void
+xfer_file_settle(struct xfer_file *f)
+{
+	switch (f->state) {
+	case XFER_LOOKING:
+		if (f->pending == 0)
+			xfer_file_begin(f);
+		break;
+	case XFER_ASKING:
+		if (f->pending == 0)
+			asked(f);
+		break;
+	case XFER_OPENING:
+		if (f->pending == 0)
+			opened(f);
+		break;
+	case XFER_MOVING:
+		if (main_end(f) == NULL)
+			go_on(f);
+		else if (xfer_data_sent(f))
+			data_sent(f);
+		break;
+	case XFER_CLOSING:
+		/* What lost its tail goes on when the lane is cleared away. */
+		if (f->pending > 0 || f->blocks > 0 || f->tail_lost)
+			break;
+		ends_drop(f);
+		if (f->up && f->part != NULL && !f->failed && !f->whole)
+			xfer_file_rename(f);
+		else
+			xfer_file_done(f);
+		break;
+	case XFER_RENAMING:
+		if (f->pending == 0)
+			xfer_file_done(f);
+		break;
+	default:
+		break;
+	}
+}

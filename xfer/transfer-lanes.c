@@ -1,0 +1,697 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Lanes: the sessions of a transfer. Requests about paths go to the first
+ * that lives, in order; files go to the one with the least to do. What a
+ * lane leaves undone when it ends is done by the others.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/loop.h"
+#include "base/mem.h"
+#include "xfer/transfer-int.h"
+
+enum {
+	WINDOW_MIN = 1024 * 1024,
+	ENDS_WEIGHT = 64 * 1024, /* a handle is as much load as these bytes */
+	HANDLES_SPARE = 2 * XFER_LISTINGS_MAX, /* for directories */
+	THINK_MS = 5,
+	SAMPLE_MS = 200,
+	SPREAD_LOOKS = 64,	 /* files looked at for an idle lane */
+	CHANNELS_MAX = 8,
+	WINDOW_FIXED = 4 * 1024 * 1024, /* a wider one follows the path */
+	CONNECTIONS_MAX = 12,	 /* when nobody said how many */
+	CONNECTIONS_STEP = 4,	 /* fewer than servers take at once */
+	RTT_WORTH_MS = 5,
+	RTT_LONG_MS = 20,
+	BULK_WORTH = 16 * 1024 * 1024, /* bytes in large files */
+	FRESH_BYTES = 64 * 1024, /* in a round trip, of a new connection */
+	RETRY_MS = 1000,
+	RETRY_MAX_MS = 60000,
+};
+
+/* --- requests about paths --- */
+
+struct xfer_ask {
+	struct xfer *x;
+	enum sftp_type type;
+	char *path, *second; /* owned */
+	struct sftp_attrs attrs;
+	enum sftp_extension ext;
+	bool has_attrs, once, follow;
+	sftp_done_fn done;
+	void *arg;
+	TAILQ_ENTRY(xfer_ask) entry;
+};
+
+static void
+ask_end(struct xfer_ask *a, const struct sftp_reply *reply)
+{
+	if (a->done != NULL)
+		a->done(a->arg, reply);
+	a->x->asking--;
+	free(a->path);
+	free(a->second);
+	free(a);
+}
+
+static void
+ask_done(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_ask *a = arg;
+
+	if (reply->err == 0 || a->once)
+		ask_end(a, reply);
+	else
+		TAILQ_INSERT_TAIL(&a->x->asks, a, entry);
+}
+
+static void
+ask_send(struct xfer_ask *a, struct sftp *s)
+{
+	switch (a->type) {
+	case SFTP_MKDIR:
+	case SFTP_SETSTAT:
+		sftp_attrs_request(s, a->type, a->path,
+		    a->has_attrs ? &a->attrs : NULL, ask_done, a);
+		break;
+	case SFTP_RENAME:
+	case SFTP_SYMLINK:
+		sftp_two_paths(s, a->type, a->path, a->second, ask_done, a);
+		break;
+	case SFTP_EXTENDED:
+		if (a->ext == SFTP_EXT_STAT_NS)
+			sftp_stat_ns(s, a->path, a->follow, ask_done, a);
+		else if (a->ext == SFTP_EXT_LSETSTAT)
+			sftp_lsetstat(s, a->path, &a->attrs, ask_done, a);
+		else
+			sftp_ext_path(s, a->ext, a->path, a->second,
+			    ask_done, a);
+		break;
+	default:
+		sftp_path_request(s, a->type, a->path, ask_done, a);
+		break;
+	}
+}
+
+void
+xfer_ask(struct xfer *x, const struct xfer_question *q, sftp_done_fn done,
+    void *arg)
+{
+	const struct sftp_reply failed = { .err = ERR_NOMEM };
+	struct xfer_lane *home = xfer_lane_home(x);
+	struct xfer_ask *a = calloc(1, sizeof *a);
+
+	if (a == NULL || (a->path = strdup(q->path)) == NULL ||
+	    (q->second != NULL && (a->second = strdup(q->second)) == NULL)) {
+		if (a != NULL)
+			free(a->path);
+		free(a);
+		if (done != NULL)
+			done(arg, &failed);
+		return;
+	}
+	a->x = x;
+	x->asking++;
+	a->type = q->type;
+	a->ext = q->ext;
+	a->follow = q->follow;
+	a->done = done;
+	a->arg = arg;
+	a->once = q->once;
+	a->has_attrs = q->attrs != NULL;
+	if (q->attrs != NULL)
+		a->attrs = *q->attrs;
+	if (home != NULL && TAILQ_EMPTY(&x->asks))
+		ask_send(a, home->s);
+	else
+		TAILQ_INSERT_TAIL(&x->asks, a, entry);
+}
+
+void
+xfer_asks_send(struct xfer *x)
+{
+	struct xfer_lane *home;
+	struct xfer_ask *a;
+
+	while ((a = TAILQ_FIRST(&x->asks)) != NULL &&
+	    (home = xfer_lane_home(x)) != NULL) {
+		TAILQ_REMOVE(&x->asks, a, entry);
+		ask_send(a, home->s);
+	}
+}
+
+void
+xfer_asks_free(struct xfer *x)
+{
+	const struct sftp_reply over = { .err = ERR_CANCELLED };
+	struct xfer_ask *a;
+
+	while ((a = TAILQ_FIRST(&x->asks)) != NULL) {
+		TAILQ_REMOVE(&x->asks, a, entry);
+		ask_end(a, &over);
+	}
+}
+
+/* --- life --- */
+
+int
+xfer_lane_add(struct xfer *x, struct sftp *s, bool borrowed)
+{
+	struct xfer_lane *l = calloc(1, sizeof *l);
+
+	if (l == NULL)
+		return ERR_NOMEM;
+	*l = (struct xfer_lane){ .x = x, .s = s, .borrowed = borrowed,
+		.window = WINDOW_MIN, .sample_ms = loop_now_ms() };
+	TAILQ_INIT(&l->moving);
+	TAILQ_INSERT_TAIL(&x->lanes, l, entry);
+	x->lane_count++;
+	return 0;
+}
+
+static void
+lane_free(struct xfer_lane *l)
+{
+	struct xfer *x = l->x;
+
+	TAILQ_REMOVE(&x->lanes, l, entry);
+	x->lane_count--;
+	if (x->fastest == l)
+		x->fastest = NULL;
+	if (!l->borrowed)
+		x->source.ops->close(x->source.arg, l->s);
+	free(l);
+}
+
+void
+xfer_lanes_free(struct xfer *x)
+{
+	struct xfer_lane *l;
+
+	while ((l = TAILQ_FIRST(&x->lanes)) != NULL)
+		lane_free(l);
+}
+
+static int
+lane_open(struct xfer *x, enum xfer_lane_kind kind)
+{
+	struct sftp *s;
+	int r;
+
+	if (x->source.ops == NULL || x->lane_count >= XFER_LANES_MAX)
+		return ERR_LIMIT;
+	r = x->source.ops->open(x->source.arg, kind, &s);
+	if (r < 0)
+		return r;
+	r = xfer_lane_add(x, s, false);
+	if (r < 0)
+		x->source.ops->close(x->source.arg, s);
+	return r;
+}
+
+/* --- choice --- */
+
+struct xfer_lane *
+xfer_lane_home(struct xfer *x)
+{
+	struct xfer_lane *l;
+
+	TAILQ_FOREACH(l, &x->lanes, entry)
+		if (sftp_error(l->s) == 0)
+			return l;
+	return NULL;
+}
+
+bool
+xfer_has(struct xfer *x, enum sftp_extension ext)
+{
+	const struct xfer_lane *l;
+
+	/* All are the same server's, but some may not have said it yet. */
+	TAILQ_FOREACH(l, &x->lanes, entry)
+		if (sftp_has(l->s, ext))
+			return true;
+	return false;
+}
+
+static bool
+takes_files(const struct xfer_lane *l)
+{
+	size_t handles = sftp_handles_max(l->s);
+	size_t limit = handles > 2 * HANDLES_SPARE ?
+	    handles - HANDLES_SPARE : MAX(handles / 2, (size_t)1);
+
+	if (sftp_error(l->s) != 0 || l->ends >= limit)
+		return false;
+	/* The first may begin before the server has said what it can. */
+	if (l != TAILQ_FIRST(&l->x->lanes))
+		return sftp_has_version(l->s);
+	return sftp_has_version(l->s) ||
+	    !(l->x->opts.resume || l->x->opts.verify);
+}
+
+struct xfer_lane *
+xfer_lane_pick(struct xfer *x)
+{
+	struct xfer_lane *l, *best = NULL;
+	size_t load, least = SIZE_MAX;
+
+	TAILQ_FOREACH(l, &x->lanes, entry) {
+		load = l->in_flight + (size_t)l->ends * ENDS_WEIGHT;
+		if (load < least && takes_files(l)) {
+			best = l;
+			least = load;
+		}
+	}
+	return best;
+}
+
+static bool
+has_end_on(const struct xfer_file *f, const struct xfer_lane *l)
+{
+	const struct xfer_end *e;
+
+	TAILQ_FOREACH(e, &f->ends, entry)
+		if (e->lane == l)
+			return true;
+	return false;
+}
+
+/* Is there as much to do as pays a further handle? */
+static bool
+wants_help(const struct xfer_file *f, const struct xfer_lane *l)
+{
+	return f->state == XFER_MOVING && !f->failed && !f->crowded &&
+	    f->size > f->next && f->size - f->next > f->chunk &&
+	    !has_end_on(f, l) && !xfer_lane_lags(l, SFTP_DATA_MAX);
+}
+
+void
+xfer_lanes_spread(struct xfer *x)
+{
+	struct xfer_lane *l;
+	struct xfer_file *f;
+	unsigned looks;
+
+	if (x->lane_count < 2)
+		return;
+	TAILQ_FOREACH(l, &x->lanes, entry) {
+		if (!TAILQ_EMPTY(&l->moving) || !takes_files(l))
+			continue;
+		looks = 0;
+		TAILQ_FOREACH(f, &x->active, entry) {
+			if (wants_help(f, l)) {
+				xfer_file_spread(f, l);
+				break;
+			}
+			if (++looks >= SPREAD_LOOKS)
+				break;
+		}
+	}
+}
+
+/* --- the end of lanes --- */
+
+static void
+lane_gone(struct xfer_lane *l)
+{
+	struct xfer *x = l->x;
+	struct xfer_file *f, *next;
+
+	xfer_digest_drain(x); /* its blocks are still in use there */
+	x->err = sftp_error(l->s);
+	x->spoke |= sftp_has_version(l->s);
+	/* One that never moved anything was refused. */
+	if (!l->proved) {
+		x->growth.stopped = true;
+		x->channels_stopped = true;
+	}
+	for (f = TAILQ_FIRST(&x->active); f != NULL; f = next) {
+		next = TAILQ_NEXT(f, entry);
+		xfer_file_lost(f, l);
+	}
+	xfer_dirs_lost(x, l);
+	lane_free(l);
+}
+
+static void
+begin_anew(struct xfer *x, uint64_t now)
+{
+	unsigned wait = x->opts.retry_wait_ms != 0 ? x->opts.retry_wait_ms :
+						     RETRY_MS;
+	struct xfer_file *f;
+
+	/* What is known of their data was known of lanes that are gone. Those
+	 * that are still active wait for answers to questions. */
+	TAILQ_FOREACH(f, &x->active, entry)
+		f->resume = true;
+	TAILQ_FOREACH(f, &x->queue, entry)
+		if (f->asked)
+			xfer_file_restart(f, true);
+	for (unsigned i = 0; i < x->retries_used && wait < RETRY_MAX_MS; i++)
+		wait *= 2;
+	x->retries_used++;
+	x->retry_ms = now + MIN(wait, (unsigned)RETRY_MAX_MS);
+	xfer_note(x, NULL, "the connection is lost; trying again");
+}
+
+int
+xfer_lanes_check(struct xfer *x)
+{
+	struct xfer_lane *l, *next;
+	uint64_t now;
+	bool lost = false;
+
+	for (l = TAILQ_FIRST(&x->lanes); l != NULL; l = next) {
+		next = TAILQ_NEXT(l, entry);
+		if (sftp_error(l->s) != 0) {
+			lane_gone(l);
+			lost = true;
+		}
+	}
+	if (x->lane_count > 0)
+		return 0;
+	now = loop_now_ms();
+	if (lost || x->retry_ms == 0) {
+		/* Where nothing ever worked, trying again is of no use. */
+		if (x->retries_used >= x->opts.retries || !x->spoke ||
+		    x->source.ops == NULL)
+			return x->err != 0 ? x->err : ERR_CLOSED;
+		begin_anew(x, now);
+		return 0;
+	}
+	if (now < x->retry_ms)
+		return 0;
+	x->retry_ms = 0; /* a failure counts as the loss of a lane */
+	(void)!lane_open(x, XFER_LANE_CONNECTION);
+	return 0;
+}
+
+/* --- a turn --- */
+
+/* When output was in the way, a turn first sees whether it is still. */
+int
+xfer_lanes_turn(struct xfer *x, bool more, int timeout_ms)
+{
+	struct xfer_lane *l = TAILQ_FIRST(&x->lanes);
+	bool full = xfer_output_full(x);
+	uint64_t now;
+	int r;
+
+	if (x->source.ops == NULL) {
+		/* How the session ended is looked at by the loop. */
+		(void)!sftp_step(l->s, more || full, timeout_ms);
+		return 0;
+	}
+	if (l == NULL) {
+		now = loop_now_ms();
+		r = x->retry_ms > now ? (int)(x->retry_ms - now) : 0;
+		timeout_ms = timeout_ms < 0 ? r : MIN(timeout_ms, r);
+	}
+	if (more || full) {
+		r = x->source.ops->turn(x->source.arg, 0);
+		if (r < 0 || more || !xfer_output_full(x))
+			return r;
+	}
+	return x->source.ops->turn(x->source.arg, timeout_ms);
+}
+
+/* --- measuring --- */
+
+static uint64_t
+lane_rtt(struct xfer_lane *l, struct xfer_path *path)
+{
+	*path = (struct xfer_path){ .rtt_us = 0 };
+	if (l->x->source.ops != NULL)
+		l->x->source.ops->path(l->x->source.arg, l->s, path);
+	if (path->rtt_us != 0)
+		return path->rtt_us / 1000 + 1;
+	return l->rtt_ms;
+}
+
+/* A download has twice under way what gets through in a round trip. */
+static void
+adapt_window(struct xfer_lane *l, uint64_t now, uint64_t rtt)
+{
+	size_t most = MAX(l->x->opts.budget_bytes / l->x->lane_count,
+	    (size_t)WINDOW_MIN);
+	uint64_t took = now - l->sample_ms, want;
+
+	if (took == 0 || took < rtt)
+		return;
+	want = 2 * (l->acked - l->sample_acked) * MAX(rtt, (uint64_t)1) /
+	    took;
+	if (want > l->window)
+		l->window = (size_t)want;
+	else
+		l->window -= (l->window - (size_t)want) / 8;
+	/* Answers come in lumps. */
+	l->rate = (3 * l->rate + (l->acked - l->sample_acked) * 1000 / took) /
+	    4;
+	l->window = MAX(l->window, (size_t)WINDOW_MIN);
+	l->window = MIN(l->window, most);
+	l->sample_acked = l->acked;
+	l->sample_ms = now;
+}
+
+static uint64_t
+bulk_left(const struct xfer *x)
+{
+	const struct xfer_file *f;
+	uint64_t left = 0;
+
+	TAILQ_FOREACH(f, &x->active, entry)
+		if (f->size > f->moved)
+			left += f->size - f->moved;
+	return left;
+}
+
+static double
+bytes_left(const struct xfer *x)
+{
+	const struct xfer_file *f;
+	double left = (double)bulk_left(x);
+
+	/* What is still to be found counts for much. */
+	if (!TAILQ_EMPTY(&x->waiting) || !TAILQ_EMPTY(&x->listing))
+		return 1e18;
+	TAILQ_FOREACH(f, &x->queue, entry)
+		left += (double)f->attrs.size;
+	return left;
+}
+
+/* Which lane is the fastest, and how long all of them still need. */
+static void
+look_ahead(struct xfer *x, uint64_t rtt)
+{
+	struct xfer_lane *l;
+	uint64_t rate = 0;
+
+	x->fastest = NULL;
+	x->rtt_ms = rtt;
+	if (x->lane_count < 2)
+		return;
+	TAILQ_FOREACH(l, &x->lanes, entry) {
+		if (sftp_error(l->s) != 0)
+			continue;
+		rate += l->rate;
+		if (x->fastest == NULL || l->rate > x->fastest->rate)
+			x->fastest = l;
+	}
+	x->left_ms = rate > 0 ? bulk_left(x) * 1000 / rate : 0;
+	if (rate == 0)
+		x->fastest = NULL;
+}
+
+bool
+xfer_lane_lags(const struct xfer_lane *l, uint32_t len)
+{
+	const struct xfer *x = l->x;
+	uint64_t rtt = MAX(x->rtt_ms, (uint64_t)1);
+
+	if (x->fastest == NULL || l == x->fastest)
+		return false;
+	return (l->in_flight + len) * 1000 /
+		MAX(l->rate, FRESH_BYTES * 1000 / rtt) > x->left_ms + rtt;
+}
+
+/* Of more lanes over a long path all but the fastest begin with little: what
+ * they have in hand when the rest is done is waited for. */
+static bool
+is_minor(const struct xfer_lane *l)
+{
+	return l->x->fastest != NULL && l != l->x->fastest &&
+	    l->x->rtt_ms >= RTT_LONG_MS;
+}
+
+uint32_t
+xfer_lane_block(const struct xfer_lane *l)
+{
+	uint64_t quarter = l->rate * l->x->rtt_ms / 4000;
+
+	if (!is_minor(l))
+		return XFER_BLOCK_MAX;
+	return (uint32_t)MIN(MAX(quarter, (uint64_t)FRESH_BYTES),
+	    (uint64_t)XFER_BLOCK_MAX);
+}
+
+/* What an upload has under way is the network's; a download's waits in the
+ * server, so no more than the path needs. */
+size_t
+xfer_lane_room(const struct xfer_lane *l, bool up)
+{
+	if (!up)
+		return l->window;
+	return is_minor(l) ?
+	    4 * FRESH_BYTES + (size_t)(4 * l->rate * l->x->rtt_ms / 1000) :
+	    SIZE_MAX;
+}
+
+unsigned
+xfer_growth_next(struct xfer_growth *g, const struct xfer_sample *s)
+{
+	unsigned most = s->max != 0 ? s->max : CONNECTIONS_MAX, add;
+	bool rising = s->rate > 1.25 * g->best;
+
+	g->best = MAX(g->best, s->rate);
+	if (g->stopped || s->rate <= 0 || s->connections == 0)
+		return 0;
+	if (s->max != 0) {
+		/* So many were asked for. */
+		g->stopped = true;
+		return s->max - 1;
+	}
+	/* Over a long path the first ones pay for its slow start alone. */
+	if (g->had == 0 && s->rtt_ms >= RTT_LONG_MS &&
+	    s->bulk_left >= BULK_WORTH)
+		rising = false;
+	if (s->connections < g->wanted)
+		g->since_ms = s->now_ms;
+	if (s->rtt_ms < RTT_WORTH_MS || rising ||
+	    s->seconds_left * 1000 < 500 + 10 * (double)s->rtt_ms)
+		return 0;
+	if (g->had != 0) {
+		/* Those asked for last must have had time to show. */
+		if (s->now_ms - g->since_ms < 200 + 2 * s->rtt_ms)
+			return 0;
+		if (g->best < 1.1 * g->before)
+			g->stopped = true;
+	}
+	if (g->stopped || s->connections >= most)
+		return 0;
+	add = MIN(s->connections == 1 ? CONNECTIONS_STEP - 1 :
+					(unsigned)CONNECTIONS_STEP,
+	    most - s->connections);
+	g->had = s->connections;
+	g->wanted = s->connections + add;
+	g->before = g->best;
+	g->since_ms = s->now_ms;
+	return add;
+}
+
+/* The windows of the peer's channels hold an upload back: another channel
+ * has one of its own. */
+static void
+grow_channels(struct xfer *x, uint64_t rtt)
+{
+	unsigned add = rtt < RTT_LONG_MS ? x->channels : CHANNELS_MAX / 2;
+
+	if (x->channels_stopped)
+		return;
+	while (add-- > 0 && x->channels < CHANNELS_MAX) {
+		if (lane_open(x, XFER_LANE_CHANNEL) < 0) {
+			x->channels_stopped = true;
+			return;
+		}
+		x->channels++;
+	}
+}
+
+static void
+grow_connections(struct xfer *x, uint64_t now, uint64_t rtt, double rate,
+    unsigned connections)
+{
+	struct xfer_sample s = { .now_ms = now, .rtt_ms = rtt, .rate = rate,
+		.connections = connections, .max = x->opts.connections_max };
+
+	s.bulk_left = bulk_left(x);
+	s.seconds_left = rate > 0 ? bytes_left(x) / rate : 0;
+	x->to_open += xfer_growth_next(&x->growth, &s);
+}
+
+static void
+open_connections(struct xfer *x)
+{
+	int r = 0;
+
+	while (x->to_open > 0 && r == 0) {
+		r = lane_open(x, XFER_LANE_CONNECTION);
+		if (r == ERR_AGAIN)
+			return; /* one that is being opened comes first */
+		x->to_open--;
+	}
+	if (r < 0) {
+		x->to_open = 0;
+		x->growth.stopped = true;
+	}
+}
+
+void
+xfer_lanes_think(struct xfer *x)
+{
+	uint64_t now = loop_now_ms(), took = now - x->sample_ms, rtt = 0;
+	uint64_t stalled = 0, connections = 0;
+	bool fixed = true;
+	struct xfer_path path;
+	struct xfer_lane *l;
+	unsigned proved = 0;
+
+	if (now - x->thought_ms < THINK_MS)
+		return;
+	x->thought_ms = now;
+	TAILQ_FOREACH(l, &x->lanes, entry) {
+		uint64_t own = lane_rtt(l, &path);
+
+		adapt_window(l, now, own);
+		rtt = MAX(rtt, own);
+		fixed = fixed && path.send_window <= WINDOW_FIXED;
+		if (!l->proved || path.connection >= 64)
+			continue;
+		if ((connections & UINT64_C(1) << path.connection) == 0) {
+			connections |= UINT64_C(1) << path.connection;
+			stalled = MAX(stalled, path.window_stall_ms);
+			proved++;
+		}
+	}
+	look_ahead(x, rtt);
+	if (x->source.ops == NULL)
+		return;
+	/* Neither a number that was asked for nor the first ones of a long
+	 * path need any measuring. */
+	if (proved > 0 && !x->growth.stopped &&
+	    (x->opts.connections_max > 1 ||
+		(x->growth.had == 0 && rtt >= RTT_LONG_MS &&
+		    bulk_left(x) >= BULK_WORTH)))
+		grow_connections(x, now, rtt, 1, proved);
+	open_connections(x);
+	if (took < SAMPLE_MS || took < 2 * rtt)
+		return;
+	if (x->sample_ms != 0 && x->acked > x->sample_acked) {
+		uint64_t stall = stalled > x->stalled_ms ?
+		    stalled - x->stalled_ms : 0;
+
+		x->retries_used = 0;
+		bool held = fixed && stall * 10 >= took * 3;
+
+		if (held)
+			grow_channels(x, rtt);
+		else
+			grow_connections(x, now, rtt,
+			    (double)(x->acked - x->sample_acked) * 1000 /
+				(double)took, proved);
+	}
+	x->stalled_ms = stalled;
+	x->sample_ms = now;
+	x->sample_acked = x->acked;
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Where the data of a file goes first.
+ *
+ * The part (xfer/part-name.h) is renamed over the target when it is whole. A
+ * target is written in place, as it is when nobody knows of parts, if it is no
+ * regular file (a link, a device, a pipe), has several names, has another
+ * owner or group than the part would have, or if no part can be made beside
+ * it. So whatever hangs on the file itself stays; its mode is given to what
+ * takes its place.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "xfer/transfer-int.h"
+
+bool
+xfer_may_replace(const struct sftp_attrs *target, uint32_t nlink,
+    const struct sftp_attrs *made)
+{
+	if (target->flags == 0)
+		return true;
+	if ((target->flags & SFTP_A_MODE) && !S_ISREG(target->mode))
+		return false;
+	if ((target->flags & made->flags & SFTP_A_OWNER) &&
+	    (target->uid != made->uid || target->gid != made->gid))
+		return false;
+	return nlink <= 1;
+}
+
+static void
+look(const char *path, struct sftp_attrs *attrs, uint32_t *nlink)
+{
+	struct stat st;
+
+	attrs->flags = 0;
+	if (lstat(path, &st) != 0)
+		return;
+	sftp_attrs_from_stat(attrs, &st);
+	*nlink = (uint32_t)st.st_nlink;
+}
+
+void
+xfer_target_known(struct xfer_file *f)
+{
+	/* Links that are copied are not written through, but replaced. */
+	if (f->x->opts.links && S_ISLNK(f->target.mode))
+		f->target.flags = 0;
+	if (f->x->opts.hard_links)
+		f->nlink = 1;
+}
+
+void
+xfer_part_look(struct xfer_file *f)
+{
+	uint32_t nlink = 1;
+
+	look(f->local, &f->target, &f->nlink);
+	xfer_target_known(f);
+	if (f->part == NULL || !f->resume)
+		return;
+	look(f->part, &f->old_part, &nlink);
+	if (nlink != 1 || f->old_part.uid != geteuid())
+		f->old_part.flags = 0; /* not one of ours */
+}
+
+void
+xfer_part_mode(struct xfer_file *f, uint32_t wanted)
+{
+	uint32_t made = f->made.mode & XFER_MODE_PRESERVED;
+
+	f->mode = f->target.flags & SFTP_A_MODE ?
+	    f->target.mode & XFER_MODE_PRESERVED :
+	    made & ~(XFER_MODE_PART & ~wanted);
+	f->set_mode = f->mode != made;
+}
+
+/* The part, or false: then the target is written in place. */
+static bool
+open_part(struct xfer_file *f, mode_t mode)
+{
+	const int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW;
+	struct stat st;
+
+	if (f->keep) {
+		f->fd = open(f->part, flags);
+	} else {
+		f->fd = open(f->part, flags | O_CREAT | O_EXCL, mode);
+		if (f->fd < 0 && errno == EEXIST && unlink(f->part) == 0)
+			f->fd = open(f->part, flags | O_CREAT | O_EXCL, mode);
+	}
+	if (f->fd < 0)
+		return false;
+	if (fstat(f->fd, &st) == 0)
+		sftp_attrs_from_stat(&f->made, &st);
+	if (xfer_may_replace(&f->target, f->nlink, &f->made))
+		return true;
+	(void)close(f->fd);
+	(void)unlink(f->part);
+	f->fd = -1;
+	return false;
+}
+
+bool
+xfer_part_open(struct xfer_file *f)
+{
+	mode_t mode = f->attrs.flags & SFTP_A_MODE ?
+	    f->attrs.mode & XFER_MODE_COPIED :
+	    0666;
+
+	if (f->part != NULL) {
+		/* One that is to be read on must be readable, and ours. */
+		if (open_part(f, mode | XFER_MODE_PART)) {
+			xfer_part_mode(f, mode);
+			return true;
+		}
+		free(f->part);
+		f->part = NULL;
+		f->keep = false;
+	}
+	f->fd = open(f->local, O_CREAT | O_CLOEXEC |
+	    (f->x->opts.links ? O_NOFOLLOW : 0) |
+	    (f->keep || f->x->opts.verify ? O_RDWR : O_WRONLY) |
+	    (f->keep ? 0 : O_TRUNC), mode);
+	if (f->fd < 0)
+		xfer_report_errno(f->x, f->local, errno);
+	return f->fd >= 0;
+}
+
+bool
+xfer_part_rename(struct xfer_file *f)
+{
+	if (f->part == NULL || rename(f->part, f->local) == 0) {
+		/* Of two names of one file, nothing was renamed. */
+		if (f->part != NULL && f->x->opts.hard_links)
+			(void)unlink(f->part);
+		return true;
+	}
+	xfer_report_errno(f->x, f->local, errno);
+	return false;
+}
