@@ -17,6 +17,11 @@ USER_KEYS = tuple(harness.BITS)
 
 
 def pytest_configure(config):
+    # A run in the background may ignore some of these; what it starts must not.
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, signal.default_int_handler
+                          if number == signal.SIGINT else signal.SIG_DFL)
     # A terminated run cleans up like one that ends.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     harness.become_subreaper()
