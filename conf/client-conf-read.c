@@ -552,7 +552,6 @@ client_conf_load(struct client_conf *c,
 	free(c->config_path);
 	c->config_path = context->config_path != NULL ?
 	    xstrdup(context->config_path) : NULL;
-	c->port_given = client_conf_is_set(c, "Port");
 	c->batch_given = c->batch_mode;
 	c->user_given = client_conf_is_set(c, "User");
 	if ((r = check_name("hostname", c->original_host)) < 0 ||

@@ -537,7 +537,7 @@ static void
 settle_port(struct client_conf *c)
 {
 	if ((c->proxy_command != NULL || c->proxy_jump != NULL) &&
-	    c->fallback && !client_conf_is_set(c, "Port"))
+	    c->fallback && !c->port_given)
 		c->port = c->fallback_port;
 }
 
@@ -546,6 +546,7 @@ client_conf_finish(struct client_conf *c)
 {
 	int r;
 
+	c->port_given = client_conf_is_set(c, "Port");
 	if ((r = conf_set_defaults(&client_conf_table, c)) < 0)
 		return r;
 	settle_port(c);

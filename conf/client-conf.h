@@ -127,7 +127,7 @@ struct client_conf {
 	bool host_key_algorithms_given;
 	char *config_path; /* as in the context */
 	int verbosity;	   /* how many -v; -1: -q */
-	bool port_given; /* on the command line: no fallback */
+	bool port_given; /* anywhere: no fallback */
 	bool batch_given; /* BatchMode on the command line: jump hosts too */
 	bool user_given; /* on the command line: has no tokens */
 	bool want_final; /* a Match final was seen */

@@ -18,10 +18,10 @@ pytestmark = pytest.mark.skipif(not harness.have("hpn", "ssh", "sshd"),
 def to_ports(sshd):
     """to_ports(port, fallback, *options): hpnssh without -p if port is
     None."""
-    def connect(port, fallback, *options):
+    def connect(port, fallback, *options, config="none"):
         client = Client("hpn", sshd, log_level="INFO")
         args = [harness.hpn("ssh"), *client.options(
-            f"FallbackPort={fallback}", *options)]
+            f"FallbackPort={fallback}", *options), "-F", str(config)]
         if port is not None:
             args += ["-p", str(port)]
         return run([*args, "-l", client.user, "127.0.0.1", "echo reached"])
@@ -52,8 +52,16 @@ def test_switched_off(to_ports, sshd):
     assert done.rc == 255 and "refused" in done.errors, done
 
 
-def test_port_that_was_given_never_falls_back(to_ports, sshd):
-    done = to_ports(harness.free_port(), sshd.port)
+@pytest.mark.parametrize("where", ["command line", "file"])
+def test_port_that_was_given_never_falls_back(to_ports, sshd, tmp_path,
+                                              where):
+    port = harness.free_port()
+    if where == "file":
+        config = tmp_path / "config"
+        config.write_text(f"Port {port}\n")
+        done = to_ports(None, sshd.port, config=config)
+    else:
+        done = to_ports(port, sshd.port)
     assert done.rc == 255 and "refused" in done.errors, done
 
 
