@@ -190,6 +190,10 @@ on_data(struct channels *chs, struct rd r, bool extended)
 		return c == NULL ? ERR_PROTOCOL : err;
 	if (c->state != CHANNEL_OPEN || c->got_eof || c->got_close)
 		return ERR_PROTOCOL;
+	/* Written ahead of an answer that was no: to be ignored, RFC 4254
+	 * section 5.2, so that the reason is what the user sees. */
+	if (c->window_max == 0)
+		return 0;
 	if (data.len > c->window_left) {
 		log_info("channel %u: peer sent more than its window", c->id);
 		return ERR_PROTOCOL;

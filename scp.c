@@ -35,6 +35,10 @@
 #include "xfer/target.h"
 #include "xfer/transfer.h"
 
+enum {
+	EXIT_UNREACHABLE = 255, /* no connection, as ssh */
+};
+
 extern char **environ;
 
 /* One server, and the transfers with it. */
@@ -139,6 +143,16 @@ copy_place(struct xfer_target *to, const struct xfer_target *from)
 		.user = from->user != NULL ? xstrdup(from->user) : NULL };
 }
 
+/* Whether a server that was asked never answered. */
+static bool
+never_connected(void)
+{
+	for (const struct conn *c = g.conns; c != NULL; c = c->next)
+		if (c->sftp == NULL || !sftp_has_version(c->sftp))
+			return true;
+	return false;
+}
+
 /* ssh has said why, if it was that; so this is short. */
 _Noreturn static void
 connection_lost(int err)
@@ -151,7 +165,7 @@ connection_lost(int err)
 		    err_text(err));
 	progress_error(g.xfer.progress, "connection", err_text(err));
 	progress_end_events(g.xfer.progress, loop_now_ms());
-	exit(1);
+	exit(never_connected() ? EXIT_UNREACHABLE : 1);
 }
 
 /* The session with a target's host; made once. INIT is sent, and what is
@@ -177,11 +191,11 @@ connect_to(const struct xfer_target *t)
 	copy_place(&c->where, t);
 	params.host = c->where.host;
 	params.user = c->where.user;
+	c->next = g.conns;
+	g.conns = c;
 	if (remote_open(&c->remote, &params) != 0)
 		connection_lost(ERR_CLOSED);
 	c->sftp = remote_sftp(c->remote);
-	c->next = g.conns;
-	g.conns = c;
 	return c;
 }
 

@@ -226,9 +226,9 @@ def test_bad_arguments(tmp_path):
 def test_server_that_ends(data_file):
     for server in ("/bin/false", "/bin/cat /dev/null", "/bin/echo hello"):
         done = scp(data_file(10), "x:/tmp/never", server=server)
-        assert done.rc == 1 and done.errors.startswith(
+        assert done.rc == 255 and done.errors.startswith(
             "hpnscp: Connection"), done
-    assert scp(data_file(10), "x:/y", server="/none/at/all").rc == 1
+    assert scp(data_file(10), "x:/y", server="/none/at/all").rc == 255
 
 
 def test_ssh_arguments(tmp_path, data_file):
@@ -317,7 +317,7 @@ def test_with_stock(client, server, shared_servers, tmp_path, tree):
 def test_connection_refused_and_broken(ssh, tmp_path, data_file, background):
     f = data_file(10)
     done = run([SCP, *ssh.options(), "-P", "1", f, "127.0.0.1:x"])
-    assert done.rc == 1 and done.err, done
+    assert done.rc == 255 and done.err, done
     # ssh dies in the middle of it
     big = data_file(3000000)
     wrapper = tmp_path / "ssh"

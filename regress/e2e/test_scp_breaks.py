@@ -392,8 +392,8 @@ def broken(copy, how):
         if how is kill_client:
             assert code in (0, -signal.SIGKILL), (code, errors)
         else:
-            assert code in (0, 1), (code, errors)
-        if code == 1:
+            assert code in (0, 1, 255), (code, errors)
+        if code > 0:
             expect_clear(errors)
         copy.check(done=False)
     copy.finish()
@@ -441,7 +441,7 @@ def test_cut_while_connecting(shared_servers, tmp_path, kind):
                 "ConnectTimeout=2")), timeout=40)
         finally:
             way.close()
-        assert done.rc == 1 and done.errors, done
+        assert done.rc in (1, 255) and done.errors, done
         copy.check(done=False)
 
     with ThreadPoolExecutor(6) as threads:
@@ -466,7 +466,7 @@ def kill_twice(rng, process, way):
 def survives(copy, how):
     """Once anything was answered, retries are of use."""
     code, errors = break_once(copy, how, "-Z", "--retry=6")
-    if code == 1 and not copy_has_begun(copy):
+    if code != 0 and not copy_has_begun(copy):
         expect_clear(errors)
         copy.finish()
         return
