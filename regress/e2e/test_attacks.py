@@ -3,6 +3,7 @@
 
 import os
 import re
+import select
 import statistics
 import struct
 import time
@@ -30,6 +31,13 @@ class Through:
             like.known_hosts.read_text()))
 
 
+def ends(sock, seconds):
+    """True when the peer closes within that time. Nothing is read."""
+    poll = select.poll()
+    poll.register(sock, select.POLLRDHUP)
+    return bool(poll.poll(seconds * 1000))
+
+
 # ---- Terrapin, CVE-2023-48795 ------------------------------------------
 
 @pytest.mark.parametrize("injected", [
@@ -37,17 +45,21 @@ class Through:
     bytes([DEBUG, 0]) + string(b"") + string(b""),
     bytes([PING]) + string(b""),
 ], ids=["ignore", "debug", "ping"])
+@pytest.mark.parametrize("late", [False, True], ids=["at-once", "late"])
 @pytest.mark.parametrize("victim", ["c", "s"])
-def test_terrapin_message_in_the_first_exchange(sshd, tmp_path, victim,
+def test_terrapin_message_in_the_first_exchange(sshd, tmp_path, victim, late,
                                                 injected):
     """A message put before NEWKEYS shifts the sequence numbers; under strict
-    key exchange the victim hangs up because of this message."""
+    key exchange the victim hangs up because of this message, be the rest
+    there already or not: the other side is told in both cases."""
     sender = "s" if victim == "c" else "c"
 
     def tamper(direction, payload):
         if direction == sender and payload[0] == NEWKEYS:
-            return [injected, payload]
-        return [payload]
+            yield injected
+            if late:
+                assert ends(proxy.peers[victim], 10 * SLOW)
+        yield payload
 
     with Proxy(sshd.port, tamper) as proxy:
         client = Client("hpn", Through(proxy.port, sshd, tmp_path),
@@ -74,7 +86,7 @@ def test_terrapin_attack(sshd, tmp_path):
             if name == "s" and not taken:
                 taken.append(source.buffer)
             else:
-                sink.send(source.buffer)
+                sink.pass_on(source.buffer)
 
     def tamper(direction, payload):
         if direction == "s" and payload[0] == NEWKEYS:
