@@ -558,6 +558,15 @@ def test_sigterm(make_server):
     assert session.communicate(timeout=20)[0] == b"survived\n"
 
 
+def test_sigterm_beside_sighup(make_server):
+    """It does not start again then. Stopped, it gets both at once."""
+    server = make_server()
+    for number in (signal.SIGSTOP, signal.SIGHUP, signal.SIGTERM,
+                   signal.SIGCONT):
+        server.process.send_signal(number)
+    assert server.process.wait(10 * harness.SLOW) == 0
+
+
 def test_inetd(sshd, keys, tmp_path):
     """-i: the connection is standard input and output."""
     client = Client("hpn", sshd)
