@@ -4,7 +4,6 @@
 import os
 import re
 import select
-import statistics
 import struct
 import time
 
@@ -98,7 +97,7 @@ def test_terrapin_attack(sshd, tmp_path):
         done = client.ssh("echo reached", options=[
             "Ciphers=chacha20-poly1305@openssh.com", "ConnectTimeout=5"])
     assert done.rc == 255 and done.out == b"", done
-    assert "encrypted" in proxy.seen["s"] or taken
+    assert NEWKEYS in proxy.seen["s"]  # behind what was put in
 
 
 def test_terrapin_first_message_must_be_kexinit(sshd):
@@ -287,18 +286,24 @@ def test_user_names_can_not_be_found_out(make_server, request, keys, method):
     server = make_server("PasswordAuthentication yes\nMaxStartups 100\n",
                          authorized=[])
     key = paramiko.RSAKey.from_private_key_file(str(keys.path("rsa")))
-    took = {real: [], "nobody-of-that-name": []}
-    words = {name: set() for name in took}
-    for _ in range(9):
-        for name in took:
+    least = {real: [], "nobody-of-that-name": []}
+    words = {name: set() for name in least}
+
+    def differ():
+        for name, times in least.items():
             seconds, said = attempt(server, name, method, key)
-            took[name].append(seconds)
+            times.append(seconds)
             words[name].add(str(said))
-    middle = {name: statistics.median(values)
-              for name, values in took.items()}
+        a, b = map(min, least.values())
+        return abs(a - b) >= max(0.020, 0.25 * max(a, b)) * SLOW
+
+    # The least of a few, and of more if the machine was busy: what one of
+    # them has to do and the other not is in each.
+    told = [differ() for _ in range(9)][-1]
+    while told and len(least[real]) < 60:
+        told = differ()
     assert words[real] == words["nobody-of-that-name"], words
-    a, b = middle.values()
-    assert abs(a - b) < max(0.020, 0.25 * max(a, b)) * SLOW, took
+    assert not told, least
 
 
 # ---- lengths that lie --------------------------------------------------

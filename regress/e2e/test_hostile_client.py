@@ -4,7 +4,6 @@ test_attacks.py, so that everything behind them can be reached."""
 
 import os
 import socket
-import statistics
 import struct
 import time
 
@@ -510,8 +509,8 @@ def test_too_many_tries_tell_nothing_either(make_server, wire, real_user,
     assert b"Too many authentication failures" in ends[NOBODY][-1]
 
 
-def medians(tries, users, connection, count):
-    """Seconds of a failure by user, taken in turns."""
+def failure_times(tries, users, connection, count):
+    """Seconds of each failure by user, taken in turns."""
     took = {user: [] for user in users}
     wires = {user: connection() for user in users}
     for n in range(count + 1):
@@ -520,7 +519,7 @@ def medians(tries, users, connection, count):
             w.try_auth(user, *tries)
             if n > 0:  # the first one finds cold caches
                 took[user].append(time.perf_counter() - began)
-    return {user: (statistics.median(t), min(t)) for user, t in took.items()}
+    return took
 
 
 @pytest.mark.parametrize("kind,count", [
@@ -530,13 +529,17 @@ def test_time_does_not_tell_who_exists(with_keys, real_user, stranger, kind,
     """No failure is faster than 8 ms; above that the time may differ by what
     a secret makes of the name (4 ms), not by what the server had to do. A
     password's hash counts double at most, for the step it is rounded to."""
-    took = medians(tries_of(stranger)[kind], [real_user, NOBODY],
-                   lambda: with_keys().ask_service(), count)
-    (real, real_min), (made_up, made_up_min) = took.values()
-    assert min(real_min, made_up_min) > 0.0069, took  # clock: 1 ms
-    if SLOW == 1:
-        assert abs(real - made_up) < max(0.007, 0.6 * max(real, made_up)), \
-            took
+    took = {real_user: [], NOBODY: []}
+    for _ in range(3):  # once, if the machine is not busy
+        more = failure_times(tries_of(stranger)[kind], list(took),
+                             lambda: with_keys().ask_service(), count)
+        for user, times in more.items():
+            took[user] += times
+            assert min(times) > 0.0069, took  # clock: 1 ms
+        real, made_up = map(min, took.values())
+        if abs(real - made_up) < max(0.007, 0.6 * max(real, made_up)):
+            return
+    assert SLOW > 1, took
 
 
 # ---- authentication ----------------------------------------------------
