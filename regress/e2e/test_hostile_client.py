@@ -824,6 +824,23 @@ def test_hurt_channel_requests(logged_in, request_fields):
         pass
 
 
+def test_signal_right_behind_a_command(logged_in):
+    """It reaches the process, whether that has come to its command yet."""
+    w = logged_in()
+    for i in range(20):
+        number = w.open_session(i)[0]
+        w.send(message(CHANNEL_REQUEST, number, "exec", True, "sleep 60"),
+               message(CHANNEL_REQUEST, number, "signal", True, "KILL"))
+        w.expect(CHANNEL_SUCCESS)
+        assert w.expect(CHANNEL_SUCCESS, CHANNEL_FAILURE)[0] == \
+            CHANNEL_SUCCESS, i
+        ended = w.expect(CHANNEL_REQUEST)
+        ended.u32()
+        assert ended.text() == "exit-signal"
+        w.say(CHANNEL_CLOSE, number)
+        w.expect(CHANNEL_CLOSE)
+
+
 def test_second_command_in_a_session(logged_in):
     w = logged_in()
     number = w.open_session()[0]
