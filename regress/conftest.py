@@ -5,7 +5,6 @@ import os
 import pwd
 import signal
 import subprocess
-import sys
 
 import pytest
 
@@ -17,9 +16,16 @@ USER_KEYS = tuple(harness.BITS)
 
 
 def pytest_configure(config):
-    # A terminated run cleans up like one that ends.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     harness.become_subreaper()
+
+
+def pytest_sessionstart(session):
+    # A terminated run cleans up like one that ends. The test that is under
+    # way may take what is raised here for a failure of its own.
+    def terminated(*_):
+        session.shouldstop = "terminated"
+        pytest.exit("terminated", 143)
+    signal.signal(signal.SIGTERM, terminated)
 
 
 def pytest_sessionfinish(session, exitstatus):
@@ -63,8 +69,10 @@ def keys(shared):
 
 
 @pytest.fixture(scope="session")
-def shared_servers(shared, keys):
-    """get(kind, config): one server for all tests that want the same."""
+def shared_servers(nothing_left, shared, keys):
+    """get(kind, config): one server for all tests that want the same. Named
+    here, the check for what is left comes after their end, whatever the last
+    test uses."""
     running = {}
 
     def get(kind, config=""):

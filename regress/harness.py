@@ -342,23 +342,32 @@ class Server:
         lines.append(match + last)
         return "\n".join(lines) + "\n"
 
+    def begin(self):
+        """Starts it on some port; false if another program took that."""
+        self.port = free_port()
+        self.config = self.dir / "sshd_config"
+        self.config.write_text(self.config_text())
+        with open(self.log, "ab") as log:
+            self.log_begin = log.tell()  # behind that of an earlier start
+            self.process = start(
+                [program(self.kind, "sshd"), "-D", "-e", "-f", self.config,
+                 *self.args], stdout=log, stderr=log,
+                env=self.env or clean_env())
+        wait_for(lambda: self.process.poll() is not None or self.answers(),
+                 60)
+        if self.process.poll() is None and self.answers():
+            return True
+        said = self.log.read_bytes()[self.log_begin:].decode(errors="replace")
+        assert "in use" in said, f"{self.kind} sshd did not start:\n{said}"
+        return False
+
     def start(self):
-        for _ in range(10):
-            self.port = free_port()
-            self.config = self.dir / "sshd_config"
-            self.config.write_text(self.config_text())
-            with open(self.log, "ab") as log:
-                self.process = start(
-                    [program(self.kind, "sshd"), "-D", "-e", "-f",
-                     self.config, *self.args], stdout=log, stderr=log,
-                    env=self.env or clean_env())
-            if wait_for(lambda: self.process.poll() is not None
-                        or self.answers()) and self.process.poll() is None:
-                break
-            if "in use" not in self.log_text():
-                self.stop()
-                raise AssertionError(f"{self.kind} sshd did not start:\n"
-                                     + self.log_text())
+        try:
+            while not self.begin():
+                pass
+        except BaseException:  # that of a run which is ended, too
+            self.stop()
+            raise
         self.known_hosts = self.dir / "known_hosts"
         self.known_hosts.write_text("".join(
             f"[127.0.0.1]:{self.port} "
@@ -367,7 +376,7 @@ class Server:
         return self
 
     def answers(self):
-        return b"listening on" in self.log.read_bytes()
+        return b"listening on" in self.log.read_bytes()[self.log_begin:]
 
     def log_text(self):
         return self.log.read_bytes().decode(errors="replace")
