@@ -4,6 +4,7 @@
 import os
 import pwd
 import signal
+import socket
 import subprocess
 
 import pytest
@@ -167,6 +168,16 @@ def other_user(throwaway_user):
     root makes a throwaway one."""
     harness.run(["usermod", "-p", "*", throwaway_user]).ok()
     return throwaway_user
+
+
+@pytest.fixture
+def default_port():
+    """hpnssh's first port, on which nobody listens during this test."""
+    with harness.OnlyRun("default port"):
+        with socket.socket() as s:
+            if s.connect_ex(("127.0.0.1", harness.DEFAULT_PORT)) == 0:
+                pytest.skip("somebody listens on the default port")
+        yield harness.DEFAULT_PORT
 
 
 @pytest.fixture

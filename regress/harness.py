@@ -262,6 +262,31 @@ def free_port():
                 continue
 
 
+DEFAULT_PORT = 2222
+
+
+class OnlyRun:
+    """While it is held, no other run of these tests on this machine has it.
+    The kernel forgets it together with this process."""
+
+    def __init__(self, what):
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.name = f"\0hpn-tests {what}"
+
+    def take(self):
+        try:
+            self.socket.bind(self.name)
+            return True
+        except OSError:
+            return False
+
+    def __enter__(self):
+        assert wait_for(self.take, 120, 0.1), f"others keep {self.name[1:]}"
+
+    def __exit__(self, *exc):
+        self.socket.close()
+
+
 def wait_for(condition, seconds=10, step=0.02):
     """The first true value of condition(), or the last false one."""
     end = time.monotonic() + seconds * SLOW

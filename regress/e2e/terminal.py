@@ -60,8 +60,9 @@ class Terminal:
                 self.at = found + len(text)
                 return before.decode(errors="replace")
             left = end - time.monotonic()
+            # it may have said that and ended since
             if left <= 0 or (not self._read(min(left, 0.2))
-                             and self._ended()):
+                             and self._ended() and not self._read(0)):
                 raise AssertionError(
                     f"not shown: {text!r}; shown: {self.shown!r}")
 

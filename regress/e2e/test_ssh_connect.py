@@ -8,9 +8,7 @@ import time
 import pytest
 from fakes import FakeServer, hold, packet
 
-from harness import Client, free_port, hpn, run
-
-DEFAULT_PORT = 2222
+from harness import DEFAULT_PORT, Client, free_port, hpn, run
 
 
 def ssh(*args, **kw):
@@ -19,13 +17,7 @@ def ssh(*args, **kw):
                 "-o", "StrictHostKeyChecking=no", *args], **kw)
 
 
-def default_port_is_free():
-    with socket.socket() as s:
-        return s.connect_ex(("127.0.0.1", DEFAULT_PORT)) != 0
-
-
-needs_default_port = pytest.mark.skipif(
-    not default_port_is_free(), reason="somebody listens on port 2222")
+needs_default_port = pytest.mark.usefixtures("default_port")
 
 
 @pytest.fixture
