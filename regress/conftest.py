@@ -50,7 +50,7 @@ def nothing_left():
     """No process of ours outlives the tests. A command whose client went
     away may, as with any sshd: these are only ended."""
     yield
-    harness.wait_for(lambda: not harness.ours_among_children(), 3)
+    harness.wait_for(lambda: not harness.ours_among_children(), 20)
     left = harness.ours_among_children()
     harness.end_orphans()
     assert not left, f"processes were left behind: {left}"

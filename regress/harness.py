@@ -47,6 +47,9 @@ def is_sanitized():
 
 
 SLOW = 4 if is_sanitized() else 1  # factor on what is waited for
+# Seconds that are waited for what has to come: only a fault, not a busy
+# machine, lets a test wait as long. A login may take 120 s.
+LONG = 90
 
 
 def hpn(name):
@@ -143,7 +146,7 @@ def start(args, **kw):
                             **kw)
 
 
-def run(args, timeout=30, stdin=b"", env=None, cwd=None, user=None,
+def run(args, timeout=60, stdin=b"", env=None, cwd=None, user=None,
         preexec=None, stdout=subprocess.PIPE):
     """Runs a command to its end; one that does not end fails the test."""
     timeout *= SLOW
@@ -287,7 +290,7 @@ class OnlyRun:
         self.socket.close()
 
 
-def wait_for(condition, seconds=10, step=0.02):
+def wait_for(condition, seconds=60, step=0.02):
     """The first true value of condition(), or the last false one."""
     end = time.monotonic() + seconds * SLOW
     while True:
@@ -378,8 +381,7 @@ class Server:
                 [program(self.kind, "sshd"), "-D", "-e", "-f", self.config,
                  *self.args], stdout=log, stderr=log,
                 env=self.env or clean_env())
-        wait_for(lambda: self.process.poll() is not None or self.answers(),
-                 60)
+        wait_for(lambda: self.process.poll() is not None or self.answers())
         if self.process.poll() is None and self.answers():
             return True
         said = self.log.read_bytes()[self.log_begin:].decode(errors="replace")
@@ -424,7 +426,7 @@ class Server:
         if self.process.poll() is None:
             self.process.terminate()
             try:
-                self.process.wait(5)
+                self.process.wait(20)
             except subprocess.TimeoutExpired:
                 pass
         kill_group(self.process)

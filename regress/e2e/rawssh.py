@@ -9,6 +9,8 @@ import socket
 import struct
 import threading
 
+from harness import LONG
+
 BANNER = b"SSH-2.0-OpenSSH_10.5 rawssh\r\n"
 DISCONNECT, IGNORE, UNIMPLEMENTED, DEBUG = 1, 2, 3, 4
 KEXINIT, NEWKEYS, PING, PONG = 20, 21, 192, 193
@@ -52,12 +54,12 @@ def split(buffer):
 class Raw:
     """One end of a connection in plain text."""
 
-    def __init__(self, sock, timeout=20):
+    def __init__(self, sock, timeout=LONG):
         self.sock, self.buffer = sock, b""
         sock.settimeout(timeout)
 
     @classmethod
-    def connect(cls, port, timeout=20):
+    def connect(cls, port, timeout=LONG):
         return cls(socket.create_connection(("127.0.0.1", port), timeout),
                    timeout)
 
@@ -98,7 +100,7 @@ class Raw:
             except ConnectionError:
                 return None
 
-    def ends(self, seconds=10):
+    def ends(self, seconds=LONG):
         """True when the peer closes within that time; drops what comes."""
         self.sock.settimeout(seconds)
         try:

@@ -49,7 +49,7 @@ class Terminal:
         self.shown += data
         return bool(data)
 
-    def expect(self, text, seconds=10):
+    def expect(self, text, seconds=60):
         """Waits until text is shown; returns what came before it."""
         text = text if isinstance(text, bytes) else text.encode()
         end = time.monotonic() + seconds * SLOW
@@ -79,7 +79,7 @@ class Terminal:
                 self.status = status
         return self.status is not None
 
-    def wait(self, seconds=10):
+    def wait(self, seconds=60):
         """Exit status; a signal is negative. Reads on meanwhile."""
         end = time.monotonic() + seconds * SLOW
         while not self._ended():

@@ -57,5 +57,5 @@ def test_no_loop(to_ports, fallback):
     done = to_ports(None, harness.free_port() if fallback == "closed"
                     else fallback)
     assert done.rc == 255 and "refused" in done.errors, done
-    assert time.monotonic() - began < 5 * harness.SLOW
+    assert time.monotonic() - began < 30
     assert len(done.errors.splitlines()) <= 2, done

@@ -20,7 +20,7 @@ from sshwire import (CHANNEL_CLOSE, CHANNEL_DATA, CHANNEL_EOF,
                      Closed, connect, load_key, message, string, u32)
 
 import harness
-from harness import IS_ROOT, ME, MIB, SLOW, Client
+from harness import IS_ROOT, LONG, ME, MIB, SLOW, Client
 
 pytestmark = pytest.mark.skipif(not harness.have("hpn", "sshd"),
                                 reason="hpnsshd is not built")
@@ -323,12 +323,12 @@ def test_identification(wire, server, said):
 
 # ---- the flood of PINGs, CVE-2025-26466 --------------------------------
 
-def flood(w, what, total, seconds=10):
+def flood(w, what, total, seconds=10, patience=1.5):
     """Sends as much as the other side takes; reads nothing. "closed",
-    "held" or "sent"."""
+    "held" (it took nothing for patience seconds) or "sent"."""
     block = b"".join(w.seal(what) for _ in range(64))
     sent, end = 0, time.monotonic() + seconds
-    w.sock.settimeout(1.5)
+    w.sock.settimeout(patience)
     try:
         while sent < total and time.monotonic() < end:
             w.sock.sendall(block)
@@ -359,7 +359,8 @@ def test_ping_flood(make_server, wire, state, size):
     if state == "rekey":
         w.send_kexinit()
         w.read_kexinit()
-    ended = flood(w, message(PING, string(bytes(size))), 24 * MIB)
+    wait = (LONG, LONG) if state == "rekey" else ()
+    ended = flood(w, message(PING, string(bytes(size))), 24 * MIB, *wait)
     assert memory_kib(server) - before < 12 * 1024 * MEMORY
     assert ended in (("closed",) if state == "rekey" else
                      ("held", "closed")) or size == 0
@@ -401,7 +402,8 @@ def test_flood_while_keys_change(make_server, wire, key):
     server = make_server("RekeyLimit 1M\n")
     w = wire(server).login(ME, key)
     before = memory_kib(server)
-    ended = flood(w, message(PING, string(bytes(8000))), 64 * MIB, 20)
+    ended = flood(w, message(PING, string(bytes(8000))), 64 * MIB, LONG,
+                  LONG)
     assert ended == "closed"
     assert memory_kib(server) - before < 40 * 1024 * MEMORY
 
@@ -417,7 +419,7 @@ def test_grace_time_under_load(make_server, wire, key):
     many = [wire(server).handshake().ask_service() for _ in range(8)]
     tries = 0
     left = list(many)
-    while left and time.monotonic() - began < 15 * SLOW:
+    while left and time.monotonic() - began < LONG:
         for w in list(left):
             try:
                 w.auth_request(ME, "password", False, f"wrong{tries}")
@@ -427,7 +429,7 @@ def test_grace_time_under_load(make_server, wire, key):
             except (Closed, AssertionError):
                 left.remove(w)
     took = time.monotonic() - began
-    assert not left and 1.5 < took < 8 * SLOW, took
+    assert not left and 1.5 < took < LONG, took
     assert harness.wait_for(lambda: not server.connections())
     log = server.log_text()
     assert log.count("Timeout before authentication") == len(many), log

@@ -42,7 +42,7 @@ def test_falls_back(fallback_args, server):
     assert f"port {DEFAULT_PORT}" in done.errors
     assert f"port {server.port}" in done.errors
     assert done.errors.count("\n") == 1
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 30
 
 
 @needs_default_port
@@ -65,7 +65,7 @@ def test_falls_back_from_a_silent_port(fallback_args):
         for s in fill:
             s.close()
     assert done.out == b"there\n", done
-    assert took < 8
+    assert took < 30
 
 
 @needs_default_port
@@ -80,9 +80,9 @@ def test_no_fallback(fallback_args):
 
 @needs_default_port
 def test_fallback_port_that_is_the_same_or_closed():
-    done = ssh("-o", f"FallbackPort={DEFAULT_PORT}", "127.0.0.1", timeout=10)
+    done = ssh("-o", f"FallbackPort={DEFAULT_PORT}", "127.0.0.1")
     assert done.rc == 255 and done.errors.count("refused") == 1
-    done = ssh("-o", f"FallbackPort={free_port()}", "127.0.0.1", timeout=10)
+    done = ssh("-o", f"FallbackPort={free_port()}", "127.0.0.1")
     assert done.rc == 255 and done.errors.count("refused") == 2
 
 
@@ -173,7 +173,7 @@ def says(*parts, then=hold):
 ])
 def test_bad_peers(talk, told):
     with FakeServer(talk) as server:
-        done = ssh("-p", str(server.port), "127.0.0.1", "true", timeout=10)
+        done = ssh("-p", str(server.port), "127.0.0.1", "true")
     assert done.rc == 255 and told in done.errors, done
     assert done.errors.strip() and done.out == b""
     assert "\x1b" not in done.errors
@@ -182,7 +182,7 @@ def test_bad_peers(talk, told):
 def test_lines_before_the_identification():
     with FakeServer(says(b"welcome\r\n", b"to \x1b[2Jthis\r\n",
                          b"SSH-1.0-x\r\n")) as server:
-        done = ssh("-v", "-p", str(server.port), "127.0.0.1", timeout=10)
+        done = ssh("-v", "-p", str(server.port), "127.0.0.1")
     assert "welcome" in done.errors and "\x1b" not in done.errors
     assert "does not speak" in done.errors
 
@@ -194,6 +194,6 @@ def test_peer_that_stops_is_not_waited_for(talk):
     with FakeServer(talk) as server:
         began = time.monotonic()
         done = ssh("-o", "ConnectTimeout=1", "-p", str(server.port),
-                   "127.0.0.1", "true", timeout=15)
+                   "127.0.0.1", "true")
     assert done.rc == 255 and "timed out" in done.errors, done
-    assert time.monotonic() - began < 8
+    assert time.monotonic() - began < 30
