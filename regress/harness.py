@@ -362,6 +362,9 @@ class Server:
                  "ListenAddress 127.0.0.1", "PidFile none", "UsePAM no",
                  "StrictModes no", "PermitRootLogin yes",
                  "Subsystem sftp internal-sftp",
+                 # bash reads the user's .bashrc in a session unless it is
+                 # the second shell; tests shall not depend on that file
+                 "SetEnv SHLVL=1",
                  f"AuthorizedKeysFile {self.authorized}"]
         if self.debug:
             lines.append("LogLevel DEBUG1")
