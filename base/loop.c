@@ -223,6 +223,13 @@ loop_cancel(struct loop *l, struct loop_timer *t)
 	}
 }
 
+static bool
+asks_to_end(int signo)
+{
+	return signo == SIGHUP || signo == SIGINT || signo == SIGQUIT ||
+	    signo == SIGTERM;
+}
+
 int
 loop_on_signal(struct loop *l, int signo, loop_signal_fn fn, void *arg)
 {
@@ -235,7 +242,14 @@ loop_on_signal(struct loop *l, int signo, loop_signal_fn fn, void *arg)
 	sa.sa_handler = fn != NULL ? on_signal : SIG_DFL;
 	sa.sa_flags = SA_RESTART;
 	sigemptyset(&sa.sa_mask);
-	return sigaction(signo, &sa, NULL) == -1 ? ERR_SYSTEM : 0;
+	if (sigaction(signo, &sa, NULL) == -1)
+		return ERR_SYSTEM;
+	if (fn == NULL && arrived[signo]) {
+		arrived[signo] = 0;
+		if (asks_to_end(signo))
+			(void)raise(signo);
+	}
+	return 0;
 }
 
 int

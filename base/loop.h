@@ -43,7 +43,8 @@ struct loop_timer *loop_after(struct loop *l, uint64_t delay_ms, loop_fn fn,
 void loop_cancel(struct loop *l, struct loop_timer *t); /* NULL is fine */
 
 /* fn is called in the loop after signo arrived (once for several). NULL
- * gives the signal its default action back. */
+ * gives the signal its default action back, also for one that arrived and
+ * was not told yet, if it asks the process to end. */
 int loop_on_signal(struct loop *l, int signo, loop_signal_fn fn,
     void *arg) must_check;
 

@@ -4,8 +4,8 @@
 import os
 import pwd
 import signal
+import socket
 import subprocess
-import sys
 
 import pytest
 
@@ -22,9 +22,16 @@ def pytest_configure(config):
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, signal.default_int_handler
                           if number == signal.SIGINT else signal.SIG_DFL)
-    # A terminated run cleans up like one that ends.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     harness.become_subreaper()
+
+
+def pytest_sessionstart(session):
+    # A terminated run cleans up like one that ends. The test that is under
+    # way may take what is raised here for a failure of its own.
+    def terminated(*_):
+        session.shouldstop = "terminated"
+        pytest.exit("terminated", 143)
+    signal.signal(signal.SIGTERM, terminated)
 
 
 def pytest_sessionfinish(session, exitstatus):
@@ -48,7 +55,7 @@ def nothing_left():
     """No process of ours outlives the tests. A command whose client went
     away may, as with any sshd: these are only ended."""
     yield
-    harness.wait_for(lambda: not harness.ours_among_children(), 3)
+    harness.wait_for(lambda: not harness.ours_among_children(), 20)
     left = harness.ours_among_children()
     harness.end_orphans()
     assert not left, f"processes were left behind: {left}"
@@ -68,8 +75,10 @@ def keys(shared):
 
 
 @pytest.fixture(scope="session")
-def shared_servers(shared, keys):
-    """get(kind, config): one server for all tests that want the same."""
+def shared_servers(nothing_left, shared, keys):
+    """get(kind, config): one server for all tests that want the same. Named
+    here, the check for what is left comes after their end, whatever the last
+    test uses."""
     running = {}
 
     def get(kind, config=""):
@@ -164,6 +173,16 @@ def other_user(throwaway_user):
     root makes a throwaway one."""
     harness.run(["usermod", "-p", "*", throwaway_user]).ok()
     return throwaway_user
+
+
+@pytest.fixture
+def default_port():
+    """hpnssh's first port, on which nobody listens during this test."""
+    with harness.OnlyRun("default port"):
+        with socket.socket() as s:
+            if s.connect_ex(("127.0.0.1", harness.DEFAULT_PORT)) == 0:
+                pytest.skip("somebody listens on the default port")
+        yield harness.DEFAULT_PORT
 
 
 @pytest.fixture

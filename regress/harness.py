@@ -47,6 +47,9 @@ def is_sanitized():
 
 
 SLOW = 4 if is_sanitized() else 1  # factor on what is waited for
+# Seconds that are waited for what has to come: only a fault, not a busy
+# machine, lets a test wait as long. A login may take 120 s.
+LONG = 90
 
 
 def hpn(name):
@@ -143,7 +146,7 @@ def start(args, **kw):
                             **kw)
 
 
-def run(args, timeout=30, stdin=b"", env=None, cwd=None, user=None,
+def run(args, timeout=60, stdin=b"", env=None, cwd=None, user=None,
         preexec=None, stdout=subprocess.PIPE):
     """Runs a command to its end; one that does not end fails the test."""
     timeout *= SLOW
@@ -262,7 +265,32 @@ def free_port():
                 continue
 
 
-def wait_for(condition, seconds=10, step=0.02):
+DEFAULT_PORT = 2222
+
+
+class OnlyRun:
+    """While it is held, no other run of these tests on this machine has it.
+    The kernel forgets it together with this process."""
+
+    def __init__(self, what):
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.name = f"\0hpn-tests {what}"
+
+    def take(self):
+        try:
+            self.socket.bind(self.name)
+            return True
+        except OSError:
+            return False
+
+    def __enter__(self):
+        assert wait_for(self.take, 120, 0.1), f"others keep {self.name[1:]}"
+
+    def __exit__(self, *exc):
+        self.socket.close()
+
+
+def wait_for(condition, seconds=60, step=0.02):
     """The first true value of condition(), or the last false one."""
     end = time.monotonic() + seconds * SLOW
     while True:
@@ -334,6 +362,9 @@ class Server:
                  "ListenAddress 127.0.0.1", "PidFile none", "UsePAM no",
                  "StrictModes no", "PermitRootLogin yes",
                  "Subsystem sftp internal-sftp",
+                 # bash reads the user's .bashrc in a session unless it is
+                 # the second shell; tests shall not depend on that file
+                 "SetEnv SHLVL=1",
                  f"AuthorizedKeysFile {self.authorized}"]
         if self.debug:
             lines.append("LogLevel DEBUG1")
@@ -342,23 +373,31 @@ class Server:
         lines.append(match + last)
         return "\n".join(lines) + "\n"
 
+    def begin(self):
+        """Starts it on some port; false if another program took that."""
+        self.port = free_port()
+        self.config = self.dir / "sshd_config"
+        self.config.write_text(self.config_text())
+        with open(self.log, "ab") as log:
+            self.log_begin = log.tell()  # behind that of an earlier start
+            self.process = start(
+                [program(self.kind, "sshd"), "-D", "-e", "-f", self.config,
+                 *self.args], stdout=log, stderr=log,
+                env=self.env or clean_env())
+        wait_for(lambda: self.process.poll() is not None or self.answers())
+        if self.process.poll() is None and self.answers():
+            return True
+        said = self.log.read_bytes()[self.log_begin:].decode(errors="replace")
+        assert "in use" in said, f"{self.kind} sshd did not start:\n{said}"
+        return False
+
     def start(self):
-        for _ in range(10):
-            self.port = free_port()
-            self.config = self.dir / "sshd_config"
-            self.config.write_text(self.config_text())
-            with open(self.log, "ab") as log:
-                self.process = start(
-                    [program(self.kind, "sshd"), "-D", "-e", "-f",
-                     self.config, *self.args], stdout=log, stderr=log,
-                    env=self.env or clean_env())
-            if wait_for(lambda: self.process.poll() is not None
-                        or self.answers()) and self.process.poll() is None:
-                break
-            if "in use" not in self.log_text():
-                self.stop()
-                raise AssertionError(f"{self.kind} sshd did not start:\n"
-                                     + self.log_text())
+        try:
+            while not self.begin():
+                pass
+        except BaseException:  # that of a run which is ended, too
+            self.stop()
+            raise
         self.known_hosts = self.dir / "known_hosts"
         self.known_hosts.write_text("".join(
             f"[127.0.0.1]:{self.port} "
@@ -367,7 +406,7 @@ class Server:
         return self
 
     def answers(self):
-        return b"listening on" in self.log.read_bytes()
+        return b"listening on" in self.log.read_bytes()[self.log_begin:]
 
     def log_text(self):
         return self.log.read_bytes().decode(errors="replace")
@@ -390,7 +429,7 @@ class Server:
         if self.process.poll() is None:
             self.process.terminate()
             try:
-                self.process.wait(5)
+                self.process.wait(20)
             except subprocess.TimeoutExpired:
                 pass
         kill_group(self.process)

@@ -378,6 +378,7 @@ on_terminate(void *arg, int signo)
 
 	log_info("Received signal %d; terminating.", signo);
 	l->status = signo == SIGTERM ? 0 : 255;
+	l->restart = false; /* whichever came first */
 	loop_stop(l->loop);
 }
 
@@ -418,6 +419,8 @@ set_up_loop(struct listener *l)
 		if (l->watches[i] == NULL)
 			fatal("out of memory");
 	}
+	/* Connections from before a restart may have ended during it. */
+	on_child(l, SIGCHLD);
 }
 
 static void

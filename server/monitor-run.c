@@ -288,6 +288,19 @@ run_user(struct monitor *m, int fd, uint64_t began_ms)
 	exit(serve_run(&params));
 }
 
+/* What asks this process to end waits while there is no handler for it, but
+ * already something to tidy up: the session that modules have opened. */
+static void
+hold_end_signals(bool hold)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	(void)sigprocmask(hold ? SIG_BLOCK : SIG_UNBLOCK, &set, NULL);
+}
+
 static void
 start_user(struct monitor *m)
 {
@@ -302,10 +315,12 @@ start_user(struct monitor *m)
 		    m->login->conf.congestion_control);
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == -1)
 		fatal("socketpair: %s", strerror(errno));
+	hold_end_signals(true);
 	m->child = fork();
 	if (m->child == -1)
 		fatal("fork: %s", strerror(errno));
 	if (m->child == 0) {
+		hold_end_signals(false);
 		close(pair[0]);
 		run_user(m, pair[1], began_ms);
 	}
@@ -347,17 +362,20 @@ on_end_signal(void *arg, int signo)
 	loop_stop(w->loop);
 }
 
+/* The loop is kept until all is tidied up: a signal to end changes nothing
+ * any more, but would kill without a handler. */
 static int
-serve_user(struct monitor *m)
+serve_user(struct monitor *m, struct loop *loop)
 {
-	struct wait w = { .m = m, .loop = loop_new() };
+	struct wait w = { .m = m, .loop = loop };
 	int r;
 
-	if (w.loop == NULL ||
+	if (loop == NULL ||
 	    loop_watch(w.loop, m->fd, LOOP_READ, on_request, &w) == NULL ||
 	    loop_on_signal(w.loop, SIGTERM, on_end_signal, &w) != 0 ||
 	    loop_on_signal(w.loop, SIGHUP, on_end_signal, &w) != 0)
 		fatal("out of memory");
+	hold_end_signals(false);
 	r = loop_run(w.loop);
 	if (w.error != 0 && w.error != ERR_EOF)
 		r = w.error;
@@ -365,7 +383,6 @@ serve_user(struct monitor *m)
 		log_error("user's process is stopped: %s", err_text(r));
 	if (w.told_to_end || r != 0)
 		kill(m->child, SIGTERM);
-	loop_free(w.loop);
 	fd_close(&m->fd);
 	r = reap(m, "session");
 	monitor_logout_all(m);
@@ -377,6 +394,7 @@ monitor_run(void)
 {
 	static struct monitor m; /* zeroed; large for its table of ttys */
 	const char *addendum;
+	struct loop *loop;
 	int status;
 
 	begin(&m);
@@ -386,8 +404,10 @@ monitor_run(void)
 	signal(SIGPIPE, SIG_IGN);
 	authenticate(&m);
 	start_user(&m);
-	status = serve_user(&m);
+	loop = loop_new();
+	status = serve_user(&m, loop);
 	login_free(m.login);
 	state_clear(&m.state);
+	loop_free(loop);
 	return status;
 }

@@ -578,6 +578,14 @@ out:
 	return err;
 }
 
+/* To all of its group; before it has made one, it is alone. */
+static bool
+send_signal(const struct session *s, int signo)
+{
+	return killpg(s->pid, signo) == 0 ||
+	    (errno == ESRCH && kill(s->pid, signo) == 0);
+}
+
 static int
 on_signal(struct session *s, struct rd *r)
 {
@@ -591,7 +599,7 @@ on_signal(struct session *s, struct rd *r)
 		if (s->pid > 0 && !s->exited &&
 		    s->all->params->conf->force_command == NULL &&
 		    s->all->params->key->command == NULL &&
-		    killpg(s->pid, signals[i].signo) == 0)
+		    send_signal(s, signals[i].signo))
 			result = 1;
 	}
 	free(name);

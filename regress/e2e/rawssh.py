@@ -9,6 +9,8 @@ import socket
 import struct
 import threading
 
+from harness import LONG
+
 BANNER = b"SSH-2.0-OpenSSH_10.5 rawssh\r\n"
 DISCONNECT, IGNORE, UNIMPLEMENTED, DEBUG = 1, 2, 3, 4
 KEXINIT, NEWKEYS, PING, PONG = 20, 21, 192, 193
@@ -52,17 +54,24 @@ def split(buffer):
 class Raw:
     """One end of a connection in plain text."""
 
-    def __init__(self, sock, timeout=20):
+    def __init__(self, sock, timeout=LONG):
         self.sock, self.buffer = sock, b""
         sock.settimeout(timeout)
 
     @classmethod
-    def connect(cls, port, timeout=20):
+    def connect(cls, port, timeout=LONG):
         return cls(socket.create_connection(("127.0.0.1", port), timeout),
                    timeout)
 
     def send(self, data):
         self.sock.sendall(data)
+
+    def pass_on(self, data):
+        """To a peer that may have hung up: why, is read from it yet."""
+        try:
+            self.send(data)
+        except ConnectionError:
+            pass
 
     def put(self, payload):
         self.send(packet(payload))
@@ -91,7 +100,7 @@ class Raw:
             except ConnectionError:
                 return None
 
-    def ends(self, seconds=10):
+    def ends(self, seconds=LONG):
         """True when the peer closes within that time; drops what comes."""
         self.sock.settimeout(seconds)
         try:
@@ -131,7 +140,7 @@ class FakeServer:
         try:
             self.behave(Raw(sock))
         except OSError:
-            pass
+            sock.close()  # or the peer would wait for ever
 
     def __enter__(self):
         self.thread.start()
@@ -150,18 +159,19 @@ class FakeServer:
 
 class Proxy(FakeServer):
     """Between a client and the server on `port`. For each plain-text packet,
-    tamper(direction, payload) returns the payloads to pass on instead;
+    tamper(direction, payload) gives the payloads to pass on instead;
     direction is "c" from the client, "s" from the server. What each side
-    sent is kept in `seen`."""
+    sent is kept in `seen`; its socket is peers[direction]."""
 
     def __init__(self, port, tamper):
         super().__init__(self.relay)
         self.target, self.tamper = port, tamper
-        self.seen = {"c": [], "s": []}
+        self.seen, self.peers = {"c": [], "s": []}, {}
 
     def relay(self, client):
         server = Raw.connect(self.target)
         self.open.append(server.sock)
+        self.peers = {"c": client.sock, "s": server.sock}
         state = {"c": [client, server, False, True],
                  "s": [server, client, False, True]}
         while True:
@@ -186,7 +196,7 @@ class Proxy(FakeServer):
             if b"\n" not in source.buffer:
                 return
             line, source.buffer = source.buffer.split(b"\n", 1)
-            sink.send(line + b"\n")
+            sink.pass_on(line + b"\n")
             end[2] = True
         while end[3]:
             payload, source.buffer = split(source.buffer)
@@ -194,7 +204,7 @@ class Proxy(FakeServer):
                 return
             self.seen[name].append(payload[0])
             for replacement in self.tamper(name, payload):
-                sink.send(packet(replacement))
+                sink.pass_on(packet(replacement))
             if payload[0] == NEWKEYS:
                 end[3] = False
         if source.buffer:
@@ -204,4 +214,4 @@ class Proxy(FakeServer):
 
     def relay_rest(self, name, source, sink):
         """Encrypted bytes."""
-        sink.send(source.buffer)
+        sink.pass_on(source.buffer)

@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.asymmetric import ed25519, x25519
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from harness import SLOW, free_port
+from harness import LONG, free_port
 
 DISCONNECT, IGNORE, UNIMPLEMENTED, DEBUG = 1, 2, 3, 4
 SERVICE_REQUEST, SERVICE_ACCEPT, EXT_INFO = 5, 6, 7
@@ -174,7 +174,7 @@ class Wire:
     def __init__(self, sock, server=False, ident=b"SSH-2.0-sshwire_1",
                  cipher=GCM, strict=True, reset=None):
         self.sock, self.server, self.cipher = sock, server, cipher
-        sock.settimeout(15 * SLOW)
+        sock.settimeout(LONG)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.ident, self.peer_ident = ident, None
         self.strict = strict  # offered by us
@@ -289,9 +289,9 @@ class Wire:
         except Closed:
             return got
 
-    def was_ended(self, seconds=10):
+    def was_ended(self):
         """Text of the disconnect message, or "" for an end without one."""
-        self.sock.settimeout(seconds * SLOW)
+        self.sock.settimeout(LONG)
         try:
             last = [p for p in self.drain() if p[0] == DISCONNECT]
         except TimeoutError as e:
@@ -532,6 +532,6 @@ class FakeServer:
     def __exit__(self, kind, *rest):
         self.listener.shutdown(socket.SHUT_RDWR)
         self.listener.close()
-        self.thread.join(20 * SLOW)
+        self.thread.join(LONG)
         if kind is None and self.errors:
             raise self.errors[0]

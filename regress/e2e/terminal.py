@@ -49,7 +49,7 @@ class Terminal:
         self.shown += data
         return bool(data)
 
-    def expect(self, text, seconds=10):
+    def expect(self, text, seconds=60):
         """Waits until text is shown; returns what came before it."""
         text = text if isinstance(text, bytes) else text.encode()
         end = time.monotonic() + seconds * SLOW
@@ -60,8 +60,9 @@ class Terminal:
                 self.at = found + len(text)
                 return before.decode(errors="replace")
             left = end - time.monotonic()
+            # it may have said that and ended since
             if left <= 0 or (not self._read(min(left, 0.2))
-                             and self._ended()):
+                             and self._ended() and not self._read(0)):
                 raise AssertionError(
                     f"not shown: {text!r}; shown: {self.shown!r}")
 
@@ -78,7 +79,7 @@ class Terminal:
                 self.status = status
         return self.status is not None
 
-    def wait(self, seconds=10):
+    def wait(self, seconds=60):
         """Exit status; a signal is negative. Reads on meanwhile."""
         end = time.monotonic() + seconds * SLOW
         while not self._ended():

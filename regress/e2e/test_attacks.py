@@ -3,7 +3,7 @@
 
 import os
 import re
-import statistics
+import select
 import struct
 import time
 
@@ -13,7 +13,7 @@ from rawssh import (BANNER, DEBUG, IGNORE, KEXINIT, NEWKEYS, PING,
                     kexinit, string)
 
 import harness
-from harness import IS_ROOT, ME, MIB, SLOW, Client
+from harness import IS_ROOT, LONG, ME, MIB, SLOW, Client
 
 pytestmark = pytest.mark.skipif(not harness.have("hpn", "ssh", "sshd"),
                                 reason="hpnssh and hpnsshd are not built")
@@ -30,6 +30,13 @@ class Through:
             like.known_hosts.read_text()))
 
 
+def ends(sock):
+    """True when the peer closes in time. Nothing is read."""
+    poll = select.poll()
+    poll.register(sock, select.POLLRDHUP)
+    return bool(poll.poll(LONG * 1000))
+
+
 # ---- Terrapin, CVE-2023-48795 ------------------------------------------
 
 @pytest.mark.parametrize("injected", [
@@ -37,17 +44,21 @@ class Through:
     bytes([DEBUG, 0]) + string(b"") + string(b""),
     bytes([PING]) + string(b""),
 ], ids=["ignore", "debug", "ping"])
+@pytest.mark.parametrize("late", [False, True], ids=["at-once", "late"])
 @pytest.mark.parametrize("victim", ["c", "s"])
-def test_terrapin_message_in_the_first_exchange(sshd, tmp_path, victim,
+def test_terrapin_message_in_the_first_exchange(sshd, tmp_path, victim, late,
                                                 injected):
     """A message put before NEWKEYS shifts the sequence numbers; under strict
-    key exchange the victim hangs up because of this message."""
+    key exchange the victim hangs up because of this message, be the rest
+    there already or not: the other side is told in both cases."""
     sender = "s" if victim == "c" else "c"
 
     def tamper(direction, payload):
         if direction == sender and payload[0] == NEWKEYS:
-            return [injected, payload]
-        return [payload]
+            yield injected
+            if late:
+                assert ends(proxy.peers[victim])
+        yield payload
 
     with Proxy(sshd.port, tamper) as proxy:
         client = Client("hpn", Through(proxy.port, sshd, tmp_path),
@@ -74,7 +85,7 @@ def test_terrapin_attack(sshd, tmp_path):
             if name == "s" and not taken:
                 taken.append(source.buffer)
             else:
-                sink.send(source.buffer)
+                sink.pass_on(source.buffer)
 
     def tamper(direction, payload):
         if direction == "s" and payload[0] == NEWKEYS:
@@ -84,9 +95,9 @@ def test_terrapin_attack(sshd, tmp_path):
     with Attacker(sshd.port, tamper) as proxy:
         client = Client("hpn", Through(proxy.port, sshd, tmp_path))
         done = client.ssh("echo reached", options=[
-            "Ciphers=chacha20-poly1305@openssh.com", "ConnectTimeout=5"])
+            "Ciphers=chacha20-poly1305@openssh.com"])
     assert done.rc == 255 and done.out == b"", done
-    assert "encrypted" in proxy.seen["s"] or taken
+    assert NEWKEYS in proxy.seen["s"]  # behind what was put in
 
 
 def test_terrapin_first_message_must_be_kexinit(sshd):
@@ -94,7 +105,7 @@ def test_terrapin_first_message_must_be_kexinit(sshd):
     raw.send(BANNER)
     raw.put(bytes([IGNORE]) + string(b"x"))
     raw.put(kexinit(STRICT_CLIENT, "ext-info-c"))
-    assert raw.ends(5 * SLOW)
+    assert raw.ends()
     raw.close()
 
 
@@ -108,17 +119,15 @@ def test_strict_key_exchange_is_offered(sshd):
 
 # ---- the flood of PINGs before authentication, CVE-2025-26466 ----------
 
-def flood(raw, total=48 * MIB, size=16, seconds=15):
+def flood(raw, total=48 * MIB, size=16):
     """Sends PINGs and reads nothing, until that many bytes are gone, the
-    peer has closed, or it takes no more. True if the peer closed."""
+    peer has closed, or takes no more for long. True if the peer closed."""
     from rawssh import packet
     one = packet(bytes([PING]) + string(bytes(size)))
     block = one * (65536 // len(one))
-    raw.sock.settimeout(2)
-    end = time.monotonic() + seconds
     sent = 0
     try:
-        while sent < total and time.monotonic() < end:
+        while sent < total:
             raw.send(block)
             sent += len(block)
     except TimeoutError:
@@ -158,14 +167,14 @@ def test_ping_flood_to_the_client(sshd, tmp_path, background):
 
     with FakeServer(behave) as fake:
         client = Client("hpn", Through(fake.port, sshd, tmp_path))
-        process = background(client.ssh_args("ConnectTimeout=10") + ["true"])
+        process = background(client.ssh_args() + ["true"])
         most = 0
-        end = time.monotonic() + 20
+        end = time.monotonic() + LONG
         while process.poll() is None and not flooded \
                 and time.monotonic() < end:
             most = max(most, harness.rss_kib(process.pid))
             time.sleep(0.02)
-        assert process.wait(20 * SLOW) == 255
+        assert process.wait(LONG) == 255
     assert flooded == [True], "a PING has no place before there are keys"
     assert most < (64 if SLOW == 1 else 400) * 1024, f"{most} KiB"
 
@@ -249,7 +258,7 @@ def attempt(server, user, method, keys):
     logging.getLogger("paramiko").setLevel(logging.CRITICAL)
     transport = paramiko.Transport(("127.0.0.1", server.port))
     try:
-        transport.start_client(timeout=20)
+        transport.start_client(timeout=LONG)
         began = time.monotonic()
         with pytest.raises(paramiko.SSHException) as failure:
             if method == "password":
@@ -275,18 +284,24 @@ def test_user_names_can_not_be_found_out(make_server, request, keys, method):
     server = make_server("PasswordAuthentication yes\nMaxStartups 100\n",
                          authorized=[])
     key = paramiko.RSAKey.from_private_key_file(str(keys.path("rsa")))
-    took = {real: [], "nobody-of-that-name": []}
-    words = {name: set() for name in took}
-    for _ in range(9):
-        for name in took:
+    least = {real: [], "nobody-of-that-name": []}
+    words = {name: set() for name in least}
+
+    def differ():
+        for name, times in least.items():
             seconds, said = attempt(server, name, method, key)
-            took[name].append(seconds)
+            times.append(seconds)
             words[name].add(str(said))
-    middle = {name: statistics.median(values)
-              for name, values in took.items()}
+        a, b = map(min, least.values())
+        return abs(a - b) >= max(0.020, 0.25 * max(a, b)) * SLOW
+
+    # The least of a few, and of more if the machine was busy: what one of
+    # them has to do and the other not is in each.
+    told = [differ() for _ in range(9)][-1]
+    while told and len(least[real]) < 60:
+        told = differ()
     assert words[real] == words["nobody-of-that-name"], words
-    a, b = middle.values()
-    assert abs(a - b) < max(0.020, 0.25 * max(a, b)) * SLOW, took
+    assert not told, least
 
 
 # ---- lengths that lie --------------------------------------------------
@@ -314,7 +329,7 @@ def test_hurt_first_messages(make_server, hurt):
     raw.line()
     raw.put(hurt)
     raw.put(hurt)
-    assert raw.ends(10 * SLOW)
+    assert raw.ends()
     raw.close()
     assert server.alive()
     assert "anitizer" not in server.log_text(), server.log_text()
@@ -351,7 +366,7 @@ def test_login_grace_time(make_server):
         raw.send(BANNER)
         raw.line()
     for raw in waiting:
-        assert raw.ends(5 * SLOW)
+        assert raw.ends()
         raw.close()
     assert harness.wait_for(lambda: not server.connections())
     assert Client("hpn", server).ssh("true").rc == 0

@@ -3,7 +3,6 @@
 nothing lost."""
 
 import os
-import pathlib
 import re
 import socket
 import struct
@@ -14,7 +13,7 @@ import pytest
 from rawssh import BANNER, FakeServer, Raw, kexinit, packet
 
 import harness
-from harness import IS_ROOT, ME, MIB, SLOW, Client, hpn, run
+from harness import IS_ROOT, MIB, SLOW, Client, hpn, run
 
 pytestmark = pytest.mark.skipif(not harness.have("hpn", "ssh", "sshd"),
                                 reason="hpnssh and hpnsshd are not built")
@@ -320,7 +319,7 @@ def test_full_disk_under_the_log(ssh, make_server):
     with open("/dev/full", "wb") as full:
         process = harness.start([*ssh.ssh_args(flags=["-v"]), "exit 6"],
                                 stderr=full, stdout=full)
-        assert process.wait(20 * SLOW) == 6
+        assert process.wait(harness.LONG) == 6
 
 
 def test_full_disk_under_the_log_of_the_server(keys, tmp_path):
@@ -354,7 +353,7 @@ def test_closed_streams(ssh, tmp_path, closed):
 def test_closed_streams_of_others(command, closed):
     """Said or not: an end, and not by a crash."""
     done = run(["sh", "-c", f'exec "$@" {closed}', "sh", hpn(command[0]),
-                *command[1:]], timeout=10)
+                *command[1:]])
     assert 0 <= done.rc <= 255, done
     if closed == ">&-" and command[1] in ("-Q", "-G"):
         assert done.rc != 0, "the list was lost, and nobody was told"
@@ -400,7 +399,7 @@ def test_hpnscp_goes_on_after_a_missing_file(ssh, tmp_path, data_file):
 
 # ---- peers that misbehave ----------------------------------------------
 
-def to_fake(behave, keys, *options, timeout=20):
+def to_fake(behave, keys, *options, timeout=60):
     with FakeServer(behave) as fake:
         client = Client("hpn", Fake(fake.port, keys))
         return client.ssh("true", options=options, timeout=timeout)
@@ -414,7 +413,7 @@ def test_nobody_listens(keys):
 
 def test_no_such_host(keys):
     done = run([hpn("ssh"), "-F", "none", "-p", "22", "no-such-host.invalid",
-                "true"], timeout=60)
+                "true"])
     assert done.rc == 255 and len(lines_of(done)) == 1, done
     assert "no-such-host.invalid" in done.errors
 
@@ -423,7 +422,7 @@ def test_server_that_says_nothing(keys):
     began = time.monotonic()
     done = to_fake(lambda raw: raw.ends(60), keys, "ConnectTimeout=1")
     assert done.rc == 255 and lines_of(done), done
-    assert time.monotonic() - began < 10 * SLOW
+    assert time.monotonic() - began < 30
 
 
 def test_server_that_stops_in_a_packet(keys):
@@ -499,7 +498,7 @@ def test_garbage_to_the_server(make_server, said):
             raw.sock.shutdown(socket.SHUT_WR)
     except ConnectionError:
         pass
-    assert raw.ends(10 * SLOW)
+    assert raw.ends()
     raw.close()
     assert server.alive()
     assert harness.wait_for(lambda: re.search(
@@ -511,7 +510,7 @@ def test_client_that_stops_in_a_packet(make_server):
     server = make_server("LoginGraceTime 2\n")
     raw = Raw.connect(server.port)
     raw.send(BANNER + packet(kexinit())[:50])
-    assert raw.ends(10 * SLOW)
+    assert raw.ends()
     raw.close()
     assert harness.wait_for(lambda: not server.connections())
 
@@ -521,7 +520,7 @@ def test_port_in_use(sshd, keys, tmp_path):
     config.write_text(f"HostKey {keys.path('ed25519-host')}\n"
                       f"Port {sshd.port}\nListenAddress 127.0.0.1\n"
                       "PidFile none\n")
-    done = run([hpn("sshd"), "-D", "-e", "-f", config], timeout=20)
+    done = run([hpn("sshd"), "-D", "-e", "-f", config])
     assert done.rc == 255 and "in use" in done.errors, done
 
 
@@ -538,7 +537,7 @@ def test_slow_reader_gets_everything(ssh):
                             stdout=subprocess.PIPE)
     time.sleep(1)
     assert len(process.stdout.read()) == 20_000_000
-    assert process.wait(10) == 0
+    assert process.wait(harness.LONG) == 0
     process.stdout.close()
 
 

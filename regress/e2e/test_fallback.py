@@ -2,7 +2,6 @@
 """The second port of hpnssh: tried once, never in a loop, never when the port
 was given; known_hosts under the port that was really used."""
 
-import socket
 import time
 
 import pytest
@@ -28,13 +27,7 @@ def to_ports(sshd):
     return connect
 
 
-def nothing_on_default_port():
-    with socket.socket() as s:
-        return s.connect_ex(("127.0.0.1", 2222)) != 0
-
-
-needs_free_default = pytest.mark.skipif(
-    not nothing_on_default_port(), reason="something listens on port 2222")
+needs_free_default = pytest.mark.usefixtures("default_port")
 
 
 @needs_free_default
@@ -72,5 +65,5 @@ def test_no_loop(to_ports, fallback):
     done = to_ports(None, harness.free_port() if fallback == "closed"
                     else fallback)
     assert done.rc == 255 and "refused" in done.errors, done
-    assert time.monotonic() - began < 5 * harness.SLOW
+    assert time.monotonic() - began < 30
     assert len(done.errors.splitlines()) <= 2, done

@@ -4,7 +4,6 @@ test_attacks.py, so that everything behind them can be reached."""
 
 import os
 import socket
-import statistics
 import struct
 import time
 
@@ -21,7 +20,7 @@ from sshwire import (CHANNEL_CLOSE, CHANNEL_DATA, CHANNEL_EOF,
                      Closed, connect, load_key, message, string, u32)
 
 import harness
-from harness import IS_ROOT, ME, MIB, SLOW, Client
+from harness import IS_ROOT, LONG, ME, MIB, SLOW, Client
 
 pytestmark = pytest.mark.skipif(not harness.have("hpn", "sshd"),
                                 reason="hpnsshd is not built")
@@ -324,12 +323,12 @@ def test_identification(wire, server, said):
 
 # ---- the flood of PINGs, CVE-2025-26466 --------------------------------
 
-def flood(w, what, total, seconds=10):
+def flood(w, what, total, seconds=10, patience=1.5):
     """Sends as much as the other side takes; reads nothing. "closed",
-    "held" or "sent"."""
+    "held" (it took nothing for patience seconds) or "sent"."""
     block = b"".join(w.seal(what) for _ in range(64))
     sent, end = 0, time.monotonic() + seconds
-    w.sock.settimeout(1.5)
+    w.sock.settimeout(patience)
     try:
         while sent < total and time.monotonic() < end:
             w.sock.sendall(block)
@@ -360,7 +359,8 @@ def test_ping_flood(make_server, wire, state, size):
     if state == "rekey":
         w.send_kexinit()
         w.read_kexinit()
-    ended = flood(w, message(PING, string(bytes(size))), 24 * MIB)
+    wait = (LONG, LONG) if state == "rekey" else ()
+    ended = flood(w, message(PING, string(bytes(size))), 24 * MIB, *wait)
     assert memory_kib(server) - before < 12 * 1024 * MEMORY
     assert ended in (("closed",) if state == "rekey" else
                      ("held", "closed")) or size == 0
@@ -402,7 +402,8 @@ def test_flood_while_keys_change(make_server, wire, key):
     server = make_server("RekeyLimit 1M\n")
     w = wire(server).login(ME, key)
     before = memory_kib(server)
-    ended = flood(w, message(PING, string(bytes(8000))), 64 * MIB, 20)
+    ended = flood(w, message(PING, string(bytes(8000))), 64 * MIB, LONG,
+                  LONG)
     assert ended == "closed"
     assert memory_kib(server) - before < 40 * 1024 * MEMORY
 
@@ -418,7 +419,7 @@ def test_grace_time_under_load(make_server, wire, key):
     many = [wire(server).handshake().ask_service() for _ in range(8)]
     tries = 0
     left = list(many)
-    while left and time.monotonic() - began < 15 * SLOW:
+    while left and time.monotonic() - began < LONG:
         for w in list(left):
             try:
                 w.auth_request(ME, "password", False, f"wrong{tries}")
@@ -428,7 +429,7 @@ def test_grace_time_under_load(make_server, wire, key):
             except (Closed, AssertionError):
                 left.remove(w)
     took = time.monotonic() - began
-    assert not left and 1.5 < took < 8 * SLOW, took
+    assert not left and 1.5 < took < LONG, took
     assert harness.wait_for(lambda: not server.connections())
     log = server.log_text()
     assert log.count("Timeout before authentication") == len(many), log
@@ -510,8 +511,8 @@ def test_too_many_tries_tell_nothing_either(make_server, wire, real_user,
     assert b"Too many authentication failures" in ends[NOBODY][-1]
 
 
-def medians(tries, users, connection, count):
-    """Seconds of a failure by user, taken in turns."""
+def failure_times(tries, users, connection, count):
+    """Seconds of each failure by user, taken in turns."""
     took = {user: [] for user in users}
     wires = {user: connection() for user in users}
     for n in range(count + 1):
@@ -520,7 +521,7 @@ def medians(tries, users, connection, count):
             w.try_auth(user, *tries)
             if n > 0:  # the first one finds cold caches
                 took[user].append(time.perf_counter() - began)
-    return {user: (statistics.median(t), min(t)) for user, t in took.items()}
+    return took
 
 
 @pytest.mark.parametrize("kind,count", [
@@ -530,13 +531,17 @@ def test_time_does_not_tell_who_exists(with_keys, real_user, stranger, kind,
     """No failure is faster than 8 ms; above that the time may differ by what
     a secret makes of the name (4 ms), not by what the server had to do. A
     password's hash counts double at most, for the step it is rounded to."""
-    took = medians(tries_of(stranger)[kind], [real_user, NOBODY],
-                   lambda: with_keys().ask_service(), count)
-    (real, real_min), (made_up, made_up_min) = took.values()
-    assert min(real_min, made_up_min) > 0.0069, took  # clock: 1 ms
-    if SLOW == 1:
-        assert abs(real - made_up) < max(0.007, 0.6 * max(real, made_up)), \
-            took
+    took = {real_user: [], NOBODY: []}
+    for _ in range(3):  # once, if the machine is not busy
+        more = failure_times(tries_of(stranger)[kind], list(took),
+                             lambda: with_keys().ask_service(), count)
+        for user, times in more.items():
+            took[user] += times
+            assert min(times) > 0.0069, took  # clock: 1 ms
+        real, made_up = map(min, took.values())
+        if abs(real - made_up) < max(0.007, 0.6 * max(real, made_up)):
+            return
+    assert SLOW > 1, took
 
 
 # ---- authentication ----------------------------------------------------
@@ -819,6 +824,23 @@ def test_hurt_channel_requests(logged_in, request_fields):
         w.expect(CHANNEL_SUCCESS, CHANNEL_FAILURE, DISCONNECT)
     except Closed:
         pass
+
+
+def test_signal_right_behind_a_command(logged_in):
+    """It reaches the process, whether that has come to its command yet."""
+    w = logged_in()
+    for i in range(20):
+        number = w.open_session(i)[0]
+        w.send(message(CHANNEL_REQUEST, number, "exec", True, "sleep 60"),
+               message(CHANNEL_REQUEST, number, "signal", True, "KILL"))
+        w.expect(CHANNEL_SUCCESS)
+        assert w.expect(CHANNEL_SUCCESS, CHANNEL_FAILURE)[0] == \
+            CHANNEL_SUCCESS, i
+        ended = w.expect(CHANNEL_REQUEST)
+        ended.u32()
+        assert ended.text() == "exit-signal"
+        w.say(CHANNEL_CLOSE, number)
+        w.expect(CHANNEL_CLOSE)
 
 
 def test_second_command_in_a_session(logged_in):

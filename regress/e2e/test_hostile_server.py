@@ -400,7 +400,7 @@ def test_before_the_service(fake, hurt):
         until_closed(w)
 
     server = fake(script)
-    assert refused(visit(server)).seconds < 10 * SLOW
+    assert refused(visit(server)).seconds < 30
 
 
 def wait_for_request(w, host):
@@ -691,7 +691,7 @@ def test_server_that_stops_before_keys(fake, stage):
     server = fake(script)
     began = time.monotonic()
     done = refused(visit(server, options=("ConnectTimeout=1",)))
-    assert time.monotonic() - began < 5 * SLOW
+    assert time.monotonic() - began < 30
     assert re.search("timed out|Timeout", done.errors), done
 
 

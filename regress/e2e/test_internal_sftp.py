@@ -75,7 +75,7 @@ class Raw:
     def end(self):
         self.process.stdin.close()
         rest = self.process.stdout.read()
-        return self.process.wait(10), rest
+        return self.process.wait(harness.LONG), rest
 
     def __enter__(self):
         return self

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from harness import Client, clean_env, have, hpn, run, stock
+from harness import LONG, Client, clean_env, have, hpn, run, stock
 
 SCP = hpn("scp")
 OUR_SERVER = hpn("sftp-server")
@@ -260,7 +260,7 @@ def test_limit(tmp_path, data_file):
                  (f"x:{f}", f"y:{tmp_path}/over")):
         done = scp("-l", "2000", *args).ok()
         # 250 KB a second, of which some may come at once
-        assert 0.7 < done.seconds < 5, done
+        assert 0.7 < done.seconds < 30, done
 
 
 def test_tuning(tmp_path, data_file):
@@ -329,12 +329,12 @@ def test_connection_refused_and_broken(ssh, tmp_path, data_file, background):
          str(ssh.server.port), "-l", "800", big,
          f"127.0.0.1:{tmp_path}/out"], stderr=subprocess.PIPE)
     part = tmp_path / ".out.hpnpart"
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + LONG
     while time.monotonic() < deadline and not (
             part.exists() and part.stat().st_size > 0):
         time.sleep(0.05)
     os.kill(int((tmp_path / "pid").read_text()), 9)
-    assert scp_process.wait(20) == 1
+    assert scp_process.wait(LONG) == 1
     assert b"hpnscp: Connection closed" in scp_process.stderr.read()
 
 

@@ -348,7 +348,7 @@ class Copy:
         self.way.end_old()
         server = self.way.server
         assert harness.wait_for(lambda: not server.connections(), 10)
-        run(self.argv("-Z"), timeout=60).ok()
+        run(self.argv("-Z")).ok()
         self.check(done=True)
         shutil.rmtree(self.directory)
 
@@ -438,7 +438,7 @@ def test_cut_while_connecting(shared_servers, tmp_path, kind):
         try:
             done = run(copy.argv("--retry=1", options=(
                 "ServerAliveInterval=1", "ServerAliveCountMax=1",
-                "ConnectTimeout=2")), timeout=40)
+                "ConnectTimeout=2")))
         finally:
             way.close()
         assert done.rc in (1, 255) and done.errors, done
@@ -528,7 +528,7 @@ def test_one_of_three(ways, tmp_path, kind):
 
 def fill(copy, space, rng):
     """Until there is no room; then there is."""
-    done = run(copy.argv("-Z"), timeout=60)
+    done = run(copy.argv("-Z"))
     lines = done.errors.splitlines()
     assert done.rc == 1 and lines, done
     assert len(set(lines)) == len(lines), done

@@ -62,7 +62,7 @@ class Place:
         (self.target / ".large.hpnpart").write_bytes(half)
         self.old = files_of(self.target)
 
-    def copy(self, server, *flags, timeout=40):
+    def copy(self, server, *flags, timeout=60):
         ends = ([self.tree, f"x:{self.top}"] if self.up else
                 [f"x:{self.tree}", self.top])
         done = run([hpn("scp"), "-q", "-r", "-D", server, *flags, *ends],

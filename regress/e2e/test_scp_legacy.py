@@ -418,7 +418,7 @@ def test_limit(link, tmp_path, data_file):
     for args in ((f, f"h:{tmp_path}/up"), (f"h:{f}", tmp_path / "down"),
                  (f"h:{f}", f"g:{tmp_path}/over")):
         done = link.scp("-l", "2000", *args).ok()
-        assert 0.9 < done.seconds < 10, done  # 250 KB a second
+        assert 0.9 < done.seconds < 30, done  # 250 KB a second
 
 
 # ---- commands ----------------------------------------------------------

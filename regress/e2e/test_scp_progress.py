@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from harness import clean_env, have, hpn, run
+from harness import LONG, clean_env, have, hpn, run
 
 SCP = hpn("scp")
 SERVER = hpn("sftp-server")
@@ -41,7 +41,7 @@ def on_terminal(*args):
     except OSError:
         pass  # the end of a terminal
     os.close(parent)
-    return shown, proc.wait(timeout=30)
+    return shown, proc.wait(LONG)
 
 
 def test_tree_in_one_line(tmp_path):
@@ -105,7 +105,7 @@ def test_signal_asks(tmp_path, data_file, flags):
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=clean_env())
     time.sleep(0.7)
     proc.send_signal(signal.SIGUSR1)
-    _, err = proc.communicate(timeout=30)
+    _, err = proc.communicate(timeout=LONG)
     assert proc.returncode == 0
     assert re.search(rb"big, \d+% of 1.9MB, .* left", err), err
 

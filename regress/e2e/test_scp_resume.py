@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import clean_env, have, hpn, run
+from harness import LONG, clean_env, have, hpn, run
 
 SCP = hpn("scp")
 OUR_SERVER = hpn("sftp-server")
@@ -47,7 +47,7 @@ def server_of(process):
 
 def finish(process):
     try:
-        _, errors = process.communicate(timeout=60)
+        _, errors = process.communicate(timeout=LONG)
     finally:
         try:
             os.killpg(process.pid, signal.SIGKILL)
@@ -138,7 +138,7 @@ def test_retry_ends(tree, tmp_path):
     done = run([SCP, "-q", "--retry=1", "-D", "/bin/false", tree / "big3",
                 f"x:{tmp_path}/to"])
     assert done.rc == 255
-    assert time.monotonic() - began < 20
+    assert time.monotonic() - began < 60
 
 
 @pytest.fixture

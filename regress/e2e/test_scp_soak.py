@@ -40,8 +40,7 @@ def copies(client, tree, target, flags=()):
     target.mkdir()
     for source, to in ((tree, f":{target}/up"),
                        (f":{target}/up", target / "down")):
-        done = client.scp(source, to, flags=["-q", "-r", *flags],
-                          timeout=60).ok()
+        done = client.scp(source, to, flags=["-q", "-r", *flags]).ok()
         assert done.errors == "", done
     wanted = files_of(tree)
     assert files_of(target / "up") == wanted

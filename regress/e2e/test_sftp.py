@@ -13,7 +13,8 @@ import time
 
 import pytest
 
-from harness import ME, Client, clean_env, have, hpn, run, stock, wait_for
+from harness import (LONG, ME, Client, clean_env, have, hpn, run, stock,
+                     wait_for)
 from terminal import Terminal
 
 SFTP = hpn("sftp")
@@ -449,7 +450,7 @@ def test_server_without_extensions(place):
 def test_limit_and_tuning(place, tmp_path):
     (place / "300k").write_bytes(os.urandom(300000))
     done = sftp("get 300k x", flags=["-l", "2000"], cwd=place).ok()
-    assert 0.7 < done.seconds < 5, done
+    assert 0.7 < done.seconds < 30, done
     sftp("get 300k y", "put 300k z", flags=["-R", "1", "-B", "1000"],
          cwd=place).ok()
     assert (place / "y").read_bytes() == (place / "300k").read_bytes()
@@ -595,7 +596,7 @@ def test_connection_ends_in_the_middle(place, background):
         p.stat().st_size for p in place.iterdir()
         if p.is_file() and p.name not in before), 20)
     os.kill(int((place / "pid").read_text()), 9)
-    assert process.wait(20) == 255
+    assert process.wait(LONG) == 255
     assert b"Connection closed" in process.stderr.read()
     # What looks complete is.
     assert not (place / "x").exists()

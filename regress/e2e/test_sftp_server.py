@@ -144,7 +144,7 @@ def test_forced_close(tmp_path):
 def test_nonsense_ends_it():
     for nonsense in (b"hello, I am no sftp client\n", message(3, b"x" * 20),
                      struct.pack(">I", 0xffffffff), b"\0\0\0\0\0"):
-        done = run([SERVER, "-e"], stdin=nonsense, timeout=10)
+        done = run([SERVER, "-e"], stdin=nonsense)
         assert done.rc == 1 and done.out == b"", done
     # A client that only leaves is no error.
     assert run([SERVER, "-e"], stdin=b"").rc == 0
@@ -160,7 +160,7 @@ def test_closed_output():
     try:
         with os.fdopen(writer, "wb") as closed:
             done = run([SERVER, "-e"], stdin=message(
-                1, struct.pack(">I", 3)), stdout=closed, timeout=10)
+                1, struct.pack(">I", 3)), stdout=closed)
     except BrokenPipeError:
         pass
     assert done.rc == 0, done

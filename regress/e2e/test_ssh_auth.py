@@ -11,8 +11,8 @@ import threading
 import pytest
 from terminal import Terminal
 
-from harness import (IS_ROOT, Client, clean_env, free_port, hpn, run, start,
-                     stock, wait_for)
+from harness import (IS_ROOT, LONG, Client, clean_env, free_port, hpn, run,
+                     start, stock, wait_for)
 
 KEYS = ["ed25519", "rsa", "ecdsa256", "ecdsa384", "ecdsa521"]
 
@@ -125,7 +125,7 @@ def test_file_that_is_no_key(client, tmp_path, content):
     path.write_bytes(content)
     path.chmod(0o600)
     client.key = path
-    done = client.ssh("true", timeout=10)
+    done = client.ssh("true")
     assert done.rc == 255 and str(path) in done.errors, done
 
 
@@ -310,7 +310,7 @@ class AsyncServer:
                                        daemon=True)
         self.thread.start()
         asyncio.run_coroutine_threadsafe(serve(), self.loop)
-        assert ready.wait(10)
+        assert ready.wait(LONG)
 
     def args(self, *flags):
         return [hpn("ssh"), *flags, "-F", "none", "-p", self.port,

@@ -71,7 +71,7 @@ def test_usage(args):
     ["-s", "-F", "none", "host"], ["-f", "-F", "none", "host"],
     ["-l", "", "host"]])
 def test_bad_arguments(args):
-    done = ssh(*args, timeout=10)
+    done = ssh(*args)
     assert done.rc == 255 and done.out == b""
     assert 1 <= done.errors.count("\n") <= 2, done
 

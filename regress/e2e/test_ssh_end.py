@@ -11,7 +11,7 @@ from sshwire import (CHANNEL_CLOSE, CHANNEL_DATA, CHANNEL_EOF,
                      CHANNEL_REQUEST, DISCONNECT, FakeServer, message, string)
 
 import harness
-from harness import SLOW, Client, start
+from harness import Client, start
 
 pytestmark = pytest.mark.skipif(not harness.have("hpn", "ssh"),
                                 reason="hpnssh is not built")
@@ -39,7 +39,7 @@ def visit(tmp_path, keys):
         process = start(Client("hpn", server).ssh_args() + ["true"],
                         stdin=stdin, stdout=subprocess.PIPE,
                         stderr=subprocess.PIPE)
-        assert said.wait(20 * SLOW), server.errors
+        assert said.wait(harness.LONG), server.errors
         return process
 
     yield make
@@ -83,7 +83,7 @@ def test_status_stands(visit, end, close, stdin):
         ENDS[end](w)
 
     process = visit(script, stdin)
-    out, err = process.communicate(timeout=20 * SLOW)
+    out, err = process.communicate(timeout=harness.LONG)
     assert process.returncode == 7, err
     assert out == b""
     # That the server goes is news only if the session was open.
@@ -99,7 +99,7 @@ def test_output_is_written_first(visit, close):
         fin(w)
 
     process = visit(script)
-    out, err = process.communicate(timeout=20 * SLOW)
+    out, err = process.communicate(timeout=harness.LONG)
     assert process.returncode == 7, err
     assert out == text
 
@@ -110,6 +110,6 @@ def test_no_status_is_an_error(visit):
         fin(w)
 
     process = visit(script)
-    out, err = process.communicate(timeout=20 * SLOW)
+    out, err = process.communicate(timeout=harness.LONG)
     assert (process.returncode, out) == (255, b"half")
     assert b"closed by remote host" in err

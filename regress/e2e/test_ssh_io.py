@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from harness import Client, is_sanitized, run, start, wait_for
+from harness import LONG, Client, is_sanitized, run, start, wait_for
 
 
 @pytest.fixture(params=["hpn", "stock"])
@@ -78,7 +78,7 @@ def test_reader_that_goes_away(client):
                     stderr=subprocess.PIPE)
     assert process.stdout.read(2) == b"y\n"
     process.stdout.close()
-    assert process.wait(20) == 255
+    assert process.wait(LONG) == 255
     assert process.stderr.read() == b""
     process.stderr.close()
 
@@ -91,7 +91,7 @@ def test_others_do_not_see_nonblocking(client):
     assert os.read(reader, 100) == b"begun\n"
     shared = fcntl.fcntl(writer, fcntl.F_GETFL)
     process.stdin.close()
-    process.wait(10)
+    process.wait(LONG)
     os.close(reader)
     os.close(writer)
     assert not shared & os.O_NONBLOCK
@@ -112,7 +112,7 @@ def test_subsystem(client):
     process.stdin.flush()
     assert process.stdout.read(9)[4:] == b"\x02\0\0\0\x03"
     process.stdin.close()
-    assert process.wait(10) == 0
+    assert process.wait(LONG) == 0
     process.stdout.close()
     done = client.ssh("nothing", flags=["-s"])
     assert done.rc == 255 and "subsystem request failed on channel 0" \
@@ -142,13 +142,12 @@ def test_no_command(client, background):
     wait_for(lambda: False, 0.3)
     assert process.poll() is None
     process.terminate()
-    assert process.wait(10) == 255
+    assert process.wait(LONG) == 255
 
 
 def test_rekey_under_load(client):
     data = os.urandom(6_000_000)
-    done = client.ssh("cat", stdin=data, options=["RekeyLimit=512K"],
-                      timeout=60)
+    done = client.ssh("cat", stdin=data, options=["RekeyLimit=512K"])
     assert done.rc == 0 and done.out == data
 
 
@@ -213,7 +212,7 @@ def test_server_that_is_stopped(make_server):
     for pid in pids:
         os.kill(pid, signal.SIGSTOP)
     try:
-        assert process.wait(20) == 255
+        assert process.wait(LONG) == 255
     finally:
         for pid in pids:
             os.kill(pid, signal.SIGCONT)

@@ -129,14 +129,14 @@ def test_we_speak_after_its_eof(world):
         p = start(world.args("-W", f"127.0.0.1:{there.port}", "j1"),
                   stdin=its, stdout=its)
         its.close()
-        ours.settimeout(20)
+        ours.settimeout(harness.LONG)
         said = b""
         while data := ours.recv(100):
             said += data
         assert said == b"first" and p.poll() is None
         ours.sendall(b"x" * 1000)
         ours.shutdown(socket.SHUT_WR)
-        assert p.wait(20) == 0
+        assert p.wait(harness.LONG) == 0
         assert wait_for(lambda: heard) == [1000]
         ours.close()
 
@@ -156,8 +156,7 @@ def test_bulk(world):
 
     got = []
     with Listener(echo) as there:
-        done = world.ssh("-W", f"127.0.0.1:{there.port}", "j1", stdin=data,
-                         timeout=60)
+        done = world.ssh("-W", f"127.0.0.1:{there.port}", "j1", stdin=data)
     assert done.rc == 0 and got == [digest]
     assert hashlib.sha256(done.out).hexdigest() == digest
 
@@ -227,9 +226,9 @@ def test_nobody_reads(world):
         assert select.select([read_end], [], [], 20)[0]
         assert os.read(read_end, 1)
         os.close(read_end)
-        assert p.wait(20) == 0
+        assert p.wait(harness.LONG) == 0
         p.stdin.close()
-        assert ended.wait(20)
+        assert ended.wait(harness.LONG)
 
 
 @pytest.mark.parametrize("where", ["", "a", "a:", "::1:22", "a:0", "a:65536",
@@ -379,7 +378,7 @@ def test_a_hop_that_dies(world, make_server, which):
                    harness.children(p.pid).items() if name == "hpnssh"]
         assert len(helpers) == 1
         os.kill(helpers[0], signal.SIGKILL)
-    assert p.wait(20) == 255
+    assert p.wait(harness.LONG) == 255
     assert p.stderr.read().strip()
 
 
@@ -393,7 +392,7 @@ def test_nothing_stays(world):
                  if name == "hpnssh"]
         assert len(below) == 2
         p.send_signal(sig)
-        p.wait(20)
+        p.wait(harness.LONG)
         assert wait_for(lambda: all(is_gone(pid) for pid in below))
 
 
@@ -413,9 +412,8 @@ def test_scp(world, target, flags, data_file, tmp_path):
     data = data_file(64 * MIB if not flags else MIB)
     flags = [hpn("ssh") if f == "hpnssh" else f for f in flags]
     base = [hpn("scp"), *flags, "-F", world.config, "-J", "j1"]
-    run([*base, data, f"{target}:{tmp_path}/up"], timeout=60).ok()
-    run([*base, f"{target}:{tmp_path}/up", tmp_path / "down"],
-        timeout=60).ok()
+    run([*base, data, f"{target}:{tmp_path}/up"]).ok()
+    run([*base, f"{target}:{tmp_path}/up", tmp_path / "down"]).ok()
     assert (tmp_path / "down").read_bytes() == data.read_bytes()
 
 
@@ -423,7 +421,7 @@ def test_scp_more_connections(world, data_file, tmp_path):
     """Each has hops of its own, without a word."""
     data = data_file(32 * MIB)
     done = run([hpn("scp"), "-F", world.config, "-J", "j1", "-j", "3", "-l",
-                "200000", data, f"own:{tmp_path}/up"], timeout=60).ok()
+                "200000", data, f"own:{tmp_path}/up"]).ok()
     assert done.err == b""
     assert (tmp_path / "up").read_bytes() == data.read_bytes()
 

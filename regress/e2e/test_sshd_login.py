@@ -312,7 +312,7 @@ def test_wrong_passwords(make_server, password_user, askpass, how, tmp_path):
     server = make_server(CONFIGS[how])
     method = "keyboard-interactive" if how == "kbdint" else "password"
     client = password_client(server, password_user, method)
-    done = client.ssh("exit 3", env=askpass("a", "b", "c", "d"), timeout=60)
+    done = client.ssh("exit 3", env=askpass("a", "b", "c", "d"))
     assert done.rc == 255 and re.search(DENIED, done.errors), done
     assert len((tmp_path / "asked").read_text().splitlines()) == 3
 
@@ -534,7 +534,7 @@ def test_sighup_reads_the_configuration_again(make_server):
     server.process.send_signal(signal.SIGHUP)
     assert harness.wait_for(
         lambda: client.ssh("true").out == b"new\n"), server.log_text()
-    assert done.communicate(timeout=20)[0] == b"survived\n"
+    assert done.communicate(timeout=harness.LONG)[0] == b"survived\n"
 
 
 def test_sighup_with_a_wrong_configuration(make_server):
@@ -553,9 +553,18 @@ def test_sigterm(make_server):
     assert harness.wait_for(lambda: any(
         name == "sleep" for _, name in server.connections().values()))
     server.process.terminate()
-    assert server.process.wait(10) in (0, -15, 255)
+    assert server.process.wait(harness.LONG) in (0, -15, 255)
     assert client.ssh("true").rc == 255
-    assert session.communicate(timeout=20)[0] == b"survived\n"
+    assert session.communicate(timeout=harness.LONG)[0] == b"survived\n"
+
+
+def test_sigterm_beside_sighup(make_server):
+    """It does not start again then. Stopped, it gets both at once."""
+    server = make_server()
+    for number in (signal.SIGSTOP, signal.SIGHUP, signal.SIGTERM,
+                   signal.SIGCONT):
+        server.process.send_signal(number)
+    assert server.process.wait(harness.LONG) == 0
 
 
 def test_inetd(sshd, keys, tmp_path):
@@ -586,7 +595,7 @@ def test_debug_mode_serves_one_connection(sshd, keys, tmp_path):
             f"HostKeyAlias=[127.0.0.1]:{sshd.port}"), "-p", port,
             f"{ME}@127.0.0.1", "exit 3"])
         assert done.rc == 3, done
-        process.wait(10)
+        process.wait(harness.LONG)
     finally:
         harness.kill_group(process)
 

@@ -101,9 +101,10 @@ def asyncssh_server(keys, tmp_path):
         await box["stop"].wait()
         server.close()
 
-    thread = threading.Thread(target=asyncio.run, args=(serve(),))
+    thread = threading.Thread(target=asyncio.run, args=(serve(),),
+                              daemon=True)
     thread.start()
-    assert started.wait(10)
+    assert started.wait(60)
     known_hosts = tmp_path / "known_hosts"
     known_hosts.write_text("".join(
         f"[127.0.0.1]:{box['port']} "

@@ -309,7 +309,7 @@ def paramiko_client(sshd, keys):
 def test_paramiko_exec(paramiko_client):
     data = os.urandom(MIB)
     stdin, stdout, stderr = paramiko_client.exec_command(
-        "cat; echo bad >&2; exit 6", timeout=30)
+        "cat; echo bad >&2; exit 6", timeout=60)
     feeder = threading.Thread(target=lambda: (
         stdin.write(data), stdin.channel.shutdown_write()))
     feeder.start()
@@ -322,7 +322,7 @@ def test_paramiko_exec(paramiko_client):
 
 def test_paramiko_shell_with_pty(paramiko_client):
     channel = paramiko_client.invoke_shell(width=90, height=30)
-    channel.settimeout(20)
+    channel.settimeout(60)
     channel.send(b"stty size; echo do'ne'; exit 3\n")
     seen = b""
     while chunk := channel.recv(4096):
@@ -353,7 +353,7 @@ def test_paramiko_rekey(paramiko_client):
     transport = paramiko_client.get_transport()
     for i in range(3):
         transport.renegotiate_keys()
-        _, stdout, _ = paramiko_client.exec_command(f"echo {i}", timeout=20)
+        _, stdout, _ = paramiko_client.exec_command(f"echo {i}", timeout=60)
         assert stdout.read() == f"{i}\n".encode()
         # Its only reader waits for itself when a CLOSE comes after it has
         # sent KEXINIT: begin no rekey before the CLOSE is answered.
@@ -446,7 +446,7 @@ def test_client_that_vanishes(sshd, stock_client):
 def test_exit_status_comes_before_close(paramiko_client):
     """A peer that has seen EOF may send CLOSE at once, as PuTTY does; it is
     answered when the command has ended, with its status first."""
-    channel = paramiko_client.get_transport().open_session(timeout=20)
+    channel = paramiko_client.get_transport().open_session(timeout=60)
     channel.exec_command("exec </dev/null >/dev/null 2>&1; sleep 0.5; exit 5")
     assert channel.recv(10) == b""
     channel.close()

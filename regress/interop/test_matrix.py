@@ -97,8 +97,7 @@ ROWS = all_rows() if have("hpn", "ssh", "sshd") else []
 def transfer(client_kind, server, row):
     _, options, key, _ = row
     client = Client(client_kind, server, key)
-    return client.ssh("cat; exit 7", options=options, stdin=PAYLOAD,
-                      timeout=60)
+    return client.ssh("cat; exit 7", options=options, stdin=PAYLOAD)
 
 
 @pytest.fixture(scope="module")

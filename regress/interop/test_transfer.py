@@ -104,8 +104,7 @@ def test_hpnscp_stock_sftp_server_without_ssh(wild_tree, tmp_path):
     if not os.access(server, os.X_OK):
         pytest.skip(f"no {server}")
     hpnscp = harness.hpn("scp")
-    run([hpnscp, "-r", "-D", server, wild_tree, f"x:{tmp_path}/up"],
-        timeout=60).ok()
+    run([hpnscp, "-r", "-D", server, wild_tree, f"x:{tmp_path}/up"]).ok()
     assert digests(tmp_path / "up") == digests(wild_tree)
 
 
@@ -140,7 +139,7 @@ def test_stock_sftp(sshd, wild_tree, tmp_path):
     (tmp_path / "up").mkdir()
     (tmp_path / "down").mkdir()
     run([need("sftp"), *client.options(), "-P", sshd.port, "-b", batch,
-         f"{ME}@127.0.0.1"], timeout=60).ok()
+         f"{ME}@127.0.0.1"]).ok()
     assert digests(tmp_path / "up/wild") == digests(wild_tree)
     assert digests(tmp_path / "down/wild") == digests(wild_tree)
 
@@ -158,7 +157,7 @@ def test_psftp(sshd, keys, tame_tree, tmp_path):
                      f"get -r {tame_tree} {tmp_path}/down\nquit\n")
     run([need("psftp"), "-batch", "-i", ppk, "-P", sshd.port, "-l", ME,
          "-hostkey", fingerprint.text.split()[1], "-b", batch, "127.0.0.1"],
-        env=env, timeout=60).ok()
+        env=env).ok()
     assert digests(tmp_path / "up") == digests(tame_tree)
     assert digests(tmp_path / "down") == digests(tame_tree)
 

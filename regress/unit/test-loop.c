@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The event loop's list of what is called each turn, and SFTP sessions over
+ * The event loop: what is called each turn, signals; and SFTP sessions over
  * descriptors in it.
  */
 #include <setjmp.h>
@@ -10,8 +10,10 @@
 
 #include <cmocka.h>
 
+#include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/loop.h"
@@ -75,6 +77,52 @@ test_turns(void **state)
 	assert_int_equal(loop_turn(l, 0), 0);
 	assert_int_equal(a.calls, 2);
 	loop_free(l);
+}
+
+/* --- signals --- */
+
+static void
+on_end_signal(void *arg, int signo)
+{
+	*(int *)arg = signo;
+}
+
+/* How a process ends that takes its handler away, after it was sent SIGTERM:
+ * told means that the loop had a turn in between. */
+static int
+end_of_child(bool told)
+{
+	pid_t pid = fork();
+	int status, got = 0;
+	struct loop *l;
+
+	if (pid == 0) {
+		l = loop_new();
+		if (l == NULL ||
+		    loop_on_signal(l, SIGTERM, on_end_signal, &got) != 0 ||
+		    raise(SIGTERM) != 0 ||
+		    (told && (loop_turn(l, 0) != 0 || got != SIGTERM)))
+			_exit(1);
+		loop_free(l);
+		_exit(0);
+	}
+	assert_true(pid > 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return status;
+}
+
+/* A signal between the last turn and the end is not lost. */
+static void
+test_late_signal(void **state)
+{
+	int status = end_of_child(false);
+
+	(void)state;
+	assert_true(WIFSIGNALED(status));
+	assert_int_equal(WTERMSIG(status), SIGTERM);
+	status = end_of_child(true);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
 /* --- pipes --- */
@@ -214,6 +262,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_turns),
+		cmocka_unit_test(test_late_signal),
 		cmocka_unit_test(test_two_pipes),
 		cmocka_unit_test(test_full_pipe),
 	};

@@ -6,6 +6,7 @@
  */
 #include "regress/unit/hex.h"
 
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <errno.h>
@@ -880,10 +881,17 @@ static int
 setup(void **state)
 {
 	char template[] = "/tmp/sftp-engine-XXXXXX", *real;
+	struct rlimit rl;
 
 	(void)state;
 	log_set_level(LOG_LVL_QUIET);
 	umask(022);
+	/* both ends are in this process, and each may take half */
+	if (getrlimit(RLIMIT_NOFILE, &rl) != 0)
+		return 1;
+	rl.rlim_cur = MIN(rl.rlim_max, (rlim_t)4096);
+	if (setrlimit(RLIMIT_NOFILE, &rl) != 0)
+		return 1;
 	if (mkdtemp(template) == NULL || chdir(template) != 0)
 		return 1;
 	real = realpath(template, NULL);
