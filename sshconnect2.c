@@ -18,7 +18,10 @@
 #include "keys/key.h"
 #include "packet.h"
 
-enum { IDENT_MAX = 253 /* bytes without CR LF, RFC 4253 section 4.2 */ };
+enum {
+	IDENT_MAX = 253, /* bytes without CR LF, RFC 4253 section 4.2 */
+	SAID_MAX = 256,
+};
 
 struct sshlogin {
 	struct sshlogin_params p;
@@ -33,6 +36,7 @@ struct sshlogin {
 	struct loop_timer *timeout; /* ConnectTimeout */
 	struct loop_timer *auth_timer; /* between keys and authentication */
 	char *ident, *peer_ident;
+	char *said; /* its last words before, or instead of, that; or NULL */
 	struct buf host_signature; /* of the first exchange */
 	char *hints_path; /* NULL: no hints are kept */
 	struct hints hints; /* of the last time; empty if there are none */
@@ -93,9 +97,12 @@ tell_lost(const struct sshlogin *l, int err)
 			    l->p.conf->original_host);
 		return;
 	}
-	if (l->kex == NULL)
+	if (l->peer_ident == NULL) {
 		log_error("hpnssh: no SSH identification from %s port %u",
 		    peer_name(l), l->p.link->port);
+		if (l->said != NULL)
+			log_error("hpnssh: it says: %s", l->said);
+	}
 	log_error("Connection %s by %s port %u",
 	    err == ERR_SYSTEM && errno == ECONNRESET ? "reset" : "closed",
 	    peer_name(l), l->p.link->port);
@@ -544,8 +551,13 @@ start_packets(struct sshlogin *l)
 static void
 on_other_line(void *arg, const char *text)
 {
-	(void)arg;
+	struct sshlogin *l = arg;
+
 	log_debug("the server says before its identification: %.256s", text);
+	if (*text == '\0')
+		return;
+	free(l->said);
+	l->said = xstrndup(text, SAID_MAX);
 }
 
 static int
@@ -687,6 +699,7 @@ sshlogin_free(struct sshlogin *l)
 	hostcheck_free(l->hostcheck);
 	free(l->ident);
 	free(l->peer_ident);
+	free(l->said);
 	buf_clear(&l->host_signature);
 	free(l->hints_path);
 	hints_clear(&l->hints);

@@ -3,7 +3,7 @@
 # has set `top` to the root of the tree. POSIX sh.
 # shellcheck shell=sh disable=SC2154
 
-build_packages='gcc make autoconf pkg-config libc6-dev libssl-dev zlib1g-dev
+build_packages='gcc make autoconf automake pkg-config libc6-dev libssl-dev zlib1g-dev
 	libbsd-dev libseccomp-dev libpam0g-dev libedit-dev'
 unit_packages='libcmocka-dev'
 # The peers of the interoperability tests.

@@ -95,6 +95,23 @@ def test_a_server_that_falls_over_a_guess(tmp_path, keys):
         assert client.ssh("true").rc == 7
 
 
+def test_a_server_that_has_no_time(tmp_path, keys):
+    """As a stock one that locks this address out for a while: it says so
+    without reading what it was told all at once, and why is shown."""
+    def script(w):
+        w.raw(b"Not allowed at this time\r\n")
+
+    with FakeServer(tmp_path, keys, script) as fake:
+        path = fake.known_hosts.with_name("fake-known-hosts.hints")
+        line = f"[127.0.0.1]:{fake.port} mlkem768x25519-sha256 ssh-ed25519 -\n"
+        path.write_text(line)
+        done = Client("hpn", fake).ssh("true")
+        assert done.rc == 255
+        assert f"no SSH identification from 127.0.0.1 port {fake.port}\n" \
+            "hpnssh: it says: Not allowed at this time\n" in done.errors, done
+        assert path.read_text() == line
+
+
 def test_refused_key_of_a_hint(client, server):
     """The session was asked for ahead of a key that is refused now: it runs
     once, after the key that is good."""

@@ -153,6 +153,8 @@ def says(*parts, then=hold):
 @pytest.mark.parametrize("talk,told", [
     (says(then=None), "Connection "),
     (says(b"HTTP/1.0 400 no\r\n\r\n", then=None), "no SSH identification"),
+    (says(b"Come\r\nnot \x1b[2Jnow\r\n\r\n", then=None),
+     "it says: not "),
     (says(b"SSH-1.5-old\r\n"), "does not speak SSH version 2"),
     (says(b"x" * 9000 + b"\r\n"), "protocol error"),
     (says(*[b"line\r\n"] * 2000), "protocol error"),

@@ -21,6 +21,9 @@ pytestmark = pytest.mark.skipif(not harness.have("hpn", "ssh", "sshd"),
                                 reason="hpnssh and hpnsshd are not built")
 needs_root = pytest.mark.skipif(
     not IS_ROOT, reason="needs root: logs in as another user")
+any_client = pytest.mark.parametrize("kind", [
+    "hpn", pytest.param("stock", marks=pytest.mark.skipif(
+        not harness.have("stock", "ssh"), reason="no stock ssh"))])
 DENIED = r"Permission denied \([a-z,-]+\)\."
 
 
@@ -109,9 +112,10 @@ def test_key_that_is_not_authorized(make_server):
     assert len(done.errors.strip().splitlines()) == 1, done
 
 
-def test_many_keys_and_max_auth_tries(make_server, keys):
+@any_client
+def test_many_keys_and_max_auth_tries(make_server, keys, kind):
     server = make_server("MaxAuthTries 3\n", authorized=["rsa"])
-    client = Client("hpn", server, key=None)
+    client = Client(kind, server, key=None)
 
     def offer(*names):
         flags = []
@@ -121,7 +125,7 @@ def test_many_keys_and_max_auth_tries(make_server, keys):
 
     assert offer("ed25519-a", "ed25519-b", "rsa").rc == 0
     # or the key that worked just now would be the first to be tried
-    (client.known_hosts.parent / "known_hosts.hints").unlink()
+    (client.known_hosts.parent / "known_hosts.hints").unlink(missing_ok=True)
     done = offer("ed25519-a", "ed25519-b", "ed25519-c", "ed25519-d", "rsa")
     assert done.rc == 255
     assert "Too many authentication failures" in done.errors, done
@@ -137,7 +141,8 @@ def test_revoked_user_key(make_server, keys, tmp_path):
     assert Client("hpn", server).ssh("true").rc == 255  # never: yes
 
 
-def test_agent(make_server, keys, tmp_path, background):
+@any_client
+def test_agent(make_server, keys, tmp_path, background, kind):
     agent = harness.stock("ssh-agent") or pytest.skip("no ssh-agent")
     address = tmp_path / "agent"
     background([agent, "-D", "-a", address], stdout=subprocess.DEVNULL)
@@ -146,7 +151,7 @@ def test_agent(make_server, keys, tmp_path, background):
     for name in ("ecdsa384", "rsa"):
         run([harness.stock("ssh-add"), keys.path(name)], env=env).ok()
     server = make_server(authorized=["rsa"])
-    client = Client("hpn", server, key=None)
+    client = Client(kind, server, key=None)
     client.fixed.remove("IdentitiesOnly=yes")
     assert client.ssh("exit 3", env=env).rc == 3
 
@@ -245,7 +250,7 @@ PASSWORD = "correct horse 7"
 
 @pytest.fixture
 def askpass(tmp_path):
-    """askpass(answer...): environment in which hpnssh is told these answers
+    """askpass(answer...): environment in which a client is told these answers
     by a program, one after the other."""
     def make(*answers):
         for i, answer in enumerate(answers):
@@ -263,8 +268,8 @@ cat {tmp_path}/answer$n 2>/dev/null || exit 1
     return make
 
 
-def password_client(server, user, *methods):
-    client = Client("hpn", server, key=None, user=user, options=[
+def password_client(server, user, *methods, kind="hpn"):
+    client = Client(kind, server, key=None, user=user, options=[
         "BatchMode=no", "PubkeyAuthentication=no",
         "PreferredAuthentications=" + ",".join(methods)])
     return client
@@ -293,12 +298,13 @@ def needs_pam(config):
 
 
 @needs_root
+@any_client
 @pytest.mark.parametrize("how", list(CONFIGS))
-def test_password(make_server, password_user, askpass, how, tmp_path):
+def test_password(make_server, password_user, askpass, how, kind, tmp_path):
     needs_pam(CONFIGS[how])
     server = make_server(CONFIGS[how])
     method = "keyboard-interactive" if how == "kbdint" else "password"
-    client = password_client(server, password_user, method)
+    client = password_client(server, password_user, method, kind=kind)
     done = client.ssh("id -un; exit 3", env=askpass("wrong", PASSWORD))
     assert done.rc == 3 and done.text.strip() == password_user, done
     asked = (tmp_path / "asked").read_text()
@@ -306,12 +312,14 @@ def test_password(make_server, password_user, askpass, how, tmp_path):
 
 
 @needs_root
+@any_client
 @pytest.mark.parametrize("how", list(CONFIGS))
-def test_wrong_passwords(make_server, password_user, askpass, how, tmp_path):
+def test_wrong_passwords(make_server, password_user, askpass, how, kind,
+                         tmp_path):
     needs_pam(CONFIGS[how])
     server = make_server(CONFIGS[how])
     method = "keyboard-interactive" if how == "kbdint" else "password"
-    client = password_client(server, password_user, method)
+    client = password_client(server, password_user, method, kind=kind)
     done = client.ssh("exit 3", env=askpass("a", "b", "c", "d"))
     assert done.rc == 255 and re.search(DENIED, done.errors), done
     assert len((tmp_path / "asked").read_text().splitlines()) == 3
@@ -328,13 +336,14 @@ def test_empty_and_locked_passwords(make_server, other_user, askpass):
 
 
 @needs_root
-def test_key_and_password_together(make_server, password_user, askpass):
+@any_client
+def test_key_and_password_together(make_server, password_user, askpass, kind):
     server = make_server(CONFIGS["shadow"] +
                          "AuthenticationMethods publickey,password\n")
-    client = Client("hpn", server, user=password_user,
+    client = Client(kind, server, user=password_user,
                     options=["BatchMode=no"])
     assert client.ssh("exit 3", env=askpass(PASSWORD)).rc == 3
-    client = password_client(server, password_user, "password")
+    client = password_client(server, password_user, "password", kind=kind)
     assert client.ssh("exit 3", env=askpass(PASSWORD)).rc == 255
 
 
