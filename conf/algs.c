@@ -91,12 +91,6 @@ known_span(enum algs_kind kind, const char *p, size_t len)
 	return false;
 }
 
-bool
-algs_known(enum algs_kind kind, const char *name)
-{
-	return known_span(kind, name, strlen(name));
-}
-
 /* --- building lists --- */
 
 struct builder {
@@ -161,23 +155,6 @@ algs_default(enum algs_kind kind)
 	while (csv_next(&pos, &p, &len))
 		if (known_span(kind, p, len))
 			builder_add(&b, p, len);
-	return b.list;
-}
-
-char *
-algs_all(enum algs_kind kind)
-{
-	struct builder b;
-	const char *name;
-	size_t cap = 2;
-
-	for (size_t i = 0; (name = name_at(kind, i)) != NULL; i++)
-		cap += strlen(name) + 1;
-	if (builder_init(&b, cap) < 0)
-		return NULL;
-	for (size_t i = 0; (name = name_at(kind, i)) != NULL; i++)
-		if (strcmp(name, "none") != 0)
-			builder_add(&b, name, strlen(name));
 	return b.list;
 }
 

@@ -261,7 +261,7 @@ test_forms(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
 		struct key *k = generate(&kinds[i]), *public = NULL;
-		struct key *copy = NULL, *again = NULL, *parsed = NULL;
+		struct key *again = NULL, *parsed = NULL;
 		struct buf wire, line = {0};
 		const char *s;
 		char *line_text;
@@ -271,9 +271,6 @@ test_forms(void **state)
 		assert_int_equal(key_public_of(k, &public), 0);
 		assert_false(key_is_private(public));
 		assert_true(key_equal_public(k, public));
-		assert_int_equal(key_copy(k, &copy), 0);
-		assert_true(key_is_private(copy));
-		assert_true(key_equal_public(k, copy));
 
 		assert_int_equal(
 		    key_private_to_wire(public, &wire), ERR_ARGUMENT);
@@ -299,7 +296,6 @@ test_forms(void **state)
 		buf_clear(&wire);
 		key_free(parsed);
 		key_free(again);
-		key_free(copy);
 		key_free(public);
 		key_free(k);
 	}

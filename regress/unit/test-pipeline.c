@@ -415,7 +415,8 @@ carry(struct pair *t, uint32_t packets)
 			turn(t, NULL);
 	}
 	assert_int_equal(packet_tx_pending(t->a), 0);
-	assert_int_equal(packet_has_input(t->b), 0);
+	assert_true(t->b->rx_end == t->b->rx_off);
+	assert_false(packet_rx_posted(t->b));
 }
 
 /* Threads on either side, both, or none. */
