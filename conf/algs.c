@@ -98,18 +98,6 @@ struct builder {
 	size_t len, cap;
 };
 
-static bool
-has_span(const char *list, const char *p, size_t len)
-{
-	const char *pos = list, *q;
-	size_t n;
-
-	while (csv_next(&pos, &q, &n))
-		if (n == len && memcmp(p, q, len) == 0)
-			return true;
-	return false;
-}
-
 static int
 builder_init(struct builder *b, size_t cap)
 {
@@ -123,7 +111,7 @@ builder_init(struct builder *b, size_t cap)
 static void
 builder_add(struct builder *b, const char *p, size_t len)
 {
-	if (has_span(b->list, p, len))
+	if (csv_has_span(b->list, p, len))
 		return;
 	ENSURE(len + 2 <= b->cap - b->len);
 	if (b->len > 0)

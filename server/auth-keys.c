@@ -71,8 +71,7 @@ set_flag(struct authkeys_options *o, const char *name, size_t len)
 		len -= 3;
 	}
 	for (size_t i = 0; i < ARRAY_LEN(flags); i++) {
-		if (strlen(flags[i].name) != len ||
-		    strncasecmp(flags[i].name, name, len) != 0 ||
+		if (!str_is_span_nocase(flags[i].name, name, len) ||
 		    (!value && !flags[i].negatable))
 			continue;
 		*(bool *)((char *)o + flags[i].flag) = value;
