@@ -110,7 +110,7 @@ format_escape(const struct conf_row *row, const void *field,
 }
 
 static const struct conf_type escape_type = { parse_escape, format_escape,
-	NULL, NULL };
+	NULL, NULL, false };
 
 /* --- the table: one row, one keyword --- */
 

@@ -36,8 +36,6 @@ extern const struct conf_enum conf_threads[];
 extern const struct conf_enum conf_forms[];
 
 /* Steps of struct conf_type. */
-int conf_want_one(const struct conf_row *row, const struct strlist *words,
-    const struct conf_place *at) must_check;
 void conf_clear_string(void *field);
 void conf_clear_list(void *field);
 int conf_format_list(const struct conf_row *row, const void *field,

@@ -14,15 +14,6 @@
 #include "crypto/digest.h"
 #include "packet.h"
 
-int
-conf_want_one(const struct conf_row *row, const struct strlist *words,
-    const struct conf_place *at)
-{
-	if (words->n != 1)
-		return conf_error(at, "%s: takes one argument", row->name);
-	return 0;
-}
-
 static bool
 is_none(const struct conf_row *row, const struct strlist *words)
 {
@@ -78,10 +69,6 @@ static int
 parse_choice(const struct conf_row *row, void *field,
     const struct strlist *words, const struct conf_place *at)
 {
-	int r;
-
-	if ((r = conf_want_one(row, words, at)) < 0)
-		return r;
 	if (!enum_value(row->values, words->v[0], field))
 		return conf_error(at, "%s: bad value \"%s\"", row->name,
 		    words->v[0]);
@@ -109,10 +96,6 @@ static int
 parse_flag(const struct conf_row *row, void *field,
     const struct strlist *words, const struct conf_place *at)
 {
-	int r;
-
-	if ((r = conf_want_one(row, words, at)) < 0)
-		return r;
 	if (!enum_value(flag_values, words->v[0], field))
 		return conf_error(at, "%s: \"%s\" is neither yes nor no",
 		    row->name, words->v[0]);
@@ -132,10 +115,7 @@ parse_int(const struct conf_row *row, void *field,
     const struct strlist *words, const struct conf_place *at)
 {
 	int64_t v;
-	int r;
 
-	if ((r = conf_want_one(row, words, at)) < 0)
-		return r;
 	if (enum_value(row->values, words->v[0], field))
 		return 0;
 	if (str_to_int(words->v[0], row->min, row->max, &v) < 0)
@@ -161,10 +141,7 @@ parse_time(const struct conf_row *row, void *field,
     const struct strlist *words, const struct conf_place *at)
 {
 	int64_t v;
-	int r;
 
-	if ((r = conf_want_one(row, words, at)) < 0)
-		return r;
 	if (enum_value(row->values, words->v[0], field))
 		return 0;
 	if (str_to_seconds(words->v[0], &v) < 0 || v > INT_MAX)
@@ -178,10 +155,8 @@ static int
 parse_log_level(const struct conf_row *row, void *field,
     const struct strlist *words, const struct conf_place *at)
 {
-	int r, level;
+	int level;
 
-	if ((r = conf_want_one(row, words, at)) < 0)
-		return r;
 	if ((level = log_level_parse(words->v[0])) < 0)
 		return conf_error(at, "%s: unknown level \"%s\"", row->name,
 		    words->v[0]);
@@ -202,10 +177,8 @@ static int
 parse_facility(const struct conf_row *row, void *field,
     const struct strlist *words, const struct conf_place *at)
 {
-	int r, facility;
+	int facility;
 
-	if ((r = conf_want_one(row, words, at)) < 0)
-		return r;
 	if ((facility = log_facility_parse(words->v[0])) < 0)
 		return conf_error(at, "%s: unknown facility \"%s\"",
 		    row->name, words->v[0]);
@@ -258,8 +231,6 @@ parse_string(const struct conf_row *row, void *field,
 {
 	int r;
 
-	if ((r = conf_want_one(row, words, at)) < 0)
-		return r;
 	if (is_none(row, words)) {
 		conf_clear_string(field);
 		return 0;
@@ -290,8 +261,6 @@ parse_algs(const struct conf_row *row, void *field,
 	char *list = NULL, *bad = NULL;
 	int r;
 
-	if ((r = conf_want_one(row, words, at)) < 0)
-		return r;
 	r = algs_parse((enum algs_kind)row->param, words->v[0], &list, &bad);
 	if (r == ERR_UNSUPPORTED)
 		r = conf_unsupported(at, "%s: unknown algorithm \"%s\"",
@@ -560,11 +529,7 @@ static int
 parse_fixed(const struct conf_row *row, void *field,
     const struct strlist *words, const struct conf_place *at)
 {
-	int r;
-
 	(void)field;
-	if ((r = conf_want_one(row, words, at)) < 0)
-		return r;
 	if (csv_has_nocase(row->def, words->v[0]))
 		return 0;
 	return conf_unsupported(at, "%s \"%s\" is not supported by this "
@@ -627,28 +592,33 @@ conf_check_congestion(const char *word)
 
 /* --- the types --- */
 
-const struct conf_type conf_flag = { parse_flag, format_flag, NULL, NULL };
-const struct conf_type conf_int = { parse_int, format_int, NULL, NULL };
-const struct conf_type conf_time = { parse_time, format_int, NULL, NULL };
+const struct conf_type conf_flag = { parse_flag, format_flag, NULL, NULL,
+	true };
+const struct conf_type conf_int = { parse_int, format_int, NULL, NULL, true };
+const struct conf_type conf_time = { parse_time, format_int, NULL, NULL, true };
 const struct conf_type conf_choice = { parse_choice, format_choice, NULL,
-	NULL };
+	NULL, true };
 const struct conf_type conf_string = { parse_string, format_string,
-	conf_clear_string, NULL };
-const struct conf_type conf_algs = { parse_algs, format_string, conf_clear_string,
-	default_algs };
-const struct conf_type conf_list = { parse_list, conf_format_list, conf_clear_list,
-	NULL };
-const struct conf_type conf_env = { parse_env, conf_format_list, conf_clear_list,
-	NULL };
+	conf_clear_string, NULL, true };
+const struct conf_type conf_algs = { parse_algs, format_string,
+	conf_clear_string, default_algs, true };
+const struct conf_type conf_list = { parse_list, conf_format_list,
+	conf_clear_list, NULL, false };
+const struct conf_type conf_env = { parse_env, conf_format_list,
+	conf_clear_list, NULL, false };
 const struct conf_type conf_bytes_time = { parse_rekey, format_rekey, NULL,
-	NULL };
-const struct conf_type conf_dscp = { parse_dscp, format_dscp, NULL, NULL };
+	NULL, false };
+const struct conf_type conf_dscp = { parse_dscp, format_dscp, NULL, NULL,
+	false };
 const struct conf_type conf_log_level = { parse_log_level, format_log_level,
-	NULL, NULL };
+	NULL, NULL, true };
 const struct conf_type conf_facility = { parse_facility, format_facility,
-	NULL, NULL };
-const struct conf_type conf_fixed = { parse_fixed, format_fixed, NULL, NULL };
-const struct conf_type conf_refused = { parse_refused, NULL, NULL, NULL };
-const struct conf_type conf_deprecated = { parse_deprecated, NULL, NULL,
-	NULL };
-const struct conf_type conf_structure = { parse_structure, NULL, NULL, NULL };
+	NULL, NULL, true };
+const struct conf_type conf_fixed = { parse_fixed, format_fixed, NULL, NULL,
+	true };
+const struct conf_type conf_refused = { parse_refused, NULL, NULL, NULL,
+	false };
+const struct conf_type conf_deprecated = { parse_deprecated, NULL, NULL, NULL,
+	false };
+const struct conf_type conf_structure = { parse_structure, NULL, NULL, NULL,
+	false };

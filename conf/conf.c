@@ -159,6 +159,15 @@ get_words(const struct conf_row *row, const char *rest, struct strlist *words,
 	return 0;
 }
 
+static int
+parse(const struct conf_row *row, void *field, const struct strlist *words,
+    const struct conf_place *at)
+{
+	if (row->type->one && words->n != 1)
+		return conf_error(at, "%s: takes one argument", row->name);
+	return row->type->parse(row, field, words, at);
+}
+
 /* Parses words into a field (NULL: nowhere, only for the check). */
 static int
 parse_words(const struct conf_row *row, void *field,
@@ -168,9 +177,9 @@ parse_words(const struct conf_row *row, void *field,
 	int r;
 
 	if (field != NULL)
-		return row->type->parse(row, field, words, at);
+		return parse(row, field, words, at);
 	memset(&scratch, 0, sizeof scratch);
-	r = row->type->parse(row, &scratch, words, at);
+	r = parse(row, &scratch, words, at);
 	if (conf_row_has_field(row) && row->type->clear != NULL)
 		row->type->clear(&scratch);
 	return r;
@@ -251,7 +260,7 @@ set_default(const struct conf_row *row, void *fields)
 		return 0;
 	r = get_words(row, row->def, &words, &at);
 	if (r == 0)
-		r = row->type->parse(row, field_of(row, fields), &words, &at);
+		r = parse(row, field_of(row, fields), &words, &at);
 	strlist_clear(&words);
 	return r;
 }
@@ -280,7 +289,7 @@ copy_field(const struct conf_row *row, void *to, const void *from)
 
 	r = row->type->format(row, const_field_of(row, from), &words);
 	if (r == 0 && words.n > 0)
-		r = row->type->parse(row, field_of(row, to), &words, &at);
+		r = parse(row, field_of(row, to), &words, &at);
 	strlist_clear(&words);
 	return r;
 }
@@ -456,7 +465,7 @@ import_row(const struct conf_row *row, void *fields, struct rd *in,
 	if (r == 0 && row->type->clear != NULL)
 		row->type->clear(field_of(row, fields));
 	if (r == 0 && words.n > 0)
-		r = row->type->parse(row, field_of(row, fields), &words, &at);
+		r = parse(row, field_of(row, fields), &words, &at);
 	strlist_clear(&words);
 	return r;
 }

@@ -146,10 +146,7 @@ parse_startups(const struct conf_row *row, void *field,
 	struct server_startups *s = field;
 	int v[3];
 	size_t n;
-	int r;
 
-	if ((r = conf_want_one(row, words, at)) < 0)
-		return r;
 	n = parse_colons(words->v[0], min, max, v, ARRAY_LEN(v));
 	if (n == 1) {
 		v[2] = v[0];
@@ -189,10 +186,8 @@ parse_net_bits(const struct conf_row *row, void *field,
     const struct strlist *words, const struct conf_place *at)
 {
 	static const int64_t min[] = { 0, 0 }, max[] = { 32, 128 };
-	int v[2] = { 32, 128 }, r;
+	int v[2] = { 32, 128 };
 
-	if ((r = conf_want_one(row, words, at)) < 0)
-		return r;
 	if (parse_colons(words->v[0], min, max, v, ARRAY_LEN(v)) == 0)
 		return conf_error(at, "%s: \"%s\" is not bits[:bits]",
 		    row->name, words->v[0]);
@@ -219,10 +214,7 @@ parse_user_env(const struct conf_row *row, void *field,
     const struct strlist *words, const struct conf_place *at)
 {
 	const char *s = words->v[0];
-	int r;
 
-	if ((r = conf_want_one(row, words, at)) < 0)
-		return r;
 	if (*s == '\0')
 		return conf_error(at, "%s: empty argument", row->name);
 	conf_clear_string(field);
@@ -338,15 +330,15 @@ parse_subsystem(const struct conf_row *row, void *field,
 }
 
 static const struct conf_type startups_type = { parse_startups,
-	format_startups, NULL, NULL };
+	format_startups, NULL, NULL, true };
 static const struct conf_type net_bits_type = { parse_net_bits,
-	format_net_bits, NULL, NULL };
+	format_net_bits, NULL, NULL, true };
 static const struct conf_type user_env_type = { parse_user_env,
-	format_user_env, conf_clear_string, NULL };
+	format_user_env, conf_clear_string, NULL, true };
 static const struct conf_type methods_type = { parse_methods, format_methods,
-	conf_clear_list, NULL };
+	conf_clear_list, NULL, false };
 static const struct conf_type subsystem_type = { parse_subsystem, conf_format_list,
-	conf_clear_list, NULL };
+	conf_clear_list, NULL, false };
 
 /* --- the table: one row, one keyword --- */
 
