@@ -167,10 +167,7 @@ int channel_new(struct channel **out, struct channels *chs,
 /* Starts a message "type, peer's number". */
 void channel_msg(const struct channel *c, struct buf *b, uint8_t type);
 int channels_send(struct channels *chs, struct buf *b) must_check;
-int replies_push(struct replies *q, channels_reply_fn fn,
-    void *arg) must_check;
 bool replies_pop(struct replies *q, channels_reply_fn *fn, void **arg);
-void replies_clear(struct replies *q);
 
 /* channels-queue.c. front: what can be had in one piece; of that, consume. */
 int queue_put(struct queue *q, struct span s) must_check;

@@ -21,35 +21,7 @@ channels_new(struct channels **out, struct packet *p, struct loop *l)
 	return 0;
 }
 
-static void
-free_channel(struct channel *c)
-{
-	channel_clear_ends(c);
-	buf_clear(&c->send);
-	replies_clear(&c->replies);
-	free(c);
-}
-
-void
-channels_free(struct channels *chs)
-{
-	if (chs == NULL)
-		return;
-	for (size_t i = 0; i < chs->n; i++)
-		if (chs->v[i] != NULL)
-			free_channel(chs->v[i]);
-	for (size_t i = 0; i < chs->open_count; i++)
-		free(chs->opens[i].type);
-	for (size_t i = 0; i < chs->global_count; i++)
-		free(chs->globals[i].name);
-	free(chs->v);
-	free(chs->opens);
-	free(chs->globals);
-	replies_clear(&chs->replies);
-	free(chs);
-}
-
-int
+static int
 replies_push(struct replies *q, channels_reply_fn fn, void *arg)
 {
 	struct reply_slot *s;
@@ -86,14 +58,6 @@ replies_pop(struct replies *q, channels_reply_fn *fn, void **arg)
 }
 
 static void
-forget_reply(void *arg, bool ok, struct rd data)
-{
-	(void)arg;
-	(void)ok;
-	(void)data;
-}
-
-void
 replies_clear(struct replies *q)
 {
 	channels_reply_fn fn;
@@ -101,6 +65,42 @@ replies_clear(struct replies *q)
 
 	while (replies_pop(q, &fn, &arg))
 		;
+}
+
+static void
+free_channel(struct channel *c)
+{
+	channel_clear_ends(c);
+	buf_clear(&c->send);
+	replies_clear(&c->replies);
+	free(c);
+}
+
+void
+channels_free(struct channels *chs)
+{
+	if (chs == NULL)
+		return;
+	for (size_t i = 0; i < chs->n; i++)
+		if (chs->v[i] != NULL)
+			free_channel(chs->v[i]);
+	for (size_t i = 0; i < chs->open_count; i++)
+		free(chs->opens[i].type);
+	for (size_t i = 0; i < chs->global_count; i++)
+		free(chs->globals[i].name);
+	free(chs->v);
+	free(chs->opens);
+	free(chs->globals);
+	replies_clear(&chs->replies);
+	free(chs);
+}
+
+static void
+forget_reply(void *arg, bool ok, struct rd data)
+{
+	(void)arg;
+	(void)ok;
+	(void)data;
 }
 
 int
@@ -364,17 +364,6 @@ uint32_t
 channel_peer_window_top(const struct channel *c)
 {
 	return c->peer_window_top;
-}
-
-size_t
-channels_count(const struct channels *chs)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < chs->n; i++)
-		if (chs->v[i] != NULL && chs->v[i]->state != CHANNEL_DEAD)
-			count++;
-	return count;
 }
 
 void

@@ -114,25 +114,13 @@ open_length(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
 }
 
 static int
-check_mac(struct cipher *c, const struct cipher_pos *pos, const uint8_t *pkt,
-    uint32_t len)
-{
-	uint8_t tag[MAC_MAX_LEN];
-	int r = mac_compute(c->mac, pos->seqnr, pkt, 4 + len, tag);
-
-	if (r == 0 && !mem_equal_ct(tag, pkt + 4 + len, c->tag_len))
-		r = ERR_MAC;
-	return r;
-}
-
-static int
 open_packet(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
     uint32_t len)
 {
 	int r;
 
 	if (c->mac_alg->etm) {
-		r = check_mac(c, pos, pkt, len);
+		r = cipher_check_mac(c, pos, pkt, len);
 		if (r == 0)
 			r = apply(c->state, pos->block, pkt + 4, len);
 		return r;
@@ -141,7 +129,7 @@ open_packet(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
 	r = apply(c->state, pos->block + 1, pkt + CTR_BLOCK,
 	    4 + len - CTR_BLOCK);
 	if (r == 0)
-		r = check_mac(c, pos, pkt, len);
+		r = cipher_check_mac(c, pos, pkt, len);
 	return r;
 }
 

@@ -82,16 +82,6 @@ seal(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
 }
 
 static int
-open_length(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
-    uint32_t *len)
-{
-	(void)c;
-	(void)pos;
-	*len = wire_get_u32(pkt);
-	return 0;
-}
-
-static int
 open_packet(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
     uint32_t len)
 {
@@ -113,7 +103,7 @@ open_packet(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
 		.start = start,                                               \
 		.stop = stop,                                                 \
 		.seal = seal,                                                 \
-		.open_length = open_length,                                   \
+		.open_length = cipher_clear_length,                                   \
 		.open = open_packet,                                          \
 	}
 

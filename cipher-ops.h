@@ -41,6 +41,13 @@ struct cipher_ops {
 	const struct cipher_ahead_ops *ahead; /* NULL: not this one */
 };
 
+/* An open_length for lengths that are sent in clear. */
+int cipher_clear_length(struct cipher *c, const struct cipher_pos *pos,
+    uint8_t *pkt, uint32_t *len);
+/* An open for a MAC over all of pkt as it stands: 0 or ERR_MAC. */
+int cipher_check_mac(struct cipher *c, const struct cipher_pos *pos,
+    uint8_t *pkt, uint32_t len);
+
 extern const struct cipher_ops cipher_aes128_gcm, cipher_aes256_gcm;
 extern const struct cipher_ops cipher_chachapoly;
 extern const struct cipher_ops cipher_aes128_ctr, cipher_aes192_ctr,

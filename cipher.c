@@ -176,6 +176,28 @@ cipher_open(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
 	return c->alg->ops->open(c, pos, pkt, len);
 }
 
+int
+cipher_clear_length(struct cipher *c, const struct cipher_pos *pos,
+    uint8_t *pkt, uint32_t *len)
+{
+	(void)c;
+	(void)pos;
+	*len = wire_get_u32(pkt);
+	return 0;
+}
+
+int
+cipher_check_mac(struct cipher *c, const struct cipher_pos *pos,
+    uint8_t *pkt, uint32_t len)
+{
+	uint8_t tag[MAC_MAX_LEN];
+	int r = mac_compute(c->mac, pos->seqnr, pkt, 4 + len, tag);
+
+	if (r == 0 && !mem_equal_ct(tag, pkt + 4 + len, c->tag_len))
+		r = ERR_MAC;
+	return r;
+}
+
 bool
 cipher_ahead_can(const struct cipher_alg *alg)
 {

@@ -48,7 +48,7 @@ struct kex {
 	int moduli_fd; /* borrowed; -1: none */
 	char *sig_algs;	       /* server: what EXT_INFO will say */
 	char *peer_sig_algs;   /* client: what it said */
-	bool peer_hostbound, peer_ping;
+	bool peer_hostbound;
 
 	/* The exchange that is running. */
 	struct buf my_init, peer_init; /* KEXINIT payloads */

@@ -19,7 +19,6 @@ kex_export(const struct kex *k, struct buf *out)
 	buf_put_bool(out, k->strict);
 	buf_put_bool(out, k->peer_ext_info);
 	buf_put_bool(out, k->peer_hostbound);
-	buf_put_bool(out, k->peer_ping);
 	buf_put_cstring(out, k->result.kex);
 	buf_put_cstring(out, k->result.hostkey_alg);
 	buf_put_cstring(out, k->result.cipher_tx);
@@ -74,7 +73,6 @@ kex_import(struct kex *k, struct rd *in)
 	k->strict = rd_bool(in);
 	k->peer_ext_info = rd_bool(in);
 	k->peer_hostbound = rd_bool(in);
-	k->peer_ping = rd_bool(in);
 	kem = rd_cstring(in, TEXT_MAX);
 	if (kem != NULL)
 		k->kem_alg = kem_by_name(kem);

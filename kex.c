@@ -581,8 +581,6 @@ note_extension(struct kex *k, struct span name, struct span value)
 		k->peer_sig_algs = copy;
 	} else if (span_equals(name, "publickey-hostbound@openssh.com")) {
 		k->peer_hostbound = span_equals(value, "0");
-	} else if (span_equals(name, "ping@openssh.com")) {
-		k->peer_ping = span_equals(value, "0");
 	}
 	if (k->hooks.ext_info != NULL)
 		k->hooks.ext_info(k->hooks.arg, name, value);
@@ -697,12 +695,6 @@ bool
 kex_peer_hostbound(const struct kex *k)
 {
 	return k->peer_hostbound;
-}
-
-bool
-kex_peer_ping(const struct kex *k)
-{
-	return k->peer_ping;
 }
 
 const char *

@@ -140,9 +140,7 @@ struct packet {
 	char disconnect_text[512];
 };
 
-time_t packet_clock(void);
 int packet_tx_raw(struct packet *p, const void *bytes, size_t len) must_check;
-size_t packet_ring_pending(const struct packet_ring *r);
 /* The ring's content in order, at most two pieces; number of pieces. */
 int packet_ring_pieces(const struct packet_ring *r, struct span piece[2]);
 void packet_ring_clear(struct packet_ring *r);

@@ -139,12 +139,6 @@ packet_fill(struct packet *p)
 	return (int)n;
 }
 
-bool
-packet_has_input(const struct packet *p)
-{
-	return p->rx_end > p->rx_off || packet_rx_posted(p);
-}
-
 uint32_t
 packet_rx_seqnr(const struct packet *p)
 {

@@ -10,8 +10,8 @@
 #include "crypto/rand.h"
 #include "packet-internal.h"
 
-size_t
-packet_ring_pending(const struct packet_ring *r)
+static size_t
+ring_pending(const struct packet_ring *r)
 {
 	return r->wrapped ? r->wrap - r->head + r->tail : r->tail - r->head;
 }
@@ -19,7 +19,7 @@ packet_ring_pending(const struct packet_ring *r)
 int
 packet_ring_pieces(const struct packet_ring *r, struct span piece[2])
 {
-	if (packet_ring_pending(r) == 0)
+	if (ring_pending(r) == 0)
 		return 0;
 	if (!r->wrapped) {
 		piece[0] = (struct span){ r->data + r->head,
@@ -43,7 +43,7 @@ static int
 ring_grow(struct packet *p, size_t need)
 {
 	struct packet_ring *r = &p->tx;
-	size_t pending = packet_ring_pending(r), cap, at = 0;
+	size_t pending = ring_pending(r), cap, at = 0;
 	struct span piece[2];
 	uint8_t *data;
 	int n;
@@ -76,7 +76,7 @@ ring_reserve(struct packet *p, size_t len, uint8_t **place)
 	struct packet_ring *r = &p->tx;
 	int err;
 
-	if (packet_ring_pending(r) == 0) {
+	if (ring_pending(r) == 0) {
 		r->head = r->tail = r->wrap = 0;
 		r->wrapped = false;
 	}
@@ -276,7 +276,7 @@ uint8_t *
 packet_bulk_begin(struct packet *p, size_t max)
 {
 	ENSURE(p->bulk == NULL);
-	if (p->hold || packet_ring_pending(&p->tx) >= packet_tx_room(p) ||
+	if (p->hold || ring_pending(&p->tx) >= packet_tx_room(p) ||
 	    packet_rekey_due(p))
 		return NULL;
 	if (max + PACKET_SLACK > CIPHER_LEN_MAX ||
@@ -365,13 +365,13 @@ packet_hold(struct packet *p, bool hold)
 size_t
 packet_tx_pending(const struct packet *p)
 {
-	return packet_ring_pending(&p->tx);
+	return ring_pending(&p->tx);
 }
 
 size_t
 packet_tx_sealed(const struct packet *p)
 {
-	return packet_ring_pending(&p->tx) - p->tx_unsealed;
+	return ring_pending(&p->tx) - p->tx_unsealed;
 }
 
 void
@@ -445,7 +445,7 @@ packet_flush(struct packet *p)
 		if (n < (ssize_t)sealed)
 			return ERR_AGAIN;
 	}
-	return packet_ring_pending(&p->tx) < packet_tx_room(p) ? 0 : ERR_AGAIN;
+	return ring_pending(&p->tx) < packet_tx_room(p) ? 0 : ERR_AGAIN;
 }
 
 void

@@ -17,8 +17,8 @@
 #define REKEY_STREAM ((uint64_t)1 << 35)
 #define REKEY_PACKETS ((uint64_t)1 << 31)
 
-time_t
-packet_clock(void)
+static time_t
+seconds_now(void)
 {
 	struct timespec ts;
 
@@ -39,7 +39,7 @@ packet_new(int fd_in, int fd_out, bool server)
 	p->fd_in = fd_in;
 	p->fd_out = fd_out;
 	p->server = server;
-	p->keyed_at = packet_clock();
+	p->keyed_at = seconds_now();
 	return p;
 }
 
@@ -120,7 +120,7 @@ packet_set_keys(struct packet *p, enum packet_dir dir,
 	if (strict)
 		h->pos.seqnr = 0;
 	h->bytes_since_keys = 0;
-	p->keyed_at = packet_clock();
+	p->keyed_at = seconds_now();
 	packet_threads_set_keys(p, dir);
 	log_debug2("%s: cipher %s, MAC %s",
 	    dir == PACKET_TX ? "sending" : "receiving", keys->cipher->name,
@@ -196,7 +196,7 @@ packet_rekey_due(const struct packet *p)
 	if (!p->authenticated || p->hold)
 		return false;
 	if (p->rekey_seconds != 0 &&
-	    packet_clock() - p->keyed_at >= (time_t)p->rekey_seconds)
+	    seconds_now() - p->keyed_at >= (time_t)p->rekey_seconds)
 		return true;
 	return half_due(p, &p->half[PACKET_TX]) ||
 	    half_due(p, &p->half[PACKET_RX]);
@@ -205,7 +205,7 @@ packet_rekey_due(const struct packet *p)
 uint32_t
 packet_rekey_wait_s(const struct packet *p)
 {
-	time_t age = packet_clock() - p->keyed_at;
+	time_t age = seconds_now() - p->keyed_at;
 
 	if (p->rekey_seconds == 0 || !p->authenticated)
 		return 0;

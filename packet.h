@@ -123,8 +123,6 @@ int packet_read_identification(struct packet *p, char **line,
  * they are allowed; DISCONNECT gives ERR_DISCONNECTED. */
 int packet_fill(struct packet *p) must_check;
 int packet_next(struct packet *p, struct rd *payload) must_check;
-/* True if a whole packet may be waiting in the buffer. */
-bool packet_has_input(const struct packet *p);
 /* Sequence number of the packet that next gave last. */
 uint32_t packet_rx_seqnr(const struct packet *p);
 /* Why ERR_DISCONNECTED: escaped text, static until the next call. */

@@ -22,16 +22,6 @@ buf_init_secret(struct buf *b)
 	*b = (struct buf){ .max = BUF_MAX_DEFAULT, .secret = true };
 }
 
-struct buf *
-buf_new(void)
-{
-	struct buf *b = malloc(sizeof *b);
-
-	if (b != NULL)
-		buf_init(b);
-	return b;
-}
-
 void
 buf_set_max(struct buf *b, size_t max)
 {
@@ -62,15 +52,6 @@ buf_reset(struct buf *b)
 		explicit_bzero(b->data, b->end);
 	b->off = b->end = 0;
 	b->err = 0;
-}
-
-void
-buf_free(struct buf *b)
-{
-	if (b == NULL)
-		return;
-	buf_clear(b);
-	free(b);
 }
 
 const uint8_t *
@@ -281,7 +262,7 @@ buf_put_mpint(struct buf *b, const void *be, size_t len)
 	buf_put(b, p, len);
 }
 
-void
+static void
 buf_vprintf(struct buf *b, const char *fmt, va_list ap)
 {
 	va_list again;

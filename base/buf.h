@@ -18,7 +18,7 @@
 
 enum { BUF_MAX_DEFAULT = 0x8000000 }; /* bytes a buffer may hold: 128 MiB */
 
-/* Embedded by value or from buf_new(); fields are private to buf.c. */
+/* Embedded by value; fields are private to buf.c. */
 struct buf {
 	uint8_t *data;	  /* owned */
 	size_t off, end;  /* content is data[off..end) */
@@ -30,11 +30,9 @@ struct buf {
 /* Life. A zeroed struct buf is an empty buffer too. */
 void buf_init(struct buf *b);
 void buf_init_secret(struct buf *b);
-struct buf *buf_new(void); /* NULL when out of memory */
 void buf_set_max(struct buf *b, size_t max);
 void buf_clear(struct buf *b); /* empties and frees; usable again */
 void buf_reset(struct buf *b); /* empties, clears the error, keeps memory */
-void buf_free(struct buf *b);  /* for buf_new(); NULL is fine */
 
 /* Ask. The pointer is valid until the next modifying call. */
 const uint8_t *buf_data(const struct buf *b);
@@ -62,7 +60,6 @@ void buf_put_string_buf(struct buf *b, const struct buf *src); /* string */
 /* RFC 4251 mpint from an unsigned big-endian number. */
 void buf_put_mpint(struct buf *b, const void *be, size_t len);
 void buf_printf(struct buf *b, const char *fmt, ...) printf_like(2, 3);
-void buf_vprintf(struct buf *b, const char *fmt, va_list ap);
 /* A length that is filled in later: open returns a mark for close. */
 size_t buf_open_string(struct buf *b);
 void buf_close_string(struct buf *b, size_t mark);

@@ -165,65 +165,6 @@ out:
 }
 
 int
-fd_send(int sock, int fd)
-{
-	union {
-		struct cmsghdr hdr;
-		char space[CMSG_SPACE(sizeof(int))];
-	} control;
-	struct iovec iov = { .iov_base = (char[]){ 'F' }, .iov_len = 1 };
-	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1,
-		.msg_control = &control, .msg_controllen = sizeof control };
-	struct cmsghdr *c;
-	ssize_t n;
-
-	memset(&control, 0, sizeof control);
-	c = CMSG_FIRSTHDR(&msg);
-	c->cmsg_level = SOL_SOCKET;
-	c->cmsg_type = SCM_RIGHTS;
-	c->cmsg_len = CMSG_LEN(sizeof fd);
-	memcpy(CMSG_DATA(c), &fd, sizeof fd);
-	do {
-		n = sendmsg(sock, &msg, 0);
-		if (n == -1 && errno == EAGAIN)
-			wait_for(sock, POLLOUT);
-	} while (n == -1 && (errno == EINTR || errno == EAGAIN));
-	return n == 1 ? 0 : ERR_SYSTEM;
-}
-
-int
-fd_receive(int sock, int *fd)
-{
-	union {
-		struct cmsghdr hdr;
-		char space[CMSG_SPACE(sizeof(int))];
-	} control;
-	char byte;
-	struct iovec iov = { .iov_base = &byte, .iov_len = 1 };
-	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1,
-		.msg_control = &control, .msg_controllen = sizeof control };
-	struct cmsghdr *c;
-	ssize_t n;
-
-	do {
-		n = recvmsg(sock, &msg, MSG_CMSG_CLOEXEC);
-		if (n == -1 && errno == EAGAIN)
-			wait_for(sock, POLLIN);
-	} while (n == -1 && (errno == EINTR || errno == EAGAIN));
-	if (n == -1)
-		return ERR_SYSTEM;
-	if (n == 0)
-		return ERR_EOF;
-	c = CMSG_FIRSTHDR(&msg);
-	if (c == NULL || c->cmsg_level != SOL_SOCKET ||
-	    c->cmsg_type != SCM_RIGHTS ||
-	    c->cmsg_len != CMSG_LEN(sizeof *fd))
-		return ERR_FORMAT;
-	memcpy(fd, CMSG_DATA(c), sizeof *fd);
-	return 0;
-}
-
-int
 fd_send_msg(int sock, const struct buf *body)
 {
 	uint8_t head[4];

@@ -33,10 +33,6 @@ int file_read(const char *path, struct buf *out, size_t max) must_check;
 int file_replace(const char *path, const void *p, size_t len,
     mode_t mode) must_check;
 
-/* A descriptor over a UNIX socket, with one byte. */
-int fd_send(int sock, int fd) must_check;
-int fd_receive(int sock, int *fd) must_check;
-
 /* Length-framed messages between our own processes: u32 length, body.
  * fd_receive_msg() appends to body, at most max bytes. */
 int fd_send_msg(int sock, const struct buf *body) must_check;

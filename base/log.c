@@ -145,12 +145,6 @@ log_to_sink(log_sink_fn sink, void *arg)
 	st.sink_arg = arg;
 }
 
-bool
-log_on_stderr(void)
-{
-	return st.fd == STDERR_FILENO;
-}
-
 void
 log_set_crlf(bool crlf)
 {

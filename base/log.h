@@ -41,9 +41,7 @@ int log_to_file(const char *path) must_check;
  * that nobody asked for. Gives how it was before. */
 bool log_demote(bool on);
 void log_to_sink(log_sink_fn sink, void *arg);
-/* True if messages go to stderr (then the client ends lines with CR LF
- * while the terminal is raw). */
-bool log_on_stderr(void);
+/* Lines end with CR LF, for a terminal that is raw. */
 void log_set_crlf(bool crlf);
 
 /* "INFO", "debug2"... to a level or facility number; -1 if unknown. */

@@ -180,8 +180,8 @@ csv_next(const char **pos, const char **name, size_t *len)
 	return *len > 0;
 }
 
-static bool
-has_span(const char *list, const char *name, size_t len)
+bool
+csv_has_span(const char *list, const char *name, size_t len)
 {
 	const char *pos = list, *p;
 	size_t n;
@@ -195,7 +195,19 @@ has_span(const char *list, const char *name, size_t len)
 bool
 csv_has(const char *list, const char *name)
 {
-	return has_span(list, name, strlen(name));
+	return csv_has_span(list, name, strlen(name));
+}
+
+bool
+csv_has_nocase(const char *list, const char *name)
+{
+	const char *pos = list, *p;
+	size_t len;
+
+	while (csv_next(&pos, &p, &len))
+		if (str_is_span_nocase(name, p, len))
+			return true;
+	return false;
 }
 
 char *
@@ -205,7 +217,7 @@ csv_first_common(const char *mine, const char *theirs)
 	size_t len;
 
 	while (csv_next(&pos, &p, &len))
-		if (has_span(theirs, p, len))
+		if (csv_has_span(theirs, p, len))
 			return strndup(p, len);
 	return NULL;
 }
@@ -449,6 +461,12 @@ str_equal_nocase(const char *a, const char *b)
 		b++;
 	}
 	return lower(*a) == lower(*b);
+}
+
+bool
+str_is_span_nocase(const char *s, const char *p, size_t len)
+{
+	return strlen(s) == len && strncasecmp(s, p, len) == 0;
 }
 
 bool

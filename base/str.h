@@ -37,6 +37,8 @@ int str_match_list(const char *s, const char *patterns, bool nocase);
 
 /* Comma lists of names (RFC 4251 name-list). */
 bool csv_has(const char *list, const char *name);
+bool csv_has_nocase(const char *list, const char *name);
+bool csv_has_span(const char *list, const char *name, size_t len);
 /* First name of `mine` that is in `theirs`: copy, caller frees; NULL. */
 char *csv_first_common(const char *mine, const char *theirs);
 /* Names of list that match no (or any, if keep) pattern; caller frees. */
@@ -60,6 +62,8 @@ void str_escape(char *out, size_t size, const char *text);
 size_t str_utf8_len(const char *p, uint32_t *code);
 /* ASCII case only. */
 bool str_equal_nocase(const char *a, const char *b);
+/* Is s the len bytes at p? */
+bool str_is_span_nocase(const char *s, const char *p, size_t len);
 bool str_has_prefix(const char *s, const char *prefix);
 
 /* Base64 (RFC 4648 section 4). Encoding is NUL-terminated, caller frees.

@@ -334,24 +334,12 @@ on_filter(void *arg, struct channel *c, uint8_t *p, size_t len, size_t cap)
 	return escape_filter(&s->escape, p, len, cap);
 }
 
-static const struct channel_ops plain_ops = {
-	.request = on_request,
-	.opened = on_opened,
-	.refused = on_refused,
-	.eof = on_eof,
-	.closed = on_closed,
-	.sink_failed = on_sink_failed,
-};
+#define OPS                                                                   \
+	.request = on_request, .opened = on_opened, .refused = on_refused,    \
+	.eof = on_eof, .closed = on_closed, .sink_failed = on_sink_failed
 
-static const struct channel_ops escape_ops = {
-	.request = on_request,
-	.opened = on_opened,
-	.refused = on_refused,
-	.eof = on_eof,
-	.closed = on_closed,
-	.sink_failed = on_sink_failed,
-	.filter = on_filter,
-};
+static const struct channel_ops plain_ops = { OPS };
+static const struct channel_ops escape_ops = { OPS, .filter = on_filter };
 
 /* ---- life --------------------------------------------------------------- */
 

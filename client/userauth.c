@@ -20,12 +20,6 @@ static const struct userauth_ops *const methods[] = {
 	&userauth_password,
 };
 
-const char *
-userauth_method_at(size_t index)
-{
-	return index < ARRAY_LEN(methods) ? methods[index]->name : NULL;
-}
-
 int
 userauth_new(struct userauth **out, const struct userauth_params *params)
 {

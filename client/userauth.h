@@ -76,7 +76,4 @@ const char *userauth_method(const struct userauth *ua);
  * key. */
 char *userauth_key_hint(const struct userauth *ua);
 
-/* Names for -Q and tests: NULL at the end. */
-const char *userauth_method_at(size_t index);
-
 #endif

@@ -74,23 +74,17 @@ cidr_parse(const char *text, struct addr *net, unsigned *bits)
 	return 0;
 }
 
-int
-addr_in_cidr(const char *addr, const char *cidr, bool *inside)
+static bool
+is_inside(const char *addr, const struct addr *net, unsigned bits)
 {
-	struct addr a, net;
-	unsigned bits;
-	int r;
+	struct addr a;
 
-	*inside = false;
-	if ((r = cidr_parse(cidr, &net, &bits)) < 0)
-		return ERR_SYNTAX;
-	if (!addr_parse(addr, &a) || a.family != net.family)
-		return 0;
+	if (!addr_parse(addr, &a) || a.family != net->family)
+		return false;
 	for (unsigned i = 0; i < bits; i++)
-		if (bit_set(&a, i) != bit_set(&net, i))
-			return 0;
-	*inside = true;
-	return 0;
+		if (bit_set(&a, i) != bit_set(net, i))
+			return false;
+	return true;
 }
 
 /* One item of a list, without its '!'. */
@@ -104,8 +98,7 @@ match_item(const char *host, const char *addr, const char *item, bool *hit)
 	*hit = false;
 	r = cidr_parse(item, &net, &bits);
 	if (r == 0) {
-		if (addr != NULL)
-			return addr_in_cidr(addr, item, hit);
+		*hit = addr != NULL && is_inside(addr, &net, bits);
 		return 0;
 	}
 	/* A slash that leads to no network is a slip, not a pattern. */

@@ -12,10 +12,6 @@
 
 #include "base/err.h"
 
-/* Numeric addr in net/bits: true. ERR_SYNTAX: net is no address, or bits of
- * the host part are set; *inside is then false. */
-int addr_in_cidr(const char *addr, const char *cidr, bool *inside) must_check;
-
 /* Comma list of patterns and networks, ! negates: 1 match, -1 negated match,
  * 0 none, ERR_SYNTAX (below -1) for a malformed network. addr NULL: the
  * list is only checked. */

@@ -91,30 +91,12 @@ known_span(enum algs_kind kind, const char *p, size_t len)
 	return false;
 }
 
-bool
-algs_known(enum algs_kind kind, const char *name)
-{
-	return known_span(kind, name, strlen(name));
-}
-
 /* --- building lists --- */
 
 struct builder {
 	char *list; /* owned; "" at first */
 	size_t len, cap;
 };
-
-static bool
-has_span(const char *list, const char *p, size_t len)
-{
-	const char *pos = list, *q;
-	size_t n;
-
-	while (csv_next(&pos, &q, &n))
-		if (n == len && memcmp(p, q, len) == 0)
-			return true;
-	return false;
-}
 
 static int
 builder_init(struct builder *b, size_t cap)
@@ -129,7 +111,7 @@ builder_init(struct builder *b, size_t cap)
 static void
 builder_add(struct builder *b, const char *p, size_t len)
 {
-	if (has_span(b->list, p, len))
+	if (csv_has_span(b->list, p, len))
 		return;
 	ENSURE(len + 2 <= b->cap - b->len);
 	if (b->len > 0)
@@ -161,23 +143,6 @@ algs_default(enum algs_kind kind)
 	while (csv_next(&pos, &p, &len))
 		if (known_span(kind, p, len))
 			builder_add(&b, p, len);
-	return b.list;
-}
-
-char *
-algs_all(enum algs_kind kind)
-{
-	struct builder b;
-	const char *name;
-	size_t cap = 2;
-
-	for (size_t i = 0; (name = name_at(kind, i)) != NULL; i++)
-		cap += strlen(name) + 1;
-	if (builder_init(&b, cap) < 0)
-		return NULL;
-	for (size_t i = 0; (name = name_at(kind, i)) != NULL; i++)
-		if (strcmp(name, "none") != 0)
-			builder_add(&b, name, strlen(name));
 	return b.list;
 }
 

@@ -26,9 +26,6 @@ enum algs_kind {
 /* Default proposal, only of names that the tables have. Caller frees; NULL
  * when memory is out. */
 char *algs_default(enum algs_kind kind);
-/* All names of the table. Caller frees. For -Q. */
-char *algs_all(enum algs_kind kind);
-bool algs_known(enum algs_kind kind, const char *name);
 
 /* The list that text means, each name once. ERR_UNSUPPORTED: *bad (caller
  * frees) is a name that is not in the table; ERR_SYNTAX: nothing is left. */

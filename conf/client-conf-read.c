@@ -267,8 +267,7 @@ match_one(struct reader *rd, const struct strlist *words, size_t *i,
 	name += negated;
 	len = strcspn(name, "=");
 	for (n = 0; n < ARRAY_LEN(criteria); n++)
-		if (strlen(criteria[n].name) == len &&
-		    strncasecmp(criteria[n].name, name, len) == 0)
+		if (str_is_span_nocase(criteria[n].name, name, len))
 			break;
 	if (n == ARRAY_LEN(criteria))
 		return conf_error(at, "Match: unknown criterion \"%s\"",

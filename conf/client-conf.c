@@ -7,29 +7,21 @@
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/worker.h"
 #include "conf/algs.h"
+#include "conf/conf-impl.h"
 #include "conf/defaults.h"
 #include "conf/destination.h"
 #include "crypto/digest.h"
 #include "packet.h"
 
-#define TEXT_(x) #x
-#define TEXT(x) TEXT_(x)
+#define FIELDS struct client_conf
 
 /* --- values --- */
-
-static const struct conf_enum family_values[] = {
-	{ "any", AF_UNSPEC },
-	{ "inet", AF_INET },
-	{ "inet6", AF_INET6 },
-	{ NULL, 0 },
-};
 
 static const struct conf_enum strict_values[] = {
 	{ "ask", CLIENT_ASK_ASK },
@@ -72,19 +64,6 @@ static const struct conf_enum weak_values[] = {
 	{ "yes", CLIENT_WEAK_YES },
 	{ "no", CLIENT_WEAK_NO },
 	{ "no-pq-kex", CLIENT_WEAK_NO_PQ_KEX },
-	{ NULL, 0 },
-};
-
-static const struct conf_enum thread_values[] = {
-	{ "auto", PACKET_THREADS_AUTO },
-	{ NULL, 0 },
-};
-
-static const struct conf_enum form_values[] = {
-	{ "auto", PACKET_FORM_AUTO },
-	{ "serial", PACKET_FORM_SERIAL },
-	{ "pipeline", PACKET_FORM_PIPELINE },
-	{ "keystream", PACKET_FORM_KEYSTREAM },
 	{ NULL, 0 },
 };
 
@@ -131,27 +110,9 @@ format_escape(const struct conf_row *row, const void *field,
 }
 
 static const struct conf_type escape_type = { parse_escape, format_escape,
-	NULL, NULL };
+	NULL, NULL, false };
 
 /* --- the table: one row, one keyword --- */
-
-#define AT(field) .offset = offsetof(struct client_conf, field)
-#define FLAG(field, value) .type = &conf_flag, AT(field), .def = value
-#define NUMBER(field, low, high, value)                                       \
-	.type = &conf_int, AT(field), .min = low, .max = high, .def = value
-#define TIME(field, value) .type = &conf_time, AT(field), .def = value
-#define CHOICE(field, table, value)                                           \
-	.type = &conf_choice, AT(field), .values = table, .def = value
-#define TEXTUAL(field) .type = &conf_string, AT(field)
-#define ALGS(field, kind) .type = &conf_algs, AT(field), .param = kind
-#define LIST(field) .type = &conf_list, AT(field)
-/* Only these values, since they tell what is the case. */
-#define ONLY(list) .type = &conf_fixed, .def = list
-#define OFF ONLY("no,false")
-#define REFUSED .type = &conf_refused
-#define DEPRECATED .type = &conf_deprecated
-#define IGNORED .type = &conf_deprecated, .param = 1
-#define STRUCTURE .type = &conf_structure
 
 /* clang-format off */
 static const struct conf_row rows[] = {
@@ -167,7 +128,7 @@ static const struct conf_row rows[] = {
 	    NUMBER(fallback_port, 1, 65535, TEXT(HPN_FALLBACK_PORT)) },
 	{ "HostKeyAlias", NULL, TEXTUAL(host_key_alias) },
 	{ "Tag", NULL, TEXTUAL(tag) },
-	{ "AddressFamily", NULL, CHOICE(address_family, family_values, "any") },
+	{ "AddressFamily", NULL, CHOICE(address_family, conf_families, "any") },
 	{ "BindAddress", NULL, TEXTUAL(bind_address) },
 	{ "BindInterface", NULL, TEXTUAL(bind_interface) },
 	{ "ConnectionAttempts", NULL,
@@ -211,8 +172,8 @@ static const struct conf_row rows[] = {
 	{ "TcpRcvBufPoll", NULL, FLAG(tcp_rcv_buf_poll, "yes") },
 	{ "CipherThreads", NULL,
 	    NUMBER(cipher_threads, 0, WORKER_THREADS_MAX, "auto"),
-	    .values = thread_values },
-	{ "CipherForm", NULL, CHOICE(cipher_form, form_values, "auto") },
+	    .values = conf_threads },
+	{ "CipherForm", NULL, CHOICE(cipher_form, conf_forms, "auto") },
 	{ "DisableMTAES", NULL, FLAG(disable_mtaes, "no") },
 	{ "Metrics", NULL, FLAG(metrics, "no") },
 	{ "MetricsInterval", NULL, NUMBER(metrics_interval, 1, 86400, "5") },

@@ -1,25 +1,18 @@
 /* SPDX-License-Identifier: ISC */
 /* The kinds of values that rows of both sides have. */
-#include "conf/conf.h"
+#include "conf/conf-impl.h"
 
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "base/log.h"
 #include "base/mem.h"
 #include "conf/algs.h"
 #include "crypto/digest.h"
-
-static int
-want_one(const struct conf_row *row, const struct strlist *words,
-    const struct conf_place *at)
-{
-	if (words->n != 1)
-		return conf_error(at, "%s: takes one argument", row->name);
-	return 0;
-}
+#include "packet.h"
 
 static bool
 is_none(const struct conf_row *row, const struct strlist *words)
@@ -76,10 +69,6 @@ static int
 parse_choice(const struct conf_row *row, void *field,
     const struct strlist *words, const struct conf_place *at)
 {
-	int r;
-
-	if ((r = want_one(row, words, at)) < 0)
-		return r;
 	if (!enum_value(row->values, words->v[0], field))
 		return conf_error(at, "%s: bad value \"%s\"", row->name,
 		    words->v[0]);
@@ -107,10 +96,6 @@ static int
 parse_flag(const struct conf_row *row, void *field,
     const struct strlist *words, const struct conf_place *at)
 {
-	int r;
-
-	if ((r = want_one(row, words, at)) < 0)
-		return r;
 	if (!enum_value(flag_values, words->v[0], field))
 		return conf_error(at, "%s: \"%s\" is neither yes nor no",
 		    row->name, words->v[0]);
@@ -130,10 +115,7 @@ parse_int(const struct conf_row *row, void *field,
     const struct strlist *words, const struct conf_place *at)
 {
 	int64_t v;
-	int r;
 
-	if ((r = want_one(row, words, at)) < 0)
-		return r;
 	if (enum_value(row->values, words->v[0], field))
 		return 0;
 	if (str_to_int(words->v[0], row->min, row->max, &v) < 0)
@@ -159,10 +141,7 @@ parse_time(const struct conf_row *row, void *field,
     const struct strlist *words, const struct conf_place *at)
 {
 	int64_t v;
-	int r;
 
-	if ((r = want_one(row, words, at)) < 0)
-		return r;
 	if (enum_value(row->values, words->v[0], field))
 		return 0;
 	if (str_to_seconds(words->v[0], &v) < 0 || v > INT_MAX)
@@ -176,10 +155,8 @@ static int
 parse_log_level(const struct conf_row *row, void *field,
     const struct strlist *words, const struct conf_place *at)
 {
-	int r, level;
+	int level;
 
-	if ((r = want_one(row, words, at)) < 0)
-		return r;
 	if ((level = log_level_parse(words->v[0])) < 0)
 		return conf_error(at, "%s: unknown level \"%s\"", row->name,
 		    words->v[0]);
@@ -200,10 +177,8 @@ static int
 parse_facility(const struct conf_row *row, void *field,
     const struct strlist *words, const struct conf_place *at)
 {
-	int r, facility;
+	int facility;
 
-	if ((r = want_one(row, words, at)) < 0)
-		return r;
 	if ((facility = log_facility_parse(words->v[0])) < 0)
 		return conf_error(at, "%s: unknown facility \"%s\"",
 		    row->name, words->v[0]);
@@ -219,10 +194,30 @@ format_facility(const struct conf_row *row, const void *field,
 	return strlist_add(words, log_facility_name(*(const int *)field));
 }
 
+const struct conf_enum conf_families[] = {
+	{ "any", AF_UNSPEC },
+	{ "inet", AF_INET },
+	{ "inet6", AF_INET6 },
+	{ NULL, 0 },
+};
+
+const struct conf_enum conf_threads[] = {
+	{ "auto", PACKET_THREADS_AUTO },
+	{ NULL, 0 },
+};
+
+const struct conf_enum conf_forms[] = {
+	{ "auto", PACKET_FORM_AUTO },
+	{ "serial", PACKET_FORM_SERIAL },
+	{ "pipeline", PACKET_FORM_PIPELINE },
+	{ "keystream", PACKET_FORM_KEYSTREAM },
+	{ NULL, 0 },
+};
+
 /* --- texts: char * --- */
 
-static void
-clear_string(void *field)
+void
+conf_clear_string(void *field)
 {
 	char **s = field;
 
@@ -236,17 +231,15 @@ parse_string(const struct conf_row *row, void *field,
 {
 	int r;
 
-	if ((r = want_one(row, words, at)) < 0)
-		return r;
 	if (is_none(row, words)) {
-		clear_string(field);
+		conf_clear_string(field);
 		return 0;
 	}
 	if (words->v[0][0] == '\0')
 		return conf_error(at, "%s: empty argument", row->name);
 	if ((r = run_check(row, words->v[0], at)) < 0)
 		return r;
-	clear_string(field);
+	conf_clear_string(field);
 	*(char **)field = xstrdup(words->v[0]);
 	return 0;
 }
@@ -268,8 +261,6 @@ parse_algs(const struct conf_row *row, void *field,
 	char *list = NULL, *bad = NULL;
 	int r;
 
-	if ((r = want_one(row, words, at)) < 0)
-		return r;
 	r = algs_parse((enum algs_kind)row->param, words->v[0], &list, &bad);
 	if (r == ERR_UNSUPPORTED)
 		r = conf_unsupported(at, "%s: unknown algorithm \"%s\"",
@@ -280,7 +271,7 @@ parse_algs(const struct conf_row *row, void *field,
 	free(bad);
 	if (r < 0)
 		return r;
-	clear_string(field);
+	conf_clear_string(field);
 	*(char **)field = list;
 	return 0;
 }
@@ -292,25 +283,35 @@ default_algs(const struct conf_row *row, void *field)
 
 	if (list == NULL)
 		return ERR_NOMEM;
-	clear_string(field);
+	conf_clear_string(field);
 	*(char **)field = list;
 	return 0;
 }
 
 /* --- lists: struct strlist --- */
 
-static void
-clear_list(void *field)
+void
+conf_clear_list(void *field)
 {
 	strlist_clear(field);
 }
 
-static int
-format_list(const struct conf_row *row, const void *field,
+int
+conf_format_list(const struct conf_row *row, const void *field,
     struct strlist *words)
 {
 	(void)row;
 	return strlist_copy(words, field);
+}
+
+/* Takes the next list, or (r < 0) drops it. */
+static int
+settle_list(struct strlist *list, struct strlist *next, int r)
+{
+	strlist_clear(r < 0 ? next : list);
+	if (r == 0)
+		*list = *next;
+	return r;
 }
 
 static int
@@ -334,13 +335,7 @@ parse_list(const struct conf_row *row, void *field,
 		else if ((r = run_check(row, words->v[i], at)) == 0)
 			r = strlist_add(&next, words->v[i]);
 	}
-	if (r < 0) {
-		strlist_clear(&next);
-		return r;
-	}
-	strlist_clear(list);
-	*list = next;
-	return 0;
+	return settle_list(list, &next, r);
 }
 
 /* Is there a NAME= like that of word, which is known to hold a '='? */
@@ -378,13 +373,7 @@ parse_env(const struct conf_row *row, void *field,
 		else
 			r = strlist_add(&next, words->v[i]);
 	}
-	if (r < 0) {
-		strlist_clear(&next);
-		return r;
-	}
-	strlist_clear(list);
-	*list = next;
-	return 0;
+	return settle_list(list, &next, r);
 }
 
 /* --- RekeyLimit --- */
@@ -540,17 +529,9 @@ static int
 parse_fixed(const struct conf_row *row, void *field,
     const struct strlist *words, const struct conf_place *at)
 {
-	const char *pos = row->def, *p;
-	size_t len;
-	int r;
-
 	(void)field;
-	if ((r = want_one(row, words, at)) < 0)
-		return r;
-	while (csv_next(&pos, &p, &len))
-		if (strlen(words->v[0]) == len &&
-		    strncasecmp(words->v[0], p, len) == 0)
-			return 0;
+	if (csv_has_nocase(row->def, words->v[0]))
+		return 0;
 	return conf_unsupported(at, "%s \"%s\" is not supported by this "
 	    "version", row->name, words->v[0]);
 }
@@ -611,28 +592,33 @@ conf_check_congestion(const char *word)
 
 /* --- the types --- */
 
-const struct conf_type conf_flag = { parse_flag, format_flag, NULL, NULL };
-const struct conf_type conf_int = { parse_int, format_int, NULL, NULL };
-const struct conf_type conf_time = { parse_time, format_int, NULL, NULL };
+const struct conf_type conf_flag = { parse_flag, format_flag, NULL, NULL,
+	true };
+const struct conf_type conf_int = { parse_int, format_int, NULL, NULL, true };
+const struct conf_type conf_time = { parse_time, format_int, NULL, NULL, true };
 const struct conf_type conf_choice = { parse_choice, format_choice, NULL,
-	NULL };
+	NULL, true };
 const struct conf_type conf_string = { parse_string, format_string,
-	clear_string, NULL };
-const struct conf_type conf_algs = { parse_algs, format_string, clear_string,
-	default_algs };
-const struct conf_type conf_list = { parse_list, format_list, clear_list,
-	NULL };
-const struct conf_type conf_env = { parse_env, format_list, clear_list,
-	NULL };
+	conf_clear_string, NULL, true };
+const struct conf_type conf_algs = { parse_algs, format_string,
+	conf_clear_string, default_algs, true };
+const struct conf_type conf_list = { parse_list, conf_format_list,
+	conf_clear_list, NULL, false };
+const struct conf_type conf_env = { parse_env, conf_format_list,
+	conf_clear_list, NULL, false };
 const struct conf_type conf_bytes_time = { parse_rekey, format_rekey, NULL,
-	NULL };
-const struct conf_type conf_dscp = { parse_dscp, format_dscp, NULL, NULL };
+	NULL, false };
+const struct conf_type conf_dscp = { parse_dscp, format_dscp, NULL, NULL,
+	false };
 const struct conf_type conf_log_level = { parse_log_level, format_log_level,
-	NULL, NULL };
+	NULL, NULL, true };
 const struct conf_type conf_facility = { parse_facility, format_facility,
-	NULL, NULL };
-const struct conf_type conf_fixed = { parse_fixed, format_fixed, NULL, NULL };
-const struct conf_type conf_refused = { parse_refused, NULL, NULL, NULL };
-const struct conf_type conf_deprecated = { parse_deprecated, NULL, NULL,
-	NULL };
-const struct conf_type conf_structure = { parse_structure, NULL, NULL, NULL };
+	NULL, NULL, true };
+const struct conf_type conf_fixed = { parse_fixed, format_fixed, NULL, NULL,
+	true };
+const struct conf_type conf_refused = { parse_refused, NULL, NULL, NULL,
+	false };
+const struct conf_type conf_deprecated = { parse_deprecated, NULL, NULL, NULL,
+	false };
+const struct conf_type conf_structure = { parse_structure, NULL, NULL, NULL,
+	false };

@@ -84,19 +84,6 @@ conf_row_accepted(const struct conf_row *row)
 	return row->type != &conf_refused && row->type != &conf_deprecated;
 }
 
-static bool
-has_alias(const char *aliases, const char *keyword)
-{
-	const char *pos = aliases, *p;
-	size_t len;
-
-	while (csv_next(&pos, &p, &len))
-		if (strlen(keyword) == len &&
-		    strncasecmp(keyword, p, len) == 0)
-			return true;
-	return false;
-}
-
 const struct conf_row *
 conf_find(const struct conf_table *t, const char *keyword)
 {
@@ -104,7 +91,7 @@ conf_find(const struct conf_table *t, const char *keyword)
 		if (str_equal_nocase(t->rows[i].name, keyword))
 			return &t->rows[i];
 		if (t->rows[i].aliases != NULL &&
-		    has_alias(t->rows[i].aliases, keyword))
+		    csv_has_nocase(t->rows[i].aliases, keyword))
 			return &t->rows[i];
 	}
 	return NULL;
@@ -172,6 +159,15 @@ get_words(const struct conf_row *row, const char *rest, struct strlist *words,
 	return 0;
 }
 
+static int
+parse(const struct conf_row *row, void *field, const struct strlist *words,
+    const struct conf_place *at)
+{
+	if (row->type->one && words->n != 1)
+		return conf_error(at, "%s: takes one argument", row->name);
+	return row->type->parse(row, field, words, at);
+}
+
 /* Parses words into a field (NULL: nowhere, only for the check). */
 static int
 parse_words(const struct conf_row *row, void *field,
@@ -181,28 +177,32 @@ parse_words(const struct conf_row *row, void *field,
 	int r;
 
 	if (field != NULL)
-		return row->type->parse(row, field, words, at);
+		return parse(row, field, words, at);
 	memset(&scratch, 0, sizeof scratch);
-	r = row->type->parse(row, &scratch, words, at);
+	r = parse(row, &scratch, words, at);
 	if (conf_row_has_field(row) && row->type->clear != NULL)
 		row->type->clear(&scratch);
 	return r;
 }
 
+/* fields NULL: only the check. */
 static int
 apply_words(const struct conf_table *t, void *fields,
     const struct conf_row *row, const struct strlist *words,
     const struct conf_place *at)
 {
 	struct conf_marks *marks = fields;
-	size_t index = conf_index(t, row);
-	bool check_only;
+	size_t index;
 	int r;
 
-	check_only = !conf_row_has_field(row) ||
-	    (marks->set[index] && (row->flags & CONF_APPEND) == 0);
-	r = parse_words(row, check_only ? NULL : field_of(row, fields), words,
-	    at);
+	if (fields == NULL)
+		return parse_words(row, NULL, words, at);
+	index = conf_index(t, row);
+	if (!conf_row_has_field(row) ||
+	    (marks->set[index] && (row->flags & CONF_APPEND) == 0))
+		fields = NULL;
+	r = parse_words(row, fields != NULL ? field_of(row, fields) : NULL,
+	    words, at);
 	if (r == 0)
 		marks->set[index] = true;
 	return r;
@@ -242,16 +242,7 @@ int
 conf_try(const struct conf_row *row, const char *rest,
     const struct conf_place *at)
 {
-	struct strlist words = { 0 };
-	int r;
-
-	if (row->type == &conf_refused)
-		return row->type->parse(row, NULL, NULL, at);
-	r = get_words(row, rest, &words, at);
-	if (r == 0)
-		r = parse_words(row, NULL, &words, at);
-	strlist_clear(&words);
-	return r;
+	return conf_apply(NULL, NULL, row, rest, at);
 }
 
 /* --- defaults and copies --- */
@@ -269,7 +260,7 @@ set_default(const struct conf_row *row, void *fields)
 		return 0;
 	r = get_words(row, row->def, &words, &at);
 	if (r == 0)
-		r = row->type->parse(row, field_of(row, fields), &words, &at);
+		r = parse(row, field_of(row, fields), &words, &at);
 	strlist_clear(&words);
 	return r;
 }
@@ -298,7 +289,7 @@ copy_field(const struct conf_row *row, void *to, const void *from)
 
 	r = row->type->format(row, const_field_of(row, from), &words);
 	if (r == 0 && words.n > 0)
-		r = row->type->parse(row, field_of(row, to), &words, &at);
+		r = parse(row, field_of(row, to), &words, &at);
 	strlist_clear(&words);
 	return r;
 }
@@ -474,7 +465,7 @@ import_row(const struct conf_row *row, void *fields, struct rd *in,
 	if (r == 0 && row->type->clear != NULL)
 		row->type->clear(field_of(row, fields));
 	if (r == 0 && words.n > 0)
-		r = row->type->parse(row, field_of(row, fields), &words, &at);
+		r = parse(row, field_of(row, fields), &words, &at);
 	strlist_clear(&words);
 	return r;
 }

@@ -68,8 +68,8 @@ struct conf_row;
 /* How a kind of value is read, written as words, and freed. Reading the
  * words that format gave yields an equal value. */
 struct conf_type {
-	/* words->n >= 1. Appends if the row has CONF_APPEND. On error logs
-	 * with conf_error() and leaves the field as it was. */
+	/* words->n >= 1; 1 if `one`. Appends if the row has CONF_APPEND. On
+	 * error logs with conf_error() and leaves the field as it was. */
 	int (*parse)(const struct conf_row *row, void *field,
 	    const struct strlist *words, const struct conf_place *at);
 	/* No words = unset, or "none". */
@@ -78,6 +78,7 @@ struct conf_type {
 	void (*clear)(void *field);
 	/* Instead of row->def; NULL for most. */
 	int (*set_default)(const struct conf_row *row, void *field);
+	bool one; /* takes one word */
 };
 
 enum conf_row_flag {

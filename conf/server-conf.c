@@ -6,29 +6,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/worker.h"
 #include "conf/addr-match.h"
 #include "conf/algs.h"
+#include "conf/conf-impl.h"
 #include "conf/defaults.h"
 #include "conf/server-match.h"
 #include "crypto/digest.h"
 #include "packet.h"
 
-#define TEXT_(x) #x
-#define TEXT(x) TEXT_(x)
+#define FIELDS struct server_conf
 
 /* --- values --- */
-
-static const struct conf_enum family_values[] = {
-	{ "any", AF_UNSPEC },
-	{ "inet", AF_INET },
-	{ "inet6", AF_INET6 },
-	{ NULL, 0 },
-};
 
 static const struct conf_enum root_values[] = {
 	{ "prohibit-password", SERVER_ROOT_PROHIBIT_PASSWORD },
@@ -36,19 +28,6 @@ static const struct conf_enum root_values[] = {
 	{ "yes", SERVER_ROOT_YES },
 	{ "no", SERVER_ROOT_NO },
 	{ "forced-commands-only", SERVER_ROOT_FORCED_COMMANDS_ONLY },
-	{ NULL, 0 },
-};
-
-static const struct conf_enum thread_values[] = {
-	{ "auto", PACKET_THREADS_AUTO },
-	{ NULL, 0 },
-};
-
-static const struct conf_enum form_values[] = {
-	{ "auto", PACKET_FORM_AUTO },
-	{ "serial", PACKET_FORM_SERIAL },
-	{ "pipeline", PACKET_FORM_PIPELINE },
-	{ "keystream", PACKET_FORM_KEYSTREAM },
 	{ NULL, 0 },
 };
 
@@ -133,15 +112,6 @@ check_env_pattern(const char *word)
 
 /* --- kinds of values that only the server has --- */
 
-static int
-want_one(const struct conf_row *row, const struct strlist *words,
-    const struct conf_place *at)
-{
-	if (words->n != 1)
-		return conf_error(at, "%s: takes one argument", row->name);
-	return 0;
-}
-
 /* Up to n numbers of [min[i], max[i]] between colons; the count, or 0. */
 static size_t
 parse_colons(const char *text, const int64_t *min, const int64_t *max,
@@ -176,10 +146,7 @@ parse_startups(const struct conf_row *row, void *field,
 	struct server_startups *s = field;
 	int v[3];
 	size_t n;
-	int r;
 
-	if ((r = want_one(row, words, at)) < 0)
-		return r;
 	n = parse_colons(words->v[0], min, max, v, ARRAY_LEN(v));
 	if (n == 1) {
 		v[2] = v[0];
@@ -219,10 +186,8 @@ parse_net_bits(const struct conf_row *row, void *field,
     const struct strlist *words, const struct conf_place *at)
 {
 	static const int64_t min[] = { 0, 0 }, max[] = { 32, 128 };
-	int v[2] = { 32, 128 }, r;
+	int v[2] = { 32, 128 };
 
-	if ((r = want_one(row, words, at)) < 0)
-		return r;
 	if (parse_colons(words->v[0], min, max, v, ARRAY_LEN(v)) == 0)
 		return conf_error(at, "%s: \"%s\" is not bits[:bits]",
 		    row->name, words->v[0]);
@@ -243,28 +208,16 @@ format_net_bits(const struct conf_row *row, const void *field,
 	return add_text(words, text);
 }
 
-static void
-clear_string(void *field)
-{
-	char **s = field;
-
-	free(*s);
-	*s = NULL;
-}
-
 /* yes, no, or a pattern list. */
 static int
 parse_user_env(const struct conf_row *row, void *field,
     const struct strlist *words, const struct conf_place *at)
 {
 	const char *s = words->v[0];
-	int r;
 
-	if ((r = want_one(row, words, at)) < 0)
-		return r;
 	if (*s == '\0')
 		return conf_error(at, "%s: empty argument", row->name);
-	clear_string(field);
+	conf_clear_string(field);
 	if (str_equal_nocase(s, "yes") || str_equal_nocase(s, "true"))
 		*(char **)field = xstrdup("*");
 	else if (!str_equal_nocase(s, "no") && !str_equal_nocase(s, "false"))
@@ -282,12 +235,6 @@ format_user_env(const struct conf_row *row, const void *field,
 	if (s != NULL && strcmp(s, "*") == 0)
 		s = "yes";
 	return strlist_add(words, s != NULL ? s : "no");
-}
-
-static void
-clear_list(void *field)
-{
-	strlist_clear(field);
 }
 
 /* One comma list of AuthenticationMethods. */
@@ -319,7 +266,7 @@ parse_methods(const struct conf_row *row, void *field,
     const struct strlist *words, const struct conf_place *at)
 {
 	if (words->n == 1 && str_equal_nocase(words->v[0], "any")) {
-		clear_list(field);
+		conf_clear_list(field);
 		return 0;
 	}
 	for (size_t i = 0; i < words->n; i++)
@@ -382,46 +329,21 @@ parse_subsystem(const struct conf_row *row, void *field,
 	return 0;
 }
 
-static int
-format_list(const struct conf_row *row, const void *field,
-    struct strlist *words)
-{
-	(void)row;
-	return strlist_copy(words, field);
-}
-
 static const struct conf_type startups_type = { parse_startups,
-	format_startups, NULL, NULL };
+	format_startups, NULL, NULL, true };
 static const struct conf_type net_bits_type = { parse_net_bits,
-	format_net_bits, NULL, NULL };
+	format_net_bits, NULL, NULL, true };
 static const struct conf_type user_env_type = { parse_user_env,
-	format_user_env, clear_string, NULL };
+	format_user_env, conf_clear_string, NULL, true };
 static const struct conf_type methods_type = { parse_methods, format_methods,
-	clear_list, NULL };
-static const struct conf_type subsystem_type = { parse_subsystem, format_list,
-	clear_list, NULL };
+	conf_clear_list, NULL, false };
+static const struct conf_type subsystem_type = { parse_subsystem, conf_format_list,
+	conf_clear_list, NULL, false };
 
 /* --- the table: one row, one keyword --- */
 
-#define AT(field) .offset = offsetof(struct server_conf, field)
-#define FLAG(field, value) .type = &conf_flag, AT(field), .def = value
-#define NUMBER(field, low, high, value)                                       \
-	.type = &conf_int, AT(field), .min = low, .max = high, .def = value
-#define TIME(field, value) .type = &conf_time, AT(field), .def = value
-#define CHOICE(field, table, value)                                           \
-	.type = &conf_choice, AT(field), .values = table, .def = value
-#define TEXTUAL(field) .type = &conf_string, AT(field)
-#define ALGS(field, kind) .type = &conf_algs, AT(field), .param = kind
-#define LIST(field) .type = &conf_list, AT(field)
 #define OF(kind, field) .type = &kind##_type, AT(field)
 #define GLOBAL .flags = CONF_GLOBAL
-/* Only these values, since they tell what is the case. */
-#define ONLY(list) .type = &conf_fixed, .def = list
-#define OFF ONLY("no,false")
-#define REFUSED .type = &conf_refused
-#define DEPRECATED .type = &conf_deprecated
-#define IGNORED .type = &conf_deprecated, .param = 1
-#define STRUCTURE .type = &conf_structure
 
 /* clang-format off */
 static const struct conf_row rows[] = {
@@ -433,7 +355,7 @@ static const struct conf_row rows[] = {
 	    .def = TEXT(HPN_DEFAULT_PORT) },
 	{ "ListenAddress", NULL, LIST(listen_address), .check = check_listen,
 	    .flags = CONF_GLOBAL | CONF_APPEND | CONF_ONE },
-	{ "AddressFamily", NULL, CHOICE(address_family, family_values, "any"),
+	{ "AddressFamily", NULL, CHOICE(address_family, conf_families, "any"),
 	    GLOBAL },
 	{ "LoginGraceTime", NULL, TIME(login_grace_time, "120"), GLOBAL },
 	{ "MaxStartups", NULL, OF(startups, max_startups), GLOBAL,
@@ -544,8 +466,8 @@ static const struct conf_row rows[] = {
 	{ "TcpRcvBufPoll", NULL, FLAG(tcp_rcv_buf_poll, "yes") },
 	{ "CipherThreads", NULL,
 	    NUMBER(cipher_threads, 0, WORKER_THREADS_MAX, "auto"),
-	    .values = thread_values },
-	{ "CipherForm", NULL, CHOICE(cipher_form, form_values, "auto") },
+	    .values = conf_threads },
+	{ "CipherForm", NULL, CHOICE(cipher_form, conf_forms, "auto") },
 	{ "DisableMTAES", NULL, FLAG(disable_mtaes, "no") },
 
 	/* There is nothing these could turn on yet. */

@@ -151,8 +151,7 @@ static const struct criterion *
 find_criterion(const char *name, size_t len)
 {
 	for (size_t i = 0; i < ARRAY_LEN(criteria_table); i++)
-		if (strlen(criteria_table[i].name) == len &&
-		    strncasecmp(criteria_table[i].name, name, len) == 0)
+		if (str_is_span_nocase(criteria_table[i].name, name, len))
 			return &criteria_table[i];
 	return NULL;
 }

@@ -106,18 +106,8 @@ put_private(int param, const EVP_PKEY *pkey, struct buf *out)
 static int
 sign(int param, EVP_PKEY *pkey, struct span data, struct buf *out)
 {
-	uint8_t *sig = NULL;
-	size_t len = 0;
-	int r;
-
 	(void)param;
-	r = key_evp_sign(pkey, NULL, data, &sig, &len);
-	if (r == 0) {
-		buf_put(out, sig, len);
-		r = buf_err(out);
-	}
-	free(sig);
-	return r;
+	return key_evp_put_signature(pkey, NULL, data, out);
 }
 
 static int

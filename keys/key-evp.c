@@ -97,6 +97,22 @@ out:
 }
 
 int
+key_evp_put_signature(EVP_PKEY *pkey, const char *digest, struct span data,
+    struct buf *out)
+{
+	uint8_t *sig = NULL;
+	size_t len = 0;
+	int r = key_evp_sign(pkey, digest, data, &sig, &len);
+
+	if (r == 0) {
+		buf_put(out, sig, len);
+		r = buf_err(out);
+	}
+	free(sig);
+	return r;
+}
+
+int
 key_evp_verify(EVP_PKEY *pkey, const char *digest, struct span data,
     struct span signature)
 {

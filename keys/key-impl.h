@@ -67,6 +67,8 @@ int key_evp_put_number(const EVP_PKEY *pkey, const char *param,
 /* digest NULL: the algorithm has its own. */
 int key_evp_sign(EVP_PKEY *pkey, const char *digest, struct span data,
     uint8_t **signature, size_t *len) must_check;
+int key_evp_put_signature(EVP_PKEY *pkey, const char *digest,
+    struct span data, struct buf *out) must_check;
 int key_evp_verify(EVP_PKEY *pkey, const char *digest, struct span data,
     struct span signature) must_check;
 /* ERR_CRYPTO; empties OpenSSL's error queue. */

@@ -46,14 +46,6 @@ key_free(struct key *k)
 }
 
 int
-key_copy(const struct key *k, struct key **out)
-{
-	if (EVP_PKEY_up_ref(k->pkey) != 1)
-		return key_evp_failed();
-	return make(k->kind, k->pkey, k->is_private, out);
-}
-
-int
 key_public_of(const struct key *k, struct key **out)
 {
 	struct buf blob = { 0 };

@@ -36,7 +36,6 @@ const char *key_alg_default_list(void);
 
 /* Life. */
 void key_free(struct key *k); /* wipes */
-int key_copy(const struct key *k, struct key **out) must_check;
 int key_public_of(const struct key *k, struct key **out) must_check;
 /* type: "rsa", "ecdsa", "ed25519"; bits 0 = default (3072, 256, -). */
 int key_generate(const char *type, unsigned bits, struct key **out) must_check;

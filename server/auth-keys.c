@@ -71,8 +71,7 @@ set_flag(struct authkeys_options *o, const char *name, size_t len)
 		len -= 3;
 	}
 	for (size_t i = 0; i < ARRAY_LEN(flags); i++) {
-		if (strlen(flags[i].name) != len ||
-		    strncasecmp(flags[i].name, name, len) != 0 ||
+		if (!str_is_span_nocase(flags[i].name, name, len) ||
 		    (!value && !flags[i].negatable))
 			continue;
 		*(bool *)((char *)o + flags[i].flag) = value;
@@ -182,8 +181,9 @@ set_value(struct authkeys_options *o, const char *name, size_t len,
 #undef IS
 }
 
-int
-authkeys_parse_options(const char **s, struct authkeys_options *o,
+/* Options at *s up to the first unquoted blank, behind which *s is left. */
+static int
+parse_options(const char **s, struct authkeys_options *o,
     const char **why)
 {
 	const char *p = *s;
@@ -316,7 +316,7 @@ authkeys_match_line(const char *line, struct span blob,
 	/* Not a key: options come first. They are only of interest if the
 	 * key behind them is the one looked for. */
 	rest = s;
-	r = authkeys_parse_options(&rest, o, why);
+	r = parse_options(&rest, o, why);
 	if (r == 0) {
 		r = is_key(skip_blanks(rest), blob);
 		if (r == ERR_FORMAT)
@@ -327,76 +327,4 @@ authkeys_match_line(const char *line, struct span blob,
 	if (r != 0)
 		authkeys_options_clear(o);
 	return r;
-}
-
-static void
-put_strlist(struct buf *b, const struct strlist *l)
-{
-	buf_put_u32(b, (uint32_t)l->n);
-	for (size_t i = 0; i < l->n; i++)
-		buf_put_cstring(b, l->v[i]);
-}
-
-static void
-get_strlist(struct rd *r, struct strlist *l)
-{
-	uint32_t n = rd_u32(r);
-
-	while (n-- > 0 && rd_err(r) == 0) {
-		struct span s = rd_string(r);
-
-		if (rd_err(r) == 0 &&
-		    strlist_add_len(l, (const char *)s.p, s.len) != 0)
-			rd_fail(r, ERR_NOMEM);
-	}
-}
-
-static void
-put_optional(struct buf *b, const char *s)
-{
-	buf_put_bool(b, s != NULL);
-	buf_put_cstring(b, s);
-}
-
-static char *
-get_optional(struct rd *r)
-{
-	bool there = rd_bool(r);
-	char *s = rd_cstring(r, SIZE_MAX);
-
-	if (!there) {
-		free(s);
-		s = NULL;
-	}
-	return s;
-}
-
-void
-authkeys_options_put(struct buf *b, const struct authkeys_options *o)
-{
-	for (size_t i = 0; i < ARRAY_LEN(flags); i++)
-		buf_put_bool(b, *(const bool *)((const char *)o + flags[i].flag));
-	put_optional(b, o->command);
-	put_optional(b, o->from);
-	buf_put_u64(b, (uint64_t)o->expires);
-	put_strlist(b, &o->env);
-	put_strlist(b, &o->permitopen);
-	put_strlist(b, &o->permitlisten);
-}
-
-int
-authkeys_options_get(struct rd *r, struct authkeys_options *o)
-{
-	authkeys_options_init(o);
-	for (size_t i = 0; i < ARRAY_LEN(flags); i++)
-		*(bool *)((char *)o + flags[i].flag) = rd_bool(r);
-	o->command = get_optional(r);
-	o->from = get_optional(r);
-	o->expires = (int64_t)rd_u64(r);
-	get_strlist(r, &o->env);
-	get_strlist(r, &o->permitopen);
-	get_strlist(r, &o->permitlisten);
-	if (rd_err(r) != 0)
-		authkeys_options_clear(o);
-	return rd_err(r);
 }

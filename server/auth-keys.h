@@ -32,11 +32,6 @@ struct authkeys_options {
 /* Everything allowed. */
 void authkeys_options_init(struct authkeys_options *o);
 void authkeys_options_clear(struct authkeys_options *o);
-/* Options at *s up to the first unquoted blank, behind which *s is left.
- * ERR_SYNTAX or ERR_UNSUPPORTED with *why (static) otherwise. */
-int authkeys_parse_options(const char **s, struct authkeys_options *o,
-    const char **why) must_check;
-
 /* One line, against a public key blob. ERR_NOT_FOUND: blank, comment, or
  * another key. 0: it is this key, *o is filled. Other errors: malformed. */
 int authkeys_match_line(const char *line, struct span blob,
@@ -44,10 +39,6 @@ int authkeys_match_line(const char *line, struct span blob,
 
 /* Time of expiry-time= : YYYYMMDD[HHMM[SS]][Z]; local time without the Z. */
 int authkeys_parse_time(const char *s, int64_t *when) must_check;
-
-/* Between the monitor and its children. */
-void authkeys_options_put(struct buf *b, const struct authkeys_options *o);
-int authkeys_options_get(struct rd *r, struct authkeys_options *o) must_check;
 
 struct authkeys_query {
 	const struct user *user;

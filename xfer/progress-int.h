@@ -34,8 +34,6 @@ struct progress {
 	unsigned long errors;
 };
 
-/* True: one line for all of them. */
-bool progress_is_many(const struct progress *p);
 /* The bytes of all, and their rate. */
 void progress_sample(struct progress *p, uint64_t now_ms);
 void progress_flush(struct progress *p);

@@ -105,8 +105,9 @@ progress_free(struct progress *p)
 
 /* --- files --- */
 
-bool
-progress_is_many(const struct progress *p)
+/* True: one line for all of them. */
+static bool
+is_many(const struct progress *p)
 {
 	return p->trees || p->count.files > FILES_EACH_MAX;
 }
@@ -219,7 +220,7 @@ tell_finish(struct progress *p, const struct progress_item *item,
 {
 	if (p->style == PROGRESS_JSON)
 		progress_json_file(p, "file-done", item, now_ms);
-	else if (progress_is_many(p))
+	else if (is_many(p))
 		return;
 	else if (p->style == PROGRESS_PLAIN)
 		progress_words(p, &p->pending, item, true, now_ms);
@@ -327,7 +328,7 @@ progress_tick(struct progress *p, struct progress_item *item, uint64_t now_ms)
 	if (now_ms - p->drawn_ms < every[p->style] || !tells(p))
 		return;
 	p->drawn_ms = now_ms;
-	if (progress_is_many(p))
+	if (is_many(p))
 		item = p->all.state == PROGRESS_MOVES ? &p->all : NULL;
 	if (p->style == PROGRESS_JSON)
 		tell_events(p, now_ms);
@@ -344,7 +345,7 @@ progress_end(struct progress *p, uint64_t now_ms)
 	if (p == NULL || p->style == PROGRESS_JSON)
 		return;
 	p->listing = false;
-	if (p->all.state == PROGRESS_MOVES && progress_is_many(p) &&
+	if (p->all.state == PROGRESS_MOVES && is_many(p) &&
 	    tells(p)) {
 		progress_sample(p, now_ms);
 		if (p->style == PROGRESS_PLAIN)

@@ -71,6 +71,14 @@ def message(kind, *fields):
     return out
 
 
+# What may come at any time, but for the first exchange of a strict one.
+SMALL_TALK = {
+    "ignore": message(IGNORE, ""), "debug": message(DEBUG, True, "", ""),
+    "unimplemented": message(UNIMPLEMENTED, 0), "ping": message(PING, ""),
+    "ext-info": message(EXT_INFO, 0),
+}
+
+
 class Reader:
     def __init__(self, data):
         self.data, self.at = data, 0

@@ -121,19 +121,23 @@ def test_server_without_host_keys(tmp_path):
     assert done.rc not in (0, -11) and "host key" in done.errors.lower()
 
 
-@pytest.mark.parametrize("trouble", ["world-readable", "garbage", "empty",
-                                     "encrypted"])
-def test_server_host_key_trouble(keys, tmp_path, trouble):
-    key = tmp_path / "key"
-    key.write_bytes(keys.path("ed25519-host").read_bytes())
-    key.chmod(0o600)
+def spoil(key, trouble):
     if trouble == "world-readable":
         key.chmod(0o644)
     elif trouble == "garbage":
         key.write_bytes(os.urandom(300))
     elif trouble == "empty":
         key.write_bytes(b"")
-    else:
+
+
+@pytest.mark.parametrize("trouble", ["world-readable", "garbage", "empty",
+                                     "encrypted"])
+def test_server_host_key_trouble(keys, tmp_path, trouble):
+    key = tmp_path / "key"
+    key.write_bytes(keys.path("ed25519-host").read_bytes())
+    key.chmod(0o600)
+    spoil(key, trouble)
+    if trouble == "encrypted":
         run([keys.keygen, "-q", "-p", "-P", "", "-N", "secret", "-f",
              key]).ok()
     config = tmp_path / "sshd_config"
@@ -154,12 +158,7 @@ def test_user_key_trouble(sshd, keys, tmp_path, trouble):
     elif trouble != "missing":
         key.write_bytes(keys.path("ecdsa256").read_bytes())
         key.chmod(0o600)
-    if trouble == "world-readable":
-        key.chmod(0o644)
-    elif trouble == "garbage":
-        key.write_bytes(os.urandom(300))
-    elif trouble == "empty":
-        key.write_bytes(b"")
+    spoil(key, trouble)
     client = Client("hpn", sshd, key=None, log_level="INFO")
     done = client.ssh("true", flags=["-i", key])
     assert done.rc == 255, done

@@ -10,14 +10,14 @@ import time
 import pytest
 from sshwire import (CHANNEL_CLOSE, CHANNEL_DATA, CHANNEL_EOF,
                      CHANNEL_FAILURE, CHANNEL_OPEN, CHANNEL_REQUEST,
-                     CHANNEL_SUCCESS, DEBUG, DISCONNECT, ETM, EXT_INFO,
+                     CHANNEL_SUCCESS, DISCONNECT, ETM, EXT_INFO,
                      EXTENDED_DATA, GCM, GLOBAL_REQUEST, IGNORE, KEX_INIT,
                      KEX_REPLY, KEXINIT, NEWKEYS, OPEN_CONFIRMATION,
                      OPEN_FAILURE, PACKET_MAX, PING, PONG, REQUEST_FAILURE,
                      REQUEST_SUCCESS, SERVICE_ACCEPT, SERVICE_REQUEST,
                      UNIMPLEMENTED, USERAUTH_FAILURE, USERAUTH_INFO_RESPONSE,
                      USERAUTH_REQUEST, USERAUTH_SUCCESS, WINDOW_ADJUST,
-                     Closed, connect, load_key, message, string, u32)
+                     SMALL_TALK, Closed, connect, load_key, message, string, u32)
 
 import harness
 from harness import IS_ROOT, LONG, ME, MIB, SLOW, Client
@@ -79,13 +79,6 @@ def logged_in(wire, key):
 
 
 # ---- strict key exchange, CVE-2023-48795 -------------------------------
-
-SMALL_TALK = {
-    "ignore": message(IGNORE, ""), "debug": message(DEBUG, True, "", ""),
-    "unimplemented": message(UNIMPLEMENTED, 0), "ping": message(PING, ""),
-    "ext-info": message(EXT_INFO, 0),
-}
-
 
 @pytest.mark.parametrize("what", SMALL_TALK)
 @pytest.mark.parametrize("where", ["kexinit", "value", "newkeys"])

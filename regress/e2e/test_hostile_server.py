@@ -17,7 +17,7 @@ from sshwire import (CHANNEL_CLOSE, CHANNEL_DATA, CHANNEL_OPEN,
                      SERVICE_ACCEPT, SERVICE_REQUEST, UNIMPLEMENTED,
                      USERAUTH_BANNER, USERAUTH_FAILURE,
                      USERAUTH_INFO_REQUEST, USERAUTH_PK_OK, USERAUTH_REQUEST,
-                     USERAUTH_SUCCESS, WINDOW_ADJUST, FakeServer, Host,
+                     SMALL_TALK, USERAUTH_SUCCESS, WINDOW_ADJUST, FakeServer, Host,
                      message, mpint, string, u32)
 from terminal import Terminal
 
@@ -68,13 +68,6 @@ def until_closed(wire):
 
 
 # ---- strict key exchange, CVE-2023-48795 -------------------------------
-
-SMALL_TALK = {
-    "ignore": message(IGNORE, ""), "debug": message(DEBUG, True, "", ""),
-    "unimplemented": message(UNIMPLEMENTED, 0), "ping": message(PING, ""),
-    "ext-info": message(EXT_INFO, 0),
-}
-
 
 @pytest.mark.parametrize("what", SMALL_TALK)
 @pytest.mark.parametrize("where", ["kexinit", "reply", "newkeys"])

@@ -144,7 +144,7 @@ def test_reads_of_any_size(client, data_file, size):
     with Raw(client) as raw:
         handle = raw.open(f)
         for want in (1, 1000, 32755, 32756, 32768, 100000, 261120, 999999):
-            at, got = 0, b""
+            at = 0
             asked = {}
             while at < size and len(asked) < 50:
                 asked[raw.ask(READ, handle, struct.pack(">QI", at, want))] = at

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import harness
-from harness import Client, hpn, run
+from harness import Client
 
 pytestmark = pytest.mark.skipif(not harness.have("hpn", "scp", "sshd"),
                                 reason="hpnscp or hpnsshd is not built")

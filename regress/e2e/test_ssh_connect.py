@@ -6,7 +6,8 @@ import struct
 import time
 
 import pytest
-from fakes import FakeServer, hold, packet
+from fakes import FakeServer, hold
+from rawssh import packet
 
 from harness import DEFAULT_PORT, Client, free_port, hpn, run
 

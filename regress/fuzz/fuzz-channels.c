@@ -46,8 +46,7 @@ feed(struct channels *chs, const uint8_t *data, size_t len)
 	bool more;
 
 	while (in.len >= 2) {
-		uint16_t n = rd_u16(&in);
-		struct span msg = rd_bytes(&in, n < in.len ? n : in.len);
+		struct span msg = fuzz_piece(&in);
 
 		if (msg.len == 0 ||
 		    channels_input(chs, rd_from_span(msg)) != 0 ||

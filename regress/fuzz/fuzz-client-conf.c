@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: ISC */
 /* Any text as the client's configuration file. */
-#include <stdlib.h>
-#include <unistd.h>
-
-#include "base/fd.h"
 #include "base/log.h"
 #include "conf/client-conf.h"
 #include "regress/fuzz/fuzz.h"
@@ -39,13 +35,9 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	char path[] = "/tmp/fuzz-client-conf-XXXXXX";
-	int fd;
 
 	log_init("fuzz", LOG_LVL_QUIET);
-	fd = mkstemp(path);
-	if (fd == -1 || fd_write_all(fd, data, len) != 0)
-		abort();
-	close(fd);
+	fuzz_file(path, data, len);
 	read_it(path);
 	unlink(path);
 	return 0;

@@ -57,8 +57,7 @@ feed(struct kex *k, const uint8_t *data, size_t len)
 	struct rd in = rd_from(data, len);
 
 	while (in.len >= 2) {
-		uint16_t n = rd_u16(&in);
-		struct span msg = rd_bytes(&in, n < in.len ? n : in.len);
+		struct span msg = fuzz_piece(&in);
 
 		if (msg.len == 0 ||
 		    kex_input(k, rd_from_span(msg)) != 0)

@@ -57,8 +57,7 @@ feed(struct monitor *m, int fd, struct rd in)
 	int r = 0;
 
 	for (int i = 0; i < REQUESTS && r == 0 && in.len >= 2; i++) {
-		uint16_t n = rd_u16(&in);
-		struct span msg = rd_bytes(&in, n < in.len ? n : in.len);
+		struct span msg = fuzz_piece(&in);
 
 		buf_reset(&b);
 		buf_put(&b, msg.p, msg.len);

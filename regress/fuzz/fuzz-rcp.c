@@ -7,93 +7,16 @@
  * with -Z, 4 relay; and with bit 3 the sink's target is no directory yet.
  */
 #include <sys/mman.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
 
-#include <dirent.h>
-#include <fcntl.h>
-#include <ftw.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "base/log.h"
 #include "base/mem.h"
 #include "regress/fuzz/fuzz.h"
+#include "regress/fuzz/place.h"
 #include "xfer/rcp-proto.h"
 #include "xfer/rcp.h"
 
 enum { FILE_BYTES_MAX = 1 << 20 };
 
-static char dir[] = "/tmp/fuzz-rcp-XXXXXX";
-static int home_fd = -1, dir_fd = -1, null_fd = -1;
-
-static void
-remove_dir(void)
-{
-	(void)unlinkat(dir_fd, "out", 0);
-	if (rmdir(dir) != 0)
-		perror(dir);
-}
-
-static void
-prepare(void)
-{
-	const struct rlimit rl = { FILE_BYTES_MAX, FILE_BYTES_MAX };
-	int fd;
-
-	log_set_level(LOG_LVL_QUIET);
-	signal(SIGXFSZ, SIG_IGN);
-	(void)setrlimit(RLIMIT_FSIZE, &rl);
-	home_fd = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-	if (home_fd < 0 || null_fd < 0 || mkdtemp(dir) == NULL)
-		abort();
-	dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	fd = openat(dir_fd, "out", O_RDWR | O_CREAT, 0600);
-	if (fd < 0 || write(fd, "abcdefgh", 8) != 8)
-		abort();
-	close(fd);
-	atexit(remove_dir);
-}
-
-static int
-remove_one(const char *path, const struct stat *st, int type, struct FTW *f)
-{
-	(void)st;
-	(void)f;
-	if (type == FTW_D || type == FTW_DNR)
-		(void)chmod(path, 0700);
-	return 0;
-}
-
-static int
-remove_two(const char *path, const struct stat *st, int type, struct FTW *f)
-{
-	(void)st;
-	(void)type;
-	(void)f;
-	return remove(path);
-}
-
-static void
-check_and_clean(void)
-{
-	DIR *d = opendir(".");
-	const struct dirent *de;
-
-	if (d == NULL)
-		abort();
-	while ((de = readdir(d)) != NULL)
-		if (de->d_name[0] != '.' && strcmp(de->d_name, "in") != 0 &&
-		    strcmp(de->d_name, "out") != 0)
-			abort();
-	closedir(d);
-	(void)nftw("in", remove_one, 16, FTW_PHYS);
-	(void)nftw("in", remove_two, 16, FTW_DEPTH | FTW_PHYS);
-}
+static int null_fd = -1;
 
 static int
 replay(const uint8_t *data, size_t len)
@@ -142,12 +65,13 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 
 	if (len == 0 || len > FILE_BYTES_MAX)
 		return 0;
-	if (home_fd < 0)
-		prepare();
+	place_enter(FILE_BYTES_MAX, 8);
+	if (null_fd < 0)
+		null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 	role = (data[0] & 7) % 5;
 	opts.resume = role == 1 || role == 3;
 	opts.preserve = (data[0] & 16) != 0;
-	if (fchdir(dir_fd) != 0 || (!(data[0] & 8) && mkdir("in", 0700) != 0))
+	if (null_fd < 0 || (!(data[0] & 8) && mkdir("in", 0700) != 0))
 		abort();
 	in = replay(data + 1, len - 1);
 	back = replay(data + len / 2, len - len / 2); /* the relay's sink */
@@ -159,8 +83,6 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	rcp_free(to);
 	close(in);
 	close(back);
-	check_and_clean();
-	if (fchdir(home_fd) != 0)
-		abort();
+	place_leave();
 	return 0;
 }

@@ -38,8 +38,7 @@ feed(struct channels *chs, struct rd in)
 	bool more;
 
 	while (in.len >= 2) {
-		uint16_t n = rd_u16(&in);
-		struct span msg = rd_bytes(&in, n < in.len ? n : in.len);
+		struct span msg = fuzz_piece(&in);
 
 		if (msg.len == 0 ||
 		    channels_input(chs, rd_from_span(msg)) != 0 ||

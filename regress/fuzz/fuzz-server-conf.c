@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* Any text as the server's configuration file. What was read can be taken
  * to another process, and Match applied there. */
-#include <stdlib.h>
-#include <unistd.h>
-
-#include "base/fd.h"
 #include "base/log.h"
 #include "conf/server-conf.h"
 #include "regress/fuzz/fuzz.h"
@@ -42,13 +38,9 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	char path[] = "/tmp/fuzz-server-conf-XXXXXX";
 	struct server_conf c;
-	int fd;
 
 	log_init("fuzz", LOG_LVL_QUIET);
-	fd = mkstemp(path);
-	if (fd == -1 || fd_write_all(fd, data, len) != 0)
-		abort();
-	close(fd);
+	fuzz_file(path, data, len);
 	server_conf_init(&c);
 	c.inert = true;
 	if (server_conf_read_file(&c, path) == 0 &&

@@ -8,22 +8,11 @@
  * more), and whether a part that is there is resumed, both ends are compared,
  * and a file is fetched in place of the tree.
  */
-#include <sys/resource.h>
-#include <sys/stat.h>
 
-#include <dirent.h>
-#include <fcntl.h>
-#include <ftw.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "regress/fuzz/fuzz.h"
+#include "regress/fuzz/place.h"
 #include "xfer/remote-glob.h"
 #include "xfer/sftp-engine.h"
 #include "xfer/transfer.h"
@@ -32,37 +21,6 @@ enum { FILE_BYTES_MAX = 4 << 20, OUT_BYTES = 600000, SRC_BYTES = 20000 };
 enum { RESUME = 16, VERIFY = 32, ONE_FILE = 64 };
 
 #define PART ".in.hpnpart"
-
-static char dir[] = "/tmp/fuzz-sftp-client-XXXXXX";
-static int home_fd = -1, dir_fd = -1;
-
-static void
-remove_dir(void)
-{
-	(void)unlinkat(dir_fd, "out", 0);
-	if (rmdir(dir) != 0)
-		perror(dir);
-}
-
-static void
-prepare(void)
-{
-	const struct rlimit rl = { FILE_BYTES_MAX, FILE_BYTES_MAX };
-	int fd;
-
-	log_set_level(LOG_LVL_QUIET);
-	signal(SIGXFSZ, SIG_IGN);
-	(void)setrlimit(RLIMIT_FSIZE, &rl);
-	home_fd = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (home_fd < 0 || mkdtemp(dir) == NULL)
-		abort();
-	dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	fd = openat(dir_fd, "out", O_RDWR | O_CREAT, 0600);
-	if (fd < 0 || ftruncate(fd, OUT_BYTES) != 0)
-		abort();
-	close(fd);
-	atexit(remove_dir);
-}
 
 /* --- a server that plays the input --- */
 
@@ -91,32 +49,6 @@ replay_turn(void *arg, int timeout_ms)
 static const struct xfer_carrier_ops replay_ops = { .turn = replay_turn };
 
 /* --- what is done --- */
-
-static int
-remove_one(const char *path, const struct stat *st, int type, struct FTW *f)
-{
-	(void)st;
-	(void)type;
-	(void)f;
-	return remove(path);
-}
-
-static void
-check_and_clean(void)
-{
-	DIR *d = opendir(".");
-	const struct dirent *de;
-
-	if (d == NULL)
-		abort();
-	while ((de = readdir(d)) != NULL)
-		if (de->d_name[0] != '.' && strcmp(de->d_name, "in") != 0 &&
-		    strcmp(de->d_name, "out") != 0)
-			abort();
-	closedir(d);
-	(void)unlink(PART);
-	(void)nftw("in", remove_one, 16, FTW_DEPTH | FTW_PHYS);
-}
 
 static void
 make_part(void)
@@ -197,9 +129,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 
 	if (len == 0)
 		return 0;
-	if (home_fd < 0)
-		prepare();
-	if (fchdir(dir_fd) != 0 || sftp_new(&s) != 0)
+	place_enter(FILE_BYTES_MAX, OUT_BYTES);
+	if (sftp_new(&s) != 0)
 		abort();
 	r = (struct replay){ .sftp = s, .p = data + 1, .len = len - 1,
 		.piece = pieces[data[0] >> 2 & 3] };
@@ -209,8 +140,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	else
 		transfer(s, (data[0] & 3) == 1, data[0]);
 	sftp_free(s);
-	check_and_clean();
-	if (fchdir(home_fd) != 0)
-		abort();
+	(void)unlink(PART);
+	place_leave();
 	return 0;
 }

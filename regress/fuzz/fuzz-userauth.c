@@ -41,8 +41,7 @@ static void
 feed(struct auth *a, struct rd in)
 {
 	for (int i = 0; i < ANSWERS && in.len >= 2; i++) {
-		uint16_t n = rd_u16(&in);
-		struct span msg = rd_bytes(&in, n < in.len ? n : in.len);
+		struct span msg = fuzz_piece(&in);
 
 		if (auth_input(a, rd_from_span(msg)) != 0)
 			return;

@@ -215,36 +215,6 @@ the_earliest_expiry_counts(void **state)
 	authkeys_options_clear(&o);
 }
 
-static void
-options_travel(void **state)
-{
-	struct authkeys_options o, copy;
-	struct buf b = { 0 };
-	struct rd r;
-
-	(void)state;
-	assert_int_equal(match("restrict,pty,command=\"x\",environment=\"A=\"",
-			     &o),
-	    0);
-	authkeys_options_put(&b, &o);
-	assert_int_equal(buf_err(&b), 0);
-	for (size_t cut = 0; cut < buf_len(&b); cut++) {
-		r = rd_from(buf_data(&b), cut);
-		assert_int_not_equal(authkeys_options_get(&r, &copy), 0);
-	}
-	r = rd_from_buf(&b);
-	assert_int_equal(authkeys_options_get(&r, &copy), 0);
-	assert_int_equal(rd_end(&r), 0);
-	assert_true(copy.pty);
-	assert_false(copy.user_rc);
-	assert_string_equal(copy.command, "x");
-	assert_null(copy.from);
-	assert_string_equal(copy.env.v[0], "A=");
-	authkeys_options_clear(&o);
-	authkeys_options_clear(&copy);
-	buf_clear(&b);
-}
-
 /* ---- files -------------------------------------------------------------- */
 
 struct search {
@@ -324,7 +294,6 @@ main(void)
 		cmocka_unit_test(lines_that_are_none),
 		cmocka_unit_test(times),
 		cmocka_unit_test(the_earliest_expiry_counts),
-		cmocka_unit_test(options_travel),
 		cmocka_unit_test(files),
 	};
 

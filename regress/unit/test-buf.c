@@ -18,7 +18,6 @@ test_zeroed(void **state)
 	assert_hex(buf_data(&b), buf_len(&b), "07");
 	buf_clear(&b);
 	assert_int_equal(buf_len(&b), 0);
-	buf_free(NULL);
 }
 
 static void

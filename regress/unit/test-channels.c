@@ -132,6 +132,16 @@ end_init(struct world *w, struct end *e, int fd, bool server)
 		e->fds[i] = -1;
 }
 
+static size_t
+count_of(const struct channels *chs)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < chs->n; i++)
+		count += chs->v[i] != NULL && chs->v[i]->state != CHANNEL_DEAD;
+	return count;
+}
+
 static void
 world_open(struct world *w)
 {
@@ -210,8 +220,8 @@ test_open_and_refuse(void **state)
 	assert_int_equal(run(&w, 5), 0);
 	assert_int_equal(w.a.opened, 1);
 	assert_int_equal(w.a.refused, CHANNEL_OPEN_UNKNOWN_TYPE);
-	assert_int_equal(channels_count(w.a.chs), 1);
-	assert_int_equal(channels_count(w.b.chs), 1);
+	assert_int_equal(count_of(w.a.chs), 1);
+	assert_int_equal(count_of(w.b.chs), 1);
 	world_close(&w);
 }
 
@@ -249,7 +259,7 @@ check_transfer(size_t size, uint32_t window, uint32_t max_packet)
 	assert_int_equal(run(&w, 5), 0);
 	assert_int_equal(w.a.closed, 1);
 	assert_int_equal(w.b.closed, 1);
-	assert_int_equal(channels_count(w.a.chs), 0);
+	assert_int_equal(count_of(w.a.chs), 0);
 	world_close(&w);
 	close(in);
 	close(out);
@@ -484,7 +494,7 @@ test_refused_on_a_guess(void **state)
 	channel_assume_open(c, 0);
 	assert_int_equal(run(&w, 4), 0);
 	assert_int_equal(w.a.refused, CHANNEL_OPEN_UNKNOWN_TYPE);
-	assert_int_equal(channels_count(w.a.chs), 0);
+	assert_int_equal(count_of(w.a.chs), 0);
 	world_close(&w);
 }
 

@@ -72,31 +72,21 @@ test_changes(void **state)
 	free(base);
 }
 
-/* Defaults are all in the tables; the tables say who appends DH. */
+/* The tables say who appends DH. */
 static void
 test_defaults(void **state)
 {
 	static const enum algs_kind kinds[] = { ALGS_KEX_CLIENT,
 		ALGS_KEX_SERVER, ALGS_CIPHER, ALGS_MAC, ALGS_HOST_KEY,
 		ALGS_HOST_KEY_SERVER, ALGS_PUBKEY };
-	const char *pos, *p;
-	char *list, *all, *name;
-	size_t len;
+	char *list;
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
 		list = algs_default(kinds[i]);
-		all = algs_all(kinds[i]);
 		assert_true(*list != '\0');
-		assert_false(csv_has(all, "none"));
-		for (pos = list; csv_next(&pos, &p, &len);) {
-			name = strndup(p, len);
-			assert_true(algs_known(kinds[i], name));
-			assert_true(csv_has(all, name));
-			free(name);
-		}
+		assert_false(csv_has(list, "none"));
 		free(list);
-		free(all);
 	}
 	list = algs_default(ALGS_KEX_CLIENT);
 	assert_non_null(strstr(list, "diffie-hellman-group16-sha512"));

@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
+#include "regress/unit/help.h"
+
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "base/log.h"
 #include "base/mem.h"
@@ -17,48 +11,11 @@
 #include "conf/defaults.h"
 #include "crypto/digest.h"
 
-static char dir[] = "/tmp/test-conf-client-XXXXXX";
-static char last[2048]; /* all messages since forget() */
-
-static void
-keep(void *arg, enum log_level level, const char *text)
-{
-	(void)arg;
-	(void)level;
-	strlcat(last, text, sizeof last);
-	strlcat(last, "\n", sizeof last);
-}
-
 static int
 set_up(void **state)
 {
-	(void)state;
-	log_to_sink(keep, NULL);
-	return mkdtemp(dir) != NULL ? 0 : -1;
-}
-
-static int
-tear_down(void **state)
-{
-	char command[64];
-
-	(void)state;
-	snprintf(command, sizeof command, "rm -r %s", dir);
-	return system(command);
-}
-
-static char *
-put_file(const char *name, const char *content)
-{
-	char *path;
-	FILE *f;
-
-	xasprintf(&path, "%s/%s", dir, name);
-	f = fopen(path, "w");
-	assert_non_null(f);
-	assert_int_equal(fputs(content, f) < 0, 0);
-	assert_int_equal(fclose(f), 0);
-	return path;
+	messages_keep();
+	return temp_make(state);
 }
 
 static int
@@ -66,10 +23,10 @@ load(struct client_conf *c, const char *content, const char *host,
     const char *command)
 {
 	struct client_conf_context context = { host, command, NULL };
-	char *path = put_file("config", content);
+	char *path = temp_file("config", content);
 	int r;
 
-	last[0] = '\0';
+	messages_forget();
 	context.config_path = path;
 	r = client_conf_load(c, &context);
 	free(path);
@@ -157,9 +114,9 @@ sample(const struct conf_row *row)
 static void
 set_line(struct client_conf *c, const char *line)
 {
-	last[0] = '\0';
+	messages_forget();
 	if (client_conf_set_option(c, line) != 0)
-		fail_msg("%s: %s", line, last);
+		fail_msg("%s: %s", line, messages);
 }
 
 static void
@@ -245,10 +202,10 @@ test_names(void **state)
 		if (t->rows[i].type != &conf_refused)
 			continue;
 		xasprintf(&option, "%s=x", t->rows[i].name);
-		last[0] = '\0';
+		messages_forget();
 		assert_int_equal(client_conf_set_option(&c, option),
 		    ERR_UNSUPPORTED);
-		assert_non_null(strstr(last, "is not supported by this"));
+		assert_non_null(strstr(messages, "is not supported by this"));
 		free(option);
 	}
 	client_conf_clear(&c);
@@ -398,7 +355,7 @@ test_match(void **state)
 		    "real.example\nUser joe\nMatch %s\nPort 77\n",
 		    cases[i].line);
 		if (load(&c, text, "alias", "cmd") != 0)
-			fail_msg("%s: %s", cases[i].line, last);
+			fail_msg("%s: %s", cases[i].line, messages);
 		if ((c.port == 77) != cases[i].hit)
 			fail_msg("Match %s: port is %d", cases[i].line,
 			    c.port);
@@ -434,13 +391,13 @@ test_include(void **state)
 	struct client_conf c;
 
 	(void)state;
-	a = put_file("inc-a", "Port 9\nHost no\nUser wrong\n"
+	a = temp_file("inc-a", "Port 9\nHost no\nUser wrong\n"
 	    "Host *\nCompression yes\n");
-	b = put_file("inc-b", "Host *\nUser wrong\nPort 8\n");
+	b = temp_file("inc-b", "Host *\nUser wrong\nPort 8\n");
 	client_conf_init(&c);
 	/* What is included in a block that does not apply, does not. */
 	xasprintf(&text, "Host no\nInclude %s\nHost yes\nInclude %s/inc-[a] "
-	    "%s/none-*\nUser right\nInclude %s\n", b, dir, dir, b);
+	    "%s/none-*\nUser right\nInclude %s\n", b, temp_dir, temp_dir, b);
 	assert_int_equal(load(&c, text, "yes", NULL), 0);
 	assert_int_equal(c.port, 9);
 	assert_int_equal(c.compression, 1);
@@ -452,9 +409,9 @@ test_include(void **state)
 
 	/* A file that includes itself. */
 	client_conf_init(&c);
-	xasprintf(&text, "Include %s/config\n", dir);
+	xasprintf(&text, "Include %s/config\n", temp_dir);
 	assert_true(load(&c, text, "x", NULL) < 0);
-	assert_non_null(strstr(last, "nested too deeply"));
+	assert_non_null(strstr(messages, "nested too deeply"));
 	client_conf_clear(&c);
 	free(text);
 }
@@ -504,8 +461,8 @@ test_faults(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		client_conf_init(&c);
 		assert_true(load(&c, cases[i].text, "host", NULL) < 0);
-		if (strstr(last, cases[i].message) == NULL)
-			fail_msg("%s: %s", cases[i].text, last);
+		if (strstr(messages, cases[i].message) == NULL)
+			fail_msg("%s: %s", cases[i].text, messages);
 		client_conf_clear(&c);
 	}
 }
@@ -523,7 +480,7 @@ test_unsupported_elsewhere(void **state)
 	    "Weird thing\nHost other\nForwardAgent yes\nLocalForward 1 a:2\n"
 	    "KexAlgorithms +diffie-hellman-group1-sha1\n",
 	    "host", NULL), 0);
-	assert_string_equal(last, "");
+	assert_string_equal(messages, "");
 	client_conf_clear(&c);
 }
 
@@ -555,15 +512,15 @@ static void
 test_permissions(void **state)
 {
 	struct client_conf c;
-	char *path = put_file("open", "Port 5\n");
+	char *path = temp_file("open", "Port 5\n");
 
 	(void)state;
 	client_conf_init(&c);
 	assert_int_equal(chmod(path, 0666), 0);
-	last[0] = '\0';
+	messages_forget();
 	assert_int_equal(client_conf_read_file(&c, path, CLIENT_CONF_USER),
 	    ERR_PERMISSION);
-	assert_non_null(strstr(last, "Bad owner or permissions on "));
+	assert_non_null(strstr(messages, "Bad owner or permissions on "));
 	assert_int_equal(chmod(path, 0600), 0);
 	assert_int_equal(client_conf_read_file(&c, path, CLIENT_CONF_USER),
 	    0);
@@ -609,15 +566,6 @@ test_rest_of_line(void **state)
 	assert_string_equal(c.hostname, "quoted");
 	assert_string_equal(c.user, "a b");
 	client_conf_clear(&c);
-}
-
-static void
-assert_text(const char *got, const char *want)
-{
-	if (want == NULL)
-		assert_null(got);
-	else
-		assert_string_equal(got, want);
 }
 
 /* The first of ProxyCommand and ProxyJump; a port that one attempt finds. */
@@ -750,5 +698,5 @@ main(void)
 	};
 
 	return cmocka_run_group_tests_name("conf-client", tests, set_up,
-	    tear_down);
+	    temp_remove);
 }

@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-#include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
+#include "regress/unit/help.h"
 
-#include <cmocka.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "base/mem.h"
@@ -17,57 +11,20 @@
 #include "conf/defaults.h"
 #include "conf/server-conf.h"
 
-static char dir[] = "/tmp/test-conf-server-XXXXXX";
-static char last[2048]; /* all messages since they were forgotten */
-
-static void
-keep(void *arg, enum log_level level, const char *text)
-{
-	(void)arg;
-	(void)level;
-	strlcat(last, text, sizeof last);
-	strlcat(last, "\n", sizeof last);
-}
-
 static int
 set_up(void **state)
 {
-	(void)state;
-	log_to_sink(keep, NULL);
-	return mkdtemp(dir) != NULL ? 0 : -1;
-}
-
-static int
-tear_down(void **state)
-{
-	char command[64];
-
-	(void)state;
-	snprintf(command, sizeof command, "rm -r %s", dir);
-	return system(command);
-}
-
-static char *
-put_file(const char *name, const char *content)
-{
-	char *path;
-	FILE *f;
-
-	xasprintf(&path, "%s/%s", dir, name);
-	f = fopen(path, "w");
-	assert_non_null(f);
-	assert_int_equal(fputs(content, f) < 0, 0);
-	assert_int_equal(fclose(f), 0);
-	return path;
+	messages_keep();
+	return temp_make(state);
 }
 
 static int
 read_text(struct server_conf *c, const char *content)
 {
-	char *path = put_file("config", content);
+	char *path = temp_file("config", content);
 	int r;
 
-	last[0] = '\0';
+	messages_forget();
 	r = server_conf_read_file(c, path);
 	if (r == 0)
 		r = server_conf_finish(c);
@@ -80,7 +37,7 @@ must_read(struct server_conf *c, const char *content)
 {
 	server_conf_init(c);
 	if (read_text(c, content) != 0)
-		fail_msg("%s: %s", content, last);
+		fail_msg("%s: %s", content, messages);
 }
 
 static char *
@@ -205,7 +162,7 @@ check_row(const struct conf_row *row, const char *plain)
 	server_conf_init(&a);
 	if (global) {
 		assert_int_equal(read_text(&a, line), ERR_SYNTAX);
-		assert_non_null(strstr(last, "not allowed in a Match"));
+		assert_non_null(strstr(messages, "not allowed in a Match"));
 	} else {
 		assert_int_equal(read_text(&a, line), 0);
 		move(&a, &b);
@@ -413,7 +370,7 @@ test_include(void **state)
 	char *a, *text;
 
 	(void)state;
-	a = put_file("inc", "MaxAuthTries 5\nMatch user joe\nMaxSessions 5\n"
+	a = temp_file("inc", "MaxAuthTries 5\nMatch user joe\nMaxSessions 5\n"
 	    "MaxAuthTries 6\n");
 	xasprintf(&text, "Include %s\nMaxAuthTries 7\n", a);
 	must_read(&c, text);
@@ -489,16 +446,16 @@ test_faults(void **state)
 			assert_int_equal(read_text(&c, cases[i].text), 0);
 		} else {
 			assert_true(read_text(&c, cases[i].text) < 0);
-			if (strstr(last, cases[i].message) == NULL)
-				fail_msg("%s: %s", cases[i].text, last);
+			if (strstr(messages, cases[i].message) == NULL)
+				fail_msg("%s: %s", cases[i].text, messages);
 		}
 		server_conf_clear(&c);
 	}
 	server_conf_init(&c);
-	last[0] = '\0';
+	messages_forget();
 	assert_int_equal(server_conf_read_file(&c, "/nonexistent"),
 	    ERR_NOT_FOUND);
-	assert_string_equal(last, "/nonexistent: No such file or directory\n");
+	assert_string_equal(messages, "/nonexistent: No such file or directory\n");
 }
 
 /* What another process could send, cut anywhere, is refused. */
@@ -530,11 +487,11 @@ test_deprecated(void **state)
 
 	(void)state;
 	must_read(&c, "Protocol 2\n");
-	assert_string_equal(last, "");
+	assert_string_equal(messages, "");
 	server_conf_clear(&c);
 	must_read(&c, "UsePrivilegeSeparation sandbox\n");
-	assert_non_null(strstr(last, "UsePrivilegeSeparation"));
-	assert_non_null(strstr(last, "deprecated"));
+	assert_non_null(strstr(messages, "UsePrivilegeSeparation"));
+	assert_non_null(strstr(messages, "deprecated"));
 	server_conf_clear(&c);
 }
 
@@ -592,5 +549,5 @@ main(void)
 	};
 
 	return cmocka_run_group_tests_name("conf-server", tests, set_up,
-	    tear_down);
+	    temp_remove);
 }

@@ -4,21 +4,15 @@
  * ways on a channel while threads come and go and keys are renewed: nothing
  * is lost, and nobody sleeps while there is something to do.
  */
+#include "regress/unit/help.h"
+
 #include <errno.h>
-#include <netinet/in.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "base/log.h"
 #include "base/loop.h"
@@ -273,25 +267,6 @@ run_end(int fd, bool server, const char *cipher, enum mode mode)
 		(e.received == total || (mode >= STOP && !server)) ?
 	    0 :
 	    17;
-}
-
-/* Its buffers grow, so that reads and writes are large. */
-static void
-tcp_pair(int fd[2])
-{
-	struct sockaddr_in sin = { .sin_family = AF_INET,
-		.sin_addr = { htonl(INADDR_LOOPBACK) } };
-	socklen_t len = sizeof sin;
-	int s = socket(AF_INET, SOCK_STREAM, 0);
-
-	assert_int_equal(bind(s, (struct sockaddr *)&sin, len), 0);
-	assert_int_equal(listen(s, 1), 0);
-	assert_int_equal(getsockname(s, (struct sockaddr *)&sin, &len), 0);
-	fd[0] = socket(AF_INET, SOCK_STREAM, 0);
-	assert_int_equal(connect(fd[0], (struct sockaddr *)&sin, len), 0);
-	fd[1] = accept(s, NULL, NULL);
-	assert_true(fd[1] >= 0);
-	close(s);
 }
 
 static void

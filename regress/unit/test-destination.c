@@ -1,23 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
+#include "regress/unit/help.h"
 
-#include <cmocka.h>
+#include <stdlib.h>
 
 #include "conf/destination.h"
-
-static void
-assert_text(const char *got, const char *want)
-{
-	if (want == NULL)
-		assert_null(got);
-	else
-		assert_string_equal(got, want);
-}
 
 static void
 good(void **state)

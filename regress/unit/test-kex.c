@@ -485,21 +485,29 @@ test_host_key_refused(void **state)
 	pair_close(&t);
 }
 
+static void
+client_says(struct pair *t, uint8_t type, const char *text)
+{
+	struct buf b;
+
+	buf_init(&b);
+	buf_put_u8(&b, type);
+	if (text != NULL)
+		buf_put_cstring(&b, text);
+	assert_int_equal(packet_put(t->c.packet, &b), 0);
+	buf_clear(&b);
+}
+
 /* Terrapin: a packet slipped in before KEXINIT must end a strict exchange. */
 static void
 test_strict_wants_kexinit_first(void **state)
 {
 	struct kex_proposal p = proposal("curve25519-sha256");
-	struct buf b;
 	struct pair t;
 
 	(void)state;
 	pair_open(&t, &p, &p);
-	buf_init(&b);
-	buf_put_u8(&b, SSH_MSG_IGNORE);
-	buf_put_cstring(&b, "x");
-	assert_int_equal(packet_put(t.c.packet, &b), 0);
-	buf_clear(&b);
+	client_says(&t, SSH_MSG_IGNORE, "x");
 	assert_int_equal(kex_start(t.c.kex), 0);
 	assert_int_equal(settle(&t), ERR_PROTOCOL);
 	pair_close(&t);
@@ -510,7 +518,6 @@ static void
 test_foreign_message_in_rekey(void **state)
 {
 	struct kex_proposal p = proposal("curve25519-sha256");
-	struct buf b;
 	struct pair t;
 
 	(void)state;
@@ -519,10 +526,7 @@ test_foreign_message_in_rekey(void **state)
 	assert_int_equal(settle(&t), 0);
 	assert_int_equal(kex_start(t.c.kex), 0);
 	assert_int_equal(packet_hold(t.c.packet, false), 0);
-	buf_init(&b);
-	buf_put_u8(&b, SSH_MSG_CHANNEL_DATA);
-	assert_int_equal(packet_put(t.c.packet, &b), 0);
-	buf_clear(&b);
+	client_says(&t, SSH_MSG_CHANNEL_DATA, NULL);
 	assert_int_equal(settle(&t), ERR_PROTOCOL);
 	pair_close(&t);
 }
@@ -531,15 +535,11 @@ static void
 test_newkeys_out_of_turn(void **state)
 {
 	struct kex_proposal p = proposal("curve25519-sha256");
-	struct buf b;
 	struct pair t;
 
 	(void)state;
 	pair_open(&t, &p, &p);
-	buf_init(&b);
-	buf_put_u8(&b, SSH_MSG_NEWKEYS);
-	assert_int_equal(packet_put(t.c.packet, &b), 0);
-	buf_clear(&b);
+	client_says(&t, SSH_MSG_NEWKEYS, NULL);
 	assert_int_equal(settle(&t), ERR_PROTOCOL);
 	pair_close(&t);
 }

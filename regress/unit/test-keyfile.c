@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-#include "regress/unit/hex.h"
+#include "regress/unit/help.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -12,20 +11,7 @@
 #include "base/str.h"
 #include "keys/keyfile.h"
 
-static char dir[] = "/tmp/hpn-keyfile-XXXXXX";
-static char path[sizeof dir + 32];
-
-static struct span
-span_of(const struct buf *b)
-{
-	return (struct span){buf_data(b), buf_len(b)};
-}
-
-static struct span
-text(const char *s)
-{
-	return (struct span){(const uint8_t *)s, strlen(s)};
-}
+static char path[sizeof temp_dir + 32];
 
 /* --- files that OpenSSH 9.2 wrote (throwaway keys) --- */
 
@@ -71,7 +57,7 @@ test_stock_files(void **state)
 		struct buf line = {0};
 		char *comment = NULL;
 
-		assert_int_equal(keyfile_parse_private(text(cases[i].file),
+		assert_int_equal(keyfile_parse_private(span_text(cases[i].file),
 				     cases[i].pass, &k, &comment),
 		    0);
 		assert_string_equal(comment, cases[i].comment);
@@ -80,7 +66,7 @@ test_stock_files(void **state)
 		assert_memory_equal(
 		    buf_data(&line), cases[i].line, buf_len(&line));
 		assert_int_equal(
-		    keyfile_parse_public_half(text(cases[i].file), &half), 0);
+		    keyfile_parse_public_half(span_text(cases[i].file), &half), 0);
 		assert_false(key_is_private(half));
 		assert_true(key_equal_public(k, half));
 		key_free(half);
@@ -90,14 +76,14 @@ test_stock_files(void **state)
 		if (cases[i].pass == NULL)
 			continue;
 		comment = NULL;
-		assert_int_equal(keyfile_parse_private(text(cases[i].file),
+		assert_int_equal(keyfile_parse_private(span_text(cases[i].file),
 				     cases[i].wrong, &k, &comment),
 		    ERR_PASSPHRASE);
 		assert_int_equal(keyfile_parse_private(
-				     text(cases[i].file), "", &k, &comment),
+				     span_text(cases[i].file), "", &k, &comment),
 		    ERR_PASSPHRASE);
 		assert_int_equal(keyfile_parse_private(
-				     text(cases[i].file), NULL, &k, &comment),
+				     span_text(cases[i].file), NULL, &k, &comment),
 		    ERR_PASSPHRASE);
 		assert_null(comment);
 	}
@@ -331,10 +317,10 @@ test_no_key_at_all(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
 		assert_int_equal(
-		    keyfile_parse_private(text(texts[i]), NULL, &k, NULL),
+		    keyfile_parse_private(span_text(texts[i]), NULL, &k, NULL),
 		    ERR_FORMAT);
 		assert_int_not_equal(
-		    keyfile_parse_public_half(text(texts[i]), &k), 0);
+		    keyfile_parse_public_half(span_text(texts[i]), &k), 0);
 	}
 }
 
@@ -352,7 +338,7 @@ test_pem_of_two_halves(void **state)
 
 	(void)state;
 	assert_int_equal(
-	    keyfile_parse_private(text(file), NULL, &k, NULL), ERR_FORMAT);
+	    keyfile_parse_private(span_text(file), NULL, &k, NULL), ERR_FORMAT);
 	assert_null(k);
 }
 
@@ -361,7 +347,7 @@ test_pem_of_two_halves(void **state)
 static void
 write_file(const char *name, const char *content, mode_t mode)
 {
-	snprintf(path, sizeof path, "%s/%s", dir, name);
+	snprintf(path, sizeof path, "%s/%s", temp_dir, name);
 	assert_int_equal(file_replace(path, content, strlen(content), mode), 0);
 }
 
@@ -389,7 +375,7 @@ test_permissions(void **state)
 		    keyfile_load_private(path, NULL, false, &k, NULL), 0);
 		key_free(k);
 	}
-	snprintf(path, sizeof path, "%s/none", dir);
+	snprintf(path, sizeof path, "%s/none", temp_dir);
 	assert_int_equal(
 	    keyfile_load_private(path, NULL, true, NULL, NULL), ERR_SYSTEM);
 	assert_int_equal(errno, ENOENT);
@@ -434,7 +420,7 @@ test_load_public(void **state)
 	key_free(k);
 	write_file("junk", "junk\n", 0600);
 	assert_int_not_equal(keyfile_load_public(path, &k, &comment), 0);
-	snprintf(path, sizeof path, "%s/none", dir);
+	snprintf(path, sizeof path, "%s/none", temp_dir);
 	assert_int_equal(keyfile_load_public(path, &k, &comment), ERR_SYSTEM);
 	assert_int_equal(errno, ENOENT);
 	key_free(want);
@@ -449,7 +435,7 @@ test_save(void **state)
 
 	(void)state;
 	assert_int_equal(key_generate("ed25519", 0, &k), 0);
-	snprintf(path, sizeof path, "%s/saved", dir);
+	snprintf(path, sizeof path, "%s/saved", temp_dir);
 	assert_int_equal(
 	    keyfile_save_private(path, k, KEYFILE_OPENSSH, NULL, "me", NULL, 0),
 	    0);
@@ -461,12 +447,12 @@ test_save(void **state)
 	assert_string_equal(comment, "me");
 	free(comment);
 	key_free(again);
-	snprintf(path, sizeof path, "%s/saved.pub", dir);
+	snprintf(path, sizeof path, "%s/saved.pub", temp_dir);
 	assert_int_equal(keyfile_save_public(path, k, "me"), 0);
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0644);
 	/* where nothing can be written */
-	snprintf(path, sizeof path, "%s/no/such", dir);
+	snprintf(path, sizeof path, "%s/no/such", temp_dir);
 	assert_int_equal(
 	    keyfile_save_private(path, k, KEYFILE_OPENSSH, NULL, "me", NULL, 0),
 	    ERR_SYSTEM);
@@ -498,11 +484,11 @@ test_rfc4716_in(void **state)
 	(void)state;
 	assert_int_equal(key_parse_line(&s, &want), 0);
 	assert_int_equal(
-	    keyfile_import_public(text(file), KEYFILE_PUBLIC_RFC4716, &k), 0);
+	    keyfile_import_public(span_text(file), KEYFILE_PUBLIC_RFC4716, &k), 0);
 	assert_true(key_equal_public(k, want));
 	key_free(k);
 	assert_int_equal(
-	    keyfile_import_public(text(plain_line), KEYFILE_PUBLIC_RFC4716, &k),
+	    keyfile_import_public(span_text(plain_line), KEYFILE_PUBLIC_RFC4716, &k),
 	    ERR_FORMAT);
 	key_free(want);
 }
@@ -550,27 +536,6 @@ test_export(void **state)
 	}
 }
 
-static int
-make_dir(void **state)
-{
-	(void)state;
-	return mkdtemp(dir) != NULL ? 0 : -1;
-}
-
-static int
-remove_dir(void **state)
-{
-	DIR *d = opendir(dir);
-	struct dirent *e;
-
-	(void)state;
-	while (d != NULL && (e = readdir(d)) != NULL)
-		(void)unlinkat(dirfd(d), e->d_name, 0);
-	if (d != NULL)
-		closedir(d);
-	return rmdir(dir);
-}
-
 int
 main(void)
 {
@@ -588,5 +553,5 @@ main(void)
 	    cmocka_unit_test(test_export),
 	};
 
-	return cmocka_run_group_tests(tests, make_dir, remove_dir);
+	return cmocka_run_group_tests(tests, temp_make, temp_remove);
 }

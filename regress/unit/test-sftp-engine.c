@@ -4,7 +4,7 @@
  * a carrier in memory that cuts and reorders as it likes, and against
  * servers that lie.
  */
-#include "regress/unit/hex.h"
+#include "regress/unit/help.h"
 
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -25,8 +25,6 @@
 #include "xfer/sftp-engine.h"
 #include "xfer/sftp-serve.h"
 #include "xfer/transfer.h"
-
-static char dir[64];
 
 /* --- a carrier in memory --- */
 
@@ -133,7 +131,7 @@ static const struct xfer_carrier_ops memory_ops = {
 static void
 begin(struct memory *m, unsigned seed, bool shuffle, uint32_t data_max)
 {
-	const struct sftp_serve_opts opts = { .home = dir };
+	const struct sftp_serve_opts opts = { .home = temp_dir };
 
 	*m = (struct memory){ .seed = seed, .shuffle = shuffle,
 		.data_max = data_max };
@@ -152,20 +150,6 @@ end(struct memory *m)
 }
 
 /* --- files --- */
-
-static void
-make_file(const char *name, size_t len, unsigned seed)
-{
-	uint8_t *p = malloc(len + 1);
-	int fd = open(name, O_WRONLY | O_CREAT | O_TRUNC, 0644);
-
-	for (size_t i = 0; i < len; i++)
-		p[i] = (uint8_t)((seed = seed * 69069 + 1) >> 24);
-	assert_true(fd >= 0);
-	assert_int_equal(fd_write_all(fd, p, len), 0);
-	close(fd);
-	free(p);
-}
 
 static void
 expect_same(const char *one, const char *two)
@@ -254,7 +238,7 @@ test_calls(void **state)
 	    SFTP_NO_SUCH_FILE);
 	assert_int_equal(sftp_call_name(m.client, SFTP_REALPATH, ".", &name),
 	    0);
-	assert_string_equal(name, dir);
+	assert_string_equal(name, temp_dir);
 	free(name);
 	assert_int_equal(sftp_call_statvfs(m.client, ".", &v), 0);
 	assert_true(sftp_is_ready(m.client));
@@ -284,7 +268,7 @@ test_one_file(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
-		make_file("src", sizes[i], (unsigned)i);
+		fill_file("src", sizes[i], (unsigned)i);
 		for (size_t v = 0; v < ARRAY_LEN(variants); v++) {
 			begin(&m, (unsigned)(i * 10 + v), v != 1,
 			    v == 3 ? 1111 : 0);
@@ -312,7 +296,7 @@ test_preserve(void **state)
 
 	(void)state;
 	assert_int_equal(mkdir("p", 0755), 0);
-	make_file("p/f", 10, 1);
+	fill_file("p/f", 10, 1);
 	assert_int_equal(chmod("p/f", 0461), 0);
 	assert_int_equal(utimensat(AT_FDCWD, "p/f", ts, 0), 0);
 	assert_int_equal(chmod("p", 0511), 0);
@@ -355,9 +339,9 @@ test_tree(void **state)
 	for (unsigned i = 0; i < 3000; i++) {
 		snprintf(name, sizeof name, "t/%s%u",
 		    i % 3 == 0 ? "" : i % 3 == 1 ? "a b/" : "a b/c/", i);
-		make_file(name, i % 100 == 0 ? 100000 : i % 50, i);
+		fill_file(name, i % 100 == 0 ? 100000 : i % 50, i);
 	}
-	make_file("t/\n\033[1m\xff", 5, 5);
+	fill_file("t/\n\033[1m\xff", 5, 5);
 	assert_int_equal(symlink("0", "t/link"), 0);
 	assert_int_equal(symlink("empty", "t/link-to-dir"), 0);
 	for (size_t v = 0; v < ARRAY_LEN(variants); v++) {
@@ -397,9 +381,9 @@ test_failures(void **state)
 	struct memory m;
 
 	(void)state;
-	make_file("f", 10, 1);
+	fill_file("f", 10, 1);
 	assert_int_equal(mkdir("d", 0755) | mkfifo("d/fifo", 0644), 0);
-	make_file("d/g", 10, 1);
+	fill_file("d/g", 10, 1);
 	assert_int_equal(symlink("nowhere", "d/broken"), 0);
 	begin(&m, 1, false, 0);
 	assert_int_equal(put(&m, "none", "x", plain), 1);
@@ -467,11 +451,11 @@ test_glob(void **state)
 	(void)state;
 	assert_int_equal(mkdir("g", 0755) | chdir("g"), 0);
 	assert_int_equal(mkdir("g1", 0755) | mkdir("g2", 0755), 0);
-	make_file("a.c", 0, 0);
-	make_file("b.c", 0, 0);
-	make_file(".hidden", 0, 0);
-	make_file("g1/x", 0, 0);
-	make_file("g2/y*", 0, 0);
+	fill_file("a.c", 0, 0);
+	fill_file("b.c", 0, 0);
+	fill_file(".hidden", 0, 0);
+	fill_file("g1/x", 0, 0);
+	fill_file("g2/y*", 0, 0);
 	begin(&m, 1, false, 0);
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct strlist found = { NULL, 0 };
@@ -639,7 +623,7 @@ test_write_file(void **state)
 	int fd;
 
 	(void)state;
-	make_file("src", sizeof data, 1);
+	fill_file("src", sizeof data, 1);
 	fd = open("src", O_RDONLY);
 	assert_int_equal(read(fd, data, sizeof data), sizeof data);
 	assert_int_equal(sftp_new(&s), 0);
@@ -681,7 +665,7 @@ test_write_short(void **state)
 	int fd;
 
 	(void)state;
-	make_file("src", 100, 1);
+	fill_file("src", 100, 1);
 	for (int i = 0; i < 4; i++) {
 		fd = open(i == 1 ? "." : "src", O_RDONLY);
 		assert_int_equal(sftp_new(&s), 0);
@@ -880,31 +864,15 @@ test_endless_tree(void **state)
 static int
 setup(void **state)
 {
-	char template[] = "/tmp/sftp-engine-XXXXXX", *real;
 	struct rlimit rl;
 
-	(void)state;
-	log_set_level(LOG_LVL_QUIET);
-	umask(022);
 	/* both ends are in this process, and each may take half */
 	if (getrlimit(RLIMIT_NOFILE, &rl) != 0)
 		return 1;
 	rl.rlim_cur = MIN(rl.rlim_max, (rlim_t)4096);
 	if (setrlimit(RLIMIT_NOFILE, &rl) != 0)
 		return 1;
-	if (mkdtemp(template) == NULL || chdir(template) != 0)
-		return 1;
-	real = realpath(template, NULL);
-	strlcpy(dir, real, sizeof dir);
-	free(real);
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	(void)state;
-	return chdir("/") != 0 || rmdir(dir) != 0;
+	return temp_enter(state);
 }
 
 int
@@ -925,5 +893,5 @@ main(void)
 		cmocka_unit_test(test_endless_tree),
 	};
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, setup, temp_leave);
 }

@@ -2,7 +2,7 @@
 /* The SFTP server engine, request by request, in a private directory: all
  * that it does alone, with threads that do what they may, and with replies
  * that are taken straight. */
-#include "regress/unit/hex.h"
+#include "regress/unit/help.h"
 
 #include <sys/stat.h>
 
@@ -24,7 +24,6 @@ enum { PLACE_BYTES = 32768 };
 
 static struct sftp_serve *s;
 static struct sftp_serve_opts mode; /* how all of them are run this time */
-static char dir[64];
 static struct buf message;
 static struct buf replies; /* taken from it */
 
@@ -471,7 +470,7 @@ test_realpath(void **state)
 		}
 		reply = answer();
 		assert_int_equal(reply.type, SFTP_NAME);
-		snprintf(full, sizeof full, "%s%s", dir, rows[i].below);
+		snprintf(full, sizeof full, "%s%s", temp_dir, rows[i].below);
 		(void)rd_u32(&reply.body);
 		assert_true(span_equals(rd_string(&reply.body), full));
 	}
@@ -487,7 +486,7 @@ test_realpath(void **state)
 	buf_put_cstring(ask_ext("expand-path@openssh.com"), "~/d");
 	reply = answer();
 	(void)rd_u32(&reply.body);
-	snprintf(full, sizeof full, "%s/d", dir);
+	snprintf(full, sizeof full, "%s/d", temp_dir);
 	assert_true(span_equals(rd_string(&reply.body), full));
 	assert_int_equal(rmdir("d"), 0);
 }
@@ -629,7 +628,7 @@ test_extensions(void **state)
 static void
 test_refusals(void **state)
 {
-	const struct sftp_serve_opts usual = { .home = dir };
+	const struct sftp_serve_opts usual = { .home = temp_dir };
 	const struct sftp_serve_opts readonly = { .read_only = true };
 	const struct sftp_serve_opts denied = { .denied = "remove,statvfs" };
 	const struct sftp_serve_opts allowed = { .allowed = "stat,open,close",
@@ -724,7 +723,7 @@ test_framing_errors(void **state)
 		"00000019" "06" "0000002a" "00000004" "00000000"
 		"0000000000000000" "00000005",
 	};
-	const struct sftp_serve_opts opts = { .home = dir };
+	const struct sftp_serve_opts opts = { .home = temp_dir };
 	uint8_t raw[64];
 
 	(void)state;
@@ -1391,7 +1390,7 @@ test_overtaking(void **state)
 		assert_true(sftp_serve_under_way(s));
 	}
 	/* It ends in the middle of that. */
-	restart(&(struct sftp_serve_opts){ .home = dir });
+	restart(&(struct sftp_serve_opts){ .home = temp_dir });
 	assert_int_equal(unlink("big"), 0);
 	buf_clear(&all);
 }
@@ -1414,16 +1413,10 @@ test_fifo(void **state)
 static int
 setup(void **state)
 {
-	char template[] = "/tmp/sftp-serve-XXXXXX", *real;
-	struct sftp_serve_opts opts = { .home = dir };
+	struct sftp_serve_opts opts = { .home = temp_dir };
 
-	(void)state;
-	log_set_level(LOG_LVL_QUIET);
-	if (mkdtemp(template) == NULL || chdir(template) != 0)
+	if (temp_enter(state) != 0)
 		return 1;
-	real = realpath(template, NULL);
-	strlcpy(dir, real, sizeof dir);
-	free(real);
 	return start(&opts);
 }
 
@@ -1434,7 +1427,7 @@ teardown(void **state)
 	sftp_serve_free(s);
 	buf_clear(&message);
 	buf_clear(&replies);
-	return chdir("/") != 0 || rmdir(dir) != 0;
+	return temp_leave(state);
 }
 
 int

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: ISC */
+#include "regress/unit/help.h"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/str.h"
+
+/* --- files --- */
+
+char temp_dir[64];
+
+int
+temp_make(void **state)
+{
+	char template[] = "/tmp/hpn-test-XXXXXX", *real;
+
+	(void)state;
+	assert_non_null(mkdtemp(template));
+	assert_non_null(real = realpath(template, NULL));
+	strlcpy(temp_dir, real, sizeof temp_dir);
+	free(real);
+	return 0;
+}
+
+int
+temp_remove(void **state)
+{
+	char command[80];
+
+	(void)state;
+	snprintf(command, sizeof command, "rm -r %s", temp_dir);
+	return system(command);
+}
+
+int
+temp_enter(void **state)
+{
+	log_set_level(LOG_LVL_QUIET);
+	umask(022);
+	return temp_make(state) != 0 || chdir(temp_dir) != 0;
+}
+
+int
+temp_leave(void **state)
+{
+	(void)state;
+	return chdir("/") != 0 || rmdir(temp_dir) != 0;
+}
+
+static void
+write_file(const char *path, const void *p, size_t len)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+
+	assert_true(fd >= 0);
+	assert_int_equal(fd_write_all(fd, p, len), 0);
+	close(fd);
+}
+
+char *
+temp_file(const char *name, const char *content)
+{
+	char *path = str_join_path(temp_dir, name);
+
+	write_file(path, content, strlen(content));
+	return path;
+}
+
+void
+fill_file(const char *path, size_t len, unsigned seed)
+{
+	uint8_t *p = xmalloc(len + 1);
+
+	for (size_t i = 0; i < len; i++)
+		p[i] = (uint8_t)((seed = seed * 69069 + 1) >> 24);
+	write_file(path, p, len);
+	free(p);
+}
+
+/* --- messages --- */
+
+char messages[2048];
+
+static void
+keep(void *arg, enum log_level level, const char *text)
+{
+	(void)arg;
+	(void)level;
+	strlcat(messages, text, sizeof messages);
+	strlcat(messages, "\n", sizeof messages);
+}
+
+void
+messages_keep(void)
+{
+	log_to_sink(keep, NULL);
+}
+
+void
+messages_forget(void)
+{
+	messages[0] = '\0';
+}
+
+/* --- the rest --- */
+
+void
+assert_text(const char *got, const char *want)
+{
+	if (want == NULL)
+		assert_null(got);
+	else
+		assert_string_equal(got, want);
+}
+
+struct span
+span_of(const struct buf *b)
+{
+	return (struct span){ buf_data(b), buf_len(b) };
+}
+
+struct span
+span_text(const char *s)
+{
+	return (struct span){ (const uint8_t *)s, strlen(s) };
+}
+
+void
+tcp_pair(int fd[2])
+{
+	struct sockaddr_in sin = { .sin_family = AF_INET,
+		.sin_addr = { htonl(INADDR_LOOPBACK) } };
+	socklen_t len = sizeof sin;
+	int s = socket(AF_INET, SOCK_STREAM, 0);
+
+	assert_int_equal(bind(s, (struct sockaddr *)&sin, len), 0);
+	assert_int_equal(listen(s, 1), 0);
+	assert_int_equal(getsockname(s, (struct sockaddr *)&sin, &len), 0);
+	fd[0] = socket(AF_INET, SOCK_STREAM, 0);
+	assert_int_equal(connect(fd[0], (struct sockaddr *)&sin, len), 0);
+	fd[1] = accept(s, NULL, NULL);
+	assert_true(fd[1] >= 0);
+	close(s);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * What several tests need: a directory, kept messages, connections.
+ * All of it fails the test that runs when it cannot do its work.
+ */
+#ifndef HPN_REGRESS_UNIT_HELP_H
+#define HPN_REGRESS_UNIT_HELP_H
+
+#include "regress/unit/hex.h"
+
+#include "base/buf.h"
+#include "base/wire.h"
+
+/* A directory for all tests of the program; no links lead to it. */
+extern char temp_dir[64];
+int temp_make(void **state);
+int temp_remove(void **state);
+/* The same, entered; nothing is logged. At the end it must be empty. */
+int temp_enter(void **state);
+int temp_leave(void **state);
+/* Writes DIR/NAME; its path, caller frees. */
+char *temp_file(const char *name, const char *content);
+/* len bytes that follow from the seed. */
+void fill_file(const char *path, size_t len, unsigned seed);
+
+/* What was logged since they were forgotten, a line each. */
+extern char messages[2048];
+void messages_keep(void);
+void messages_forget(void);
+
+/* want may be NULL. */
+void assert_text(const char *got, const char *want);
+
+/* Borrowed. */
+struct span span_of(const struct buf *b);
+struct span span_text(const char *s);
+
+/* Both ends of a connection over loopback. Its buffers grow, so that reads
+ * and writes are large. */
+void tcp_pair(int fd[2]);
+
+#endif
