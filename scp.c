@@ -27,6 +27,7 @@
 #include "base/str.h"
 #include "client/remote-child.h"
 #include "client/remote.h"
+#include "crypto/library.h"
 #include "scp-legacy.h"
 #include "xfer/progress.h"
 #include "xfer/relay.h"
@@ -890,6 +891,7 @@ main(int argc, char **argv)
 	int opt, n;
 
 	fd_sanitise_stdio();
+	crypto_library_start();
 	signal(SIGPIPE, SIG_IGN);
 	log_init("hpnscp", LOG_LVL_INFO);
 	log_to_stderr();

@@ -8,6 +8,7 @@
 
 #include "base/fd.h"
 #include "base/mem.h"
+#include "crypto/library.h"
 #include "xfer/sftp-server-main.h"
 
 int
@@ -18,6 +19,7 @@ main(int argc, char **argv)
 	int status;
 
 	fd_sanitise_stdio();
+	crypto_library_start();
 	signal(SIGPIPE, SIG_IGN);
 	pw = getpwuid(getuid());
 	if (pw == NULL) {

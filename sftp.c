@@ -27,6 +27,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "client/remote.h"
+#include "crypto/library.h"
 #include "xfer/progress.h"
 #include "xfer/sftp-shell.h"
 #include "xfer/target.h"
@@ -549,6 +550,7 @@ main(int argc, char **argv)
 
 	setlocale(LC_CTYPE, "");
 	fd_sanitise_stdio();
+	crypto_library_start();
 	signal(SIGPIPE, SIG_IGN);
 	log_init("hpnsftp", LOG_LVL_INFO);
 	log_to_stderr();
