@@ -23,6 +23,9 @@ def pytest_configure(config):
             signal.signal(number, signal.default_int_handler
                           if number == signal.SIGINT else signal.SIG_DFL)
     harness.become_subreaper()
+    # As a server does it, whatever the one who runs this has set.
+    os.umask(0o022)
+    os.environ["HOME"] = pwd.getpwuid(os.getuid()).pw_dir
 
 
 def pytest_sessionstart(session):

@@ -4,12 +4,16 @@ with a terminal; with peers that follow HPN-SSH 18's rules, ours and none."""
 
 import hashlib
 import hmac
+import os
+import select
+import subprocess
+import time
 
 import pytest
 
 import harness
 import sshwire
-from harness import ME, MIB, Client, hpn, run
+from harness import LONG, ME, MIB, Client, hpn, run, start
 from sshwire import (CHANNEL_DATA, CHANNEL_FAILURE, CHANNEL_OPEN,
                      CHANNEL_REQUEST, CHANNEL_SUCCESS, GCM,
                      OPEN_CONFIRMATION, CtrEtm, FakeServer, Wire,
@@ -51,6 +55,26 @@ class NoneWire(Wire):
                                        + self.session_id).digest())
                 for letter in (b"E", b"F")]
         return tuple(reversed(keys)) if self.server else tuple(keys)
+
+
+def until_told(args, text):
+    """A session that lasts until the client has told this: how it ended."""
+    process = start([*args, "cat"], stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    said, end = b"", time.monotonic() + LONG
+    while text.encode() not in said and select.select(
+            [process.stderr], [], [], max(0, end - time.monotonic()))[0]:
+        chunk = os.read(process.stderr.fileno(), 4096)
+        if not chunk:
+            break
+        said += chunk
+    try:
+        out, err = process.communicate(b"fine\n", LONG)
+    finally:
+        harness.kill_group(process)
+    done = harness.Result(args, process.returncode, out, said + err, 0).ok()
+    assert text in done.errors and out == b"fine\n", done
+    return done
 
 
 def none_wire(server):
@@ -149,8 +173,7 @@ def test_before_authentication_is_the_end(server):
 def test_server_allows_it_by_match(make_server):
     server = make_server(f"LogLevel VERBOSE\nMatch User {ME}\n"
                          "NoneEnabled yes")
-    done = Client("hpn", server).ssh("sleep 0.3", options=WANTED).ok()
-    assert "NOT ENCRYPTED" in done.errors
+    until_told(Client("hpn", server).ssh_args(*WANTED), "NOT ENCRYPTED")
 
 
 # ---- the client ------------------------------------------------------------
@@ -176,10 +199,8 @@ def test_many_rekeys_stay_in_clear(client, server):
 @pytest.mark.parametrize("kind", ["hpn", "stock"])
 def test_server_without_none_stays_encrypted(shared_servers, kind):
     server = shared_servers(kind)
-    done = Client("hpn", server, log_level="INFO").ssh(
-        "echo fine; sleep 0.3", options=WANTED).ok()
-    assert done.out == b"fine\n"
-    assert "stays encrypted" in done.errors, done
+    client = Client("hpn", server, log_level="INFO")
+    until_told(client.ssh_args(*WANTED), "stays encrypted")
 
 
 def test_server_that_offers_it_at_once(tmp_path, keys):
@@ -240,9 +261,9 @@ def test_nobody_can_name_it(client, make_server, tmp_path):
 def test_in_files_only_inside_a_block(client, tmp_path):
     config = tmp_path / "ssh_config"
 
+    args = [a if a != "none" else str(config) for a in client.ssh_args()]
+
     def switched():
-        args = [a if a != "none" else str(config)
-                for a in client.ssh_args()]
         return run([*args, "true; sleep 0.2"]).ok()
 
     config.write_text("NoneEnabled yes\nNoneSwitch yes\n")
@@ -250,6 +271,6 @@ def test_in_files_only_inside_a_block(client, tmp_path):
     assert "NOT ENCRYPTED" not in done.errors
     assert "passed over" in done.errors
     config.write_text("NoneEnabled yes\nHost 127.0.0.1\n\tNoneSwitch yes\n")
-    assert "NOT ENCRYPTED" in switched().errors
+    until_told(args, "NOT ENCRYPTED")
     config.write_text("NoneEnabled yes\nHost other\n\tNoneSwitch yes\n")
     assert "NOT ENCRYPTED" not in switched().errors
