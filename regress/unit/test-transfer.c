@@ -123,27 +123,27 @@ static void
 test_part_names(void **state)
 {
 	char longest[256], path[300];
-	char *part = xfer_part_name("a/b.c"), *other;
+	char *part = xfer_part_name("a/b.c", 1), *other;
 
 	(void)state;
 	assert_string_equal(part, "a/.b.c.hpnpart");
 	free(part);
-	part = xfer_part_name("x");
+	part = xfer_part_name("x", 1);
 	assert_string_equal(part, ".x.hpnpart");
 	free(part);
 	/* 255 bytes are not exceeded, and two names have two parts. */
 	memset(longest, 'n', 255);
 	longest[255] = '\0';
 	snprintf(path, sizeof path, "/d/%s", longest);
-	part = xfer_part_name(path);
+	part = xfer_part_name(path, 1);
 	path[strlen(path) - 1] = 'm';
-	other = xfer_part_name(path);
+	other = xfer_part_name(path, 1);
 	assert_int_equal(strlen(part), 3 + 255);
 	assert_string_not_equal(part, other);
 	free(part);
 	free(other);
 	longest[246] = '\0';
-	part = xfer_part_name(longest);
+	part = xfer_part_name(longest, 1);
 	assert_int_equal(strlen(part), 255);
 	assert_null(strchr(part, '~'));
 	free(part);
