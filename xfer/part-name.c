@@ -7,16 +7,16 @@
 
 #include "crypto/digest.h"
 
-enum { NAME_BYTES_MAX = 255, DIGEST_BYTES = 8 };
-#define SUFFIX ".hpnpart"
+enum { NAME_BYTES_MAX = 255, DIGEST_BYTES = 8, SUFFIX_MAX = 16 };
+#define PART ".hpnpart"
 
-char *
-xfer_part_name(const char *target)
+static char *
+beside(const char *target, const char *suffix)
 {
 	const char *slash = strrchr(target, '/');
 	const char *name = slash != NULL ? slash + 1 : target;
 	int dir_len = (int)(name - target), len = (int)strlen(name);
-	int most = NAME_BYTES_MAX - 1 - (int)strlen(SUFFIX);
+	int most = NAME_BYTES_MAX - 1 - (int)strlen(suffix);
 	uint8_t digest[DIGEST_MAX_LEN];
 	char hex[2 * DIGEST_BYTES + 2] = "", *path;
 
@@ -28,8 +28,38 @@ xfer_part_name(const char *target)
 			snprintf(hex + 1 + 2 * i, 3, "%02x", digest[i]);
 		len = most - (int)strlen(hex);
 	}
-	if (asprintf(&path, "%.*s.%.*s%s" SUFFIX, dir_len, target, len, name,
-	    hex) < 0)
+	if (asprintf(&path, "%.*s.%.*s%s%s", dir_len, target, len, name, hex,
+	    suffix) < 0)
 		return NULL;
 	return path;
+}
+
+char *
+xfer_part_name(const char *target, unsigned number)
+{
+	char suffix[SUFFIX_MAX] = PART;
+
+	if (number > 1)
+		snprintf(suffix, sizeof suffix, PART "%u",
+		    number % (XFER_PARTS_MAX + 1));
+	return beside(target, suffix);
+}
+
+bool
+xfer_is_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *name = slash != NULL ? slash + 1 : path;
+	size_t len = strlen(name), suffix = strlen(PART);
+
+	if (len > 0 && name[len - 1] >= '2' && name[len - 1] <= '9')
+		len--;
+	return name[0] == '.' && len > 1 + suffix &&
+	    memcmp(name + len - suffix, PART, suffix) == 0;
+}
+
+char *
+xfer_link_name(const char *target)
+{
+	return beside(target, ".hpnlink");
 }

@@ -52,6 +52,12 @@ progress_time_text(uint64_t seconds, char *out, size_t size)
 		snprintf(out, size, "%02u:%02u", m, (unsigned)(seconds % 60));
 }
 
+uint64_t
+progress_whole(double v)
+{
+	return v < (double)UINT64_MAX ? (uint64_t)v : UINT64_MAX;
+}
+
 static int
 width_now(struct progress *p)
 {
@@ -128,15 +134,15 @@ figures_of(const struct progress_item *item, bool finished, uint64_t now_ms)
 
 	progress_bytes_text(item->done, f.bytes, sizeof f.bytes);
 	progress_bytes_text(item->size, f.size, sizeof f.size);
-	progress_bytes_text((uint64_t)(finished ? mean : item->rate), f.rate,
+	progress_bytes_text(progress_whole(finished ? mean : item->rate), f.rate,
 	    sizeof f.rate);
-	progress_bytes_text((uint64_t)(finished ? item->peak : item->last),
+	progress_bytes_text(progress_whole(finished ? item->peak : item->last),
 	    f.last, sizeof f.last);
 	if (finished)
 		progress_time_text((took_ms + 500) / 1000, f.when,
 		    sizeof f.when);
 	else if (item->rate >= 1)
-		progress_time_text((uint64_t)((double)left / item->rate + 0.5),
+		progress_time_text(progress_whole((double)left / item->rate + 0.5),
 		    f.when, sizeof f.when);
 	else
 		strlcpy(f.when, "--:--", sizeof f.when);

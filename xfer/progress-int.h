@@ -38,6 +38,9 @@ struct progress {
 void progress_sample(struct progress *p, uint64_t now_ms);
 void progress_flush(struct progress *p);
 
+/* Without what is behind the point; as much as the type holds. */
+uint64_t progress_whole(double v);
+
 /* progress-draw.c: appends to p->pending, or to b. */
 void progress_draw(struct progress *p, const struct progress_item *item,
     bool finished, uint64_t now_ms);

@@ -53,7 +53,7 @@ mean(const struct progress_item *item, uint64_t now_ms)
 {
 	uint64_t took = now_ms > item->start_ms ? now_ms - item->start_ms : 1;
 
-	return (uint64_t)((double)item->done * 1000 / (double)took);
+	return progress_whole((double)item->done * 1000 / (double)took);
 }
 
 void
@@ -84,9 +84,9 @@ progress_json_all(struct progress *p, const char *event, uint64_t now_ms)
 	put_number(b, "size", p->count.size);
 	put_number(b, "bytes", all->done);
 	put_seconds(b, "seconds", now_ms - all->start_ms);
-	put_number(b, "rate", end ? mean(all, now_ms) : (uint64_t)all->last);
+	put_number(b, "rate", end ? mean(all, now_ms) : progress_whole(all->last));
 	if (end)
-		put_number(b, "peak", (uint64_t)all->peak);
+		put_number(b, "peak", progress_whole(all->peak));
 	else
 		buf_printf(b, ",\"listing\":%s",
 		    p->listing ? "true" : "false");

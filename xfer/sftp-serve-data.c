@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "xfer/part-lock.h"
+#include "xfer/part-name.h"
 #include "xfer/sftp-serve-int.h"
 
 enum {
@@ -65,13 +67,20 @@ serve_is_remote(int fd)
 static int
 run_open(struct serve_op *op)
 {
+	bool keep = false;
 	struct stat st;
 
 	op->own_fd = open(op->path, op->flags | O_NONBLOCK, op->mode);
 	if (op->own_fd < 0 && errno == EWOULDBLOCK &&
 	    stat(op->path, &st) == 0 && S_ISREG(st.st_mode))
 		op->own_fd = open(op->path, op->flags, op->mode);
+	/* A part that nobody is at counts as not there. */
+	if (op->own_fd < 0 && errno == EEXIST && xfer_is_part(op->path))
+		op->own_fd = xfer_part_claim(op->path, op->mode, &keep);
 	if (op->own_fd < 0)
+		return -1;
+	if ((op->flags & O_ACCMODE) != O_RDONLY && xfer_is_part(op->path) &&
+	    !xfer_part_share(op->own_fd))
 		return -1;
 	op->remote = serve_is_remote(op->own_fd);
 	return fstat(op->own_fd, &op->st);
@@ -336,6 +345,10 @@ serve_read(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 
 	if (err <= 0)
 		return err;
+	if (offset > INT64_MAX) { /* for the kernel -1 is "go on reading" */
+		serve_status(s, op->id, sftp_status_from_errno(EINVAL));
+		return 0;
+	}
 	serve_touch_handle(s, op, h, false);
 	op->offset = op->from = offset;
 	op->len = MIN(want, (uint32_t)SFTP_DATA_MAX);
@@ -420,8 +433,9 @@ serve_write_begin(struct sftp_serve *s, struct rd *r, uint32_t id,
 	w->skip = body - (uint32_t)fixed - w->left;
 	if (refused != 0)
 		w->handle = NULL;
-	if (w->handle == NULL) {
-		w->error = refused != 0 ? EACCES : EBADF;
+	if (w->handle == NULL || w->offset > INT64_MAX) {
+		w->error = refused != 0 ? EACCES :
+		    w->handle == NULL ? EBADF : EINVAL;
 		return 0;
 	}
 	serve_touch_handle(s, op, w->handle, true);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "xfer/part-lock.h"
 #include "xfer/part-name.h"
 #include "xfer/sftp-serve-int.h"
 
@@ -47,37 +48,39 @@ fill(struct serve_op *op, int fd, bool there)
 	return serve_apply_attrs(NULL, fd, false, &attrs);
 }
 
+/* Some file systems tell only when it is closed that there is no room. */
+static int
+finish(const struct serve_op *op, int fd, int r)
+{
+	int lock = r == 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1, error = errno;
+
+	if (r == 0 && lock < 0)
+		r = -1;
+	if (close(fd) != 0 && r == 0) {
+		r = -1;
+		error = errno;
+	}
+	if (r == 0 && (r = rename(op->path2, op->path)) != 0)
+		error = errno;
+	if (r != 0)
+		(void)unlink(op->path2);
+	fd_close(&lock);
+	errno = error;
+	return r;
+}
+
 static int
 run_put(struct serve_op *op)
 {
-	const int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY;
-	const char *part = op->path2;
-	bool there = lstat(op->path, &op->st) == 0;
-	int fd, r, error;
+	bool there = lstat(op->path, &op->st) == 0, keep = false;
+	int fd;
 
 	if (!there && errno != ENOENT)
 		return -1;
 	if (there && (!S_ISREG(op->st.st_mode) || op->st.st_nlink != 1))
 		return refuse();
-	fd = open(part, flags, op->mode);
-	if (fd < 0 && errno == EEXIST && unlink(part) == 0)
-		fd = open(part, flags, op->mode);
-	if (fd < 0)
-		return -1;
-	r = fill(op, fd, there);
-	error = errno;
-	/* Some file systems tell only now that there is no room. */
-	if (close(fd) != 0 && r == 0) {
-		r = -1;
-		error = errno;
-	}
-	if (r == 0 && rename(part, op->path) == 0)
-		return 0;
-	if (r == 0)
-		error = errno;
-	(void)unlink(part);
-	errno = error;
-	return -1;
+	fd = xfer_part_claim(op->path2, op->mode, &keep);
+	return fd < 0 ? -1 : finish(op, fd, fill(op, fd, there));
 }
 
 static void
@@ -107,7 +110,7 @@ serve_put_file(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 	    0666;
 	serve_info(s, "open \"%s\" flags WRITE,CREATE,TRUNCATE mode 0%o",
 	    op->path, (unsigned)op->mode);
-	op->path2 = xfer_part_name(op->path);
+	op->path2 = xfer_part_name(op->path, 1);
 	buf_put(&op->data, data.p, data.len);
 	if (op->path2 == NULL || buf_err(&op->data) != 0)
 		return ERR_NOMEM;

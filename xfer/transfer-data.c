@@ -110,7 +110,7 @@ xfer_data_skipped(struct xfer_end *e, uint64_t offset, uint64_t len)
 	f->moved += len;
 	progress_add(f->x->opts.progress, &f->item, len);
 	/* Marks are of chunks, whose bytes fit. */
-	for (uint64_t n; len > 0; len -= n, b.offset += n) {
+	for (uint64_t n; len > 0 && f->chunk_left != NULL; len -= n, b.offset += n) {
 		n = MIN(len, f->chunk - b.offset % f->chunk);
 		xfer_marks_moved(&b, (uint32_t)n);
 	}
@@ -121,10 +121,10 @@ xfer_range_add(struct xfer_file *f, uint64_t offset, uint64_t len)
 {
 	struct xfer_range *r = f->todo;
 
-	/* Comparisons find them one behind the other. No range, and so no
-	 * block, crosses the border of a chunk. */
-	if (r != NULL && r->offset + r->len == offset &&
-	    r->offset / f->chunk == offset / f->chunk) {
+	if (len == 0)
+		return;
+	/* Comparisons find them one behind the other. */
+	if (r != NULL && r->offset + r->len == offset) {
 		r->len += len;
 		return;
 	}
@@ -175,14 +175,20 @@ take_range(struct xfer_end *e)
 {
 	struct xfer_file *f = e->file;
 	struct xfer_range *r = f->todo;
+	uint64_t len;
 
 	if (e->next < e->until)
 		return true;
 	if (r != NULL) {
+		/* No block crosses the border of a chunk. */
+		len = MIN(r->len, f->chunk - r->offset % f->chunk);
 		e->next = r->offset;
-		e->until = r->offset + r->len;
-		f->todo = r->next;
-		free(r);
+		e->until = r->offset += len;
+		r->len -= len;
+		if (r->len == 0) {
+			f->todo = r->next;
+			free(r);
+		}
 		return true;
 	}
 	if (f->ended || f->mapping)
@@ -256,6 +262,7 @@ source_ends(struct xfer_file *f, uint64_t offset)
 			e->until = MAX(e->next, offset);
 	while ((r = *at) != NULL) {
 		if (r->offset < offset) {
+			r->len = MIN(r->len, offset - r->offset);
 			at = &r->next;
 			continue;
 		}
@@ -329,8 +336,10 @@ write_done(void *arg, const struct sftp_reply *reply)
 		moved(b, b->len);
 	} else if (reply->err != 0) {
 		xfer_range_add(f, b->offset, b->len);
-	} else if (!f->failed) {
-		xfer_report_reply(f->x, f->remote, reply);
+	} else {
+		f->write_failed = true;
+		if (!f->failed)
+			xfer_report_reply(f->x, f->remote, reply);
 		xfer_file_fail(f);
 	}
 	data_end(b);
@@ -463,6 +472,7 @@ read_data(void *arg, uint64_t offset, const uint8_t *p, size_t len)
 	if (!(f->sparse ? xfer_sparse_write(f, p, len, offset) :
 			  xfer_write_local(f, p, len, offset))) {
 		xfer_report_errno(f->x, f->local, errno);
+		f->write_failed = true;
 		xfer_file_fail(f);
 		return;
 	}

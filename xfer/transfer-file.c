@@ -17,7 +17,7 @@
 #include "base/mem.h"
 #include "xfer/transfer-int.h"
 
-enum { CHUNKS_WANTED = 64, RENAMES_MAX = 8 };
+enum { CHUNKS_WANTED = 64 };
 
 static void file_open(struct xfer_file *f);
 static void go_on(struct xfer_file *f);
@@ -82,6 +82,64 @@ ends_drop(struct xfer_file *f)
 	}
 }
 
+static bool
+is_source(const struct xfer_file *f, const struct sftp_reply *reply)
+{
+	const uint32_t known = SFTP_A_SIZE | SFTP_A_TIMES;
+
+	return reply->type == SFTP_ATTRS &&
+	    (reply->attrs.flags & known) == known &&
+	    reply->attrs.size == f->attrs.size &&
+	    reply->attrs.mtime == f->attrs.mtime;
+}
+
+/* Else its name may be that of another file by now: others do without this
+ * end, and where there is none the file is not gone on with. */
+static void
+source_seen(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_end *e = arg;
+	struct xfer_file *f = e->file;
+
+	e->pending--;
+	f->pending--;
+	if (reply->err != 0)
+		return;
+	if (is_source(f, reply)) {
+		e->open = true;
+		xfer_end_wake(e);
+	} else if (f->state == XFER_MOVING && TAILQ_FIRST(&f->ends) != e) {
+		f->crowded = true;
+		end_close(e, NULL);
+		end_free(e);
+	} else {
+		xfer_report(f->x, f->remote,
+		    "changed while it was being read");
+		e->open = true;
+		xfer_file_fail(f);
+	}
+	xfer_file_settle(f);
+}
+
+/* A further handle of a source, whose file was replaced or has grown, would
+ * be that of another: it is opened by name. True: it is asked. */
+static bool
+look_at_source(struct xfer_end *e)
+{
+	struct xfer_file *f = e->file;
+	/* Digests tell more than a time does. */
+	bool trusts = f->keep && !xfer_has(f->x, SFTP_EXT_CHECK_FILE);
+
+	if (f->up || !(f->begun || trusts) || f->whole || f->size == 0 ||
+	    (f->attrs.flags & SFTP_A_TIMES) == 0)
+		return false;
+	e->pending++;
+	f->pending++;
+	sftp_handle_request(e->lane->s, SFTP_FSTAT, &e->handle, source_seen,
+	    e);
+	return true;
+}
+
 static void
 open_done(void *arg, const struct sftp_reply *reply)
 {
@@ -91,12 +149,16 @@ open_done(void *arg, const struct sftp_reply *reply)
 
 	e->pending--;
 	f->pending--;
+	f->part_ours |= !f->keep && !f->whole && (reply->err != 0 ||
+	    reply->status == SFTP_OK);
 	if (reply->err != 0)
 		return;
 	if (reply->status == SFTP_OK) {
 		if (e->lane->rtt_ms == 0 || took < e->lane->rtt_ms)
 			e->lane->rtt_ms = took;
 		sftp_keep_handle(&e->handle, reply);
+		if (look_at_source(e))
+			return;
 		e->open = true;
 		xfer_end_wake(e);
 	} else {
@@ -157,14 +219,6 @@ xfer_file_spread(struct xfer_file *f, struct xfer_lane *lane)
 	end_open(f, lane, remote_name(f), open_flags(f));
 }
 
-/* No questions are asked any more when all is over. */
-static void
-answered(struct xfer_file *f, const struct sftp_reply *reply)
-{
-	if (reply->err != ERR_CANCELLED)
-		xfer_file_settle(f);
-}
-
 /* --- the end --- */
 
 void
@@ -215,173 +269,7 @@ xfer_file_done(struct xfer_file *f)
 	TAILQ_INSERT_TAIL(&x->done, f, entry);
 }
 
-/* A part that nobody needs. Another of that name may be made later: it is
- * not asked twice. */
-static void
-remove_part(struct xfer_file *f, sftp_done_fn done)
-{
-	const struct xfer_question q = { .type = SFTP_REMOVE,
-		.path = f->part, .once = true };
-
-	if (f->up)
-		xfer_ask(f->x, &q, done, f);
-	else
-		(void)unlink(f->part);
-}
-
-/* --- the rename --- */
-
-static void rename_done(void *arg, const struct sftp_reply *reply);
-
-void
-xfer_file_rename(struct xfer_file *f)
-{
-	struct xfer_question q = { .path = f->part, .second = f->remote,
-		.ext = SFTP_EXT_POSIX_RENAME, .type = xfer_has(f->x, SFTP_EXT_POSIX_RENAME) ?
-		    SFTP_EXTENDED :
-		    SFTP_RENAME };
-
-	if (f->state != XFER_RENAMING)
-		f->x->renaming++;
-	f->state = XFER_RENAMING;
-	fd_close(&f->fd);
-	f->pending++;
-	xfer_ask(f->x, &q, rename_done, f);
-}
-
-static void
-rename_fails(struct xfer_file *f, const char *text)
-{
-	xfer_report(f->x, f->remote, text);
-	xfer_file_fail(f);
-}
-
-/* Was it renamed by a request whose answer was lost? */
-static void
-renamed_before(void *arg, const struct sftp_reply *reply)
-{
-	struct xfer_file *f = arg;
-
-	f->pending--;
-	if (reply->err == 0 && (reply->status != SFTP_OK ||
-	    reply->attrs.size != f->moved))
-		rename_fails(f, "the part file has vanished");
-	answered(f, reply);
-}
-
-static void
-target_removed(void *arg, const struct sftp_reply *reply)
-{
-	struct xfer_file *f = arg;
-
-	f->pending--;
-	if (!f->x->over)
-		xfer_file_rename(f);
-	(void)reply;
-}
-
-/* The old way does not replace: the target is removed, but only while the
- * part is there. */
-static void
-part_seen(void *arg, const struct sftp_reply *reply)
-{
-	struct xfer_file *f = arg;
-	const struct xfer_question q = { .type = SFTP_REMOVE,
-		.path = f->remote, .once = true };
-
-	f->pending--;
-	if (reply->err == 0 && reply->status == SFTP_OK) {
-		f->pending++;
-		xfer_ask(f->x, &q, target_removed, f);
-		return;
-	}
-	if (reply->err == 0)
-		rename_fails(f, sftp_status_text(SFTP_FAILURE));
-	answered(f, reply);
-}
-
-static void
-rename_done(void *arg, const struct sftp_reply *reply)
-{
-	struct xfer_file *f = arg;
-	struct xfer_question q = { .type = SFTP_LSTAT, .path = f->remote };
-	bool old_way = !xfer_has(f->x, SFTP_EXT_POSIX_RENAME);
-
-	f->pending--;
-	if (reply->err != 0) {
-		xfer_report_reply(f->x, f->remote, reply);
-		xfer_file_fail(f);
-	} else if (reply->status == SFTP_NO_SUCH_FILE) {
-		f->pending++;
-		xfer_ask(f->x, &q, renamed_before, f);
-		return;
-	} else if (reply->status == SFTP_FAILURE && old_way &&
-	    f->renames++ < RENAMES_MAX) {
-		f->pending++;
-		q.path = f->part;
-		xfer_ask(f->x, &q, part_seen, f);
-		return;
-	} else if (reply->status != SFTP_OK) {
-		rename_fails(f, sftp_status_text(reply->status));
-	} else if (f->x->opts.hard_links && f->resume) {
-		/* Where both were names of one file, nothing was renamed. */
-		remove_part(f, NULL);
-	}
-	answered(f, reply);
-}
-
 /* --- attributes and close --- */
-
-/* Source's times as the kernel takes them. */
-void
-xfer_times(const struct sftp_attrs *a, const struct xfer_exact *e,
-    struct timespec out[2])
-{
-	out[0] = (struct timespec){ .tv_sec = a->atime };
-	out[1] = (struct timespec){ .tv_sec = a->mtime };
-	if (e->known)
-		memcpy(out, e->times, sizeof e->times);
-}
-
-void
-xfer_exact_from_stat(struct xfer_exact *e, const struct stat *st)
-{
-	*e = (struct xfer_exact){ .known = true, .times = { st->st_atim,
-		st->st_mtim }, .nlink = (uint32_t)st->st_nlink,
-		.dev = st->st_dev, .ino = st->st_ino,
-		.blocks = (uint64_t)st->st_blocks };
-}
-
-bool
-xfer_exact_from_reply(struct xfer_exact *e, const struct sftp_reply *reply)
-{
-	const long ns_max = 999999999;
-	struct sftp_stat_ns st;
-	struct rd r = reply->body;
-
-	if (reply->err != 0 || reply->type != SFTP_EXTENDED_REPLY ||
-	    sftp_get_stat_ns(&r, &st) < 0 || st.atime_ns > ns_max ||
-	    st.mtime_ns > ns_max)
-		return false;
-	*e = (struct xfer_exact){ .known = true, .times = {
-		{ .tv_sec = st.atime, .tv_nsec = (long)st.atime_ns },
-		{ .tv_sec = st.mtime, .tv_nsec = (long)st.mtime_ns } },
-		.nlink = st.nlink, .dev = st.dev, .ino = st.ino,
-		.blocks = st.blocks };
-	return true;
-}
-
-bool
-xfer_wants_times_ns(struct xfer *x, const struct xfer_exact *e)
-{
-	bool plain = true;
-
-	for (int i = 0; i < 2; i++)
-		plain &= e->times[i].tv_nsec == 0 &&
-		    e->times[i].tv_sec >= 0 &&
-		    e->times[i].tv_sec <= UINT32_MAX;
-	return e->known && !plain && xfer_has(x, SFTP_EXT_TIMES_NS);
-}
 
 static int
 set_local_times(const struct xfer_file *f)
@@ -416,10 +304,39 @@ set_local_attrs(struct xfer_file *f)
 	return f->set_mode ? fchmod(f->fd, f->mode) : 0;
 }
 
-/* All data of a download is here. */
+static void
+finish_fails(struct xfer_file *f, int error)
+{
+	if (!f->failed)
+		xfer_report_errno(f->x, f->local, error);
+	f->failed = true;
+}
+
+/* Some file systems tell only now that the disk is full, or that what they
+ * had taken is lost. */
+static void
+close_local(struct xfer_file *f)
+{
+	bool sync = f->failed ? f->write_failed : f->x->opts.fsync;
+
+	if (sync && !f->whole && fsync(f->fd) != 0) {
+		finish_fails(f, errno);
+		f->unstored = true;
+	}
+	if (close(f->fd) != 0) {
+		finish_fails(f, errno);
+		f->unstored = !f->whole;
+	}
+	f->fd = -1;
+}
+
+/* All data of a download is here. The part is held until it is renamed. */
 static void
 finish_local(struct xfer_file *f)
 {
+	bool part = f->part != NULL && !f->whole;
+	int lock = -1;
+
 	if (f->fd < 0)
 		return;
 	if (!f->failed && f->eof_at < f->top) {
@@ -427,20 +344,16 @@ finish_local(struct xfer_file *f)
 		    "changed while it was being read");
 		f->failed = true;
 	}
-	if (!f->failed &&
-	    (set_local_attrs(f) != 0 ||
-		(f->x->opts.fsync && !f->whole && fsync(f->fd) != 0))) {
-		xfer_report_errno(f->x, f->local, errno);
+	if (!f->failed && set_local_attrs(f) != 0)
+		finish_fails(f, errno);
+	if (part && (lock = fcntl(f->fd, F_DUPFD_CLOEXEC, 0)) < 0)
+		finish_fails(f, errno);
+	close_local(f);
+	if (f->unstored)
+		xfer_part_withdraw(f, lock);
+	else if (!f->failed && part && !xfer_part_rename(f, lock))
 		f->failed = true;
-	}
-	/* Some file systems tell only now that the disk is full. */
-	if (close(f->fd) != 0 && !f->failed) {
-		xfer_report_errno(f->x, f->local, errno);
-		f->failed = true;
-	}
-	f->fd = -1;
-	if (!f->failed && !f->whole && !xfer_part_rename(f))
-		f->failed = true;
+	fd_close(&lock);
 }
 
 void
@@ -468,6 +381,31 @@ tail_done(void *arg, const struct sftp_reply *reply)
 		xfer_file_fail(f);
 	}
 	xfer_file_settle(f);
+}
+
+/* Of FSYNC and CLOSE: what was taken before may not be there. */
+static void
+stored_done(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_file *f = ((struct xfer_end *)arg)->file;
+
+	if (reply->err == 0 && reply->status != SFTP_OK && !f->whole)
+		f->unstored = true;
+	tail_done(arg, reply);
+}
+
+static void
+send_fsync(struct xfer_end *e)
+{
+	struct xfer_file *f = e->file;
+	bool sync = f->failed ? f->write_failed : f->x->opts.fsync;
+
+	if (!sync || f->whole || !sftp_has(e->lane->s, SFTP_EXT_FSYNC))
+		return;
+	e->pending++;
+	f->pending++;
+	sftp_ext_handle(e->lane->s, SFTP_EXT_FSYNC, &e->handle, stored_done,
+	    e);
 }
 
 static void
@@ -508,13 +446,6 @@ send_attrs(struct xfer_end *e)
 		a.mode = f->mode;
 		set_attrs(e, &a);
 	}
-	if (f->x->opts.fsync && !f->whole &&
-	    sftp_has(e->lane->s, SFTP_EXT_FSYNC)) {
-		e->pending++;
-		f->pending++;
-		sftp_ext_handle(e->lane->s, SFTP_EXT_FSYNC, &e->handle,
-		    tail_done, e);
-	}
 }
 
 /* Sent right behind the last data, if there is no reason to wait for its
@@ -531,7 +462,8 @@ send_tail(struct xfer_file *f)
 	if (f->up && e != NULL && e->open) {
 		if (!f->failed)
 			send_attrs(e);
-		end_close(e, tail_done);
+		send_fsync(e);
+		end_close(e, stored_done);
 	}
 	f->pending--;
 }
@@ -548,7 +480,7 @@ helpers_closed(struct xfer_file *f)
 		if (e == last)
 			continue;
 		if (e->pending == 0 && e->open)
-			end_close(e, f->up ? tail_done : NULL);
+			end_close(e, f->up ? stored_done : NULL);
 		if (e->pending == 0)
 			end_free(e);
 		else
@@ -575,6 +507,38 @@ set_size(struct xfer_file *f, uint64_t size)
 	xfer_file_settle(f);
 }
 
+/* Files of /sys say more than they have; any other that ends before its size,
+ * but not where we have come to, was cut meanwhile. */
+static void
+end_seen(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_end *e = arg;
+	struct xfer_file *f = e->file;
+	uint64_t size = reply->attrs.size;
+
+	e->pending--;
+	f->pending--;
+	if (reply->err != 0)
+		return;
+	f->end_seen = true;
+	if (reply->type == SFTP_ATTRS &&
+	    (reply->attrs.flags & SFTP_A_SIZE) && size != f->size &&
+	    size != f->eof_at) {
+		xfer_report(f->x, f->remote,
+		    "changed while it was being read");
+		xfer_file_fail(f);
+	}
+	xfer_file_settle(f);
+}
+
+static void
+look_at_end(struct xfer_end *e)
+{
+	e->pending++;
+	e->file->pending++;
+	sftp_handle_request(e->lane->s, SFTP_FSTAT, &e->handle, end_seen, e);
+}
+
 static void
 data_sent(struct xfer_file *f)
 {
@@ -586,6 +550,10 @@ data_sent(struct xfer_file *f)
 		return;
 	if (wait && (f->blocks > 0 || f->pending > 0))
 		return;
+	if (!f->up && !f->failed && f->eof_at < f->size && !f->end_seen) {
+		look_at_end(main_end(f));
+		return;
+	}
 	size = MIN(f->size != 0 ? f->size : UINT64_MAX, f->eof_at);
 	if (f->x->opts.verify && f->cut && !f->failed && !f->sized) {
 		set_size(f, size);
@@ -615,7 +583,7 @@ xfer_file_compared(struct xfer_file *f, int why)
 	}
 	if (why == XFER_COMPARE_TARGET) {
 		if (f->part != NULL && f->old_part.flags != 0)
-			remove_part(f, NULL);
+			xfer_part_remove(f, NULL);
 		f->moved = f->size;
 		progress_add(f->x->opts.progress, &f->item, f->size);
 	} else if (f->compare.differs) {
@@ -625,7 +593,7 @@ xfer_file_compared(struct xfer_file *f, int why)
 		xfer_file_fail(f);
 		/* Nothing is to be built on that. */
 		if (f->part != NULL)
-			remove_part(f, NULL);
+			xfer_part_remove(f, NULL);
 	}
 	f->verified = true;
 	send_tail(f);
@@ -687,7 +655,7 @@ static void
 in_place(struct xfer_file *f)
 {
 	if (!TAILQ_EMPTY(&f->ends))
-		remove_part(f, NULL);
+		xfer_part_remove(f, NULL);
 	ends_drop(f);
 	free(f->part);
 	f->part = NULL;
@@ -696,7 +664,15 @@ in_place(struct xfer_file *f)
 }
 
 static void
-old_part_removed(void *arg, const struct sftp_reply *reply)
+start_fails(struct xfer_file *f, const char *text)
+{
+	xfer_report(f->x, f->remote, text);
+	f->failed = true;
+	xfer_file_done(f);
+}
+
+static void
+part_removed(void *arg, const struct sftp_reply *reply)
 {
 	struct xfer_file *f = arg;
 
@@ -706,23 +682,62 @@ old_part_removed(void *arg, const struct sftp_reply *reply)
 		file_open(f);
 }
 
+/* Somebody's part: of a copy that is under way, for all that is known. */
+static void
+next_part(struct xfer_file *f)
+{
+	free(f->part);
+	f->part = f->part_number < XFER_PARTS_MAX ?
+	    xfer_part_name(f->remote, ++f->part_number) : NULL;
+	f->part_ours = f->cleared = false;
+	if (f->part == NULL) {
+		start_fails(f, "other copies to this name are under way");
+		return;
+	}
+	if (f->part_number == 2)
+		xfer_note(f->x, f->remote, "there is a part of another copy, "
+		    "which is left alone");
+	file_open(f);
+}
+
+/* No part could be made: is there one? */
+static void
+part_looked_for(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_file *f = arg;
+	bool takes = f->part_ours || f->resume || f->x->opts.resume;
+
+	f->pending--;
+	if (reply->err == ERR_CANCELLED)
+		return;
+	if (f->failed) { /* stopped meanwhile */
+		xfer_file_done(f);
+	} else if (reply->err != 0 || reply->status != SFTP_OK) {
+		start_fails(f, sftp_status_text(f->status));
+	} else if (takes && !f->cleared) {
+		f->pending++;
+		xfer_part_remove(f, part_removed);
+	} else {
+		next_part(f);
+	}
+}
+
 static void
 refused(struct xfer_file *f)
 {
+	const struct xfer_question q = { .type = SFTP_LSTAT,
+		.path = f->part };
+
 	if (f->keep || f->whole) {
 		/* What was there cannot be used. */
 		xfer_file_restart(f, false);
-	} else if (f->part != NULL && f->up && f->status == SFTP_FAILURE &&
-	    !f->cleared) {
-		/* An old part, perhaps. */
+	} else if (f->part != NULL && f->up && f->status == SFTP_FAILURE) {
 		f->pending++;
-		remove_part(f, old_part_removed);
+		xfer_ask(f->x, &q, part_looked_for, f);
 	} else if (f->part != NULL && f->up) {
 		in_place(f);
 	} else {
-		xfer_report(f->x, f->remote, sftp_status_text(f->status));
-		f->failed = true;
-		xfer_file_done(f);
+		start_fails(f, sftp_status_text(f->status));
 	}
 }
 
@@ -752,7 +767,7 @@ nlink_done(void *arg, const struct sftp_reply *reply)
 	    sftp_get_stat_ns(&r, &st) == 0)
 		f->nlink = st.nlink;
 	xfer_target_known(f);
-	answered(f, reply);
+	xfer_answered(f, reply);
 }
 
 /* What the server made may differ from what it is to replace, or be. True:
@@ -896,6 +911,8 @@ asked(struct xfer_file *f)
 		xfer_file_done(f);
 		return;
 	}
+	if (f->part_nlink > 1) /* what is another file's too is not ours */
+		f->old_part.flags = 0;
 	if (f->x->opts.append && f->resume && is_file(&f->target) &&
 	    !(f->part != NULL && is_file(&f->old_part))) {
 		append(f);
@@ -918,7 +935,7 @@ asked(struct xfer_file *f)
 	    (f->target.flags & f->attrs.flags & SFTP_A_TIMES) &&
 	    f->target.mtime == f->attrs.mtime) {
 		if (f->part != NULL && f->old_part.flags != 0)
-			remove_part(f, NULL);
+			xfer_part_remove(f, NULL);
 		progress_add(f->x->opts.progress, &f->item, f->size);
 		xfer_file_done(f);
 		return;
@@ -937,7 +954,7 @@ target_done(void *arg, const struct sftp_reply *reply)
 	if (reply->err == 0 && reply->type == SFTP_ATTRS)
 		f->target = reply->attrs;
 	xfer_target_known(f);
-	answered(f, reply);
+	xfer_answered(f, reply);
 }
 
 static void
@@ -948,21 +965,46 @@ old_part_done(void *arg, const struct sftp_reply *reply)
 	f->pending--;
 	if (reply->err == 0 && reply->type == SFTP_ATTRS)
 		f->old_part = reply->attrs;
-	answered(f, reply);
+	xfer_answered(f, reply);
+}
+
+static void
+old_part_names(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_file *f = arg;
+	struct xfer_exact exact;
+
+	f->pending--;
+	if (xfer_exact_from_reply(&exact, reply))
+		f->part_nlink = exact.nlink;
+	xfer_answered(f, reply);
+}
+
+static void
+ask_part(struct xfer_file *f)
+{
+	struct xfer_question q = { .type = SFTP_LSTAT, .path = f->part };
+
+	f->part_nlink = 0;
+	f->pending++;
+	xfer_ask(f->x, &q, old_part_done, f);
+	if (!xfer_has(f->x, SFTP_EXT_STAT_NS))
+		return;
+	q.type = SFTP_EXTENDED;
+	q.ext = SFTP_EXT_STAT_NS;
+	f->pending++;
+	xfer_ask(f->x, &q, old_part_names, f);
 }
 
 static void
 ask_remote(struct xfer_file *f)
 {
-	struct xfer_question q = { .type = SFTP_LSTAT, .path = f->remote };
+	const struct xfer_question q = { .type = SFTP_LSTAT,
+		.path = f->remote };
 
 	f->pending++;
-	if (f->part != NULL && f->resume) {
-		f->pending++;
-		q.path = f->part;
-		xfer_ask(f->x, &q, old_part_done, f);
-		q.path = f->remote;
-	}
+	if (f->part != NULL && f->resume)
+		ask_part(f);
 	/* A directory that was made just now is empty. */
 	if ((f->dir == NULL || !f->dir->made) &&
 	    (f->part != NULL || f->resume)) {
@@ -985,7 +1027,8 @@ prepare(struct xfer_file *f)
 	free(f->part);
 	f->part = NULL;
 	if (!f->x->opts.in_place)
-		f->part = xfer_part_name(f->up ? f->remote : f->local);
+		f->part = xfer_part_name(f->up ? f->remote : f->local,
+		    f->part_number);
 }
 
 static void
@@ -996,7 +1039,7 @@ source_known(void *arg, const struct sftp_reply *reply)
 	f->pending--;
 	if (xfer_exact_from_reply(&f->exact, reply))
 		f->attrs.flags |= SFTP_A_TIMES;
-	answered(f, reply);
+	xfer_answered(f, reply);
 }
 
 static bool
@@ -1026,6 +1069,12 @@ xfer_file_start(struct xfer_file *f)
 		return;
 	}
 	prepare(f);
+	if (f->size > INT64_MAX) { /* so says the server */
+		xfer_report_errno(f->x, f->remote, EFBIG);
+		f->failed = true;
+		xfer_file_done(f);
+		return;
+	}
 	if (f->symlink) {
 		xfer_symlink_start(f);
 		return;
@@ -1081,7 +1130,7 @@ xfer_file_restart(struct xfer_file *f, bool resume)
 	f->asked = f->keep = f->begun = f->whole = f->cleared = false;
 	f->cut = f->ended = f->looked = f->crowded = f->verified = false;
 	f->set_mode = f->sparse = f->mapping = f->sized = false;
-	f->tail_lost = false;
+	f->tail_lost = f->unstored = f->write_failed = f->end_seen = false;
 	f->renames = 0;
 	f->target.flags = f->old_part.flags = f->made.flags = 0;
 	f->nlink = 0;
@@ -1181,6 +1230,8 @@ xfer_file_settle(struct xfer_file *f)
 		if (f->pending > 0 || f->blocks > 0 || f->tail_lost)
 			break;
 		ends_drop(f);
+		if (f->up && f->unstored)
+			xfer_part_withdraw(f, -1);
 		if (f->up && f->part != NULL && !f->failed && !f->whole)
 			xfer_file_rename(f);
 		else

@@ -6,6 +6,8 @@
  *	transfer.c		life, queue, loop
  *	transfer-file.c		the life of a file
  *	transfer-part.c		where its data goes first
+ *	transfer-rename.c	when all of it is there
+ *	transfer-times.c	times of sources
  *	transfer-small.c	files of one request
  *	transfer-data.c		blocks of data
  *	transfer-resume.c	what is there already; is it the same
@@ -197,6 +199,7 @@ struct xfer_file {
 	bool cleared;	/* an old part was removed */
 	bool cut;	/* what is written may be longer than the source */
 	bool ended;	/* the source ended: nothing behind next */
+	bool end_seen;	/* its size was asked for, then */
 	bool looked;	/* at what OPEN made */
 	bool crowded;	/* the server gives no further handle */
 	bool symlink;	/* it is one, and copied as such */
@@ -207,6 +210,9 @@ struct xfer_file {
 	bool verified;
 	bool tail_lost;	/* of attributes and CLOSE: the lane ended first */
 	bool refused;	/* as a small one */
+	bool part_ours;	/* this run has made it, for all that is known */
+	bool write_failed; /* at the target */
+	bool unstored;	/* what was written may be lost */
 	struct {
 		struct xfer_lane *lane;
 		bool wrong, lost, open, closed;
@@ -228,6 +234,8 @@ struct xfer_file {
 	unsigned maps;		 /* answers with extents */
 	struct sftp_attrs target, old_part, made; /* flags 0: not there */
 	uint32_t nlink;		 /* of the target; 0: unknown */
+	uint32_t part_nlink;	 /* of an old part; 0: unknown */
+	unsigned part_number;	 /* from 1 on: see xfer/part-name.h */
 	bool set_mode;		 /* mode is to be set at the end */
 	uint32_t mode;
 	uint64_t size;		 /* expected; 0: until it ends */
@@ -345,14 +353,14 @@ void xfer_file_restart(struct xfer_file *f, bool resume);
 void xfer_file_free(struct xfer_file *f);
 /* A small one is at its target or (download) in f->fd, or has failed. */
 void xfer_file_arrived(struct xfer_file *f);
-/* Its part is whole, and closed. */
-void xfer_file_rename(struct xfer_file *f);
 /* Ends early, as soon as its answers are there. */
 void xfer_file_stop(struct xfer_file *f);
 /* No request is under way any more. */
 void xfer_file_done(struct xfer_file *f);
 /* The source is known as well as it will be. */
 void xfer_file_begin(struct xfer_file *f);
+
+/* transfer-times.c */
 /* Times of the source, for the kernel. */
 void xfer_times(const struct sftp_attrs *a, const struct xfer_exact *e,
     struct timespec out[2]);
@@ -392,8 +400,19 @@ void xfer_part_look(struct xfer_file *f);
 bool xfer_part_open(struct xfer_file *f);
 /* What mode the target shall have, if the part was made for `wanted`. */
 void xfer_part_mode(struct xfer_file *f, uint32_t wanted);
-/* After fd was closed: gives the part its name. False: reported. */
-bool xfer_part_rename(struct xfer_file *f);
+/* Gives a download's part its name, while lock holds it. False: reported. */
+bool xfer_part_rename(struct xfer_file *f, int lock);
+/* What was written is perhaps not stored: no part, and no time, shall say
+ * that it is. lock: of a download. */
+void xfer_part_withdraw(struct xfer_file *f, int lock);
+
+/* transfer-rename.c */
+/* After the answer to a question: settles the file, if not all is over. */
+void xfer_answered(struct xfer_file *f, const struct sftp_reply *reply);
+/* A part that nobody needs; done may be NULL. */
+void xfer_part_remove(struct xfer_file *f, sftp_done_fn done);
+/* Its part is whole, and closed. */
+void xfer_file_rename(struct xfer_file *f);
 
 /* transfer-small.c */
 /* True: it is moved by one request. */

@@ -487,6 +487,7 @@ look_ahead(struct xfer *x, uint64_t rtt)
 {
 	struct xfer_lane *l;
 	uint64_t rate = 0;
+	double left;
 
 	x->fastest = NULL;
 	x->rtt_ms = rtt;
@@ -499,7 +500,8 @@ look_ahead(struct xfer *x, uint64_t rtt)
 		if (x->fastest == NULL || l->rate > x->fastest->rate)
 			x->fastest = l;
 	}
-	x->left_ms = rate > 0 ? bulk_left(x) * 1000 / rate : 0;
+	left = rate > 0 ? (double)bulk_left(x) * 1000 / (double)rate : 0;
+	x->left_ms = left < (double)INT64_MAX ? (uint64_t)left : INT64_MAX;
 	if (rate == 0)
 		x->fastest = NULL;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Links. A symbolic one is made directly, or, where its name is taken, as a
- * part that is renamed over it; what it leads to is never looked at. Of the
+ * Links. A symbolic one is made directly, or, where its name is taken, under
+ * another and renamed over it; what it leads to is never looked at. Of the
  * names of a file the first that is found is copied; the others become links
  * to it when it is whole.
  */
@@ -92,7 +92,7 @@ link_local(struct xfer_file *f, const char *first)
 		return 0;
 	if (errno != EEXIST)
 		return -1;
-	part = xfer_part_name(f->local);
+	part = xfer_link_name(f->local);
 	if (part == NULL)
 		return -1;
 	(void)unlink(part);
@@ -169,7 +169,7 @@ remove_remote(struct xfer_file *f, const char *name, sftp_done_fn done)
 	ask(f, &q, done);
 }
 
-/* A rename between two names of one file does nothing: the part stays. */
+/* A rename between two names of one file does nothing: the first stays. */
 static void
 tidied(void *arg, const struct sftp_reply *reply)
 {
@@ -249,8 +249,8 @@ made(void *arg, const struct sftp_reply *reply)
 		remote_linked(f);
 	} else if (reply->err == 0 && reply->status == SFTP_FAILURE) {
 		/* The name is taken, perhaps. */
-		if (f->part == NULL)
-			f->part = xfer_part_name(f->remote);
+		free(f->part);
+		f->part = xfer_link_name(f->remote);
 		if (f->part == NULL) {
 			xfer_report_errno(f->x, f->remote, ENOMEM);
 			linked(f, false);

@@ -16,6 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "xfer/part-lock.h"
 #include "xfer/transfer-int.h"
 
 bool
@@ -79,30 +80,31 @@ xfer_part_mode(struct xfer_file *f, uint32_t wanted)
 	f->set_mode = f->mode != made;
 }
 
-/* The part, or false: then the target is written in place. */
-static bool
+/* 0, or why there is no part. Then the target is written in place, unless
+ * that would only fail as well, or spoil what another copy does. */
+static int
 open_part(struct xfer_file *f, mode_t mode)
 {
-	const int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW;
 	struct stat st;
 
-	if (f->keep) {
-		f->fd = open(f->part, flags);
-	} else {
-		f->fd = open(f->part, flags | O_CREAT | O_EXCL, mode);
-		if (f->fd < 0 && errno == EEXIST && unlink(f->part) == 0)
-			f->fd = open(f->part, flags | O_CREAT | O_EXCL, mode);
-	}
+	f->fd = xfer_part_claim(f->part, mode, &f->keep);
 	if (f->fd < 0)
-		return false;
+		return errno;
 	if (fstat(f->fd, &st) == 0)
 		sftp_attrs_from_stat(&f->made, &st);
 	if (xfer_may_replace(&f->target, f->nlink, &f->made))
-		return true;
-	(void)close(f->fd);
+		return 0;
 	(void)unlink(f->part);
+	(void)close(f->fd);
 	f->fd = -1;
-	return false;
+	return EXDEV;
+}
+
+static bool
+is_final(int error)
+{
+	return error == EBUSY || error == ENOSPC || error == EDQUOT ||
+	    error == EIO || error == EMFILE || error == ENFILE;
 }
 
 bool
@@ -111,12 +113,20 @@ xfer_part_open(struct xfer_file *f)
 	mode_t mode = f->attrs.flags & SFTP_A_MODE ?
 	    f->attrs.mode & XFER_MODE_COPIED :
 	    0666;
+	int error;
 
 	if (f->part != NULL) {
 		/* One that is to be read on must be readable, and ours. */
-		if (open_part(f, mode | XFER_MODE_PART)) {
+		error = open_part(f, mode | XFER_MODE_PART);
+		if (error == 0) {
 			xfer_part_mode(f, mode);
 			return true;
+		}
+		if (is_final(error)) {
+			xfer_report(f->x, f->local, error == EBUSY ?
+				"another copy to this name is under way" :
+				strerror(error));
+			return false;
 		}
 		free(f->part);
 		f->part = NULL;
@@ -132,14 +142,38 @@ xfer_part_open(struct xfer_file *f)
 }
 
 bool
-xfer_part_rename(struct xfer_file *f)
+xfer_part_rename(struct xfer_file *f, int lock)
 {
-	if (f->part == NULL || rename(f->part, f->local) == 0) {
-		/* Of two names of one file, nothing was renamed. */
-		if (f->part != NULL && f->x->opts.hard_links)
-			(void)unlink(f->part);
-		return true;
+	if (!xfer_part_is(lock, f->part)) {
+		xfer_report(f->x, f->local, "another copy took its part");
+		return false;
 	}
-	xfer_report_errno(f->x, f->local, errno);
-	return false;
+	if (rename(f->part, f->local) != 0) {
+		xfer_report_errno(f->x, f->local, errno);
+		return false;
+	}
+	/* Of two names of one file, nothing was renamed. */
+	if (f->x->opts.hard_links)
+		(void)unlink(f->part);
+	return true;
+}
+
+/* What was written in place is no more told by its time to be complete. */
+void
+xfer_part_withdraw(struct xfer_file *f, int lock)
+{
+	uint32_t mtime = f->attrs.mtime == 0;
+	const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT },
+		{ .tv_sec = (time_t)mtime } };
+	const struct sftp_attrs a = { .flags = SFTP_A_TIMES,
+		.atime = f->attrs.atime, .mtime = mtime };
+	const struct xfer_question q = { .type = SFTP_SETSTAT,
+		.path = f->remote, .attrs = &a };
+
+	if (f->part != NULL && (f->up || xfer_part_is(lock, f->part)))
+		xfer_part_remove(f, NULL);
+	else if (f->part == NULL && f->up)
+		xfer_ask(f->x, &q, NULL, NULL);
+	else if (f->part == NULL)
+		(void)utimensat(AT_FDCWD, f->local, times, 0);
 }

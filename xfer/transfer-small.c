@@ -248,6 +248,8 @@ guess_opened(void *arg, const struct sftp_reply *reply)
 	struct xfer_file *f = arg;
 	const struct sftp_handle *guess = &f->small.guess;
 
+	f->part_ours |= f->up && (reply->err != 0 ||
+	    reply->status == SFTP_OK);
 	if (reply->err == 0 && reply->status == SFTP_OK) {
 		sftp_keep_handle(&f->small.handle, reply);
 		f->small.open = true;

@@ -36,19 +36,6 @@ ask_map(struct xfer_file *f)
 	sftp_sparse_map(e->lane->s, &e->handle, f->next, map_done, e);
 }
 
-/* Later ones were added before: the first is taken first. */
-static void
-add_extent(struct xfer_file *f, uint64_t from, uint64_t until)
-{
-	uint64_t at;
-
-	while (until > from) {
-		at = MAX(from, (until - 1) / f->chunk * f->chunk);
-		xfer_range_add(f, at, until - at);
-		until = at;
-	}
-}
-
 /* False: the answer makes no sense, and nothing was done. */
 static bool
 take_map(struct xfer_end *e, struct rd *r, bool *more)
@@ -78,8 +65,9 @@ take_map(struct xfer_end *e, struct rd *r, bool *more)
 	if (!*more)
 		xfer_data_skipped(e, at, f->size - at);
 	f->next = *more ? at : f->size;
+	/* Later ones are added before: the first is taken first. */
 	for (uint32_t i = n; i-- > 0;)
-		add_extent(f, from[i], until[i]);
+		xfer_range_add(f, from[i], until[i] - from[i]);
 	return true;
 }
 

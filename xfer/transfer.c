@@ -160,6 +160,7 @@ xfer_add_file(struct xfer *x, struct xfer_dir *dir, bool up, char *local,
 	}
 	*f = (struct xfer_file){ .x = x, .dir = dir, .up = up,
 		.local = local, .remote = remote, .fd = -1,
+		.part_number = 1,
 		.resume = x->opts.resume, .eof_at = UINT64_MAX,
 		.symlink = attrs != NULL && (attrs->flags & SFTP_A_MODE) &&
 		    S_ISLNK(attrs->mode) };

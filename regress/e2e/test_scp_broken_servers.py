@@ -4,12 +4,13 @@ content is right in the end, or it is said that it is not; they do not crash,
 hang, or lose what an honest server still has."""
 
 import os
+import resource
 import sys
 from pathlib import Path
 
 import pytest
 
-from harness import have, hpn, run
+from harness import have, hpn, is_sanitized, run
 
 pytestmark = pytest.mark.skipif(not have("hpn", "scp", "sftp-server"),
                                 reason="hpnscp is not built")
@@ -183,6 +184,18 @@ def test_size_is_a_lie(tree, server, tmp_path, size, flags):
                 assert target.stat().st_size == 3000 * KIB
                 assert target.read_bytes() == \
                     (tree / "large").read_bytes()
+
+
+def test_extent_is_a_lie(tree, server, tmp_path):
+    """One of all bytes that there can be costs no memory."""
+    def limit():
+        resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
+    target = tmp_path / "out"
+    done = run([hpn("scp"), "-q", "--sparse", "-D",
+                server(f"one_extent={2**63 - 1}"), f"x:{tree}/large",
+                target], preexec=None if is_sanitized() else limit)
+    assert done.rc == 0, done
+    assert target.read_bytes() == (tree / "large").read_bytes()
 
 
 def test_rename_never(tree, server, tmp_path):

@@ -318,6 +318,28 @@ def test_full_disk(tmp_path, data_file):
         run(["umount", small])
 
 
+@pytest.mark.skipif(os.getuid() != 0, reason="mounts a file system")
+@pytest.mark.parametrize("server", SERVERS)
+def test_no_room_for_a_part(tmp_path, data_file, server):
+    """What is there is not overwritten where only a new file has no room."""
+    f = data_file(300000)
+    full = tmp_path / "full"
+    full.mkdir()
+    if run(["mount", "-t", "tmpfs", "-o", "size=4M,nr_inodes=2", "none",
+            full]).rc:
+        pytest.skip("no mounts here")
+    try:
+        (full / "f").write_text("old")
+        for ends in ([f"x:{f}", full / "f"], [f, f"x:{full}/f"]):
+            for flags in ((), ("-Z",)):
+                done = scp(*flags, *ends, server=server)
+                assert done.rc == 1 and "full/f: " in done.errors, done
+                assert (full / "f").read_text() == "old"
+                assert os.listdir(full) == ["f"]
+    finally:
+        run(["umount", full])
+
+
 # ---- the same place as stock -------------------------------------------
 
 PLACES = [

@@ -308,6 +308,51 @@ put(b"\\0")
                 "read")
 
 
+def test_vanishes_before_it_is_read(link, tmp_path):
+    """When the directory was listed already: the rest is copied."""
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    for name in ("one", "two"):
+        (tree / name).write_text(name)
+    link.far_python(f"""
+import glob
+put(b"\\0")
+line()                          # D
+names = sorted(glob.glob({str(tree)!r} + "/*"))
+os.unlink(names[0])
+put(b"\\0")
+seen = []
+while True:
+    s = line()
+    seen.append(s)
+    if s[:1] == b"C":
+        put(b"\\0")
+        os.read(0, int(s.split()[1]))
+        ack()
+    if s[:1] != b"\\1": put(b"\\0")
+    if s == b"E\\n": break
+open({str(tmp_path / "got")!r}, "wb").write(b"".join(seen))
+""")
+    refused(link.scp("-r", tree, "h:x"),
+            f"hpnscp: {tree}/one: No such file or directory")
+    assert b"C0644 3 two\n" in (tmp_path / "got").read_bytes()
+
+
+@pytest.mark.parametrize("record", [
+    b"C0644 9223372036854775807 f1\n", b"C0644 4611686018427387904 f1\n"])
+def test_size_that_nobody_has(link, tmp_path, record):
+    """Announced, and then only a little comes."""
+    link.far_python(f"""
+ack()
+put({record!r})
+ack()
+put(b"x" * 100000)
+""")
+    done = link.scp("h:f1", tmp_path / "out")
+    assert done.rc == 1 and done.errors, done
+    assert (tmp_path / "out").stat().st_size <= 100000
+
+
 @needs_stock
 @pytest.mark.skipif(not os.path.exists(LIAR), reason="no " + LIAR)
 def test_stock_sink_stays_in_step(link, tmp_path):

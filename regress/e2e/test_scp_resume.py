@@ -5,6 +5,7 @@
 import os
 import random
 import signal
+import struct
 import subprocess
 import time
 from pathlib import Path
@@ -223,6 +224,114 @@ def test_several_connections(tree, tmp_path):
     assert finish(p)[0] == 0
     assert most == 3
     assert (tmp_path / "to").read_bytes() == source.read_bytes()
+
+
+# ---- places beyond 32 bits -----------------------------------------------
+
+HIGH = 5 << 30
+
+
+@pytest.fixture
+def high(tmp_path):
+    """Of 5 GiB, with data at its end only."""
+    path = tmp_path / "high"
+    with open(path, "wb") as f:
+        f.seek(HIGH)
+        f.write(os.urandom(MB + 12345))
+    if path.stat().st_blocks * 512 > 16 * MB:
+        pytest.skip("no holes in this file system")
+    os.utime(path, (1000000000, 1000000000))
+    return path
+
+
+def end_of(path):
+    with open(path, "rb") as f:
+        f.seek(HIGH - 10)
+        return f.read()
+
+
+def sparse(path, size, then=b""):
+    with open(path, "wb") as f:
+        f.truncate(size)
+        f.seek(size)
+        f.write(then)
+
+
+@pytest.mark.skipif(STOCK_SERVER not in SERVERS, reason="no stock server")
+@pytest.mark.parametrize("up", (True, False), ids=("up", "down"))
+def test_marks_beyond_4_gib(tmp_path, high, counted, up):
+    """A part that lacks its last range: no more than that moves."""
+    size, chunk = high.stat().st_size, 32 * MB
+    sparse(tmp_path / ".out.hpnpart", size, struct.pack(
+        ">8sQQQ", b"HPNPART1", size, 1000000000, chunk)
+        + b"\1" * (HIGH // chunk) + b"\0")
+    server, bytes_moved = counted(STOCK_SERVER)
+    run([SCP, "-q", "-Z", "-D", server,
+         *names(high, tmp_path / "out", up)]).ok()
+    assert (tmp_path / "out").stat().st_size == size
+    assert end_of(tmp_path / "out") == end_of(high)
+    assert bytes_moved() < 2 * MB
+
+
+@pytest.mark.parametrize("server", SERVERS, ids=os.path.basename)
+@pytest.mark.parametrize("up", (True, False), ids=("up", "down"))
+def test_append_beyond_4_gib(tmp_path, high, server, up):
+    sparse(tmp_path / "out", HIGH + 7)
+    with open(tmp_path / "out", "r+b") as f:
+        f.seek(HIGH)
+        f.write(end_of(high)[10:17])
+    line = "reput {} {}" if up else "reget {} {}"
+    run([hpn("sftp"), "-q", "-b", "-", "-D", server],
+        stdin=(line.format(high, tmp_path / "out") + "\n").encode()).ok()
+    assert (tmp_path / "out").stat().st_size == high.stat().st_size
+    assert end_of(tmp_path / "out") == end_of(high)
+
+
+# ---- two at once ---------------------------------------------------------
+
+@pytest.mark.parametrize("server", SERVERS, ids=os.path.basename)
+@pytest.mark.parametrize("up", (True, False), ids=("up", "down"))
+@pytest.mark.parametrize("how", ("both end", "the first dies"))
+def test_two_copies_at_once(tmp_path, server, up, how):
+    """To one name, of different files: it is always one of them, or what was
+    there before."""
+    one, two, out = (tmp_path / n for n in ("one", "two", "out"))
+    one.write_bytes(os.urandom(7 * MB))
+    two.write_bytes(os.urandom(9 * MB))
+    out.write_bytes(b"old")
+    allowed = [p.read_bytes() for p in (one, two, out)]
+    part = tmp_path / ".out.hpnpart"
+    first = start("-l", 100000, *names(one, out, up), server=server)
+    for _ in range(500):
+        time.sleep(0.01)
+        if part.exists() and part.stat().st_size > 0:
+            break
+    second = start("-l", 100000, *names(two, out, up), server=server)
+    time.sleep(0.1)
+    if how == "the first dies":
+        os.killpg(first.pid, signal.SIGKILL)
+    while first.poll() is None or second.poll() is None:
+        assert out.read_bytes() in allowed
+        time.sleep(0.01)
+    (code, errors), (code2, errors2) = finish(first), finish(second)
+    assert how == "the first dies" or code == 0, errors
+    if up:
+        assert code2 == 0, errors2
+        assert errors2 == ""
+        assert out.read_bytes() == allowed[1]
+        assert part.exists() == (how == "the first dies")
+    else:
+        assert code2 == 1 and "another copy to this name is under way" \
+            in errors2, errors2
+        assert out.read_bytes() == allowed[2 if how == "the first dies"
+                                           else 0]
+    done = run([SCP, "-D", server, *map(str, names(one, out, up))])
+    if up and part.exists():  # of the one that died
+        assert "left alone" in done.errors, done
+    # -Z clears up what is left.
+    run([SCP, "-q", "-Z", "-D", server, *map(str, names(two, out, up))]).ok()
+    assert out.read_bytes() == allowed[1]
+    assert sorted(os.listdir(tmp_path)) == ["one", "out", "two"]
 
 
 def test_refused():

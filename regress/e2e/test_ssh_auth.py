@@ -301,7 +301,7 @@ class AsyncServer:
             self.acceptor = await asyncssh.listen(
                 "127.0.0.1", self.port, server_factory=Auth,
                 server_host_keys=[str(keys.path("ed25519-host"))],
-                process_factory=process)
+                process_factory=process, sftp_factory=True)
             ready.set()
 
         ready = threading.Event()
@@ -415,6 +415,32 @@ def test_wrong_host_key_gets_no_password(asks, askpass, keys, tmp_path):
                 *server.args()[1:]], env=askpass("right"))
     assert done.rc == 255 and server.tries == []
     assert "IDENTIFICATION HAS CHANGED" in done.errors
+
+
+@pytest.mark.parametrize("how", ["password", "prompts"])
+@pytest.mark.parametrize("up", [True, False], ids=["up", "down"])
+def test_three_connections_ask_once(asks, keys, tmp_path, data_file, how, up):
+    """What was answered for the first connection does for the others."""
+    server = asks(**{how: "right" if how == "password" else
+                     [("Code: ", False, "right")]})
+    asked, script = tmp_path / "asked", tmp_path / "askpass"
+    script.write_text(f'#!/bin/sh\necho "$1" >>{asked}\necho right\n')
+    script.chmod(0o755)
+    known = tmp_path / "known"
+    known.write_text(f"[127.0.0.1]:{server.port} " + " ".join(
+        keys.public("ed25519-host").split()[:2]) + "\n")
+    data, out = data_file(24_000_000), tmp_path / "out"
+    far = f"scp://me@127.0.0.1:{server.port}/"
+    ends = [data, f"{far}{out}"] if up else [f"{far}{data}", out]
+    done = run([hpn("scp"), "-q", "-F", "none", "-j", "3", "-l", "160000",
+                "-o", f"UserKnownHostsFile={known}", "-o",
+                "IdentityFile=none", "-o", "IdentityAgent=none", *ends],
+               env=clean_env(SSH_ASKPASS=script,
+                             SSH_ASKPASS_REQUIRE="force"), timeout=60)
+    assert done.rc == 0 and done.err == b"", done
+    assert out.read_bytes() == data.read_bytes()
+    assert asked.read_text().count("\n") == 1
+    assert server.tries == 3 * ["right" if how == "password" else ["right"]]
 
 
 # ---- with the whole of hpnsshd ------------------------------------------

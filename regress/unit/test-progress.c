@@ -65,6 +65,39 @@ test_time(void **state)
 	assert_true(strlen(text) <= 10);
 }
 
+/* Numbers that are not to be believed are shown as what they are. */
+static void
+test_huge(void **state)
+{
+	static const uint64_t sizes[] = { INT64_MAX, UINT64_MAX };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
+		struct progress *p = progress_new_to(to_screen, NULL, 100);
+		struct progress_item item = { 0 };
+		const char *text;
+
+		buf_reset(&screen);
+		progress_start(p, &item, "huge", sizes[i], 1000);
+		progress_add(p, &item, 1500);
+		progress_tick(p, &item, 2500);
+		text = shown();
+		assert_non_null(strstr(text, "   0% "));
+		assert_non_null(strstr(text, "9999:"));
+		progress_forget(p, &item);
+		buf_reset(&screen);
+		item = (struct progress_item){ 0 };
+		progress_start(p, &item, "huge", sizes[i], 3000);
+		progress_add(p, &item, sizes[i]);
+		progress_finish(p, &item, true, 3001);
+		progress_clear_line(p);
+		text = shown();
+		assert_non_null(strstr(text, "100%"));
+		assert_non_null(strstr(text, "16.0EB/s"));
+		progress_free(p);
+	}
+}
+
 /* A file of 10 MiB at 1 MiB a second. */
 static void
 test_line(void **state)
@@ -357,6 +390,7 @@ main(void)
 		cmocka_unit_test(test_bytes),
 		cmocka_unit_test(test_time),
 		cmocka_unit_test(test_line),
+		cmocka_unit_test(test_huge),
 		cmocka_unit_test(test_not_too_often),
 		cmocka_unit_test(test_escapes_and_width),
 		cmocka_unit_test(test_stalled),

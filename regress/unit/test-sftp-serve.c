@@ -4,6 +4,7 @@
  * that are taken straight. */
 #include "regress/unit/help.h"
 
+#include <sys/file.h>
 #include <sys/stat.h>
 
 #include <fcntl.h>
@@ -1395,6 +1396,86 @@ test_overtaking(void **state)
 	buf_clear(&all);
 }
 
+/* Places that no file has. */
+static void
+test_offsets(void **state)
+{
+	static const uint64_t offsets[] = { UINT64_MAX, UINT64_MAX - 1,
+		UINT64_MAX - 100000, (uint64_t)INT64_MAX + 1 };
+	const uint64_t high = UINT64_C(5) << 30;
+	struct reply reply;
+	struct stat st;
+	uint32_t h;
+
+	(void)state;
+	make_file("o", "text");
+	ask_open("o", SFTP_O_READ | SFTP_O_WRITE);
+	h = answer_handle();
+	for (size_t i = 0; i < ARRAY_LEN(offsets); i++) {
+		ask_read(h, offsets[i], 100);
+		expect_status(SFTP_BAD_MESSAGE);
+		ask_read(h, offsets[i], 100000);
+		expect_status(SFTP_BAD_MESSAGE);
+		ask_write(h, offsets[i], "x", 1);
+		expect_status(SFTP_BAD_MESSAGE);
+	}
+	ask_write(h, INT64_MAX, "x", 1);
+	assert_int_not_equal(answer().status, SFTP_OK);
+	ask_read(h, INT64_MAX - 2, 100);
+	(void)answer(); /* the end, or an error */
+	expect_file("o", "text");
+	/* Beyond 32 bits it is a place as any other. */
+	ask_write(h, high, "more", 4);
+	expect_status(SFTP_OK);
+	assert_int_equal(stat("o", &st), 0);
+	assert_int_equal(st.st_size, high + 4);
+	ask_read(h, high, 100);
+	reply = answer();
+	assert_int_equal(reply.type, SFTP_DATA);
+	assert_true(span_equals(rd_string(&reply.body), "more"));
+	close_handle(h, SFTP_OK);
+	assert_int_equal(unlink("o"), 0);
+}
+
+/* A part that somebody is at is not replaced; one that was left behind is. */
+static void
+test_parts(void **state)
+{
+	const uint32_t make = SFTP_O_WRITE | SFTP_O_CREAT | SFTP_O_EXCL;
+	uint32_t one, two;
+	int fd;
+
+	(void)state;
+	make_file(".p.hpnpart", "left");
+	ask_open(".p.hpnpart", make);
+	one = answer_handle();
+	expect_file(".p.hpnpart", "");
+	ask_open(".p.hpnpart", make);
+	expect_status(SFTP_FAILURE);
+	ask_put("p", false, 0644, "x"); /* nor by that */
+	expect_status(SFTP_FAILURE);
+	ask_open(".p.hpnpart", SFTP_O_WRITE); /* another lane */
+	two = answer_handle();
+	ask_write(one, 0, "ab", 2);
+	expect_status(SFTP_OK);
+	ask_write(two, 1, "c", 1);
+	expect_status(SFTP_OK);
+	expect_file(".p.hpnpart", "ac");
+	close_handle(one, SFTP_OK);
+	close_handle(two, SFTP_OK);
+	/* A download of this host has it for itself. */
+	fd = open(".p.hpnpart", O_RDWR);
+	assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
+	ask_open(".p.hpnpart", SFTP_O_WRITE);
+	expect_status(SFTP_FAILURE);
+	close(fd);
+	/* Of other names nothing of that is true. */
+	assert_int_equal(rename(".p.hpnpart", "p.hpnpart"), 0);
+	ask_open("p.hpnpart", make);
+	expect_status(SFTP_FAILURE);
+	assert_int_equal(unlink("p.hpnpart"), 0);
+}
+
 /* Nobody is there to read or write, and nobody is waited for. */
 static void
 test_fifo(void **state)
@@ -1456,6 +1537,8 @@ main(void)
 		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_order_of_names),
 		cmocka_unit_test(test_overtaking),
+		cmocka_unit_test(test_offsets),
+		cmocka_unit_test(test_parts),
 		cmocka_unit_test(test_fifo),
 	};
 

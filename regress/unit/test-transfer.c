@@ -4,348 +4,17 @@
  * or lost at whatever moment, what bears a target's name is the source's
  * content or what was there before, and going on makes it whole.
  */
-#include "regress/unit/hex.h"
+#include "regress/unit/transfer-host.h"
 
 #include <sys/stat.h>
 
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/fd.h"
-#include "base/log.h"
 #include "base/mem.h"
-#include "base/str.h"
-#include "xfer/sftp-engine.h"
-#include "xfer/sftp-serve.h"
-#include "xfer/transfer-int.h"
-
-static char dir[64];
-
-/* --- a host in memory --- */
-
-enum { LANES = 24, STUCK = 20000, INIT_BYTES = 9, ALL_ATTRS = 0x0f };
-#define OUR_ID 0xfffffff0u /* of a request that no client made */
-
-struct lane {
-	struct sftp *client;
-	struct sftp_serve *server; /* NULL: dead */
-	struct buf taken;	   /* requests on their way */
-	struct buf wire;	   /* replies on their way */
-	bool begun;
-};
-
-struct host {
-	struct lane lanes[LANES];
-	unsigned seed, idle;
-	unsigned deadly;   /* one turn in so many ends a lane; 0: none */
-	unsigned fatal;	   /* turns until the program is killed; 0: never */
-	unsigned refuse;   /* lanes that are opened and end at once */
-	unsigned opened;
-	bool no_digests, old_rename, no_small, no_stat_ns;
-	bool odd_handles;  /* the first is not 0 */
-	bool lies;	   /* some of what get-file gives is damaged */
-	unsigned corrupt;  /* DATA replies until one is damaged; 0: none */
-	uint64_t claimed; /* size of what is downloaded; 0: what it is */
-	const char *shrink; /* a file that becomes shorter when it is sent */
-};
-
-static unsigned
-random_below(struct host *h, unsigned n)
-{
-	h->seed = h->seed * 1103515245 + 12345;
-	return (h->seed >> 16) % n;
-}
-
-static void
-lane_dies(struct lane *l)
-{
-	sftp_serve_free(l->server);
-	l->server = NULL;
-	buf_reset(&l->taken);
-	buf_reset(&l->wire);
-	(void)!sftp_feed_end(l->client, ERR_CLOSED);
-}
-
-static struct lane *
-lane_of(struct host *h, const struct sftp *s)
-{
-	for (size_t i = 0; i < LANES; i++)
-		if (h->lanes[i].client == s)
-			return &h->lanes[i];
-	fail_msg("no such lane");
-	return NULL;
-}
-
-static int
-host_open(void *arg, enum xfer_lane_kind kind, struct sftp **out)
-{
-	const struct sftp_serve_opts opts = { .home = dir };
-	struct host *h = arg;
-	struct lane *l = lane_of(h, NULL);
-
-	(void)kind;
-	assert_int_equal(sftp_serve_new(&l->server, &opts), 0);
-	assert_int_equal(sftp_new(&l->client), 0);
-	*out = l->client;
-	h->opened++;
-	if (h->refuse > 0) {
-		h->refuse--;
-		lane_dies(l);
-	}
-	return 0;
-}
-
-static void
-host_close(void *arg, struct sftp *s)
-{
-	struct lane *l = lane_of(arg, s);
-
-	sftp_free(l->client);
-	sftp_serve_free(l->server);
-	buf_clear(&l->taken);
-	buf_clear(&l->wire);
-	*l = (struct lane){ .client = NULL };
-}
-
-static void
-host_path(void *arg, const struct sftp *s, struct xfer_path *out)
-{
-	struct host *h = arg;
-
-	*out = (struct xfer_path){ .rtt_us = 100,
-		.connection = (unsigned)(lane_of(h, s) - h->lanes) };
-}
-
-/* Makes an extension of VERSION one that nobody knows. */
-static void
-hide(uint8_t *p, size_t len, const char *name)
-{
-	uint8_t *at = memmem(p, len, name, strlen(name));
-
-	if (at != NULL)
-		*at = '?';
-}
-
-/* Takes the replies that are there; of several, any first. */
-static void
-collect(struct host *h, struct lane *l)
-{
-	struct buf *out = sftp_serve_output(l->server);
-	struct rd r = rd_from_buf(out), replies[64];
-	size_t n = 0, pick, at;
-
-	while (n < ARRAY_LEN(replies) && r.len >= 4) {
-		replies[n] = rd_sub(&r);
-		if (replies[n].len < 5 ||
-		    wire_get_u32(replies[n].p + 1) != OUR_ID)
-			n++;
-	}
-	assert_int_equal(rd_err(&r), 0);
-	while (n > 0) {
-		uint8_t *p;
-
-		pick = replies[0].p[0] != SFTP_VERSION_REPLY ?
-		    random_below(h, (unsigned)n) : 0;
-		at = buf_len(&l->wire);
-		buf_put_string(&l->wire, replies[pick].p, replies[pick].len);
-		p = (uint8_t *)buf_data(&l->wire) + at;
-		if (p[4] == SFTP_VERSION_REPLY && h->no_digests)
-			hide(p, replies[pick].len, "check-file");
-		if (p[4] == SFTP_VERSION_REPLY && h->old_rename)
-			hide(p, replies[pick].len, "posix-rename");
-		if (p[4] == SFTP_VERSION_REPLY && h->no_small) {
-			hide(p, replies[pick].len, "put-file");
-			hide(p, replies[pick].len, "get-file");
-		}
-		if (h->lies && p[4] == SFTP_EXTENDED_REPLY &&
-		    wire_get_u32(p + 9) == ALL_ATTRS &&
-		    random_below(h, 2) == 0)
-			p[9 + random_below(h, 4)] ^= 0x81;
-		if (p[4] == SFTP_VERSION_REPLY && h->no_stat_ns)
-			hide(p, replies[pick].len, "stat-ns");
-		if (p[4] == SFTP_DATA && h->corrupt > 0 && --h->corrupt == 0)
-			p[13] ^= 0x20;
-		memmove(&replies[pick], &replies[pick + 1],
-		    (--n - pick) * sizeof *replies);
-	}
-	buf_consume(out, buf_len(out) - r.len);
-}
-
-/* Behind INIT somebody else opens a file, and keeps it. */
-static void
-take_first_handle(struct lane *l)
-{
-	struct buf b = { 0 };
-	size_t mark = buf_open_string(&b);
-
-	buf_put_u8(&b, SFTP_OPEN);
-	buf_put_u32(&b, OUR_ID);
-	/* A guess at the handle may change it. */
-	buf_put_cstring(&b, "somebodys");
-	buf_put_u32(&b, SFTP_O_READ | SFTP_O_WRITE | SFTP_O_CREAT);
-	sftp_put_attrs(&b, NULL);
-	buf_close_string(&b, mark);
-	assert_int_equal(sftp_serve_input(l->server, buf_data(&l->taken),
-			     INIT_BYTES), INIT_BYTES);
-	buf_consume(&l->taken, INIT_BYTES);
-	assert_int_equal(sftp_serve_input(l->server, buf_data(&b),
-			     buf_len(&b)), buf_len(&b));
-	assert_int_equal(unlink("somebodys"), 0);
-	buf_clear(&b);
-	l->begun = true;
-}
-
-/* Moves a random part of what there is; false if there was nothing. */
-static bool
-lane_moves(struct host *h, struct lane *l)
-{
-	size_t n = 1 + random_below(h, 300000);
-	ssize_t used = 0;
-
-	if (h->shrink != NULL && sftp_output_len(l->client) > 500000) {
-		assert_int_equal(truncate(h->shrink, 900000), 0);
-		h->shrink = NULL;
-	}
-	buf_commit(&l->taken,
-	    sftp_take(l->client, buf_reserve(&l->taken, n), n));
-	if (h->odd_handles && !l->begun && buf_len(&l->taken) >= INIT_BYTES)
-		take_first_handle(l);
-	if ((l->begun || !h->odd_handles) && !sftp_serve_blocked(l->server))
-		used = sftp_serve_input(l->server, buf_data(&l->taken),
-		    buf_len(&l->taken));
-	assert_true(used >= 0);
-	buf_consume(&l->taken, (size_t)used);
-	if (buf_len(&l->wire) == 0)
-		collect(h, l);
-	n = 1 + random_below(h, 300000);
-	n = MIN(n, buf_len(&l->wire));
-	assert_int_equal(sftp_feed(l->client, buf_data(&l->wire), n), 0);
-	buf_consume(&l->wire, n);
-	assert_true(sftp_serve_input(l->server, (const uint8_t *)"", 0) == 0);
-	return used > 0 || n > 0;
-}
-
-static int
-host_turn(void *arg, int timeout_ms)
-{
-	struct host *h = arg;
-	bool moved = false;
-
-	if (h->fatal > 0 && --h->fatal == 0)
-		return ERR_CANCELLED;
-	for (size_t i = 0; i < LANES; i++) {
-		struct lane *l = &h->lanes[i];
-
-		if (l->server == NULL || sftp_error(l->client) != 0)
-			continue;
-		if (h->deadly > 0 && random_below(h, h->deadly) == 0)
-			lane_dies(l);
-		else
-			moved |= lane_moves(h, l);
-	}
-	h->idle = moved || timeout_ms == 0 ? 0 : h->idle + 1;
-	if (h->idle > 50)
-		usleep(200);
-	if (h->idle > STUCK)
-		fail_msg("everybody waits");
-	return 0;
-}
-
-static const struct xfer_lanes_ops host_ops = { host_open, host_close,
-	host_path, host_turn };
-
-/* --- files --- */
-
-static void
-make_file(const char *name, size_t len, unsigned seed)
-{
-	uint8_t *p = malloc(len + 1);
-	int fd = open(name, O_WRONLY | O_CREAT | O_TRUNC, 0644);
-
-	for (size_t i = 0; i < len; i++)
-		p[i] = (uint8_t)((seed = seed * 69069 + 1) >> 24);
-	assert_true(fd >= 0);
-	assert_int_equal(fd_write_all(fd, p, len), 0);
-	close(fd);
-	free(p);
-}
-
-static bool
-same(const char *one, const char *two)
-{
-	struct buf a = { 0 }, b = { 0 };
-	bool equal;
-
-	assert_int_equal(file_read(one, &a, 1 << 26), 0);
-	assert_int_equal(file_read(two, &b, 1 << 26), 0);
-	equal = buf_len(&a) == buf_len(&b) &&
-	    memcmp(buf_data(&a), buf_data(&b), buf_len(&a)) == 0;
-	buf_clear(&a);
-	buf_clear(&b);
-	return equal;
-}
-
-static struct strlist reports;
-
-static void
-report(void *arg, const char *path, const char *text)
-{
-	char line[4096];
-
-	(void)arg;
-	snprintf(line, sizeof line, "%s: %s", path, text);
-	assert_int_equal(strlist_add(&reports, line), 0);
-}
-
-static bool
-reported(const char *line)
-{
-	bool found = strlist_has(&reports, line);
-
-	for (size_t i = 0; !found && i < reports.n; i++)
-		print_message("reported: %s\n", reports.v[i]);
-	strlist_clear(&reports);
-	return found;
-}
-
-/* One run, as of a program: its result, or -1 for failures of files. */
-static int
-copy(struct host *h, bool up, const char *from, const char *to,
-    struct xfer_opts opts)
-{
-	const struct xfer_lanes lanes = { &host_ops, h };
-	struct sftp_attrs attrs;
-	struct sftp *first;
-	struct stat st;
-	struct xfer *x;
-	int r;
-
-	opts.report = report;
-	h->idle = 0;
-	assert_int_equal(host_open(h, XFER_LANE_CONNECTION, &first), 0);
-	assert_int_equal(xfer_new(&x, &lanes, first, &opts), 0);
-	assert_int_equal(stat(from, &st), 0);
-	sftp_attrs_from_stat(&attrs, &st);
-	if (h->claimed != 0)
-		attrs.size = h->claimed;
-	assert_int_equal(up ? xfer_put(x, from, to) :
-			      xfer_get(x, from, &attrs, to), 0);
-	r = xfer_run(x);
-	if (r == 0 && xfer_failures(x) > 0)
-		r = -1;
-	for (size_t i = 0; i < LANES; i++)
-		if (h->lanes[i].client != NULL)
-			(void)!sftp_feed_end(h->lanes[i].client, ERR_CLOSED);
-	xfer_free(x);
-	host_close(h, first);
-	for (size_t i = 0; i < LANES; i++)
-		assert_null(h->lanes[i].client);
-	return r;
-}
 
 /* --- whatever happens --- */
 
@@ -361,20 +30,20 @@ make_tree(void)
 
 	assert_int_equal(mkdir("t", 0755) | mkdir("t/d", 0755) |
 	    mkdir("t/d/e", 0755), 0);
-	make_file("t/small", 10, 1);
-	make_file("t/empty", 0, 2);
-	make_file("t/d/s1", 1, 6);
-	make_file("t/d/s2", 65536, 7);
-	make_file("t/d/s3", 65537, 8);
-	make_file("t/d/s4", 20000, 9);
-	make_file("t/d/medium", 300000, 3);
-	make_file("t/d/e/large", 3000000, 4);
-	make_file("t/d/e/larger", 9000001, 5);
+	host_make_file("t/small", 10, 1);
+	host_make_file("t/empty", 0, 2);
+	host_make_file("t/d/s1", 1, 6);
+	host_make_file("t/d/s2", 65536, 7);
+	host_make_file("t/d/s3", 65537, 8);
+	host_make_file("t/d/s4", 20000, 9);
+	host_make_file("t/d/medium", 300000, 3);
+	host_make_file("t/d/e/large", 3000000, 4);
+	host_make_file("t/d/e/larger", 9000001, 5);
 	/* further names, and holes before, between and behind data */
 	assert_int_equal(symlink("medium", "t/d/link"), 0);
 	assert_int_equal(link("t/d/medium", "t/d/e/name") |
 	    link("t/d/medium", "t/d/e/other"), 0);
-	make_file("t/d/e/sparse", 0, 6);
+	host_make_file("t/d/e/sparse", 0, 6);
 	fd = open("t/d/e/sparse", O_WRONLY);
 	assert_int_equal(pwrite(fd, "data", 4, 2000000), 4);
 	assert_int_equal(pwrite(fd, "more", 4, 4999999), 4);
@@ -390,7 +59,7 @@ expect_no_lie(unsigned seed)
 
 	for (size_t i = 0; tree[i] != NULL; i++) {
 		snprintf(copy_name, sizeof copy_name, "u%s", tree[i] + 1);
-		if (access(copy_name, F_OK) == 0 && !same(tree[i], copy_name))
+		if (access(copy_name, F_OK) == 0 && !host_same(tree[i], copy_name))
 			fail_msg("seed %u: %s is not whole", seed, copy_name);
 	}
 }
@@ -403,28 +72,28 @@ one_story(unsigned seed)
 	bool up = seed % 2 == 0;
 	int r, tries = 0;
 
-	opts.connections_max = 1 + random_below(&h, 4);
-	opts.preserve = random_below(&h, 2) == 0;
-	opts.verify = random_below(&h, 4) == 0;
-	opts.block_bytes = random_below(&h, 2) == 0 ? 30000 : 0;
-	opts.retries = random_below(&h, 3);
-	opts.links = random_below(&h, 2) == 0;
-	opts.hard_links = random_below(&h, 2) == 0;
-	opts.sparse = random_below(&h, 2) == 0;
-	h.no_digests = random_below(&h, 2) == 0;
-	h.old_rename = random_below(&h, 4) == 0;
-	h.no_small = random_below(&h, 3) != 0;
-	h.no_stat_ns = random_below(&h, 2) == 0;
-	h.odd_handles = random_below(&h, 3) == 0;
-	h.lies = random_below(&h, 3) == 0;
+	opts.connections_max = 1 + host_random(&h, 4);
+	opts.preserve = host_random(&h, 2) == 0;
+	opts.verify = host_random(&h, 4) == 0;
+	opts.block_bytes = host_random(&h, 2) == 0 ? 30000 : 0;
+	opts.retries = host_random(&h, 3);
+	opts.links = host_random(&h, 2) == 0;
+	opts.hard_links = host_random(&h, 2) == 0;
+	opts.sparse = host_random(&h, 2) == 0;
+	h.no_digests = host_random(&h, 2) == 0;
+	h.old_rename = host_random(&h, 4) == 0;
+	h.no_small = host_random(&h, 3) != 0;
+	h.no_stat_ns = host_random(&h, 2) == 0;
+	h.odd_handles = host_random(&h, 3) == 0;
+	h.lies = host_random(&h, 3) == 0;
 	do {
-		h.deadly = tries < 6 ? 20 + random_below(&h, 400) : 0;
-		h.fatal = tries < 6 && random_below(&h, 2) == 0 ?
-		    1 + random_below(&h, 200) : 0;
-		h.refuse = tries < 6 ? random_below(&h, 2) : 0;
-		r = copy(&h, up, "t", "u", opts);
+		h.deadly = tries < 6 ? 20 + host_random(&h, 400) : 0;
+		h.fatal = tries < 6 && host_random(&h, 2) == 0 ?
+		    1 + host_random(&h, 200) : 0;
+		h.refuse = tries < 6 ? host_random(&h, 2) : 0;
+		r = host_copy(&h, up, "t", "u", opts);
 		if (r == -1)
-			(void)reported("");
+			(void)host_reported("");
 		assert_int_not_equal(r, -1);
 		expect_no_lie(seed);
 		opts.resume = true;
@@ -435,7 +104,7 @@ one_story(unsigned seed)
 	if (system("diff -r t u") != 0)
 		fail_msg("seed %u", seed);
 	assert_int_equal(system("rm -r u"), 0);
-	assert_int_equal(reports.n, 0);
+	assert_int_equal(host_reports.n, 0);
 }
 
 static void
@@ -454,27 +123,27 @@ static void
 test_part_names(void **state)
 {
 	char longest[256], path[300];
-	char *part = xfer_part_name("a/b.c"), *other;
+	char *part = xfer_part_name("a/b.c", 1), *other;
 
 	(void)state;
 	assert_string_equal(part, "a/.b.c.hpnpart");
 	free(part);
-	part = xfer_part_name("x");
+	part = xfer_part_name("x", 1);
 	assert_string_equal(part, ".x.hpnpart");
 	free(part);
 	/* 255 bytes are not exceeded, and two names have two parts. */
 	memset(longest, 'n', 255);
 	longest[255] = '\0';
 	snprintf(path, sizeof path, "/d/%s", longest);
-	part = xfer_part_name(path);
+	part = xfer_part_name(path, 1);
 	path[strlen(path) - 1] = 'm';
-	other = xfer_part_name(path);
+	other = xfer_part_name(path, 1);
 	assert_int_equal(strlen(part), 3 + 255);
 	assert_string_not_equal(part, other);
 	free(part);
 	free(other);
 	longest[246] = '\0';
-	part = xfer_part_name(longest);
+	part = xfer_part_name(longest, 1);
 	assert_int_equal(strlen(part), 255);
 	assert_null(strchr(part, '~'));
 	free(part);
@@ -510,52 +179,52 @@ test_targets(void **state)
 	for (int up = 0; up < 2; up++) {
 		ino_t before;
 
-		make_file("src", 2000000, 1);
-		make_file("dst", 3000000, 2);
+		host_make_file("src", 2000000, 1);
+		host_make_file("dst", 3000000, 2);
 		assert_int_equal(chmod("dst", 0604), 0);
 		before = inode("dst");
-		assert_int_equal(copy(&h, up, "src", "dst", plain), 0);
-		assert_true(same("src", "dst"));
+		assert_int_equal(host_copy(&h, up, "src", "dst", plain), 0);
+		assert_true(host_same("src", "dst"));
 		assert_int_not_equal(inode("dst"), before);
 		assert_int_equal(mode_of("dst"), 0604);
 		/* in place */
-		make_file("src", 1000, 3);
+		host_make_file("src", 1000, 3);
 		before = inode("dst");
-		assert_int_equal(copy(&h, up, "src", "dst", in_place), 0);
-		assert_true(same("src", "dst"));
+		assert_int_equal(host_copy(&h, up, "src", "dst", in_place), 0);
+		assert_true(host_same("src", "dst"));
 		assert_int_equal(inode("dst"), before);
 		/* a link */
-		make_file("src", 2000, 4);
+		host_make_file("src", 2000, 4);
 		assert_int_equal(symlink("dst", "link"), 0);
-		assert_int_equal(copy(&h, up, "src", "link", plain), 0);
-		assert_true(same("src", "dst"));
+		assert_int_equal(host_copy(&h, up, "src", "link", plain), 0);
+		assert_true(host_same("src", "dst"));
 		assert_int_equal(inode("dst"), before);
 		/* a file with two names; of a server's only one with stat-ns
 		 * tells */
 		if (!up) {
 			assert_int_equal(link("dst", "second"), 0);
-			make_file("src", 2000000, 5);
-			assert_int_equal(copy(&h, up, "src", "dst", plain),
+			host_make_file("src", 2000000, 5);
+			assert_int_equal(host_copy(&h, up, "src", "dst", plain),
 			    0);
-			assert_true(same("src", "second"));
+			assert_true(host_same("src", "second"));
 			assert_int_equal(unlink("second"), 0);
 		}
 		/* a device */
-		assert_int_equal(copy(&h, up, "src", "/dev/null", plain), 0);
+		assert_int_equal(host_copy(&h, up, "src", "/dev/null", plain), 0);
 		assert_int_not_equal(access("/dev/.null.hpnpart", F_OK), 0);
 		/* a source that may not be written, of many blocks */
 		assert_int_equal(chmod("src", 0444) | unlink("dst"), 0);
-		assert_int_equal(copy(&h, up, "src", "dst", plain), 0);
+		assert_int_equal(host_copy(&h, up, "src", "dst", plain), 0);
 		assert_int_equal(mode_of("dst"), 0444);
 		/* an old part is no obstacle, nor used */
-		make_file(".dst.hpnpart", 3000000, 6);
-		assert_int_equal(copy(&h, up, "src", "dst", plain), 0);
-		assert_true(same("src", "dst"));
+		host_make_file(".dst.hpnpart", 3000000, 6);
+		assert_int_equal(host_copy(&h, up, "src", "dst", plain), 0);
+		assert_true(host_same("src", "dst"));
 		assert_int_not_equal(access(".dst.hpnpart", F_OK), 0);
 		assert_int_equal(unlink("src") | unlink("dst") |
 		    unlink("link"), 0);
 	}
-	assert_int_equal(reports.n, 0);
+	assert_int_equal(host_reports.n, 0);
 }
 
 /* A part of another source, or with wrong blocks, does no harm. */
@@ -567,33 +236,33 @@ test_resume_other(void **state)
 	struct host h = { .seed = 1 };
 
 	(void)state;
-	make_file("src", 5000000, 1);
+	host_make_file("src", 5000000, 1);
 	for (int i = 0; i < 4; i++) {
 		bool up = i % 2 == 0;
 
 		h.no_digests = i >= 2;
 		for (size_t len = 0; len < 7000000; len += 2500000) {
-			make_file(".dst.hpnpart", len, 1);
-			assert_int_equal(copy(&h, up, "src", "dst", resume),
+			host_make_file(".dst.hpnpart", len, 1);
+			assert_int_equal(host_copy(&h, up, "src", "dst", resume),
 			    0);
-			assert_true(same("src", "dst"));
-			make_file(".dst.hpnpart", len, 2);
-			assert_int_equal(copy(&h, up, "src", "dst", resume),
+			assert_true(host_same("src", "dst"));
+			host_make_file(".dst.hpnpart", len, 2);
+			assert_int_equal(host_copy(&h, up, "src", "dst", resume),
 			    0);
-			assert_true(same("src", "dst"));
+			assert_true(host_same("src", "dst"));
 			assert_int_not_equal(access(".dst.hpnpart", F_OK),
 			    0);
 		}
 		/* complete, or of the same size only */
-		assert_int_equal(copy(&h, up, "src", "dst", resume), 0);
-		make_file("dst", 5000000, 2);
+		assert_int_equal(host_copy(&h, up, "src", "dst", resume), 0);
+		host_make_file("dst", 5000000, 2);
 		assert_int_equal(utimensat(AT_FDCWD, "dst", old, 0), 0);
-		assert_int_equal(copy(&h, up, "src", "dst", resume), 0);
-		assert_true(same("src", "dst"));
+		assert_int_equal(host_copy(&h, up, "src", "dst", resume), 0);
+		assert_true(host_same("src", "dst"));
 		assert_int_equal(unlink("dst"), 0);
 	}
 	assert_int_equal(unlink("src"), 0);
-	assert_int_equal(reports.n, 0);
+	assert_int_equal(host_reports.n, 0);
 }
 
 /* A part of several requests for digests, with a hole, a wrong byte and no
@@ -608,7 +277,7 @@ test_resume_holes(void **state)
 	int fd;
 
 	(void)state;
-	make_file("src", size, 1);
+	host_make_file("src", size, 1);
 	assert_int_equal(file_read("src", &src, size), 0);
 	for (int i = 0; i < 8; i++) {
 		h.no_digests = i >= 4;
@@ -622,9 +291,9 @@ test_resume_holes(void **state)
 		if (i % 2 == 1)
 			assert_int_equal(ftruncate(fd, 50000000), 0);
 		close(fd);
-		assert_int_equal(copy(&h, i % 4 < 2, "src", "dst", resume),
+		assert_int_equal(host_copy(&h, i % 4 < 2, "src", "dst", resume),
 		    0);
-		assert_true(same("src", "dst"));
+		assert_true(host_same("src", "dst"));
 		assert_int_equal(unlink("dst"), 0);
 	}
 	assert_int_equal(unlink("src"), 0);
@@ -638,19 +307,19 @@ test_verify(void **state)
 	struct host h = { .seed = 1 };
 
 	(void)state;
-	make_file("src", 2000000, 1);
+	host_make_file("src", 2000000, 1);
 	for (int i = 0; i < 4; i++) {
 		h.no_digests = i >= 2;
-		assert_int_equal(copy(&h, i % 2 == 0, "src", "dst", verify),
+		assert_int_equal(host_copy(&h, i % 2 == 0, "src", "dst", verify),
 		    0);
-		assert_true(same("src", "dst"));
+		assert_true(host_same("src", "dst"));
 		assert_int_equal(unlink("dst"), 0);
 	}
 	for (int i = 0; i < 2; i++) {
 		h.no_digests = i == 0;
 		h.corrupt = 2;
-		assert_int_equal(copy(&h, false, "src", "dst", verify), -1);
-		assert_true(reported("src: NOT THE SAME at both ends"));
+		assert_int_equal(host_copy(&h, false, "src", "dst", verify), -1);
+		assert_true(host_reported("src: NOT THE SAME at both ends"));
 		assert_int_not_equal(access("dst", F_OK), 0);
 		assert_int_not_equal(access(".dst.hpnpart", F_OK), 0);
 	}
@@ -667,19 +336,19 @@ test_shrinks(void **state)
 	for (int i = 0; i < 2; i++) {
 		const struct xfer_opts opts = { .in_place = i == 1 };
 
-		make_file("src", 3000000, 1);
+		host_make_file("src", 3000000, 1);
 		h.shrink = "src";
 		if (i == 0) {
-			assert_int_equal(copy(&h, true, "src", "dst", opts),
+			assert_int_equal(host_copy(&h, true, "src", "dst", opts),
 			    -1);
-			assert_true(reported(
+			assert_true(host_reported(
 			    "src: changed while it was being read"));
 			assert_int_not_equal(access("dst", F_OK), 0);
 			assert_int_equal(unlink(".dst.hpnpart"), 0);
 			continue;
 		}
-		assert_int_equal(copy(&h, true, "src", "dst", opts), 0);
-		assert_true(same("src", "dst"));
+		assert_int_equal(host_copy(&h, true, "src", "dst", opts), 0);
+		assert_true(host_same("src", "dst"));
 		assert_int_equal(unlink("dst"), 0);
 	}
 	assert_int_equal(unlink("src"), 0);
@@ -693,19 +362,19 @@ test_shorter_than_told(void **state)
 	struct host h = { .seed = 1, .claimed = 20000000 };
 
 	(void)state;
-	make_file("src", 3000000, 1);
+	host_make_file("src", 3000000, 1);
 	for (int i = 0; i < 8; i++) {
 		const struct xfer_opts opts = { .resume = i % 2 == 1,
 			.verify = i >= 4 };
 
 		h.no_digests = i % 4 >= 2;
-		make_file(".dst.hpnpart", 5000000, 2);
-		assert_int_equal(copy(&h, false, "src", "dst", opts), 0);
-		assert_true(same("src", "dst"));
+		host_make_file(".dst.hpnpart", 5000000, 2);
+		assert_int_equal(host_copy(&h, false, "src", "dst", opts), 0);
+		assert_true(host_same("src", "dst"));
 		assert_int_equal(unlink("dst"), 0);
 	}
 	assert_int_equal(unlink("src"), 0);
-	assert_int_equal(reports.n, 0);
+	assert_int_equal(host_reports.n, 0);
 }
 
 /* --- lanes --- */
@@ -717,14 +386,14 @@ test_several_lanes(void **state)
 	struct host h = { .seed = 1 };
 
 	(void)state;
-	make_file("src", 20000000, 1);
-	assert_int_equal(copy(&h, true, "src", "up", opts), 0);
+	host_make_file("src", 20000000, 1);
+	assert_int_equal(host_copy(&h, true, "src", "up", opts), 0);
 	assert_int_equal(h.opened, 4);
-	assert_int_equal(copy(&h, false, "src", "down", opts), 0);
+	assert_int_equal(host_copy(&h, false, "src", "down", opts), 0);
 	assert_int_equal(h.opened, 8);
 	/* Three are refused: the first does it alone. */
 	h.refuse = 4;
-	assert_true(same("src", "up") && same("src", "down"));
+	assert_true(host_same("src", "up") && host_same("src", "down"));
 	assert_int_equal(unlink("src") | unlink("up") | unlink("down"), 0);
 }
 
@@ -820,29 +489,6 @@ test_lags(void **state)
 	assert_int_equal(xfer_lane_block(&slow), XFER_BLOCK_MAX);
 }
 
-static int
-setup(void **state)
-{
-	char template[] = "/tmp/transfer-XXXXXX", *real;
-
-	(void)state;
-	log_set_level(LOG_LVL_QUIET);
-	umask(022);
-	if (mkdtemp(template) == NULL || chdir(template) != 0)
-		return 1;
-	real = realpath(template, NULL);
-	strlcpy(dir, real, sizeof dir);
-	free(real);
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	(void)state;
-	return chdir("/") != 0 || rmdir(dir) != 0;
-}
-
 int
 main(void)
 {
@@ -860,5 +506,5 @@ main(void)
 		cmocka_unit_test(test_kills),
 	};
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, host_setup, host_teardown);
 }

@@ -1,0 +1,558 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Transfers on file systems that fail, and beside others that write to the
+ * same names: what bears a target's name is whole or what was there before,
+ * and what a part is believed to hold is there.
+ *
+ * This program's own close(), fsync() and pwrite() fail where a test says so.
+ */
+#include "regress/unit/transfer-host.h"
+
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/mem.h"
+
+#define PART ".dst.hpnpart"
+enum { LARGE = 9000000 }; /* marks are made */
+
+/* --- system calls that fail --- */
+
+static struct {
+	const char *name; /* of files, the end of it; NULL: of none */
+	int close, fsync, write; /* errno; 0: it works */
+	long room; /* bytes, then writes fail */
+} fault;
+
+static bool
+is_faulty(int fd)
+{
+	char link[64], path[4096];
+	size_t len;
+	ssize_t n;
+
+	if (fault.name == NULL)
+		return false;
+	snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+	n = readlink(link, path, sizeof path - 1);
+	if (n < 0)
+		return false;
+	path[n] = '\0';
+	len = strlen(fault.name);
+	return (size_t)n >= len && strcmp(path + n - len, fault.name) == 0;
+}
+
+static int
+fails(int error)
+{
+	errno = error;
+	return -1;
+}
+
+int
+close(int fd)
+{
+	bool bad = fault.close != 0 && (fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDONLY &&
+	    is_faulty(fd);
+	int r = (int)syscall(SYS_close, fd);
+
+	return bad ? fails(fault.close) : r;
+}
+
+int
+fsync(int fd)
+{
+	if (fault.fsync != 0 && is_faulty(fd))
+		return fails(fault.fsync);
+	return (int)syscall(SYS_fsync, fd);
+}
+
+ssize_t
+pwrite(int fd, const void *p, size_t len, off_t offset)
+{
+	if (fault.write != 0 && is_faulty(fd)) {
+		if ((long)len > fault.room)
+			return fails(fault.write);
+		fault.room -= (long)len;
+	}
+	return syscall(SYS_pwrite64, fd, p, len, offset);
+}
+
+static void
+works_again(void)
+{
+	fault.name = NULL;
+	fault.close = fault.fsync = fault.write = 0;
+}
+
+static bool
+exists(const char *name)
+{
+	struct stat st;
+
+	return lstat(name, &st) == 0;
+}
+
+/* --- what could not be stored --- */
+
+/* The part goes: what it holds is known by nobody. */
+static void
+test_close_fails(void **state)
+{
+	struct host h = { .seed = 1 };
+
+	(void)state;
+	host_make_file("src", LARGE, 1);
+	for (int i = 0; i < 12; i++) {
+		bool up = i % 2 == 0, whole = i < 8;
+		struct xfer_opts opts = { .fsync = !whole };
+
+		h.no_digests = i % 4 >= 2;
+		opts.connections_max = whole && i >= 4 ? 3 : 1;
+		fault.name = PART;
+		fault.close = whole ? EIO : 0;
+		fault.fsync = whole ? 0 : EIO;
+		assert_int_equal(host_copy(&h, up, "src", "dst", opts), -1);
+		assert_true(host_reported(up ? "dst: Failure" :
+			"dst: Input/output error"));
+		assert_false(exists("dst"));
+		assert_false(exists(PART));
+		works_again();
+		opts.resume = true;
+		assert_int_equal(host_copy(&h, up, "src", "dst", opts), 0);
+		assert_true(host_same("src", "dst"));
+		assert_int_equal(unlink("dst"), 0);
+	}
+	assert_int_equal(unlink("src"), 0);
+}
+
+/* A target that was written in place is not taken for complete. */
+static void
+test_close_fails_in_place(void **state)
+{
+	struct xfer_opts opts = { .in_place = true, .preserve = true };
+	struct host h = { .seed = 1, .no_digests = true };
+	const struct timespec old[2] = { { .tv_sec = 5000 },
+		{ .tv_sec = 5000 } };
+	struct stat st;
+
+	(void)state;
+	host_make_file("src", LARGE, 1);
+	assert_int_equal(utimensat(AT_FDCWD, "src", old, 0), 0);
+	for (int up = 0; up < 2; up++) {
+		fault.name = "/dst";
+		fault.close = EIO;
+		assert_int_equal(host_copy(&h, up, "src", "dst", opts), -1);
+		strlist_clear(&host_reports);
+		works_again();
+		assert_int_equal(stat("dst", &st), 0);
+		assert_int_not_equal(st.st_mtime, 5000);
+		assert_int_equal(unlink("dst"), 0);
+	}
+	assert_int_equal(unlink("src"), 0);
+}
+
+/* No room: the part stays, and is gone on with when there is some. Unless
+ * the file system has lost what it had taken before. */
+static void
+test_quota(void **state)
+{
+	static const int errors[] = { EDQUOT, ENOSPC, EIO };
+	struct host h = { .seed = 1 };
+	struct stat st;
+
+	(void)state;
+	host_make_file("src", LARGE, 1);
+	for (int i = 0; i < 24; i++) {
+		bool up = i % 2 == 0, lost = i % 8 >= 4;
+		struct xfer_opts opts = { .resume = true };
+		char line[200];
+
+		h.no_digests = i % 4 >= 2;
+		fault.name = PART;
+		fault.write = errors[i / 8];
+		fault.room = 5000000;
+		fault.fsync = lost ? EIO : 0;
+		assert_int_equal(host_copy(&h, up, "src", "dst", opts), -1);
+		snprintf(line, sizeof line, "dst: %s", up ? "Failure" :
+		    strerror(fault.write));
+		assert_true(host_reported(line));
+		assert_false(exists("dst"));
+		assert_int_equal(exists(PART), !lost);
+		if (!lost) {
+			assert_int_equal(stat(PART, &st), 0);
+			assert_true(st.st_blocks * 512 > 2000000);
+		}
+		works_again();
+		assert_int_equal(host_copy(&h, up, "src", "dst", opts), 0);
+		assert_true(host_same("src", "dst"));
+		assert_false(exists(PART));
+		assert_int_equal(unlink("dst"), 0);
+	}
+	assert_int_equal(unlink("src"), 0);
+}
+
+/* --- names that are taken --- */
+
+/* A part that is another name of something is not written through. */
+static void
+test_part_of_two_names(void **state)
+{
+	const struct timespec old[2] = { { .tv_sec = 5000 },
+		{ .tv_sec = 5000 } };
+	struct host h = { .seed = 1 };
+
+	(void)state;
+	host_make_file("src", LARGE, 1);
+	host_make_file("copy", LARGE + 500, 2);
+	for (int i = 0; i < 8; i++) {
+		struct xfer_opts opts = { .resume = true,
+			.hard_links = i >= 4 };
+		bool up = i % 2 == 0;
+
+		h.no_digests = i % 4 >= 2;
+		host_make_file("other", LARGE + 500, 2);
+		assert_int_equal(link("other", PART), 0);
+		assert_int_equal(utimensat(AT_FDCWD, "other", old, 0), 0);
+		assert_int_equal(host_copy(&h, up, "src", "dst", opts), 0);
+		assert_true(host_same("src", "dst"));
+		assert_true(host_same("copy", "other"));
+		assert_false(exists(PART));
+		assert_int_equal(unlink("dst") | unlink("other"), 0);
+	}
+	assert_int_equal(unlink("src") | unlink("copy"), 0);
+	assert_int_equal(host_reports.n, 0);
+}
+
+/* Whenever a copy of hard links is killed, no part is a name of a file that
+ * is there: a server that cannot tell would have it written. */
+static void
+test_killed_at_a_link(void **state)
+{
+	struct xfer_opts opts = { .recursive = true, .hard_links = true };
+	int r = ERR_CANCELLED;
+
+	(void)state;
+	assert_int_equal(mkdir("t", 0755), 0);
+	host_make_file("t/a", 1000, 1);
+	assert_int_equal(link("t/a", "t/b") | link("t/a", "t/c"), 0);
+	for (unsigned turns = 2; r != 0; turns++) {
+		for (int up = 0; up < 2; up++) {
+			struct host h = { .seed = turns, .fatal = turns,
+				.no_stat_ns = up };
+			struct stat st;
+
+			assert_int_equal(mkdir("u", 0755), 0);
+			host_make_file("u/b", 10, 2);
+			host_make_file("u/c", 10, 3);
+			r = host_copy(&h, up, "t", "u", opts);
+			if (stat("u/.b.hpnpart", &st) == 0)
+				assert_int_equal(st.st_nlink, 1);
+			if (stat("u/.c.hpnpart", &st) == 0)
+				assert_int_equal(st.st_nlink, 1);
+			h.fatal = 0;
+			opts.resume = true;
+			assert_int_equal(host_copy(&h, up, "t", "u", opts),
+			    0);
+			opts.resume = false;
+			assert_int_equal(system("diff -r t u"), 0);
+			assert_int_equal(stat("u/a", &st), 0);
+			assert_int_equal(st.st_nlink, 3);
+			assert_int_equal(system("rm -r u"), 0);
+		}
+		assert_true(turns < 500);
+	}
+	assert_int_equal(system("rm -r t"), 0);
+}
+
+/* Somebody else's part, of a copy that is under way: it is held. */
+static int
+others_part(const char *name, const char *text)
+{
+	int fd = open(name, O_RDWR | O_CREAT | O_EXCL, 0600);
+
+	assert_true(fd >= 0);
+	assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	return fd;
+}
+
+static void
+expect_text(const char *name, const char *text)
+{
+	struct buf b = { 0 };
+
+	assert_int_equal(file_read(name, &b, 1000), 0);
+	assert_int_equal(buf_len(&b), strlen(text));
+	assert_memory_equal(buf_data(&b), text, strlen(text));
+	buf_clear(&b);
+}
+
+/* A download beside another to the same name: refused. */
+static void
+test_two_downloads(void **state)
+{
+	struct host h = { .seed = 1 };
+
+	(void)state;
+	for (int i = 0; i < 8; i++) {
+		const struct xfer_opts opts = { .resume = i % 2 == 1 };
+		int fd;
+
+		h.no_digests = i % 4 >= 2;
+		host_make_file("src", i < 4 ? LARGE : 100, 1);
+		fd = others_part(PART, "his");
+		assert_int_equal(host_copy(&h, false, "src", "dst", opts),
+		    -1);
+		assert_true(host_reported(
+		    "dst: another copy to this name is under way"));
+		expect_text(PART, "his");
+		assert_false(exists("dst"));
+		/* It ended, by whatever. */
+		close(fd);
+		assert_int_equal(host_copy(&h, false, "src", "dst", opts), 0);
+		assert_true(host_same("src", "dst"));
+		assert_false(exists(PART));
+		assert_int_equal(unlink("dst") | unlink("src"), 0);
+	}
+}
+
+/* Of an upload nobody can tell whether it is under way: it is let be, and
+ * another name taken. Only -Z takes it over. */
+static void
+test_two_uploads(void **state)
+{
+	struct host h = { .seed = 1 };
+
+	(void)state;
+	for (int i = 0; i < 6; i++) {
+		const struct xfer_opts plain = { .recursive = false };
+		const struct xfer_opts resume = { .resume = true };
+		int fd;
+
+		h.no_digests = i % 2 == 1;
+		h.no_small = i >= 4;
+		host_make_file("src", i < 2 ? LARGE : 100, 1);
+		fd = others_part(PART, "his");
+		assert_int_equal(host_copy(&h, true, "src", "dst", plain), 0);
+		assert_true(host_same("src", "dst"));
+		expect_text(PART, "his");
+		assert_false(exists(PART "2"));
+		close(fd);
+		assert_int_equal(unlink("dst"), 0);
+		assert_int_equal(host_copy(&h, true, "src", "dst", resume),
+		    0);
+		assert_true(host_same("src", "dst"));
+		assert_false(exists(PART));
+		assert_int_equal(unlink("dst") | unlink("src"), 0);
+	}
+	assert_int_equal(host_reports.n, 0);
+}
+
+/* --- sources that change --- */
+
+enum { BULK = 20000000 };
+
+static void
+source_vanishes(void)
+{
+	assert_int_equal(unlink("src"), 0);
+}
+
+static void
+source_is_replaced(void)
+{
+	const struct timespec old[2] = { { .tv_sec = 5000 },
+		{ .tv_sec = 5000 } };
+
+	host_make_file("new", BULK, 2);
+	assert_int_equal(utimensat(AT_FDCWD, "new", old, 0), 0);
+	assert_int_equal(rename("new", "src"), 0);
+}
+
+static void
+source_is_cut(void)
+{
+	assert_int_equal(truncate("src", 1000000), 0);
+}
+
+static void
+source_grows(void)
+{
+	int fd = open("src", O_WRONLY | O_APPEND);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, "more", 4), 4);
+	close(fd);
+}
+
+/* Between the listing and its opening. */
+static void
+test_vanished(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 8; i++) {
+		const struct xfer_opts opts = { .resume = i >= 4 };
+		struct host h = { .seed = 1, .added = source_vanishes,
+			.no_small = i % 4 >= 2 };
+		bool up = i % 2 == 0;
+
+		host_make_file("src", 1000, 1);
+		assert_int_equal(host_copy(&h, up, "src", "dst", opts), -1);
+		assert_true(host_reported("src: No such file or directory"));
+		assert_false(exists("dst"));
+		assert_false(exists(PART));
+	}
+}
+
+/*
+ * While it moves, when more lanes would open it: what has one name is never
+ * made of two files. Downloads open by name; uploads hold it open.
+ */
+static void
+test_changed_meanwhile(void **state)
+{
+	static void (*const happens[])(void) = { source_vanishes,
+		source_is_replaced, source_grows, source_is_cut };
+	const struct xfer_opts opts = { .connections_max = 4 };
+
+	(void)state;
+	host_make_file("was", BULK, 1);
+	for (size_t i = 0; i < 2 * ARRAY_LEN(happens); i++) {
+		struct host h = { .seed = 1, .second = happens[i / 2] };
+		bool up = i % 2 == 1, cut = happens[i / 2] == source_is_cut;
+		int r;
+
+		host_make_file("src", BULK, 1);
+		r = host_copy(&h, up, "src", "dst", opts);
+		assert_true(h.opened > 1);
+		/* It may all have been read when it was cut. */
+		if (cut && r != 0) {
+			assert_true(host_reported(
+			    "src: changed while it was being read"));
+			assert_false(exists("dst"));
+			assert_int_equal(unlink(PART), 0);
+		} else {
+			assert_int_equal(r, 0);
+			assert_true(host_same("was", "dst"));
+			assert_int_equal(unlink("dst"), 0);
+		}
+		if (exists("src"))
+			assert_int_equal(unlink("src"), 0);
+	}
+	assert_int_equal(unlink("was"), 0);
+	assert_int_equal(host_reports.n, 0);
+}
+
+static struct host *dying;
+
+static void
+replaced_at_its_end(void)
+{
+	source_is_replaced();
+	dying->deadly = 0;
+}
+
+/* The lane is lost, and what is opened anew is another file: digests make the
+ * copy that of the new one, and marks are of no use. */
+static void
+test_replaced_between_tries(void **state)
+{
+	const struct xfer_opts opts = { .retries = 3, .retry_wait_ms = 1,
+		.connections_max = 1 };
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct host h = { .seed = 1, .deadly = 30,
+			.second = replaced_at_its_end, .no_digests = i };
+		int r;
+
+		dying = &h;
+		host_make_file("src", BULK, 1);
+		r = host_copy(&h, false, "src", "dst", opts);
+		assert_int_equal(h.opened, 2);
+		assert_int_equal(r, i == 0 ? 0 : -1);
+		if (i == 0) {
+			assert_true(host_same("src", "dst"));
+			assert_int_equal(unlink("dst"), 0);
+			continue;
+		}
+		assert_true(host_reported(
+		    "src: changed while it was being read"));
+		assert_false(exists("dst"));
+		assert_int_equal(unlink(PART), 0);
+	}
+	assert_int_equal(unlink("src"), 0);
+}
+
+/* --- sizes --- */
+
+/* What a server says of sizes may be anything. */
+static void
+test_sizes(void **state)
+{
+	static const uint64_t sizes[] = { UINT64_MAX, UINT64_MAX - 33333333,
+		(uint64_t)INT64_MAX + 1, INT64_MAX, INT64_MAX - 1,
+		(UINT64_C(1) << 62) + 1 };
+	struct host h = { .seed = 1 };
+
+	(void)state;
+	host_make_file("src", 3000000, 1);
+	for (int i = 0; i < 24; i++) {
+		const struct xfer_opts opts = { .resume = i % 2 == 1,
+			.sparse = i >= 12 };
+		bool possible = sizes[i % 6] <= INT64_MAX;
+		int r;
+
+		h.no_digests = true;
+		h.no_stat_ns = i % 4 < 2;
+		h.claimed = sizes[i % 6];
+		r = host_copy(&h, false, "src", "dst", opts);
+		if (!possible) {
+			assert_int_equal(r, -1);
+			assert_true(host_reported("src: File too large"));
+			assert_false(exists("dst"));
+			continue;
+		}
+		/* A hole at the end is believed, but here no file can be so
+		 * large. */
+		if (opts.sparse && r == -1) {
+			assert_true(host_reported("dst: File too large"));
+			assert_int_equal(unlink(PART), 0);
+			continue;
+		}
+		assert_int_equal(r, 0);
+		assert_true(host_same("src", "dst"));
+		assert_int_equal(unlink("dst"), 0);
+	}
+	assert_int_equal(unlink("src"), 0);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_close_fails),
+		cmocka_unit_test(test_close_fails_in_place),
+		cmocka_unit_test(test_quota),
+		cmocka_unit_test(test_part_of_two_names),
+		cmocka_unit_test(test_killed_at_a_link),
+		cmocka_unit_test(test_two_downloads),
+		cmocka_unit_test(test_two_uploads),
+		cmocka_unit_test(test_vanished),
+		cmocka_unit_test(test_changed_meanwhile),
+		cmocka_unit_test(test_replaced_between_tries),
+		cmocka_unit_test(test_sizes),
+	};
+
+	return cmocka_run_group_tests(tests, host_setup, host_teardown);
+}

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: ISC */
+#include "regress/unit/transfer-host.h"
+
+#include <sys/stat.h>
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/mem.h"
+
+enum { STUCK = 20000, INIT_BYTES = 9, ALL_ATTRS = 0x0f };
+#define OUR_ID 0xfffffff0u /* of a request that no client made */
+
+char host_dir[64];
+
+/* --- a host in memory --- */
+
+unsigned
+host_random(struct host *h, unsigned n)
+{
+	h->seed = h->seed * 1103515245 + 12345;
+	return (h->seed >> 16) % n;
+}
+
+static void
+lane_dies(struct host_lane *l)
+{
+	sftp_serve_free(l->server);
+	l->server = NULL;
+	buf_reset(&l->taken);
+	buf_reset(&l->wire);
+	(void)!sftp_feed_end(l->client, ERR_CLOSED);
+}
+
+static struct host_lane *
+lane_of(struct host *h, const struct sftp *s)
+{
+	for (size_t i = 0; i < HOST_LANES; i++)
+		if (h->lanes[i].client == s)
+			return &h->lanes[i];
+	fail_msg("no such lane");
+	return NULL;
+}
+
+static int
+host_open(void *arg, enum xfer_lane_kind kind, struct sftp **out)
+{
+	const struct sftp_serve_opts opts = { .home = host_dir };
+	struct host *h = arg;
+	struct host_lane *l = lane_of(h, NULL);
+
+	(void)kind;
+	if (h->opened == 1 && h->second != NULL)
+		h->second();
+	assert_int_equal(sftp_serve_new(&l->server, &opts), 0);
+	assert_int_equal(sftp_new(&l->client), 0);
+	*out = l->client;
+	h->opened++;
+	if (h->refuse > 0) {
+		h->refuse--;
+		lane_dies(l);
+	}
+	return 0;
+}
+
+static void
+host_close(void *arg, struct sftp *s)
+{
+	struct host_lane *l = lane_of(arg, s);
+
+	sftp_free(l->client);
+	sftp_serve_free(l->server);
+	buf_clear(&l->taken);
+	buf_clear(&l->wire);
+	*l = (struct host_lane){ .client = NULL };
+}
+
+static void
+host_path(void *arg, const struct sftp *s, struct xfer_path *out)
+{
+	struct host *h = arg;
+
+	*out = (struct xfer_path){ .rtt_us = 100,
+		.connection = (unsigned)(lane_of(h, s) - h->lanes) };
+}
+
+/* Makes an extension of VERSION one that nobody knows. */
+static void
+hide(uint8_t *p, size_t len, const char *name)
+{
+	uint8_t *at = memmem(p, len, name, strlen(name));
+
+	if (at != NULL)
+		*at = '?';
+}
+
+/* Takes the replies that are there; of several, any first. */
+static void
+collect(struct host *h, struct host_lane *l)
+{
+	struct buf *out = sftp_serve_output(l->server);
+	struct rd r = rd_from_buf(out), replies[64];
+	size_t n = 0, pick, at;
+
+	while (n < ARRAY_LEN(replies) && r.len >= 4) {
+		replies[n] = rd_sub(&r);
+		if (replies[n].len < 5 ||
+		    wire_get_u32(replies[n].p + 1) != OUR_ID)
+			n++;
+	}
+	assert_int_equal(rd_err(&r), 0);
+	while (n > 0) {
+		uint8_t *p;
+
+		pick = replies[0].p[0] != SFTP_VERSION_REPLY ?
+		    host_random(h, (unsigned)n) : 0;
+		at = buf_len(&l->wire);
+		buf_put_string(&l->wire, replies[pick].p, replies[pick].len);
+		p = (uint8_t *)buf_data(&l->wire) + at;
+		if (p[4] == SFTP_VERSION_REPLY && h->no_digests)
+			hide(p, replies[pick].len, "check-file");
+		if (p[4] == SFTP_VERSION_REPLY && h->old_rename)
+			hide(p, replies[pick].len, "posix-rename");
+		if (p[4] == SFTP_VERSION_REPLY && h->no_small) {
+			hide(p, replies[pick].len, "put-file");
+			hide(p, replies[pick].len, "get-file");
+		}
+		if (h->lies && p[4] == SFTP_EXTENDED_REPLY &&
+		    wire_get_u32(p + 9) == ALL_ATTRS &&
+		    host_random(h, 2) == 0)
+			p[9 + host_random(h, 4)] ^= 0x81;
+		if (p[4] == SFTP_VERSION_REPLY && h->no_stat_ns)
+			hide(p, replies[pick].len, "stat-ns");
+		if (p[4] == SFTP_DATA && h->corrupt > 0 && --h->corrupt == 0)
+			p[13] ^= 0x20;
+		memmove(&replies[pick], &replies[pick + 1],
+		    (--n - pick) * sizeof *replies);
+	}
+	buf_consume(out, buf_len(out) - r.len);
+}
+
+/* Behind INIT somebody else opens a file, and keeps it. */
+static void
+take_first_handle(struct host_lane *l)
+{
+	struct buf b = { 0 };
+	size_t mark = buf_open_string(&b);
+
+	buf_put_u8(&b, SFTP_OPEN);
+	buf_put_u32(&b, OUR_ID);
+	/* A guess at the handle may change it. */
+	buf_put_cstring(&b, "somebodys");
+	buf_put_u32(&b, SFTP_O_READ | SFTP_O_WRITE | SFTP_O_CREAT);
+	sftp_put_attrs(&b, NULL);
+	buf_close_string(&b, mark);
+	assert_int_equal(sftp_serve_input(l->server, buf_data(&l->taken),
+			     INIT_BYTES), INIT_BYTES);
+	buf_consume(&l->taken, INIT_BYTES);
+	assert_int_equal(sftp_serve_input(l->server, buf_data(&b),
+			     buf_len(&b)), buf_len(&b));
+	assert_int_equal(unlink("somebodys"), 0);
+	buf_clear(&b);
+	l->begun = true;
+}
+
+/* Moves a random part of what there is; false if there was nothing. */
+static bool
+lane_moves(struct host *h, struct host_lane *l)
+{
+	size_t n = 1 + host_random(h, 300000);
+	ssize_t used = 0;
+
+	if (h->shrink != NULL && sftp_output_len(l->client) > 500000) {
+		assert_int_equal(truncate(h->shrink, 900000), 0);
+		h->shrink = NULL;
+	}
+	buf_commit(&l->taken,
+	    sftp_take(l->client, buf_reserve(&l->taken, n), n));
+	if (h->odd_handles && !l->begun && buf_len(&l->taken) >= INIT_BYTES)
+		take_first_handle(l);
+	if ((l->begun || !h->odd_handles) && !sftp_serve_blocked(l->server))
+		used = sftp_serve_input(l->server, buf_data(&l->taken),
+		    buf_len(&l->taken));
+	assert_true(used >= 0);
+	buf_consume(&l->taken, (size_t)used);
+	if (buf_len(&l->wire) == 0)
+		collect(h, l);
+	n = 1 + host_random(h, 300000);
+	n = MIN(n, buf_len(&l->wire));
+	assert_int_equal(sftp_feed(l->client, buf_data(&l->wire), n), 0);
+	buf_consume(&l->wire, n);
+	assert_true(sftp_serve_input(l->server, (const uint8_t *)"", 0) == 0);
+	return used > 0 || n > 0;
+}
+
+static int
+host_turn(void *arg, int timeout_ms)
+{
+	struct host *h = arg;
+	bool moved = false;
+
+	if (h->fatal > 0 && --h->fatal == 0)
+		return ERR_CANCELLED;
+	for (size_t i = 0; i < HOST_LANES; i++) {
+		struct host_lane *l = &h->lanes[i];
+
+		if (l->server == NULL || sftp_error(l->client) != 0)
+			continue;
+		if (h->deadly > 0 && host_random(h, h->deadly) == 0)
+			lane_dies(l);
+		else
+			moved |= lane_moves(h, l);
+	}
+	h->idle = moved || timeout_ms == 0 ? 0 : h->idle + 1;
+	if (h->idle > 50)
+		usleep(200);
+	if (h->idle > STUCK)
+		fail_msg("everybody waits");
+	return 0;
+}
+
+static const struct xfer_lanes_ops host_ops = { host_open, host_close,
+	host_path, host_turn };
+
+/* --- files --- */
+
+void
+host_make_file(const char *name, size_t len, unsigned seed)
+{
+	uint8_t *p = malloc(len + 1);
+	int fd = open(name, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+
+	for (size_t i = 0; i < len; i++)
+		p[i] = (uint8_t)((seed = seed * 69069 + 1) >> 24);
+	assert_true(fd >= 0);
+	assert_int_equal(fd_write_all(fd, p, len), 0);
+	close(fd);
+	free(p);
+}
+
+bool
+host_same(const char *one, const char *two)
+{
+	struct buf a = { 0 }, b = { 0 };
+	bool equal;
+
+	assert_int_equal(file_read(one, &a, 1 << 26), 0);
+	assert_int_equal(file_read(two, &b, 1 << 26), 0);
+	equal = buf_len(&a) == buf_len(&b) &&
+	    memcmp(buf_data(&a), buf_data(&b), buf_len(&a)) == 0;
+	buf_clear(&a);
+	buf_clear(&b);
+	return equal;
+}
+
+struct strlist host_reports;
+
+static void
+report(void *arg, const char *path, const char *text)
+{
+	char line[4096];
+
+	(void)arg;
+	snprintf(line, sizeof line, "%s: %s", path, text);
+	assert_int_equal(strlist_add(&host_reports, line), 0);
+}
+
+bool
+host_reported(const char *line)
+{
+	bool found = strlist_has(&host_reports, line);
+
+	for (size_t i = 0; !found && i < host_reports.n; i++)
+		print_message("reported: %s\n", host_reports.v[i]);
+	strlist_clear(&host_reports);
+	return found;
+}
+
+int
+host_copy(struct host *h, bool up, const char *from, const char *to,
+    struct xfer_opts opts)
+{
+	const struct xfer_lanes lanes = { &host_ops, h };
+	struct sftp_attrs attrs;
+	struct sftp *first;
+	struct stat st;
+	struct xfer *x;
+	int r;
+
+	opts.report = report;
+	h->idle = 0;
+	assert_int_equal(host_open(h, XFER_LANE_CONNECTION, &first), 0);
+	assert_int_equal(xfer_new(&x, &lanes, first, &opts), 0);
+	assert_int_equal(stat(from, &st), 0);
+	sftp_attrs_from_stat(&attrs, &st);
+	if (h->claimed != 0)
+		attrs.size = h->claimed;
+	assert_int_equal(up ? xfer_put(x, from, to) :
+			      xfer_get(x, from, &attrs, to), 0);
+	if (h->added != NULL)
+		h->added();
+	r = xfer_run(x);
+	if (r == 0 && xfer_failures(x) > 0)
+		r = -1;
+	for (size_t i = 0; i < HOST_LANES; i++)
+		if (h->lanes[i].client != NULL)
+			(void)!sftp_feed_end(h->lanes[i].client, ERR_CLOSED);
+	xfer_free(x);
+	host_close(h, first);
+	for (size_t i = 0; i < HOST_LANES; i++)
+		assert_null(h->lanes[i].client);
+	return r;
+}
+
+/* --- life --- */
+
+int
+host_setup(void **state)
+{
+	char template[] = "/tmp/transfer-XXXXXX", *real;
+
+	(void)state;
+	log_set_level(LOG_LVL_QUIET);
+	umask(022);
+	if (mkdtemp(template) == NULL || chdir(template) != 0)
+		return 1;
+	real = realpath(template, NULL);
+	strlcpy(host_dir, real, sizeof host_dir);
+	free(real);
+	return 0;
+}
+
+int
+host_teardown(void **state)
+{
+	(void)state;
+	return chdir("/") != 0 || rmdir(host_dir) != 0;
+}

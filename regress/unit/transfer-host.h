@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * A host in memory, for tests of transfers: a server engine for each lane, in
+ * a directory of the test's own, with replies that come in any order and in
+ * any pieces.
+ */
+#ifndef HPN_TRANSFER_HOST_H
+#define HPN_TRANSFER_HOST_H
+
+#include "regress/unit/hex.h"
+
+#include "base/buf.h"
+#include "base/str.h"
+#include "xfer/sftp-engine.h"
+#include "xfer/sftp-serve.h"
+#include "xfer/transfer-int.h"
+
+enum { HOST_LANES = 24 };
+
+struct host_lane {
+	struct sftp *client;
+	struct sftp_serve *server; /* NULL: dead */
+	struct buf taken;	   /* requests on their way */
+	struct buf wire;	   /* replies on their way */
+	bool begun;
+};
+
+struct host {
+	struct host_lane lanes[HOST_LANES];
+	unsigned seed, idle;
+	unsigned deadly;   /* one turn in so many ends a lane; 0: none */
+	unsigned fatal;	   /* turns until the program is killed; 0: never */
+	unsigned refuse;   /* lanes that are opened and end at once */
+	unsigned opened;
+	bool no_digests, old_rename, no_small, no_stat_ns;
+	bool odd_handles;  /* the first is not 0 */
+	bool lies;	   /* some of what get-file gives is damaged */
+	unsigned corrupt;  /* DATA replies until one is damaged; 0: none */
+	uint64_t claimed; /* size of what is downloaded; 0: what it is */
+	void (*added)(void);  /* called when the source is known */
+	void (*second)(void); /* before a second lane is opened */
+	const char *shrink; /* a file that becomes shorter when it is sent */
+};
+
+extern char host_dir[64];
+/* What runs have told, as "path: text". */
+extern struct strlist host_reports;
+
+/* For cmocka: makes the directory and goes there; removes it. */
+int host_setup(void **state);
+int host_teardown(void **state);
+
+unsigned host_random(struct host *h, unsigned below);
+/* Content that depends on the seed. */
+void host_make_file(const char *name, size_t len, unsigned seed);
+bool host_same(const char *one, const char *two);
+/* Was this line told? Forgets all lines. */
+bool host_reported(const char *line);
+/* One run, as of a program: its result, or -1 for failures of files. */
+int host_copy(struct host *h, bool up, const char *from, const char *to,
+    struct xfer_opts opts);
+
+#endif

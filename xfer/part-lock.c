@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: ISC */
+#include "xfer/part-lock.h"
+
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+enum { TRIES = 16 }; /* others come and go meanwhile */
+
+bool
+xfer_part_is(int fd, const char *path)
+{
+	struct stat st, named;
+
+	return fstat(fd, &st) == 0 && lstat(path, &named) == 0 &&
+	    st.st_dev == named.st_dev && st.st_ino == named.st_ino;
+}
+
+/* False: somebody else has it. */
+static bool
+lock(int fd, int how)
+{
+	return flock(fd, how | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+}
+
+static bool
+is_usable(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+	    st.st_nlink == 1 && st.st_uid == geteuid();
+}
+
+/*
+ * What is there: 1 if fd is to be used, 0 if it is out of the way, or was so
+ * before, -1 with errno. Names are taken away only under the lock, so that
+ * nobody finds another file behind a name that he holds.
+ */
+static int
+take_old(const char *path, bool keep, int *out)
+{
+	struct stat st;
+	int fd, r;
+
+	if (lstat(path, &st) != 0)
+		return errno == ENOENT ? 0 : -1;
+	if (!S_ISREG(st.st_mode))
+		return unlink(path);
+	fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0)
+		return errno == ENOENT ? 0 : -1;
+	if (!lock(fd, LOCK_EX)) {
+		(void)close(fd);
+		errno = EBUSY;
+		return -1;
+	}
+	if (keep && is_usable(fd) && xfer_part_is(fd, path)) {
+		*out = fd;
+		return 1;
+	}
+	r = xfer_part_is(fd, path) ? unlink(path) : 0;
+	(void)close(fd);
+	return r;
+}
+
+int
+xfer_part_claim(const char *path, mode_t mode, bool *keep)
+{
+	const int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_CREAT | O_EXCL;
+	int fd, r;
+
+	for (int i = 0; i < TRIES; i++) {
+		if (*keep && (r = take_old(path, true, &fd)) != 0)
+			return r > 0 ? fd : -1;
+		*keep = false;
+		fd = open(path, flags, mode);
+		if (fd >= 0 && lock(fd, LOCK_EX) && xfer_part_is(fd, path))
+			return fd;
+		if (fd >= 0)
+			(void)close(fd); /* somebody was quicker */
+		else if (errno != EEXIST)
+			return -1;
+		else if (take_old(path, false, NULL) < 0)
+			return -1;
+	}
+	errno = EBUSY;
+	return -1;
+}
+
+bool
+xfer_part_share(int fd)
+{
+	if (lock(fd, LOCK_SH))
+		return true;
+	errno = EBUSY;
+	return false;
+}

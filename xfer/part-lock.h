@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Who writes to a part holds a lock on it (flock), which ends with the
+ * process: so a part of somebody who is at it is told from one that was left
+ * behind. A program that receives holds it alone, from before it writes until
+ * the part has its final name; servers, where several sessions may write one
+ * part for the same client, hold it together. File systems without locks
+ * tell nothing.
+ *
+ * Threads: any.
+ */
+#ifndef HPN_XFER_PART_LOCK_H
+#define HPN_XFER_PART_LOCK_H
+
+#include <sys/types.h>
+
+#include <stdbool.h>
+
+/*
+ * Opens a part for reading and writing, held alone. With keep it is one that
+ * is there, is ours and has no other name; else (or if there is none such,
+ * then *keep becomes false) a new one, and one that was left behind goes. A
+ * descriptor, or -1 with errno: EBUSY if somebody holds it.
+ */
+int xfer_part_claim(const char *path, mode_t mode, bool *keep);
+/* Is this still the name of what fd is? */
+bool xfer_part_is(int fd, const char *path);
+/* A server's, which was opened for writing, or claimed. False (EBUSY):
+ * somebody else holds it alone. */
+bool xfer_part_share(int fd);
+
+#endif
