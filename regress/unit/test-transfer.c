@@ -107,12 +107,16 @@ one_story(unsigned seed)
 	assert_int_equal(host_reports.n, 0);
 }
 
+/* HPN_STORIES=n: of so many copies, instead of 50. */
 static void
 test_kills(void **state)
 {
+	const char *wanted = getenv("HPN_STORIES");
+	unsigned stories = wanted != NULL ? (unsigned)atoi(wanted) : 50;
+
 	(void)state;
 	make_tree();
-	for (unsigned seed = 0; seed < 200; seed++)
+	for (unsigned seed = 0; seed < stories; seed++)
 		one_story(seed);
 	assert_int_equal(system("rm -r t"), 0);
 }
