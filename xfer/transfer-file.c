@@ -468,9 +468,10 @@ send_tail(struct xfer_file *f)
 	f->pending--;
 }
 
-/* False: the ends that helped are not closed yet. */
+/* Closes the ends that helped: right behind their data, or when that was
+ * answered. False: not all of them yet. */
 static bool
-helpers_closed(struct xfer_file *f)
+close_helpers(struct xfer_file *f, bool behind)
 {
 	struct xfer_end *last = main_end(f), *e, *next;
 	bool all = true;
@@ -479,11 +480,12 @@ helpers_closed(struct xfer_file *f)
 		next = TAILQ_NEXT(e, entry);
 		if (e == last)
 			continue;
-		if (e->pending == 0 && e->open)
+		/* Marks go before the size is set, over another lane. */
+		if (e->open && e->pending == (behind ? e->blocks : 0))
 			end_close(e, f->up ? stored_done : NULL);
 		if (e->pending == 0)
 			end_free(e);
-		else
+		else if (e->open || !behind)
 			all = false;
 	}
 	return all;
@@ -539,14 +541,27 @@ look_at_end(struct xfer_end *e)
 	sftp_handle_request(e->lane->s, SFTP_FSTAT, &e->handle, end_seen, e);
 }
 
+/* Must what is under way be at the target before its size is set? Marks go
+ * over the lane that sets it. */
+static bool
+size_waits(const struct xfer_file *f)
+{
+	return f->cut &&
+	    (f->chunk_left == NULL || f->sparse || f->eof_at != UINT64_MAX);
+}
+
 static void
 data_sent(struct xfer_file *f)
 {
-	bool wait = !f->up || f->failed || f->x->opts.verify || f->cut ||
-	    f->chunk_left != NULL;
+	const struct xfer_opts *o = &f->x->opts;
+	const struct xfer_end *last = main_end(f);
+	bool wait = !f->up || f->failed || o->verify || size_waits(f);
 	uint64_t size;
 
-	if (!helpers_closed(f)) /* or lost: then others go on */
+	if (!last->open && last->pending > 0)
+		return;
+	/* Times, and what is on the disk, are those of all lanes' data. */
+	if (!close_helpers(f, !wait && !o->preserve && !o->fsync))
 		return;
 	if (wait && (f->blocks > 0 || f->pending > 0))
 		return;
@@ -1226,9 +1241,13 @@ xfer_file_settle(struct xfer_file *f)
 			data_sent(f);
 		break;
 	case XFER_CLOSING:
-		/* What lost its tail goes on when the lane is cleared away. */
-		if (f->pending > 0 || f->blocks > 0 || f->tail_lost)
+		if (f->pending > 0 || f->blocks > 0)
 			break;
+		/* A lane took some of it with it, perhaps another's. */
+		if (f->tail_lost || f->todo != NULL) {
+			go_on(f);
+			break;
+		}
 		ends_drop(f);
 		if (f->up && f->unstored)
 			xfer_part_withdraw(f, -1);
