@@ -172,7 +172,7 @@ connection_lost(int err)
 /* The session with a target's host; made once. INIT is sent, and what is
  * asked next goes right behind it. */
 static struct conn *
-connect_to(const struct xfer_target *t)
+connect_to(const struct xfer_target *t, uint64_t bulk)
 {
 	struct remote_params params = {
 		.loop = g.loop,
@@ -182,6 +182,8 @@ connect_to(const struct xfer_target *t)
 		.server = g.sftp_server,
 		.clear = g.clear,
 		.watched = g.xfer.retries > 0,
+		.bulk = g.xfer.rate_bytes == 0 ? bulk : 0,
+		.connections = g.xfer.connections_max,
 	};
 	struct conn *c;
 
@@ -396,11 +398,24 @@ local_is_dir(const char *path, bool needed)
 	return is_dir;
 }
 
+/* Bytes of the files named; those of directories are not known yet. */
+static uint64_t
+bulk_of(const struct xfer_target *sources, int n)
+{
+	uint64_t sum = 0;
+	struct stat st;
+
+	for (int i = 0; i < n; i++)
+		if (stat(sources[i].path, &st) == 0 && S_ISREG(st.st_mode))
+			sum += (uint64_t)st.st_size;
+	return sum;
+}
+
 static void
 upload(const struct xfer_target *sources, int n,
     const struct xfer_target *target, bool need_dir)
 {
-	struct conn *c = connect_to(target);
+	struct conn *c = connect_to(target, bulk_of(sources, n));
 	char *dir = remote_path(c, target->path), *to;
 	struct places places = { .tree = NULL };
 	bool is_dir;
@@ -453,7 +468,7 @@ static void
 download(const struct xfer_target *sources, int n,
     const struct xfer_target *target, bool need_dir)
 {
-	struct conn *c = connect_to(&sources[0]);
+	struct conn *c = connect_to(&sources[0], 0);
 	struct strlist names = { NULL, 0 };
 	struct places places = { .tree = NULL };
 	struct sftp_attrs attrs;
@@ -501,7 +516,7 @@ static void
 between(const struct xfer_target *source, const struct xfer_target *target,
     bool need_dir)
 {
-	struct conn *from = connect_to(source), *to = connect_to(target);
+	struct conn *from = connect_to(source, 0), *to = connect_to(target, 0);
 	struct relay_opts opts = { .recursive = g.recursive,
 		.preserve = g.preserve, .rate_bytes = g.xfer.rate_bytes,
 		.progress = g.xfer.progress,

@@ -41,6 +41,7 @@ struct sshlogin {
 	char *hints_path; /* NULL: no hints are kept */
 	struct hints hints; /* of the last time; empty if there are none */
 	bool ahead; /* the session was asked for before authentication */
+	bool held;  /* what p.hold forbids is due */
 	bool authenticated, ended;
 };
 
@@ -355,6 +356,15 @@ on_auth_time(void *arg)
 	(void)log_demote(was);
 }
 
+/* After all that came with NEWKEYS: EXT_INFO is among it. */
+static void
+log_in_soon(struct sshlogin *l)
+{
+	l->auth_timer = loop_after(l->p.loop, 0, on_auth_time, l);
+	if (l->auth_timer == NULL)
+		end(l, ERR_NOMEM);
+}
+
 /* ---- key exchange ------------------------------------------------------- */
 
 static int
@@ -430,10 +440,34 @@ on_kex_done(void *arg, bool first)
 		l->timeout = NULL;
 	}
 	warn_weak(l, k);
-	/* After all that came with NEWKEYS: EXT_INFO is among it. */
-	l->auth_timer = loop_after(l->p.loop, 0, on_auth_time, l);
-	if (l->auth_timer == NULL)
-		end(l, ERR_NOMEM);
+	l->held = l->p.hold;
+	if (!l->held)
+		log_in_soon(l);
+}
+
+int
+sshlogin_release(struct sshlogin *l, struct span hostkey)
+{
+	struct span key = { NULL, 0 };
+
+	if (l->kex != NULL)
+		key = kex_hostkey(l->kex);
+	if (key.len > 0 && (key.len != hostkey.len ||
+		memcmp(key.p, hostkey.p, key.len) != 0))
+		return ERR_HOSTKEY;
+	buf_reset(&l->expected);
+	buf_put(&l->expected, hostkey.p, hostkey.len);
+	l->p.hold = false;
+	if (l->held && !l->ended)
+		log_in_soon(l);
+	l->held = false;
+	return buf_err(&l->expected);
+}
+
+bool
+sshlogin_expected(const struct sshlogin *l)
+{
+	return l->hints.key != NULL && !hostcheck_distrusted(l->hostcheck);
 }
 
 /* list with name in front; caller frees. */

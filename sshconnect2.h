@@ -27,6 +27,7 @@ struct sshlogin_params {
 	bool quiet;	     /* what is told to users is only for debugging */
 	struct userauth_secret *secret; /* see client/userauth.h; or NULL */
 	struct span hostkey; /* the only one that is right; copied; or empty */
+	bool hold;	     /* keys only: sshlogin_release() logs in */
 	void *arg;
 	/* The first authentication request is out and likely to succeed, and
 	 * the server takes what is sent behind it: messages put now are sent
@@ -51,6 +52,13 @@ int sshlogin_new(struct sshlogin **out,
 void sshlogin_free(struct sshlogin *l);
 /* Says goodbye to the server, best effort. */
 void sshlogin_disconnect(struct sshlogin *l);
+
+/* Logs in, when keys were agreed on with that host key and no other.
+ * ERR_HOSTKEY: they were with another. */
+int sshlogin_release(struct sshlogin *l, struct span hostkey) must_check;
+/* The user logged in silently with a key the last time, and the host's first
+ * packets could be guessed. */
+bool sshlogin_expected(const struct sshlogin *l);
 
 /* For the layers above, from authenticated() on. */
 struct packet *sshlogin_packet(const struct sshlogin *l);

@@ -35,6 +35,7 @@ struct way {
 	struct sshclient *client; /* NULL: a child, or not begun yet */
 	bool ready;		  /* the user is authenticated */
 	bool ended;
+	bool ahead; /* begins before the first has logged in */
 	bool full; /* the server refused another session */
 	unsigned lanes;
 	struct way *next;
@@ -47,6 +48,7 @@ struct lane {
 	struct session *session; /* NULL: not asked for yet, or a child */
 	struct xfer_pipe pipe;	 /* of a child */
 	bool first;
+	bool spare; /* nobody has asked for it yet */
 	struct lane *next;
 };
 
@@ -150,27 +152,6 @@ on_likely(void *arg)
 	return 0;
 }
 
-/* What was asked for until now; more than one lane only if the first came
- * after it was begun. */
-static int
-on_ready(void *arg)
-{
-	struct way *way = arg;
-	int r = 0;
-
-	way->ready = true;
-	for (struct lane *lane = way->r->lanes; lane != NULL && r == 0;
-	     lane = lane->next) {
-		if (lane->way != way)
-			continue;
-		if (lane->session == NULL)
-			r = ask_session(lane, false);
-		else
-			session_attach(lane->session);
-	}
-	return r;
-}
-
 static void
 end_way(struct way *way)
 {
@@ -185,7 +166,46 @@ end_way(struct way *way)
 			way->r->status = EXIT_ERROR;
 		(void)!sftp_feed_end(lane->sftp, ERR_CLOSED);
 	}
+	/* Those that wait for it to log in do so in vain. */
+	if (way == way->r->ways && !way->ready)
+		for (struct way *next = way->next; next != NULL;
+		     next = next->next)
+			if (next->ahead && !next->ended)
+				end_way(next);
 	loop_again(way->r->p.loop);
+}
+
+/* Those that were begun ahead log in behind the first. */
+static void
+release_held(struct remote *r)
+{
+	for (struct way *way = r->ways; way != NULL; way = way->next)
+		if (way->ahead && way->client != NULL && !way->ended &&
+		    sshclient_release(way->client) != 0)
+			end_way(way);
+}
+
+/* What was asked for until now; more than one lane only if the first came
+ * after it was begun. */
+static int
+on_ready(void *arg)
+{
+	struct way *way = arg;
+	int r = 0;
+
+	way->ready = true;
+	if (way == way->r->ways)
+		release_held(way->r);
+	for (struct lane *lane = way->r->lanes; lane != NULL && r == 0;
+	     lane = lane->next) {
+		if (lane->way != way)
+			continue;
+		if (lane->session == NULL)
+			r = ask_session(lane, false);
+		else
+			session_attach(lane->session);
+	}
+	return r;
 }
 
 static void
@@ -229,6 +249,7 @@ connect_way(struct remote *r, struct way *way)
 		.need_none = r->p.clear,
 		.more = true,
 		.beside = way != r->ways ? r->ways->client : NULL,
+		.hold = way->ahead && !r->ways->ready,
 		.arg = way,
 		.likely = on_likely,
 		.ready = on_ready,
@@ -247,14 +268,15 @@ begin_next(struct remote *r)
 {
 	unsigned begun = 0;
 
-	/* The first finds out the host key and what logs in. */
-	if (r->ways == NULL || (!r->ways->ready && !r->ways->ended))
+	if (r->ways == NULL)
 		return;
 	for (struct way *way = r->ways; way != NULL; way = way->next)
 		begun += way->client != NULL && !way->ready && !way->ended;
 	for (struct way *way = r->ways; way != NULL && begun < BEGUN_MAX;
 	     way = way->next) {
-		if (way->client != NULL || way->ended)
+		/* The first finds out the host key and what logs in. */
+		if (way->client != NULL || way->ended ||
+		    !(way->ahead || r->ways->ready || r->ways->ended))
 			continue;
 		begun++;
 		if (connect_way(r, way) != 0)
@@ -396,19 +418,30 @@ count_ways(const struct remote *r)
 
 /* It is begun in the next turn that may. */
 static int
-connect_lane(struct remote *r, struct sftp **out)
+add_connection(struct remote *r, struct lane **out)
 {
 	struct way *way;
-	struct lane *lane;
 	int err;
 
 	if (count_ways(r) >= WAYS_MAX)
 		return ERR_LIMIT;
 	way = add_way(r);
-	if ((err = add_lane(&lane, r, way)) != 0) {
+	if ((err = add_lane(out, r, way)) != 0)
 		remove_way(way);
+	return err;
+}
+
+static int
+connect_lane(struct remote *r, struct sftp **out)
+{
+	struct lane *lane = r->lanes;
+	int err = 0;
+
+	while (lane != NULL && !lane->spare)
+		lane = lane->next;
+	if (lane == NULL && (err = add_connection(r, &lane)) != 0)
 		return err;
-	}
+	lane->spare = false;
 	*out = lane->sftp;
 	return 0;
 }
@@ -416,14 +449,14 @@ connect_lane(struct remote *r, struct sftp **out)
 static int
 channel_lane(struct remote *r, struct sftp **out)
 {
-	struct way *way;
+	struct way *way = NULL;
 	struct lane *lane;
 	int err;
 
-	for (way = r->ways; way != NULL; way = way->next)
-		if (way->client != NULL && way->ready && !way->ended &&
-		    !way->full && way->lanes < LANES_MAX)
-			break;
+	for (struct way *w = r->ways; w != NULL; w = w->next)
+		if (w->client != NULL && w->ready && !w->ended && !w->full &&
+		    w->lanes < (way != NULL ? way->lanes : LANES_MAX))
+			way = w;
 	if (way == NULL)
 		return ERR_LIMIT;
 	if ((err = add_lane(&lane, r, way)) != 0)
@@ -496,6 +529,24 @@ remote_lanes(struct remote *r)
 }
 
 /* ---- life --------------------------------------------------------------- */
+
+/* Large files over a long path to a host that is known: others begin beside
+ * the first, and log in when it has. */
+static int
+begin_ahead(struct remote *r)
+{
+	struct sshclient *first = r->ways->client;
+	struct lane *lane;
+	unsigned n = 0;
+	int err = 0;
+
+	if (sshclient_expected(first))
+		n = xfer_lanes_ahead(tcp_rtt_us(sshclient_fd(first)),
+		    r->p.bulk, r->p.connections);
+	while (n-- > 0 && (err = add_connection(r, &lane)) == 0)
+		lane->spare = lane->way->ahead = true;
+	return err;
+}
 
 /* What moving files does not want of a configuration. */
 static int
@@ -582,7 +633,9 @@ begin_here(struct remote *r)
 	way = add_way(r);
 	if ((err = add_lane(&lane, r, way)) != 0)
 		return err;
-	return connect_way(r, way);
+	if ((err = connect_way(r, way)) != 0)
+		return err;
+	return begin_ahead(r);
 }
 
 static int

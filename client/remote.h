@@ -33,6 +33,10 @@ struct remote_params {
 	const char *subsystem;
 	/* -z: data in clear once the user is authenticated, or not at all. */
 	bool clear;
+	/* Bytes of large files that will be moved, 0: unknown; and how many
+	 * connections that is to take, 0: as it pays. */
+	uint64_t bulk;
+	unsigned connections;
 	/* A connection that is silent for long counts as lost, even if the
 	 * configuration does not say so. */
 	bool watched;

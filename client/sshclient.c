@@ -203,6 +203,7 @@ sshclient_new(struct sshclient **out, const struct sshclient_params *params)
 	if (first != NULL) {
 		be_quiet(c);
 		login.quiet = true;
+		login.hold = params->hold;
 		login.secret = &first->secret;
 		login.hostkey = (struct span){ buf_data(&first->hostkey),
 			buf_len(&first->hostkey) };
@@ -251,6 +252,21 @@ sshclient_free(struct sshclient *c)
 	buf_clear(&c->hostkey);
 	prompt_free(c->secret.answer);
 	free(c);
+}
+
+bool
+sshclient_expected(const struct sshclient *c)
+{
+	return sshlogin_expected(c->login);
+}
+
+int
+sshclient_release(struct sshclient *c)
+{
+	const struct buf *key = &c->p.beside->hostkey;
+
+	return sshlogin_release(c->login,
+	    (struct span){ buf_data(key), buf_len(key) });
 }
 
 struct channels *

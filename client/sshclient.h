@@ -33,6 +33,7 @@ struct sshclient_params {
 	 * first. Does not block then. What the user was asked for the first
 	 * one, which is freed last, serves again. */
 	struct sshclient *beside;
+	bool hold; /* one beside another: sshclient_release() lets it log in */
 	void *arg;
 	/* As of struct sshlogin_params, and there are channels. May be NULL. */
 	int (*likely)(void *arg);
@@ -52,6 +53,12 @@ int sshclient_new(struct sshclient **out,
 /* Tells what held it back, says goodbye, closes. Sessions are freed before.
  * NULL is fine. */
 void sshclient_free(struct sshclient *c);
+
+/* It goes as it went the last time, when nobody was asked: others may begin
+ * beside it before it has logged in. */
+bool sshclient_expected(const struct sshclient *c);
+/* The one that it is beside has logged in. */
+int sshclient_release(struct sshclient *c) must_check;
 
 struct channels *sshclient_channels(const struct sshclient *c);
 int sshclient_fd(const struct sshclient *c);

@@ -46,6 +46,10 @@ struct xfer_lanes_ops {
 	int (*turn)(void *arg, int timeout_ms);
 };
 
+/* How many connections may begin together with the first, which is not logged
+ * in yet. bulk: bytes of large files that it is for; wanted: 0: as it pays. */
+unsigned xfer_lanes_ahead(uint64_t rtt_us, uint64_t bulk, unsigned wanted);
+
 /* Copied by value; arg is borrowed. */
 struct xfer_lanes {
 	const struct xfer_lanes_ops *ops;

@@ -320,7 +320,7 @@ xfer_may_issue(const struct xfer_lane *l, bool up)
 
 	return x->in_flight < x->opts.budget_bytes && x->blocks < most &&
 	    l->in_flight < xfer_lane_room(l, up) &&
-	    sftp_output_len(l->s) < XFER_OUTPUT_MAX &&
+	    sftp_output_len(l->s) < xfer_lane_queue(l) &&
 	    (x->opts.rate_bytes == 0 || x->tokens > 0);
 }
 
@@ -600,7 +600,7 @@ xfer_output_full(const struct xfer *x)
 
 	TAILQ_FOREACH(l, &x->lanes, entry)
 		if (!TAILQ_EMPTY(&l->moving) &&
-		    sftp_output_len(l->s) >= XFER_OUTPUT_MAX)
+		    sftp_output_len(l->s) >= xfer_lane_queue(l))
 			return true;
 	return false;
 }

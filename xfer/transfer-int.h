@@ -13,6 +13,7 @@
  *	transfer-resume.c	what is there already; is it the same
  *	transfer-digest.c	digests of this end
  *	transfer-lanes.c	sessions, requests about paths
+ *	transfer-growth.c	how many sessions pay
  *	transfer-tree.c		directories
  *	transfer-links.c	symbolic and hard links
  *	transfer-sparse.c	holes
@@ -270,6 +271,17 @@ struct xfer_sample {
 	unsigned max;	    /* 0: as it pays */
 };
 
+/* What a look at all lanes shows. */
+struct xfer_sight {
+	uint64_t rtt_ms;  /* the longest */
+	uint64_t rate;	  /* bytes a second */
+	uint64_t windows; /* of the peer's channels, bytes */
+	uint64_t stalled_ms, bulk_left;
+	unsigned connections; /* that have moved data */
+	bool fixed; /* the windows do not follow the path by themselves */
+	bool held;  /* they hold an upload back */
+};
+
 /* Where the time went, microseconds of one clock. */
 struct xfer_spent {
 	uint64_t all, disk, limit, waiting;
@@ -483,13 +495,6 @@ void xfer_lanes_free(struct xfer *x);
 int xfer_lanes_check(struct xfer *x) must_check;
 /* Measures, and opens more lanes if that pays. */
 void xfer_lanes_think(struct xfer *x);
-/* Would len bytes more on l take longer than all that is left should? */
-bool xfer_lane_lags(const struct xfer_lane *l, uint32_t len);
-/* How large its blocks are, and how many bytes it may have under way. */
-uint32_t xfer_lane_block(const struct xfer_lane *l);
-size_t xfer_lane_room(const struct xfer_lane *l, bool up);
-/* How many connections to open now: a decision of numbers only. */
-unsigned xfer_growth_next(struct xfer_growth *g, const struct xfer_sample *s);
 /* Lets idle lanes help with large files. */
 void xfer_lanes_spread(struct xfer *x);
 int xfer_lanes_turn(struct xfer *x, bool more, int timeout_ms) must_check;
@@ -505,6 +510,19 @@ void xfer_ask(struct xfer *x, const struct xfer_question *q,
     sftp_done_fn done, void *arg);
 void xfer_asks_send(struct xfer *x);
 void xfer_asks_free(struct xfer *x);
+
+/* transfer-growth.c: decisions of numbers only. */
+/* How many connections to open now. */
+unsigned xfer_growth_next(struct xfer_growth *g, const struct xfer_sample *s);
+/* How many channels, if there are so many. */
+unsigned xfer_channels_next(unsigned have, const struct xfer_sight *s);
+/* Would len bytes more on l take longer than all that is left should? */
+bool xfer_lane_lags(const struct xfer_lane *l, uint32_t len);
+/* How large its blocks are, how many bytes it may have under way, and how
+ * many may wait to be sent. */
+uint32_t xfer_lane_block(const struct xfer_lane *l);
+size_t xfer_lane_room(const struct xfer_lane *l, bool up);
+size_t xfer_lane_queue(const struct xfer_lane *l);
 
 /* transfer-tree.c */
 int xfer_add_dir(struct xfer *x, struct xfer_dir *parent, bool up,

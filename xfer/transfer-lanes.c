@@ -2,7 +2,8 @@
 /*
  * Lanes: the sessions of a transfer. Requests about paths go to the first
  * that lives, in order; files go to the one with the least to do. What a
- * lane leaves undone when it ends is done by the others.
+ * lane leaves undone when it ends is done by the others. How many there are
+ * is decided in transfer-growth.c.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,16 +17,9 @@ enum {
 	ENDS_WEIGHT = 64 * 1024, /* a handle is as much load as these bytes */
 	HANDLES_SPARE = 2 * XFER_LISTINGS_MAX, /* for directories */
 	THINK_MS = 5,
-	SAMPLE_MS = 200,
+	SAMPLE_MS = 100,
 	SPREAD_LOOKS = 64,	 /* files looked at for an idle lane */
-	CHANNELS_MAX = 8,
 	WINDOW_FIXED = 4 * 1024 * 1024, /* a wider one follows the path */
-	CONNECTIONS_MAX = 12,	 /* when nobody said how many */
-	CONNECTIONS_STEP = 4,	 /* fewer than servers take at once */
-	RTT_WORTH_MS = 5,
-	RTT_LONG_MS = 20,
-	BULK_WORTH = 16 * 1024 * 1024, /* bytes in large files */
-	FRESH_BYTES = 64 * 1024, /* in a round trip, of a new connection */
 	RETRY_MS = 1000,
 	RETRY_MAX_MS = 60000,
 };
@@ -267,24 +261,38 @@ xfer_lane_pick(struct xfer *x)
 	return best;
 }
 
-static bool
-has_end_on(const struct xfer_file *f, const struct xfer_lane *l)
+static struct xfer_end *
+end_on(const struct xfer_file *f, const struct xfer_lane *l)
 {
-	const struct xfer_end *e;
+	struct xfer_end *e;
 
 	TAILQ_FOREACH(e, &f->ends, entry)
 		if (e->lane == l)
-			return true;
-	return false;
+			break;
+	return e;
 }
 
 /* Is there as much to do as pays a further handle? */
 static bool
 wants_help(const struct xfer_file *f, const struct xfer_lane *l)
 {
-	return f->state == XFER_MOVING && !f->failed && !f->crowded &&
-	    f->size > f->next && f->size - f->next > f->chunk &&
-	    !has_end_on(f, l) && !xfer_lane_lags(l, SFTP_DATA_MAX);
+	return f->state == XFER_MOVING && !f->failed && f->size > f->next &&
+	    f->size - f->next > f->chunk && !xfer_lane_lags(l, SFTP_DATA_MAX);
+}
+
+/* One that gave its range back, as it was slow then, may go on. */
+static bool
+help(struct xfer_file *f, struct xfer_lane *l)
+{
+	struct xfer_end *e = end_on(f, l);
+
+	if (e != NULL)
+		xfer_end_wake(e);
+	else if (!f->crowded && takes_files(l))
+		xfer_file_spread(f, l);
+	else
+		return false;
+	return true;
 }
 
 void
@@ -297,14 +305,12 @@ xfer_lanes_spread(struct xfer *x)
 	if (x->lane_count < 2)
 		return;
 	TAILQ_FOREACH(l, &x->lanes, entry) {
-		if (!TAILQ_EMPTY(&l->moving) || !takes_files(l))
+		if (!TAILQ_EMPTY(&l->moving) || sftp_error(l->s) != 0)
 			continue;
 		looks = 0;
 		TAILQ_FOREACH(f, &x->active, entry) {
-			if (wants_help(f, l)) {
-				xfer_file_spread(f, l);
+			if (wants_help(f, l) && help(f, l))
 				break;
-			}
 			if (++looks >= SPREAD_LOOKS)
 				break;
 		}
@@ -430,25 +436,26 @@ lane_rtt(struct xfer_lane *l, struct xfer_path *path)
 	return l->rtt_ms;
 }
 
-/* A download has twice under way what gets through in a round trip. */
+/* A download has twice under way what gets through in a round trip, in slow
+ * start four times. */
 static void
 adapt_window(struct xfer_lane *l, uint64_t now, uint64_t rtt)
 {
 	size_t most = MAX(l->x->opts.budget_bytes / l->x->lane_count,
 	    (size_t)WINDOW_MIN);
-	uint64_t took = now - l->sample_ms, want;
+	uint64_t took = now - l->sample_ms, rate, want;
 
 	if (took == 0 || took < rtt)
 		return;
-	want = 2 * (l->acked - l->sample_acked) * MAX(rtt, (uint64_t)1) /
-	    took;
+	rate = (l->acked - l->sample_acked) * 1000 / took;
+	want = (rate > l->rate + l->rate / 4 ? 4 : 2) * rate *
+	    MAX(rtt, (uint64_t)1) / 1000;
 	if (want > l->window)
 		l->window = (size_t)want;
 	else
 		l->window -= (l->window - (size_t)want) / 8;
 	/* Answers come in lumps. */
-	l->rate = (3 * l->rate + (l->acked - l->sample_acked) * 1000 / took) /
-	    4;
+	l->rate = rate > l->rate ? rate : (3 * l->rate + rate) / 4;
 	l->window = MAX(l->window, (size_t)WINDOW_MIN);
 	l->window = MIN(l->window, most);
 	l->sample_acked = l->acked;
@@ -506,102 +513,14 @@ look_ahead(struct xfer *x, uint64_t rtt)
 		x->fastest = NULL;
 }
 
-bool
-xfer_lane_lags(const struct xfer_lane *l, uint32_t len)
-{
-	const struct xfer *x = l->x;
-	uint64_t rtt = MAX(x->rtt_ms, (uint64_t)1);
-
-	if (x->fastest == NULL || l == x->fastest)
-		return false;
-	return (l->in_flight + len) * 1000 /
-		MAX(l->rate, FRESH_BYTES * 1000 / rtt) > x->left_ms + rtt;
-}
-
-/* Of more lanes over a long path all but the fastest begin with little: what
- * they have in hand when the rest is done is waited for. */
-static bool
-is_minor(const struct xfer_lane *l)
-{
-	return l->x->fastest != NULL && l != l->x->fastest &&
-	    l->x->rtt_ms >= RTT_LONG_MS;
-}
-
-uint32_t
-xfer_lane_block(const struct xfer_lane *l)
-{
-	uint64_t quarter = l->rate * l->x->rtt_ms / 4000;
-
-	if (!is_minor(l))
-		return XFER_BLOCK_MAX;
-	return (uint32_t)MIN(MAX(quarter, (uint64_t)FRESH_BYTES),
-	    (uint64_t)XFER_BLOCK_MAX);
-}
-
-/* What an upload has under way is the network's; a download's waits in the
- * server, so no more than the path needs. */
-size_t
-xfer_lane_room(const struct xfer_lane *l, bool up)
-{
-	if (!up)
-		return l->window;
-	return is_minor(l) ?
-	    4 * FRESH_BYTES + (size_t)(4 * l->rate * l->x->rtt_ms / 1000) :
-	    SIZE_MAX;
-}
-
-unsigned
-xfer_growth_next(struct xfer_growth *g, const struct xfer_sample *s)
-{
-	unsigned most = s->max != 0 ? s->max : CONNECTIONS_MAX, add;
-	bool rising = s->rate > 1.25 * g->best;
-
-	g->best = MAX(g->best, s->rate);
-	if (g->stopped || s->rate <= 0 || s->connections == 0)
-		return 0;
-	if (s->max != 0) {
-		/* So many were asked for. */
-		g->stopped = true;
-		return s->max - 1;
-	}
-	/* Over a long path the first ones pay for its slow start alone. */
-	if (g->had == 0 && s->rtt_ms >= RTT_LONG_MS &&
-	    s->bulk_left >= BULK_WORTH)
-		rising = false;
-	if (s->connections < g->wanted)
-		g->since_ms = s->now_ms;
-	if (s->rtt_ms < RTT_WORTH_MS || rising ||
-	    s->seconds_left * 1000 < 500 + 10 * (double)s->rtt_ms)
-		return 0;
-	if (g->had != 0) {
-		/* Those asked for last must have had time to show. */
-		if (s->now_ms - g->since_ms < 200 + 2 * s->rtt_ms)
-			return 0;
-		if (g->best < 1.1 * g->before)
-			g->stopped = true;
-	}
-	if (g->stopped || s->connections >= most)
-		return 0;
-	add = MIN(s->connections == 1 ? CONNECTIONS_STEP - 1 :
-					(unsigned)CONNECTIONS_STEP,
-	    most - s->connections);
-	g->had = s->connections;
-	g->wanted = s->connections + add;
-	g->before = g->best;
-	g->since_ms = s->now_ms;
-	return add;
-}
-
-/* The windows of the peer's channels hold an upload back: another channel
- * has one of its own. */
+/* The windows of the peer's channels hold an upload back, or soon will:
+ * another channel has one of its own. */
 static void
-grow_channels(struct xfer *x, uint64_t rtt)
+grow_channels(struct xfer *x, unsigned add)
 {
-	unsigned add = rtt < RTT_LONG_MS ? x->channels : CHANNELS_MAX / 2;
-
 	if (x->channels_stopped)
 		return;
-	while (add-- > 0 && x->channels < CHANNELS_MAX) {
+	while (add-- > 0) {
 		if (lane_open(x, XFER_LANE_CHANNEL) < 0) {
 			x->channels_stopped = true;
 			return;
@@ -639,61 +558,81 @@ open_connections(struct xfer *x)
 	}
 }
 
-void
-xfer_lanes_think(struct xfer *x)
+/* Adds up what is known of the lanes. */
+static void
+measure(struct xfer *x, uint64_t now, struct xfer_sight *out)
 {
-	uint64_t now = loop_now_ms(), took = now - x->sample_ms, rtt = 0;
-	uint64_t stalled = 0, connections = 0;
-	bool fixed = true;
+	uint64_t connections = 0;
 	struct xfer_path path;
 	struct xfer_lane *l;
-	unsigned proved = 0;
 
-	if (now - x->thought_ms < THINK_MS)
-		return;
-	x->thought_ms = now;
+	*out = (struct xfer_sight){ .fixed = true };
 	TAILQ_FOREACH(l, &x->lanes, entry) {
 		uint64_t own = lane_rtt(l, &path);
 
 		adapt_window(l, now, own);
-		rtt = MAX(rtt, own);
-		fixed = fixed && path.send_window <= WINDOW_FIXED;
-		if (!l->proved || path.connection >= 64)
+		out->rtt_ms = MAX(out->rtt_ms, own);
+		out->fixed = out->fixed && path.send_window <= WINDOW_FIXED;
+		out->windows += path.send_window;
+		out->rate += l->rate;
+		if (!l->proved || path.connection >= 64 ||
+		    (connections & UINT64_C(1) << path.connection) != 0)
 			continue;
-		if ((connections & UINT64_C(1) << path.connection) == 0) {
-			connections |= UINT64_C(1) << path.connection;
-			stalled = MAX(stalled, path.window_stall_ms);
-			proved++;
-		}
+		connections |= UINT64_C(1) << path.connection;
+		out->stalled_ms = MAX(out->stalled_ms, path.window_stall_ms);
+		out->connections++;
 	}
-	look_ahead(x, rtt);
+	out->bulk_left = bulk_left(x);
+}
+
+/* Neither a number that was asked for nor the first ones of a long path need
+ * any measuring. */
+static bool
+grows_at_once(const struct xfer *x, const struct xfer_sight *now)
+{
+	if (x->growth.stopped || x->growth.had != 0)
+		return false;
+	if (x->opts.connections_max > 1)
+		return now->connections > 0 || xfer_lanes_ahead(
+		    now->rtt_ms * 1000, now->bulk_left, 0) > 0;
+	return x->opts.rate_bytes == 0 && xfer_lanes_ahead(
+	    now->rtt_ms * 1000, now->bulk_left, x->opts.connections_max) > 0;
+}
+
+void
+xfer_lanes_think(struct xfer *x)
+{
+	uint64_t now = loop_now_ms(), took = now - x->sample_ms, stall;
+	struct xfer_sight sight;
+
+	if (now - x->thought_ms < THINK_MS)
+		return;
+	x->thought_ms = now;
+	measure(x, now, &sight);
+	look_ahead(x, sight.rtt_ms);
 	if (x->source.ops == NULL)
 		return;
-	/* Neither a number that was asked for nor the first ones of a long
-	 * path need any measuring. */
-	if (proved > 0 && !x->growth.stopped &&
-	    (x->opts.connections_max > 1 ||
-		(x->growth.had == 0 && rtt >= RTT_LONG_MS &&
-		    bulk_left(x) >= BULK_WORTH)))
-		grow_connections(x, now, rtt, 1, proved);
+	if (grows_at_once(x, &sight))
+		grow_connections(x, now, sight.rtt_ms, 1,
+		    MAX(sight.connections, 1u));
 	open_connections(x);
-	if (took < SAMPLE_MS || took < 2 * rtt)
+	grow_channels(x, xfer_channels_next(x->channels, &sight));
+	if (took < SAMPLE_MS || took < sight.rtt_ms)
 		return;
 	if (x->sample_ms != 0 && x->acked > x->sample_acked) {
-		uint64_t stall = stalled > x->stalled_ms ?
-		    stalled - x->stalled_ms : 0;
-
+		stall = sight.stalled_ms > x->stalled_ms ?
+		    sight.stalled_ms - x->stalled_ms : 0;
 		x->retries_used = 0;
-		bool held = fixed && stall * 10 >= took * 3;
-
-		if (held)
-			grow_channels(x, rtt);
+		sight.held = sight.fixed && stall * 10 >= took * 3;
+		if (sight.held)
+			grow_channels(x, xfer_channels_next(x->channels,
+			    &sight));
 		else
-			grow_connections(x, now, rtt,
+			grow_connections(x, now, sight.rtt_ms,
 			    (double)(x->acked - x->sample_acked) * 1000 /
-				(double)took, proved);
+				(double)took, sight.connections);
 	}
-	x->stalled_ms = stalled;
+	x->stalled_ms = sight.stalled_ms;
 	x->sample_ms = now;
 	x->sample_acked = x->acked;
 }

@@ -355,10 +355,10 @@ run(struct xfer *x)
 		reap(x);
 		if (all_done(x))
 			return x->stopped ? ERR_CANCELLED : 0;
+		xfer_lanes_think(x);
 		r = turn(x, more);
 		if (r < 0)
 			return r;
-		xfer_lanes_think(x);
 		tell(x);
 	}
 }

@@ -418,10 +418,10 @@ test_growth(void **state)
 	s.now_ms += 1000;
 	assert_int_equal(xfer_growth_next(&g, &s), 0);
 	s.connections = 4;
-	s.now_ms += 300;
+	s.now_ms += 190;
 	assert_int_equal(xfer_growth_next(&g, &s), 0);
 	/* They brought much, the next ones nothing: that is it. */
-	s.now_ms += 100;
+	s.now_ms += 10;
 	s.rate = 700;
 	assert_int_equal(xfer_growth_next(&g, &s), 0);
 	assert_int_equal(xfer_growth_next(&g, &s), 4);
@@ -458,6 +458,58 @@ test_growth(void **state)
 	assert_int_equal(xfer_growth_next(&g, &s), 0);
 }
 
+/* Before anything was measured. */
+static void
+test_ahead(void **state)
+{
+	const uint64_t much = 16 << 20;
+
+	(void)state;
+	assert_int_equal(xfer_lanes_ahead(100000, much, 0), 3);
+	assert_int_equal(xfer_lanes_ahead(20000, much, 0), 3);
+	assert_int_equal(xfer_lanes_ahead(19000, much, 0), 0);
+	assert_int_equal(xfer_lanes_ahead(100000, much - 1, 0), 0);
+	assert_int_equal(xfer_lanes_ahead(0, UINT64_MAX, 0), 0);
+	/* As many as were asked for, but no more at once. */
+	assert_int_equal(xfer_lanes_ahead(100000, much, 1), 0);
+	assert_int_equal(xfer_lanes_ahead(100000, much, 2), 1);
+	assert_int_equal(xfer_lanes_ahead(100000, much, 12), 3);
+}
+
+/* Channels are opened some round trips before slow start needs them. */
+static void
+test_channels(void **state)
+{
+	struct xfer_sight s = { .rtt_ms = 100, .windows = 8 << 20,
+		.bulk_left = 300 << 20, .fixed = true };
+
+	(void)state;
+	s.rate = 5 << 20;
+	assert_int_equal(xfer_channels_next(1, &s), 4);
+	assert_int_equal(xfer_channels_next(6, &s), 2);
+	assert_int_equal(xfer_channels_next(8, &s), 0);
+	s.rate -= 1 << 20;
+	assert_int_equal(xfer_channels_next(1, &s), 0);
+	s.held = true;
+	assert_int_equal(xfer_channels_next(1, &s), 4);
+	s.held = false;
+	s.rate = 200 << 20;
+	s.fixed = false; /* they follow the path */
+	assert_int_equal(xfer_channels_next(1, &s), 0);
+	s.fixed = true;
+	s.bulk_left = 32 << 20; /* done before they work */
+	assert_int_equal(xfer_channels_next(1, &s), 0);
+	s.bulk_left = 300 << 20;
+	s.windows = 0; /* not known */
+	assert_int_equal(xfer_channels_next(1, &s), 0);
+	s.windows = 8 << 20;
+	s.rtt_ms = 10;
+	assert_int_equal(xfer_channels_next(1, &s), 0);
+	/* A short path takes them as they are needed. */
+	s.held = true;
+	assert_int_equal(xfer_channels_next(2, &s), 2);
+}
+
 /* Who gets the last of a file, and how much a new lane begins with. */
 static void
 test_lags(void **state)
@@ -477,16 +529,30 @@ test_lags(void **state)
 	assert_true(xfer_lane_lags(&slow, 1200000));
 	slow.in_flight = 1000000;
 	assert_true(xfer_lane_lags(&slow, 200000));
-	/* A new one is believed to be in slow start. */
+	/* A new one is believed to be in slow start, or beside a fast one. */
 	slow.rate = 0;
 	slow.in_flight = 0;
+	assert_false(xfer_lane_lags(&slow, 20000000));
+	assert_true(xfer_lane_lags(&slow, 30000000));
+	slow.acked = 1;
 	assert_false(xfer_lane_lags(&slow, 500000));
+	assert_true(xfer_lane_lags(&slow, 800000));
 	assert_int_equal(xfer_lane_block(&slow), 64 * 1024);
-	assert_int_equal(xfer_lane_room(&slow, true), 256 * 1024);
+	/* What an upload has in the network is not counted, what waits for it
+	 * is; slow start is not held up by either. */
+	assert_int_equal(xfer_lane_room(&slow, true), SIZE_MAX);
+	assert_int_equal(xfer_lane_queue(&slow), 128 * 1024);
+	slow.window = 64 << 20;
+	assert_int_equal(xfer_lane_room(&slow, false), 256 * 1024);
+	slow.rate = 10000000;
+	assert_int_equal(xfer_lane_queue(&slow), 200000);
+	assert_int_equal(xfer_lane_room(&slow, false), 256 * 1024 + 4000000);
 	slow.rate = 90000000;
 	assert_int_equal(xfer_lane_block(&slow), XFER_BLOCK_MAX);
-	assert_true(xfer_lane_room(&slow, true) > 9000000);
-	assert_int_equal(xfer_lane_room(&fast, true), SIZE_MAX);
+	assert_int_equal(xfer_lane_queue(&slow), XFER_OUTPUT_MAX);
+	slow.window = 1 << 20;
+	assert_int_equal(xfer_lane_room(&slow, false), 1 << 20);
+	assert_int_equal(xfer_lane_queue(&fast), XFER_OUTPUT_MAX);
 	/* A short path has no slow start to speak of. */
 	x.rtt_ms = 1;
 	slow.rate = 0;
@@ -499,6 +565,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_part_names),
 		cmocka_unit_test(test_growth),
+		cmocka_unit_test(test_ahead),
+		cmocka_unit_test(test_channels),
 		cmocka_unit_test(test_lags),
 		cmocka_unit_test(test_targets),
 		cmocka_unit_test(test_several_lanes),
