@@ -377,14 +377,15 @@ class Server:
             os.mkdir("/run/sshd", 0o755)
         keys = self.dir / "authorized_keys"
         shutil.copy(work.dir / "user.pub", keys)
-        lines = [f"Port {self.port}", f"ListenAddress {self.host}",
+        # The first value of a keyword counts.
+        lines = [*options, f"Port {self.port}", f"ListenAddress {self.host}",
                  f"HostKey {work.dir}/host", f"AuthorizedKeysFile {keys}",
                  f"PidFile {self.dir}/pid", "UsePAM no", "StrictModes no",
                  "PasswordAuthentication no", "PermitRootLogin yes",
                  "PrintMotd no", "PrintLastLog no", "UseDNS no",
                  "MaxStartups 200:30:300", "MaxSessions 100",
                  "Subsystem trivial /bin/true",
-                 "Subsystem sftp internal-sftp", "LogLevel ERROR", *options]
+                 "Subsystem sftp internal-sftp", "LogLevel ERROR"]
         config = self.dir / "sshd_config"
         config.write_text("\n".join(lines) + "\n")
         key = " ".join((work.dir / "host.pub").read_text().split()[:2])

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: ISC
+"""Connections that hpnscp begins beside the first, over a long path: they log
+in behind it, and not at all when it is refused."""
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+import harness
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
+import benchlib  # noqa: E402
+
+pytestmark = pytest.mark.skipif(not harness.have("hpn", "scp", "sshd"),
+                                reason="hpnscp or hpnsshd is not built")
+ENOUGH = 17 << 20
+RTT_MS = 60
+
+
+class Far:
+    """A server of each kind at the end of a long path, and its client."""
+
+    def __init__(self, work, path, kind):
+        suite = work.ours if kind == "hpn" else work.stock
+        self.work, self.read = work, 0
+        self.server = work.keep(benchlib.Server(
+            work, suite, path, options=["LogLevel VERBOSE"]))
+
+    def copy(self, size, *options):
+        """Exit status, and what the server said meanwhile."""
+        client, target = self.work.ours, self.work.dir / "target"
+        argv = self.server.scp(client, self.work.file(size), target, "up")
+        at = argv.index(client["scp"]) + 1
+        done = benchlib.timed([*argv[:at], *options, *argv[at:]], 60,
+                              must=False)
+        if done.rc == 0:
+            assert target.stat().st_size == size
+        return done.rc, self.said()
+
+    def said(self):
+        log = self.server.dir / "log"
+
+        def all_closed():
+            text = log.read_text(errors="replace")[self.read:]
+            return len(re.findall(r"^Connection from ", text, re.M)) <= len(
+                re.findall(r"(?m)^(?:Connection closed by|Close session:.*"
+                           r"|Disconnected from|Connection reset)", text))
+        harness.wait_for(all_closed, 3)
+        text = log.read_text(errors="replace")
+        self.read, text = len(text), text[self.read:]
+        return text
+
+
+@pytest.fixture(scope="module")
+def path():
+    try:
+        work = benchlib.Work(benchlib.build_directory())
+    except (benchlib.Unavailable, OSError) as why:
+        pytest.skip(str(why))
+    try:
+        try:
+            yield work, work.keep(benchlib.LongPath(work, 1000, RTT_MS))
+        except benchlib.Unavailable as why:
+            pytest.skip(str(why))
+    finally:
+        work.close()
+
+
+@pytest.fixture(params=["hpn", "stock"])
+def far(request, path):
+    far = Far(*path, request.param)
+    assert far.copy(1)[0] == 0  # now the host is known, and what logs in
+    return far
+
+
+def lines(text, what):
+    return [n for n, line in enumerate(text.splitlines())
+            if line.startswith(what)]
+
+
+def test_others_log_in_behind_the_first(far):
+    rc, text = far.copy(ENOUGH)
+    came = lines(text, "Connection from ")
+    welcome = lines(text, "Accepted publickey")
+    assert rc == 0 and len(came) >= 4, text
+    # At a port each: the first that came was the first that logged in, and
+    # three were there by then.
+    ports = re.findall(r"(?m)^(?:Connection from|Accepted publickey for .*? "
+                       r"from) \S+ port (\d+)", text)
+    assert ports[0] == ports[4], text
+    assert came[3] < welcome[0], text
+
+
+def test_refused(far):
+    keys = far.server.dir / "authorized_keys"
+    keys.write_text("")
+    rc, text = far.copy(ENOUGH)
+    assert rc != 0
+    # The others come, but try nothing.
+    assert len(lines(text, "Connection from ")) == 4, text
+    assert len(lines(text, "Failed publickey")) == 1, text
+
+
+@pytest.mark.parametrize("options, size", [
+    (("-j", "1"), ENOUGH), ((), 1 << 20)])
+def test_not_where_it_cannot_pay(far, options, size):
+    rc, text = far.copy(size, *options)
+    assert rc == 0
+    assert len(lines(text, "Connection from ")) == 1, text
