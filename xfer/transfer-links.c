@@ -57,19 +57,35 @@ copy_instead(struct xfer_file *f, const char *why)
 	xfer_file_restart(f, f->resume);
 }
 
-/* One that an earlier run left, which meant to copy. */
 static void
-remove_old_part(struct xfer_file *f)
+remove_old(struct xfer_file *f, const char *path)
 {
-	const struct xfer_question q = { .type = SFTP_REMOVE,
-		.path = f->part, .once = true };
+	const struct xfer_question q = { .type = SFTP_REMOVE, .path = path,
+		.once = true };
 
-	if (!f->resume || f->part == NULL)
+	if (!f->resume || path == NULL)
 		return;
 	if (f->up)
 		xfer_ask(f->x, &q, NULL, NULL);
 	else
-		(void)unlink(f->part);
+		(void)unlink(path);
+}
+
+/* One that an earlier run left, which meant to copy. */
+static void
+remove_old_part(struct xfer_file *f)
+{
+	remove_old(f, f->part);
+}
+
+/* The same of a link; this run may have no need of one. */
+static void
+remove_old_link(struct xfer_file *f)
+{
+	char *name = xfer_link_name(f->up ? f->remote : f->local);
+
+	remove_old(f, name);
+	free(name);
 }
 
 /* --- at this end --- */
@@ -356,6 +372,7 @@ xfer_symlink_start(struct xfer_file *f)
 
 	f->state = XFER_LINKING;
 	remove_old_part(f);
+	remove_old_link(f);
 	free(f->part);
 	f->part = NULL;
 	free(f->text);
@@ -498,6 +515,7 @@ xfer_hard_start(struct xfer_file *f)
 	}
 	if (f->hard != NULL || f->exact.nlink < 2)
 		return false;
+	remove_old_link(f);
 	if (x->hards != NULL && x->hards->size > 0)
 		at = find(x->hards, f->exact.dev, f->exact.ino);
 	if (at == NULL || *at == NULL) {

@@ -274,6 +274,32 @@ test_killed_at_a_link(void **state)
 	assert_int_equal(system("rm -r t"), 0);
 }
 
+/* What a copy that was killed left, the next one tidies up, also where it
+ * makes no link this time. */
+static void
+test_old_links(void **state)
+{
+	const struct xfer_opts opts = { .recursive = true, .hard_links = true,
+		.links = true, .resume = true };
+
+	(void)state;
+	assert_int_equal(mkdir("t", 0755), 0);
+	host_make_file("t/a", 1000, 1);
+	assert_int_equal(link("t/a", "t/b") | symlink("a", "t/c"), 0);
+	for (int up = 0; up < 2; up++) {
+		struct host h = { .seed = 1 };
+
+		assert_int_equal(mkdir("u", 0755), 0);
+		host_make_file("u/.a.hpnlink", 10, 2);
+		host_make_file("u/.b.hpnlink", 10, 3);
+		host_make_file("u/.c.hpnlink", 10, 3);
+		assert_int_equal(host_copy(&h, up, "t", "u", opts), 0);
+		assert_int_equal(system("diff -r t u"), 0);
+		assert_int_equal(system("rm -r u"), 0);
+	}
+	assert_int_equal(system("rm -r t"), 0);
+}
+
 /* Somebody else's part, of a copy that is under way: it is held. */
 static int
 others_part(const char *name, const char *text)
@@ -546,6 +572,7 @@ main(void)
 		cmocka_unit_test(test_quota),
 		cmocka_unit_test(test_part_of_two_names),
 		cmocka_unit_test(test_killed_at_a_link),
+		cmocka_unit_test(test_old_links),
 		cmocka_unit_test(test_two_downloads),
 		cmocka_unit_test(test_two_uploads),
 		cmocka_unit_test(test_vanished),
