@@ -19,205 +19,7 @@
 
 enum { CHUNKS_WANTED = 64 };
 
-static void file_open(struct xfer_file *f);
 static void go_on(struct xfer_file *f);
-
-/* --- ends --- */
-
-static void
-end_uncount(struct xfer_end *e)
-{
-	if (e->counted)
-		e->lane->ends--;
-	e->counted = false;
-}
-
-static void
-end_free(struct xfer_end *e)
-{
-	ENSURE(e->pending == 0);
-	end_uncount(e);
-	if (e->moving)
-		TAILQ_REMOVE(&e->lane->moving, e, turn);
-	TAILQ_REMOVE(&e->file->ends, e, entry);
-	free(e);
-}
-
-/* The server is done with the handle before it sees what is sent later. */
-static void
-end_close(struct xfer_end *e, sftp_done_fn done)
-{
-	e->open = false;
-	e->closed = true;
-	end_uncount(e);
-	if (done != NULL) {
-		e->pending++;
-		e->file->pending++;
-	}
-	sftp_close(e->lane->s, &e->handle, done, e);
-}
-
-/* The end that closes last; NULL: it is lost. */
-static struct xfer_end *
-main_end(struct xfer_file *f)
-{
-	struct xfer_end *e;
-
-	TAILQ_FOREACH(e, &f->ends, entry)
-		if (!e->closed)
-			break;
-	return e;
-}
-
-/* Gives up what is open, without waiting. */
-static void
-ends_drop(struct xfer_file *f)
-{
-	struct xfer_end *e;
-
-	while ((e = TAILQ_FIRST(&f->ends)) != NULL) {
-		if (e->open)
-			end_close(e, NULL);
-		end_free(e);
-	}
-}
-
-static bool
-is_source(const struct xfer_file *f, const struct sftp_reply *reply)
-{
-	const uint32_t known = SFTP_A_SIZE | SFTP_A_TIMES;
-
-	return reply->type == SFTP_ATTRS &&
-	    (reply->attrs.flags & known) == known &&
-	    reply->attrs.size == f->attrs.size &&
-	    reply->attrs.mtime == f->attrs.mtime;
-}
-
-/* Else its name may be that of another file by now: others do without this
- * end, and where there is none the file is not gone on with. */
-static void
-source_seen(void *arg, const struct sftp_reply *reply)
-{
-	struct xfer_end *e = arg;
-	struct xfer_file *f = e->file;
-
-	e->pending--;
-	f->pending--;
-	if (reply->err != 0)
-		return;
-	if (is_source(f, reply)) {
-		e->open = true;
-		xfer_end_wake(e);
-	} else if (f->state == XFER_MOVING && TAILQ_FIRST(&f->ends) != e) {
-		f->crowded = true;
-		end_close(e, NULL);
-		end_free(e);
-	} else {
-		xfer_report(f->x, f->remote,
-		    "changed while it was being read");
-		e->open = true;
-		xfer_file_fail(f);
-	}
-	xfer_file_settle(f);
-}
-
-/* A further handle of a source, whose file was replaced or has grown, would
- * be that of another: it is opened by name. True: it is asked. */
-static bool
-look_at_source(struct xfer_end *e)
-{
-	struct xfer_file *f = e->file;
-	/* Digests tell more than a time does. */
-	bool trusts = f->keep && !xfer_has(f->x, SFTP_EXT_CHECK_FILE);
-
-	if (f->up || !(f->begun || trusts) || f->whole || f->size == 0 ||
-	    (f->attrs.flags & SFTP_A_TIMES) == 0)
-		return false;
-	e->pending++;
-	f->pending++;
-	sftp_handle_request(e->lane->s, SFTP_FSTAT, &e->handle, source_seen,
-	    e);
-	return true;
-}
-
-static void
-open_done(void *arg, const struct sftp_reply *reply)
-{
-	struct xfer_end *e = arg;
-	struct xfer_file *f = e->file;
-	uint64_t took = loop_now_ms() - e->asked_ms + 1;
-
-	e->pending--;
-	f->pending--;
-	f->part_ours |= !f->keep && !f->whole && (reply->err != 0 ||
-	    reply->status == SFTP_OK);
-	if (reply->err != 0)
-		return;
-	if (reply->status == SFTP_OK) {
-		if (e->lane->rtt_ms == 0 || took < e->lane->rtt_ms)
-			e->lane->rtt_ms = took;
-		sftp_keep_handle(&e->handle, reply);
-		if (look_at_source(e))
-			return;
-		e->open = true;
-		xfer_end_wake(e);
-	} else {
-		f->status = reply->status;
-		f->crowded = true;
-		end_free(e);
-	}
-	xfer_file_settle(f);
-}
-
-static void
-end_open(struct xfer_file *f, struct xfer_lane *lane, const char *path,
-    uint32_t flags)
-{
-	struct sftp_attrs a = { .flags = SFTP_A_MODE };
-	struct xfer_end *e = calloc(1, sizeof *e);
-
-	if (e == NULL) {
-		xfer_report_errno(f->x, f->remote, ENOMEM);
-		xfer_file_fail(f);
-		xfer_file_settle(f);
-		return;
-	}
-	e->file = f;
-	e->lane = lane;
-	e->asked_ms = loop_now_ms();
-	e->counted = true;
-	lane->ends++;
-	TAILQ_INSERT_TAIL(&f->ends, e, entry);
-	a.mode = f->attrs.mode & (f->x->opts.preserve ? XFER_MODE_PRESERVED :
-							XFER_MODE_COPIED);
-	if (f->part != NULL && f->size > f->chunk)
-		a.mode |= XFER_MODE_PART;
-	e->pending++;
-	f->pending++;
-	sftp_open(lane->s, path, flags,
-	    flags & SFTP_O_CREAT ? &a : NULL, open_done, e);
-}
-
-static const char *
-remote_name(const struct xfer_file *f)
-{
-	return f->up && f->part != NULL && !f->whole ? f->part : f->remote;
-}
-
-static uint32_t
-open_flags(const struct xfer_file *f)
-{
-	if (!f->up || f->whole)
-		return SFTP_O_READ;
-	return SFTP_O_WRITE |
-	    (f->resume || f->x->opts.verify ? SFTP_O_READ : 0u);
-}
-
-void
-xfer_file_spread(struct xfer_file *f, struct xfer_lane *lane)
-{
-	end_open(f, lane, remote_name(f), open_flags(f));
-}
 
 /* --- the end --- */
 
@@ -261,358 +63,12 @@ xfer_file_done(struct xfer_file *f)
 		x->renaming--;
 	f->state = XFER_DONE;
 	xfer_compare_stop(f);
-	ends_drop(f);
+	xfer_ends_drop(f);
 	progress_finish(x->opts.progress, &f->item, !f->failed,
 	    loop_now_ms());
 	TAILQ_REMOVE(&x->active, f, entry);
 	x->active_count--;
 	TAILQ_INSERT_TAIL(&x->done, f, entry);
-}
-
-/* --- attributes and close --- */
-
-static int
-set_local_times(const struct xfer_file *f)
-{
-	struct timespec ts[2];
-
-	xfer_times(&f->attrs, &f->exact, ts);
-	return f->attrs.flags & SFTP_A_TIMES ? futimens(f->fd, ts) : 0;
-}
-
-/* The source may have ended before its size. */
-static uint64_t
-end_of(const struct xfer_file *f)
-{
-	return MIN(f->size, f->eof_at);
-}
-
-static int
-set_local_attrs(struct xfer_file *f)
-{
-	const struct sftp_attrs *a = &f->attrs;
-
-	if (f->cut && !f->sized && ftruncate(f->fd, (off_t)end_of(f)) != 0)
-		return -1;
-	if (f->x->opts.preserve)
-		return ((a->flags & SFTP_A_MODE) &&
-			   fchmod(f->fd, a->mode & XFER_MODE_PRESERVED) !=
-			       0) ||
-			set_local_times(f) != 0 ?
-		    -1 :
-		    0;
-	return f->set_mode ? fchmod(f->fd, f->mode) : 0;
-}
-
-static void
-finish_fails(struct xfer_file *f, int error)
-{
-	if (!f->failed)
-		xfer_report_errno(f->x, f->local, error);
-	f->failed = true;
-}
-
-/* Some file systems tell only now that the disk is full, or that what they
- * had taken is lost. */
-static void
-close_local(struct xfer_file *f)
-{
-	bool sync = f->failed ? f->write_failed : f->x->opts.fsync;
-
-	if (sync && !f->whole && fsync(f->fd) != 0) {
-		finish_fails(f, errno);
-		f->unstored = true;
-	}
-	if (close(f->fd) != 0) {
-		finish_fails(f, errno);
-		f->unstored = !f->whole;
-	}
-	f->fd = -1;
-}
-
-/* All data of a download is here. The part is held until it is renamed. */
-static void
-finish_local(struct xfer_file *f)
-{
-	bool part = f->part != NULL && !f->whole;
-	int lock = -1;
-
-	if (f->fd < 0)
-		return;
-	if (!f->failed && f->eof_at < f->top) {
-		xfer_report(f->x, f->remote,
-		    "changed while it was being read");
-		f->failed = true;
-	}
-	if (!f->failed && set_local_attrs(f) != 0)
-		finish_fails(f, errno);
-	if (part && (lock = fcntl(f->fd, F_DUPFD_CLOEXEC, 0)) < 0)
-		finish_fails(f, errno);
-	close_local(f);
-	if (f->unstored)
-		xfer_part_withdraw(f, lock);
-	else if (!f->failed && part && !xfer_part_rename(f, lock))
-		f->failed = true;
-	fd_close(&lock);
-}
-
-void
-xfer_file_arrived(struct xfer_file *f)
-{
-	if (!f->up)
-		finish_local(f);
-	xfer_file_done(f);
-}
-
-static void
-tail_done(void *arg, const struct sftp_reply *reply)
-{
-	struct xfer_end *e = arg;
-	struct xfer_file *f = e->file;
-
-	e->pending--;
-	f->pending--;
-	if (reply->err != 0) {
-		f->tail_lost |= f->state == XFER_CLOSING;
-		return;
-	}
-	if (reply->status != SFTP_OK && !f->failed) {
-		xfer_report_reply(f->x, f->remote, reply);
-		xfer_file_fail(f);
-	}
-	xfer_file_settle(f);
-}
-
-/* Of FSYNC and CLOSE: what was taken before may not be there. */
-static void
-stored_done(void *arg, const struct sftp_reply *reply)
-{
-	struct xfer_file *f = ((struct xfer_end *)arg)->file;
-
-	if (reply->err == 0 && reply->status != SFTP_OK && !f->whole)
-		f->unstored = true;
-	tail_done(arg, reply);
-}
-
-static void
-send_fsync(struct xfer_end *e)
-{
-	struct xfer_file *f = e->file;
-	bool sync = f->failed ? f->write_failed : f->x->opts.fsync;
-
-	if (!sync || f->whole || !sftp_has(e->lane->s, SFTP_EXT_FSYNC))
-		return;
-	e->pending++;
-	f->pending++;
-	sftp_ext_handle(e->lane->s, SFTP_EXT_FSYNC, &e->handle, stored_done,
-	    e);
-}
-
-static void
-set_attrs(struct xfer_end *e, const struct sftp_attrs *a)
-{
-	e->pending++;
-	e->file->pending++;
-	sftp_fsetstat(e->lane->s, &e->handle, a, tail_done, e);
-}
-
-static void
-send_attrs(struct xfer_end *e)
-{
-	struct xfer_file *f = e->file;
-	struct sftp_attrs a = f->attrs;
-
-	if (f->cut && !f->sized) {
-		a.flags = SFTP_A_SIZE;
-		a.size = end_of(f);
-		set_attrs(e, &a);
-		a = f->attrs;
-	}
-	if (f->x->opts.preserve) {
-		bool ns = xfer_wants_times_ns(f->x, &f->exact) &&
-		    sftp_has(e->lane->s, SFTP_EXT_TIMES_NS);
-
-		a.flags &= ns ? SFTP_A_MODE : SFTP_A_MODE | SFTP_A_TIMES;
-		a.mode &= XFER_MODE_PRESERVED;
-		set_attrs(e, &a);
-		if (ns) {
-			e->pending++;
-			f->pending++;
-			sftp_times_ns(e->lane->s, &e->handle, f->exact.times,
-			    tail_done, e);
-		}
-	} else if (f->set_mode) {
-		a.flags = SFTP_A_MODE;
-		a.mode = f->mode;
-		set_attrs(e, &a);
-	}
-}
-
-/* Sent right behind the last data, if there is no reason to wait for its
- * answers. */
-static void
-send_tail(struct xfer_file *f)
-{
-	struct xfer_end *e = main_end(f);
-
-	f->state = XFER_CLOSING;
-	if (!f->up)
-		finish_local(f);
-	f->pending++; /* not settled before all is sent */
-	if (f->up && e != NULL && e->open) {
-		if (!f->failed)
-			send_attrs(e);
-		send_fsync(e);
-		end_close(e, stored_done);
-	}
-	f->pending--;
-}
-
-/* Closes the ends that helped: right behind their data, or when that was
- * answered. False: not all of them yet. */
-static bool
-close_helpers(struct xfer_file *f, bool behind)
-{
-	struct xfer_end *last = main_end(f), *e, *next;
-	bool all = true;
-
-	for (e = TAILQ_FIRST(&f->ends); e != NULL; e = next) {
-		next = TAILQ_NEXT(e, entry);
-		if (e == last)
-			continue;
-		/* Marks go before the size is set, over another lane. */
-		if (e->open && e->pending == (behind ? e->blocks : 0))
-			end_close(e, f->up ? stored_done : NULL);
-		if (e->pending == 0)
-			end_free(e);
-		else if (e->open || !behind)
-			all = false;
-	}
-	return all;
-}
-
-/* Before the whole of it is compared. */
-static void
-set_size(struct xfer_file *f, uint64_t size)
-{
-	struct sftp_attrs a = { .flags = SFTP_A_SIZE, .size = size };
-
-	f->sized = true;
-	if (f->up) {
-		set_attrs(main_end(f), &a);
-		return;
-	}
-	if (ftruncate(f->fd, (off_t)size) != 0) {
-		xfer_report_errno(f->x, f->local, errno);
-		xfer_file_fail(f);
-	}
-	xfer_file_settle(f);
-}
-
-/* Files of /sys say more than they have; any other that ends before its size,
- * but not where we have come to, was cut meanwhile. */
-static void
-end_seen(void *arg, const struct sftp_reply *reply)
-{
-	struct xfer_end *e = arg;
-	struct xfer_file *f = e->file;
-	uint64_t size = reply->attrs.size;
-
-	e->pending--;
-	f->pending--;
-	if (reply->err != 0)
-		return;
-	f->end_seen = true;
-	if (reply->type == SFTP_ATTRS &&
-	    (reply->attrs.flags & SFTP_A_SIZE) && size != f->size &&
-	    size != f->eof_at) {
-		xfer_report(f->x, f->remote,
-		    "changed while it was being read");
-		xfer_file_fail(f);
-	}
-	xfer_file_settle(f);
-}
-
-static void
-look_at_end(struct xfer_end *e)
-{
-	e->pending++;
-	e->file->pending++;
-	sftp_handle_request(e->lane->s, SFTP_FSTAT, &e->handle, end_seen, e);
-}
-
-/* Must what is under way be at the target before its size is set? Marks go
- * over the lane that sets it. */
-static bool
-size_waits(const struct xfer_file *f)
-{
-	return f->cut &&
-	    (f->chunk_left == NULL || f->sparse || f->eof_at != UINT64_MAX);
-}
-
-static void
-data_sent(struct xfer_file *f)
-{
-	const struct xfer_opts *o = &f->x->opts;
-	const struct xfer_end *last = main_end(f);
-	bool wait = !f->up || f->failed || o->verify || size_waits(f);
-	uint64_t size;
-
-	if (!last->open && last->pending > 0)
-		return;
-	/* Times, and what is on the disk, are those of all lanes' data. */
-	if (!close_helpers(f, !wait && !o->preserve && !o->fsync))
-		return;
-	if (wait && (f->blocks > 0 || f->pending > 0))
-		return;
-	if (!f->up && !f->failed && f->eof_at < f->size && !f->end_seen) {
-		look_at_end(main_end(f));
-		return;
-	}
-	size = MIN(f->size != 0 ? f->size : UINT64_MAX, f->eof_at);
-	if (f->x->opts.verify && f->cut && !f->failed && !f->sized) {
-		set_size(f, size);
-		return;
-	}
-	if (f->x->opts.verify && !f->failed && !f->verified &&
-	    size != UINT64_MAX) {
-		f->state = XFER_COMPARING;
-		xfer_compare_start(f, XFER_COMPARE_VERIFY, size);
-		return;
-	}
-	send_tail(f);
-	xfer_file_settle(f);
-}
-
-void
-xfer_file_compared(struct xfer_file *f, int why)
-{
-	if (why == XFER_COMPARE_TARGET && f->compare.differs) {
-		ends_drop(f);
-		if (!f->up)
-			fd_close(&f->fd);
-		f->whole = false;
-		f->keep = f->part == NULL;
-		file_open(f);
-		return;
-	}
-	if (why == XFER_COMPARE_TARGET) {
-		if (f->part != NULL && f->old_part.flags != 0)
-			xfer_part_remove(f, NULL);
-		f->moved = f->size;
-		progress_add(f->x->opts.progress, &f->item, f->size);
-	} else if (f->compare.differs) {
-		xfer_report(f->x, f->remote, f->compare.status != 0 ?
-			"cannot be verified" :
-			"NOT THE SAME at both ends");
-		xfer_file_fail(f);
-		/* Nothing is to be built on that. */
-		if (f->part != NULL)
-			xfer_part_remove(f, NULL);
-	}
-	f->verified = true;
-	send_tail(f);
-	xfer_file_settle(f);
 }
 
 /* --- the start --- */
@@ -671,11 +127,11 @@ in_place(struct xfer_file *f)
 {
 	if (!TAILQ_EMPTY(&f->ends))
 		xfer_part_remove(f, NULL);
-	ends_drop(f);
+	xfer_ends_drop(f);
 	free(f->part);
 	f->part = NULL;
 	f->keep = f->set_mode = false;
-	file_open(f);
+	xfer_file_open(f);
 }
 
 static void
@@ -694,7 +150,7 @@ part_removed(void *arg, const struct sftp_reply *reply)
 	f->pending--;
 	f->cleared = reply->err == 0; /* else perhaps not */
 	if (!f->x->over)
-		file_open(f);
+		xfer_file_open(f);
 }
 
 /* Somebody's part: of a copy that is under way, for all that is known. */
@@ -712,7 +168,7 @@ next_part(struct xfer_file *f)
 	if (f->part_number == 2)
 		xfer_note(f->x, f->remote, "there is a part of another copy, "
 		    "which is left alone");
-	file_open(f);
+	xfer_file_open(f);
 }
 
 /* No part could be made: is there one? */
@@ -869,11 +325,11 @@ requeue(struct xfer_file *f)
 	x->queued++;
 }
 
-static void
-file_open(struct xfer_file *f)
+void
+xfer_file_open(struct xfer_file *f)
 {
 	struct xfer_lane *lane = xfer_lane_pick(f->x);
-	uint32_t flags = open_flags(f);
+	uint32_t flags = xfer_open_flags(f);
 
 	if (lane == NULL) {
 		requeue(f);
@@ -884,7 +340,7 @@ file_open(struct xfer_file *f)
 		    (f->part != NULL ? SFTP_O_EXCL : SFTP_O_TRUNC);
 	f->state = XFER_OPENING;
 	f->status = 0;
-	end_open(f, lane, remote_name(f), flags);
+	xfer_end_open(f, lane, xfer_open_name(f), flags);
 }
 
 static bool
@@ -910,7 +366,7 @@ append(struct xfer_file *f)
 		free(f->part);
 		f->part = NULL;
 		f->keep = f->appends = true;
-		file_open(f);
+		xfer_file_open(f);
 	}
 }
 
@@ -934,7 +390,7 @@ asked(struct xfer_file *f)
 		return;
 	}
 	if (!f->resume || f->size == 0) {
-		file_open(f);
+		xfer_file_open(f);
 		return;
 	}
 	if (!digests && !f->x->told_no_digests) {
@@ -957,7 +413,7 @@ asked(struct xfer_file *f)
 	} else if (f->part == NULL && is_file(&f->target)) {
 		f->keep = digests;
 	}
-	file_open(f);
+	xfer_file_open(f);
 }
 
 static void
@@ -1074,7 +530,7 @@ xfer_file_start(struct xfer_file *f)
 		.ext = SFTP_EXT_STAT_NS, .path = f->remote, .follow = true };
 
 	if (f->asked) {
-		file_open(f);
+		xfer_file_open(f);
 		return;
 	}
 	f->state = XFER_ASKING;
@@ -1124,7 +580,7 @@ xfer_file_begin(struct xfer_file *f)
 		return;
 	}
 	f->asked = true;
-	file_open(f);
+	xfer_file_open(f);
 }
 
 /* --- changes of its fortune --- */
@@ -1133,7 +589,7 @@ void
 xfer_file_restart(struct xfer_file *f, bool resume)
 {
 	xfer_compare_stop(f);
-	ends_drop(f);
+	xfer_ends_drop(f);
 	xfer_ranges_free(f);
 	free(f->chunk_left);
 	f->chunk_left = NULL;
@@ -1161,7 +617,7 @@ go_on(struct xfer_file *f)
 {
 	if (f->pending > 0 || f->blocks > 0)
 		return;
-	ends_drop(f);
+	xfer_ends_drop(f);
 	f->looked = f->begun;
 	f->sized = f->verified = f->tail_lost = false;
 	if (f->failed) {
@@ -1190,7 +646,7 @@ xfer_file_lost(struct xfer_file *f, struct xfer_lane *lane)
 		else if (e->next < e->until)
 			f->begun = false; /* without a size: anew */
 		e->open = false;
-		end_free(e);
+		xfer_end_free(e);
 		lost = true;
 	}
 	if (f->state == XFER_SMALL && f->pending == 0)
@@ -1235,10 +691,10 @@ xfer_file_settle(struct xfer_file *f)
 			opened(f);
 		break;
 	case XFER_MOVING:
-		if (main_end(f) == NULL)
+		if (xfer_main_end(f) == NULL)
 			go_on(f);
 		else if (xfer_data_sent(f))
-			data_sent(f);
+			xfer_file_sent(f);
 		break;
 	case XFER_CLOSING:
 		if (f->pending > 0 || f->blocks > 0)
@@ -1248,7 +704,7 @@ xfer_file_settle(struct xfer_file *f)
 			go_on(f);
 			break;
 		}
-		ends_drop(f);
+		xfer_ends_drop(f);
 		if (f->up && f->unstored)
 			xfer_part_withdraw(f, -1);
 		if (f->up && f->part != NULL && !f->failed && !f->whole)

@@ -5,6 +5,8 @@
  *
  *	transfer.c		life, queue, loop
  *	transfer-file.c		the life of a file
+ *	transfer-ends.c		its handles
+ *	transfer-finish.c	when its data has moved
  *	transfer-part.c		where its data goes first
  *	transfer-rename.c	when all of it is there
  *	transfer-times.c	times of sources
@@ -354,23 +356,44 @@ void xfer_file_start(struct xfer_file *f);
 void xfer_file_fail(struct xfer_file *f);
 /* After an answer: moves the file on if it waits for nothing any more. */
 void xfer_file_settle(struct xfer_file *f);
-/* One more handle, on another lane. */
-void xfer_file_spread(struct xfer_file *f, struct xfer_lane *lane);
 /* Its ends on lane are no more. */
 void xfer_file_lost(struct xfer_file *f, struct xfer_lane *lane);
-/* A comparison, but of a part, has ended. */
-void xfer_file_compared(struct xfer_file *f, int why);
 /* Begins anew, moving all (or what -Z would). */
 void xfer_file_restart(struct xfer_file *f, bool resume);
 void xfer_file_free(struct xfer_file *f);
-/* A small one is at its target or (download) in f->fd, or has failed. */
-void xfer_file_arrived(struct xfer_file *f);
 /* Ends early, as soon as its answers are there. */
 void xfer_file_stop(struct xfer_file *f);
 /* No request is under way any more. */
 void xfer_file_done(struct xfer_file *f);
 /* The source is known as well as it will be. */
 void xfer_file_begin(struct xfer_file *f);
+/* What is at the target is known: opens what data goes to. */
+void xfer_file_open(struct xfer_file *f);
+
+/* transfer-ends.c */
+void xfer_end_open(struct xfer_file *f, struct xfer_lane *lane,
+    const char *path, uint32_t flags);
+/* Nothing of it is under way any more. */
+void xfer_end_free(struct xfer_end *e);
+/* done, with the end, may be NULL. */
+void xfer_end_close(struct xfer_end *e, sftp_done_fn done);
+/* The end that closes last; NULL: it is lost. */
+struct xfer_end *xfer_main_end(struct xfer_file *f);
+/* Gives up what is open, without waiting. */
+void xfer_ends_drop(struct xfer_file *f);
+/* What a further end opens, and how. */
+const char *xfer_open_name(const struct xfer_file *f);
+uint32_t xfer_open_flags(const struct xfer_file *f);
+/* One more, on another lane. */
+void xfer_file_spread(struct xfer_file *f, struct xfer_lane *lane);
+
+/* transfer-finish.c */
+/* All data is sent, or asked for: the first step, or the next. */
+void xfer_file_sent(struct xfer_file *f);
+/* A comparison, but of a part, has ended. */
+void xfer_file_compared(struct xfer_file *f, int why);
+/* A small one is at its target or (download) in f->fd, or has failed. */
+void xfer_file_arrived(struct xfer_file *f);
 
 /* transfer-times.c */
 /* Times of the source, for the kernel. */
