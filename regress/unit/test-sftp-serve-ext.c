@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: ISC */
+/* check-file and the extensions of our own, and what becomes of parts. */
+#include "regress/unit/sftp-host.h"
+
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+static void
+expect_digests(const char *alg, const char *hex)
+{
+	struct reply reply = answer();
+
+	assert_int_equal(reply.type, SFTP_EXTENDED_REPLY);
+	assert_true(span_equals(rd_string(&reply.body), alg));
+	assert_hex(reply.body.p, reply.body.len, hex);
+}
+
+/* Digests as coreutils give them. */
+static void
+test_check_file(void **state)
+{
+	uint32_t h;
+
+	(void)state;
+	make_file("abc", "abc");
+	ask_check("abc", "crc32,md5,sha256", 0, 0, 0);
+	expect_digests("md5", "900150983cd24fb0d6963f7d28e17f72");
+	ask_check("abc", "sha256", 0, 3, 0);
+	expect_digests("sha256", "ba7816bf8f01cfea414140de5dae2223"
+				 "b00361a396177a9cb410ff61f20015ad");
+	ask_check("abc", "sha1", 3, 0, 0); /* nothing */
+	expect_digests("sha1", "da39a3ee5e6b4b0d3255bfef95601890afd80709");
+	ask_check("abc", "sha1", 3, 0, 256);
+	expect_digests("sha1", "");
+	ask_check("abc", "sha1", 2, 2, 0);
+	expect_status(SFTP_EOF);
+	ask_check("abc", "sha1", 4, 0, 0);
+	expect_status(SFTP_EOF);
+	ask_check("abc", "crc32", 0, 0, 0);
+	expect_status(SFTP_FAILURE);
+	ask_check("abc", "sha1", 0, 0, 255);
+	expect_status(SFTP_BAD_MESSAGE);
+	ask_check("none", "sha1", 0, 0, 0);
+	expect_status(SFTP_NO_SUCH_FILE);
+	ask_check(".", "sha1", 0, 0, 0);
+	expect_status(SFTP_FAILURE);
+	/* 1000 zeros: three blocks of 300, one of 100 */
+	assert_int_equal(truncate("abc", 0), 0);
+	assert_int_equal(truncate("abc", 1000), 0);
+	ask_open("abc", SFTP_O_READ);
+	h = answer_handle();
+	put_handle(ask_ext("check-file-handle"), h);
+	buf_put_cstring(&message, "md5");
+	buf_put_u64(&message, 0);
+	buf_put_u64(&message, 0);
+	buf_put_u32(&message, 300);
+	expect_digests("md5", "4aa09c46db228e7f610ad440cd89c103"
+			      "4aa09c46db228e7f610ad440cd89c103"
+			      "4aa09c46db228e7f610ad440cd89c103"
+			      "6d0bb00954ceb7fbee436bb55a8397a9");
+	close_handle(h, SFTP_OK);
+	ask_open("abc", SFTP_O_WRITE);
+	h = answer_handle();
+	put_handle(ask_ext("check-file-handle"), h);
+	buf_put_cstring(&message, "md5");
+	buf_put_u64(&message, 0);
+	buf_put_u64(&message, 0);
+	buf_put_u32(&message, 0);
+	expect_status(SFTP_NO_SUCH_FILE); /* EBADF: opened for writing */
+	close_handle(h, SFTP_OK);
+	/* 8160 digests of SHA-256 are the most that fit. */
+	assert_int_equal(truncate("abc", 8160 * 256), 0);
+	ask_check("abc", "sha256", 0, 0, 256);
+	assert_int_equal(answer().body.len, 4 + 6 + 8160 * 32);
+	assert_int_equal(truncate("abc", 8160 * 256 + 1), 0);
+	ask_check("abc", "sha256", 0, 0, 256);
+	expect_status(SFTP_FAILURE);
+	assert_int_equal(unlink("abc"), 0);
+}
+
+static void
+test_times_ns(void **state)
+{
+	static const uint64_t before_1970 = (uint64_t)INT64_C(-5);
+	struct reply reply;
+	struct stat st;
+	uint32_t h;
+
+	(void)state;
+	make_file("t", "12345");
+	assert_int_equal(link("t", "u"), 0);
+	assert_int_equal(symlink("t", "l"), 0);
+	ask_open("t", SFTP_O_READ);
+	h = answer_handle();
+	put_handle(ask_ext("times-ns@hpnssh.org"), h);
+	buf_put_u64(&message, 1700000000);
+	buf_put_u32(&message, 123456789);
+	buf_put_u64(&message, before_1970);
+	buf_put_u32(&message, 999999999);
+	expect_status(SFTP_OK);
+	put_handle(ask_ext("times-ns@hpnssh.org"), h);
+	buf_put_u64(&message, 0);
+	buf_put_u32(&message, 1000000000);
+	buf_put_u64(&message, 0);
+	buf_put_u32(&message, 0);
+	expect_status(SFTP_BAD_MESSAGE);
+	close_handle(h, SFTP_OK);
+	assert_int_equal(stat("t", &st), 0);
+	for (uint32_t follow = 0; follow < 2; follow++) {
+		buf_put_cstring(ask_ext("stat-ns@hpnssh.org"), "l");
+		buf_put_u32(&message, follow);
+		reply = answer();
+		assert_int_equal(reply.type, SFTP_EXTENDED_REPLY);
+		if (!follow)
+			continue;
+		assert_int_equal(rd_u64(&reply.body), 1700000000);
+		assert_int_equal(rd_u32(&reply.body), 123456789);
+		assert_int_equal(rd_u64(&reply.body), before_1970);
+		assert_int_equal(rd_u32(&reply.body), 999999999);
+		assert_int_equal(rd_u32(&reply.body), 2);
+		assert_int_equal(rd_u64(&reply.body), st.st_dev);
+		assert_int_equal(rd_u64(&reply.body), st.st_ino);
+		assert_int_equal(rd_u64(&reply.body), st.st_blocks);
+		assert_int_equal(rd_end(&reply.body), 0);
+	}
+	assert_int_equal(unlink("t"), 0);
+	assert_int_equal(unlink("u"), 0);
+	assert_int_equal(unlink("l"), 0);
+}
+
+static void
+ask_put(const char *path, bool exact, uint32_t perms, const char *text)
+{
+	const struct sftp_attrs a = { .flags = SFTP_A_MODE | SFTP_A_TIMES,
+		.mode = perms, .atime = 5, .mtime = 1000000007 };
+	struct buf *b = ask_ext("put-file@hpnssh.org");
+
+	buf_put_cstring(b, path);
+	buf_put_u32(b, exact);
+	sftp_put_attrs(b, &a);
+	buf_put_cstring(b, text);
+}
+
+static void
+expect_mode(const char *name, mode_t perms)
+{
+	struct stat st;
+
+	assert_int_equal(stat(name, &st), 0);
+	assert_int_equal(st.st_mode & 07777, perms);
+}
+
+/* Whole, or not at all, and nothing is left beside it. */
+static void
+test_put_file(void **state)
+{
+	struct stat st;
+
+	(void)state;
+	ask_put("p", false, 0666, "new");
+	expect_status(SFTP_OK);
+	expect_file("p", "new");
+	expect_mode("p", 0644); /* by the umask */
+	/* What is there keeps its mode; an old part is no obstacle. */
+	assert_int_equal(chmod("p", 0600), 0);
+	make_file(".p.hpnpart", "a longer text of an older one");
+	ask_put("p", false, 0444, "over");
+	expect_status(SFTP_OK);
+	expect_file("p", "over");
+	expect_mode("p", 0600);
+	ask_put("p", true, 04555, "");
+	expect_status(SFTP_OK);
+	expect_file("p", "");
+	expect_mode("p", 04555);
+	assert_int_equal(stat("p", &st), 0);
+	assert_int_equal(st.st_mtime, 1000000007);
+	/* What cannot be replaced is left alone. */
+	assert_int_equal(symlink("p", "l"), 0);
+	ask_put("l", false, 0644, "x");
+	expect_status(SFTP_OP_UNSUPPORTED);
+	assert_int_equal(link("p", "q"), 0);
+	ask_put("q", false, 0644, "x");
+	expect_status(SFTP_OP_UNSUPPORTED);
+	expect_file("p", "");
+	ask_put(".", false, 0644, "x");
+	expect_status(SFTP_OP_UNSUPPORTED);
+	ask_put("none/p", false, 0644, "x");
+	expect_status(SFTP_NO_SUCH_FILE);
+	ask_put("p/x", false, 0644, "x");
+	(void)answer();
+	ask_put("", false, 0644, "x");
+	expect_status(SFTP_NO_SUCH_FILE);
+	/* A part that cannot be removed. */
+	assert_int_equal(unlink("q") | mkdir(".p.hpnpart", 0755), 0);
+	ask_put("p", false, 0644, "x");
+	(void)answer();
+	expect_file("p", "");
+	assert_int_equal(rmdir(".p.hpnpart"), 0);
+	/* Cut short */
+	ask_put("p", false, 0644, "x");
+	buf_truncate(&message, buf_len(&message) - 2);
+	expect_status(SFTP_BAD_MESSAGE);
+	expect_file("p", "");
+	assert_int_not_equal(access(".p.hpnpart", F_OK), 0);
+	assert_int_equal(unlink("p") | unlink("l"), 0);
+}
+
+static void
+ask_get(const char *path, uint32_t most)
+{
+	buf_put_cstring(ask_ext("get-file@hpnssh.org"), path);
+	buf_put_u32(&message, most);
+}
+
+static void
+expect_got(const char *text)
+{
+	struct reply reply = answer();
+	struct sftp_attrs a;
+	struct span data;
+
+	assert_int_equal(reply.type, SFTP_EXTENDED_REPLY);
+	sftp_get_attrs(&reply.body, &a);
+	data = rd_string(&reply.body);
+	assert_int_equal(rd_end(&reply.body), 0);
+	assert_true(span_equals(data, text));
+	assert_int_equal(a.size, strlen(text));
+	assert_int_equal(a.mode, S_IFREG | 0644);
+}
+
+static void
+test_get_file(void **state)
+{
+	(void)state;
+	make_file("g", "some text");
+	ask_get("g", 9);
+	expect_got("some text");
+	ask_get("g", UINT32_MAX);
+	expect_got("some text");
+	ask_get("g", 8);
+	expect_status(SFTP_OP_UNSUPPORTED);
+	ask_get(".", 100);
+	expect_status(SFTP_OP_UNSUPPORTED);
+	ask_get("none", 100);
+	expect_status(SFTP_NO_SUCH_FILE);
+	assert_int_equal(mkfifo("fifo", 0600), 0);
+	ask_get("fifo", 100);
+	expect_status(SFTP_OP_UNSUPPORTED);
+	/* It says that it is empty, and is not. */
+	ask_get("/proc/self/status", 100);
+	expect_status(SFTP_OP_UNSUPPORTED);
+	make_file("g", "");
+	ask_get("g", 0);
+	expect_got("");
+	assert_int_equal(unlink("g") | unlink("fifo"), 0);
+}
+
+/* Who may not open, read or write may not do it by these either. */
+static void
+test_small_refusals(void **state)
+{
+	static const struct {
+		struct sftp_serve_opts opts;
+		bool put, get;
+	} cases[] = {
+		{ { .read_only = true }, false, true },
+		{ { .denied = "write" }, false, true },
+		{ { .denied = "posix-rename" }, false, true },
+		{ { .denied = "open" }, false, false },
+		{ { .denied = "read" }, true, false },
+		{ { .denied = "put-file,get-file" }, false, false },
+		{ { .allowed = "put-file,get-file" }, false, false },
+		{ { .allowed = "open,read,close,fstat,get-file" }, false,
+		    true },
+	};
+	const struct sftp_serve_opts all = { .read_only = false };
+
+	(void)state;
+	make_file("g", "text");
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		restart(&cases[i].opts);
+		ask_put("p", false, 0644, "x");
+		expect_status(cases[i].put ? SFTP_OK :
+					     SFTP_PERMISSION_DENIED);
+		assert_int_equal(unlink("p") == 0, cases[i].put);
+		ask_get("g", 100);
+		if (cases[i].get)
+			expect_got("text");
+		else
+			expect_status(SFTP_PERMISSION_DENIED);
+	}
+	restart(&all);
+	assert_int_equal(unlink("g"), 0);
+}
+
+/* A part that somebody is at is not replaced; one that was left behind is. */
+static void
+test_parts(void **state)
+{
+	const uint32_t make = SFTP_O_WRITE | SFTP_O_CREAT | SFTP_O_EXCL;
+	uint32_t one, two;
+	int fd;
+
+	(void)state;
+	make_file(".p.hpnpart", "left");
+	ask_open(".p.hpnpart", make);
+	one = answer_handle();
+	expect_file(".p.hpnpart", "");
+	ask_open(".p.hpnpart", make);
+	expect_status(SFTP_FAILURE);
+	ask_put("p", false, 0644, "x"); /* nor by that */
+	expect_status(SFTP_FAILURE);
+	ask_open(".p.hpnpart", SFTP_O_WRITE); /* another lane */
+	two = answer_handle();
+	ask_write(one, 0, "ab", 2);
+	expect_status(SFTP_OK);
+	ask_write(two, 1, "c", 1);
+	expect_status(SFTP_OK);
+	expect_file(".p.hpnpart", "ac");
+	close_handle(one, SFTP_OK);
+	close_handle(two, SFTP_OK);
+	/* A download of this host has it for itself. */
+	fd = open(".p.hpnpart", O_RDWR);
+	assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
+	ask_open(".p.hpnpart", SFTP_O_WRITE);
+	expect_status(SFTP_FAILURE);
+	close(fd);
+	/* Of other names nothing of that is true. */
+	assert_int_equal(rename(".p.hpnpart", "p.hpnpart"), 0);
+	ask_open("p.hpnpart", make);
+	expect_status(SFTP_FAILURE);
+	assert_int_equal(unlink("p.hpnpart"), 0);
+}
+
+static struct reply
+sparse_map(uint32_t h, uint64_t offset)
+{
+	struct reply reply;
+
+	put_handle(ask_ext("sparse-map@hpnssh.org"), h);
+	buf_put_u64(&message, offset);
+	reply = answer();
+	assert_int_equal(reply.type, SFTP_EXTENDED_REPLY);
+	return reply;
+}
+
+/* As lseek() tells it; the file system may know no holes. */
+static void
+test_sparse_map(void **state)
+{
+	struct reply reply;
+	uint32_t h, count;
+	off_t at = 0;
+	int fd;
+
+	(void)state;
+	make_file("s", "start");
+	assert_int_equal(truncate("s", 1 << 20), 0);
+	fd = open("s", O_RDWR);
+	assert_true(fd >= 0);
+	assert_int_equal(pwrite(fd, "x", 1, 500000), 1);
+	ask_open("s", SFTP_O_READ);
+	h = answer_handle();
+	reply = sparse_map(h, 0);
+	count = rd_u32(&reply.body);
+	assert_true(count > 0);
+	for (; count > 0; count--) {
+		at = lseek(fd, at, SEEK_DATA);
+		assert_int_equal(rd_u64(&reply.body), at);
+		assert_int_equal(rd_u64(&reply.body),
+		    lseek(fd, at, SEEK_HOLE) - at);
+		at = lseek(fd, at, SEEK_HOLE);
+	}
+	assert_int_equal(rd_u8(&reply.body), 0);
+	assert_int_equal(rd_end(&reply.body), 0);
+	reply = sparse_map(h, 1 << 20);
+	assert_int_equal(rd_u32(&reply.body), 0);
+	assert_int_equal(rd_u8(&reply.body), 0);
+	close_handle(h, SFTP_OK);
+	close(fd);
+	assert_int_equal(unlink("s"), 0);
+}
+
+/* More extents than a reply has room for. */
+static void
+test_sparse_map_more(void **state)
+{
+	enum { STEP = 256 * 1024, COUNT = 1030 };
+	struct reply reply;
+	uint64_t end = 0;
+	uint32_t h, n;
+	int fd;
+
+	(void)state;
+	fd = open("s", O_RDWR | O_CREAT, 0600);
+	assert_true(fd >= 0);
+	for (int i = 0; i < COUNT; i++)
+		assert_int_equal(pwrite(fd, "x", 1, (off_t)i * STEP), 1);
+	if (lseek(fd, 0, SEEK_HOLE) != STEP * (off_t)(COUNT - 1) + 1) {
+		ask_open("s", SFTP_O_READ);
+		h = answer_handle();
+		reply = sparse_map(h, 0);
+		n = rd_u32(&reply.body);
+		assert_int_equal(n, 1024);
+		for (; n > 0; n--) {
+			end = rd_u64(&reply.body);
+			end += rd_u64(&reply.body);
+		}
+		assert_int_equal(rd_u8(&reply.body), 1);
+		reply = sparse_map(h, end);
+		assert_int_equal(rd_u32(&reply.body), COUNT - 1024);
+		close_handle(h, SFTP_OK);
+	}
+	close(fd);
+	assert_int_equal(unlink("s"), 0);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_check_file),
+		cmocka_unit_test(test_times_ns),
+		cmocka_unit_test(test_put_file),
+		cmocka_unit_test(test_get_file),
+		cmocka_unit_test(test_small_refusals),
+		cmocka_unit_test(test_parts),
+		cmocka_unit_test(test_sparse_map),
+		cmocka_unit_test(test_sparse_map_more),
+	};
+	const char *name;
+	int failed = 0;
+
+	for (size_t i = 0; (name = serve_mode_set(i)) != NULL; i++)
+		failed += cmocka_run_group_tests_name(name, tests,
+		    serve_setup, serve_teardown);
+	return failed;
+}

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: ISC */
+/* Requests sent ahead: what each of them sees, and what may overtake. */
+#include "regress/unit/sftp-host.h"
+
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+/*
+ * Everything sent ahead, without waiting for a reply: each sees what those
+ * before it did, and nothing of those behind.
+ */
+static void
+test_order(void **state)
+{
+	enum { ROUNDS = 200, SIZE = 5000 };
+	static size_t starts[ROUNDS]; /* of what is expected, by id */
+	uint8_t *model = calloc(1, 2 * SIZE);
+	const uint8_t *want;
+	struct buf all = { 0 }, expected = { 0 };
+	uint32_t h, at = 0, seed = 7, reads = 0;
+	struct reply reply;
+
+	(void)state;
+	ask_open("o", SFTP_O_READ | SFTP_O_WRITE | SFTP_O_CREAT);
+	h = answer_handle();
+	for (int i = 0; i < ROUNDS; i++) {
+		uint32_t where = (seed = seed * 1103515245 + 12345) >> 8;
+
+		where %= SIZE;
+		memset(model + where, i, SIZE / 4);
+		ask_write(h, where, model + where, SIZE / 4);
+		queue(&all);
+		at = MAX(at, where + SIZE / 4); /* size of the file */
+		where = (seed = seed * 1103515245 + 12345) >> 8;
+		where %= SIZE / 2;
+		if (where >= at)
+			continue;
+		ask_read(h, where, SIZE);
+		wire_put_u32((uint8_t *)buf_data(&message) + 5, reads++);
+		queue(&all);
+		starts[reads - 1] = buf_len(&expected);
+		buf_put_string(&expected, model + where,
+		    MIN((uint32_t)SIZE, at - where));
+	}
+	assert_int_equal(feed(buf_data(&all), buf_len(&all)), buf_len(&all));
+	for (uint32_t done = 0; done < reads;) {
+		reply = take_reply();
+		if (reply.type == SFTP_STATUS) {
+			assert_int_equal(reply.status, SFTP_OK);
+			continue;
+		}
+		assert_int_equal(reply.type, SFTP_DATA);
+		assert_true(reply.id < reads);
+		want = buf_data(&expected) + starts[reply.id];
+		done++;
+		assert_int_equal(reply.body.len, 4 + wire_get_u32(want));
+		assert_memory_equal(reply.body.p, want, reply.body.len);
+	}
+	close_handle(h, SFTP_OK);
+	assert_int_equal(unlink("o"), 0);
+	buf_clear(&all);
+	buf_clear(&expected);
+	free(model);
+}
+
+/* Names too: a directory is there for what is sent behind its MKDIR. */
+static void
+test_order_of_names(void **state)
+{
+	static const uint8_t types[] = { SFTP_STATUS, SFTP_HANDLE,
+		SFTP_HANDLE, SFTP_STATUS, SFTP_ATTRS, SFTP_STATUS };
+	struct buf all = { 0 };
+
+	(void)state;
+	for (int round = 0; round < 20; round++) {
+		uint32_t place = 0;
+
+		buf_reset(&all);
+		ask_path(SFTP_MKDIR, "d");
+		sftp_put_attrs(&message, NULL);
+		queue(&all);
+		ask_open("d/a", SFTP_O_WRITE | SFTP_O_CREAT | SFTP_O_EXCL);
+		queue(&all);
+		ask_open("d/b", SFTP_O_WRITE | SFTP_O_CREAT | SFTP_O_EXCL);
+		queue(&all);
+		ask_paths(SFTP_RENAME, "d/a", "d/c");
+		queue(&all);
+		ask_path(SFTP_LSTAT, "d/c");
+		queue(&all);
+		ask_path(SFTP_REMOVE, "d/c");
+		queue(&all);
+		assert_int_equal(feed(buf_data(&all), buf_len(&all)),
+		    buf_len(&all));
+		for (size_t i = 0; i < ARRAY_LEN(types); i++) {
+			struct reply reply = take_reply();
+
+			assert_int_equal(reply.type, types[i]);
+			if (reply.type == SFTP_STATUS)
+				assert_int_equal(reply.status, SFTP_OK);
+			if (reply.type != SFTP_HANDLE)
+				continue;
+			(void)rd_u32(&reply.body);
+			place = rd_u32(&reply.body);
+		}
+		assert_int_equal(buf_len(&replies), 0);
+		/* All behind each other on one handle. */
+		buf_reset(&all);
+		ask_write(place, 0, "12345", 5);
+		queue(&all);
+		put_handle(ask(SFTP_FSTAT), place);
+		queue(&all);
+		put_handle(ask(SFTP_CLOSE), place);
+		queue(&all);
+		ask_path(SFTP_STAT, "d/b");
+		queue(&all);
+		assert_int_equal(feed(buf_data(&all), buf_len(&all)),
+		    buf_len(&all));
+		assert_int_equal(take_reply().status, SFTP_OK);
+		for (int i = 0; i < 2; i++) {
+			struct sftp_attrs attrs;
+			struct reply reply = take_reply();
+
+			assert_int_equal(reply.type, SFTP_ATTRS);
+			sftp_get_attrs(&reply.body, &attrs);
+			assert_int_equal(attrs.size, 5);
+			if (i == 0)
+				assert_int_equal(take_reply().status, SFTP_OK);
+		}
+		ask_read(place, 0, 1);
+		expect_status(SFTP_FAILURE);
+		assert_int_equal(unlink("d/b"), 0);
+		assert_int_equal(rmdir("d"), 0);
+	}
+	buf_clear(&all);
+}
+
+/* A digest of much data does not hold up what comes behind it. */
+static void
+test_overtaking(void **state)
+{
+	struct buf all = { 0 };
+	struct reply reply;
+
+	(void)state;
+	make_file("big", "");
+	assert_int_equal(truncate("big", 256 << 20), 0);
+	for (int i = 0; i < 3; i++) {
+		ask_check("big", "sha512", 0, 0, 0);
+		queue(&all);
+	}
+	ask_path(SFTP_STAT, "big");
+	queue(&all);
+	if (serve_mode.threads > 0) {
+		assert_int_equal(sftp_serve_input(server, buf_data(&all),
+				     buf_len(&all)), buf_len(&all));
+		while (collect(), buf_len(&replies) == 0) {
+			struct pollfd pfd = { sftp_serve_fd(server), POLLIN, 0 };
+
+			assert_int_equal(poll(&pfd, 1, 10000), 1);
+			assert_int_equal(sftp_serve_input(server, buf_data(&all),
+					     0), 0);
+		}
+		reply = take_reply();
+		assert_int_equal(reply.type, SFTP_ATTRS);
+		assert_true(sftp_serve_under_way(server));
+	}
+	/* It ends in the middle of that. */
+	restart(&(struct sftp_serve_opts){ .home = temp_dir });
+	assert_int_equal(unlink("big"), 0);
+	buf_clear(&all);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_order),
+		cmocka_unit_test(test_order_of_names),
+		cmocka_unit_test(test_overtaking),
+	};
+	const char *name;
+	int failed = 0;
+
+	for (size_t i = 0; (name = serve_mode_set(i)) != NULL; i++)
+		failed += cmocka_run_group_tests_name(name, tests,
+		    serve_setup, serve_teardown);
+	return failed;
+}
