@@ -355,7 +355,8 @@ xfer_marks_moved(struct xfer_block *b, uint32_t len)
 	if (f->chunk_left == NULL || f->chunk_left[i] == 0)
 		return;
 	f->chunk_left[i] -= MIN(len, f->chunk_left[i]);
-	if (f->chunk_left[i] == 0)
+	/* Not once the size is set: they would be part of the file. */
+	if (f->chunk_left[i] == 0 && f->state == XFER_MOVING)
 		marks_write(f, MARKS_HEAD + i, (const uint8_t *)"\1", 1);
 }
 

@@ -35,7 +35,7 @@ LARGE = 9 * 1024 * KIB  # so much that marks are made without check-file
 RATE = 80 * 1000  # Kbit/s: a whole copy takes a second
 KINDS = [k for k in ("hpn", "stock") if harness.have(k, "sshd")]
 ALIVE = ("ServerAliveInterval=1", "ServerAliveCountMax=1", "ConnectTimeout=5")
-TESTS = 28  # that HPN_BREAKS is spread over
+TESTS = 29  # that HPN_BREAKS is spread over
 EACH = max(1, -(-int(os.environ.get("HPN_BREAKS", "0")) // TESTS))
 SEED = os.environ.get("HPN_SEED", "1")
 COUNTS = Counter()
@@ -501,6 +501,20 @@ def test_retry_over_a_link(link, tmp_path, up):
             link.start(KINDS[(number // 4 + up) % len(KINDS)])
         survives(Copy(tmp_path / str(number), rng, link, up,
                       ("-j", "3") if number % 2 else ()), down_and_up)
+
+
+@pytest.mark.skipif("stock" not in KINDS, reason="no stock sshd")
+def test_no_marks_are_left(ways, tmp_path):
+    """Further handles may be opened when one connection ends, and be there
+    when all is sent already: nothing is written behind the data then."""
+    way = ways("stock")
+    for number, rng in rounds("marks", least=4):
+        copy = Copy(tmp_path / str(number), rng, way, True, ("-j", "3"))
+        for _ in range(3):
+            code, errors = break_once(copy, kill_connection, "-Z")
+            assert code in (0, 1, 255), errors
+            copy.check(done=False)
+        copy.finish()
 
 
 @pytest.mark.parametrize("kind", KINDS)

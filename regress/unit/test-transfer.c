@@ -86,6 +86,7 @@ one_story(unsigned seed)
 	h.no_stat_ns = host_random(&h, 2) == 0;
 	h.odd_handles = host_random(&h, 3) == 0;
 	h.lies = host_random(&h, 3) == 0;
+	h.uneven = host_random(&h, 2) == 0;
 	do {
 		h.deadly = tries < 6 ? 20 + host_random(&h, 400) : 0;
 		h.fatal = tries < 6 && host_random(&h, 2) == 0 ?

@@ -212,6 +212,8 @@ host_turn(void *arg, int timeout_ms)
 			continue;
 		if (h->deadly > 0 && host_random(h, h->deadly) == 0)
 			lane_dies(l);
+		else if (h->uneven && host_random(h, 1 + 8 * (i % 3)) != 0)
+			moved = true; /* later */
 		else
 			moved |= lane_moves(h, l);
 	}

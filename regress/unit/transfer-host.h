@@ -34,6 +34,7 @@ struct host {
 	unsigned opened;
 	bool no_digests, old_rename, no_small, no_stat_ns;
 	bool odd_handles;  /* the first is not 0 */
+	bool uneven;	   /* some lanes are much slower than others */
 	bool lies;	   /* some of what get-file gives is damaged */
 	unsigned corrupt;  /* DATA replies until one is damaged; 0: none */
 	uint64_t claimed; /* size of what is downloaded; 0: what it is */
