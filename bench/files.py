@@ -104,6 +104,7 @@ class Files:
     def trees_far(self):
         path = self.work.keep(LongPath(self.work, 1000, 100))
         servers = self.servers(path)
+        stock = servers.get(self.work.stock.name)
         cells = [(500, 10000)] + ([] if self.args.quick else [(20000, 4000)])
         for count, size in cells:
             for direction in ("up", "down"):
@@ -111,9 +112,9 @@ class Files:
                                            direction)
                         for name, (c, s) in self.file_pairs().items()
                         if c.hpn or count <= 500}
-                if count <= 500 and shutil.which("rsync"):
+                if count <= 500 and stock and shutil.which("rsync"):
                     jobs["rsync"] = lambda: self.rsync(
-                        self.work.stock, servers[self.work.stock.name],
+                        self.work.stock, stock,
                         make_tree(self.work.dir, count, size), direction)
                 self.add("trees", f"{count} files of {size // 1000} KB over "
                          f"100 ms, {direction}", "s", self.turns(jobs))
@@ -157,16 +158,17 @@ class Files:
         servers = self.servers()
         count = 1000 if self.args.quick else 10000
         tree = make_tree(self.work.dir, count, 10000)
-        stock = servers[self.work.stock.name]
+        stock = servers.get(self.work.stock.name)
         for direction in ("up", "down"):
             jobs = {name: (lambda c=c, s=servers[s.name]:
                            self.copied(c, s, tree, direction, "-r")[0])
                     for name, (c, s) in self.file_pairs().items()}
-            if shutil.which("rsync"):
+            if stock and shutil.which("rsync"):
                 jobs["rsync"] = lambda: self.rsync(self.work.stock, stock,
                                                    tree, direction)
-            jobs["tar"] = lambda: self.tar(self.work.stock, stock, tree,
-                                           direction)
+            if stock:
+                jobs["tar"] = lambda: self.tar(self.work.stock, stock, tree,
+                                               direction)
             self.add("trees", f"{count} files of 10 KB on loopback, "
                      f"{direction}", "s", self.turns(jobs))
         self.drop(servers.values())
