@@ -14,6 +14,7 @@ import random
 import shutil
 import signal
 import socket
+import stat
 import subprocess
 import time
 from pathlib import Path
@@ -181,6 +182,26 @@ def run(args, timeout=60, stdin=b"", env=None, cwd=None, user=None,
                 stream.close()
     return Result(args, process.returncode, out or b"", err,
                   time.monotonic() - began)
+
+
+# ---- files --------------------------------------------------------------
+
+def listing(top, times=False):
+    """Everything below top that a copy should have as well."""
+    found = {}
+    top = os.fsencode(top)
+    for base, dirs, files in os.walk(top):
+        for name in dirs + files:
+            path = os.path.join(base, name)
+            st = os.stat(path)
+            content = None
+            if stat.S_ISREG(st.st_mode):
+                with open(path, "rb") as f:
+                    content = f.read()
+            found[os.path.relpath(path, top)] = (
+                stat.S_IMODE(st.st_mode), content,
+                int(st.st_mtime) if times else None)
+    return found
 
 
 # ---- processes that outlive their parent -------------------------------

@@ -3,14 +3,14 @@
 and straight to a server program (-D)."""
 
 import os
-import pty
 import stat
 import subprocess
 import time
 
 import pytest
 
-from harness import LONG, Client, clean_env, have, hpn, run, stock
+from harness import LONG, Client, have, hpn, listing, run, stock
+from terminal import Terminal
 
 SCP = hpn("scp")
 OUR_SERVER = hpn("sftp-server")
@@ -57,24 +57,6 @@ def tree(tmp_path):
     os.utime(top / "a/private", (1000000000, 1234567890))
     os.utime(top / "empty", (1000000000, 1000000001))
     return top
-
-
-def listing(top, times=False):
-    """Everything below top that a copy should have as well."""
-    found = {}
-    top = os.fsencode(top)
-    for base, dirs, files in os.walk(top):
-        for name in dirs + files:
-            path = os.path.join(base, name)
-            st = os.stat(path)
-            content = None
-            if stat.S_ISREG(st.st_mode):
-                with open(path, "rb") as f:
-                    content = f.read()
-            found[os.path.relpath(path, top)] = (
-                stat.S_IMODE(st.st_mode), content,
-                int(st.st_mtime) if times else None)
-    return found
 
 
 @pytest.mark.parametrize("server", SERVERS)
@@ -271,22 +253,11 @@ def test_tuning(tmp_path, data_file):
 
 def test_progress_on_a_terminal(tmp_path, data_file):
     data_file(300000, "with\x1b[31m colour")
-    parent, child = pty.openpty()
-    done = subprocess.run(
-        [SCP, "-l", "4000", "-D", OUR_SERVER, tmp_path / "with\x1b[31m colour",
-         f"x:{tmp_path}/out"], stdin=child, stdout=child,
-        stderr=subprocess.PIPE, env=clean_env(), timeout=30,
-        preexec_fn=lambda: (os.setsid(), __import__("fcntl").ioctl(
-            0, __import__("termios").TIOCSCTTY, 0)))
-    os.close(child)
-    shown = b""
-    try:
-        while piece := os.read(parent, 4096):
-            shown += piece
-    except OSError:
-        pass  # the end of a terminal
-    os.close(parent)
-    assert done.returncode == 0, done
+    terminal = Terminal([SCP, "-l", "4000", "-D", OUR_SERVER,
+                         tmp_path / "with\x1b[31m colour",
+                         f"x:{tmp_path}/out"])
+    assert terminal.wait() == 0, terminal.shown
+    shown = terminal.shown
     assert b"\x1b[31m" not in shown
     assert b"ETA" in shown and b"100%" in shown and b"colour" in shown
     # No terminal, no progress; and -q.

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import Client, clean_env, have, hpn, run, stock
+from harness import Client, clean_env, have, hpn, listing, run, stock
 
 SCP = hpn("scp")
 FAKE_HPN = Path(__file__).resolve().parent / "fake_hpn_scp.py"
@@ -114,23 +114,6 @@ def tree(tmp_path):
     (top / "empty").chmod(0o555)
     os.utime(top / "empty", (1000000000, 1000000001))
     return top
-
-
-def listing(top, times=False):
-    found = {}
-    top = os.fsencode(top)
-    for base, dirs, files in os.walk(top):
-        for name in dirs + files:
-            path = os.path.join(base, name)
-            st = os.stat(path)
-            content = None
-            if stat.S_ISREG(st.st_mode):
-                with open(path, "rb") as f:
-                    content = f.read()
-            found[os.path.relpath(path, top)] = (
-                stat.S_IMODE(st.st_mode), content,
-                int(st.st_mtime) if times else None)
-    return found
 
 
 def refused(result, *lines):

@@ -4,7 +4,6 @@ a signal asks; and names never speak to the terminal."""
 
 import json
 import os
-import pty
 import re
 import signal
 import subprocess
@@ -13,6 +12,7 @@ import time
 import pytest
 
 from harness import LONG, clean_env, have, hpn, run
+from terminal import Terminal
 
 SCP = hpn("scp")
 SERVER = hpn("sftp-server")
@@ -27,21 +27,9 @@ def scp(*args, **kw):
 
 def on_terminal(*args):
     """What is on the terminal, and the exit status."""
-    parent, child = pty.openpty()
-    proc = subprocess.Popen(
-        [SCP, "-D", SERVER, *args], stdin=child, stdout=child,
-        stderr=child, env=clean_env(),
-        preexec_fn=lambda: (os.setsid(), __import__("fcntl").ioctl(
-            0, __import__("termios").TIOCSCTTY, 0)))
-    os.close(child)
-    shown = b""
-    try:
-        while piece := os.read(parent, 4096):
-            shown += piece
-    except OSError:
-        pass  # the end of a terminal
-    os.close(parent)
-    return shown, proc.wait(LONG)
+    terminal = Terminal([SCP, "-D", SERVER, *args])
+    status = terminal.wait()
+    return terminal.shown, status
 
 
 def test_tree_in_one_line(tmp_path):

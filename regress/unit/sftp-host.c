@@ -263,8 +263,8 @@ ask_check(const char *name, const char *algs, uint64_t offset, uint64_t len,
 	buf_put_u32(b, block);
 }
 
-int
-serve_setup(void **state)
+static int
+setup(void **state)
 {
 	const struct sftp_serve_opts opts = { .home = temp_dir };
 
@@ -274,8 +274,8 @@ serve_setup(void **state)
 	return 0;
 }
 
-int
-serve_teardown(void **state)
+static int
+teardown(void **state)
 {
 	(void)state;
 	sftp_serve_free(server);
@@ -285,8 +285,8 @@ serve_teardown(void **state)
 	return temp_leave(state);
 }
 
-const char *
-serve_mode_set(size_t i)
+static const char *
+mode_set(size_t i)
 {
 	static const struct {
 		const char *name;
@@ -304,4 +304,16 @@ serve_mode_set(size_t i)
 		return NULL;
 	serve_mode = modes[i].opts;
 	return modes[i].name;
+}
+
+int
+serve_run(const struct CMUnitTest *tests, size_t n)
+{
+	const char *name;
+	int failed = 0;
+
+	for (size_t i = 0; (name = mode_set(i)) != NULL; i++)
+		failed += _cmocka_run_group_tests(name, tests, n, setup,
+		    teardown);
+	return failed;
 }

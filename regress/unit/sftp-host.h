@@ -26,12 +26,11 @@ struct reply {
 	struct rd body; /* behind the id; until the next reply */
 };
 
-/* The modes: alone, with threads that do what they may, and with replies
- * that are taken straight. Sets number i; its name, or NULL: no more. */
-const char *serve_mode_set(size_t i);
-/* For cmocka: the engine, asked for its version, in its directory. */
-int serve_setup(void **state);
-int serve_teardown(void **state);
+/* Runs tests, each with an engine that was asked for its version, in a
+ * directory: alone, with threads that do what they may, and with replies that
+ * are taken straight. The number of failures. */
+int serve_run(const struct CMUnitTest *tests, size_t n);
+#define serve_run_modes(tests) serve_run(tests, ARRAY_LEN(tests))
 /* A new engine instead: not yet asked for its version, and asked. */
 void begin(const struct sftp_serve_opts *opts);
 void restart(const struct sftp_serve_opts *opts);

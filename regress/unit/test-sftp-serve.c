@@ -655,11 +655,6 @@ main(void)
 		cmocka_unit_test(test_offsets),
 		cmocka_unit_test(test_fifo),
 	};
-	const char *name;
-	int failed = 0;
 
-	for (size_t i = 0; (name = serve_mode_set(i)) != NULL; i++)
-		failed += cmocka_run_group_tests_name(name, tests,
-		    serve_setup, serve_teardown);
-	return failed;
+	return serve_run_modes(tests);
 }
