@@ -153,11 +153,13 @@ destination_user_ok(const char *user)
 	return strstr(user, " -") == NULL;
 }
 
+/* The second half: characters that make a name of known_hosts a pattern or a
+ * list, so that a key noted for it would stand for other hosts, too. */
 bool
 destination_host_ok(const char *host)
 {
 	return *host != '\0' && *host != '-' && !has_control(host) &&
-	    strpbrk(host, "'`\"$\\;&<>|(){} ") == NULL;
+	    strpbrk(host, "'`\"$\\;&<>|(){} " ",*?!") == NULL;
 }
 
 int

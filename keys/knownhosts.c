@@ -378,32 +378,65 @@ knownhosts_found_clear(struct knownhosts_found *f)
 
 struct types {
 	struct check place;
+	enum knownhosts_marker marker; /* the lines of this pass */
+	struct strlist revoked;	       /* keys, as key_format_line has them */
 	struct strlist *types;
 };
+
+static int
+add_revoked(struct types *t, const char *key)
+{
+	return strlist_has(&t->revoked, key) ? 0 :
+					       strlist_add(&t->revoked, key);
+}
+
+static int
+add_type(struct types *t, const char *key, const char *type)
+{
+	if (strlist_has(&t->revoked, key) || strlist_has(t->types, type))
+		return 0;
+	return strlist_add(t->types, type);
+}
 
 static int
 types_line(void *arg, const char *text, unsigned number,
     const struct knownhosts_line *line)
 {
 	struct types *t = arg;
+	struct buf b = { 0 };
+	char *key = NULL;
+	int r;
 
 	(void)text;
 	(void)number;
-	if (line == NULL || line->key == NULL ||
-	    line->marker != KNOWNHOSTS_NONE ||
-	    !knownhosts_hosts_match(line->hosts, t->place.name) ||
-	    strlist_has(t->types, key_type(line->key)))
+	if (line == NULL || line->key == NULL || line->marker != t->marker ||
+	    !knownhosts_hosts_match(line->hosts, t->place.name))
 		return 0;
-	return strlist_add(t->types, key_type(line->key));
+	r = key_format_line(line->key, NULL, &b);
+	if (r == 0 && (key = buf_dup_string(&b)) == NULL)
+		r = ERR_NOMEM;
+	if (r == 0)
+		r = t->marker == KNOWNHOSTS_REVOKED ?
+		    add_revoked(t, key) :
+		    add_type(t, key, key_type(line->key));
+	free(key);
+	buf_clear(&b);
+	return r;
 }
 
 int
 knownhosts_types(const struct strlist *paths, const char *name,
     struct strlist *types)
 {
-	struct types t = { { .name = name }, types };
+	struct types t = { { .name = name }, KNOWNHOSTS_REVOKED, { 0 }, types };
+	int r;
 
-	return each_line_of_all(paths, &t.place, types_line, &t);
+	r = each_line_of_all(paths, &t.place, types_line, &t);
+	t.marker = KNOWNHOSTS_NONE;
+	if (r == 0)
+		r = each_line_of_all(paths, &t.place, types_line, &t);
+	strlist_clear(&t.revoked);
+	return r;
 }
 
 /* Adding. */
@@ -453,6 +486,17 @@ append(const char *path, const struct buf *text)
 	return r;
 }
 
+/* A name must not become a second field or line, a comment or a marker, nor a
+ * list or pattern, which would be the name of other hosts as well. */
+static bool
+name_ok(const char *name)
+{
+	for (const char *s = name; *s != '\0'; s++)
+		if (iscntrl((unsigned char)*s) || strchr(" ,*?!|", *s) != NULL)
+			return false;
+	return *name != '\0' && *name != '#' && *name != '@';
+}
+
 int
 knownhosts_format(const char *name, const struct key *k, bool hash,
     struct buf *out)
@@ -462,8 +506,7 @@ knownhosts_format(const char *name, const struct key *k, bool hash,
 
 	if (host == NULL)
 		return ERR_NOMEM;
-	/* A name must not become a second field or line. */
-	if (strpbrk(host, " \t\r\n#@") == host || strpbrk(host, " \t\r\n"))
+	if (!name_ok(name))
 		r = ERR_ARGUMENT;
 	if (r == 0) {
 		buf_printf(out, "%s ", host);

@@ -57,10 +57,12 @@ struct knownhosts_found {
 int knownhosts_check(const struct strlist *paths, const char *name,
     const struct key *k, struct knownhosts_found *found) must_check;
 void knownhosts_found_clear(struct knownhosts_found *f);
-/* Key types known for a name ("ssh-ed25519"...), to order the proposal. */
+/* Types of the keys that are known for a name ("ssh-ed25519"...) and not
+ * marked as revoked for it, to order the proposal. */
 int knownhosts_types(const struct strlist *paths, const char *name,
     struct strlist *types) must_check;
-/* Appends a line; makes the file (0600) and its directory (0700). */
+/* Appends a line; makes the file (0600) and its directory (0700).
+ * ERR_ARGUMENT: the name is a pattern or a list, or no word at all. */
 int knownhosts_add(const char *path, const char *name, const struct key *k,
     bool hash) must_check;
 

@@ -121,6 +121,26 @@ def test_revoked_host_keys_file(client, tmp_path):
     assert client.ssh("true", options=option).rc == 255
 
 
+def test_another_type_than_the_revoked_one(client):
+    """A type whose only known key is revoked is not asked for first."""
+    know(client, public(client))
+    know(client, public(client), name="@revoked *")
+    know(client, public(client, "ecdsa256-host"))
+    assert client.ssh("true").rc == 0
+
+
+@pytest.mark.parametrize("name", ["*", "github.com,mine", "h?st", "!host"])
+def test_no_patterns_are_noted(client, name):
+    """A name that is a pattern would vouch for other hosts."""
+    client.fixed[0] = "StrictHostKeyChecking=accept-new"
+    done = client.ssh("true", options=[f"HostKeyAlias={name}"])
+    assert done.rc == 0, done
+    assert not client.known_hosts.exists()
+    done = client.ssh("true", options=[f"HostName={name}"])
+    assert done.rc == 255 and "not allowed" in done.errors, done
+    assert not client.known_hosts.exists()
+
+
 def test_known_type_is_asked_for(client):
     know(client, public(client, "ecdsa256-host"))
     assert client.ssh("true").rc == 0

@@ -75,6 +75,11 @@ names_for_a_shell(void **state)
 		{ "me\\", false, false },
 		{ "", false, false },
 		{ "fe80::1%eth0", true, true },
+		{ "foo,github.com", true, false },
+		{ "*", true, false },
+		{ "h?st", true, false },
+		{ "!host", true, false },
+		{ "ho\tst", false, false },
 	};
 
 	(void)state;
