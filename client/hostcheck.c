@@ -21,6 +21,9 @@ enum { REVOKED_FILE_MAX = 1 << 24 /* bytes */ };
 struct hostcheck {
 	const struct client_conf *conf;
 	char *name; /* as known_hosts spells it */
+	/* The host's name under the other default port; NULL if the user
+	 * has given a port or an alias. */
+	char *other_name;
 	char *address;
 	uint16_t port;
 	struct strlist user_files, all_files, revoked_files;
@@ -28,6 +31,20 @@ struct hostcheck {
 	const char *noted_in; /* of user_files, or NULL */
 	bool distrusted;
 };
+
+/* Only where no port is given can the other default port be the same host's. */
+static int
+set_other_name(struct hostcheck *h)
+{
+	const struct client_conf *c = h->conf;
+	int other = h->port == HPN_DEFAULT_PORT ? c->fallback_port :
+						  HPN_DEFAULT_PORT;
+
+	if (c->port_given || c->host_key_alias != NULL || other == h->port)
+		return 0;
+	h->other_name = knownhosts_name(c->hostname, (uint16_t)other);
+	return h->other_name != NULL ? 0 : ERR_NOMEM;
+}
 
 int
 hostcheck_new(struct hostcheck **out, const struct client_conf *conf,
@@ -44,10 +61,9 @@ hostcheck_new(struct hostcheck **out, const struct client_conf *conf,
 		h->name = xstrdup(conf->host_key_alias);
 	else
 		h->name = knownhosts_name(conf->hostname, port);
-	if (h->name == NULL) {
-		r = ERR_NOMEM;
+	r = h->name != NULL ? set_other_name(h) : ERR_NOMEM;
+	if (r != 0)
 		goto out;
-	}
 	r = client_conf_expand_list(conf, "UserKnownHostsFile",
 	    &conf->user_known_hosts_file, &h->user_files);
 	if (r == 0)
@@ -73,6 +89,7 @@ hostcheck_free(struct hostcheck *h)
 	if (h == NULL)
 		return;
 	free(h->name);
+	free(h->other_name);
 	free(h->address);
 	strlist_clear(&h->user_files);
 	strlist_clear(&h->all_files);
@@ -140,7 +157,9 @@ hostcheck_algorithms(const struct hostcheck *h)
 
 	if (h->conf->host_key_algorithms_given)
 		return xstrdup(h->conf->host_key_algorithms);
-	if (knownhosts_types(&h->all_files, h->name, &types) != 0)
+	if (knownhosts_types(&h->all_files, h->name, &types) != 0 ||
+	    (types.n == 0 && h->other_name != NULL &&
+		knownhosts_types(&h->all_files, h->other_name, &types) != 0))
 		strlist_clear(&types);
 	list = hostcheck_order(h->conf->host_key_algorithms, &types);
 	strlist_clear(&types);
@@ -183,6 +202,13 @@ hostcheck_hints_path(const struct hostcheck *h)
 }
 
 /* ---- the check ---------------------------------------------------------- */
+
+/* What the files say of a key, and the name of this host under which they say
+ * it: name or other_name of the hostcheck. */
+struct verdict {
+	struct knownhosts_found found;
+	const char *name;
+};
 
 enum hostcheck_action
 hostcheck_decide(enum knownhosts_verdict verdict, int strict, bool batch)
@@ -313,8 +339,9 @@ banner(const char *text)
 
 static void
 warn_changed(const struct hostcheck *h, const struct key *k,
-    const struct knownhosts_found *found)
+    const struct verdict *v)
 {
+	const struct knownhosts_found *found = &v->found;
 	char *fp = fingerprint(h, k);
 
 	banner("WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!");
@@ -326,7 +353,12 @@ warn_changed(const struct hostcheck *h, const struct key *k,
 	log_error("If you can make sure, by another way than this connection, "
 		  "that this is right,");
 	log_error("remove the old key:  hpnssh-keygen -f '%s' -R '%s'",
-	    found->path != NULL ? found->path : "known_hosts", h->name);
+	    found->path != NULL ? found->path : "known_hosts", v->name);
+	if (v->name == h->other_name)
+		log_error("(No port was given, so this key counts for %s as "
+			  "well. If another server is meant to be there, give "
+			  "its port with -p.)",
+		    h->name);
 	if (found->path != NULL)
 		log_error("Offending %s key in %s:%u", key_short_name(k),
 		    found->path, found->line);
@@ -343,13 +375,14 @@ warn_revoked(const struct hostcheck *h, const struct key *k,
 	log_error("Somebody may be using a stolen key to pass as this host.");
 }
 
-static void
+/* True if it is noted now. */
+static bool
 add_key(struct hostcheck *h, const struct key *k)
 {
 	int r;
 
 	if (h->user_files.n == 0)
-		return;
+		return false;
 	r = knownhosts_add(h->user_files.v[0], h->name, k,
 	    h->conf->hash_known_hosts);
 	if (r != 0)
@@ -359,8 +392,7 @@ add_key(struct hostcheck *h, const struct key *k)
 		log_info("Warning: Permanently added '%s' (%s) to the list of "
 			 "known hosts.",
 		    h->name, key_short_name(k));
-	if (r == 0)
-		h->noted_in = h->user_files.v[0];
+	return r == 0;
 }
 
 static const char *
@@ -480,70 +512,118 @@ known_without_port(const struct hostcheck *h, const struct key *k)
 
 static void
 explain_refusal(const struct hostcheck *h, const struct key *k,
-    const struct knownhosts_found *found)
+    const struct verdict *v)
 {
-	switch (found->verdict) {
+	switch (v->found.verdict) {
 	case KNOWNHOSTS_CHANGED:
-		log_error("Host key for %s has changed, and strict checking "
-			  "is on.",
-		    h->name);
+		log_error("Host key for %s has changed and you have requested "
+			  "strict checking.",
+		    v->name);
 		break;
 	case KNOWNHOSTS_IS_REVOKED:
 		break;
 	default:
-		log_error("No %s host key is known for %s, and strict checking "
-			  "is on.",
+		log_error("No %s host key is known for %s and you have "
+			  "requested strict checking.",
 		    key_short_name(k), h->name);
 	}
+}
+
+enum knownhosts_verdict
+hostcheck_combine(enum knownhosts_verdict reached,
+    enum knownhosts_verdict other)
+{
+	bool says_nothing = reached == KNOWNHOSTS_NEW ||
+	    reached == KNOWNHOSTS_OTHER_TYPE;
+
+	if (other == KNOWNHOSTS_IS_REVOKED ||
+	    (says_nothing && other != KNOWNHOSTS_NEW))
+		return other;
+	return reached;
+}
+
+/* Looks the key up under both names. */
+static int
+look_up(const struct hostcheck *h, const struct key *k, struct verdict *v)
+{
+	struct knownhosts_found other;
+	enum knownhosts_verdict both;
+	int r;
+
+	v->name = h->name;
+	r = knownhosts_check(&h->all_files, h->name, k, &v->found);
+	if (r != 0 || h->other_name == NULL)
+		return r;
+	r = knownhosts_check(&h->all_files, h->other_name, k, &other);
+	if (r != 0)
+		return r;
+	both = hostcheck_combine(v->found.verdict, other.verdict);
+	if (both == v->found.verdict) {
+		knownhosts_found_clear(&other);
+		return 0;
+	}
+	knownhosts_found_clear(&v->found);
+	v->found = other;
+	v->name = h->other_name;
+	return 0;
+}
+
+static int
+act_on(struct hostcheck *h, const struct key *k, const struct verdict *v)
+{
+	switch (hostcheck_decide(v->found.verdict,
+	    h->conf->strict_host_key_checking, h->conf->batch_mode)) {
+	case HOSTCHECK_ACCEPT:
+		log_debug("host key is known for %s: %s:%u", v->name,
+		    v->found.path != NULL ? v->found.path : "?",
+		    v->found.line);
+		if (v->name == h->name)
+			h->noted_in = users_own(h, v->found.path);
+		return 0;
+	case HOSTCHECK_ASK:
+		if (!ask_user(h, k, v->found.verdict))
+			return ERR_HOSTKEY;
+		/* What the user has looked at may vouch for other keys. */
+		if (add_key(h, k))
+			h->noted_in = h->user_files.v[0];
+		return 0;
+	case HOSTCHECK_ADD:
+		(void)add_key(h, k);
+		return 0;
+	case HOSTCHECK_DISTRUST:
+		log_error("Password and keyboard-interactive authentication "
+			  "are off, so that nobody gets your password.");
+		h->distrusted = true;
+		return 0;
+	case HOSTCHECK_REFUSE:
+		break;
+	}
+	explain_refusal(h, k, v);
+	return ERR_HOSTKEY;
 }
 
 static int
 judge(struct hostcheck *h, const struct key *k)
 {
-	struct knownhosts_found found = { 0 };
-	int r = knownhosts_check(&h->all_files, h->name, k, &found);
+	struct verdict v = { 0 };
+	int r = look_up(h, k, &v);
 
 	if (r != 0) {
 		log_error("known_hosts: %s", err_text(r));
 		goto out;
 	}
-	if ((found.verdict == KNOWNHOSTS_NEW ||
-		found.verdict == KNOWNHOSTS_OTHER_TYPE) &&
+	if ((v.found.verdict == KNOWNHOSTS_NEW ||
+		v.found.verdict == KNOWNHOSTS_OTHER_TYPE) &&
 	    known_without_port(h, k))
 		goto out;
-	if (found.verdict == KNOWNHOSTS_CHANGED)
-		warn_changed(h, k, &found);
-	if (found.verdict == KNOWNHOSTS_IS_REVOKED)
-		warn_revoked(h, k, found.path != NULL ? found.path : "?",
-		    found.line);
-	switch (hostcheck_decide(found.verdict,
-	    h->conf->strict_host_key_checking, h->conf->batch_mode)) {
-	case HOSTCHECK_ACCEPT:
-		log_debug("host key is known: %s:%u",
-		    found.path != NULL ? found.path : "?", found.line);
-		h->noted_in = users_own(h, found.path);
-		break;
-	case HOSTCHECK_ASK:
-		if (!ask_user(h, k, found.verdict)) {
-			r = ERR_HOSTKEY;
-			break;
-		}
-		/* FALLTHROUGH */
-	case HOSTCHECK_ADD:
-		add_key(h, k);
-		break;
-	case HOSTCHECK_DISTRUST:
-		log_error("Password and keyboard-interactive authentication "
-			  "are off, so that nobody gets your password.");
-		h->distrusted = true;
-		break;
-	case HOSTCHECK_REFUSE:
-		explain_refusal(h, k, &found);
-		r = ERR_HOSTKEY;
-		break;
-	}
+	if (v.found.verdict == KNOWNHOSTS_CHANGED)
+		warn_changed(h, k, &v);
+	if (v.found.verdict == KNOWNHOSTS_IS_REVOKED)
+		warn_revoked(h, k, v.found.path != NULL ? v.found.path : "?",
+		    v.found.line);
+	r = act_on(h, k, &v);
 out:
-	knownhosts_found_clear(&found);
+	knownhosts_found_clear(&v.found);
 	return r;
 }
 
@@ -563,12 +643,11 @@ is_revoked(const struct hostcheck *h, const struct key *k)
 bool
 hostcheck_is_revoked(const struct hostcheck *h, const struct key *k)
 {
-	struct knownhosts_found found = { 0 };
-	bool revoked = is_revoked(h, k) ||
-	    knownhosts_check(&h->all_files, h->name, k, &found) != 0 ||
-	    found.verdict == KNOWNHOSTS_IS_REVOKED;
+	struct verdict v = { 0 };
+	bool revoked = is_revoked(h, k) || look_up(h, k, &v) != 0 ||
+	    v.found.verdict == KNOWNHOSTS_IS_REVOKED;
 
-	knownhosts_found_clear(&found);
+	knownhosts_found_clear(&v.found);
 	return revoked;
 }
 

@@ -55,6 +55,15 @@ enum hostcheck_action {
 };
 enum hostcheck_action hostcheck_decide(enum knownhosts_verdict verdict,
     int strict, bool batch);
+/*
+ * Without a port of the user's, a host may be met under two names, one for
+ * each default port. The verdict on a key from those under the name that was
+ * reached, and under the other one. Who keeps others from one of the ports
+ * must not make a known host a new one: a changed or revoked key counts under
+ * either name, unless the key is known for the very name that was reached.
+ */
+enum knownhosts_verdict hostcheck_combine(enum knownhosts_verdict reached,
+    enum knownhosts_verdict other);
 /* algorithms (comma list) with those for the key types moved to the front.
  * Caller frees. */
 char *hostcheck_order(const char *algorithms, const struct strlist *types);

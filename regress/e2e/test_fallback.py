@@ -67,3 +67,34 @@ def test_no_loop(to_ports, fallback):
     assert done.rc == 255 and "refused" in done.errors, done
     assert time.monotonic() - began < 30
     assert len(done.errors.splitlines()) <= 2, done
+
+
+@needs_free_default
+@pytest.mark.parametrize("strict", ["accept-new", "no"])
+@pytest.mark.parametrize("mark", ["", "@revoked "])
+def test_a_known_host_is_not_new_under_the_other_port(
+        to_ports, sshd, tmp_path, mark, strict):
+    """Who keeps the client from one default port, where the host's key is
+    known, can not pass as the host on the other."""
+    known = tmp_path / "known_hosts"
+    right = " ".join(sshd.keys.public("ed25519-host").split()[:2])
+    other = " ".join(sshd.keys.public("ed25519-other").split()[:2])
+    name = "[127.0.0.1]:2222"
+    options = [f"UserKnownHostsFile={known}", "PasswordAuthentication=yes"]
+
+    def visit():
+        return to_ports(None, sshd.port, f"StrictHostKeyChecking={strict}",
+                        *options)
+
+    known.write_text(f"{mark}{name} {right if mark else other}\n")
+    before = known.read_text()
+    done = visit()
+    if mark or strict == "accept-new":
+        assert done.rc == 255, done
+        assert "REVOKED" in done.errors or name in done.errors
+    assert ("REVOKED" if mark else "HAS CHANGED") in done.errors
+    assert known.read_text() == before
+    known.write_text(f"{name} {right}\n")  # the same key: the same host
+    assert visit().out == b"reached\n"
+    known.write_text(f"{name} {other}\n[127.0.0.1]:{sshd.port} {right}\n")
+    assert visit().out == b"reached\n"  # known under the very name

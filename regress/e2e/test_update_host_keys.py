@@ -85,10 +85,25 @@ def test_what_was_learnt_makes_the_guess_right(known, server):
         assert server == "stock"
 
 
-def test_first_contact(known):
-    k = known()
-    k.client.fixed[1] = "StrictHostKeyChecking=accept-new"
+@pytest.mark.parametrize("strict", ["no", "accept-new"])
+@pytest.mark.parametrize("client", ["hpn", "stock"])
+def test_first_contact(known, client, strict):
+    """A key that nobody has looked at does not vouch for others."""
+    k = known(client)
+    k.client.fixed[1] = f"StrictHostKeyChecking={strict}"
     k.visit()
+    assert len(k.keys()) == 1
+    k.visit()
+    assert k.keys() == host_keys(k.server)
+
+
+def test_first_contact_that_the_user_has_agreed_to(known):
+    k = known()
+    args = k.client.ssh_args("StrictHostKeyChecking=ask", "BatchMode=no")
+    with Terminal([*args, "sleep 0.3"]) as terminal:
+        terminal.expect("(yes/no/[fingerprint])? ")
+        terminal.line("yes")
+        assert terminal.wait() == 0
     assert k.keys() == host_keys(k.server)
 
 

@@ -49,6 +49,40 @@ decisions(void **state)
 		    t[i].want);
 }
 
+/* Every pair: the verdict under the name that was reached, then the one
+ * under the other default port. */
+static void
+two_names(void **state)
+{
+	enum { OK = KNOWNHOSTS_OK, NEW = KNOWNHOSTS_NEW,
+		CHANGED = KNOWNHOSTS_CHANGED, TYPE = KNOWNHOSTS_OTHER_TYPE,
+		REVOKED = KNOWNHOSTS_IS_REVOKED };
+	static const struct {
+		int reached, other, want;
+	} t[] = {
+		{ OK, OK, OK }, { OK, NEW, OK }, { OK, CHANGED, OK },
+		{ OK, TYPE, OK }, { OK, REVOKED, REVOKED },
+		{ NEW, OK, OK }, { NEW, NEW, NEW }, { NEW, CHANGED, CHANGED },
+		{ NEW, TYPE, TYPE }, { NEW, REVOKED, REVOKED },
+		{ CHANGED, OK, CHANGED }, { CHANGED, NEW, CHANGED },
+		{ CHANGED, CHANGED, CHANGED }, { CHANGED, TYPE, CHANGED },
+		{ CHANGED, REVOKED, REVOKED },
+		{ TYPE, OK, OK }, { TYPE, NEW, TYPE },
+		{ TYPE, CHANGED, CHANGED }, { TYPE, TYPE, TYPE },
+		{ TYPE, REVOKED, REVOKED },
+		{ REVOKED, OK, REVOKED }, { REVOKED, NEW, REVOKED },
+		{ REVOKED, CHANGED, REVOKED }, { REVOKED, TYPE, REVOKED },
+		{ REVOKED, REVOKED, REVOKED },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof t / sizeof *t; i++)
+		assert_int_equal(
+		    hostcheck_combine((enum knownhosts_verdict)t[i].reached,
+			(enum knownhosts_verdict)t[i].other),
+		    t[i].want);
+}
+
 static void
 known_types_come_first(void **state)
 {
@@ -203,6 +237,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(decisions),
+		cmocka_unit_test(two_names),
 		cmocka_unit_test(known_types_come_first),
 		cmocka_unit_test(life_of_a_host_key),
 		cmocka_unit_test(a_rekey_keeps_the_host_key),
