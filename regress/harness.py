@@ -20,7 +20,9 @@ import time
 from pathlib import Path
 
 TOP = Path(__file__).resolve().parent.parent
-STOCK_PATH = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
+# run-tests lets tests find the programs of build-aux/programs only.
+STOCK_PATH = os.environ.get(
+    "HPN_PATH", "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin")
 ME = pwd.getpwuid(os.getuid()).pw_name
 IS_ROOT = os.getuid() == 0
 FAST = bool(os.environ.get("HPN_FAST"))
