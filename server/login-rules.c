@@ -124,7 +124,8 @@ login_rules_allow(const struct login *l)
 }
 
 bool
-login_rules_root_may(const struct login *l, const char *method)
+login_rules_root_may(const struct login *l, const char *method,
+    const struct permits *permits)
 {
 	bool key = strcmp(method, "publickey") == 0;
 
@@ -136,7 +137,7 @@ login_rules_root_may(const struct login *l, const char *method)
 	case SERVER_ROOT_PROHIBIT_PASSWORD:
 		return key;
 	case SERVER_ROOT_FORCED_COMMANDS_ONLY:
-		return key && l->key.command != NULL;
+		return key && permits != NULL && permits->command != NULL;
 	default:
 		return false;
 	}
