@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "conf/tokens.h"
 #include "keys/key.h"
+#include "server/auth-decoy.h"
 #include "server/auth-keys.h"
 #include "server/auth-passwd.h"
 #include "server/login-rules.h"
@@ -122,6 +123,7 @@ login_free(struct login *l)
 	auth_methods_clear(&l->methods);
 	permits_clear(&l->permits);
 	strlist_clear(&l->used_keys);
+	strlist_clear(&l->decoys);
 	buf_clear(&l->auth_info);
 	server_conf_clear(&l->conf);
 	user_free(l->user);
@@ -247,22 +249,51 @@ conclude(struct login *l, struct try *t, const struct pam_talk *talk,
 
 /* ---- none and password -------------------------------------------------- */
 
+/* Whatever the password is, this method lets the user not in. */
+static bool
+is_in_vain(const struct login *l, const char *method)
+{
+	return !l->allowed || !login_rules_root_may(l, method, NULL);
+}
+
+static bool
+password_is_right(struct login *l, const char *password)
+{
+	bool empty_ok = l->conf.permit_empty_passwords;
+
+	if (l->pam == NULL)
+		return passwd_check(l->user, password, empty_ok);
+	pam_set_in_vain(l->pam, is_in_vain(l, "password"));
+	return pam_check_password(l->pam, password, empty_ok) == 0;
+}
+
+/* A secret was wrong: it has to take as long for every user. */
+static void
+even_out(struct login *l, size_t secret_len)
+{
+	char *password = decoy_password(secret_len);
+
+	if (l->decoys.n == 0)
+		decoy_collect_system(&l->decoys);
+	passwd_even_out(&l->decoys, l->user, password);
+	free(password);
+}
+
 void
 login_try_none(struct login *l, struct monitor_verdict *v)
 {
 	struct try t = { .method = "none" };
-	bool listed;
 
 	/* Only where empty passwords are let in does "none" stand for one. */
-	listed = l->methods.any && l->conf.permit_empty_passwords &&
-	    l->conf.password_authentication;
-	if (listed && (l->pam != NULL ?
-		pam_check_password(l->pam, "", true) == 0 :
-		passwd_check(l->user, "", true))) {
-		t.method = "password";
-		t.ok = true;
-		conclude(l, &t, NULL, v);
-		return;
+	if (l->methods.any && l->conf.permit_empty_passwords &&
+	    l->conf.password_authentication) {
+		if (password_is_right(l, "")) {
+			t.method = "password";
+			t.ok = true;
+			conclude(l, &t, NULL, v);
+			return;
+		}
+		even_out(l, 0);
 	}
 	v->result = MONITOR_FAILURE;
 	v->counts = true;
@@ -279,20 +310,15 @@ login_try_password(struct login *l, const char *password,
     struct monitor_verdict *v)
 {
 	struct try t = { .method = "password", .logged_always = true };
-	bool empty_ok = l->conf.permit_empty_passwords;
+	bool asked = auth_methods_may(&l->methods, t.method);
 
-	if (!auth_methods_may(&l->methods, t.method)) {
-		conclude(l, &t, NULL, v);
-		return;
-	}
-	if (l->pam != NULL)
-		t.ok = pam_check_password(l->pam, password, empty_ok) == 0;
-	/* Modules do no work for accounts that do not exist: do it here. */
-	if (l->pam == NULL || !l->user->valid)
-		t.ok = passwd_check(l->user, password, empty_ok);
+	if (asked)
+		t.ok = password_is_right(l, password);
 	conclude(l, &t, NULL, v);
-	if (!t.ok)
+	if (asked && !t.ok) {
+		even_out(l, strlen(password));
 		record_failure(l);
+	}
 }
 
 bool
@@ -301,19 +327,23 @@ login_try_kbdint(struct login *l, const struct pam_talk *talk,
 {
 	struct try t = { .method = "keyboard-interactive", .device = "pam",
 		.logged_always = true };
+	bool asked = l->pam != NULL && auth_methods_may(&l->methods, t.method);
 	int r = ERR_DENIED;
 
-	if (l->pam != NULL && auth_methods_may(&l->methods, t.method))
+	if (asked) {
+		pam_set_in_vain(l->pam, is_in_vain(l, t.method));
 		r = pam_check_dialogue(l->pam, talk,
 		    l->conf.permit_empty_passwords);
+	}
 	if (r == ERR_CANCELLED)
 		return false;
-	if (l->pam != NULL && !l->user->valid)
-		(void)passwd_check(l->user, "", false);
 	t.ok = r == 0;
 	conclude(l, &t, talk, v);
-	if (!t.ok)
+	if (!t.ok) {
+		if (asked)
+			even_out(l, pam_secret_len(l->pam));
 		record_failure(l);
+	}
 	return true;
 }
 

@@ -40,6 +40,7 @@ struct login {
 	struct strlist used_keys;    /* fingerprints */
 	struct buf auth_info; /* a line per method that succeeded */
 	struct pam *pam;     /* NULL without UsePAM */
+	struct strlist decoys; /* of server/auth-decoy.h; when first needed */
 	struct span session_id; /* borrowed from the monitor */
 };
 
