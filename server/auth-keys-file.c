@@ -70,7 +70,7 @@ applies(const struct authkeys_query *q, const struct authkeys_options *o,
 {
 	if (o->cert_authority)
 		return false;
-	if (o->expires != 0 && time(NULL) >= o->expires) {
+	if (o->permits.expires != 0 && time(NULL) >= o->permits.expires) {
 		log_info("%s:%u: key has expired", path, line_no);
 		return false;
 	}
@@ -92,8 +92,9 @@ applies(const struct authkeys_query *q, const struct authkeys_options *o,
 
 static int
 search_lines(const struct authkeys_query *q, FILE *f, const char *path,
-    struct authkeys_options *o, unsigned *line_no)
+    struct permits *permits, unsigned *line_no)
 {
+	struct authkeys_options o;
 	char *line = NULL;
 	const char *why;
 	size_t cap = 0;
@@ -101,30 +102,35 @@ search_lines(const struct authkeys_query *q, FILE *f, const char *path,
 
 	for (*line_no = 1; getline(&line, &cap, f) != -1; (*line_no)++) {
 		line[strcspn(line, "\r\n")] = '\0';
-		r = authkeys_match_line(line, q->blob, o, &why);
-		if (r == 0 && applies(q, o, path, *line_no))
+		r = authkeys_match_line(line, q->blob, &o, &why);
+		if (r == 0 && applies(q, &o, path, *line_no))
 			break;
 		if (r == 0)
-			authkeys_options_clear(o);
+			authkeys_options_clear(&o);
 		else if (r != ERR_NOT_FOUND)
 			log_debug("%s:%u: %s", path, *line_no,
 			    why != NULL ? why : err_text(r));
 		r = ERR_NOT_FOUND;
 	}
 	free(line);
-	if (r == 0 && !q->user_environment)
-		strlist_clear(&o->env);
-	return r;
+	if (r != 0)
+		return r;
+	*permits = o.permits;
+	o.permits = (struct permits){ 0 };
+	authkeys_options_clear(&o);
+	if (!q->user_environment)
+		strlist_clear(&permits->env);
+	return 0;
 }
 
 int
 authkeys_search(const struct authkeys_query *q, const char *path,
-    struct authkeys_options *o, unsigned *line_no)
+    struct permits *permits, unsigned *line_no)
 {
 	FILE *f = NULL;
 	int fd = -1, r;
 
-	authkeys_options_init(o);
+	*permits = (struct permits){ 0 };
 	if ((r = privs_enter(q->user)) != 0)
 		return r == ERR_DENIED ? ERR_NOT_FOUND : r;
 	/* Non-blocking: a FIFO in its place must not hold us up. */
@@ -145,7 +151,7 @@ authkeys_search(const struct authkeys_query *q, const char *path,
 		goto out;
 	}
 	fd = -1;
-	r = search_lines(q, f, path, o, line_no);
+	r = search_lines(q, f, path, permits, line_no);
 out:
 	privs_leave();
 	if (f != NULL)

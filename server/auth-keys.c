@@ -9,72 +9,67 @@
 
 #include "base/mem.h"
 
-enum {
-	ENV_MAX = 1024,	   /* environment= options of a line */
-	PERMITS_MAX = 4096, /* permitopen= or permitlisten= of a line */
-};
+enum { ENV_MAX = 1024 }; /* environment= options of a line */
 
 void
 authkeys_options_init(struct authkeys_options *o)
 {
-	*o = (struct authkeys_options){
-		.pty = true,
-		.user_rc = true,
-		.agent_forwarding = true,
-		.port_forwarding = true,
-		.x11_forwarding = true,
-	};
+	*o = (struct authkeys_options){ 0 };
+	permits_init(&o->permits);
+	o->permits.no_touch = false;
 }
 
 void
 authkeys_options_clear(struct authkeys_options *o)
 {
-	free(o->command);
 	free(o->from);
-	strlist_clear(&o->env);
-	strlist_clear(&o->permitopen);
-	strlist_clear(&o->permitlisten);
-	authkeys_options_init(o);
+	free(o->principals);
+	permits_clear(&o->permits);
+	*o = (struct authkeys_options){ 0 };
 }
 
-/* Options without a value that set one flag. */
+/* Options without a value: each sets one flag, or with "no-" the opposite. */
 static const struct {
 	const char *name;
 	size_t flag; /* offset of a bool */
-	bool negatable;
+	bool negatable, value;
 } flags[] = {
-	{ "pty", offsetof(struct authkeys_options, pty), true },
-	{ "user-rc", offsetof(struct authkeys_options, user_rc), true },
-	{ "agent-forwarding",
-	    offsetof(struct authkeys_options, agent_forwarding), true },
-	{ "port-forwarding",
-	    offsetof(struct authkeys_options, port_forwarding), true },
-	{ "X11-forwarding", offsetof(struct authkeys_options, x11_forwarding),
-	    true },
+#define PERMIT(field) offsetof(struct authkeys_options, permits.field)
+	{ "pty", PERMIT(pty), true, true },
+	{ "user-rc", PERMIT(user_rc), true, true },
+	{ "agent-forwarding", PERMIT(agent_forwarding), true, true },
+	{ "port-forwarding", PERMIT(port_forwarding), true, true },
+	{ "X11-forwarding", PERMIT(x11_forwarding), true, true },
+	{ "touch-required", PERMIT(no_touch), true, false },
+	{ "verify-required", PERMIT(verify_required), true, true },
 	{ "cert-authority", offsetof(struct authkeys_options, cert_authority),
-	    false },
+	    false, true },
+#undef PERMIT
 };
 
 static bool
 set_flag(struct authkeys_options *o, const char *name, size_t len)
 {
-	bool value = true;
+	struct permits *p = &o->permits;
+	bool negated = false;
 
 	if (len == 8 && strncasecmp(name, "restrict", len) == 0) {
-		o->pty = o->user_rc = o->agent_forwarding = false;
-		o->port_forwarding = o->x11_forwarding = false;
+		p->pty = p->user_rc = p->agent_forwarding = false;
+		p->port_forwarding = p->x11_forwarding = false;
+		p->tunnelling = false; /* and nothing gives it back */
 		return true;
 	}
 	if (len > 3 && strncasecmp(name, "no-", 3) == 0) {
-		value = false;
+		negated = true;
 		name += 3;
 		len -= 3;
 	}
 	for (size_t i = 0; i < ARRAY_LEN(flags); i++) {
 		if (!str_is_span_nocase(flags[i].name, name, len) ||
-		    (!value && !flags[i].negatable))
+		    (negated && !flags[i].negatable))
 			continue;
-		*(bool *)((char *)o + flags[i].flag) = value;
+		*(bool *)((char *)o + flags[i].flag) =
+		    flags[i].value != negated;
 		return true;
 	}
 	return false;
@@ -103,20 +98,6 @@ take_quoted(const char **s)
 	return text;
 }
 
-static bool
-env_name_ok(const char *assignment)
-{
-	size_t len = strcspn(assignment, "=");
-
-	if (len == 0 || assignment[len] != '=')
-		return false;
-	for (size_t i = 0; i < len; i++)
-		if (!isalnum((unsigned char)assignment[i]) &&
-		    assignment[i] != '_')
-			return false;
-	return true;
-}
-
 static int
 set_once(char **field, char **text, const char **why)
 {
@@ -129,14 +110,36 @@ set_once(char **field, char **text, const char **why)
 	return 0;
 }
 
+/* The earliest of several counts. */
 static int
-add_permit(struct strlist *l, const char *text, const char **why)
+set_expiry(struct permits *p, const char *text)
 {
-	if (l->n >= PERMITS_MAX || strchr(text, ':') == NULL) {
-		*why = "bad permitopen or permitlisten";
+	int64_t when;
+
+	if (authkeys_parse_time(text, &when) != 0)
 		return ERR_SYNTAX;
+	if (p->expires == 0 || when < p->expires)
+		p->expires = when;
+	return 0;
+}
+
+static int
+set_tunnel(struct permits *p, const char *text)
+{
+	if (str_equal_nocase(text, "any")) {
+		p->tunnel_unit = PERMITS_TUNNEL_ANY;
+		return 0;
 	}
-	return strlist_add(l, text);
+	return str_to_int(text, 0, PERMITS_TUNNEL_MAX, &p->tunnel_unit);
+}
+
+/* r of a value: tells why it is refused. */
+static int
+checked(int r, const char *problem, const char **why)
+{
+	if (r != 0)
+		*why = problem;
+	return r;
 }
 
 /* An option with a value, which is given up to the callee (NULLed there if
@@ -146,36 +149,29 @@ set_value(struct authkeys_options *o, const char *name, size_t len,
     char **text, const char **why)
 {
 #define IS(word) (len == sizeof(word) - 1 && strncasecmp(name, word, len) == 0)
-	int64_t when;
+	struct permits *p = &o->permits;
 
 	if (IS("command"))
-		return set_once(&o->command, text, why);
+		return set_once(&p->command, text, why);
 	if (IS("from"))
 		return set_once(&o->from, text, why);
-	if (IS("environment")) {
-		if (!env_name_ok(*text) || o->env.n >= ENV_MAX) {
-			*why = "bad environment string";
-			return ERR_SYNTAX;
-		}
-		return strlist_add(&o->env, *text);
-	}
-	if (IS("expiry-time")) {
-		if (authkeys_parse_time(*text, &when) != 0) {
-			*why = "bad expiry time";
-			return ERR_SYNTAX;
-		}
-		/* The earliest of several counts. */
-		if (o->expires == 0 || when < o->expires)
-			o->expires = when;
-		return 0;
-	}
-	if (IS("permitopen"))
-		return add_permit(&o->permitopen, *text, why);
-	if (IS("permitlisten"))
-		return add_permit(&o->permitlisten, *text, why);
-	/* Of use with a CA's line only; that line is passed over anyhow. */
 	if (IS("principals"))
-		return 0;
+		return set_once(&o->principals, text, why);
+	if (IS("environment"))
+		return checked(p->env.n < ENV_MAX ? permits_add_env(p, *text) :
+						    ERR_LIMIT,
+		    "bad environment string", why);
+	if (IS("expiry-time"))
+		return checked(set_expiry(p, *text), "bad expiry time", why);
+	if (IS("permitopen"))
+		return checked(permits_add_open(p, *text), "bad permitopen",
+		    why);
+	if (IS("permitlisten"))
+		return checked(permits_add_listen(p, *text),
+		    "bad permitlisten", why);
+	if (IS("tunnel"))
+		return checked(set_tunnel(p, *text), "bad tunnel device",
+		    why);
 	*why = "unknown key option";
 	return ERR_UNSUPPORTED;
 #undef IS
@@ -220,6 +216,11 @@ parse_options(const char **s, struct authkeys_options *o,
 			*why = "options are not separated by commas";
 			return ERR_SYNTAX;
 		}
+	}
+	/* Whoever wrote it wants to restrict, and a plain key can't be. */
+	if (o->principals != NULL && !o->cert_authority) {
+		*why = "principals without cert-authority";
+		return ERR_SYNTAX;
 	}
 	*s = p;
 	return 0;

@@ -15,21 +15,19 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "base/wire.h"
+#include "server/permits.h"
 #include "server/user.h"
 
-/* What a key's line allows. Clear with authkeys_options_clear(). */
+/* A line's options: when it counts, and what it allows then. Clear with
+ * authkeys_options_clear(). */
 struct authkeys_options {
-	bool pty, user_rc;
-	bool agent_forwarding, port_forwarding, x11_forwarding;
-	bool cert_authority;   /* the line names a CA, not a key */
-	char *command;	       /* owned; NULL: any */
-	char *from;	       /* owned pattern list; NULL: from anywhere */
-	int64_t expires;       /* seconds since 1970; 0: never */
-	struct strlist env;    /* NAME=value */
-	struct strlist permitopen, permitlisten; /* host:port; none: any */
+	bool cert_authority; /* the line names a CA, not a key */
+	char *from;	     /* owned pattern list; NULL: from anywhere */
+	char *principals;    /* owned; of a CA's line only */
+	struct permits permits;
 };
 
-/* Everything allowed. */
+/* Those of a line without any. */
 void authkeys_options_init(struct authkeys_options *o);
 void authkeys_options_clear(struct authkeys_options *o);
 /* One line, against a public key blob. ERR_NOT_FOUND: blank, comment, or
@@ -49,10 +47,10 @@ struct authkeys_query {
 	bool user_environment;	/* environment= counts */
 };
 
-/* Looks for the key in one file, as the user. 0 with *o filled and *line_no,
- * or ERR_NOT_FOUND (also when the line does not apply: expired, from
- * elsewhere), or an error that was logged. */
+/* Looks for the key in one file, as the user. 0 with *permits and *line_no
+ * filled; or, with nothing permitted, ERR_NOT_FOUND (also when the line does
+ * not apply: expired, from elsewhere), or an error that was logged. */
 int authkeys_search(const struct authkeys_query *q, const char *path,
-    struct authkeys_options *o, unsigned *line_no) must_check;
+    struct permits *permits, unsigned *line_no) must_check;
 
 #endif

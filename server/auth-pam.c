@@ -12,6 +12,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "server/auth-decoy.h"
 
 enum { MESSAGES_MAX = 16 * 1024 }; /* bytes kept to be shown later */
 
@@ -19,6 +20,8 @@ struct pam {
 	pam_handle_t *handle;
 	const struct pam_talk *talk; /* during a dialogue */
 	const char *password;	     /* during pam_check_password() */
+	bool in_vain;		     /* answers are replaced by decoys */
+	size_t secret_len;	     /* of the last hidden answer */
 	struct buf messages;
 	bool cancelled, session, cred;
 	int last; /* PAM's last result */
@@ -143,6 +146,25 @@ answer_by_client(struct pam *p, int n, const struct pam_message **msg,
 	return r == 0 ? PAM_SUCCESS : PAM_CONV_ERR;
 }
 
+/* What modules get to see of the answers. */
+static void
+filter_answers(struct pam *p, int n, const struct pam_message **msg,
+    struct pam_response *resp)
+{
+	for (int i = 0; i < n; i++) {
+		size_t len = resp[i].resp != NULL ? strlen(resp[i].resp) : 0;
+
+		if (resp[i].resp == NULL)
+			continue;
+		if (msg[i]->msg_style == PAM_PROMPT_ECHO_OFF)
+			p->secret_len = len;
+		if (p->in_vain) {
+			mem_free_secret(resp[i].resp, len);
+			resp[i].resp = decoy_password(len);
+		}
+	}
+}
+
 static int
 converse(int n, const struct pam_message **msg, struct pam_response **out,
     void *arg)
@@ -161,6 +183,7 @@ converse(int n, const struct pam_message **msg, struct pam_response **out,
 		free_responses(resp, n);
 		return r;
 	}
+	filter_answers(p, n, msg, resp);
 	*out = resp;
 	return PAM_SUCCESS;
 }
@@ -232,6 +255,18 @@ authenticate(struct pam *p, bool permit_empty)
 	p->last = lib.authenticate(p->handle,
 	    permit_empty ? 0 : PAM_DISALLOW_NULL_AUTHTOK);
 	return result(p, "authentication");
+}
+
+void
+pam_set_in_vain(struct pam *p, bool in_vain)
+{
+	p->in_vain = in_vain;
+}
+
+size_t
+pam_secret_len(const struct pam *p)
+{
+	return p->secret_len;
 }
 
 int

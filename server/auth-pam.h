@@ -39,6 +39,12 @@ struct pam *pam_new(const char *service, const char *user, const char *host);
 /* Ends the session if one is open. */
 void pam_free(struct pam *p);
 
+/* This user is refused whatever is answered: modules are given decoys, so that
+ * neither time nor a further question tells if a password is right. */
+void pam_set_in_vain(struct pam *p, bool in_vain);
+/* Bytes of the last answer to a hidden question; 0: none. */
+size_t pam_secret_len(const struct pam *p);
+
 /* 0, ERR_DENIED; ERR_CANCELLED if the dialogue was dropped. */
 int pam_check_password(struct pam *p, const char *password,
     bool permit_empty) must_check;

@@ -8,17 +8,10 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/log.h"
 #include "base/mem.h"
+#include "server/auth-decoy.h"
 
 enum { DAY_S = 24 * 60 * 60 };
-
-/* A field that is a hash (and no "*", "!" or "x") begins like one. */
-static bool
-is_hash(const char *field)
-{
-	return field[0] == '$' || strlen(field) == 13;
-}
 
 /* Caller frees; NULL if there is none to be had. */
 static char *
@@ -33,42 +26,42 @@ stored_hash(const char *name)
 	return field != NULL ? xstrdup(field) : NULL;
 }
 
-/* A setting to hash with where there is no hash: as the superuser's, so that
- * it costs what a real one does here. */
-static char *
-decoy_setting(void)
+static void
+free_hash(char *hash)
 {
-	char *hash = stored_hash("root");
-	const char *made;
-
-	if (hash != NULL && is_hash(hash))
-		return hash;
 	mem_free_secret(hash, hash != NULL ? strlen(hash) : 0);
-	made = crypt_gensalt(NULL, 0, NULL, 0);
-	return xstrdup(made != NULL ? made : "$6$decoydecoy$");
 }
 
 bool
 passwd_check(const struct user *u, const char *password, bool permit_empty)
 {
 	char *want = u->valid ? stored_hash(u->name) : NULL;
-	bool real = want != NULL && is_hash(want), ok = false;
-	struct crypt_data *data = xcalloc(1, sizeof *data);
+	struct crypt_data *data;
 	const char *got;
-	char *setting;
+	bool ok = false;
 
-	if (want != NULL && want[0] == '\0')
+	if (want != NULL && want[0] == '\0') {
 		ok = permit_empty && password[0] == '\0';
-	setting = real ? xstrdup(want) : decoy_setting();
-	got = crypt_r(password, setting, data);
-	if (real && got != NULL && strlen(got) == strlen(want) &&
-	    (password[0] != '\0' || permit_empty))
-		ok = mem_equal_ct(got, want, strlen(want));
-	mem_free_secret(setting, strlen(setting));
-	if (want != NULL)
-		mem_free_secret(want, strlen(want));
-	mem_free_secret(data, sizeof *data);
+	} else if (want != NULL && decoy_is_hash(want)) {
+		data = xcalloc(1, sizeof *data);
+		got = crypt_r(password, want, data);
+		if (got != NULL && strlen(got) == strlen(want) &&
+		    (password[0] != '\0' || permit_empty))
+			ok = mem_equal_ct(got, want, strlen(want));
+		mem_free_secret(data, sizeof *data);
+	}
+	free_hash(want);
 	return ok;
+}
+
+void
+passwd_even_out(const struct strlist *decoys, const struct user *u,
+    const char *password)
+{
+	char *own = u->valid ? stored_hash(u->name) : NULL;
+
+	(void)decoy_spend(decoys, own, password);
+	free_hash(own);
 }
 
 bool
@@ -77,8 +70,7 @@ passwd_is_locked(const struct user *u)
 	char *hash = stored_hash(u->name);
 	bool locked = hash != NULL && hash[0] == '!';
 
-	if (hash != NULL)
-		mem_free_secret(hash, strlen(hash));
+	free_hash(hash);
 	return locked;
 }
 

@@ -7,7 +7,6 @@
 #include <time.h>
 
 #include "base/log.h"
-#include "base/loop.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/version.h"
@@ -19,8 +18,12 @@ enum {
 	METHOD_MAX = 256,	/* bytes of a method's name */
 	SERVICE_MAX = 256,
 	PASSWORD_MAX = 8 * 1024,
-	DELAY_BASE_MS = 8,
-	DELAY_SPREAD_MS = 4,
+	/* A refusal takes at least this long, and longer if it was about a
+	 * secret: hashing is slow, and a person who mistyped does not mind. */
+	REFUSAL_US = 8 * 1000,
+	REFUSAL_OF_SECRET_US = 128 * 1000,
+	MARK_STEP = 16, /* each mark is a 16th above the last */
+	US_PER_S = 1000 * 1000,
 };
 
 struct auth {
@@ -34,11 +37,13 @@ struct auth {
 	char *user, *service; /* NULL before the first request */
 	struct monitor_user info;
 	int tries, failures;
-	uint64_t began_ms; /* when the current request came */
+	uint64_t began_us; /* when the current request came */
+	bool secret;	   /* it has one: a password, an answer */
 };
 
 struct method {
 	const char *name;
+	bool secret; /* a password or the like is tried */
 	/* Reads the method's fields and asks the monitor. */
 	int (*run)(struct auth *a, const struct method *m, struct rd *r,
 	    struct monitor_verdict *v);
@@ -171,29 +176,41 @@ give_up(struct auth *a, enum ssh_disconnect reason, const char *text)
 
 /* ---- time ------------------------------------------------------------- */
 
-uint64_t
-auth_delay_ms(const uint8_t salt[32], const char *user, uint64_t spent_ms)
+static uint64_t
+now_us(void)
 {
-	uint8_t sum[DIGEST_MAX_LEN];
-	uint64_t mark = DELAY_BASE_MS;
-	uint32_t extra = 0;
+	struct timespec ts;
 
-	while (mark < spent_ms)
-		mark *= 2;
+	(void)clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * US_PER_S + (uint64_t)ts.tv_nsec / 1000;
+}
+
+/* Marks rise by a 16th each, beginning at one of the user's own, which only
+ * this server knows: a small difference between two users is hidden by that
+ * step, and where it is not, nobody can tell it from the step. */
+uint64_t
+auth_delay_us(const uint8_t salt[32], const char *user, bool secret,
+    uint64_t spent_us)
+{
+	uint64_t mark = secret ? REFUSAL_OF_SECRET_US : REFUSAL_US;
+	uint8_t sum[DIGEST_MAX_LEN];
+
 	if (digest_hmac(DIGEST_SHA256, salt, 32, user, strlen(user), sum) == 0)
-		extra = wire_get_u32(sum) % (DELAY_SPREAD_MS + 1);
-	return mark - spent_ms + extra;
+		mark += wire_get_u32(sum) % (mark / MARK_STEP);
+	while (mark < spent_us)
+		mark += mark / MARK_STEP;
+	return mark - spent_us;
 }
 
 static void
 fill_time(const struct auth *a)
 {
-	uint64_t wait_ms = auth_delay_ms(a->params->salt, a->user,
-	    loop_now_ms() - a->began_ms);
+	uint64_t wait_us = auth_delay_us(a->params->salt, a->user, a->secret,
+	    now_us() - a->began_us);
 	struct timespec ts;
 
-	ts.tv_sec = (time_t)(wait_ms / 1000);
-	ts.tv_nsec = (long)(wait_ms % 1000) * 1000000;
+	ts.tv_sec = (time_t)(wait_us / US_PER_S);
+	ts.tv_nsec = (long)(wait_us % US_PER_S) * 1000;
 	(void)nanosleep(&ts, NULL);
 }
 
@@ -311,11 +328,11 @@ run_kbdint(struct auth *a, const struct method *m, struct rd *r,
 }
 
 static const struct method methods[] = {
-	{ "none", run_none },
-	{ "publickey", run_publickey },
-	{ "publickey-hostbound-v00@openssh.com", run_publickey },
-	{ "password", run_password },
-	{ "keyboard-interactive", run_kbdint },
+	{ "none", false, run_none },
+	{ "publickey", false, run_publickey },
+	{ "publickey-hostbound-v00@openssh.com", false, run_publickey },
+	{ "password", true, run_password },
+	{ "keyboard-interactive", true, run_kbdint },
 };
 
 /* ---- the state machine ------------------------------------------------ */
@@ -407,6 +424,7 @@ run_method(struct auth *a, const char *name, struct rd *r)
 		log_debug("%s, and not none, was asked for first", name);
 		return 0;
 	}
+	a->secret = m != NULL && m->secret;
 	if (m == NULL) {
 		log_debug("unknown authentication method %s", name);
 		v.methods = xstrdup(a->info.methods);
@@ -439,7 +457,7 @@ on_request(struct auth *a, struct rd *r)
 	char *user, *service, *method;
 	int err;
 
-	a->began_ms = loop_now_ms();
+	a->began_us = now_us();
 	user = rd_cstring(r, USER_NAME_MAX);
 	service = rd_cstring(r, SERVICE_MAX);
 	method = rd_cstring(r, METHOD_MAX);
@@ -472,7 +490,7 @@ on_info_response(struct auth *a, struct rd *r)
 
 	if (!a->prompting)
 		return ERR_PROTOCOL;
-	a->began_ms = loop_now_ms();
+	a->began_us = now_us();
 	buf_init_secret(&args);
 	buf_put(&args, r->p, r->len);
 	if ((err = ask(a, MONITOR_KBDINT_ANSWER, &args, &v)) == 0)

@@ -48,10 +48,10 @@ bool auth_gave_up(const struct auth *a);
 /* The name given, for log lines. */
 const char *auth_user(const struct auth *a); /* NULL: not told yet */
 
-/* How long a no takes must not tell what it was about: milliseconds to wait
- * up to the next of a row of doubling marks, which are the same for all, and
- * a little more, which the name and a secret decide. Pure. */
-uint64_t auth_delay_ms(const uint8_t salt[32], const char *user,
-    uint64_t spent_ms);
+/* How long a refusal takes must not tell what it was about: microseconds to
+ * wait up to the next of a row of marks, which depend on the name and on a
+ * secret. secret: the request had a password or the like. Pure. */
+uint64_t auth_delay_us(const uint8_t salt[32], const char *user, bool secret,
+    uint64_t spent_us);
 
 #endif

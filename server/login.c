@@ -11,6 +11,8 @@
 #include "base/mem.h"
 #include "conf/tokens.h"
 #include "keys/key.h"
+#include "server/auth-decoy.h"
+#include "server/auth-keys.h"
 #include "server/auth-passwd.h"
 #include "server/login-rules.h"
 #include "server/loginrec.h"
@@ -88,7 +90,7 @@ login_new(const struct server_state *state, const struct peer *peer,
 	l->service = xstrdup(service);
 	l->user = user_lookup(account);
 	free(account);
-	authkeys_options_init(&l->key);
+	permits_init(&l->permits);
 	make_conf(l);
 	l->allowed = login_rules_allow(l);
 	if (strcmp(service, "ssh-connection") != 0) {
@@ -119,8 +121,9 @@ login_free(struct login *l)
 		return;
 	pam_free(l->pam);
 	auth_methods_clear(&l->methods);
-	authkeys_options_clear(&l->key);
+	permits_clear(&l->permits);
 	strlist_clear(&l->used_keys);
+	strlist_clear(&l->decoys);
 	buf_clear(&l->auth_info);
 	server_conf_clear(&l->conf);
 	user_free(l->user);
@@ -150,6 +153,7 @@ struct try {
 	bool ok, logged_always;
 	const char *what; /* key type and fingerprint, or NULL */
 	const char *line; /* the key as a public key line, or NULL */
+	const struct permits *permits; /* that come with it, or NULL */
 };
 
 static void
@@ -182,6 +186,22 @@ record_failure(const struct login *l)
 		loginrec_failed(&rec);
 }
 
+/* What a try proves comes with permits of its own: the login has what all of
+ * its proofs allow. */
+static bool
+restrict_login(struct login *l, const struct try *t)
+{
+	const char *why;
+
+	if (t->permits == NULL || permits_merge(&l->permits, t->permits,
+				      &why) == 0)
+		return true;
+	log_info("User %s from %s not allowed because the options of the keys "
+		 "contradict each other: %s",
+	    l->user->name, l->peer->host, why);
+	return false;
+}
+
 /* The methods' own result, put under the rules that apply on top of it. */
 static void
 conclude(struct login *l, struct try *t, const struct pam_talk *talk,
@@ -193,11 +213,13 @@ conclude(struct login *l, struct try *t, const struct pam_talk *talk,
 		t->ok = false;
 	if (t->ok && !auth_methods_may(&l->methods, t->method))
 		t->ok = false;
-	if (t->ok && !login_rules_root_may(l, t->method)) {
+	if (t->ok && !login_rules_root_may(l, t->method, t->permits)) {
 		log_info("ROOT LOGIN REFUSED FROM %s port %u",
 		    l->peer->address, l->peer->port);
 		t->ok = false;
 	}
+	if (t->ok && !restrict_login(l, t))
+		t->ok = false;
 	v->result = MONITOR_FAILURE;
 	if (t->ok) {
 		r = auth_methods_done(&l->methods, t->method, t->device);
@@ -227,22 +249,51 @@ conclude(struct login *l, struct try *t, const struct pam_talk *talk,
 
 /* ---- none and password -------------------------------------------------- */
 
+/* Whatever the password is, this method lets the user not in. */
+static bool
+is_in_vain(const struct login *l, const char *method)
+{
+	return !l->allowed || !login_rules_root_may(l, method, NULL);
+}
+
+static bool
+password_is_right(struct login *l, const char *password)
+{
+	bool empty_ok = l->conf.permit_empty_passwords;
+
+	if (l->pam == NULL)
+		return passwd_check(l->user, password, empty_ok);
+	pam_set_in_vain(l->pam, is_in_vain(l, "password"));
+	return pam_check_password(l->pam, password, empty_ok) == 0;
+}
+
+/* A secret was wrong: it has to take as long for every user. */
+static void
+even_out(struct login *l, size_t secret_len)
+{
+	char *password = decoy_password(secret_len);
+
+	if (l->decoys.n == 0)
+		decoy_collect_system(&l->decoys);
+	passwd_even_out(&l->decoys, l->user, password);
+	free(password);
+}
+
 void
 login_try_none(struct login *l, struct monitor_verdict *v)
 {
 	struct try t = { .method = "none" };
-	bool listed;
 
 	/* Only where empty passwords are let in does "none" stand for one. */
-	listed = l->methods.any && l->conf.permit_empty_passwords &&
-	    l->conf.password_authentication;
-	if (listed && (l->pam != NULL ?
-		pam_check_password(l->pam, "", true) == 0 :
-		passwd_check(l->user, "", true))) {
-		t.method = "password";
-		t.ok = true;
-		conclude(l, &t, NULL, v);
-		return;
+	if (l->methods.any && l->conf.permit_empty_passwords &&
+	    l->conf.password_authentication) {
+		if (password_is_right(l, "")) {
+			t.method = "password";
+			t.ok = true;
+			conclude(l, &t, NULL, v);
+			return;
+		}
+		even_out(l, 0);
 	}
 	v->result = MONITOR_FAILURE;
 	v->counts = true;
@@ -259,20 +310,15 @@ login_try_password(struct login *l, const char *password,
     struct monitor_verdict *v)
 {
 	struct try t = { .method = "password", .logged_always = true };
-	bool empty_ok = l->conf.permit_empty_passwords;
+	bool asked = auth_methods_may(&l->methods, t.method);
 
-	if (!auth_methods_may(&l->methods, t.method)) {
-		conclude(l, &t, NULL, v);
-		return;
-	}
-	if (l->pam != NULL)
-		t.ok = pam_check_password(l->pam, password, empty_ok) == 0;
-	/* Modules do no work for accounts that do not exist: do it here. */
-	if (l->pam == NULL || !l->user->valid)
-		t.ok = passwd_check(l->user, password, empty_ok);
+	if (asked)
+		t.ok = password_is_right(l, password);
 	conclude(l, &t, NULL, v);
-	if (!t.ok)
+	if (asked && !t.ok) {
+		even_out(l, strlen(password));
 		record_failure(l);
+	}
 }
 
 bool
@@ -281,19 +327,23 @@ login_try_kbdint(struct login *l, const struct pam_talk *talk,
 {
 	struct try t = { .method = "keyboard-interactive", .device = "pam",
 		.logged_always = true };
+	bool asked = l->pam != NULL && auth_methods_may(&l->methods, t.method);
 	int r = ERR_DENIED;
 
-	if (l->pam != NULL && auth_methods_may(&l->methods, t.method))
+	if (asked) {
+		pam_set_in_vain(l->pam, is_in_vain(l, t.method));
 		r = pam_check_dialogue(l->pam, talk,
 		    l->conf.permit_empty_passwords);
+	}
 	if (r == ERR_CANCELLED)
 		return false;
-	if (l->pam != NULL && !l->user->valid)
-		(void)passwd_check(l->user, "", false);
 	t.ok = r == 0;
 	conclude(l, &t, talk, v);
-	if (!t.ok)
+	if (!t.ok) {
+		if (asked)
+			even_out(l, pam_secret_len(l->pam));
 		record_failure(l);
+	}
 	return true;
 }
 
@@ -392,27 +442,27 @@ keys_path(const struct login *l, const char *pattern)
 
 /* environment= of the key, as PermitUserEnvironment lets it through. */
 static void
-filter_env(const struct login *l, struct authkeys_options *o)
+filter_env(const struct login *l, struct permits *p)
 {
 	const char *patterns = l->conf.permit_user_environment;
 	struct strlist kept = { 0 };
 
-	for (size_t i = 0; patterns != NULL && i < o->env.n; i++) {
-		char *name = xstrndup(o->env.v[i],
-		    strcspn(o->env.v[i], "="));
+	for (size_t i = 0; patterns != NULL && i < p->env.n; i++) {
+		char *name = xstrndup(p->env.v[i],
+		    strcspn(p->env.v[i], "="));
 
 		if (str_match_list(name, patterns, false) == 1 &&
-		    strlist_add(&kept, o->env.v[i]) != 0)
+		    strlist_add(&kept, p->env.v[i]) != 0)
 			fatal("out of memory");
 		free(name);
 	}
-	strlist_clear(&o->env);
-	o->env = kept;
+	strlist_clear(&p->env);
+	p->env = kept;
 }
 
 /* Is the key in one of the user's files? */
 static bool
-is_authorized(struct login *l, struct span blob, struct authkeys_options *o)
+is_authorized(struct login *l, struct span blob, struct permits *p)
 {
 	const struct authkeys_query q = { .user = l->user,
 		.blob = blob,
@@ -424,12 +474,12 @@ is_authorized(struct login *l, struct span blob, struct authkeys_options *o)
 
 	for (size_t i = 0; i < l->conf.authorized_keys_file.n; i++) {
 		char *path = keys_path(l, l->conf.authorized_keys_file.v[i]);
-		int r = path != NULL ? authkeys_search(&q, path, o, &line)
+		int r = path != NULL ? authkeys_search(&q, path, p, &line)
 				     : ERR_NOT_FOUND;
 
 		if (r == 0) {
 			log_debug("key found in %s:%u", path, line);
-			filter_env(l, o);
+			filter_env(l, p);
 		}
 		free(path);
 		if (r == 0)
@@ -439,10 +489,10 @@ is_authorized(struct login *l, struct span blob, struct authkeys_options *o)
 }
 
 /* All that can be said about the key without a signature. *k is the key if
- * it could be read at all. */
+ * it could be read at all. Caller clears *p. */
 static bool
 acceptable(struct login *l, const char *alg, struct span blob,
-    struct key **k, struct authkeys_options *o)
+    struct key **k, struct permits *p)
 {
 	int r = key_from_blob(blob, k);
 
@@ -462,7 +512,7 @@ acceptable(struct login *l, const char *alg, struct span blob,
 		log_info("refusing key of user %s: it is too short", l->name);
 		return false;
 	}
-	return is_authorized(l, blob, o) && l->allowed && !is_revoked(l, *k);
+	return is_authorized(l, blob, p) && l->allowed && !is_revoked(l, *k);
 }
 
 void
@@ -470,13 +520,12 @@ login_query_key(struct login *l, const char *alg, struct span blob,
     struct monitor_verdict *v)
 {
 	struct try t = { .method = "publickey" };
-	struct authkeys_options o;
+	struct permits permits = { 0 };
 	struct key *k = NULL;
 	char *text = NULL;
 
-	authkeys_options_init(&o);
 	if (auth_methods_may(&l->methods, t.method) &&
-	    acceptable(l, alg, blob, &k, &o)) {
+	    acceptable(l, alg, blob, &k, &permits)) {
 		v->result = MONITOR_KEY_OK;
 		v->methods = auth_methods_next(&l->methods);
 	} else {
@@ -484,7 +533,7 @@ login_query_key(struct login *l, const char *alg, struct span blob,
 			t.what = text = key_text(l, k);
 		conclude(l, &t, NULL, v);
 	}
-	authkeys_options_clear(&o);
+	permits_clear(&permits);
 	key_free(k);
 	free(text);
 }
@@ -527,15 +576,14 @@ login_verify_key(struct login *l, const struct login_signature *s,
     struct monitor_verdict *v)
 {
 	struct try t = { .method = "publickey" };
-	struct authkeys_options o;
+	struct permits permits = { 0 };
 	struct buf data = { 0 };
 	struct key *k = NULL;
 	char *text = NULL, *line = NULL;
 	struct span signed_data;
 
-	authkeys_options_init(&o);
 	if (auth_methods_may(&l->methods, t.method) &&
-	    acceptable(l, s->alg, s->blob, &k, &o) &&
+	    acceptable(l, s->alg, s->blob, &k, &permits) &&
 	    (!s->hostbound || host_is_ours(l, s->hostkey))) {
 		put_signed_data(l, s, &data);
 		signed_data = (struct span){ buf_data(&data), buf_len(&data) };
@@ -548,15 +596,13 @@ login_verify_key(struct login *l, const struct login_signature *s,
 	if (t.ok && strlist_has(&l->used_keys, text))
 		t.ok = false;
 	if (t.ok) {
-		if (strlist_add(&l->used_keys, text) != 0)
-			fatal("out of memory");
-		authkeys_options_clear(&l->key);
-		l->key = o;
-		authkeys_options_init(&o);
+		t.permits = &permits;
 		t.line = line = key_line(k);
 	}
 	conclude(l, &t, NULL, v);
-	authkeys_options_clear(&o);
+	if (t.ok && strlist_add(&l->used_keys, text) != 0)
+		fatal("out of memory");
+	permits_clear(&permits);
 	key_free(k);
 	free(text);
 	free(line);

@@ -16,11 +16,11 @@
 #include "base/str.h"
 #include "base/wire.h"
 #include "conf/server-conf.h"
-#include "server/auth-keys.h"
 #include "server/auth-methods.h"
 #include "server/auth-pam.h"
 #include "server/monitor-wire.h"
 #include "server/peer.h"
+#include "server/permits.h"
 #include "server/state.h"
 #include "server/user.h"
 
@@ -36,10 +36,11 @@ struct login {
 	int failures;
 	bool asked_none;
 	struct auth_methods methods;
-	struct authkeys_options key; /* of the key that was used */
+	struct permits permits; /* what all proofs so far allow */
 	struct strlist used_keys;    /* fingerprints */
 	struct buf auth_info; /* a line per method that succeeded */
 	struct pam *pam;     /* NULL without UsePAM */
+	struct strlist decoys; /* of server/auth-decoy.h; when first needed */
 	struct span session_id; /* borrowed from the monitor */
 };
 

@@ -13,16 +13,16 @@
 #include "base/buf.h"
 #include "base/str.h"
 #include "conf/server-conf.h"
-#include "server/auth-keys.h"
 #include "server/hostkeys.h"
 #include "server/peer.h"
+#include "server/permits.h"
 #include "server/user.h"
 
 /* Everything is borrowed. */
 struct serve_params {
 	const struct server_conf *conf; /* for this user */
 	const struct user *user;
-	const struct authkeys_options *key;
+	const struct permits *key; /* what this login may do */
 	const struct peer *peer;
 	const char *peer_text; /* "address port n" */
 	const char *remote;    /* "address-n" */

@@ -11,7 +11,6 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/str.h"
 
 enum { GROUPS_MAX = 65536 };
 
@@ -69,28 +68,39 @@ user_free(struct user *u)
 	free(u);
 }
 
-bool
-user_in_group(const struct user *u, const char *pattern)
+/* The user's group ids, *n of them; NULL if they can't be had. */
+static gid_t *
+group_ids(const struct user *u, int *n)
 {
-	int n = 64, cap;
-	gid_t *gids = NULL;
-	bool found = false;
+	int cap = 0;
+	gid_t *ids = NULL;
 
-	if (!u->valid)
-		return false;
-	do {
-		cap = n;
-		free(gids);
-		gids = xcalloc((size_t)cap, sizeof *gids);
-	} while (getgrouplist(u->name, u->gid, gids, &n) == -1 && n > cap &&
-	    n < GROUPS_MAX);
-	for (int i = 0; i < MIN(n, cap) && !found; i++) {
-		struct group *gr = getgrgid(gids[i]);
-
-		found = gr != NULL && str_match(gr->gr_name, pattern);
+	for (*n = 64; *n > cap && *n <= GROUPS_MAX;) {
+		cap = *n;
+		free(ids);
+		ids = xcalloc((size_t)cap, sizeof *ids);
+		if (getgrouplist(u->name, u->gid, ids, n) != -1)
+			return ids;
 	}
-	free(gids);
-	return found;
+	free(ids);
+	return NULL;
+}
+
+void
+user_group_names(const struct user *u, struct strlist *names)
+{
+	gid_t *ids;
+	int n;
+
+	if (!u->valid || (ids = group_ids(u, &n)) == NULL)
+		return;
+	for (int i = 0; i < n; i++) {
+		struct group *gr = getgrgid(ids[i]);
+
+		if (gr != NULL && strlist_add(names, gr->gr_name) != 0)
+			fatal("out of memory");
+	}
+	free(ids);
 }
 
 bool

@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "base/str.h"
+
 struct user {
 	char *name, *home, *shell; /* owned */
 	uid_t uid;
@@ -26,8 +28,9 @@ struct user *user_lookup(const char *name);
 struct user *user_self(void);
 void user_free(struct user *u);
 
-/* Is one of the user's groups named by the pattern? */
-bool user_in_group(const struct user *u, const char *pattern);
+/* Appends the names of the user's groups; a group without one, and all groups
+ * of a user who is not valid, are left out. */
+void user_group_names(const struct user *u, struct strlist *names);
 /* Base name of the shell is usable: the file exists and is executable. */
 bool user_shell_ok(const struct user *u, const char **why);
 /* ~ and relative paths: below the home directory. Caller frees. */

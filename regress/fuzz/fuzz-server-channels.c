@@ -56,7 +56,7 @@ params(void)
 	static struct peer peer = { .address = "192.0.2.7",
 		.local_address = "192.0.2.1", .host = "h" };
 	static struct server_conf conf;
-	static struct authkeys_options key;
+	static struct permits key;
 	static struct strlist none;
 	static struct buf info;
 	static struct serve_params p = { .conf = &conf, .user = &user,
@@ -72,7 +72,7 @@ params(void)
 			"Subsystem=sftp internal-sftp -R") != 0 ||
 		    server_conf_finish(&conf) != 0)
 			return NULL;
-		authkeys_options_init(&key);
+		permits_init(&key);
 	}
 	return &p;
 }

@@ -206,23 +206,40 @@ user_patterns(void **state)
 		    rows[i].match);
 }
 
-/* Whatever a try took: it ends on one of few marks, and a name's own extra is
- * the same each time. */
+/* Marks that a user's refusals end on: none is much later than the work, and
+ * work that differs little ends on the same. */
 static void
 refusals_end_on_marks(void **state)
 {
 	static const uint8_t salt[32] = { 1, 2, 3 };
 
 	(void)state;
-	for (uint64_t spent = 0; spent < 1000; spent++) {
-		uint64_t end = spent + auth_delay_ms(salt, "ann", spent);
-		uint64_t extra = auth_delay_ms(salt, "ann", 0) - 8, mark = 8;
+	for (int secret = 0; secret < 2; secret++) {
+		uint64_t least = secret ? 128000 : 8000, marks = 0, last = 0;
 
-		while (mark < spent)
-			mark *= 2;
-		assert_int_equal(end, mark + extra);
-		assert_true(extra <= 4);
+		for (uint64_t spent = 0; spent < 1000000; spent += 100) {
+			uint64_t end = spent +
+			    auth_delay_us(salt, "ann", secret, spent);
+
+			assert_true(end >= least && end >= last);
+			assert_true(end <= MAX(least, spent) * 17 / 16 + 1);
+			marks += end != last;
+			last = end;
+		}
+		assert_true(marks < 100);
 	}
+}
+
+static void
+marks_depend_on_name_and_secret(void **state)
+{
+	static const uint8_t salt[32] = { 1 }, other[32] = { 2 };
+	uint64_t ann = auth_delay_us(salt, "ann", true, 0);
+
+	(void)state;
+	assert_int_equal(auth_delay_us(salt, "ann", true, 0), ann);
+	assert_int_not_equal(auth_delay_us(salt, "bob", true, 0), ann);
+	assert_int_not_equal(auth_delay_us(other, "ann", true, 0), ann);
 }
 
 int
@@ -237,6 +254,7 @@ main(void)
 		cmocka_unit_test(sources),
 		cmocka_unit_test(user_patterns),
 		cmocka_unit_test(refusals_end_on_marks),
+		cmocka_unit_test(marks_depend_on_name_and_secret),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

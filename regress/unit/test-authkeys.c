@@ -73,9 +73,11 @@ plain_line_allows_all(void **state)
 
 	(void)state;
 	assert_int_equal(match("", &o), 0);
-	assert_true(o.pty && o.user_rc && o.agent_forwarding &&
-	    o.port_forwarding && o.x11_forwarding);
-	assert_null(o.command);
+	assert_true(o.permits.pty && o.permits.user_rc &&
+	    o.permits.agent_forwarding && o.permits.port_forwarding &&
+	    o.permits.x11_forwarding && o.permits.tunnelling);
+	assert_false(o.permits.no_touch || o.permits.verify_required);
+	assert_null(o.permits.command);
 	assert_null(o.from);
 	authkeys_options_clear(&o);
 }
@@ -85,19 +87,21 @@ flags_take_away_and_give_back(void **state)
 {
 	static const struct {
 		const char *options;
-		bool pty, user_rc, agent, port, x11;
+		bool pty, user_rc, agent, port, x11, tunnel;
 	} rows[] = {
-		{ "no-pty", false, true, true, true, true },
-		{ "NO-PTY", false, true, true, true, true },
-		{ "no-user-rc", true, false, true, true, true },
+		{ "no-pty", false, true, true, true, true, true },
+		{ "NO-PTY", false, true, true, true, true, true },
+		{ "no-user-rc", true, false, true, true, true, true },
 		{ "no-agent-forwarding,no-port-forwarding", true, true, false,
-		    false, true },
-		{ "no-X11-forwarding", true, true, true, true, false },
-		{ "restrict", false, false, false, false, false },
-		{ "restrict,pty", true, false, false, false, false },
-		{ "pty,restrict", false, false, false, false, false },
+		    false, true, true },
+		{ "no-X11-forwarding", true, true, true, true, false, true },
+		{ "restrict", false, false, false, false, false, false },
+		{ "restrict,pty", true, false, false, false, false, false },
+		{ "pty,restrict", false, false, false, false, false, false },
 		{ "restrict,x11-forwarding,user-rc", false, true, false,
-		    false, true },
+		    false, true, false },
+		{ "restrict,tunnel=\"1\"", false, false, false, false, false,
+		    false },
 	};
 
 	(void)state;
@@ -105,11 +109,12 @@ flags_take_away_and_give_back(void **state)
 		struct authkeys_options o;
 
 		assert_int_equal(match(rows[i].options, &o), 0);
-		assert_int_equal(o.pty, rows[i].pty);
-		assert_int_equal(o.user_rc, rows[i].user_rc);
-		assert_int_equal(o.agent_forwarding, rows[i].agent);
-		assert_int_equal(o.port_forwarding, rows[i].port);
-		assert_int_equal(o.x11_forwarding, rows[i].x11);
+		assert_int_equal(o.permits.pty, rows[i].pty);
+		assert_int_equal(o.permits.user_rc, rows[i].user_rc);
+		assert_int_equal(o.permits.agent_forwarding, rows[i].agent);
+		assert_int_equal(o.permits.port_forwarding, rows[i].port);
+		assert_int_equal(o.permits.x11_forwarding, rows[i].x11);
+		assert_int_equal(o.permits.tunnelling, rows[i].tunnel);
 		authkeys_options_clear(&o);
 	}
 }
@@ -123,15 +128,63 @@ values(void **state)
 	assert_int_equal(match("command=\"echo \\\"a b\\\" # \\n\","
 			       "from=\"10.0.0.0/8,!10.1.1.1\","
 			       "environment=\"A=1\",environment=\"B=x y\","
-			       "permitopen=\"h:1\",permitlisten=\"*:2\"",
+			       "environment=\"A=2\",permitopen=\"h:1\","
+			       "permitlisten=\"*:2\",permitlisten=\"80\","
+			       "tunnel=\"7\"",
 			     &o),
 	    0);
-	assert_string_equal(o.command, "echo \"a b\" # \\n");
+	assert_string_equal(o.permits.command, "echo \"a b\" # \\n");
 	assert_string_equal(o.from, "10.0.0.0/8,!10.1.1.1");
-	assert_int_equal(o.env.n, 2);
-	assert_string_equal(o.env.v[1], "B=x y");
-	assert_int_equal(o.permitopen.n, 1);
-	assert_int_equal(o.permitlisten.n, 1);
+	assert_int_equal(o.permits.env.n, 2); /* the first one counts */
+	assert_string_equal(o.permits.env.v[0], "A=1");
+	assert_string_equal(o.permits.env.v[1], "B=x y");
+	assert_true(permits_may_open(&o.permits, "h", 1));
+	assert_false(permits_may_open(&o.permits, "h", 2));
+	assert_true(permits_may_listen(&o.permits, "x", 2));
+	assert_true(permits_may_listen(&o.permits, "x", 80));
+	assert_false(permits_may_listen(&o.permits, "x", 81));
+	assert_true(permits_may_tunnel(&o.permits, 7));
+	assert_false(permits_may_tunnel(&o.permits, 8));
+	authkeys_options_clear(&o);
+}
+
+/* Nothing acts on these yet, but a line that has them counts. */
+static void
+options_of_security_keys(void **state)
+{
+	static const struct {
+		const char *options;
+		bool no_touch, verify;
+	} rows[] = {
+		{ "no-touch-required", true, false },
+		{ "touch-required", false, false },
+		{ "no-touch-required,touch-required", false, false },
+		{ "verify-required", false, true },
+		{ "verify-required,no-verify-required", false, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct authkeys_options o;
+
+		assert_int_equal(match(rows[i].options, &o), 0);
+		assert_int_equal(o.permits.no_touch, rows[i].no_touch);
+		assert_int_equal(o.permits.verify_required, rows[i].verify);
+		authkeys_options_clear(&o);
+	}
+}
+
+static void
+principals_belong_to_a_ca(void **state)
+{
+	struct authkeys_options o;
+
+	(void)state;
+	assert_int_equal(match("principals=\"a\"", &o), ERR_SYNTAX);
+	assert_int_equal(match("principals=\"a\",pty", &o), ERR_SYNTAX);
+	assert_int_equal(match("principals=\"a\",cert-authority", &o), 0);
+	assert_true(o.cert_authority);
+	assert_string_equal(o.principals, "a");
 	authkeys_options_clear(&o);
 }
 
@@ -144,7 +197,12 @@ wrong_options(void **state)
 		"command=\"a\",command=\"b\"", "from=\"a\",from=\"b\"",
 		"environment=\"1\"", "environment=\"=1\"",
 		"environment=\"A-B=1\"", "expiry-time=\"20250231\"",
-		"expiry-time=\"soon\"", "permitopen=\"nothing\"", "pty=\"1\"" };
+		"expiry-time=\"soon\"", "permitopen=\"nothing\"", "pty=\"1\"",
+		"permitopen=\"h:abc\"", "permitopen=\"80\"",
+		"permitlisten=\"abc\"", "permitlisten=\"h:0\"",
+		"tunnel=\"x\"", "tunnel=\"-1\"", "tunnel=\"2147483646\"",
+		"tunnel=\"1:2\"", "tunnel", "tunnel=\"\"",
+		"cert-authority,principals=\"a\",principals=\"b\"" };
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -211,7 +269,7 @@ the_earliest_expiry_counts(void **state)
 			       "expiry-time=\"20250103Z\"",
 			     &o),
 	    0);
-	assert_int_equal(o.expires, 1735689600);
+	assert_int_equal(o.permits.expires, 1735689600);
 	authkeys_options_clear(&o);
 }
 
@@ -232,7 +290,7 @@ search(const struct search *s)
 	struct authkeys_query q = { .user = u, .blob = key_a,
 		.address = "192.0.2.7", .host = "client.example.org",
 		.strict_modes = !s->lax };
-	struct authkeys_options o;
+	struct permits p;
 	unsigned line = 0;
 	char *path, *text;
 
@@ -242,10 +300,11 @@ search(const struct search *s)
 	xasprintf(&text, s->text, line_a);
 	assert_int_equal(file_replace(path, text, strlen(text), s->mode), 0);
 	assert_int_equal(chmod(dir, s->dir_mode), 0);
-	assert_int_equal(authkeys_search(&q, path, &o, &line), s->result);
+	assert_int_equal(authkeys_search(&q, path, &p, &line), s->result);
+	assert_int_equal(p.pty, s->result == 0);
 	if (s->result == 0)
 		assert_int_equal(line, s->line);
-	authkeys_options_clear(&o);
+	permits_clear(&p);
 	assert_int_equal(chmod(dir, 0700), 0);
 	unlink(path);
 	free(path);
@@ -270,6 +329,8 @@ files(void **state)
 		    ERR_NOT_FOUND, 0 },
 		{ "expiry-time=\"20990101\" %s\n", 0600, 0700, false, 0, 1 },
 		{ "cert-authority %s\n", 0600, 0700, false, ERR_NOT_FOUND, 0 },
+		{ "principals=\"a\" %s\n", 0600, 0700, false, ERR_NOT_FOUND,
+		    0 },
 		{ "", 0600, 0700, false, ERR_NOT_FOUND, 0 },
 		/* Others could have written it. */
 		{ "%s\n", 0620, 0700, false, ERR_DENIED, 0 },
@@ -290,6 +351,8 @@ main(void)
 		cmocka_unit_test(plain_line_allows_all),
 		cmocka_unit_test(flags_take_away_and_give_back),
 		cmocka_unit_test(values),
+		cmocka_unit_test(options_of_security_keys),
+		cmocka_unit_test(principals_belong_to_a_ca),
 		cmocka_unit_test(wrong_options),
 		cmocka_unit_test(lines_that_are_none),
 		cmocka_unit_test(times),

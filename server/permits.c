@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: ISC */
+#include "server/permits.h"
+
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <netdb.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+
+enum { HOST_MAX = 1024 }; /* bytes of a name in a list */
+
+/* ---- life ------------------------------------------------------------- */
+
+void
+permits_init(struct permits *p)
+{
+	*p = (struct permits){
+		.pty = true,
+		.user_rc = true,
+		.agent_forwarding = true,
+		.port_forwarding = true,
+		.x11_forwarding = true,
+		.tunnelling = true,
+		.no_touch = true,
+		.tunnel_unit = PERMITS_TUNNEL_ANY,
+	};
+}
+
+void
+permits_init_session_only(struct permits *p)
+{
+	*p = (struct permits){ .pty = true, .no_touch = true,
+		.tunnel_unit = PERMITS_TUNNEL_ANY };
+}
+
+static void
+places_clear(struct permits_places *places)
+{
+	for (size_t i = 0; i < places->n; i++)
+		free(places->v[i].host);
+	free(places->v);
+}
+
+static void
+limit_clear(struct permits_limit *limit)
+{
+	for (size_t i = 0; i < limit->n; i++)
+		places_clear(&limit->v[i]);
+	free(limit->v);
+}
+
+void
+permits_clear(struct permits *p)
+{
+	free(p->command);
+	strlist_clear(&p->env);
+	limit_clear(&p->open);
+	limit_clear(&p->listen);
+	memset(p, 0, sizeof *p);
+}
+
+/* ---- lists ------------------------------------------------------------ */
+
+static struct permits_places *
+limit_add_list(struct permits_limit *limit)
+{
+	limit->v = xrecallocarray(limit->v, limit->n, limit->n + 1,
+	    sizeof *limit->v);
+	return &limit->v[limit->n++];
+}
+
+static void
+places_add(struct permits_places *to, const char *host, size_t len,
+    uint16_t port)
+{
+	if ((to->n & (to->n - 1)) == 0) /* full: room for as many again */
+		to->v = xrecallocarray(to->v, to->n,
+		    MAX(2 * to->n, (size_t)1), sizeof *to->v);
+	to->v[to->n++] = (struct permits_place){
+		.host = xstrndup(host, len),
+		.port = port,
+	};
+}
+
+/* *port is 0 for "*". */
+static bool
+parse_port(const char *text, uint16_t *port)
+{
+	const struct servent *service;
+	int64_t number;
+
+	*port = 0;
+	if (strcmp(text, "*") == 0)
+		return true;
+	if (isdigit((unsigned char)text[0])) {
+		if (str_to_int(text, 1, UINT16_MAX, &number) != 0)
+			return false;
+		*port = (uint16_t)number;
+		return true;
+	}
+	service = text[0] != '\0' ? getservbyname(text, "tcp") : NULL;
+	if (service != NULL)
+		*port = ntohs((uint16_t)service->s_port);
+	return *port != 0;
+}
+
+/* "host:port", "[address]:port"; with port_alone also "port". */
+static int
+add_place(struct permits_limit *limit, const char *text, bool port_alone)
+{
+	const char *host = text, *end, *port;
+	uint16_t number;
+
+	if (text[0] == '[') {
+		host++;
+		end = strchr(host, ']');
+		port = end != NULL && end[1] == ':' ? end + 2 : NULL;
+	} else {
+		end = strchr(text, ':');
+		port = end != NULL ? end + 1 : NULL;
+		if (end == NULL && port_alone) {
+			port = text;
+			host = "*";
+			end = host + 1;
+		}
+	}
+	if (port == NULL || end == host || end - host > HOST_MAX ||
+	    !parse_port(port, &number))
+		return ERR_SYNTAX;
+	if (limit->n == 0)
+		(void)limit_add_list(limit);
+	if (limit->v[0].n >= PERMITS_PLACES_MAX)
+		return ERR_LIMIT;
+	places_add(&limit->v[0], host, (size_t)(end - host), number);
+	return 0;
+}
+
+int
+permits_add_open(struct permits *p, const char *text)
+{
+	return add_place(&p->open, text, false);
+}
+
+int
+permits_add_listen(struct permits *p, const char *text)
+{
+	return add_place(&p->listen, text, true);
+}
+
+/* ---- environment ------------------------------------------------------ */
+
+/* Up to and with the "=". */
+static size_t
+name_len(const char *assignment)
+{
+	return strcspn(assignment, "=") + 1;
+}
+
+static const char *
+env_find(const struct strlist *env, const char *assignment)
+{
+	size_t len = name_len(assignment);
+
+	for (size_t i = 0; i < env->n; i++)
+		if (strncmp(env->v[i], assignment, len) == 0)
+			return env->v[i];
+	return NULL;
+}
+
+int
+permits_add_env(struct permits *p, const char *assignment)
+{
+	size_t len = name_len(assignment) - 1;
+
+	if (len == 0 || assignment[len] != '=')
+		return ERR_SYNTAX;
+	for (size_t i = 0; i < len; i++)
+		if (!isalnum((unsigned char)assignment[i]) &&
+		    assignment[i] != '_')
+			return ERR_SYNTAX;
+	if (env_find(&p->env, assignment) != NULL)
+		return 0;
+	return strlist_add(&p->env, assignment);
+}
+
+/* ---- merging ---------------------------------------------------------- */
+
+static bool
+env_agrees(const struct strlist *a, const struct strlist *b)
+{
+	for (size_t i = 0; i < b->n; i++) {
+		const char *other = env_find(a, b->v[i]);
+
+		if (other != NULL && strcmp(other, b->v[i]) != 0)
+			return false;
+	}
+	return true;
+}
+
+static void
+env_merge(struct strlist *into, const struct strlist *from)
+{
+	for (size_t i = 0; i < from->n; i++)
+		if (env_find(into, from->v[i]) == NULL &&
+		    strlist_add(into, from->v[i]) != 0)
+			fatal("out of memory");
+}
+
+static void
+limit_merge(struct permits_limit *into, const struct permits_limit *from)
+{
+	for (size_t i = 0; i < from->n; i++) {
+		const struct permits_places *list = &from->v[i];
+		struct permits_places *copy = limit_add_list(into);
+
+		for (size_t j = 0; j < list->n; j++)
+			places_add(copy, list->v[j].host,
+			    strlen(list->v[j].host), list->v[j].port);
+	}
+}
+
+static void
+tunnel_merge(struct permits *into, const struct permits *from)
+{
+	into->tunnelling = into->tunnelling && from->tunnelling;
+	if (into->tunnel_unit == PERMITS_TUNNEL_ANY)
+		into->tunnel_unit = from->tunnel_unit;
+	else if (from->tunnel_unit != PERMITS_TUNNEL_ANY &&
+	    from->tunnel_unit != into->tunnel_unit)
+		into->tunnelling = false; /* no unit suits both */
+}
+
+int
+permits_merge(struct permits *into, const struct permits *from,
+    const char **why)
+{
+	*why = NULL;
+	if (into->command != NULL && from->command != NULL &&
+	    strcmp(into->command, from->command) != 0)
+		*why = "two different commands are forced";
+	else if (!env_agrees(&into->env, &from->env))
+		*why = "an environment variable has two different values";
+	if (*why != NULL)
+		return ERR_DENIED;
+	into->pty = into->pty && from->pty;
+	into->user_rc = into->user_rc && from->user_rc;
+	into->agent_forwarding = into->agent_forwarding &&
+	    from->agent_forwarding;
+	into->port_forwarding = into->port_forwarding && from->port_forwarding;
+	into->x11_forwarding = into->x11_forwarding && from->x11_forwarding;
+	into->no_touch = into->no_touch && from->no_touch;
+	into->verify_required = into->verify_required || from->verify_required;
+	tunnel_merge(into, from);
+	if (into->expires == 0 ||
+	    (from->expires != 0 && from->expires < into->expires))
+		into->expires = from->expires;
+	if (into->command == NULL && from->command != NULL)
+		into->command = xstrdup(from->command);
+	env_merge(&into->env, &from->env);
+	limit_merge(&into->open, &from->open);
+	limit_merge(&into->listen, &from->listen);
+	return 0;
+}
+
+/* ---- questions -------------------------------------------------------- */
+
+/* A host is compared byte by byte: no look-up, no patterns. */
+static bool
+same_host(const char *host, const char *permitted)
+{
+	return strcmp(permitted, "*") == 0 || strcmp(permitted, host) == 0;
+}
+
+static bool
+limit_allows(const struct permits_limit *limit, const char *host,
+    uint16_t port, bool (*fits)(const char *host, const char *permitted))
+{
+	for (size_t i = 0; i < limit->n; i++) {
+		const struct permits_places *list = &limit->v[i];
+		bool found = false;
+
+		for (size_t j = 0; j < list->n && !found; j++)
+			found = (list->v[j].port == 0 ||
+				    list->v[j].port == port) &&
+			    fits(host, list->v[j].host);
+		if (!found)
+			return false;
+	}
+	return true;
+}
+
+bool
+permits_may_open(const struct permits *p, const char *host, uint16_t port)
+{
+	return p->port_forwarding &&
+	    limit_allows(&p->open, host, port, same_host);
+}
+
+bool
+permits_may_listen(const struct permits *p, const char *address,
+    uint16_t port)
+{
+	return p->port_forwarding &&
+	    limit_allows(&p->listen, address, port, str_match_nocase);
+}
+
+bool
+permits_may_tunnel(const struct permits *p, int64_t unit)
+{
+	return p->tunnelling &&
+	    (unit == PERMITS_TUNNEL_ANY ||
+		p->tunnel_unit == PERMITS_TUNNEL_ANY || p->tunnel_unit == unit);
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * What a login may do. Every proof of identity (a key today) comes with its
+ * own permits; the login has what all of them allow.
+ *
+ * Threads: any.
+ */
+#ifndef HPN_SERVER_PERMITS_H
+#define HPN_SERVER_PERMITS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/str.h"
+
+enum {
+	PERMITS_PLACES_MAX = 4096, /* permitopen= or permitlisten= of a line */
+	PERMITS_TUNNEL_ANY = -1,   /* any unit */
+	PERMITS_TUNNEL_MAX = 0x7ffffffd, /* the highest unit */
+};
+
+/* Where forwarding may go to, or listen. */
+struct permits_place {
+	char *host;    /* owned; "*": any */
+	uint16_t port; /* 0: any */
+};
+
+/* Places of one source, of which one has to fit. */
+struct permits_places {
+	struct permits_place *v;
+	size_t n;
+};
+
+/* Lists of several sources: each of them has to agree. None: no limit. */
+struct permits_limit {
+	struct permits_places *v;
+	size_t n;
+};
+
+/* Zeroed: as little as possible. Clear with permits_clear(). */
+struct permits {
+	bool pty, user_rc;
+	bool agent_forwarding, port_forwarding, x11_forwarding;
+	bool tunnelling;
+	bool no_touch;	       /* a security key need not be touched */
+	bool verify_required;  /* a security key must know its user */
+	int64_t tunnel_unit;   /* or PERMITS_TUNNEL_ANY */
+	int64_t expires;       /* seconds since 1970; 0: never */
+	char *command;	       /* forced; owned; NULL: any */
+	struct strlist env;    /* NAME=value, each name once */
+	struct permits_limit open, listen;
+};
+
+/* Everything is allowed: what merging starts from. */
+void permits_init(struct permits *p);
+/* Nothing is allowed but a session, with a terminal or without. */
+void permits_init_session_only(struct permits *p);
+void permits_clear(struct permits *p);
+
+/* *into becomes what both allow; the order of merging makes no difference.
+ * ERR_DENIED, with *into as it was, if there is no such thing: two commands
+ * are forced, or a variable is to have two values; *why is static. */
+int permits_merge(struct permits *into, const struct permits *from,
+    const char **why) must_check;
+
+/* Adds "host:port" to the list of one source, before any merging: port is a
+ * number, the name of a service, or "*"; an IPv6 address stands in brackets.
+ * ERR_SYNTAX, ERR_LIMIT. */
+int permits_add_open(struct permits *p, const char *text) must_check;
+/* The same, or a port alone, on any address. */
+int permits_add_listen(struct permits *p, const char *text) must_check;
+/* NAME=value; a name that is there already keeps its value. ERR_SYNTAX. */
+int permits_add_env(struct permits *p, const char *assignment) must_check;
+
+/* Forwarding of a connection to this host, written as the client did. */
+bool permits_may_open(const struct permits *p, const char *host,
+    uint16_t port);
+/* Listening for the client; port 0: any free one. */
+bool permits_may_listen(const struct permits *p, const char *address,
+    uint16_t port);
+bool permits_may_tunnel(const struct permits *p, int64_t unit);
+
+#endif
