@@ -396,6 +396,26 @@ def test_ping_is_answered(with_keys):
     assert w.expect(PONG).string() == b"abc"
 
 
+@pytest.mark.skipif(not IS_ROOT, reason="PAM wants the superuser")
+def test_dialogues_that_are_given_up(make_server, wire):
+    """A module that has sent a code to a telephone was made to do so: as
+    often as MaxAuthTries, not as often as somebody asks."""
+    header = harness.BUILD / "include/config.h"
+    if not os.path.exists("/etc/pam.d/sshd") or header.exists() and \
+            "define HAVE_PAM 1" not in header.read_text():
+        pytest.skip("no PAM, or no PAM service sshd")
+    server = make_server("UsePAM yes\nPAMServiceName sshd\n"
+                         "KbdInteractiveAuthentication yes\n"
+                         "MaxAuthTries 4\n")
+    w = wire(server).handshake().ask_service()
+    request = message(USERAUTH_REQUEST, NOBODY, "ssh-connection",
+                      "keyboard-interactive", "", "")
+    w.send(*[request] * 40)
+    got = w.drain()
+    assert [p[0] for p in got].count(60) == 4  # INFO_REQUEST
+    assert got[-1][0] == DISCONNECT
+
+
 @pytest.mark.parametrize("what", [
     message(SERVICE_REQUEST, "ssh-userauth"), message(250, "x" * 1000)],
     ids=["service", "unknown"])
