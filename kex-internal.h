@@ -31,6 +31,9 @@ enum {
 	KEX_EXT_MAX = 1024,	 /* entries of an EXT_INFO */
 	KEX_GEX_MIN = 2048,	 /* bits of a group, RFC 8270 */
 	KEX_GEX_MAX = 8192,
+	/* Exchanges that a server may begin between the first one and success
+	 * of user authentication; some do, by the clock. */
+	KEX_EARLY_MAX = 4,
 };
 
 struct kex {
@@ -66,6 +69,7 @@ struct kex {
 
 	/* The connection. */
 	bool first_done, strict, peer_ext_info;
+	int early; /* exchanges after the first, before authentication */
 	uint8_t session_id[DIGEST_MAX_LEN];
 	size_t session_id_len;
 	struct buf hostkey;

@@ -510,6 +510,16 @@ out:
 	return err;
 }
 
+/* An exchange costs a server a signature, and whoever has not logged in gets
+ * one only. A client has no such worry, but puts up with a few only. */
+static int
+may_begin(struct kex *k)
+{
+	if (!k->first_done || packet_is_authenticated(k->packet))
+		return 0;
+	return k->server || k->early++ >= KEX_EARLY_MAX ? ERR_KEX_EARLY : 0;
+}
+
 static int
 on_kexinit(struct kex *k, struct rd payload)
 {
@@ -519,6 +529,8 @@ on_kexinit(struct kex *k, struct rd payload)
 
 	if (k->got_init)
 		return ERR_PROTOCOL;
+	if ((r = may_begin(k)) != 0)
+		return r;
 	log_debug2("KEXINIT received");
 	buf_reset(&k->peer_init);
 	buf_put(&k->peer_init, payload.p, payload.len);

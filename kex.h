@@ -99,7 +99,8 @@ int kex_set_sig_algs(struct kex *k, const char *list) must_check;
 
 /* Sends KEXINIT unless an exchange is running. */
 int kex_start(struct kex *k) must_check;
-/* A message of type 7 or 20-49. */
+/* A message of type 7 or 20-49. ERR_KEX_EARLY: the peer wants new keys
+ * before packet_authenticated(): as a client ever, as a server too often. */
 int kex_input(struct kex *k, struct rd payload) must_check;
 /* An exchange is running (from own or the peer's KEXINIT to both NEWKEYS). */
 bool kex_running(const struct kex *k);

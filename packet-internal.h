@@ -23,6 +23,10 @@ enum {
 	PACKET_TX_MAX = 32 * 1024 * 1024, /* pending bytes at which we fail */
 	PACKET_HELD_MAX = 16 * 1024 * 1024, /* bytes kept during a rekey */
 	PACKET_HELD_MAX_PREAUTH = 128 * 1024,
+	/* Packets received before authentication. A login takes some dozens;
+	 * there are no new keys in that time, so their number must stay far
+	 * from where sequence numbers begin again. */
+	PACKET_RX_MAX_PREAUTH = 64 * 1024,
 	PACKET_PAD_MIN = 4,
 	PACKET_SIZE_MIN = 16, /* RFC 4253 section 6: whole packet, no MAC */
 	PACKET_TAG_MAX = 64,

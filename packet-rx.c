@@ -440,6 +440,9 @@ packet_next(struct packet *p, struct rd *payload)
 					take_opened(p, &body);
 		if (err <= 0)
 			return err;
+		if (!p->authenticated &&
+		    h->total.packets > PACKET_RX_MAX_PREAUTH)
+			return ERR_LIMIT;
 		if (h->zlib != NULL) {
 			buf_reset(&p->rx_plain);
 			err = zstream_inflate(h->zlib, body.p, body.len,

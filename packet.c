@@ -170,6 +170,12 @@ packet_authenticated(struct packet *p)
 	return start_compression(p, PACKET_RX);
 }
 
+bool
+packet_is_authenticated(const struct packet *p)
+{
+	return p->authenticated;
+}
+
 void
 packet_set_rekey_limit(struct packet *p, uint64_t bytes, uint32_t seconds)
 {

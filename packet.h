@@ -120,7 +120,8 @@ int packet_read_identification(struct packet *p, char **line,
  * file, ERR_SYSTEM. next: 1 with the payload (type first), valid until the
  * next call of either; 0 when no whole packet is there; or an error.
  * IGNORE, DEBUG, UNIMPLEMENTED, PING and PONG are dealt with inside once
- * they are allowed; DISCONNECT gives ERR_DISCONNECTED. */
+ * they are allowed; DISCONNECT gives ERR_DISCONNECTED. More packets than a
+ * login can need, before authentication, give ERR_LIMIT. */
 int packet_fill(struct packet *p) must_check;
 int packet_next(struct packet *p, struct rd *payload) must_check;
 /* Sequence number of the packet that next gave last. */
@@ -175,6 +176,7 @@ enum packet_expect {
 void packet_set_expect(struct packet *p, enum packet_expect expect);
 /* The user is authenticated: delayed compression may start. */
 int packet_authenticated(struct packet *p) must_check;
+bool packet_is_authenticated(const struct packet *p);
 
 /* Rekey limits: bytes (0: the cipher's own limit) and seconds (0: none). */
 void packet_set_rekey_limit(struct packet *p, uint64_t bytes,

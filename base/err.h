@@ -35,6 +35,7 @@
 	ERR(NO_MAC_MATCH, "no common MAC")                                    \
 	ERR(NO_COMP_MATCH, "no common compression method")                    \
 	ERR(KEX_VALUE, "invalid key exchange value")                          \
+	ERR(KEX_EARLY, "new keys before authentication")                      \
 	ERR(SIGNATURE, "incorrect signature")                                 \
 	ERR(CRYPTO, "error in the cryptographic library")                     \
 	ERR(KEY_TYPE, "unknown or unsupported key type")                      \

@@ -14,7 +14,8 @@
 #include "server/user.h"
 
 enum {
-	TRIES_MAX = 1024,	/* requests of any kind in a connection */
+	MESSAGES_MAX = 1024,	/* of any kind in a connection; some clients
+				 * ask for the service before each request */
 	METHOD_MAX = 256,	/* bytes of a method's name */
 	SERVICE_MAX = 256,
 	PASSWORD_MAX = 8 * 1024,
@@ -36,7 +37,7 @@ struct auth {
 	bool ahead;	/* service and first request are answered already */
 	char *user, *service; /* NULL before the first request */
 	struct monitor_user info;
-	int tries, failures;
+	int messages, tries, failures;
 	uint64_t began_us; /* when the current request came */
 	bool secret;	   /* it has one: a password, an answer */
 };
@@ -338,19 +339,24 @@ static const struct method methods[] = {
 /* ---- the state machine ------------------------------------------------ */
 
 static int
+end_tries(struct auth *a)
+{
+	log_error("maximum authentication attempts exceeded for %s from %s "
+		  "ssh2",
+	    a->user, a->params->peer);
+	return give_up(a, SSH_DISCONNECT_PROTOCOL_ERROR,
+	    "Too many authentication failures");
+}
+
+static int
 conclude_failure(struct auth *a, const struct monitor_verdict *v, bool delay)
 {
 	if (v->counts)
 		a->failures++;
 	if (delay)
 		fill_time(a);
-	if (v->final || a->failures >= a->info.max_auth_tries) {
-		log_error("maximum authentication attempts exceeded for %s "
-			  "from %s ssh2",
-		    a->user, a->params->peer);
-		return give_up(a, SSH_DISCONNECT_PROTOCOL_ERROR,
-		    "Too many authentication failures");
-	}
+	if (v->final || a->failures >= a->info.max_auth_tries)
+		return end_tries(a);
 	return put_failure(a, v->methods, false);
 }
 
@@ -451,6 +457,18 @@ run_method(struct auth *a, const char *name, struct rd *r)
 	return err;
 }
 
+/* A new request instead of an answer gives the dialogue up (RFC 4256 section
+ * 3.1). What it took to begin one (a message to a telephone, say) was done, so
+ * it counts as one that failed. */
+static int
+drop_dialogue(struct auth *a)
+{
+	if (!a->prompting)
+		return 0;
+	a->prompting = false;
+	return ++a->failures >= a->info.max_auth_tries ? end_tries(a) : 0;
+}
+
 static int
 on_request(struct auth *a, struct rd *r)
 {
@@ -467,12 +485,9 @@ on_request(struct auth *a, struct rd *r)
 		err = ERR_PROTOCOL;
 		goto out;
 	}
-	if (++a->tries > TRIES_MAX) {
-		err = give_up(a, SSH_DISCONNECT_PROTOCOL_ERROR,
-		    "Too many authentication failures");
-		goto out;
-	}
-	if ((err = settle_user(a, &user, &service)) == 0)
+	a->tries++;
+	if ((err = drop_dialogue(a)) == 0 &&
+	    (err = settle_user(a, &user, &service)) == 0)
 		err = run_method(a, method, r);
 out:
 	free(user);
@@ -525,6 +540,9 @@ auth_input(struct auth *a, struct rd payload)
 
 	if (a->succeeded)
 		return ERR_PROTOCOL;
+	if (++a->messages > MESSAGES_MAX)
+		return give_up(a, SSH_DISCONNECT_PROTOCOL_ERROR,
+		    "Too many authentication failures");
 	switch (type) {
 	case SSH_MSG_SERVICE_REQUEST:
 		return on_service_request(a, &payload);

@@ -19,28 +19,49 @@ enum {
 };
 
 /* Only exchange hashes are signed; their lengths are those of the hash
- * functions. The first one is the session's identifier. */
-int
-monitor_on_sign(struct monitor *m, struct rd *in, struct buf *out)
+ * functions. */
+static int
+sign_hash(struct monitor *m, struct rd *in, struct buf *out,
+    struct span *hash)
 {
 	char *alg = rd_cstring(in, ALG_MAX);
-	struct span data = rd_string(in);
 	struct buf signature = { 0 };
-	int r = rd_end(in);
+	int r;
 
-	if (r == 0 && data.len != 20 && data.len != 32 && data.len != 48 &&
-	    data.len != 64)
+	*hash = rd_string(in);
+	r = rd_end(in);
+	if (r == 0 && hash->len != 20 && hash->len != 32 && hash->len != 48 &&
+	    hash->len != 64)
 		r = ERR_PROTOCOL;
 	if (r == 0)
-		r = hostkeys_sign(&m->state.keys, alg, data, &signature);
-	if (r == 0 && m->session_id_len == 0) {
-		memcpy(m->session_id, data.p, data.len);
-		m->session_id_len = data.len;
-	}
+		r = hostkeys_sign(&m->state.keys, alg, *hash, &signature);
 	buf_put_string_buf(out, &signature);
 	buf_clear(&signature);
 	free(alg);
 	return r;
+}
+
+/* The hash of the first exchange is the session's identifier. */
+int
+monitor_on_sign(struct monitor *m, struct rd *in, struct buf *out)
+{
+	struct span hash;
+	int r = sign_hash(m, in, out, &hash);
+
+	if (r == 0) {
+		memcpy(m->session_id, hash.p, hash.len);
+		m->session_id_len = hash.len;
+	}
+	return r;
+}
+
+int
+monitor_on_sign_rekey(struct monitor *m, struct rd *in, struct buf *out)
+{
+	struct span hash;
+
+	monitor_wait_to_sign(m);
+	return sign_hash(m, in, out, &hash);
 }
 
 int

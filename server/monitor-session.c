@@ -11,11 +11,16 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/loop.h"
 #include "base/mem.h"
 #include "server/loginrec.h"
 #include "server/pty.h"
 
-enum { ALG_MAX = 256 }; /* bytes of an algorithm's name */
+enum {
+	ALG_MAX = 256,	     /* bytes of an algorithm's name */
+	SIGN_COST_MS = 20,   /* of one signature: 50 in a second */
+	SIGN_BURST_MS = 512 * SIGN_COST_MS, /* may be owed */
+};
 
 /* Terminals are /dev/pts/N: nothing else gets into the records. */
 static bool
@@ -136,6 +141,30 @@ monitor_logout_all(struct monitor *m)
 		forget_tty(m, m->tty_count - 1);
 }
 
+uint64_t
+monitor_sign_wait_ms(uint64_t *busy_ms, uint64_t now_ms)
+{
+	*busy_ms = MAX(*busy_ms, now_ms) + SIGN_COST_MS;
+	return *busy_ms - now_ms > SIGN_BURST_MS ?
+	    *busy_ms - now_ms - SIGN_BURST_MS :
+	    0;
+}
+
+/* They are made with the host's keys and at the system's cost. More often than
+ * keys change, even with small limits, nobody needs one; waiting stops no
+ * honest client. */
+void
+monitor_wait_to_sign(struct monitor *m)
+{
+	uint64_t wait_ms = monitor_sign_wait_ms(&m->sign_busy_ms,
+	    loop_now_ms());
+	const struct timespec ts = { .tv_sec = (time_t)(wait_ms / 1000),
+		.tv_nsec = (long)(wait_ms % 1000) * 1000000 };
+
+	if (wait_ms > 0)
+		(void)nanosleep(&ts, NULL);
+}
+
 /* What is signed is made here, and belongs to this connection: the user's
  * process only names the key. */
 int
@@ -146,6 +175,8 @@ monitor_on_prove(struct monitor *m, struct rd *in, struct buf *out)
 	struct buf signature = { 0 };
 	int r = rd_end(in);
 
+	if (r == 0)
+		monitor_wait_to_sign(m);
 	if (r == 0)
 		r = hostkeys_prove(&m->state.keys, blob, rsa_alg,
 		    (struct span){ m->session_id, m->session_id_len },

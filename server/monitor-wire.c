@@ -179,9 +179,16 @@ signature_call(int fd, enum monitor_request what, const char *alg,
 }
 
 int
-monitor_sign(int fd, const char *alg, struct span data, struct buf *signature)
+monitor_sign(int fd, const char *alg, struct span hash, struct buf *signature)
 {
-	return signature_call(fd, MONITOR_SIGN, alg, data, signature);
+	return signature_call(fd, MONITOR_SIGN, alg, hash, signature);
+}
+
+int
+monitor_sign_rekey(int fd, const char *alg, struct span hash,
+    struct buf *signature)
+{
+	return signature_call(fd, MONITOR_SIGN_REKEY, alg, hash, signature);
 }
 
 int

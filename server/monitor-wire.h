@@ -27,7 +27,7 @@ enum {
 
 enum monitor_request {
 	MONITOR_LOG = 1,	/* u8 level, text; no answer */
-	MONITOR_SIGN,		/* alg, data: signature */
+	MONITOR_SIGN,		/* alg, exchange hash: signature */
 	MONITOR_USER,		/* name, service: struct monitor_user */
 	/* Tries; each is answered by a struct monitor_verdict. */
 	MONITOR_NONE,
@@ -39,6 +39,7 @@ enum monitor_request {
 	MONITOR_HAND_OVER,	/* peer's identification line, packet
 				 * and kex state; ends the talk */
 	/* From the session process. */
+	MONITOR_SIGN_REKEY,	/* as MONITOR_SIGN */
 	MONITOR_LOGIN,		/* tty, u32 pid; answer: text to show */
 	MONITOR_LOGOUT,		/* tty, u32 pid */
 	MONITOR_PROVE,		/* RSA alg, public blob of a host key:
@@ -93,7 +94,10 @@ void monitor_params_clear(struct monitor_params *p);
 
 /* Calls. An error means that the talk is over. */
 void monitor_log(int fd, enum log_level level, const char *text);
-int monitor_sign(int fd, const char *alg, struct span data,
+/* For the first exchange, and for later ones. */
+int monitor_sign(int fd, const char *alg, struct span hash,
+    struct buf *signature) must_check;
+int monitor_sign_rekey(int fd, const char *alg, struct span hash,
     struct buf *signature) must_check;
 /* ERR_NOT_FOUND: it is no host key of ours. */
 int monitor_prove(int fd, const char *rsa_alg, struct span blob,

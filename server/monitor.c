@@ -15,54 +15,74 @@
 static int on_log(struct monitor *m, struct rd *in, struct buf *out);
 
 enum {
-	ANY_PHASE = MONITOR_PHASE_KEX | MONITOR_PHASE_AUTH |
-	    MONITOR_PHASE_ACCEPTED | MONITOR_PHASE_SESSION,
-	KEYS_MAY_CHANGE = MONITOR_PHASE_KEX | MONITOR_PHASE_AUTH |
-	    MONITOR_PHASE_SESSION,
+	BEFORE_SESSION = MONITOR_PHASE_KEX | MONITOR_PHASE_AUTH |
+	    MONITOR_PHASE_ACCEPTED,
+	TRIES_MAX = 1024, /* requests that are tries, in a connection */
+	LINE_MAX_BYTES = 4096, /* of a log line */
+	LINES_MAX = 256,  /* log lines of hpnsshd-auth; a login has a dozen */
 };
 
-/* The law on what may be asked, when, and how often. */
+/* The law on what may be asked, when, and how often. hpnsshd-auth and the
+ * user's process have no request in common. The latter logs by itself. */
 static const struct row {
 	unsigned phases; /* 0: never as a request of its own */
 	bool once, answered;
+	bool is_try; /* to log in: counted, and refused after too many */
 	monitor_handler handler;
 } table[MONITOR_REQUEST_COUNT] = {
-	[MONITOR_LOG] = { ANY_PHASE, false, false, on_log },
-	[MONITOR_SIGN] = { KEYS_MAY_CHANGE, false, true, monitor_on_sign },
-	[MONITOR_USER] = { MONITOR_PHASE_KEX, true, true, monitor_on_user },
-	[MONITOR_NONE] = { MONITOR_PHASE_AUTH, false, true, monitor_on_none },
-	[MONITOR_KEY_QUERY] = { MONITOR_PHASE_AUTH, false, true,
-	    monitor_on_key_query },
-	[MONITOR_KEY_VERIFY] = { MONITOR_PHASE_AUTH, false, true,
-	    monitor_on_key_verify },
-	[MONITOR_PASSWORD] = { MONITOR_PHASE_AUTH, false, true,
-	    monitor_on_password },
-	[MONITOR_KBDINT_START] = { MONITOR_PHASE_AUTH, false, true,
-	    monitor_on_kbdint },
-	[MONITOR_KBDINT_ANSWER] = { 0, false, true, NULL },
-	[MONITOR_HAND_OVER] = { MONITOR_PHASE_ACCEPTED, true, false,
-	    monitor_on_hand_over },
-	[MONITOR_LOGIN] = { MONITOR_PHASE_SESSION, false, true,
-	    monitor_on_login },
-	[MONITOR_LOGOUT] = { MONITOR_PHASE_SESSION, false, true,
-	    monitor_on_logout },
-	[MONITOR_PROVE] = { MONITOR_PHASE_SESSION, false, true,
-	    monitor_on_prove },
+	[MONITOR_LOG] = { BEFORE_SESSION, .handler = on_log },
+	[MONITOR_SIGN] = { MONITOR_PHASE_KEX, .once = true, .answered = true,
+	    .handler = monitor_on_sign },
+	[MONITOR_USER] = { MONITOR_PHASE_KEX, .once = true, .answered = true,
+	    .handler = monitor_on_user },
+	[MONITOR_NONE] = { MONITOR_PHASE_AUTH, .answered = true,
+	    .is_try = true, .handler = monitor_on_none },
+	[MONITOR_KEY_QUERY] = { MONITOR_PHASE_AUTH, .answered = true,
+	    .is_try = true, .handler = monitor_on_key_query },
+	[MONITOR_KEY_VERIFY] = { MONITOR_PHASE_AUTH, .answered = true,
+	    .is_try = true, .handler = monitor_on_key_verify },
+	[MONITOR_PASSWORD] = { MONITOR_PHASE_AUTH, .answered = true,
+	    .is_try = true, .handler = monitor_on_password },
+	[MONITOR_KBDINT_START] = { MONITOR_PHASE_AUTH, .answered = true,
+	    .is_try = true, .handler = monitor_on_kbdint },
+	[MONITOR_KBDINT_ANSWER] = { 0, .is_try = true },
+	[MONITOR_HAND_OVER] = { MONITOR_PHASE_ACCEPTED, .once = true,
+	    .handler = monitor_on_hand_over },
+	[MONITOR_SIGN_REKEY] = { MONITOR_PHASE_SESSION, .answered = true,
+	    .handler = monitor_on_sign_rekey },
+	[MONITOR_LOGIN] = { MONITOR_PHASE_SESSION, .answered = true,
+	    .handler = monitor_on_login },
+	[MONITOR_LOGOUT] = { MONITOR_PHASE_SESSION, .answered = true,
+	    .handler = monitor_on_logout },
+	[MONITOR_PROVE] = { MONITOR_PHASE_SESSION, .answered = true,
+	    .handler = monitor_on_prove },
 };
+
+/* Lines that only an administrator who looks for something sees are not
+ * counted. */
+static bool
+may_log(struct monitor *m, enum log_level level)
+{
+	if (level > LOG_LVL_VERBOSE)
+		return true;
+	if (m->lines < LINES_MAX && ++m->lines == LINES_MAX)
+		log_error("further lines about %s are left out [preauth]",
+		    m->peer.address);
+	return m->lines < LINES_MAX;
+}
 
 static int
 on_log(struct monitor *m, struct rd *in, struct buf *out)
 {
 	uint8_t level = rd_u8(in);
-	char *text = rd_cstring(in, MONITOR_MSG_MAX);
+	char *text = rd_cstring(in, LINE_MAX_BYTES);
 	int r = rd_end(in);
 
 	(void)out;
 	if (r == 0 && level > LOG_LVL_DEBUG3)
 		r = ERR_PROTOCOL;
-	if (r == 0)
-		log_msg((enum log_level)level, "%s%s", text,
-		    m->phase == MONITOR_PHASE_SESSION ? "" : " [preauth]");
+	if (r == 0 && may_log(m, (enum log_level)level))
+		log_msg((enum log_level)level, "%s [preauth]", text);
 	free(text);
 	return r;
 }
@@ -126,25 +146,25 @@ send_answer(struct monitor *m, const struct buf *fields)
 /* hpnsshd-auth counts as well, and disconnects; this count holds even if it
  * has been turned against us. */
 static bool
-tries_are_used_up(const struct monitor *m, uint8_t type)
+may_try(struct monitor *m)
 {
-	return type >= MONITOR_NONE && type <= MONITOR_KBDINT_START &&
-	    m->login != NULL &&
-	    m->login->failures > m->login->conf.max_auth_tries;
+	return m->tries++ < TRIES_MAX && m->login != NULL &&
+	    m->login->failures <= m->login->conf.max_auth_tries;
 }
 
+/* The row of a request that may be made now, and is counted. */
 static const struct row *
-find_row(const struct monitor *m, uint8_t type)
+admit(struct monitor *m, uint8_t type)
 {
 	const struct row *row;
 
 	if (type == 0 || type >= MONITOR_REQUEST_COUNT)
 		return NULL;
 	row = &table[type];
-	if (!(row->phases & m->phase) ||
-	    (row->once && (m->asked & (UINT32_C(1) << type))) ||
-	    tries_are_used_up(m, type))
+	if (!(row->phases & m->phase) || (row->once && m->asked[type] > 0) ||
+	    (row->is_try && !may_try(m)))
 		return NULL;
+	m->asked[type]++;
 	return row;
 }
 
@@ -153,7 +173,7 @@ dispatch(struct monitor *m, const struct buf *msg)
 {
 	struct rd r = rd_from_buf(msg);
 	uint8_t type = rd_u8(&r);
-	const struct row *row = find_row(m, type);
+	const struct row *row = admit(m, type);
 	struct buf out;
 	int err;
 
@@ -162,7 +182,6 @@ dispatch(struct monitor *m, const struct buf *msg)
 		    (unsigned)m->phase);
 		return ERR_PROTOCOL;
 	}
-	m->asked |= UINT32_C(1) << type;
 	m->owed = row->answered;
 	buf_init_secret(&out);
 	err = row->handler(m, &r, &out);
@@ -203,16 +222,22 @@ monitor_converse(struct monitor *m, const struct monitor_verdict *v,
 			break;
 		type = buf_len(&msg) > 0 ? buf_data(&msg)[0] : 0;
 		if (type == MONITOR_KBDINT_ANSWER) {
+			if (!may_try(m)) {
+				r = ERR_LIMIT;
+				break;
+			}
 			m->owed = true;
 			buf_put(answer, buf_data(&msg) + 1, buf_len(&msg) - 1);
 			r = buf_err(answer);
 			break;
 		}
-		/* Keys may change and lines be logged meanwhile. */
-		if (type == MONITOR_LOG || type == MONITOR_SIGN) {
+		/* Lines may be logged meanwhile. */
+		if (type == MONITOR_LOG) {
 			r = dispatch(m, &msg);
 			continue;
 		}
+		/* A dialogue that is given up has failed. */
+		m->login->failures++;
 		buf_put_buf(&m->pending, &msg);
 		r = ERR_CANCELLED;
 	}

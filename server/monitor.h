@@ -48,7 +48,9 @@ struct monitor {
 	int startup_fd;	 /* tells the listener by being closed */
 	pid_t child;
 	enum monitor_phase phase;
-	uint32_t asked;	 /* bit per request that is allowed once */
+	uint32_t asked[MONITOR_REQUEST_COUNT]; /* how often each came */
+	uint32_t tries;	 /* requests of all kinds that are tries */
+	uint32_t lines;	 /* of hpnsshd-auth that were logged */
 	bool owed;	 /* the current request has no answer yet */
 	struct buf pending; /* a request that came instead of an answer */
 	uint64_t deadline_ms; /* of login, monotonic; 0: none */
@@ -59,6 +61,7 @@ struct monitor {
 	char *id_local, *id_remote; /* identification lines */
 	struct monitor_tty ttys[MONITOR_TTYS_MAX];
 	size_t tty_count;
+	uint64_t sign_busy_ms; /* see monitor_sign_wait_ms() */
 };
 
 /* Handler of one request: its fields are read from in, the answer is put
@@ -77,8 +80,17 @@ int monitor_step(struct monitor *m) must_check;
 int monitor_converse(struct monitor *m, const struct monitor_verdict *v,
     struct buf *answer) must_check;
 
+/*
+ * Signatures of a session have a pace: a burst, then so many in a second.
+ * Milliseconds to wait before the one that is wanted now. *busy_ms, 0 at
+ * first, is when all that were taken will have been paid for. Pure.
+ */
+uint64_t monitor_sign_wait_ms(uint64_t *busy_ms, uint64_t now_ms);
+void monitor_wait_to_sign(struct monitor *m);
+
 /* Handlers, in monitor-auth.c and monitor-session.c */
 int monitor_on_sign(struct monitor *m, struct rd *in, struct buf *out);
+int monitor_on_sign_rekey(struct monitor *m, struct rd *in, struct buf *out);
 int monitor_on_user(struct monitor *m, struct rd *in, struct buf *out);
 int monitor_on_none(struct monitor *m, struct rd *in, struct buf *out);
 int monitor_on_key_query(struct monitor *m, struct rd *in, struct buf *out);

@@ -55,7 +55,7 @@ on_sign(void *arg, const char *alg, struct span data, struct buf *signature)
 {
 	const struct serve *sv = arg;
 
-	return monitor_sign(sv->params->monitor_fd, alg, data, signature);
+	return monitor_sign_rekey(sv->params->monitor_fd, alg, data, signature);
 }
 
 static void

@@ -95,6 +95,32 @@ def test_strict_first_exchange_takes_nothing_else(fake, where, what):
     assert not reached
 
 
+@pytest.mark.parametrize("times, welcome", [(1, True), (4, True),
+                                             (5, False)])
+def test_new_keys_before_authentication(fake, times, welcome):
+    """A server may want them, by its clock, while a user thinks of a
+    password; not without end."""
+    def script(w):
+        w.handshake(server.host)
+        w.expect(SERVICE_REQUEST)
+        w.say(SERVICE_ACCEPT, "ssh-userauth")
+        w.expect(USERAUTH_REQUEST)
+        for _ in range(times):
+            w.handshake(server.host)
+        w.say(USERAUTH_SUCCESS)
+        number = w.accept_session()
+        w.say(CHANNEL_REQUEST, number, "exit-status", False, 7)
+        w.say(CHANNEL_CLOSE, number)
+        until_closed(w)
+
+    server = fake(script)
+    done = visit(server)
+    if welcome:
+        assert done.rc == 7, done
+    else:
+        assert "new keys before" in refused(done).errors, done
+
+
 @pytest.mark.parametrize("cipher", [GCM, ETM])
 @pytest.mark.parametrize("strict", [True, False])
 def test_sequence_numbers(fake, cipher, strict):

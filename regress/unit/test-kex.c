@@ -29,7 +29,7 @@
 struct side {
 	struct packet *packet;
 	struct kex *kex;
-	int done, first, checked;
+	int done, first, checked, signed_for;
 	int refuse; /* check_hostkey's answer */
 };
 
@@ -49,10 +49,11 @@ fake_sign(struct span data, uint8_t *out)
 static int
 on_sign(void *arg, const char *alg, struct span data, struct buf *signature)
 {
+	struct side *s = arg;
 	uint8_t mac[32];
 
-	(void)arg;
 	(void)alg;
+	s->signed_for++;
 	fake_sign(data, mac);
 	buf_put(signature, mac, sizeof mac);
 	return 0;
@@ -132,13 +133,24 @@ side_open(struct side *s, int fd, bool server, const struct kex_proposal *mine)
 		assert_int_equal(kex_set_sig_algs(s->kex, "rsa-sha2-512"), 0);
 }
 
+/* Nobody has logged in. */
 static void
-pair_open(struct pair *t, const struct kex_proposal *client,
+pair_open_stranger(struct pair *t, const struct kex_proposal *client,
     const struct kex_proposal *server)
 {
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, t->fd), 0);
 	side_open(&t->c, t->fd[0], false, client);
 	side_open(&t->s, t->fd[1], true, server);
+}
+
+/* New keys are welcome at any time. */
+static void
+pair_open(struct pair *t, const struct kex_proposal *client,
+    const struct kex_proposal *server)
+{
+	pair_open_stranger(t, client, server);
+	assert_int_equal(packet_authenticated(t->c.packet), 0);
+	assert_int_equal(packet_authenticated(t->s.packet), 0);
 }
 
 static void
@@ -544,6 +556,34 @@ test_newkeys_out_of_turn(void **state)
 	pair_close(&t);
 }
 
+/* A client gets one signature for nothing; a server some exchanges. */
+static void
+test_new_keys_before_authentication(void **state)
+{
+	struct kex_proposal p = proposal("curve25519-sha256");
+	struct pair t;
+
+	(void)state;
+	pair_open_stranger(&t, &p, &p);
+	rekey_from_client(&t, 0);
+	assert_in_step(&t, 1);
+	rekey_from_client(&t, ERR_KEX_EARLY);
+	assert_int_equal(t.s.signed_for, 1);
+	pair_close(&t);
+
+	pair_open_stranger(&t, &p, &p);
+	rekey_from_client(&t, 0);
+	assert_int_equal(packet_authenticated(t.s.packet), 0);
+	for (int i = 0; i < 4; i++) {
+		assert_int_equal(kex_start(t.s.kex), 0);
+		assert_int_equal(settle(&t), 0);
+		assert_in_step(&t, 2 + i);
+	}
+	assert_int_equal(kex_start(t.s.kex), 0);
+	assert_int_equal(settle(&t), ERR_KEX_EARLY);
+	pair_close(&t);
+}
+
 static void
 test_export_import(void **state)
 {
@@ -561,6 +601,7 @@ test_export_import(void **state)
 	assert_int_equal(packet_export(t.s.packet, &st), 0);
 	assert_int_equal(kex_export(t.s.kex, &st), 0);
 	side_open(&moved, t.fd[1], true, &p);
+	assert_int_equal(packet_authenticated(moved.packet), 0);
 	in = rd_from_buf(&st);
 	assert_int_equal(packet_import(moved.packet, &in), 0);
 	assert_int_equal(kex_import(moved.kex, &in), 0);
@@ -593,6 +634,7 @@ main(void)
 		cmocka_unit_test(test_strict_wants_kexinit_first),
 		cmocka_unit_test(test_foreign_message_in_rekey),
 		cmocka_unit_test(test_newkeys_out_of_turn),
+		cmocka_unit_test(test_new_keys_before_authentication),
 		cmocka_unit_test(test_export_import),
 	};
 

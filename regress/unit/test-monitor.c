@@ -101,7 +101,7 @@ drain_answer(struct buf *answer)
 }
 
 static int
-ask_sign(size_t hash_len)
+ask_signature(enum monitor_request what, size_t hash_len)
 {
 	struct buf b = { 0 };
 	uint8_t hash[128] = { 7 };
@@ -109,9 +109,15 @@ ask_sign(size_t hash_len)
 
 	buf_put_cstring(&b, "ssh-ed25519");
 	buf_put_string(&b, hash, hash_len);
-	r = ask(MONITOR_SIGN, buf_data(&b), buf_len(&b));
+	r = ask(what, buf_data(&b), buf_len(&b));
 	buf_clear(&b);
 	return r;
+}
+
+static int
+ask_sign(size_t hash_len)
+{
+	return ask_signature(MONITOR_SIGN, hash_len);
 }
 
 static int
@@ -141,6 +147,9 @@ nothing_out_of_its_phase(void **state)
 		{ MONITOR_PHASE_KEX, MONITOR_KBDINT_START },
 		{ MONITOR_PHASE_KEX, MONITOR_HAND_OVER },
 		{ MONITOR_PHASE_KEX, MONITOR_LOGIN },
+		{ MONITOR_PHASE_KEX, MONITOR_SIGN_REKEY },
+		{ MONITOR_PHASE_AUTH, MONITOR_SIGN },
+		{ MONITOR_PHASE_AUTH, MONITOR_SIGN_REKEY },
 		{ MONITOR_PHASE_AUTH, MONITOR_USER },
 		{ MONITOR_PHASE_AUTH, MONITOR_KBDINT_ANSWER },
 		{ MONITOR_PHASE_AUTH, MONITOR_HAND_OVER },
@@ -149,8 +158,11 @@ nothing_out_of_its_phase(void **state)
 		{ MONITOR_PHASE_AUTH, MONITOR_PROVE },
 		{ MONITOR_PHASE_ACCEPTED, MONITOR_PROVE },
 		{ MONITOR_PHASE_ACCEPTED, MONITOR_SIGN },
+		{ MONITOR_PHASE_ACCEPTED, MONITOR_SIGN_REKEY },
 		{ MONITOR_PHASE_ACCEPTED, MONITOR_PASSWORD },
 		{ MONITOR_PHASE_ACCEPTED, MONITOR_USER },
+		{ MONITOR_PHASE_SESSION, MONITOR_LOG },
+		{ MONITOR_PHASE_SESSION, MONITOR_SIGN },
 		{ MONITOR_PHASE_SESSION, MONITOR_USER },
 		{ MONITOR_PHASE_SESSION, MONITOR_KEY_VERIFY },
 		{ MONITOR_PHASE_SESSION, MONITOR_PASSWORD },
@@ -175,16 +187,85 @@ only_hashes_are_signed(void **state)
 	struct buf answer = { 0 };
 
 	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(wrong); i++)
+	for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
+		memset(m->asked, 0, sizeof m->asked);
 		assert_int_equal(ask_sign(wrong[i]), ERR_PROTOCOL);
+	}
 	assert_int_equal(m->session_id_len, 0);
+	memset(m->asked, 0, sizeof m->asked);
 	assert_int_equal(ask_sign(32), 0);
 	drain_answer(&answer);
 	assert_true(buf_len(&answer) > 64);
 	/* The first one stays the session's identifier. */
 	assert_int_equal(m->session_id_len, 32);
-	assert_int_equal(ask_sign(64), 0);
+	m->phase = MONITOR_PHASE_SESSION;
+	for (size_t i = 0; i < ARRAY_LEN(wrong); i++)
+		assert_int_equal(ask_signature(MONITOR_SIGN_REKEY, wrong[i]),
+		    ERR_PROTOCOL);
+	assert_int_equal(ask_signature(MONITOR_SIGN_REKEY, 64), 0);
 	assert_int_equal(m->session_id_len, 32);
+	buf_clear(&answer);
+}
+
+/* A taken over hpnsshd-auth gets one signature of the host, not any number
+ * of them to play the host elsewhere. */
+static void
+one_signature_before_login(void **state)
+{
+	struct buf answer = { 0 };
+
+	(void)state;
+	assert_int_equal(ask_sign(32), 0);
+	drain_answer(&answer);
+	assert_int_equal(ask_sign(32), ERR_PROTOCOL);
+	buf_clear(&answer);
+}
+
+/* The user's process gets them at the pace of new keys: some hundred at
+ * once, then 50 in a second. */
+static void
+signatures_have_a_pace(void **state)
+{
+	uint64_t busy_ms = 0, now_ms = 1000 * 1000, waited_ms = 0;
+	int free_of_charge = 0;
+
+	(void)state;
+	while (monitor_sign_wait_ms(&busy_ms, now_ms) == 0)
+		free_of_charge++;
+	assert_in_range(free_of_charge, 256, 512);
+	for (int i = 0; i < 500; i++) {
+		uint64_t wait_ms = monitor_sign_wait_ms(&busy_ms, now_ms);
+
+		now_ms += wait_ms;
+		waited_ms += wait_ms;
+	}
+	assert_in_range(waited_ms, 9900, 10100);
+	/* A rest makes good for it. */
+	now_ms += 3600 * 1000;
+	for (int i = 0; i < free_of_charge; i++)
+		assert_int_equal(monitor_sign_wait_ms(&busy_ms, now_ms), 0);
+	assert_int_not_equal(monitor_sign_wait_ms(&busy_ms, now_ms), 0);
+}
+
+/* Both kinds of signatures count, whoever asks for them. */
+static void
+every_signature_of_a_session_counts(void **state)
+{
+	struct buf answer = { 0 }, b = { 0 };
+	uint64_t before_ms;
+
+	(void)state;
+	m->phase = MONITOR_PHASE_SESSION;
+	m->session_id_len = 32;
+	assert_int_equal(ask_signature(MONITOR_SIGN_REKEY, 32), 0);
+	drain_answer(&answer);
+	before_ms = m->sign_busy_ms;
+	assert_int_not_equal(before_ms, 0);
+	buf_put_cstring(&b, "rsa-sha2-512");
+	buf_put_string_buf(&b, &m->state.keys.v[0].public);
+	assert_int_equal(ask(MONITOR_PROVE, buf_data(&b), buf_len(&b)), 0);
+	assert_true(m->sign_busy_ms > before_ms);
+	buf_clear(&b);
 	buf_clear(&answer);
 }
 
@@ -306,6 +387,101 @@ tries_are_limited(void **state)
 	buf_clear(&answer);
 }
 
+/* What costs the client nothing of its tries is not free without end. */
+static void
+tries_of_any_kind_are_limited(void **state)
+{
+	struct buf answer = { 0 };
+	int r = 0, tries = 0;
+
+	(void)state;
+	assert_int_equal(ask_sign(32), 0);
+	drain_answer(&answer);
+	assert_int_equal(ask_user("nobody-at-all"), 0);
+	drain_answer(&answer);
+	while (r == 0 && tries < 5000) {
+		m->login->failures = 0;
+		r = ask(MONITOR_NONE, NULL, 0);
+		buf_reset(&answer);
+		if (r == 0) {
+			drain_answer(&answer);
+			tries++;
+		}
+	}
+	assert_int_equal(r, ERR_PROTOCOL);
+	assert_int_equal(tries, 1024);
+	buf_clear(&answer);
+}
+
+/* Each dialogue has a module do something, be it answered or not. */
+static void
+a_dialogue_that_is_given_up_counts(void **state)
+{
+	struct monitor_verdict v = { .result = MONITOR_PROMPTS };
+	struct buf answer = { 0 }, b = { 0 };
+	uint8_t none = MONITOR_NONE, reply = MONITOR_KBDINT_ANSWER;
+	int r = 0;
+
+	(void)state;
+	assert_int_equal(ask_sign(32), 0);
+	drain_answer(&answer);
+	assert_int_equal(ask_user("nobody-at-all"), 0);
+	drain_answer(&answer);
+	buf_put_u8(&b, none);
+	assert_int_equal(fd_send_msg(peer, &b), 0);
+	buf_reset(&answer);
+	assert_int_equal(monitor_converse(m, &v, &answer), ERR_CANCELLED);
+	assert_int_equal(m->login->failures, 1);
+	/* So do answers, should a module ask for ever. */
+	buf_clear(&m->pending);
+	buf_reset(&b);
+	buf_put_u8(&b, reply);
+	for (int i = 0; i < 1024 && r == 0; i++) {
+		drain_answer(&answer);
+		assert_int_equal(fd_send_msg(peer, &b), 0);
+		buf_reset(&answer);
+		r = monitor_converse(m, &v, &answer);
+	}
+	assert_int_equal(r, 0);
+	assert_int_equal(fd_send_msg(peer, &b), 0);
+	assert_int_equal(monitor_converse(m, &v, &answer), ERR_LIMIT);
+	buf_clear(&b);
+	buf_clear(&answer);
+}
+
+static int logged;
+
+static void
+count_line(void *arg, enum log_level level, const char *text)
+{
+	(void)arg;
+	(void)level;
+	assert_non_null(strstr(text, " [preauth]"));
+	assert_null(strchr(text, '\n'));
+	logged++;
+}
+
+/* hpnsshd-auth has no need of more lines than a login makes; one that has
+ * been taken over can not fill the log, and makes no line of its own. */
+static void
+lines_are_limited(void **state)
+{
+	static const char line[] = "\003\0\0\0\007two\nbut";
+	char longer[5000];
+
+	(void)state;
+	log_set_level(LOG_LVL_INFO);
+	log_to_sink(count_line, NULL);
+	for (int i = 0; i < 1000; i++)
+		assert_int_equal(ask(MONITOR_LOG, line, sizeof line - 1), 0);
+	log_to_sink(NULL, NULL);
+	log_to_stderr();
+	assert_in_range(logged, 100, 257);
+	memset(longer, 'a', sizeof longer);
+	memcpy(longer, "\003\0\0\023\203", 5); /* 4995 bytes */
+	assert_int_equal(ask(MONITOR_LOG, longer, sizeof longer), ERR_LIMIT);
+}
+
 static void
 truncated_fields(void **state)
 {
@@ -348,7 +524,13 @@ main(void)
 		TEST(a_name_needs_a_key_exchange),
 		TEST(a_name_is_given_once),
 		TEST(wrong_signature),
+		TEST(one_signature_before_login),
+		TEST(signatures_have_a_pace),
+		TEST(every_signature_of_a_session_counts),
 		TEST(tries_are_limited),
+		TEST(tries_of_any_kind_are_limited),
+		TEST(a_dialogue_that_is_given_up_counts),
+		TEST(lines_are_limited),
 		TEST(truncated_fields),
 		TEST(an_end_is_noticed),
 		TEST(login_takes_no_longer_than_it_may),

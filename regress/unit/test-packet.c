@@ -503,6 +503,31 @@ test_trim(void **state)
 	pair_close(&t);
 }
 
+/* Small talk is dealt with below; it is counted all the same. */
+static void
+test_packets_before_authentication(void **state)
+{
+	struct packet_keys k;
+	struct rd payload;
+	struct pair t;
+	int r = 0;
+	size_t n;
+
+	(void)state;
+	pair_open(&t);
+	make_keys(&k, "aes128-gcm@openssh.com", NULL, false);
+	assert_int_equal(packet_set_keys(t.a, PACKET_TX, &k, true), 0);
+	assert_int_equal(packet_set_keys(t.b, PACKET_RX, &k, true), 0);
+	for (n = 0; n < 100 * 1000 && r == 0; n++) {
+		assert_int_equal(put(t.a, SSH_MSG_IGNORE, "\0\0\0\0", 4), 0);
+		if (n % 256 == 0)
+			r = carry(t.a, t.b, &payload);
+	}
+	assert_int_equal(r, ERR_LIMIT);
+	assert_in_range(n, 64 * 1024, 66 * 1024);
+	pair_close(&t);
+}
+
 int
 main(void)
 {
@@ -521,6 +546,7 @@ main(void)
 		cmocka_unit_test(test_unsent_follows_rate),
 		cmocka_unit_test(test_room),
 		cmocka_unit_test(test_trim),
+		cmocka_unit_test(test_packets_before_authentication),
 	};
 
 	log_init("test-packet", LOG_LVL_ERROR);
