@@ -371,7 +371,8 @@ class Server:
 
     def __init__(self, kind, directory, keys, authorized=(), config="",
                  host_keys=("ed25519", "ecdsa256", "ecdsa384", "ecdsa521",
-                            "rsa"), args=(), debug=False, env=None):
+                            "rsa"), args=(), debug=False, env=None,
+                 within=()):
         self.kind, self.keys, self.host_keys = kind, keys, host_keys
         self.dir = Path(directory)
         self.dir.mkdir(parents=True, exist_ok=True)
@@ -379,6 +380,7 @@ class Server:
         open_up(self.dir)
         self.extra, self.args, self.env = config, list(args), env
         self.debug = debug
+        self.within = list(within)  # a command line that runs another
         self.process = None
         self.authorized = self.dir / "authorized_keys"
         self.authorized.write_text(
@@ -391,11 +393,12 @@ class Server:
         lines = [first.strip(), f"Port {self.port}",
                  "ListenAddress 127.0.0.1", "PidFile none", "UsePAM no",
                  "StrictModes no", "PermitRootLogin yes",
-                 "Subsystem sftp internal-sftp",
                  # bash reads the user's .bashrc in a session unless it is
                  # the second shell; tests shall not depend on that file
                  "SetEnv SHLVL=1",
                  f"AuthorizedKeysFile {self.authorized}"]
+        if "Subsystem sftp " not in first:  # twice is an error to stock
+            lines.append("Subsystem sftp internal-sftp")
         if self.debug:
             lines.append("LogLevel DEBUG1")
         # or it would soon lock out an address of so many failed logins
@@ -414,8 +417,8 @@ class Server:
         with open(self.log, "ab") as log:
             self.log_begin = log.tell()  # behind that of an earlier start
             self.process = start(
-                [program(self.kind, "sshd"), "-D", "-e", "-f", self.config,
-                 *self.args], stdout=log, stderr=log,
+                [*self.within, program(self.kind, "sshd"), "-D", "-e", "-f",
+                 self.config, *self.args], stdout=log, stderr=log,
                 env=self.env or clean_env())
         wait_for(lambda: self.process.poll() is not None or self.answers())
         if self.process.poll() is None and self.answers():

@@ -29,17 +29,6 @@ struct internal_sftp {
 
 /* ---- the command -------------------------------------------------------- */
 
-bool
-internal_sftp_is(const char *command)
-{
-	static const char name[] = "internal-sftp";
-	size_t len = sizeof name - 1;
-
-	return strncmp(command, name, len) == 0 &&
-	    (command[len] == '\0' || command[len] == ' ' ||
-		command[len] == '\t');
-}
-
 /* The words of text, which is cut up; NULL at the end. */
 static int
 split(char *text, char *argv[ARGS_MAX + 1])

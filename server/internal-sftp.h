@@ -19,9 +19,6 @@
 
 struct internal_sftp;
 
-/* Is a command "internal-sftp" with its arguments? */
-bool internal_sftp_is(const char *command);
-
 /* In a child, over descriptors 0 and 1. Returns the exit status. */
 int internal_sftp_run(const char *command, const struct user *user);
 

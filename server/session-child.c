@@ -22,8 +22,18 @@
 #include "server/privs.h"
 
 #define NOLOGIN_FILE "/etc/nologin"
+#define SYSTEM_RC SYSCONFDIR "/sshrc"
+#define USER_RC ".ssh/rc" /* in the home directory */
 
 enum { TEXT_FILE_MAX = 64 * 1024, EXIT_NOLOGIN = 254 };
+
+static const char *
+shell_name(const struct user *u)
+{
+	const char *slash = strrchr(u->shell, '/');
+
+	return slash != NULL ? slash + 1 : u->shell;
+}
 
 /* Straight to the user's screen; a terminal in its cooked mode needs no CR. */
 static void
@@ -68,34 +78,60 @@ greet(const struct session_start *s)
 	free(hush);
 }
 
+/* ---- what runs before --------------------------------------------------- */
+
+bool
+session_has_system_rc(void)
+{
+	return access(SYSTEM_RC, R_OK) == 0;
+}
+
+static bool
+has_user_rc(const struct user *u)
+{
+	char *path = user_path(u, USER_RC);
+	bool there = access(path, F_OK) == 0;
+
+	free(path);
+	return there;
+}
+
+/* In the home directory. The user's file is run by the user's shell, so that
+ * a shell which runs nothing, or little, does not run it either. */
+static _Noreturn void
+execute_rc(const struct user *u, bool of_user, char **env)
+{
+	static const char command[] = "/bin/sh " USER_RC;
+	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	if (null == -1 || dup2(null, STDIN_FILENO) == -1)
+		_exit(255);
+	if (of_user)
+		execle(u->shell, shell_name(u), "-c", command, (char *)NULL,
+		    env);
+	else
+		execle("/bin/sh", "sh", SYSTEM_RC, (char *)NULL, env);
+	_exit(127);
+}
+
 /* ~/.ssh/rc, or else the system's sshrc: run and waited for. */
 static void
 run_rc(const struct session_start *s, char **env)
 {
-	static const char system_rc[] = SYSCONFDIR "/sshrc";
-	const struct serve_params *p = s->params;
-	char *user_rc = user_path(p->user, ".ssh/rc");
-	const char *rc = NULL;
+	const struct user *u = s->params->user;
+	bool of_user = s->plan.user_rc && has_user_rc(u);
 	pid_t pid;
 
-	if (p->conf->permit_user_rc && p->key->user_rc &&
-	    access(user_rc, R_OK) == 0)
-		rc = user_rc;
-	else if (access(system_rc, R_OK) == 0)
-		rc = system_rc;
-	if (rc != NULL && (pid = fork()) == 0) {
-		int null = open("/dev/null", O_RDONLY);
-
-		if (null != -1)
-			dup2(null, STDIN_FILENO);
-		execle("/bin/sh", "sh", rc, (char *)NULL, env);
-		_exit(127);
-	} else if (rc != NULL && pid > 0) {
-		while (waitpid(pid, NULL, 0) == -1 && errno == EINTR)
-			;
-	}
-	free(user_rc);
+	if (!of_user && !session_has_system_rc())
+		return;
+	pid = fork();
+	if (pid == 0)
+		execute_rc(u, of_user, env);
+	while (pid > 0 && waitpid(pid, NULL, 0) == -1 && errno == EINTR)
+		;
 }
+
+/* ---- the session itself ------------------------------------------------- */
 
 static void
 take_descriptors(const struct session_start *s)
@@ -124,21 +160,53 @@ go_home(const struct serve_params *p)
 }
 
 static _Noreturn void
-execute(const struct session_start *s, char **env)
+run_shell(const struct session_start *s, char **env)
 {
 	const struct user *u = s->params->user;
-	const char *base = strrchr(u->shell, '/');
 	char *name;
 
-	base = base != NULL ? base + 1 : u->shell;
-	if (s->command == NULL) {
-		xasprintf(&name, "-%s", base);
+	if (s->plan.runs == SESSION_RUNS_LOGIN_SHELL) {
+		xasprintf(&name, "-%s", shell_name(u));
 		execle(u->shell, name, (char *)NULL, env);
 	} else {
-		execle(u->shell, base, "-c", s->command, (char *)NULL, env);
+		execle(u->shell, shell_name(u), "-c", s->plan.command,
+		    (char *)NULL, env);
 	}
 	fprintf(stderr, "%s: %s\n", u->shell, strerror(errno));
 	_exit(126);
+}
+
+static _Noreturn void
+run_sftp(const struct session_start *s)
+{
+	log_init("internal-sftp", LOG_LVL_ERROR);
+	log_to_syslog(LOG_AUTH);
+	_exit(internal_sftp_run(s->plan.command, s->params->user));
+}
+
+static _Noreturn void
+refuse(void)
+{
+	static const char text[] =
+	    "This service allows sftp connections only.\n";
+
+	(void)!fd_write_all(STDOUT_FILENO, text, sizeof text - 1);
+	_exit(1);
+}
+
+static _Noreturn void
+run(const struct session_start *s, char **env)
+{
+	switch (s->plan.runs) {
+	case SESSION_RUNS_SFTP:
+		run_sftp(s);
+	case SESSION_RUNS_REFUSAL:
+		refuse();
+	case SESSION_RUNS_LOGIN_SHELL:
+	case SESSION_RUNS_COMMAND:
+		break;
+	}
+	run_shell(s, env);
 }
 
 void
@@ -160,15 +228,9 @@ session_child(const struct session_start *s)
 	log_to_stderr();
 	check_nologin(s->params->user);
 	go_home(s->params);
-	if (s->command != NULL && internal_sftp_is(s->command)) {
-		log_init("internal-sftp", LOG_LVL_ERROR);
-		log_to_syslog(LOG_AUTH);
-		_exit(internal_sftp_run(s->command, s->params->user));
-	}
 	env = session_environment(s);
-	if (s->tty != NULL && s->command == NULL)
+	if (s->tty != NULL && s->plan.runs == SESSION_RUNS_LOGIN_SHELL)
 		greet(s);
-	if (s->subsystem == NULL)
-		run_rc(s, env);
-	execute(s, env);
+	run_rc(s, env);
+	run(s, env);
 }

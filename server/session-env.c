@@ -147,8 +147,8 @@ set_connection(struct env *e, const struct session_start *s)
 		set(e, "SSH_TTY=%s", s->tty);
 	if (s->term != NULL && s->term[0] != '\0')
 		set(e, "TERM=%s", s->term);
-	if (s->original != NULL)
-		set(e, "SSH_ORIGINAL_COMMAND=%s", s->original);
+	if (s->plan.original != NULL)
+		set(e, "SSH_ORIGINAL_COMMAND=%s", s->plan.original);
 	if (s->auth_info_path != NULL)
 		set(e, "SSH_USER_AUTH=%s", s->auth_info_path);
 }

@@ -29,6 +29,7 @@ struct session {
 	struct channel *channel;
 	pid_t pid; /* 0: not started */
 	bool started, exited, sources_ended, recorded;
+	bool takes_signals; /* what it runs was the client's choice */
 	int wait_status;
 	char *term;
 	struct pty_size size;
@@ -375,19 +376,30 @@ start_on_pipes(struct session *s, struct session_start *start)
 static void
 log_start(const struct session *s, const struct session_start *start)
 {
+	static const char *const forced[] = { "", "forced-command (config)",
+		"forced-command (key-option)" };
 	const struct serve_params *p = s->all->params;
-	const char *what = "command";
+	const struct session_plan *plan = &start->plan;
+	const char *what = "command", *named = NULL;
+	const char *tty = s->tty_name + strlen("/dev/");
 
-	if (start->subsystem != NULL)
+	if (plan->forced != SESSION_FORCED_NOT) {
+		what = forced[plan->forced];
+		named = plan->command;
+	} else if (start->subsystem != NULL) {
 		what = "subsystem";
-	else if (start->command == NULL)
+		named = start->subsystem;
+	} else if (plan->runs == SESSION_RUNS_LOGIN_SHELL) {
 		what = "shell";
-	log_verbose("Starting session: %s%s%s%s%s for %s from %s id %u",
-	    start->original != NULL ? "forced-" : "", what,
-	    start->subsystem != NULL ? " '" : "",
-	    start->subsystem != NULL ? start->subsystem : "",
-	    start->subsystem != NULL ? "'" : "", p->user->name, p->peer_text,
+	}
+	log_verbose("Starting session: %s%s%s%s%s%s for %s from %s id %u", what,
+	    named != NULL ? " '" : "", named != NULL ? named : "",
+	    named != NULL ? "'" : "", s->pty != -1 ? " on " : "",
+	    s->pty != -1 ? tty : "", p->user->name, p->peer_text,
 	    channel_id(s->channel));
+	if (plan->runs == SESSION_RUNS_REFUSAL)
+		log_error("Connection from user %s %s: refusing non-sftp "
+			  "session", p->user->name, p->peer_text);
 }
 
 /* Without a process, where that is possible. */
@@ -396,32 +408,33 @@ start_here(struct session *s, const struct session_start *start)
 {
 	const struct user *user = s->all->params->user;
 
-	if (s->pty != -1 || start->command == NULL ||
-	    !internal_sftp_is(start->command) || session_nologin(user))
+	if (start->plan.runs != SESSION_RUNS_SFTP || s->pty != -1 ||
+	    session_nologin(user) || session_has_system_rc())
 		return false;
-	s->sftp = internal_sftp_start(start->command, user, s->all->loop,
+	s->sftp = internal_sftp_start(start->plan.command, user, s->all->loop,
 	    s->channel);
 	return s->sftp != NULL;
 }
 
 static bool
-start_session(struct session *s, const char *asked, const char *command)
+start_session(struct session *s, enum session_kind kind, const char *command)
 {
 	const struct serve_params *p = s->all->params;
-	struct session_start start = { .params = p, .command = command,
+	const struct session_request request = { kind, command };
+	const struct session_rules rules = {
+		.config_command = p->conf->force_command,
+		.key_command = p->key->command,
+		.user_rc = p->conf->permit_user_rc && p->key->user_rc,
+	};
+	struct session_start start = { .params = p,
+		.plan = session_plan(&request, &rules),
 		.subsystem = s->subsystem, .env = &s->env,
 		.auth_info_path = s->all->auth_info_path, .fd_in = -1,
 		.fd_out = -1, .fd_err = -1 };
-	const char *forced = p->conf->force_command != NULL ?
-	    p->conf->force_command : p->key->command;
 	int r = 0;
 
 	if (s->started)
 		return false;
-	if (forced != NULL) {
-		start.original = asked;
-		start.command = forced;
-	}
 	log_start(s, &start);
 	if (s->pty != -1)
 		r = start_on_tty(s, &start);
@@ -433,6 +446,7 @@ start_session(struct session *s, const char *asked, const char *command)
 		return false;
 	}
 	s->started = true;
+	s->takes_signals = start.plan.signals;
 	if (s->pty != -1) {
 		channel_set_interactive(s->channel, true);
 		channel_set_fds(s->channel, s->pty, s->pty, -1, -1);
@@ -534,7 +548,7 @@ on_shell(struct session *s, struct rd *r)
 {
 	int err = rd_end(r);
 
-	return err != 0 ? err : start_session(s, NULL, NULL);
+	return err != 0 ? err : start_session(s, SESSION_SHELL, NULL);
 }
 
 static int
@@ -544,7 +558,7 @@ on_exec(struct session *s, struct rd *r)
 	int err = rd_end(r);
 
 	if (err == 0)
-		err = start_session(s, command, command);
+		err = start_session(s, SESSION_EXEC, command);
 	free(command);
 	return err;
 }
@@ -568,7 +582,7 @@ on_subsystem(struct session *s, struct rd *r)
 	log_info("subsystem request for %s by user %s", name,
 	    s->all->params->user->name);
 	s->subsystem = name;
-	err = start_session(s, command, command);
+	err = start_session(s, SESSION_SUBSYSTEM, command);
 	if (err > 0)
 		name = NULL;
 	else
@@ -595,10 +609,7 @@ on_signal(struct session *s, struct rd *r)
 	for (size_t i = 0; err == 0 && i < ARRAY_LEN(signals); i++) {
 		if (strcmp(signals[i].name, name) != 0)
 			continue;
-		/* A forced command is not the client's to stop. */
-		if (s->pid > 0 && !s->exited &&
-		    s->all->params->conf->force_command == NULL &&
-		    s->all->params->key->command == NULL &&
+		if (s->pid > 0 && !s->exited && s->takes_signals &&
 		    send_signal(s, signals[i].signo))
 			result = 1;
 	}

@@ -19,6 +19,7 @@
 #include "packet.h"
 #include "server/pty.h"
 #include "server/serve.h"
+#include "server/session-plan.h"
 
 struct sessions;
 
@@ -38,8 +39,7 @@ void sessions_free(struct sessions *ss);
 /* What the child of a session is to run. */
 struct session_start {
 	const struct serve_params *params;
-	const char *command;   /* NULL: login shell */
-	const char *original;  /* what the client asked for, if replaced */
+	struct session_plan plan;
 	const char *subsystem; /* name, or NULL */
 	const char *term;      /* TERM, with a terminal */
 	const char *tty;       /* path, or NULL */
@@ -51,6 +51,9 @@ struct session_start {
 
 /* /etc/nologin is there, and for this user. */
 bool session_nologin(const struct user *u);
+/* There is a sshrc of the system, which goes before all that runs, unless
+ * ~/.ssh/rc does. */
+bool session_has_system_rc(void);
 /* In the new process: never returns. */
 _Noreturn void session_child(const struct session_start *s);
 /* The environment, ended by NULL; caller frees (or executes). */

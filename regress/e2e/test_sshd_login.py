@@ -411,7 +411,11 @@ def test_forced_command_of_the_server(make_server):
 
 def test_force_internal_sftp(make_server):
     server = make_server("ForceCommand internal-sftp\n")
-    done = Client("hpn", server).ssh("id", stdin=b"\0\0\0\5\1\0\0\0\3")
+    done = Client("hpn", server).ssh("id")
+    assert (done.rc, done.out) == (
+        1, b"This service allows sftp connections only.\n")
+    done = Client("hpn", server).ssh("sftp", flags=["-s"],
+                                     stdin=b"\0\0\0\5\1\0\0\0\3")
     assert done.out[4:9] == b"\2\0\0\0\3", done
 
 

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: ISC
+"""A server with an /etc of its own, in a mount namespace: an account of any
+shell and groups, /etc/nologin and the system's sshrc, of which the machine
+that the tests run on sees nothing."""
+
+import os
+import shutil
+from pathlib import Path
+
+import harness
+from harness import Server, hpn, run
+
+USER, UID, PASSWORD = "hpnown", 54711, "correct horse 7"
+OWN_GROUP, GROUP = 54712, 54713  # that of the account, a further one
+# PASSWORD, as crypt(5) has it
+HASH = ("$6$hpntests$1kP./X1WKKq.g2I3Vzai1lFtsMAd5b6eNCrtu/vd4ReDA9clY"
+        ".zvoo8k7wtpgINNfseDGUlynqCJawvPNZKVm1")
+ENTER = """
+mount --bind "$1" /etc && mount --bind "$2" "$3" && shift 3 && exec "$@"
+"""
+
+
+def problem():
+    """Why there can be no such server here, or None."""
+    if not harness.IS_ROOT:
+        return "needs root: mounts"
+    if run(["unshare", "-m", "--propagation", "private", "mount", "--bind",
+            "/etc", "/etc"]).rc != 0:
+        return "mounting is not possible here"
+    return None
+
+
+class OwnEtc:
+    def __init__(self, directory, keys):
+        self.dir, self.keys = Path(directory), keys
+        self.etc, self.conf = self.dir / "etc", self.dir / "conf"
+        self.home = self.dir / "home"
+        self.servers = []
+        shutil.copytree("/etc", self.etc, symlinks=True)
+        self.conf.mkdir()
+        self.home.mkdir()
+        os.chown(self.home, UID, OWN_GROUP)
+        (self.etc / "ssh").mkdir(exist_ok=True)
+        for name in ("nologin", "ssh/sshrc"):
+            (self.etc / name).unlink(missing_ok=True)
+        self.lines = {name: (self.etc / name).read_text()
+                      for name in ("passwd", "shadow", "group")}
+        self.account()
+        host_key = keys.path("ed25519-host")
+        done = run([hpn("sshd"), "-T", "-f", "/dev/null", "-h", host_key])
+        moduli, = [line.split()[1] for line in done.ok().text.splitlines()
+                   if line.startswith("modulifile ")]
+        self.conf_place = Path(moduli).parent  # ours, of this build
+        self.made_place = not self.conf_place.exists()
+        self.conf_place.mkdir(parents=True, exist_ok=True)
+
+    def account(self, shell="/bin/sh"):
+        added = {
+            "passwd": f"{USER}:x:{UID}:{OWN_GROUP}::{self.home}:{shell}\n",
+            "shadow": f"{USER}:{HASH}:19000::::::\n",
+            "group": f"{USER}:x:{OWN_GROUP}:\nhpnmore:x:{GROUP}:{USER}\n"}
+        for name, text in added.items():
+            (self.etc / name).write_text(self.lines[name] + text)
+
+    def system_rc(self, kind, text):
+        """The sshrc that a server of that kind reads."""
+        place = self.conf if kind == "hpn" else self.etc / "ssh"
+        (place / "sshrc").write_text(text)
+
+    def user_file(self, name, text):
+        path = self.home / ".ssh" / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+        for one in (path.parent, path):
+            os.chown(one, UID, OWN_GROUP)
+
+    def server(self, config="", kind="hpn", key_options="", **kw):
+        within = ["unshare", "-m", "--propagation", "private", "sh", "-c",
+                  ENTER, "sh", self.etc, self.conf, self.conf_place]
+        server = Server(kind, self.dir / f"server{len(self.servers)}",
+                        self.keys, config=config, within=within, **kw)
+        server.authorized.write_text(
+            f"{key_options} {self.keys.public('ed25519')}\n".lstrip())
+        self.servers.append(server)
+        return server.start()
+
+    def end(self):
+        for server in self.servers:
+            server.stop()
+        if self.made_place:
+            try:
+                os.removedirs(self.conf_place)
+            except OSError:
+                pass  # somebody else uses it by now

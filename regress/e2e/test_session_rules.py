@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: ISC
+"""What runs for a user, and as whom: the rules that a user who may do less
+than others must not get around. Where the stock server keeps the same rule
+it is asked too, so that the test is known to be right."""
+
+import os
+import subprocess
+
+import pytest
+from ownetc import USER, OwnEtc, problem
+
+import harness
+from harness import Client, have
+
+pytestmark = [
+    pytest.mark.skipif(not have("hpn", "ssh", "sshd"),
+                       reason="hpnssh and hpnsshd are not built"),
+    pytest.mark.skipif(not harness.stock("ssh"), reason="no stock ssh"),
+]
+either_server = pytest.mark.parametrize("kind", ["hpn", pytest.param(
+    "stock", marks=pytest.mark.skipif(
+        harness.FAST or not harness.stock("sshd"),
+        reason="the stock server is only asked in a full run"))])
+ONLY_SFTP = b"This service allows sftp connections only."
+INIT, VERSION = b"\0\0\0\5\1\0\0\0\3", b"\2\0\0\0\3"
+
+
+@pytest.fixture
+def own(tmp_path, keys):
+    why = problem()
+    if why:
+        pytest.skip(why)
+    harness.open_up(tmp_path)
+    place = OwnEtc(tmp_path / "own", keys)
+    harness.open_up(place.home)
+    yield place
+    place.end()
+
+
+def client_of(server, **kw):
+    return Client("stock", server, user=USER, **kw)
+
+
+def speak_sftp(client, *command, flags=()):
+    """(the reply to INIT, or as much as came; exit status). Input stays open
+    until there is an answer."""
+    process = subprocess.Popen(
+        [str(a) for a in client.ssh_args(flags=flags)] + list(command),
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL, env=harness.clean_env(),
+        start_new_session=True)
+    try:
+        if "-tt" not in flags:  # where it is an interrupt
+            os.write(process.stdin.fileno(), INIT)
+        got = process.stdout.read(9)
+        process.stdin.close()
+        got += process.stdout.read()
+        return got, process.wait(harness.LONG)
+    finally:
+        harness.kill_group(process)
+        process.stdout.close()
+
+
+def serves_sftp(client):
+    got, rc = speak_sftp(client, "sftp", flags=["-s"])
+    return got[4:9] == VERSION and rc == 0
+
+
+# ---- internal-sftp -----------------------------------------------------
+
+@either_server
+@pytest.mark.parametrize("shell,status", [("/usr/sbin/nologin", 1),
+                                          ("/bin/sh", 127)])
+def test_command_of_that_name(own, kind, shell, status):
+    """A command is the shell's to run, also one called internal-sftp."""
+    own.account(shell)
+    client = client_of(own.server("Subsystem sftp internal-sftp", kind))
+    for command in ("internal-sftp", "internal-sftp -R"):
+        got, rc = speak_sftp(client, command)
+        assert rc == status and VERSION not in got, got
+    assert serves_sftp(client)  # the subsystem needs no shell
+
+
+@either_server
+@pytest.mark.parametrize("by", ["config", "key"])
+def test_forced_internal_sftp(own, kind, by):
+    """Who asks for anything else is told, and gets nothing."""
+    forced = {"config": {"config": "ForceCommand internal-sftp -R"},
+              "key": {"key_options": 'command="internal-sftp -R"'}}[by]
+    client = client_of(own.server(kind=kind, **forced))
+    for command in (["id"], ["internal-sftp"], []):
+        for flags in ([], ["-tt"]):
+            got, rc = speak_sftp(client, *command, flags=flags)
+            # a line of the log may come before it
+            assert got.replace(b"\r", b"").endswith(ONLY_SFTP + b"\n")
+            assert VERSION not in got
+            assert rc == 1
+    assert serves_sftp(client)
+
+
+@either_server
+def test_forced_arguments_of_internal_sftp(own, kind, tmp_path):
+    """Those of the forced command count, not those of the subsystem."""
+    server = own.server("Subsystem sftp internal-sftp\n"
+                        "ForceCommand internal-sftp -R", kind)
+    done = harness.run(
+        [harness.stock("sftp"), "-b", "-", *client_of(server).options(),
+         "-P", server.port, f"{USER}@127.0.0.1"],
+        stdin=f"-mkdir {own.home}/x\nls /\n".encode()).ok()
+    assert "denied" in done.errors.lower(), done
+    assert not (own.home / "x").exists()
+
+
+@either_server
+def test_forced_command_instead_of_a_subsystem(own, kind):
+    server = own.server("ForceCommand echo forced $SSH_ORIGINAL_COMMAND",
+                        kind)
+    got, rc = speak_sftp(client_of(server), "sftp", flags=["-s"])
+    assert (got, rc) == (b"forced internal-sftp\n", 0)
+
+
+# ---- ~/.ssh/rc and sshrc -----------------------------------------------
+
+@pytest.fixture
+def rc(own):
+    """rc(kind): an rc of the user and an sshrc of the system, which tell."""
+    def make(kind, user=True, system=True):
+        if user:
+            own.user_file("rc", f"echo user >>{own.home}/ran\n")
+        if system:
+            own.system_rc(kind, f"echo system >>{own.home}/ran\n")
+        return lambda: (own.home / "ran").read_text().split() \
+            if (own.home / "ran").exists() else []
+    return make
+
+
+@either_server
+@pytest.mark.parametrize("config,key_options,expected", [
+    ("", "", "user"), ("", 'command="true"', "user"),
+    ("ForceCommand true", "", "system"),
+    ("ForceCommand internal-sftp", "", "system"),
+    ("ForceCommand true", 'command="true"', "system"),
+    ("PermitUserRC no", "", "system"), ("", "no-user-rc", "system"),
+    ("", "restrict", "system")])
+def test_which_rc(own, rc, kind, config, key_options, expected):
+    ran = rc(kind)
+    server = own.server(config, kind, key_options)
+    client_of(server).ssh("true")
+    assert ran() == [expected]
+
+
+@either_server
+@pytest.mark.parametrize("config", [
+    "Subsystem sftp internal-sftp", "Subsystem sftp /bin/cat",
+    "ForceCommand internal-sftp"])
+def test_rc_of_a_subsystem(own, rc, kind, config):
+    """Only the system's."""
+    ran = rc(kind)
+    client = client_of(own.server(config, kind))
+    speak_sftp(client, "sftp", flags=["-s"])
+    assert ran() == ["system"]
+
+
+def test_no_rc_of_the_user_with_a_forced_command(own, rc):
+    """Nor is there one in the system: an upload to .ssh/rc runs nothing."""
+    ran = rc("hpn", system=False)
+    for config in ("ForceCommand internal-sftp", "ForceCommand true",
+                   "Match User *\n\tForceCommand internal-sftp"):
+        client = client_of(own.server(config))
+        client.ssh("true")
+        client.ssh("true", flags=["-tt"])
+        client.ssh()
+        speak_sftp(client, "sftp", flags=["-s"])
+    assert ran() == []
+
+
+@either_server
+@pytest.mark.parametrize("shell", ["/usr/sbin/nologin", "/bin/false",
+                                   "/usr/bin/rbash", "/usr/bin/git-shell"])
+def test_shell_that_runs_little(own, rc, kind, shell):
+    """It does not run ~/.ssh/rc either."""
+    if not os.path.exists(shell):
+        pytest.skip(f"there is no {shell}")
+    own.account(shell)
+    ran = rc(kind, system=False)
+    client = client_of(own.server("", kind))
+    for flags in ([], ["-tt"]):
+        client.ssh("true", flags=flags)
+        client.ssh(flags=flags, stdin=b"exit\n")
+    assert ran() == []
+
+
+def test_environment_and_place_of_an_rc(own):
+    """As the session has them; input is not the session's."""
+    own.user_file("rc", f"{{ pwd; echo $USER; cat; }} >{own.home}/ran\n")
+    done = client_of(own.server()).ssh("cat", stdin=b"input").ok()
+    assert done.out == b"input"
+    assert (own.home / "ran").read_text().split() == [str(own.home), USER]
