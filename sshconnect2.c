@@ -31,7 +31,6 @@ struct sshlogin {
 	struct connection *connection;
 	struct userauth *userauth;
 	struct hostlearn *hostlearn; /* NULL: nothing is to be learnt */
-	struct buf expected; /* host key blob; empty: any that is known */
 	struct loop_fd *watch;	    /* until the identification is there */
 	struct loop_timer *timeout; /* ConnectTimeout */
 	struct loop_timer *auth_timer; /* between keys and authentication */
@@ -170,6 +169,24 @@ drop_bad_hints(const struct sshlogin *l)
 		log_debug("%s: %s", l->hints_path, err_text(r));
 }
 
+/* The user's key is not welcome any more: nothing is begun on the guess that
+ * it is, so that a server which punishes those that come and do not log in has
+ * no cause for it. */
+static void
+drop_refused_key(struct sshlogin *l)
+{
+	int r;
+
+	if (l->hints.key == NULL || l->authenticated || l->userauth == NULL ||
+	    l->p.beside != NULL || !userauth_was_refused(l->userauth))
+		return;
+	free(l->hints.key);
+	l->hints.key = NULL;
+	r = hints_save(l->hints_path, hostcheck_name(l->hostcheck), &l->hints);
+	if (r != 0)
+		log_debug("%s: %s", l->hints_path, err_text(r));
+}
+
 static void
 end(struct sshlogin *l, int err)
 {
@@ -179,6 +196,7 @@ end(struct sshlogin *l, int err)
 		goto out;
 	l->ended = true;
 	drop_bad_hints(l);
+	drop_refused_key(l);
 	loop_cancel(l->p.loop, l->timeout);
 	loop_cancel(l->p.loop, l->auth_timer);
 	l->timeout = l->auth_timer = NULL;
@@ -229,6 +247,9 @@ save_hints(struct sshlogin *l)
 	struct hints now = { 0 };
 	int r;
 
+	/* A further connection learns nothing that the first has not. */
+	if (l->p.beside != NULL)
+		return;
 	/* A first contact may have made the file that they stand beside. */
 	if (l->hints_path == NULL)
 		l->hints_path = hostcheck_hints_path(l->hostcheck);
@@ -239,9 +260,11 @@ save_hints(struct sshlogin *l)
 	if (strcmp(now.kex, kex_result(l->kex)->kex) != 0)
 		strlcpy(now.kex, "-", strlen(now.kex) + 1);
 	now.key = userauth_key_hint(l->userauth);
+	now.asked = userauth_effort(l->userauth) != USERAUTH_SILENT;
 	if (!same_text(now.kex, l->hints.kex) ||
 	    !same_text(now.hostkey, l->hints.hostkey) ||
-	    !same_text(now.key, l->hints.key)) {
+	    !same_text(now.key, l->hints.key) ||
+	    now.asked != l->hints.asked) {
 		r = hints_save(l->hints_path, hostcheck_name(l->hostcheck),
 		    &now);
 		if (r != 0)
@@ -372,15 +395,10 @@ on_hostkey(void *arg, struct span blob, const char *alg)
 {
 	struct sshlogin *l = arg;
 	bool was = hush(l);
-	int r = ERR_HOSTKEY;
+	int r;
 
 	(void)alg;
-	if (buf_len(&l->expected) > 0 &&
-	    (buf_len(&l->expected) != blob.len ||
-		memcmp(buf_data(&l->expected), blob.p, blob.len) != 0))
-		log_error("this connection came to another host key");
-	else
-		r = hostcheck_key(l->hostcheck, blob);
+	r = hostcheck_key(l->hostcheck, blob);
 	(void)log_demote(was);
 	return r;
 }
@@ -446,28 +464,32 @@ on_kex_done(void *arg, bool first)
 }
 
 int
-sshlogin_release(struct sshlogin *l, struct span hostkey)
+sshlogin_release(struct sshlogin *l)
 {
-	struct span key = { NULL, 0 };
+	bool was = hush(l);
+	int r = hostcheck_confirm(l->hostcheck);
 
-	if (l->kex != NULL)
-		key = kex_hostkey(l->kex);
-	if (key.len > 0 && (key.len != hostkey.len ||
-		memcmp(key.p, hostkey.p, key.len) != 0))
-		return ERR_HOSTKEY;
-	buf_reset(&l->expected);
-	buf_put(&l->expected, hostkey.p, hostkey.len);
+	(void)log_demote(was);
+	if (r != 0)
+		return r;
 	l->p.hold = false;
 	if (l->held && !l->ended)
 		log_in_soon(l);
 	l->held = false;
-	return buf_err(&l->expected);
+	return 0;
+}
+
+bool
+sshlogin_is_answered(const struct sshlogin *l)
+{
+	return l->peer_ident != NULL;
 }
 
 bool
 sshlogin_expected(const struct sshlogin *l)
 {
-	return l->hints.key != NULL && !hostcheck_distrusted(l->hostcheck);
+	return l->hints.key != NULL && !l->hints.asked &&
+	    !hostcheck_distrusted(l->hostcheck);
 }
 
 /* list with name in front; caller frees. */
@@ -671,6 +693,9 @@ begin(struct sshlogin *l)
 
 	r = hostcheck_new(&l->hostcheck, conf, l->p.link->address,
 	    l->p.link->port);
+	if (r == 0 && l->p.beside != NULL)
+		hostcheck_follow(l->hostcheck, l->p.beside->hostcheck,
+		    l->p.hold);
 	if (r == 0)
 		r = make_ident(l);
 	if (r != 0)
@@ -707,7 +732,6 @@ sshlogin_new(struct sshlogin **out, const struct sshlogin_params *params)
 	int r;
 
 	l->p = *params;
-	buf_put(&l->expected, params->hostkey.p, params->hostkey.len);
 	if ((r = begin(l)) != 0) {
 		tell_end(l, r);
 		sshlogin_free(l);
@@ -737,7 +761,6 @@ sshlogin_free(struct sshlogin *l)
 	buf_clear(&l->host_signature);
 	free(l->hints_path);
 	hints_clear(&l->hints);
-	buf_clear(&l->expected);
 	free(l);
 }
 

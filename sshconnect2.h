@@ -26,7 +26,9 @@ struct sshlogin_params {
 	struct loop *loop;
 	bool quiet;	     /* what is told to users is only for debugging */
 	struct userauth_secret *secret; /* see client/userauth.h; or NULL */
-	struct span hostkey; /* the only one that is right; copied; or empty */
+	/* One to the same host, which is freed later: this one is right only
+	 * with the host key that that one accepted. NULL: this is the first. */
+	const struct sshlogin *beside;
 	bool hold;	     /* keys only: sshlogin_release() logs in */
 	void *arg;
 	/* The first authentication request is out and likely to succeed, and
@@ -53,9 +55,11 @@ void sshlogin_free(struct sshlogin *l);
 /* Says goodbye to the server, best effort. */
 void sshlogin_disconnect(struct sshlogin *l);
 
-/* Logs in, when keys were agreed on with that host key and no other.
- * ERR_HOSTKEY: they were with another. */
-int sshlogin_release(struct sshlogin *l, struct span hostkey) must_check;
+/* The server has said that it is one: it knows of this login. */
+bool sshlogin_is_answered(const struct sshlogin *l);
+/* Logs in, as the one that it is beside has. ERR_HOSTKEY: keys were agreed on
+ * with another host key than that one's. */
+int sshlogin_release(struct sshlogin *l) must_check;
 /* The user logged in silently with a key the last time, and the host's first
  * packets could be guessed. */
 bool sshlogin_expected(const struct sshlogin *l);

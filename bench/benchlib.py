@@ -377,8 +377,9 @@ class Server:
             os.mkdir("/run/sshd", 0o755)
         keys = self.dir / "authorized_keys"
         shutil.copy(work.dir / "user.pub", keys)
-        # The first value of a keyword counts.
-        lines = [*options, f"Port {self.port}", f"ListenAddress {self.host}",
+        # Of most keywords the first value counts, of MaxStartups the last.
+        given = {option.split()[0] for option in options}
+        lines = [f"Port {self.port}", f"ListenAddress {self.host}",
                  f"HostKey {work.dir}/host", f"AuthorizedKeysFile {keys}",
                  f"PidFile {self.dir}/pid", "UsePAM no", "StrictModes no",
                  "PasswordAuthentication no", "PermitRootLogin yes",
@@ -386,6 +387,8 @@ class Server:
                  "MaxStartups 200:30:300", "MaxSessions 100",
                  "Subsystem trivial /bin/true",
                  "Subsystem sftp internal-sftp", "LogLevel ERROR"]
+        lines = [*options, *(line for line in lines
+                             if line.split()[0] not in given)]
         config = self.dir / "sshd_config"
         config.write_text("\n".join(lines) + "\n")
         key = " ".join((work.dir / "host.pub").read_text().split()[:2])

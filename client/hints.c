@@ -12,7 +12,7 @@
 enum {
 	FILE_MAX = 256 * 1024, /* bytes; a larger file is not ours */
 	LINES_MAX = 1000,
-	FIELDS = 4,
+	FIELDS = 4, /* and perhaps the word "asked" */
 };
 
 void
@@ -66,15 +66,18 @@ parse(const char *line, struct hints *out)
 {
 	struct strlist f = { 0 };
 	int r = strlist_split(&f, line, " ");
+	bool asked = r == 0 && f.n == FIELDS + 1 &&
+	    strcmp(f.v[FIELDS], "asked") == 0;
 
-	if (r == 0 && (f.n != FIELDS || !is_word(f.v[1]) || !is_word(f.v[2]) ||
-			  !is_word(f.v[3])))
+	if (r == 0 && (f.n != FIELDS + (size_t)asked || !is_word(f.v[1]) ||
+			  !is_word(f.v[2]) || !is_word(f.v[3])))
 		r = ERR_FORMAT;
 	if (r == 0) {
 		*out = (struct hints){ .kex = strdup(f.v[1]),
 			.hostkey = strdup(f.v[2]),
 			.key = strcmp(f.v[3], "-") != 0 ? strdup(f.v[3]) :
-							  NULL };
+							  NULL,
+			.asked = asked };
 		if (out->kex == NULL || out->hostkey == NULL) {
 			hints_clear(out);
 			r = ERR_NOMEM;
@@ -117,8 +120,8 @@ rewrite(const char *path, const char *name, const struct hints *h)
 		if (!is_of(lines.v[i], name))
 			buf_printf(&out, "%s\n", lines.v[i]);
 	if (h != NULL)
-		buf_printf(&out, "%s %s %s %s\n", name, h->kex, h->hostkey,
-		    h->key != NULL ? h->key : "-");
+		buf_printf(&out, "%s %s %s %s%s\n", name, h->kex, h->hostkey,
+		    h->key != NULL ? h->key : "-", h->asked ? " asked" : "");
 	if ((r = buf_err(&out)) == 0)
 		r = file_replace(path, buf_data(&out), buf_len(&out), 0600);
 out:

@@ -28,6 +28,8 @@ struct hostcheck {
 	uint16_t port;
 	struct strlist user_files, all_files, revoked_files;
 	struct buf accepted; /* blob of the key of this connection */
+	const struct hostcheck *first; /* NULL: this is no further one */
+	bool early; /* first may not have accepted a key yet */
 	const char *noted_in; /* of user_files, or NULL */
 	bool distrusted;
 };
@@ -107,7 +109,15 @@ hostcheck_noted_in(const struct hostcheck *h)
 bool
 hostcheck_distrusted(const struct hostcheck *h)
 {
-	return h->distrusted;
+	return h->first != NULL ? h->first->distrusted : h->distrusted;
+}
+
+void
+hostcheck_follow(struct hostcheck *h, const struct hostcheck *first,
+    bool early)
+{
+	h->first = first;
+	h->early = early;
 }
 
 /* ---- which algorithms to ask for ---------------------------------------- */
@@ -149,6 +159,30 @@ hostcheck_order(const char *algorithms, const struct strlist *types)
 	return list;
 }
 
+/* The types of the host's keys, as far as they are known. */
+static int
+known_types(const struct hostcheck *h, struct strlist *types)
+{
+	const struct buf *blob;
+	struct key *k;
+	int r;
+
+	if (h->first == NULL || buf_len(&h->first->accepted) == 0) {
+		r = knownhosts_types(&h->all_files, h->name, types);
+		if (r == 0 && types->n == 0 && h->other_name != NULL)
+			r = knownhosts_types(&h->all_files, h->other_name,
+			    types);
+		return r;
+	}
+	blob = &h->first->accepted;
+	r = key_from_blob((struct span){ buf_data(blob), buf_len(blob) }, &k);
+	if (r != 0)
+		return r;
+	r = strlist_add(types, key_type(k));
+	key_free(k);
+	return r;
+}
+
 char *
 hostcheck_algorithms(const struct hostcheck *h)
 {
@@ -157,9 +191,7 @@ hostcheck_algorithms(const struct hostcheck *h)
 
 	if (h->conf->host_key_algorithms_given)
 		return xstrdup(h->conf->host_key_algorithms);
-	if (knownhosts_types(&h->all_files, h->name, &types) != 0 ||
-	    (types.n == 0 && h->other_name != NULL &&
-		knownhosts_types(&h->all_files, h->other_name, &types) != 0))
+	if (known_types(h, &types) != 0)
 		strlist_clear(&types);
 	list = hostcheck_order(h->conf->host_key_algorithms, &types);
 	strlist_clear(&types);
@@ -173,8 +205,7 @@ hostcheck_knows(const struct hostcheck *h, const char *alg)
 	struct strlist types = { 0 };
 	bool known;
 
-	known = row != NULL &&
-	    knownhosts_types(&h->all_files, h->name, &types) == 0 &&
+	known = row != NULL && known_types(h, &types) == 0 &&
 	    strlist_has(&types, row->key_type);
 	strlist_clear(&types);
 	return known;
@@ -688,20 +719,52 @@ out:
 	return r;
 }
 
+static bool
+is_key(const struct buf *accepted, struct span blob)
+{
+	return buf_len(accepted) == blob.len &&
+	    memcmp(buf_data(accepted), blob.p, blob.len) == 0;
+}
+
+/* The key of a further connection's first exchange. */
+static int
+check_follower(const struct hostcheck *h, struct span blob)
+{
+	const struct buf *right = &h->first->accepted;
+
+	if (blob.len > 0 && buf_len(right) == 0 && h->early)
+		return 0;
+	if (blob.len > 0 && is_key(right, blob))
+		return 0;
+	log_error("this connection came to another host key");
+	return ERR_HOSTKEY;
+}
+
+int
+hostcheck_confirm(struct hostcheck *h)
+{
+	h->early = false;
+	return buf_len(&h->accepted) == 0 ? 0 :
+	    check_follower(h, (struct span){ buf_data(&h->accepted),
+				  buf_len(&h->accepted) });
+}
+
 int
 hostcheck_key(struct hostcheck *h, struct span blob)
 {
+	int r;
+
 	/* Rekeys: the key of the first exchange, no other, is this host's. */
 	if (buf_len(&h->accepted) > 0) {
-		if (buf_len(&h->accepted) == blob.len &&
-		    memcmp(buf_data(&h->accepted), blob.p, blob.len) == 0)
+		if (is_key(&h->accepted, blob))
 			return 0;
 		log_error("The host key is another one than at the beginning "
 			  "of this connection.");
 		log_error("Host key verification failed.");
 		return ERR_HOSTKEY;
 	}
-	if (check_first(h, blob) != 0) {
+	r = h->first != NULL ? check_follower(h, blob) : check_first(h, blob);
+	if (r != 0) {
 		log_error("Host key verification failed.");
 		return ERR_HOSTKEY;
 	}

@@ -24,8 +24,19 @@ int hostcheck_new(struct hostcheck **out, const struct client_conf *conf,
     const char *address, uint16_t port) must_check;
 void hostcheck_free(struct hostcheck *h);
 
+/* h is of a further connection to the host that first is of: from now on the
+ * key that first accepted is right, and no other. No file is looked at and
+ * nobody is asked. first is borrowed. early: first may not know its key yet;
+ * then hostcheck_key() lets any pass, and hostcheck_confirm() must be called
+ * before anything is trusted to the connection. */
+void hostcheck_follow(struct hostcheck *h, const struct hostcheck *first,
+    bool early);
+/* Is the key that passed early, if there was one, the one that first has
+ * accepted since? 0, or ERR_HOSTKEY after having told. */
+int hostcheck_confirm(struct hostcheck *h) must_check;
+
 /* The host key algorithms to propose: those of keys that are known for this
- * host come first. Caller frees. */
+ * host (or the one that first accepted) come first. Caller frees. */
 char *hostcheck_algorithms(const struct hostcheck *h);
 /* Is a key that serves this algorithm known for the host? */
 bool hostcheck_knows(const struct hostcheck *h, const char *alg);

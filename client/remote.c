@@ -1,8 +1,17 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * DESIGN. A way is a connection, or a child; a lane is a session on one. What
- * ends is only marked in callbacks, and freed by who asked for it, since the
- * callbacks run in the middle of it.
+ * DESIGN. A lane is an SFTP session; a conn is what carries lanes: an SSH
+ * connection, or a child process. What ends is only marked in callbacks, and
+ * freed by who asked for it, since the callbacks run in the middle of it.
+ *
+ * The first connection may ask the user, and finds out the host key. Further
+ * ones are a bonus: nothing waits for them, and a server must not mind them.
+ * Stock servers count logins that fail or are broken off, and lock an address
+ * out that has too many (PerSourcePenalties). Therefore no further connection
+ * begins before the first has logged in (but those that were begun beside it,
+ * which hold until then); only one at a time tries where it is not sure that
+ * it will be let in; and with the first that is refused all others are given
+ * up that have not tried yet.
  */
 #include "client/remote.h"
 
@@ -23,32 +32,60 @@
 
 enum {
 	LANES_MAX = 8, /* of a connection; stock's MaxSessions is 10 */
-	WAYS_MAX = 64,
-	BEGUN_MAX = 4, /* not logged in yet, at the same time */
+	CONNS_MAX = 64,
+	BEGUN_MAX = 4, /* not logged in yet, at the same time: servers count
+			* these (MaxStartups) */
 	WATCH_S = 15,
+	LEAVE_MS = 2000,
+	LEAVE_STEP_MS = 100,
+	ANSWER_MS = 1000, /* who is silent for longer is not there */
 	EXIT_ERROR = 255,
 };
 
-struct way {
+enum conn_state {
+	CONN_WAITING, /* for its turn; the server knows nothing of it */
+	CONN_HELD,    /* agrees on keys beside the first, and waits until that
+		       * has logged in */
+	CONN_BEGUN,   /* is to log in as soon as it can */
+	CONN_READY,   /* logged in: carries lanes */
+	CONN_FULL,    /* the same, but the server refused another session */
+	CONN_CHILD,   /* a program: carries one lane */
+	CONN_ENDED,   /* refused, given up, or lost; is freed with its lanes */
+};
+
+#define TO(state) (1u << (state))
+static const unsigned conn_next[] = {
+	[CONN_WAITING] = TO(CONN_HELD) | TO(CONN_BEGUN) | TO(CONN_CHILD) |
+	    TO(CONN_ENDED),
+	[CONN_HELD] = TO(CONN_BEGUN) | TO(CONN_ENDED),
+	[CONN_BEGUN] = TO(CONN_READY) | TO(CONN_ENDED),
+	[CONN_READY] = TO(CONN_FULL) | TO(CONN_ENDED),
+	[CONN_FULL] = TO(CONN_ENDED),
+	[CONN_CHILD] = 0,
+	[CONN_ENDED] = 0,
+};
+#undef TO
+
+struct conn {
 	struct remote *r;
 	unsigned number;
-	struct sshclient *client; /* NULL: a child, or not begun yet */
-	bool ready;		  /* the user is authenticated */
-	bool ended;
-	bool ahead; /* begins before the first has logged in */
-	bool full; /* the server refused another session */
+	enum conn_state state;
+	struct sshclient *client; /* NULL: CONN_WAITING, CONN_CHILD, or it
+				   * could not even be begun */
+	uint64_t since_ms; /* when it became what it is */
 	unsigned lanes;
-	struct way *next;
+	struct conn *next;
 };
 
 struct lane {
 	struct remote *r;
-	struct way *way;
+	struct conn *conn;
 	struct sftp *sftp;
 	struct session *session; /* NULL: not asked for yet, or a child */
 	struct xfer_pipe pipe;	 /* of a child */
 	bool first;
-	bool spare; /* nobody has asked for it yet */
+	bool spare; /* of a connection that was begun beside the first, when
+		     * nobody had asked for it yet; in any state */
 	struct lane *next;
 };
 
@@ -56,11 +93,57 @@ struct remote {
 	struct remote_params p;
 	struct client_conf conf;
 	struct strlist argv; /* of a child; empty: in process */
-	struct way *ways;    /* the first one stays until the end */
+	struct conn *conns;  /* the first one stays until the end */
 	struct lane *lanes;
-	unsigned way_count; /* ever */
+	unsigned conn_count; /* ever */
 	int status;	    /* of the first lane */
 };
+
+/* ---- states of connections ---------------------------------------------- */
+
+static void begin_next(struct remote *r);
+
+static void
+conn_become(struct conn *conn, enum conn_state state)
+{
+	ENSURE((conn_next[conn->state] & 1u << state) != 0);
+	conn->state = state;
+	conn->since_ms = loop_now_ms();
+}
+
+/* It carries lanes, or could. */
+static bool
+is_up(const struct conn *conn)
+{
+	return conn->state == CONN_READY || conn->state == CONN_FULL;
+}
+
+/* Did it log in, now or once, or fail to? */
+static bool
+has_been_tried(const struct conn *conn)
+{
+	return is_up(conn) || conn->state == CONN_ENDED;
+}
+
+/* Has it begun to log in, so that the server counts it if it goes now? */
+static bool
+logs_in(const struct conn *conn)
+{
+	if (conn->state != CONN_BEGUN || conn->client == NULL)
+		return false;
+	return sshclient_is_answered(conn->client) ||
+	    (loop_now_ms() - conn->since_ms < ANSWER_MS &&
+		tcp_rtt_us(sshclient_fd(conn->client)) > 0);
+}
+
+static void
+refuse_session(struct conn *conn)
+{
+	if (conn->state != CONN_READY)
+		return;
+	log_debug("connection %u takes no further channel", conn->number);
+	conn_become(conn, CONN_FULL);
+}
 
 /* ---- a session on a channel --------------------------------------------- */
 
@@ -109,7 +192,7 @@ on_session_ended(void *arg)
 		    session_status(lane->session) :
 		    EXIT_ERROR;
 	else if (!sftp_is_ready(lane->sftp))
-		lane->way->full = true;
+		refuse_session(lane->conn);
 	(void)!sftp_feed_end(lane->sftp, ERR_CLOSED);
 }
 
@@ -129,11 +212,11 @@ ask_session(struct lane *lane, bool ahead)
 	};
 	int r;
 
-	sshclient_fill(lane->way->client, &params);
+	sshclient_fill(lane->conn->client, &params);
 	params.quiet = params.quiet || !lane->first;
 	r = session_new(&lane->session, &params);
 	/* The first channel of such a server has the number 0. */
-	if (r == 0 && params.peer_is_openssh && lane->way->lanes == 1)
+	if (r == 0 && params.peer_is_openssh && lane->conn->lanes == 1)
 		session_ask_ahead(lane->session);
 	return r;
 }
@@ -143,46 +226,57 @@ ask_session(struct lane *lane, bool ahead)
 static int
 on_likely(void *arg)
 {
-	struct way *way = arg;
+	struct conn *conn = arg;
 
-	for (struct lane *lane = way->r->lanes; lane != NULL;
+	for (struct lane *lane = conn->r->lanes; lane != NULL;
 	     lane = lane->next)
-		if (lane->way == way)
+		if (lane->conn == conn)
 			return ask_session(lane, true);
 	return 0;
 }
 
 static void
-end_way(struct way *way)
+end_lanes(struct conn *conn)
 {
-	way->ended = true;
-	for (struct lane *lane = way->r->lanes; lane != NULL;
+	for (struct lane *lane = conn->r->lanes; lane != NULL;
 	     lane = lane->next) {
-		if (lane->way != way)
+		if (lane->conn != conn)
 			continue;
 		/* What a session's end has told already stands. */
 		if (lane->first && (lane->session == NULL ||
 			session_channel(lane->session) != NULL))
-			way->r->status = EXIT_ERROR;
+			conn->r->status = EXIT_ERROR;
 		(void)!sftp_feed_end(lane->sftp, ERR_CLOSED);
 	}
-	/* Those that wait for it to log in do so in vain. */
-	if (way == way->r->ways && !way->ready)
-		for (struct way *next = way->next; next != NULL;
-		     next = next->next)
-			if (next->ahead && !next->ended)
-				end_way(next);
-	loop_again(way->r->p.loop);
 }
 
-/* Those that were begun ahead log in behind the first. */
+/* Those that have not tried to log in will not. */
 static void
-release_held(struct remote *r)
+give_up_others(struct remote *r)
 {
-	for (struct way *way = r->ways; way != NULL; way = way->next)
-		if (way->ahead && way->client != NULL && !way->ended &&
-		    sshclient_release(way->client) != 0)
-			end_way(way);
+	for (struct conn *c = r->conns; c != NULL; c = c->next) {
+		if (c->state != CONN_WAITING && c->state != CONN_HELD)
+			continue;
+		log_debug("connection %u is given up", c->number);
+		conn_become(c, CONN_ENDED);
+		end_lanes(c);
+	}
+}
+
+static void
+end_conn(struct conn *conn)
+{
+	bool refused = !is_up(conn);
+
+	if (conn->state == CONN_ENDED)
+		return;
+	if (refused && conn != conn->r->conns)
+		log_debug("connection %u is refused", conn->number);
+	conn_become(conn, CONN_ENDED);
+	end_lanes(conn);
+	if (refused)
+		give_up_others(conn->r);
+	loop_again(conn->r->p.loop);
 }
 
 /* What was asked for until now; more than one lane only if the first came
@@ -190,15 +284,16 @@ release_held(struct remote *r)
 static int
 on_ready(void *arg)
 {
-	struct way *way = arg;
+	struct conn *conn = arg;
 	int r = 0;
 
-	way->ready = true;
-	if (way == way->r->ways)
-		release_held(way->r);
-	for (struct lane *lane = way->r->lanes; lane != NULL && r == 0;
+	conn_become(conn, CONN_READY);
+	if (conn != conn->r->conns)
+		log_debug("connection %u is ready", conn->number);
+	begin_next(conn->r);
+	for (struct lane *lane = conn->r->lanes; lane != NULL && r == 0;
 	     lane = lane->next) {
-		if (lane->way != way)
+		if (lane->conn != conn)
 			continue;
 		if (lane->session == NULL)
 			r = ask_session(lane, false);
@@ -212,77 +307,105 @@ static void
 on_connection_ended(void *arg, int err)
 {
 	(void)err;
-	end_way(arg);
+	end_conn(arg);
 }
 
-static struct way *
-add_way(struct remote *r)
+static struct conn *
+add_conn(struct remote *r)
 {
-	struct way *way = xcalloc(1, sizeof *way), **at;
+	struct conn *conn = xcalloc(1, sizeof *conn), **at;
 
-	way->r = r;
-	way->number = r->way_count++;
-	for (at = &r->ways; *at != NULL;)
+	conn->r = r;
+	conn->number = r->conn_count++;
+	for (at = &r->conns; *at != NULL;)
 		at = &(*at)->next;
-	*at = way;
-	return way;
+	*at = conn;
+	return conn;
 }
 
 static void
-remove_way(struct way *way)
+remove_conn(struct conn *conn)
 {
-	struct way **at;
+	struct conn **at;
 
-	for (at = &way->r->ways; *at != way;)
+	for (at = &conn->r->conns; *at != conn;)
 		at = &(*at)->next;
-	*at = way->next;
-	sshclient_free(way->client);
-	free(way);
+	*at = conn->next;
+	sshclient_free(conn->client);
+	free(conn);
 }
 
+/* hold: not to log in before begin_next() says so. */
 static int
-connect_way(struct remote *r, struct way *way)
+connect_conn(struct conn *conn, bool hold)
 {
+	struct remote *r = conn->r;
 	struct sshclient_params params = {
 		.conf = &r->conf,
 		.loop = r->p.loop,
 		.need_none = r->p.clear,
 		.more = true,
-		.beside = way != r->ways ? r->ways->client : NULL,
-		.hold = way->ahead && !r->ways->ready,
-		.arg = way,
+		.beside = conn != r->conns ? r->conns->client : NULL,
+		.hold = hold,
+		.arg = conn,
 		.likely = on_likely,
 		.ready = on_ready,
 		.ended = on_connection_ended,
 	};
 
-	return sshclient_new(&way->client, &params);
+	conn_become(conn, hold ? CONN_HELD : CONN_BEGUN);
+	return sshclient_new(&conn->client, &params);
 }
 
-/* ---- lanes -------------------------------------------------------------- */
+/* How many further ones may try to log in at a time. */
+static unsigned
+tries_max(const struct remote *r)
+{
+	switch (sshclient_more(r->conns->client)) {
+	case SSHCLIENT_MORE_LIKELY:
+		return BEGUN_MAX;
+	case SSHCLIENT_MORE_PERHAPS:
+		for (const struct conn *c = r->conns->next; c != NULL;
+		     c = c->next)
+			if (is_up(c))
+				return BEGUN_MAX;
+		return 1;
+	case SSHCLIENT_MORE_NEVER:
+		break;
+	}
+	return 0;
+}
 
-/* Servers count those that have not logged in yet (MaxStartups): some at a
- * time. */
+/* Lets as many log in, of those that are to, as may try now. */
 static void
 begin_next(struct remote *r)
 {
-	unsigned begun = 0;
+	unsigned begun = 0, most;
+	int err;
 
-	if (r->ways == NULL)
+	if (r->conns == NULL || !has_been_tried(r->conns))
 		return;
-	for (struct way *way = r->ways; way != NULL; way = way->next)
-		begun += way->client != NULL && !way->ready && !way->ended;
-	for (struct way *way = r->ways; way != NULL && begun < BEGUN_MAX;
-	     way = way->next) {
-		/* The first finds out the host key and what logs in. */
-		if (way->client != NULL || way->ended ||
-		    !(way->ahead || r->ways->ready || r->ways->ended))
+	if ((most = tries_max(r)) == 0)
+		give_up_others(r);
+	for (const struct conn *c = r->conns; c != NULL; c = c->next)
+		begun += c->state == CONN_BEGUN;
+	for (struct conn *c = r->conns; c != NULL && begun < most;
+	     c = c->next) {
+		if (c->state == CONN_HELD) {
+			conn_become(c, CONN_BEGUN);
+			err = sshclient_release(c->client);
+		} else if (c->state == CONN_WAITING) {
+			err = connect_conn(c, false);
+		} else {
 			continue;
+		}
 		begun++;
-		if (connect_way(r, way) != 0)
-			end_way(way);
+		if (err != 0)
+			end_conn(c);
 	}
 }
+
+/* ---- lanes -------------------------------------------------------------- */
 
 /* Marks the channels that have something to send. Runs before the turn of
  * their connections, which were made after it was added. */
@@ -333,7 +456,7 @@ static const struct xfer_carrier_ops carrier_ops = {
 };
 
 static int
-add_lane(struct lane **out, struct remote *r, struct way *way)
+add_lane(struct lane **out, struct remote *r, struct conn *conn)
 {
 	struct lane *lane = xcalloc(1, sizeof *lane), **at;
 	int err = sftp_new(&lane->sftp);
@@ -343,10 +466,10 @@ add_lane(struct lane **out, struct remote *r, struct way *way)
 		return err;
 	}
 	lane->r = r;
-	lane->way = way;
+	lane->conn = conn;
 	lane->pipe.fd_in = lane->pipe.fd_out = -1;
-	lane->first = r->lanes == NULL && way->number == 0;
-	way->lanes++;
+	lane->first = r->lanes == NULL && conn->number == 0;
+	conn->lanes++;
 	sftp_attach(lane->sftp,
 	    (struct xfer_carrier){ .ops = &carrier_ops, .arg = lane });
 	for (at = &r->lanes; *at != NULL;)
@@ -368,7 +491,7 @@ close_child(struct lane *lane)
 static void
 remove_lane(struct lane *lane)
 {
-	struct way *way = lane->way;
+	struct conn *conn = lane->conn;
 	struct lane **at;
 
 	for (at = &lane->r->lanes; *at != lane;)
@@ -379,21 +502,21 @@ remove_lane(struct lane *lane)
 	if (lane->r->argv.n > 0)
 		close_child(lane);
 	free(lane);
-	way->lanes--;
-	/* The first knows the way for others. */
-	if (way->lanes == 0 && way->number > 0)
-		remove_way(way);
+	conn->lanes--;
+	/* The first one knows how others get there. */
+	if (conn->lanes == 0 && conn->number > 0 && !logs_in(conn))
+		remove_conn(conn);
 }
 
 static int
 spawn_lane(struct remote *r, struct sftp **out)
 {
-	struct way *way = add_way(r);
+	struct conn *conn = add_conn(r);
 	struct lane *lane;
-	int err = add_lane(&lane, r, way);
+	int err = add_lane(&lane, r, conn);
 
 	if (err != 0) {
-		remove_way(way);
+		remove_conn(conn);
 		return err;
 	}
 	err = xfer_pipe_spawn(&lane->pipe, r->p.loop, r->argv.v);
@@ -401,18 +524,20 @@ spawn_lane(struct remote *r, struct sftp **out)
 		remove_lane(lane);
 		return err;
 	}
+	conn_become(conn, CONN_CHILD);
 	xfer_pipe_attach(&lane->pipe, lane->sftp);
 	*out = lane->sftp;
 	return 0;
 }
 
 static unsigned
-count_ways(const struct remote *r)
+count_conns(const struct remote *r)
 {
 	unsigned n = 0;
 
-	for (const struct way *way = r->ways; way != NULL; way = way->next)
-		n += !way->ended;
+	for (const struct conn *conn = r->conns; conn != NULL;
+	     conn = conn->next)
+		n += conn->state != CONN_ENDED;
 	return n;
 }
 
@@ -420,14 +545,14 @@ count_ways(const struct remote *r)
 static int
 add_connection(struct remote *r, struct lane **out)
 {
-	struct way *way;
+	struct conn *conn;
 	int err;
 
-	if (count_ways(r) >= WAYS_MAX)
+	if (count_conns(r) >= CONNS_MAX)
 		return ERR_LIMIT;
-	way = add_way(r);
-	if ((err = add_lane(out, r, way)) != 0)
-		remove_way(way);
+	conn = add_conn(r);
+	if ((err = add_lane(out, r, conn)) != 0)
+		remove_conn(conn);
 	return err;
 }
 
@@ -437,6 +562,7 @@ connect_lane(struct remote *r, struct sftp **out)
 	struct lane *lane = r->lanes;
 	int err = 0;
 
+	/* One that was refused meanwhile is given too: it tells that. */
 	while (lane != NULL && !lane->spare)
 		lane = lane->next;
 	if (lane == NULL && (err = add_connection(r, &lane)) != 0)
@@ -449,17 +575,17 @@ connect_lane(struct remote *r, struct sftp **out)
 static int
 channel_lane(struct remote *r, struct sftp **out)
 {
-	struct way *way = NULL;
+	struct conn *conn = NULL;
 	struct lane *lane;
 	int err;
 
-	for (struct way *w = r->ways; w != NULL; w = w->next)
-		if (w->client != NULL && w->ready && !w->ended && !w->full &&
-		    w->lanes < (way != NULL ? way->lanes : LANES_MAX))
-			way = w;
-	if (way == NULL)
+	for (struct conn *c = r->conns; c != NULL; c = c->next)
+		if (c->state == CONN_READY &&
+		    c->lanes < (conn != NULL ? conn->lanes : LANES_MAX))
+			conn = c;
+	if (conn == NULL)
 		return ERR_LIMIT;
-	if ((err = add_lane(&lane, r, way)) != 0)
+	if ((err = add_lane(&lane, r, conn)) != 0)
 		return err;
 	if ((err = ask_session(lane, false)) != 0) {
 		remove_lane(lane);
@@ -500,14 +626,14 @@ static void
 lanes_path(void *arg, const struct sftp *s, struct xfer_path *out)
 {
 	const struct lane *lane = lane_of(arg, s);
-	const struct way *way = lane->way;
+	const struct conn *conn = lane->conn;
 	struct channels_times times;
 
-	*out = (struct xfer_path){ .connection = way->number };
-	if (way->client == NULL || !way->ready || way->ended)
+	*out = (struct xfer_path){ .connection = conn->number };
+	if (!is_up(conn))
 		return;
-	times = channels_times(sshclient_channels(way->client));
-	out->rtt_us = tcp_rtt_us(sshclient_fd(way->client));
+	times = channels_times(sshclient_channels(conn->client));
+	out->rtt_us = tcp_rtt_us(sshclient_fd(conn->client));
 	out->window_stall_ms = times.window_ms;
 	out->network_stall_ms = times.network_ms;
 	if (lane->session != NULL && session_channel(lane->session) != NULL)
@@ -535,7 +661,7 @@ remote_lanes(struct remote *r)
 static int
 begin_ahead(struct remote *r)
 {
-	struct sshclient *first = r->ways->client;
+	struct sshclient *first = r->conns->client;
 	struct lane *lane;
 	unsigned n = 0;
 	int err = 0;
@@ -543,8 +669,11 @@ begin_ahead(struct remote *r)
 	if (sshclient_expected(first))
 		n = xfer_lanes_ahead(tcp_rtt_us(sshclient_fd(first)),
 		    r->p.bulk, r->p.connections);
-	while (n-- > 0 && (err = add_connection(r, &lane)) == 0)
-		lane->spare = lane->way->ahead = true;
+	while (n-- > 0 && (err = add_connection(r, &lane)) == 0) {
+		lane->spare = true;
+		if (connect_conn(lane->conn, true) != 0)
+			end_conn(lane->conn);
+	}
 	return err;
 }
 
@@ -623,17 +752,17 @@ static int
 begin_here(struct remote *r)
 {
 	struct lane *lane;
-	struct way *way;
+	struct conn *conn;
 	int err;
 
 	if ((err = load_conf(r)) != 0 || (err = check_host(r)) != 0)
 		return err;
 	if ((err = loop_on_turn(r->p.loop, on_turn, r)) != 0)
 		return err;
-	way = add_way(r);
-	if ((err = add_lane(&lane, r, way)) != 0)
+	conn = add_conn(r);
+	if ((err = add_lane(&lane, r, conn)) != 0)
 		return err;
-	if ((err = connect_way(r, way)) != 0)
+	if ((err = connect_conn(conn, false)) != 0)
 		return err;
 	return begin_ahead(r);
 }
@@ -677,6 +806,27 @@ remote_sftp(struct remote *r)
 	return r->lanes != NULL && r->lanes->first ? r->lanes->sftp : NULL;
 }
 
+/* Further connections that are half logged in complete that before they go.
+ * It costs a moment where a copy ends at that very time; going at once would
+ * cost the user a second's penalty each, and of some of these in a row he is
+ * locked out for a while. */
+static void
+let_log_in(struct remote *r)
+{
+	uint64_t now = loop_now_ms(), until = now + LEAVE_MS;
+	const struct conn *conn;
+
+	if (r->conns == NULL || !is_up(r->conns))
+		return;
+	for (; now < until; now = loop_now_ms()) {
+		conn = r->conns->next;
+		while (conn != NULL && !logs_in(conn))
+			conn = conn->next;
+		if (conn == NULL || loop_turn(r->p.loop, LEAVE_STEP_MS) < 0)
+			return;
+	}
+}
+
 int
 remote_close(struct remote *r)
 {
@@ -684,13 +834,14 @@ remote_close(struct remote *r)
 
 	/* What nobody waits for an answer to still goes out. */
 	(void)!loop_turn(r->p.loop, 0);
+	let_log_in(r);
 	while (r->lanes != NULL)
 		remove_lane(r->lanes);
 	/* The first one last: others use what it knows. */
-	while (r->ways != NULL && r->ways->next != NULL)
-		remove_way(r->ways->next);
-	if (r->ways != NULL)
-		remove_way(r->ways);
+	while (r->conns != NULL && r->conns->next != NULL)
+		remove_conn(r->conns->next);
+	if (r->conns != NULL)
+		remove_conn(r->conns);
 	loop_off_turn(r->p.loop, on_turn, r);
 	client_conf_clear(&r->conf);
 	strlist_clear(&r->argv);

@@ -26,7 +26,6 @@ struct sshclient {
 	struct none_switch none;
 	struct why_slow_start began;
 	struct metrics *metrics;
-	struct buf hostkey; /* blob; empty before it is known */
 	struct userauth_secret secret;
 	bool ready, ended;
 };
@@ -117,14 +116,12 @@ static int
 start(struct sshclient *c)
 {
 	struct connection *connection = sshlogin_connection(c->login);
-	struct span key = kex_hostkey(sshlogin_kex(c->login));
 	int r = make_channels(c);
 
 	if (r == 0 && c->p.beside == NULL)
 		r = sshlogin_learn_hostkeys(c->login, c->channels);
 	if (r != 0)
 		return r;
-	buf_put(&c->hostkey, key.p, key.len);
 	connection_set_channels(connection, c->channels);
 	connection_set_alive(connection,
 	    (uint32_t)c->conf->server_alive_interval,
@@ -168,7 +165,6 @@ be_quiet(struct sshclient *c)
 {
 	c->quiet = *c->p.conf;
 	c->quiet.batch_mode = 1;
-	c->quiet.strict_host_key_checking = CLIENT_ASK_YES;
 	c->quiet.update_host_keys = CLIENT_ASK_NO;
 	c->quiet.warn_weak_crypto = CLIENT_WEAK_NO;
 	/* Jump hosts too. */
@@ -205,8 +201,7 @@ sshclient_new(struct sshclient **out, const struct sshclient_params *params)
 		login.quiet = true;
 		login.hold = params->hold;
 		login.secret = &first->secret;
-		login.hostkey = (struct span){ buf_data(&first->hostkey),
-			buf_len(&first->hostkey) };
+		login.beside = first->login;
 		r = sshlink_open_beside(&c->link, &first->link, c->conf);
 	} else {
 		if (params->more)
@@ -249,7 +244,6 @@ sshclient_free(struct sshclient *c)
 	channels_free(c->channels);
 	sshlogin_free(c->login);
 	sshlink_close(&c->link);
-	buf_clear(&c->hostkey);
 	prompt_free(c->secret.answer);
 	free(c);
 }
@@ -263,10 +257,29 @@ sshclient_expected(const struct sshclient *c)
 int
 sshclient_release(struct sshclient *c)
 {
-	const struct buf *key = &c->p.beside->hostkey;
+	return sshlogin_release(c->login);
+}
 
-	return sshlogin_release(c->login,
-	    (struct span){ buf_data(key), buf_len(key) });
+bool
+sshclient_is_answered(const struct sshclient *c)
+{
+	return sshlogin_is_answered(c->login);
+}
+
+enum sshclient_more
+sshclient_more(const struct sshclient *c)
+{
+	switch (c->secret.effort) {
+	case USERAUTH_SILENT:
+		/* What a proxy asked its user is not known here. */
+		return c->link.proxy != 0 ? SSHCLIENT_MORE_PERHAPS :
+					    SSHCLIENT_MORE_LIKELY;
+	case USERAUTH_ONE_ANSWER:
+		return SSHCLIENT_MORE_PERHAPS;
+	case USERAUTH_ASKED:
+		break;
+	}
+	return SSHCLIENT_MORE_NEVER;
 }
 
 struct channels *

@@ -60,6 +60,19 @@ bool sshclient_expected(const struct sshclient *c);
 /* The one that it is beside has logged in. */
 int sshclient_release(struct sshclient *c) must_check;
 
+/* The server answers, and has it half logged in. */
+bool sshclient_is_answered(const struct sshclient *c);
+
+/* Can others log in beside this one, which is (or was) logged in? They never
+ * ask the user. */
+enum sshclient_more {
+	SSHCLIENT_MORE_LIKELY,	/* nobody was asked for this one */
+	SSHCLIENT_MORE_PERHAPS, /* with the answer that was given for it, or
+				 * through a proxy that may have asked */
+	SSHCLIENT_MORE_NEVER,	/* that took what was not kept */
+};
+enum sshclient_more sshclient_more(const struct sshclient *c);
+
 struct channels *sshclient_channels(const struct sshclient *c);
 int sshclient_fd(const struct sshclient *c);
 /* Fills in what a session needs of its connection. */

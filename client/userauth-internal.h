@@ -74,8 +74,10 @@ struct userauth {
 	const struct userauth_ops *current; /* NULL: "none" */
 	bool exhausted[USERAUTH_METHODS_MAX];
 	unsigned requests_seen; /* kbdint: INFO_REQUESTs of this try */
-	unsigned questions; /* put to the user since the last refusal */
+	unsigned questions; /* answered by the user since the last refusal;
+			     * passphrases count */
 	char *answer; /* the last one, if it may become p.secret's; or NULL */
+	enum userauth_effort effort; /* from success on */
 	unsigned password_tries, kbdint_tries;
 	struct pubkey_state *pubkey; /* made at the first use */
 };

@@ -88,7 +88,7 @@ warn_permissions(const char *path)
 
 /* Tries without a passphrase, then asks for one. */
 static int
-load_private(const struct userauth *ua, struct identity *id)
+load_private(struct userauth *ua, struct identity *id)
 {
 	int tries = ua->p.conf->number_of_password_prompts, r;
 	char *text, *pass;
@@ -108,6 +108,8 @@ load_private(const struct userauth *ua, struct identity *id)
 		prompt_free(pass);
 		if (r == ERR_PASSPHRASE)
 			log_debug("wrong passphrase for %s", id->path);
+		else if (r == 0)
+			userauth_keep_answer(ua, NULL);
 	}
 	free(text);
 out:
@@ -195,7 +197,7 @@ send_offer(struct userauth *ua, struct identity *id)
 
 /* Is there a public half that may be used, and an algorithm for it? */
 static bool
-prepare(const struct userauth *ua, struct identity *id)
+prepare(struct userauth *ua, struct identity *id)
 {
 	if (id->pub == NULL && id->priv == NULL && load_private(ua, id) != 0)
 		return false;

@@ -68,14 +68,35 @@ userauth_kept_answer(const struct userauth *ua)
 	    NULL;
 }
 
-/* The last answer was the right one. */
+enum userauth_effort
+userauth_effort(const struct userauth *ua)
+{
+	return ua->effort;
+}
+
+static enum userauth_effort
+effort_of(const struct userauth *ua)
+{
+	if (ua->questions == 0 || ua->p.conf->batch_mode)
+		return USERAUTH_SILENT;
+	return ua->questions == 1 && ua->answer != NULL ? USERAUTH_ONE_ANSWER :
+							  USERAUTH_ASKED;
+}
+
+/* The last answer was the right one. With BatchMode there was none: what is
+ * there is of another connection. */
 static void
 fill_secret(struct userauth *ua)
 {
-	if (ua->p.secret == NULL || ua->answer == NULL || ua->questions != 1)
+	struct userauth_secret *secret = ua->p.secret;
+
+	if (secret == NULL || ua->p.conf->batch_mode)
 		return;
-	prompt_free(ua->p.secret->answer);
-	ua->p.secret->answer = ua->answer;
+	secret->effort = ua->effort;
+	if (ua->effort != USERAUTH_ONE_ANSWER)
+		return;
+	prompt_free(secret->answer);
+	secret->answer = ua->answer;
 	ua->answer = NULL;
 }
 
@@ -339,6 +360,7 @@ userauth_input(struct userauth *ua, uint8_t type, struct rd body)
 		return on_banner(ua, body);
 	case SSH_MSG_USERAUTH_SUCCESS:
 		ua->done = true;
+		ua->effort = effort_of(ua);
 		fill_secret(ua);
 		return USERAUTH_DONE;
 	default:

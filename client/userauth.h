@@ -18,11 +18,19 @@
 
 struct userauth;
 
-/* A password, or the answer to a lone hidden question, that opened the first
- * connection to a host: further ones, which never ask, use it again. Owned;
- * freed by prompt_free(). */
+/* What the user had to do for the first connection to a host; so, whether a
+ * further one, which never asks, can log in too. */
+enum userauth_effort {
+	USERAUTH_SILENT,     /* nothing */
+	USERAUTH_ONE_ANSWER, /* a password, or one hidden answer: it may serve
+			      * again, unless it was good for one time only */
+	USERAUTH_ASKED,	     /* more than that, or a passphrase: is not kept */
+};
+
+/* Filled by the first connection, used by further ones. */
 struct userauth_secret {
-	char *answer; /* NULL: none was needed */
+	enum userauth_effort effort;
+	char *answer; /* owned; freed by prompt_free(); NULL: none */
 };
 
 /* conf, packet and secret are borrowed, the rest is copied. */
@@ -70,6 +78,8 @@ int userauth_input(struct userauth *ua, uint8_t type,
 bool userauth_is_sure(const struct userauth *ua);
 /* Some request was refused, or was only a part of what is needed. */
 bool userauth_was_refused(const struct userauth *ua);
+/* What the user had to do until it succeeded. */
+enum userauth_effort userauth_effort(const struct userauth *ua);
 /* Name of the method that succeeded. */
 const char *userauth_method(const struct userauth *ua);
 /* Fingerprint of the key that succeeded; caller frees; NULL if it was no

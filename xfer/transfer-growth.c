@@ -18,6 +18,9 @@ enum {
 	QUEUE_MIN = 128 * 1024,
 	QUEUE_MS = 20, /* worth of its rate */
 	OPENING_GROWTH = 16, /* of slow start, until a channel works */
+	FIRST_FLIGHT = 14 * 1024, /* bytes, of slow start */
+	LOGIN_ROUNDS = 5,
+	LOGIN_MS = 150, /* what both ends compute, not on a busy machine */
 };
 
 /* --- how many --- */
@@ -30,6 +33,18 @@ xfer_lanes_ahead(uint64_t rtt_us, uint64_t bulk, unsigned wanted)
 	if (rtt_us < RTT_LONG_MS * 1000 || bulk < BULK_WORTH || wanted == 1)
 		return 0;
 	return wanted != 0 ? MIN(wanted - 1, add) : add;
+}
+
+bool
+xfer_login_pays(uint64_t rtt_ms, uint64_t bytes)
+{
+	uint64_t rounds = 0;
+
+	/* All flights of n rounds are 2^n - 1 times the first. */
+	for (uint64_t sent = FIRST_FLIGHT; sent < bytes && rounds < 64;
+	     sent = 2 * sent + FIRST_FLIGHT)
+		rounds++;
+	return rounds * rtt_ms > LOGIN_ROUNDS * rtt_ms + LOGIN_MS;
 }
 
 unsigned

@@ -103,6 +103,7 @@ struct xfer_end {
 struct xfer_lane {
 	struct xfer *x;
 	struct sftp *s;
+	enum xfer_lane_kind kind; /* what it was opened as */
 	bool borrowed;	      /* the caller's session */
 	bool gone;	      /* ended; freed by the loop */
 	bool proved;	      /* has moved data */
@@ -511,7 +512,8 @@ int xfer_digest_wait_ms(const struct xfer *x);
 void xfer_digest_free(struct xfer *x);
 
 /* transfer-lanes.c */
-int xfer_lane_add(struct xfer *x, struct sftp *s, bool borrowed) must_check;
+int xfer_lane_add(struct xfer *x, struct sftp *s, enum xfer_lane_kind kind,
+    bool borrowed) must_check;
 void xfer_lanes_free(struct xfer *x);
 /* Gives the work of ended lanes to others; opens lanes anew when all are
  * lost. ERR_*: no lane is left. */
@@ -535,6 +537,8 @@ void xfer_asks_send(struct xfer *x);
 void xfer_asks_free(struct xfer *x);
 
 /* transfer-growth.c: decisions of numbers only. */
+/* Does a slow start of so many bytes take longer than another login does? */
+bool xfer_login_pays(uint64_t rtt_ms, uint64_t bytes);
 /* How many connections to open now. */
 unsigned xfer_growth_next(struct xfer_growth *g, const struct xfer_sample *s);
 /* How many channels, if there are so many. */

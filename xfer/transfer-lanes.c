@@ -150,14 +150,16 @@ xfer_asks_free(struct xfer *x)
 /* --- life --- */
 
 int
-xfer_lane_add(struct xfer *x, struct sftp *s, bool borrowed)
+xfer_lane_add(struct xfer *x, struct sftp *s, enum xfer_lane_kind kind,
+    bool borrowed)
 {
 	struct xfer_lane *l = calloc(1, sizeof *l);
 
 	if (l == NULL)
 		return ERR_NOMEM;
-	*l = (struct xfer_lane){ .x = x, .s = s, .borrowed = borrowed,
-		.window = WINDOW_MIN, .sample_ms = loop_now_ms() };
+	*l = (struct xfer_lane){ .x = x, .s = s, .kind = kind,
+		.borrowed = borrowed, .window = WINDOW_MIN,
+		.sample_ms = loop_now_ms() };
 	TAILQ_INIT(&l->moving);
 	TAILQ_INSERT_TAIL(&x->lanes, l, entry);
 	x->lane_count++;
@@ -198,7 +200,7 @@ lane_open(struct xfer *x, enum xfer_lane_kind kind)
 	r = x->source.ops->open(x->source.arg, kind, &s);
 	if (r < 0)
 		return r;
-	r = xfer_lane_add(x, s, false);
+	r = xfer_lane_add(x, s, kind, false);
 	if (r < 0)
 		x->source.ops->close(x->source.arg, s);
 	return r;
@@ -319,6 +321,19 @@ xfer_lanes_spread(struct xfer *x)
 
 /* --- the end of lanes --- */
 
+/* One that never moved anything was refused: no more of its kind are asked
+ * for. With the other kind, and with all that works, it has nothing to do. */
+static void
+learn_refusal(struct xfer *x, const struct xfer_lane *l)
+{
+	if (l->proved)
+		return;
+	if (l->kind == XFER_LANE_CHANNEL)
+		x->channels_stopped = true;
+	else
+		x->growth.stopped = true;
+}
+
 static void
 lane_gone(struct xfer_lane *l)
 {
@@ -328,11 +343,7 @@ lane_gone(struct xfer_lane *l)
 	xfer_digest_drain(x); /* its blocks are still in use there */
 	x->err = sftp_error(l->s);
 	x->spoke |= sftp_has_version(l->s);
-	/* One that never moved anything was refused. */
-	if (!l->proved) {
-		x->growth.stopped = true;
-		x->channels_stopped = true;
-	}
+	learn_refusal(x, l);
 	for (f = TAILQ_FIRST(&x->active); f != NULL; f = next) {
 		next = TAILQ_NEXT(f, entry);
 		xfer_file_lost(f, l);
@@ -357,6 +368,11 @@ begin_anew(struct xfer *x, uint64_t now)
 			xfer_file_restart(f, true);
 	for (unsigned i = 0; i < x->retries_used && wait < RETRY_MAX_MS; i++)
 		wait *= 2;
+	/* What the next connection can have beside it is not known. */
+	x->growth = (struct xfer_growth){ .stopped = false };
+	x->to_open = 0;
+	x->channels = 1;
+	x->channels_stopped = false;
 	x->retries_used++;
 	x->retry_ms = now + MIN(wait, (unsigned)RETRY_MAX_MS);
 	xfer_note(x, NULL, "the connection is lost; trying again");
@@ -439,9 +455,9 @@ lane_rtt(struct xfer_lane *l, struct xfer_path *path)
 /* A download has twice under way what gets through in a round trip, in slow
  * start four times. */
 static void
-adapt_window(struct xfer_lane *l, uint64_t now, uint64_t rtt)
+adapt_window(struct xfer_lane *l, uint64_t now, uint64_t rtt, unsigned up)
 {
-	size_t most = MAX(l->x->opts.budget_bytes / l->x->lane_count,
+	size_t most = MAX(l->x->opts.budget_bytes / MAX(up, 1u),
 	    (size_t)WINDOW_MIN);
 	uint64_t took = now - l->sample_ms, rate, want;
 
@@ -558,6 +574,18 @@ open_connections(struct xfer *x)
 	}
 }
 
+/* Lanes that can carry data: what is only awaited has no part in anything. */
+static unsigned
+count_up(const struct xfer *x)
+{
+	const struct xfer_lane *l;
+	unsigned n = 0;
+
+	TAILQ_FOREACH(l, &x->lanes, entry)
+		n += sftp_error(l->s) == 0 && sftp_has_version(l->s);
+	return n;
+}
+
 /* Adds up what is known of the lanes. */
 static void
 measure(struct xfer *x, uint64_t now, struct xfer_sight *out)
@@ -565,12 +593,13 @@ measure(struct xfer *x, uint64_t now, struct xfer_sight *out)
 	uint64_t connections = 0;
 	struct xfer_path path;
 	struct xfer_lane *l;
+	unsigned up = count_up(x);
 
 	*out = (struct xfer_sight){ .fixed = true };
 	TAILQ_FOREACH(l, &x->lanes, entry) {
 		uint64_t own = lane_rtt(l, &path);
 
-		adapt_window(l, now, own);
+		adapt_window(l, now, own, up);
 		out->rtt_ms = MAX(out->rtt_ms, own);
 		out->fixed = out->fixed && path.send_window <= WINDOW_FIXED;
 		out->windows += path.send_window;
@@ -595,8 +624,9 @@ grows_at_once(const struct xfer *x, const struct xfer_sight *now)
 	if (x->opts.connections_max > 1)
 		return now->connections > 0 || xfer_lanes_ahead(
 		    now->rtt_ms * 1000, now->bulk_left, 0) > 0;
-	return x->opts.rate_bytes == 0 && xfer_lanes_ahead(
-	    now->rtt_ms * 1000, now->bulk_left, x->opts.connections_max) > 0;
+	return x->opts.rate_bytes == 0 && x->opts.connections_max == 0 &&
+	    xfer_lanes_ahead(now->rtt_ms * 1000, now->bulk_left, 0) > 0 &&
+	    xfer_login_pays(now->rtt_ms, now->bulk_left);
 }
 
 void

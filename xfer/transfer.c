@@ -50,7 +50,7 @@ xfer_new(struct xfer **out, const struct xfer_lanes *lanes, struct sftp *s,
 	TAILQ_INIT(&x->all_dirs);
 	x->umask = umask(0);
 	umask(x->umask);
-	if (xfer_lane_add(x, s, true) < 0) {
+	if (xfer_lane_add(x, s, XFER_LANE_CONNECTION, true) < 0) {
 		free(x);
 		return ERR_NOMEM;
 	}

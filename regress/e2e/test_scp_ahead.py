@@ -22,17 +22,20 @@ RTT_MS = 60
 class Far:
     """A server of each kind at the end of a long path, and its client."""
 
-    def __init__(self, work, path, kind):
+    def __init__(self, work, path, kind, *config):
         suite = work.ours if kind == "hpn" else work.stock
         self.work, self.read = work, 0
         self.server = work.keep(benchlib.Server(
-            work, suite, path, options=["LogLevel VERBOSE"]))
+            work, suite, path, options=[*config, "LogLevel VERBOSE"]))
 
-    def copy(self, size, *options):
+    def copy(self, size, *options, known=True):
         """Exit status, and what the server said meanwhile."""
         client, target = self.work.ours, self.work.dir / "target"
         argv = self.server.scp(client, self.work.file(size), target, "up")
         at = argv.index(client["scp"]) + 1
+        if not known:
+            options = ("-o", "UserKnownHostsFile=/dev/null", "-o",
+                       "StrictHostKeyChecking=no", *options)
         done = benchlib.timed([*argv[:at], *options, *argv[at:]], 60,
                               must=False)
         if done.rc == 0:
@@ -101,6 +104,58 @@ def test_refused(far):
     # The others come, but try nothing.
     assert len(lines(text, "Connection from ")) == 4, text
     assert len(lines(text, "Failed publickey")) == 1, text
+    # A server that is used to it would lock out who goes on like that.
+    rc, text = far.copy(ENOUGH)
+    assert rc != 0
+    assert len(lines(text, "Connection from ")) == 1, text
+
+
+# ---- those that can not be had ------------------------------------------
+
+LARGE = 100 << 20  # a second at least, whatever the machine
+
+
+@pytest.fixture
+def stock_far(path):
+    return lambda *config: Far(*path, "stock", *config)
+
+
+def sessions(text):
+    return len(lines(text, "Starting session: subsystem 'sftp'"))
+
+
+def test_host_key_that_is_not_on_file(stock_far):
+    rc, text = stock_far().copy(LARGE, known=False)
+    assert rc == 0
+    assert len(lines(text, "Accepted publickey")) >= 4, text
+
+
+def test_channels_where_connections_are_refused(stock_far):
+    """They find no place beside the first, which has not logged in yet."""
+    far = stock_far("MaxStartups 1")
+    assert far.copy(1)[0] == 0
+    rc, text = far.copy(LARGE)
+    assert rc == 0
+    assert len(lines(text, "Accepted publickey")) == 1, text
+    assert len(lines(text, "drop connection")) <= 3, text
+    assert sessions(text) >= 5, text
+
+
+def test_connections_where_channels_are_refused(stock_far):
+    far = stock_far("MaxSessions 1")
+    assert far.copy(1)[0] == 0
+    rc, text = far.copy(LARGE)
+    assert rc == 0
+    assert len(lines(text, "Accepted publickey")) >= 4, text
+
+
+def test_neither(stock_far):
+    far = stock_far("MaxSessions 1", "MaxStartups 1")
+    assert far.copy(1)[0] == 0
+    rc, text = far.copy(LARGE)
+    assert rc == 0
+    assert len(lines(text, "Accepted publickey")) == 1, text
+    assert sessions(text) == 1, text
 
 
 @pytest.mark.parametrize("options, size", [

@@ -259,7 +259,8 @@ def test_agent_that_is_gone(client):
 class AsyncServer:
     """asyncssh as the server: user `me`, the passwords of `right`."""
 
-    def __init__(self, keys, password=None, prompts=None, expired=None):
+    def __init__(self, keys, password=None, prompts=None, expired=None,
+                 once=False):
         asyncssh = pytest.importorskip("asyncssh")
         outer = self
         self.tries = []
@@ -290,6 +291,8 @@ class AsyncServer:
 
             def validate_kbdint_response(self, username, responses):
                 outer.tries.append(list(responses))
+                if once and len(outer.tries) > 1:
+                    return False
                 return responses == [answer for _, _, answer in prompts]
 
         async def process(session):

@@ -64,6 +64,7 @@ test_round_trip(void **state)
 	hints_clear(&h);
 	assert_int_equal(hints_load(path, "[host]:2222", &h), 0);
 	assert_null(h.key);
+	assert_false(h.asked);
 	hints_clear(&h);
 	assert_int_equal(hints_load(path, "hos", &h), ERR_NOT_FOUND);
 	assert_int_equal(hints_drop(path, "[host]:2222"), 0);
@@ -75,10 +76,26 @@ test_round_trip(void **state)
 }
 
 static void
+test_asked(void **state)
+{
+	char kex[] = "curve25519-sha256", hostkey[] = "ssh-ed25519",
+	     key[] = "SHA256:abc";
+	struct hints h = { .kex = kex, .hostkey = hostkey, .key = key,
+		.asked = true };
+
+	(void)state;
+	assert_int_equal(hints_save(path, "host", &h), 0);
+	assert_int_equal(hints_load(path, "host", &h), 0);
+	assert_string_equal(h.key, "SHA256:abc");
+	assert_true(h.asked);
+	hints_clear(&h);
+}
+
+static void
 test_odd_lines(void **state)
 {
 	static const char *const odd[] = { "host", "host a b", "host a b c d",
-		"host a,b c d", "host a b \x1b[2J", "host a  b" };
+		"host a b c asked d", "host a,b c d", "host a b \x1b[2J", "host a  b" };
 	struct hints h;
 
 	(void)state;
@@ -122,6 +139,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_round_trip, setup,
 		    teardown),
+		cmocka_unit_test_setup_teardown(test_asked, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_odd_lines, setup,
 		    teardown),
 		cmocka_unit_test_setup_teardown(test_stays_short, setup,

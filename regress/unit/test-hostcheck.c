@@ -12,6 +12,7 @@
 
 #include "base/fd.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "client/hostcheck.h"
 
 static void
@@ -216,6 +217,149 @@ a_rekey_keeps_the_host_key(void **state)
 	assert_int_equal(check(first, second, NULL), ERR_HOSTKEY);
 }
 
+static int
+show(struct hostcheck *h, const struct key *k)
+{
+	struct buf blob = { 0 };
+	int r;
+
+	assert_int_equal(key_to_blob(k, &blob), 0);
+	r = hostcheck_key(h, (struct span){ buf_data(&blob), buf_len(&blob) });
+	buf_clear(&blob);
+	return r;
+}
+
+/* A first connection, which has accepted k (NULL: nothing yet), and one more
+ * beside it. */
+static void
+begin_two(struct hostcheck *h[2], const struct key *k, bool early)
+{
+	for (size_t i = 0; i < 2; i++)
+		assert_int_equal(hostcheck_new(&h[i], &conf, NULL, 22), 0);
+	if (k != NULL)
+		assert_int_equal(show(h[0], k), 0);
+	hostcheck_follow(h[1], h[0], early);
+}
+
+static void
+end_two(struct hostcheck *h[2])
+{
+	hostcheck_free(h[1]);
+	hostcheck_free(h[0]);
+}
+
+/* Nothing is on file, and nothing is needed there: what the first accepted is
+ * the key, with the strictest configuration and with the loosest. */
+static void
+a_further_connection_has_the_first_ones_key(void **state)
+{
+	static const int strict[] = { CLIENT_ASK_NO, CLIENT_ASK_YES };
+	struct hostcheck *h[2];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(strict); i++) {
+		conf.strict_host_key_checking = CLIENT_ASK_NO;
+		unlink(known_hosts);
+		begin_two(h, first, false);
+		unlink(known_hosts);
+		conf.strict_host_key_checking = strict[i];
+		assert_int_equal(show(h[1], second), ERR_HOSTKEY);
+		assert_int_equal(show(h[1], first), 0);
+		assert_int_equal(show(h[1], second), ERR_HOSTKEY);
+		assert_int_equal(hostcheck_confirm(h[1]), 0);
+		/* It notes nothing anywhere. */
+		assert_null(hostcheck_noted_in(h[1]));
+		assert_int_equal(access(known_hosts, F_OK), -1);
+		end_two(h);
+	}
+}
+
+static void
+a_further_connection_asks_for_that_type(void **state)
+{
+	struct hostcheck *h[2];
+	struct key *ecdsa;
+	char *algorithms;
+
+	(void)state;
+	conf.strict_host_key_checking = CLIENT_ASK_NO;
+	unlink(known_hosts);
+	assert_int_equal(key_generate("ecdsa", 256, &ecdsa), 0);
+	begin_two(h, ecdsa, false);
+	unlink(known_hosts);
+	algorithms = hostcheck_algorithms(h[1]);
+	assert_memory_equal(algorithms, "ecdsa-sha2-nistp256,", 20);
+	free(algorithms);
+	assert_true(hostcheck_knows(h[1], "ecdsa-sha2-nistp256"));
+	assert_false(hostcheck_knows(h[1], "ssh-ed25519"));
+	end_two(h);
+	key_free(ecdsa);
+}
+
+/* Not even a key that is on file, if the first has not accepted it. */
+static void
+a_first_one_without_a_key_gives_none(void **state)
+{
+	struct hostcheck *h[2];
+
+	(void)state;
+	conf.strict_host_key_checking = CLIENT_ASK_NO;
+	assert_int_equal(check(first, NULL, NULL), 0);
+	begin_two(h, NULL, false);
+	assert_int_equal(show(h[1], first), ERR_HOSTKEY);
+	end_two(h);
+}
+
+static void
+an_early_one_waits_for_the_first(void **state)
+{
+	struct hostcheck *h[2];
+
+	(void)state;
+	conf.strict_host_key_checking = CLIENT_ASK_NO;
+	begin_two(h, NULL, true);
+	assert_int_equal(show(h[1], second), 0);
+	assert_int_equal(show(h[1], first), ERR_HOSTKEY);
+	assert_int_equal(show(h[0], first), 0);
+	assert_int_equal(hostcheck_confirm(h[1]), ERR_HOSTKEY);
+	end_two(h);
+	begin_two(h, NULL, true);
+	assert_int_equal(hostcheck_key(h[1], (struct span){ NULL, 0 }),
+	    ERR_HOSTKEY);
+	/* One that has shown none yet is held to the first one's. */
+	assert_int_equal(show(h[0], first), 0);
+	assert_int_equal(hostcheck_confirm(h[1]), 0);
+	assert_int_equal(show(h[1], second), ERR_HOSTKEY);
+	assert_int_equal(show(h[1], first), 0);
+	end_two(h);
+	begin_two(h, NULL, true);
+	assert_int_equal(show(h[1], first), 0);
+	assert_int_equal(hostcheck_confirm(h[1]), ERR_HOSTKEY);
+	assert_int_equal(show(h[0], first), 0);
+	assert_int_equal(hostcheck_confirm(h[1]), 0);
+	end_two(h);
+}
+
+/* Where the first may send no password, no other may. */
+static void
+distrust_is_shared(void **state)
+{
+	struct hostcheck *h[2];
+
+	(void)state;
+	conf.strict_host_key_checking = CLIENT_ASK_NO;
+	assert_int_equal(check(first, NULL, NULL), 0);
+	assert_int_equal(hostcheck_new(&h[0], &conf, "127.0.0.1", 2222), 0);
+	assert_int_equal(hostcheck_new(&h[1], &conf, "127.0.0.1", 2222), 0);
+	hostcheck_follow(h[1], h[0], true);
+	assert_int_equal(show(h[1], second), 0);
+	assert_int_equal(show(h[0], second), 0);
+	assert_int_equal(hostcheck_confirm(h[1]), 0);
+	assert_true(hostcheck_distrusted(h[0]));
+	assert_true(hostcheck_distrusted(h[1]));
+	end_two(h);
+}
+
 static void
 garbage_is_no_key(void **state)
 {
@@ -241,6 +385,11 @@ main(void)
 		cmocka_unit_test(known_types_come_first),
 		cmocka_unit_test(life_of_a_host_key),
 		cmocka_unit_test(a_rekey_keeps_the_host_key),
+		cmocka_unit_test(a_further_connection_has_the_first_ones_key),
+		cmocka_unit_test(a_further_connection_asks_for_that_type),
+		cmocka_unit_test(a_first_one_without_a_key_gives_none),
+		cmocka_unit_test(an_early_one_waits_for_the_first),
+		cmocka_unit_test(distrust_is_shared),
 		cmocka_unit_test(garbage_is_no_key),
 	};
 

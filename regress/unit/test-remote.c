@@ -304,6 +304,31 @@ test_other_host_key(void **state)
 	assert_int_equal(remote_close(r), 0);
 }
 
+/* Where it is not known whether others will be let in, as behind a proxy, one
+ * tries; with it the others are given up. */
+static void
+test_refused_connections(void **state)
+{
+	struct remote *r = begin("MaxSessions 10\n");
+	struct xfer_lanes lanes = remote_lanes(r);
+	struct sftp *first = remote_sftp(r), *s[4];
+
+	(void)state;
+	check_lane(first);
+	shell("sed -i '/^exec/i exit 1' %s/server", dir);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(lanes.ops->open(lanes.arg,
+				     XFER_LANE_CONNECTION, &s[i]), 0);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(wait_end(s[i]), ERR_CLOSED);
+	assert_int_equal(connections_made(), 2);
+	/* Channels have nothing to do with it. */
+	assert_int_equal(lanes.ops->open(lanes.arg, XFER_LANE_CHANNEL, &s[3]),
+	    0);
+	check_lane(s[3]);
+	assert_int_equal(remote_close(r), 0);
+}
+
 int
 main(void)
 {
@@ -311,6 +336,7 @@ main(void)
 		cmocka_unit_test(test_channels),
 		cmocka_unit_test(test_refused_channels),
 		cmocka_unit_test(test_connections),
+		cmocka_unit_test(test_refused_connections),
 		cmocka_unit_test(test_other_host_key),
 	};
 

@@ -404,6 +404,63 @@ test_several_lanes(void **state)
 	assert_int_equal(unlink("src") | unlink("up") | unlink("down"), 0);
 }
 
+/* An upload of a second or so over a path that pays for more of both kinds,
+ * one of which (or none: 2) is refused. */
+static void
+copy_refusing(struct host *h, int kind, unsigned connections)
+{
+	const struct xfer_opts opts = { .rate_bytes = 15000000,
+		.connections_max = connections, .retries = 1,
+		.retry_wait_ms = 1 };
+
+	h->seed = 1;
+	h->path = (struct xfer_path){ .rtt_us = 20000,
+		.send_window = 64 * 1024 };
+	if (kind < 2)
+		h->refuses[kind] = true;
+	host_make_file("src", 20000000, 1);
+	assert_int_equal(host_copy(h, true, "src", "up", opts), 0);
+	assert_true(host_same("src", "up"));
+	assert_int_equal(unlink("src") | unlink("up"), 0);
+}
+
+/* A connection that is refused says nothing of channels. */
+static void
+test_connections_refused(void **state)
+{
+	struct host h = { .seed = 1 };
+
+	(void)state;
+	copy_refusing(&h, XFER_LANE_CONNECTION, 4);
+	/* The first, and those that were asked for at once: no more. */
+	assert_int_equal(h.asked[XFER_LANE_CONNECTION], 1 + 3);
+	assert_int_equal(h.asked[XFER_LANE_CHANNEL], 7);
+}
+
+/* And the other way round. */
+static void
+test_channels_refused(void **state)
+{
+	struct host h = { .seed = 1 };
+
+	(void)state;
+	copy_refusing(&h, XFER_LANE_CHANNEL, 0);
+	assert_int_equal(h.asked[XFER_LANE_CHANNEL], 4);
+	assert_true(h.asked[XFER_LANE_CONNECTION] >= 1 + 3);
+}
+
+/* A copy that goes on after a break is as fast as it was: what was refused,
+ * or had, before the break does not count. */
+static void
+test_growth_after_a_break(void **state)
+{
+	struct host h = { .seed = 1, .cut_at = 10000000 };
+
+	(void)state;
+	copy_refusing(&h, 2, 1);
+	assert_int_equal(h.asked[XFER_LANE_CHANNEL], 2 * 7);
+}
+
 static void
 test_growth(void **state)
 {
@@ -477,6 +534,20 @@ test_ahead(void **state)
 	assert_int_equal(xfer_lanes_ahead(100000, much, 1), 0);
 	assert_int_equal(xfer_lanes_ahead(100000, much, 2), 1);
 	assert_int_equal(xfer_lanes_ahead(100000, much, 12), 3);
+}
+
+/* A connection that a copy ends before has come for nothing, and servers
+ * count such. */
+static void
+test_login_pays(void **state)
+{
+	(void)state;
+	assert_false(xfer_login_pays(20, 16 << 20));
+	assert_true(xfer_login_pays(20, 256 << 20));
+	assert_true(xfer_login_pays(100, 16 << 20));
+	assert_false(xfer_login_pays(100, 64 << 10));
+	assert_false(xfer_login_pays(0, UINT64_MAX));
+	assert_true(xfer_login_pays(100, UINT64_MAX));
 }
 
 /* Channels are opened some round trips before slow start needs them. */
@@ -569,10 +640,14 @@ main(void)
 		cmocka_unit_test(test_part_names),
 		cmocka_unit_test(test_growth),
 		cmocka_unit_test(test_ahead),
+		cmocka_unit_test(test_login_pays),
 		cmocka_unit_test(test_channels),
 		cmocka_unit_test(test_lags),
 		cmocka_unit_test(test_targets),
 		cmocka_unit_test(test_several_lanes),
+		cmocka_unit_test(test_connections_refused),
+		cmocka_unit_test(test_channels_refused),
+		cmocka_unit_test(test_growth_after_a_break),
 		cmocka_unit_test(test_resume_other),
 		cmocka_unit_test(test_resume_holes),
 		cmocka_unit_test(test_verify),

@@ -386,6 +386,7 @@ one_key(void **state)
 	accept_service();
 	assert_false(userauth_was_refused(t.ua));
 	succeed("publickey");
+	assert_int_equal(userauth_effort(t.ua), USERAUTH_SILENT);
 	expect_hint(0);
 }
 
@@ -461,6 +462,8 @@ second_key_with_a_passphrase(void **state)
 	expect_signed("publickey-hostbound-v00@openssh.com", 1,
 	    "rsa-sha2-256", true);
 	succeed("publickey");
+	/* A further connection could not log in with it. */
+	assert_int_equal(userauth_effort(t.ua), USERAUTH_ASKED);
 }
 
 static void
@@ -812,7 +815,7 @@ ask_one(const char *answer)
 static void
 further_connections_do_not_ask(void **state)
 {
-	struct userauth_secret secret = { NULL };
+	struct userauth_secret secret = { .answer = NULL };
 
 	(void)state;
 	answer_with("wrong\nright\nnever\n");
@@ -824,6 +827,7 @@ further_connections_do_not_ask(void **state)
 	assert_null(secret.answer);
 	succeed("password");
 	assert_string_equal(secret.answer, "right");
+	assert_int_equal(secret.effort, USERAUTH_ONE_ANSWER);
 
 	t.conf.batch_mode = 1;
 	login_with(&secret);
@@ -850,6 +854,7 @@ further_connections_do_not_ask(void **state)
 	ask_one("two");
 	succeed("keyboard-interactive");
 	assert_null(secret.answer);
+	assert_int_equal(secret.effort, USERAUTH_ASKED);
 }
 
 static void

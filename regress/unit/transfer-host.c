@@ -53,15 +53,15 @@ host_open(void *arg, enum xfer_lane_kind kind, struct sftp **out)
 	struct host *h = arg;
 	struct host_lane *l = lane_of(h, NULL);
 
-	(void)kind;
 	if (h->opened == 1 && h->second != NULL)
 		h->second();
 	assert_int_equal(sftp_serve_new(&l->server, &opts), 0);
 	assert_int_equal(sftp_new(&l->client), 0);
 	*out = l->client;
 	h->opened++;
-	if (h->refuse > 0) {
-		h->refuse--;
+	h->asked[kind]++;
+	if (h->refuse > 0 || (h->opened > 1 && h->refuses[kind])) {
+		h->refuse -= h->refuse > 0;
 		lane_dies(l);
 	}
 	return 0;
@@ -84,8 +84,10 @@ host_path(void *arg, const struct sftp *s, struct xfer_path *out)
 {
 	struct host *h = arg;
 
-	*out = (struct xfer_path){ .rtt_us = 100,
-		.connection = (unsigned)(lane_of(h, s) - h->lanes) };
+	*out = h->path;
+	if (out->rtt_us == 0)
+		out->rtt_us = 100;
+	out->connection = (unsigned)(lane_of(h, s) - h->lanes);
 }
 
 /* Makes an extension of VERSION one that nobody knows. */
@@ -167,6 +169,14 @@ take_first_handle(struct host_lane *l)
 	l->begun = true;
 }
 
+static void
+all_die(struct host *h)
+{
+	for (size_t i = 0; i < HOST_LANES; i++)
+		if (h->lanes[i].server != NULL)
+			lane_dies(&h->lanes[i]);
+}
+
 /* Moves a random part of what there is; false if there was nothing. */
 static bool
 lane_moves(struct host *h, struct host_lane *l)
@@ -178,8 +188,12 @@ lane_moves(struct host *h, struct host_lane *l)
 		assert_int_equal(truncate(h->shrink, 900000), 0);
 		h->shrink = NULL;
 	}
-	buf_commit(&l->taken,
-	    sftp_take(l->client, buf_reserve(&l->taken, n), n));
+	n = sftp_take(l->client, buf_reserve(&l->taken, n), n);
+	buf_commit(&l->taken, n);
+	if (h->cut_at > 0 && (h->cut_at -= MIN(n, h->cut_at)) == 0) {
+		all_die(h);
+		return true;
+	}
 	if (h->odd_handles && !l->begun && buf_len(&l->taken) >= INIT_BYTES)
 		take_first_handle(l);
 	if ((l->begun || !h->odd_handles) && !sftp_serve_blocked(l->server))

@@ -31,6 +31,10 @@ struct host {
 	unsigned deadly;   /* one turn in so many ends a lane; 0: none */
 	unsigned fatal;	   /* turns until the program is killed; 0: never */
 	unsigned refuse;   /* lanes that are opened and end at once */
+	bool refuses[2];   /* all of that kind do */
+	unsigned asked[2]; /* lanes of that kind */
+	uint64_t cut_at;   /* bytes of requests until all lanes end; 0: never */
+	struct xfer_path path; /* told of every lane; connection is its own */
 	unsigned opened;
 	bool no_digests, old_rename, no_small, no_stat_ns;
 	bool odd_handles;  /* the first is not 0 */
