@@ -90,7 +90,7 @@ login_new(const struct server_state *state, const struct peer *peer,
 	free(account);
 	authkeys_options_init(&l->key);
 	make_conf(l);
-	l->allowed = login_rules_allow(l);
+	l->name_ok = l->allowed = login_rules_allow(l);
 	if (strcmp(service, "ssh-connection") != 0) {
 		log_info("user %s asks for the service \"%s\"", name, service);
 		l->allowed = false;
@@ -236,6 +236,7 @@ login_try_none(struct login *l, struct monitor_verdict *v)
 	/* Only where empty passwords are let in does "none" stand for one. */
 	listed = l->methods.any && l->conf.permit_empty_passwords &&
 	    l->conf.password_authentication;
+	l->checked |= listed;
 	if (listed && (l->pam != NULL ?
 		pam_check_password(l->pam, "", true) == 0 :
 		passwd_check(l->user, "", true))) {
@@ -265,6 +266,7 @@ login_try_password(struct login *l, const char *password,
 		conclude(l, &t, NULL, v);
 		return;
 	}
+	l->checked = true;
 	if (l->pam != NULL)
 		t.ok = pam_check_password(l->pam, password, empty_ok) == 0;
 	/* Modules do no work for accounts that do not exist: do it here. */
@@ -283,9 +285,11 @@ login_try_kbdint(struct login *l, const struct pam_talk *talk,
 		.logged_always = true };
 	int r = ERR_DENIED;
 
-	if (l->pam != NULL && auth_methods_may(&l->methods, t.method))
+	if (l->pam != NULL && auth_methods_may(&l->methods, t.method)) {
+		l->checked = true;
 		r = pam_check_dialogue(l->pam, talk,
 		    l->conf.permit_empty_passwords);
+	}
 	if (r == ERR_CANCELLED)
 		return false;
 	if (l->pam != NULL && !l->user->valid)
@@ -537,6 +541,7 @@ login_verify_key(struct login *l, const struct login_signature *s,
 	if (auth_methods_may(&l->methods, t.method) &&
 	    acceptable(l, s->alg, s->blob, &k, &o) &&
 	    (!s->hostbound || host_is_ours(l, s->hostkey))) {
+		l->checked = true;
 		put_signed_data(l, s, &data);
 		signed_data = (struct span){ buf_data(&data), buf_len(&data) };
 		t.ok = buf_err(&data) == 0 &&

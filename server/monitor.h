@@ -45,7 +45,8 @@ struct monitor {
 	char *remote;	 /* "address-n" */
 	int socket_fd;	 /* the connection */
 	int fd;		 /* to the unprivileged process */
-	int startup_fd;	 /* tells the listener by being closed */
+	int startup_fd;	 /* tells the listener; see server/state.h */
+	enum penalty_class told; /* the highest that it was told */
 	pid_t child;
 	enum monitor_phase phase;
 	uint32_t asked;	 /* bit per request that is allowed once */
@@ -76,6 +77,11 @@ int monitor_step(struct monitor *m) must_check;
  * ERR_CANCELLED: another request came instead. */
 int monitor_converse(struct monitor *m, const struct monitor_verdict *v,
     struct buf *answer) must_check;
+
+/* Should the connection end without authentication, its address deserves at
+ * least this penalty. Told to the listener at once, so that it holds however
+ * this process ends. */
+void monitor_tell(struct monitor *m, enum penalty_class c);
 
 /* Handlers, in monitor-auth.c and monitor-session.c */
 int monitor_on_sign(struct monitor *m, struct rd *in, struct buf *out);
