@@ -36,7 +36,7 @@ struct login {
 	bool checked;	     /* a password, answer or signature was checked */
 	bool complete;	     /* authenticated */
 	int failures;
-	bool asked_none;
+	bool asked_none, tried_empty;
 	struct auth_methods methods;
 	struct authkeys_options key; /* of the key that was used */
 	struct strlist used_keys;    /* fingerprints */

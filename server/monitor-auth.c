@@ -74,6 +74,7 @@ monitor_on_user(struct monitor *m, struct rd *in, struct buf *out)
 	buf_put_cstring(out, text);
 	free(text);
 	buf_put_u32(out, (uint32_t)m->login->conf.max_auth_tries);
+	buf_put_bool(out, !m->login->name_ok);
 out:
 	free(name);
 	free(service);

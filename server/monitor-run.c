@@ -39,7 +39,7 @@ extern char **environ;
 static void
 set_up_log(const struct server_state *s)
 {
-	log_init("hpnsshd-session", (enum log_level)s->conf.log_level);
+	log_init(STATE_SYSLOG_NAME, (enum log_level)s->conf.log_level);
 	if (s->log_to_stderr)
 		log_to_stderr();
 	else
@@ -146,8 +146,8 @@ begin(struct monitor *m)
 	peer_init(&m->peer, m->socket_fd, m->state.conf.use_dns != 0);
 	xasprintf(&m->peer_text, "%s port %u", m->peer.address, m->peer.port);
 	xasprintf(&m->remote, "%s-%u", m->peer.address, m->peer.port);
-	log_verbose("Connection from %s on %s port %u", m->peer_text,
-	    m->peer.local_address, m->peer.local_port);
+	log_verbose("Connection from %s on %s port %u rdomain \"\"",
+	    m->peer_text, m->peer.local_address, m->peer.local_port);
 	set_up_socket(m);
 	apply_address_rules(m);
 	set_deadline(m);

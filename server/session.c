@@ -79,8 +79,11 @@ record_logout(struct session *s)
 static void
 session_free(struct session *s)
 {
+	const struct serve_params *p = s->all->params;
 	struct session **at = &s->all->list;
 
+	log_verbose("Close session: user %s from %s id %u", p->user->name,
+	    p->peer_text, channel_id(s->channel));
 	while (*at != s)
 		at = &(*at)->next;
 	*at = s->next;
@@ -376,17 +379,26 @@ static void
 log_start(const struct session *s, const struct session_start *start)
 {
 	const struct serve_params *p = s->all->params;
-	const char *what = "command";
+	const char *what = "command", *name = NULL, *tty = s->tty_name;
 
-	if (start->subsystem != NULL)
+	if (p->conf->force_command != NULL) {
+		what = "forced-command (config)";
+		name = start->command;
+	} else if (p->key->command != NULL) {
+		what = "forced-command (key-option)";
+		name = start->command;
+	} else if (start->subsystem != NULL) {
 		what = "subsystem";
-	else if (start->command == NULL)
+		name = start->subsystem;
+	} else if (start->command == NULL) {
 		what = "shell";
-	log_verbose("Starting session: %s%s%s%s%s for %s from %s id %u",
-	    start->original != NULL ? "forced-" : "", what,
-	    start->subsystem != NULL ? " '" : "",
-	    start->subsystem != NULL ? start->subsystem : "",
-	    start->subsystem != NULL ? "'" : "", p->user->name, p->peer_text,
+	}
+	if (str_has_prefix(tty, "/dev/"))
+		tty += strlen("/dev/");
+	log_verbose("Starting session: %s%s%s%s%s%s for %s from %s id %u",
+	    what, name != NULL ? " '" : "", name != NULL ? name : "",
+	    name != NULL ? "'" : "", s->pty != -1 ? " on " : "",
+	    s->pty != -1 ? tty : "", p->user->name, p->peer_text,
 	    channel_id(s->channel));
 }
 
@@ -565,7 +577,7 @@ on_subsystem(struct session *s, struct rd *r)
 		    name, s->all->params->user->name);
 		goto out;
 	}
-	log_info("subsystem request for %s by user %s", name,
+	log_debug("subsystem request for %s by user %s", name,
 	    s->all->params->user->name);
 	s->subsystem = name;
 	err = start_session(s, command, command);

@@ -18,6 +18,10 @@
 #include "conf/server-conf.h"
 #include "server/hostkeys.h"
 
+/* In the system log all processes are called as OpenSSH's sshd is, since
+ * programs that read logs look for that name. */
+#define STATE_SYSLOG_NAME "sshd"
+
 /* Descriptors that hpnsshd-session is started with. */
 enum {
 	STATE_FD_SOCKET = 3, /* the connection */
