@@ -290,7 +290,7 @@ main(int argc, char **argv)
 	fd_sanitise_stdio();
 	crypto_library_start();
 	closefrom(STDERR_FILENO + 1);
-	log_init("hpnsshd", LOG_LVL_INFO);
+	log_init(STATE_SYSLOG_NAME, LOG_LVL_INFO);
 	signal(SIGPIPE, SIG_IGN);
 	umask(umask(077) | 022);
 	server_conf_init(&o.state.conf);

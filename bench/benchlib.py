@@ -387,6 +387,11 @@ class Server:
                  "MaxStartups 200:30:300", "MaxSessions 100",
                  "Subsystem trivial /bin/true",
                  "Subsystem sftp internal-sftp", "LogLevel ERROR"]
+        # Connections that a measurement breaks off are no attack.
+        if subprocess.run([suite["sshd"], "-G", "-f", "/dev/null", "-o",
+                           "PerSourcePenalties=no"], capture_output=True,
+                          timeout=10).returncode == 0:
+            lines.append("PerSourcePenalties no")
         lines = [*options, *(line for line in lines
                              if line.split()[0] not in given)]
         config = self.dir / "sshd_config"

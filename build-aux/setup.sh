@@ -11,7 +11,7 @@ test_packages='binutils bash fuse3 iproute2 procps python3-minimal'
 # The peers of the interoperability tests.
 peer_packages='openssh-client openssh-server openssh-sftp-server dropbear-bin
 	putty-tools rsync sshfs lftp rclone git curl python3-pytest python3-paramiko
-	python3-asyncssh'
+	python3-asyncssh fail2ban'
 
 say()
 {
@@ -67,13 +67,14 @@ need_packages()
 	loud_services
 }
 
-# An sshd that is installed for the tests must not become a service of this
-# machine: neither started now (policy-rc.d), nor at the next boot.
+# An sshd or fail2ban that is installed for the tests must not become a service
+# of this machine: neither started now (policy-rc.d), nor at the next boot.
 quiet_services()
 {
 	policy=
-	sshd_was_there=no
+	sshd_was_there=no fail2ban_was_there=no
 	[ ! -e /usr/sbin/sshd ] || sshd_was_there=yes
+	[ ! -e /usr/bin/fail2ban-server ] || fail2ban_was_there=yes
 	if [ ! -e /usr/sbin/policy-rc.d ]; then
 		printf '#!/bin/sh\nexit 101\n' >"$scratch/policy-rc.d"
 		as_root install -m 755 "$scratch/policy-rc.d" \
@@ -84,14 +85,28 @@ quiet_services()
 loud_services()
 {
 	[ "$policy" != ours ] || as_root rm -f /usr/sbin/policy-rc.d
-	if [ "$sshd_was_there" = no ] && [ -e /usr/sbin/sshd ] &&
-		command -v systemctl >/dev/null 2>&1; then
-		as_root systemctl --quiet disable ssh.service ssh.socket \
-			>/dev/null 2>&1 || :
+	if [ "$sshd_was_there" = no ] && [ -e /usr/sbin/sshd ]; then
+		keep_from_boot ssh ssh.service ssh.socket
 		say "(sshd is installed for comparison only; it is not started)"
 	fi
+	if [ "$fail2ban_was_there" = no ] && [ -e /usr/bin/fail2ban-server ]
+	then
+		keep_from_boot fail2ban fail2ban.service
+		say "(fail2ban is installed for its filters; it is not started)"
+	fi
 	policy=
-	sshd_was_there=yes
+	sshd_was_there=yes fail2ban_was_there=yes
+}
+
+# keep_from_boot SCRIPT UNIT...: of /etc/init.d, and of systemd.
+keep_from_boot()
+{
+	script=$1
+	shift
+	! command -v systemctl >/dev/null 2>&1 ||
+		as_root systemctl --quiet disable "$@" >/dev/null 2>&1 || :
+	! command -v update-rc.d >/dev/null 2>&1 ||
+		as_root update-rc.d "$script" disable >/dev/null 2>&1 || :
 }
 
 processors()

@@ -16,7 +16,7 @@ union scratch {
 	struct strlist list;
 	struct conf_rekey rekey;
 	struct conf_qos qos;
-	int64_t room[8];
+	int64_t room[CONF_FIELD_MAX / 8];
 };
 
 static void *
@@ -199,7 +199,8 @@ apply_words(const struct conf_table *t, void *fields,
 		return parse_words(row, NULL, words, at);
 	index = conf_index(t, row);
 	if (!conf_row_has_field(row) ||
-	    (marks->set[index] && (row->flags & CONF_APPEND) == 0))
+	    (marks->set[index] &&
+		(row->flags & (CONF_APPEND | CONF_PARTS)) == 0))
 		fields = NULL;
 	r = parse_words(row, fields != NULL ? field_of(row, fields) : NULL,
 	    words, at);

@@ -28,6 +28,7 @@ enum {
 	CONF_FILE_MAX = 0x1000000, /* bytes of a file: 16 MiB */
 	CONF_DEPTH_MAX = 16,	   /* Include in Include */
 	CONF_WORDS_MAX = 4096,	   /* words of a line, items of a list */
+	CONF_FIELD_MAX = 128,	   /* bytes of a field */
 };
 
 /* Which rows were given a value, by their index. First member of every
@@ -68,7 +69,8 @@ struct conf_row;
 /* How a kind of value is read, written as words, and freed. Reading the
  * words that format gave yields an equal value. */
 struct conf_type {
-	/* words->n >= 1; 1 if `one`. Appends if the row has CONF_APPEND. On
+	/* words->n >= 1; 1 if `one`. Appends if the row has CONF_APPEND, adds
+	 * the parts that have no value yet if it has CONF_PARTS. On
 	 * error logs with conf_error() and leaves the field as it was. */
 	int (*parse)(const struct conf_row *row, void *field,
 	    const struct strlist *words, const struct conf_place *at);
@@ -88,6 +90,7 @@ enum conf_row_flag {
 	CONF_GLOBAL = 8,    /* server: not inside Match */
 	CONF_ONE = 16,	    /* one word a line, though the field is a list */
 	CONF_IN_BLOCK = 32, /* client: in files only inside Host or Match */
+	CONF_PARTS = 64, /* each line may add parts; dumped as one line */
 };
 
 struct conf_row {

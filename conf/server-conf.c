@@ -105,6 +105,13 @@ check_user_pattern(const char *word)
 }
 
 static const char *
+check_addresses(const char *word)
+{
+	return addr_match_list(NULL, word) < -1 ?
+	    "is no list of addresses and networks" : NULL;
+}
+
+static const char *
 check_env_pattern(const char *word)
 {
 	return strchr(word, '=') == NULL ? NULL : "a name holds no \"=\"";
@@ -366,6 +373,12 @@ static const struct conf_row rows[] = {
 	{ "PerSourceNetBlockSize", NULL,
 	    OF(net_bits, per_source_net_block_size), GLOBAL,
 	    .def = "32:128" },
+	{ "PerSourcePenalties", NULL, .type = &server_penalties_type,
+	    AT(per_source_penalties), .flags = CONF_GLOBAL | CONF_PARTS,
+	    .def = "yes" },
+	{ "PerSourcePenaltyExemptList", NULL,
+	    TEXTUAL(per_source_penalty_exempt_list),
+	    .flags = CONF_GLOBAL | CONF_NONE, .check = check_addresses },
 	{ "PidFile", NULL, TEXTUAL(pid_file),
 	    .flags = CONF_GLOBAL | CONF_NONE,
 	    .def = LOCALSTATEDIR "/run/hpnsshd.pid" },
@@ -490,8 +503,6 @@ static const struct conf_row rows[] = {
 	{ "PermitListen", NULL, ONLY("none") },
 	{ "PermitOpen", NULL, ONLY("none") },
 	{ "PermitTunnel", NULL, OFF },
-	{ "PerSourcePenalties", NULL, OFF },
-	{ "PerSourcePenaltyExemptList", NULL, ONLY("none") },
 	{ "PubkeyAuthOptions", NULL, ONLY("none") },
 	{ "RDomain", NULL, ONLY("none") },
 	{ "TrustedUserCAKeys", NULL, ONLY("none") },

@@ -22,6 +22,7 @@
 #include "base/str.h"
 #include "base/wire.h"
 #include "conf/conf.h"
+#include "conf/server-penalties.h"
 
 enum {
 	SERVER_ROOT_NO,
@@ -56,6 +57,8 @@ struct server_conf {
 	struct server_startups max_startups;
 	int per_source_max_startups; /* INT_MAX = no limit */
 	struct server_net_bits per_source_net_block_size;
+	struct server_penalties per_source_penalties;
+	char *per_source_penalty_exempt_list; /* addresses; NULL: none */
 	char *pid_file; /* NULL: none */
 	int tcp_keep_alive; /* flag */
 	int use_dns;	    /* flag */

@@ -401,8 +401,9 @@ class Server:
             lines.append("Subsystem sftp internal-sftp")
         if self.debug:
             lines.append("LogLevel DEBUG1")
-        # or it would soon lock out an address of so many failed logins
-        if self.kind == "stock" and stock_sshd_takes("PerSourcePenalties=no"):
+        # or it would soon lock out an address of so many failed logins; a
+        # test of penalties names its own values before
+        if self.kind == "hpn" or stock_sshd_takes("PerSourcePenalties=no"):
             lines.append("PerSourcePenalties no")
         lines += [f"HostKey {self.keys.path(k + '-host')}"
                   for k in self.host_keys]

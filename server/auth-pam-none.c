@@ -21,6 +21,13 @@ pam_new(const char *service, const char *user, const char *host)
 	return NULL;
 }
 
+const char *
+pam_error(const struct pam *p)
+{
+	(void)p;
+	return "";
+}
+
 void
 pam_free(struct pam *p)
 {

@@ -237,6 +237,12 @@ pam_free(struct pam *p)
 	free(p);
 }
 
+const char *
+pam_error(const struct pam *p)
+{
+	return lib.strerror(p->handle, p->last);
+}
+
 static int
 result(struct pam *p, const char *what)
 {

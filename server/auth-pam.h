@@ -37,6 +37,8 @@ struct pam_talk {
 /* service, user, host: copied. NULL if PAM refuses to start. */
 struct pam *pam_new(const char *service, const char *user, const char *host);
 /* Ends the session if one is open. */
+/* What went wrong in the last step, in the words of PAM. */
+const char *pam_error(const struct pam *p);
 void pam_free(struct pam *p);
 
 /* This user is refused whatever is answered: modules are given decoys, so that

@@ -32,7 +32,8 @@ struct auth {
 	struct packet *packet;
 	const struct kex *kex;
 	const struct monitor_params *params;
-	bool service_accepted, succeeded, gave_up;
+	bool service_accepted, succeeded;
+	char *gave_up;	/* why we ended it, or NULL */
 	bool prompting; /* an INFO_REQUEST waits for its answer */
 	bool ahead;	/* service and first request are answered already */
 	char *user, *service; /* NULL before the first request */
@@ -69,6 +70,7 @@ auth_free(struct auth *a)
 	if (a == NULL)
 		return;
 	monitor_user_clear(&a->info);
+	free(a->gave_up);
 	free(a->user);
 	free(a->service);
 	free(a);
@@ -80,7 +82,7 @@ auth_succeeded(const struct auth *a)
 	return a->succeeded;
 }
 
-bool
+const char *
 auth_gave_up(const struct auth *a)
 {
 	return a->gave_up;
@@ -90,6 +92,12 @@ const char *
 auth_user(const struct auth *a)
 {
 	return a->user;
+}
+
+bool
+auth_user_invalid(const struct auth *a)
+{
+	return a->info.invalid;
 }
 
 /* ---- answers ---------------------------------------------------------- */
@@ -171,7 +179,8 @@ static int
 give_up(struct auth *a, enum ssh_disconnect reason, const char *text)
 {
 	packet_disconnect(a->packet, reason, text);
-	a->gave_up = true;
+	free(a->gave_up);
+	a->gave_up = xstrdup(text);
 	return ERR_CLOSED;
 }
 
@@ -341,9 +350,9 @@ static const struct method methods[] = {
 static int
 end_tries(struct auth *a)
 {
-	log_error("maximum authentication attempts exceeded for %s from %s "
+	log_error("maximum authentication attempts exceeded for %s%s from %s "
 		  "ssh2",
-	    a->user, a->params->peer);
+	    a->info.invalid ? "invalid user " : "", a->user, a->params->peer);
 	return give_up(a, SSH_DISCONNECT_PROTOCOL_ERROR,
 	    "Too many authentication failures");
 }
@@ -385,21 +394,31 @@ conclude(struct auth *a, const struct monitor_verdict *v)
 	return conclude_failure(a, v, true);
 }
 
+static int
+refuse_change(struct auth *a, const char *user, const char *service)
+{
+	char *text;
+	int r;
+
+	xasprintf(&text, "Change of username or service not allowed: "
+			 "(%s,%s) -> (%s,%s)",
+	    a->user, a->service, user, service);
+	r = give_up(a, SSH_DISCONNECT_PROTOCOL_ERROR, text);
+	free(text);
+	return r;
+}
+
 /* The first request tells the name; it has to stay the same. */
 static int
 settle_user(struct auth *a, char **user, char **service)
 {
 	int r;
 
-	if (a->user != NULL) {
-		if (strcmp(a->user, *user) == 0 &&
-		    strcmp(a->service, *service) == 0)
-			return 0;
-		log_info("user or service changed from (%s,%s) to (%s,%s)",
-		    a->user, a->service, *user, *service);
-		return give_up(a, SSH_DISCONNECT_PROTOCOL_ERROR,
-		    "Change of username or service not allowed");
-	}
+	if (a->user != NULL)
+		return strcmp(a->user, *user) == 0 &&
+			strcmp(a->service, *service) == 0 ?
+		    0 :
+		    refuse_change(a, *user, *service);
 	a->user = *user;
 	a->service = *service;
 	*user = *service = NULL;

@@ -43,10 +43,11 @@ int auth_input(struct auth *a, struct rd payload) must_check;
 
 /* USERAUTH_SUCCESS has been put into the packet layer. */
 bool auth_succeeded(const struct auth *a);
-/* We ended it, and said so in a log line. */
-bool auth_gave_up(const struct auth *a);
+/* Why we ended it; NULL: we did not. */
+const char *auth_gave_up(const struct auth *a);
 /* The name given, for log lines. */
 const char *auth_user(const struct auth *a); /* NULL: not told yet */
+bool auth_user_invalid(const struct auth *a); /* unknown, or not allowed */
 
 /* How long a refusal takes must not tell what it was about: microseconds to
  * wait up to the next of a row of marks, which depend on the name and on a

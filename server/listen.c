@@ -19,9 +19,10 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "crypto/rand.h"
+#include "server/admission.h"
 #include "server/peer.h"
+#include "server/penalties.h"
 #include "server/relay.h"
-#include "server/startups.h"
 
 enum {
 	SOCKETS_MAX = 64,
@@ -40,9 +41,11 @@ extern char **environ;
 struct startup {
 	struct listener *listener;
 	struct startup *next;
-	int fd; /* closed by the other side when it is over */
-	struct loop_fd *watch;
-	struct startups_source source;
+	pid_t pid;
+	int fd; /* by which hpnsshd-session tells how far it is */
+	struct loop_fd *watch; /* NULL: nothing more is told */
+	struct admission_peer peer;
+	enum penalty_class why; /* it gets a penalty, should it end now */
 };
 
 struct listener {
@@ -56,7 +59,7 @@ struct listener {
 	size_t socket_count;
 	struct startup *startups;
 	int startup_count;
-	bool dropping; /* to log the first drop of a row only */
+	struct admission *admission;
 	bool restart;
 	bool pid_written;
 	int status;
@@ -164,14 +167,14 @@ reserve_low_fds(void)
 }
 
 static int
-spawn_session(const struct listener *l, int connection, int startup)
+spawn_session(const struct listener *l, int connection, int startup,
+    pid_t *pid)
 {
 	char *argv[] = { l->session_path, NULL };
 	posix_spawn_file_actions_t fa;
 	posix_spawnattr_t attr;
 	sigset_t none;
 	short flags = POSIX_SPAWN_SETSIGMASK;
-	pid_t pid;
 	int r;
 
 	if (!l->opts->debug)
@@ -189,7 +192,7 @@ spawn_session(const struct listener *l, int connection, int startup)
 		 STATE_FD_STARTUP)) == 0 &&
 	    (r = posix_spawnattr_setsigmask(&attr, &none)) == 0 &&
 	    (r = posix_spawnattr_setflags(&attr, flags)) == 0)
-		r = posix_spawn(&pid, l->session_path, &fa, &attr, argv,
+		r = posix_spawn(pid, l->session_path, &fa, &attr, argv,
 		    environ);
 	posix_spawnattr_destroy(&attr);
 out:
@@ -198,12 +201,10 @@ out:
 }
 
 static void
-startup_over(void *arg, int fd, int events)
+startup_over(struct startup *s)
 {
-	struct startup *s = arg, **at = &s->listener->startups;
+	struct startup **at = &s->listener->startups;
 
-	(void)fd;
-	(void)events;
 	while (*at != s)
 		at = &(*at)->next;
 	*at = s->next;
@@ -213,18 +214,80 @@ startup_over(void *arg, int fd, int events)
 	free(s);
 }
 
+/* Reads what hpnsshd-session has told until now. True: the user is
+ * authenticated. */
+static bool
+is_authenticated(struct startup *s)
+{
+	uint8_t told[16];
+	ssize_t n;
+
+	while ((n = read(s->fd, told, sizeof told)) > 0)
+		for (ssize_t i = 0; i < n; i++) {
+			if (told[i] == STATE_AUTHENTICATED)
+				return true;
+			if (told[i] < PENALTY_CLASSES && told[i] > s->why)
+				s->why = (enum penalty_class)told[i];
+		}
+	if (n == 0) {
+		loop_unwatch(s->listener->loop, s->watch);
+		s->watch = NULL;
+	}
+	return false;
+}
+
+/* Without authentication the process counts until it is gone: only then it
+ * is known whether it crashed. */
+static void
+on_told(void *arg, int fd, int events)
+{
+	struct startup *s = arg;
+
+	(void)fd;
+	(void)events;
+	if (is_authenticated(s))
+		startup_over(s);
+}
+
+static int64_t
+now_us(void)
+{
+	return (int64_t)loop_now_ms() * 1000;
+}
+
+/* The process has ended; wait_status is of waitpid(2). */
+static void
+startup_ended(struct startup *s, int wait_status)
+{
+	struct listener *l = s->listener;
+
+	if (!is_authenticated(s)) {
+		if (penalties_is_crash(wait_status))
+			s->why = PENALTY_CRASH;
+		else if (WIFSIGNALED(wait_status) &&
+		    WTERMSIG(wait_status) == SIGALRM)
+			s->why = MAX(s->why, PENALTY_GRACE);
+		admission_penalise(l->admission, &s->peer, s->why, now_us());
+	}
+	startup_over(s);
+}
+
 static void
 start_connection(struct listener *l, int connection,
-    const struct startups_source *source)
+    const struct admission_peer *peer)
 {
-	int ends[2], r;
 	struct startup *s;
+	int ends[2], r;
+	pid_t pid;
 
 	if (pipe2(ends, O_CLOEXEC) == -1) {
 		log_error("pipe: %s", strerror(errno));
 		return;
 	}
-	r = spawn_session(l, connection, ends[1]);
+	/* Only this end. */
+	if (fcntl(ends[0], F_SETFL, O_NONBLOCK) == -1)
+		fatal("pipe: %s", strerror(errno));
+	r = spawn_session(l, connection, ends[1], &pid);
 	fd_close(&ends[1]);
 	if (r != 0) {
 		log_error("cannot start %s: %s", l->session_path,
@@ -234,9 +297,11 @@ start_connection(struct listener *l, int connection,
 	}
 	s = xcalloc(1, sizeof *s);
 	s->listener = l;
+	s->pid = pid;
 	s->fd = ends[0];
-	s->source = *source;
-	s->watch = loop_watch(l->loop, s->fd, LOOP_READ, startup_over, s);
+	s->peer = *peer;
+	s->why = PENALTY_NOAUTH;
+	s->watch = loop_watch(l->loop, s->fd, LOOP_READ, on_told, s);
 	if (s->watch == NULL)
 		fatal("out of memory");
 	s->next = l->startups;
@@ -252,35 +317,20 @@ count_source(const struct listener *l, const struct startups_source *source)
 	int n = 0;
 
 	for (const struct startup *s = l->startups; s != NULL; s = s->next)
-		n += startups_same_source(&s->source, source);
+		n += startups_same_source(&s->peer.source, source);
 	return n;
 }
 
 static bool
-is_refused(struct listener *l, const struct sockaddr *sa, socklen_t len,
-    const struct startups_source *source)
+is_refused(struct listener *l, int connection, const struct sockaddr *sa,
+    socklen_t len, const struct admission_peer *peer)
 {
-	const struct server_conf *c = &l->state->conf;
-	const char *limit = NULL;
-	uint16_t port;
-	char *address;
+	const struct admission_load load = { .startups = l->startup_count,
+		.same_source = count_source(l, &peer->source),
+		.chance = rand_uniform(100) };
 
-	if (startups_drop(&c->max_startups, l->startup_count,
-		rand_uniform(100)))
-		limit = "MaxStartups";
-	else if (count_source(l, source) >= c->per_source_max_startups)
-		limit = "PerSourceMaxStartups";
-	if (limit == NULL) {
-		l->dropping = false;
-		return false;
-	}
-	address = peer_format_address(sa, len, &port);
-	log_msg(l->dropping ? LOG_LVL_VERBOSE : LOG_LVL_INFO,
-	    "drop connection #%d from %s port %u past %s", l->startup_count,
-	    address, port, limit);
-	l->dropping = true;
-	free(address);
-	return true;
+	return admission_refuses(l->admission, connection, sa, len, peer,
+	    &load, now_us());
 }
 
 static void
@@ -319,11 +369,11 @@ become_session(const struct listener *l, int connection)
 static void
 on_connection(void *arg, int fd, int events)
 {
-	static const char refusal[] = "Exceeded MaxStartups\r\n";
+	static const char refusal[] = "Not allowed at this time\r\n";
 	struct listener *l = arg;
 	struct sockaddr_storage ss;
 	socklen_t len = sizeof ss;
-	struct startups_source source;
+	struct admission_peer peer;
 	int connection;
 
 	(void)events;
@@ -338,25 +388,39 @@ on_connection(void *arg, int fd, int events)
 	}
 	if (l->opts->debug)
 		become_session(l, connection);
-	source = startups_source_of((struct sockaddr *)&ss,
-	    &l->state->conf.per_source_net_block_size);
-	if (is_refused(l, (struct sockaddr *)&ss, len, &source))
+	peer = admission_peer_of(l->admission, (struct sockaddr *)&ss, len);
+	if (is_refused(l, connection, (struct sockaddr *)&ss, len, &peer))
 		(void)!send(connection, refusal, sizeof refusal - 1,
 		    MSG_DONTWAIT | MSG_NOSIGNAL);
 	else
-		start_connection(l, connection, &source);
+		start_connection(l, connection, &peer);
 	fd_close(&connection);
 }
 
 /* ---- signals, pid file ---------------------------------------------------- */
 
+static struct startup *
+find_startup(const struct listener *l, pid_t pid)
+{
+	struct startup *s = l->startups;
+
+	while (s != NULL && s->pid != pid)
+		s = s->next;
+	return s;
+}
+
 static void
 on_child(void *arg, int signo)
 {
-	(void)arg;
+	struct listener *l = arg;
+	struct startup *s;
+	pid_t pid;
+	int status;
+
 	(void)signo;
-	while (waitpid(-1, NULL, WNOHANG) > 0)
-		;
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+		if ((s = find_startup(l, pid)) != NULL)
+			startup_ended(s, status);
 }
 
 static void
@@ -469,6 +533,7 @@ listen_run(struct server_state *state, const struct listen_opts *opts)
 	prepare(&l);
 	open_sockets(&l);
 	go_to_background(&l);
+	l.admission = admission_new(&state->conf);
 	set_up_loop(&l);
 	write_pid_file(&l);
 	log_sockets(&l);
@@ -480,7 +545,8 @@ listen_run(struct server_state *state, const struct listen_opts *opts)
 	for (size_t i = 0; i < l.socket_count; i++)
 		close(l.sockets[i]);
 	while (l.startups != NULL)
-		startup_over(l.startups, l.startups->fd, LOOP_READ);
+		startup_over(l.startups);
+	admission_free(l.admission);
 	loop_free(l.loop);
 	if (l.restart) {
 		setenv(RESTARTED, "1", 1);

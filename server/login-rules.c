@@ -94,8 +94,12 @@ account_usable(const struct login *l)
 		if (u->uid != geteuid())
 			return refuse(l, "this server runs for another user");
 	} else if (!l->conf.use_pam) {
-		if (passwd_is_locked(u))
-			return refuse(l, "account is locked");
+		if (passwd_is_locked(u)) {
+			log_info("User %s not allowed because account is "
+				 "locked",
+			    u->name);
+			return false;
+		}
 		if (passwd_is_expired(u, &why))
 			return refuse(l, why);
 	}

@@ -92,7 +92,7 @@ login_new(const struct server_state *state, const struct peer *peer,
 	free(account);
 	permits_init(&l->permits);
 	make_conf(l);
-	l->allowed = login_rules_allow(l);
+	l->name_ok = l->allowed = login_rules_allow(l);
 	if (strcmp(service, "ssh-connection") != 0) {
 		log_info("user %s asks for the service \"%s\"", name, service);
 		l->allowed = false;
@@ -150,7 +150,8 @@ login_banner(const struct login *l)
 
 struct try {
 	const char *method, *device; /* device may be NULL */
-	bool ok, logged_always;
+	const char *shown; /* in the log line, if not the method; or NULL */
+	bool ok;
 	const char *what; /* key type and fingerprint, or NULL */
 	const char *line; /* the key as a public key line, or NULL */
 	const struct permits *permits; /* that come with it, or NULL */
@@ -159,16 +160,17 @@ struct try {
 static void
 log_try(const struct login *l, const struct try *t, const char *verdict)
 {
+	const char *method = t->shown != NULL ? t->shown : t->method;
 	enum log_level level = LOG_LVL_INFO;
 
 	/* A client that offers its keys one by one is no news. */
-	if (!t->ok && !t->logged_always && l->user->valid &&
+	if (!t->ok && strcmp(method, "password") != 0 && l->name_ok &&
 	    l->failures < l->conf.max_auth_tries / 2)
 		level = LOG_LVL_VERBOSE;
 	log_msg(level, "%s %s%s%s for %s%s from %s port %u ssh2%s%s", verdict,
-	    t->method, t->device != NULL ? "/" : "",
+	    method, t->device != NULL ? "/" : "",
 	    t->device != NULL ? t->device : "",
-	    l->user->valid ? "" : "invalid user ", l->name, l->peer->address,
+	    l->name_ok ? "" : "invalid user ", l->name, l->peer->address,
 	    l->peer->port, t->what != NULL ? ": " : "",
 	    t->what != NULL ? t->what : "");
 }
@@ -239,12 +241,12 @@ conclude(struct login *l, struct try *t, const struct pam_talk *talk,
 		}
 	}
 	v->methods = auth_methods_next(&l->methods);
+	log_try(l, t,
+	    l->complete ? "Accepted" : t->ok ? "Partial" : "Failed");
 	if (v->result == MONITOR_FAILURE) {
 		l->failures++;
 		v->counts = true;
 	}
-	log_try(l, t,
-	    l->complete ? "Accepted" : t->ok ? "Partial" : "Failed");
 }
 
 /* ---- none and password -------------------------------------------------- */
@@ -287,8 +289,10 @@ login_try_none(struct login *l, struct monitor_verdict *v)
 	/* Only where empty passwords are let in does "none" stand for one. */
 	if (l->methods.any && l->conf.permit_empty_passwords &&
 	    l->conf.password_authentication) {
+		l->checked = true;
 		if (password_is_right(l, "")) {
 			t.method = "password";
+			t.shown = "none";
 			t.ok = true;
 			conclude(l, &t, NULL, v);
 			return;
@@ -298,22 +302,29 @@ login_try_none(struct login *l, struct monitor_verdict *v)
 	v->result = MONITOR_FAILURE;
 	v->counts = true;
 	v->methods = auth_methods_next(&l->methods);
-	/* The first one is the usual opening question. */
+	/* The first one is the usual opening question. None is logged: what
+	 * counts lines of failures would count every login as one. */
 	if (l->asked_none)
 		l->failures++;
 	l->asked_none = true;
-	log_try(l, &t, "Failed");
 }
 
 void
 login_try_password(struct login *l, const char *password,
     struct monitor_verdict *v)
 {
-	struct try t = { .method = "password", .logged_always = true };
+	struct try t = { .method = "password" };
 	bool asked = auth_methods_may(&l->methods, t.method);
 
-	if (asked)
+	if (asked) {
+		/* The first empty one only asks if there is a password. */
+		if (password[0] == '\0' && !l->tried_empty) {
+			l->tried_empty = true;
+			t.shown = "none";
+		}
+		l->checked = true;
 		t.ok = password_is_right(l, password);
+	}
 	conclude(l, &t, NULL, v);
 	if (asked && !t.ok) {
 		even_out(l, strlen(password));
@@ -325,15 +336,20 @@ bool
 login_try_kbdint(struct login *l, const struct pam_talk *talk,
     struct monitor_verdict *v)
 {
-	struct try t = { .method = "keyboard-interactive", .device = "pam",
-		.logged_always = true };
+	struct try t = { .method = "keyboard-interactive", .device = "pam" };
 	bool asked = l->pam != NULL && auth_methods_may(&l->methods, t.method);
 	int r = ERR_DENIED;
 
 	if (asked) {
+		l->checked = true;
 		pam_set_in_vain(l->pam, is_in_vain(l, t.method));
 		r = pam_check_dialogue(l->pam, talk,
 		    l->conf.permit_empty_passwords);
+		if (r == ERR_DENIED)
+			log_error("PAM: %s for %s%s from %s",
+			    pam_error(l->pam),
+			    l->name_ok ? "" : "illegal user ", l->name,
+			    l->peer->host);
 	}
 	if (r == ERR_CANCELLED)
 		return false;
@@ -460,9 +476,10 @@ filter_env(const struct login *l, struct permits *p)
 	p->env = kept;
 }
 
-/* Is the key in one of the user's files? */
-static bool
-is_authorized(struct login *l, struct span blob, struct permits *p)
+/* "FILE:LINE", if the key is in one of the user's files; else NULL. Caller
+ * frees. */
+static char *
+find_authorized(struct login *l, struct span blob, struct permits *p)
 {
 	const struct authkeys_query q = { .user = l->user,
 		.blob = blob,
@@ -470,22 +487,21 @@ is_authorized(struct login *l, struct span blob, struct permits *p)
 		.host = l->peer->host,
 		.strict_modes = l->conf.strict_modes != 0,
 		.user_environment = l->conf.permit_user_environment != NULL };
+	char *found = NULL;
 	unsigned line;
 
-	for (size_t i = 0; i < l->conf.authorized_keys_file.n; i++) {
+	for (size_t i = 0;
+	    found == NULL && i < l->conf.authorized_keys_file.n; i++) {
 		char *path = keys_path(l, l->conf.authorized_keys_file.v[i]);
-		int r = path != NULL ? authkeys_search(&q, path, p, &line)
-				     : ERR_NOT_FOUND;
 
-		if (r == 0) {
-			log_debug("key found in %s:%u", path, line);
+		if (path != NULL &&
+		    authkeys_search(&q, path, p, &line) == 0) {
+			xasprintf(&found, "%s:%u", path, line);
 			filter_env(l, p);
 		}
 		free(path);
-		if (r == 0)
-			return true;
 	}
-	return false;
+	return found;
 }
 
 /* All that can be said about the key without a signature. *k is the key if
@@ -495,6 +511,8 @@ acceptable(struct login *l, const char *alg, struct span blob,
     struct key **k, struct permits *p)
 {
 	int r = key_from_blob(blob, k);
+	char *where, *text;
+	bool ok;
 
 	if (r != 0) {
 		*k = NULL;
@@ -512,7 +530,15 @@ acceptable(struct login *l, const char *alg, struct span blob,
 		log_info("refusing key of user %s: it is too short", l->name);
 		return false;
 	}
-	return is_authorized(l, blob, p) && l->allowed && !is_revoked(l, *k);
+	where = find_authorized(l, blob, p);
+	ok = where != NULL && l->allowed && !is_revoked(l, *k);
+	if (ok) {
+		text = key_text(l, *k);
+		log_verbose("Accepted key %s found at %s", text, where);
+		free(text);
+	}
+	free(where);
+	return ok;
 }
 
 void
@@ -528,6 +554,9 @@ login_query_key(struct login *l, const char *alg, struct span blob,
 	    acceptable(l, alg, blob, &k, &permits)) {
 		v->result = MONITOR_KEY_OK;
 		v->methods = auth_methods_next(&l->methods);
+		log_verbose("Postponed publickey for %s from %s port %u ssh2 "
+			    "[preauth]",
+		    l->name, l->peer->address, l->peer->port);
 	} else {
 		if (k != NULL)
 			t.what = text = key_text(l, k);
@@ -585,6 +614,7 @@ login_verify_key(struct login *l, const struct login_signature *s,
 	if (auth_methods_may(&l->methods, t.method) &&
 	    acceptable(l, s->alg, s->blob, &k, &permits) &&
 	    (!s->hostbound || host_is_ours(l, s->hostkey))) {
+		l->checked = true;
 		put_signed_data(l, s, &data);
 		signed_data = (struct span){ buf_data(&data), buf_len(&data) };
 		t.ok = buf_err(&data) == 0 &&

@@ -31,10 +31,12 @@ struct login {
 	char *service;
 	struct user *user;   /* never NULL */
 	struct server_conf conf; /* for this user */
-	bool allowed;	     /* account exists and may log in */
+	bool name_ok;	     /* account exists and may log in by the rules */
+	bool allowed;	     /* and nothing else is in its way */
+	bool checked;	     /* a password, answer or signature was checked */
 	bool complete;	     /* authenticated */
 	int failures;
-	bool asked_none;
+	bool asked_none, tried_empty;
 	struct auth_methods methods;
 	struct permits permits; /* what all proofs so far allow */
 	struct strlist used_keys;    /* fingerprints */

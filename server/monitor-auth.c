@@ -80,9 +80,12 @@ monitor_on_user(struct monitor *m, struct rd *in, struct buf *out)
 	if (m->login->conf.refuse_connection) {
 		log_info("Connection from %s refused by RefuseConnection",
 		    m->peer_text);
+		monitor_tell(m, PENALTY_REFUSED);
 		r = ERR_DENIED;
 		goto out;
 	}
+	if (!m->login->name_ok)
+		monitor_tell(m, PENALTY_INVALID_USER);
 	m->phase = MONITOR_PHASE_AUTH;
 	text = auth_methods_next(&m->login->methods);
 	buf_put_cstring(out, text);
@@ -92,6 +95,7 @@ monitor_on_user(struct monitor *m, struct rd *in, struct buf *out)
 	buf_put_cstring(out, text);
 	free(text);
 	buf_put_u32(out, (uint32_t)m->login->conf.max_auth_tries);
+	buf_put_bool(out, !m->login->name_ok);
 out:
 	free(name);
 	free(service);
@@ -103,6 +107,8 @@ answer(struct monitor *m, struct monitor_verdict *v, struct buf *out)
 {
 	if (m->login->complete)
 		m->phase = MONITOR_PHASE_ACCEPTED;
+	if (m->login->checked)
+		monitor_tell(m, PENALTY_AUTHFAIL);
 	v->final = m->login->failures > m->login->conf.max_auth_tries;
 	monitor_verdict_put(out, v);
 	monitor_verdict_clear(v);
@@ -232,6 +238,8 @@ ask_client(void *arg, const char *info, const struct pam_question *questions,
 
 	if (count > QUESTIONS_MAX)
 		return ERR_LIMIT;
+	/* Whoever drops the dialogue has tried as well. */
+	monitor_tell(m, PENALTY_AUTHFAIL);
 	buf_init_secret(&body);
 	put_questions(&v.info, info, questions, count);
 	r = monitor_converse(m, &v, &body);

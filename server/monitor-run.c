@@ -24,6 +24,7 @@
 #include "base/tcp.h"
 #include "base/version.h"
 #include "keys/key.h"
+#include "server/penalties.h"
 #include "server/serve.h"
 
 enum {
@@ -38,7 +39,7 @@ extern char **environ;
 static void
 set_up_log(const struct server_state *s)
 {
-	log_init("hpnsshd-session", (enum log_level)s->conf.log_level);
+	log_init(STATE_SYSLOG_NAME, (enum log_level)s->conf.log_level);
 	if (s->log_to_stderr)
 		log_to_stderr();
 	else
@@ -54,6 +55,28 @@ set_up_socket(const struct monitor *m)
 	if (m->state.conf.tcp_keep_alive)
 		(void)setsockopt(m->socket_fd, SOL_SOCKET, SO_KEEPALIVE, &on,
 		    sizeof on);
+}
+
+void
+monitor_tell(struct monitor *m, enum penalty_class c)
+{
+	uint8_t byte = (uint8_t)c;
+
+	if (m->startup_fd == -1 || c <= m->told)
+		return;
+	m->told = c;
+	(void)!write(m->startup_fd, &byte, 1);
+}
+
+/* The listener forgets this connection. */
+static void
+tell_authenticated(struct monitor *m)
+{
+	static const uint8_t byte = STATE_AUTHENTICATED;
+
+	if (m->startup_fd != -1)
+		(void)!write(m->startup_fd, &byte, 1);
+	fd_close(&m->startup_fd);
 }
 
 /* Rules that hold for the address, before there is a name. */
@@ -85,6 +108,7 @@ apply_address_rules(struct monitor *m)
 	}
 	log_info("Connection from %s refused by RefuseConnection",
 	    m->peer_text);
+	monitor_tell(m, PENALTY_REFUSED);
 	exit(STATUS_FATAL);
 }
 
@@ -122,8 +146,8 @@ begin(struct monitor *m)
 	peer_init(&m->peer, m->socket_fd, m->state.conf.use_dns != 0);
 	xasprintf(&m->peer_text, "%s port %u", m->peer.address, m->peer.port);
 	xasprintf(&m->remote, "%s-%u", m->peer.address, m->peer.port);
-	log_verbose("Connection from %s on %s port %u", m->peer_text,
-	    m->peer.local_address, m->peer.local_port);
+	log_verbose("Connection from %s on %s port %u rdomain \"\"",
+	    m->peer_text, m->peer.local_address, m->peer.local_port);
 	set_up_socket(m);
 	apply_address_rules(m);
 	set_deadline(m);
@@ -201,6 +225,8 @@ reap(struct monitor *m, const char *what)
 		if (errno != EINTR)
 			return STATUS_FATAL;
 	m->child = 0;
+	if (penalties_is_crash(status))
+		monitor_tell(m, PENALTY_CRASH);
 	if (WIFEXITED(status))
 		return WEXITSTATUS(status);
 	if (WTERMSIG(status) == SIGSYS)
@@ -221,11 +247,15 @@ authenticate(struct monitor *m)
 	send_params(m);
 	while (r == 0 && m->phase != MONITOR_PHASE_OVER)
 		r = monitor_step(m);
-	if (r == ERR_TIMEOUT)
-		log_info("Timeout before authentication for %s", m->peer_text);
-	else if (r != 0 && r != ERR_EOF)
+	if (r == ERR_TIMEOUT) {
+		log_info("Timeout before authentication for connection from "
+			 "%s to %s, pid = %ld",
+		    m->peer.address, m->peer.local_address, (long)getpid());
+		monitor_tell(m, PENALTY_GRACE);
+	} else if (r != 0 && r != ERR_EOF) {
 		log_info("Connection of %s is dropped: %s", m->peer_text,
 		    err_text(r));
+	}
 	fd_close(&m->fd);
 	if (r != 0 && r != ERR_EOF) {
 		kill(m->child, SIGKILL);
@@ -240,7 +270,7 @@ authenticate(struct monitor *m)
 	}
 	alarm(0);
 	m->deadline_ms = 0;
-	fd_close(&m->startup_fd);
+	tell_authenticated(m);
 }
 
 /* ---- the user's process --------------------------------------------------- */
@@ -397,11 +427,11 @@ monitor_run(void)
 	struct loop *loop;
 	int status;
 
+	signal(SIGPIPE, SIG_IGN);
 	begin(&m);
 	addendum = m.state.conf.version_addendum;
 	xasprintf(&m.id_local, "%s%s%s", HPN_IDENT,
 	    addendum != NULL ? " " : "", addendum != NULL ? addendum : "");
-	signal(SIGPIPE, SIG_IGN);
 	authenticate(&m);
 	start_user(&m);
 	loop = loop_new();

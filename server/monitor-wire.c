@@ -217,6 +217,7 @@ monitor_user(int fd, const char *name, const char *service,
 		out->methods = rd_cstring(&r, NAMES_MAX);
 		out->banner = get_optional(&r, MONITOR_MSG_MAX);
 		out->max_auth_tries = (int)rd_u32(&r);
+		out->invalid = rd_bool(&r);
 		err = rd_end(&r);
 	}
 	buf_clear(&b);

@@ -69,6 +69,7 @@ struct monitor_user {
 	char *methods; /* as above; owned */
 	char *banner;  /* NULL: none; owned */
 	int max_auth_tries;
+	bool invalid; /* unknown, or not allowed: for log lines only */
 };
 void monitor_user_clear(struct monitor_user *u);
 

@@ -45,7 +45,8 @@ struct monitor {
 	char *remote;	 /* "address-n" */
 	int socket_fd;	 /* the connection */
 	int fd;		 /* to the unprivileged process */
-	int startup_fd;	 /* tells the listener by being closed */
+	int startup_fd;	 /* tells the listener; see server/state.h */
+	enum penalty_class told; /* the highest that it was told */
 	pid_t child;
 	enum monitor_phase phase;
 	uint32_t asked[MONITOR_REQUEST_COUNT]; /* how often each came */
@@ -87,6 +88,10 @@ int monitor_converse(struct monitor *m, const struct monitor_verdict *v,
  */
 uint64_t monitor_sign_wait_ms(uint64_t *busy_ms, uint64_t now_ms);
 void monitor_wait_to_sign(struct monitor *m);
+/* Should the connection end without authentication, its address deserves at
+ * least this penalty. Told to the listener at once, so that it holds however
+ * this process ends. */
+void monitor_tell(struct monitor *m, enum penalty_class c);
 
 /* Handlers, in monitor-auth.c and monitor-session.c */
 int monitor_on_sign(struct monitor *m, struct rd *in, struct buf *out);

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -103,7 +104,9 @@ describe(const struct preauth *pa)
 
 	if (user == NULL)
 		return xstrdup(pa->params.peer);
-	xasprintf(&text, "authenticating user %s %s", user, pa->params.peer);
+	xasprintf(&text, "%s user %s %s",
+	    auth_user_invalid(pa->auth) ? "invalid" : "authenticating", user,
+	    pa->params.peer);
 	return text;
 }
 
@@ -116,7 +119,7 @@ log_end(const struct preauth *pa, int err)
 	uint32_t reason = 0;
 
 	if (pa->auth != NULL && auth_gave_up(pa->auth)) {
-		log_info("Disconnecting %s", who);
+		log_info("Disconnecting %s: %s", who, auth_gave_up(pa->auth));
 	} else if (err == ERR_CLOSED) {
 		log_info("Connection closed by %s", who);
 	} else if (err == ERR_DISCONNECTED) {
@@ -184,21 +187,48 @@ start_kex(struct preauth *pa, const char *id_remote)
 
 /* Without packets yet, a line of text is all that can be told. */
 static void
-refuse_identification(struct preauth *pa)
+refuse_identification(struct preauth *pa, const char *why)
 {
 	static const char text[] = "Invalid SSH identification string.\r\n";
 
-	log_info("banner exchange: Connection from %s: invalid format",
-	    pa->params.peer);
+	log_info("banner exchange: Connection from %s: %s", pa->params.peer,
+	    why);
 	(void)!write(pa->socket_fd, text, sizeof text - 1);
 	pa->ended = ERR_PROTOCOL;
 	loop_stop(pa->loop);
+}
+
+/* NULL if the peer speaks our protocol; else what is wrong. */
+static const char *
+check_identification(const struct preauth *pa, const char *line)
+{
+	unsigned major;
+
+	if (kexlog_version(line, pa->params.remote))
+		return NULL;
+	if (sscanf(line, "SSH-%4u.%*4u-", &major) != 1 || major == 2)
+		return "invalid format";
+	log_info("Protocol major versions differ: 2 vs. %u", major);
+	return "could not read protocol version";
+}
+
+static void
+on_unidentified_end(struct preauth *pa, int err)
+{
+	if (err == ERR_CLOSED)
+		log_verbose("kex_exchange_identification: Connection closed "
+			    "by remote host");
+	else if (err == ERR_SYSTEM)
+		log_error("kex_exchange_identification: read: %s",
+		    strerror(errno));
+	on_ended(pa, err);
 }
 
 static void
 on_identification(void *arg, int fd, int events)
 {
 	struct preauth *pa = arg;
+	const char *why;
 	char *line;
 	int r;
 
@@ -209,16 +239,17 @@ on_identification(void *arg, int fd, int events)
 	if (r == ERR_AGAIN)
 		return;
 	if (r < 0) {
-		on_ended(pa, r);
+		on_unidentified_end(pa, r);
 		return;
 	}
 	r = packet_read_identification(pa->packet, &line, NULL, NULL);
 	if (r == 0)
 		return;
-	if (r < 0 || !kexlog_version(line, pa->params.remote)) {
+	why = r < 0 ? "invalid format" : check_identification(pa, line);
+	if (why != NULL) {
 		if (r == 1)
 			free(line);
-		refuse_identification(pa);
+		refuse_identification(pa, why);
 		return;
 	}
 	pa->id_remote = line;

@@ -198,6 +198,7 @@ finish(struct serve *sv)
 	kexlog_throughput(sv->packet, sv->params->remote,
 	    loop_now_ms() - sv->params->began_ms);
 	sessions_free(sv->sessions);
+	log_verbose("Closing connection to %s", sv->params->peer_text);
 	connection_free(sv->connection);
 	channels_free(sv->channels);
 	hostprove_free(sv->hostprove);

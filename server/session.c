@@ -80,8 +80,11 @@ record_logout(struct session *s)
 static void
 session_free(struct session *s)
 {
+	const struct serve_params *p = s->all->params;
 	struct session **at = &s->all->list;
 
+	log_verbose("Close session: user %s from %s id %u", p->user->name,
+	    p->peer_text, channel_id(s->channel));
 	while (*at != s)
 		at = &(*at)->next;
 	*at = s->next;
@@ -579,7 +582,7 @@ on_subsystem(struct session *s, struct rd *r)
 		    name, s->all->params->user->name);
 		goto out;
 	}
-	log_info("subsystem request for %s by user %s", name,
+	log_debug("subsystem request for %s by user %s", name,
 	    s->all->params->user->name);
 	s->subsystem = name;
 	err = start_session(s, SESSION_SUBSYSTEM, command);

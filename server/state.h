@@ -18,12 +18,20 @@
 #include "conf/server-conf.h"
 #include "server/hostkeys.h"
 
+/* In the system log all processes are called as OpenSSH's sshd is, since
+ * programs that read logs look for that name. */
+#define STATE_SYSLOG_NAME "sshd"
+
 /* Descriptors that hpnsshd-session is started with. */
 enum {
 	STATE_FD_SOCKET = 3, /* the connection */
 	STATE_FD_STATE = 4,  /* the file in memory */
-	STATE_FD_STARTUP = 5, /* closed once the user is authenticated */
+	STATE_FD_STARTUP = 5, /* a pipe to the listener */
 };
+
+/* Bytes on that pipe: an enum penalty_class, whenever the connection has come
+ * to deserve a higher one should it end without authentication; or this. */
+enum { STATE_AUTHENTICATED = 0xff };
 
 struct server_state {
 	struct server_conf conf;

@@ -34,9 +34,9 @@ def packet(payload, block=8):
 
 
 def kexinit(*pseudo, kex=KEX[0], hostkey=KEX[1], cipher=KEX[2], mac=KEX[3],
-            follows=False):
+            compression="none", follows=False):
     lists = [",".join((kex, *pseudo)), hostkey, cipher, cipher, mac, mac,
-             "none", "none", "", ""]
+             compression, compression, "", ""]
     return bytes([KEXINIT]) + os.urandom(16) + b"".join(map(string, lists)) \
         + bytes([follows]) + bytes(4)
 

@@ -27,6 +27,7 @@ put_answers(int fd, enum monitor_result result)
 	buf_put_bool(&b, true);
 	buf_put_cstring(&b, "banner\n");
 	buf_put_u32(&b, 6);
+	buf_put_bool(&b, false);
 	(void)!fd_send_msg(fd, &b);
 	buf_reset(&b);
 	v.methods = methods;

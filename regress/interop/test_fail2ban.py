@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: ISC
+"""What fail2ban makes of the log of hpnsshd, with the filter for OpenSSH's
+sshd as it is installed: every attack is seen, with its address, and no login
+is taken for one. The lines are those that hpnsshd gives to syslog."""
+
+import os
+import re
+import shutil
+import signal
+import socket
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+import harness
+from harness import IS_ROOT, LONG, Client, run
+
+sys.path.append(str(Path(harness.__file__).parent / "e2e"))
+from authlog import EVENTS, Peer  # noqa: E402
+
+FILTER = Path("/etc/fail2ban/filter.d/sshd.conf")
+MODES = ["normal", "ddos", "aggressive"]
+pytestmark = [
+    pytest.mark.skipif(not harness.have("hpn", "sshd"),
+                       reason="hpnsshd is not built"),
+    pytest.mark.skipif(not IS_ROOT, reason="needs root: a /dev of its own"),
+    pytest.mark.skipif(not FILTER.exists()
+                       or not shutil.which("fail2ban-regex"),
+                       reason="fail2ban is not installed"),
+]
+
+# A /dev, for this process and what it starts, whose log is ours: the devices
+# of the machine's own, the terminals included.
+PRIVATE_DEV = """
+set -e
+dev=$1
+shift
+for name in null zero random urandom tty ptmx; do
+    : >"$dev/$name"
+    mount --bind "/dev/$name" "$dev/$name"
+done
+mkdir "$dev/pts" "$dev/shm"
+mount --rbind /dev/pts "$dev/pts"
+ln -s /proc/self/fd "$dev/fd"
+mount --bind "$dev" /dev
+exec "$@"
+"""
+
+
+class Syslog:
+    """hpnsshd as a service, and what it says to /dev/log."""
+
+    def __init__(self, directory, server):
+        self.directory = directory
+        directory.mkdir()
+        self.log = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.log.bind(str(directory / "log"))
+        os.chmod(directory / "log", 0o666)
+        self.server = server
+        server.port = harness.free_port()
+        config = server.dir / "sshd_config"
+        config.write_text(server.config_text())
+        self.process = harness.start(
+            ["unshare", "--mount", "--propagation", "private", "sh", "-c",
+             PRIVATE_DEV, "sh", str(directory), harness.hpn("sshd"), "-D",
+             "-f", config])
+        server.process = self.process
+        self.lines = []
+        # At all times, or the one who logs waits.
+        self.reader = threading.Thread(target=self.read, daemon=True)
+        self.reader.start()
+
+    def read(self):
+        """Lines as they would stand in a log file."""
+        while line := self.log.recv(8192).decode(errors="replace"):
+            head = re.fullmatch(r"<\d+>(\w{3} [ \d]\d \S+) (.*)",
+                                line.rstrip("\0\n"), re.S)
+            self.lines.append(f"{head[1]} host {head[2]}" if head else line)
+
+    def until(self, text):
+        assert harness.wait_for(
+            lambda: any(text in line for line in self.lines), LONG), \
+            "\n".join((f"no {text!r} in", *self.lines))
+        return self
+
+    def close(self):
+        self.server.stop()
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as end:
+            end.sendto(b"", str(self.directory / "log"))
+        self.reader.join(LONG)
+        self.log.close()
+
+
+@pytest.fixture
+def syslog(tmp_path, keys):
+    """syslog(config): a server that logs to the returned object."""
+    made = []
+
+    def make(config):
+        number = len(made)
+        server = harness.Server("hpn", tmp_path / f"server{number}", keys,
+                                ["ed25519"], config)
+        made.append(Syslog(tmp_path / f"dev{number}", server))
+        made[-1].until("Server listening on")
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.close()
+
+
+def seen(log, mode):
+    """The addresses that the filter finds in this mode."""
+    done = run(["fail2ban-regex", "-o", "ip", log,
+                f"sshd[mode={mode}]"], timeout=LONG)
+    assert done.rc == 0, done
+    return set(done.text.split())
+
+
+def happen(syslog, keys, name, address, level):
+    """The event's lines."""
+    event = EVENTS[name]
+    sink = syslog(event.config + f"LogLevel {level}\n")
+    event.act(Peer(sink.server, keys, address))
+    assert harness.wait_for(lambda: not sink.server.connections())
+    # all that was logged lies in front of what comes now
+    sink.process.send_signal(signal.SIGTERM)
+    lines = sink.until("Received signal 15; terminating.").lines
+    for line in lines:
+        assert re.match(r"\w{3} [ \d]\d \S+ host sshd\[\d+\]: ", line), line
+    return lines
+
+
+@pytest.mark.parametrize("level", ["INFO", "VERBOSE"])
+def test_events(syslog, keys, tmp_path, level):
+    names = [name for name, event in EVENTS.items()
+             if not (event.skip and event.skip())]
+    addresses = {name: f"127.7.7.{i + 1}" for i, name in enumerate(names)}
+    log = tmp_path / "auth.log"
+    with open(log, "w") as out:
+        for name in names:
+            lines = happen(syslog, keys, name, addresses[name], level)
+            out.writelines(line + "\n" for line in lines)
+    for number, mode in enumerate(MODES):
+        want = {name for name in names if EVENTS[name].attack is not None
+                and MODES.index(EVENTS[name].attack) <= number}
+        found = seen(log, mode)
+        got = {name for name in names if addresses[name] in found}
+        assert got == want, (mode, sorted(got ^ want), log.read_text())
+        assert found == {addresses[name] for name in want}
+
+
+@pytest.mark.parametrize("level", ["INFO", "VERBOSE"])
+@pytest.mark.parametrize("kind", ["hpn", "stock"])
+def test_logins_of_real_clients(syslog, keys, tmp_path, kind, level):
+    """They ask for the methods first, and offer keys that are of no use."""
+    if not harness.have(kind, "ssh"):
+        pytest.skip(f"no {kind} ssh")
+    sink = syslog(f"LogLevel {level}\n")
+    server = sink.server
+    server.known_hosts = tmp_path / "known_hosts"
+    server.known_hosts.write_text(
+        f"[127.0.0.1]:{server.port} {keys.public('ed25519-host')}\n")
+    client = Client(kind, server, key=None)
+    done = client.ssh("exit 3", flags=["-i", keys.path("ed25519-a"), "-i",
+                                       keys.path("ed25519")])
+    assert done.rc == 3, done
+    assert harness.wait_for(lambda: not server.connections())
+    sink.process.send_signal(signal.SIGTERM)
+    sink.until("Received signal 15; terminating.")
+    log = tmp_path / "auth.log"
+    log.write_text("\n".join(sink.lines) + "\n")
+    assert "Accepted publickey for" in log.read_text()
+    for mode in MODES:
+        assert not seen(log, mode), (mode, log.read_text())
