@@ -369,7 +369,8 @@ class Server:
 
     def __init__(self, kind, directory, keys, authorized=(), config="",
                  host_keys=("ed25519", "ecdsa256", "ecdsa384", "ecdsa521",
-                            "rsa"), args=(), debug=False, env=None):
+                            "rsa"), args=(), debug=False, env=None,
+                 under=()):
         self.kind, self.keys, self.host_keys = kind, keys, host_keys
         self.dir = Path(directory)
         self.dir.mkdir(parents=True, exist_ok=True)
@@ -377,6 +378,7 @@ class Server:
         open_up(self.dir)
         self.extra, self.args, self.env = config, list(args), env
         self.debug = debug
+        self.under = list(under)  # a command that executes the server
         self.process = None
         self.authorized = self.dir / "authorized_keys"
         self.authorized.write_text(
@@ -412,8 +414,8 @@ class Server:
         with open(self.log, "ab") as log:
             self.log_begin = log.tell()  # behind that of an earlier start
             self.process = start(
-                [program(self.kind, "sshd"), "-D", "-e", "-f", self.config,
-                 *self.args], stdout=log, stderr=log,
+                [*self.under, program(self.kind, "sshd"), "-D", "-e", "-f",
+                 self.config, *self.args], stdout=log, stderr=log,
                 env=self.env or clean_env())
         wait_for(lambda: self.process.poll() is not None or self.answers())
         if self.process.poll() is None and self.answers():

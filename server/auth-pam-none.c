@@ -28,6 +28,14 @@ pam_free(struct pam *p)
 }
 
 void
+pam_set_variable(struct pam *p, const char *name, const char *value)
+{
+	(void)p;
+	(void)name;
+	(void)value;
+}
+
+void
 pam_set_in_vain(struct pam *p, bool in_vain)
 {
 	(void)p;

@@ -76,6 +76,23 @@ make_conf(struct login *l)
 	log_set_level((enum log_level)l->conf.log_level);
 }
 
+static void
+start_pam(struct login *l)
+{
+	const struct peer *p = l->peer;
+	char *text;
+
+	l->pam = pam_new(l->conf.pam_service_name, l->user->name, p->host);
+	if (l->pam == NULL) {
+		l->allowed = false;
+		return;
+	}
+	xasprintf(&text, "%s %u %s %u", p->address, p->port,
+	    p->local_address, p->local_port);
+	pam_set_variable(l->pam, "SSH_CONNECTION", text);
+	free(text);
+}
+
 struct login *
 login_new(const struct server_state *state, const struct peer *peer,
     struct span session_id, const char *name, const char *service)
@@ -105,12 +122,8 @@ login_new(const struct server_state *state, const struct peer *peer,
 		l->allowed = false;
 	}
 	free(enabled);
-	if (l->conf.use_pam && geteuid() == 0) {
-		l->pam = pam_new(l->conf.pam_service_name, l->user->name,
-		    peer->host);
-		if (l->pam == NULL)
-			l->allowed = false;
-	}
+	if (l->conf.use_pam && geteuid() == 0)
+		start_pam(l);
 	return l;
 }
 
@@ -202,6 +215,22 @@ restrict_login(struct login *l, const struct try *t)
 	return false;
 }
 
+/* On record for ExposeAuthInfo, and for the modules of the next step. */
+static void
+add_auth_info(struct login *l, const struct try *t)
+{
+	char *text;
+
+	buf_printf(&l->auth_info, "%s%s%s\n", t->method,
+	    t->line != NULL ? " " : "", t->line != NULL ? t->line : "");
+	if (l->pam == NULL)
+		return;
+	if ((text = buf_dup_string(&l->auth_info)) == NULL)
+		fatal("out of memory");
+	pam_set_variable(l->pam, "SSH_AUTH_INFO_0", text);
+	free(text);
+}
+
 /* The methods' own result, put under the rules that apply on top of it. */
 static void
 conclude(struct login *l, struct try *t, const struct pam_talk *talk,
@@ -222,6 +251,7 @@ conclude(struct login *l, struct try *t, const struct pam_talk *talk,
 		t->ok = false;
 	v->result = MONITOR_FAILURE;
 	if (t->ok) {
+		add_auth_info(l, t);
 		r = auth_methods_done(&l->methods, t->method, t->device);
 		if (r == 1 && l->pam != NULL &&
 		    pam_check_account(l->pam, talk) != 0) {
@@ -232,9 +262,6 @@ conclude(struct login *l, struct try *t, const struct pam_talk *talk,
 			t->ok = false;
 		} else {
 			l->complete = r == 1;
-			buf_printf(&l->auth_info, "%s%s%s\n", t->method,
-			    t->line != NULL ? " " : "",
-			    t->line != NULL ? t->line : "");
 			v->result = r == 1 ? MONITOR_SUCCESS : MONITOR_PARTIAL;
 		}
 	}
