@@ -69,10 +69,12 @@ pam_check_dialogue(struct pam *p, const struct pam_talk *talk,
 }
 
 int
-pam_check_account(struct pam *p, const struct pam_talk *talk)
+pam_check_account(struct pam *p, const struct pam_talk *talk,
+    bool *must_change)
 {
 	(void)p;
 	(void)talk;
+	*must_change = false;
 	return ERR_UNSUPPORTED;
 }
 

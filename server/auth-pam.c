@@ -323,8 +323,10 @@ pam_check_dialogue(struct pam *p, const struct pam_talk *talk,
 }
 
 int
-pam_check_account(struct pam *p, const struct pam_talk *talk)
+pam_check_account(struct pam *p, const struct pam_talk *talk,
+    bool *must_change)
 {
+	*must_change = false;
 	p->cancelled = false;
 	p->last = lib.acct_mgmt(p->handle, 0);
 	if (p->last == PAM_NEW_AUTHTOK_REQD && talk != NULL) {
@@ -333,8 +335,8 @@ pam_check_account(struct pam *p, const struct pam_talk *talk)
 		    PAM_CHANGE_EXPIRED_AUTHTOK);
 		p->talk = NULL;
 	} else if (p->last == PAM_NEW_AUTHTOK_REQD) {
-		log_info("PAM: password has expired; it can be changed with "
-			 "keyboard-interactive authentication only");
+		*must_change = true;
+		p->last = PAM_SUCCESS;
 	}
 	return result(p, "account");
 }

@@ -54,8 +54,10 @@ int pam_check_password(struct pam *p, const char *password,
 int pam_check_dialogue(struct pam *p, const struct pam_talk *talk,
     bool permit_empty) must_check;
 /* May the account log in now? talk may be NULL; with it an expired password
- * is changed in the dialogue. */
-int pam_check_account(struct pam *p, const struct pam_talk *talk) must_check;
+ * is changed in the dialogue, without it *must_change is set: the login is
+ * good for changing it only. */
+int pam_check_account(struct pam *p, const struct pam_talk *talk,
+    bool *must_change) must_check;
 /* Credentials and session, as the superuser. tty may be NULL. */
 int pam_begin_session(struct pam *p) must_check;
 /* Variables that modules set for the session, NAME=value. */

@@ -167,6 +167,7 @@ struct try {
 	const char *what; /* key type and fingerprint, or NULL */
 	const char *line; /* the key as a public key line, or NULL */
 	const struct permits *permits; /* that come with it, or NULL */
+	bool must_change; /* the password was right, but is too old */
 };
 
 static void
@@ -231,6 +232,38 @@ add_auth_info(struct login *l, const struct try *t)
 	free(text);
 }
 
+/* Once enough was proven: what the account itself has to say. */
+static bool
+account_agrees(struct login *l, const struct pam_talk *talk)
+{
+	bool must_change = false;
+
+	if (l->pam == NULL)
+		return true;
+	if (pam_check_account(l->pam, talk, &must_change) != 0) {
+		log_info("Access denied for user %s by PAM account "
+			 "configuration",
+		    l->user->name);
+		return false;
+	}
+	l->must_change = l->must_change || must_change;
+	return true;
+}
+
+/* Whoever has to change the password gets a terminal for it, and no more. */
+static void
+limit_to_change(struct login *l)
+{
+	struct permits least;
+	const char *why;
+
+	log_info("password of user %s has to be changed", l->user->name);
+	permits_init_session_only(&least);
+	if (permits_merge(&l->permits, &least, &why) != 0)
+		fatal("permits: %s", why);
+	permits_clear(&least);
+}
+
 /* The methods' own result, put under the rules that apply on top of it. */
 static void
 conclude(struct login *l, struct try *t, const struct pam_talk *talk,
@@ -253,15 +286,14 @@ conclude(struct login *l, struct try *t, const struct pam_talk *talk,
 	if (t->ok) {
 		add_auth_info(l, t);
 		r = auth_methods_done(&l->methods, t->method, t->device);
-		if (r == 1 && l->pam != NULL &&
-		    pam_check_account(l->pam, talk) != 0) {
-			log_info("Access denied for user %s by PAM account "
-				 "configuration",
-			    l->user->name);
+		l->must_change = l->must_change || t->must_change;
+		if (r == 1 && !account_agrees(l, talk)) {
 			l->allowed = false;
 			t->ok = false;
 		} else {
 			l->complete = r == 1;
+			if (l->complete && l->must_change)
+				limit_to_change(l);
 			v->result = r == 1 ? MONITOR_SUCCESS : MONITOR_PARTIAL;
 		}
 	}
@@ -283,13 +315,29 @@ is_in_vain(const struct login *l, const char *method)
 	return !l->allowed || !login_rules_root_may(l, method, NULL);
 }
 
+/* PAM looks at the age of a password together with the account. */
 static bool
-password_is_right(struct login *l, const char *password)
+is_young_enough(const struct login *l, bool *must_change)
+{
+	enum passwd_age age = passwd_age(l->user);
+
+	if (age == PASSWD_TOO_OLD)
+		log_info("User %s from %s not allowed because password "
+			 "expired too long ago",
+		    l->user->name, l->peer->host);
+	*must_change = age == PASSWD_MUST_CHANGE;
+	return age != PASSWD_TOO_OLD;
+}
+
+static bool
+password_is_right(struct login *l, const char *password, bool *must_change)
 {
 	bool empty_ok = l->conf.permit_empty_passwords;
 
+	*must_change = false;
 	if (l->pam == NULL)
-		return passwd_check(l->user, password, empty_ok);
+		return passwd_check(l->user, password, empty_ok) &&
+		    is_young_enough(l, must_change);
 	pam_set_in_vain(l->pam, is_in_vain(l, "password"));
 	return pam_check_password(l->pam, password, empty_ok) == 0;
 }
@@ -314,7 +362,7 @@ login_try_none(struct login *l, struct monitor_verdict *v)
 	/* Only where empty passwords are let in does "none" stand for one. */
 	if (l->methods.any && l->conf.permit_empty_passwords &&
 	    l->conf.password_authentication) {
-		if (password_is_right(l, "")) {
+		if (password_is_right(l, "", &t.must_change)) {
 			t.method = "password";
 			t.ok = true;
 			conclude(l, &t, NULL, v);
@@ -340,7 +388,7 @@ login_try_password(struct login *l, const char *password,
 	bool asked = auth_methods_may(&l->methods, t.method);
 
 	if (asked)
-		t.ok = password_is_right(l, password);
+		t.ok = password_is_right(l, password, &t.must_change);
 	conclude(l, &t, NULL, v);
 	if (asked && !t.ok) {
 		even_out(l, strlen(password));

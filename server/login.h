@@ -33,6 +33,7 @@ struct login {
 	struct server_conf conf; /* for this user */
 	bool allowed;	     /* account exists and may log in */
 	bool complete;	     /* authenticated */
+	bool must_change;    /* for nothing but to change the password */
 	int failures;
 	bool asked_none;
 	struct auth_methods methods;

@@ -22,6 +22,7 @@
 #include "server/privs.h"
 
 #define NOLOGIN_FILE "/etc/nologin"
+#define PASSWD_PROGRAM "/usr/bin/passwd"
 
 enum { TEXT_FILE_MAX = 64 * 1024, EXIT_NOLOGIN = 254 };
 
@@ -123,6 +124,27 @@ go_home(const struct serve_params *p)
 		_exit(255);
 }
 
+/* In place of whatever was asked for, or is forced. */
+static _Noreturn void
+change_password(const struct session_start *s)
+{
+	char *term, *env[] = { NULL, NULL };
+
+	fputs("WARNING: Your password has expired.\n", stderr);
+	if (s->tty == NULL) {
+		fputs("Password change required but no TTY available.\n",
+		    stderr);
+		_exit(1);
+	}
+	fputs("You must change your password now and log in again!\n",
+	    stderr);
+	xasprintf(&term, "TERM=%s", s->term != NULL ? s->term : "");
+	env[0] = term;
+	execle(PASSWD_PROGRAM, "passwd", (char *)NULL, env);
+	fprintf(stderr, "%s: %s\n", PASSWD_PROGRAM, strerror(errno));
+	_exit(1);
+}
+
 static _Noreturn void
 execute(const struct session_start *s, char **env)
 {
@@ -159,6 +181,8 @@ session_child(const struct session_start *s)
 	take_descriptors(s);
 	log_to_stderr();
 	check_nologin(s->params->user);
+	if (s->params->must_change)
+		change_password(s);
 	go_home(s->params);
 	if (s->command != NULL && internal_sftp_is(s->command)) {
 		log_init("internal-sftp", LOG_LVL_ERROR);

@@ -397,6 +397,7 @@ start_here(struct session *s, const struct session_start *start)
 	const struct user *user = s->all->params->user;
 
 	if (s->pty != -1 || start->command == NULL ||
+	    s->all->params->must_change ||
 	    !internal_sftp_is(start->command) || session_nologin(user))
 		return false;
 	s->sftp = internal_sftp_start(start->command, user, s->all->loop,

@@ -9,6 +9,7 @@ import sshwire
 
 import harness
 from harness import Client, run
+from terminal import Terminal
 
 pytestmark = pytest.mark.skipif(not harness.have("hpn", "ssh", "sshd"),
                                 reason="hpnssh and hpnsshd are not built")
@@ -198,6 +199,14 @@ pam_sm_acct_mgmt(pam_handle_t *h, int flags, int argc, const char **argv)
 }
 
 int
+pam_sm_chauthtok(pam_handle_t *h, int flags, int argc, const char **argv)
+{
+	(void)flags, (void)argc;
+	note(h, argv[0], "change", "-");
+	return PAM_SUCCESS;
+}
+
+int
 pam_sm_setcred(pam_handle_t *h, int flags, int argc, const char **argv)
 {
 	(void)h, (void)flags, (void)argc, (void)argv;
@@ -248,7 +257,8 @@ class Pam:
     def service(self, *words):
         line = " ".join([f"required {self.module} {self.record}", *words])
         (self.services / "hpntest").write_text("".join(
-            f"{kind} {line}\n" for kind in ("auth", "account", "session")))
+            f"{kind} {line}\n" for kind in ("auth", "account", "password",
+                                             "session")))
         self.record.unlink(missing_ok=True)
 
     def lines(self):
@@ -367,3 +377,119 @@ def test_what_pam_is_told(make_server, pam, keys, other_user, tmp_path):
     assert env["SSH_CONNECTION"].split()[3] == str(server.port)
     assert not {"SSH_AUTH_INFO_0", "SSH_AUTH_INFO_1", "SSH_CONNECTION_X",
                 "SSH_ORIGINAL_COMMAND", "SSH_TTY"} & set(env), env
+
+
+# ---- passwords that must be changed ---------------------------------------
+
+OLD, NEW = "correct horse 7", "battery Staple 8"
+SHADOW = "UsePAM no\nPasswordAuthentication yes\n"
+NO_TTY = b"Password change required but no TTY available."
+
+
+@pytest.fixture
+def aged_user(other_user):
+    """A user whose password has to be changed."""
+    run(["chpasswd"], stdin=f"{other_user}:{OLD}".encode()).ok()
+    run(["chage", "-d", "0", other_user]).ok()
+    yield other_user
+    run(["chage", "-d", "2024-01-01", "-E", "-1", "-I", "-1", "-M", "-1",
+         other_user]).ok()
+
+
+def password_client(server, user, directory, password):
+    """A client that is told the password by a program; its environment."""
+    script = directory / "askpass"
+    script.write_text(f"#!/bin/sh\necho '{password}'\n")
+    script.chmod(0o755)
+    client = Client("hpn", server, key=None, user=user, options=[
+        "BatchMode=no", "PubkeyAuthentication=no",
+        "PreferredAuthentications=password", "NumberOfPasswordPrompts=1"])
+    return client, harness.clean_env(SSH_ASKPASS=script, DISPLAY=":0",
+                                     SSH_ASKPASS_REQUIRE="force",
+                                     TERM="xterm")
+
+
+@needs_root
+@pytest.mark.parametrize("config", ["", "ForceCommand echo forced\n",
+                                    "ForceCommand internal-sftp\n",
+                                    "PermitTTY no\n"])
+def test_aged_password_without_a_terminal(make_server, aged_user, tmp_path,
+                                          config):
+    """Nothing runs: no command, no forced one, no subsystem."""
+    server = make_server(SHADOW + config)
+    client, env = password_client(server, aged_user, tmp_path, OLD)
+    for flags, command in (((), ["echo asked"]), ((), []),
+                           (("-s",), ["sftp"])):
+        done = client.ssh(*command, flags=flags, env=env,
+                          stdin=b"\0\0\0\5\1\0\0\0\3")
+        assert (done.rc, done.out) == (1, b""), done
+        assert NO_TTY in done.err and \
+            b"WARNING: Your password has expired.\n" in done.err, done
+
+
+@needs_root
+def test_aged_password_on_a_terminal(make_server, aged_user, tmp_path):
+    server = make_server(SHADOW)
+    client, env = password_client(server, aged_user, tmp_path, OLD)
+    with Terminal(client.ssh_args(flags=["-tt"]) + ["echo asked"],
+                  env=env) as terminal:
+        terminal.expect("WARNING: Your password has expired.")
+        terminal.expect("You must change your password now and log in again!")
+        terminal.expect("urrent password:")
+        terminal.line(OLD)
+        terminal.expect("New password:")
+        terminal.line(NEW)
+        terminal.expect("new password:")
+        terminal.line(NEW)
+        assert terminal.wait() == 0, terminal.shown
+        assert b"asked" not in terminal.shown
+    client, env = password_client(server, aged_user, tmp_path, NEW)
+    assert client.ssh("exit 3", env=env).rc == 3
+
+
+@needs_root
+def test_key_beside_an_aged_password(make_server, aged_user):
+    """Without PAM, its age is of no interest to who has a key."""
+    server = make_server(SHADOW)
+    assert Client("hpn", server, user=aged_user).ssh("exit 3").rc == 3
+
+
+@needs_root
+@pytest.mark.parametrize("how", ["account", "inactive"])
+def test_expired_for_good(make_server, aged_user, tmp_path, how):
+    """That is no password to be changed."""
+    flags = ["-E", "1"] if how == "account" else \
+        ["-d", "2020-01-01", "-M", "10", "-I", "10"]
+    run(["chage", *flags, aged_user]).ok()
+    server = make_server(SHADOW)
+    client, env = password_client(server, aged_user, tmp_path, OLD)
+    assert client.ssh("exit 3", env=env).rc == 255
+    key = Client("hpn", server, user=aged_user).ssh("exit 3").rc
+    assert key == (255 if how == "account" else 3)
+
+
+@pytest.mark.parametrize("method", ["publickey", "password"])
+def test_pam_wants_a_new_password(make_server, pam, other_user, tmp_path,
+                                  method):
+    server = make_server(PAM + "ForceCommand echo forced\n",
+                         under=pam.under())
+    pam.service("must_change")
+    client, env = password_client(server, other_user, tmp_path, "right")
+    if method == "publickey":
+        client = Client("hpn", server, user=other_user)
+    for flags in ((), ("-s",)):
+        done = client.ssh("sftp", flags=flags, env=env)
+        assert (done.rc, done.out) == (1, b"") and NO_TTY in done.err, done
+    with Terminal(client.ssh_args(flags=["-tt"]), env=env) as terminal:
+        terminal.expect("You must change your password now and log in again!")
+        terminal.expect("password")
+        assert b"forced" not in terminal.shown
+
+
+def test_pam_changes_a_password_in_the_dialogue(make_server, pam, other_user):
+    server = make_server(PAM, under=pam.under())
+    pam.service("must_change")
+    assert try_password(server, other_user, "right",
+                        "keyboard-interactive") == sshwire.USERAUTH_SUCCESS
+    assert "change" in [line.split()[0] for line in pam.lines()]
+    assert "has to be changed" not in server.log_text()
