@@ -35,6 +35,14 @@ pam_free(struct pam *p)
 }
 
 void
+pam_set_variable(struct pam *p, const char *name, const char *value)
+{
+	(void)p;
+	(void)name;
+	(void)value;
+}
+
+void
 pam_set_in_vain(struct pam *p, bool in_vain)
 {
 	(void)p;
@@ -68,10 +76,12 @@ pam_check_dialogue(struct pam *p, const struct pam_talk *talk,
 }
 
 int
-pam_check_account(struct pam *p, const struct pam_talk *talk)
+pam_check_account(struct pam *p, const struct pam_talk *talk,
+    bool *must_change)
 {
 	(void)p;
 	(void)talk;
+	*must_change = false;
 	return ERR_UNSUPPORTED;
 }
 

@@ -18,6 +18,7 @@ enum { MESSAGES_MAX = 16 * 1024 }; /* bytes kept to be shown later */
 
 struct pam {
 	pam_handle_t *handle;
+	char *user; /* as asked for; modules may change their idea of it */
 	const struct pam_talk *talk; /* during a dialogue */
 	const char *password;	     /* during pam_check_password() */
 	bool in_vain;		     /* answers are replaced by decoys */
@@ -32,7 +33,7 @@ struct pam {
 #define PAM_FUNCTIONS(f)                                                      \
 	f(start) f(end) f(set_item) f(strerror) f(authenticate)               \
 	f(acct_mgmt) f(chauthtok) f(setcred) f(open_session)                  \
-	f(close_session) f(getenvlist)
+	f(close_session) f(getenvlist) f(putenv) f(get_item)
 
 /*
  * Loaded when it is wanted: a connection without PAM does not pay for it and
@@ -215,6 +216,7 @@ pam_new(const char *service, const char *user, const char *host)
 		free(p);
 		return NULL;
 	}
+	p->user = xstrdup(user);
 	(void)lib.set_item(p->handle, PAM_RHOST, host);
 	(void)lib.set_item(p->handle, PAM_TTY, "ssh");
 	(void)lib.set_item(p->handle, PAM_FAIL_DELAY,
@@ -234,6 +236,7 @@ pam_free(struct pam *p)
 		p->last = lib.setcred(p->handle, PAM_DELETE_CRED | PAM_SILENT);
 	(void)lib.end(p->handle, p->last);
 	buf_clear(&p->messages);
+	free(p->user);
 	free(p);
 }
 
@@ -243,11 +246,38 @@ pam_error(const struct pam *p)
 	return lib.strerror(p->handle, p->last);
 }
 
+void
+pam_set_variable(struct pam *p, const char *name, const char *value)
+{
+	char *assignment;
+
+	xasprintf(&assignment, "%s=%s", name, value);
+	if (lib.putenv(p->handle, assignment) != PAM_SUCCESS)
+		log_error("PAM: cannot set %s for modules", name);
+	free(assignment);
+}
+
+/* A module may have made another user of the one who is logged in here. What
+ * it has found out is true of that one then. */
+static bool
+is_same_user(struct pam *p)
+{
+	const void *user = NULL;
+
+	if (lib.get_item(p->handle, PAM_USER, &user) == PAM_SUCCESS &&
+	    user != NULL && strcmp(user, p->user) == 0)
+		return true;
+	log_error("PAM: user %s was changed to %s", p->user,
+	    user != NULL ? (const char *)user : "nobody");
+	return false;
+}
+
+/* Of a step. */
 static int
 result(struct pam *p, const char *what)
 {
 	if (p->last == PAM_SUCCESS)
-		return 0;
+		return is_same_user(p) ? 0 : ERR_DENIED;
 	if (p->cancelled)
 		return ERR_CANCELLED;
 	log_debug("PAM: %s: %s", what, lib.strerror(p->handle, p->last));
@@ -299,8 +329,10 @@ pam_check_dialogue(struct pam *p, const struct pam_talk *talk,
 }
 
 int
-pam_check_account(struct pam *p, const struct pam_talk *talk)
+pam_check_account(struct pam *p, const struct pam_talk *talk,
+    bool *must_change)
 {
+	*must_change = false;
 	p->cancelled = false;
 	p->last = lib.acct_mgmt(p->handle, 0);
 	if (p->last == PAM_NEW_AUTHTOK_REQD && talk != NULL) {
@@ -309,8 +341,8 @@ pam_check_account(struct pam *p, const struct pam_talk *talk)
 		    PAM_CHANGE_EXPIRED_AUTHTOK);
 		p->talk = NULL;
 	} else if (p->last == PAM_NEW_AUTHTOK_REQD) {
-		log_info("PAM: password has expired; it can be changed with "
-			 "keyboard-interactive authentication only");
+		*must_change = true;
+		p->last = PAM_SUCCESS;
 	}
 	return result(p, "account");
 }
@@ -327,6 +359,23 @@ pam_begin_session(struct pam *p)
 	return result(p, "session");
 }
 
+/* Variables for modules, and those that tell the session about itself: only
+ * the server knows these. */
+static bool
+is_for_session(const char *assignment)
+{
+	static const char *const kept_out[] = { "SSH_AUTH_INFO*",
+		"SSH_CONNECTION*", "SSH_CLIENT", "SSH_ORIGINAL_COMMAND",
+		"SSH_TTY", "SSH_USER_AUTH" };
+	char *name = xstrndup(assignment, strcspn(assignment, "="));
+	bool ok = true;
+
+	for (size_t i = 0; i < ARRAY_LEN(kept_out) && ok; i++)
+		ok = !str_match(name, kept_out[i]);
+	free(name);
+	return ok;
+}
+
 void
 pam_environment(struct pam *p, struct strlist *env)
 {
@@ -335,7 +384,7 @@ pam_environment(struct pam *p, struct strlist *env)
 	if (list == NULL)
 		return;
 	for (size_t i = 0; list[i] != NULL; i++) {
-		if (strlist_add(env, list[i]) != 0)
+		if (is_for_session(list[i]) && strlist_add(env, list[i]) != 0)
 			fatal("out of memory");
 		free(list[i]);
 	}

@@ -74,21 +74,40 @@ passwd_is_locked(const struct user *u)
 	return locked;
 }
 
+static long
+today(void)
+{
+	return (long)(time(NULL) / DAY_S);
+}
+
 bool
-passwd_is_expired(const struct user *u, const char **why)
+passwd_account_is_expired(const struct user *u)
 {
 	const struct spwd *sp = getspnam(u->name);
-	long today = (long)(time(NULL) / DAY_S);
 
-	*why = NULL;
-	if (sp == NULL)
-		return false;
-	if (sp->sp_expire > 0 && today > sp->sp_expire)
-		*why = "account has expired";
-	else if (sp->sp_lstchg == 0)
-		*why = "password has to be changed";
-	else if (sp->sp_lstchg > 0 && sp->sp_max >= 0 &&
-	    today > sp->sp_lstchg + sp->sp_max)
-		*why = "password has expired";
-	return *why != NULL;
+	return sp != NULL && sp->sp_expire > 0 && today() > sp->sp_expire;
+}
+
+enum passwd_age
+passwd_age_of(const struct spwd *sp, long day)
+{
+	long last;
+
+	if (sp->sp_lstchg == 0)
+		return PASSWD_MUST_CHANGE;
+	if (sp->sp_lstchg < 0 || sp->sp_max < 0)
+		return PASSWD_FINE;
+	last = sp->sp_lstchg + sp->sp_max;
+	if (day <= last)
+		return PASSWD_FINE;
+	return sp->sp_inact >= 0 && day > last + sp->sp_inact ?
+	    PASSWD_TOO_OLD : PASSWD_MUST_CHANGE;
+}
+
+enum passwd_age
+passwd_age(const struct user *u)
+{
+	const struct spwd *sp = getspnam(u->name);
+
+	return sp != NULL ? passwd_age_of(sp, today()) : PASSWD_FINE;
 }

@@ -21,7 +21,18 @@ void passwd_even_out(const struct strlist *decoys, const struct user *u,
     const char *password);
 /* The account is locked by a mark in front of its password. */
 bool passwd_is_locked(const struct user *u);
-/* The account or its password has expired; *why is static. */
-bool passwd_is_expired(const struct user *u, const char **why);
+/* Nobody logs in to it any more, with whatever method. */
+bool passwd_account_is_expired(const struct user *u);
+
+/* What its age makes of a password that is right. */
+enum passwd_age {
+	PASSWD_FINE,
+	PASSWD_MUST_CHANGE, /* good for nothing but changing it */
+	PASSWD_TOO_OLD,	    /* not even for that */
+};
+enum passwd_age passwd_age(const struct user *u);
+/* Of one entry, on a day (counted from 1970). Pure. */
+struct spwd;
+enum passwd_age passwd_age_of(const struct spwd *sp, long day);
 
 #endif

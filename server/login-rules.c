@@ -100,8 +100,8 @@ account_usable(const struct login *l)
 			    u->name);
 			return false;
 		}
-		if (passwd_is_expired(u, &why))
-			return refuse(l, why);
+		if (passwd_account_is_expired(u))
+			return refuse(l, "account has expired");
 	}
 	/* In a new root directory the shell is another one. */
 	if (l->conf.chroot_directory == NULL && !user_shell_ok(u, &why)) {

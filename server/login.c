@@ -76,6 +76,23 @@ make_conf(struct login *l)
 	log_set_level((enum log_level)l->conf.log_level);
 }
 
+static void
+start_pam(struct login *l)
+{
+	const struct peer *p = l->peer;
+	char *text;
+
+	l->pam = pam_new(l->conf.pam_service_name, l->user->name, p->host);
+	if (l->pam == NULL) {
+		l->allowed = false;
+		return;
+	}
+	xasprintf(&text, "%s %u %s %u", p->address, p->port,
+	    p->local_address, p->local_port);
+	pam_set_variable(l->pam, "SSH_CONNECTION", text);
+	free(text);
+}
+
 struct login *
 login_new(const struct server_state *state, const struct peer *peer,
     struct span session_id, const char *name, const char *service)
@@ -105,12 +122,8 @@ login_new(const struct server_state *state, const struct peer *peer,
 		l->allowed = false;
 	}
 	free(enabled);
-	if (l->conf.use_pam && geteuid() == 0) {
-		l->pam = pam_new(l->conf.pam_service_name, l->user->name,
-		    peer->host);
-		if (l->pam == NULL)
-			l->allowed = false;
-	}
+	if (l->conf.use_pam && geteuid() == 0)
+		start_pam(l);
 	return l;
 }
 
@@ -155,6 +168,7 @@ struct try {
 	const char *what; /* key type and fingerprint, or NULL */
 	const char *line; /* the key as a public key line, or NULL */
 	const struct permits *permits; /* that come with it, or NULL */
+	bool must_change; /* the password was right, but is too old */
 };
 
 static void
@@ -204,6 +218,54 @@ restrict_login(struct login *l, const struct try *t)
 	return false;
 }
 
+/* On record for ExposeAuthInfo, and for the modules of the next step. */
+static void
+add_auth_info(struct login *l, const struct try *t)
+{
+	char *text;
+
+	buf_printf(&l->auth_info, "%s%s%s\n", t->method,
+	    t->line != NULL ? " " : "", t->line != NULL ? t->line : "");
+	if (l->pam == NULL)
+		return;
+	if ((text = buf_dup_string(&l->auth_info)) == NULL)
+		fatal("out of memory");
+	pam_set_variable(l->pam, "SSH_AUTH_INFO_0", text);
+	free(text);
+}
+
+/* Once enough was proven: what the account itself has to say. */
+static bool
+account_agrees(struct login *l, const struct pam_talk *talk)
+{
+	bool must_change = false;
+
+	if (l->pam == NULL)
+		return true;
+	if (pam_check_account(l->pam, talk, &must_change) != 0) {
+		log_info("Access denied for user %s by PAM account "
+			 "configuration",
+		    l->user->name);
+		return false;
+	}
+	l->must_change = l->must_change || must_change;
+	return true;
+}
+
+/* Whoever has to change the password gets a terminal for it, and no more. */
+static void
+limit_to_change(struct login *l)
+{
+	struct permits least;
+	const char *why;
+
+	log_info("password of user %s has to be changed", l->user->name);
+	permits_init_session_only(&least);
+	if (permits_merge(&l->permits, &least, &why) != 0)
+		fatal("permits: %s", why);
+	permits_clear(&least);
+}
+
 /* The methods' own result, put under the rules that apply on top of it. */
 static void
 conclude(struct login *l, struct try *t, const struct pam_talk *talk,
@@ -224,19 +286,16 @@ conclude(struct login *l, struct try *t, const struct pam_talk *talk,
 		t->ok = false;
 	v->result = MONITOR_FAILURE;
 	if (t->ok) {
+		add_auth_info(l, t);
 		r = auth_methods_done(&l->methods, t->method, t->device);
-		if (r == 1 && l->pam != NULL &&
-		    pam_check_account(l->pam, talk) != 0) {
-			log_info("Access denied for user %s by PAM account "
-				 "configuration",
-			    l->user->name);
+		l->must_change = l->must_change || t->must_change;
+		if (r == 1 && !account_agrees(l, talk)) {
 			l->allowed = false;
 			t->ok = false;
 		} else {
 			l->complete = r == 1;
-			buf_printf(&l->auth_info, "%s%s%s\n", t->method,
-			    t->line != NULL ? " " : "",
-			    t->line != NULL ? t->line : "");
+			if (l->complete && l->must_change)
+				limit_to_change(l);
 			v->result = r == 1 ? MONITOR_SUCCESS : MONITOR_PARTIAL;
 		}
 	}
@@ -258,13 +317,29 @@ is_in_vain(const struct login *l, const char *method)
 	return !l->allowed || !login_rules_root_may(l, method, NULL);
 }
 
+/* PAM looks at the age of a password together with the account. */
 static bool
-password_is_right(struct login *l, const char *password)
+is_young_enough(const struct login *l, bool *must_change)
+{
+	enum passwd_age age = passwd_age(l->user);
+
+	if (age == PASSWD_TOO_OLD)
+		log_info("User %s from %s not allowed because password "
+			 "expired too long ago",
+		    l->user->name, l->peer->host);
+	*must_change = age == PASSWD_MUST_CHANGE;
+	return age != PASSWD_TOO_OLD;
+}
+
+static bool
+password_is_right(struct login *l, const char *password, bool *must_change)
 {
 	bool empty_ok = l->conf.permit_empty_passwords;
 
+	*must_change = false;
 	if (l->pam == NULL)
-		return passwd_check(l->user, password, empty_ok);
+		return passwd_check(l->user, password, empty_ok) &&
+		    is_young_enough(l, must_change);
 	pam_set_in_vain(l->pam, is_in_vain(l, "password"));
 	return pam_check_password(l->pam, password, empty_ok) == 0;
 }
@@ -290,7 +365,7 @@ login_try_none(struct login *l, struct monitor_verdict *v)
 	if (l->methods.any && l->conf.permit_empty_passwords &&
 	    l->conf.password_authentication) {
 		l->checked = true;
-		if (password_is_right(l, "")) {
+		if (password_is_right(l, "", &t.must_change)) {
 			t.method = "password";
 			t.shown = "none";
 			t.ok = true;
@@ -323,7 +398,7 @@ login_try_password(struct login *l, const char *password,
 			t.shown = "none";
 		}
 		l->checked = true;
-		t.ok = password_is_right(l, password);
+		t.ok = password_is_right(l, password, &t.must_change);
 	}
 	conclude(l, &t, NULL, v);
 	if (asked && !t.ok) {

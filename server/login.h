@@ -35,6 +35,7 @@ struct login {
 	bool allowed;	     /* and nothing else is in its way */
 	bool checked;	     /* a password, answer or signature was checked */
 	bool complete;	     /* authenticated */
+	bool must_change;    /* for nothing but to change the password */
 	int failures;
 	bool asked_none, tried_empty;
 	struct auth_methods methods;

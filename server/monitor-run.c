@@ -303,6 +303,7 @@ run_user(struct monitor *m, int fd, uint64_t began_ms)
 		.keys = &m->state.keys,
 		.pam_env = &pam_env,
 		.auth_info = &l->auth_info,
+		.must_change = l->must_change,
 		.pam = l->pam != NULL,
 		.socket_fd = m->socket_fd,
 		.monitor_fd = fd,

@@ -31,6 +31,7 @@ struct serve_params {
 	const struct hostkeys *keys; /* public halves */
 	const struct strlist *pam_env;
 	const struct buf *auth_info; /* lines for SSH_USER_AUTH */
+	bool must_change;	/* sessions change the password, no more */
 	bool pam;		/* PAM has set the supplementary groups */
 	int socket_fd, monitor_fd;
 	struct buf *packet_state, *kex_state; /* cleared once used */

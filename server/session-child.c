@@ -24,6 +24,7 @@
 #define NOLOGIN_FILE "/etc/nologin"
 #define SYSTEM_RC SYSCONFDIR "/sshrc"
 #define USER_RC ".ssh/rc" /* in the home directory */
+#define PASSWD_PROGRAM "/usr/bin/passwd"
 
 enum { TEXT_FILE_MAX = 64 * 1024, EXIT_NOLOGIN = 254 };
 
@@ -159,6 +160,27 @@ go_home(const struct serve_params *p)
 		_exit(255);
 }
 
+/* In place of whatever was asked for, or is forced. */
+static _Noreturn void
+change_password(const struct session_start *s)
+{
+	char *term, *env[] = { NULL, NULL };
+
+	fputs("WARNING: Your password has expired.\n", stderr);
+	if (s->tty == NULL) {
+		fputs("Password change required but no TTY available.\n",
+		    stderr);
+		_exit(1);
+	}
+	fputs("You must change your password now and login again!\n",
+	    stderr);
+	xasprintf(&term, "TERM=%s", s->term != NULL ? s->term : "");
+	env[0] = term;
+	execle(PASSWD_PROGRAM, "passwd", (char *)NULL, env);
+	fprintf(stderr, "%s: %s\n", PASSWD_PROGRAM, strerror(errno));
+	_exit(1);
+}
+
 static _Noreturn void
 run_shell(const struct session_start *s, char **env)
 {
@@ -227,6 +249,8 @@ session_child(const struct session_start *s)
 	take_descriptors(s);
 	log_to_stderr();
 	check_nologin(s->params->user);
+	if (s->params->must_change)
+		change_password(s);
 	go_home(s->params);
 	env = session_environment(s);
 	if (s->tty != NULL && s->plan.runs == SESSION_RUNS_LOGIN_SHELL)

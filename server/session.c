@@ -412,7 +412,8 @@ start_here(struct session *s, const struct session_start *start)
 	const struct user *user = s->all->params->user;
 
 	if (start->plan.runs != SESSION_RUNS_SFTP || s->pty != -1 ||
-	    session_nologin(user) || session_has_system_rc())
+	    s->all->params->must_change || session_nologin(user) ||
+	    session_has_system_rc())
 		return false;
 	s->sftp = internal_sftp_start(start->plan.command, user, s->all->loop,
 	    s->channel);

@@ -2,10 +2,14 @@
 """How a login is judged: what keys allow together, which options a line of
 authorized_keys may have, groups, PAM, passwords that must be changed."""
 
+import shutil
+
 import pytest
+import sshwire
 
 import harness
-from harness import Client
+from harness import Client, run
+from terminal import Terminal
 
 pytestmark = pytest.mark.skipif(not harness.have("hpn", "ssh", "sshd"),
                                 reason="hpnssh and hpnsshd are not built")
@@ -126,3 +130,366 @@ def test_key_that_root_may_not_use_leaves_no_trace(make_server, keys):
     client = Client("hpn", server, key=None)
     done = with_both(client, keys, "id", flags=["-tt"])
     assert b"/dev/pts/" in done.out, done
+
+
+# ---- PAM ----------------------------------------------------------------
+
+MODULE = r"""
+#include <security/pam_modules.h>
+#include <security/pam_ext.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Arguments: a file for the record, then words of what to do. */
+static int
+has(int argc, const char **argv, const char *word)
+{
+	for (int i = 1; i < argc; i++)
+		if (strcmp(argv[i], word) == 0)
+			return 1;
+	return 0;
+}
+
+static void
+note(pam_handle_t *h, const char *file, const char *step, const char *text)
+{
+	static const char *const names[] = { "SSH_CONNECTION",
+		"SSH_AUTH_INFO_0" };
+	FILE *f = fopen(file, "a");
+
+	fprintf(f, "%s %s", step, text);
+	for (int i = 0; i < 2; i++) {
+		const char *value = pam_getenv(h, names[i]);
+		size_t len = value != NULL ? strcspn(value, "\n") : 0;
+
+		fprintf(f, " [%.*s]", (int)len, value != NULL ? value : "");
+	}
+	fprintf(f, "\n");
+	fclose(f);
+}
+
+int
+pam_sm_authenticate(pam_handle_t *h, int flags, int argc, const char **argv)
+{
+	const char *password = "";
+
+	(void)flags;
+	if (pam_get_authtok(h, PAM_AUTHTOK, &password, NULL) != PAM_SUCCESS)
+		return PAM_AUTH_ERR;
+	note(h, argv[0], "auth", password);
+	if (has(argc, argv, "rename_in_auth"))
+		pam_set_item(h, PAM_USER, "root");
+	pam_putenv(h, "HPN_OF_PAM=1");
+	pam_putenv(h, "SSH_AUTH_INFO_1=2");
+	pam_putenv(h, "SSH_CONNECTION_X=3");
+	pam_putenv(h, "SSH_ORIGINAL_COMMAND=4");
+	pam_putenv(h, "SSH_TTY=5");
+	return strcmp(password, "right") == 0 ? PAM_SUCCESS : PAM_AUTH_ERR;
+}
+
+int
+pam_sm_acct_mgmt(pam_handle_t *h, int flags, int argc, const char **argv)
+{
+	(void)flags;
+	note(h, argv[0], "account", "-");
+	if (has(argc, argv, "rename_in_account"))
+		pam_set_item(h, PAM_USER, "root");
+	return has(argc, argv, "must_change") ? PAM_NEW_AUTHTOK_REQD :
+						PAM_SUCCESS;
+}
+
+int
+pam_sm_chauthtok(pam_handle_t *h, int flags, int argc, const char **argv)
+{
+	(void)flags, (void)argc;
+	note(h, argv[0], "change", "-");
+	return PAM_SUCCESS;
+}
+
+int
+pam_sm_setcred(pam_handle_t *h, int flags, int argc, const char **argv)
+{
+	(void)h, (void)flags, (void)argc, (void)argv;
+	return PAM_SUCCESS;
+}
+
+int
+pam_sm_open_session(pam_handle_t *h, int flags, int argc, const char **argv)
+{
+	(void)flags, (void)argc;
+	note(h, argv[0], "session", "-");
+	return PAM_SUCCESS;
+}
+
+int
+pam_sm_close_session(pam_handle_t *h, int flags, int argc, const char **argv)
+{
+	(void)h, (void)flags, (void)argc, (void)argv;
+	return PAM_SUCCESS;
+}
+"""
+
+
+@pytest.fixture(scope="session")
+def pam_module(tmp_path_factory):
+    """Path of a module that takes one password, "right", and keeps record."""
+    header = harness.BUILD / "include/config.h"
+    if not harness.IS_ROOT or (
+            header.exists()
+            and "define HAVE_PAM 1" not in header.read_text()):
+        pytest.skip("needs root and PAM")
+    directory = tmp_path_factory.mktemp("pam")
+    source, module = directory / "pam_test.c", directory / "pam_test.so"
+    source.write_text(MODULE)
+    run(["cc", "-shared", "-fPIC", "-o", module, source, "-lpam"]).ok()
+    return module
+
+
+class Pam:
+    """A PAM service of the test's own, and the record of its module."""
+
+    def __init__(self, directory, module):
+        self.record = directory / "record"
+        self.services = directory / "pam.d"
+        shutil.copytree("/etc/pam.d", self.services)
+        self.module = module
+
+    def service(self, *words):
+        line = " ".join([f"required {self.module} {self.record}", *words])
+        (self.services / "hpntest").write_text("".join(
+            f"{kind} {line}\n" for kind in ("auth", "account", "password",
+                                             "session")))
+        self.record.unlink(missing_ok=True)
+
+    def lines(self):
+        return self.record.read_text().splitlines() \
+            if self.record.exists() else []
+
+    def within(self):
+        """In place of /etc/pam.d, for one command only."""
+        return ["unshare", "--mount", "--propagation", "private", "sh", "-c",
+                'mount --bind "$0" /etc/pam.d && exec "$@"', self.services]
+
+
+PAM = ("UsePAM yes\nPAMServiceName hpntest\nPasswordAuthentication yes\n"
+       "KbdInteractiveAuthentication yes\n")
+
+
+@pytest.fixture
+def pam(pam_module, tmp_path):
+    made = Pam(tmp_path, pam_module)
+    if run([*made.under(), "true"]).rc != 0:
+        pytest.skip("no mount namespaces here")
+    made.service()
+    return made
+
+
+def try_password(server, user, password, method="password"):
+    """The server's answer to one password."""
+    wire = sshwire.connect(server).handshake().ask_service()
+    try:
+        if method == "password":
+            return wire.try_auth(user, "password", False, password)[0]
+        wire.auth_request(user, method, "", "")
+        wire.expect(sshwire.USERAUTH_INFO_REQUEST)
+        wire.say(sshwire.USERAUTH_INFO_RESPONSE, 1, password)
+        answer = wire.expect(sshwire.USERAUTH_FAILURE,
+                             sshwire.USERAUTH_SUCCESS,
+                             sshwire.USERAUTH_INFO_REQUEST)[0]
+        if answer == sshwire.USERAUTH_INFO_REQUEST:  # only some last words
+            wire.say(sshwire.USERAUTH_INFO_RESPONSE, 0)
+            answer = wire.expect(sshwire.USERAUTH_FAILURE,
+                                 sshwire.USERAUTH_SUCCESS)[0]
+        return answer
+    finally:
+        wire.close()
+
+
+both_ways = pytest.mark.parametrize("method", ["password",
+                                               "keyboard-interactive"])
+
+
+@both_ways
+def test_pam_password(make_server, pam, other_user, method):
+    server = make_server(PAM, within=pam.within())
+    assert try_password(server, other_user, "right", method) == \
+        sshwire.USERAUTH_SUCCESS
+    assert try_password(server, other_user, "wrong", method) == \
+        sshwire.USERAUTH_FAILURE
+    passwords = [line.split()[1] for line in pam.lines()
+                 if line.startswith("auth")]
+    assert passwords == ["right", "wrong"]
+
+
+@both_ways
+@pytest.mark.parametrize("rule", ["DenyUsers *\n", "PermitRootLogin no\n"])
+def test_password_in_vain(make_server, pam, other_user, method, rule):
+    """Modules do not see the password of somebody who is refused anyhow, but
+    one of its length: they could tell whether it is right."""
+    user = "root" if "Root" in rule else other_user
+    server = make_server(PAM + rule, within=pam.within())
+    assert try_password(server, user, "right", method) == \
+        sshwire.USERAUTH_FAILURE
+    line, = [line for line in pam.lines() if line.startswith("auth")]
+    assert "right" not in line
+    assert len(line.split(" ")[1]) == len("right")
+
+
+@both_ways
+@pytest.mark.parametrize("when", ["rename_in_auth", "rename_in_account"])
+def test_user_that_pam_changed(make_server, pam, other_user, method, when):
+    server = make_server(PAM, within=pam.within())
+    pam.service(when)
+    assert try_password(server, other_user, "right", method) == \
+        sshwire.USERAUTH_FAILURE
+    assert harness.wait_for(lambda: f"user {other_user} was changed to root"
+                            in server.log_text())
+
+
+def test_user_that_pam_changed_behind_a_key(make_server, pam, other_user):
+    server = make_server(PAM, within=pam.within())
+    pam.service("rename_in_account")
+    assert Client("hpn", server, user=other_user).ssh("true").rc == 255
+    pam.service()
+    assert Client("hpn", server, user=other_user).ssh("exit 3").rc == 3
+
+
+def test_what_pam_is_told(make_server, pam, keys, other_user, tmp_path):
+    """Modules know the connection, and what was proven before their step;
+    the session gets neither, nor what tells it about itself."""
+    server = make_server(
+        PAM + "AuthenticationMethods publickey,password\n", within=pam.within())
+    script = tmp_path / "askpass"
+    script.write_text("#!/bin/sh\necho right\n")
+    script.chmod(0o755)
+    client = Client("hpn", server, user=other_user,
+                    options=["BatchMode=no"])
+    done = client.ssh("env", env=harness.clean_env(
+        SSH_ASKPASS=script, DISPLAY=":0", SSH_ASKPASS_REQUIRE="force")).ok()
+    key = " ".join(keys.public("ed25519").split()[:2])
+    steps = {line.split()[0]: line for line in pam.lines()}
+    for step in ("auth", "account", "session"):
+        assert f" {server.port}]" in steps[step], steps
+        assert f"[publickey {key}]" in steps[step], steps
+    env = dict(line.split("=", 1) for line in done.text.splitlines()
+               if "=" in line)
+    assert env["HPN_OF_PAM"] == "1"
+    assert env["SSH_CONNECTION"].split()[3] == str(server.port)
+    assert not {"SSH_AUTH_INFO_0", "SSH_AUTH_INFO_1", "SSH_CONNECTION_X",
+                "SSH_ORIGINAL_COMMAND", "SSH_TTY"} & set(env), env
+
+
+# ---- passwords that must be changed ---------------------------------------
+
+OLD, NEW = "correct horse 7", "battery Staple 8"
+SHADOW = "UsePAM no\nPasswordAuthentication yes\n"
+NO_TTY = b"Password change required but no TTY available."
+
+
+@pytest.fixture
+def aged_user(other_user):
+    """A user whose password has to be changed."""
+    run(["chpasswd"], stdin=f"{other_user}:{OLD}".encode()).ok()
+    run(["chage", "-d", "0", other_user]).ok()
+    yield other_user
+    run(["chage", "-d", "2024-01-01", "-E", "-1", "-I", "-1", "-M", "-1",
+         other_user]).ok()
+
+
+def password_client(server, user, directory, password):
+    """A client that is told the password by a program; its environment."""
+    script = directory / "askpass"
+    script.write_text(f"#!/bin/sh\necho '{password}'\n")
+    script.chmod(0o755)
+    client = Client("hpn", server, key=None, user=user, options=[
+        "BatchMode=no", "PubkeyAuthentication=no",
+        "PreferredAuthentications=password", "NumberOfPasswordPrompts=1"])
+    return client, harness.clean_env(SSH_ASKPASS=script, DISPLAY=":0",
+                                     SSH_ASKPASS_REQUIRE="force",
+                                     TERM="xterm")
+
+
+@needs_root
+@pytest.mark.parametrize("config", ["", "ForceCommand echo forced\n",
+                                    "ForceCommand internal-sftp\n",
+                                    "PermitTTY no\n"])
+def test_aged_password_without_a_terminal(make_server, aged_user, tmp_path,
+                                          config):
+    """Nothing runs: no command, no forced one, no subsystem."""
+    server = make_server(SHADOW + config)
+    client, env = password_client(server, aged_user, tmp_path, OLD)
+    for flags, command in (((), ["echo asked"]), ((), []),
+                           (("-s",), ["sftp"])):
+        done = client.ssh(*command, flags=flags, env=env,
+                          stdin=b"\0\0\0\5\1\0\0\0\3")
+        assert (done.rc, done.out) == (1, b""), done
+        assert NO_TTY in done.err and \
+            b"WARNING: Your password has expired.\n" in done.err, done
+
+
+@needs_root
+def test_aged_password_on_a_terminal(make_server, aged_user, tmp_path):
+    server = make_server(SHADOW)
+    client, env = password_client(server, aged_user, tmp_path, OLD)
+    with Terminal(client.ssh_args(flags=["-tt"]) + ["echo asked"],
+                  env=env) as terminal:
+        terminal.expect("WARNING: Your password has expired.")
+        terminal.expect("You must change your password now and login again!")
+        terminal.expect("urrent password:")
+        terminal.line(OLD)
+        terminal.expect("New password:")
+        terminal.line(NEW)
+        terminal.expect("new password:")
+        terminal.line(NEW)
+        assert terminal.wait() == 0, terminal.shown
+        assert b"asked" not in terminal.shown
+    client, env = password_client(server, aged_user, tmp_path, NEW)
+    assert client.ssh("exit 3", env=env).rc == 3
+
+
+@needs_root
+def test_key_beside_an_aged_password(make_server, aged_user):
+    """Without PAM, its age is of no interest to who has a key."""
+    server = make_server(SHADOW)
+    assert Client("hpn", server, user=aged_user).ssh("exit 3").rc == 3
+
+
+@needs_root
+@pytest.mark.parametrize("how", ["account", "inactive"])
+def test_expired_for_good(make_server, aged_user, tmp_path, how):
+    """That is no password to be changed."""
+    flags = ["-E", "1"] if how == "account" else \
+        ["-d", "2020-01-01", "-M", "10", "-I", "10"]
+    run(["chage", *flags, aged_user]).ok()
+    server = make_server(SHADOW)
+    client, env = password_client(server, aged_user, tmp_path, OLD)
+    assert client.ssh("exit 3", env=env).rc == 255
+    key = Client("hpn", server, user=aged_user).ssh("exit 3").rc
+    assert key == (255 if how == "account" else 3)
+
+
+@pytest.mark.parametrize("method", ["publickey", "password"])
+def test_pam_wants_a_new_password(make_server, pam, other_user, tmp_path,
+                                  method):
+    server = make_server(PAM + "ForceCommand echo forced\n",
+                         within=pam.within())
+    pam.service("must_change")
+    client, env = password_client(server, other_user, tmp_path, "right")
+    if method == "publickey":
+        client = Client("hpn", server, user=other_user)
+    for flags in ((), ("-s",)):
+        done = client.ssh("sftp", flags=flags, env=env)
+        assert (done.rc, done.out) == (1, b"") and NO_TTY in done.err, done
+    with Terminal(client.ssh_args(flags=["-tt"]), env=env) as terminal:
+        terminal.expect("You must change your password now and login again!")
+        terminal.expect("password")
+        assert b"forced" not in terminal.shown
+
+
+def test_pam_changes_a_password_in_the_dialogue(make_server, pam, other_user):
+    server = make_server(PAM, within=pam.within())
+    pam.service("must_change")
+    assert try_password(server, other_user, "right",
+                        "keyboard-interactive") == sshwire.USERAUTH_SUCCESS
+    assert "change" in [line.split()[0] for line in pam.lines()]
+    assert "has to be changed" not in server.log_text()
