@@ -73,15 +73,18 @@ class OwnEtc:
         (place / "sshrc").write_text(text)
 
     def pam_service(self):
-        """A PAM service "hpnown"; false if there is no PAM."""
+        """PAM services of both servers, with variables of /etc/hpnown.env;
+        false if there is no PAM."""
         if "define HAVE_PAM 1" not in \
                 (harness.BUILD / "include/config.h").read_text():
             return False
         (self.etc / "pam.d").mkdir(exist_ok=True)
-        (self.etc / "pam.d/hpnown").write_text(
+        text = (
             "auth required pam_unix.so\naccount required pam_unix.so\n"
             "session required pam_unix.so\nsession required pam_env.so "
             "conffile=/dev/null envfile=/etc/hpnown.env\n")
+        for service in ("sshd", "hpnsshd"):
+            (self.etc / "pam.d" / service).write_text(text)
         (self.etc / "hpnown.env").write_text("")
         return True
 

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from ownetc import (GROUP, OWN_GROUP, PASSWORD, UID, USER, Opened, OwnEtc,
                     problem)
+from sshwire import (CHANNEL_CLOSE, CHANNEL_DATA, CHANNEL_REQUEST,
+                     CHANNEL_SUCCESS, EXTENDED_DATA, connect, load_key)
 
 import harness
 from harness import Client, have
@@ -67,6 +69,29 @@ def speak_sftp(client, *command, flags=()):
 def serves_sftp(client):
     got, rc = speak_sftp(client, "sftp", flags=["-s"])
     return got[4:9] == VERSION and rc == 0
+
+
+def log_in(server, keys):
+    """A connection of whom keeps no rule of a client's."""
+    return connect(server).login(USER, load_key(keys.path("ed25519")))
+
+
+def ask(w, channel, request, *fields, answer=CHANNEL_SUCCESS):
+    w.say(CHANNEL_REQUEST, channel, request, True, *fields)
+    w.expect(answer)
+
+
+def output(w):
+    """Of the one channel there is, until it is closed."""
+    got = b""
+    while True:
+        kind, reply = w.expect(CHANNEL_DATA, EXTENDED_DATA, CHANNEL_REQUEST,
+                               CHANNEL_CLOSE)
+        if kind == CHANNEL_CLOSE:
+            return got
+        if kind == CHANNEL_DATA:
+            reply.u32()
+            got += reply.string()
 
 
 # ---- internal-sftp -----------------------------------------------------
@@ -277,7 +302,7 @@ def test_groups_are_those_outside(own, root_directory, tmp_path, how, pam):
     if pam == "yes" and not own.pam_service():
         pytest.skip("a build or a system without PAM")
     server = own.server(f"ChrootDirectory {root_directory}\nUsePAM {pam}\n"
-                        "PAMServiceName hpnown\nPasswordAuthentication yes")
+                        "PasswordAuthentication yes")
     client = client_of(server) if how == "key" else by_password(server)
     with Sftp(client, askpass(tmp_path)) as session:
         pid, = session.users_processes()
@@ -352,3 +377,84 @@ def test_nologin(own, root_directory, chrooted):
     assert (done.rc, done.err) == (254, b"closed for a test\n")
     assert Client("stock", server, user="root").ssh("true").rc == \
         (126 if chrooted else 0)  # there is no shell
+
+
+# ---- environment -------------------------------------------------------
+
+BASIC = ("USER", "LOGNAME", "HOME", "PATH", "SHELL", "MAIL")
+
+
+def environment(client, flags=(), **kw):
+    done = client.ssh("env", flags=flags, **kw).ok()
+    return dict(line.split("=", 1) for line in
+                done.text.replace("\r", "").splitlines() if "=" in line)
+
+
+@either_server
+def test_client_does_not_choose_who_it_is(own, kind):
+    """AcceptEnv lets variables in, but none of the account's own."""
+    client = client_of(own.server("AcceptEnv *", kind))
+    plain = environment(client)
+    names = (*BASIC, "SSH_CLIENT", "SSH_CONNECTION", "HPN_OTHER")
+    sent = environment(client, options=[
+        "SetEnv=" + " ".join(f"{name}=theirs" for name in names)])
+    assert sent.pop("HPN_OTHER") == "theirs"
+    for name in BASIC:
+        assert sent[name] == plain[name] != "theirs"
+    assert "theirs" not in sent.values()
+
+
+# From the weakest to the strongest.
+LAYERS = ["client", "key", "file", "pam", "admin"]
+
+
+@either_server
+@pytest.mark.parametrize("upper", range(1, len(LAYERS)))
+def test_order_of_the_environment(own, kind, upper):
+    """Each layer is above all that come before it; variables of the
+    connection are above all."""
+    pam = own.pam_service()
+    if LAYERS[upper] == "pam" and not pam:
+        pytest.skip("a build or a system without PAM")
+    layers = [name for name in LAYERS[:upper + 1] if name != "pam" or pam]
+    names = ["HPN_ORDER"]
+    if len(layers) > 1:  # all but the client may change these
+        names += ["HOME", "USER"]
+    text = {who: [f"{name}=/{who}" for name in names] for who in layers}
+    for lines in text.values():
+        lines += ["SSH_CONNECTION=x", "SSH_ORIGINAL_COMMAND=x"]
+    config = ["AcceptEnv *", "PermitUserEnvironment yes"]
+    options = ""
+    if pam:
+        config.append("UsePAM yes")
+    if "key" in layers:
+        options = ",".join(f'environment="{one}"' for one in text["key"])
+    if "file" in layers:
+        own.user_file("environment", "".join(
+            one + "\n" for one in text["file"]))
+    if "pam" in layers:
+        (own.etc / "hpnown.env").write_text("".join(
+            one + "\n" for one in text["pam"]))
+    if "admin" in layers:
+        config.append("SetEnv " + " ".join(text["admin"]))
+    config.append("ForceCommand env")
+    server = own.server("\n".join(config), kind, options)
+    got = environment(client_of(server), options=[
+        "SetEnv=" + " ".join(text["client"])])
+    assert {got[name] for name in names} == {"/" + layers[-1]}
+    assert len(got["SSH_CONNECTION"].split()) == 4
+    assert got["SSH_ORIGINAL_COMMAND"] == "env"
+
+
+@either_server
+@pytest.mark.parametrize("config,expected", [
+    ("AcceptEnv *", b"vt100"), ("AcceptEnv *\nSetEnv TERM=admin", b"admin")])
+def test_terminal_type(own, keys, kind, config, expected):
+    """That of the terminal, not that of a variable beside it."""
+    w = log_in(own.server(config, kind), keys)
+    channel = w.open_session()[0]
+    ask(w, channel, "env", "TERM", "theirs")
+    ask(w, channel, "pty-req", "vt100", 80, 24, 0, 0, "")
+    ask(w, channel, "exec", "echo term=$TERM,")
+    assert b"term=" + expected + b"," in output(w)
+    w.close()
