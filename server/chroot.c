@@ -41,26 +41,40 @@ check(const char *dir)
 		    dir);
 }
 
+/* Every directory on the way, the root first. */
+static void
+check_all(const char *path)
+{
+	char *part = xstrdup(path);
+
+	check("/");
+	for (size_t i = 1; part[i] != '\0'; i++) {
+		if (part[i] != '/')
+			continue;
+		part[i] = '\0';
+		check(part);
+		part[i] = '/';
+	}
+	check(part);
+	free(part);
+}
+
 void
 chroot_enter(const char *pattern, const struct user *u)
 {
-	char *path;
+	char *path, *real;
 
 	if (geteuid() != 0)
 		fatal("ChrootDirectory needs a server that runs as root");
 	path = expand(pattern, u);
-	/* Every directory on the way, the root first. */
-	check("/");
-	for (size_t i = 1; path[i] != '\0'; i++) {
-		if (path[i] != '/')
-			continue;
-		path[i] = '\0';
-		check(path);
-		path[i] = '/';
-	}
-	check(path);
-	if (chdir(path) == -1 || chroot(path) == -1 || chdir("/") == -1)
-		fatal("chroot \"%s\": %s", path, strerror(errno));
-	log_debug("root directory is now %s", path);
+	check_all(path);
+	/* A symbolic link leads past what is above its target. */
+	if ((real = realpath(path, NULL)) == NULL)
+		fatal("chroot path \"%s\": %s", path, strerror(errno));
+	check_all(real);
+	log_debug("root directory becomes %s", real);
+	if (chdir(real) == -1 || chroot(real) == -1 || chdir("/") == -1)
+		fatal("chroot \"%s\": %s", real, strerror(errno));
+	free(real);
 	free(path);
 }

@@ -93,7 +93,8 @@ privs_leave(void)
 	errno = saved;
 }
 
-/* Nothing of the old identity may be left, or be had back. */
+/* Nothing of the old identity may be left, or be had back: not by what a
+ * saved id, or a capability that outlived the change, would allow. */
 static void
 verify_gone(uid_t uid, gid_t gid)
 {
@@ -104,7 +105,10 @@ verify_gone(uid_t uid, gid_t gid)
 	    r != uid || e != uid || s != uid || rg != gid || eg != gid ||
 	    sg != gid)
 		fatal("identity was not given up");
-	if (uid != 0 && (setuid(0) == 0 || seteuid(0) == 0))
+	if (uid != 0 &&
+	    (setuid(0) == 0 || seteuid(0) == 0 ||
+		(gid != 0 && (setgid(0) == 0 || setegid(0) == 0)) ||
+		setgroups(0, NULL) == 0))
 		fatal("identity could be taken back");
 }
 
@@ -120,7 +124,15 @@ privs_become_ids(uid_t uid, gid_t gid)
 }
 
 void
-privs_become(const struct user *u, bool init_groups)
+privs_set_groups(const struct user *u)
+{
+	ENSURE(u->valid && !before.entered);
+	if (geteuid() == 0 && set_groups(u) == -1)
+		fatal("groups of %s: %s", u->name, strerror(errno));
+}
+
+void
+privs_become(const struct user *u)
 {
 	ENSURE(u->valid && !before.entered);
 	if (geteuid() != 0) {
@@ -131,8 +143,6 @@ privs_become(const struct user *u, bool init_groups)
 	}
 	if (setresgid(u->gid, u->gid, u->gid) == -1)
 		fatal("setresgid %u: %s", (unsigned)u->gid, strerror(errno));
-	if (init_groups && set_groups(u) == -1)
-		fatal("groups of %s: %s", u->name, strerror(errno));
 	if (setresuid(u->uid, u->uid, u->uid) == -1)
 		fatal("setresuid %u: %s", (unsigned)u->uid, strerror(errno));
 	verify_gone(u->uid, u->gid);

@@ -17,9 +17,11 @@
 int privs_enter(const struct user *u) must_check;
 void privs_leave(void);
 
-/* For ever: groups, gid, uid; verified. init_groups false when a module
- * (PAM) has already set the supplementary groups. Fatal on failure. */
-void privs_become(const struct user *u, bool init_groups);
+/* The supplementary groups, as the system has them for the user. This reads
+ * files and loads modules: never below a root directory of the user's. */
+void privs_set_groups(const struct user *u);
+/* For ever: gid and uid; verified. System calls only. Fatal on failure. */
+void privs_become(const struct user *u);
 /* For ever, with only this one group. Fatal on failure. */
 void privs_become_ids(uid_t uid, gid_t gid);
 

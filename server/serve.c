@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -36,6 +37,7 @@ struct serve {
 	struct sessions *sessions;
 	struct hostprove *hostprove;
 	struct loop_fd *monitor_watch;
+	char *nologin; /* /etc/nologin, as it was outside of a new root */
 };
 
 static int
@@ -181,7 +183,7 @@ begin(struct serve *sv)
 	    p->conf->tcp_rcv_buf_poll && !p->conf->hpn_disabled);
 	none_offer(sv->kex, p->conf);
 	sv->sessions = sessions_new(sv->loop, sv->channels, sv->packet,
-	    sv->kex, p);
+	    sv->kex, p, sv->nologin);
 	sv->monitor_watch = loop_watch(sv->loop, p->monitor_fd, LOOP_READ,
 	    on_monitor_gone, sv);
 	if (p->conf->client_alive_interval > 0)
@@ -205,6 +207,28 @@ finish(struct serve *sv)
 	kex_free(sv->kex);
 	packet_free(sv->packet);
 	loop_free(sv->loop);
+	free(sv->nologin);
+}
+
+/*
+ * What libraries read in a root directory of the user's (accounts, modules,
+ * time zones) may be the user's own files. So all that needs such files is
+ * done before, and nothing but system calls while this is the superuser
+ * there.
+ */
+static void
+become_user(struct serve *sv)
+{
+	const struct serve_params *p = sv->params;
+
+	if (!p->pam) /* else modules have added to them */
+		privs_set_groups(p->user);
+	if (p->conf->chroot_directory != NULL) {
+		sv->nologin = session_nologin(p->user);
+		tzset();
+		chroot_enter(p->conf->chroot_directory, p->user);
+	}
+	privs_become(p->user);
 }
 
 int
@@ -213,9 +237,7 @@ serve_run(const struct serve_params *params)
 	struct serve sv = { .params = params };
 	int r;
 
-	if (params->conf->chroot_directory != NULL)
-		chroot_enter(params->conf->chroot_directory, params->user);
-	privs_become(params->user, !params->pam);
+	become_user(&sv);
 	signal(SIGPIPE, SIG_IGN);
 	if ((r = begin(&sv)) != 0)
 		fatal("cannot take the connection over: %s", err_text(r));

@@ -47,19 +47,24 @@ show_file(const char *path, int fd)
 	buf_clear(&b);
 }
 
-bool
+char *
 session_nologin(const struct user *u)
 {
-	return u->uid != 0 && getuid() == u->uid &&
-	    access(NOLOGIN_FILE, F_OK) == 0;
+	struct buf b = { 0 };
+	char *text = NULL;
+
+	if (u->uid == 0 || access(NOLOGIN_FILE, F_OK) == -1)
+		return NULL;
+	if (file_read(NOLOGIN_FILE, &b, TEXT_FILE_MAX) == 0)
+		text = buf_dup_string(&b);
+	buf_clear(&b);
+	return text != NULL ? text : xstrdup("");
 }
 
-static void
-check_nologin(const struct user *u)
+static _Noreturn void
+turn_away(const char *text)
 {
-	if (!session_nologin(u))
-		return;
-	show_file(NOLOGIN_FILE, STDERR_FILENO);
+	(void)!fd_write_all(STDERR_FILENO, text, strlen(text));
 	_exit(EXIT_NOLOGIN);
 }
 
@@ -248,7 +253,8 @@ session_child(const struct session_start *s)
 	}
 	take_descriptors(s);
 	log_to_stderr();
-	check_nologin(s->params->user);
+	if (s->nologin != NULL)
+		turn_away(s->nologin);
 	if (s->params->must_change)
 		change_password(s);
 	go_home(s->params);

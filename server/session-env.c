@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * The environment of a session. Later values replace earlier ones of the
- * same name.
+ * same name: a client does not choose who it is taken for, nor a user what
+ * the administrator has set.
  */
 #include "server/session.h"
 
@@ -86,8 +87,9 @@ set_path(struct env *e, const struct user *u)
 }
 
 static void
-set_user(struct env *e, const struct user *u)
+set_account(struct env *e, const struct session_start *s)
 {
+	const struct user *u = s->params->user;
 	const char *tz = getenv("TZ");
 
 	set(e, "USER=%s", u->name);
@@ -98,6 +100,8 @@ set_user(struct env *e, const struct user *u)
 	set(e, "SHELL=%s", u->shell);
 	if (tz != NULL)
 		set(e, "TZ=%s", tz);
+	if (s->term != NULL && s->term[0] != '\0')
+		set(e, "TERM=%s", s->term);
 }
 
 /* ~/.ssh/environment: NAME=value lines, # comments. */
@@ -145,8 +149,6 @@ set_connection(struct env *e, const struct session_start *s)
 	    p->local_address, p->local_port);
 	if (s->tty != NULL)
 		set(e, "SSH_TTY=%s", s->tty);
-	if (s->term != NULL && s->term[0] != '\0')
-		set(e, "TERM=%s", s->term);
 	if (s->plan.original != NULL)
 		set(e, "SSH_ORIGINAL_COMMAND=%s", s->plan.original);
 	if (s->auth_info_path != NULL)
@@ -159,12 +161,12 @@ session_environment(const struct session_start *s)
 	const struct serve_params *p = s->params;
 	struct env e = { 0 };
 
-	set_user(&e, p->user);
 	set_list(&e, s->env);
-	set_list(&e, &p->conf->set_env);
-	set_from_file(&e, p);
+	set_account(&e, s);
 	set_list(&e, &p->key->env);
+	set_from_file(&e, p);
 	set_list(&e, p->pam_env);
+	set_list(&e, &p->conf->set_env);
 	set_connection(&e, s);
 	return e.v;
 }

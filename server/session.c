@@ -48,6 +48,7 @@ struct sessions {
 	const struct packet *packet;
 	struct kex *kex;
 	const struct serve_params *params;
+	const char *nologin; /* from outside of a new root directory, or NULL */
 	struct session *list;
 	size_t count;
 	bool no_more;
@@ -409,15 +410,42 @@ log_start(const struct session *s, const struct session_start *start)
 static bool
 start_here(struct session *s, const struct session_start *start)
 {
-	const struct user *user = s->all->params->user;
-
 	if (start->plan.runs != SESSION_RUNS_SFTP || s->pty != -1 ||
-	    s->all->params->must_change || session_nologin(user) ||
+	    s->all->params->must_change || start->nologin != NULL ||
 	    session_has_system_rc())
 		return false;
-	s->sftp = internal_sftp_start(start->plan.command, user, s->all->loop,
-	    s->channel);
+	s->sftp = internal_sftp_start(start->plan.command,
+	    s->all->params->user, s->all->loop, s->channel);
 	return s->sftp != NULL;
+}
+
+static int
+start_as(struct session *s, struct session_start *start)
+{
+	char *nologin = session_nologin(s->all->params->user);
+	int r = 0;
+
+	start->nologin = s->all->nologin != NULL ? s->all->nologin : nologin;
+	if (s->pty != -1)
+		r = start_on_tty(s, start);
+	else if (!start_here(s, start))
+		r = start_on_pipes(s, start);
+	free(nologin);
+	return r;
+}
+
+static void
+connect_channel(struct session *s)
+{
+	if (s->pty != -1) {
+		channel_set_interactive(s->channel, true);
+		channel_set_fds(s->channel, s->pty, s->pty, -1, -1);
+	} else if (s->sftp == NULL) {
+		channel_set_fds(s->channel, s->fd_out, s->fd_in, s->fd_err,
+		    -1);
+	}
+	channel_hold_close(s->channel, true); /* until there is a status */
+	channel_grant_window(s->channel, CHANNEL_WINDOW_DEFAULT);
 }
 
 static bool
@@ -435,15 +463,12 @@ start_session(struct session *s, enum session_kind kind, const char *command)
 		.subsystem = s->subsystem, .env = &s->env,
 		.auth_info_path = s->all->auth_info_path, .fd_in = -1,
 		.fd_out = -1, .fd_err = -1 };
-	int r = 0;
+	int r;
 
 	if (s->started)
 		return false;
 	log_start(s, &start);
-	if (s->pty != -1)
-		r = start_on_tty(s, &start);
-	else if (!start_here(s, &start))
-		r = start_on_pipes(s, &start);
+	r = start_as(s, &start);
 	if (r != 0) {
 		log_error("cannot start a session: %s", err_text(r));
 		s->pid = 0;
@@ -451,15 +476,7 @@ start_session(struct session *s, enum session_kind kind, const char *command)
 	}
 	s->started = true;
 	s->takes_signals = start.plan.signals;
-	if (s->pty != -1) {
-		channel_set_interactive(s->channel, true);
-		channel_set_fds(s->channel, s->pty, s->pty, -1, -1);
-	} else if (s->sftp == NULL) {
-		channel_set_fds(s->channel, s->fd_out, s->fd_in, s->fd_err,
-		    -1);
-	}
-	channel_hold_close(s->channel, true); /* until there is a status */
-	channel_grant_window(s->channel, CHANNEL_WINDOW_DEFAULT);
+	connect_channel(s);
 	return true;
 }
 
@@ -762,7 +779,7 @@ write_auth_info(const struct serve_params *p)
 
 struct sessions *
 sessions_new(struct loop *l, struct channels *chs, const struct packet *p,
-    struct kex *k, const struct serve_params *params)
+    struct kex *k, const struct serve_params *params, const char *nologin)
 {
 	struct sessions *ss = xcalloc(1, sizeof *ss);
 
@@ -771,6 +788,7 @@ sessions_new(struct loop *l, struct channels *chs, const struct packet *p,
 	ss->packet = p;
 	ss->kex = k;
 	ss->params = params;
+	ss->nologin = nologin;
 	ss->auth_info_path = write_auth_info(params);
 	if (loop_on_signal(l, SIGCHLD, on_sigchld, ss) != 0 ||
 	    channels_on_open(chs, "session", on_open, ss) != 0 ||

@@ -30,9 +30,11 @@ enum {
 };
 
 /* Registers "session" and the global requests of sessions. All is borrowed;
- * p and k tell if the connection is in clear. */
+ * p and k tell if the connection is in clear. nologin: the text of
+ * /etc/nologin, if these sessions cannot see it themselves; or NULL. */
 struct sessions *sessions_new(struct loop *l, struct channels *chs,
-    const struct packet *p, struct kex *k, const struct serve_params *params);
+    const struct packet *p, struct kex *k, const struct serve_params *params,
+    const char *nologin);
 /* Closes terminals and descriptors; processes notice by that. */
 void sessions_free(struct sessions *ss);
 
@@ -46,11 +48,13 @@ struct session_start {
 	const struct strlist *env; /* from the client */
 	const char *auth_info_path; /* or NULL */
 	const char *greeting;  /* text of the monitor's, or NULL */
+	const char *nologin;   /* all there is to show, or NULL */
 	int fd_in, fd_out, fd_err; /* become 0, 1, 2 */
 };
 
-/* /etc/nologin is there, and for this user. */
-bool session_nologin(const struct user *u);
+/* The text of /etc/nologin, if that is there and for this user, else NULL.
+ * Caller frees. */
+char *session_nologin(const struct user *u);
 /* There is a sshrc of the system, which goes before all that runs, unless
  * ~/.ssh/rc does. */
 bool session_has_system_rc(void);

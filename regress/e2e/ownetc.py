@@ -3,8 +3,10 @@
 shell and groups, /etc/nologin and the system's sshrc, of which the machine
 that the tests run on sees nothing."""
 
+import ctypes
 import os
 import shutil
+import struct
 from pathlib import Path
 
 import harness
@@ -36,7 +38,10 @@ class OwnEtc:
         self.etc, self.conf = self.dir / "etc", self.dir / "conf"
         self.home = self.dir / "home"
         self.servers = []
-        shutil.copytree("/etc", self.etc, symlinks=True)
+        try:
+            shutil.copytree("/etc", self.etc, symlinks=True)
+        except shutil.Error:
+            pass  # a temporary file of another program's has gone
         self.conf.mkdir()
         self.home.mkdir()
         os.chown(self.home, UID, OWN_GROUP)
@@ -67,6 +72,22 @@ class OwnEtc:
         place = self.conf if kind == "hpn" else self.etc / "ssh"
         (place / "sshrc").write_text(text)
 
+    def pam_service(self):
+        """PAM services of both servers, with variables of /etc/hpnown.env;
+        false if there is no PAM."""
+        if "define HAVE_PAM 1" not in \
+                (harness.BUILD / "include/config.h").read_text():
+            return False
+        (self.etc / "pam.d").mkdir(exist_ok=True)
+        text = (
+            "auth required pam_unix.so\naccount required pam_unix.so\n"
+            "session required pam_unix.so\nsession required pam_env.so "
+            "conffile=/dev/null envfile=/etc/hpnown.env\n")
+        for service in ("sshd", "hpnsshd"):
+            (self.etc / "pam.d" / service).write_text(text)
+        (self.etc / "hpnown.env").write_text("")
+        return True
+
     def user_file(self, name, text):
         path = self.home / ".ssh" / name
         path.parent.mkdir(exist_ok=True)
@@ -92,3 +113,34 @@ class OwnEtc:
                 os.removedirs(self.conf_place)
             except OSError:
                 pass  # somebody else uses it by now
+
+
+class Opened:
+    """Names in a directory that somebody opens or reads (inotify(7))."""
+    ACCESS, OPEN = 0x1, 0x20
+
+    def __init__(self, directory):
+        libc = ctypes.CDLL(None, use_errno=True)
+        self.fd = libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
+        assert self.fd >= 0
+        assert libc.inotify_add_watch(self.fd, os.fsencode(directory),
+                                      self.ACCESS | self.OPEN) >= 0
+
+    def names(self):
+        """Those since the last call, sorted."""
+        try:
+            data = os.read(self.fd, 65536)
+        except BlockingIOError:
+            return []
+        found, at = set(), 0
+        while at < len(data):
+            _, _, _, length = struct.unpack_from("iIII", data, at)
+            found.add(data[at + 16:at + 16 + length].rstrip(b"\0").decode())
+            at += 16 + length
+        return sorted(found)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        os.close(self.fd)

@@ -278,7 +278,7 @@ PAM = ("UsePAM yes\nPAMServiceName hpntest\nPasswordAuthentication yes\n"
 @pytest.fixture
 def pam(pam_module, tmp_path):
     made = Pam(tmp_path, pam_module)
-    if run([*made.under(), "true"]).rc != 0:
+    if run([*made.within(), "true"]).rc != 0:
         pytest.skip("no mount namespaces here")
     made.service()
     return made

@@ -4,10 +4,15 @@ than others must not get around. Where the stock server keeps the same rule
 it is asked too, so that the test is known to be right."""
 
 import os
+import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
-from ownetc import USER, OwnEtc, problem
+from ownetc import (GROUP, OWN_GROUP, PASSWORD, UID, USER, Opened, OwnEtc,
+                    problem)
+from sshwire import (CHANNEL_CLOSE, CHANNEL_DATA, CHANNEL_REQUEST,
+                     CHANNEL_SUCCESS, EXTENDED_DATA, connect, load_key)
 
 import harness
 from harness import Client, have
@@ -64,6 +69,29 @@ def speak_sftp(client, *command, flags=()):
 def serves_sftp(client):
     got, rc = speak_sftp(client, "sftp", flags=["-s"])
     return got[4:9] == VERSION and rc == 0
+
+
+def log_in(server, keys):
+    """A connection of whom keeps no rule of a client's."""
+    return connect(server).login(USER, load_key(keys.path("ed25519")))
+
+
+def ask(w, channel, request, *fields, answer=CHANNEL_SUCCESS):
+    w.say(CHANNEL_REQUEST, channel, request, True, *fields)
+    w.expect(answer)
+
+
+def output(w):
+    """Of the one channel there is, until it is closed."""
+    got = b""
+    while True:
+        kind, reply = w.expect(CHANNEL_DATA, EXTENDED_DATA, CHANNEL_REQUEST,
+                               CHANNEL_CLOSE)
+        if kind == CHANNEL_CLOSE:
+            return got
+        if kind == CHANNEL_DATA:
+            reply.u32()
+            got += reply.string()
 
 
 # ---- internal-sftp -----------------------------------------------------
@@ -196,3 +224,237 @@ def test_environment_and_place_of_an_rc(own):
     done = client_of(own.server()).ssh("cat", stdin=b"input").ok()
     assert done.out == b"input"
     assert (own.home / "ran").read_text().split() == [str(own.home), USER]
+
+
+# ---- as whom: ChrootDirectory ------------------------------------------
+
+@pytest.fixture
+def root_directory(own):
+    """A root directory of which the user owns what libraries read."""
+    top = Path(f"/run/hpn-test-root-{os.getpid()}")
+    shutil.rmtree(top, ignore_errors=True)
+    (top / "etc").mkdir(parents=True)
+    (top / "etc/passwd").write_text("root:x:0:0::/:/bin/sh\n"
+                                    f"{USER}:x:0:0::/:/bin/sh\n")
+    (top / "etc/group").write_text(
+        f"root:x:0:{USER}\nshadow:x:42:{USER}\ndisk:x:6:{USER}\n")
+    (top / "etc/nsswitch.conf").write_text("group: files\npasswd: files\n")
+    for path in (top / "etc", *(top / "etc").iterdir()):
+        os.chown(path, UID, OWN_GROUP)
+    top.chmod(0o755)
+    yield top
+    shutil.rmtree(top)
+
+
+def identity(pid):
+    """Real, effective, saved and file system's ids; the further groups."""
+    fields = dict(line.split(":\t", 1) for line in
+                  Path(f"/proc/{pid}/status").read_text().splitlines()
+                  if ":\t" in line)
+    return (fields["Uid"].split(), fields["Gid"].split(),
+            sorted(map(int, fields["Groups"].split())), fields["CapEff"])
+
+
+def askpass(tmp_path):
+    script = tmp_path / "askpass"
+    script.write_text(f"#!/bin/sh\necho '{PASSWORD}'\n")
+    script.chmod(0o755)
+    return harness.clean_env(SSH_ASKPASS=script, DISPLAY=":0",
+                             SSH_ASKPASS_REQUIRE="force")
+
+
+def by_password(server):
+    return Client("stock", server, key=None, user=USER, options=[
+        "BatchMode=no", "PubkeyAuthentication=no",
+        "PreferredAuthentications=password"])
+
+
+class Sftp:
+    """A session that has answered once, with its process."""
+
+    def __init__(self, client, env=None):
+        self.client = client
+        self.process = subprocess.Popen(
+            [str(a) for a in client.ssh_args(flags=["-s"])] + ["sftp"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL, env=env or harness.clean_env(),
+            start_new_session=True)
+        os.write(self.process.stdin.fileno(), INIT)
+        assert self.process.stdout.read(9)[4:] == VERSION
+
+    def users_processes(self):
+        return [pid for pid in self.client.server.connections()
+                if identity(pid)[0][0] == str(UID)]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        harness.kill_group(self.process)
+        self.process.stdin.close()
+        self.process.stdout.close()
+
+
+@pytest.mark.parametrize("pam", ["no", "yes"])
+@pytest.mark.parametrize("how", ["key", "password"])
+def test_groups_are_those_outside(own, root_directory, tmp_path, how, pam):
+    """What stands in the new root directory gives no group, and takes none."""
+    if pam == "yes" and not own.pam_service():
+        pytest.skip("a build or a system without PAM")
+    server = own.server(f"ChrootDirectory {root_directory}\nUsePAM {pam}\n"
+                        "PasswordAuthentication yes")
+    client = client_of(server) if how == "key" else by_password(server)
+    with Sftp(client, askpass(tmp_path)) as session:
+        pid, = session.users_processes()
+        assert os.path.realpath(f"/proc/{pid}/root") == str(root_directory)
+        assert identity(pid) == ([str(UID)] * 4, [str(OWN_GROUP)] * 4,
+                                 [OWN_GROUP, GROUP], "0" * 16)
+
+
+def test_nothing_is_read_inside(own, root_directory, tmp_path):
+    """Neither accounts nor time zones nor modules, as long as the client
+    does not ask for them: a login reads no file of the user's root."""
+    (root_directory / "etc/localtime").write_bytes(b"TZif")
+    server = own.server(f"ChrootDirectory {root_directory}\n"
+                        "PasswordAuthentication yes")
+    with Opened(root_directory / "etc") as opened:
+        with Sftp(by_password(server), askpass(tmp_path)):
+            pass
+        assert harness.wait_for(lambda: not server.connections())
+        assert opened.names() == []
+        # A listing names owners, as the user; its times are known before.
+        harness.run([harness.stock("sftp"), "-b", "-",
+                     *client_of(server).options(), "-P", server.port,
+                     f"{USER}@127.0.0.1"], stdin=b"ls -l /\n").ok()
+        names = opened.names()
+        assert "passwd" in names and "localtime" not in names
+
+
+@pytest.mark.parametrize("wrong", ["mode", "owner", "parent", "link", "none",
+                                   "file", "link to another's",
+                                   "another's link"])
+def test_root_directory_of_another(own, root_directory, wrong):
+    """Every directory on the way is the superuser's alone."""
+    place = root_directory / "a/b"
+    place.mkdir(parents=True)
+    value = place
+    if wrong == "mode":
+        place.chmod(0o775)
+    elif wrong == "owner":
+        os.chown(place, UID, -1)
+    elif wrong == "parent":
+        os.chown(place.parent, UID, -1)
+    elif wrong == "none":
+        value = place / "c"
+    elif wrong == "file":
+        value = place / "c"
+        value.write_text("")
+    elif wrong == "link":
+        value = root_directory / "c"
+        value.symlink_to("a/b")
+    elif wrong == "link to another's":
+        # whoever owns what is above it could put another in its place
+        os.chown(place.parent, UID, -1)
+        value = root_directory / "c"
+        value.symlink_to("a/b")
+    else:
+        value = root_directory / "etc/c"  # "etc" is the user's
+        value.symlink_to("../a/b")
+    client = client_of(own.server(f"ChrootDirectory {value}"))
+    assert serves_sftp(client) == (wrong == "link")
+
+
+@pytest.mark.parametrize("chrooted", [False, True])
+def test_nologin(own, root_directory, chrooted):
+    """The file outside counts, for who cannot see it as well."""
+    server = own.server(f"ChrootDirectory {root_directory}" if chrooted
+                        else "")
+    client = client_of(server)
+    assert serves_sftp(client)
+    (own.etc / "nologin").write_text("closed for a test\n")
+    assert speak_sftp(client, "sftp", flags=["-s"]) == (b"", 254)
+    done = client.ssh("true")
+    assert (done.rc, done.err) == (254, b"closed for a test\n")
+    assert Client("stock", server, user="root").ssh("true").rc == \
+        (126 if chrooted else 0)  # there is no shell
+
+
+# ---- environment -------------------------------------------------------
+
+BASIC = ("USER", "LOGNAME", "HOME", "PATH", "SHELL", "MAIL")
+
+
+def environment(client, flags=(), **kw):
+    done = client.ssh("env", flags=flags, **kw).ok()
+    return dict(line.split("=", 1) for line in
+                done.text.replace("\r", "").splitlines() if "=" in line)
+
+
+@either_server
+def test_client_does_not_choose_who_it_is(own, kind):
+    """AcceptEnv lets variables in, but none of the account's own."""
+    client = client_of(own.server("AcceptEnv *", kind))
+    plain = environment(client)
+    names = (*BASIC, "SSH_CLIENT", "SSH_CONNECTION", "HPN_OTHER")
+    sent = environment(client, options=[
+        "SetEnv=" + " ".join(f"{name}=theirs" for name in names)])
+    assert sent.pop("HPN_OTHER") == "theirs"
+    for name in BASIC:
+        assert sent[name] == plain[name] != "theirs"
+    assert "theirs" not in sent.values()
+
+
+# From the weakest to the strongest.
+LAYERS = ["client", "key", "file", "pam", "admin"]
+
+
+@either_server
+@pytest.mark.parametrize("upper", range(1, len(LAYERS)))
+def test_order_of_the_environment(own, kind, upper):
+    """Each layer is above all that come before it; variables of the
+    connection are above all."""
+    pam = own.pam_service()
+    if LAYERS[upper] == "pam" and not pam:
+        pytest.skip("a build or a system without PAM")
+    layers = [name for name in LAYERS[:upper + 1] if name != "pam" or pam]
+    names = ["HPN_ORDER"]
+    if len(layers) > 1:  # all but the client may change these
+        names += ["HOME", "USER"]
+    text = {who: [f"{name}=/{who}" for name in names] for who in layers}
+    for lines in text.values():
+        lines += ["SSH_CONNECTION=x", "SSH_ORIGINAL_COMMAND=x"]
+    config = ["AcceptEnv *", "PermitUserEnvironment yes"]
+    options = ""
+    if pam:
+        config.append("UsePAM yes")
+    if "key" in layers:
+        options = ",".join(f'environment="{one}"' for one in text["key"])
+    if "file" in layers:
+        own.user_file("environment", "".join(
+            one + "\n" for one in text["file"]))
+    if "pam" in layers:
+        (own.etc / "hpnown.env").write_text("".join(
+            one + "\n" for one in text["pam"]))
+    if "admin" in layers:
+        config.append("SetEnv " + " ".join(text["admin"]))
+    config.append("ForceCommand env")
+    server = own.server("\n".join(config), kind, options)
+    got = environment(client_of(server), options=[
+        "SetEnv=" + " ".join(text["client"])])
+    assert {got[name] for name in names} == {"/" + layers[-1]}
+    assert len(got["SSH_CONNECTION"].split()) == 4
+    assert got["SSH_ORIGINAL_COMMAND"] == "env"
+
+
+@either_server
+@pytest.mark.parametrize("config,expected", [
+    ("AcceptEnv *", b"vt100"), ("AcceptEnv *\nSetEnv TERM=admin", b"admin")])
+def test_terminal_type(own, keys, kind, config, expected):
+    """That of the terminal, not that of a variable beside it."""
+    w = log_in(own.server(config, kind), keys)
+    channel = w.open_session()[0]
+    ask(w, channel, "env", "TERM", "theirs")
+    ask(w, channel, "pty-req", "vt100", 80, 24, 0, 0, "")
+    ask(w, channel, "exec", "echo term=$TERM,")
+    assert b"term=" + expected + b"," in output(w)
+    w.close()

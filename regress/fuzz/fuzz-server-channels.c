@@ -99,7 +99,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	if (p != NULL && channels_new(&chs, p, l) == 0 &&
 	    kex_new(&k, p, &(struct kex_hooks){ 0 },
 		&(struct kex_proposal){ "", "", "", "", "" }, "", "") == 0) {
-		ss = sessions_new(l, chs, p, k, sp);
+		ss = sessions_new(l, chs, p, k, sp, NULL);
 		feed(chs, rd_from(data, len));
 		sessions_free(ss);
 	}
