@@ -336,6 +336,28 @@ def test_names_of_services(keys):
     assert got["port"] == "22"
 
 
+@pytest.mark.parametrize("flags", [
+    ["-2"], ["-X", "nrequests=70000"], ["-X", "buffer=262144"]])
+def test_flags_of_copies(ssh, tmp_path, flags):
+    (tmp_path / "from").write_bytes(bytes(300000))
+    ssh.scp(tmp_path / "from", f":{tmp_path}/to", flags=flags).ok()
+    assert (tmp_path / "to").read_bytes() == bytes(300000)
+
+
+def test_flags_of_copies_that_stock_refuses(ssh, tmp_path):
+    for flags in (["-1"], ["-X", "buffer=262145"],
+                  ["-X", "nrequests=1000000000"], ["-X", "nrequests=0"]):
+        assert ssh.scp(tmp_path, f":{tmp_path}/to", flags=flags).rc != 0
+    done = run([hpn("scp"), "-1", "a", "b"])
+    assert done.rc == 255 and "no longer supported" in done.errors
+
+
+def test_flags_of_old_start_scripts(keys):
+    done = read_server("none", keys, "-b", "1024", "-k", "3600", "-Q", "-r",
+                       "-u", "1000")
+    assert done.rc == 0 and done.errors == ""
+
+
 def test_end_of_a_block(make_server):
     server = make_server("Match user nobody-here\nForceCommand false\n"
                          "Match all\nPrintMotd no\nMaxSessions 1\n")
