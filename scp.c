@@ -653,19 +653,28 @@ number(const char *text, int64_t min, int64_t max, const char *what)
 	return n;
 }
 
+/* Numbers that stock takes; what is more than we can use comes to the most
+ * that we use. */
+enum {
+	X_REQUESTS_MAX = 100 * 1024 * 1024,
+	X_REQUESTS_USED = 65535,
+	X_BUFFER_MAX = 256 * 1024, /* bytes */
+};
+
 static void
 sftp_option(const char *text)
 {
 	uint64_t bytes;
+	int64_t n;
 
 	if (str_has_prefix(text, "nrequests=")) {
-		g.xfer.requests_max =
-		    (unsigned)number(text + 10, 1, 65535, "bad -X option");
+		n = number(text + 10, 1, X_REQUESTS_MAX, "bad -X option");
+		g.xfer.requests_max = (unsigned)MIN(n, X_REQUESTS_USED);
 	} else if (str_has_prefix(text, "buffer=")) {
 		if (str_to_bytes(text + 7, &bytes) < 0 || bytes < 1 ||
-		    bytes > SFTP_DATA_MAX)
+		    bytes > X_BUFFER_MAX)
 			die(text, "bad -X option");
-		g.xfer.block_bytes = (uint32_t)bytes;
+		g.xfer.block_bytes = (uint32_t)MIN(bytes, SFTP_DATA_MAX);
 	} else {
 		die(text, "bad -X option");
 	}
@@ -756,6 +765,12 @@ static void
 one_option(int opt, const char *arg)
 {
 	switch (opt) {
+	case '1':
+		fprintf(stderr, "hpnscp: SSH protocol v.1 is no longer "
+				"supported\n");
+		exit(EXIT_UNREACHABLE);
+	case '2': /* the only one there is */
+		break;
 	case '4':
 	case '6':
 	case 'A':
@@ -913,7 +928,7 @@ main(int argc, char **argv)
 	fatal_set_hook(on_fatal);
 	catch_signals();
 	while ((opt = getopt_long(argc, argv,
-		    "346ABCD:F:J:OP:RS:TX:Zc:dfi:j:l:o:pqrstvz",
+		    "12346ABCD:F:J:OP:RS:TX:Zc:dfi:j:l:o:pqrstvz",
 		    long_options, NULL)) != -1)
 		one_option(opt, optarg);
 	argc -= optind;

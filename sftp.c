@@ -430,23 +430,38 @@ ssh_option(char flag, const char *value)
 		add_arg(value);
 }
 
+/* Numbers that stock takes; what is more than we can use comes to the most
+ * that we use. */
+enum {
+	X_REQUESTS_MAX = 100 * 1024 * 1024,
+	X_REQUESTS_USED = 65535,
+	X_BUFFER_MAX = 256 * 1024, /* bytes */
+};
+
+static void
+set_requests(const char *text)
+{
+	int64_t n = number(text, X_REQUESTS_MAX, "bad number of requests");
+
+	g.xfer.requests_max = (unsigned)MIN(n, X_REQUESTS_USED);
+}
+
 static void
 set_block(const char *text)
 {
 	uint64_t bytes;
 
 	if (str_to_bytes(text, &bytes) < 0 || bytes < 1 ||
-	    bytes > SFTP_DATA_MAX)
+	    bytes > X_BUFFER_MAX)
 		die(text, "bad buffer size");
-	g.xfer.block_bytes = (uint32_t)bytes;
+	g.xfer.block_bytes = (uint32_t)MIN(bytes, SFTP_DATA_MAX);
 }
 
 static void
 sftp_option(const char *text)
 {
 	if (str_has_prefix(text, "nrequests="))
-		g.xfer.requests_max = (unsigned)number(text + 10, 65535,
-		    "bad -X option");
+		set_requests(text + 10);
 	else if (str_has_prefix(text, "buffer="))
 		set_block(text + 7);
 	else
@@ -517,8 +532,7 @@ one_option(int opt, const char *arg)
 		ssh_option('q', NULL);
 		break;
 	case 'R':
-		g.xfer.requests_max =
-		    (unsigned)number(arg, 65535, "bad number of requests");
+		set_requests(arg);
 		break;
 	case 'r':
 		g.xfer.recursive = true;

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -26,6 +27,7 @@
 #include "client/sshclient.h"
 #include "client/stdio.h"
 #include "client/tty.h"
+#include "client/unbuilt.h"
 #include "conf/client-conf.h"
 #include "conf/destination.h"
 #include "connection.h"
@@ -45,19 +47,13 @@ static const struct {
 	char flag;
 	const char *what;
 } refused[] = {
-	{ 'A', "agent forwarding" },
 	{ 'D', "port forwarding" },
-	{ 'g', "port forwarding" },
 	{ 'I', "PKCS#11" },
-	{ 'K', "GSSAPI" },
 	{ 'L', "port forwarding" },
 	{ 'M', "connection sharing" },
 	{ 'O', "connection sharing" },
 	{ 'R', "port forwarding" },
-	{ 'S', "connection sharing" },
 	{ 'w', "tunnel forwarding" },
-	{ 'X', "X11 forwarding" },
-	{ 'Y', "X11 forwarding" },
 	{ 'Z', "the list of keys to try" },
 };
 
@@ -156,9 +152,14 @@ take_flag(struct program *p, int flag)
 	case '1':
 		fatal("hpnssh: SSH protocol version 1 is gone");
 	case '2': /* the only one there is */
-	case 'a': /* nothing is forwarded anyway */
+	case 'g': /* who may use forwarded ports: there are none */
+	case 'K': /* GSSAPI is not built: as stock without it */
 	case 'k':
-	case 'x':
+		break;
+	case 'S':
+		if (strcasecmp(optarg, "none") != 0)
+			fatal("hpnssh: -S: connection sharing is not "
+			      "available in this version");
 		break;
 	case 'E':
 		p->log_path = optarg;
@@ -277,6 +278,18 @@ load_configuration(struct program *p)
 	if (!destination_host_ok(p->conf.hostname))
 		fatal("hpnssh: the host name has characters that are not "
 		      "allowed");
+}
+
+/* -W is a connection of its own kind: it clears what is to be forwarded. */
+static void
+refuse_unbuilt(const struct program *p)
+{
+	bool through = p->through.host != NULL;
+
+	if (client_refuse_unbuilt(&p->conf,
+		!through && p->conf.session_type != CLIENT_SESSION_NONE,
+		!through) != 0)
+		exit(EXIT_ERROR);
 }
 
 static void
@@ -448,20 +461,21 @@ go_to_background(void)
 		log_debug("setsid: %s", err_text(ERR_SYSTEM));
 }
 
-static void
+static int
 run_local_command(const struct program *p)
 {
 	const struct client_conf *conf = &p->conf;
 	const char *shell = getenv("SHELL");
 	char *command;
 	pid_t pid;
-	int status;
+	int r, status;
 
 	if (!conf->permit_local_command || conf->local_command == NULL)
-		return;
-	if (client_conf_expand(conf, CLIENT_TOKENS_COMMAND, "LocalCommand",
-		conf->local_command, &command) != 0)
-		return;
+		return 0;
+	r = client_conf_expand(conf, CLIENT_TOKENS_LOCAL, "LocalCommand",
+	    conf->local_command, &command);
+	if (r < 0)
+		return r;
 	log_debug("running the local command: %s", command);
 	if (shell == NULL || *shell == '\0')
 		shell = "/bin/sh";
@@ -475,6 +489,7 @@ run_local_command(const struct program *p)
 	if (pid == -1 || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
 		log_error("LocalCommand did not succeed");
 	free(command);
+	return 0;
 }
 
 static int
@@ -548,9 +563,10 @@ static int
 on_ready(void *arg)
 {
 	struct program *p = arg;
-	int r = 0;
+	int r;
 
-	run_local_command(p);
+	if ((r = run_local_command(p)) < 0)
+		return r;
 	if (p->conf.stdin_null || p->conf.fork_after_authentication)
 		stdio_to_null(STDIN_FILENO);
 	if (p->conf.fork_after_authentication)
@@ -634,6 +650,7 @@ main(int argc, char **argv)
 		dump_configuration(&p);
 	} else {
 		start_log(&p);
+		refuse_unbuilt(&p);
 		choose_remote(&p);
 		choose_tty(&p);
 		status = run(&p);

@@ -87,12 +87,13 @@ set_keyword_flag(struct options *o, int flag)
 	return false;
 }
 
-/* -u 0: no host names in login records, and so none are looked up. */
+/* -u 0: no host names in login records, and so none are looked up. The
+ * length of a name in a record is the system's. */
 static void
 set_utmp_len(struct options *o, const char *arg)
 {
 	const char *err;
-	long long len = strtonum(arg, 0, 257, &err);
+	long long len = strtonum(arg, 0, INT_MAX, &err);
 
 	if (err != NULL)
 		fatal("-u %s: %s", arg, err);
@@ -137,6 +138,11 @@ set_flag(struct options *o, int flag)
 	case 'q':
 		o->quiet = true;
 		break;
+	case 'b': /* of protocol version 1, or without meaning since long: */
+	case 'k': /* accepted, as in stock */
+	case 'Q':
+	case 'r':
+		break;
 	case 'T':
 		o->dump = true;
 		break;
@@ -161,7 +167,7 @@ parse_argv(struct options *o, int argc, char **argv)
 	int flag;
 
 	while ((flag = getopt(argc, argv,
-		    "46C:DdE:ef:Gg:h:io:p:qTtu:V")) != -1)
+		    "46b:C:DdE:ef:Gg:h:ik:o:p:QqrTtu:V")) != -1)
 		set_flag(o, flag);
 	if (optind != argc) {
 		fprintf(stderr, "Extra argument %s.\n", argv[optind]);

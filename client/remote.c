@@ -26,6 +26,7 @@
 #include "client/session.h"
 #include "client/ssh-flags.h"
 #include "client/sshclient.h"
+#include "client/unbuilt.h"
 #include "conf/destination.h"
 #include "xfer/carrier.h"
 #include "xfer/sftp-engine.h"
@@ -683,7 +684,7 @@ fix_conf(struct client_conf *conf)
 {
 	static const char *const fixed[] = { "PermitLocalCommand=no",
 		"ClearAllForwardings=yes", "RemoteCommand=none",
-		"RequestTTY=no", "ForwardAgent=no" };
+		"RequestTTY=no", "ForwardAgent=no", "ForwardX11=no" };
 	int r = 0;
 
 	for (size_t i = 0; i < ARRAY_LEN(fixed) && r == 0; i++)
@@ -723,6 +724,8 @@ load_conf(struct remote *r)
 	if (err != 0)
 		return err;
 	ssh_flags_apply(&flags, &r->conf);
+	if ((err = client_refuse_unbuilt(&r->conf, true, true)) != 0)
+		return err;
 	if (p->watched && r->conf.server_alive_interval == 0)
 		r->conf.server_alive_interval = WATCH_S;
 	log_set_level((enum log_level)r->conf.log_level);

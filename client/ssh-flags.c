@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 #include "client/ssh-flags.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -71,6 +72,15 @@ ssh_flag_take(struct ssh_flags *f, struct client_conf *conf, int flag,
 	int r;
 
 	switch (flag) {
+	case 'A':
+	case 'a':
+		f->agent = flag == 'A' ? 1 : -1;
+		return 1;
+	case 'X':
+	case 'Y':
+	case 'x':
+		f->x11 = flag == 'x' ? -1 : 1;
+		return 1;
 	case 'F':
 		f->config_path = argument;
 		return 1;
@@ -131,10 +141,7 @@ ssh_flags_take_all(struct ssh_flags *f, struct client_conf *conf,
 	}
 	return 0;
 unknown:
-	log_error("%s: %s", text,
-	    strcmp(text, "-A") == 0 ?
-		"agent forwarding is not available in this version" :
-		"not an option of a connection");
+	log_error("%s: not an option of a connection", text);
 	return ERR_SYNTAX;
 }
 
@@ -144,6 +151,12 @@ ssh_flags_apply(const struct ssh_flags *f, struct client_conf *conf)
 	static const enum log_level levels[] = { LOG_LVL_DEBUG1,
 		LOG_LVL_DEBUG2, LOG_LVL_DEBUG3 };
 
+	if (f->agent != 0) {
+		free(conf->forward_agent);
+		conf->forward_agent = f->agent > 0 ? xstrdup("yes") : NULL;
+	}
+	if (f->x11 != 0)
+		conf->forward_x11 = f->x11 > 0;
 	conf->verbosity = f->verbosity > 0 ? f->verbosity : -(int)f->quiet;
 	if (f->verbosity > 0)
 		conf->log_level = (int)levels[MIN(f->verbosity, 3) - 1];

@@ -19,6 +19,7 @@ struct ssh_flags {
 	const char *config_path; /* -F; borrowed; NULL: none */
 	int verbosity;		 /* how many -v */
 	bool quiet;
+	int agent, x11; /* 1: -A, -X or -Y; -1: -a, -x; 0: none of them */
 };
 
 /* 1: was one of them, 0: is not, or an error that was told. */

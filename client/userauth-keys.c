@@ -69,29 +69,6 @@ add_file(const struct userauth *ua, struct pubkey_state *s, const char *path)
 	id->name = xstrdup(path);
 }
 
-/* $SSH_AUTH_SOCK, or what IdentityAgent says; NULL: none. */
-static char *
-agent_path(const struct client_conf *conf)
-{
-	const char *text = conf->identity_agent, *env = NULL;
-	char *path;
-
-	if (text == NULL || strcmp(text, "SSH_AUTH_SOCK") == 0)
-		env = "SSH_AUTH_SOCK";
-	else if (text[0] == '$' && text[1] != '{')
-		env = text + 1;
-	if (env != NULL) {
-		const char *value = getenv(env);
-
-		return value != NULL && *value != '\0' ? xstrdup(value) : NULL;
-	}
-	if (strcmp(text, "none") == 0 ||
-	    client_conf_expand(conf, CLIENT_TOKENS_PATH, "IdentityAgent", text,
-		&path) != 0)
-		return NULL;
-	return path;
-}
-
 static struct span
 span_of(const struct buf *b)
 {
@@ -117,7 +94,7 @@ static int
 open_agent(const struct userauth *ua, struct pubkey_state *s,
     struct agent_key **keys, size_t *count)
 {
-	char *path = agent_path(ua->p.conf);
+	char *path = client_conf_agent(ua->p.conf);
 	int r = ERR_NOT_FOUND;
 
 	*keys = NULL;

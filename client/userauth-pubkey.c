@@ -240,7 +240,7 @@ try_identity(struct userauth *ua, struct identity *id)
 static bool
 pubkey_enabled(const struct userauth *ua)
 {
-	return ua->p.conf->pubkey_authentication;
+	return ua->p.conf->pubkey_authentication != CLIENT_PUBKEY_NO;
 }
 
 /* Can it fly behind another offer? What would sign, or ask for a passphrase

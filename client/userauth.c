@@ -49,7 +49,8 @@ userauth_set_extensions(struct userauth *ua, const char *sig_algs,
 {
 	free(ua->server_sig_algs);
 	ua->server_sig_algs = sig_algs != NULL ? xstrdup(sig_algs) : NULL;
-	ua->hostbound = hostbound;
+	ua->hostbound = hostbound &&
+	    ua->p.conf->pubkey_authentication != CLIENT_PUBKEY_UNBOUND;
 }
 
 void

@@ -91,6 +91,63 @@ known_span(enum algs_kind kind, const char *p, size_t len)
 	return false;
 }
 
+/*
+ * Names that others have and this program has not built: configurations name
+ * them in good faith, and a list goes on without them. A row belongs to all
+ * kinds that have the same table of names as its own.
+ */
+static const struct {
+	enum algs_kind kind;
+	const char *names;
+} unbuilt[] = {
+	/* SHA-1, and groups that are too small */
+	{ ALGS_KEX_CLIENT,
+	    "diffie-hellman-group1-sha1,diffie-hellman-group14-sha1,"
+	    "diffie-hellman-group-exchange-sha1" },
+	{ ALGS_KEX_CLIENT, "mlkem768nistp256-sha256" },
+	/* CBC: what is decrypted can not be authenticated first */
+	{ ALGS_CIPHER, "aes128-cbc,aes192-cbc,aes256-cbc,3des-cbc" },
+	/* chacha20-poly1305@openssh.com by another name */
+	{ ALGS_CIPHER, "chacha20-poly1305-mt@hpnssh.org" },
+	/* MD5, and tags of 96 bits */
+	{ ALGS_MAC,
+	    "hmac-md5,hmac-md5-etm@openssh.com,"
+	    "hmac-md5-96,hmac-md5-96-etm@openssh.com,"
+	    "hmac-sha1-96,hmac-sha1-96-etm@openssh.com" },
+	/* certificates */
+	{ ALGS_HOST_KEY,
+	    "ssh-ed25519-cert-v01@openssh.com,"
+	    "ecdsa-sha2-nistp256-cert-v01@openssh.com,"
+	    "ecdsa-sha2-nistp384-cert-v01@openssh.com,"
+	    "ecdsa-sha2-nistp521-cert-v01@openssh.com,"
+	    "sk-ssh-ed25519-cert-v01@openssh.com,"
+	    "sk-ecdsa-sha2-nistp256-cert-v01@openssh.com,"
+	    "webauthn-sk-ecdsa-sha2-nistp256-cert-v01@openssh.com,"
+	    "ssh-mldsa44-ed25519-cert-v01@openssh.com,"
+	    "ssh-rsa-cert-v01@openssh.com,rsa-sha2-256-cert-v01@openssh.com,"
+	    "rsa-sha2-512-cert-v01@openssh.com" },
+	/* security keys */
+	{ ALGS_HOST_KEY,
+	    "sk-ssh-ed25519@openssh.com,sk-ecdsa-sha2-nistp256@openssh.com,"
+	    "webauthn-sk-ecdsa-sha2-nistp256@openssh.com" },
+	{ ALGS_HOST_KEY, "ssh-mldsa44-ed25519@openssh.com" },
+};
+
+/* The kind that has the same table of names. */
+static enum algs_kind
+table_of(enum algs_kind kind)
+{
+	switch (kind) {
+	case ALGS_KEX_SERVER:
+		return ALGS_KEX_CLIENT;
+	case ALGS_HOST_KEY_SERVER:
+	case ALGS_PUBKEY:
+		return ALGS_HOST_KEY;
+	default:
+		return kind;
+	}
+}
+
 /* --- building lists --- */
 
 struct builder {
@@ -148,71 +205,164 @@ algs_default(enum algs_kind kind)
 
 /* --- parsing --- */
 
+/* What a text comes to. */
+struct result {
+	enum algs_kind kind;
+	struct builder list;	 /* algorithms that are here */
+	struct builder left_out; /* names that are known, and not built */
+};
+
+/* Lists of key algorithms may hold patterns, as those of stock do. */
+static bool
+is_pattern(enum algs_kind kind, const char *name)
+{
+	return table_of(kind) == ALGS_HOST_KEY && strpbrk(name, "*?") != NULL;
+}
+
+/* Adds what is built; true if there is any. */
+static bool
+add_built(struct result *res, const char *name)
+{
+	bool found = false;
+	const char *known;
+
+	if (!is_pattern(res->kind, name)) {
+		found = known_span(res->kind, name, strlen(name));
+		if (found)
+			builder_add(&res->list, name, strlen(name));
+		return found;
+	}
+	for (size_t i = 0; (known = name_at(res->kind, i)) != NULL; i++) {
+		if (!str_match(known, name))
+			continue;
+		builder_add(&res->list, known, strlen(known));
+		found = true;
+	}
+	return found;
+}
+
+/* The same for what is known and not built. */
+static bool
+add_unbuilt(struct result *res, const char *name)
+{
+	bool pattern = is_pattern(res->kind, name), found = false;
+	const char *pos, *p;
+	char *known;
+	size_t len;
+
+	for (size_t i = 0; i < ARRAY_LEN(unbuilt); i++) {
+		if (unbuilt[i].kind != table_of(res->kind))
+			continue;
+		pos = unbuilt[i].names;
+		while (csv_next(&pos, &p, &len)) {
+			if ((known = strndup(p, len)) == NULL)
+				return found;
+			if (pattern ? str_match(known, name) :
+				      strcmp(known, name) == 0)
+				found = true;
+			free(known);
+		}
+	}
+	if (found)
+		builder_add(&res->left_out, name, strlen(name));
+	return found;
+}
+
 /* Appends the names of text; each must be known. */
 static int
-add_names(enum algs_kind kind, const char *text, struct builder *b,
-    char **bad)
+add_names(struct result *res, const char *text, char **bad)
 {
 	const char *pos = text, *p;
+	char *name;
 	size_t len;
 
 	while (csv_next(&pos, &p, &len)) {
-		if (!known_span(kind, p, len)) {
-			*bad = strndup(p, len);
-			return *bad != NULL ? ERR_UNSUPPORTED : ERR_NOMEM;
+		if ((name = strndup(p, len)) == NULL)
+			return ERR_NOMEM;
+		if (!add_built(res, name) && !add_unbuilt(res, name)) {
+			*bad = name;
+			return ERR_UNSUPPORTED;
 		}
-		builder_add(b, p, len);
+		free(name);
 	}
 	return 0;
 }
 
 static int
-parse_change(enum algs_kind kind, const char *text, const char *base,
-    struct builder *b, char **bad)
+parse_change(struct result *res, const char *text, const char *base,
+    char **bad)
 {
 	char *kept;
 	int r;
 
 	switch (*text++) {
 	case '+':
-		builder_add_list(b, base);
-		return add_names(kind, text, b, bad);
+		builder_add_list(&res->list, base);
+		return add_names(res, text, bad);
 	case '^':
-		if ((r = add_names(kind, text, b, bad)) < 0)
+		if ((r = add_names(res, text, bad)) < 0)
 			return r;
-		builder_add_list(b, base);
+		builder_add_list(&res->list, base);
 		return 0;
 	default: /* '-' */
 		if ((kept = csv_filter(base, text, false)) == NULL)
 			return ERR_NOMEM;
-		builder_add_list(b, kept);
+		builder_add_list(&res->list, kept);
 		free(kept);
 		return 0;
 	}
 }
 
+/* Bytes that all names of a table need, with a comma behind each. */
+static size_t
+table_len(enum algs_kind kind)
+{
+	const char *name;
+	size_t sum = 0;
+
+	for (size_t i = 0; (name = name_at(kind, i)) != NULL; i++)
+		sum += strlen(name) + 1;
+	return sum;
+}
+
 int
-algs_parse(enum algs_kind kind, const char *text, char **out, char **bad)
+algs_parse(enum algs_kind kind, const char *text, struct algs_result *out)
 {
 	bool change = *text != '\0' && strchr("+-^", *text) != NULL;
-	struct builder b = { 0 };
+	struct result res = { .kind = kind };
 	char *base = NULL;
 	int r = ERR_NOMEM;
 
-	*out = *bad = NULL;
+	memset(out, 0, sizeof *out);
 	if ((base = algs_default(kind)) == NULL ||
-	    builder_init(&b, strlen(base) + strlen(text) + 2) < 0)
+	    builder_init(&res.list,
+		strlen(base) + strlen(text) + table_len(kind) + 2) < 0 ||
+	    builder_init(&res.left_out, strlen(text) + 2) < 0)
 		goto out;
-	r = change ? parse_change(kind, text, base, &b, bad) :
-		     add_names(kind, text, &b, bad);
-	if (r == 0 && b.len == 0)
+	r = change ? parse_change(&res, text, base, &out->bad) :
+		     add_names(&res, text, &out->bad);
+	if (r == 0 && res.list.len == 0)
 		r = ERR_SYNTAX;
 	if (r == 0) {
-		*out = b.list;
-		b.list = NULL;
+		out->list = res.list.list;
+		res.list.list = NULL;
+	}
+	if (r == 0 && res.left_out.len > 0) {
+		out->left_out = res.left_out.list;
+		res.left_out.list = NULL;
 	}
 out:
 	free(base);
-	free(b.list);
+	free(res.list.list);
+	free(res.left_out.list);
 	return r;
+}
+
+void
+algs_result_clear(struct algs_result *res)
+{
+	free(res->list);
+	free(res->left_out);
+	free(res->bad);
+	memset(res, 0, sizeof *res);
 }

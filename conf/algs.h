@@ -27,9 +27,18 @@ enum algs_kind {
  * when memory is out. */
 char *algs_default(enum algs_kind kind);
 
-/* The list that text means, each name once. ERR_UNSUPPORTED: *bad (caller
- * frees) is a name that is not in the table; ERR_SYNTAX: nothing is left. */
-int algs_parse(enum algs_kind kind, const char *text, char **out,
-    char **bad) must_check;
+/* What a text means. Texts are owned; NULL = nothing of the kind. */
+struct algs_result {
+	char *list;	/* each name once */
+	char *left_out; /* names of others that are not built here */
+	char *bad;	/* ERR_UNSUPPORTED: a name that nobody has */
+};
+
+/* ERR_UNSUPPORTED: res->bad; ERR_SYNTAX: nothing is left. Then there is no
+ * list. In lists of keys a name may be a pattern, which must match some known
+ * name. Clear the result in any case. */
+int algs_parse(enum algs_kind kind, const char *text,
+    struct algs_result *res) must_check;
+void algs_result_clear(struct algs_result *res);
 
 #endif

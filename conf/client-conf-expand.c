@@ -34,6 +34,7 @@ static const struct {
 } sets[] = {
 	[CLIENT_TOKENS_PATH] = { usual, true, true },
 	[CLIENT_TOKENS_COMMAND] = { usual, false, false },
+	[CLIENT_TOKENS_LOCAL] = { "CdhijkLlnpruT", false, false },
 	[CLIENT_TOKENS_SETENV] = { usual, true, false },
 	[CLIENT_TOKENS_PROXY] = { "hnpr", false, false },
 	[CLIENT_TOKENS_HOSTNAME] = { "h", false, false },
@@ -107,6 +108,7 @@ expand_with(struct facts *f, enum client_tokens set, const char *text,
 		{ 'n', f->typed_host },
 		{ 'p', f->port },
 		{ 'r', f->user },
+		{ 'T', "NONE" }, /* the tunnel's interface: there is none */
 		{ 'u', f->local_user },
 	};
 	size_t n = 0;
@@ -175,4 +177,25 @@ client_conf_expand_list(const struct client_conf *c, const char *what,
 		free(path);
 	}
 	return r;
+}
+
+char *
+client_conf_agent(const struct client_conf *c)
+{
+	const char *text = c->identity_agent, *env = NULL, *value;
+	char *path;
+
+	if (text == NULL || strcmp(text, "SSH_AUTH_SOCK") == 0)
+		env = "SSH_AUTH_SOCK";
+	else if (text[0] == '$' && text[1] != '{')
+		env = text + 1;
+	if (env != NULL) {
+		value = getenv(env);
+		return value != NULL && *value != '\0' ? xstrdup(value) : NULL;
+	}
+	if (strcmp(text, "none") == 0 ||
+	    client_conf_expand(c, CLIENT_TOKENS_PATH, "IdentityAgent", text,
+		&path) != 0)
+		return NULL;
+	return path;
 }

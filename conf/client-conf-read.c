@@ -285,22 +285,28 @@ match_one(struct reader *rd, const struct strlist *words, size_t *i,
 	return r < 0 ? r : (r > 0) != negated;
 }
 
-/* 1 or 0, or ERR_*. All of the line is looked at, for its faults. */
+static bool
+is_all(const char *word)
+{
+	return str_equal_nocase(word + (*word == '!'), "all");
+}
+
+/* 1 or 0, or ERR_*. All of the line is looked at, for its faults. "all" is
+ * the last criterion of at most two, as in stock. */
 static int
 match_line(struct reader *rd, const struct strlist *words,
     const struct conf_place *at)
 {
 	bool result = rd->enclosing;
+	unsigned count = 0;
 	int r;
 
 	if (words->n == 0)
 		return conf_error(at, "Match: missing argument");
-	for (size_t i = 0; i < words->n;) {
-		if (str_equal_nocase(words->v[i], "all") && words->n > 1 &&
-		    !(words->n == 2 && i == 1 &&
-			str_equal_nocase(words->v[0], "final")))
-			return conf_error(at, "Match: \"all\" goes with no "
-			    "other criterion but \"final\" before it");
+	for (size_t i = 0; i < words->n; count++) {
+		if (is_all(words->v[i]) && (count > 1 || i + 1 < words->n))
+			return conf_error(at, "'all' cannot be combined with "
+			    "other Match attributes");
 		if ((r = match_one(rd, words, &i, result, at)) < 0)
 			return r;
 		result = result && r > 0;
@@ -432,9 +438,12 @@ keyword_line(void *arg, const struct conf_line *line,
 	ignored = c->ignore_unknown != NULL &&
 	    str_match_list(line->keyword, c->ignore_unknown, true) > 0;
 	row = conf_find(&client_conf_table, line->keyword);
-	if (row == NULL)
-		return ignored ? 0 : conf_error(at,
-		    "Bad configuration option: %s", line->keyword);
+	if (row == NULL) {
+		if (!ignored)
+			(void)conf_find_told(&client_conf_table, line->keyword,
+			    at);
+		return ignored ? 0 : ERR_SYNTAX;
+	}
 	if (row->type == &conf_structure)
 		return structure_line(rd, row->name, line->rest, at);
 	where.quiet = ignored || !rd->active;
@@ -552,9 +561,8 @@ client_conf_load(struct client_conf *c,
 	c->config_path = context->config_path != NULL ?
 	    xstrdup(context->config_path) : NULL;
 	c->batch_given = c->batch_mode;
-	c->user_given = client_conf_is_set(c, "User");
 	if ((r = check_name("hostname", c->original_host)) < 0 ||
-	    (c->user_given && (r = check_name("username", c->user)) < 0) ||
+	    (c->user != NULL && (r = check_name("username", c->user)) < 0) ||
 	    (r = settle_hostname(c)) < 0 ||
 	    (r = read_files(c, context->config_path, 0)) < 0)
 		return r;

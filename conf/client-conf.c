@@ -112,6 +112,93 @@ format_escape(const struct conf_row *row, const void *field,
 static const struct conf_type escape_type = { parse_escape, format_escape,
 	NULL, NULL, false };
 
+static const struct conf_enum pubkey_values[] = {
+	{ "yes", CLIENT_PUBKEY_YES },
+	{ "no", CLIENT_PUBKEY_NO },
+	{ "unbound", CLIENT_PUBKEY_UNBOUND },
+	{ "host-bound", CLIENT_PUBKEY_HOST_BOUND },
+	{ "true", CLIENT_PUBKEY_YES },
+	{ "false", CLIENT_PUBKEY_NO },
+	{ NULL, 0 },
+};
+
+/* ForwardAgent: a flag, a path, or $NAME of a variable with one. */
+static int
+parse_agent(const struct conf_row *row, void *field,
+    const struct strlist *words, const struct conf_place *at)
+{
+	const char *s = words->v[0];
+
+	if (*s == '\0')
+		return conf_error(at, "%s: empty argument", row->name);
+	conf_clear_string(field);
+	if (str_equal_nocase(s, "yes") || str_equal_nocase(s, "true"))
+		*(char **)field = xstrdup("yes");
+	else if (!str_equal_nocase(s, "no") && !str_equal_nocase(s, "false"))
+		*(char **)field = xstrdup(s);
+	return 0;
+}
+
+static int
+format_agent(const struct conf_row *row, const void *field,
+    struct strlist *words)
+{
+	const char *s = *(char *const *)field;
+
+	(void)row;
+	return strlist_add(words, s != NULL ? s : "no");
+}
+
+static const struct conf_type agent_type = { parse_agent, format_agent,
+	conf_clear_string, NULL, true };
+
+/* --- what is not built --- */
+
+/* ObscureKeystrokeTiming: that it is on is stock's default, so "yes" asks for
+ * nothing special; who names an interval wants it. */
+static int
+parse_obscure(const struct conf_row *row, void *field,
+    const struct strlist *words, const struct conf_place *at)
+{
+	if (str_has_prefix(words->v[0], "interval:"))
+		return conf_unsupported(at, "%s \"%s\" is not supported by "
+		    "this version", row->name, words->v[0]);
+	return conf_flag.parse(row, field, words, at);
+}
+
+static const struct conf_type conf_obscure = { parse_obscure, NULL, NULL,
+	NULL, true };
+
+static bool
+is_tunnel_unit(const char *s, size_t len)
+{
+	return (len == 3 && strncmp(s, "any", 3) == 0) ||
+	    (len > 0 && len <= 9 && strspn(s, "0123456789") >= len);
+}
+
+/* "any" or a number, and perhaps another one for the server. */
+static const char *
+check_tunnel_device(const char *word)
+{
+	const char *colon = strchr(word, ':');
+	size_t len = strcspn(word, ":");
+
+	if (is_tunnel_unit(word, len) &&
+	    (colon == NULL || is_tunnel_unit(colon + 1, strlen(colon + 1))))
+		return NULL;
+	return "is no tunnel device";
+}
+
+/* As programs know these lines from OpenSSH. */
+static const struct conf_notice unsupported = { LOG_LVL_ERROR,
+	"Unsupported option \"", "\"", true };
+static const struct conf_notice deprecated = { LOG_LVL_DEBUG1,
+	"Deprecated option \"", "\"", true };
+static const struct conf_notice no_effect = { LOG_LVL_INFO, "keyword \"",
+	"\" is deprecated and has no effect", false };
+static const struct conf_notice goes_without = { LOG_LVL_INFO, "",
+	" is not built into this version, which goes on without it", false };
+
 /* --- the table: one row, one keyword --- */
 
 /* clang-format off */
@@ -122,10 +209,10 @@ static const struct conf_row rows[] = {
 
 	{ "User", NULL, TEXTUAL(user) },
 	{ "Hostname", NULL, TEXTUAL(hostname) },
-	{ "Port", NULL, NUMBER(port, 1, 65535, TEXT(HPN_DEFAULT_PORT)) },
+	{ "Port", NULL, PORT(port, TEXT(HPN_DEFAULT_PORT)) },
 	{ "Fallback", NULL, FLAG(fallback, "yes") },
 	{ "FallbackPort", NULL,
-	    NUMBER(fallback_port, 1, 65535, TEXT(HPN_FALLBACK_PORT)) },
+	    PORT(fallback_port, TEXT(HPN_FALLBACK_PORT)) },
 	{ "HostKeyAlias", NULL, TEXTUAL(host_key_alias) },
 	{ "Tag", NULL, TEXTUAL(tag) },
 	{ "AddressFamily", NULL, CHOICE(address_family, conf_families, "any") },
@@ -161,7 +248,7 @@ static const struct conf_row rows[] = {
 	{ "RekeyLimit", NULL, .type = &conf_bytes_time, AT(rekey_limit),
 	    .def = "default none" },
 	{ "RequiredRSASize", NULL,
-	    NUMBER(required_rsa_size, 1024, 16384, "1024") },
+	    NUMBER(required_rsa_size, 0, INT_MAX, "1024") },
 	{ "WarnWeakCrypto", NULL,
 	    CHOICE(warn_weak_crypto, weak_values, "yes") },
 	{ "NoneEnabled", NULL, FLAG(none_enabled, "no") },
@@ -181,14 +268,14 @@ static const struct conf_row rows[] = {
 	    .def = "./ssh_stack_metrics" },
 
 	{ "GlobalKnownHostsFile", NULL, LIST(global_known_hosts_file),
-	    .flags = CONF_NONE,
+	    .flags = CONF_NONE | CONF_ALONE,
 	    .def = SYSCONFDIR "/ssh_known_hosts " SYSCONFDIR
 			      "/ssh_known_hosts2" },
 	{ "UserKnownHostsFile", NULL, LIST(user_known_hosts_file),
-	    .flags = CONF_NONE,
+	    .flags = CONF_NONE | CONF_ALONE,
 	    .def = "~/.ssh/known_hosts ~/.ssh/known_hosts2" },
 	{ "RevokedHostKeys", NULL, LIST(revoked_host_keys),
-	    .flags = CONF_NONE },
+	    .flags = CONF_NONE | CONF_ALONE },
 	{ "StrictHostKeyChecking", NULL,
 	    CHOICE(strict_host_key_checking, strict_values, "ask") },
 	{ "HashKnownHosts", NULL, FLAG(hash_known_hosts, "no") },
@@ -209,7 +296,7 @@ static const struct conf_row rows[] = {
 	    TEXTUAL(preferred_authentications),
 	    .def = "publickey,keyboard-interactive,password" },
 	{ "PubkeyAuthentication", "DSAAuthentication",
-	    FLAG(pubkey_authentication, "yes") },
+	    CHOICE(pubkey_authentication, pubkey_values, "yes") },
 	{ "PasswordAuthentication", NULL,
 	    FLAG(password_authentication, "yes") },
 	{ "KbdInteractiveAuthentication",
@@ -218,7 +305,7 @@ static const struct conf_row rows[] = {
 	    FLAG(kbd_interactive_authentication, "yes") },
 	{ "KbdInteractiveDevices", NULL, TEXTUAL(kbd_interactive_devices) },
 	{ "NumberOfPasswordPrompts", NULL,
-	    NUMBER(number_of_password_prompts, 1, INT_MAX, "3") },
+	    NUMBER(number_of_password_prompts, 0, INT_MAX, "3") },
 	{ "BatchMode", NULL, FLAG(batch_mode, "no") },
 
 	{ "RemoteCommand", NULL, TEXTUAL(remote_command),
@@ -231,9 +318,10 @@ static const struct conf_row rows[] = {
 	    FLAG(fork_after_authentication, "no") },
 	{ "EscapeChar", NULL, .type = &escape_type, AT(escape_char),
 	    .def = "~" },
-	{ "SendEnv", NULL, LIST(send_env), .flags = CONF_APPEND },
+	{ "SendEnv", NULL, LIST(send_env), .flags = CONF_APPEND,
+	    .check = conf_check_env_pattern },
 	{ "SetEnv", NULL, .type = &conf_env, AT(set_env),
-	    .flags = CONF_APPEND },
+	    .flags = CONF_LINES },
 	{ "PermitLocalCommand", NULL, FLAG(permit_local_command, "no") },
 	{ "LocalCommand", NULL, TEXTUAL(local_command),
 	    .flags = CONF_RAW | CONF_NONE },
@@ -244,80 +332,100 @@ static const struct conf_row rows[] = {
 	    .def = "USER" },
 	{ "IgnoreUnknown", NULL, TEXTUAL(ignore_unknown) },
 
-	/* There is nothing these could turn on yet. */
+	/* Not built: only the values that say what is the case. */
 	{ "AddKeysToAgent", NULL, OFF },
 	{ "CanonicalizeHostname", NULL, OFF },
+	{ "CertificateFile", NULL, ONLY("none") },
+	{ "ChannelTimeout", NULL, ONLY("none") },
 	{ "CheckHostIP", NULL, OFF },
-	{ "ClearAllForwardings", NULL, ONLY("no,false,yes,true") },
 	{ "ControlMaster", NULL, OFF },
 	{ "ControlPath", NULL, ONLY("none") },
 	{ "ControlPersist", NULL, OFF },
 	{ "EnableEscapeCommandline", NULL, OFF },
-	{ "EnableSSHKeysign", NULL, OFF },
-	{ "ExitOnForwardFailure", NULL, ONLY("no,false,yes,true") },
-	{ "ForwardAgent", NULL, OFF },
-	{ "ForwardX11", NULL, OFF },
-	{ "ForwardX11Trusted", NULL, ONLY("no,false,yes,true") },
-	{ "GatewayPorts", NULL, OFF },
-	{ "GSSAPIAuthentication", NULL, OFF },
-	{ "GSSAPIDelegateCredentials", NULL, OFF },
 	{ "HostbasedAuthentication", NULL, OFF },
 	{ "KnownHostsCommand", NULL, ONLY("none") },
-	{ "ObscureKeystrokeTiming", NULL, OFF },
+	{ "LogVerbose", NULL, ONLY("none") },
 	{ "PKCS11Provider", "SmartcardDevice", ONLY("none") },
 	{ "ProxyUseFdpass", NULL, OFF },
-	{ "StreamLocalBindUnlink", NULL, OFF },
 	{ "Tunnel", NULL, OFF },
 	{ "VerifyHostKeyDNS", NULL, OFF },
 	{ "HappyEyes", NULL, OFF },
 	{ "UseMPTCP", NULL, OFF },
 
+	/* Not built either: parameters of what is off. */
+	{ "CanonicalDomains", NULL, UNBUILT(list, NULL, NULL) },
+	{ "CanonicalizeFallbackLocal", NULL, UNBUILT(flag, NULL, NULL) },
+	{ "CanonicalizeMaxDots", NULL, UNBUILT(int, NULL, NULL),
+	    .max = INT_MAX },
+	{ "CanonicalizePermittedCNAMEs", NULL, UNBUILT(list, NULL, NULL) },
+	{ "CASignatureAlgorithms", NULL, UNBUILT(algs, NULL, NULL),
+	    .param = ALGS_HOST_KEY },
+	{ "EnableSSHKeysign", NULL, UNBUILT_FLAG(NULL) },
+	{ "ForwardX11Timeout", NULL, UNBUILT(time, NULL, NULL) },
+	{ "ForwardX11Trusted", NULL, UNBUILT_FLAG(NULL) },
+	{ "GatewayPorts", NULL, UNBUILT_FLAG(NULL) },
+	{ "GSSAPIAuthentication", NULL, UNBUILT_FLAG(&unsupported) },
+	{ "GSSAPIClientIdentity", NULL, UNBUILT_ANY(&unsupported) },
+	{ "GSSAPIDelegateCredentials", NULL, UNBUILT_FLAG(&unsupported) },
+	{ "GSSAPIKexAlgorithms", NULL, UNBUILT_ANY(&unsupported) },
+	{ "GSSAPIKeyExchange", NULL, UNBUILT_FLAG(&unsupported) },
+	{ "GSSAPIRenewalForcesRekey", NULL, UNBUILT_FLAG(&unsupported) },
+	{ "GSSAPIServerIdentity", NULL, UNBUILT_ANY(&unsupported) },
+	{ "GSSAPITrustDns", NULL, UNBUILT_FLAG(&unsupported) },
+	{ "HostbasedAcceptedAlgorithms", "HostbasedKeyTypes",
+	    UNBUILT(algs, NULL, NULL), .param = ALGS_PUBKEY },
+	{ "ObscureKeystrokeTiming", NULL,
+	    UNBUILT(obscure, "no,false", &goes_without) },
+	{ "PermitRemoteOpen", NULL, UNBUILT(list, NULL, NULL) },
+	{ "SecurityKeyProvider", NULL,
+	    UNBUILT(string, "internal", &unsupported) },
+	{ "StreamLocalBindMask", NULL, UNBUILT(octal, NULL, NULL) },
+	{ "StreamLocalBindUnlink", NULL, UNBUILT_FLAG(NULL) },
+	{ "TunnelDevice", NULL, UNBUILT(string, NULL, NULL),
+	    .check = check_tunnel_device },
+	{ "XAuthLocation", NULL, UNBUILT(string, NULL, NULL) },
+
+	/* Not built: client_conf_unbuilt() tells where they would act. */
+	{ "ClearAllForwardings", NULL, FLAG(clear_all_forwardings, "no") },
+	{ "DynamicForward", NULL, LIST(dynamic_forward),
+	    .flags = CONF_APPEND | CONF_RAW },
+	{ "ExitOnForwardFailure", NULL, UNBUILT_FLAG(NULL) },
+	{ "ForwardAgent", NULL, .type = &agent_type, AT(forward_agent) },
+	{ "ForwardX11", NULL, FLAG(forward_x11, "no") },
+	{ "LocalForward", NULL, LIST(local_forward),
+	    .flags = CONF_APPEND | CONF_RAW },
+	{ "RemoteForward", NULL, LIST(remote_forward),
+	    .flags = CONF_APPEND | CONF_RAW },
+
 	/* Known, but not here. */
-	{ "CASignatureAlgorithms", NULL, REFUSED },
-	{ "CanonicalDomains", NULL, REFUSED },
-	{ "CanonicalizeFallbackLocal", NULL, REFUSED },
-	{ "CanonicalizeMaxDots", NULL, REFUSED },
-	{ "CanonicalizePermittedCNAMEs", NULL, REFUSED },
-	{ "CertificateFile", NULL, REFUSED },
-	{ "ChannelTimeout", NULL, REFUSED },
-	{ "DynamicForward", NULL, REFUSED },
-	{ "ForwardX11Timeout", NULL, REFUSED },
 	{ "HappyDelay", NULL, REFUSED },
-	{ "HostbasedAcceptedAlgorithms", "HostbasedKeyTypes", REFUSED },
-	{ "LocalForward", NULL, REFUSED },
-	{ "LogVerbose", NULL, REFUSED },
-	{ "PermitRemoteOpen", NULL, REFUSED },
-	{ "RemoteForward", NULL, REFUSED },
-	{ "SecurityKeyProvider", NULL, REFUSED },
-	{ "StreamLocalBindMask", NULL, REFUSED },
-	{ "TunnelDevice", NULL, REFUSED },
-	{ "XAuthLocation", NULL, REFUSED },
 
 	/* Gone everywhere. */
 	{ "Protocol", NULL, IGNORED },
-	{ "AFSTokenPassing", NULL, DEPRECATED },
-	{ "Cipher", NULL, DEPRECATED },
-	{ "CompressionLevel", NULL, DEPRECATED },
-	{ "FallBackToRsh", NULL, DEPRECATED },
-	{ "GlobalKnownHostsFile2", NULL, DEPRECATED },
-	{ "HPNBufferLimit", NULL, DEPRECATED },
-	{ "HPNBufferSize", NULL, DEPRECATED },
-	{ "KerberosAuthentication", NULL, DEPRECATED },
-	{ "KerberosTGTPassing", NULL, DEPRECATED },
-	{ "RhostsAuthentication", NULL, DEPRECATED },
-	{ "RhostsRSAAuthentication", NULL, DEPRECATED },
-	{ "RSAAuthentication", NULL, DEPRECATED },
-	{ "TcpRcvBuf", NULL, DEPRECATED },
-	{ "UsePrivilegedPort", NULL, DEPRECATED },
-	{ "UseRoaming", NULL, DEPRECATED },
-	{ "UserKnownHostsFile2", NULL, DEPRECATED },
-	{ "UseRsh", NULL, DEPRECATED },
+	{ "AFSTokenPassing", NULL, GONE(&unsupported) },
+	{ "Cipher", NULL, GONE(&deprecated) },
+	{ "CompressionLevel", NULL, GONE(&unsupported) },
+	{ "FallBackToRsh", NULL, GONE(&deprecated) },
+	{ "GlobalKnownHostsFile2", NULL, GONE(&deprecated) },
+	{ "HPNBufferLimit", NULL, GONE(&no_effect) },
+	{ "HPNBufferSize", NULL, GONE(&no_effect) },
+	{ "KerberosAuthentication", NULL, GONE(&unsupported) },
+	{ "KerberosTGTPassing", NULL, GONE(&unsupported) },
+	{ "RhostsAuthentication", NULL, GONE(&deprecated) },
+	{ "RhostsRSAAuthentication", NULL, GONE(&unsupported) },
+	{ "RSAAuthentication", NULL, GONE(&unsupported) },
+	{ "TcpRcvBuf", NULL, GONE(&no_effect) },
+	{ "UsePrivilegedPort", NULL, GONE(&deprecated) },
+	{ "UseRoaming", NULL, GONE(&deprecated) },
+	{ "UserKnownHostsFile2", NULL, GONE(&deprecated) },
+	{ "UseRsh", NULL, GONE(&deprecated) },
 };
 /* clang-format on */
 
 _Static_assert(ARRAY_LEN(rows) <= CONF_ROWS_MAX, "marks are too few");
 
-const struct conf_table client_conf_table = { rows, ARRAY_LEN(rows), true };
+const struct conf_table client_conf_table = { rows, ARRAY_LEN(rows), true,
+	true };
 
 /* --- life --- */
 
@@ -377,6 +485,8 @@ client_conf_set(struct client_conf *c, const char *keyword, const char *value)
 
 	if (row == NULL)
 		return ERR_SYNTAX;
+	if (strcmp(row->name, "User") == 0 && !client_conf_is_set(c, "User"))
+		c->user_is_literal = true;
 	return conf_apply_word(&client_conf_table, c, row, value, &at);
 }
 
@@ -482,7 +592,7 @@ settle_names(struct client_conf *c)
 			return ERR_NOT_FOUND;
 		}
 		c->user = xstrdup(pw->pw_name);
-	} else if (!c->user_given && strpbrk(c->user, "%$") != NULL) {
+	} else if (!c->user_is_literal && strpbrk(c->user, "%$") != NULL) {
 		r = client_conf_expand(c, CLIENT_TOKENS_USER, "User", c->user,
 		    &user);
 		if (r < 0)

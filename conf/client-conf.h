@@ -24,6 +24,14 @@ enum { CLIENT_ASK_NO, CLIENT_ASK_YES, CLIENT_ASK_ASK, CLIENT_ASK_ACCEPT_NEW };
 enum { CLIENT_TTY_AUTO, CLIENT_TTY_NO, CLIENT_TTY_YES, CLIENT_TTY_FORCE };
 enum { CLIENT_SESSION_DEFAULT, CLIENT_SESSION_NONE, CLIENT_SESSION_SUBSYSTEM };
 enum { CLIENT_WEAK_NO, CLIENT_WEAK_YES, CLIENT_WEAK_NO_PQ_KEX };
+/* With which of the two methods: the plain one is publickey, the bound one is
+ * publickey-hostbound-v00@openssh.com; yes = whatever the server has. */
+enum {
+	CLIENT_PUBKEY_NO,
+	CLIENT_PUBKEY_YES,
+	CLIENT_PUBKEY_UNBOUND,
+	CLIENT_PUBKEY_HOST_BOUND,
+};
 enum { CLIENT_ESCAPE_NONE = -1 };
 
 /* Fields are owned; strings are NULL when unset or "none". */
@@ -97,7 +105,7 @@ struct client_conf {
 	int identities_only;	      /* flag */
 	char *identity_agent; /* NULL: $SSH_AUTH_SOCK; "none": no agent */
 	char *preferred_authentications; /* comma list */
-	int pubkey_authentication;	 /* flag */
+	int pubkey_authentication;	 /* CLIENT_PUBKEY_* */
 	int password_authentication;	 /* flag */
 	int kbd_interactive_authentication; /* flag */
 	char *kbd_interactive_devices;	    /* comma list */
@@ -116,6 +124,13 @@ struct client_conf {
 	int permit_local_command; /* flag */
 	char *local_command;	  /* tokens not expanded */
 
+	/* Forwarding, which is not built: where it would act, the program
+	 * refuses to go on. */
+	char *forward_agent; /* NULL: no; "yes"; path or $NAME */
+	int forward_x11;     /* flag */
+	int clear_all_forwardings; /* flag: the next three do not count */
+	struct strlist local_forward, remote_forward, dynamic_forward;
+
 	int log_level; /* enum log_level */
 	bool log_level_given;
 	int syslog_facility; /* LOG_* */
@@ -129,7 +144,7 @@ struct client_conf {
 	int verbosity;	   /* how many -v; -1: -q */
 	bool port_given; /* anywhere: no fallback */
 	bool batch_given; /* BatchMode on the command line: jump hosts too */
-	bool user_given; /* on the command line: has no tokens */
+	bool user_is_literal; /* from -l or user@host: has no tokens */
 	bool want_final; /* a Match final was seen */
 	bool inert; /* for fuzzing: no Include, no Match exec */
 };
@@ -174,7 +189,8 @@ int client_conf_dump(const struct client_conf *c, struct buf *out) must_check;
 /* Tokens: which ones a keyword knows (ssh_config(5), TOKENS). */
 enum client_tokens {
 	CLIENT_TOKENS_PATH,    /* the usual set, ${VAR}, ~ */
-	CLIENT_TOKENS_COMMAND, /* the usual set: RemoteCommand, LocalCommand */
+	CLIENT_TOKENS_COMMAND, /* the usual set: RemoteCommand, Match exec */
+	CLIENT_TOKENS_LOCAL,   /* the usual set and %T: LocalCommand */
 	CLIENT_TOKENS_SETENV,  /* the usual set and ${VAR} */
 	CLIENT_TOKENS_PROXY,   /* %% %h %n %p %r */
 	CLIENT_TOKENS_HOSTNAME, /* %% %h */
@@ -186,6 +202,10 @@ int client_conf_expand(const struct client_conf *c, enum client_tokens set,
     const char *what, const char *text, char **out) must_check;
 int client_conf_expand_list(const struct client_conf *c, const char *what,
     const struct strlist *paths, struct strlist *out) must_check;
+
+/* Socket of the agent: $SSH_AUTH_SOCK, or what IdentityAgent says; NULL:
+ * none. Caller frees. */
+char *client_conf_agent(const struct client_conf *c);
 
 /* The user's home directory by $HOME-independent means (passwd), as stock. */
 const char *client_conf_home(void);

@@ -198,8 +198,8 @@ each_line(const char *path, const struct buf *content, conf_line_fn fn,
 		p = newline < end ? newline + 1 : end;
 	}
 	if (faults > 0)
-		log_error("%s: not used, because of %u bad line%s", path,
-		    faults, faults == 1 ? "" : "s");
+		log_error("%s: terminating, %u bad configuration options",
+		    path, faults);
 	return first;
 }
 

@@ -2,7 +2,9 @@
 /* The kinds of values that rows of both sides have. */
 #include "conf/conf-impl.h"
 
+#include <arpa/inet.h>
 #include <limits.h>
+#include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +21,20 @@ is_none(const struct conf_row *row, const struct strlist *words)
 {
 	return (row->flags & CONF_NONE) != 0 && words->n == 1 &&
 	    str_equal_nocase(words->v[0], "none");
+}
+
+/* "none" among other words means nothing that one could do. */
+static int
+check_alone(const struct conf_row *row, const struct strlist *words,
+    const struct conf_place *at)
+{
+	if ((row->flags & CONF_ALONE) == 0 || words->n <= 1)
+		return 0;
+	for (size_t i = 0; i < words->n; i++)
+		if (str_equal_nocase(words->v[i], "none"))
+			return conf_error(at, "keyword %s \"none\" argument "
+			    "must appear alone.", row->name);
+	return 0;
 }
 
 static int
@@ -134,6 +150,45 @@ format_int(const struct conf_row *row, const void *field,
 
 	return name != NULL ? strlist_add(words, name) :
 			      add_number(words, *(const int *)field);
+}
+
+/* A number, or the name of a service. */
+int
+conf_port_number(const char *word)
+{
+	const struct servent *service;
+	int64_t v;
+
+	if (str_to_int(word, 1, 65535, &v) == 0)
+		return (int)v;
+	service = getservbyname(word, "tcp");
+	return service != NULL ? ntohs((uint16_t)service->s_port) : -1;
+}
+
+static int
+parse_port(const struct conf_row *row, void *field,
+    const struct strlist *words, const struct conf_place *at)
+{
+	int port = conf_port_number(words->v[0]);
+
+	if (port <= 0)
+		return conf_error(at, "Bad %s '%s'.", row->name, words->v[0]);
+	*(int *)field = port;
+	return 0;
+}
+
+static int
+parse_octal(const struct conf_row *row, void *field,
+    const struct strlist *words, const struct conf_place *at)
+{
+	const char *s = words->v[0];
+
+	if (*s == '\0' || strspn(s, "01234567") != strlen(s) ||
+	    strlen(s) > 8 || strtol(s, NULL, 8) > 0777)
+		return conf_error(at, "%s: \"%s\" is no octal mode",
+		    row->name, s);
+	*(int *)field = (int)strtol(s, NULL, 8);
+	return 0;
 }
 
 static int
@@ -258,22 +313,26 @@ static int
 parse_algs(const struct conf_row *row, void *field,
     const struct strlist *words, const struct conf_place *at)
 {
-	char *list = NULL, *bad = NULL;
+	struct algs_result res;
 	int r;
 
-	r = algs_parse((enum algs_kind)row->param, words->v[0], &list, &bad);
+	r = algs_parse((enum algs_kind)row->param, words->v[0], &res);
 	if (r == ERR_UNSUPPORTED)
 		r = conf_unsupported(at, "%s: unknown algorithm \"%s\"",
-		    row->name, bad);
+		    row->name, res.bad);
 	else if (r == ERR_SYNTAX)
 		r = conf_error(at, "%s: no algorithm is left by \"%s\"",
 		    row->name, words->v[0]);
-	free(bad);
-	if (r < 0)
-		return r;
-	conf_clear_string(field);
-	*(char **)field = list;
-	return 0;
+	if (r == 0 && res.left_out != NULL && !at->quiet && !at->again)
+		conf_tell(LOG_LVL_VERBOSE, at, "%s: goes on without %s, not "
+		    "built into this version", row->name, res.left_out);
+	if (r == 0) {
+		conf_clear_string(field);
+		*(char **)field = res.list;
+		res.list = NULL;
+	}
+	algs_result_clear(&res);
+	return r;
 }
 
 static int
@@ -320,9 +379,9 @@ parse_list(const struct conf_row *row, void *field,
 {
 	struct strlist *list = field, next = { 0 };
 	bool none = is_none(row, words);
-	int r = 0;
+	int r = check_alone(row, words, at);
 
-	if ((row->flags & CONF_APPEND) != 0)
+	if (r == 0 && (row->flags & CONF_APPEND) != 0)
 		r = strlist_copy(&next, list);
 	for (size_t i = 0; r == 0 && !none && i < words->n; i++) {
 		if (words->v[i][0] == '\0')
@@ -350,16 +409,15 @@ has_name(const struct strlist *l, const char *word)
 	return false;
 }
 
-/* The first value that a variable gets wins. */
+/* The first directive wins as a whole; in it, the first value of a name. */
 static int
 parse_env(const struct conf_row *row, void *field,
     const struct strlist *words, const struct conf_place *at)
 {
 	struct strlist *list = field, next = { 0 };
 	const char *eq;
-	int r;
+	int r = 0;
 
-	r = strlist_copy(&next, list);
 	for (size_t i = 0; r == 0 && i < words->n; i++) {
 		eq = strchr(words->v[i], '=');
 		if (eq == NULL || eq == words->v[i])
@@ -457,23 +515,21 @@ static const struct conf_enum dscp_values[] = {
 	{ "va", 44 << 2 },
 	{ "ef", 46 << 2 },
 	{ "le", 1 << 2 },
-	{ "lowdelay", 0x10 }, /* RFC 1349 */
-	{ "throughput", 0x08 },
+	/* RFC 1349, which is obsolete: they leave the system's value. */
+	{ "lowdelay", -1 },
+	{ "throughput", -1 },
+	{ "reliability", -1 },
 	{ NULL, 0 },
 };
 
 static bool
 parse_dscp_word(const char *word, int *out)
 {
-	unsigned long v;
-	char *end;
+	int64_t v;
 
 	if (enum_value(dscp_values, word, out))
 		return true;
-	if (*word < '0' || *word > '9')
-		return false;
-	v = strtoul(word, &end, 0);
-	if (*end != '\0' || v > 255)
+	if (str_to_int(word, 0, 255, &v) < 0)
 		return false;
 	*out = (int)v;
 	return true;
@@ -503,12 +559,8 @@ static int
 add_dscp(struct strlist *words, int v)
 {
 	const char *name = enum_name(dscp_values, v);
-	char text[8];
 
-	if (name != NULL)
-		return strlist_add(words, name);
-	snprintf(text, sizeof text, "0x%02x", (unsigned)v & 0xff);
-	return strlist_add(words, text);
+	return name != NULL ? strlist_add(words, name) : add_number(words, v);
 }
 
 static int
@@ -523,61 +575,10 @@ format_dscp(const struct conf_row *row, const void *field,
 	return r < 0 ? r : add_dscp(words, v->bulk);
 }
 
-/* --- rows without a field --- */
-
-static int
-parse_fixed(const struct conf_row *row, void *field,
-    const struct strlist *words, const struct conf_place *at)
+const char *
+conf_check_env_pattern(const char *word)
 {
-	(void)field;
-	if (csv_has_nocase(row->def, words->v[0]))
-		return 0;
-	return conf_unsupported(at, "%s \"%s\" is not supported by this "
-	    "version", row->name, words->v[0]);
-}
-
-static int
-format_fixed(const struct conf_row *row, const void *field,
-    struct strlist *words)
-{
-	(void)field;
-	return strlist_add_len(words, row->def, strcspn(row->def, ","));
-}
-
-static int
-parse_refused(const struct conf_row *row, void *field,
-    const struct strlist *words, const struct conf_place *at)
-{
-	(void)field;
-	(void)words;
-	return conf_unsupported(at, "keyword \"%s\" is not supported by this "
-	    "version", row->name);
-}
-
-static int
-parse_deprecated(const struct conf_row *row, void *field,
-    const struct strlist *words, const struct conf_place *at)
-{
-	(void)field;
-	(void)words;
-	if (row->param != 0 || at->quiet)
-		return 0;
-	if (at->file != NULL)
-		log_info("%s line %u: keyword \"%s\" is deprecated and has no "
-		    "effect", at->file, at->line, row->name);
-	else
-		log_info("command line: keyword \"%s\" is deprecated and has "
-		    "no effect", row->name);
-	return 0;
-}
-
-static int
-parse_structure(const struct conf_row *row, void *field,
-    const struct strlist *words, const struct conf_place *at)
-{
-	(void)field;
-	(void)words;
-	return conf_error(at, "%s cannot stand here", row->name);
+	return strchr(word, '=') == NULL ? NULL : "a name holds no \"=\"";
 }
 
 const char *
@@ -595,6 +596,9 @@ conf_check_congestion(const char *word)
 const struct conf_type conf_flag = { parse_flag, format_flag, NULL, NULL,
 	true };
 const struct conf_type conf_int = { parse_int, format_int, NULL, NULL, true };
+const struct conf_type conf_port = { parse_port, format_int, NULL, NULL,
+	true };
+const struct conf_type conf_octal = { parse_octal, NULL, NULL, NULL, true };
 const struct conf_type conf_time = { parse_time, format_int, NULL, NULL, true };
 const struct conf_type conf_choice = { parse_choice, format_choice, NULL,
 	NULL, true };
@@ -614,11 +618,3 @@ const struct conf_type conf_log_level = { parse_log_level, format_log_level,
 	NULL, NULL, true };
 const struct conf_type conf_facility = { parse_facility, format_facility,
 	NULL, NULL, true };
-const struct conf_type conf_fixed = { parse_fixed, format_fixed, NULL, NULL,
-	true };
-const struct conf_type conf_refused = { parse_refused, NULL, NULL, NULL,
-	false };
-const struct conf_type conf_deprecated = { parse_deprecated, NULL, NULL, NULL,
-	false };
-const struct conf_type conf_structure = { parse_structure, NULL, NULL, NULL,
-	false };

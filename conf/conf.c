@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 #include "conf/conf.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,16 +9,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-
-/* Room for the field of any row, to check a line without keeping it. */
-union scratch {
-	int number;
-	char *text;
-	struct strlist list;
-	struct conf_rekey rekey;
-	struct conf_qos qos;
-	int64_t room[CONF_FIELD_MAX / 8];
-};
+#include "conf/conf-impl.h"
 
 static void *
 field_of(const struct conf_row *row, void *fields)
@@ -33,16 +25,31 @@ const_field_of(const struct conf_row *row, const void *fields)
 
 /* --- messages --- */
 
+char *
+conf_lower(const char *keyword)
+{
+	char *lower = xstrdup(keyword);
+
+	for (char *p = lower; *p != '\0'; p++)
+		*p = (char)tolower((unsigned char)*p);
+	return lower;
+}
+
+/* What programs expect for a line that has no file. */
+static const char *
+place_name(const struct conf_place *at)
+{
+	return at->file != NULL ? at->file : "command-line";
+}
+
 static void
-complain(const struct conf_place *at, const char *fmt, va_list ap)
+tell(int level, const struct conf_place *at, const char *fmt, va_list ap)
 {
 	char text[1024];
 
 	vsnprintf(text, sizeof text, fmt, ap);
-	if (at->file == NULL)
-		log_error("command line: %s", text);
-	else
-		log_error("%s line %u: %s", at->file, at->line, text);
+	log_msg((enum log_level)level, "%s line %u: %s", place_name(at),
+	    at->line, text);
 }
 
 int
@@ -51,7 +58,7 @@ conf_error(const struct conf_place *at, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	complain(at, fmt, ap);
+	tell(LOG_LVL_ERROR, at, fmt, ap);
 	va_end(ap);
 	return ERR_SYNTAX;
 }
@@ -63,9 +70,32 @@ conf_unsupported(const struct conf_place *at, const char *fmt, ...)
 
 	if (!at->quiet) {
 		va_start(ap, fmt);
-		complain(at, fmt, ap);
+		tell(LOG_LVL_ERROR, at, fmt, ap);
 		va_end(ap);
 	}
+	return ERR_UNSUPPORTED;
+}
+
+void
+conf_tell(int level, const struct conf_place *at, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	tell(level, at, fmt, ap);
+	va_end(ap);
+}
+
+int
+conf_unsupported_keyword(const struct conf_row *row, const char *why,
+    const struct conf_place *at)
+{
+	char *name = conf_lower(row->name);
+
+	if (!at->quiet)
+		log_error("%s: line %u: Bad configuration option: %s (%s)",
+		    place_name(at), at->line, name, why);
+	free(name);
 	return ERR_UNSUPPORTED;
 }
 
@@ -75,7 +105,8 @@ bool
 conf_row_has_field(const struct conf_row *row)
 {
 	return row->type != &conf_fixed && row->type != &conf_refused &&
-	    row->type != &conf_deprecated && row->type != &conf_structure;
+	    row->type != &conf_unbuilt && row->type != &conf_deprecated &&
+	    row->type != &conf_structure;
 }
 
 bool
@@ -102,10 +133,15 @@ conf_find_told(const struct conf_table *t, const char *keyword,
     const struct conf_place *at)
 {
 	const struct conf_row *row = conf_find(t, keyword);
+	char *lower;
 
-	if (row == NULL)
-		conf_error(at, "Bad configuration option: %s", keyword);
-	return row;
+	if (row != NULL)
+		return row;
+	lower = conf_lower(keyword);
+	log_error("%s: line %u: Bad configuration option: %s", place_name(at),
+	    at->line, t->lower ? lower : keyword);
+	free(lower);
+	return NULL;
 }
 
 size_t
@@ -151,6 +187,8 @@ get_words(const struct conf_row *row, const char *rest, struct strlist *words,
 	} else if ((r = conf_words(rest, words, at)) < 0) {
 		return r;
 	}
+	if (words->n == 0 && row->type == &conf_fixed)
+		return conf_unsupported_keyword(row, "missing argument", at);
 	if (words->n == 0)
 		return conf_error(at, "%s: missing argument", row->name);
 	if ((row->flags & CONF_ONE) != 0 && words->n != 1 &&
@@ -173,7 +211,7 @@ static int
 parse_words(const struct conf_row *row, void *field,
     const struct strlist *words, const struct conf_place *at)
 {
-	union scratch scratch;
+	union conf_scratch scratch;
 	int r;
 
 	if (field != NULL)
@@ -192,18 +230,20 @@ apply_words(const struct conf_table *t, void *fields,
     const struct conf_place *at)
 {
 	struct conf_marks *marks = fields;
+	struct conf_place where = *at;
 	size_t index;
 	int r;
 
 	if (fields == NULL)
 		return parse_words(row, NULL, words, at);
 	index = conf_index(t, row);
+	where.again = at->again || marks->set[index];
 	if (!conf_row_has_field(row) ||
 	    (marks->set[index] &&
 		(row->flags & (CONF_APPEND | CONF_PARTS)) == 0))
 		fields = NULL;
 	r = parse_words(row, fields != NULL ? field_of(row, fields) : NULL,
-	    words, at);
+	    words, &where);
 	if (r == 0)
 		marks->set[index] = true;
 	return r;
@@ -324,9 +364,10 @@ conf_merge(const struct conf_table *t, void *to, const void *from,
 static void
 put_lower(struct buf *out, const char *name)
 {
-	for (; *name != '\0'; name++)
-		buf_put_u8(out, (uint8_t)(*name >= 'A' && *name <= 'Z' ?
-			*name - 'A' + 'a' : *name));
+	char *lower = conf_lower(name);
+
+	buf_put(out, lower, strlen(lower));
+	free(lower);
 }
 
 /* A word that a file can hold as it is, or in quotes. */
@@ -352,14 +393,15 @@ is_omitted(const struct conf_row *row, const struct strlist *words)
 {
 	if (row->type == &conf_string)
 		return words->n == 0;
-	return row->type == &conf_fixed && strcmp(words->v[0], "none") == 0;
+	return !conf_row_has_field(row) && words->n > 0 &&
+	    strcmp(words->v[0], "none") == 0;
 }
 
 static int
 dump_row(const struct conf_row *row, const void *fields, bool omit_none,
     struct buf *out)
 {
-	bool each = (row->flags & CONF_APPEND) != 0;
+	bool each = (row->flags & (CONF_APPEND | CONF_LINES)) != 0;
 	bool raw = (row->flags & CONF_RAW) != 0;
 	struct strlist words = { 0 };
 	int r;

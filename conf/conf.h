@@ -62,6 +62,15 @@ struct conf_place {
 	const char *file; /* NULL: the command line */
 	unsigned line;
 	bool quiet; /* what is not supported is not worth a message */
+	bool again; /* the keyword was given before: no second notice */
+};
+
+/* What is told of a keyword that is accepted and has no field. The line is
+ * BEFORE keyword AFTER. */
+struct conf_notice {
+	int level; /* enum log_level */
+	const char *before, *after;
+	bool lower; /* the keyword in lower case */
 };
 
 struct conf_row;
@@ -84,13 +93,15 @@ struct conf_type {
 };
 
 enum conf_row_flag {
-	CONF_APPEND = 1,    /* each line adds; dumped as a line per item */
+	CONF_APPEND = 1,    /* each line adds; and as CONF_LINES */
 	CONF_RAW = 2,	    /* rest of the line is one word, quotes kept */
 	CONF_NONE = 4,	    /* "none" = nothing */
 	CONF_GLOBAL = 8,    /* server: not inside Match */
 	CONF_ONE = 16,	    /* one word a line, though the field is a list */
 	CONF_IN_BLOCK = 32, /* client: in files only inside Host or Match */
-	CONF_PARTS = 64, /* each line may add parts; dumped as one line */
+	CONF_LINES = 64,    /* dumped as a line per item */
+	CONF_ALONE = 128,   /* "none" stands alone or not at all */
+	CONF_PARTS = 256,   /* each line may add parts; dumped as one line */
 };
 
 struct conf_row {
@@ -106,17 +117,24 @@ struct conf_row {
 	/* May refuse what was parsed (one word of it): returns NULL, or a
 	 * text that says what is wrong. */
 	const char *(*check)(const char *word);
+	/* Of conf_unbuilt: what the words must be; NULL: anything. */
+	const struct conf_type *as;
+	/* Of rows without a field: told when they are given; may be NULL. */
+	const struct conf_notice *notice;
 };
 
 struct conf_table {
 	const struct conf_row *rows;
 	size_t count;
 	bool omit_none; /* in dumps, texts that are unset are left out */
+	bool lower; /* messages name unknown keywords in lower case */
 };
 
 /* Types that both sides use; the C type of the field behind each. */
 extern const struct conf_type conf_flag;   /* int: 0 or 1 */
 extern const struct conf_type conf_int;	   /* int in [min, max] */
+extern const struct conf_type conf_port;   /* int: number or service */
+extern const struct conf_type conf_octal;  /* only to check: a mode */
 extern const struct conf_type conf_time;   /* int: seconds */
 extern const struct conf_type conf_choice; /* int: row->values */
 extern const struct conf_type conf_string; /* char *, NULL = unset */
@@ -132,12 +150,21 @@ extern const struct conf_type conf_facility;   /* int: LOG_* of syslog */
 extern const struct conf_type conf_fixed;
 /* No field: known elsewhere, refused here. */
 extern const struct conf_type conf_refused;
-/* No field: taken with a notice, or (param 1) without one. */
+/* No field: it belongs to something that is not built, and without that it
+ * has no effect. The words are checked by row->as. The values in row->def
+ * (comma list, first = shown, may be NULL) need no notice. */
+extern const struct conf_type conf_unbuilt;
+/* No field: gone everywhere. Any words. */
 extern const struct conf_type conf_deprecated;
 /* No field: Host, Match, Include: handled by the reader. */
 extern const struct conf_type conf_structure;
 
-/* A check for rows: the name of a congestion control. */
+/* 1 to 65535; -1 if the word is neither a number nor a TCP service. */
+int conf_port_number(const char *word);
+
+/* Checks for rows: a pattern for names of environment variables; the name of
+ * a congestion control. */
+const char *conf_check_env_pattern(const char *word);
 const char *conf_check_congestion(const char *word);
 
 /* Log "FILE line N: text"; return ERR_SYNTAX and ERR_UNSUPPORTED. */
@@ -145,6 +172,9 @@ int conf_error(const struct conf_place *at, const char *fmt, ...)
     printf_like(2, 3);
 int conf_unsupported(const struct conf_place *at, const char *fmt, ...)
     printf_like(2, 3);
+/* The same lines at any level. */
+void conf_tell(int level, const struct conf_place *at, const char *fmt, ...)
+    printf_like(3, 4);
 
 /* Life of a struct of fields; init zeroes size bytes. */
 void conf_init(void *fields, size_t size);

@@ -41,20 +41,13 @@ static const struct conf_enum compression_values[] = {
 static const struct conf_enum no_limit[] = { { "none", INT_MAX },
 	{ NULL, 0 } };
 
-static const char *
-check_port(const char *word)
-{
-	int64_t v;
-
-	return str_to_int(word, 1, 65535, &v) == 0 ? NULL : "is no port";
-}
-
 /* ListenAddress: "host", "host:port", "[host]:port", a bare IPv6 address. */
 static bool
 split_listen(const char *text, struct server_listen *out)
 {
 	const char *host = text, *port = "", *colon;
 	size_t len = strlen(text);
+	int number = 0;
 
 	if (*text == '[') {
 		host = text + 1;
@@ -73,24 +66,18 @@ split_listen(const char *text, struct server_listen *out)
 		if (*port == '\0')
 			return false;
 	}
-	if (len >= sizeof out->host || strlen(port) >= sizeof out->port ||
-	    (*port != '\0' && check_port(port) != NULL))
+	if (len >= sizeof out->host ||
+	    (*port != '\0' && (number = conf_port_number(port)) < 0))
 		return false;
 	memcpy(out->host, host, len);
 	out->host[len] = '\0';
 	if (strcmp(out->host, "*") == 0)
 		out->host[0] = '\0';
-	strlcpy(out->port, port, sizeof out->port);
+	out->port[0] = '\0';
+	if (*port != '\0')
+		snprintf(out->port, sizeof out->port, "%u",
+		    (unsigned)(uint16_t)number);
 	return true;
-}
-
-static const char *
-check_listen(const char *word)
-{
-	struct server_listen listen;
-
-	return split_listen(word, &listen) ? NULL :
-					     "is no address to listen on";
 }
 
 /* The host part of user@host may be a network. */
@@ -111,13 +98,66 @@ check_addresses(const char *word)
 	    "is no list of addresses and networks" : NULL;
 }
 
-static const char *
-check_env_pattern(const char *word)
+/* --- kinds of values that only the server has --- */
+
+/* Port: names of services are looked up here, so that the server's other
+ * processes are handed numbers. */
+static int
+parse_ports(const struct conf_row *row, void *field,
+    const struct strlist *words, const struct conf_place *at)
 {
-	return strchr(word, '=') == NULL ? NULL : "a name holds no \"=\"";
+	struct strlist numbers = { 0 };
+	char text[8];
+	int port, r = 0;
+
+	for (size_t i = 0; r == 0 && i < words->n; i++) {
+		port = conf_port_number(words->v[i]);
+		snprintf(text, sizeof text, "%d", port);
+		r = port > 0 ? strlist_add(&numbers, text) :
+			       conf_error(at, "%s: %s: is no port", row->name,
+				   words->v[i]);
+	}
+	if (r == 0)
+		r = conf_list.parse(row, field, &numbers, at);
+	strlist_clear(&numbers);
+	return r;
 }
 
-/* --- kinds of values that only the server has --- */
+/* An address with its port, or (no port) as it was written. */
+static int
+add_listen(struct strlist *out, const char *word,
+    const struct server_listen *listen)
+{
+	const char *host = *listen->host != '\0' ? listen->host : "*";
+	bool ipv6 = strchr(host, ':') != NULL;
+	char text[sizeof listen->host + sizeof listen->port + 4];
+
+	if (*listen->port == '\0')
+		return strlist_add(out, word);
+	snprintf(text, sizeof text, "%s%s%s:%s", ipv6 ? "[" : "", host,
+	    ipv6 ? "]" : "", listen->port);
+	return strlist_add(out, text);
+}
+
+/* ListenAddress: the same for its port. */
+static int
+parse_listen(const struct conf_row *row, void *field,
+    const struct strlist *words, const struct conf_place *at)
+{
+	struct strlist numeric = { 0 };
+	struct server_listen listen;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < words->n; i++)
+		r = split_listen(words->v[i], &listen) ?
+		    add_listen(&numeric, words->v[i], &listen) :
+		    conf_error(at, "%s: %s: is no address to listen on",
+			row->name, words->v[i]);
+	if (r == 0)
+		r = conf_list.parse(row, field, &numeric, at);
+	strlist_clear(&numeric);
+	return r;
+}
 
 /* Up to n numbers of [min[i], max[i]] between colons; the count, or 0. */
 static size_t
@@ -336,6 +376,10 @@ parse_subsystem(const struct conf_row *row, void *field,
 	return 0;
 }
 
+static const struct conf_type ports_type = { parse_ports, conf_format_list,
+	conf_clear_list, NULL, false };
+static const struct conf_type listen_type = { parse_listen, conf_format_list,
+	conf_clear_list, NULL, false };
 static const struct conf_type startups_type = { parse_startups,
 	format_startups, NULL, NULL, true };
 static const struct conf_type net_bits_type = { parse_net_bits,
@@ -347,6 +391,100 @@ static const struct conf_type methods_type = { parse_methods, format_methods,
 static const struct conf_type subsystem_type = { parse_subsystem, conf_format_list,
 	conf_clear_list, NULL, false };
 
+/* --- what is not built --- */
+
+static const struct conf_enum forward_values[] = {
+	{ "no", 0 },
+	{ "yes", 0 },
+	{ "all", 0 },
+	{ "local", 0 },
+	{ "remote", 0 },
+	{ "false", 0 },
+	{ "true", 0 },
+	{ NULL, 0 },
+};
+
+static const struct conf_enum tunnel_values[] = {
+	{ "no", 0 },
+	{ "yes", 0 },
+	{ "point-to-point", 0 },
+	{ "ethernet", 0 },
+	{ "false", 0 },
+	{ "true", 0 },
+	{ NULL, 0 },
+};
+
+static const struct conf_enum gateway_values[] = {
+	{ "no", 0 },
+	{ "yes", 0 },
+	{ "clientspecified", 0 },
+	{ "false", 0 },
+	{ "true", 0 },
+	{ NULL, 0 },
+};
+
+static const struct conf_enum rhosts_values[] = {
+	{ "yes", 0 },
+	{ "no", 0 },
+	{ "shosts-only", 0 },
+	{ "true", 0 },
+	{ "false", 0 },
+	{ NULL, 0 },
+};
+
+/* A port to be permitted: a number, a service or "*". */
+static bool
+is_port_or_any(const char *s)
+{
+	return strcmp(s, "*") == 0 || conf_port_number(s) > 0;
+}
+
+/* PermitOpen: host:port, with an IPv6 address in brackets. */
+static const char *
+check_open_permit(const char *word)
+{
+	const char *port = *word == '[' ? strstr(word, "]:") :
+					  strchr(word, ':');
+
+	if (port == NULL || port == word ||
+	    !is_port_or_any(port + (*port == ']' ? 2 : 1)))
+		return "is not host:port";
+	return NULL;
+}
+
+/* PermitListen: the same, or a port alone. */
+static const char *
+check_listen_permit(const char *word)
+{
+	if (strchr(word, ':') == NULL && is_port_or_any(word))
+		return NULL;
+	return check_open_permit(word);
+}
+
+/* "any" or "none" alone, or permits. */
+static int
+parse_permits(const struct conf_row *row, void *field,
+    const struct strlist *words, const struct conf_place *at)
+{
+	if (words->n == 1 && (str_equal_nocase(words->v[0], "any") ||
+		str_equal_nocase(words->v[0], "none")))
+		return 0;
+	return conf_list.parse(row, field, words, at);
+}
+
+static const struct conf_type conf_permits = { parse_permits, NULL,
+	conf_clear_list, NULL, false };
+
+/* As programs know these lines from OpenSSH. */
+static const struct conf_notice unsupported = { LOG_LVL_INFO,
+	"Unsupported option ", "", false };
+static const struct conf_notice deprecated = { LOG_LVL_INFO,
+	"Deprecated option ", "", false };
+static const struct conf_notice no_effect = { LOG_LVL_INFO, "keyword \"",
+	"\" is deprecated and has no effect", false };
+static const struct conf_notice denied = { LOG_LVL_INFO, "",
+	" is not built into this version: nobody is granted it", false };
+
 /* --- the table: one row, one keyword --- */
 
 #define OF(kind, field) .type = &kind##_type, AT(field)
@@ -357,10 +495,10 @@ static const struct conf_row rows[] = {
 	{ "Include", NULL, STRUCTURE },
 	{ "Match", NULL, STRUCTURE },
 
-	{ "Port", NULL, LIST(port), .check = check_port,
+	{ "Port", NULL, OF(ports, port),
 	    .flags = CONF_GLOBAL | CONF_APPEND | CONF_ONE,
 	    .def = TEXT(HPN_DEFAULT_PORT) },
-	{ "ListenAddress", NULL, LIST(listen_address), .check = check_listen,
+	{ "ListenAddress", NULL, OF(listen, listen_address),
 	    .flags = CONF_GLOBAL | CONF_APPEND | CONF_ONE },
 	{ "AddressFamily", NULL, CHOICE(address_family, conf_families, "any"),
 	    GLOBAL },
@@ -442,9 +580,9 @@ static const struct conf_row rows[] = {
 	{ "ChrootDirectory", NULL, TEXTUAL(chroot_directory),
 	    .flags = CONF_NONE },
 	{ "AcceptEnv", NULL, LIST(accept_env), .flags = CONF_APPEND,
-	    .check = check_env_pattern },
+	    .check = conf_check_env_pattern },
 	{ "SetEnv", NULL, .type = &conf_env, AT(set_env),
-	    .flags = CONF_APPEND },
+	    .flags = CONF_LINES },
 	{ "Subsystem", NULL, OF(subsystem, subsystem),
 	    .flags = CONF_APPEND | CONF_RAW },
 	{ "AuthenticationMethods", NULL,
@@ -469,7 +607,7 @@ static const struct conf_row rows[] = {
 	{ "RekeyLimit", NULL, .type = &conf_bytes_time, AT(rekey_limit),
 	    .def = "default none" },
 	{ "RequiredRSASize", NULL,
-	    NUMBER(required_rsa_size, 1024, 16384, "1024") },
+	    NUMBER(required_rsa_size, 0, INT_MAX, "1024") },
 	{ "IPQoS", NULL, .type = &conf_dscp, AT(ipqos), .def = "ef cs0" },
 	{ "CongestionControl", NULL, TEXTUAL(congestion_control),
 	    .flags = CONF_NONE, .check = conf_check_congestion },
@@ -483,78 +621,103 @@ static const struct conf_row rows[] = {
 	{ "CipherForm", NULL, CHOICE(cipher_form, conf_forms, "auto") },
 	{ "DisableMTAES", NULL, FLAG(disable_mtaes, "no") },
 
-	/* There is nothing these could turn on yet. */
-	{ "AllowAgentForwarding", NULL, OFF },
-	{ "AllowStreamLocalForwarding", NULL, OFF },
-	{ "AllowTcpForwarding", NULL, OFF },
+	/* Not built: only the values that say what is the case. */
 	{ "AuthorizedKeysCommand", NULL, ONLY("none") },
 	{ "AuthorizedKeysCommandUser", NULL, ONLY("none") },
 	{ "AuthorizedPrincipalsCommand", NULL, ONLY("none") },
 	{ "AuthorizedPrincipalsCommandUser", NULL, ONLY("none") },
 	{ "AuthorizedPrincipalsFile", NULL, ONLY("none") },
 	{ "ChannelTimeout", NULL, ONLY("none") },
-	{ "DisableForwarding", NULL, ONLY("yes,true,no,false") },
-	{ "GatewayPorts", NULL, OFF },
-	{ "GSSAPIAuthentication", NULL, OFF },
 	{ "HostbasedAuthentication", NULL, OFF },
-	{ "HostKeyAgent", NULL, ONLY("none") },
-	{ "IgnoreRhosts", NULL, ONLY("yes,true") },
-	{ "KerberosAuthentication", NULL, OFF },
-	{ "PermitListen", NULL, ONLY("none") },
-	{ "PermitOpen", NULL, ONLY("none") },
-	{ "PermitTunnel", NULL, OFF },
+	{ "HostCertificate", NULL, ONLY("none"), GLOBAL },
+	{ "HostKeyAgent", NULL, ONLY("none"), GLOBAL },
+	{ "LogVerbose", NULL, ONLY("none") },
 	{ "PubkeyAuthOptions", NULL, ONLY("none") },
 	{ "RDomain", NULL, ONLY("none") },
 	{ "TrustedUserCAKeys", NULL, ONLY("none") },
 	{ "UnusedConnectionTimeout", NULL, ONLY("none") },
-	{ "X11Forwarding", NULL, OFF },
 	{ "UseMPTCP", NULL, OFF },
 
-	/* Known, but not here. */
-	{ "CASignatureAlgorithms", NULL, REFUSED },
-	{ "GSSAPICleanupCredentials", NULL, REFUSED },
-	{ "GSSAPIDelegateCredentials", NULL, REFUSED },
-	{ "GSSAPIStrictAcceptorCheck", NULL, REFUSED },
+	/* Not built either: permissions that are never granted. */
+	{ "AllowAgentForwarding", NULL, UNBUILT_FLAG(&denied) },
+	{ "AllowStreamLocalForwarding", NULL,
+	    UNBUILT(choice, "no,false", &denied), .values = forward_values },
+	{ "AllowTcpForwarding", NULL, UNBUILT(choice, "no,false", &denied),
+	    .values = forward_values },
+	{ "DisableForwarding", NULL, UNBUILT(flag, "yes,no,true,false", NULL) },
+	{ "PermitListen", NULL, UNBUILT(permits, "none", &denied),
+	    .check = check_listen_permit },
+	{ "PermitOpen", NULL, UNBUILT(permits, "none", &denied),
+	    .check = check_open_permit },
+	{ "PermitTunnel", NULL, UNBUILT(choice, "no,false", &denied),
+	    .values = tunnel_values },
+	{ "X11Forwarding", NULL, UNBUILT_FLAG(&denied) },
+
+	/* And parameters of what is off. */
+	{ "CASignatureAlgorithms", NULL, UNBUILT(algs, NULL, NULL),
+	    .param = ALGS_HOST_KEY },
+	{ "GatewayPorts", NULL, UNBUILT(choice, "no,false", NULL),
+	    .values = gateway_values },
+	{ "GSSAPIAuthentication", NULL, UNBUILT_FLAG(&unsupported) },
+	{ "GSSAPICleanupCredentials", NULL, UNBUILT(flag, NULL, &unsupported),
+	    GLOBAL },
+	{ "GSSAPIDelegateCredentials", NULL,
+	    UNBUILT(flag, NULL, &unsupported), GLOBAL },
+	{ "GSSAPIEnablek5users", NULL, UNBUILT_FLAG(&unsupported) },
+	{ "GSSAPIKexAlgorithms", NULL, UNBUILT_ANY(&unsupported), GLOBAL },
+	{ "GSSAPIKeyExchange", NULL, UNBUILT_FLAG(&unsupported), GLOBAL },
+	{ "GSSAPIStoreCredentialsOnRekey", NULL, UNBUILT_FLAG(&unsupported),
+	    GLOBAL },
+	{ "GSSAPIStrictAcceptorCheck", NULL, UNBUILT(flag, NULL, &unsupported),
+	    GLOBAL },
 	{ "HostbasedAcceptedAlgorithms", "HostbasedAcceptedKeyTypes",
-	    REFUSED },
-	{ "HostbasedUsesNameFromPacketOnly", NULL, REFUSED },
-	{ "HostCertificate", NULL, REFUSED },
-	{ "IgnoreUserKnownHosts", NULL, REFUSED },
-	{ "KerberosGetAFSToken", NULL, REFUSED },
-	{ "KerberosOrLocalPasswd", NULL, REFUSED },
-	{ "KerberosTicketCleanup", NULL, REFUSED },
-	{ "LogVerbose", NULL, REFUSED },
-	{ "SecurityKeyProvider", NULL, REFUSED },
-	{ "StreamLocalBindMask", NULL, REFUSED },
-	{ "StreamLocalBindUnlink", NULL, REFUSED },
-	{ "X11DisplayOffset", NULL, REFUSED },
-	{ "X11UseLocalhost", NULL, REFUSED },
-	{ "XAuthLocation", NULL, REFUSED },
+	    UNBUILT(algs, NULL, NULL), .param = ALGS_PUBKEY },
+	{ "HostbasedUsesNameFromPacketOnly", NULL, UNBUILT_FLAG(NULL) },
+	{ "IgnoreRhosts", NULL, UNBUILT(choice, "yes,true", NULL),
+	    .values = rhosts_values },
+	{ "IgnoreUserKnownHosts", NULL, UNBUILT(flag, NULL, NULL), GLOBAL },
+	{ "KerberosAuthentication", NULL, UNBUILT_FLAG(&unsupported) },
+	{ "KerberosGetAFSToken", NULL, UNBUILT_FLAG(&unsupported), GLOBAL },
+	/* "no" would turn away passwords that are let in here. */
+	{ "KerberosOrLocalPasswd", NULL, ONLY("yes,true"), GLOBAL },
+	{ "KerberosTicketCleanup", NULL, UNBUILT(flag, NULL, &unsupported),
+	    GLOBAL },
+	{ "KerberosUniqueCCache", NULL, UNBUILT_FLAG(&unsupported), GLOBAL },
+	{ "KerberosUseKuserok", NULL, UNBUILT(flag, NULL, &unsupported) },
+	{ "SecurityKeyProvider", NULL,
+	    UNBUILT(string, "internal", &unsupported), GLOBAL },
+	{ "StreamLocalBindMask", NULL, UNBUILT(octal, NULL, NULL) },
+	{ "StreamLocalBindUnlink", NULL, UNBUILT_FLAG(NULL) },
+	{ "X11DisplayOffset", NULL, UNBUILT(int, NULL, NULL),
+	    .max = INT_MAX },
+	{ "X11UseLocalhost", NULL, UNBUILT(flag, NULL, NULL) },
+	{ "XAuthLocation", NULL, UNBUILT(string, NULL, NULL), GLOBAL },
 
 	/* Gone everywhere. */
 	{ "Protocol", NULL, IGNORED },
-	{ "AFSTokenPassing", NULL, DEPRECATED },
-	{ "AuthorizedKeysFile2", NULL, DEPRECATED },
-	{ "CheckMail", NULL, DEPRECATED },
-	{ "HPNBufferLimit", NULL, DEPRECATED },
-	{ "HPNBufferSize", NULL, DEPRECATED },
-	{ "KerberosTgtPassing", NULL, DEPRECATED },
-	{ "KeyRegenerationInterval", NULL, DEPRECATED },
-	{ "ReverseMappingCheck", NULL, DEPRECATED },
-	{ "RhostsAuthentication", NULL, DEPRECATED },
-	{ "RhostsRSAAuthentication", NULL, DEPRECATED },
-	{ "RSAAuthentication", NULL, DEPRECATED },
-	{ "ServerKeyBits", NULL, DEPRECATED },
-	{ "TcpRcvBuf", NULL, DEPRECATED },
-	{ "UseLogin", NULL, DEPRECATED },
-	{ "UsePrivilegeSeparation", NULL, DEPRECATED },
-	{ "VerifyReverseMapping", NULL, DEPRECATED },
+	{ "AFSTokenPassing", NULL, GONE(&deprecated) },
+	{ "AuthorizedKeysFile2", NULL, GONE(&deprecated) },
+	{ "CheckMail", NULL, GONE(&deprecated) },
+	{ "HPNBufferLimit", NULL, GONE(&no_effect) },
+	{ "HPNBufferSize", NULL, GONE(&no_effect) },
+	{ "KerberosTgtPassing", NULL, GONE(&deprecated) },
+	{ "KeyRegenerationInterval", NULL, GONE(&deprecated) },
+	{ "ReverseMappingCheck", NULL, GONE(&deprecated) },
+	{ "RhostsAuthentication", NULL, GONE(&deprecated) },
+	{ "RhostsRSAAuthentication", NULL, GONE(&deprecated) },
+	{ "RSAAuthentication", NULL, GONE(&deprecated) },
+	{ "ServerKeyBits", NULL, GONE(&deprecated) },
+	{ "TcpRcvBuf", NULL, GONE(&no_effect) },
+	{ "UseLogin", NULL, GONE(&deprecated) },
+	{ "UsePrivilegeSeparation", NULL, GONE(&deprecated) },
+	{ "VerifyReverseMapping", NULL, GONE(&deprecated) },
 };
 /* clang-format on */
 
 _Static_assert(ARRAY_LEN(rows) <= CONF_ROWS_MAX, "marks are too few");
 
-const struct conf_table server_conf_table = { rows, ARRAY_LEN(rows), false };
+const struct conf_table server_conf_table = { rows, ARRAY_LEN(rows), false,
+	false };
 
 /* --- life --- */
 

@@ -368,27 +368,55 @@ structure_line(struct reader *rd, const char *name, const char *rest,
 	return r;
 }
 
+/* Is a block under nothing but "Match all"? The global part (0) is. */
+static bool
+is_for_all(const struct server_conf *c, size_t block)
+{
+	const struct server_block *b;
+
+	while (block != 0) {
+		b = &c->blocks[block - 1];
+		if (b->criteria.n != 1 ||
+		    !str_equal_nocase(b->criteria.v[0], "all"))
+			return false;
+		block = b->parent;
+	}
+	return true;
+}
+
+/*
+ * "Match all" is how a file ends a block: global keywords may stand there,
+ * and the others count for the global part too (where the first one wins),
+ * so that whoever asks without a connection (-T) sees them.
+ */
 static int
 keyword_line(void *arg, const struct conf_line *line,
     const struct conf_place *at)
 {
 	struct reader *rd = arg;
+	struct conf_place again = *at;
 	const struct conf_row *row;
-	struct server_conf *to = rd->c;
+	struct server_conf *to;
+	int r;
 
 	row = conf_find_told(&server_conf_table, line->keyword, at);
 	if (row == NULL)
 		return ERR_SYNTAX;
 	if (row->type == &conf_structure)
 		return structure_line(rd, row->name, line->rest, at);
-	if (rd->block != 0 && (row->flags & CONF_GLOBAL) != 0)
-		return conf_error(at, "%s is not allowed in a Match block",
-		    row->name);
+	if (rd->block != 0 && (row->flags & CONF_GLOBAL) == 0) {
+		to = rd->c->blocks[rd->block - 1].values;
+		r = conf_apply(&server_conf_table, to, row, line->rest, at);
+		if (r < 0 || !is_for_all(rd->c, rd->block))
+			return r;
+		again.again = true; /* it was told for the block */
+	} else if (!is_for_all(rd->c, rd->block)) {
+		return conf_error(at, "Directive '%s' is not allowed within a "
+		    "Match block", row->name);
+	}
 	if (rd->c->port_given && strcmp(row->name, "Port") == 0)
 		return conf_try(row, line->rest, at);
-	if (rd->block != 0)
-		to = rd->c->blocks[rd->block - 1].values;
-	return conf_apply(&server_conf_table, to, row, line->rest, at);
+	return conf_apply(&server_conf_table, rd->c, row, line->rest, &again);
 }
 
 int

@@ -82,7 +82,7 @@ may_have_tty(const struct monitor *m)
 	size_t max = MIN((size_t)MAX(l->conf.max_sessions, 0),
 	    MONITOR_TTYS_MAX);
 
-	return l->conf.permit_tty && l->key.pty && m->tty_count < max;
+	return l->conf.permit_tty && l->permits.pty && m->tty_count < max;
 }
 
 /* The user's process is not asked which terminal and which process it is

@@ -3,7 +3,7 @@
 
 import pytest
 
-from harness import hpn, run
+from harness import clean_env, hpn, run
 
 
 def ssh(*args, **kw):
@@ -45,9 +45,8 @@ def test_auth_ciphers_only():
 
 
 @pytest.mark.parametrize("flag", [
-    ["-A"], ["-D", "1080"], ["-g"], ["-I", "lib"], ["-K"],
-    ["-L", "1:h:2"], ["-M"], ["-O", "check"], ["-R", "1:h:2"], ["-S", "path"],
-    ["-w", "0:0"], ["-X"], ["-Y"], ["-Z"]])
+    ["-D", "1080"], ["-I", "lib"], ["-L", "1:h:2"], ["-M"], ["-O", "check"],
+    ["-R", "1:h:2"], ["-S", "path"], ["-w", "0:0"], ["-Z"]])
 def test_what_is_not_built_is_refused(flag):
     done = ssh(*flag, "host")
     assert done.rc == 255
@@ -122,11 +121,13 @@ def test_precedence(args, key, value):
 
 
 @pytest.mark.parametrize("program", ["scp", "sftp"])
-def test_agent_forwarding_of_copies_is_refused(program):
+def test_agent_forwarding_of_copies_is_refused(program, tmp_path):
+    """Where there is an agent."""
     names = ["x", "y:"] if program == "scp" else ["y"]
-    done = run([hpn(program), "-A", "-F", "none", *names])
+    done = run([hpn(program), "-A", "-F", "none", *names],
+               env=clean_env(SSH_AUTH_SOCK=str(tmp_path)))
     assert done.rc == 255, done
-    assert "-A: agent forwarding is not available in this version" \
+    assert "agent forwarding is not available in this version" \
         in done.errors.splitlines()[0]
 
 
@@ -161,7 +162,7 @@ def test_configuration_file(tmp_path):
     config.write_text("Port 22\nNonsense 1\n")
     done = ssh("-F", config, "short")
     assert done.rc == 255
-    assert f"{config} line 2" in done.errors or f"{config}" in done.errors
+    assert f"{config}: line 2: Bad configuration option: " in done.errors
     config.write_text("Port 22\n")
     config.chmod(0o666)
     assert ssh("-F", config, "-G", "short").rc in (0, 255)

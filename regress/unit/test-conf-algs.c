@@ -25,50 +25,102 @@ test_lists(void **state)
 		{ ALGS_CIPHER, ",", ERR_SYNTAX, NULL },
 		{ ALGS_CIPHER, "-*", ERR_SYNTAX, NULL },
 		{ ALGS_MAC, "aes128-ctr", ERR_UNSUPPORTED, "aes128-ctr" },
+		{ ALGS_MAC, "aes128-cbc,hmac-sha1", ERR_UNSUPPORTED,
+		    "aes128-cbc" },
+		{ ALGS_CIPHER, "aes*", ERR_UNSUPPORTED, "aes*" },
+		{ ALGS_HOST_KEY, "ssh-ed25519,foo*", ERR_UNSUPPORTED, "foo*" },
+		{ ALGS_HOST_KEY, "ssh-dss", ERR_UNSUPPORTED, "ssh-dss" },
+		/* Without the names that are not built nothing is left. */
+		{ ALGS_CIPHER, "aes128-cbc,3des-cbc", ERR_SYNTAX, NULL },
+		{ ALGS_HOST_KEY, "sk-*", ERR_SYNTAX, NULL },
+		{ ALGS_KEX_CLIENT, "diffie-hellman-group1-sha1", ERR_SYNTAX,
+		    NULL },
 	};
-	char *out, *bad;
+	struct algs_result res;
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(faults); i++) {
 		assert_int_equal(algs_parse(faults[i].kind, faults[i].text,
-		    &out, &bad), faults[i].r);
-		assert_null(out);
+		    &res), faults[i].r);
+		assert_null(res.list);
 		if (faults[i].bad != NULL)
-			assert_string_equal(bad, faults[i].bad);
-		free(bad);
+			assert_string_equal(res.bad, faults[i].bad);
+		else
+			assert_null(res.bad);
+		algs_result_clear(&res);
 	}
-	assert_int_equal(algs_parse(ALGS_CIPHER,
-	    "aes256-ctr,aes128-ctr,aes256-ctr", &out, &bad), 0);
-	assert_string_equal(out, "aes256-ctr,aes128-ctr");
-	free(out);
+}
+
+/* What a text comes to, and what is left out of it. */
+static void
+expect(enum algs_kind kind, const char *text, const char *list,
+    const char *left_out)
+{
+	struct algs_result res;
+
+	assert_int_equal(algs_parse(kind, text, &res), 0);
+	assert_string_equal(res.list, list);
+	if (left_out != NULL)
+		assert_string_equal(res.left_out, left_out);
+	else
+		assert_null(res.left_out);
+	algs_result_clear(&res);
+}
+
+static void
+test_names(void **state)
+{
+	char *base = algs_default(ALGS_CIPHER), *pubkeys;
+
+	(void)state;
+	expect(ALGS_CIPHER, "aes256-ctr,aes128-ctr,aes256-ctr",
+	    "aes256-ctr,aes128-ctr", NULL);
+	/* Names of others that are not here. */
+	expect(ALGS_CIPHER, "aes128-cbc,aes128-ctr,3des-cbc", "aes128-ctr",
+	    "aes128-cbc,3des-cbc");
+	expect(ALGS_CIPHER, "+aes128-cbc", base, "aes128-cbc");
+	expect(ALGS_MAC, "hmac-md5,hmac-sha2-256", "hmac-sha2-256",
+	    "hmac-md5");
+	expect(ALGS_KEX_SERVER,
+	    "diffie-hellman-group14-sha1,curve25519-sha256",
+	    "curve25519-sha256", "diffie-hellman-group14-sha1");
+	/* Patterns are for keys. */
+	expect(ALGS_HOST_KEY, "ecdsa-*-nistp???",
+	    "ecdsa-sha2-nistp256,ecdsa-sha2-nistp384,ecdsa-sha2-nistp521",
+	    NULL);
+	expect(ALGS_PUBKEY, "ssh-ed*,ssh-ed25519", "ssh-ed25519", NULL);
+	expect(ALGS_HOST_KEY, "*-cert-v01@openssh.com,ssh-ed25519",
+	    "ssh-ed25519", "*-cert-v01@openssh.com");
+	pubkeys = algs_default(ALGS_PUBKEY);
+	expect(ALGS_PUBKEY, "+rsa-*", pubkeys, NULL);
+	free(pubkeys);
+	free(base);
 }
 
 static void
 test_changes(void **state)
 {
-	char *base = algs_default(ALGS_KEX_SERVER), *want, *out, *bad;
+	char *base = algs_default(ALGS_KEX_SERVER), *want;
+	struct algs_result res;
 
 	(void)state;
-	assert_int_equal(algs_parse(ALGS_KEX_SERVER,
-	    "+diffie-hellman-group14-sha256,curve25519-sha256", &out, &bad),
-	    0);
 	xasprintf(&want, "%s,diffie-hellman-group14-sha256", base);
-	assert_string_equal(out, want);
-	free(out);
+	expect(ALGS_KEX_SERVER,
+	    "+diffie-hellman-group14-sha256,curve25519-sha256", want, NULL);
 	free(want);
 
 	assert_int_equal(algs_parse(ALGS_KEX_SERVER,
-	    "^ecdh-sha2-nistp521,curve25519-sha256", &out, &bad), 0);
-	assert_true(str_has_prefix(out,
+	    "^ecdh-sha2-nistp521,curve25519-sha256", &res), 0);
+	assert_true(str_has_prefix(res.list,
 	    "ecdh-sha2-nistp521,curve25519-sha256,"));
-	assert_int_equal(strlen(out), strlen(base));
-	free(out);
+	assert_int_equal(strlen(res.list), strlen(base));
+	algs_result_clear(&res);
 
 	assert_int_equal(algs_parse(ALGS_KEX_SERVER, "-*nistp*,unknown",
-	    &out, &bad), 0);
-	assert_null(strstr(out, "nistp"));
-	assert_true(csv_has(out, "curve25519-sha256"));
-	free(out);
+	    &res), 0);
+	assert_null(strstr(res.list, "nistp"));
+	assert_true(csv_has(res.list, "curve25519-sha256"));
+	algs_result_clear(&res);
 	free(base);
 }
 
@@ -181,6 +233,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_lists),
+	    cmocka_unit_test(test_names),
 	    cmocka_unit_test(test_changes),
 	    cmocka_unit_test(test_defaults),
 	    cmocka_unit_test(test_tokens),

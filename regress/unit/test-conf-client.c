@@ -62,7 +62,7 @@ static const struct {
 	{ "CongestionControl", "reno" },
 	{ "CipherForm", "keystream" },
 	{ "MetricsPath", "/m/%h" },
-	{ "IPQoS", "af21 0x04" },
+	{ "IPQoS", "af21 4" },
 	{ "ProxyCommand", "nc -q \"a b\" %h %p" },
 	{ "ProxyJump", "me@a:3,[::1]" },
 	{ "VersionAddendum", "two words" },
@@ -90,7 +90,12 @@ static const struct {
 	{ "SessionType", "subsystem" },
 	{ "EscapeChar", "^]" },
 	{ "SendEnv", "LANG LC_*" },
-	{ "SetEnv", "A=1 \"B=two words\" C=\\\\" },
+	{ "SetEnv", "\"B=two words\"" },
+	{ "PubkeyAuthentication", "host-bound" },
+	{ "ForwardAgent", "$OTHER_AGENT" },
+	{ "LocalForward", "8080 localhost:80" },
+	{ "RemoteForward", "/r.sock localhost:80" },
+	{ "DynamicForward", "[::1]:1080" },
 	{ "LocalCommand", "true %h" },
 	{ "LogLevel", "DEBUG2" },
 	{ "SyslogFacility", "LOCAL3" },
@@ -105,7 +110,8 @@ sample(const struct conf_row *row)
 	for (size_t i = 0; i < ARRAY_LEN(samples); i++)
 		if (strcmp(samples[i].name, row->name) == 0)
 			return samples[i].value;
-	if (row->type == &conf_int || row->type == &conf_time)
+	if (row->type == &conf_int || row->type == &conf_time ||
+	    row->type == &conf_port)
 		return "17";
 	fail_msg("no sample for %s", row->name);
 	return NULL;
@@ -205,7 +211,8 @@ test_names(void **state)
 		messages_forget();
 		assert_int_equal(client_conf_set_option(&c, option),
 		    ERR_UNSUPPORTED);
-		assert_non_null(strstr(messages, "is not supported by this"));
+		assert_non_null(strstr(messages, "command-line: line 0: Bad "
+						 "configuration option: "));
 		free(option);
 	}
 	client_conf_clear(&c);
@@ -219,13 +226,16 @@ test_off_only(void **state)
 		int r;
 	} cases[] = {
 		{ "ForwardAgent no", 0 },
-		{ "ForwardAgent=yes", ERR_UNSUPPORTED },
 		{ "ControlMaster no", 0 },
 		{ "ControlMaster auto", ERR_UNSUPPORTED },
 		{ "ControlPath none", 0 },
 		{ "ClearAllForwardings=yes", 0 },
 		{ "GSSAPIAuthentication no", 0 },
-		{ "GSSAPIAuthentication yes", ERR_UNSUPPORTED },
+		{ "ControlPersist", ERR_UNSUPPORTED },
+		{ "ChannelTimeout none", 0 },
+		{ "ChannelTimeout session=5m", ERR_UNSUPPORTED },
+		{ "CertificateFile /x", ERR_UNSUPPORTED },
+		{ "ObscureKeystrokeTiming interval:80", ERR_UNSUPPORTED },
 		{ "Protocol 2", 0 },
 		{ "UseRoaming no", 0 },
 	};
@@ -424,17 +434,23 @@ test_faults(void **state)
 	static const struct {
 		const char *text, *message;
 	} cases[] = {
-		{ "\nNonsense yes\n", "line 2: Bad configuration option: "
-				      "Nonsense" },
+		{ "\nNonsense yes\n",
+		    "config: line 2: Bad configuration option: nonsense\n" },
+		{ "\nNonsense yes\nOther 1\n",
+		    "config: terminating, 2 bad configuration options\n" },
 		{ "Host other\nNonsense yes\n", "line 2: Bad configuration" },
-		{ "LocalForward 1 a:2\n",
-		    "line 1: keyword \"LocalForward\" is not supported by "
-		    "this version" },
+		{ "HappyDelay 5\n",
+		    "config: line 1: Bad configuration option: happydelay "
+		    "(not supported by this version)" },
+		{ "ControlMaster auto\n",
+		    "config line 1: ControlMaster \"auto\" is not supported "
+		    "by this version" },
 		{ "Port\n", "line 1: Port: missing argument" },
-		{ "Port 0\n", "line 1: Port: \"0\" is no number" },
-		{ "Port 65536\n", "is no number" },
+		{ "Port 0\n", "line 1: Bad Port '0'." },
+		{ "Port 65536\n", "Bad Port '65536'." },
+		{ "Port no-such-service\n", "Bad Port 'no-such-service'." },
 		{ "Port 1 2\n", "takes one argument" },
-		{ "Host other\nPort x\n", "line 2: Port" },
+		{ "Host other\nPort x\n", "line 2: Bad Port 'x'." },
 		{ "Compression maybe\n", "neither yes nor no" },
 		{ "Ciphers rot13\n", "unknown algorithm \"rot13\"" },
 		{ "Ciphers none\n", "unknown algorithm \"none\"" },
@@ -443,7 +459,14 @@ test_faults(void **state)
 		{ "Match\n", "Match: missing argument" },
 		{ "Match host\n", "Match host: missing argument" },
 		{ "Match weather fine\n", "unknown criterion \"weather\"" },
-		{ "Match all host x\n", "\"all\" goes with no other" },
+		{ "Match all host x\n", "'all' cannot be combined" },
+		{ "Match final host h all\n", "'all' cannot be combined" },
+		{ "Match all all\n", "'all' cannot be combined" },
+		{ "GlobalKnownHostsFile none /x\n", "must appear alone" },
+		{ "UserKnownHostsFile /a none\n", "must appear alone" },
+		{ "SendEnv A=b\n", "holds no \"=\"" },
+		{ "IPQoS 0x10\n", "bad value \"0x10\"" },
+		{ "IPQoS 256\n", "bad value \"256\"" },
 		{ "Match canonical\n", "canonical is not supported" },
 		{ "Match localnetwork 1.2.3.4/99\n", "no list of networks" },
 		{ "Host\n", "Host: missing argument" },
@@ -467,6 +490,167 @@ test_faults(void **state)
 	}
 }
 
+/* Parameters of what is not built: taken, with a line or without. */
+static void
+test_unbuilt(void **state)
+{
+	static const struct {
+		const char *option, *message; /* NULL: quiet */
+	} cases[] = {
+		{ "GSSAPIAuthentication yes",
+		    "command-line line 0: Unsupported option "
+		    "\"gssapiauthentication\"\n" },
+		{ "GSSAPIKexAlgorithms gss-curve25519-sha256-,x",
+		    "Unsupported option \"gssapikexalgorithms\"" },
+		{ "GSSAPIAuthentication no", NULL },
+		{ "CompressionLevel 6", "Unsupported option" },
+		{ "SecurityKeyProvider internal", NULL },
+		{ "SecurityKeyProvider /x.so", "Unsupported option" },
+		{ "ObscureKeystrokeTiming yes", "goes on without it" },
+		{ "ObscureKeystrokeTiming no", NULL },
+		{ "CASignatureAlgorithms ssh-ed25519,rsa-*", NULL },
+		{ "CanonicalDomains a.example b.example", NULL },
+		{ "CanonicalizeFallbackLocal yes", NULL },
+		{ "CanonicalizeMaxDots 1", NULL },
+		{ "CanonicalizePermittedCNAMEs none", NULL },
+		{ "CertificateFile none", NULL },
+		{ "EnableSSHKeysign yes", NULL },
+		{ "ForwardX11Timeout 20m", NULL },
+		{ "GatewayPorts yes", NULL },
+		{ "HostbasedAcceptedAlgorithms +ssh-rsa", NULL },
+		{ "LogVerbose none", NULL },
+		{ "PermitRemoteOpen any", NULL },
+		{ "StreamLocalBindMask 0177", NULL },
+		{ "StreamLocalBindUnlink yes", NULL },
+		{ "TunnelDevice any:any", NULL },
+		{ "TunnelDevice 0", NULL },
+		{ "XAuthLocation /usr/bin/xauth", NULL },
+		{ "UseRoaming no", NULL },
+		{ "Ciphers aes128-cbc,aes256-ctr", NULL },
+	};
+	struct client_conf c;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		client_conf_init(&c);
+		set_line(&c, cases[i].option);
+		if (cases[i].message == NULL)
+			assert_string_equal(messages, "");
+		else if (strstr(messages, cases[i].message) == NULL)
+			fail_msg("%s: %s", cases[i].option, messages);
+		/* Once is enough. */
+		set_line(&c, cases[i].option);
+		assert_string_equal(messages, "");
+		client_conf_clear(&c);
+	}
+}
+
+/* They are checked, though nothing comes of them. */
+static void
+test_unbuilt_faults(void **state)
+{
+	static const char *const bad[] = { "CASignatureAlgorithms rot13",
+		"CanonicalizeMaxDots x", "ForwardX11Timeout x",
+		"HostbasedAcceptedAlgorithms rot13", "StreamLocalBindMask 8",
+		"StreamLocalBindMask 1777", "StreamLocalBindUnlink x",
+		"TunnelDevice x", "TunnelDevice 1:x", "TunnelDevice :",
+		"ObscureKeystrokeTiming x", "ForwardAgent \"\"",
+		"GatewayPorts", "EnableSSHKeysign yes no" };
+	struct client_conf c;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		client_conf_init(&c);
+		if (client_conf_set_option(&c, bad[i]) >= 0)
+			fail_msg("%s was taken", bad[i]);
+		client_conf_clear(&c);
+	}
+}
+
+static void
+test_match_all(void **state)
+{
+	static const struct {
+		const char *line;
+		int port;
+	} cases[] = {
+		{ "Match all", 5 },
+		{ "Match !all", 2222 },
+		{ "Match host h all", 5 },
+		{ "Match host x all", 2222 },
+		{ "Match final all", 5 },
+		{ "Match originalhost h host h", 5 },
+	};
+	struct client_conf c;
+	char *text;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		xasprintf(&text, "%s\nPort 5\n", cases[i].line);
+		client_conf_init(&c);
+		if (load(&c, text, "h", NULL) != 0)
+			fail_msg("%s: %s", text, messages);
+		assert_int_equal(c.port, cases[i].port);
+		client_conf_clear(&c);
+		free(text);
+	}
+}
+
+/* Tokens of User stand in -o as in a file, but -l is a name. */
+static void
+test_user_tokens(void **state)
+{
+	struct client_conf c;
+	char *me;
+
+	(void)state;
+	client_conf_init(&c);
+	assert_int_equal(load(&c, "", "h", NULL), 0);
+	me = xstrdup(c.user);
+	client_conf_clear(&c);
+
+	set_line(&c, "User=x%u");
+	assert_int_equal(client_conf_set(&c, "User", "later"), 0);
+	assert_int_equal(load(&c, "", "h", NULL), 0);
+	assert_string_equal(c.user + 1, me);
+	client_conf_clear(&c);
+
+	assert_int_equal(client_conf_set(&c, "User", "x%u"), 0);
+	set_line(&c, "User=later");
+	assert_int_equal(load(&c, "", "h", NULL), 0);
+	assert_string_equal(c.user, "x%u");
+	client_conf_clear(&c);
+
+	set_line(&c, "User=%q");
+	assert_true(load(&c, "", "h", NULL) < 0);
+	assert_non_null(strstr(messages, "unknown token %q"));
+	client_conf_clear(&c);
+	set_line(&c, "User=a;b");
+	assert_int_equal(load(&c, "", "h", NULL), ERR_ARGUMENT);
+	client_conf_clear(&c);
+	free(me);
+}
+
+static void
+test_taken_values(void **state)
+{
+	struct client_conf c;
+
+	(void)state;
+	client_conf_init(&c);
+	set_lines(&c, "Port ssh\nNumberOfPasswordPrompts 0\n"
+	    "RequiredRSASize 0\nPubkeyAuthentication unbound\n"
+	    "IPQoS lowdelay 16\nUserKnownHostsFile none\n");
+	assert_int_equal(c.port, 22);
+	assert_int_equal(c.number_of_password_prompts, 0);
+	assert_int_equal(c.required_rsa_size, 0);
+	assert_int_equal(c.pubkey_authentication, CLIENT_PUBKEY_UNBOUND);
+	assert_int_equal(c.ipqos.interactive, -1);
+	assert_int_equal(c.ipqos.bulk, 16);
+	assert_int_equal(c.user_known_hosts_file.n, 0);
+	client_conf_clear(&c);
+}
+
 /* Blocks for other hosts may use what is not supported here. */
 static void
 test_unsupported_elsewhere(void **state)
@@ -477,8 +661,8 @@ test_unsupported_elsewhere(void **state)
 	client_conf_init(&c);
 	assert_int_equal(load(&c,
 	    "IgnoreUnknown GSSAPI*,Weird\nGSSAPIAuthentication yes\n"
-	    "Weird thing\nHost other\nForwardAgent yes\nLocalForward 1 a:2\n"
-	    "KexAlgorithms +diffie-hellman-group1-sha1\n",
+	    "Weird thing\nHost other\nControlMaster auto\nHappyDelay 1\n"
+	    "GSSAPIAuthentication yes\nCiphers none\n",
 	    "host", NULL), 0);
 	assert_string_equal(messages, "");
 	client_conf_clear(&c);
@@ -541,10 +725,12 @@ test_send_env(void **state)
 	(void)state;
 	client_conf_init(&c);
 	assert_int_equal(load(&c, "SendEnv A LC_ALL LC_TIME\nSendEnv -LC_*\n"
-	    "SendEnv LC_ALL B\nSetEnv X=1\nSetEnv X=2 Y=3\n", "h", NULL), 0);
+	    "SendEnv LC_ALL B\nHost other\nSetEnv Z=0\nHost *\n"
+	    "SetEnv X=1 Y=2 X=3\nSetEnv X=4 Z=5\n", "h", NULL), 0);
+	/* The first line that applies, and the first value in it. */
 	assert_int_equal(c.set_env.n, 2);
 	assert_string_equal(c.set_env.v[0], "X=1");
-	assert_string_equal(c.set_env.v[1], "Y=3");
+	assert_string_equal(c.set_env.v[1], "Y=2");
 	assert_int_equal(c.send_env.n, 2);
 	assert_string_equal(c.send_env.v[0], "A");
 	assert_string_equal(c.send_env.v[1], "B");
@@ -687,6 +873,11 @@ main(void)
 	    cmocka_unit_test(test_final),
 	    cmocka_unit_test(test_include),
 	    cmocka_unit_test(test_faults),
+	    cmocka_unit_test(test_unbuilt),
+	    cmocka_unit_test(test_unbuilt_faults),
+	    cmocka_unit_test(test_match_all),
+	    cmocka_unit_test(test_user_tokens),
+	    cmocka_unit_test(test_taken_values),
 	    cmocka_unit_test(test_unsupported_elsewhere),
 	    cmocka_unit_test(test_names_of_hosts),
 	    cmocka_unit_test(test_permissions),

@@ -127,7 +127,8 @@ sample(const struct conf_row *row)
 	for (size_t i = 0; i < ARRAY_LEN(samples); i++)
 		if (strcmp(samples[i].name, row->name) == 0)
 			return samples[i].value;
-	if (row->type == &conf_int || row->type == &conf_time)
+	if (row->type == &conf_int || row->type == &conf_time ||
+	    row->type == &conf_port)
 		return "17";
 	fail_msg("no sample for %s", row->name);
 	return NULL;
@@ -160,21 +161,29 @@ check_row(const struct conf_row *row, const char *plain)
 	server_conf_clear(&b);
 	free(line);
 
+	/* Under "Match all" it is the same, also without a connection. */
 	xasprintf(&line, "Match all\n%s %s", row->name, sample(row));
+	must_read(&a, line);
+	again = dump(&a);
+	assert_string_equal(again, text);
+	free(again);
+	move(&a, &b);
+	assert_int_equal(server_conf_for(&b, &nobody, &c), 0);
+	again = dump(&c);
+	assert_string_equal(again, text);
+	free(again);
+	server_conf_clear(&a);
+	server_conf_clear(&b);
+	server_conf_clear(&c);
+	free(line);
+
+	/* In another block, global ones are a fault. */
+	xasprintf(&line, "Match user x\n%s %s", row->name, sample(row));
 	server_conf_init(&a);
-	if (global) {
-		assert_int_equal(read_text(&a, line), ERR_SYNTAX);
-		assert_non_null(strstr(messages, "not allowed in a Match"));
-	} else {
-		assert_int_equal(read_text(&a, line), 0);
-		move(&a, &b);
-		assert_int_equal(server_conf_for(&b, &nobody, &c), 0);
-		again = dump(&c);
-		assert_string_equal(again, text);
-		free(again);
-		server_conf_clear(&b);
-		server_conf_clear(&c);
-	}
+	assert_int_equal(read_text(&a, line), global ? ERR_SYNTAX : 0);
+	if (global)
+		assert_non_null(strstr(messages,
+		    "is not allowed within a Match block"));
 	server_conf_clear(&a);
 	free(line);
 	free(text);
@@ -403,12 +412,23 @@ test_faults(void **state)
 		const char *text, *message;
 	} cases[] = {
 		{ "\n\nNonsense 1\n",
-		    "config line 3: Bad configuration option: Nonsense" },
-		{ "X11Forwarding yes\n",
-		    "line 1: X11Forwarding \"yes\" is not supported by this "
-		    "version" },
-		{ "HostCertificate x\n", "keyword \"HostCertificate\" is not "
-					 "supported by this version" },
+		    "config: line 3: Bad configuration option: Nonsense\n" },
+		{ "Nonsense 1\nUsePAM x\n",
+		    "config: terminating, 2 bad configuration options\n" },
+		{ "HostCertificate x\n", "line 1: HostCertificate \"x\" is "
+					 "not supported by this version" },
+		{ "AuthorizedKeysCommand /x\n", "is not supported by this" },
+		{ "KerberosOrLocalPasswd no\n", "is not supported by this" },
+		{ "X11Forwarding maybe\n", "neither yes nor no" },
+		{ "X11DisplayOffset -1\n", "X11DisplayOffset" },
+		{ "StreamLocalBindMask 0999\n", "is no octal mode" },
+		{ "PermitOpen h\n", "is not host:port" },
+		{ "PermitOpen h:abc\n", "is not host:port" },
+		{ "PermitOpen any h:80\n", "is not host:port" },
+		{ "PermitListen h:abc\n", "is not host:port" },
+		{ "CASignatureAlgorithms rot13\n", "unknown algorithm" },
+		{ "Ciphers aes128-cbc\n", "no algorithm is left" },
+		{ "IPQoS 0x10\n", "bad value" },
 		{ "Port 70000\n", "is no port" },
 		{ "Port 1 2\n", "takes one argument" },
 		{ "ListenAddress a:b:c]\n", NULL },
@@ -438,7 +458,8 @@ test_faults(void **state)
 		{ "Match address 10.0.0.1/8\n", "bad argument" },
 		{ "Match localport x\n", "bad argument" },
 		{ "Match\n", "missing criterion" },
-		{ "Match user x\nPort 1\n", "not allowed in a Match block" },
+		{ "Match user x\nPort 1\n",
+		    "Directive 'Port' is not allowed within a Match block" },
 		{ "Match user x\nMaxSessions x\n", "line 2: MaxSessions" },
 		{ "UsePAM \"yes\n", "a quote is not closed" },
 		{ "LoginGraceTime 1y\n", "is no time" },
@@ -496,8 +517,151 @@ test_deprecated(void **state)
 	assert_string_equal(messages, "");
 	server_conf_clear(&c);
 	must_read(&c, "UsePrivilegeSeparation sandbox\n");
-	assert_non_null(strstr(messages, "UsePrivilegeSeparation"));
-	assert_non_null(strstr(messages, "deprecated"));
+	assert_non_null(strstr(messages,
+	    "config line 1: Deprecated option UsePrivilegeSeparation\n"));
+	server_conf_clear(&c);
+}
+
+/* What is not built and cannot be granted, and parameters of what is off. */
+static void
+test_unbuilt(void **state)
+{
+	static const struct {
+		const char *text, *message; /* NULL: quiet */
+	} cases[] = {
+		{ "X11Forwarding yes\n",
+		    "config line 1: X11Forwarding is not built into this "
+		    "version: nobody is granted it\n" },
+		{ "X11Forwarding no\n", NULL },
+		{ "AllowTcpForwarding local\n", "nobody is granted it" },
+		{ "AllowTcpForwarding no\n", NULL },
+		{ "AllowAgentForwarding yes\n", "nobody is granted it" },
+		{ "AllowStreamLocalForwarding all\n", "nobody is granted" },
+		{ "PermitOpen any\n", "nobody is granted it" },
+		{ "PermitOpen h:80 [::1]:* h:ssh\n", "nobody is granted it" },
+		{ "PermitOpen none\n", NULL },
+		{ "PermitListen 8080 h:*\n", "nobody is granted it" },
+		{ "PermitTunnel ethernet\n", "nobody is granted it" },
+		{ "GSSAPIAuthentication yes\n",
+		    "config line 1: Unsupported option "
+		    "GSSAPIAuthentication\n" },
+		{ "KerberosOrLocalPasswd yes\n", NULL },
+		{ "KerberosTicketCleanup yes\n", "Unsupported option" },
+		{ "X11DisplayOffset 10\nX11UseLocalhost yes\n"
+		  "XAuthLocation /usr/bin/xauth\nStreamLocalBindMask 0177\n"
+		  "StreamLocalBindUnlink yes\nIgnoreUserKnownHosts no\n"
+		  "HostbasedUsesNameFromPacketOnly yes\n"
+		  "IgnoreRhosts shosts-only\nGatewayPorts clientspecified\n"
+		  "SecurityKeyProvider internal\nHostCertificate none\n"
+		  "CASignatureAlgorithms ssh-ed25519,sk-*\n"
+		  "HostbasedAcceptedAlgorithms ssh-ed25519\n"
+		  "LogVerbose none\nChannelTimeout none\n", NULL },
+	};
+	struct server_conf c;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		must_read(&c, cases[i].text);
+		if (cases[i].message == NULL)
+			assert_string_equal(messages, "");
+		else if (strstr(messages, cases[i].message) == NULL)
+			fail_msg("%s: %s", cases[i].text, messages);
+		server_conf_clear(&c);
+	}
+	must_read(&c, "X11Forwarding yes\nMatch all\nX11Forwarding yes\n"
+	    "GSSAPIAuthentication yes\n");
+	assert_null(strstr(strchr(messages, '\n'), "line 1"));
+	assert_null(strstr(strstr(messages, "Unsupported") + 1, "Unsupp"));
+	server_conf_clear(&c);
+}
+
+/* "Match all" ends a block. */
+static void
+test_match_all(void **state)
+{
+	const struct server_conf_spec joe = { .user = "joe" };
+	struct server_conf c, out;
+	char *inner, *text;
+
+	(void)state;
+	must_read(&c, "MaxSessions 3\nMatch user joe\nMaxAuthTries 9\n"
+	    "Match all\nPort 17\nUsePAM yes\nMaxAuthTries 5\n"
+	    "MaxSessions 4\n");
+	assert_int_equal(c.port.n, 1);
+	assert_string_equal(c.port.v[0], "17");
+	assert_int_equal(c.use_pam, 1);
+	assert_int_equal(c.max_auth_tries, 5);
+	assert_int_equal(c.max_sessions, 3); /* the first one counts */
+	assert_int_equal(server_conf_for(&c, &joe, &out), 0);
+	assert_int_equal(out.max_auth_tries, 9);
+	assert_int_equal(out.max_sessions, 4); /* but blocks come first */
+	server_conf_clear(&out);
+	server_conf_clear(&c);
+
+	/* In a file that another block includes it is no end of that. */
+	inner = temp_file("inner", "Match all\nUsePAM yes\n");
+	xasprintf(&text, "Match user x\nInclude %s\n", inner);
+	server_conf_init(&c);
+	assert_int_equal(read_text(&c, text), ERR_SYNTAX);
+	assert_non_null(strstr(messages, "'UsePAM' is not allowed within"));
+	server_conf_clear(&c);
+	free(text);
+	free(inner);
+
+	inner = temp_file("inner", "Match all\nMaxSessions 1\n");
+	xasprintf(&text, "Match user x\nInclude %s\n", inner);
+	must_read(&c, text);
+	assert_int_equal(c.max_sessions, 10);
+	server_conf_clear(&c);
+	free(text);
+	free(inner);
+}
+
+/* The first SetEnv that applies wins as a whole. */
+static void
+test_set_env(void **state)
+{
+	const struct server_conf_spec joe = { .user = "joe" };
+	struct server_conf c, moved, out;
+	char *text;
+
+	(void)state;
+	must_read(&c, "SetEnv A=1 B=2 A=3\nSetEnv C=4\n"
+	    "Match user joe\nSetEnv D=5\nSetEnv E=6\n"
+	    "Match user j*\nSetEnv F=7\n");
+	text = dump(&c);
+	assert_non_null(strstr(text, "\nsetenv A=1\nsetenv B=2\n"));
+	free(text);
+	move(&c, &moved);
+	server_conf_clear(&c);
+	assert_int_equal(moved.set_env.n, 2);
+	assert_string_equal(moved.set_env.v[0], "A=1");
+	assert_string_equal(moved.set_env.v[1], "B=2");
+	assert_int_equal(server_conf_for(&moved, &joe, &out), 0);
+	assert_int_equal(out.set_env.n, 1);
+	assert_string_equal(out.set_env.v[0], "D=5");
+	server_conf_clear(&out);
+	server_conf_clear(&moved);
+}
+
+/* Services are numbers for who gets the configuration. */
+static void
+test_services(void **state)
+{
+	struct server_listen listen;
+	struct server_conf c;
+
+	(void)state;
+	must_read(&c, "Port ssh\nListenAddress 127.0.0.1:ssh\n"
+	    "ListenAddress [::1]:ssh\nListenAddress *:ssh\n"
+	    "RequiredRSASize 0\n");
+	assert_string_equal(c.port.v[0], "22");
+	assert_string_equal(c.listen_address.v[0], "127.0.0.1:22");
+	assert_string_equal(c.listen_address.v[1], "[::1]:22");
+	assert_string_equal(c.listen_address.v[2], "*:22");
+	assert_true(server_conf_listen(&c, 0, &listen));
+	assert_string_equal(listen.port, "22");
+	assert_int_equal(c.required_rsa_size, 0);
 	server_conf_clear(&c);
 }
 
@@ -551,6 +715,10 @@ main(void)
 	    cmocka_unit_test(test_faults),
 	    cmocka_unit_test(test_import_cut),
 	    cmocka_unit_test(test_deprecated),
+	    cmocka_unit_test(test_unbuilt),
+	    cmocka_unit_test(test_match_all),
+	    cmocka_unit_test(test_set_env),
+	    cmocka_unit_test(test_services),
 	    cmocka_unit_test(test_addr_match),
 	};
 

@@ -606,9 +606,9 @@ terminals_need_permission(void **state)
 	m->login->conf.permit_tty = 0;
 	assert_false(get_pty(name, NULL));
 	m->login->conf.permit_tty = 1;
-	m->login->key.pty = false;
+	m->login->permits.pty = false;
 	assert_false(get_pty(name, NULL));
-	m->login->key.pty = true;
+	m->login->permits.pty = true;
 	assert_true(get_pty(name, NULL));
 }
 

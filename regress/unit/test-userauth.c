@@ -466,6 +466,31 @@ second_key_with_a_passphrase(void **state)
 	assert_int_equal(userauth_effort(t.ua), USERAUTH_ASKED);
 }
 
+/* PubkeyAuthentication unbound: the server could, but we do not. */
+static void
+unbound(void **state)
+{
+	(void)state;
+	add_key(0);
+	add_key(1);
+	t.conf.pubkey_authentication = CLIENT_PUBKEY_UNBOUND;
+	userauth_set_extensions(t.ua, "ssh-ed25519", true);
+	start();
+	expect_probe("publickey", 0, "ssh-ed25519");
+}
+
+static void
+host_bound(void **state)
+{
+	(void)state;
+	add_key(0);
+	add_key(1);
+	t.conf.pubkey_authentication = CLIENT_PUBKEY_HOST_BOUND;
+	userauth_set_extensions(t.ua, "ssh-ed25519", true);
+	start();
+	expect_probe("publickey-hostbound-v00@openssh.com", 0, "ssh-ed25519");
+}
+
 static void
 keys_run_out(void **state)
 {
@@ -898,6 +923,8 @@ main(void)
 		TEST(the_key_that_worked_signs_first),
 		TEST(a_hint_at_a_locked_key_is_a_probe),
 		TEST(second_key_with_a_passphrase),
+		TEST(unbound),
+		TEST(host_bound),
 		TEST(keys_run_out),
 		TEST(first_key_cannot_sign),
 		TEST(no_mutual_algorithm),

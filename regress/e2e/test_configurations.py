@@ -1,0 +1,366 @@
+# SPDX-License-Identifier: ISC
+"""The configurations that distributions install, and lines that people and
+programs write: what is taken, with which messages, and what is refused.
+
+The files under data/configs/ have the directives of what the distributions
+install; @DIR@ is where a copy of them is, and NAME.parts is their NAME.d."""
+
+import os
+import pathlib
+import pwd
+import re
+
+import pytest
+
+import harness
+from harness import ME, Client, hpn, run
+
+pytestmark = pytest.mark.skipif(not harness.have("hpn", "ssh", "sshd"),
+                                reason="hpnssh and hpnsshd are not built")
+CONFIGS = pathlib.Path(__file__).parent.parent / "data" / "configs"
+DISTRIBUTIONS = sorted(p.name for p in CONFIGS.iterdir())
+every_distribution = pytest.mark.parametrize("name", DISTRIBUTIONS)
+
+
+@pytest.fixture
+def configs(tmp_path):
+    """configs(name): a directory with the files of a distribution."""
+    def make(name):
+        top = tmp_path / name
+        for path in (CONFIGS / name).rglob("*"):
+            if path.is_file():
+                copy = top / path.relative_to(CONFIGS / name)
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                copy.write_text(path.read_text().replace("@DIR@", str(top)))
+                copy.chmod(0o644)
+        return top
+    return make
+
+
+def dumped(done):
+    assert done.rc == 0, done
+    return {line.split(" ", 1)[0]: line.split(" ", 1)[1]
+            for line in done.text.splitlines() if " " in line}
+
+
+def ssh(*args, **kw):
+    return run([hpn("ssh"), *args], **kw)
+
+
+def read_server(path, keys, *args):
+    return run([hpn("sshd"), "-T", "-f", path, "-h",
+                keys.path("ed25519-host"), *args])
+
+
+# ---- what distributions install ----------------------------------------
+
+UNSUPPORTED = {
+    "debian12": ["gssapiauthentication"],
+    "debian13": ["gssapiauthentication"],
+    "ubuntu2404": ["gssapiauthentication"],
+    "fedora": ["gssapikexalgorithms", "gssapiauthentication"],
+}
+
+
+@every_distribution
+def test_client_file(configs, name):
+    done = ssh("-G", "-F", configs(name) / "ssh_config", "host")
+    got = dumped(done)
+    lines = done.errors.splitlines()
+    assert [line.split("Unsupported option ")[-1] for line in lines] == [
+        f'"{keyword}"' for keyword in UNSUPPORTED[name]], done
+    assert all(".conf line " in line or "config line " in line
+               for line in lines)
+    if name == "fedora":
+        assert got["requiredrsasize"] == "2048"
+        assert got["ciphers"].startswith("aes256-gcm@openssh.com,chacha")
+        assert "cbc" not in got["ciphers"]
+        assert "cert" not in got["pubkeyacceptedalgorithms"]
+    else:
+        assert got["hashknownhosts"] == "yes"
+        assert "sendenv LC_*\n" in done.text
+
+
+@every_distribution
+def test_client_connects(configs, name, sshd):
+    client = Client("hpn", sshd, log_level="INFO")
+    args = client.ssh_args()
+    args[args.index("none")] = str(configs(name) / "ssh_config")
+    done = run([*args, "echo", "there"])
+    assert done.ok().out == b"there\n"
+    assert done.errors.count("Unsupported option") == len(UNSUPPORTED[name])
+
+
+def test_left_out_algorithms_are_told_of_on_request(configs):
+    path = configs("fedora") / "ssh_config"
+    told = "goes on without aes256-cbc,aes128-cbc, not built"
+    assert told in ssh("-v", "-G", "-F", path, "host").errors
+    assert told not in ssh("-G", "-F", path, "host").errors
+
+
+@every_distribution
+def test_server_file(configs, keys, name):
+    path = configs(name) / "sshd_config"
+    done = read_server(path, keys, "-o", "Subsystem=sftp internal-sftp")
+    got = dumped(done)
+    assert got["x11forwarding"] == "no" and got["printmotd"] == "no"
+    assert got["usepam"] == "yes"
+    assert got["kbdinteractiveauthentication"] == "no"
+    lines = done.errors.splitlines()
+    want = ["X11Forwarding is not built into this version: nobody is granted "
+            "it"]
+    if name == "fedora":
+        want = ["Unsupported option GSSAPIKexAlgorithms",
+                "Unsupported option GSSAPIAuthentication",
+                "Unsupported option GSSAPICleanupCredentials", *want]
+        assert got["syslogfacility"] == "AUTHPRIV"
+        assert "cert" not in got["hostkeyalgorithms"]
+    if name == "ubuntu2404":
+        assert got["passwordauthentication"] == "yes"
+    assert [re.sub(r"^\S+ line \d+: ", "", line) for line in lines] == want
+    tested = run([hpn("sshd"), "-t", "-f", path, "-h",
+                  keys.path("ed25519-host")])
+    assert tested.rc == 0 and tested.errors == done.errors
+
+
+@pytest.fixture
+def configured(make_server, configs, tmp_path):
+    """configured(name): a server with that distribution's file."""
+    def make(name):
+        server = tmp_path / "server0"
+        return make_server(
+            f"Include {configs(name) / 'sshd_config'}\n", args=[
+                "-o", "UsePAM=no", "-o", "Subsystem=sftp internal-sftp",
+                "-o", f"AuthorizedKeysFile={server}/authorized_keys"])
+    return make
+
+
+@every_distribution
+def test_server_serves(configured, name, tmp_path):
+    client = Client("hpn", configured(name))
+    assert client.ssh("echo", "served").ok().out == b"served\n"
+    (tmp_path / "file").write_bytes(b"moved")
+    client.scp(tmp_path / "file", f":{tmp_path}/copy").ok()
+    assert (tmp_path / "copy").read_bytes() == b"moved"
+
+
+@pytest.mark.skipif(not harness.have("stock", "ssh"), reason="no stock ssh")
+def test_permissions_that_are_not_built_are_not_granted(
+        make_server, tmp_path):
+    server = make_server("X11Forwarding yes\nAllowTcpForwarding yes\n"
+                         "AllowAgentForwarding yes\nPermitOpen any\n"
+                         "AllowStreamLocalForwarding yes\n"
+                         "PermitListen any\nGatewayPorts yes\n")
+    assert server.log_text().count("nobody is granted it") == 6
+    client = Client("stock", server)
+    done = client.ssh("echo", "$DISPLAY", flags=["-X"], env=harness.clean_env(
+        DISPLAY=":99", XAUTHORITY=str(tmp_path / "none")))
+    assert (done.rc, done.out) == (0, b"\n"), done
+    assert "X11 forwarding request failed on channel 0" in done.errors
+    done = client.ssh(flags=["-W", f"127.0.0.1:{server.port}"])
+    assert done.rc != 0 and done.out == b"", done
+    done = client.ssh("true", flags=[
+        "-oExitOnForwardFailure=yes", "-R", f"{harness.free_port()}:h:1"])
+    assert done.rc != 0 and "remote port forwarding failed" in done.errors
+
+
+# ---- lines that programs look for --------------------------------------
+
+def test_faults_are_told_as_stock_tells_them(tmp_path, keys):
+    config = tmp_path / "config"
+    config.write_text("NoSuch 1\nPort 5\nOther 2\n")
+    assert ssh("-F", config, "host").errors.splitlines() == [
+        f"{config}: line 1: Bad configuration option: nosuch",
+        f"{config}: line 3: Bad configuration option: other",
+        f"{config}: terminating, 2 bad configuration options"]
+    done = read_server(config, keys)
+    assert done.rc != 0 and done.errors.splitlines() == [
+        f"{config}: line 1: Bad configuration option: NoSuch",
+        f"{config}: line 3: Bad configuration option: Other",
+        f"{config}: terminating, 2 bad configuration options"]
+    done = ssh("-F", "none", "-oNoSuch=1", "host")
+    assert (done.rc, done.errors) == (
+        255, "command-line: line 0: Bad configuration option: nosuch\n")
+    done = read_server("none", keys, "-oNoSuch=1")
+    assert done.errors == ("command-line: line 0: Bad configuration option: "
+                           "NoSuch\n")
+
+
+def test_question_of_ansible():
+    """It asks whether there is connection sharing, and does without it when
+    this line comes."""
+    done = ssh("-o", "ControlPersist")
+    assert done.rc == 255 and "Bad configuration option" in done.errors
+
+
+@pytest.mark.parametrize("option", [
+    "ControlMaster=auto", "ControlPath=/tmp/x", "ControlPersist=60s",
+    "AddKeysToAgent=yes", "Tunnel=yes", "CheckHostIP=yes",
+    "CertificateFile=/x", "ChannelTimeout=session=5m",
+    "VerifyHostKeyDNS=yes", "PKCS11Provider=/x.so",
+    "ObscureKeystrokeTiming=interval:80"])
+def test_what_would_act_is_refused_by_the_client(option):
+    done = ssh("-G", "-F", "none", "-o", option, "host")
+    assert done.rc == 255 and done.out == b""
+    assert "is not supported by this version" in done.errors
+
+
+@pytest.mark.parametrize("option", [
+    "AuthorizedKeysCommand=/bin/x", "TrustedUserCAKeys=/x",
+    "AuthorizedPrincipalsFile=/x", "HostbasedAuthentication=yes",
+    "KerberosOrLocalPasswd=no", "PubkeyAuthOptions=verify-required",
+    "ChannelTimeout=session=5m", "UnusedConnectionTimeout=5m",
+    "HostCertificate=/x", "RDomain=x"])
+def test_what_would_act_is_refused_by_the_server(keys, option):
+    done = read_server("none", keys, "-o", option)
+    assert done.rc != 0 and done.out == b""
+    assert "is not supported by this version" in done.errors
+
+
+# ---- what would be forwarded -------------------------------------------
+
+@pytest.mark.parametrize("flag", [
+    ["-A"], ["-X"], ["-Y"], ["-g"], ["-K"], ["-k"], ["-S", "none"],
+    ["-oForwardAgent=yes"], ["-oForwardX11=yes"],
+    ["-oLocalForward=1 h:2", "-oClearAllForwardings=yes"]])
+def test_what_has_nothing_to_act_on_is_taken(ssh, flag):
+    done = ssh.ssh("echo", "on", flags=flag)
+    assert (done.rc, done.out, done.errors) == (0, b"on\n", "")
+
+
+@pytest.mark.parametrize("flag,what", [
+    (["-A"], "agent forwarding"),
+    (["-oForwardAgent=yes"], "agent forwarding"),
+    (["-oForwardAgent=$HPN_AGENT"], "agent forwarding"),
+    (["-X"], "X11 forwarding"),
+    (["-Y"], "X11 forwarding"),
+    (["-oForwardX11=yes"], "X11 forwarding"),
+    (["-oLocalForward=8080 h:80"], "port forwarding"),
+    (["-oRemoteForward=8080 h:80"], "port forwarding"),
+    (["-N", "-oDynamicForward=1080"], "port forwarding")])
+def test_what_would_be_forwarded_is_refused(ssh, flag, what, tmp_path):
+    env = harness.clean_env(SSH_AUTH_SOCK=str(tmp_path), DISPLAY=":99",
+                            HPN_AGENT=str(tmp_path))
+    done = ssh.ssh("echo", "on", flags=flag, env=env)
+    assert (done.rc, done.out) == (255, b""), done
+    assert f"{what} is not available in this version" in done.errors
+    assert done.errors.count("\n") == 1
+
+
+def test_last_flag_and_no_session(ssh, tmp_path):
+    env = harness.clean_env(SSH_AUTH_SOCK=str(tmp_path), DISPLAY=":99")
+    for flags in (["-A", "-a"], ["-X", "-x"], ["-oForwardAgent=yes", "-a"]):
+        assert ssh.ssh("true", flags=flags, env=env).rc == 0, flags
+    done = ssh.ssh(flags=["-A", "-X", "-oLocalForward=1 h:2", "-W",
+                          f"127.0.0.1:{ssh.server.port}"], env=env)
+    assert "is not available in this version" not in done.errors
+
+
+def test_copies_forward_nothing(ssh, tmp_path):
+    """As in stock: what the configuration forwards is not for them."""
+    config = tmp_path / "config"
+    config.write_text("LocalForward 8080 h:80\nForwardAgent yes\n"
+                      "ForwardX11 yes\n")
+    (tmp_path / "from").write_bytes(b"x")
+    env = harness.clean_env(SSH_AUTH_SOCK=str(tmp_path), DISPLAY=":99")
+    args = [hpn("scp"), *ssh.options()]
+    args[args.index("none")] = str(config)
+    done = run([*args, "-P", str(ssh.server.port), tmp_path / "from",
+                f"{ME}@127.0.0.1:{tmp_path}/to"], env=env)
+    assert done.rc == 0 and (tmp_path / "to").read_bytes() == b"x", done
+
+
+# ---- values ------------------------------------------------------------
+
+def test_first_set_env_wins(make_server):
+    server = make_server("SetEnv HPN_S=1 HPN_T=2\nSetEnv HPN_U=3\n"
+                         "AcceptEnv HPN_C*\n")
+    config = server.dir / "config"
+    config.write_text("Host nobody\nSetEnv HPN_C0=0\nHost *\n"
+                      "SetEnv HPN_C1=4 HPN_C2=5\nSetEnv HPN_C3=6\n")
+    args = Client("hpn", server).ssh_args()
+    args[args.index("none")] = str(config)
+    done = run([*args, "echo $HPN_S-$HPN_T-$HPN_U-$HPN_C0-$HPN_C1-$HPN_C2-"
+                "$HPN_C3"])
+    assert done.ok().out == b"1-2---4-5-\n"
+
+
+def test_tokens_of_user():
+    me = pwd.getpwuid(os.getuid()).pw_name
+    got = dumped(ssh("-G", "-F", "none", "-oUser=%u-%n", "host"))
+    assert got["user"] == f"{me}-host"
+    assert dumped(ssh("-G", "-F", "none", "-l", "%u", "host"))["user"] == "%u"
+    assert dumped(ssh("-G", "-F", "none", "%u@host"))["user"] == "%u"
+    done = ssh("-G", "-F", "none", "-oUser=%C", "host")
+    assert done.rc == 255 and "unknown token %C" in done.errors
+
+
+def test_local_command(ssh, tmp_path):
+    done = ssh.ssh("true", flags=[
+        "-oPermitLocalCommand=yes",
+        f"-oLocalCommand=echo %T > {tmp_path}/told"])
+    assert done.rc == 0, done
+    assert (tmp_path / "told").read_text() == "NONE\n"
+    done = ssh.ssh("echo", "on", flags=["-oPermitLocalCommand=yes",
+                                        "-oLocalCommand=echo %q"])
+    assert (done.rc, done.out) == (255, b""), done
+    assert "LocalCommand: unknown token %q" in done.errors
+    assert ssh.ssh("true", flags=["-oLocalCommand=echo %q"]).rc == 0
+
+
+@pytest.mark.parametrize("name", ["yes", "unbound", "host-bound"])
+@pytest.mark.parametrize("kind", ["hpn", pytest.param(
+    "stock", marks=pytest.mark.skipif(not harness.have("stock", "sshd"),
+                                      reason="no stock sshd"))])
+def test_pubkey_authentication(make_server, kind, name):
+    client = Client("hpn", make_server(kind=kind))
+    done = client.ssh("echo", "in", flags=[f"-oPubkeyAuthentication={name}"])
+    assert done.ok().out == b"in\n"
+
+
+def test_no_prompts(make_server, keys):
+    """No password is asked for, and so none is refused."""
+    server = make_server(authorized=[])
+    done = ssh("-F", "none", "-p", str(server.port), "-l", ME, "-o",
+               "NumberOfPasswordPrompts=0", "-o", "PubkeyAuthentication=no",
+               "-o", f"UserKnownHostsFile={server.known_hosts}", "127.0.0.1",
+               env=harness.clean_env(SSH_ASKPASS="/bin/false",
+                                     SSH_ASKPASS_REQUIRE="force"))
+    assert done.rc == 255 and "Permission denied (" in done.errors
+    assert "Failed password" not in server.log_text()
+
+
+def test_names_of_services(keys):
+    assert dumped(ssh("-G", "-F", "none", "-p", "ssh", "h"))["port"] == "22"
+    got = dumped(read_server("none", keys, "-oPort=ssh"))
+    assert got["port"] == "22"
+
+
+@pytest.mark.parametrize("flags", [
+    ["-2"], ["-X", "nrequests=70000"], ["-X", "buffer=262144"]])
+def test_flags_of_copies(ssh, tmp_path, flags):
+    (tmp_path / "from").write_bytes(bytes(300000))
+    ssh.scp(tmp_path / "from", f":{tmp_path}/to", flags=flags).ok()
+    assert (tmp_path / "to").read_bytes() == bytes(300000)
+
+
+def test_flags_of_copies_that_stock_refuses(ssh, tmp_path):
+    for flags in (["-1"], ["-X", "buffer=262145"],
+                  ["-X", "nrequests=1000000000"], ["-X", "nrequests=0"]):
+        assert ssh.scp(tmp_path, f":{tmp_path}/to", flags=flags).rc != 0
+    done = run([hpn("scp"), "-1", "a", "b"])
+    assert done.rc == 255 and "no longer supported" in done.errors
+
+
+def test_flags_of_old_start_scripts(keys):
+    done = read_server("none", keys, "-b", "1024", "-k", "3600", "-Q", "-r",
+                       "-u", "1000")
+    assert done.rc == 0 and done.errors == ""
+
+
+def test_end_of_a_block(make_server):
+    server = make_server("Match user nobody-here\nForceCommand false\n"
+                         "Match all\nPrintMotd no\nMaxSessions 1\n")
+    assert Client("hpn", server).ssh("echo", "in").ok().out == b"in\n"
+    got = dumped(run([hpn("sshd"), "-G", "-f", server.config]))
+    assert got["maxsessions"] == "1" and got["printmotd"] == "no"
