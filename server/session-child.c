@@ -160,7 +160,7 @@ session_child(const struct session_start *s)
 	log_to_stderr();
 	check_nologin(s->params->user);
 	go_home(s->params);
-	if (s->command != NULL && internal_sftp_is(s->command)) {
+	if (s->internal_sftp) {
 		log_init("internal-sftp", LOG_LVL_ERROR);
 		log_to_syslog(LOG_AUTH);
 		_exit(internal_sftp_run(s->command, s->params->user));

@@ -396,8 +396,7 @@ start_here(struct session *s, const struct session_start *start)
 {
 	const struct user *user = s->all->params->user;
 
-	if (s->pty != -1 || start->command == NULL ||
-	    !internal_sftp_is(start->command) || session_nologin(user))
+	if (s->pty != -1 || !start->internal_sftp || session_nologin(user))
 		return false;
 	s->sftp = internal_sftp_start(start->command, user, s->all->loop,
 	    s->channel);
@@ -422,6 +421,9 @@ start_session(struct session *s, const char *asked, const char *command)
 		start.original = asked;
 		start.command = forced;
 	}
+	/* From a client it is any command, for the user's shell. */
+	start.internal_sftp = (forced != NULL || s->subsystem != NULL) &&
+	    internal_sftp_is(start.command);
 	log_start(s, &start);
 	if (s->pty != -1)
 		r = start_on_tty(s, &start);

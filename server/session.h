@@ -41,6 +41,7 @@ struct session_start {
 	const char *command;   /* NULL: login shell */
 	const char *original;  /* what the client asked for, if replaced */
 	const char *subsystem; /* name, or NULL */
+	bool internal_sftp; /* the command, which is the configuration's */
 	const char *term;      /* TERM, with a terminal */
 	const char *tty;       /* path, or NULL */
 	const struct strlist *env; /* from the client */
