@@ -74,8 +74,10 @@ run_open(struct serve_op *op)
 	if (op->own_fd < 0 && errno == EWOULDBLOCK &&
 	    stat(op->path, &st) == 0 && S_ISREG(st.st_mode))
 		op->own_fd = open(op->path, op->flags, op->mode);
-	/* A part that nobody is at counts as not there. */
-	if (op->own_fd < 0 && errno == EEXIST && xfer_is_part(op->path))
+	/* A part that nobody is at counts as not there, for who may remove
+	 * it. */
+	if (op->own_fd < 0 && errno == EEXIST && op->may_remove &&
+	    xfer_is_part(op->path))
 		op->own_fd = xfer_part_claim(op->path, op->mode, &keep);
 	if (op->own_fd < 0)
 		return -1;
@@ -131,6 +133,7 @@ serve_open(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 		return 0;
 	}
 	op->flags = open_flags(pflags);
+	op->may_remove = serve_allows(s, SFTP_REMOVE);
 	op->opens = (op->flags & O_TRUNC) == 0;
 	op->changes = (op->flags & (O_TRUNC | O_CREAT)) != 0;
 	op->run = run_open;
