@@ -73,13 +73,17 @@ static int
 run_put(struct serve_op *op)
 {
 	bool there = lstat(op->path, &op->st) == 0, keep = false;
+	mode_t mode = op->mode & 0777;
 	int fd;
 
 	if (!there && errno != ENOENT)
 		return -1;
 	if (there && (!S_ISREG(op->st.st_mode) || op->st.st_nlink != 1))
 		return refuse();
-	fd = xfer_part_claim(op->path2, op->mode, &keep);
+	/* Nobody reads what takes the place of a file that he may not. */
+	if (there && op->flags == 0)
+		mode &= S_IRWXU;
+	fd = xfer_part_claim(op->path2, mode, &keep);
 	return fd < 0 ? -1 : finish(op, fd, fill(op, fd, there));
 }
 

@@ -4,6 +4,7 @@
 
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -505,6 +506,93 @@ test_parts(void **state)
 	assert_int_equal(unlink("p.hpnpart"), 0);
 }
 
+static void
+expect_opened(const char *path, uint32_t pflags, bool opens)
+{
+	ask_open(path, pflags);
+	if (opens)
+		close_handle(answer_handle(), SFTP_OK);
+	else
+		assert_true(answer().status > SFTP_EOF);
+}
+
+/* A neighbour who may write to the directory has put something where a part
+ * would be: it is neither written nor cut, nor written through. */
+static void
+test_parts_of_others(void **state)
+{
+	static const uint32_t flags[] = { SFTP_O_WRITE,
+		SFTP_O_WRITE | SFTP_O_READ, SFTP_O_WRITE | SFTP_O_TRUNC,
+		SFTP_O_WRITE | SFTP_O_CREAT,
+		SFTP_O_WRITE | SFTP_O_CREAT | SFTP_O_TRUNC,
+		SFTP_O_WRITE | SFTP_O_APPEND };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(flags); i++) {
+		make_file("victim", "text");
+		assert_int_equal(symlink("victim", ".p.hpnpart"), 0);
+		expect_opened(".p.hpnpart", flags[i], false);
+		assert_int_equal(unlink(".p.hpnpart"), 0);
+		assert_int_equal(symlink("none", ".p.hpnpart"), 0);
+		expect_opened(".p.hpnpart", flags[i], false);
+		assert_int_not_equal(access("none", F_OK), 0);
+		assert_int_equal(unlink(".p.hpnpart"), 0);
+		assert_int_equal(link("victim", ".p.hpnpart"), 0);
+		expect_opened(".p.hpnpart", flags[i], false);
+		assert_int_equal(unlink(".p.hpnpart"), 0);
+		assert_int_equal(mkfifo(".p.hpnpart", 0666), 0);
+		expect_opened(".p.hpnpart", flags[i], false);
+		assert_int_equal(unlink(".p.hpnpart"), 0);
+		expect_file("victim", "text");
+		/* Somebody else's; only root can make one. */
+		if (geteuid() == 0) {
+			make_file(".p.hpnpart", "theirs");
+			assert_int_equal(chown(".p.hpnpart", 1, 1), 0);
+			expect_opened(".p.hpnpart", flags[i], false);
+			expect_file(".p.hpnpart", "theirs");
+			assert_int_equal(unlink(".p.hpnpart"), 0);
+		}
+		/* Our own it may be, and other names are as ever. */
+		make_file(".p.hpnpart", "ours");
+		expect_opened(".p.hpnpart", flags[i], true);
+		expect_file(".p.hpnpart", flags[i] & SFTP_O_TRUNC ? "" :
+								    "ours");
+		assert_int_equal(unlink(".p.hpnpart"), 0);
+		assert_int_equal(symlink("victim", "l"), 0);
+		expect_opened("l", flags[i], true);
+		assert_int_equal(unlink("l") | unlink("victim"), 0);
+	}
+}
+
+/* What the part of a put-file let others do, as its mode was set. */
+static mode_t fchmod_found;
+
+int
+fchmod(int fd, mode_t mode)
+{
+	struct stat st;
+
+	assert_int_equal(fstat(fd, &st), 0);
+	fchmod_found = st.st_mode & 07777;
+	return (int)syscall(SYS_fchmod, fd, mode);
+}
+
+/* Data that takes the place of a secret is one before it has its name. */
+static void
+test_part_is_private(void **state)
+{
+	(void)state;
+	make_file("p", "secret");
+	assert_int_equal(chmod("p", 0640), 0);
+	fchmod_found = 0;
+	ask_put("p", false, 0666, "new");
+	expect_status(SFTP_OK);
+	assert_int_equal(fchmod_found, 0600);
+	expect_mode("p", 0640);
+	expect_file("p", "new");
+	assert_int_equal(unlink("p"), 0);
+}
+
 static struct reply
 sparse_map(uint32_t h, uint64_t offset)
 {
@@ -600,6 +688,8 @@ main(void)
 		cmocka_unit_test(test_own_requests_refused),
 		cmocka_unit_test(test_claims_remove),
 		cmocka_unit_test(test_parts),
+		cmocka_unit_test(test_parts_of_others),
+		cmocka_unit_test(test_part_is_private),
 		cmocka_unit_test(test_sparse_map),
 		cmocka_unit_test(test_sparse_map_more),
 	};
