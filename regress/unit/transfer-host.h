@@ -33,6 +33,7 @@ struct host {
 	unsigned refuse;   /* lanes that are opened and end at once */
 	unsigned opened;
 	bool no_digests, old_rename, no_small, no_stat_ns;
+	bool stock;	   /* offers what OpenSSH does, and no more */
 	bool odd_handles;  /* the first is not 0 */
 	bool uneven;	   /* some lanes are much slower than others */
 	bool lies;	   /* some of what get-file gives is damaged */
