@@ -29,16 +29,21 @@ struct internal_sftp {
 
 /* ---- the command -------------------------------------------------------- */
 
-/* The words of text, which is cut up; NULL at the end. */
+/* The words of text, which is cut up; NULL at the end. -1: too many, of which
+ * none may be forgotten, for it may be a restriction. */
 static int
 split(char *text, char *argv[ARGS_MAX + 1])
 {
 	char *word;
 	int argc = 0;
 
-	while ((word = strsep(&text, " \t")) != NULL)
-		if (*word != '\0' && argc < ARGS_MAX)
-			argv[argc++] = word;
+	while ((word = strsep(&text, " \t")) != NULL) {
+		if (*word == '\0')
+			continue;
+		if (argc == ARGS_MAX)
+			return -1;
+		argv[argc++] = word;
+	}
 	argv[argc] = NULL;
 	return argc;
 }
@@ -48,10 +53,13 @@ internal_sftp_run(const char *command, const struct user *user)
 {
 	char *text = xstrdup(command);
 	char *argv[ARGS_MAX + 1];
-	int status;
+	int argc = split(text, argv), status = 1;
 
-	status = sftp_server_main(split(text, argv), argv, STDIN_FILENO,
-	    STDOUT_FILENO, user->name, user->home);
+	if (argc < 0)
+		log_error("internal-sftp: more than %d arguments", ARGS_MAX);
+	else
+		status = sftp_server_main(argc, argv, STDIN_FILENO,
+		    STDOUT_FILENO, user->name, user->home);
 	free(text);
 	return status;
 }
@@ -63,6 +71,8 @@ parse(char *text, struct sftp_serve_opts *opts)
 	char *argv[ARGS_MAX + 1];
 	int argc = split(text, argv);
 
+	if (argc < 0)
+		return false;
 	for (int i = 1; i < argc; i++) {
 		const char **list = NULL;
 
@@ -76,6 +86,8 @@ parse(char *text, struct sftp_serve_opts *opts)
 			return false;
 		if (list == NULL)
 			continue;
+		if (*list != NULL)
+			return false;
 		*list = argv[++i];
 		if (*list == NULL || !sftp_serve_names_valid(*list))
 			return false;

@@ -8,6 +8,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "base/fd.h"
+
 enum { TRIES = 16 }; /* others come and go meanwhile */
 
 bool
@@ -26,8 +28,8 @@ lock(int fd, int how)
 	return flock(fd, how | LOCK_NB) == 0 || errno != EWOULDBLOCK;
 }
 
-static bool
-is_usable(int fd)
+bool
+xfer_part_is_own(int fd)
 {
 	struct stat st;
 
@@ -54,11 +56,11 @@ take_old(const char *path, bool keep, int *out)
 	if (fd < 0)
 		return errno == ENOENT ? 0 : -1;
 	if (!lock(fd, LOCK_EX)) {
-		(void)close(fd);
-		errno = EBUSY;
+		errno = xfer_part_is_own(fd) ? EBUSY : EACCES;
+		fd_close(&fd);
 		return -1;
 	}
-	if (keep && is_usable(fd) && xfer_part_is(fd, path)) {
+	if (keep && xfer_part_is_own(fd) && xfer_part_is(fd, path)) {
 		*out = fd;
 		return 1;
 	}

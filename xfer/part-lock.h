@@ -20,11 +20,15 @@
  * Opens a part for reading and writing, held alone. With keep it is one that
  * is there, is ours and has no other name; else (or if there is none such,
  * then *keep becomes false) a new one, and one that was left behind goes. A
- * descriptor, or -1 with errno: EBUSY if somebody holds it.
+ * descriptor, or -1 with errno: EBUSY if somebody holds it who may, as he is
+ * this user; EACCES or EPERM if it is another's and cannot go.
  */
 int xfer_part_claim(const char *path, mode_t mode, bool *keep);
 /* Is this still the name of what fd is? */
 bool xfer_part_is(int fd, const char *path);
+/* Is it a file of this user's, with one name? Nothing else is a part of ours,
+ * whatever its name: a neighbour may have put it there. */
+bool xfer_part_is_own(int fd);
 /* A server's, which was opened for writing, or claimed. False (EBUSY):
  * somebody else holds it alone. */
 bool xfer_part_share(int fd);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "crypto/digest.h"
+#include "crypto/rand.h"
 
 enum { NAME_BYTES_MAX = 255, DIGEST_BYTES = 8, SUFFIX_MAX = 16 };
 #define PART ".hpnpart"
@@ -42,6 +43,17 @@ xfer_part_name(const char *target, unsigned number)
 	if (number > 1)
 		snprintf(suffix, sizeof suffix, PART "%u",
 		    number % (XFER_PARTS_MAX + 1));
+	return beside(target, suffix);
+}
+
+char *
+xfer_probe_name(const char *target)
+{
+	char suffix[SUFFIX_MAX + 2 * (int)sizeof(uint64_t)];
+	uint64_t number;
+
+	rand_bytes(&number, sizeof number);
+	snprintf(suffix, sizeof suffix, ".%016jx" PART, (uintmax_t)number);
 	return beside(target, suffix);
 }
 

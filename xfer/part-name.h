@@ -17,6 +17,8 @@ enum { XFER_PARTS_MAX = 9 }; /* of one file */
 
 /* number: from 1 on. The caller frees; NULL when out of memory. */
 char *xfer_part_name(const char *target, unsigned number);
+/* One that nobody else uses. */
+char *xfer_probe_name(const char *target);
 /* Does this path look like one? */
 bool xfer_is_part(const char *path);
 /* Where a link is made that is to be renamed over the target. It is no part,

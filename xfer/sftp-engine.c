@@ -261,13 +261,31 @@ sftp_pending(const struct sftp *s)
 	return s->pending;
 }
 
-/* OpenSSH's server, known by what only it offers, numbers them from 0. */
+enum sftp_server
+sftp_server(const struct sftp *s)
+{
+	for (int i = 0; i < SFTP_EXT_COUNT; i++)
+		if (s->has[i] &&
+		    strstr(sftp_extensions[i].name, "@hpnssh.org") != NULL)
+			return SFTP_SERVER_OWN;
+	/* Known by what nobody else offers. */
+	return s->has[SFTP_EXT_LIMITS] && s->has[SFTP_EXT_EXPAND_PATH] ?
+	    SFTP_SERVER_OPENSSH :
+	    SFTP_SERVER_OTHER;
+}
+
+bool
+sftp_keeps_order(const struct sftp *s)
+{
+	return sftp_server(s) != SFTP_SERVER_OTHER;
+}
+
+/* Both number them from 0. */
 bool
 sftp_guess_handle(const struct sftp *s, struct sftp_handle *h)
 {
 	*h = (struct sftp_handle){ .len = 4 };
-	return !s->opened && s->has[SFTP_EXT_LIMITS] &&
-	    s->has[SFTP_EXT_EXPAND_PATH];
+	return !s->opened && sftp_keeps_order(s);
 }
 
 /* --- with a carrier --- */

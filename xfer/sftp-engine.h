@@ -117,6 +117,18 @@ bool sftp_is_ready(const struct sftp *s); /* version and limits are known */
 bool sftp_has_version(const struct sftp *s); /* so extensions are known */
 int sftp_error(const struct sftp *s);
 bool sftp_has(const struct sftp *s, enum sftp_extension ext);
+/* Which server it is, by its extensions; they differ in what can be relied
+ * on. All that is made to depend on that asks here. */
+enum sftp_server {
+	SFTP_SERVER_OTHER,   /* or not known yet */
+	SFTP_SERVER_OPENSSH, /* or another that offers the same */
+	SFTP_SERVER_OWN,     /* of this project */
+};
+enum sftp_server sftp_server(const struct sftp *s);
+/* Is a request carried out as if those before it were done? The draft demands
+ * no more than that of each file, and there are servers that do not even do
+ * so: golang's pkg/sftp lets FSETSTAT overtake WRITE. */
+bool sftp_keeps_order(const struct sftp *s);
 uint32_t sftp_read_max(const struct sftp *s);
 uint32_t sftp_write_max(const struct sftp *s);
 uint32_t sftp_handles_max(const struct sftp *s);

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/mem.h"
 #include "xfer/part-lock.h"
 #include "xfer/part-name.h"
@@ -65,22 +66,62 @@ serve_is_remote(int fd)
 /* A FIFO would be waited for, and with it the whole connection; a lease of
  * somebody's on a file is worth the wait. */
 static int
-run_open(struct serve_op *op)
+open_file(const struct serve_op *op)
 {
-	bool keep = false;
+	int fd = open(op->path, op->flags | O_NONBLOCK, op->mode);
 	struct stat st;
 
-	op->own_fd = open(op->path, op->flags | O_NONBLOCK, op->mode);
-	if (op->own_fd < 0 && errno == EWOULDBLOCK &&
-	    stat(op->path, &st) == 0 && S_ISREG(st.st_mode))
-		op->own_fd = open(op->path, op->flags, op->mode);
-	/* A part that nobody is at counts as not there. */
-	if (op->own_fd < 0 && errno == EEXIST && xfer_is_part(op->path))
-		op->own_fd = xfer_part_claim(op->path, op->mode, &keep);
-	if (op->own_fd < 0)
+	if (fd < 0 && errno == EWOULDBLOCK && stat(op->path, &st) == 0 &&
+	    S_ISREG(st.st_mode))
+		fd = open(op->path, op->flags, op->mode);
+	return fd;
+}
+
+/* In the place of one that is there. One of somebody else's that cannot go is
+ * as much in the way as one that is being written. */
+static int
+claim_part(const struct serve_op *op)
+{
+	bool keep = false;
+	int fd = xfer_part_claim(op->path, op->mode, &keep);
+
+	if (fd < 0 && (errno == EACCES || errno == EPERM))
+		errno = EBUSY;
+	return fd;
+}
+
+/*
+ * A part, to write. Its directory may be another user's too, so what is there
+ * is a part only if it is ours, and nothing is done to it before that is known.
+ * One that nobody is at counts as not there, for who may remove it.
+ */
+static int
+open_part(const struct serve_op *op)
+{
+	int flags = (op->flags & ~O_TRUNC) | O_NONBLOCK | O_NOFOLLOW;
+	int fd = open(op->path, flags, op->mode);
+	bool made = (flags & O_CREAT) != 0 && (flags & O_EXCL) != 0;
+
+	if (fd < 0 && errno == EEXIST && op->may_remove)
+		fd = claim_part(op);
+	if (fd < 0)
 		return -1;
-	if ((op->flags & O_ACCMODE) != O_RDONLY && xfer_is_part(op->path) &&
-	    !xfer_part_share(op->own_fd))
+	errno = EPERM;
+	if ((made || xfer_part_is_own(fd)) && xfer_part_share(fd) &&
+	    ((op->flags & O_TRUNC) == 0 || ftruncate(fd, 0) == 0))
+		return fd;
+	fd_close(&fd);
+	return -1;
+}
+
+static int
+run_open(struct serve_op *op)
+{
+	bool part = (op->flags & O_ACCMODE) != O_RDONLY &&
+	    xfer_is_part(op->path);
+
+	op->own_fd = part ? open_part(op) : open_file(op);
+	if (op->own_fd < 0)
 		return -1;
 	op->remote = serve_is_remote(op->own_fd);
 	return fstat(op->own_fd, &op->st);
@@ -131,6 +172,7 @@ serve_open(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 		return 0;
 	}
 	op->flags = open_flags(pflags);
+	op->may_remove = serve_allows(s, SFTP_REMOVE);
 	op->opens = (op->flags & O_TRUNC) == 0;
 	op->changes = (op->flags & (O_TRUNC | O_CREAT)) != 0;
 	op->run = run_open;

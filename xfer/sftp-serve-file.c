@@ -122,23 +122,30 @@ serve_apply_attrs(const char *path, int fd, bool nofollow,
 	return 0;
 }
 
-static void
-log_attrs(struct sftp_serve *s, const char *path, const struct sftp_attrs *attrs)
+void
+serve_log_times(struct sftp_serve *s, const char *path, time_t mtime)
 {
 	char text[32];
-	time_t t = attrs->mtime;
 	struct tm tm;
 
+	if (localtime_r(&mtime, &tm) == NULL)
+		return;
+	strftime(text, sizeof text, "%Y%m%d-%H:%M:%S", &tm);
+	serve_info(s, "set \"%s\" modtime %s", path, text);
+}
+
+void
+serve_log_attrs(struct sftp_serve *s, const char *path,
+    const struct sftp_attrs *attrs)
+{
 	if (attrs->flags & SFTP_A_SIZE)
 		serve_info(s, "set \"%s\" size %llu", path,
 		    (unsigned long long)attrs->size);
 	if (attrs->flags & SFTP_A_MODE)
 		serve_info(s, "set \"%s\" mode %04o", path,
 		    attrs->mode & SERVE_MODE_BITS);
-	if ((attrs->flags & SFTP_A_TIMES) && localtime_r(&t, &tm) != NULL) {
-		strftime(text, sizeof text, "%Y%m%d-%H:%M:%S", &tm);
-		serve_info(s, "set \"%s\" modtime %s", path, text);
-	}
+	if (attrs->flags & SFTP_A_TIMES)
+		serve_log_times(s, path, attrs->mtime);
 	if (attrs->flags & SFTP_A_OWNER)
 		serve_info(s, "set \"%s\" owner %u group %u", path, attrs->uid,
 		    attrs->gid);
@@ -160,7 +167,7 @@ set_path(struct sftp_serve *s, struct serve_op *op, struct rd *r,
 	sftp_get_attrs(r, &op->attrs);
 	if ((err = rd_err(r)) < 0)
 		return err;
-	log_attrs(s, op->path, &op->attrs);
+	serve_log_attrs(s, op->path, &op->attrs);
 	op->flags = nofollow;
 	op->changes = true;
 	op->run = run_set;
@@ -189,7 +196,7 @@ serve_fsetstat(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 	sftp_get_attrs(r, &op->attrs);
 	if ((err = serve_check_handle(s, op, r, h, SFTP_FAILURE)) <= 0)
 		return err;
-	log_attrs(s, h->path, &op->attrs);
+	serve_log_attrs(s, h->path, &op->attrs);
 	serve_touch_handle(s, op, h, true);
 	op->run = run_set;
 	op->done = serve_done_status;

@@ -298,7 +298,7 @@ serve_times_ns(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 	get_time(r, &op->times[1]);
 	if ((err = serve_check_handle(s, op, r, h, SFTP_FAILURE)) <= 0)
 		return err;
-	serve_verbose(s, "set \"%s\" times", h->path);
+	serve_log_times(s, h->path, op->times[1].tv_sec);
 	serve_touch_handle(s, op, h, true);
 	op->run = run_times;
 	op->done = serve_done_status;

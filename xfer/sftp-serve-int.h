@@ -79,6 +79,7 @@ struct serve_op {
 	struct ring *ahead; /* of a long one with a worker: what goes first */
 	bool waits;  /* for a disk, as is known */
 	bool remote; /* what it opened is not on this machine */
+	bool may_remove; /* of who opens */
 
 	/* Arguments and results, as each request needs them. */
 	char *path, *path2; /* owned */
@@ -203,6 +204,9 @@ SERVE_HANDLER(sparse_map);
 SERVE_HANDLER(put_file);
 SERVE_HANDLER(get_file);
 
+/* sftp-serve.c: may requests of this type be made? Of the draft's. */
+bool serve_allows(const struct sftp_serve *s, uint8_t type);
+
 /* Comma list of what check-file can compute. Literal. */
 extern const char serve_hash_algs[];
 void serve_hash_free(struct serve_hash *h);
@@ -259,6 +263,11 @@ void serve_touch_handle(struct sftp_serve *s, struct serve_op *op,
 
 /* A path that the caller frees; NULL with a sticky error in r. */
 char *serve_get_path(struct sftp_serve *s, struct rd *r);
+
+/* The log lines of what sets attributes. */
+void serve_log_attrs(struct sftp_serve *s, const char *path,
+    const struct sftp_attrs *attrs);
+void serve_log_times(struct sftp_serve *s, const char *path, time_t mtime);
 
 /* SETSTAT's work, by name or (path NULL) by descriptor. 0 or -1. */
 int serve_apply_attrs(const char *path, int fd, bool nofollow,

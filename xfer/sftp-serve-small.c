@@ -73,22 +73,40 @@ static int
 run_put(struct serve_op *op)
 {
 	bool there = lstat(op->path, &op->st) == 0, keep = false;
+	mode_t mode = op->mode & 0777;
 	int fd;
 
 	if (!there && errno != ENOENT)
 		return -1;
 	if (there && (!S_ISREG(op->st.st_mode) || op->st.st_nlink != 1))
 		return refuse();
-	fd = xfer_part_claim(op->path2, op->mode, &keep);
+	/* Nobody reads what takes the place of a file that he may not. */
+	if (there && op->flags == 0)
+		mode &= S_IRWXU;
+	fd = xfer_part_claim(op->path2, mode, &keep);
 	return fd < 0 ? -1 : finish(op, fd, fill(op, fd, there));
+}
+
+/* The lines are those of the requests that it is instead of. */
+static void
+log_put(struct sftp_serve *s, const struct serve_op *op)
+{
+	serve_verbose(s, "lstat name \"%s\"", op->path);
+	serve_info(s, "open \"%s\" flags WRITE,CREATE,EXCL mode 0%o", op->path2,
+	    (unsigned)op->mode);
+	if (op->flags != 0)
+		serve_log_attrs(s, op->path2, &op->attrs);
 }
 
 static void
 done_put(struct sftp_serve *s, struct serve_op *op)
 {
-	if (op->error == 0)
+	if (op->error == 0) {
 		serve_info(s, "close \"%s\" bytes read 0 written %zu",
-		    op->path, buf_len(&op->data));
+		    op->path2, buf_len(&op->data));
+		serve_info(s, "posix-rename old \"%s\" new \"%s\"", op->path2,
+		    op->path);
+	}
 	serve_done_status(s, op);
 }
 
@@ -108,12 +126,11 @@ serve_put_file(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 	op->mode = op->attrs.flags & SFTP_A_MODE ?
 	    op->attrs.mode & SERVE_MODE_BITS :
 	    0666;
-	serve_info(s, "open \"%s\" flags WRITE,CREATE,TRUNCATE mode 0%o",
-	    op->path, (unsigned)op->mode);
 	op->path2 = xfer_part_name(op->path, 1);
 	buf_put(&op->data, data.p, data.len);
 	if (op->path2 == NULL || buf_err(&op->data) != 0)
 		return ERR_NOMEM;
+	log_put(s, op);
 	op->changes = op->opens = true;
 	op->run = run_put;
 	op->done = done_put;

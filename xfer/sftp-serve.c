@@ -32,69 +32,74 @@ struct request {
 	const char *wire; /* of an extension, else NULL */
 	const char *version; /* in VERSION; NULL: it is not told there */
 	uint8_t type;
-	bool changes; /* refused when read-only */
+	bool changes; /* a standard one that is refused when read-only */
 	serve_fn fn;  /* NULL for WRITE, which is handled here */
+	const char *counts_as; /* see sftp_serve_request_counts_as() */
 };
+
+/* Of the draft; of OpenSSH; and others, which -P and -p lists of a stock
+ * server do not know. These must say which requests that the lists do know
+ * they are as good as, or they would be a way around the lists. */
+#define DRAFT(type, name, changes, fn) \
+	{ name, NULL, NULL, type, changes, fn, NULL }
+#define STOCK(name, wire, version, changes, fn) \
+	{ name, wire, version, SFTP_EXTENDED, changes, fn, NULL }
+#define OTHER(name, wire, version, counts_as, fn) \
+	{ name, wire, version, SFTP_EXTENDED, false, fn, counts_as }
 
 /*
  * Every request of the protocol. Opening is checked by itself when
  * read-only, for it changes things only with some flags.
  */
 static const struct request requests[] = {
-	{ "open", NULL, NULL, SFTP_OPEN, false, serve_open },
-	{ "close", NULL, NULL, SFTP_CLOSE, false, serve_close },
-	{ "read", NULL, NULL, SFTP_READ, false, serve_read },
-	{ "write", NULL, NULL, SFTP_WRITE, true, NULL },
-	{ "lstat", NULL, NULL, SFTP_LSTAT, false, serve_lstat },
-	{ "fstat", NULL, NULL, SFTP_FSTAT, false, serve_fstat },
-	{ "setstat", NULL, NULL, SFTP_SETSTAT, true, serve_setstat },
-	{ "fsetstat", NULL, NULL, SFTP_FSETSTAT, true, serve_fsetstat },
-	{ "opendir", NULL, NULL, SFTP_OPENDIR, false, serve_opendir },
-	{ "readdir", NULL, NULL, SFTP_READDIR, false, serve_readdir },
-	{ "remove", NULL, NULL, SFTP_REMOVE, true, serve_remove },
-	{ "mkdir", NULL, NULL, SFTP_MKDIR, true, serve_mkdir },
-	{ "rmdir", NULL, NULL, SFTP_RMDIR, true, serve_rmdir },
-	{ "realpath", NULL, NULL, SFTP_REALPATH, false, serve_realpath },
-	{ "stat", NULL, NULL, SFTP_STAT, false, serve_stat },
-	{ "rename", NULL, NULL, SFTP_RENAME, true, serve_rename },
-	{ "readlink", NULL, NULL, SFTP_READLINK, false, serve_readlink },
-	{ "symlink", NULL, NULL, SFTP_SYMLINK, true, serve_symlink },
-	{ "posix-rename", "posix-rename@openssh.com", "1", SFTP_EXTENDED, true,
-	    serve_posix_rename },
-	{ "statvfs", "statvfs@openssh.com", "2", SFTP_EXTENDED, false,
-	    serve_statvfs },
-	{ "fstatvfs", "fstatvfs@openssh.com", "2", SFTP_EXTENDED, false,
-	    serve_fstatvfs },
-	{ "hardlink", "hardlink@openssh.com", "1", SFTP_EXTENDED, true,
-	    serve_hardlink },
-	{ "fsync", "fsync@openssh.com", "1", SFTP_EXTENDED, true,
-	    serve_fsync },
-	{ "lsetstat", "lsetstat@openssh.com", "1", SFTP_EXTENDED, true,
-	    serve_lsetstat },
-	{ "limits", "limits@openssh.com", "1", SFTP_EXTENDED, false,
-	    serve_limits },
-	{ "expand-path", "expand-path@openssh.com", "1", SFTP_EXTENDED, false,
-	    serve_expand_path },
-	{ "copy-data", "copy-data", "1", SFTP_EXTENDED, true,
-	    serve_copy_data },
-	{ "home-directory", "home-directory", "1", SFTP_EXTENDED, false,
-	    serve_home_directory },
-	{ "users-groups-by-id", "users-groups-by-id@openssh.com", "1",
-	    SFTP_EXTENDED, false, serve_users_groups },
-	{ "check-file-handle", "check-file-handle", serve_hash_algs,
-	    SFTP_EXTENDED, false, serve_check_file_handle },
-	{ "check-file-name", "check-file-name", NULL, SFTP_EXTENDED, false,
-	    serve_check_file_name },
-	{ "times-ns", "times-ns@hpnssh.org", "1", SFTP_EXTENDED, true,
-	    serve_times_ns },
-	{ "stat-ns", "stat-ns@hpnssh.org", "1", SFTP_EXTENDED, false,
-	    serve_stat_ns },
-	{ "sparse-map", "sparse-map@hpnssh.org", "1", SFTP_EXTENDED, false,
-	    serve_sparse_map },
-	{ "put-file", "put-file@hpnssh.org", "1", SFTP_EXTENDED, true,
-	    serve_put_file },
-	{ "get-file", "get-file@hpnssh.org", "1", SFTP_EXTENDED, false,
-	    serve_get_file },
+	DRAFT(SFTP_OPEN, "open", false, serve_open),
+	DRAFT(SFTP_CLOSE, "close", false, serve_close),
+	DRAFT(SFTP_READ, "read", false, serve_read),
+	DRAFT(SFTP_WRITE, "write", true, NULL),
+	DRAFT(SFTP_LSTAT, "lstat", false, serve_lstat),
+	DRAFT(SFTP_FSTAT, "fstat", false, serve_fstat),
+	DRAFT(SFTP_SETSTAT, "setstat", true, serve_setstat),
+	DRAFT(SFTP_FSETSTAT, "fsetstat", true, serve_fsetstat),
+	DRAFT(SFTP_OPENDIR, "opendir", false, serve_opendir),
+	DRAFT(SFTP_READDIR, "readdir", false, serve_readdir),
+	DRAFT(SFTP_REMOVE, "remove", true, serve_remove),
+	DRAFT(SFTP_MKDIR, "mkdir", true, serve_mkdir),
+	DRAFT(SFTP_RMDIR, "rmdir", true, serve_rmdir),
+	DRAFT(SFTP_REALPATH, "realpath", false, serve_realpath),
+	DRAFT(SFTP_STAT, "stat", false, serve_stat),
+	DRAFT(SFTP_RENAME, "rename", true, serve_rename),
+	DRAFT(SFTP_READLINK, "readlink", false, serve_readlink),
+	DRAFT(SFTP_SYMLINK, "symlink", true, serve_symlink),
+	STOCK("posix-rename", "posix-rename@openssh.com", "1", true,
+	    serve_posix_rename),
+	STOCK("statvfs", "statvfs@openssh.com", "2", false, serve_statvfs),
+	STOCK("fstatvfs", "fstatvfs@openssh.com", "2", false, serve_fstatvfs),
+	STOCK("hardlink", "hardlink@openssh.com", "1", true, serve_hardlink),
+	STOCK("fsync", "fsync@openssh.com", "1", true, serve_fsync),
+	STOCK("lsetstat", "lsetstat@openssh.com", "1", true, serve_lsetstat),
+	STOCK("limits", "limits@openssh.com", "1", false, serve_limits),
+	STOCK("expand-path", "expand-path@openssh.com", "1", false,
+	    serve_expand_path),
+	STOCK("copy-data", "copy-data", "1", true, serve_copy_data),
+	STOCK("home-directory", "home-directory", "1", false,
+	    serve_home_directory),
+	STOCK("users-groups-by-id", "users-groups-by-id@openssh.com", "1",
+	    false, serve_users_groups),
+	OTHER("check-file-handle", "check-file-handle", serve_hash_algs,
+	    "read", serve_check_file_handle),
+	OTHER("check-file-name", "check-file-name", NULL,
+	    "open,read,close", serve_check_file_name),
+	OTHER("times-ns", "times-ns@hpnssh.org", "1", "fsetstat",
+	    serve_times_ns),
+	OTHER("stat-ns", "stat-ns@hpnssh.org", "1", "stat,lstat",
+	    serve_stat_ns),
+	OTHER("sparse-map", "sparse-map@hpnssh.org", "1", "read",
+	    serve_sparse_map),
+	OTHER("put-file", "put-file@hpnssh.org", "1",
+	    "open,write,close,lstat,fsetstat,posix-rename,remove",
+	    serve_put_file),
+	OTHER("get-file", "get-file@hpnssh.org", "1",
+	    "open,read,close,fstat", serve_get_file),
 };
 _Static_assert(ARRAY_LEN(requests) <= 64, "struct sftp_serve.enabled");
 
@@ -102,6 +107,12 @@ const char *
 sftp_serve_request_name(size_t i)
 {
 	return i < ARRAY_LEN(requests) ? requests[i].name : NULL;
+}
+
+const char *
+sftp_serve_request_counts_as(size_t i)
+{
+	return i < ARRAY_LEN(requests) ? requests[i].counts_as : NULL;
 }
 
 /* Bits of the requests in a comma list; names that are none are counted. */
@@ -135,16 +146,39 @@ sftp_serve_names_valid(const char *list)
 	return unknown == 0;
 }
 
-/* Who is refused one of the requests in list is refused what stands for all
- * of them. */
-static void
-limit_to(struct sftp_serve *s, const char *name, const char *list)
+/* What the lists and -R leave. Who is refused one of the requests that another
+ * counts as is refused that as well. */
+static uint64_t
+requests_enabled(const struct sftp_serve_opts *opts)
 {
+	uint64_t enabled = ~UINT64_C(0), needs;
 	unsigned unknown;
-	uint64_t needs = requests_in_list(list, &unknown);
+	size_t i;
 
-	if ((s->enabled & needs) != needs)
-		s->enabled &= ~requests_in_list(name, &unknown);
+	if (opts->allowed != NULL)
+		enabled = requests_in_list(opts->allowed, &unknown);
+	if (opts->denied != NULL)
+		enabled &= ~requests_in_list(opts->denied, &unknown);
+	for (i = 0; opts->read_only && i < ARRAY_LEN(requests); i++)
+		if (requests[i].changes)
+			enabled &= ~(UINT64_C(1) << i);
+	for (i = 0; i < ARRAY_LEN(requests); i++) {
+		if (requests[i].counts_as == NULL)
+			continue;
+		needs = requests_in_list(requests[i].counts_as, &unknown);
+		if ((enabled & needs) != needs)
+			enabled &= ~(UINT64_C(1) << i);
+	}
+	return enabled;
+}
+
+bool
+serve_allows(const struct sftp_serve *s, uint8_t type)
+{
+	for (size_t i = 0; i < ARRAY_LEN(requests); i++)
+		if (requests[i].type == type)
+			return (s->enabled >> i & 1) != 0;
+	return false;
 }
 
 int
@@ -152,7 +186,6 @@ sftp_serve_new(struct sftp_serve **out, const struct sftp_serve_opts *opts)
 {
 	struct sftp_serve *s = calloc(1, sizeof *s);
 	struct rlimit rl;
-	unsigned unknown;
 
 	if (s == NULL)
 		return ERR_NOMEM;
@@ -168,17 +201,7 @@ sftp_serve_new(struct sftp_serve **out, const struct sftp_serve_opts *opts)
 		    rl.rlim_cur - RESERVED_FDS > HANDLES_LIMIT ?
 		    HANDLES_LIMIT :
 		    (int)(rl.rlim_cur - RESERVED_FDS);
-	s->enabled = ~UINT64_C(0);
-	if (opts->allowed != NULL)
-		s->enabled = requests_in_list(opts->allowed, &unknown);
-	if (opts->denied != NULL)
-		s->enabled &= ~requests_in_list(opts->denied, &unknown);
-	if (opts->read_only)
-		for (size_t i = 0; i < ARRAY_LEN(requests); i++)
-			if (requests[i].changes)
-				s->enabled &= ~(UINT64_C(1) << i);
-	limit_to(s, "put-file", "open,write,close,fsetstat,posix-rename");
-	limit_to(s, "get-file", "open,read,close,fstat");
+	s->enabled = requests_enabled(opts);
 	*out = s;
 	return 0;
 }

@@ -86,6 +86,10 @@ int sftp_serve_fd(const struct sftp_serve *s);
 
 /* Names of all requests, in the order of the table; NULL past the end. */
 const char *sftp_serve_request_name(size_t i);
+/* The standard requests that request i does the work of, a comma list: it is
+ * allowed only where all of these are. NULL: it is a standard one itself, or
+ * past the end. */
+const char *sftp_serve_request_counts_as(size_t i);
 /* True if every name of a comma list is a request's. */
 bool sftp_serve_names_valid(const char *list);
 

@@ -68,13 +68,22 @@ set_umask(const char *text)
 	return 0;
 }
 
+/* A second list is an error, not a change of mind: it would allow what the
+ * first one does not. */
 static int
-check_names(const char *list)
+set_list(const char **to, const char *list)
 {
-	if (sftp_serve_names_valid(list))
-		return 0;
-	fprintf(stderr, "hpnsftp-server: unknown request in \"%s\"\n", list);
-	return ERR_ARGUMENT;
+	if (*to != NULL) {
+		fprintf(stderr, "hpnsftp-server: requests are listed twice\n");
+		return ERR_ARGUMENT;
+	}
+	if (!sftp_serve_names_valid(list)) {
+		fprintf(stderr, "hpnsftp-server: unknown request in \"%s\"\n",
+		    list);
+		return ERR_ARGUMENT;
+	}
+	*to = list;
+	return 0;
 }
 
 static int
@@ -102,11 +111,9 @@ one_option(struct server_args *a, int opt, const char *arg)
 			    "hpnsftp-server: unknown log level \"%s\"\n", arg);
 		return a->level < 0 ? ERR_ARGUMENT : 0;
 	case 'P':
-		a->serve.denied = arg;
-		return check_names(arg);
+		return set_list(&a->serve.denied, arg);
 	case 'p':
-		a->serve.allowed = arg;
-		return check_names(arg);
+		return set_list(&a->serve.allowed, arg);
 	case 'Q':
 		a->done = true;
 		a->status = query(arg);

@@ -170,8 +170,7 @@ xfer_end_open(struct xfer_file *f, struct xfer_lane *lane, const char *path,
 	e->counted = true;
 	lane->ends++;
 	TAILQ_INSERT_TAIL(&f->ends, e, entry);
-	a.mode = f->attrs.mode & (f->x->opts.preserve ? XFER_MODE_PRESERVED :
-							XFER_MODE_COPIED);
+	a.mode = xfer_part_first_mode(f);
 	if (f->part != NULL && f->size > f->chunk)
 		a.mode |= XFER_MODE_PART;
 	e->pending++;

@@ -40,6 +40,7 @@ xfer_file_free(struct xfer_file *f)
 	free(f->chunk_left);
 	free(f->small.data);
 	free(f->part);
+	free(f->probe);
 	free(f->text);
 	free(f->local);
 	free(f->remote);
@@ -176,7 +177,8 @@ static void
 part_looked_for(void *arg, const struct sftp_reply *reply)
 {
 	struct xfer_file *f = arg;
-	bool takes = f->part_ours || f->resume || f->x->opts.resume;
+	bool takes = f->part_ours ||
+	    ((f->resume || f->x->opts.resume) && !f->foreign);
 
 	f->pending--;
 	if (reply->err == ERR_CANCELLED)
@@ -223,6 +225,8 @@ made_done(void *arg, const struct sftp_reply *reply)
 		return;
 	if (reply->type == SFTP_ATTRS)
 		e->file->made = reply->attrs;
+	if (!e->file->keep)
+		xfer_owner_learn(e->file->x, &e->file->made);
 	xfer_file_settle(e->file);
 }
 
@@ -249,9 +253,13 @@ look_at_made(struct xfer_file *f, struct xfer_end *e)
 	const struct xfer_question q = { .type = SFTP_EXTENDED,
 		.ext = SFTP_EXT_STAT_NS, .path = f->remote };
 	bool exists = f->target.flags != 0;
+	/* An old part was looked at by name. */
+	bool doubts = f->keep &&
+	    sftp_server(e->lane->s) != SFTP_SERVER_OWN;
 
-	if (f->looked || (!exists && (f->size <= f->chunk ||
-	    (f->attrs.mode & XFER_MODE_PART) == XFER_MODE_PART)))
+	if (f->looked || (!exists && !doubts &&
+	    (f->size <= f->chunk ||
+		(f->attrs.mode & XFER_MODE_PART) == XFER_MODE_PART)))
 		return false;
 	f->looked = true;
 	e->pending++;
@@ -278,12 +286,45 @@ open_whole(struct xfer_file *f)
 	xfer_compare_start(f, XFER_COMPARE_TARGET, f->size);
 }
 
+/* Once more, now that it is known what it is to replace: it is empty, but
+ * others may have it open. */
+static void
+remake_part(struct xfer_file *f)
+{
+	f->remade = true;
+	f->looked = false;
+	f->made.flags = 0;
+	xfer_ends_drop(f);
+	f->pending++;
+	xfer_part_remove(f, part_removed);
+}
+
+/* The part that was opened, and what the target is, are known. */
+static void
+part_opened(struct xfer_file *f)
+{
+	if (f->keep && f->made.flags != 0 && (!S_ISREG(f->made.mode) ||
+		xfer_owner_differs(f, &f->made))) {
+		xfer_file_restart(f, false); /* it was exchanged */
+	} else if (!xfer_may_replace(&f->target, f->nlink, &f->made)) {
+		in_place(f);
+	} else if (xfer_part_is_lax(f) && !f->remade) {
+		remake_part(f);
+	} else {
+		if ((f->made.flags | f->target.flags) & SFTP_A_MODE)
+			xfer_part_mode(f, f->attrs.mode);
+		begin_data(f);
+	}
+}
+
 /* The first OPEN was answered, and whatever was asked with it. */
 static void
 opened(struct xfer_file *f)
 {
 	struct xfer_end *e = TAILQ_FIRST(&f->ends);
 
+	if (f->probe != NULL && xfer_owner_opened(f))
+		return;
 	if (f->failed) {
 		xfer_file_done(f);
 	} else if (e == NULL && f->status == 0) {
@@ -295,15 +336,8 @@ opened(struct xfer_file *f)
 	} else if (f->up && f->part != NULL && !f->begun) {
 		if (f->target.flags != 0 && !S_ISREG(f->target.mode))
 			in_place(f);
-		else if (look_at_made(f, e))
-			return;
-		else if (!xfer_may_replace(&f->target, f->nlink, &f->made))
-			in_place(f);
-		else {
-			if (f->made.flags & SFTP_A_MODE)
-				xfer_part_mode(f, f->attrs.mode);
-			begin_data(f);
-		}
+		else if (!look_at_made(f, e))
+			part_opened(f);
 	} else if (!f->up && f->fd < 0 && !xfer_part_open(f)) {
 		f->failed = true;
 		xfer_file_done(f);
@@ -371,8 +405,8 @@ append(struct xfer_file *f)
 }
 
 /* What is there is known: how much of it can be used? */
-static void
-asked(struct xfer_file *f)
+void
+xfer_file_asked(struct xfer_file *f)
 {
 	bool digests = xfer_has(f->x, SFTP_EXT_CHECK_FILE);
 	bool same_size = is_file(&f->target) && f->target.size == f->size;
@@ -383,6 +417,9 @@ asked(struct xfer_file *f)
 		return;
 	}
 	if (f->part_nlink > 1) /* what is another file's too is not ours */
+		f->old_part.flags = 0;
+	f->foreign |= xfer_owner_differs(f, &f->old_part);
+	if (f->foreign)
 		f->old_part.flags = 0;
 	if (f->x->opts.append && f->resume && is_file(&f->target) &&
 	    !(f->part != NULL && is_file(&f->old_part))) {
@@ -398,7 +435,10 @@ asked(struct xfer_file *f)
 		xfer_note(f->x, NULL, "the server has no digests: what is "
 		    "there is trusted by size and time");
 	}
-	if (f->part != NULL && is_file(&f->old_part)) {
+	if (f->part != NULL && is_file(&f->old_part) &&
+	    xfer_owner_ask(f)) {
+		return;
+	} else if (f->part != NULL && is_file(&f->old_part)) {
 		f->keep = digests || f->old_part.size > f->size;
 	} else if (same_size && digests) {
 		f->whole = true;
@@ -571,7 +611,7 @@ xfer_file_begin(struct xfer_file *f)
 		return;
 	if (!f->up) {
 		xfer_part_look(f);
-		asked(f);
+		xfer_file_asked(f);
 		return;
 	}
 	ask_remote(f);
@@ -601,6 +641,8 @@ xfer_file_restart(struct xfer_file *f, bool resume)
 	f->asked = f->keep = f->begun = f->whole = f->cleared = false;
 	f->cut = f->ended = f->looked = f->crowded = f->verified = false;
 	f->set_mode = f->sparse = f->mapping = f->sized = false;
+	xfer_owner_forget(f);
+	f->remade = f->foreign = false;
 	f->tail_lost = f->unstored = f->write_failed = f->end_seen = false;
 	f->renames = 0;
 	f->target.flags = f->old_part.flags = f->made.flags = 0;
@@ -684,7 +726,7 @@ xfer_file_settle(struct xfer_file *f)
 		break;
 	case XFER_ASKING:
 		if (f->pending == 0)
-			asked(f);
+			xfer_file_asked(f);
 		break;
 	case XFER_OPENING:
 		if (f->pending == 0)

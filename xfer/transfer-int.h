@@ -8,6 +8,7 @@
  *	transfer-ends.c		its handles
  *	transfer-finish.c	when its data has moved
  *	transfer-part.c		where its data goes first
+ *	transfer-owner.c	whose an old part is
  *	transfer-rename.c	when all of it is there
  *	transfer-times.c	times of sources
  *	transfer-small.c	files of one request
@@ -215,6 +216,9 @@ struct xfer_file {
 	bool tail_lost;	/* of attributes and CLOSE: the lane ended first */
 	bool refused;	/* as a small one */
 	bool part_ours;	/* this run has made it, for all that is known */
+	bool remade;	/* the part, for its first mode let others read it */
+	char *probe;	/* owned; a file that is made to see whose it is */
+	bool foreign;	/* the old part is somebody else's */
 	bool write_failed; /* at the target */
 	bool unstored;	/* what was written may be lost */
 	struct {
@@ -323,6 +327,8 @@ struct xfer {
 	uint64_t tokens_ms;
 	unsigned long failures;
 	bool told_no_digests, told_no_hard_links;
+	bool owner_known;
+	struct sftp_attrs owner; /* of what the server makes for us */
 	bool spoke; /* a server answered once */
 	bool trees; /* directories were found */
 	uint64_t thought_ms, sample_ms, sample_acked, acked;
@@ -359,6 +365,8 @@ void xfer_file_fail(struct xfer_file *f);
 void xfer_file_settle(struct xfer_file *f);
 /* Its ends on lane are no more. */
 void xfer_file_lost(struct xfer_file *f, struct xfer_lane *lane);
+/* What is at the target is known: how much of it can be used? */
+void xfer_file_asked(struct xfer_file *f);
 /* Begins anew, moving all (or what -Z would). */
 void xfer_file_restart(struct xfer_file *f, bool resume);
 void xfer_file_free(struct xfer_file *f);
@@ -436,6 +444,22 @@ void xfer_part_look(struct xfer_file *f);
 bool xfer_part_open(struct xfer_file *f);
 /* What mode the target shall have, if the part was made for `wanted`. */
 void xfer_part_mode(struct xfer_file *f, uint32_t wanted);
+/* The mode that a part, or a target, is made with. */
+uint32_t xfer_part_first_mode(const struct xfer_file *f);
+/* Do others have a use of the part that they have not of the target? */
+bool xfer_part_is_lax(const struct xfer_file *f);
+
+/* transfer-owner.c: whose is the old part of an upload? */
+/* These are the attributes of what the server has made for us. */
+void xfer_owner_learn(struct xfer *x, const struct sftp_attrs *made);
+/* Has it another owner than that? What is not told does not differ. */
+bool xfer_owner_differs(const struct xfer_file *f,
+    const struct sftp_attrs *part);
+/* True: first that is asked, and xfer_file_asked() called again. */
+bool xfer_owner_ask(struct xfer_file *f);
+/* The answers; false if there are none to wait for. */
+bool xfer_owner_opened(struct xfer_file *f);
+void xfer_owner_forget(struct xfer_file *f);
 /* Gives a download's part its name, while lock holds it. False: reported. */
 bool xfer_part_rename(struct xfer_file *f, int lock);
 /* What was written is perhaps not stored: no part, and no time, shall say

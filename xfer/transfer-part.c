@@ -80,6 +80,35 @@ xfer_part_mode(struct xfer_file *f, uint32_t wanted)
 	f->set_mode = f->mode != made;
 }
 
+/* Nobody reads of what replaces a file more than he may of the file; who has
+ * its part open goes on reading after the mode has changed. A copy that keeps
+ * modes ends with that of the source. */
+uint32_t
+xfer_part_first_mode(const struct xfer_file *f)
+{
+	uint32_t mode = f->attrs.flags & SFTP_A_MODE ?
+	    f->attrs.mode & XFER_MODE_COPIED :
+	    0666;
+
+	if (f->part != NULL && (f->target.flags & SFTP_A_MODE) &&
+	    !f->x->opts.preserve)
+		mode &= S_IRWXU;
+	return mode;
+}
+
+bool
+xfer_part_is_lax(const struct xfer_file *f)
+{
+	uint32_t mode = f->made.flags & SFTP_A_MODE ? f->made.mode :
+						      f->attrs.mode;
+
+	return f->part != NULL && (f->target.flags & SFTP_A_MODE) &&
+	    !f->x->opts.preserve && !f->keep &&
+	    (mode & ~f->target.mode & (S_IRWXG | S_IRWXO)) != 0;
+}
+
+/* --- opening --- */
+
 /* 0, or why there is no part. Then the target is written in place, unless
  * that would only fail as well, or spoil what another copy does. */
 static int
@@ -110,9 +139,7 @@ is_final(int error)
 bool
 xfer_part_open(struct xfer_file *f)
 {
-	mode_t mode = f->attrs.flags & SFTP_A_MODE ?
-	    f->attrs.mode & XFER_MODE_COPIED :
-	    0666;
+	mode_t mode = xfer_part_first_mode(f);
 	int error;
 
 	if (f->part != NULL) {
@@ -131,6 +158,7 @@ xfer_part_open(struct xfer_file *f)
 		free(f->part);
 		f->part = NULL;
 		f->keep = false;
+		mode = xfer_part_first_mode(f);
 	}
 	f->fd = open(f->local, O_CREAT | O_CLOEXEC |
 	    (f->x->opts.links ? O_NOFOLLOW : 0) |

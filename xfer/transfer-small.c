@@ -329,8 +329,11 @@ guess_put(struct xfer_file *f, struct xfer_lane *lane)
 	size_t len;
 	uint8_t *p;
 
-	/* Where it could be known, names must be counted before. */
+	/* Where it could be known, names must be counted before. And the data
+	 * must not be there for others to read before it is known whether it
+	 * takes the place of a file that they may not. */
 	if (f->part == NULL || sftp_has(s, SFTP_EXT_STAT_NS) ||
+	    (!f->x->opts.preserve && (a.mode & (S_IRWXG | S_IRWXO)) != 0) ||
 	    !read_source(f, &len))
 		return false;
 	begin(f, lane);

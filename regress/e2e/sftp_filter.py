@@ -232,6 +232,20 @@ def dies(n):
     return on_request, None
 
 
+def exchanged(uid):
+    """A part is somebody else's by the time that it is opened again."""
+    def on_request(m):
+        path = first_text(m) if m[0] == OPEN else b""
+        if path.endswith(b".hpnpart") and not \
+                struct.unpack_from(">I", m, 9 + len(path))[0] & 8:
+            size = os.path.getsize(path)
+            os.unlink(path)
+            with open(path, "wb") as theirs:
+                theirs.truncate(size)
+                os.fchown(theirs.fileno(), int(uid), int(uid))
+    return on_request, None
+
+
 def honest(_):
     return None, None
 

@@ -115,6 +115,22 @@ def test_no_process(make_server, server, client):
         assert len(names(other)) == len(here) + 1
 
 
+def test_only_where_the_server_says_so(make_server, tmp_path):
+    """As a command of the client's choice it is one for the shell, or it would
+    be a way around the flags of the subsystem, and around the shell."""
+    (tmp_path / "a").write_text("a")
+    for server in (make_server("Subsystem sftp internal-sftp -R"),
+                   make_server("# no subsystem")):
+        client = Client("stock", server)
+        done = client.ssh("internal-sftp", stdin=string(
+            struct.pack(">BI", 1, 3)))
+        assert done.rc == 127 and done.out == b"", done
+        done = client.ssh("internal-sftp -R", flags=["-tt"])
+        assert done.rc == 127, done
+    forced = Client("stock", make_server("ForceCommand internal-sftp -R"))
+    assert sftp(forced, f"get {tmp_path}/a {tmp_path}/b").rc == 0
+
+
 def test_status_at_the_end(client):
     with Raw(client) as raw:
         assert raw.end() == (0, b"")

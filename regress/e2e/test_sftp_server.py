@@ -42,8 +42,12 @@ def test_query():
 
 @pytest.mark.parametrize("args", [["-y"], ["-u", "9"], ["-u", "1777"],
                                   ["-l", "LOUD"], ["-f", "NONE"],
-                                  ["-P", "opem"], ["-p", "open,x"], ["-h"]])
+                                  ["-P", "opem"], ["-p", "open,x"], ["-h"],
+                                  ["-P", "read", "-P", "write"],
+                                  ["-p", "open", "-p", "read"]])
 def test_bad_flags(args):
+    """Two lists too: a second that replaced the first would allow again what
+    the first denied."""
     done = run([SERVER, *args])
     assert done.rc == 1 and done.err, done
 
@@ -126,6 +130,52 @@ def test_log_lines(tmp_path):
     assert "stat name" not in done.errors
     # At the usual level it says nothing.
     assert b"open " not in sftp("put a b", flags="-e", cwd=tmp_path).err
+
+
+def text(s):
+    s = s if isinstance(s, bytes) else str(s).encode()
+    return struct.pack(">I", len(s)) + s
+
+
+def own(name, *fields):
+    """A request of our own."""
+    return message(200, struct.pack(">I", 1) + text(name) + b"".join(fields))
+
+
+def test_log_lines_of_our_own_requests(tmp_path):
+    """Whoever watches the log for what was opened, set, closed and renamed
+    finds it, whichever request it was done by."""
+    path, part = tmp_path / "a", tmp_path / ".a.hpnpart"
+    attrs = struct.pack(">IIII", 4 | 8, 0o640, 1000000000, 1000000007)
+    opened = text(path) + struct.pack(">II", 1, 0)
+    times = struct.pack(">qIqI", 1, 2, 1100000000, 3)
+    done = run([SERVER, "-e", "-l", "VERBOSE"], env={"TZ": "UTC"},
+               stdin=message(1, struct.pack(">I", 3)) +
+               own("put-file@hpnssh.org", text(path), struct.pack(">I", 1),
+                   attrs, text("12345")) +
+               own("get-file@hpnssh.org", text(path),
+                   struct.pack(">I", 100)) +
+               own("stat-ns@hpnssh.org", text(path), struct.pack(">I", 0)) +
+               own("check-file-name", text(path), text("sha256"),
+                   struct.pack(">QQI", 0, 0, 0)) +
+               message(3, struct.pack(">I", 1) + opened) +
+               own("times-ns@hpnssh.org", text(bytes(4)), times))
+    assert done.rc == 0 and path.read_bytes() == b"12345", done
+    lines = [line for line in done.errors.splitlines() if '"' in line]
+    assert [line[line.index(": ") + 2:] if ": " in line else line
+            for line in lines] == [
+        f'lstat name "{path}"',
+        f'open "{part}" flags WRITE,CREATE,EXCL mode 0640',
+        f'set "{part}" mode 0640',
+        f'set "{part}" modtime 20010909-01:46:47',
+        f'close "{part}" bytes read 0 written 5',
+        f'posix-rename old "{part}" new "{path}"',
+        f'open "{path}" flags READ mode 0666',
+        f'close "{path}" bytes read 5 written 0',
+        f'stat-ns name "{path}"', f'check-file name "{path}"',
+        f'open "{path}" flags READ mode 0666',
+        f'set "{path}" modtime 20041109-11:33:20',
+        f'forced close "{path}" bytes read 0 written 0'], done
 
 
 def test_forced_close(tmp_path):

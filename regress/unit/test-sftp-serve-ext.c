@@ -4,12 +4,15 @@
 
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/str.h"
 
 static void
 expect_digests(const char *alg, const char *hex)
@@ -261,43 +264,208 @@ test_get_file(void **state)
 	assert_int_equal(unlink("g") | unlink("fifo"), 0);
 }
 
-/* Who may not open, read or write may not do it by these either. */
+/* --- who may do what --- */
+
+/* Each takes a handle that is open on the file "g" for reading and writing. */
 static void
-test_small_refusals(void **state)
+ask_check_handle(uint32_t h)
 {
-	static const struct {
-		struct sftp_serve_opts opts;
-		bool put, get;
-	} cases[] = {
-		{ { .read_only = true }, false, true },
-		{ { .denied = "write" }, false, true },
-		{ { .denied = "posix-rename" }, false, true },
-		{ { .denied = "open" }, false, false },
-		{ { .denied = "read" }, true, false },
-		{ { .denied = "put-file,get-file" }, false, false },
-		{ { .allowed = "put-file,get-file" }, false, false },
-		{ { .allowed = "open,read,close,fstat,get-file" }, false,
-		    true },
-	};
-	const struct sftp_serve_opts all = { .read_only = false };
+	put_handle(ask_ext("check-file-handle"), h);
+	buf_put_cstring(&message, "sha256");
+	buf_put_u64(&message, 0);
+	buf_put_u64(&message, 1); /* a digest of each byte is the file */
+	buf_put_u32(&message, 0);
+}
+
+static void
+ask_check_name(uint32_t h)
+{
+	(void)h;
+	ask_check("g", "sha256", 0, 1, 0);
+}
+
+static void
+ask_times_ns(uint32_t h)
+{
+	put_handle(ask_ext("times-ns@hpnssh.org"), h);
+	for (int i = 0; i < 2; i++) {
+		buf_put_u64(&message, 1000000000);
+		buf_put_u32(&message, 1);
+	}
+}
+
+static void
+ask_stat_ns(uint32_t h)
+{
+	(void)h;
+	buf_put_cstring(ask_ext("stat-ns@hpnssh.org"), "g");
+	buf_put_u32(&message, 0);
+}
+
+static void
+ask_sparse_map(uint32_t h)
+{
+	put_handle(ask_ext("sparse-map@hpnssh.org"), h);
+	buf_put_u64(&message, 0);
+}
+
+static void
+ask_put_p(uint32_t h)
+{
+	(void)h;
+	ask_put("p", false, 0644, "x");
+}
+
+static void
+ask_get_g(uint32_t h)
+{
+	(void)h;
+	ask_get("g", 100);
+}
+
+/* What this project adds, and what it comes to in requests of others, which
+ * administrators know how to refuse. */
+static const struct own {
+	const char *name, *wire, *counts_as;
+	void (*ask)(uint32_t h);
+	bool changes;
+} own_requests[] = {
+	{ "check-file-handle", "check-file", "read", ask_check_handle, false },
+	{ "check-file-name", NULL, "open,read,close", ask_check_name, false },
+	{ "times-ns", "times-ns@hpnssh.org", "fsetstat", ask_times_ns, true },
+	{ "stat-ns", "stat-ns@hpnssh.org", "stat,lstat", ask_stat_ns, false },
+	{ "sparse-map", "sparse-map@hpnssh.org", "read", ask_sparse_map,
+	    false },
+	{ "put-file", "put-file@hpnssh.org",
+	    "open,write,close,lstat,fsetstat,posix-rename,remove", ask_put_p,
+	    true },
+	{ "get-file", "get-file@hpnssh.org", "open,read,close,fstat",
+	    ask_get_g, false },
+};
+
+/* As a stock sftp-server names them. */
+static const char standard_requests[] =
+    "open,close,read,write,lstat,fstat,setstat,fsetstat,opendir,readdir,"
+    "remove,mkdir,rmdir,realpath,stat,rename,readlink,symlink,posix-rename,"
+    "statvfs,fstatvfs,hardlink,fsync,lsetstat,limits,expand-path,copy-data,"
+    "home-directory,users-groups-by-id";
+
+/* A request that is not here is not tested below: it must be added. */
+static void
+test_own_requests_are_known(void **state)
+{
+	const char *name, *counts;
+	size_t found = 0;
 
 	(void)state;
-	make_file("g", "text");
-	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		restart(&cases[i].opts);
-		ask_put("p", false, 0644, "x");
-		expect_status(cases[i].put ? SFTP_OK :
-					     SFTP_PERMISSION_DENIED);
-		assert_int_equal(unlink("p") == 0, cases[i].put);
-		ask_get("g", 100);
-		if (cases[i].get)
-			expect_got("text");
-		else
-			expect_status(SFTP_PERMISSION_DENIED);
+	for (size_t i = 0; (name = sftp_serve_request_name(i)) != NULL; i++) {
+		counts = sftp_serve_request_counts_as(i);
+		if (csv_has(standard_requests, name)) {
+			assert_null(counts);
+			continue;
+		}
+		assert_true(found < ARRAY_LEN(own_requests));
+		assert_string_equal(name, own_requests[found].name);
+		assert_string_equal(counts, own_requests[found].counts_as);
+		found++;
 	}
-	restart(&all);
+	assert_int_equal(found, ARRAY_LEN(own_requests));
+	assert_null(sftp_serve_request_counts_as(1000));
+}
+
+/* Is it in VERSION, and does it work? Both or none. A handle is made first,
+ * and if that is refused it is a wrong one. */
+static void
+expect_own(const struct own *own, const struct sftp_serve_opts *opts,
+    bool works)
+{
+	struct reply reply;
+	uint32_t h = 0;
+
+	make_file("g", "text");
+	begin(opts);
+	buf_put_u32(ask(SFTP_INIT), 3);
+	reply = answer();
+	if (own->wire != NULL)
+		assert_int_equal(memmem(reply.body.p, reply.body.len,
+		    own->wire, strlen(own->wire)) != NULL, works);
+	ask_open("g", opts->read_only ? SFTP_O_READ :
+					SFTP_O_READ | SFTP_O_WRITE);
+	reply = answer();
+	if (reply.type == SFTP_HANDLE) {
+		(void)rd_u32(&reply.body);
+		h = rd_u32(&reply.body);
+	}
+	own->ask(h);
+	reply = answer();
+	if (works)
+		assert_int_equal(reply.status, SFTP_OK);
+	else
+		assert_int_equal(reply.status, SFTP_PERMISSION_DENIED);
+	assert_int_equal(unlink("p") == 0,
+	    works && strcmp(own->name, "put-file") == 0);
 	assert_int_equal(unlink("g"), 0);
 }
+
+/* Refusing any of the requests it counts as refuses it, in both ways of
+ * saying so. */
+static void
+test_own_requests_refused(void **state)
+{
+	const struct sftp_serve_opts all = { .home = temp_dir };
+	struct sftp_serve_opts opts;
+	char list[600], *rest, *word, others[600];
+	const struct own *own;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(own_requests); i++) {
+		own = &own_requests[i];
+		expect_own(own, &all, true);
+		opts = (struct sftp_serve_opts){ .denied = own->name };
+		expect_own(own, &opts, false);
+		opts = (struct sftp_serve_opts){ .read_only = true };
+		expect_own(own, &opts, !own->changes);
+		opts = (struct sftp_serve_opts){ .allowed = standard_requests };
+		expect_own(own, &opts, false); /* of a stock server's list */
+		strlcpy(list, own->counts_as, sizeof list);
+		for (rest = list; (word = strsep(&rest, ",")) != NULL;) {
+			opts = (struct sftp_serve_opts){ .denied = word };
+			expect_own(own, &opts, false);
+		}
+		snprintf(others, sizeof others, "open,%s,%s", own->counts_as,
+		    own->name);
+		opts = (struct sftp_serve_opts){ .allowed = others };
+		expect_own(own, &opts, true);
+		/* Nothing else is needed. */
+		opts.denied = "setstat,rename,mkdir,rmdir,symlink,readlink,"
+			      "opendir,readdir,realpath,copy-data,fsync";
+		expect_own(own, &opts, true);
+	}
+	restart(&all);
+}
+
+/* To claim a part that was left behind is to remove it. */
+static void
+test_claims_remove(void **state)
+{
+	const uint32_t make = SFTP_O_WRITE | SFTP_O_CREAT | SFTP_O_EXCL;
+	const struct sftp_serve_opts all = { .home = temp_dir },
+		denied = { .denied = "remove" };
+
+	(void)state;
+	make_file(".p.hpnpart", "left");
+	restart(&denied);
+	ask_open(".p.hpnpart", make);
+	expect_status(SFTP_FAILURE);
+	expect_file(".p.hpnpart", "left");
+	restart(&all);
+	ask_open(".p.hpnpart", make);
+	close_handle(answer_handle(), SFTP_OK);
+	expect_file(".p.hpnpart", "");
+	assert_int_equal(unlink(".p.hpnpart"), 0);
+}
+
+/* --- parts --- */
 
 /* A part that somebody is at is not replaced; one that was left behind is. */
 static void
@@ -336,6 +504,93 @@ test_parts(void **state)
 	ask_open("p.hpnpart", make);
 	expect_status(SFTP_FAILURE);
 	assert_int_equal(unlink("p.hpnpart"), 0);
+}
+
+static void
+expect_opened(const char *path, uint32_t pflags, bool opens)
+{
+	ask_open(path, pflags);
+	if (opens)
+		close_handle(answer_handle(), SFTP_OK);
+	else
+		assert_true(answer().status > SFTP_EOF);
+}
+
+/* A neighbour who may write to the directory has put something where a part
+ * would be: it is neither written nor cut, nor written through. */
+static void
+test_parts_of_others(void **state)
+{
+	static const uint32_t flags[] = { SFTP_O_WRITE,
+		SFTP_O_WRITE | SFTP_O_READ, SFTP_O_WRITE | SFTP_O_TRUNC,
+		SFTP_O_WRITE | SFTP_O_CREAT,
+		SFTP_O_WRITE | SFTP_O_CREAT | SFTP_O_TRUNC,
+		SFTP_O_WRITE | SFTP_O_APPEND };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(flags); i++) {
+		make_file("victim", "text");
+		assert_int_equal(symlink("victim", ".p.hpnpart"), 0);
+		expect_opened(".p.hpnpart", flags[i], false);
+		assert_int_equal(unlink(".p.hpnpart"), 0);
+		assert_int_equal(symlink("none", ".p.hpnpart"), 0);
+		expect_opened(".p.hpnpart", flags[i], false);
+		assert_int_not_equal(access("none", F_OK), 0);
+		assert_int_equal(unlink(".p.hpnpart"), 0);
+		assert_int_equal(link("victim", ".p.hpnpart"), 0);
+		expect_opened(".p.hpnpart", flags[i], false);
+		assert_int_equal(unlink(".p.hpnpart"), 0);
+		assert_int_equal(mkfifo(".p.hpnpart", 0666), 0);
+		expect_opened(".p.hpnpart", flags[i], false);
+		assert_int_equal(unlink(".p.hpnpart"), 0);
+		expect_file("victim", "text");
+		/* Somebody else's; only root can make one. */
+		if (geteuid() == 0) {
+			make_file(".p.hpnpart", "theirs");
+			assert_int_equal(chown(".p.hpnpart", 1, 1), 0);
+			expect_opened(".p.hpnpart", flags[i], false);
+			expect_file(".p.hpnpart", "theirs");
+			assert_int_equal(unlink(".p.hpnpart"), 0);
+		}
+		/* Our own it may be, and other names are as ever. */
+		make_file(".p.hpnpart", "ours");
+		expect_opened(".p.hpnpart", flags[i], true);
+		expect_file(".p.hpnpart", flags[i] & SFTP_O_TRUNC ? "" :
+								    "ours");
+		assert_int_equal(unlink(".p.hpnpart"), 0);
+		assert_int_equal(symlink("victim", "l"), 0);
+		expect_opened("l", flags[i], true);
+		assert_int_equal(unlink("l") | unlink("victim"), 0);
+	}
+}
+
+/* What the part of a put-file let others do, as its mode was set. */
+static mode_t fchmod_found;
+
+int
+fchmod(int fd, mode_t mode)
+{
+	struct stat st;
+
+	assert_int_equal(fstat(fd, &st), 0);
+	fchmod_found = st.st_mode & 07777;
+	return (int)syscall(SYS_fchmod, fd, mode);
+}
+
+/* Data that takes the place of a secret is one before it has its name. */
+static void
+test_part_is_private(void **state)
+{
+	(void)state;
+	make_file("p", "secret");
+	assert_int_equal(chmod("p", 0640), 0);
+	fchmod_found = 0;
+	ask_put("p", false, 0666, "new");
+	expect_status(SFTP_OK);
+	assert_int_equal(fchmod_found, 0600);
+	expect_mode("p", 0640);
+	expect_file("p", "new");
+	assert_int_equal(unlink("p"), 0);
 }
 
 static struct reply
@@ -429,8 +684,12 @@ main(void)
 		cmocka_unit_test(test_times_ns),
 		cmocka_unit_test(test_put_file),
 		cmocka_unit_test(test_get_file),
-		cmocka_unit_test(test_small_refusals),
+		cmocka_unit_test(test_own_requests_are_known),
+		cmocka_unit_test(test_own_requests_refused),
+		cmocka_unit_test(test_claims_remove),
 		cmocka_unit_test(test_parts),
+		cmocka_unit_test(test_parts_of_others),
+		cmocka_unit_test(test_part_is_private),
 		cmocka_unit_test(test_sparse_map),
 		cmocka_unit_test(test_sparse_map_more),
 	};

@@ -34,21 +34,47 @@ static struct {
 } fault;
 
 static bool
-is_faulty(int fd)
+is_named(int fd, const char *name)
 {
 	char link[64], path[4096];
-	size_t len;
+	size_t len = strlen(name);
 	ssize_t n;
 
-	if (fault.name == NULL)
-		return false;
 	snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
 	n = readlink(link, path, sizeof path - 1);
 	if (n < 0)
 		return false;
 	path[n] = '\0';
-	len = strlen(fault.name);
-	return (size_t)n >= len && strcmp(path + n - len, fault.name) == 0;
+	return (size_t)n >= len && strcmp(path + n - len, name) == 0;
+}
+
+static bool
+is_faulty(int fd)
+{
+	return fault.name != NULL && is_named(fd, fault.name);
+}
+
+/* What others could do with a part while something was written to it. */
+static bool watched;
+static mode_t others_could;
+static unsigned writes_seen;
+
+static void
+watch(int fd)
+{
+	struct stat st;
+
+	if (!watched || !is_named(fd, PART) || fstat(fd, &st) != 0)
+		return;
+	others_could |= st.st_mode & 077;
+	writes_seen++;
+}
+
+ssize_t
+write(int fd, const void *p, size_t len)
+{
+	watch(fd);
+	return syscall(SYS_write, fd, p, len);
 }
 
 static int
@@ -79,6 +105,7 @@ fsync(int fd)
 ssize_t
 pwrite(int fd, const void *p, size_t len, off_t offset)
 {
+	watch(fd);
 	if (fault.write != 0 && is_faulty(fd)) {
 		if ((long)len > fault.room)
 			return fails(fault.write);
@@ -199,6 +226,52 @@ test_quota(void **state)
 		assert_int_equal(unlink("dst"), 0);
 	}
 	assert_int_equal(unlink("src"), 0);
+}
+
+/* --- what others may read --- */
+
+/* What takes the place of a file that only its owner reads is as private from
+ * the beginning, though everybody reads its source. Nobody reads the data of
+ * a part of which he could not read the target, with any server. */
+static void
+test_part_is_private(void **state)
+{
+	static const size_t sizes[] = { 1000, 100000, LARGE };
+	struct stat st;
+
+	(void)state;
+	watched = true;
+	for (unsigned i = 0; i < 24 * ARRAY_LEN(sizes); i++) {
+		struct host h = { .seed = 1, .stock = i % 4 == 2,
+			.no_small = i % 4 == 1, .no_stat_ns = i % 4 == 1,
+			.odd_handles = i % 4 == 3 };
+		bool up = i / 4 % 2 == 0;
+		struct xfer_opts opts = { .resume = i / 8 % 3 == 1,
+			.preserve = i / 8 % 3 == 2 };
+		mode_t mode = opts.preserve ? 0640 : 0600;
+
+		host_make_file("src", sizes[i / 24], 1);
+		assert_int_equal(chmod("src", opts.preserve ? 0640 : 0644), 0);
+		host_make_file("dst", 500, 2);
+		assert_int_equal(chmod("dst", 0600), 0);
+		others_could = writes_seen = 0;
+		assert_int_equal(host_copy(&h, up, "src", "dst", opts), 0);
+		assert_true(writes_seen > 0);
+		assert_int_equal(others_could & ~mode, 0);
+		assert_true(host_same("src", "dst"));
+		assert_int_equal(stat("dst", &st), 0);
+		assert_int_equal(st.st_mode & 07777, mode);
+		assert_false(exists(PART));
+		/* A file that was not there is as its source. */
+		assert_int_equal(unlink("dst"), 0);
+		assert_int_equal(host_copy(&h, up, "src", "dst", opts), 0);
+		assert_int_equal(stat("dst", &st), 0);
+		assert_int_equal(st.st_mode & 07777, opts.preserve ? 0640 :
+								      0644);
+		assert_int_equal(unlink("src") | unlink("dst"), 0);
+	}
+	watched = false;
+	assert_int_equal(host_reports.n, 0);
 }
 
 /* --- names that are taken --- */
@@ -570,6 +643,7 @@ main(void)
 		cmocka_unit_test(test_close_fails),
 		cmocka_unit_test(test_close_fails_in_place),
 		cmocka_unit_test(test_quota),
+		cmocka_unit_test(test_part_is_private),
 		cmocka_unit_test(test_part_of_two_names),
 		cmocka_unit_test(test_killed_at_a_link),
 		cmocka_unit_test(test_old_links),

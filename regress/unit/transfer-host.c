@@ -100,6 +100,26 @@ hide(uint8_t *p, size_t len, const char *name)
 		*at = '?';
 }
 
+/* What this host does not tell that it can. */
+static void
+hide_some(const struct host *h, uint8_t *p, size_t len)
+{
+	if (h->no_digests || h->stock)
+		hide(p, len, "check-file");
+	if (h->old_rename)
+		hide(p, len, "posix-rename");
+	if (h->no_small || h->stock) {
+		hide(p, len, "put-file");
+		hide(p, len, "get-file");
+	}
+	if (h->no_stat_ns || h->stock)
+		hide(p, len, "stat-ns");
+	if (h->stock) {
+		hide(p, len, "times-ns");
+		hide(p, len, "sparse-map");
+	}
+}
+
 /* Takes the replies that are there; of several, any first. */
 static void
 collect(struct host *h, struct host_lane *l)
@@ -123,20 +143,12 @@ collect(struct host *h, struct host_lane *l)
 		at = buf_len(&l->wire);
 		buf_put_string(&l->wire, replies[pick].p, replies[pick].len);
 		p = (uint8_t *)buf_data(&l->wire) + at;
-		if (p[4] == SFTP_VERSION_REPLY && h->no_digests)
-			hide(p, replies[pick].len, "check-file");
-		if (p[4] == SFTP_VERSION_REPLY && h->old_rename)
-			hide(p, replies[pick].len, "posix-rename");
-		if (p[4] == SFTP_VERSION_REPLY && h->no_small) {
-			hide(p, replies[pick].len, "put-file");
-			hide(p, replies[pick].len, "get-file");
-		}
+		if (p[4] == SFTP_VERSION_REPLY)
+			hide_some(h, p, replies[pick].len);
 		if (h->lies && p[4] == SFTP_EXTENDED_REPLY &&
 		    wire_get_u32(p + 9) == ALL_ATTRS &&
 		    host_random(h, 2) == 0)
 			p[9 + host_random(h, 4)] ^= 0x81;
-		if (p[4] == SFTP_VERSION_REPLY && h->no_stat_ns)
-			hide(p, replies[pick].len, "stat-ns");
 		if (p[4] == SFTP_DATA && h->corrupt > 0 && --h->corrupt == 0)
 			p[13] ^= 0x20;
 		memmove(&replies[pick], &replies[pick + 1],

@@ -37,6 +37,7 @@ struct host {
 	struct xfer_path path; /* told of every lane; connection is its own */
 	unsigned opened;
 	bool no_digests, old_rename, no_small, no_stat_ns;
+	bool stock;	   /* offers what OpenSSH does, and no more */
 	bool odd_handles;  /* the first is not 0 */
 	bool uneven;	   /* some lanes are much slower than others */
 	bool lies;	   /* some of what get-file gives is damaged */
