@@ -124,6 +124,14 @@ on_sink_ready(void *arg, int fd, int events)
 			    c->sink[i].blocks ? SINK_WRITE_MAX : SIZE_MAX);
 }
 
+/* Nobody takes what waits: for the peer's window it is as if it were gone. */
+static void
+drop_queue(struct channel *c, struct sink *s)
+{
+	c->consumed += (uint32_t)s->queue.len;
+	queue_clear(&s->queue);
+}
+
 static void
 sink_failed(struct channel *c, int which, int error)
 {
@@ -133,43 +141,52 @@ sink_failed(struct channel *c, int which, int error)
 	loop_unwatch(c->chs->loop, s->watch);
 	s->watch = NULL;
 	s->broken = true;
-	c->consumed += (uint32_t)s->queue.len;
-	queue_clear(&s->queue);
+	drop_queue(c, s);
 	if (c->ops->sink_failed != NULL)
 		c->ops->sink_failed(c->arg, c,
 		    which == 0 ? 0 : CHANNEL_EXT_STDERR, error);
+}
+
+static void
+set_source(struct channel *c, struct source *in, int fd)
+{
+	loop_unwatch(c->chs->loop, in->watch);
+	/* Behind an EOF nothing can follow. */
+	*in = (struct source){ .fd = c->sent_eof ? -1 : fd };
+	in->ended = in->fd == -1;
+	if (in->fd == -1)
+		return;
+	in->blocks = can_block(in->fd);
+	/* Regular files cannot be polled everywhere. */
+	in->watch = loop_watch(c->chs->loop, in->fd, LOOP_READ,
+	    on_source_ready, c);
+}
+
+static void
+set_sink(struct channel *c, struct sink *out, int fd)
+{
+	loop_unwatch(c->chs->loop, out->watch);
+	out->fd = fd;
+	out->watch = NULL;
+	out->broken = false;
+	if (fd == -1) {
+		/* The queue of data may be that of an in-process end. */
+		if (c->io == NULL || out != &c->sink[0])
+			drop_queue(c, out);
+		return;
+	}
+	out->blocks = can_block(fd);
+	out->watch = loop_watch(c->chs->loop, fd, 0, on_sink_ready, c);
 }
 
 void
 channel_set_fds(struct channel *c, int source, int sink, int ext_source,
     int ext_sink)
 {
-	int sources[2] = { source, ext_source }, sinks[2] = { sink, ext_sink };
-
-	for (int i = 0; i < 2; i++) {
-		struct source *in = &c->source[i];
-		struct sink *out = &c->sink[i];
-
-		loop_unwatch(c->chs->loop, in->watch);
-		loop_unwatch(c->chs->loop, out->watch);
-		/* Behind an EOF nothing can follow. */
-		*in = (struct source){ .fd = c->sent_eof ? -1 : sources[i] };
-		in->ended = in->fd == -1;
-		if (in->fd != -1) {
-			in->blocks = can_block(in->fd);
-			/* Regular files cannot be polled everywhere. */
-			in->watch = loop_watch(c->chs->loop, in->fd,
-			    LOOP_READ, on_source_ready, c);
-		}
-		out->fd = sinks[i];
-		out->watch = NULL;
-		out->broken = false;
-		if (out->fd != -1) {
-			out->blocks = can_block(out->fd);
-			out->watch = loop_watch(c->chs->loop, out->fd, 0,
-			    on_sink_ready, c);
-		}
-	}
+	set_source(c, &c->source[0], source);
+	set_source(c, &c->source[1], ext_source);
+	set_sink(c, &c->sink[0], sink);
+	set_sink(c, &c->sink[1], ext_sink);
 }
 
 void

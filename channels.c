@@ -273,6 +273,7 @@ channel_leave(struct channel *c)
 {
 	c->ops = &no_ops;
 	c->io = NULL;
+	channel_set_fds(c, -1, -1, -1, -1); /* they were the owner's */
 	for (struct reply_slot *s = c->replies.first; s != NULL; s = s->next)
 		s->fn = forget_reply;
 	channel_close(c, false);

@@ -153,7 +153,8 @@ int channels_turn(struct channels *chs, bool *more) must_check;
 
 /* Ends of a channel. -1 = none. source feeds CHANNEL_DATA, ext_source feeds
  * stderr data (server); sink takes data, ext_sink stderr data (client).
- * Without a sink data is thrown away. Descriptors are borrowed. */
+ * Without a sink data is thrown away, also what waited for one that was there
+ * before. Descriptors are borrowed. */
 void channel_set_fds(struct channel *c, int source, int sink, int ext_source,
     int ext_sink);
 void channel_set_io(struct channel *c, const struct channel_io *io, void *arg);

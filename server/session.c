@@ -247,16 +247,18 @@ on_peer_closed(void *arg, struct channel *c)
 {
 	struct session *s = arg;
 
+	/* Also when its process is gone: another may still have the terminal,
+	 * and never read what was typed. */
+	if (s->pty != -1) {
+		channel_set_fds(c, -1, -1, -1, -1);
+		fd_close(&s->pty);
+		return;
+	}
 	if (!s->started || s->exited)
 		return;
 	if (s->sftp != NULL) {
 		internal_sftp_stop(s->sftp);
 		on_exit_status(s, W_EXITCODE(internal_sftp_status(s->sftp), 0));
-		return;
-	}
-	if (s->pty != -1) {
-		channel_set_fds(c, -1, -1, -1, -1);
-		fd_close(&s->pty);
 		return;
 	}
 	channel_end_source(c);

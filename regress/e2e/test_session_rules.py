@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 from ownetc import (GROUP, OWN_GROUP, PASSWORD, UID, USER, Opened, OwnEtc,
                     problem)
-from sshwire import (CHANNEL_CLOSE, CHANNEL_DATA, CHANNEL_REQUEST,
-                     CHANNEL_SUCCESS, EXTENDED_DATA, connect, load_key)
+from sshwire import (CHANNEL_CLOSE, CHANNEL_DATA, CHANNEL_OPEN,
+                     CHANNEL_REQUEST, CHANNEL_SUCCESS, EXTENDED_DATA,
+                     OPEN_CONFIRMATION, connect, load_key)
 
 import harness
 from harness import Client, have
@@ -457,4 +458,56 @@ def test_terminal_type(own, keys, kind, config, expected):
     ask(w, channel, "pty-req", "vt100", 80, 24, 0, 0, "")
     ask(w, channel, "exec", "echo term=$TERM,")
     assert b"term=" + expected + b"," in output(w)
+    w.close()
+
+
+# ---- sessions that the client gives up ---------------------------------
+
+def open_terminal(w, number, command):
+    """(the server's number of the channel, its window)."""
+    w.say(CHANNEL_OPEN, "session", number, 1 << 21, 1 << 15)
+    reply = w.expect(OPEN_CONFIRMATION)
+    assert reply.u32() == number
+    channel = reply.u32()
+    ask(w, channel, "pty-req", "vt100", 80, 24, 0, 0, "")
+    ask(w, channel, "exec", command)
+    return channel
+
+
+def fill_terminal(w, channel):
+    """More than a terminal takes while nobody reads it."""
+    for _ in range(64):
+        w.say(CHANNEL_DATA, channel, "x" * 8192)
+
+
+@pytest.mark.parametrize("end", ["close", "after its command"])
+def test_unread_input_of_a_terminal(make_server, keys, end):
+    """It keeps no session: MaxSessions counts those that are there."""
+    server = make_server("MaxSessions 2")
+    w = connect(server).login(harness.ME, load_key(keys.path("ed25519")))
+    for number in range(5):
+        if end == "close":
+            command = "stty raw -echo; echo ready; exec sleep 1000"
+        else:  # somebody else still has the terminal
+            command = ("stty raw -echo; trap '' HUP; sleep 1000 & echo ready;"
+                       " read x; kill -0 $! && exit 0")
+        channel = open_terminal(w, number, command)
+        got = b""
+        while b"ready" not in got:
+            reply = w.expect(CHANNEL_DATA)
+            reply.u32()
+            got += reply.string()
+        if end == "close":
+            fill_terminal(w, channel)
+        else:
+            w.say(CHANNEL_DATA, channel, "\n")
+            fill_terminal(w, channel)
+            while w.expect(CHANNEL_DATA, CHANNEL_REQUEST,
+                           CHANNEL_CLOSE)[0] != CHANNEL_CLOSE:
+                pass
+        w.say(CHANNEL_CLOSE, channel)
+        if end == "close":
+            while w.expect(CHANNEL_DATA, CHANNEL_REQUEST,
+                           CHANNEL_CLOSE)[0] != CHANNEL_CLOSE:
+                pass
     w.close()

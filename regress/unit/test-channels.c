@@ -441,6 +441,86 @@ test_close_takes_what_is_there(void **state)
 	}
 }
 
+/* b's sink has taken what it can, and more waits for it. */
+static void
+fill_sink(struct world *w, int sink[2])
+{
+	static const uint8_t data[256 * 1024];
+
+	assert_int_equal(pipe2(sink, O_NONBLOCK), 0);
+	assert_int_equal(run(w, 2), 0);
+	channel_set_fds(w->b.ch, -1, sink[1], -1, -1);
+	for (size_t i = 0; i < sizeof data; i += 32 * 1024) {
+		assert_int_equal(channel_send_data(w->a.ch, 0, data + i,
+				     32 * 1024),
+		    0);
+		assert_int_equal(run(w, 4), 0);
+	}
+	assert_true(w->b.ch->sink[0].queue.len > 0);
+}
+
+/* What waits for a sink goes with it: nobody will take it any more, and the
+ * channel would wait for that for ever. */
+static void
+test_sink_is_taken_away(void **state)
+{
+	int sink[2];
+	struct world w;
+
+	(void)state;
+	for (int leave = 0; leave < 2; leave++) {
+		world_open(&w);
+		open_session(&w);
+		fill_sink(&w, sink);
+		channel_hold_close(w.b.ch, true);
+		channel_close(w.a.ch, false);
+		assert_int_equal(run(&w, 6), 0);
+		assert_int_equal(w.b.closed, 0);
+		channel_hold_close(w.b.ch, false);
+		if (leave)
+			channel_leave(w.b.ch);
+		else
+			channel_set_fds(w.b.ch, -1, -1, -1, -1);
+		assert_int_equal(run(&w, 6), 0);
+		assert_int_equal(w.b.closed, leave ? 0 : 1);
+		assert_int_equal(count_of(w.b.chs), 0);
+		world_close(&w);
+		close(sink[0]);
+		close(sink[1]);
+	}
+}
+
+/* A change of the descriptor keeps what waits. */
+static void
+test_sink_is_replaced(void **state)
+{
+	int sink[2], other[2];
+	char text[4096];
+	struct world w;
+	size_t kept;
+
+	(void)state;
+	world_open(&w);
+	open_session(&w);
+	fill_sink(&w, sink);
+	kept = w.b.ch->sink[0].queue.len;
+	assert_int_equal(pipe2(other, O_NONBLOCK), 0);
+	channel_set_fds(w.b.ch, -1, other[1], -1, -1);
+	while (kept > 0) {
+		ssize_t n;
+
+		assert_int_equal(run(&w, 2), 0);
+		n = read(other[0], text, sizeof text);
+		assert_true(n > 0 && (size_t)n <= kept);
+		kept -= (size_t)n;
+	}
+	world_close(&w);
+	for (int i = 0; i < 2; i++) {
+		close(sink[i]);
+		close(other[i]);
+	}
+}
+
 static void
 note_reply(void *arg, bool ok, struct rd data)
 {
@@ -814,6 +894,8 @@ main(void)
 		cmocka_unit_test(test_stderr_is_apart),
 		cmocka_unit_test(test_close_is_held),
 		cmocka_unit_test(test_close_takes_what_is_there),
+		cmocka_unit_test(test_sink_is_taken_away),
+		cmocka_unit_test(test_sink_is_replaced),
 		cmocka_unit_test(test_open_on_a_guess),
 		cmocka_unit_test(test_refused_on_a_guess),
 		cmocka_unit_test(test_requests),
