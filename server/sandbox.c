@@ -81,8 +81,8 @@ allow_memory(scmp_filter_ctx ctx)
 	const struct scmp_arg_cmp own_data[] = { data,
 		SCMP_A3(SCMP_CMP_MASKED_EQ, MAP_TYPE | own, own) };
 	const struct scmp_arg_cmp give_back[] = {
-		SCMP_A2(SCMP_CMP_EQ, MADV_DONTNEED),
-		SCMP_A2(SCMP_CMP_EQ, MADV_FREE),
+		SCMP_A2(SCMP_CMP_EQ, MADV_DONTNEED, 0),
+		SCMP_A2(SCMP_CMP_EQ, MADV_FREE, 0),
 	};
 	int r = 0;
 
@@ -117,9 +117,9 @@ static int
 allow_quick_acks(scmp_filter_ctx ctx)
 {
 	const struct scmp_arg_cmp args[] = {
-		SCMP_A0(SCMP_CMP_EQ, MONITOR_FD_SOCKET),
-		SCMP_A1(SCMP_CMP_EQ, IPPROTO_TCP),
-		SCMP_A2(SCMP_CMP_EQ, TCP_QUICKACK),
+		SCMP_A0(SCMP_CMP_EQ, MONITOR_FD_SOCKET, 0),
+		SCMP_A1(SCMP_CMP_EQ, IPPROTO_TCP, 0),
+		SCMP_A2(SCMP_CMP_EQ, TCP_QUICKACK, 0),
 	};
 
 	return allow(ctx, SCMP_SYS(setsockopt), ARRAY_LEN(args), args);
