@@ -12,6 +12,7 @@ import subprocess
 import time
 
 import pytest
+import sshwire
 from rawssh import BANNER, Raw
 
 import harness
@@ -529,6 +530,51 @@ def test_unprivileged_process_before_login(make_server):
     if IS_ROOT:
         assert fields["Uid"].split()[0] != "0"
         assert fields["CapEff"] == "0" * 16
+
+
+@pytest.fixture
+def stranger_process(make_server):
+    """A connection without a login, and the process that speaks to it."""
+    server = make_server()
+    wire = sshwire.connect(server).handshake()
+    found = harness.wait_for(lambda: [
+        pid for pid, (_, name) in server.connections().items()
+        if name.startswith("hpnsshd-auth")])
+    assert found, server.connections()
+    yield wire, found[0]
+    wire.close()
+
+
+def test_descriptors_before_login(stranger_process):
+    """The connection, the monitor, and what wakes its own loop: nothing that
+    others have left open."""
+    _, pid = stranger_process
+    place = f"/proc/{pid}/fd"
+    if not os.access(place, os.R_OK):
+        pytest.skip("its descriptors can not be seen")
+    found = {int(fd): os.readlink(f"{place}/{fd}")
+             for fd in os.listdir(place)}
+    assert [found.pop(fd) for fd in (0, 1, 2)] == ["/dev/null"] * 3
+    kinds = sorted(name.split(":")[0] for name in found.values())
+    assert kinds == ["pipe", "pipe", "socket", "socket"], found
+
+
+def test_stopped_for_a_while_before_login(stranger_process):
+    """As a suspended machine does: the filter has no call to go on with what
+    was waited for, and the process is not killed for that."""
+    wire, pid = stranger_process
+
+    def state():
+        return open(f"/proc/{pid}/stat").read().rpartition(")")[2].split()[0]
+
+    if os.geteuid() != os.stat(f"/proc/{pid}").st_uid and not IS_ROOT:
+        pytest.skip("it is somebody else's")
+    assert harness.wait_for(lambda: state() == "S")  # waits
+    os.kill(pid, signal.SIGSTOP)
+    assert harness.wait_for(lambda: state() == "T")
+    os.kill(pid, signal.SIGCONT)
+    assert harness.wait_for(lambda: state() == "S")
+    wire.ask_service()
 
 
 def test_sighup_reads_the_configuration_again(make_server):
