@@ -199,6 +199,86 @@ fd_receive_msg(int sock, struct buf *body, size_t max)
 	return r;
 }
 
+/* Room for the descriptors that go with a byte, aligned as is wanted. */
+union fd_control {
+	struct cmsghdr head;
+	char space[CMSG_SPACE(FD_PASS_MAX * sizeof(int))];
+};
+
+int
+fd_send_fds(int sock, const int *fds, size_t n)
+{
+	union fd_control control;
+	char byte = 0;
+	struct iovec iov = { .iov_base = &byte, .iov_len = 1 };
+	struct msghdr msg = { .msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = control.space,
+		.msg_controllen = CMSG_SPACE(n * sizeof *fds) };
+	struct cmsghdr *c;
+	ssize_t sent;
+
+	ENSURE(n > 0 && n <= FD_PASS_MAX);
+	memset(&control, 0, sizeof control);
+	c = CMSG_FIRSTHDR(&msg);
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(n * sizeof *fds);
+	memcpy(CMSG_DATA(c), fds, n * sizeof *fds);
+	do {
+		sent = sendmsg(sock, &msg, MSG_NOSIGNAL);
+	} while (sent == -1 && errno == EINTR);
+	return sent == 1 ? 0 : ERR_SYSTEM;
+}
+
+/* The descriptors of a message that has them; how many. */
+static size_t
+take_fds(struct msghdr *msg, int *fds, size_t max)
+{
+	size_t n = 0, here;
+
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(msg); c != NULL;
+	     c = CMSG_NXTHDR(msg, c)) {
+		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+			continue;
+		here = (c->cmsg_len - CMSG_LEN(0)) / sizeof *fds;
+		here = MIN(here, max - n);
+		memcpy(fds + n, CMSG_DATA(c), here * sizeof *fds);
+		n += here;
+	}
+	return n;
+}
+
+int
+fd_receive_fds(int sock, int *fds, size_t n)
+{
+	union fd_control control;
+	char byte;
+	struct iovec iov = { .iov_base = &byte, .iov_len = 1 };
+	struct msghdr msg = { .msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = control.space,
+		.msg_controllen = sizeof control.space };
+	int got[FD_PASS_MAX];
+	size_t count;
+	ssize_t len;
+
+	ENSURE(n > 0 && n <= FD_PASS_MAX);
+	do {
+		len = recvmsg(sock, &msg, MSG_CMSG_CLOEXEC);
+	} while (len == -1 && errno == EINTR);
+	if (len <= 0)
+		return len == 0 ? ERR_EOF : ERR_SYSTEM;
+	count = take_fds(&msg, got, FD_PASS_MAX);
+	if (count == n && !(msg.msg_flags & MSG_CTRUNC)) {
+		memcpy(fds, got, n * sizeof *fds);
+		return 0;
+	}
+	while (count > 0)
+		fd_close(&got[--count]);
+	return ERR_PROTOCOL;
+}
+
 int
 fd_rcvbuf(int fd)
 {

@@ -38,6 +38,14 @@ int file_replace(const char *path, const void *p, size_t len,
 int fd_send_msg(int sock, const struct buf *body) must_check;
 int fd_receive_msg(int sock, struct buf *body, size_t max) must_check;
 
+/* Passes open descriptors (at most FD_PASS_MAX) to another process of ours,
+ * over a socket of the system (AF_UNIX). The sender keeps its own ones; those
+ * that are received are close-on-exec and owned by the caller. Exactly n come,
+ * or none. */
+enum { FD_PASS_MAX = 4 };
+int fd_send_fds(int sock, const int *fds, size_t n) must_check;
+int fd_receive_fds(int sock, int *fds, size_t n) must_check;
+
 /* Bytes of the kernel's receive buffer of a TCP socket (SO_RCVBUF); 0 if
  * fd is no socket. */
 int fd_rcvbuf(int fd);

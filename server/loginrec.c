@@ -97,11 +97,30 @@ loginrec_login(const struct loginrec *rec)
 	put_lastlog(rec);
 }
 
+/* The kernel gives a terminal's name away again as soon as nobody has it open.
+ * Then the record of that name is another login's, and stays. */
+static bool
+is_of_another(const struct loginrec *rec)
+{
+	struct utmp line;
+	const struct utmp *found;
+	bool another;
+
+	fill(&line, rec, USER_PROCESS);
+	setutent();
+	found = getutline(&line);
+	another = found != NULL && found->ut_pid != rec->pid;
+	endutent();
+	return another;
+}
+
 void
 loginrec_logout(const struct loginrec *rec)
 {
 	struct utmp u;
 
+	if (is_of_another(rec))
+		return;
 	fill(&u, rec, DEAD_PROCESS);
 	put_utmp(&u);
 	updwtmp(_PATH_WTMP, &u);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What the user's process may ask: records of logins on terminals, proofs of
- * the host's other keys.
+ * What the user's process may ask: terminals, signatures for new keys, proofs
+ * of the host's other keys.
  */
 #include "server/monitor.h"
 
@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/mem.h"
@@ -22,24 +23,13 @@ enum {
 	SIGN_BURST_MS = 512 * SIGN_COST_MS, /* may be owed */
 };
 
-/* Terminals are /dev/pts/N: nothing else gets into the records. */
-static bool
-tty_name_ok(const char *name)
-{
-	static const char dir[] = "/dev/pts/";
-	const char *number = name + sizeof dir - 1;
-
-	return str_has_prefix(name, dir) && number[0] != '\0' &&
-	    number[strspn(number, "0123456789")] == '\0';
-}
-
 static struct loginrec
-record_of(const struct monitor *m, const char *tty, pid_t pid)
+record_of(const struct monitor *m, const char *tty)
 {
 	return (struct loginrec){ .user = m->login->user->name,
 		.host = m->peer.host,
 		.tty = tty,
-		.pid = pid,
+		.pid = m->child, /* who has the terminal's master */
 		.uid = m->login->user->uid };
 }
 
@@ -64,73 +54,109 @@ put_last_login(const struct monitor *m, struct buf *text)
 		buf_printf(text, "Last login: %s\n", when);
 }
 
-static int
-read_tty(struct rd *in, char **tty, pid_t *pid)
+static void
+forget_tty(struct monitor *m, size_t i)
 {
-	uint32_t n;
+	struct loginrec rec = record_of(m, m->ttys[i]);
+
+	if (geteuid() == 0)
+		loginrec_logout(&rec);
+	free(m->ttys[i]);
+	m->ttys[i] = m->ttys[--m->tty_count];
+}
+
+static void
+forget_tty_of_name(struct monitor *m, const char *name)
+{
+	for (size_t i = 0; i < m->tty_count; i++)
+		if (strcmp(m->ttys[i], name) == 0) {
+			forget_tty(m, i);
+			return;
+		}
+}
+
+static bool
+may_have_tty(const struct monitor *m)
+{
+	const struct login *l = m->login;
+	size_t max = MIN((size_t)MAX(l->conf.max_sessions, 0),
+	    MONITOR_TTYS_MAX);
+
+	return l->conf.permit_tty && l->key.pty && m->tty_count < max;
+}
+
+/* The user's process is not asked which terminal and which process it is
+ * about: a record says what happened here. */
+static void
+record_login(struct monitor *m, const char *name)
+{
+	struct loginrec rec = record_of(m, name);
+
+	/* Closed without a word, or the name would not be free again. */
+	forget_tty_of_name(m, name);
+	if (geteuid() == 0)
+		loginrec_login(&rec);
+	m->ttys[m->tty_count++] = xstrdup(name);
+}
+
+static int
+pass_tty(struct monitor *m, const char *name, const int fds[2])
+{
+	struct buf fields = { 0 }, text = { 0 };
 	int r;
 
-	*tty = rd_cstring(in, PTY_NAME_MAX);
-	n = rd_u32(in);
-	if ((r = rd_end(in)) == 0 &&
-	    (!tty_name_ok(*tty) || n == 0 || n > INT32_MAX))
-		r = ERR_FORMAT;
-	if (r != 0) {
-		free(*tty);
-		*tty = NULL;
-	}
-	*pid = (pid_t)n;
+	if (m->login->pam != NULL)
+		pam_take_messages(m->login->pam, &text);
+	put_last_login(m, &text);
+	record_login(m, name);
+	buf_put_cstring(&fields, name);
+	buf_put_string_buf(&fields, &text);
+	r = monitor_answer(m, &fields);
+	if (r == 0)
+		r = fd_send_fds(m->fd, fds, 2);
+	buf_clear(&fields);
+	buf_clear(&text);
 	return r;
 }
 
 int
-monitor_on_login(struct monitor *m, struct rd *in, struct buf *out)
+monitor_on_pty(struct monitor *m, struct rd *in, struct buf *out)
 {
-	struct buf text = { 0 };
-	struct loginrec rec;
-	char *tty;
-	pid_t pid;
-	int r = read_tty(in, &tty, &pid);
+	char name[PTY_NAME_MAX];
+	int fds[2], r = rd_end(in);
 
 	if (r != 0)
 		return r;
-	if (m->login->pam != NULL)
-		pam_take_messages(m->login->pam, &text);
-	put_last_login(m, &text);
-	if (geteuid() == 0 && m->tty_count < MONITOR_TTYS_MAX) {
-		rec = record_of(m, tty, pid);
-		loginrec_login(&rec);
-		m->ttys[m->tty_count++] = (struct monitor_tty){ tty, pid };
-		tty = NULL;
+	if (may_have_tty(m)) {
+		r = pty_open(&fds[0], &fds[1], name);
+		if (r == 0 &&
+		    (r = pty_give(fds[1], m->login->user->uid,
+			 m->login->user->gid)) == 0)
+			r = pass_tty(m, name, fds);
+		if (r != 0)
+			log_error("cannot open a terminal: %s", err_text(r));
+		fd_close(&fds[0]);
+		fd_close(&fds[1]);
 	}
-	buf_put_string_buf(out, &text);
-	buf_clear(&text);
-	free(tty);
-	return 0;
+	if (m->owed) { /* there is none */
+		buf_put_cstring(out, "");
+		buf_put_cstring(out, "");
+		r = 0;
+	}
+	return r;
 }
 
-static void
-forget_tty(struct monitor *m, size_t i)
-{
-	struct loginrec rec = record_of(m, m->ttys[i].name, m->ttys[i].pid);
-
-	loginrec_logout(&rec);
-	free(m->ttys[i].name);
-	m->ttys[i] = m->ttys[--m->tty_count];
-}
-
+/* Of no other terminals than those that were opened for this connection. */
 int
-monitor_on_logout(struct monitor *m, struct rd *in, struct buf *out)
+monitor_on_pty_end(struct monitor *m, struct rd *in, struct buf *out)
 {
-	char *tty;
-	pid_t pid;
-	int r = read_tty(in, &tty, &pid);
+	char *name = rd_cstring(in, PTY_NAME_MAX);
+	int r = rd_end(in);
 
-	for (size_t i = 0; r == 0 && i < m->tty_count; i++)
-		if (m->ttys[i].pid == pid && strcmp(m->ttys[i].name, tty) == 0)
-			forget_tty(m, i);
-	buf_put_string(out, NULL, 0);
-	free(tty);
+	(void)out;
+	if (r == 0)
+		forget_tty_of_name(m, name);
+	free(name);
 	return r;
 }
 

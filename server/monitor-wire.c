@@ -269,22 +269,45 @@ monitor_hand_over(int fd, const char *id_remote, const struct buf *packet,
 }
 
 static int
-tty_call(int fd, enum monitor_request what, const char *tty, uint32_t pid,
-    struct buf *text)
+take_pty(struct rd *r, struct monitor_pty *out)
+{
+	char *name = rd_cstring(r, sizeof out->name - 1);
+	char *text = rd_cstring(r, MONITOR_MSG_MAX);
+	int err = rd_end(r);
+
+	if (err == 0 && name[0] == '\0')
+		err = ERR_DENIED;
+	if (err == 0) {
+		memcpy(out->name, name, strlen(name) + 1);
+		if (text[0] != '\0') {
+			out->text = text;
+			text = NULL;
+		}
+	}
+	free(name);
+	free(text);
+	return err;
+}
+
+int
+monitor_pty(int fd, struct monitor_pty *out)
 {
 	struct buf b = { 0 }, answer = { 0 };
-	struct span shown;
+	int fds[2] = { -1, -1 }, err;
 	struct rd r;
-	int err;
 
-	buf_put_u8(&b, (uint8_t)what);
-	buf_put_cstring(&b, tty);
-	buf_put_u32(&b, pid);
-	if ((err = call(fd, &b, &answer, &r)) == 0) {
-		shown = rd_string(&r);
-		err = rd_end(&r);
-		if (err == 0 && text != NULL)
-			buf_put(text, shown.p, shown.len);
+	memset(out, 0, sizeof *out);
+	out->master = out->slave = -1;
+	buf_put_u8(&b, MONITOR_PTY);
+	if ((err = call(fd, &b, &answer, &r)) == 0 &&
+	    (err = take_pty(&r, out)) == 0 &&
+	    (err = fd_receive_fds(fd, fds, ARRAY_LEN(fds))) == 0) {
+		out->master = fds[0];
+		out->slave = fds[1];
+	}
+	if (err != 0) {
+		free(out->text);
+		out->text = NULL;
 	}
 	buf_clear(&b);
 	buf_clear(&answer);
@@ -292,13 +315,16 @@ tty_call(int fd, enum monitor_request what, const char *tty, uint32_t pid,
 }
 
 int
-monitor_login(int fd, const char *tty, uint32_t pid, struct buf *text)
+monitor_pty_end(int fd, const char *name)
 {
-	return tty_call(fd, MONITOR_LOGIN, tty, pid, text);
-}
+	struct buf b = { 0 }, answer = { 0 };
+	struct rd r;
+	int err;
 
-int
-monitor_logout(int fd, const char *tty, uint32_t pid)
-{
-	return tty_call(fd, MONITOR_LOGOUT, tty, pid, NULL);
+	buf_put_u8(&b, MONITOR_PTY_END);
+	buf_put_cstring(&b, name);
+	err = call(fd, &b, &answer, &r);
+	buf_clear(&b);
+	buf_clear(&answer);
+	return err;
 }

@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "base/wire.h"
 #include "server/hostkeys.h"
+#include "server/pty.h"
 
 enum {
 	MONITOR_MSG_MAX = 8 * 1024 * 1024, /* bytes; a hand-over has queues */
@@ -40,8 +41,10 @@ enum monitor_request {
 				 * and kex state; ends the talk */
 	/* From the session process. */
 	MONITOR_SIGN_REKEY,	/* as MONITOR_SIGN */
-	MONITOR_LOGIN,		/* tty, u32 pid; answer: text to show */
-	MONITOR_LOGOUT,		/* tty, u32 pid */
+	MONITOR_PTY,		/* answer: name, text to show; then the
+				 * descriptors of master and slave. An empty
+				 * name: no terminal, and no descriptors */
+	MONITOR_PTY_END,	/* name: its session is over */
 	MONITOR_PROVE,		/* RSA alg, public blob of a host key:
 				 * signature for hostkeys-prove-00 */
 	MONITOR_REQUEST_COUNT,
@@ -109,9 +112,14 @@ int monitor_try(int fd, enum monitor_request what, const struct buf *args,
     struct monitor_verdict *out) must_check;
 int monitor_hand_over(int fd, const char *id_remote, const struct buf *packet,
     const struct buf *kex) must_check;
-/* text: appended, what the user should see. */
-int monitor_login(int fd, const char *tty, uint32_t pid,
-    struct buf *text) must_check;
-int monitor_logout(int fd, const char *tty, uint32_t pid) must_check;
+/* A new terminal of the user's, with the login on it on record. ERR_DENIED:
+ * there is none for this login, or no more of them. */
+struct monitor_pty {
+	int master, slave; /* close-on-exec, owned */
+	char name[PTY_NAME_MAX];
+	char *text; /* that the user should see; NULL: none. Owned */
+};
+int monitor_pty(int fd, struct monitor_pty *out) must_check;
+int monitor_pty_end(int fd, const char *name) must_check;
 
 #endif

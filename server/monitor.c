@@ -50,10 +50,10 @@ static const struct row {
 	    .handler = monitor_on_hand_over },
 	[MONITOR_SIGN_REKEY] = { MONITOR_PHASE_SESSION, .answered = true,
 	    .handler = monitor_on_sign_rekey },
-	[MONITOR_LOGIN] = { MONITOR_PHASE_SESSION, .answered = true,
-	    .handler = monitor_on_login },
-	[MONITOR_LOGOUT] = { MONITOR_PHASE_SESSION, .answered = true,
-	    .handler = monitor_on_logout },
+	[MONITOR_PTY] = { MONITOR_PHASE_SESSION, .answered = true,
+	    .handler = monitor_on_pty },
+	[MONITOR_PTY_END] = { MONITOR_PHASE_SESSION, .answered = true,
+	    .handler = monitor_on_pty_end },
 	[MONITOR_PROVE] = { MONITOR_PHASE_SESSION, .answered = true,
 	    .handler = monitor_on_prove },
 };
@@ -128,8 +128,8 @@ receive(struct monitor *m, struct buf *msg)
 	return r;
 }
 
-static int
-send_answer(struct monitor *m, const struct buf *fields)
+int
+monitor_answer(struct monitor *m, const struct buf *fields)
 {
 	struct buf answer;
 	int r;
@@ -186,7 +186,7 @@ dispatch(struct monitor *m, const struct buf *msg)
 	buf_init_secret(&out);
 	err = row->handler(m, &r, &out);
 	if (err == 0 && m->owed)
-		err = send_answer(m, &out);
+		err = monitor_answer(m, &out);
 	buf_clear(&out);
 	return err;
 }
@@ -213,7 +213,7 @@ monitor_converse(struct monitor *m, const struct monitor_verdict *v,
 	int r;
 
 	monitor_verdict_put(&fields, v);
-	r = send_answer(m, &fields);
+	r = monitor_answer(m, &fields);
 	buf_clear(&fields);
 	buf_init_secret(&msg);
 	while (r == 0) {

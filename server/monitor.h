@@ -33,11 +33,6 @@ enum monitor_phase {
 
 enum { MONITOR_TTYS_MAX = 256 };
 
-struct monitor_tty {
-	char *name; /* owned */
-	pid_t pid;
-};
-
 struct monitor {
 	struct server_state state;
 	struct peer peer;
@@ -59,7 +54,7 @@ struct monitor {
 	struct login *login;
 	struct buf packet_state, kex_state; /* handed over; secret */
 	char *id_local, *id_remote; /* identification lines */
-	struct monitor_tty ttys[MONITOR_TTYS_MAX];
+	char *ttys[MONITOR_TTYS_MAX]; /* names of those in use; owned */
 	size_t tty_count;
 	uint64_t sign_busy_ms; /* see monitor_sign_wait_ms() */
 };
@@ -98,9 +93,12 @@ int monitor_on_key_verify(struct monitor *m, struct rd *in, struct buf *out);
 int monitor_on_password(struct monitor *m, struct rd *in, struct buf *out);
 int monitor_on_kbdint(struct monitor *m, struct rd *in, struct buf *out);
 int monitor_on_hand_over(struct monitor *m, struct rd *in, struct buf *out);
-int monitor_on_login(struct monitor *m, struct rd *in, struct buf *out);
-int monitor_on_logout(struct monitor *m, struct rd *in, struct buf *out);
+int monitor_on_pty(struct monitor *m, struct rd *in, struct buf *out);
+int monitor_on_pty_end(struct monitor *m, struct rd *in, struct buf *out);
 int monitor_on_prove(struct monitor *m, struct rd *in, struct buf *out);
+/* Sends the answer of the current request, for a handler that has more to send
+ * behind it. */
+int monitor_answer(struct monitor *m, const struct buf *fields) must_check;
 /* Records the end of the logins that are still on record. */
 void monitor_logout_all(struct monitor *m);
 

@@ -2,9 +2,11 @@
 #include "server/pty.h"
 
 #include <fcntl.h>
+#include <grp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -28,6 +30,24 @@ pty_open(int *master, int *slave, char name[PTY_NAME_MAX])
 fail:
 	fd_close(master);
 	return ERR_SYSTEM;
+}
+
+int
+pty_give(int slave, uid_t uid, gid_t gid)
+{
+	const struct group *tty;
+	mode_t mode = S_IRUSR | S_IWUSR;
+
+	if (geteuid() != 0)
+		return 0;
+	tty = getgrnam("tty");
+	if (tty != NULL) {
+		gid = tty->gr_gid;
+		mode |= S_IWGRP;
+	}
+	if (fchown(slave, uid, gid) == -1 || fchmod(slave, mode) == -1)
+		return ERR_SYSTEM;
+	return 0;
 }
 
 void

@@ -28,13 +28,14 @@ struct session {
 	struct sessions *all;
 	struct channel *channel;
 	pid_t pid; /* 0: not started */
-	bool started, exited, sources_ended, recorded;
+	bool started, exited, sources_ended;
 	int wait_status;
 	char *term;
 	struct pty_size size;
 	int pty; /* master, or -1 */
 	int tty; /* slave, until the child has it */
-	char tty_name[PTY_NAME_MAX];
+	char tty_name[PTY_NAME_MAX]; /* empty: none, or not any more */
+	char *greeting; /* for who gets a shell on it; or NULL */
 	int fd_in, fd_out, fd_err; /* pipes to the child, or -1 */
 	struct strlist env;
 	char *subsystem;
@@ -65,15 +66,15 @@ close_fds(struct session *s)
 	fd_close(&s->tty);
 }
 
+/* It is on record as long as it is open, and not longer. */
 static void
-record_logout(struct session *s)
+end_terminal(struct session *s)
 {
-	if (!s->recorded)
+	if (s->tty_name[0] == '\0')
 		return;
-	s->recorded = false;
-	if (monitor_logout(s->all->params->monitor_fd, s->tty_name,
-		(uint32_t)s->pid) != 0)
+	if (monitor_pty_end(s->all->params->monitor_fd, s->tty_name) != 0)
 		log_debug("no answer to the end of a login");
+	s->tty_name[0] = '\0';
 }
 
 static void
@@ -85,11 +86,12 @@ session_free(struct session *s)
 		at = &(*at)->next;
 	*at = s->next;
 	s->all->count--;
-	record_logout(s);
+	end_terminal(s);
 	internal_sftp_free(s->sftp);
 	close_fds(s);
 	strlist_clear(&s->env);
 	free(s->term);
+	free(s->greeting);
 	free(s->subsystem);
 	free(s);
 }
@@ -162,7 +164,7 @@ on_exit_status(struct session *s, int status)
 {
 	s->exited = true;
 	s->wait_status = status;
-	record_logout(s);
+	end_terminal(s);
 	send_exit(s);
 	channel_hold_close(s->channel, false);
 	close_if_over(s);
@@ -284,73 +286,17 @@ make_pipes(struct session *s, struct session_start *start)
 	return make_pipe(&s->fd_err, &start->fd_err, true);
 }
 
-static char *
-ask_greeting(struct session *s, pid_t pid)
-{
-	struct buf text = { 0 };
-	char *copy = NULL;
-
-	if (monitor_login(s->all->params->monitor_fd, s->tty_name,
-		(uint32_t)pid, &text) == 0) {
-		s->recorded = true;
-		if (buf_len(&text) > 0)
-			copy = buf_dup_string(&text);
-	}
-	buf_clear(&text);
-	return copy;
-}
-
-/* The child waits for one byte, so that the login is on record with its
- * process id before it shows the last one. */
-static void
-child_of_tty(struct session_start *start, int gate)
-{
-	uint32_t len = 0;
-	char *text = NULL;
-
-	if (fd_read_all(gate, &len, sizeof len) != 0)
-		_exit(255);
-	if (len > 0) {
-		text = xcalloc(1, (size_t)len + 1);
-		if (fd_read_all(gate, text, len) != 0)
-			_exit(255);
-	}
-	start->greeting = text;
-	session_child(start);
-}
-
-static void
-open_gate(struct session *s, int gate)
-{
-	char *text = ask_greeting(s, s->pid);
-	uint32_t len = text != NULL ? (uint32_t)strlen(text) : 0;
-
-	if (fd_write_all(gate, &len, sizeof len) != 0 ||
-	    (len > 0 && fd_write_all(gate, text, len) != 0))
-		log_debug("session process ended early");
-	free(text);
-}
-
 static int
 start_on_tty(struct session *s, struct session_start *start)
 {
-	int gate[2];
-
-	if (pipe2(gate, O_CLOEXEC) == -1)
-		return ERR_SYSTEM;
 	start->fd_in = start->fd_out = start->fd_err = s->tty;
 	start->tty = s->tty_name;
 	start->term = s->term;
+	start->greeting = s->greeting;
 	s->pid = fork();
-	if (s->pid == 0) {
-		close(gate[1]);
-		child_of_tty(start, gate[0]);
-	}
-	fd_close(&gate[0]);
+	if (s->pid == 0)
+		session_child(start);
 	fd_close(&s->tty);
-	if (s->pid > 0)
-		open_gate(s, gate[1]);
-	fd_close(&gate[1]);
 	return s->pid == -1 ? ERR_SYSTEM : 0;
 }
 
@@ -451,6 +397,7 @@ static int
 on_pty_req(struct session *s, struct rd *r)
 {
 	char *term = rd_cstring(r, TERM_MAX);
+	struct monitor_pty pty;
 	struct span modes;
 	int err;
 
@@ -465,11 +412,15 @@ on_pty_req(struct session *s, struct rd *r)
 		free(term);
 		return err;
 	}
-	if (pty_open(&s->pty, &s->tty, s->tty_name) != 0) {
-		log_error("cannot open a terminal: %s", strerror(errno));
+	if (monitor_pty(s->all->params->monitor_fd, &pty) != 0) {
+		log_error("cannot get a terminal");
 		free(term);
 		return 0;
 	}
+	s->pty = pty.master;
+	s->tty = pty.slave;
+	s->greeting = pty.text;
+	memcpy(s->tty_name, pty.name, sizeof s->tty_name);
 	if (fd_set_nonblock(s->pty, true) != 0 ||
 	    pty_apply_modes(s->tty, modes) != 0)
 		log_debug("terminal modes were not all set");

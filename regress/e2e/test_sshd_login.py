@@ -3,11 +3,13 @@
 
 import os
 import pathlib
+import platform
 import pwd
 import re
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import time
 
@@ -487,6 +489,70 @@ def test_login_records(make_server, other_user):
         harness.kill_group(process)
         process.stdout.close()
     assert harness.wait_for(lambda: other_user not in run(["who"]).text, 5)
+
+
+@needs_root
+def test_whose_a_terminal_is(make_server, other_user):
+    """The user's, and of those that may write to it."""
+    client = Client("hpn", make_server(), user=other_user)
+    done = client.ssh("stat -c %U:%G:%a $(tty)", flags=["-tt"]).ok()
+    assert done.text.strip() in (f"{other_user}:tty:620",), done
+
+
+def utmp_of(line):
+    """(type, pid, user) of the record of that line; None: there is none."""
+    with open("/var/run/utmp", "rb") as f:
+        for record in iter(lambda: f.read(384), b""):
+            kind, pid, name, _, user = struct.unpack_from("hxxi32s4s32s",
+                                                          record)
+            if name.rstrip(b"\0").decode() == line:
+                return kind, pid, user.rstrip(b"\0").decode()
+    return None
+
+
+def set_utmp_pid(line, pid):
+    with open("/var/run/utmp", "r+b") as f:
+        for at, record in enumerate(iter(lambda: f.read(384), b"")):
+            if record[8:40].rstrip(b"\0").decode() == line:
+                f.seek(at * 384 + 4)
+                f.write(struct.pack("i", pid))
+                return
+
+
+@needs_root
+@pytest.mark.skipif(platform.machine() != "x86_64",
+                    reason="records are read as they are on x86-64")
+@pytest.mark.parametrize("taken", [False, True])
+def test_end_of_a_login_record(make_server, other_user, taken):
+    """The record is about the process that has the terminal, as stock's is;
+    its end is not written over another login that has got the same terminal
+    since."""
+    if not os.path.exists("/var/run/utmp"):
+        pytest.skip("this system has no utmp")
+    server = make_server()
+    client = Client("hpn", server, user=other_user)
+    process = harness.start(client.ssh_args(flags=["-tt"])
+                            + ["tty; sleep 60"], stdout=subprocess.PIPE)
+    line = None
+    try:
+        line = os.path.relpath(process.stdout.readline().strip().decode(),
+                               "/dev")
+        kind, pid, user = utmp_of(line)
+        assert (kind, user) == (7, other_user)  # USER_PROCESS
+        assert pid in server.connections()
+        uid = pwd.getpwnam(other_user).pw_uid
+        assert os.stat(f"/proc/{pid}").st_uid in (uid, 0)
+        if taken:
+            set_utmp_pid(line, os.getpid())
+    finally:
+        harness.kill_group(process)
+        process.stdout.close()
+    assert harness.wait_for(lambda: not server.connections())
+    if taken:
+        assert utmp_of(line) == (7, os.getpid(), other_user)
+        set_utmp_pid(line, 0)
+    else:
+        assert utmp_of(line)[0] == 8  # DEAD_PROCESS
 
 
 @needs_root

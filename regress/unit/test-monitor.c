@@ -19,6 +19,15 @@
 #include "keys/key.h"
 #include "server/monitor.h"
 
+uid_t geteuid(void);
+
+/* Not the superuser: nothing goes into the records of this system. */
+uid_t
+geteuid(void)
+{
+	return 65534;
+}
+
 static struct monitor *m;
 static int peer; /* the asker's end */
 
@@ -68,6 +77,7 @@ tear_down(void **state)
 	close(m->fd);
 	if (peer != -1)
 		close(peer);
+	monitor_logout_all(m);
 	login_free(m->login);
 	buf_clear(&m->pending);
 	buf_clear(&m->packet_state);
@@ -146,14 +156,18 @@ nothing_out_of_its_phase(void **state)
 		{ MONITOR_PHASE_KEX, MONITOR_PASSWORD },
 		{ MONITOR_PHASE_KEX, MONITOR_KBDINT_START },
 		{ MONITOR_PHASE_KEX, MONITOR_HAND_OVER },
-		{ MONITOR_PHASE_KEX, MONITOR_LOGIN },
+		{ MONITOR_PHASE_KEX, MONITOR_PTY },
 		{ MONITOR_PHASE_KEX, MONITOR_SIGN_REKEY },
 		{ MONITOR_PHASE_AUTH, MONITOR_SIGN },
 		{ MONITOR_PHASE_AUTH, MONITOR_SIGN_REKEY },
 		{ MONITOR_PHASE_AUTH, MONITOR_USER },
 		{ MONITOR_PHASE_AUTH, MONITOR_KBDINT_ANSWER },
 		{ MONITOR_PHASE_AUTH, MONITOR_HAND_OVER },
-		{ MONITOR_PHASE_AUTH, MONITOR_LOGIN },
+		{ MONITOR_PHASE_AUTH, MONITOR_PTY },
+		{ MONITOR_PHASE_KEX, MONITOR_PTY_END },
+		{ MONITOR_PHASE_AUTH, MONITOR_PTY_END },
+		{ MONITOR_PHASE_ACCEPTED, MONITOR_PTY },
+		{ MONITOR_PHASE_ACCEPTED, MONITOR_PTY_END },
 		{ MONITOR_PHASE_KEX, MONITOR_PROVE },
 		{ MONITOR_PHASE_AUTH, MONITOR_PROVE },
 		{ MONITOR_PHASE_ACCEPTED, MONITOR_PROVE },
@@ -490,10 +504,155 @@ truncated_fields(void **state)
 	assert_int_not_equal(ask(MONITOR_LOG, "\003\0\0\0\011x", 6), 0);
 	assert_int_not_equal(ask(MONITOR_LOG, "\377\0\0\0\001x", 6), 0);
 	m->phase = MONITOR_PHASE_SESSION;
-	/* A terminal is a terminal. */
-	assert_int_equal(ask(MONITOR_LOGIN,
-			     "\0\0\0\013/etc/passwd\0\0\0\001", 19),
-	    ERR_FORMAT);
+	assert_int_not_equal(ask(MONITOR_PTY, "x", 1), 0);
+	assert_int_not_equal(ask(MONITOR_PTY_END, "\0\0\0\2x", 5), 0);
+}
+
+/* ---- terminals ------------------------------------------------------------ */
+
+static void
+log_in(void)
+{
+	struct buf answer = { 0 };
+
+	assert_int_equal(ask_sign(32), 0);
+	drain_answer(&answer);
+	assert_int_equal(ask_user("nobody-at-all"), 0);
+	drain_answer(&answer);
+	buf_clear(&answer);
+	m->phase = MONITOR_PHASE_SESSION;
+}
+
+/* True if there was one; fds may be NULL. */
+static bool
+get_pty(char name[PTY_NAME_MAX], int fds[2])
+{
+	struct buf answer = { 0 };
+	int own[2];
+	struct span s;
+	struct rd r;
+	bool ok;
+
+	fds = fds != NULL ? fds : own;
+	assert_int_equal(ask(MONITOR_PTY, NULL, 0), 0);
+	drain_answer(&answer);
+	r = rd_from_buf(&answer);
+	(void)rd_u8(&r);
+	s = rd_string(&r);
+	(void)rd_string(&r);
+	assert_int_equal(rd_end(&r), 0);
+	assert_true(s.len < PTY_NAME_MAX);
+	memcpy(name, s.p, s.len);
+	name[s.len] = '\0';
+	ok = s.len > 0;
+	buf_clear(&answer);
+	if (ok)
+		assert_int_equal(fd_receive_fds(peer, fds, 2), 0);
+	if (ok && fds == own) {
+		close(own[0]);
+		close(own[1]);
+	}
+	return ok;
+}
+
+static void
+end_pty(const char *name)
+{
+	struct buf b = { 0 }, answer = { 0 };
+
+	buf_put_cstring(&b, name);
+	assert_int_equal(ask(MONITOR_PTY_END, buf_data(&b), buf_len(&b)), 0);
+	drain_answer(&answer);
+	buf_clear(&b);
+	buf_clear(&answer);
+}
+
+/* What is on record is what the monitor has opened, whatever the user's
+ * process says of it. */
+static void
+terminals_are_opened_here(void **state)
+{
+	char name[PTY_NAME_MAX], slave[PTY_NAME_MAX];
+	int fds[2];
+
+	(void)state;
+	log_in();
+	assert_true(get_pty(name, fds));
+	assert_int_equal(strncmp(name, "/dev/pts/", 9), 0);
+	assert_int_equal(ptsname_r(fds[0], slave, sizeof slave), 0);
+	assert_string_equal(name, slave);
+	assert_int_equal(ttyname_r(fds[1], slave, sizeof slave), 0);
+	assert_string_equal(name, slave);
+	assert_int_equal(m->tty_count, 1);
+	assert_string_equal(m->ttys[0], name);
+	end_pty("/dev/pts/0000");
+	end_pty("/dev/tty1");
+	end_pty("");
+	assert_int_equal(m->tty_count, 1);
+	end_pty(name);
+	assert_int_equal(m->tty_count, 0);
+	end_pty(name);
+	close(fds[0]);
+	close(fds[1]);
+}
+
+static void
+terminals_need_permission(void **state)
+{
+	char name[PTY_NAME_MAX];
+
+	(void)state;
+	log_in();
+	m->login->conf.permit_tty = 0;
+	assert_false(get_pty(name, NULL));
+	m->login->conf.permit_tty = 1;
+	m->login->key.pty = false;
+	assert_false(get_pty(name, NULL));
+	m->login->key.pty = true;
+	assert_true(get_pty(name, NULL));
+}
+
+/* No more than sessions; one that has ended makes room. */
+static void
+terminals_are_limited(void **state)
+{
+	char name[PTY_NAME_MAX], other[PTY_NAME_MAX];
+	int fds[11][2];
+
+	(void)state;
+	log_in();
+	assert_int_equal(m->login->conf.max_sessions, 10);
+	for (int i = 0; i < 10; i++)
+		assert_true(get_pty(name, fds[i]));
+	assert_false(get_pty(other, NULL));
+	end_pty(name);
+	assert_true(get_pty(name, fds[10]));
+	assert_false(get_pty(other, NULL));
+	monitor_logout_all(m);
+	assert_int_equal(m->tty_count, 0);
+	for (int i = 0; i < 11; i++) {
+		close(fds[i][0]);
+		close(fds[i][1]);
+	}
+}
+
+/* The system gives its name away again: one record, not two. */
+static void
+terminals_may_be_closed_without_a_word(void **state)
+{
+	char name[PTY_NAME_MAX], again[PTY_NAME_MAX];
+	int fds[2] = { -1, -1 };
+
+	(void)state;
+	log_in();
+	assert_true(get_pty(name, fds));
+	close(fds[0]);
+	close(fds[1]);
+	assert_true(get_pty(again, fds));
+	/* Unless somebody else was quicker. */
+	assert_int_equal(m->tty_count, strcmp(name, again) == 0 ? 1 : 2);
+	close(fds[0]);
+	close(fds[1]);
 }
 
 static void
@@ -532,6 +691,10 @@ main(void)
 		TEST(a_dialogue_that_is_given_up_counts),
 		TEST(lines_are_limited),
 		TEST(truncated_fields),
+		TEST(terminals_are_opened_here),
+		TEST(terminals_need_permission),
+		TEST(terminals_are_limited),
+		TEST(terminals_may_be_closed_without_a_word),
 		TEST(an_end_is_noticed),
 		TEST(login_takes_no_longer_than_it_may),
 	};
