@@ -403,7 +403,8 @@ on_alive(void *arg)
 	if (seen != c->alive_seen) {
 		c->alive_seen = seen;
 		c->alive_missed = 0;
-	} else if (c->alive_missed++ >= c->alive_max) {
+	} else if (c->alive_max != CONNECTION_ALIVE_NO_END &&
+	    c->alive_missed++ >= c->alive_max) {
 		end(c, ERR_TIMEOUT);
 		return;
 	}

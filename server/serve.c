@@ -187,7 +187,9 @@ begin(struct serve *sv)
 	if (p->conf->client_alive_interval > 0)
 		connection_set_alive(sv->connection,
 		    (uint32_t)p->conf->client_alive_interval,
-		    (uint32_t)p->conf->client_alive_count_max);
+		    p->conf->client_alive_count_max > 0 ?
+			(uint32_t)p->conf->client_alive_count_max :
+			CONNECTION_ALIVE_NO_END);
 	connection_kick(sv->connection);
 	return 0;
 }

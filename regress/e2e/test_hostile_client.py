@@ -944,6 +944,26 @@ def test_client_that_stops_after_login(make_server, wire, key):
     assert harness.wait_for(lambda: not server.connections(), 8)
 
 
+@pytest.mark.parametrize("most, given_up", [(0, False), (1, True)])
+def test_client_that_does_not_answer(make_server, wire, key, most, given_up):
+    """Nor say anything else. With 0 it is asked, but never given up."""
+    server = make_server("ClientAliveInterval 1\n"
+                         f"ClientAliveCountMax {most}\n")
+    w = wire(server).login(ME, key)
+    asked = 0
+    try:
+        while asked < 3:
+            payload = w.recv()
+            asked += b"keepalive@openssh.com" in payload
+            if payload[0] == DISCONNECT:
+                break
+    except Closed:
+        pass
+    assert (asked < 3) == given_up
+    if not given_up:
+        assert w.open_session()
+
+
 def test_reader_that_stops_does_not_hold_others(make_server, wire, key):
     """One client that takes no data costs its own connection only."""
     server = make_server()
