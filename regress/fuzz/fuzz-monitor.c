@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The monitor, and an hpnsshd-auth that has been taken over: requests, each
- * behind a 16 bit length. Not as the superuser, so that nothing is recorded
- * and no account is entered.
+ * The monitor, and an hpnsshd-auth or a user's process that has been taken
+ * over: requests, each behind a 16 bit length. What no input could do, to have
+ * a signature of the user's, is done by two marks that are no requests. Not as
+ * the superuser, so that nothing is recorded and no account is entered.
  */
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -14,7 +15,11 @@
 #include "regress/fuzz/fuzz.h"
 #include "server/monitor.h"
 
-enum { REQUESTS = 64 };
+enum {
+	REQUESTS = 64,
+	MARK_ACCEPTED = 0xf1, /* the last try was good */
+	MARK_SESSION = 0xf2,  /* the user's process asks from now on */
+};
 
 uid_t geteuid(void);
 
@@ -49,6 +54,26 @@ state(void)
 	return &s;
 }
 
+/* False: it is a request. */
+static bool
+is_mark(struct monitor *m, struct span msg)
+{
+	if (msg.len != 1 || m->login == NULL)
+		return false;
+	switch (msg.p[0]) {
+	case MARK_ACCEPTED:
+		if (m->phase == MONITOR_PHASE_AUTH)
+			m->phase = MONITOR_PHASE_ACCEPTED;
+		return true;
+	case MARK_SESSION:
+		if (m->phase == MONITOR_PHASE_OVER)
+			m->phase = MONITOR_PHASE_SESSION;
+		return true;
+	default:
+		return false;
+	}
+}
+
 static void
 feed(struct monitor *m, int fd, struct rd in)
 {
@@ -59,6 +84,8 @@ feed(struct monitor *m, int fd, struct rd in)
 	for (int i = 0; i < REQUESTS && r == 0 && in.len >= 2; i++) {
 		struct span msg = fuzz_piece(&in);
 
+		if (is_mark(m, msg))
+			continue;
 		buf_reset(&b);
 		buf_put(&b, msg.p, msg.len);
 		if (fd_send_msg(fd, &b) != 0)
@@ -93,6 +120,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	m->phase = MONITOR_PHASE_KEX;
 	m->fd = fd[0];
 	feed(m, fd[1], rd_from(data, len));
+	monitor_logout_all(m);
 	login_free(m->login);
 	buf_clear(&m->pending);
 	buf_clear(&m->packet_state);
