@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
-#include <netinet/ip.h>
 #include <net/if.h>
 #include <poll.h>
 #include <signal.h>
@@ -538,20 +537,7 @@ void
 sshlink_set_qos(const struct sshlink *link, const struct client_conf *conf,
     bool interactive)
 {
-	int tos = interactive ? conf->ipqos.interactive : conf->ipqos.bulk;
-	struct sockaddr_storage sa;
-	socklen_t len = sizeof sa;
-	int r = 0;
-
-	if (tos < 0 || link->proxy != 0 || link->fd == -1 ||
-	    getsockname(link->fd, (struct sockaddr *)&sa, &len) == -1)
-		return;
-	if (sa.ss_family == AF_INET)
-		r = setsockopt(link->fd, IPPROTO_IP, IP_TOS, &tos, sizeof tos);
-	else if (sa.ss_family == AF_INET6)
-		r = setsockopt(link->fd, IPPROTO_IPV6, IPV6_TCLASS, &tos,
-		    sizeof tos);
-	if (r == -1)
-		log_debug("type of service %#x: %s", (unsigned)tos,
-		    err_text(ERR_SYSTEM));
+	if (link->proxy == 0 && link->fd != -1)
+		tcp_set_tos(link->fd, interactive ? conf->ipqos.interactive :
+						    conf->ipqos.bulk);
 }

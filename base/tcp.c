@@ -52,6 +52,36 @@ tcp_congestion_is(int fd, const char *name)
 #endif
 }
 
+/* IPv4 in an IPv6 socket has the field of IPv4. */
+static bool
+is_ipv4(const struct sockaddr_storage *sa)
+{
+	const struct sockaddr_in6 *six = (const void *)sa;
+
+	return sa->ss_family == AF_INET ||
+	    (sa->ss_family == AF_INET6 &&
+		IN6_IS_ADDR_V4MAPPED(&six->sin6_addr));
+}
+
+void
+tcp_set_tos(int fd, int tos)
+{
+	struct sockaddr_storage sa;
+	socklen_t len = sizeof sa;
+	int r = 0;
+
+	if (tos < 0 || getsockname(fd, (struct sockaddr *)&sa, &len) == -1)
+		return;
+	if (is_ipv4(&sa))
+		r = setsockopt(fd, IPPROTO_IP, IP_TOS, &tos, sizeof tos);
+	else if (sa.ss_family == AF_INET6)
+		r = setsockopt(fd, IPPROTO_IPV6, IPV6_TCLASS, &tos,
+		    sizeof tos);
+	if (r == -1)
+		log_debug("type of service %#x: %s", (unsigned)tos,
+		    err_text(ERR_SYSTEM));
+}
+
 bool
 tcp_set_unsent(int fd, size_t bytes)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What the kernel lets us choose and know about a TCP connection: the
- * congestion control, and the numbers of TCP_INFO by name.
+ * What the kernel lets us choose and know about a TCP connection: congestion
+ * control, type of service, and the numbers of TCP_INFO by name.
  *
  * Threads: any.
  */
@@ -20,6 +20,11 @@
  * the connection works on with what it had. name NULL: nothing is done. */
 bool tcp_set_congestion(int fd, const char *name);
 bool tcp_congestion_is(int fd, const char *name);
+
+/* The byte that was the type of service, and holds the DSCP now, of packets
+ * sent from here on: of IPv4 or IPv6, as the connection is. Anything else
+ * than a connection of these, and a value below 0, is left alone. */
+void tcp_set_tos(int fd, int tos);
 
 #define TCP_KERNEL(major, minor) ((uint32_t)(major) << 16 | (minor) << 8)
 

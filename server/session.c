@@ -13,6 +13,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/tcp.h"
 #include "server/internal-sftp.h"
 #include "server/monitor-wire.h"
 #include "server/none.h"
@@ -53,8 +54,30 @@ struct sessions {
 	struct session *list;
 	size_t count;
 	bool no_more;
+	bool marked, interactive; /* as mark_packets() has left them */
 	char *auth_info_path; /* file of SSH_USER_AUTH; NULL: none */
 };
+
+/* ---- IPQoS -------------------------------------------------------------- */
+
+/* A connection's packets are interactive as long as it has a session with a
+ * terminal. */
+static void
+mark_packets(struct sessions *ss)
+{
+	const struct conf_qos *qos = &ss->params->conf->ipqos;
+	bool interactive = false;
+
+	for (const struct session *s = ss->list; s != NULL; s = s->next)
+		interactive = interactive ||
+		    (s->started && s->tty_name[0] != '\0');
+	if (ss->marked && ss->interactive == interactive)
+		return;
+	ss->marked = true;
+	ss->interactive = interactive;
+	tcp_set_tos(ss->params->socket_fd,
+	    interactive ? qos->interactive : qos->bulk);
+}
 
 /* ---- life ------------------------------------------------------------- */
 
@@ -91,6 +114,7 @@ session_free(struct session *s)
 		at = &(*at)->next;
 	*at = s->next;
 	s->all->count--;
+	mark_packets(s->all);
 	end_terminal(s);
 	internal_sftp_free(s->sftp);
 	close_fds(s);
@@ -425,6 +449,7 @@ start_session(struct session *s, enum session_kind kind, const char *command)
 	s->started = true;
 	s->takes_signals = start.plan.signals;
 	connect_channel(s);
+	mark_packets(s->all);
 	return true;
 }
 
@@ -743,6 +768,7 @@ sessions_new(struct loop *l, struct channels *chs, const struct packet *p,
 	ss->params = params;
 	ss->nologin = nologin;
 	ss->auth_info_path = write_auth_info(params);
+	mark_packets(ss);
 	if (loop_on_signal(l, SIGCHLD, on_sigchld, ss) != 0 ||
 	    channels_on_open(chs, "session", on_open, ss) != 0 ||
 	    channels_on_global(chs, "no-more-sessions@openssh.com",

@@ -3,17 +3,19 @@
 than others must not get around. Where the stock server keeps the same rule
 it is asked too, so that the test is known to be right."""
 
+import ctypes
 import os
 import shutil
+import socket
 import subprocess
 from pathlib import Path
 
 import pytest
 from ownetc import (GROUP, OWN_GROUP, PASSWORD, UID, USER, Opened, OwnEtc,
                     problem)
-from sshwire import (CHANNEL_CLOSE, CHANNEL_DATA, CHANNEL_OPEN,
-                     CHANNEL_REQUEST, CHANNEL_SUCCESS, EXTENDED_DATA,
-                     OPEN_CONFIRMATION, connect, load_key)
+from sshwire import (CHANNEL_CLOSE, CHANNEL_DATA, CHANNEL_FAILURE,
+                     CHANNEL_OPEN, CHANNEL_REQUEST, CHANNEL_SUCCESS,
+                     EXTENDED_DATA, OPEN_CONFIRMATION, connect, load_key)
 
 import harness
 from harness import Client, have
@@ -28,6 +30,7 @@ either_server = pytest.mark.parametrize("kind", ["hpn", pytest.param(
         harness.FAST or not harness.stock("sshd"),
         reason="the stock server is only asked in a full run"))])
 ONLY_SFTP = b"This service allows sftp connections only."
+PIDFD_GETFD = 438  # the number of the system call, on every architecture
 INIT, VERSION = b"\0\0\0\5\1\0\0\0\3", b"\2\0\0\0\3"
 
 
@@ -225,6 +228,20 @@ def test_environment_and_place_of_an_rc(own):
     done = client_of(own.server()).ssh("cat", stdin=b"input").ok()
     assert done.out == b"input"
     assert (own.home / "ran").read_text().split() == [str(own.home), USER]
+
+
+@pytest.mark.parametrize("config,request_of,answer", [
+    ("", ("exec", "exec sleep 1000"), CHANNEL_SUCCESS),
+    ("Subsystem s exec sleep 1000", ("subsystem", "s"), CHANNEL_FAILURE),
+    ("ForceCommand exec sleep 1000", ("exec", "x"), CHANNEL_FAILURE)])
+def test_signals(make_server, keys, config, request_of, answer):
+    """To what was the client's choice, and to nothing else."""
+    w = connect(make_server(config)).login(
+        harness.ME, load_key(keys.path("ed25519")))
+    channel = w.open_session()[0]
+    ask(w, channel, *request_of)
+    ask(w, channel, "signal", "TERM", answer=answer)
+    w.close()
 
 
 # ---- as whom: ChrootDirectory ------------------------------------------
@@ -510,4 +527,55 @@ def test_unread_input_of_a_terminal(make_server, keys, end):
             while w.expect(CHANNEL_DATA, CHANNEL_REQUEST,
                            CHANNEL_CLOSE)[0] != CHANNEL_CLOSE:
                 pass
+    w.close()
+
+
+# ---- IPQoS -------------------------------------------------------------
+
+def type_of_service(server, w):
+    """Of what the server sends to w: its socket is looked at."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    for pid in server.connections():
+        process = os.pidfd_open(pid)
+        try:
+            for fd in os.listdir(f"/proc/{pid}/fd"):
+                copy = libc.syscall(PIDFD_GETFD, process, int(fd), 0)
+                if copy < 0:
+                    continue
+                try:
+                    with socket.socket(fileno=copy) as s:
+                        if s.getpeername() == w.sock.getsockname():
+                            return s.getsockopt(socket.IPPROTO_IP,
+                                                socket.IP_TOS)
+                except OSError:
+                    pass
+        finally:
+            os.close(process)
+    return None
+
+
+@pytest.mark.parametrize("config,terminal,other", [
+    ("IPQoS af21 cs1", 0x48, 0x20), ("IPQoS 0x10", 0x10, 0x10),
+    ("", 0xb8, 0)])
+def test_type_of_service(make_server, keys, config, terminal, other):
+    """That of a terminal as long as there is one."""
+    if not harness.IS_ROOT:
+        pytest.skip("needs root: looks into another process")
+    server = make_server(config)
+    w = connect(server).login(harness.ME, load_key(keys.path("ed25519")))
+
+    def marked():
+        return type_of_service(server, w)
+
+    bulk = w.open_session(0)[0]
+    ask(w, bulk, "exec", "exec sleep 1000")
+    assert marked() == other
+    channel = open_terminal(w, 1, "read x")
+    assert marked() == terminal
+    w.say(CHANNEL_DATA, channel, "x\n")
+    while w.expect(CHANNEL_DATA, CHANNEL_REQUEST,
+                   CHANNEL_CLOSE)[0] != CHANNEL_CLOSE:
+        pass
+    w.say(CHANNEL_CLOSE, channel)
+    assert harness.wait_for(lambda: marked() == other), marked()
     w.close()

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * TCP_INFO: what the kernel gives for a connection to ourselves, and its
- * form on the wire against vectors made by hand from the format.
+ * form on the wire against vectors made by hand from the format; and what can
+ * be set.
  */
 #include "regress/unit/hex.h"
 
@@ -83,6 +84,50 @@ test_congestion(void **state)
 	assert_false(tcp_congestion_is(fd[0], "ren"));
 	close(fd[0]);
 	close(fd[1]);
+}
+
+static int
+get_int(int fd, int level, int name)
+{
+	int value = -1;
+	socklen_t len = sizeof value;
+
+	assert_int_equal(getsockopt(fd, level, name, &value, &len), 0);
+	return value;
+}
+
+static void
+test_type_of_service(void **state)
+{
+	struct sockaddr_in6 mapped = { .sin6_family = AF_INET6 };
+	int fd[2], both;
+
+	(void)state;
+	connect_pair(fd);
+	tcp_set_tos(fd[0], 0x48);
+	assert_int_equal(get_int(fd[0], IPPROTO_IP, IP_TOS), 0x48);
+	tcp_set_tos(fd[0], -1); /* "none" */
+	assert_int_equal(get_int(fd[0], IPPROTO_IP, IP_TOS), 0x48);
+	close(fd[0]);
+	close(fd[1]);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fd), 0);
+	tcp_set_tos(fd[0], 0x48);
+	close(fd[0]);
+	close(fd[1]);
+	if ((both = socket(AF_INET6, SOCK_STREAM, 0)) == -1)
+		skip(); /* no IPv6 here */
+	tcp_set_tos(both, 0x20);
+	assert_int_equal(get_int(both, IPPROTO_IPV6, IPV6_TCLASS), 0x20);
+	mapped.sin6_addr.s6_addr[10] = mapped.sin6_addr.s6_addr[11] = 0xff;
+	mapped.sin6_addr.s6_addr[12] = 127;
+	mapped.sin6_addr.s6_addr[15] = 1;
+	assert_int_equal(bind(both, (struct sockaddr *)&mapped,
+			     sizeof mapped),
+	    0);
+	tcp_set_tos(both, 0x48);
+	assert_int_equal(get_int(both, IPPROTO_IP, IP_TOS), 0x48);
+	assert_int_equal(get_int(both, IPPROTO_IPV6, IPV6_TCLASS), 0x20);
+	close(both);
 }
 
 static void
@@ -270,6 +315,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_measure),
 		cmocka_unit_test(test_congestion),
+		cmocka_unit_test(test_type_of_service),
 		cmocka_unit_test(test_unsent),
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_vectors),
