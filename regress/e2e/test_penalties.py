@@ -9,9 +9,11 @@ import re
 import signal
 import socket
 
+import authlog
 import pytest
 from rawssh import BANNER, Raw
-from sshwire import (USERAUTH_FAILURE, Closed, Wire, load_key, string)
+from sshwire import (USERAUTH_FAILURE, USERAUTH_INFO_REQUEST, USERAUTH_SUCCESS,
+                     Closed, Wire, load_key, string)
 
 import harness
 from harness import LONG, ME, Client
@@ -142,12 +144,24 @@ def test_disconnected_for_too_many_failures(collecting, address):
     gets(collecting, address, "authfail")
 
 
+def test_dialogue_that_is_dropped(make_server, address):
+    """Its first question may have been answered before."""
+    if authlog.pam_is_missing():
+        pytest.skip(authlog.pam_is_missing())
+    server = make_server(COLLECT + "UsePAM yes\nPAMServiceName sshd\n")
+    w = wire(server, address).handshake().ask_service()
+    w.auth_request(ME, "keyboard-interactive", string(""), string(""))
+    w.expect(USERAUTH_INFO_REQUEST)
+    w.close()
+    gets(server, address, "authfail")
+
+
 def test_success_gives_and_forgives_nothing(collecting, keys, address):
     key = load_key(keys.path("ed25519"))
     w = wire(collecting, address).handshake().ask_service()
     password(w, ME)
     w.send(w.signed_request(ME, key))
-    w.expect(52)
+    w.expect(USERAUTH_SUCCESS)
     w.close()
     after = next(addresses)
     with connect(collecting, after):
