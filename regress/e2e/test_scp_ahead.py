@@ -96,6 +96,16 @@ def test_others_log_in_behind_the_first(far):
     assert came[3] < welcome[0], text
 
 
+def test_not_where_the_user_is_asked(far):
+    """Others would wait for the user, and could not log in as he did."""
+    hints = far.server.known.with_name("known_hosts.hints")
+    hints.write_text(hints.read_text().rstrip("\n") + " asked\n")
+    rc, text = far.copy(ENOUGH)
+    came = lines(text, "Connection from ")
+    assert rc == 0
+    assert came[1:2] > lines(text, "Accepted publickey")[:1], text
+
+
 def test_refused(far):
     keys = far.server.dir / "authorized_keys"
     keys.write_text("")

@@ -165,12 +165,14 @@ def test_no_second_proxy(server, keys, data_file, tmp_path):
     assert errors.count("running the proxy command") <= 2, errors
 
 
-def asked_scp(keys, port, data, target, tmp_path, answer, key="none"):
+def asked_scp(keys, port, data, target, tmp_path, answer, key="none",
+              options=()):
     """Asks by a program; and what it was asked."""
     asked, script = tmp_path / "asked", tmp_path / "askpass"
     script.write_text(f'#!/bin/sh\necho "$1" >>{asked}\necho "{answer}"\n')
     script.chmod(0o755)
-    done = run(argv(keys, port, data, target, "-j", "4", key=key),
+    done = run(argv(keys, port, data, target, "-j", "4", key=key,
+                    options=options),
                env=clean_env(SSH_ASKPASS=script, SSH_ASKPASS_REQUIRE="force"))
     return done, asked.read_text().splitlines()
 
@@ -188,7 +190,8 @@ def test_one_time_password(asks, keys, data_file, tmp_path):  # noqa: F811
 
 
 def test_key_with_a_passphrase(server, keys, data_file, tmp_path):
-    """It is not kept, so nothing further comes to the server."""
+    """It is not kept, so nothing further comes to the server; and the next
+    time nothing begins beside the first."""
     key = tmp_path / "locked"
     key.write_bytes(keys.path("ed25519").read_bytes())
     key.chmod(0o600)
@@ -196,10 +199,13 @@ def test_key_with_a_passphrase(server, keys, data_file, tmp_path):
          key]).ok()
     data, target = data_file(SIZE), tmp_path / "out"
     done, asked = asked_scp(keys, server.port, data, target, tmp_path,
-                            "a phrase", key=key)
+                            "a phrase", key=key, options=(
+                                f"UserKnownHostsFile={server.known_hosts}",))
     copied(done, data, target)
     assert len(asked) == 1
     assert logins(server) == (1, 1)
+    hints = server.known_hosts.with_name("known_hosts.hints").read_text()
+    assert re.fullmatch(r"\S+ \S+ \S+ SHA256:\S+ asked\n", hints)
 
 
 def test_half_logged_in(server, keys, data_file, tmp_path):
