@@ -14,11 +14,15 @@
 #include "xfer/sftp-shell-int.h"
 #include "xfer/target.h"
 
+/* Of a note, path may be NULL. */
 static void
 report(void *arg, const char *path, const char *text)
 {
 	(void)arg;
-	shell_tell("%s: %s", path, text);
+	if (path != NULL)
+		shell_tell("%s: %s", path, text);
+	else
+		shell_tell("%s", text);
 }
 
 /* The command's flags, or those of the command line. */

@@ -739,6 +739,8 @@ xfer_file_settle(struct xfer_file *f)
 			xfer_file_sent(f);
 		break;
 	case XFER_CLOSING:
+		if (f->pending == 0)
+			xfer_tail_go_on(f);
 		if (f->pending > 0 || f->blocks > 0)
 			break;
 		/* A lane took some of it with it, perhaps another's. */

@@ -159,30 +159,32 @@ set_attrs(struct xfer_end *e, const struct sftp_attrs *a)
 }
 
 static void
+send_size(struct xfer_end *e, uint64_t size)
+{
+	const struct sftp_attrs a = { .flags = SFTP_A_SIZE, .size = size };
+
+	set_attrs(e, &a);
+}
+
+static bool
+wants_times_ns(struct xfer_end *e)
+{
+	return e->file->x->opts.preserve &&
+	    xfer_wants_times_ns(e->file->x, &e->file->exact) &&
+	    sftp_has(e->lane->s, SFTP_EXT_TIMES_NS);
+}
+
+static void
 send_attrs(struct xfer_end *e)
 {
 	struct xfer_file *f = e->file;
 	struct sftp_attrs a = f->attrs;
 
-	if (f->cut && !f->sized) {
-		a.flags = SFTP_A_SIZE;
-		a.size = end_of(f);
-		set_attrs(e, &a);
-		a = f->attrs;
-	}
 	if (f->x->opts.preserve) {
-		bool ns = xfer_wants_times_ns(f->x, &f->exact) &&
-		    sftp_has(e->lane->s, SFTP_EXT_TIMES_NS);
-
-		a.flags &= ns ? SFTP_A_MODE : SFTP_A_MODE | SFTP_A_TIMES;
+		a.flags &= wants_times_ns(e) ? SFTP_A_MODE :
+					       SFTP_A_MODE | SFTP_A_TIMES;
 		a.mode &= XFER_MODE_PRESERVED;
 		set_attrs(e, &a);
-		if (ns) {
-			e->pending++;
-			f->pending++;
-			sftp_times_ns(e->lane->s, &e->handle, f->exact.times,
-			    tail_done, e);
-		}
 	} else if (f->set_mode) {
 		a.flags = SFTP_A_MODE;
 		a.mode = f->mode;
@@ -190,24 +192,58 @@ send_attrs(struct xfer_end *e)
 	}
 }
 
+static void
+send_times(struct xfer_end *e)
+{
+	e->pending++;
+	e->file->pending++;
+	sftp_times_ns(e->lane->s, &e->handle, e->file->exact.times, tail_done,
+	    e);
+}
+
+static void
+send_step(struct xfer_end *e, enum xfer_tail step)
+{
+	struct xfer_file *f = e->file;
+
+	if (step == XFER_TAIL_SIZE && f->cut && !f->sized && !f->failed)
+		send_size(e, end_of(f));
+	else if (step == XFER_TAIL_ATTRS && !f->failed)
+		send_attrs(e);
+	else if (step == XFER_TAIL_TIMES && !f->failed && wants_times_ns(e))
+		send_times(e);
+	else if (step == XFER_TAIL_SYNC)
+		send_fsync(e);
+	else if (step == XFER_TAIL_CLOSE)
+		xfer_end_close(e, stored_done);
+}
+
+/* Where the server keeps the order all at once, else when the one before was
+ * answered. */
+void
+xfer_tail_go_on(struct xfer_file *f)
+{
+	struct xfer_end *e = xfer_main_end(f);
+	bool all = e != NULL && sftp_keeps_order(e->lane->s);
+
+	if (!f->up || e == NULL || !e->open)
+		f->tail = XFER_TAIL_SENT;
+	f->pending++; /* not settled before all is sent */
+	while (f->tail < XFER_TAIL_SENT && (all || f->pending == 1))
+		send_step(e, f->tail++);
+	f->pending--;
+}
+
 /* Sent right behind the last data, if there is no reason to wait for its
  * answers. */
 static void
 send_tail(struct xfer_file *f)
 {
-	struct xfer_end *e = xfer_main_end(f);
-
 	f->state = XFER_CLOSING;
+	f->tail = XFER_TAIL_SIZE;
 	if (!f->up)
 		finish_local(f);
-	f->pending++; /* not settled before all is sent */
-	if (f->up && e != NULL && e->open) {
-		if (!f->failed)
-			send_attrs(e);
-		send_fsync(e);
-		xfer_end_close(e, stored_done);
-	}
-	f->pending--;
+	xfer_tail_go_on(f);
 }
 
 /* Closes the ends that helped: right behind their data, or when that was
@@ -237,11 +273,9 @@ close_helpers(struct xfer_file *f, bool behind)
 static void
 set_size(struct xfer_file *f, uint64_t size)
 {
-	struct sftp_attrs a = { .flags = SFTP_A_SIZE, .size = size };
-
 	f->sized = true;
 	if (f->up) {
-		set_attrs(xfer_main_end(f), &a);
+		send_size(xfer_main_end(f), size);
 		return;
 	}
 	if (ftruncate(f->fd, (off_t)size) != 0) {
@@ -297,7 +331,8 @@ xfer_file_sent(struct xfer_file *f)
 {
 	const struct xfer_opts *o = &f->x->opts;
 	const struct xfer_end *last = xfer_main_end(f);
-	bool wait = !f->up || f->failed || o->verify || size_waits(f);
+	bool wait = !f->up || f->failed || o->verify || size_waits(f) ||
+	    !sftp_keeps_order(last->lane->s);
 	uint64_t size;
 
 	if (!last->open && last->pending > 0)

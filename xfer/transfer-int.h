@@ -144,6 +144,16 @@ enum xfer_state {
 	XFER_DONE,	/* the loop frees it */
 };
 
+/* What is done to an upload's handle when all data is sent, in this order. */
+enum xfer_tail {
+	XFER_TAIL_SIZE,
+	XFER_TAIL_ATTRS,
+	XFER_TAIL_TIMES,
+	XFER_TAIL_SYNC,
+	XFER_TAIL_CLOSE,
+	XFER_TAIL_SENT,
+};
+
 /* A comparison of both ends by digests, or by reading back. */
 struct xfer_compare {
 	enum {
@@ -213,6 +223,7 @@ struct xfer_file {
 	bool mapping;	/* the server is telling where they are */
 	bool sized;	/* the target was cut, or grown, to its size */
 	bool verified;
+	enum xfer_tail tail; /* the next step */
 	bool tail_lost;	/* of attributes and CLOSE: the lane ended first */
 	bool refused;	/* as a small one */
 	bool part_ours;	/* this run has made it, for all that is known */
@@ -399,6 +410,8 @@ void xfer_file_spread(struct xfer_file *f, struct xfer_lane *lane);
 /* transfer-finish.c */
 /* All data is sent, or asked for: the first step, or the next. */
 void xfer_file_sent(struct xfer_file *f);
+/* The next step of the tail, or all that are left. */
+void xfer_tail_go_on(struct xfer_file *f);
 /* A comparison, but of a part, has ended. */
 void xfer_file_compared(struct xfer_file *f, int why);
 /* A small one is at its target or (download) in f->fd, or has failed. */

@@ -46,8 +46,7 @@ xfer_owner_ask(struct xfer_file *f)
 	    SFTP_O_WRITE | SFTP_O_CREAT | SFTP_O_EXCL);
 	/* The handle does without the name, so nothing is left behind when
 	 * this program is killed. */
-	if (sftp_keeps_order(home->s))
-		sftp_path_request(home->s, SFTP_REMOVE, f->probe, NULL, NULL);
+	sftp_path_request(home->s, SFTP_REMOVE, f->probe, NULL, NULL);
 	return true;
 }
 
@@ -70,8 +69,6 @@ probe_seen(void *arg, const struct sftp_reply *reply)
 bool
 xfer_owner_opened(struct xfer_file *f)
 {
-	const struct xfer_question q = { .type = SFTP_REMOVE,
-		.path = f->probe, .once = true };
 	struct xfer_end *e = TAILQ_FIRST(&f->ends);
 	bool lost = e == NULL && f->status == 0;
 
@@ -82,8 +79,6 @@ xfer_owner_opened(struct xfer_file *f)
 		    probe_seen, e);
 		return true;
 	}
-	if (e != NULL && !sftp_keeps_order(e->lane->s))
-		xfer_ask(f->x, &q, NULL, NULL);
 	xfer_ends_drop(f);
 	xfer_owner_forget(f);
 	if (f->failed || lost)
@@ -94,11 +89,17 @@ xfer_owner_opened(struct xfer_file *f)
 	return true;
 }
 
+/* Once more: the session may have ended between the two, or the server have
+ * done them in another order, or remove nothing that is open. */
 void
 xfer_owner_forget(struct xfer_file *f)
 {
+	const struct xfer_question q = { .type = SFTP_REMOVE,
+		.path = f->probe };
+
 	if (f->probe == NULL)
 		return;
+	xfer_ask(f->x, &q, NULL, NULL);
 	free(f->probe);
 	f->probe = NULL;
 	f->looked = f->part_ours = f->crowded = false;

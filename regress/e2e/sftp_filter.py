@@ -246,6 +246,12 @@ def exchanged(uid):
     return on_request, None
 
 
+def parallel(_):
+    """Like that of golang's pkg/sftp: WRITE is done beside what follows it,
+    in the worst case behind it; only CLOSE waits."""
+    return None, None
+
+
 def honest(_):
     return None, None
 
@@ -264,12 +270,15 @@ class Filter:
         name, _, argument = mode.partition("=")
         self.on_request, self.on_reply = globals()[name](argument)
         self.bare = name == "old_rename"  # a server of the bare draft
+        self.parallel = name == "parallel"
+        self.held, self.flusher = [], None
         self.server = subprocess.Popen(server, stdin=subprocess.PIPE,
                                        stdout=subprocess.PIPE)
-        self.asked, self.lock = {}, threading.Lock()
+        self.asked = {}
+        self.lock, self.out_lock = threading.Lock(), threading.Lock()
 
     def reply(self, message):
-        with self.lock:
+        with self.out_lock:
             sys.stdout.buffer.write(text(message))
             sys.stdout.buffer.flush()
 
@@ -281,15 +290,48 @@ class Filter:
                 self.reply(answer)
                 continue
             self.asked[m[1:5]] = m
+            self.pass_on(m)
+        self.pass_on(None)
+
+    def pass_on(self, m):
+        """To the server; what is held back first, if that has to be."""
+        with self.lock:
+            if self.flusher:
+                self.flusher.cancel()
+            if m and m[0] == WRITE and self.parallel:
+                self.held.append(m)
+            elif not m or m[0] == CLOSE:
+                self.flush()
+            if m and not (m[0] == WRITE and self.parallel):
+                self.server.stdin.write(text(m))
+                self.server.stdin.flush()
+            elif not m:
+                self.server.stdin.close()
+            if self.held:  # nobody may be waiting for more
+                self.flusher = threading.Timer(0.2, self.flush_later)
+                self.flusher.daemon = True
+                self.flusher.start()
+
+    def flush(self):
+        for m in self.held:
             self.server.stdin.write(text(m))
-            self.server.stdin.flush()
-        self.server.stdin.close()
+        self.held = []
+        self.server.stdin.flush()
+
+    def flush_later(self):
+        with self.lock:
+            self.flush()
 
     def replies(self):
         while m := read_message(self.server.stdout):
             answer = m
             if m[0] == VERSION and self.bare:
                 answer = m[:5]
+            elif m[0] == VERSION and self.parallel:
+                answer = m[:5] + b"".join(text(word) for word in (
+                    b"hardlink@openssh.com", b"1",
+                    b"posix-rename@openssh.com", b"1",
+                    b"statvfs@openssh.com", b"2"))
             elif m[0] != VERSION and self.on_reply:
                 answer = self.on_reply(self.asked.pop(m[1:5]), m)
             for one in answer if isinstance(answer, list) else [answer]:

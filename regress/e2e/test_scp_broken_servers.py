@@ -231,3 +231,32 @@ def test_sftp(tree, server, tmp_path, mode):
             (tree / "large").read_bytes()
     else:
         assert done.err
+
+
+def times_of(top):
+    return {str(p.relative_to(top)): (p.stat().st_mtime_ns // 10**9,
+                                      p.stat().st_mode)
+            for p in [top, *top.rglob("*")]}
+
+
+@pytest.mark.parametrize("with_sftp", [False, True])
+@pytest.mark.parametrize("honest", [OUR_SERVER, STOCK_SERVER])
+def test_times_behind_the_data(tree, server, tmp_path, honest, with_sftp):
+    """A server that does WRITE beside what follows it: the times that are set
+    are those of the source, not of the last WRITE."""
+    if not os.path.exists(honest):
+        pytest.skip("not installed")
+    (tree / "marked").write_bytes(os.urandom(9000 * KIB))
+    for n, path in enumerate(sorted(tree.rglob("*"))):
+        os.chmod(path, 0o750)
+        os.utime(path, (1100000000 + n, 1200000000 + n))
+    os.utime(tree, (1300000000, 1300000000))
+    target = tmp_path / "to"
+    target.mkdir()
+    argv = [hpn("sftp"), "-q", "-b", "-"] if with_sftp else \
+        [hpn("scp"), "-qrp", tree, f"x:{target}"]
+    argv[1:1] = ["-D", server("parallel", honest)]
+    for _ in range(2):  # also over what is there
+        run(argv, stdin=f"put -R -p {tree} {target}\n".encode()).ok()
+        assert files_of(target / "tree") == files_of(tree)
+        assert times_of(target / "tree") == times_of(tree)

@@ -323,6 +323,21 @@ def test_lines_that_scripts_read(place, tmp_path):
     assert "sftp> pwd" not in sftp("@pwd", cwd=place).ok().text
 
 
+@pytest.mark.skipif(not os.path.exists(STOCK_SERVER),
+                    reason="no stock sftp-server is installed")
+def test_notes_that_are_of_no_file(place):
+    """Such as that a server has no digests; each is told in a line that has
+    no place for a name."""
+    for command, there in (("get -a big x", "x"), ("reget big x", "x"),
+                           ("put -a big y", "y"), ("reput big y", "y")):
+        (place / f".{there}.hpnpart").write_bytes(b"begun")
+        done = sftp(command, server=STOCK_SERVER, cwd=place).ok()
+        assert done.errors.splitlines() == [
+            "the server has no digests: what is there is trusted by size and "
+            "time"], done
+        (place / there).unlink()
+
+
 def test_help_names_every_command(place):
     shown = sftp("help", "?", cwd=place).ok().text
     for name in """bye cd chgrp chmod chown copy df exit get help lcd lls

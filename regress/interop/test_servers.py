@@ -134,3 +134,32 @@ def test_hpnscp_with_asyncssh_server(asyncssh_server, data_file, tmp_path):
     done = client.scp(f":{tmp_path}/up", tmp_path / "down", timeout=60)
     assert done.rc in (0, 1), done
     assert source.read_bytes() == (tmp_path / "down").read_bytes()
+
+
+@pytest.mark.skipif(not stock("rclone") or not harness.have("hpn", "scp"),
+                    reason="rclone is not installed, or hpnscp not built")
+def test_hpnscp_with_rclone_server(tmp_path):
+    """Its SFTP is golang's pkg/sftp."""
+    tree, served = tmp_path / "tree", tmp_path / "served"
+    tree.mkdir()
+    served.mkdir()
+    for n in range(6):
+        (tree / f"f{n}").write_bytes(os.urandom(n * 700000 + n))
+        os.utime(tree / f"f{n}", (1200000000, 1200000000 + n))
+    server = tmp_path / "server"
+    server.write_text(
+        f"#!/bin/sh\nHOME={tmp_path} RCLONE_CONFIG=/dev/null exec "
+        f"{stock('rclone')} -q serve sftp --stdio --vfs-cache-mode writes "
+        f"--vfs-write-back 0 {served}\n")
+    server.chmod(0o755)
+
+    def state(top):
+        return {p.name: (p.read_bytes(), int(p.stat().st_mtime))
+                for p in top.glob("*")}
+
+    for _ in range(2):  # also over what is there
+        run([harness.hpn("scp"), "-qrp", "-D", server, tree, "x:/"]).ok()
+        assert harness.wait_for(lambda: state(served / "tree") == state(tree))
+    run([harness.hpn("scp"), "-qrp", "-D", server, "x:/tree",
+         tmp_path / "back"]).ok()
+    assert state(tmp_path / "back") == state(tree)

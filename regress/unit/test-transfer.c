@@ -87,6 +87,7 @@ one_story(unsigned seed)
 	h.odd_handles = host_random(&h, 3) == 0;
 	h.lies = host_random(&h, 3) == 0;
 	h.uneven = host_random(&h, 2) == 0;
+	h.unordered = host_random(&h, 4) == 0;
 	do {
 		h.deadly = tries < 6 ? 20 + host_random(&h, 400) : 0;
 		h.fatal = tries < 6 && host_random(&h, 2) == 0 ?
@@ -384,6 +385,50 @@ test_shorter_than_told(void **state)
 	assert_int_equal(host_reports.n, 0);
 }
 
+/* --- servers that do requests in any order --- */
+
+static void
+expect_copied(const char *from, const char *to)
+{
+	struct stat a, b;
+
+	assert_true(host_same(from, to));
+	assert_int_equal(stat(from, &a) | stat(to, &b), 0);
+	assert_int_equal(a.st_mtime, b.st_mtime);
+	assert_int_equal(a.st_mode, b.st_mode);
+}
+
+/* What is set is set when the data is there, and the size before the time.
+ * Golang's pkg/sftp does WRITE beside what follows it. */
+static void
+test_unordered(void **state)
+{
+	const struct timespec old[2] = { { .tv_sec = 5000 },
+		{ .tv_sec = 6000 } };
+
+	(void)state;
+	for (unsigned i = 0; i < 60; i++) {
+		struct host h = { .seed = i, .unordered = true,
+			.old_rename = i % 3 == 0, .odd_handles = i % 2 == 0 };
+		struct xfer_opts opts = { .preserve = true, .fsync = i % 4 < 2,
+			.connections_max = 1 + i % 3, .resume = i % 5 >= 3,
+			.block_bytes = 100000, .verify = i % 7 == 6 };
+		bool up = i % 6 != 5, cut = i % 5 == 4;
+
+		/* With marks behind it, from 8 MiB on. */
+		host_make_file("src", i % 2 == 0 ? 1000000 : 9000000, i);
+		assert_int_equal(chmod("src", 0640), 0);
+		assert_int_equal(utimensat(AT_FDCWD, "src", old, 0), 0);
+		if (cut)
+			host_make_file(".dst.hpnpart", 9500000, i + 1);
+		assert_int_equal(host_copy(&h, up, "src", "dst", opts), 0);
+		expect_copied("src", "dst");
+		assert_int_not_equal(access(".dst.hpnpart", F_OK), 0);
+		assert_int_equal(unlink("src") | unlink("dst"), 0);
+	}
+	assert_int_equal(host_reports.n, 0);
+}
+
 /* --- lanes --- */
 
 static void
@@ -644,6 +689,7 @@ main(void)
 		cmocka_unit_test(test_channels),
 		cmocka_unit_test(test_lags),
 		cmocka_unit_test(test_targets),
+		cmocka_unit_test(test_unordered),
 		cmocka_unit_test(test_several_lanes),
 		cmocka_unit_test(test_connections_refused),
 		cmocka_unit_test(test_channels_refused),

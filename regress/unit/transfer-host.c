@@ -32,6 +32,7 @@ lane_dies(struct host_lane *l)
 	sftp_serve_free(l->server);
 	l->server = NULL;
 	buf_reset(&l->taken);
+	buf_reset(&l->chosen);
 	buf_reset(&l->wire);
 	(void)!sftp_feed_end(l->client, ERR_CLOSED);
 }
@@ -75,6 +76,7 @@ host_close(void *arg, struct sftp *s)
 	sftp_free(l->client);
 	sftp_serve_free(l->server);
 	buf_clear(&l->taken);
+	buf_clear(&l->chosen);
 	buf_clear(&l->wire);
 	*l = (struct host_lane){ .client = NULL };
 }
@@ -104,17 +106,21 @@ hide(uint8_t *p, size_t len, const char *name)
 static void
 hide_some(const struct host *h, uint8_t *p, size_t len)
 {
-	if (h->no_digests || h->stock)
+	if (h->no_digests || h->stock || h->unordered)
 		hide(p, len, "check-file");
+	if (h->unordered) {
+		hide(p, len, "limits");
+		hide(p, len, "expand-path");
+	}
 	if (h->old_rename)
 		hide(p, len, "posix-rename");
-	if (h->no_small || h->stock) {
+	if (h->no_small || h->stock || h->unordered) {
 		hide(p, len, "put-file");
 		hide(p, len, "get-file");
 	}
-	if (h->no_stat_ns || h->stock)
+	if (h->no_stat_ns || h->stock || h->unordered)
 		hide(p, len, "stat-ns");
-	if (h->stock) {
+	if (h->stock || h->unordered) {
 		hide(p, len, "times-ns");
 		hide(p, len, "sparse-map");
 	}
@@ -189,12 +195,78 @@ all_die(struct host *h)
 			lane_dies(&h->lanes[i]);
 }
 
+static bool
+has_handle(const struct rd *message)
+{
+	struct rd r = *message;
+	uint8_t type = rd_u8(&r);
+
+	(void)rd_u32(&r);
+	return type == SFTP_READ || type == SFTP_WRITE || type == SFTP_FSTAT ||
+	    type == SFTP_FSETSTAT || type == SFTP_READDIR ||
+	    (type == SFTP_EXTENDED &&
+		span_equals(rd_string(&r), "fsync@openssh.com"));
+}
+
+/* Takes a request out of those that have come: any that has a handle, or the
+ * first of the others. */
+static void
+choose(struct host *h, struct host_lane *l)
+{
+	struct rd r = rd_from_buf(&l->taken), m;
+	struct buf rest = { 0 };
+	size_t from[64], to[64], n = 0, i;
+	bool others = false;
+
+	while (n < ARRAY_LEN(to) && r.len >= 4 &&
+	    wire_get_u32(r.p) <= r.len - 4) {
+		from[n] = buf_len(&l->taken) - r.len;
+		m = rd_sub(&r);
+		to[n] = buf_len(&l->taken) - r.len;
+		if (m.p[0] == SFTP_CLOSE) {
+			n += n == 0;
+			break;
+		}
+		n += has_handle(&m) || !others;
+		others |= !has_handle(&m);
+	}
+	if (n == 0)
+		return;
+	i = host_random(h, (unsigned)n);
+	buf_put(&l->chosen, buf_data(&l->taken) + from[i], to[i] - from[i]);
+	buf_put(&rest, buf_data(&l->taken), from[i]);
+	buf_put(&rest, buf_data(&l->taken) + to[i],
+	    buf_len(&l->taken) - to[i]);
+	buf_clear(&l->taken);
+	l->taken = rest;
+}
+
+/* What the server takes of the requests. */
+static size_t
+serve(struct host *h, struct host_lane *l)
+{
+	struct buf *in = h->unordered ? &l->chosen : &l->taken;
+	size_t all = 0;
+	ssize_t used;
+
+	do {
+		if (h->unordered && buf_len(in) == 0)
+			choose(h, l);
+		used = sftp_serve_blocked(l->server) ? 0 :
+		    sftp_serve_input(l->server, buf_data(in), buf_len(in));
+		assert_true(used >= 0);
+		buf_consume(in, (size_t)used);
+		all += (size_t)used;
+	} while (h->unordered && used > 0);
+	return all;
+}
+
 /* Moves a random part of what there is; false if there was nothing. */
 static bool
 lane_moves(struct host *h, struct host_lane *l)
 {
 	size_t n = 1 + host_random(h, 300000);
-	ssize_t used = 0;
+	size_t used = 0;
 
 	if (h->shrink != NULL && sftp_output_len(l->client) > 500000) {
 		assert_int_equal(truncate(h->shrink, 900000), 0);
@@ -208,11 +280,8 @@ lane_moves(struct host *h, struct host_lane *l)
 	}
 	if (h->odd_handles && !l->begun && buf_len(&l->taken) >= INIT_BYTES)
 		take_first_handle(l);
-	if ((l->begun || !h->odd_handles) && !sftp_serve_blocked(l->server))
-		used = sftp_serve_input(l->server, buf_data(&l->taken),
-		    buf_len(&l->taken));
-	assert_true(used >= 0);
-	buf_consume(&l->taken, (size_t)used);
+	if (l->begun || !h->odd_handles)
+		used = serve(h, l);
 	if (buf_len(&l->wire) == 0)
 		collect(h, l);
 	n = 1 + host_random(h, 300000);

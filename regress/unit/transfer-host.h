@@ -21,6 +21,7 @@ struct host_lane {
 	struct sftp *client;
 	struct sftp_serve *server; /* NULL: dead */
 	struct buf taken;	   /* requests on their way */
+	struct buf chosen;	   /* unordered: the one that is next */
 	struct buf wire;	   /* replies on their way */
 	bool begun;
 };
@@ -38,6 +39,9 @@ struct host {
 	unsigned opened;
 	bool no_digests, old_rename, no_small, no_stat_ns;
 	bool stock;	   /* offers what OpenSSH does, and no more */
+	bool unordered;	   /* does requests of handles in any order, but that
+			    * CLOSE waits for those before it; offers only the
+			    * oldest extensions */
 	bool odd_handles;  /* the first is not 0 */
 	bool uneven;	   /* some lanes are much slower than others */
 	bool lies;	   /* some of what get-file gives is damaged */
