@@ -131,4 +131,19 @@ if [ -n "$unnamed" ]; then
 else
 	echo "ok 5 - $doc names every source file"
 fi
+
+# The last column of the tables of defences has tests, by their names.
+model=docs/SECURITY-MODEL.md
+unknown=
+for test in $(sed -n 's/^|[^|]*|[^|]*\.[ch][^|]*|\([^|]*\)|$/\1/p' "$model" | tr -s ', ' '\n'); do
+	grep -rqE "(^|def )$test\(" regress --include='*.c' --include='*.py' ||
+		unknown="$unknown $test"
+done
+if [ -n "$unknown" ] || [ -z "$test" ]; then
+	echo "# no such test, but named in $model:$unknown"
+	echo "not ok 6 - $model names tests that exist"
+	status=1
+else
+	echo "ok 6 - $model names tests that exist"
+fi
 exit $status
