@@ -5,12 +5,13 @@
 #include <shadow.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/log.h"
 #include "base/mem.h"
 
 enum {
-	DES_LEN = 13,	  /* of the traditional hash: two bytes are the salt */
+	DES_LEN = 13,	  /* of the traditional hash, with its salt */
 	BCRYPT_HEAD = 7,  /* "$2b$12$" */
 	SCRYPT_HEAD = 14, /* "$7$" and its costs, which end without a mark */
 };
@@ -66,8 +67,35 @@ decoy_setting(const char *field)
 	return setting;
 }
 
-void
-decoy_collect(FILE *shadow, struct strlist *settings)
+uint64_t
+decoy_cpu_us(void)
+{
+	static const int whose[] = { RUSAGE_SELF, RUSAGE_CHILDREN };
+	uint64_t us = 0;
+	struct rusage r;
+
+	for (size_t i = 0; i < ARRAY_LEN(whose); i++) {
+		if (getrusage(whose[i], &r) == -1)
+			continue;
+		us += (uint64_t)(r.ru_utime.tv_sec + r.ru_stime.tv_sec) *
+		    1000000;
+		us += (uint64_t)(r.ru_utime.tv_usec + r.ru_stime.tv_usec);
+	}
+	return us;
+}
+
+static void
+hash(const char *password, const char *setting)
+{
+	struct crypt_data *data = xcalloc(1, sizeof *data);
+
+	(void)crypt_r(password, setting, data);
+	mem_free_secret(data, sizeof *data);
+}
+
+/* Settings of the methods in the file. */
+static void
+collect(FILE *shadow, struct strlist *settings)
 {
 	const struct spwd *sp;
 	const char *standard;
@@ -92,42 +120,79 @@ decoy_collect(FILE *shadow, struct strlist *settings)
 }
 
 void
-decoy_collect_system(struct strlist *settings)
+decoys_load(struct decoys *d, FILE *shadow)
+{
+	collect(shadow, &d->settings);
+	for (size_t i = 0; i < d->settings.n; i++) {
+		uint64_t before = decoy_cpu_us();
+
+		hash("", d->settings.v[i]);
+		d->cost_us[i] = decoy_cpu_us() - before;
+	}
+}
+
+void
+decoys_load_system(struct decoys *d)
 {
 	FILE *shadow = fopen(SHADOW, "re");
 
-	decoy_collect(shadow, settings);
+	decoys_load(d, shadow);
 	if (shadow != NULL)
 		fclose(shadow);
 }
 
-static size_t
-index_of(const struct strlist *settings, const char *setting)
+void
+decoys_clear(struct decoys *d)
 {
-	for (size_t i = 0; i < settings->n; i++)
-		if (strcmp(settings->v[i], setting) == 0)
-			return i;
-	return 0;
+	strlist_clear(&d->settings);
+	*d = (struct decoys){ 0 };
 }
 
-size_t
-decoy_spend(const struct strlist *settings, const char *own,
-    const char *password)
+/* Of the method of the field; one that is not listed passes for the first.
+ * The number of methods if the field holds no hash. */
+static size_t
+index_of(const struct decoys *d, const char *field)
 {
-	char *done = own != NULL ? decoy_setting(own) : NULL;
-	struct crypt_data *data = xcalloc(1, sizeof *data);
-	size_t skip = settings->n, count = 0;
+	const struct strlist *settings = &d->settings;
+	char *own = field != NULL ? decoy_setting(field) : NULL;
+	size_t i;
 
-	if (done != NULL)
-		skip = index_of(settings, done);
-	for (size_t i = 0; i < settings->n; i++) {
-		if (i == skip)
-			continue;
-		(void)crypt_r(password, settings->v[i], data);
-		count++;
+	if (own == NULL)
+		return settings->n;
+	for (i = settings->n; i-- > 1;)
+		if (strcmp(settings->v[i], own) == 0)
+			break;
+	free(own);
+	return i;
+}
+
+unsigned
+decoys_done(const struct decoys *d, const char *field, uint64_t spent_us,
+    unsigned max)
+{
+	size_t i = index_of(d, field);
+	uint64_t cost_us, count;
+
+	if (i == d->settings.n)
+		return 0;
+	cost_us = MAX(d->cost_us[i], (uint64_t)1);
+	count = (spent_us + cost_us / 2) / cost_us;
+	return count < max ? (unsigned)count : max;
+}
+
+unsigned
+decoys_spend(const struct decoys *d, const char *field, unsigned done,
+    unsigned times, const char *password)
+{
+	size_t own = index_of(d, field);
+	unsigned count = 0;
+
+	for (size_t i = 0; i < d->settings.n; i++) {
+		for (unsigned j = i == own ? done : 0; j < times; j++) {
+			hash(password, d->settings.v[i]);
+			count++;
+		}
 	}
-	mem_free_secret(data, sizeof *data);
-	free(done);
 	return count;
 }
 

@@ -11,7 +11,12 @@
 #include "base/mem.h"
 #include "server/auth-decoy.h"
 
-enum { DAY_S = 24 * 60 * 60 };
+enum {
+	DAY_S = 24 * 60 * 60,
+	/* With nullok, pam_unix looks first if the password is empty, and to
+	 * do that it hashes the empty one. */
+	PAM_HASHES = 2,
+};
 
 /* Caller frees; NULL if there is none to be had. */
 static char *
@@ -55,12 +60,17 @@ passwd_check(const struct user *u, const char *password, bool permit_empty)
 }
 
 void
-passwd_even_out(const struct strlist *decoys, const struct user *u,
-    const char *password)
+passwd_even_out(const struct decoys *decoys, const struct user *u,
+    const struct passwd_effort *effort)
 {
 	char *own = u->valid ? stored_hash(u->name) : NULL;
+	unsigned times = effort->by_pam ? PAM_HASHES : 1;
+	unsigned done = effort->by_pam ?
+	    decoys_done(decoys, own, effort->spent_us, times) : 1;
+	char *password = decoy_password(effort->password_len);
 
-	(void)decoy_spend(decoys, own, password);
+	(void)decoys_spend(decoys, own, done, times, password);
+	free(password);
 	free_hash(own);
 }
 

@@ -8,17 +8,24 @@
 #define HPN_SERVER_AUTH_PASSWD_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
-#include "base/str.h"
+#include "server/auth-decoy.h"
 #include "server/user.h"
 
 /* Costs one hash if the user has one, else nothing. */
 bool passwd_check(const struct user *u, const char *password,
     bool permit_empty);
-/* After a failed check, by passwd_check() or by PAM: does the hashing that
- * makes it cost the same for every user; decoys as of decoy_collect(). */
-void passwd_even_out(const struct strlist *decoys, const struct user *u,
-    const char *password);
+/* A check that has failed. */
+struct passwd_effort {
+	size_t password_len;
+	bool by_pam;	   /* else by passwd_check() */
+	uint64_t spent_us; /* CPU time, see decoy_cpu_us() */
+};
+/* Does the hashing that makes it cost the same for every user. */
+void passwd_even_out(const struct decoys *decoys, const struct user *u,
+    const struct passwd_effort *effort);
 /* The account is locked by a mark in front of its password. */
 bool passwd_is_locked(const struct user *u);
 /* Nobody logs in to it any more, with whatever method. */

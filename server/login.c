@@ -11,7 +11,6 @@
 #include "base/mem.h"
 #include "conf/tokens.h"
 #include "keys/key.h"
-#include "server/auth-decoy.h"
 #include "server/auth-keys.h"
 #include "server/auth-passwd.h"
 #include "server/login-rules.h"
@@ -136,7 +135,7 @@ login_free(struct login *l)
 	auth_methods_clear(&l->methods);
 	permits_clear(&l->permits);
 	strlist_clear(&l->used_keys);
-	strlist_clear(&l->decoys);
+	decoys_clear(&l->decoys);
 	buf_clear(&l->auth_info);
 	server_conf_clear(&l->conf);
 	user_free(l->user);
@@ -342,22 +341,25 @@ password_is_right(struct login *l, const char *password, bool *must_change)
 	return pam_check_password(l->pam, password, empty_ok) == 0;
 }
 
-/* A secret was wrong: it has to take as long for every user. */
+/* A secret was wrong: it has to take as long for every user. since_us: CPU
+ * time when it was begun to be checked. */
 static void
-even_out(struct login *l, size_t secret_len)
+even_out(struct login *l, size_t secret_len, uint64_t since_us)
 {
-	char *password = decoy_password(secret_len);
+	const struct passwd_effort effort = { .password_len = secret_len,
+		.by_pam = l->pam != NULL,
+		.spent_us = decoy_cpu_us() - since_us };
 
-	if (l->decoys.n == 0)
-		decoy_collect_system(&l->decoys);
-	passwd_even_out(&l->decoys, l->user, password);
-	free(password);
+	if (l->decoys.settings.n == 0)
+		decoys_load_system(&l->decoys);
+	passwd_even_out(&l->decoys, l->user, &effort);
 }
 
 void
 login_try_none(struct login *l, struct monitor_verdict *v)
 {
 	struct try t = { .method = "none" };
+	uint64_t since_us = decoy_cpu_us();
 
 	/* Only where empty passwords are let in does "none" stand for one. */
 	if (l->methods.any && l->conf.permit_empty_passwords &&
@@ -368,7 +370,7 @@ login_try_none(struct login *l, struct monitor_verdict *v)
 			conclude(l, &t, NULL, v);
 			return;
 		}
-		even_out(l, 0);
+		even_out(l, 0, since_us);
 	}
 	v->result = MONITOR_FAILURE;
 	v->counts = true;
@@ -386,12 +388,13 @@ login_try_password(struct login *l, const char *password,
 {
 	struct try t = { .method = "password", .logged_always = true };
 	bool asked = auth_methods_may(&l->methods, t.method);
+	uint64_t since_us = decoy_cpu_us();
 
 	if (asked)
 		t.ok = password_is_right(l, password, &t.must_change);
 	conclude(l, &t, NULL, v);
 	if (asked && !t.ok) {
-		even_out(l, strlen(password));
+		even_out(l, strlen(password), since_us);
 		record_failure(l);
 	}
 }
@@ -403,6 +406,7 @@ login_try_kbdint(struct login *l, const struct pam_talk *talk,
 	struct try t = { .method = "keyboard-interactive", .device = "pam",
 		.logged_always = true };
 	bool asked = l->pam != NULL && auth_methods_may(&l->methods, t.method);
+	uint64_t since_us = decoy_cpu_us();
 	int r = ERR_DENIED;
 
 	if (asked) {
@@ -416,7 +420,7 @@ login_try_kbdint(struct login *l, const struct pam_talk *talk,
 	conclude(l, &t, talk, v);
 	if (!t.ok) {
 		if (asked)
-			even_out(l, pam_secret_len(l->pam));
+			even_out(l, pam_secret_len(l->pam), since_us);
 		record_failure(l);
 	}
 	return true;

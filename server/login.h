@@ -16,6 +16,7 @@
 #include "base/str.h"
 #include "base/wire.h"
 #include "conf/server-conf.h"
+#include "server/auth-decoy.h"
 #include "server/auth-methods.h"
 #include "server/auth-pam.h"
 #include "server/monitor-wire.h"
@@ -41,7 +42,7 @@ struct login {
 	struct strlist used_keys;    /* fingerprints */
 	struct buf auth_info; /* a line per method that succeeded */
 	struct pam *pam;     /* NULL without UsePAM */
-	struct strlist decoys; /* of server/auth-decoy.h; when first needed */
+	struct decoys decoys; /* loaded when first needed */
 	struct span session_id; /* borrowed from the monitor */
 };
 

@@ -379,6 +379,88 @@ def test_what_pam_is_told(make_server, pam, keys, other_user, tmp_path):
                 "SSH_ORIGINAL_COMMAND", "SSH_TTY"} & set(env), env
 
 
+# ---- what a wrong password costs ------------------------------------------
+
+# Keeps record of what is hashed with; the library's functions do the work.
+COUNTER = r"""
+#include <crypt.h>
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static void
+note(const char *setting)
+{
+	FILE *f = fopen(getenv("HPN_HASHES"), "a");
+
+	if (f != NULL && fprintf(f, "%.3s\n", setting) > 0)
+		fclose(f);
+}
+
+char *
+crypt(const char *phrase, const char *setting)
+{
+	char *(*fn)(const char *, const char *) = dlsym(RTLD_NEXT, "crypt");
+
+	note(setting);
+	return fn(phrase, setting);
+}
+
+char *
+crypt_r(const char *phrase, const char *setting, struct crypt_data *data)
+{
+	char *(*fn)(const char *, const char *, struct crypt_data *) =
+	    dlsym(RTLD_NEXT, "crypt_r");
+
+	note(setting);
+	return fn(phrase, setting, data);
+}
+"""
+
+
+@needs_root
+@pytest.mark.skipif(harness.is_sanitized(),
+                    reason="preloads a library before the sanitizer's")
+@pytest.mark.parametrize("config", [
+    "UsePAM no\n", "UsePAM yes\nPAMServiceName sshd\n"])
+def test_same_hashes_for_all_users(make_server, other_user, tmp_path, config):
+    """Existing, locked, without a password, disallowed, unknown: a refusal
+    costs the same."""
+    if "yes" in config and not shutil.which("/sbin/unix_chkpwd"):
+        pytest.skip("no PAM with pam_unix")
+    source, library = tmp_path / "count.c", tmp_path / "count.so"
+    source.write_text("#define _GNU_SOURCE\n" + COUNTER)
+    run(["cc", "-shared", "-fPIC", "-o", library, source, "-ldl"]).ok()
+    record = tmp_path / "hashes"
+    env = harness.clean_env(LD_PRELOAD=library, HPN_HASHES=record)
+    config += "PasswordAuthentication yes\n"
+    server = make_server(config, env=env)
+    strict = make_server(config + f"DenyUsers {other_user}\n", env=env)
+
+    def hashes(server, user):
+        record.unlink(missing_ok=True)
+        assert try_password(server, user, "wrong") == sshwire.USERAUTH_FAILURE
+        return sorted(record.read_text().split()) if record.exists() else []
+
+    def check(server):
+        """Nobody does not cost more or less than this user. How often PAM
+        has hashed is judged by time, which a busy machine may distort."""
+        for _ in range(3):
+            both = hashes(server, other_user), hashes(server, "hpn-no-such")
+            assert both[0]
+            if both[0] == both[1]:
+                return
+        raise AssertionError(both)
+
+    run(["chpasswd"], stdin=f"{other_user}:right".encode()).ok()
+    check(server)
+    check(strict)
+    run(["usermod", "-L", other_user]).ok()
+    check(server)
+    run(["usermod", "-p", "*", other_user]).ok()
+    check(server)
+
+
 # ---- passwords that must be changed ---------------------------------------
 
 OLD, NEW = "correct horse 7", "battery Staple 8"

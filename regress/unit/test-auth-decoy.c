@@ -86,81 +86,110 @@ every_method_has_a_decoy(void **state)
 }
 
 static void
-collect(const char *text, struct strlist *out)
+load(struct decoys *d, const char *text)
 {
 	FILE *f = fmemopen((void *)(uintptr_t)text, strlen(text), "r");
 
 	assert_non_null(f);
-	decoy_collect(f, out);
+	*d = (struct decoys){ 0 };
+	decoys_load(d, f);
 	fclose(f);
 }
 
 static void
 methods_of_a_file(void **state)
 {
-	struct strlist s = { 0 };
+	struct decoys d;
 
 	(void)state;
-	collect("root:*:1:0:99999:7:::\n"
-		"a:!$1$x$y:1:0:99999:7:::\n"
-		"b:$6$salt$hash:1:0:99999:7:::\n"
-		"c:$6$other$hash:1:0:99999:7:::\n"
-		"d:$y$j9T$salt$hash:1:0:99999:7:::\n"
-		"e:$y$jCT$salt$hash:1:0:99999:7:::\n",
-	    &s);
-	assert_int_equal(s.n, 3);
-	assert_string_equal(s.v[0], "$6$........$");
-	assert_string_equal(s.v[1], "$y$j9T$........$");
-	assert_string_equal(s.v[2], "$y$jCT$........$");
-	strlist_clear(&s);
+	load(&d, "root:*:1:0:99999:7:::\n"
+		 "a:!$1$x$y:1:0:99999:7:::\n"
+		 "b:$6$salt$hash:1:0:99999:7:::\n"
+		 "c:$6$other$hash:1:0:99999:7:::\n"
+		 "d:$y$j9T$salt$hash:1:0:99999:7:::\n"
+		 "e:$5$rounds=1000$salt$hash:1:0:99999:7:::\n");
+	assert_int_equal(d.settings.n, 3);
+	assert_string_equal(d.settings.v[0], "$6$........$");
+	assert_string_equal(d.settings.v[1], "$y$j9T$........$");
+	assert_string_equal(d.settings.v[2], "$5$rounds=1000$........$");
+	decoys_clear(&d);
 }
 
 static void
 there_is_always_one(void **state)
 {
-	struct strlist s = { 0 };
+	struct decoys d;
 
 	(void)state;
-	collect("root:*:1:0:99999:7:::\n", &s);
-	assert_int_equal(s.n, 1);
-	assert_int_equal(decoy_spend(&s, NULL, "x"), 1);
-	strlist_clear(&s);
-	decoy_collect(NULL, &s);
-	assert_int_equal(s.n, 1);
-	strlist_clear(&s);
+	load(&d, "root:*:1:0:99999:7:::\n");
+	assert_int_equal(d.settings.n, 1);
+	assert_int_equal(decoys_spend(&d, NULL, 0, 1, "x"), 1);
+	decoys_clear(&d);
+	decoys_load(&d, NULL);
+	assert_int_equal(d.settings.n, 1);
+	decoys_clear(&d);
 }
 
 static void
 no_more_than_a_few(void **state)
 {
-	struct strlist s = { 0 };
+	struct decoys d;
 
 	(void)state;
-	collect("a:$5$rounds=1000$s$h:1::::::\na:$5$rounds=1001$s$h:1::::::\n"
-		"a:$5$rounds=1002$s$h:1::::::\na:$5$rounds=1003$s$h:1::::::\n"
-		"a:$5$rounds=1004$s$h:1::::::\n",
-	    &s);
-	assert_int_equal(s.n, DECOY_METHODS_MAX);
-	strlist_clear(&s);
+	load(&d, "a:$5$rounds=1000$s$h:1::::::\na:$5$rounds=1001$s$h:1::::::\n"
+		 "a:$5$rounds=1002$s$h:1::::::\na:$5$rounds=1003$s$h:1::::::\n"
+		 "a:$5$rounds=1004$s$h:1::::::\n");
+	assert_int_equal(d.settings.n, DECOY_METHODS_MAX);
+	decoys_clear(&d);
 }
 
-/* With the hash that was compared with, each method was paid for once; also
- * if that is by a method that is not on the list. */
+/* Whatever was computed before: each method is paid for as often, a hash by
+ * a method that is not listed included. */
 static void
 each_try_costs_the_same(void **state)
 {
-	struct strlist s = { 0 };
+	struct decoys d;
 
 	(void)state;
-	collect("a:$5$rounds=1000$s$h:1::::::\na:$1$s$h:1::::::\n", &s);
-	assert_int_equal(decoy_spend(&s, NULL, "x"), 2);
-	assert_int_equal(decoy_spend(&s, "!", "x"), 2);
-	assert_int_equal(decoy_spend(&s, "!$1$salt$hash", "x"), 2);
-	assert_int_equal(decoy_spend(&s, "", "x"), 2);
-	assert_int_equal(decoy_spend(&s, "$1$salt$hash", "x"), 1);
-	assert_int_equal(decoy_spend(&s, "$5$rounds=1000$z$h", "x"), 1);
-	assert_int_equal(decoy_spend(&s, "$6$salt$hash", "x"), 1);
-	strlist_clear(&s);
+	load(&d, "a:$5$rounds=1000$s$h:1::::::\na:$1$s$h:1::::::\n");
+	for (unsigned times = 1; times <= 2; times++) {
+		for (unsigned done = 0; done <= times; done++) {
+			unsigned all = 2 * times, rest = all - done;
+
+#define SPEND(field) decoys_spend(&d, field, done, times, "x")
+			assert_int_equal(SPEND(NULL), all);
+			assert_int_equal(SPEND("!"), all);
+			assert_int_equal(SPEND("!$1$salt$hash"), all);
+			assert_int_equal(SPEND(""), all);
+			assert_int_equal(SPEND("$1$salt$hash"), rest);
+			assert_int_equal(SPEND("$5$rounds=1000$z$h"), rest);
+			assert_int_equal(SPEND("$6$salt$hash"), rest);
+#undef SPEND
+		}
+	}
+	decoys_clear(&d);
+}
+
+static void
+hashes_that_were_made_before(void **state)
+{
+	struct decoys d;
+
+	(void)state;
+	load(&d, "a:$5$rounds=1000$s$h:1::::::\na:$1$s$h:1::::::\n");
+	d.cost_us[0] = 100;
+	d.cost_us[1] = 10000;
+	assert_int_equal(decoys_done(&d, NULL, 99999, 2), 0);
+	assert_int_equal(decoys_done(&d, "*", 99999, 2), 0);
+	assert_int_equal(decoys_done(&d, "$1$s$h", 4000, 2), 0);
+	assert_int_equal(decoys_done(&d, "$1$s$h", 9000, 2), 1);
+	assert_int_equal(decoys_done(&d, "$1$s$h", 12000, 2), 1);
+	assert_int_equal(decoys_done(&d, "$1$s$h", 19000, 2), 2);
+	assert_int_equal(decoys_done(&d, "$1$s$h", 99999, 2), 2);
+	assert_int_equal(decoys_done(&d, "$5$rounds=1000$s$h", 99999, 1), 1);
+	d.cost_us[0] = 0;
+	assert_int_equal(decoys_done(&d, "$6$s$h", 1, 1), 1);
+	decoys_clear(&d);
 }
 
 static void
@@ -185,6 +214,7 @@ main(void)
 		cmocka_unit_test(there_is_always_one),
 		cmocka_unit_test(no_more_than_a_few),
 		cmocka_unit_test(each_try_costs_the_same),
+		cmocka_unit_test(hashes_that_were_made_before),
 		cmocka_unit_test(passwords),
 	};
 
