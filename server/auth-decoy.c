@@ -11,7 +11,7 @@
 #include "base/mem.h"
 
 enum {
-	DES_LEN = 13,	  /* of the traditional hash: two bytes are the salt */
+	DES_LEN = 13,	  /* of the traditional hash, with its salt */
 	BCRYPT_HEAD = 7,  /* "$2b$12$" */
 	SCRYPT_HEAD = 14, /* "$7$" and its costs, which end without a mark */
 };
