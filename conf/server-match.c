@@ -65,19 +65,20 @@ match_group(const struct server_conf_spec *spec, const char *value)
 {
 	struct passwd *pw;
 	gid_t *ids;
-	int n = 64, r;
+	int n = 64, room = n, r;
 
 	if (spec->user == NULL || spec->invalid_user ||
 	    (pw = getpwnam(spec->user)) == NULL)
 		return 0;
 	ids = xcalloc((size_t)n, sizeof *ids);
 	while (getgrouplist(pw->pw_name, pw->pw_gid, ids, &n) == -1) {
-		if (n > GROUPS_MAX) {
-			free(ids);
-			return 0;
-		}
 		free(ids);
-		ids = xcalloc((size_t)n, sizeof *ids);
+		/* Too many, or not to be had at all: a block that may hold
+		 * restrictions is not passed over. */
+		if (n > GROUPS_MAX || n <= room)
+			return ERR_SYSTEM;
+		room = n;
+		ids = xcalloc((size_t)room, sizeof *ids);
 	}
 	r = match_group_ids(ids, n, value);
 	free(ids);
