@@ -261,13 +261,19 @@ sftp_pending(const struct sftp *s)
 	return s->pending;
 }
 
-/* OpenSSH's server, known by what only it offers, numbers them from 0. */
+/* OpenSSH's server and ours, known by what only they offer. */
+bool
+sftp_keeps_order(const struct sftp *s)
+{
+	return s->has[SFTP_EXT_LIMITS] && s->has[SFTP_EXT_EXPAND_PATH];
+}
+
+/* They number them from 0. */
 bool
 sftp_guess_handle(const struct sftp *s, struct sftp_handle *h)
 {
 	*h = (struct sftp_handle){ .len = 4 };
-	return !s->opened && s->has[SFTP_EXT_LIMITS] &&
-	    s->has[SFTP_EXT_EXPAND_PATH];
+	return !s->opened && sftp_keeps_order(s);
 }
 
 /* --- with a carrier --- */

@@ -212,6 +212,9 @@ void sftp_sparse_map(struct sftp *s, const struct sftp_handle *h,
  * follow its OPEN at once; a wrong one is refused by the server, for there is
  * no other. False: not known, or not the first. */
 bool sftp_guess_handle(const struct sftp *s, struct sftp_handle *h);
+/* Does the server do one request after the other, and keep that order? (That
+ * of one handle's, others may not, when they are sent together.) */
+bool sftp_keeps_order(const struct sftp *s);
 /* Takes a HANDLE reply's handle. */
 void sftp_keep_handle(struct sftp_handle *h, const struct sftp_reply *reply);
 
