@@ -17,6 +17,7 @@ from benchlib import (MB, LongPath, end_process, pss, spawn,
 # scp -r of stock waits about four round trips for each file: over a long
 # path it gets a part of the tree only, and its time is scaled.
 STOCK_PART = 10
+DIRS_STOCK_PART = 50  # of many directories
 
 
 class Peak:
@@ -56,6 +57,19 @@ def make_tree(directory, count, size):
             if i % 100 == 0:
                 place.mkdir(parents=True)
             (place / f"f{i}").write_bytes(block[i:i + size])
+    return top
+
+
+def make_dirs(directory, count, nested):
+    """count directories with a file of a kilobyte each: side by side, or ten
+    in each of ten in each of as many as that takes."""
+    top = directory / f"{'nested' if nested else 'flat'}{count}"
+    if not top.exists():
+        for i in range(count):
+            place = top / (f"a{i // 100}/b{i // 10 % 10}/d{i}" if nested else
+                           f"d{i}")
+            place.mkdir(parents=True)
+            (place / "file").write_bytes(b"x" * 1000)
     return top
 
 
@@ -172,6 +186,47 @@ class Files:
             self.add("trees", f"{count} files of 10 KB on loopback, "
                      f"{direction}", "s", self.turns(jobs))
         self.drop(servers.values())
+
+    # ---- directories ---------------------------------------------------
+
+    def dirs(self):
+        """Trees of many directories, over a long path and on loopback."""
+        path = self.work.keep(LongPath(self.work, 1000, 100))
+        self.dirs_at("over 100 ms", path, 300 if self.args.quick else 3000)
+        self.drop([path])
+        self.dirs_at("on loopback", None, self.args.dirs or
+                     (1000 if self.args.quick else 10000))
+
+    def dirs_at(self, where, path, count):
+        servers = self.servers(path)
+        for nested in (False, True):
+            tree = make_dirs(self.work.dir, count, nested)
+            what = f"{count} {'nested' if nested else 'flat'} directories"
+            for direction in ("down", "up"):
+                self.add("dirs", f"{what} {where}, {direction}", "s",
+                         self.turns(self.dirs_jobs(servers, path, tree, count,
+                                                   nested, direction)))
+        self.drop(servers.values())
+
+    def dirs_jobs(self, servers, path, tree, count, nested, direction):
+        """hpnscp with each server; scp, of a part where it would take
+        minutes; rsync."""
+        ours, stock = self.work.ours, self.work.stock
+        part = DIRS_STOCK_PART if path else 1
+        jobs = {}
+        for name, server in servers.items():
+            jobs["hpn" if server.suite is ours else f"hpn to {name}"] = (
+                lambda s=server: self.copied(ours, s, tree, direction,
+                                             "-r")[0])
+        if stock.name not in servers:
+            return jobs
+        few = make_dirs(self.work.dir, count // part, nested)
+        jobs[stock.name] = lambda: part * self.copied(
+            stock, servers[stock.name], few, direction, "-r")[0]
+        if shutil.which("rsync"):
+            jobs["rsync"] = lambda: self.rsync(stock, servers[stock.name],
+                                               tree, direction)
+        return jobs
 
     # ---- one byte ------------------------------------------------------
 

@@ -18,6 +18,7 @@
  *	transfer-lanes.c	sessions, requests about paths
  *	transfer-growth.c	how many sessions pay
  *	transfer-tree.c		directories
+ *	transfer-list.c		what is in them
  *	transfer-links.c	symbolic and hard links
  *	transfer-sparse.c	holes
  *	transfer-why.c		what it waited for
@@ -45,8 +46,8 @@ enum {
 	XFER_DEPTH_MAX = 64,	 /* directories below each other */
 	XFER_QUEUE_MAX = 2048,	 /* files found but not started */
 	XFER_DIRS_MAX = 1000000, /* directories found but not done */
-	XFER_DIRS_CROWD = 20000, /* then the newest come first */
-	XFER_LISTINGS_MAX = 32,	 /* directories read at a time */
+	XFER_LISTINGS_MAX = 1024, /* handles of directories */
+	XFER_NAMES_FIRST = 8,	 /* expected of a directory, at first */
 	XFER_OUTPUT_MAX = 512 * 1024, /* bytes, then requests wait */
 	XFER_LANES_MAX = 32,
 	XFER_MODE_COPIED = 0777,
@@ -110,6 +111,11 @@ struct xfer_lane {
 	bool proved;	      /* has moved data */
 	struct xfer_ends moving;
 	unsigned ends, blocks;
+	unsigned listed;      /* handles of directories, OPENDIR sent */
+	unsigned listed_max;  /* as more were refused; 0: none was */
+	unsigned listed_was;  /* when the last was refused */
+	unsigned listed_given; /* since */
+	unsigned opens, opens_cut; /* OPENDIRs; those before tell no more */
 	size_t in_flight, window; /* bytes of data */
 	uint64_t rtt_ms, acked, sample_acked, sample_ms;
 	uint64_t rate;	      /* bytes a second, in the last round trips */
@@ -191,13 +197,24 @@ struct xfer_dir {
 	struct sftp_attrs attrs; /* of the source */
 	struct xfer_exact exact;
 	DIR *stream;		 /* upload: NULL until listed */
-	struct xfer_lane *lane;	 /* download: of the handle */
-	struct sftp_handle handle;
-	bool handle_open, ended;
-	unsigned reads, reads_max; /* READDIR under way */
+	struct xfer_lane *lane;	 /* of the handle, or OPENDIR */
+	struct sftp_handle *handle; /* owned; download: NULL until listed */
+	bool alone;		 /* no other handle was asked for */
+	unsigned opening, refused; /* number and tries of OPENDIR */
+	bool guessed;		 /* READDIRs were sent with OPENDIR */
+	bool ready;		 /* in x->ready: READDIRs may be sent */
+	bool ended;		 /* no more is to be read */
+	bool closed;		 /* CLOSE is sent, or its lane gone */
+	bool dropped;		 /* names were: it is listed again */
+	bool whole;		 /* not to be closed ahead (again) */
+	unsigned reads, reads_max; /* READDIR (or OPENDIR) under way */
+	unsigned batch;		   /* names of the last; 0: none yet */
+	unsigned expected;	   /* names, of those under way */
 	struct xfer_names *names;  /* found so far */
 	struct xfer_files held;	   /* upload: until it is there */
+	/* waiting, walking, listing or fixing */
 	TAILQ_ENTRY(xfer_dir) entry;
+	TAILQ_ENTRY(xfer_dir) turn; /* ready */
 	TAILQ_ENTRY(xfer_dir) all;
 };
 
@@ -321,9 +338,16 @@ struct xfer {
 	size_t queued, held, active_count, renaming, files_max;
 	bool stopped; /* nothing new is begun */
 	bool over; /* nor is an answer awaited */
-	struct xfer_dirs waiting, listing, all_dirs;
-	size_t dirs, listings;
+	/* Directories: to be listed, those found last first; uploads that are
+	 * being read; downloads with a handle, or OPENDIR under way; of these,
+	 * those that may have READDIRs sent; those that wait for a handle to
+	 * have their times set. */
+	struct xfer_dirs waiting, walking, listing, ready, fixing, all_dirs;
+	size_t dirs, waits, listings;
 	unsigned readdirs; /* under way */
+	unsigned expected; /* names that they are to bring */
+	unsigned usual;	   /* names that the first of a directory brings */
+	unsigned not_ahead; /* directories that are not closed ahead */
 	struct xfer_block *free_blocks;
 	size_t in_flight; /* bytes of data */
 	unsigned blocks;  /* requests of data under way */
@@ -592,12 +616,30 @@ size_t xfer_lane_queue(const struct xfer_lane *l);
 int xfer_add_dir(struct xfer *x, struct xfer_dir *parent, bool up,
     char *local, char *remote, const struct sftp_attrs *attrs,
     const struct xfer_exact *exact) must_check; /* NULL: unknown */
+void xfer_dir_unref(struct xfer_dir *d);
+void xfer_dirs_free(struct xfer *x);
+/* Sets what is to be set of those that ended, as handles are free. */
+void xfer_dirs_fix(struct xfer *x);
+
+/* transfer-list.c */
+/* It may be listed, as soon as its turn comes. */
+void xfer_dir_wait(struct xfer_dir *d);
+/* Frees what only a listing needs. */
+void xfer_dir_unlist(struct xfer_dir *d);
 /* Lists more, up to XFER_QUEUE_MAX. True if more could be done at once. */
 bool xfer_list(struct xfer *x);
-void xfer_dir_unref(struct xfer_dir *d);
+/* All that was found so far. */
+bool xfer_listed(const struct xfer *x);
 void xfer_dirs_lost(struct xfer *x, const struct xfer_lane *lane);
-void xfer_dirs_free(struct xfer *x);
 /* No more is listed; what is under way ends by itself. */
 void xfer_dirs_stop(struct xfer *x);
+/* Handles of directories: how many more may be asked for; OPENDIR; its answer,
+ * first of all (true: ask again later); CLOSE, of which nothing is heard. */
+size_t xfer_handles_left(const struct xfer_lane *l);
+void xfer_handle_ask(struct xfer_dir *d, struct xfer_lane *l,
+    sftp_done_fn done);
+bool xfer_handle_answered(struct xfer_dir *d, struct xfer_lane *l,
+    const struct sftp_reply *reply);
+void xfer_handle_close(struct xfer_lane *l, const struct sftp_handle *h);
 
 #endif

@@ -15,7 +15,7 @@
 enum {
 	WINDOW_MIN = 1024 * 1024,
 	ENDS_WEIGHT = 64 * 1024, /* a handle is as much load as these bytes */
-	HANDLES_SPARE = 2 * XFER_LISTINGS_MAX, /* for directories */
+	HANDLES_SPARE = 64,	 /* for directories, at least */
 	THINK_MS = 5,
 	SAMPLE_MS = 100,
 	SPREAD_LOOKS = 64,	 /* files looked at for an idle lane */
@@ -236,7 +236,8 @@ takes_files(const struct xfer_lane *l)
 {
 	size_t handles = sftp_handles_max(l->s);
 	size_t limit = handles > 2 * HANDLES_SPARE ?
-	    handles - HANDLES_SPARE : MAX(handles / 2, (size_t)1);
+	    handles - MAX((size_t)l->listed, (size_t)HANDLES_SPARE) :
+	    MAX(handles / 2, (size_t)1);
 
 	if (sftp_error(l->s) != 0 || l->ends >= limit)
 		return false;
@@ -497,7 +498,7 @@ bytes_left(const struct xfer *x)
 	double left = (double)bulk_left(x);
 
 	/* What is still to be found counts for much. */
-	if (!TAILQ_EMPTY(&x->waiting) || !TAILQ_EMPTY(&x->listing))
+	if (!xfer_listed(x))
 		return 1e18;
 	TAILQ_FOREACH(f, &x->queue, entry)
 		left += (double)f->attrs.size;

@@ -13,7 +13,8 @@
 
 enum {
 	BUDGET_DEFAULT = 64 * 1024 * 1024,
-	FILES_DEFAULT = 512,
+	FILES_DEFAULT = 1024,
+	FDS_SPARE = 192, /* for connections, and directories being read */
 	ACTIVE_MAX = 4096, /* with those that are being renamed */
 	STARTS_PER_TURN = 64,
 	TICK_MS = 100,
@@ -37,8 +38,11 @@ xfer_new(struct xfer **out, const struct xfer_lanes *lanes, struct sftp *s,
 		x->opts.budget_bytes = BUDGET_DEFAULT;
 	x->files_max = opts->files_max != 0 ? opts->files_max : FILES_DEFAULT;
 	if (getrlimit(RLIMIT_NOFILE, &rl) == 0)
-		x->files_max = MIN(x->files_max, (size_t)rl.rlim_cur / 2);
+		x->files_max = MIN(x->files_max, rl.rlim_cur > 2 * FDS_SPARE ?
+			(size_t)rl.rlim_cur - FDS_SPARE :
+			(size_t)rl.rlim_cur / 2);
 	x->channels = 1;
+	x->usual = XFER_NAMES_FIRST;
 	TAILQ_INIT(&x->lanes);
 	TAILQ_INIT(&x->asks);
 	TAILQ_INIT(&x->queue);
@@ -46,7 +50,10 @@ xfer_new(struct xfer **out, const struct xfer_lanes *lanes, struct sftp *s,
 	TAILQ_INIT(&x->done);
 	TAILQ_INIT(&x->comparing);
 	TAILQ_INIT(&x->waiting);
+	TAILQ_INIT(&x->walking);
 	TAILQ_INIT(&x->listing);
+	TAILQ_INIT(&x->ready);
+	TAILQ_INIT(&x->fixing);
 	TAILQ_INIT(&x->all_dirs);
 	x->umask = umask(0);
 	umask(x->umask);
@@ -282,8 +289,7 @@ tell(struct xfer *x)
 
 	progress_lanes(p, x->lane_count);
 	if (x->trees)
-		progress_listing(p, !TAILQ_EMPTY(&x->waiting) ||
-		    !TAILQ_EMPTY(&x->listing));
+		progress_listing(p, !xfer_listed(x));
 	progress_tick(p, f != NULL ? &f->item : NULL, loop_now_ms());
 }
 
@@ -353,6 +359,7 @@ run(struct xfer *x)
 		xfer_issue(x);
 		/* Freed files may let their directories end. */
 		reap(x);
+		xfer_dirs_fix(x);
 		if (all_done(x))
 			return x->stopped ? ERR_CANCELLED : 0;
 		xfer_lanes_think(x);

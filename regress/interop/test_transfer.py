@@ -66,6 +66,24 @@ def wild_tree(shared):
 
 
 @pytest.fixture(scope="module")
+def many_dirs(shared):
+    """Directories side by side, and below each other; one has more in it than
+    servers tell at once."""
+    top = shared / "many"
+    for i in range(450):
+        place = top / (f"n{i // 100}/{i // 10 % 10}/{i}" if i % 3 else
+                       f"d{i}")
+        place.mkdir(parents=True)
+        (place / "file").write_text(f"{i}")
+    for i in range(500):
+        (top / "d0" / f"f{i}").write_text(f"{i}")
+    harness.open_up(top)
+    for base, _, _ in os.walk(top):
+        os.chmod(base, 0o777)
+    return top
+
+
+@pytest.fixture(scope="module")
 def tame_tree(shared):
     return make_tree(shared / "tame", TAME, 2)
 
@@ -121,6 +139,52 @@ def test_hpnscp_dropbear(dropbear, dropbear_login, wild_tree, tmp_path):
 def test_hpnscp_asyncssh(asyncssh_server, tame_tree, tmp_path):
     # No exit status comes from this one's subsystem: scp ends with 1.
     there_and_back(Client("hpn", asyncssh_server), tame_tree, tmp_path)
+
+
+def test_many_dirs_own_server(sshd, many_dirs, tmp_path):
+    there_and_back(Client("hpn", sshd), many_dirs, tmp_path, "-p").ok()
+
+
+def test_many_dirs_stock_server(shared_servers, many_dirs, tmp_path):
+    there_and_back(Client("hpn", shared_servers("stock")), many_dirs,
+                   tmp_path, "-p").ok()
+
+
+@pytest.mark.parametrize("handles", [40, 200])
+@pytest.mark.parametrize("whose", ["hpn", "stock"])
+def test_many_dirs_few_handles(whose, handles, many_dirs, tmp_path):
+    """As many as the limits of the server's process leave it."""
+    server = (harness.hpn("sftp-server") if whose == "hpn" else
+              "/usr/lib/openssh/sftp-server")
+    if not server or not os.access(server, os.X_OK):
+        pytest.skip(f"no {server}")
+    limited = tmp_path / "limited"
+    limited.write_text(f"#!/bin/sh\nulimit -n {handles}\nexec {server}\n")
+    limited.chmod(0o755)
+    for source, target in ((many_dirs, f"x:{tmp_path}/up"),
+                           (f"x:{many_dirs}", tmp_path / "down")):
+        run([harness.hpn("scp"), "-r", "-D", limited, source, target],
+            timeout=90).ok()
+    assert digests(tmp_path / "up") == digests(many_dirs)
+    assert digests(tmp_path / "down") == digests(many_dirs)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_many_dirs_asyncssh(asyncssh_server, many_dirs, tmp_path):
+    there_and_back(Client("hpn", asyncssh_server), many_dirs, tmp_path)
+
+
+def test_many_dirs_hpnsftp(sshd, many_dirs, tmp_path):
+    batch = tmp_path / "batch"
+    (tmp_path / "up").mkdir()
+    (tmp_path / "down").mkdir()
+    batch.write_text(f"put -R {many_dirs} {tmp_path}/up\n"
+                     f"get -R {many_dirs} {tmp_path}/down\n")
+    client = Client("hpn", sshd)
+    run([harness.hpn("sftp"), *client.options(), "-P", sshd.port, "-b", batch,
+         f"{ME}@127.0.0.1"], timeout=90).ok()
+    assert digests(tmp_path / "up/many") == digests(many_dirs)
+    assert digests(tmp_path / "down/many") == digests(many_dirs)
 
 
 # ---- clients of others, our server -------------------------------------

@@ -11,8 +11,14 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "xfer/sftp-serve-int.h"
 
-enum { STUCK = 20000, INIT_BYTES = 9, ALL_ATTRS = 0x0f };
+enum {
+	STUCK = 20000,
+	INIT_BYTES = 9,
+	ALL_ATTRS = 0x0f,
+	AT_ONCE = 4 << 20,
+};
 #define OUR_ID 0xfffffff0u /* of a request that no client made */
 
 char host_dir[64];
@@ -57,6 +63,8 @@ host_open(void *arg, enum xfer_lane_kind kind, struct sftp **out)
 	if (h->opened == 1 && h->second != NULL)
 		h->second();
 	assert_int_equal(sftp_serve_new(&l->server, &opts), 0);
+	if (h->handles != 0)
+		l->server->handles_max = h->handles;
 	assert_int_equal(sftp_new(&l->client), 0);
 	*out = l->client;
 	h->opened++;
@@ -108,10 +116,10 @@ hide_some(const struct host *h, uint8_t *p, size_t len)
 {
 	if (h->no_digests || h->stock || h->unordered)
 		hide(p, len, "check-file");
-	if (h->unordered) {
-		hide(p, len, "limits");
+	if (h->no_limits || h->unordered)
+		hide(p, len, "limits@");
+	if (h->unordered)
 		hide(p, len, "expand-path");
-	}
 	if (h->old_rename)
 		hide(p, len, "posix-rename");
 	if (h->no_small || h->stock || h->unordered) {
@@ -292,6 +300,28 @@ lane_moves(struct host *h, struct host_lane *l)
 	return used > 0 || n > 0;
 }
 
+/* All that the client has sent is answered at once. */
+static bool
+lane_answers(struct host *h, struct host_lane *l)
+{
+	ssize_t used;
+
+	buf_commit(&l->taken, sftp_take(l->client,
+	    buf_reserve(&l->taken, AT_ONCE), AT_ONCE));
+	do {
+		used = sftp_serve_input(l->server, buf_data(&l->taken),
+		    buf_len(&l->taken));
+		assert_true(used >= 0);
+		buf_consume(&l->taken, (size_t)used);
+		collect(h, l);
+	} while (used > 0 || buf_len(sftp_serve_output(l->server)) > 0);
+	used = (ssize_t)buf_len(&l->wire);
+	assert_int_equal(sftp_feed(l->client, buf_data(&l->wire),
+	    buf_len(&l->wire)), 0);
+	buf_reset(&l->wire);
+	return used > 0;
+}
+
 static int
 host_turn(void *arg, int timeout_ms)
 {
@@ -300,15 +330,24 @@ host_turn(void *arg, int timeout_ms)
 
 	if (h->fatal > 0 && --h->fatal == 0)
 		return ERR_CANCELLED;
+	if (h->steady && timeout_ms == 0)
+		return 0; /* there is more to be sent before */
+	h->turns++;
+	if (h->watch != NULL)
+		h->watch(h, h->run);
 	for (size_t i = 0; i < HOST_LANES; i++) {
 		struct host_lane *l = &h->lanes[i];
 
 		if (l->server == NULL || sftp_error(l->client) != 0)
 			continue;
+		if (h->handles_later != 0 && sftp_is_ready(l->client))
+			l->server->handles_max = h->handles_later;
 		if (h->deadly > 0 && host_random(h, h->deadly) == 0)
 			lane_dies(l);
 		else if (h->uneven && host_random(h, 1 + 8 * (i % 3)) != 0)
 			moved = true; /* later */
+		else if (h->steady)
+			moved |= lane_answers(h, l);
 		else
 			moved |= lane_moves(h, l);
 	}
@@ -400,6 +439,7 @@ host_copy(struct host *h, bool up, const char *from, const char *to,
 			      xfer_get(x, from, &attrs, to), 0);
 	if (h->added != NULL)
 		h->added();
+	h->run = x;
 	r = xfer_run(x);
 	if (r == 0 && xfer_failures(x) > 0)
 		r = -1;

@@ -37,17 +37,25 @@ struct host {
 	uint64_t cut_at;   /* bytes of requests until all lanes end; 0: never */
 	struct xfer_path path; /* told of every lane; connection is its own */
 	unsigned opened;
-	bool no_digests, old_rename, no_small, no_stat_ns;
+	bool no_digests, old_rename, no_small, no_stat_ns, no_limits;
 	bool stock;	   /* offers what OpenSSH does, and no more */
 	bool unordered;	   /* does requests of handles in any order, but that
 			    * CLOSE waits for those before it; offers only the
 			    * oldest extensions */
+	int handles;	   /* that a server gives, and tells; 0: as many as it can */
+	int handles_later; /* the same, but it has told more */
 	bool odd_handles;  /* the first is not 0 */
+	bool steady;	   /* a turn is a round trip of all there is */
+	unsigned turns;	   /* so far */
 	bool uneven;	   /* some lanes are much slower than others */
 	bool lies;	   /* some of what get-file gives is damaged */
 	unsigned corrupt;  /* DATA replies until one is damaged; 0: none */
 	uint64_t claimed; /* size of what is downloaded; 0: what it is */
 	void (*added)(void);  /* called when the source is known */
+	/* Called before each turn of the run. */
+	void (*watch)(struct host *h, const struct xfer *x);
+	struct xfer *run;
+	size_t most_dirs; /* for what watches */
 	void (*second)(void); /* before a second lane is opened */
 	const char *shrink; /* a file that becomes shorter when it is sent */
 };
