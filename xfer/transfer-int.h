@@ -48,6 +48,7 @@ enum {
 	XFER_DIRS_MAX = 1000000, /* directories found but not done */
 	XFER_LISTINGS_MAX = 1024, /* handles of directories */
 	XFER_NAMES_FIRST = 8,	 /* expected of a directory, at first */
+	XFER_NAMES_ROOM = 16384, /* known, then larger answers are dropped */
 	XFER_OUTPUT_MAX = 512 * 1024, /* bytes, then requests wait */
 	XFER_LANES_MAX = 32,
 	XFER_MODE_COPIED = 0777,
@@ -343,7 +344,7 @@ struct xfer {
 	 * those that may have READDIRs sent; those that wait for a handle to
 	 * have their times set. */
 	struct xfer_dirs waiting, walking, listing, ready, fixing, all_dirs;
-	size_t dirs, waits, listings;
+	size_t dirs, waits, listings, names_room;
 	unsigned readdirs; /* under way */
 	unsigned expected; /* names that they are to bring */
 	unsigned usual;	   /* names that the first of a directory brings */

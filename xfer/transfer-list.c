@@ -40,7 +40,6 @@ enum {
 	READS_OTHERS = 4,  /* where order may not be kept */
 	NAMES_EXPECTED = 4096, /* that READDIRs under way are to bring */
 	NAMES_KNOWN = 2048,    /* then no large directory is read on */
-	NAMES_ROOM = 16384,    /* then larger answers are dropped */
 	NAMES_SMALL = 16,
 	AHEAD_AGAIN = 64,  /* directories, after CLOSE was too early */
 	OPENS_MAX = 16,	   /* tries of OPENDIR, when others are open */
@@ -523,7 +522,7 @@ take_answer(struct xfer_dir *d, const struct sftp_reply *reply)
 	d->batch = MAX(reply->count, 1u);
 	/* The only one is taken, so that something moves on. */
 	if (reply->count <= NAMES_SMALL || x->readdirs == 0 ||
-	    known(x) + reply->count <= NAMES_ROOM)
+	    known(x) + reply->count <= x->names_room)
 		return true;
 	d->dropped = d->ended = true;
 	return false;

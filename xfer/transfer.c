@@ -43,6 +43,7 @@ xfer_new(struct xfer **out, const struct xfer_lanes *lanes, struct sftp *s,
 			(size_t)rl.rlim_cur / 2);
 	x->channels = 1;
 	x->usual = XFER_NAMES_FIRST;
+	x->names_room = XFER_NAMES_ROOM;
 	TAILQ_INIT(&x->lanes);
 	TAILQ_INIT(&x->asks);
 	TAILQ_INIT(&x->queue);

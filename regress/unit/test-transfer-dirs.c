@@ -27,6 +27,16 @@ remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
 	return remove(path);
 }
 
+static int
+clean(void **state)
+{
+	(void)state;
+	strlist_clear(&host_reports);
+	(void)nftw("src", remove_one, 32, FTW_DEPTH | FTW_PHYS);
+	(void)nftw("dst", remove_one, 32, FTW_DEPTH | FTW_PHYS);
+	return 0;
+}
+
 static void
 remove_tree(const char *top)
 {
@@ -110,16 +120,17 @@ copy_and_compare(struct host *h, bool up, struct xfer_opts opts)
 }
 
 static const struct host hosts[] = {
-	{ .seed = 1 },
+	{ .seed = 1, .greeted = true },
 	{ .seed = 2, .handles = 30 },
 	{ .seed = 3, .handles = 30, .no_small = true },
 	{ .seed = 4, .handles = 400, .no_small = true, .odd_handles = true },
-	{ .seed = 5, .odd_handles = true },
+	{ .seed = 5, .odd_handles = true, .greeted = true },
 	/* Those that refuse some. */
 	{ .seed = 6, .handles = 10, .no_limits = true },
 	{ .seed = 7, .handles = 1, .no_limits = true },
 	{ .seed = 8, .handles_later = 16 },
-	{ .seed = 9, .handles_later = 16, .odd_handles = true },
+	{ .seed = 9, .handles_later = 16, .odd_handles = true,
+	    .greeted = true },
 };
 
 static void
@@ -139,23 +150,33 @@ test_many(void **state)
 	}
 }
 
+enum { DIRS = 90, LARGE = 450, BYTES = (DIRS + 1) * DIRS + 2 * 3 * LARGE };
+
+static void
+watch_bytes(struct host *h, struct xfer *x)
+{
+	h->most = x->acked;
+}
+
 /* Some have more in them than the READDIRs that are sent at once bring, and
- * their handles are wanted by others meanwhile. */
+ * their handles are wanted by others meanwhile. No file is copied twice. */
 static void
 test_large_among_many(void **state)
 {
 	char name[100];
 
 	(void)state;
-	make_dirs("src", 90, 1);
+	make_dirs("src", DIRS, 1);
 	for (int i = 0; i < 2; i++) {
 		snprintf(name, sizeof name, "src/d%d/large", 60 * i);
-		make_files(name, 450);
+		make_files(name, LARGE);
 	}
 	for (size_t i = 1; i < ARRAY_LEN(hosts); i += 2) {
 		struct host h = hosts[i];
 
+		h.watch = watch_bytes;
 		copy_and_compare(&h, false, (struct xfer_opts){ 0 });
+		assert_in_range(h.most, BYTES / 2, BYTES);
 	}
 	remove_tree("src");
 }
@@ -169,11 +190,11 @@ test_lanes_end(void **state)
 	(void)state;
 	make_dirs("src", 50, 1);
 	make_files("src/large", 450);
-	for (unsigned i = 0; i < 8; i++) {
+	for (unsigned i = 0; i < 12; i++) {
 		struct host h = hosts[i % 4 == 2 ? 4 : i % 4];
 
 		h.seed = 100 + i;
-		h.deadly = 20 + 15 * i;
+		h.deadly = 6 + 2 * i;
 		copy_and_compare(&h, i / 4 % 2 == 1, opts);
 	}
 	remove_tree("src");
@@ -214,9 +235,9 @@ test_round_trips(void **state)
 /* --- few are known at a time --- */
 
 static void
-watch_dirs(struct host *h, const struct xfer *x)
+watch_dirs(struct host *h, struct xfer *x)
 {
-	h->most_dirs = MAX(h->most_dirs, x->dirs);
+	h->most = MAX(h->most, x->dirs);
 }
 
 static void
@@ -236,15 +257,44 @@ test_few_known(void **state)
 		struct host h = { .seed = 1, .watch = watch_dirs };
 
 		copy_and_compare(&h, up, (struct xfer_opts){ 0 });
-		assert_in_range(h.most_dirs, 100, FEW);
+		assert_in_range(h.most, 100, FEW);
 	}
 	remove_tree("src");
+}
+
+enum { ROOM = 300, IN_EACH = 150 };
+
+static void
+watch_room(struct host *h, struct xfer *x)
+{
+	x->names_room = ROOM;
+	h->most = MAX(h->most, x->queued);
+}
+
+/* Names that there is no room for are asked for again. */
+static void
+test_room(void **state)
+{
+	char name[100];
+
+	(void)state;
+	assert_int_equal(mkdir("src", 0755), 0);
+	for (int i = 0; i < 12; i++) {
+		snprintf(name, sizeof name, "src/d%d", i);
+		make_files(name, IN_EACH);
+	}
+	for (unsigned i = 0; i < 3; i++) {
+		struct host h = { .seed = i, .watch = watch_room };
+
+		copy_and_compare(&h, false, (struct xfer_opts){ 0 });
+		assert_in_range(h.most, IN_EACH, ROOM + IN_EACH);
+	}
 }
 
 /* --- what goes wrong in between --- */
 
 static void
-remove_some(struct host *h, const struct xfer *x)
+remove_some(struct host *h, struct xfer *x)
 {
 	if (x->dirs < 50)
 		return;
@@ -356,14 +406,15 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_many),
-		cmocka_unit_test(test_large_among_many),
-		cmocka_unit_test(test_lanes_end),
-		cmocka_unit_test(test_round_trips),
-		cmocka_unit_test(test_few_known),
-		cmocka_unit_test(test_vanish),
-		cmocka_unit_test(test_root_vanishes),
-		cmocka_unit_test(test_times),
+		cmocka_unit_test_teardown(test_many, clean),
+		cmocka_unit_test_teardown(test_large_among_many, clean),
+		cmocka_unit_test_teardown(test_lanes_end, clean),
+		cmocka_unit_test_teardown(test_round_trips, clean),
+		cmocka_unit_test_teardown(test_few_known, clean),
+		cmocka_unit_test_teardown(test_room, clean),
+		cmocka_unit_test_teardown(test_vanish, clean),
+		cmocka_unit_test_teardown(test_root_vanishes, clean),
+		cmocka_unit_test_teardown(test_times, clean),
 	};
 
 	return cmocka_run_group_tests(tests, host_setup, host_teardown);

@@ -330,10 +330,10 @@ host_turn(void *arg, int timeout_ms)
 
 	if (h->fatal > 0 && --h->fatal == 0)
 		return ERR_CANCELLED;
-	if (h->steady && timeout_ms == 0)
+	if (h->steady && timeout_ms == 0 && h->run != NULL)
 		return 0; /* there is more to be sent before */
 	h->turns++;
-	if (h->watch != NULL)
+	if (h->watch != NULL && h->run != NULL)
 		h->watch(h, h->run);
 	for (size_t i = 0; i < HOST_LANES; i++) {
 		struct host_lane *l = &h->lanes[i];
@@ -439,14 +439,22 @@ host_copy(struct host *h, bool up, const char *from, const char *to,
 			      xfer_get(x, from, &attrs, to), 0);
 	if (h->added != NULL)
 		h->added();
+	while (h->greeted && !sftp_is_ready(first))
+		(void)host_turn(h, 0);
 	h->run = x;
 	r = xfer_run(x);
 	if (r == 0 && xfer_failures(x) > 0)
 		r = -1;
+	/* Small files close what they guess. */
+	for (size_t i = 0; i < HOST_LANES && !h->no_small; i++)
+		if (h->lanes[i].begun && h->lanes[i].server != NULL)
+			assert_int_equal(h->lanes[i].server->handles[0].kind,
+			    SERVE_FILE);
 	for (size_t i = 0; i < HOST_LANES; i++)
 		if (h->lanes[i].client != NULL)
 			(void)!sftp_feed_end(h->lanes[i].client, ERR_CLOSED);
 	xfer_free(x);
+	h->run = NULL;
 	host_close(h, first);
 	for (size_t i = 0; i < HOST_LANES; i++)
 		assert_null(h->lanes[i].client);

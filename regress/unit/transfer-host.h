@@ -44,7 +44,8 @@ struct host {
 			    * oldest extensions */
 	int handles;	   /* that a server gives, and tells; 0: as many as it can */
 	int handles_later; /* the same, but it has told more */
-	bool odd_handles;  /* the first is not 0 */
+	bool odd_handles;  /* the first is not 0, which stays open */
+	bool greeted;	   /* what it can is known before the run */
 	bool steady;	   /* a turn is a round trip of all there is */
 	unsigned turns;	   /* so far */
 	bool uneven;	   /* some lanes are much slower than others */
@@ -53,9 +54,9 @@ struct host {
 	uint64_t claimed; /* size of what is downloaded; 0: what it is */
 	void (*added)(void);  /* called when the source is known */
 	/* Called before each turn of the run. */
-	void (*watch)(struct host *h, const struct xfer *x);
+	void (*watch)(struct host *h, struct xfer *x);
 	struct xfer *run;
-	size_t most_dirs; /* for what watches */
+	size_t most; /* for what watches */
 	void (*second)(void); /* before a second lane is opened */
 	const char *shrink; /* a file that becomes shorter when it is sent */
 };
