@@ -495,7 +495,8 @@ class LongPath:
     """Two namespaces with a slow link between. rate in Mbit/s, rtt in ms."""
 
     def __init__(self, work, rate, rtt, loss=0.0, queue=None, control="cubic",
-                 memory=256 << 20, send_memory=None, lifetime=900):
+                 memory=256 << 20, send_memory=None, lifetime=900,
+                 firewall=False):
         if not IS_ROOT:
             raise Unavailable("namespaces need root")
         if not os.access("/dev/net/tun", os.W_OK):
@@ -506,7 +507,8 @@ class LongPath:
         self.queue = int(queue if queue is not None else max(bdp, 256 << 10))
         self.rate, self.loss, self.control = rate, loss, control
         self.process, self.holders = None, []
-        if has_netem():
+        self.firewall = firewall  # only our own program has one
+        if has_netem() and not firewall:
             self.by_netem(rtt, lifetime)
         else:
             self.by_program(work, rtt, lifetime)
@@ -520,7 +522,8 @@ class LongPath:
         self.process = subprocess.Popen(
             [work.dir / "netpath", "-r", str(self.rate), "-d", str(rtt / 2),
              "-q", str(self.queue), "-l", str(self.loss), "-S", "7", "-t",
-             str(lifetime)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+             str(lifetime), *(["-1"] if self.firewall else [])],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, preexec_fn=die_with_parent, text=True)
         words = self.process.stdout.readline().split()
         if len(words) != 3:

@@ -13,7 +13,9 @@
  * what is lost.
  *
  * usage: netpath [-n] [-r Mbit/s] [-d one-way ms] [-q queue bytes]
- *                [-l loss probability] [-S seed] [-t seconds]
+ *                [-l loss probability] [-S seed] [-t seconds] [-1]
+ *	-1 a firewall: while A has a TCP connection, the SYNs of all others
+ *	   that it begins are dropped
  *	-n only makes the namespaces (for a link that tc(8) shapes)
  *	-l counts in both directions
  * Prints "ready FD-A FD-B" on its output when the devices are there, and one
@@ -70,6 +72,8 @@ struct path {
 	uint64_t delay_ns;
 	uint64_t queue_bytes;
 	double loss;
+	bool firewall;
+	uint16_t live; /* port at A of the connection it lets through; or 0 */
 	struct direction dir[2];
 };
 
@@ -333,6 +337,28 @@ path_lose(struct path *p, struct direction *d, struct slot *s, uint32_t len,
 	}
 }
 
+/* Does the firewall drop this packet of A's? */
+static bool
+path_refuses(struct path *p, const uint8_t *packet, size_t len)
+{
+	struct iphdr ip;
+	struct tcphdr tcp;
+
+	packet += sizeof(struct virtio_net_hdr);
+	len -= sizeof(struct virtio_net_hdr);
+	memcpy(&ip, packet, sizeof(ip));
+	if (ip.protocol != IPPROTO_TCP || ip.ihl * 4u + sizeof(tcp) > len)
+		return false;
+	memcpy(&tcp, packet + ip.ihl * 4u, sizeof(tcp));
+	if (tcp.syn && p->live != 0 && p->live != tcp.source)
+		return true;
+	if (tcp.syn)
+		p->live = tcp.source;
+	else if ((tcp.fin || tcp.rst) && p->live == tcp.source)
+		p->live = 0;
+	return false;
+}
+
 /* ---- the loop ---------------------------------------------------------- */
 
 /* Takes what a device has. True if it may have more. */
@@ -354,6 +380,9 @@ path_take(struct path *p, struct direction *d)
 		/* Only IPv4; a namespace says a few things in IPv6 at first. */
 		if ((size_t)n < sizeof(struct virtio_net_hdr) + 40 ||
 		    data[sizeof(struct virtio_net_hdr)] >> 4 != 4)
+			continue;
+		if (p->firewall && d == &p->dir[0] &&
+		    path_refuses(p, data, (size_t)n))
 			continue;
 		segments = packet_segments(data, (uint32_t)n);
 		d->segments += segments;
@@ -452,9 +481,11 @@ main(int argc, char **argv)
 	int ns[2], tun[2] = { -1, -1 }, opt, home;
 	bool shaped = true;
 
-	while ((opt = getopt(argc, argv, "nr:d:q:l:S:t:")) != -1) {
+	while ((opt = getopt(argc, argv, "1nr:d:q:l:S:t:")) != -1) {
 		if (opt == 'n')
 			shaped = false;
+		else if (opt == '1')
+			p.firewall = true;
 		else if (opt == 'r')
 			p.ns_per_byte = 8000 / fmax(1e-3,
 			    number("rate", optarg, 1e6));
