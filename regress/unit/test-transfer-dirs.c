@@ -254,7 +254,8 @@ test_few_known(void **state)
 		assert_int_equal(mkdir(name, 0755), 0);
 	}
 	for (int up = 0; up < 2; up++) {
-		struct host h = { .seed = 1, .watch = watch_dirs };
+		struct host h = { .seed = 1, .watch = watch_dirs,
+			.handles = 30 };
 
 		copy_and_compare(&h, up, (struct xfer_opts){ 0 });
 		assert_in_range(h.most, 100, FEW);
