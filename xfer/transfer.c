@@ -14,6 +14,8 @@
 enum {
 	BUDGET_DEFAULT = 64 * 1024 * 1024,
 	FILES_DEFAULT = 1024,
+	FILES_NEAR = 512, /* more are of no use without round trips */
+	FAR_MS = 20,
 	FDS_SPARE = 192, /* for connections, and directories being read */
 	ACTIVE_MAX = 4096, /* with those that are being renamed */
 	STARTS_PER_TURN = 64,
@@ -188,6 +190,13 @@ xfer_add_file(struct xfer *x, struct xfer_dir *dir, bool up, char *local,
 	return 0;
 }
 
+static size_t
+files_at_once(const struct xfer *x)
+{
+	return x->rtt_ms < FAR_MS ? MIN(x->files_max, (size_t)FILES_NEAR) :
+				    x->files_max;
+}
+
 /* True if more could be started at once. */
 static bool
 start_files(struct xfer *x)
@@ -196,7 +205,7 @@ start_files(struct xfer *x)
 	int started = 0;
 
 	while ((f = TAILQ_FIRST(&x->queue)) != NULL &&
-	    x->active_count - x->renaming - x->small < x->files_max &&
+	    x->active_count - x->renaming - x->small < files_at_once(x) &&
 	    x->active_count < ACTIVE_MAX && xfer_lane_pick(x) != NULL &&
 	    !xfer_small_waits(x, f)) {
 		if (started++ == STARTS_PER_TURN)
