@@ -112,11 +112,14 @@ struct xfer_lane {
 	bool proved;	      /* has moved data */
 	struct xfer_ends moving;
 	unsigned ends, blocks;
-	unsigned listed;      /* handles of directories, OPENDIR sent */
-	unsigned listed_max;  /* as more were refused; 0: none was */
-	unsigned listed_was;  /* when the last was refused */
-	unsigned listed_given; /* since */
-	unsigned opens, opens_cut; /* OPENDIRs; those before tell no more */
+	/* Handles of directories, counted from OPENDIR to CLOSE, both when
+	 * they are sent. */
+	unsigned listed;
+	unsigned listed_max;   /* limit learnt from refusals; 0: none yet */
+	unsigned listed_was;   /* how many there were at the last refusal */
+	unsigned listed_given; /* successes since the limit was changed */
+	unsigned opens;	       /* OPENDIRs sent so far */
+	unsigned opens_cut;    /* its value when the limit was halved */
 	size_t in_flight, window; /* bytes of data */
 	uint64_t rtt_ms, acked, sample_acked, sample_ms;
 	uint64_t rate;	      /* bytes a second, in the last round trips */
@@ -200,18 +203,20 @@ struct xfer_dir {
 	DIR *stream;		 /* upload: NULL until listed */
 	struct xfer_lane *lane;	 /* of the handle, or OPENDIR */
 	struct sftp_handle *handle; /* owned; download: NULL until listed */
-	bool alone;		 /* no other handle was asked for */
-	unsigned opening, refused; /* number and tries of OPENDIR */
-	bool guessed;		 /* READDIRs were sent with OPENDIR */
-	bool ready;		 /* in x->ready: READDIRs may be sent */
-	bool ended;		 /* no more is to be read */
-	bool closed;		 /* CLOSE is sent, or its lane gone */
-	bool dropped;		 /* names were: it is listed again */
-	bool whole;		 /* not to be closed ahead (again) */
-	unsigned reads, reads_max; /* READDIR (or OPENDIR) under way */
-	unsigned batch;		   /* names of the last; 0: none yet */
-	unsigned expected;	   /* names, of those under way */
-	struct xfer_names *names;  /* found so far */
+	bool alone;		 /* OPENDIR: no other handle was in use */
+	unsigned opening;	 /* OPENDIR: its number on the lane */
+	unsigned refused;	 /* OPENDIRs refused so far */
+	bool guessed;		 /* READDIRs were sent along with OPENDIR */
+	bool ready;		 /* in x->ready */
+	bool ended;		 /* no more READDIRs are to be sent */
+	bool closed;		 /* CLOSE was sent, or the lane is gone */
+	bool dropped;		 /* names were dropped: list it again */
+	bool whole;		 /* no early CLOSE for this one */
+	unsigned reads;		 /* READDIRs and OPENDIR in flight */
+	unsigned reads_max;
+	unsigned batch;		 /* names in the last answer; 0: none yet */
+	unsigned expected;	 /* names expected from those in flight */
+	struct xfer_names *names;  /* hashes of the names found so far */
 	struct xfer_files held;	   /* upload: until it is there */
 	/* waiting, walking, listing or fixing */
 	TAILQ_ENTRY(xfer_dir) entry;
@@ -339,16 +344,16 @@ struct xfer {
 	size_t queued, held, active_count, renaming, files_max;
 	bool stopped; /* nothing new is begun */
 	bool over; /* nor is an answer awaited */
-	/* Directories: to be listed, those found last first; uploads that are
-	 * being read; downloads with a handle, or OPENDIR under way; of these,
-	 * those that may have READDIRs sent; those that wait for a handle to
-	 * have their times set. */
+	/* Directories: waiting to be listed, newest first; uploads that are
+	 * being read; downloads with a handle or an OPENDIR in flight; of
+	 * these, the ones that READDIRs may be sent for; uploads that wait for
+	 * a handle to have their times set. */
 	struct xfer_dirs waiting, walking, listing, ready, fixing, all_dirs;
 	size_t dirs, waits, listings, names_room;
-	unsigned readdirs; /* under way */
-	unsigned expected; /* names that they are to bring */
-	unsigned usual;	   /* names that the first of a directory brings */
-	unsigned not_ahead; /* directories that are not closed ahead */
+	unsigned readdirs; /* in flight */
+	unsigned expected; /* names expected from these */
+	unsigned usual;	   /* names in the first answer of a directory */
+	unsigned no_early_close; /* so many directories */
 	struct xfer_block *free_blocks;
 	size_t in_flight; /* bytes of data */
 	unsigned blocks;  /* requests of data under way */
@@ -634,13 +639,15 @@ bool xfer_listed(const struct xfer *x);
 void xfer_dirs_lost(struct xfer *x, const struct xfer_lane *lane);
 /* No more is listed; what is under way ends by itself. */
 void xfer_dirs_stop(struct xfer *x);
-/* Handles of directories: how many more may be asked for; OPENDIR; its answer,
- * first of all (true: ask again later); CLOSE, of which nothing is heard. */
+/* Handles of directories: how many more OPENDIRs may be sent now. */
 size_t xfer_handles_left(const struct xfer_lane *l);
+/* Sends OPENDIR. done must call xfer_handle_answered() first of all. */
 void xfer_handle_ask(struct xfer_dir *d, struct xfer_lane *l,
     sftp_done_fn done);
+/* True: refused, but perhaps for now only; send it again later. */
 bool xfer_handle_answered(struct xfer_dir *d, struct xfer_lane *l,
     const struct sftp_reply *reply);
+/* Sends CLOSE; the answer is ignored. */
 void xfer_handle_close(struct xfer_lane *l, const struct sftp_handle *h);
 
 #endif

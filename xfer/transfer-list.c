@@ -1,20 +1,32 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Listing directories. The newest is read first, so that few are known at a
- * time however many there are.
+ * Listing directories. The newest is read first, which keeps the number of
+ * directories that are known but not read yet small, however large the tree.
  *
- * Here that is a walk: a directory is read to its end, unless a great many
- * wait; then those are read before more of it is.
+ * Local directories are read one at a time, each to its end. When many wait
+ * (WALK_CROWD), reading one stops at the next subdirectory found, and that is
+ * read first.
  *
- * A server's are read many at a time, as it answers each only after a round
- * trip. As many OPENDIRs are under way as it gives handles (half of what it
- * has, the rest is for files); READDIRs, as long as they may be expected to
- * bring no more names than there is room for: the first ones of a directory
- * what those of others have brought lately, further ones what the last has
- * brought. The first two go together, for the second mostly has the end.
- * Where handles are short and the server keeps the order, CLOSE goes right
- * behind; should that have been too early, the directory is listed again,
- * and so is one whose names there is no room for.
+ * A server answers each request only after a round trip, so hundreds of its
+ * directories are listed at a time:
+ *
+ * - OPENDIRs are sent as long as the server has handles to give. The rest of
+ *   them is for files; see xfer_handles_left().
+ * - The first two READDIRs of a directory are sent together, because the
+ *   second one of a small directory tells that it ends.
+ * - READDIRs are sent as long as the names that they are expected to bring
+ *   fit in NAMES_EXPECTED. The first READDIR of a directory is expected to
+ *   bring as many names as those of other directories did (x->usual), a
+ *   later one as many as the one before it (d->batch).
+ * - When directories wait for handles, and the server executes requests in
+ *   order, CLOSE is sent right behind the first two READDIRs: the handle is
+ *   then in use for one round trip instead of two. If the directory turns
+ *   out to be larger, it is listed again from the start.
+ * - Answers are dropped when too many names are known already (x->names_room);
+ *   these directories are listed again later as well.
+ *
+ * A directory that is listed again tells names for the second time. A set of
+ * hashes (d->names) prevents that these are copied twice.
  *
  * A server's listing is hostile until checked: names with '/' or of "." and
  * ".." are refused, depth and number are limited.
@@ -33,17 +45,17 @@
 enum {
 	REQUESTS_MAX = 8192,
 	NAMES_FIRST = 64,
-	WALK_CROWD = 1024, /* directories that wait */
-	WALK_TURN = 64,	   /* read in a turn */
-	HANDLES_FEW = 128, /* of a server that has told no number, mostly */
-	READS_MAX = 32,	   /* READDIRs of a directory under way */
-	READS_OTHERS = 4,  /* where order may not be kept */
-	NAMES_EXPECTED = 4096, /* that READDIRs under way are to bring */
-	NAMES_KNOWN = 2048,    /* then no large directory is read on */
-	NAMES_SMALL = 16,
-	AHEAD_AGAIN = 64,  /* directories, after CLOSE was too early */
-	OPENS_MAX = 16,	   /* tries of OPENDIR, when others are open */
-	GIVEN_WORTH = 8,   /* times as many were given: one more is tried */
+	WALK_CROWD = 1024, /* waiting directories: then depth first */
+	WALK_TURN = 64,	   /* local directories read in one turn of the loop */
+	HANDLES_FEW = 128, /* usually the server told no limit */
+	READS_MAX = 32,	   /* READDIRs in flight for one directory */
+	READS_OTHERS = 4,  /* the same, if the server may reorder requests */
+	NAMES_EXPECTED = 4096, /* names expected from READDIRs in flight */
+	NAMES_KNOWN = 2048, /* known names: no further READDIRs of large ones */
+	NAMES_SMALL = 16,  /* an answer of so few names is never dropped */
+	LATE_CLOSES = 64,  /* directories without early CLOSE after a bad one */
+	OPENS_MAX = 16,	   /* tries of OPENDIR while other handles are open */
+	GROWTH_COST = 8,   /* successes per handle before one more is tried */
 };
 
 /* --- names that were found --- */
@@ -123,14 +135,15 @@ names_free(struct xfer_dir *d)
 
 /* --- handles --- */
 
-/* How many more there may be for directories. */
+/* How many more OPENDIRs may be sent. */
 size_t
 xfer_handles_left(const struct xfer_lane *l)
 {
 	size_t handles = sftp_handles_max(l->s);
 	size_t share = handles / 3, most;
 
-	/* Where CLOSE goes ahead, a file has its handle for longer. */
+	/* With early CLOSE a directory needs its handle for half as long as a
+	 * file does, so there may be more of them. */
 	if (handles > HANDLES_FEW)
 		share = sftp_keeps_order(l->s) ? handles / 4 * 3 : handles / 2;
 	share = MIN(share, (size_t)(l->listed_max != 0 ? l->listed_max :
@@ -150,21 +163,23 @@ xfer_handle_ask(struct xfer_dir *d, struct xfer_lane *l, sftp_done_fn done)
 	sftp_path_request(l->s, SFTP_OPENDIR, d->remote, done, d);
 }
 
-/* One more, as it gave what was asked for: soon, unless it has refused about
- * as many before. */
+/* After a refusal the limit grows with each success up to three quarters of
+ * the number that was refused, then slowly. */
 static void
 handle_given(struct xfer_lane *l)
 {
 	if (l->listed_max == 0 || l->listed_max >= XFER_LISTINGS_MAX ||
 	    (l->listed_max >= l->listed_was / 4 * 3 &&
-		++l->listed_given < GIVEN_WORTH * l->listed_max))
+		++l->listed_given < GROWTH_COST * l->listed_max))
 		return;
 	l->listed_max++;
 	l->listed_given = 0;
 }
 
-/* True: the server refused, perhaps as too many are open. To be tried again;
- * meanwhile half as many are asked for. */
+/* Counts the answer to OPENDIR. FAILURE may mean that too many handles are
+ * open: then the limit is halved, once for all requests that were in flight,
+ * and the result is true: send OPENDIR again later. If no other handle was
+ * open, or after OPENS_MAX tries, the failure is the directory's own. */
 bool
 xfer_handle_answered(struct xfer_dir *d, struct xfer_lane *l,
     const struct sftp_reply *reply)
@@ -289,7 +304,8 @@ walk_ends(struct xfer_dir *d)
 	xfer_dir_unref(d);
 }
 
-/* Reads on; to the end, unless there is enough. */
+/* Reads d until it ends, the queue is full, or a subdirectory was found that
+ * is to be read first. */
 static int
 walk(struct xfer_dir *d)
 {
@@ -443,7 +459,7 @@ unready(struct xfer_dir *d)
 	d->ready = false;
 }
 
-/* It is in no list then. */
+/* Takes d out of all lists of listings. */
 static void
 unlist(struct xfer_dir *d)
 {
@@ -453,7 +469,9 @@ unlist(struct xfer_dir *d)
 	d->lane = NULL;
 }
 
-/* The last answer to a READDIR, or OPENDIR: the handle is given back. */
+/* After each answer: when it was the last one in flight, and nothing more is
+ * to be read, closes the handle. The directory is then listed, or waits to be
+ * listed again. */
 static void
 remote_ends(struct xfer_dir *d)
 {
@@ -466,7 +484,7 @@ remote_ends(struct xfer_dir *d)
 	unlist(d);
 	if (again && !d->x->stopped) {
 		if (!d->ended)
-			d->x->not_ahead = AHEAD_AGAIN;
+			d->x->no_early_close = LATE_CLOSES;
 		free(d->handle);
 		d->handle = NULL;
 		d->dropped = d->ended = d->closed = d->guessed = false;
@@ -477,8 +495,9 @@ remote_ends(struct xfer_dir *d)
 	xfer_dir_unref(d);
 }
 
-/* What the first READDIR of a directory brings: learnt slowly upwards, as
- * one that is large is none of the many. */
+/* Adapts the number of names that the first READDIR of a directory is
+ * expected to bring. It rises more slowly than it falls, so that a single
+ * large directory does not stop the others from being read in parallel. */
 static void
 learn(struct xfer *x, unsigned names)
 {
@@ -495,8 +514,7 @@ known(const struct xfer *x)
 	return x->queued + x->held + x->waits + x->listings;
 }
 
-/* One answer less to wait for. False: there are no names in it, or no room
- * for them. */
+/* Accounts for the answer to a READDIR. True if its names are to be taken. */
 static bool
 take_answer(struct xfer_dir *d, const struct sftp_reply *reply)
 {
@@ -511,7 +529,7 @@ take_answer(struct xfer_dir *d, const struct sftp_reply *reply)
 		return false;
 	if (reply->status != SFTP_OK) {
 		if (reply->status != SFTP_EOF && d->guessed)
-			d->dropped = !d->ended; /* a wrong guess, perhaps */
+			d->dropped = !d->ended; /* the guess was wrong? */
 		else if (reply->status != SFTP_EOF)
 			xfer_report_reply(x, d->remote, reply);
 		d->ended = true;
@@ -520,7 +538,7 @@ take_answer(struct xfer_dir *d, const struct sftp_reply *reply)
 	if (d->batch == 0 && d->parent != NULL)
 		learn(x, reply->count);
 	d->batch = MAX(reply->count, 1u);
-	/* The only one is taken, so that something moves on. */
+	/* The last answer in flight is always taken, to guarantee progress. */
 	if (reply->count <= NAMES_SMALL || x->readdirs == 0 ||
 	    known(x) + reply->count <= x->names_room)
 		return true;
@@ -584,7 +602,9 @@ is_guess(const struct xfer_dir *d, const struct sftp_reply *reply)
 	    memcmp(d->handle->bytes, reply->handle.p, d->handle->len) == 0;
 }
 
-/* What was read with a guess counts if it was right. */
+/* The answer to an OPENDIR whose READDIRs were sent with a guessed handle. If
+ * the guess was wrong, what they brought is dropped, the handle is closed and
+ * the directory is listed again. */
 static void
 guess_answered(struct xfer_dir *d, const struct sftp_reply *reply)
 {
@@ -618,7 +638,7 @@ opendir_done(void *arg, const struct sftp_reply *reply)
 	if (d->guessed) {
 		guess_answered(d, reply);
 	} else if (refused && !d->ended) {
-		/* After all others. */
+		/* Behind all others, when fewer handles are open. */
 		unlist(d);
 		TAILQ_INSERT_TAIL(&d->x->waiting, d, entry);
 		d->x->waits++;
@@ -636,7 +656,8 @@ opendir_done(void *arg, const struct sftp_reply *reply)
 	remote_ends(d); /* also if it was stopped meanwhile */
 }
 
-/* May a READDIR be sent that is to bring so many names? */
+/* May a READDIR of d be sent that is expected to bring so many names? At least
+ * one is always in flight, to guarantee progress. */
 static bool
 has_room(struct xfer *x, const struct xfer_dir *d, unsigned names)
 {
@@ -647,14 +668,15 @@ has_room(struct xfer *x, const struct xfer_dir *d, unsigned names)
 	return x->readdirs == 0 || x->expected + names <= NAMES_EXPECTED;
 }
 
-/* Others wait for its handle, which is of no use behind these READDIRs. */
+/* Sends CLOSE behind the first READDIRs, if other directories wait for a
+ * handle. */
 static void
-close_ahead(struct xfer_dir *d)
+close_early(struct xfer_dir *d)
 {
 	struct xfer *x = d->x;
 
-	if (x->not_ahead > 0) {
-		x->not_ahead--;
+	if (x->no_early_close > 0) {
+		x->no_early_close--;
 		return;
 	}
 	if (d->whole || x->waits <= xfer_handles_left(d->lane))
@@ -663,7 +685,8 @@ close_ahead(struct xfer_dir *d)
 	xfer_handle_close(d->lane, d->handle);
 }
 
-/* A round trip's worth. False: there is no room for more. */
+/* Sends as many READDIRs as one round trip may have; further ones follow when
+ * all of these are answered. False if there is no room for more names. */
 static bool
 read_remote(struct xfer_dir *d)
 {
@@ -672,7 +695,8 @@ read_remote(struct xfer_dir *d)
 	bool ordered = sftp_keeps_order(d->lane->s);
 	unsigned names = d->batch > 0 ? d->batch : x->usual;
 
-	/* When the session ends, requests are answered at once. */
+	/* When the session fails, each request calls back with the error
+	 * before it returns. */
 	while (d->reads < d->reads_max && sftp_error(d->lane->s) == 0) {
 		if (!has_room(x, d, names))
 			return false;
@@ -689,13 +713,15 @@ read_remote(struct xfer_dir *d)
 	d->reads_max = MIN(4 * d->reads_max,
 	    (unsigned)(ordered ? READS_MAX : READS_OTHERS));
 	if (first && ordered)
-		close_ahead(d);
+		close_early(d);
 	return true;
 }
 
-/* It may be large, and there is nothing else to do: what it holds is asked for
- * at once, and if its handle will be the first of the session, with a guess
- * at that. */
+/* There is nothing else to do before a root is read, so many READDIRs are sent
+ * at once in case it is large. If the handle will be the first of the session
+ * its value is known (sftp_guess_handle), and they go along with OPENDIR. A
+ * wrong guess names no handle at all, so READDIR fails; CLOSE is never sent
+ * with a guess. */
 static void
 open_root(struct xfer_dir *d, struct xfer_lane *l)
 {
@@ -735,7 +761,7 @@ open_remotes(struct xfer *x)
 	}
 }
 
-/* Those listed over lane are listed anew over another. */
+/* What was being listed over that lane waits to be listed over another. */
 void
 xfer_dirs_lost(struct xfer *x, const struct xfer_lane *lane)
 {
@@ -745,7 +771,7 @@ xfer_dirs_lost(struct xfer *x, const struct xfer_lane *lane)
 		next = TAILQ_NEXT(d, entry);
 		if (d->lane != lane)
 			continue;
-		d->closed = true; /* with its lane */
+		d->closed = true; /* the handle went with the lane */
 		remote_ends(d);
 	}
 }
@@ -780,7 +806,7 @@ xfer_list(struct xfer *x)
 	more = walk_on(x);
 	while ((d = TAILQ_FIRST(&x->ready)) != NULL && read_remote(d))
 		;
-	open_remotes(x); /* with handles that were closed just now */
+	open_remotes(x); /* early CLOSEs have made room */
 	return more;
 }
 
