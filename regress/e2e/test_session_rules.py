@@ -555,7 +555,7 @@ def type_of_service(server, w):
 
 
 @pytest.mark.parametrize("config,terminal,other", [
-    ("IPQoS af21 cs1", 0x48, 0x20), ("IPQoS 0x10", 0x10, 0x10),
+    ("IPQoS af21 cs1", 0x48, 0x20), ("IPQoS cs1", 0x20, 0x20),
     ("", 0xb8, 0)])
 def test_type_of_service(make_server, keys, config, terminal, other):
     """That of a terminal as long as there is one."""
