@@ -12,7 +12,7 @@
 
 #include "base/mem.h"
 #include "base/wire.h"
-#include "cipher-ops.h"
+#include "cipher-internal.h"
 
 enum {
 	KEY_LEN = 32,

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: ISC */
+/* Keystream of AES in counter mode, precomputed by worker threads. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -6,7 +7,7 @@
 #include "base/mem.h"
 #include "base/ring.h"
 #include "base/worker.h"
-#include "cipher-ctr-impl.h"
+#include "cipher-ctr-internal.h"
 
 /* Keystream that another core made must be fetched from its cache: applying
  * it is several times slower than in the measurement. */

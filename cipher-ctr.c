@@ -10,8 +10,8 @@
 
 #include "base/mem.h"
 #include "base/wire.h"
-#include "cipher-ctr-impl.h"
-#include "cipher-ops.h"
+#include "cipher-ctr-internal.h"
+#include "cipher-internal.h"
 
 struct ctr {
 	EVP_CIPHER_CTX *ctx; /* owned */

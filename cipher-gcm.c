@@ -9,7 +9,7 @@
 #include <openssl/evp.h>
 
 #include "base/wire.h"
-#include "cipher-ops.h"
+#include "cipher-internal.h"
 
 enum { FIXED_LEN = 4, NONCE_LEN = 12, TAG_LEN = 16 };
 

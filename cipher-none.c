@@ -4,7 +4,7 @@
  * other means: with a MAC, packets are still what the peer sent, in order;
  * with the MAC "none" not even that.
  */
-#include "cipher-ops.h"
+#include "cipher-internal.h"
 
 static int
 start(struct cipher *c, const uint8_t *key, const uint8_t *iv)

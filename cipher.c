@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "base/wire.h"
-#include "cipher-ops.h"
+#include "cipher-internal.h"
 #include "compat/cpu.h"
 
 /* One row a cipher: name, bytes of key, IV, block and tag, needs a MAC. */

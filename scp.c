@@ -27,14 +27,14 @@
 #include "base/str.h"
 #include "client/remote-child.h"
 #include "client/remote.h"
+#include "client/scp-legacy.h"
 #include "crypto/library.h"
-#include "scp-legacy.h"
 #include "xfer/progress.h"
-#include "xfer/relay.h"
-#include "xfer/remote-glob.h"
-#include "xfer/sftp-engine.h"
+#include "xfer/sftp/remote-glob.h"
+#include "xfer/sftp/sftp-engine.h"
 #include "xfer/target.h"
-#include "xfer/transfer.h"
+#include "xfer/transfer/copy-between.h"
+#include "xfer/transfer/transfer.h"
 
 enum {
 	EXIT_UNREACHABLE = 255, /* no connection, as ssh */

@@ -9,7 +9,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "crypto/library.h"
-#include "xfer/sftp-server-main.h"
+#include "xfer/serve/sftp-server-main.h"
 
 int
 main(int argc, char **argv)

@@ -2,7 +2,7 @@
 /*
  * hpnsftp: interactive file transfer through SFTP. This file is argv, the
  * connection, and where lines come from (a person at a terminal, a pipe, a
- * batch file); xfer/sftp-shell.c knows what they mean.
+ * batch file); xfer/shell/sftp-shell.c knows what they mean.
  */
 #include "config.h"
 
@@ -29,7 +29,7 @@
 #include "client/remote.h"
 #include "crypto/library.h"
 #include "xfer/progress.h"
-#include "xfer/sftp-shell.h"
+#include "xfer/shell/sftp-shell.h"
 #include "xfer/target.h"
 
 enum {

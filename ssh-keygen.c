@@ -3,7 +3,7 @@
  * hpnssh-keygen: makes, changes, shows and converts keys, and keeps
  * known_hosts files.
  */
-#include "ssh-keygen-int.h"
+#include "keygen/keygen.h"
 
 #include <errno.h>
 #include <stdio.h>

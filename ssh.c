@@ -21,18 +21,18 @@
 #include "base/mem.h"
 #include "base/version.h"
 #include "channels.h"
+#include "client/client-session.h"
 #include "client/query.h"
-#include "client/session.h"
 #include "client/ssh-flags.h"
 #include "client/sshclient.h"
-#include "client/stdio.h"
+#include "client/standard-streams.h"
 #include "client/tty.h"
 #include "client/unbuilt.h"
 #include "conf/client-conf.h"
 #include "conf/destination.h"
 #include "connection.h"
 #include "crypto/library.h"
-#include "forward/stdio.h"
+#include "forward/stdio-forward.h"
 
 enum { EXIT_ERROR = 255 };
 

@@ -11,8 +11,8 @@
 
 #include "base/fd.h"
 #include "crypto/library.h"
+#include "server/auth/preauth.h"
 #include "server/monitor-wire.h"
-#include "server/preauth.h"
 
 #ifdef WITH_SANITIZER
 /* The search for leaks wants a process of its own, which the sandbox does

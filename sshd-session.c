@@ -8,7 +8,7 @@
 
 #include "base/fd.h"
 #include "crypto/library.h"
-#include "server/monitor.h"
+#include "server/monitor/monitor.h"
 #include "server/state.h"
 
 int

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * hpnsshd: command line, configuration and host keys; the rest is in
- * server/listen.c.
+ * server/listener/listen.c.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +22,7 @@
 #include "conf/server-conf.h"
 #include "crypto/library.h"
 #include "crypto/rand.h"
-#include "server/listen.h"
+#include "server/listener/listen.h"
 #include "server/state.h"
 
 struct options {

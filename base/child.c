@@ -61,3 +61,22 @@ child_wait(pid_t pid)
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) :
 				     WEXITSTATUS(status);
 }
+
+bool
+child_crashed(int wait_status)
+{
+	if (!WIFSIGNALED(wait_status))
+		return false;
+	switch (WTERMSIG(wait_status)) {
+	case SIGABRT:
+	case SIGBUS:
+	case SIGFPE:
+	case SIGILL:
+	case SIGSEGV:
+	case SIGSYS:
+	case SIGTRAP:
+		return true;
+	default:
+		return false;
+	}
+}

@@ -7,6 +7,7 @@
 #ifndef HPN_BASE_CHILD_H
 #define HPN_BASE_CHILD_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "base/err.h"
@@ -18,5 +19,8 @@ int child_pipe(int ends[2]) must_check;
 int child_spawn(pid_t *pid, char *const argv[], int in, int out) must_check;
 /* Its exit status when it has ended, or 128 + signal. */
 int child_wait(pid_t pid) must_check;
+/* Does this status of waitpid(2) tell of a crash, rather than of an exit or
+ * of a signal that was sent on purpose? */
+bool child_crashed(int wait_status);
 
 #endif

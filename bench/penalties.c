@@ -13,7 +13,7 @@
 
 #include "base/wire.h"
 #include "conf/server-conf.h"
-#include "server/penalties.h"
+#include "server/listener/penalties.h"
 
 static double
 now_ns(void)

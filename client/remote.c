@@ -22,14 +22,14 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/tcp.h"
+#include "client/client-session.h"
 #include "client/remote-child.h"
-#include "client/session.h"
 #include "client/ssh-flags.h"
 #include "client/sshclient.h"
 #include "client/unbuilt.h"
 #include "conf/destination.h"
-#include "xfer/carrier.h"
-#include "xfer/sftp-engine.h"
+#include "xfer/sftp/carrier.h"
+#include "xfer/sftp/sftp-engine.h"
 
 enum {
 	LANES_MAX = 8, /* of a connection; stock's MaxSessions is 10 */

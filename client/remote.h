@@ -15,7 +15,7 @@
 #include "base/err.h"
 #include "base/loop.h"
 #include "base/str.h"
-#include "xfer/lanes.h"
+#include "xfer/transfer/lanes.h"
 
 struct remote;
 

@@ -7,8 +7,8 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "client/metrics.h"
-#include "client/none.h"
+#include "client/metrics-files.h"
+#include "client/none-switch.h"
 #include "client/prompt.h"
 #include "client/userauth.h"
 #include "client/why-slow.h"

@@ -14,7 +14,7 @@
 #include "base/err.h"
 #include "base/loop.h"
 #include "channels.h"
-#include "client/session.h"
+#include "client/client-session.h"
 #include "conf/client-conf.h"
 #include "sshconnect.h"
 #include "sshconnect2.h"

@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "base/worker.h"
 #include "conf/algs.h"
-#include "conf/conf-impl.h"
+#include "conf/conf-internal.h"
 #include "conf/defaults.h"
 #include "conf/destination.h"
 #include "crypto/digest.h"

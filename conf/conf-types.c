@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* The kinds of values that rows of both sides have. */
-#include "conf/conf-impl.h"
+#include "conf/conf-internal.h"
 
 #include <arpa/inet.h>
 #include <limits.h>

@@ -8,7 +8,7 @@
  * anything less safe nor lose what the user asked for: parameters of what is
  * off, and permissions that are then never granted.
  */
-#include "conf/conf-impl.h"
+#include "conf/conf-internal.h"
 
 #include <stdlib.h>
 #include <string.h>

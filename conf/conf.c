@@ -9,7 +9,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "conf/conf-impl.h"
+#include "conf/conf-internal.h"
 
 static void *
 field_of(const struct conf_row *row, void *fields)

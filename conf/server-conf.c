@@ -12,7 +12,7 @@
 #include "base/worker.h"
 #include "conf/addr-match.h"
 #include "conf/algs.h"
-#include "conf/conf-impl.h"
+#include "conf/conf-internal.h"
 #include "conf/defaults.h"
 #include "conf/server-match.h"
 #include "crypto/digest.h"

@@ -8,7 +8,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "conf/conf-impl.h"
+#include "conf/conf-internal.h"
 
 enum { MICRO = 1000 * 1000 };
 

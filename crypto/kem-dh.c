@@ -3,7 +3,7 @@
  * Diffie-Hellman modulo a prime: the fixed groups of RFC 3526 (RFC 4253
  * section 8, RFC 8268) and groups from the server (RFC 4419).
  */
-#include "crypto/kem-impl.h"
+#include "crypto/kem-internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * Elliptic curves, by OpenSSL: X25519 (RFC 8731) and the curves of NIST
  * (RFC 5656). The state is the own EVP_PKEY.
  */
-#include "crypto/kem-impl.h"
+#include "crypto/kem-internal.h"
 
 #include <string.h>
 

@@ -15,7 +15,7 @@
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/mem.h"
-#include "crypto/kem-impl.h"
+#include "crypto/kem-internal.h"
 #include "crypto/moduli.h"
 #include "crypto/rand.h"
 

@@ -6,7 +6,7 @@
  * followed by its X25519 value; the shared secret is the hash over both
  * secrets in the same order, as a string.
  */
-#include "crypto/kem-impl.h"
+#include "crypto/kem-internal.h"
 
 #include <assert.h>
 #include <stdlib.h>

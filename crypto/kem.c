@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "crypto/kem-impl.h"
+#include "crypto/kem-internal.h"
 
 struct kem {
 	const struct kem_alg *alg;

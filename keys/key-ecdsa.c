@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "keys/key-impl.h"
+#include "keys/key-internal.h"
 
 static const struct curve {
 	int bits;

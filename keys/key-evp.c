@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: ISC */
+/* What the key types share of OpenSSL: building keys, signing, verifying. */
 #include <openssl/bn.h>
 #include <openssl/core_names.h>
 #include <openssl/err.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "keys/key-impl.h"
+#include "keys/key-internal.h"
 
 int
 key_evp_failed(void)

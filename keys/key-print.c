@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "keys/key-impl.h"
+#include "keys/key-internal.h"
 
 static int
 hash_key(const struct key *k, enum digest_alg alg, uint8_t *out)

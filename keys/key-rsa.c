@@ -7,7 +7,7 @@
 
 #include "base/mem.h"
 #include "crypto/digest.h"
-#include "keys/key-impl.h"
+#include "keys/key-internal.h"
 
 enum {
 	BITS_MIN = 1024,

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "keys/key-impl.h"
+#include "keys/key-internal.h"
 
 /* OFFERED rows make up the default lists; KNOWN ones must be asked for. */
 /* clang-format off */

@@ -7,7 +7,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "keys/key-impl.h"
+#include "keys/key-internal.h"
 
 /* base64 of the largest blob that is accepted: RSA of 16384 bits */
 enum { LINE_BASE64_MAX = 16 * 1024 };

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "keys/key-impl.h"
-#include "keys/keyfile-impl.h"
+#include "keys/key-internal.h"
+#include "keys/keyfile-internal.h"
 
 enum { PASS_MIN = 4 }; /* OpenSSL refuses shorter ones for PEM */
 

@@ -10,8 +10,8 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "keys/key-impl.h"
-#include "keys/keyfile-impl.h"
+#include "keys/key-internal.h"
+#include "keys/keyfile-internal.h"
 
 /* RFC 4716. */
 

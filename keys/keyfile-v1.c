@@ -17,7 +17,7 @@
 #include "base/str.h"
 #include "crypto/kdf.h"
 #include "crypto/rand.h"
-#include "keys/keyfile-impl.h"
+#include "keys/keyfile-internal.h"
 
 static const char magic[] = "openssh-key-v1"; /* with its NUL */
 

@@ -11,7 +11,7 @@
 
 #include "base/fd.h"
 #include "base/mem.h"
-#include "keys/keyfile-impl.h"
+#include "keys/keyfile-internal.h"
 
 enum { FILE_MAX_BYTES = 1024 * 1024 };
 

@@ -9,7 +9,7 @@
 
 #include "base/fd.h"
 #include "base/mem.h"
-#include "keys/knownhosts-impl.h"
+#include "keys/knownhosts-internal.h"
 
 struct edit {
 	const char *host; /* to be removed; NULL: hash all */

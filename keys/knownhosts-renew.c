@@ -9,7 +9,7 @@
 
 #include "base/fd.h"
 #include "base/mem.h"
-#include "keys/knownhosts-impl.h"
+#include "keys/knownhosts-internal.h"
 
 struct renew {
 	struct knownhosts_renewal *rn;

@@ -15,7 +15,7 @@
 #include "base/mem.h"
 #include "crypto/digest.h"
 #include "crypto/rand.h"
-#include "keys/knownhosts-impl.h"
+#include "keys/knownhosts-internal.h"
 
 enum {
 	FILE_MAX_BYTES = 64 * 1024 * 1024,

@@ -1,18 +1,19 @@
 #!/bin/sh
 # SPDX-License-Identifier: ISC
-# layers.sh [srcdir]: who may include whom. The tables in the awk program are
-# the law of docs/ARCHITECTURE.md; this script holds the tree to it (TAP).
+# layers.sh [srcdir]: who may include whom, and where things are said. The tables
+# in the awk program are the rules of docs/ARCHITECTURE.md; this script holds the
+# tree to them (TAP).
 srcdir=${1:-$(dirname "$0")/..}
 cd "$srcdir" || exit 1
 
-sources=$(find . -path ./.git -prune -o \( -name '*.c' -o -name '*.h' \) -print |
-	sed 's|^\./||' | grep -E '^([^/]+|(compat|base|crypto|keys|conf|forward|client|server|xfer)/[^/]+|regress/(unit|fuzz)/[^/]+)$' |
+sources=$(find . \( -path ./.git -o -path ./build \) -prune -o \( -name '*.c' -o -name '*.h' \) -print |
+	sed 's|^\./||' | grep -E '^([^/]+|(compat|base|crypto|keys|conf|forward|client|server|xfer|keygen)/.+|regress/(unit|fuzz)/[^/]+)$' |
 	grep -v '^config\.h$' | LC_ALL=C sort)
 
 # shellcheck disable=SC2086
 awk '
 BEGIN {
-	# floor: the floors it may include from, itself among them
+	# floor or room: those that it may include from, itself among them
 	low = "compat base crypto cipher keys packet"
 	may["compat"] = "compat"
 	may["base"] = "compat base"
@@ -25,10 +26,24 @@ BEGIN {
 	may["connection"] = low " kex channels connection"
 	may["conf"] = may["connection"] " conf"
 	may["forward"] = may["conf"] " forward"
+
 	may["xfer"] = "compat base crypto xfer"
-	may["client"] = may["forward"] " xfer client"
-	may["server"] = may["forward"] " xfer server"
-	may["program"] = may["forward"] " xfer client server program"
+	may["xfer/sftp"] = may["xfer"] " xfer/sftp"
+	may["xfer/serve"] = may["xfer/sftp"] " xfer/serve"
+	may["xfer/transfer"] = may["xfer/sftp"] " xfer/transfer"
+	may["xfer/rcp"] = may["xfer"] " xfer/rcp"
+	may["xfer/shell"] = may["xfer/transfer"] " xfer/shell"
+
+	may["keygen"] = may["keys"] " keygen"
+	may["client"] = may["forward"] " client xfer xfer/sftp xfer/transfer xfer/rcp"
+	may["server"] = may["conf"] " server"
+	may["server/listener"] = may["server"] " server/listener"
+	may["server/auth"] = may["server"] " server/auth"
+	may["server/session"] = may["forward"] " server server/session xfer xfer/serve"
+	may["server/monitor"] = may["server"] " server/monitor server/session"
+	may["program"] = may["forward"] " client keygen server server/listener server/monitor" \
+	    " server/auth server/session xfer xfer/sftp xfer/serve xfer/transfer xfer/rcp" \
+	    " xfer/shell program"
 	may["test"] = may["program"] " test"
 
 	# outside header (prefix): where its door is, and through how many files
@@ -38,15 +53,15 @@ BEGIN {
 	door["threads.h"] = "^base/"
 	door["histedit.h"] = "^sftp[.]c$"
 	door["editline/"] = "^sftp[.]c$"
-	door["security/"] = "^server/";			files["security/"] = 1
-	door["seccomp.h"] = "^(server|regress)/";			files["seccomp.h"] = 1
-	door["utmp"] = "^server/";			files["utmp"] = 1
+	door["security/"] = "^server/monitor/";		files["security/"] = 1
+	door["seccomp.h"] = "^(server/auth|regress)/";	files["seccomp.h"] = 1
+	door["utmp"] = "^server/monitor/";		files["utmp"] = 1
 }
 
 function floor_of(path, top) {
 	top = path
-	if (sub(/\/.*/, "", top))
-		return top == "regress" ? "test" : top
+	if (sub(/\/[^\/]*$/, "", top))
+		return top ~ /^regress/ ? "test" : top
 	if (path ~ /^cipher/) return "cipher"
 	if (path ~ /^(packet|pipeline)/) return "packet"
 	if (path ~ /^kex/) return "kex"
@@ -54,6 +69,18 @@ function floor_of(path, top) {
 	if (path ~ /^connection/) return "connection"
 	if (path ~ /^sshconnect/) return "client"
 	return "program"
+}
+
+# A module is a folder; at the top, the files with one first word.
+function same_module(a, b) {
+	if (index(a, "/") == 0 && index(b, "/") == 0) {
+		sub(/[-.].*/, "", a)
+		sub(/[-.].*/, "", b)
+		return a == b
+	}
+	sub(/[^\/]*$/, "", a)
+	sub(/[^\/]*$/, "", b)
+	return a == b
 }
 
 function report(rule, text) {
@@ -73,7 +100,11 @@ FNR == 1 { from = floor_of(FILENAME) }
 	close(name)
 	to = floor_of(name)
 	if (index(" " may[from] " ", " " to " ") == 0)
-		report(1, "the floor " from " may not include \"" name "\"")
+		report(1, from " may not include \"" name "\"")
+	if (name ~ /-internal[.]h$/ && from != "test" && !same_module(FILENAME, name))
+		report(5, "\"" name "\" is internal to another module")
+	if (name ~ /-(int|impl|ops|private|priv)[.]h$/)
+		report(5, "\"" name "\": the suffix of internal headers is -internal.h")
 	next
 }
 
@@ -105,7 +136,8 @@ END {
 	what[2] = "includes are spelled from the root"
 	what[3] = "outside libraries have one door"
 	what[4] = "platforms are asked in compat/ and base/ only"
-	for (i = 1; i <= 4; i++) {
+	what[5] = "internal headers are included by their own module"
+	for (i = 1; i <= 5; i++) {
 		printf "%sok %d - %s\n", i in bad ? "not " : "", i, what[i]
 		failed += i in bad
 	}
@@ -113,37 +145,36 @@ END {
 }' $sources
 status=$?
 
+# ok NUMBER NAME "what is wrong": wrong if there is any such text.
+result() {
+	if [ -n "$3" ]; then
+		echo "$3" | sed 's/^/# /'
+		echo "not ok $1 - $2"
+		status=1
+	else
+		echo "ok $1 - $2"
+	fi
+}
+
 doc=docs/ARCHITECTURE.md
-unnamed=
-for file in $sources; do
-	case $file in
-	regress/* | *.h) continue ;;
-	*/*) stem=${file%.c} ;;	# base/err or base/err.c
-	*) stem=$file ;;
-	esac
-	grep -qE "(^|[^[:alnum:]_/-])$(echo "$stem" | sed 's/\./\\./')(\$|[^[:alnum:]_-])" "$doc" \
-		2>/dev/null || unnamed="$unnamed $file"
-done
-if [ -n "$unnamed" ]; then
-	echo "# not named in $doc:$unnamed" | fold -s -w 78 | sed '2,$s/^/# /'
-	echo "not ok 5 - $doc names every source file"
-	status=1
-else
-	echo "ok 5 - $doc names every source file"
-fi
+result 6 "$doc names every folder" "$(
+	find . -name '.?*' -prune -o \( -path ./build -o -path './regress/*/*' -o \
+		-path ./autom4te.cache -o -path ./include \) -prune -o -type d -print |
+		sed -n 's|^\./||p' | while read -r folder; do
+			grep -q "\`$folder/\`" "$doc" || echo "not named in $doc: $folder/"
+		done)"
+result 7 "each source has a purpose, in the comment that it or its header opens with" "$(
+	sh build-aux/purposes.sh | sed -n 's/:$/: no opening comment/p')"
+result 8 "no two sources have one name, so that a test and a backtrace name a file" "$(
+	echo "$sources" | grep -v '^regress/' | sed 's|.*/||' | sort | uniq -d)"
 
 # The last column of the tables of defences has tests, by their names.
 model=docs/SECURITY-MODEL.md
-unknown=
-for test in $(sed -n 's/^|[^|]*|[^|]*\.[ch][^|]*|\([^|]*\)|$/\1/p' "$model" | tr -s ', ' '\n'); do
-	grep -rqE "(^|def )$test\(" regress --include='*.c' --include='*.py' ||
-		unknown="$unknown $test"
-done
-if [ -n "$unknown" ] || [ -z "$test" ]; then
-	echo "# no such test, but named in $model:$unknown"
-	echo "not ok 6 - $model names tests that exist"
-	status=1
-else
-	echo "ok 6 - $model names tests that exist"
-fi
+named=$(sed -n 's/^|[^|]*|[^|]*\.[ch][^|]*|\([^|]*\)|$/\1/p' "$model" | tr -s ', ' '\n')
+result 9 "$model names tests that exist" "$(
+	[ -n "$named" ] || echo "no test is named"
+	for test in $named; do
+		grep -rqE "(^|def )$test\(" regress --include='*.c' --include='*.py' ||
+			echo "no such test: $test"
+	done)"
 exit $status

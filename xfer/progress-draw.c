@@ -8,7 +8,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "xfer/progress-int.h"
+#include "xfer/progress-internal.h"
 
 enum {
 	STALLED_MS = 5000,

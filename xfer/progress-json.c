@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "xfer/progress-int.h"
+#include "xfer/progress-internal.h"
 
 /*
  * A byte that is no UTF-8 becomes the surrogate U+DC00 + byte: so every name

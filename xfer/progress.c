@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "xfer/progress-int.h"
+#include "xfer/progress-internal.h"
 
 enum {
 	DRAW_EVERY_MS = 100,

@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "regress/fuzz/fuzz.h"
-#include "server/auth-keys.h"
+#include "server/monitor/auth-keys.h"
 
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)

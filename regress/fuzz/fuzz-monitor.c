@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "keys/key.h"
 #include "regress/fuzz/fuzz.h"
-#include "server/monitor.h"
+#include "server/monitor/monitor.h"
 
 enum {
 	REQUESTS = 64,

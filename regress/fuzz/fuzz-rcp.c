@@ -11,8 +11,8 @@
 #include "base/mem.h"
 #include "regress/fuzz/fuzz.h"
 #include "regress/fuzz/place.h"
-#include "xfer/rcp-proto.h"
-#include "xfer/rcp.h"
+#include "xfer/rcp/rcp-proto.h"
+#include "xfer/rcp/rcp.h"
 
 enum { FILE_BYTES_MAX = 1 << 20 };
 

@@ -12,7 +12,7 @@
 #include "base/loop.h"
 #include "channels.h"
 #include "regress/fuzz/fuzz.h"
-#include "server/session.h"
+#include "server/session/session.h"
 
 pid_t fork(void);
 int chdir(const char *path);

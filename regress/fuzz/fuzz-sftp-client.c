@@ -13,9 +13,9 @@
 #include "base/str.h"
 #include "regress/fuzz/fuzz.h"
 #include "regress/fuzz/place.h"
-#include "xfer/remote-glob.h"
-#include "xfer/sftp-engine.h"
-#include "xfer/transfer.h"
+#include "xfer/sftp/remote-glob.h"
+#include "xfer/sftp/sftp-engine.h"
+#include "xfer/transfer/transfer.h"
 
 enum { FILE_BYTES_MAX = 4 << 20, OUT_BYTES = 600000, SRC_BYTES = 20000 };
 enum { RESUME = 16, VERIFY = 32, ONE_FILE = 64 };

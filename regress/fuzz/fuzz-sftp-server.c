@@ -21,8 +21,8 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "regress/fuzz/fuzz.h"
-#include "xfer/sftp-proto.h"
-#include "xfer/sftp-serve.h"
+#include "xfer/serve/sftp-serve.h"
+#include "xfer/sftp/sftp-proto.h"
 
 enum { FILE_BYTES_MAX = 4 << 20 };
 

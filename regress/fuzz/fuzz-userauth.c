@@ -10,7 +10,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "regress/fuzz/fuzz.h"
-#include "server/auth.h"
+#include "server/auth/auth.h"
 
 enum { ANSWERS = 16 };
 

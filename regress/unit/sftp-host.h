@@ -11,8 +11,8 @@
 
 #include "base/buf.h"
 #include "base/wire.h"
-#include "xfer/sftp-proto.h"
-#include "xfer/sftp-serve.h"
+#include "xfer/serve/sftp-serve.h"
+#include "xfer/sftp/sftp-proto.h"
 
 extern struct sftp_serve *server;
 /* How all of them are run this time: threads, eager, direct. */

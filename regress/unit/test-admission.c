@@ -15,7 +15,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "regress/unit/help.h"
-#include "server/admission.h"
+#include "server/listener/admission.h"
 
 #define S(n) ((int64_t)(n) * 1000 * 1000)
 

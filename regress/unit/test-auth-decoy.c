@@ -12,7 +12,7 @@
 #include <crypt.h>
 
 #include "base/mem.h"
-#include "server/auth-decoy.h"
+#include "server/monitor/auth-decoy.h"
 
 static void
 settings(void **state)

@@ -12,10 +12,10 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "server/auth-methods.h"
-#include "server/auth.h"
-#include "server/login-rules.h"
-#include "server/startups.h"
+#include "server/auth/auth.h"
+#include "server/listener/startups.h"
+#include "server/monitor/auth-methods.h"
+#include "server/monitor/login-rules.h"
 
 static struct strlist
 lists(const char *text)

@@ -12,7 +12,7 @@
 
 #include "base/fd.h"
 #include "base/log.h"
-#include "server/auth.h"
+#include "server/auth/auth.h"
 
 enum { MAX_AUTH_TRIES = 6 };
 

@@ -15,7 +15,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "server/auth-keys.h"
+#include "server/monitor/auth-keys.h"
 
 /* Blobs with the frame of a key are all that the parser asks for. */
 static const uint8_t blob_a[] = "\0\0\0\013ssh-ed25519\0\0\0\004AAAA";

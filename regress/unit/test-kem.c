@@ -6,7 +6,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "crypto/kem-group.h"
-#include "crypto/kem-impl.h"
+#include "crypto/kem-internal.h"
 #include "crypto/kem.h"
 
 /* One side each, with fresh buffers. */

@@ -21,7 +21,7 @@
 
 #include "base/mem.h"
 #include "base/wire.h"
-#include "cipher-ctr-impl.h"
+#include "cipher-ctr-internal.h"
 #include "cipher.h"
 #include "crypto/rand.h"
 

@@ -13,8 +13,8 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "server/login-rules.h"
-#include "server/login.h"
+#include "server/monitor/login-rules.h"
+#include "server/monitor/login.h"
 
 /* A group id that has no name here. */
 static gid_t

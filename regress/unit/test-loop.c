@@ -18,8 +18,8 @@
 
 #include "base/loop.h"
 #include "base/mem.h"
-#include "xfer/carrier.h"
-#include "xfer/sftp-engine.h"
+#include "xfer/sftp/carrier.h"
+#include "xfer/sftp/sftp-engine.h"
 
 /* --- the turn's list --- */
 

@@ -17,7 +17,7 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "keys/key.h"
-#include "server/monitor.h"
+#include "server/monitor/monitor.h"
 
 uid_t geteuid(void);
 

@@ -9,9 +9,10 @@
 
 #include <cmocka.h>
 
+#include "base/child.h"
 #include "base/mem.h"
 #include "base/wire.h"
-#include "server/penalties.h"
+#include "server/listener/penalties.h"
 
 #define S(n) ((int64_t)(n) * 1000 * 1000)
 
@@ -313,9 +314,9 @@ crashes(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-		assert_int_equal(penalties_is_crash(rows[i].signal),
+		assert_int_equal(child_crashed(rows[i].signal),
 		    rows[i].crash);
-	assert_false(penalties_is_crash(255 << 8)); /* an exit status */
+	assert_false(child_crashed(255 << 8)); /* an exit status */
 }
 
 int

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "xfer/rcp-proto.h"
+#include "xfer/rcp/rcp-proto.h"
 
 #define HASH32 "0123456789abcdef0123456789abcdef"
 #define HASH HASH32 HASH32 HASH32 HASH32

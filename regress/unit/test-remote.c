@@ -25,7 +25,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "client/remote.h"
-#include "xfer/sftp-engine.h"
+#include "xfer/sftp/sftp-engine.h"
 
 static char dir[] = "/tmp/test-remote-XXXXXX", build[PATH_MAX - 64];
 static struct loop *loop;

@@ -32,8 +32,8 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "server/auth/sandbox.h"
 #include "server/monitor-wire.h"
-#include "server/sandbox.h"
 
 enum { CALLS = 600, PROGRAM_MAX = 4096 };
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "xfer/remote-glob.h"
+#include "xfer/sftp/remote-glob.h"
 #include "xfer/target.h"
 
 static void

@@ -20,11 +20,11 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "xfer/relay.h"
-#include "xfer/remote-glob.h"
-#include "xfer/sftp-engine.h"
-#include "xfer/sftp-serve.h"
-#include "xfer/transfer.h"
+#include "xfer/serve/sftp-serve.h"
+#include "xfer/sftp/remote-glob.h"
+#include "xfer/sftp/sftp-engine.h"
+#include "xfer/transfer/copy-between.h"
+#include "xfer/transfer/transfer.h"
 
 /* --- a carrier in memory --- */
 

@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/wire.h"
-#include "xfer/sftp-proto.h"
+#include "xfer/sftp/sftp-proto.h"
 
 static void
 test_attrs_layout(void **state)

@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "xfer/remote-glob.h"
-#include "xfer/sftp-shell-int.h"
+#include "xfer/sftp/remote-glob.h"
+#include "xfer/shell/sftp-shell-internal.h"
 
 static void
 test_words(void **state)

@@ -18,7 +18,7 @@
 #include "base/str.h"
 #include "base/tcp.h"
 #include "base/wire.h"
-#include "client/metrics.h"
+#include "client/metrics-files.h"
 
 static void
 connect_pair(int fd[2])

@@ -11,7 +11,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "xfer/sftp-serve-int.h"
+#include "xfer/serve/sftp-serve-internal.h"
 
 enum {
 	STUCK = 20000,

@@ -11,9 +11,9 @@
 
 #include "base/buf.h"
 #include "base/str.h"
-#include "xfer/sftp-engine.h"
-#include "xfer/sftp-serve.h"
-#include "xfer/transfer-int.h"
+#include "xfer/serve/sftp-serve.h"
+#include "xfer/sftp/sftp-engine.h"
+#include "xfer/transfer/transfer-internal.h"
 
 enum { HOST_LANES = 24 };
 

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * What a cipher-*.c file gives to cipher.c: one table of functions a
+ * construction. Private to cipher*.c.
+ *
+ * Threads: as cipher.h.
+ */
+#ifndef HPN_CIPHER_INTERNAL_H
+#define HPN_CIPHER_INTERNAL_H
+
+#include "cipher.h"
+
+struct cipher {
+	const struct cipher_alg *alg;
+	const struct mac_alg *mac_alg; /* NULL with an AEAD */
+	struct mac *mac;	       /* owned; NULL with an AEAD */
+	bool seal;
+	size_t tag_len; /* bytes */
+	bool length_apart;
+	void *state; /* owned: the construction's */
+};
+
+/* Keystream made ahead, see cipher.h. */
+struct cipher_ahead_ops {
+	int (*start)(struct cipher *c, uint64_t block, size_t threads);
+	void (*stop)(struct cipher *c);
+	size_t (*threads)(const struct cipher *c);
+	bool (*may_pay)(struct cipher *c);
+};
+
+struct cipher_ops {
+	const char *algorithm; /* its name in OpenSSL */
+	int (*start)(struct cipher *c, const uint8_t *key, const uint8_t *iv);
+	void (*stop)(void *state); /* wipes; NULL is fine */
+	int (*seal)(struct cipher *c, const struct cipher_pos *pos,
+	    uint8_t *pkt, uint32_t len);
+	int (*open_length)(struct cipher *c, const struct cipher_pos *pos,
+	    uint8_t *pkt, uint32_t *len);
+	int (*open)(struct cipher *c, const struct cipher_pos *pos,
+	    uint8_t *pkt, uint32_t len);
+	const struct cipher_ahead_ops *ahead; /* NULL: not this one */
+};
+
+/* An open_length for lengths that are sent in clear. */
+int cipher_clear_length(struct cipher *c, const struct cipher_pos *pos,
+    uint8_t *pkt, uint32_t *len);
+/* An open for a MAC over all of pkt as it stands: 0 or ERR_MAC. */
+int cipher_check_mac(struct cipher *c, const struct cipher_pos *pos,
+    uint8_t *pkt, uint32_t len);
+
+extern const struct cipher_ops cipher_aes128_gcm, cipher_aes256_gcm;
+extern const struct cipher_ops cipher_chachapoly;
+extern const struct cipher_ops cipher_aes128_ctr, cipher_aes192_ctr,
+    cipher_aes256_ctr;
+extern const struct cipher_ops cipher_none;
+
+#endif

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * What the escape sequences do. They are recognised while a packet is being
+ * filled, so they are noted there and run by a timer right after.
+ */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "client/client-session-internal.h"
+#include "client/standard-streams.h"
+#include "client/tty.h"
+
+enum { BREAK_MS = 1000, CTRL_D = 4 };
+
+/* To the terminal, with line ends that suit its mode. */
+static void
+show(const struct buf *text)
+{
+	const char *p = (const char *)buf_data(text);
+	struct buf out = { 0 };
+
+	for (size_t i = 0; i < buf_len(text); i++) {
+		if (p[i] == '\n' && tty_is_raw())
+			buf_put_u8(&out, '\r');
+		buf_put_u8(&out, (uint8_t)p[i]);
+	}
+	if (buf_err(&out) == 0)
+		(void)!fd_write_all(STDERR_FILENO, buf_data(&out),
+		    buf_len(&out));
+	buf_clear(&out);
+}
+
+static void
+show_line(const char *line)
+{
+	struct buf b = { 0 };
+
+	buf_printf(&b, "%s\n", line);
+	show(&b);
+	buf_clear(&b);
+}
+
+static void
+run_quit(void *arg)
+{
+	struct session *s = arg;
+
+	session_abort(s, 255);
+}
+
+static void
+run_suspend(void *arg)
+{
+	struct session *s = arg;
+	bool raw = tty_is_raw();
+
+	show_line("[suspended]");
+	tty_leave_raw();
+	stdio_restore();
+	(void)kill(getpid(), SIGTSTP);
+	/* Somebody brought us back. */
+	stdio_set_nonblock();
+	if (raw)
+		tty_enter_raw(STDIN_FILENO);
+	session_resized(s);
+}
+
+/* The connection lives on without the terminal; the shell is told that
+ * nothing more will be typed. */
+static void
+run_background(void *arg)
+{
+	struct session *s = arg;
+	static const uint8_t eof = CTRL_D;
+	pid_t pid;
+
+	show_line("[backgrounded]");
+	tty_leave_raw();
+	stdio_restore();
+	if ((pid = fork()) == -1) {
+		log_error("fork: %s", err_text(ERR_SYSTEM));
+		return;
+	}
+	if (pid > 0)
+		_exit(0);
+	stdio_to_null(STDIN_FILENO);
+	s->tty = false;
+	if (s->channel != NULL) {
+		(void)!channel_send_data(s->channel, 0, &eof, 1);
+		channel_set_fds(s->channel, -1, STDOUT_FILENO, -1,
+		    STDERR_FILENO);
+	}
+}
+
+static void
+run_list(void *arg)
+{
+	struct session *s = arg;
+	struct buf b = { 0 };
+
+	buf_printf(&b, "Open channels:\n");
+	channels_describe(s->p.channels, &b);
+	show(&b);
+	buf_clear(&b);
+}
+
+static void
+run_help(void *arg)
+{
+	struct session *s = arg;
+	struct buf b = { 0 };
+
+	escape_describe(&s->escape, &b);
+	show(&b);
+	buf_clear(&b);
+}
+
+static void
+run_break(void *arg)
+{
+	struct session *s = arg;
+	struct buf b = { 0 };
+
+	buf_put_u32(&b, BREAK_MS);
+	if (s->channel != NULL && buf_err(&b) == 0)
+		(void)!channel_request(s->channel, "break", &b, NULL, NULL);
+	buf_clear(&b);
+}
+
+static void
+run_rekey(void *arg)
+{
+	struct session *s = arg;
+
+	if (kex_start(s->p.kex) != 0)
+		show_line("[cannot rekey now]");
+}
+
+static void
+change_level(int by)
+{
+	struct buf b = { 0 };
+	int level = (int)log_get_level() + by;
+
+	level = MAX(level, (int)LOG_LVL_QUIET);
+	level = MIN(level, (int)LOG_LVL_DEBUG3);
+	log_set_level((enum log_level)level);
+	buf_printf(&b, "[LogLevel %s]\n",
+	    log_level_name((enum log_level)level));
+	show(&b);
+	buf_clear(&b);
+}
+
+static void
+run_quieter(void *arg)
+{
+	(void)arg;
+	change_level(-1);
+}
+
+static void
+run_louder(void *arg)
+{
+	(void)arg;
+	change_level(1);
+}
+
+static void
+describe_direction(struct buf *b, const struct session *s, const char *word,
+    enum packet_dir dir)
+{
+	struct packet_counters n = packet_counters(s->p.packet, dir);
+
+	buf_printf(b, "  %s: %s, MAC %s; %llu bytes in %llu packets\n", word,
+	    packet_cipher_name(s->p.packet, dir),
+	    packet_mac_name(s->p.packet, dir), (unsigned long long)n.bytes,
+	    (unsigned long long)n.packets);
+}
+
+static void
+run_info(void *arg)
+{
+	struct session *s = arg;
+	const struct kex_result *k = kex_result(s->p.kex);
+	struct buf b = { 0 };
+
+	buf_printf(&b, "Connection to %s as %s:\n", s->p.conf->hostname,
+	    s->p.conf->user);
+	buf_printf(&b, "  key exchange: %s%s; host key: %s\n", k->kex,
+	    k->post_quantum ? " (post-quantum)" : "", k->hostkey_alg);
+	describe_direction(&b, s, "sending", PACKET_TX);
+	describe_direction(&b, s, "receiving", PACKET_RX);
+	buf_printf(&b, "  compression: %s\n",
+	    packet_compressing(s->p.packet) ? "on" : "off");
+	show(&b);
+	buf_clear(&b);
+}
+
+static const struct escape_row rows[] = {
+	{ '.', run_quit, "end the connection" },
+	{ 'Z' & 0x1f, run_suspend, "suspend" },
+	{ '&', run_background, "go on in the background" },
+	{ '#', run_list, "list the channels" },
+	{ 'I', run_info, "tell about the connection" },
+	{ 'B', run_break, "send a break" },
+	{ 'R', run_rekey, "make new keys" },
+	{ 'V', run_quieter, "tell less (LogLevel)" },
+	{ 'v', run_louder, "tell more (LogLevel)" },
+	{ '?', run_help, "this list" },
+};
+
+static void
+run_found(void *arg)
+{
+	struct session *s = arg;
+	const struct escape_row *todo[SESSION_ESCAPES_MAX];
+	size_t n = s->found_count;
+
+	memcpy(todo, s->found, sizeof todo);
+	s->found_count = 0;
+	s->escape_timer = NULL;
+	for (size_t i = 0; i < n && !s->finished; i++)
+		todo[i]->run(s);
+}
+
+static void
+on_found(void *arg, const struct escape_row *row)
+{
+	struct session *s = arg;
+
+	if (s->found_count == ARRAY_LEN(s->found))
+		return;
+	s->found[s->found_count++] = row;
+	if (s->escape_timer == NULL)
+		s->escape_timer = loop_after(s->p.loop, 0, run_found, s);
+}
+
+void
+session_escapes_init(struct session *s)
+{
+	escape_init(&s->escape, rows, ARRAY_LEN(rows),
+	    (uint8_t)s->p.conf->escape_char);
+	s->escape.found = on_found;
+	s->escape.arg = s;
+}

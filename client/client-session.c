@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: ISC */
+#include "client/client-session.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "client/client-session-internal.h"
+#include "client/escape.h"
+#include "client/standard-streams.h"
+#include "client/tty.h"
+
+extern char **environ;
+
+enum {
+	STATUS_UNKNOWN = 255,
+	EARLY_MAX = 4096, /* bytes of data sent with the requests */
+	TEXT_MAX = 1024, /* bytes of a peer's text that are shown */
+};
+
+/* How loud what went wrong is. */
+static enum log_level
+trouble(const struct session *s)
+{
+	return s->p.quiet ? LOG_LVL_DEBUG1 : LOG_LVL_ERROR;
+}
+
+static void
+finish(struct session *s)
+{
+	if (s->finished)
+		return;
+	s->finished = true;
+	s->p.ended(s->p.arg);
+}
+
+void
+session_abort(struct session *s, int status)
+{
+	s->status = status;
+	finish(s);
+}
+
+/* ---- what is asked of the server ---------------------------------------- */
+
+static void
+on_pty_reply(void *arg, bool ok, struct rd data)
+{
+	struct session *s = arg;
+
+	(void)data;
+	if (ok)
+		return;
+	log_error("PTY allocation request failed on channel %u",
+	    channel_id(s->channel));
+	/* The shell runs without; local line editing is wanted then. */
+	s->tty = false;
+	tty_leave_raw();
+}
+
+static void
+on_start_reply(void *arg, bool ok, struct rd data)
+{
+	struct session *s = arg;
+
+	(void)data;
+	if (ok) {
+		log_debug2("the server started %s", s->start_name);
+		return;
+	}
+	log_msg(trouble(s), "%s request failed on channel %u", s->start_name,
+	    channel_id(s->channel));
+	session_abort(s, STATUS_UNKNOWN);
+}
+
+static int
+request_pty(struct session *s)
+{
+	const char *term = getenv("TERM");
+	struct buf b = { 0 };
+	int r;
+
+	tty_put_pty_request(&b, STDIN_FILENO, term != NULL ? term : "");
+	if ((r = buf_err(&b)) == 0)
+		r = channel_request(s->channel, "pty-req", &b, on_pty_reply, s);
+	buf_clear(&b);
+	return r;
+}
+
+static int
+send_env(struct session *s, const char *entry)
+{
+	const char *eq = strchr(entry, '=');
+	struct buf b = { 0 };
+	int r;
+
+	if (eq == NULL)
+		return 0;
+	log_debug("sending environment variable %.*s", (int)(eq - entry),
+	    entry);
+	buf_put_string(&b, entry, (size_t)(eq - entry));
+	buf_put_cstring(&b, eq + 1);
+	if ((r = buf_err(&b)) == 0)
+		r = channel_request(s->channel, "env", &b, NULL, NULL);
+	buf_clear(&b);
+	return r;
+}
+
+static bool
+is_sent(const struct client_conf *conf, const char *entry)
+{
+	char *name = xstrndup(entry, strcspn(entry, "="));
+	bool sent = false;
+
+	for (size_t i = 0; i < conf->send_env.n && !sent; i++)
+		sent = str_match(name, conf->send_env.v[i]);
+	free(name);
+	return sent;
+}
+
+static int
+request_env(struct session *s)
+{
+	const struct client_conf *conf = s->p.conf;
+	char *text;
+	int r = 0;
+
+	for (char **e = environ; *e != NULL && r == 0; e++)
+		if (is_sent(conf, *e))
+			r = send_env(s, *e);
+	for (size_t i = 0; i < conf->set_env.n && r == 0; i++) {
+		r = client_conf_expand(conf, CLIENT_TOKENS_SETENV, "SetEnv",
+		    conf->set_env.v[i], &text);
+		if (r != 0)
+			break;
+		r = send_env(s, text);
+		free(text);
+	}
+	return r;
+}
+
+static int
+request_start(struct session *s)
+{
+	struct buf b = { 0 };
+	int r;
+
+	s->start_name = s->p.command == NULL ? "shell" :
+	    s->p.subsystem		     ? "subsystem" :
+					       "exec";
+	if (s->p.command != NULL)
+		buf_put_cstring(&b, s->p.command);
+	if ((r = buf_err(&b)) == 0)
+		r = channel_request(s->channel, s->start_name, &b,
+		    on_start_reply, s);
+	buf_clear(&b);
+	return r;
+}
+
+/* ---- what happens on the channel ---------------------------------------- */
+
+static void
+on_opened(void *arg, struct channel *c)
+{
+	struct session *s = arg;
+	int r = 0;
+
+	(void)c;
+
+	if (s->tty)
+		r = request_pty(s);
+	if (r == 0)
+		r = request_env(s);
+	if (r == 0)
+		r = request_start(s);
+	if (r != 0) {
+		log_error("session: %s", err_text(r));
+		session_abort(s, STATUS_UNKNOWN);
+		return;
+	}
+	s->asked = true;
+	if (!s->p.ahead)
+		session_attach(s);
+}
+
+void
+session_attach(struct session *s)
+{
+	s->p.ahead = false;
+	if (!s->asked || s->attached || s->channel == NULL)
+		return;
+	s->attached = true;
+	if (s->p.io != NULL) {
+		channel_set_fds(s->channel, -1, -1, -1, STDERR_FILENO);
+		channel_set_io(s->channel, s->p.io, s->p.io_arg);
+		return;
+	}
+	if (s->tty)
+		tty_enter_raw(STDIN_FILENO);
+	stdio_set_nonblock();
+	channel_set_fds(s->channel, STDIN_FILENO, STDOUT_FILENO, -1,
+	    STDERR_FILENO);
+}
+
+/* What the program will be told first goes right behind the requests: only
+ * servers of which the channel's number is known come here, and those open
+ * the window when they start the program. */
+static int
+send_early(struct session *s)
+{
+	uint8_t early[EARLY_MAX];
+	ssize_t n = s->p.io->read(s->p.io_arg, early, sizeof early);
+
+	return n > 0 ? channel_send_early(s->channel, early, (size_t)n) : 0;
+}
+
+void
+session_ask_ahead(struct session *s)
+{
+	channel_assume_open(s->channel, 0);
+	if (s->p.io != NULL && s->asked && send_early(s) != 0)
+		session_abort(s, STATUS_UNKNOWN);
+}
+
+static void
+on_refused(void *arg, struct channel *c, uint32_t reason, const char *text)
+{
+	struct session *s = arg;
+
+	(void)c;
+	log_msg(trouble(s), "The server refused a session: %s (reason %u)",
+	    text, reason);
+	s->channel = NULL;
+	session_abort(s, STATUS_UNKNOWN);
+}
+
+static int
+on_exit_signal(struct session *s, struct rd *data)
+{
+	struct span name = rd_string(data), text;
+	int r;
+
+	(void)rd_bool(data); /* core dumped */
+	text = rd_string(data);
+	(void)rd_string(data); /* language */
+	if ((r = rd_end(data)) != 0)
+		return r;
+	s->status = STATUS_UNKNOWN;
+	log_verbose("The remote command was ended by signal %.*s %.*s",
+	    (int)MIN(name.len, (size_t)TEXT_MAX), (const char *)name.p,
+	    (int)MIN(text.len, (size_t)TEXT_MAX), (const char *)text.p);
+	return 1;
+}
+
+static int
+on_request(void *arg, struct channel *c, struct span name, struct rd *data)
+{
+	struct session *s = arg;
+	uint32_t status;
+	int r;
+
+	if (span_equals(name, "exit-status")) {
+		status = rd_u32(data);
+		if ((r = rd_end(data)) != 0)
+			return r;
+		s->status = (int)(status & 0xff);
+		log_debug("remote command ended with status %u", status);
+		return 1;
+	}
+	if (span_equals(name, "exit-signal"))
+		return on_exit_signal(s, data);
+	if (span_equals(name, "eow@openssh.com")) {
+		if ((r = rd_end(data)) != 0)
+			return r;
+		channel_end_source(c);
+		return 1;
+	}
+	return 0;
+}
+
+static void
+on_eof(void *arg, struct channel *c)
+{
+	struct session *s = arg;
+
+	(void)c;
+	if (s->p.io != NULL)
+		return;
+	/* Who reads our output learns at once that there is no more; the
+	 * number stays taken, so that nothing else gets it. */
+	if (!s->tty)
+		stdio_to_null(STDOUT_FILENO);
+}
+
+static void
+on_closed(void *arg, struct channel *c)
+{
+	struct session *s = arg;
+
+	(void)c;
+	s->channel = NULL;
+	finish(s);
+}
+
+static void
+on_sink_failed(void *arg, struct channel *c, uint32_t ext, int error)
+{
+	struct session *s = arg;
+
+	if (s->p.io != NULL)
+		return;
+	if (error == EPIPE) {
+		/* The reader is gone: whoever writes there shall know. */
+		log_debug("standard %s has no reader",
+		    ext == 0 ? "output" : "error");
+	} else {
+		log_error("hpnssh: writing standard %s: %s",
+		    ext == 0 ? "output" : "error", strerror(error));
+		s->output_failed = true;
+	}
+	if (ext == 0 && s->p.peer_is_openssh)
+		(void)!channel_request(c, "eow@openssh.com", NULL, NULL, NULL);
+}
+
+static size_t
+on_filter(void *arg, struct channel *c, uint8_t *p, size_t len, size_t cap)
+{
+	struct session *s = arg;
+
+	(void)c;
+	return escape_filter(&s->escape, p, len, cap);
+}
+
+#define OPS                                                                   \
+	.request = on_request, .opened = on_opened, .refused = on_refused,    \
+	.eof = on_eof, .closed = on_closed, .sink_failed = on_sink_failed
+
+static const struct channel_ops plain_ops = { OPS };
+static const struct channel_ops escape_ops = { OPS, .filter = on_filter };
+
+/* ---- life --------------------------------------------------------------- */
+
+int
+session_new(struct session **out, const struct session_params *params)
+{
+	struct session *s = xcalloc(1, sizeof *s);
+	bool escapes;
+	int r;
+
+	s->p = *params;
+	s->tty = params->tty;
+	s->status = STATUS_UNKNOWN;
+	escapes = s->tty && params->conf->escape_char != CLIENT_ESCAPE_NONE;
+	if (escapes)
+		session_escapes_init(s);
+	r = channel_open(&s->channel, params->channels, "session", NULL,
+	    escapes ? &escape_ops : &plain_ops, s, CHANNEL_WINDOW_DEFAULT,
+	    CHANNEL_PACKET_DEFAULT);
+	if (r != 0) {
+		session_free(s);
+		return r;
+	}
+	channel_set_interactive(s->channel, s->tty);
+	*out = s;
+	return 0;
+}
+
+void
+session_free(struct session *s)
+{
+	if (s == NULL)
+		return;
+	tty_leave_raw();
+	if (s->channel != NULL)
+		channel_leave(s->channel);
+	loop_cancel(s->p.loop, s->escape_timer);
+	free(s);
+}
+
+struct channel *
+session_channel(const struct session *s)
+{
+	return s->channel;
+}
+
+int
+session_status(const struct session *s)
+{
+	return s->output_failed && s->status == 0 ? STATUS_UNKNOWN : s->status;
+}
+
+void
+session_resized(struct session *s)
+{
+	struct buf b = { 0 };
+
+	if (!s->tty || s->channel == NULL)
+		return;
+	tty_put_window_size(&b, STDIN_FILENO);
+	if (buf_err(&b) == 0)
+		(void)!channel_request(s->channel, "window-change", &b, NULL,
+		    NULL);
+	buf_clear(&b);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Metrics: TCP_INFO of both ends in two files, a line each at every interval.
+ * The server's comes by the global request stack-metrics@hpnssh.org, which
+ * HPN-SSH servers know.
+ *
+ * Threads: loop thread only.
+ */
+#ifndef HPN_CLIENT_METRICS_FILES_H
+#define HPN_CLIENT_METRICS_FILES_H
+
+#include <stdbool.h>
+#include <time.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/loop.h"
+#include "base/tcp.h"
+#include "channels.h"
+#include "conf/client-conf.h"
+#include "packet.h"
+
+struct metrics;
+
+/* NULL in *out, and 0, without Metrics or where it cannot work (told). All is
+ * borrowed. quiet: no files and no words, only for metrics_remote(),
+ * and sooner at first, so that a short transfer has numbers too. */
+int metrics_new(struct metrics **out, const struct client_conf *conf,
+    struct loop *l, struct channels *chs, struct packet *p,
+    bool quiet) must_check;
+/* Writes the last line; before the connection is closed. NULL is fine. */
+void metrics_free(struct metrics *m);
+/* What the server told last, and when (loop_now_ms()); or NULL. */
+const struct tcp_numbers *metrics_remote(const struct metrics *m,
+    uint64_t *at_ms);
+
+/* The text of the files, as pure functions: the heading (with the blank line
+ * behind it) and a row. */
+void metrics_put_heading(struct buf *out, bool remote, uint32_t kernel);
+void metrics_put_row(struct buf *out, const struct tcp_numbers *t,
+    const struct tm *when);
+
+#endif

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: ISC */
+#include "client/none-switch.h"
+
+#include <string.h>
+
+#include "base/log.h"
+
+/* In an exchange that runs already the offer is made: another must follow. */
+static int
+ask(struct none_switch *n)
+{
+	if (kex_running(n->kex))
+		return 0;
+	n->asked = true;
+	log_debug("asking for the cipher \"none\"");
+	return kex_start(n->kex);
+}
+
+int
+none_switch_start(struct none_switch *n, const struct client_conf *conf,
+    struct packet *p, struct kex *k, bool tty)
+{
+	*n = (struct none_switch){ .packet = p, .kex = k };
+	if (conf->none_mac_enabled &&
+	    (!conf->none_switch || !conf->none_enabled))
+		log_info("NoneMacEnabled has no effect without NoneEnabled "
+			 "and NoneSwitch");
+	if (!conf->none_switch)
+		return 0;
+	if (!conf->none_enabled) {
+		log_info("NoneSwitch has no effect without NoneEnabled");
+		return 0;
+	}
+	if (tty) {
+		log_info("NoneSwitch has no effect on a connection with a "
+			 "terminal: it stays encrypted");
+		return 0;
+	}
+	n->wanted = true;
+	n->mac = conf->none_mac_enabled != 0;
+	kex_set_none(k, KEX_NONE_FIRST, n->mac);
+	return ask(n);
+}
+
+static bool
+in_clear(const struct none_switch *n, enum packet_dir dir)
+{
+	return strcmp(packet_cipher_name(n->packet, dir), "none") == 0;
+}
+
+/* As errors are, so that only who wants to hear nothing at all does not. */
+static void
+tell(const struct none_switch *n)
+{
+	if (!in_clear(n, PACKET_TX) && !in_clear(n, PACKET_RX)) {
+		log_info("The server does not allow the cipher \"none\": the "
+			 "connection stays encrypted (%s)",
+		    packet_cipher_name(n->packet, PACKET_TX));
+		return;
+	}
+	if (strcmp(packet_mac_name(n->packet, PACKET_TX), "none") == 0)
+		log_error("WARNING: this connection is NOT ENCRYPTED and NOT "
+			  "PROTECTED against changes (cipher none, MAC none)");
+	else
+		log_error("WARNING: this connection is NOT ENCRYPTED (cipher "
+			  "none, MAC %s)",
+		    packet_mac_name(n->packet, PACKET_TX));
+}
+
+int
+none_switch_rekeyed(struct none_switch *n, bool needed)
+{
+	if (n->wanted && !n->asked)
+		return ask(n);
+	if (!n->asked || n->told)
+		return 0;
+	n->told = true;
+	if (needed && !in_clear(n, PACKET_TX) && !in_clear(n, PACKET_RX)) {
+		log_error("The server does not allow the cipher \"none\"");
+		return ERR_DENIED;
+	}
+	tell(n);
+	return 0;
+}
+
+bool
+none_switch_leave(struct none_switch *n)
+{
+	if (n->kex == NULL || !n->wanted)
+		return true;
+	/* What was offered cannot be taken back but by ending it all. */
+	if (kex_running(n->kex))
+		return false;
+	n->wanted = false;
+	kex_set_none(n->kex, KEX_NONE_NEVER, false);
+	if (!in_clear(n, PACKET_TX) && !in_clear(n, PACKET_RX))
+		return true;
+	log_info("A terminal is opened: the connection is encrypted again");
+	return kex_start(n->kex) == 0;
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: ISC */
+#include "client/standard-streams.h"
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+
+static bool changed[3]; /* descriptors whose shared flag we set */
+
+/* An open file of our own for the same pipe or terminal. */
+static bool
+reopen(int fd, int flags)
+{
+	char path[32];
+	int own;
+
+	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+	own = open(path,
+	    (flags & (O_ACCMODE | O_APPEND)) | O_NONBLOCK | O_NOCTTY |
+		O_CLOEXEC);
+	if (own == -1)
+		return false;
+	if (dup2(own, fd) == -1) {
+		fd_close(&own);
+		return false;
+	}
+	fd_close(&own);
+	return true;
+}
+
+static void
+set_nonblock(int fd)
+{
+	int flags = fcntl(fd, F_GETFL);
+	struct stat sb;
+
+	if (flags == -1 || (flags & O_NONBLOCK) != 0 || fstat(fd, &sb) == -1)
+		return;
+	if (S_ISFIFO(sb.st_mode) || isatty(fd)) {
+		/* A terminal that cannot be opened stays as it is: its reads
+		 * follow poll(2), and a stopped one may stop us. */
+		if (reopen(fd, flags) || isatty(fd))
+			return;
+	} else if (!S_ISSOCK(sb.st_mode)) {
+		return; /* files do not block */
+	}
+	changed[fd] = fd_set_nonblock(fd, true) == 0;
+}
+
+void
+stdio_set_nonblock(void)
+{
+	static bool at_exit;
+
+	if (!at_exit)
+		at_exit = atexit(stdio_restore) == 0;
+	for (int fd = 0; fd <= 2; fd++)
+		set_nonblock(fd);
+}
+
+void
+stdio_restore(void)
+{
+	for (int fd = 0; fd <= 2; fd++) {
+		if (changed[fd])
+			(void)!fd_set_nonblock(fd, false);
+		changed[fd] = false;
+	}
+}
+
+void
+stdio_to_null(int fd)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (null == -1)
+		return;
+	if (changed[fd])
+		(void)!fd_set_nonblock(fd, false);
+	changed[fd] = false;
+	(void)dup2(null, fd);
+	fd_close(&null);
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Inside of conf/: how rows of a keyword table are written, and what kinds
+ * of values are made of. A file with a table says first what its fields are
+ * in: #define FIELDS struct client_conf
+ */
+#ifndef HPN_CONF_CONF_INTERNAL_H
+#define HPN_CONF_CONF_INTERNAL_H
+
+#include "conf/conf.h"
+
+#define TEXT_(x) #x
+#define TEXT(x) TEXT_(x)
+
+#define AT(field) .offset = offsetof(FIELDS, field)
+#define FLAG(field, value) .type = &conf_flag, AT(field), .def = value
+#define NUMBER(field, low, high, value)                                       \
+	.type = &conf_int, AT(field), .min = low, .max = high, .def = value
+#define PORT(field, value) .type = &conf_port, AT(field), .def = value
+#define TIME(field, value) .type = &conf_time, AT(field), .def = value
+#define CHOICE(field, table, value)                                           \
+	.type = &conf_choice, AT(field), .values = table, .def = value
+#define TEXTUAL(field) .type = &conf_string, AT(field)
+#define ALGS(field, kind) .type = &conf_algs, AT(field), .param = kind
+#define LIST(field) .type = &conf_list, AT(field)
+/* Only these values, since they tell what is the case. */
+#define ONLY(list) .type = &conf_fixed, .def = list
+#define OFF ONLY("no,false")
+#define REFUSED .type = &conf_refused
+/* Parameters of what is not built: a notice only for values that are not in
+ * the list of those that say what is the case anyway. */
+#define UNBUILT(kind, list, what)                                             \
+	.type = &conf_unbuilt, .as = &conf_##kind, .def = list, .notice = what
+#define UNBUILT_FLAG(what) UNBUILT(flag, "no,false", what)
+#define UNBUILT_ANY(what) .type = &conf_unbuilt, .notice = what
+#define GONE(what) .type = &conf_deprecated, .notice = what
+#define IGNORED .type = &conf_deprecated
+#define STRUCTURE .type = &conf_structure
+
+/* Values that both sides have. */
+extern const struct conf_enum conf_families[];
+extern const struct conf_enum conf_threads[];
+extern const struct conf_enum conf_forms[];
+
+/* Room for the field of any row, to check words without keeping them. */
+union conf_scratch {
+	int number;
+	char *text;
+	struct strlist list;
+	struct conf_rekey rekey;
+	struct conf_qos qos;
+	int64_t room[CONF_FIELD_MAX / 8];
+};
+
+/* Caller frees. */
+char *conf_lower(const char *keyword);
+
+/* "Bad configuration option: keyword (why)": programs look for this line to
+ * learn what an ssh can not do. ERR_UNSUPPORTED. */
+int conf_unsupported_keyword(const struct conf_row *row, const char *why,
+    const struct conf_place *at) must_check;
+
+/* Steps of struct conf_type. */
+void conf_clear_string(void *field);
+void conf_clear_list(void *field);
+int conf_format_list(const struct conf_row *row, const void *field,
+    struct strlist *words) must_check;
+
+#endif

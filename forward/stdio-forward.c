@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: ISC */
+#include "forward/stdio-forward.h"
+
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+
+/* Whose connection it is said to be (RFC 4254 section 7.2): nobody's. */
+#define ORIGINATOR "127.0.0.1"
+enum { ORIGINATOR_PORT = 65535 };
+
+struct stdio_forward {
+	struct stdio_forward_params p;
+	struct channel *channel; /* NULL: closed */
+	uint32_t id;
+	bool opened, attached;
+	int source, sink;
+};
+
+static const char *
+reason_text(uint32_t reason)
+{
+	static const char *const texts[] = {
+		[CHANNEL_OPEN_PROHIBITED] = "administratively prohibited",
+		[CHANNEL_OPEN_CONNECT_FAILED] = "connect failed",
+		[CHANNEL_OPEN_UNKNOWN_TYPE] = "unknown channel type",
+		[CHANNEL_OPEN_RESOURCE_SHORTAGE] = "resource shortage",
+	};
+
+	return reason > 0 && reason < ARRAY_LEN(texts) ? texts[reason] :
+							  "unknown reason";
+}
+
+static void
+join_ends(struct stdio_forward *f)
+{
+	if (f->opened && f->attached)
+		channel_set_fds(f->channel, f->source, f->sink, -1, -1);
+}
+
+static void
+on_opened(void *arg, struct channel *c)
+{
+	struct stdio_forward *f = arg;
+
+	(void)c;
+	f->opened = true;
+	join_ends(f);
+}
+
+static void
+on_refused(void *arg, struct channel *c, uint32_t reason, const char *text)
+{
+	struct stdio_forward *f = arg;
+
+	(void)c;
+	f->channel = NULL;
+	log_error("channel %u: open failed: %s%s%s", f->id,
+	    reason_text(reason), *text != '\0' ? ": " : "", text);
+	log_error("stdio forwarding failed");
+	f->p.ended(f->p.arg, true);
+}
+
+static void
+on_eof(void *arg, struct channel *c)
+{
+	struct stdio_forward *f = arg;
+
+	(void)c;
+	f->p.eof(f->p.arg);
+}
+
+/* Nobody reads any more: there is no way to tell the far end but to go. */
+static void
+on_sink_failed(void *arg, struct channel *c, uint32_t ext, int error)
+{
+	(void)arg;
+	(void)ext;
+	(void)error;
+	channel_close(c, true);
+}
+
+static void
+on_closed(void *arg, struct channel *c)
+{
+	struct stdio_forward *f = arg;
+
+	(void)c;
+	f->channel = NULL;
+	f->p.ended(f->p.arg, false);
+}
+
+static const struct channel_ops ops = {
+	.opened = on_opened,
+	.refused = on_refused,
+	.eof = on_eof,
+	.closed = on_closed,
+	.sink_failed = on_sink_failed,
+};
+
+int
+stdio_forward_new(struct stdio_forward **out,
+    const struct stdio_forward_params *params)
+{
+	struct stdio_forward *f = xcalloc(1, sizeof *f);
+	struct buf extra = { 0 };
+	int r;
+
+	f->p = *params;
+	buf_put_cstring(&extra, params->host);
+	buf_put_u32(&extra, params->port);
+	buf_put_cstring(&extra, ORIGINATOR);
+	buf_put_u32(&extra, ORIGINATOR_PORT);
+	if ((r = buf_err(&extra)) == 0)
+		r = channel_open(&f->channel, params->channels, "direct-tcpip",
+		    &extra, &ops, f, CHANNEL_WINDOW_DEFAULT,
+		    CHANNEL_PACKET_DEFAULT);
+	buf_clear(&extra);
+	if (r != 0) {
+		free(f);
+		return r;
+	}
+	f->id = channel_id(f->channel);
+	*out = f;
+	return 0;
+}
+
+void
+stdio_forward_attach(struct stdio_forward *f, int source, int sink)
+{
+	f->source = source;
+	f->sink = sink;
+	f->attached = true;
+	if (f->channel != NULL)
+		join_ends(f);
+}
+
+void
+stdio_forward_free(struct stdio_forward *f)
+{
+	if (f == NULL)
+		return;
+	if (f->channel != NULL)
+		channel_leave(f->channel);
+	free(f);
+}

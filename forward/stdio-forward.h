@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * One TCP connection from the server to somewhere, tied to descriptors of
+ * ours (hpnssh -W): a channel direct-tcpip (RFC 4254 section 7.2).
+ *
+ * Threads: loop thread only.
+ */
+#ifndef HPN_FORWARD_STDIO_FORWARD_H
+#define HPN_FORWARD_STDIO_FORWARD_H
+
+#include <stdint.h>
+
+#include "base/err.h"
+#include "channels.h"
+
+struct stdio_forward;
+
+struct stdio_forward_params {
+	struct channels *channels; /* borrowed */
+	const char *host;	   /* where the server connects to */
+	uint16_t port;
+	void *arg;
+	/* The peer sent EOF, and all its data is written. */
+	void (*eof)(void *arg);
+	/* It ended, or (failed) there never was a connection, which was told.
+	 * Free it later. */
+	void (*ended)(void *arg, bool failed);
+};
+
+/* Asks the server. Nothing is read or written until
+ * stdio_forward_attach(). */
+int stdio_forward_new(struct stdio_forward **out,
+    const struct stdio_forward_params *params) must_check;
+/* The ends, as soon as the connection is there: descriptors, borrowed. */
+void stdio_forward_attach(struct stdio_forward *f, int source, int sink);
+void stdio_forward_free(struct stdio_forward *f);
+
+#endif

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: ISC */
+/* New keys; a new passphrase or comment for an old one. */
+#include "keygen/keygen.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+
+/* The options that a key type may be named by. */
+static const struct {
+	const char *name, *type;
+	unsigned bits;
+} type_names[] = {
+	{ "ed25519", "ed25519", 0 },
+	{ "ssh-ed25519", "ed25519", 0 },
+	{ "ecdsa", "ecdsa", 0 },
+	{ "ecdsa-sha2-nistp256", "ecdsa", 256 },
+	{ "ecdsa-sha2-nistp384", "ecdsa", 384 },
+	{ "ecdsa-sha2-nistp521", "ecdsa", 521 },
+	{ "rsa", "rsa", 0 },
+	{ "ssh-rsa", "rsa", 0 },
+	{ "rsa-sha2-256", "rsa", 0 },
+	{ "rsa-sha2-512", "rsa", 0 },
+};
+
+static const char *const later_types[] = { "ed25519-sk", "ecdsa-sk",
+	"mldsa44-ed25519", "dsa", "dss" };
+
+static void
+resolve_type(void)
+{
+	if (opt.type == NULL) {
+		opt.type = "ed25519";
+		return;
+	}
+	for (size_t i = 0; i < ARRAY_LEN(type_names); i++) {
+		if (strcasecmp(opt.type, type_names[i].name) != 0)
+			continue;
+		opt.type = type_names[i].type;
+		if (type_names[i].bits != 0)
+			opt.bits = type_names[i].bits;
+		return;
+	}
+	for (size_t i = 0; i < ARRAY_LEN(later_types); i++) {
+		if (strcasecmp(opt.type, later_types[i]) == 0)
+			fatal("key type %s is not available in this version",
+			    opt.type);
+	}
+	fatal("unknown key type %s", opt.type);
+}
+
+static void
+check_bits(void)
+{
+	if (strcmp(opt.type, "rsa") == 0 && opt.bits != 0) {
+		if (opt.bits < 1024)
+			fatal("Invalid RSA key length: minimum is 1024 bits");
+		if (opt.bits > 16384)
+			fatal("Invalid RSA key length: maximum is 16384 bits");
+	}
+	if (strcmp(opt.type, "ecdsa") == 0 && opt.bits != 0 &&
+	    opt.bits != 256 && opt.bits != 384 && opt.bits != 521)
+		fatal("Invalid ECDSA key length: valid lengths are 256, 384 "
+		      "or 521 bits");
+}
+
+/* Both files, or neither. */
+static bool
+save_pair(const char *path, const struct key *k, enum keyfile_format format,
+    const char *pass, const char *comment)
+{
+	char *pub;
+	int r;
+
+	r = keyfile_save_private(path, k, format, pass, comment, opt.cipher,
+	    opt.rounds);
+	if (r != 0) {
+		log_error("Saving key \"%s\" failed: %s", path, err_text(r));
+		return false;
+	}
+	xasprintf(&pub, "%s.pub", path);
+	r = keyfile_save_public(pub, k, comment);
+	if (r != 0) {
+		log_error("Saving public key \"%s\" failed: %s", pub,
+		    err_text(r));
+		unlink(path);
+	}
+	free(pub);
+	return r == 0;
+}
+
+static void
+make_ssh_directory(const char *path)
+{
+	char *dir = keygen_home_file("");
+	size_t len = strlen(dir);
+
+	if (strncmp(path, dir, len) == 0) {
+		dir[len - 1] = '\0';
+		if (mkdir(dir, 0700) == 0 && !opt.quiet)
+			printf("Created directory '%s'.\n", dir);
+	}
+	free(dir);
+}
+
+static void
+report_new_key(const struct key *k, const char *path, const char *comment)
+{
+	char *fp = key_fingerprint(k, opt.hash);
+	char *shown = keygen_printable(comment);
+
+	if (fp == NULL)
+		fatal("out of memory");
+	printf("Your identification has been saved in %s\n", path);
+	printf("Your public key has been saved in %s.pub\n", path);
+	printf("The key fingerprint is:\n%s %s\n", fp, shown);
+	printf("The key's randomart image is:\n");
+	keygen_print_art(k);
+	free(shown);
+	free(fp);
+}
+
+int
+keygen_generate(void)
+{
+	enum keyfile_format format = keygen_private_format();
+	char *path, *pass, *comment;
+	struct key *k = NULL;
+	bool saved;
+	char *prompt;
+	int r;
+
+	resolve_type();
+	check_bits();
+	if (!opt.quiet)
+		printf("Generating public/private %s key pair.\n", opt.type);
+	path = keygen_key_path("Enter file in which to save the key");
+	make_ssh_directory(path);
+	if (!keygen_confirm_overwrite(path))
+		return FAILED;
+	xasprintf(&prompt,
+	    "Enter passphrase for \"%s\" (empty for no passphrase): ", path);
+	pass = keygen_new_pass_for(prompt, format);
+	free(prompt);
+	r = key_generate(opt.type, opt.bits, &k);
+	if (r != 0)
+		fatal("Cannot generate a %s key: %s", opt.type, err_text(r));
+	comment = opt.comment != NULL ? xstrdup(opt.comment) :
+					keygen_default_comment();
+	saved = save_pair(path, k, format, pass, comment);
+	if (saved && !opt.quiet)
+		report_new_key(k, path, comment);
+	keygen_pass_free(pass);
+	free(comment);
+	free(path);
+	key_free(k);
+	return saved ? OK : FAILED;
+}
+
+/* -A. An empty file is what an interrupted image build leaves behind. */
+static bool
+make_host_key(const char *type, const char *text, bool *announced)
+{
+	char *path, *comment;
+	struct key *k = NULL;
+	struct stat st;
+	bool ok = true;
+	int r;
+
+	xasprintf(&path, "%s%s/ssh_host_%s_key",
+	    opt.file != NULL ? opt.file : "", SYSCONFDIR, type);
+	if (stat(path, &st) == 0 && st.st_size > 0) {
+		free(path);
+		return true;
+	}
+	if (!*announced && !opt.quiet)
+		printf("hpnssh-keygen: generating new host keys:");
+	*announced = true;
+	if (!opt.quiet)
+		printf(" %s", text);
+	fflush(stdout);
+	r = key_generate(type, 0, &k);
+	if (r != 0)
+		fatal("Cannot generate a %s key: %s", type, err_text(r));
+	comment = opt.comment != NULL ? xstrdup(opt.comment) :
+					keygen_default_comment();
+	ok = save_pair(path, k, keygen_private_format(), "", comment);
+	key_free(k);
+	free(comment);
+	free(path);
+	return ok;
+}
+
+int
+keygen_host_keys(void)
+{
+	static const struct {
+		const char *type, *text;
+	} kinds[] = { { "rsa", "RSA" }, { "ecdsa", "ECDSA" },
+		{ "ed25519", "ED25519" } };
+	bool announced = false, ok = true;
+
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+		ok &= make_host_key(kinds[i].type, kinds[i].text, &announced);
+	if (announced && !opt.quiet)
+		printf("\n");
+	return ok ? OK : FAILED;
+}
+
+/* --- changing ---------------------------------------------------------- */
+
+int
+keygen_passphrase(void)
+{
+	enum keyfile_format format = keygen_private_format();
+	char *path = keygen_key_path("Enter file in which the key is");
+	char *old = NULL, *new, *comment = NULL, *shown;
+	struct key *k;
+	int r;
+
+	keygen_require_file(path);
+	k = keygen_load_private(path, &old, &comment);
+	keygen_find_comment(path, &comment);
+	if (*comment != '\0' && !opt.quiet) {
+		shown = keygen_printable(comment);
+		printf("Key has comment '%s'\n", shown);
+		free(shown);
+	}
+	new = keygen_new_pass_for(
+	    "Enter new passphrase (empty for no passphrase): ", format);
+	r = keyfile_save_private(path, k, format, new, comment, opt.cipher,
+	    opt.rounds);
+	if (r != 0)
+		log_error("Saving key \"%s\" failed: %s", path, err_text(r));
+	else if (!opt.quiet)
+		printf("Your identification has been saved with the new "
+		       "passphrase.\n");
+	keygen_pass_free(new);
+	keygen_pass_free(old);
+	free(comment);
+	free(path);
+	key_free(k);
+	return r == 0 ? OK : FAILED;
+}
+
+int
+keygen_comment(void)
+{
+	char *path = keygen_key_path("Enter file in which the key is");
+	char *pass = NULL, *comment = NULL, *new, *shown;
+	struct key *k;
+	bool saved;
+
+	keygen_require_file(path);
+	k = keygen_load_private(path, &pass, &comment);
+	if (comment == NULL)
+		fatal("%s is a PEM file, which holds no comment; "
+		      "hpnssh-keygen -p makes it one that does", path);
+	shown = keygen_printable(comment);
+	if (!opt.quiet)
+		printf("Old comment: %s\n", shown);
+	free(shown);
+	new = opt.comment != NULL ? xstrdup(opt.comment) :
+				    keygen_ask_line("New comment: ");
+	saved = save_pair(path, k, KEYFILE_OPENSSH, pass, new);
+	if (saved && !opt.quiet) {
+		shown = keygen_printable(new);
+		printf("Comment '%s' applied\n", shown);
+		free(shown);
+	}
+	free(new);
+	keygen_pass_free(pass);
+	free(comment);
+	free(path);
+	key_free(k);
+	return saved ? OK : FAILED;
+}

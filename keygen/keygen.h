@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The parts of hpnssh-keygen. One mode a run; each is a function that
+ * returns the exit status. What cannot be had ends the run.
+ */
+#ifndef HPN_KEYGEN_KEYGEN_H
+#define HPN_KEYGEN_KEYGEN_H
+
+#include <stdbool.h>
+
+#include "keys/keyfile.h"
+
+/* Exit statuses; fatal() gives 255. */
+enum { OK = 0, FAILED = 1 };
+
+/* The command line. */
+struct keygen_options {
+	const char *type, *file, *comment, *format, *cipher;
+	const char *pass;     /* -P; NULL: ask */
+	const char *new_pass; /* -N; NULL: ask */
+	const char *host;
+	enum digest_alg hash; /* of fingerprints */
+	unsigned bits, rounds; /* 0: default */
+	bool quiet, verbose, fingerprint, hash_hosts;
+};
+extern struct keygen_options opt;
+
+/* keygen/keygen-make.c */
+int keygen_generate(void);
+int keygen_host_keys(void);
+int keygen_passphrase(void);
+int keygen_comment(void);
+/* keygen/keygen-show.c */
+int keygen_public(void);
+int keygen_fingerprint(void);
+int keygen_import(void);
+int keygen_export(void);
+void keygen_print_art(const struct key *k);
+/* keygen/keygen-hosts.c */
+int keygen_find_host(void);
+int keygen_remove_host(void);
+int keygen_hash_hosts(void);
+
+/* keygen/keygen-ask.c. Texts belong to the caller. */
+char *keygen_home_file(const char *name); /* in ~/.ssh */
+char *keygen_default_comment(void);
+/* A comment may come from anybody, so it is printed with escapes. */
+char *keygen_printable(const char *text);
+/* A line from the terminal or a pipe; without an answer the run ends. */
+char *keygen_ask_line(const char *prompt);
+/* -f, or what is answered to the question. */
+char *keygen_key_path(const char *question);
+bool keygen_confirm_overwrite(const char *path);
+/* The passphrase of a file that is to be written: -N, or asked for. */
+char *keygen_new_pass_for(const char *prompt, enum keyfile_format format);
+void keygen_pass_free(char *pass);
+/* *comment is NULL if the format has none. */
+struct key *keygen_load_private(const char *path, char **pass,
+    char **comment);
+void keygen_require_file(const char *path);
+enum keyfile_format keygen_private_format(void);
+/* For PEM, which holds no comment, that of the .pub file. */
+void keygen_find_comment(const char *path, char **comment);
+
+#endif

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Inside of keys/: what a key is made of, and the operations that each
+ * family (ed25519, ecdsa, rsa) gives to its rows of the table in
+ * key-table.c. Not for other folders.
+ *
+ * Threads: as key.h.
+ */
+#ifndef HPN_KEYS_KEY_INTERNAL_H
+#define HPN_KEYS_KEY_INTERNAL_H
+
+#include <openssl/evp.h>
+#include <openssl/param_build.h>
+
+#include "keys/key.h"
+
+struct key {
+	const struct key_alg *kind; /* first row of its key type */
+	EVP_PKEY *pkey;		    /* owned; never changed, so shareable */
+	bool is_private;
+};
+
+/*
+ * One family. param is that of the table's row: the curve's bits for ecdsa,
+ * the digest of the signature for rsa. The get_ functions read the fields
+ * behind the type name and check them; the put_ functions append them.
+ */
+struct key_ops {
+	/* Is this OpenSSL key one of the row's key type? */
+	bool (*owns)(const EVP_PKEY *pkey, int param);
+	/* ERR_KEY_LENGTH if this row does not make keys of so many bits;
+	 * 0 asks for the default. */
+	int (*generate)(int param, unsigned bits, EVP_PKEY **out) must_check;
+	int (*get_public)(int param, struct rd *r, EVP_PKEY **out) must_check;
+	int (*put_public)(int param, const EVP_PKEY *pkey,
+	    struct buf *out) must_check;
+	int (*get_private)(int param, struct rd *r, EVP_PKEY **out) must_check;
+	int (*put_private)(int param, const EVP_PKEY *pkey,
+	    struct buf *out) must_check;
+	/* Raw signature, without algorithm name. */
+	int (*sign)(int param, EVP_PKEY *pkey, struct span data,
+	    struct buf *out) must_check;
+	int (*verify)(int param, EVP_PKEY *pkey, struct span data,
+	    struct span signature) must_check;
+	unsigned (*bits)(int param, const EVP_PKEY *pkey);
+};
+
+extern const struct key_ops key_ops_ed25519;
+extern const struct key_ops key_ops_ecdsa;
+extern const struct key_ops key_ops_rsa;
+
+/* First row of a key type; NULL if it is not known. */
+const struct key_alg *key_kind_by_type(struct span key_type);
+
+/* The same key as one of ours, through the checks of its wire form. */
+int key_from_pkey(const EVP_PKEY *pkey, bool is_private,
+    struct key **out) must_check;
+
+/* Common steps over EVP. */
+
+/* Makes a key of the fields in bld, which it wipes and frees. */
+int key_evp_build(const char *type, int selection, OSSL_PARAM_BLD *bld,
+    EVP_PKEY **out) must_check;
+/* Appends a number of the key as mpint, leaving no copy behind. */
+int key_evp_put_number(const EVP_PKEY *pkey, const char *param,
+    struct buf *out) must_check;
+/* digest NULL: the algorithm has its own. */
+int key_evp_sign(EVP_PKEY *pkey, const char *digest, struct span data,
+    uint8_t **signature, size_t *len) must_check;
+int key_evp_put_signature(EVP_PKEY *pkey, const char *digest,
+    struct span data, struct buf *out) must_check;
+int key_evp_verify(EVP_PKEY *pkey, const char *digest, struct span data,
+    struct span signature) must_check;
+/* ERR_CRYPTO; empties OpenSSL's error queue. */
+int key_evp_failed(void);
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Inside of keys/: the file formats behind keyfile.h. Not for other folders.
+ *
+ * Threads: any.
+ */
+#ifndef HPN_KEYS_KEYFILE_INTERNAL_H
+#define HPN_KEYS_KEYFILE_INTERNAL_H
+
+#include "keys/keyfile.h"
+
+#define KEYFILE_V1_BEGIN "-----BEGIN OPENSSH PRIVATE KEY-----"
+#define KEYFILE_V1_END "-----END OPENSSH PRIVATE KEY-----"
+
+/* Ciphers of openssh-key-v1 (keyfile-cipher.c). */
+struct keyfile_cipher {
+	const char *name;
+	const char *evp; /* OpenSSL's name; NULL for the none cipher */
+	size_t key_len, iv_len, block_len, tag_len; /* bytes */
+};
+
+enum { KEYFILE_KEY_IV_MAX = 64 + 16 };
+
+const struct keyfile_cipher *keyfile_cipher_find(struct span name);
+/* key_iv holds the key, then the IV. out gets in.len bytes appended; a tag
+ * is made (seal) or checked (open: ERR_PASSPHRASE if it is wrong). */
+int keyfile_cipher_seal(const struct keyfile_cipher *c, const uint8_t *key_iv,
+    struct span in, uint8_t *tag, struct buf *out) must_check;
+int keyfile_cipher_open(const struct keyfile_cipher *c, const uint8_t *key_iv,
+    struct span in, const uint8_t *tag, struct buf *out) must_check;
+
+/* openssh-key-v1 (keyfile-v1.c). content begins with KEYFILE_V1_BEGIN. */
+int keyfile_v1_parse(struct span content, const char *pass, struct key **out,
+    char **comment) must_check;
+int keyfile_v1_parse_public(struct span content, struct key **out) must_check;
+int keyfile_v1_format(const struct key *k, const char *pass,
+    const char *comment, const char *cipher, uint32_t rounds,
+    struct buf *out) must_check;
+
+/* PEM (keyfile-pem.c): PKCS#1, SEC1, PKCS#8. */
+int keyfile_pem_parse(struct span content, const char *pass,
+    struct key **out) must_check;
+int keyfile_pem_format(const struct key *k, enum keyfile_format format,
+    const char *pass, struct buf *out) must_check;
+
+/* Appends text in lines of 70 columns. */
+void keyfile_put_folded(struct buf *out, const char *text);
+
+#endif

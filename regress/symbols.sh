@@ -1,0 +1,41 @@
+#!/bin/sh
+# SPDX-License-Identifier: ISC
+# symbols.sh: what hpnsshd-auth, the process that talks to strangers, does not
+# contain. Run in the folder of a build (TAP).
+program=./hpnsshd-auth
+[ -x "$program" ] || { echo "1..0 # skip $program is not built"; exit 0; }
+command -v nm >/dev/null || { echo "1..0 # skip there is no nm"; exit 0; }
+nm "$program" | sed -n 's/^[0-9a-f]* [TtDdBb] //p' | sort -u >symbols.list
+status=0 number=0
+
+# absent WHAT PATTERN: no symbol of the program's own has such a name.
+absent() {
+	number=$((number + 1))
+	if found=$(grep -E "^($2)" symbols.list); then
+		echo "$found" | sed 's/^/# /'
+		echo "not ok $number - hpnsshd-auth has no $1"
+		status=1
+	else
+		echo "ok $number - hpnsshd-auth has no $1"
+	fi
+}
+
+# The patterns must fit the tree: a program that has all of these is asked first.
+number=$((number + 1))
+missing=
+for pattern in session_ sftp_serve pam_ login_ monitor_on_ serve_; do
+	nm ./hpnsshd-session | grep -qE " [Tt] $pattern" || missing="$missing $pattern"
+done
+if [ -z "$missing" ]; then
+	echo "ok $number - hpnsshd-session has what is looked for"
+else
+	echo "not ok $number - hpnsshd-session has nothing named$missing"
+	status=1
+fi
+absent "sessions or programs of users" "session_|pty_make|serve_|chroot_|internal_sftp"
+absent "file transfer" "sftp_|xfer_|part_|rcp_"
+absent "forwarding" "forward_|stdio_"
+absent "PAM, passwords or authorized_keys" "pam_|passwd_|authkeys_|login_|loginrec_|decoy_"
+absent "answers of the monitor" "monitor_on_|monitor_run"
+rm -f symbols.list
+exit $status

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * User authentication (RFC 4252, 4256) as the unprivileged process speaks
+ * it: it parses what the client sends and asks the monitor, which decides
+ * everything.
+ *
+ * Threads: loop thread only.
+ */
+#ifndef HPN_SERVER_AUTH_AUTH_H
+#define HPN_SERVER_AUTH_AUTH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/wire.h"
+#include "kex.h"
+#include "packet.h"
+#include "server/monitor-wire.h"
+
+struct auth;
+
+/* Everything is borrowed. */
+struct auth *auth_new(int monitor_fd, struct packet *p, const struct kex *k,
+    const struct monitor_params *params);
+void auth_free(struct auth *a);
+
+/*
+ * Some clients always ask for the service, then for the methods (request
+ * "none"), each time with a round trip, and at the end of the key exchange
+ * their socket holds such small messages back for another one. To those both
+ * answers are sent before the questions, behind our NEWKEYS, so that the
+ * questions come in one go with the first real request. Only clients of which
+ * it is known that they ask just so (by their identification), and only
+ * where the methods are the same for all users.
+ */
+bool auth_asks_in_turn(const char *id_remote); /* pure */
+int auth_answer_ahead(struct auth *a) must_check;
+
+/* A message of type 5, 6 or 50-79, type first. ERR_PROTOCOL for what has no
+ * place; ERR_CLOSED when a disconnect was sent (auth_gave_up()). */
+int auth_input(struct auth *a, struct rd payload) must_check;
+
+/* USERAUTH_SUCCESS has been put into the packet layer. */
+bool auth_succeeded(const struct auth *a);
+/* Why we ended it; NULL: we did not. */
+const char *auth_gave_up(const struct auth *a);
+/* The name given, for log lines. */
+const char *auth_user(const struct auth *a); /* NULL: not told yet */
+bool auth_user_invalid(const struct auth *a); /* unknown, or not allowed */
+
+/* How long a refusal takes must not tell what it was about: microseconds to
+ * wait up to the next of a row of marks, which depend on the name and on a
+ * secret. secret: the request had a password or the like. Pure. */
+uint64_t auth_delay_us(const uint8_t salt[32], const char *user, bool secret,
+    uint64_t spent_us);
+
+#endif

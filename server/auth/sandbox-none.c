@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * In place of sandbox.c where there is no libseccomp: limits only.
+ */
+#include "server/auth/sandbox.h"
+
+#include "config.h"
+
+#ifndef HAVE_SECCOMP
+
+#include <sys/prctl.h>
+#include <sys/resource.h>
+
+#include "base/mem.h"
+
+int
+sandbox_enter(void)
+{
+	static const struct {
+		__rlimit_resource_t what;
+		rlim_t value;
+	} limits[] = { { RLIMIT_FSIZE, 0 }, { RLIMIT_NPROC, 0 },
+		{ RLIMIT_CORE, 0 }, { RLIMIT_NOFILE, 4 } };
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1)
+		return ERR_SYSTEM;
+	(void)prctl(PR_SET_DUMPABLE, 0);
+	for (size_t i = 0; i < ARRAY_LEN(limits); i++) {
+		struct rlimit rl = { limits[i].value, limits[i].value };
+
+		if (setrlimit(limits[i].what, &rl) == -1)
+			return ERR_SYSTEM;
+	}
+	return 0;
+}
+
+#endif

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: ISC */
+#include "server/listener/inetd-pipes.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdint.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/mem.h"
+
+enum { CHUNK = 64 * 1024 };
+
+bool
+relay_needed(void)
+{
+	struct stat st;
+
+	return fstat(STDIN_FILENO, &st) == 0 && !S_ISSOCK(st.st_mode);
+}
+
+/* One read's worth; false at the end of either. */
+static bool
+carry(int from, int to)
+{
+	static uint8_t bytes[CHUNK];
+	ssize_t n;
+
+	do
+		n = read(from, bytes, sizeof bytes);
+	while (n == -1 && errno == EINTR);
+	return n > 0 && fd_write_all(to, bytes, (size_t)n) == 0;
+}
+
+static _Noreturn void
+relay(int sock)
+{
+	struct pollfd p[] = { { .fd = STDIN_FILENO, .events = POLLIN },
+		{ .fd = sock, .events = POLLIN } };
+
+	for (;;) {
+		if (poll(p, ARRAY_LEN(p), -1) <= 0)
+			continue;
+		if (p[0].revents != 0 && !carry(STDIN_FILENO, sock)) {
+			/* The other direction goes on. */
+			shutdown(sock, SHUT_WR);
+			p[0].fd = -1;
+			p[0].revents = 0;
+		}
+		if (p[1].revents != 0 && !carry(sock, STDOUT_FILENO))
+			_exit(0);
+	}
+}
+
+int
+relay_start(void)
+{
+	int pair[2];
+	pid_t pid;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == -1)
+		return -1;
+	pid = fork();
+	if (pid == 0) {
+		close(pair[0]);
+		relay(pair[1]);
+	}
+	close(pair[1]);
+	if (pid == -1)
+		fd_close(&pair[0]);
+	return pair[0];
+}

@@ -1,0 +1,580 @@
+/* SPDX-License-Identifier: ISC */
+#include "server/listener/listen.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/child.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "crypto/rand.h"
+#include "server/listener/admission.h"
+#include "server/listener/inetd-pipes.h"
+#include "server/listener/penalties.h"
+#include "server/peer.h"
+
+enum {
+	SOCKETS_MAX = 64,
+	BACKLOG = 128,
+	FIRST_FREE_FD = STATE_FD_STARTUP + 1,
+	PAUSE_MS = 100, /* after running out of descriptors */
+};
+
+/* Set for the program that takes our place at SIGHUP: it is in the
+ * background already. */
+#define RESTARTED "HPNSSHD_RESTARTED"
+
+extern char **environ;
+
+/* A connection that is not authenticated yet. */
+struct startup {
+	struct listener *listener;
+	struct startup *next;
+	pid_t pid;
+	int fd; /* by which hpnsshd-session tells how far it is */
+	struct loop_fd *watch; /* NULL: nothing more is told */
+	struct admission_peer peer;
+	enum penalty_class why; /* it gets a penalty, should it end now */
+};
+
+struct listener {
+	struct server_state *state;
+	const struct listen_opts *opts;
+	struct loop *loop;
+	char *session_path;
+	int state_fd;
+	int sockets[SOCKETS_MAX];
+	struct loop_fd *watches[SOCKETS_MAX];
+	size_t socket_count;
+	struct startup *startups;
+	int startup_count;
+	struct admission *admission;
+	bool restart;
+	bool pid_written;
+	int status;
+};
+
+/* ---- sockets ------------------------------------------------------------ */
+
+static void
+listen_at(struct listener *l, const struct addrinfo *ai)
+{
+	uint16_t port;
+	char *address = peer_format_address(ai->ai_addr, ai->ai_addrlen,
+	    &port);
+	int on = 1, fd = -1;
+
+	if (l->socket_count >= SOCKETS_MAX)
+		fatal("too many listen addresses");
+	fd = socket(ai->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
+	    ai->ai_protocol);
+	if (fd == -1) {
+		/* A kernel without IPv6 is no fault. */
+		log_verbose("socket for %s: %s", address, strerror(errno));
+		goto out;
+	}
+	(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+	if (ai->ai_family == AF_INET6)
+		(void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on,
+		    sizeof on);
+	if (bind(fd, ai->ai_addr, ai->ai_addrlen) == -1) {
+		log_error("Bind to port %u on %s failed: %s.", port, address,
+		    strerror(errno));
+		goto out;
+	}
+	if (listen(fd, BACKLOG) == -1) {
+		log_error("listen on port %u of %s: %s", port, address,
+		    strerror(errno));
+		goto out;
+	}
+	l->sockets[l->socket_count++] = fd;
+	fd = -1;
+out:
+	fd_close(&fd);
+	free(address);
+}
+
+static void
+open_sockets(struct listener *l)
+{
+	struct server_listen at;
+
+	for (size_t i = 0; server_conf_listen(&l->state->conf, i, &at); i++) {
+		struct addrinfo hints = {
+			.ai_family = l->state->conf.address_family,
+			.ai_socktype = SOCK_STREAM,
+			.ai_flags = AI_PASSIVE,
+		}, *list = NULL;
+		int r = getaddrinfo(at.host[0] != '\0' ? at.host : NULL,
+		    at.port, &hints, &list);
+
+		if (r != 0)
+			fatal("bad addr or host: %s (%s)", at.host,
+			    gai_strerror(r));
+		for (struct addrinfo *ai = list; ai != NULL; ai = ai->ai_next)
+			listen_at(l, ai);
+		freeaddrinfo(list);
+	}
+	if (l->socket_count == 0)
+		fatal("Cannot bind any address.");
+}
+
+static void
+log_sockets(const struct listener *l)
+{
+	for (size_t i = 0; i < l->socket_count; i++) {
+		struct sockaddr_storage ss;
+		socklen_t len = sizeof ss;
+		uint16_t port;
+		char *address;
+
+		if (getsockname(l->sockets[i], (struct sockaddr *)&ss,
+			&len) == -1)
+			continue;
+		address = peer_format_address((struct sockaddr *)&ss, len,
+		    &port);
+		log_info("Server listening on %s port %u.", address, port);
+		free(address);
+	}
+}
+
+/* ---- starting hpnsshd-session --------------------------------------------- */
+
+/* The low numbers are where hpnsshd-session finds its descriptors; nothing
+ * of ours may be there when they are put in place. */
+static void
+reserve_low_fds(void)
+{
+	int fd;
+
+	do {
+		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+		if (fd == -1)
+			fatal("/dev/null: %s", strerror(errno));
+	} while (fd < FIRST_FREE_FD);
+	close(fd);
+}
+
+static int
+spawn_session(const struct listener *l, int connection, int startup,
+    pid_t *pid)
+{
+	char *argv[] = { l->session_path, NULL };
+	posix_spawn_file_actions_t fa;
+	posix_spawnattr_t attr;
+	sigset_t none;
+	short flags = POSIX_SPAWN_SETSIGMASK;
+	int r;
+
+	if (!l->opts->debug)
+		flags |= POSIX_SPAWN_SETSID;
+	sigemptyset(&none);
+	if ((r = posix_spawn_file_actions_init(&fa)) != 0)
+		return r;
+	if ((r = posix_spawnattr_init(&attr)) != 0)
+		goto out;
+	if ((r = posix_spawn_file_actions_adddup2(&fa, connection,
+		 STATE_FD_SOCKET)) == 0 &&
+	    (r = posix_spawn_file_actions_adddup2(&fa, l->state_fd,
+		 STATE_FD_STATE)) == 0 &&
+	    (r = posix_spawn_file_actions_adddup2(&fa, startup,
+		 STATE_FD_STARTUP)) == 0 &&
+	    (r = posix_spawnattr_setsigmask(&attr, &none)) == 0 &&
+	    (r = posix_spawnattr_setflags(&attr, flags)) == 0)
+		r = posix_spawn(pid, l->session_path, &fa, &attr, argv,
+		    environ);
+	posix_spawnattr_destroy(&attr);
+out:
+	posix_spawn_file_actions_destroy(&fa);
+	return r;
+}
+
+static void
+startup_over(struct startup *s)
+{
+	struct startup **at = &s->listener->startups;
+
+	while (*at != s)
+		at = &(*at)->next;
+	*at = s->next;
+	s->listener->startup_count--;
+	loop_unwatch(s->listener->loop, s->watch);
+	fd_close(&s->fd);
+	free(s);
+}
+
+/* Reads what hpnsshd-session has told until now. True: the user is
+ * authenticated. */
+static bool
+is_authenticated(struct startup *s)
+{
+	uint8_t told[16];
+	ssize_t n;
+
+	while ((n = read(s->fd, told, sizeof told)) > 0)
+		for (ssize_t i = 0; i < n; i++) {
+			if (told[i] == STATE_AUTHENTICATED)
+				return true;
+			if (told[i] < PENALTY_CLASSES && told[i] > s->why)
+				s->why = (enum penalty_class)told[i];
+		}
+	if (n == 0) {
+		loop_unwatch(s->listener->loop, s->watch);
+		s->watch = NULL;
+	}
+	return false;
+}
+
+/* Without authentication the process counts until it is gone: only then it
+ * is known whether it crashed. */
+static void
+on_told(void *arg, int fd, int events)
+{
+	struct startup *s = arg;
+
+	(void)fd;
+	(void)events;
+	if (is_authenticated(s))
+		startup_over(s);
+}
+
+static int64_t
+now_us(void)
+{
+	return (int64_t)loop_now_ms() * 1000;
+}
+
+/* The process has ended; wait_status is of waitpid(2). */
+static void
+startup_ended(struct startup *s, int wait_status)
+{
+	struct listener *l = s->listener;
+
+	if (!is_authenticated(s)) {
+		if (child_crashed(wait_status))
+			s->why = PENALTY_CRASH;
+		else if (WIFSIGNALED(wait_status) &&
+		    WTERMSIG(wait_status) == SIGALRM)
+			s->why = MAX(s->why, PENALTY_GRACE);
+		admission_penalise(l->admission, &s->peer, s->why, now_us());
+	}
+	startup_over(s);
+}
+
+static void
+start_connection(struct listener *l, int connection,
+    const struct admission_peer *peer)
+{
+	struct startup *s;
+	int ends[2], r;
+	pid_t pid;
+
+	if (pipe2(ends, O_CLOEXEC) == -1) {
+		log_error("pipe: %s", strerror(errno));
+		return;
+	}
+	/* Only this end. */
+	if (fcntl(ends[0], F_SETFL, O_NONBLOCK) == -1)
+		fatal("pipe: %s", strerror(errno));
+	r = spawn_session(l, connection, ends[1], &pid);
+	fd_close(&ends[1]);
+	if (r != 0) {
+		log_error("cannot start %s: %s", l->session_path,
+		    strerror(r));
+		fd_close(&ends[0]);
+		return;
+	}
+	s = xcalloc(1, sizeof *s);
+	s->listener = l;
+	s->pid = pid;
+	s->fd = ends[0];
+	s->peer = *peer;
+	s->why = PENALTY_NOAUTH;
+	s->watch = loop_watch(l->loop, s->fd, LOOP_READ, on_told, s);
+	if (s->watch == NULL)
+		fatal("out of memory");
+	s->next = l->startups;
+	l->startups = s;
+	l->startup_count++;
+}
+
+/* ---- accepting ---------------------------------------------------------- */
+
+static int
+count_source(const struct listener *l, const struct startups_source *source)
+{
+	int n = 0;
+
+	for (const struct startup *s = l->startups; s != NULL; s = s->next)
+		n += startups_same_source(&s->peer.source, source);
+	return n;
+}
+
+static bool
+is_refused(struct listener *l, int connection, const struct sockaddr *sa,
+    socklen_t len, const struct admission_peer *peer)
+{
+	const struct admission_load load = { .startups = l->startup_count,
+		.same_source = count_source(l, &peer->source),
+		.chance = rand_uniform(100) };
+
+	return admission_refuses(l->admission, connection, sa, len, peer,
+	    &load, now_us());
+}
+
+static void
+resume_accepting(void *arg)
+{
+	struct listener *l = arg;
+
+	for (size_t i = 0; i < l->socket_count; i++)
+		loop_fd_want(l->watches[i], LOOP_READ);
+}
+
+static void
+pause_accepting(struct listener *l)
+{
+	for (size_t i = 0; i < l->socket_count; i++)
+		loop_fd_want(l->watches[i], 0);
+	if (loop_after(l->loop, PAUSE_MS, resume_accepting, l) == NULL)
+		fatal("out of memory");
+}
+
+/* -d: the one connection is served in this process's place. */
+static _Noreturn void
+become_session(const struct listener *l, int connection)
+{
+	char *argv[] = { l->session_path, NULL };
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (null == -1 || dup2(connection, STATE_FD_SOCKET) == -1 ||
+	    dup2(l->state_fd, STATE_FD_STATE) == -1 ||
+	    dup2(null, STATE_FD_STARTUP) == -1)
+		fatal("dup2: %s", strerror(errno));
+	execve(l->session_path, argv, environ);
+	fatal("cannot start %s: %s", l->session_path, strerror(errno));
+}
+
+static void
+on_connection(void *arg, int fd, int events)
+{
+	static const char refusal[] = "Not allowed at this time\r\n";
+	struct listener *l = arg;
+	struct sockaddr_storage ss;
+	socklen_t len = sizeof ss;
+	struct admission_peer peer;
+	int connection;
+
+	(void)events;
+	connection = accept4(fd, (struct sockaddr *)&ss, &len, SOCK_CLOEXEC);
+	if (connection == -1) {
+		if (errno == EMFILE || errno == ENFILE || errno == ENOMEM ||
+		    errno == ENOBUFS) {
+			log_error("accept: %s", strerror(errno));
+			pause_accepting(l);
+		}
+		return;
+	}
+	if (l->opts->debug)
+		become_session(l, connection);
+	peer = admission_peer_of(l->admission, (struct sockaddr *)&ss, len);
+	if (is_refused(l, connection, (struct sockaddr *)&ss, len, &peer))
+		(void)!send(connection, refusal, sizeof refusal - 1,
+		    MSG_DONTWAIT | MSG_NOSIGNAL);
+	else
+		start_connection(l, connection, &peer);
+	fd_close(&connection);
+}
+
+/* ---- signals, pid file ---------------------------------------------------- */
+
+static struct startup *
+find_startup(const struct listener *l, pid_t pid)
+{
+	struct startup *s = l->startups;
+
+	while (s != NULL && s->pid != pid)
+		s = s->next;
+	return s;
+}
+
+static void
+on_child(void *arg, int signo)
+{
+	struct listener *l = arg;
+	struct startup *s;
+	pid_t pid;
+	int status;
+
+	(void)signo;
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+		if ((s = find_startup(l, pid)) != NULL)
+			startup_ended(s, status);
+}
+
+static void
+on_hangup(void *arg, int signo)
+{
+	struct listener *l = arg;
+
+	(void)signo;
+	log_info("Received SIGHUP; restarting.");
+	notify_reloading();
+	l->restart = true;
+	loop_stop(l->loop);
+}
+
+static void
+on_terminate(void *arg, int signo)
+{
+	struct listener *l = arg;
+
+	log_info("Received signal %d; terminating.", signo);
+	l->status = signo == SIGTERM ? 0 : 255;
+	l->restart = false; /* whichever came first */
+	loop_stop(l->loop);
+}
+
+static void
+write_pid_file(struct listener *l)
+{
+	const char *path = l->state->conf.pid_file;
+	char text[24];
+	int n;
+
+	if (path == NULL || l->opts->debug)
+		return;
+	n = snprintf(text, sizeof text, "%ld\n", (long)getpid());
+	if (file_replace(path, text, (size_t)n, 0644) == 0)
+		l->pid_written = true;
+	else if (geteuid() == 0)
+		log_error("Couldn't create pid file \"%s\": %s", path,
+		    strerror(errno));
+	else
+		log_verbose("no pid file \"%s\": %s", path, strerror(errno));
+}
+
+/* ---- the whole ------------------------------------------------------------ */
+
+static void
+set_up_loop(struct listener *l)
+{
+	l->loop = loop_new();
+	if (l->loop == NULL ||
+	    loop_on_signal(l->loop, SIGCHLD, on_child, l) != 0 ||
+	    loop_on_signal(l->loop, SIGHUP, on_hangup, l) != 0 ||
+	    loop_on_signal(l->loop, SIGTERM, on_terminate, l) != 0 ||
+	    loop_on_signal(l->loop, SIGQUIT, on_terminate, l) != 0)
+		fatal("out of memory");
+	for (size_t i = 0; i < l->socket_count; i++) {
+		l->watches[i] = loop_watch(l->loop, l->sockets[i], LOOP_READ,
+		    on_connection, l);
+		if (l->watches[i] == NULL)
+			fatal("out of memory");
+	}
+	/* Connections from before a restart may have ended during it. */
+	on_child(l, SIGCHLD);
+}
+
+static void
+go_to_background(const struct listener *l)
+{
+	bool to_stderr = l->state->log_to_stderr;
+	bool restarted = getenv(RESTARTED) != NULL;
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	unsetenv(RESTARTED);
+	/* Connections get no terminal or pipe of whoever started us. */
+	if (null == -1 || dup2(null, STDIN_FILENO) == -1 ||
+	    dup2(null, STDOUT_FILENO) == -1)
+		fatal("/dev/null: %s", strerror(errno));
+	close(null);
+	if (!l->opts->foreground && !restarted && daemon(0, to_stderr) == -1)
+		fatal("daemon: %s", strerror(errno));
+	if (!to_stderr)
+		log_to_syslog(l->state->conf.syslog_facility);
+}
+
+static void
+prepare(struct listener *l)
+{
+	const struct server_conf *c = &l->state->conf;
+	int r;
+
+	reserve_low_fds();
+	l->session_path = state_helper_path(c->sshd_session_path,
+	    "hpnsshd-session");
+	if (access(l->session_path, X_OK) == -1)
+		fatal("%s does not exist or is not executable",
+		    l->session_path);
+	if ((r = state_to_fd(l->state, &l->state_fd)) != 0)
+		fatal("cannot keep the configuration for connections: %s",
+		    err_text(r));
+	/* From here on the keys are in that file alone. */
+	hostkeys_clear(&l->state->keys);
+}
+
+int
+listen_run(struct server_state *state, const struct listen_opts *opts)
+{
+	struct listener l = { .state = state, .opts = opts, .status = 255 };
+
+	prepare(&l);
+	open_sockets(&l);
+	go_to_background(&l);
+	l.admission = admission_new(&state->conf);
+	set_up_loop(&l);
+	write_pid_file(&l);
+	log_sockets(&l);
+	notify_ready();
+	if (loop_run(l.loop) != 0)
+		log_error("poll: %s", strerror(errno));
+	if (l.pid_written && !l.restart)
+		unlink(state->conf.pid_file);
+	for (size_t i = 0; i < l.socket_count; i++)
+		close(l.sockets[i]);
+	while (l.startups != NULL)
+		startup_over(l.startups);
+	admission_free(l.admission);
+	loop_free(l.loop);
+	if (l.restart) {
+		setenv(RESTARTED, "1", 1);
+		execv(opts->exe, opts->argv);
+		log_error("cannot restart %s: %s", opts->exe, strerror(errno));
+	}
+	free(l.session_path);
+	close(l.state_fd);
+	return l.status;
+}
+
+void
+listen_inetd(struct server_state *state)
+{
+	static const struct listen_opts opts = { .debug = true };
+	struct listener l = { .state = state, .opts = &opts };
+	int null, connection;
+
+	prepare(&l);
+	connection = relay_needed() ?
+	    relay_start() :
+	    fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, FIRST_FREE_FD);
+	null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (connection == -1 || null == -1 || dup2(null, STDIN_FILENO) == -1 ||
+	    dup2(null, STDOUT_FILENO) == -1)
+		fatal("inetd: %s", strerror(errno));
+	if (!state->log_to_stderr && dup2(null, STDERR_FILENO) == -1)
+		fatal("inetd: %s", strerror(errno));
+	become_session(&l, connection);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The listening process: sockets, one hpnsshd-session per connection,
+ * limits on those that are not authenticated, signals.
+ *
+ * Threads: loop thread only.
+ */
+#ifndef HPN_SERVER_LISTENER_LISTEN_H
+#define HPN_SERVER_LISTENER_LISTEN_H
+
+#include <stdbool.h>
+
+#include "server/state.h"
+
+struct listen_opts {
+	bool foreground; /* -D, -d */
+	bool debug;	 /* -d: one connection only */
+	const char *exe; /* to start again at SIGHUP */
+	char **argv;
+};
+
+/* Opens the sockets, goes to the background, serves until a signal. Returns
+ * the exit status. */
+int listen_run(struct server_state *state, const struct listen_opts *opts);
+
+/* -i: the one connection is descriptor 0; becomes hpnsshd-session. */
+_Noreturn void listen_inetd(struct server_state *state);
+
+/* Tells systemd, if it wants to know. */
+void notify_ready(void);
+void notify_reloading(void);
+
+#endif

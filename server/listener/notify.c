@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The service manager's notification protocol (sd_notify(3)): a datagram of
+ * NAME=value lines to the socket that the environment names.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/log.h"
+#include "server/listener/listen.h"
+
+static void
+tell(const char *text)
+{
+	const char *path = getenv("NOTIFY_SOCKET");
+	struct sockaddr_un sun = { .sun_family = AF_UNIX };
+	size_t len;
+	int fd;
+
+	if (path == NULL || (path[0] != '/' && path[0] != '@'))
+		return;
+	len = strlen(path);
+	if (len >= sizeof sun.sun_path)
+		return;
+	memcpy(sun.sun_path, path, len);
+	if (path[0] == '@') /* not in the file system */
+		sun.sun_path[0] = '\0';
+	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd == -1)
+		return;
+	if (sendto(fd, text, strlen(text), MSG_NOSIGNAL,
+		(struct sockaddr *)&sun,
+		(socklen_t)(offsetof(struct sockaddr_un, sun_path) + len)) ==
+	    -1)
+		log_debug("cannot notify %s", path);
+	fd_close(&fd);
+}
+
+void
+notify_ready(void)
+{
+	tell("READY=1");
+}
+
+void
+notify_reloading(void)
+{
+	char text[64];
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	snprintf(text, sizeof text, "RELOADING=1\nMONOTONIC_USEC=%llu",
+	    (unsigned long long)ts.tv_sec * 1000000 +
+		(unsigned long long)ts.tv_nsec / 1000);
+	tell(text);
+}

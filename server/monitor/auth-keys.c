@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: ISC */
+#include "server/monitor/auth-keys.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+#include "base/mem.h"
+
+enum { ENV_MAX = 1024 }; /* environment= options of a line */
+
+void
+authkeys_options_init(struct authkeys_options *o)
+{
+	*o = (struct authkeys_options){ 0 };
+	permits_init(&o->permits);
+	o->permits.no_touch = false;
+}
+
+void
+authkeys_options_clear(struct authkeys_options *o)
+{
+	free(o->from);
+	free(o->principals);
+	permits_clear(&o->permits);
+	*o = (struct authkeys_options){ 0 };
+}
+
+/* Options without a value: each sets one flag, or with "no-" the opposite. */
+static const struct {
+	const char *name;
+	size_t flag; /* offset of a bool */
+	bool negatable, value;
+} flags[] = {
+#define PERMIT(field) offsetof(struct authkeys_options, permits.field)
+	{ "pty", PERMIT(pty), true, true },
+	{ "user-rc", PERMIT(user_rc), true, true },
+	{ "agent-forwarding", PERMIT(agent_forwarding), true, true },
+	{ "port-forwarding", PERMIT(port_forwarding), true, true },
+	{ "X11-forwarding", PERMIT(x11_forwarding), true, true },
+	{ "touch-required", PERMIT(no_touch), true, false },
+	{ "verify-required", PERMIT(verify_required), true, true },
+	{ "cert-authority", offsetof(struct authkeys_options, cert_authority),
+	    false, true },
+#undef PERMIT
+};
+
+static bool
+set_flag(struct authkeys_options *o, const char *name, size_t len)
+{
+	struct permits *p = &o->permits;
+	bool negated = false;
+
+	if (len == 8 && strncasecmp(name, "restrict", len) == 0) {
+		p->pty = p->user_rc = p->agent_forwarding = false;
+		p->port_forwarding = p->x11_forwarding = false;
+		p->tunnelling = false; /* and nothing gives it back */
+		return true;
+	}
+	if (len > 3 && strncasecmp(name, "no-", 3) == 0) {
+		negated = true;
+		name += 3;
+		len -= 3;
+	}
+	for (size_t i = 0; i < ARRAY_LEN(flags); i++) {
+		if (!str_is_span_nocase(flags[i].name, name, len) ||
+		    (negated && !flags[i].negatable))
+			continue;
+		*(bool *)((char *)o + flags[i].flag) =
+		    flags[i].value != negated;
+		return true;
+	}
+	return false;
+}
+
+/* "text" with \" for a quote inside; *s is left behind it. Caller frees. */
+static char *
+take_quoted(const char **s)
+{
+	const char *p = *s;
+	char *text, *to;
+
+	if (*p++ != '"' || (text = to = malloc(strlen(p) + 1)) == NULL)
+		return NULL;
+	for (; *p != '"'; p++) {
+		if (*p == '\0') {
+			free(text);
+			return NULL;
+		}
+		if (p[0] == '\\' && p[1] == '"')
+			p++;
+		*to++ = *p;
+	}
+	*to = '\0';
+	*s = p + 1;
+	return text;
+}
+
+static int
+set_once(char **field, char **text, const char **why)
+{
+	if (*field != NULL) {
+		*why = "option is given twice";
+		return ERR_SYNTAX;
+	}
+	*field = *text;
+	*text = NULL;
+	return 0;
+}
+
+/* The earliest of several counts. */
+static int
+set_expiry(struct permits *p, const char *text)
+{
+	int64_t when;
+
+	if (authkeys_parse_time(text, &when) != 0)
+		return ERR_SYNTAX;
+	if (p->expires == 0 || when < p->expires)
+		p->expires = when;
+	return 0;
+}
+
+static int
+set_tunnel(struct permits *p, const char *text)
+{
+	if (str_equal_nocase(text, "any")) {
+		p->tunnel_unit = PERMITS_TUNNEL_ANY;
+		return 0;
+	}
+	return str_to_int(text, 0, PERMITS_TUNNEL_MAX, &p->tunnel_unit);
+}
+
+/* r of a value: tells why it is refused. */
+static int
+checked(int r, const char *problem, const char **why)
+{
+	if (r != 0)
+		*why = problem;
+	return r;
+}
+
+/* An option with a value, which is given up to the callee (NULLed there if
+ * it keeps it). */
+static int
+set_value(struct authkeys_options *o, const char *name, size_t len,
+    char **text, const char **why)
+{
+#define IS(word) (len == sizeof(word) - 1 && strncasecmp(name, word, len) == 0)
+	struct permits *p = &o->permits;
+
+	if (IS("command"))
+		return set_once(&p->command, text, why);
+	if (IS("from"))
+		return set_once(&o->from, text, why);
+	if (IS("principals"))
+		return set_once(&o->principals, text, why);
+	if (IS("environment"))
+		return checked(p->env.n < ENV_MAX ? permits_add_env(p, *text) :
+						    ERR_LIMIT,
+		    "bad environment string", why);
+	if (IS("expiry-time"))
+		return checked(set_expiry(p, *text), "bad expiry time", why);
+	if (IS("permitopen"))
+		return checked(permits_add_open(p, *text), "bad permitopen",
+		    why);
+	if (IS("permitlisten"))
+		return checked(permits_add_listen(p, *text),
+		    "bad permitlisten", why);
+	if (IS("tunnel"))
+		return checked(set_tunnel(p, *text), "bad tunnel device",
+		    why);
+	*why = "unknown key option";
+	return ERR_UNSUPPORTED;
+#undef IS
+}
+
+/* Options at *s up to the first unquoted blank, behind which *s is left. */
+static int
+parse_options(const char **s, struct authkeys_options *o,
+    const char **why)
+{
+	const char *p = *s;
+	char *text;
+	size_t len;
+	int r;
+
+	*why = NULL;
+	for (;;) {
+		len = strcspn(p, "=, \t");
+		if (p[len] == '=') {
+			const char *value = p + len + 1;
+
+			text = take_quoted(&value);
+			if (text == NULL) {
+				*why = "missing quote";
+				return ERR_SYNTAX;
+			}
+			r = set_value(o, p, len, &text, why);
+			free(text);
+			if (r != 0)
+				return r;
+			p = value;
+		} else {
+			if (!set_flag(o, p, len)) {
+				*why = "unknown key option";
+				return ERR_UNSUPPORTED;
+			}
+			p += len;
+		}
+		if (*p == ' ' || *p == '\t' || *p == '\0')
+			break;
+		if (*p++ != ',' || *p == '\0') {
+			*why = "options are not separated by commas";
+			return ERR_SYNTAX;
+		}
+	}
+	/* Whoever wrote it wants to restrict, and a plain key can't be. */
+	if (o->principals != NULL && !o->cert_authority) {
+		*why = "principals without cert-authority";
+		return ERR_SYNTAX;
+	}
+	*s = p;
+	return 0;
+}
+
+static int
+digits(const char *s, size_t n)
+{
+	int v = 0;
+
+	for (size_t i = 0; i < n; i++)
+		v = v * 10 + (s[i] - '0');
+	return v;
+}
+
+int
+authkeys_parse_time(const char *s, int64_t *when)
+{
+	size_t len = strspn(s, "0123456789");
+	bool utc = s[len] == 'Z' && s[len + 1] == '\0';
+	struct tm tm = { .tm_isdst = -1 }, asked;
+	time_t t;
+
+	if ((!utc && s[len] != '\0') || (len != 8 && len != 12 && len != 14))
+		return ERR_SYNTAX;
+	tm.tm_year = digits(s, 4) - 1900;
+	tm.tm_mon = digits(s + 4, 2) - 1;
+	tm.tm_mday = digits(s + 6, 2);
+	if (len >= 12) {
+		tm.tm_hour = digits(s + 8, 2);
+		tm.tm_min = digits(s + 10, 2);
+	}
+	if (len == 14)
+		tm.tm_sec = digits(s + 12, 2);
+	asked = tm;
+	t = utc ? timegm(&tm) : mktime(&tm);
+	/* A date that does not exist comes back as another one. */
+	if (t <= 0 || tm.tm_mon != asked.tm_mon ||
+	    tm.tm_mday != asked.tm_mday || tm.tm_min != asked.tm_min)
+		return ERR_SYNTAX;
+	*when = t;
+	return 0;
+}
+
+static const char *
+skip_blanks(const char *s)
+{
+	return s + strspn(s, " \t");
+}
+
+/* "type base64" at s: 1 if it is the key, 0 if it is some other key, and
+ * ERR_FORMAT if it looks like no key at all. Nothing is parsed but the
+ * blob's frame: files may have thousands of lines. */
+static int
+is_key(const char *s, struct span blob)
+{
+	size_t type_len = strcspn(s, " \t"), b64_len, have_len;
+	const char *b64 = skip_blanks(s + type_len);
+	struct rd r, have_rd;
+	struct span type;
+	uint8_t *have;
+	int same;
+
+	b64_len = strcspn(b64, " \t\r\n");
+	if (type_len == 0 || b64_len == 0 ||
+	    str_base64_decode(b64, b64_len, &have, &have_len) != 0)
+		return ERR_FORMAT;
+	have_rd = rd_from(have, have_len);
+	type = rd_string(&have_rd);
+	if (rd_err(&have_rd) != 0 || type.len != type_len ||
+	    memcmp(type.p, s, type_len) != 0) {
+		free(have);
+		return ERR_FORMAT;
+	}
+	r = rd_from_span(blob);
+	same = have_len == r.len && memcmp(have, r.p, have_len) == 0;
+	free(have);
+	return same;
+}
+
+int
+authkeys_match_line(const char *line, struct span blob,
+    struct authkeys_options *o, const char **why)
+{
+	const char *s = skip_blanks(line), *rest;
+	int r;
+
+	authkeys_options_init(o);
+	*why = NULL;
+	if (*s == '\0' || *s == '\n' || *s == '\r' || *s == '#')
+		return ERR_NOT_FOUND;
+	if ((r = is_key(s, blob)) >= 0)
+		return r == 1 ? 0 : ERR_NOT_FOUND;
+	/* Not a key: options come first. They are only of interest if the
+	 * key behind them is the one looked for. */
+	rest = s;
+	r = parse_options(&rest, o, why);
+	if (r == 0) {
+		r = is_key(skip_blanks(rest), blob);
+		if (r == ERR_FORMAT)
+			*why = "no key behind the options";
+		else
+			r = r == 1 ? 0 : ERR_NOT_FOUND;
+	}
+	if (r != 0)
+		authkeys_options_clear(o);
+	return r;
+}

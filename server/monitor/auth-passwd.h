@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Passwords against the shadow file. Needs the superuser's rights.
+ *
+ * Threads: loop thread only.
+ */
+#ifndef HPN_SERVER_MONITOR_AUTH_PASSWD_H
+#define HPN_SERVER_MONITOR_AUTH_PASSWD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "server/monitor/auth-decoy.h"
+#include "server/user.h"
+
+/* Costs one hash if the user has one, else nothing. */
+bool passwd_check(const struct user *u, const char *password,
+    bool permit_empty);
+/* A check that has failed. */
+struct passwd_effort {
+	size_t password_len;
+	bool by_pam;	   /* else by passwd_check() */
+	uint64_t spent_us; /* CPU time, see decoy_cpu_us() */
+};
+/* Does the hashing that makes it cost the same for every user. */
+void passwd_even_out(const struct decoys *decoys, const struct user *u,
+    const struct passwd_effort *effort);
+/* The account is locked by a mark in front of its password. */
+bool passwd_is_locked(const struct user *u);
+/* Nobody logs in to it any more, with whatever method. */
+bool passwd_account_is_expired(const struct user *u);
+
+/* What its age makes of a password that is right. */
+enum passwd_age {
+	PASSWD_FINE,
+	PASSWD_MUST_CHANGE, /* good for nothing but changing it */
+	PASSWD_TOO_OLD,	    /* not even for that */
+};
+enum passwd_age passwd_age(const struct user *u);
+/* Of one entry, on a day (counted from 1970). Pure. */
+struct spwd;
+enum passwd_age passwd_age_of(const struct spwd *sp, long day);
+
+#endif

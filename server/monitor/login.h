@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * One attempt to log in, as the monitor sees it: who, under which rules of
+ * the configuration, what was proven so far. All decisions are made here.
+ *
+ * Threads: loop thread only.
+ */
+#ifndef HPN_SERVER_MONITOR_LOGIN_H
+#define HPN_SERVER_MONITOR_LOGIN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "base/wire.h"
+#include "conf/server-conf.h"
+#include "server/monitor-wire.h"
+#include "server/monitor/auth-decoy.h"
+#include "server/monitor/auth-methods.h"
+#include "server/monitor/auth-pam.h"
+#include "server/peer.h"
+#include "server/permits.h"
+#include "server/state.h"
+#include "server/user.h"
+
+struct login {
+	const struct server_state *state; /* borrowed */
+	const struct peer *peer;	  /* borrowed */
+	char *name;	     /* as the client sent it */
+	char *service;
+	struct user *user;   /* never NULL */
+	struct server_conf conf; /* for this user */
+	bool name_ok;	     /* account exists and may log in by the rules */
+	bool allowed;	     /* and nothing else is in its way */
+	bool checked;	     /* a password, answer or signature was checked */
+	bool complete;	     /* authenticated */
+	bool must_change;    /* for nothing but to change the password */
+	int failures;
+	bool asked_none, tried_empty;
+	struct auth_methods methods;
+	struct permits permits; /* what all proofs so far allow */
+	struct strlist used_keys;    /* fingerprints */
+	struct buf auth_info; /* a line per method that succeeded */
+	struct pam *pam;     /* NULL without UsePAM */
+	struct decoys decoys; /* loaded when first needed */
+	struct span session_id; /* borrowed from the monitor */
+};
+
+struct login *login_new(const struct server_state *state,
+    const struct peer *peer, struct span session_id, const char *name,
+    const char *service);
+/* The methods that may be tried first, if they are the same for every user and
+ * none of these may come in by "none": caller frees; else NULL. */
+char *login_methods_of_all(const struct server_conf *c);
+void login_free(struct login *l);
+
+/* Text of Banner; NULL if there is none. Caller frees. */
+char *login_banner(const struct login *l);
+
+/* Tries. Each fills the verdict, and writes its log line. */
+void login_try_none(struct login *l, struct monitor_verdict *v);
+void login_query_key(struct login *l, const char *alg, struct span blob,
+    struct monitor_verdict *v);
+struct login_signature {
+	const char *alg;
+	struct span blob, signature;
+	bool hostbound;
+	struct span hostkey; /* with hostbound */
+};
+void login_verify_key(struct login *l, const struct login_signature *s,
+    struct monitor_verdict *v);
+void login_try_password(struct login *l, const char *password,
+    struct monitor_verdict *v);
+/* The dialogue itself goes through the PAM conversation's hook. False if
+ * the dialogue was dropped: then there is no verdict. */
+bool login_try_kbdint(struct login *l, const struct pam_talk *talk,
+    struct monitor_verdict *v);
+
+#endif

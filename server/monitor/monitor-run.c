@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The life of a connection in its privileged process: hpnsshd-auth first,
+ * then the user's process.
+ */
+#include "server/monitor/monitor.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <syslog.h>
+#include <unistd.h>
+
+#include "base/child.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "base/tcp.h"
+#include "base/version.h"
+#include "keys/key.h"
+#include "server/session/serve.h"
+
+enum {
+	ALARM_SLACK_S = 5, /* modules may block a little past the deadline */
+	STATUS_FATAL = 255,
+};
+
+extern char **environ;
+
+/* ---- preparation -------------------------------------------------------- */
+
+static void
+set_up_log(const struct server_state *s)
+{
+	log_init(STATE_SYSLOG_NAME, (enum log_level)s->conf.log_level);
+	if (s->log_to_stderr)
+		log_to_stderr();
+	else
+		log_to_syslog(s->conf.syslog_facility);
+}
+
+static void
+set_up_socket(const struct monitor *m)
+{
+	int on = 1;
+
+	fd_set_nodelay(m->socket_fd);
+	if (m->state.conf.tcp_keep_alive)
+		(void)setsockopt(m->socket_fd, SOL_SOCKET, SO_KEEPALIVE, &on,
+		    sizeof on);
+}
+
+void
+monitor_tell(struct monitor *m, enum penalty_class c)
+{
+	uint8_t byte = (uint8_t)c;
+
+	if (m->startup_fd == -1 || c <= m->told)
+		return;
+	m->told = c;
+	(void)!write(m->startup_fd, &byte, 1);
+}
+
+/* The listener forgets this connection. */
+static void
+tell_authenticated(struct monitor *m)
+{
+	static const uint8_t byte = STATE_AUTHENTICATED;
+
+	if (m->startup_fd != -1)
+		(void)!write(m->startup_fd, &byte, 1);
+	fd_close(&m->startup_fd);
+}
+
+/* Rules that hold for the address, before there is a name. */
+static void
+apply_address_rules(struct monitor *m)
+{
+	const struct server_conf_spec spec = { .host = m->peer.host,
+		.addr = m->peer.address,
+		.laddr = m->peer.local_address,
+		.lport = m->peer.local_port };
+	struct server_conf conf;
+
+	if (!server_conf_has_match(&m->state.conf)) {
+		(void)tcp_set_congestion(m->socket_fd,
+		    m->state.conf.congestion_control);
+		if (!m->state.conf.refuse_connection)
+			return;
+	} else {
+		if (server_conf_for(&m->state.conf, &spec, &conf) != 0)
+			fatal("cannot make the connection's configuration");
+		log_set_level((enum log_level)conf.log_level);
+		(void)tcp_set_congestion(m->socket_fd,
+		    conf.congestion_control);
+		if (!conf.refuse_connection) {
+			server_conf_clear(&conf);
+			return;
+		}
+		server_conf_clear(&conf);
+	}
+	log_info("Connection from %s refused by RefuseConnection",
+	    m->peer_text);
+	monitor_tell(m, PENALTY_REFUSED);
+	exit(STATUS_FATAL);
+}
+
+static void
+set_deadline(struct monitor *m)
+{
+	int grace_s = m->state.conf.login_grace_time;
+
+	if (grace_s <= 0)
+		return;
+	m->deadline_ms = loop_now_ms() + (uint64_t)grace_s * 1000;
+	/* For what blocks elsewhere than in our own waiting. Its default
+	 * action ends the process; there is no handler. */
+	alarm((unsigned)grace_s + ALARM_SLACK_S);
+}
+
+static void
+begin(struct monitor *m)
+{
+	int state_fd = STATE_FD_STATE;
+	int r = state_from_fd(&m->state, state_fd);
+
+	fd_close(&state_fd);
+	set_up_log(&m->state);
+	if (r != 0)
+		fatal("cannot read the state of the listener: %s",
+		    err_text(r));
+	m->socket_fd = STATE_FD_SOCKET;
+	m->startup_fd = STATE_FD_STARTUP;
+	m->phase = MONITOR_PHASE_KEX;
+	if (fd_set_cloexec(m->socket_fd, true) != 0)
+		fatal("no connection: %s", strerror(errno));
+	if (fd_set_cloexec(m->startup_fd, true) != 0)
+		m->startup_fd = -1;
+	peer_init(&m->peer, m->socket_fd, m->state.conf.use_dns != 0);
+	xasprintf(&m->peer_text, "%s port %u", m->peer.address, m->peer.port);
+	xasprintf(&m->remote, "%s-%u", m->peer.address, m->peer.port);
+	log_verbose("Connection from %s on %s port %u rdomain \"\"",
+	    m->peer_text, m->peer.local_address, m->peer.local_port);
+	set_up_socket(m);
+	apply_address_rules(m);
+	set_deadline(m);
+}
+
+/* ---- hpnsshd-auth --------------------------------------------------------- */
+
+static void
+send_params(const struct monitor *m)
+{
+	const struct server_conf *c = &m->state.conf;
+	char *algs = hostkeys_algs(&m->state.keys, c->host_key_algorithms);
+	struct monitor_params p = { .ident = m->id_local,
+		.kex = c->kex_algorithms,
+		.hostkey_algs = algs,
+		.ciphers = c->ciphers,
+		.macs = c->macs,
+		.compression = (char *)(uintptr_t)(c->compression ==
+			    SERVER_COMPRESSION_NO ? "none" :
+						    "none,zlib@openssh.com"),
+		.sig_algs = c->pubkey_accepted_algorithms,
+		.pubkey_algs = c->pubkey_accepted_algorithms,
+		.methods = login_methods_of_all(c),
+		.moduli = c->moduli_file,
+		.chroot = m->state.chroot,
+		.uid = m->state.auth_uid,
+		.gid = m->state.auth_gid,
+		.peer = m->peer_text,
+		.remote = m->remote,
+		.keys = m->state.keys, /* borrowed: only put */
+		.log_level = (int)log_get_level() };
+	struct buf b;
+
+	memcpy(p.salt, m->state.salt, sizeof p.salt);
+	buf_init_secret(&b);
+	monitor_params_put(&b, &p);
+	if (fd_send_msg(m->fd, &b) != 0)
+		fatal("cannot talk to hpnsshd-auth: %s", strerror(errno));
+	buf_clear(&b);
+	explicit_bzero(p.salt, sizeof p.salt);
+	free(p.methods);
+	free(algs);
+}
+
+static void
+start_auth(struct monitor *m)
+{
+	char *argv[] = { m->state.auth_path, NULL }, *env[] = { NULL };
+	posix_spawn_file_actions_t fa;
+	int pair[2], r;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == -1)
+		fatal("socketpair: %s", strerror(errno));
+	/* A copy to its own number takes close-on-exec away. */
+	if ((r = posix_spawn_file_actions_init(&fa)) != 0 ||
+	    (r = posix_spawn_file_actions_adddup2(&fa, m->socket_fd,
+		 MONITOR_FD_SOCKET)) != 0 ||
+	    (r = posix_spawn_file_actions_adddup2(&fa, pair[1],
+		 MONITOR_FD_MONITOR)) != 0 ||
+	    (r = posix_spawn(&m->child, m->state.auth_path, &fa, NULL, argv,
+		 env)) != 0)
+		fatal("cannot start %s: %s", m->state.auth_path, strerror(r));
+	posix_spawn_file_actions_destroy(&fa);
+	close(pair[1]);
+	m->fd = pair[0];
+}
+
+/* The exit status; a death by signal is worth a line. */
+static int
+reap(struct monitor *m, const char *what)
+{
+	int status = 0;
+
+	while (waitpid(m->child, &status, 0) == -1)
+		if (errno != EINTR)
+			return STATUS_FATAL;
+	m->child = 0;
+	if (child_crashed(status))
+		monitor_tell(m, PENALTY_CRASH);
+	if (WIFEXITED(status))
+		return WEXITSTATUS(status);
+	if (WTERMSIG(status) == SIGSYS)
+		log_error("%s for %s was stopped by its sandbox", what,
+		    m->peer_text);
+	else if (WTERMSIG(status) != SIGTERM && WTERMSIG(status) != SIGHUP)
+		log_error("%s for %s was killed by signal %d", what,
+		    m->peer_text, WTERMSIG(status));
+	return STATUS_FATAL;
+}
+
+static void
+authenticate(struct monitor *m)
+{
+	int r = 0;
+
+	start_auth(m);
+	send_params(m);
+	while (r == 0 && m->phase != MONITOR_PHASE_OVER)
+		r = monitor_step(m);
+	if (r == ERR_TIMEOUT) {
+		log_info("Timeout before authentication for connection from "
+			 "%s to %s, pid = %ld",
+		    m->peer.address, m->peer.local_address, (long)getpid());
+		monitor_tell(m, PENALTY_GRACE);
+	} else if (r != 0 && r != ERR_EOF) {
+		log_info("Connection of %s is dropped: %s", m->peer_text,
+		    err_text(r));
+	}
+	fd_close(&m->fd);
+	if (r != 0 && r != ERR_EOF) {
+		kill(m->child, SIGKILL);
+		(void)waitpid(m->child, NULL, 0);
+		exit(STATUS_FATAL);
+	}
+	if (reap(m, "hpnsshd-auth") != 0 || r != 0) {
+		if (m->phase == MONITOR_PHASE_OVER)
+			log_error("hpnsshd-auth for %s failed at its end",
+			    m->peer_text);
+		exit(STATUS_FATAL);
+	}
+	alarm(0);
+	m->deadline_ms = 0;
+	tell_authenticated(m);
+}
+
+/* ---- the user's process --------------------------------------------------- */
+
+/* The modules get the user's groups to add theirs to. */
+static void
+begin_pam_session(struct monitor *m)
+{
+	const struct user *u = m->login->user;
+
+	if (initgroups(u->name, u->gid) == -1)
+		fatal("initgroups for %s: %s", u->name, strerror(errno));
+	if (pam_begin_session(m->login->pam) != 0)
+		fatal("PAM opens no session for user %s", u->name);
+}
+
+static _Noreturn void
+run_user(struct monitor *m, int fd, uint64_t began_ms)
+{
+	struct strlist pam_env = { 0 };
+	struct login *l = m->login;
+	const struct serve_params params = { .conf = &l->conf,
+		.user = l->user,
+		.key = &l->permits,
+		.peer = &m->peer,
+		.peer_text = m->peer_text,
+		.remote = m->remote,
+		.id_local = m->id_local,
+		.id_remote = m->id_remote,
+		.keys = &m->state.keys,
+		.pam_env = &pam_env,
+		.auth_info = &l->auth_info,
+		.must_change = l->must_change,
+		.pam = l->pam != NULL,
+		.socket_fd = m->socket_fd,
+		.monitor_fd = fd,
+		.packet_state = &m->packet_state,
+		.kex_state = &m->kex_state,
+		.began_ms = began_ms };
+
+	if (l->pam != NULL)
+		pam_environment(l->pam, &pam_env);
+	/* The rest of what the monitor has is shared with it, as long as it is
+	 * left alone. */
+	hostkeys_forget_private(&m->state.keys);
+	exit(serve_run(&params));
+}
+
+/* What asks this process to end waits while there is no handler for it, but
+ * already something to tidy up: the session that modules have opened. */
+static void
+hold_end_signals(bool hold)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	(void)sigprocmask(hold ? SIG_BLOCK : SIG_UNBLOCK, &set, NULL);
+}
+
+static void
+start_user(struct monitor *m)
+{
+	uint64_t began_ms = loop_now_ms();
+	int pair[2];
+
+	if (m->login->pam != NULL)
+		begin_pam_session(m);
+	/* Match may give this user another one than this address. */
+	if (server_conf_has_match(&m->state.conf))
+		(void)tcp_set_congestion(m->socket_fd,
+		    m->login->conf.congestion_control);
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == -1)
+		fatal("socketpair: %s", strerror(errno));
+	hold_end_signals(true);
+	m->child = fork();
+	if (m->child == -1)
+		fatal("fork: %s", strerror(errno));
+	if (m->child == 0) {
+		hold_end_signals(false);
+		close(pair[0]);
+		run_user(m, pair[1], began_ms);
+	}
+	close(pair[1]);
+	m->fd = pair[0];
+	m->phase = MONITOR_PHASE_SESSION;
+	log_verbose("User child is on pid %ld", (long)m->child);
+	fd_close(&m->socket_fd);
+	buf_clear(&m->packet_state);
+	buf_clear(&m->kex_state);
+}
+
+/* The monitor's wait for its child's requests, or a signal to end. */
+struct wait {
+	struct monitor *m;
+	struct loop *loop;
+	int error;
+	bool told_to_end;
+};
+
+static void
+on_request(void *arg, int fd, int events)
+{
+	struct wait *w = arg;
+
+	(void)fd;
+	(void)events;
+	if ((w->error = monitor_step(w->m)) != 0)
+		loop_stop(w->loop);
+}
+
+static void
+on_end_signal(void *arg, int signo)
+{
+	struct wait *w = arg;
+
+	(void)signo;
+	w->told_to_end = true;
+	loop_stop(w->loop);
+}
+
+/* The loop is kept until all is tidied up: a signal to end changes nothing
+ * any more, but would kill without a handler. */
+static int
+serve_user(struct monitor *m, struct loop *loop)
+{
+	struct wait w = { .m = m, .loop = loop };
+	int r;
+
+	if (loop == NULL ||
+	    loop_watch(w.loop, m->fd, LOOP_READ, on_request, &w) == NULL ||
+	    loop_on_signal(w.loop, SIGTERM, on_end_signal, &w) != 0 ||
+	    loop_on_signal(w.loop, SIGHUP, on_end_signal, &w) != 0)
+		fatal("out of memory");
+	hold_end_signals(false);
+	r = loop_run(w.loop);
+	if (w.error != 0 && w.error != ERR_EOF)
+		r = w.error;
+	if (r != 0)
+		log_error("user's process is stopped: %s", err_text(r));
+	if (w.told_to_end || r != 0)
+		kill(m->child, SIGTERM);
+	fd_close(&m->fd);
+	r = reap(m, "session");
+	monitor_logout_all(m);
+	return r;
+}
+
+int
+monitor_run(void)
+{
+	static struct monitor m; /* zeroed; large for its table of ttys */
+	const char *addendum;
+	struct loop *loop;
+	int status;
+
+	signal(SIGPIPE, SIG_IGN);
+	begin(&m);
+	addendum = m.state.conf.version_addendum;
+	xasprintf(&m.id_local, "%s%s%s", HPN_IDENT,
+	    addendum != NULL ? " " : "", addendum != NULL ? addendum : "");
+	authenticate(&m);
+	start_user(&m);
+	loop = loop_new();
+	status = serve_user(&m, loop);
+	login_free(m.login);
+	state_clear(&m.state);
+	loop_free(loop);
+	return status;
+}

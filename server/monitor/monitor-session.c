@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * What the user's process may ask: terminals, signatures for new keys, proofs
+ * of the host's other keys.
+ */
+#include "server/monitor/monitor.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "server/monitor/loginrec.h"
+#include "server/pty.h"
+
+enum {
+	ALG_MAX = 256,	     /* bytes of an algorithm's name */
+	SIGN_COST_MS = 20,   /* of one signature: 50 in a second */
+	SIGN_BURST_MS = 512 * SIGN_COST_MS, /* may be owed */
+};
+
+static struct loginrec
+record_of(const struct monitor *m, const char *tty)
+{
+	return (struct loginrec){ .user = m->login->user->name,
+		.host = m->peer.host,
+		.tty = tty,
+		.pid = m->child, /* who has the terminal's master */
+		.uid = m->login->user->uid };
+}
+
+static void
+put_last_login(const struct monitor *m, struct buf *text)
+{
+	struct loginrec_last last;
+	char when[64];
+	struct tm tm;
+	time_t t;
+
+	if (!m->login->conf.print_last_log ||
+	    !loginrec_last_of(m->login->user->uid, &last))
+		return;
+	t = (time_t)last.when;
+	if (localtime_r(&t, &tm) == NULL ||
+	    strftime(when, sizeof when, "%a %b %e %H:%M:%S %Y", &tm) == 0)
+		return;
+	if (last.host[0] != '\0')
+		buf_printf(text, "Last login: %s from %s\n", when, last.host);
+	else
+		buf_printf(text, "Last login: %s\n", when);
+}
+
+static void
+forget_tty(struct monitor *m, size_t i)
+{
+	struct loginrec rec = record_of(m, m->ttys[i]);
+
+	if (geteuid() == 0)
+		loginrec_logout(&rec);
+	free(m->ttys[i]);
+	m->ttys[i] = m->ttys[--m->tty_count];
+}
+
+static void
+forget_tty_of_name(struct monitor *m, const char *name)
+{
+	for (size_t i = 0; i < m->tty_count; i++)
+		if (strcmp(m->ttys[i], name) == 0) {
+			forget_tty(m, i);
+			return;
+		}
+}
+
+static bool
+may_have_tty(const struct monitor *m)
+{
+	const struct login *l = m->login;
+	size_t max = MIN((size_t)MAX(l->conf.max_sessions, 0),
+	    MONITOR_TTYS_MAX);
+
+	return l->conf.permit_tty && l->permits.pty && m->tty_count < max;
+}
+
+/* The user's process is not asked which terminal and which process it is
+ * about: a record says what happened here. */
+static void
+record_login(struct monitor *m, const char *name)
+{
+	struct loginrec rec = record_of(m, name);
+
+	/* Closed without a word, or the name would not be free again. */
+	forget_tty_of_name(m, name);
+	if (geteuid() == 0)
+		loginrec_login(&rec);
+	m->ttys[m->tty_count++] = xstrdup(name);
+}
+
+static int
+pass_tty(struct monitor *m, const char *name, const int fds[2])
+{
+	struct buf fields = { 0 }, text = { 0 };
+	int r;
+
+	if (m->login->pam != NULL)
+		pam_take_messages(m->login->pam, &text);
+	put_last_login(m, &text);
+	record_login(m, name);
+	buf_put_cstring(&fields, name);
+	buf_put_string_buf(&fields, &text);
+	r = monitor_answer(m, &fields);
+	if (r == 0)
+		r = fd_send_fds(m->fd, fds, 2);
+	buf_clear(&fields);
+	buf_clear(&text);
+	return r;
+}
+
+int
+monitor_on_pty(struct monitor *m, struct rd *in, struct buf *out)
+{
+	char name[PTY_NAME_MAX];
+	int fds[2], r = rd_end(in);
+
+	if (r != 0)
+		return r;
+	if (may_have_tty(m)) {
+		r = pty_open(&fds[0], &fds[1], name);
+		if (r == 0 &&
+		    (r = pty_give(fds[1], m->login->user->uid,
+			 m->login->user->gid)) == 0)
+			r = pass_tty(m, name, fds);
+		if (r != 0)
+			log_error("cannot open a terminal: %s", err_text(r));
+		fd_close(&fds[0]);
+		fd_close(&fds[1]);
+	}
+	if (m->owed) { /* there is none */
+		buf_put_cstring(out, "");
+		buf_put_cstring(out, "");
+		r = 0;
+	}
+	return r;
+}
+
+/* Of no other terminals than those that were opened for this connection. */
+int
+monitor_on_pty_end(struct monitor *m, struct rd *in, struct buf *out)
+{
+	char *name = rd_cstring(in, PTY_NAME_MAX);
+	int r = rd_end(in);
+
+	(void)out;
+	if (r == 0)
+		forget_tty_of_name(m, name);
+	free(name);
+	return r;
+}
+
+void
+monitor_logout_all(struct monitor *m)
+{
+	while (m->tty_count > 0)
+		forget_tty(m, m->tty_count - 1);
+}
+
+uint64_t
+monitor_sign_wait_ms(uint64_t *busy_ms, uint64_t now_ms)
+{
+	*busy_ms = MAX(*busy_ms, now_ms) + SIGN_COST_MS;
+	return *busy_ms - now_ms > SIGN_BURST_MS ?
+	    *busy_ms - now_ms - SIGN_BURST_MS :
+	    0;
+}
+
+/* They are made with the host's keys and at the system's cost. More often than
+ * keys change, even with small limits, nobody needs one; waiting stops no
+ * honest client. */
+void
+monitor_wait_to_sign(struct monitor *m)
+{
+	uint64_t wait_ms = monitor_sign_wait_ms(&m->sign_busy_ms,
+	    loop_now_ms());
+	const struct timespec ts = { .tv_sec = (time_t)(wait_ms / 1000),
+		.tv_nsec = (long)(wait_ms % 1000) * 1000000 };
+
+	if (wait_ms > 0)
+		(void)nanosleep(&ts, NULL);
+}
+
+/* What is signed is made here, and belongs to this connection: the user's
+ * process only names the key. */
+int
+monitor_on_prove(struct monitor *m, struct rd *in, struct buf *out)
+{
+	char *rsa_alg = rd_cstring(in, ALG_MAX);
+	struct span blob = rd_string(in);
+	struct buf signature = { 0 };
+	int r = rd_end(in);
+
+	if (r == 0)
+		monitor_wait_to_sign(m);
+	if (r == 0)
+		r = hostkeys_prove(&m->state.keys, blob, rsa_alg,
+		    (struct span){ m->session_id, m->session_id_len },
+		    &signature);
+	if (r == ERR_NOT_FOUND) /* that is an answer */
+		r = 0;
+	buf_put_string_buf(out, &signature);
+	buf_clear(&signature);
+	free(rsa_alg);
+	return r;
+}

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: ISC */
+#include "server/monitor/monitor.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/loop.h"
+#include "base/mem.h"
+
+static int on_log(struct monitor *m, struct rd *in, struct buf *out);
+
+enum {
+	BEFORE_SESSION = MONITOR_PHASE_KEX | MONITOR_PHASE_AUTH |
+	    MONITOR_PHASE_ACCEPTED,
+	TRIES_MAX = 1024, /* requests that are tries, in a connection */
+	LINE_MAX_BYTES = 4096, /* of a log line */
+	LINES_MAX = 256,  /* log lines of hpnsshd-auth; a login has a dozen */
+};
+
+/* The law on what may be asked, when, and how often. hpnsshd-auth and the
+ * user's process have no request in common. The latter logs by itself. */
+static const struct row {
+	unsigned phases; /* 0: never as a request of its own */
+	bool once, answered;
+	bool is_try; /* to log in: counted, and refused after too many */
+	monitor_handler handler;
+} table[MONITOR_REQUEST_COUNT] = {
+	[MONITOR_LOG] = { BEFORE_SESSION, .handler = on_log },
+	[MONITOR_SIGN] = { MONITOR_PHASE_KEX, .once = true, .answered = true,
+	    .handler = monitor_on_sign },
+	[MONITOR_USER] = { MONITOR_PHASE_KEX, .once = true, .answered = true,
+	    .handler = monitor_on_user },
+	[MONITOR_NONE] = { MONITOR_PHASE_AUTH, .answered = true,
+	    .is_try = true, .handler = monitor_on_none },
+	[MONITOR_KEY_QUERY] = { MONITOR_PHASE_AUTH, .answered = true,
+	    .is_try = true, .handler = monitor_on_key_query },
+	[MONITOR_KEY_VERIFY] = { MONITOR_PHASE_AUTH, .answered = true,
+	    .is_try = true, .handler = monitor_on_key_verify },
+	[MONITOR_PASSWORD] = { MONITOR_PHASE_AUTH, .answered = true,
+	    .is_try = true, .handler = monitor_on_password },
+	[MONITOR_KBDINT_START] = { MONITOR_PHASE_AUTH, .answered = true,
+	    .is_try = true, .handler = monitor_on_kbdint },
+	[MONITOR_KBDINT_ANSWER] = { 0, .is_try = true },
+	[MONITOR_HAND_OVER] = { MONITOR_PHASE_ACCEPTED, .once = true,
+	    .handler = monitor_on_hand_over },
+	[MONITOR_SIGN_REKEY] = { MONITOR_PHASE_SESSION, .answered = true,
+	    .handler = monitor_on_sign_rekey },
+	[MONITOR_PTY] = { MONITOR_PHASE_SESSION, .answered = true,
+	    .handler = monitor_on_pty },
+	[MONITOR_PTY_END] = { MONITOR_PHASE_SESSION, .answered = true,
+	    .handler = monitor_on_pty_end },
+	[MONITOR_PROVE] = { MONITOR_PHASE_SESSION, .answered = true,
+	    .handler = monitor_on_prove },
+};
+
+/* Lines that only an administrator who looks for something sees are not
+ * counted. */
+static bool
+may_log(struct monitor *m, enum log_level level)
+{
+	if (level > LOG_LVL_VERBOSE)
+		return true;
+	if (m->lines < LINES_MAX && ++m->lines == LINES_MAX)
+		log_error("further lines about %s are left out [preauth]",
+		    m->peer.address);
+	return m->lines < LINES_MAX;
+}
+
+static int
+on_log(struct monitor *m, struct rd *in, struct buf *out)
+{
+	uint8_t level = rd_u8(in);
+	char *text = rd_cstring(in, LINE_MAX_BYTES);
+	int r = rd_end(in);
+
+	(void)out;
+	if (r == 0 && level > LOG_LVL_DEBUG3)
+		r = ERR_PROTOCOL;
+	if (r == 0 && may_log(m, (enum log_level)level))
+		log_msg((enum log_level)level, "%s [preauth]", text);
+	free(text);
+	return r;
+}
+
+/* Waits for a request, no longer than login may take. */
+static int
+wait_request(const struct monitor *m)
+{
+	struct pollfd p = { .fd = m->fd, .events = POLLIN };
+	uint64_t now;
+	int wait_ms = -1, n;
+
+	for (;;) {
+		if (m->deadline_ms != 0) {
+			now = loop_now_ms();
+			if (now >= m->deadline_ms)
+				return ERR_TIMEOUT;
+			wait_ms = (int)MIN(m->deadline_ms - now, 60 * 1000);
+		}
+		n = poll(&p, 1, wait_ms);
+		if (n > 0)
+			return 0;
+		if (n == -1 && errno != EINTR)
+			return ERR_SYSTEM;
+	}
+}
+
+static int
+receive(struct monitor *m, struct buf *msg)
+{
+	int r;
+
+	if (buf_len(&m->pending) > 0) {
+		buf_put_buf(msg, &m->pending);
+		buf_clear(&m->pending);
+		return buf_err(msg);
+	}
+	if ((r = wait_request(m)) != 0)
+		return r;
+	r = fd_receive_msg(m->fd, msg, MONITOR_MSG_MAX);
+	if (r == ERR_SYSTEM && (errno == ECONNRESET || errno == EPIPE))
+		r = ERR_EOF;
+	return r;
+}
+
+int
+monitor_answer(struct monitor *m, const struct buf *fields)
+{
+	struct buf answer;
+	int r;
+
+	buf_init_secret(&answer);
+	buf_put_bool(&answer, true);
+	buf_put_buf(&answer, fields);
+	r = fd_send_msg(m->fd, &answer);
+	buf_clear(&answer);
+	m->owed = false;
+	return r;
+}
+
+/* hpnsshd-auth counts as well, and disconnects; this count holds even if it
+ * has been turned against us. */
+static bool
+may_try(struct monitor *m)
+{
+	return m->tries++ < TRIES_MAX && m->login != NULL &&
+	    m->login->failures <= m->login->conf.max_auth_tries;
+}
+
+/* The row of a request that may be made now, and is counted. */
+static const struct row *
+admit(struct monitor *m, uint8_t type)
+{
+	const struct row *row;
+
+	if (type == 0 || type >= MONITOR_REQUEST_COUNT)
+		return NULL;
+	row = &table[type];
+	if (!(row->phases & m->phase) || (row->once && m->asked[type] > 0) ||
+	    (row->is_try && !may_try(m)))
+		return NULL;
+	m->asked[type]++;
+	return row;
+}
+
+static int
+dispatch(struct monitor *m, const struct buf *msg)
+{
+	struct rd r = rd_from_buf(msg);
+	uint8_t type = rd_u8(&r);
+	const struct row *row = admit(m, type);
+	struct buf out;
+	int err;
+
+	if (row == NULL) {
+		log_error("monitor: request %u has no place in phase %u", type,
+		    (unsigned)m->phase);
+		return ERR_PROTOCOL;
+	}
+	m->owed = row->answered;
+	buf_init_secret(&out);
+	err = row->handler(m, &r, &out);
+	if (err == 0 && m->owed)
+		err = monitor_answer(m, &out);
+	buf_clear(&out);
+	return err;
+}
+
+int
+monitor_step(struct monitor *m)
+{
+	struct buf msg;
+	int r;
+
+	buf_init_secret(&msg);
+	if ((r = receive(m, &msg)) == 0)
+		r = dispatch(m, &msg);
+	buf_clear(&msg);
+	return r;
+}
+
+int
+monitor_converse(struct monitor *m, const struct monitor_verdict *v,
+    struct buf *answer)
+{
+	struct buf fields = { 0 }, msg;
+	uint8_t type;
+	int r;
+
+	monitor_verdict_put(&fields, v);
+	r = monitor_answer(m, &fields);
+	buf_clear(&fields);
+	buf_init_secret(&msg);
+	while (r == 0) {
+		buf_reset(&msg);
+		if ((r = receive(m, &msg)) != 0)
+			break;
+		type = buf_len(&msg) > 0 ? buf_data(&msg)[0] : 0;
+		if (type == MONITOR_KBDINT_ANSWER) {
+			if (!may_try(m)) {
+				r = ERR_LIMIT;
+				break;
+			}
+			m->owed = true;
+			buf_put(answer, buf_data(&msg) + 1, buf_len(&msg) - 1);
+			r = buf_err(answer);
+			break;
+		}
+		/* Lines may be logged meanwhile. */
+		if (type == MONITOR_LOG) {
+			r = dispatch(m, &msg);
+			continue;
+		}
+		/* A dialogue that is given up has failed. */
+		m->login->failures++;
+		buf_put_buf(&m->pending, &msg);
+		r = ERR_CANCELLED;
+	}
+	buf_clear(&msg);
+	return r;
+}

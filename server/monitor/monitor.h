@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The privileged process of one connection (hpnsshd-session): it starts
+ * hpnsshd-auth for the network side, answers what that asks, and after
+ * authentication starts the user's process and answers that one. It never
+ * reads a byte from the network itself.
+ *
+ * Threads: none but the only one.
+ */
+#ifndef HPN_SERVER_MONITOR_MONITOR_H
+#define HPN_SERVER_MONITOR_MONITOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/wire.h"
+#include "server/monitor-wire.h"
+#include "server/monitor/login.h"
+#include "server/peer.h"
+#include "server/state.h"
+
+/* How far the connection is; a request names those it is allowed in. */
+enum monitor_phase {
+	MONITOR_PHASE_KEX = 1,	   /* nobody has given a name yet */
+	MONITOR_PHASE_AUTH = 2,	   /* a name is known */
+	MONITOR_PHASE_ACCEPTED = 4, /* authenticated, state to be handed over */
+	MONITOR_PHASE_SESSION = 8, /* the user's process runs */
+	MONITOR_PHASE_OVER = 16,   /* nothing more is to be asked */
+};
+
+enum { MONITOR_TTYS_MAX = 256 };
+
+struct monitor {
+	struct server_state state;
+	struct peer peer;
+	char *peer_text; /* "address port n" */
+	char *remote;	 /* "address-n" */
+	int socket_fd;	 /* the connection */
+	int fd;		 /* to the unprivileged process */
+	int startup_fd;	 /* tells the listener; see server/state.h */
+	enum penalty_class told; /* the highest that it was told */
+	pid_t child;
+	enum monitor_phase phase;
+	uint32_t asked[MONITOR_REQUEST_COUNT]; /* how often each came */
+	uint32_t tries;	 /* requests of all kinds that are tries */
+	uint32_t lines;	 /* of hpnsshd-auth that were logged */
+	bool owed;	 /* the current request has no answer yet */
+	struct buf pending; /* a request that came instead of an answer */
+	uint64_t deadline_ms; /* of login, monotonic; 0: none */
+	uint8_t session_id[64];
+	size_t session_id_len; /* 0: the first exchange is not done */
+	struct login *login;
+	struct buf packet_state, kex_state; /* handed over; secret */
+	char *id_local, *id_remote; /* identification lines */
+	char *ttys[MONITOR_TTYS_MAX]; /* names of those in use; owned */
+	size_t tty_count;
+	uint64_t sign_busy_ms; /* see monitor_sign_wait_ms() */
+};
+
+/* Handler of one request: its fields are read from in, the answer is put
+ * into out. An error ends the connection. */
+typedef int (*monitor_handler)(struct monitor *m, struct rd *in,
+    struct buf *out);
+
+/* Receives and answers one request. ERR_EOF: the other side is gone.
+ * ERR_TIMEOUT: login took too long. ERR_PROTOCOL: a request that has no
+ * place now; the asker is not to be trusted any more. */
+int monitor_step(struct monitor *m) must_check;
+
+/* Questions to the client in the middle of a try: sends the verdict as the
+ * answer of the current request, and waits for the client's own answer.
+ * ERR_CANCELLED: another request came instead. */
+int monitor_converse(struct monitor *m, const struct monitor_verdict *v,
+    struct buf *answer) must_check;
+
+/*
+ * Signatures of a session have a pace: a burst, then so many in a second.
+ * Milliseconds to wait before the one that is wanted now. *busy_ms, 0 at
+ * first, is when all that were taken will have been paid for. Pure.
+ */
+uint64_t monitor_sign_wait_ms(uint64_t *busy_ms, uint64_t now_ms);
+void monitor_wait_to_sign(struct monitor *m);
+/* Should the connection end without authentication, its address deserves at
+ * least this penalty. Told to the listener at once, so that it holds however
+ * this process ends. */
+void monitor_tell(struct monitor *m, enum penalty_class c);
+
+/* Handlers, in monitor-auth.c and monitor-session.c */
+int monitor_on_sign(struct monitor *m, struct rd *in, struct buf *out);
+int monitor_on_sign_rekey(struct monitor *m, struct rd *in, struct buf *out);
+int monitor_on_user(struct monitor *m, struct rd *in, struct buf *out);
+int monitor_on_none(struct monitor *m, struct rd *in, struct buf *out);
+int monitor_on_key_query(struct monitor *m, struct rd *in, struct buf *out);
+int monitor_on_key_verify(struct monitor *m, struct rd *in, struct buf *out);
+int monitor_on_password(struct monitor *m, struct rd *in, struct buf *out);
+int monitor_on_kbdint(struct monitor *m, struct rd *in, struct buf *out);
+int monitor_on_hand_over(struct monitor *m, struct rd *in, struct buf *out);
+int monitor_on_pty(struct monitor *m, struct rd *in, struct buf *out);
+int monitor_on_pty_end(struct monitor *m, struct rd *in, struct buf *out);
+int monitor_on_prove(struct monitor *m, struct rd *in, struct buf *out);
+/* Sends the answer of the current request, for a handler that has more to send
+ * behind it. */
+int monitor_answer(struct monitor *m, const struct buf *fields) must_check;
+/* Records the end of the logins that are still on record. */
+void monitor_logout_all(struct monitor *m);
+
+/* The whole life of a connection, with the descriptors of server/state.h.
+ * Returns the exit status. */
+int monitor_run(void);
+
+#endif

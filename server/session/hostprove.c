@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: ISC */
+#include "server/session/hostprove.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "keys/key.h"
+#include "server/monitor-wire.h"
+
+enum { ROUNDS_MAX = 16 }; /* signatures cost time: requests that are served */
+
+struct hostprove {
+	const struct serve_params *params;
+	const struct kex *kex;
+	int rounds;
+};
+
+/* Not the clients that are known to fall over it. */
+static bool
+can_take_it(const char *id)
+{
+	return !str_has_prefix(id, "SSH-2.0-Cisco-1.") &&
+	    !str_has_prefix(id, "SSH-2.0-TTSSH/");
+}
+
+static int
+announce(const struct hostprove *h, struct channels *chs)
+{
+	const struct hostkeys *keys = h->params->keys;
+	struct buf b = { 0 };
+	int r;
+
+	for (size_t i = 0; i < keys->n; i++)
+		buf_put_string_buf(&b, &keys->v[i].public);
+	if ((r = buf_err(&b)) == 0)
+		r = channels_global_request(chs, "hostkeys-00@openssh.com", &b,
+		    NULL, NULL);
+	buf_clear(&b);
+	return r;
+}
+
+/* The client verifies RSA with what was agreed on, or with any. */
+static const char *
+rsa_alg(const struct kex *k)
+{
+	const char *agreed = kex_result(k)->hostkey_alg;
+	const struct key_alg *row = key_alg_by_name(agreed);
+
+	return row != NULL && strcmp(row->key_type, "ssh-rsa") == 0 ?
+	    agreed :
+	    "rsa-sha2-512";
+}
+
+static int
+on_prove(void *arg, struct rd *data, struct buf *reply)
+{
+	struct hostprove *h = arg;
+	struct buf signature = { 0 };
+	size_t asked = 0;
+	int r = 0;
+
+	if (h->rounds == ROUNDS_MAX)
+		return 0;
+	h->rounds++;
+	while (data->len > 0 && r == 0) {
+		struct span blob = rd_string(data);
+
+		if ((r = rd_err(data)) != 0)
+			break;
+		if (asked++ == h->params->keys->n) /* some are asked twice */
+			r = ERR_NOT_FOUND;
+		buf_reset(&signature);
+		if (r == 0)
+			r = monitor_prove(h->params->monitor_fd,
+			    rsa_alg(h->kex), blob, &signature);
+		buf_put_string_buf(reply, &signature);
+	}
+	buf_clear(&signature);
+	if (r == ERR_NOT_FOUND) {
+		log_info("client wants proof of a host key that is not ours");
+		return 0;
+	}
+	if (r == 0)
+		r = buf_err(reply);
+	return r != 0 ? r : asked > 0;
+}
+
+int
+hostprove_new(struct hostprove **out, struct channels *chs,
+    const struct kex *k, const struct serve_params *params)
+{
+	struct hostprove *h = xcalloc(1, sizeof *h);
+	int r;
+
+	h->params = params;
+	h->kex = k;
+	r = channels_on_global(chs, "hostkeys-prove-00@openssh.com", on_prove,
+	    h);
+	if (r == 0 && can_take_it(params->id_remote))
+		r = announce(h, chs);
+	if (r != 0) {
+		free(h);
+		return r;
+	}
+	*out = h;
+	return 0;
+}
+
+void
+hostprove_free(struct hostprove *h)
+{
+	free(h);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Telling the client all host keys, so that it knows them before one of them
+ * changes (hostkeys-00@openssh.com), and proving that they are ours
+ * (hostkeys-prove-00@openssh.com).
+ *
+ * Threads: loop thread only.
+ */
+#ifndef HPN_SERVER_SESSION_HOSTPROVE_H
+#define HPN_SERVER_SESSION_HOSTPROVE_H
+
+#include "base/err.h"
+#include "channels.h"
+#include "kex.h"
+#include "server/session/serve.h"
+
+struct hostprove;
+
+/* All borrowed. */
+int hostprove_new(struct hostprove **out, struct channels *chs,
+    const struct kex *k, const struct serve_params *params) must_check;
+void hostprove_free(struct hostprove *h);
+
+#endif

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: ISC */
+#include "server/session/internal-sftp.h"
+
+#include <sys/prctl.h>
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "xfer/serve/sftp-serve.h"
+#include "xfer/serve/sftp-server-main.h"
+
+enum { ARGS_MAX = 32 };
+
+struct internal_sftp {
+	struct sftp_serve *serve;
+	struct loop *loop;
+	struct channel *channel;
+	struct loop_fd *watch; /* of what its workers have done; or NULL */
+	char *text;	       /* the command's words */
+	bool ended;	       /* the client sent EOF */
+	bool over;	       /* nothing follows */
+	bool read_waits, write_waits;
+	bool waking; /* in channel_wake(), which may call write */
+	int status;
+};
+
+/* ---- the command -------------------------------------------------------- */
+
+/* The words of text, which is cut up; NULL at the end. -1: too many, of which
+ * none may be forgotten, for it may be a restriction. */
+static int
+split(char *text, char *argv[ARGS_MAX + 1])
+{
+	char *word;
+	int argc = 0;
+
+	while ((word = strsep(&text, " \t")) != NULL) {
+		if (*word == '\0')
+			continue;
+		if (argc == ARGS_MAX)
+			return -1;
+		argv[argc++] = word;
+	}
+	argv[argc] = NULL;
+	return argc;
+}
+
+int
+internal_sftp_run(const char *command, const struct user *user)
+{
+	char *text = xstrdup(command);
+	char *argv[ARGS_MAX + 1];
+	int argc = split(text, argv), status = 1;
+
+	if (argc < 0)
+		log_error("internal-sftp: more than %d arguments", ARGS_MAX);
+	else
+		status = sftp_server_main(argc, argv, STDIN_FILENO,
+		    STDOUT_FILENO, user->name, user->home);
+	free(text);
+	return status;
+}
+
+/* False: there are flags for a process of its own, or errors to be told. */
+static bool
+parse(char *text, struct sftp_serve_opts *opts)
+{
+	char *argv[ARGS_MAX + 1];
+	int argc = split(text, argv);
+
+	if (argc < 0)
+		return false;
+	for (int i = 1; i < argc; i++) {
+		const char **list = NULL;
+
+		if (strcmp(argv[i], "-R") == 0)
+			opts->read_only = true;
+		else if (strcmp(argv[i], "-P") == 0)
+			list = &opts->denied;
+		else if (strcmp(argv[i], "-p") == 0)
+			list = &opts->allowed;
+		else
+			return false;
+		if (list == NULL)
+			continue;
+		if (*list != NULL)
+			return false;
+		*list = argv[++i];
+		if (*list == NULL || !sftp_serve_names_valid(*list))
+			return false;
+	}
+	return true;
+}
+
+/* ---- the channel's ends -------------------------------------------------- */
+
+/* Tells the channel that there may be replies, or room for requests. */
+static void
+wake(struct internal_sftp *is)
+{
+	if (is->waking)
+		return;
+	is->waking = true;
+	is->read_waits = is->write_waits = false;
+	channel_wake(is->channel);
+	is->waking = false;
+}
+
+static void
+fail(struct internal_sftp *is, int err)
+{
+	log_error("internal-sftp: session ends: %s", err_text(err));
+	is->over = true;
+	is->status = 1;
+}
+
+static void
+on_workers(void *arg, int fd, int events)
+{
+	struct internal_sftp *is = arg;
+	ssize_t n;
+
+	(void)fd;
+	(void)events;
+	if (is->channel == NULL) {
+		internal_sftp_free(is);
+		return;
+	}
+	if (!is->over &&
+	    (n = sftp_serve_input(is->serve, (const uint8_t *)"", 0)) < 0)
+		fail(is, (int)n);
+	wake(is);
+}
+
+static void
+watch_workers(struct internal_sftp *is)
+{
+	int fd = sftp_serve_fd(is->serve);
+
+	if (is->watch == NULL && fd >= 0)
+		is->watch = loop_watch(is->loop, fd, LOOP_READ, on_workers,
+		    is);
+}
+
+static ssize_t
+on_read(void *arg, uint8_t *p, size_t max)
+{
+	struct internal_sftp *is = arg;
+	ssize_t n = is->over ? 0 : sftp_serve_take(is->serve, p, max);
+
+	if (n < 0) {
+		fail(is, (int)n);
+		n = 0;
+	}
+	if (!is->over)
+		watch_workers(is);
+	/* Replies that left make room for requests. */
+	if (is->write_waits && !sftp_serve_blocked(is->serve))
+		wake(is);
+	if (n > 0 || is->over)
+		return n;
+	if (is->ended && !is->write_waits && sftp_serve_idle(is->serve)) {
+		is->over = true;
+		return 0;
+	}
+	is->read_waits = true;
+	return ERR_AGAIN;
+}
+
+static ssize_t
+on_write(void *arg, uint32_t ext, const uint8_t *p, size_t len)
+{
+	struct internal_sftp *is = arg;
+	ssize_t n;
+
+	(void)ext;
+	if (is->over)
+		return ERR_CLOSED;
+	n = sftp_serve_input(is->serve, p, len);
+	if (n < 0)
+		fail(is, (int)n);
+	else
+		watch_workers(is);
+	is->write_waits = n >= 0 && (size_t)n < len;
+	if (is->read_waits && (n < 0 || !sftp_serve_idle(is->serve)))
+		wake(is);
+	return n;
+}
+
+static void
+on_end(void *arg)
+{
+	struct internal_sftp *is = arg;
+
+	is->ended = true;
+	wake(is);
+}
+
+static const struct channel_io io = { on_read, on_write, on_end };
+
+/* ---- life ---------------------------------------------------------------- */
+
+struct internal_sftp *
+internal_sftp_start(const char *command, const struct user *user,
+    struct loop *l, struct channel *c)
+{
+	struct sftp_serve_opts opts = { .home = user->home, .quiet = true,
+		.direct = true, .threads = SFTP_SERVE_THREADS };
+	struct internal_sftp *is = xcalloc(1, sizeof *is);
+
+	is->text = xstrdup(command);
+	is->loop = l;
+	is->channel = c;
+	if (!parse(is->text, &opts) ||
+	    sftp_serve_new(&is->serve, &opts) != 0) {
+		internal_sftp_free(is);
+		return NULL;
+	}
+	/* Else a client could write to this process through /proc. */
+	(void)prctl(PR_SET_DUMPABLE, 0);
+	/* As a child does; in a root directory of their own, few have one. */
+	if (chdir(user->home) == -1 && chdir("/") == -1)
+		log_error("chdir: no directory to start in");
+	channel_set_io(c, &io, is);
+	return is;
+}
+
+int
+internal_sftp_status(const struct internal_sftp *is)
+{
+	return is->status;
+}
+
+void
+internal_sftp_stop(struct internal_sftp *is)
+{
+	if (is->over)
+		return;
+	is->over = true;
+	wake(is);
+}
+
+void
+internal_sftp_free(struct internal_sftp *is)
+{
+	if (is == NULL)
+		return;
+	/* A worker may wait for a disk: then not the loop too. */
+	if (is->serve != NULL && !sftp_serve_end(is->serve) &&
+	    is->watch != NULL) {
+		is->channel = NULL;
+		return;
+	}
+	loop_unwatch(is->loop, is->watch);
+	sftp_serve_free(is->serve);
+	free(is->text);
+	free(is);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: ISC */
+#include "server/session/none-allowed.h"
+
+#include <string.h>
+
+#include "base/log.h"
+
+void
+none_offer(struct kex *k, const struct server_conf *conf)
+{
+	if (conf->none_enabled)
+		kex_set_none(k, KEX_NONE_LAST, conf->none_mac_enabled != 0);
+}
+
+bool
+none_exclude(struct kex *k, const struct packet *p, const char *what)
+{
+	if (strcmp(packet_cipher_name(p, PACKET_TX), "none") == 0 ||
+	    strcmp(packet_cipher_name(p, PACKET_RX), "none") == 0) {
+		log_info("%s is refused: the connection is not encrypted",
+		    what);
+		return false;
+	}
+	/* Also an exchange that has offered it already may not end with it. */
+	kex_set_none(k, KEX_NONE_NEVER, false);
+	return true;
+}

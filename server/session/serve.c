@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: ISC */
+#include "server/session/serve.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "base/version.h"
+#include "channels.h"
+#include "connection.h"
+#include "kex.h"
+#include "packet.h"
+#include "server/kexlog.h"
+#include "server/monitor-wire.h"
+#include "server/privs.h"
+#include "server/session/chroot.h"
+#include "server/session/hostprove.h"
+#include "server/session/metrics-reply.h"
+#include "server/session/none-allowed.h"
+#include "server/session/session.h"
+
+struct serve {
+	const struct serve_params *params;
+	struct loop *loop;
+	struct packet *packet;
+	struct kex *kex;
+	struct connection *connection;
+	struct channels *channels;
+	struct sessions *sessions;
+	struct hostprove *hostprove;
+	struct loop_fd *monitor_watch;
+	char *nologin; /* /etc/nologin, as it was outside of a new root */
+};
+
+static int
+on_hostkey_blob(void *arg, const char *alg, struct buf *out)
+{
+	const struct serve *sv = arg;
+	struct span blob;
+	int r = hostkeys_blob(sv->params->keys, alg, &blob);
+
+	if (r == 0)
+		buf_put(out, blob.p, blob.len);
+	return r;
+}
+
+static int
+on_sign(void *arg, const char *alg, struct span data, struct buf *signature)
+{
+	const struct serve *sv = arg;
+
+	return monitor_sign_rekey(sv->params->monitor_fd, alg, data, signature);
+}
+
+static void
+on_kex_done(void *arg, bool first)
+{
+	const struct serve *sv = arg;
+
+	(void)first;
+	kexlog_result(sv->kex, sv->params->remote);
+}
+
+/* Requests that come after success are passed over (RFC 4252 section 5.1). */
+static int
+on_auth(void *arg, uint8_t type, struct rd payload)
+{
+	(void)arg;
+	(void)payload;
+	return type == SSH_MSG_USERAUTH_REQUEST ? 0 : ERR_PROTOCOL;
+}
+
+static void
+on_ended(void *arg, int err)
+{
+	struct serve *sv = arg;
+	const struct serve_params *p = sv->params;
+	const char *user = p->user->name, *text;
+	uint32_t reason = 0;
+
+	if (err == ERR_DISCONNECTED) {
+		text = packet_disconnect_text(sv->packet, &reason);
+		log_info("Received disconnect from %s:%u: %s", p->peer_text,
+		    reason, text);
+		log_info("Disconnected from user %s %s", user, p->peer_text);
+	} else if (err == ERR_CLOSED) {
+		log_info("Connection closed by %s", p->peer_text);
+	} else if (err == ERR_TIMEOUT) {
+		log_info("Timeout, client not responding from user %s %s",
+		    user, p->peer_text);
+	} else if (err == ERR_SYSTEM) {
+		log_info("Connection reset by %s", p->peer_text);
+	} else {
+		log_info("Disconnecting user %s %s: %s", user, p->peer_text,
+		    err_text(err));
+	}
+	loop_stop(sv->loop);
+}
+
+/* It speaks when asked only; anything else is its end, and then ours. */
+static void
+on_monitor_gone(void *arg, int fd, int events)
+{
+	struct serve *sv = arg;
+
+	(void)fd;
+	(void)events;
+	packet_disconnect(sv->packet, SSH_DISCONNECT_BY_APPLICATION,
+	    "server is going away");
+	loop_stop(sv->loop);
+}
+
+static int
+import_state(struct serve *sv)
+{
+	const struct serve_params *p = sv->params;
+	struct rd packet = rd_from_buf(p->packet_state);
+	struct rd kex = rd_from_buf(p->kex_state);
+	int r;
+
+	if ((r = packet_import(sv->packet, &packet)) != 0 ||
+	    (r = kex_import(sv->kex, &kex)) != 0)
+		return r;
+	buf_clear(p->packet_state);
+	buf_clear(p->kex_state);
+	return packet_authenticated(sv->packet);
+}
+
+static int
+begin(struct serve *sv)
+{
+	const struct serve_params *p = sv->params;
+	const struct kex_hooks kex_hooks = { .arg = sv,
+		.hostkey_blob = on_hostkey_blob,
+		.sign = on_sign,
+		.done = on_kex_done };
+	const struct connection_hooks hooks = { .arg = sv,
+		.auth = on_auth,
+		.ended = on_ended };
+	char *algs = hostkeys_algs(p->keys, p->conf->host_key_algorithms);
+	const struct kex_proposal mine = { .kex = p->conf->kex_algorithms,
+		.hostkey = algs,
+		.cipher = p->conf->ciphers,
+		.mac = p->conf->macs,
+		.compression = p->conf->compression == SERVER_COMPRESSION_NO ?
+		    "none" : "none,zlib@openssh.com" };
+	int r;
+
+	sv->loop = loop_new();
+	sv->packet = packet_new(p->socket_fd, p->socket_fd, true);
+	if (sv->loop == NULL || sv->packet == NULL)
+		fatal("out of memory");
+	r = kex_new(&sv->kex, sv->packet, &kex_hooks, &mine, p->id_local,
+	    p->id_remote);
+	free(algs);
+	if (r != 0 || (r = import_state(sv)) != 0 ||
+	    (r = kex_set_moduli(sv->kex, p->conf->moduli_file)) != 0 ||
+	    (r = channels_new(&sv->channels, sv->packet, sv->loop)) != 0 ||
+	    (r = metrics_serve(sv->channels, sv->packet)) != 0 ||
+	    (r = hostprove_new(&sv->hostprove, sv->channels, sv->kex, p)) !=
+		0 ||
+	    (r = connection_new(&sv->connection, sv->loop, sv->packet,
+		 sv->kex, &hooks)) != 0)
+		return r;
+	if (p->conf->rekey_limit.bytes != 0 || p->conf->rekey_limit.seconds != 0)
+		packet_set_rekey_limit(sv->packet, p->conf->rekey_limit.bytes,
+		    (uint32_t)p->conf->rekey_limit.seconds);
+	packet_set_threads(sv->packet, p->conf->cipher_threads);
+	packet_set_form(sv->packet, (enum packet_form)p->conf->cipher_form,
+	    p->conf->disable_mtaes);
+	connection_set_channels(sv->connection, sv->channels);
+	channels_set_frugal(sv->channels,
+	    strstr(p->id_remote, HPN_TRUE_NAME) == NULL);
+	channels_set_dynamic(sv->channels,
+	    p->conf->tcp_rcv_buf_poll && !p->conf->hpn_disabled);
+	none_offer(sv->kex, p->conf);
+	sv->sessions = sessions_new(sv->loop, sv->channels, sv->packet,
+	    sv->kex, p, sv->nologin);
+	sv->monitor_watch = loop_watch(sv->loop, p->monitor_fd, LOOP_READ,
+	    on_monitor_gone, sv);
+	if (p->conf->client_alive_interval > 0)
+		connection_set_alive(sv->connection,
+		    (uint32_t)p->conf->client_alive_interval,
+		    p->conf->client_alive_count_max > 0 ?
+			(uint32_t)p->conf->client_alive_count_max :
+			CONNECTION_ALIVE_NO_END);
+	connection_kick(sv->connection);
+	return 0;
+}
+
+static void
+finish(struct serve *sv)
+{
+	kexlog_throughput(sv->packet, sv->params->remote,
+	    loop_now_ms() - sv->params->began_ms);
+	sessions_free(sv->sessions);
+	log_verbose("Closing connection to %s", sv->params->peer_text);
+	connection_free(sv->connection);
+	channels_free(sv->channels);
+	hostprove_free(sv->hostprove);
+	kex_free(sv->kex);
+	packet_free(sv->packet);
+	loop_free(sv->loop);
+	free(sv->nologin);
+}
+
+/*
+ * What libraries read in a root directory of the user's (accounts, modules,
+ * time zones) may be the user's own files. So all that needs such files is
+ * done before, and nothing but system calls while this is the superuser
+ * there.
+ */
+static void
+become_user(struct serve *sv)
+{
+	const struct serve_params *p = sv->params;
+
+	if (!p->pam) /* else modules have added to them */
+		privs_set_groups(p->user);
+	if (p->conf->chroot_directory != NULL) {
+		sv->nologin = session_nologin(p->user);
+		tzset();
+		chroot_enter(p->conf->chroot_directory, p->user);
+	}
+	privs_become(p->user);
+}
+
+int
+serve_run(const struct serve_params *params)
+{
+	struct serve sv = { .params = params };
+	int r;
+
+	become_user(&sv);
+	signal(SIGPIPE, SIG_IGN);
+	if ((r = begin(&sv)) != 0)
+		fatal("cannot take the connection over: %s", err_text(r));
+	/* What authentication has used is not needed any more. */
+	malloc_trim(0);
+	r = loop_run(sv.loop);
+	if (r != 0)
+		log_error("loop: %s", err_text(r));
+	finish(&sv);
+	return r == 0 ? 0 : 255;
+}

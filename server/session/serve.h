@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The user's process of a connection: takes the transport's state over from
+ * hpnsshd-auth and runs channels as the user.
+ *
+ * Threads: loop thread only.
+ */
+#ifndef HPN_SERVER_SESSION_SERVE_H
+#define HPN_SERVER_SESSION_SERVE_H
+
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/str.h"
+#include "conf/server-conf.h"
+#include "server/hostkeys.h"
+#include "server/peer.h"
+#include "server/permits.h"
+#include "server/user.h"
+
+/* Everything is borrowed. */
+struct serve_params {
+	const struct server_conf *conf; /* for this user */
+	const struct user *user;
+	const struct permits *key; /* what this login may do */
+	const struct peer *peer;
+	const char *peer_text; /* "address port n" */
+	const char *remote;    /* "address-n" */
+	/* Identification lines: each key exchange hashes them. */
+	const char *id_local, *id_remote;
+	const struct hostkeys *keys; /* public halves */
+	const struct strlist *pam_env;
+	const struct buf *auth_info; /* lines for SSH_USER_AUTH */
+	bool must_change;	/* sessions change the password, no more */
+	bool pam;		/* PAM has set the supplementary groups */
+	int socket_fd, monitor_fd;
+	struct buf *packet_state, *kex_state; /* cleared once used */
+	uint64_t began_ms;
+};
+
+/* Becomes the user and serves; returns the exit status. */
+int serve_run(const struct serve_params *params);
+
+#endif

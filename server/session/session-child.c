@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Between fork and exec of a session's process.
+ */
+#include "server/session/session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <syslog.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "conf/defaults.h"
+#include "server/privs.h"
+#include "server/session/internal-sftp.h"
+
+#define NOLOGIN_FILE "/etc/nologin"
+#define SYSTEM_RC SYSCONFDIR "/sshrc"
+#define USER_RC ".ssh/rc" /* in the home directory */
+#define PASSWD_PROGRAM "/usr/bin/passwd"
+
+enum { TEXT_FILE_MAX = 64 * 1024, EXIT_NOLOGIN = 254 };
+
+static const char *
+shell_name(const struct user *u)
+{
+	const char *slash = strrchr(u->shell, '/');
+
+	return slash != NULL ? slash + 1 : u->shell;
+}
+
+/* Straight to the user's screen; a terminal in its cooked mode needs no CR. */
+static void
+show_file(const char *path, int fd)
+{
+	struct buf b = { 0 };
+
+	if (file_read(path, &b, TEXT_FILE_MAX) == 0)
+		(void)!fd_write_all(fd, buf_data(&b), buf_len(&b));
+	buf_clear(&b);
+}
+
+char *
+session_nologin(const struct user *u)
+{
+	struct buf b = { 0 };
+	char *text = NULL;
+
+	if (u->uid == 0 || access(NOLOGIN_FILE, F_OK) == -1)
+		return NULL;
+	if (file_read(NOLOGIN_FILE, &b, TEXT_FILE_MAX) == 0)
+		text = buf_dup_string(&b);
+	buf_clear(&b);
+	return text != NULL ? text : xstrdup("");
+}
+
+static _Noreturn void
+turn_away(const char *text)
+{
+	(void)!fd_write_all(STDERR_FILENO, text, strlen(text));
+	_exit(EXIT_NOLOGIN);
+}
+
+static void
+greet(const struct session_start *s)
+{
+	const struct serve_params *p = s->params;
+	char *hush = user_path(p->user, ".hushlogin");
+
+	if (access(hush, F_OK) == -1) {
+		if (s->greeting != NULL)
+			(void)!write(STDOUT_FILENO, s->greeting,
+			    strlen(s->greeting));
+		if (p->conf->print_motd)
+			show_file("/etc/motd", STDOUT_FILENO);
+	}
+	free(hush);
+}
+
+/* ---- what runs before --------------------------------------------------- */
+
+bool
+session_has_system_rc(void)
+{
+	return access(SYSTEM_RC, R_OK) == 0;
+}
+
+static bool
+has_user_rc(const struct user *u)
+{
+	char *path = user_path(u, USER_RC);
+	bool there = access(path, F_OK) == 0;
+
+	free(path);
+	return there;
+}
+
+/* In the home directory. The user's file is run by the user's shell, so that
+ * a shell which runs nothing, or little, does not run it either. */
+static _Noreturn void
+execute_rc(const struct user *u, bool of_user, char **env)
+{
+	static const char command[] = "/bin/sh " USER_RC;
+	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	if (null == -1 || dup2(null, STDIN_FILENO) == -1)
+		_exit(255);
+	if (of_user)
+		execle(u->shell, shell_name(u), "-c", command, (char *)NULL,
+		    env);
+	else
+		execle("/bin/sh", "sh", SYSTEM_RC, (char *)NULL, env);
+	_exit(127);
+}
+
+/* ~/.ssh/rc, or else the system's sshrc: run and waited for. */
+static void
+run_rc(const struct session_start *s, char **env)
+{
+	const struct user *u = s->params->user;
+	bool of_user = s->plan.user_rc && has_user_rc(u);
+	pid_t pid;
+
+	if (!of_user && !session_has_system_rc())
+		return;
+	pid = fork();
+	if (pid == 0)
+		execute_rc(u, of_user, env);
+	while (pid > 0 && waitpid(pid, NULL, 0) == -1 && errno == EINTR)
+		;
+}
+
+/* ---- the session itself ------------------------------------------------- */
+
+static void
+take_descriptors(const struct session_start *s)
+{
+	if (dup2(s->fd_in, STDIN_FILENO) == -1 ||
+	    dup2(s->fd_out, STDOUT_FILENO) == -1 ||
+	    dup2(s->fd_err, STDERR_FILENO) == -1)
+		_exit(255);
+	closefrom(STDERR_FILENO + 1);
+}
+
+static void
+go_home(const struct serve_params *p)
+{
+	const char *home = p->user->home;
+
+	if (chdir(home) == 0)
+		return;
+	/* In a root directory of their own, few have one. */
+	if (p->conf->chroot_directory == NULL)
+		fprintf(stderr,
+		    "Could not chdir to home directory %s: %s\n", home,
+		    strerror(errno));
+	if (chdir("/") == -1)
+		_exit(255);
+}
+
+/* In place of whatever was asked for, or is forced. */
+static _Noreturn void
+change_password(const struct session_start *s)
+{
+	char *term, *env[] = { NULL, NULL };
+
+	fputs("WARNING: Your password has expired.\n", stderr);
+	if (s->tty == NULL) {
+		fputs("Password change required but no TTY available.\n",
+		    stderr);
+		_exit(1);
+	}
+	fputs("You must change your password now and log in again!\n",
+	    stderr);
+	xasprintf(&term, "TERM=%s", s->term != NULL ? s->term : "");
+	env[0] = term;
+	execle(PASSWD_PROGRAM, "passwd", (char *)NULL, env);
+	fprintf(stderr, "%s: %s\n", PASSWD_PROGRAM, strerror(errno));
+	_exit(1);
+}
+
+static _Noreturn void
+run_shell(const struct session_start *s, char **env)
+{
+	const struct user *u = s->params->user;
+	char *name;
+
+	if (s->plan.runs == SESSION_RUNS_LOGIN_SHELL) {
+		xasprintf(&name, "-%s", shell_name(u));
+		execle(u->shell, name, (char *)NULL, env);
+	} else {
+		execle(u->shell, shell_name(u), "-c", s->plan.command,
+		    (char *)NULL, env);
+	}
+	fprintf(stderr, "%s: %s\n", u->shell, strerror(errno));
+	_exit(126);
+}
+
+static _Noreturn void
+run_sftp(const struct session_start *s)
+{
+	log_init("internal-sftp", LOG_LVL_ERROR);
+	log_to_syslog(LOG_AUTH);
+	_exit(internal_sftp_run(s->plan.command, s->params->user));
+}
+
+static _Noreturn void
+refuse(void)
+{
+	static const char text[] =
+	    "This service allows sftp connections only.\n";
+
+	(void)!fd_write_all(STDOUT_FILENO, text, sizeof text - 1);
+	_exit(1);
+}
+
+static _Noreturn void
+run(const struct session_start *s, char **env)
+{
+	switch (s->plan.runs) {
+	case SESSION_RUNS_SFTP:
+		run_sftp(s);
+	case SESSION_RUNS_REFUSAL:
+		refuse();
+	case SESSION_RUNS_LOGIN_SHELL:
+	case SESSION_RUNS_COMMAND:
+		break;
+	}
+	run_shell(s, env);
+}
+
+void
+session_child(const struct session_start *s)
+{
+	char **env;
+
+	/* The loop's handlers write to a pipe that is shared with the
+	 * parent: none may run here. */
+	for (int sig = 1; sig < NSIG; sig++)
+		signal(sig, SIG_DFL);
+	if (s->tty != NULL) {
+		if (pty_make_controlling(s->fd_in) != 0)
+			_exit(255);
+	} else if (setsid() == -1 && errno != EPERM) {
+		_exit(255);
+	}
+	take_descriptors(s);
+	log_to_stderr();
+	if (s->nologin != NULL)
+		turn_away(s->nologin);
+	if (s->params->must_change)
+		change_password(s);
+	go_home(s->params);
+	env = session_environment(s);
+	if (s->tty != NULL && s->plan.runs == SESSION_RUNS_LOGIN_SHELL)
+		greet(s);
+	run_rc(s, env);
+	run(s, env);
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The environment of a session. Later values replace earlier ones of the
+ * same name: a client does not choose who it is taken for, nor a user what
+ * the administrator has set.
+ */
+#include "server/session/session.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fd.h"
+#include "base/mem.h"
+#include "conf/defaults.h"
+#include "server/user.h"
+
+#ifndef BINDIR
+#define BINDIR "/usr/local/bin"
+#endif
+#define PATH_USER "/usr/local/bin:/usr/bin:/bin:/usr/games"
+#define PATH_ROOT                                                             \
+	"/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+enum { ENV_FILE_MAX = 256 * 1024 };
+
+struct env {
+	char **v; /* v[n] == NULL */
+	size_t n;
+};
+
+/* NAME=value, taken over. */
+static void
+set_owned(struct env *e, char *assignment)
+{
+	size_t len = strcspn(assignment, "=") + 1;
+
+	for (size_t i = 0; i < e->n; i++) {
+		if (strncmp(e->v[i], assignment, len) != 0)
+			continue;
+		free(e->v[i]);
+		e->v[i] = assignment;
+		return;
+	}
+	e->v = xrecallocarray(e->v, e->n > 0 ? e->n + 1 : 0, e->n + 2,
+	    sizeof *e->v);
+	e->v[e->n++] = assignment;
+}
+
+static void set(struct env *e, const char *fmt, ...) printf_like(2, 3);
+
+static void
+set(struct env *e, const char *fmt, ...)
+{
+	va_list ap;
+	char *s;
+
+	va_start(ap, fmt);
+	if (vasprintf(&s, fmt, ap) == -1)
+		s = NULL;
+	va_end(ap);
+	if (s != NULL)
+		set_owned(e, s);
+}
+
+static void
+set_list(struct env *e, const struct strlist *list)
+{
+	for (size_t i = 0; i < list->n; i++)
+		if (strchr(list->v[i], '=') != NULL)
+			set_owned(e, xstrdup(list->v[i]));
+}
+
+/* The programs of this suite must be found, wherever they were put. */
+static void
+set_path(struct env *e, const struct user *u)
+{
+	const char *base = u->uid == 0 ? PATH_ROOT : PATH_USER;
+	bool there = false;
+	char *copy = xstrdup(base), *pos = copy, *dir;
+
+	while ((dir = strsep(&pos, ":")) != NULL)
+		there = there || strcmp(dir, BINDIR) == 0;
+	free(copy);
+	set(e, "PATH=%s%s%s", base, there ? "" : ":", there ? "" : BINDIR);
+}
+
+static void
+set_account(struct env *e, const struct session_start *s)
+{
+	const struct user *u = s->params->user;
+	const char *tz = getenv("TZ");
+
+	set(e, "USER=%s", u->name);
+	set(e, "LOGNAME=%s", u->name);
+	set(e, "HOME=%s", u->home);
+	set_path(e, u);
+	set(e, "MAIL=/var/mail/%s", u->name);
+	set(e, "SHELL=%s", u->shell);
+	if (tz != NULL)
+		set(e, "TZ=%s", tz);
+	if (s->term != NULL && s->term[0] != '\0')
+		set(e, "TERM=%s", s->term);
+}
+
+/* ~/.ssh/environment: NAME=value lines, # comments. */
+static void
+set_from_file(struct env *e, const struct serve_params *p)
+{
+	char *path, *text, *pos, *line;
+	struct buf b = { 0 };
+
+	if (p->conf->permit_user_environment == NULL)
+		return;
+	path = user_path(p->user, ".ssh/environment");
+	if (file_read(path, &b, ENV_FILE_MAX) == 0 &&
+	    (text = buf_dup_string(&b)) != NULL) {
+		pos = text;
+		while ((line = strsep(&pos, "\n")) != NULL) {
+			char *name;
+			bool ok;
+
+			line += strspn(line, " \t");
+			if (*line == '#' || *line == '=' ||
+			    strchr(line, '=') == NULL)
+				continue;
+			name = xstrndup(line, strcspn(line, "="));
+			ok = str_match_list(name,
+				 p->conf->permit_user_environment,
+				 false) == 1;
+			free(name);
+			if (ok)
+				set_owned(e, xstrdup(line));
+		}
+		free(text);
+	}
+	buf_clear(&b);
+	free(path);
+}
+
+static void
+set_connection(struct env *e, const struct session_start *s)
+{
+	const struct peer *p = s->params->peer;
+
+	set(e, "SSH_CLIENT=%s %u %u", p->address, p->port, p->local_port);
+	set(e, "SSH_CONNECTION=%s %u %s %u", p->address, p->port,
+	    p->local_address, p->local_port);
+	if (s->tty != NULL)
+		set(e, "SSH_TTY=%s", s->tty);
+	if (s->plan.original != NULL)
+		set(e, "SSH_ORIGINAL_COMMAND=%s", s->plan.original);
+	if (s->auth_info_path != NULL)
+		set(e, "SSH_USER_AUTH=%s", s->auth_info_path);
+}
+
+char **
+session_environment(const struct session_start *s)
+{
+	const struct serve_params *p = s->params;
+	struct env e = { 0 };
+
+	set_list(&e, s->env);
+	set_account(&e, s);
+	set_list(&e, &p->key->env);
+	set_from_file(&e, p);
+	set_list(&e, p->pam_env);
+	set_list(&e, &p->conf->set_env);
+	set_connection(&e, s);
+	return e.v;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: ISC */
+#include "server/session/session-plan.h"
+
+#include <stddef.h>
+#include <string.h>
+
+/* Is the command internal-sftp, alone or with arguments? */
+static bool
+is_internal_sftp(const char *command)
+{
+	static const char name[] = "internal-sftp";
+	size_t len = sizeof name - 1;
+
+	return strncmp(command, name, len) == 0 &&
+	    (command[len] == '\0' || command[len] == ' ' ||
+		command[len] == '\t');
+}
+
+/* The command is the client's, or the configured one of a subsystem. Only
+ * the latter can name our SFTP server: a client that asks for a command gets
+ * it from the user's shell, whatever the command is called. */
+static enum session_runs
+runs_freely(const struct session_request *request)
+{
+	if (request->kind == SESSION_SHELL)
+		return SESSION_RUNS_LOGIN_SHELL;
+	if (request->kind == SESSION_SUBSYSTEM &&
+	    is_internal_sftp(request->command))
+		return SESSION_RUNS_SFTP;
+	return SESSION_RUNS_COMMAND;
+}
+
+/* A client that does not ask for a subsystem does not speak SFTP: it is told
+ * in words that there is nothing else. */
+static enum session_runs
+runs_forced(enum session_kind kind, const char *command)
+{
+	if (!is_internal_sftp(command))
+		return SESSION_RUNS_COMMAND;
+	return kind == SESSION_SUBSYSTEM ? SESSION_RUNS_SFTP :
+					   SESSION_RUNS_REFUSAL;
+}
+
+struct session_plan
+session_plan(const struct session_request *request,
+    const struct session_rules *rules)
+{
+	bool subsystem = request->kind == SESSION_SUBSYSTEM;
+	struct session_plan plan = { .forced = SESSION_FORCED_NOT,
+		.command = request->command };
+
+	if (rules->config_command != NULL) {
+		plan.forced = SESSION_FORCED_BY_CONFIG;
+		plan.command = rules->config_command;
+	} else if (rules->key_command != NULL) {
+		plan.forced = SESSION_FORCED_BY_KEY;
+		plan.command = rules->key_command;
+	}
+	if (plan.forced == SESSION_FORCED_NOT) {
+		plan.runs = runs_freely(request);
+	} else {
+		plan.runs = runs_forced(request->kind, plan.command);
+		plan.original = request->command;
+	}
+	/* Whoever may write to the home directory chooses what ~/.ssh/rc does:
+	 * it must not run beside what the administrator prescribes. */
+	plan.user_rc = rules->user_rc && !subsystem &&
+	    plan.forced != SESSION_FORCED_BY_CONFIG;
+	plan.signals = plan.forced == SESSION_FORCED_NOT && !subsystem;
+	return plan;
+}

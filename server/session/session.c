@@ -1,0 +1,793 @@
+/* SPDX-License-Identifier: ISC */
+#include "server/session/session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/tcp.h"
+#include "server/monitor-wire.h"
+#include "server/session/internal-sftp.h"
+#include "server/session/none-allowed.h"
+
+enum {
+	TERM_MAX = 256,	    /* bytes of TERM */
+	NAME_MAX_BYTES = 256, /* of a signal, subsystem or variable */
+	PIPE_BYTES = 1024 * 1024, /* wish for a pipe's capacity */
+};
+
+struct session {
+	struct session *next;
+	struct sessions *all;
+	struct channel *channel;
+	pid_t pid; /* 0: not started */
+	bool started, exited, sources_ended;
+	bool takes_signals; /* what it runs was the client's choice */
+	int wait_status;
+	char *term;
+	struct pty_size size;
+	int pty; /* master, or -1 */
+	int tty; /* slave, until the child has it */
+	char tty_name[PTY_NAME_MAX]; /* empty: none, or not any more */
+	char *greeting; /* for who gets a shell on it; or NULL */
+	int fd_in, fd_out, fd_err; /* pipes to the child, or -1 */
+	struct strlist env;
+	char *subsystem;
+	struct internal_sftp *sftp; /* instead of a process; or NULL */
+};
+
+struct sessions {
+	struct loop *loop;
+	struct channels *channels;
+	const struct packet *packet;
+	struct kex *kex;
+	const struct serve_params *params;
+	const char *nologin; /* from outside of a new root directory, or NULL */
+	struct session *list;
+	size_t count;
+	bool no_more;
+	bool marked, interactive; /* as mark_packets() has left them */
+	char *auth_info_path; /* file of SSH_USER_AUTH; NULL: none */
+};
+
+/* ---- IPQoS -------------------------------------------------------------- */
+
+/* A connection's packets are interactive as long as it has a session with a
+ * terminal. */
+static void
+mark_packets(struct sessions *ss)
+{
+	const struct conf_qos *qos = &ss->params->conf->ipqos;
+	bool interactive = false;
+
+	for (const struct session *s = ss->list; s != NULL; s = s->next)
+		interactive = interactive ||
+		    (s->started && s->tty_name[0] != '\0');
+	if (ss->marked && ss->interactive == interactive)
+		return;
+	ss->marked = true;
+	ss->interactive = interactive;
+	tcp_set_tos(ss->params->socket_fd,
+	    interactive ? qos->interactive : qos->bulk);
+}
+
+/* ---- life ------------------------------------------------------------- */
+
+static void
+close_fds(struct session *s)
+{
+	fd_close(&s->fd_in);
+	fd_close(&s->fd_out);
+	fd_close(&s->fd_err);
+	fd_close(&s->pty);
+	fd_close(&s->tty);
+}
+
+/* It is on record as long as it is open, and not longer. */
+static void
+end_terminal(struct session *s)
+{
+	if (s->tty_name[0] == '\0')
+		return;
+	if (monitor_pty_end(s->all->params->monitor_fd, s->tty_name) != 0)
+		log_debug("no answer to the end of a login");
+	s->tty_name[0] = '\0';
+}
+
+static void
+session_free(struct session *s)
+{
+	const struct serve_params *p = s->all->params;
+	struct session **at = &s->all->list;
+
+	log_verbose("Close session: user %s from %s id %u", p->user->name,
+	    p->peer_text, channel_id(s->channel));
+	while (*at != s)
+		at = &(*at)->next;
+	*at = s->next;
+	s->all->count--;
+	mark_packets(s->all);
+	end_terminal(s);
+	internal_sftp_free(s->sftp);
+	close_fds(s);
+	strlist_clear(&s->env);
+	free(s->term);
+	free(s->greeting);
+	free(s->subsystem);
+	free(s);
+}
+
+static void
+on_closed(void *arg, struct channel *c)
+{
+	(void)c;
+	session_free(arg);
+}
+
+/* ---- the end of a session's process ------------------------------------ */
+
+static const struct {
+	const char *name; /* RFC 4254 section 6.10 */
+	int signo;
+} signals[] = {
+	{ "ABRT", SIGABRT }, { "ALRM", SIGALRM }, { "FPE", SIGFPE },
+	{ "HUP", SIGHUP }, { "ILL", SIGILL }, { "INT", SIGINT },
+	{ "KILL", SIGKILL }, { "PIPE", SIGPIPE }, { "QUIT", SIGQUIT },
+	{ "SEGV", SIGSEGV }, { "TERM", SIGTERM }, { "USR1", SIGUSR1 },
+	{ "USR2", SIGUSR2 },
+};
+
+static const char *
+signal_name(int signo)
+{
+	for (size_t i = 0; i < ARRAY_LEN(signals); i++)
+		if (signals[i].signo == signo)
+			return signals[i].name;
+	/* A name that is not in the RFC needs a domain. */
+	return "SIG@hpnssh";
+}
+
+static void
+send_exit(struct session *s)
+{
+	struct buf b = { 0 };
+	const char *request = "exit-status";
+	int r;
+
+	if (WIFSIGNALED(s->wait_status)) {
+		request = "exit-signal";
+		buf_put_cstring(&b, signal_name(WTERMSIG(s->wait_status)));
+		buf_put_bool(&b, WCOREDUMP(s->wait_status));
+		buf_put_cstring(&b, ""); /* text */
+		buf_put_cstring(&b, ""); /* language tag */
+	} else {
+		buf_put_u32(&b, (uint32_t)WEXITSTATUS(s->wait_status));
+	}
+	r = channel_request(s->channel, request, &b, NULL, NULL);
+	if (r != 0)
+		log_debug("%s: %s", request, err_text(r));
+	buf_clear(&b);
+}
+
+/* Both have to be over for the channel to close: the process, and its
+ * output, which others may still hold. A terminal goes with its process. */
+static void
+close_if_over(struct session *s)
+{
+	if (!s->exited)
+		return;
+	if (s->pty != -1 || s->sources_ended)
+		channel_close(s->channel, true);
+}
+
+static void
+on_exit_status(struct session *s, int status)
+{
+	s->exited = true;
+	s->wait_status = status;
+	end_terminal(s);
+	send_exit(s);
+	channel_hold_close(s->channel, false);
+	close_if_over(s);
+}
+
+static void
+on_child_exit(struct sessions *ss, pid_t pid, int status)
+{
+	for (struct session *s = ss->list; s != NULL; s = s->next) {
+		if (s->pid != pid || s->exited)
+			continue;
+		on_exit_status(s, status);
+		return;
+	}
+}
+
+static void
+on_sigchld(void *arg, int signo)
+{
+	struct sessions *ss = arg;
+	int status;
+	pid_t pid;
+
+	(void)signo;
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+		on_child_exit(ss, pid, status);
+}
+
+static void
+on_source_end(void *arg, struct channel *c)
+{
+	struct session *s = arg;
+
+	(void)c;
+	s->sources_ended = true;
+	if (s->sftp != NULL && !s->exited)
+		on_exit_status(s, W_EXITCODE(internal_sftp_status(s->sftp), 0));
+	else
+		close_if_over(s);
+}
+
+/* The process has closed its input; OpenSSH's client stops sending then. */
+static void
+on_sink_failed(void *arg, struct channel *c, uint32_t ext, int error)
+{
+	struct session *s = arg;
+
+	(void)ext;
+	(void)error;
+	if (s->pty != -1)
+		return;
+	fd_close(&s->fd_in);
+	if (str_has_prefix(s->all->params->id_remote, "SSH-2.0-OpenSSH") &&
+	    channel_request(c, "eow@openssh.com", NULL, NULL, NULL) != 0)
+		log_debug("cannot tell the end of input");
+}
+
+/* The client has no more input. A terminal stays open: there, end of input
+ * is a character. */
+static void
+on_eof(void *arg, struct channel *c)
+{
+	struct session *s = arg;
+
+	if (s->pty != -1 || s->fd_in == -1)
+		return;
+	channel_set_fds(c, s->fd_out, -1, s->fd_err, -1);
+	fd_close(&s->fd_in);
+}
+
+/* The client wants no more of this session: its process is told as the system
+ * tells of lost terminals and readers, and its status is still sent. */
+static void
+on_peer_closed(void *arg, struct channel *c)
+{
+	struct session *s = arg;
+
+	/* Also when its process is gone: another may still have the terminal,
+	 * and never read what was typed. */
+	if (s->pty != -1) {
+		channel_set_fds(c, -1, -1, -1, -1);
+		fd_close(&s->pty);
+		return;
+	}
+	if (!s->started || s->exited)
+		return;
+	if (s->sftp != NULL) {
+		internal_sftp_stop(s->sftp);
+		on_exit_status(s, W_EXITCODE(internal_sftp_status(s->sftp), 0));
+		return;
+	}
+	channel_end_source(c);
+	fd_close(&s->fd_out);
+	fd_close(&s->fd_err);
+}
+
+/* ---- starting --------------------------------------------------------- */
+
+/* ends[0] is ours. A large pipe saves turns of the loop and of the child. */
+static int
+make_pipe(int *ours, int *theirs, bool we_read)
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) == -1)
+		return ERR_SYSTEM;
+	(void)fcntl(ends[0], F_SETPIPE_SZ, PIPE_BYTES);
+	*ours = ends[we_read ? 0 : 1];
+	*theirs = ends[we_read ? 1 : 0];
+	return fd_set_nonblock(*ours, true);
+}
+
+static int
+make_pipes(struct session *s, struct session_start *start)
+{
+	int r;
+
+	if ((r = make_pipe(&s->fd_in, &start->fd_in, false)) != 0 ||
+	    (r = make_pipe(&s->fd_out, &start->fd_out, true)) != 0)
+		return r;
+	return make_pipe(&s->fd_err, &start->fd_err, true);
+}
+
+static int
+start_on_tty(struct session *s, struct session_start *start)
+{
+	start->fd_in = start->fd_out = start->fd_err = s->tty;
+	start->tty = s->tty_name;
+	start->term = s->term;
+	start->greeting = s->greeting;
+	s->pid = fork();
+	if (s->pid == 0)
+		session_child(start);
+	fd_close(&s->tty);
+	return s->pid == -1 ? ERR_SYSTEM : 0;
+}
+
+static int
+start_on_pipes(struct session *s, struct session_start *start)
+{
+	int r = make_pipes(s, start);
+
+	if (r == 0) {
+		s->pid = fork();
+		if (s->pid == 0)
+			session_child(start);
+		if (s->pid == -1)
+			r = ERR_SYSTEM;
+	}
+	fd_close(&start->fd_in);
+	fd_close(&start->fd_out);
+	fd_close(&start->fd_err);
+	return r;
+}
+
+static void
+log_start(const struct session *s, const struct session_start *start)
+{
+	static const char *const forced[] = { "", "forced-command (config)",
+		"forced-command (key-option)" };
+	const struct serve_params *p = s->all->params;
+	const struct session_plan *plan = &start->plan;
+	const char *what = "command", *named = NULL;
+	const char *tty = s->tty_name + strlen("/dev/");
+
+	if (plan->forced != SESSION_FORCED_NOT) {
+		what = forced[plan->forced];
+		named = plan->command;
+	} else if (start->subsystem != NULL) {
+		what = "subsystem";
+		named = start->subsystem;
+	} else if (plan->runs == SESSION_RUNS_LOGIN_SHELL) {
+		what = "shell";
+	}
+	log_verbose("Starting session: %s%s%s%s%s%s for %s from %s id %u", what,
+	    named != NULL ? " '" : "", named != NULL ? named : "",
+	    named != NULL ? "'" : "", s->pty != -1 ? " on " : "",
+	    s->pty != -1 ? tty : "", p->user->name, p->peer_text,
+	    channel_id(s->channel));
+	if (plan->runs == SESSION_RUNS_REFUSAL)
+		log_error("Connection from user %s %s: refusing non-sftp "
+			  "session", p->user->name, p->peer_text);
+}
+
+/* Without a process, where that is possible. */
+static bool
+start_here(struct session *s, const struct session_start *start)
+{
+	if (start->plan.runs != SESSION_RUNS_SFTP || s->pty != -1 ||
+	    s->all->params->must_change || start->nologin != NULL ||
+	    session_has_system_rc())
+		return false;
+	s->sftp = internal_sftp_start(start->plan.command,
+	    s->all->params->user, s->all->loop, s->channel);
+	return s->sftp != NULL;
+}
+
+static int
+start_as(struct session *s, struct session_start *start)
+{
+	char *nologin = session_nologin(s->all->params->user);
+	int r = 0;
+
+	start->nologin = s->all->nologin != NULL ? s->all->nologin : nologin;
+	if (s->pty != -1)
+		r = start_on_tty(s, start);
+	else if (!start_here(s, start))
+		r = start_on_pipes(s, start);
+	free(nologin);
+	return r;
+}
+
+static void
+connect_channel(struct session *s)
+{
+	if (s->pty != -1) {
+		channel_set_interactive(s->channel, true);
+		channel_set_fds(s->channel, s->pty, s->pty, -1, -1);
+	} else if (s->sftp == NULL) {
+		channel_set_fds(s->channel, s->fd_out, s->fd_in, s->fd_err,
+		    -1);
+	}
+	channel_hold_close(s->channel, true); /* until there is a status */
+	channel_grant_window(s->channel, CHANNEL_WINDOW_DEFAULT);
+}
+
+static bool
+start_session(struct session *s, enum session_kind kind, const char *command)
+{
+	const struct serve_params *p = s->all->params;
+	const struct session_request request = { kind, command };
+	const struct session_rules rules = {
+		.config_command = p->conf->force_command,
+		.key_command = p->key->command,
+		.user_rc = p->conf->permit_user_rc && p->key->user_rc,
+	};
+	struct session_start start = { .params = p,
+		.plan = session_plan(&request, &rules),
+		.subsystem = s->subsystem, .env = &s->env,
+		.auth_info_path = s->all->auth_info_path, .fd_in = -1,
+		.fd_out = -1, .fd_err = -1 };
+	int r;
+
+	if (s->started)
+		return false;
+	log_start(s, &start);
+	r = start_as(s, &start);
+	if (r != 0) {
+		log_error("cannot start a session: %s", err_text(r));
+		s->pid = 0;
+		return false;
+	}
+	s->started = true;
+	s->takes_signals = start.plan.signals;
+	connect_channel(s);
+	mark_packets(s->all);
+	return true;
+}
+
+/* ---- channel requests --------------------------------------------------- */
+
+static int
+on_pty_req(struct session *s, struct rd *r)
+{
+	char *term = rd_cstring(r, TERM_MAX);
+	struct monitor_pty pty;
+	struct span modes;
+	int err;
+
+	s->size.columns = rd_u32(r);
+	s->size.rows = rd_u32(r);
+	s->size.width_px = rd_u32(r);
+	s->size.height_px = rd_u32(r);
+	modes = rd_string(r);
+	if ((err = rd_end(r)) != 0 || s->pty != -1 || s->started ||
+	    !s->all->params->conf->permit_tty || !s->all->params->key->pty ||
+	    !none_exclude(s->all->kex, s->all->packet, "a terminal")) {
+		free(term);
+		return err;
+	}
+	if (monitor_pty(s->all->params->monitor_fd, &pty) != 0) {
+		log_error("cannot get a terminal");
+		free(term);
+		return 0;
+	}
+	s->pty = pty.master;
+	s->tty = pty.slave;
+	s->greeting = pty.text;
+	memcpy(s->tty_name, pty.name, sizeof s->tty_name);
+	if (fd_set_nonblock(s->pty, true) != 0 ||
+	    pty_apply_modes(s->tty, modes) != 0)
+		log_debug("terminal modes were not all set");
+	pty_set_size(s->pty, &s->size);
+	free(s->term);
+	s->term = term;
+	return 1;
+}
+
+static int
+on_window_change(struct session *s, struct rd *r)
+{
+	struct pty_size size;
+	int err;
+
+	size.columns = rd_u32(r);
+	size.rows = rd_u32(r);
+	size.width_px = rd_u32(r);
+	size.height_px = rd_u32(r);
+	if ((err = rd_end(r)) != 0)
+		return err;
+	if (s->pty == -1)
+		return 0;
+	s->size = size;
+	pty_set_size(s->pty, &size);
+	return 1;
+}
+
+static bool
+env_accepted(const struct session *s, const char *name)
+{
+	const struct strlist *patterns = &s->all->params->conf->accept_env;
+
+	if (strchr(name, '=') != NULL || name[0] == '\0')
+		return false;
+	for (size_t i = 0; i < patterns->n; i++)
+		if (str_match(name, patterns->v[i]))
+			return true;
+	return false;
+}
+
+static int
+on_env(struct session *s, struct rd *r)
+{
+	char *name = rd_cstring(r, NAME_MAX_BYTES);
+	char *value = rd_cstring(r, SESSION_ENV_BYTES), *both;
+	int err = rd_end(r), result = 0;
+
+	if (err == 0 && s->env.n < SESSION_ENV_MAX && env_accepted(s, name)) {
+		xasprintf(&both, "%s=%s", name, value);
+		err = strlist_add(&s->env, both);
+		free(both);
+		result = 1;
+	}
+	free(name);
+	free(value);
+	return err != 0 ? err : result;
+}
+
+static int
+on_shell(struct session *s, struct rd *r)
+{
+	int err = rd_end(r);
+
+	return err != 0 ? err : start_session(s, SESSION_SHELL, NULL);
+}
+
+static int
+on_exec(struct session *s, struct rd *r)
+{
+	char *command = rd_cstring(r, SESSION_COMMAND_MAX);
+	int err = rd_end(r);
+
+	if (err == 0)
+		err = start_session(s, SESSION_EXEC, command);
+	free(command);
+	return err;
+}
+
+static int
+on_subsystem(struct session *s, struct rd *r)
+{
+	char *name = rd_cstring(r, NAME_MAX_BYTES);
+	const char *command;
+	int err = rd_end(r);
+
+	if (err != 0 || s->started)
+		goto out;
+	command = server_conf_subsystem(s->all->params->conf, name);
+	if (command == NULL) {
+		log_info("subsystem request for %s by user %s failed, "
+			 "subsystem not found",
+		    name, s->all->params->user->name);
+		goto out;
+	}
+	log_debug("subsystem request for %s by user %s", name,
+	    s->all->params->user->name);
+	s->subsystem = name;
+	err = start_session(s, SESSION_SUBSYSTEM, command);
+	if (err > 0)
+		name = NULL;
+	else
+		s->subsystem = NULL; /* the next request is another one */
+out:
+	free(name);
+	return err;
+}
+
+/* To all of its group; before it has made one, it is alone. */
+static bool
+send_signal(const struct session *s, int signo)
+{
+	return killpg(s->pid, signo) == 0 ||
+	    (errno == ESRCH && kill(s->pid, signo) == 0);
+}
+
+static int
+on_signal(struct session *s, struct rd *r)
+{
+	char *name = rd_cstring(r, NAME_MAX_BYTES);
+	int err = rd_end(r), result = 0;
+
+	for (size_t i = 0; err == 0 && i < ARRAY_LEN(signals); i++) {
+		if (strcmp(signals[i].name, name) != 0)
+			continue;
+		if (s->pid > 0 && !s->exited && s->takes_signals &&
+		    send_signal(s, signals[i].signo))
+			result = 1;
+	}
+	free(name);
+	return err != 0 ? err : result;
+}
+
+static int
+on_break(struct session *s, struct rd *r)
+{
+	int err;
+
+	(void)rd_u32(r); /* length in ms */
+	if ((err = rd_end(r)) != 0)
+		return err;
+	return s->pty != -1 && tcsendbreak(s->pty, 0) == 0;
+}
+
+/* The client has nobody left to give output to: who writes it shall know. */
+static int
+on_eow(struct session *s, struct rd *r)
+{
+	int err = rd_end(r);
+
+	if (err != 0 || s->pty != -1 || !s->started)
+		return err;
+	channel_end_source(s->channel);
+	fd_close(&s->fd_out);
+	fd_close(&s->fd_err);
+	return 1;
+}
+
+static const struct {
+	const char *name;
+	int (*fn)(struct session *s, struct rd *r);
+} requests[] = {
+	{ "pty-req", on_pty_req },
+	{ "window-change", on_window_change },
+	{ "env", on_env },
+	{ "shell", on_shell },
+	{ "exec", on_exec },
+	{ "subsystem", on_subsystem },
+	{ "signal", on_signal },
+	{ "break", on_break },
+	{ "eow@openssh.com", on_eow },
+};
+
+static int
+on_request(void *arg, struct channel *c, struct span name, struct rd *data)
+{
+	(void)c;
+	for (size_t i = 0; i < ARRAY_LEN(requests); i++)
+		if (span_equals(name, requests[i].name))
+			return requests[i].fn(arg, data);
+	return 0;
+}
+
+static const struct channel_ops session_ops = {
+	.request = on_request,
+	.eof = on_eof,
+	.peer_closed = on_peer_closed,
+	.closed = on_closed,
+	.source_end = on_source_end,
+	.sink_failed = on_sink_failed,
+};
+
+/* ---- opening ------------------------------------------------------------ */
+
+static int
+on_open(void *arg, struct channels *chs, struct channel *c, struct rd *data)
+{
+	struct sessions *ss = arg;
+	struct session *s;
+	int err = rd_end(data);
+
+	(void)chs;
+	if (err != 0)
+		return err;
+	if (ss->no_more) {
+		log_info("client opens a session although it had said that "
+			 "there will be no more");
+		return ERR_PROTOCOL;
+	}
+	if (ss->count >= (size_t)ss->params->conf->max_sessions) {
+		log_info("no more than %d sessions (MaxSessions)",
+		    ss->params->conf->max_sessions);
+		return CHANNEL_OPEN_CONNECT_FAILED;
+	}
+	s = xcalloc(1, sizeof *s);
+	s->all = ss;
+	s->channel = c;
+	s->pty = s->tty = s->fd_in = s->fd_out = s->fd_err = -1;
+	s->next = ss->list;
+	ss->list = s;
+	ss->count++;
+	/* The window opens when there is somebody to read. */
+	channel_accept(c, &session_ops, s, 0, CHANNEL_PACKET_DEFAULT);
+	return 0;
+}
+
+static int
+on_no_more_sessions(void *arg, struct rd *data, struct buf *reply)
+{
+	struct sessions *ss = arg;
+	int err = rd_end(data);
+
+	(void)reply;
+	if (err != 0)
+		return err;
+	ss->no_more = true;
+	return 1;
+}
+
+static int
+on_keepalive(void *arg, struct rd *data, struct buf *reply)
+{
+	(void)arg;
+	(void)data;
+	(void)reply;
+	return 1;
+}
+
+/* ExposeAuthInfo: a file with a line per method that succeeded. */
+static char *
+write_auth_info(const struct serve_params *p)
+{
+	char *path;
+	int fd;
+
+	if (!p->conf->expose_auth_info)
+		return NULL;
+	path = xstrdup("/tmp/sshauth.XXXXXXXXXXXXXXX");
+	fd = mkostemp(path, O_CLOEXEC);
+	if (fd == -1 ||
+	    fd_write_all(fd, buf_data(p->auth_info),
+		buf_len(p->auth_info)) != 0) {
+		log_error("cannot write %s: %s", path, strerror(errno));
+		if (fd != -1)
+			unlink(path);
+		free(path);
+		path = NULL;
+	}
+	fd_close(&fd);
+	return path;
+}
+
+struct sessions *
+sessions_new(struct loop *l, struct channels *chs, const struct packet *p,
+    struct kex *k, const struct serve_params *params, const char *nologin)
+{
+	struct sessions *ss = xcalloc(1, sizeof *ss);
+
+	ss->loop = l;
+	ss->channels = chs;
+	ss->packet = p;
+	ss->kex = k;
+	ss->params = params;
+	ss->nologin = nologin;
+	ss->auth_info_path = write_auth_info(params);
+	mark_packets(ss);
+	if (loop_on_signal(l, SIGCHLD, on_sigchld, ss) != 0 ||
+	    channels_on_open(chs, "session", on_open, ss) != 0 ||
+	    channels_on_global(chs, "no-more-sessions@openssh.com",
+		on_no_more_sessions, ss) != 0 ||
+	    channels_on_global(chs, "keepalive@openssh.com", on_keepalive,
+		ss) != 0)
+		fatal("out of memory");
+	return ss;
+}
+
+void
+sessions_free(struct sessions *ss)
+{
+	while (ss->list != NULL)
+		session_free(ss->list);
+	if (loop_on_signal(ss->loop, SIGCHLD, NULL, NULL) != 0)
+		log_debug("SIGCHLD stays handled");
+	if (ss->auth_info_path != NULL)
+		unlink(ss->auth_info_path);
+	free(ss->auth_info_path);
+	free(ss);
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: ISC */
+/* Inside of the progress display; nobody else includes it. */
+#ifndef HPN_XFER_PROGRESS_INTERNAL_H
+#define HPN_XFER_PROGRESS_INTERNAL_H
+
+#include <signal.h>
+
+#include "base/buf.h"
+#include "xfer/progress.h"
+
+TAILQ_HEAD(progress_items, progress_item);
+
+struct progress_count {
+	uint64_t files, done, failed;
+	uint64_t size, moved; /* bytes: of all; of files that are over */
+};
+
+struct progress {
+	enum progress_style style;
+	int fd; /* -1: to write */
+	int width;
+	void (*write)(void *arg, const char *p, size_t len);
+	void *arg;
+	volatile sig_atomic_t asked;
+	uint64_t drawn_ms, sampled_ms;
+	bool line_open;	    /* an unfinished line is on the screen */
+	struct buf pending; /* sent with the next drawing */
+	struct progress_items moving;
+	struct progress_count count;
+	/* Bytes and rates of all; state MOVES from the first file on. */
+	struct progress_item all;
+	bool trees, listing;
+	unsigned lanes;
+	unsigned long errors;
+};
+
+/* The bytes of all, and their rate. */
+void progress_sample(struct progress *p, uint64_t now_ms);
+void progress_flush(struct progress *p);
+
+/* Without what is behind the point; as much as the type holds. */
+uint64_t progress_whole(double v);
+
+/* progress-draw.c: appends to p->pending, or to b. */
+void progress_draw(struct progress *p, const struct progress_item *item,
+    bool finished, uint64_t now_ms);
+void progress_words(const struct progress *p, struct buf *b,
+    const struct progress_item *item, bool finished, uint64_t now_ms);
+
+/* progress-json.c */
+void progress_json_file(struct progress *p, const char *event,
+    const struct progress_item *item, uint64_t now_ms);
+void progress_json_all(struct progress *p, const char *event,
+    uint64_t now_ms);
+
+#endif

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The records of the legacy copy protocol (rcp's, as scp -O speaks it), and
+ * which names a sink takes. Nothing here does I/O.
+ *
+ * The source sends lines: "C<mode> <size> <name>" in front of a file's
+ * bytes, "D<mode> 0 <name>" and "E" around a directory's content,
+ * "T<mtime> <usec> <atime> <usec>" in front of either. The sink answers each
+ * with a NUL, or with 1 or 2 and a line of text. With -Z of HPN-SSH a C
+ * record has the hash of the file before the name, and the sink tells in
+ * RCP_STANDING_LEN bytes what it has.
+ *
+ * Threads: any.
+ */
+#ifndef HPN_XFER_RCP_RCP_PROTO_H
+#define HPN_XFER_RCP_RCP_PROTO_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "base/err.h"
+#include "base/str.h"
+
+enum {
+	RCP_OK = 0,
+	RCP_WARNING = 1, /* a line follows, and the session goes on */
+	RCP_FATAL = 2,	 /* a line follows, and that was it */
+
+	RCP_LINE_MAX = 16384, /* bytes of a record that are taken */
+	RCP_HASH_LEN = 64,    /* BLAKE2b-512 */
+	RCP_HASH_HEX = 2 * RCP_HASH_LEN,
+	RCP_STANDING_LEN = 191,
+	RCP_WANTED_MAX = 4096, /* patterns that braces may make */
+};
+
+struct rcp_record {
+	char type;		      /* C, D, E or T */
+	unsigned mode;		      /* C, D: 07777 */
+	int64_t size;		      /* C: bytes */
+	char hash[RCP_HASH_HEX + 1];  /* C with -Z */
+	const char *name;	      /* C, D: within the line */
+	struct timespec mtime, atime; /* T */
+};
+
+/* One line without its newline. ERR_FORMAT. */
+int rcp_record_parse(struct rcp_record *rec, const char *line,
+    bool resume) must_check;
+/* A name of one directory entry: not empty, no slash, not . or .. */
+bool rcp_name_is_plain(const char *name);
+
+/* What a person asked of a remote shell: patterns, each the last part of
+ * what request's braces stand for. Appends; ERR_LIMIT, ERR_NOMEM. */
+int rcp_wanted_add(struct strlist *wanted, const char *request) must_check;
+bool rcp_wanted_has(const struct strlist *wanted, const char *name);
+
+/* What a sink has of a file, with -Z. */
+struct rcp_standing {
+	char kind; /* S: skip it; R: a part, or nothing; C: something else */
+	unsigned mode;
+	int64_t size;
+	char hash[RCP_HASH_HEX + 1]; /* of these bytes; empty: not told */
+};
+
+void rcp_standing_write(char out[RCP_STANDING_LEN],
+    const struct rcp_standing *s);
+/* ERR_FORMAT. */
+int rcp_standing_parse(struct rcp_standing *s,
+    const char in[RCP_STANDING_LEN]) must_check;
+
+#endif

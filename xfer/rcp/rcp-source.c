@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The source. A record that is sure to be answered well is not waited for:
+ * the end of a file goes out together with the next record, so that a file
+ * costs one round trip.
+ */
+#include <sys/stat.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "xfer/rcp/rcp-internal.h"
+
+enum { SENT_MODES = S_ISUID | S_ISGID | S_IRWXU | S_IRWXG | S_IRWXO };
+
+static int send_path(struct rcp *c, const char *path);
+
+/* The answer is owed until the next rcp_settle(). */
+static int
+put_line(struct rcp *c, const char *line)
+{
+	log_debug("sending %.*s", (int)strcspn(line, "\n"), line);
+	c->owed++;
+	return rcp_put(c, line, strlen(line));
+}
+
+static int
+put_times(struct rcp *c, const struct stat *st)
+{
+	char line[96];
+
+	/* What is before 1970 cannot be said. */
+	snprintf(line, sizeof line, "T%lld %ld %lld %ld\n",
+	    (long long)MAX(st->st_mtim.tv_sec, 0),
+	    st->st_mtim.tv_nsec / 1000,
+	    (long long)MAX(st->st_atim.tv_sec, 0),
+	    st->st_atim.tv_nsec / 1000);
+	return put_line(c, line);
+}
+
+/* T if wanted, and C or D. */
+static int
+announce(struct rcp *c, char type, const struct stat *st, int64_t size,
+    const char *hash, const char *name)
+{
+	char *line;
+	int r;
+
+	if (c->opts.preserve && (r = put_times(c, st)) < 0)
+		return r;
+	if (asprintf(&line, "%c%04o %lld %s%s%s\n", type,
+		(unsigned)st->st_mode & SENT_MODES, (long long)size, hash,
+		*hash != '\0' ? " " : "", name) < 0)
+		return ERR_NOMEM;
+	r = put_line(c, line);
+	free(line);
+	return r;
+}
+
+/* --- files --- */
+
+/* One block; what the file does not have (any more) becomes zeros, for the
+ * sink waits for it. *wrong says why. */
+static size_t
+fill_block(struct rcp *c, int fd, int64_t left, const char **wrong)
+{
+	size_t want = rcp_piece(c, left), have = 0;
+	ssize_t n;
+
+	while (have < want && *wrong == NULL) {
+		n = read(fd, c->block + have, want - have);
+		if (n > 0)
+			have += (size_t)n;
+		else if (n == 0)
+			*wrong = "file became shorter while it was read";
+		else if (errno != EINTR)
+			*wrong = strerror(errno);
+	}
+	memset(c->block + have, 0, want - have);
+	return want;
+}
+
+static int
+send_data(struct rcp *c, int fd, int64_t start, int64_t size,
+    const char **wrong)
+{
+	struct stat st;
+	int r;
+
+	if (start > 0 && lseek(fd, start, SEEK_SET) < 0)
+		*wrong = strerror(errno);
+	for (int64_t left = size - start; left > 0;) {
+		size_t n = fill_block(c, fd, left, wrong);
+
+		if ((r = rcp_put(c, c->block, n)) < 0)
+			return r;
+		left -= (int64_t)n;
+		rcp_moved(c, n);
+	}
+	if (*wrong == NULL && fstat(fd, &st) == 0 && st.st_size > size)
+		*wrong = "file became longer while it was read";
+	return 0;
+}
+
+static int
+send_file(struct rcp *c, int fd, const struct stat *st, const char *path,
+    const char *name)
+{
+	const char *wrong = NULL;
+	char hash[RCP_HASH_HEX + 1] = "";
+	int64_t size = st->st_size, start = 0;
+	int r;
+
+	if (c->opts.resume &&
+	    (r = rcp_hash_file(c, fd, size, hash, NULL)) < 0)
+		return r;
+	if ((r = announce(c, 'C', st, size, hash, name)) < 0)
+		return r;
+	r = c->opts.resume ? rcp_resume_source(c, fd, size, &start) :
+			     rcp_settle(c);
+	if (r != 0) /* not wanted */
+		return r < 0 ? r : 0;
+	rcp_progress_start(c, name, size, start);
+	r = send_data(c, fd, start, size, &wrong);
+	rcp_progress_finish(c, r == 0 && wrong == NULL);
+	if (r < 0)
+		return r;
+	c->owed++;
+	if (wrong == NULL)
+		return rcp_ok(c);
+	rcp_fail(c, path, wrong);
+	return 0;
+}
+
+/* --- directories --- */
+
+static int
+list_dir(int fd, struct strlist *names)
+{
+	DIR *d = fdopendir(fd);
+	const struct dirent *de;
+	int r = 0;
+
+	if (d == NULL) {
+		close(fd);
+		return ERR_SYSTEM;
+	}
+	while (r == 0 && (errno = 0, de = readdir(d)) != NULL)
+		if (rcp_name_is_plain(de->d_name))
+			r = strlist_add(names, de->d_name);
+	if (r == 0 && errno != 0)
+		r = ERR_SYSTEM;
+	closedir(d);
+	return r;
+}
+
+static int
+send_entries(struct rcp *c, const char *path, const struct strlist *names)
+{
+	char *below;
+	int r = 0;
+
+	for (size_t i = 0; r >= 0 && i < names->n; i++) {
+		below = str_join_path(path, names->v[i]);
+		if (below == NULL)
+			return ERR_NOMEM;
+		r = send_path(c, below);
+		free(below);
+	}
+	return r;
+}
+
+/* Consumes fd. */
+static int
+send_dir(struct rcp *c, int fd, const struct stat *st, const char *path,
+    const char *name)
+{
+	struct strlist names = { NULL, 0 };
+	int r = list_dir(fd, &names);
+
+	if (r == ERR_SYSTEM) { /* what could be listed is sent */
+		rcp_fail(c, path, strerror(errno));
+		r = 0;
+	}
+	if (r == 0)
+		r = announce(c, 'D', st, 0, "", name);
+	if (r == 0)
+		r = rcp_settle(c);
+	if (r == 0)
+		r = send_entries(c, path, &names);
+	strlist_clear(&names);
+	if (r != 0)
+		return r < 0 ? r : 0;
+	return put_line(c, "E\n");
+}
+
+/* --- what was named --- */
+
+static int
+send_open(struct rcp *c, int fd, const char *path, const char *name)
+{
+	struct stat st;
+	int r = 0;
+
+	if (fstat(fd, &st) != 0)
+		rcp_fail(c, path, strerror(errno));
+	else if (S_ISDIR(st.st_mode) && c->opts.recursive)
+		return send_dir(c, fd, &st, path, name);
+	else if (S_ISREG(st.st_mode))
+		r = send_file(c, fd, &st, path, name);
+	else
+		rcp_fail(c, path, "not a regular file");
+	close(fd);
+	return r;
+}
+
+static int
+send_path(struct rcp *c, const char *path)
+{
+	size_t end = strlen(path), start;
+	char *name;
+	int fd, r = 0;
+
+	while (end > 1 && path[end - 1] == '/')
+		end--;
+	for (start = end; start > 0 && path[start - 1] != '/'; start--)
+		;
+	name = strndup(path + start, end - start);
+	if (name == NULL)
+		return ERR_NOMEM;
+	/* A FIFO must not keep us. */
+	fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0)
+		rcp_fail(c, path, strerror(errno));
+	else if (strchr(name, '\n') != NULL) {
+		rcp_fail(c, path,
+		    "this protocol cannot carry a newline in a name");
+		close(fd);
+	} else
+		r = send_open(c, fd, path, name);
+	free(name);
+	return r;
+}
+
+int
+rcp_send(struct rcp *c, char *const paths[], int n)
+{
+	int r = rcp_answer(c); /* the sink is there */
+
+	if (r != 0)
+		return r < 0 ? r : ERR_CANCELLED;
+	for (int i = 0; i < n; i++)
+		if ((r = send_path(c, paths[i])) < 0)
+			return r;
+	if ((r = rcp_settle(c)) < 0)
+		return r;
+	return rcp_flush(c);
+}

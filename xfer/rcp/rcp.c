@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: ISC */
+#include "xfer/rcp/rcp-internal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/mem.h"
+
+enum {
+	OUTPUT_FULL = 32 * 1024, /* bytes; then they are written */
+	PIECES_A_SECOND = 10,	 /* with a rate */
+	PIECE_MIN = 1024,
+	SLACK_US = 50 * 1000,
+};
+
+int
+rcp_new(struct rcp **out, int fd_in, int fd_out, const struct rcp_opts *opts)
+{
+	struct rcp *c = calloc(1, sizeof *c);
+
+	*out = NULL;
+	if (c == NULL)
+		return ERR_NOMEM;
+	c->fd_in = fd_in;
+	c->fd_out = fd_out;
+	c->opts = *opts;
+	buf_init(&c->output);
+	c->block = malloc(RCP_BLOCK);
+	c->input = malloc(RCP_INPUT);
+	if (c->block == NULL || c->input == NULL) {
+		rcp_free(c);
+		return ERR_NOMEM;
+	}
+	*out = c;
+	return 0;
+}
+
+void
+rcp_free(struct rcp *c)
+{
+	if (c == NULL)
+		return;
+	rcp_progress_finish(c, false);
+	buf_clear(&c->output);
+	free(c->block);
+	free(c->input);
+	free(c);
+}
+
+unsigned long
+rcp_failures(const struct rcp *c)
+{
+	return c->failures;
+}
+
+bool
+rcp_heard(const struct rcp *c)
+{
+	return c->heard;
+}
+
+/* --- bytes --- */
+
+static int
+closed(int r)
+{
+	bool gone = r == ERR_SYSTEM && (errno == EPIPE || errno == ECONNRESET);
+
+	return gone || r == ERR_EOF ? ERR_CLOSED : r;
+}
+
+int
+rcp_flush(struct rcp *c)
+{
+	int r;
+
+	if (buf_err(&c->output) < 0)
+		return buf_err(&c->output);
+	if (buf_len(&c->output) == 0)
+		return 0;
+	r = fd_write_all(c->fd_out, buf_data(&c->output),
+	    buf_len(&c->output));
+	buf_reset(&c->output);
+	return closed(r);
+}
+
+int
+rcp_put(struct rcp *c, const void *p, size_t len)
+{
+	int r;
+
+	if (len < OUTPUT_FULL - buf_len(&c->output)) {
+		buf_put(&c->output, p, len);
+		return buf_err(&c->output);
+	}
+	if ((r = rcp_flush(c)) < 0)
+		return r;
+	return closed(fd_write_all(c->fd_out, p, len));
+}
+
+static ssize_t
+read_some(int fd, void *p, size_t max)
+{
+	ssize_t n;
+
+	do {
+		n = read(fd, p, max);
+	} while (n < 0 && errno == EINTR);
+	return n < 0 ? closed(ERR_SYSTEM) : n;
+}
+
+ssize_t
+rcp_get_some(struct rcp *c, void *p, size_t max)
+{
+	size_t len = MIN(max, c->end - c->at);
+	int r;
+
+	if (len > 0) {
+		memcpy(p, c->input + c->at, len);
+		c->at += len;
+		return (ssize_t)len;
+	}
+	if ((r = rcp_flush(c)) < 0)
+		return r;
+	return read_some(c->fd_in, p, max);
+}
+
+/* One byte: 1, or 0 at the end. */
+static int
+get_byte(struct rcp *c, uint8_t *byte)
+{
+	ssize_t n;
+	int r;
+
+	if (c->at == c->end) {
+		if ((r = rcp_flush(c)) < 0)
+			return r;
+		n = read_some(c->fd_in, c->input, RCP_INPUT);
+		if (n <= 0)
+			return (int)n;
+		c->at = 0;
+		c->end = (size_t)n;
+		c->heard = true;
+	}
+	*byte = c->input[c->at++];
+	return 1;
+}
+
+int
+rcp_get(struct rcp *c, void *p, size_t len)
+{
+	uint8_t *to = p;
+	int r;
+
+	while (len > 0) {
+		if ((r = get_byte(c, to)) <= 0)
+			return r < 0 ? r : ERR_CLOSED;
+		to++;
+		len--;
+	}
+	return 0;
+}
+
+int
+rcp_get_line(struct rcp *c, size_t have)
+{
+	uint8_t byte = 0;
+	int r;
+
+	while ((r = get_byte(c, &byte)) > 0 && byte != '\n') {
+		if (have == sizeof c->line - 1)
+			return rcp_violated(c, "line too long");
+		c->line[have++] = (char)byte;
+	}
+	c->line[have] = '\0';
+	if (r < 0)
+		return r;
+	return r == 0 ? ERR_CLOSED : 0;
+}
+
+/* --- what is said --- */
+
+static void
+say_line(struct rcp *c, const char *line)
+{
+	size_t size = strlen(line) * 4 + 1;
+	char *shown;
+
+	if (c->opts.say == NULL || (shown = malloc(size)) == NULL)
+		return;
+	str_escape(shown, size, line);
+	progress_clear_line(c->opts.progress);
+	c->opts.say(c->opts.say_arg, shown);
+	free(shown);
+}
+
+static void
+say(struct rcp *c, const char *path, const char *text)
+{
+	struct buf line;
+	char *s;
+
+	buf_init(&line);
+	buf_printf(&line, "hpnscp: %s%s%s", path, *path != '\0' ? ": " : "",
+	    text);
+	c->failures++;
+	if ((s = buf_dup_string(&line)) != NULL)
+		say_line(c, s);
+	free(s);
+	buf_clear(&line);
+}
+
+/* An error of writing shows again with what is written or read next. */
+static void
+tell(struct rcp *c, const char *path, const char *text)
+{
+	size_t size = strlen(path) * 4 + 1;
+	char *shown = malloc(size);
+
+	if (shown != NULL)
+		str_escape(shown, size, path);
+	buf_printf(&c->output, "%cscp: %s%s%s\n", RCP_WARNING,
+	    shown != NULL ? shown : "", *path != '\0' ? ": " : "", text);
+	free(shown);
+}
+
+void
+rcp_fail(struct rcp *c, const char *path, const char *text)
+{
+	say(c, path, text);
+	tell(c, path, text);
+}
+
+int
+rcp_ended(struct rcp *c, const char *path, const char *text)
+{
+	rcp_fail(c, path, text);
+	if (rcp_flush(c) < 0)
+		log_debug("the peer is gone already");
+	return ERR_PROTOCOL;
+}
+
+int
+rcp_violated(struct rcp *c, const char *what)
+{
+	return rcp_ended(c, "protocol error", what);
+}
+
+/* --- answers --- */
+
+int
+rcp_ok(struct rcp *c)
+{
+	return rcp_put(c, "", 1);
+}
+
+int
+rcp_heard_message(struct rcp *c, uint8_t code)
+{
+	int r = rcp_get_line(c, 0);
+
+	if (r < 0)
+		return r;
+	c->failures++;
+	say_line(c, c->line);
+	return code == RCP_FATAL ? ERR_CANCELLED : 1;
+}
+
+int
+rcp_answer(struct rcp *c)
+{
+	uint8_t code = RCP_OK;
+	int r = get_byte(c, &code);
+
+	if (r <= 0)
+		return r < 0 ? r : ERR_CLOSED;
+	if (code == RCP_OK)
+		return 0;
+	if (code == RCP_WARNING || code == RCP_FATAL)
+		return rcp_heard_message(c, code);
+	/* Not the protocol: what a shell or a profile has printed. */
+	c->line[0] = (char)code;
+	if ((r = rcp_get_line(c, 1)) < 0)
+		return r;
+	c->failures++;
+	say_line(c, c->line);
+	return ERR_PROTOCOL;
+}
+
+int
+rcp_settle(struct rcp *c)
+{
+	int r = 0;
+
+	for (; c->owed > 0; c->owed--)
+		if ((r = rcp_answer(c)) < 0)
+			return r;
+	return r;
+}
+
+/* --- records --- */
+
+int
+rcp_next_record(struct rcp *c, struct rcp_record *rec, bool first)
+{
+	uint8_t byte = 0;
+	int r;
+
+	while ((r = get_byte(c, &byte)) > 0 &&
+	    (byte == RCP_WARNING || byte == RCP_FATAL))
+		if ((r = rcp_heard_message(c, byte)) < 0)
+			return r;
+	if (r <= 0)
+		return r;
+	if (byte == '\n')
+		return rcp_violated(c, "unexpected <newline>");
+	c->line[0] = (char)byte;
+	if ((r = rcp_get_line(c, 1)) < 0)
+		return r;
+	if (rcp_record_parse(rec, c->line, c->opts.resume) == 0)
+		return 1;
+	if (!first || strchr("CDET", c->line[0]) != NULL)
+		return rcp_violated(c, "expected control record");
+	say_line(c, c->line);
+	c->failures++;
+	return ERR_PROTOCOL;
+}
+
+int
+rcp_check_record(struct rcp *c, const struct rcp_record *rec,
+    const struct strlist *wanted, unsigned depth)
+{
+	if (rec->type == 'E' && depth == 0)
+		return rcp_violated(c, "unexpected end of directory");
+	if (rec->type != 'C' && rec->type != 'D')
+		return 0;
+	if (!rcp_name_is_plain(rec->name))
+		return rcp_ended(c, "error: unexpected filename", rec->name);
+	if (depth == 0 && wanted != NULL &&
+	    !rcp_wanted_has(wanted, rec->name))
+		return rcp_violated(c, "filename does not match request");
+	if (rec->type == 'D' && !c->opts.recursive)
+		return rcp_violated(c, "received directory without -r");
+	return 0;
+}
+
+/* --- progress and rate --- */
+
+static uint64_t
+now_us(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
+}
+
+void
+rcp_progress_start(struct rcp *c, const char *name, int64_t size,
+    int64_t done)
+{
+	progress_start(c->opts.progress, &c->item, name, (uint64_t)size,
+	    now_us() / 1000);
+	progress_add(c->opts.progress, &c->item, (uint64_t)done);
+}
+
+void
+rcp_progress_finish(struct rcp *c, bool ok)
+{
+	progress_finish(c->opts.progress, &c->item, ok, now_us() / 1000);
+}
+
+/* What was idle is not saved up for later, but for a little that makes up
+ * for waking late. */
+static void
+keep_rate(struct rcp *c, size_t bytes)
+{
+	uint64_t now = now_us(), left;
+
+	c->allowed_us = MAX(c->allowed_us, now - MIN(now, SLACK_US)) +
+	    (uint64_t)bytes * 1000000 / c->opts.rate_bytes;
+	while (now < c->allowed_us) {
+		left = c->allowed_us - now;
+		(void)nanosleep(&(struct timespec){
+		    .tv_sec = (time_t)(left / 1000000),
+		    .tv_nsec = (long)(left % 1000000) * 1000 }, NULL);
+		now = now_us();
+	}
+}
+
+void
+rcp_moved(struct rcp *c, size_t bytes)
+{
+	if (c->opts.progress != NULL) {
+		progress_add(c->opts.progress, &c->item, bytes);
+		progress_tick(c->opts.progress, &c->item, now_us() / 1000);
+	}
+	if (c->opts.rate_bytes > 0)
+		keep_rate(c, bytes);
+}
+
+size_t
+rcp_piece(const struct rcp *c, int64_t left)
+{
+	uint64_t max = RCP_BLOCK, rate = c->opts.rate_bytes;
+
+	if (rate > 0)
+		max = MIN(max, MAX(rate / PIECES_A_SECOND, PIECE_MIN));
+	return (size_t)MIN((uint64_t)left, max);
+}

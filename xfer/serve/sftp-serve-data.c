@@ -1,0 +1,656 @@
+/* SPDX-License-Identifier: ISC */
+/* Files and their data: open, read, write, close; see sftp-serve-internal.h. */
+#include <sys/statfs.h>
+#include <sys/uio.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/mem.h"
+#include "xfer/part-lock.h"
+#include "xfer/part-name.h"
+#include "xfer/serve/sftp-serve-internal.h"
+
+enum {
+	COPY_BLOCK = 256 * 1024,
+	COPY_SLICE = 64 * 1024 * 1024, /* inside of the kernel */
+};
+
+/* --- open and close --- */
+
+static int
+open_flags(uint32_t pflags)
+{
+	int flags;
+
+	if ((pflags & SFTP_O_READ) && (pflags & SFTP_O_WRITE))
+		flags = O_RDWR;
+	else if (pflags & SFTP_O_WRITE)
+		flags = O_WRONLY;
+	else
+		flags = O_RDONLY;
+	if (pflags & SFTP_O_APPEND)
+		flags |= O_APPEND;
+	if (pflags & SFTP_O_CREAT)
+		flags |= O_CREAT;
+	if (pflags & SFTP_O_TRUNC)
+		flags |= O_TRUNC;
+	if (pflags & SFTP_O_EXCL)
+		flags |= O_EXCL;
+	return flags | O_CLOEXEC | O_NOCTTY;
+}
+
+/* File systems that answer over a network, or from another process: it is no
+ * use to wait until one of them has let us wait. */
+bool
+serve_is_remote(int fd)
+{
+	static const uint32_t magic[] = { 0x6969 /* NFS */, 0xff534d42 /* CIFS */,
+		0xfe534d42 /* SMB2 */, 0x517b /* SMB */, 0x65735546 /* FUSE */,
+		0x01021997 /* 9P */, 0x00c36400 /* Ceph */, 0x5346414f /* AFS */,
+		0x0bd00bd0 /* Lustre */, 0x47504653 /* GPFS */ };
+	struct statfs fs;
+
+	if (fstatfs(fd, &fs) != 0)
+		return false;
+	for (size_t i = 0; i < ARRAY_LEN(magic); i++)
+		if ((uint32_t)fs.f_type == magic[i])
+			return true;
+	return false;
+}
+
+/* A FIFO would be waited for, and with it the whole connection; a lease of
+ * somebody's on a file is worth the wait. */
+static int
+open_file(const struct serve_op *op)
+{
+	int fd = open(op->path, op->flags | O_NONBLOCK, op->mode);
+	struct stat st;
+
+	if (fd < 0 && errno == EWOULDBLOCK && stat(op->path, &st) == 0 &&
+	    S_ISREG(st.st_mode))
+		fd = open(op->path, op->flags, op->mode);
+	return fd;
+}
+
+/* In the place of one that is there. One of somebody else's that cannot go is
+ * as much in the way as one that is being written. */
+static int
+claim_part(const struct serve_op *op)
+{
+	bool keep = false;
+	int fd = xfer_part_claim(op->path, op->mode, &keep);
+
+	if (fd < 0 && (errno == EACCES || errno == EPERM))
+		errno = EBUSY;
+	return fd;
+}
+
+/*
+ * A part, to write. Its directory may be another user's too, so what is there
+ * is a part only if it is ours, and nothing is done to it before that is known.
+ * One that nobody is at counts as not there, for who may remove it.
+ */
+static int
+open_part(const struct serve_op *op)
+{
+	int flags = (op->flags & ~O_TRUNC) | O_NONBLOCK | O_NOFOLLOW;
+	int fd = open(op->path, flags, op->mode);
+	bool made = (flags & O_CREAT) != 0 && (flags & O_EXCL) != 0;
+
+	if (fd < 0 && errno == EEXIST && op->may_remove)
+		fd = claim_part(op);
+	if (fd < 0)
+		return -1;
+	errno = EPERM;
+	if ((made || xfer_part_is_own(fd)) && xfer_part_share(fd) &&
+	    ((op->flags & O_TRUNC) == 0 || ftruncate(fd, 0) == 0))
+		return fd;
+	fd_close(&fd);
+	return -1;
+}
+
+static int
+run_open(struct serve_op *op)
+{
+	bool part = (op->flags & O_ACCMODE) != O_RDONLY &&
+	    xfer_is_part(op->path);
+
+	op->own_fd = part ? open_part(op) : open_file(op);
+	if (op->own_fd < 0)
+		return -1;
+	op->remote = serve_is_remote(op->own_fd);
+	return fstat(op->own_fd, &op->st);
+}
+
+static void
+done_open(struct sftp_serve *s, struct serve_op *op)
+{
+	struct serve_handle *h = &s->handles[op->place];
+
+	if (op->error != 0) {
+		serve_handle_close(s, h);
+		serve_done_status(s, op);
+		return;
+	}
+	h->kind = SERVE_FILE;
+	h->fd = op->own_fd;
+	op->own_fd = -1;
+	s->remote = s->remote || op->remote;
+	h->append = (op->flags & O_APPEND) != 0;
+	h->key = (struct serve_key){ op->st.st_dev, op->st.st_ino };
+	serve_put_handle(s, op->id, op->place);
+}
+
+int
+serve_open(struct sftp_serve *s, struct serve_op *op, struct rd *r)
+{
+	uint32_t pflags;
+	char text[64];
+	int err;
+
+	op->path = serve_get_path(s, r);
+	pflags = rd_u32(r);
+	sftp_get_attrs(r, &op->attrs);
+	if ((err = rd_err(r)) < 0)
+		return err;
+	op->mode = op->attrs.flags & SFTP_A_MODE ?
+	    op->attrs.mode & SERVE_MODE_BITS :
+	    0666;
+	sftp_open_flags_text(pflags, text, sizeof text);
+	serve_info(s, "open \"%s\" flags %s mode 0%o", op->path, text,
+	    (unsigned)op->mode);
+	if (s->opts.read_only && (pflags & ~(uint32_t)SFTP_O_READ) != 0)
+		return ERR_DENIED;
+	op->place = serve_handle_new(s, op->path);
+	if (op->place < 0) {
+		serve_status(s, op->id, SFTP_FAILURE);
+		return 0;
+	}
+	op->flags = open_flags(pflags);
+	op->may_remove = serve_allows(s, SFTP_REMOVE);
+	op->opens = (op->flags & O_TRUNC) == 0;
+	op->changes = (op->flags & (O_TRUNC | O_CREAT)) != 0;
+	op->run = run_open;
+	op->done = done_open;
+	return 0;
+}
+
+static int
+run_close(struct serve_op *op)
+{
+	int fd = op->own_fd;
+	DIR *dir = op->own_dir;
+
+	op->own_fd = -1;
+	op->own_dir = NULL;
+	/* A file system may tell only now that data was lost. */
+	return dir != NULL ? closedir(dir) : close(fd);
+}
+
+static void
+done_close(struct sftp_serve *s, struct serve_op *op)
+{
+	struct serve_handle *h = &s->handles[op->place];
+
+	serve_log_close(s, h, op->flags == SERVE_DIR, "");
+	serve_handle_close(s, h);
+	serve_done_status(s, op);
+}
+
+int
+serve_close(struct sftp_serve *s, struct serve_op *op, struct rd *r)
+{
+	struct serve_handle *h = serve_get_handle(s, r, SERVE_FREE);
+	int err = serve_check_handle(s, op, r, h, SFTP_FAILURE);
+
+	if (err <= 0)
+		return err;
+	serve_touch_handle(s, op, h, true);
+	op->own_fd = h->fd;
+	op->own_dir = h->dir;
+	op->flags = (int)h->kind;
+	h->fd = -1;
+	h->dir = NULL;
+	h->kind = SERVE_UNUSABLE;
+	op->run = run_close;
+	op->done = done_close;
+	return 0;
+}
+
+/* --- read --- */
+
+static void
+put_data_head(uint8_t *p, uint32_t id, size_t len)
+{
+	wire_put_u32(p, (uint32_t)len + SERVE_DATA_HEAD - 4);
+	p[4] = SFTP_DATA;
+	wire_put_u32(p + 5, id);
+	wire_put_u32(p + 9, (uint32_t)len);
+}
+
+static int
+run_read(struct serve_op *op)
+{
+	uint8_t *p = buf_reserve(&op->data, SERVE_DATA_HEAD + op->len);
+	ssize_t n;
+
+	if (p == NULL) {
+		errno = ENOMEM;
+		return -1;
+	}
+	do
+		n = pread(op->fd, p + SERVE_DATA_HEAD, op->len,
+		    (off_t)op->offset);
+	while (n < 0 && errno == EINTR);
+	if (n > 0 || (n == 0 && op->len == 0)) {
+		put_data_head(p, op->id, (size_t)n);
+		buf_commit(&op->data, SERVE_DATA_HEAD + (size_t)n);
+	}
+	return n < 0 ? -1 : 0;
+}
+
+static void
+done_read(struct sftp_serve *s, struct serve_op *op)
+{
+	size_t len = buf_len(&op->data);
+
+	if (op->error != 0) {
+		serve_done_status(s, op);
+		return;
+	}
+	if (len == 0) {
+		serve_status(s, op->id, SFTP_EOF);
+		return;
+	}
+	s->handles[op->place].bytes_read += len - SERVE_DATA_HEAD;
+	if (buf_len(&s->out) == 0 && buf_err(&s->out) == 0) {
+		struct buf empty = s->out;
+
+		s->out = op->data;
+		op->data = empty;
+	} else {
+		buf_put_buf(&s->out, &op->data);
+	}
+}
+
+/*
+ * What the page cache has; EAGAIN if the rest is on a disk only. File systems
+ * that cannot tell are believed to be quick until they were not.
+ */
+static ssize_t
+read_cached(struct sftp_serve *s, struct serve_handle *h,
+    const struct iovec *iov, int count, const struct serve_op *op)
+{
+	struct serve_timer t;
+	struct stat st;
+	ssize_t n;
+
+	if (s->opts.threads > 0 && !h->no_nowait) {
+		n = preadv2(h->fd, iov, count, (off_t)op->offset, RWF_NOWAIT);
+		if (n >= 0 && (size_t)n < op->len &&
+		    (fstat(h->fd, &st) != 0 || !S_ISREG(st.st_mode) ||
+			op->offset + (uint64_t)n < (uint64_t)st.st_size)) {
+			errno = EAGAIN;
+			return -1;
+		}
+		if (n >= 0 || errno == EAGAIN)
+			return n;
+		h->no_nowait = true;
+	}
+	if (serve_prefers_worker(s)) {
+		errno = EAGAIN;
+		return -1;
+	}
+	serve_timer_begin(s, &t);
+	do
+		n = preadv(h->fd, iov, count, (off_t)op->offset);
+	while (n < 0 && errno == EINTR);
+	serve_timer_end(s, &t);
+	return n;
+}
+
+/*
+ * The reply goes to p, and what does not fit there to the output buffer.
+ * True if it was answered; else a worker shall read.
+ */
+static bool
+read_to(struct sftp_serve *s, struct serve_op *op, uint8_t *p, size_t room,
+    size_t *placed)
+{
+	struct serve_handle *h = &s->handles[op->place];
+	size_t first = MIN(op->len, room - SERVE_DATA_HEAD);
+	struct iovec iov[2] = {
+		{ .iov_base = p + SERVE_DATA_HEAD, .iov_len = first },
+		{ .iov_len = op->len - first },
+	};
+	size_t got;
+	ssize_t n;
+
+	if (iov[1].iov_len > 0 &&
+	    (iov[1].iov_base = buf_reserve(&s->out, iov[1].iov_len)) == NULL)
+		return false;
+	n = read_cached(s, h, iov, iov[1].iov_len > 0 ? 2 : 1, op);
+	if (n < 0 && errno == EAGAIN)
+		return false;
+	if (n < 0) {
+		op->error = errno;
+		serve_done_status(s, op);
+		return true;
+	}
+	got = (size_t)n;
+	if (got == 0 && op->len > 0) {
+		serve_status(s, op->id, SFTP_EOF);
+		return true;
+	}
+	put_data_head(p, op->id, got);
+	*placed = SERVE_DATA_HEAD + MIN(got, first);
+	if (got > first)
+		buf_commit(&s->out, got - first);
+	h->bytes_read += got;
+	return true;
+}
+
+/* On the loop, if nothing is in the way. */
+static bool
+read_at_once(struct sftp_serve *s, struct serve_op *op)
+{
+	size_t whole = SERVE_DATA_HEAD + op->len, placed = 0;
+	uint8_t *p;
+	bool answered;
+
+	if (s->opts.eager || s->remote || serve_must_wait(s, op))
+		return false;
+	if (s->place.p != NULL && s->place.used == 0 &&
+	    s->place.room > SERVE_DATA_HEAD)
+		return read_to(s, op, s->place.p, s->place.room,
+		    &s->place.used);
+	p = buf_reserve(&s->out, whole);
+	if (p == NULL)
+		return false;
+	answered = read_to(s, op, p, whole, &placed);
+	buf_commit(&s->out, placed);
+	return answered;
+}
+
+int
+serve_read(struct sftp_serve *s, struct serve_op *op, struct rd *r)
+{
+	struct serve_handle *h = serve_get_handle(s, r, SERVE_FILE);
+	uint64_t offset = rd_u64(r);
+	uint32_t want = rd_u32(r);
+	int err = serve_check_handle(s, op, r, h, SFTP_FAILURE);
+
+	if (err <= 0)
+		return err;
+	if (offset > INT64_MAX) { /* for the kernel -1 is "go on reading" */
+		serve_status(s, op->id, sftp_status_from_errno(EINVAL));
+		return 0;
+	}
+	serve_touch_handle(s, op, h, false);
+	op->offset = op->from = offset;
+	op->len = MIN(want, (uint32_t)SFTP_DATA_MAX);
+	op->to = offset + op->len < offset ? UINT64_MAX : offset + op->len;
+	if (read_at_once(s, op))
+		return 0;
+	op->waits = true;
+	op->run = run_read;
+	op->done = done_read;
+	return 0;
+}
+
+/* --- write --- */
+
+static int
+write_whole(int fd, const uint8_t *p, size_t len, uint64_t offset,
+    bool append, uint64_t *written)
+{
+	ssize_t n;
+
+	while (len > 0) {
+		n = append ? write(fd, p, len) :
+			     pwrite(fd, p, len, (off_t)offset);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -1;
+		if (n == 0) {
+			errno = EIO;
+			return -1;
+		}
+		*written += (uint64_t)n;
+		offset += (uint64_t)n;
+		p += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+static int
+run_write(struct serve_op *op)
+{
+	return write_whole(op->fd, buf_data(&op->data), buf_len(&op->data),
+	    op->offset, op->flags != 0, &op->count);
+}
+
+static void
+answer_write(struct sftp_serve *s, uint32_t id, struct serve_handle *h,
+    int error)
+{
+	if (error != 0 && h != NULL)
+		log_error("write \"%s\": %s", h->path, strerror(error));
+	serve_status(s, id, sftp_status_from_errno(error));
+}
+
+static void
+done_write(struct sftp_serve *s, struct serve_op *op)
+{
+	struct serve_handle *h = &s->handles[op->place];
+
+	h->bytes_written += op->count;
+	answer_write(s, op->id, h, op->error);
+}
+
+/* refused: the status of a request that may not be, else 0. The data starts
+ * behind what r reads, in a message with body bytes behind its length. */
+int
+serve_write_begin(struct sftp_serve *s, struct rd *r, uint32_t id,
+    uint32_t body, uint32_t refused)
+{
+	static const size_t fixed = SERVE_WRITE_HEAD - 4;
+	struct serve_write *w = &s->write;
+	struct serve_op *op = &w->op;
+
+	*w = (struct serve_write){ .id = id, .active = true };
+	serve_op_init(op, id);
+	w->handle = serve_get_handle(s, r, SERVE_FILE);
+	w->offset = rd_u64(r);
+	w->left = rd_u32(r);
+	if (r->err != 0 || body < fixed || w->left > body - fixed)
+		return ERR_PROTOCOL;
+	w->skip = body - (uint32_t)fixed - w->left;
+	if (refused != 0)
+		w->handle = NULL;
+	if (w->handle == NULL || w->offset > INT64_MAX) {
+		w->error = refused != 0 ? EACCES :
+		    w->handle == NULL ? EBADF : EINVAL;
+		return 0;
+	}
+	serve_touch_handle(s, op, w->handle, true);
+	op->run = run_write;
+	op->done = done_write;
+	op->offset = w->offset;
+	op->flags = w->handle->append;
+	if (!w->handle->append && w->offset + w->left >= w->offset) {
+		op->from = w->offset;
+		op->to = w->offset + w->left;
+	}
+	w->gather = serve_must_wait(s, op) || serve_prefers_worker(s);
+	return 0;
+}
+
+static void
+write_piece(struct sftp_serve *s, const uint8_t *p, size_t len)
+{
+	struct serve_write *w = &s->write;
+	uint64_t written = 0;
+	struct serve_timer t;
+
+	if (len == 0 || w->error != 0)
+		return;
+	if (w->gather) {
+		buf_put(&w->op.data, p, len);
+		if (buf_err(&w->op.data) != 0)
+			w->error = ENOMEM;
+		return;
+	}
+	serve_timer_begin(s, &t);
+	if (write_whole(w->handle->fd, p, len, w->offset, w->handle->append,
+		&written) != 0)
+		w->error = errno;
+	serve_timer_end(s, &t);
+	w->offset += written;
+	w->handle->bytes_written += written;
+}
+
+/* Returns how many bytes belonged to the WRITE that is under way. */
+size_t
+serve_write_continue(struct sftp_serve *s, const uint8_t *p, size_t len)
+{
+	struct serve_write *w = &s->write;
+	size_t data = MIN(len, (size_t)w->left);
+	size_t skip = MIN(len - data, (size_t)w->skip);
+
+	write_piece(s, p, data);
+	w->left -= (uint32_t)data;
+	w->skip -= (uint32_t)skip;
+	if (w->left > 0 || w->skip > 0)
+		return data + skip;
+	w->active = false;
+	if (w->gather && w->error == 0) {
+		serve_submit(s, &w->op);
+	} else {
+		answer_write(s, w->id, w->handle, w->error);
+		serve_op_clear(&w->op);
+	}
+	return data + skip;
+}
+
+/* --- fsync and copy-data --- */
+
+static int
+run_fsync(struct serve_op *op)
+{
+	return fsync(op->fd);
+}
+
+int
+serve_fsync(struct sftp_serve *s, struct serve_op *op, struct rd *r)
+{
+	struct serve_handle *h = serve_get_handle(s, r, SERVE_FILE);
+	int err = serve_check_handle(s, op, r, h, SFTP_NO_SUCH_FILE);
+
+	if (err <= 0)
+		return err;
+	serve_verbose(s, "fsync \"%s\"", h->path);
+	serve_touch_handle(s, op, h, false);
+	op->is_long = true;
+	op->run = run_fsync;
+	op->done = serve_done_status;
+	return 0;
+}
+
+/* With copy_file_range() where both ends can, which shares blocks or copies
+ * inside of the kernel. Bytes, 0 at the end, or -1. */
+static ssize_t
+copy_some(struct serve_op *op)
+{
+	size_t want = (size_t)MIN(op->count, (uint64_t)COPY_SLICE);
+	off_t from = (off_t)op->offset, to = (off_t)op->offset2;
+	uint64_t written = 0;
+	uint8_t *block;
+	ssize_t n;
+
+	if (op->flags == 0) {
+		n = copy_file_range(op->fd, &from, op->fd2, &to, want, 0);
+		if (n > 0)
+			return n;
+		/* Files of /proc copy as empty that way. */
+		op->flags = 1;
+	}
+	block = buf_reserve(&op->data, COPY_BLOCK);
+	if (block == NULL) {
+		errno = ENOMEM;
+		return -1;
+	}
+	n = pread(op->fd, block, MIN(want, (size_t)COPY_BLOCK), from);
+	if (n > 0 && write_whole(op->fd2, block, (size_t)n, op->offset2, false,
+			 &written) != 0)
+		return -1;
+	return n;
+}
+
+static int
+run_copy(struct serve_op *op)
+{
+	bool to_end = op->count == UINT64_MAX;
+	ssize_t n = copy_some(op);
+
+	if (n < 0)
+		return errno == EINTR ? (op->unfinished = true, 0) : -1;
+	op->len += (size_t)n;
+	op->offset += (uint64_t)n;
+	op->offset2 += (uint64_t)n;
+	if (!to_end)
+		op->count -= (uint64_t)n;
+	if (n == 0 && !to_end && op->count > 0) {
+		errno = EIO; /* the source ended early */
+		return -1;
+	}
+	op->unfinished = n > 0 && op->count > 0;
+	return 0;
+}
+
+static void
+done_copy(struct sftp_serve *s, struct serve_op *op)
+{
+	s->handles[op->place].bytes_read += op->len;
+	s->handles[op->place2].bytes_written += op->len;
+	serve_done_status(s, op);
+}
+
+int
+serve_copy_data(struct sftp_serve *s, struct serve_op *op, struct rd *r)
+{
+	struct serve_handle *from = serve_get_handle(s, r, SERVE_FILE), *to;
+	uint64_t len;
+	int err;
+
+	op->offset = rd_u64(r);
+	len = rd_u64(r);
+	to = serve_get_handle(s, r, SERVE_FILE);
+	op->offset2 = rd_u64(r);
+	if ((err = rd_err(r)) < 0)
+		return err;
+	if (from == NULL || to == NULL || from == to ||
+	    op->offset > INT64_MAX || op->offset2 > INT64_MAX) {
+		serve_status(s, op->id, SFTP_FAILURE);
+		return 0;
+	}
+	serve_log(s, LOG_LVL_DEBUG1, "copy-data from \"%s\" to \"%s\"",
+	    from->path, to->path);
+	op->place = (int)(from - s->handles);
+	op->place2 = (int)(to - s->handles);
+	op->fd = from->fd;
+	op->fd2 = to->fd;
+	op->flags = to->append; /* the kernel does not append */
+	op->count = len != 0 ? len : UINT64_MAX;
+	op->changes = op->is_long = true; /* of two files: like a path */
+	op->run = run_copy;
+	op->done = done_copy;
+	return 0;
+}

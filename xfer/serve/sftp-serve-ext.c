@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: ISC */
+/* Extensions of the SFTP server; see sftp-serve-internal.h. */
+#include <sys/statvfs.h>
+
+#include <grp.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "xfer/serve/sftp-serve-internal.h"
+
+enum { IDS_MAX = 4096 };
+
+/* --- file systems --- */
+
+static int
+run_statvfs(struct serve_op *op)
+{
+	struct statvfs st;
+	struct sftp_statvfs v;
+
+	if ((op->path != NULL ? statvfs(op->path, &st) :
+				fstatvfs(op->fd, &st)) != 0)
+		return -1;
+	v = (struct sftp_statvfs){
+		.bsize = st.f_bsize,
+		.frsize = st.f_frsize,
+		.blocks = st.f_blocks,
+		.bfree = st.f_bfree,
+		.bavail = st.f_bavail,
+		.files = st.f_files,
+		.ffree = st.f_ffree,
+		.favail = st.f_favail,
+		.fsid = st.f_fsid,
+		.flag = (st.f_flag & ST_RDONLY ? SFTP_VFS_RDONLY : 0) |
+		    (st.f_flag & ST_NOSUID ? SFTP_VFS_NOSUID : 0),
+		.namemax = st.f_namemax,
+	};
+	sftp_put_statvfs(&op->data, &v);
+	return 0;
+}
+
+int
+serve_statvfs(struct sftp_serve *s, struct serve_op *op, struct rd *r)
+{
+	op->path = serve_get_path(s, r);
+	if (op->path == NULL)
+		return rd_err(r);
+	serve_info(s, "statvfs \"%s\"", op->path);
+	op->run = run_statvfs;
+	op->done = serve_done_data;
+	return 0;
+}
+
+int
+serve_fstatvfs(struct sftp_serve *s, struct serve_op *op, struct rd *r)
+{
+	struct serve_handle *h = serve_get_handle(s, r, SERVE_FREE);
+	int err = serve_check_handle(s, op, r, h, SFTP_FAILURE);
+
+	if (err <= 0)
+		return err;
+	serve_info(s, "fstatvfs \"%s\"", h->path);
+	serve_touch_handle(s, op, h, false);
+	op->run = run_statvfs;
+	op->done = serve_done_data;
+	return 0;
+}
+
+int
+serve_limits(struct sftp_serve *s, struct serve_op *op, struct rd *r)
+{
+	size_t mark = serve_begin_reply(s, op->id);
+
+	(void)r;
+	buf_put_u64(&s->out, SFTP_MESSAGE_MAX);
+	buf_put_u64(&s->out, SFTP_DATA_MAX);
+	buf_put_u64(&s->out, SFTP_DATA_MAX);
+	buf_put_u64(&s->out, (uint64_t)s->handles_max);
+	buf_close_string(&s->out, mark);
+	return 0;
+}
+
+/* --- people --- */
+
+/*
+ * "~", "~/x", "~user/x" to a path from the root; others as they are. Caller
+ * frees; NULL if there is no such home, or no memory.
+ */
+static char *
+expand(const struct sftp_serve *s, const char *path)
+{
+	const char *rest = path + 1 + strcspn(path + 1, "/"), *home = NULL;
+	const struct passwd *pw = NULL;
+	char *user, *joined;
+
+	if (rest == path + 1) {
+		home = s->opts.home;
+		if (home == NULL)
+			pw = getpwuid(getuid());
+	} else {
+		user = strndup(path + 1, (size_t)(rest - path - 1));
+		if (user == NULL)
+			return NULL;
+		pw = getpwnam(user);
+		free(user);
+	}
+	if (pw != NULL)
+		home = pw->pw_dir;
+	if (home == NULL || asprintf(&joined, "%s%s", home, rest) < 0)
+		return NULL;
+	return joined;
+}
+
+int
+serve_expand_path(struct sftp_serve *s, struct serve_op *op, struct rd *r)
+{
+	char *expanded;
+
+	op->path = serve_get_path(s, r);
+	if (op->path == NULL)
+		return rd_err(r);
+	serve_verbose(s, "expand \"%s\"", op->path);
+	if (op->path[0] == '~') {
+		expanded = expand(s, op->path);
+		if (expanded == NULL)
+			return ERR_NOT_FOUND;
+		free(op->path);
+		op->path = expanded;
+	}
+	op->run = serve_run_resolve;
+	op->done = serve_done_name;
+	return 0;
+}
+
+int
+serve_home_directory(struct sftp_serve *s, struct serve_op *op, struct rd *r)
+{
+	const struct passwd *pw;
+
+	op->path = rd_cstring(r, SFTP_PATH_MAX);
+	if (op->path == NULL)
+		return rd_err(r);
+	serve_verbose(s, "home-directory \"%s\"", op->path);
+	pw = op->path[0] != '\0' ? getpwnam(op->path) : getpwuid(getuid());
+	if (pw == NULL)
+		return ERR_NOT_FOUND;
+	serve_name(s, op->id, pw->pw_dir);
+	return 0;
+}
+
+int
+serve_users_groups(struct sftp_serve *s, struct serve_op *op, struct rd *r)
+{
+	struct rd uids = rd_sub(r), gids = rd_sub(r);
+	struct buf *b = &s->out;
+	const struct passwd *pw;
+	const struct group *gr;
+	int err = rd_err(r);
+	size_t mark, list;
+
+	if (err < 0)
+		return err;
+	if (uids.len % 4 != 0 || gids.len % 4 != 0 ||
+	    uids.len / 4 > IDS_MAX || gids.len / 4 > IDS_MAX)
+		return ERR_LIMIT;
+	serve_verbose(s, "users-groups-by-id: %zu users, %zu groups",
+	    uids.len / 4, gids.len / 4);
+	mark = serve_begin_reply(s, op->id);
+	list = buf_open_string(b);
+	while (uids.len > 0) {
+		pw = getpwuid(rd_u32(&uids));
+		buf_put_cstring(b, pw != NULL ? pw->pw_name : "");
+	}
+	buf_close_string(b, list);
+	list = buf_open_string(b);
+	while (gids.len > 0) {
+		gr = getgrgid(rd_u32(&gids));
+		buf_put_cstring(b, gr != NULL ? gr->gr_name : "");
+	}
+	buf_close_string(b, list);
+	buf_close_string(b, mark);
+	return 0;
+}

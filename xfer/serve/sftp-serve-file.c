@@ -1,0 +1,628 @@
+/* SPDX-License-Identifier: ISC */
+/* Attributes, directories and names; see sftp-serve-internal.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <limits.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "xfer/serve/sftp-serve-internal.h"
+
+enum {
+	/* A NAME reply stays below what the oldest clients take. */
+	NAMES_MAX_BYTES = 28 * 1024,
+	LONGNAME_MAX = 2 * NAME_MAX + 160,
+	/* What an entry takes there beside its name, twice. */
+	ENTRY_BYTES = 4 + 4 + 4 + 8 + 5 * 4 + 80,
+};
+
+/* --- attributes --- */
+
+static int
+run_stat(struct serve_op *op)
+{
+	if (op->path == NULL)
+		return fstat(op->fd, &op->st);
+	return op->flags != 0 ? stat(op->path, &op->st) :
+				lstat(op->path, &op->st);
+}
+
+static int
+stat_path(struct sftp_serve *s, struct serve_op *op, struct rd *r,
+    bool follow)
+{
+	op->path = serve_get_path(s, r);
+	if (op->path == NULL)
+		return rd_err(r);
+	serve_verbose(s, "%s name \"%s\"", follow ? "stat" : "lstat",
+	    op->path);
+	op->flags = follow;
+	op->run = run_stat;
+	op->done = serve_done_attrs;
+	return 0;
+}
+
+int
+serve_stat(struct sftp_serve *s, struct serve_op *op, struct rd *r)
+{
+	return stat_path(s, op, r, true);
+}
+
+int
+serve_lstat(struct sftp_serve *s, struct serve_op *op, struct rd *r)
+{
+	return stat_path(s, op, r, false);
+}
+
+int
+serve_fstat(struct sftp_serve *s, struct serve_op *op, struct rd *r)
+{
+	struct serve_handle *h = serve_get_handle(s, r, SERVE_FREE);
+	int err = serve_check_handle(s, op, r, h, SFTP_FAILURE);
+
+	if (err <= 0)
+		return err;
+	serve_touch_handle(s, op, h, false);
+	op->run = run_stat;
+	op->done = serve_done_attrs;
+	return 0;
+}
+
+static int
+apply_times(const char *path, int fd, int at_flags,
+    const struct sftp_attrs *attrs)
+{
+	struct timespec ts[2] = {
+		{ .tv_sec = attrs->atime },
+		{ .tv_sec = attrs->mtime },
+	};
+
+	return path != NULL ? utimensat(AT_FDCWD, path, ts, at_flags) :
+			      futimens(fd, ts);
+}
+
+/*
+ * In this order: a new owner clears set-id bits, which the mode gives back,
+ * and all the rest touches the times.
+ */
+int
+serve_apply_attrs(const char *path, int fd, bool nofollow,
+    const struct sftp_attrs *attrs)
+{
+	int at = nofollow ? AT_SYMLINK_NOFOLLOW : 0;
+	mode_t mode = attrs->mode & SERVE_MODE_BITS;
+
+	if (attrs->flags & SFTP_A_SIZE) {
+		off_t size = (off_t)attrs->size;
+
+		if (nofollow) {
+			errno = EINVAL;
+			return -1;
+		}
+		if ((path ? truncate(path, size) : ftruncate(fd, size)) != 0)
+			return -1;
+	}
+	if ((attrs->flags & SFTP_A_OWNER) &&
+	    (path ? fchownat(AT_FDCWD, path, attrs->uid, attrs->gid, at) :
+		    fchown(fd, attrs->uid, attrs->gid)) != 0)
+		return -1;
+	if ((attrs->flags & SFTP_A_MODE) &&
+	    (path ? fchmodat(AT_FDCWD, path, mode, at) : fchmod(fd, mode)) !=
+		0)
+		return -1;
+	if ((attrs->flags & SFTP_A_TIMES) &&
+	    apply_times(path, fd, at, attrs) != 0)
+		return -1;
+	return 0;
+}
+
+void
+serve_log_times(struct sftp_serve *s, const char *path, time_t mtime)
+{
+	char text[32];
+	struct tm tm;
+
+	if (localtime_r(&mtime, &tm) == NULL)
+		return;
+	strftime(text, sizeof text, "%Y%m%d-%H:%M:%S", &tm);
+	serve_info(s, "set \"%s\" modtime %s", path, text);
+}
+
+void
+serve_log_attrs(struct sftp_serve *s, const char *path,
+    const struct sftp_attrs *attrs)
+{
+	if (attrs->flags & SFTP_A_SIZE)
+		serve_info(s, "set \"%s\" size %llu", path,
+		    (unsigned long long)attrs->size);
+	if (attrs->flags & SFTP_A_MODE)
+		serve_info(s, "set \"%s\" mode %04o", path,
+		    attrs->mode & SERVE_MODE_BITS);
+	if (attrs->flags & SFTP_A_TIMES)
+		serve_log_times(s, path, attrs->mtime);
+	if (attrs->flags & SFTP_A_OWNER)
+		serve_info(s, "set \"%s\" owner %u group %u", path, attrs->uid,
+		    attrs->gid);
+}
+
+static int
+run_set(struct serve_op *op)
+{
+	return serve_apply_attrs(op->path, op->fd, op->flags != 0, &op->attrs);
+}
+
+static int
+set_path(struct sftp_serve *s, struct serve_op *op, struct rd *r,
+    bool nofollow)
+{
+	int err;
+
+	op->path = serve_get_path(s, r);
+	sftp_get_attrs(r, &op->attrs);
+	if ((err = rd_err(r)) < 0)
+		return err;
+	serve_log_attrs(s, op->path, &op->attrs);
+	op->flags = nofollow;
+	op->changes = true;
+	op->run = run_set;
+	op->done = serve_done_status;
+	return 0;
+}
+
+int
+serve_setstat(struct sftp_serve *s, struct serve_op *op, struct rd *r)
+{
+	return set_path(s, op, r, false);
+}
+
+int
+serve_lsetstat(struct sftp_serve *s, struct serve_op *op, struct rd *r)
+{
+	return set_path(s, op, r, true);
+}
+
+int
+serve_fsetstat(struct sftp_serve *s, struct serve_op *op, struct rd *r)
+{
+	struct serve_handle *h = serve_get_handle(s, r, SERVE_FREE);
+	int err;
+
+	sftp_get_attrs(r, &op->attrs);
+	if ((err = serve_check_handle(s, op, r, h, SFTP_FAILURE)) <= 0)
+		return err;
+	serve_log_attrs(s, h->path, &op->attrs);
+	serve_touch_handle(s, op, h, true);
+	op->run = run_set;
+	op->done = serve_done_status;
+	return 0;
+}
+
+/* --- directories --- */
+
+static int
+run_opendir(struct serve_op *op)
+{
+	op->own_dir = opendir(op->path);
+	if (op->own_dir == NULL)
+		return -1;
+	op->remote = serve_is_remote(dirfd(op->own_dir));
+	return fstat(dirfd(op->own_dir), &op->st);
+}
+
+static void
+done_opendir(struct sftp_serve *s, struct serve_op *op)
+{
+	struct serve_handle *h = &s->handles[op->place];
+
+	if (op->error != 0) {
+		serve_handle_close(s, h);
+		serve_done_status(s, op);
+		return;
+	}
+	s->remote = s->remote || op->remote;
+	h->kind = SERVE_DIR;
+	h->dir = op->own_dir;
+	op->own_dir = NULL;
+	h->key = (struct serve_key){ op->st.st_dev, op->st.st_ino };
+	serve_put_handle(s, op->id, op->place);
+}
+
+int
+serve_opendir(struct sftp_serve *s, struct serve_op *op, struct rd *r)
+{
+	op->path = serve_get_path(s, r);
+	if (op->path == NULL)
+		return rd_err(r);
+	serve_info(s, "opendir \"%s\"", op->path);
+	op->place = serve_handle_new(s, op->path);
+	if (op->place < 0) {
+		serve_status(s, op->id, SFTP_FAILURE);
+		return 0;
+	}
+	op->run = run_opendir;
+	op->done = done_opendir;
+	return 0;
+}
+
+static const char *
+user_name(struct sftp_serve *s, uint32_t uid)
+{
+	const struct passwd *pw;
+
+	if (s->last_user.known && s->last_user.id == uid)
+		return s->last_user.name;
+	s->last_user.known = true;
+	s->last_user.id = uid;
+	pw = getpwuid(uid);
+	if (pw != NULL)
+		strlcpy(s->last_user.name, pw->pw_name,
+		    sizeof s->last_user.name);
+	else
+		snprintf(s->last_user.name, sizeof s->last_user.name, "%u",
+		    uid);
+	return s->last_user.name;
+}
+
+static const char *
+group_name(struct sftp_serve *s, uint32_t gid)
+{
+	const struct group *gr;
+
+	if (s->last_group.known && s->last_group.id == gid)
+		return s->last_group.name;
+	s->last_group.known = true;
+	s->last_group.id = gid;
+	gr = getgrgid(gid);
+	if (gr != NULL)
+		strlcpy(s->last_group.name, gr->gr_name,
+		    sizeof s->last_group.name);
+	else
+		snprintf(s->last_group.name, sizeof s->last_group.name, "%u",
+		    gid);
+	return s->last_group.name;
+}
+
+/* The line that a listing shows for an entry, in the manner of ls -l. */
+static void
+long_name(struct sftp_serve *s, char *out, size_t size, const char *name,
+    const struct stat *st)
+{
+	enum { HALF_YEAR_S = 365 * 24 * 3600 / 2 };
+	char mode[12], date[32] = "";
+	time_t now = time(NULL);
+	bool recent = st->st_mtime <= now && now - st->st_mtime < HALF_YEAR_S;
+	struct tm tm;
+
+	strmode(st->st_mode, mode);
+	if (localtime_r(&st->st_mtime, &tm) != NULL)
+		strftime(date, sizeof date,
+		    recent ? "%b %e %H:%M" : "%b %e  %Y", &tm);
+	snprintf(out, size, "%s %3ju %-8s %-8s %8jd %s %s", mode,
+	    (uintmax_t)st->st_nlink, user_name(s, st->st_uid),
+	    group_name(s, st->st_gid), (intmax_t)st->st_size, date, name);
+}
+
+/* Entries go to op->data as struct stat and name: the names of owners, which
+ * belong to a reply, are the loop's business. */
+static int
+run_readdir(struct serve_op *op)
+{
+	const struct dirent *de;
+	struct stat st;
+	size_t room = NAMES_MAX_BYTES;
+
+	while (room > ENTRY_BYTES + 2 * NAME_MAX &&
+	    (de = readdir(op->dir)) != NULL) {
+		if (fstatat(dirfd(op->dir), de->d_name, &st,
+			AT_SYMLINK_NOFOLLOW) != 0)
+			continue; /* gone meanwhile */
+		buf_put(&op->data, &st, sizeof st);
+		buf_put_string(&op->data, de->d_name, strlen(de->d_name) + 1);
+		room -= ENTRY_BYTES + 2 * strlen(de->d_name);
+		op->count++;
+	}
+	errno = ENOMEM;
+	return buf_err(&op->data) != 0 ? -1 : 0;
+}
+
+static void
+put_entry(struct sftp_serve *s, struct rd *entries)
+{
+	char line[LONGNAME_MAX];
+	struct sftp_attrs attrs;
+	const char *name;
+	struct stat st;
+
+	memcpy(&st, rd_bytes(entries, sizeof st).p, sizeof st);
+	name = (const char *)rd_string(entries).p;
+	sftp_attrs_from_stat(&attrs, &st);
+	long_name(s, line, sizeof line, name, &st);
+	buf_put_cstring(&s->out, name);
+	buf_put_cstring(&s->out, line);
+	sftp_put_attrs(&s->out, &attrs);
+}
+
+static void
+done_readdir(struct sftp_serve *s, struct serve_op *op)
+{
+	struct rd entries = rd_from_buf(&op->data);
+	size_t mark;
+
+	if (op->error != 0) {
+		serve_done_status(s, op);
+		return;
+	}
+	if (op->count == 0) {
+		serve_status(s, op->id, SFTP_EOF);
+		return;
+	}
+	mark = buf_open_string(&s->out);
+	buf_put_u8(&s->out, SFTP_NAME);
+	buf_put_u32(&s->out, op->id);
+	buf_put_u32(&s->out, (uint32_t)op->count);
+	while (entries.len > 0)
+		put_entry(s, &entries);
+	buf_close_string(&s->out, mark);
+}
+
+int
+serve_readdir(struct sftp_serve *s, struct serve_op *op, struct rd *r)
+{
+	struct serve_handle *h = serve_get_handle(s, r, SERVE_DIR);
+	int err = serve_check_handle(s, op, r, h, SFTP_FAILURE);
+
+	if (err <= 0)
+		return err;
+	serve_touch_handle(s, op, h, true); /* its position */
+	op->dir = h->dir;
+	op->run = run_readdir;
+	op->done = done_readdir;
+	return 0;
+}
+
+static int
+run_mkdir(struct serve_op *op)
+{
+	return mkdir(op->path, op->mode);
+}
+
+int
+serve_mkdir(struct sftp_serve *s, struct serve_op *op, struct rd *r)
+{
+	int err;
+
+	op->path = serve_get_path(s, r);
+	sftp_get_attrs(r, &op->attrs);
+	if ((err = rd_err(r)) < 0)
+		return err;
+	op->mode = op->attrs.flags & SFTP_A_MODE ?
+	    op->attrs.mode & SERVE_MODE_BITS :
+	    0777;
+	serve_info(s, "mkdir name \"%s\" mode 0%o", op->path,
+	    (unsigned)op->mode);
+	op->changes = true;
+	op->run = run_mkdir;
+	op->done = serve_done_status;
+	return 0;
+}
+
+/* --- names --- */
+
+static int
+run_rmdir(struct serve_op *op)
+{
+	return rmdir(op->path);
+}
+
+static int
+run_unlink(struct serve_op *op)
+{
+	return unlink(op->path);
+}
+
+static int
+change_one(struct sftp_serve *s, struct serve_op *op, struct rd *r,
+    const char *what, int (*run)(struct serve_op *op))
+{
+	op->path = serve_get_path(s, r);
+	if (op->path == NULL)
+		return rd_err(r);
+	serve_info(s, "%s name \"%s\"", what, op->path);
+	op->changes = true;
+	op->run = run;
+	op->done = serve_done_status;
+	return 0;
+}
+
+int
+serve_rmdir(struct sftp_serve *s, struct serve_op *op, struct rd *r)
+{
+	return change_one(s, op, r, "rmdir", run_rmdir);
+}
+
+int
+serve_remove(struct sftp_serve *s, struct serve_op *op, struct rd *r)
+{
+	return change_one(s, op, r, "remove", run_unlink);
+}
+
+/* The draft's RENAME fails if the new name exists. */
+static int
+run_rename(struct serve_op *op)
+{
+	const char *from = op->path, *to = op->path2;
+	struct stat st;
+
+	if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
+		return 0;
+	if (errno != EINVAL && errno != ENOSYS)
+		return -1;
+	/* A file system without that flag: link() does not replace either. */
+	if (link(from, to) == 0)
+		return unlink(from);
+	if (errno == EEXIST || lstat(from, &st) != 0)
+		return -1;
+	if (lstat(to, &st) == 0) {
+		errno = EEXIST;
+		return -1;
+	}
+	return rename(from, to);
+}
+
+static int
+run_posix_rename(struct serve_op *op)
+{
+	return rename(op->path, op->path2);
+}
+
+static int
+run_link(struct serve_op *op)
+{
+	return link(op->path, op->path2);
+}
+
+static int
+run_symlink(struct serve_op *op)
+{
+	return symlink(op->path, op->path2);
+}
+
+static int
+change_two(struct sftp_serve *s, struct serve_op *op, struct rd *r,
+    const char *what, int (*run)(struct serve_op *op))
+{
+	op->path = serve_get_path(s, r);
+	op->path2 = serve_get_path(s, r);
+	if (op->path == NULL || op->path2 == NULL)
+		return rd_err(r);
+	serve_info(s, "%s old \"%s\" new \"%s\"", what, op->path, op->path2);
+	op->changes = true;
+	op->run = run;
+	op->done = serve_done_status;
+	return 0;
+}
+
+int
+serve_rename(struct sftp_serve *s, struct serve_op *op, struct rd *r)
+{
+	return change_two(s, op, r, "rename", run_rename);
+}
+
+int
+serve_posix_rename(struct sftp_serve *s, struct serve_op *op, struct rd *r)
+{
+	return change_two(s, op, r, "posix-rename", run_posix_rename);
+}
+
+int
+serve_hardlink(struct sftp_serve *s, struct serve_op *op, struct rd *r)
+{
+	return change_two(s, op, r, "hardlink", run_link);
+}
+
+int
+serve_symlink(struct sftp_serve *s, struct serve_op *op, struct rd *r)
+{
+	return change_two(s, op, r, "symlink", run_symlink);
+}
+
+static int
+run_readlink(struct serve_op *op)
+{
+	uint8_t *p = buf_reserve(&op->data, PATH_MAX);
+	ssize_t n;
+
+	if (p == NULL) {
+		errno = ENOMEM;
+		return -1;
+	}
+	n = readlink(op->path, (char *)p, PATH_MAX);
+	if (n >= 0)
+		buf_commit(&op->data, (size_t)n);
+	return n < 0 ? -1 : 0;
+}
+
+int
+serve_readlink(struct sftp_serve *s, struct serve_op *op, struct rd *r)
+{
+	op->path = serve_get_path(s, r);
+	if (op->path == NULL)
+		return rd_err(r);
+	serve_verbose(s, "readlink \"%s\"", op->path);
+	op->run = run_readlink;
+	op->done = serve_done_name;
+	return 0;
+}
+
+/*
+ * The absolute path, where only the last part may be missing: a client
+ * asks so for the place of a file that it is about to make. Caller frees;
+ * NULL with errno.
+ */
+char *
+serve_resolve(const char *path)
+{
+	char *full = realpath(path, NULL), *copy, *parent = NULL;
+	const char *last;
+	char *slash;
+	size_t len;
+
+	if (full != NULL || errno != ENOENT)
+		return full;
+	copy = strdup(path);
+	if (copy == NULL)
+		return NULL;
+	for (len = strlen(copy); len > 1 && copy[len - 1] == '/'; len--)
+		copy[len - 1] = '\0';
+	slash = strrchr(copy, '/');
+	last = slash != NULL ? slash + 1 : copy;
+	errno = ENOENT;
+	if (*last == '\0' || strcmp(last, "..") == 0)
+		goto out;
+	if (slash == NULL) {
+		parent = realpath(".", NULL);
+	} else if (slash == copy) {
+		parent = strdup("");
+	} else {
+		*slash = '\0';
+		parent = realpath(copy, NULL);
+	}
+	if (parent != NULL &&
+	    asprintf(&full, "%s/%s", strcmp(parent, "/") == 0 ? "" : parent,
+		last) < 0)
+		full = NULL;
+out:
+	free(parent);
+	free(copy);
+	return full;
+}
+
+int
+serve_run_resolve(struct serve_op *op)
+{
+	char *full = serve_resolve(op->path[0] != '\0' ? op->path : ".");
+
+	if (full == NULL)
+		return -1;
+	buf_put(&op->data, full, strlen(full));
+	free(full);
+	return 0;
+}
+
+int
+serve_realpath(struct sftp_serve *s, struct serve_op *op, struct rd *r)
+{
+	op->path = serve_get_path(s, r);
+	if (op->path == NULL)
+		return rd_err(r);
+	serve_verbose(s, "realpath \"%s\"", op->path);
+	op->run = serve_run_resolve;
+	op->done = serve_done_name;
+	return 0;
+}

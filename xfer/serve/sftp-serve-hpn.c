@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * check-file (draft-ietf-secsh-filexfer-extensions-00) and the extensions
+ * under @hpnssh.org; docs/SFTP.md says what is on the wire.
+ */
+#include <sys/stat.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/ring.h"
+#include "crypto/digest.h"
+#include "xfer/serve/sftp-serve-internal.h"
+
+enum {
+	HASH_BLOCK_MIN = 256,	     /* bytes, section 3 of the draft */
+	HASH_BYTES_MAX = SFTP_DATA_MAX, /* digests of a reply */
+	HASH_READ = 256 * 1024,
+	/* Between looks at what else there is to do; and at most in one go. */
+	HASH_SLICE = 1024 * 1024,
+	HASH_SLICE_MAX = 16 * HASH_SLICE,
+	EXTENTS_MAX = 1024,
+	NSEC_MAX = 999999999,
+};
+
+/* --- check-file --- */
+
+/* The best first, for those who take what comes. */
+const char serve_hash_algs[] =
+    "sha256,sha512,sha384,sha224,sha1,md5,blake2b-512";
+
+struct serve_hash {
+	enum digest_alg alg;
+	char *alg_name;
+	struct digest *digest; /* of the block under way, or NULL */
+	uint64_t at, left;     /* bytes */
+	uint64_t block, block_left; /* block 0: one digest of all */
+	bool begun;
+	uint8_t *bytes; /* HASH_READ */
+};
+
+void
+serve_hash_free(struct serve_hash *h)
+{
+	if (h == NULL)
+		return;
+	digest_free(h->digest);
+	free(h->alg_name);
+	free(h->bytes);
+	free(h);
+}
+
+/* The first algorithm of a comma list that is here. */
+static bool
+choose(struct serve_hash *h, const char *list)
+{
+	char *all = strdup(list), *rest = all, *name;
+	struct digest *try;
+	int alg;
+
+	while (all != NULL && h->alg_name == NULL &&
+	    (name = strsep(&rest, ",")) != NULL) {
+		alg = digest_parse(name);
+		if (alg < 0 || digest_new(&try, (enum digest_alg)alg) != 0)
+			continue;
+		digest_free(try);
+		h->alg = (enum digest_alg)alg;
+		h->alg_name = strdup(name);
+	}
+	free(all);
+	return h->alg_name != NULL;
+}
+
+/* Opens by name, and finds out how much there is. SFTP status in op->flags
+ * if it cannot be. */
+static int
+begin_hash(struct serve_op *op)
+{
+	struct serve_hash *h = op->hash;
+	uint64_t size, blocks;
+
+	if (op->own_fd < 0) {
+		op->own_fd = open(op->path, O_RDONLY | O_CLOEXEC | O_NOCTTY |
+			O_NONBLOCK);
+		if (op->own_fd < 0)
+			return -1;
+	}
+	if (fstat(op->own_fd, &op->st) != 0)
+		return -1;
+	errno = EIO; /* as FAILURE */
+	if (!S_ISREG(op->st.st_mode))
+		return -1;
+	size = (uint64_t)op->st.st_size;
+	if (h->at > size || h->left > size - h->at) {
+		op->flags = SFTP_EOF;
+		return 0;
+	}
+	if (h->left == 0)
+		h->left = size - h->at;
+	blocks = h->block == 0 ? 1 :
+				 h->left / h->block + (h->left % h->block != 0);
+	if (blocks > HASH_BYTES_MAX / digest_len(h->alg)) {
+		op->flags = SFTP_FAILURE;
+		return 0;
+	}
+	h->block_left = h->block != 0 ? h->block : UINT64_MAX;
+	h->begun = true;
+	return 0;
+}
+
+static int
+end_block(struct serve_op *op)
+{
+	struct serve_hash *h = op->hash;
+	uint8_t out[DIGEST_MAX_LEN];
+
+	if (h->digest == NULL && h->block != 0)
+		return 0; /* the range ended with a block */
+	if (h->digest == NULL && digest_new(&h->digest, h->alg) != 0)
+		return -1;
+	if (digest_final(h->digest, out) != 0)
+		return -1;
+	digest_free(h->digest);
+	h->digest = NULL;
+	buf_put(&op->data, out, digest_len(h->alg));
+	h->block_left = h->block;
+	return buf_err(&op->data) != 0 ? -1 : 0;
+}
+
+static int
+hash_some(struct serve_op *op, size_t *did)
+{
+	struct serve_hash *h = op->hash;
+	uint64_t want = MIN(h->left, (uint64_t)HASH_READ), part;
+	const uint8_t *p = h->bytes;
+	ssize_t n = pread(op->own_fd, h->bytes, (size_t)want, (off_t)h->at);
+
+	if (n < 0 && errno == EINTR)
+		return 0;
+	if (n < 0)
+		return -1;
+	if (n == 0) {
+		op->flags = SFTP_EOF; /* it was cut meanwhile */
+		return 0;
+	}
+	*did += (size_t)n;
+	h->at += (uint64_t)n;
+	h->left -= (uint64_t)n;
+	for (; n > 0; n -= (ssize_t)part, p += part) {
+		part = MIN((uint64_t)n, h->block_left);
+		if ((h->digest == NULL &&
+			digest_new(&h->digest, h->alg) != 0) ||
+		    digest_update(h->digest, p, (size_t)part) != 0)
+			return -1;
+		h->block_left -= part;
+		if (h->block_left == 0 && end_block(op) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+static bool
+goes_on(const struct serve_op *op, size_t did)
+{
+	if (op->flags != 0 || op->hash->left == 0)
+		return false;
+	return did < HASH_SLICE || (did < HASH_SLICE_MAX &&
+	    op->ahead != NULL && !ring_has_ready(op->ahead));
+}
+
+/* A slice: the next one waits for the loop, which has much to do while data
+ * moves. */
+static int
+run_hash(struct serve_op *op)
+{
+	struct serve_hash *h = op->hash;
+	size_t did = 0;
+
+	if (!h->begun && begin_hash(op) != 0)
+		return -1;
+	while (goes_on(op, did))
+		if (hash_some(op, &did) != 0)
+			return -1;
+	op->unfinished = op->flags == 0 && h->left > 0;
+	return op->flags == 0 && !op->unfinished ? end_block(op) : 0;
+}
+
+static void
+done_hash(struct sftp_serve *s, struct serve_op *op)
+{
+	size_t mark;
+
+	if (op->error != 0) {
+		serve_done_status(s, op);
+	} else if (op->flags == SFTP_FAILURE) {
+		serve_fail(s, op->id, SFTP_FAILURE,
+		    "Too many blocks for one reply");
+	} else if (op->flags != 0) {
+		serve_status(s, op->id, (uint32_t)op->flags);
+	} else {
+		mark = serve_begin_reply(s, op->id);
+		buf_put_cstring(&s->out, op->hash->alg_name);
+		buf_put_buf(&s->out, &op->data);
+		buf_close_string(&s->out, mark);
+	}
+}
+
+/* What follows the name or handle. */
+static int
+check_file(struct sftp_serve *s, struct serve_op *op, struct rd *r)
+{
+	struct serve_hash *h = op->hash = calloc(1, sizeof *h);
+	char *list = rd_cstring(r, SFTP_PATH_MAX);
+	int err;
+
+	if (h == NULL || (h->bytes = malloc(HASH_READ)) == NULL)
+		rd_fail(r, ERR_NOMEM);
+	if (h != NULL) {
+		h->at = rd_u64(r);
+		h->left = rd_u64(r);
+		h->block = rd_u32(r);
+	}
+	err = rd_err(r);
+	if (err == 0 && h->block != 0 && h->block < HASH_BLOCK_MIN)
+		err = ERR_FORMAT;
+	if (err == 0 && !choose(h, list)) {
+		serve_fail(s, op->id, SFTP_FAILURE,
+		    "No hash algorithm in common");
+	} else if (err == 0) {
+		op->is_long = h->left == 0 || h->left > HASH_READ;
+		op->run = run_hash;
+		op->done = done_hash;
+	}
+	free(list);
+	return err;
+}
+
+int
+serve_check_file_name(struct sftp_serve *s, struct serve_op *op,
+    struct rd *r)
+{
+	op->path = serve_get_path(s, r);
+	if (op->path == NULL)
+		return rd_err(r);
+	serve_info(s, "check-file name \"%s\"", op->path);
+	return check_file(s, op, r);
+}
+
+int
+serve_check_file_handle(struct sftp_serve *s, struct serve_op *op,
+    struct rd *r)
+{
+	struct serve_handle *h = serve_get_handle(s, r, SERVE_FILE);
+	int err = rd_err(r);
+
+	if (err < 0)
+		return err;
+	if (h == NULL || (op->own_fd = fcntl(h->fd, F_DUPFD_CLOEXEC, 0)) < 0) {
+		serve_status(s, op->id, SFTP_FAILURE);
+		return 0;
+	}
+	serve_info(s, "check-file \"%s\"", h->path);
+	serve_touch_handle(s, op, h, false);
+	return check_file(s, op, r);
+}
+
+/* --- times --- */
+
+static int
+run_times(struct serve_op *op)
+{
+	return futimens(op->fd, op->times);
+}
+
+static void
+get_time(struct rd *r, struct timespec *ts)
+{
+	uint32_t nsec;
+
+	ts->tv_sec = (time_t)(int64_t)rd_u64(r);
+	nsec = rd_u32(r);
+	if (nsec > NSEC_MAX)
+		rd_fail(r, ERR_FORMAT);
+	ts->tv_nsec = (long)nsec;
+}
+
+int
+serve_times_ns(struct sftp_serve *s, struct serve_op *op, struct rd *r)
+{
+	struct serve_handle *h = serve_get_handle(s, r, SERVE_FREE);
+	int err;
+
+	get_time(r, &op->times[0]);
+	get_time(r, &op->times[1]);
+	if ((err = serve_check_handle(s, op, r, h, SFTP_FAILURE)) <= 0)
+		return err;
+	serve_log_times(s, h->path, op->times[1].tv_sec);
+	serve_touch_handle(s, op, h, true);
+	op->run = run_times;
+	op->done = serve_done_status;
+	return 0;
+}
+
+static void
+put_time(struct buf *b, const struct timespec *ts)
+{
+	buf_put_u64(b, (uint64_t)ts->tv_sec);
+	buf_put_u32(b, (uint32_t)ts->tv_nsec);
+}
+
+static int
+run_stat_ns(struct serve_op *op)
+{
+	struct stat *st = &op->st;
+
+	if (fstatat(AT_FDCWD, op->path, st, op->flags) != 0)
+		return -1;
+	put_time(&op->data, &st->st_atim);
+	put_time(&op->data, &st->st_mtim);
+	buf_put_u32(&op->data, (uint32_t)st->st_nlink);
+	buf_put_u64(&op->data, st->st_dev);
+	buf_put_u64(&op->data, st->st_ino);
+	buf_put_u64(&op->data, (uint64_t)st->st_blocks);
+	return 0;
+}
+
+int
+serve_stat_ns(struct sftp_serve *s, struct serve_op *op, struct rd *r)
+{
+	uint32_t follow;
+	int err;
+
+	op->path = serve_get_path(s, r);
+	follow = rd_u32(r);
+	if ((err = rd_err(r)) < 0)
+		return err;
+	serve_verbose(s, "stat-ns name \"%s\"", op->path);
+	op->flags = follow != 0 ? 0 : AT_SYMLINK_NOFOLLOW;
+	op->run = run_stat_ns;
+	op->done = serve_done_data;
+	return 0;
+}
+
+/* --- holes --- */
+
+/* Extents to op->data, their number to op->count; op->flags: there are more. */
+static int
+run_sparse_map(struct serve_op *op)
+{
+	off_t at = (off_t)op->offset, end;
+
+	for (;;) {
+		at = lseek(op->fd, at, SEEK_DATA);
+		if (at < 0)
+			return errno == ENXIO ? 0 : -1; /* a hole to the end */
+		op->flags = op->count == EXTENTS_MAX;
+		if (op->flags)
+			return 0;
+		end = lseek(op->fd, at, SEEK_HOLE);
+		if (end < 0)
+			return errno == ENXIO ? 0 : -1;
+		buf_put_u64(&op->data, (uint64_t)at);
+		buf_put_u64(&op->data, (uint64_t)(end - at));
+		op->count++;
+		at = end;
+	}
+}
+
+static void
+done_sparse_map(struct sftp_serve *s, struct serve_op *op)
+{
+	size_t mark;
+
+	if (op->error != 0 || buf_err(&op->data) != 0) {
+		serve_done_status(s, op);
+		return;
+	}
+	mark = serve_begin_reply(s, op->id);
+	buf_put_u32(&s->out, (uint32_t)op->count);
+	buf_put_buf(&s->out, &op->data);
+	buf_put_u8(&s->out, (uint8_t)op->flags);
+	buf_close_string(&s->out, mark);
+}
+
+int
+serve_sparse_map(struct sftp_serve *s, struct serve_op *op, struct rd *r)
+{
+	struct serve_handle *h = serve_get_handle(s, r, SERVE_FILE);
+	int err;
+
+	op->offset = rd_u64(r);
+	if ((err = rd_err(r)) < 0)
+		return err;
+	if (h == NULL || op->offset > INT64_MAX) {
+		serve_status(s, op->id, SFTP_FAILURE);
+		return 0;
+	}
+	serve_touch_handle(s, op, h, false);
+	op->run = run_sparse_map;
+	op->done = done_sparse_map;
+	return 0;
+}

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Inside of the SFTP server engine: what the sftp-serve*.c files share.
+ * Nobody else includes it.
+ *
+ * A request becomes a struct serve_op: its handler reads the fields and says
+ * what there is to be done with the file system (run) and how it is answered
+ * (done). sftp-serve-op.c decides when and by which thread it is run.
+ *
+ * Threads: one at a time, the loop; but run() may be called by a worker.
+ */
+#ifndef HPN_XFER_SERVE_SFTP_SERVE_INTERNAL_H
+#define HPN_XFER_SERVE_SFTP_SERVE_INTERNAL_H
+
+#include <sys/stat.h>
+
+#include <dirent.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/log.h"
+#include "base/wire.h"
+#include "xfer/serve/sftp-serve.h"
+#include "xfer/sftp/sftp-proto.h"
+
+struct ring;
+struct serve_hash;
+struct serve_io;
+
+enum {
+	SERVE_MODE_BITS = 07777,
+	SERVE_DATA_HEAD = 4 + 1 + 4 + 4, /* length, type, id, data length */
+	SERVE_HANDLE_WIRE = 4,		 /* bytes: place, generation */
+	/* length, type, id, handle, offset, length of the data */
+	SERVE_WRITE_HEAD = 4 + 1 + 4 + 4 + SERVE_HANDLE_WIRE + 8 + 4,
+};
+
+/* Two handles with the same key are open on the same file. */
+struct serve_key {
+	dev_t dev;
+	ino_t ino;
+};
+
+struct serve_handle {
+	enum { SERVE_FREE, SERVE_UNUSABLE, SERVE_FILE, SERVE_DIR } kind;
+	uint16_t generation; /* changes with each reuse of the place */
+	int fd;
+	bool append;
+	bool no_nowait; /* the file system knows no RWF_NOWAIT */
+	DIR *dir;
+	struct serve_key key;
+	char *path; /* owned; for log lines */
+	uint64_t bytes_read, bytes_written;
+	int next_free; /* place, or -1 */
+};
+
+struct serve_op {
+	/* System calls only: no log lines, nothing of the engine's. 0, or -1
+	 * with errno, which is then in error. */
+	int (*run)(struct serve_op *op);
+	/* Appends the reply. */
+	void (*done)(struct sftp_serve *s, struct serve_op *op);
+	uint32_t id;
+	int error;
+
+	/*
+	 * What it depends on, see conflict() in sftp-serve-op.c. A path may
+	 * lead to any file; a file is touched in [from, to).
+	 */
+	enum { SERVE_TOUCHES_PATH, SERVE_TOUCHES_FILE, SERVE_TOUCHES_NOTHING }
+	touches;
+	struct serve_key key;
+	uint64_t from, to;
+	bool changes;
+	bool opens; /* a path that is opened, and no file is cut by that */
+	/* May take long, so that others go on and their replies overtake it;
+	 * in slices: run again while unfinished. */
+	bool is_long, unfinished;
+	struct ring *ahead; /* of a long one with a worker: what goes first */
+	bool waits;  /* for a disk, as is known */
+	bool remote; /* what it opened is not on this machine */
+	bool may_remove; /* of who opens */
+
+	/* Arguments and results, as each request needs them. */
+	char *path, *path2; /* owned */
+	int place;	    /* of a handle, or -1 */
+	int fd;		    /* borrowed from a handle */
+	DIR *dir;	    /* the same */
+	int own_fd;	    /* owned */
+	DIR *own_dir;	    /* owned */
+	int flags;
+	mode_t mode;
+	struct sftp_attrs attrs;
+	struct timespec times[2];
+	struct stat st;
+	uint64_t offset, offset2;
+	size_t len;
+	int fd2;
+	int place2;
+	uint64_t count;
+	struct buf data;	 /* owned */
+	struct serve_hash *hash; /* owned */
+
+	struct serve_op *next, *prev; /* those that workers have */
+};
+
+/* A WRITE whose data is still arriving. */
+struct serve_write {
+	uint32_t id;
+	uint32_t left; /* bytes of data that are still to come */
+	uint32_t skip; /* then bytes of the message to pass over */
+	uint64_t offset;
+	struct serve_handle *handle; /* NULL: data is dropped */
+	int error;		     /* first errno */
+	bool active;
+	bool gather; /* into op, which is then submitted */
+	struct serve_op op;
+};
+
+struct sftp_serve {
+	struct sftp_serve_opts opts;
+	struct buf in;	/* requests that are not whole or not acted on yet */
+	struct buf out; /* replies */
+	struct serve_write write;
+	struct serve_handle *handles; /* owned */
+	int handles_cap, handles_max, free_handle;
+	uint64_t enabled; /* bit per row of the table */
+	bool initialised;
+	bool ending; /* what workers still have is not answered */
+	struct serve_io *io; /* workers and what they have; NULL: none yet */
+	struct serve_op parked; /* has to wait for others, all behind it too */
+	bool has_parked;
+	/* Where the reply of a READ may go at once; p NULL: nowhere. */
+	struct {
+		uint8_t *p;
+		size_t room, used; /* bytes */
+		bool whole;	   /* nothing stands before it in the packet */
+	} place;
+	bool held; /* a READ is waiting for it */
+	uint64_t slow_until_us; /* the file system lets us wait these days */
+	bool remote; /* has to do with other machines */
+	int suspect; /* so many calls more are looked at closely */
+	/* One remembered name each: directories mostly have one owner. */
+	struct {
+		bool known;
+		uint32_t id;
+		char name[40];
+	} last_user, last_group;
+};
+
+/*
+ * A request's handler fills in op (zeroed but for id and the numbers of
+ * descriptors and places, which are -1), or answers at once and leaves run
+ * alone. It returns ERR_* when the message is malformed (a BAD_MESSAGE status
+ * is then sent) and has answered nothing in that case.
+ */
+typedef int (*serve_fn)(struct sftp_serve *s, struct serve_op *op,
+    struct rd *r);
+
+#define SERVE_HANDLER(name)                                                   \
+	int serve_##name(struct sftp_serve *s, struct serve_op *op,           \
+	    struct rd *r)
+
+/* sftp-serve-data.c */
+bool serve_is_remote(int fd);
+SERVE_HANDLER(open);
+SERVE_HANDLER(close);
+SERVE_HANDLER(read);
+SERVE_HANDLER(fsync);
+SERVE_HANDLER(copy_data);
+/* sftp-serve-file.c */
+SERVE_HANDLER(lstat);
+SERVE_HANDLER(fstat);
+SERVE_HANDLER(setstat);
+SERVE_HANDLER(fsetstat);
+SERVE_HANDLER(lsetstat);
+SERVE_HANDLER(opendir);
+SERVE_HANDLER(readdir);
+SERVE_HANDLER(remove);
+SERVE_HANDLER(mkdir);
+SERVE_HANDLER(rmdir);
+SERVE_HANDLER(realpath);
+SERVE_HANDLER(stat);
+SERVE_HANDLER(rename);
+SERVE_HANDLER(readlink);
+SERVE_HANDLER(symlink);
+/* sftp-serve-ext.c */
+SERVE_HANDLER(posix_rename);
+SERVE_HANDLER(statvfs);
+SERVE_HANDLER(fstatvfs);
+SERVE_HANDLER(hardlink);
+SERVE_HANDLER(limits);
+SERVE_HANDLER(expand_path);
+SERVE_HANDLER(home_directory);
+SERVE_HANDLER(users_groups);
+/* sftp-serve-hpn.c */
+SERVE_HANDLER(check_file_handle);
+SERVE_HANDLER(check_file_name);
+SERVE_HANDLER(times_ns);
+SERVE_HANDLER(stat_ns);
+SERVE_HANDLER(sparse_map);
+
+/* sftp-serve-small.c */
+SERVE_HANDLER(put_file);
+SERVE_HANDLER(get_file);
+
+/* sftp-serve.c: may requests of this type be made? Of the draft's. */
+bool serve_allows(const struct sftp_serve *s, uint8_t type);
+
+/* Comma list of what check-file can compute. Literal. */
+extern const char serve_hash_algs[];
+void serve_hash_free(struct serve_hash *h);
+
+/* sftp-serve-op.c: runs op now, or has a worker run it, or parks it; in each
+ * case op's contents are taken over. */
+void serve_op_init(struct serve_op *op, uint32_t id);
+void serve_op_clear(struct serve_op *op);
+void serve_submit(struct sftp_serve *s, struct serve_op *op);
+/* Would op have to wait for those before it? */
+bool serve_must_wait(const struct sftp_serve *s, const struct serve_op *op);
+/* Is it wise to let a worker do what may wait for a disk? */
+bool serve_prefers_worker(struct sftp_serve *s);
+/* Answers what workers have finished, then what was parked. */
+void serve_collect(struct sftp_serve *s);
+void serve_io_free(struct sftp_serve *s);
+/* Around a call on the loop: did it wait for a disk? */
+struct serve_timer {
+	uint64_t since_us;
+	long sleeps; /* of this thread so far, or -1 */
+};
+void serve_timer_begin(struct sftp_serve *s, struct serve_timer *t);
+void serve_timer_end(struct sftp_serve *s, const struct serve_timer *t);
+
+/* sftp-serve-data.c */
+bool serve_is_remote(int fd);
+int serve_write_begin(struct sftp_serve *s, struct rd *r, uint32_t id,
+    uint32_t body, uint32_t refused) must_check;
+size_t serve_write_continue(struct sftp_serve *s, const uint8_t *p,
+    size_t len);
+
+/* sftp-serve-reply.c.
+ *
+ * Handles. New: place number or ERR_LIMIT, ERR_NOMEM; on success it owns
+ * fd or dir. Reading gives NULL if there is no such handle (not an error
+ * of the message). */
+int serve_handle_new(struct sftp_serve *s, const char *path) must_check;
+void serve_handle_close(struct sftp_serve *s, struct serve_handle *h);
+struct serve_handle *serve_get_handle(struct sftp_serve *s, struct rd *r,
+    int kind);
+/* When the fields are read: 1 if the request goes on; 0 if there is no handle,
+ * which was answered with status; or what is wrong with the message. */
+int serve_check_handle(struct sftp_serve *s, const struct serve_op *op,
+    const struct rd *r, const struct serve_handle *h,
+    uint32_t status) must_check;
+void serve_put_handle(struct sftp_serve *s, uint32_t id, int place);
+/* before: "", or "forced " */
+void serve_log_close(struct sftp_serve *s, const struct serve_handle *h,
+    bool is_dir, const char *before);
+int serve_handle_fd(const struct serve_handle *h);
+/* The op works on this handle, in all of the file. */
+void serve_touch_handle(struct sftp_serve *s, struct serve_op *op,
+    const struct serve_handle *h, bool changes);
+
+/* A path that the caller frees; NULL with a sticky error in r. */
+char *serve_get_path(struct sftp_serve *s, struct rd *r);
+
+/* The log lines of what sets attributes. */
+void serve_log_attrs(struct sftp_serve *s, const char *path,
+    const struct sftp_attrs *attrs);
+void serve_log_times(struct sftp_serve *s, const char *path, time_t mtime);
+
+/* SETSTAT's work, by name or (path NULL) by descriptor. 0 or -1. */
+int serve_apply_attrs(const char *path, int fd, bool nofollow,
+    const struct sftp_attrs *attrs);
+
+/* Replies. */
+void serve_status(struct sftp_serve *s, uint32_t id, uint32_t status);
+void serve_fail(struct sftp_serve *s, uint32_t id, uint32_t status,
+    const char *text);
+void serve_attrs(struct sftp_serve *s, uint32_t id, const struct stat *st);
+void serve_name(struct sftp_serve *s, uint32_t id, const char *name);
+/* EXTENDED_REPLY; the mark is for buf_close_string. */
+size_t serve_begin_reply(struct sftp_serve *s, uint32_t id);
+
+/* For op->done: a status; attributes; a name (op->data); the bytes of
+ * op->data as an extended reply. In case of an error its status. */
+void serve_done_status(struct sftp_serve *s, struct serve_op *op);
+void serve_done_attrs(struct sftp_serve *s, struct serve_op *op);
+void serve_done_name(struct sftp_serve *s, struct serve_op *op);
+void serve_done_data(struct sftp_serve *s, struct serve_op *op);
+
+/* Absolute path of what exists up to the last part; caller frees; NULL with
+ * errno. */
+char *serve_resolve(const char *path);
+/* run: op->path to op->data. */
+int serve_run_resolve(struct serve_op *op);
+
+/* Log lines of sessions that have none of their own are left out, but for
+ * errors. */
+#define serve_log(s, level, ...)                                              \
+	((s)->opts.quiet && (level) > LOG_LVL_ERROR ?                         \
+		(void)0 :                                                     \
+		log_msg(level, __VA_ARGS__))
+#define serve_info(s, ...) serve_log(s, LOG_LVL_INFO, __VA_ARGS__)
+#define serve_verbose(s, ...) serve_log(s, LOG_LVL_VERBOSE, __VA_ARGS__)
+
+#endif

@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * When and by which thread a request is run; see sftp-serve-internal.h.
+ *
+ * DESIGN. On the loop, at once, is the rule: what lies in the page cache is
+ * there before a thread would have woken up. Workers come in when a READ is
+ * not in the page cache, when a file system has let us wait (then for a while
+ * all that may wait is theirs), and when it is another machine's. What takes
+ * long anyway has a ring of its own, so that it holds up no replies.
+ *
+ * A request that depends on one that is under way is parked, and all behind
+ * it wait in the input. So order needs no queue, and requests that have to
+ * do with different files, as those of a large transfer, never meet it.
+ */
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/ring.h"
+#include "base/worker.h"
+#include "xfer/serve/sftp-serve-internal.h"
+
+enum {
+	PLACES = 32,	    /* ops under way; each may hold a READ's data */
+	LONG_PLACES = 16,   /* digests, copies */
+	SLOW_US = 2000,	    /* a call that took so long waited for a disk */
+	SLOW_FOR_US = 1000 * 1000, /* and so may those that follow */
+	SUSPECTS = 64,
+};
+
+struct serve_io {
+	struct ring *rings[2]; /* short and long ones */
+	struct worker_pool *pool;
+	struct serve_op under_way; /* head of the list */
+	size_t count;
+	int event_fd;
+};
+
+/* --- ops --- */
+
+void
+serve_op_init(struct serve_op *op, uint32_t id)
+{
+	*op = (struct serve_op){ .id = id, .place = -1, .place2 = -1,
+		.fd = -1, .fd2 = -1, .own_fd = -1 };
+}
+
+void
+serve_op_clear(struct serve_op *op)
+{
+	free(op->path);
+	free(op->path2);
+	buf_clear(&op->data);
+	serve_hash_free(op->hash);
+	if (op->own_fd >= 0)
+		close(op->own_fd);
+	if (op->own_dir != NULL)
+		closedir(op->own_dir);
+	serve_op_init(op, 0);
+}
+
+static void
+run(struct serve_op *op)
+{
+	errno = 0;
+	op->unfinished = false;
+	op->error = op->run(op) == 0 ? 0 : errno != 0 ? errno : EIO;
+}
+
+static void
+answer(struct sftp_serve *s, struct serve_op *op)
+{
+	op->done(s, op);
+	serve_op_clear(op);
+}
+
+/* --- workers --- */
+
+static void
+run_job(void *job, void **local)
+{
+	(void)local;
+	run(job);
+}
+
+static void
+wake(void *arg)
+{
+	const struct serve_io *io = arg;
+	uint64_t one = 1;
+
+	(void)!write(io->event_fd, &one, sizeof one);
+}
+
+void
+serve_io_free(struct sftp_serve *s)
+{
+	struct serve_io *io = s->io;
+	struct serve_op *op, *next;
+
+	if (io == NULL)
+		return;
+	worker_stop(io->pool);
+	for (op = io->under_way.next; op != NULL; op = next) {
+		next = op->next;
+		serve_op_clear(op);
+	}
+	ring_free(io->rings[0]);
+	ring_free(io->rings[1]);
+	if (io->event_fd >= 0)
+		close(io->event_fd);
+	free(io);
+	s->io = NULL;
+}
+
+/* They start when they are first needed. Without, the loop does all. */
+static bool
+have_workers(struct sftp_serve *s)
+{
+	struct worker_conf conf = { .threads = s->opts.threads,
+		.over_forks = true, .run = run_job, .wake = wake };
+	struct serve_io *io = s->io;
+
+	if (io != NULL || s->opts.threads == 0)
+		return io != NULL;
+	io = s->io = calloc(1, sizeof *io);
+	if (io == NULL)
+		return false;
+	io->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	io->rings[0] = ring_new(PLACES, sizeof(struct serve_op));
+	io->rings[1] = ring_new(LONG_PLACES, sizeof(struct serve_op));
+	conf.rings[0] = io->rings[0];
+	conf.rings[1] = io->rings[1];
+	conf.arg = io;
+	if (io->event_fd >= 0 && io->rings[0] != NULL &&
+	    io->rings[1] != NULL && worker_start(&io->pool, &conf) == 0)
+		return true;
+	serve_io_free(s);
+	s->opts.threads = 0; /* not tried again */
+	return false;
+}
+
+int
+sftp_serve_fd(const struct sftp_serve *s)
+{
+	return s->io != NULL ? s->io->event_fd : -1;
+}
+
+static uint64_t
+clock_us(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
+}
+
+static long
+sleeps(void)
+{
+	struct rusage ru;
+
+	return getrusage(RUSAGE_THREAD, &ru) == 0 ? ru.ru_nvcsw : 0;
+}
+
+/*
+ * A call that took long has slept, or other processes have had the processor;
+ * only the first is a reason for workers. To know costs a system call each,
+ * so it is asked only for some calls after one that took long.
+ */
+void
+serve_timer_begin(struct sftp_serve *s, struct serve_timer *t)
+{
+	if (s->opts.threads == 0)
+		return;
+	t->sleeps = s->suspect > 0 ? sleeps() : -1;
+	t->since_us = clock_us();
+}
+
+void
+serve_timer_end(struct sftp_serve *s, const struct serve_timer *t)
+{
+	uint64_t now;
+
+	if (s->opts.threads == 0)
+		return;
+	now = clock_us();
+	if (s->suspect > 0)
+		s->suspect--;
+	if (now - t->since_us < SLOW_US)
+		return;
+	s->suspect = SUSPECTS;
+	if (t->sleeps >= 0 && sleeps() > t->sleeps)
+		s->slow_until_us = now + SLOW_FOR_US;
+}
+
+bool
+serve_prefers_worker(struct sftp_serve *s)
+{
+	return (s->opts.eager || s->remote ||
+		   (s->slow_until_us != 0 &&
+		       clock_us() < s->slow_until_us)) &&
+	    have_workers(s);
+}
+
+/* --- order --- */
+
+/*
+ * Must b wait for a, which came before? What only looks never waits for what
+ * only looks. Between files there is no order; a path may be that of any
+ * file. Opening neither sees nor changes what others do with data, unless it
+ * cuts the file; and two that open different names do not see each other.
+ */
+static bool
+conflict(const struct serve_op *a, const struct serve_op *b)
+{
+	if (a->touches == SERVE_TOUCHES_NOTHING ||
+	    b->touches == SERVE_TOUCHES_NOTHING ||
+	    (!a->changes && !b->changes))
+		return false;
+	if (a->touches == SERVE_TOUCHES_FILE &&
+	    b->touches == SERVE_TOUCHES_FILE)
+		return a->key.dev == b->key.dev && a->key.ino == b->key.ino &&
+		    a->from < b->to && b->from < a->to;
+	if (a->opens && b->opens)
+		return strcmp(a->path, b->path) == 0;
+	if (a->opens || b->opens)
+		return a->touches == b->touches;
+	return true;
+}
+
+bool
+serve_must_wait(const struct sftp_serve *s, const struct serve_op *op)
+{
+	if (s->io == NULL)
+		return false;
+	for (const struct serve_op *at = s->io->under_way.next; at != NULL;
+	    at = at->next)
+		if (conflict(at, op))
+			return true;
+	return false;
+}
+
+bool
+sftp_serve_end(struct sftp_serve *s)
+{
+	s->ending = true;
+	if (s->has_parked)
+		serve_op_clear(&s->parked);
+	s->has_parked = false;
+	buf_reset(&s->out);
+	serve_collect(s);
+	return !sftp_serve_under_way(s);
+}
+
+bool
+sftp_serve_under_way(const struct sftp_serve *s)
+{
+	return s->has_parked || (s->io != NULL && s->io->count > 0);
+}
+
+/* --- from the request to the reply --- */
+
+static bool
+post(struct sftp_serve *s, const struct serve_op *op)
+{
+	struct serve_io *io = s->io;
+	struct ring *r = io->rings[op->is_long ? 1 : 0];
+	struct serve_op *job = ring_next(r);
+
+	if (job == NULL)
+		return false;
+	*job = *op;
+	job->ahead = op->is_long ? io->rings[0] : NULL;
+	/* A digest sees what was written before it; nobody waits for it. */
+	if (op->hash != NULL)
+		job->touches = SERVE_TOUCHES_NOTHING;
+	job->prev = &io->under_way;
+	job->next = io->under_way.next;
+	if (job->next != NULL)
+		job->next->prev = job;
+	io->under_way.next = job;
+	io->count++;
+	ring_post(r);
+	worker_kick(io->pool);
+	return true;
+}
+
+static void
+run_here(struct sftp_serve *s, struct serve_op *op)
+{
+	struct serve_timer t;
+
+	serve_timer_begin(s, &t);
+	do
+		run(op);
+	while (op->unfinished && op->error == 0);
+	serve_timer_end(s, &t);
+	answer(s, op);
+}
+
+/* False: it cannot begin yet. */
+static bool
+begin(struct sftp_serve *s, struct serve_op *op)
+{
+	bool worker;
+
+	if (serve_must_wait(s, op))
+		return false;
+	worker = op->is_long || op->waits ? have_workers(s) : serve_prefers_worker(s);
+	if (worker)
+		return post(s, op);
+	run_here(s, op);
+	return true;
+}
+
+void
+serve_submit(struct sftp_serve *s, struct serve_op *op)
+{
+	ENSURE(!s->has_parked);
+	if (!begin(s, op)) {
+		s->parked = *op;
+		s->has_parked = true;
+	}
+	serve_op_init(op, 0);
+}
+
+static void
+collect_one(struct sftp_serve *s, struct ring *r, struct serve_op *job)
+{
+	struct serve_op op = *job;
+
+	if (job->next != NULL)
+		job->next->prev = job->prev;
+	job->prev->next = job->next;
+	s->io->count--;
+	/* The next user of the place shall find nothing of this one. */
+	serve_op_init(job, 0);
+	ring_release(r);
+	if (s->ending)
+		serve_op_clear(&op);
+	else if (op.unfinished && op.error == 0)
+		ENSURE(post(s, &op)); /* its place is free again */
+	else
+		answer(s, &op);
+}
+
+static void
+collect_done(struct sftp_serve *s)
+{
+	struct serve_io *io = s->io;
+	struct serve_op *job;
+	size_t turns;
+
+	for (int i = 0; i < 2; i++)
+		/* No more than there are, or slices could go on for ever. */
+		for (turns = ring_pending(io->rings[i]); turns > 0 &&
+		    buf_len(&s->out) < SFTP_SERVE_OUTPUT_MAX &&
+		    (job = ring_oldest(io->rings[i])) != NULL; turns--)
+			collect_one(s, io->rings[i], job);
+}
+
+void
+serve_collect(struct sftp_serve *s)
+{
+	struct serve_io *io = s->io;
+	struct serve_op op;
+	uint64_t count;
+
+	if (io == NULL)
+		return;
+	/* Also without work: a worker may wake us for what we had seen. */
+	(void)!read(io->event_fd, &count, sizeof count);
+	do {
+		collect_done(s);
+		if (buf_len(&s->out) >= SFTP_SERVE_OUTPUT_MAX)
+			return; /* who sends it comes back */
+		if (s->has_parked) {
+			op = s->parked;
+			s->has_parked = false;
+			serve_op_init(&s->parked, 0);
+			serve_submit(s, &op);
+		}
+		/* The wake-up is for the oldest of each ring. */
+	} while ((ring_pending(io->rings[0]) > 0 &&
+		     !ring_await(io->rings[0])) ||
+	    (ring_pending(io->rings[1]) > 0 && !ring_await(io->rings[1])));
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * put-file@hpnssh.org and get-file@hpnssh.org: a small file in one request;
+ * docs/SFTP.md says what is on the wire. Whatever is not plain is refused:
+ * the client then takes the ordinary requests, and has their errors.
+ */
+#include <sys/stat.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "xfer/part-lock.h"
+#include "xfer/part-name.h"
+#include "xfer/serve/sftp-serve-internal.h"
+
+/* --- put-file --- */
+
+static int
+refuse(void)
+{
+	errno = EOPNOTSUPP;
+	return -1;
+}
+
+/* Data and attributes. A target that is there gives its mode, and is only
+ * replaced by what has the same owner. */
+static int
+fill(struct serve_op *op, int fd, bool there)
+{
+	struct sftp_attrs attrs = op->attrs;
+	struct stat made;
+
+	if (there && fstat(fd, &made) != 0)
+		return -1;
+	if (there && (made.st_uid != op->st.st_uid ||
+		made.st_gid != op->st.st_gid))
+		return refuse();
+	if (fd_write_all(fd, buf_data(&op->data), buf_len(&op->data)) != 0)
+		return -1;
+	if (op->flags == 0) {
+		attrs.flags = there && made.st_mode != op->st.st_mode ?
+		    SFTP_A_MODE : 0;
+		attrs.mode = op->st.st_mode;
+	}
+	return serve_apply_attrs(NULL, fd, false, &attrs);
+}
+
+/* Some file systems tell only when it is closed that there is no room. */
+static int
+finish(const struct serve_op *op, int fd, int r)
+{
+	int lock = r == 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1, error = errno;
+
+	if (r == 0 && lock < 0)
+		r = -1;
+	if (close(fd) != 0 && r == 0) {
+		r = -1;
+		error = errno;
+	}
+	if (r == 0 && (r = rename(op->path2, op->path)) != 0)
+		error = errno;
+	if (r != 0)
+		(void)unlink(op->path2);
+	fd_close(&lock);
+	errno = error;
+	return r;
+}
+
+static int
+run_put(struct serve_op *op)
+{
+	bool there = lstat(op->path, &op->st) == 0, keep = false;
+	mode_t mode = op->mode & 0777;
+	int fd;
+
+	if (!there && errno != ENOENT)
+		return -1;
+	if (there && (!S_ISREG(op->st.st_mode) || op->st.st_nlink != 1))
+		return refuse();
+	/* Nobody reads what takes the place of a file that he may not. */
+	if (there && op->flags == 0)
+		mode &= S_IRWXU;
+	fd = xfer_part_claim(op->path2, mode, &keep);
+	return fd < 0 ? -1 : finish(op, fd, fill(op, fd, there));
+}
+
+/* The lines are those of the requests that it is instead of. */
+static void
+log_put(struct sftp_serve *s, const struct serve_op *op)
+{
+	serve_verbose(s, "lstat name \"%s\"", op->path);
+	serve_info(s, "open \"%s\" flags WRITE,CREATE,EXCL mode 0%o", op->path2,
+	    (unsigned)op->mode);
+	if (op->flags != 0)
+		serve_log_attrs(s, op->path2, &op->attrs);
+}
+
+static void
+done_put(struct sftp_serve *s, struct serve_op *op)
+{
+	if (op->error == 0) {
+		serve_info(s, "close \"%s\" bytes read 0 written %zu",
+		    op->path2, buf_len(&op->data));
+		serve_info(s, "posix-rename old \"%s\" new \"%s\"", op->path2,
+		    op->path);
+	}
+	serve_done_status(s, op);
+}
+
+int
+serve_put_file(struct sftp_serve *s, struct serve_op *op, struct rd *r)
+{
+	struct span data;
+	int err;
+
+	op->path = serve_get_path(s, r);
+	op->flags = rd_u32(r) != 0;
+	sftp_get_attrs(r, &op->attrs);
+	data = rd_string(r);
+	if ((err = rd_err(r)) < 0)
+		return err;
+	op->attrs.flags &= SFTP_A_MODE | SFTP_A_TIMES;
+	op->mode = op->attrs.flags & SFTP_A_MODE ?
+	    op->attrs.mode & SERVE_MODE_BITS :
+	    0666;
+	op->path2 = xfer_part_name(op->path, 1);
+	buf_put(&op->data, data.p, data.len);
+	if (op->path2 == NULL || buf_err(&op->data) != 0)
+		return ERR_NOMEM;
+	log_put(s, op);
+	op->changes = op->opens = true;
+	op->run = run_put;
+	op->done = done_put;
+	return 0;
+}
+
+/* --- get-file --- */
+
+static int
+read_all(struct serve_op *op, size_t size)
+{
+	uint8_t *p = buf_reserve(&op->data, size);
+	ssize_t n;
+
+	errno = ENOMEM;
+	if (p == NULL)
+		return -1;
+	for (size_t at = 0; at < size; at += (size_t)n) {
+		n = pread(op->own_fd, p + at, size - at, (off_t)at);
+		if (n < 0 && errno == EINTR)
+			n = 0;
+		else if (n < 0)
+			return -1;
+		else if (n == 0)
+			return refuse(); /* cut meanwhile */
+	}
+	buf_commit(&op->data, size);
+	return 0;
+}
+
+static int
+run_get(struct serve_op *op)
+{
+	struct sftp_attrs attrs;
+	uint8_t byte;
+
+	op->own_fd = open(op->path,
+	    O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (op->own_fd < 0 || fstat(op->own_fd, &op->st) != 0)
+		return -1;
+	if (!S_ISREG(op->st.st_mode) || (uint64_t)op->st.st_size > op->len)
+		return refuse();
+	/* What claims to be empty may be one of /proc. */
+	if (op->st.st_size == 0 && pread(op->own_fd, &byte, 1, 0) != 0)
+		return refuse();
+	sftp_attrs_from_stat(&attrs, &op->st);
+	sftp_put_attrs(&op->data, &attrs);
+	buf_put_u32(&op->data, (uint32_t)op->st.st_size);
+	return read_all(op, (size_t)op->st.st_size);
+}
+
+static void
+done_get(struct sftp_serve *s, struct serve_op *op)
+{
+	if (op->error == 0)
+		serve_info(s, "close \"%s\" bytes read %jd written 0",
+		    op->path, (intmax_t)op->st.st_size);
+	serve_done_data(s, op);
+}
+
+int
+serve_get_file(struct sftp_serve *s, struct serve_op *op, struct rd *r)
+{
+	uint32_t most;
+	int err;
+
+	op->path = serve_get_path(s, r);
+	most = rd_u32(r);
+	if ((err = rd_err(r)) < 0)
+		return err;
+	op->len = most < SFTP_DATA_MAX ? most : SFTP_DATA_MAX;
+	serve_info(s, "open \"%s\" flags READ mode 0666", op->path);
+	op->run = run_get;
+	op->done = done_get;
+	return 0;
+}

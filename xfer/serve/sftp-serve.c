@@ -1,0 +1,520 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * DESIGN. A message is handled where it lies in the caller's input if it is
+ * whole there. If not, its bytes are gathered in s->in until it is; except
+ * that a WRITE is started as soon as its fields are known, and its data
+ * goes to the file piece by piece (struct serve_write).
+ */
+#include "xfer/serve/sftp-serve.h"
+
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/wire.h"
+#include "xfer/serve/sftp-serve-internal.h"
+#include "xfer/sftp/sftp-proto.h"
+
+enum {
+	HANDLES_LIMIT = 65535,
+	RESERVED_FDS = 5,
+	HELD_MAX = 64 * 1024, /* bytes of requests that wait for a place */
+};
+
+struct request {
+	const char *name; /* for -p, -P and log lines */
+	const char *wire; /* of an extension, else NULL */
+	const char *version; /* in VERSION; NULL: it is not told there */
+	uint8_t type;
+	bool changes; /* a standard one that is refused when read-only */
+	serve_fn fn;  /* NULL for WRITE, which is handled here */
+	const char *counts_as; /* see sftp_serve_request_counts_as() */
+};
+
+/* Of the draft; of OpenSSH; and others, which -P and -p lists of a stock
+ * server do not know. These must say which requests that the lists do know
+ * they are as good as, or they would be a way around the lists. */
+#define DRAFT(type, name, changes, fn) \
+	{ name, NULL, NULL, type, changes, fn, NULL }
+#define STOCK(name, wire, version, changes, fn) \
+	{ name, wire, version, SFTP_EXTENDED, changes, fn, NULL }
+#define OTHER(name, wire, version, counts_as, fn) \
+	{ name, wire, version, SFTP_EXTENDED, false, fn, counts_as }
+
+/*
+ * Every request of the protocol. Opening is checked by itself when
+ * read-only, for it changes things only with some flags.
+ */
+static const struct request requests[] = {
+	DRAFT(SFTP_OPEN, "open", false, serve_open),
+	DRAFT(SFTP_CLOSE, "close", false, serve_close),
+	DRAFT(SFTP_READ, "read", false, serve_read),
+	DRAFT(SFTP_WRITE, "write", true, NULL),
+	DRAFT(SFTP_LSTAT, "lstat", false, serve_lstat),
+	DRAFT(SFTP_FSTAT, "fstat", false, serve_fstat),
+	DRAFT(SFTP_SETSTAT, "setstat", true, serve_setstat),
+	DRAFT(SFTP_FSETSTAT, "fsetstat", true, serve_fsetstat),
+	DRAFT(SFTP_OPENDIR, "opendir", false, serve_opendir),
+	DRAFT(SFTP_READDIR, "readdir", false, serve_readdir),
+	DRAFT(SFTP_REMOVE, "remove", true, serve_remove),
+	DRAFT(SFTP_MKDIR, "mkdir", true, serve_mkdir),
+	DRAFT(SFTP_RMDIR, "rmdir", true, serve_rmdir),
+	DRAFT(SFTP_REALPATH, "realpath", false, serve_realpath),
+	DRAFT(SFTP_STAT, "stat", false, serve_stat),
+	DRAFT(SFTP_RENAME, "rename", true, serve_rename),
+	DRAFT(SFTP_READLINK, "readlink", false, serve_readlink),
+	DRAFT(SFTP_SYMLINK, "symlink", true, serve_symlink),
+	STOCK("posix-rename", "posix-rename@openssh.com", "1", true,
+	    serve_posix_rename),
+	STOCK("statvfs", "statvfs@openssh.com", "2", false, serve_statvfs),
+	STOCK("fstatvfs", "fstatvfs@openssh.com", "2", false, serve_fstatvfs),
+	STOCK("hardlink", "hardlink@openssh.com", "1", true, serve_hardlink),
+	STOCK("fsync", "fsync@openssh.com", "1", true, serve_fsync),
+	STOCK("lsetstat", "lsetstat@openssh.com", "1", true, serve_lsetstat),
+	STOCK("limits", "limits@openssh.com", "1", false, serve_limits),
+	STOCK("expand-path", "expand-path@openssh.com", "1", false,
+	    serve_expand_path),
+	STOCK("copy-data", "copy-data", "1", true, serve_copy_data),
+	STOCK("home-directory", "home-directory", "1", false,
+	    serve_home_directory),
+	STOCK("users-groups-by-id", "users-groups-by-id@openssh.com", "1",
+	    false, serve_users_groups),
+	OTHER("check-file-handle", "check-file-handle", serve_hash_algs,
+	    "read", serve_check_file_handle),
+	OTHER("check-file-name", "check-file-name", NULL,
+	    "open,read,close", serve_check_file_name),
+	OTHER("times-ns", "times-ns@hpnssh.org", "1", "fsetstat",
+	    serve_times_ns),
+	OTHER("stat-ns", "stat-ns@hpnssh.org", "1", "stat,lstat",
+	    serve_stat_ns),
+	OTHER("sparse-map", "sparse-map@hpnssh.org", "1", "read",
+	    serve_sparse_map),
+	OTHER("put-file", "put-file@hpnssh.org", "1",
+	    "open,write,close,lstat,fsetstat,posix-rename,remove",
+	    serve_put_file),
+	OTHER("get-file", "get-file@hpnssh.org", "1",
+	    "open,read,close,fstat", serve_get_file),
+};
+_Static_assert(ARRAY_LEN(requests) <= 64, "struct sftp_serve.enabled");
+
+const char *
+sftp_serve_request_name(size_t i)
+{
+	return i < ARRAY_LEN(requests) ? requests[i].name : NULL;
+}
+
+const char *
+sftp_serve_request_counts_as(size_t i)
+{
+	return i < ARRAY_LEN(requests) ? requests[i].counts_as : NULL;
+}
+
+/* Bits of the requests in a comma list; names that are none are counted. */
+static uint64_t
+requests_in_list(const char *list, unsigned *unknown)
+{
+	uint64_t bits = 0;
+	size_t len, i;
+
+	*unknown = 0;
+	for (; *list != '\0'; list += len + (list[len] == ',')) {
+		len = strcspn(list, ",");
+		for (i = 0; i < ARRAY_LEN(requests); i++)
+			if (strlen(requests[i].name) == len &&
+			    memcmp(requests[i].name, list, len) == 0)
+				break;
+		if (i < ARRAY_LEN(requests))
+			bits |= UINT64_C(1) << i;
+		else
+			(*unknown)++;
+	}
+	return bits;
+}
+
+bool
+sftp_serve_names_valid(const char *list)
+{
+	unsigned unknown;
+
+	(void)requests_in_list(list, &unknown);
+	return unknown == 0;
+}
+
+/* What the lists and -R leave. Who is refused one of the requests that another
+ * counts as is refused that as well. */
+static uint64_t
+requests_enabled(const struct sftp_serve_opts *opts)
+{
+	uint64_t enabled = ~UINT64_C(0), needs;
+	unsigned unknown;
+	size_t i;
+
+	if (opts->allowed != NULL)
+		enabled = requests_in_list(opts->allowed, &unknown);
+	if (opts->denied != NULL)
+		enabled &= ~requests_in_list(opts->denied, &unknown);
+	for (i = 0; opts->read_only && i < ARRAY_LEN(requests); i++)
+		if (requests[i].changes)
+			enabled &= ~(UINT64_C(1) << i);
+	for (i = 0; i < ARRAY_LEN(requests); i++) {
+		if (requests[i].counts_as == NULL)
+			continue;
+		needs = requests_in_list(requests[i].counts_as, &unknown);
+		if ((enabled & needs) != needs)
+			enabled &= ~(UINT64_C(1) << i);
+	}
+	return enabled;
+}
+
+bool
+serve_allows(const struct sftp_serve *s, uint8_t type)
+{
+	for (size_t i = 0; i < ARRAY_LEN(requests); i++)
+		if (requests[i].type == type)
+			return (s->enabled >> i & 1) != 0;
+	return false;
+}
+
+int
+sftp_serve_new(struct sftp_serve **out, const struct sftp_serve_opts *opts)
+{
+	struct sftp_serve *s = calloc(1, sizeof *s);
+	struct rlimit rl;
+
+	if (s == NULL)
+		return ERR_NOMEM;
+	s->opts = *opts;
+	buf_init(&s->in);
+	buf_init(&s->out);
+	s->free_handle = -1;
+	serve_op_init(&s->parked, 0);
+	serve_op_init(&s->write.op, 0);
+	s->handles_max = 256;
+	if (getrlimit(RLIMIT_NOFILE, &rl) == 0 && rl.rlim_cur > RESERVED_FDS)
+		s->handles_max =
+		    rl.rlim_cur - RESERVED_FDS > HANDLES_LIMIT ?
+		    HANDLES_LIMIT :
+		    (int)(rl.rlim_cur - RESERVED_FDS);
+	s->enabled = requests_enabled(opts);
+	*out = s;
+	return 0;
+}
+
+void
+sftp_serve_free(struct sftp_serve *s)
+{
+	if (s == NULL)
+		return;
+	serve_io_free(s);
+	serve_op_clear(&s->parked);
+	serve_op_clear(&s->write.op);
+	for (int i = 0; i < s->handles_cap; i++) {
+		struct serve_handle *h = &s->handles[i];
+
+		if (h->kind > SERVE_UNUSABLE)
+			serve_log_close(s, h, h->kind == SERVE_DIR,
+			    "forced ");
+		if (h->kind != SERVE_FREE)
+			serve_handle_close(s, h);
+	}
+	free(s->handles);
+	buf_clear(&s->in);
+	buf_clear(&s->out);
+	free(s);
+}
+
+struct buf *
+sftp_serve_output(struct sftp_serve *s)
+{
+	return &s->out;
+}
+
+bool
+sftp_serve_blocked(const struct sftp_serve *s)
+{
+	return buf_len(&s->out) >= SFTP_SERVE_OUTPUT_MAX || s->has_parked;
+}
+
+/* --- messages --- */
+
+static int
+handle_init(struct sftp_serve *s, struct rd *r)
+{
+	uint32_t version = rd_u32(r);
+	size_t mark;
+	int err = rd_err(r);
+
+	if (err < 0)
+		return err;
+	serve_verbose(s, "received client version %u", version);
+	mark = buf_open_string(&s->out);
+	buf_put_u8(&s->out, SFTP_VERSION_REPLY);
+	buf_put_u32(&s->out, SFTP_VERSION);
+	for (size_t i = 0; i < ARRAY_LEN(requests); i++) {
+		if (requests[i].version == NULL ||
+		    (s->enabled >> i & 1) == 0)
+			continue;
+		/* Of the two of check-file the draft names what they share. */
+		buf_put_cstring(&s->out,
+		    requests[i].version == serve_hash_algs ?
+			"check-file" : requests[i].wire);
+		buf_put_cstring(&s->out, requests[i].version);
+	}
+	buf_close_string(&s->out, mark);
+	s->initialised = true;
+	return 0;
+}
+
+static const struct request *
+find_request(uint8_t type, struct rd *r)
+{
+	struct span name = { .p = NULL };
+
+	if (type == SFTP_EXTENDED)
+		name = rd_string(r);
+	for (size_t i = 0; i < ARRAY_LEN(requests); i++) {
+		if (requests[i].type != type)
+			continue;
+		if (requests[i].wire == NULL ||
+		    span_equals(name, requests[i].wire))
+			return &requests[i];
+	}
+	return NULL;
+}
+
+/*
+ * 0 if the request may run, else the status that refuses it: what is
+ * read-only or not listed is a permission, as people expect to read.
+ */
+static uint32_t
+refuse(const struct sftp_serve *s, const struct request *q)
+{
+	if (q == NULL)
+		return SFTP_OP_UNSUPPORTED;
+	if ((s->enabled >> (q - requests) & 1) == 0) {
+		serve_info(s, "refused %s request", q->name);
+		return SFTP_PERMISSION_DENIED;
+	}
+	return 0;
+}
+
+static int
+handle_message(struct sftp_serve *s, const uint8_t *p, size_t len)
+{
+	struct rd r = rd_from(p, len);
+	const struct request *q;
+	struct serve_op op;
+	uint8_t type = rd_u8(&r);
+	uint32_t id, refused;
+	int err;
+
+	if (!s->initialised)
+		return type == SFTP_INIT ? handle_init(s, &r) : ERR_PROTOCOL;
+	id = rd_u32(&r);
+	if (r.err != 0)
+		return ERR_PROTOCOL;
+	q = find_request(type, &r);
+	refused = refuse(s, q);
+	if (refused != 0) {
+		serve_status(s, id, refused);
+		return buf_err(&s->out);
+	}
+	serve_op_init(&op, id);
+	/* Only a WRITE with a handle that cannot be ours comes here. */
+	err = q->fn != NULL ? q->fn(s, &op, &r) : ERR_NOT_FOUND;
+	if (err == 0 && op.run != NULL) {
+		serve_submit(s, &op);
+		return buf_err(&s->out);
+	}
+	serve_op_clear(&op);
+	if (err == ERR_NOMEM)
+		serve_status(s, id, SFTP_FAILURE);
+	else if (err == ERR_DENIED)
+		serve_status(s, id, SFTP_PERMISSION_DENIED);
+	else if (err == ERR_NOT_FOUND)
+		serve_status(s, id, SFTP_NO_SUCH_FILE);
+	else if (err < 0)
+		serve_status(s, id, SFTP_BAD_MESSAGE);
+	return buf_err(&s->out);
+}
+
+/*
+ * What is known of a message from its first bytes: how many are needed
+ * before it can be acted on.
+ */
+static int
+bytes_needed(const struct sftp_serve *s, const uint8_t *p, size_t len,
+    size_t *need, bool *streamed)
+{
+	uint32_t body;
+
+	*streamed = false;
+	*need = 4;
+	if (len < 4)
+		return 0;
+	body = wire_get_u32(p);
+	if (body < 5 || body > SFTP_MESSAGE_MAX)
+		return ERR_PROTOCOL;
+	*need = 4 + (size_t)body;
+	if (body < SERVE_WRITE_HEAD - 4 || !s->initialised)
+		return 0;
+	if (len < 13) {
+		*need = 13; /* to the end of the handle's length */
+		return 0;
+	}
+	if (p[4] == SFTP_WRITE && wire_get_u32(p + 9) == SERVE_HANDLE_WIRE) {
+		*need = SERVE_WRITE_HEAD;
+		*streamed = true;
+	}
+	return 0;
+}
+
+/*
+ * A READ waits for a place to read to, if there will be one: an empty one,
+ * and large enough to save the copy.
+ */
+static bool
+held(const struct sftp_serve *s, const uint8_t *p, size_t need)
+{
+	size_t want;
+
+	if (!s->opts.direct || !s->initialised || p[4] != SFTP_READ ||
+	    need != SERVE_WRITE_HEAD)
+		return false;
+	if (s->place.p == NULL || s->place.used > 0 || buf_len(&s->out) > 0)
+		return true;
+	want = wire_get_u32(p + need - 4);
+	return !s->place.whole && want / 8 * 7 + SERVE_DATA_HEAD > s->place.room;
+}
+
+/* Acts on a message whose `need` bytes are at p. */
+static int
+act(struct sftp_serve *s, const uint8_t *p, size_t need, bool streamed)
+{
+	struct rd r;
+	uint32_t id;
+	int err;
+
+	if (!streamed)
+		return handle_message(s, p + 4, need - 4);
+	r = rd_from(p + 5, need - 5);
+	id = rd_u32(&r);
+	err = serve_write_begin(s, &r, id, wire_get_u32(p),
+	    refuse(s, find_request(SFTP_WRITE, &r)));
+	if (err == 0 && s->write.left == 0 && s->write.skip == 0)
+		(void)serve_write_continue(s, p, 0);
+	return err < 0 ? err : buf_err(&s->out);
+}
+
+/*
+ * One step: continues a WRITE, or acts on a message that is whole, or gathers
+ * bytes of one that is not. What was gathered before comes first. Returns the
+ * bytes used of p.
+ */
+static ssize_t
+step(struct sftp_serve *s, const uint8_t *p, size_t len)
+{
+	size_t have = buf_len(&s->in), need, take;
+	const uint8_t *from = have > 0 ? buf_data(&s->in) : p;
+	size_t there = have > 0 ? have : len;
+	bool streamed;
+	int err;
+
+	if (s->write.active) {
+		take = serve_write_continue(s, from, there);
+		if (have > 0)
+			buf_consume(&s->in, take);
+		return have > 0 ? 0 : (ssize_t)take;
+	}
+	err = bytes_needed(s, from, there, &need, &streamed);
+	if (err < 0)
+		return err;
+	if (there >= need && need > 4) {
+		s->held = held(s, from, need);
+		if (s->held)
+			return 0;
+		err = act(s, from, need, streamed);
+		if (have > 0)
+			buf_consume(&s->in, need);
+		return err < 0 || have > 0 ? err : (ssize_t)need;
+	}
+	take = MIN(len, need - have);
+	buf_put(&s->in, p, take);
+	err = buf_err(&s->in);
+	return err < 0 ? err : (ssize_t)take;
+}
+
+ssize_t
+sftp_serve_input(struct sftp_serve *s, const uint8_t *p, size_t len)
+{
+	size_t used = 0, before;
+	bool was_active;
+	ssize_t n;
+
+	serve_collect(s);
+	for (;;) {
+		was_active = s->write.active;
+		if (sftp_serve_blocked(s) && !was_active)
+			break;
+		before = buf_len(&s->in);
+		if (used == len && before == 0)
+			break;
+		n = step(s, p + used, len - used);
+		if (n < 0)
+			return n;
+		used += (size_t)n;
+		if (n == 0 && buf_len(&s->in) == before &&
+		    was_active == s->write.active)
+			break;
+	}
+	if (s->held && buf_len(&s->in) < HELD_MAX) {
+		n = (ssize_t)MIN(len - used, HELD_MAX - buf_len(&s->in));
+		buf_put(&s->in, p + used, (size_t)n);
+		used += (size_t)n;
+	}
+	serve_collect(s); /* whoever finishes the oldest wakes us from now on */
+	return buf_err(&s->in) < 0 ? buf_err(&s->in) : (ssize_t)used;
+}
+
+ssize_t
+sftp_serve_take(struct sftp_serve *s, uint8_t *p, size_t max)
+{
+	size_t n = 0, len, before;
+	ssize_t used;
+
+	for (;;) {
+		len = MIN(buf_len(&s->out), max - n);
+		if (len > 0)
+			memcpy(p + n, buf_data(&s->out), len);
+		buf_consume(&s->out, len);
+		n += len;
+		if (n == max || buf_len(&s->out) > 0)
+			break;
+		s->place.p = p + n;
+		s->place.room = max - n;
+		s->place.used = 0;
+		s->place.whole = n == 0;
+		before = buf_len(&s->in);
+		used = sftp_serve_input(s, p, 0);
+		s->place.p = NULL;
+		if (used < 0)
+			return used;
+		n += s->place.used;
+		if (s->place.used == 0 && buf_len(&s->out) == 0 &&
+		    buf_len(&s->in) == before)
+			break;
+	}
+	return (ssize_t)n;
+}
+
+bool
+sftp_serve_idle(const struct sftp_serve *s)
+{
+	return buf_len(&s->out) == 0 && !s->held && !sftp_serve_under_way(s);
+}

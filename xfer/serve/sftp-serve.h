@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The server side of SFTP version 3 as a state machine: request bytes go
+ * in, replies come out. It does no input or output of its own but the file
+ * operations, so that it runs over stdin/stdout, over a socket, or inside a
+ * connection's process.
+ *
+ * The data of a READ is read from the file straight to where the reply goes;
+ * the data of a WRITE is written straight from the caller's input, in pieces
+ * as it arrives. No request is taken while more than SFTP_SERVE_OUTPUT_MAX
+ * bytes wait to be sent, so a peer that does not read cannot make it grow.
+ *
+ * With opts.threads, what would have to wait for a disk is done by worker
+ * threads meanwhile, and what takes long anyway (digests, fsync, copies).
+ * Results are as if all requests were done one after the other.
+ *
+ * Threads: one at a time.
+ */
+#ifndef HPN_XFER_SERVE_SFTP_SERVE_H
+#define HPN_XFER_SERVE_SFTP_SERVE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+
+enum {
+	SFTP_SERVE_OUTPUT_MAX = 256 * 1024, /* bytes, then one reply more */
+	SFTP_SERVE_THREADS = 4,		    /* a good number of them */
+};
+
+struct sftp_serve;
+
+/* All strings are borrowed for the life of the engine; NULL = not given. */
+struct sftp_serve_opts {
+	bool read_only;	     /* refuse what changes anything */
+	const char *allowed; /* only these requests, comma list of names */
+	const char *denied;  /* not these */
+	const char *home;    /* for "~" */
+	bool quiet;	     /* log errors only */
+	/* The caller takes replies with sftp_serve_take(), not from the
+	 * buffer: READs wait for that. */
+	bool direct;
+	unsigned threads; /* at most so many, when there is need; 0: none */
+	bool eager;	  /* they do all that they may: for tests */
+	/* Sees every path of a request; false refuses it. */
+	bool (*path_ok)(void *arg, const char *path);
+	void *path_ok_arg;
+};
+
+/* Life. Files that are still open at the end are closed. */
+int sftp_serve_new(struct sftp_serve **out,
+    const struct sftp_serve_opts *opts) must_check;
+void sftp_serve_free(struct sftp_serve *s);
+
+/* Begins the end: nothing is answered any more. True if it can be freed without
+ * waiting for workers that wait for a disk; else ask again when
+ * sftp_serve_fd() is readable. */
+bool sftp_serve_end(struct sftp_serve *s);
+
+/*
+ * Takes bytes of requests, and answers what workers have finished. Returns
+ * how many were used: fewer than len while sftp_serve_blocked(); offer the
+ * rest again after output was sent, or when sftp_serve_fd() is readable.
+ * Errors: ERR_PROTOCOL, ERR_LIMIT, ERR_NOMEM; then the session is over.
+ */
+ssize_t sftp_serve_input(struct sftp_serve *s, const uint8_t *p,
+    size_t len) must_check;
+/* Replies to send; the caller consumes what was sent. */
+struct buf *sftp_serve_output(struct sftp_serve *s);
+/* With opts.direct: replies to p; 0: none now. Errors as for input. */
+ssize_t sftp_serve_take(struct sftp_serve *s, uint8_t *p,
+    size_t max) must_check;
+/* True while it has reason not to take input: output, or work under way. */
+bool sftp_serve_blocked(const struct sftp_serve *s);
+/* True if all that was asked is answered, and nothing waits to be sent. */
+bool sftp_serve_idle(const struct sftp_serve *s);
+/* True if workers have something to do or to hand in. */
+bool sftp_serve_under_way(const struct sftp_serve *s);
+/* Readable when workers have finished something: call sftp_serve_input(), also
+ * with nothing. -1 as long as there are none. */
+int sftp_serve_fd(const struct sftp_serve *s);
+
+/* Names of all requests, in the order of the table; NULL past the end. */
+const char *sftp_serve_request_name(size_t i);
+/* The standard requests that request i does the work of, a comma list: it is
+ * allowed only where all of these are. NULL: it is a standard one itself, or
+ * past the end. */
+const char *sftp_serve_request_counts_as(size_t i);
+/* True if every name of a comma list is a request's. */
+bool sftp_serve_names_valid(const char *list);
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * What carries an SFTP session's bytes. The engine does not know: it is
+ * handed a table of functions of a driver, which moves the bytes of all its
+ * sessions and waits for more. A driver takes what is to be sent with
+ * sftp_take(), and hands on what came with sftp_feed() and sftp_feed_end().
+ *
+ * The driver of all that is real is the process's event loop. Here is the
+ * carrier over descriptors, and the start of a program (an ssh client, an
+ * sftp-server) at their other end; a channel of this process is another.
+ *
+ * Threads: the loop's.
+ */
+#ifndef HPN_XFER_SFTP_CARRIER_H
+#define HPN_XFER_SFTP_CARRIER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "base/loop.h"
+
+struct sftp;
+
+struct xfer_carrier_ops {
+	/* One turn: sends what sessions have to send, as far as it goes, and
+	 * feeds what came; of this session and of all others of the driver.
+	 * Waits at most timeout_ms (-1: no limit) until something moves. 0,
+	 * or an error of the driver; the end of a session is not one. */
+	int (*turn)(void *arg, int timeout_ms);
+	/* No more will be written; the peer sees the end. */
+	void (*end)(void *arg);
+};
+
+/* Copied by value; arg is borrowed. */
+struct xfer_carrier {
+	const struct xfer_carrier_ops *ops;
+	void *arg;
+};
+
+/* A pair of descriptors, or one socket as both; and perhaps a child. It
+ * must not move in memory. */
+struct xfer_pipe {
+	int fd_in, fd_out; /* -1: none */
+	pid_t pid;	   /* 0: none */
+	struct loop *loop;
+	struct loop_fd *in, *out; /* the same watch for a socket */
+	struct sftp *sftp;	  /* borrowed; NULL: none */
+	uint8_t *chunk;
+	bool hooked; /* in the loop's turn */
+};
+
+/* Makes the descriptors, which p owns now, non-blocking. On an error p must
+ * be closed all the same. */
+int xfer_pipe_open(struct xfer_pipe *p, struct loop *loop, int fd_in,
+    int fd_out) must_check;
+/* Starts argv[0] (searched in PATH if without '/') with its standard input
+ * and output at the other end; its standard error is ours. */
+int xfer_pipe_spawn(struct xfer_pipe *p, struct loop *loop,
+    char *const argv[]) must_check;
+/* This carries s from now on, and s is told by sftp_attach(). Close before
+ * the next turn when s is freed. */
+void xfer_pipe_attach(struct xfer_pipe *p, struct sftp *s);
+/* Closes, and waits for the child; its exit status, 128 + signal, or 0. */
+int xfer_pipe_close(struct xfer_pipe *p);
+
+#endif

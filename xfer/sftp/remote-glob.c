@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: ISC */
+#include "xfer/sftp/remote-glob.h"
+
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MATCHES_MAX = 1000000 };
+
+static bool
+part_has_magic(const char *part, size_t len)
+{
+	for (size_t i = 0; i < len; i++) {
+		if (part[i] == '\\' && i + 1 < len)
+			i++;
+		else if (part[i] == '*' || part[i] == '?' || part[i] == '[')
+			return true;
+	}
+	return false;
+}
+
+bool
+remote_glob_has_magic(const char *pattern)
+{
+	return part_has_magic(pattern, strlen(pattern));
+}
+
+char *
+remote_glob_unescape(const char *pattern)
+{
+	char *name = strdup(pattern), *to = name;
+
+	if (name == NULL)
+		return NULL;
+	for (; *pattern != '\0'; pattern++) {
+		if (*pattern == '\\' && pattern[1] != '\0')
+			pattern++;
+		*to++ = *pattern;
+	}
+	*to = '\0';
+	return name;
+}
+
+struct expansion {
+	const char *base;    /* directory with its slash, or "" */
+	const char *pattern; /* of one part */
+	struct strlist *out;
+	int err;
+};
+
+static bool
+try_entry(void *arg, const char *name, const struct sftp_entry *entry)
+{
+	struct expansion *e = arg;
+	char *path;
+
+	(void)entry;
+	if (fnmatch(e->pattern, name, FNM_PERIOD) != 0)
+		return true;
+	if (e->out->n >= MATCHES_MAX) {
+		e->err = ERR_LIMIT;
+		return false;
+	}
+	if (asprintf(&path, "%s%s", e->base, name) < 0) {
+		e->err = ERR_NOMEM;
+		return false;
+	}
+	e->err = strlist_add(e->out, path);
+	free(path);
+	return e->err == 0;
+}
+
+/* The names in directory base that match one part. */
+static int
+expand_part(struct sftp *s, const char *base, const char *part,
+    struct strlist *out)
+{
+	struct expansion e = { .base = base, .pattern = part, .out = out };
+	int r = sftp_call_list(s, *base != '\0' ? base : ".", try_entry, &e);
+
+	return r < 0 ? r : e.err; /* a directory that cannot be read is empty */
+}
+
+/* Appends to each base the part, literally; whether it exists is seen later. */
+static int
+append_literal(struct strlist *bases, const char *text)
+{
+	struct strlist longer = { NULL, 0 };
+	char *path;
+	int r = 0;
+
+	for (size_t i = 0; i < bases->n && r == 0; i++) {
+		if (asprintf(&path, "%s%s", bases->v[i], text) < 0) {
+			r = ERR_NOMEM;
+			break;
+		}
+		r = strlist_add(&longer, path);
+		free(path);
+	}
+	strlist_clear(bases);
+	*bases = longer;
+	return r;
+}
+
+static int
+by_name(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static int
+next_part(struct sftp *s, struct strlist *bases, const char *part, bool magic)
+{
+	struct strlist found = { NULL, 0 };
+	char *literal;
+	int r = 0;
+
+	if (!magic) {
+		literal = remote_glob_unescape(part);
+		r = literal != NULL ? append_literal(bases, literal) :
+				      ERR_NOMEM;
+		free(literal);
+		return r;
+	}
+	for (size_t i = 0; i < bases->n && r == 0; i++)
+		r = expand_part(s, bases->v[i], part, &found);
+	strlist_clear(bases);
+	*bases = found;
+	return r;
+}
+
+/* Keeps what exists: literal parts behind magic ones were not looked up. */
+static int
+keep_existing(struct sftp *s, const struct strlist *names,
+    struct strlist *out)
+{
+	struct sftp_attrs attrs;
+	int r = 0;
+
+	for (size_t i = 0; i < names->n && r >= 0; i++) {
+		r = sftp_call_stat(s, names->v[i], false, &attrs);
+		if (r == 0)
+			r = strlist_add(out, names->v[i]);
+	}
+	return r < 0 ? r : 0;
+}
+
+int
+remote_glob(struct sftp *s, const char *pattern, struct strlist *out)
+{
+	struct strlist bases = { NULL, 0 };
+	const char *p = pattern;
+	bool magic = false;
+	int r = strlist_add(&bases, "");
+
+	while (r == 0 && *p != '\0' && bases.n > 0) {
+		size_t len = strcspn(p, "/");
+		size_t slashes = strspn(p + len, "/");
+		char *part = strndup(p, len);
+
+		if (part == NULL) {
+			r = ERR_NOMEM;
+			break;
+		}
+		magic = part_has_magic(part, len);
+		r = next_part(s, &bases, part, magic);
+		free(part);
+		if (r == 0 && slashes > 0)
+			r = append_literal(&bases, "/");
+		p += len + slashes;
+		magic = magic && slashes == 0;
+	}
+	if (r == 0 && bases.n > 0) {
+		qsort(bases.v, bases.n, sizeof *bases.v, by_name);
+		if (magic) {
+			for (size_t i = 0; i < bases.n && r == 0; i++)
+				r = strlist_add(out, bases.v[i]);
+		} else {
+			r = keep_existing(s, &bases, out);
+		}
+	}
+	strlist_clear(&bases);
+	return r;
+}

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: ISC */
+#include "xfer/sftp/sftp-engine.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "xfer/sftp/sftp-internal.h"
+
+enum {
+	HANDLES_DEFAULT = 100,
+	HANDLES_LIKELY = 256, /* of a server that will tell */
+};
+
+/* --- life --- */
+
+int
+sftp_new(struct sftp **out)
+{
+	struct sftp *s = calloc(1, sizeof *s);
+
+	if (s == NULL)
+		return ERR_NOMEM;
+	buf_init(&s->in);
+	buf_init(&s->out);
+	s->free_place = -1;
+	s->data.place = -1;
+	s->write.place = -1;
+	s->files.first = s->files.last = -1;
+	buf_put_u32(&s->out, 5);
+	buf_put_u8(&s->out, SFTP_INIT);
+	buf_put_u32(&s->out, SFTP_VERSION);
+	if (buf_err(&s->out) < 0) {
+		sftp_free(s);
+		return ERR_NOMEM;
+	}
+	*out = s;
+	return 0;
+}
+
+void
+sftp_end(struct sftp *s, int err)
+{
+	if (s->err == 0)
+		s->err = err;
+	/* Whose files are closed by the callbacks. */
+	s->files.first = s->files.last = -1;
+	s->files.before = s->files.left = 0;
+	buf_reset(&s->out);
+	/* Callbacks may add requests; these fail in the same sweep. */
+	for (int i = 0; i < s->cap; i++) {
+		struct sftp_reply reply = { .err = s->err };
+
+		if (s->requests[i].used)
+			sftp_complete(s, i, &reply);
+	}
+}
+
+void
+sftp_free(struct sftp *s)
+{
+	if (s == NULL)
+		return;
+	sftp_end(s, ERR_CANCELLED);
+	buf_clear(&s->in);
+	buf_clear(&s->out);
+	free(s->requests);
+	free(s);
+}
+
+int
+sftp_feed_end(struct sftp *s, int err)
+{
+	sftp_end(s, err);
+	return s->err;
+}
+
+/* --- output --- */
+
+static size_t
+take_bytes(struct sftp *s, uint8_t *p, size_t max)
+{
+	size_t n = MIN(max, buf_len(&s->out));
+
+	if (n > 0)
+		memcpy(p, buf_data(&s->out), n);
+	buf_consume(&s->out, n);
+	return n;
+}
+
+static uint64_t
+now_us(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
+}
+
+/* What the file does not have is sent as zeros, for the head promised it. */
+static void
+read_source(struct sftp_request *q, uint8_t *p, size_t len)
+{
+	ssize_t n = 0;
+
+	while (len > 0) {
+		if (q->file.error == 0 &&
+		    q->file.got == q->file.len - q->file.left)
+			n = pread(q->file.fd, p, len, (off_t)q->offset);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			q->file.error = errno;
+		if (n <= 0) {
+			memset(p, 0, len);
+			q->file.left -= (uint32_t)len;
+			return;
+		}
+		p += n;
+		len -= (size_t)n;
+		q->offset += (uint64_t)n;
+		q->file.got += (uint32_t)n;
+		q->file.left -= (uint32_t)n;
+	}
+}
+
+/* Of the first WRITE from a file, or what is in front of it. */
+static size_t
+take_file(struct sftp *s, uint8_t *p, size_t max)
+{
+	struct sftp_request *q = &s->requests[s->files.first];
+	size_t head = take_bytes(s, p, MIN(max, q->file.before));
+	size_t data = MIN(max - head, (size_t)q->file.left);
+	uint64_t from;
+
+	q->file.before -= head;
+	s->files.before -= head;
+	if (q->file.before > 0)
+		return head;
+	from = now_us();
+	read_source(q, p + head, data);
+	q->file.us += now_us() - from;
+	s->files.left -= data;
+	if (q->file.left == 0) {
+		s->files.first = q->file.next;
+		if (s->files.first < 0)
+			s->files.last = -1;
+	}
+	return head + data;
+}
+
+size_t
+sftp_take(struct sftp *s, uint8_t *p, size_t max)
+{
+	const struct sftp_request *q;
+	size_t n = 0;
+
+	while (s->files.first >= 0 && n < max) {
+		q = &s->requests[s->files.first];
+		/* The next one whole in the next packet is the better for
+		 * whoever writes it. */
+		if (n > max / 8 * 7 &&
+		    q->file.before + q->file.left > max - n)
+			return n;
+		n += take_file(s, p + n, max - n);
+	}
+	return n + take_bytes(s, p + n, max - n);
+}
+
+size_t
+sftp_output_len(const struct sftp *s)
+{
+	return buf_len(&s->out) + s->files.left;
+}
+
+struct buf *
+sftp_output(struct sftp *s)
+{
+	struct buf all;
+	uint8_t *p;
+	size_t len;
+
+	if (s->files.first < 0)
+		return &s->out;
+	buf_init(&all);
+	while ((len = sftp_output_len(s)) > 0 &&
+	    (p = buf_reserve(&all, len)) != NULL)
+		buf_commit(&all, sftp_take(s, p, len));
+	if (len > 0)
+		sftp_end(s, ERR_NOMEM);
+	buf_clear(&s->out);
+	s->out = all;
+	return &s->out;
+}
+
+/* --- ask --- */
+
+bool
+sftp_is_ready(const struct sftp *s)
+{
+	return s->version != 0 && !s->limits_pending;
+}
+
+bool
+sftp_has_version(const struct sftp *s)
+{
+	return s->version != 0;
+}
+
+int
+sftp_error(const struct sftp *s)
+{
+	return s->err;
+}
+
+bool
+sftp_has(const struct sftp *s, enum sftp_extension ext)
+{
+	return s->has[ext];
+}
+
+/* packet_bytes counts what is around the data too: 1 KiB is plenty. */
+static uint32_t
+data_max(const struct sftp *s, uint64_t limit)
+{
+	uint64_t packet = s->limits.packet_bytes;
+
+	if (limit == 0 && packet > 2048)
+		limit = packet - 1024;
+	if (limit == 0)
+		limit = SFTP_DATA_DEFAULT;
+	return (uint32_t)MIN(limit, (uint64_t)SFTP_DATA_MAX);
+}
+
+uint32_t
+sftp_read_max(const struct sftp *s)
+{
+	return data_max(s, s->limits.read_bytes);
+}
+
+uint32_t
+sftp_write_max(const struct sftp *s)
+{
+	return data_max(s, s->limits.write_bytes);
+}
+
+uint32_t
+sftp_handles_max(const struct sftp *s)
+{
+	if (s->limits.open_handles == 0)
+		return s->limits_pending ? HANDLES_LIKELY : HANDLES_DEFAULT;
+	return (uint32_t)MIN(s->limits.open_handles, (uint64_t)SFTP_PLACES_MAX);
+}
+
+size_t
+sftp_pending(const struct sftp *s)
+{
+	return s->pending;
+}
+
+enum sftp_server
+sftp_server(const struct sftp *s)
+{
+	for (int i = 0; i < SFTP_EXT_COUNT; i++)
+		if (s->has[i] &&
+		    strstr(sftp_extensions[i].name, "@hpnssh.org") != NULL)
+			return SFTP_SERVER_OWN;
+	/* Known by what nobody else offers. */
+	return s->has[SFTP_EXT_LIMITS] && s->has[SFTP_EXT_EXPAND_PATH] ?
+	    SFTP_SERVER_OPENSSH :
+	    SFTP_SERVER_OTHER;
+}
+
+bool
+sftp_keeps_order(const struct sftp *s)
+{
+	return sftp_server(s) != SFTP_SERVER_OTHER;
+}
+
+/* Both number them from 0. */
+bool
+sftp_guess_handle(const struct sftp *s, struct sftp_handle *h)
+{
+	*h = (struct sftp_handle){ .len = 4 };
+	return !s->opened && sftp_keeps_order(s);
+}
+
+/* --- with a carrier --- */
+
+void
+sftp_attach(struct sftp *s, struct xfer_carrier carrier)
+{
+	s->carrier = carrier;
+}
+
+int
+sftp_step(struct sftp *s, bool more, int timeout_ms)
+{
+	int r = s->err;
+
+	if (r == 0)
+		r = s->carrier.ops->turn(s->carrier.arg, more ? 0 : timeout_ms);
+	/* All that there was did not go: there is no room for more. */
+	if (r == 0 && s->err == 0 && more && sftp_output_len(s) > 0)
+		r = s->carrier.ops->turn(s->carrier.arg, timeout_ms);
+	if (r < 0)
+		return sftp_feed_end(s, r);
+	return s->err;
+}
+
+int
+sftp_run_until(struct sftp *s, const bool *done)
+{
+	int r;
+
+	while (!*done)
+		if ((r = sftp_step(s, false, -1)) < 0)
+			return r;
+	return 0;
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Inside of the SFTP shell: what sftp-shell.c (table, lines),
+ * sftp-shell-parse.c, sftp-shell-paths.c and the files with the commands
+ * share. Nobody else includes it, but its tests.
+ *
+ * Threads: one at a time.
+ */
+#ifndef HPN_XFER_SHELL_SFTP_SHELL_INTERNAL_H
+#define HPN_XFER_SHELL_SFTP_SHELL_INTERNAL_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "xfer/shell/sftp-shell.h"
+
+/* --- words of a line (sftp-shell-parse.c) --- */
+
+enum { SHELL_WORDS_MAX = 128 };
+
+struct shell_word {
+	char *text;    /* without quotes and escapes */
+	char *pattern; /* for globs: what was quoted is escaped by '\' */
+};
+
+struct shell_words {
+	struct shell_word v[SHELL_WORDS_MAX];
+	size_t n;
+	char quote; /* open at the end of the line; 0: none */
+	bool open;  /* the last word touches the end of the line */
+};
+
+/* ERR_SYNTAX: a quote is open at the end; the words are there all the same.
+ * ERR_LIMIT, ERR_NOMEM. Clear in any case. */
+int shell_split(const char *line, struct shell_words *words) must_check;
+void shell_words_clear(struct shell_words *words);
+/* As a pattern that matches just this text, or as a word within that quote
+ * (0: none, escaped by '\'). Caller frees; NULL when out of memory. */
+char *shell_escape_glob(const char *text);
+char *shell_escape_word(const char *text, char quote);
+
+/* --- commands (sftp-shell.c) --- */
+
+struct shell_call {
+	bool flags[128];	  /* by letter */
+	uint32_t number;	  /* first argument, if the command has one */
+	struct shell_word *words; /* paths */
+	size_t n;
+	const char *rest; /* of the line, behind the command's name */
+};
+
+enum shell_complete_kind { SHELL_NOTHING, SHELL_LOCAL, SHELL_REMOTE };
+
+/* SHELL_* or ERR_* */
+typedef int (*shell_fn)(struct shell *sh, const struct shell_call *call);
+
+struct shell_command {
+	const char *name;
+	const char *synopsis; /* arguments */
+	const char *help;     /* NULL: another name of a command */
+	const char *flags;    /* letters; NULL: the rest is taken as it is */
+	int paths;	      /* at least */
+	int number_base;      /* 8, 10: a number comes first; 0: none */
+	uint32_t number_max;
+	bool ends_batch; /* when it fails */
+	enum shell_complete_kind complete[2]; /* first path, others */
+	shell_fn run;
+};
+
+/* Ignores case; NULL if there is none. */
+const struct shell_command *shell_command_find(const char *name);
+/* The table; ends with a NULL name. */
+extern const struct shell_command shell_commands[];
+
+#define SHELL_COMMAND(name)                                                   \
+	int shell_##name(struct shell *sh, const struct shell_call *call)
+/* sftp-shell.c */
+SHELL_COMMAND(help);
+SHELL_COMMAND(progress);
+SHELL_COMMAND(quit);
+SHELL_COMMAND(version);
+/* sftp-shell-local.c */
+SHELL_COMMAND(escape);
+SHELL_COMMAND(lcd);
+SHELL_COMMAND(lls);
+SHELL_COMMAND(lmkdir);
+SHELL_COMMAND(lpwd);
+SHELL_COMMAND(lumask);
+/* sftp-shell-remote.c */
+SHELL_COMMAND(cd);
+SHELL_COMMAND(chgrp);
+SHELL_COMMAND(chmod);
+SHELL_COMMAND(chown);
+SHELL_COMMAND(copy);
+SHELL_COMMAND(ln);
+SHELL_COMMAND(mkdir);
+SHELL_COMMAND(pwd);
+SHELL_COMMAND(rename);
+SHELL_COMMAND(rm);
+SHELL_COMMAND(rmdir);
+SHELL_COMMAND(symlink);
+/* sftp-shell-ls.c, sftp-shell-df.c */
+SHELL_COMMAND(ls);
+SHELL_COMMAND(df);
+/* sftp-shell-move.c */
+SHELL_COMMAND(get);
+SHELL_COMMAND(put);
+SHELL_COMMAND(reget);
+SHELL_COMMAND(reput);
+
+/* --- the session --- */
+
+enum { SHELL_OWNERS = 16 };
+
+struct shell {
+	struct shell_params p;
+	struct sftp *s;
+	char *start, *cwd; /* remote; owned; absolute */
+	bool progress;
+	/* Names that were asked for, in rounds. */
+	struct shell_owner {
+		bool known;
+		uint32_t uid, gid;
+		char *user, *group; /* owned */
+	} owners[SHELL_OWNERS];
+	unsigned next_owner;
+};
+
+bool shell_interrupted(const struct shell *sh);
+/* A line to stdout (say) or stderr (tell), escaped. */
+void shell_say(const char *fmt, ...) printf_like(1, 2);
+void shell_tell(const char *fmt, ...) printf_like(1, 2);
+/* What became of a call: SHELL_OK; SHELL_FAILED with "text: status" told;
+ * ERR_*. */
+int shell_status(int result, const char *fmt, ...) printf_like(2, 3);
+/* The worse of two results; errors win. */
+int shell_worse(int a, int b);
+
+/* --- remote names (sftp-shell-paths.c); caller frees --- */
+
+char *shell_absolute(const struct shell *sh, const char *path);
+char *shell_absolute_pattern(const struct shell *sh, const char *pattern);
+/* Names that a word stands for, absolute: of a pattern the matches; else,
+ * and if there are none, itself. */
+int shell_match(struct shell *sh, const char *pattern,
+    struct strlist *names) must_check;
+/* What a person calls an absolute name, who has typed that word. Borrowed
+ * from name. */
+const char *shell_shown(const struct shell *sh, const char *name,
+    const char *word);
+/* STAT of all, many at a time: 0 or ERR_*; of each a status (0 or > 0). */
+int shell_stat_all(struct shell *sh, const struct strlist *names,
+    struct sftp_attrs *attrs, int *statuses) must_check;
+
+/* --- parts of ls and df, for tests --- */
+
+/* "6B", "97.7K", "252G" */
+void shell_human(uint64_t bytes, char *out, size_t size);
+/* One line as of ls -l; caller frees; NULL when out of memory. */
+char *shell_long_line(const char *name, const struct sftp_attrs *a,
+    const char *user, const char *group, bool human);
+void shell_columns(FILE *out, char *const *names, size_t n, size_t width);
+/* The same, escaped, to stdout, as wide as that is. */
+int shell_print_names(const struct strlist *names) must_check;
+void shell_df_table(FILE *out, const struct sftp_statvfs *v, bool human,
+    bool inodes);
+
+#endif

@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: ISC */
+/* ls: what is listed, in which order, in which form. */
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "xfer/shell/sftp-shell-internal.h"
+
+enum { ENTRIES_MAX = 10 * 1000 * 1000, WIDTH_DEFAULT = 80, GAP = 2 };
+
+struct entry {
+	char *name;	 /* as it is shown; owned */
+	char *long_name; /* the server's line; owned; may be NULL */
+	struct sftp_attrs attrs;
+};
+
+struct listing {
+	struct shell *sh;
+	const struct shell_call *call;
+	const char *prefix; /* of what is shown: "" or "dir/" */
+	struct entry *v;
+	size_t n, cap;
+	int err;
+};
+
+static void
+listing_clear(struct listing *l)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		free(l->v[i].name);
+		free(l->v[i].long_name);
+	}
+	free(l->v);
+}
+
+/* Takes both names. */
+static int
+add(struct listing *l, char *name, char *long_name,
+    const struct sftp_attrs *attrs)
+{
+	size_t cap = l->cap > 0 ? 2 * l->cap : 64;
+	struct entry *grown = l->v;
+
+	if (l->n == l->cap && l->n < ENTRIES_MAX)
+		grown = recallocarray(l->v, l->cap, cap, sizeof *grown);
+	if (name == NULL || grown == NULL || l->n >= ENTRIES_MAX) {
+		free(name);
+		free(long_name);
+		return l->n >= ENTRIES_MAX ? ERR_LIMIT : ERR_NOMEM;
+	}
+	if (l->n == l->cap)
+		l->cap = cap;
+	l->v = grown;
+	l->v[l->n++] = (struct entry){ name, long_name, *attrs };
+	return 0;
+}
+
+/* --- lines --- */
+
+char *
+shell_long_line(const char *name, const struct sftp_attrs *a,
+    const char *user, const char *group, bool human)
+{
+	enum { HALF_YEAR_S = 365 * 24 * 3600 / 2 };
+	char mode[12] = "?---------", size[24], date[32] = "", *line;
+	time_t now = time(NULL), at = (time_t)a->mtime;
+	struct tm tm;
+
+	if (a->flags & SFTP_A_MODE)
+		strmode(a->mode, mode);
+	mode[10] = '\0';
+	snprintf(size, sizeof size, "%" PRIu64, a->size);
+	if (human)
+		shell_human(a->size, size, sizeof size);
+	if ((a->flags & SFTP_A_TIMES) && localtime_r(&at, &tm) != NULL)
+		strftime(date, sizeof date,
+		    at <= now && now - at < HALF_YEAR_S ? "%b %e %H:%M" :
+							  "%b %e  %Y", &tm);
+	/* Version 3 does not tell the number of links. */
+	if (asprintf(&line, "%s    ? %-8s %-8s %8s %s %s", mode, user, group,
+	    size, date, name) < 0)
+		return NULL;
+	return line;
+}
+
+/* Names of an entry's owners; a place that was asked for or is made. */
+static int
+find_owner(struct shell *sh, const struct sftp_attrs *a,
+    const struct shell_owner **out)
+{
+	struct shell_owner *o;
+	int r;
+
+	for (o = sh->owners; o < sh->owners + SHELL_OWNERS; o++)
+		if (o->known && o->uid == a->uid && o->gid == a->gid) {
+			*out = o;
+			return 0;
+		}
+	o = &sh->owners[sh->next_owner];
+	sh->next_owner = (sh->next_owner + 1) % SHELL_OWNERS;
+	free(o->user);
+	free(o->group);
+	*o = (struct shell_owner){ .known = true, .uid = a->uid,
+		.gid = a->gid };
+	r = sftp_call_owner(sh->s, a->uid, a->gid, &o->user, &o->group);
+	*out = o;
+	return r < 0 ? r : 0;
+}
+
+static int
+print_long(struct listing *l, const struct entry *e)
+{
+	const struct sftp_attrs *a = &e->attrs;
+	bool numeric = l->call->flags['n'];
+	const struct shell_owner *o = NULL;
+	char uid[16], gid[16], *line;
+	int r;
+
+	/* A server that cannot name ids has named them in its line. */
+	if (!numeric && !l->call->flags['h'] && e->long_name != NULL &&
+	    !sftp_has(l->sh->s, SFTP_EXT_USERS_GROUPS)) {
+		shell_say("%s", e->long_name);
+		return 0;
+	}
+	if (!numeric && (r = find_owner(l->sh, a, &o)) < 0)
+		return r;
+	snprintf(uid, sizeof uid, "%u", a->uid);
+	snprintf(gid, sizeof gid, "%u", a->gid);
+	line = shell_long_line(e->name, a,
+	    o != NULL && o->user != NULL && *o->user != '\0' ? o->user : uid,
+	    o != NULL && o->group != NULL && *o->group != '\0' ? o->group :
+								 gid,
+	    l->call->flags['h']);
+	if (line == NULL)
+		return ERR_NOMEM;
+	shell_say("%s", line);
+	free(line);
+	return 0;
+}
+
+/* --- columns --- */
+
+/* Places on the screen: bytes that begin a character of UTF-8. */
+static size_t
+columns_of(const char *s)
+{
+	size_t n = 0;
+
+	for (; *s != '\0'; s++)
+		n += ((unsigned char)*s & 0xc0) != 0x80;
+	return n;
+}
+
+void
+shell_columns(FILE *out, char *const *names, size_t n, size_t width)
+{
+	size_t longest = 0, columns, space, column = 0;
+
+	for (size_t i = 0; i < n; i++)
+		longest = MAX(longest, columns_of(names[i]));
+	columns = MAX(width / (longest + GAP), (size_t)1);
+	space = width / columns;
+	for (size_t i = 0; i < n; i++) {
+		fputs(names[i], out);
+		if (++column == columns || i + 1 == n) {
+			fputc('\n', out);
+			column = 0;
+		} else {
+			fprintf(out, "%*s",
+			    (int)(space - columns_of(names[i])), "");
+		}
+	}
+}
+
+static size_t
+screen_width(void)
+{
+	struct winsize ws;
+
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &ws) == 0 && ws.ws_col > 0)
+		return ws.ws_col;
+	return WIDTH_DEFAULT;
+}
+
+int
+shell_print_names(const struct strlist *names)
+{
+	struct strlist escaped = { NULL, 0 };
+	char *shown;
+	size_t size;
+	int r = 0;
+
+	for (size_t i = 0; i < names->n && r == 0; i++) {
+		size = strlen(names->v[i]) * 4 + 1;
+		shown = malloc(size);
+		if (shown == NULL) {
+			r = ERR_NOMEM;
+			break;
+		}
+		str_escape(shown, size, names->v[i]);
+		r = strlist_add(&escaped, shown);
+		free(shown);
+	}
+	if (r == 0)
+		shell_columns(stdout, escaped.v, escaped.n, screen_width());
+	fflush(stdout);
+	strlist_clear(&escaped);
+	return r;
+}
+
+static int
+print_columns(const struct listing *l)
+{
+	struct strlist names = { NULL, 0 };
+	int r = 0;
+
+	for (size_t i = 0; i < l->n && r == 0; i++)
+		r = strlist_add(&names, l->v[i].name);
+	if (r == 0)
+		r = shell_print_names(&names);
+	strlist_clear(&names);
+	return r;
+}
+
+/* --- order --- */
+
+static int
+by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct entry *)a)->name,
+	    ((const struct entry *)b)->name);
+}
+
+static int
+by_time(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+
+	if (x->attrs.mtime != y->attrs.mtime)
+		return x->attrs.mtime > y->attrs.mtime ? -1 : 1;
+	return by_name(a, b);
+}
+
+static int
+by_size(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+
+	if (x->attrs.size != y->attrs.size)
+		return x->attrs.size > y->attrs.size ? -1 : 1;
+	return by_name(a, b);
+}
+
+static int
+print(struct listing *l)
+{
+	const bool *flags = l->call->flags;
+	struct entry *first = l->v, *last = l->v + l->n, swap;
+	int r = 0;
+
+	if (!flags['f'] && l->n > 1)
+		qsort(l->v, l->n, sizeof *l->v,
+		    flags['t'] ? by_time : flags['S'] ? by_size : by_name);
+	if (flags['r'])
+		for (; first < --last; first++) {
+			swap = *first;
+			*first = *last;
+			*last = swap;
+		}
+	if (!flags['1'] && !flags['l'] && !flags['n'])
+		return print_columns(l);
+	for (size_t i = 0; i < l->n && r == 0 && !shell_interrupted(l->sh);
+	    i++) {
+		if (flags['l'] || flags['n'])
+			r = print_long(l, &l->v[i]);
+		else
+			shell_say("%s", l->v[i].name);
+	}
+	return r;
+}
+
+/* --- what is listed --- */
+
+static bool
+take_entry(void *arg, const char *name, const struct sftp_entry *entry)
+{
+	struct listing *l = arg;
+	char *shown;
+
+	if (name[0] == '.' && !l->call->flags['a'])
+		return !shell_interrupted(l->sh);
+	if (asprintf(&shown, "%s%s", l->prefix, name) < 0)
+		shown = NULL;
+	l->err = add(l, shown, span_dup(entry->long_name), &entry->attrs);
+	return l->err == 0 && !shell_interrupted(l->sh);
+}
+
+/* path is asked for; shown is what it is called, "" to leave it out. */
+static int
+list_directory(struct listing *l, const char *path, const char *shown)
+{
+	size_t len = strlen(shown);
+	char *prefix;
+	int r;
+
+	if (asprintf(&prefix, "%s%s", shown,
+	    len > 0 && shown[len - 1] != '/' ? "/" : "") < 0)
+		return ERR_NOMEM;
+	l->prefix = prefix;
+	r = sftp_call_list_all(l->sh->s, path, take_entry, l);
+	free(prefix);
+	if (l->err < 0)
+		return l->err;
+	if (r != 0)
+		return shell_status(r, "remote readdir(\"%s\")", path);
+	return print(l);
+}
+
+/* Of many matches directories are not listed, but marked. */
+static int
+list_matches(struct listing *l, const struct strlist *names,
+    const struct sftp_attrs *attrs, const int *statuses, const char *word)
+{
+	const char *shown;
+	bool is_dir;
+	char *name;
+	int r = 0;
+
+	for (size_t i = 0; i < names->n && r == 0; i++) {
+		if (statuses[i] > SFTP_NO_SUCH_FILE)
+			continue;
+		shown = shell_shown(l->sh, names->v[i], word);
+		is_dir = statuses[i] == 0 &&
+		    (attrs[i].flags & SFTP_A_MODE) && S_ISDIR(attrs[i].mode);
+		if (asprintf(&name, "%s%s", shown,
+		    is_dir && names->n > 1 ? "/" : "") < 0)
+			return ERR_NOMEM;
+		r = add(l, name, NULL, &attrs[i]);
+	}
+	return r == 0 ? print(l) : r;
+}
+
+static int
+list_word(struct listing *l, const struct shell_word *word)
+{
+	struct strlist names = { NULL, 0 };
+	struct sftp_attrs *attrs;
+	int *statuses;
+	int r = shell_match(l->sh, word->pattern, &names);
+
+	attrs = calloc(names.n + 1, sizeof *attrs);
+	statuses = calloc(names.n + 1, sizeof *statuses);
+	if (attrs == NULL || statuses == NULL)
+		r = ERR_NOMEM;
+	if (r == 0)
+		r = shell_stat_all(l->sh, &names, attrs, statuses);
+	if (r == 0 && names.n == 1 && statuses[0] != 0) {
+		shell_tell(statuses[0] == SFTP_NO_SUCH_FILE ?
+		    "Can't ls: \"%s\" not found" : "Can't ls: \"%s\"",
+		    names.v[0]);
+		r = SHELL_FAILED;
+	} else if (r == 0 && names.n == 1 &&
+	    (attrs[0].flags & SFTP_A_MODE) && S_ISDIR(attrs[0].mode)) {
+		r = list_directory(l, names.v[0],
+		    shell_shown(l->sh, names.v[0], word->text));
+	} else if (r == 0) {
+		r = list_matches(l, &names, attrs, statuses, word->text);
+	}
+	free(attrs);
+	free(statuses);
+	strlist_clear(&names);
+	return r;
+}
+
+int
+shell_ls(struct shell *sh, const struct shell_call *call)
+{
+	struct listing l = { .sh = sh, .call = call };
+	int r;
+
+	if (call->n > 0 && call->words[0].text[0] != '\0')
+		r = list_word(&l, &call->words[0]);
+	else
+		r = list_directory(&l, sh->cwd, "");
+	listing_clear(&l);
+	return r;
+}

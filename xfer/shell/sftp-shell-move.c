@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: ISC */
+/* get and put, on the transfer engine. */
+#include <sys/stat.h>
+
+#include <errno.h>
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "xfer/sftp/remote-glob.h"
+#include "xfer/shell/sftp-shell-internal.h"
+#include "xfer/target.h"
+
+/* Of a note, path may be NULL. */
+static void
+report(void *arg, const char *path, const char *text)
+{
+	(void)arg;
+	if (path != NULL)
+		shell_tell("%s: %s", path, text);
+	else
+		shell_tell("%s", text);
+}
+
+/* The command's flags, or those of the command line. */
+static int
+new_transfers(struct shell *sh, const struct shell_call *call, bool resume,
+    struct xfer **x)
+{
+	struct xfer_opts o = sh->p.xfer;
+
+	o.recursive |= call->flags['r'] || call->flags['R'];
+	o.preserve |= call->flags['p'] || call->flags['P'];
+	o.fsync |= call->flags['f'];
+	o.resume = o.append = resume;
+	o.skip_links = true;
+	o.stop = sh->p.interrupted;
+	o.progress = sh->progress ? sh->p.xfer.progress : NULL;
+	o.report = o.note = report;
+	/* One session goes through a file from its beginning to its end, so
+	 * that what it leaves can be gone on with. */
+	return xfer_new(x, resume ? NULL : sh->p.lanes, sh->s, &o);
+}
+
+static bool
+wants_resume(const struct shell *sh, const struct shell_call *call)
+{
+	return call->flags['a'] || sh->p.xfer.append;
+}
+
+static int
+run(struct shell *sh, struct xfer *x)
+{
+	int r = xfer_run(x);
+
+	progress_clear_line(sh->p.xfer.progress); /* shows what it holds */
+
+	if (r == ERR_CANCELLED || (r == 0 && xfer_failures(x) > 0))
+		r = SHELL_FAILED;
+	xfer_free(x);
+	return r;
+}
+
+/* Where one of the sources goes: into dir, to the name that was given, or
+ * (both NULL) to its own. Caller frees. */
+static char *
+place(const char *dir, const char *given, const char *source)
+{
+	char *base, *whole;
+
+	if (dir == NULL && given != NULL)
+		return strdup(given);
+	base = xfer_base_name(source);
+	if (base == NULL || dir == NULL)
+		return base;
+	whole = str_join_path(dir, base);
+	free(base);
+	return whole;
+}
+
+static void
+announce(const struct shell *sh, bool up, bool resume, const char *from,
+    const char *to)
+{
+	if (!sh->p.quiet)
+		shell_say("%s %s to %s",
+		    up ? (resume ? "Resuming upload of" : "Uploading") :
+			 (resume ? "Resuming" : "Fetching"), from, to);
+}
+
+/* --- download --- */
+
+static int
+queue_downloads(struct shell *sh, struct xfer *x, const struct strlist *names,
+    const char *local, bool resume)
+{
+	struct sftp_attrs *attrs = calloc(names->n + 1, sizeof *attrs);
+	int *statuses = calloc(names->n + 1, sizeof *statuses);
+	struct stat st;
+	bool into = local != NULL && stat(local, &st) == 0 &&
+	    S_ISDIR(st.st_mode);
+	int r = ERR_NOMEM, failed = SHELL_OK;
+	char *to;
+
+	if (attrs != NULL && statuses != NULL)
+		r = shell_stat_all(sh, names, attrs, statuses);
+	for (size_t i = 0; i < names->n && r == 0; i++) {
+		if (statuses[i] == SFTP_NO_SUCH_FILE)
+			shell_tell("File \"%s\" not found.", names->v[i]);
+		else
+			(void)shell_status(statuses[i], "remote stat \"%s\"",
+			    names->v[i]);
+		if (statuses[i] != 0) {
+			failed = SHELL_FAILED;
+			continue;
+		}
+		to = place(into ? local : NULL, local, names->v[i]);
+		if (to == NULL) {
+			r = ERR_NOMEM;
+			break;
+		}
+		announce(sh, false, resume, names->v[i], to);
+		r = xfer_get(x, names->v[i], &attrs[i], to);
+		free(to);
+	}
+	free(attrs);
+	free(statuses);
+	return r < 0 ? r : failed;
+}
+
+static int
+download(struct shell *sh, const struct shell_call *call, bool resume)
+{
+	const char *local = call->n > 1 ? call->words[1].text : NULL;
+	struct strlist names = { NULL, 0 };
+	struct stat st;
+	struct xfer *x = NULL;
+	int r = shell_match(sh, call->words[0].pattern, &names);
+
+	if (r == 0 && names.n > 1 && local != NULL &&
+	    (stat(local, &st) != 0 || !S_ISDIR(st.st_mode))) {
+		shell_tell("Multiple source paths, but destination \"%s\" is "
+			   "not a directory", local);
+		r = SHELL_FAILED;
+	} else if (r == 0 &&
+	    (r = new_transfers(sh, call, resume, &x)) == 0) {
+		r = queue_downloads(sh, x, &names, local, resume);
+		if (r >= 0)
+			r = shell_worse(r, run(sh, x));
+		else
+			xfer_free(x);
+	}
+	strlist_clear(&names);
+	return r;
+}
+
+int
+shell_get(struct shell *sh, const struct shell_call *call)
+{
+	return download(sh, call, wants_resume(sh, call));
+}
+
+int
+shell_reget(struct shell *sh, const struct shell_call *call)
+{
+	return download(sh, call, true);
+}
+
+/* --- upload --- */
+
+/* Local names that a word stands for. */
+static int
+match_local(const char *pattern, struct strlist *names)
+{
+	glob_t g;
+	char *name;
+	int r = 0;
+
+	if (glob(pattern, 0, NULL, &g) == 0) {
+		for (size_t i = 0; i < g.gl_pathc && r == 0; i++)
+			r = strlist_add(names, g.gl_pathv[i]);
+		globfree(&g);
+		return r;
+	}
+	name = remote_glob_unescape(pattern);
+	r = name != NULL ? strlist_add(names, name) : ERR_NOMEM;
+	free(name);
+	return r;
+}
+
+static int
+queue_uploads(struct shell *sh, struct xfer *x, const struct strlist *names,
+    const char *target, bool into, bool resume)
+{
+	char *to, *whole;
+	int r = 0;
+
+	for (size_t i = 0; i < names->n && r == 0; i++) {
+		to = place(into ? target : NULL, target, names->v[i]);
+		whole = to != NULL ? shell_absolute(sh, to) : NULL;
+		if (whole != NULL) {
+			announce(sh, true, resume, names->v[i], whole);
+			r = xfer_put(x, names->v[i], whole);
+		} else {
+			r = ERR_NOMEM;
+		}
+		free(to);
+		free(whole);
+	}
+	return r;
+}
+
+/* Is the target a directory? Without one it is that we are in. */
+static int
+look_at_target(struct shell *sh, const char *target, bool *is_dir)
+{
+	struct sftp_attrs attrs;
+	int r;
+
+	*is_dir = false;
+	if (target == NULL)
+		return 0;
+	r = sftp_call_stat(sh->s, target, true, &attrs);
+	*is_dir = r == 0 && (attrs.flags & SFTP_A_MODE) &&
+	    S_ISDIR(attrs.mode);
+	return r < 0 ? r : 0;
+}
+
+/* What is not there is told before anything is begun with it. */
+static int
+drop_missing(struct strlist *names)
+{
+	struct strlist there = { NULL, 0 };
+	struct stat st;
+	int r = 0, failed = SHELL_OK;
+
+	for (size_t i = 0; i < names->n && r == 0; i++) {
+		if (stat(names->v[i], &st) == 0) {
+			r = strlist_add(&there, names->v[i]);
+			continue;
+		}
+		shell_tell("stat %s: %s", names->v[i], strerror(errno));
+		failed = SHELL_FAILED;
+	}
+	strlist_clear(names);
+	*names = there;
+	return r < 0 ? r : failed;
+}
+
+static int
+upload(struct shell *sh, const struct shell_call *call, bool resume)
+{
+	char *target = call->n > 1 ?
+	    shell_absolute(sh, call->words[1].text) : NULL;
+	struct strlist names = { NULL, 0 };
+	struct xfer *x = NULL;
+	bool is_dir = false;
+	int r, failed = SHELL_OK;
+
+	if (call->n > 1 && target == NULL)
+		return ERR_NOMEM;
+	r = match_local(call->words[0].pattern, &names);
+	if (r == 0)
+		r = failed = drop_missing(&names);
+	if (r >= 0 && names.n > 0)
+		r = look_at_target(sh, target, &is_dir);
+	if (r == 0 && names.n > 1 && target != NULL && !is_dir) {
+		shell_tell("Multiple paths match, but destination \"%s\" is "
+			   "not a directory", target);
+		r = SHELL_FAILED;
+	} else if (r == 0 && names.n > 0 &&
+	    (r = new_transfers(sh, call, resume, &x)) == 0) {
+		r = queue_uploads(sh, x, &names, target, is_dir, resume);
+		if (r == 0)
+			r = run(sh, x);
+		else
+			xfer_free(x);
+	}
+	strlist_clear(&names);
+	free(target);
+	return shell_worse(r, failed);
+}
+
+int
+shell_put(struct shell *sh, const struct shell_call *call)
+{
+	return upload(sh, call, wants_resume(sh, call));
+}
+
+int
+shell_reput(struct shell *sh, const struct shell_call *call)
+{
+	return upload(sh, call, true);
+}

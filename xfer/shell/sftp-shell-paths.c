@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: ISC */
+/* Remote names: from what is typed to what the server is asked for. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "xfer/sftp/remote-glob.h"
+#include "xfer/shell/sftp-shell-internal.h"
+
+enum { STATS_AT_ONCE = 256 };
+
+char *
+shell_absolute(const struct shell *sh, const char *path)
+{
+	return path[0] == '/' ? strdup(path) : str_join_path(sh->cwd, path);
+}
+
+char *
+shell_absolute_pattern(const struct shell *sh, const char *pattern)
+{
+	char *base, *whole;
+
+	if (pattern[0] == '/')
+		return strdup(pattern);
+	base = shell_escape_glob(sh->cwd);
+	whole = base != NULL ? str_join_path(base, pattern) : NULL;
+	free(base);
+	return whole;
+}
+
+int
+shell_match(struct shell *sh, const char *pattern, struct strlist *names)
+{
+	char *whole = shell_absolute_pattern(sh, pattern), *name;
+	size_t before = names->n;
+	int r = 0;
+
+	if (whole == NULL)
+		return ERR_NOMEM;
+	if (remote_glob_has_magic(pattern))
+		r = remote_glob(sh->s, whole, names);
+	if (r >= 0 && names->n == before) {
+		name = remote_glob_unescape(whole);
+		r = name != NULL ? strlist_add(names, name) : ERR_NOMEM;
+		free(name);
+	}
+	free(whole);
+	return r < 0 ? r : 0;
+}
+
+const char *
+shell_shown(const struct shell *sh, const char *name, const char *word)
+{
+	size_t len = strlen(sh->cwd);
+
+	if (word[0] == '/' || strncmp(name, sh->cwd, len) != 0)
+		return name;
+	name += len;
+	return *name == '/' ? name + 1 : name;
+}
+
+/* One STAT under way. */
+struct asked {
+	struct sftp_attrs *attrs;
+	int *status;
+	size_t *left;
+};
+
+static void
+stat_done(void *arg, const struct sftp_reply *reply)
+{
+	struct asked *a = arg;
+
+	(*a->left)--;
+	*a->status = reply->err != 0 ? reply->err : (int)reply->status;
+	if (*a->status == 0 && reply->type != SFTP_ATTRS)
+		*a->status = SFTP_BAD_MESSAGE;
+	if (*a->status == 0)
+		*a->attrs = reply->attrs;
+}
+
+int
+shell_stat_all(struct shell *sh, const struct strlist *names,
+    struct sftp_attrs *attrs, int *statuses)
+{
+	struct asked asked[STATS_AT_ONCE];
+	size_t left = 0, begin, n;
+
+	for (begin = 0; begin < names->n; begin += n) {
+		n = MIN(names->n - begin, (size_t)STATS_AT_ONCE);
+		left = n;
+		for (size_t i = 0; i < n; i++) {
+			asked[i] = (struct asked){ &attrs[begin + i],
+				&statuses[begin + i], &left };
+			sftp_path_request(sh->s, SFTP_STAT,
+			    names->v[begin + i], stat_done, &asked[i]);
+		}
+		while (left > 0)
+			if (sftp_step(sh->s, false, -1) < 0)
+				return sftp_error(sh->s);
+		if (sftp_error(sh->s) < 0)
+			return sftp_error(sh->s);
+	}
+	return 0;
+}

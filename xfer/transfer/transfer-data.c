@@ -1,0 +1,606 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Blocks of data: how much is under way, and what its answers do. A file is
+ * moved in ranges (file->chunk bytes): an end takes one after the other,
+ * first of what was given back, then from where the file has come to, and
+ * when there is no more, half of what another end still has before it.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/loop.h"
+#include "base/mem.h"
+#include "xfer/transfer/transfer-internal.h"
+
+enum {
+	BLOCK_MIN = 1024,
+	BLOCKS_MAX = 4096,
+};
+
+/* --- blocks and ranges --- */
+
+struct xfer_block *
+xfer_block_new(struct xfer_end *e, uint64_t offset, uint32_t len)
+{
+	struct xfer *x = e->file->x;
+	struct xfer_block *b = x->free_blocks;
+
+	if (b != NULL)
+		x->free_blocks = b->next_free;
+	else if ((b = malloc(sizeof *b)) == NULL)
+		return NULL;
+	*b = (struct xfer_block){ .end = e, .offset = offset, .len = len };
+	e->pending++;
+	return b;
+}
+
+void
+xfer_block_free(struct xfer *x, struct xfer_block *b)
+{
+	b->end->pending--;
+	b->next_free = x->free_blocks;
+	x->free_blocks = b;
+}
+
+void
+xfer_blocks_free(struct xfer *x)
+{
+	struct xfer_block *b;
+
+	while ((b = x->free_blocks) != NULL) {
+		x->free_blocks = b->next_free;
+		free(b);
+	}
+}
+
+/* A block of data, counted against the budget. */
+static struct xfer_block *
+data_begin(struct xfer_end *e, uint64_t offset, uint32_t len)
+{
+	struct xfer *x = e->file->x;
+	struct xfer_block *b = xfer_block_new(e, offset, len);
+
+	if (b == NULL)
+		return NULL;
+	x->in_flight += len;
+	x->blocks++;
+	x->tokens -= (double)len;
+	e->lane->in_flight += len;
+	e->lane->blocks++;
+	e->blocks++;
+	e->file->blocks++;
+	return b;
+}
+
+static void
+data_end(struct xfer_block *b)
+{
+	struct xfer_end *e = b->end;
+	struct xfer *x = e->file->x;
+
+	x->in_flight -= b->len;
+	x->blocks--;
+	e->lane->in_flight -= b->len;
+	e->lane->blocks--;
+	e->blocks--;
+	e->file->blocks--;
+	xfer_block_free(x, b);
+}
+
+static void
+moved(struct xfer_block *b, uint32_t len)
+{
+	struct xfer_lane *l = b->end->lane;
+
+	l->proved = true;
+	l->acked += len;
+	l->x->acked += len;
+	b->end->file->moved += len;
+	progress_add(l->x->opts.progress, &b->end->file->item, len);
+	xfer_marks_moved(b, len);
+}
+
+void
+xfer_data_skipped(struct xfer_end *e, uint64_t offset, uint64_t len)
+{
+	struct xfer_file *f = e->file;
+	struct xfer_block b = { .end = e, .offset = offset };
+
+	f->moved += len;
+	progress_add(f->x->opts.progress, &f->item, len);
+	/* Marks are of chunks, whose bytes fit. */
+	for (uint64_t n; len > 0 && f->chunk_left != NULL; len -= n, b.offset += n) {
+		n = MIN(len, f->chunk - b.offset % f->chunk);
+		xfer_marks_moved(&b, (uint32_t)n);
+	}
+}
+
+void
+xfer_range_add(struct xfer_file *f, uint64_t offset, uint64_t len)
+{
+	struct xfer_range *r = f->todo;
+
+	if (len == 0)
+		return;
+	/* Comparisons find them one behind the other. */
+	if (r != NULL && r->offset + r->len == offset) {
+		r->len += len;
+		return;
+	}
+	r = malloc(sizeof *r);
+	if (r == NULL) {
+		xfer_report_errno(f->x, f->remote, ENOMEM);
+		xfer_file_fail(f);
+		return;
+	}
+	*r = (struct xfer_range){ offset, len, f->todo };
+	f->todo = r;
+}
+
+void
+xfer_ranges_free(struct xfer_file *f)
+{
+	struct xfer_range *r;
+
+	while ((r = f->todo) != NULL) {
+		f->todo = r->next;
+		free(r);
+	}
+}
+
+/* The later half of what the end with most before it has. */
+static bool
+take_over(struct xfer_end *e)
+{
+	struct xfer_end *other, *most = NULL;
+	uint64_t left = 2 * (uint64_t)SFTP_DATA_MAX, half;
+
+	TAILQ_FOREACH(other, &e->file->ends, entry)
+		if (other != e && other->until - other->next > left) {
+			most = other;
+			left = other->until - other->next;
+		}
+	if (most == NULL || e->file->size == 0)
+		return false;
+	half = left / 2 / SFTP_DATA_DEFAULT * SFTP_DATA_DEFAULT;
+	e->until = most->until;
+	e->next = most->until -= half;
+	return true;
+}
+
+/* Has e a range in hand? If not, it takes one. */
+static bool
+take_range(struct xfer_end *e)
+{
+	struct xfer_file *f = e->file;
+	struct xfer_range *r = f->todo;
+	uint64_t len;
+
+	if (e->next < e->until)
+		return true;
+	if (r != NULL) {
+		/* No block crosses the border of a chunk. */
+		len = MIN(r->len, f->chunk - r->offset % f->chunk);
+		e->next = r->offset;
+		e->until = r->offset += len;
+		r->len -= len;
+		if (r->len == 0) {
+			f->todo = r->next;
+			free(r);
+		}
+		return true;
+	}
+	if (f->ended || f->mapping)
+		return false;
+	if (f->size == 0) {
+		/* Until it ends; see has_more(). */
+		e->next = f->next;
+		e->until = f->next = UINT64_MAX;
+		f->ended = true;
+		return true;
+	}
+	if (f->next >= f->size)
+		return take_over(e);
+	e->next = f->next;
+	e->until = f->next = MIN(f->next + f->chunk, f->size);
+	return true;
+}
+
+/*
+ * A file whose size is not known (such as those of /proc) is read one
+ * block after the other, until it ends.
+ */
+static bool
+has_more(struct xfer_end *e)
+{
+	const struct xfer_file *f = e->file;
+
+	return f->state == XFER_MOVING && !f->failed && e->open &&
+	    (f->up || f->size != 0 || f->blocks == 0) && take_range(e);
+}
+
+void
+xfer_end_wake(struct xfer_end *e)
+{
+	if (e->moving || !has_more(e))
+		return;
+	e->moving = true;
+	TAILQ_INSERT_TAIL(&e->lane->moving, e, turn);
+}
+
+bool
+xfer_data_sent(const struct xfer_file *f)
+{
+	const struct xfer_end *e;
+
+	if (f->mapping)
+		return false;
+	if (f->failed)
+		return f->blocks == 0 && f->compare.pending == 0;
+	TAILQ_FOREACH(e, &f->ends, entry)
+		if (e->next < e->until)
+			return false;
+	return f->todo == NULL &&
+	    f->compare.why == XFER_COMPARE_NONE &&
+	    (f->ended || (f->size != 0 && f->next >= f->size));
+}
+
+/* The source ends at offset: nothing behind it is asked for. */
+static void
+source_ends(struct xfer_file *f, uint64_t offset)
+{
+	struct xfer_range **at = &f->todo, *r;
+	struct xfer_end *e;
+
+	f->ended = true;
+	f->eof_at = MIN(f->eof_at, offset);
+	/* Marks, or what was there before, may be behind it. */
+	f->cut |= f->size != 0;
+	TAILQ_FOREACH(e, &f->ends, entry)
+		if (e->until > offset)
+			e->until = MAX(e->next, offset);
+	while ((r = *at) != NULL) {
+		if (r->offset < offset) {
+			r->len = MIN(r->len, offset - r->offset);
+			at = &r->next;
+			continue;
+		}
+		*at = r->next;
+		free(r);
+	}
+}
+
+/* --- rate limit --- */
+
+static uint32_t
+block_size(const struct xfer_lane *l, bool up)
+{
+	const struct xfer *x = l->x;
+	uint32_t len = up ? sftp_write_max(l->s) : sftp_read_max(l->s);
+	uint64_t rate = x->opts.rate_bytes;
+
+	len = MIN(len, (uint32_t)xfer_lane_block(l));
+	if (x->opts.block_bytes != 0)
+		len = MIN(len, x->opts.block_bytes);
+	/* Small steps, so that a slow rate is still an even one. */
+	if (rate != 0 && rate / 8 < len)
+		len = (uint32_t)MAX(rate / 8, (uint64_t)BLOCK_MIN);
+	return len;
+}
+
+static void
+refill_tokens(struct xfer *x)
+{
+	uint64_t now = loop_now_ms();
+	double most = (double)x->opts.rate_bytes / 4 + BLOCK_MIN;
+
+	if (x->tokens_ms != 0)
+		x->tokens += (double)(now - x->tokens_ms) *
+		    (double)x->opts.rate_bytes / 1000;
+	x->tokens = MIN(x->tokens, most);
+	x->tokens_ms = now;
+}
+
+int
+xfer_rate_wait_ms(struct xfer *x)
+{
+	if (x->opts.rate_bytes == 0 || x->tokens > 0)
+		return 0;
+	return 1 +
+	    (int)(-x->tokens * 1000 / (double)x->opts.rate_bytes);
+}
+
+bool
+xfer_may_issue(const struct xfer_lane *l, bool up)
+{
+	const struct xfer *x = l->x;
+	unsigned most = x->opts.requests_max != 0 ? x->opts.requests_max :
+						    BLOCKS_MAX;
+
+	return x->in_flight < x->opts.budget_bytes && x->blocks < most &&
+	    l->in_flight < xfer_lane_room(l, up) &&
+	    sftp_output_len(l->s) < xfer_lane_queue(l) &&
+	    (x->opts.rate_bytes == 0 || x->tokens > 0);
+}
+
+/* --- upload --- */
+
+static void
+write_done(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_block *b = arg;
+	struct xfer_file *f = b->end->file;
+
+	if (reply->err == 0 && reply->status == SFTP_OK) {
+		moved(b, b->len);
+	} else if (reply->err != 0) {
+		xfer_range_add(f, b->offset, b->len);
+	} else {
+		f->write_failed = true;
+		if (!f->failed)
+			xfer_report_reply(f->x, f->remote, reply);
+		xfer_file_fail(f);
+	}
+	data_end(b);
+	if (reply->err == 0)
+		xfer_file_settle(f);
+}
+
+static void
+later_done(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_block *b = arg;
+	struct xfer_file *f = b->end->file;
+
+	f->x->spent.disk += reply->source_us;
+	if (reply->err != 0 || reply->source_len == b->len) {
+		write_done(arg, reply);
+		return;
+	}
+	if (!f->failed && reply->source_errno != 0)
+		xfer_report_errno(f->x, f->local, reply->source_errno);
+	else if (!f->failed)
+		xfer_report(f->x, f->local,
+		    "changed while it was being read");
+	xfer_file_fail(f);
+	data_end(b);
+	xfer_file_settle(f);
+}
+
+static void
+source_fails(struct xfer_file *f, int error)
+{
+	xfer_report_errno(f->x, f->local, error);
+	xfer_file_fail(f);
+}
+
+/* Read when it goes out. */
+static void
+send_later(struct xfer_end *e, uint32_t len)
+{
+	struct xfer_block *b = data_begin(e, e->next, len);
+
+	if (b == NULL) {
+		source_fails(e->file, ENOMEM);
+		return;
+	}
+	e->next += len;
+	sftp_write_file(e->lane->s, &e->handle, b->offset, len, e->file->fd,
+	    later_done, b);
+}
+
+/* Later only where a source that ends early does no harm: not in place, and
+ * not where the size means little, as that of the small files of /sys. */
+static void
+send_block(struct xfer_end *e)
+{
+	struct xfer_file *f = e->file;
+	struct sftp *s = e->lane->s;
+	uint64_t offset = e->next;
+	uint32_t len = block_size(e->lane, true);
+	struct xfer_block *b;
+	uint64_t from;
+	uint8_t *to;
+	ssize_t n;
+
+	len = (uint32_t)MIN((uint64_t)len, e->until - offset);
+	if (f->sparse && xfer_sparse_skip(e, &len))
+		return;
+	if (f->part != NULL && f->size > XFER_BLOCK_MAX) {
+		send_later(e, len);
+		return;
+	}
+	to = sftp_write_begin(s, &e->handle, offset, len);
+	if (to == NULL) {
+		e->lane->gone = true; /* its session is over */
+		return;
+	}
+	from = xfer_now_us();
+	do
+		n = pread(f->fd, to, len, (off_t)offset);
+	while (n < 0 && errno == EINTR);
+	f->x->spent.disk += xfer_now_us() - from;
+	b = n > 0 ? data_begin(e, offset, (uint32_t)n) : NULL;
+	if (b == NULL) {
+		int error = n < 0 ? errno : n > 0 ? ENOMEM : 0;
+
+		sftp_write_finish(s, 0, NULL, NULL);
+		if (error != 0)
+			source_fails(f, error);
+		else
+			source_ends(f, offset);
+		return;
+	}
+	e->next += (uint64_t)n;
+	sftp_write_finish(s, (uint32_t)n, write_done, b);
+}
+
+/* --- download --- */
+
+bool
+xfer_write_local(struct xfer_file *f, const uint8_t *p, size_t len,
+    uint64_t offset)
+{
+	ssize_t n;
+
+	while (len > 0) {
+		n = pwrite(f->fd, p, len, (off_t)offset);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n == 0)
+			errno = EIO;
+		if (n <= 0)
+			return false;
+		p += n;
+		len -= (size_t)n;
+		offset += (uint64_t)n;
+	}
+	return true;
+}
+
+static void
+read_data(void *arg, uint64_t offset, const uint8_t *p, size_t len)
+{
+	struct xfer_block *b = arg;
+	struct xfer_file *f = b->end->file;
+	uint64_t from = xfer_now_us();
+
+	/* What is not written must not be marked as being there. */
+	if (f->failed)
+		return;
+	if (!(f->sparse ? xfer_sparse_write(f, p, len, offset) :
+			  xfer_write_local(f, p, len, offset))) {
+		xfer_report_errno(f->x, f->local, errno);
+		f->write_failed = true;
+		xfer_file_fail(f);
+		return;
+	}
+	f->x->spent.disk += xfer_now_us() - from;
+	b->got += (uint32_t)len;
+	f->top = MAX(f->top, offset + len);
+	moved(b, (uint32_t)len);
+}
+
+static void
+read_done(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_block *b = arg;
+	struct xfer_end *e = b->end;
+	struct xfer_file *f = e->file;
+
+	if (reply->err != 0) {
+		if (b->got < b->len)
+			xfer_range_add(f, b->offset + b->got,
+			    b->len - b->got);
+		data_end(b);
+		return;
+	}
+	if (reply->type == SFTP_DATA) {
+		if (b->got < b->len && !f->failed) {
+			sftp_read(e->lane->s, &e->handle, b->offset + b->got,
+			    b->len - b->got, read_data, read_done, b);
+			return;
+		}
+	} else if (reply->status == SFTP_EOF) {
+		source_ends(f, b->offset + b->got);
+	} else if (!f->failed) {
+		xfer_report_reply(f->x, f->remote, reply);
+		xfer_file_fail(f);
+	}
+	data_end(b);
+	if (f->size == 0)
+		xfer_end_wake(e);
+	xfer_file_settle(f);
+}
+
+static void
+ask_block(struct xfer_end *e)
+{
+	uint32_t len = block_size(e->lane, false);
+	struct xfer_block *b;
+
+	len = (uint32_t)MIN((uint64_t)len, e->until - e->next);
+	b = data_begin(e, e->next, len);
+	if (b == NULL) {
+		source_fails(e->file, ENOMEM);
+		return;
+	}
+	e->next += len;
+	sftp_read(e->lane->s, &e->handle, b->offset, len, read_data,
+	    read_done, b);
+}
+
+/* --- both --- */
+
+/* Near the end the fastest lane does what another has in hand, but would
+ * be waited for. */
+static bool
+give_back(struct xfer_end *e)
+{
+	struct xfer_lane *l = e->lane;
+	struct xfer_file *f = e->file;
+	struct xfer_end *other;
+
+	if (f->size == 0 || !xfer_lane_lags(l, block_size(l, f->up)))
+		return false;
+	TAILQ_FOREACH(other, &f->ends, entry)
+		if (other->lane == l->x->fastest && other->open)
+			break;
+	if (other == NULL)
+		return false;
+	xfer_range_add(f, e->next, e->until - e->next);
+	e->next = e->until;
+	xfer_end_wake(other);
+	return true;
+}
+
+static void
+lane_issue(struct xfer_lane *l)
+{
+	struct xfer_end *e;
+	struct xfer_file *f;
+
+	while (!l->gone && (e = TAILQ_FIRST(&l->moving)) != NULL) {
+		f = e->file;
+		while (!l->gone && has_more(e)) {
+			if (give_back(e))
+				break;
+			if (!xfer_may_issue(l, f->up))
+				return;
+			if (f->up)
+				send_block(e);
+			else
+				ask_block(e);
+		}
+		if (l->gone)
+			return;
+		TAILQ_REMOVE(&l->moving, e, turn);
+		e->moving = false;
+		xfer_file_settle(f);
+	}
+}
+
+void
+xfer_issue(struct xfer *x)
+{
+	struct xfer_lane *l;
+
+	if (x->opts.rate_bytes != 0)
+		refill_tokens(x);
+	TAILQ_FOREACH(l, &x->lanes, entry)
+		if (sftp_error(l->s) == 0)
+			lane_issue(l);
+}
+
+bool
+xfer_output_full(const struct xfer *x)
+{
+	const struct xfer_lane *l;
+
+	TAILQ_FOREACH(l, &x->lanes, entry)
+		if (!TAILQ_EMPTY(&l->moving) &&
+		    sftp_output_len(l->s) >= xfer_lane_queue(l))
+			return true;
+	return false;
+}

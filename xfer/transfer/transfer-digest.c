@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Digests of this end, to be compared with those of the far one. Where there
+ * are several processors they are a thread's, so that data moves meanwhile;
+ * with one, the loop makes one in each turn.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/ring.h"
+#include "base/worker.h"
+#include "crypto/digest.h"
+#include "xfer/transfer/transfer-internal.h"
+
+enum {
+	THREADS_MAX = 2,
+	LOOK_MS = 2, /* a digest that is ready wakes nobody */
+};
+
+struct xfer_digest_job {
+	struct xfer_block *block;
+	int fd;
+	uint64_t offset;
+	uint32_t len;
+	uint8_t theirs[XFER_DIGEST_BYTES];
+	bool same;
+};
+
+struct xfer_digests {
+	struct ring *jobs;
+	struct worker_pool *pool; /* NULL: the loop does them */
+};
+
+static bool
+same_digest(const struct xfer_digest_job *j)
+{
+	uint8_t bytes[64 * 1024], ours[DIGEST_MAX_LEN];
+	struct digest *d;
+	uint32_t at = 0;
+	ssize_t n;
+
+	if (digest_new(&d, DIGEST_SHA256) != 0)
+		return false;
+	while (at < j->len) {
+		n = pread(j->fd, bytes,
+		    MIN(j->len - at, (uint32_t)sizeof bytes),
+		    (off_t)(j->offset + at));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0 || digest_update(d, bytes, (size_t)n) != 0)
+			break;
+		at += (uint32_t)n;
+	}
+	if (at < j->len || digest_final(d, ours) != 0)
+		at = 0;
+	digest_free(d);
+	return at != 0 && memcmp(ours, j->theirs, XFER_DIGEST_BYTES) == 0;
+}
+
+static void
+run(void *job, void **local)
+{
+	struct xfer_digest_job *j = job;
+
+	(void)local;
+	j->same = same_digest(j);
+}
+
+static void
+wake(void *arg)
+{
+	(void)arg;
+}
+
+static bool
+begin(struct xfer *x)
+{
+	struct xfer_digests *d = calloc(1, sizeof *d);
+	struct worker_conf conf = { .run = run, .wake = wake,
+		.threads = MIN(worker_cpus() - 1, (size_t)THREADS_MAX) };
+
+	if (d == NULL)
+		return false;
+	d->jobs = conf.rings[0] = ring_new(XFER_DIGESTS_MAX,
+	    sizeof(struct xfer_digest_job));
+	if (d->jobs == NULL) {
+		free(d);
+		return false;
+	}
+	if (conf.threads > 0)
+		(void)!worker_start(&d->pool, &conf);
+	x->digests = d;
+	return true;
+}
+
+bool
+xfer_digest_post(struct xfer_block *b, uint64_t offset, uint32_t len,
+    const uint8_t *theirs)
+{
+	struct xfer_file *f = b->end->file;
+	struct xfer_digest_job *j;
+
+	if (f->x->digests == NULL && !begin(f->x))
+		return false;
+	j = ring_next(f->x->digests->jobs);
+	if (j == NULL)
+		return false;
+	j->block = b;
+	j->fd = f->fd;
+	j->offset = offset;
+	j->len = len;
+	memcpy(j->theirs, theirs, XFER_DIGEST_BYTES);
+	ring_post(f->x->digests->jobs);
+	return true;
+}
+
+void
+xfer_digest_kick(struct xfer *x)
+{
+	if (x->digests != NULL && x->digests->pool != NULL)
+		worker_kick(x->digests->pool);
+}
+
+/* The loop does one. */
+static void
+help(struct xfer_digests *d)
+{
+	size_t ticket;
+	struct xfer_digest_job *j = ring_take(d->jobs, &ticket);
+
+	if (j == NULL)
+		return;
+	run(j, NULL);
+	(void)ring_finish(d->jobs, ticket);
+}
+
+static void
+collect(struct xfer_digests *d, const struct xfer_digest_job *job)
+{
+	const struct xfer_digest_job j = *job;
+
+	ring_release(d->jobs);
+	xfer_compared(j.block, j.offset, j.len, j.same);
+}
+
+void
+xfer_digest_collect(struct xfer *x)
+{
+	struct xfer_digests *d = x->digests;
+	struct xfer_digest_job *j;
+
+	if (d == NULL)
+		return;
+	if (d->pool == NULL)
+		help(d);
+	while ((j = ring_oldest(d->jobs)) != NULL)
+		collect(d, j);
+}
+
+void
+xfer_digest_drain(struct xfer *x)
+{
+	struct xfer_digests *d = x->digests;
+	struct xfer_digest_job *j;
+
+	while (d != NULL && ring_pending(d->jobs) > 0) {
+		if (d->pool == NULL)
+			help(d);
+		j = d->pool != NULL ? worker_wait(d->pool, d->jobs) :
+				      ring_oldest(d->jobs);
+		if (j != NULL)
+			collect(d, j);
+	}
+}
+
+int
+xfer_digest_wait_ms(const struct xfer *x)
+{
+	if (x->digests == NULL || ring_pending(x->digests->jobs) == 0)
+		return -1;
+	return x->digests->pool != NULL ? LOOK_MS : 0;
+}
+
+void
+xfer_digest_free(struct xfer *x)
+{
+	if (x->digests == NULL)
+		return;
+	worker_stop(x->digests->pool);
+	ring_free(x->digests->jobs);
+	free(x->digests);
+	x->digests = NULL;
+}

@@ -1,0 +1,766 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The life of a file. What there is at its target is asked (only if it is
+ * to be resumed, else while it is opened already), the part is opened, data
+ * moves (transfer-data.c), attributes are set and the handle closed, and the
+ * part is renamed. Each step begins in xfer_file_settle() when the one
+ * before has its answers.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "xfer/transfer/transfer-internal.h"
+
+enum { CHUNKS_WANTED = 64 };
+
+static void go_on(struct xfer_file *f);
+
+/* --- the end --- */
+
+void
+xfer_file_free(struct xfer_file *f)
+{
+	struct xfer_end *e;
+
+	if (f->dir != NULL)
+		xfer_dir_unref(f->dir);
+	while ((e = TAILQ_FIRST(&f->ends)) != NULL) {
+		TAILQ_REMOVE(&f->ends, e, entry);
+		free(e);
+	}
+	xfer_ranges_free(f);
+	fd_close(&f->fd);
+	progress_forget(f->x->opts.progress, &f->item);
+	free(f->chunk_left);
+	free(f->small.data);
+	free(f->part);
+	free(f->probe);
+	free(f->text);
+	free(f->local);
+	free(f->remote);
+	free(f);
+}
+
+void
+xfer_file_fail(struct xfer_file *f)
+{
+	f->failed = true;
+}
+
+void
+xfer_file_done(struct xfer_file *f)
+{
+	struct xfer *x = f->x;
+
+	ENSURE(f->state != XFER_DONE && f->pending == 0 && f->blocks == 0);
+	xfer_hard_done(f);
+	if (f->state == XFER_RENAMING)
+		x->renaming--;
+	f->state = XFER_DONE;
+	xfer_compare_stop(f);
+	xfer_ends_drop(f);
+	progress_finish(x->opts.progress, &f->item, !f->failed,
+	    loop_now_ms());
+	TAILQ_REMOVE(&x->active, f, entry);
+	x->active_count--;
+	TAILQ_INSERT_TAIL(&x->done, f, entry);
+}
+
+/* --- the start --- */
+
+/* O_NONBLOCK: opening must not wait for the writer of a pipe. */
+static bool
+open_local_source(struct xfer_file *f)
+{
+	struct stat st;
+
+	f->fd = open(f->local, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (f->fd < 0 || fstat(f->fd, &st) != 0) {
+		xfer_report_errno(f->x, f->local, errno);
+		return false;
+	}
+	if (!S_ISREG(st.st_mode)) {
+		xfer_report(f->x, f->local, "not a regular file");
+		return false;
+	}
+	sftp_attrs_from_stat(&f->attrs, &st);
+	xfer_exact_from_stat(&f->exact, &st);
+	return true;
+}
+
+static void
+begin_data(struct xfer_file *f)
+{
+	uint64_t there = f->part != NULL ? f->old_part.size : f->target.size;
+	struct xfer_end *e;
+
+	f->state = XFER_MOVING;
+	if (!f->begun)
+		f->solid = f->keep ? there : 0;
+	if (!f->begun && f->keep && f->appends) {
+		f->next = f->moved = there;
+		f->item.done = f->item.tick_done = there;
+	} else if (!f->begun && f->keep && xfer_has(f->x, SFTP_EXT_CHECK_FILE)) {
+		f->next = MIN(there, f->size);
+		f->cut = there > f->size;
+		xfer_compare_start(f, XFER_COMPARE_PART, f->next);
+	} else if (!f->begun && f->keep) {
+		xfer_marks_read(f);
+	} else if (!f->begun) {
+		xfer_marks_start(f);
+	}
+	if (!f->begun)
+		xfer_sparse_start(f);
+	f->begun = true;
+	TAILQ_FOREACH(e, &f->ends, entry)
+		xfer_end_wake(e);
+	xfer_file_settle(f);
+}
+
+static void
+in_place(struct xfer_file *f)
+{
+	if (!TAILQ_EMPTY(&f->ends))
+		xfer_part_remove(f, NULL);
+	xfer_ends_drop(f);
+	free(f->part);
+	f->part = NULL;
+	f->keep = f->set_mode = false;
+	xfer_file_open(f);
+}
+
+static void
+start_fails(struct xfer_file *f, const char *text)
+{
+	xfer_report(f->x, f->remote, text);
+	f->failed = true;
+	xfer_file_done(f);
+}
+
+static void
+part_removed(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_file *f = arg;
+
+	f->pending--;
+	f->cleared = reply->err == 0; /* else perhaps not */
+	if (!f->x->over)
+		xfer_file_open(f);
+}
+
+/* Somebody's part: of a copy that is under way, for all that is known. */
+static void
+next_part(struct xfer_file *f)
+{
+	free(f->part);
+	f->part = f->part_number < XFER_PARTS_MAX ?
+	    xfer_part_name(f->remote, ++f->part_number) : NULL;
+	f->part_ours = f->cleared = false;
+	if (f->part == NULL) {
+		start_fails(f, "other copies to this name are under way");
+		return;
+	}
+	if (f->part_number == 2)
+		xfer_note(f->x, f->remote, "there is a part of another copy, "
+		    "which is left alone");
+	xfer_file_open(f);
+}
+
+/* No part could be made: is there one? */
+static void
+part_looked_for(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_file *f = arg;
+	bool takes = f->part_ours ||
+	    ((f->resume || f->x->opts.resume) && !f->foreign);
+
+	f->pending--;
+	if (reply->err == ERR_CANCELLED)
+		return;
+	if (f->failed) { /* stopped meanwhile */
+		xfer_file_done(f);
+	} else if (reply->err != 0 || reply->status != SFTP_OK) {
+		start_fails(f, sftp_status_text(f->status));
+	} else if (takes && !f->cleared) {
+		f->pending++;
+		xfer_part_remove(f, part_removed);
+	} else {
+		next_part(f);
+	}
+}
+
+static void
+refused(struct xfer_file *f)
+{
+	const struct xfer_question q = { .type = SFTP_LSTAT,
+		.path = f->part };
+
+	if (f->keep || f->whole) {
+		/* What was there cannot be used. */
+		xfer_file_restart(f, false);
+	} else if (f->part != NULL && f->up && f->status == SFTP_FAILURE) {
+		f->pending++;
+		xfer_ask(f->x, &q, part_looked_for, f);
+	} else if (f->part != NULL && f->up) {
+		in_place(f);
+	} else {
+		start_fails(f, sftp_status_text(f->status));
+	}
+}
+
+static void
+made_done(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_end *e = arg;
+
+	e->pending--;
+	e->file->pending--;
+	if (reply->err != 0)
+		return;
+	if (reply->type == SFTP_ATTRS)
+		e->file->made = reply->attrs;
+	if (!e->file->keep)
+		xfer_owner_learn(e->file->x, &e->file->made);
+	xfer_file_settle(e->file);
+}
+
+static void
+nlink_done(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_file *f = arg;
+	struct sftp_stat_ns st;
+	struct rd r = reply->body;
+
+	f->pending--;
+	if (reply->err == 0 && reply->type == SFTP_EXTENDED_REPLY &&
+	    sftp_get_stat_ns(&r, &st) == 0)
+		f->nlink = st.nlink;
+	xfer_target_known(f);
+	xfer_answered(f, reply);
+}
+
+/* What the server made may differ from what it is to replace, or be. True:
+ * it is asked. */
+static bool
+look_at_made(struct xfer_file *f, struct xfer_end *e)
+{
+	const struct xfer_question q = { .type = SFTP_EXTENDED,
+		.ext = SFTP_EXT_STAT_NS, .path = f->remote };
+	bool exists = f->target.flags != 0;
+	/* An old part was looked at by name. */
+	bool doubts = f->keep &&
+	    sftp_server(e->lane->s) != SFTP_SERVER_OWN;
+
+	if (f->looked || (!exists && !doubts &&
+	    (f->size <= f->chunk ||
+		(f->attrs.mode & XFER_MODE_PART) == XFER_MODE_PART)))
+		return false;
+	f->looked = true;
+	e->pending++;
+	f->pending++;
+	sftp_handle_request(e->lane->s, SFTP_FSTAT, &e->handle, made_done, e);
+	if (exists && sftp_has(e->lane->s, SFTP_EXT_STAT_NS)) {
+		f->pending++;
+		xfer_ask(f->x, &q, nlink_done, f);
+	}
+	return true;
+}
+
+static void
+open_whole(struct xfer_file *f)
+{
+	if (!f->up) {
+		f->fd = open(f->local, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+		if (f->fd < 0) {
+			xfer_file_restart(f, false);
+			return;
+		}
+	}
+	f->state = XFER_COMPARING;
+	xfer_compare_start(f, XFER_COMPARE_TARGET, f->size);
+}
+
+/* Once more, now that it is known what it is to replace: it is empty, but
+ * others may have it open. */
+static void
+remake_part(struct xfer_file *f)
+{
+	f->remade = true;
+	f->looked = false;
+	f->made.flags = 0;
+	xfer_ends_drop(f);
+	f->pending++;
+	xfer_part_remove(f, part_removed);
+}
+
+/* The part that was opened, and what the target is, are known. */
+static void
+part_opened(struct xfer_file *f)
+{
+	if (f->keep && f->made.flags != 0 && (!S_ISREG(f->made.mode) ||
+		xfer_owner_differs(f, &f->made))) {
+		xfer_file_restart(f, false); /* it was exchanged */
+	} else if (!xfer_may_replace(&f->target, f->nlink, &f->made)) {
+		in_place(f);
+	} else if (xfer_part_is_lax(f) && !f->remade) {
+		remake_part(f);
+	} else {
+		if ((f->made.flags | f->target.flags) & SFTP_A_MODE)
+			xfer_part_mode(f, f->attrs.mode);
+		begin_data(f);
+	}
+}
+
+/* The first OPEN was answered, and whatever was asked with it. */
+static void
+opened(struct xfer_file *f)
+{
+	struct xfer_end *e = TAILQ_FIRST(&f->ends);
+
+	if (f->probe != NULL && xfer_owner_opened(f))
+		return;
+	if (f->failed) {
+		xfer_file_done(f);
+	} else if (e == NULL && f->status == 0) {
+		go_on(f); /* its lane was lost while another was asked */
+	} else if (e == NULL) {
+		refused(f);
+	} else if (f->whole) {
+		open_whole(f);
+	} else if (f->up && f->part != NULL && !f->begun) {
+		if (f->target.flags != 0 && !S_ISREG(f->target.mode))
+			in_place(f);
+		else if (!look_at_made(f, e))
+			part_opened(f);
+	} else if (!f->up && f->fd < 0 && !xfer_part_open(f)) {
+		f->failed = true;
+		xfer_file_done(f);
+	} else {
+		begin_data(f);
+	}
+}
+
+/* Back to the queue, in front. */
+static void
+requeue(struct xfer_file *f)
+{
+	struct xfer *x = f->x;
+
+	TAILQ_REMOVE(&x->active, f, entry);
+	x->active_count--;
+	f->state = XFER_QUEUED;
+	TAILQ_INSERT_HEAD(&x->queue, f, entry);
+	x->queued++;
+}
+
+void
+xfer_file_open(struct xfer_file *f)
+{
+	struct xfer_lane *lane = xfer_lane_pick(f->x);
+	uint32_t flags = xfer_open_flags(f);
+
+	if (lane == NULL) {
+		requeue(f);
+		return;
+	}
+	if (f->up && !f->keep && !f->whole)
+		flags |= SFTP_O_CREAT |
+		    (f->part != NULL ? SFTP_O_EXCL : SFTP_O_TRUNC);
+	f->state = XFER_OPENING;
+	f->status = 0;
+	xfer_end_open(f, lane, xfer_open_name(f), flags);
+}
+
+static bool
+is_file(const struct sftp_attrs *a)
+{
+	return (a->flags & SFTP_A_MODE) && S_ISREG(a->mode) &&
+	    (a->flags & SFTP_A_SIZE) && a->size > 0;
+}
+
+/* The target itself is what there is of it. */
+static void
+append(struct xfer_file *f)
+{
+	if (f->target.size > f->size) {
+		xfer_report(f->x, f->up ? f->remote : f->local,
+		    "cannot resume: the target is larger than the source");
+		f->failed = true;
+		xfer_file_done(f);
+	} else if (f->target.size == f->size) {
+		progress_add(f->x->opts.progress, &f->item, f->size);
+		xfer_file_done(f);
+	} else {
+		free(f->part);
+		f->part = NULL;
+		f->keep = f->appends = true;
+		xfer_file_open(f);
+	}
+}
+
+/* What is there is known: how much of it can be used? */
+void
+xfer_file_asked(struct xfer_file *f)
+{
+	bool digests = xfer_has(f->x, SFTP_EXT_CHECK_FILE);
+	bool same_size = is_file(&f->target) && f->target.size == f->size;
+
+	f->asked = true;
+	if (f->failed) { /* stopped meanwhile */
+		xfer_file_done(f);
+		return;
+	}
+	if (f->part_nlink > 1) /* what is another file's too is not ours */
+		f->old_part.flags = 0;
+	f->foreign |= xfer_owner_differs(f, &f->old_part);
+	if (f->foreign)
+		f->old_part.flags = 0;
+	if (f->x->opts.append && f->resume && is_file(&f->target) &&
+	    !(f->part != NULL && is_file(&f->old_part))) {
+		append(f);
+		return;
+	}
+	if (!f->resume || f->size == 0) {
+		xfer_file_open(f);
+		return;
+	}
+	if (!digests && !f->x->told_no_digests) {
+		f->x->told_no_digests = true;
+		xfer_note(f->x, NULL, "the server has no digests: what is "
+		    "there is trusted by size and time");
+	}
+	if (f->part != NULL && is_file(&f->old_part) &&
+	    xfer_owner_ask(f)) {
+		return;
+	} else if (f->part != NULL && is_file(&f->old_part)) {
+		f->keep = digests || f->old_part.size > f->size;
+	} else if (same_size && digests) {
+		f->whole = true;
+	} else if (same_size && !digests &&
+	    (f->target.flags & f->attrs.flags & SFTP_A_TIMES) &&
+	    f->target.mtime == f->attrs.mtime) {
+		if (f->part != NULL && f->old_part.flags != 0)
+			xfer_part_remove(f, NULL);
+		progress_add(f->x->opts.progress, &f->item, f->size);
+		xfer_file_done(f);
+		return;
+	} else if (f->part == NULL && is_file(&f->target)) {
+		f->keep = digests;
+	}
+	xfer_file_open(f);
+}
+
+static void
+target_done(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_file *f = arg;
+
+	f->pending--;
+	if (reply->err == 0 && reply->type == SFTP_ATTRS)
+		f->target = reply->attrs;
+	xfer_target_known(f);
+	xfer_answered(f, reply);
+}
+
+static void
+old_part_done(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_file *f = arg;
+
+	f->pending--;
+	if (reply->err == 0 && reply->type == SFTP_ATTRS)
+		f->old_part = reply->attrs;
+	xfer_answered(f, reply);
+}
+
+static void
+old_part_names(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_file *f = arg;
+	struct xfer_exact exact;
+
+	f->pending--;
+	if (xfer_exact_from_reply(&exact, reply))
+		f->part_nlink = exact.nlink;
+	xfer_answered(f, reply);
+}
+
+static void
+ask_part(struct xfer_file *f)
+{
+	struct xfer_question q = { .type = SFTP_LSTAT, .path = f->part };
+
+	f->part_nlink = 0;
+	f->pending++;
+	xfer_ask(f->x, &q, old_part_done, f);
+	if (!xfer_has(f->x, SFTP_EXT_STAT_NS))
+		return;
+	q.type = SFTP_EXTENDED;
+	q.ext = SFTP_EXT_STAT_NS;
+	f->pending++;
+	xfer_ask(f->x, &q, old_part_names, f);
+}
+
+static void
+ask_remote(struct xfer_file *f)
+{
+	const struct xfer_question q = { .type = SFTP_LSTAT,
+		.path = f->remote };
+
+	f->pending++;
+	if (f->part != NULL && f->resume)
+		ask_part(f);
+	/* A directory that was made just now is empty. */
+	if ((f->dir == NULL || !f->dir->made) &&
+	    (f->part != NULL || f->resume)) {
+		f->pending++;
+		xfer_ask(f->x, &q, target_done, f);
+	}
+	f->pending--;
+}
+
+static void
+prepare(struct xfer_file *f)
+{
+	f->size = f->attrs.flags & SFTP_A_SIZE ? f->attrs.size : 0;
+	f->chunk = f->size / CHUNKS_WANTED / XFER_CHUNK_MIN * XFER_CHUNK_MIN;
+	f->chunk = MAX(f->chunk, (uint64_t)XFER_CHUNK_MIN);
+	f->chunk = MIN(f->chunk, (uint64_t)XFER_CHUNK_MAX);
+	if (f->item.state != PROGRESS_MOVES)
+		progress_start(f->x->opts.progress, &f->item,
+		    f->up ? f->local : f->remote, f->size, loop_now_ms());
+	free(f->part);
+	f->part = NULL;
+	if (!f->x->opts.in_place)
+		f->part = xfer_part_name(f->up ? f->remote : f->local,
+		    f->part_number);
+}
+
+static void
+source_known(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_file *f = arg;
+
+	f->pending--;
+	if (xfer_exact_from_reply(&f->exact, reply))
+		f->attrs.flags |= SFTP_A_TIMES;
+	xfer_answered(f, reply);
+}
+
+static bool
+wants_exact(const struct xfer_file *f)
+{
+	const struct xfer_opts *o = &f->x->opts;
+
+	return (o->preserve || o->hard_links || o->sparse) &&
+	    xfer_has(f->x, SFTP_EXT_STAT_NS);
+}
+
+/* It is among the active ones. */
+void
+xfer_file_start(struct xfer_file *f)
+{
+	const struct xfer_question q = { .type = SFTP_EXTENDED,
+		.ext = SFTP_EXT_STAT_NS, .path = f->remote, .follow = true };
+
+	if (f->asked) {
+		xfer_file_open(f);
+		return;
+	}
+	f->state = XFER_ASKING;
+	if (f->up && f->fd < 0 && !f->symlink && !open_local_source(f)) {
+		f->failed = true;
+		xfer_file_done(f);
+		return;
+	}
+	prepare(f);
+	if (f->size > INT64_MAX) { /* so says the server */
+		xfer_report_errno(f->x, f->remote, EFBIG);
+		f->failed = true;
+		xfer_file_done(f);
+		return;
+	}
+	if (f->symlink) {
+		xfer_symlink_start(f);
+		return;
+	}
+	if (!f->up && wants_exact(f)) {
+		f->pending++;
+		xfer_ask(f->x, &q, source_known, f);
+		/* Else the answer is awaited when it is open. */
+		if (f->x->opts.hard_links || f->resume)
+			f->state = XFER_LOOKING;
+	}
+	if (f->state != XFER_LOOKING)
+		xfer_file_begin(f);
+}
+
+void
+xfer_file_begin(struct xfer_file *f)
+{
+	f->state = XFER_ASKING;
+	if (f->x->opts.hard_links && !f->copies && xfer_hard_start(f))
+		return;
+	if (xfer_small_start(f))
+		return;
+	if (!f->up) {
+		xfer_part_look(f);
+		xfer_file_asked(f);
+		return;
+	}
+	ask_remote(f);
+	if (f->resume) {
+		xfer_file_settle(f);
+		return;
+	}
+	f->asked = true;
+	xfer_file_open(f);
+}
+
+/* --- changes of its fortune --- */
+
+void
+xfer_file_restart(struct xfer_file *f, bool resume)
+{
+	xfer_compare_stop(f);
+	xfer_ends_drop(f);
+	xfer_ranges_free(f);
+	free(f->chunk_left);
+	f->chunk_left = NULL;
+	free(f->part);
+	f->part = NULL;
+	fd_close(&f->fd);
+	f->resume = resume;
+	f->appends = false;
+	f->asked = f->keep = f->begun = f->whole = f->cleared = false;
+	f->cut = f->ended = f->looked = f->crowded = f->verified = false;
+	f->set_mode = f->sparse = f->mapping = f->sized = false;
+	xfer_owner_forget(f);
+	f->remade = f->foreign = false;
+	f->tail_lost = f->unstored = f->write_failed = f->end_seen = false;
+	f->renames = 0;
+	f->target.flags = f->old_part.flags = f->made.flags = 0;
+	f->nlink = 0;
+	f->next = f->top = f->moved = f->item.done = 0;
+	f->eof_at = UINT64_MAX;
+	if (f->state != XFER_QUEUED)
+		requeue(f);
+}
+
+/* It has no handle any more, but is not done. */
+static void
+go_on(struct xfer_file *f)
+{
+	if (f->pending > 0 || f->blocks > 0)
+		return;
+	xfer_ends_drop(f);
+	f->looked = f->begun;
+	f->sized = f->verified = f->tail_lost = false;
+	if (f->failed) {
+		xfer_file_done(f);
+	} else if (f->whole || !f->begun) {
+		xfer_file_restart(f, f->resume);
+	} else {
+		xfer_compare_stop(f);
+		f->keep = true;
+		requeue(f);
+	}
+}
+
+void
+xfer_file_lost(struct xfer_file *f, struct xfer_lane *lane)
+{
+	struct xfer_end *e, *next;
+	bool lost = false;
+
+	for (e = TAILQ_FIRST(&f->ends); e != NULL; e = next) {
+		next = TAILQ_NEXT(e, entry);
+		if (e->lane != lane)
+			continue;
+		if (e->next < e->until && f->size != 0)
+			xfer_range_add(f, e->next, e->until - e->next);
+		else if (e->next < e->until)
+			f->begun = false; /* without a size: anew */
+		e->open = false;
+		xfer_end_free(e);
+		lost = true;
+	}
+	if (f->state == XFER_SMALL && f->pending == 0)
+		xfer_file_restart(f, f->resume);
+	if (!lost)
+		return;
+	if (f->state == XFER_MOVING && f->begun) {
+		TAILQ_FOREACH(e, &f->ends, entry)
+			xfer_end_wake(e);
+		xfer_file_settle(f);
+	} else if (f->pending == 0) {
+		/* Else answers come, from another lane. */
+		go_on(f);
+	}
+}
+
+void
+xfer_file_stop(struct xfer_file *f)
+{
+	/* One that is closed or renamed is as good as done. */
+	if (f->state == XFER_CLOSING || f->state == XFER_RENAMING ||
+	    f->state == XFER_SMALL)
+		return;
+	f->failed = true;
+	xfer_file_settle(f);
+}
+
+void
+xfer_file_settle(struct xfer_file *f)
+{
+	switch (f->state) {
+	case XFER_LOOKING:
+		if (f->pending == 0)
+			xfer_file_begin(f);
+		break;
+	case XFER_ASKING:
+		if (f->pending == 0)
+			xfer_file_asked(f);
+		break;
+	case XFER_OPENING:
+		if (f->pending == 0)
+			opened(f);
+		break;
+	case XFER_MOVING:
+		if (xfer_main_end(f) == NULL)
+			go_on(f);
+		else if (xfer_data_sent(f))
+			xfer_file_sent(f);
+		break;
+	case XFER_CLOSING:
+		if (f->pending == 0)
+			xfer_tail_go_on(f);
+		if (f->pending > 0 || f->blocks > 0)
+			break;
+		/* A lane took some of it with it, perhaps another's. */
+		if (f->tail_lost || f->todo != NULL) {
+			go_on(f);
+			break;
+		}
+		xfer_ends_drop(f);
+		if (f->up && f->unstored)
+			xfer_part_withdraw(f, -1);
+		if (f->up && f->part != NULL && !f->failed && !f->whole)
+			xfer_file_rename(f);
+		else
+			xfer_file_done(f);
+		break;
+	case XFER_RENAMING:
+		if (f->pending == 0)
+			xfer_file_done(f);
+		break;
+	default:
+		break;
+	}
+}

@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * What is done to a file when its data has moved: the ends that helped are
+ * closed, it gets its size, is verified, gets its attributes, is stored, and
+ * its last handle is closed.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/mem.h"
+#include "xfer/transfer/transfer-internal.h"
+
+static int
+set_local_times(const struct xfer_file *f)
+{
+	struct timespec ts[2];
+
+	xfer_times(&f->attrs, &f->exact, ts);
+	return f->attrs.flags & SFTP_A_TIMES ? futimens(f->fd, ts) : 0;
+}
+
+/* The source may have ended before its size. */
+static uint64_t
+end_of(const struct xfer_file *f)
+{
+	return MIN(f->size, f->eof_at);
+}
+
+static int
+set_local_attrs(struct xfer_file *f)
+{
+	const struct sftp_attrs *a = &f->attrs;
+
+	if (f->cut && !f->sized && ftruncate(f->fd, (off_t)end_of(f)) != 0)
+		return -1;
+	if (f->x->opts.preserve)
+		return ((a->flags & SFTP_A_MODE) &&
+			   fchmod(f->fd, a->mode & XFER_MODE_PRESERVED) !=
+			       0) ||
+			set_local_times(f) != 0 ?
+		    -1 :
+		    0;
+	return f->set_mode ? fchmod(f->fd, f->mode) : 0;
+}
+
+static void
+finish_fails(struct xfer_file *f, int error)
+{
+	if (!f->failed)
+		xfer_report_errno(f->x, f->local, error);
+	f->failed = true;
+}
+
+/* Some file systems tell only now that the disk is full, or that what they
+ * had taken is lost. */
+static void
+close_local(struct xfer_file *f)
+{
+	bool sync = f->failed ? f->write_failed : f->x->opts.fsync;
+
+	if (sync && !f->whole && fsync(f->fd) != 0) {
+		finish_fails(f, errno);
+		f->unstored = true;
+	}
+	if (close(f->fd) != 0) {
+		finish_fails(f, errno);
+		f->unstored = !f->whole;
+	}
+	f->fd = -1;
+}
+
+/* All data of a download is here. The part is held until it is renamed. */
+static void
+finish_local(struct xfer_file *f)
+{
+	bool part = f->part != NULL && !f->whole;
+	int lock = -1;
+
+	if (f->fd < 0)
+		return;
+	if (!f->failed && f->eof_at < f->top) {
+		xfer_report(f->x, f->remote,
+		    "changed while it was being read");
+		f->failed = true;
+	}
+	if (!f->failed && set_local_attrs(f) != 0)
+		finish_fails(f, errno);
+	if (part && (lock = fcntl(f->fd, F_DUPFD_CLOEXEC, 0)) < 0)
+		finish_fails(f, errno);
+	close_local(f);
+	if (f->unstored)
+		xfer_part_withdraw(f, lock);
+	else if (!f->failed && part && !xfer_part_rename(f, lock))
+		f->failed = true;
+	fd_close(&lock);
+}
+
+void
+xfer_file_arrived(struct xfer_file *f)
+{
+	if (!f->up)
+		finish_local(f);
+	xfer_file_done(f);
+}
+
+static void
+tail_done(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_end *e = arg;
+	struct xfer_file *f = e->file;
+
+	e->pending--;
+	f->pending--;
+	if (reply->err != 0) {
+		f->tail_lost |= f->state == XFER_CLOSING;
+		return;
+	}
+	if (reply->status != SFTP_OK && !f->failed) {
+		xfer_report_reply(f->x, f->remote, reply);
+		xfer_file_fail(f);
+	}
+	xfer_file_settle(f);
+}
+
+/* Of FSYNC and CLOSE: what was taken before may not be there. */
+static void
+stored_done(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_file *f = ((struct xfer_end *)arg)->file;
+
+	if (reply->err == 0 && reply->status != SFTP_OK && !f->whole)
+		f->unstored = true;
+	tail_done(arg, reply);
+}
+
+static void
+send_fsync(struct xfer_end *e)
+{
+	struct xfer_file *f = e->file;
+	bool sync = f->failed ? f->write_failed : f->x->opts.fsync;
+
+	if (!sync || f->whole || !sftp_has(e->lane->s, SFTP_EXT_FSYNC))
+		return;
+	e->pending++;
+	f->pending++;
+	sftp_ext_handle(e->lane->s, SFTP_EXT_FSYNC, &e->handle, stored_done,
+	    e);
+}
+
+static void
+set_attrs(struct xfer_end *e, const struct sftp_attrs *a)
+{
+	e->pending++;
+	e->file->pending++;
+	sftp_fsetstat(e->lane->s, &e->handle, a, tail_done, e);
+}
+
+static void
+send_size(struct xfer_end *e, uint64_t size)
+{
+	const struct sftp_attrs a = { .flags = SFTP_A_SIZE, .size = size };
+
+	set_attrs(e, &a);
+}
+
+static bool
+wants_times_ns(struct xfer_end *e)
+{
+	return e->file->x->opts.preserve &&
+	    xfer_wants_times_ns(e->file->x, &e->file->exact) &&
+	    sftp_has(e->lane->s, SFTP_EXT_TIMES_NS);
+}
+
+static void
+send_attrs(struct xfer_end *e)
+{
+	struct xfer_file *f = e->file;
+	struct sftp_attrs a = f->attrs;
+
+	if (f->x->opts.preserve) {
+		a.flags &= wants_times_ns(e) ? SFTP_A_MODE :
+					       SFTP_A_MODE | SFTP_A_TIMES;
+		a.mode &= XFER_MODE_PRESERVED;
+		set_attrs(e, &a);
+	} else if (f->set_mode) {
+		a.flags = SFTP_A_MODE;
+		a.mode = f->mode;
+		set_attrs(e, &a);
+	}
+}
+
+static void
+send_times(struct xfer_end *e)
+{
+	e->pending++;
+	e->file->pending++;
+	sftp_times_ns(e->lane->s, &e->handle, e->file->exact.times, tail_done,
+	    e);
+}
+
+static void
+send_step(struct xfer_end *e, enum xfer_tail step)
+{
+	struct xfer_file *f = e->file;
+
+	if (step == XFER_TAIL_SIZE && f->cut && !f->sized && !f->failed)
+		send_size(e, end_of(f));
+	else if (step == XFER_TAIL_ATTRS && !f->failed)
+		send_attrs(e);
+	else if (step == XFER_TAIL_TIMES && !f->failed && wants_times_ns(e))
+		send_times(e);
+	else if (step == XFER_TAIL_SYNC)
+		send_fsync(e);
+	else if (step == XFER_TAIL_CLOSE)
+		xfer_end_close(e, stored_done);
+}
+
+/* Where the server keeps the order all at once, else when the one before was
+ * answered. */
+void
+xfer_tail_go_on(struct xfer_file *f)
+{
+	struct xfer_end *e = xfer_main_end(f);
+	bool all = e != NULL && sftp_keeps_order(e->lane->s);
+
+	if (!f->up || e == NULL || !e->open)
+		f->tail = XFER_TAIL_SENT;
+	f->pending++; /* not settled before all is sent */
+	while (f->tail < XFER_TAIL_SENT && (all || f->pending == 1))
+		send_step(e, f->tail++);
+	f->pending--;
+}
+
+/* Sent right behind the last data, if there is no reason to wait for its
+ * answers. */
+static void
+send_tail(struct xfer_file *f)
+{
+	f->state = XFER_CLOSING;
+	f->tail = XFER_TAIL_SIZE;
+	if (!f->up)
+		finish_local(f);
+	xfer_tail_go_on(f);
+}
+
+/* Closes the ends that helped: right behind their data, or when that was
+ * answered. False: not all of them yet. */
+static bool
+close_helpers(struct xfer_file *f, bool behind)
+{
+	struct xfer_end *last = xfer_main_end(f), *e, *next;
+	bool all = true;
+
+	for (e = TAILQ_FIRST(&f->ends); e != NULL; e = next) {
+		next = TAILQ_NEXT(e, entry);
+		if (e == last)
+			continue;
+		/* Marks go before the size is set, over another lane. */
+		if (e->open && e->pending == (behind ? e->blocks : 0))
+			xfer_end_close(e, f->up ? stored_done : NULL);
+		if (e->pending == 0)
+			xfer_end_free(e);
+		else if (e->open || !behind)
+			all = false;
+	}
+	return all;
+}
+
+/* Before the whole of it is compared. */
+static void
+set_size(struct xfer_file *f, uint64_t size)
+{
+	f->sized = true;
+	if (f->up) {
+		send_size(xfer_main_end(f), size);
+		return;
+	}
+	if (ftruncate(f->fd, (off_t)size) != 0) {
+		xfer_report_errno(f->x, f->local, errno);
+		xfer_file_fail(f);
+	}
+	xfer_file_settle(f);
+}
+
+/* Files of /sys say more than they have; any other that ends before its size,
+ * but not where we have come to, was cut meanwhile. */
+static void
+end_seen(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_end *e = arg;
+	struct xfer_file *f = e->file;
+	uint64_t size = reply->attrs.size;
+
+	e->pending--;
+	f->pending--;
+	if (reply->err != 0)
+		return;
+	f->end_seen = true;
+	if (reply->type == SFTP_ATTRS &&
+	    (reply->attrs.flags & SFTP_A_SIZE) && size != f->size &&
+	    size != f->eof_at) {
+		xfer_report(f->x, f->remote,
+		    "changed while it was being read");
+		xfer_file_fail(f);
+	}
+	xfer_file_settle(f);
+}
+
+static void
+look_at_end(struct xfer_end *e)
+{
+	e->pending++;
+	e->file->pending++;
+	sftp_handle_request(e->lane->s, SFTP_FSTAT, &e->handle, end_seen, e);
+}
+
+/* Must what is under way be at the target before its size is set? Marks go
+ * over the lane that sets it. */
+static bool
+size_waits(const struct xfer_file *f)
+{
+	return f->cut &&
+	    (f->chunk_left == NULL || f->sparse || f->eof_at != UINT64_MAX);
+}
+
+void
+xfer_file_sent(struct xfer_file *f)
+{
+	const struct xfer_opts *o = &f->x->opts;
+	const struct xfer_end *last = xfer_main_end(f);
+	bool wait = !f->up || f->failed || o->verify || size_waits(f) ||
+	    !sftp_keeps_order(last->lane->s);
+	uint64_t size;
+
+	if (!last->open && last->pending > 0)
+		return;
+	/* Times, and what is on the disk, are those of all lanes' data. */
+	if (!close_helpers(f, !wait && !o->preserve && !o->fsync))
+		return;
+	if (wait && (f->blocks > 0 || f->pending > 0))
+		return;
+	if (!f->up && !f->failed && f->eof_at < f->size && !f->end_seen) {
+		look_at_end(xfer_main_end(f));
+		return;
+	}
+	size = MIN(f->size != 0 ? f->size : UINT64_MAX, f->eof_at);
+	if (f->x->opts.verify && f->cut && !f->failed && !f->sized) {
+		set_size(f, size);
+		return;
+	}
+	if (f->x->opts.verify && !f->failed && !f->verified &&
+	    size != UINT64_MAX) {
+		f->state = XFER_COMPARING;
+		xfer_compare_start(f, XFER_COMPARE_VERIFY, size);
+		return;
+	}
+	send_tail(f);
+	xfer_file_settle(f);
+}
+
+void
+xfer_file_compared(struct xfer_file *f, int why)
+{
+	if (why == XFER_COMPARE_TARGET && f->compare.differs) {
+		xfer_ends_drop(f);
+		if (!f->up)
+			fd_close(&f->fd);
+		f->whole = false;
+		f->keep = f->part == NULL;
+		xfer_file_open(f);
+		return;
+	}
+	if (why == XFER_COMPARE_TARGET) {
+		if (f->part != NULL && f->old_part.flags != 0)
+			xfer_part_remove(f, NULL);
+		f->moved = f->size;
+		progress_add(f->x->opts.progress, &f->item, f->size);
+	} else if (f->compare.differs) {
+		xfer_report(f->x, f->remote, f->compare.status != 0 ?
+			"cannot be verified" :
+			"NOT THE SAME at both ends");
+		xfer_file_fail(f);
+		/* Nothing is to be built on that. */
+		if (f->part != NULL)
+			xfer_part_remove(f, NULL);
+	}
+	f->verified = true;
+	send_tail(f);
+	xfer_file_settle(f);
+}

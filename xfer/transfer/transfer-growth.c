@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * How many connections and channels pay, and how much of the work a lane gets
+ * at a time: decisions of numbers only.
+ */
+#include "base/mem.h"
+#include "xfer/transfer/transfer-internal.h"
+
+enum {
+	CHANNELS_MAX = 8,
+	CONNECTIONS_MAX = 12,	 /* when nobody said how many */
+	CONNECTIONS_STEP = 4,	 /* fewer than servers take at once */
+	SHOW_MS = 200,
+	RTT_WORTH_MS = 5,
+	RTT_LONG_MS = 20,
+	BULK_WORTH = 16 * 1024 * 1024, /* bytes in large files */
+	FRESH_BYTES = 64 * 1024, /* in a round trip, of a new connection */
+	QUEUE_MIN = 128 * 1024,
+	QUEUE_MS = 20, /* worth of its rate */
+	OPENING_GROWTH = 16, /* of slow start, until a channel works */
+	FIRST_FLIGHT = 14 * 1024, /* bytes, of slow start */
+	LOGIN_ROUNDS = 5,
+	LOGIN_MS = 150, /* what both ends compute, not on a busy machine */
+};
+
+/* --- how many --- */
+
+unsigned
+xfer_lanes_ahead(uint64_t rtt_us, uint64_t bulk, unsigned wanted)
+{
+	unsigned add = CONNECTIONS_STEP - 1;
+
+	if (rtt_us < RTT_LONG_MS * 1000 || bulk < BULK_WORTH || wanted == 1)
+		return 0;
+	return wanted != 0 ? MIN(wanted - 1, add) : add;
+}
+
+bool
+xfer_login_pays(uint64_t rtt_ms, uint64_t bytes)
+{
+	uint64_t rounds = 0;
+
+	/* All flights of n rounds are 2^n - 1 times the first. */
+	for (uint64_t sent = FIRST_FLIGHT; sent < bytes && rounds < 64;
+	     sent = 2 * sent + FIRST_FLIGHT)
+		rounds++;
+	return rounds * rtt_ms > LOGIN_ROUNDS * rtt_ms + LOGIN_MS;
+}
+
+unsigned
+xfer_growth_next(struct xfer_growth *g, const struct xfer_sample *s)
+{
+	unsigned most = s->max != 0 ? s->max : CONNECTIONS_MAX, add;
+	bool rising = s->rate > 1.25 * g->best;
+
+	g->best = MAX(g->best, s->rate);
+	if (g->stopped || s->rate <= 0 || s->connections == 0)
+		return 0;
+	if (s->max != 0) {
+		/* So many were asked for. */
+		g->stopped = true;
+		return s->max - 1;
+	}
+	/* Over a long path the first ones pay for its slow start alone. */
+	if (g->had == 0 && s->rtt_ms >= RTT_LONG_MS &&
+	    s->bulk_left >= BULK_WORTH)
+		rising = false;
+	if (s->connections < g->wanted)
+		g->since_ms = s->now_ms;
+	if (s->rtt_ms < RTT_WORTH_MS || rising ||
+	    s->seconds_left * 1000 < 500 + 10 * (double)s->rtt_ms)
+		return 0;
+	if (g->had != 0) {
+		/* Those asked for last must have had time to show. */
+		if (s->now_ms - g->since_ms < MAX(SHOW_MS, 2 * s->rtt_ms))
+			return 0;
+		if (g->best < 1.1 * g->before)
+			g->stopped = true;
+	}
+	if (g->stopped || s->connections >= most)
+		return 0;
+	add = MIN(s->connections == 1 ? CONNECTIONS_STEP - 1 :
+					(unsigned)CONNECTIONS_STEP,
+	    most - s->connections);
+	g->had = s->connections;
+	g->wanted = s->connections + add;
+	g->before = g->best;
+	g->since_ms = s->now_ms;
+	return add;
+}
+
+unsigned
+xfer_channels_next(unsigned have, const struct xfer_sight *s)
+{
+	unsigned add = s->rtt_ms < RTT_LONG_MS ? have : CHANNELS_MAX / 2;
+	uint64_t in_round = s->rate * s->rtt_ms / 1000;
+
+	if (!s->held && !(s->fixed && s->windows > 0 &&
+	    s->rtt_ms >= RTT_LONG_MS && s->bulk_left > 4 * s->windows &&
+	    OPENING_GROWTH * in_round >= s->windows))
+		return 0;
+	return have < CHANNELS_MAX ? MIN(add, CHANNELS_MAX - have) : 0;
+}
+
+/* --- how much --- */
+
+bool
+xfer_lane_lags(const struct xfer_lane *l, uint32_t len)
+{
+	const struct xfer *x = l->x;
+	uint64_t rtt = MAX(x->rtt_ms, (uint64_t)1), rate = l->rate;
+
+	if (x->fastest == NULL || l == x->fastest)
+		return false;
+	/* One that has shown nothing yet may be a channel beside a fast one. */
+	if (l->acked == 0 && l->rate == 0)
+		rate = x->fastest->rate / 4;
+	rate = MAX(rate, FRESH_BYTES * 1000 / rtt);
+	return (l->in_flight + len) * 1000 / rate > x->left_ms + rtt;
+}
+
+/* Of more lanes over a long path all but the fastest have little in hand:
+ * when the rest is done it is waited for. */
+static bool
+is_minor(const struct xfer_lane *l)
+{
+	return l->x->fastest != NULL && l != l->x->fastest &&
+	    l->x->rtt_ms >= RTT_LONG_MS;
+}
+
+uint32_t
+xfer_lane_block(const struct xfer_lane *l)
+{
+	uint64_t quarter = l->rate * l->x->rtt_ms / 4000;
+
+	if (!is_minor(l))
+		return XFER_BLOCK_MAX;
+	return (uint32_t)MIN(MAX(quarter, (uint64_t)FRESH_BYTES),
+	    (uint64_t)XFER_BLOCK_MAX);
+}
+
+/* What an upload has under way is the network's, and what waits for it is in
+ * the queue; a download's waits in the server. */
+size_t
+xfer_lane_room(const struct xfer_lane *l, bool up)
+{
+	if (up)
+		return SIZE_MAX;
+	return is_minor(l) ? MIN(l->window, 4 * (size_t)(FRESH_BYTES +
+		l->rate * l->x->rtt_ms / 1000)) : l->window;
+}
+
+size_t
+xfer_lane_queue(const struct xfer_lane *l)
+{
+	uint64_t wanted = l->rate * QUEUE_MS / 1000;
+
+	if (!is_minor(l))
+		return XFER_OUTPUT_MAX;
+	return (size_t)MIN(MAX(wanted, (uint64_t)QUEUE_MIN),
+	    (uint64_t)XFER_OUTPUT_MAX);
+}

@@ -1,0 +1,669 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Lanes: the sessions of a transfer. Requests about paths go to the first
+ * that lives, in order; files go to the one with the least to do. What a
+ * lane leaves undone when it ends is done by the others. How many there are
+ * is decided in transfer-growth.c.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/loop.h"
+#include "base/mem.h"
+#include "xfer/transfer/transfer-internal.h"
+
+enum {
+	WINDOW_MIN = 1024 * 1024,
+	ENDS_WEIGHT = 64 * 1024, /* a handle is as much load as these bytes */
+	HANDLES_SPARE = 64,	 /* for directories, at least */
+	THINK_MS = 5,
+	SAMPLE_MS = 100,
+	SPREAD_LOOKS = 64,	 /* files looked at for an idle lane */
+	WINDOW_FIXED = 4 * 1024 * 1024, /* a wider one follows the path */
+	RETRY_MS = 1000,
+	RETRY_MAX_MS = 60000,
+};
+
+/* --- requests about paths --- */
+
+struct xfer_ask {
+	struct xfer *x;
+	enum sftp_type type;
+	char *path, *second; /* owned */
+	struct sftp_attrs attrs;
+	enum sftp_extension ext;
+	bool has_attrs, once, follow;
+	sftp_done_fn done;
+	void *arg;
+	TAILQ_ENTRY(xfer_ask) entry;
+};
+
+static void
+ask_end(struct xfer_ask *a, const struct sftp_reply *reply)
+{
+	if (a->done != NULL)
+		a->done(a->arg, reply);
+	a->x->asking--;
+	free(a->path);
+	free(a->second);
+	free(a);
+}
+
+static void
+ask_done(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_ask *a = arg;
+
+	if (reply->err == 0 || a->once)
+		ask_end(a, reply);
+	else
+		TAILQ_INSERT_TAIL(&a->x->asks, a, entry);
+}
+
+static void
+ask_send(struct xfer_ask *a, struct sftp *s)
+{
+	switch (a->type) {
+	case SFTP_MKDIR:
+	case SFTP_SETSTAT:
+		sftp_attrs_request(s, a->type, a->path,
+		    a->has_attrs ? &a->attrs : NULL, ask_done, a);
+		break;
+	case SFTP_RENAME:
+	case SFTP_SYMLINK:
+		sftp_two_paths(s, a->type, a->path, a->second, ask_done, a);
+		break;
+	case SFTP_EXTENDED:
+		if (a->ext == SFTP_EXT_STAT_NS)
+			sftp_stat_ns(s, a->path, a->follow, ask_done, a);
+		else if (a->ext == SFTP_EXT_LSETSTAT)
+			sftp_lsetstat(s, a->path, &a->attrs, ask_done, a);
+		else
+			sftp_ext_path(s, a->ext, a->path, a->second,
+			    ask_done, a);
+		break;
+	default:
+		sftp_path_request(s, a->type, a->path, ask_done, a);
+		break;
+	}
+}
+
+void
+xfer_ask(struct xfer *x, const struct xfer_question *q, sftp_done_fn done,
+    void *arg)
+{
+	const struct sftp_reply failed = { .err = ERR_NOMEM };
+	struct xfer_lane *home = xfer_lane_home(x);
+	struct xfer_ask *a = calloc(1, sizeof *a);
+
+	if (a == NULL || (a->path = strdup(q->path)) == NULL ||
+	    (q->second != NULL && (a->second = strdup(q->second)) == NULL)) {
+		if (a != NULL)
+			free(a->path);
+		free(a);
+		if (done != NULL)
+			done(arg, &failed);
+		return;
+	}
+	a->x = x;
+	x->asking++;
+	a->type = q->type;
+	a->ext = q->ext;
+	a->follow = q->follow;
+	a->done = done;
+	a->arg = arg;
+	a->once = q->once;
+	a->has_attrs = q->attrs != NULL;
+	if (q->attrs != NULL)
+		a->attrs = *q->attrs;
+	if (home != NULL && TAILQ_EMPTY(&x->asks))
+		ask_send(a, home->s);
+	else
+		TAILQ_INSERT_TAIL(&x->asks, a, entry);
+}
+
+void
+xfer_asks_send(struct xfer *x)
+{
+	struct xfer_lane *home;
+	struct xfer_ask *a;
+
+	while ((a = TAILQ_FIRST(&x->asks)) != NULL &&
+	    (home = xfer_lane_home(x)) != NULL) {
+		TAILQ_REMOVE(&x->asks, a, entry);
+		ask_send(a, home->s);
+	}
+}
+
+void
+xfer_asks_free(struct xfer *x)
+{
+	const struct sftp_reply over = { .err = ERR_CANCELLED };
+	struct xfer_ask *a;
+
+	while ((a = TAILQ_FIRST(&x->asks)) != NULL) {
+		TAILQ_REMOVE(&x->asks, a, entry);
+		ask_end(a, &over);
+	}
+}
+
+/* --- life --- */
+
+int
+xfer_lane_add(struct xfer *x, struct sftp *s, enum xfer_lane_kind kind,
+    bool borrowed)
+{
+	struct xfer_lane *l = calloc(1, sizeof *l);
+
+	if (l == NULL)
+		return ERR_NOMEM;
+	*l = (struct xfer_lane){ .x = x, .s = s, .kind = kind,
+		.borrowed = borrowed, .window = WINDOW_MIN,
+		.sample_ms = loop_now_ms() };
+	TAILQ_INIT(&l->moving);
+	TAILQ_INSERT_TAIL(&x->lanes, l, entry);
+	x->lane_count++;
+	return 0;
+}
+
+static void
+lane_free(struct xfer_lane *l)
+{
+	struct xfer *x = l->x;
+
+	TAILQ_REMOVE(&x->lanes, l, entry);
+	x->lane_count--;
+	if (x->fastest == l)
+		x->fastest = NULL;
+	if (!l->borrowed)
+		x->source.ops->close(x->source.arg, l->s);
+	free(l);
+}
+
+void
+xfer_lanes_free(struct xfer *x)
+{
+	struct xfer_lane *l;
+
+	while ((l = TAILQ_FIRST(&x->lanes)) != NULL)
+		lane_free(l);
+}
+
+static int
+lane_open(struct xfer *x, enum xfer_lane_kind kind)
+{
+	struct sftp *s;
+	int r;
+
+	if (x->source.ops == NULL || x->lane_count >= XFER_LANES_MAX)
+		return ERR_LIMIT;
+	r = x->source.ops->open(x->source.arg, kind, &s);
+	if (r < 0)
+		return r;
+	r = xfer_lane_add(x, s, kind, false);
+	if (r < 0)
+		x->source.ops->close(x->source.arg, s);
+	return r;
+}
+
+/* --- choice --- */
+
+struct xfer_lane *
+xfer_lane_home(struct xfer *x)
+{
+	struct xfer_lane *l;
+
+	TAILQ_FOREACH(l, &x->lanes, entry)
+		if (sftp_error(l->s) == 0)
+			return l;
+	return NULL;
+}
+
+bool
+xfer_has(struct xfer *x, enum sftp_extension ext)
+{
+	const struct xfer_lane *l;
+
+	/* All are the same server's, but some may not have said it yet. */
+	TAILQ_FOREACH(l, &x->lanes, entry)
+		if (sftp_has(l->s, ext))
+			return true;
+	return false;
+}
+
+static bool
+takes_files(const struct xfer_lane *l)
+{
+	size_t handles = sftp_handles_max(l->s);
+	size_t limit = handles > 2 * HANDLES_SPARE ?
+	    handles - MAX((size_t)l->listed, (size_t)HANDLES_SPARE) :
+	    MAX(handles / 2, (size_t)1);
+
+	if (sftp_error(l->s) != 0 || l->ends >= limit)
+		return false;
+	/* The first may begin before the server has said what it can. */
+	if (l != TAILQ_FIRST(&l->x->lanes))
+		return sftp_has_version(l->s);
+	return sftp_has_version(l->s) ||
+	    !(l->x->opts.resume || l->x->opts.verify);
+}
+
+struct xfer_lane *
+xfer_lane_pick(struct xfer *x)
+{
+	struct xfer_lane *l, *best = NULL;
+	size_t load, least = SIZE_MAX;
+
+	TAILQ_FOREACH(l, &x->lanes, entry) {
+		load = l->in_flight + (size_t)l->ends * ENDS_WEIGHT;
+		if (load < least && takes_files(l)) {
+			best = l;
+			least = load;
+		}
+	}
+	return best;
+}
+
+static struct xfer_end *
+end_on(const struct xfer_file *f, const struct xfer_lane *l)
+{
+	struct xfer_end *e;
+
+	TAILQ_FOREACH(e, &f->ends, entry)
+		if (e->lane == l)
+			break;
+	return e;
+}
+
+/* Is there as much to do as pays a further handle? */
+static bool
+wants_help(const struct xfer_file *f, const struct xfer_lane *l)
+{
+	return f->state == XFER_MOVING && !f->failed && f->size > f->next &&
+	    f->size - f->next > f->chunk && !xfer_lane_lags(l, SFTP_DATA_MAX);
+}
+
+/* One that gave its range back, as it was slow then, may go on. */
+static bool
+help(struct xfer_file *f, struct xfer_lane *l)
+{
+	struct xfer_end *e = end_on(f, l);
+
+	if (e != NULL)
+		xfer_end_wake(e);
+	else if (!f->crowded && takes_files(l))
+		xfer_file_spread(f, l);
+	else
+		return false;
+	return true;
+}
+
+void
+xfer_lanes_spread(struct xfer *x)
+{
+	struct xfer_lane *l;
+	struct xfer_file *f;
+	unsigned looks;
+
+	if (x->lane_count < 2)
+		return;
+	TAILQ_FOREACH(l, &x->lanes, entry) {
+		if (!TAILQ_EMPTY(&l->moving) || sftp_error(l->s) != 0)
+			continue;
+		looks = 0;
+		TAILQ_FOREACH(f, &x->active, entry) {
+			if (wants_help(f, l) && help(f, l))
+				break;
+			if (++looks >= SPREAD_LOOKS)
+				break;
+		}
+	}
+}
+
+/* --- the end of lanes --- */
+
+/* One that never moved anything was refused: no more of its kind are asked
+ * for. With the other kind, and with all that works, it has nothing to do. */
+static void
+learn_refusal(struct xfer *x, const struct xfer_lane *l)
+{
+	if (l->proved)
+		return;
+	if (l->kind == XFER_LANE_CHANNEL)
+		x->channels_stopped = true;
+	else
+		x->growth.stopped = true;
+}
+
+static void
+lane_gone(struct xfer_lane *l)
+{
+	struct xfer *x = l->x;
+	struct xfer_file *f, *next;
+
+	xfer_digest_drain(x); /* its blocks are still in use there */
+	x->err = sftp_error(l->s);
+	x->spoke |= sftp_has_version(l->s);
+	learn_refusal(x, l);
+	for (f = TAILQ_FIRST(&x->active); f != NULL; f = next) {
+		next = TAILQ_NEXT(f, entry);
+		xfer_file_lost(f, l);
+	}
+	xfer_dirs_lost(x, l);
+	lane_free(l);
+}
+
+static void
+begin_anew(struct xfer *x, uint64_t now)
+{
+	unsigned wait = x->opts.retry_wait_ms != 0 ? x->opts.retry_wait_ms :
+						     RETRY_MS;
+	struct xfer_file *f;
+
+	/* What is known of their data was known of lanes that are gone. Those
+	 * that are still active wait for answers to questions. */
+	TAILQ_FOREACH(f, &x->active, entry)
+		f->resume = true;
+	TAILQ_FOREACH(f, &x->queue, entry)
+		if (f->asked)
+			xfer_file_restart(f, true);
+	for (unsigned i = 0; i < x->retries_used && wait < RETRY_MAX_MS; i++)
+		wait *= 2;
+	/* What the next connection can have beside it is not known. */
+	x->growth = (struct xfer_growth){ .stopped = false };
+	x->to_open = 0;
+	x->channels = 1;
+	x->channels_stopped = false;
+	x->retries_used++;
+	x->retry_ms = now + MIN(wait, (unsigned)RETRY_MAX_MS);
+	xfer_note(x, NULL, "the connection is lost; trying again");
+}
+
+int
+xfer_lanes_check(struct xfer *x)
+{
+	struct xfer_lane *l, *next;
+	uint64_t now;
+	bool lost = false;
+
+	for (l = TAILQ_FIRST(&x->lanes); l != NULL; l = next) {
+		next = TAILQ_NEXT(l, entry);
+		if (sftp_error(l->s) != 0) {
+			lane_gone(l);
+			lost = true;
+		}
+	}
+	if (x->lane_count > 0)
+		return 0;
+	now = loop_now_ms();
+	if (lost || x->retry_ms == 0) {
+		/* Where nothing ever worked, trying again is of no use. */
+		if (x->retries_used >= x->opts.retries || !x->spoke ||
+		    x->source.ops == NULL)
+			return x->err != 0 ? x->err : ERR_CLOSED;
+		begin_anew(x, now);
+		return 0;
+	}
+	if (now < x->retry_ms)
+		return 0;
+	x->retry_ms = 0; /* a failure counts as the loss of a lane */
+	(void)!lane_open(x, XFER_LANE_CONNECTION);
+	return 0;
+}
+
+/* --- a turn --- */
+
+/* When output was in the way, a turn first sees whether it is still. */
+int
+xfer_lanes_turn(struct xfer *x, bool more, int timeout_ms)
+{
+	struct xfer_lane *l = TAILQ_FIRST(&x->lanes);
+	bool full = xfer_output_full(x);
+	uint64_t now;
+	int r;
+
+	if (x->source.ops == NULL) {
+		/* How the session ended is looked at by the loop. */
+		(void)!sftp_step(l->s, more || full, timeout_ms);
+		return 0;
+	}
+	if (l == NULL) {
+		now = loop_now_ms();
+		r = x->retry_ms > now ? (int)(x->retry_ms - now) : 0;
+		timeout_ms = timeout_ms < 0 ? r : MIN(timeout_ms, r);
+	}
+	if (more || full) {
+		r = x->source.ops->turn(x->source.arg, 0);
+		if (r < 0 || more || !xfer_output_full(x))
+			return r;
+	}
+	return x->source.ops->turn(x->source.arg, timeout_ms);
+}
+
+/* --- measuring --- */
+
+static uint64_t
+lane_rtt(struct xfer_lane *l, struct xfer_path *path)
+{
+	*path = (struct xfer_path){ .rtt_us = 0 };
+	if (l->x->source.ops != NULL)
+		l->x->source.ops->path(l->x->source.arg, l->s, path);
+	if (path->rtt_us != 0)
+		return path->rtt_us / 1000 + 1;
+	return l->rtt_ms;
+}
+
+/* A download has twice under way what gets through in a round trip, in slow
+ * start four times. */
+static void
+adapt_window(struct xfer_lane *l, uint64_t now, uint64_t rtt, unsigned up)
+{
+	size_t most = MAX(l->x->opts.budget_bytes / MAX(up, 1u),
+	    (size_t)WINDOW_MIN);
+	uint64_t took = now - l->sample_ms, rate, want;
+
+	if (took == 0 || took < rtt)
+		return;
+	rate = (l->acked - l->sample_acked) * 1000 / took;
+	want = (rate > l->rate + l->rate / 4 ? 4 : 2) * rate *
+	    MAX(rtt, (uint64_t)1) / 1000;
+	if (want > l->window)
+		l->window = (size_t)want;
+	else
+		l->window -= (l->window - (size_t)want) / 8;
+	/* Answers come in lumps. */
+	l->rate = rate > l->rate ? rate : (3 * l->rate + rate) / 4;
+	l->window = MAX(l->window, (size_t)WINDOW_MIN);
+	l->window = MIN(l->window, most);
+	l->sample_acked = l->acked;
+	l->sample_ms = now;
+}
+
+static uint64_t
+bulk_left(const struct xfer *x)
+{
+	const struct xfer_file *f;
+	uint64_t left = 0;
+
+	TAILQ_FOREACH(f, &x->active, entry)
+		if (f->size > f->moved)
+			left += f->size - f->moved;
+	return left;
+}
+
+static double
+bytes_left(const struct xfer *x)
+{
+	const struct xfer_file *f;
+	double left = (double)bulk_left(x);
+
+	/* What is still to be found counts for much. */
+	if (!xfer_listed(x))
+		return 1e18;
+	TAILQ_FOREACH(f, &x->queue, entry)
+		left += (double)f->attrs.size;
+	return left;
+}
+
+/* Which lane is the fastest, and how long all of them still need. */
+static void
+look_ahead(struct xfer *x, uint64_t rtt)
+{
+	struct xfer_lane *l;
+	uint64_t rate = 0;
+	double left;
+
+	x->fastest = NULL;
+	x->rtt_ms = rtt;
+	if (x->lane_count < 2)
+		return;
+	TAILQ_FOREACH(l, &x->lanes, entry) {
+		if (sftp_error(l->s) != 0)
+			continue;
+		rate += l->rate;
+		if (x->fastest == NULL || l->rate > x->fastest->rate)
+			x->fastest = l;
+	}
+	left = rate > 0 ? (double)bulk_left(x) * 1000 / (double)rate : 0;
+	x->left_ms = left < (double)INT64_MAX ? (uint64_t)left : INT64_MAX;
+	if (rate == 0)
+		x->fastest = NULL;
+}
+
+/* The windows of the peer's channels hold an upload back, or soon will:
+ * another channel has one of its own. */
+static void
+grow_channels(struct xfer *x, unsigned add)
+{
+	if (x->channels_stopped)
+		return;
+	while (add-- > 0) {
+		if (lane_open(x, XFER_LANE_CHANNEL) < 0) {
+			x->channels_stopped = true;
+			return;
+		}
+		x->channels++;
+	}
+}
+
+static void
+grow_connections(struct xfer *x, uint64_t now, uint64_t rtt, double rate,
+    unsigned connections)
+{
+	struct xfer_sample s = { .now_ms = now, .rtt_ms = rtt, .rate = rate,
+		.connections = connections, .max = x->opts.connections_max };
+
+	s.bulk_left = bulk_left(x);
+	s.seconds_left = rate > 0 ? bytes_left(x) / rate : 0;
+	x->to_open += xfer_growth_next(&x->growth, &s);
+}
+
+static void
+open_connections(struct xfer *x)
+{
+	int r = 0;
+
+	while (x->to_open > 0 && r == 0) {
+		r = lane_open(x, XFER_LANE_CONNECTION);
+		if (r == ERR_AGAIN)
+			return; /* one that is being opened comes first */
+		x->to_open--;
+	}
+	if (r < 0) {
+		x->to_open = 0;
+		x->growth.stopped = true;
+	}
+}
+
+/* Lanes that can carry data: what is only awaited has no part in anything. */
+static unsigned
+count_up(const struct xfer *x)
+{
+	const struct xfer_lane *l;
+	unsigned n = 0;
+
+	TAILQ_FOREACH(l, &x->lanes, entry)
+		n += sftp_error(l->s) == 0 && sftp_has_version(l->s);
+	return n;
+}
+
+/* Adds up what is known of the lanes. */
+static void
+measure(struct xfer *x, uint64_t now, struct xfer_sight *out)
+{
+	uint64_t connections = 0;
+	struct xfer_path path;
+	struct xfer_lane *l;
+	unsigned up = count_up(x);
+
+	*out = (struct xfer_sight){ .fixed = true };
+	TAILQ_FOREACH(l, &x->lanes, entry) {
+		uint64_t own = lane_rtt(l, &path);
+
+		adapt_window(l, now, own, up);
+		out->rtt_ms = MAX(out->rtt_ms, own);
+		out->fixed = out->fixed && path.send_window <= WINDOW_FIXED;
+		out->windows += path.send_window;
+		out->rate += l->rate;
+		if (!l->proved || path.connection >= 64 ||
+		    (connections & UINT64_C(1) << path.connection) != 0)
+			continue;
+		connections |= UINT64_C(1) << path.connection;
+		out->stalled_ms = MAX(out->stalled_ms, path.window_stall_ms);
+		out->connections++;
+	}
+	out->bulk_left = bulk_left(x);
+}
+
+/* Neither a number that was asked for nor the first ones of a long path need
+ * any measuring. */
+static bool
+grows_at_once(const struct xfer *x, const struct xfer_sight *now)
+{
+	if (x->growth.stopped || x->growth.had != 0)
+		return false;
+	if (x->opts.connections_max > 1)
+		return now->connections > 0 || xfer_lanes_ahead(
+		    now->rtt_ms * 1000, now->bulk_left, 0) > 0;
+	return x->opts.rate_bytes == 0 && x->opts.connections_max == 0 &&
+	    xfer_lanes_ahead(now->rtt_ms * 1000, now->bulk_left, 0) > 0 &&
+	    xfer_login_pays(now->rtt_ms, now->bulk_left);
+}
+
+void
+xfer_lanes_think(struct xfer *x)
+{
+	uint64_t now = loop_now_ms(), took = now - x->sample_ms, stall;
+	struct xfer_sight sight;
+
+	if (now - x->thought_ms < THINK_MS)
+		return;
+	x->thought_ms = now;
+	measure(x, now, &sight);
+	look_ahead(x, sight.rtt_ms);
+	if (x->source.ops == NULL)
+		return;
+	if (grows_at_once(x, &sight))
+		grow_connections(x, now, sight.rtt_ms, 1,
+		    MAX(sight.connections, 1u));
+	open_connections(x);
+	grow_channels(x, xfer_channels_next(x->channels, &sight));
+	if (took < SAMPLE_MS || took < sight.rtt_ms)
+		return;
+	if (x->sample_ms != 0 && x->acked > x->sample_acked) {
+		stall = sight.stalled_ms > x->stalled_ms ?
+		    sight.stalled_ms - x->stalled_ms : 0;
+		x->retries_used = 0;
+		sight.held = sight.fixed && stall * 10 >= took * 3;
+		if (sight.held)
+			grow_channels(x, xfer_channels_next(x->channels,
+			    &sight));
+		else
+			grow_connections(x, now, sight.rtt_ms,
+			    (double)(x->acked - x->sample_acked) * 1000 /
+				(double)took, sight.connections);
+	}
+	x->stalled_ms = sight.stalled_ms;
+	x->sample_ms = now;
+	x->sample_acked = x->acked;
+}

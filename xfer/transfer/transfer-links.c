@@ -1,0 +1,577 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Links. A symbolic one is made directly, or, where its name is taken, under
+ * another and renamed over it; what it leads to is never looked at. Of the
+ * names of a file the first that is found is copied; the others become links
+ * to it when it is whole.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/mem.h"
+#include "base/wire.h"
+#include "xfer/transfer/transfer-internal.h"
+
+enum { HARDS_FIRST = 256, HARDS_MAX = 1000000 };
+
+/* A file with several names. */
+struct xfer_hard {
+	uint64_t dev, ino;
+	struct xfer_file *owner; /* is being copied; NULL: it is there */
+	char *path;		 /* owned; of the target, once it is there */
+	uint32_t names;		 /* not seen yet */
+	struct xfer_files waiting;
+	struct xfer_hard *next;
+};
+struct xfer_hard_table {
+	size_t used, size; /* size: a power of two */
+	struct xfer_hard **rows;
+};
+
+static void link_remote(struct xfer_file *f);
+
+/* --- both kinds --- */
+
+static void
+linked(struct xfer_file *f, bool ok)
+{
+	f->failed |= !ok;
+	xfer_file_done(f);
+}
+
+/* A copy has to do. */
+static void
+copy_instead(struct xfer_file *f, const char *why)
+{
+	struct xfer *x = f->x;
+
+	if (!x->told_no_hard_links)
+		xfer_note(x, f->up ? f->remote : f->local, why);
+	x->told_no_hard_links = true;
+	f->copies = true;
+	xfer_file_restart(f, f->resume);
+}
+
+static void
+remove_old(struct xfer_file *f, const char *path)
+{
+	const struct xfer_question q = { .type = SFTP_REMOVE, .path = path,
+		.once = true };
+
+	if (!f->resume || path == NULL)
+		return;
+	if (f->up)
+		xfer_ask(f->x, &q, NULL, NULL);
+	else
+		(void)unlink(path);
+}
+
+/* One that an earlier run left, which meant to copy. */
+static void
+remove_old_part(struct xfer_file *f)
+{
+	remove_old(f, f->part);
+}
+
+/* The same of a link; this run may have no need of one. */
+static void
+remove_old_link(struct xfer_file *f)
+{
+	char *name = xfer_link_name(f->up ? f->remote : f->local);
+
+	remove_old(f, name);
+	free(name);
+}
+
+/* --- at this end --- */
+
+static int
+make_local(const struct xfer_file *f, const char *first, const char *name)
+{
+	return f->symlink ? symlink(f->text, name) :
+			    linkat(AT_FDCWD, first, AT_FDCWD, name, 0);
+}
+
+/* 0, or -1 and errno. */
+static int
+link_local(struct xfer_file *f, const char *first)
+{
+	char *part;
+	int r, error;
+
+	if (make_local(f, first, f->local) == 0)
+		return 0;
+	if (errno != EEXIST)
+		return -1;
+	part = xfer_link_name(f->local);
+	if (part == NULL)
+		return -1;
+	(void)unlink(part);
+	r = make_local(f, first, part);
+	if (r == 0)
+		r = rename(part, f->local);
+	error = errno;
+	/* Also when both were names of the same file already. */
+	(void)unlink(part);
+	free(part);
+	errno = error;
+	return r;
+}
+
+/* --- at the server --- */
+
+static void
+link_fails(struct xfer_file *f, const struct sftp_reply *reply)
+{
+	xfer_report_reply(f->x, f->remote, reply);
+	linked(f, false);
+}
+
+static void
+times_set(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_file *f = arg;
+
+	f->pending--;
+	if (reply->err == ERR_CANCELLED)
+		return;
+	linked(f, true); /* few systems keep times of links: not told */
+}
+
+static void
+remote_linked(struct xfer_file *f)
+{
+	struct sftp_attrs a = f->attrs;
+	const struct xfer_question q = { .type = SFTP_EXTENDED,
+		.ext = SFTP_EXT_LSETSTAT, .path = f->remote, .attrs = &a };
+
+	a.flags &= SFTP_A_TIMES;
+	if (!f->symlink || !f->x->opts.preserve || a.flags == 0 ||
+	    !xfer_has(f->x, SFTP_EXT_LSETSTAT)) {
+		linked(f, true);
+		return;
+	}
+	f->pending++;
+	xfer_ask(f->x, &q, times_set, f);
+}
+
+static void
+ask(struct xfer_file *f, const struct xfer_question *q, sftp_done_fn done)
+{
+	f->pending++;
+	xfer_ask(f->x, q, done, f);
+}
+
+static void
+make_remote(struct xfer_file *f, const char *name, sftp_done_fn done)
+{
+	const struct xfer_question q = {
+		.type = f->symlink ? SFTP_SYMLINK : SFTP_EXTENDED,
+		.ext = SFTP_EXT_HARDLINK, .path = f->text, .second = name };
+
+	ask(f, &q, done);
+}
+
+static void
+remove_remote(struct xfer_file *f, const char *name, sftp_done_fn done)
+{
+	const struct xfer_question q = { .type = SFTP_REMOVE, .path = name };
+
+	ask(f, &q, done);
+}
+
+/* A rename between two names of one file does nothing: the first stays. */
+static void
+tidied(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_file *f = arg;
+
+	f->pending--;
+	if (reply->err == ERR_CANCELLED)
+		return;
+	if (f->failed)
+		linked(f, false);
+	else
+		remote_linked(f);
+}
+
+static void
+renamed(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_file *f = arg;
+
+	f->pending--;
+	if (reply->err == ERR_CANCELLED)
+		return;
+	if (reply->err != 0 || reply->status != SFTP_OK) {
+		xfer_report_reply(f->x, f->remote, reply);
+		f->failed = true;
+	}
+	if (f->failed || !f->symlink)
+		remove_remote(f, f->part, tidied);
+	else
+		remote_linked(f);
+}
+
+/* Of the part; or, without posix-rename, of the target once more. */
+static void
+made_again(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_file *f = arg;
+	const struct xfer_question q = { .type = SFTP_EXTENDED,
+		.ext = SFTP_EXT_POSIX_RENAME, .path = f->part,
+		.second = f->remote };
+
+	f->pending--;
+	if (reply->err == ERR_CANCELLED)
+		return;
+	if (reply->err != 0 || reply->status != SFTP_OK) {
+		if (f->symlink || reply->err != 0)
+			link_fails(f, reply);
+		else
+			copy_instead(f, "cannot be made a hard link: copied");
+	} else if (xfer_has(f->x, SFTP_EXT_POSIX_RENAME)) {
+		ask(f, &q, renamed);
+	} else {
+		remote_linked(f);
+	}
+}
+
+static void
+cleared(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_file *f = arg;
+
+	f->pending--;
+	if (reply->err != ERR_CANCELLED)
+		make_remote(f, xfer_has(f->x, SFTP_EXT_POSIX_RENAME) ?
+			f->part : f->remote, made_again);
+}
+
+static void
+made(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_file *f = arg;
+
+	f->pending--;
+	if (reply->err == ERR_CANCELLED)
+		return;
+	if (reply->err == 0 && reply->status == SFTP_OK) {
+		remote_linked(f);
+	} else if (reply->err == 0 && reply->status == SFTP_FAILURE) {
+		/* The name is taken, perhaps. */
+		free(f->part);
+		f->part = xfer_link_name(f->remote);
+		if (f->part == NULL) {
+			xfer_report_errno(f->x, f->remote, ENOMEM);
+			linked(f, false);
+			return;
+		}
+		remove_remote(f, xfer_has(f->x, SFTP_EXT_POSIX_RENAME) ?
+			f->part : f->remote, cleared);
+	} else {
+		link_fails(f, reply);
+	}
+}
+
+static void
+link_remote(struct xfer_file *f)
+{
+	f->state = XFER_LINKING;
+	make_remote(f, f->remote, made);
+}
+
+/* --- symbolic links --- */
+
+static void
+put_symlink(struct xfer_file *f)
+{
+	char text[PATH_MAX + 1];
+	ssize_t len = readlink(f->local, text, sizeof text);
+	struct stat st;
+
+	if (len < 0 || lstat(f->local, &st) != 0) {
+		xfer_report_errno(f->x, f->local, errno);
+		linked(f, false);
+		return;
+	}
+	f->text = strndup(text, (size_t)len);
+	if (f->text == NULL || len == sizeof text) {
+		xfer_report_errno(f->x, f->local, ENAMETOOLONG);
+		linked(f, false);
+		return;
+	}
+	sftp_attrs_from_stat(&f->attrs, &st);
+	link_remote(f);
+}
+
+static bool
+set_link_times(const struct xfer_file *f)
+{
+	struct timespec ts[2];
+
+	xfer_times(&f->attrs, &f->exact, ts);
+	return !f->x->opts.preserve || (f->attrs.flags & SFTP_A_TIMES) == 0 ||
+	    utimensat(AT_FDCWD, f->local, ts, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/* Both answers are there. */
+static void
+got_symlink(struct xfer_file *f)
+{
+	bool ok = f->text != NULL;
+
+	if (ok && (link_local(f, NULL) != 0 || !set_link_times(f))) {
+		xfer_report_errno(f->x, f->local, errno);
+		ok = false;
+	}
+	linked(f, ok);
+}
+
+static void
+link_exact(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_file *f = arg;
+
+	(void)xfer_exact_from_reply(&f->exact, reply);
+	if (--f->pending == 0 && reply->err != ERR_CANCELLED)
+		got_symlink(f);
+}
+
+static void
+link_read(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_file *f = arg;
+	struct sftp_entry entry;
+	struct rd r = reply->body;
+
+	f->pending--;
+	if (reply->err == ERR_CANCELLED)
+		return;
+	if (reply->err != 0 || reply->status != SFTP_OK)
+		xfer_report_reply(f->x, f->remote, reply);
+	else if (reply->type == SFTP_NAME && reply->count == 1 &&
+	    sftp_next_entry(&r, &entry) && entry.name.len > 0)
+		f->text = span_dup(entry.name);
+	else
+		xfer_report(f->x, f->remote, sftp_status_text(
+			SFTP_BAD_MESSAGE));
+	if (f->pending == 0)
+		got_symlink(f);
+}
+
+void
+xfer_symlink_start(struct xfer_file *f)
+{
+	struct xfer_question q = { .type = SFTP_READLINK, .path = f->remote };
+
+	f->state = XFER_LINKING;
+	remove_old_part(f);
+	remove_old_link(f);
+	free(f->part);
+	f->part = NULL;
+	free(f->text);
+	f->text = NULL;
+	if (f->up) {
+		put_symlink(f);
+		return;
+	}
+	f->pending++; /* not before both are asked */
+	ask(f, &q, link_read);
+	q.type = SFTP_EXTENDED;
+	q.ext = SFTP_EXT_STAT_NS;
+	if (f->x->opts.preserve && xfer_has(f->x, SFTP_EXT_STAT_NS))
+		ask(f, &q, link_exact);
+	if (--f->pending == 0) /* out of memory */
+		got_symlink(f);
+}
+
+/* --- hard links --- */
+
+static struct xfer_hard **
+find(const struct xfer_hard_table *t, uint64_t dev, uint64_t ino)
+{
+	uint64_t hash = (ino ^ dev << 32) * UINT64_C(0x9e3779b97f4a7c15);
+	struct xfer_hard **at = &t->rows[(hash >> 32) & (t->size - 1)];
+
+	while (*at != NULL && ((*at)->dev != dev || (*at)->ino != ino))
+		at = &(*at)->next;
+	return at;
+}
+
+static bool
+table_grow(struct xfer_hard_table *t)
+{
+	struct xfer_hard_table more = { .used = t->used,
+		.size = t->size != 0 ? t->size * 2 : HARDS_FIRST };
+	struct xfer_hard *h;
+
+	if (t->used < t->size)
+		return true;
+	more.rows = calloc(more.size, sizeof(struct xfer_hard *));
+	if (more.rows == NULL)
+		return false;
+	for (size_t i = 0; i < t->size; i++)
+		while ((h = t->rows[i]) != NULL) {
+			t->rows[i] = h->next;
+			h->next = NULL;
+			*find(&more, h->dev, h->ino) = h;
+		}
+	free(t->rows);
+	*t = more;
+	return true;
+}
+
+static void
+hard_remove(struct xfer *x, struct xfer_hard **at)
+{
+	struct xfer_hard *h = *at;
+
+	*at = h->next;
+	x->hards->used--;
+	free(h->path);
+	free(h);
+}
+
+/* False: there is no room for it, so it is copied each time. */
+static bool
+hard_add(struct xfer_file *f)
+{
+	struct xfer *x = f->x;
+	struct xfer_hard *h;
+
+	if ((x->hards == NULL &&
+		(x->hards = calloc(1, sizeof *x->hards)) == NULL) ||
+	    x->hards->used >= HARDS_MAX || !table_grow(x->hards) ||
+	    (h = calloc(1, sizeof *h)) == NULL)
+		return false;
+	*h = (struct xfer_hard){ .dev = f->exact.dev, .ino = f->exact.ino,
+		.owner = f, .names = f->exact.nlink - 1 };
+	TAILQ_INIT(&h->waiting);
+	*find(x->hards, h->dev, h->ino) = h;
+	x->hards->used++;
+	f->hard = h;
+	return true;
+}
+
+static void
+wait_for_owner(struct xfer_file *f, struct xfer_hard *h)
+{
+	struct xfer *x = f->x;
+
+	fd_close(&f->fd);
+	TAILQ_REMOVE(&x->active, f, entry);
+	x->active_count--;
+	f->state = XFER_QUEUED;
+	TAILQ_INSERT_TAIL(&h->waiting, f, entry);
+	x->held++;
+}
+
+static void
+link_to(struct xfer_file *f, struct xfer_hard **at)
+{
+	struct xfer_hard *h = *at;
+	int r;
+
+	fd_close(&f->fd);
+	remove_old_part(f);
+	if (f->up) {
+		free(f->text);
+		f->text = strdup(h->path);
+		if (f->text == NULL) {
+			xfer_report_errno(f->x, f->remote, ENOMEM);
+			linked(f, false);
+			return;
+		}
+	}
+	r = f->up ? 0 : link_local(f, h->path);
+	if (--h->names == 0)
+		hard_remove(f->x, at); /* all are there */
+	if (f->up)
+		link_remote(f);
+	else if (r == 0)
+		linked(f, true);
+	else
+		copy_instead(f, "cannot be made a hard link: copied");
+}
+
+bool
+xfer_hard_start(struct xfer_file *f)
+{
+	struct xfer *x = f->x;
+	struct xfer_hard **at = NULL;
+
+	if (!(f->up ? xfer_has(x, SFTP_EXT_HARDLINK) : f->exact.known)) {
+		if (!x->told_no_hard_links)
+			xfer_note(x, NULL, "the server knows nothing of hard "
+			    "links: each name is copied");
+		x->told_no_hard_links = true;
+		return false;
+	}
+	if (f->hard != NULL || f->exact.nlink < 2)
+		return false;
+	remove_old_link(f);
+	if (x->hards != NULL && x->hards->size > 0)
+		at = find(x->hards, f->exact.dev, f->exact.ino);
+	if (at == NULL || *at == NULL) {
+		(void)hard_add(f);
+		return false;
+	}
+	if ((*at)->owner != NULL)
+		wait_for_owner(f, *at);
+	else
+		link_to(f, at);
+	return true;
+}
+
+void
+xfer_hard_done(struct xfer_file *f)
+{
+	struct xfer_hard *h = f->hard;
+	struct xfer *x = f->x;
+	struct xfer_file *other;
+
+	if (h == NULL)
+		return;
+	f->hard = NULL;
+	h->owner = NULL;
+	if (!f->failed)
+		h->path = strdup(f->up ? f->remote : f->local);
+	while ((other = TAILQ_FIRST(&h->waiting)) != NULL) {
+		TAILQ_REMOVE(&h->waiting, other, entry);
+		x->held--;
+		if (x->stopped)
+			TAILQ_INSERT_TAIL(&x->done, other, entry);
+		else
+			xfer_queue_file(other);
+	}
+	if (h->path == NULL) /* the next one is the first */
+		hard_remove(x, find(x->hards, h->dev, h->ino));
+}
+
+void
+xfer_hard_free(struct xfer *x)
+{
+	struct xfer_hard_table *t = x->hards;
+	struct xfer_hard *h;
+	struct xfer_file *f;
+
+	for (size_t i = 0; t != NULL && i < t->size; i++)
+		while ((h = t->rows[i]) != NULL) {
+			while ((f = TAILQ_FIRST(&h->waiting)) != NULL) {
+				TAILQ_REMOVE(&h->waiting, f, entry);
+				f->dir = NULL;
+				xfer_file_free(f);
+			}
+			hard_remove(x, &t->rows[i]);
+		}
+	if (t != NULL)
+		free(t->rows);
+	free(t);
+	x->hards = NULL;
+}

@@ -1,0 +1,818 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Listing directories. The newest is read first, which keeps the number of
+ * directories that are known but not read yet small, however large the tree.
+ *
+ * Local directories are read one at a time, each to its end. When many wait
+ * (WALK_CROWD), reading one stops at the next subdirectory found, and that is
+ * read first.
+ *
+ * A server answers each request only after a round trip, so hundreds of its
+ * directories are listed at a time:
+ *
+ * - OPENDIRs are sent as long as the server has handles to give. The rest of
+ *   them is for files; see xfer_handles_left().
+ * - The first two READDIRs of a directory are sent together, because the
+ *   second one of a small directory tells that it ends.
+ * - READDIRs are sent as long as the names that they are expected to bring
+ *   fit in NAMES_EXPECTED. The first READDIR of a directory is expected to
+ *   bring as many names as those of other directories did (x->usual), a
+ *   later one as many as the one before it (d->batch).
+ * - When directories wait for handles, and the server executes requests in
+ *   order, CLOSE is sent right behind the first two READDIRs: the handle is
+ *   then in use for one round trip instead of two. If the directory turns
+ *   out to be larger, it is listed again from the start.
+ * - Answers are dropped when too many names are known already (x->names_room);
+ *   these directories are listed again later as well.
+ *
+ * A directory that is listed again tells names for the second time. A set of
+ * hashes (d->names) prevents that these are copied twice.
+ *
+ * A server's listing is hostile until checked: names with '/' or of "." and
+ * ".." are refused, depth and number are limited.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "base/wire.h"
+#include "crypto/digest.h"
+#include "xfer/transfer/transfer-internal.h"
+
+enum {
+	REQUESTS_MAX = 8192,
+	NAMES_FIRST = 64,
+	WALK_CROWD = 1024, /* waiting directories: then depth first */
+	WALK_TURN = 64,	   /* local directories read in one turn of the loop */
+	HANDLES_FEW = 128, /* usually the server told no limit */
+	READS_MAX = 32,	   /* READDIRs in flight for one directory */
+	READS_OTHERS = 4,  /* the same, if the server may reorder requests */
+	NAMES_EXPECTED = 4096, /* names expected from READDIRs in flight */
+	NAMES_KNOWN = 2048, /* known names: no further READDIRs of large ones */
+	NAMES_SMALL = 16,  /* an answer of so few names is never dropped */
+	LATE_CLOSES = 64,  /* directories without early CLOSE after a bad one */
+	OPENS_MAX = 16,	   /* tries of OPENDIR while other handles are open */
+	GROWTH_COST = 8,   /* successes per handle before one more is tried */
+};
+
+/* --- names that were found --- */
+
+/* When a listing is lost and begins anew, what it had told is not told
+ * twice. Names are known by a part of their digest, so that nobody can make
+ * up a name for which a file of another's is left out. */
+struct xfer_names {
+	size_t used, cap;
+	uint64_t *v; /* 0: free */
+};
+
+static bool
+name_hash(const char *name, uint64_t *h)
+{
+	uint8_t sum[DIGEST_MAX_LEN];
+
+	if (digest_once(DIGEST_SHA256, name, strlen(name), sum) != 0)
+		return false;
+	*h = (uint64_t)wire_get_u32(sum) << 32 | wire_get_u32(sum + 4) | 1;
+	return true;
+}
+
+static bool
+names_insert(struct xfer_names *n, uint64_t h)
+{
+	size_t i = h & (n->cap - 1);
+
+	while (n->v[i] != 0 && n->v[i] != h)
+		i = (i + 1) & (n->cap - 1);
+	if (n->v[i] == h)
+		return false;
+	n->v[i] = h;
+	n->used++;
+	return true;
+}
+
+static int
+names_grow(struct xfer_names *n)
+{
+	struct xfer_names more = { .cap = n->cap != 0 ? n->cap * 2 :
+							NAMES_FIRST };
+
+	more.v = calloc(more.cap, sizeof *more.v);
+	if (more.v == NULL)
+		return ERR_NOMEM;
+	for (size_t i = 0; i < n->cap; i++)
+		if (n->v[i] != 0)
+			(void)names_insert(&more, n->v[i]);
+	free(n->v);
+	*n = more;
+	return 0;
+}
+
+/* False: it was found before. */
+static bool
+name_is_new(struct xfer_dir *d, const char *name)
+{
+	uint64_t h;
+
+	if (d->names == NULL &&
+	    (d->names = calloc(1, sizeof *d->names)) == NULL)
+		return true;
+	if (d->names->used * 2 >= d->names->cap && names_grow(d->names) < 0)
+		return true;
+	return !name_hash(name, &h) || names_insert(d->names, h);
+}
+
+static void
+names_free(struct xfer_dir *d)
+{
+	if (d->names != NULL)
+		free(d->names->v);
+	free(d->names);
+	d->names = NULL;
+}
+
+/* --- handles --- */
+
+/* How many more OPENDIRs may be sent. */
+size_t
+xfer_handles_left(const struct xfer_lane *l)
+{
+	size_t handles = sftp_handles_max(l->s);
+	size_t share = handles / 3, most;
+
+	/* With early CLOSE a directory needs its handle for half as long as a
+	 * file does, so there may be more of them. */
+	if (handles > HANDLES_FEW)
+		share = sftp_keeps_order(l->s) ? handles / 4 * 3 : handles / 2;
+	share = MIN(share, (size_t)(l->listed_max != 0 ? l->listed_max :
+		XFER_LISTINGS_MAX));
+	most = MIN(share, handles > l->ends ? handles - l->ends : 0);
+	return MAX(most, (size_t)1) > l->listed ?
+	    MAX(most, (size_t)1) - l->listed : 0;
+}
+
+void
+xfer_handle_ask(struct xfer_dir *d, struct xfer_lane *l, sftp_done_fn done)
+{
+	l->listed++;
+	d->lane = l;
+	d->alone = l->listed + l->ends == 1;
+	d->opening = ++l->opens;
+	sftp_path_request(l->s, SFTP_OPENDIR, d->remote, done, d);
+}
+
+/* After a refusal the limit grows with each success up to three quarters of
+ * the number that was refused, then slowly. */
+static void
+handle_given(struct xfer_lane *l)
+{
+	if (l->listed_max == 0 || l->listed_max >= XFER_LISTINGS_MAX ||
+	    (l->listed_max >= l->listed_was / 4 * 3 &&
+		++l->listed_given < GROWTH_COST * l->listed_max))
+		return;
+	l->listed_max++;
+	l->listed_given = 0;
+}
+
+/* Counts the answer to OPENDIR. FAILURE may mean that too many handles are
+ * open: then the limit is halved, once for all requests that were in flight,
+ * and the result is true: send OPENDIR again later. If no other handle was
+ * open, or after OPENS_MAX tries, the failure is the directory's own. */
+bool
+xfer_handle_answered(struct xfer_dir *d, struct xfer_lane *l,
+    const struct sftp_reply *reply)
+{
+	if (reply->err == 0 && reply->status == SFTP_OK) {
+		handle_given(l);
+		return false;
+	}
+	if (reply->err == 0 && reply->status == SFTP_FAILURE &&
+	    d->opening > l->opens_cut) {
+		l->opens_cut = l->opens;
+		l->listed_was = l->listed;
+		l->listed_max = MAX(l->listed / 2, 1u);
+		l->listed_given = 0;
+	}
+	l->listed--;
+	return reply->err == 0 && reply->status == SFTP_FAILURE &&
+	    !d->alone && ++d->refused < OPENS_MAX;
+}
+
+void
+xfer_handle_close(struct xfer_lane *l, const struct sftp_handle *h)
+{
+	l->listed--;
+	sftp_close(l->s, h, NULL, NULL);
+}
+
+/* --- life --- */
+
+void
+xfer_dir_wait(struct xfer_dir *d)
+{
+	if (d->x->stopped) {
+		xfer_dir_unref(d);
+		return;
+	}
+	TAILQ_INSERT_HEAD(&d->x->waiting, d, entry);
+	d->x->waits++;
+}
+
+static void
+stop_waiting(struct xfer_dir *d)
+{
+	TAILQ_REMOVE(&d->x->waiting, d, entry);
+	d->x->waits--;
+}
+
+void
+xfer_dir_unlist(struct xfer_dir *d)
+{
+	if (d->stream != NULL)
+		closedir(d->stream);
+	d->stream = NULL;
+	free(d->handle);
+	d->handle = NULL;
+	names_free(d);
+}
+
+/* What is found makes requests (MKDIR, STAT) and waits in the queue. */
+static bool
+may_find_more(struct xfer *x)
+{
+	struct xfer_lane *home = xfer_lane_home(x);
+
+	return home != NULL && x->queued + x->held < XFER_QUEUE_MAX &&
+	    sftp_pending(home->s) < REQUESTS_MAX;
+}
+
+/* --- listing what is local --- */
+
+/* Does a link lead back to where it was found? */
+static bool
+is_loop(const struct xfer_dir *d, const struct stat *st)
+{
+	for (; d != NULL; d = d->parent)
+		if (d->exact.dev == st->st_dev && d->exact.ino == st->st_ino)
+			return true;
+	return false;
+}
+
+static int
+found_local(struct xfer_dir *d, const char *name)
+{
+	char *local = str_join_path(d->local, name);
+	char *remote = str_join_path(d->remote, name);
+	bool links = d->x->opts.links;
+	struct xfer_exact exact;
+	struct sftp_attrs attrs;
+	struct stat st;
+
+	if (d->x->opts.skip_links && local != NULL &&
+	    lstat(local, &st) == 0 && S_ISLNK(st.st_mode)) {
+		xfer_note(d->x, local, "not a regular file");
+	} else if (local != NULL &&
+	    (links ? lstat(local, &st) : stat(local, &st)) != 0) {
+		xfer_report_errno(d->x, local, errno);
+	} else if (local != NULL && S_ISDIR(st.st_mode) && is_loop(d, &st)) {
+		xfer_report(d->x, local, "leads back to a directory it is in");
+	} else if (local != NULL && S_ISDIR(st.st_mode)) {
+		sftp_attrs_from_stat(&attrs, &st);
+		xfer_exact_from_stat(&exact, &st);
+		return xfer_add_dir(d->x, d, true, local, remote, &attrs,
+		    &exact);
+	} else if (local != NULL && !S_ISREG(st.st_mode) &&
+	    !(links && S_ISLNK(st.st_mode))) {
+		xfer_report(d->x, local, "not a regular file");
+	} else {
+		sftp_attrs_from_stat(&attrs, &st);
+		return xfer_add_file(d->x, d, true, local, remote,
+		    local != NULL ? &attrs : NULL);
+	}
+	free(local);
+	free(remote);
+	return 0;
+}
+
+static void
+walk_ends(struct xfer_dir *d)
+{
+	TAILQ_REMOVE(&d->x->walking, d, entry);
+	xfer_dir_unlist(d);
+	xfer_dir_unref(d);
+}
+
+/* Reads d until it ends, the queue is full, or a subdirectory was found that
+ * is to be read first. */
+static int
+walk(struct xfer_dir *d)
+{
+	struct xfer *x = d->x;
+	size_t waits;
+	struct dirent *de;
+	int r;
+
+	if (d->failed) {
+		walk_ends(d);
+		return 0;
+	}
+	if (d->stream == NULL && (d->stream = opendir(d->local)) == NULL) {
+		xfer_report_errno(x, d->local, errno);
+		walk_ends(d);
+		return 0;
+	}
+	do {
+		errno = 0;
+		de = readdir(d->stream);
+		if (de == NULL) {
+			if (errno != 0)
+				xfer_report_errno(x, d->local, errno);
+			walk_ends(d);
+			return 0;
+		}
+		if (strcmp(de->d_name, ".") == 0 ||
+		    strcmp(de->d_name, "..") == 0)
+			continue;
+		waits = x->waits;
+		if ((r = found_local(d, de->d_name)) < 0)
+			return r;
+		if (x->waits > waits && x->waits >= WALK_CROWD)
+			break; /* what was found is read first */
+	} while (may_find_more(x));
+	return 0;
+}
+
+/* True if more could be done at once. */
+static bool
+walk_on(struct xfer *x)
+{
+	struct xfer_dir *d;
+
+	for (int turn = 0; may_find_more(x); turn++) {
+		d = TAILQ_FIRST(&x->waiting);
+		if (d != NULL && d->up && (x->waits >= WALK_CROWD ||
+			TAILQ_EMPTY(&x->walking))) {
+			stop_waiting(d);
+			TAILQ_INSERT_HEAD(&x->walking, d, entry);
+		} else if ((d = TAILQ_FIRST(&x->walking)) == NULL) {
+			return false;
+		}
+		if (turn == WALK_TURN)
+			return true;
+		if (walk(d) < 0) {
+			xfer_report(x, d->local, err_text(ERR_NOMEM));
+			return true;
+		}
+	}
+	return false;
+}
+
+/* --- listing what is remote --- */
+
+static int
+add_remote(struct xfer_dir *d, char *local, char *remote,
+    const struct sftp_attrs *attrs)
+{
+	if (S_ISDIR(attrs->mode))
+		return xfer_add_dir(d->x, d, false, local, remote, attrs,
+		    NULL);
+	if (S_ISREG(attrs->mode) ||
+	    (S_ISLNK(attrs->mode) && d->x->opts.links))
+		return xfer_add_file(d->x, d, false, local, remote, attrs);
+	xfer_report(d->x, remote, "not a regular file");
+	free(local);
+	free(remote);
+	return 0;
+}
+
+/* A link, or an entry without a mode: what it leads to is asked. */
+struct lookup {
+	struct xfer_dir *dir; /* holds a reference */
+	char *local, *remote;
+};
+
+static void
+lookup_done(void *arg, const struct sftp_reply *reply)
+{
+	struct lookup *l = arg;
+	struct xfer_dir *d = l->dir;
+
+	if (reply->err == 0 && reply->type == SFTP_ATTRS) {
+		if (add_remote(d, l->local, l->remote, &reply->attrs) < 0)
+			xfer_report(d->x, d->remote, "out of memory");
+	} else {
+		xfer_report_reply(d->x, l->remote, reply);
+		free(l->local);
+		free(l->remote);
+	}
+	free(l);
+	xfer_dir_unref(d);
+}
+
+static int
+found_remote(struct xfer_dir *d, const struct sftp_entry *entry)
+{
+	char *name = span_dup(entry->name), *local, *remote;
+	const struct sftp_attrs *a = &entry->attrs;
+	struct xfer_question q = { .type = d->x->opts.links ? SFTP_LSTAT :
+							      SFTP_STAT };
+	struct lookup *l;
+
+	if (name != NULL && !name_is_new(d, name)) {
+		free(name);
+		return 0;
+	}
+	local = name != NULL ? str_join_path(d->local, name) : NULL;
+	remote = name != NULL ? str_join_path(d->remote, name) : NULL;
+	free(name);
+	if (d->x->opts.skip_links && (a->flags & SFTP_A_MODE) &&
+	    S_ISLNK(a->mode) && remote != NULL) {
+		xfer_note(d->x, remote, "not a regular file");
+		free(local);
+		free(remote);
+		return 0;
+	}
+	if ((a->flags & SFTP_A_MODE) && (a->mode & S_IFMT) != 0 &&
+	    (!S_ISLNK(a->mode) || d->x->opts.links) && local != NULL && remote != NULL)
+		return add_remote(d, local, remote, a);
+	l = malloc(sizeof *l);
+	if (l == NULL || local == NULL || remote == NULL) {
+		free(l);
+		free(local);
+		free(remote);
+		return ERR_NOMEM;
+	}
+	*l = (struct lookup){ d, local, remote };
+	d->refs++;
+	q.path = remote;
+	xfer_ask(d->x, &q, lookup_done, l);
+	return 0;
+}
+
+static void
+unready(struct xfer_dir *d)
+{
+	if (d->ready)
+		TAILQ_REMOVE(&d->x->ready, d, turn);
+	d->ready = false;
+}
+
+/* Takes d out of all lists of listings. */
+static void
+unlist(struct xfer_dir *d)
+{
+	unready(d);
+	TAILQ_REMOVE(&d->x->listing, d, entry);
+	d->x->listings--;
+	d->lane = NULL;
+}
+
+/* After each answer: when it was the last one in flight, and nothing more is
+ * to be read, closes the handle. The directory is then listed, or waits to be
+ * listed again. */
+static void
+remote_ends(struct xfer_dir *d)
+{
+	bool again = d->dropped || !d->ended;
+
+	if (d->reads > 0 || !(d->ended || d->closed))
+		return;
+	if (d->handle != NULL && !d->closed)
+		xfer_handle_close(d->lane, d->handle);
+	unlist(d);
+	if (again && !d->x->stopped) {
+		if (!d->ended)
+			d->x->no_early_close = LATE_CLOSES;
+		free(d->handle);
+		d->handle = NULL;
+		d->dropped = d->ended = d->closed = d->guessed = false;
+		xfer_dir_wait(d);
+		return;
+	}
+	xfer_dir_unlist(d);
+	xfer_dir_unref(d);
+}
+
+/* Adapts the number of names that the first READDIR of a directory is
+ * expected to bring. It rises more slowly than it falls, so that a single
+ * large directory does not stop the others from being read in parallel. */
+static void
+learn(struct xfer *x, unsigned names)
+{
+	if (names > x->usual)
+		x->usual += (names - x->usual + 7) / 8;
+	else
+		x->usual -= (x->usual - names + 3) / 4;
+	x->usual = MAX(x->usual, 1u);
+}
+
+static size_t
+known(const struct xfer *x)
+{
+	return x->queued + x->held + x->waits + x->listings;
+}
+
+/* Accounts for the answer to a READDIR. True if its names are to be taken. */
+static bool
+take_answer(struct xfer_dir *d, const struct sftp_reply *reply)
+{
+	struct xfer *x = d->x;
+	unsigned share = d->expected / d->reads;
+
+	d->expected -= share;
+	x->expected -= share;
+	x->readdirs--;
+	d->reads--;
+	if (reply->err != 0 || d->dropped)
+		return false;
+	if (reply->status != SFTP_OK) {
+		if (reply->status != SFTP_EOF && d->guessed)
+			d->dropped = !d->ended; /* the guess was wrong? */
+		else if (reply->status != SFTP_EOF)
+			xfer_report_reply(x, d->remote, reply);
+		d->ended = true;
+		return false;
+	}
+	if (d->batch == 0 && d->parent != NULL)
+		learn(x, reply->count);
+	d->batch = MAX(reply->count, 1u);
+	/* The last answer in flight is always taken, to guarantee progress. */
+	if (reply->count <= NAMES_SMALL || x->readdirs == 0 ||
+	    known(x) + reply->count <= x->names_room)
+		return true;
+	d->dropped = d->ended = true;
+	return false;
+}
+
+static void
+take_names(struct xfer_dir *d, const struct sftp_reply *reply)
+{
+	struct sftp_entry entry;
+	struct rd r = reply->body;
+
+	while (sftp_next_entry(&r, &entry)) {
+		if (span_equals(entry.name, ".") ||
+		    span_equals(entry.name, ".."))
+			continue;
+		if (!sftp_name_is_safe(entry.name)) {
+			xfer_report(d->x, d->remote,
+			    "the server sent an unsafe file name");
+			continue;
+		}
+		if (found_remote(d, &entry) < 0) {
+			xfer_report(d->x, d->remote, err_text(ERR_NOMEM));
+			d->ended = true;
+		}
+	}
+	if (r.err != 0 || reply->count == 0)
+		d->ended = true;
+}
+
+static void
+make_ready(struct xfer_dir *d)
+{
+	if (d->ready || d->ended || d->closed || d->reads > 0)
+		return;
+	TAILQ_INSERT_HEAD(&d->x->ready, d, turn);
+	d->ready = true;
+}
+
+static void
+readdir_done(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_dir *d = arg;
+	bool names = take_answer(d, reply);
+
+	if (reply->err != 0) {
+		d->dropped = true; /* see xfer_dirs_lost() */
+		return;
+	}
+	if (names)
+		take_names(d, reply);
+	make_ready(d);
+	remote_ends(d);
+}
+
+static bool
+is_guess(const struct xfer_dir *d, const struct sftp_reply *reply)
+{
+	return d->handle->len == reply->handle.len &&
+	    memcmp(d->handle->bytes, reply->handle.p, d->handle->len) == 0;
+}
+
+/* The answer to an OPENDIR whose READDIRs were sent with a guessed handle. If
+ * the guess was wrong, what they brought is dropped, the handle is closed and
+ * the directory is listed again. */
+static void
+guess_answered(struct xfer_dir *d, const struct sftp_reply *reply)
+{
+	if (reply->status != SFTP_OK) {
+		xfer_report_reply(d->x, d->remote, reply);
+		d->ended = true;
+		d->dropped = false;
+		free(d->handle);
+		d->handle = NULL;
+	} else if (!is_guess(d, reply)) {
+		sftp_keep_handle(d->handle, reply);
+		d->dropped = d->ended = true;
+	}
+	if (d->reads == 0) {
+		d->x->expected -= d->expected;
+		d->expected = 0;
+	}
+}
+
+static void
+opendir_done(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_dir *d = arg;
+	bool refused = xfer_handle_answered(d, d->lane, reply);
+
+	d->reads--;
+	if (reply->err != 0) {
+		d->dropped = true;
+		return;
+	}
+	if (d->guessed) {
+		guess_answered(d, reply);
+	} else if (refused && !d->ended) {
+		/* Behind all others, when fewer handles are open. */
+		unlist(d);
+		TAILQ_INSERT_TAIL(&d->x->waiting, d, entry);
+		d->x->waits++;
+		return;
+	} else if (reply->status != SFTP_OK) {
+		xfer_report_reply(d->x, d->remote, reply);
+		d->ended = true;
+	} else if ((d->handle = malloc(sizeof *d->handle)) == NULL) {
+		xfer_report(d->x, d->remote, err_text(ERR_NOMEM));
+		d->ended = true;
+	} else {
+		sftp_keep_handle(d->handle, reply);
+	}
+	make_ready(d);
+	remote_ends(d); /* also if it was stopped meanwhile */
+}
+
+/* May a READDIR of d be sent that is expected to bring so many names? At least
+ * one is always in flight, to guarantee progress. */
+static bool
+has_room(struct xfer *x, const struct xfer_dir *d, unsigned names)
+{
+	if (!may_find_more(x))
+		return false;
+	if (d->batch > 0 && known(x) + x->expected + names > NAMES_KNOWN)
+		return x->readdirs == 0;
+	return x->readdirs == 0 || x->expected + names <= NAMES_EXPECTED;
+}
+
+/* Sends CLOSE behind the first READDIRs, if other directories wait for a
+ * handle. */
+static void
+close_early(struct xfer_dir *d)
+{
+	struct xfer *x = d->x;
+
+	if (x->no_early_close > 0) {
+		x->no_early_close--;
+		return;
+	}
+	if (d->whole || x->waits <= xfer_handles_left(d->lane))
+		return;
+	d->closed = d->whole = true;
+	xfer_handle_close(d->lane, d->handle);
+}
+
+/* Sends as many READDIRs as one round trip may have; further ones follow when
+ * all of these are answered. False if there is no room for more names. */
+static bool
+read_remote(struct xfer_dir *d)
+{
+	struct xfer *x = d->x;
+	bool first = d->batch == 0 && d->reads == 0;
+	bool ordered = sftp_keeps_order(d->lane->s);
+	unsigned names = d->batch > 0 ? d->batch : x->usual;
+
+	/* When the session fails, each request calls back with the error
+	 * before it returns. */
+	while (d->reads < d->reads_max && sftp_error(d->lane->s) == 0) {
+		if (!has_room(x, d, names))
+			return false;
+		d->reads++;
+		d->expected += names;
+		x->expected += names;
+		x->readdirs++;
+		sftp_handle_request(d->lane->s, SFTP_READDIR, d->handle,
+		    readdir_done, d);
+		if (d->batch == 0)
+			names = 1; /* the end */
+	}
+	unready(d);
+	d->reads_max = MIN(4 * d->reads_max,
+	    (unsigned)(ordered ? READS_MAX : READS_OTHERS));
+	if (first && ordered)
+		close_early(d);
+	return true;
+}
+
+/* There is nothing else to do before a root is read, so many READDIRs are sent
+ * at once in case it is large. If the handle will be the first of the session
+ * its value is known (sftp_guess_handle), and they go along with OPENDIR. A
+ * wrong guess names no handle at all, so READDIR fails; CLOSE is never sent
+ * with a guess. */
+static void
+open_root(struct xfer_dir *d, struct xfer_lane *l)
+{
+	struct sftp_handle guess;
+	bool known = sftp_guess_handle(l->s, &guess);
+
+	if (sftp_keeps_order(l->s))
+		d->reads_max = READS_MAX;
+	if (known && (d->handle = malloc(sizeof *d->handle)) != NULL) {
+		*d->handle = guess;
+		d->guessed = true;
+	}
+	xfer_handle_ask(d, l, opendir_done);
+	if (d->guessed)
+		(void)read_remote(d);
+}
+
+static void
+open_remotes(struct xfer *x)
+{
+	struct xfer_lane *home;
+	struct xfer_dir *d;
+
+	while (may_find_more(x) && (home = xfer_lane_home(x)) != NULL &&
+	    xfer_handles_left(home) > 0 &&
+	    (d = TAILQ_FIRST(&x->waiting)) != NULL && !d->up) {
+		stop_waiting(d);
+		TAILQ_INSERT_HEAD(&x->listing, d, entry);
+		x->listings++;
+		d->reads = 1;
+		d->batch = 0;
+		d->reads_max = sftp_keeps_order(home->s) ? 2 : 1;
+		if (d->parent == NULL)
+			open_root(d, home);
+		else
+			xfer_handle_ask(d, home, opendir_done);
+	}
+}
+
+/* What was being listed over that lane waits to be listed over another. */
+void
+xfer_dirs_lost(struct xfer *x, const struct xfer_lane *lane)
+{
+	struct xfer_dir *d, *next;
+
+	for (d = TAILQ_FIRST(&x->listing); d != NULL; d = next) {
+		next = TAILQ_NEXT(d, entry);
+		if (d->lane != lane)
+			continue;
+		d->closed = true; /* the handle went with the lane */
+		remote_ends(d);
+	}
+}
+
+/* --- both --- */
+
+void
+xfer_dirs_stop(struct xfer *x)
+{
+	struct xfer_dir *d, *next;
+
+	while ((d = TAILQ_FIRST(&x->waiting)) != NULL) {
+		stop_waiting(d);
+		xfer_dir_unref(d);
+	}
+	while ((d = TAILQ_FIRST(&x->walking)) != NULL)
+		walk_ends(d);
+	for (d = TAILQ_FIRST(&x->listing); d != NULL; d = next) {
+		next = TAILQ_NEXT(d, entry);
+		d->ended = true;
+		unready(d);
+		remote_ends(d);
+	}
+}
+
+bool
+xfer_list(struct xfer *x)
+{
+	struct xfer_dir *d;
+	bool more;
+
+	more = walk_on(x);
+	while ((d = TAILQ_FIRST(&x->ready)) != NULL && read_remote(d))
+		;
+	open_remotes(x); /* early CLOSEs have made room */
+	return more;
+}
+
+bool
+xfer_listed(const struct xfer *x)
+{
+	return TAILQ_EMPTY(&x->waiting) && TAILQ_EMPTY(&x->walking) &&
+	    TAILQ_EMPTY(&x->listing);
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Whose is the old part of an upload?
+ *
+ * In a directory that others may write to, a part may have been laid there by
+ * one of them: he could change what was written to it after it has the
+ * target's name. The protocol tells whose a file is, but not who we are; so a
+ * file is made, under a name that nobody else uses, and looked at. That is done
+ * once, and only when there is an old part. Our own server sees to it itself.
+ */
+#include <stdlib.h>
+
+#include "xfer/transfer/transfer-internal.h"
+
+void
+xfer_owner_learn(struct xfer *x, const struct sftp_attrs *made)
+{
+	/* Where it is not told, nothing will ever differ. */
+	x->owner = (struct sftp_attrs){ .uid = made->uid,
+		.flags = made->flags & SFTP_A_OWNER };
+	x->owner_known = true;
+}
+
+bool
+xfer_owner_differs(const struct xfer_file *f, const struct sftp_attrs *part)
+{
+	return f->up && (part->flags & f->x->owner.flags & SFTP_A_OWNER) &&
+	    part->uid != f->x->owner.uid;
+}
+
+bool
+xfer_owner_ask(struct xfer_file *f)
+{
+	struct xfer_lane *home = xfer_lane_home(f->x);
+
+	if (!f->up || f->x->owner_known || home == NULL ||
+	    sftp_server(home->s) == SFTP_SERVER_OWN ||
+	    (f->old_part.flags & SFTP_A_OWNER) == 0)
+		return false;
+	f->probe = xfer_probe_name(f->remote);
+	if (f->probe == NULL)
+		return false;
+	f->state = XFER_OPENING;
+	f->status = 0;
+	xfer_end_open(f, home, f->probe,
+	    SFTP_O_WRITE | SFTP_O_CREAT | SFTP_O_EXCL);
+	/* The handle does without the name, so nothing is left behind when
+	 * this program is killed. */
+	sftp_path_request(home->s, SFTP_REMOVE, f->probe, NULL, NULL);
+	return true;
+}
+
+static void
+probe_seen(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_end *e = arg;
+	struct xfer_file *f = e->file;
+
+	e->pending--;
+	f->pending--;
+	if (reply->err != 0)
+		return;
+	if (reply->type == SFTP_ATTRS)
+		xfer_owner_learn(f->x, &reply->attrs);
+	f->looked = true;
+	xfer_file_settle(f);
+}
+
+bool
+xfer_owner_opened(struct xfer_file *f)
+{
+	struct xfer_end *e = TAILQ_FIRST(&f->ends);
+	bool lost = e == NULL && f->status == 0;
+
+	if (e != NULL && !f->looked && !f->failed) {
+		e->pending++;
+		f->pending++;
+		sftp_handle_request(e->lane->s, SFTP_FSTAT, &e->handle,
+		    probe_seen, e);
+		return true;
+	}
+	xfer_ends_drop(f);
+	xfer_owner_forget(f);
+	if (f->failed || lost)
+		return false;
+	/* Who cannot be told from others has no part. */
+	f->foreign = !f->x->owner_known;
+	xfer_file_asked(f);
+	return true;
+}
+
+/* Once more: the session may have ended between the two, or the server have
+ * done them in another order, or remove nothing that is open. */
+void
+xfer_owner_forget(struct xfer_file *f)
+{
+	const struct xfer_question q = { .type = SFTP_REMOVE,
+		.path = f->probe };
+
+	if (f->probe == NULL)
+		return;
+	xfer_ask(f->x, &q, NULL, NULL);
+	free(f->probe);
+	f->probe = NULL;
+	f->looked = f->part_ours = f->crowded = false;
+	f->status = 0;
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Where the data of a file goes first.
+ *
+ * The part (xfer/part-name.h) is renamed over the target when it is whole. A
+ * target is written in place, as it is when nobody knows of parts, if it is no
+ * regular file (a link, a device, a pipe), has several names, has another
+ * owner or group than the part would have, or if no part can be made beside
+ * it. So whatever hangs on the file itself stays; its mode is given to what
+ * takes its place.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "xfer/part-lock.h"
+#include "xfer/transfer/transfer-internal.h"
+
+bool
+xfer_may_replace(const struct sftp_attrs *target, uint32_t nlink,
+    const struct sftp_attrs *made)
+{
+	if (target->flags == 0)
+		return true;
+	if ((target->flags & SFTP_A_MODE) && !S_ISREG(target->mode))
+		return false;
+	if ((target->flags & made->flags & SFTP_A_OWNER) &&
+	    (target->uid != made->uid || target->gid != made->gid))
+		return false;
+	return nlink <= 1;
+}
+
+static void
+look(const char *path, struct sftp_attrs *attrs, uint32_t *nlink)
+{
+	struct stat st;
+
+	attrs->flags = 0;
+	if (lstat(path, &st) != 0)
+		return;
+	sftp_attrs_from_stat(attrs, &st);
+	*nlink = (uint32_t)st.st_nlink;
+}
+
+void
+xfer_target_known(struct xfer_file *f)
+{
+	/* Links that are copied are not written through, but replaced. */
+	if (f->x->opts.links && S_ISLNK(f->target.mode))
+		f->target.flags = 0;
+	if (f->x->opts.hard_links)
+		f->nlink = 1;
+}
+
+void
+xfer_part_look(struct xfer_file *f)
+{
+	uint32_t nlink = 1;
+
+	look(f->local, &f->target, &f->nlink);
+	xfer_target_known(f);
+	if (f->part == NULL || !f->resume)
+		return;
+	look(f->part, &f->old_part, &nlink);
+	if (nlink != 1 || f->old_part.uid != geteuid())
+		f->old_part.flags = 0; /* not one of ours */
+}
+
+void
+xfer_part_mode(struct xfer_file *f, uint32_t wanted)
+{
+	uint32_t made = f->made.mode & XFER_MODE_PRESERVED;
+
+	f->mode = f->target.flags & SFTP_A_MODE ?
+	    f->target.mode & XFER_MODE_PRESERVED :
+	    made & ~(XFER_MODE_PART & ~wanted);
+	f->set_mode = f->mode != made;
+}
+
+/* Nobody reads of what replaces a file more than he may of the file; who has
+ * its part open goes on reading after the mode has changed. A copy that keeps
+ * modes ends with that of the source. */
+uint32_t
+xfer_part_first_mode(const struct xfer_file *f)
+{
+	uint32_t mode = f->attrs.flags & SFTP_A_MODE ?
+	    f->attrs.mode & XFER_MODE_COPIED :
+	    0666;
+
+	if (f->part != NULL && (f->target.flags & SFTP_A_MODE) &&
+	    !f->x->opts.preserve)
+		mode &= S_IRWXU;
+	return mode;
+}
+
+bool
+xfer_part_is_lax(const struct xfer_file *f)
+{
+	uint32_t mode = f->made.flags & SFTP_A_MODE ? f->made.mode :
+						      f->attrs.mode;
+
+	return f->part != NULL && (f->target.flags & SFTP_A_MODE) &&
+	    !f->x->opts.preserve && !f->keep &&
+	    (mode & ~f->target.mode & (S_IRWXG | S_IRWXO)) != 0;
+}
+
+/* --- opening --- */
+
+/* 0, or why there is no part. Then the target is written in place, unless
+ * that would only fail as well, or spoil what another copy does. */
+static int
+open_part(struct xfer_file *f, mode_t mode)
+{
+	struct stat st;
+
+	f->fd = xfer_part_claim(f->part, mode, &f->keep);
+	if (f->fd < 0)
+		return errno;
+	if (fstat(f->fd, &st) == 0)
+		sftp_attrs_from_stat(&f->made, &st);
+	if (xfer_may_replace(&f->target, f->nlink, &f->made))
+		return 0;
+	(void)unlink(f->part);
+	(void)close(f->fd);
+	f->fd = -1;
+	return EXDEV;
+}
+
+static bool
+is_final(int error)
+{
+	return error == EBUSY || error == ENOSPC || error == EDQUOT ||
+	    error == EIO || error == EMFILE || error == ENFILE;
+}
+
+bool
+xfer_part_open(struct xfer_file *f)
+{
+	mode_t mode = xfer_part_first_mode(f);
+	int error;
+
+	if (f->part != NULL) {
+		/* One that is to be read on must be readable, and ours. */
+		error = open_part(f, mode | XFER_MODE_PART);
+		if (error == 0) {
+			xfer_part_mode(f, mode);
+			return true;
+		}
+		if (is_final(error)) {
+			xfer_report(f->x, f->local, error == EBUSY ?
+				"another copy to this name is under way" :
+				strerror(error));
+			return false;
+		}
+		free(f->part);
+		f->part = NULL;
+		f->keep = false;
+		mode = xfer_part_first_mode(f);
+	}
+	f->fd = open(f->local, O_CREAT | O_CLOEXEC |
+	    (f->x->opts.links ? O_NOFOLLOW : 0) |
+	    (f->keep || f->x->opts.verify ? O_RDWR : O_WRONLY) |
+	    (f->keep ? 0 : O_TRUNC), mode);
+	if (f->fd < 0)
+		xfer_report_errno(f->x, f->local, errno);
+	return f->fd >= 0;
+}
+
+bool
+xfer_part_rename(struct xfer_file *f, int lock)
+{
+	if (!xfer_part_is(lock, f->part)) {
+		xfer_report(f->x, f->local, "another copy took its part");
+		return false;
+	}
+	if (rename(f->part, f->local) != 0) {
+		xfer_report_errno(f->x, f->local, errno);
+		return false;
+	}
+	/* Of two names of one file, nothing was renamed. */
+	if (f->x->opts.hard_links)
+		(void)unlink(f->part);
+	return true;
+}
+
+/* What was written in place is no more told by its time to be complete. */
+void
+xfer_part_withdraw(struct xfer_file *f, int lock)
+{
+	uint32_t mtime = f->attrs.mtime == 0;
+	const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT },
+		{ .tv_sec = (time_t)mtime } };
+	const struct sftp_attrs a = { .flags = SFTP_A_TIMES,
+		.atime = f->attrs.atime, .mtime = mtime };
+	const struct xfer_question q = { .type = SFTP_SETSTAT,
+		.path = f->remote, .attrs = &a };
+
+	if (f->part != NULL && (f->up || xfer_part_is(lock, f->part)))
+		xfer_part_remove(f, NULL);
+	else if (f->part == NULL && f->up)
+		xfer_ask(f->x, &q, NULL, NULL);
+	else if (f->part == NULL)
+		(void)utimensat(AT_FDCWD, f->local, times, 0);
+}

@@ -1,0 +1,477 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * What is there already, and is it the same?
+ *
+ * With check-file, digests of blocks of both ends are compared, while data
+ * moves: what differs of a part is moved, whatever left it so. Without it
+ * nothing can be told of a part's content; then marks are made in the part
+ * itself, behind the place of its data, of which ranges are whole, and of
+ * which source (size and time): see `struct marks`. Before the rename they
+ * are cut off.
+ *
+ * To verify without check-file, the far end is read back.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/wire.h"
+#include "xfer/transfer/transfer-internal.h"
+
+enum {
+	BLOCK_BYTES = 1024 * 1024, /* of one digest */
+	/* Under way, of a file: as many as two threads of the server work
+	 * on, and large enough that a long path does not hold them up. */
+	REQUEST_BYTES = 32 * BLOCK_BYTES,
+	REQUESTS_MAX = 2,
+	READS_MAX = 32,
+};
+
+/* --- comparing --- */
+
+static uint32_t
+blocks_of(uint64_t len)
+{
+	return (uint32_t)((len + BLOCK_BYTES - 1) / BLOCK_BYTES);
+}
+
+static ssize_t
+read_local(struct xfer_file *f, uint64_t offset, size_t len)
+{
+	size_t got = 0;
+	ssize_t n;
+
+	while (got < len) {
+		n = pread(f->fd, f->x->scratch + got, len - got,
+		    (off_t)(offset + got));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			break;
+		got += (size_t)n;
+	}
+	return (ssize_t)got;
+}
+
+/* A request was answered, and what it brought is compared. */
+static void
+compare_end(struct xfer_block *b)
+{
+	struct xfer_file *f = b->end->file;
+	struct xfer_end *e;
+
+	f->x->compare_blocks -= blocks_of(b->len);
+	f->compare.pending--;
+	xfer_block_free(f->x, b);
+	if (f->compare.why == XFER_COMPARE_PART)
+		TAILQ_FOREACH(e, &f->ends, entry)
+			xfer_end_wake(e);
+}
+
+void
+xfer_compared(struct xfer_block *b, uint64_t offset, uint32_t len, bool same)
+{
+	struct xfer_file *f = b->end->file;
+
+	if (f->compare.why != XFER_COMPARE_PART) {
+		f->compare.differs |= !same;
+	} else if (same) {
+		f->moved += len;
+		progress_add(f->x->opts.progress, &f->item, len);
+	} else {
+		xfer_range_add(f, offset, len);
+	}
+	b->got += len;
+	if (b->got == b->len)
+		compare_end(b);
+}
+
+static void
+digests_done(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_block *b = arg;
+	struct xfer_file *f = b->end->file;
+	uint64_t end = b->offset + b->len;
+	struct rd body = reply->body;
+	const uint8_t *theirs = NULL;
+	uint32_t len;
+
+	/* EOF: it is shorter, and so not the same. */
+	if (reply->err == 0 && reply->status != SFTP_EOF &&
+	    (reply->type != SFTP_EXTENDED_REPLY ||
+	    sftp_get_digests(&body, blocks_of(b->len), &theirs) < 0)) {
+		f->compare.status = reply->status != 0 ? (int)reply->status :
+							 SFTP_BAD_MESSAGE;
+		theirs = NULL;
+	}
+	if (theirs == NULL) {
+		xfer_compared(b, b->offset, b->len, false);
+		return;
+	}
+	for (uint64_t at = b->offset; at < end; at += len) {
+		len = (uint32_t)MIN(end - at, (uint64_t)BLOCK_BYTES);
+		if (!xfer_digest_post(b, at, len, theirs))
+			xfer_compared(b, at, len, false);
+		theirs += XFER_DIGEST_BYTES;
+	}
+	xfer_digest_kick(f->x);
+}
+
+static void
+back_data(void *arg, uint64_t offset, const uint8_t *p, size_t len)
+{
+	struct xfer_block *b = arg;
+	struct xfer_file *f = b->end->file;
+
+	b->got += (uint32_t)len;
+	if (!f->compare.differs &&
+	    (read_local(f, offset, len) != (ssize_t)len ||
+		memcmp(f->x->scratch, p, len) != 0))
+		f->compare.differs = true;
+}
+
+static void
+back_done(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_block *b = arg;
+	struct xfer_file *f = b->end->file;
+
+	if (reply->err == 0 && reply->type == SFTP_DATA && b->got < b->len) {
+		sftp_read(b->end->lane->s, &b->end->handle,
+		    b->offset + b->got, b->len - b->got, back_data, back_done,
+		    b);
+		return;
+	}
+	if (reply->err == 0 && b->got < b->len)
+		f->compare.differs = true;
+	compare_end(b);
+}
+
+static bool
+ask_compare(struct xfer_file *f, struct xfer_end *e)
+{
+	struct xfer_compare *c = &f->compare;
+	bool digests = sftp_has(e->lane->s, SFTP_EXT_CHECK_FILE);
+	uint64_t len = digests ? REQUEST_BYTES : sftp_read_max(e->lane->s);
+	struct xfer_block *b;
+
+	if (c->pending >= (digests ? REQUESTS_MAX : READS_MAX))
+		return false;
+	len = MIN(len, c->size - c->next);
+	if (f->x->compare_blocks + blocks_of(len) > XFER_DIGESTS_MAX)
+		return false;
+	b = xfer_block_new(e, c->next, (uint32_t)len);
+	if (b == NULL)
+		return false;
+	c->next += len;
+	c->pending++;
+	f->x->compare_blocks += blocks_of(len);
+	if (digests)
+		sftp_check_file(e->lane->s, &e->handle, b->offset, len,
+		    BLOCK_BYTES, digests_done, b);
+	else
+		sftp_read(e->lane->s, &e->handle, b->offset, (uint32_t)len,
+		    back_data, back_done, b);
+	return true;
+}
+
+/* All is asked, and answered. */
+static void
+compare_over(struct xfer_file *f)
+{
+	int why = f->compare.why;
+
+	xfer_compare_stop(f);
+	if (why == XFER_COMPARE_PART)
+		xfer_file_settle(f);
+	else
+		xfer_file_compared(f, why);
+}
+
+static void
+compare_file(struct xfer_file *f)
+{
+	struct xfer_compare *c = &f->compare;
+	struct xfer_end *e = TAILQ_FIRST(&f->ends);
+
+	/* What a lost lane answered says nothing: see xfer_file_lost(). */
+	if (e == NULL || sftp_error(e->lane->s) != 0)
+		return;
+	if (c->differs || f->failed)
+		c->next = c->size;
+	while (e->open && c->next < c->size && ask_compare(f, e))
+		;
+	if (c->next >= c->size && c->pending == 0)
+		compare_over(f);
+}
+
+void
+xfer_compare_issue(struct xfer *x)
+{
+	struct xfer_file *f, *next;
+
+	xfer_digest_collect(x);
+	for (f = TAILQ_FIRST(&x->comparing); f != NULL; f = next) {
+		next = TAILQ_NEXT(f, compare.entry);
+		compare_file(f);
+	}
+}
+
+void
+xfer_compare_start(struct xfer_file *f, int why, uint64_t size)
+{
+	if (f->x->scratch == NULL &&
+	    (f->x->scratch = malloc(BLOCK_BYTES)) == NULL) {
+		xfer_report_errno(f->x, f->local, ENOMEM);
+		xfer_file_fail(f);
+		size = 0;
+	}
+	f->compare.why = why;
+	f->compare.differs = false;
+	f->compare.status = 0;
+	f->compare.next = 0;
+	f->compare.size = size;
+	if (size > 0) {
+		TAILQ_INSERT_TAIL(&f->x->comparing, f, compare.entry);
+		f->compare.listed = true;
+		return;
+	}
+	f->compare.why = XFER_COMPARE_NONE;
+	if (why != XFER_COMPARE_PART)
+		xfer_file_compared(f, why);
+}
+
+/* What of a part was not compared is moved. */
+void
+xfer_compare_stop(struct xfer_file *f)
+{
+	struct xfer_compare *c = &f->compare;
+
+	if (c->listed)
+		TAILQ_REMOVE(&f->x->comparing, f, compare.entry);
+	c->listed = false;
+	if (c->why == XFER_COMPARE_PART && c->next < c->size && !f->failed)
+		xfer_range_add(f, c->next, c->size - c->next);
+	c->why = XFER_COMPARE_NONE;
+}
+
+/* --- marks --- */
+
+/*
+ * Behind the data, at the offset of the source's size: 8 bytes MARKS_MAGIC,
+ * uint64 size and mtime (seconds) of the source, uint64 bytes of a chunk,
+ * and a byte for each chunk: 1 when all of it is there.
+ */
+enum { MARKS_HEAD = 32, MARKS_MAX = 128 * 1024 };
+#define MARKS_MAGIC "HPNPART1"
+#define MARKS_WORTH (UINT64_C(8) * 1024 * 1024)
+
+static size_t
+chunks(const struct xfer_file *f)
+{
+	return (size_t)((f->size + f->chunk - 1) / f->chunk);
+}
+
+static uint32_t
+chunk_bytes(const struct xfer_file *f, size_t i)
+{
+	return (uint32_t)MIN(f->chunk, f->size - i * f->chunk);
+}
+
+static void
+mark_done(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_end *e = arg;
+
+	e->pending--;
+	e->file->pending--;
+	if (reply->err == 0)
+		xfer_file_settle(e->file);
+}
+
+/* If it fails, an earlier state is found: nothing is lost by it. */
+static void
+marks_write(struct xfer_file *f, uint64_t at, const uint8_t *p, size_t len)
+{
+	struct xfer_end *e;
+	uint8_t *to;
+
+	if (!f->up) {
+		(void)!pwrite(f->fd, p, len, (off_t)(f->size + at));
+		return;
+	}
+	TAILQ_FOREACH(e, &f->ends, entry)
+		if (e->open && sftp_error(e->lane->s) == 0)
+			break;
+	if (e == NULL)
+		return;
+	to = sftp_write_begin(e->lane->s, &e->handle, f->size + at,
+	    (uint32_t)len);
+	if (to == NULL)
+		return;
+	memcpy(to, p, len);
+	e->pending++;
+	f->pending++;
+	sftp_write_finish(e->lane->s, (uint32_t)len, mark_done, e);
+}
+
+void
+xfer_marks_start(struct xfer_file *f)
+{
+	size_t n = chunks(f);
+	uint8_t *p;
+
+	if (f->part == NULL || f->size < MARKS_WORTH || n > MARKS_MAX ||
+	    (f->attrs.flags & SFTP_A_TIMES) == 0 ||
+	    xfer_has(f->x, SFTP_EXT_CHECK_FILE))
+		return;
+	p = calloc(1, MARKS_HEAD + n);
+	f->chunk_left = calloc(n, sizeof *f->chunk_left);
+	if (p == NULL || f->chunk_left == NULL) {
+		free(p);
+		free(f->chunk_left);
+		f->chunk_left = NULL;
+		return;
+	}
+	for (size_t i = 0; i < n; i++)
+		f->chunk_left[i] = chunk_bytes(f, i);
+	memcpy(p, MARKS_MAGIC, 8);
+	wire_put_u64(p + 8, f->size);
+	wire_put_u64(p + 16, f->attrs.mtime);
+	wire_put_u64(p + 24, f->chunk);
+	f->cut = true;
+	marks_write(f, 0, p, MARKS_HEAD + n);
+	free(p);
+}
+
+void
+xfer_marks_moved(struct xfer_block *b, uint32_t len)
+{
+	struct xfer_file *f = b->end->file;
+	uint64_t i = b->offset / f->chunk;
+
+	if (f->chunk_left == NULL || f->chunk_left[i] == 0)
+		return;
+	f->chunk_left[i] -= MIN(len, f->chunk_left[i]);
+	/* Not once the size is set: they would be part of the file. */
+	if (f->chunk_left[i] == 0 && f->state == XFER_MOVING)
+		marks_write(f, MARKS_HEAD + i, (const uint8_t *)"\1", 1);
+}
+
+/* The chunks that are not marked become what is to be done. */
+static bool
+marks_apply(struct xfer_file *f, const uint8_t *p, size_t len)
+{
+	uint64_t chunk;
+
+	if (len < MARKS_HEAD || memcmp(p, MARKS_MAGIC, 8) != 0 ||
+	    wire_get_u64(p + 8) != f->size ||
+	    wire_get_u64(p + 16) != f->attrs.mtime)
+		return false;
+	chunk = wire_get_u64(p + 24);
+	if (chunk < XFER_CHUNK_MIN || chunk > XFER_CHUNK_MAX ||
+	    chunk % XFER_CHUNK_MIN != 0)
+		return false;
+	f->chunk = chunk;
+	f->chunk_left = calloc(chunks(f), sizeof *f->chunk_left);
+	if (f->chunk_left == NULL)
+		return false;
+	f->cut = true;
+	f->next = f->size;
+	for (size_t i = chunks(f); i-- > 0;) {
+		uint32_t bytes = chunk_bytes(f, i);
+
+		if (MARKS_HEAD + i < len && p[MARKS_HEAD + i] == 1) {
+			f->moved += bytes;
+			progress_add(f->x->opts.progress, &f->item, bytes);
+		} else {
+			f->chunk_left[i] = bytes;
+			xfer_range_add(f, i * f->chunk, bytes);
+		}
+	}
+	return true;
+}
+
+struct marks_read {
+	struct xfer_end *end;
+	size_t len, max;
+	uint8_t bytes[];
+};
+
+static void
+marks_known(struct xfer_file *f, const uint8_t *p, size_t len)
+{
+	struct xfer_end *e;
+
+	f->compare.why = XFER_COMPARE_NONE;
+	f->next = 0;
+	if (!marks_apply(f, p, len)) {
+		f->cut = true; /* of another source: all is moved */
+		xfer_marks_start(f);
+	}
+	TAILQ_FOREACH(e, &f->ends, entry)
+		xfer_end_wake(e);
+}
+
+static void
+marks_data(void *arg, uint64_t offset, const uint8_t *p, size_t len)
+{
+	struct marks_read *m = arg;
+
+	(void)offset;
+	len = MIN(len, m->max - m->len);
+	memcpy(m->bytes + m->len, p, len);
+	m->len += len;
+}
+
+static void
+marks_done(void *arg, const struct sftp_reply *reply)
+{
+	struct marks_read *m = arg;
+	struct xfer_file *f = m->end->file;
+
+	m->end->pending--;
+	f->pending--;
+	if (reply->err == 0) {
+		marks_known(f, m->bytes, m->len);
+		xfer_file_settle(f);
+	} else {
+		f->compare.why = XFER_COMPARE_NONE;
+		f->begun = false;
+	}
+	free(m);
+}
+
+void
+xfer_marks_read(struct xfer_file *f)
+{
+	struct xfer_end *e = TAILQ_FIRST(&f->ends);
+	size_t max = MIN(MARKS_HEAD + MARKS_MAX,
+	    sftp_read_max(e->lane->s));
+	struct marks_read *m = calloc(1, sizeof *m + max);
+	ssize_t n;
+
+	if (m == NULL) {
+		xfer_report_errno(f->x, f->local, ENOMEM);
+		xfer_file_fail(f);
+		return;
+	}
+	m->end = e;
+	m->max = max;
+	if (!f->up) {
+		n = pread(f->fd, m->bytes, max, (off_t)f->size);
+		marks_known(f, m->bytes, n > 0 ? (size_t)n : 0);
+		free(m);
+		return;
+	}
+	/* Nothing moves until they are known. */
+	f->next = f->size;
+	f->compare.why = XFER_COMPARE_PART;
+	f->compare.next = f->compare.size = 0;
+	e->pending++;
+	f->pending++;
+	sftp_read(e->lane->s, &e->handle, f->size, (uint32_t)max, marks_data,
+	    marks_done, m);
+}

@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Small files of which nothing is asked but to be moved: in one request each
+ * (put-file, get-file; docs/SFTP.md) where the server has it. With others the
+ * first of a session, often the only one, has all its requests but the rename
+ * sent together, with a guess at the handle. What is refused takes the
+ * ordinary way, which has the reason if there is one.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/mem.h"
+#include "xfer/transfer/transfer-internal.h"
+
+enum {
+	SMALL_MAX = 64 * 1024,
+	AROUND = 1024, /* bytes, at most, of all but data and path */
+};
+
+/* Times to the nanosecond take requests of their own. */
+static bool
+wants_more_times(const struct xfer_file *f)
+{
+	return f->x->opts.preserve &&
+	    (f->up ? xfer_wants_times_ns(f->x, &f->exact) :
+		     xfer_has(f->x, SFTP_EXT_STAT_NS));
+}
+
+/* Is nothing asked of it but to be moved? */
+static bool
+is_plain(const struct xfer_file *f)
+{
+	const struct xfer_opts *o = &f->x->opts;
+
+	return !f->refused && !f->symlink && !o->hard_links && !o->sparse &&
+	    !wants_more_times(f) && !f->resume && !o->resume && !o->verify &&
+	    !o->in_place && !o->fsync && o->rate_bytes == 0 &&
+	    o->requests_max == 0 && o->block_bytes == 0;
+}
+
+static bool
+is_small(const struct xfer_file *f, uint64_t size)
+{
+	return size <= SMALL_MAX && is_plain(f) &&
+	    strlen(f->remote) < SFTP_MESSAGE_MAX - SMALL_MAX - AROUND &&
+	    xfer_has(f->x,
+		f->up ? SFTP_EXT_PUT_FILE : SFTP_EXT_GET_FILE);
+}
+
+bool
+xfer_small_waits(struct xfer *x, const struct xfer_file *f)
+{
+	const struct xfer_lane *lane = xfer_lane_pick(x);
+
+	if (lane == NULL || f->attrs.size > SMALL_MAX || !is_plain(f))
+		return false;
+	/* What the server can do saves more than the wait for it costs. */
+	if (!sftp_has_version(lane->s))
+		return true;
+	return is_small(f, f->attrs.size) && !xfer_may_issue(lane, f->up);
+}
+
+static void
+begin(struct xfer_file *f, struct xfer_lane *lane)
+{
+	f->state = XFER_SMALL;
+	f->x->small++;
+	f->x->in_flight += f->size;
+	lane->in_flight += f->size;
+	f->small.lane = lane;
+	f->small.wrong = f->small.lost = false;
+	f->small.open = f->small.closed = false;
+}
+
+/* An answer. True: it was the last; but when the session is over, the loop
+ * sees to it. */
+static bool
+end(struct xfer_file *f, const struct sftp_reply *reply)
+{
+	struct xfer *x = f->x;
+
+	f->small.lost |= reply->err != 0;
+	if (--f->pending > 0)
+		return false;
+	x->small--;
+	x->in_flight -= f->size;
+	f->small.lane->in_flight -= f->size;
+	return !f->small.lost;
+}
+
+static void
+count_moved(struct xfer_file *f)
+{
+	struct xfer_lane *lane = f->small.lane;
+
+	lane->proved = true;
+	lane->acked += f->size;
+	f->x->acked += f->size;
+	f->moved = f->size;
+	progress_add(f->x->opts.progress, &f->item, f->size);
+}
+
+/* A download: to its place. */
+static void
+keep(struct xfer_file *f, const uint8_t *p, size_t len)
+{
+	xfer_part_look(f);
+	if (!xfer_part_open(f)) {
+		f->failed = true;
+	} else if (fd_write_all(f->fd, p, len) != 0) {
+		xfer_report_errno(f->x, f->local, errno);
+		f->failed = true;
+	}
+	count_moved(f);
+	xfer_file_arrived(f);
+}
+
+static void
+take_ordinary_way(struct xfer_file *f)
+{
+	f->refused = true;
+	if (f->x->stopped) {
+		xfer_file_fail(f);
+		xfer_file_arrived(f);
+		return;
+	}
+	xfer_file_restart(f, f->resume);
+}
+
+/* All of it, or false: it has changed, or was of unknown size. */
+static bool
+read_source(struct xfer_file *f, size_t *len)
+{
+	struct xfer *x = f->x;
+	ssize_t n;
+
+	if (x->small_data == NULL &&
+	    (x->small_data = malloc(SMALL_MAX + 1)) == NULL)
+		return false;
+	for (*len = 0; *len <= f->size; *len += (size_t)n) {
+		n = pread(f->fd, x->small_data + *len,
+		    (size_t)f->size + 1 - *len, (off_t)*len);
+		if (n < 0 && errno == EINTR)
+			n = 0;
+		else if (n <= 0)
+			break;
+	}
+	if (n != 0 || *len != f->size)
+		return false;
+	fd_close(&f->fd);
+	return true;
+}
+
+static struct sftp_attrs
+new_attrs(const struct xfer_file *f)
+{
+	struct sftp_attrs a = f->attrs;
+	bool exact = f->x->opts.preserve;
+
+	a.flags &= SFTP_A_MODE | (exact ? SFTP_A_TIMES : 0u);
+	a.mode &= exact ? XFER_MODE_PRESERVED : XFER_MODE_COPIED;
+	return a;
+}
+
+/* --- in one request --- */
+
+static void
+put_done(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_file *f = arg;
+
+	if (!end(f, reply))
+		return;
+	if (reply->type != SFTP_STATUS || reply->status != SFTP_OK) {
+		take_ordinary_way(f);
+		return;
+	}
+	count_moved(f);
+	xfer_file_arrived(f);
+}
+
+static bool
+put(struct xfer_file *f, struct xfer_lane *lane)
+{
+	struct sftp_attrs a = new_attrs(f);
+	size_t len;
+
+	if (!read_source(f, &len))
+		return false;
+	begin(f, lane);
+	f->pending++;
+	sftp_put_file(lane->s, f->remote, f->x->opts.preserve, &a,
+	    f->x->small_data, len, put_done, f);
+	return true;
+}
+
+static void
+get_done(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_file *f = arg;
+	struct rd r = reply->body;
+	struct sftp_attrs attrs;
+	struct span data;
+
+	if (!end(f, reply))
+		return;
+	if (reply->type != SFTP_EXTENDED_REPLY ||
+	    sftp_get_file_reply(&r, &attrs, &data) != 0 ||
+	    data.len != f->size) {
+		take_ordinary_way(f);
+		return;
+	}
+	f->attrs = attrs; /* those of what was read */
+	keep(f, data.p, data.len);
+}
+
+/* --- with a guessed handle --- */
+
+static void
+guess_end(struct xfer_file *f, const struct sftp_reply *reply)
+{
+	struct sftp *s = f->small.lane->s;
+
+	if (!end(f, reply))
+		return;
+	if (f->small.open && !f->small.closed)
+		sftp_close(s, &f->small.handle, NULL, NULL);
+	if (f->up && f->target.flags != 0 &&
+	    (!xfer_may_replace(&f->target, 0, &f->made) ||
+		(!f->x->opts.preserve && f->target.mode != f->made.mode)))
+		f->small.wrong = true;
+	if (f->small.wrong) {
+		take_ordinary_way(f);
+	} else if (f->up) {
+		count_moved(f);
+		xfer_file_rename(f);
+	} else {
+		keep(f, f->small.data, (size_t)f->size);
+	}
+}
+
+static void
+guess_opened(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_file *f = arg;
+	const struct sftp_handle *guess = &f->small.guess;
+
+	f->part_ours |= f->up && (reply->err != 0 ||
+	    reply->status == SFTP_OK);
+	if (reply->err == 0 && reply->status == SFTP_OK) {
+		sftp_keep_handle(&f->small.handle, reply);
+		f->small.open = true;
+	}
+	if (!f->small.open || f->small.handle.len != guess->len ||
+	    memcmp(f->small.handle.bytes, guess->bytes, guess->len) != 0)
+		f->small.wrong = true;
+	guess_end(f, reply);
+}
+
+static void
+guess_target(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_file *f = arg;
+
+	if (reply->err == 0 && reply->type == SFTP_ATTRS)
+		f->target = reply->attrs;
+	else if (reply->status != SFTP_NO_SUCH_FILE)
+		f->small.wrong = true;
+	guess_end(f, reply);
+}
+
+static void
+guess_made(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_file *f = arg;
+
+	if (reply->err == 0 && reply->type == SFTP_ATTRS)
+		f->made = reply->attrs;
+	else
+		f->small.wrong = true;
+	guess_end(f, reply);
+}
+
+static void
+guess_done(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_file *f = arg;
+
+	f->small.wrong |= reply->status != SFTP_OK;
+	guess_end(f, reply);
+}
+
+static void
+guess_closed(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_file *f = arg;
+
+	f->small.closed = reply->err == 0 && reply->status == SFTP_OK;
+	guess_done(f, reply);
+}
+
+static void
+guess_data(void *arg, uint64_t offset, const uint8_t *p, size_t len)
+{
+	struct xfer_file *f = arg;
+
+	memcpy(f->small.data + offset, p, len);
+}
+
+static void
+guess_read(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_file *f = arg;
+
+	f->small.wrong |= reply->type != SFTP_DATA ||
+	    reply->data_len != f->size;
+	guess_end(f, reply);
+}
+
+static bool
+guess_put(struct xfer_file *f, struct xfer_lane *lane)
+{
+	const struct sftp_handle *h = &f->small.guess;
+	struct sftp_attrs a = new_attrs(f);
+	struct sftp *s = lane->s;
+	size_t len;
+	uint8_t *p;
+
+	/* Where it could be known, names must be counted before. And the data
+	 * must not be there for others to read before it is known whether it
+	 * takes the place of a file that they may not. */
+	if (f->part == NULL || sftp_has(s, SFTP_EXT_STAT_NS) ||
+	    (!f->x->opts.preserve && (a.mode & (S_IRWXG | S_IRWXO)) != 0) ||
+	    !read_source(f, &len))
+		return false;
+	begin(f, lane);
+	f->pending = 5 + f->x->opts.preserve;
+	sftp_path_request(s, SFTP_LSTAT, f->remote, guess_target, f);
+	sftp_open(s, f->part, SFTP_O_WRITE | SFTP_O_CREAT | SFTP_O_EXCL, &a,
+	    guess_opened, f);
+	if ((p = sftp_write_begin(s, h, 0, (uint32_t)len)) != NULL) {
+		memcpy(p, f->x->small_data, len);
+		sftp_write_finish(s, (uint32_t)len, guess_done, f);
+	} else {
+		f->pending--; /* the session is over, as the others say */
+	}
+	if (f->x->opts.preserve)
+		sftp_fsetstat(s, h, &a, guess_done, f);
+	sftp_handle_request(s, SFTP_FSTAT, h, guess_made, f);
+	sftp_close(s, h, guess_closed, f);
+	return true;
+}
+
+static bool
+guess_get(struct xfer_file *f, struct xfer_lane *lane)
+{
+	const struct sftp_handle *h = &f->small.guess;
+
+	free(f->small.data);
+	if ((f->small.data = malloc((size_t)f->size)) == NULL)
+		return false;
+	begin(f, lane);
+	f->pending = 3;
+	sftp_open(lane->s, f->remote, SFTP_O_READ, NULL, guess_opened, f);
+	sftp_read(lane->s, h, 0, (uint32_t)f->size, guess_data, guess_read,
+	    f);
+	sftp_close(lane->s, h, guess_closed, f);
+	return true;
+}
+
+bool
+xfer_small_start(struct xfer_file *f)
+{
+	struct xfer_lane *lane = xfer_lane_pick(f->x);
+
+	if (lane == NULL || (f->attrs.flags & SFTP_A_SIZE) == 0)
+		return false;
+	if (is_small(f, f->size) && f->up)
+		return put(f, lane);
+	if (is_small(f, f->size)) {
+		begin(f, lane);
+		f->pending++;
+		sftp_get_file(lane->s, f->remote, (uint32_t)f->size,
+		    get_done, f);
+		return true;
+	}
+	if (!is_plain(f) || f->size == 0 || f->size > SFTP_DATA_DEFAULT ||
+	    !sftp_guess_handle(lane->s, &f->small.guess))
+		return false;
+	return f->up ? guess_put(f, lane) : guess_get(f, lane);
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Holes. An upload asks the kernel where data is and sends nothing else; a
+ * download asks the server (sparse-map@hpnssh.org) and asks for nothing else,
+ * and what arrives as zeros is not written. At the end the target gets its
+ * size. Only where the target holds nothing yet (behind file->solid).
+ */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/wire.h"
+#include "xfer/transfer/transfer-internal.h"
+
+enum {
+	EXTENTS_MAX = 1024, /* of one answer */
+	MAPS_MAX = 64,	    /* answers: then the rest is moved as it is */
+	UNIT = 4096,	    /* bytes that are zeros, or not */
+	ZEROS_MIN = 16384,  /* shorter runs are written */
+};
+
+/* --- download: where data is --- */
+
+static void map_done(void *arg, const struct sftp_reply *reply);
+
+static void
+ask_map(struct xfer_file *f)
+{
+	struct xfer_end *e = TAILQ_FIRST(&f->ends);
+
+	f->mapping = true;
+	f->maps++;
+	e->pending++;
+	f->pending++;
+	sftp_sparse_map(e->lane->s, &e->handle, f->next, map_done, e);
+}
+
+/* False: the answer makes no sense, and nothing was done. */
+static bool
+take_map(struct xfer_end *e, struct rd *r, bool *more)
+{
+	struct xfer_file *f = e->file;
+	uint64_t from[EXTENTS_MAX], until[EXTENTS_MAX], at = f->next, len;
+	uint32_t n = rd_u32(r);
+
+	if (n > EXTENTS_MAX)
+		return false;
+	for (uint32_t i = 0; i < n; i++) {
+		from[i] = rd_u64(r);
+		len = rd_u64(r);
+		if (rd_err(r) < 0 || from[i] < at || len == 0 ||
+		    len > UINT64_MAX - from[i])
+			return false;
+		until[i] = at = from[i] + len;
+		from[i] = MIN(from[i], f->size);
+		until[i] = MIN(until[i], f->size);
+	}
+	*more = rd_u8(r) != 0 && n > 0 && at < f->size;
+	if (rd_err(r) < 0)
+		return false;
+	at = f->next;
+	for (uint32_t i = 0; i < n; at = until[i++])
+		xfer_data_skipped(e, at, from[i] - at);
+	if (!*more)
+		xfer_data_skipped(e, at, f->size - at);
+	f->next = *more ? at : f->size;
+	/* Later ones are added before: the first is taken first. */
+	for (uint32_t i = n; i-- > 0;)
+		xfer_range_add(f, from[i], until[i] - from[i]);
+	return true;
+}
+
+static void
+map_done(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_end *e = arg;
+	struct xfer_file *f = e->file;
+	struct rd r = reply->body;
+	bool more = false;
+
+	e->pending--;
+	f->pending--;
+	f->mapping = false;
+	if (reply->err != 0)
+		return; /* what is not known is moved */
+	if (reply->type == SFTP_EXTENDED_REPLY && take_map(e, &r, &more) &&
+	    more && f->maps < MAPS_MAX && e->open)
+		ask_map(f);
+	TAILQ_FOREACH(e, &f->ends, entry)
+		xfer_end_wake(e);
+	xfer_file_settle(f);
+}
+
+void
+xfer_sparse_start(struct xfer_file *f)
+{
+	if (!f->x->opts.sparse || f->size == 0 ||
+	    (f->exact.known && f->exact.blocks >= f->size / 512))
+		return;
+	f->sparse = f->cut = true;
+	if (!f->up && f->exact.known && f->next >= f->solid &&
+	    f->next < f->size && xfer_has(f->x, SFTP_EXT_SPARSE_MAP))
+		ask_map(f);
+}
+
+/* --- download: zeros --- */
+
+static bool
+is_zero(const uint8_t *p, size_t len)
+{
+	return p[0] == 0 && memcmp(p, p + 1, len - 1) == 0;
+}
+
+bool
+xfer_sparse_write(struct xfer_file *f, const uint8_t *p, size_t len,
+    uint64_t offset)
+{
+	size_t from = 0, zeros = 0, n;
+
+	if (offset < f->solid)
+		return xfer_write_local(f, p, len, offset);
+	for (size_t at = 0; at < len; at += n) {
+		n = MIN(len - at, UNIT - (size_t)((offset + at) % UNIT));
+		if (is_zero(p + at, n)) {
+			zeros += n;
+			continue;
+		}
+		if (zeros >= ZEROS_MIN) {
+			if (!xfer_write_local(f, p + from, at - zeros - from,
+				offset + from))
+				return false;
+			from = at;
+		}
+		zeros = 0;
+	}
+	if (zeros >= ZEROS_MIN || zeros == len)
+		len -= zeros;
+	return xfer_write_local(f, p + from, len - from, offset + from);
+}
+
+/* --- upload --- */
+
+bool
+xfer_sparse_skip(struct xfer_end *e, uint32_t *len)
+{
+	struct xfer_file *f = e->file;
+	uint64_t at = e->next, data, hole;
+	struct stat st;
+	off_t r;
+
+	if (at >= e->data_until && at >= f->solid) {
+		r = lseek(f->fd, (off_t)at, SEEK_DATA);
+		data = r >= 0 ? (uint64_t)r : at;
+		/* Behind the last data, if the end is where it was. */
+		if (r < 0 && errno == ENXIO && fstat(f->fd, &st) == 0 &&
+		    (uint64_t)st.st_size >= f->size)
+			data = f->size;
+		if (data > at) {
+			data = MIN(data, e->until);
+			e->next = data;
+			xfer_data_skipped(e, at, data - at);
+			return true;
+		}
+		r = lseek(f->fd, (off_t)at, SEEK_HOLE);
+		hole = r >= 0 ? (uint64_t)r : 0;
+		e->data_until = hole > at ? hole : e->until;
+	}
+	if (at < e->data_until)
+		*len = (uint32_t)MIN((uint64_t)*len, e->data_until - at);
+	return false;
+}

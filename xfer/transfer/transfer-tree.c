@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Directories: their beginning and their end. One that is found waits (in
+ * x->waiting, last found first) until transfer-list.c lists it. An upload's
+ * is made on the server meanwhile: directories in it are asked for right
+ * behind, files are held until it is there. It ends when all below it has
+ * ended: then its attributes are set, for until then they change.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "xfer/transfer/transfer-internal.h"
+
+enum {
+	MODE_OWNER = 0700,
+	TRIES_MAX = 8, /* of MKDIR: its parent's may have been lost */
+};
+
+/* --- life --- */
+
+static void
+dir_free(struct xfer_dir *d)
+{
+	struct xfer *x = d->x;
+
+	TAILQ_REMOVE(&x->all_dirs, d, all);
+	x->dirs--;
+	xfer_dir_unlist(d);
+	free(d->local);
+	free(d->remote);
+	free(d);
+}
+
+void
+xfer_dirs_free(struct xfer *x)
+{
+	struct xfer_dir *d;
+
+	while ((d = TAILQ_FIRST(&x->all_dirs)) != NULL)
+		dir_free(d);
+}
+
+/* --- the end of a directory --- */
+
+static void
+dir_gone(struct xfer_dir *d)
+{
+	struct xfer_dir *parent = d->parent;
+
+	dir_free(d);
+	if (parent != NULL)
+		xfer_dir_unref(parent);
+}
+
+static void
+fix_done(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_dir *d = arg;
+
+	if (d->x->over)
+		return;
+	if (reply->err != 0 || reply->status != SFTP_OK)
+		xfer_report_reply(d->x, d->remote, reply);
+	dir_gone(d);
+}
+
+static void
+fix_local(struct xfer_dir *d)
+{
+	const struct sftp_attrs *a = &d->attrs;
+	mode_t mode = a->mode & 07777;
+	struct timespec ts[2];
+
+	xfer_times(a, &d->exact, ts);
+	if (!d->x->opts.preserve)
+		mode &= 0777 & ~d->x->umask;
+	if (((a->flags & SFTP_A_MODE) && chmod(d->local, mode) != 0) ||
+	    (d->x->opts.preserve && (a->flags & SFTP_A_TIMES) &&
+		utimensat(AT_FDCWD, d->local, ts, 0) != 0))
+		xfer_report_errno(d->x, d->local, errno);
+}
+
+static void
+fix_remote(struct xfer_dir *d, uint32_t what)
+{
+	struct sftp_attrs a = d->attrs;
+	const struct xfer_question q = { .type = SFTP_SETSTAT,
+		.path = d->remote, .attrs = &a };
+
+	a.flags &= what;
+	a.mode &= d->x->opts.preserve ? 07777 : 0777;
+	xfer_ask(d->x, &q, fix_done, d);
+}
+
+/* Were the exact times set? If not, those of version 3 are. */
+static void
+times_done(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_dir *d = arg;
+
+	if (reply->err == ERR_CANCELLED || d->x->over)
+		return;
+	fix_remote(d, reply->err == 0 && reply->status == SFTP_OK ?
+		SFTP_A_MODE : SFTP_A_MODE | SFTP_A_TIMES);
+}
+
+/* The handle is given back before the mode may forbid to open it. */
+static void
+times_open(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_dir *d = arg;
+	struct xfer_lane *lane = d->lane;
+	bool refused = xfer_handle_answered(d, lane, reply);
+	struct sftp_handle h;
+
+	d->lane = NULL;
+	if (reply->err == ERR_CANCELLED || d->x->over)
+		return;
+	if (refused || reply->err != 0) {
+		TAILQ_INSERT_TAIL(&d->x->fixing, d, entry);
+		return;
+	}
+	if (reply->type != SFTP_HANDLE) {
+		fix_remote(d, SFTP_A_MODE | SFTP_A_TIMES);
+		return;
+	}
+	sftp_keep_handle(&h, reply);
+	sftp_times_ns(lane->s, &h, d->exact.times, times_done, d);
+	xfer_handle_close(lane, &h);
+}
+
+/* Exact times take a handle each. */
+void
+xfer_dirs_fix(struct xfer *x)
+{
+	struct xfer_lane *home;
+	struct xfer_dir *d;
+
+	while ((d = TAILQ_FIRST(&x->fixing)) != NULL &&
+	    (home = xfer_lane_home(x)) != NULL) {
+		if (!sftp_has(home->s, SFTP_EXT_TIMES_NS)) {
+			TAILQ_REMOVE(&x->fixing, d, entry);
+			fix_remote(d, SFTP_A_MODE | SFTP_A_TIMES);
+		} else if (xfer_handles_left(home) > 0) {
+			TAILQ_REMOVE(&x->fixing, d, entry);
+			xfer_handle_ask(d, home, times_open);
+		} else {
+			break;
+		}
+	}
+}
+
+void
+xfer_dir_unref(struct xfer_dir *d)
+{
+	bool preserve = d->x->opts.preserve;
+
+	ENSURE(d->refs > 0);
+	/* In the end, xfer_free() does it all. */
+	if (--d->refs > 0 || d->x->over)
+		return;
+	/* The mode of a directory that was there is its owner's choice. */
+	if (d->failed || !d->fix || !(preserve || d->made)) {
+		dir_gone(d);
+		return;
+	}
+	if (d->up) {
+		if (preserve && xfer_wants_times_ns(d->x, &d->exact))
+			TAILQ_INSERT_TAIL(&d->x->fixing, d, entry);
+		else
+			fix_remote(d, preserve ? SFTP_A_MODE | SFTP_A_TIMES :
+						 SFTP_A_MODE);
+		return;
+	}
+	fix_local(d);
+	dir_gone(d);
+}
+
+/* --- the start of a directory --- */
+
+/* Whether it can be filled is known: its files may start, or are gone. */
+static void
+dir_settled(struct xfer_dir *d, bool there)
+{
+	struct xfer_file *f;
+
+	d->there = there;
+	d->failed = !there;
+	if (d->up && d->parent == NULL && there)
+		xfer_dir_wait(d);
+	else if (d->up && d->parent == NULL)
+		d->refs--; /* it is not listed */
+	while ((f = TAILQ_FIRST(&d->held)) != NULL) {
+		TAILQ_REMOVE(&d->held, f, entry);
+		d->x->held--;
+		if (there && !d->x->stopped)
+			xfer_queue_file(f);
+		else
+			TAILQ_INSERT_TAIL(&d->x->done, f, entry);
+	}
+	xfer_dir_unref(d);
+}
+
+/* What follows from a parent's failure was told with it. */
+static void
+dir_refused(struct xfer_dir *d, const struct sftp_reply *reply)
+{
+	if (d->parent != NULL && d->parent->failed)
+		;
+	else if (reply->err == 0 && reply->type == SFTP_ATTRS)
+		xfer_report(d->x, d->remote, "Not a directory");
+	else
+		xfer_report_reply(d->x, d->remote, reply);
+	dir_settled(d, false);
+}
+
+static void
+exists_done(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_dir *d = arg;
+
+	if (d->x->over)
+		return;
+	if (reply->err == 0 && reply->type == SFTP_ATTRS &&
+	    S_ISDIR(reply->attrs.mode))
+		dir_settled(d, true);
+	else
+		dir_refused(d, reply);
+}
+
+static void
+mkdir_done(void *arg, const struct sftp_reply *reply);
+
+static void
+make_remote(struct xfer_dir *d)
+{
+	const struct sftp_attrs a = { .flags = SFTP_A_MODE,
+		.mode = d->attrs.flags & SFTP_A_MODE ?
+		    (d->attrs.mode & 0777) | MODE_OWNER :
+		    0777 };
+	const struct xfer_question q = { .type = SFTP_MKDIR,
+		.path = d->remote, .attrs = &a };
+
+	d->tries++;
+	xfer_ask(d->x, &q, mkdir_done, d);
+}
+
+static void
+mkdir_done(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_dir *d = arg;
+	/* Links that are copied are not gone through. */
+	const struct xfer_question q = { .path = d->remote,
+		.type = d->x->opts.links && d->parent != NULL ? SFTP_LSTAT :
+								SFTP_STAT };
+
+	if (d->x->over)
+		return;
+	if (reply->err == 0 && reply->status == SFTP_OK) {
+		d->made = true;
+		dir_settled(d, true);
+	} else if (reply->err == 0 && reply->status == SFTP_FAILURE) {
+		/* There may be one already. */
+		xfer_ask(d->x, &q, exists_done, d);
+	} else if (reply->err == 0 && reply->status == SFTP_NO_SUCH_FILE &&
+	    d->parent != NULL && !d->parent->failed && d->tries < TRIES_MAX) {
+		make_remote(d);
+	} else {
+		dir_refused(d, reply);
+	}
+}
+
+/* A server that sends links must not send files through them. */
+static bool
+make_local(struct xfer_dir *d, mode_t mode)
+{
+	struct stat st;
+
+	d->made = mkdir(d->local, mode) == 0;
+	if (d->made || errno != EEXIST)
+		return d->made;
+	if ((d->x->opts.links && d->parent != NULL ?
+		lstat(d->local, &st) : stat(d->local, &st)) != 0)
+		return false;
+	errno = EEXIST;
+	/* One that a copy with -p left read-only is to be filled again. */
+	if (S_ISDIR(st.st_mode) && d->x->opts.preserve &&
+	    (st.st_mode & MODE_OWNER) != MODE_OWNER)
+		(void)chmod(d->local, (st.st_mode & 07777) | MODE_OWNER);
+	return S_ISDIR(st.st_mode);
+}
+
+static void
+exact_done(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_dir *d = arg;
+
+	if (d->x->over)
+		return;
+	if (xfer_exact_from_reply(&d->exact, reply))
+		d->attrs.flags |= SFTP_A_TIMES;
+	xfer_dir_unref(d);
+}
+
+static void
+ask_exact(struct xfer_dir *d)
+{
+	const struct xfer_question q = { .type = SFTP_EXTENDED,
+		.ext = SFTP_EXT_STAT_NS, .path = d->remote, .follow = true };
+
+	if (!d->x->opts.preserve || !xfer_has(d->x, SFTP_EXT_STAT_NS))
+		return;
+	d->refs++;
+	xfer_ask(d->x, &q, exact_done, d);
+}
+
+/* It must be ours to write while it is filled. */
+static void
+make_dir(struct xfer_dir *d)
+{
+	mode_t mode = (d->attrs.mode & 0777) | MODE_OWNER;
+
+	if ((d->attrs.flags & SFTP_A_MODE) == 0)
+		mode = 0777;
+	else
+		d->fix = (d->attrs.mode & MODE_OWNER) != MODE_OWNER;
+	d->fix |= d->x->opts.preserve;
+	if (d->up) {
+		/* What a root holds is of no interest if it cannot be made. */
+		if (d->parent != NULL)
+			xfer_dir_wait(d);
+		d->refs++;
+		make_remote(d);
+		return;
+	}
+	if (make_local(d, mode)) {
+		d->there = true;
+		ask_exact(d);
+		xfer_dir_wait(d);
+		return;
+	}
+	xfer_report_errno(d->x, d->local, errno);
+	d->failed = true;
+	xfer_dir_unref(d);
+}
+
+int
+xfer_add_dir(struct xfer *x, struct xfer_dir *parent, bool up, char *local,
+    char *remote, const struct sftp_attrs *attrs,
+    const struct xfer_exact *exact)
+{
+	struct xfer_dir *d = NULL;
+	int depth = parent != NULL ? parent->depth + 1 : 0, r = 0;
+
+	if (x->stopped)
+		goto out;
+	if (local == NULL || remote == NULL ||
+	    (d = calloc(1, sizeof *d)) == NULL) {
+		r = ERR_NOMEM;
+		goto out;
+	}
+	if (depth > XFER_DEPTH_MAX || x->dirs >= XFER_DIRS_MAX) {
+		xfer_report(x, up ? local : remote,
+		    depth > XFER_DEPTH_MAX ?
+			"directories are too deep (a loop of links?)" :
+					     "too many directories");
+		goto out;
+	}
+	*d = (struct xfer_dir){ .x = x, .parent = parent, .refs = 1,
+		.up = up, .depth = depth, .local = local, .remote = remote,
+		.attrs = *attrs };
+	if (exact != NULL)
+		d->exact = *exact;
+	TAILQ_INIT(&d->held);
+	if (parent != NULL)
+		parent->refs++;
+	TAILQ_INSERT_TAIL(&x->all_dirs, d, all);
+	x->dirs++;
+	x->trees = true;
+	make_dir(d);
+	return 0;
+out:
+	free(d);
+	free(local);
+	free(remote);
+	return r;
+}

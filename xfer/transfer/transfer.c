@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: ISC */
+#include "xfer/transfer/transfer.h"
+
+#include <sys/resource.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/loop.h"
+#include "base/mem.h"
+#include "xfer/transfer/transfer-internal.h"
+
+enum {
+	BUDGET_DEFAULT = 64 * 1024 * 1024,
+	FILES_DEFAULT = 1024,
+	FILES_NEAR = 512, /* more are of no use without round trips */
+	FAR_MS = 20,
+	FDS_SPARE = 192, /* for connections, and directories being read */
+	ACTIVE_MAX = 4096, /* with those that are being renamed */
+	STARTS_PER_TURN = 64,
+	TICK_MS = 100,
+};
+
+/* --- life --- */
+
+int
+xfer_new(struct xfer **out, const struct xfer_lanes *lanes, struct sftp *s,
+    const struct xfer_opts *opts)
+{
+	struct xfer *x = calloc(1, sizeof *x);
+	struct rlimit rl;
+
+	if (x == NULL)
+		return ERR_NOMEM;
+	if (lanes != NULL)
+		x->source = *lanes;
+	x->opts = *opts;
+	if (x->opts.budget_bytes == 0)
+		x->opts.budget_bytes = BUDGET_DEFAULT;
+	x->files_max = opts->files_max != 0 ? opts->files_max : FILES_DEFAULT;
+	if (getrlimit(RLIMIT_NOFILE, &rl) == 0)
+		x->files_max = MIN(x->files_max, rl.rlim_cur > 2 * FDS_SPARE ?
+			(size_t)rl.rlim_cur - FDS_SPARE :
+			(size_t)rl.rlim_cur / 2);
+	x->channels = 1;
+	x->usual = XFER_NAMES_FIRST;
+	x->names_room = XFER_NAMES_ROOM;
+	TAILQ_INIT(&x->lanes);
+	TAILQ_INIT(&x->asks);
+	TAILQ_INIT(&x->queue);
+	TAILQ_INIT(&x->active);
+	TAILQ_INIT(&x->done);
+	TAILQ_INIT(&x->comparing);
+	TAILQ_INIT(&x->waiting);
+	TAILQ_INIT(&x->walking);
+	TAILQ_INIT(&x->listing);
+	TAILQ_INIT(&x->ready);
+	TAILQ_INIT(&x->fixing);
+	TAILQ_INIT(&x->all_dirs);
+	x->umask = umask(0);
+	umask(x->umask);
+	if (xfer_lane_add(x, s, XFER_LANE_CONNECTION, true) < 0) {
+		free(x);
+		return ERR_NOMEM;
+	}
+	*out = x;
+	return 0;
+}
+
+static void
+files_free(struct xfer_files *list)
+{
+	struct xfer_file *f;
+
+	while ((f = TAILQ_FIRST(list)) != NULL) {
+		TAILQ_REMOVE(list, f, entry);
+		f->dir = NULL; /* directories are freed by themselves */
+		xfer_file_free(f);
+	}
+}
+
+void
+xfer_free(struct xfer *x)
+{
+	struct xfer_dir *d;
+
+	if (x == NULL)
+		return;
+	x->over = true;
+	xfer_digest_drain(x); /* it reads files, and has blocks */
+	xfer_digest_free(x);
+	xfer_asks_free(x);
+	files_free(&x->queue);
+	files_free(&x->active);
+	files_free(&x->done);
+	TAILQ_FOREACH(d, &x->all_dirs, all)
+		files_free(&d->held);
+	xfer_hard_free(x);
+	xfer_dirs_free(x);
+	xfer_lanes_free(x);
+	xfer_blocks_free(x);
+	progress_end(x->opts.progress, loop_now_ms());
+	free(x->scratch);
+	free(x->small_data);
+	free(x);
+}
+
+unsigned long
+xfer_failures(const struct xfer *x)
+{
+	return x->failures;
+}
+
+/* --- messages --- */
+
+void
+xfer_report(struct xfer *x, const char *path, const char *text)
+{
+	x->failures++;
+	progress_clear_line(x->opts.progress);
+	if (x->opts.report != NULL)
+		x->opts.report(x->opts.report_arg, path, text);
+}
+
+void
+xfer_report_errno(struct xfer *x, const char *path, int error)
+{
+	xfer_report(x, path, strerror(error));
+}
+
+void
+xfer_report_reply(struct xfer *x, const char *path,
+    const struct sftp_reply *reply)
+{
+	if (reply->err == 0)
+		xfer_report(x, path, sftp_status_text(reply->status));
+	else
+		x->failures++;
+}
+
+void
+xfer_note(struct xfer *x, const char *path, const char *text)
+{
+	progress_clear_line(x->opts.progress);
+	if (x->opts.note != NULL)
+		x->opts.note(x->opts.report_arg, path, text);
+}
+
+/* --- files --- */
+
+void
+xfer_queue_file(struct xfer_file *f)
+{
+	TAILQ_INSERT_TAIL(&f->x->queue, f, entry);
+	f->x->queued++;
+}
+
+int
+xfer_add_file(struct xfer *x, struct xfer_dir *dir, bool up, char *local,
+    char *remote, const struct sftp_attrs *attrs)
+{
+	struct xfer_file *f = x->stopped ? NULL : calloc(1, sizeof *f);
+
+	if (f == NULL || local == NULL || remote == NULL) {
+		free(f);
+		free(local);
+		free(remote);
+		return x->stopped ? 0 : ERR_NOMEM;
+	}
+	*f = (struct xfer_file){ .x = x, .dir = dir, .up = up,
+		.local = local, .remote = remote, .fd = -1,
+		.part_number = 1,
+		.resume = x->opts.resume, .eof_at = UINT64_MAX,
+		.symlink = attrs != NULL && (attrs->flags & SFTP_A_MODE) &&
+		    S_ISLNK(attrs->mode) };
+	TAILQ_INIT(&f->ends);
+	if (attrs != NULL)
+		f->attrs = *attrs;
+	progress_found(x->opts.progress, &f->item,
+	    f->attrs.flags & SFTP_A_SIZE ? f->attrs.size : 0);
+	if (dir != NULL)
+		dir->refs++;
+	if (dir == NULL || dir->there) {
+		xfer_queue_file(f);
+	} else {
+		TAILQ_INSERT_TAIL(&dir->held, f, entry);
+		x->held++;
+	}
+	return 0;
+}
+
+static size_t
+files_at_once(const struct xfer *x)
+{
+	return x->rtt_ms < FAR_MS ? MIN(x->files_max, (size_t)FILES_NEAR) :
+				    x->files_max;
+}
+
+/* True if more could be started at once. */
+static bool
+start_files(struct xfer *x)
+{
+	struct xfer_file *f;
+	int started = 0;
+
+	while ((f = TAILQ_FIRST(&x->queue)) != NULL &&
+	    x->active_count - x->renaming - x->small < files_at_once(x) &&
+	    x->active_count < ACTIVE_MAX && xfer_lane_pick(x) != NULL &&
+	    !xfer_small_waits(x, f)) {
+		if (started++ == STARTS_PER_TURN)
+			return true;
+		TAILQ_REMOVE(&x->queue, f, entry);
+		x->queued--;
+		TAILQ_INSERT_TAIL(&x->active, f, entry);
+		x->active_count++;
+		xfer_file_start(f);
+	}
+	return false;
+}
+
+/* --- queueing and running --- */
+
+int
+xfer_put(struct xfer *x, const char *local, const char *remote)
+{
+	struct xfer_exact exact;
+	struct sftp_attrs attrs;
+	struct stat st;
+
+	if ((x->opts.links ? lstat(local, &st) : stat(local, &st)) != 0) {
+		xfer_report_errno(x, local, errno);
+		return 0;
+	}
+	sftp_attrs_from_stat(&attrs, &st);
+	xfer_exact_from_stat(&exact, &st);
+	if (!S_ISDIR(st.st_mode))
+		return xfer_add_file(x, NULL, true, strdup(local),
+		    strdup(remote), &attrs);
+	if (!x->opts.recursive) {
+		xfer_report(x, local, "not a regular file");
+		return 0;
+	}
+	return xfer_add_dir(x, NULL, true, strdup(local), strdup(remote),
+	    &attrs, &exact);
+}
+
+int
+xfer_get(struct xfer *x, const char *remote, const struct sftp_attrs *attrs,
+    const char *local)
+{
+	bool dir = (attrs->flags & SFTP_A_MODE) && S_ISDIR(attrs->mode);
+	bool file = (attrs->flags & SFTP_A_MODE) == 0 ||
+	    S_ISREG(attrs->mode) ||
+	    (S_ISLNK(attrs->mode) && x->opts.links);
+
+	if (file)
+		return xfer_add_file(x, NULL, false, strdup(local),
+		    strdup(remote), attrs);
+	if (dir && x->opts.recursive)
+		return xfer_add_dir(x, NULL, false, strdup(local),
+		    strdup(remote), attrs, NULL);
+	xfer_report(x, remote, "not a regular file");
+	return 0;
+}
+
+static int
+wait_ms(struct xfer *x)
+{
+	int ms = -1, rate, digests = xfer_digest_wait_ms(x);
+
+	/* There is something to be seen, or to be measured. */
+	if (x->opts.progress != NULL || x->source.ops != NULL)
+		ms = TICK_MS;
+	rate = xfer_rate_wait_ms(x);
+	if (rate > 0 && (ms < 0 || rate < ms))
+		ms = rate;
+	if (digests >= 0 && (ms < 0 || digests < ms))
+		ms = digests;
+	return ms;
+}
+
+static void
+reap(struct xfer *x)
+{
+	struct xfer_file *f;
+
+	while ((f = TAILQ_FIRST(&x->done)) != NULL) {
+		TAILQ_REMOVE(&x->done, f, entry);
+		xfer_file_free(f);
+	}
+}
+
+static void
+tell(struct xfer *x)
+{
+	struct progress *p = x->opts.progress;
+	struct xfer_file *f = TAILQ_FIRST(&x->active);
+
+	progress_lanes(p, x->lane_count);
+	if (x->trees)
+		progress_listing(p, !xfer_listed(x));
+	progress_tick(p, f != NULL ? &f->item : NULL, loop_now_ms());
+}
+
+/* Answers to what was sent are awaited, and files closed. */
+static void
+stop(struct xfer *x)
+{
+	struct xfer_file *f, *next;
+
+	x->stopped = true;
+	while ((f = TAILQ_FIRST(&x->queue)) != NULL) {
+		TAILQ_REMOVE(&x->queue, f, entry);
+		x->queued--;
+		TAILQ_INSERT_TAIL(&x->done, f, entry);
+	}
+	xfer_dirs_stop(x);
+	for (f = TAILQ_FIRST(&x->active); f != NULL; f = next) {
+		next = TAILQ_NEXT(f, entry);
+		xfer_file_stop(f);
+	}
+}
+
+static bool
+all_done(const struct xfer *x)
+{
+	return x->queued == 0 && x->active_count == 0 && x->asking == 0 &&
+	    TAILQ_EMPTY(&x->all_dirs);
+}
+
+/* A turn, and what its time was: waiting is what is neither work nor the
+ * files'. */
+static int
+turn(struct xfer *x, bool more)
+{
+	uint64_t disk = x->spent.disk, cpu, from, took, *why;
+	int r;
+
+	if (!x->opts.explain)
+		return xfer_lanes_turn(x, more, wait_ms(x));
+	why = xfer_rate_wait_ms(x) > 0 ? &x->spent.limit : &x->spent.waiting;
+	cpu = xfer_cpu_us();
+	from = xfer_now_us();
+	r = xfer_lanes_turn(x, more, wait_ms(x));
+	took = xfer_now_us() - from;
+	cpu = xfer_cpu_us() - cpu + x->spent.disk - disk;
+	*why += took > cpu ? took - cpu : 0;
+	return r;
+}
+
+static int
+run(struct xfer *x)
+{
+	bool more;
+	int r;
+
+	for (;;) {
+		r = xfer_lanes_check(x);
+		if (r < 0)
+			return r;
+		if (x->opts.stop != NULL && *x->opts.stop && !x->stopped)
+			stop(x);
+		xfer_asks_send(x);
+		more = xfer_list(x);
+		more |= start_files(x);
+		xfer_lanes_spread(x);
+		xfer_compare_issue(x);
+		xfer_issue(x);
+		/* Freed files may let their directories end. */
+		reap(x);
+		xfer_dirs_fix(x);
+		if (all_done(x))
+			return x->stopped ? ERR_CANCELLED : 0;
+		xfer_lanes_think(x);
+		r = turn(x, more);
+		if (r < 0)
+			return r;
+		tell(x);
+	}
+}
+
+int
+xfer_run(struct xfer *x)
+{
+	uint64_t from = xfer_now_us();
+	int r = run(x);
+
+	x->spent.all += xfer_now_us() - from;
+	return r;
+}

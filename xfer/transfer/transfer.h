@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Moving files and trees through SFTP sessions with one host (lanes), many
+ * files at a time: opens, data, attributes, closes and renames of several
+ * files are under way together, as far as a budget of bytes and the server's
+ * limit of handles allow; large files are split over the lanes; directories
+ * are listed while files already move.
+ *
+ * Data goes to a part file beside the target, which is renamed over it when
+ * it is whole (xfer_opts.in_place says no). So what bears the target's name
+ * is never half of a file, unless the target is something that cannot be
+ * replaced: see transfer-part.c.
+ *
+ * What goes wrong with one file is reported and counted, and the others go
+ * on. What a lost lane had to do is done by the others; only the end of all
+ * lanes ends the run, when the retries are used up.
+ *
+ * Threads: one at a time.
+ */
+#ifndef HPN_XFER_TRANSFER_TRANSFER_H
+#define HPN_XFER_TRANSFER_TRANSFER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "xfer/progress.h"
+#include "xfer/sftp/sftp-engine.h"
+#include "xfer/transfer/lanes.h"
+
+struct xfer;
+
+struct xfer_opts {
+	bool recursive, preserve;
+	bool explain;	/* xfer_why() will be asked: time is taken */
+	bool links;	/* copy them, instead of what they lead to */
+	bool hard_links; /* names of one file stay so */
+	bool sparse;	/* holes stay holes */
+	bool fsync;	/* where the server can */
+	bool in_place;	/* no part files */
+	bool resume;	/* go on with parts, skip what is complete */
+	bool append;	/* with resume: a target without a part is the
+			 * beginning of the file, on trust; a longer one is
+			 * refused */
+	bool skip_links; /* in trees: links are noted, not followed */
+	bool verify;	/* compare both ends before the rename */
+	unsigned retries; /* times that lost lanes are opened anew, in a row */
+	unsigned retry_wait_ms; /* before the first; doubles; 0: 1 s */
+	unsigned connections_max; /* 0: as it pays */
+	const bool *stop; /* becomes true in a turn: the run ends early */
+	uint64_t rate_bytes;	/* limit, a second; 0: none */
+	size_t budget_bytes;	/* under way in all; 0: 64 MiB */
+	uint32_t block_bytes;	/* of a request; 0: what the server takes */
+	unsigned requests_max;	/* of data, under way; 0: by the budget */
+	unsigned files_max;	/* open at a time; 0: 512, over long paths 1024 */
+	struct progress *progress; /* borrowed; may be NULL */
+	/* One line for people. path is not escaped. */
+	void (*report)(void *arg, const char *path, const char *text);
+	/* The same of what is no failure; may be NULL. path may be NULL. */
+	void (*note)(void *arg, const char *path, const char *text);
+	void *report_arg;
+};
+
+/* Life. The session is borrowed. More are opened from lanes; NULL: never,
+ * and the session's own carrier drives. Free only when no run is under
+ * way. */
+int xfer_new(struct xfer **out, const struct xfer_lanes *lanes,
+    struct sftp *s, const struct xfer_opts *opts) must_check;
+void xfer_free(struct xfer *x);
+
+/*
+ * Queues one transfer between exact names (no globs; a target directory's
+ * name is already joined). attrs are those of STAT for the remote source.
+ * Without `recursive` a directory is reported as not a regular file.
+ */
+int xfer_put(struct xfer *x, const char *local, const char *remote) must_check;
+int xfer_get(struct xfer *x, const char *remote,
+    const struct sftp_attrs *attrs, const char *local) must_check;
+
+/* Until all is done: 0, or the error of the last lane; ERR_CANCELLED when it
+ * was stopped. */
+int xfer_run(struct xfer *x) must_check;
+/* Files and directories that failed so far. */
+unsigned long xfer_failures(const struct xfer *x);
+/* Appends a sentence on what this end spent the time of its runs with; false
+ * (and nothing) if that was less than a second. */
+struct buf;
+bool xfer_why(const struct xfer *x, struct buf *out);
+
+#endif
