@@ -83,7 +83,7 @@ struct channel {
 	struct channels *chs;
 	uint32_t id, peer_id;
 	enum channel_state state;
-	bool assumed; /* open on a guess: the confirmation is to come */
+	bool optimistic; /* open on a guess: the confirmation is to come */
 	char type[CHANNEL_TYPE_MAX];
 	const struct channel_ops *ops;
 	void *arg;
@@ -112,7 +112,7 @@ struct channel {
 	struct buf send; /* from channel_send_data, waits for window */
 
 	bool ending;	   /* channel_end_source() was called */
-	bool sent_eof, got_eof, eof_told;
+	bool sent_eof, got_eof, eof_reported;
 	bool want_close, sent_close, got_close;
 	bool hold_close;
 	struct replies replies;
@@ -149,7 +149,7 @@ struct channels {
 	struct channels_times times;
 	struct channels_waits was;
 	uint64_t counted_ms;	/* times are counted up to here */
-	bool frugal_windows;	/* see channels_set_frugal() */
+	bool exact_windows;	/* see channels_set_exact_windows() */
 	bool fixed_windows;	/* they stay as they were offered */
 	uint32_t rcvbuf;	/* last samples */
 	uint64_t rtt_us;
@@ -188,11 +188,11 @@ void channels_count_time(struct channels *chs);
 void channels_note_waits(struct channels *chs);
 
 /* channels-io.c */
-void channel_init_ends(struct channel *c);
-void channel_clear_ends(struct channel *c);
+void channel_init_io(struct channel *c);
+void channel_clear_io(struct channel *c);
 void channel_drop_sources(struct channel *c);
 /* Reads are tried in the next turn without waiting for poll(2). */
-void channel_look_at_sources(struct channel *c);
+void channel_mark_sources_readable(struct channel *c);
 bool channel_sources_done(const struct channel *c);
 bool channel_sinks_done(const struct channel *c);
 /* Data from the peer for a sink; what it does not take is queued. */

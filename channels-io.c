@@ -14,7 +14,7 @@
 enum { SINK_WRITE_MAX = 4096 }; /* to a blocking descriptor, per poll */
 
 void
-channel_init_ends(struct channel *c)
+channel_init_io(struct channel *c)
 {
 	for (int i = 0; i < 2; i++) {
 		c->source[i].fd = -1;
@@ -42,7 +42,7 @@ channel_drop_sources(struct channel *c)
 }
 
 void
-channel_look_at_sources(struct channel *c)
+channel_mark_sources_readable(struct channel *c)
 {
 	for (int i = 0; i < 2; i++)
 		if (!c->source[i].ended && !c->source[i].blocks)
@@ -50,7 +50,7 @@ channel_look_at_sources(struct channel *c)
 }
 
 void
-channel_clear_ends(struct channel *c)
+channel_clear_io(struct channel *c)
 {
 	for (int i = 0; i < 2; i++) {
 		loop_unwatch(c->chs->loop, c->source[i].watch);
@@ -200,7 +200,7 @@ channel_set_io(struct channel *c, const struct channel_io *io, void *arg)
 }
 
 void
-channel_look(struct channel *c)
+channel_mark_readable(struct channel *c)
 {
 	if (!c->source[0].ended)
 		c->source[0].ready = true;
@@ -209,7 +209,7 @@ channel_look(struct channel *c)
 void
 channel_wake(struct channel *c)
 {
-	channel_look(c);
+	channel_mark_readable(c);
 	c->io_write_blocked = false;
 	channel_drain_sinks(c);
 	loop_again(c->chs->loop);
@@ -458,7 +458,7 @@ channel_send_early(struct channel *c, const void *p, size_t len)
 	struct buf b;
 	int r;
 
-	ENSURE(c->assumed);
+	ENSURE(c->optimistic);
 	channel_msg(c, &b, SSH_MSG_CHANNEL_DATA);
 	buf_put_string(&b, p, len);
 	if ((r = channels_send(c->chs, &b)) == 0)

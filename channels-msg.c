@@ -114,7 +114,7 @@ out:
 static bool
 is_awaited(const struct channel *c)
 {
-	return c->state == CHANNEL_OPENING || c->assumed;
+	return c->state == CHANNEL_OPENING || c->optimistic;
 }
 
 static int
@@ -133,8 +133,8 @@ on_confirmation(struct channels *chs, struct rd r)
 		return err;
 	if (!channel_widen(c, window))
 		return ERR_PROTOCOL;
-	if (c->assumed) {
-		c->assumed = false;
+	if (c->optimistic) {
+		c->optimistic = false;
 		return peer_id == c->peer_id ? 0 : ERR_PROTOCOL;
 	}
 	c->peer_id = peer_id;

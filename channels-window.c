@@ -27,11 +27,11 @@ enum { ANSWERS_WANTED = 3 };
  */
 uint32_t
 channel_window_next(uint32_t window_max, uint64_t per_rtt, uint64_t before,
-    uint32_t rcvbuf, uint32_t limit, bool frugal)
+    uint32_t rcvbuf, uint32_t limit, bool exact)
 {
 	uint64_t most = MIN(rcvbuf, limit), useful = 2 * per_rtt;
 
-	if (frugal) {
+	if (exact) {
 		if (before > 0 && per_rtt > before)
 			useful += 4 * MIN(per_rtt - before, per_rtt / 2);
 		useful = MIN(useful, per_rtt + CHANNEL_BACKLOG_MAX);
@@ -90,9 +90,9 @@ grow_limit(const struct channel *c)
 }
 
 void
-channels_set_frugal(struct channels *chs, bool frugal)
+channels_set_exact_windows(struct channels *chs, bool exact)
 {
-	chs->frugal_windows = frugal;
+	chs->exact_windows = exact;
 }
 
 void
@@ -205,7 +205,7 @@ grow(struct channel *c)
 		per_rtt = c->arrived * chs->rtt_us /
 		    MAX(elapsed, chs->rtt_us);
 		next = channel_window_next(c->window_max, per_rtt, c->per_rtt,
-		    chs->rcvbuf, grow_limit(c), chs->frugal_windows);
+		    chs->rcvbuf, grow_limit(c), chs->exact_windows);
 	}
 	if (elapsed >= least) {
 		c->per_rtt = per_rtt;

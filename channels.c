@@ -70,7 +70,7 @@ replies_clear(struct replies *q)
 static void
 free_channel(struct channel *c)
 {
-	channel_clear_ends(c);
+	channel_clear_io(c);
 	buf_clear(&c->send);
 	replies_clear(&c->replies);
 	free(c);
@@ -162,7 +162,7 @@ channel_new(struct channel **out, struct channels *chs, const char *type)
 	c->chs = chs;
 	c->id = (uint32_t)id;
 	strlcpy(c->type, type, sizeof c->type);
-	channel_init_ends(c);
+	channel_init_io(c);
 	chs->v[id] = c;
 	*out = c;
 	return 0;
@@ -201,7 +201,7 @@ channel_accept(struct channel *c, const struct channel_ops *ops, void *arg,
 	c->arg = arg;
 	c->window_max = c->window_left = first_window(c, window);
 	c->max_packet = max_packet;
-	if (max_packet == CHANNEL_PACKET_DEFAULT && !c->chs->frugal_windows &&
+	if (max_packet == CHANNEL_PACKET_DEFAULT && !c->chs->exact_windows &&
 	    !c->chs->fixed_windows)
 		c->max_packet = CHANNEL_PACKET_LARGE;
 }
@@ -236,11 +236,11 @@ channel_open(struct channel **out, struct channels *chs, const char *type,
 }
 
 void
-channel_assume_open(struct channel *c, uint32_t peer_id)
+channel_open_optimistically(struct channel *c, uint32_t peer_id)
 {
 	ENSURE(c->state == CHANNEL_OPENING);
 	c->state = CHANNEL_OPEN;
-	c->assumed = true;
+	c->optimistic = true;
 	c->peer_id = peer_id;
 	if (c->ops->opened != NULL)
 		c->ops->opened(c->arg, c);
@@ -334,7 +334,7 @@ channel_close(struct channel *c, bool drain)
 {
 	c->want_close = true;
 	if (drain)
-		channel_look_at_sources(c);
+		channel_mark_sources_readable(c);
 	else
 		channel_end_source(c);
 }
@@ -395,9 +395,9 @@ send_bare(struct channel *c, uint8_t type)
 static void
 tell_eof(struct channel *c)
 {
-	if (!c->got_eof || c->eof_told || !channel_sinks_done(c))
+	if (!c->got_eof || c->eof_reported || !channel_sinks_done(c))
 		return;
-	c->eof_told = true;
+	c->eof_reported = true;
 	if (c->io != NULL && c->io->end != NULL)
 		c->io->end(c->io_arg);
 	if (c->ops->eof != NULL)
@@ -411,7 +411,7 @@ advance_close(struct channel *c)
 	bool drained = channel_sources_done(c) && buf_len(&c->send) == 0;
 	int r;
 
-	if (c->state != CHANNEL_OPEN || c->assumed)
+	if (c->state != CHANNEL_OPEN || c->optimistic)
 		return 0;
 	if (drained && !c->sent_eof && !c->sent_close && !c->got_close) {
 		if ((r = send_bare(c, SSH_MSG_CHANNEL_EOF)) != 0)

@@ -117,10 +117,10 @@ int channel_open(struct channel **out, struct channels *chs, const char *type,
  * that requests can follow at once; opened() is called now and not again.
  * Data waits for the real confirmation, but what channel_send_early() sends. If that has another number, the
  * requests went astray, and the connection ends with ERR_PROTOCOL. */
-void channel_assume_open(struct channel *c, uint32_t peer_id);
+void channel_open_optimistically(struct channel *c, uint32_t peer_id);
 
-/* A little data behind the requests on an assumed channel, for peers known to
- * open their window when they start a program: it is taken out of the window
+/* A little data behind the requests on an optimistic channel, for peers known
+ * to open their window when they start a program: it is taken out of the window
  * that they will tell. */
 int channel_send_early(struct channel *c, const void *p,
     size_t len) must_check;
@@ -160,7 +160,7 @@ void channel_set_fds(struct channel *c, int source, int sink, int ext_source,
 void channel_set_io(struct channel *c, const struct channel_io *io, void *arg);
 void channel_wake(struct channel *c);
 /* As channel_wake(), for the source and from in front of channels_turn(). */
-void channel_look(struct channel *c);
+void channel_mark_readable(struct channel *c);
 /* tty: small packets, first in the queue, small window. */
 void channel_set_interactive(struct channel *c, bool interactive);
 void channel_grant_window(struct channel *c, uint32_t window);
@@ -193,7 +193,7 @@ void channels_describe(const struct channels *chs, struct buf *out);
 void channels_set_dynamic(struct channels *chs, bool dynamic);
 /* The peer's sender pays for a window that is wider than its path (OpenSSH's:
  * what does not get away it keeps in a buffer that it moves as a whole). */
-void channels_set_frugal(struct channels *chs, bool frugal);
+void channels_set_exact_windows(struct channels *chs, bool exact);
 /* The connection is not a TCP socket of ours (a proxy, a jump host), so the
  * kernel cannot tell how far the peer is: the peer is asked, three times. */
 int channels_measure_path(struct channels *chs) must_check;
@@ -213,10 +213,10 @@ struct channels_times channels_times(const struct channels *chs);
  * now on, given the one offered so far, the bytes that arrive in a round trip,
  * now and the last time (0: not known), the TCP receive buffer of the
  * connection and the limit. It never shrinks here, and grows only for a peer
- * that it holds back; frugal: no more than that peer can use in the next round
+ * that it holds back; exact: no more than that peer can use in the next round
  * trip. */
 uint32_t channel_window_next(uint32_t window_max, uint64_t per_rtt,
-    uint64_t before, uint32_t rcvbuf, uint32_t limit, bool frugal);
+    uint64_t before, uint32_t rcvbuf, uint32_t limit, bool exact);
 /* The window of a new channel for which `wanted` was asked, where `offered` is
  * what the others have: the sum stays within the connection's budget. */
 uint32_t channel_window_first(uint32_t wanted, uint64_t offered);

@@ -37,24 +37,24 @@ struct ctr_start {
 int ctr_apply(EVP_CIPHER_CTX *ctx, struct ctr_start start, uint64_t block,
     uint8_t *p, size_t len) must_check;
 
-struct ctr_ahead;
+struct ctr_keystream;
 
 /* model has the key; it is copied. The threads begin at once, with the given
  * block. ERR_SYSTEM if there are no threads to be had. */
-int ctr_ahead_new(struct ctr_ahead **out, const EVP_CIPHER_CTX *model,
+int ctr_keystream_new(struct ctr_keystream **out, const EVP_CIPHER_CTX *model,
     struct ctr_start start, uint64_t block, size_t threads) must_check;
 /* Ends the threads and wipes all keystream. */
-void ctr_ahead_free(struct ctr_ahead *a);
-size_t ctr_ahead_threads(const struct ctr_ahead *a); /* that run now */
+void ctr_keystream_free(struct ctr_keystream *a);
+size_t ctr_keystream_threads(const struct ctr_keystream *a); /* that run now */
 /* Applies len bytes, whole blocks, from block on, and waits for what is being
  * made. The bytes done; the rest is not in the ring. */
-size_t ctr_ahead_apply(struct ctr_ahead *a, uint64_t block, uint8_t *p,
+size_t ctr_keystream_apply(struct ctr_keystream *a, uint64_t block, uint8_t *p,
     size_t len);
 /* Measures, in some 10 us, whether enciphering takes this CPU so much
  * longer than applying keystream that others can do the loop a favour. */
-bool ctr_ahead_may_pay(EVP_CIPHER_CTX *ctx);
+bool ctr_keystream_may_pay(EVP_CIPHER_CTX *ctx);
 /* For tests: the ring's memory, which is wiped and then passed to the hook
  * before it is freed. */
-extern void (*ctr_ahead_wiped_hook)(const uint8_t *bytes, size_t len);
+extern void (*ctr_keystream_wiped_hook)(const uint8_t *bytes, size_t len);
 
 #endif

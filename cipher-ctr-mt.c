@@ -13,7 +13,7 @@
  * it is several times slower than in the measurement. */
 static const double gain_wanted = 8;
 
-struct ctr_ahead {
+struct ctr_keystream {
 	EVP_CIPHER_CTX *model; /* owned; only ever copied */
 	struct ctr_start start;
 	struct ring *ring; /* of struct chunk */
@@ -27,13 +27,13 @@ struct ctr_ahead {
 
 /* A place of the ring. */
 struct chunk {
-	struct ctr_ahead *of;
+	struct ctr_keystream *of;
 	uint64_t block;
 	uint8_t *bytes;
 	int err;
 };
 
-void (*ctr_ahead_wiped_hook)(const uint8_t *bytes, size_t len);
+void (*ctr_keystream_wiped_hook)(const uint8_t *bytes, size_t len);
 
 /* ---- in the threads ------------------------------------------------------- */
 
@@ -70,7 +70,7 @@ no_wake(void *arg)
 /* ---- life ----------------------------------------------------------------- */
 
 static void
-post(struct ctr_ahead *a)
+post(struct ctr_keystream *a)
 {
 	struct chunk *c = ring_next(a->ring);
 
@@ -87,10 +87,10 @@ post(struct ctr_ahead *a)
 }
 
 int
-ctr_ahead_new(struct ctr_ahead **out, const EVP_CIPHER_CTX *model,
+ctr_keystream_new(struct ctr_keystream **out, const EVP_CIPHER_CTX *model,
     struct ctr_start start, uint64_t block, size_t threads)
 {
-	struct ctr_ahead *a = calloc(1, sizeof(*a));
+	struct ctr_keystream *a = calloc(1, sizeof(*a));
 	struct worker_conf conf = { .threads = threads,
 		.run = fill,
 		.end = end,
@@ -114,7 +114,7 @@ ctr_ahead_new(struct ctr_ahead **out, const EVP_CIPHER_CTX *model,
 		r = worker_start(&a->pool, &conf);
 	}
 	if (r != 0) {
-		ctr_ahead_free(a);
+		ctr_keystream_free(a);
 		return r;
 	}
 	for (size_t i = 0; i < a->places; i++)
@@ -124,15 +124,16 @@ ctr_ahead_new(struct ctr_ahead **out, const EVP_CIPHER_CTX *model,
 }
 
 void
-ctr_ahead_free(struct ctr_ahead *a)
+ctr_keystream_free(struct ctr_keystream *a)
 {
 	if (a == NULL)
 		return;
 	worker_stop(a->pool);
 	if (a->bytes != NULL) {
 		explicit_bzero(a->bytes, a->places * CTR_CHUNK);
-		if (ctr_ahead_wiped_hook != NULL)
-			ctr_ahead_wiped_hook(a->bytes, a->places * CTR_CHUNK);
+		if (ctr_keystream_wiped_hook != NULL)
+			ctr_keystream_wiped_hook(
+			    a->bytes, a->places * CTR_CHUNK);
 		free(a->bytes);
 	}
 	ring_free(a->ring);
@@ -141,7 +142,7 @@ ctr_ahead_free(struct ctr_ahead *a)
 }
 
 size_t
-ctr_ahead_threads(const struct ctr_ahead *a)
+ctr_keystream_threads(const struct ctr_keystream *a)
 {
 	return worker_count(a->pool);
 }
@@ -167,7 +168,7 @@ xor_blocks(uint8_t *restrict p, const uint8_t *restrict stream, size_t len)
 
 /* Gives the oldest chunk back to be filled anew. */
 static void
-recycle(struct ctr_ahead *a)
+recycle(struct ctr_keystream *a)
 {
 	ring_release(a->ring);
 	a->base += CTR_CHUNK_BLOCKS;
@@ -175,7 +176,8 @@ recycle(struct ctr_ahead *a)
 }
 
 size_t
-ctr_ahead_apply(struct ctr_ahead *a, uint64_t block, uint8_t *p, size_t len)
+ctr_keystream_apply(
+    struct ctr_keystream *a, uint64_t block, uint8_t *p, size_t len)
 {
 	size_t done = 0, at, n;
 	struct chunk *c;
@@ -212,7 +214,7 @@ now_ns(void)
 }
 
 bool
-ctr_ahead_may_pay(EVP_CIPHER_CTX *ctx)
+ctr_keystream_may_pay(EVP_CIPHER_CTX *ctx)
 {
 	enum { ROUNDS = 5, PACKET = 32 * 1024 };
 	double aes = 1e9, xor = 1e9, t0, t1, t2;

@@ -16,7 +16,8 @@
 struct ctr {
 	EVP_CIPHER_CTX *ctx; /* owned */
 	struct ctr_start start;
-	struct ctr_ahead *ahead; /* owned; NULL: no threads make keystream */
+	struct ctr_keystream
+	    *keystream; /* owned; NULL: no threads make keystream */
 };
 
 static void
@@ -26,7 +27,7 @@ stop(void *state)
 
 	if (s == NULL)
 		return;
-	ctr_ahead_free(s->ahead);
+	ctr_keystream_free(s->keystream);
 	EVP_CIPHER_CTX_free(s->ctx);
 	freezero(s, sizeof(*s));
 }
@@ -74,8 +75,8 @@ apply(struct ctr *s, uint64_t block, uint8_t *p, size_t len)
 {
 	size_t done = 0;
 
-	if (s->ahead != NULL)
-		done = ctr_ahead_apply(s->ahead, block, p, len);
+	if (s->keystream != NULL)
+		done = ctr_keystream_apply(s->keystream, block, p, len);
 	if (done == len)
 		return 0;
 	return ctr_apply(s->ctx, s->start, block + done / CTR_BLOCK, p + done,
@@ -134,40 +135,40 @@ open_packet(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
 }
 
 static int
-ahead_start(struct cipher *c, uint64_t block, size_t threads)
+keystream_start(struct cipher *c, uint64_t block, size_t threads)
 {
 	struct ctr *s = c->state;
 
-	return ctr_ahead_new(&s->ahead, s->ctx, s->start, block, threads);
+	return ctr_keystream_new(&s->keystream, s->ctx, s->start, block, threads);
 }
 
 static void
-ahead_stop(struct cipher *c)
+keystream_stop(struct cipher *c)
 {
 	struct ctr *s = c->state;
 
-	ctr_ahead_free(s->ahead);
-	s->ahead = NULL;
+	ctr_keystream_free(s->keystream);
+	s->keystream = NULL;
 }
 
 static size_t
-ahead_threads(const struct cipher *c)
+keystream_threads(const struct cipher *c)
 {
 	const struct ctr *s = c->state;
 
-	return s->ahead != NULL ? ctr_ahead_threads(s->ahead) : 0;
+	return s->keystream != NULL ? ctr_keystream_threads(s->keystream) : 0;
 }
 
 static bool
-ahead_may_pay(struct cipher *c)
+keystream_may_pay(struct cipher *c)
 {
 	struct ctr *s = c->state;
 
-	return ctr_ahead_may_pay(s->ctx);
+	return ctr_keystream_may_pay(s->ctx);
 }
 
-static const struct cipher_ahead_ops ahead_ops = { ahead_start, ahead_stop,
-	ahead_threads, ahead_may_pay };
+static const struct cipher_keystream_ops keystream_ops = { keystream_start, keystream_stop,
+	keystream_threads, keystream_may_pay };
 
 #define CTR(bits)                                                             \
 	const struct cipher_ops cipher_aes##bits##_ctr = {                    \
@@ -177,7 +178,7 @@ static const struct cipher_ahead_ops ahead_ops = { ahead_start, ahead_stop,
 		.seal = seal,                                                 \
 		.open_length = open_length,                                   \
 		.open = open_packet,                                          \
-		.ahead = &ahead_ops,                                          \
+		.keystream = &keystream_ops,                                          \
 	}
 
 CTR(128);

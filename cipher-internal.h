@@ -21,7 +21,7 @@ struct cipher {
 };
 
 /* Keystream made ahead, see cipher.h. */
-struct cipher_ahead_ops {
+struct cipher_keystream_ops {
 	int (*start)(struct cipher *c, uint64_t block, size_t threads);
 	void (*stop)(struct cipher *c);
 	size_t (*threads)(const struct cipher *c);
@@ -38,7 +38,7 @@ struct cipher_ops {
 	    uint8_t *pkt, uint32_t *len);
 	int (*open)(struct cipher *c, const struct cipher_pos *pos,
 	    uint8_t *pkt, uint32_t len);
-	const struct cipher_ahead_ops *ahead; /* NULL: not this one */
+	const struct cipher_keystream_ops *keystream; /* NULL: not this one */
 };
 
 /* An open_length for lengths that are sent in clear. */

@@ -151,7 +151,7 @@ length_is_sane(const struct cipher *c, uint32_t len)
 }
 
 int
-cipher_seal(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
+cipher_encrypt(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
     uint32_t len)
 {
 	ENSURE(c->seal && length_is_sane(c, len));
@@ -159,7 +159,7 @@ cipher_seal(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
 }
 
 int
-cipher_open_length(struct cipher *c, const struct cipher_pos *pos,
+cipher_decrypt_length(struct cipher *c, const struct cipher_pos *pos,
     uint8_t *pkt, uint32_t *len)
 {
 	ENSURE(!c->seal);
@@ -167,7 +167,7 @@ cipher_open_length(struct cipher *c, const struct cipher_pos *pos,
 }
 
 int
-cipher_open(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
+cipher_decrypt(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
     uint32_t len)
 {
 	ENSURE(!c->seal);
@@ -199,36 +199,37 @@ cipher_check_mac(struct cipher *c, const struct cipher_pos *pos,
 }
 
 bool
-cipher_ahead_can(const struct cipher_alg *alg)
+cipher_keystream_can(const struct cipher_alg *alg)
 {
-	return alg->ops->ahead != NULL;
+	return alg->ops->keystream != NULL;
 }
 
 bool
-cipher_ahead_may_pay(struct cipher *c)
+cipher_keystream_may_pay(struct cipher *c)
 {
-	return cipher_ahead_can(c->alg) && c->alg->ops->ahead->may_pay(c);
+	return cipher_keystream_can(c->alg) && c->alg->ops->keystream->may_pay(c);
 }
 
 int
-cipher_ahead_start(struct cipher *c, const struct cipher_pos *pos,
+cipher_keystream_start(struct cipher *c, const struct cipher_pos *pos,
     size_t threads)
 {
-	if (!cipher_ahead_can(c->alg))
+	if (!cipher_keystream_can(c->alg))
 		return ERR_ARGUMENT;
-	cipher_ahead_stop(c);
-	return c->alg->ops->ahead->start(c, pos->block, threads);
+	cipher_keystream_stop(c);
+	return c->alg->ops->keystream->start(c, pos->block, threads);
 }
 
 void
-cipher_ahead_stop(struct cipher *c)
+cipher_keystream_stop(struct cipher *c)
 {
-	if (cipher_ahead_can(c->alg))
-		c->alg->ops->ahead->stop(c);
+	if (cipher_keystream_can(c->alg))
+		c->alg->ops->keystream->stop(c);
 }
 
 size_t
-cipher_ahead_threads(const struct cipher *c)
+cipher_keystream_threads(const struct cipher *c)
 {
-	return cipher_ahead_can(c->alg) ? c->alg->ops->ahead->threads(c) : 0;
+	return cipher_keystream_can(c->alg) ? c->alg->ops->keystream->threads(c)
+					    : 0;
 }

@@ -74,21 +74,21 @@ size_t cipher_align(const struct cipher *c);
 bool cipher_length_apart(const struct cipher *c);
 /* Blocks of the counter that a packet of this len uses. */
 uint64_t cipher_blocks(const struct cipher *c, uint32_t len);
-/* Bytes that must have arrived before cipher_open_length() (4, or a block
+/* Bytes that must have arrived before cipher_decrypt_length() (4, or a block
  * for CTR with encrypt-and-MAC). */
 size_t cipher_head_len(const struct cipher *c);
 
 /* Seals 4 + len bytes at pkt in place and appends the tag. */
-int cipher_seal(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
+int cipher_encrypt(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
     uint32_t len) must_check;
 /* The length field, authenticated or not: the caller checks its range. For
  * encrypt-and-MAC this deciphers the first block in place; it is called
- * exactly once a packet, before cipher_open(). */
-int cipher_open_length(struct cipher *c, const struct cipher_pos *pos,
+ * exactly once a packet, before cipher_decrypt(). */
+int cipher_decrypt_length(struct cipher *c, const struct cipher_pos *pos,
     uint8_t *pkt, uint32_t *len) must_check;
 /* Opens the rest in place; ERR_MAC if it was tampered with (then the bytes
  * at pkt are not to be used). */
-int cipher_open(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
+int cipher_decrypt(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
     uint32_t len) must_check;
 
 /*
@@ -103,12 +103,12 @@ int cipher_open(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
  * threads to be had; then all is as before. stop ends the threads and wipes
  * the keystream, as cipher_free() does. A child after fork() has no threads.
  */
-bool cipher_ahead_can(const struct cipher_alg *alg);
+bool cipher_keystream_can(const struct cipher_alg *alg);
 /* Measured: is the cipher so slow on this CPU that it is worth trying? */
-bool cipher_ahead_may_pay(struct cipher *c);
-int cipher_ahead_start(struct cipher *c, const struct cipher_pos *pos,
+bool cipher_keystream_may_pay(struct cipher *c);
+int cipher_keystream_start(struct cipher *c, const struct cipher_pos *pos,
     size_t threads) must_check;
-void cipher_ahead_stop(struct cipher *c);
-size_t cipher_ahead_threads(const struct cipher *c); /* that run now */
+void cipher_keystream_stop(struct cipher *c);
+size_t cipher_keystream_threads(const struct cipher *c); /* that run now */
 
 #endif

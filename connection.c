@@ -31,7 +31,7 @@ struct connection {
 	int tx_errno; /* of the write that failed; 0: none did */
 	bool kick; /* input that is buffered already must be looked at */
 	struct loop_timer *rekey_timer;
-	struct loop_timer *tend_timer; /* of the packet layer's threads */
+	struct loop_timer *poll_timer; /* of the packet layer's threads */
 	struct loop_timer *rest_timer; /* while buffers are enlarged */
 	uint64_t rest_moved;	       /* bytes when it was set */
 
@@ -170,11 +170,11 @@ on_rekey_time(void *arg)
 }
 
 static void
-on_tend_time(void *arg)
+on_poll_time(void *arg)
 {
 	struct connection *c = arg;
 
-	c->tend_timer = NULL; /* as above */
+	c->poll_timer = NULL; /* as above */
 }
 
 static uint64_t
@@ -220,7 +220,7 @@ static int
 turn(struct connection *c, bool *busy)
 {
 	bool more = false;
-	uint32_t wait_s, tend_ms;
+	uint32_t wait_s, poll_ms;
 	int r;
 
 	if (packet_rekey_due(c->packet) && (r = kex_start(c->kex)) != 0)
@@ -230,9 +230,9 @@ turn(struct connection *c, bool *busy)
 		c->rekey_timer = loop_after(c->loop, (uint64_t)wait_s * 1000,
 		    on_rekey_time, c);
 	watch_for_rest(c);
-	tend_ms = packet_tend(c->packet);
-	if (c->tend_timer == NULL && tend_ms != 0)
-		c->tend_timer = loop_after(c->loop, tend_ms, on_tend_time, c);
+	poll_ms = packet_poll(c->packet);
+	if (c->poll_timer == NULL && poll_ms != 0)
+		c->poll_timer = loop_after(c->loop, poll_ms, on_poll_time, c);
 	if (c->channels != NULL && !c->paused &&
 	    (r = channels_turn(c->channels, &more)) != 0)
 		return r;
@@ -254,7 +254,7 @@ update_watch(struct connection *c)
 {
 	size_t pending = packet_tx_pending(c->packet);
 	int in = c->paused || pending > TX_STOP_READING ? 0 : LOOP_READ;
-	int out = packet_tx_sealed(c->packet) > 0 ? LOOP_WRITE : 0;
+	int out = packet_tx_ready(c->packet) > 0 ? LOOP_WRITE : 0;
 
 	if (c->in == c->out) {
 		loop_fd_want(c->in, in | out);
@@ -273,7 +273,8 @@ read_rest(struct connection *c)
 
 	if (r > 0 || packet_rx_posted(c->packet)) {
 		process(c);
-		return !c->ended && (r > 0 || !packet_may_wait(c->packet, true));
+		return !c->ended &&
+		       (r > 0 || !packet_prepare_wait(c->packet, true));
 	}
 	if (r == ERR_AGAIN) {
 		errno = c->tx_errno;
@@ -304,7 +305,7 @@ on_turn(void *arg)
 	}
 	if (c->tx_errno == 0)
 		update_watch(c);
-	return busy || !packet_may_wait(c->packet, !c->paused);
+	return busy || !packet_prepare_wait(c->packet, !c->paused);
 }
 
 int
@@ -345,7 +346,7 @@ connection_free(struct connection *c)
 		loop_unwatch(c->loop, c->out);
 	loop_unwatch(c->loop, c->in);
 	loop_cancel(c->loop, c->rekey_timer);
-	loop_cancel(c->loop, c->tend_timer);
+	loop_cancel(c->loop, c->poll_timer);
 	loop_cancel(c->loop, c->rest_timer);
 	loop_cancel(c->loop, c->alive_timer);
 	free(c);

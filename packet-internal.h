@@ -100,7 +100,7 @@ struct packet {
 
 	struct packet_ring tx;
 	size_t tx_unsent;      /* bytes the kernel may keep; 0: its own limit */
-	uint64_t tx_looked_ms; /* when that was last decided */
+	uint64_t tx_sampled_ms; /* when that was last decided */
 	bool hold;
 	struct buf held; /* messages that wait for NEWKEYS, as strings */
 	bool recording;
@@ -131,9 +131,9 @@ struct packet {
 	uint32_t rekey_seconds;
 	time_t keyed_at; /* monotonic seconds */
 
-	size_t ahead; /* threads that make keystream, each direction; 0: none */
+	size_t keystream_threads; /* threads that make keystream, each direction; 0: none */
 	struct pipeline *pipe; /* NULL: serial, or keystream */
-	size_t tx_unsealed;    /* bytes at the end of tx, one job a packet */
+	size_t tx_unencrypted;    /* bytes at the end of tx, one job a packet */
 	size_t tx_fresh;       /* of them: bytes the threads were not told of */
 	int tx_err;	       /* of a job */
 	struct packet_trial trial;

@@ -54,9 +54,9 @@ packet_pace(struct packet *p)
 	uint64_t now = loop_now_ms(), rate;
 	size_t unsent;
 
-	if (!p->authenticated || now - p->tx_looked_ms < LOOK_MS)
+	if (!p->authenticated || now - p->tx_sampled_ms < LOOK_MS)
 		return;
-	p->tx_looked_ms = now;
+	p->tx_sampled_ms = now;
 	if ((rate = tcp_send_rate(p->fd_out)) == 0)
 		return; /* no TCP, or not known yet */
 	unsent = packet_unsent_for(rate);

@@ -193,7 +193,7 @@ take_length(struct packet *p)
 	if (h->cipher == NULL) {
 		p->rx_len = wire_get_u32(pkt);
 	} else {
-		r = cipher_open_length(h->cipher, &h->pos, pkt, &p->rx_len);
+		r = cipher_decrypt_length(h->cipher, &h->pos, pkt, &p->rx_len);
 		if (r != 0)
 			return r;
 	}
@@ -269,7 +269,7 @@ take_packet(struct packet *p, struct span *payload)
 	if ((r = frame(p, &size)) != 0 || size == 0)
 		return r;
 	if (h->cipher != NULL &&
-	    (r = cipher_open(h->cipher, &h->pos, pkt, p->rx_len)) != 0)
+	    (r = cipher_decrypt(h->cipher, &h->pos, pkt, p->rx_len)) != 0)
 		return r;
 	advance(p, size);
 	return give_out(p, pkt, p->rx_len, seqnr, size, payload);
@@ -298,17 +298,17 @@ frame_ahead(struct packet *p)
 
 	/* If a read brings little, the loop is not what limits it. */
 	if (p->rx_err != 0 || !may_open_ahead(p) ||
-	    (pipeline_pending(p->pipe, PIPELINE_OPEN) == 0 &&
+	    (pipeline_pending(p->pipe, PIPELINE_DECRYPT) == 0 &&
 		p->rx_end - p->rx_off < PACKET_RX_BATCH))
 		return;
-	while ((j = pipeline_next(p->pipe, PIPELINE_OPEN)) != NULL) {
+	while ((j = pipeline_next(p->pipe, PIPELINE_DECRYPT)) != NULL) {
 		/* What was whole before an error is given out before it. */
 		p->rx_err = frame(p, &size);
 		if (p->rx_err != 0 || size == 0)
 			break;
 		/* Small ones only between large ones. */
 		if (p->rx_len < PACKET_JOB_MIN &&
-		    pipeline_pending(p->pipe, PIPELINE_OPEN) == 0)
+		    pipeline_pending(p->pipe, PIPELINE_DECRYPT) == 0)
 			break;
 		j->pos = h->pos;
 		j->pkt = p->rx + p->rx_off;
@@ -316,7 +316,7 @@ frame_ahead(struct packet *p)
 		j->size = size;
 		j->where = p->rx_which;
 		p->rx_jobs[p->rx_which]++;
-		pipeline_post(p->pipe, PIPELINE_OPEN);
+		pipeline_post(p->pipe, PIPELINE_DECRYPT);
 		posted += size;
 		advance(p, size);
 	}
@@ -332,17 +332,17 @@ take_opened(struct packet *p, struct span *payload)
 	struct pipeline_job got;
 
 	frame_ahead(p);
-	if (pipeline_pending(p->pipe, PIPELINE_OPEN) == 0)
+	if (pipeline_pending(p->pipe, PIPELINE_DECRYPT) == 0)
 		return p->rx_err != 0 ? p->rx_err : take_packet(p, payload);
-	while ((j = pipeline_done(p->pipe, PIPELINE_OPEN)) == NULL) {
+	while ((j = pipeline_done(p->pipe, PIPELINE_DECRYPT)) == NULL) {
 		/* While they work there may be more to read. */
 		if (!p->rx_dry && pipeline_threads(p->pipe) > 0)
 			return 0;
-		if (!pipeline_help(p->pipe, PIPELINE_OPEN))
+		if (!pipeline_help(p->pipe, PIPELINE_DECRYPT))
 			return 0;
 	}
 	got = *j;
-	pipeline_release(p->pipe, PIPELINE_OPEN);
+	pipeline_release(p->pipe, PIPELINE_DECRYPT);
 	p->rx_jobs[got.where]--;
 	if (got.err != 0)
 		return got.err;

@@ -44,19 +44,19 @@ pipe_set_keys(struct packet *p, enum packet_dir dir)
 	const struct packet_keys *k = &p->half[dir].keys;
 
 	pipeline_set_keys(p->pipe,
-	    dir == PACKET_TX ? PIPELINE_SEAL : PIPELINE_OPEN, k->cipher,
+	    dir == PACKET_TX ? PIPELINE_ENCRYPT : PIPELINE_DECRYPT, k->cipher,
 	    k->mac, k->key, k->iv, k->mac_key);
 }
 
 static void
-ahead_start(struct packet *p, enum packet_dir dir)
+keystream_start(struct packet *p, enum packet_dir dir)
 {
 	struct packet_half *h = &p->half[dir];
 	int r;
 
-	if (!cipher_ahead_can(h->keys.cipher))
+	if (!cipher_keystream_can(h->keys.cipher))
 		return;
-	if ((r = cipher_ahead_start(h->cipher, &h->pos, p->ahead)) != 0)
+	if ((r = cipher_keystream_start(h->cipher, &h->pos, p->keystream_threads)) != 0)
 		log_debug("no threads for keystream: %s", err_text(r));
 }
 
@@ -65,8 +65,8 @@ packet_threads_set_keys(struct packet *p, enum packet_dir dir)
 {
 	if (p->pipe != NULL)
 		pipe_set_keys(p, dir);
-	if (p->ahead > 0)
-		ahead_start(p, dir);
+	if (p->keystream_threads > 0)
+		keystream_start(p, dir);
 }
 
 static bool
@@ -77,11 +77,11 @@ ready_for_threads(const struct packet *p)
 }
 
 static void
-ahead_stop(struct packet *p)
+keystream_stop(struct packet *p)
 {
-	for (int dir = 0; p->ahead > 0 && dir < 2; dir++)
-		cipher_ahead_stop(p->half[dir].cipher);
-	p->ahead = 0;
+	for (int dir = 0; p->keystream_threads > 0 && dir < 2; dir++)
+		cipher_keystream_stop(p->half[dir].cipher);
+	p->keystream_threads = 0;
 }
 
 static void
@@ -92,7 +92,7 @@ pipe_stop(struct packet *p)
 	(void)pipeline_set_threads(p->pipe, 0);
 	packet_tx_collect(p, true);
 	/* Opened packets that wait to be taken keep the pipeline. */
-	if (pipeline_pending(p->pipe, PIPELINE_OPEN) > 0)
+	if (pipeline_pending(p->pipe, PIPELINE_DECRYPT) > 0)
 		return;
 	pipeline_free(p->pipe);
 	p->pipe = NULL;
@@ -108,7 +108,7 @@ packet_threads_start(struct packet *p, size_t threads)
 
 	if (!ready_for_threads(p))
 		return 0;
-	ahead_stop(p);
+	keystream_stop(p);
 	if (p->pipe == NULL) {
 		if ((p->pipe = pipeline_new(wake, p)) == NULL)
 			return 0;
@@ -129,9 +129,9 @@ packet_keystream_start(struct packet *p, size_t threads)
 	if (!ready_for_threads(p))
 		return 0;
 	pipe_stop(p);
-	p->ahead = threads;
-	ahead_start(p, PACKET_TX);
-	ahead_start(p, PACKET_RX);
+	p->keystream_threads = threads;
+	keystream_start(p, PACKET_TX);
+	keystream_start(p, PACKET_RX);
 	got = packet_threads(p);
 	log_debug("%zu threads make keystream for %s", got,
 	    packet_cipher_name(p, PACKET_TX));
@@ -142,7 +142,7 @@ void
 packet_threads_stop(struct packet *p)
 {
 	pipe_stop(p);
-	ahead_stop(p);
+	keystream_stop(p);
 }
 
 size_t
@@ -150,8 +150,8 @@ packet_threads(const struct packet *p)
 {
 	size_t n = p->pipe != NULL ? pipeline_threads(p->pipe) : 0;
 
-	for (int dir = 0; p->ahead > 0 && dir < 2; dir++)
-		n += cipher_ahead_threads(p->half[dir].cipher);
+	for (int dir = 0; p->keystream_threads > 0 && dir < 2; dir++)
+		n += cipher_keystream_threads(p->half[dir].cipher);
 	return n;
 }
 
@@ -184,23 +184,23 @@ packet_set_notify(struct packet *p, void (*notify)(void *arg), void *arg)
 }
 
 bool
-packet_may_wait(struct packet *p, bool reading)
+packet_prepare_wait(struct packet *p, bool reading)
 {
 	bool tx, rx;
 
 	if (p->pipe == NULL)
 		return true;
-	tx = p->tx_unsealed > 0;
-	rx = reading && pipeline_pending(p->pipe, PIPELINE_OPEN) > 0;
+	tx = p->tx_unencrypted > 0;
+	rx = reading && pipeline_pending(p->pipe, PIPELINE_DECRYPT) > 0;
 	if (pipeline_threads(p->pipe) == 0)
 		return !tx && !rx; /* nobody but us */
 	/* What is sealed waits for the socket first; then, rather than sleep,
 	 * the loop does what the threads were not told of. */
-	if (tx && packet_tx_sealed(p) == 0 &&
-	    (pipeline_help(p->pipe, PIPELINE_SEAL) ||
-		!pipeline_await(p->pipe, PIPELINE_SEAL)))
+	if (tx && packet_tx_ready(p) == 0 &&
+	    (pipeline_help(p->pipe, PIPELINE_ENCRYPT) ||
+		!pipeline_arm_wake(p->pipe, PIPELINE_ENCRYPT)))
 		return false;
-	return !rx || pipeline_await(p->pipe, PIPELINE_OPEN);
+	return !rx || pipeline_arm_wake(p->pipe, PIPELINE_DECRYPT);
 }
 
 /* ---- the decision --------------------------------------------------------- */
@@ -300,8 +300,8 @@ static bool
 keystream_can(const struct packet *p)
 {
 	return !p->trial.keystream_denied &&
-	    (cipher_ahead_can(p->half[PACKET_TX].keys.cipher) ||
-		cipher_ahead_can(p->half[PACKET_RX].keys.cipher));
+	    (cipher_keystream_can(p->half[PACKET_TX].keys.cipher) ||
+		cipher_keystream_can(p->half[PACKET_RX].keys.cipher));
 }
 
 static size_t
@@ -335,13 +335,13 @@ judge(struct packet *p, const struct packet_window *w)
 	switch (packet_trial_judge(t, w)) {
 	case PACKET_THREADS_START:
 		t->second = keystream_can(p) &&
-		    (cipher_ahead_may_pay(p->half[PACKET_TX].cipher) ||
-			cipher_ahead_may_pay(p->half[PACKET_RX].cipher));
+		    (cipher_keystream_may_pay(p->half[PACKET_TX].cipher) ||
+			cipher_keystream_may_pay(p->half[PACKET_RX].cipher));
 		start_or_give_up(p, PACKET_FORM_PIPELINE, w->now_ms);
 		break;
 	case PACKET_THREADS_OTHER:
 		start_or_give_up(p,
-		    p->ahead > 0 ? PACKET_FORM_PIPELINE :
+		    p->keystream_threads > 0 ? PACKET_FORM_PIPELINE :
 				   PACKET_FORM_KEYSTREAM,
 		    w->now_ms);
 		break;
@@ -387,7 +387,7 @@ judge_window(struct packet *p, struct packet_window *w)
 }
 
 uint32_t
-packet_tend(struct packet *p)
+packet_poll(struct packet *p)
 {
 	struct packet_trial *t = &p->trial;
 	struct packet_window w = { .total = moved(p),
@@ -397,7 +397,7 @@ packet_tend(struct packet *p)
 	if (p->pipe != NULL && pipeline_threads(p->pipe) == 0)
 		pipe_stop(p);
 	if (w.threads == 0)
-		ahead_stop(p);
+		keystream_stop(p);
 	if (t->threads_max == 0 || !ready_for_threads(p) || form_is_given(p))
 		return 0;
 	w.bytes = w.total - t->start_bytes;

@@ -117,7 +117,7 @@ packet_tx_raw(struct packet *p, const void *bytes, size_t len)
 
 	if (len == 0)
 		return 0;
-	ENSURE(p->tx_unsealed == 0);
+	ENSURE(p->tx_unencrypted == 0);
 	if ((r = ring_reserve(p, len, &place)) != 0)
 		return r;
 	memcpy(place, bytes, len);
@@ -161,7 +161,7 @@ is_job(const struct packet *p, uint32_t field)
 {
 	if (p->pipe == NULL || p->half[PACKET_TX].cipher == NULL)
 		return false;
-	return p->tx_unsealed > 0 ||
+	return p->tx_unencrypted > 0 ||
 	    (field >= PACKET_JOB_MIN && pipeline_threads(p->pipe) > 0);
 }
 
@@ -170,16 +170,16 @@ post(struct packet *p, uint8_t *place, uint32_t field, size_t size)
 {
 	struct pipeline_job *j;
 
-	while ((j = pipeline_next(p->pipe, PIPELINE_SEAL)) == NULL) {
-		(void)pipeline_wait(p->pipe, PIPELINE_SEAL);
+	while ((j = pipeline_next(p->pipe, PIPELINE_ENCRYPT)) == NULL) {
+		(void)pipeline_wait(p->pipe, PIPELINE_ENCRYPT);
 		packet_tx_collect(p, false);
 	}
 	j->pos = p->half[PACKET_TX].pos;
 	j->pkt = place;
 	j->len = field;
 	j->size = size;
-	pipeline_post(p->pipe, PIPELINE_SEAL);
-	p->tx_unsealed += size;
+	pipeline_post(p->pipe, PIPELINE_ENCRYPT);
+	p->tx_unencrypted += size;
 	p->tx_fresh += size;
 	if (p->tx_fresh >= PACKET_JOBS_BYTES) {
 		p->tx_fresh = 0;
@@ -204,8 +204,8 @@ seal_in_place(struct packet *p, uint8_t *place, size_t len)
 		size += cipher_tag_len(h->cipher);
 		if (is_job(p, field))
 			post(p, place, field, size);
-		else if ((r = cipher_seal(h->cipher, &h->pos, place, field)) !=
-		    0)
+		else if ((r = cipher_encrypt(
+			      h->cipher, &h->pos, place, field)) != 0)
 			return r;
 		h->pos.block += cipher_blocks(h->cipher, field);
 		h->pos.packet++;
@@ -369,9 +369,9 @@ packet_tx_pending(const struct packet *p)
 }
 
 size_t
-packet_tx_sealed(const struct packet *p)
+packet_tx_ready(const struct packet *p)
 {
-	return ring_pending(&p->tx) - p->tx_unsealed;
+	return ring_pending(&p->tx) - p->tx_unencrypted;
 }
 
 void
@@ -379,16 +379,16 @@ packet_tx_collect(struct packet *p, bool wait)
 {
 	const struct pipeline_job *j;
 
-	if (p->tx_unsealed == 0)
+	if (p->tx_unencrypted == 0)
 		return;
-	while ((j = wait ? pipeline_wait(p->pipe, PIPELINE_SEAL) :
-			   pipeline_done(p->pipe, PIPELINE_SEAL)) != NULL) {
+	while ((j = wait ? pipeline_wait(p->pipe, PIPELINE_ENCRYPT) :
+			   pipeline_done(p->pipe, PIPELINE_ENCRYPT)) != NULL) {
 		if (j->err != 0)
 			p->tx_err = j->err;
-		p->tx_unsealed -= j->size;
-		pipeline_release(p->pipe, PIPELINE_SEAL);
+		p->tx_unencrypted -= j->size;
+		pipeline_release(p->pipe, PIPELINE_ENCRYPT);
 	}
-	if (p->tx_unsealed == 0)
+	if (p->tx_unencrypted == 0)
 		p->tx_fresh = 0;
 }
 
@@ -400,10 +400,10 @@ static size_t
 gather_sealed(struct packet *p)
 {
 	packet_tx_collect(p, false);
-	while (p->tx_unsealed > 0 && packet_tx_sealed(p) < PACKET_TX_PIECE &&
-	    pipeline_help(p->pipe, PIPELINE_SEAL))
+	while (p->tx_unencrypted > 0 && packet_tx_ready(p) < PACKET_TX_PIECE &&
+	    pipeline_help(p->pipe, PIPELINE_ENCRYPT))
 		packet_tx_collect(p, false);
-	return packet_tx_sealed(p);
+	return packet_tx_ready(p);
 }
 
 static int

@@ -151,7 +151,7 @@ int packet_bulk_commit(struct packet *p, size_t len) must_check;
 int packet_flush(struct packet *p) must_check;
 size_t packet_tx_pending(const struct packet *p); /* bytes not yet written */
 /* Of them, those that wait for nothing but the socket. */
-size_t packet_tx_sealed(const struct packet *p);
+size_t packet_tx_ready(const struct packet *p);
 /* Disconnect message, best effort; p stays to be freed by the caller. */
 void packet_disconnect(struct packet *p, enum ssh_disconnect reason,
     const char *text);
@@ -221,8 +221,8 @@ void packet_set_form(struct packet *p, enum packet_form form,
     bool deny_keystream);
 void packet_set_notify(struct packet *p, void (*notify)(void *arg),
     void *arg);
-uint32_t packet_tend(struct packet *p);
-bool packet_may_wait(struct packet *p, bool reading);
+uint32_t packet_poll(struct packet *p);
+bool packet_prepare_wait(struct packet *p, bool reading);
 /* At once, and whether it pays or not; count of threads that run. stop may be
  * called at any time. */
 size_t packet_threads_start(struct packet *p, size_t threads);

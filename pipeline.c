@@ -9,12 +9,12 @@
 #include "base/ring.h"
 #include "base/worker.h"
 
-enum { LANES = 2, THREADS_AUTO_MAX = 4 };
+enum { DIRECTIONS = 2, THREADS_AUTO_MAX = 4 };
 
-/* The keys of a lane: written by the loop while the lane is empty, so that
+/* The keys of a dir: written by the loop while the dir is empty, so that
  * posting the next job publishes them. */
-struct lane {
-	enum pipeline_lane which;
+struct dir {
+	enum pipeline_dir which;
 	uint64_t generation; /* counts the keys; 0: none yet */
 	const struct cipher_alg *alg;
 	const struct mac_alg *mac;
@@ -23,8 +23,8 @@ struct lane {
 };
 
 struct pipeline {
-	struct lane lanes[LANES];
-	struct ring *rings[LANES];
+	struct dir directions[DIRECTIONS];
+	struct ring *rings[DIRECTIONS];
 	struct worker_pool *pool; /* NULL: no threads */
 	void *loop_local;	  /* contexts of the loop thread */
 	void (*wake)(void *arg);
@@ -34,26 +34,26 @@ struct pipeline {
 /* A place of a ring. */
 struct place {
 	struct pipeline_job job;
-	const struct lane *lane;
+	const struct dir *dir;
 };
 
 /* What a thread keeps between jobs. */
 struct contexts {
-	struct cipher *cipher[LANES];
-	uint64_t generation[LANES];
+	struct cipher *cipher[DIRECTIONS];
+	uint64_t generation[DIRECTIONS];
 };
 
 /* ---- jobs: in the workers, or in the loop ------------------------------- */
 
 static int
-context_for(struct contexts *all, const struct lane *l, struct cipher **out)
+context_for(struct contexts *all, const struct dir *l, struct cipher **out)
 {
 	struct cipher **c = &all->cipher[l->which];
 	int r = 0;
 
 	if (all->generation[l->which] != l->generation) {
 		cipher_free(*c);
-		r = cipher_new(c, l->alg, l->mac, l->which == PIPELINE_SEAL,
+		r = cipher_new(c, l->alg, l->mac, l->which == PIPELINE_ENCRYPT,
 		    l->key, l->iv, l->mac_key);
 		all->generation[l->which] = r == 0 ? l->generation : 0;
 	}
@@ -70,11 +70,11 @@ do_packet(struct contexts *all, const struct place *p)
 
 	if (all == NULL)
 		return ERR_NOMEM;
-	if ((r = context_for(all, p->lane, &c)) != 0)
+	if ((r = context_for(all, p->dir, &c)) != 0)
 		return r;
-	return p->lane->which == PIPELINE_SEAL ?
-	    cipher_seal(c, &j->pos, j->pkt, j->len) :
-	    cipher_open(c, &j->pos, j->pkt, j->len);
+	return p->dir->which == PIPELINE_ENCRYPT ?
+	    cipher_encrypt(c, &j->pos, j->pkt, j->len) :
+	    cipher_decrypt(c, &j->pos, j->pkt, j->len);
 }
 
 static void
@@ -94,7 +94,7 @@ end(void *local)
 
 	if (all == NULL)
 		return;
-	for (size_t i = 0; i < LANES; i++)
+	for (size_t i = 0; i < DIRECTIONS; i++)
 		cipher_free(all->cipher[i]);
 	free(all);
 }
@@ -110,9 +110,9 @@ pipeline_new(void (*wake)(void *arg), void *arg)
 		return NULL;
 	pl->wake = wake;
 	pl->arg = arg;
-	for (size_t i = 0; i < LANES; i++) {
-		pl->lanes[i].which = (enum pipeline_lane)i;
-		pl->rings[i] = ring_new(PIPELINE_PLACES, sizeof(struct place));
+	for (size_t i = 0; i < DIRECTIONS; i++) {
+		pl->directions[i].which = (enum pipeline_dir)i;
+		pl->rings[i] = ring_new(PIPELINE_SLOTS, sizeof(struct place));
 		if (pl->rings[i] == NULL) {
 			pipeline_free(pl);
 			return NULL;
@@ -128,7 +128,7 @@ pipeline_free(struct pipeline *pl)
 		return;
 	worker_stop(pl->pool);
 	end(pl->loop_local);
-	for (size_t i = 0; i < LANES; i++)
+	for (size_t i = 0; i < DIRECTIONS; i++)
 		ring_free(pl->rings[i]);
 	mem_free_secret(pl, sizeof(*pl));
 }
@@ -159,13 +159,13 @@ pipeline_threads(const struct pipeline *pl)
 }
 
 void
-pipeline_set_keys(struct pipeline *pl, enum pipeline_lane lane,
+pipeline_set_keys(struct pipeline *pl, enum pipeline_dir dir,
     const struct cipher_alg *alg, const struct mac_alg *mac,
     const uint8_t *key, const uint8_t *iv, const uint8_t *mac_key)
 {
-	struct lane *l = &pl->lanes[lane];
+	struct dir *l = &pl->directions[dir];
 
-	ENSURE(ring_pending(pl->rings[lane]) == 0);
+	ENSURE(ring_pending(pl->rings[dir]) == 0);
 	l->generation++;
 	l->alg = alg;
 	l->mac = mac;
@@ -177,21 +177,21 @@ pipeline_set_keys(struct pipeline *pl, enum pipeline_lane lane,
 /* ---- use ----------------------------------------------------------------- */
 
 struct pipeline_job *
-pipeline_next(struct pipeline *pl, enum pipeline_lane lane)
+pipeline_next(struct pipeline *pl, enum pipeline_dir dir)
 {
-	struct place *p = ring_next(pl->rings[lane]);
+	struct place *p = ring_next(pl->rings[dir]);
 
-	ENSURE(pl->lanes[lane].generation != 0);
+	ENSURE(pl->directions[dir].generation != 0);
 	if (p == NULL)
 		return NULL;
-	p->lane = &pl->lanes[lane];
+	p->dir = &pl->directions[dir];
 	return &p->job;
 }
 
 void
-pipeline_post(struct pipeline *pl, enum pipeline_lane lane)
+pipeline_post(struct pipeline *pl, enum pipeline_dir dir)
 {
-	ring_post(pl->rings[lane]);
+	ring_post(pl->rings[dir]);
 }
 
 void
@@ -202,56 +202,56 @@ pipeline_kick(struct pipeline *pl)
 }
 
 const struct pipeline_job *
-pipeline_done(struct pipeline *pl, enum pipeline_lane lane)
+pipeline_done(struct pipeline *pl, enum pipeline_dir dir)
 {
-	struct place *p = ring_oldest(pl->rings[lane]);
+	struct place *p = ring_oldest(pl->rings[dir]);
 
 	return p != NULL ? &p->job : NULL;
 }
 
 void
-pipeline_release(struct pipeline *pl, enum pipeline_lane lane)
+pipeline_release(struct pipeline *pl, enum pipeline_dir dir)
 {
-	ring_release(pl->rings[lane]);
+	ring_release(pl->rings[dir]);
 }
 
 size_t
-pipeline_pending(const struct pipeline *pl, enum pipeline_lane lane)
+pipeline_pending(const struct pipeline *pl, enum pipeline_dir dir)
 {
-	return ring_pending(pl->rings[lane]);
+	return ring_pending(pl->rings[dir]);
 }
 
 bool
-pipeline_help(struct pipeline *pl, enum pipeline_lane lane)
+pipeline_help(struct pipeline *pl, enum pipeline_dir dir)
 {
 	size_t ticket;
-	void *job = ring_take(pl->rings[lane], &ticket);
+	void *job = ring_take(pl->rings[dir], &ticket);
 
 	if (job == NULL)
 		return false;
 	run(job, &pl->loop_local);
-	(void)ring_finish(pl->rings[lane], ticket);
+	(void)ring_finish(pl->rings[dir], ticket);
 	return true;
 }
 
 const struct pipeline_job *
-pipeline_wait(struct pipeline *pl, enum pipeline_lane lane)
+pipeline_wait(struct pipeline *pl, enum pipeline_dir dir)
 {
 	const struct pipeline_job *j;
 
-	while ((j = pipeline_done(pl, lane)) == NULL &&
-	    pipeline_pending(pl, lane) > 0) {
+	while ((j = pipeline_done(pl, dir)) == NULL &&
+	    pipeline_pending(pl, dir) > 0) {
 		/* What is in hand elsewhere takes some microseconds. */
-		if (!pipeline_help(pl, lane))
+		if (!pipeline_help(pl, dir))
 			sched_yield();
 	}
 	return j;
 }
 
 bool
-pipeline_await(struct pipeline *pl, enum pipeline_lane lane)
+pipeline_arm_wake(struct pipeline *pl, enum pipeline_dir dir)
 {
-	return ring_await(pl->rings[lane]);
+	return ring_await(pl->rings[dir]);
 }
 
 size_t

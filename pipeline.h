@@ -5,7 +5,7 @@
  * the order of posting. What makes packets independent is that nonce and
  * counter follow from struct cipher_pos.
  *
- * There are two lanes, one a direction. The keys of a lane change only when
+ * There are two directions, one a direction. The keys of a dir change only when
  * nothing is pending in it. Every thread has cipher contexts of its own, made
  * when it first meets a key. Without threads everything works the same: the
  * jobs are done by pipeline_help() and pipeline_wait().
@@ -25,9 +25,9 @@
 #include "base/err.h"
 #include "cipher.h"
 
-enum pipeline_lane { PIPELINE_SEAL, PIPELINE_OPEN };
+enum pipeline_dir { PIPELINE_ENCRYPT, PIPELINE_DECRYPT };
 
-enum { PIPELINE_PLACES = 256 }; /* jobs of a lane that may be pending */
+enum { PIPELINE_SLOTS = 256 }; /* jobs of a dir that may be pending */
 
 /* A packet in memory, as in cipher.h; the memory stays where it is and is not
  * touched by others until the job is done. */
@@ -51,32 +51,32 @@ void pipeline_free(struct pipeline *pl);
 size_t pipeline_set_threads(struct pipeline *pl, size_t threads);
 size_t pipeline_threads(const struct pipeline *pl);
 
-/* The lane must be empty. Arguments as in cipher_new(); all are copied. */
-void pipeline_set_keys(struct pipeline *pl, enum pipeline_lane lane,
+/* The dir must be empty. Arguments as in cipher_new(); all are copied. */
+void pipeline_set_keys(struct pipeline *pl, enum pipeline_dir dir,
     const struct cipher_alg *alg, const struct mac_alg *mac,
     const uint8_t *key, const uint8_t *iv, const uint8_t *mac_key);
 
-/* A job to fill in, NULL if the lane is full; then it is posted. kick tells
+/* A job to fill in, NULL if the dir is full; then it is posted. kick tells
  * the threads, once for several jobs. */
 struct pipeline_job *pipeline_next(struct pipeline *pl,
-    enum pipeline_lane lane);
-void pipeline_post(struct pipeline *pl, enum pipeline_lane lane);
+    enum pipeline_dir dir);
+void pipeline_post(struct pipeline *pl, enum pipeline_dir dir);
 void pipeline_kick(struct pipeline *pl);
 
 /* The oldest job if it is done, else NULL; then given back. */
 const struct pipeline_job *pipeline_done(struct pipeline *pl,
-    enum pipeline_lane lane);
-void pipeline_release(struct pipeline *pl, enum pipeline_lane lane);
-size_t pipeline_pending(const struct pipeline *pl, enum pipeline_lane lane);
+    enum pipeline_dir dir);
+void pipeline_release(struct pipeline *pl, enum pipeline_dir dir);
+size_t pipeline_pending(const struct pipeline *pl, enum pipeline_dir dir);
 
 /* The loop does one job that nobody has taken: false if there is none. */
-bool pipeline_help(struct pipeline *pl, enum pipeline_lane lane);
+bool pipeline_help(struct pipeline *pl, enum pipeline_dir dir);
 /* The oldest job, when it is done; NULL if nothing is pending. */
 const struct pipeline_job *pipeline_wait(struct pipeline *pl,
-    enum pipeline_lane lane);
+    enum pipeline_dir dir);
 /* True: wake() will be called when the oldest job is done. False: it is done,
  * or nothing is pending. */
-bool pipeline_await(struct pipeline *pl, enum pipeline_lane lane);
+bool pipeline_arm_wake(struct pipeline *pl, enum pipeline_dir dir);
 
 /* Threads that are worth having on the processors this process may use; 0 on
  * a single one. */

@@ -351,10 +351,10 @@ place_is_taken(struct places *p, const char *to)
 static struct xfer *
 new_transfers(struct conn *c)
 {
-	struct xfer_lanes lanes = remote_lanes(c->remote);
+	struct xfer_streams streams = remote_streams(c->remote);
 	struct xfer *x;
 
-	if (xfer_new(&x, &lanes, c->sftp, &g.xfer) < 0)
+	if (xfer_new(&x, &streams, c->sftp, &g.xfer) < 0)
 		die("memory", err_text(ERR_NOMEM));
 	return x;
 }

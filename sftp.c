@@ -359,9 +359,9 @@ converse(const struct xfer_target *t, const char *local)
 	bool batch = g.batch_file != NULL;
 	bool typed = !batch && isatty(STDIN_FILENO);
 	bool edited = typed && isatty(STDOUT_FILENO) && edit_begin();
-	struct xfer_lanes lanes = remote_lanes(g.remote);
+	struct xfer_streams streams = remote_streams(g.remote);
 	struct shell_params params = {
-		.lanes = &lanes,
+		.streams = &streams,
 		.sftp = remote_sftp(g.remote),
 		.xfer = g.xfer,
 		.batch = batch,

@@ -44,7 +44,7 @@ measure_seal(struct cipher *c, uint8_t *pkt, uint32_t len)
 
 	do {
 		for (int i = 0; i < 16; i++) {
-			check(cipher_seal(c, &pos, pkt, len));
+			check(cipher_encrypt(c, &pos, pkt, len));
 			pos.seqnr++;
 			pos.packet++;
 			pos.block += cipher_blocks(c, len);
@@ -70,7 +70,7 @@ measure_open(struct cipher *c, struct cipher *sealer, uint8_t *pkt,
 	pkt[1] = (uint8_t)(len >> 16);
 	pkt[2] = (uint8_t)(len >> 8);
 	pkt[3] = (uint8_t)len;
-	check(cipher_seal(sealer, &pos, pkt, len));
+	check(cipher_encrypt(sealer, &pos, pkt, len));
 	memcpy(sealed, pkt, whole);
 	while (opening < run_seconds) {
 		start = now();
@@ -78,8 +78,8 @@ measure_open(struct cipher *c, struct cipher *sealer, uint8_t *pkt,
 			uint32_t got;
 
 			memcpy(pkt, sealed, whole);
-			check(cipher_open_length(c, &pos, pkt, &got));
-			check(cipher_open(c, &pos, pkt, got));
+			check(cipher_decrypt_length(c, &pos, pkt, &got));
+			check(cipher_decrypt(c, &pos, pkt, got));
 		}
 		opening += now() - start;
 		start = now();

@@ -135,7 +135,7 @@ send_some(struct bench *b, bool *busy)
 	if (b->left == 0 && packet_tx_pending(b->packet) == 0)
 		loop_stop(b->loop);
 	*busy = b->left > 0 && r == 0;
-	return packet_tx_sealed(b->packet) > 0 ? LOOP_WRITE : 0;
+	return packet_tx_ready(b->packet) > 0 ? LOOP_WRITE : 0;
 }
 
 static void
@@ -161,7 +161,7 @@ on_turn(void *arg)
 		loop_fd_want(b->watch, send_some(b, &busy));
 	else
 		receive_some(b);
-	return busy || !packet_may_wait(b->packet, !b->sending);
+	return busy || !packet_prepare_wait(b->packet, !b->sending);
 }
 
 static void

@@ -220,7 +220,7 @@ send_early(struct session *s)
 void
 session_ask_ahead(struct session *s)
 {
-	channel_assume_open(s->channel, 0);
+	channel_open_optimistically(s->channel, 0);
 	if (s->p.io != NULL && s->asked && send_early(s) != 0)
 		session_abort(s, STATUS_UNKNOWN);
 }

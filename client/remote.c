@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * DESIGN. A lane is an SFTP session; a conn is what carries lanes: an SSH
+ * DESIGN. A stream is an SFTP session; a conn is what carries streams: an SSH
  * connection, or a child process. What ends is only marked in callbacks, and
  * freed by who asked for it, since the callbacks run in the middle of it.
  *
@@ -32,7 +32,7 @@
 #include "xfer/sftp/sftp-engine.h"
 
 enum {
-	LANES_MAX = 8, /* of a connection; stock's MaxSessions is 10 */
+	STREAMS_MAX = 8, /* of a connection; stock's MaxSessions is 10 */
 	CONNS_MAX = 64,
 	BEGUN_MAX = 4, /* not logged in yet, at the same time: servers count
 			* these (MaxStartups) */
@@ -48,10 +48,10 @@ enum conn_state {
 	CONN_HELD,    /* agrees on keys beside the first, and waits until that
 		       * has logged in */
 	CONN_BEGUN,   /* is to log in as soon as it can */
-	CONN_READY,   /* logged in: carries lanes */
+	CONN_READY,   /* logged in: carries streams */
 	CONN_FULL,    /* the same, but the server refused another session */
-	CONN_CHILD,   /* a program: carries one lane */
-	CONN_ENDED,   /* refused, given up, or lost; is freed with its lanes */
+	CONN_CHILD,   /* a program: carries one stream */
+	CONN_ENDED, /* refused, given up, or lost; is freed with its streams */
 };
 
 #define TO(state) (1u << (state))
@@ -74,11 +74,11 @@ struct conn {
 	struct sshclient *client; /* NULL: CONN_WAITING, CONN_CHILD, or it
 				   * could not even be begun */
 	uint64_t since_ms; /* when it became what it is */
-	unsigned lanes;
+	unsigned streams;
 	struct conn *next;
 };
 
-struct lane {
+struct stream {
 	struct remote *r;
 	struct conn *conn;
 	struct sftp *sftp;
@@ -87,7 +87,7 @@ struct lane {
 	bool first;
 	bool spare; /* of a connection that was begun beside the first, when
 		     * nobody had asked for it yet; in any state */
-	struct lane *next;
+	struct stream *next;
 };
 
 struct remote {
@@ -95,9 +95,9 @@ struct remote {
 	struct client_conf conf;
 	struct strlist argv; /* of a child; empty: in process */
 	struct conn *conns;  /* the first one stays until the end */
-	struct lane *lanes;
+	struct stream *streams;
 	unsigned conn_count; /* ever */
-	int status;	    /* of the first lane */
+	int status;	    /* of the first stream */
 };
 
 /* ---- states of connections ---------------------------------------------- */
@@ -112,7 +112,7 @@ conn_become(struct conn *conn, enum conn_state state)
 	conn->since_ms = loop_now_ms();
 }
 
-/* It carries lanes, or could. */
+/* It carries streams, or could. */
 static bool
 is_up(const struct conn *conn)
 {
@@ -149,76 +149,76 @@ refuse_session(struct conn *conn)
 /* ---- a session on a channel --------------------------------------------- */
 
 static ssize_t
-lane_read(void *arg, uint8_t *p, size_t max)
+stream_read(void *arg, uint8_t *p, size_t max)
 {
-	const struct lane *lane = arg;
-	size_t n = sftp_take(lane->sftp, p, max);
+	const struct stream *stream = arg;
+	size_t n = sftp_take(stream->sftp, p, max);
 
 	return n > 0 ? (ssize_t)n : ERR_AGAIN;
 }
 
 static ssize_t
-lane_write(void *arg, uint32_t ext, const uint8_t *p, size_t len)
+stream_write(void *arg, uint32_t ext, const uint8_t *p, size_t len)
 {
-	const struct lane *lane = arg;
-	int err = sftp_feed(lane->sftp, p, len);
+	const struct stream *stream = arg;
+	int err = sftp_feed(stream->sftp, p, len);
 
 	(void)ext;
 	/* Who waits in the loop for an answer may have it now. */
-	loop_again(lane->r->p.loop);
+	loop_again(stream->r->p.loop);
 	return err < 0 ? err : (ssize_t)len;
 }
 
 static void
-lane_end(void *arg)
+stream_end(void *arg)
 {
-	const struct lane *lane = arg;
+	const struct stream *stream = arg;
 
-	(void)!sftp_feed_end(lane->sftp, ERR_CLOSED);
+	(void)!sftp_feed_end(stream->sftp, ERR_CLOSED);
 }
 
-static const struct channel_io lane_io = {
-	.read = lane_read,
-	.write = lane_write,
-	.end = lane_end,
+static const struct channel_io stream_io = {
+	.read = stream_read,
+	.write = stream_write,
+	.end = stream_end,
 };
 
 static void
 on_session_ended(void *arg)
 {
-	struct lane *lane = arg;
+	struct stream *stream = arg;
 
-	if (lane->first)
-		lane->r->status = lane->session != NULL ?
-		    session_status(lane->session) :
+	if (stream->first)
+		stream->r->status = stream->session != NULL ?
+		    session_status(stream->session) :
 		    EXIT_ERROR;
-	else if (!sftp_is_ready(lane->sftp))
-		refuse_session(lane->conn);
-	(void)!sftp_feed_end(lane->sftp, ERR_CLOSED);
+	else if (!sftp_is_ready(stream->sftp))
+		refuse_session(stream->conn);
+	(void)!sftp_feed_end(stream->sftp, ERR_CLOSED);
 }
 
 static int
-ask_session(struct lane *lane, bool ahead)
+ask_session(struct stream *stream, bool ahead)
 {
-	const struct remote_params *p = &lane->r->p;
+	const struct remote_params *p = &stream->r->p;
 	const char *server = p->subsystem != NULL ? p->subsystem : "sftp";
 	struct session_params params = {
 		.command = server,
 		.subsystem = strchr(server, '/') == NULL,
 		.ahead = ahead,
-		.io = &lane_io,
-		.io_arg = lane,
+		.io = &stream_io,
+		.io_arg = stream,
 		.ended = on_session_ended,
-		.arg = lane,
+		.arg = stream,
 	};
 	int r;
 
-	sshclient_fill(lane->conn->client, &params);
-	params.quiet = params.quiet || !lane->first;
-	r = session_new(&lane->session, &params);
+	sshclient_fill(stream->conn->client, &params);
+	params.quiet = params.quiet || !stream->first;
+	r = session_new(&stream->session, &params);
 	/* The first channel of such a server has the number 0. */
-	if (r == 0 && params.peer_is_openssh && lane->conn->lanes == 1)
-		session_ask_ahead(lane->session);
+	if (r == 0 && params.peer_is_openssh && stream->conn->streams == 1)
+		session_ask_ahead(stream->session);
 	return r;
 }
 
@@ -229,25 +229,25 @@ on_likely(void *arg)
 {
 	struct conn *conn = arg;
 
-	for (struct lane *lane = conn->r->lanes; lane != NULL;
-	     lane = lane->next)
-		if (lane->conn == conn)
-			return ask_session(lane, true);
+	for (struct stream *stream = conn->r->streams; stream != NULL;
+	     stream = stream->next)
+		if (stream->conn == conn)
+			return ask_session(stream, true);
 	return 0;
 }
 
 static void
-end_lanes(struct conn *conn)
+end_streams(struct conn *conn)
 {
-	for (struct lane *lane = conn->r->lanes; lane != NULL;
-	     lane = lane->next) {
-		if (lane->conn != conn)
+	for (struct stream *stream = conn->r->streams; stream != NULL;
+	     stream = stream->next) {
+		if (stream->conn != conn)
 			continue;
 		/* What a session's end has told already stands. */
-		if (lane->first && (lane->session == NULL ||
-			session_channel(lane->session) != NULL))
+		if (stream->first && (stream->session == NULL ||
+			session_channel(stream->session) != NULL))
 			conn->r->status = EXIT_ERROR;
-		(void)!sftp_feed_end(lane->sftp, ERR_CLOSED);
+		(void)!sftp_feed_end(stream->sftp, ERR_CLOSED);
 	}
 }
 
@@ -260,7 +260,7 @@ give_up_others(struct remote *r)
 			continue;
 		log_debug("connection %u is given up", c->number);
 		conn_become(c, CONN_ENDED);
-		end_lanes(c);
+		end_streams(c);
 	}
 }
 
@@ -274,13 +274,13 @@ end_conn(struct conn *conn)
 	if (refused && conn != conn->r->conns)
 		log_debug("connection %u is refused", conn->number);
 	conn_become(conn, CONN_ENDED);
-	end_lanes(conn);
+	end_streams(conn);
 	if (refused)
 		give_up_others(conn->r);
 	loop_again(conn->r->p.loop);
 }
 
-/* What was asked for until now; more than one lane only if the first came
+/* What was asked for until now; more than one stream only if the first came
  * after it was begun. */
 static int
 on_ready(void *arg)
@@ -292,14 +292,14 @@ on_ready(void *arg)
 	if (conn != conn->r->conns)
 		log_debug("connection %u is ready", conn->number);
 	begin_next(conn->r);
-	for (struct lane *lane = conn->r->lanes; lane != NULL && r == 0;
-	     lane = lane->next) {
-		if (lane->conn != conn)
+	for (struct stream *stream = conn->r->streams; stream != NULL && r == 0;
+	     stream = stream->next) {
+		if (stream->conn != conn)
 			continue;
-		if (lane->session == NULL)
-			r = ask_session(lane, false);
+		if (stream->session == NULL)
+			r = ask_session(stream, false);
 		else
-			session_attach(lane->session);
+			session_attach(stream->session);
 	}
 	return r;
 }
@@ -406,7 +406,8 @@ begin_next(struct remote *r)
 	}
 }
 
-/* ---- lanes -------------------------------------------------------------- */
+/* ---- streams --------------------------------------------------------------
+ */
 
 /* Marks the channels that have something to send. Runs before the turn of
  * their connections, which were made after it was added. */
@@ -417,17 +418,18 @@ on_turn(void *arg)
 	struct channel *c;
 
 	begin_next(r);
-	for (struct lane *lane = r->lanes; lane != NULL; lane = lane->next) {
-		c = lane->session != NULL ? session_channel(lane->session) :
+	for (struct stream *stream = r->streams; stream != NULL;
+	     stream = stream->next) {
+		c = stream->session != NULL ? session_channel(stream->session) :
 					    NULL;
-		if (c != NULL && sftp_output_len(lane->sftp) > 0)
-			channel_look(c);
+		if (c != NULL && sftp_output_len(stream->sftp) > 0)
+			channel_mark_readable(c);
 	}
 	return false;
 }
 
 static int
-lanes_turn(void *arg, int timeout_ms)
+streams_turn(void *arg, int timeout_ms)
 {
 	const struct remote *r = arg;
 
@@ -435,99 +437,99 @@ lanes_turn(void *arg, int timeout_ms)
 }
 
 static int
-lane_turn(void *arg, int timeout_ms)
+stream_turn(void *arg, int timeout_ms)
 {
-	const struct lane *lane = arg;
+	const struct stream *stream = arg;
 
-	return lanes_turn(lane->r, timeout_ms);
+	return streams_turn(stream->r, timeout_ms);
 }
 
 static void
 end_output(void *arg)
 {
-	struct lane *lane = arg;
+	struct stream *stream = arg;
 
-	if (lane->session != NULL && session_channel(lane->session) != NULL)
-		channel_end_source(session_channel(lane->session));
+	if (stream->session != NULL && session_channel(stream->session) != NULL)
+		channel_end_source(session_channel(stream->session));
 }
 
 static const struct xfer_carrier_ops carrier_ops = {
-	.turn = lane_turn,
+	.turn = stream_turn,
 	.end = end_output,
 };
 
 static int
-add_lane(struct lane **out, struct remote *r, struct conn *conn)
+add_stream(struct stream **out, struct remote *r, struct conn *conn)
 {
-	struct lane *lane = xcalloc(1, sizeof *lane), **at;
-	int err = sftp_new(&lane->sftp);
+	struct stream *stream = xcalloc(1, sizeof *stream), **at;
+	int err = sftp_new(&stream->sftp);
 
 	if (err != 0) {
-		free(lane);
+		free(stream);
 		return err;
 	}
-	lane->r = r;
-	lane->conn = conn;
-	lane->pipe.fd_in = lane->pipe.fd_out = -1;
-	lane->first = r->lanes == NULL && conn->number == 0;
-	conn->lanes++;
-	sftp_attach(lane->sftp,
-	    (struct xfer_carrier){ .ops = &carrier_ops, .arg = lane });
-	for (at = &r->lanes; *at != NULL;)
+	stream->r = r;
+	stream->conn = conn;
+	stream->pipe.fd_in = stream->pipe.fd_out = -1;
+	stream->first = r->streams == NULL && conn->number == 0;
+	conn->streams++;
+	sftp_attach(stream->sftp,
+	    (struct xfer_carrier){ .ops = &carrier_ops, .arg = stream });
+	for (at = &r->streams; *at != NULL;)
 		at = &(*at)->next;
-	*at = lane;
-	*out = lane;
+	*at = stream;
+	*out = stream;
 	return 0;
 }
 
 static void
-close_child(struct lane *lane)
+close_child(struct stream *stream)
 {
-	int status = xfer_pipe_close(&lane->pipe);
+	int status = xfer_pipe_close(&stream->pipe);
 
-	if (lane->first)
-		lane->r->status = status;
+	if (stream->first)
+		stream->r->status = status;
 }
 
 static void
-remove_lane(struct lane *lane)
+remove_stream(struct stream *stream)
 {
-	struct conn *conn = lane->conn;
-	struct lane **at;
+	struct conn *conn = stream->conn;
+	struct stream **at;
 
-	for (at = &lane->r->lanes; *at != lane;)
+	for (at = &stream->r->streams; *at != stream;)
 		at = &(*at)->next;
-	*at = lane->next;
-	sftp_free(lane->sftp);
-	session_free(lane->session);
-	if (lane->r->argv.n > 0)
-		close_child(lane);
-	free(lane);
-	conn->lanes--;
+	*at = stream->next;
+	sftp_free(stream->sftp);
+	session_free(stream->session);
+	if (stream->r->argv.n > 0)
+		close_child(stream);
+	free(stream);
+	conn->streams--;
 	/* The first one knows how others get there. */
-	if (conn->lanes == 0 && conn->number > 0 && !logs_in(conn))
+	if (conn->streams == 0 && conn->number > 0 && !logs_in(conn))
 		remove_conn(conn);
 }
 
 static int
-spawn_lane(struct remote *r, struct sftp **out)
+spawn_stream(struct remote *r, struct sftp **out)
 {
 	struct conn *conn = add_conn(r);
-	struct lane *lane;
-	int err = add_lane(&lane, r, conn);
+	struct stream *stream;
+	int err = add_stream(&stream, r, conn);
 
 	if (err != 0) {
 		remove_conn(conn);
 		return err;
 	}
-	err = xfer_pipe_spawn(&lane->pipe, r->p.loop, r->argv.v);
+	err = xfer_pipe_spawn(&stream->pipe, r->p.loop, r->argv.v);
 	if (err != 0) {
-		remove_lane(lane);
+		remove_stream(stream);
 		return err;
 	}
 	conn_become(conn, CONN_CHILD);
-	xfer_pipe_attach(&lane->pipe, lane->sftp);
-	*out = lane->sftp;
+	xfer_pipe_attach(&stream->pipe, stream->sftp);
+	*out = stream->sftp;
 	return 0;
 }
 
@@ -544,7 +546,7 @@ count_conns(const struct remote *r)
 
 /* It is begun in the next turn that may. */
 static int
-add_connection(struct remote *r, struct lane **out)
+add_connection(struct remote *r, struct stream **out)
 {
 	struct conn *conn;
 	int err;
@@ -552,107 +554,107 @@ add_connection(struct remote *r, struct lane **out)
 	if (count_conns(r) >= CONNS_MAX)
 		return ERR_LIMIT;
 	conn = add_conn(r);
-	if ((err = add_lane(out, r, conn)) != 0)
+	if ((err = add_stream(out, r, conn)) != 0)
 		remove_conn(conn);
 	return err;
 }
 
 static int
-connect_lane(struct remote *r, struct sftp **out)
+connect_stream(struct remote *r, struct sftp **out)
 {
-	struct lane *lane = r->lanes;
+	struct stream *stream = r->streams;
 	int err = 0;
 
 	/* One that was refused meanwhile is given too: it tells that. */
-	while (lane != NULL && !lane->spare)
-		lane = lane->next;
-	if (lane == NULL && (err = add_connection(r, &lane)) != 0)
+	while (stream != NULL && !stream->spare)
+		stream = stream->next;
+	if (stream == NULL && (err = add_connection(r, &stream)) != 0)
 		return err;
-	lane->spare = false;
-	*out = lane->sftp;
+	stream->spare = false;
+	*out = stream->sftp;
 	return 0;
 }
 
 static int
-channel_lane(struct remote *r, struct sftp **out)
+channel_stream(struct remote *r, struct sftp **out)
 {
 	struct conn *conn = NULL;
-	struct lane *lane;
+	struct stream *stream;
 	int err;
 
 	for (struct conn *c = r->conns; c != NULL; c = c->next)
 		if (c->state == CONN_READY &&
-		    c->lanes < (conn != NULL ? conn->lanes : LANES_MAX))
+		    c->streams < (conn != NULL ? conn->streams : STREAMS_MAX))
 			conn = c;
 	if (conn == NULL)
 		return ERR_LIMIT;
-	if ((err = add_lane(&lane, r, conn)) != 0)
+	if ((err = add_stream(&stream, r, conn)) != 0)
 		return err;
-	if ((err = ask_session(lane, false)) != 0) {
-		remove_lane(lane);
+	if ((err = ask_session(stream, false)) != 0) {
+		remove_stream(stream);
 		return err;
 	}
-	*out = lane->sftp;
+	*out = stream->sftp;
 	return 0;
 }
 
-static struct lane *
-lane_of(const struct remote *r, const struct sftp *s)
+static struct stream *
+stream_of(const struct remote *r, const struct sftp *s)
 {
-	struct lane *lane;
+	struct stream *stream;
 
-	for (lane = r->lanes; lane != NULL && lane->sftp != s;)
-		lane = lane->next;
-	ENSURE(lane != NULL);
-	return lane;
+	for (stream = r->streams; stream != NULL && stream->sftp != s;)
+		stream = stream->next;
+	ENSURE(stream != NULL);
+	return stream;
 }
 
 static int
-lanes_open(void *arg, enum xfer_lane_kind kind, struct sftp **out)
+streams_open(void *arg, enum xfer_stream_kind kind, struct sftp **out)
 {
 	struct remote *r = arg;
 
-	if (kind == XFER_LANE_CHANNEL)
-		return channel_lane(r, out);
-	return r->argv.n > 0 ? spawn_lane(r, out) : connect_lane(r, out);
+	if (kind == XFER_STREAM_CHANNEL)
+		return channel_stream(r, out);
+	return r->argv.n > 0 ? spawn_stream(r, out) : connect_stream(r, out);
 }
 
 static void
-lanes_close(void *arg, struct sftp *s)
+streams_close(void *arg, struct sftp *s)
 {
-	remove_lane(lane_of(arg, s));
+	remove_stream(stream_of(arg, s));
 }
 
 static void
-lanes_path(void *arg, const struct sftp *s, struct xfer_path *out)
+streams_path(void *arg, const struct sftp *s, struct xfer_stream_stats *out)
 {
-	const struct lane *lane = lane_of(arg, s);
-	const struct conn *conn = lane->conn;
+	const struct stream *stream = stream_of(arg, s);
+	const struct conn *conn = stream->conn;
 	struct channels_times times;
 
-	*out = (struct xfer_path){ .connection = conn->number };
+	*out = (struct xfer_stream_stats){ .connection = conn->number };
 	if (!is_up(conn))
 		return;
 	times = channels_times(sshclient_channels(conn->client));
 	out->rtt_us = tcp_rtt_us(sshclient_fd(conn->client));
 	out->window_stall_ms = times.window_ms;
 	out->network_stall_ms = times.network_ms;
-	if (lane->session != NULL && session_channel(lane->session) != NULL)
+	if (stream->session != NULL && session_channel(stream->session) != NULL)
 		out->send_window = channel_peer_window_top(
-		    session_channel(lane->session));
+		    session_channel(stream->session));
 }
 
-static const struct xfer_lanes_ops lanes_ops = {
-	.open = lanes_open,
-	.close = lanes_close,
-	.path = lanes_path,
-	.turn = lanes_turn,
+static const struct xfer_streams_ops streams_ops = {
+	.open = streams_open,
+	.close = streams_close,
+	.path = streams_path,
+	.turn = streams_turn,
 };
 
-struct xfer_lanes
-remote_lanes(struct remote *r)
+struct xfer_streams
+remote_streams(struct remote *r)
 {
-	return (struct xfer_lanes){ .ops = &lanes_ops, .arg = r };
+	return (struct xfer_streams){ .ops = &streams_ops, .arg = r };
 }
 
 /* ---- life --------------------------------------------------------------- */
@@ -663,17 +665,17 @@ static int
 begin_ahead(struct remote *r)
 {
 	struct sshclient *first = r->conns->client;
-	struct lane *lane;
+	struct stream *stream;
 	unsigned n = 0;
 	int err = 0;
 
 	if (sshclient_expected(first))
-		n = xfer_lanes_ahead(tcp_rtt_us(sshclient_fd(first)),
+		n = xfer_streams_early(tcp_rtt_us(sshclient_fd(first)),
 		    r->p.bulk, r->p.connections);
-	while (n-- > 0 && (err = add_connection(r, &lane)) == 0) {
-		lane->spare = true;
-		if (connect_conn(lane->conn, true) != 0)
-			end_conn(lane->conn);
+	while (n-- > 0 && (err = add_connection(r, &stream)) == 0) {
+		stream->spare = true;
+		if (connect_conn(stream->conn, true) != 0)
+			end_conn(stream->conn);
 	}
 	return err;
 }
@@ -754,7 +756,7 @@ check_host(const struct remote *r)
 static int
 begin_here(struct remote *r)
 {
-	struct lane *lane;
+	struct stream *stream;
 	struct conn *conn;
 	int err;
 
@@ -763,7 +765,7 @@ begin_here(struct remote *r)
 	if ((err = loop_on_turn(r->p.loop, on_turn, r)) != 0)
 		return err;
 	conn = add_conn(r);
-	if ((err = add_lane(&lane, r, conn)) != 0)
+	if ((err = add_stream(&stream, r, conn)) != 0)
 		return err;
 	if ((err = connect_conn(conn, false)) != 0)
 		return err;
@@ -778,7 +780,7 @@ begin_child(struct remote *r)
 
 	if (err != 0)
 		return err;
-	if ((err = spawn_lane(r, &s)) != 0)
+	if ((err = spawn_stream(r, &s)) != 0)
 		log_error("%s: %s", r->argv.v[0], err_text(err));
 	return err;
 }
@@ -806,7 +808,8 @@ remote_open(struct remote **out, const struct remote_params *params)
 struct sftp *
 remote_sftp(struct remote *r)
 {
-	return r->lanes != NULL && r->lanes->first ? r->lanes->sftp : NULL;
+	return r->streams != NULL && r->streams->first ? r->streams->sftp
+						       : NULL;
 }
 
 /* Further connections that are half logged in complete that before they go.
@@ -838,8 +841,8 @@ remote_close(struct remote *r)
 	/* What nobody waits for an answer to still goes out. */
 	(void)!loop_turn(r->p.loop, 0);
 	let_log_in(r);
-	while (r->lanes != NULL)
-		remove_lane(r->lanes);
+	while (r->streams != NULL)
+		remove_stream(r->streams);
 	/* The first one last: others use what it knows. */
 	while (r->conns != NULL && r->conns->next != NULL)
 		remove_conn(r->conns->next);

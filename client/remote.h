@@ -15,7 +15,7 @@
 #include "base/err.h"
 #include "base/loop.h"
 #include "base/str.h"
-#include "xfer/transfer/lanes.h"
+#include "xfer/transfer/streams.h"
 
 struct remote;
 
@@ -45,11 +45,11 @@ struct remote_params {
 /* Begins. 0, or an error that the user was told. */
 int remote_open(struct remote **out,
     const struct remote_params *params) must_check;
-/* The first session, until it is closed by remote_lanes(). INIT is its first
+/* The first session, until it is closed by remote_streams(). INIT is its first
  * output, and what is asked at once goes right behind it. */
 struct sftp *remote_sftp(struct remote *r);
 /* More of them. */
-struct xfer_lanes remote_lanes(struct remote *r);
+struct xfer_streams remote_streams(struct remote *r);
 /* Ends all; sessions that live are freed. The exit status that ssh would
  * have: 0, 255 when the connection failed, or the server program's. */
 int remote_close(struct remote *r);

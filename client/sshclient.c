@@ -81,7 +81,8 @@ make_channels(struct sshclient *c)
 		r = channels_new(&c->channels, packet, c->p.loop);
 	if (r != 0)
 		return r;
-	channels_set_frugal(c->channels, !sshlogin_peer_is_hpnssh(c->login));
+	channels_set_exact_windows(
+	    c->channels, !sshlogin_peer_is_hpnssh(c->login));
 	channels_set_dynamic(c->channels,
 	    c->conf->tcp_rcv_buf_poll && !c->conf->hpn_disabled);
 	packet_set_threads(packet, c->conf->cipher_threads);

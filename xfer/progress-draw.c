@@ -103,9 +103,9 @@ put_subject(const struct progress *p, const struct progress_item *item,
 		    (unsigned long long)p->count.done,
 		    (unsigned long long)p->count.files,
 		    p->listing ? "+" : "");
-		if (p->lanes > 1)
+		if (p->streams > 1)
 			snprintf(out + n, size - (size_t)n, ", %u lanes",
-			    p->lanes);
+			    p->streams);
 		return;
 	}
 	slash = strrchr(item->name, '/');

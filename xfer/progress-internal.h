@@ -30,7 +30,7 @@ struct progress {
 	/* Bytes and rates of all; state MOVES from the first file on. */
 	struct progress_item all;
 	bool trees, listing;
-	unsigned lanes;
+	unsigned streams;
 	unsigned long errors;
 };
 

@@ -90,7 +90,7 @@ progress_json_all(struct progress *p, const char *event, uint64_t now_ms)
 	else
 		buf_printf(b, ",\"listing\":%s",
 		    p->listing ? "true" : "false");
-	put_number(b, "lanes", p->lanes);
+	put_number(b, "lanes", p->streams);
 	buf_put(b, "}\n", 2);
 }
 

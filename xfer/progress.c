@@ -264,10 +264,10 @@ progress_listing(struct progress *p, bool more)
 }
 
 void
-progress_lanes(struct progress *p, unsigned lanes)
+progress_streams(struct progress *p, unsigned streams)
 {
 	if (p != NULL)
-		p->lanes = lanes;
+		p->streams = streams;
 }
 
 /* --- telling --- */

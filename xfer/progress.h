@@ -76,7 +76,7 @@ void progress_forget(struct progress *p, struct progress_item *item);
 
 /* Of all: there are directories, and perhaps (more) still to be read. */
 void progress_listing(struct progress *p, bool more);
-void progress_lanes(struct progress *p, unsigned lanes);
+void progress_streams(struct progress *p, unsigned streams);
 /* Tells what there is to tell, if it is time. item: the file whose line it
  * is, if each has its own; may be NULL. */
 void progress_tick(struct progress *p, struct progress_item *item,

@@ -46,11 +46,11 @@ open_garbage(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
 	uint32_t len;
 
 	if (size < cipher_head_len(c) ||
-	    cipher_open_length(c, pos, pkt, &len) != 0)
+	    cipher_decrypt_length(c, pos, pkt, &len) != 0)
 		return;
 	if (len > CIPHER_LEN_MAX || 4 + len + cipher_tag_len(c) > size)
 		return;
-	ENSURE(cipher_open(c, pos, pkt, len) != 0);
+	ENSURE(cipher_decrypt(c, pos, pkt, len) != 0);
 }
 
 static void
@@ -67,9 +67,10 @@ round_trip(struct cipher *sealer, struct cipher *opener,
 	wire_put_u32(pkt, len);
 	memset(pkt + 4, 0, len);
 	memcpy(pkt + 4, body, size);
-	ENSURE(cipher_seal(sealer, pos, pkt, len) == 0);
-	ENSURE(cipher_open_length(opener, pos, pkt, &got) == 0 && got == len);
-	ENSURE(cipher_open(opener, pos, pkt, len) == 0);
+	ENSURE(cipher_encrypt(sealer, pos, pkt, len) == 0);
+	ENSURE(
+	    cipher_decrypt_length(opener, pos, pkt, &got) == 0 && got == len);
+	ENSURE(cipher_decrypt(opener, pos, pkt, len) == 0);
 	ENSURE(wire_get_u32(pkt) == len && memcmp(pkt + 4, body, size) == 0);
 }
 

@@ -543,7 +543,7 @@ test_open_on_a_guess(void **state)
 
 		world_open(&w);
 		open_session(&w);
-		channel_assume_open(w.a.ch, guesses[i]);
+		channel_open_optimistically(w.a.ch, guesses[i]);
 		assert_int_equal(w.a.opened, 1);
 		assert_int_equal(channel_request(w.a.ch, "other", NULL,
 				     note_reply, &seen),
@@ -571,7 +571,7 @@ test_refused_on_a_guess(void **state)
 	assert_int_equal(channel_open(&c, w.a.chs, "nonsense", NULL, &ops,
 			     &w.a, 1000, 1000),
 	    0);
-	channel_assume_open(c, 0);
+	channel_open_optimistically(c, 0);
 	assert_int_equal(run(&w, 4), 0);
 	assert_int_equal(w.a.refused, CHANNEL_OPEN_UNKNOWN_TYPE);
 	assert_int_equal(count_of(w.a.chs), 0);
@@ -677,7 +677,7 @@ test_window_next(void **state)
 		uint32_t now;
 		uint64_t per_rtt, before;
 		uint32_t rcvbuf, limit, want;
-		bool frugal;
+		bool exact;
 	} cases[] = {
 		/* 2 MiB a round trip: it is the window that holds */
 		{ 2 * MIB, 2 * MIB, 0, 6 * MIB, 64 * MIB, 6 * MIB, false },
@@ -691,7 +691,7 @@ test_window_next(void **state)
 		{ 2 * MIB, 2 * MIB, 0, 131072, 64 * MIB, 2 * MIB, false },
 		{ 2 * MIB, 2 * MIB, 0, 60 * MIB, 0, 2 * MIB, false },
 		{ 2 * MIB, 0, 0, 6 * MIB, 64 * MIB, 2 * MIB, false },
-		/* frugal: twice what got through, and not for half of it */
+		/* exact: twice what got through, and not for half of it */
 		{ 2 * MIB, 2 * MIB, 0, 60 * MIB, 64 * MIB, 4 * MIB, true },
 		{ 8 * MIB, 8 * MIB, 0, 60 * MIB, 12 * MIB, 12 * MIB, true },
 		{ 2 * MIB, 1 * MIB, 0, 6 * MIB, 64 * MIB, 2 * MIB, true },
@@ -716,7 +716,7 @@ test_window_next(void **state)
 		assert_int_equal(channel_window_next(cases[i].now,
 				     cases[i].per_rtt, cases[i].before,
 				     cases[i].rcvbuf, cases[i].limit,
-				     cases[i].frugal),
+				     cases[i].exact),
 		    cases[i].want);
 }
 

@@ -95,13 +95,13 @@ static int
 open_packet(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
     uint32_t *len)
 {
-	int r = cipher_open_length(c, pos, pkt, len);
+	int r = cipher_decrypt_length(c, pos, pkt, len);
 
 	if (r != 0)
 		return r;
 	if (*len > CIPHER_LEN_MAX)
 		return ERR_PACKET_LENGTH;
-	return cipher_open(c, pos, pkt, *len);
+	return cipher_decrypt(c, pos, pkt, *len);
 }
 
 /* ---- tests ----------------------------------------------------------- */
@@ -152,7 +152,7 @@ test_none(void **state)
 		len = fit_len(p.sealer, 64);
 		make_plain(pkt, len, 3);
 		memcpy(plain, pkt, sizeof plain);
-		assert_int_equal(cipher_seal(p.sealer, &pos, pkt, len), 0);
+		assert_int_equal(cipher_encrypt(p.sealer, &pos, pkt, len), 0);
 		assert_memory_equal(pkt, plain, 4 + len);
 		assert_int_equal(open_packet(p.opener, &pos, pkt, &got), 0);
 		assert_int_equal(got, len);
@@ -260,7 +260,7 @@ test_sp800_38a(void **state)
 			   "30c81c46a35ce411e5fbc1191a0a52ef"
 			   "f69f2445df4f9b17ad2b417be66c3710",
 		    pkt + 4, 64);
-		assert_int_equal(cipher_seal(p.sealer, &pos, pkt, 64), 0);
+		assert_int_equal(cipher_encrypt(p.sealer, &pos, pkt, 64), 0);
 		assert_hex(pkt + 4, 64, rows[i].text);
 		close_pair(&p);
 	}
@@ -292,7 +292,7 @@ test_chachapoly_draft(void **state)
 	    key, sizeof(key));
 	open_pair(&p, key, NULL, NULL);
 	hex_decode(plain, pkt, sizeof(pkt));
-	assert_int_equal(cipher_seal(p.sealer, &pos, pkt, 0x48), 0);
+	assert_int_equal(cipher_encrypt(p.sealer, &pos, pkt, 0x48), 0);
 	assert_hex(pkt, sizeof(pkt), sealed);
 	assert_int_equal(open_packet(p.opener, &pos, pkt, &len), 0);
 	assert_int_equal(len, 0x48);
@@ -353,7 +353,7 @@ test_references(void **state)
 		whole = 4 + ref->len + cipher_tag_len(p.sealer);
 		assert_true(whole <= sizeof(pkt) && shown <= whole);
 		memcpy(pkt, plain, 4 + ref->len);
-		assert_int_equal(cipher_seal(p.sealer, &ref->pos, pkt,
+		assert_int_equal(cipher_encrypt(p.sealer, &ref->pos, pkt,
 				     ref->len),
 		    0);
 		assert_hex(pkt + whole - shown, shown, ref->sealed);
@@ -380,7 +380,7 @@ check_order(struct pair *p)
 		at[i] = pos;
 		lens[i] = fit_len(p->sealer, 12 + 37 * i);
 		make_plain(sealed[i], lens[i], i);
-		assert_int_equal(cipher_seal(p->sealer, &pos, sealed[i],
+		assert_int_equal(cipher_encrypt(p->sealer, &pos, sealed[i],
 				     lens[i]),
 		    0);
 		pos.seqnr++;
@@ -392,8 +392,8 @@ check_order(struct pair *p)
 
 		make_plain(plain, lens[i], i);
 		memcpy(pkt, plain, 4 + lens[i]);
-		assert_int_equal(cipher_seal(p->sealer, &at[i], pkt, lens[i]),
-		    0);
+		assert_int_equal(
+		    cipher_encrypt(p->sealer, &at[i], pkt, lens[i]), 0);
 		assert_memory_equal(pkt, sealed[i],
 		    4 + lens[i] + cipher_tag_len(p->sealer));
 		assert_int_equal(open_packet(p->opener, &at[i], pkt, &len), 0);
@@ -428,7 +428,7 @@ check_tampered(struct pair *p, const struct cipher_pos *pos,
 	memset(pkt, 0, sizeof(pkt));
 	memcpy(pkt, sealed, 4 + len + cipher_tag_len(p->sealer));
 	pkt[byte] ^= (uint8_t)(1 << byte % 8);
-	r = cipher_open_length(p->opener, pos, pkt, &got);
+	r = cipher_decrypt_length(p->opener, pos, pkt, &got);
 	assert_int_equal(r, 0);
 	if (byte >= 4) {
 		assert_int_equal(got, len);
@@ -439,7 +439,7 @@ check_tampered(struct pair *p, const struct cipher_pos *pos,
 		if (got > 256)
 			return;
 	}
-	r = cipher_open(p->opener, pos, pkt, got);
+	r = cipher_decrypt(p->opener, pos, pkt, got);
 	if (byte >= 4)
 		assert_int_equal(r, ERR_MAC);
 	else
@@ -457,8 +457,9 @@ check_wrong_position(struct pair *p, const struct cipher_pos *pos,
 	uint32_t got;
 
 	memcpy(pkt, sealed, 4 + len + cipher_tag_len(p->sealer));
-	assert_int_equal(cipher_open_length(p->opener, &wrong, pkt, &got), 0);
-	assert_int_equal(cipher_open(p->opener, &wrong, pkt, len), ERR_MAC);
+	assert_int_equal(
+	    cipher_decrypt_length(p->opener, &wrong, pkt, &got), 0);
+	assert_int_equal(cipher_decrypt(p->opener, &wrong, pkt, len), ERR_MAC);
 }
 
 static void
@@ -476,7 +477,8 @@ test_tampering(void **state)
 		open_random_pair(&p);
 		len = fit_len(p.sealer, 100);
 		make_plain(sealed, len, 1);
-		assert_int_equal(cipher_seal(p.sealer, &pos, sealed, len), 0);
+		assert_int_equal(
+		    cipher_encrypt(p.sealer, &pos, sealed, len), 0);
 		for (size_t n = 0; n < 4 + len + cipher_tag_len(p.sealer); n++)
 			check_tampered(&p, &pos, sealed, len, n);
 		check_wrong_position(&p, &pos, sealed, len);
@@ -500,7 +502,7 @@ test_bad_lengths(void **state)
 
 		open_random_pair(&p);
 		for (size_t n = 0; n < ARRAY_LEN(lens); n++) {
-			assert_int_equal(cipher_open(p.opener, &pos, pkt,
+			assert_int_equal(cipher_decrypt(p.opener, &pos, pkt,
 					     lens[n]),
 			    ERR_PACKET_LENGTH);
 		}
@@ -524,7 +526,7 @@ test_largest(void **state)
 		open_random_pair(&p);
 		len = CIPHER_LEN_MAX - (cipher_length_apart(p.sealer) ? 0 : 4);
 		make_plain(pkt, len, 5);
-		assert_int_equal(cipher_seal(p.sealer, &pos, pkt, len), 0);
+		assert_int_equal(cipher_encrypt(p.sealer, &pos, pkt, len), 0);
 		assert_int_equal(open_packet(p.opener, &pos, pkt, &got), 0);
 		assert_int_equal(got, len);
 		for (uint32_t n = 0; n < len; n++) {

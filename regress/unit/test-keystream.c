@@ -63,9 +63,11 @@ trio_open(struct trio *t, size_t suite, const uint8_t iv[CIPHER_IV_MAX])
 static void
 trio_start(struct trio *t, size_t threads)
 {
-	assert_int_equal(cipher_ahead_start(t->sealer, &t->pos, threads), 0);
-	assert_int_equal(cipher_ahead_start(t->opener, &t->pos, threads), 0);
-	assert_int_equal(cipher_ahead_threads(t->sealer), threads);
+	assert_int_equal(
+	    cipher_keystream_start(t->sealer, &t->pos, threads), 0);
+	assert_int_equal(
+	    cipher_keystream_start(t->opener, &t->pos, threads), 0);
+	assert_int_equal(cipher_keystream_threads(t->sealer), threads);
 }
 
 static void
@@ -87,12 +89,12 @@ pass_packet(struct trio *t, uint32_t about)
 	wire_put_u32(plain, len);
 	memcpy(a, plain, 4 + len);
 	memcpy(b, plain, 4 + len);
-	assert_int_equal(cipher_seal(t->serial, &t->pos, a, len), 0);
-	assert_int_equal(cipher_seal(t->sealer, &t->pos, b, len), 0);
+	assert_int_equal(cipher_encrypt(t->serial, &t->pos, a, len), 0);
+	assert_int_equal(cipher_encrypt(t->sealer, &t->pos, b, len), 0);
 	assert_memory_equal(a, b, whole);
-	assert_int_equal(cipher_open_length(t->opener, &t->pos, b, &got), 0);
+	assert_int_equal(cipher_decrypt_length(t->opener, &t->pos, b, &got), 0);
 	assert_int_equal(got, len);
-	assert_int_equal(cipher_open(t->opener, &t->pos, b, len), 0);
+	assert_int_equal(cipher_decrypt(t->opener, &t->pos, b, len), 0);
 	assert_memory_equal(b, plain, 4 + len);
 	t->pos.block += cipher_blocks(t->serial, len);
 	t->pos.packet++;
@@ -129,8 +131,8 @@ test_same_bytes(void **state)
 				pass_packet(&t, random_size());
 			pass_packet(&t, CIPHER_LEN_MAX - 16);
 			pass_packet(&t, 0);
-			cipher_ahead_stop(t.sealer);
-			assert_int_equal(cipher_ahead_threads(t.sealer), 0);
+			cipher_keystream_stop(t.sealer);
+			assert_int_equal(cipher_keystream_threads(t.sealer), 0);
 			pass_packet(&t, 40000);
 			trio_close(&t);
 		}
@@ -208,7 +210,7 @@ test_early_end(void **state)
 
 	(void)state;
 	wiped_bytes = 0;
-	ctr_ahead_wiped_hook = on_wiped;
+	ctr_keystream_wiped_hook = on_wiped;
 	for (; tries < 30; tries++) {
 		struct trio t;
 
@@ -222,7 +224,7 @@ test_early_end(void **state)
 			trio_start(&t, 1);
 		trio_close(&t);
 	}
-	ctr_ahead_wiped_hook = NULL;
+	ctr_keystream_wiped_hook = NULL;
 	assert_int_equal(wiped_bytes,
 	    (tries + tries / 5) * 2 * CTR_CHUNKS_MIN * CTR_CHUNK);
 	/* A joined thread may be seen there for a moment. */
@@ -247,7 +249,7 @@ test_fork(void **state)
 	for (int i = 0; i < 10; i++) {
 		pass_packet(&t, 100000);
 		if ((pid = fork()) == 0) {
-			if (cipher_ahead_threads(t.sealer) != 0)
+			if (cipher_keystream_threads(t.sealer) != 0)
 				_exit(1);
 			for (int n = 0; n < 20; n++)
 				pass_packet(&t, 100000);
@@ -256,7 +258,7 @@ test_fork(void **state)
 		}
 		assert_int_equal(waitpid(pid, &status, 0), pid);
 		assert_int_equal(status, 0);
-		assert_int_equal(cipher_ahead_threads(t.sealer), 2);
+		assert_int_equal(cipher_keystream_threads(t.sealer), 2);
 	}
 	trio_close(&t);
 }
@@ -279,8 +281,8 @@ test_no_threads_to_be_had(void **state)
 		if (setrlimit(RLIMIT_NPROC, &none) != 0)
 			_exit(3);
 		trio_open(&t, 0, iv);
-		if (cipher_ahead_start(t.sealer, &t.pos, 2) != ERR_SYSTEM ||
-		    cipher_ahead_threads(t.sealer) != 0)
+		if (cipher_keystream_start(t.sealer, &t.pos, 2) != ERR_SYSTEM ||
+		    cipher_keystream_threads(t.sealer) != 0)
 			_exit(4);
 		pass_packet(&t, 100000);
 		trio_close(&t);
@@ -300,16 +302,16 @@ test_other_ciphers(void **state)
 
 	(void)state;
 	for (size_t i = 0; (alg = cipher_at(i)) != NULL; i++) {
-		assert_int_equal(cipher_ahead_can(alg),
+		assert_int_equal(cipher_keystream_can(alg),
 		    strstr(alg->name, "-ctr") != NULL);
-		if (cipher_ahead_can(alg))
+		if (cipher_keystream_can(alg))
 			continue;
 		assert_int_equal(
 		    cipher_new(&c, alg, NULL, true, zeros, zeros, zeros), 0);
-		assert_false(cipher_ahead_may_pay(c));
-		assert_int_equal(cipher_ahead_start(c, &pos, 1),
+		assert_false(cipher_keystream_may_pay(c));
+		assert_int_equal(cipher_keystream_start(c, &pos, 1),
 		    ERR_ARGUMENT);
-		assert_int_equal(cipher_ahead_threads(c), 0);
+		assert_int_equal(cipher_keystream_threads(c), 0);
 		cipher_free(c);
 	}
 }

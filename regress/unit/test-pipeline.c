@@ -119,7 +119,7 @@ make_stream(struct stream *s, size_t suite)
 	s->size = at;
 	memcpy(s->sealed, s->plain, at);
 	for (size_t i = 0; i < PACKETS; i++)
-		assert_int_equal(cipher_seal(s->sealer, &s->v[i].pos,
+		assert_int_equal(cipher_encrypt(s->sealer, &s->v[i].pos,
 				     s->sealed + s->v[i].at, s->v[i].len),
 		    0);
 }
@@ -134,22 +134,22 @@ free_stream(struct stream *s)
 }
 
 static void
-post(struct pipeline *pl, enum pipeline_lane lane, const struct layout *l,
+post(struct pipeline *pl, enum pipeline_dir dir, const struct layout *l,
     uint8_t *area)
 {
-	struct pipeline_job *j = pipeline_next(pl, lane);
+	struct pipeline_job *j = pipeline_next(pl, dir);
 
 	assert_non_null(j);
 	j->pos = l->pos;
 	j->pkt = area + l->at;
 	j->len = l->len;
 	j->err = 1;
-	pipeline_post(pl, lane);
+	pipeline_post(pl, dir);
 }
 
-/* All packets through a lane, the loop helping now and then. */
+/* All packets through a dir, the loop helping now and then. */
 static void
-push_through(struct pipeline *pl, enum pipeline_lane lane,
+push_through(struct pipeline *pl, enum pipeline_dir dir,
     const struct stream *s, uint8_t *area)
 {
 	size_t posted = 0, collected = 0;
@@ -159,35 +159,35 @@ push_through(struct pipeline *pl, enum pipeline_lane lane,
 		const struct pipeline_job *j;
 
 		while (posted < PACKETS &&
-		    pipeline_next(pl, lane) != NULL) {
+		    pipeline_next(pl, dir) != NULL) {
 			const struct layout *l = &s->v[posted++];
 
-			if (lane == PIPELINE_OPEN) {
-				assert_int_equal(cipher_open_length(s->opener,
-						     &l->pos, area + l->at,
-						     &len),
+			if (dir == PIPELINE_DECRYPT) {
+				assert_int_equal(
+				    cipher_decrypt_length(
+					s->opener, &l->pos, area + l->at, &len),
 				    0);
 				assert_int_equal(len, l->len);
 			}
-			post(pl, lane, l, area);
+			post(pl, dir, l, area);
 			if (rand_uniform(8) == 0)
 				break;
 		}
 		pipeline_kick(pl);
 		if (rand_uniform(3) == 0)
-			(void)pipeline_help(pl, lane);
+			(void)pipeline_help(pl, dir);
 		if (rand_uniform(16) == 0)
-			(void)pipeline_wait(pl, lane);
+			(void)pipeline_wait(pl, dir);
 		if (pipeline_threads(pl) == 0)
-			(void)pipeline_wait(pl, lane);
-		while ((j = pipeline_done(pl, lane)) != NULL) {
+			(void)pipeline_wait(pl, dir);
+		while ((j = pipeline_done(pl, dir)) != NULL) {
 			assert_int_equal(j->err, 0);
 			assert_ptr_equal(j->pkt, area + s->v[collected].at);
 			collected++;
-			pipeline_release(pl, lane);
+			pipeline_release(pl, dir);
 		}
 	}
-	assert_int_equal(pipeline_pending(pl, lane), 0);
+	assert_int_equal(pipeline_pending(pl, dir), 0);
 }
 
 static void
@@ -200,14 +200,14 @@ check_same_bytes(const struct stream *s, size_t threads)
 	assert_non_null(pl);
 	assert_non_null(area);
 	assert_int_equal(pipeline_set_threads(pl, threads), threads);
-	for (int lane = 0; lane < 2; lane++)
-		pipeline_set_keys(pl, (enum pipeline_lane)lane,
+	for (int dir = 0; dir < 2; dir++)
+		pipeline_set_keys(pl, (enum pipeline_dir)dir,
 		    s->keys.cipher, s->keys.mac, s->keys.key, s->keys.iv,
 		    s->keys.mac_key);
 	memcpy(area, s->plain, s->size);
-	push_through(pl, PIPELINE_SEAL, s, area);
+	push_through(pl, PIPELINE_ENCRYPT, s, area);
 	assert_memory_equal(area, s->sealed, s->size);
-	push_through(pl, PIPELINE_OPEN, s, area);
+	push_through(pl, PIPELINE_DECRYPT, s, area);
 	for (size_t i = 0; i < PACKETS; i++)
 		assert_memory_equal(area + s->v[i].at + 4,
 		    s->plain + s->v[i].at + 4, s->v[i].len);
@@ -217,18 +217,18 @@ check_same_bytes(const struct stream *s, size_t threads)
 	for (size_t i = 0; i < 3; i++) {
 		uint32_t len;
 
-		assert_int_equal(cipher_open_length(s->opener, &s->v[i].pos,
+		assert_int_equal(cipher_decrypt_length(s->opener, &s->v[i].pos,
 				     area + s->v[i].at, &len),
 		    0);
-		post(pl, PIPELINE_OPEN, &s->v[i], area);
+		post(pl, PIPELINE_DECRYPT, &s->v[i], area);
 	}
 	pipeline_kick(pl);
 	for (size_t i = 0; i < 3; i++) {
 		const struct pipeline_job *j = pipeline_wait(pl,
-		    PIPELINE_OPEN);
+		    PIPELINE_DECRYPT);
 
 		assert_int_equal(j->err, i == 1 ? ERR_MAC : 0);
-		pipeline_release(pl, PIPELINE_OPEN);
+		pipeline_release(pl, PIPELINE_DECRYPT);
 	}
 	pipeline_free(pl);
 	free(area);
@@ -364,7 +364,7 @@ turn(struct pair *t, void (*special)(struct pair *t, struct packet *p,
 {
 	struct packet *ends[] = { t->b, t->a };
 
-	t->tx_used |= t->a->tx_unsealed > 0;
+	t->tx_used |= t->a->tx_unencrypted > 0;
 	for (size_t i = 0; i < 2; i++) {
 		struct rd r;
 		int err;
@@ -575,14 +575,14 @@ test_last_packet(void **state)
 			char byte;
 
 			flush(t.a);
-			if (packet_tx_sealed(t.a) == 0 &&
-			    packet_may_wait(t.a, true) &&
+			if (packet_tx_ready(t.a) == 0 &&
+			    packet_prepare_wait(t.a, true) &&
 			    packet_tx_pending(t.a) > 0) {
 				assert_int_equal(poll(&pfd, 1, 5000), 1);
 				assert_int_equal(read(wake_fd[0], &byte, 1),
 				    1);
 			}
-			if (packet_tx_sealed(t.a) > 0)
+			if (packet_tx_ready(t.a) > 0)
 				turn(&t, NULL);
 		}
 		carry(&t, t.sent);
@@ -618,11 +618,11 @@ test_stop_with_opened(void **state)
 	packet_threads_stop(t.b);
 	assert_int_equal(packet_threads(t.b), 0);
 	while (packet_rx_posted(t.b)) {
-		assert_false(packet_may_wait(t.b, true));
+		assert_false(packet_prepare_wait(t.b, true));
 		assert_int_equal(packet_next(t.b, &r), 1);
 		check_numbered(&t, r);
 	}
-	assert_true(packet_may_wait(t.b, true));
+	assert_true(packet_prepare_wait(t.b, true));
 	carry(&t, t.sent);
 	pair_close(&t);
 }
@@ -722,7 +722,7 @@ test_fork(void **state)
 		if (pid == 0) {
 			if (packet_threads(t.a) != 0)
 				_exit(1);
-			(void)packet_tend(t.a);
+			(void)packet_poll(t.a);
 			packet_free(t.a);
 			packet_free(t.b);
 			_exit(0);
@@ -820,11 +820,11 @@ test_given_form(void **state)
 		packet_set_threads(t.a, 3);
 		packet_set_form(t.a, rows[i].form, rows[i].deny);
 		t.a->authenticated = false;
-		(void)packet_tend(t.a);
+		(void)packet_poll(t.a);
 		assert_int_equal(packet_threads(t.a), 0);
 		t.a->authenticated = true;
 		for (int n = 0; n < 3; n++) {
-			(void)packet_tend(t.a);
+			(void)packet_poll(t.a);
 			assert_int_equal(packet_threads(t.a), rows[i].threads);
 			carry(&t, t.sent + 30);
 		}
@@ -851,7 +851,7 @@ test_environment(void **state)
 		pair_open(&t, 2, false);
 		packet_set_threads(t.a, 2);
 		packet_set_form(t.a, PACKET_FORM_KEYSTREAM, false);
-		(void)packet_tend(t.a);
+		(void)packet_poll(t.a);
 		assert_int_equal(packet_threads(t.a), 2 * rows[i].threads);
 		pair_close(&t);
 	}

@@ -248,7 +248,7 @@ test_all(void **state)
 	(void)state;
 	buf_reset(&screen);
 	progress_listing(p, true);
-	progress_lanes(p, 3);
+	progress_streams(p, 3);
 	for (size_t i = 0; i < 4; i++)
 		progress_found(p, &items[i], 1 << 20);
 	for (size_t i = 0; i < 2; i++)

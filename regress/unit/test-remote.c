@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A host's lanes: sessions on channels of one connection, and further
+ * A host's streams: sessions on channels of one connection, and further
  * connections, with our own server behind a proxy command: how many there can
  * be, that each works, and what their end means to the others.
  */
@@ -152,7 +152,8 @@ teardown(void **state)
 	return 0;
 }
 
-/* ---- what is asked of the lanes ----------------------------------------- */
+/* ---- what is asked of the streams -----------------------------------------
+ */
 
 static struct remote *
 begin(const char *server_config)
@@ -167,7 +168,7 @@ begin(const char *server_config)
 }
 
 static void
-check_lane(struct sftp *s)
+check_stream(struct sftp *s)
 {
 	struct sftp_attrs a;
 
@@ -188,31 +189,34 @@ static void
 test_channels(void **state)
 {
 	struct remote *r = begin("MaxSessions 10\n");
-	struct xfer_lanes lanes = remote_lanes(r);
+	struct xfer_streams streams = remote_streams(r);
 	struct sftp *s[9] = { remote_sftp(r) };
-	struct xfer_path path;
+	struct xfer_stream_stats path;
 
 	(void)state;
 	/* Not before the user is authenticated. */
-	assert_int_equal(lanes.ops->open(lanes.arg, XFER_LANE_CHANNEL, &s[1]),
+	assert_int_equal(
+	    streams.ops->open(streams.arg, XFER_STREAM_CHANNEL, &s[1]),
 	    ERR_LIMIT);
-	check_lane(s[0]);
+	check_stream(s[0]);
 	for (int i = 1; i < 8; i++)
-		assert_int_equal(lanes.ops->open(lanes.arg, XFER_LANE_CHANNEL,
-				     &s[i]), 0);
-	assert_int_equal(lanes.ops->open(lanes.arg, XFER_LANE_CHANNEL, &s[8]),
+		assert_int_equal(
+		    streams.ops->open(streams.arg, XFER_STREAM_CHANNEL, &s[i]),
+		    0);
+	assert_int_equal(
+	    streams.ops->open(streams.arg, XFER_STREAM_CHANNEL, &s[8]),
 	    ERR_LIMIT);
 	for (int i = 7; i >= 0; i--)
-		check_lane(s[i]);
-	lanes.ops->path(lanes.arg, s[7], &path);
+		check_stream(s[i]);
+	streams.ops->path(streams.arg, s[7], &path);
 	assert_int_equal(path.connection, 0);
 	assert_true(path.send_window >= 1024 * 1024);
 	/* A place is free again, and the others go on. */
-	lanes.ops->close(lanes.arg, s[3]);
-	assert_int_equal(lanes.ops->open(lanes.arg, XFER_LANE_CHANNEL, &s[3]),
-	    0);
-	check_lane(s[3]);
-	check_lane(s[0]);
+	streams.ops->close(streams.arg, s[3]);
+	assert_int_equal(
+	    streams.ops->open(streams.arg, XFER_STREAM_CHANNEL, &s[3]), 0);
+	check_stream(s[3]);
+	check_stream(s[0]);
 	assert_int_equal(connections_made(), 1);
 	assert_int_equal(remote_close(r), 0);
 }
@@ -222,23 +226,25 @@ static void
 test_refused_channels(void **state)
 {
 	struct remote *r = begin("MaxSessions 2\n");
-	struct xfer_lanes lanes = remote_lanes(r);
+	struct xfer_streams streams = remote_streams(r);
 	struct sftp *s[4] = { remote_sftp(r) };
 
 	(void)state;
-	check_lane(s[0]);
+	check_stream(s[0]);
 	for (int i = 1; i < 4; i++)
-		assert_int_equal(lanes.ops->open(lanes.arg, XFER_LANE_CHANNEL,
-				     &s[i]), 0);
-	check_lane(s[1]);
+		assert_int_equal(
+		    streams.ops->open(streams.arg, XFER_STREAM_CHANNEL, &s[i]),
+		    0);
+	check_stream(s[1]);
 	assert_int_equal(wait_end(s[2]), ERR_CLOSED);
 	assert_int_equal(wait_end(s[3]), ERR_CLOSED);
-	lanes.ops->close(lanes.arg, s[2]);
-	lanes.ops->close(lanes.arg, s[3]);
-	assert_int_equal(lanes.ops->open(lanes.arg, XFER_LANE_CHANNEL, &s[2]),
+	streams.ops->close(streams.arg, s[2]);
+	streams.ops->close(streams.arg, s[3]);
+	assert_int_equal(
+	    streams.ops->open(streams.arg, XFER_STREAM_CHANNEL, &s[2]),
 	    ERR_LIMIT);
-	check_lane(s[0]);
-	check_lane(s[1]);
+	check_stream(s[0]);
+	check_stream(s[1]);
 	assert_int_equal(remote_close(r), 0);
 }
 
@@ -248,35 +254,35 @@ static void
 test_connections(void **state)
 {
 	struct remote *r = begin("MaxSessions 10\n");
-	struct xfer_lanes lanes = remote_lanes(r);
+	struct xfer_streams streams = remote_streams(r);
 	struct sftp *s[5] = { remote_sftp(r) };
-	struct xfer_path path;
+	struct xfer_stream_stats path;
 
 	(void)state;
 	for (int i = 1; i < 4; i++)
-		assert_int_equal(lanes.ops->open(lanes.arg,
-				     XFER_LANE_CONNECTION, &s[i]), 0);
+		assert_int_equal(streams.ops->open(streams.arg,
+				     XFER_STREAM_CONNECTION, &s[i]), 0);
 	for (int i = 3; i >= 0; i--)
-		check_lane(s[i]);
+		check_stream(s[i]);
 	assert_int_equal(connections_made(), 4);
 	for (unsigned i = 0; i < 4; i++) {
-		lanes.ops->path(lanes.arg, s[i], &path);
+		streams.ops->path(streams.arg, s[i], &path);
 		assert_int_equal(path.connection, i);
 	}
 	shell("kill -9 $(sed -n 1p %s/pids)", dir);
 	assert_int_equal(wait_end(s[0]), ERR_CLOSED);
-	lanes.ops->close(lanes.arg, s[0]);
+	streams.ops->close(streams.arg, s[0]);
 	assert_null(remote_sftp(r));
 	for (int i = 1; i < 4; i++)
-		check_lane(s[i]);
+		check_stream(s[i]);
 	/* Another in its place; channels go where there is a connection. */
-	assert_int_equal(lanes.ops->open(lanes.arg, XFER_LANE_CONNECTION,
+	assert_int_equal(streams.ops->open(streams.arg, XFER_STREAM_CONNECTION,
 			     &s[0]), 0);
-	assert_int_equal(lanes.ops->open(lanes.arg, XFER_LANE_CHANNEL, &s[4]),
-	    0);
-	check_lane(s[0]);
-	check_lane(s[4]);
-	lanes.ops->path(lanes.arg, s[4], &path);
+	assert_int_equal(
+	    streams.ops->open(streams.arg, XFER_STREAM_CHANNEL, &s[4]), 0);
+	check_stream(s[0]);
+	check_stream(s[4]);
+	streams.ops->path(streams.arg, s[4], &path);
 	assert_int_equal(path.connection, 1);
 	assert_int_equal(connections_made(), 5);
 	assert_int_equal(remote_close(r), 255);
@@ -287,19 +293,19 @@ static void
 test_other_host_key(void **state)
 {
 	struct remote *r = begin("MaxSessions 10\n");
-	struct xfer_lanes lanes = remote_lanes(r);
+	struct xfer_streams streams = remote_streams(r);
 	struct sftp *first = remote_sftp(r), *s;
 
 	(void)state;
-	check_lane(first);
+	check_stream(first);
 	shell("%s/hpnssh-keygen -q -t ed25519 -N '' -f %s/other && "
 	      "printf 'there ' >>%s/known && cut -d' ' -f1,2 %s/other.pub "
 	      ">>%s/known && sed -i 's|/host$|/other|' %s/config", build,
 	    dir, dir, dir, dir, dir);
-	assert_int_equal(lanes.ops->open(lanes.arg, XFER_LANE_CONNECTION, &s),
-	    0);
+	assert_int_equal(
+	    streams.ops->open(streams.arg, XFER_STREAM_CONNECTION, &s), 0);
 	assert_int_equal(wait_end(s), ERR_CLOSED);
-	check_lane(first);
+	check_stream(first);
 	assert_int_equal(connections_made(), 2);
 	assert_int_equal(remote_close(r), 0);
 }
@@ -310,22 +316,22 @@ static void
 test_refused_connections(void **state)
 {
 	struct remote *r = begin("MaxSessions 10\n");
-	struct xfer_lanes lanes = remote_lanes(r);
+	struct xfer_streams streams = remote_streams(r);
 	struct sftp *first = remote_sftp(r), *s[4];
 
 	(void)state;
-	check_lane(first);
+	check_stream(first);
 	shell("sed -i '/^exec/i exit 1' %s/server", dir);
 	for (int i = 0; i < 3; i++)
-		assert_int_equal(lanes.ops->open(lanes.arg,
-				     XFER_LANE_CONNECTION, &s[i]), 0);
+		assert_int_equal(streams.ops->open(streams.arg,
+				     XFER_STREAM_CONNECTION, &s[i]), 0);
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(wait_end(s[i]), ERR_CLOSED);
 	assert_int_equal(connections_made(), 2);
 	/* Channels have nothing to do with it. */
-	assert_int_equal(lanes.ops->open(lanes.arg, XFER_LANE_CHANNEL, &s[3]),
-	    0);
-	check_lane(s[3]);
+	assert_int_equal(
+	    streams.ops->open(streams.arg, XFER_STREAM_CHANNEL, &s[3]), 0);
+	check_stream(s[3]);
 	assert_int_equal(remote_close(r), 0);
 }
 

@@ -484,7 +484,7 @@ test_parts(void **state)
 	expect_status(SFTP_FAILURE);
 	ask_put("p", false, 0644, "x"); /* nor by that */
 	expect_status(SFTP_FAILURE);
-	ask_open(".p.hpnpart", SFTP_O_WRITE); /* another lane */
+	ask_open(".p.hpnpart", SFTP_O_WRITE); /* another stream */
 	two = answer_handle();
 	ask_write(one, 0, "ab", 2);
 	expect_status(SFTP_OK);

@@ -181,9 +181,9 @@ test_large_among_many(void **state)
 	remove_tree("src");
 }
 
-/* The tree is whole in spite of lanes that end at any moment. */
+/* The tree is whole in spite of streams that end at any moment. */
 static void
-test_lanes_end(void **state)
+test_streams_end(void **state)
 {
 	struct xfer_opts opts = { .retries = 1000, .retry_wait_ms = 1 };
 
@@ -409,7 +409,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(test_many, clean),
 		cmocka_unit_test_teardown(test_large_among_many, clean),
-		cmocka_unit_test_teardown(test_lanes_end, clean),
+		cmocka_unit_test_teardown(test_streams_end, clean),
 		cmocka_unit_test_teardown(test_round_trips, clean),
 		cmocka_unit_test_teardown(test_few_known, clean),
 		cmocka_unit_test_teardown(test_room, clean),

@@ -514,7 +514,7 @@ test_vanished(void **state)
 }
 
 /*
- * While it moves, when more lanes would open it: what has one name is never
+ * While it moves, when more streams would open it: what has one name is never
  * made of two files. Downloads open by name; uploads hold it open.
  */
 static void
@@ -563,7 +563,7 @@ replaced_at_its_end(void)
 	dying->deadly = 0;
 }
 
-/* The lane is lost, and what is opened anew is another file: digests make the
+/* The stream is lost, and what is opened anew is another file: digests make the
  * copy that of the new one, and marks are of no use. */
 static void
 test_replaced_between_tries(void **state)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Transfers over several lanes that come and go: whatever is cut, reordered
+ * Transfers over several streams that come and go: whatever is cut, reordered
  * or lost at whatever moment, what bears a target's name is the source's
  * content or what was there before, and going on makes it whole.
  */
@@ -429,10 +429,10 @@ test_unordered(void **state)
 	assert_int_equal(host_reports.n, 0);
 }
 
-/* --- lanes --- */
+/* --- streams --- */
 
 static void
-test_several_lanes(void **state)
+test_several_streams(void **state)
 {
 	const struct xfer_opts opts = { .connections_max = 4 };
 	struct host h = { .seed = 1 };
@@ -459,7 +459,7 @@ copy_refusing(struct host *h, int kind, unsigned connections)
 		.retry_wait_ms = 1 };
 
 	h->seed = 1;
-	h->path = (struct xfer_path){ .rtt_us = 20000,
+	h->path = (struct xfer_stream_stats){ .rtt_us = 20000,
 		.send_window = 64 * 1024 };
 	if (kind < 2)
 		h->refuses[kind] = true;
@@ -476,10 +476,10 @@ test_connections_refused(void **state)
 	struct host h = { .seed = 1 };
 
 	(void)state;
-	copy_refusing(&h, XFER_LANE_CONNECTION, 4);
+	copy_refusing(&h, XFER_STREAM_CONNECTION, 4);
 	/* The first, and those that were asked for at once: no more. */
-	assert_int_equal(h.asked[XFER_LANE_CONNECTION], 1 + 3);
-	assert_int_equal(h.asked[XFER_LANE_CHANNEL], 7);
+	assert_int_equal(h.asked[XFER_STREAM_CONNECTION], 1 + 3);
+	assert_int_equal(h.asked[XFER_STREAM_CHANNEL], 7);
 }
 
 /* And the other way round. */
@@ -489,9 +489,9 @@ test_channels_refused(void **state)
 	struct host h = { .seed = 1 };
 
 	(void)state;
-	copy_refusing(&h, XFER_LANE_CHANNEL, 0);
-	assert_int_equal(h.asked[XFER_LANE_CHANNEL], 4);
-	assert_true(h.asked[XFER_LANE_CONNECTION] >= 1 + 3);
+	copy_refusing(&h, XFER_STREAM_CHANNEL, 0);
+	assert_int_equal(h.asked[XFER_STREAM_CHANNEL], 4);
+	assert_true(h.asked[XFER_STREAM_CONNECTION] >= 1 + 3);
 }
 
 /* A copy that goes on after a break is as fast as it was: what was refused,
@@ -503,7 +503,7 @@ test_growth_after_a_break(void **state)
 
 	(void)state;
 	copy_refusing(&h, 2, 1);
-	assert_int_equal(h.asked[XFER_LANE_CHANNEL], 2 * 7);
+	assert_int_equal(h.asked[XFER_STREAM_CHANNEL], 2 * 7);
 }
 
 static void
@@ -570,15 +570,15 @@ test_ahead(void **state)
 	const uint64_t much = 16 << 20;
 
 	(void)state;
-	assert_int_equal(xfer_lanes_ahead(100000, much, 0), 3);
-	assert_int_equal(xfer_lanes_ahead(20000, much, 0), 3);
-	assert_int_equal(xfer_lanes_ahead(19000, much, 0), 0);
-	assert_int_equal(xfer_lanes_ahead(100000, much - 1, 0), 0);
-	assert_int_equal(xfer_lanes_ahead(0, UINT64_MAX, 0), 0);
+	assert_int_equal(xfer_streams_early(100000, much, 0), 3);
+	assert_int_equal(xfer_streams_early(20000, much, 0), 3);
+	assert_int_equal(xfer_streams_early(19000, much, 0), 0);
+	assert_int_equal(xfer_streams_early(100000, much - 1, 0), 0);
+	assert_int_equal(xfer_streams_early(0, UINT64_MAX, 0), 0);
 	/* As many as were asked for, but no more at once. */
-	assert_int_equal(xfer_lanes_ahead(100000, much, 1), 0);
-	assert_int_equal(xfer_lanes_ahead(100000, much, 2), 1);
-	assert_int_equal(xfer_lanes_ahead(100000, much, 12), 3);
+	assert_int_equal(xfer_streams_early(100000, much, 1), 0);
+	assert_int_equal(xfer_streams_early(100000, much, 2), 1);
+	assert_int_equal(xfer_streams_early(100000, much, 12), 3);
 }
 
 /* A connection that a copy ends before has come for nothing, and servers
@@ -599,7 +599,7 @@ test_login_pays(void **state)
 static void
 test_channels(void **state)
 {
-	struct xfer_sight s = { .rtt_ms = 100, .windows = 8 << 20,
+	struct xfer_streams_view s = { .rtt_ms = 100, .windows = 8 << 20,
 		.bulk_left = 300 << 20, .fixed = true };
 
 	(void)state;
@@ -629,53 +629,53 @@ test_channels(void **state)
 	assert_int_equal(xfer_channels_next(2, &s), 2);
 }
 
-/* Who gets the last of a file, and how much a new lane begins with. */
+/* Who gets the last of a file, and how much a new stream begins with. */
 static void
 test_lags(void **state)
 {
 	struct xfer x = { .rtt_ms = 100, .left_ms = 1000 };
-	struct xfer_lane fast = { .x = &x, .rate = 100000000,
+	struct xfer_stream fast = { .x = &x, .rate = 100000000,
 		.in_flight = 20000000 };
-	struct xfer_lane slow = { .x = &x, .rate = 1000000 };
+	struct xfer_stream slow = { .x = &x, .rate = 1000000 };
 
 	(void)state;
 	/* One alone has no choice. */
-	assert_false(xfer_lane_lags(&slow, UINT32_MAX));
-	assert_int_equal(xfer_lane_block(&slow), XFER_BLOCK_MAX);
+	assert_false(xfer_stream_lags(&slow, UINT32_MAX));
+	assert_int_equal(xfer_stream_block(&slow), XFER_BLOCK_MAX);
 	x.fastest = &fast;
-	assert_false(xfer_lane_lags(&fast, UINT32_MAX));
-	assert_false(xfer_lane_lags(&slow, 1000000));
-	assert_true(xfer_lane_lags(&slow, 1200000));
+	assert_false(xfer_stream_lags(&fast, UINT32_MAX));
+	assert_false(xfer_stream_lags(&slow, 1000000));
+	assert_true(xfer_stream_lags(&slow, 1200000));
 	slow.in_flight = 1000000;
-	assert_true(xfer_lane_lags(&slow, 200000));
+	assert_true(xfer_stream_lags(&slow, 200000));
 	/* A new one is believed to be in slow start, or beside a fast one. */
 	slow.rate = 0;
 	slow.in_flight = 0;
-	assert_false(xfer_lane_lags(&slow, 20000000));
-	assert_true(xfer_lane_lags(&slow, 30000000));
+	assert_false(xfer_stream_lags(&slow, 20000000));
+	assert_true(xfer_stream_lags(&slow, 30000000));
 	slow.acked = 1;
-	assert_false(xfer_lane_lags(&slow, 500000));
-	assert_true(xfer_lane_lags(&slow, 800000));
-	assert_int_equal(xfer_lane_block(&slow), 64 * 1024);
+	assert_false(xfer_stream_lags(&slow, 500000));
+	assert_true(xfer_stream_lags(&slow, 800000));
+	assert_int_equal(xfer_stream_block(&slow), 64 * 1024);
 	/* What an upload has in the network is not counted, what waits for it
 	 * is; slow start is not held up by either. */
-	assert_int_equal(xfer_lane_room(&slow, true), SIZE_MAX);
-	assert_int_equal(xfer_lane_queue(&slow), 128 * 1024);
+	assert_int_equal(xfer_stream_room(&slow, true), SIZE_MAX);
+	assert_int_equal(xfer_stream_queue(&slow), 128 * 1024);
 	slow.window = 64 << 20;
-	assert_int_equal(xfer_lane_room(&slow, false), 256 * 1024);
+	assert_int_equal(xfer_stream_room(&slow, false), 256 * 1024);
 	slow.rate = 10000000;
-	assert_int_equal(xfer_lane_queue(&slow), 200000);
-	assert_int_equal(xfer_lane_room(&slow, false), 256 * 1024 + 4000000);
+	assert_int_equal(xfer_stream_queue(&slow), 200000);
+	assert_int_equal(xfer_stream_room(&slow, false), 256 * 1024 + 4000000);
 	slow.rate = 90000000;
-	assert_int_equal(xfer_lane_block(&slow), XFER_BLOCK_MAX);
-	assert_int_equal(xfer_lane_queue(&slow), XFER_OUTPUT_MAX);
+	assert_int_equal(xfer_stream_block(&slow), XFER_BLOCK_MAX);
+	assert_int_equal(xfer_stream_queue(&slow), XFER_OUTPUT_MAX);
 	slow.window = 1 << 20;
-	assert_int_equal(xfer_lane_room(&slow, false), 1 << 20);
-	assert_int_equal(xfer_lane_queue(&fast), XFER_OUTPUT_MAX);
+	assert_int_equal(xfer_stream_room(&slow, false), 1 << 20);
+	assert_int_equal(xfer_stream_queue(&fast), XFER_OUTPUT_MAX);
 	/* A short path has no slow start to speak of. */
 	x.rtt_ms = 1;
 	slow.rate = 0;
-	assert_int_equal(xfer_lane_block(&slow), XFER_BLOCK_MAX);
+	assert_int_equal(xfer_stream_block(&slow), XFER_BLOCK_MAX);
 }
 
 int
@@ -690,7 +690,7 @@ main(void)
 		cmocka_unit_test(test_lags),
 		cmocka_unit_test(test_targets),
 		cmocka_unit_test(test_unordered),
-		cmocka_unit_test(test_several_lanes),
+		cmocka_unit_test(test_several_streams),
 		cmocka_unit_test(test_connections_refused),
 		cmocka_unit_test(test_channels_refused),
 		cmocka_unit_test(test_growth_after_a_break),

@@ -285,7 +285,7 @@ run_seal(void *job, void **local)
 	j->err = c == NULL ? new_sealer(&c) : 0;
 	*local = c;
 	if (j->err == 0)
-		j->err = cipher_seal(c, &j->pos, j->pkt, j->len);
+		j->err = cipher_encrypt(c, &j->pos, j->pkt, j->len);
 }
 
 static void
@@ -336,7 +336,7 @@ check_packets(void)
 		j = worker_wait(p, conf.rings[0]);
 		assert_int_equal(j->err, 0);
 		make_packet(expected.pkt, &expected.pos, j->len);
-		assert_int_equal(cipher_seal(serial, &expected.pos,
+		assert_int_equal(cipher_encrypt(serial, &expected.pos,
 				     expected.pkt, j->len),
 		    0);
 		assert_memory_equal(j->pkt, expected.pkt,

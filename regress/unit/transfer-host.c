@@ -33,7 +33,7 @@ host_random(struct host *h, unsigned n)
 }
 
 static void
-lane_dies(struct host_lane *l)
+stream_dies(struct host_stream *l)
 {
 	sftp_serve_free(l->server);
 	l->server = NULL;
@@ -43,22 +43,22 @@ lane_dies(struct host_lane *l)
 	(void)!sftp_feed_end(l->client, ERR_CLOSED);
 }
 
-static struct host_lane *
-lane_of(struct host *h, const struct sftp *s)
+static struct host_stream *
+stream_of(struct host *h, const struct sftp *s)
 {
-	for (size_t i = 0; i < HOST_LANES; i++)
-		if (h->lanes[i].client == s)
-			return &h->lanes[i];
-	fail_msg("no such lane");
+	for (size_t i = 0; i < HOST_STREAMS; i++)
+		if (h->streams[i].client == s)
+			return &h->streams[i];
+	fail_msg("no such stream");
 	return NULL;
 }
 
 static int
-host_open(void *arg, enum xfer_lane_kind kind, struct sftp **out)
+host_open(void *arg, enum xfer_stream_kind kind, struct sftp **out)
 {
 	const struct sftp_serve_opts opts = { .home = host_dir };
 	struct host *h = arg;
-	struct host_lane *l = lane_of(h, NULL);
+	struct host_stream *l = stream_of(h, NULL);
 
 	if (h->opened == 1 && h->second != NULL)
 		h->second();
@@ -71,7 +71,7 @@ host_open(void *arg, enum xfer_lane_kind kind, struct sftp **out)
 	h->asked[kind]++;
 	if (h->refuse > 0 || (h->opened > 1 && h->refuses[kind])) {
 		h->refuse -= h->refuse > 0;
-		lane_dies(l);
+		stream_dies(l);
 	}
 	return 0;
 }
@@ -79,25 +79,25 @@ host_open(void *arg, enum xfer_lane_kind kind, struct sftp **out)
 static void
 host_close(void *arg, struct sftp *s)
 {
-	struct host_lane *l = lane_of(arg, s);
+	struct host_stream *l = stream_of(arg, s);
 
 	sftp_free(l->client);
 	sftp_serve_free(l->server);
 	buf_clear(&l->taken);
 	buf_clear(&l->chosen);
 	buf_clear(&l->wire);
-	*l = (struct host_lane){ .client = NULL };
+	*l = (struct host_stream){ .client = NULL };
 }
 
 static void
-host_path(void *arg, const struct sftp *s, struct xfer_path *out)
+host_path(void *arg, const struct sftp *s, struct xfer_stream_stats *out)
 {
 	struct host *h = arg;
 
 	*out = h->path;
 	if (out->rtt_us == 0)
 		out->rtt_us = 100;
-	out->connection = (unsigned)(lane_of(h, s) - h->lanes);
+	out->connection = (unsigned)(stream_of(h, s) - h->streams);
 }
 
 /* Makes an extension of VERSION one that nobody knows. */
@@ -136,7 +136,7 @@ hide_some(const struct host *h, uint8_t *p, size_t len)
 
 /* Takes the replies that are there; of several, any first. */
 static void
-collect(struct host *h, struct host_lane *l)
+collect(struct host *h, struct host_stream *l)
 {
 	struct buf *out = sftp_serve_output(l->server);
 	struct rd r = rd_from_buf(out), replies[64];
@@ -173,7 +173,7 @@ collect(struct host *h, struct host_lane *l)
 
 /* Behind INIT somebody else opens a file, and keeps it. */
 static void
-take_first_handle(struct host_lane *l)
+take_first_handle(struct host_stream *l)
 {
 	struct buf b = { 0 };
 	size_t mark = buf_open_string(&b);
@@ -198,9 +198,9 @@ take_first_handle(struct host_lane *l)
 static void
 all_die(struct host *h)
 {
-	for (size_t i = 0; i < HOST_LANES; i++)
-		if (h->lanes[i].server != NULL)
-			lane_dies(&h->lanes[i]);
+	for (size_t i = 0; i < HOST_STREAMS; i++)
+		if (h->streams[i].server != NULL)
+			stream_dies(&h->streams[i]);
 }
 
 static bool
@@ -219,7 +219,7 @@ has_handle(const struct rd *message)
 /* Takes a request out of those that have come: any that has a handle, or the
  * first of the others. */
 static void
-choose(struct host *h, struct host_lane *l)
+choose(struct host *h, struct host_stream *l)
 {
 	struct rd r = rd_from_buf(&l->taken), m;
 	struct buf rest = { 0 };
@@ -251,7 +251,7 @@ choose(struct host *h, struct host_lane *l)
 
 /* What the server takes of the requests. */
 static size_t
-serve(struct host *h, struct host_lane *l)
+serve(struct host *h, struct host_stream *l)
 {
 	struct buf *in = h->unordered ? &l->chosen : &l->taken;
 	size_t all = 0;
@@ -271,7 +271,7 @@ serve(struct host *h, struct host_lane *l)
 
 /* Moves a random part of what there is; false if there was nothing. */
 static bool
-lane_moves(struct host *h, struct host_lane *l)
+stream_moves(struct host *h, struct host_stream *l)
 {
 	size_t n = 1 + host_random(h, 300000);
 	size_t used = 0;
@@ -302,7 +302,7 @@ lane_moves(struct host *h, struct host_lane *l)
 
 /* All that the client has sent is answered at once. */
 static bool
-lane_answers(struct host *h, struct host_lane *l)
+stream_answers(struct host *h, struct host_stream *l)
 {
 	ssize_t used;
 
@@ -335,21 +335,21 @@ host_turn(void *arg, int timeout_ms)
 	h->turns++;
 	if (h->watch != NULL && h->run != NULL)
 		h->watch(h, h->run);
-	for (size_t i = 0; i < HOST_LANES; i++) {
-		struct host_lane *l = &h->lanes[i];
+	for (size_t i = 0; i < HOST_STREAMS; i++) {
+		struct host_stream *l = &h->streams[i];
 
 		if (l->server == NULL || sftp_error(l->client) != 0)
 			continue;
 		if (h->handles_later != 0 && sftp_is_ready(l->client))
 			l->server->handles_max = h->handles_later;
 		if (h->deadly > 0 && host_random(h, h->deadly) == 0)
-			lane_dies(l);
+			stream_dies(l);
 		else if (h->uneven && host_random(h, 1 + 8 * (i % 3)) != 0)
 			moved = true; /* later */
 		else if (h->steady)
-			moved |= lane_answers(h, l);
+			moved |= stream_answers(h, l);
 		else
-			moved |= lane_moves(h, l);
+			moved |= stream_moves(h, l);
 	}
 	h->idle = moved || timeout_ms == 0 ? 0 : h->idle + 1;
 	if (h->idle > 50)
@@ -359,7 +359,7 @@ host_turn(void *arg, int timeout_ms)
 	return 0;
 }
 
-static const struct xfer_lanes_ops host_ops = { host_open, host_close,
+static const struct xfer_streams_ops host_ops = { host_open, host_close,
 	host_path, host_turn };
 
 /* --- files --- */
@@ -420,7 +420,7 @@ int
 host_copy(struct host *h, bool up, const char *from, const char *to,
     struct xfer_opts opts)
 {
-	const struct xfer_lanes lanes = { &host_ops, h };
+	const struct xfer_streams streams = { &host_ops, h };
 	struct sftp_attrs attrs;
 	struct sftp *first;
 	struct stat st;
@@ -429,8 +429,8 @@ host_copy(struct host *h, bool up, const char *from, const char *to,
 
 	opts.report = report;
 	h->idle = 0;
-	assert_int_equal(host_open(h, XFER_LANE_CONNECTION, &first), 0);
-	assert_int_equal(xfer_new(&x, &lanes, first, &opts), 0);
+	assert_int_equal(host_open(h, XFER_STREAM_CONNECTION, &first), 0);
+	assert_int_equal(xfer_new(&x, &streams, first, &opts), 0);
 	assert_int_equal(stat(from, &st), 0);
 	sftp_attrs_from_stat(&attrs, &st);
 	if (h->claimed != 0)
@@ -446,18 +446,18 @@ host_copy(struct host *h, bool up, const char *from, const char *to,
 	if (r == 0 && xfer_failures(x) > 0)
 		r = -1;
 	/* Small files close what they guess. */
-	for (size_t i = 0; i < HOST_LANES && !h->no_small; i++)
-		if (h->lanes[i].begun && h->lanes[i].server != NULL)
-			assert_int_equal(h->lanes[i].server->handles[0].kind,
+	for (size_t i = 0; i < HOST_STREAMS && !h->no_small; i++)
+		if (h->streams[i].begun && h->streams[i].server != NULL)
+			assert_int_equal(h->streams[i].server->handles[0].kind,
 			    SERVE_FILE);
-	for (size_t i = 0; i < HOST_LANES; i++)
-		if (h->lanes[i].client != NULL)
-			(void)!sftp_feed_end(h->lanes[i].client, ERR_CLOSED);
+	for (size_t i = 0; i < HOST_STREAMS; i++)
+		if (h->streams[i].client != NULL)
+			(void)!sftp_feed_end(h->streams[i].client, ERR_CLOSED);
 	xfer_free(x);
 	h->run = NULL;
 	host_close(h, first);
-	for (size_t i = 0; i < HOST_LANES; i++)
-		assert_null(h->lanes[i].client);
+	for (size_t i = 0; i < HOST_STREAMS; i++)
+		assert_null(h->streams[i].client);
 	return r;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A host in memory, for tests of transfers: a server engine for each lane, in
+ * A host in memory, for tests of transfers: a server engine for each stream, in
  * a directory of the test's own, with replies that come in any order and in
  * any pieces.
  */
@@ -15,9 +15,9 @@
 #include "xfer/sftp/sftp-engine.h"
 #include "xfer/transfer/transfer-internal.h"
 
-enum { HOST_LANES = 24 };
+enum { HOST_STREAMS = 24 };
 
-struct host_lane {
+struct host_stream {
 	struct sftp *client;
 	struct sftp_serve *server; /* NULL: dead */
 	struct buf taken;	   /* requests on their way */
@@ -27,15 +27,16 @@ struct host_lane {
 };
 
 struct host {
-	struct host_lane lanes[HOST_LANES];
+	struct host_stream streams[HOST_STREAMS];
 	unsigned seed, idle;
-	unsigned deadly;   /* one turn in so many ends a lane; 0: none */
+	unsigned deadly;   /* one turn in so many ends a stream; 0: none */
 	unsigned fatal;	   /* turns until the program is killed; 0: never */
-	unsigned refuse;   /* lanes that are opened and end at once */
+	unsigned refuse;   /* streams that are opened and end at once */
 	bool refuses[2];   /* all of that kind do */
-	unsigned asked[2]; /* lanes of that kind */
-	uint64_t cut_at;   /* bytes of requests until all lanes end; 0: never */
-	struct xfer_path path; /* told of every lane; connection is its own */
+	unsigned asked[2]; /* streams of that kind */
+	uint64_t cut_at; /* bytes of requests until all streams end; 0: never */
+	struct xfer_stream_stats
+	    path; /* told of every stream; connection is its own */
 	unsigned opened;
 	bool no_digests, old_rename, no_small, no_stat_ns, no_limits;
 	bool stock;	   /* offers what OpenSSH does, and no more */
@@ -48,7 +49,7 @@ struct host {
 	bool greeted;	   /* what it can is known before the run */
 	bool steady;	   /* a turn is a round trip of all there is */
 	unsigned turns;	   /* so far */
-	bool uneven;	   /* some lanes are much slower than others */
+	bool uneven;	   /* some streams are much slower than others */
 	bool lies;	   /* some of what get-file gives is damaged */
 	unsigned corrupt;  /* DATA replies until one is damaged; 0: none */
 	uint64_t claimed; /* size of what is downloaded; 0: what it is */
@@ -57,7 +58,7 @@ struct host {
 	void (*watch)(struct host *h, struct xfer *x);
 	struct xfer *run;
 	size_t most; /* for what watches */
-	void (*second)(void); /* before a second lane is opened */
+	void (*second)(void); /* before a second stream is opened */
 	const char *shrink; /* a file that becomes shorter when it is sent */
 };
 

@@ -177,7 +177,7 @@ begin(struct serve *sv)
 	packet_set_form(sv->packet, (enum packet_form)p->conf->cipher_form,
 	    p->conf->disable_mtaes);
 	connection_set_channels(sv->connection, sv->channels);
-	channels_set_frugal(sv->channels,
+	channels_set_exact_windows(sv->channels,
 	    strstr(p->id_remote, HPN_TRUE_NAME) == NULL);
 	channels_set_dynamic(sv->channels,
 	    p->conf->tcp_rcv_buf_poll && !p->conf->hpn_disabled);

@@ -42,7 +42,7 @@ new_transfers(struct shell *sh, const struct shell_call *call, bool resume,
 	o.report = o.note = report;
 	/* One session goes through a file from its beginning to its end, so
 	 * that what it leaves can be gone on with. */
-	return xfer_new(x, resume ? NULL : sh->p.lanes, sh->s, &o);
+	return xfer_new(x, resume ? NULL : sh->p.streams, sh->s, &o);
 }
 
 static bool

@@ -20,7 +20,7 @@ struct shell;
 
 struct shell_params {
 	struct sftp *sftp; /* borrowed, as is all below */
-	const struct xfer_lanes *lanes; /* for transfers; may be NULL */
+	const struct xfer_streams *streams; /* for transfers; may be NULL */
 	/* What every transfer has, whatever its own flags are; `report`,
 	 * `note` and `stop` are the shell's. */
 	struct xfer_opts xfer;

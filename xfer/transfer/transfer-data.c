@@ -21,7 +21,7 @@ enum {
 /* --- blocks and ranges --- */
 
 struct xfer_block *
-xfer_block_new(struct xfer_end *e, uint64_t offset, uint32_t len)
+xfer_block_new(struct xfer_handle *e, uint64_t offset, uint32_t len)
 {
 	struct xfer *x = e->file->x;
 	struct xfer_block *b = x->free_blocks;
@@ -56,7 +56,7 @@ xfer_blocks_free(struct xfer *x)
 
 /* A block of data, counted against the budget. */
 static struct xfer_block *
-data_begin(struct xfer_end *e, uint64_t offset, uint32_t len)
+data_begin(struct xfer_handle *e, uint64_t offset, uint32_t len)
 {
 	struct xfer *x = e->file->x;
 	struct xfer_block *b = xfer_block_new(e, offset, len);
@@ -66,8 +66,8 @@ data_begin(struct xfer_end *e, uint64_t offset, uint32_t len)
 	x->in_flight += len;
 	x->blocks++;
 	x->tokens -= (double)len;
-	e->lane->in_flight += len;
-	e->lane->blocks++;
+	e->stream->in_flight += len;
+	e->stream->blocks++;
 	e->blocks++;
 	e->file->blocks++;
 	return b;
@@ -76,13 +76,13 @@ data_begin(struct xfer_end *e, uint64_t offset, uint32_t len)
 static void
 data_end(struct xfer_block *b)
 {
-	struct xfer_end *e = b->end;
+	struct xfer_handle *e = b->end;
 	struct xfer *x = e->file->x;
 
 	x->in_flight -= b->len;
 	x->blocks--;
-	e->lane->in_flight -= b->len;
-	e->lane->blocks--;
+	e->stream->in_flight -= b->len;
+	e->stream->blocks--;
 	e->blocks--;
 	e->file->blocks--;
 	xfer_block_free(x, b);
@@ -91,7 +91,7 @@ data_end(struct xfer_block *b)
 static void
 moved(struct xfer_block *b, uint32_t len)
 {
-	struct xfer_lane *l = b->end->lane;
+	struct xfer_stream *l = b->end->stream;
 
 	l->proved = true;
 	l->acked += len;
@@ -102,7 +102,7 @@ moved(struct xfer_block *b, uint32_t len)
 }
 
 void
-xfer_data_skipped(struct xfer_end *e, uint64_t offset, uint64_t len)
+xfer_data_skipped(struct xfer_handle *e, uint64_t offset, uint64_t len)
 {
 	struct xfer_file *f = e->file;
 	struct xfer_block b = { .end = e, .offset = offset };
@@ -151,9 +151,9 @@ xfer_ranges_free(struct xfer_file *f)
 
 /* The later half of what the end with most before it has. */
 static bool
-take_over(struct xfer_end *e)
+take_over(struct xfer_handle *e)
 {
-	struct xfer_end *other, *most = NULL;
+	struct xfer_handle *other, *most = NULL;
 	uint64_t left = 2 * (uint64_t)SFTP_DATA_MAX, half;
 
 	TAILQ_FOREACH(other, &e->file->ends, entry)
@@ -171,7 +171,7 @@ take_over(struct xfer_end *e)
 
 /* Has e a range in hand? If not, it takes one. */
 static bool
-take_range(struct xfer_end *e)
+take_range(struct xfer_handle *e)
 {
 	struct xfer_file *f = e->file;
 	struct xfer_range *r = f->todo;
@@ -212,7 +212,7 @@ take_range(struct xfer_end *e)
  * block after the other, until it ends.
  */
 static bool
-has_more(struct xfer_end *e)
+has_more(struct xfer_handle *e)
 {
 	const struct xfer_file *f = e->file;
 
@@ -221,18 +221,18 @@ has_more(struct xfer_end *e)
 }
 
 void
-xfer_end_wake(struct xfer_end *e)
+xfer_handle_wake(struct xfer_handle *e)
 {
 	if (e->moving || !has_more(e))
 		return;
 	e->moving = true;
-	TAILQ_INSERT_TAIL(&e->lane->moving, e, turn);
+	TAILQ_INSERT_TAIL(&e->stream->moving, e, turn);
 }
 
 bool
 xfer_data_sent(const struct xfer_file *f)
 {
-	const struct xfer_end *e;
+	const struct xfer_handle *e;
 
 	if (f->mapping)
 		return false;
@@ -251,7 +251,7 @@ static void
 source_ends(struct xfer_file *f, uint64_t offset)
 {
 	struct xfer_range **at = &f->todo, *r;
-	struct xfer_end *e;
+	struct xfer_handle *e;
 
 	f->ended = true;
 	f->eof_at = MIN(f->eof_at, offset);
@@ -274,13 +274,13 @@ source_ends(struct xfer_file *f, uint64_t offset)
 /* --- rate limit --- */
 
 static uint32_t
-block_size(const struct xfer_lane *l, bool up)
+block_size(const struct xfer_stream *l, bool up)
 {
 	const struct xfer *x = l->x;
 	uint32_t len = up ? sftp_write_max(l->s) : sftp_read_max(l->s);
 	uint64_t rate = x->opts.rate_bytes;
 
-	len = MIN(len, (uint32_t)xfer_lane_block(l));
+	len = MIN(len, (uint32_t)xfer_stream_block(l));
 	if (x->opts.block_bytes != 0)
 		len = MIN(len, x->opts.block_bytes);
 	/* Small steps, so that a slow rate is still an even one. */
@@ -312,15 +312,15 @@ xfer_rate_wait_ms(struct xfer *x)
 }
 
 bool
-xfer_may_issue(const struct xfer_lane *l, bool up)
+xfer_may_issue(const struct xfer_stream *l, bool up)
 {
 	const struct xfer *x = l->x;
 	unsigned most = x->opts.requests_max != 0 ? x->opts.requests_max :
 						    BLOCKS_MAX;
 
 	return x->in_flight < x->opts.budget_bytes && x->blocks < most &&
-	    l->in_flight < xfer_lane_room(l, up) &&
-	    sftp_output_len(l->s) < xfer_lane_queue(l) &&
+	    l->in_flight < xfer_stream_room(l, up) &&
+	    sftp_output_len(l->s) < xfer_stream_queue(l) &&
 	    (x->opts.rate_bytes == 0 || x->tokens > 0);
 }
 
@@ -377,7 +377,7 @@ source_fails(struct xfer_file *f, int error)
 
 /* Read when it goes out. */
 static void
-send_later(struct xfer_end *e, uint32_t len)
+send_later(struct xfer_handle *e, uint32_t len)
 {
 	struct xfer_block *b = data_begin(e, e->next, len);
 
@@ -386,19 +386,19 @@ send_later(struct xfer_end *e, uint32_t len)
 		return;
 	}
 	e->next += len;
-	sftp_write_file(e->lane->s, &e->handle, b->offset, len, e->file->fd,
+	sftp_write_file(e->stream->s, &e->handle, b->offset, len, e->file->fd,
 	    later_done, b);
 }
 
 /* Later only where a source that ends early does no harm: not in place, and
  * not where the size means little, as that of the small files of /sys. */
 static void
-send_block(struct xfer_end *e)
+send_block(struct xfer_handle *e)
 {
 	struct xfer_file *f = e->file;
-	struct sftp *s = e->lane->s;
+	struct sftp *s = e->stream->s;
 	uint64_t offset = e->next;
-	uint32_t len = block_size(e->lane, true);
+	uint32_t len = block_size(e->stream, true);
 	struct xfer_block *b;
 	uint64_t from;
 	uint8_t *to;
@@ -413,7 +413,7 @@ send_block(struct xfer_end *e)
 	}
 	to = sftp_write_begin(s, &e->handle, offset, len);
 	if (to == NULL) {
-		e->lane->gone = true; /* its session is over */
+		e->stream->gone = true; /* its session is over */
 		return;
 	}
 	from = xfer_now_us();
@@ -486,7 +486,7 @@ static void
 read_done(void *arg, const struct sftp_reply *reply)
 {
 	struct xfer_block *b = arg;
-	struct xfer_end *e = b->end;
+	struct xfer_handle *e = b->end;
 	struct xfer_file *f = e->file;
 
 	if (reply->err != 0) {
@@ -498,7 +498,7 @@ read_done(void *arg, const struct sftp_reply *reply)
 	}
 	if (reply->type == SFTP_DATA) {
 		if (b->got < b->len && !f->failed) {
-			sftp_read(e->lane->s, &e->handle, b->offset + b->got,
+			sftp_read(e->stream->s, &e->handle, b->offset + b->got,
 			    b->len - b->got, read_data, read_done, b);
 			return;
 		}
@@ -510,14 +510,14 @@ read_done(void *arg, const struct sftp_reply *reply)
 	}
 	data_end(b);
 	if (f->size == 0)
-		xfer_end_wake(e);
+		xfer_handle_wake(e);
 	xfer_file_settle(f);
 }
 
 static void
-ask_block(struct xfer_end *e)
+ask_block(struct xfer_handle *e)
 {
-	uint32_t len = block_size(e->lane, false);
+	uint32_t len = block_size(e->stream, false);
 	struct xfer_block *b;
 
 	len = (uint32_t)MIN((uint64_t)len, e->until - e->next);
@@ -527,38 +527,38 @@ ask_block(struct xfer_end *e)
 		return;
 	}
 	e->next += len;
-	sftp_read(e->lane->s, &e->handle, b->offset, len, read_data,
+	sftp_read(e->stream->s, &e->handle, b->offset, len, read_data,
 	    read_done, b);
 }
 
 /* --- both --- */
 
-/* Near the end the fastest lane does what another has in hand, but would
+/* Near the end the fastest stream does what another has in hand, but would
  * be waited for. */
 static bool
-give_back(struct xfer_end *e)
+give_back(struct xfer_handle *e)
 {
-	struct xfer_lane *l = e->lane;
+	struct xfer_stream *l = e->stream;
 	struct xfer_file *f = e->file;
-	struct xfer_end *other;
+	struct xfer_handle *other;
 
-	if (f->size == 0 || !xfer_lane_lags(l, block_size(l, f->up)))
+	if (f->size == 0 || !xfer_stream_lags(l, block_size(l, f->up)))
 		return false;
 	TAILQ_FOREACH(other, &f->ends, entry)
-		if (other->lane == l->x->fastest && other->open)
+		if (other->stream == l->x->fastest && other->open)
 			break;
 	if (other == NULL)
 		return false;
 	xfer_range_add(f, e->next, e->until - e->next);
 	e->next = e->until;
-	xfer_end_wake(other);
+	xfer_handle_wake(other);
 	return true;
 }
 
 static void
-lane_issue(struct xfer_lane *l)
+stream_issue(struct xfer_stream *l)
 {
-	struct xfer_end *e;
+	struct xfer_handle *e;
 	struct xfer_file *f;
 
 	while (!l->gone && (e = TAILQ_FIRST(&l->moving)) != NULL) {
@@ -584,23 +584,23 @@ lane_issue(struct xfer_lane *l)
 void
 xfer_issue(struct xfer *x)
 {
-	struct xfer_lane *l;
+	struct xfer_stream *l;
 
 	if (x->opts.rate_bytes != 0)
 		refill_tokens(x);
-	TAILQ_FOREACH(l, &x->lanes, entry)
+	TAILQ_FOREACH(l, &x->streams, entry)
 		if (sftp_error(l->s) == 0)
-			lane_issue(l);
+			stream_issue(l);
 }
 
 bool
 xfer_output_full(const struct xfer *x)
 {
-	const struct xfer_lane *l;
+	const struct xfer_stream *l;
 
-	TAILQ_FOREACH(l, &x->lanes, entry)
+	TAILQ_FOREACH(l, &x->streams, entry)
 		if (!TAILQ_EMPTY(&l->moving) &&
-		    sftp_output_len(l->s) >= xfer_lane_queue(l))
+		    sftp_output_len(l->s) >= xfer_stream_queue(l))
 			return true;
 	return false;
 }

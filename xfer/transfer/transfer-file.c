@@ -26,7 +26,7 @@ static void go_on(struct xfer_file *f);
 void
 xfer_file_free(struct xfer_file *f)
 {
-	struct xfer_end *e;
+	struct xfer_handle *e;
 
 	if (f->dir != NULL)
 		xfer_dir_unref(f->dir);
@@ -64,7 +64,7 @@ xfer_file_done(struct xfer_file *f)
 		x->renaming--;
 	f->state = XFER_DONE;
 	xfer_compare_stop(f);
-	xfer_ends_drop(f);
+	xfer_handles_drop(f);
 	progress_finish(x->opts.progress, &f->item, !f->failed,
 	    loop_now_ms());
 	TAILQ_REMOVE(&x->active, f, entry);
@@ -98,7 +98,7 @@ static void
 begin_data(struct xfer_file *f)
 {
 	uint64_t there = f->part != NULL ? f->old_part.size : f->target.size;
-	struct xfer_end *e;
+	struct xfer_handle *e;
 
 	f->state = XFER_MOVING;
 	if (!f->begun)
@@ -119,7 +119,7 @@ begin_data(struct xfer_file *f)
 		xfer_sparse_start(f);
 	f->begun = true;
 	TAILQ_FOREACH(e, &f->ends, entry)
-		xfer_end_wake(e);
+		xfer_handle_wake(e);
 	xfer_file_settle(f);
 }
 
@@ -128,7 +128,7 @@ in_place(struct xfer_file *f)
 {
 	if (!TAILQ_EMPTY(&f->ends))
 		xfer_part_remove(f, NULL);
-	xfer_ends_drop(f);
+	xfer_handles_drop(f);
 	free(f->part);
 	f->part = NULL;
 	f->keep = f->set_mode = false;
@@ -198,7 +198,7 @@ part_looked_for(void *arg, const struct sftp_reply *reply)
 static void
 refused(struct xfer_file *f)
 {
-	const struct xfer_question q = { .type = SFTP_LSTAT,
+	const struct xfer_path_request q = { .type = SFTP_LSTAT,
 		.path = f->part };
 
 	if (f->keep || f->whole) {
@@ -206,7 +206,7 @@ refused(struct xfer_file *f)
 		xfer_file_restart(f, false);
 	} else if (f->part != NULL && f->up && f->status == SFTP_FAILURE) {
 		f->pending++;
-		xfer_ask(f->x, &q, part_looked_for, f);
+		xfer_request_path(f->x, &q, part_looked_for, f);
 	} else if (f->part != NULL && f->up) {
 		in_place(f);
 	} else {
@@ -217,7 +217,7 @@ refused(struct xfer_file *f)
 static void
 made_done(void *arg, const struct sftp_reply *reply)
 {
-	struct xfer_end *e = arg;
+	struct xfer_handle *e = arg;
 
 	e->pending--;
 	e->file->pending--;
@@ -248,14 +248,14 @@ nlink_done(void *arg, const struct sftp_reply *reply)
 /* What the server made may differ from what it is to replace, or be. True:
  * it is asked. */
 static bool
-look_at_made(struct xfer_file *f, struct xfer_end *e)
+look_at_made(struct xfer_file *f, struct xfer_handle *e)
 {
-	const struct xfer_question q = { .type = SFTP_EXTENDED,
+	const struct xfer_path_request q = { .type = SFTP_EXTENDED,
 		.ext = SFTP_EXT_STAT_NS, .path = f->remote };
 	bool exists = f->target.flags != 0;
 	/* An old part was looked at by name. */
 	bool doubts = f->keep &&
-	    sftp_server(e->lane->s) != SFTP_SERVER_OWN;
+	    sftp_server(e->stream->s) != SFTP_SERVER_OWN;
 
 	if (f->looked || (!exists && !doubts &&
 	    (f->size <= f->chunk ||
@@ -264,10 +264,10 @@ look_at_made(struct xfer_file *f, struct xfer_end *e)
 	f->looked = true;
 	e->pending++;
 	f->pending++;
-	sftp_handle_request(e->lane->s, SFTP_FSTAT, &e->handle, made_done, e);
-	if (exists && sftp_has(e->lane->s, SFTP_EXT_STAT_NS)) {
+	sftp_handle_request(e->stream->s, SFTP_FSTAT, &e->handle, made_done, e);
+	if (exists && sftp_has(e->stream->s, SFTP_EXT_STAT_NS)) {
 		f->pending++;
-		xfer_ask(f->x, &q, nlink_done, f);
+		xfer_request_path(f->x, &q, nlink_done, f);
 	}
 	return true;
 }
@@ -294,7 +294,7 @@ remake_part(struct xfer_file *f)
 	f->remade = true;
 	f->looked = false;
 	f->made.flags = 0;
-	xfer_ends_drop(f);
+	xfer_handles_drop(f);
 	f->pending++;
 	xfer_part_remove(f, part_removed);
 }
@@ -321,14 +321,14 @@ part_opened(struct xfer_file *f)
 static void
 opened(struct xfer_file *f)
 {
-	struct xfer_end *e = TAILQ_FIRST(&f->ends);
+	struct xfer_handle *e = TAILQ_FIRST(&f->ends);
 
 	if (f->probe != NULL && xfer_owner_opened(f))
 		return;
 	if (f->failed) {
 		xfer_file_done(f);
 	} else if (e == NULL && f->status == 0) {
-		go_on(f); /* its lane was lost while another was asked */
+		go_on(f); /* its stream was lost while another was asked */
 	} else if (e == NULL) {
 		refused(f);
 	} else if (f->whole) {
@@ -362,10 +362,10 @@ requeue(struct xfer_file *f)
 void
 xfer_file_open(struct xfer_file *f)
 {
-	struct xfer_lane *lane = xfer_lane_pick(f->x);
+	struct xfer_stream *stream = xfer_stream_pick(f->x);
 	uint32_t flags = xfer_open_flags(f);
 
-	if (lane == NULL) {
+	if (stream == NULL) {
 		requeue(f);
 		return;
 	}
@@ -374,7 +374,7 @@ xfer_file_open(struct xfer_file *f)
 		    (f->part != NULL ? SFTP_O_EXCL : SFTP_O_TRUNC);
 	f->state = XFER_OPENING;
 	f->status = 0;
-	xfer_end_open(f, lane, xfer_open_name(f), flags);
+	xfer_handle_open(f, stream, xfer_open_name(f), flags);
 }
 
 static bool
@@ -494,23 +494,23 @@ old_part_names(void *arg, const struct sftp_reply *reply)
 static void
 ask_part(struct xfer_file *f)
 {
-	struct xfer_question q = { .type = SFTP_LSTAT, .path = f->part };
+	struct xfer_path_request q = { .type = SFTP_LSTAT, .path = f->part };
 
 	f->part_nlink = 0;
 	f->pending++;
-	xfer_ask(f->x, &q, old_part_done, f);
+	xfer_request_path(f->x, &q, old_part_done, f);
 	if (!xfer_has(f->x, SFTP_EXT_STAT_NS))
 		return;
 	q.type = SFTP_EXTENDED;
 	q.ext = SFTP_EXT_STAT_NS;
 	f->pending++;
-	xfer_ask(f->x, &q, old_part_names, f);
+	xfer_request_path(f->x, &q, old_part_names, f);
 }
 
 static void
 ask_remote(struct xfer_file *f)
 {
-	const struct xfer_question q = { .type = SFTP_LSTAT,
+	const struct xfer_path_request q = { .type = SFTP_LSTAT,
 		.path = f->remote };
 
 	f->pending++;
@@ -520,7 +520,7 @@ ask_remote(struct xfer_file *f)
 	if ((f->dir == NULL || !f->dir->made) &&
 	    (f->part != NULL || f->resume)) {
 		f->pending++;
-		xfer_ask(f->x, &q, target_done, f);
+		xfer_request_path(f->x, &q, target_done, f);
 	}
 	f->pending--;
 }
@@ -566,7 +566,7 @@ wants_exact(const struct xfer_file *f)
 void
 xfer_file_start(struct xfer_file *f)
 {
-	const struct xfer_question q = { .type = SFTP_EXTENDED,
+	const struct xfer_path_request q = { .type = SFTP_EXTENDED,
 		.ext = SFTP_EXT_STAT_NS, .path = f->remote, .follow = true };
 
 	if (f->asked) {
@@ -592,7 +592,7 @@ xfer_file_start(struct xfer_file *f)
 	}
 	if (!f->up && wants_exact(f)) {
 		f->pending++;
-		xfer_ask(f->x, &q, source_known, f);
+		xfer_request_path(f->x, &q, source_known, f);
 		/* Else the answer is awaited when it is open. */
 		if (f->x->opts.hard_links || f->resume)
 			f->state = XFER_LOOKING;
@@ -629,7 +629,7 @@ void
 xfer_file_restart(struct xfer_file *f, bool resume)
 {
 	xfer_compare_stop(f);
-	xfer_ends_drop(f);
+	xfer_handles_drop(f);
 	xfer_ranges_free(f);
 	free(f->chunk_left);
 	f->chunk_left = NULL;
@@ -659,7 +659,7 @@ go_on(struct xfer_file *f)
 {
 	if (f->pending > 0 || f->blocks > 0)
 		return;
-	xfer_ends_drop(f);
+	xfer_handles_drop(f);
 	f->looked = f->begun;
 	f->sized = f->verified = f->tail_lost = false;
 	if (f->failed) {
@@ -674,21 +674,21 @@ go_on(struct xfer_file *f)
 }
 
 void
-xfer_file_lost(struct xfer_file *f, struct xfer_lane *lane)
+xfer_file_lost(struct xfer_file *f, struct xfer_stream *stream)
 {
-	struct xfer_end *e, *next;
+	struct xfer_handle *e, *next;
 	bool lost = false;
 
 	for (e = TAILQ_FIRST(&f->ends); e != NULL; e = next) {
 		next = TAILQ_NEXT(e, entry);
-		if (e->lane != lane)
+		if (e->stream != stream)
 			continue;
 		if (e->next < e->until && f->size != 0)
 			xfer_range_add(f, e->next, e->until - e->next);
 		else if (e->next < e->until)
 			f->begun = false; /* without a size: anew */
 		e->open = false;
-		xfer_end_free(e);
+		xfer_handle_free(e);
 		lost = true;
 	}
 	if (f->state == XFER_SMALL && f->pending == 0)
@@ -697,10 +697,10 @@ xfer_file_lost(struct xfer_file *f, struct xfer_lane *lane)
 		return;
 	if (f->state == XFER_MOVING && f->begun) {
 		TAILQ_FOREACH(e, &f->ends, entry)
-			xfer_end_wake(e);
+			xfer_handle_wake(e);
 		xfer_file_settle(f);
 	} else if (f->pending == 0) {
-		/* Else answers come, from another lane. */
+		/* Else answers come, from another stream. */
 		go_on(f);
 	}
 }
@@ -733,7 +733,7 @@ xfer_file_settle(struct xfer_file *f)
 			opened(f);
 		break;
 	case XFER_MOVING:
-		if (xfer_main_end(f) == NULL)
+		if (xfer_main_handle(f) == NULL)
 			go_on(f);
 		else if (xfer_data_sent(f))
 			xfer_file_sent(f);
@@ -743,12 +743,12 @@ xfer_file_settle(struct xfer_file *f)
 			xfer_tail_go_on(f);
 		if (f->pending > 0 || f->blocks > 0)
 			break;
-		/* A lane took some of it with it, perhaps another's. */
+		/* A stream took some of it with it, perhaps another's. */
 		if (f->tail_lost || f->todo != NULL) {
 			go_on(f);
 			break;
 		}
-		xfer_ends_drop(f);
+		xfer_handles_drop(f);
 		if (f->up && f->unstored)
 			xfer_part_withdraw(f, -1);
 		if (f->up && f->part != NULL && !f->failed && !f->whole)

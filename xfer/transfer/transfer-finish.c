@@ -109,7 +109,7 @@ xfer_file_arrived(struct xfer_file *f)
 static void
 tail_done(void *arg, const struct sftp_reply *reply)
 {
-	struct xfer_end *e = arg;
+	struct xfer_handle *e = arg;
 	struct xfer_file *f = e->file;
 
 	e->pending--;
@@ -129,7 +129,7 @@ tail_done(void *arg, const struct sftp_reply *reply)
 static void
 stored_done(void *arg, const struct sftp_reply *reply)
 {
-	struct xfer_file *f = ((struct xfer_end *)arg)->file;
+	struct xfer_file *f = ((struct xfer_handle *)arg)->file;
 
 	if (reply->err == 0 && reply->status != SFTP_OK && !f->whole)
 		f->unstored = true;
@@ -137,29 +137,29 @@ stored_done(void *arg, const struct sftp_reply *reply)
 }
 
 static void
-send_fsync(struct xfer_end *e)
+send_fsync(struct xfer_handle *e)
 {
 	struct xfer_file *f = e->file;
 	bool sync = f->failed ? f->write_failed : f->x->opts.fsync;
 
-	if (!sync || f->whole || !sftp_has(e->lane->s, SFTP_EXT_FSYNC))
+	if (!sync || f->whole || !sftp_has(e->stream->s, SFTP_EXT_FSYNC))
 		return;
 	e->pending++;
 	f->pending++;
-	sftp_ext_handle(e->lane->s, SFTP_EXT_FSYNC, &e->handle, stored_done,
+	sftp_ext_handle(e->stream->s, SFTP_EXT_FSYNC, &e->handle, stored_done,
 	    e);
 }
 
 static void
-set_attrs(struct xfer_end *e, const struct sftp_attrs *a)
+set_attrs(struct xfer_handle *e, const struct sftp_attrs *a)
 {
 	e->pending++;
 	e->file->pending++;
-	sftp_fsetstat(e->lane->s, &e->handle, a, tail_done, e);
+	sftp_fsetstat(e->stream->s, &e->handle, a, tail_done, e);
 }
 
 static void
-send_size(struct xfer_end *e, uint64_t size)
+send_size(struct xfer_handle *e, uint64_t size)
 {
 	const struct sftp_attrs a = { .flags = SFTP_A_SIZE, .size = size };
 
@@ -167,15 +167,15 @@ send_size(struct xfer_end *e, uint64_t size)
 }
 
 static bool
-wants_times_ns(struct xfer_end *e)
+wants_times_ns(struct xfer_handle *e)
 {
 	return e->file->x->opts.preserve &&
 	    xfer_wants_times_ns(e->file->x, &e->file->exact) &&
-	    sftp_has(e->lane->s, SFTP_EXT_TIMES_NS);
+	    sftp_has(e->stream->s, SFTP_EXT_TIMES_NS);
 }
 
 static void
-send_attrs(struct xfer_end *e)
+send_attrs(struct xfer_handle *e)
 {
 	struct xfer_file *f = e->file;
 	struct sftp_attrs a = f->attrs;
@@ -193,16 +193,16 @@ send_attrs(struct xfer_end *e)
 }
 
 static void
-send_times(struct xfer_end *e)
+send_times(struct xfer_handle *e)
 {
 	e->pending++;
 	e->file->pending++;
-	sftp_times_ns(e->lane->s, &e->handle, e->file->exact.times, tail_done,
+	sftp_times_ns(e->stream->s, &e->handle, e->file->exact.times, tail_done,
 	    e);
 }
 
 static void
-send_step(struct xfer_end *e, enum xfer_tail step)
+send_step(struct xfer_handle *e, enum xfer_tail step)
 {
 	struct xfer_file *f = e->file;
 
@@ -215,7 +215,7 @@ send_step(struct xfer_end *e, enum xfer_tail step)
 	else if (step == XFER_TAIL_SYNC)
 		send_fsync(e);
 	else if (step == XFER_TAIL_CLOSE)
-		xfer_end_close(e, stored_done);
+		xfer_handle_close(e, stored_done);
 }
 
 /* Where the server keeps the order all at once, else when the one before was
@@ -223,8 +223,8 @@ send_step(struct xfer_end *e, enum xfer_tail step)
 void
 xfer_tail_go_on(struct xfer_file *f)
 {
-	struct xfer_end *e = xfer_main_end(f);
-	bool all = e != NULL && sftp_keeps_order(e->lane->s);
+	struct xfer_handle *e = xfer_main_handle(f);
+	bool all = e != NULL && sftp_keeps_order(e->stream->s);
 
 	if (!f->up || e == NULL || !e->open)
 		f->tail = XFER_TAIL_SENT;
@@ -251,18 +251,18 @@ send_tail(struct xfer_file *f)
 static bool
 close_helpers(struct xfer_file *f, bool behind)
 {
-	struct xfer_end *last = xfer_main_end(f), *e, *next;
+	struct xfer_handle *last = xfer_main_handle(f), *e, *next;
 	bool all = true;
 
 	for (e = TAILQ_FIRST(&f->ends); e != NULL; e = next) {
 		next = TAILQ_NEXT(e, entry);
 		if (e == last)
 			continue;
-		/* Marks go before the size is set, over another lane. */
+		/* Marks go before the size is set, over another stream. */
 		if (e->open && e->pending == (behind ? e->blocks : 0))
-			xfer_end_close(e, f->up ? stored_done : NULL);
+			xfer_handle_close(e, f->up ? stored_done : NULL);
 		if (e->pending == 0)
-			xfer_end_free(e);
+			xfer_handle_free(e);
 		else if (e->open || !behind)
 			all = false;
 	}
@@ -275,7 +275,7 @@ set_size(struct xfer_file *f, uint64_t size)
 {
 	f->sized = true;
 	if (f->up) {
-		send_size(xfer_main_end(f), size);
+		send_size(xfer_main_handle(f), size);
 		return;
 	}
 	if (ftruncate(f->fd, (off_t)size) != 0) {
@@ -290,7 +290,7 @@ set_size(struct xfer_file *f, uint64_t size)
 static void
 end_seen(void *arg, const struct sftp_reply *reply)
 {
-	struct xfer_end *e = arg;
+	struct xfer_handle *e = arg;
 	struct xfer_file *f = e->file;
 	uint64_t size = reply->attrs.size;
 
@@ -310,15 +310,15 @@ end_seen(void *arg, const struct sftp_reply *reply)
 }
 
 static void
-look_at_end(struct xfer_end *e)
+look_at_end(struct xfer_handle *e)
 {
 	e->pending++;
 	e->file->pending++;
-	sftp_handle_request(e->lane->s, SFTP_FSTAT, &e->handle, end_seen, e);
+	sftp_handle_request(e->stream->s, SFTP_FSTAT, &e->handle, end_seen, e);
 }
 
 /* Must what is under way be at the target before its size is set? Marks go
- * over the lane that sets it. */
+ * over the stream that sets it. */
 static bool
 size_waits(const struct xfer_file *f)
 {
@@ -330,20 +330,20 @@ void
 xfer_file_sent(struct xfer_file *f)
 {
 	const struct xfer_opts *o = &f->x->opts;
-	const struct xfer_end *last = xfer_main_end(f);
+	const struct xfer_handle *last = xfer_main_handle(f);
 	bool wait = !f->up || f->failed || o->verify || size_waits(f) ||
-	    !sftp_keeps_order(last->lane->s);
+	    !sftp_keeps_order(last->stream->s);
 	uint64_t size;
 
 	if (!last->open && last->pending > 0)
 		return;
-	/* Times, and what is on the disk, are those of all lanes' data. */
+	/* Times, and what is on the disk, are those of all streams' data. */
 	if (!close_helpers(f, !wait && !o->preserve && !o->fsync))
 		return;
 	if (wait && (f->blocks > 0 || f->pending > 0))
 		return;
 	if (!f->up && !f->failed && f->eof_at < f->size && !f->end_seen) {
-		look_at_end(xfer_main_end(f));
+		look_at_end(xfer_main_handle(f));
 		return;
 	}
 	size = MIN(f->size != 0 ? f->size : UINT64_MAX, f->eof_at);
@@ -365,7 +365,7 @@ void
 xfer_file_compared(struct xfer_file *f, int why)
 {
 	if (why == XFER_COMPARE_TARGET && f->compare.differs) {
-		xfer_ends_drop(f);
+		xfer_handles_drop(f);
 		if (!f->up)
 			fd_close(&f->fd);
 		f->whole = false;

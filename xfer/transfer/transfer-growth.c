@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * How many connections and channels pay, and how much of the work a lane gets
+ * How many connections and channels pay, and how much of the work a stream gets
  * at a time: decisions of numbers only.
  */
 #include "base/mem.h"
@@ -26,7 +26,7 @@ enum {
 /* --- how many --- */
 
 unsigned
-xfer_lanes_ahead(uint64_t rtt_us, uint64_t bulk, unsigned wanted)
+xfer_streams_early(uint64_t rtt_us, uint64_t bulk, unsigned wanted)
 {
 	unsigned add = CONNECTIONS_STEP - 1;
 
@@ -90,7 +90,7 @@ xfer_growth_next(struct xfer_growth *g, const struct xfer_sample *s)
 }
 
 unsigned
-xfer_channels_next(unsigned have, const struct xfer_sight *s)
+xfer_channels_next(unsigned have, const struct xfer_streams_view *s)
 {
 	unsigned add = s->rtt_ms < RTT_LONG_MS ? have : CHANNELS_MAX / 2;
 	uint64_t in_round = s->rate * s->rtt_ms / 1000;
@@ -105,7 +105,7 @@ xfer_channels_next(unsigned have, const struct xfer_sight *s)
 /* --- how much --- */
 
 bool
-xfer_lane_lags(const struct xfer_lane *l, uint32_t len)
+xfer_stream_lags(const struct xfer_stream *l, uint32_t len)
 {
 	const struct xfer *x = l->x;
 	uint64_t rtt = MAX(x->rtt_ms, (uint64_t)1), rate = l->rate;
@@ -119,17 +119,17 @@ xfer_lane_lags(const struct xfer_lane *l, uint32_t len)
 	return (l->in_flight + len) * 1000 / rate > x->left_ms + rtt;
 }
 
-/* Of more lanes over a long path all but the fastest have little in hand:
+/* Of more streams over a long path all but the fastest have little in hand:
  * when the rest is done it is waited for. */
 static bool
-is_minor(const struct xfer_lane *l)
+is_minor(const struct xfer_stream *l)
 {
 	return l->x->fastest != NULL && l != l->x->fastest &&
 	    l->x->rtt_ms >= RTT_LONG_MS;
 }
 
 uint32_t
-xfer_lane_block(const struct xfer_lane *l)
+xfer_stream_block(const struct xfer_stream *l)
 {
 	uint64_t quarter = l->rate * l->x->rtt_ms / 4000;
 
@@ -142,7 +142,7 @@ xfer_lane_block(const struct xfer_lane *l)
 /* What an upload has under way is the network's, and what waits for it is in
  * the queue; a download's waits in the server. */
 size_t
-xfer_lane_room(const struct xfer_lane *l, bool up)
+xfer_stream_room(const struct xfer_stream *l, bool up)
 {
 	if (up)
 		return SIZE_MAX;
@@ -151,7 +151,7 @@ xfer_lane_room(const struct xfer_lane *l, bool up)
 }
 
 size_t
-xfer_lane_queue(const struct xfer_lane *l)
+xfer_stream_queue(const struct xfer_stream *l)
 {
 	uint64_t wanted = l->rate * QUEUE_MS / 1000;
 

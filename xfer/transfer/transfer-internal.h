@@ -5,7 +5,7 @@
  *
  *	transfer.c		life, queue, loop
  *	transfer-file.c		the life of a file
- *	transfer-ends.c		its handles
+ *	transfer-handles.c		its handles
  *	transfer-finish.c	when its data has moved
  *	transfer-part.c		where its data goes first
  *	transfer-owner.c	whose an old part is
@@ -15,7 +15,7 @@
  *	transfer-data.c		blocks of data
  *	transfer-resume.c	what is there already; is it the same
  *	transfer-digest.c	digests of this end
- *	transfer-lanes.c	sessions, requests about paths
+ *	transfer-streams.c	sessions, requests about paths
  *	transfer-growth.c	how many sessions pay
  *	transfer-tree.c		directories
  *	transfer-list.c		what is in them
@@ -25,9 +25,9 @@
  *
  * Callbacks of sessions change states only; files and directories are freed
  * by the loop alone, because a request may fail, and call back, while it is
- * being made. When a lane ends, each of its requests calls back with an
+ * being made. When a stream ends, each of its requests calls back with an
  * error; these only count down and give back what was not done, and the loop
- * has it done by another lane (xfer_lanes_check).
+ * has it done by another stream (xfer_streams_check).
  *
  * Threads: one at a time, and those of transfer-digest.c, which read files.
  */
@@ -50,7 +50,7 @@ enum {
 	XFER_NAMES_FIRST = 8,	 /* expected of a directory, at first */
 	XFER_NAMES_ROOM = 16384, /* known, then larger answers are dropped */
 	XFER_OUTPUT_MAX = 512 * 1024, /* bytes, then requests wait */
-	XFER_LANES_MAX = 32,
+	XFER_STREAMS_MAX = 32,
 	XFER_MODE_COPIED = 0777,
 	XFER_MODE_PRESERVED = 07777,
 	XFER_MODE_PART = 0600, /* a part is to be opened again */
@@ -62,18 +62,18 @@ enum {
 	XFER_DIGESTS_MAX = 1024, /* blocks being compared */
 };
 
-struct xfer_ask;
+struct xfer_pending;
 struct xfer_digests;
 struct xfer_names;
-TAILQ_HEAD(xfer_asks, xfer_ask);
+TAILQ_HEAD(xfer_pending_list, xfer_pending);
 TAILQ_HEAD(xfer_files, xfer_file);
 TAILQ_HEAD(xfer_dirs, xfer_dir);
-TAILQ_HEAD(xfer_ends, xfer_end);
-TAILQ_HEAD(xfer_lanes_list, xfer_lane);
+TAILQ_HEAD(xfer_handles, xfer_handle);
+TAILQ_HEAD(xfer_stream_list, xfer_stream);
 
 /* A request for data. */
 struct xfer_block {
-	struct xfer_end *end;
+	struct xfer_handle *end;
 	uint64_t offset;
 	uint32_t len, got;
 	struct xfer_block *next_free;
@@ -85,32 +85,32 @@ struct xfer_range {
 	struct xfer_range *next;
 };
 
-/* A handle of a file on a lane. The first end of a file makes the target,
+/* A handle of a file on a stream. The first end of a file makes the target,
  * and closes last. */
-struct xfer_end {
+struct xfer_handle {
 	struct xfer_file *file;
-	struct xfer_lane *lane;
+	struct xfer_stream *stream;
 	struct sftp_handle handle;
 	bool open;	 /* the handle is there */
-	bool counted;	 /* among the lane's */
+	bool counted;	 /* among the stream's */
 	bool closed;	 /* CLOSE is under way, or answered */
 	uint64_t asked_ms;
-	bool moving;	 /* in lane->moving */
+	bool moving;	 /* in stream->moving */
 	uint64_t next, until; /* the range in hand */
 	uint64_t data_until; /* no hole before that offset; 0: unknown */
 	unsigned pending;     /* requests under way, of any kind */
 	unsigned blocks;      /* of data, among them */
-	TAILQ_ENTRY(xfer_end) entry; /* in file->ends */
-	TAILQ_ENTRY(xfer_end) turn;  /* in lane->moving */
+	TAILQ_ENTRY(xfer_handle) entry; /* in file->ends */
+	TAILQ_ENTRY(xfer_handle) turn;  /* in stream->moving */
 };
-struct xfer_lane {
+struct xfer_stream {
 	struct xfer *x;
 	struct sftp *s;
-	enum xfer_lane_kind kind; /* what it was opened as */
+	enum xfer_stream_kind kind; /* what it was opened as */
 	bool borrowed;	      /* the caller's session */
 	bool gone;	      /* ended; freed by the loop */
 	bool proved;	      /* has moved data */
-	struct xfer_ends moving;
+	struct xfer_handles moving;
 	unsigned ends, blocks;
 	/* Handles of directories, counted from OPENDIR to CLOSE, both when
 	 * they are sent. */
@@ -123,11 +123,11 @@ struct xfer_lane {
 	size_t in_flight, window; /* bytes of data */
 	uint64_t rtt_ms, acked, sample_acked, sample_ms;
 	uint64_t rate;	      /* bytes a second, in the last round trips */
-	TAILQ_ENTRY(xfer_lane) entry;
+	TAILQ_ENTRY(xfer_stream) entry;
 };
 
-/* A request about paths, which any lane may make, again if need be. */
-struct xfer_question {
+/* A request about paths, which any stream may make, again if need be. */
+struct xfer_path_request {
 	enum sftp_type type; /* LSTAT, STAT, REMOVE, MKDIR, SETSTAT, RENAME,
 			      * READLINK, SYMLINK, EXTENDED */
 	enum sftp_extension ext; /* POSIX_RENAME, HARDLINK, STAT_NS,
@@ -135,7 +135,7 @@ struct xfer_question {
 	bool follow; /* STAT_NS: links */
 	const char *path, *second;
 	const struct sftp_attrs *attrs;
-	/* Not again by another lane: what it would do then is not what was
+	/* Not again by another stream: what it would do then is not what was
 	 * meant. Done gets the end of the session as well. */
 	bool once;
 };
@@ -200,16 +200,16 @@ struct xfer_dir {
 	char *local, *remote;	 /* owned */
 	struct sftp_attrs attrs; /* of the source */
 	struct xfer_exact exact;
-	DIR *stream;		 /* upload: NULL until listed */
-	struct xfer_lane *lane;	 /* of the handle, or OPENDIR */
+	DIR *dirp;		 /* upload: NULL until listed */
+	struct xfer_stream *stream;	 /* of the handle, or OPENDIR */
 	struct sftp_handle *handle; /* owned; download: NULL until listed */
 	bool alone;		 /* OPENDIR: no other handle was in use */
-	unsigned opening;	 /* OPENDIR: its number on the lane */
+	unsigned opening;	 /* OPENDIR: its number on the stream */
 	unsigned refused;	 /* OPENDIRs refused so far */
 	bool guessed;		 /* READDIRs were sent along with OPENDIR */
 	bool ready;		 /* in x->ready */
 	bool ended;		 /* no more READDIRs are to be sent */
-	bool closed;		 /* CLOSE was sent, or the lane is gone */
+	bool closed;		 /* CLOSE was sent, or the stream is gone */
 	bool dropped;		 /* names were dropped: list it again */
 	bool whole;		 /* no early CLOSE for this one */
 	unsigned reads;		 /* READDIRs and OPENDIR in flight */
@@ -247,7 +247,7 @@ struct xfer_file {
 	bool sized;	/* the target was cut, or grown, to its size */
 	bool verified;
 	enum xfer_tail tail; /* the next step */
-	bool tail_lost;	/* of attributes and CLOSE: the lane ended first */
+	bool tail_lost;	/* of attributes and CLOSE: the stream ended first */
 	bool refused;	/* as a small one */
 	bool part_ours;	/* this run has made it, for all that is known */
 	bool remade;	/* the part, for its first mode let others read it */
@@ -256,7 +256,7 @@ struct xfer_file {
 	bool write_failed; /* at the target */
 	bool unstored;	/* what was written may be lost */
 	struct {
-		struct xfer_lane *lane;
+		struct xfer_stream *stream;
 		bool wrong, lost, open, closed;
 		struct sftp_handle guess, handle;
 		uint8_t *data; /* owned: of a download */
@@ -267,7 +267,7 @@ struct xfer_file {
 	int fd;		      /* owned; -1 */
 	uint32_t status;      /* of a refused OPEN */
 	unsigned renames;     /* tries */
-	struct xfer_ends ends;
+	struct xfer_handles ends;
 	struct sftp_attrs attrs; /* of the source */
 	struct xfer_exact exact;
 	struct xfer_hard *hard; /* this is the name that is copied */
@@ -305,15 +305,15 @@ struct xfer_growth {
 };
 struct xfer_sample {
 	uint64_t now_ms, rtt_ms;
-	double rate;	    /* bytes a second, all lanes */
+	double rate;	    /* bytes a second, all streams */
 	double seconds_left; /* of work, at that rate */
 	uint64_t bulk_left;  /* bytes, of the files that move */
 	unsigned connections; /* that have moved data */
 	unsigned max;	    /* 0: as it pays */
 };
 
-/* What a look at all lanes shows. */
-struct xfer_sight {
+/* What a look at all streams shows. */
+struct xfer_streams_view {
 	uint64_t rtt_ms;  /* the longest */
 	uint64_t rate;	  /* bytes a second */
 	uint64_t windows; /* of the peer's channels, bytes */
@@ -329,14 +329,15 @@ struct xfer_spent {
 };
 
 struct xfer {
-	struct xfer_lanes source; /* ops NULL: none */
+	struct xfer_streams source; /* ops NULL: none */
 	struct xfer_opts opts;
-	struct xfer_lanes_list lanes;
-	unsigned lane_count;
-	int err; /* of the last lane */
+	struct xfer_stream_list streams;
+	unsigned stream_count;
+	int err; /* of the last stream */
 	unsigned retries_used;
-	uint64_t retry_ms; /* no lane is opened before */
-	struct xfer_asks asks; /* to be sent; those under way are in none */
+	uint64_t retry_ms; /* no stream is opened before */
+	struct xfer_pending_list
+	    asks;              /* to be sent; those under way are in none */
 	size_t asking;	       /* both */
 	struct xfer_growth growth;
 	unsigned to_open; /* connections */
@@ -373,8 +374,8 @@ struct xfer {
 	bool spoke; /* a server answered once */
 	bool trees; /* directories were found */
 	uint64_t thought_ms, sample_ms, sample_acked, acked;
-	uint64_t stalled_ms;   /* window_stall_ms of all lanes, then */
-	struct xfer_lane *fastest; /* NULL: there is no choice */
+	uint64_t stalled_ms;   /* window_stall_ms of all streams, then */
+	struct xfer_stream *fastest; /* NULL: there is no choice */
 	uint64_t left_ms, rtt_ms;  /* of the files that move; the longest */
 	unsigned channels;     /* asked for, the first included */
 	bool channels_stopped;
@@ -404,8 +405,8 @@ void xfer_file_start(struct xfer_file *f);
 void xfer_file_fail(struct xfer_file *f);
 /* After an answer: moves the file on if it waits for nothing any more. */
 void xfer_file_settle(struct xfer_file *f);
-/* Its ends on lane are no more. */
-void xfer_file_lost(struct xfer_file *f, struct xfer_lane *lane);
+/* Its ends on stream are no more. */
+void xfer_file_lost(struct xfer_file *f, struct xfer_stream *stream);
 /* What is at the target is known: how much of it can be used? */
 void xfer_file_asked(struct xfer_file *f);
 /* Begins anew, moving all (or what -Z would). */
@@ -420,22 +421,22 @@ void xfer_file_begin(struct xfer_file *f);
 /* What is at the target is known: opens what data goes to. */
 void xfer_file_open(struct xfer_file *f);
 
-/* transfer-ends.c */
-void xfer_end_open(struct xfer_file *f, struct xfer_lane *lane,
+/* transfer-handles.c */
+void xfer_handle_open(struct xfer_file *f, struct xfer_stream *stream,
     const char *path, uint32_t flags);
 /* Nothing of it is under way any more. */
-void xfer_end_free(struct xfer_end *e);
+void xfer_handle_free(struct xfer_handle *e);
 /* done, with the end, may be NULL. */
-void xfer_end_close(struct xfer_end *e, sftp_done_fn done);
+void xfer_handle_close(struct xfer_handle *e, sftp_done_fn done);
 /* The end that closes last; NULL: it is lost. */
-struct xfer_end *xfer_main_end(struct xfer_file *f);
+struct xfer_handle *xfer_main_handle(struct xfer_file *f);
 /* Gives up what is open, without waiting. */
-void xfer_ends_drop(struct xfer_file *f);
+void xfer_handles_drop(struct xfer_file *f);
 /* What a further end opens, and how. */
 const char *xfer_open_name(const struct xfer_file *f);
 uint32_t xfer_open_flags(const struct xfer_file *f);
-/* One more, on another lane. */
-void xfer_file_spread(struct xfer_file *f, struct xfer_lane *lane);
+/* One more, on another stream. */
+void xfer_file_spread(struct xfer_file *f, struct xfer_stream *stream);
 
 /* transfer-finish.c */
 /* All data is sent, or asked for: the first step, or the next. */
@@ -471,7 +472,7 @@ void xfer_hard_free(struct xfer *x);
 /* Before data moves. */
 void xfer_sparse_start(struct xfer_file *f);
 /* Upload: skips a hole. False: there is data, *len bytes at most. */
-bool xfer_sparse_skip(struct xfer_end *e, uint32_t *len);
+bool xfer_sparse_skip(struct xfer_handle *e, uint32_t *len);
 /* Download: writes what is not zeros. False: errno. */
 bool xfer_sparse_write(struct xfer_file *f, const uint8_t *p, size_t len,
     uint64_t offset);
@@ -528,11 +529,11 @@ void xfer_issue(struct xfer *x);
 /* Does data wait for requests before it to be sent? */
 bool xfer_output_full(const struct xfer *x);
 /* May more data be under way on l? */
-bool xfer_may_issue(const struct xfer_lane *l, bool up);
+bool xfer_may_issue(const struct xfer_stream *l, bool up);
 /* Puts an end among those that move, if there is something for it. */
-void xfer_end_wake(struct xfer_end *e);
+void xfer_handle_wake(struct xfer_handle *e);
 /* Bytes of the source that need not be moved. */
-void xfer_data_skipped(struct xfer_end *e, uint64_t offset, uint64_t len);
+void xfer_data_skipped(struct xfer_handle *e, uint64_t offset, uint64_t len);
 bool xfer_write_local(struct xfer_file *f, const uint8_t *p, size_t len,
     uint64_t offset); /* false: errno */
 /* All is sent, or asked for, and compared. */
@@ -541,7 +542,7 @@ bool xfer_data_sent(const struct xfer_file *f);
 void xfer_range_add(struct xfer_file *f, uint64_t offset, uint64_t len);
 void xfer_ranges_free(struct xfer_file *f);
 /* Places for requests; NULL when out of memory. */
-struct xfer_block *xfer_block_new(struct xfer_end *e, uint64_t offset,
+struct xfer_block *xfer_block_new(struct xfer_handle *e, uint64_t offset,
     uint32_t len);
 void xfer_block_free(struct xfer *x, struct xfer_block *b);
 /* Milliseconds until the rate limit lets data move; 0: it does not wait. */
@@ -578,30 +579,30 @@ void xfer_digest_drain(struct xfer *x);
 int xfer_digest_wait_ms(const struct xfer *x);
 void xfer_digest_free(struct xfer *x);
 
-/* transfer-lanes.c */
-int xfer_lane_add(struct xfer *x, struct sftp *s, enum xfer_lane_kind kind,
+/* transfer-streams.c */
+int xfer_stream_add(struct xfer *x, struct sftp *s, enum xfer_stream_kind kind,
     bool borrowed) must_check;
-void xfer_lanes_free(struct xfer *x);
-/* Gives the work of ended lanes to others; opens lanes anew when all are
- * lost. ERR_*: no lane is left. */
-int xfer_lanes_check(struct xfer *x) must_check;
-/* Measures, and opens more lanes if that pays. */
-void xfer_lanes_think(struct xfer *x);
-/* Lets idle lanes help with large files. */
-void xfer_lanes_spread(struct xfer *x);
-int xfer_lanes_turn(struct xfer *x, bool more, int timeout_ms) must_check;
-/* The lane for one more file; NULL: no handle is free. */
-struct xfer_lane *xfer_lane_pick(struct xfer *x);
+void xfer_streams_free(struct xfer *x);
+/* Gives the work of ended streams to others; opens streams anew when all are
+ * lost. ERR_*: no stream is left. */
+int xfer_streams_check(struct xfer *x) must_check;
+/* Measures, and opens more streams if that pays. */
+void xfer_streams_grow(struct xfer *x);
+/* Lets idle streams help with large files. */
+void xfer_streams_spread(struct xfer *x);
+int xfer_streams_turn(struct xfer *x, bool more, int timeout_ms) must_check;
+/* The stream for one more file; NULL: no handle is free. */
+struct xfer_stream *xfer_stream_pick(struct xfer *x);
 /* The first that lives; NULL: none does. */
-struct xfer_lane *xfer_lane_home(struct xfer *x);
+struct xfer_stream *xfer_stream_first(struct xfer *x);
 bool xfer_has(struct xfer *x, enum sftp_extension ext);
 /* done gets an answer of the server, or ERR_NOMEM; not the end of a session,
  * unless it is asked once, but ERR_CANCELLED in xfer_free(). NULL: nobody
  * cares. */
-void xfer_ask(struct xfer *x, const struct xfer_question *q,
+void xfer_request_path(struct xfer *x, const struct xfer_path_request *q,
     sftp_done_fn done, void *arg);
-void xfer_asks_send(struct xfer *x);
-void xfer_asks_free(struct xfer *x);
+void xfer_path_requests_send(struct xfer *x);
+void xfer_path_requests_free(struct xfer *x);
 
 /* transfer-growth.c: decisions of numbers only. */
 /* Does a slow start of so many bytes take longer than another login does? */
@@ -609,14 +610,14 @@ bool xfer_login_pays(uint64_t rtt_ms, uint64_t bytes);
 /* How many connections to open now. */
 unsigned xfer_growth_next(struct xfer_growth *g, const struct xfer_sample *s);
 /* How many channels, if there are so many. */
-unsigned xfer_channels_next(unsigned have, const struct xfer_sight *s);
+unsigned xfer_channels_next(unsigned have, const struct xfer_streams_view *s);
 /* Would len bytes more on l take longer than all that is left should? */
-bool xfer_lane_lags(const struct xfer_lane *l, uint32_t len);
+bool xfer_stream_lags(const struct xfer_stream *l, uint32_t len);
 /* How large its blocks are, how many bytes it may have under way, and how
  * many may wait to be sent. */
-uint32_t xfer_lane_block(const struct xfer_lane *l);
-size_t xfer_lane_room(const struct xfer_lane *l, bool up);
-size_t xfer_lane_queue(const struct xfer_lane *l);
+uint32_t xfer_stream_block(const struct xfer_stream *l);
+size_t xfer_stream_room(const struct xfer_stream *l, bool up);
+size_t xfer_stream_queue(const struct xfer_stream *l);
 
 /* transfer-tree.c */
 int xfer_add_dir(struct xfer *x, struct xfer_dir *parent, bool up,
@@ -636,18 +637,18 @@ void xfer_dir_unlist(struct xfer_dir *d);
 bool xfer_list(struct xfer *x);
 /* All that was found so far. */
 bool xfer_listed(const struct xfer *x);
-void xfer_dirs_lost(struct xfer *x, const struct xfer_lane *lane);
+void xfer_dirs_lost(struct xfer *x, const struct xfer_stream *stream);
 /* No more is listed; what is under way ends by itself. */
 void xfer_dirs_stop(struct xfer *x);
 /* Handles of directories: how many more OPENDIRs may be sent now. */
-size_t xfer_handles_left(const struct xfer_lane *l);
-/* Sends OPENDIR. done must call xfer_handle_answered() first of all. */
-void xfer_handle_ask(struct xfer_dir *d, struct xfer_lane *l,
+size_t xfer_opendirs_left(const struct xfer_stream *l);
+/* Sends OPENDIR. done must call xfer_opendir_answered() first of all. */
+void xfer_opendir_send(struct xfer_dir *d, struct xfer_stream *l,
     sftp_done_fn done);
 /* True: refused, but perhaps for now only; send it again later. */
-bool xfer_handle_answered(struct xfer_dir *d, struct xfer_lane *l,
+bool xfer_opendir_answered(struct xfer_dir *d, struct xfer_stream *l,
     const struct sftp_reply *reply);
 /* Sends CLOSE; the answer is ignored. */
-void xfer_handle_close(struct xfer_lane *l, const struct sftp_handle *h);
+void xfer_closedir_send(struct xfer_stream *l, const struct sftp_handle *h);
 
 #endif

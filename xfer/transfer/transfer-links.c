@@ -60,13 +60,13 @@ copy_instead(struct xfer_file *f, const char *why)
 static void
 remove_old(struct xfer_file *f, const char *path)
 {
-	const struct xfer_question q = { .type = SFTP_REMOVE, .path = path,
+	const struct xfer_path_request q = { .type = SFTP_REMOVE, .path = path,
 		.once = true };
 
 	if (!f->resume || path == NULL)
 		return;
 	if (f->up)
-		xfer_ask(f->x, &q, NULL, NULL);
+		xfer_request_path(f->x, &q, NULL, NULL);
 	else
 		(void)unlink(path);
 }
@@ -147,7 +147,7 @@ static void
 remote_linked(struct xfer_file *f)
 {
 	struct sftp_attrs a = f->attrs;
-	const struct xfer_question q = { .type = SFTP_EXTENDED,
+	const struct xfer_path_request q = { .type = SFTP_EXTENDED,
 		.ext = SFTP_EXT_LSETSTAT, .path = f->remote, .attrs = &a };
 
 	a.flags &= SFTP_A_TIMES;
@@ -157,20 +157,20 @@ remote_linked(struct xfer_file *f)
 		return;
 	}
 	f->pending++;
-	xfer_ask(f->x, &q, times_set, f);
+	xfer_request_path(f->x, &q, times_set, f);
 }
 
 static void
-ask(struct xfer_file *f, const struct xfer_question *q, sftp_done_fn done)
+ask(struct xfer_file *f, const struct xfer_path_request *q, sftp_done_fn done)
 {
 	f->pending++;
-	xfer_ask(f->x, q, done, f);
+	xfer_request_path(f->x, q, done, f);
 }
 
 static void
 make_remote(struct xfer_file *f, const char *name, sftp_done_fn done)
 {
-	const struct xfer_question q = {
+	const struct xfer_path_request q = {
 		.type = f->symlink ? SFTP_SYMLINK : SFTP_EXTENDED,
 		.ext = SFTP_EXT_HARDLINK, .path = f->text, .second = name };
 
@@ -180,7 +180,7 @@ make_remote(struct xfer_file *f, const char *name, sftp_done_fn done)
 static void
 remove_remote(struct xfer_file *f, const char *name, sftp_done_fn done)
 {
-	const struct xfer_question q = { .type = SFTP_REMOVE, .path = name };
+	const struct xfer_path_request q = {.type = SFTP_REMOVE, .path = name};
 
 	ask(f, &q, done);
 }
@@ -223,7 +223,7 @@ static void
 made_again(void *arg, const struct sftp_reply *reply)
 {
 	struct xfer_file *f = arg;
-	const struct xfer_question q = { .type = SFTP_EXTENDED,
+	const struct xfer_path_request q = { .type = SFTP_EXTENDED,
 		.ext = SFTP_EXT_POSIX_RENAME, .path = f->part,
 		.second = f->remote };
 
@@ -368,7 +368,7 @@ link_read(void *arg, const struct sftp_reply *reply)
 void
 xfer_symlink_start(struct xfer_file *f)
 {
-	struct xfer_question q = { .type = SFTP_READLINK, .path = f->remote };
+	struct xfer_path_request q = {.type = SFTP_READLINK, .path = f->remote};
 
 	f->state = XFER_LINKING;
 	remove_old_part(f);

@@ -11,7 +11,7 @@
  * directories are listed at a time:
  *
  * - OPENDIRs are sent as long as the server has handles to give. The rest of
- *   them is for files; see xfer_handles_left().
+ *   them is for files; see xfer_opendirs_left().
  * - The first two READDIRs of a directory are sent together, because the
  *   second one of a small directory tells that it ends.
  * - READDIRs are sent as long as the names that they are expected to bring
@@ -137,7 +137,7 @@ names_free(struct xfer_dir *d)
 
 /* How many more OPENDIRs may be sent. */
 size_t
-xfer_handles_left(const struct xfer_lane *l)
+xfer_opendirs_left(const struct xfer_stream *l)
 {
 	size_t handles = sftp_handles_max(l->s);
 	size_t share = handles / 3, most;
@@ -154,10 +154,10 @@ xfer_handles_left(const struct xfer_lane *l)
 }
 
 void
-xfer_handle_ask(struct xfer_dir *d, struct xfer_lane *l, sftp_done_fn done)
+xfer_opendir_send(struct xfer_dir *d, struct xfer_stream *l, sftp_done_fn done)
 {
 	l->listed++;
-	d->lane = l;
+	d->stream = l;
 	d->alone = l->listed + l->ends == 1;
 	d->opening = ++l->opens;
 	sftp_path_request(l->s, SFTP_OPENDIR, d->remote, done, d);
@@ -166,7 +166,7 @@ xfer_handle_ask(struct xfer_dir *d, struct xfer_lane *l, sftp_done_fn done)
 /* After a refusal the limit grows with each success up to three quarters of
  * the number that was refused, then slowly. */
 static void
-handle_given(struct xfer_lane *l)
+handle_given(struct xfer_stream *l)
 {
 	if (l->listed_max == 0 || l->listed_max >= XFER_LISTINGS_MAX ||
 	    (l->listed_max >= l->listed_was / 4 * 3 &&
@@ -181,7 +181,7 @@ handle_given(struct xfer_lane *l)
  * and the result is true: send OPENDIR again later. If no other handle was
  * open, or after OPENS_MAX tries, the failure is the directory's own. */
 bool
-xfer_handle_answered(struct xfer_dir *d, struct xfer_lane *l,
+xfer_opendir_answered(struct xfer_dir *d, struct xfer_stream *l,
     const struct sftp_reply *reply)
 {
 	if (reply->err == 0 && reply->status == SFTP_OK) {
@@ -201,7 +201,7 @@ xfer_handle_answered(struct xfer_dir *d, struct xfer_lane *l,
 }
 
 void
-xfer_handle_close(struct xfer_lane *l, const struct sftp_handle *h)
+xfer_closedir_send(struct xfer_stream *l, const struct sftp_handle *h)
 {
 	l->listed--;
 	sftp_close(l->s, h, NULL, NULL);
@@ -230,9 +230,9 @@ stop_waiting(struct xfer_dir *d)
 void
 xfer_dir_unlist(struct xfer_dir *d)
 {
-	if (d->stream != NULL)
-		closedir(d->stream);
-	d->stream = NULL;
+	if (d->dirp != NULL)
+		closedir(d->dirp);
+	d->dirp = NULL;
 	free(d->handle);
 	d->handle = NULL;
 	names_free(d);
@@ -242,7 +242,7 @@ xfer_dir_unlist(struct xfer_dir *d)
 static bool
 may_find_more(struct xfer *x)
 {
-	struct xfer_lane *home = xfer_lane_home(x);
+	struct xfer_stream *home = xfer_stream_first(x);
 
 	return home != NULL && x->queued + x->held < XFER_QUEUE_MAX &&
 	    sftp_pending(home->s) < REQUESTS_MAX;
@@ -318,14 +318,14 @@ walk(struct xfer_dir *d)
 		walk_ends(d);
 		return 0;
 	}
-	if (d->stream == NULL && (d->stream = opendir(d->local)) == NULL) {
+	if (d->dirp == NULL && (d->dirp = opendir(d->local)) == NULL) {
 		xfer_report_errno(x, d->local, errno);
 		walk_ends(d);
 		return 0;
 	}
 	do {
 		errno = 0;
-		de = readdir(d->stream);
+		de = readdir(d->dirp);
 		if (de == NULL) {
 			if (errno != 0)
 				xfer_report_errno(x, d->local, errno);
@@ -416,7 +416,7 @@ found_remote(struct xfer_dir *d, const struct sftp_entry *entry)
 {
 	char *name = span_dup(entry->name), *local, *remote;
 	const struct sftp_attrs *a = &entry->attrs;
-	struct xfer_question q = { .type = d->x->opts.links ? SFTP_LSTAT :
+	struct xfer_path_request q = { .type = d->x->opts.links ? SFTP_LSTAT :
 							      SFTP_STAT };
 	struct lookup *l;
 
@@ -447,7 +447,7 @@ found_remote(struct xfer_dir *d, const struct sftp_entry *entry)
 	*l = (struct lookup){ d, local, remote };
 	d->refs++;
 	q.path = remote;
-	xfer_ask(d->x, &q, lookup_done, l);
+	xfer_request_path(d->x, &q, lookup_done, l);
 	return 0;
 }
 
@@ -466,7 +466,7 @@ unlist(struct xfer_dir *d)
 	unready(d);
 	TAILQ_REMOVE(&d->x->listing, d, entry);
 	d->x->listings--;
-	d->lane = NULL;
+	d->stream = NULL;
 }
 
 /* After each answer: when it was the last one in flight, and nothing more is
@@ -480,7 +480,7 @@ remote_ends(struct xfer_dir *d)
 	if (d->reads > 0 || !(d->ended || d->closed))
 		return;
 	if (d->handle != NULL && !d->closed)
-		xfer_handle_close(d->lane, d->handle);
+		xfer_closedir_send(d->stream, d->handle);
 	unlist(d);
 	if (again && !d->x->stopped) {
 		if (!d->ended)
@@ -628,7 +628,7 @@ static void
 opendir_done(void *arg, const struct sftp_reply *reply)
 {
 	struct xfer_dir *d = arg;
-	bool refused = xfer_handle_answered(d, d->lane, reply);
+	bool refused = xfer_opendir_answered(d, d->stream, reply);
 
 	d->reads--;
 	if (reply->err != 0) {
@@ -679,10 +679,10 @@ close_early(struct xfer_dir *d)
 		x->no_early_close--;
 		return;
 	}
-	if (d->whole || x->waits <= xfer_handles_left(d->lane))
+	if (d->whole || x->waits <= xfer_opendirs_left(d->stream))
 		return;
 	d->closed = d->whole = true;
-	xfer_handle_close(d->lane, d->handle);
+	xfer_closedir_send(d->stream, d->handle);
 }
 
 /* Sends as many READDIRs as one round trip may have; further ones follow when
@@ -692,19 +692,19 @@ read_remote(struct xfer_dir *d)
 {
 	struct xfer *x = d->x;
 	bool first = d->batch == 0 && d->reads == 0;
-	bool ordered = sftp_keeps_order(d->lane->s);
+	bool ordered = sftp_keeps_order(d->stream->s);
 	unsigned names = d->batch > 0 ? d->batch : x->usual;
 
 	/* When the session fails, each request calls back with the error
 	 * before it returns. */
-	while (d->reads < d->reads_max && sftp_error(d->lane->s) == 0) {
+	while (d->reads < d->reads_max && sftp_error(d->stream->s) == 0) {
 		if (!has_room(x, d, names))
 			return false;
 		d->reads++;
 		d->expected += names;
 		x->expected += names;
 		x->readdirs++;
-		sftp_handle_request(d->lane->s, SFTP_READDIR, d->handle,
+		sftp_handle_request(d->stream->s, SFTP_READDIR, d->handle,
 		    readdir_done, d);
 		if (d->batch == 0)
 			names = 1; /* the end */
@@ -723,7 +723,7 @@ read_remote(struct xfer_dir *d)
  * wrong guess names no handle at all, so READDIR fails; CLOSE is never sent
  * with a guess. */
 static void
-open_root(struct xfer_dir *d, struct xfer_lane *l)
+open_root(struct xfer_dir *d, struct xfer_stream *l)
 {
 	struct sftp_handle guess;
 	bool known = sftp_guess_handle(l->s, &guess);
@@ -734,7 +734,7 @@ open_root(struct xfer_dir *d, struct xfer_lane *l)
 		*d->handle = guess;
 		d->guessed = true;
 	}
-	xfer_handle_ask(d, l, opendir_done);
+	xfer_opendir_send(d, l, opendir_done);
 	if (d->guessed)
 		(void)read_remote(d);
 }
@@ -742,11 +742,11 @@ open_root(struct xfer_dir *d, struct xfer_lane *l)
 static void
 open_remotes(struct xfer *x)
 {
-	struct xfer_lane *home;
+	struct xfer_stream *home;
 	struct xfer_dir *d;
 
-	while (may_find_more(x) && (home = xfer_lane_home(x)) != NULL &&
-	    xfer_handles_left(home) > 0 &&
+	while (may_find_more(x) && (home = xfer_stream_first(x)) != NULL &&
+	    xfer_opendirs_left(home) > 0 &&
 	    (d = TAILQ_FIRST(&x->waiting)) != NULL && !d->up) {
 		stop_waiting(d);
 		TAILQ_INSERT_HEAD(&x->listing, d, entry);
@@ -757,21 +757,21 @@ open_remotes(struct xfer *x)
 		if (d->parent == NULL)
 			open_root(d, home);
 		else
-			xfer_handle_ask(d, home, opendir_done);
+			xfer_opendir_send(d, home, opendir_done);
 	}
 }
 
-/* What was being listed over that lane waits to be listed over another. */
+/* What was being listed over that stream waits to be listed over another. */
 void
-xfer_dirs_lost(struct xfer *x, const struct xfer_lane *lane)
+xfer_dirs_lost(struct xfer *x, const struct xfer_stream *stream)
 {
 	struct xfer_dir *d, *next;
 
 	for (d = TAILQ_FIRST(&x->listing); d != NULL; d = next) {
 		next = TAILQ_NEXT(d, entry);
-		if (d->lane != lane)
+		if (d->stream != stream)
 			continue;
-		d->closed = true; /* the handle went with the lane */
+		d->closed = true; /* the handle went with the stream */
 		remote_ends(d);
 	}
 }

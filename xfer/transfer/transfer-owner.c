@@ -31,7 +31,7 @@ xfer_owner_differs(const struct xfer_file *f, const struct sftp_attrs *part)
 bool
 xfer_owner_ask(struct xfer_file *f)
 {
-	struct xfer_lane *home = xfer_lane_home(f->x);
+	struct xfer_stream *home = xfer_stream_first(f->x);
 
 	if (!f->up || f->x->owner_known || home == NULL ||
 	    sftp_server(home->s) == SFTP_SERVER_OWN ||
@@ -42,7 +42,7 @@ xfer_owner_ask(struct xfer_file *f)
 		return false;
 	f->state = XFER_OPENING;
 	f->status = 0;
-	xfer_end_open(f, home, f->probe,
+	xfer_handle_open(f, home, f->probe,
 	    SFTP_O_WRITE | SFTP_O_CREAT | SFTP_O_EXCL);
 	/* The handle does without the name, so nothing is left behind when
 	 * this program is killed. */
@@ -53,7 +53,7 @@ xfer_owner_ask(struct xfer_file *f)
 static void
 probe_seen(void *arg, const struct sftp_reply *reply)
 {
-	struct xfer_end *e = arg;
+	struct xfer_handle *e = arg;
 	struct xfer_file *f = e->file;
 
 	e->pending--;
@@ -69,17 +69,17 @@ probe_seen(void *arg, const struct sftp_reply *reply)
 bool
 xfer_owner_opened(struct xfer_file *f)
 {
-	struct xfer_end *e = TAILQ_FIRST(&f->ends);
+	struct xfer_handle *e = TAILQ_FIRST(&f->ends);
 	bool lost = e == NULL && f->status == 0;
 
 	if (e != NULL && !f->looked && !f->failed) {
 		e->pending++;
 		f->pending++;
-		sftp_handle_request(e->lane->s, SFTP_FSTAT, &e->handle,
+		sftp_handle_request(e->stream->s, SFTP_FSTAT, &e->handle,
 		    probe_seen, e);
 		return true;
 	}
-	xfer_ends_drop(f);
+	xfer_handles_drop(f);
 	xfer_owner_forget(f);
 	if (f->failed || lost)
 		return false;
@@ -94,12 +94,12 @@ xfer_owner_opened(struct xfer_file *f)
 void
 xfer_owner_forget(struct xfer_file *f)
 {
-	const struct xfer_question q = { .type = SFTP_REMOVE,
+	const struct xfer_path_request q = { .type = SFTP_REMOVE,
 		.path = f->probe };
 
 	if (f->probe == NULL)
 		return;
-	xfer_ask(f->x, &q, NULL, NULL);
+	xfer_request_path(f->x, &q, NULL, NULL);
 	free(f->probe);
 	f->probe = NULL;
 	f->looked = f->part_ours = f->crowded = false;

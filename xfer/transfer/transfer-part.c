@@ -195,13 +195,13 @@ xfer_part_withdraw(struct xfer_file *f, int lock)
 		{ .tv_sec = (time_t)mtime } };
 	const struct sftp_attrs a = { .flags = SFTP_A_TIMES,
 		.atime = f->attrs.atime, .mtime = mtime };
-	const struct xfer_question q = { .type = SFTP_SETSTAT,
+	const struct xfer_path_request q = { .type = SFTP_SETSTAT,
 		.path = f->remote, .attrs = &a };
 
 	if (f->part != NULL && (f->up || xfer_part_is(lock, f->part)))
 		xfer_part_remove(f, NULL);
 	else if (f->part == NULL && f->up)
-		xfer_ask(f->x, &q, NULL, NULL);
+		xfer_request_path(f->x, &q, NULL, NULL);
 	else if (f->part == NULL)
 		(void)utimensat(AT_FDCWD, f->local, times, 0);
 }

@@ -26,11 +26,11 @@ xfer_answered(struct xfer_file *f, const struct sftp_reply *reply)
 void
 xfer_part_remove(struct xfer_file *f, sftp_done_fn done)
 {
-	const struct xfer_question q = { .type = SFTP_REMOVE,
+	const struct xfer_path_request q = { .type = SFTP_REMOVE,
 		.path = f->part, .once = true };
 
 	if (f->up)
-		xfer_ask(f->x, &q, done, f);
+		xfer_request_path(f->x, &q, done, f);
 	else
 		(void)unlink(f->part);
 }
@@ -42,7 +42,7 @@ static void rename_done(void *arg, const struct sftp_reply *reply);
 void
 xfer_file_rename(struct xfer_file *f)
 {
-	struct xfer_question q = { .path = f->part, .second = f->remote,
+	struct xfer_path_request q = { .path = f->part, .second = f->remote,
 		.ext = SFTP_EXT_POSIX_RENAME, .type = xfer_has(f->x, SFTP_EXT_POSIX_RENAME) ?
 		    SFTP_EXTENDED :
 		    SFTP_RENAME };
@@ -52,7 +52,7 @@ xfer_file_rename(struct xfer_file *f)
 	f->state = XFER_RENAMING;
 	fd_close(&f->fd);
 	f->pending++;
-	xfer_ask(f->x, &q, rename_done, f);
+	xfer_request_path(f->x, &q, rename_done, f);
 }
 
 static void
@@ -92,13 +92,13 @@ static void
 part_seen(void *arg, const struct sftp_reply *reply)
 {
 	struct xfer_file *f = arg;
-	const struct xfer_question q = { .type = SFTP_REMOVE,
+	const struct xfer_path_request q = { .type = SFTP_REMOVE,
 		.path = f->remote, .once = true };
 
 	f->pending--;
 	if (reply->err == 0 && reply->status == SFTP_OK) {
 		f->pending++;
-		xfer_ask(f->x, &q, target_removed, f);
+		xfer_request_path(f->x, &q, target_removed, f);
 		return;
 	}
 	if (reply->err == 0)
@@ -110,7 +110,7 @@ static void
 rename_done(void *arg, const struct sftp_reply *reply)
 {
 	struct xfer_file *f = arg;
-	struct xfer_question q = { .type = SFTP_LSTAT, .path = f->remote };
+	struct xfer_path_request q = { .type = SFTP_LSTAT, .path = f->remote };
 	bool old_way = !xfer_has(f->x, SFTP_EXT_POSIX_RENAME);
 
 	f->pending--;
@@ -119,13 +119,13 @@ rename_done(void *arg, const struct sftp_reply *reply)
 		xfer_file_fail(f);
 	} else if (reply->status == SFTP_NO_SUCH_FILE) {
 		f->pending++;
-		xfer_ask(f->x, &q, renamed_before, f);
+		xfer_request_path(f->x, &q, renamed_before, f);
 		return;
 	} else if (reply->status == SFTP_FAILURE && old_way &&
 	    f->renames++ < RENAMES_MAX) {
 		f->pending++;
 		q.path = f->part;
-		xfer_ask(f->x, &q, part_seen, f);
+		xfer_request_path(f->x, &q, part_seen, f);
 		return;
 	} else if (reply->status != SFTP_OK) {
 		rename_fails(f, sftp_status_text(reply->status));

@@ -60,14 +60,14 @@ static void
 compare_end(struct xfer_block *b)
 {
 	struct xfer_file *f = b->end->file;
-	struct xfer_end *e;
+	struct xfer_handle *e;
 
 	f->x->compare_blocks -= blocks_of(b->len);
 	f->compare.pending--;
 	xfer_block_free(f->x, b);
 	if (f->compare.why == XFER_COMPARE_PART)
 		TAILQ_FOREACH(e, &f->ends, entry)
-			xfer_end_wake(e);
+			xfer_handle_wake(e);
 }
 
 void
@@ -139,7 +139,7 @@ back_done(void *arg, const struct sftp_reply *reply)
 	struct xfer_file *f = b->end->file;
 
 	if (reply->err == 0 && reply->type == SFTP_DATA && b->got < b->len) {
-		sftp_read(b->end->lane->s, &b->end->handle,
+		sftp_read(b->end->stream->s, &b->end->handle,
 		    b->offset + b->got, b->len - b->got, back_data, back_done,
 		    b);
 		return;
@@ -150,11 +150,11 @@ back_done(void *arg, const struct sftp_reply *reply)
 }
 
 static bool
-ask_compare(struct xfer_file *f, struct xfer_end *e)
+ask_compare(struct xfer_file *f, struct xfer_handle *e)
 {
 	struct xfer_compare *c = &f->compare;
-	bool digests = sftp_has(e->lane->s, SFTP_EXT_CHECK_FILE);
-	uint64_t len = digests ? REQUEST_BYTES : sftp_read_max(e->lane->s);
+	bool digests = sftp_has(e->stream->s, SFTP_EXT_CHECK_FILE);
+	uint64_t len = digests ? REQUEST_BYTES : sftp_read_max(e->stream->s);
 	struct xfer_block *b;
 
 	if (c->pending >= (digests ? REQUESTS_MAX : READS_MAX))
@@ -169,10 +169,10 @@ ask_compare(struct xfer_file *f, struct xfer_end *e)
 	c->pending++;
 	f->x->compare_blocks += blocks_of(len);
 	if (digests)
-		sftp_check_file(e->lane->s, &e->handle, b->offset, len,
+		sftp_check_file(e->stream->s, &e->handle, b->offset, len,
 		    BLOCK_BYTES, digests_done, b);
 	else
-		sftp_read(e->lane->s, &e->handle, b->offset, (uint32_t)len,
+		sftp_read(e->stream->s, &e->handle, b->offset, (uint32_t)len,
 		    back_data, back_done, b);
 	return true;
 }
@@ -194,10 +194,10 @@ static void
 compare_file(struct xfer_file *f)
 {
 	struct xfer_compare *c = &f->compare;
-	struct xfer_end *e = TAILQ_FIRST(&f->ends);
+	struct xfer_handle *e = TAILQ_FIRST(&f->ends);
 
-	/* What a lost lane answered says nothing: see xfer_file_lost(). */
-	if (e == NULL || sftp_error(e->lane->s) != 0)
+	/* What a lost stream answered says nothing: see xfer_file_lost(). */
+	if (e == NULL || sftp_error(e->stream->s) != 0)
 		return;
 	if (c->differs || f->failed)
 		c->next = c->size;
@@ -283,7 +283,7 @@ chunk_bytes(const struct xfer_file *f, size_t i)
 static void
 mark_done(void *arg, const struct sftp_reply *reply)
 {
-	struct xfer_end *e = arg;
+	struct xfer_handle *e = arg;
 
 	e->pending--;
 	e->file->pending--;
@@ -295,7 +295,7 @@ mark_done(void *arg, const struct sftp_reply *reply)
 static void
 marks_write(struct xfer_file *f, uint64_t at, const uint8_t *p, size_t len)
 {
-	struct xfer_end *e;
+	struct xfer_handle *e;
 	uint8_t *to;
 
 	if (!f->up) {
@@ -303,18 +303,18 @@ marks_write(struct xfer_file *f, uint64_t at, const uint8_t *p, size_t len)
 		return;
 	}
 	TAILQ_FOREACH(e, &f->ends, entry)
-		if (e->open && sftp_error(e->lane->s) == 0)
+		if (e->open && sftp_error(e->stream->s) == 0)
 			break;
 	if (e == NULL)
 		return;
-	to = sftp_write_begin(e->lane->s, &e->handle, f->size + at,
+	to = sftp_write_begin(e->stream->s, &e->handle, f->size + at,
 	    (uint32_t)len);
 	if (to == NULL)
 		return;
 	memcpy(to, p, len);
 	e->pending++;
 	f->pending++;
-	sftp_write_finish(e->lane->s, (uint32_t)len, mark_done, e);
+	sftp_write_finish(e->stream->s, (uint32_t)len, mark_done, e);
 }
 
 void
@@ -395,7 +395,7 @@ marks_apply(struct xfer_file *f, const uint8_t *p, size_t len)
 }
 
 struct marks_read {
-	struct xfer_end *end;
+	struct xfer_handle *end;
 	size_t len, max;
 	uint8_t bytes[];
 };
@@ -403,7 +403,7 @@ struct marks_read {
 static void
 marks_known(struct xfer_file *f, const uint8_t *p, size_t len)
 {
-	struct xfer_end *e;
+	struct xfer_handle *e;
 
 	f->compare.why = XFER_COMPARE_NONE;
 	f->next = 0;
@@ -412,7 +412,7 @@ marks_known(struct xfer_file *f, const uint8_t *p, size_t len)
 		xfer_marks_start(f);
 	}
 	TAILQ_FOREACH(e, &f->ends, entry)
-		xfer_end_wake(e);
+		xfer_handle_wake(e);
 }
 
 static void
@@ -447,9 +447,9 @@ marks_done(void *arg, const struct sftp_reply *reply)
 void
 xfer_marks_read(struct xfer_file *f)
 {
-	struct xfer_end *e = TAILQ_FIRST(&f->ends);
+	struct xfer_handle *e = TAILQ_FIRST(&f->ends);
 	size_t max = MIN(MARKS_HEAD + MARKS_MAX,
-	    sftp_read_max(e->lane->s));
+	    sftp_read_max(e->stream->s));
 	struct marks_read *m = calloc(1, sizeof *m + max);
 	ssize_t n;
 
@@ -472,6 +472,6 @@ xfer_marks_read(struct xfer_file *f)
 	f->compare.next = f->compare.size = 0;
 	e->pending++;
 	f->pending++;
-	sftp_read(e->lane->s, &e->handle, f->size, (uint32_t)max, marks_data,
+	sftp_read(e->stream->s, &e->handle, f->size, (uint32_t)max, marks_data,
 	    marks_done, m);
 }

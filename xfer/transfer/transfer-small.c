@@ -53,24 +53,24 @@ is_small(const struct xfer_file *f, uint64_t size)
 bool
 xfer_small_waits(struct xfer *x, const struct xfer_file *f)
 {
-	const struct xfer_lane *lane = xfer_lane_pick(x);
+	const struct xfer_stream *stream = xfer_stream_pick(x);
 
-	if (lane == NULL || f->attrs.size > SMALL_MAX || !is_plain(f))
+	if (stream == NULL || f->attrs.size > SMALL_MAX || !is_plain(f))
 		return false;
 	/* What the server can do saves more than the wait for it costs. */
-	if (!sftp_has_version(lane->s))
+	if (!sftp_has_version(stream->s))
 		return true;
-	return is_small(f, f->attrs.size) && !xfer_may_issue(lane, f->up);
+	return is_small(f, f->attrs.size) && !xfer_may_issue(stream, f->up);
 }
 
 static void
-begin(struct xfer_file *f, struct xfer_lane *lane)
+begin(struct xfer_file *f, struct xfer_stream *stream)
 {
 	f->state = XFER_SMALL;
 	f->x->small++;
 	f->x->in_flight += f->size;
-	lane->in_flight += f->size;
-	f->small.lane = lane;
+	stream->in_flight += f->size;
+	f->small.stream = stream;
 	f->small.wrong = f->small.lost = false;
 	f->small.open = f->small.closed = false;
 }
@@ -87,17 +87,17 @@ end(struct xfer_file *f, const struct sftp_reply *reply)
 		return false;
 	x->small--;
 	x->in_flight -= f->size;
-	f->small.lane->in_flight -= f->size;
+	f->small.stream->in_flight -= f->size;
 	return !f->small.lost;
 }
 
 static void
 count_moved(struct xfer_file *f)
 {
-	struct xfer_lane *lane = f->small.lane;
+	struct xfer_stream *stream = f->small.stream;
 
-	lane->proved = true;
-	lane->acked += f->size;
+	stream->proved = true;
+	stream->acked += f->size;
 	f->x->acked += f->size;
 	f->moved = f->size;
 	progress_add(f->x->opts.progress, &f->item, f->size);
@@ -183,16 +183,16 @@ put_done(void *arg, const struct sftp_reply *reply)
 }
 
 static bool
-put(struct xfer_file *f, struct xfer_lane *lane)
+put(struct xfer_file *f, struct xfer_stream *stream)
 {
 	struct sftp_attrs a = new_attrs(f);
 	size_t len;
 
 	if (!read_source(f, &len))
 		return false;
-	begin(f, lane);
+	begin(f, stream);
 	f->pending++;
-	sftp_put_file(lane->s, f->remote, f->x->opts.preserve, &a,
+	sftp_put_file(stream->s, f->remote, f->x->opts.preserve, &a,
 	    f->x->small_data, len, put_done, f);
 	return true;
 }
@@ -222,7 +222,7 @@ get_done(void *arg, const struct sftp_reply *reply)
 static void
 guess_end(struct xfer_file *f, const struct sftp_reply *reply)
 {
-	struct sftp *s = f->small.lane->s;
+	struct sftp *s = f->small.stream->s;
 
 	if (!end(f, reply))
 		return;
@@ -321,11 +321,11 @@ guess_read(void *arg, const struct sftp_reply *reply)
 }
 
 static bool
-guess_put(struct xfer_file *f, struct xfer_lane *lane)
+guess_put(struct xfer_file *f, struct xfer_stream *stream)
 {
 	const struct sftp_handle *h = &f->small.guess;
 	struct sftp_attrs a = new_attrs(f);
-	struct sftp *s = lane->s;
+	struct sftp *s = stream->s;
 	size_t len;
 	uint8_t *p;
 
@@ -336,7 +336,7 @@ guess_put(struct xfer_file *f, struct xfer_lane *lane)
 	    (!f->x->opts.preserve && (a.mode & (S_IRWXG | S_IRWXO)) != 0) ||
 	    !read_source(f, &len))
 		return false;
-	begin(f, lane);
+	begin(f, stream);
 	f->pending = 5 + f->x->opts.preserve;
 	sftp_path_request(s, SFTP_LSTAT, f->remote, guess_target, f);
 	sftp_open(s, f->part, SFTP_O_WRITE | SFTP_O_CREAT | SFTP_O_EXCL, &a,
@@ -355,40 +355,40 @@ guess_put(struct xfer_file *f, struct xfer_lane *lane)
 }
 
 static bool
-guess_get(struct xfer_file *f, struct xfer_lane *lane)
+guess_get(struct xfer_file *f, struct xfer_stream *stream)
 {
 	const struct sftp_handle *h = &f->small.guess;
 
 	free(f->small.data);
 	if ((f->small.data = malloc((size_t)f->size)) == NULL)
 		return false;
-	begin(f, lane);
+	begin(f, stream);
 	f->pending = 3;
-	sftp_open(lane->s, f->remote, SFTP_O_READ, NULL, guess_opened, f);
-	sftp_read(lane->s, h, 0, (uint32_t)f->size, guess_data, guess_read,
+	sftp_open(stream->s, f->remote, SFTP_O_READ, NULL, guess_opened, f);
+	sftp_read(stream->s, h, 0, (uint32_t)f->size, guess_data, guess_read,
 	    f);
-	sftp_close(lane->s, h, guess_closed, f);
+	sftp_close(stream->s, h, guess_closed, f);
 	return true;
 }
 
 bool
 xfer_small_start(struct xfer_file *f)
 {
-	struct xfer_lane *lane = xfer_lane_pick(f->x);
+	struct xfer_stream *stream = xfer_stream_pick(f->x);
 
-	if (lane == NULL || (f->attrs.flags & SFTP_A_SIZE) == 0)
+	if (stream == NULL || (f->attrs.flags & SFTP_A_SIZE) == 0)
 		return false;
 	if (is_small(f, f->size) && f->up)
-		return put(f, lane);
+		return put(f, stream);
 	if (is_small(f, f->size)) {
-		begin(f, lane);
+		begin(f, stream);
 		f->pending++;
-		sftp_get_file(lane->s, f->remote, (uint32_t)f->size,
+		sftp_get_file(stream->s, f->remote, (uint32_t)f->size,
 		    get_done, f);
 		return true;
 	}
 	if (!is_plain(f) || f->size == 0 || f->size > SFTP_DATA_DEFAULT ||
-	    !sftp_guess_handle(lane->s, &f->small.guess))
+	    !sftp_guess_handle(stream->s, &f->small.guess))
 		return false;
-	return f->up ? guess_put(f, lane) : guess_get(f, lane);
+	return f->up ? guess_put(f, stream) : guess_get(f, stream);
 }

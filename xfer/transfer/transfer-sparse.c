@@ -27,18 +27,18 @@ static void map_done(void *arg, const struct sftp_reply *reply);
 static void
 ask_map(struct xfer_file *f)
 {
-	struct xfer_end *e = TAILQ_FIRST(&f->ends);
+	struct xfer_handle *e = TAILQ_FIRST(&f->ends);
 
 	f->mapping = true;
 	f->maps++;
 	e->pending++;
 	f->pending++;
-	sftp_sparse_map(e->lane->s, &e->handle, f->next, map_done, e);
+	sftp_sparse_map(e->stream->s, &e->handle, f->next, map_done, e);
 }
 
 /* False: the answer makes no sense, and nothing was done. */
 static bool
-take_map(struct xfer_end *e, struct rd *r, bool *more)
+take_map(struct xfer_handle *e, struct rd *r, bool *more)
 {
 	struct xfer_file *f = e->file;
 	uint64_t from[EXTENTS_MAX], until[EXTENTS_MAX], at = f->next, len;
@@ -74,7 +74,7 @@ take_map(struct xfer_end *e, struct rd *r, bool *more)
 static void
 map_done(void *arg, const struct sftp_reply *reply)
 {
-	struct xfer_end *e = arg;
+	struct xfer_handle *e = arg;
 	struct xfer_file *f = e->file;
 	struct rd r = reply->body;
 	bool more = false;
@@ -88,7 +88,7 @@ map_done(void *arg, const struct sftp_reply *reply)
 	    more && f->maps < MAPS_MAX && e->open)
 		ask_map(f);
 	TAILQ_FOREACH(e, &f->ends, entry)
-		xfer_end_wake(e);
+		xfer_handle_wake(e);
 	xfer_file_settle(f);
 }
 
@@ -142,7 +142,7 @@ xfer_sparse_write(struct xfer_file *f, const uint8_t *p, size_t len,
 /* --- upload --- */
 
 bool
-xfer_sparse_skip(struct xfer_end *e, uint32_t *len)
+xfer_sparse_skip(struct xfer_handle *e, uint32_t *len)
 {
 	struct xfer_file *f = e->file;
 	uint64_t at = e->next, data, hole;

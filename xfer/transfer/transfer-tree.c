@@ -90,12 +90,12 @@ static void
 fix_remote(struct xfer_dir *d, uint32_t what)
 {
 	struct sftp_attrs a = d->attrs;
-	const struct xfer_question q = { .type = SFTP_SETSTAT,
+	const struct xfer_path_request q = { .type = SFTP_SETSTAT,
 		.path = d->remote, .attrs = &a };
 
 	a.flags &= what;
 	a.mode &= d->x->opts.preserve ? 07777 : 0777;
-	xfer_ask(d->x, &q, fix_done, d);
+	xfer_request_path(d->x, &q, fix_done, d);
 }
 
 /* Were the exact times set? If not, those of version 3 are. */
@@ -115,11 +115,11 @@ static void
 times_open(void *arg, const struct sftp_reply *reply)
 {
 	struct xfer_dir *d = arg;
-	struct xfer_lane *lane = d->lane;
-	bool refused = xfer_handle_answered(d, lane, reply);
+	struct xfer_stream *stream = d->stream;
+	bool refused = xfer_opendir_answered(d, stream, reply);
 	struct sftp_handle h;
 
-	d->lane = NULL;
+	d->stream = NULL;
 	if (reply->err == ERR_CANCELLED || d->x->over)
 		return;
 	if (refused || reply->err != 0) {
@@ -131,25 +131,25 @@ times_open(void *arg, const struct sftp_reply *reply)
 		return;
 	}
 	sftp_keep_handle(&h, reply);
-	sftp_times_ns(lane->s, &h, d->exact.times, times_done, d);
-	xfer_handle_close(lane, &h);
+	sftp_times_ns(stream->s, &h, d->exact.times, times_done, d);
+	xfer_closedir_send(stream, &h);
 }
 
 /* Exact times take a handle each. */
 void
 xfer_dirs_fix(struct xfer *x)
 {
-	struct xfer_lane *home;
+	struct xfer_stream *home;
 	struct xfer_dir *d;
 
 	while ((d = TAILQ_FIRST(&x->fixing)) != NULL &&
-	    (home = xfer_lane_home(x)) != NULL) {
+	    (home = xfer_stream_first(x)) != NULL) {
 		if (!sftp_has(home->s, SFTP_EXT_TIMES_NS)) {
 			TAILQ_REMOVE(&x->fixing, d, entry);
 			fix_remote(d, SFTP_A_MODE | SFTP_A_TIMES);
-		} else if (xfer_handles_left(home) > 0) {
+		} else if (xfer_opendirs_left(home) > 0) {
 			TAILQ_REMOVE(&x->fixing, d, entry);
-			xfer_handle_ask(d, home, times_open);
+			xfer_opendir_send(d, home, times_open);
 		} else {
 			break;
 		}
@@ -244,11 +244,11 @@ make_remote(struct xfer_dir *d)
 		.mode = d->attrs.flags & SFTP_A_MODE ?
 		    (d->attrs.mode & 0777) | MODE_OWNER :
 		    0777 };
-	const struct xfer_question q = { .type = SFTP_MKDIR,
+	const struct xfer_path_request q = { .type = SFTP_MKDIR,
 		.path = d->remote, .attrs = &a };
 
 	d->tries++;
-	xfer_ask(d->x, &q, mkdir_done, d);
+	xfer_request_path(d->x, &q, mkdir_done, d);
 }
 
 static void
@@ -256,7 +256,7 @@ mkdir_done(void *arg, const struct sftp_reply *reply)
 {
 	struct xfer_dir *d = arg;
 	/* Links that are copied are not gone through. */
-	const struct xfer_question q = { .path = d->remote,
+	const struct xfer_path_request q = { .path = d->remote,
 		.type = d->x->opts.links && d->parent != NULL ? SFTP_LSTAT :
 								SFTP_STAT };
 
@@ -267,7 +267,7 @@ mkdir_done(void *arg, const struct sftp_reply *reply)
 		dir_settled(d, true);
 	} else if (reply->err == 0 && reply->status == SFTP_FAILURE) {
 		/* There may be one already. */
-		xfer_ask(d->x, &q, exists_done, d);
+		xfer_request_path(d->x, &q, exists_done, d);
 	} else if (reply->err == 0 && reply->status == SFTP_NO_SUCH_FILE &&
 	    d->parent != NULL && !d->parent->failed && d->tries < TRIES_MAX) {
 		make_remote(d);
@@ -311,13 +311,13 @@ exact_done(void *arg, const struct sftp_reply *reply)
 static void
 ask_exact(struct xfer_dir *d)
 {
-	const struct xfer_question q = { .type = SFTP_EXTENDED,
+	const struct xfer_path_request q = { .type = SFTP_EXTENDED,
 		.ext = SFTP_EXT_STAT_NS, .path = d->remote, .follow = true };
 
 	if (!d->x->opts.preserve || !xfer_has(d->x, SFTP_EXT_STAT_NS))
 		return;
 	d->refs++;
-	xfer_ask(d->x, &q, exact_done, d);
+	xfer_request_path(d->x, &q, exact_done, d);
 }
 
 /* It must be ours to write while it is filled. */

@@ -25,7 +25,7 @@ enum {
 /* --- life --- */
 
 int
-xfer_new(struct xfer **out, const struct xfer_lanes *lanes, struct sftp *s,
+xfer_new(struct xfer **out, const struct xfer_streams *streams, struct sftp *s,
     const struct xfer_opts *opts)
 {
 	struct xfer *x = calloc(1, sizeof *x);
@@ -33,8 +33,8 @@ xfer_new(struct xfer **out, const struct xfer_lanes *lanes, struct sftp *s,
 
 	if (x == NULL)
 		return ERR_NOMEM;
-	if (lanes != NULL)
-		x->source = *lanes;
+	if (streams != NULL)
+		x->source = *streams;
 	x->opts = *opts;
 	if (x->opts.budget_bytes == 0)
 		x->opts.budget_bytes = BUDGET_DEFAULT;
@@ -46,7 +46,7 @@ xfer_new(struct xfer **out, const struct xfer_lanes *lanes, struct sftp *s,
 	x->channels = 1;
 	x->usual = XFER_NAMES_FIRST;
 	x->names_room = XFER_NAMES_ROOM;
-	TAILQ_INIT(&x->lanes);
+	TAILQ_INIT(&x->streams);
 	TAILQ_INIT(&x->asks);
 	TAILQ_INIT(&x->queue);
 	TAILQ_INIT(&x->active);
@@ -60,7 +60,7 @@ xfer_new(struct xfer **out, const struct xfer_lanes *lanes, struct sftp *s,
 	TAILQ_INIT(&x->all_dirs);
 	x->umask = umask(0);
 	umask(x->umask);
-	if (xfer_lane_add(x, s, XFER_LANE_CONNECTION, true) < 0) {
+	if (xfer_stream_add(x, s, XFER_STREAM_CONNECTION, true) < 0) {
 		free(x);
 		return ERR_NOMEM;
 	}
@@ -90,7 +90,7 @@ xfer_free(struct xfer *x)
 	x->over = true;
 	xfer_digest_drain(x); /* it reads files, and has blocks */
 	xfer_digest_free(x);
-	xfer_asks_free(x);
+	xfer_path_requests_free(x);
 	files_free(&x->queue);
 	files_free(&x->active);
 	files_free(&x->done);
@@ -98,7 +98,7 @@ xfer_free(struct xfer *x)
 		files_free(&d->held);
 	xfer_hard_free(x);
 	xfer_dirs_free(x);
-	xfer_lanes_free(x);
+	xfer_streams_free(x);
 	xfer_blocks_free(x);
 	progress_end(x->opts.progress, loop_now_ms());
 	free(x->scratch);
@@ -206,7 +206,7 @@ start_files(struct xfer *x)
 
 	while ((f = TAILQ_FIRST(&x->queue)) != NULL &&
 	    x->active_count - x->renaming - x->small < files_at_once(x) &&
-	    x->active_count < ACTIVE_MAX && xfer_lane_pick(x) != NULL &&
+	    x->active_count < ACTIVE_MAX && xfer_stream_pick(x) != NULL &&
 	    !xfer_small_waits(x, f)) {
 		if (started++ == STARTS_PER_TURN)
 			return true;
@@ -297,7 +297,7 @@ tell(struct xfer *x)
 	struct progress *p = x->opts.progress;
 	struct xfer_file *f = TAILQ_FIRST(&x->active);
 
-	progress_lanes(p, x->lane_count);
+	progress_streams(p, x->stream_count);
 	if (x->trees)
 		progress_listing(p, !xfer_listed(x));
 	progress_tick(p, f != NULL ? &f->item : NULL, loop_now_ms());
@@ -338,11 +338,11 @@ turn(struct xfer *x, bool more)
 	int r;
 
 	if (!x->opts.explain)
-		return xfer_lanes_turn(x, more, wait_ms(x));
+		return xfer_streams_turn(x, more, wait_ms(x));
 	why = xfer_rate_wait_ms(x) > 0 ? &x->spent.limit : &x->spent.waiting;
 	cpu = xfer_cpu_us();
 	from = xfer_now_us();
-	r = xfer_lanes_turn(x, more, wait_ms(x));
+	r = xfer_streams_turn(x, more, wait_ms(x));
 	took = xfer_now_us() - from;
 	cpu = xfer_cpu_us() - cpu + x->spent.disk - disk;
 	*why += took > cpu ? took - cpu : 0;
@@ -356,15 +356,15 @@ run(struct xfer *x)
 	int r;
 
 	for (;;) {
-		r = xfer_lanes_check(x);
+		r = xfer_streams_check(x);
 		if (r < 0)
 			return r;
 		if (x->opts.stop != NULL && *x->opts.stop && !x->stopped)
 			stop(x);
-		xfer_asks_send(x);
+		xfer_path_requests_send(x);
 		more = xfer_list(x);
 		more |= start_files(x);
-		xfer_lanes_spread(x);
+		xfer_streams_spread(x);
 		xfer_compare_issue(x);
 		xfer_issue(x);
 		/* Freed files may let their directories end. */
@@ -372,7 +372,7 @@ run(struct xfer *x)
 		xfer_dirs_fix(x);
 		if (all_done(x))
 			return x->stopped ? ERR_CANCELLED : 0;
-		xfer_lanes_think(x);
+		xfer_streams_grow(x);
 		r = turn(x, more);
 		if (r < 0)
 			return r;

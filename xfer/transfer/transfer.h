@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Moving files and trees through SFTP sessions with one host (lanes), many
+ * Moving files and trees through SFTP sessions with one host (streams), many
  * files at a time: opens, data, attributes, closes and renames of several
  * files are under way together, as far as a budget of bytes and the server's
- * limit of handles allow; large files are split over the lanes; directories
+ * limit of handles allow; large files are split over the streams; directories
  * are listed while files already move.
  *
  * Data goes to a part file beside the target, which is renamed over it when
@@ -12,8 +12,8 @@
  * replaced: see transfer-part.c.
  *
  * What goes wrong with one file is reported and counted, and the others go
- * on. What a lost lane had to do is done by the others; only the end of all
- * lanes ends the run, when the retries are used up.
+ * on. What a lost stream had to do is done by the others; only the end of all
+ * streams ends the run, when the retries are used up.
  *
  * Threads: one at a time.
  */
@@ -27,7 +27,7 @@
 #include "base/err.h"
 #include "xfer/progress.h"
 #include "xfer/sftp/sftp-engine.h"
-#include "xfer/transfer/lanes.h"
+#include "xfer/transfer/streams.h"
 
 struct xfer;
 
@@ -45,7 +45,8 @@ struct xfer_opts {
 			 * refused */
 	bool skip_links; /* in trees: links are noted, not followed */
 	bool verify;	/* compare both ends before the rename */
-	unsigned retries; /* times that lost lanes are opened anew, in a row */
+	unsigned
+	    retries; /* times that lost streams are opened anew, in a row */
 	unsigned retry_wait_ms; /* before the first; doubles; 0: 1 s */
 	unsigned connections_max; /* 0: as it pays */
 	const bool *stop; /* becomes true in a turn: the run ends early */
@@ -62,10 +63,10 @@ struct xfer_opts {
 	void *report_arg;
 };
 
-/* Life. The session is borrowed. More are opened from lanes; NULL: never,
+/* Life. The session is borrowed. More are opened from streams; NULL: never,
  * and the session's own carrier drives. Free only when no run is under
  * way. */
-int xfer_new(struct xfer **out, const struct xfer_lanes *lanes,
+int xfer_new(struct xfer **out, const struct xfer_streams *streams,
     struct sftp *s, const struct xfer_opts *opts) must_check;
 void xfer_free(struct xfer *x);
 
@@ -78,7 +79,7 @@ int xfer_put(struct xfer *x, const char *local, const char *remote) must_check;
 int xfer_get(struct xfer *x, const char *remote,
     const struct sftp_attrs *attrs, const char *local) must_check;
 
-/* Until all is done: 0, or the error of the last lane; ERR_CANCELLED when it
+/* Until all is done: 0, or the error of the last stream; ERR_CANCELLED when it
  * was stopped. */
 int xfer_run(struct xfer *x) must_check;
 /* Files and directories that failed so far. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* The ends of a file: its handles at the server, one for each lane that moves
+/* The ends of a file: its handles at the server, one for each stream that moves
  * its data. */
 #include <errno.h>
 #include <stdlib.h>
@@ -9,27 +9,27 @@
 #include "xfer/transfer/transfer-internal.h"
 
 static void
-end_uncount(struct xfer_end *e)
+end_uncount(struct xfer_handle *e)
 {
 	if (e->counted)
-		e->lane->ends--;
+		e->stream->ends--;
 	e->counted = false;
 }
 
 void
-xfer_end_free(struct xfer_end *e)
+xfer_handle_free(struct xfer_handle *e)
 {
 	ENSURE(e->pending == 0);
 	end_uncount(e);
 	if (e->moving)
-		TAILQ_REMOVE(&e->lane->moving, e, turn);
+		TAILQ_REMOVE(&e->stream->moving, e, turn);
 	TAILQ_REMOVE(&e->file->ends, e, entry);
 	free(e);
 }
 
 /* The server is done with the handle before it sees what is sent later. */
 void
-xfer_end_close(struct xfer_end *e, sftp_done_fn done)
+xfer_handle_close(struct xfer_handle *e, sftp_done_fn done)
 {
 	e->open = false;
 	e->closed = true;
@@ -38,13 +38,13 @@ xfer_end_close(struct xfer_end *e, sftp_done_fn done)
 		e->pending++;
 		e->file->pending++;
 	}
-	sftp_close(e->lane->s, &e->handle, done, e);
+	sftp_close(e->stream->s, &e->handle, done, e);
 }
 
-struct xfer_end *
-xfer_main_end(struct xfer_file *f)
+struct xfer_handle *
+xfer_main_handle(struct xfer_file *f)
 {
-	struct xfer_end *e;
+	struct xfer_handle *e;
 
 	TAILQ_FOREACH(e, &f->ends, entry)
 		if (!e->closed)
@@ -53,14 +53,14 @@ xfer_main_end(struct xfer_file *f)
 }
 
 void
-xfer_ends_drop(struct xfer_file *f)
+xfer_handles_drop(struct xfer_file *f)
 {
-	struct xfer_end *e;
+	struct xfer_handle *e;
 
 	while ((e = TAILQ_FIRST(&f->ends)) != NULL) {
 		if (e->open)
-			xfer_end_close(e, NULL);
-		xfer_end_free(e);
+			xfer_handle_close(e, NULL);
+		xfer_handle_free(e);
 	}
 }
 
@@ -80,7 +80,7 @@ is_source(const struct xfer_file *f, const struct sftp_reply *reply)
 static void
 source_seen(void *arg, const struct sftp_reply *reply)
 {
-	struct xfer_end *e = arg;
+	struct xfer_handle *e = arg;
 	struct xfer_file *f = e->file;
 
 	e->pending--;
@@ -89,11 +89,11 @@ source_seen(void *arg, const struct sftp_reply *reply)
 		return;
 	if (is_source(f, reply)) {
 		e->open = true;
-		xfer_end_wake(e);
+		xfer_handle_wake(e);
 	} else if (f->state == XFER_MOVING && TAILQ_FIRST(&f->ends) != e) {
 		f->crowded = true;
-		xfer_end_close(e, NULL);
-		xfer_end_free(e);
+		xfer_handle_close(e, NULL);
+		xfer_handle_free(e);
 	} else {
 		xfer_report(f->x, f->remote,
 		    "changed while it was being read");
@@ -106,7 +106,7 @@ source_seen(void *arg, const struct sftp_reply *reply)
 /* A further handle of a source, whose file was replaced or has grown, would
  * be that of another: it is opened by name. True: it is asked. */
 static bool
-look_at_source(struct xfer_end *e)
+look_at_source(struct xfer_handle *e)
 {
 	struct xfer_file *f = e->file;
 	/* Digests tell more than a time does. */
@@ -117,7 +117,7 @@ look_at_source(struct xfer_end *e)
 		return false;
 	e->pending++;
 	f->pending++;
-	sftp_handle_request(e->lane->s, SFTP_FSTAT, &e->handle, source_seen,
+	sftp_handle_request(e->stream->s, SFTP_FSTAT, &e->handle, source_seen,
 	    e);
 	return true;
 }
@@ -125,7 +125,7 @@ look_at_source(struct xfer_end *e)
 static void
 open_done(void *arg, const struct sftp_reply *reply)
 {
-	struct xfer_end *e = arg;
+	struct xfer_handle *e = arg;
 	struct xfer_file *f = e->file;
 	uint64_t took = loop_now_ms() - e->asked_ms + 1;
 
@@ -136,27 +136,27 @@ open_done(void *arg, const struct sftp_reply *reply)
 	if (reply->err != 0)
 		return;
 	if (reply->status == SFTP_OK) {
-		if (e->lane->rtt_ms == 0 || took < e->lane->rtt_ms)
-			e->lane->rtt_ms = took;
+		if (e->stream->rtt_ms == 0 || took < e->stream->rtt_ms)
+			e->stream->rtt_ms = took;
 		sftp_keep_handle(&e->handle, reply);
 		if (look_at_source(e))
 			return;
 		e->open = true;
-		xfer_end_wake(e);
+		xfer_handle_wake(e);
 	} else {
 		f->status = reply->status;
 		f->crowded = true;
-		xfer_end_free(e);
+		xfer_handle_free(e);
 	}
 	xfer_file_settle(f);
 }
 
 void
-xfer_end_open(struct xfer_file *f, struct xfer_lane *lane, const char *path,
-    uint32_t flags)
+xfer_handle_open(struct xfer_file *f, struct xfer_stream *stream,
+    const char *path, uint32_t flags)
 {
 	struct sftp_attrs a = { .flags = SFTP_A_MODE };
-	struct xfer_end *e = calloc(1, sizeof *e);
+	struct xfer_handle *e = calloc(1, sizeof *e);
 
 	if (e == NULL) {
 		xfer_report_errno(f->x, f->remote, ENOMEM);
@@ -165,17 +165,17 @@ xfer_end_open(struct xfer_file *f, struct xfer_lane *lane, const char *path,
 		return;
 	}
 	e->file = f;
-	e->lane = lane;
+	e->stream = stream;
 	e->asked_ms = loop_now_ms();
 	e->counted = true;
-	lane->ends++;
+	stream->ends++;
 	TAILQ_INSERT_TAIL(&f->ends, e, entry);
 	a.mode = xfer_part_first_mode(f);
 	if (f->part != NULL && f->size > f->chunk)
 		a.mode |= XFER_MODE_PART;
 	e->pending++;
 	f->pending++;
-	sftp_open(lane->s, path, flags,
+	sftp_open(stream->s, path, flags,
 	    flags & SFTP_O_CREAT ? &a : NULL, open_done, e);
 }
 
@@ -195,7 +195,7 @@ xfer_open_flags(const struct xfer_file *f)
 }
 
 void
-xfer_file_spread(struct xfer_file *f, struct xfer_lane *lane)
+xfer_file_spread(struct xfer_file *f, struct xfer_stream *stream)
 {
-	xfer_end_open(f, lane, xfer_open_name(f), xfer_open_flags(f));
+	xfer_handle_open(f, stream, xfer_open_name(f), xfer_open_flags(f));
 }

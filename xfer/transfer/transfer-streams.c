@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Lanes: the sessions of a transfer. Requests about paths go to the first
+ * Streams: the sessions of a transfer. Requests about paths go to the first
  * that lives, in order; files go to the one with the least to do. What a
- * lane leaves undone when it ends is done by the others. How many there are
+ * stream leaves undone when it ends is done by the others. How many there are
  * is decided in transfer-growth.c.
  */
 #include <stdlib.h>
@@ -18,7 +18,7 @@ enum {
 	HANDLES_SPARE = 64,	 /* for directories, at least */
 	THINK_MS = 5,
 	SAMPLE_MS = 100,
-	SPREAD_LOOKS = 64,	 /* files looked at for an idle lane */
+	SPREAD_LOOKS = 64,	 /* files looked at for an idle stream */
 	WINDOW_FIXED = 4 * 1024 * 1024, /* a wider one follows the path */
 	RETRY_MS = 1000,
 	RETRY_MAX_MS = 60000,
@@ -26,7 +26,7 @@ enum {
 
 /* --- requests about paths --- */
 
-struct xfer_ask {
+struct xfer_pending {
 	struct xfer *x;
 	enum sftp_type type;
 	char *path, *second; /* owned */
@@ -35,11 +35,11 @@ struct xfer_ask {
 	bool has_attrs, once, follow;
 	sftp_done_fn done;
 	void *arg;
-	TAILQ_ENTRY(xfer_ask) entry;
+	TAILQ_ENTRY(xfer_pending) entry;
 };
 
 static void
-ask_end(struct xfer_ask *a, const struct sftp_reply *reply)
+ask_end(struct xfer_pending *a, const struct sftp_reply *reply)
 {
 	if (a->done != NULL)
 		a->done(a->arg, reply);
@@ -52,7 +52,7 @@ ask_end(struct xfer_ask *a, const struct sftp_reply *reply)
 static void
 ask_done(void *arg, const struct sftp_reply *reply)
 {
-	struct xfer_ask *a = arg;
+	struct xfer_pending *a = arg;
 
 	if (reply->err == 0 || a->once)
 		ask_end(a, reply);
@@ -61,7 +61,7 @@ ask_done(void *arg, const struct sftp_reply *reply)
 }
 
 static void
-ask_send(struct xfer_ask *a, struct sftp *s)
+ask_send(struct xfer_pending *a, struct sftp *s)
 {
 	switch (a->type) {
 	case SFTP_MKDIR:
@@ -89,12 +89,12 @@ ask_send(struct xfer_ask *a, struct sftp *s)
 }
 
 void
-xfer_ask(struct xfer *x, const struct xfer_question *q, sftp_done_fn done,
-    void *arg)
+xfer_request_path(struct xfer *x, const struct xfer_path_request *q,
+    sftp_done_fn done, void *arg)
 {
 	const struct sftp_reply failed = { .err = ERR_NOMEM };
-	struct xfer_lane *home = xfer_lane_home(x);
-	struct xfer_ask *a = calloc(1, sizeof *a);
+	struct xfer_stream *home = xfer_stream_first(x);
+	struct xfer_pending *a = calloc(1, sizeof *a);
 
 	if (a == NULL || (a->path = strdup(q->path)) == NULL ||
 	    (q->second != NULL && (a->second = strdup(q->second)) == NULL)) {
@@ -123,23 +123,23 @@ xfer_ask(struct xfer *x, const struct xfer_question *q, sftp_done_fn done,
 }
 
 void
-xfer_asks_send(struct xfer *x)
+xfer_path_requests_send(struct xfer *x)
 {
-	struct xfer_lane *home;
-	struct xfer_ask *a;
+	struct xfer_stream *home;
+	struct xfer_pending *a;
 
 	while ((a = TAILQ_FIRST(&x->asks)) != NULL &&
-	    (home = xfer_lane_home(x)) != NULL) {
+	    (home = xfer_stream_first(x)) != NULL) {
 		TAILQ_REMOVE(&x->asks, a, entry);
 		ask_send(a, home->s);
 	}
 }
 
 void
-xfer_asks_free(struct xfer *x)
+xfer_path_requests_free(struct xfer *x)
 {
 	const struct sftp_reply over = { .err = ERR_CANCELLED };
-	struct xfer_ask *a;
+	struct xfer_pending *a;
 
 	while ((a = TAILQ_FIRST(&x->asks)) != NULL) {
 		TAILQ_REMOVE(&x->asks, a, entry);
@@ -150,29 +150,29 @@ xfer_asks_free(struct xfer *x)
 /* --- life --- */
 
 int
-xfer_lane_add(struct xfer *x, struct sftp *s, enum xfer_lane_kind kind,
+xfer_stream_add(struct xfer *x, struct sftp *s, enum xfer_stream_kind kind,
     bool borrowed)
 {
-	struct xfer_lane *l = calloc(1, sizeof *l);
+	struct xfer_stream *l = calloc(1, sizeof *l);
 
 	if (l == NULL)
 		return ERR_NOMEM;
-	*l = (struct xfer_lane){ .x = x, .s = s, .kind = kind,
+	*l = (struct xfer_stream){ .x = x, .s = s, .kind = kind,
 		.borrowed = borrowed, .window = WINDOW_MIN,
 		.sample_ms = loop_now_ms() };
 	TAILQ_INIT(&l->moving);
-	TAILQ_INSERT_TAIL(&x->lanes, l, entry);
-	x->lane_count++;
+	TAILQ_INSERT_TAIL(&x->streams, l, entry);
+	x->stream_count++;
 	return 0;
 }
 
 static void
-lane_free(struct xfer_lane *l)
+stream_free(struct xfer_stream *l)
 {
 	struct xfer *x = l->x;
 
-	TAILQ_REMOVE(&x->lanes, l, entry);
-	x->lane_count--;
+	TAILQ_REMOVE(&x->streams, l, entry);
+	x->stream_count--;
 	if (x->fastest == l)
 		x->fastest = NULL;
 	if (!l->borrowed)
@@ -181,26 +181,26 @@ lane_free(struct xfer_lane *l)
 }
 
 void
-xfer_lanes_free(struct xfer *x)
+xfer_streams_free(struct xfer *x)
 {
-	struct xfer_lane *l;
+	struct xfer_stream *l;
 
-	while ((l = TAILQ_FIRST(&x->lanes)) != NULL)
-		lane_free(l);
+	while ((l = TAILQ_FIRST(&x->streams)) != NULL)
+		stream_free(l);
 }
 
 static int
-lane_open(struct xfer *x, enum xfer_lane_kind kind)
+stream_open(struct xfer *x, enum xfer_stream_kind kind)
 {
 	struct sftp *s;
 	int r;
 
-	if (x->source.ops == NULL || x->lane_count >= XFER_LANES_MAX)
+	if (x->source.ops == NULL || x->stream_count >= XFER_STREAMS_MAX)
 		return ERR_LIMIT;
 	r = x->source.ops->open(x->source.arg, kind, &s);
 	if (r < 0)
 		return r;
-	r = xfer_lane_add(x, s, kind, false);
+	r = xfer_stream_add(x, s, kind, false);
 	if (r < 0)
 		x->source.ops->close(x->source.arg, s);
 	return r;
@@ -208,12 +208,12 @@ lane_open(struct xfer *x, enum xfer_lane_kind kind)
 
 /* --- choice --- */
 
-struct xfer_lane *
-xfer_lane_home(struct xfer *x)
+struct xfer_stream *
+xfer_stream_first(struct xfer *x)
 {
-	struct xfer_lane *l;
+	struct xfer_stream *l;
 
-	TAILQ_FOREACH(l, &x->lanes, entry)
+	TAILQ_FOREACH(l, &x->streams, entry)
 		if (sftp_error(l->s) == 0)
 			return l;
 	return NULL;
@@ -222,17 +222,17 @@ xfer_lane_home(struct xfer *x)
 bool
 xfer_has(struct xfer *x, enum sftp_extension ext)
 {
-	const struct xfer_lane *l;
+	const struct xfer_stream *l;
 
 	/* All are the same server's, but some may not have said it yet. */
-	TAILQ_FOREACH(l, &x->lanes, entry)
+	TAILQ_FOREACH(l, &x->streams, entry)
 		if (sftp_has(l->s, ext))
 			return true;
 	return false;
 }
 
 static bool
-takes_files(const struct xfer_lane *l)
+takes_files(const struct xfer_stream *l)
 {
 	size_t handles = sftp_handles_max(l->s);
 	size_t limit = handles > 2 * HANDLES_SPARE ?
@@ -242,19 +242,19 @@ takes_files(const struct xfer_lane *l)
 	if (sftp_error(l->s) != 0 || l->ends >= limit)
 		return false;
 	/* The first may begin before the server has said what it can. */
-	if (l != TAILQ_FIRST(&l->x->lanes))
+	if (l != TAILQ_FIRST(&l->x->streams))
 		return sftp_has_version(l->s);
 	return sftp_has_version(l->s) ||
 	    !(l->x->opts.resume || l->x->opts.verify);
 }
 
-struct xfer_lane *
-xfer_lane_pick(struct xfer *x)
+struct xfer_stream *
+xfer_stream_pick(struct xfer *x)
 {
-	struct xfer_lane *l, *best = NULL;
+	struct xfer_stream *l, *best = NULL;
 	size_t load, least = SIZE_MAX;
 
-	TAILQ_FOREACH(l, &x->lanes, entry) {
+	TAILQ_FOREACH(l, &x->streams, entry) {
 		load = l->in_flight + (size_t)l->ends * ENDS_WEIGHT;
 		if (load < least && takes_files(l)) {
 			best = l;
@@ -264,33 +264,33 @@ xfer_lane_pick(struct xfer *x)
 	return best;
 }
 
-static struct xfer_end *
-end_on(const struct xfer_file *f, const struct xfer_lane *l)
+static struct xfer_handle *
+end_on(const struct xfer_file *f, const struct xfer_stream *l)
 {
-	struct xfer_end *e;
+	struct xfer_handle *e;
 
 	TAILQ_FOREACH(e, &f->ends, entry)
-		if (e->lane == l)
+		if (e->stream == l)
 			break;
 	return e;
 }
 
 /* Is there as much to do as pays a further handle? */
 static bool
-wants_help(const struct xfer_file *f, const struct xfer_lane *l)
+wants_help(const struct xfer_file *f, const struct xfer_stream *l)
 {
 	return f->state == XFER_MOVING && !f->failed && f->size > f->next &&
-	    f->size - f->next > f->chunk && !xfer_lane_lags(l, SFTP_DATA_MAX);
+	    f->size - f->next > f->chunk && !xfer_stream_lags(l, SFTP_DATA_MAX);
 }
 
 /* One that gave its range back, as it was slow then, may go on. */
 static bool
-help(struct xfer_file *f, struct xfer_lane *l)
+help(struct xfer_file *f, struct xfer_stream *l)
 {
-	struct xfer_end *e = end_on(f, l);
+	struct xfer_handle *e = end_on(f, l);
 
 	if (e != NULL)
-		xfer_end_wake(e);
+		xfer_handle_wake(e);
 	else if (!f->crowded && takes_files(l))
 		xfer_file_spread(f, l);
 	else
@@ -299,15 +299,15 @@ help(struct xfer_file *f, struct xfer_lane *l)
 }
 
 void
-xfer_lanes_spread(struct xfer *x)
+xfer_streams_spread(struct xfer *x)
 {
-	struct xfer_lane *l;
+	struct xfer_stream *l;
 	struct xfer_file *f;
 	unsigned looks;
 
-	if (x->lane_count < 2)
+	if (x->stream_count < 2)
 		return;
-	TAILQ_FOREACH(l, &x->lanes, entry) {
+	TAILQ_FOREACH(l, &x->streams, entry) {
 		if (!TAILQ_EMPTY(&l->moving) || sftp_error(l->s) != 0)
 			continue;
 		looks = 0;
@@ -320,23 +320,23 @@ xfer_lanes_spread(struct xfer *x)
 	}
 }
 
-/* --- the end of lanes --- */
+/* --- the end of streams --- */
 
 /* One that never moved anything was refused: no more of its kind are asked
  * for. With the other kind, and with all that works, it has nothing to do. */
 static void
-learn_refusal(struct xfer *x, const struct xfer_lane *l)
+learn_refusal(struct xfer *x, const struct xfer_stream *l)
 {
 	if (l->proved)
 		return;
-	if (l->kind == XFER_LANE_CHANNEL)
+	if (l->kind == XFER_STREAM_CHANNEL)
 		x->channels_stopped = true;
 	else
 		x->growth.stopped = true;
 }
 
 static void
-lane_gone(struct xfer_lane *l)
+stream_gone(struct xfer_stream *l)
 {
 	struct xfer *x = l->x;
 	struct xfer_file *f, *next;
@@ -350,7 +350,7 @@ lane_gone(struct xfer_lane *l)
 		xfer_file_lost(f, l);
 	}
 	xfer_dirs_lost(x, l);
-	lane_free(l);
+	stream_free(l);
 }
 
 static void
@@ -360,7 +360,7 @@ begin_anew(struct xfer *x, uint64_t now)
 						     RETRY_MS;
 	struct xfer_file *f;
 
-	/* What is known of their data was known of lanes that are gone. Those
+	/* What is known of their data was known of streams that are gone. Those
 	 * that are still active wait for answers to questions. */
 	TAILQ_FOREACH(f, &x->active, entry)
 		f->resume = true;
@@ -380,20 +380,20 @@ begin_anew(struct xfer *x, uint64_t now)
 }
 
 int
-xfer_lanes_check(struct xfer *x)
+xfer_streams_check(struct xfer *x)
 {
-	struct xfer_lane *l, *next;
+	struct xfer_stream *l, *next;
 	uint64_t now;
 	bool lost = false;
 
-	for (l = TAILQ_FIRST(&x->lanes); l != NULL; l = next) {
+	for (l = TAILQ_FIRST(&x->streams); l != NULL; l = next) {
 		next = TAILQ_NEXT(l, entry);
 		if (sftp_error(l->s) != 0) {
-			lane_gone(l);
+			stream_gone(l);
 			lost = true;
 		}
 	}
-	if (x->lane_count > 0)
+	if (x->stream_count > 0)
 		return 0;
 	now = loop_now_ms();
 	if (lost || x->retry_ms == 0) {
@@ -406,8 +406,8 @@ xfer_lanes_check(struct xfer *x)
 	}
 	if (now < x->retry_ms)
 		return 0;
-	x->retry_ms = 0; /* a failure counts as the loss of a lane */
-	(void)!lane_open(x, XFER_LANE_CONNECTION);
+	x->retry_ms = 0; /* a failure counts as the loss of a stream */
+	(void)!stream_open(x, XFER_STREAM_CONNECTION);
 	return 0;
 }
 
@@ -415,9 +415,9 @@ xfer_lanes_check(struct xfer *x)
 
 /* When output was in the way, a turn first sees whether it is still. */
 int
-xfer_lanes_turn(struct xfer *x, bool more, int timeout_ms)
+xfer_streams_turn(struct xfer *x, bool more, int timeout_ms)
 {
-	struct xfer_lane *l = TAILQ_FIRST(&x->lanes);
+	struct xfer_stream *l = TAILQ_FIRST(&x->streams);
 	bool full = xfer_output_full(x);
 	uint64_t now;
 	int r;
@@ -443,9 +443,9 @@ xfer_lanes_turn(struct xfer *x, bool more, int timeout_ms)
 /* --- measuring --- */
 
 static uint64_t
-lane_rtt(struct xfer_lane *l, struct xfer_path *path)
+stream_rtt(struct xfer_stream *l, struct xfer_stream_stats *path)
 {
-	*path = (struct xfer_path){ .rtt_us = 0 };
+	*path = (struct xfer_stream_stats){ .rtt_us = 0 };
 	if (l->x->source.ops != NULL)
 		l->x->source.ops->path(l->x->source.arg, l->s, path);
 	if (path->rtt_us != 0)
@@ -456,7 +456,7 @@ lane_rtt(struct xfer_lane *l, struct xfer_path *path)
 /* A download has twice under way what gets through in a round trip, in slow
  * start four times. */
 static void
-adapt_window(struct xfer_lane *l, uint64_t now, uint64_t rtt, unsigned up)
+adapt_window(struct xfer_stream *l, uint64_t now, uint64_t rtt, unsigned up)
 {
 	size_t most = MAX(l->x->opts.budget_bytes / MAX(up, 1u),
 	    (size_t)WINDOW_MIN);
@@ -505,19 +505,19 @@ bytes_left(const struct xfer *x)
 	return left;
 }
 
-/* Which lane is the fastest, and how long all of them still need. */
+/* Which stream is the fastest, and how long all of them still need. */
 static void
 look_ahead(struct xfer *x, uint64_t rtt)
 {
-	struct xfer_lane *l;
+	struct xfer_stream *l;
 	uint64_t rate = 0;
 	double left;
 
 	x->fastest = NULL;
 	x->rtt_ms = rtt;
-	if (x->lane_count < 2)
+	if (x->stream_count < 2)
 		return;
-	TAILQ_FOREACH(l, &x->lanes, entry) {
+	TAILQ_FOREACH(l, &x->streams, entry) {
 		if (sftp_error(l->s) != 0)
 			continue;
 		rate += l->rate;
@@ -538,7 +538,7 @@ grow_channels(struct xfer *x, unsigned add)
 	if (x->channels_stopped)
 		return;
 	while (add-- > 0) {
-		if (lane_open(x, XFER_LANE_CHANNEL) < 0) {
+		if (stream_open(x, XFER_STREAM_CHANNEL) < 0) {
 			x->channels_stopped = true;
 			return;
 		}
@@ -564,7 +564,7 @@ open_connections(struct xfer *x)
 	int r = 0;
 
 	while (x->to_open > 0 && r == 0) {
-		r = lane_open(x, XFER_LANE_CONNECTION);
+		r = stream_open(x, XFER_STREAM_CONNECTION);
 		if (r == ERR_AGAIN)
 			return; /* one that is being opened comes first */
 		x->to_open--;
@@ -575,30 +575,30 @@ open_connections(struct xfer *x)
 	}
 }
 
-/* Lanes that can carry data: what is only awaited has no part in anything. */
+/* Streams that can carry data: what is only awaited has no part in anything. */
 static unsigned
 count_up(const struct xfer *x)
 {
-	const struct xfer_lane *l;
+	const struct xfer_stream *l;
 	unsigned n = 0;
 
-	TAILQ_FOREACH(l, &x->lanes, entry)
+	TAILQ_FOREACH(l, &x->streams, entry)
 		n += sftp_error(l->s) == 0 && sftp_has_version(l->s);
 	return n;
 }
 
-/* Adds up what is known of the lanes. */
+/* Adds up what is known of the streams. */
 static void
-measure(struct xfer *x, uint64_t now, struct xfer_sight *out)
+measure(struct xfer *x, uint64_t now, struct xfer_streams_view *out)
 {
 	uint64_t connections = 0;
-	struct xfer_path path;
-	struct xfer_lane *l;
+	struct xfer_stream_stats path;
+	struct xfer_stream *l;
 	unsigned up = count_up(x);
 
-	*out = (struct xfer_sight){ .fixed = true };
-	TAILQ_FOREACH(l, &x->lanes, entry) {
-		uint64_t own = lane_rtt(l, &path);
+	*out = (struct xfer_streams_view){ .fixed = true };
+	TAILQ_FOREACH(l, &x->streams, entry) {
+		uint64_t own = stream_rtt(l, &path);
 
 		adapt_window(l, now, own, up);
 		out->rtt_ms = MAX(out->rtt_ms, own);
@@ -618,52 +618,52 @@ measure(struct xfer *x, uint64_t now, struct xfer_sight *out)
 /* Neither a number that was asked for nor the first ones of a long path need
  * any measuring. */
 static bool
-grows_at_once(const struct xfer *x, const struct xfer_sight *now)
+grows_at_once(const struct xfer *x, const struct xfer_streams_view *now)
 {
 	if (x->growth.stopped || x->growth.had != 0)
 		return false;
 	if (x->opts.connections_max > 1)
-		return now->connections > 0 || xfer_lanes_ahead(
+		return now->connections > 0 || xfer_streams_early(
 		    now->rtt_ms * 1000, now->bulk_left, 0) > 0;
 	return x->opts.rate_bytes == 0 && x->opts.connections_max == 0 &&
-	    xfer_lanes_ahead(now->rtt_ms * 1000, now->bulk_left, 0) > 0 &&
+	    xfer_streams_early(now->rtt_ms * 1000, now->bulk_left, 0) > 0 &&
 	    xfer_login_pays(now->rtt_ms, now->bulk_left);
 }
 
 void
-xfer_lanes_think(struct xfer *x)
+xfer_streams_grow(struct xfer *x)
 {
 	uint64_t now = loop_now_ms(), took = now - x->sample_ms, stall;
-	struct xfer_sight sight;
+	struct xfer_streams_view view;
 
 	if (now - x->thought_ms < THINK_MS)
 		return;
 	x->thought_ms = now;
-	measure(x, now, &sight);
-	look_ahead(x, sight.rtt_ms);
+	measure(x, now, &view);
+	look_ahead(x, view.rtt_ms);
 	if (x->source.ops == NULL)
 		return;
-	if (grows_at_once(x, &sight))
-		grow_connections(x, now, sight.rtt_ms, 1,
-		    MAX(sight.connections, 1u));
+	if (grows_at_once(x, &view))
+		grow_connections(x, now, view.rtt_ms, 1,
+		    MAX(view.connections, 1u));
 	open_connections(x);
-	grow_channels(x, xfer_channels_next(x->channels, &sight));
-	if (took < SAMPLE_MS || took < sight.rtt_ms)
+	grow_channels(x, xfer_channels_next(x->channels, &view));
+	if (took < SAMPLE_MS || took < view.rtt_ms)
 		return;
 	if (x->sample_ms != 0 && x->acked > x->sample_acked) {
-		stall = sight.stalled_ms > x->stalled_ms ?
-		    sight.stalled_ms - x->stalled_ms : 0;
+		stall = view.stalled_ms > x->stalled_ms ?
+		    view.stalled_ms - x->stalled_ms : 0;
 		x->retries_used = 0;
-		sight.held = sight.fixed && stall * 10 >= took * 3;
-		if (sight.held)
+		view.held = view.fixed && stall * 10 >= took * 3;
+		if (view.held)
 			grow_channels(x, xfer_channels_next(x->channels,
-			    &sight));
+			    &view));
 		else
-			grow_connections(x, now, sight.rtt_ms,
+			grow_connections(x, now, view.rtt_ms,
 			    (double)(x->acked - x->sample_acked) * 1000 /
-				(double)took, sight.connections);
+				(double)took, view.connections);
 	}
-	x->stalled_ms = sight.stalled_ms;
+	x->stalled_ms = view.stalled_ms;
 	x->sample_ms = now;
 	x->sample_acked = x->acked;
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Where a transfer gets its lanes from: SFTP sessions with one host, on
+ * Where a transfer gets its streams from: SFTP sessions with one host, on
  * channels of one connection or on several connections. The engine says how
  * many it wants; who hands it this table (a program's host, or a test) makes
  * them, carries their bytes and tells what is known of the way.
  *
  * Threads: the driver's (the loop's).
  */
-#ifndef HPN_XFER_TRANSFER_LANES_H
-#define HPN_XFER_TRANSFER_LANES_H
+#ifndef HPN_XFER_TRANSFER_STREAMS_H
+#define HPN_XFER_TRANSFER_STREAMS_H
 
 #include <stdint.h>
 
@@ -16,13 +16,13 @@
 
 struct sftp;
 
-enum xfer_lane_kind {
-	XFER_LANE_CHANNEL,    /* one more channel of a connection there is */
-	XFER_LANE_CONNECTION, /* one more connection; never asks the user */
+enum xfer_stream_kind {
+	XFER_STREAM_CHANNEL,    /* one more channel of a connection there is */
+	XFER_STREAM_CONNECTION, /* one more connection; never asks the user */
 };
 
-/* What is known of a lane's way. Counters run from its connection's start. */
-struct xfer_path {
+/* What is known of a stream's way. Counters run from its connection's start. */
+struct xfer_stream_stats {
 	uint64_t rtt_us;	   /* 0: unknown */
 	uint64_t window_stall_ms;  /* had data, but the peer's channel windows
 				    * were used up */
@@ -33,26 +33,27 @@ struct xfer_path {
 	unsigned connection;  /* which one carries it; 0: the first */
 };
 
-struct xfer_lanes_ops {
+struct xfer_streams_ops {
 	/* Begins one more. *out takes requests at once, and may end later
 	 * (sftp_error), quietly. Connections log in one after the other.
 	 * ERR_LIMIT: there are no more of the kind. */
-	int (*open)(void *arg, enum xfer_lane_kind kind, struct sftp **out);
+	int (*open)(void *arg, enum xfer_stream_kind kind, struct sftp **out);
 	/* Frees the session, its channel, and its connection with the last of
-	 * its lanes. Not inside of a callback of any session. */
+	 * its streams. Not inside of a callback of any session. */
 	void (*close)(void *arg, struct sftp *s);
-	void (*path)(void *arg, const struct sftp *s, struct xfer_path *out);
-	/* A turn of all lanes, as of a carrier (xfer/sftp/carrier.h). */
+	void (*path)(
+	    void *arg, const struct sftp *s, struct xfer_stream_stats *out);
+	/* A turn of all streams, as of a carrier (xfer/sftp/carrier.h). */
 	int (*turn)(void *arg, int timeout_ms);
 };
 
 /* How many connections may begin together with the first, which is not logged
  * in yet. bulk: bytes of large files that it is for; wanted: 0: as it pays. */
-unsigned xfer_lanes_ahead(uint64_t rtt_us, uint64_t bulk, unsigned wanted);
+unsigned xfer_streams_early(uint64_t rtt_us, uint64_t bulk, unsigned wanted);
 
 /* Copied by value; arg is borrowed. */
-struct xfer_lanes {
-	const struct xfer_lanes_ops *ops;
+struct xfer_streams {
+	const struct xfer_streams_ops *ops;
 	void *arg;
 };
 
