@@ -246,13 +246,13 @@ parse_arguments(struct program *p, int argc, char **argv)
 static void
 start_log(struct program *p)
 {
-	log_set_level((enum log_level)p->conf.log_level);
+	log_set_level((enum log_level)p->conf.log.log_level);
 	if (p->log_path != NULL) {
 		if (log_to_file(p->log_path) != 0)
 			fatal("hpnssh: %s: %s", p->log_path,
 			    err_text(ERR_SYSTEM));
 	} else if (p->to_syslog) {
-		log_to_syslog(p->conf.syslog_facility);
+		log_to_syslog(p->conf.log.syslog_facility);
 	}
 	log_debug("%s, %s", RELEASE, crypto_library_version());
 }
@@ -270,12 +270,12 @@ load_configuration(struct program *p)
 		exit(EXIT_ERROR);
 	ssh_flags_apply(&p->flags, &p->conf);
 	if (p->tty_wish != -1) /* wins over every keyword too */
-		p->conf.request_tty = p->tty_wish;
+		p->conf.session.request_tty = p->tty_wish;
 	if (p->through.host != NULL) {
-		p->conf.request_tty = CLIENT_TTY_NO;
-		p->conf.session_type = CLIENT_SESSION_NONE;
+		p->conf.session.request_tty = CLIENT_TTY_NO;
+		p->conf.session.session_type = CLIENT_SESSION_NONE;
 	}
-	if (!destination_host_ok(p->conf.hostname))
+	if (!destination_host_ok(p->conf.host.hostname))
 		fatal("hpnssh: the host name has characters that are not "
 		      "allowed");
 }
@@ -287,7 +287,7 @@ refuse_unbuilt(const struct program *p)
 	bool through = p->through.host != NULL;
 
 	if (client_refuse_unbuilt(&p->conf,
-		!through && p->conf.session_type != CLIENT_SESSION_NONE,
+		!through && p->conf.session.session_type != CLIENT_SESSION_NONE,
 		!through) != 0)
 		exit(EXIT_ERROR);
 }
@@ -309,22 +309,22 @@ choose_remote(struct program *p)
 {
 	const struct client_conf *conf = &p->conf;
 
-	if (conf->remote_command != NULL) {
+	if (conf->session.remote_command != NULL) {
 		if (p->command != NULL)
 			fatal("hpnssh: there is a command on the command line "
 			      "and a RemoteCommand");
 		if (client_conf_expand(conf, CLIENT_TOKENS_COMMAND,
-			"RemoteCommand", conf->remote_command,
+			"RemoteCommand", conf->session.remote_command,
 			&p->remote) != 0)
 			exit(EXIT_ERROR);
 	} else if (p->command != NULL) {
 		p->remote = xstrdup(p->command);
 	}
-	if (conf->session_type == CLIENT_SESSION_SUBSYSTEM &&
+	if (conf->session.session_type == CLIENT_SESSION_SUBSYSTEM &&
 	    p->remote == NULL)
 		fatal("hpnssh: which subsystem?");
-	if (conf->fork_after_authentication && p->remote == NULL &&
-	    conf->session_type != CLIENT_SESSION_NONE)
+	if (conf->session.fork_after_authentication && p->remote == NULL &&
+	    conf->session.session_type != CLIENT_SESSION_NONE)
 		fatal("hpnssh: nothing to run in the background: a command, "
 		      "or -N, is needed with -f");
 }
@@ -333,9 +333,10 @@ static void
 choose_tty(struct program *p)
 {
 	const struct client_conf *conf = &p->conf;
-	bool no_stdin = conf->stdin_null || conf->fork_after_authentication;
+	bool no_stdin =
+	    conf->session.stdin_null || conf->session.fork_after_authentication;
 
-	switch (conf->request_tty) {
+	switch (conf->session.request_tty) {
 	case CLIENT_TTY_NO:
 		return;
 	case CLIENT_TTY_FORCE:
@@ -347,9 +348,9 @@ choose_tty(struct program *p)
 	default:
 		p->tty = p->remote == NULL;
 	}
-	if (conf->session_type == CLIENT_SESSION_NONE)
+	if (conf->session.session_type == CLIENT_SESSION_NONE)
 		p->tty = false;
-	if (!p->tty || conf->request_tty == CLIENT_TTY_FORCE)
+	if (!p->tty || conf->session.request_tty == CLIENT_TTY_FORCE)
 		return;
 	if (no_stdin || !isatty(STDIN_FILENO)) {
 		if (!no_stdin)
@@ -470,10 +471,11 @@ run_local_command(const struct program *p)
 	pid_t pid;
 	int r, status;
 
-	if (!conf->permit_local_command || conf->local_command == NULL)
+	if (!conf->session.permit_local_command ||
+	    conf->session.local_command == NULL)
 		return 0;
 	r = client_conf_expand(conf, CLIENT_TOKENS_LOCAL, "LocalCommand",
-	    conf->local_command, &command);
+	    conf->session.local_command, &command);
 	if (r < 0)
 		return r;
 	log_debug("running the local command: %s", command);
@@ -511,19 +513,20 @@ static int
 open_session(struct program *p, bool ahead)
 {
 	struct session_params params = {
-		.command = p->remote,
-		.subsystem = p->conf.session_type == CLIENT_SESSION_SUBSYSTEM,
-		.tty = p->tty,
-		.ahead = ahead,
-		.ended = on_session_ended,
-		.arg = p,
+	    .command = p->remote,
+	    .subsystem =
+		p->conf.session.session_type == CLIENT_SESSION_SUBSYSTEM,
+	    .tty = p->tty,
+	    .ahead = ahead,
+	    .ended = on_session_ended,
+	    .arg = p,
 	};
 	int r = 0;
 
 	sshclient_fill(p->client, &params);
 	if (p->through.host != NULL)
 		r = open_forward(p);
-	else if (p->conf.session_type != CLIENT_SESSION_NONE)
+	else if (p->conf.session.session_type != CLIENT_SESSION_NONE)
 		r = session_new(&p->session, &params);
 	if (r == 0 && ahead && p->session != NULL)
 		session_ask_ahead(p->session);
@@ -541,7 +544,7 @@ on_likely(void *arg)
 {
 	struct program *p = arg;
 
-	if (p->conf.session_type == CLIENT_SESSION_NONE &&
+	if (p->conf.session.session_type == CLIENT_SESSION_NONE &&
 	    p->through.host == NULL)
 		return 0;
 	return open_session(p, true);
@@ -567,9 +570,10 @@ on_ready(void *arg)
 
 	if ((r = run_local_command(p)) < 0)
 		return r;
-	if (p->conf.stdin_null || p->conf.fork_after_authentication)
+	if (p->conf.session.stdin_null ||
+	    p->conf.session.fork_after_authentication)
 		stdio_to_null(STDIN_FILENO);
-	if (p->conf.fork_after_authentication)
+	if (p->conf.session.fork_after_authentication)
 		go_to_background();
 	catch_signals(p);
 	if (p->session == NULL && p->forward == NULL)
@@ -595,8 +599,8 @@ run(struct program *p)
 	int r;
 
 	p->status = EXIT_ERROR;
-	if (p->conf.refuse_connection != NULL) {
-		log_error("hpnssh: %s", p->conf.refuse_connection);
+	if (p->conf.host.refuse_connection != NULL) {
+		log_error("hpnssh: %s", p->conf.host.refuse_connection);
 		return EXIT_ERROR;
 	}
 	if ((p->loop = loop_new()) == NULL) {
@@ -617,7 +621,8 @@ out:
 	sshclient_free(p->client);
 	loop_free(p->loop);
 	if (p->tty && p->session_ended)
-		log_info("Connection to %s closed.", p->conf.original_host);
+		log_info(
+		    "Connection to %s closed.", p->conf.load.original_host);
 	return p->status;
 }
 

@@ -148,21 +148,23 @@ bind_source(int fd, const struct client_conf *conf, int family)
 	int r = 0;
 
 #ifdef SO_BINDTODEVICE
-	if (conf->bind_interface != NULL &&
-	    setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, conf->bind_interface,
-		(socklen_t)strlen(conf->bind_interface) + 1) == -1) {
-		log_error("bind to interface %s: %s", conf->bind_interface,
+	if (conf->tcp.bind_interface != NULL &&
+	    setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE,
+		conf->tcp.bind_interface,
+		(socklen_t)strlen(conf->tcp.bind_interface) + 1) == -1) {
+		log_error("bind to interface %s: %s", conf->tcp.bind_interface,
 		    err_text(ERR_SYSTEM));
 		return ERR_SYSTEM;
 	}
 #endif
-	if (conf->bind_address == NULL)
+	if (conf->tcp.bind_address == NULL)
 		return 0;
-	if ((r = resolve(conf->bind_address, 0, family, true, &ai)) != 0)
+	if ((r = resolve(conf->tcp.bind_address, 0, family, true, &ai)) != 0)
 		return r;
 	if (bind(fd, ai->ai_addr, ai->ai_addrlen) == -1) {
 		r = ERR_SYSTEM;
-		log_error("bind to %s: %s", conf->bind_address, err_text(r));
+		log_error(
+		    "bind to %s: %s", conf->tcp.bind_address, err_text(r));
 	}
 	freeaddrinfo(ai);
 	return r;
@@ -184,8 +186,8 @@ start_try(struct race *race, struct try *t)
 	t->started = true;
 	numeric((struct sockaddr *)&t->sa, t->ai->ai_addrlen, text,
 	    sizeof text);
-	log_debug("Connecting to %s [%s] port %u.", race->conf->hostname, text,
-	    t->port);
+	log_debug("Connecting to %s [%s] port %u.", race->conf->host.hostname,
+	    text, t->port);
 	t->fd = socket(t->sa.ss_family,
 	    SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (t->fd == -1) {
@@ -194,7 +196,7 @@ start_try(struct race *race, struct try *t)
 	}
 	if (!race->no_congestion)
 		race->no_congestion = !tcp_set_congestion(t->fd,
-		    race->conf->congestion_control);
+		    race->conf->tcp.congestion_control);
 	if (bind_source(t->fd, race->conf, t->sa.ss_family) != 0) {
 		end_try(t, errno != 0 ? errno : EADDRNOTAVAIL);
 		return false;
@@ -277,7 +279,7 @@ static int
 run_race(struct race *race)
 {
 	uint64_t start = loop_now_ms(), elapsed;
-	uint64_t limit = (uint64_t)race->conf->connect_timeout * 1000;
+	uint64_t limit = (uint64_t)race->conf->tcp.connect_timeout * 1000;
 
 	race->winner = -1;
 	while (race->winner == -1 && any_left(race)) {
@@ -315,7 +317,7 @@ tell_failure(const struct race *race)
 			continue;
 		told = t->port;
 		log_error("hpnssh: connect to host %s port %u: %s",
-		    race->conf->hostname, t->port,
+		    race->conf->host.hostname, t->port,
 		    strerror(t->error != 0 ? t->error : ETIMEDOUT));
 	}
 }
@@ -326,7 +328,7 @@ set_socket_options(int fd, const struct client_conf *conf)
 	int on = 1;
 
 	fd_set_nodelay(fd);
-	if (conf->tcp_keep_alive &&
+	if (conf->tcp.tcp_keep_alive &&
 	    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on) == -1)
 		log_debug("SO_KEEPALIVE: %s", err_text(ERR_SYSTEM));
 }
@@ -334,8 +336,8 @@ set_socket_options(int fd, const struct client_conf *conf)
 static bool
 may_fall_back(const struct client_conf *conf)
 {
-	return conf->fallback && !conf->port_given &&
-	    conf->fallback_port != conf->port;
+	return conf->host.fallback && !conf->load.port_given &&
+	    conf->host.fallback_port != conf->host.port;
 }
 
 static void
@@ -344,9 +346,9 @@ set_up_race(struct race *race, const struct client_conf *conf,
 {
 	race->conf = conf;
 	race->n = 0;
-	add_addresses(race, list, (uint16_t)conf->port, 0);
+	add_addresses(race, list, (uint16_t)conf->host.port, 0);
 	if (may_fall_back(conf))
-		add_addresses(race, list, (uint16_t)conf->fallback_port,
+		add_addresses(race, list, (uint16_t)conf->host.fallback_port,
 		    NEXT_PORT_MS);
 }
 
@@ -364,10 +366,10 @@ take_winner(struct sshlink *link, struct client_conf *conf,
 	link->peer_len = t->ai->ai_addrlen;
 	link->address = xstrdup(text);
 	log_debug("Connection established to %s port %u.", text, t->port);
-	if (t->port != conf->port) {
+	if (t->port != conf->host.port) {
 		log_info("hpnssh: no answer on port %d of %s, using port %u",
-		    conf->port, conf->hostname, t->port);
-		conf->port = t->port;
+		    conf->host.port, conf->host.hostname, t->port);
+		conf->host.port = t->port;
 	}
 	set_socket_options(t->fd, conf);
 }
@@ -379,9 +381,9 @@ connect_tcp(struct sshlink *link, struct client_conf *conf)
 	struct addrinfo *list = NULL;
 	int r;
 
-	r = resolve(conf->hostname, conf->port, conf->address_family, false,
-	    &list);
-	for (int i = 0; r == 0 && i < conf->connection_attempts; i++) {
+	r = resolve(conf->host.hostname, conf->host.port,
+	    conf->tcp.address_family, false, &list);
+	for (int i = 0; r == 0 && i < conf->tcp.connection_attempts; i++) {
 		if (i > 0) {
 			log_debug("trying again");
 			(void)poll(NULL, 0, RETRY_MS);
@@ -423,7 +425,7 @@ shell_command(struct strlist *argv, const struct client_conf *conf)
 	const char *shell = getenv("SHELL");
 	char *command, *line;
 	int r = client_conf_expand(conf, CLIENT_TOKENS_PROXY, "ProxyCommand",
-	    conf->proxy_command, &command);
+	    conf->tcp.proxy_command, &command);
 
 	if (r != 0)
 		return r;
@@ -451,7 +453,7 @@ start_proxy(struct sshlink *link, const struct client_conf *conf,
 	}
 	link->proxy = fork();
 	if (link->proxy == 0)
-		run_proxy(argv, conf->proxy_jump != NULL, pair[1]);
+		run_proxy(argv, conf->tcp.proxy_jump != NULL, pair[1]);
 	fd_close(&pair[1]);
 	if (link->proxy == -1) {
 		log_error("fork: %s", err_text(ERR_SYSTEM));
@@ -460,21 +462,21 @@ start_proxy(struct sshlink *link, const struct client_conf *conf,
 		return ERR_SYSTEM;
 	}
 	link->fd = pair[0];
-	link->port = (uint16_t)conf->port;
+	link->port = (uint16_t)conf->host.port;
 	return 0;
 }
 
 static bool
 has_proxy(const struct client_conf *conf)
 {
-	return conf->proxy_command != NULL || conf->proxy_jump != NULL;
+	return conf->tcp.proxy_command != NULL || conf->tcp.proxy_jump != NULL;
 }
 
 static int
 connect_proxy(struct sshlink *link, const struct client_conf *conf)
 {
 	struct strlist argv = { 0 };
-	int r = conf->proxy_jump != NULL ? jump_command(&argv, conf) :
+	int r = conf->tcp.proxy_jump != NULL ? jump_command(&argv, conf) :
 					   shell_command(&argv, conf);
 
 	if (r == 0)
@@ -511,7 +513,7 @@ sshlink_open_beside(struct sshlink *link, const struct sshlink *first,
 	link->address = xstrdup(first->address);
 	link->peer = first->peer;
 	link->peer_len = first->peer_len;
-	(void)tcp_set_congestion(link->fd, conf->congestion_control);
+	(void)tcp_set_congestion(link->fd, conf->tcp.congestion_control);
 	set_socket_options(link->fd, conf);
 	if (bind_source(link->fd, conf, peer->sa_family) != 0 ||
 	    (connect(link->fd, peer, first->peer_len) == -1 &&
@@ -538,6 +540,6 @@ sshlink_set_qos(const struct sshlink *link, const struct client_conf *conf,
     bool interactive)
 {
 	if (link->proxy == 0 && link->fd != -1)
-		tcp_set_tos(link->fd, interactive ? conf->ipqos.interactive :
-						    conf->ipqos.bulk);
+		tcp_set_tos(link->fd, interactive ? conf->tcp.ipqos.interactive
+						  : conf->tcp.ipqos.bulk);
 }

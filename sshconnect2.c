@@ -50,7 +50,7 @@ static const char *
 peer_name(const struct sshlogin *l)
 {
 	return l->p.link->address != NULL ? l->p.link->address :
-					    l->p.conf->hostname;
+					    l->p.conf->host.hostname;
 }
 
 static const char *
@@ -91,10 +91,10 @@ tell_lost(const struct sshlogin *l, int err)
 	if (l->authenticated) {
 		if (err == ERR_SYSTEM)
 			log_error("Connection to %s lost: %s",
-			    l->p.conf->original_host, err_text(err));
+			    l->p.conf->load.original_host, err_text(err));
 		else
 			log_error("Connection to %s closed by remote host.",
-			    l->p.conf->original_host);
+			    l->p.conf->load.original_host);
 		return;
 	}
 	if (l->peer_ident == NULL) {
@@ -135,7 +135,7 @@ tell_end(const struct sshlogin *l, int err)
 		break;
 	case ERR_TIMEOUT:
 		log_error("Timeout, server %s not responding.",
-		    l->p.conf->original_host);
+		    l->p.conf->load.original_host);
 		break;
 	default:
 		log_error("Connection to %s port %u: %s", peer_name(l),
@@ -291,7 +291,7 @@ conclude_auth(struct sshlogin *l)
 	loop_cancel(l->p.loop, l->timeout);
 	l->timeout = NULL;
 	log_verbose("Authenticated to %s ([%s]:%u) using \"%s\".",
-	    l->p.conf->original_host, peer_name(l), l->p.link->port,
+	    l->p.conf->load.original_host, peer_name(l), l->p.link->port,
 	    userauth_method(l->userauth));
 	save_hints(l);
 	l->p.authenticated(l->p.arg);
@@ -426,7 +426,8 @@ on_verify(void *arg, const char *alg, struct span blob, struct span data,
 static void
 warn_weak(const struct sshlogin *l, const struct kex_result *k)
 {
-	if (k->post_quantum || l->p.conf->warn_weak_crypto != CLIENT_WEAK_YES)
+	if (k->post_quantum ||
+	    l->p.conf->algs.warn_weak_crypto != CLIENT_WEAK_YES)
 		return;
 	log_info("** WARNING: the key exchange %s is not post-quantum.",
 	    k->kex);
@@ -453,7 +454,7 @@ on_kex_done(void *arg, bool first)
 		return;
 	}
 	/* With nobody to be asked, the rest takes no time either. */
-	if (!l->p.conf->batch_mode) {
+	if (!l->p.conf->auth.batch_mode) {
 		loop_cancel(l->p.loop, l->timeout);
 		l->timeout = NULL;
 	}
@@ -515,7 +516,7 @@ with_first(const char *list, const char *name)
 static char *
 kex_list(const struct sshlogin *l)
 {
-	const char *list = l->p.conf->kex_algorithms, *hint = l->hints.kex;
+	const char *list = l->p.conf->algs.kex_algorithms, *hint = l->hints.kex;
 	const struct kem_alg *alg = hint != NULL ? kem_by_name(hint) : NULL;
 
 	return with_first(list,
@@ -528,7 +529,7 @@ hostkey_list(const struct sshlogin *l)
 	char *list = hostcheck_algorithms(l->hostcheck), *out;
 	const char *hint = l->hints.hostkey;
 
-	if (hint == NULL || l->p.conf->host_key_algorithms_given ||
+	if (hint == NULL || l->p.conf->algs.host_key_algorithms_given ||
 	    !hostcheck_knows(l->hostcheck, hint))
 		return list;
 	out = with_first(list, hint);
@@ -552,12 +553,12 @@ start_kex(struct sshlogin *l)
 	const struct client_conf *conf = l->p.conf;
 	char *methods = kex_list(l), *hostkeys = hostkey_list(l);
 	struct kex_proposal mine = {
-		.kex = methods,
-		.hostkey = hostkeys,
-		.cipher = conf->ciphers,
-		.mac = conf->macs,
-		.compression = conf->compression ? "zlib@openssh.com,none" :
-						   "none,zlib@openssh.com",
+	    .kex = methods,
+	    .hostkey = hostkeys,
+	    .cipher = conf->algs.ciphers,
+	    .mac = conf->algs.macs,
+	    .compression = conf->algs.compression ? "zlib@openssh.com,none"
+						  : "none,zlib@openssh.com",
 	};
 	struct kex_hooks kex_hooks = {
 		.arg = l,
@@ -667,12 +668,12 @@ make_ident(struct sshlogin *l)
 	char *addendum;
 	int r;
 
-	if (conf->version_addendum == NULL) {
+	if (conf->tcp.version_addendum == NULL) {
 		l->ident = xstrdup(HPN_IDENT);
 		return 0;
 	}
 	r = client_conf_expand(conf, CLIENT_TOKENS_COMMAND, "VersionAddendum",
-	    conf->version_addendum, &addendum);
+	    conf->tcp.version_addendum, &addendum);
 	if (r != 0)
 		return r;
 	xasprintf(&l->ident, "%s %s", HPN_IDENT, addendum);
@@ -702,14 +703,14 @@ begin(struct sshlogin *l)
 		return r;
 	if ((l->packet = packet_new(fd, fd, false)) == NULL)
 		return ERR_NOMEM;
-	packet_set_rekey_limit(l->packet, conf->rekey_limit.bytes,
-	    (uint32_t)conf->rekey_limit.seconds);
+	packet_set_rekey_limit(l->packet, conf->algs.rekey_limit.bytes,
+	    (uint32_t)conf->algs.rekey_limit.seconds);
 	l->watch = loop_watch(l->p.loop, fd, LOOP_READ, on_readable, l);
 	if (l->watch == NULL)
 		return ERR_NOMEM;
-	if (conf->connect_timeout > 0)
+	if (conf->tcp.connect_timeout > 0)
 		l->timeout = loop_after(l->p.loop,
-		    (uint64_t)conf->connect_timeout * 1000, on_timeout, l);
+		    (uint64_t)conf->tcp.connect_timeout * 1000, on_timeout, l);
 	r = packet_put_identification(l->packet, l->ident);
 	l->hints_path = hostcheck_hints_path(l->hostcheck);
 	/* A host that is known is told all at once. */

@@ -198,8 +198,8 @@ set_up_log(struct options *o)
 	else if (o->debug > 0)
 		log_set_level(debug_levels[MIN(o->debug, 3)]);
 	else
-		log_set_level((enum log_level)o->state.conf.log_level);
-	o->state.conf.log_level = log_get_level();
+		log_set_level((enum log_level)o->state.conf.log.log_level);
+	o->state.conf.log.log_level = log_get_level();
 	o->state.log_to_stderr = o->log_to_stderr;
 }
 
@@ -265,8 +265,9 @@ find_privsep(struct server_state *s)
 static void
 load_keys(struct server_state *s)
 {
-	if (hostkeys_load(&s->keys, &s->conf.host_key, s->conf.host_key_given,
-		s->conf.required_rsa_size) == 0)
+	if (hostkeys_load(&s->keys, &s->conf.algs.host_key,
+		s->conf.algs.host_key_given,
+		s->conf.algs.required_rsa_size) == 0)
 		fatal("no hostkeys available -- exiting.");
 }
 
@@ -309,8 +310,8 @@ main(int argc, char **argv)
 	find_privsep(&o.state);
 	if (o.dump)
 		dump_config(&o);
-	o.state.auth_path = state_helper_path(o.state.conf.sshd_auth_path,
-	    "hpnsshd-auth");
+	o.state.auth_path = state_helper_path(
+	    o.state.conf.listen.sshd_auth_path, "hpnsshd-auth");
 	if (o.test) {
 		state_clear(&o.state);
 		return 0;

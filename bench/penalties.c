@@ -83,8 +83,8 @@ main(int argc, char **argv)
 	server_conf_init(&c);
 	if (sources == 0 || server_conf_finish(&c) != 0)
 		return 1;
-	run(&c.per_source_penalties, 4, sources);
-	run(&c.per_source_penalties, 6, sources);
+	run(&c.listen.per_source_penalties, 4, sources);
+	run(&c.listen.per_source_penalties, 6, sources);
 	server_conf_clear(&c);
 	return 0;
 }

@@ -189,8 +189,8 @@ run_info(void *arg)
 	const struct kex_result *k = kex_result(s->p.kex);
 	struct buf b = { 0 };
 
-	buf_printf(&b, "Connection to %s as %s:\n", s->p.conf->hostname,
-	    s->p.conf->user);
+	buf_printf(&b, "Connection to %s as %s:\n", s->p.conf->host.hostname,
+	    s->p.conf->host.user);
 	buf_printf(&b, "  key exchange: %s%s; host key: %s\n", k->kex,
 	    k->post_quantum ? " (post-quantum)" : "", k->hostkey_alg);
 	describe_direction(&b, s, "sending", PACKET_TX);
@@ -244,7 +244,7 @@ void
 session_escapes_init(struct session *s)
 {
 	escape_init(&s->escape, rows, ARRAY_LEN(rows),
-	    (uint8_t)s->p.conf->escape_char);
+	    (uint8_t)s->p.conf->session.escape_char);
 	s->escape.found = on_found;
 	s->escape.arg = s;
 }

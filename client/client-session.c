@@ -115,8 +115,8 @@ is_sent(const struct client_conf *conf, const char *entry)
 	char *name = xstrndup(entry, strcspn(entry, "="));
 	bool sent = false;
 
-	for (size_t i = 0; i < conf->send_env.n && !sent; i++)
-		sent = str_match(name, conf->send_env.v[i]);
+	for (size_t i = 0; i < conf->session.send_env.n && !sent; i++)
+		sent = str_match(name, conf->session.send_env.v[i]);
 	free(name);
 	return sent;
 }
@@ -131,9 +131,9 @@ request_env(struct session *s)
 	for (char **e = environ; *e != NULL && r == 0; e++)
 		if (is_sent(conf, *e))
 			r = send_env(s, *e);
-	for (size_t i = 0; i < conf->set_env.n && r == 0; i++) {
+	for (size_t i = 0; i < conf->session.set_env.n && r == 0; i++) {
 		r = client_conf_expand(conf, CLIENT_TOKENS_SETENV, "SetEnv",
-		    conf->set_env.v[i], &text);
+		    conf->session.set_env.v[i], &text);
 		if (r != 0)
 			break;
 		r = send_env(s, text);
@@ -353,7 +353,8 @@ session_new(struct session **out, const struct session_params *params)
 	s->p = *params;
 	s->tty = params->tty;
 	s->status = STATUS_UNKNOWN;
-	escapes = s->tty && params->conf->escape_char != CLIENT_ESCAPE_NONE;
+	escapes =
+	    s->tty && params->conf->session.escape_char != CLIENT_ESCAPE_NONE;
 	if (escapes)
 		session_escapes_init(s);
 	r = channel_open(&s->channel, params->channels, "session", NULL,

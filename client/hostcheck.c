@@ -39,12 +39,13 @@ static int
 set_other_name(struct hostcheck *h)
 {
 	const struct client_conf *c = h->conf;
-	int other = h->port == HPN_DEFAULT_PORT ? c->fallback_port :
+	int other = h->port == HPN_DEFAULT_PORT ? c->host.fallback_port :
 						  HPN_DEFAULT_PORT;
 
-	if (c->port_given || c->host_key_alias != NULL || other == h->port)
+	if (c->load.port_given || c->host.host_key_alias != NULL ||
+	    other == h->port)
 		return 0;
-	h->other_name = knownhosts_name(c->hostname, (uint16_t)other);
+	h->other_name = knownhosts_name(c->host.hostname, (uint16_t)other);
 	return h->other_name != NULL ? 0 : ERR_NOMEM;
 }
 
@@ -59,21 +60,21 @@ hostcheck_new(struct hostcheck **out, const struct client_conf *conf,
 	h->port = port;
 	if (address != NULL)
 		h->address = xstrdup(address);
-	if (conf->host_key_alias != NULL)
-		h->name = xstrdup(conf->host_key_alias);
+	if (conf->host.host_key_alias != NULL)
+		h->name = xstrdup(conf->host.host_key_alias);
 	else
-		h->name = knownhosts_name(conf->hostname, port);
+		h->name = knownhosts_name(conf->host.hostname, port);
 	r = h->name != NULL ? set_other_name(h) : ERR_NOMEM;
 	if (r != 0)
 		goto out;
 	r = client_conf_expand_list(conf, "UserKnownHostsFile",
-	    &conf->user_known_hosts_file, &h->user_files);
+	    &conf->known.user_known_hosts_file, &h->user_files);
 	if (r == 0)
 		r = client_conf_expand_list(conf, "RevokedHostKeys",
-		    &conf->revoked_host_keys, &h->revoked_files);
+		    &conf->known.revoked_host_keys, &h->revoked_files);
 	if (r == 0)
 		r = client_conf_expand_list(conf, "GlobalKnownHostsFile",
-		    &conf->global_known_hosts_file, &h->all_files);
+		    &conf->known.global_known_hosts_file, &h->all_files);
 	for (size_t i = 0; r == 0 && i < h->user_files.n; i++)
 		r = strlist_add(&h->all_files, h->user_files.v[i]);
 out:
@@ -189,11 +190,11 @@ hostcheck_algorithms(const struct hostcheck *h)
 	struct strlist types = { 0 };
 	char *list;
 
-	if (h->conf->host_key_algorithms_given)
-		return xstrdup(h->conf->host_key_algorithms);
+	if (h->conf->algs.host_key_algorithms_given)
+		return xstrdup(h->conf->algs.host_key_algorithms);
 	if (known_types(h, &types) != 0)
 		strlist_clear(&types);
-	list = hostcheck_order(h->conf->host_key_algorithms, &types);
+	list = hostcheck_order(h->conf->algs.host_key_algorithms, &types);
 	strlist_clear(&types);
 	return list;
 }
@@ -225,7 +226,7 @@ hostcheck_hints_path(const struct hostcheck *h)
 	struct stat st;
 	char *path;
 
-	if (h->conf->hash_known_hosts || h->user_files.n == 0 ||
+	if (h->conf->known.hash_known_hosts || h->user_files.n == 0 ||
 	    stat(h->user_files.v[0], &st) == -1 || !S_ISREG(st.st_mode))
 		return NULL;
 	xasprintf(&path, "%s.hints", h->user_files.v[0]);
@@ -283,7 +284,8 @@ is_loopback(const char *address)
 static char *
 fingerprint(const struct hostcheck *h, const struct key *k)
 {
-	char *fp = key_fingerprint(k, (enum digest_alg)h->conf->fingerprint_hash);
+	char *fp = key_fingerprint(
+	    k, (enum digest_alg)h->conf->known.fingerprint_hash);
 
 	if (fp == NULL)
 		fatal("%s", err_text(ERR_NOMEM));
@@ -306,10 +308,11 @@ show_picture(const struct hostcheck *h, const struct key *k)
 {
 	char *fp, *art;
 
-	if (!h->conf->visual_host_key)
+	if (!h->conf->known.visual_host_key)
 		return;
 	fp = fingerprint(h, k);
-	art = key_randomart(k, (enum digest_alg)h->conf->fingerprint_hash);
+	art =
+	    key_randomart(k, (enum digest_alg)h->conf->known.fingerprint_hash);
 	log_info("Host key fingerprint is %s", fp);
 	if (art != NULL)
 		log_lines(LOG_LVL_INFO, art);
@@ -415,7 +418,7 @@ add_key(struct hostcheck *h, const struct key *k)
 	if (h->user_files.n == 0)
 		return false;
 	r = knownhosts_add(h->user_files.v[0], h->name, k,
-	    h->conf->hash_known_hosts);
+	    h->conf->known.hash_known_hosts);
 	if (r != 0)
 		log_info("Could not note the host key in %s: %s",
 		    h->user_files.v[0], err_text(r));
@@ -527,10 +530,10 @@ known_without_port(const struct hostcheck *h, const struct key *k)
 	char *name;
 	bool known;
 
-	if (h->conf->host_key_alias != NULL ||
+	if (h->conf->host.host_key_alias != NULL ||
 	    h->port == HPN_KNOWN_HOSTS_PORT)
 		return false;
-	name = knownhosts_name(h->conf->hostname, HPN_KNOWN_HOSTS_PORT);
+	name = knownhosts_name(h->conf->host.hostname, HPN_KNOWN_HOSTS_PORT);
 	known = name != NULL &&
 	    knownhosts_check(&h->all_files, name, k, &found) == 0 &&
 	    found.verdict == KNOWNHOSTS_OK;
@@ -603,7 +606,8 @@ static int
 act_on(struct hostcheck *h, const struct key *k, const struct verdict *v)
 {
 	switch (hostcheck_decide(v->found.verdict,
-	    h->conf->strict_host_key_checking, h->conf->batch_mode)) {
+	    h->conf->known.strict_host_key_checking,
+	    h->conf->auth.batch_mode)) {
 	case HOSTCHECK_ACCEPT:
 		log_debug("host key is known for %s: %s:%u", v->name,
 		    v->found.path != NULL ? v->found.path : "?",
@@ -697,7 +701,7 @@ check_first(struct hostcheck *h, struct span blob)
 	fp = fingerprint(h, k);
 	log_debug("server host key: %s %s", key_type(k), fp);
 	free(fp);
-	r = key_check_length(k, (unsigned)h->conf->required_rsa_size);
+	r = key_check_length(k, (unsigned)h->conf->algs.required_rsa_size);
 	if (r != 0) {
 		log_error("Bad server host key: %s of %u bits: %s",
 		    key_short_name(k), key_bits(k), err_text(r));
@@ -707,7 +711,7 @@ check_first(struct hostcheck *h, struct span blob)
 		r = ERR_HOSTKEY;
 		goto out;
 	}
-	if (h->conf->no_host_authentication_for_localhost &&
+	if (h->conf->known.no_host_authentication_for_localhost &&
 	    is_loopback(h->address))
 		log_debug("loopback address: host key is not checked");
 	else

@@ -42,7 +42,7 @@ renewal_of(struct hostlearn *h)
 		.shown = h->shown,
 		.keys = h->keys,
 		.n = h->n,
-		.hash = h->conf->hash_known_hosts != 0,
+		.hash = h->conf->known.hash_known_hosts != 0,
 	};
 }
 
@@ -50,7 +50,7 @@ static char *
 fingerprint(const struct hostlearn *h, const struct key *k)
 {
 	char *fp = key_fingerprint(k,
-	    (enum digest_alg)h->conf->fingerprint_hash);
+	    (enum digest_alg)h->conf->known.fingerprint_hash);
 
 	if (fp == NULL)
 		fatal("%s", err_text(ERR_NOMEM));
@@ -65,7 +65,8 @@ user_agrees(const struct hostlearn *h, unsigned dropped)
 	struct buf text = { 0 };
 	char *question, *answer;
 
-	if (h->conf->batch_mode || h->conf->fork_after_authentication)
+	if (h->conf->auth.batch_mode ||
+	    h->conf->session.fork_after_authentication)
 		return false;
 	buf_printf(&text, "The host %s has changed what keys it has, and "
 			  "proved it:\n",
@@ -106,7 +107,7 @@ update_file(struct hostlearn *h)
 
 	if (r == 0 && rn.added + rn.dropped == 0)
 		return;
-	if (r == 0 && h->conf->update_host_keys == CLIENT_ASK_ASK &&
+	if (r == 0 && h->conf->known.update_host_keys == CLIENT_ASK_ASK &&
 	    !user_agrees(h, rn.dropped))
 		return;
 	if (r == 0)
@@ -140,7 +141,7 @@ is_proved(const struct hostlearn *h, const struct key *k,
 	buf_put_string_buf(&b, &blob);
 	data = (struct span){ buf_data(&b), buf_len(&b) };
 	good = buf_err(&b) == 0 && key_serves(k, alg) &&
-	    csv_has(h->conf->host_key_algorithms, alg) &&
+	    csv_has(h->conf->algs.host_key_algorithms, alg) &&
 	    key_verify(k, alg, data, signature) == 0;
 out:
 	buf_clear(&blob);
@@ -234,8 +235,9 @@ read_keys(struct hostlearn *h, struct rd *data)
 static bool
 is_fit(const struct hostlearn *h, const struct key *k)
 {
-	return key_check_length(k, (unsigned)h->conf->required_rsa_size) == 0 &&
-	    !hostcheck_is_revoked(h->check, k);
+	return key_check_length(k, (unsigned)h->conf->algs.required_rsa_size) ==
+		   0 &&
+	       !hostcheck_is_revoked(h->check, k);
 }
 
 /* Keeps what has a line, and what is to get one; the number of the latter. */
@@ -300,7 +302,7 @@ hostlearn_new(struct hostlearn **out, const struct client_conf *conf,
 	int r;
 
 	*out = NULL;
-	if (conf->update_host_keys == CLIENT_ASK_NO ||
+	if (conf->known.update_host_keys == CLIENT_ASK_NO ||
 	    hostcheck_noted_in(check) == NULL)
 		return 0;
 	h = xcalloc(1, sizeof *h);

@@ -36,9 +36,9 @@ jump_count(void)
 static bool
 is_circle(const struct client_conf *conf, const struct destination *hop)
 {
-	return strcmp(hop->host, conf->original_host) == 0 &&
-	    (hop->user == NULL || strcmp(hop->user, conf->user) == 0) &&
-	    (hop->port == NULL || atoi(hop->port) == conf->port);
+	return strcmp(hop->host, conf->load.original_host) == 0 &&
+	    (hop->user == NULL || strcmp(hop->user, conf->host.user) == 0) &&
+	    (hop->port == NULL || atoi(hop->port) == conf->host.port);
 }
 
 static int
@@ -55,13 +55,13 @@ add_pair(struct strlist *argv, const char *flag, const char *value)
 static int
 add_flags(struct strlist *argv, const struct client_conf *conf)
 {
-	int r = add_pair(argv, "-F", conf->config_path);
+	int r = add_pair(argv, "-F", conf->load.config_path);
 
-	for (int i = 0; r == 0 && i < MIN(conf->verbosity, 3); i++)
+	for (int i = 0; r == 0 && i < MIN(conf->log.verbosity, 3); i++)
 		r = strlist_add(argv, "-v");
-	if (r == 0 && conf->verbosity < 0)
+	if (r == 0 && conf->log.verbosity < 0)
 		r = strlist_add(argv, "-q");
-	if (r == 0 && conf->batch_given)
+	if (r == 0 && conf->auth.batch_given)
 		r = strlist_add(argv, "-oBatchMode=yes");
 	return r;
 }
@@ -74,7 +74,7 @@ add_all(struct strlist *argv, const struct client_conf *conf,
 	int r = strlist_add(argv, program);
 
 	free(program);
-	xasprintf(&target, "[%s]:%d", conf->hostname, conf->port);
+	xasprintf(&target, "[%s]:%d", conf->host.hostname, conf->host.port);
 	if (r == 0)
 		r = add_pair(argv, "-l", hop->user);
 	if (r == 0)
@@ -96,7 +96,7 @@ jump_command(struct strlist *argv, const struct client_conf *conf)
 {
 	struct destination hop = { 0 };
 	char *rest = NULL;
-	int r = destination_last_jump(&hop, conf->proxy_jump, &rest);
+	int r = destination_last_jump(&hop, conf->tcp.proxy_jump, &rest);
 
 	if (r == 0 && is_circle(conf, &hop)) {
 		log_error("jumphost loop via %s", hop.host);

@@ -160,7 +160,7 @@ name_files(struct metrics *m, const struct client_conf *conf)
 {
 	char *base;
 	int r = client_conf_expand(conf, CLIENT_TOKENS_PATH, "MetricsPath",
-	    conf->metrics_path, &base);
+	    conf->data.metrics_path, &base);
 
 	if (r != 0)
 		return r;
@@ -179,10 +179,10 @@ metrics_new(struct metrics **out, const struct client_conf *conf,
 	int r = 0;
 
 	*out = NULL;
-	if (!conf->metrics && !quiet)
+	if (!conf->data.metrics && !quiet)
 		return 0;
 	if (tcp_measure(packet_fd_in(p), &t) != 0) {
-		if (conf->metrics)
+		if (conf->data.metrics)
 			log_error("Metrics: the connection has no TCP that "
 				  "could be asked");
 		return 0;
@@ -191,8 +191,8 @@ metrics_new(struct metrics **out, const struct client_conf *conf,
 	m->loop = l;
 	m->channels = chs;
 	m->packet = p;
-	m->interval_ms = (uint64_t)conf->metrics_interval * 1000;
-	m->quiet = !conf->metrics;
+	m->interval_ms = (uint64_t)conf->data.metrics_interval * 1000;
+	m->quiet = !conf->data.metrics;
 	m->wait_ms = m->quiet ? QUIET_FIRST_MS : m->interval_ms;
 	m->local.fd = m->remote.fd = -1;
 	m->remote.remote = true;

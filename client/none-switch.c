@@ -21,13 +21,13 @@ none_switch_start(struct none_switch *n, const struct client_conf *conf,
     struct packet *p, struct kex *k, bool tty)
 {
 	*n = (struct none_switch){ .packet = p, .kex = k };
-	if (conf->none_mac_enabled &&
-	    (!conf->none_switch || !conf->none_enabled))
+	if (conf->algs.none_mac_enabled &&
+	    (!conf->algs.none_switch || !conf->algs.none_enabled))
 		log_info("NoneMacEnabled has no effect without NoneEnabled "
 			 "and NoneSwitch");
-	if (!conf->none_switch)
+	if (!conf->algs.none_switch)
 		return 0;
-	if (!conf->none_enabled) {
+	if (!conf->algs.none_enabled) {
 		log_info("NoneSwitch has no effect without NoneEnabled");
 		return 0;
 	}
@@ -37,7 +37,7 @@ none_switch_start(struct none_switch *n, const struct client_conf *conf,
 		return 0;
 	}
 	n->wanted = true;
-	n->mac = conf->none_mac_enabled != 0;
+	n->mac = conf->algs.none_mac_enabled != 0;
 	kex_set_none(k, KEX_NONE_FIRST, n->mac);
 	return ask(n);
 }

@@ -728,9 +728,9 @@ load_conf(struct remote *r)
 	ssh_flags_apply(&flags, &r->conf);
 	if ((err = client_refuse_unbuilt(&r->conf, true, true)) != 0)
 		return err;
-	if (p->watched && r->conf.server_alive_interval == 0)
-		r->conf.server_alive_interval = WATCH_S;
-	log_set_level((enum log_level)r->conf.log_level);
+	if (p->watched && r->conf.tcp.server_alive_interval == 0)
+		r->conf.tcp.server_alive_interval = WATCH_S;
+	log_set_level((enum log_level)r->conf.log.log_level);
 	return 0;
 }
 
@@ -738,7 +738,7 @@ static int
 check_host(const struct remote *r)
 {
 	if (!destination_host_ok(r->p.host) ||
-	    !destination_host_ok(r->conf.hostname)) {
+	    !destination_host_ok(r->conf.host.hostname)) {
 		log_error("the host name has characters that are not allowed");
 		return ERR_SYNTAX;
 	}
@@ -746,8 +746,8 @@ check_host(const struct remote *r)
 		log_error("the user name has characters that are not allowed");
 		return ERR_SYNTAX;
 	}
-	if (r->conf.refuse_connection != NULL) {
-		log_error("%s", r->conf.refuse_connection);
+	if (r->conf.host.refuse_connection != NULL) {
+		log_error("%s", r->conf.host.refuse_connection);
 		return ERR_DENIED;
 	}
 	return 0;

@@ -152,14 +152,15 @@ ssh_flags_apply(const struct ssh_flags *f, struct client_conf *conf)
 		LOG_LVL_DEBUG2, LOG_LVL_DEBUG3 };
 
 	if (f->agent != 0) {
-		free(conf->forward_agent);
-		conf->forward_agent = f->agent > 0 ? xstrdup("yes") : NULL;
+		free(conf->forward.forward_agent);
+		conf->forward.forward_agent =
+		    f->agent > 0 ? xstrdup("yes") : NULL;
 	}
 	if (f->x11 != 0)
-		conf->forward_x11 = f->x11 > 0;
-	conf->verbosity = f->verbosity > 0 ? f->verbosity : -(int)f->quiet;
+		conf->forward.forward_x11 = f->x11 > 0;
+	conf->log.verbosity = f->verbosity > 0 ? f->verbosity : -(int)f->quiet;
 	if (f->verbosity > 0)
-		conf->log_level = (int)levels[MIN(f->verbosity, 3) - 1];
+		conf->log.log_level = (int)levels[MIN(f->verbosity, 3) - 1];
 	else if (f->quiet)
-		conf->log_level = LOG_LVL_QUIET;
+		conf->log.log_level = LOG_LVL_QUIET;
 }

@@ -84,10 +84,10 @@ make_channels(struct sshclient *c)
 	channels_set_exact_windows(
 	    c->channels, !sshlogin_peer_is_hpnssh(c->login));
 	channels_set_dynamic(c->channels,
-	    c->conf->tcp_rcv_buf_poll && !c->conf->hpn_disabled);
-	packet_set_threads(packet, c->conf->cipher_threads);
-	packet_set_form(packet, (enum packet_form)c->conf->cipher_form,
-	    c->conf->disable_mtaes);
+	    c->conf->data.tcp_rcv_buf_poll && !c->conf->data.hpn_disabled);
+	packet_set_threads(packet, c->conf->data.cipher_threads);
+	packet_set_form(packet, (enum packet_form)c->conf->data.cipher_form,
+	    c->conf->data.disable_mtaes);
 	return 0;
 }
 
@@ -125,8 +125,8 @@ start(struct sshclient *c)
 		return r;
 	connection_set_channels(connection, c->channels);
 	connection_set_alive(connection,
-	    (uint32_t)c->conf->server_alive_interval,
-	    (uint32_t)c->conf->server_alive_count_max);
+	    (uint32_t)c->conf->tcp.server_alive_interval,
+	    (uint32_t)c->conf->tcp.server_alive_count_max);
 	sshlink_set_qos(&c->link, c->conf, c->p.tty);
 	if ((r = c->p.ready(c->p.arg)) != 0)
 		return r;
@@ -165,15 +165,15 @@ static void
 be_quiet(struct sshclient *c)
 {
 	c->quiet = *c->p.conf;
-	c->quiet.batch_mode = 1;
-	c->quiet.update_host_keys = CLIENT_ASK_NO;
-	c->quiet.warn_weak_crypto = CLIENT_WEAK_NO;
+	c->quiet.auth.batch_mode = 1;
+	c->quiet.known.update_host_keys = CLIENT_ASK_NO;
+	c->quiet.algs.warn_weak_crypto = CLIENT_WEAK_NO;
 	/* Jump hosts too. */
-	c->quiet.batch_given = true;
-	if (c->quiet.verbosity == 0)
-		c->quiet.verbosity = -1;
-	if (c->quiet.connect_timeout <= 0)
-		c->quiet.connect_timeout = BESIDE_TIMEOUT_S;
+	c->quiet.auth.batch_given = true;
+	if (c->quiet.log.verbosity == 0)
+		c->quiet.log.verbosity = -1;
+	if (c->quiet.tcp.connect_timeout <= 0)
+		c->quiet.tcp.connect_timeout = BESIDE_TIMEOUT_S;
 	c->conf = &c->quiet;
 }
 
@@ -228,7 +228,7 @@ tell_why_slow(const struct sshclient *c)
 
 	why_slow_tell(&c->began, sshlogin_packet(c->login), c->channels,
 	    remote, at_ms,
-	    c->conf->hpn_disabled || !c->conf->tcp_rcv_buf_poll);
+	    c->conf->data.hpn_disabled || !c->conf->data.tcp_rcv_buf_poll);
 }
 
 void

@@ -12,7 +12,7 @@
 static char *
 forwarded_agent(const struct client_conf *conf)
 {
-	const char *text = conf->forward_agent, *value;
+	const char *text = conf->forward.forward_agent, *value;
 	char *path;
 
 	if (text == NULL)
@@ -44,15 +44,16 @@ would_forward_x11(const struct client_conf *conf)
 {
 	const char *display = getenv("DISPLAY");
 
-	return conf->forward_x11 && display != NULL && *display != '\0';
+	return conf->forward.forward_x11 && display != NULL && *display != '\0';
 }
 
 static bool
 would_forward_ports(const struct client_conf *conf)
 {
-	return !conf->clear_all_forwardings &&
-	    (conf->local_forward.n > 0 || conf->remote_forward.n > 0 ||
-		conf->dynamic_forward.n > 0);
+	return !conf->forward.clear_all_forwardings &&
+	       (conf->forward.local_forward.n > 0 ||
+		   conf->forward.remote_forward.n > 0 ||
+		   conf->forward.dynamic_forward.n > 0);
 }
 
 static int

@@ -16,9 +16,9 @@ enum {
 static bool
 kbdint_enabled(const struct userauth *ua)
 {
-	return ua->p.conf->kbd_interactive_authentication &&
+	return ua->p.conf->auth.kbd_interactive_authentication &&
 	    !ua->p.no_passwords &&
-	    (!ua->p.conf->batch_mode || userauth_kept_answer(ua) != NULL);
+	    (!ua->p.conf->auth.batch_mode || userauth_kept_answer(ua) != NULL);
 }
 
 static int
@@ -30,17 +30,17 @@ kbdint_next(struct userauth *ua)
 	/* A server that refused without a question has none. */
 	if (ua->kbdint_tries > 0 && ua->requests_seen == 0)
 		return 0;
-	if (ua->kbdint_tries > 0 && ua->p.conf->batch_mode)
+	if (ua->kbdint_tries > 0 && ua->p.conf->auth.batch_mode)
 		return 0;
 	if (ua->kbdint_tries >=
-	    (unsigned)ua->p.conf->number_of_password_prompts)
+	    (unsigned)ua->p.conf->auth.number_of_password_prompts)
 		return 0;
 	ua->kbdint_tries++;
 	ua->requests_seen = 0;
 	buf_init(&b);
 	userauth_put_request(ua, &b, "keyboard-interactive");
 	buf_put_cstring(&b, ""); /* language */
-	buf_put_cstring(&b, ua->p.conf->kbd_interactive_devices);
+	buf_put_cstring(&b, ua->p.conf->auth.kbd_interactive_devices);
 	r = userauth_send(ua, &b);
 	return r != 0 ? r : 1;
 }
@@ -76,14 +76,14 @@ answer_one(struct userauth *ua, struct span prompt, bool echo,
 	struct buf text = { 0 };
 	char *shown, *answer = NULL;
 
-	if (ua->p.conf->batch_mode) {
+	if (ua->p.conf->auth.batch_mode) {
 		if (echo || ua->questions++ > 0)
 			return false;
 		buf_put_cstring(out, userauth_kept_answer(ua));
 		return true;
 	}
-	buf_printf(&text, "(%s@%s) ", ua->p.conf->user,
-	    ua->p.conf->original_host);
+	buf_printf(&text, "(%s@%s) ", ua->p.conf->host.user,
+	    ua->p.conf->load.original_host);
 	userauth_put_clean(&text, cut(prompt));
 	shown = buf_dup_string(&text);
 	buf_clear(&text);

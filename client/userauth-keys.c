@@ -48,7 +48,7 @@ add_file(const struct userauth *ua, struct pubkey_state *s, const char *path)
 	int r = keyfile_load_public(path, &pub, NULL);
 
 	if (r != 0 && access(path, F_OK) == -1) {
-		if (ua->p.conf->identity_file_given)
+		if (ua->p.conf->auth.identity_file_given)
 			log_info("Identity file %s: %s", path,
 			    err_text(ERR_SYSTEM));
 		else
@@ -248,14 +248,14 @@ pubkey_make_list(struct userauth *ua)
 
 	ua->pubkey = s;
 	r = client_conf_expand_list(conf, "IdentityFile",
-	    &conf->identity_file, &paths);
+	    &conf->auth.identity_file, &paths);
 	if (r != 0)
 		return r;
 	for (size_t i = 0; i < paths.n; i++)
 		add_file(ua, &files, paths.v[i]);
 	strlist_clear(&paths);
 	(void)!open_agent(ua, s, &keys, &count);
-	merge(s, &files, keys, count, conf->identities_only);
+	merge(s, &files, keys, count, conf->auth.identities_only);
 	agent_keys_free(keys, count);
 	free(files.v);
 	put_hinted_first(ua, s);

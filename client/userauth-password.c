@@ -13,8 +13,10 @@ enum { NEW_PASSWORD_TRIES = 3 };
 static bool
 password_enabled(const struct userauth *ua)
 {
-	return ua->p.conf->password_authentication && !ua->p.no_passwords &&
-	    (!ua->p.conf->batch_mode || userauth_kept_answer(ua) != NULL);
+	return ua->p.conf->auth.password_authentication &&
+	       !ua->p.no_passwords &&
+	       (!ua->p.conf->auth.batch_mode ||
+		   userauth_kept_answer(ua) != NULL);
 }
 
 /* "user@host's <what>: " on the terminal. */
@@ -23,8 +25,8 @@ ask(const struct userauth *ua, const char *what)
 {
 	char *text, *answer;
 
-	xasprintf(&text, "%s@%s's %s: ", ua->p.conf->user,
-	    ua->p.conf->original_host, what);
+	xasprintf(&text, "%s@%s's %s: ", ua->p.conf->host.user,
+	    ua->p.conf->load.original_host, what);
 	answer = prompt_ask(text, PROMPT_HIDDEN);
 	free(text);
 	return answer;
@@ -54,7 +56,7 @@ password_next(struct userauth *ua)
 	if (kept != NULL)
 		return ua->password_tries++ == 0 ? send_password(ua, kept) : 0;
 	if (ua->password_tries >=
-	    (unsigned)ua->p.conf->number_of_password_prompts)
+	    (unsigned)ua->p.conf->auth.number_of_password_prompts)
 		return 0;
 	if (ua->password_tries++ > 0)
 		log_error("Permission denied, please try again.");
@@ -110,7 +112,7 @@ password_input(struct userauth *ua, uint8_t type, struct rd body)
 	log_info("The server wants a new password: %.*s",
 	    (int)MIN(text.len, (size_t)USERAUTH_TEXT_MAX),
 	    (const char *)text.p);
-	if (ua->p.conf->batch_mode)
+	if (ua->p.conf->auth.batch_mode)
 		return userauth_advance(ua);
 	userauth_keep_answer(ua, NULL);
 	old = ask(ua, "old password");

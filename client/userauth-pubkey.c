@@ -36,7 +36,7 @@
 static char *
 choose_alg(const struct userauth *ua, const struct key *k)
 {
-	const char *pos = ua->p.conf->pubkey_accepted_algorithms, *name;
+	const char *pos = ua->p.conf->algs.pubkey_accepted_algorithms, *name;
 	const char *theirs = ua->server_sig_algs;
 	size_t len;
 
@@ -90,11 +90,11 @@ warn_permissions(const char *path)
 static int
 load_private(struct userauth *ua, struct identity *id)
 {
-	int tries = ua->p.conf->number_of_password_prompts, r;
+	int tries = ua->p.conf->auth.number_of_password_prompts, r;
 	char *text, *pass;
 
 	r = keyfile_load_private(id->path, NULL, true, &id->priv, NULL);
-	if (r != ERR_PASSPHRASE || ua->p.conf->batch_mode)
+	if (r != ERR_PASSPHRASE || ua->p.conf->auth.batch_mode)
 		goto out;
 	xasprintf(&text, "Enter passphrase for key '%s': ", id->path);
 	while (r == ERR_PASSPHRASE && tries-- > 0) {
@@ -204,7 +204,7 @@ prepare(struct userauth *ua, struct identity *id)
 	if (id->pub == NULL && key_public_of(id->priv, &id->pub) != 0)
 		return false;
 	if (key_check_length(id->pub,
-		(unsigned)ua->p.conf->required_rsa_size) != 0) {
+		(unsigned)ua->p.conf->algs.required_rsa_size) != 0) {
 		log_info("Skipping %s key %s: too short (RequiredRSASize)",
 		    key_short_name(id->pub), id->name);
 		return false;
@@ -240,7 +240,7 @@ try_identity(struct userauth *ua, struct identity *id)
 static bool
 pubkey_enabled(const struct userauth *ua)
 {
-	return ua->p.conf->pubkey_authentication != CLIENT_PUBKEY_NO;
+	return ua->p.conf->auth.pubkey_authentication != CLIENT_PUBKEY_NO;
 }
 
 /* Can it fly behind another offer? What would sign, or ask for a passphrase

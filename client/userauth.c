@@ -50,7 +50,7 @@ userauth_set_extensions(struct userauth *ua, const char *sig_algs,
 	free(ua->server_sig_algs);
 	ua->server_sig_algs = sig_algs != NULL ? xstrdup(sig_algs) : NULL;
 	ua->hostbound = hostbound &&
-	    ua->p.conf->pubkey_authentication != CLIENT_PUBKEY_UNBOUND;
+	    ua->p.conf->auth.pubkey_authentication != CLIENT_PUBKEY_UNBOUND;
 }
 
 void
@@ -64,7 +64,7 @@ userauth_keep_answer(struct userauth *ua, char *answer)
 const char *
 userauth_kept_answer(const struct userauth *ua)
 {
-	return ua->p.conf->batch_mode && ua->p.secret != NULL ?
+	return ua->p.conf->auth.batch_mode && ua->p.secret != NULL ?
 	    ua->p.secret->answer :
 	    NULL;
 }
@@ -78,7 +78,7 @@ userauth_effort(const struct userauth *ua)
 static enum userauth_effort
 effort_of(const struct userauth *ua)
 {
-	if (ua->questions == 0 || ua->p.conf->batch_mode)
+	if (ua->questions == 0 || ua->p.conf->auth.batch_mode)
 		return USERAUTH_SILENT;
 	return ua->questions == 1 && ua->answer != NULL ? USERAUTH_ONE_ANSWER :
 							  USERAUTH_ASKED;
@@ -91,7 +91,7 @@ fill_secret(struct userauth *ua)
 {
 	struct userauth_secret *secret = ua->p.secret;
 
-	if (secret == NULL || ua->p.conf->batch_mode)
+	if (secret == NULL || ua->p.conf->auth.batch_mode)
 		return;
 	secret->effort = ua->effort;
 	if (ua->effort != USERAUTH_ONE_ANSWER)
@@ -131,7 +131,7 @@ userauth_put_request(const struct userauth *ua, struct buf *b,
     const char *method)
 {
 	buf_put_u8(b, SSH_MSG_USERAUTH_REQUEST);
-	buf_put_cstring(b, ua->p.conf->user);
+	buf_put_cstring(b, ua->p.conf->host.user);
 	buf_put_cstring(b, "ssh-connection");
 	buf_put_cstring(b, method);
 }
@@ -187,7 +187,7 @@ method_index(const char *name)
 static bool
 prefers_pubkey(const struct userauth *ua)
 {
-	const char *pos = ua->p.conf->preferred_authentications, *name;
+	const char *pos = ua->p.conf->auth.preferred_authentications, *name;
 	size_t len, i;
 
 	while (csv_next(&pos, &name, &len)) {
@@ -253,8 +253,8 @@ userauth_key_hint(const struct userauth *ua)
 static int
 give_up(struct userauth *ua)
 {
-	log_error("%s@%s: Permission denied (%s).", ua->p.conf->user,
-	    ua->p.conf->hostname, ua->offered);
+	log_error("%s@%s: Permission denied (%s).", ua->p.conf->host.user,
+	    ua->p.conf->host.hostname, ua->offered);
 	return ERR_DENIED;
 }
 
@@ -262,7 +262,7 @@ give_up(struct userauth *ua)
 int
 userauth_advance(struct userauth *ua)
 {
-	const char *pos = ua->p.conf->preferred_authentications, *name;
+	const char *pos = ua->p.conf->auth.preferred_authentications, *name;
 	size_t len;
 
 	/* The key of the first request could not sign after all. */

@@ -72,15 +72,16 @@ facts_gather(struct facts *f, const struct client_conf *c)
 	f->short_host[strcspn(f->short_host, ".")] = '\0';
 	snprintf(f->uid, sizeof f->uid, "%u", (unsigned)getuid());
 	snprintf(f->port, sizeof f->port, "%d",
-	    c->port != 0 ? c->port : HPN_DEFAULT_PORT);
+	    c->host.port != 0 ? c->host.port : HPN_DEFAULT_PORT);
 	f->local_user = xstrdup(pw != NULL ? pw->pw_name : "");
 	f->home = xstrdup(pw != NULL ? pw->pw_dir : "/");
-	f->typed_host = c->original_host != NULL ? c->original_host : "";
-	f->host = c->hostname != NULL ? c->hostname : f->typed_host;
-	f->user = c->user != NULL ? c->user : f->local_user;
-	f->key_name = c->host_key_alias != NULL ? c->host_key_alias :
+	f->typed_host =
+	    c->load.original_host != NULL ? c->load.original_host : "";
+	f->host = c->host.hostname != NULL ? c->host.hostname : f->typed_host;
+	f->user = c->host.user != NULL ? c->host.user : f->local_user;
+	f->key_name = c->host.host_key_alias != NULL ? c->host.host_key_alias :
 						  f->typed_host;
-	f->jump = c->proxy_jump != NULL ? c->proxy_jump : "";
+	f->jump = c->tcp.proxy_jump != NULL ? c->tcp.proxy_jump : "";
 }
 
 static void
@@ -182,7 +183,7 @@ client_conf_expand_list(const struct client_conf *c, const char *what,
 char *
 client_conf_agent(const struct client_conf *c)
 {
-	const char *text = c->identity_agent, *env = NULL, *value;
+	const char *text = c->auth.identity_agent, *env = NULL, *value;
 	char *path;
 
 	if (text == NULL || strcmp(text, "SSH_AUTH_SOCK") == 0)

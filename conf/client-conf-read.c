@@ -65,7 +65,7 @@ match_all(const struct criterion *k)
 static int
 match_final(const struct criterion *k)
 {
-	k->rd->c->want_final = true;
+	k->rd->c->load.want_final = true;
 	return (k->rd->flags & CLIENT_CONF_FINAL) != 0;
 }
 
@@ -74,14 +74,15 @@ match_host(const struct criterion *k)
 {
 	const struct client_conf *c = k->rd->c;
 
-	return match_text(c->hostname != NULL ? c->hostname : k->rd->host,
-	    k->value, true);
+	return match_text(
+	    c->host.hostname != NULL ? c->host.hostname : k->rd->host, k->value,
+	    true);
 }
 
 static int
 match_original_host(const struct criterion *k)
 {
-	return match_text(k->rd->c->original_host, k->value, true);
+	return match_text(k->rd->c->load.original_host, k->value, true);
 }
 
 static int
@@ -89,8 +90,8 @@ match_user(const struct criterion *k)
 {
 	const struct client_conf *c = k->rd->c;
 
-	return match_text(c->user != NULL ? c->user : local_user(), k->value,
-	    false);
+	return match_text(c->host.user != NULL ? c->host.user : local_user(),
+	    k->value, false);
 }
 
 static int
@@ -111,7 +112,7 @@ match_maybe(const char *text, const char *patterns)
 static int
 match_tagged(const struct criterion *k)
 {
-	return match_maybe(k->rd->c->tag, k->value);
+	return match_maybe(k->rd->c->host.tag, k->value);
 }
 
 static int
@@ -119,7 +120,8 @@ match_command(const struct criterion *k)
 {
 	const struct client_conf *c = k->rd->c;
 
-	return match_maybe(c->command != NULL ? c->command : c->remote_command,
+	return match_maybe(c->load.command != NULL ? c->load.command
+						   : c->session.remote_command,
 	    k->value);
 }
 
@@ -135,11 +137,11 @@ match_session_type(const struct criterion *k)
 	const struct client_conf *c = k->rd->c;
 	const char *type = "shell";
 
-	if (c->session_type == CLIENT_SESSION_SUBSYSTEM)
+	if (c->session.session_type == CLIENT_SESSION_SUBSYSTEM)
 		type = "subsystem";
-	else if (c->session_type == CLIENT_SESSION_NONE)
+	else if (c->session.session_type == CLIENT_SESSION_NONE)
 		type = "none";
-	else if (c->command != NULL || c->remote_command != NULL)
+	else if (c->load.command != NULL || c->session.remote_command != NULL)
 		type = "exec";
 	return match_text(type, k->value, false);
 }
@@ -157,7 +159,7 @@ match_local_network(const struct criterion *k)
 	if (hit < -1 || strpbrk(k->value, "*?") != NULL)
 		return conf_error(k->at, "Match localnetwork: \"%s\" is no "
 		    "list of networks", k->value);
-	if (k->rd->c->inert || getifaddrs(&list) == -1)
+	if (k->rd->c->load.inert || getifaddrs(&list) == -1)
 		return 0;
 	for (struct ifaddrs *i = list; i != NULL && hit == 0; i = i->ifa_next) {
 		if (i->ifa_addr == NULL ||
@@ -215,7 +217,7 @@ match_exec(const struct criterion *k)
 	char *command;
 	int r;
 
-	if (!k->so_far || k->rd->c->inert)
+	if (!k->so_far || k->rd->c->load.inert)
 		return 0;
 	r = client_conf_expand(k->rd->c, CLIENT_TOKENS_COMMAND, "Match exec",
 	    k->value, &command);
@@ -374,7 +376,7 @@ include_line(struct reader *rd, const struct strlist *words,
 
 	if (words->n == 0)
 		return conf_error(at, "Include: missing argument");
-	if (rd->c->inert)
+	if (rd->c->load.inert)
 		return 0;
 	r = client_conf_expand_list(rd->c, "Include", words, &names);
 	if (r == 0)
@@ -413,14 +415,14 @@ settle_hostname(struct client_conf *c)
 	char *name;
 	int r;
 
-	if (c->hostname == NULL || strchr(c->hostname, '%') == NULL)
+	if (c->host.hostname == NULL || strchr(c->host.hostname, '%') == NULL)
 		return 0;
 	r = client_conf_expand(c, CLIENT_TOKENS_HOSTNAME, "Hostname",
-	    c->hostname, &name);
+	    c->host.hostname, &name);
 	if (r < 0)
 		return r;
-	free(c->hostname);
-	c->hostname = name;
+	free(c->host.hostname);
+	c->host.hostname = name;
 	return 0;
 }
 
@@ -474,8 +476,8 @@ client_conf_read_file(struct client_conf *c, const char *path,
 	char *user_dir = NULL;
 	int r;
 
-	rd.host = (flags & CLIENT_CONF_FINAL) != 0 && c->hostname != NULL ?
-	    c->hostname : c->original_host;
+	rd.host = (flags & CLIENT_CONF_FINAL) != 0 && c->host.hostname != NULL ?
+	    c->host.hostname : c->load.original_host;
 	if (rd.host == NULL)
 		rd.host = "";
 	/* The name may change under us while Hostname lines are read. */
@@ -552,21 +554,22 @@ client_conf_load(struct client_conf *c,
 {
 	int r;
 
-	free(c->original_host);
-	free(c->command);
-	c->original_host = xstrdup(context->host);
-	c->command = context->command != NULL ? xstrdup(context->command) :
+	free(c->load.original_host);
+	free(c->load.command);
+	c->load.original_host = xstrdup(context->host);
+	c->load.command = context->command != NULL ? xstrdup(context->command) :
 						NULL;
-	free(c->config_path);
-	c->config_path = context->config_path != NULL ?
+	free(c->load.config_path);
+	c->load.config_path = context->config_path != NULL ?
 	    xstrdup(context->config_path) : NULL;
-	c->batch_given = c->batch_mode;
-	if ((r = check_name("hostname", c->original_host)) < 0 ||
-	    (c->user != NULL && (r = check_name("username", c->user)) < 0) ||
+	c->auth.batch_given = c->auth.batch_mode;
+	if ((r = check_name("hostname", c->load.original_host)) < 0 ||
+	    (c->host.user != NULL &&
+		(r = check_name("username", c->host.user)) < 0) ||
 	    (r = settle_hostname(c)) < 0 ||
 	    (r = read_files(c, context->config_path, 0)) < 0)
 		return r;
-	if (c->want_final &&
+	if (c->load.want_final &&
 	    (r = read_files(c, context->config_path, CLIENT_CONF_FINAL)) < 0)
 		return r;
 	return client_conf_finish(c);

@@ -207,128 +207,133 @@ static const struct conf_row rows[] = {
 	{ "Match", NULL, STRUCTURE },
 	{ "Include", NULL, STRUCTURE },
 
-	{ "User", NULL, TEXTUAL(user) },
-	{ "Hostname", NULL, TEXTUAL(hostname) },
-	{ "Port", NULL, PORT(port, TEXT(HPN_DEFAULT_PORT)) },
-	{ "Fallback", NULL, FLAG(fallback, "yes") },
+	{ "User", NULL, TEXTUAL(host.user) },
+	{ "Hostname", NULL, TEXTUAL(host.hostname) },
+	{ "Port", NULL, PORT(host.port, TEXT(HPN_DEFAULT_PORT)) },
+	{ "Fallback", NULL, FLAG(host.fallback, "yes") },
 	{ "FallbackPort", NULL,
-	    PORT(fallback_port, TEXT(HPN_FALLBACK_PORT)) },
-	{ "HostKeyAlias", NULL, TEXTUAL(host_key_alias) },
-	{ "Tag", NULL, TEXTUAL(tag) },
-	{ "AddressFamily", NULL, CHOICE(address_family, conf_families, "any") },
-	{ "BindAddress", NULL, TEXTUAL(bind_address) },
-	{ "BindInterface", NULL, TEXTUAL(bind_interface) },
+	    PORT(host.fallback_port, TEXT(HPN_FALLBACK_PORT)) },
+	{ "HostKeyAlias", NULL, TEXTUAL(host.host_key_alias) },
+	{ "Tag", NULL, TEXTUAL(host.tag) },
+	{ "AddressFamily", NULL,
+	    CHOICE(tcp.address_family, conf_families, "any") },
+	{ "BindAddress", NULL, TEXTUAL(tcp.bind_address) },
+	{ "BindInterface", NULL, TEXTUAL(tcp.bind_interface) },
 	{ "ConnectionAttempts", NULL,
-	    NUMBER(connection_attempts, 1, INT_MAX, "1") },
-	{ "ConnectTimeout", NULL, TIME(connect_timeout, "none"),
+	    NUMBER(tcp.connection_attempts, 1, INT_MAX, "1") },
+	{ "ConnectTimeout", NULL, TIME(tcp.connect_timeout, "none"),
 	    .values = no_time },
-	{ "TCPKeepAlive", "KeepAlive", FLAG(tcp_keep_alive, "yes") },
-	{ "CongestionControl", NULL, TEXTUAL(congestion_control),
+	{ "TCPKeepAlive", "KeepAlive", FLAG(tcp.tcp_keep_alive, "yes") },
+	{ "CongestionControl", NULL, TEXTUAL(tcp.congestion_control),
 	    .flags = CONF_NONE, .check = conf_check_congestion },
-	{ "IPQoS", NULL, .type = &conf_dscp, AT(ipqos), .def = "ef cs0" },
-	{ "ProxyCommand", NULL, TEXTUAL(proxy_command),
+	{ "IPQoS", NULL, .type = &conf_dscp, AT(tcp.ipqos), .def = "ef cs0" },
+	{ "ProxyCommand", NULL, TEXTUAL(tcp.proxy_command),
 	    .flags = CONF_RAW | CONF_NONE },
-	{ "ProxyJump", NULL, TEXTUAL(proxy_jump), .flags = CONF_NONE,
+	{ "ProxyJump", NULL, TEXTUAL(tcp.proxy_jump), .flags = CONF_NONE,
 	    .check = destination_check_jumps },
-	{ "ServerAliveInterval", NULL, TIME(server_alive_interval, "0") },
+	{ "ServerAliveInterval", NULL, TIME(tcp.server_alive_interval, "0") },
 	{ "ServerAliveCountMax", NULL,
-	    NUMBER(server_alive_count_max, 0, INT_MAX, "3") },
-	{ "VersionAddendum", NULL, TEXTUAL(version_addendum),
+	    NUMBER(tcp.server_alive_count_max, 0, INT_MAX, "3") },
+	{ "VersionAddendum", NULL, TEXTUAL(tcp.version_addendum),
 	    .flags = CONF_RAW | CONF_NONE },
-	{ "RefuseConnection", NULL, TEXTUAL(refuse_connection) },
+	{ "RefuseConnection", NULL, TEXTUAL(host.refuse_connection) },
 
-	{ "KexAlgorithms", NULL, ALGS(kex_algorithms, ALGS_KEX_CLIENT) },
+	{ "KexAlgorithms", NULL, ALGS(algs.kex_algorithms, ALGS_KEX_CLIENT) },
 	{ "HostKeyAlgorithms", NULL,
-	    ALGS(host_key_algorithms, ALGS_HOST_KEY) },
-	{ "Ciphers", NULL, ALGS(ciphers, ALGS_CIPHER) },
-	{ "MACs", NULL, ALGS(macs, ALGS_MAC) },
+	    ALGS(algs.host_key_algorithms, ALGS_HOST_KEY) },
+	{ "Ciphers", NULL, ALGS(algs.ciphers, ALGS_CIPHER) },
+	{ "MACs", NULL, ALGS(algs.macs, ALGS_MAC) },
 	{ "PubkeyAcceptedAlgorithms", "PubkeyAcceptedKeyTypes",
-	    ALGS(pubkey_accepted_algorithms, ALGS_PUBKEY) },
-	{ "Compression", NULL, FLAG(compression, "no") },
-	{ "RekeyLimit", NULL, .type = &conf_bytes_time, AT(rekey_limit),
+	    ALGS(algs.pubkey_accepted_algorithms, ALGS_PUBKEY) },
+	{ "Compression", NULL, FLAG(algs.compression, "no") },
+	{ "RekeyLimit", NULL, .type = &conf_bytes_time, AT(algs.rekey_limit),
 	    .def = "default none" },
 	{ "RequiredRSASize", NULL,
-	    NUMBER(required_rsa_size, 0, INT_MAX, "1024") },
+	    NUMBER(algs.required_rsa_size, 0, INT_MAX, "1024") },
 	{ "WarnWeakCrypto", NULL,
-	    CHOICE(warn_weak_crypto, weak_values, "yes") },
-	{ "NoneEnabled", NULL, FLAG(none_enabled, "no") },
-	{ "NoneSwitch", NULL, FLAG(none_switch, "no"),
+	    CHOICE(algs.warn_weak_crypto, weak_values, "yes") },
+	{ "NoneEnabled", NULL, FLAG(algs.none_enabled, "no") },
+	{ "NoneSwitch", NULL, FLAG(algs.none_switch, "no"),
 	    .flags = CONF_IN_BLOCK },
-	{ "NoneMacEnabled", NULL, FLAG(none_mac_enabled, "no") },
-	{ "HPNDisabled", NULL, FLAG(hpn_disabled, "no") },
-	{ "TcpRcvBufPoll", NULL, FLAG(tcp_rcv_buf_poll, "yes") },
+	{ "NoneMacEnabled", NULL, FLAG(algs.none_mac_enabled, "no") },
+	{ "HPNDisabled", NULL, FLAG(data.hpn_disabled, "no") },
+	{ "TcpRcvBufPoll", NULL, FLAG(data.tcp_rcv_buf_poll, "yes") },
 	{ "CipherThreads", NULL,
-	    NUMBER(cipher_threads, 0, WORKER_THREADS_MAX, "auto"),
+	    NUMBER(data.cipher_threads, 0, WORKER_THREADS_MAX, "auto"),
 	    .values = conf_threads },
-	{ "CipherForm", NULL, CHOICE(cipher_form, conf_forms, "auto") },
-	{ "DisableMTAES", NULL, FLAG(disable_mtaes, "no") },
-	{ "Metrics", NULL, FLAG(metrics, "no") },
-	{ "MetricsInterval", NULL, NUMBER(metrics_interval, 1, 86400, "5") },
-	{ "MetricsPath", NULL, TEXTUAL(metrics_path),
+	{ "CipherForm", NULL, CHOICE(data.cipher_form, conf_forms, "auto") },
+	{ "DisableMTAES", NULL, FLAG(data.disable_mtaes, "no") },
+	{ "Metrics", NULL, FLAG(data.metrics, "no") },
+	{ "MetricsInterval", NULL,
+	    NUMBER(data.metrics_interval, 1, 86400, "5") },
+	{ "MetricsPath", NULL, TEXTUAL(data.metrics_path),
 	    .def = "./ssh_stack_metrics" },
 
-	{ "GlobalKnownHostsFile", NULL, LIST(global_known_hosts_file),
+	{ "GlobalKnownHostsFile", NULL, LIST(known.global_known_hosts_file),
 	    .flags = CONF_NONE | CONF_ALONE,
 	    .def = SYSCONFDIR "/ssh_known_hosts " SYSCONFDIR
 			      "/ssh_known_hosts2" },
-	{ "UserKnownHostsFile", NULL, LIST(user_known_hosts_file),
+	{ "UserKnownHostsFile", NULL, LIST(known.user_known_hosts_file),
 	    .flags = CONF_NONE | CONF_ALONE,
 	    .def = "~/.ssh/known_hosts ~/.ssh/known_hosts2" },
-	{ "RevokedHostKeys", NULL, LIST(revoked_host_keys),
+	{ "RevokedHostKeys", NULL, LIST(known.revoked_host_keys),
 	    .flags = CONF_NONE | CONF_ALONE },
 	{ "StrictHostKeyChecking", NULL,
-	    CHOICE(strict_host_key_checking, strict_values, "ask") },
-	{ "HashKnownHosts", NULL, FLAG(hash_known_hosts, "no") },
+	    CHOICE(known.strict_host_key_checking, strict_values, "ask") },
+	{ "HashKnownHosts", NULL, FLAG(known.hash_known_hosts, "no") },
 	{ "UpdateHostKeys", NULL,
-	    CHOICE(update_host_keys, update_values, "yes") },
+	    CHOICE(known.update_host_keys, update_values, "yes") },
 	{ "NoHostAuthenticationForLocalhost", NULL,
-	    FLAG(no_host_authentication_for_localhost, "no") },
-	{ "VisualHostKey", NULL, FLAG(visual_host_key, "no") },
+	    FLAG(known.no_host_authentication_for_localhost, "no") },
+	{ "VisualHostKey", NULL, FLAG(known.visual_host_key, "no") },
 	{ "FingerprintHash", NULL,
-	    CHOICE(fingerprint_hash, conf_fingerprint_hashes, "sha256") },
+	    CHOICE(known.fingerprint_hash, conf_fingerprint_hashes, "sha256") },
 
-	{ "IdentityFile", "IdentityFile2", LIST(identity_file),
+	{ "IdentityFile", "IdentityFile2", LIST(auth.identity_file),
 	    .flags = CONF_APPEND | CONF_NONE | CONF_ONE,
 	    .def = "~/.ssh/id_rsa ~/.ssh/id_ecdsa ~/.ssh/id_ed25519" },
-	{ "IdentitiesOnly", NULL, FLAG(identities_only, "no") },
-	{ "IdentityAgent", NULL, TEXTUAL(identity_agent) },
+	{ "IdentitiesOnly", NULL, FLAG(auth.identities_only, "no") },
+	{ "IdentityAgent", NULL, TEXTUAL(auth.identity_agent) },
 	{ "PreferredAuthentications", NULL,
-	    TEXTUAL(preferred_authentications),
+	    TEXTUAL(auth.preferred_authentications),
 	    .def = "publickey,keyboard-interactive,password" },
 	{ "PubkeyAuthentication", "DSAAuthentication",
-	    CHOICE(pubkey_authentication, pubkey_values, "yes") },
+	    CHOICE(auth.pubkey_authentication, pubkey_values, "yes") },
 	{ "PasswordAuthentication", NULL,
-	    FLAG(password_authentication, "yes") },
+	    FLAG(auth.password_authentication, "yes") },
 	{ "KbdInteractiveAuthentication",
 	    "ChallengeResponseAuthentication,SKeyAuthentication,"
 	    "TISAuthentication",
-	    FLAG(kbd_interactive_authentication, "yes") },
-	{ "KbdInteractiveDevices", NULL, TEXTUAL(kbd_interactive_devices) },
+	    FLAG(auth.kbd_interactive_authentication, "yes") },
+	{ "KbdInteractiveDevices", NULL,
+	    TEXTUAL(auth.kbd_interactive_devices) },
 	{ "NumberOfPasswordPrompts", NULL,
-	    NUMBER(number_of_password_prompts, 0, INT_MAX, "3") },
-	{ "BatchMode", NULL, FLAG(batch_mode, "no") },
+	    NUMBER(auth.number_of_password_prompts, 0, INT_MAX, "3") },
+	{ "BatchMode", NULL, FLAG(auth.batch_mode, "no") },
 
-	{ "RemoteCommand", NULL, TEXTUAL(remote_command),
+	{ "RemoteCommand", NULL, TEXTUAL(session.remote_command),
 	    .flags = CONF_RAW | CONF_NONE },
-	{ "RequestTTY", NULL, CHOICE(request_tty, tty_values, "auto") },
+	{ "RequestTTY", NULL, CHOICE(session.request_tty, tty_values, "auto") },
 	{ "SessionType", NULL,
-	    CHOICE(session_type, session_values, "default") },
-	{ "StdinNull", NULL, FLAG(stdin_null, "no") },
+	    CHOICE(session.session_type, session_values, "default") },
+	{ "StdinNull", NULL, FLAG(session.stdin_null, "no") },
 	{ "ForkAfterAuthentication", NULL,
-	    FLAG(fork_after_authentication, "no") },
-	{ "EscapeChar", NULL, .type = &escape_type, AT(escape_char),
+	    FLAG(session.fork_after_authentication, "no") },
+	{ "EscapeChar", NULL, .type = &escape_type, AT(session.escape_char),
 	    .def = "~" },
-	{ "SendEnv", NULL, LIST(send_env), .flags = CONF_APPEND,
+	{ "SendEnv", NULL, LIST(session.send_env), .flags = CONF_APPEND,
 	    .check = conf_check_env_pattern },
-	{ "SetEnv", NULL, .type = &conf_env, AT(set_env),
+	{ "SetEnv", NULL, .type = &conf_env, AT(session.set_env),
 	    .flags = CONF_LINES },
-	{ "PermitLocalCommand", NULL, FLAG(permit_local_command, "no") },
-	{ "LocalCommand", NULL, TEXTUAL(local_command),
+	{ "PermitLocalCommand", NULL,
+	    FLAG(session.permit_local_command, "no") },
+	{ "LocalCommand", NULL, TEXTUAL(session.local_command),
 	    .flags = CONF_RAW | CONF_NONE },
 
-	{ "LogLevel", NULL, .type = &conf_log_level, AT(log_level),
+	{ "LogLevel", NULL, .type = &conf_log_level, AT(log.log_level),
 	    .def = "INFO" },
-	{ "SyslogFacility", NULL, .type = &conf_facility, AT(syslog_facility),
+	{ "SyslogFacility", NULL,
+	    .type = &conf_facility, AT(log.syslog_facility),
 	    .def = "USER" },
 	{ "IgnoreUnknown", NULL, TEXTUAL(ignore_unknown) },
 
@@ -386,15 +391,17 @@ static const struct conf_row rows[] = {
 	{ "XAuthLocation", NULL, UNBUILT(string, NULL, NULL) },
 
 	/* Not built: client_conf_unbuilt() tells where they would act. */
-	{ "ClearAllForwardings", NULL, FLAG(clear_all_forwardings, "no") },
-	{ "DynamicForward", NULL, LIST(dynamic_forward),
+	{ "ClearAllForwardings", NULL,
+	    FLAG(forward.clear_all_forwardings, "no") },
+	{ "DynamicForward", NULL, LIST(forward.dynamic_forward),
 	    .flags = CONF_APPEND | CONF_RAW },
 	{ "ExitOnForwardFailure", NULL, UNBUILT_FLAG(NULL) },
-	{ "ForwardAgent", NULL, .type = &agent_type, AT(forward_agent) },
-	{ "ForwardX11", NULL, FLAG(forward_x11, "no") },
-	{ "LocalForward", NULL, LIST(local_forward),
+	{ "ForwardAgent", NULL,
+	    .type = &agent_type, AT(forward.forward_agent) },
+	{ "ForwardX11", NULL, FLAG(forward.forward_x11, "no") },
+	{ "LocalForward", NULL, LIST(forward.local_forward),
 	    .flags = CONF_APPEND | CONF_RAW },
-	{ "RemoteForward", NULL, LIST(remote_forward),
+	{ "RemoteForward", NULL, LIST(forward.remote_forward),
 	    .flags = CONF_APPEND | CONF_RAW },
 
 	/* Known, but not here. */
@@ -439,9 +446,9 @@ void
 client_conf_clear(struct client_conf *c)
 {
 	conf_clear(&client_conf_table, c);
-	free(c->original_host);
-	free(c->command);
-	free(c->config_path);
+	free(c->load.original_host);
+	free(c->load.command);
+	free(c->load.config_path);
 	client_conf_init(c);
 }
 
@@ -461,10 +468,10 @@ client_conf_is_set(const struct client_conf *c, const char *keyword)
 static bool
 other_proxy_given(const struct client_conf *c, const struct conf_row *row)
 {
-	if (row->offset == offsetof(struct client_conf, proxy_jump))
+	if (row->offset == offsetof(struct client_conf, tcp.proxy_jump))
 		return client_conf_is_set(c, "ProxyCommand");
-	return row->offset == offsetof(struct client_conf, proxy_command) &&
-	    c->proxy_jump != NULL;
+	return row->offset == offsetof(struct client_conf, tcp.proxy_command) &&
+	    c->tcp.proxy_jump != NULL;
 }
 
 int
@@ -486,7 +493,7 @@ client_conf_set(struct client_conf *c, const char *keyword, const char *value)
 	if (row == NULL)
 		return ERR_SYNTAX;
 	if (strcmp(row->name, "User") == 0 && !client_conf_is_set(c, "User"))
-		c->user_is_literal = true;
+		c->load.user_is_literal = true;
 	return conf_apply_word(&client_conf_table, c, row, value, &at);
 }
 
@@ -535,8 +542,8 @@ settle_send_env(struct client_conf *c)
 	const char *item;
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < c->send_env.n; i++) {
-		item = c->send_env.v[i];
+	for (size_t i = 0; r == 0 && i < c->session.send_env.n; i++) {
+		item = c->session.send_env.v[i];
 		if (*item != '-') {
 			r = strlist_add(&kept, item);
 			continue;
@@ -549,7 +556,7 @@ settle_send_env(struct client_conf *c)
 		kept = next;
 	}
 	if (r == 0)
-		r = strlist_copy(&c->send_env, &kept);
+		r = strlist_copy(&c->session.send_env, &kept);
 	strlist_clear(&kept);
 	return r;
 }
@@ -558,18 +565,18 @@ settle_send_env(struct client_conf *c)
 static void
 settle_agent(struct client_conf *c)
 {
-	const char *s = c->identity_agent, *value;
+	const char *s = c->auth.identity_agent, *value;
 
 	if (s == NULL)
 		return;
 	if (strcmp(s, "SSH_AUTH_SOCK") == 0) {
-		free(c->identity_agent);
-		c->identity_agent = NULL;
+		free(c->auth.identity_agent);
+		c->auth.identity_agent = NULL;
 	} else if (s[0] == '$' && s[1] != '{') {
 		value = getenv(s + 1);
 		value = value != NULL && *value != '\0' ? value : "none";
-		free(c->identity_agent);
-		c->identity_agent = xstrdup(value);
+		free(c->auth.identity_agent);
+		c->auth.identity_agent = xstrdup(value);
 	}
 }
 
@@ -580,25 +587,26 @@ settle_names(struct client_conf *c)
 	char *user;
 	int r;
 
-	if (c->hostname == NULL && c->original_host != NULL) {
-		c->hostname = xstrdup(c->original_host);
-		for (char *p = c->hostname; *p != '\0'; p++)
+	if (c->host.hostname == NULL && c->load.original_host != NULL) {
+		c->host.hostname = xstrdup(c->load.original_host);
+		for (char *p = c->host.hostname; *p != '\0'; p++)
 			*p = (char)tolower((unsigned char)*p);
 	}
-	if (c->user == NULL) {
+	if (c->host.user == NULL) {
 		if ((pw = getpwuid(getuid())) == NULL) {
 			log_error("There is no account for user ID %u",
 			    (unsigned)getuid());
 			return ERR_NOT_FOUND;
 		}
-		c->user = xstrdup(pw->pw_name);
-	} else if (!c->user_is_literal && strpbrk(c->user, "%$") != NULL) {
-		r = client_conf_expand(c, CLIENT_TOKENS_USER, "User", c->user,
-		    &user);
+		c->host.user = xstrdup(pw->pw_name);
+	} else if (!c->load.user_is_literal &&
+		   strpbrk(c->host.user, "%$") != NULL) {
+		r = client_conf_expand(
+		    c, CLIENT_TOKENS_USER, "User", c->host.user, &user);
 		if (r < 0)
 			return r;
-		free(c->user);
-		c->user = user;
+		free(c->host.user);
+		c->host.user = user;
 	}
 	return 0;
 }
@@ -607,9 +615,9 @@ settle_names(struct client_conf *c)
 static void
 settle_port(struct client_conf *c)
 {
-	if ((c->proxy_command != NULL || c->proxy_jump != NULL) &&
-	    c->fallback && !c->port_given)
-		c->port = c->fallback_port;
+	if ((c->tcp.proxy_command != NULL || c->tcp.proxy_jump != NULL) &&
+	    c->host.fallback && !c->load.port_given)
+		c->host.port = c->host.fallback_port;
 }
 
 int
@@ -617,28 +625,31 @@ client_conf_finish(struct client_conf *c)
 {
 	int r;
 
-	c->port_given = client_conf_is_set(c, "Port");
+	c->load.port_given = client_conf_is_set(c, "Port");
 	if ((r = conf_set_defaults(&client_conf_table, c)) < 0)
 		return r;
 	settle_port(c);
 	if ((r = settle_names(c)) < 0 || (r = settle_send_env(c)) < 0)
 		return r;
 	settle_agent(c);
-	if (client_conf_is_set(c, "MetricsPath") && !client_conf_is_set(c, "Metrics"))
-		c->metrics = 1;
+	if (client_conf_is_set(c, "MetricsPath") && !client_conf_is_set(c,
+	    "Metrics"))
+		c->data.metrics = 1;
 	/* Files of the user's own choice are the user's to keep. */
-	if (client_conf_is_set(c, "UserKnownHostsFile") && !client_conf_is_set(c, "UpdateHostKeys"))
-		c->update_host_keys = CLIENT_ASK_NO;
-	c->log_level_given = client_conf_is_set(c, "LogLevel");
-	c->identity_file_given = client_conf_is_set(c, "IdentityFile");
-	c->host_key_algorithms_given = client_conf_is_set(c, "HostKeyAlgorithms");
+	if (client_conf_is_set(c,
+	    "UserKnownHostsFile") && !client_conf_is_set(c, "UpdateHostKeys"))
+		c->known.update_host_keys = CLIENT_ASK_NO;
+	c->log.log_level_given = client_conf_is_set(c, "LogLevel");
+	c->auth.identity_file_given = client_conf_is_set(c, "IdentityFile");
+	c->algs.host_key_algorithms_given =
+	    client_conf_is_set(c, "HostKeyAlgorithms");
 	return 0;
 }
 
 int
 client_conf_dump(const struct client_conf *c, struct buf *out)
 {
-	if (c->original_host != NULL)
-		buf_printf(out, "host %s\n", c->original_host);
+	if (c->load.original_host != NULL)
+		buf_printf(out, "host %s\n", c->load.original_host);
 	return conf_dump(&client_conf_table, c, out);
 }

@@ -37,116 +37,147 @@ enum { CLIENT_ESCAPE_NONE = -1 };
 /* Fields are owned; strings are NULL when unset or "none". */
 struct client_conf {
 	struct conf_marks marks;
+	char *ignore_unknown;
 
-	/* Where to. After load: hostname, user and port are set. */
-	char *hostname; /* %h is expanded by load */
-	char *user;
-	int port;	    /* HPN_DEFAULT_PORT */
-	int fallback;	    /* flag: try fallback_port when port is not open */
-	int fallback_port;
-	char *host_key_alias;
-	char *tag;
-	int address_family; /* AF_UNSPEC, AF_INET, AF_INET6 */
-	char *bind_address;
-	char *bind_interface;
-	int connection_attempts;
-	int connect_timeout; /* s; 0 = the system's */
-	int tcp_keep_alive;  /* flag */
-	char *congestion_control; /* NULL: the system's */
-	struct conf_qos ipqos;
-	/* At most one of these: the first that was given. */
-	char *proxy_command; /* tokens not expanded */
-	char *proxy_jump;    /* list of jump hosts (conf/destination.h) */
-	int server_alive_interval; /* s; 0 = off */
-	int server_alive_count_max;
-	char *version_addendum;
-	char *refuse_connection; /* text: do not connect, tell this */
+	/* Where to. After load: name, user and port are set. */
+	struct {
+		char *hostname; /* %h is expanded by load */
+		char *user;
+		int port;	    /* HPN_DEFAULT_PORT */
+		int fallback; /* flag: try fallback_port when port is not open
+			       */
+		int fallback_port;
+		char *host_key_alias;
+		char *tag;
+		char *refuse_connection; /* text: do not connect, tell this */
+	} host;
+
+	/* How the host is reached, and the connection is kept. */
+	struct {
+		int address_family; /* AF_UNSPEC, AF_INET, AF_INET6 */
+		char *bind_address;
+		char *bind_interface;
+		int connection_attempts;
+		int connect_timeout; /* s; 0 = the system's */
+		int tcp_keep_alive;  /* flag */
+		char *congestion_control; /* NULL: the system's */
+		struct conf_qos ipqos;
+		/* At most one of these: the first that was given. */
+		char *proxy_command; /* tokens not expanded */
+		char *proxy_jump; /* list of jump hosts (conf/destination.h) */
+		int server_alive_interval; /* s; 0 = off */
+		int server_alive_count_max;
+		char *version_addendum;
+	} tcp;
 
 	/* Algorithms: final comma lists. */
-	char *kex_algorithms;
-	char *host_key_algorithms; /* host_key_algorithms_given: user's order */
-	char *ciphers;
-	char *macs;
-	char *pubkey_accepted_algorithms;
-	int compression; /* flag */
-	struct conf_rekey rekey_limit;
-	int required_rsa_size; /* bits */
-	int warn_weak_crypto;  /* CLIENT_WEAK_* */
-	int none_enabled;      /* flag: none_switch may be used */
-	int none_switch;       /* flag: no encryption once logged in */
-	int none_mac_enabled;  /* flag: and no MAC */
+	struct {
+		char *kex_algorithms;
+		char *host_key_algorithms; /* host_key_algorithms_given: user's
+					      order */
+		bool host_key_algorithms_given;
+		char *ciphers;
+		char *macs;
+		char *pubkey_accepted_algorithms;
+		int compression; /* flag */
+		struct conf_rekey rekey_limit;
+		int required_rsa_size; /* bits */
+		int warn_weak_crypto;  /* CLIENT_WEAK_* */
+		int none_enabled;      /* flag: none_switch may be used */
+		int none_switch;       /* flag: no encryption once logged in */
+		int none_mac_enabled;  /* flag: and no MAC */
+	} algs;
 
-	/* Windows: both must allow that they follow the path. */
-	int hpn_disabled;     /* flag */
-	int tcp_rcv_buf_poll; /* flag */
-	int cipher_threads;   /* most of them; or PACKET_THREADS_AUTO */
-	int cipher_form;      /* enum packet_form */
-	int disable_mtaes;    /* flag: no keystream made ahead */
-
-	/* What TCP says of itself, in files. */
-	int metrics;	      /* flag */
-	int metrics_interval; /* s */
-	char *metrics_path;   /* tokens not expanded */
+	/* The data path. Windows follow the path only if both flags allow it.
+	 */
+	struct {
+		int hpn_disabled;     /* flag */
+		int tcp_rcv_buf_poll; /* flag */
+		int cipher_threads;   /* most of them; or PACKET_THREADS_AUTO */
+		int cipher_form;      /* enum packet_form */
+		int disable_mtaes;    /* flag: no keystream made ahead */
+		int metrics;	      /* flag */
+		int metrics_interval; /* s */
+		char *metrics_path;   /* tokens not expanded */
+	} data;
 
 	/* Knowing the host. Paths: tokens not expanded. */
-	struct strlist global_known_hosts_file;
-	struct strlist user_known_hosts_file;
-	struct strlist revoked_host_keys;
-	int strict_host_key_checking; /* CLIENT_ASK_* */
-	int hash_known_hosts;	      /* flag */
-	int update_host_keys; /* CLIENT_ASK_*: learn the host's other keys */
-	int no_host_authentication_for_localhost; /* flag */
-	int visual_host_key;			  /* flag */
-	int fingerprint_hash; /* enum digest_alg: MD5 or SHA256 */
+	struct {
+		struct strlist global_known_hosts_file;
+		struct strlist user_known_hosts_file;
+		struct strlist revoked_host_keys;
+		int strict_host_key_checking; /* CLIENT_ASK_* */
+		int hash_known_hosts;	      /* flag */
+		int update_host_keys; /* CLIENT_ASK_*: learn the host's other
+					 keys */
+		int no_host_authentication_for_localhost; /* flag */
+		int visual_host_key;			  /* flag */
+		int fingerprint_hash; /* enum digest_alg: MD5 or SHA256 */
+	} known;
 
 	/* Who we are. */
-	struct strlist identity_file; /* as written; tokens not expanded */
-	bool identity_file_given;     /* not just the default names */
-	int identities_only;	      /* flag */
-	char *identity_agent; /* NULL: $SSH_AUTH_SOCK; "none": no agent */
-	char *preferred_authentications; /* comma list */
-	int pubkey_authentication;	 /* CLIENT_PUBKEY_* */
-	int password_authentication;	 /* flag */
-	int kbd_interactive_authentication; /* flag */
-	char *kbd_interactive_devices;	    /* comma list */
-	int number_of_password_prompts;
-	int batch_mode; /* flag */
+	struct {
+		struct strlist
+		    identity_file; /* as written; tokens not expanded */
+		bool identity_file_given;     /* not just the default names */
+		int identities_only;	      /* flag */
+		char *
+		    identity_agent; /* NULL: $SSH_AUTH_SOCK; "none": no agent */
+		char *preferred_authentications; /* comma list */
+		int pubkey_authentication;	 /* CLIENT_PUBKEY_* */
+		int password_authentication;	 /* flag */
+		int kbd_interactive_authentication; /* flag */
+		char *kbd_interactive_devices;	    /* comma list */
+		int number_of_password_prompts;
+		int batch_mode; /* flag */
+		bool batch_given; /* BatchMode on the command line: jump hosts
+				     too */
+	} auth;
 
 	/* The session. */
-	char *remote_command; /* tokens not expanded */
-	int request_tty;      /* CLIENT_TTY_* */
-	int session_type;     /* CLIENT_SESSION_* */
-	int stdin_null;	      /* flag */
-	int fork_after_authentication; /* flag */
-	int escape_char; /* byte, or CLIENT_ESCAPE_NONE */
-	struct strlist send_env; /* patterns; "-pattern" is done by load */
-	struct strlist set_env;	 /* NAME=value; tokens not expanded */
-	int permit_local_command; /* flag */
-	char *local_command;	  /* tokens not expanded */
+	struct {
+		char *remote_command; /* tokens not expanded */
+		int request_tty;      /* CLIENT_TTY_* */
+		int session_type;     /* CLIENT_SESSION_* */
+		int stdin_null;	      /* flag */
+		int fork_after_authentication; /* flag */
+		int escape_char; /* byte, or CLIENT_ESCAPE_NONE */
+		struct strlist
+		    send_env; /* patterns; "-pattern" is done by load */
+		struct strlist set_env;	 /* NAME=value; tokens not expanded */
+		int permit_local_command; /* flag */
+		char *local_command;	  /* tokens not expanded */
+	} session;
 
 	/* Forwarding, which is not built: where it would act, the program
 	 * refuses to go on. */
-	char *forward_agent; /* NULL: no; "yes"; path or $NAME */
-	int forward_x11;     /* flag */
-	int clear_all_forwardings; /* flag: the next three do not count */
-	struct strlist local_forward, remote_forward, dynamic_forward;
+	struct {
+		char *forward_agent; /* NULL: no; "yes"; path or $NAME */
+		int forward_x11;     /* flag */
+		int clear_all_forwardings; /* flag: the next three do not count
+					    */
+		struct strlist local_forward, remote_forward, dynamic_forward;
+	} forward;
 
-	int log_level; /* enum log_level */
-	bool log_level_given;
-	int syslog_facility; /* LOG_* */
-	char *ignore_unknown;
+	/* Messages. */
+	struct {
+		int log_level; /* enum log_level */
+		bool log_level_given;
+		int syslog_facility; /* LOG_* */
+		int verbosity;	   /* how many -v; -1: -q */
+	} log;
 
 	/* Not keywords: set by init and load. */
-	char *original_host; /* as typed */
-	char *command;	     /* as typed, may be NULL; for Match and LocalCommand */
-	bool host_key_algorithms_given;
-	char *config_path; /* as in the context */
-	int verbosity;	   /* how many -v; -1: -q */
-	bool port_given; /* anywhere: no fallback */
-	bool batch_given; /* BatchMode on the command line: jump hosts too */
-	bool user_is_literal; /* from -l or user@host: has no tokens */
-	bool want_final; /* a Match final was seen */
-	bool inert; /* for fuzzing: no Include, no Match exec */
+	struct {
+		char *original_host; /* as typed */
+		char *command;       /* as typed, may be NULL; for Match and
+					LocalCommand */
+		char *config_path; /* as in the context */
+		bool port_given; /* anywhere: no fallback */
+		bool user_is_literal; /* from -l or user@host: has no tokens */
+		bool want_final; /* a Match final was seen */
+		bool inert; /* for fuzzing: no Include, no Match exec */
+	} load;
 };
 
 void client_conf_init(struct client_conf *c);

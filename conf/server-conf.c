@@ -388,7 +388,8 @@ static const struct conf_type user_env_type = { parse_user_env,
 	format_user_env, conf_clear_string, NULL, true };
 static const struct conf_type methods_type = { parse_methods, format_methods,
 	conf_clear_list, NULL, false };
-static const struct conf_type subsystem_type = { parse_subsystem, conf_format_list,
+static const struct conf_type subsystem_type = { parse_subsystem,
+    conf_format_list,
 	conf_clear_list, NULL, false };
 
 /* --- what is not built --- */
@@ -495,131 +496,140 @@ static const struct conf_row rows[] = {
 	{ "Include", NULL, STRUCTURE },
 	{ "Match", NULL, STRUCTURE },
 
-	{ "Port", NULL, OF(ports, port),
+	{ "Port", NULL, OF(ports, listen.port),
 	    .flags = CONF_GLOBAL | CONF_APPEND | CONF_ONE,
 	    .def = TEXT(HPN_DEFAULT_PORT) },
-	{ "ListenAddress", NULL, OF(listen, listen_address),
+	{ "ListenAddress", NULL, OF(listen, listen.listen_address),
 	    .flags = CONF_GLOBAL | CONF_APPEND | CONF_ONE },
-	{ "AddressFamily", NULL, CHOICE(address_family, conf_families, "any"),
+	{ "AddressFamily", NULL,
+	    CHOICE(listen.address_family, conf_families, "any"),
 	    GLOBAL },
-	{ "LoginGraceTime", NULL, TIME(login_grace_time, "120"), GLOBAL },
-	{ "MaxStartups", NULL, OF(startups, max_startups), GLOBAL,
+	{ "LoginGraceTime", NULL,
+	    TIME(listen.login_grace_time, "120"), GLOBAL },
+	{ "MaxStartups", NULL, OF(startups, listen.max_startups), GLOBAL,
 	    .def = "10:30:100" },
 	{ "PerSourceMaxStartups", NULL,
-	    NUMBER(per_source_max_startups, 0, INT_MAX, "none"),
+	    NUMBER(listen.per_source_max_startups, 0, INT_MAX, "none"),
 	    .values = no_limit, GLOBAL },
 	{ "PerSourceNetBlockSize", NULL,
-	    OF(net_bits, per_source_net_block_size), GLOBAL,
+	    OF(net_bits, listen.per_source_net_block_size), GLOBAL,
 	    .def = "32:128" },
 	{ "PerSourcePenalties", NULL, .type = &server_penalties_type,
-	    AT(per_source_penalties), .flags = CONF_GLOBAL | CONF_PARTS,
+	    AT(listen.per_source_penalties), .flags = CONF_GLOBAL | CONF_PARTS,
 	    .def = "yes" },
 	{ "PerSourcePenaltyExemptList", NULL,
-	    TEXTUAL(per_source_penalty_exempt_list),
+	    TEXTUAL(listen.per_source_penalty_exempt_list),
 	    .flags = CONF_GLOBAL | CONF_NONE, .check = check_addresses },
-	{ "PidFile", NULL, TEXTUAL(pid_file),
+	{ "PidFile", NULL, TEXTUAL(listen.pid_file),
 	    .flags = CONF_GLOBAL | CONF_NONE,
 	    .def = LOCALSTATEDIR "/run/hpnsshd.pid" },
-	{ "TCPKeepAlive", "KeepAlive", FLAG(tcp_keep_alive, "yes"), GLOBAL },
-	{ "UseDNS", NULL, FLAG(use_dns, "no"), GLOBAL },
-	{ "VersionAddendum", NULL, TEXTUAL(version_addendum),
+	{ "TCPKeepAlive", "KeepAlive",
+	    FLAG(listen.tcp_keep_alive, "yes"), GLOBAL },
+	{ "UseDNS", NULL, FLAG(listen.use_dns, "no"), GLOBAL },
+	{ "VersionAddendum", NULL, TEXTUAL(listen.version_addendum),
 	    .flags = CONF_GLOBAL | CONF_RAW | CONF_NONE },
-	{ "ModuliFile", NULL, TEXTUAL(moduli_file), GLOBAL,
+	{ "ModuliFile", NULL, TEXTUAL(listen.moduli_file), GLOBAL,
 	    .def = SYSCONFDIR "/moduli" },
-	{ "SshdSessionPath", NULL, TEXTUAL(sshd_session_path), GLOBAL,
+	{ "SshdSessionPath", NULL, TEXTUAL(listen.sshd_session_path), GLOBAL,
 	    .def = LIBEXECDIR "/hpnsshd-session" },
-	{ "SshdAuthPath", NULL, TEXTUAL(sshd_auth_path), GLOBAL,
+	{ "SshdAuthPath", NULL, TEXTUAL(listen.sshd_auth_path), GLOBAL,
 	    .def = LIBEXECDIR "/hpnsshd-auth" },
-	{ "SyslogFacility", NULL, .type = &conf_facility, AT(syslog_facility),
+	{ "SyslogFacility", NULL,
+	    .type = &conf_facility, AT(log.syslog_facility),
 	    GLOBAL, .def = "AUTH" },
 
-	{ "HostKey", "HostDSAKey", LIST(host_key),
+	{ "HostKey", "HostDSAKey", LIST(algs.host_key),
 	    .flags = CONF_GLOBAL | CONF_APPEND | CONF_ONE,
 	    .def = SYSCONFDIR "/ssh_host_rsa_key " SYSCONFDIR
 			      "/ssh_host_ecdsa_key " SYSCONFDIR
 			      "/ssh_host_ed25519_key" },
 	{ "HostKeyAlgorithms", NULL,
-	    ALGS(host_key_algorithms, ALGS_HOST_KEY_SERVER), GLOBAL },
-	{ "KexAlgorithms", NULL, ALGS(kex_algorithms, ALGS_KEX_SERVER),
+	    ALGS(algs.host_key_algorithms, ALGS_HOST_KEY_SERVER), GLOBAL },
+	{ "KexAlgorithms", NULL, ALGS(algs.kex_algorithms, ALGS_KEX_SERVER),
 	    GLOBAL },
-	{ "Ciphers", NULL, ALGS(ciphers, ALGS_CIPHER), GLOBAL },
-	{ "MACs", NULL, ALGS(macs, ALGS_MAC), GLOBAL },
-	{ "Compression", NULL, CHOICE(compression, compression_values, "yes"),
+	{ "Ciphers", NULL, ALGS(algs.ciphers, ALGS_CIPHER), GLOBAL },
+	{ "MACs", NULL, ALGS(algs.macs, ALGS_MAC), GLOBAL },
+	{ "Compression", NULL,
+	    CHOICE(algs.compression, compression_values, "yes"),
 	    GLOBAL },
 	{ "FingerprintHash", NULL,
-	    CHOICE(fingerprint_hash, conf_fingerprint_hashes, "sha256"), GLOBAL },
+	    CHOICE(algs.fingerprint_hash, conf_fingerprint_hashes, "sha256"),
+	    GLOBAL },
 
-	{ "StrictModes", NULL, FLAG(strict_modes, "yes"), GLOBAL },
-	{ "UsePAM", NULL, FLAG(use_pam, "no"), GLOBAL },
+	{ "StrictModes", NULL, FLAG(login.strict_modes, "yes"), GLOBAL },
+	{ "UsePAM", NULL, FLAG(login.use_pam, "no"), GLOBAL },
 	{ "PermitUserEnvironment", NULL,
-	    OF(user_env, permit_user_environment), GLOBAL, .def = "no" },
-	{ "PrintMotd", NULL, FLAG(print_motd, "yes"), GLOBAL },
-	{ "PrintLastLog", NULL, FLAG(print_last_log, "yes"), GLOBAL },
+	    OF(user_env, session.permit_user_environment), GLOBAL,
+	    .def = "no" },
+	{ "PrintMotd", NULL, FLAG(session.print_motd, "yes"), GLOBAL },
+	{ "PrintLastLog", NULL, FLAG(session.print_last_log, "yes"), GLOBAL },
 
-	{ "LogLevel", NULL, .type = &conf_log_level, AT(log_level),
+	{ "LogLevel", NULL, .type = &conf_log_level, AT(log.log_level),
 	    .def = "INFO" },
-	{ "PAMServiceName", NULL, TEXTUAL(pam_service_name),
+	{ "PAMServiceName", NULL, TEXTUAL(login.pam_service_name),
 	    .def = "hpnsshd" },
-	{ "RefuseConnection", NULL, FLAG(refuse_connection, "no") },
-	{ "MaxAuthTries", NULL, NUMBER(max_auth_tries, 0, INT_MAX, "6") },
-	{ "MaxSessions", NULL, NUMBER(max_sessions, 0, INT_MAX, "10") },
+	{ "RefuseConnection", NULL, FLAG(login.refuse_connection, "no") },
+	{ "MaxAuthTries", NULL, NUMBER(login.max_auth_tries, 0, INT_MAX, "6") },
+	{ "MaxSessions", NULL, NUMBER(session.max_sessions, 0, INT_MAX, "10") },
 	{ "PermitRootLogin", NULL,
-	    CHOICE(permit_root_login, root_values, "prohibit-password") },
-	{ "AllowUsers", NULL, LIST(allow_users), .flags = CONF_APPEND,
+	    CHOICE(login.permit_root_login, root_values, "prohibit-password") },
+	{ "AllowUsers", NULL, LIST(login.allow_users), .flags = CONF_APPEND,
 	    .check = check_user_pattern },
-	{ "DenyUsers", NULL, LIST(deny_users), .flags = CONF_APPEND,
+	{ "DenyUsers", NULL, LIST(login.deny_users), .flags = CONF_APPEND,
 	    .check = check_user_pattern },
-	{ "AllowGroups", NULL, LIST(allow_groups), .flags = CONF_APPEND },
-	{ "DenyGroups", NULL, LIST(deny_groups), .flags = CONF_APPEND },
-	{ "Banner", NULL, TEXTUAL(banner), .flags = CONF_NONE },
-	{ "ClientAliveInterval", NULL, TIME(client_alive_interval, "0") },
+	{ "AllowGroups", NULL, LIST(login.allow_groups), .flags = CONF_APPEND },
+	{ "DenyGroups", NULL, LIST(login.deny_groups), .flags = CONF_APPEND },
+	{ "Banner", NULL, TEXTUAL(login.banner), .flags = CONF_NONE },
+	{ "ClientAliveInterval", NULL,
+	    TIME(session.client_alive_interval, "0") },
 	{ "ClientAliveCountMax", NULL,
-	    NUMBER(client_alive_count_max, 0, INT_MAX, "3") },
-	{ "ForceCommand", NULL, TEXTUAL(force_command),
+	    NUMBER(session.client_alive_count_max, 0, INT_MAX, "3") },
+	{ "ForceCommand", NULL, TEXTUAL(session.force_command),
 	    .flags = CONF_RAW | CONF_NONE },
-	{ "ChrootDirectory", NULL, TEXTUAL(chroot_directory),
+	{ "ChrootDirectory", NULL, TEXTUAL(session.chroot_directory),
 	    .flags = CONF_NONE },
-	{ "AcceptEnv", NULL, LIST(accept_env), .flags = CONF_APPEND,
+	{ "AcceptEnv", NULL, LIST(session.accept_env), .flags = CONF_APPEND,
 	    .check = conf_check_env_pattern },
-	{ "SetEnv", NULL, .type = &conf_env, AT(set_env),
+	{ "SetEnv", NULL, .type = &conf_env, AT(session.set_env),
 	    .flags = CONF_LINES },
-	{ "Subsystem", NULL, OF(subsystem, subsystem),
+	{ "Subsystem", NULL, OF(subsystem, session.subsystem),
 	    .flags = CONF_APPEND | CONF_RAW },
 	{ "AuthenticationMethods", NULL,
-	    OF(methods, authentication_methods) },
-	{ "AuthorizedKeysFile", NULL, LIST(authorized_keys_file),
+	    OF(methods, login.authentication_methods) },
+	{ "AuthorizedKeysFile", NULL, LIST(login.authorized_keys_file),
 	    .flags = CONF_NONE,
 	    .def = ".ssh/authorized_keys .ssh/authorized_keys2" },
-	{ "RevokedKeys", NULL, LIST(revoked_keys), .flags = CONF_NONE },
+	{ "RevokedKeys", NULL, LIST(login.revoked_keys), .flags = CONF_NONE },
 	{ "PubkeyAuthentication", "DSAAuthentication",
-	    FLAG(pubkey_authentication, "yes") },
+	    FLAG(login.pubkey_authentication, "yes") },
 	{ "PubkeyAcceptedAlgorithms", "PubkeyAcceptedKeyTypes",
-	    ALGS(pubkey_accepted_algorithms, ALGS_PUBKEY) },
+	    ALGS(algs.pubkey_accepted_algorithms, ALGS_PUBKEY) },
 	{ "PasswordAuthentication", NULL,
-	    FLAG(password_authentication, "yes") },
-	{ "PermitEmptyPasswords", NULL, FLAG(permit_empty_passwords, "no") },
+	    FLAG(login.password_authentication, "yes") },
+	{ "PermitEmptyPasswords", NULL,
+	    FLAG(login.permit_empty_passwords, "no") },
 	{ "KbdInteractiveAuthentication",
 	    "ChallengeResponseAuthentication,SKeyAuthentication",
-	    FLAG(kbd_interactive_authentication, "yes") },
-	{ "PermitTTY", NULL, FLAG(permit_tty, "yes") },
-	{ "PermitUserRC", NULL, FLAG(permit_user_rc, "yes") },
-	{ "ExposeAuthInfo", NULL, FLAG(expose_auth_info, "no") },
-	{ "RekeyLimit", NULL, .type = &conf_bytes_time, AT(rekey_limit),
+	    FLAG(login.kbd_interactive_authentication, "yes") },
+	{ "PermitTTY", NULL, FLAG(session.permit_tty, "yes") },
+	{ "PermitUserRC", NULL, FLAG(session.permit_user_rc, "yes") },
+	{ "ExposeAuthInfo", NULL, FLAG(session.expose_auth_info, "no") },
+	{ "RekeyLimit", NULL, .type = &conf_bytes_time, AT(algs.rekey_limit),
 	    .def = "default none" },
 	{ "RequiredRSASize", NULL,
-	    NUMBER(required_rsa_size, 0, INT_MAX, "1024") },
-	{ "IPQoS", NULL, .type = &conf_dscp, AT(ipqos), .def = "ef cs0" },
-	{ "CongestionControl", NULL, TEXTUAL(congestion_control),
+	    NUMBER(algs.required_rsa_size, 0, INT_MAX, "1024") },
+	{ "IPQoS", NULL, .type = &conf_dscp, AT(data.ipqos), .def = "ef cs0" },
+	{ "CongestionControl", NULL, TEXTUAL(data.congestion_control),
 	    .flags = CONF_NONE, .check = conf_check_congestion },
-	{ "NoneEnabled", NULL, FLAG(none_enabled, "no") },
-	{ "NoneMacEnabled", NULL, FLAG(none_mac_enabled, "no") },
-	{ "HPNDisabled", NULL, FLAG(hpn_disabled, "no") },
-	{ "TcpRcvBufPoll", NULL, FLAG(tcp_rcv_buf_poll, "yes") },
+	{ "NoneEnabled", NULL, FLAG(data.none_enabled, "no") },
+	{ "NoneMacEnabled", NULL, FLAG(data.none_mac_enabled, "no") },
+	{ "HPNDisabled", NULL, FLAG(data.hpn_disabled, "no") },
+	{ "TcpRcvBufPoll", NULL, FLAG(data.tcp_rcv_buf_poll, "yes") },
 	{ "CipherThreads", NULL,
-	    NUMBER(cipher_threads, 0, WORKER_THREADS_MAX, "auto"),
+	    NUMBER(data.cipher_threads, 0, WORKER_THREADS_MAX, "auto"),
 	    .values = conf_threads },
-	{ "CipherForm", NULL, CHOICE(cipher_form, conf_forms, "auto") },
-	{ "DisableMTAES", NULL, FLAG(disable_mtaes, "no") },
+	{ "CipherForm", NULL, CHOICE(data.cipher_form, conf_forms, "auto") },
+	{ "DisableMTAES", NULL, FLAG(data.disable_mtaes, "no") },
 
 	/* Not built: only the values that say what is the case. */
 	{ "AuthorizedKeysCommand", NULL, ONLY("none") },
@@ -731,12 +741,12 @@ void
 server_conf_clear(struct server_conf *c)
 {
 	conf_clear(&server_conf_table, c);
-	for (size_t i = 0; i < c->block_count; i++) {
-		strlist_clear(&c->blocks[i].criteria);
-		server_conf_clear(c->blocks[i].values);
-		free(c->blocks[i].values);
+	for (size_t i = 0; i < c->load.block_count; i++) {
+		strlist_clear(&c->load.blocks[i].criteria);
+		server_conf_clear(c->load.blocks[i].values);
+		free(c->load.blocks[i].values);
 	}
-	free(c->blocks);
+	free(c->load.blocks);
 	server_conf_init(c);
 }
 
@@ -747,11 +757,11 @@ server_conf_add_block(struct server_conf *c, const struct strlist *criteria,
 	struct server_block *b;
 	int r;
 
-	if (c->block_count >= SERVER_CONF_BLOCKS_MAX)
+	if (c->load.block_count >= SERVER_CONF_BLOCKS_MAX)
 		return ERR_LIMIT;
-	c->blocks = xrecallocarray(c->blocks, c->block_count,
-	    c->block_count + 1, sizeof *c->blocks);
-	b = &c->blocks[c->block_count++];
+	c->load.blocks = xrecallocarray(c->load.blocks, c->load.block_count,
+	    c->load.block_count + 1, sizeof *c->load.blocks);
+	b = &c->load.blocks[c->load.block_count++];
 	b->parent = parent;
 	b->values = xcalloc(1, sizeof *b->values);
 	if ((r = strlist_copy(&b->criteria, criteria)) < 0)
@@ -792,7 +802,7 @@ server_conf_set(struct server_conf *c, const char *keyword,
 	if (row == NULL)
 		return ERR_SYNTAX;
 	if (strcmp(row->name, "Port") == 0)
-		c->port_given = true;
+		c->listen.port_given = true;
 	return conf_apply_word(&server_conf_table, c, row, value, &at);
 }
 
@@ -803,9 +813,9 @@ derive(struct server_conf *c)
 {
 	for (size_t i = 0; i < server_conf_table.count; i++) {
 		if (strcmp(rows[i].name, "LogLevel") == 0)
-			c->log_level_given = c->marks.set[i];
+			c->log.log_level_given = c->marks.set[i];
 		else if (strcmp(rows[i].name, "HostKey") == 0)
-			c->host_key_given = c->marks.set[i];
+			c->algs.host_key_given = c->marks.set[i];
 	}
 }
 
@@ -813,19 +823,19 @@ derive(struct server_conf *c)
 static bool
 methods_enabled(const struct server_conf *c, const char *list)
 {
-	if (csv_has(list, "publickey") && !c->pubkey_authentication)
+	if (csv_has(list, "publickey") && !c->login.pubkey_authentication)
 		return false;
-	if (csv_has(list, "password") && !c->password_authentication)
+	if (csv_has(list, "password") && !c->login.password_authentication)
 		return false;
 	return strstr(list, "keyboard-interactive") == NULL ||
-	    c->kbd_interactive_authentication;
+	    c->login.kbd_interactive_authentication;
 }
 
 /* Nobody could ever log in if no list can be completed. */
 static int
 check_methods(const struct server_conf *c)
 {
-	const struct strlist *l = &c->authentication_methods;
+	const struct strlist *l = &c->login.authentication_methods;
 
 	for (size_t i = 0; i < l->n; i++)
 		if (methods_enabled(c, l->v[i]))
@@ -853,13 +863,13 @@ server_conf_finish(struct server_conf *c)
 static int
 add_subsystems(struct server_conf *out, const struct server_conf *c)
 {
-	const struct strlist *l = &c->subsystem;
+	const struct strlist *l = &c->session.subsystem;
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < l->n; i++)
-		if (!has_subsystem(&out->subsystem, l->v[i],
+		if (!has_subsystem(&out->session.subsystem, l->v[i],
 			subsystem_name_len(l->v[i])))
-			r = strlist_add(&out->subsystem, l->v[i]);
+			r = strlist_add(&out->session.subsystem, l->v[i]);
 	return r;
 }
 
@@ -867,14 +877,14 @@ int
 server_conf_for(const struct server_conf *c,
     const struct server_conf_spec *spec, struct server_conf *out)
 {
-	bool *hit = xcalloc(c->block_count + 1, sizeof *hit);
+	bool *hit = xcalloc(c->load.block_count + 1, sizeof *hit);
 	const struct server_block *b;
 	int r = 0;
 
 	server_conf_init(out);
 	hit[0] = true; /* the parent of outer blocks */
-	for (size_t i = 0; r == 0 && i < c->block_count; i++) {
-		b = &c->blocks[i];
+	for (size_t i = 0; r == 0 && i < c->load.block_count; i++) {
+		b = &c->load.blocks[i];
 		if (!hit[b->parent])
 			continue;
 		r = server_conf_match(&b->criteria, spec, NULL);
@@ -898,21 +908,21 @@ server_conf_for(const struct server_conf *c,
 bool
 server_conf_has_match(const struct server_conf *c)
 {
-	return c->block_count > 0;
+	return c->load.block_count > 0;
 }
 
 /* Ports of an address that has none of its own. */
 static size_t
 port_count(const struct server_conf *c, const struct server_listen *listen)
 {
-	return listen->port[0] != '\0' ? 1 : c->port.n;
+	return listen->port[0] != '\0' ? 1 : c->listen.port.n;
 }
 
 bool
 server_conf_listen(const struct server_conf *c, size_t index,
     struct server_listen *out)
 {
-	const struct strlist *l = &c->listen_address;
+	const struct strlist *l = &c->listen.listen_address;
 	size_t n;
 
 	memset(out, 0, sizeof *out);
@@ -922,7 +932,7 @@ server_conf_listen(const struct server_conf *c, size_t index,
 		n = port_count(c, out);
 		if (index < n) {
 			if (out->port[0] == '\0')
-				strlcpy(out->port, c->port.v[index],
+				strlcpy(out->port, c->listen.port.v[index],
 				    sizeof out->port);
 			return true;
 		}
@@ -937,8 +947,8 @@ server_conf_subsystem(const struct server_conf *c, const char *name)
 	size_t len = strlen(name);
 	const char *s;
 
-	for (size_t i = 0; i < c->subsystem.n; i++) {
-		s = c->subsystem.v[i];
+	for (size_t i = 0; i < c->session.subsystem.n; i++) {
+		s = c->session.subsystem.v[i];
 		if (subsystem_name_len(s) == len &&
 		    strncmp(s, name, len) == 0)
 			return s + len + strspn(s + len, " \t");
@@ -963,9 +973,9 @@ server_conf_export(const struct server_conf *c, struct buf *out)
 
 	if ((r = conf_export(&server_conf_table, c, false, out)) < 0)
 		return r;
-	buf_put_u32(out, (uint32_t)c->block_count);
-	for (size_t i = 0; i < c->block_count; i++) {
-		b = &c->blocks[i];
+	buf_put_u32(out, (uint32_t)c->load.block_count);
+	for (size_t i = 0; i < c->load.block_count; i++) {
+		b = &c->load.blocks[i];
 		buf_put_u32(out, (uint32_t)b->parent);
 		buf_put_u32(out, (uint32_t)b->criteria.n);
 		for (size_t j = 0; j < b->criteria.n; j++)
@@ -985,13 +995,13 @@ import_block(struct server_conf *c, struct rd *in)
 	int r;
 
 	r = conf_import_words(in, &criteria);
-	if (r == 0 && parent > c->block_count)
+	if (r == 0 && parent > c->load.block_count)
 		r = ERR_FORMAT;
 	if (r == 0)
 		r = server_conf_add_block(c, &criteria, parent);
 	if (r == 0)
 		r = conf_import(&server_conf_table,
-		    c->blocks[c->block_count - 1].values, in);
+		    c->load.blocks[c->load.block_count - 1].values, in);
 	strlist_clear(&criteria);
 	return r;
 }

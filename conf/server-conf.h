@@ -50,87 +50,115 @@ struct server_conf {
 	struct conf_marks marks;
 
 	/* Listening (not inside Match). */
-	struct strlist port; /* decimal, 1..65535; see server_conf_listen */
-	struct strlist listen_address; /* host, host:port, [host]:port */
-	int address_family; /* AF_UNSPEC, AF_INET, AF_INET6 */
-	int login_grace_time; /* s; 0 = no limit */
-	struct server_startups max_startups;
-	int per_source_max_startups; /* INT_MAX = no limit */
-	struct server_net_bits per_source_net_block_size;
-	struct server_penalties per_source_penalties;
-	char *per_source_penalty_exempt_list; /* addresses; NULL: none */
-	char *pid_file; /* NULL: none */
-	int tcp_keep_alive; /* flag */
-	int use_dns;	    /* flag */
-	char *version_addendum;
-	char *moduli_file;
-	char *sshd_session_path;
-	char *sshd_auth_path;
-	int syslog_facility; /* LOG_* */
+	struct {
+		struct strlist
+		    port; /* decimal, 1..65535; see server_conf_listen */
+		struct strlist
+		    listen_address; /* host, host:port, [host]:port */
+		int address_family; /* AF_UNSPEC, AF_INET, AF_INET6 */
+		int login_grace_time; /* s; 0 = no limit */
+		struct server_startups max_startups;
+		int per_source_max_startups; /* INT_MAX = no limit */
+		struct server_net_bits per_source_net_block_size;
+		struct server_penalties per_source_penalties;
+		char
+		    *per_source_penalty_exempt_list; /* addresses; NULL: none */
+		char *pid_file; /* NULL: none */
+		int tcp_keep_alive; /* flag */
+		int use_dns;	    /* flag */
+		char *version_addendum;
+		char *moduli_file;
+		char *sshd_session_path;
+		char *sshd_auth_path;
+		bool port_given; /* by server_conf_set(): Port in files is
+				    passed over */
+	} listen;
 
 	/* Host keys and algorithms: final comma lists. */
-	struct strlist host_key; /* paths of private keys */
-	bool host_key_given;	 /* a missing default one is no fault */
-	char *host_key_algorithms;
-	char *kex_algorithms;
-	char *ciphers;
-	char *macs;
-	int compression; /* SERVER_COMPRESSION_* */
-	int fingerprint_hash; /* enum digest_alg: MD5 or SHA256 */
+	struct {
+		struct strlist host_key; /* paths of private keys */
+		bool host_key_given;	 /* a missing default one is no fault */
+		char *host_key_algorithms;
+		char *kex_algorithms;
+		char *ciphers;
+		char *macs;
+		int compression; /* SERVER_COMPRESSION_* */
+		int fingerprint_hash; /* enum digest_alg: MD5 or SHA256 */
+		char *pubkey_accepted_algorithms;
+		struct conf_rekey rekey_limit;
+		int required_rsa_size; /* bits */
+	} algs;
 
-	/* Host-wide login rules. */
-	int strict_modes; /* flag */
-	int use_pam;	  /* flag */
-	char *permit_user_environment; /* NULL: no; "*": yes; pattern list */
-	int print_motd;	    /* flag */
-	int print_last_log; /* flag */
+	/* Who may log in, and how. The first two are not inside Match. */
+	struct {
+		int strict_modes; /* flag */
+		int use_pam;	  /* flag */
+		char *pam_service_name;
+		int refuse_connection; /* flag: drop as soon as this applies */
+		int max_auth_tries;
+		int permit_root_login; /* SERVER_ROOT_* */
+		struct strlist allow_users,
+		    deny_users; /* patterns, user@host */
+		struct strlist allow_groups, deny_groups; /* patterns */
+		char *banner; /* path */
+		struct strlist authentication_methods; /* empty = any */
+		struct strlist
+		    authorized_keys_file;    /* tokens not expanded; empty */
+		struct strlist revoked_keys; /* paths of key lists */
+		int pubkey_authentication;   /* flag */
+		int password_authentication;	    /* flag */
+		int permit_empty_passwords;	    /* flag */
+		int kbd_interactive_authentication; /* flag */
+	} login;
 
-	/* From here on: also inside Match. */
-	int log_level; /* enum log_level */
-	bool log_level_given;
-	char *pam_service_name;
-	int refuse_connection; /* flag: drop as soon as this applies */
-	int max_auth_tries;
-	int max_sessions;
-	int permit_root_login; /* SERVER_ROOT_* */
-	struct strlist allow_users, deny_users;	  /* patterns, user@host */
-	struct strlist allow_groups, deny_groups; /* patterns */
-	char *banner; /* path */
-	int client_alive_interval; /* s; 0 = off */
-	int client_alive_count_max;
-	char *force_command; /* or "internal-sftp" */
-	char *chroot_directory; /* tokens not expanded */
-	struct strlist accept_env; /* patterns */
-	struct strlist set_env;	   /* NAME=value */
-	struct strlist subsystem;  /* "name command": server_conf_subsystem */
-	struct strlist authentication_methods; /* empty = any */
-	struct strlist authorized_keys_file; /* tokens not expanded; empty */
-	struct strlist revoked_keys; /* paths of key lists */
-	int pubkey_authentication;   /* flag */
-	char *pubkey_accepted_algorithms;
-	int password_authentication;	    /* flag */
-	int permit_empty_passwords;	    /* flag */
-	int kbd_interactive_authentication; /* flag */
-	int permit_tty;			    /* flag */
-	int permit_user_rc;		    /* flag */
-	int expose_auth_info;		    /* flag */
-	struct conf_rekey rekey_limit;
-	int required_rsa_size; /* bits */
-	struct conf_qos ipqos;
-	char *congestion_control; /* NULL: the system's */
-	int none_enabled;     /* flag: clients may have cipher none */
-	int none_mac_enabled; /* flag: and with it no MAC */
-	int hpn_disabled;     /* flag: windows do not follow the path */
-	int tcp_rcv_buf_poll; /* flag: as hpn_disabled when off */
-	int cipher_threads;   /* most of them; or PACKET_THREADS_AUTO */
-	int cipher_form;      /* enum packet_form */
-	int disable_mtaes;    /* flag: no keystream made ahead */
+	/* What a login gets. The first three are not inside Match. */
+	struct {
+		char *permit_user_environment; /* NULL: no; "*": yes; pattern
+						  list */
+		int print_motd;	    /* flag */
+		int print_last_log; /* flag */
+		int max_sessions;
+		int client_alive_interval; /* s; 0 = off */
+		int client_alive_count_max;
+		char *force_command; /* or "internal-sftp" */
+		char *chroot_directory; /* tokens not expanded */
+		struct strlist accept_env; /* patterns */
+		struct strlist set_env;	   /* NAME=value */
+		struct strlist
+		    subsystem; /* "name command": server_conf_subsystem */
+		int permit_tty;			    /* flag */
+		int permit_user_rc;		    /* flag */
+		int expose_auth_info;		    /* flag */
+	} session;
+
+	/* The data path. Windows follow the path only if both flags allow it.
+	 */
+	struct {
+		struct conf_qos ipqos;
+		char *congestion_control; /* NULL: the system's */
+		int none_enabled;     /* flag: clients may have cipher none */
+		int none_mac_enabled; /* flag: and with it no MAC */
+		int hpn_disabled;     /* flag: windows do not follow the path */
+		int tcp_rcv_buf_poll; /* flag: as hpn_disabled when off */
+		int cipher_threads;   /* most of them; or PACKET_THREADS_AUTO */
+		int cipher_form;      /* enum packet_form */
+		int disable_mtaes;    /* flag: no keystream made ahead */
+	} data;
+
+	/* Messages. The facility is not inside Match. */
+	struct {
+		int syslog_facility; /* LOG_* */
+		int log_level; /* enum log_level */
+		bool log_level_given;
+	} log;
 
 	/* Not keywords. */
-	bool port_given; /* by server_conf_set(): Port in files is passed over */
-	bool inert;	 /* for fuzzing: no Include */
-	struct server_block *blocks; /* owned; in the order of the files */
-	size_t block_count;
+	struct {
+		bool inert;	 /* for fuzzing: no Include */
+		struct server_block
+		    *blocks; /* owned; in the order of the files */
+		size_t block_count;
+	} load;
 };
 
 void server_conf_init(struct server_conf *c);

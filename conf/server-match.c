@@ -292,7 +292,7 @@ begin_block(struct reader *rd, const struct strlist *words, size_t parent,
 
 	if (r < 0)
 		return conf_error(at, "Match: %s", err_text(r));
-	rd->block = rd->c->block_count;
+	rd->block = rd->c->load.block_count;
 	return 0;
 }
 
@@ -329,12 +329,12 @@ include_line(struct reader *rd, const struct strlist *words,
 {
 	struct reader inner = *rd;
 	struct strlist paths = { 0 };
-	size_t blocks = rd->c->block_count;
+	size_t blocks = rd->c->load.block_count;
 	int r, first = 0;
 
 	if (words->n == 0)
 		return conf_error(at, "Include: missing argument");
-	if (rd->c->inert)
+	if (rd->c->load.inert)
 		return 0;
 	if (++inner.depth >= CONF_DEPTH_MAX)
 		return conf_error(at, "Include: nested too deeply");
@@ -349,7 +349,7 @@ include_line(struct reader *rd, const struct strlist *words,
 	}
 	strlist_clear(&paths);
 	if (r == 0 && first == 0 && rd->block != 0 &&
-	    rd->c->block_count != blocks)
+	    rd->c->load.block_count != blocks)
 		r = resume_block(rd, at);
 	return r < 0 ? r : first;
 }
@@ -376,7 +376,7 @@ is_for_all(const struct server_conf *c, size_t block)
 	const struct server_block *b;
 
 	while (block != 0) {
-		b = &c->blocks[block - 1];
+		b = &c->load.blocks[block - 1];
 		if (b->criteria.n != 1 ||
 		    !str_equal_nocase(b->criteria.v[0], "all"))
 			return false;
@@ -406,7 +406,7 @@ keyword_line(void *arg, const struct conf_line *line,
 	if (row->type == &conf_structure)
 		return structure_line(rd, row->name, line->rest, at);
 	if (rd->block != 0 && (row->flags & CONF_GLOBAL) == 0) {
-		to = rd->c->blocks[rd->block - 1].values;
+		to = rd->c->load.blocks[rd->block - 1].values;
 		r = conf_apply(&server_conf_table, to, row, line->rest, at);
 		if (r < 0 || !is_for_all(rd->c, rd->block))
 			return r;
@@ -415,7 +415,7 @@ keyword_line(void *arg, const struct conf_line *line,
 		return conf_error(at, "Directive '%s' is not allowed within a "
 		    "Match block", row->name);
 	}
-	if (rd->c->port_given && strcmp(row->name, "Port") == 0)
+	if (rd->c->listen.port_given && strcmp(row->name, "Port") == 0)
 		return conf_try(row, line->rest, at);
 	return conf_apply(&server_conf_table, rd->c, row, line->rest, &again);
 }

@@ -15,16 +15,16 @@ read_it(const char *path)
 
 	client_conf_init(&c);
 	buf_init(&text);
-	c.inert = true;
+	c.load.inert = true;
 	if (client_conf_load(&c, &context) == 0) {
 		if (client_conf_dump(&c, &text) != 0)
 			abort();
-		if (c.proxy_command != NULL &&
+		if (c.tcp.proxy_command != NULL &&
 		    client_conf_expand(&c, CLIENT_TOKENS_PROXY, "fuzz",
-			c.proxy_command, &command) == 0)
+			c.tcp.proxy_command, &command) == 0)
 			free(command);
-		(void)!client_conf_expand_list(&c, "fuzz", &c.identity_file,
-		    &paths);
+		(void)!client_conf_expand_list(
+		    &c, "fuzz", &c.auth.identity_file, &paths);
 	}
 	strlist_clear(&paths);
 	buf_clear(&text);

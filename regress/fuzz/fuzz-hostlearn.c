@@ -63,8 +63,8 @@ set_up(void)
 	    client_conf_set_option(&conf, "BatchMode=yes") != 0 ||
 	    client_conf_finish(&conf) != 0)
 		abort();
-	free(conf.hostname);
-	conf.hostname = strdup("host");
+	free(conf.host.hostname);
+	conf.host.hostname = strdup("host");
 	close(fd);
 	atexit(remove_file);
 }

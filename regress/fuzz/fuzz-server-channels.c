@@ -65,7 +65,7 @@ params(void)
 		.pam_env = &none, .auth_info = &info, .socket_fd = -1,
 		.monitor_fd = -1 };
 
-	if (conf.max_sessions == 0) {
+	if (conf.session.max_sessions == 0) {
 		server_conf_init(&conf);
 		if (server_conf_set(&conf, "AcceptEnv", "LC_*") != 0 ||
 		    server_conf_set_option(&conf,

@@ -42,7 +42,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	log_init("fuzz", LOG_LVL_QUIET);
 	fuzz_file(path, data, len);
 	server_conf_init(&c);
-	c.inert = true;
+	c.load.inert = true;
 	if (server_conf_read_file(&c, path) == 0 &&
 	    server_conf_finish(&c) == 0)
 		move_it(&c);

@@ -58,18 +58,18 @@ configure(struct client_conf *conf, uint8_t choice)
 	if (client_conf_set(conf, "User", "me") != 0 ||
 	    client_conf_finish(conf) != 0)
 		abort();
-	free(conf->hostname);
-	free(conf->original_host);
-	conf->hostname = strdup("host");
-	conf->original_host = strdup("host");
-	conf->batch_mode = (choice & BATCH) != 0;
-	strlist_clear(&conf->identity_file);
+	free(conf->host.hostname);
+	free(conf->load.original_host);
+	conf->host.hostname = strdup("host");
+	conf->load.original_host = strdup("host");
+	conf->auth.batch_mode = (choice & BATCH) != 0;
+	strlist_clear(&conf->auth.identity_file);
 	if ((choice & HAS_KEY) &&
-	    strlist_add(&conf->identity_file, key_path) != 0)
+	    strlist_add(&conf->auth.identity_file, key_path) != 0)
 		abort();
 	if (choice & PASSWORD_FIRST) {
-		free(conf->preferred_authentications);
-		conf->preferred_authentications =
+		free(conf->auth.preferred_authentications);
+		conf->auth.preferred_authentications =
 		    strdup("password,keyboard-interactive,publickey");
 	}
 }

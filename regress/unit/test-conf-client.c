@@ -260,23 +260,24 @@ test_defaults(void **state)
 	(void)state;
 	client_conf_init(&c);
 	assert_int_equal(load(&c, "", "Host.Example", NULL), 0);
-	assert_string_equal(c.hostname, "host.example");
-	assert_string_equal(c.original_host, "Host.Example");
-	assert_non_null(c.user);
-	assert_int_equal(c.port, HPN_DEFAULT_PORT);
-	assert_int_equal(c.fallback, 1);
-	assert_int_equal(c.fallback_port, HPN_FALLBACK_PORT);
-	assert_false(c.port_given);
-	assert_false(c.identity_file_given);
-	assert_false(c.log_level_given);
-	assert_int_equal(c.identity_file.n, 3);
-	assert_int_equal(c.user_known_hosts_file.n, 2);
-	assert_int_equal(c.strict_host_key_checking, CLIENT_ASK_ASK);
-	assert_int_equal(c.escape_char, '~');
-	assert_int_equal(c.fingerprint_hash, DIGEST_SHA256);
-	assert_int_equal(c.ipqos.interactive, 46 << 2);
-	assert_int_equal(c.ipqos.bulk, 0);
-	assert_non_null(strstr(c.kex_algorithms, "mlkem768x25519-sha256,"));
+	assert_string_equal(c.host.hostname, "host.example");
+	assert_string_equal(c.load.original_host, "Host.Example");
+	assert_non_null(c.host.user);
+	assert_int_equal(c.host.port, HPN_DEFAULT_PORT);
+	assert_int_equal(c.host.fallback, 1);
+	assert_int_equal(c.host.fallback_port, HPN_FALLBACK_PORT);
+	assert_false(c.load.port_given);
+	assert_false(c.auth.identity_file_given);
+	assert_false(c.log.log_level_given);
+	assert_int_equal(c.auth.identity_file.n, 3);
+	assert_int_equal(c.known.user_known_hosts_file.n, 2);
+	assert_int_equal(c.known.strict_host_key_checking, CLIENT_ASK_ASK);
+	assert_int_equal(c.session.escape_char, '~');
+	assert_int_equal(c.known.fingerprint_hash, DIGEST_SHA256);
+	assert_int_equal(c.tcp.ipqos.interactive, 46 << 2);
+	assert_int_equal(c.tcp.ipqos.bulk, 0);
+	assert_non_null(
+	    strstr(c.algs.kex_algorithms, "mlkem768x25519-sha256,"));
 	text = dump(&c);
 	assert_true(str_has_prefix(text, "host Host.Example\nuser "));
 	assert_non_null(strstr(text, "\nhostname host.example\n"));
@@ -306,15 +307,15 @@ test_first_wins(void **state)
 	    "Host *\nUser second\nIdentityFile /two\nIdentityFile /one\n"
 	    "Compression yes\n",
 	    "abc", NULL), 0);
-	assert_string_equal(c.user, "first");
-	assert_int_equal(c.port, 4);
-	assert_true(c.port_given);
-	assert_int_equal(c.compression, 1);
-	assert_int_equal(c.identity_file.n, 3);
-	assert_string_equal(c.identity_file.v[0], "/with blank");
-	assert_string_equal(c.identity_file.v[1], "/one");
-	assert_string_equal(c.identity_file.v[2], "/two");
-	assert_true(c.identity_file_given);
+	assert_string_equal(c.host.user, "first");
+	assert_int_equal(c.host.port, 4);
+	assert_true(c.load.port_given);
+	assert_int_equal(c.algs.compression, 1);
+	assert_int_equal(c.auth.identity_file.n, 3);
+	assert_string_equal(c.auth.identity_file.v[0], "/with blank");
+	assert_string_equal(c.auth.identity_file.v[1], "/one");
+	assert_string_equal(c.auth.identity_file.v[2], "/two");
+	assert_true(c.auth.identity_file_given);
 	client_conf_clear(&c);
 }
 
@@ -366,9 +367,9 @@ test_match(void **state)
 		    cases[i].line);
 		if (load(&c, text, "alias", "cmd") != 0)
 			fail_msg("%s: %s", cases[i].line, messages);
-		if ((c.port == 77) != cases[i].hit)
+		if ((c.host.port == 77) != cases[i].hit)
 			fail_msg("Match %s: port is %d", cases[i].line,
-			    c.port);
+			    c.host.port);
 		free(text);
 		client_conf_clear(&c);
 	}
@@ -387,10 +388,10 @@ test_final(void **state)
 	    "Host alias\nHostname real\nSendEnv X\n"
 	    "Match final\nCompression yes\n",
 	    "alias", NULL), 0);
-	assert_true(c.want_final);
-	assert_string_equal(c.user, "late");
-	assert_int_equal(c.compression, 1);
-	assert_int_equal(c.send_env.n, 1);
+	assert_true(c.load.want_final);
+	assert_string_equal(c.host.user, "late");
+	assert_int_equal(c.algs.compression, 1);
+	assert_int_equal(c.session.send_env.n, 1);
 	client_conf_clear(&c);
 }
 
@@ -409,9 +410,9 @@ test_include(void **state)
 	xasprintf(&text, "Host no\nInclude %s\nHost yes\nInclude %s/inc-[a] "
 	    "%s/none-*\nUser right\nInclude %s\n", b, temp_dir, temp_dir, b);
 	assert_int_equal(load(&c, text, "yes", NULL), 0);
-	assert_int_equal(c.port, 9);
-	assert_int_equal(c.compression, 1);
-	assert_string_equal(c.user, "right");
+	assert_int_equal(c.host.port, 9);
+	assert_int_equal(c.algs.compression, 1);
+	assert_string_equal(c.host.user, "right");
 	client_conf_clear(&c);
 	free(text);
 	free(a);
@@ -590,7 +591,7 @@ test_match_all(void **state)
 		client_conf_init(&c);
 		if (load(&c, text, "h", NULL) != 0)
 			fail_msg("%s: %s", text, messages);
-		assert_int_equal(c.port, cases[i].port);
+		assert_int_equal(c.host.port, cases[i].port);
 		client_conf_clear(&c);
 		free(text);
 	}
@@ -606,19 +607,19 @@ test_user_tokens(void **state)
 	(void)state;
 	client_conf_init(&c);
 	assert_int_equal(load(&c, "", "h", NULL), 0);
-	me = xstrdup(c.user);
+	me = xstrdup(c.host.user);
 	client_conf_clear(&c);
 
 	set_line(&c, "User=x%u");
 	assert_int_equal(client_conf_set(&c, "User", "later"), 0);
 	assert_int_equal(load(&c, "", "h", NULL), 0);
-	assert_string_equal(c.user + 1, me);
+	assert_string_equal(c.host.user + 1, me);
 	client_conf_clear(&c);
 
 	assert_int_equal(client_conf_set(&c, "User", "x%u"), 0);
 	set_line(&c, "User=later");
 	assert_int_equal(load(&c, "", "h", NULL), 0);
-	assert_string_equal(c.user, "x%u");
+	assert_string_equal(c.host.user, "x%u");
 	client_conf_clear(&c);
 
 	set_line(&c, "User=%q");
@@ -641,13 +642,13 @@ test_taken_values(void **state)
 	set_lines(&c, "Port ssh\nNumberOfPasswordPrompts 0\n"
 	    "RequiredRSASize 0\nPubkeyAuthentication unbound\n"
 	    "IPQoS lowdelay 16\nUserKnownHostsFile none\n");
-	assert_int_equal(c.port, 22);
-	assert_int_equal(c.number_of_password_prompts, 0);
-	assert_int_equal(c.required_rsa_size, 0);
-	assert_int_equal(c.pubkey_authentication, CLIENT_PUBKEY_UNBOUND);
-	assert_int_equal(c.ipqos.interactive, -1);
-	assert_int_equal(c.ipqos.bulk, 16);
-	assert_int_equal(c.user_known_hosts_file.n, 0);
+	assert_int_equal(c.host.port, 22);
+	assert_int_equal(c.auth.number_of_password_prompts, 0);
+	assert_int_equal(c.algs.required_rsa_size, 0);
+	assert_int_equal(c.auth.pubkey_authentication, CLIENT_PUBKEY_UNBOUND);
+	assert_int_equal(c.tcp.ipqos.interactive, -1);
+	assert_int_equal(c.tcp.ipqos.bulk, 16);
+	assert_int_equal(c.known.user_known_hosts_file.n, 0);
 	client_conf_clear(&c);
 }
 
@@ -708,7 +709,7 @@ test_permissions(void **state)
 	assert_int_equal(chmod(path, 0600), 0);
 	assert_int_equal(client_conf_read_file(&c, path, CLIENT_CONF_USER),
 	    0);
-	assert_int_equal(c.port, 5);
+	assert_int_equal(c.host.port, 5);
 	assert_int_equal(client_conf_read_file(&c, "/nonexistent", 0),
 	    ERR_NOT_FOUND);
 	client_conf_clear(&c);
@@ -728,12 +729,12 @@ test_send_env(void **state)
 	    "SendEnv LC_ALL B\nHost other\nSetEnv Z=0\nHost *\n"
 	    "SetEnv X=1 Y=2 X=3\nSetEnv X=4 Z=5\n", "h", NULL), 0);
 	/* The first line that applies, and the first value in it. */
-	assert_int_equal(c.set_env.n, 2);
-	assert_string_equal(c.set_env.v[0], "X=1");
-	assert_string_equal(c.set_env.v[1], "Y=2");
-	assert_int_equal(c.send_env.n, 2);
-	assert_string_equal(c.send_env.v[0], "A");
-	assert_string_equal(c.send_env.v[1], "B");
+	assert_int_equal(c.session.set_env.n, 2);
+	assert_string_equal(c.session.set_env.v[0], "X=1");
+	assert_string_equal(c.session.set_env.v[1], "Y=2");
+	assert_int_equal(c.session.send_env.n, 2);
+	assert_string_equal(c.session.send_env.v[0], "A");
+	assert_string_equal(c.session.send_env.v[1], "B");
 	client_conf_clear(&c);
 }
 
@@ -747,10 +748,10 @@ test_rest_of_line(void **state)
 	set_line(&c, "ProxyCommand=sh -c 'nc %h %p # not a comment'  ");
 	set_line(&c, "  hostname = \"quoted\" # a comment");
 	set_line(&c, "User a\\ b");
-	assert_string_equal(c.proxy_command,
+	assert_string_equal(c.tcp.proxy_command,
 	    "sh -c 'nc %h %p # not a comment'");
-	assert_string_equal(c.hostname, "quoted");
-	assert_string_equal(c.user, "a b");
+	assert_string_equal(c.host.hostname, "quoted");
+	assert_string_equal(c.host.user, "a b");
 	client_conf_clear(&c);
 }
 
@@ -779,9 +780,9 @@ test_proxies(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		client_conf_init(&c);
 		assert_int_equal(load(&c, cases[i].text, "h", NULL), 0);
-		assert_text(c.proxy_command, cases[i].command);
-		assert_text(c.proxy_jump, cases[i].jump);
-		assert_int_equal(c.port, cases[i].port);
+		assert_text(c.tcp.proxy_command, cases[i].command);
+		assert_text(c.tcp.proxy_jump, cases[i].jump);
+		assert_int_equal(c.host.port, cases[i].port);
 		client_conf_clear(&c);
 	}
 	client_conf_init(&c);
@@ -814,9 +815,9 @@ test_expand(void **state)
 	    "Hostname %h.example\nUser u%i\nPort 23\nHostKeyAlias k\n"
 	    "UserKnownHostsFile ~/x ${HPN_TEST_DIR}/%n\n",
 	    "h", NULL), 0);
-	assert_string_equal(c.hostname, "h.example");
+	assert_string_equal(c.host.hostname, "h.example");
 	xasprintf(&want, "u%u", (unsigned)getuid());
-	assert_string_equal(c.user, want);
+	assert_string_equal(c.host.user, want);
 	free(want);
 	assert_int_equal(client_conf_expand(&c, CLIENT_TOKENS_PROXY, "x",
 	    "a %% %h %n %p ${HOME}", &text), 0);
@@ -832,7 +833,7 @@ test_expand(void **state)
 	assert_int_equal(client_conf_expand(&c, CLIENT_TOKENS_PATH, "x",
 	    "100%", &text), ERR_SYNTAX);
 	assert_int_equal(client_conf_expand_list(&c, "x",
-	    &c.user_known_hosts_file, &out), 0);
+	    &c.known.user_known_hosts_file, &out), 0);
 	xasprintf(&want, "%s/x", client_conf_home());
 	assert_string_equal(out.v[0], want);
 	assert_string_equal(out.v[1], "/some%h/h");
@@ -851,12 +852,12 @@ test_agent(void **state)
 	client_conf_init(&c);
 	assert_int_equal(load(&c, "IdentityAgent SSH_AUTH_SOCK", "h", NULL),
 	    0);
-	assert_null(c.identity_agent);
+	assert_null(c.auth.identity_agent);
 	client_conf_clear(&c);
 	client_conf_init(&c);
 	assert_int_equal(load(&c, "IdentityAgent $HPN_TEST_SOCK", "h", NULL),
 	    0);
-	assert_string_equal(c.identity_agent, "/sock");
+	assert_string_equal(c.auth.identity_agent, "/sock");
 	client_conf_clear(&c);
 }
 

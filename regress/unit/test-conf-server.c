@@ -216,24 +216,25 @@ test_defaults(void **state)
 
 	(void)state;
 	must_read(&c, "");
-	assert_int_equal(c.port.n, 1);
-	assert_string_equal(c.port.v[0], "2222");
+	assert_int_equal(c.listen.port.n, 1);
+	assert_string_equal(c.listen.port.v[0], "2222");
 	assert_true(server_conf_listen(&c, 0, &listen));
 	assert_string_equal(listen.host, "");
 	assert_string_equal(listen.port, "2222");
 	assert_false(server_conf_listen(&c, 1, &listen));
-	assert_int_equal(c.permit_root_login, SERVER_ROOT_PROHIBIT_PASSWORD);
-	assert_int_equal(c.max_startups.begin, 10);
-	assert_int_equal(c.max_startups.rate, 30);
-	assert_int_equal(c.max_startups.full, 100);
-	assert_int_equal(c.per_source_max_startups, INT_MAX);
-	assert_int_equal(c.login_grace_time, 120);
-	assert_int_equal(c.host_key.n, 3);
-	assert_false(c.host_key_given);
-	assert_int_equal(c.authorized_keys_file.n, 2);
-	assert_string_equal(c.pam_service_name, "hpnsshd");
-	assert_null(c.permit_user_environment);
-	assert_null(strstr(c.kex_algorithms, "diffie-hellman"));
+	assert_int_equal(
+	    c.login.permit_root_login, SERVER_ROOT_PROHIBIT_PASSWORD);
+	assert_int_equal(c.listen.max_startups.begin, 10);
+	assert_int_equal(c.listen.max_startups.rate, 30);
+	assert_int_equal(c.listen.max_startups.full, 100);
+	assert_int_equal(c.listen.per_source_max_startups, INT_MAX);
+	assert_int_equal(c.listen.login_grace_time, 120);
+	assert_int_equal(c.algs.host_key.n, 3);
+	assert_false(c.algs.host_key_given);
+	assert_int_equal(c.login.authorized_keys_file.n, 2);
+	assert_string_equal(c.login.pam_service_name, "hpnsshd");
+	assert_null(c.session.permit_user_environment);
+	assert_null(strstr(c.algs.kex_algorithms, "diffie-hellman"));
 	assert_null(server_conf_subsystem(&c, "sftp"));
 	server_conf_clear(&c);
 }
@@ -266,8 +267,8 @@ test_listen(void **state)
 	server_conf_init(&c);
 	assert_int_equal(server_conf_set(&c, "Port", "7"), 0);
 	assert_int_equal(read_text(&c, "Port 8\n"), 0);
-	assert_int_equal(c.port.n, 1);
-	assert_string_equal(c.port.v[0], "7");
+	assert_int_equal(c.listen.port.n, 1);
+	assert_string_equal(c.listen.port.v[0], "7");
 	server_conf_clear(&c);
 }
 
@@ -282,7 +283,7 @@ port_tries(const struct server_conf *c, const char *spec_text)
 
 	assert_int_equal(server_conf_spec_parse(&spec, spec_text), 0);
 	assert_int_equal(server_conf_for(c, &spec, &out), 0);
-	tries = out.max_auth_tries;
+	tries = out.login.max_auth_tries;
 	server_conf_clear(&out);
 	server_conf_spec_clear(&spec);
 	return tries;
@@ -361,11 +362,11 @@ test_match_order(void **state)
 	move(&c, &moved);
 	server_conf_clear(&c);
 	assert_int_equal(server_conf_for(&moved, &spec, &out), 0);
-	assert_null(out.force_command);
-	assert_null(out.banner);
-	assert_int_equal(out.accept_env.n, 2);
-	assert_string_equal(out.accept_env.v[0], "B");
-	assert_string_equal(out.accept_env.v[1], "C");
+	assert_null(out.session.force_command);
+	assert_null(out.login.banner);
+	assert_int_equal(out.session.accept_env.n, 2);
+	assert_string_equal(out.session.accept_env.v[0], "B");
+	assert_string_equal(out.session.accept_env.v[1], "C");
 	assert_string_equal(server_conf_subsystem(&out, "sftp"),
 	    "own-sftp -l");
 	assert_string_equal(server_conf_subsystem(&out, "x"), "global-x");
@@ -386,7 +387,7 @@ test_include(void **state)
 	xasprintf(&text, "Include %s\nMaxAuthTries 7\n", a);
 	must_read(&c, text);
 	/* The Match of the file ended with it. */
-	assert_int_equal(c.max_auth_tries, 5);
+	assert_int_equal(c.login.max_auth_tries, 5);
 	assert_int_equal(port_tries(&c, "user=joe"), 6);
 	server_conf_clear(&c);
 	free(text);
@@ -587,14 +588,15 @@ test_match_all(void **state)
 	must_read(&c, "MaxSessions 3\nMatch user joe\nMaxAuthTries 9\n"
 	    "Match all\nPort 17\nUsePAM yes\nMaxAuthTries 5\n"
 	    "MaxSessions 4\n");
-	assert_int_equal(c.port.n, 1);
-	assert_string_equal(c.port.v[0], "17");
-	assert_int_equal(c.use_pam, 1);
-	assert_int_equal(c.max_auth_tries, 5);
-	assert_int_equal(c.max_sessions, 3); /* the first one counts */
+	assert_int_equal(c.listen.port.n, 1);
+	assert_string_equal(c.listen.port.v[0], "17");
+	assert_int_equal(c.login.use_pam, 1);
+	assert_int_equal(c.login.max_auth_tries, 5);
+	assert_int_equal(c.session.max_sessions, 3); /* the first one counts */
 	assert_int_equal(server_conf_for(&c, &joe, &out), 0);
-	assert_int_equal(out.max_auth_tries, 9);
-	assert_int_equal(out.max_sessions, 4); /* but blocks come first */
+	assert_int_equal(out.login.max_auth_tries, 9);
+	assert_int_equal(
+	    out.session.max_sessions, 4); /* but blocks come first */
 	server_conf_clear(&out);
 	server_conf_clear(&c);
 
@@ -611,7 +613,7 @@ test_match_all(void **state)
 	inner = temp_file("inner", "Match all\nMaxSessions 1\n");
 	xasprintf(&text, "Match user x\nInclude %s\n", inner);
 	must_read(&c, text);
-	assert_int_equal(c.max_sessions, 10);
+	assert_int_equal(c.session.max_sessions, 10);
 	server_conf_clear(&c);
 	free(text);
 	free(inner);
@@ -634,12 +636,12 @@ test_set_env(void **state)
 	free(text);
 	move(&c, &moved);
 	server_conf_clear(&c);
-	assert_int_equal(moved.set_env.n, 2);
-	assert_string_equal(moved.set_env.v[0], "A=1");
-	assert_string_equal(moved.set_env.v[1], "B=2");
+	assert_int_equal(moved.session.set_env.n, 2);
+	assert_string_equal(moved.session.set_env.v[0], "A=1");
+	assert_string_equal(moved.session.set_env.v[1], "B=2");
 	assert_int_equal(server_conf_for(&moved, &joe, &out), 0);
-	assert_int_equal(out.set_env.n, 1);
-	assert_string_equal(out.set_env.v[0], "D=5");
+	assert_int_equal(out.session.set_env.n, 1);
+	assert_string_equal(out.session.set_env.v[0], "D=5");
 	server_conf_clear(&out);
 	server_conf_clear(&moved);
 }
@@ -655,13 +657,13 @@ test_services(void **state)
 	must_read(&c, "Port ssh\nListenAddress 127.0.0.1:ssh\n"
 	    "ListenAddress [::1]:ssh\nListenAddress *:ssh\n"
 	    "RequiredRSASize 0\n");
-	assert_string_equal(c.port.v[0], "22");
-	assert_string_equal(c.listen_address.v[0], "127.0.0.1:22");
-	assert_string_equal(c.listen_address.v[1], "[::1]:22");
-	assert_string_equal(c.listen_address.v[2], "*:22");
+	assert_string_equal(c.listen.port.v[0], "22");
+	assert_string_equal(c.listen.listen_address.v[0], "127.0.0.1:22");
+	assert_string_equal(c.listen.listen_address.v[1], "[::1]:22");
+	assert_string_equal(c.listen.listen_address.v[2], "*:22");
 	assert_true(server_conf_listen(&c, 0, &listen));
 	assert_string_equal(listen.port, "22");
-	assert_int_equal(c.required_rsa_size, 0);
+	assert_int_equal(c.algs.required_rsa_size, 0);
 	server_conf_clear(&c);
 }
 

@@ -130,11 +130,11 @@ set_up(void **state)
 	snprintf(known_hosts, sizeof known_hosts, "%s/known_hosts", dir);
 	client_conf_init(&conf);
 	assert_int_equal(client_conf_finish(&conf), 0);
-	conf.hostname = strdup("localhost.test");
-	strlist_clear(&conf.global_known_hosts_file);
-	strlist_clear(&conf.user_known_hosts_file);
+	conf.host.hostname = strdup("localhost.test");
+	strlist_clear(&conf.known.global_known_hosts_file);
+	strlist_clear(&conf.known.user_known_hosts_file);
 	assert_int_equal(
-	    strlist_add(&conf.user_known_hosts_file, known_hosts), 0);
+	    strlist_add(&conf.known.user_known_hosts_file, known_hosts), 0);
 	assert_int_equal(key_generate("ed25519", 0, &first), 0);
 	assert_int_equal(key_generate("ed25519", 0, &second), 0);
 	log_set_level(LOG_LVL_QUIET);
@@ -185,11 +185,11 @@ life_of_a_host_key(void **state)
 	char *text;
 
 	(void)state;
-	conf.strict_host_key_checking = CLIENT_ASK_YES;
+	conf.known.strict_host_key_checking = CLIENT_ASK_YES;
 	assert_int_equal(check(first, NULL, NULL), ERR_HOSTKEY);
-	conf.strict_host_key_checking = CLIENT_ASK_ACCEPT_NEW;
+	conf.known.strict_host_key_checking = CLIENT_ASK_ACCEPT_NEW;
 	assert_int_equal(check(first, NULL, NULL), 0);
-	conf.strict_host_key_checking = CLIENT_ASK_YES;
+	conf.known.strict_host_key_checking = CLIENT_ASK_YES;
 	assert_int_equal(check(first, NULL, NULL), 0);
 	assert_int_equal(file_read(known_hosts, &content, 4096), 0);
 	text = buf_dup_string(&content);
@@ -197,9 +197,9 @@ life_of_a_host_key(void **state)
 	free(text);
 	buf_clear(&content);
 	/* Another key of the same type. */
-	conf.strict_host_key_checking = CLIENT_ASK_ACCEPT_NEW;
+	conf.known.strict_host_key_checking = CLIENT_ASK_ACCEPT_NEW;
 	assert_int_equal(check(second, NULL, NULL), ERR_HOSTKEY);
-	conf.strict_host_key_checking = CLIENT_ASK_NO;
+	conf.known.strict_host_key_checking = CLIENT_ASK_NO;
 	assert_int_equal(check(second, NULL, &distrusted), 0);
 	assert_true(distrusted);
 	assert_int_equal(check(first, NULL, &distrusted), 0);
@@ -212,7 +212,7 @@ static void
 a_rekey_keeps_the_host_key(void **state)
 {
 	(void)state;
-	conf.strict_host_key_checking = CLIENT_ASK_NO;
+	conf.known.strict_host_key_checking = CLIENT_ASK_NO;
 	assert_int_equal(check(first, first, NULL), 0);
 	assert_int_equal(check(first, second, NULL), ERR_HOSTKEY);
 }
@@ -258,11 +258,11 @@ a_further_connection_has_the_first_ones_key(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(strict); i++) {
-		conf.strict_host_key_checking = CLIENT_ASK_NO;
+		conf.known.strict_host_key_checking = CLIENT_ASK_NO;
 		unlink(known_hosts);
 		begin_two(h, first, false);
 		unlink(known_hosts);
-		conf.strict_host_key_checking = strict[i];
+		conf.known.strict_host_key_checking = strict[i];
 		assert_int_equal(show(h[1], second), ERR_HOSTKEY);
 		assert_int_equal(show(h[1], first), 0);
 		assert_int_equal(show(h[1], second), ERR_HOSTKEY);
@@ -282,7 +282,7 @@ a_further_connection_asks_for_that_type(void **state)
 	char *algorithms;
 
 	(void)state;
-	conf.strict_host_key_checking = CLIENT_ASK_NO;
+	conf.known.strict_host_key_checking = CLIENT_ASK_NO;
 	unlink(known_hosts);
 	assert_int_equal(key_generate("ecdsa", 256, &ecdsa), 0);
 	begin_two(h, ecdsa, false);
@@ -303,7 +303,7 @@ a_first_one_without_a_key_gives_none(void **state)
 	struct hostcheck *h[2];
 
 	(void)state;
-	conf.strict_host_key_checking = CLIENT_ASK_NO;
+	conf.known.strict_host_key_checking = CLIENT_ASK_NO;
 	assert_int_equal(check(first, NULL, NULL), 0);
 	begin_two(h, NULL, false);
 	assert_int_equal(show(h[1], first), ERR_HOSTKEY);
@@ -316,7 +316,7 @@ an_early_one_waits_for_the_first(void **state)
 	struct hostcheck *h[2];
 
 	(void)state;
-	conf.strict_host_key_checking = CLIENT_ASK_NO;
+	conf.known.strict_host_key_checking = CLIENT_ASK_NO;
 	begin_two(h, NULL, true);
 	assert_int_equal(show(h[1], second), 0);
 	assert_int_equal(show(h[1], first), ERR_HOSTKEY);
@@ -347,7 +347,7 @@ distrust_is_shared(void **state)
 	struct hostcheck *h[2];
 
 	(void)state;
-	conf.strict_host_key_checking = CLIENT_ASK_NO;
+	conf.known.strict_host_key_checking = CLIENT_ASK_NO;
 	assert_int_equal(check(first, NULL, NULL), 0);
 	assert_int_equal(hostcheck_new(&h[0], &conf, "127.0.0.1", 2222), 0);
 	assert_int_equal(hostcheck_new(&h[1], &conf, "127.0.0.1", 2222), 0);
@@ -367,7 +367,7 @@ garbage_is_no_key(void **state)
 	struct hostcheck *h = NULL;
 
 	(void)state;
-	conf.strict_host_key_checking = CLIENT_ASK_NO;
+	conf.known.strict_host_key_checking = CLIENT_ASK_NO;
 	assert_int_equal(hostcheck_new(&h, &conf, NULL, 22), 0);
 	assert_int_equal(hostcheck_key(h, (struct span){ junk, sizeof junk }),
 	    ERR_HOSTKEY);

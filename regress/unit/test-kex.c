@@ -342,7 +342,7 @@ static void
 test_none_switch(void **state)
 {
 	struct kex_proposal p = proposal("curve25519-sha256");
-	struct client_conf conf = { .none_switch = 1 };
+	struct client_conf conf = { .algs.none_switch = 1 };
 	struct none_switch n;
 	struct pair t;
 
@@ -354,7 +354,7 @@ test_none_switch(void **state)
 	/* Not without permission, and not with a terminal. */
 	assert_int_equal(none_switch_start(&n, &conf, t.c.packet, t.c.kex,
 			     false), 0);
-	conf.none_enabled = 1;
+	conf.algs.none_enabled = 1;
 	assert_int_equal(none_switch_start(&n, &conf, t.c.packet, t.c.kex,
 			     true), 0);
 	assert_false(kex_running(t.c.kex));

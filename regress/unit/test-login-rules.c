@@ -42,7 +42,7 @@ allows(gid_t gid, const char *keyword, const char *value)
 	if (keyword != NULL)
 		assert_int_equal(server_conf_set(&l.conf, keyword, value), 0);
 	assert_int_equal(server_conf_finish(&l.conf), 0);
-	l.conf.use_pam = 1; /* the shadow file does not know the user */
+	l.conf.login.use_pam = 1; /* the shadow file does not know the user */
 	ok = login_rules_allow(&l);
 	server_conf_clear(&l.conf);
 	return ok;

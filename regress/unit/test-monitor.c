@@ -393,7 +393,7 @@ tries_are_limited(void **state)
 		}
 	}
 	assert_int_equal(r, ERR_PROTOCOL);
-	assert_int_equal(tries, m->login->conf.max_auth_tries + 1);
+	assert_int_equal(tries, m->login->conf.login.max_auth_tries + 1);
 	for (r = 0, tries = 0; r == 0 && tries < 3; tries++)
 		r = ask(MONITOR_NONE, NULL, 0);
 	assert_int_equal(r, ERR_PROTOCOL);
@@ -603,9 +603,9 @@ terminals_need_permission(void **state)
 
 	(void)state;
 	log_in();
-	m->login->conf.permit_tty = 0;
+	m->login->conf.session.permit_tty = 0;
 	assert_false(get_pty(name, NULL));
-	m->login->conf.permit_tty = 1;
+	m->login->conf.session.permit_tty = 1;
 	m->login->permits.pty = false;
 	assert_false(get_pty(name, NULL));
 	m->login->permits.pty = true;
@@ -621,7 +621,7 @@ terminals_are_limited(void **state)
 
 	(void)state;
 	log_in();
-	assert_int_equal(m->login->conf.max_sessions, 10);
+	assert_int_equal(m->login->conf.session.max_sessions, 10);
 	for (int i = 0; i < 10; i++)
 		assert_true(get_pty(name, fds[i]));
 	assert_false(get_pty(other, NULL));

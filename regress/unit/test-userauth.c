@@ -116,11 +116,11 @@ set_up(void **state)
 	client_conf_init(&t.conf);
 	assert_int_equal(client_conf_set(&t.conf, "User", "me"), 0);
 	assert_int_equal(client_conf_finish(&t.conf), 0);
-	free(t.conf.hostname);
-	t.conf.hostname = strdup("host");
-	free(t.conf.original_host);
-	t.conf.original_host = strdup("host");
-	strlist_clear(&t.conf.identity_file);
+	free(t.conf.host.hostname);
+	t.conf.host.hostname = strdup("host");
+	free(t.conf.load.original_host);
+	t.conf.load.original_host = strdup("host");
+	strlist_clear(&t.conf.auth.identity_file);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fd), 0);
 	t.packet = packet_new(fd[0], fd[0], false);
 	t.peer = fd[1];
@@ -371,7 +371,8 @@ expect_hint(int i)
 static void
 add_key(int i)
 {
-	assert_int_equal(strlist_add(&t.conf.identity_file, key_paths[i]), 0);
+	assert_int_equal(
+	    strlist_add(&t.conf.auth.identity_file, key_paths[i]), 0);
 }
 
 static void
@@ -473,7 +474,7 @@ unbound(void **state)
 	(void)state;
 	add_key(0);
 	add_key(1);
-	t.conf.pubkey_authentication = CLIENT_PUBKEY_UNBOUND;
+	t.conf.auth.pubkey_authentication = CLIENT_PUBKEY_UNBOUND;
 	userauth_set_extensions(t.ua, "ssh-ed25519", true);
 	start();
 	expect_probe("publickey", 0, "ssh-ed25519");
@@ -485,7 +486,7 @@ host_bound(void **state)
 	(void)state;
 	add_key(0);
 	add_key(1);
-	t.conf.pubkey_authentication = CLIENT_PUBKEY_HOST_BOUND;
+	t.conf.auth.pubkey_authentication = CLIENT_PUBKEY_HOST_BOUND;
 	userauth_set_extensions(t.ua, "ssh-ed25519", true);
 	start();
 	expect_probe("publickey-hostbound-v00@openssh.com", 0, "ssh-ed25519");
@@ -510,7 +511,7 @@ first_key_cannot_sign(void **state)
 	struct rd r;
 
 	(void)state;
-	t.conf.batch_mode = 1;
+	t.conf.auth.batch_mode = 1;
 	add_key(1);
 	start();
 	expect_offer(1);
@@ -778,8 +779,8 @@ static void
 preference_and_partial_success(void **state)
 {
 	(void)state;
-	free(t.conf.preferred_authentications);
-	t.conf.preferred_authentications =
+	free(t.conf.auth.preferred_authentications);
+	t.conf.auth.preferred_authentications =
 	    strdup("hostbased,password,publickey");
 	add_key(0);
 	answer_with("pass\n");
@@ -797,7 +798,7 @@ static void
 batch_mode_asks_nobody(void **state)
 {
 	(void)state;
-	t.conf.batch_mode = 1;
+	t.conf.auth.batch_mode = 1;
 	answer_with("pass\n");
 	begin();
 	denied("password,keyboard-interactive");
@@ -854,7 +855,7 @@ further_connections_do_not_ask(void **state)
 	assert_string_equal(secret.answer, "right");
 	assert_int_equal(secret.effort, USERAUTH_ONE_ANSWER);
 
-	t.conf.batch_mode = 1;
+	t.conf.auth.batch_mode = 1;
 	login_with(&secret);
 	refused("password");
 	expect_password("right");
@@ -870,7 +871,7 @@ further_connections_do_not_ask(void **state)
 	assert_int_equal(fail_with("password,keyboard-interactive", false),
 	    ERR_DENIED);
 
-	t.conf.batch_mode = 0;
+	t.conf.auth.batch_mode = 0;
 	answer_with("one\ntwo\n");
 	login_with(&secret);
 	refused("password");

@@ -41,7 +41,7 @@ admission_new(const struct server_conf *conf)
 	struct admission *a = xcalloc(1, sizeof *a);
 
 	a->conf = conf;
-	a->penalties = penalties_new(&conf->per_source_penalties);
+	a->penalties = penalties_new(&conf->listen.per_source_penalties);
 	a->limit_log.what = "Maxstartups";
 	a->limit_log.too_high = LIMITS_LOGGED;
 	a->penalty_log.what = "PerSourcePenalties";
@@ -62,10 +62,10 @@ struct admission_peer
 admission_peer_of(const struct admission *a, const struct sockaddr *sa,
     socklen_t len)
 {
-	const char *exempt = a->conf->per_source_penalty_exempt_list;
+	const char *exempt = a->conf->listen.per_source_penalty_exempt_list;
 	struct admission_peer peer = {
 		.source = startups_source_of(sa,
-		    &a->conf->per_source_net_block_size),
+		    &a->conf->listen.per_source_net_block_size),
 	};
 	uint16_t port;
 	char *address;
@@ -155,8 +155,9 @@ admission_refuses(struct admission *a, int fd, const struct sockaddr *sa,
 	tell_omitted(&a->limit_log, now_us);
 	tell_omitted(&a->penalty_log, now_us);
 	if (penalty == NULL &&
-	    !startups_drop(&c->max_startups, load->startups, load->chance) &&
-	    load->same_source < c->per_source_max_startups)
+	    !startups_drop(
+		&c->listen.max_startups, load->startups, load->chance) &&
+	    load->same_source < c->listen.per_source_max_startups)
 		return false;
 	log_drop(fd, sa, len, load->startups,
 	    count_drop(penalty != NULL ? &a->penalty_log : &a->limit_log,
@@ -172,7 +173,7 @@ log_penalty(const struct admission *a, const struct startups_source *source,
     enum penalties_effect effect, enum penalty_class c, int64_t rest_us)
 {
 	const struct server_net_bits *bits =
-	    &a->conf->per_source_net_block_size;
+	    &a->conf->listen.per_source_net_block_size;
 	bool four = source->family == 4;
 	const char *family = four ? "ipv4" : "ipv6";
 	bool deferred = effect == PENALTIES_DEFERRED;

@@ -113,7 +113,7 @@ open_sockets(struct listener *l)
 
 	for (size_t i = 0; server_conf_listen(&l->state->conf, i, &at); i++) {
 		struct addrinfo hints = {
-			.ai_family = l->state->conf.address_family,
+			.ai_family = l->state->conf.listen.address_family,
 			.ai_socktype = SOCK_STREAM,
 			.ai_flags = AI_PASSIVE,
 		}, *list = NULL;
@@ -450,7 +450,7 @@ on_terminate(void *arg, int signo)
 static void
 write_pid_file(struct listener *l)
 {
-	const char *path = l->state->conf.pid_file;
+	const char *path = l->state->conf.listen.pid_file;
 	char text[24];
 	int n;
 
@@ -504,7 +504,7 @@ go_to_background(const struct listener *l)
 	if (!l->opts->foreground && !restarted && daemon(0, to_stderr) == -1)
 		fatal("daemon: %s", strerror(errno));
 	if (!to_stderr)
-		log_to_syslog(l->state->conf.syslog_facility);
+		log_to_syslog(l->state->conf.log.syslog_facility);
 }
 
 static void
@@ -514,7 +514,7 @@ prepare(struct listener *l)
 	int r;
 
 	reserve_low_fds();
-	l->session_path = state_helper_path(c->sshd_session_path,
+	l->session_path = state_helper_path(c->listen.sshd_session_path,
 	    "hpnsshd-session");
 	if (access(l->session_path, X_OK) == -1)
 		fatal("%s does not exist or is not executable",
@@ -542,7 +542,7 @@ listen_run(struct server_state *state, const struct listen_opts *opts)
 	if (loop_run(l.loop) != 0)
 		log_error("poll: %s", strerror(errno));
 	if (l.pid_written && !l.restart)
-		unlink(state->conf.pid_file);
+		unlink(state->conf.listen.pid_file);
 	for (size_t i = 0; i < l.socket_count; i++)
 		close(l.sockets[i]);
 	while (l.startups != NULL)

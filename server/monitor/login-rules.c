@@ -93,7 +93,7 @@ account_usable(const struct login *l)
 	if (geteuid() != 0) {
 		if (u->uid != geteuid())
 			return refuse(l, "this server runs for another user");
-	} else if (!l->conf.use_pam) {
+	} else if (!l->conf.login.use_pam) {
 		if (passwd_is_locked(u)) {
 			log_info("User %s not allowed because account is "
 				 "locked",
@@ -104,7 +104,8 @@ account_usable(const struct login *l)
 			return refuse(l, "account has expired");
 	}
 	/* In a new root directory the shell is another one. */
-	if (l->conf.chroot_directory == NULL && !user_shell_ok(u, &why)) {
+	if (l->conf.session.chroot_directory == NULL &&
+	    !user_shell_ok(u, &why)) {
 		log_info("User %s not allowed because shell %s %s", u->name,
 		    u->shell, why);
 		return false;
@@ -121,16 +122,16 @@ groups_allow(const struct login *l)
 	struct strlist groups = { 0 };
 	bool ok = true;
 
-	if (c->deny_groups.n == 0 && c->allow_groups.n == 0)
+	if (c->login.deny_groups.n == 0 && c->login.allow_groups.n == 0)
 		return true;
 	user_group_names(l->user, &groups);
 	if (groups.n == 0)
 		ok = refuse(l, "not in any group");
-	else if (c->deny_groups.n > 0 &&
-	    group_listed(&groups, &c->deny_groups) != 0)
+	else if (c->login.deny_groups.n > 0 &&
+	    group_listed(&groups, &c->login.deny_groups) != 0)
 		ok = refuse(l, "a group is listed in DenyGroups");
-	else if (c->allow_groups.n > 0 &&
-	    group_listed(&groups, &c->allow_groups) != 1)
+	else if (c->login.allow_groups.n > 0 &&
+	    group_listed(&groups, &c->login.allow_groups) != 1)
 		ok = refuse(l,
 		    "none of user's groups are listed in AllowGroups");
 	strlist_clear(&groups);
@@ -149,9 +150,11 @@ login_rules_allow(const struct login *l)
 	}
 	if (!account_usable(l))
 		return false;
-	if (c->deny_users.n > 0 && user_listed(l, &c->deny_users) != 0)
+	if (c->login.deny_users.n > 0 &&
+	    user_listed(l, &c->login.deny_users) != 0)
 		return refuse(l, "listed in DenyUsers");
-	if (c->allow_users.n > 0 && user_listed(l, &c->allow_users) != 1)
+	if (c->login.allow_users.n > 0 &&
+	    user_listed(l, &c->login.allow_users) != 1)
 		return refuse(l, "not listed in AllowUsers");
 	return groups_allow(l);
 }
@@ -164,7 +167,7 @@ login_rules_root_may(const struct login *l, const char *method,
 
 	if (l->user->uid != 0)
 		return true;
-	switch (l->conf.permit_root_login) {
+	switch (l->conf.login.permit_root_login) {
 	case SERVER_ROOT_YES:
 		return true;
 	case SERVER_ROOT_PROHIBIT_PASSWORD:

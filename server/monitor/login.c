@@ -27,12 +27,12 @@ enabled_methods(const struct server_conf *c)
 	struct buf b = { 0 };
 	char *s;
 
-	if (c->pubkey_authentication)
+	if (c->login.pubkey_authentication)
 		buf_printf(&b, "publickey,");
-	if (c->password_authentication)
+	if (c->login.password_authentication)
 		buf_printf(&b, "password,");
 	/* Without PAM there is no dialogue to lead. */
-	if (c->kbd_interactive_authentication && c->use_pam)
+	if (c->login.kbd_interactive_authentication && c->login.use_pam)
 		buf_printf(&b, "keyboard-interactive,");
 	if (buf_len(&b) > 0)
 		buf_truncate(&b, buf_len(&b) - 1);
@@ -49,10 +49,11 @@ login_methods_of_all(const struct server_conf *c)
 	struct auth_methods m = { 0 };
 	char *enabled, *list = NULL;
 
-	if (server_conf_has_match(c) || c->permit_empty_passwords)
+	if (server_conf_has_match(c) || c->login.permit_empty_passwords)
 		return NULL;
 	enabled = enabled_methods(c);
-	if (auth_methods_init(&m, &c->authentication_methods, enabled) == 0)
+	if (auth_methods_init(&m, &c->login.authentication_methods, enabled) ==
+	    0)
 		list = auth_methods_next(&m);
 	auth_methods_clear(&m);
 	free(enabled);
@@ -72,7 +73,7 @@ make_conf(struct login *l)
 	if (server_conf_for(&l->state->conf, &spec, &l->conf) != 0)
 		fatal("cannot make the configuration for user %s",
 		    l->user->name);
-	log_set_level((enum log_level)l->conf.log_level);
+	log_set_level((enum log_level)l->conf.log.log_level);
 }
 
 static void
@@ -81,7 +82,8 @@ start_pam(struct login *l)
 	const struct peer *p = l->peer;
 	char *text;
 
-	l->pam = pam_new(l->conf.pam_service_name, l->user->name, p->host);
+	l->pam =
+	    pam_new(l->conf.login.pam_service_name, l->user->name, p->host);
 	if (l->pam == NULL) {
 		l->allowed = false;
 		return;
@@ -114,14 +116,14 @@ login_new(const struct server_state *state, const struct peer *peer,
 		l->allowed = false;
 	}
 	enabled = enabled_methods(&l->conf);
-	if (auth_methods_init(&l->methods, &l->conf.authentication_methods,
-		enabled) != 0) {
+	if (auth_methods_init(&l->methods,
+		&l->conf.login.authentication_methods, enabled) != 0) {
 		log_error("AuthenticationMethods leaves no way in for user %s",
 		    name);
 		l->allowed = false;
 	}
 	free(enabled);
-	if (l->conf.use_pam && geteuid() == 0)
+	if (l->conf.login.use_pam && geteuid() == 0)
 		start_pam(l);
 	return l;
 }
@@ -150,9 +152,9 @@ login_banner(const struct login *l)
 	struct buf b = { 0 };
 	char *text = NULL;
 
-	if (l->conf.banner == NULL)
+	if (l->conf.login.banner == NULL)
 		return NULL;
-	if (file_read(l->conf.banner, &b, BANNER_MAX) == 0)
+	if (file_read(l->conf.login.banner, &b, BANNER_MAX) == 0)
 		text = buf_dup_string(&b);
 	buf_clear(&b);
 	return text;
@@ -178,7 +180,7 @@ log_try(const struct login *l, const struct try *t, const char *verdict)
 
 	/* A client that offers its keys one by one is no news. */
 	if (!t->ok && strcmp(method, "password") != 0 && l->name_ok &&
-	    l->failures < l->conf.max_auth_tries / 2)
+	    l->failures < l->conf.login.max_auth_tries / 2)
 		level = LOG_LVL_VERBOSE;
 	log_msg(level, "%s %s%s%s for %s%s from %s port %u ssh2%s%s", verdict,
 	    method, t->device != NULL ? "/" : "",
@@ -333,7 +335,7 @@ is_young_enough(const struct login *l, bool *must_change)
 static bool
 password_is_right(struct login *l, const char *password, bool *must_change)
 {
-	bool empty_ok = l->conf.permit_empty_passwords;
+	bool empty_ok = l->conf.login.permit_empty_passwords;
 
 	*must_change = false;
 	if (l->pam == NULL)
@@ -364,8 +366,8 @@ login_try_none(struct login *l, struct monitor_verdict *v)
 	uint64_t since_us = decoy_cpu_us();
 
 	/* Only where empty passwords are let in does "none" stand for one. */
-	if (l->methods.any && l->conf.permit_empty_passwords &&
-	    l->conf.password_authentication) {
+	if (l->methods.any && l->conf.login.permit_empty_passwords &&
+	    l->conf.login.password_authentication) {
 		l->checked = true;
 		if (password_is_right(l, "", &t.must_change)) {
 			t.method = "password";
@@ -423,7 +425,7 @@ login_try_kbdint(struct login *l, const struct pam_talk *talk,
 		l->checked = true;
 		pam_set_in_vain(l->pam, is_in_vain(l, t.method));
 		r = pam_check_dialogue(l->pam, talk,
-		    l->conf.permit_empty_passwords);
+		    l->conf.login.permit_empty_passwords);
 		if (r == ERR_DENIED)
 			log_error("PAM: %s for %s%s from %s",
 			    pam_error(l->pam),
@@ -449,7 +451,7 @@ static char *
 key_text(const struct login *l, const struct key *k)
 {
 	char *print = key_fingerprint(k,
-	    (enum digest_alg)l->conf.fingerprint_hash);
+	    (enum digest_alg)l->conf.algs.fingerprint_hash);
 	char *text;
 
 	xasprintf(&text, "%s %s", key_short_name(k),
@@ -479,11 +481,11 @@ is_revoked(const struct login *l, const struct key *k)
 {
 	bool revoked = false;
 
-	for (size_t i = 0; i < l->conf.revoked_keys.n && !revoked; i++) {
+	for (size_t i = 0; i < l->conf.login.revoked_keys.n && !revoked; i++) {
 		struct buf file = { 0 };
 		char *text = NULL, *pos, *line;
 		struct key *one;
-		int r = file_read(l->conf.revoked_keys.v[i], &file,
+		int r = file_read(l->conf.login.revoked_keys.v[i], &file,
 		    REVOKED_MAX);
 
 		if (r == 0 && (text = buf_dup_string(&file)) == NULL)
@@ -503,7 +505,7 @@ is_revoked(const struct login *l, const struct key *k)
 		}
 		if (r != 0) {
 			log_error("RevokedKeys %s: %s: all keys are refused",
-			    l->conf.revoked_keys.v[i], err_text(r));
+			    l->conf.login.revoked_keys.v[i], err_text(r));
 			revoked = true;
 		}
 		free(text);
@@ -539,7 +541,7 @@ keys_path(const struct login *l, const char *pattern)
 static void
 filter_env(const struct login *l, struct permits *p)
 {
-	const char *patterns = l->conf.permit_user_environment;
+	const char *patterns = l->conf.session.permit_user_environment;
 	struct strlist kept = { 0 };
 
 	for (size_t i = 0; patterns != NULL && i < p->env.n; i++) {
@@ -560,18 +562,20 @@ filter_env(const struct login *l, struct permits *p)
 static char *
 find_authorized(struct login *l, struct span blob, struct permits *p)
 {
-	const struct authkeys_query q = { .user = l->user,
-		.blob = blob,
-		.address = l->peer->address,
-		.host = l->peer->host,
-		.strict_modes = l->conf.strict_modes != 0,
-		.user_environment = l->conf.permit_user_environment != NULL };
+	const struct authkeys_query q = {.user = l->user,
+	    .blob = blob,
+	    .address = l->peer->address,
+	    .host = l->peer->host,
+	    .strict_modes = l->conf.login.strict_modes != 0,
+	    .user_environment =
+		l->conf.session.permit_user_environment != NULL};
 	char *found = NULL;
 	unsigned line;
 
 	for (size_t i = 0;
-	    found == NULL && i < l->conf.authorized_keys_file.n; i++) {
-		char *path = keys_path(l, l->conf.authorized_keys_file.v[i]);
+	    found == NULL && i < l->conf.login.authorized_keys_file.n; i++) {
+		char *path =
+		    keys_path(l, l->conf.login.authorized_keys_file.v[i]);
 
 		if (path != NULL &&
 		    authkeys_search(&q, path, p, &line) == 0) {
@@ -599,13 +603,14 @@ acceptable(struct login *l, const char *alg, struct span blob,
 		return false;
 	}
 	if (!key_serves(*k, alg) ||
-	    !csv_has(l->conf.pubkey_accepted_algorithms, alg)) {
+	    !csv_has(l->conf.algs.pubkey_accepted_algorithms, alg)) {
 		log_info("userauth_pubkey: signature algorithm %s is not in "
 			 "PubkeyAcceptedAlgorithms",
 		    alg);
 		return false;
 	}
-	if (key_check_length(*k, (unsigned)l->conf.required_rsa_size) != 0) {
+	if (key_check_length(*k, (unsigned)l->conf.algs.required_rsa_size) !=
+	    0) {
 		log_info("refusing key of user %s: it is too short", l->name);
 		return false;
 	}

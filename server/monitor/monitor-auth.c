@@ -77,7 +77,7 @@ monitor_on_user(struct monitor *m, struct rd *in, struct buf *out)
 		goto out;
 	m->login = login_new(&m->state, &m->peer,
 	    (struct span){ m->session_id, m->session_id_len }, name, service);
-	if (m->login->conf.refuse_connection) {
+	if (m->login->conf.login.refuse_connection) {
 		log_info("Connection from %s refused by RefuseConnection",
 		    m->peer_text);
 		monitor_tell(m, PENALTY_REFUSED);
@@ -94,7 +94,7 @@ monitor_on_user(struct monitor *m, struct rd *in, struct buf *out)
 	buf_put_bool(out, text != NULL);
 	buf_put_cstring(out, text);
 	free(text);
-	buf_put_u32(out, (uint32_t)m->login->conf.max_auth_tries);
+	buf_put_u32(out, (uint32_t)m->login->conf.login.max_auth_tries);
 	buf_put_bool(out, !m->login->name_ok);
 out:
 	free(name);
@@ -109,7 +109,7 @@ answer(struct monitor *m, struct monitor_verdict *v, struct buf *out)
 		m->phase = MONITOR_PHASE_ACCEPTED;
 	if (m->login->checked)
 		monitor_tell(m, PENALTY_AUTHFAIL);
-	v->final = m->login->failures > m->login->conf.max_auth_tries;
+	v->final = m->login->failures > m->login->conf.login.max_auth_tries;
 	monitor_verdict_put(out, v);
 	monitor_verdict_clear(v);
 }

@@ -39,11 +39,11 @@ extern char **environ;
 static void
 set_up_log(const struct server_state *s)
 {
-	log_init(STATE_SYSLOG_NAME, (enum log_level)s->conf.log_level);
+	log_init(STATE_SYSLOG_NAME, (enum log_level)s->conf.log.log_level);
 	if (s->log_to_stderr)
 		log_to_stderr();
 	else
-		log_to_syslog(s->conf.syslog_facility);
+		log_to_syslog(s->conf.log.syslog_facility);
 }
 
 static void
@@ -52,7 +52,7 @@ set_up_socket(const struct monitor *m)
 	int on = 1;
 
 	fd_set_nodelay(m->socket_fd);
-	if (m->state.conf.tcp_keep_alive)
+	if (m->state.conf.listen.tcp_keep_alive)
 		(void)setsockopt(m->socket_fd, SOL_SOCKET, SO_KEEPALIVE, &on,
 		    sizeof on);
 }
@@ -91,16 +91,16 @@ apply_address_rules(struct monitor *m)
 
 	if (!server_conf_has_match(&m->state.conf)) {
 		(void)tcp_set_congestion(m->socket_fd,
-		    m->state.conf.congestion_control);
-		if (!m->state.conf.refuse_connection)
+		    m->state.conf.data.congestion_control);
+		if (!m->state.conf.login.refuse_connection)
 			return;
 	} else {
 		if (server_conf_for(&m->state.conf, &spec, &conf) != 0)
 			fatal("cannot make the connection's configuration");
-		log_set_level((enum log_level)conf.log_level);
+		log_set_level((enum log_level)conf.log.log_level);
 		(void)tcp_set_congestion(m->socket_fd,
-		    conf.congestion_control);
-		if (!conf.refuse_connection) {
+		    conf.data.congestion_control);
+		if (!conf.login.refuse_connection) {
 			server_conf_clear(&conf);
 			return;
 		}
@@ -115,7 +115,7 @@ apply_address_rules(struct monitor *m)
 static void
 set_deadline(struct monitor *m)
 {
-	int grace_s = m->state.conf.login_grace_time;
+	int grace_s = m->state.conf.listen.login_grace_time;
 
 	if (grace_s <= 0)
 		return;
@@ -143,7 +143,7 @@ begin(struct monitor *m)
 		fatal("no connection: %s", strerror(errno));
 	if (fd_set_cloexec(m->startup_fd, true) != 0)
 		m->startup_fd = -1;
-	peer_init(&m->peer, m->socket_fd, m->state.conf.use_dns != 0);
+	peer_init(&m->peer, m->socket_fd, m->state.conf.listen.use_dns != 0);
 	xasprintf(&m->peer_text, "%s port %u", m->peer.address, m->peer.port);
 	xasprintf(&m->remote, "%s-%u", m->peer.address, m->peer.port);
 	log_verbose("Connection from %s on %s port %u rdomain \"\"",
@@ -159,19 +159,19 @@ static void
 send_params(const struct monitor *m)
 {
 	const struct server_conf *c = &m->state.conf;
-	char *algs = hostkeys_algs(&m->state.keys, c->host_key_algorithms);
+	char *algs = hostkeys_algs(&m->state.keys, c->algs.host_key_algorithms);
 	struct monitor_params p = { .ident = m->id_local,
-		.kex = c->kex_algorithms,
+		.kex = c->algs.kex_algorithms,
 		.hostkey_algs = algs,
-		.ciphers = c->ciphers,
-		.macs = c->macs,
-		.compression = (char *)(uintptr_t)(c->compression ==
+		.ciphers = c->algs.ciphers,
+		.macs = c->algs.macs,
+		.compression = (char *)(uintptr_t)(c->algs.compression ==
 			    SERVER_COMPRESSION_NO ? "none" :
 						    "none,zlib@openssh.com"),
-		.sig_algs = c->pubkey_accepted_algorithms,
-		.pubkey_algs = c->pubkey_accepted_algorithms,
+		.sig_algs = c->algs.pubkey_accepted_algorithms,
+		.pubkey_algs = c->algs.pubkey_accepted_algorithms,
 		.methods = login_methods_of_all(c),
-		.moduli = c->moduli_file,
+		.moduli = c->listen.moduli_file,
 		.chroot = m->state.chroot,
 		.uid = m->state.auth_uid,
 		.gid = m->state.auth_gid,
@@ -343,7 +343,7 @@ start_user(struct monitor *m)
 	/* Match may give this user another one than this address. */
 	if (server_conf_has_match(&m->state.conf))
 		(void)tcp_set_congestion(m->socket_fd,
-		    m->login->conf.congestion_control);
+		    m->login->conf.data.congestion_control);
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == -1)
 		fatal("socketpair: %s", strerror(errno));
 	hold_end_signals(true);
@@ -430,7 +430,7 @@ monitor_run(void)
 
 	signal(SIGPIPE, SIG_IGN);
 	begin(&m);
-	addendum = m.state.conf.version_addendum;
+	addendum = m.state.conf.listen.version_addendum;
 	xasprintf(&m.id_local, "%s%s%s", HPN_IDENT,
 	    addendum != NULL ? " " : "", addendum != NULL ? addendum : "");
 	authenticate(&m);

@@ -41,7 +41,7 @@ put_last_login(const struct monitor *m, struct buf *text)
 	struct tm tm;
 	time_t t;
 
-	if (!m->login->conf.print_last_log ||
+	if (!m->login->conf.session.print_last_log ||
 	    !loginrec_last_of(m->login->user->uid, &last))
 		return;
 	t = (time_t)last.when;
@@ -79,10 +79,11 @@ static bool
 may_have_tty(const struct monitor *m)
 {
 	const struct login *l = m->login;
-	size_t max = MIN((size_t)MAX(l->conf.max_sessions, 0),
+	size_t max = MIN((size_t)MAX(l->conf.session.max_sessions, 0),
 	    MONITOR_TTYS_MAX);
 
-	return l->conf.permit_tty && l->permits.pty && m->tty_count < max;
+	return l->conf.session.permit_tty && l->permits.pty &&
+	       m->tty_count < max;
 }
 
 /* The user's process is not asked which terminal and which process it is

@@ -149,7 +149,7 @@ static bool
 may_try(struct monitor *m)
 {
 	return m->tries++ < TRIES_MAX && m->login != NULL &&
-	    m->login->failures <= m->login->conf.max_auth_tries;
+	    m->login->failures <= m->login->conf.login.max_auth_tries;
 }
 
 /* The row of a request that may be made now, and is counted. */

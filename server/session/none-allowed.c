@@ -8,8 +8,9 @@
 void
 none_offer(struct kex *k, const struct server_conf *conf)
 {
-	if (conf->none_enabled)
-		kex_set_none(k, KEX_NONE_LAST, conf->none_mac_enabled != 0);
+	if (conf->data.none_enabled)
+		kex_set_none(
+		    k, KEX_NONE_LAST, conf->data.none_mac_enabled != 0);
 }
 
 bool

@@ -145,13 +145,14 @@ begin(struct serve *sv)
 	const struct connection_hooks hooks = { .arg = sv,
 		.auth = on_auth,
 		.ended = on_ended };
-	char *algs = hostkeys_algs(p->keys, p->conf->host_key_algorithms);
-	const struct kex_proposal mine = { .kex = p->conf->kex_algorithms,
-		.hostkey = algs,
-		.cipher = p->conf->ciphers,
-		.mac = p->conf->macs,
-		.compression = p->conf->compression == SERVER_COMPRESSION_NO ?
-		    "none" : "none,zlib@openssh.com" };
+	char *algs = hostkeys_algs(p->keys, p->conf->algs.host_key_algorithms);
+	const struct kex_proposal mine = {.kex = p->conf->algs.kex_algorithms,
+	    .hostkey = algs,
+	    .cipher = p->conf->algs.ciphers,
+	    .mac = p->conf->algs.macs,
+	    .compression = p->conf->algs.compression == SERVER_COMPRESSION_NO
+			       ? "none"
+			       : "none,zlib@openssh.com"};
 	int r;
 
 	sv->loop = loop_new();
@@ -162,7 +163,7 @@ begin(struct serve *sv)
 	    p->id_remote);
 	free(algs);
 	if (r != 0 || (r = import_state(sv)) != 0 ||
-	    (r = kex_set_moduli(sv->kex, p->conf->moduli_file)) != 0 ||
+	    (r = kex_set_moduli(sv->kex, p->conf->listen.moduli_file)) != 0 ||
 	    (r = channels_new(&sv->channels, sv->packet, sv->loop)) != 0 ||
 	    (r = metrics_serve(sv->channels, sv->packet)) != 0 ||
 	    (r = hostprove_new(&sv->hostprove, sv->channels, sv->kex, p)) !=
@@ -170,27 +171,29 @@ begin(struct serve *sv)
 	    (r = connection_new(&sv->connection, sv->loop, sv->packet,
 		 sv->kex, &hooks)) != 0)
 		return r;
-	if (p->conf->rekey_limit.bytes != 0 || p->conf->rekey_limit.seconds != 0)
-		packet_set_rekey_limit(sv->packet, p->conf->rekey_limit.bytes,
-		    (uint32_t)p->conf->rekey_limit.seconds);
-	packet_set_threads(sv->packet, p->conf->cipher_threads);
-	packet_set_form(sv->packet, (enum packet_form)p->conf->cipher_form,
-	    p->conf->disable_mtaes);
+	if (p->conf->algs.rekey_limit.bytes != 0 ||
+	    p->conf->algs.rekey_limit.seconds != 0)
+		packet_set_rekey_limit(sv->packet,
+		    p->conf->algs.rekey_limit.bytes,
+		    (uint32_t)p->conf->algs.rekey_limit.seconds);
+	packet_set_threads(sv->packet, p->conf->data.cipher_threads);
+	packet_set_form(sv->packet, (enum packet_form)p->conf->data.cipher_form,
+	    p->conf->data.disable_mtaes);
 	connection_set_channels(sv->connection, sv->channels);
 	channels_set_exact_windows(sv->channels,
 	    strstr(p->id_remote, HPN_TRUE_NAME) == NULL);
 	channels_set_dynamic(sv->channels,
-	    p->conf->tcp_rcv_buf_poll && !p->conf->hpn_disabled);
+	    p->conf->data.tcp_rcv_buf_poll && !p->conf->data.hpn_disabled);
 	none_offer(sv->kex, p->conf);
 	sv->sessions = sessions_new(sv->loop, sv->channels, sv->packet,
 	    sv->kex, p, sv->nologin);
 	sv->monitor_watch = loop_watch(sv->loop, p->monitor_fd, LOOP_READ,
 	    on_monitor_gone, sv);
-	if (p->conf->client_alive_interval > 0)
+	if (p->conf->session.client_alive_interval > 0)
 		connection_set_alive(sv->connection,
-		    (uint32_t)p->conf->client_alive_interval,
-		    p->conf->client_alive_count_max > 0 ?
-			(uint32_t)p->conf->client_alive_count_max :
+		    (uint32_t)p->conf->session.client_alive_interval,
+		    p->conf->session.client_alive_count_max > 0 ?
+			(uint32_t)p->conf->session.client_alive_count_max :
 			CONNECTION_ALIVE_NO_END);
 	connection_kick(sv->connection);
 	return 0;
@@ -225,10 +228,10 @@ become_user(struct serve *sv)
 
 	if (!p->pam) /* else modules have added to them */
 		privs_set_groups(p->user);
-	if (p->conf->chroot_directory != NULL) {
+	if (p->conf->session.chroot_directory != NULL) {
 		sv->nologin = session_nologin(p->user);
 		tzset();
-		chroot_enter(p->conf->chroot_directory, p->user);
+		chroot_enter(p->conf->session.chroot_directory, p->user);
 	}
 	privs_become(p->user);
 }

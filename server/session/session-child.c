@@ -78,7 +78,7 @@ greet(const struct session_start *s)
 		if (s->greeting != NULL)
 			(void)!write(STDOUT_FILENO, s->greeting,
 			    strlen(s->greeting));
-		if (p->conf->print_motd)
+		if (p->conf->session.print_motd)
 			show_file("/etc/motd", STDOUT_FILENO);
 	}
 	free(hush);
@@ -157,7 +157,7 @@ go_home(const struct serve_params *p)
 	if (chdir(home) == 0)
 		return;
 	/* In a root directory of their own, few have one. */
-	if (p->conf->chroot_directory == NULL)
+	if (p->conf->session.chroot_directory == NULL)
 		fprintf(stderr,
 		    "Could not chdir to home directory %s: %s\n", home,
 		    strerror(errno));

@@ -111,7 +111,7 @@ set_from_file(struct env *e, const struct serve_params *p)
 	char *path, *text, *pos, *line;
 	struct buf b = { 0 };
 
-	if (p->conf->permit_user_environment == NULL)
+	if (p->conf->session.permit_user_environment == NULL)
 		return;
 	path = user_path(p->user, ".ssh/environment");
 	if (file_read(path, &b, ENV_FILE_MAX) == 0 &&
@@ -127,7 +127,7 @@ set_from_file(struct env *e, const struct serve_params *p)
 				continue;
 			name = xstrndup(line, strcspn(line, "="));
 			ok = str_match_list(name,
-				 p->conf->permit_user_environment,
+				 p->conf->session.permit_user_environment,
 				 false) == 1;
 			free(name);
 			if (ok)
@@ -166,7 +166,7 @@ session_environment(const struct session_start *s)
 	set_list(&e, &p->key->env);
 	set_from_file(&e, p);
 	set_list(&e, p->pam_env);
-	set_list(&e, &p->conf->set_env);
+	set_list(&e, &p->conf->session.set_env);
 	set_connection(&e, s);
 	return e.v;
 }

@@ -65,7 +65,7 @@ struct sessions {
 static void
 mark_packets(struct sessions *ss)
 {
-	const struct conf_qos *qos = &ss->params->conf->ipqos;
+	const struct conf_qos *qos = &ss->params->conf->data.ipqos;
 	bool interactive = false;
 
 	for (const struct session *s = ss->list; s != NULL; s = s->next)
@@ -426,9 +426,9 @@ start_session(struct session *s, enum session_kind kind, const char *command)
 	const struct serve_params *p = s->all->params;
 	const struct session_request request = { kind, command };
 	const struct session_rules rules = {
-		.config_command = p->conf->force_command,
+		.config_command = p->conf->session.force_command,
 		.key_command = p->key->command,
-		.user_rc = p->conf->permit_user_rc && p->key->user_rc,
+		.user_rc = p->conf->session.permit_user_rc && p->key->user_rc,
 	};
 	struct session_start start = { .params = p,
 		.plan = session_plan(&request, &rules),
@@ -469,7 +469,8 @@ on_pty_req(struct session *s, struct rd *r)
 	s->size.height_px = rd_u32(r);
 	modes = rd_string(r);
 	if ((err = rd_end(r)) != 0 || s->pty != -1 || s->started ||
-	    !s->all->params->conf->permit_tty || !s->all->params->key->pty ||
+	    !s->all->params->conf->session.permit_tty ||
+	    !s->all->params->key->pty ||
 	    !none_exclude(s->all->kex, s->all->packet, "a terminal")) {
 		free(term);
 		return err;
@@ -514,7 +515,8 @@ on_window_change(struct session *s, struct rd *r)
 static bool
 env_accepted(const struct session *s, const char *name)
 {
-	const struct strlist *patterns = &s->all->params->conf->accept_env;
+	const struct strlist *patterns =
+	    &s->all->params->conf->session.accept_env;
 
 	if (strchr(name, '=') != NULL || name[0] == '\0')
 		return false;
@@ -692,9 +694,9 @@ on_open(void *arg, struct channels *chs, struct channel *c, struct rd *data)
 			 "there will be no more");
 		return ERR_PROTOCOL;
 	}
-	if (ss->count >= (size_t)ss->params->conf->max_sessions) {
+	if (ss->count >= (size_t)ss->params->conf->session.max_sessions) {
 		log_info("no more than %d sessions (MaxSessions)",
-		    ss->params->conf->max_sessions);
+		    ss->params->conf->session.max_sessions);
 		return CHANNEL_OPEN_CONNECT_FAILED;
 	}
 	s = xcalloc(1, sizeof *s);
@@ -738,7 +740,7 @@ write_auth_info(const struct serve_params *p)
 	char *path;
 	int fd;
 
-	if (!p->conf->expose_auth_info)
+	if (!p->conf->session.expose_auth_info)
 		return NULL;
 	path = xstrdup("/tmp/sshauth.XXXXXXXXXXXXXXX");
 	fd = mkostemp(path, O_CLOEXEC);
