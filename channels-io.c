@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "channels-internal.h"
@@ -95,9 +96,7 @@ drain_sink(struct channel *c, int which, size_t max)
 
 	while (s->queue.len > 0 && !s->broken) {
 		front = queue_front(&s->queue);
-		n = write(s->fd, front.p, MIN(front.len, max));
-		if (n == -1 && errno == EINTR)
-			continue;
+		n = fd_write(s->fd, front.p, MIN(front.len, max));
 		if (n == -1 && (errno == EAGAIN || errno == EWOULDBLOCK))
 			return false;
 		if (n == -1) {
@@ -256,9 +255,7 @@ fd_write_now(struct channel *c, int which, struct span data)
 		return data.len; /* thrown away */
 	if (s->blocks || s->queue.len > 0)
 		return 0;
-	do
-		n = write(s->fd, data.p, data.len);
-	while (n == -1 && errno == EINTR);
+	n = fd_write(s->fd, data.p, data.len);
 	if (n >= 0)
 		return (size_t)n;
 	if (errno == EAGAIN || errno == EWOULDBLOCK)
@@ -319,9 +316,7 @@ read_source(struct channel *c, struct source *s, uint8_t *p, size_t max)
 
 	if (c->io != NULL && s == &c->source[0])
 		return c->io->read(c->io_arg, p, max);
-	do
-		n = read(s->fd, p, max);
-	while (n == -1 && errno == EINTR);
+	n = fd_read(s->fd, p, max);
 	if (n == -1)
 		/* EIO is how a pty tells that its other side is closed. */
 		return errno == EAGAIN || errno == EWOULDBLOCK ? ERR_AGAIN : 0;

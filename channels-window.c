@@ -3,8 +3,8 @@
  * How much a peer may send before it hears of us again: windows that follow
  * the path (RFC 4254 section 5.2).
  */
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/mem.h"
 #include "base/tcp.h"
@@ -101,15 +101,6 @@ channels_set_dynamic(struct channels *chs, bool dynamic)
 	chs->fixed_windows = !dynamic;
 }
 
-static uint64_t
-now_us(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
-}
-
 static void
 sample_path(struct channels *chs)
 {
@@ -134,7 +125,7 @@ static void
 on_answer(void *arg, bool ok, struct rd data)
 {
 	struct channels *chs = arg;
-	uint64_t took = MAX(now_us() - chs->asked_us, (uint64_t)1);
+	uint64_t took = MAX(clock_us() - chs->asked_us, (uint64_t)1);
 
 	(void)ok;
 	(void)data;
@@ -147,7 +138,7 @@ on_answer(void *arg, bool ok, struct rd data)
 int
 channels_measure_path(struct channels *chs)
 {
-	chs->asked_us = now_us();
+	chs->asked_us = clock_us();
 	return channels_global_request(chs, "keepalive@openssh.com", NULL,
 	    on_answer, chs);
 }
@@ -192,7 +183,7 @@ static void
 grow(struct channel *c)
 {
 	struct channels *chs = c->chs;
-	uint64_t now = now_us(), elapsed = now - c->measured_us;
+	uint64_t now = clock_us(), elapsed = now - c->measured_us;
 	uint32_t next = c->window_max, more, back;
 	uint64_t per_rtt = 0, least;
 

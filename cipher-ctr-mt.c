@@ -2,8 +2,8 @@
 /* Keystream of AES in counter mode, precomputed by worker threads. */
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/ring.h"
 #include "base/worker.h"
@@ -204,15 +204,6 @@ ctr_keystream_apply(
 
 /* ---- is it worth it? ------------------------------------------------------ */
 
-static double
-now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec * 1e9 + (double)ts.tv_nsec;
-}
-
 bool
 ctr_keystream_may_pay(EVP_CIPHER_CTX *ctx)
 {
@@ -225,12 +216,12 @@ ctr_keystream_may_pay(EVP_CIPHER_CTX *ctx)
 	if (p == NULL)
 		return false;
 	for (int i = 0; i < ROUNDS; i++) {
-		t0 = now_ns();
+		t0 = (double)clock_ns();
 		if (ctr_apply(ctx, start, 0, p, PACKET) != 0)
 			break;
-		t1 = now_ns();
+		t1 = (double)clock_ns();
 		xor_blocks(p, p + PACKET, PACKET);
-		t2 = now_ns();
+		t2 = (double)clock_ns();
 		aes = MIN(aes, t1 - t0);
 		xor = MIN(xor, t2 - t1);
 		pays = aes > gain_wanted * xor;

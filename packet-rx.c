@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -123,9 +124,7 @@ packet_fill(struct packet *p)
 		p->rx_dry = true;
 		return ERR_AGAIN; /* whole packets wait to be taken */
 	}
-	do
-		n = read(p->fd_in, p->rx + p->rx_end, room);
-	while (n == -1 && errno == EINTR);
+	n = fd_read(p->fd_in, p->rx + p->rx_end, room);
 	p->rx_dry = n < (ssize_t)room;
 	/* The end is told after what came before it: it will be seen again. */
 	if (n <= 0 && packet_rx_posted(p))

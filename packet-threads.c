@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/mem.h"
@@ -286,15 +287,6 @@ moved(const struct packet *p)
 	return p->half[PACKET_TX].total.bytes + p->half[PACKET_RX].total.bytes;
 }
 
-static uint64_t
-thread_cpu_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
-}
-
 /* May keystream be made ahead for this connection? */
 static bool
 keystream_can(const struct packet *p)
@@ -378,7 +370,7 @@ judge_window(struct packet *p, struct packet_window *w)
 	w->ms = w->now_ms - t->start_ms;
 	if (w->ms < (w->bytes < LOOK_BYTES ? TEND_MS : WINDOW_MS))
 		return;
-	cpu_ms = thread_cpu_ms();
+	cpu_ms = clock_thread_us() / 1000;
 	w->cpu_ms = cpu_ms - t->start_cpu_ms;
 	judge(p, w);
 	t->start_ms = w->now_ms;

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/uio.h>
 
+#include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "crypto/rand.h"
@@ -433,9 +434,7 @@ packet_flush(struct packet *p)
 		return p->tx_err;
 	if (sealed > 0) {
 		count = fill_iov(p, sealed, iov);
-		do
-			n = writev(p->fd_out, iov, count);
-		while (n == -1 && errno == EINTR);
+		n = fd_writev(p->fd_out, iov, count);
 		if (n == -1 && errno != EAGAIN && errno != EWOULDBLOCK)
 			return ERR_SYSTEM;
 		if (n > 0)

@@ -6,7 +6,6 @@
 #include "config.h"
 
 #include <sys/stat.h>
-#include <sys/wait.h>
 
 #include <errno.h>
 #include <getopt.h>
@@ -20,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/child.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/loop.h"
@@ -559,9 +559,7 @@ local_copy(const char *source, const char *target)
 	errno = posix_spawnp(&pid, "cp", NULL, NULL, (char **)argv, environ);
 	if (errno != 0)
 		die("cp", strerror(errno));
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	if (status != 0)
+	if (child_reap(pid, &status) != 0 || status != 0)
 		g.failed = true;
 }
 

@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/loop.h"
@@ -486,9 +487,8 @@ run_local_command(const struct program *p)
 		execl(shell, shell, "-c", command, (char *)NULL);
 		_exit(127);
 	}
-	while (pid > 0 && waitpid(pid, &status, 0) == -1 && errno == EINTR)
-		;
-	if (pid == -1 || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
+	if (pid == -1 || child_reap(pid, &status) != 0 || !WIFEXITED(status) ||
+	    WEXITSTATUS(status) != 0)
 		log_error("LocalCommand did not succeed");
 	free(command);
 	return 0;

@@ -51,13 +51,21 @@ child_spawn(pid_t *pid, char *const argv[], int in, int out)
 }
 
 int
+child_reap(pid_t pid, int *status)
+{
+	while (waitpid(pid, status, 0) == -1)
+		if (errno != EINTR)
+			return ERR_SYSTEM;
+	return 0;
+}
+
+int
 child_wait(pid_t pid)
 {
 	int status = 0;
 
-	while (waitpid(pid, &status, 0) < 0)
-		if (errno != EINTR)
-			return ERR_SYSTEM;
+	if (child_reap(pid, &status) != 0)
+		return ERR_SYSTEM;
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) :
 				     WEXITSTATUS(status);
 }

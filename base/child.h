@@ -17,7 +17,9 @@ int child_pipe(int ends[2]) must_check;
 /* Starts argv[0] (searched in PATH if without '/') with these as its standard
  * input and output; those that are -1 stay as ours are. */
 int child_spawn(pid_t *pid, char *const argv[], int in, int out) must_check;
-/* Its exit status when it has ended, or 128 + signal. */
+/* Waits until it has ended; *status as waitpid(2) gives it. */
+int child_reap(pid_t pid, int *status) must_check;
+/* The same: its exit status, or 128 + signal. */
 int child_wait(pid_t pid) must_check;
 /* Does this status of waitpid(2) tell of a crash, rather than of an exit or
  * of a signal that was sent on purpose? */

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -59,6 +60,88 @@ wait_for(int fd, short events)
 	(void)poll(&p, 1, -1);
 }
 
+ssize_t
+fd_read(int fd, void *p, size_t max)
+{
+	ssize_t n;
+
+	do
+		n = read(fd, p, max);
+	while (n == -1 && errno == EINTR);
+	return n;
+}
+
+ssize_t
+fd_write(int fd, const void *p, size_t len)
+{
+	ssize_t n;
+
+	do
+		n = write(fd, p, len);
+	while (n == -1 && errno == EINTR);
+	return n;
+}
+
+ssize_t
+fd_writev(int fd, const struct iovec *iov, int count)
+{
+	ssize_t n;
+
+	do
+		n = writev(fd, iov, count);
+	while (n == -1 && errno == EINTR);
+	return n;
+}
+
+ssize_t
+fd_pread(int fd, void *p, size_t max, uint64_t offset)
+{
+	ssize_t n;
+
+	do
+		n = pread(fd, p, max, (off_t)offset);
+	while (n == -1 && errno == EINTR);
+	return n;
+}
+
+ssize_t
+fd_pread_all(int fd, void *p, size_t len, uint64_t offset)
+{
+	size_t got = 0;
+	ssize_t n;
+
+	while (got < len) {
+		n = fd_pread(fd, (char *)p + got, len - got, offset + got);
+		if (n == -1)
+			return -1;
+		if (n == 0)
+			break;
+		got += (size_t)n;
+	}
+	return (ssize_t)got;
+}
+
+int
+fd_pwrite_all(int fd, const void *p, size_t len, uint64_t offset)
+{
+	const char *from = p;
+	ssize_t n;
+
+	while (len > 0) {
+		n = pwrite(fd, from, len, (off_t)offset);
+		if (n == -1 && errno == EINTR)
+			continue;
+		if (n == 0)
+			errno = EIO;
+		if (n <= 0)
+			return -1;
+		from += n;
+		offset += (uint64_t)n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
 int
 fd_read_all(int fd, void *p, size_t len)
 {
@@ -66,13 +149,13 @@ fd_read_all(int fd, void *p, size_t len)
 	ssize_t n;
 
 	while (len > 0) {
-		n = read(fd, to, len);
+		n = fd_read(fd, to, len);
 		if (n == 0)
 			return ERR_EOF;
 		if (n == -1) {
 			if (errno == EAGAIN)
 				wait_for(fd, POLLIN);
-			else if (errno != EINTR)
+			else
 				return ERR_SYSTEM;
 			continue;
 		}
@@ -89,11 +172,11 @@ fd_write_all(int fd, const void *p, size_t len)
 	ssize_t n;
 
 	while (len > 0) {
-		n = write(fd, from, len);
+		n = fd_write(fd, from, len);
 		if (n == -1) {
 			if (errno == EAGAIN)
 				wait_for(fd, POLLOUT);
-			else if (errno != EINTR)
+			else
 				return ERR_SYSTEM;
 			continue;
 		}
@@ -114,9 +197,7 @@ fd_read_file(int fd, struct buf *out, size_t max)
 		to = buf_reserve(out, READ_CHUNK);
 		if (to == NULL)
 			return buf_err(out);
-		n = read(fd, to, READ_CHUNK);
-		if (n == -1 && errno == EINTR)
-			continue;
+		n = fd_read(fd, to, READ_CHUNK);
 		if (n == -1)
 			return ERR_SYSTEM;
 		if (n == 0)

@@ -9,16 +9,29 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/err.h"
 
 struct buf;
+struct iovec;
 
 int fd_set_nonblock(int fd, bool on) must_check;
 int fd_set_cloexec(int fd, bool on) must_check;
 /* Closes if open and sets *fd to -1; errno is kept. */
 void fd_close(int *fd);
+
+/* As read(2), write(2) ... but begun again where a signal interrupted them. */
+ssize_t fd_read(int fd, void *p, size_t max);
+ssize_t fd_write(int fd, const void *p, size_t len);
+ssize_t fd_writev(int fd, const struct iovec *iov, int count);
+ssize_t fd_pread(int fd, void *p, size_t max, uint64_t offset);
+/* Goes on until len bytes are read, or the file ends: bytes, or -1. */
+ssize_t fd_pread_all(int fd, void *p, size_t len, uint64_t offset);
+/* All of it, or -1 with errno. */
+int fd_pwrite_all(int fd, const void *p, size_t len,
+    uint64_t offset) must_check;
 
 /* Whole length or error: ERR_EOF, ERR_SYSTEM. Retries EINTR, waits on
  * EAGAIN. */

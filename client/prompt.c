@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -69,9 +70,7 @@ read_answer(int fd, char *answer)
 	ssize_t n;
 
 	while (len < PROMPT_ANSWER_MAX - 1) {
-		n = read(fd, answer + len, PROMPT_ANSWER_MAX - 1 - len);
-		if (n == -1 && errno == EINTR)
-			continue;
+		n = fd_read(fd, answer + len, PROMPT_ANSWER_MAX - 1 - len);
 		if (n <= 0)
 			break;
 		len += (size_t)n;
@@ -108,9 +107,8 @@ ask_program(const char *text)
 	answer = xcalloc(1, PROMPT_ANSWER_MAX);
 	got = read_answer(p[0], answer);
 	fd_close(&p[0]);
-	while (waitpid(pid, &status, 0) == -1 && errno == EINTR)
-		;
-	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+	if (child_reap(pid, &status) != 0 || !WIFEXITED(status) ||
+	    WEXITSTATUS(status) != 0) {
 		if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
 			log_error("askpass: cannot run %s", program);
 		got = false;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/loop.h"
@@ -305,21 +306,11 @@ why_slow_text(const struct why_slow *w, struct buf *out)
 
 /* ---- collecting ------------------------------------------------------------ */
 
-static uint64_t
-cpu_now_ms(void)
-{
-	struct timespec ts;
-
-	if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts) == -1)
-		return 0;
-	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
-}
-
 void
 why_slow_begin(struct why_slow_start *s, const struct packet *p)
 {
 	s->at_ms = loop_now_ms();
-	s->cpu_ms = cpu_now_ms();
+	s->cpu_ms = clock_thread_us() / 1000;
 	s->sent = packet_counters(p, PACKET_TX).payload;
 	s->received = packet_counters(p, PACKET_RX).payload;
 }
@@ -337,7 +328,7 @@ why_slow_tell(const struct why_slow_start *s, const struct packet *p,
 	    log_get_level() < LOG_LVL_VERBOSE)
 		return;
 	w.elapsed_ms = loop_now_ms() - s->at_ms;
-	w.cpu_ms = cpu_now_ms() - s->cpu_ms;
+	w.cpu_ms = clock_thread_us() / 1000 - s->cpu_ms;
 	w.sent = packet_counters(p, PACKET_TX).payload - s->sent;
 	w.received = packet_counters(p, PACKET_RX).payload - s->received;
 	w.cipher = packet_cipher_name(p, w.sent > w.received ? PACKET_TX :

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* The client's files: Host, Match and Include, and the order of reading. */
+#include "base/child.h"
 #include "conf/client-conf.h"
 
 #include <errno.h>
@@ -203,10 +204,8 @@ run_command(const char *command, const struct conf_place *at)
 		return conf_error(at, "Match exec: fork: %s", strerror(errno));
 	if (pid == 0)
 		exec_shell(command);
-	while (waitpid(pid, &status, 0) == -1)
-		if (errno != EINTR)
-			return conf_error(at, "Match exec: wait: %s",
-			    strerror(errno));
+	if (child_reap(pid, &status) != 0)
+		return conf_error(at, "Match exec: wait: %s", strerror(errno));
 	log_debug3("Match exec: \"%s\" ended with status %d", command, status);
 	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Descriptors that are passed to another process. */
+/* Descriptors: reads and writes that go on, and passing to another process. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,11 +8,70 @@
 
 #include <cmocka.h>
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "base/fd.h"
+
+static volatile sig_atomic_t write_to;
+
+/* Ends a wait: the read that is begun again finds a byte. */
+static void
+on_alarm(int signo)
+{
+	(void)signo;
+	(void)!write(write_to, "z", 1);
+}
+
+static void
+test_interrupted_read(void **state)
+{
+	const struct sigaction sa = { .sa_handler = on_alarm };
+	const struct itimerval soon = { .it_value.tv_usec = 20000 };
+	struct sigaction before;
+	char c = 0;
+	int fd[2];
+
+	(void)state;
+	assert_int_equal(pipe(fd), 0);
+	write_to = fd[1];
+	assert_int_equal(sigaction(SIGALRM, &sa, &before), 0);
+	assert_int_equal(setitimer(ITIMER_REAL, &soon, NULL), 0);
+	assert_int_equal(fd_read(fd[0], &c, 1), 1);
+	assert_int_equal(c, 'z');
+	assert_int_equal(sigaction(SIGALRM, &before, NULL), 0);
+	close(fd[0]);
+	close(fd[1]);
+}
+
+static void
+test_at_offsets(void **state)
+{
+	char back[8];
+	FILE *f = tmpfile();
+	int fd;
+
+	(void)state;
+	assert_non_null(f);
+	fd = fileno(f);
+	assert_int_equal(fd_pwrite_all(fd, "abcdef", 6, 2), 0);
+	assert_int_equal(fd_pread(fd, back, 3, 3), 3);
+	assert_memory_equal(back, "bcd", 3);
+	/* Fewer at the end of the file, none behind it. */
+	assert_int_equal(fd_pread_all(fd, back, 8, 4), 4);
+	assert_memory_equal(back, "cdef", 4);
+	assert_int_equal(fd_pread_all(fd, back, 8, 100), 0);
+	assert_int_equal(fd_pread_all(-1, back, 8, 0), -1);
+	assert_int_equal(fd_pwrite_all(-1, "a", 1, 0), -1);
+	assert_int_equal(errno, EBADF);
+	fclose(f);
+}
 
 static int
 count_open(void)
@@ -82,6 +141,8 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_interrupted_read),
+		cmocka_unit_test(test_at_offsets),
 		cmocka_unit_test(test_passed),
 		cmocka_unit_test(test_wrong_number),
 	};

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -186,15 +187,6 @@ give_up(struct auth *a, enum ssh_disconnect reason, const char *text)
 
 /* ---- time ------------------------------------------------------------- */
 
-static uint64_t
-now_us(void)
-{
-	struct timespec ts;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * US_PER_S + (uint64_t)ts.tv_nsec / 1000;
-}
-
 /* Marks rise by a 16th each, beginning at one of the user's own, which only
  * this server knows: a small difference between two users is hidden by that
  * step, and where it is not, nobody can tell it from the step. */
@@ -216,7 +208,7 @@ static void
 fill_time(const struct auth *a)
 {
 	uint64_t wait_us = auth_delay_us(a->params->salt, a->user, a->secret,
-	    now_us() - a->began_us);
+	    clock_us() - a->began_us);
 	struct timespec ts;
 
 	ts.tv_sec = (time_t)(wait_us / US_PER_S);
@@ -494,7 +486,7 @@ on_request(struct auth *a, struct rd *r)
 	char *user, *service, *method;
 	int err;
 
-	a->began_us = now_us();
+	a->began_us = clock_us();
 	user = rd_cstring(r, USER_NAME_MAX);
 	service = rd_cstring(r, SERVICE_MAX);
 	method = rd_cstring(r, METHOD_MAX);
@@ -524,7 +516,7 @@ on_info_response(struct auth *a, struct rd *r)
 
 	if (!a->prompting)
 		return ERR_PROTOCOL;
-	a->began_us = now_us();
+	a->began_us = clock_us();
 	buf_init_secret(&args);
 	buf_put(&args, r->p, r->len);
 	if ((err = ask(a, MONITOR_KBDINT_ANSWER, &args, &v)) == 0)

@@ -28,9 +28,7 @@ carry(int from, int to)
 	static uint8_t bytes[CHUNK];
 	ssize_t n;
 
-	do
-		n = read(from, bytes, sizeof bytes);
-	while (n == -1 && errno == EINTR);
+	n = fd_read(from, bytes, sizeof bytes);
 	return n > 0 && fd_write_all(to, bytes, (size_t)n) == 0;
 }
 

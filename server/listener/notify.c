@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "server/listener/listen.h"
@@ -52,11 +53,8 @@ void
 notify_reloading(void)
 {
 	char text[64];
-	struct timespec ts;
 
-	clock_gettime(CLOCK_MONOTONIC, &ts);
 	snprintf(text, sizeof text, "RELOADING=1\nMONOTONIC_USEC=%llu",
-	    (unsigned long long)ts.tv_sec * 1000000 +
-		(unsigned long long)ts.tv_nsec / 1000);
+	    (unsigned long long)clock_us());
 	tell(text);
 }

@@ -221,9 +221,8 @@ reap(struct monitor *m, const char *what)
 {
 	int status = 0;
 
-	while (waitpid(m->child, &status, 0) == -1)
-		if (errno != EINTR)
-			return STATUS_FATAL;
+	if (child_reap(m->child, &status) != 0)
+		return STATUS_FATAL;
 	m->child = 0;
 	if (child_crashed(status))
 		monitor_tell(m, PENALTY_CRASH);

@@ -2,6 +2,7 @@
 /*
  * Between fork and exec of a session's process.
  */
+#include "base/child.h"
 #include "server/session/session.h"
 
 #include <errno.h>
@@ -10,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <syslog.h>
 #include <unistd.h>
 
@@ -133,8 +133,8 @@ run_rc(const struct session_start *s, char **env)
 	pid = fork();
 	if (pid == 0)
 		execute_rc(u, of_user, env);
-	while (pid > 0 && waitpid(pid, NULL, 0) == -1 && errno == EINTR)
-		;
+	if (pid > 0)
+		(void)!child_reap(pid, NULL);
 }
 
 /* ---- the session itself ------------------------------------------------- */

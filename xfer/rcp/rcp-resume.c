@@ -6,11 +6,11 @@
  */
 #include <sys/stat.h>
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "xfer/rcp/rcp-internal.h"
@@ -43,10 +43,9 @@ hash_bytes(struct rcp *c, int fd, int64_t size, struct digest *d)
 	int r;
 
 	while (at < size) {
-		n = pread(fd, c->block,
-		    (size_t)MIN(size - at, (int64_t)RCP_BLOCK), at);
-		if (n < 0 && errno == EINTR)
-			continue;
+		n = fd_pread(fd, c->block,
+		    (size_t)MIN(size - at, (int64_t)RCP_BLOCK),
+		    (uint64_t)at);
 		if (n <= 0) /* what cannot be read shows when it is sent */
 			return 0;
 		if ((r = digest_update(d, c->block, (size_t)n)) < 0)

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -109,9 +110,7 @@ read_some(int fd, void *p, size_t max)
 {
 	ssize_t n;
 
-	do {
-		n = read(fd, p, max);
-	} while (n < 0 && errno == EINTR);
+	n = fd_read(fd, p, max);
 	return n < 0 ? closed(ERR_SYSTEM) : n;
 }
 
@@ -352,28 +351,19 @@ rcp_check_record(struct rcp *c, const struct rcp_record *rec,
 
 /* --- progress and rate --- */
 
-static uint64_t
-now_us(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
-}
-
 void
 rcp_progress_start(struct rcp *c, const char *name, int64_t size,
     int64_t done)
 {
 	progress_start(c->opts.progress, &c->item, name, (uint64_t)size,
-	    now_us() / 1000);
+	    clock_us() / 1000);
 	progress_add(c->opts.progress, &c->item, (uint64_t)done);
 }
 
 void
 rcp_progress_finish(struct rcp *c, bool ok)
 {
-	progress_finish(c->opts.progress, &c->item, ok, now_us() / 1000);
+	progress_finish(c->opts.progress, &c->item, ok, clock_us() / 1000);
 }
 
 /* What was idle is not saved up for later, but for a little that makes up
@@ -381,7 +371,7 @@ rcp_progress_finish(struct rcp *c, bool ok)
 static void
 keep_rate(struct rcp *c, size_t bytes)
 {
-	uint64_t now = now_us(), left;
+	uint64_t now = clock_us(), left;
 
 	c->allowed_us = MAX(c->allowed_us, now - MIN(now, SLACK_US)) +
 	    (uint64_t)bytes * 1000000 / c->opts.rate_bytes;
@@ -390,7 +380,7 @@ keep_rate(struct rcp *c, size_t bytes)
 		(void)nanosleep(&(struct timespec){
 		    .tv_sec = (time_t)(left / 1000000),
 		    .tv_nsec = (long)(left % 1000000) * 1000 }, NULL);
-		now = now_us();
+		now = clock_us();
 	}
 }
 
@@ -399,7 +389,7 @@ rcp_moved(struct rcp *c, size_t bytes)
 {
 	if (c->opts.progress != NULL) {
 		progress_add(c->opts.progress, &c->item, bytes);
-		progress_tick(c->opts.progress, &c->item, now_us() / 1000);
+		progress_tick(c->opts.progress, &c->item, clock_us() / 1000);
 	}
 	if (c->opts.rate_bytes > 0)
 		keep_rate(c, bytes);

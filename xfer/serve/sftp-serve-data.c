@@ -243,10 +243,7 @@ run_read(struct serve_op *op)
 		errno = ENOMEM;
 		return -1;
 	}
-	do
-		n = pread(op->fd, p + SERVE_DATA_HEAD, op->len,
-		    (off_t)op->offset);
-	while (n < 0 && errno == EINTR);
+	n = fd_pread(op->fd, p + SERVE_DATA_HEAD, op->len, op->offset);
 	if (n > 0 || (n == 0 && op->len == 0)) {
 		put_data_head(p, op->id, (size_t)n);
 		buf_commit(&op->data, SERVE_DATA_HEAD + (size_t)n);

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/mem.h"
 #include "base/ring.h"
 #include "crypto/digest.h"
@@ -137,10 +138,8 @@ hash_some(struct serve_op *op, size_t *did)
 	struct serve_hash *h = op->hash;
 	uint64_t want = MIN(h->left, (uint64_t)HASH_READ), part;
 	const uint8_t *p = h->bytes;
-	ssize_t n = pread(op->own_fd, h->bytes, (size_t)want, (off_t)h->at);
+	ssize_t n = fd_pread(op->own_fd, h->bytes, (size_t)want, h->at);
 
-	if (n < 0 && errno == EINTR)
-		return 0;
 	if (n < 0)
 		return -1;
 	if (n == 0) {

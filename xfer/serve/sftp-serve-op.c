@@ -21,6 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/ring.h"
 #include "base/worker.h"
@@ -152,15 +153,6 @@ sftp_serve_fd(const struct sftp_serve *s)
 	return s->io != NULL ? s->io->event_fd : -1;
 }
 
-static uint64_t
-clock_us(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
-}
-
 static long
 sleeps(void)
 {
@@ -177,6 +169,7 @@ sleeps(void)
 void
 serve_timer_begin(struct sftp_serve *s, struct serve_timer *t)
 {
+	*t = (struct serve_timer){ .sleeps = -1 };
 	if (s->opts.threads == 0)
 		return;
 	t->sleeps = s->suspect > 0 ? sleeps() : -1;

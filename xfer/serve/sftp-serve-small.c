@@ -148,15 +148,11 @@ read_all(struct serve_op *op, size_t size)
 	errno = ENOMEM;
 	if (p == NULL)
 		return -1;
-	for (size_t at = 0; at < size; at += (size_t)n) {
-		n = pread(op->own_fd, p + at, size - at, (off_t)at);
-		if (n < 0 && errno == EINTR)
-			n = 0;
-		else if (n < 0)
-			return -1;
-		else if (n == 0)
-			return refuse(); /* cut meanwhile */
-	}
+	n = fd_pread_all(op->own_fd, p, size, 0);
+	if (n < 0)
+		return -1;
+	if ((size_t)n < size)
+		return refuse(); /* cut meanwhile */
 	buf_commit(&op->data, size);
 	return 0;
 }

@@ -24,9 +24,7 @@ read_some(const struct xfer_pipe *p, uint8_t *to, size_t max)
 {
 	ssize_t n;
 
-	do
-		n = read(p->fd_in, to, max);
-	while (n < 0 && errno == EINTR);
+	n = fd_read(p->fd_in, to, max);
 	if (n >= 0)
 		return n;
 	if (errno == ECONNRESET)
@@ -57,14 +55,14 @@ send_some(struct xfer_pipe *p)
 	ssize_t n;
 
 	while (buf_len(out) > 0) {
-		n = write(p->fd_out, buf_data(out), buf_len(out));
+		n = fd_write(p->fd_out, buf_data(out), buf_len(out));
 		if (n >= 0) {
 			buf_consume(out, (size_t)n);
 		} else if (errno == EPIPE || errno == ECONNRESET) {
 			buf_reset(out);
 		} else if (errno == EAGAIN) {
 			return;
-		} else if (errno != EINTR) {
+		} else {
 			lose(p, ERR_SYSTEM);
 			return;
 		}

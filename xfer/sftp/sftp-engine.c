@@ -7,6 +7,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+#include "base/fd.h"
 #include "base/mem.h"
 #include "xfer/sftp/sftp-internal.h"
 
@@ -91,15 +93,6 @@ take_bytes(struct sftp *s, uint8_t *p, size_t max)
 	return n;
 }
 
-static uint64_t
-now_us(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
-}
-
 /* What the file does not have is sent as zeros, for the head promised it. */
 static void
 read_source(struct sftp_request *q, uint8_t *p, size_t len)
@@ -109,9 +102,7 @@ read_source(struct sftp_request *q, uint8_t *p, size_t len)
 	while (len > 0) {
 		if (q->file.error == 0 &&
 		    q->file.got == q->file.len - q->file.left)
-			n = pread(q->file.fd, p, len, (off_t)q->offset);
-		if (n < 0 && errno == EINTR)
-			continue;
+			n = fd_pread(q->file.fd, p, len, q->offset);
 		if (n < 0)
 			q->file.error = errno;
 		if (n <= 0) {
@@ -140,9 +131,9 @@ take_file(struct sftp *s, uint8_t *p, size_t max)
 	s->files.before -= head;
 	if (q->file.before > 0)
 		return head;
-	from = now_us();
+	from = clock_us();
 	read_source(q, p + head, data);
-	q->file.us += now_us() - from;
+	q->file.us += clock_us() - from;
 	s->files.left -= data;
 	if (q->file.left == 0) {
 		s->files.first = q->file.next;

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "xfer/shell/sftp-shell-internal.h"
 
 /* A shell for a command, or to type into. ^C meanwhile is for that. */
@@ -35,8 +36,7 @@ run_shell(struct shell *sh, const char *command)
 		_exit(127);
 	}
 	if (pid > 0)
-		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-			;
+		(void)!child_reap(pid, &status);
 	/* How the session is, the next command will see. */
 	(void)!sftp_step(sh->s, false, 0);
 	if (sh->p.interrupted != NULL)

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+#include "base/fd.h"
 #include "base/loop.h"
 #include "base/mem.h"
 #include "xfer/transfer/transfer-internal.h"
@@ -416,11 +418,9 @@ send_block(struct xfer_handle *e)
 		e->stream->gone = true; /* its session is over */
 		return;
 	}
-	from = xfer_now_us();
-	do
-		n = pread(f->fd, to, len, (off_t)offset);
-	while (n < 0 && errno == EINTR);
-	f->x->spent.disk += xfer_now_us() - from;
+	from = clock_us();
+	n = fd_pread(f->fd, to, len, offset);
+	f->x->spent.disk += clock_us() - from;
 	b = n > 0 ? data_begin(e, offset, (uint32_t)n) : NULL;
 	if (b == NULL) {
 		int error = n < 0 ? errno : n > 0 ? ENOMEM : 0;
@@ -442,21 +442,7 @@ bool
 xfer_write_local(struct xfer_file *f, const uint8_t *p, size_t len,
     uint64_t offset)
 {
-	ssize_t n;
-
-	while (len > 0) {
-		n = pwrite(f->fd, p, len, (off_t)offset);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n == 0)
-			errno = EIO;
-		if (n <= 0)
-			return false;
-		p += n;
-		len -= (size_t)n;
-		offset += (uint64_t)n;
-	}
-	return true;
+	return fd_pwrite_all(f->fd, p, len, offset) == 0;
 }
 
 static void
@@ -464,7 +450,7 @@ read_data(void *arg, uint64_t offset, const uint8_t *p, size_t len)
 {
 	struct xfer_block *b = arg;
 	struct xfer_file *f = b->end->file;
-	uint64_t from = xfer_now_us();
+	uint64_t from = clock_us();
 
 	/* What is not written must not be marked as being there. */
 	if (f->failed)
@@ -476,7 +462,7 @@ read_data(void *arg, uint64_t offset, const uint8_t *p, size_t len)
 		xfer_file_fail(f);
 		return;
 	}
-	f->x->spent.disk += xfer_now_us() - from;
+	f->x->spent.disk += clock_us() - from;
 	b->got += (uint32_t)len;
 	f->top = MAX(f->top, offset + len);
 	moved(b, (uint32_t)len);

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/mem.h"
 #include "base/ring.h"
 #include "base/worker.h"
@@ -45,11 +46,8 @@ same_digest(const struct xfer_digest_job *j)
 	if (digest_new(&d, DIGEST_SHA256) != 0)
 		return false;
 	while (at < j->len) {
-		n = pread(j->fd, bytes,
-		    MIN(j->len - at, (uint32_t)sizeof bytes),
-		    (off_t)(j->offset + at));
-		if (n < 0 && errno == EINTR)
-			continue;
+		n = fd_pread(j->fd, bytes,
+		    MIN(j->len - at, (uint32_t)sizeof bytes), j->offset + at);
 		if (n <= 0 || digest_update(d, bytes, (size_t)n) != 0)
 			break;
 		at += (uint32_t)n;

@@ -396,10 +396,6 @@ int xfer_add_file(struct xfer *x, struct xfer_dir *dir, bool up, char *local,
     char *remote, const struct sftp_attrs *attrs) must_check;
 void xfer_queue_file(struct xfer_file *f);
 
-/* transfer-why.c */
-uint64_t xfer_now_us(void);
-uint64_t xfer_cpu_us(void); /* of this thread */
-
 /* transfer-file.c */
 void xfer_file_start(struct xfer_file *f);
 void xfer_file_fail(struct xfer_file *f);

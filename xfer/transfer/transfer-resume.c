@@ -16,6 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/mem.h"
 #include "base/wire.h"
 #include "xfer/transfer/transfer-internal.h"
@@ -35,24 +36,6 @@ static uint32_t
 blocks_of(uint64_t len)
 {
 	return (uint32_t)((len + BLOCK_BYTES - 1) / BLOCK_BYTES);
-}
-
-static ssize_t
-read_local(struct xfer_file *f, uint64_t offset, size_t len)
-{
-	size_t got = 0;
-	ssize_t n;
-
-	while (got < len) {
-		n = pread(f->fd, f->x->scratch + got, len - got,
-		    (off_t)(offset + got));
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			break;
-		got += (size_t)n;
-	}
-	return (ssize_t)got;
 }
 
 /* A request was answered, and what it brought is compared. */
@@ -127,7 +110,8 @@ back_data(void *arg, uint64_t offset, const uint8_t *p, size_t len)
 
 	b->got += (uint32_t)len;
 	if (!f->compare.differs &&
-	    (read_local(f, offset, len) != (ssize_t)len ||
+	    (fd_pread_all(f->fd, f->x->scratch, len, offset) !=
+			(ssize_t)len ||
 		memcmp(f->x->scratch, p, len) != 0))
 		f->compare.differs = true;
 }

@@ -140,16 +140,11 @@ read_source(struct xfer_file *f, size_t *len)
 	if (x->small_data == NULL &&
 	    (x->small_data = malloc(SMALL_MAX + 1)) == NULL)
 		return false;
-	for (*len = 0; *len <= f->size; *len += (size_t)n) {
-		n = pread(f->fd, x->small_data + *len,
-		    (size_t)f->size + 1 - *len, (off_t)*len);
-		if (n < 0 && errno == EINTR)
-			n = 0;
-		else if (n <= 0)
-			break;
-	}
-	if (n != 0 || *len != f->size)
+	/* One byte more than its size: it may have grown. */
+	n = fd_pread_all(f->fd, x->small_data, (size_t)f->size + 1, 0);
+	if (n < 0 || (uint64_t)n != f->size)
 		return false;
+	*len = (size_t)n;
 	fd_close(&f->fd);
 	return true;
 }

@@ -1,32 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /* What the time of a transfer went into, as this end sees it. Why the way was
  * not faster, the connection knows. */
-#include <time.h>
-
 #include "base/buf.h"
 #include "base/mem.h"
 #include "xfer/transfer/transfer-internal.h"
-
-static uint64_t
-clock_us(clockid_t clock)
-{
-	struct timespec ts;
-
-	clock_gettime(clock, &ts);
-	return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
-}
-
-uint64_t
-xfer_now_us(void)
-{
-	return clock_us(CLOCK_MONOTONIC);
-}
-
-uint64_t
-xfer_cpu_us(void)
-{
-	return clock_us(CLOCK_THREAD_CPUTIME_ID);
-}
 
 bool
 xfer_why(const struct xfer *x, struct buf *out)

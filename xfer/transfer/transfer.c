@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/loop.h"
 #include "base/mem.h"
 #include "xfer/transfer/transfer-internal.h"
@@ -340,11 +341,11 @@ turn(struct xfer *x, bool more)
 	if (!x->opts.explain)
 		return xfer_streams_turn(x, more, wait_ms(x));
 	why = xfer_rate_wait_ms(x) > 0 ? &x->spent.limit : &x->spent.waiting;
-	cpu = xfer_cpu_us();
-	from = xfer_now_us();
+	cpu = clock_thread_us();
+	from = clock_us();
 	r = xfer_streams_turn(x, more, wait_ms(x));
-	took = xfer_now_us() - from;
-	cpu = xfer_cpu_us() - cpu + x->spent.disk - disk;
+	took = clock_us() - from;
+	cpu = clock_thread_us() - cpu + x->spent.disk - disk;
 	*why += took > cpu ? took - cpu : 0;
 	return r;
 }
@@ -383,9 +384,9 @@ run(struct xfer *x)
 int
 xfer_run(struct xfer *x)
 {
-	uint64_t from = xfer_now_us();
+	uint64_t from = clock_us();
 	int r = run(x);
 
-	x->spent.all += xfer_now_us() - from;
+	x->spent.all += clock_us() - from;
 	return r;
 }

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Clocks that only go forward. Their beginning means nothing: take
+ * differences.
+ *
+ * Threads: any.
+ */
+#ifndef HPN_BASE_CLOCK_H
+#define HPN_BASE_CLOCK_H
+
+#include <stdint.h>
+
+/* Real time that passes, also while the process does not run. */
+uint64_t clock_ns(void);
+uint64_t clock_us(void);
+uint64_t clock_ms(void);
+/* CPU time that the calling thread has used. */
+uint64_t clock_thread_us(void);
+
+#endif
