@@ -155,7 +155,7 @@ enum { DIRS = 90, LARGE = 450, BYTES = (DIRS + 1) * DIRS + 2 * 3 * LARGE };
 static void
 watch_bytes(struct host *h, struct xfer *x)
 {
-	h->most = x->acked;
+	h->most = x->measured.acked;
 }
 
 /* Some have more in them than the READDIRs that are sent at once bring, and
@@ -237,7 +237,7 @@ test_round_trips(void **state)
 static void
 watch_dirs(struct host *h, struct xfer *x)
 {
-	h->most = MAX(h->most, x->dirs);
+	h->most = MAX(h->most, x->dirs.count);
 }
 
 static void
@@ -268,8 +268,8 @@ enum { ROOM = 300, IN_EACH = 150 };
 static void
 watch_room(struct host *h, struct xfer *x)
 {
-	x->names_room = ROOM;
-	h->most = MAX(h->most, x->queued);
+	x->dirs.names_max = ROOM;
+	h->most = MAX(h->most, x->files.queued);
 }
 
 /* Names that there is no room for are asked for again. */
@@ -297,7 +297,7 @@ test_room(void **state)
 static void
 remove_some(struct host *h, struct xfer *x)
 {
-	if (x->dirs < 50)
+	if (x->dirs.count < 50)
 		return;
 	h->watch = NULL;
 	remove_tree("src/d7");

@@ -87,8 +87,8 @@ fails(int error)
 int
 close(int fd)
 {
-	bool bad = fault.close != 0 && (fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDONLY &&
-	    is_faulty(fd);
+	bool bad = fault.close != 0 &&
+	    (fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDONLY && is_faulty(fd);
 	int r = (int)syscall(SYS_close, fd);
 
 	return bad ? fails(fault.close) : r;

@@ -59,7 +59,8 @@ expect_no_lie(unsigned seed)
 
 	for (size_t i = 0; tree[i] != NULL; i++) {
 		snprintf(copy_name, sizeof copy_name, "u%s", tree[i] + 1);
-		if (access(copy_name, F_OK) == 0 && !host_same(tree[i], copy_name))
+		if (access(copy_name, F_OK) == 0 &&
+		    !host_same(tree[i], copy_name))
 			fail_msg("seed %u: %s is not whole", seed, copy_name);
 	}
 }
@@ -218,7 +219,8 @@ test_targets(void **state)
 			assert_int_equal(unlink("second"), 0);
 		}
 		/* a device */
-		assert_int_equal(host_copy(&h, up, "src", "/dev/null", plain), 0);
+		assert_int_equal(
+		    host_copy(&h, up, "src", "/dev/null", plain), 0);
 		assert_int_not_equal(access("/dev/.null.hpnpart", F_OK), 0);
 		/* a source that may not be written, of many blocks */
 		assert_int_equal(chmod("src", 0444) | unlink("dst"), 0);
@@ -251,12 +253,12 @@ test_resume_other(void **state)
 		h.no_digests = i >= 2;
 		for (size_t len = 0; len < 7000000; len += 2500000) {
 			host_make_file(".dst.hpnpart", len, 1);
-			assert_int_equal(host_copy(&h, up, "src", "dst", resume),
-			    0);
+			assert_int_equal(
+			    host_copy(&h, up, "src", "dst", resume), 0);
 			assert_true(host_same("src", "dst"));
 			host_make_file(".dst.hpnpart", len, 2);
-			assert_int_equal(host_copy(&h, up, "src", "dst", resume),
-			    0);
+			assert_int_equal(
+			    host_copy(&h, up, "src", "dst", resume), 0);
 			assert_true(host_same("src", "dst"));
 			assert_int_not_equal(access(".dst.hpnpart", F_OK),
 			    0);
@@ -318,15 +320,16 @@ test_verify(void **state)
 	host_make_file("src", 2000000, 1);
 	for (int i = 0; i < 4; i++) {
 		h.no_digests = i >= 2;
-		assert_int_equal(host_copy(&h, i % 2 == 0, "src", "dst", verify),
-		    0);
+		assert_int_equal(
+		    host_copy(&h, i % 2 == 0, "src", "dst", verify), 0);
 		assert_true(host_same("src", "dst"));
 		assert_int_equal(unlink("dst"), 0);
 	}
 	for (int i = 0; i < 2; i++) {
 		h.no_digests = i == 0;
 		h.corrupt = 2;
-		assert_int_equal(host_copy(&h, false, "src", "dst", verify), -1);
+		assert_int_equal(
+		    host_copy(&h, false, "src", "dst", verify), -1);
 		assert_true(host_reported("src: NOT THE SAME at both ends"));
 		assert_int_not_equal(access("dst", F_OK), 0);
 		assert_int_not_equal(access(".dst.hpnpart", F_OK), 0);
@@ -347,8 +350,8 @@ test_shrinks(void **state)
 		host_make_file("src", 3000000, 1);
 		h.shrink = "src";
 		if (i == 0) {
-			assert_int_equal(host_copy(&h, true, "src", "dst", opts),
-			    -1);
+			assert_int_equal(
+			    host_copy(&h, true, "src", "dst", opts), -1);
 			assert_true(host_reported(
 			    "src: changed while it was being read"));
 			assert_int_not_equal(access("dst", F_OK), 0);
@@ -633,7 +636,7 @@ test_channels(void **state)
 static void
 test_lags(void **state)
 {
-	struct xfer x = { .rtt_ms = 100, .left_ms = 1000 };
+	struct xfer x = { .measured = { .rtt_ms = 100, .left_ms = 1000 } };
 	struct xfer_stream fast = { .x = &x, .rate = 100000000,
 		.in_flight = 20000000 };
 	struct xfer_stream slow = { .x = &x, .rate = 1000000 };
@@ -642,7 +645,7 @@ test_lags(void **state)
 	/* One alone has no choice. */
 	assert_false(xfer_stream_lags(&slow, UINT32_MAX));
 	assert_int_equal(xfer_stream_block(&slow), XFER_BLOCK_MAX);
-	x.fastest = &fast;
+	x.measured.fastest = &fast;
 	assert_false(xfer_stream_lags(&fast, UINT32_MAX));
 	assert_false(xfer_stream_lags(&slow, 1000000));
 	assert_true(xfer_stream_lags(&slow, 1200000));
@@ -673,7 +676,7 @@ test_lags(void **state)
 	assert_int_equal(xfer_stream_room(&slow, false), 1 << 20);
 	assert_int_equal(xfer_stream_queue(&fast), XFER_OUTPUT_MAX);
 	/* A short path has no slow start to speak of. */
-	x.rtt_ms = 1;
+	x.measured.rtt_ms = 1;
 	slow.rate = 0;
 	assert_int_equal(xfer_stream_block(&slow), XFER_BLOCK_MAX);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Blocks of data: how much is under way, and what its answers do. A file is
- * moved in ranges (file->chunk bytes): an end takes one after the other,
- * first of what was given back, then from where the file has come to, and
- * when there is no more, half of what another end still has before it.
+ * moved in ranges (file->progress.chunk bytes): an end takes one after the
+ * other, first of what was given back, then from where the file has come to,
+ * and when there is no more, half of what another end still has before it.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -26,13 +26,13 @@ struct xfer_block *
 xfer_block_new(struct xfer_handle *e, uint64_t offset, uint32_t len)
 {
 	struct xfer *x = e->file->x;
-	struct xfer_block *b = x->free_blocks;
+	struct xfer_block *b = x->data.free_blocks;
 
 	if (b != NULL)
-		x->free_blocks = b->next_free;
+		x->data.free_blocks = b->next_free;
 	else if ((b = malloc(sizeof *b)) == NULL)
 		return NULL;
-	*b = (struct xfer_block){ .end = e, .offset = offset, .len = len };
+	*b = (struct xfer_block){ .handle = e, .offset = offset, .len = len };
 	e->pending++;
 	return b;
 }
@@ -40,9 +40,9 @@ xfer_block_new(struct xfer_handle *e, uint64_t offset, uint32_t len)
 void
 xfer_block_free(struct xfer *x, struct xfer_block *b)
 {
-	b->end->pending--;
-	b->next_free = x->free_blocks;
-	x->free_blocks = b;
+	b->handle->pending--;
+	b->next_free = x->data.free_blocks;
+	x->data.free_blocks = b;
 }
 
 void
@@ -50,8 +50,8 @@ xfer_blocks_free(struct xfer *x)
 {
 	struct xfer_block *b;
 
-	while ((b = x->free_blocks) != NULL) {
-		x->free_blocks = b->next_free;
+	while ((b = x->data.free_blocks) != NULL) {
+		x->data.free_blocks = b->next_free;
 		free(b);
 	}
 }
@@ -65,9 +65,9 @@ data_begin(struct xfer_handle *e, uint64_t offset, uint32_t len)
 
 	if (b == NULL)
 		return NULL;
-	x->in_flight += len;
-	x->blocks++;
-	x->tokens -= (double)len;
+	x->data.in_flight += len;
+	x->data.blocks++;
+	x->limit.tokens -= (double)len;
 	e->stream->in_flight += len;
 	e->stream->blocks++;
 	e->blocks++;
@@ -78,11 +78,11 @@ data_begin(struct xfer_handle *e, uint64_t offset, uint32_t len)
 static void
 data_end(struct xfer_block *b)
 {
-	struct xfer_handle *e = b->end;
+	struct xfer_handle *e = b->handle;
 	struct xfer *x = e->file->x;
 
-	x->in_flight -= b->len;
-	x->blocks--;
+	x->data.in_flight -= b->len;
+	x->data.blocks--;
 	e->stream->in_flight -= b->len;
 	e->stream->blocks--;
 	e->blocks--;
@@ -93,13 +93,13 @@ data_end(struct xfer_block *b)
 static void
 moved(struct xfer_block *b, uint32_t len)
 {
-	struct xfer_stream *l = b->end->stream;
+	struct xfer_stream *l = b->handle->stream;
 
 	l->proved = true;
 	l->acked += len;
-	l->x->acked += len;
-	b->end->file->moved += len;
-	progress_add(l->x->opts.progress, &b->end->file->item, len);
+	l->x->measured.acked += len;
+	b->handle->file->progress.moved += len;
+	progress_add(l->x->opts.progress, &b->handle->file->item, len);
 	xfer_marks_moved(b, len);
 }
 
@@ -107,13 +107,14 @@ void
 xfer_data_skipped(struct xfer_handle *e, uint64_t offset, uint64_t len)
 {
 	struct xfer_file *f = e->file;
-	struct xfer_block b = { .end = e, .offset = offset };
+	struct xfer_block b = { .handle = e, .offset = offset };
 
-	f->moved += len;
+	f->progress.moved += len;
 	progress_add(f->x->opts.progress, &f->item, len);
 	/* Marks are of chunks, whose bytes fit. */
-	for (uint64_t n; len > 0 && f->chunk_left != NULL; len -= n, b.offset += n) {
-		n = MIN(len, f->chunk - b.offset % f->chunk);
+	for (uint64_t n; len > 0 && f->progress.chunk_left != NULL;
+	     len -= n, b.offset += n) {
+		n = MIN(len, f->progress.chunk - b.offset % f->progress.chunk);
 		xfer_marks_moved(&b, (uint32_t)n);
 	}
 }
@@ -121,7 +122,7 @@ xfer_data_skipped(struct xfer_handle *e, uint64_t offset, uint64_t len)
 void
 xfer_range_add(struct xfer_file *f, uint64_t offset, uint64_t len)
 {
-	struct xfer_range *r = f->todo;
+	struct xfer_range *r = f->progress.todo;
 
 	if (len == 0)
 		return;
@@ -136,8 +137,8 @@ xfer_range_add(struct xfer_file *f, uint64_t offset, uint64_t len)
 		xfer_file_fail(f);
 		return;
 	}
-	*r = (struct xfer_range){ offset, len, f->todo };
-	f->todo = r;
+	*r = (struct xfer_range){ offset, len, f->progress.todo };
+	f->progress.todo = r;
 }
 
 void
@@ -145,8 +146,8 @@ xfer_ranges_free(struct xfer_file *f)
 {
 	struct xfer_range *r;
 
-	while ((r = f->todo) != NULL) {
-		f->todo = r->next;
+	while ((r = f->progress.todo) != NULL) {
+		f->progress.todo = r->next;
 		free(r);
 	}
 }
@@ -158,12 +159,12 @@ take_over(struct xfer_handle *e)
 	struct xfer_handle *other, *most = NULL;
 	uint64_t left = 2 * (uint64_t)SFTP_DATA_MAX, half;
 
-	TAILQ_FOREACH(other, &e->file->ends, entry)
+	TAILQ_FOREACH(other, &e->file->handles, entry)
 		if (other != e && other->until - other->next > left) {
 			most = other;
 			left = other->until - other->next;
 		}
-	if (most == NULL || e->file->size == 0)
+	if (most == NULL || e->file->source.size == 0)
 		return false;
 	half = left / 2 / SFTP_DATA_DEFAULT * SFTP_DATA_DEFAULT;
 	e->until = most->until;
@@ -176,36 +177,38 @@ static bool
 take_range(struct xfer_handle *e)
 {
 	struct xfer_file *f = e->file;
-	struct xfer_range *r = f->todo;
+	struct xfer_range *r = f->progress.todo;
 	uint64_t len;
 
 	if (e->next < e->until)
 		return true;
 	if (r != NULL) {
 		/* No block crosses the border of a chunk. */
-		len = MIN(r->len, f->chunk - r->offset % f->chunk);
+		len = MIN(
+		    r->len, f->progress.chunk - r->offset % f->progress.chunk);
 		e->next = r->offset;
 		e->until = r->offset += len;
 		r->len -= len;
 		if (r->len == 0) {
-			f->todo = r->next;
+			f->progress.todo = r->next;
 			free(r);
 		}
 		return true;
 	}
-	if (f->ended || f->mapping)
+	if (f->progress.all_taken || f->progress.map_pending)
 		return false;
-	if (f->size == 0) {
+	if (f->source.size == 0) {
 		/* Until it ends; see has_more(). */
-		e->next = f->next;
-		e->until = f->next = UINT64_MAX;
-		f->ended = true;
+		e->next = f->progress.next;
+		e->until = f->progress.next = UINT64_MAX;
+		f->progress.all_taken = true;
 		return true;
 	}
-	if (f->next >= f->size)
+	if (f->progress.next >= f->source.size)
 		return take_over(e);
-	e->next = f->next;
-	e->until = f->next = MIN(f->next + f->chunk, f->size);
+	e->next = f->progress.next;
+	e->until = f->progress.next =
+	    MIN(f->progress.next + f->progress.chunk, f->source.size);
 	return true;
 }
 
@@ -219,7 +222,7 @@ has_more(struct xfer_handle *e)
 	const struct xfer_file *f = e->file;
 
 	return f->state == XFER_MOVING && !f->failed && e->open &&
-	    (f->up || f->size != 0 || f->blocks == 0) && take_range(e);
+	    (f->up || f->source.size != 0 || f->blocks == 0) && take_range(e);
 }
 
 void
@@ -236,30 +239,31 @@ xfer_data_sent(const struct xfer_file *f)
 {
 	const struct xfer_handle *e;
 
-	if (f->mapping)
+	if (f->progress.map_pending)
 		return false;
 	if (f->failed)
 		return f->blocks == 0 && f->compare.pending == 0;
-	TAILQ_FOREACH(e, &f->ends, entry)
+	TAILQ_FOREACH(e, &f->handles, entry)
 		if (e->next < e->until)
 			return false;
-	return f->todo == NULL &&
+	return f->progress.todo == NULL &&
 	    f->compare.why == XFER_COMPARE_NONE &&
-	    (f->ended || (f->size != 0 && f->next >= f->size));
+	    (f->progress.all_taken ||
+		(f->source.size != 0 && f->progress.next >= f->source.size));
 }
 
 /* The source ends at offset: nothing behind it is asked for. */
 static void
 source_ends(struct xfer_file *f, uint64_t offset)
 {
-	struct xfer_range **at = &f->todo, *r;
+	struct xfer_range **at = &f->progress.todo, *r;
 	struct xfer_handle *e;
 
-	f->ended = true;
-	f->eof_at = MIN(f->eof_at, offset);
+	f->progress.all_taken = true;
+	f->progress.eof_at = MIN(f->progress.eof_at, offset);
 	/* Marks, or what was there before, may be behind it. */
-	f->cut |= f->size != 0;
-	TAILQ_FOREACH(e, &f->ends, entry)
+	f->progress.needs_size |= f->source.size != 0;
+	TAILQ_FOREACH(e, &f->handles, entry)
 		if (e->until > offset)
 			e->until = MAX(e->next, offset);
 	while ((r = *at) != NULL) {
@@ -297,20 +301,20 @@ refill_tokens(struct xfer *x)
 	uint64_t now = loop_now_ms();
 	double most = (double)x->opts.rate_bytes / 4 + BLOCK_MIN;
 
-	if (x->tokens_ms != 0)
-		x->tokens += (double)(now - x->tokens_ms) *
+	if (x->limit.refilled_ms != 0)
+		x->limit.tokens += (double)(now - x->limit.refilled_ms) *
 		    (double)x->opts.rate_bytes / 1000;
-	x->tokens = MIN(x->tokens, most);
-	x->tokens_ms = now;
+	x->limit.tokens = MIN(x->limit.tokens, most);
+	x->limit.refilled_ms = now;
 }
 
 int
 xfer_rate_wait_ms(struct xfer *x)
 {
-	if (x->opts.rate_bytes == 0 || x->tokens > 0)
+	if (x->opts.rate_bytes == 0 || x->limit.tokens > 0)
 		return 0;
 	return 1 +
-	    (int)(-x->tokens * 1000 / (double)x->opts.rate_bytes);
+	    (int)(-x->limit.tokens * 1000 / (double)x->opts.rate_bytes);
 }
 
 bool
@@ -320,10 +324,10 @@ xfer_may_issue(const struct xfer_stream *l, bool up)
 	unsigned most = x->opts.requests_max != 0 ? x->opts.requests_max :
 						    BLOCKS_MAX;
 
-	return x->in_flight < x->opts.budget_bytes && x->blocks < most &&
-	    l->in_flight < xfer_stream_room(l, up) &&
+	return x->data.in_flight < x->opts.budget_bytes &&
+	    x->data.blocks < most && l->in_flight < xfer_stream_room(l, up) &&
 	    sftp_output_len(l->s) < xfer_stream_queue(l) &&
-	    (x->opts.rate_bytes == 0 || x->tokens > 0);
+	    (x->opts.rate_bytes == 0 || x->limit.tokens > 0);
 }
 
 /* --- upload --- */
@@ -332,14 +336,14 @@ static void
 write_done(void *arg, const struct sftp_reply *reply)
 {
 	struct xfer_block *b = arg;
-	struct xfer_file *f = b->end->file;
+	struct xfer_file *f = b->handle->file;
 
 	if (reply->err == 0 && reply->status == SFTP_OK) {
 		moved(b, b->len);
 	} else if (reply->err != 0) {
 		xfer_range_add(f, b->offset, b->len);
 	} else {
-		f->write_failed = true;
+		f->progress.write_failed = true;
 		if (!f->failed)
 			xfer_report_reply(f->x, f->remote, reply);
 		xfer_file_fail(f);
@@ -353,7 +357,7 @@ static void
 later_done(void *arg, const struct sftp_reply *reply)
 {
 	struct xfer_block *b = arg;
-	struct xfer_file *f = b->end->file;
+	struct xfer_file *f = b->handle->file;
 
 	f->x->spent.disk += reply->source_us;
 	if (reply->err != 0 || reply->source_len == b->len) {
@@ -407,9 +411,9 @@ send_block(struct xfer_handle *e)
 	ssize_t n;
 
 	len = (uint32_t)MIN((uint64_t)len, e->until - offset);
-	if (f->sparse && xfer_sparse_skip(e, &len))
+	if (f->progress.sparse && xfer_sparse_skip(e, &len))
 		return;
-	if (f->part != NULL && f->size > XFER_BLOCK_MAX) {
+	if (f->part.name != NULL && f->source.size > XFER_BLOCK_MAX) {
 		send_later(e, len);
 		return;
 	}
@@ -449,22 +453,23 @@ static void
 read_data(void *arg, uint64_t offset, const uint8_t *p, size_t len)
 {
 	struct xfer_block *b = arg;
-	struct xfer_file *f = b->end->file;
+	struct xfer_file *f = b->handle->file;
 	uint64_t from = clock_us();
 
 	/* What is not written must not be marked as being there. */
 	if (f->failed)
 		return;
-	if (!(f->sparse ? xfer_sparse_write(f, p, len, offset) :
+	if (!(f->progress.sparse ? xfer_sparse_write(f, p, len, offset) :
 			  xfer_write_local(f, p, len, offset))) {
 		xfer_report_errno(f->x, f->local, errno);
-		f->write_failed = true;
+		f->progress.write_failed = true;
 		xfer_file_fail(f);
 		return;
 	}
 	f->x->spent.disk += clock_us() - from;
 	b->got += (uint32_t)len;
-	f->top = MAX(f->top, offset + len);
+	f->progress.received_until =
+	    MAX(f->progress.received_until, offset + len);
 	moved(b, (uint32_t)len);
 }
 
@@ -472,7 +477,7 @@ static void
 read_done(void *arg, const struct sftp_reply *reply)
 {
 	struct xfer_block *b = arg;
-	struct xfer_handle *e = b->end;
+	struct xfer_handle *e = b->handle;
 	struct xfer_file *f = e->file;
 
 	if (reply->err != 0) {
@@ -495,7 +500,7 @@ read_done(void *arg, const struct sftp_reply *reply)
 		xfer_file_fail(f);
 	}
 	data_end(b);
-	if (f->size == 0)
+	if (f->source.size == 0)
 		xfer_handle_wake(e);
 	xfer_file_settle(f);
 }
@@ -528,10 +533,10 @@ give_back(struct xfer_handle *e)
 	struct xfer_file *f = e->file;
 	struct xfer_handle *other;
 
-	if (f->size == 0 || !xfer_stream_lags(l, block_size(l, f->up)))
+	if (f->source.size == 0 || !xfer_stream_lags(l, block_size(l, f->up)))
 		return false;
-	TAILQ_FOREACH(other, &f->ends, entry)
-		if (other->stream == l->x->fastest && other->open)
+	TAILQ_FOREACH(other, &f->handles, entry)
+		if (other->stream == l->x->measured.fastest && other->open)
 			break;
 	if (other == NULL)
 		return false;

@@ -98,7 +98,7 @@ bool
 xfer_digest_post(struct xfer_block *b, uint64_t offset, uint32_t len,
     const uint8_t *theirs)
 {
-	struct xfer_file *f = b->end->file;
+	struct xfer_file *f = b->handle->file;
 	struct xfer_digest_job *j;
 
 	if (f->x->digests == NULL && !begin(f->x))

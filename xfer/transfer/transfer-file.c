@@ -23,6 +23,15 @@ static void go_on(struct xfer_file *f);
 
 /* --- the end --- */
 
+/* What the phases own that a restart clears. */
+static void
+phases_free(struct xfer_file *f)
+{
+	xfer_ranges_free(f);
+	free(f->progress.chunk_left);
+	free(f->part.name);
+}
+
 void
 xfer_file_free(struct xfer_file *f)
 {
@@ -30,18 +39,16 @@ xfer_file_free(struct xfer_file *f)
 
 	if (f->dir != NULL)
 		xfer_dir_unref(f->dir);
-	while ((e = TAILQ_FIRST(&f->ends)) != NULL) {
-		TAILQ_REMOVE(&f->ends, e, entry);
+	while ((e = TAILQ_FIRST(&f->handles)) != NULL) {
+		TAILQ_REMOVE(&f->handles, e, entry);
 		free(e);
 	}
-	xfer_ranges_free(f);
+	phases_free(f);
 	fd_close(&f->fd);
 	progress_forget(f->x->opts.progress, &f->item);
-	free(f->chunk_left);
 	free(f->small.data);
-	free(f->part);
-	free(f->probe);
-	free(f->text);
+	free(f->opening.probe);
+	free(f->source.link);
 	free(f->local);
 	free(f->remote);
 	free(f);
@@ -61,15 +68,15 @@ xfer_file_done(struct xfer_file *f)
 	ENSURE(f->state != XFER_DONE && f->pending == 0 && f->blocks == 0);
 	xfer_hard_done(f);
 	if (f->state == XFER_RENAMING)
-		x->renaming--;
+		x->files.renaming--;
 	f->state = XFER_DONE;
 	xfer_compare_stop(f);
 	xfer_handles_drop(f);
 	progress_finish(x->opts.progress, &f->item, !f->failed,
 	    loop_now_ms());
-	TAILQ_REMOVE(&x->active, f, entry);
-	x->active_count--;
-	TAILQ_INSERT_TAIL(&x->done, f, entry);
+	TAILQ_REMOVE(&x->files.active, f, entry);
+	x->files.active_count--;
+	TAILQ_INSERT_TAIL(&x->files.done, f, entry);
 }
 
 /* --- the start --- */
@@ -89,36 +96,38 @@ open_local_source(struct xfer_file *f)
 		xfer_report(f->x, f->local, "not a regular file");
 		return false;
 	}
-	sftp_attrs_from_stat(&f->attrs, &st);
-	xfer_exact_from_stat(&f->exact, &st);
+	sftp_attrs_from_stat(&f->source.attrs, &st);
+	xfer_exact_from_stat(&f->source.exact, &st);
 	return true;
 }
 
 static void
 begin_data(struct xfer_file *f)
 {
-	uint64_t there = f->part != NULL ? f->old_part.size : f->target.size;
+	uint64_t there =
+	    f->part.name != NULL ? f->part.old.size : f->target.attrs.size;
 	struct xfer_handle *e;
 
 	f->state = XFER_MOVING;
-	if (!f->begun)
-		f->solid = f->keep ? there : 0;
-	if (!f->begun && f->keep && f->appends) {
-		f->next = f->moved = there;
+	if (!f->progress.begun)
+		f->progress.occupied = f->target.keep ? there : 0;
+	if (!f->progress.begun && f->target.keep && f->target.appends) {
+		f->progress.next = f->progress.moved = there;
 		f->item.done = f->item.tick_done = there;
-	} else if (!f->begun && f->keep && xfer_has(f->x, SFTP_EXT_CHECK_FILE)) {
-		f->next = MIN(there, f->size);
-		f->cut = there > f->size;
-		xfer_compare_start(f, XFER_COMPARE_PART, f->next);
-	} else if (!f->begun && f->keep) {
+	} else if (!f->progress.begun && f->target.keep &&
+	    xfer_has(f->x, SFTP_EXT_CHECK_FILE)) {
+		f->progress.next = MIN(there, f->source.size);
+		f->progress.needs_size = there > f->source.size;
+		xfer_compare_start(f, XFER_COMPARE_PART, f->progress.next);
+	} else if (!f->progress.begun && f->target.keep) {
 		xfer_marks_read(f);
-	} else if (!f->begun) {
+	} else if (!f->progress.begun) {
 		xfer_marks_start(f);
 	}
-	if (!f->begun)
+	if (!f->progress.begun)
 		xfer_sparse_start(f);
-	f->begun = true;
-	TAILQ_FOREACH(e, &f->ends, entry)
+	f->progress.begun = true;
+	TAILQ_FOREACH(e, &f->handles, entry)
 		xfer_handle_wake(e);
 	xfer_file_settle(f);
 }
@@ -126,12 +135,12 @@ begin_data(struct xfer_file *f)
 static void
 in_place(struct xfer_file *f)
 {
-	if (!TAILQ_EMPTY(&f->ends))
+	if (!TAILQ_EMPTY(&f->handles))
 		xfer_part_remove(f, NULL);
 	xfer_handles_drop(f);
-	free(f->part);
-	f->part = NULL;
-	f->keep = f->set_mode = false;
+	free(f->part.name);
+	f->part.name = NULL;
+	f->target.keep = f->target.set_mode = false;
 	xfer_file_open(f);
 }
 
@@ -149,7 +158,7 @@ part_removed(void *arg, const struct sftp_reply *reply)
 	struct xfer_file *f = arg;
 
 	f->pending--;
-	f->cleared = reply->err == 0; /* else perhaps not */
+	f->part.cleared = reply->err == 0; /* else perhaps not */
 	if (!f->x->over)
 		xfer_file_open(f);
 }
@@ -158,11 +167,11 @@ part_removed(void *arg, const struct sftp_reply *reply)
 static void
 next_part(struct xfer_file *f)
 {
-	free(f->part);
-	f->part = f->part_number < XFER_PARTS_MAX ?
+	free(f->part.name);
+	f->part.name = f->part_number < XFER_PARTS_MAX ?
 	    xfer_part_name(f->remote, ++f->part_number) : NULL;
-	f->part_ours = f->cleared = false;
-	if (f->part == NULL) {
+	f->part_ours = f->part.cleared = false;
+	if (f->part.name == NULL) {
 		start_fails(f, "other copies to this name are under way");
 		return;
 	}
@@ -178,7 +187,7 @@ part_looked_for(void *arg, const struct sftp_reply *reply)
 {
 	struct xfer_file *f = arg;
 	bool takes = f->part_ours ||
-	    ((f->resume || f->x->opts.resume) && !f->foreign);
+	    ((f->resume || f->x->opts.resume) && !f->part.foreign);
 
 	f->pending--;
 	if (reply->err == ERR_CANCELLED)
@@ -186,8 +195,8 @@ part_looked_for(void *arg, const struct sftp_reply *reply)
 	if (f->failed) { /* stopped meanwhile */
 		xfer_file_done(f);
 	} else if (reply->err != 0 || reply->status != SFTP_OK) {
-		start_fails(f, sftp_status_text(f->status));
-	} else if (takes && !f->cleared) {
+		start_fails(f, sftp_status_text(f->opening.status));
+	} else if (takes && !f->part.cleared) {
 		f->pending++;
 		xfer_part_remove(f, part_removed);
 	} else {
@@ -199,18 +208,19 @@ static void
 refused(struct xfer_file *f)
 {
 	const struct xfer_path_request q = { .type = SFTP_LSTAT,
-		.path = f->part };
+		.path = f->part.name };
 
-	if (f->keep || f->whole) {
+	if (f->target.keep || f->target.whole) {
 		/* What was there cannot be used. */
 		xfer_file_restart(f, false);
-	} else if (f->part != NULL && f->up && f->status == SFTP_FAILURE) {
+	} else if (f->part.name != NULL && f->up &&
+	    f->opening.status == SFTP_FAILURE) {
 		f->pending++;
 		xfer_request_path(f->x, &q, part_looked_for, f);
-	} else if (f->part != NULL && f->up) {
+	} else if (f->part.name != NULL && f->up) {
 		in_place(f);
 	} else {
-		start_fails(f, sftp_status_text(f->status));
+		start_fails(f, sftp_status_text(f->opening.status));
 	}
 }
 
@@ -224,9 +234,9 @@ made_done(void *arg, const struct sftp_reply *reply)
 	if (reply->err != 0)
 		return;
 	if (reply->type == SFTP_ATTRS)
-		e->file->made = reply->attrs;
-	if (!e->file->keep)
-		xfer_owner_learn(e->file->x, &e->file->made);
+		e->file->part.made = reply->attrs;
+	if (!e->file->target.keep)
+		xfer_owner_learn(e->file->x, &e->file->part.made);
 	xfer_file_settle(e->file);
 }
 
@@ -240,7 +250,7 @@ nlink_done(void *arg, const struct sftp_reply *reply)
 	f->pending--;
 	if (reply->err == 0 && reply->type == SFTP_EXTENDED_REPLY &&
 	    sftp_get_stat_ns(&r, &st) == 0)
-		f->nlink = st.nlink;
+		f->target.nlink = st.nlink;
 	xfer_target_known(f);
 	xfer_answered(f, reply);
 }
@@ -252,16 +262,16 @@ look_at_made(struct xfer_file *f, struct xfer_handle *e)
 {
 	const struct xfer_path_request q = { .type = SFTP_EXTENDED,
 		.ext = SFTP_EXT_STAT_NS, .path = f->remote };
-	bool exists = f->target.flags != 0;
+	bool exists = f->target.attrs.flags != 0;
 	/* An old part was looked at by name. */
-	bool doubts = f->keep &&
+	bool doubts = f->target.keep &&
 	    sftp_server(e->stream->s) != SFTP_SERVER_OWN;
 
-	if (f->looked || (!exists && !doubts &&
-	    (f->size <= f->chunk ||
-		(f->attrs.mode & XFER_MODE_PART) == XFER_MODE_PART)))
+	if (f->opening.inspected || (!exists && !doubts &&
+	    (f->source.size <= f->progress.chunk ||
+		(f->source.attrs.mode & XFER_MODE_PART) == XFER_MODE_PART)))
 		return false;
-	f->looked = true;
+	f->opening.inspected = true;
 	e->pending++;
 	f->pending++;
 	sftp_handle_request(e->stream->s, SFTP_FSTAT, &e->handle, made_done, e);
@@ -283,7 +293,7 @@ open_whole(struct xfer_file *f)
 		}
 	}
 	f->state = XFER_COMPARING;
-	xfer_compare_start(f, XFER_COMPARE_TARGET, f->size);
+	xfer_compare_start(f, XFER_COMPARE_TARGET, f->source.size);
 }
 
 /* Once more, now that it is known what it is to replace: it is empty, but
@@ -291,9 +301,9 @@ open_whole(struct xfer_file *f)
 static void
 remake_part(struct xfer_file *f)
 {
-	f->remade = true;
-	f->looked = false;
-	f->made.flags = 0;
+	f->part.remade = true;
+	f->opening.inspected = false;
+	f->part.made.flags = 0;
 	xfer_handles_drop(f);
 	f->pending++;
 	xfer_part_remove(f, part_removed);
@@ -303,16 +313,18 @@ remake_part(struct xfer_file *f)
 static void
 part_opened(struct xfer_file *f)
 {
-	if (f->keep && f->made.flags != 0 && (!S_ISREG(f->made.mode) ||
-		xfer_owner_differs(f, &f->made))) {
+	if (f->target.keep && f->part.made.flags != 0 &&
+	    (!S_ISREG(f->part.made.mode) ||
+		xfer_owner_differs(f, &f->part.made))) {
 		xfer_file_restart(f, false); /* it was exchanged */
-	} else if (!xfer_may_replace(&f->target, f->nlink, &f->made)) {
+	} else if (!xfer_may_replace(
+		       &f->target.attrs, f->target.nlink, &f->part.made)) {
 		in_place(f);
-	} else if (xfer_part_is_lax(f) && !f->remade) {
+	} else if (xfer_part_is_lax(f) && !f->part.remade) {
 		remake_part(f);
 	} else {
-		if ((f->made.flags | f->target.flags) & SFTP_A_MODE)
-			xfer_part_mode(f, f->attrs.mode);
+		if ((f->part.made.flags | f->target.attrs.flags) & SFTP_A_MODE)
+			xfer_part_mode(f, f->source.attrs.mode);
 		begin_data(f);
 	}
 }
@@ -321,20 +333,21 @@ part_opened(struct xfer_file *f)
 static void
 opened(struct xfer_file *f)
 {
-	struct xfer_handle *e = TAILQ_FIRST(&f->ends);
+	struct xfer_handle *e = TAILQ_FIRST(&f->handles);
 
-	if (f->probe != NULL && xfer_owner_opened(f))
+	if (f->opening.probe != NULL && xfer_owner_opened(f))
 		return;
 	if (f->failed) {
 		xfer_file_done(f);
-	} else if (e == NULL && f->status == 0) {
+	} else if (e == NULL && f->opening.status == 0) {
 		go_on(f); /* its stream was lost while another was asked */
 	} else if (e == NULL) {
 		refused(f);
-	} else if (f->whole) {
+	} else if (f->target.whole) {
 		open_whole(f);
-	} else if (f->up && f->part != NULL && !f->begun) {
-		if (f->target.flags != 0 && !S_ISREG(f->target.mode))
+	} else if (f->up && f->part.name != NULL && !f->progress.begun) {
+		if (f->target.attrs.flags != 0 &&
+		    !S_ISREG(f->target.attrs.mode))
 			in_place(f);
 		else if (!look_at_made(f, e))
 			part_opened(f);
@@ -352,11 +365,11 @@ requeue(struct xfer_file *f)
 {
 	struct xfer *x = f->x;
 
-	TAILQ_REMOVE(&x->active, f, entry);
-	x->active_count--;
+	TAILQ_REMOVE(&x->files.active, f, entry);
+	x->files.active_count--;
 	f->state = XFER_QUEUED;
-	TAILQ_INSERT_HEAD(&x->queue, f, entry);
-	x->queued++;
+	TAILQ_INSERT_HEAD(&x->files.queue, f, entry);
+	x->files.queued++;
 }
 
 void
@@ -369,11 +382,11 @@ xfer_file_open(struct xfer_file *f)
 		requeue(f);
 		return;
 	}
-	if (f->up && !f->keep && !f->whole)
+	if (f->up && !f->target.keep && !f->target.whole)
 		flags |= SFTP_O_CREAT |
-		    (f->part != NULL ? SFTP_O_EXCL : SFTP_O_TRUNC);
+		    (f->part.name != NULL ? SFTP_O_EXCL : SFTP_O_TRUNC);
 	f->state = XFER_OPENING;
-	f->status = 0;
+	f->opening.status = 0;
 	xfer_handle_open(f, stream, xfer_open_name(f), flags);
 }
 
@@ -388,18 +401,18 @@ is_file(const struct sftp_attrs *a)
 static void
 append(struct xfer_file *f)
 {
-	if (f->target.size > f->size) {
+	if (f->target.attrs.size > f->source.size) {
 		xfer_report(f->x, f->up ? f->remote : f->local,
 		    "cannot resume: the target is larger than the source");
 		f->failed = true;
 		xfer_file_done(f);
-	} else if (f->target.size == f->size) {
-		progress_add(f->x->opts.progress, &f->item, f->size);
+	} else if (f->target.attrs.size == f->source.size) {
+		progress_add(f->x->opts.progress, &f->item, f->source.size);
 		xfer_file_done(f);
 	} else {
-		free(f->part);
-		f->part = NULL;
-		f->keep = f->appends = true;
+		free(f->part.name);
+		f->part.name = NULL;
+		f->target.keep = f->target.appends = true;
 		xfer_file_open(f);
 	}
 }
@@ -409,49 +422,50 @@ void
 xfer_file_asked(struct xfer_file *f)
 {
 	bool digests = xfer_has(f->x, SFTP_EXT_CHECK_FILE);
-	bool same_size = is_file(&f->target) && f->target.size == f->size;
+	bool same_size =
+	    is_file(&f->target.attrs) && f->target.attrs.size == f->source.size;
 
-	f->asked = true;
+	f->target.known = true;
 	if (f->failed) { /* stopped meanwhile */
 		xfer_file_done(f);
 		return;
 	}
-	if (f->part_nlink > 1) /* what is another file's too is not ours */
-		f->old_part.flags = 0;
-	f->foreign |= xfer_owner_differs(f, &f->old_part);
-	if (f->foreign)
-		f->old_part.flags = 0;
-	if (f->x->opts.append && f->resume && is_file(&f->target) &&
-	    !(f->part != NULL && is_file(&f->old_part))) {
+	if (f->part.old_nlink > 1) /* what is another file's too is not ours */
+		f->part.old.flags = 0;
+	f->part.foreign |= xfer_owner_differs(f, &f->part.old);
+	if (f->part.foreign)
+		f->part.old.flags = 0;
+	if (f->x->opts.append && f->resume && is_file(&f->target.attrs) &&
+	    !(f->part.name != NULL && is_file(&f->part.old))) {
 		append(f);
 		return;
 	}
-	if (!f->resume || f->size == 0) {
+	if (!f->resume || f->source.size == 0) {
 		xfer_file_open(f);
 		return;
 	}
-	if (!digests && !f->x->told_no_digests) {
-		f->x->told_no_digests = true;
+	if (!digests && !f->x->noted.no_digests) {
+		f->x->noted.no_digests = true;
 		xfer_note(f->x, NULL, "the server has no digests: what is "
 		    "there is trusted by size and time");
 	}
-	if (f->part != NULL && is_file(&f->old_part) &&
+	if (f->part.name != NULL && is_file(&f->part.old) &&
 	    xfer_owner_ask(f)) {
 		return;
-	} else if (f->part != NULL && is_file(&f->old_part)) {
-		f->keep = digests || f->old_part.size > f->size;
+	} else if (f->part.name != NULL && is_file(&f->part.old)) {
+		f->target.keep = digests || f->part.old.size > f->source.size;
 	} else if (same_size && digests) {
-		f->whole = true;
+		f->target.whole = true;
 	} else if (same_size && !digests &&
-	    (f->target.flags & f->attrs.flags & SFTP_A_TIMES) &&
-	    f->target.mtime == f->attrs.mtime) {
-		if (f->part != NULL && f->old_part.flags != 0)
+	    (f->target.attrs.flags & f->source.attrs.flags & SFTP_A_TIMES) &&
+	    f->target.attrs.mtime == f->source.attrs.mtime) {
+		if (f->part.name != NULL && f->part.old.flags != 0)
 			xfer_part_remove(f, NULL);
-		progress_add(f->x->opts.progress, &f->item, f->size);
+		progress_add(f->x->opts.progress, &f->item, f->source.size);
 		xfer_file_done(f);
 		return;
-	} else if (f->part == NULL && is_file(&f->target)) {
-		f->keep = digests;
+	} else if (f->part.name == NULL && is_file(&f->target.attrs)) {
+		f->target.keep = digests;
 	}
 	xfer_file_open(f);
 }
@@ -463,7 +477,7 @@ target_done(void *arg, const struct sftp_reply *reply)
 
 	f->pending--;
 	if (reply->err == 0 && reply->type == SFTP_ATTRS)
-		f->target = reply->attrs;
+		f->target.attrs = reply->attrs;
 	xfer_target_known(f);
 	xfer_answered(f, reply);
 }
@@ -475,7 +489,7 @@ old_part_done(void *arg, const struct sftp_reply *reply)
 
 	f->pending--;
 	if (reply->err == 0 && reply->type == SFTP_ATTRS)
-		f->old_part = reply->attrs;
+		f->part.old = reply->attrs;
 	xfer_answered(f, reply);
 }
 
@@ -487,16 +501,17 @@ old_part_names(void *arg, const struct sftp_reply *reply)
 
 	f->pending--;
 	if (xfer_exact_from_reply(&exact, reply))
-		f->part_nlink = exact.nlink;
+		f->part.old_nlink = exact.nlink;
 	xfer_answered(f, reply);
 }
 
 static void
 ask_part(struct xfer_file *f)
 {
-	struct xfer_path_request q = { .type = SFTP_LSTAT, .path = f->part };
+	struct xfer_path_request q = { .type = SFTP_LSTAT,
+		.path = f->part.name };
 
-	f->part_nlink = 0;
+	f->part.old_nlink = 0;
 	f->pending++;
 	xfer_request_path(f->x, &q, old_part_done, f);
 	if (!xfer_has(f->x, SFTP_EXT_STAT_NS))
@@ -514,11 +529,11 @@ ask_remote(struct xfer_file *f)
 		.path = f->remote };
 
 	f->pending++;
-	if (f->part != NULL && f->resume)
+	if (f->part.name != NULL && f->resume)
 		ask_part(f);
 	/* A directory that was made just now is empty. */
 	if ((f->dir == NULL || !f->dir->made) &&
-	    (f->part != NULL || f->resume)) {
+	    (f->part.name != NULL || f->resume)) {
 		f->pending++;
 		xfer_request_path(f->x, &q, target_done, f);
 	}
@@ -528,17 +543,20 @@ ask_remote(struct xfer_file *f)
 static void
 prepare(struct xfer_file *f)
 {
-	f->size = f->attrs.flags & SFTP_A_SIZE ? f->attrs.size : 0;
-	f->chunk = f->size / CHUNKS_WANTED / XFER_CHUNK_MIN * XFER_CHUNK_MIN;
-	f->chunk = MAX(f->chunk, (uint64_t)XFER_CHUNK_MIN);
-	f->chunk = MIN(f->chunk, (uint64_t)XFER_CHUNK_MAX);
+	f->source.size =
+	    f->source.attrs.flags & SFTP_A_SIZE ? f->source.attrs.size : 0;
+	f->progress.chunk =
+	    f->source.size / CHUNKS_WANTED / XFER_CHUNK_MIN * XFER_CHUNK_MIN;
+	f->progress.chunk = MAX(f->progress.chunk, (uint64_t)XFER_CHUNK_MIN);
+	f->progress.chunk = MIN(f->progress.chunk, (uint64_t)XFER_CHUNK_MAX);
 	if (f->item.state != PROGRESS_MOVES)
 		progress_start(f->x->opts.progress, &f->item,
-		    f->up ? f->local : f->remote, f->size, loop_now_ms());
-	free(f->part);
-	f->part = NULL;
+		    f->up ? f->local : f->remote, f->source.size,
+		    loop_now_ms());
+	free(f->part.name);
+	f->part.name = NULL;
 	if (!f->x->opts.in_place)
-		f->part = xfer_part_name(f->up ? f->remote : f->local,
+		f->part.name = xfer_part_name(f->up ? f->remote : f->local,
 		    f->part_number);
 }
 
@@ -548,8 +566,8 @@ source_known(void *arg, const struct sftp_reply *reply)
 	struct xfer_file *f = arg;
 
 	f->pending--;
-	if (xfer_exact_from_reply(&f->exact, reply))
-		f->attrs.flags |= SFTP_A_TIMES;
+	if (xfer_exact_from_reply(&f->source.exact, reply))
+		f->source.attrs.flags |= SFTP_A_TIMES;
 	xfer_answered(f, reply);
 }
 
@@ -569,24 +587,24 @@ xfer_file_start(struct xfer_file *f)
 	const struct xfer_path_request q = { .type = SFTP_EXTENDED,
 		.ext = SFTP_EXT_STAT_NS, .path = f->remote, .follow = true };
 
-	if (f->asked) {
+	if (f->target.known) {
 		xfer_file_open(f);
 		return;
 	}
 	f->state = XFER_ASKING;
-	if (f->up && f->fd < 0 && !f->symlink && !open_local_source(f)) {
+	if (f->up && f->fd < 0 && !f->source.symlink && !open_local_source(f)) {
 		f->failed = true;
 		xfer_file_done(f);
 		return;
 	}
 	prepare(f);
-	if (f->size > INT64_MAX) { /* so says the server */
+	if (f->source.size > INT64_MAX) { /* so says the server */
 		xfer_report_errno(f->x, f->remote, EFBIG);
 		f->failed = true;
 		xfer_file_done(f);
 		return;
 	}
-	if (f->symlink) {
+	if (f->source.symlink) {
 		xfer_symlink_start(f);
 		return;
 	}
@@ -605,7 +623,7 @@ void
 xfer_file_begin(struct xfer_file *f)
 {
 	f->state = XFER_ASKING;
-	if (f->x->opts.hard_links && !f->copies && xfer_hard_start(f))
+	if (f->x->opts.hard_links && !f->source.copied && xfer_hard_start(f))
 		return;
 	if (xfer_small_start(f))
 		return;
@@ -619,7 +637,7 @@ xfer_file_begin(struct xfer_file *f)
 		xfer_file_settle(f);
 		return;
 	}
-	f->asked = true;
+	f->target.known = true;
 	xfer_file_open(f);
 }
 
@@ -630,25 +648,16 @@ xfer_file_restart(struct xfer_file *f, bool resume)
 {
 	xfer_compare_stop(f);
 	xfer_handles_drop(f);
-	xfer_ranges_free(f);
-	free(f->chunk_left);
-	f->chunk_left = NULL;
-	free(f->part);
-	f->part = NULL;
+	xfer_owner_forget(f);
+	phases_free(f);
 	fd_close(&f->fd);
 	f->resume = resume;
-	f->appends = false;
-	f->asked = f->keep = f->begun = f->whole = f->cleared = false;
-	f->cut = f->ended = f->looked = f->crowded = f->verified = false;
-	f->set_mode = f->sparse = f->mapping = f->sized = false;
-	xfer_owner_forget(f);
-	f->remade = f->foreign = false;
-	f->tail_lost = f->unstored = f->write_failed = f->end_seen = false;
-	f->renames = 0;
-	f->target.flags = f->old_part.flags = f->made.flags = 0;
-	f->nlink = 0;
-	f->next = f->top = f->moved = f->item.done = 0;
-	f->eof_at = UINT64_MAX;
+	f->target = (struct xfer_target){ .known = false };
+	f->part = (struct xfer_part){ .name = NULL };
+	f->opening = (struct xfer_opening){ .probe = NULL };
+	f->progress = XFER_PROGRESS_START;
+	f->tail = (struct xfer_tail){ .step = XFER_TAIL_SIZE };
+	f->item.done = 0;
 	if (f->state != XFER_QUEUED)
 		requeue(f);
 }
@@ -660,15 +669,15 @@ go_on(struct xfer_file *f)
 	if (f->pending > 0 || f->blocks > 0)
 		return;
 	xfer_handles_drop(f);
-	f->looked = f->begun;
-	f->sized = f->verified = f->tail_lost = false;
+	f->opening.inspected = f->progress.begun;
+	f->tail = (struct xfer_tail){ .step = XFER_TAIL_SIZE };
 	if (f->failed) {
 		xfer_file_done(f);
-	} else if (f->whole || !f->begun) {
+	} else if (f->target.whole || !f->progress.begun) {
 		xfer_file_restart(f, f->resume);
 	} else {
 		xfer_compare_stop(f);
-		f->keep = true;
+		f->target.keep = true;
 		requeue(f);
 	}
 }
@@ -679,14 +688,14 @@ xfer_file_lost(struct xfer_file *f, struct xfer_stream *stream)
 	struct xfer_handle *e, *next;
 	bool lost = false;
 
-	for (e = TAILQ_FIRST(&f->ends); e != NULL; e = next) {
+	for (e = TAILQ_FIRST(&f->handles); e != NULL; e = next) {
 		next = TAILQ_NEXT(e, entry);
 		if (e->stream != stream)
 			continue;
-		if (e->next < e->until && f->size != 0)
+		if (e->next < e->until && f->source.size != 0)
 			xfer_range_add(f, e->next, e->until - e->next);
 		else if (e->next < e->until)
-			f->begun = false; /* without a size: anew */
+			f->progress.begun = false; /* without a size: anew */
 		e->open = false;
 		xfer_handle_free(e);
 		lost = true;
@@ -695,8 +704,8 @@ xfer_file_lost(struct xfer_file *f, struct xfer_stream *stream)
 		xfer_file_restart(f, f->resume);
 	if (!lost)
 		return;
-	if (f->state == XFER_MOVING && f->begun) {
-		TAILQ_FOREACH(e, &f->ends, entry)
+	if (f->state == XFER_MOVING && f->progress.begun) {
+		TAILQ_FOREACH(e, &f->handles, entry)
 			xfer_handle_wake(e);
 		xfer_file_settle(f);
 	} else if (f->pending == 0) {
@@ -744,14 +753,15 @@ xfer_file_settle(struct xfer_file *f)
 		if (f->pending > 0 || f->blocks > 0)
 			break;
 		/* A stream took some of it with it, perhaps another's. */
-		if (f->tail_lost || f->todo != NULL) {
+		if (f->tail.lost || f->progress.todo != NULL) {
 			go_on(f);
 			break;
 		}
 		xfer_handles_drop(f);
-		if (f->up && f->unstored)
+		if (f->up && f->progress.unstored)
 			xfer_part_withdraw(f, -1);
-		if (f->up && f->part != NULL && !f->failed && !f->whole)
+		if (f->up && f->part.name != NULL && !f->failed &&
+		    !f->target.whole)
 			xfer_file_rename(f);
 		else
 			xfer_file_done(f);

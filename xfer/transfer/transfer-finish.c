@@ -18,23 +18,24 @@ set_local_times(const struct xfer_file *f)
 {
 	struct timespec ts[2];
 
-	xfer_times(&f->attrs, &f->exact, ts);
-	return f->attrs.flags & SFTP_A_TIMES ? futimens(f->fd, ts) : 0;
+	xfer_times(&f->source.attrs, &f->source.exact, ts);
+	return f->source.attrs.flags & SFTP_A_TIMES ? futimens(f->fd, ts) : 0;
 }
 
 /* The source may have ended before its size. */
 static uint64_t
 end_of(const struct xfer_file *f)
 {
-	return MIN(f->size, f->eof_at);
+	return MIN(f->source.size, f->progress.eof_at);
 }
 
 static int
 set_local_attrs(struct xfer_file *f)
 {
-	const struct sftp_attrs *a = &f->attrs;
+	const struct sftp_attrs *a = &f->source.attrs;
 
-	if (f->cut && !f->sized && ftruncate(f->fd, (off_t)end_of(f)) != 0)
+	if (f->progress.needs_size && !f->tail.size_set &&
+	    ftruncate(f->fd, (off_t)end_of(f)) != 0)
 		return -1;
 	if (f->x->opts.preserve)
 		return ((a->flags & SFTP_A_MODE) &&
@@ -43,7 +44,7 @@ set_local_attrs(struct xfer_file *f)
 			set_local_times(f) != 0 ?
 		    -1 :
 		    0;
-	return f->set_mode ? fchmod(f->fd, f->mode) : 0;
+	return f->target.set_mode ? fchmod(f->fd, f->target.mode) : 0;
 }
 
 static void
@@ -59,15 +60,15 @@ finish_fails(struct xfer_file *f, int error)
 static void
 close_local(struct xfer_file *f)
 {
-	bool sync = f->failed ? f->write_failed : f->x->opts.fsync;
+	bool sync = f->failed ? f->progress.write_failed : f->x->opts.fsync;
 
-	if (sync && !f->whole && fsync(f->fd) != 0) {
+	if (sync && !f->target.whole && fsync(f->fd) != 0) {
 		finish_fails(f, errno);
-		f->unstored = true;
+		f->progress.unstored = true;
 	}
 	if (close(f->fd) != 0) {
 		finish_fails(f, errno);
-		f->unstored = !f->whole;
+		f->progress.unstored = !f->target.whole;
 	}
 	f->fd = -1;
 }
@@ -76,12 +77,12 @@ close_local(struct xfer_file *f)
 static void
 finish_local(struct xfer_file *f)
 {
-	bool part = f->part != NULL && !f->whole;
+	bool part = f->part.name != NULL && !f->target.whole;
 	int lock = -1;
 
 	if (f->fd < 0)
 		return;
-	if (!f->failed && f->eof_at < f->top) {
+	if (!f->failed && f->progress.eof_at < f->progress.received_until) {
 		xfer_report(f->x, f->remote,
 		    "changed while it was being read");
 		f->failed = true;
@@ -91,7 +92,7 @@ finish_local(struct xfer_file *f)
 	if (part && (lock = fcntl(f->fd, F_DUPFD_CLOEXEC, 0)) < 0)
 		finish_fails(f, errno);
 	close_local(f);
-	if (f->unstored)
+	if (f->progress.unstored)
 		xfer_part_withdraw(f, lock);
 	else if (!f->failed && part && !xfer_part_rename(f, lock))
 		f->failed = true;
@@ -115,7 +116,7 @@ tail_done(void *arg, const struct sftp_reply *reply)
 	e->pending--;
 	f->pending--;
 	if (reply->err != 0) {
-		f->tail_lost |= f->state == XFER_CLOSING;
+		f->tail.lost |= f->state == XFER_CLOSING;
 		return;
 	}
 	if (reply->status != SFTP_OK && !f->failed) {
@@ -131,8 +132,8 @@ stored_done(void *arg, const struct sftp_reply *reply)
 {
 	struct xfer_file *f = ((struct xfer_handle *)arg)->file;
 
-	if (reply->err == 0 && reply->status != SFTP_OK && !f->whole)
-		f->unstored = true;
+	if (reply->err == 0 && reply->status != SFTP_OK && !f->target.whole)
+		f->progress.unstored = true;
 	tail_done(arg, reply);
 }
 
@@ -140,9 +141,9 @@ static void
 send_fsync(struct xfer_handle *e)
 {
 	struct xfer_file *f = e->file;
-	bool sync = f->failed ? f->write_failed : f->x->opts.fsync;
+	bool sync = f->failed ? f->progress.write_failed : f->x->opts.fsync;
 
-	if (!sync || f->whole || !sftp_has(e->stream->s, SFTP_EXT_FSYNC))
+	if (!sync || f->target.whole || !sftp_has(e->stream->s, SFTP_EXT_FSYNC))
 		return;
 	e->pending++;
 	f->pending++;
@@ -170,7 +171,7 @@ static bool
 wants_times_ns(struct xfer_handle *e)
 {
 	return e->file->x->opts.preserve &&
-	    xfer_wants_times_ns(e->file->x, &e->file->exact) &&
+	    xfer_wants_times_ns(e->file->x, &e->file->source.exact) &&
 	    sftp_has(e->stream->s, SFTP_EXT_TIMES_NS);
 }
 
@@ -178,16 +179,16 @@ static void
 send_attrs(struct xfer_handle *e)
 {
 	struct xfer_file *f = e->file;
-	struct sftp_attrs a = f->attrs;
+	struct sftp_attrs a = f->source.attrs;
 
 	if (f->x->opts.preserve) {
 		a.flags &= wants_times_ns(e) ? SFTP_A_MODE :
 					       SFTP_A_MODE | SFTP_A_TIMES;
 		a.mode &= XFER_MODE_PRESERVED;
 		set_attrs(e, &a);
-	} else if (f->set_mode) {
+	} else if (f->target.set_mode) {
 		a.flags = SFTP_A_MODE;
-		a.mode = f->mode;
+		a.mode = f->target.mode;
 		set_attrs(e, &a);
 	}
 }
@@ -197,16 +198,17 @@ send_times(struct xfer_handle *e)
 {
 	e->pending++;
 	e->file->pending++;
-	sftp_times_ns(e->stream->s, &e->handle, e->file->exact.times, tail_done,
-	    e);
+	sftp_times_ns(e->stream->s, &e->handle, e->file->source.exact.times,
+	    tail_done, e);
 }
 
 static void
-send_step(struct xfer_handle *e, enum xfer_tail step)
+send_step(struct xfer_handle *e, enum xfer_tail_step step)
 {
 	struct xfer_file *f = e->file;
 
-	if (step == XFER_TAIL_SIZE && f->cut && !f->sized && !f->failed)
+	if (step == XFER_TAIL_SIZE && f->progress.needs_size &&
+	    !f->tail.size_set && !f->failed)
 		send_size(e, end_of(f));
 	else if (step == XFER_TAIL_ATTRS && !f->failed)
 		send_attrs(e);
@@ -227,10 +229,10 @@ xfer_tail_go_on(struct xfer_file *f)
 	bool all = e != NULL && sftp_keeps_order(e->stream->s);
 
 	if (!f->up || e == NULL || !e->open)
-		f->tail = XFER_TAIL_SENT;
+		f->tail.step = XFER_TAIL_SENT;
 	f->pending++; /* not settled before all is sent */
-	while (f->tail < XFER_TAIL_SENT && (all || f->pending == 1))
-		send_step(e, f->tail++);
+	while (f->tail.step < XFER_TAIL_SENT && (all || f->pending == 1))
+		send_step(e, f->tail.step++);
 	f->pending--;
 }
 
@@ -240,7 +242,7 @@ static void
 send_tail(struct xfer_file *f)
 {
 	f->state = XFER_CLOSING;
-	f->tail = XFER_TAIL_SIZE;
+	f->tail.step = XFER_TAIL_SIZE;
 	if (!f->up)
 		finish_local(f);
 	xfer_tail_go_on(f);
@@ -254,7 +256,7 @@ close_helpers(struct xfer_file *f, bool behind)
 	struct xfer_handle *last = xfer_main_handle(f), *e, *next;
 	bool all = true;
 
-	for (e = TAILQ_FIRST(&f->ends); e != NULL; e = next) {
+	for (e = TAILQ_FIRST(&f->handles); e != NULL; e = next) {
 		next = TAILQ_NEXT(e, entry);
 		if (e == last)
 			continue;
@@ -273,7 +275,7 @@ close_helpers(struct xfer_file *f, bool behind)
 static void
 set_size(struct xfer_file *f, uint64_t size)
 {
-	f->sized = true;
+	f->tail.size_set = true;
 	if (f->up) {
 		send_size(xfer_main_handle(f), size);
 		return;
@@ -298,10 +300,10 @@ end_seen(void *arg, const struct sftp_reply *reply)
 	f->pending--;
 	if (reply->err != 0)
 		return;
-	f->end_seen = true;
+	f->progress.end_checked = true;
 	if (reply->type == SFTP_ATTRS &&
-	    (reply->attrs.flags & SFTP_A_SIZE) && size != f->size &&
-	    size != f->eof_at) {
+	    (reply->attrs.flags & SFTP_A_SIZE) && size != f->source.size &&
+	    size != f->progress.eof_at) {
 		xfer_report(f->x, f->remote,
 		    "changed while it was being read");
 		xfer_file_fail(f);
@@ -322,8 +324,9 @@ look_at_end(struct xfer_handle *e)
 static bool
 size_waits(const struct xfer_file *f)
 {
-	return f->cut &&
-	    (f->chunk_left == NULL || f->sparse || f->eof_at != UINT64_MAX);
+	return f->progress.needs_size &&
+	    (f->progress.chunk_left == NULL || f->progress.sparse ||
+		f->progress.eof_at != UINT64_MAX);
 }
 
 void
@@ -342,16 +345,19 @@ xfer_file_sent(struct xfer_file *f)
 		return;
 	if (wait && (f->blocks > 0 || f->pending > 0))
 		return;
-	if (!f->up && !f->failed && f->eof_at < f->size && !f->end_seen) {
+	if (!f->up && !f->failed && f->progress.eof_at < f->source.size &&
+	    !f->progress.end_checked) {
 		look_at_end(xfer_main_handle(f));
 		return;
 	}
-	size = MIN(f->size != 0 ? f->size : UINT64_MAX, f->eof_at);
-	if (f->x->opts.verify && f->cut && !f->failed && !f->sized) {
+	size = MIN(f->source.size != 0 ? f->source.size : UINT64_MAX,
+	    f->progress.eof_at);
+	if (f->x->opts.verify && f->progress.needs_size && !f->failed &&
+	    !f->tail.size_set) {
 		set_size(f, size);
 		return;
 	}
-	if (f->x->opts.verify && !f->failed && !f->verified &&
+	if (f->x->opts.verify && !f->failed && !f->tail.verified &&
 	    size != UINT64_MAX) {
 		f->state = XFER_COMPARING;
 		xfer_compare_start(f, XFER_COMPARE_VERIFY, size);
@@ -368,26 +374,26 @@ xfer_file_compared(struct xfer_file *f, int why)
 		xfer_handles_drop(f);
 		if (!f->up)
 			fd_close(&f->fd);
-		f->whole = false;
-		f->keep = f->part == NULL;
+		f->target.whole = false;
+		f->target.keep = f->part.name == NULL;
 		xfer_file_open(f);
 		return;
 	}
 	if (why == XFER_COMPARE_TARGET) {
-		if (f->part != NULL && f->old_part.flags != 0)
+		if (f->part.name != NULL && f->part.old.flags != 0)
 			xfer_part_remove(f, NULL);
-		f->moved = f->size;
-		progress_add(f->x->opts.progress, &f->item, f->size);
+		f->progress.moved = f->source.size;
+		progress_add(f->x->opts.progress, &f->item, f->source.size);
 	} else if (f->compare.differs) {
 		xfer_report(f->x, f->remote, f->compare.status != 0 ?
 			"cannot be verified" :
 			"NOT THE SAME at both ends");
 		xfer_file_fail(f);
 		/* Nothing is to be built on that. */
-		if (f->part != NULL)
+		if (f->part.name != NULL)
 			xfer_part_remove(f, NULL);
 	}
-	f->verified = true;
+	f->tail.verified = true;
 	send_tail(f);
 	xfer_file_settle(f);
 }

@@ -108,15 +108,15 @@ bool
 xfer_stream_lags(const struct xfer_stream *l, uint32_t len)
 {
 	const struct xfer *x = l->x;
-	uint64_t rtt = MAX(x->rtt_ms, (uint64_t)1), rate = l->rate;
+	uint64_t rtt = MAX(x->measured.rtt_ms, (uint64_t)1), rate = l->rate;
 
-	if (x->fastest == NULL || l == x->fastest)
+	if (x->measured.fastest == NULL || l == x->measured.fastest)
 		return false;
 	/* One that has shown nothing yet may be a channel beside a fast one. */
 	if (l->acked == 0 && l->rate == 0)
-		rate = x->fastest->rate / 4;
+		rate = x->measured.fastest->rate / 4;
 	rate = MAX(rate, FRESH_BYTES * 1000 / rtt);
-	return (l->in_flight + len) * 1000 / rate > x->left_ms + rtt;
+	return (l->in_flight + len) * 1000 / rate > x->measured.left_ms + rtt;
 }
 
 /* Of more streams over a long path all but the fastest have little in hand:
@@ -124,14 +124,14 @@ xfer_stream_lags(const struct xfer_stream *l, uint32_t len)
 static bool
 is_minor(const struct xfer_stream *l)
 {
-	return l->x->fastest != NULL && l != l->x->fastest &&
-	    l->x->rtt_ms >= RTT_LONG_MS;
+	return l->x->measured.fastest != NULL && l != l->x->measured.fastest &&
+	    l->x->measured.rtt_ms >= RTT_LONG_MS;
 }
 
 uint32_t
 xfer_stream_block(const struct xfer_stream *l)
 {
-	uint64_t quarter = l->rate * l->x->rtt_ms / 4000;
+	uint64_t quarter = l->rate * l->x->measured.rtt_ms / 4000;
 
 	if (!is_minor(l))
 		return XFER_BLOCK_MAX;
@@ -147,7 +147,7 @@ xfer_stream_room(const struct xfer_stream *l, bool up)
 	if (up)
 		return SIZE_MAX;
 	return is_minor(l) ? MIN(l->window, 4 * (size_t)(FRESH_BYTES +
-		l->rate * l->x->rtt_ms / 1000)) : l->window;
+		l->rate * l->x->measured.rtt_ms / 1000)) : l->window;
 }
 
 size_t

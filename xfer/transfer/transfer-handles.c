@@ -12,7 +12,7 @@ static void
 end_uncount(struct xfer_handle *e)
 {
 	if (e->counted)
-		e->stream->ends--;
+		e->stream->handles--;
 	e->counted = false;
 }
 
@@ -23,7 +23,7 @@ xfer_handle_free(struct xfer_handle *e)
 	end_uncount(e);
 	if (e->moving)
 		TAILQ_REMOVE(&e->stream->moving, e, turn);
-	TAILQ_REMOVE(&e->file->ends, e, entry);
+	TAILQ_REMOVE(&e->file->handles, e, entry);
 	free(e);
 }
 
@@ -46,7 +46,7 @@ xfer_main_handle(struct xfer_file *f)
 {
 	struct xfer_handle *e;
 
-	TAILQ_FOREACH(e, &f->ends, entry)
+	TAILQ_FOREACH(e, &f->handles, entry)
 		if (!e->closed)
 			break;
 	return e;
@@ -57,7 +57,7 @@ xfer_handles_drop(struct xfer_file *f)
 {
 	struct xfer_handle *e;
 
-	while ((e = TAILQ_FIRST(&f->ends)) != NULL) {
+	while ((e = TAILQ_FIRST(&f->handles)) != NULL) {
 		if (e->open)
 			xfer_handle_close(e, NULL);
 		xfer_handle_free(e);
@@ -71,8 +71,8 @@ is_source(const struct xfer_file *f, const struct sftp_reply *reply)
 
 	return reply->type == SFTP_ATTRS &&
 	    (reply->attrs.flags & known) == known &&
-	    reply->attrs.size == f->attrs.size &&
-	    reply->attrs.mtime == f->attrs.mtime;
+	    reply->attrs.size == f->source.attrs.size &&
+	    reply->attrs.mtime == f->source.attrs.mtime;
 }
 
 /* Else its name may be that of another file by now: others do without this
@@ -90,8 +90,8 @@ source_seen(void *arg, const struct sftp_reply *reply)
 	if (is_source(f, reply)) {
 		e->open = true;
 		xfer_handle_wake(e);
-	} else if (f->state == XFER_MOVING && TAILQ_FIRST(&f->ends) != e) {
-		f->crowded = true;
+	} else if (f->state == XFER_MOVING && TAILQ_FIRST(&f->handles) != e) {
+		f->opening.no_more = true;
 		xfer_handle_close(e, NULL);
 		xfer_handle_free(e);
 	} else {
@@ -110,10 +110,10 @@ look_at_source(struct xfer_handle *e)
 {
 	struct xfer_file *f = e->file;
 	/* Digests tell more than a time does. */
-	bool trusts = f->keep && !xfer_has(f->x, SFTP_EXT_CHECK_FILE);
+	bool trusts = f->target.keep && !xfer_has(f->x, SFTP_EXT_CHECK_FILE);
 
-	if (f->up || !(f->begun || trusts) || f->whole || f->size == 0 ||
-	    (f->attrs.flags & SFTP_A_TIMES) == 0)
+	if (f->up || !(f->progress.begun || trusts) || f->target.whole ||
+	    f->source.size == 0 || (f->source.attrs.flags & SFTP_A_TIMES) == 0)
 		return false;
 	e->pending++;
 	f->pending++;
@@ -127,12 +127,12 @@ open_done(void *arg, const struct sftp_reply *reply)
 {
 	struct xfer_handle *e = arg;
 	struct xfer_file *f = e->file;
-	uint64_t took = loop_now_ms() - e->asked_ms + 1;
+	uint64_t took = loop_now_ms() - e->sent_ms + 1;
 
 	e->pending--;
 	f->pending--;
-	f->part_ours |= !f->keep && !f->whole && (reply->err != 0 ||
-	    reply->status == SFTP_OK);
+	f->part_ours |= !f->target.keep && !f->target.whole &&
+	    (reply->err != 0 || reply->status == SFTP_OK);
 	if (reply->err != 0)
 		return;
 	if (reply->status == SFTP_OK) {
@@ -144,8 +144,8 @@ open_done(void *arg, const struct sftp_reply *reply)
 		e->open = true;
 		xfer_handle_wake(e);
 	} else {
-		f->status = reply->status;
-		f->crowded = true;
+		f->opening.status = reply->status;
+		f->opening.no_more = true;
 		xfer_handle_free(e);
 	}
 	xfer_file_settle(f);
@@ -166,12 +166,12 @@ xfer_handle_open(struct xfer_file *f, struct xfer_stream *stream,
 	}
 	e->file = f;
 	e->stream = stream;
-	e->asked_ms = loop_now_ms();
+	e->sent_ms = loop_now_ms();
 	e->counted = true;
-	stream->ends++;
-	TAILQ_INSERT_TAIL(&f->ends, e, entry);
+	stream->handles++;
+	TAILQ_INSERT_TAIL(&f->handles, e, entry);
 	a.mode = xfer_part_first_mode(f);
-	if (f->part != NULL && f->size > f->chunk)
+	if (f->part.name != NULL && f->source.size > f->progress.chunk)
 		a.mode |= XFER_MODE_PART;
 	e->pending++;
 	f->pending++;
@@ -182,13 +182,15 @@ xfer_handle_open(struct xfer_file *f, struct xfer_stream *stream,
 const char *
 xfer_open_name(const struct xfer_file *f)
 {
-	return f->up && f->part != NULL && !f->whole ? f->part : f->remote;
+	return f->up && f->part.name != NULL && !f->target.whole ?
+	    f->part.name :
+	    f->remote;
 }
 
 uint32_t
 xfer_open_flags(const struct xfer_file *f)
 {
-	if (!f->up || f->whole)
+	if (!f->up || f->target.whole)
 		return SFTP_O_READ;
 	return SFTP_O_WRITE |
 	    (f->resume || f->x->opts.verify ? SFTP_O_READ : 0u);

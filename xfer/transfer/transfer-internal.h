@@ -71,62 +71,65 @@ TAILQ_HEAD(xfer_dirs, xfer_dir);
 TAILQ_HEAD(xfer_handles, xfer_handle);
 TAILQ_HEAD(xfer_stream_list, xfer_stream);
 
-/* A request for data. */
+/* One request for data: READ, WRITE, or check-file. */
 struct xfer_block {
-	struct xfer_handle *end;
+	struct xfer_handle *handle;
 	uint64_t offset;
 	uint32_t len, got;
 	struct xfer_block *next_free;
 };
 
-/* Bytes that an end has given back, or that a comparison found missing. */
+/* Bytes that are to be moved although the file has come further: a handle has
+ * given them back, or a comparison found that they differ. */
 struct xfer_range {
 	uint64_t offset, len;
 	struct xfer_range *next;
 };
 
-/* A handle of a file on a stream. The first end of a file makes the target,
- * and closes last. */
+/* A handle of a file on a stream. The first handle of a file is the one that
+ * creates the target; it is closed last. */
 struct xfer_handle {
 	struct xfer_file *file;
 	struct xfer_stream *stream;
 	struct sftp_handle handle;
 	bool open;	 /* the handle is there */
-	bool counted;	 /* among the stream's */
+	bool counted;	 /* in stream->handles */
 	bool closed;	 /* CLOSE is under way, or answered */
-	uint64_t asked_ms;
+	uint64_t sent_ms; /* when OPEN was sent */
 	bool moving;	 /* in stream->moving */
-	uint64_t next, until; /* the range in hand */
+	uint64_t next, until; /* what is left of the range it has taken */
 	uint64_t data_until; /* no hole before that offset; 0: unknown */
 	unsigned pending;     /* requests under way, of any kind */
 	unsigned blocks;      /* of data, among them */
-	TAILQ_ENTRY(xfer_handle) entry; /* in file->ends */
+	TAILQ_ENTRY(xfer_handle) entry; /* in file->handles */
 	TAILQ_ENTRY(xfer_handle) turn;  /* in stream->moving */
 };
 struct xfer_stream {
 	struct xfer *x;
 	struct sftp *s;
 	enum xfer_stream_kind kind; /* what it was opened as */
-	bool borrowed;	      /* the caller's session */
-	bool gone;	      /* ended; freed by the loop */
+	bool borrowed;	      /* the session is the caller's */
+	bool gone;	      /* its session is over; the loop frees it */
 	bool proved;	      /* has moved data */
 	struct xfer_handles moving;
-	unsigned ends, blocks;
+	unsigned handles;     /* of files, from OPEN to CLOSE */
+	unsigned blocks;
 	/* Handles of directories, counted from OPENDIR to CLOSE, both when
 	 * they are sent. */
-	unsigned listed;
-	unsigned listed_max;   /* limit learnt from refusals; 0: none yet */
-	unsigned listed_was;   /* how many there were at the last refusal */
-	unsigned listed_given; /* successes since the limit was changed */
-	unsigned opens;	       /* OPENDIRs sent so far */
-	unsigned opens_cut;    /* its value when the limit was halved */
+	unsigned dirs_open;
+	unsigned dirs_max;     /* limit learnt from refusals; 0: none yet */
+	unsigned dirs_refused; /* how many there were at the last refusal */
+	unsigned dirs_given; /* successes since the limit was changed */
+	unsigned opendirs;     /* OPENDIRs sent so far */
+	unsigned opendirs_cut; /* its value when the limit was halved */
 	size_t in_flight, window; /* bytes of data */
 	uint64_t rtt_ms, acked, sample_acked, sample_ms;
 	uint64_t rate;	      /* bytes a second, in the last round trips */
 	TAILQ_ENTRY(xfer_stream) entry;
 };
 
-/* A request about paths, which any stream may make, again if need be. */
+/* A request that names files by their paths: any stream may make it, and
+ * another stream repeats it if the first one is lost. */
 struct xfer_path_request {
 	enum sftp_type type; /* LSTAT, STAT, REMOVE, MKDIR, SETSTAT, RENAME,
 			      * READLINK, SYMLINK, EXTENDED */
@@ -135,8 +138,8 @@ struct xfer_path_request {
 	bool follow; /* STAT_NS: links */
 	const char *path, *second;
 	const struct sftp_attrs *attrs;
-	/* Not again by another stream: what it would do then is not what was
-	 * meant. Done gets the end of the session as well. */
+	/* It must not be repeated, because a second time it might do something
+	 * else. Its callback gets the error of the lost session. */
 	bool once;
 };
 
@@ -155,7 +158,7 @@ enum xfer_state {
 };
 
 /* What is done to an upload's handle when all data is sent, in this order. */
-enum xfer_tail {
+enum xfer_tail_step {
 	XFER_TAIL_SIZE,
 	XFER_TAIL_ATTRS,
 	XFER_TAIL_TIMES,
@@ -172,19 +175,37 @@ struct xfer_compare {
 		XFER_COMPARE_TARGET, /* is it complete? */
 		XFER_COMPARE_VERIFY, /* has all arrived? */
 	} why;
-	bool differs, listed;
-	int status; /* of the server's, why it could not be told */
+	bool differs;
+	bool listed; /* in x->files.comparing */
+	int status; /* the server's reason why it gave no digests */
 	uint64_t next, size;
 	unsigned pending;
-	TAILQ_ENTRY(xfer_file) entry; /* in x->comparing */
+	TAILQ_ENTRY(xfer_file) entry; /* in x->files.comparing */
 };
 
-/* What attributes of SFTP 3 leave out. */
+/* What the attributes of SFTP 3 have no place for. */
 struct xfer_exact {
 	bool known;
 	struct timespec times[2]; /* atime, mtime */
 	uint32_t nlink;
 	uint64_t dev, ino, blocks;
+};
+
+/* One pass over a remote directory, from OPENDIR to CLOSE. */
+struct xfer_listing {
+	struct xfer_stream *stream;	 /* of the handle, or OPENDIR */
+	struct sftp_handle *handle; /* owned; NULL: none yet */
+	bool alone;		 /* OPENDIR: no other handle was in use */
+	unsigned number;	 /* OPENDIR: how many the stream had sent */
+	bool guessed;		 /* READDIRs were sent along with OPENDIR */
+	bool ready;		 /* in x->dirs.ready */
+	bool ended;		 /* no more READDIRs are to be sent */
+	bool closed;		 /* CLOSE was sent, or the stream is gone */
+	bool dropped;		 /* names were dropped: list it again */
+	unsigned reads;		 /* READDIRs and OPENDIR in flight */
+	unsigned reads_max;
+	unsigned batch;		 /* names in the last answer; 0: none yet */
+	unsigned expected;	 /* names expected from those in flight */
 };
 
 struct xfer_dir {
@@ -195,105 +216,139 @@ struct xfer_dir {
 	bool made;		 /* by us just now, so it is empty */
 	bool there;		 /* it can be filled */
 	bool fix;		 /* attributes are set at the end */
-	unsigned tries;
+	bool no_early_close;	 /* for this one, which is large */
+	unsigned tries;		 /* of MKDIR */
+	unsigned refusals;	 /* of OPENDIR so far */
 	int depth;
 	char *local, *remote;	 /* owned */
 	struct sftp_attrs attrs; /* of the source */
 	struct xfer_exact exact;
 	DIR *dirp;		 /* upload: NULL until listed */
-	struct xfer_stream *stream;	 /* of the handle, or OPENDIR */
-	struct sftp_handle *handle; /* owned; download: NULL until listed */
-	bool alone;		 /* OPENDIR: no other handle was in use */
-	unsigned opening;	 /* OPENDIR: its number on the stream */
-	unsigned refused;	 /* OPENDIRs refused so far */
-	bool guessed;		 /* READDIRs were sent along with OPENDIR */
-	bool ready;		 /* in x->ready */
-	bool ended;		 /* no more READDIRs are to be sent */
-	bool closed;		 /* CLOSE was sent, or the stream is gone */
-	bool dropped;		 /* names were dropped: list it again */
-	bool whole;		 /* no early CLOSE for this one */
-	unsigned reads;		 /* READDIRs and OPENDIR in flight */
-	unsigned reads_max;
-	unsigned batch;		 /* names in the last answer; 0: none yet */
-	unsigned expected;	 /* names expected from those in flight */
+	struct xfer_listing listing; /* download */
 	struct xfer_names *names;  /* hashes of the names found so far */
 	struct xfer_files held;	   /* upload: until it is there */
-	/* waiting, walking, listing or fixing */
+	/* in x->dirs: waiting, walking, listing or fixing */
 	TAILQ_ENTRY(xfer_dir) entry;
 	TAILQ_ENTRY(xfer_dir) turn; /* ready */
 	TAILQ_ENTRY(xfer_dir) all;
 };
 
+/* --- a file, by phases: xfer_file_restart() clears most of them --- */
+
+/* What is read. It stays when the file is begun anew. */
+struct xfer_source {
+	struct sftp_attrs attrs;
+	struct xfer_exact exact;
+	uint64_t size;		 /* expected; 0: until it ends */
+	bool symlink;		 /* it is one, and copied as such */
+	char *link;		 /* owned; what the link that is made says: the
+				  * text of a symbolic one, the first name of
+				  * a hard one */
+	struct xfer_hard *hard;	 /* this is the name that is copied */
+	bool copied;		 /* although it could be a hard link */
+};
+
+/* What is at the target's name, and what of it is used. */
+struct xfer_target {
+	struct sftp_attrs attrs; /* flags 0: there is nothing */
+	uint32_t nlink;		 /* 0: unknown */
+	bool known;		 /* all that is asked before OPEN is answered */
+	bool keep;	/* what is opened holds data that is used */
+	bool appends;	/* behind what is there, which is not compared */
+	bool whole;	/* the target seems complete */
+	bool set_mode;		 /* mode is to be set at the end */
+	uint32_t mode;
+};
+
+/* The part that data goes to. */
+struct xfer_part {
+	char *name;		 /* owned; NULL: the target in place */
+	struct sftp_attrs old;	 /* what was there; flags 0: nothing of use */
+	uint32_t old_nlink;	 /* 0: unknown */
+	struct sftp_attrs made;	 /* what OPEN made, or opened */
+	bool foreign;		 /* the old one is somebody else's */
+	bool cleared;		 /* the old one was removed */
+	bool remade;		 /* its first mode let others read it */
+};
+
+/* OPEN of the first handle, and of those that follow. */
+struct xfer_opening {
+	uint32_t status;	 /* of the first, if it was refused */
+	bool inspected;		 /* FSTAT of what it made was sent */
+	bool no_more;		 /* the server gives no further handle */
+	char *probe;		 /* owned; what is opened is a file that shows
+				  * who we are: see transfer-owner.c */
+};
+
+/* Which data has moved, and which has not. */
+struct xfer_progress {
+	bool begun;		 /* what follows is set: go on with it */
+	bool all_taken;		 /* nothing behind next is to be taken */
+	uint64_t next;		 /* offset of the next range */
+	struct xfer_range *todo; /* owned; before next */
+	uint64_t chunk;		 /* bytes of a range */
+	uint32_t *chunk_left;	 /* owned: bytes; NULL: no marks are made */
+	uint64_t moved;		 /* bytes that are at the target */
+	uint64_t received_until; /* highest offset received */
+	uint64_t eof_at;	 /* lowest offset where the source ended */
+	bool end_checked;	 /* the source's size was asked for, then */
+	bool needs_size;	 /* what is written may be longer than the
+				  * source, or shorter */
+	bool write_failed;	 /* at the target */
+	bool unstored;		 /* what was written may be lost */
+	bool sparse;		 /* it has holes, or is read for zeros */
+	bool map_pending;	 /* the server is asked where its holes are */
+	unsigned maps;		 /* answers to that */
+	uint64_t occupied;	 /* before that offset the target held data,
+				  * so that zeros are written too */
+};
+#define XFER_PROGRESS_START ((struct xfer_progress){ .eof_at = UINT64_MAX })
+
+/* What is done when all data is sent. */
+struct xfer_tail {
+	enum xfer_tail_step step; /* the next one */
+	bool size_set;		 /* the target was cut, or grown, to its size */
+	bool verified;
+	bool lost;		 /* the stream ended before it had answered */
+	unsigned renames;	 /* tries */
+};
+
+/* One that moves in a single request, or in one flight of them. */
+struct xfer_small {
+	bool refused;		 /* it takes the ordinary steps instead */
+	struct xfer_stream *stream;
+	bool wrong, lost, open, closed;
+	struct sftp_handle guess, handle;
+	uint8_t *data;		 /* owned: of a download */
+};
+
 struct xfer_file {
 	struct xfer *x;
 	struct xfer_dir *dir; /* holds a reference; may be NULL */
-	bool up, failed;
-	bool resume;	/* what is there already may be used */
-	bool asked;	/* what is there is known */
-	bool keep;	/* what is opened holds data that is used */
-	bool appends;	/* behind what is there, which is not compared */
-	bool begun;	/* next, todo are what is left to be done */
-	bool whole;	/* the target seems complete */
-	bool cleared;	/* an old part was removed */
-	bool cut;	/* what is written may be longer than the source */
-	bool ended;	/* the source ended: nothing behind next */
-	bool end_seen;	/* its size was asked for, then */
-	bool looked;	/* at what OPEN made */
-	bool crowded;	/* the server gives no further handle */
-	bool symlink;	/* it is one, and copied as such */
-	bool copies;	/* what could be a hard link */
-	bool sparse;	/* it has holes, or is read for zeros */
-	bool mapping;	/* the server is telling where they are */
-	bool sized;	/* the target was cut, or grown, to its size */
-	bool verified;
-	enum xfer_tail tail; /* the next step */
-	bool tail_lost;	/* of attributes and CLOSE: the stream ended first */
-	bool refused;	/* as a small one */
-	bool part_ours;	/* this run has made it, for all that is known */
-	bool remade;	/* the part, for its first mode let others read it */
-	char *probe;	/* owned; a file that is made to see whose it is */
-	bool foreign;	/* the old part is somebody else's */
-	bool write_failed; /* at the target */
-	bool unstored;	/* what was written may be lost */
-	struct {
-		struct xfer_stream *stream;
-		bool wrong, lost, open, closed;
-		struct sftp_handle guess, handle;
-		uint8_t *data; /* owned: of a download */
-	} small;
-	enum xfer_state state;
 	char *local, *remote; /* owned */
-	char *part;	      /* owned; NULL: in place */
+	enum xfer_state state;
+	bool up, failed;
+	bool resume;	      /* what is there already may be used */
+	unsigned part_number; /* from 1 on: see xfer/part-name.h */
+	bool part_ours;	      /* this run has made it, for all it knows */
 	int fd;		      /* owned; -1 */
-	uint32_t status;      /* of a refused OPEN */
-	unsigned renames;     /* tries */
-	struct xfer_handles ends;
-	struct sftp_attrs attrs; /* of the source */
-	struct xfer_exact exact;
-	struct xfer_hard *hard; /* this is the name that is copied */
-	char *text;		 /* owned; where a symbolic link leads to */
-	uint64_t solid;		 /* before that offset, holes are written */
-	unsigned maps;		 /* answers with extents */
-	struct sftp_attrs target, old_part, made; /* flags 0: not there */
-	uint32_t nlink;		 /* of the target; 0: unknown */
-	uint32_t part_nlink;	 /* of an old part; 0: unknown */
-	unsigned part_number;	 /* from 1 on: see xfer/part-name.h */
-	bool set_mode;		 /* mode is to be set at the end */
-	uint32_t mode;
-	uint64_t size;		 /* expected; 0: until it ends */
-	uint64_t next;		 /* offset of the next range */
-	uint64_t chunk;		 /* bytes of a range */
-	uint64_t eof_at;	 /* lowest offset where the server ended */
-	uint64_t top;		 /* highest offset received */
-	uint64_t moved;		 /* bytes that are at the target */
-	struct xfer_range *todo; /* owned; before next */
-	uint32_t *chunk_left;	 /* owned: bytes; NULL: no marks are made */
-	unsigned blocks;	 /* of data, under way */
-	unsigned pending;	 /* other requests under way */
+	struct xfer_handles handles;
+	unsigned blocks;      /* of data, under way */
+	unsigned pending;     /* other requests under way */
+	struct xfer_source source;
+	struct xfer_target target;
+	struct xfer_part part;
+	struct xfer_opening opening;
+	struct xfer_progress progress;
+	struct xfer_tail tail;
+	struct xfer_small small;
 	struct xfer_compare compare;
 	struct progress_item item;
 	TAILQ_ENTRY(xfer_file) entry;
 };
+
+/* --- the transfer --- */
+
 /* What was learnt about more connections. */
 struct xfer_growth {
 	bool stopped;	    /* no more */
@@ -312,7 +367,7 @@ struct xfer_sample {
 	unsigned max;	    /* 0: as it pays */
 };
 
-/* What a look at all streams shows. */
+/* What all streams show together. */
 struct xfer_streams_view {
 	uint64_t rtt_ms;  /* the longest */
 	uint64_t rate;	  /* bytes a second */
@@ -328,57 +383,101 @@ struct xfer_spent {
 	uint64_t all, disk, limit, waiting;
 };
 
-struct xfer {
-	struct xfer_streams source; /* ops NULL: none */
-	struct xfer_opts opts;
-	struct xfer_stream_list streams;
-	unsigned stream_count;
-	int err; /* of the last stream */
-	unsigned retries_used;
-	uint64_t retry_ms; /* no stream is opened before */
-	struct xfer_pending_list
-	    asks;              /* to be sent; those under way are in none */
-	size_t asking;	       /* both */
-	struct xfer_growth growth;
-	unsigned to_open; /* connections */
+/* Streams that were asked for, and whether more are. */
+struct xfer_grow {
+	struct xfer_growth connections;
+	unsigned to_open;      /* connections */
+	unsigned channels;     /* the first included */
+	bool channels_stopped;
+};
+
+/* When all streams were lost. */
+struct xfer_retry {
+	unsigned used;
+	uint64_t at_ms; /* no stream is opened before */
+	bool answered;	/* a server did, once */
+};
+
+struct xfer_path_requests {
+	struct xfer_pending_list unsent; /* those under way are in no list */
+	size_t count; /* both */
+};
+
+struct xfer_file_lists {
 	struct xfer_files queue, active, done, comparing;
-	size_t queued, held, active_count, renaming, files_max;
-	bool stopped; /* nothing new is begun */
-	bool over; /* nor is an answer awaited */
-	/* Directories: waiting to be listed, newest first; uploads that are
-	 * being read; downloads with a handle or an OPENDIR in flight; of
-	 * these, the ones that READDIRs may be sent for; uploads that wait for
-	 * a handle to have their times set. */
-	struct xfer_dirs waiting, walking, listing, ready, fixing, all_dirs;
-	size_t dirs, waits, listings, names_room;
+	size_t queued, active_count;
+	size_t held;	 /* wait for their directory, or for another name */
+	size_t renaming; /* in that state: they have no handle */
+	size_t small;	 /* with their one request under way: nor have they */
+	size_t max;	 /* with handles, at a time */
+};
+
+struct xfer_dir_lists {
+	/* Waiting to be listed, newest first; uploads that are being read;
+	 * downloads with a handle or an OPENDIR in flight; of these, the ones
+	 * that READDIRs may be sent for; uploads that wait for a handle to
+	 * have their times set; and all there are. */
+	struct xfer_dirs waiting, walking, listing, ready, fixing, all;
+	size_t count, waiting_count, listing_count;
+	bool any;	   /* there was one */
+	size_t names_max;  /* known, then larger answers are dropped */
 	unsigned readdirs; /* in flight */
 	unsigned expected; /* names expected from these */
 	unsigned usual;	   /* names in the first answer of a directory */
 	unsigned no_early_close; /* so many directories */
+};
+
+struct xfer_data {
 	struct xfer_block *free_blocks;
-	size_t in_flight; /* bytes of data */
-	unsigned blocks;  /* requests of data under way */
-	uint8_t *small_data; /* owned */
-	size_t small;	     /* files in XFER_SMALL: they hold no handle */
+	size_t in_flight; /* bytes */
+	unsigned blocks;  /* requests under way */
+	size_t digest_blocks; /* asked for, and not compared */
+	uint8_t *small;   /* owned; for a small file */
 	uint8_t *scratch; /* owned; for reading back */
-	struct xfer_digests *digests; /* owned; NULL: none yet */
-	size_t compare_blocks; /* asked for, and not compared */
-	struct xfer_hard_table *hards; /* owned */
-	/* Rate limit: bytes that may be asked for now. */
-	double tokens;
-	uint64_t tokens_ms;
-	unsigned long failures;
-	bool told_no_digests, told_no_hard_links;
-	bool owner_known;
-	struct sftp_attrs owner; /* of what the server makes for us */
-	bool spoke; /* a server answered once */
-	bool trees; /* directories were found */
-	uint64_t thought_ms, sample_ms, sample_acked, acked;
+};
+
+/* Rate limit. */
+struct xfer_limit {
+	double tokens; /* bytes that may be asked for now */
+	uint64_t refilled_ms;
+};
+
+struct xfer_measured {
+	uint64_t at_ms;
+	uint64_t acked; /* bytes */
+	uint64_t sample_ms, sample_acked; /* when the rate was taken last */
 	uint64_t stalled_ms;   /* window_stall_ms of all streams, then */
+	uint64_t left_ms;      /* until the files that move are done */
+	uint64_t rtt_ms;       /* the longest */
 	struct xfer_stream *fastest; /* NULL: there is no choice */
-	uint64_t left_ms, rtt_ms;  /* of the files that move; the longest */
-	unsigned channels;     /* asked for, the first included */
-	bool channels_stopped;
+};
+
+struct xfer {
+	struct xfer_streams host; /* opens streams; ops NULL: none */
+	struct xfer_opts opts;
+	struct xfer_stream_list streams;
+	unsigned stream_count;
+	int err; /* of the last stream */
+	bool stopped; /* nothing new is begun */
+	bool over; /* no more answers are waited for: xfer_free() */
+	struct xfer_retry retry;
+	struct xfer_grow grow;
+	struct xfer_measured measured;
+	struct xfer_limit limit;
+	struct xfer_path_requests requests;
+	struct xfer_file_lists files;
+	struct xfer_dir_lists dirs;
+	struct xfer_data data;
+	struct xfer_digests *digests; /* owned; NULL: none yet */
+	struct xfer_hard_table *hards; /* owned */
+	struct {
+		bool no_digests, no_hard_links;
+	} noted; /* told the user once */
+	struct {
+		bool known;
+		struct sftp_attrs attrs;
+	} owner; /* of what the server makes for us */
+	unsigned long failures;
 	struct xfer_spent spent;
 	mode_t umask;
 };

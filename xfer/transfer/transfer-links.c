@@ -50,10 +50,10 @@ copy_instead(struct xfer_file *f, const char *why)
 {
 	struct xfer *x = f->x;
 
-	if (!x->told_no_hard_links)
+	if (!x->noted.no_hard_links)
 		xfer_note(x, f->up ? f->remote : f->local, why);
-	x->told_no_hard_links = true;
-	f->copies = true;
+	x->noted.no_hard_links = true;
+	f->source.copied = true;
 	xfer_file_restart(f, f->resume);
 }
 
@@ -75,7 +75,7 @@ remove_old(struct xfer_file *f, const char *path)
 static void
 remove_old_part(struct xfer_file *f)
 {
-	remove_old(f, f->part);
+	remove_old(f, f->part.name);
 }
 
 /* The same of a link; this run may have no need of one. */
@@ -93,7 +93,7 @@ remove_old_link(struct xfer_file *f)
 static int
 make_local(const struct xfer_file *f, const char *first, const char *name)
 {
-	return f->symlink ? symlink(f->text, name) :
+	return f->source.symlink ? symlink(f->source.link, name) :
 			    linkat(AT_FDCWD, first, AT_FDCWD, name, 0);
 }
 
@@ -146,12 +146,12 @@ times_set(void *arg, const struct sftp_reply *reply)
 static void
 remote_linked(struct xfer_file *f)
 {
-	struct sftp_attrs a = f->attrs;
+	struct sftp_attrs a = f->source.attrs;
 	const struct xfer_path_request q = { .type = SFTP_EXTENDED,
 		.ext = SFTP_EXT_LSETSTAT, .path = f->remote, .attrs = &a };
 
 	a.flags &= SFTP_A_TIMES;
-	if (!f->symlink || !f->x->opts.preserve || a.flags == 0 ||
+	if (!f->source.symlink || !f->x->opts.preserve || a.flags == 0 ||
 	    !xfer_has(f->x, SFTP_EXT_LSETSTAT)) {
 		linked(f, true);
 		return;
@@ -171,8 +171,11 @@ static void
 make_remote(struct xfer_file *f, const char *name, sftp_done_fn done)
 {
 	const struct xfer_path_request q = {
-		.type = f->symlink ? SFTP_SYMLINK : SFTP_EXTENDED,
-		.ext = SFTP_EXT_HARDLINK, .path = f->text, .second = name };
+		.type = f->source.symlink ? SFTP_SYMLINK : SFTP_EXTENDED,
+		.ext = SFTP_EXT_HARDLINK,
+		.path = f->source.link,
+		.second = name
+	};
 
 	ask(f, &q, done);
 }
@@ -212,8 +215,8 @@ renamed(void *arg, const struct sftp_reply *reply)
 		xfer_report_reply(f->x, f->remote, reply);
 		f->failed = true;
 	}
-	if (f->failed || !f->symlink)
-		remove_remote(f, f->part, tidied);
+	if (f->failed || !f->source.symlink)
+		remove_remote(f, f->part.name, tidied);
 	else
 		remote_linked(f);
 }
@@ -224,14 +227,14 @@ made_again(void *arg, const struct sftp_reply *reply)
 {
 	struct xfer_file *f = arg;
 	const struct xfer_path_request q = { .type = SFTP_EXTENDED,
-		.ext = SFTP_EXT_POSIX_RENAME, .path = f->part,
+		.ext = SFTP_EXT_POSIX_RENAME, .path = f->part.name,
 		.second = f->remote };
 
 	f->pending--;
 	if (reply->err == ERR_CANCELLED)
 		return;
 	if (reply->err != 0 || reply->status != SFTP_OK) {
-		if (f->symlink || reply->err != 0)
+		if (f->source.symlink || reply->err != 0)
 			link_fails(f, reply);
 		else
 			copy_instead(f, "cannot be made a hard link: copied");
@@ -250,7 +253,7 @@ cleared(void *arg, const struct sftp_reply *reply)
 	f->pending--;
 	if (reply->err != ERR_CANCELLED)
 		make_remote(f, xfer_has(f->x, SFTP_EXT_POSIX_RENAME) ?
-			f->part : f->remote, made_again);
+			f->part.name : f->remote, made_again);
 }
 
 static void
@@ -265,15 +268,15 @@ made(void *arg, const struct sftp_reply *reply)
 		remote_linked(f);
 	} else if (reply->err == 0 && reply->status == SFTP_FAILURE) {
 		/* The name is taken, perhaps. */
-		free(f->part);
-		f->part = xfer_link_name(f->remote);
-		if (f->part == NULL) {
+		free(f->part.name);
+		f->part.name = xfer_link_name(f->remote);
+		if (f->part.name == NULL) {
 			xfer_report_errno(f->x, f->remote, ENOMEM);
 			linked(f, false);
 			return;
 		}
 		remove_remote(f, xfer_has(f->x, SFTP_EXT_POSIX_RENAME) ?
-			f->part : f->remote, cleared);
+			f->part.name : f->remote, cleared);
 	} else {
 		link_fails(f, reply);
 	}
@@ -300,13 +303,13 @@ put_symlink(struct xfer_file *f)
 		linked(f, false);
 		return;
 	}
-	f->text = strndup(text, (size_t)len);
-	if (f->text == NULL || len == sizeof text) {
+	f->source.link = strndup(text, (size_t)len);
+	if (f->source.link == NULL || len == sizeof text) {
 		xfer_report_errno(f->x, f->local, ENAMETOOLONG);
 		linked(f, false);
 		return;
 	}
-	sftp_attrs_from_stat(&f->attrs, &st);
+	sftp_attrs_from_stat(&f->source.attrs, &st);
 	link_remote(f);
 }
 
@@ -315,8 +318,9 @@ set_link_times(const struct xfer_file *f)
 {
 	struct timespec ts[2];
 
-	xfer_times(&f->attrs, &f->exact, ts);
-	return !f->x->opts.preserve || (f->attrs.flags & SFTP_A_TIMES) == 0 ||
+	xfer_times(&f->source.attrs, &f->source.exact, ts);
+	return !f->x->opts.preserve ||
+	    (f->source.attrs.flags & SFTP_A_TIMES) == 0 ||
 	    utimensat(AT_FDCWD, f->local, ts, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
@@ -324,7 +328,7 @@ set_link_times(const struct xfer_file *f)
 static void
 got_symlink(struct xfer_file *f)
 {
-	bool ok = f->text != NULL;
+	bool ok = f->source.link != NULL;
 
 	if (ok && (link_local(f, NULL) != 0 || !set_link_times(f))) {
 		xfer_report_errno(f->x, f->local, errno);
@@ -338,7 +342,7 @@ link_exact(void *arg, const struct sftp_reply *reply)
 {
 	struct xfer_file *f = arg;
 
-	(void)xfer_exact_from_reply(&f->exact, reply);
+	(void)xfer_exact_from_reply(&f->source.exact, reply);
 	if (--f->pending == 0 && reply->err != ERR_CANCELLED)
 		got_symlink(f);
 }
@@ -357,7 +361,7 @@ link_read(void *arg, const struct sftp_reply *reply)
 		xfer_report_reply(f->x, f->remote, reply);
 	else if (reply->type == SFTP_NAME && reply->count == 1 &&
 	    sftp_next_entry(&r, &entry) && entry.name.len > 0)
-		f->text = span_dup(entry.name);
+		f->source.link = span_dup(entry.name);
 	else
 		xfer_report(f->x, f->remote, sftp_status_text(
 			SFTP_BAD_MESSAGE));
@@ -373,10 +377,10 @@ xfer_symlink_start(struct xfer_file *f)
 	f->state = XFER_LINKING;
 	remove_old_part(f);
 	remove_old_link(f);
-	free(f->part);
-	f->part = NULL;
-	free(f->text);
-	f->text = NULL;
+	free(f->part.name);
+	f->part.name = NULL;
+	free(f->source.link);
+	f->source.link = NULL;
 	if (f->up) {
 		put_symlink(f);
 		return;
@@ -450,12 +454,14 @@ hard_add(struct xfer_file *f)
 	    x->hards->used >= HARDS_MAX || !table_grow(x->hards) ||
 	    (h = calloc(1, sizeof *h)) == NULL)
 		return false;
-	*h = (struct xfer_hard){ .dev = f->exact.dev, .ino = f->exact.ino,
-		.owner = f, .names = f->exact.nlink - 1 };
+	*h = (struct xfer_hard){ .dev = f->source.exact.dev,
+		.ino = f->source.exact.ino,
+		.owner = f,
+		.names = f->source.exact.nlink - 1 };
 	TAILQ_INIT(&h->waiting);
 	*find(x->hards, h->dev, h->ino) = h;
 	x->hards->used++;
-	f->hard = h;
+	f->source.hard = h;
 	return true;
 }
 
@@ -465,11 +471,11 @@ wait_for_owner(struct xfer_file *f, struct xfer_hard *h)
 	struct xfer *x = f->x;
 
 	fd_close(&f->fd);
-	TAILQ_REMOVE(&x->active, f, entry);
-	x->active_count--;
+	TAILQ_REMOVE(&x->files.active, f, entry);
+	x->files.active_count--;
 	f->state = XFER_QUEUED;
 	TAILQ_INSERT_TAIL(&h->waiting, f, entry);
-	x->held++;
+	x->files.held++;
 }
 
 static void
@@ -481,9 +487,9 @@ link_to(struct xfer_file *f, struct xfer_hard **at)
 	fd_close(&f->fd);
 	remove_old_part(f);
 	if (f->up) {
-		free(f->text);
-		f->text = strdup(h->path);
-		if (f->text == NULL) {
+		free(f->source.link);
+		f->source.link = strdup(h->path);
+		if (f->source.link == NULL) {
 			xfer_report_errno(f->x, f->remote, ENOMEM);
 			linked(f, false);
 			return;
@@ -506,18 +512,18 @@ xfer_hard_start(struct xfer_file *f)
 	struct xfer *x = f->x;
 	struct xfer_hard **at = NULL;
 
-	if (!(f->up ? xfer_has(x, SFTP_EXT_HARDLINK) : f->exact.known)) {
-		if (!x->told_no_hard_links)
+	if (!(f->up ? xfer_has(x, SFTP_EXT_HARDLINK) : f->source.exact.known)) {
+		if (!x->noted.no_hard_links)
 			xfer_note(x, NULL, "the server knows nothing of hard "
 			    "links: each name is copied");
-		x->told_no_hard_links = true;
+		x->noted.no_hard_links = true;
 		return false;
 	}
-	if (f->hard != NULL || f->exact.nlink < 2)
+	if (f->source.hard != NULL || f->source.exact.nlink < 2)
 		return false;
 	remove_old_link(f);
 	if (x->hards != NULL && x->hards->size > 0)
-		at = find(x->hards, f->exact.dev, f->exact.ino);
+		at = find(x->hards, f->source.exact.dev, f->source.exact.ino);
 	if (at == NULL || *at == NULL) {
 		(void)hard_add(f);
 		return false;
@@ -532,21 +538,21 @@ xfer_hard_start(struct xfer_file *f)
 void
 xfer_hard_done(struct xfer_file *f)
 {
-	struct xfer_hard *h = f->hard;
+	struct xfer_hard *h = f->source.hard;
 	struct xfer *x = f->x;
 	struct xfer_file *other;
 
 	if (h == NULL)
 		return;
-	f->hard = NULL;
+	f->source.hard = NULL;
 	h->owner = NULL;
 	if (!f->failed)
 		h->path = strdup(f->up ? f->remote : f->local);
 	while ((other = TAILQ_FIRST(&h->waiting)) != NULL) {
 		TAILQ_REMOVE(&h->waiting, other, entry);
-		x->held--;
+		x->files.held--;
 		if (x->stopped)
-			TAILQ_INSERT_TAIL(&x->done, other, entry);
+			TAILQ_INSERT_TAIL(&x->files.done, other, entry);
 		else
 			xfer_queue_file(other);
 	}

@@ -16,14 +16,14 @@
  *   second one of a small directory tells that it ends.
  * - READDIRs are sent as long as the names that they are expected to bring
  *   fit in NAMES_EXPECTED. The first READDIR of a directory is expected to
- *   bring as many names as those of other directories did (x->usual), a
- *   later one as many as the one before it (d->batch).
+ *   bring as many names as those of other directories did (x->dirs.usual), a
+ *   later one as many as the one before it (d->listing.batch).
  * - When directories wait for handles, and the server executes requests in
  *   order, CLOSE is sent right behind the first two READDIRs: the handle is
  *   then in use for one round trip instead of two. If the directory turns
  *   out to be larger, it is listed again from the start.
- * - Answers are dropped when too many names are known already (x->names_room);
- *   these directories are listed again later as well.
+ * - Answers are dropped when too many names are known already
+ *   (x->dirs.names_max); these directories are listed again later as well.
  *
  * A directory that is listed again tells names for the second time. A set of
  * hashes (d->names) prevents that these are copied twice.
@@ -146,20 +146,20 @@ xfer_opendirs_left(const struct xfer_stream *l)
 	 * file does, so there may be more of them. */
 	if (handles > HANDLES_FEW)
 		share = sftp_keeps_order(l->s) ? handles / 4 * 3 : handles / 2;
-	share = MIN(share, (size_t)(l->listed_max != 0 ? l->listed_max :
+	share = MIN(share, (size_t)(l->dirs_max != 0 ? l->dirs_max :
 		XFER_LISTINGS_MAX));
-	most = MIN(share, handles > l->ends ? handles - l->ends : 0);
-	return MAX(most, (size_t)1) > l->listed ?
-	    MAX(most, (size_t)1) - l->listed : 0;
+	most = MIN(share, handles > l->handles ? handles - l->handles : 0);
+	return MAX(most, (size_t)1) > l->dirs_open ?
+	    MAX(most, (size_t)1) - l->dirs_open : 0;
 }
 
 void
 xfer_opendir_send(struct xfer_dir *d, struct xfer_stream *l, sftp_done_fn done)
 {
-	l->listed++;
-	d->stream = l;
-	d->alone = l->listed + l->ends == 1;
-	d->opening = ++l->opens;
+	l->dirs_open++;
+	d->listing.stream = l;
+	d->listing.alone = l->dirs_open + l->handles == 1;
+	d->listing.number = ++l->opendirs;
 	sftp_path_request(l->s, SFTP_OPENDIR, d->remote, done, d);
 }
 
@@ -168,12 +168,12 @@ xfer_opendir_send(struct xfer_dir *d, struct xfer_stream *l, sftp_done_fn done)
 static void
 handle_given(struct xfer_stream *l)
 {
-	if (l->listed_max == 0 || l->listed_max >= XFER_LISTINGS_MAX ||
-	    (l->listed_max >= l->listed_was / 4 * 3 &&
-		++l->listed_given < GROWTH_COST * l->listed_max))
+	if (l->dirs_max == 0 || l->dirs_max >= XFER_LISTINGS_MAX ||
+	    (l->dirs_max >= l->dirs_refused / 4 * 3 &&
+		++l->dirs_given < GROWTH_COST * l->dirs_max))
 		return;
-	l->listed_max++;
-	l->listed_given = 0;
+	l->dirs_max++;
+	l->dirs_given = 0;
 }
 
 /* Counts the answer to OPENDIR. FAILURE may mean that too many handles are
@@ -189,21 +189,21 @@ xfer_opendir_answered(struct xfer_dir *d, struct xfer_stream *l,
 		return false;
 	}
 	if (reply->err == 0 && reply->status == SFTP_FAILURE &&
-	    d->opening > l->opens_cut) {
-		l->opens_cut = l->opens;
-		l->listed_was = l->listed;
-		l->listed_max = MAX(l->listed / 2, 1u);
-		l->listed_given = 0;
+	    d->listing.number > l->opendirs_cut) {
+		l->opendirs_cut = l->opendirs;
+		l->dirs_refused = l->dirs_open;
+		l->dirs_max = MAX(l->dirs_open / 2, 1u);
+		l->dirs_given = 0;
 	}
-	l->listed--;
+	l->dirs_open--;
 	return reply->err == 0 && reply->status == SFTP_FAILURE &&
-	    !d->alone && ++d->refused < OPENS_MAX;
+	    !d->listing.alone && ++d->refusals < OPENS_MAX;
 }
 
 void
 xfer_closedir_send(struct xfer_stream *l, const struct sftp_handle *h)
 {
-	l->listed--;
+	l->dirs_open--;
 	sftp_close(l->s, h, NULL, NULL);
 }
 
@@ -216,15 +216,15 @@ xfer_dir_wait(struct xfer_dir *d)
 		xfer_dir_unref(d);
 		return;
 	}
-	TAILQ_INSERT_HEAD(&d->x->waiting, d, entry);
-	d->x->waits++;
+	TAILQ_INSERT_HEAD(&d->x->dirs.waiting, d, entry);
+	d->x->dirs.waiting_count++;
 }
 
 static void
 stop_waiting(struct xfer_dir *d)
 {
-	TAILQ_REMOVE(&d->x->waiting, d, entry);
-	d->x->waits--;
+	TAILQ_REMOVE(&d->x->dirs.waiting, d, entry);
+	d->x->dirs.waiting_count--;
 }
 
 void
@@ -233,8 +233,8 @@ xfer_dir_unlist(struct xfer_dir *d)
 	if (d->dirp != NULL)
 		closedir(d->dirp);
 	d->dirp = NULL;
-	free(d->handle);
-	d->handle = NULL;
+	free(d->listing.handle);
+	d->listing.handle = NULL;
 	names_free(d);
 }
 
@@ -244,7 +244,8 @@ may_find_more(struct xfer *x)
 {
 	struct xfer_stream *home = xfer_stream_first(x);
 
-	return home != NULL && x->queued + x->held < XFER_QUEUE_MAX &&
+	return home != NULL &&
+	    x->files.queued + x->files.held < XFER_QUEUE_MAX &&
 	    sftp_pending(home->s) < REQUESTS_MAX;
 }
 
@@ -299,7 +300,7 @@ found_local(struct xfer_dir *d, const char *name)
 static void
 walk_ends(struct xfer_dir *d)
 {
-	TAILQ_REMOVE(&d->x->walking, d, entry);
+	TAILQ_REMOVE(&d->x->dirs.walking, d, entry);
 	xfer_dir_unlist(d);
 	xfer_dir_unref(d);
 }
@@ -335,10 +336,11 @@ walk(struct xfer_dir *d)
 		if (strcmp(de->d_name, ".") == 0 ||
 		    strcmp(de->d_name, "..") == 0)
 			continue;
-		waits = x->waits;
+		waits = x->dirs.waiting_count;
 		if ((r = found_local(d, de->d_name)) < 0)
 			return r;
-		if (x->waits > waits && x->waits >= WALK_CROWD)
+		if (x->dirs.waiting_count > waits &&
+		    x->dirs.waiting_count >= WALK_CROWD)
 			break; /* what was found is read first */
 	} while (may_find_more(x));
 	return 0;
@@ -351,12 +353,13 @@ walk_on(struct xfer *x)
 	struct xfer_dir *d;
 
 	for (int turn = 0; may_find_more(x); turn++) {
-		d = TAILQ_FIRST(&x->waiting);
-		if (d != NULL && d->up && (x->waits >= WALK_CROWD ||
-			TAILQ_EMPTY(&x->walking))) {
+		d = TAILQ_FIRST(&x->dirs.waiting);
+		if (d != NULL && d->up &&
+		    (x->dirs.waiting_count >= WALK_CROWD ||
+			TAILQ_EMPTY(&x->dirs.walking))) {
 			stop_waiting(d);
-			TAILQ_INSERT_HEAD(&x->walking, d, entry);
-		} else if ((d = TAILQ_FIRST(&x->walking)) == NULL) {
+			TAILQ_INSERT_HEAD(&x->dirs.walking, d, entry);
+		} else if ((d = TAILQ_FIRST(&x->dirs.walking)) == NULL) {
 			return false;
 		}
 		if (turn == WALK_TURN)
@@ -435,7 +438,8 @@ found_remote(struct xfer_dir *d, const struct sftp_entry *entry)
 		return 0;
 	}
 	if ((a->flags & SFTP_A_MODE) && (a->mode & S_IFMT) != 0 &&
-	    (!S_ISLNK(a->mode) || d->x->opts.links) && local != NULL && remote != NULL)
+	    (!S_ISLNK(a->mode) || d->x->opts.links) && local != NULL &&
+	    remote != NULL)
 		return add_remote(d, local, remote, a);
 	l = malloc(sizeof *l);
 	if (l == NULL || local == NULL || remote == NULL) {
@@ -454,9 +458,9 @@ found_remote(struct xfer_dir *d, const struct sftp_entry *entry)
 static void
 unready(struct xfer_dir *d)
 {
-	if (d->ready)
-		TAILQ_REMOVE(&d->x->ready, d, turn);
-	d->ready = false;
+	if (d->listing.ready)
+		TAILQ_REMOVE(&d->x->dirs.ready, d, turn);
+	d->listing.ready = false;
 }
 
 /* Takes d out of all lists of listings. */
@@ -464,9 +468,9 @@ static void
 unlist(struct xfer_dir *d)
 {
 	unready(d);
-	TAILQ_REMOVE(&d->x->listing, d, entry);
-	d->x->listings--;
-	d->stream = NULL;
+	TAILQ_REMOVE(&d->x->dirs.listing, d, entry);
+	d->x->dirs.listing_count--;
+	d->listing.stream = NULL;
 }
 
 /* After each answer: when it was the last one in flight, and nothing more is
@@ -475,19 +479,19 @@ unlist(struct xfer_dir *d)
 static void
 remote_ends(struct xfer_dir *d)
 {
-	bool again = d->dropped || !d->ended;
+	bool again = d->listing.dropped || !d->listing.ended;
 
-	if (d->reads > 0 || !(d->ended || d->closed))
+	if (d->listing.reads > 0 || !(d->listing.ended || d->listing.closed))
 		return;
-	if (d->handle != NULL && !d->closed)
-		xfer_closedir_send(d->stream, d->handle);
+	if (d->listing.handle != NULL && !d->listing.closed)
+		xfer_closedir_send(d->listing.stream, d->listing.handle);
 	unlist(d);
 	if (again && !d->x->stopped) {
-		if (!d->ended)
-			d->x->no_early_close = LATE_CLOSES;
-		free(d->handle);
-		d->handle = NULL;
-		d->dropped = d->ended = d->closed = d->guessed = false;
+		if (!d->listing.ended)
+			d->x->dirs.no_early_close = LATE_CLOSES;
+		free(d->listing.handle);
+		d->x->dirs.expected -= d->listing.expected;
+		d->listing = (struct xfer_listing){ .handle = NULL };
 		xfer_dir_wait(d);
 		return;
 	}
@@ -501,17 +505,18 @@ remote_ends(struct xfer_dir *d)
 static void
 learn(struct xfer *x, unsigned names)
 {
-	if (names > x->usual)
-		x->usual += (names - x->usual + 7) / 8;
+	if (names > x->dirs.usual)
+		x->dirs.usual += (names - x->dirs.usual + 7) / 8;
 	else
-		x->usual -= (x->usual - names + 3) / 4;
-	x->usual = MAX(x->usual, 1u);
+		x->dirs.usual -= (x->dirs.usual - names + 3) / 4;
+	x->dirs.usual = MAX(x->dirs.usual, 1u);
 }
 
 static size_t
 known(const struct xfer *x)
 {
-	return x->queued + x->held + x->waits + x->listings;
+	return x->files.queued + x->files.held + x->dirs.waiting_count +
+	    x->dirs.listing_count;
 }
 
 /* Accounts for the answer to a READDIR. True if its names are to be taken. */
@@ -519,30 +524,31 @@ static bool
 take_answer(struct xfer_dir *d, const struct sftp_reply *reply)
 {
 	struct xfer *x = d->x;
-	unsigned share = d->expected / d->reads;
+	unsigned share = d->listing.expected / d->listing.reads;
 
-	d->expected -= share;
-	x->expected -= share;
-	x->readdirs--;
-	d->reads--;
-	if (reply->err != 0 || d->dropped)
+	d->listing.expected -= share;
+	x->dirs.expected -= share;
+	x->dirs.readdirs--;
+	d->listing.reads--;
+	if (reply->err != 0 || d->listing.dropped)
 		return false;
 	if (reply->status != SFTP_OK) {
-		if (reply->status != SFTP_EOF && d->guessed)
-			d->dropped = !d->ended; /* the guess was wrong? */
+		if (reply->status != SFTP_EOF && d->listing.guessed)
+			d->listing.dropped =
+			    !d->listing.ended; /* the guess was wrong? */
 		else if (reply->status != SFTP_EOF)
 			xfer_report_reply(x, d->remote, reply);
-		d->ended = true;
+		d->listing.ended = true;
 		return false;
 	}
-	if (d->batch == 0 && d->parent != NULL)
+	if (d->listing.batch == 0 && d->parent != NULL)
 		learn(x, reply->count);
-	d->batch = MAX(reply->count, 1u);
+	d->listing.batch = MAX(reply->count, 1u);
 	/* The last answer in flight is always taken, to guarantee progress. */
-	if (reply->count <= NAMES_SMALL || x->readdirs == 0 ||
-	    known(x) + reply->count <= x->names_room)
+	if (reply->count <= NAMES_SMALL || x->dirs.readdirs == 0 ||
+	    known(x) + reply->count <= x->dirs.names_max)
 		return true;
-	d->dropped = d->ended = true;
+	d->listing.dropped = d->listing.ended = true;
 	return false;
 }
 
@@ -563,20 +569,21 @@ take_names(struct xfer_dir *d, const struct sftp_reply *reply)
 		}
 		if (found_remote(d, &entry) < 0) {
 			xfer_report(d->x, d->remote, err_text(ERR_NOMEM));
-			d->ended = true;
+			d->listing.ended = true;
 		}
 	}
 	if (r.err != 0 || reply->count == 0)
-		d->ended = true;
+		d->listing.ended = true;
 }
 
 static void
 make_ready(struct xfer_dir *d)
 {
-	if (d->ready || d->ended || d->closed || d->reads > 0)
+	if (d->listing.ready || d->listing.ended || d->listing.closed ||
+	    d->listing.reads > 0)
 		return;
-	TAILQ_INSERT_HEAD(&d->x->ready, d, turn);
-	d->ready = true;
+	TAILQ_INSERT_HEAD(&d->x->dirs.ready, d, turn);
+	d->listing.ready = true;
 }
 
 static void
@@ -586,7 +593,7 @@ readdir_done(void *arg, const struct sftp_reply *reply)
 	bool names = take_answer(d, reply);
 
 	if (reply->err != 0) {
-		d->dropped = true; /* see xfer_dirs_lost() */
+		d->listing.dropped = true; /* see xfer_dirs_lost() */
 		return;
 	}
 	if (names)
@@ -598,8 +605,9 @@ readdir_done(void *arg, const struct sftp_reply *reply)
 static bool
 is_guess(const struct xfer_dir *d, const struct sftp_reply *reply)
 {
-	return d->handle->len == reply->handle.len &&
-	    memcmp(d->handle->bytes, reply->handle.p, d->handle->len) == 0;
+	return d->listing.handle->len == reply->handle.len &&
+	    memcmp(d->listing.handle->bytes, reply->handle.p,
+		d->listing.handle->len) == 0;
 }
 
 /* The answer to an OPENDIR whose READDIRs were sent with a guessed handle. If
@@ -610,17 +618,17 @@ guess_answered(struct xfer_dir *d, const struct sftp_reply *reply)
 {
 	if (reply->status != SFTP_OK) {
 		xfer_report_reply(d->x, d->remote, reply);
-		d->ended = true;
-		d->dropped = false;
-		free(d->handle);
-		d->handle = NULL;
+		d->listing.ended = true;
+		d->listing.dropped = false;
+		free(d->listing.handle);
+		d->listing.handle = NULL;
 	} else if (!is_guess(d, reply)) {
-		sftp_keep_handle(d->handle, reply);
-		d->dropped = d->ended = true;
+		sftp_keep_handle(d->listing.handle, reply);
+		d->listing.dropped = d->listing.ended = true;
 	}
-	if (d->reads == 0) {
-		d->x->expected -= d->expected;
-		d->expected = 0;
+	if (d->listing.reads == 0) {
+		d->x->dirs.expected -= d->listing.expected;
+		d->listing.expected = 0;
 	}
 }
 
@@ -628,29 +636,30 @@ static void
 opendir_done(void *arg, const struct sftp_reply *reply)
 {
 	struct xfer_dir *d = arg;
-	bool refused = xfer_opendir_answered(d, d->stream, reply);
+	bool refused = xfer_opendir_answered(d, d->listing.stream, reply);
 
-	d->reads--;
+	d->listing.reads--;
 	if (reply->err != 0) {
-		d->dropped = true;
+		d->listing.dropped = true;
 		return;
 	}
-	if (d->guessed) {
+	if (d->listing.guessed) {
 		guess_answered(d, reply);
-	} else if (refused && !d->ended) {
+	} else if (refused && !d->listing.ended) {
 		/* Behind all others, when fewer handles are open. */
 		unlist(d);
-		TAILQ_INSERT_TAIL(&d->x->waiting, d, entry);
-		d->x->waits++;
+		TAILQ_INSERT_TAIL(&d->x->dirs.waiting, d, entry);
+		d->x->dirs.waiting_count++;
 		return;
 	} else if (reply->status != SFTP_OK) {
 		xfer_report_reply(d->x, d->remote, reply);
-		d->ended = true;
-	} else if ((d->handle = malloc(sizeof *d->handle)) == NULL) {
+		d->listing.ended = true;
+	} else if ((d->listing.handle = malloc(sizeof *d->listing.handle)) ==
+	    NULL) {
 		xfer_report(d->x, d->remote, err_text(ERR_NOMEM));
-		d->ended = true;
+		d->listing.ended = true;
 	} else {
-		sftp_keep_handle(d->handle, reply);
+		sftp_keep_handle(d->listing.handle, reply);
 	}
 	make_ready(d);
 	remote_ends(d); /* also if it was stopped meanwhile */
@@ -663,9 +672,11 @@ has_room(struct xfer *x, const struct xfer_dir *d, unsigned names)
 {
 	if (!may_find_more(x))
 		return false;
-	if (d->batch > 0 && known(x) + x->expected + names > NAMES_KNOWN)
-		return x->readdirs == 0;
-	return x->readdirs == 0 || x->expected + names <= NAMES_EXPECTED;
+	if (d->listing.batch > 0 &&
+	    known(x) + x->dirs.expected + names > NAMES_KNOWN)
+		return x->dirs.readdirs == 0;
+	return x->dirs.readdirs == 0 ||
+	    x->dirs.expected + names <= NAMES_EXPECTED;
 }
 
 /* Sends CLOSE behind the first READDIRs, if other directories wait for a
@@ -675,14 +686,15 @@ close_early(struct xfer_dir *d)
 {
 	struct xfer *x = d->x;
 
-	if (x->no_early_close > 0) {
-		x->no_early_close--;
+	if (x->dirs.no_early_close > 0) {
+		x->dirs.no_early_close--;
 		return;
 	}
-	if (d->whole || x->waits <= xfer_opendirs_left(d->stream))
+	if (d->no_early_close ||
+	    x->dirs.waiting_count <= xfer_opendirs_left(d->listing.stream))
 		return;
-	d->closed = d->whole = true;
-	xfer_closedir_send(d->stream, d->handle);
+	d->listing.closed = d->no_early_close = true;
+	xfer_closedir_send(d->listing.stream, d->listing.handle);
 }
 
 /* Sends as many READDIRs as one round trip may have; further ones follow when
@@ -691,26 +703,28 @@ static bool
 read_remote(struct xfer_dir *d)
 {
 	struct xfer *x = d->x;
-	bool first = d->batch == 0 && d->reads == 0;
-	bool ordered = sftp_keeps_order(d->stream->s);
-	unsigned names = d->batch > 0 ? d->batch : x->usual;
+	bool first = d->listing.batch == 0 && d->listing.reads == 0;
+	bool ordered = sftp_keeps_order(d->listing.stream->s);
+	unsigned names =
+	    d->listing.batch > 0 ? d->listing.batch : x->dirs.usual;
 
 	/* When the session fails, each request calls back with the error
 	 * before it returns. */
-	while (d->reads < d->reads_max && sftp_error(d->stream->s) == 0) {
+	while (d->listing.reads < d->listing.reads_max &&
+	    sftp_error(d->listing.stream->s) == 0) {
 		if (!has_room(x, d, names))
 			return false;
-		d->reads++;
-		d->expected += names;
-		x->expected += names;
-		x->readdirs++;
-		sftp_handle_request(d->stream->s, SFTP_READDIR, d->handle,
-		    readdir_done, d);
-		if (d->batch == 0)
+		d->listing.reads++;
+		d->listing.expected += names;
+		x->dirs.expected += names;
+		x->dirs.readdirs++;
+		sftp_handle_request(d->listing.stream->s, SFTP_READDIR,
+		    d->listing.handle, readdir_done, d);
+		if (d->listing.batch == 0)
 			names = 1; /* the end */
 	}
 	unready(d);
-	d->reads_max = MIN(4 * d->reads_max,
+	d->listing.reads_max = MIN(4 * d->listing.reads_max,
 	    (unsigned)(ordered ? READS_MAX : READS_OTHERS));
 	if (first && ordered)
 		close_early(d);
@@ -729,13 +743,14 @@ open_root(struct xfer_dir *d, struct xfer_stream *l)
 	bool known = sftp_guess_handle(l->s, &guess);
 
 	if (sftp_keeps_order(l->s))
-		d->reads_max = READS_MAX;
-	if (known && (d->handle = malloc(sizeof *d->handle)) != NULL) {
-		*d->handle = guess;
-		d->guessed = true;
+		d->listing.reads_max = READS_MAX;
+	if (known &&
+	    (d->listing.handle = malloc(sizeof *d->listing.handle)) != NULL) {
+		*d->listing.handle = guess;
+		d->listing.guessed = true;
 	}
 	xfer_opendir_send(d, l, opendir_done);
-	if (d->guessed)
+	if (d->listing.guessed)
 		(void)read_remote(d);
 }
 
@@ -747,13 +762,13 @@ open_remotes(struct xfer *x)
 
 	while (may_find_more(x) && (home = xfer_stream_first(x)) != NULL &&
 	    xfer_opendirs_left(home) > 0 &&
-	    (d = TAILQ_FIRST(&x->waiting)) != NULL && !d->up) {
+	    (d = TAILQ_FIRST(&x->dirs.waiting)) != NULL && !d->up) {
 		stop_waiting(d);
-		TAILQ_INSERT_HEAD(&x->listing, d, entry);
-		x->listings++;
-		d->reads = 1;
-		d->batch = 0;
-		d->reads_max = sftp_keeps_order(home->s) ? 2 : 1;
+		TAILQ_INSERT_HEAD(&x->dirs.listing, d, entry);
+		x->dirs.listing_count++;
+		d->listing.reads = 1;
+		d->listing.batch = 0;
+		d->listing.reads_max = sftp_keeps_order(home->s) ? 2 : 1;
 		if (d->parent == NULL)
 			open_root(d, home);
 		else
@@ -767,11 +782,11 @@ xfer_dirs_lost(struct xfer *x, const struct xfer_stream *stream)
 {
 	struct xfer_dir *d, *next;
 
-	for (d = TAILQ_FIRST(&x->listing); d != NULL; d = next) {
+	for (d = TAILQ_FIRST(&x->dirs.listing); d != NULL; d = next) {
 		next = TAILQ_NEXT(d, entry);
-		if (d->stream != stream)
+		if (d->listing.stream != stream)
 			continue;
-		d->closed = true; /* the handle went with the stream */
+		d->listing.closed = true; /* the handle went with the stream */
 		remote_ends(d);
 	}
 }
@@ -783,15 +798,15 @@ xfer_dirs_stop(struct xfer *x)
 {
 	struct xfer_dir *d, *next;
 
-	while ((d = TAILQ_FIRST(&x->waiting)) != NULL) {
+	while ((d = TAILQ_FIRST(&x->dirs.waiting)) != NULL) {
 		stop_waiting(d);
 		xfer_dir_unref(d);
 	}
-	while ((d = TAILQ_FIRST(&x->walking)) != NULL)
+	while ((d = TAILQ_FIRST(&x->dirs.walking)) != NULL)
 		walk_ends(d);
-	for (d = TAILQ_FIRST(&x->listing); d != NULL; d = next) {
+	for (d = TAILQ_FIRST(&x->dirs.listing); d != NULL; d = next) {
 		next = TAILQ_NEXT(d, entry);
-		d->ended = true;
+		d->listing.ended = true;
 		unready(d);
 		remote_ends(d);
 	}
@@ -804,7 +819,7 @@ xfer_list(struct xfer *x)
 	bool more;
 
 	more = walk_on(x);
-	while ((d = TAILQ_FIRST(&x->ready)) != NULL && read_remote(d))
+	while ((d = TAILQ_FIRST(&x->dirs.ready)) != NULL && read_remote(d))
 		;
 	open_remotes(x); /* early CLOSEs have made room */
 	return more;
@@ -813,6 +828,6 @@ xfer_list(struct xfer *x)
 bool
 xfer_listed(const struct xfer *x)
 {
-	return TAILQ_EMPTY(&x->waiting) && TAILQ_EMPTY(&x->walking) &&
-	    TAILQ_EMPTY(&x->listing);
+	return TAILQ_EMPTY(&x->dirs.waiting) && TAILQ_EMPTY(&x->dirs.walking) &&
+	    TAILQ_EMPTY(&x->dirs.listing);
 }

@@ -16,16 +16,17 @@ void
 xfer_owner_learn(struct xfer *x, const struct sftp_attrs *made)
 {
 	/* Where it is not told, nothing will ever differ. */
-	x->owner = (struct sftp_attrs){ .uid = made->uid,
+	x->owner.attrs = (struct sftp_attrs){ .uid = made->uid,
 		.flags = made->flags & SFTP_A_OWNER };
-	x->owner_known = true;
+	x->owner.known = true;
 }
 
 bool
 xfer_owner_differs(const struct xfer_file *f, const struct sftp_attrs *part)
 {
-	return f->up && (part->flags & f->x->owner.flags & SFTP_A_OWNER) &&
-	    part->uid != f->x->owner.uid;
+	return f->up &&
+	    (part->flags & f->x->owner.attrs.flags & SFTP_A_OWNER) &&
+	    part->uid != f->x->owner.attrs.uid;
 }
 
 bool
@@ -33,20 +34,20 @@ xfer_owner_ask(struct xfer_file *f)
 {
 	struct xfer_stream *home = xfer_stream_first(f->x);
 
-	if (!f->up || f->x->owner_known || home == NULL ||
+	if (!f->up || f->x->owner.known || home == NULL ||
 	    sftp_server(home->s) == SFTP_SERVER_OWN ||
-	    (f->old_part.flags & SFTP_A_OWNER) == 0)
+	    (f->part.old.flags & SFTP_A_OWNER) == 0)
 		return false;
-	f->probe = xfer_probe_name(f->remote);
-	if (f->probe == NULL)
+	f->opening.probe = xfer_probe_name(f->remote);
+	if (f->opening.probe == NULL)
 		return false;
 	f->state = XFER_OPENING;
-	f->status = 0;
-	xfer_handle_open(f, home, f->probe,
+	f->opening.status = 0;
+	xfer_handle_open(f, home, f->opening.probe,
 	    SFTP_O_WRITE | SFTP_O_CREAT | SFTP_O_EXCL);
 	/* The handle does without the name, so nothing is left behind when
 	 * this program is killed. */
-	sftp_path_request(home->s, SFTP_REMOVE, f->probe, NULL, NULL);
+	sftp_path_request(home->s, SFTP_REMOVE, f->opening.probe, NULL, NULL);
 	return true;
 }
 
@@ -62,17 +63,17 @@ probe_seen(void *arg, const struct sftp_reply *reply)
 		return;
 	if (reply->type == SFTP_ATTRS)
 		xfer_owner_learn(f->x, &reply->attrs);
-	f->looked = true;
+	f->opening.inspected = true;
 	xfer_file_settle(f);
 }
 
 bool
 xfer_owner_opened(struct xfer_file *f)
 {
-	struct xfer_handle *e = TAILQ_FIRST(&f->ends);
-	bool lost = e == NULL && f->status == 0;
+	struct xfer_handle *e = TAILQ_FIRST(&f->handles);
+	bool lost = e == NULL && f->opening.status == 0;
 
-	if (e != NULL && !f->looked && !f->failed) {
+	if (e != NULL && !f->opening.inspected && !f->failed) {
 		e->pending++;
 		f->pending++;
 		sftp_handle_request(e->stream->s, SFTP_FSTAT, &e->handle,
@@ -84,7 +85,7 @@ xfer_owner_opened(struct xfer_file *f)
 	if (f->failed || lost)
 		return false;
 	/* Who cannot be told from others has no part. */
-	f->foreign = !f->x->owner_known;
+	f->part.foreign = !f->x->owner.known;
 	xfer_file_asked(f);
 	return true;
 }
@@ -95,13 +96,12 @@ void
 xfer_owner_forget(struct xfer_file *f)
 {
 	const struct xfer_path_request q = { .type = SFTP_REMOVE,
-		.path = f->probe };
+		.path = f->opening.probe };
 
-	if (f->probe == NULL)
+	if (f->opening.probe == NULL)
 		return;
 	xfer_request_path(f->x, &q, NULL, NULL);
-	free(f->probe);
-	f->probe = NULL;
-	f->looked = f->part_ours = f->crowded = false;
-	f->status = 0;
+	free(f->opening.probe);
+	f->opening = (struct xfer_opening){ .probe = NULL };
+	f->part_ours = false;
 }

@@ -49,10 +49,10 @@ void
 xfer_target_known(struct xfer_file *f)
 {
 	/* Links that are copied are not written through, but replaced. */
-	if (f->x->opts.links && S_ISLNK(f->target.mode))
-		f->target.flags = 0;
+	if (f->x->opts.links && S_ISLNK(f->target.attrs.mode))
+		f->target.attrs.flags = 0;
 	if (f->x->opts.hard_links)
-		f->nlink = 1;
+		f->target.nlink = 1;
 }
 
 void
@@ -60,24 +60,24 @@ xfer_part_look(struct xfer_file *f)
 {
 	uint32_t nlink = 1;
 
-	look(f->local, &f->target, &f->nlink);
+	look(f->local, &f->target.attrs, &f->target.nlink);
 	xfer_target_known(f);
-	if (f->part == NULL || !f->resume)
+	if (f->part.name == NULL || !f->resume)
 		return;
-	look(f->part, &f->old_part, &nlink);
-	if (nlink != 1 || f->old_part.uid != geteuid())
-		f->old_part.flags = 0; /* not one of ours */
+	look(f->part.name, &f->part.old, &nlink);
+	if (nlink != 1 || f->part.old.uid != geteuid())
+		f->part.old.flags = 0; /* not one of ours */
 }
 
 void
 xfer_part_mode(struct xfer_file *f, uint32_t wanted)
 {
-	uint32_t made = f->made.mode & XFER_MODE_PRESERVED;
+	uint32_t made = f->part.made.mode & XFER_MODE_PRESERVED;
 
-	f->mode = f->target.flags & SFTP_A_MODE ?
-	    f->target.mode & XFER_MODE_PRESERVED :
+	f->target.mode = f->target.attrs.flags & SFTP_A_MODE ?
+	    f->target.attrs.mode & XFER_MODE_PRESERVED :
 	    made & ~(XFER_MODE_PART & ~wanted);
-	f->set_mode = f->mode != made;
+	f->target.set_mode = f->target.mode != made;
 }
 
 /* Nobody reads of what replaces a file more than he may of the file; who has
@@ -86,11 +86,11 @@ xfer_part_mode(struct xfer_file *f, uint32_t wanted)
 uint32_t
 xfer_part_first_mode(const struct xfer_file *f)
 {
-	uint32_t mode = f->attrs.flags & SFTP_A_MODE ?
-	    f->attrs.mode & XFER_MODE_COPIED :
+	uint32_t mode = f->source.attrs.flags & SFTP_A_MODE ?
+	    f->source.attrs.mode & XFER_MODE_COPIED :
 	    0666;
 
-	if (f->part != NULL && (f->target.flags & SFTP_A_MODE) &&
+	if (f->part.name != NULL && (f->target.attrs.flags & SFTP_A_MODE) &&
 	    !f->x->opts.preserve)
 		mode &= S_IRWXU;
 	return mode;
@@ -99,12 +99,12 @@ xfer_part_first_mode(const struct xfer_file *f)
 bool
 xfer_part_is_lax(const struct xfer_file *f)
 {
-	uint32_t mode = f->made.flags & SFTP_A_MODE ? f->made.mode :
-						      f->attrs.mode;
+	uint32_t mode = f->part.made.flags & SFTP_A_MODE ? f->part.made.mode :
+						      f->source.attrs.mode;
 
-	return f->part != NULL && (f->target.flags & SFTP_A_MODE) &&
-	    !f->x->opts.preserve && !f->keep &&
-	    (mode & ~f->target.mode & (S_IRWXG | S_IRWXO)) != 0;
+	return f->part.name != NULL && (f->target.attrs.flags & SFTP_A_MODE) &&
+	    !f->x->opts.preserve && !f->target.keep &&
+	    (mode & ~f->target.attrs.mode & (S_IRWXG | S_IRWXO)) != 0;
 }
 
 /* --- opening --- */
@@ -116,14 +116,14 @@ open_part(struct xfer_file *f, mode_t mode)
 {
 	struct stat st;
 
-	f->fd = xfer_part_claim(f->part, mode, &f->keep);
+	f->fd = xfer_part_claim(f->part.name, mode, &f->target.keep);
 	if (f->fd < 0)
 		return errno;
 	if (fstat(f->fd, &st) == 0)
-		sftp_attrs_from_stat(&f->made, &st);
-	if (xfer_may_replace(&f->target, f->nlink, &f->made))
+		sftp_attrs_from_stat(&f->part.made, &st);
+	if (xfer_may_replace(&f->target.attrs, f->target.nlink, &f->part.made))
 		return 0;
-	(void)unlink(f->part);
+	(void)unlink(f->part.name);
 	(void)close(f->fd);
 	f->fd = -1;
 	return EXDEV;
@@ -142,7 +142,7 @@ xfer_part_open(struct xfer_file *f)
 	mode_t mode = xfer_part_first_mode(f);
 	int error;
 
-	if (f->part != NULL) {
+	if (f->part.name != NULL) {
 		/* One that is to be read on must be readable, and ours. */
 		error = open_part(f, mode | XFER_MODE_PART);
 		if (error == 0) {
@@ -155,15 +155,15 @@ xfer_part_open(struct xfer_file *f)
 				strerror(error));
 			return false;
 		}
-		free(f->part);
-		f->part = NULL;
-		f->keep = false;
+		free(f->part.name);
+		f->part.name = NULL;
+		f->target.keep = false;
 		mode = xfer_part_first_mode(f);
 	}
 	f->fd = open(f->local, O_CREAT | O_CLOEXEC |
 	    (f->x->opts.links ? O_NOFOLLOW : 0) |
-	    (f->keep || f->x->opts.verify ? O_RDWR : O_WRONLY) |
-	    (f->keep ? 0 : O_TRUNC), mode);
+	    (f->target.keep || f->x->opts.verify ? O_RDWR : O_WRONLY) |
+	    (f->target.keep ? 0 : O_TRUNC), mode);
 	if (f->fd < 0)
 		xfer_report_errno(f->x, f->local, errno);
 	return f->fd >= 0;
@@ -172,17 +172,17 @@ xfer_part_open(struct xfer_file *f)
 bool
 xfer_part_rename(struct xfer_file *f, int lock)
 {
-	if (!xfer_part_is(lock, f->part)) {
+	if (!xfer_part_is(lock, f->part.name)) {
 		xfer_report(f->x, f->local, "another copy took its part");
 		return false;
 	}
-	if (rename(f->part, f->local) != 0) {
+	if (rename(f->part.name, f->local) != 0) {
 		xfer_report_errno(f->x, f->local, errno);
 		return false;
 	}
 	/* Of two names of one file, nothing was renamed. */
 	if (f->x->opts.hard_links)
-		(void)unlink(f->part);
+		(void)unlink(f->part.name);
 	return true;
 }
 
@@ -190,18 +190,18 @@ xfer_part_rename(struct xfer_file *f, int lock)
 void
 xfer_part_withdraw(struct xfer_file *f, int lock)
 {
-	uint32_t mtime = f->attrs.mtime == 0;
+	uint32_t mtime = f->source.attrs.mtime == 0;
 	const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT },
 		{ .tv_sec = (time_t)mtime } };
 	const struct sftp_attrs a = { .flags = SFTP_A_TIMES,
-		.atime = f->attrs.atime, .mtime = mtime };
+		.atime = f->source.attrs.atime, .mtime = mtime };
 	const struct xfer_path_request q = { .type = SFTP_SETSTAT,
 		.path = f->remote, .attrs = &a };
 
-	if (f->part != NULL && (f->up || xfer_part_is(lock, f->part)))
+	if (f->part.name != NULL && (f->up || xfer_part_is(lock, f->part.name)))
 		xfer_part_remove(f, NULL);
-	else if (f->part == NULL && f->up)
+	else if (f->part.name == NULL && f->up)
 		xfer_request_path(f->x, &q, NULL, NULL);
-	else if (f->part == NULL)
+	else if (f->part.name == NULL)
 		(void)utimensat(AT_FDCWD, f->local, times, 0);
 }

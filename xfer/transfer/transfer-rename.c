@@ -27,12 +27,12 @@ void
 xfer_part_remove(struct xfer_file *f, sftp_done_fn done)
 {
 	const struct xfer_path_request q = { .type = SFTP_REMOVE,
-		.path = f->part, .once = true };
+		.path = f->part.name, .once = true };
 
 	if (f->up)
 		xfer_request_path(f->x, &q, done, f);
 	else
-		(void)unlink(f->part);
+		(void)unlink(f->part.name);
 }
 
 /* --- the rename --- */
@@ -42,13 +42,14 @@ static void rename_done(void *arg, const struct sftp_reply *reply);
 void
 xfer_file_rename(struct xfer_file *f)
 {
-	struct xfer_path_request q = { .path = f->part, .second = f->remote,
-		.ext = SFTP_EXT_POSIX_RENAME, .type = xfer_has(f->x, SFTP_EXT_POSIX_RENAME) ?
-		    SFTP_EXTENDED :
-		    SFTP_RENAME };
+	struct xfer_path_request q = { .path = f->part.name,
+		.second = f->remote,
+		.ext = SFTP_EXT_POSIX_RENAME,
+		.type = xfer_has(f->x, SFTP_EXT_POSIX_RENAME) ? SFTP_EXTENDED :
+								SFTP_RENAME };
 
 	if (f->state != XFER_RENAMING)
-		f->x->renaming++;
+		f->x->files.renaming++;
 	f->state = XFER_RENAMING;
 	fd_close(&f->fd);
 	f->pending++;
@@ -70,7 +71,7 @@ renamed_before(void *arg, const struct sftp_reply *reply)
 
 	f->pending--;
 	if (reply->err == 0 && (reply->status != SFTP_OK ||
-	    reply->attrs.size != f->moved))
+	    reply->attrs.size != f->progress.moved))
 		rename_fails(f, "the part file has vanished");
 	xfer_answered(f, reply);
 }
@@ -122,9 +123,9 @@ rename_done(void *arg, const struct sftp_reply *reply)
 		xfer_request_path(f->x, &q, renamed_before, f);
 		return;
 	} else if (reply->status == SFTP_FAILURE && old_way &&
-	    f->renames++ < RENAMES_MAX) {
+	    f->tail.renames++ < RENAMES_MAX) {
 		f->pending++;
-		q.path = f->part;
+		q.path = f->part.name;
 		xfer_request_path(f->x, &q, part_seen, f);
 		return;
 	} else if (reply->status != SFTP_OK) {

@@ -42,26 +42,26 @@ blocks_of(uint64_t len)
 static void
 compare_end(struct xfer_block *b)
 {
-	struct xfer_file *f = b->end->file;
+	struct xfer_file *f = b->handle->file;
 	struct xfer_handle *e;
 
-	f->x->compare_blocks -= blocks_of(b->len);
+	f->x->data.digest_blocks -= blocks_of(b->len);
 	f->compare.pending--;
 	xfer_block_free(f->x, b);
 	if (f->compare.why == XFER_COMPARE_PART)
-		TAILQ_FOREACH(e, &f->ends, entry)
+		TAILQ_FOREACH(e, &f->handles, entry)
 			xfer_handle_wake(e);
 }
 
 void
 xfer_compared(struct xfer_block *b, uint64_t offset, uint32_t len, bool same)
 {
-	struct xfer_file *f = b->end->file;
+	struct xfer_file *f = b->handle->file;
 
 	if (f->compare.why != XFER_COMPARE_PART) {
 		f->compare.differs |= !same;
 	} else if (same) {
-		f->moved += len;
+		f->progress.moved += len;
 		progress_add(f->x->opts.progress, &f->item, len);
 	} else {
 		xfer_range_add(f, offset, len);
@@ -75,7 +75,7 @@ static void
 digests_done(void *arg, const struct sftp_reply *reply)
 {
 	struct xfer_block *b = arg;
-	struct xfer_file *f = b->end->file;
+	struct xfer_file *f = b->handle->file;
 	uint64_t end = b->offset + b->len;
 	struct rd body = reply->body;
 	const uint8_t *theirs = NULL;
@@ -106,13 +106,13 @@ static void
 back_data(void *arg, uint64_t offset, const uint8_t *p, size_t len)
 {
 	struct xfer_block *b = arg;
-	struct xfer_file *f = b->end->file;
+	struct xfer_file *f = b->handle->file;
 
 	b->got += (uint32_t)len;
 	if (!f->compare.differs &&
-	    (fd_pread_all(f->fd, f->x->scratch, len, offset) !=
+	    (fd_pread_all(f->fd, f->x->data.scratch, len, offset) !=
 			(ssize_t)len ||
-		memcmp(f->x->scratch, p, len) != 0))
+		memcmp(f->x->data.scratch, p, len) != 0))
 		f->compare.differs = true;
 }
 
@@ -120,10 +120,10 @@ static void
 back_done(void *arg, const struct sftp_reply *reply)
 {
 	struct xfer_block *b = arg;
-	struct xfer_file *f = b->end->file;
+	struct xfer_file *f = b->handle->file;
 
 	if (reply->err == 0 && reply->type == SFTP_DATA && b->got < b->len) {
-		sftp_read(b->end->stream->s, &b->end->handle,
+		sftp_read(b->handle->stream->s, &b->handle->handle,
 		    b->offset + b->got, b->len - b->got, back_data, back_done,
 		    b);
 		return;
@@ -144,14 +144,14 @@ ask_compare(struct xfer_file *f, struct xfer_handle *e)
 	if (c->pending >= (digests ? REQUESTS_MAX : READS_MAX))
 		return false;
 	len = MIN(len, c->size - c->next);
-	if (f->x->compare_blocks + blocks_of(len) > XFER_DIGESTS_MAX)
+	if (f->x->data.digest_blocks + blocks_of(len) > XFER_DIGESTS_MAX)
 		return false;
 	b = xfer_block_new(e, c->next, (uint32_t)len);
 	if (b == NULL)
 		return false;
 	c->next += len;
 	c->pending++;
-	f->x->compare_blocks += blocks_of(len);
+	f->x->data.digest_blocks += blocks_of(len);
 	if (digests)
 		sftp_check_file(e->stream->s, &e->handle, b->offset, len,
 		    BLOCK_BYTES, digests_done, b);
@@ -178,7 +178,7 @@ static void
 compare_file(struct xfer_file *f)
 {
 	struct xfer_compare *c = &f->compare;
-	struct xfer_handle *e = TAILQ_FIRST(&f->ends);
+	struct xfer_handle *e = TAILQ_FIRST(&f->handles);
 
 	/* What a lost stream answered says nothing: see xfer_file_lost(). */
 	if (e == NULL || sftp_error(e->stream->s) != 0)
@@ -197,7 +197,7 @@ xfer_compare_issue(struct xfer *x)
 	struct xfer_file *f, *next;
 
 	xfer_digest_collect(x);
-	for (f = TAILQ_FIRST(&x->comparing); f != NULL; f = next) {
+	for (f = TAILQ_FIRST(&x->files.comparing); f != NULL; f = next) {
 		next = TAILQ_NEXT(f, compare.entry);
 		compare_file(f);
 	}
@@ -206,8 +206,8 @@ xfer_compare_issue(struct xfer *x)
 void
 xfer_compare_start(struct xfer_file *f, int why, uint64_t size)
 {
-	if (f->x->scratch == NULL &&
-	    (f->x->scratch = malloc(BLOCK_BYTES)) == NULL) {
+	if (f->x->data.scratch == NULL &&
+	    (f->x->data.scratch = malloc(BLOCK_BYTES)) == NULL) {
 		xfer_report_errno(f->x, f->local, ENOMEM);
 		xfer_file_fail(f);
 		size = 0;
@@ -218,7 +218,7 @@ xfer_compare_start(struct xfer_file *f, int why, uint64_t size)
 	f->compare.next = 0;
 	f->compare.size = size;
 	if (size > 0) {
-		TAILQ_INSERT_TAIL(&f->x->comparing, f, compare.entry);
+		TAILQ_INSERT_TAIL(&f->x->files.comparing, f, compare.entry);
 		f->compare.listed = true;
 		return;
 	}
@@ -234,7 +234,7 @@ xfer_compare_stop(struct xfer_file *f)
 	struct xfer_compare *c = &f->compare;
 
 	if (c->listed)
-		TAILQ_REMOVE(&f->x->comparing, f, compare.entry);
+		TAILQ_REMOVE(&f->x->files.comparing, f, compare.entry);
 	c->listed = false;
 	if (c->why == XFER_COMPARE_PART && c->next < c->size && !f->failed)
 		xfer_range_add(f, c->next, c->size - c->next);
@@ -255,13 +255,15 @@ enum { MARKS_HEAD = 32, MARKS_MAX = 128 * 1024 };
 static size_t
 chunks(const struct xfer_file *f)
 {
-	return (size_t)((f->size + f->chunk - 1) / f->chunk);
+	return (size_t)((f->source.size + f->progress.chunk - 1) /
+	    f->progress.chunk);
 }
 
 static uint32_t
 chunk_bytes(const struct xfer_file *f, size_t i)
 {
-	return (uint32_t)MIN(f->chunk, f->size - i * f->chunk);
+	return (uint32_t)MIN(
+	    f->progress.chunk, f->source.size - i * f->progress.chunk);
 }
 
 static void
@@ -283,15 +285,15 @@ marks_write(struct xfer_file *f, uint64_t at, const uint8_t *p, size_t len)
 	uint8_t *to;
 
 	if (!f->up) {
-		(void)!pwrite(f->fd, p, len, (off_t)(f->size + at));
+		(void)!pwrite(f->fd, p, len, (off_t)(f->source.size + at));
 		return;
 	}
-	TAILQ_FOREACH(e, &f->ends, entry)
+	TAILQ_FOREACH(e, &f->handles, entry)
 		if (e->open && sftp_error(e->stream->s) == 0)
 			break;
 	if (e == NULL)
 		return;
-	to = sftp_write_begin(e->stream->s, &e->handle, f->size + at,
+	to = sftp_write_begin(e->stream->s, &e->handle, f->source.size + at,
 	    (uint32_t)len);
 	if (to == NULL)
 		return;
@@ -307,25 +309,25 @@ xfer_marks_start(struct xfer_file *f)
 	size_t n = chunks(f);
 	uint8_t *p;
 
-	if (f->part == NULL || f->size < MARKS_WORTH || n > MARKS_MAX ||
-	    (f->attrs.flags & SFTP_A_TIMES) == 0 ||
+	if (f->part.name == NULL || f->source.size < MARKS_WORTH ||
+	    n > MARKS_MAX || (f->source.attrs.flags & SFTP_A_TIMES) == 0 ||
 	    xfer_has(f->x, SFTP_EXT_CHECK_FILE))
 		return;
 	p = calloc(1, MARKS_HEAD + n);
-	f->chunk_left = calloc(n, sizeof *f->chunk_left);
-	if (p == NULL || f->chunk_left == NULL) {
+	f->progress.chunk_left = calloc(n, sizeof *f->progress.chunk_left);
+	if (p == NULL || f->progress.chunk_left == NULL) {
 		free(p);
-		free(f->chunk_left);
-		f->chunk_left = NULL;
+		free(f->progress.chunk_left);
+		f->progress.chunk_left = NULL;
 		return;
 	}
 	for (size_t i = 0; i < n; i++)
-		f->chunk_left[i] = chunk_bytes(f, i);
+		f->progress.chunk_left[i] = chunk_bytes(f, i);
 	memcpy(p, MARKS_MAGIC, 8);
-	wire_put_u64(p + 8, f->size);
-	wire_put_u64(p + 16, f->attrs.mtime);
-	wire_put_u64(p + 24, f->chunk);
-	f->cut = true;
+	wire_put_u64(p + 8, f->source.size);
+	wire_put_u64(p + 16, f->source.attrs.mtime);
+	wire_put_u64(p + 24, f->progress.chunk);
+	f->progress.needs_size = true;
 	marks_write(f, 0, p, MARKS_HEAD + n);
 	free(p);
 }
@@ -333,14 +335,14 @@ xfer_marks_start(struct xfer_file *f)
 void
 xfer_marks_moved(struct xfer_block *b, uint32_t len)
 {
-	struct xfer_file *f = b->end->file;
-	uint64_t i = b->offset / f->chunk;
+	struct xfer_file *f = b->handle->file;
+	uint64_t i = b->offset / f->progress.chunk;
 
-	if (f->chunk_left == NULL || f->chunk_left[i] == 0)
+	if (f->progress.chunk_left == NULL || f->progress.chunk_left[i] == 0)
 		return;
-	f->chunk_left[i] -= MIN(len, f->chunk_left[i]);
+	f->progress.chunk_left[i] -= MIN(len, f->progress.chunk_left[i]);
 	/* Not once the size is set: they would be part of the file. */
-	if (f->chunk_left[i] == 0 && f->state == XFER_MOVING)
+	if (f->progress.chunk_left[i] == 0 && f->state == XFER_MOVING)
 		marks_write(f, MARKS_HEAD + i, (const uint8_t *)"\1", 1);
 }
 
@@ -351,35 +353,36 @@ marks_apply(struct xfer_file *f, const uint8_t *p, size_t len)
 	uint64_t chunk;
 
 	if (len < MARKS_HEAD || memcmp(p, MARKS_MAGIC, 8) != 0 ||
-	    wire_get_u64(p + 8) != f->size ||
-	    wire_get_u64(p + 16) != f->attrs.mtime)
+	    wire_get_u64(p + 8) != f->source.size ||
+	    wire_get_u64(p + 16) != f->source.attrs.mtime)
 		return false;
 	chunk = wire_get_u64(p + 24);
 	if (chunk < XFER_CHUNK_MIN || chunk > XFER_CHUNK_MAX ||
 	    chunk % XFER_CHUNK_MIN != 0)
 		return false;
-	f->chunk = chunk;
-	f->chunk_left = calloc(chunks(f), sizeof *f->chunk_left);
-	if (f->chunk_left == NULL)
+	f->progress.chunk = chunk;
+	f->progress.chunk_left =
+	    calloc(chunks(f), sizeof *f->progress.chunk_left);
+	if (f->progress.chunk_left == NULL)
 		return false;
-	f->cut = true;
-	f->next = f->size;
+	f->progress.needs_size = true;
+	f->progress.next = f->source.size;
 	for (size_t i = chunks(f); i-- > 0;) {
 		uint32_t bytes = chunk_bytes(f, i);
 
 		if (MARKS_HEAD + i < len && p[MARKS_HEAD + i] == 1) {
-			f->moved += bytes;
+			f->progress.moved += bytes;
 			progress_add(f->x->opts.progress, &f->item, bytes);
 		} else {
-			f->chunk_left[i] = bytes;
-			xfer_range_add(f, i * f->chunk, bytes);
+			f->progress.chunk_left[i] = bytes;
+			xfer_range_add(f, i * f->progress.chunk, bytes);
 		}
 	}
 	return true;
 }
 
 struct marks_read {
-	struct xfer_handle *end;
+	struct xfer_handle *handle;
 	size_t len, max;
 	uint8_t bytes[];
 };
@@ -390,12 +393,13 @@ marks_known(struct xfer_file *f, const uint8_t *p, size_t len)
 	struct xfer_handle *e;
 
 	f->compare.why = XFER_COMPARE_NONE;
-	f->next = 0;
+	f->progress.next = 0;
 	if (!marks_apply(f, p, len)) {
-		f->cut = true; /* of another source: all is moved */
+		f->progress.needs_size =
+		    true; /* of another source: all is moved */
 		xfer_marks_start(f);
 	}
-	TAILQ_FOREACH(e, &f->ends, entry)
+	TAILQ_FOREACH(e, &f->handles, entry)
 		xfer_handle_wake(e);
 }
 
@@ -414,16 +418,16 @@ static void
 marks_done(void *arg, const struct sftp_reply *reply)
 {
 	struct marks_read *m = arg;
-	struct xfer_file *f = m->end->file;
+	struct xfer_file *f = m->handle->file;
 
-	m->end->pending--;
+	m->handle->pending--;
 	f->pending--;
 	if (reply->err == 0) {
 		marks_known(f, m->bytes, m->len);
 		xfer_file_settle(f);
 	} else {
 		f->compare.why = XFER_COMPARE_NONE;
-		f->begun = false;
+		f->progress.begun = false;
 	}
 	free(m);
 }
@@ -431,7 +435,7 @@ marks_done(void *arg, const struct sftp_reply *reply)
 void
 xfer_marks_read(struct xfer_file *f)
 {
-	struct xfer_handle *e = TAILQ_FIRST(&f->ends);
+	struct xfer_handle *e = TAILQ_FIRST(&f->handles);
 	size_t max = MIN(MARKS_HEAD + MARKS_MAX,
 	    sftp_read_max(e->stream->s));
 	struct marks_read *m = calloc(1, sizeof *m + max);
@@ -442,20 +446,20 @@ xfer_marks_read(struct xfer_file *f)
 		xfer_file_fail(f);
 		return;
 	}
-	m->end = e;
+	m->handle = e;
 	m->max = max;
 	if (!f->up) {
-		n = pread(f->fd, m->bytes, max, (off_t)f->size);
+		n = pread(f->fd, m->bytes, max, (off_t)f->source.size);
 		marks_known(f, m->bytes, n > 0 ? (size_t)n : 0);
 		free(m);
 		return;
 	}
 	/* Nothing moves until they are known. */
-	f->next = f->size;
+	f->progress.next = f->source.size;
 	f->compare.why = XFER_COMPARE_PART;
 	f->compare.next = f->compare.size = 0;
 	e->pending++;
 	f->pending++;
-	sftp_read(e->stream->s, &e->handle, f->size, (uint32_t)max, marks_data,
-	    marks_done, m);
+	sftp_read(e->stream->s, &e->handle, f->source.size, (uint32_t)max,
+	    marks_data, marks_done, m);
 }

@@ -25,7 +25,7 @@ static bool
 wants_more_times(const struct xfer_file *f)
 {
 	return f->x->opts.preserve &&
-	    (f->up ? xfer_wants_times_ns(f->x, &f->exact) :
+	    (f->up ? xfer_wants_times_ns(f->x, &f->source.exact) :
 		     xfer_has(f->x, SFTP_EXT_STAT_NS));
 }
 
@@ -35,9 +35,9 @@ is_plain(const struct xfer_file *f)
 {
 	const struct xfer_opts *o = &f->x->opts;
 
-	return !f->refused && !f->symlink && !o->hard_links && !o->sparse &&
-	    !wants_more_times(f) && !f->resume && !o->resume && !o->verify &&
-	    !o->in_place && !o->fsync && o->rate_bytes == 0 &&
+	return !f->small.refused && !f->source.symlink && !o->hard_links &&
+	    !o->sparse && !wants_more_times(f) && !f->resume && !o->resume &&
+	    !o->verify && !o->in_place && !o->fsync && o->rate_bytes == 0 &&
 	    o->requests_max == 0 && o->block_bytes == 0;
 }
 
@@ -55,21 +55,22 @@ xfer_small_waits(struct xfer *x, const struct xfer_file *f)
 {
 	const struct xfer_stream *stream = xfer_stream_pick(x);
 
-	if (stream == NULL || f->attrs.size > SMALL_MAX || !is_plain(f))
+	if (stream == NULL || f->source.attrs.size > SMALL_MAX || !is_plain(f))
 		return false;
 	/* What the server can do saves more than the wait for it costs. */
 	if (!sftp_has_version(stream->s))
 		return true;
-	return is_small(f, f->attrs.size) && !xfer_may_issue(stream, f->up);
+	return is_small(f, f->source.attrs.size) &&
+	    !xfer_may_issue(stream, f->up);
 }
 
 static void
 begin(struct xfer_file *f, struct xfer_stream *stream)
 {
 	f->state = XFER_SMALL;
-	f->x->small++;
-	f->x->in_flight += f->size;
-	stream->in_flight += f->size;
+	f->x->files.small++;
+	f->x->data.in_flight += f->source.size;
+	stream->in_flight += f->source.size;
 	f->small.stream = stream;
 	f->small.wrong = f->small.lost = false;
 	f->small.open = f->small.closed = false;
@@ -85,9 +86,9 @@ end(struct xfer_file *f, const struct sftp_reply *reply)
 	f->small.lost |= reply->err != 0;
 	if (--f->pending > 0)
 		return false;
-	x->small--;
-	x->in_flight -= f->size;
-	f->small.stream->in_flight -= f->size;
+	x->files.small--;
+	x->data.in_flight -= f->source.size;
+	f->small.stream->in_flight -= f->source.size;
 	return !f->small.lost;
 }
 
@@ -97,10 +98,10 @@ count_moved(struct xfer_file *f)
 	struct xfer_stream *stream = f->small.stream;
 
 	stream->proved = true;
-	stream->acked += f->size;
-	f->x->acked += f->size;
-	f->moved = f->size;
-	progress_add(f->x->opts.progress, &f->item, f->size);
+	stream->acked += f->source.size;
+	f->x->measured.acked += f->source.size;
+	f->progress.moved = f->source.size;
+	progress_add(f->x->opts.progress, &f->item, f->source.size);
 }
 
 /* A download: to its place. */
@@ -121,7 +122,7 @@ keep(struct xfer_file *f, const uint8_t *p, size_t len)
 static void
 take_ordinary_way(struct xfer_file *f)
 {
-	f->refused = true;
+	f->small.refused = true;
 	if (f->x->stopped) {
 		xfer_file_fail(f);
 		xfer_file_arrived(f);
@@ -137,12 +138,12 @@ read_source(struct xfer_file *f, size_t *len)
 	struct xfer *x = f->x;
 	ssize_t n;
 
-	if (x->small_data == NULL &&
-	    (x->small_data = malloc(SMALL_MAX + 1)) == NULL)
+	if (x->data.small == NULL &&
+	    (x->data.small = malloc(SMALL_MAX + 1)) == NULL)
 		return false;
 	/* One byte more than its size: it may have grown. */
-	n = fd_pread_all(f->fd, x->small_data, (size_t)f->size + 1, 0);
-	if (n < 0 || (uint64_t)n != f->size)
+	n = fd_pread_all(f->fd, x->data.small, (size_t)f->source.size + 1, 0);
+	if (n < 0 || (uint64_t)n != f->source.size)
 		return false;
 	*len = (size_t)n;
 	fd_close(&f->fd);
@@ -152,7 +153,7 @@ read_source(struct xfer_file *f, size_t *len)
 static struct sftp_attrs
 new_attrs(const struct xfer_file *f)
 {
-	struct sftp_attrs a = f->attrs;
+	struct sftp_attrs a = f->source.attrs;
 	bool exact = f->x->opts.preserve;
 
 	a.flags &= SFTP_A_MODE | (exact ? SFTP_A_TIMES : 0u);
@@ -188,7 +189,7 @@ put(struct xfer_file *f, struct xfer_stream *stream)
 	begin(f, stream);
 	f->pending++;
 	sftp_put_file(stream->s, f->remote, f->x->opts.preserve, &a,
-	    f->x->small_data, len, put_done, f);
+	    f->x->data.small, len, put_done, f);
 	return true;
 }
 
@@ -204,11 +205,11 @@ get_done(void *arg, const struct sftp_reply *reply)
 		return;
 	if (reply->type != SFTP_EXTENDED_REPLY ||
 	    sftp_get_file_reply(&r, &attrs, &data) != 0 ||
-	    data.len != f->size) {
+	    data.len != f->source.size) {
 		take_ordinary_way(f);
 		return;
 	}
-	f->attrs = attrs; /* those of what was read */
+	f->source.attrs = attrs; /* those of what was read */
 	keep(f, data.p, data.len);
 }
 
@@ -223,9 +224,10 @@ guess_end(struct xfer_file *f, const struct sftp_reply *reply)
 		return;
 	if (f->small.open && !f->small.closed)
 		sftp_close(s, &f->small.handle, NULL, NULL);
-	if (f->up && f->target.flags != 0 &&
-	    (!xfer_may_replace(&f->target, 0, &f->made) ||
-		(!f->x->opts.preserve && f->target.mode != f->made.mode)))
+	if (f->up && f->target.attrs.flags != 0 &&
+	    (!xfer_may_replace(&f->target.attrs, 0, &f->part.made) ||
+		(!f->x->opts.preserve &&
+		    f->target.attrs.mode != f->part.made.mode)))
 		f->small.wrong = true;
 	if (f->small.wrong) {
 		take_ordinary_way(f);
@@ -233,7 +235,7 @@ guess_end(struct xfer_file *f, const struct sftp_reply *reply)
 		count_moved(f);
 		xfer_file_rename(f);
 	} else {
-		keep(f, f->small.data, (size_t)f->size);
+		keep(f, f->small.data, (size_t)f->source.size);
 	}
 }
 
@@ -261,7 +263,7 @@ guess_target(void *arg, const struct sftp_reply *reply)
 	struct xfer_file *f = arg;
 
 	if (reply->err == 0 && reply->type == SFTP_ATTRS)
-		f->target = reply->attrs;
+		f->target.attrs = reply->attrs;
 	else if (reply->status != SFTP_NO_SUCH_FILE)
 		f->small.wrong = true;
 	guess_end(f, reply);
@@ -273,7 +275,7 @@ guess_made(void *arg, const struct sftp_reply *reply)
 	struct xfer_file *f = arg;
 
 	if (reply->err == 0 && reply->type == SFTP_ATTRS)
-		f->made = reply->attrs;
+		f->part.made = reply->attrs;
 	else
 		f->small.wrong = true;
 	guess_end(f, reply);
@@ -311,7 +313,7 @@ guess_read(void *arg, const struct sftp_reply *reply)
 	struct xfer_file *f = arg;
 
 	f->small.wrong |= reply->type != SFTP_DATA ||
-	    reply->data_len != f->size;
+	    reply->data_len != f->source.size;
 	guess_end(f, reply);
 }
 
@@ -327,17 +329,17 @@ guess_put(struct xfer_file *f, struct xfer_stream *stream)
 	/* Where it could be known, names must be counted before. And the data
 	 * must not be there for others to read before it is known whether it
 	 * takes the place of a file that they may not. */
-	if (f->part == NULL || sftp_has(s, SFTP_EXT_STAT_NS) ||
+	if (f->part.name == NULL || sftp_has(s, SFTP_EXT_STAT_NS) ||
 	    (!f->x->opts.preserve && (a.mode & (S_IRWXG | S_IRWXO)) != 0) ||
 	    !read_source(f, &len))
 		return false;
 	begin(f, stream);
 	f->pending = 5 + f->x->opts.preserve;
 	sftp_path_request(s, SFTP_LSTAT, f->remote, guess_target, f);
-	sftp_open(s, f->part, SFTP_O_WRITE | SFTP_O_CREAT | SFTP_O_EXCL, &a,
-	    guess_opened, f);
+	sftp_open(s, f->part.name, SFTP_O_WRITE | SFTP_O_CREAT | SFTP_O_EXCL,
+	    &a, guess_opened, f);
 	if ((p = sftp_write_begin(s, h, 0, (uint32_t)len)) != NULL) {
-		memcpy(p, f->x->small_data, len);
+		memcpy(p, f->x->data.small, len);
 		sftp_write_finish(s, (uint32_t)len, guess_done, f);
 	} else {
 		f->pending--; /* the session is over, as the others say */
@@ -355,13 +357,13 @@ guess_get(struct xfer_file *f, struct xfer_stream *stream)
 	const struct sftp_handle *h = &f->small.guess;
 
 	free(f->small.data);
-	if ((f->small.data = malloc((size_t)f->size)) == NULL)
+	if ((f->small.data = malloc((size_t)f->source.size)) == NULL)
 		return false;
 	begin(f, stream);
 	f->pending = 3;
 	sftp_open(stream->s, f->remote, SFTP_O_READ, NULL, guess_opened, f);
-	sftp_read(stream->s, h, 0, (uint32_t)f->size, guess_data, guess_read,
-	    f);
+	sftp_read(stream->s, h, 0, (uint32_t)f->source.size, guess_data,
+	    guess_read, f);
 	sftp_close(stream->s, h, guess_closed, f);
 	return true;
 }
@@ -371,18 +373,19 @@ xfer_small_start(struct xfer_file *f)
 {
 	struct xfer_stream *stream = xfer_stream_pick(f->x);
 
-	if (stream == NULL || (f->attrs.flags & SFTP_A_SIZE) == 0)
+	if (stream == NULL || (f->source.attrs.flags & SFTP_A_SIZE) == 0)
 		return false;
-	if (is_small(f, f->size) && f->up)
+	if (is_small(f, f->source.size) && f->up)
 		return put(f, stream);
-	if (is_small(f, f->size)) {
+	if (is_small(f, f->source.size)) {
 		begin(f, stream);
 		f->pending++;
-		sftp_get_file(stream->s, f->remote, (uint32_t)f->size,
+		sftp_get_file(stream->s, f->remote, (uint32_t)f->source.size,
 		    get_done, f);
 		return true;
 	}
-	if (!is_plain(f) || f->size == 0 || f->size > SFTP_DATA_DEFAULT ||
+	if (!is_plain(f) || f->source.size == 0 ||
+	    f->source.size > SFTP_DATA_DEFAULT ||
 	    !sftp_guess_handle(stream->s, &f->small.guess))
 		return false;
 	return f->up ? guess_put(f, stream) : guess_get(f, stream);

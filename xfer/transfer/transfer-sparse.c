@@ -3,7 +3,8 @@
  * Holes. An upload asks the kernel where data is and sends nothing else; a
  * download asks the server (sparse-map@hpnssh.org) and asks for nothing else,
  * and what arrives as zeros is not written. At the end the target gets its
- * size. Only where the target holds nothing yet (behind file->solid).
+ * size. Only where the target holds nothing yet (behind
+ * file->progress.occupied).
  */
 #include <errno.h>
 #include <string.h>
@@ -27,13 +28,14 @@ static void map_done(void *arg, const struct sftp_reply *reply);
 static void
 ask_map(struct xfer_file *f)
 {
-	struct xfer_handle *e = TAILQ_FIRST(&f->ends);
+	struct xfer_handle *e = TAILQ_FIRST(&f->handles);
 
-	f->mapping = true;
-	f->maps++;
+	f->progress.map_pending = true;
+	f->progress.maps++;
 	e->pending++;
 	f->pending++;
-	sftp_sparse_map(e->stream->s, &e->handle, f->next, map_done, e);
+	sftp_sparse_map(
+	    e->stream->s, &e->handle, f->progress.next, map_done, e);
 }
 
 /* False: the answer makes no sense, and nothing was done. */
@@ -41,11 +43,12 @@ static bool
 take_map(struct xfer_handle *e, struct rd *r, bool *more)
 {
 	struct xfer_file *f = e->file;
-	uint64_t from[EXTENTS_MAX], until[EXTENTS_MAX], at = f->next, len;
+	uint64_t from[EXTENTS_MAX], until[EXTENTS_MAX], at, len;
 	uint32_t n = rd_u32(r);
 
 	if (n > EXTENTS_MAX)
 		return false;
+	at = f->progress.next;
 	for (uint32_t i = 0; i < n; i++) {
 		from[i] = rd_u64(r);
 		len = rd_u64(r);
@@ -53,18 +56,18 @@ take_map(struct xfer_handle *e, struct rd *r, bool *more)
 		    len > UINT64_MAX - from[i])
 			return false;
 		until[i] = at = from[i] + len;
-		from[i] = MIN(from[i], f->size);
-		until[i] = MIN(until[i], f->size);
+		from[i] = MIN(from[i], f->source.size);
+		until[i] = MIN(until[i], f->source.size);
 	}
-	*more = rd_u8(r) != 0 && n > 0 && at < f->size;
+	*more = rd_u8(r) != 0 && n > 0 && at < f->source.size;
 	if (rd_err(r) < 0)
 		return false;
-	at = f->next;
+	at = f->progress.next;
 	for (uint32_t i = 0; i < n; at = until[i++])
 		xfer_data_skipped(e, at, from[i] - at);
 	if (!*more)
-		xfer_data_skipped(e, at, f->size - at);
-	f->next = *more ? at : f->size;
+		xfer_data_skipped(e, at, f->source.size - at);
+	f->progress.next = *more ? at : f->source.size;
 	/* Later ones are added before: the first is taken first. */
 	for (uint32_t i = n; i-- > 0;)
 		xfer_range_add(f, from[i], until[i] - from[i]);
@@ -81,13 +84,13 @@ map_done(void *arg, const struct sftp_reply *reply)
 
 	e->pending--;
 	f->pending--;
-	f->mapping = false;
+	f->progress.map_pending = false;
 	if (reply->err != 0)
 		return; /* what is not known is moved */
 	if (reply->type == SFTP_EXTENDED_REPLY && take_map(e, &r, &more) &&
-	    more && f->maps < MAPS_MAX && e->open)
+	    more && f->progress.maps < MAPS_MAX && e->open)
 		ask_map(f);
-	TAILQ_FOREACH(e, &f->ends, entry)
+	TAILQ_FOREACH(e, &f->handles, entry)
 		xfer_handle_wake(e);
 	xfer_file_settle(f);
 }
@@ -95,12 +98,15 @@ map_done(void *arg, const struct sftp_reply *reply)
 void
 xfer_sparse_start(struct xfer_file *f)
 {
-	if (!f->x->opts.sparse || f->size == 0 ||
-	    (f->exact.known && f->exact.blocks >= f->size / 512))
+	if (!f->x->opts.sparse || f->source.size == 0 ||
+	    (f->source.exact.known &&
+		f->source.exact.blocks >= f->source.size / 512))
 		return;
-	f->sparse = f->cut = true;
-	if (!f->up && f->exact.known && f->next >= f->solid &&
-	    f->next < f->size && xfer_has(f->x, SFTP_EXT_SPARSE_MAP))
+	f->progress.sparse = f->progress.needs_size = true;
+	if (!f->up && f->source.exact.known &&
+	    f->progress.next >= f->progress.occupied &&
+	    f->progress.next < f->source.size &&
+	    xfer_has(f->x, SFTP_EXT_SPARSE_MAP))
 		ask_map(f);
 }
 
@@ -118,7 +124,7 @@ xfer_sparse_write(struct xfer_file *f, const uint8_t *p, size_t len,
 {
 	size_t from = 0, zeros = 0, n;
 
-	if (offset < f->solid)
+	if (offset < f->progress.occupied)
 		return xfer_write_local(f, p, len, offset);
 	for (size_t at = 0; at < len; at += n) {
 		n = MIN(len - at, UNIT - (size_t)((offset + at) % UNIT));
@@ -149,13 +155,13 @@ xfer_sparse_skip(struct xfer_handle *e, uint32_t *len)
 	struct stat st;
 	off_t r;
 
-	if (at >= e->data_until && at >= f->solid) {
+	if (at >= e->data_until && at >= f->progress.occupied) {
 		r = lseek(f->fd, (off_t)at, SEEK_DATA);
 		data = r >= 0 ? (uint64_t)r : at;
 		/* Behind the last data, if the end is where it was. */
 		if (r < 0 && errno == ENXIO && fstat(f->fd, &st) == 0 &&
-		    (uint64_t)st.st_size >= f->size)
-			data = f->size;
+		    (uint64_t)st.st_size >= f->source.size)
+			data = f->source.size;
 		if (data > at) {
 			data = MIN(data, e->until);
 			e->next = data;

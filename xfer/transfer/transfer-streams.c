@@ -43,7 +43,7 @@ ask_end(struct xfer_pending *a, const struct sftp_reply *reply)
 {
 	if (a->done != NULL)
 		a->done(a->arg, reply);
-	a->x->asking--;
+	a->x->requests.count--;
 	free(a->path);
 	free(a->second);
 	free(a);
@@ -57,7 +57,7 @@ ask_done(void *arg, const struct sftp_reply *reply)
 	if (reply->err == 0 || a->once)
 		ask_end(a, reply);
 	else
-		TAILQ_INSERT_TAIL(&a->x->asks, a, entry);
+		TAILQ_INSERT_TAIL(&a->x->requests.unsent, a, entry);
 }
 
 static void
@@ -106,7 +106,7 @@ xfer_request_path(struct xfer *x, const struct xfer_path_request *q,
 		return;
 	}
 	a->x = x;
-	x->asking++;
+	x->requests.count++;
 	a->type = q->type;
 	a->ext = q->ext;
 	a->follow = q->follow;
@@ -116,10 +116,10 @@ xfer_request_path(struct xfer *x, const struct xfer_path_request *q,
 	a->has_attrs = q->attrs != NULL;
 	if (q->attrs != NULL)
 		a->attrs = *q->attrs;
-	if (home != NULL && TAILQ_EMPTY(&x->asks))
+	if (home != NULL && TAILQ_EMPTY(&x->requests.unsent))
 		ask_send(a, home->s);
 	else
-		TAILQ_INSERT_TAIL(&x->asks, a, entry);
+		TAILQ_INSERT_TAIL(&x->requests.unsent, a, entry);
 }
 
 void
@@ -128,9 +128,9 @@ xfer_path_requests_send(struct xfer *x)
 	struct xfer_stream *home;
 	struct xfer_pending *a;
 
-	while ((a = TAILQ_FIRST(&x->asks)) != NULL &&
+	while ((a = TAILQ_FIRST(&x->requests.unsent)) != NULL &&
 	    (home = xfer_stream_first(x)) != NULL) {
-		TAILQ_REMOVE(&x->asks, a, entry);
+		TAILQ_REMOVE(&x->requests.unsent, a, entry);
 		ask_send(a, home->s);
 	}
 }
@@ -141,8 +141,8 @@ xfer_path_requests_free(struct xfer *x)
 	const struct sftp_reply over = { .err = ERR_CANCELLED };
 	struct xfer_pending *a;
 
-	while ((a = TAILQ_FIRST(&x->asks)) != NULL) {
-		TAILQ_REMOVE(&x->asks, a, entry);
+	while ((a = TAILQ_FIRST(&x->requests.unsent)) != NULL) {
+		TAILQ_REMOVE(&x->requests.unsent, a, entry);
 		ask_end(a, &over);
 	}
 }
@@ -173,10 +173,10 @@ stream_free(struct xfer_stream *l)
 
 	TAILQ_REMOVE(&x->streams, l, entry);
 	x->stream_count--;
-	if (x->fastest == l)
-		x->fastest = NULL;
+	if (x->measured.fastest == l)
+		x->measured.fastest = NULL;
 	if (!l->borrowed)
-		x->source.ops->close(x->source.arg, l->s);
+		x->host.ops->close(x->host.arg, l->s);
 	free(l);
 }
 
@@ -195,14 +195,14 @@ stream_open(struct xfer *x, enum xfer_stream_kind kind)
 	struct sftp *s;
 	int r;
 
-	if (x->source.ops == NULL || x->stream_count >= XFER_STREAMS_MAX)
+	if (x->host.ops == NULL || x->stream_count >= XFER_STREAMS_MAX)
 		return ERR_LIMIT;
-	r = x->source.ops->open(x->source.arg, kind, &s);
+	r = x->host.ops->open(x->host.arg, kind, &s);
 	if (r < 0)
 		return r;
 	r = xfer_stream_add(x, s, kind, false);
 	if (r < 0)
-		x->source.ops->close(x->source.arg, s);
+		x->host.ops->close(x->host.arg, s);
 	return r;
 }
 
@@ -236,10 +236,10 @@ takes_files(const struct xfer_stream *l)
 {
 	size_t handles = sftp_handles_max(l->s);
 	size_t limit = handles > 2 * HANDLES_SPARE ?
-	    handles - MAX((size_t)l->listed, (size_t)HANDLES_SPARE) :
+	    handles - MAX((size_t)l->dirs_open, (size_t)HANDLES_SPARE) :
 	    MAX(handles / 2, (size_t)1);
 
-	if (sftp_error(l->s) != 0 || l->ends >= limit)
+	if (sftp_error(l->s) != 0 || l->handles >= limit)
 		return false;
 	/* The first may begin before the server has said what it can. */
 	if (l != TAILQ_FIRST(&l->x->streams))
@@ -255,7 +255,7 @@ xfer_stream_pick(struct xfer *x)
 	size_t load, least = SIZE_MAX;
 
 	TAILQ_FOREACH(l, &x->streams, entry) {
-		load = l->in_flight + (size_t)l->ends * ENDS_WEIGHT;
+		load = l->in_flight + (size_t)l->handles * ENDS_WEIGHT;
 		if (load < least && takes_files(l)) {
 			best = l;
 			least = load;
@@ -269,7 +269,7 @@ end_on(const struct xfer_file *f, const struct xfer_stream *l)
 {
 	struct xfer_handle *e;
 
-	TAILQ_FOREACH(e, &f->ends, entry)
+	TAILQ_FOREACH(e, &f->handles, entry)
 		if (e->stream == l)
 			break;
 	return e;
@@ -279,8 +279,10 @@ end_on(const struct xfer_file *f, const struct xfer_stream *l)
 static bool
 wants_help(const struct xfer_file *f, const struct xfer_stream *l)
 {
-	return f->state == XFER_MOVING && !f->failed && f->size > f->next &&
-	    f->size - f->next > f->chunk && !xfer_stream_lags(l, SFTP_DATA_MAX);
+	return f->state == XFER_MOVING && !f->failed &&
+	    f->source.size > f->progress.next &&
+	    f->source.size - f->progress.next > f->progress.chunk &&
+	    !xfer_stream_lags(l, SFTP_DATA_MAX);
 }
 
 /* One that gave its range back, as it was slow then, may go on. */
@@ -291,7 +293,7 @@ help(struct xfer_file *f, struct xfer_stream *l)
 
 	if (e != NULL)
 		xfer_handle_wake(e);
-	else if (!f->crowded && takes_files(l))
+	else if (!f->opening.no_more && takes_files(l))
 		xfer_file_spread(f, l);
 	else
 		return false;
@@ -311,7 +313,7 @@ xfer_streams_spread(struct xfer *x)
 		if (!TAILQ_EMPTY(&l->moving) || sftp_error(l->s) != 0)
 			continue;
 		looks = 0;
-		TAILQ_FOREACH(f, &x->active, entry) {
+		TAILQ_FOREACH(f, &x->files.active, entry) {
 			if (wants_help(f, l) && help(f, l))
 				break;
 			if (++looks >= SPREAD_LOOKS)
@@ -330,9 +332,9 @@ learn_refusal(struct xfer *x, const struct xfer_stream *l)
 	if (l->proved)
 		return;
 	if (l->kind == XFER_STREAM_CHANNEL)
-		x->channels_stopped = true;
+		x->grow.channels_stopped = true;
 	else
-		x->growth.stopped = true;
+		x->grow.connections.stopped = true;
 }
 
 static void
@@ -343,9 +345,9 @@ stream_gone(struct xfer_stream *l)
 
 	xfer_digest_drain(x); /* its blocks are still in use there */
 	x->err = sftp_error(l->s);
-	x->spoke |= sftp_has_version(l->s);
+	x->retry.answered |= sftp_has_version(l->s);
 	learn_refusal(x, l);
-	for (f = TAILQ_FIRST(&x->active); f != NULL; f = next) {
+	for (f = TAILQ_FIRST(&x->files.active); f != NULL; f = next) {
 		next = TAILQ_NEXT(f, entry);
 		xfer_file_lost(f, l);
 	}
@@ -362,20 +364,20 @@ begin_anew(struct xfer *x, uint64_t now)
 
 	/* What is known of their data was known of streams that are gone. Those
 	 * that are still active wait for answers to questions. */
-	TAILQ_FOREACH(f, &x->active, entry)
+	TAILQ_FOREACH(f, &x->files.active, entry)
 		f->resume = true;
-	TAILQ_FOREACH(f, &x->queue, entry)
-		if (f->asked)
+	TAILQ_FOREACH(f, &x->files.queue, entry)
+		if (f->target.known)
 			xfer_file_restart(f, true);
-	for (unsigned i = 0; i < x->retries_used && wait < RETRY_MAX_MS; i++)
+	for (unsigned i = 0; i < x->retry.used && wait < RETRY_MAX_MS; i++)
 		wait *= 2;
 	/* What the next connection can have beside it is not known. */
-	x->growth = (struct xfer_growth){ .stopped = false };
-	x->to_open = 0;
-	x->channels = 1;
-	x->channels_stopped = false;
-	x->retries_used++;
-	x->retry_ms = now + MIN(wait, (unsigned)RETRY_MAX_MS);
+	x->grow.connections = (struct xfer_growth){ .stopped = false };
+	x->grow.to_open = 0;
+	x->grow.channels = 1;
+	x->grow.channels_stopped = false;
+	x->retry.used++;
+	x->retry.at_ms = now + MIN(wait, (unsigned)RETRY_MAX_MS);
 	xfer_note(x, NULL, "the connection is lost; trying again");
 }
 
@@ -396,17 +398,17 @@ xfer_streams_check(struct xfer *x)
 	if (x->stream_count > 0)
 		return 0;
 	now = loop_now_ms();
-	if (lost || x->retry_ms == 0) {
+	if (lost || x->retry.at_ms == 0) {
 		/* Where nothing ever worked, trying again is of no use. */
-		if (x->retries_used >= x->opts.retries || !x->spoke ||
-		    x->source.ops == NULL)
+		if (x->retry.used >= x->opts.retries || !x->retry.answered ||
+		    x->host.ops == NULL)
 			return x->err != 0 ? x->err : ERR_CLOSED;
 		begin_anew(x, now);
 		return 0;
 	}
-	if (now < x->retry_ms)
+	if (now < x->retry.at_ms)
 		return 0;
-	x->retry_ms = 0; /* a failure counts as the loss of a stream */
+	x->retry.at_ms = 0; /* a failure counts as the loss of a stream */
 	(void)!stream_open(x, XFER_STREAM_CONNECTION);
 	return 0;
 }
@@ -422,22 +424,22 @@ xfer_streams_turn(struct xfer *x, bool more, int timeout_ms)
 	uint64_t now;
 	int r;
 
-	if (x->source.ops == NULL) {
+	if (x->host.ops == NULL) {
 		/* How the session ended is looked at by the loop. */
 		(void)!sftp_step(l->s, more || full, timeout_ms);
 		return 0;
 	}
 	if (l == NULL) {
 		now = loop_now_ms();
-		r = x->retry_ms > now ? (int)(x->retry_ms - now) : 0;
+		r = x->retry.at_ms > now ? (int)(x->retry.at_ms - now) : 0;
 		timeout_ms = timeout_ms < 0 ? r : MIN(timeout_ms, r);
 	}
 	if (more || full) {
-		r = x->source.ops->turn(x->source.arg, 0);
+		r = x->host.ops->turn(x->host.arg, 0);
 		if (r < 0 || more || !xfer_output_full(x))
 			return r;
 	}
-	return x->source.ops->turn(x->source.arg, timeout_ms);
+	return x->host.ops->turn(x->host.arg, timeout_ms);
 }
 
 /* --- measuring --- */
@@ -446,8 +448,8 @@ static uint64_t
 stream_rtt(struct xfer_stream *l, struct xfer_stream_stats *path)
 {
 	*path = (struct xfer_stream_stats){ .rtt_us = 0 };
-	if (l->x->source.ops != NULL)
-		l->x->source.ops->path(l->x->source.arg, l->s, path);
+	if (l->x->host.ops != NULL)
+		l->x->host.ops->path(l->x->host.arg, l->s, path);
 	if (path->rtt_us != 0)
 		return path->rtt_us / 1000 + 1;
 	return l->rtt_ms;
@@ -485,9 +487,9 @@ bulk_left(const struct xfer *x)
 	const struct xfer_file *f;
 	uint64_t left = 0;
 
-	TAILQ_FOREACH(f, &x->active, entry)
-		if (f->size > f->moved)
-			left += f->size - f->moved;
+	TAILQ_FOREACH(f, &x->files.active, entry)
+		if (f->source.size > f->progress.moved)
+			left += f->source.size - f->progress.moved;
 	return left;
 }
 
@@ -500,8 +502,8 @@ bytes_left(const struct xfer *x)
 	/* What is still to be found counts for much. */
 	if (!xfer_listed(x))
 		return 1e18;
-	TAILQ_FOREACH(f, &x->queue, entry)
-		left += (double)f->attrs.size;
+	TAILQ_FOREACH(f, &x->files.queue, entry)
+		left += (double)f->source.attrs.size;
 	return left;
 }
 
@@ -513,21 +515,23 @@ look_ahead(struct xfer *x, uint64_t rtt)
 	uint64_t rate = 0;
 	double left;
 
-	x->fastest = NULL;
-	x->rtt_ms = rtt;
+	x->measured.fastest = NULL;
+	x->measured.rtt_ms = rtt;
 	if (x->stream_count < 2)
 		return;
 	TAILQ_FOREACH(l, &x->streams, entry) {
 		if (sftp_error(l->s) != 0)
 			continue;
 		rate += l->rate;
-		if (x->fastest == NULL || l->rate > x->fastest->rate)
-			x->fastest = l;
+		if (x->measured.fastest == NULL ||
+		    l->rate > x->measured.fastest->rate)
+			x->measured.fastest = l;
 	}
 	left = rate > 0 ? (double)bulk_left(x) * 1000 / (double)rate : 0;
-	x->left_ms = left < (double)INT64_MAX ? (uint64_t)left : INT64_MAX;
+	x->measured.left_ms =
+	    left < (double)INT64_MAX ? (uint64_t)left : INT64_MAX;
 	if (rate == 0)
-		x->fastest = NULL;
+		x->measured.fastest = NULL;
 }
 
 /* The windows of the peer's channels hold an upload back, or soon will:
@@ -535,14 +539,14 @@ look_ahead(struct xfer *x, uint64_t rtt)
 static void
 grow_channels(struct xfer *x, unsigned add)
 {
-	if (x->channels_stopped)
+	if (x->grow.channels_stopped)
 		return;
 	while (add-- > 0) {
 		if (stream_open(x, XFER_STREAM_CHANNEL) < 0) {
-			x->channels_stopped = true;
+			x->grow.channels_stopped = true;
 			return;
 		}
-		x->channels++;
+		x->grow.channels++;
 	}
 }
 
@@ -555,7 +559,7 @@ grow_connections(struct xfer *x, uint64_t now, uint64_t rtt, double rate,
 
 	s.bulk_left = bulk_left(x);
 	s.seconds_left = rate > 0 ? bytes_left(x) / rate : 0;
-	x->to_open += xfer_growth_next(&x->growth, &s);
+	x->grow.to_open += xfer_growth_next(&x->grow.connections, &s);
 }
 
 static void
@@ -563,15 +567,15 @@ open_connections(struct xfer *x)
 {
 	int r = 0;
 
-	while (x->to_open > 0 && r == 0) {
+	while (x->grow.to_open > 0 && r == 0) {
 		r = stream_open(x, XFER_STREAM_CONNECTION);
 		if (r == ERR_AGAIN)
 			return; /* one that is being opened comes first */
-		x->to_open--;
+		x->grow.to_open--;
 	}
 	if (r < 0) {
-		x->to_open = 0;
-		x->growth.stopped = true;
+		x->grow.to_open = 0;
+		x->grow.connections.stopped = true;
 	}
 }
 
@@ -620,7 +624,7 @@ measure(struct xfer *x, uint64_t now, struct xfer_streams_view *out)
 static bool
 grows_at_once(const struct xfer *x, const struct xfer_streams_view *now)
 {
-	if (x->growth.stopped || x->growth.had != 0)
+	if (x->grow.connections.stopped || x->grow.connections.had != 0)
 		return false;
 	if (x->opts.connections_max > 1)
 		return now->connections > 0 || xfer_streams_early(
@@ -633,37 +637,40 @@ grows_at_once(const struct xfer *x, const struct xfer_streams_view *now)
 void
 xfer_streams_grow(struct xfer *x)
 {
-	uint64_t now = loop_now_ms(), took = now - x->sample_ms, stall;
+	uint64_t now = loop_now_ms(), took = now - x->measured.sample_ms, stall;
 	struct xfer_streams_view view;
 
-	if (now - x->thought_ms < THINK_MS)
+	if (now - x->measured.at_ms < THINK_MS)
 		return;
-	x->thought_ms = now;
+	x->measured.at_ms = now;
 	measure(x, now, &view);
 	look_ahead(x, view.rtt_ms);
-	if (x->source.ops == NULL)
+	if (x->host.ops == NULL)
 		return;
 	if (grows_at_once(x, &view))
 		grow_connections(x, now, view.rtt_ms, 1,
 		    MAX(view.connections, 1u));
 	open_connections(x);
-	grow_channels(x, xfer_channels_next(x->channels, &view));
+	grow_channels(x, xfer_channels_next(x->grow.channels, &view));
 	if (took < SAMPLE_MS || took < view.rtt_ms)
 		return;
-	if (x->sample_ms != 0 && x->acked > x->sample_acked) {
-		stall = view.stalled_ms > x->stalled_ms ?
-		    view.stalled_ms - x->stalled_ms : 0;
-		x->retries_used = 0;
+	if (x->measured.sample_ms != 0 &&
+	    x->measured.acked > x->measured.sample_acked) {
+		stall = view.stalled_ms > x->measured.stalled_ms ?
+		    view.stalled_ms - x->measured.stalled_ms : 0;
+		x->retry.used = 0;
 		view.held = view.fixed && stall * 10 >= took * 3;
 		if (view.held)
-			grow_channels(x, xfer_channels_next(x->channels,
+			grow_channels(x, xfer_channels_next(x->grow.channels,
 			    &view));
 		else
 			grow_connections(x, now, view.rtt_ms,
-			    (double)(x->acked - x->sample_acked) * 1000 /
-				(double)took, view.connections);
+			    (double)(x->measured.acked -
+				x->measured.sample_acked) *
+				1000 / (double)took,
+			    view.connections);
 	}
-	x->stalled_ms = view.stalled_ms;
-	x->sample_ms = now;
-	x->sample_acked = x->acked;
+	x->measured.stalled_ms = view.stalled_ms;
+	x->measured.sample_ms = now;
+	x->measured.sample_acked = x->measured.acked;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Directories: their beginning and their end. One that is found waits (in
- * x->waiting, last found first) until transfer-list.c lists it. An upload's
- * is made on the server meanwhile: directories in it are asked for right
- * behind, files are held until it is there. It ends when all below it has
+ * x->dirs.waiting, last found first) until transfer-list.c lists it. An
+ * upload's is made on the server meanwhile: directories in it are asked for
+ * right behind, files are held until it is there. It ends when all below it has
  * ended: then its attributes are set, for until then they change.
  */
 #include <errno.h>
@@ -29,8 +29,8 @@ dir_free(struct xfer_dir *d)
 {
 	struct xfer *x = d->x;
 
-	TAILQ_REMOVE(&x->all_dirs, d, all);
-	x->dirs--;
+	TAILQ_REMOVE(&x->dirs.all, d, all);
+	x->dirs.count--;
 	xfer_dir_unlist(d);
 	free(d->local);
 	free(d->remote);
@@ -42,7 +42,7 @@ xfer_dirs_free(struct xfer *x)
 {
 	struct xfer_dir *d;
 
-	while ((d = TAILQ_FIRST(&x->all_dirs)) != NULL)
+	while ((d = TAILQ_FIRST(&x->dirs.all)) != NULL)
 		dir_free(d);
 }
 
@@ -115,15 +115,15 @@ static void
 times_open(void *arg, const struct sftp_reply *reply)
 {
 	struct xfer_dir *d = arg;
-	struct xfer_stream *stream = d->stream;
+	struct xfer_stream *stream = d->listing.stream;
 	bool refused = xfer_opendir_answered(d, stream, reply);
 	struct sftp_handle h;
 
-	d->stream = NULL;
+	d->listing.stream = NULL;
 	if (reply->err == ERR_CANCELLED || d->x->over)
 		return;
 	if (refused || reply->err != 0) {
-		TAILQ_INSERT_TAIL(&d->x->fixing, d, entry);
+		TAILQ_INSERT_TAIL(&d->x->dirs.fixing, d, entry);
 		return;
 	}
 	if (reply->type != SFTP_HANDLE) {
@@ -142,13 +142,13 @@ xfer_dirs_fix(struct xfer *x)
 	struct xfer_stream *home;
 	struct xfer_dir *d;
 
-	while ((d = TAILQ_FIRST(&x->fixing)) != NULL &&
+	while ((d = TAILQ_FIRST(&x->dirs.fixing)) != NULL &&
 	    (home = xfer_stream_first(x)) != NULL) {
 		if (!sftp_has(home->s, SFTP_EXT_TIMES_NS)) {
-			TAILQ_REMOVE(&x->fixing, d, entry);
+			TAILQ_REMOVE(&x->dirs.fixing, d, entry);
 			fix_remote(d, SFTP_A_MODE | SFTP_A_TIMES);
 		} else if (xfer_opendirs_left(home) > 0) {
-			TAILQ_REMOVE(&x->fixing, d, entry);
+			TAILQ_REMOVE(&x->dirs.fixing, d, entry);
 			xfer_opendir_send(d, home, times_open);
 		} else {
 			break;
@@ -172,7 +172,7 @@ xfer_dir_unref(struct xfer_dir *d)
 	}
 	if (d->up) {
 		if (preserve && xfer_wants_times_ns(d->x, &d->exact))
-			TAILQ_INSERT_TAIL(&d->x->fixing, d, entry);
+			TAILQ_INSERT_TAIL(&d->x->dirs.fixing, d, entry);
 		else
 			fix_remote(d, preserve ? SFTP_A_MODE | SFTP_A_TIMES :
 						 SFTP_A_MODE);
@@ -198,11 +198,11 @@ dir_settled(struct xfer_dir *d, bool there)
 		d->refs--; /* it is not listed */
 	while ((f = TAILQ_FIRST(&d->held)) != NULL) {
 		TAILQ_REMOVE(&d->held, f, entry);
-		d->x->held--;
+		d->x->files.held--;
 		if (there && !d->x->stopped)
 			xfer_queue_file(f);
 		else
-			TAILQ_INSERT_TAIL(&d->x->done, f, entry);
+			TAILQ_INSERT_TAIL(&d->x->files.done, f, entry);
 	}
 	xfer_dir_unref(d);
 }
@@ -365,7 +365,7 @@ xfer_add_dir(struct xfer *x, struct xfer_dir *parent, bool up, char *local,
 		r = ERR_NOMEM;
 		goto out;
 	}
-	if (depth > XFER_DEPTH_MAX || x->dirs >= XFER_DIRS_MAX) {
+	if (depth > XFER_DEPTH_MAX || x->dirs.count >= XFER_DIRS_MAX) {
 		xfer_report(x, up ? local : remote,
 		    depth > XFER_DEPTH_MAX ?
 			"directories are too deep (a loop of links?)" :
@@ -380,9 +380,9 @@ xfer_add_dir(struct xfer *x, struct xfer_dir *parent, bool up, char *local,
 	TAILQ_INIT(&d->held);
 	if (parent != NULL)
 		parent->refs++;
-	TAILQ_INSERT_TAIL(&x->all_dirs, d, all);
-	x->dirs++;
-	x->trees = true;
+	TAILQ_INSERT_TAIL(&x->dirs.all, d, all);
+	x->dirs.count++;
+	x->dirs.any = true;
 	make_dir(d);
 	return 0;
 out:

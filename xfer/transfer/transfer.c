@@ -35,30 +35,30 @@ xfer_new(struct xfer **out, const struct xfer_streams *streams, struct sftp *s,
 	if (x == NULL)
 		return ERR_NOMEM;
 	if (streams != NULL)
-		x->source = *streams;
+		x->host = *streams;
 	x->opts = *opts;
 	if (x->opts.budget_bytes == 0)
 		x->opts.budget_bytes = BUDGET_DEFAULT;
-	x->files_max = opts->files_max != 0 ? opts->files_max : FILES_DEFAULT;
+	x->files.max = opts->files_max != 0 ? opts->files_max : FILES_DEFAULT;
 	if (getrlimit(RLIMIT_NOFILE, &rl) == 0)
-		x->files_max = MIN(x->files_max, rl.rlim_cur > 2 * FDS_SPARE ?
+		x->files.max = MIN(x->files.max, rl.rlim_cur > 2 * FDS_SPARE ?
 			(size_t)rl.rlim_cur - FDS_SPARE :
 			(size_t)rl.rlim_cur / 2);
-	x->channels = 1;
-	x->usual = XFER_NAMES_FIRST;
-	x->names_room = XFER_NAMES_ROOM;
+	x->grow.channels = 1;
+	x->dirs.usual = XFER_NAMES_FIRST;
+	x->dirs.names_max = XFER_NAMES_ROOM;
 	TAILQ_INIT(&x->streams);
-	TAILQ_INIT(&x->asks);
-	TAILQ_INIT(&x->queue);
-	TAILQ_INIT(&x->active);
-	TAILQ_INIT(&x->done);
-	TAILQ_INIT(&x->comparing);
-	TAILQ_INIT(&x->waiting);
-	TAILQ_INIT(&x->walking);
-	TAILQ_INIT(&x->listing);
-	TAILQ_INIT(&x->ready);
-	TAILQ_INIT(&x->fixing);
-	TAILQ_INIT(&x->all_dirs);
+	TAILQ_INIT(&x->requests.unsent);
+	TAILQ_INIT(&x->files.queue);
+	TAILQ_INIT(&x->files.active);
+	TAILQ_INIT(&x->files.done);
+	TAILQ_INIT(&x->files.comparing);
+	TAILQ_INIT(&x->dirs.waiting);
+	TAILQ_INIT(&x->dirs.walking);
+	TAILQ_INIT(&x->dirs.listing);
+	TAILQ_INIT(&x->dirs.ready);
+	TAILQ_INIT(&x->dirs.fixing);
+	TAILQ_INIT(&x->dirs.all);
 	x->umask = umask(0);
 	umask(x->umask);
 	if (xfer_stream_add(x, s, XFER_STREAM_CONNECTION, true) < 0) {
@@ -92,18 +92,18 @@ xfer_free(struct xfer *x)
 	xfer_digest_drain(x); /* it reads files, and has blocks */
 	xfer_digest_free(x);
 	xfer_path_requests_free(x);
-	files_free(&x->queue);
-	files_free(&x->active);
-	files_free(&x->done);
-	TAILQ_FOREACH(d, &x->all_dirs, all)
+	files_free(&x->files.queue);
+	files_free(&x->files.active);
+	files_free(&x->files.done);
+	TAILQ_FOREACH(d, &x->dirs.all, all)
 		files_free(&d->held);
 	xfer_hard_free(x);
 	xfer_dirs_free(x);
 	xfer_streams_free(x);
 	xfer_blocks_free(x);
 	progress_end(x->opts.progress, loop_now_ms());
-	free(x->scratch);
-	free(x->small_data);
+	free(x->data.scratch);
+	free(x->data.small);
 	free(x);
 }
 
@@ -153,8 +153,8 @@ xfer_note(struct xfer *x, const char *path, const char *text)
 void
 xfer_queue_file(struct xfer_file *f)
 {
-	TAILQ_INSERT_TAIL(&f->x->queue, f, entry);
-	f->x->queued++;
+	TAILQ_INSERT_TAIL(&f->x->files.queue, f, entry);
+	f->x->files.queued++;
 }
 
 int
@@ -169,24 +169,29 @@ xfer_add_file(struct xfer *x, struct xfer_dir *dir, bool up, char *local,
 		free(remote);
 		return x->stopped ? 0 : ERR_NOMEM;
 	}
-	*f = (struct xfer_file){ .x = x, .dir = dir, .up = up,
-		.local = local, .remote = remote, .fd = -1,
+	*f = (struct xfer_file){ .x = x,
+		.dir = dir,
+		.up = up,
+		.local = local,
+		.remote = remote,
+		.fd = -1,
 		.part_number = 1,
-		.resume = x->opts.resume, .eof_at = UINT64_MAX,
-		.symlink = attrs != NULL && (attrs->flags & SFTP_A_MODE) &&
-		    S_ISLNK(attrs->mode) };
-	TAILQ_INIT(&f->ends);
+		.resume = x->opts.resume,
+		.progress = XFER_PROGRESS_START,
+		.source.symlink = attrs != NULL &&
+		    (attrs->flags & SFTP_A_MODE) && S_ISLNK(attrs->mode) };
+	TAILQ_INIT(&f->handles);
 	if (attrs != NULL)
-		f->attrs = *attrs;
+		f->source.attrs = *attrs;
 	progress_found(x->opts.progress, &f->item,
-	    f->attrs.flags & SFTP_A_SIZE ? f->attrs.size : 0);
+	    f->source.attrs.flags & SFTP_A_SIZE ? f->source.attrs.size : 0);
 	if (dir != NULL)
 		dir->refs++;
 	if (dir == NULL || dir->there) {
 		xfer_queue_file(f);
 	} else {
 		TAILQ_INSERT_TAIL(&dir->held, f, entry);
-		x->held++;
+		x->files.held++;
 	}
 	return 0;
 }
@@ -194,8 +199,9 @@ xfer_add_file(struct xfer *x, struct xfer_dir *dir, bool up, char *local,
 static size_t
 files_at_once(const struct xfer *x)
 {
-	return x->rtt_ms < FAR_MS ? MIN(x->files_max, (size_t)FILES_NEAR) :
-				    x->files_max;
+	return x->measured.rtt_ms < FAR_MS ?
+	    MIN(x->files.max, (size_t)FILES_NEAR) :
+	    x->files.max;
 }
 
 /* True if more could be started at once. */
@@ -205,16 +211,17 @@ start_files(struct xfer *x)
 	struct xfer_file *f;
 	int started = 0;
 
-	while ((f = TAILQ_FIRST(&x->queue)) != NULL &&
-	    x->active_count - x->renaming - x->small < files_at_once(x) &&
-	    x->active_count < ACTIVE_MAX && xfer_stream_pick(x) != NULL &&
+	while ((f = TAILQ_FIRST(&x->files.queue)) != NULL &&
+	    x->files.active_count - x->files.renaming - x->files.small <
+		files_at_once(x) &&
+	    x->files.active_count < ACTIVE_MAX && xfer_stream_pick(x) != NULL &&
 	    !xfer_small_waits(x, f)) {
 		if (started++ == STARTS_PER_TURN)
 			return true;
-		TAILQ_REMOVE(&x->queue, f, entry);
-		x->queued--;
-		TAILQ_INSERT_TAIL(&x->active, f, entry);
-		x->active_count++;
+		TAILQ_REMOVE(&x->files.queue, f, entry);
+		x->files.queued--;
+		TAILQ_INSERT_TAIL(&x->files.active, f, entry);
+		x->files.active_count++;
 		xfer_file_start(f);
 	}
 	return false;
@@ -271,7 +278,7 @@ wait_ms(struct xfer *x)
 	int ms = -1, rate, digests = xfer_digest_wait_ms(x);
 
 	/* There is something to be seen, or to be measured. */
-	if (x->opts.progress != NULL || x->source.ops != NULL)
+	if (x->opts.progress != NULL || x->host.ops != NULL)
 		ms = TICK_MS;
 	rate = xfer_rate_wait_ms(x);
 	if (rate > 0 && (ms < 0 || rate < ms))
@@ -286,8 +293,8 @@ reap(struct xfer *x)
 {
 	struct xfer_file *f;
 
-	while ((f = TAILQ_FIRST(&x->done)) != NULL) {
-		TAILQ_REMOVE(&x->done, f, entry);
+	while ((f = TAILQ_FIRST(&x->files.done)) != NULL) {
+		TAILQ_REMOVE(&x->files.done, f, entry);
 		xfer_file_free(f);
 	}
 }
@@ -296,10 +303,10 @@ static void
 tell(struct xfer *x)
 {
 	struct progress *p = x->opts.progress;
-	struct xfer_file *f = TAILQ_FIRST(&x->active);
+	struct xfer_file *f = TAILQ_FIRST(&x->files.active);
 
 	progress_streams(p, x->stream_count);
-	if (x->trees)
+	if (x->dirs.any)
 		progress_listing(p, !xfer_listed(x));
 	progress_tick(p, f != NULL ? &f->item : NULL, loop_now_ms());
 }
@@ -311,13 +318,13 @@ stop(struct xfer *x)
 	struct xfer_file *f, *next;
 
 	x->stopped = true;
-	while ((f = TAILQ_FIRST(&x->queue)) != NULL) {
-		TAILQ_REMOVE(&x->queue, f, entry);
-		x->queued--;
-		TAILQ_INSERT_TAIL(&x->done, f, entry);
+	while ((f = TAILQ_FIRST(&x->files.queue)) != NULL) {
+		TAILQ_REMOVE(&x->files.queue, f, entry);
+		x->files.queued--;
+		TAILQ_INSERT_TAIL(&x->files.done, f, entry);
 	}
 	xfer_dirs_stop(x);
-	for (f = TAILQ_FIRST(&x->active); f != NULL; f = next) {
+	for (f = TAILQ_FIRST(&x->files.active); f != NULL; f = next) {
 		next = TAILQ_NEXT(f, entry);
 		xfer_file_stop(f);
 	}
@@ -326,8 +333,8 @@ stop(struct xfer *x)
 static bool
 all_done(const struct xfer *x)
 {
-	return x->queued == 0 && x->active_count == 0 && x->asking == 0 &&
-	    TAILQ_EMPTY(&x->all_dirs);
+	return x->files.queued == 0 && x->files.active_count == 0 &&
+	    x->requests.count == 0 && TAILQ_EMPTY(&x->dirs.all);
 }
 
 /* A turn, and what its time was: waiting is what is neither work nor the

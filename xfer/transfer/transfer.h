@@ -54,7 +54,7 @@ struct xfer_opts {
 	size_t budget_bytes;	/* under way in all; 0: 64 MiB */
 	uint32_t block_bytes;	/* of a request; 0: what the server takes */
 	unsigned requests_max;	/* of data, under way; 0: by the budget */
-	unsigned files_max;	/* open at a time; 0: 512, over long paths 1024 */
+	unsigned files_max; /* open at a time; 0: 512, over long paths 1024 */
 	struct progress *progress; /* borrowed; may be NULL */
 	/* One line for people. path is not escaped. */
 	void (*report)(void *arg, const char *path, const char *text);
