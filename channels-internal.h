@@ -44,6 +44,30 @@ enum channel_state {
 	CHANNEL_DEAD, /* to be freed at the end of the turn */
 };
 
+/*
+ * How far each direction is on its way to CLOSE; channels-close.c has the
+ * table of what may follow what. Later states have larger numbers, and EOF
+ * counts as sent from SENDING_EOF_SENT on: behind CLOSE nothing can follow
+ * either.
+ */
+enum channel_sending {
+	SENDING_OPEN,
+	SENDING_DRAINING, /* what the sources hold now, then EOF and CLOSE */
+	SENDING_ENDING,	  /* the sources are dropped; EOF behind the queue */
+	SENDING_CLOSING,  /* likewise, and then CLOSE */
+	SENDING_EOF_SENT,
+	SENDING_CLOSE_DUE, /* EOF is sent, CLOSE follows */
+	SENDING_CLOSED,
+};
+
+enum channel_receiving {
+	RECEIVING_OPEN,
+	RECEIVING_EOF, /* it came, and the sinks do not have all data yet */
+	RECEIVING_EOF_REPORTED,
+	RECEIVING_CLOSED, /* CLOSE came, EOF is not reported yet */
+	RECEIVING_CLOSED_REPORTED,
+};
+
 struct reply_slot {
 	channels_reply_fn fn;
 	void *arg;
@@ -111,10 +135,9 @@ struct channel {
 	bool io_write_blocked;
 	struct buf send; /* from channel_send_data, waits for window */
 
-	bool ending;	   /* channel_end_source() was called */
-	bool sent_eof, got_eof, eof_reported;
-	bool want_close, sent_close, got_close;
-	bool hold_close;
+	enum channel_sending sending;	  /* set by channels-close.c only */
+	enum channel_receiving receiving; /* likewise */
+	bool hold_close; /* the kind has something to say before CLOSE */
 	struct replies replies;
 };
 
@@ -175,6 +198,23 @@ struct span queue_front(const struct queue *q);
 void queue_consume(struct queue *q, size_t len);
 void queue_clear(struct queue *q);
 
+/* channels-close.c. may_become: the table, for the unit test. */
+bool channel_sending_may_become(enum channel_sending from,
+    enum channel_sending to);
+bool channel_receiving_may_become(enum channel_receiving from,
+    enum channel_receiving to);
+bool channel_sent_eof(const struct channel *c); /* or CLOSE */
+/* CLOSE follows when all is sent. */
+bool channel_closes(const struct channel *c);
+bool channel_got_eof(const struct channel *c); /* or CLOSE */
+bool channel_got_close(const struct channel *c);
+/* The peer's EOF or CLOSE arrived. */
+void channel_note_eof(struct channel *c);
+void channel_note_close(struct channel *c);
+/* Sends EOF and CLOSE where they are due. A channel that is closed in both
+ * directions, and whose sinks have all data, is dead after it. */
+int channel_advance_close(struct channel *c) must_check;
+
 /* channels-window.c */
 /* The peer lets us send so much more; false: more than there can be. */
 bool channel_widen(struct channel *c, uint32_t more) must_check;
@@ -193,7 +233,7 @@ void channel_clear_io(struct channel *c);
 void channel_drop_sources(struct channel *c);
 /* Reads are tried in the next turn without waiting for poll(2). */
 void channel_mark_sources_readable(struct channel *c);
-bool channel_sources_done(const struct channel *c);
+bool channel_sources_ended(const struct channel *c);
 bool channel_sinks_done(const struct channel *c);
 /* Data from the peer for a sink; what it does not take is queued. */
 int channel_deliver(struct channel *c, uint32_t ext,

@@ -188,7 +188,7 @@ on_data(struct channels *chs, struct rd r, bool extended)
 
 	if (c == NULL || err != 0)
 		return c == NULL ? ERR_PROTOCOL : err;
-	if (c->state != CHANNEL_OPEN || c->got_eof || c->got_close)
+	if (c->state != CHANNEL_OPEN || channel_got_eof(c))
 		return ERR_PROTOCOL;
 	/* Written ahead of an answer that was no: to be ignored, RFC 4254
 	 * section 5.2, so that the reason is what the user sees. */
@@ -211,7 +211,7 @@ on_eof(struct channels *chs, struct rd r)
 
 	if (c == NULL || c->state != CHANNEL_OPEN)
 		return ERR_PROTOCOL;
-	c->got_eof = true;
+	channel_note_eof(c);
 	return err;
 }
 
@@ -221,12 +221,11 @@ on_close(struct channels *chs, struct rd r)
 	struct channel *c = find(chs, &r);
 	int err = rd_end(&r);
 
-	if (c == NULL || c->state != CHANNEL_OPEN || c->got_close)
+	if (c == NULL || c->state != CHANNEL_OPEN || channel_got_close(c))
 		return ERR_PROTOCOL;
 	if (err != 0)
 		return err;
-	c->got_eof = true;
-	c->got_close = true;
+	channel_note_close(c);
 	if (c->ops->peer_closed != NULL)
 		c->ops->peer_closed(c->arg, c);
 	return 0;
@@ -249,7 +248,7 @@ on_request(struct channels *chs, struct rd r)
 		ok = c->ops->request(c->arg, c, name, &r);
 	if (ok < 0)
 		return ok;
-	if (!want_reply || c->sent_close)
+	if (!want_reply || c->sending == SENDING_CLOSED)
 		return 0;
 	channel_msg(c, &b,
 	    ok > 0 ? SSH_MSG_CHANNEL_SUCCESS : SSH_MSG_CHANNEL_FAILURE);

@@ -234,8 +234,8 @@ channel_adjust_window(struct channel *c)
 	uint32_t kept;
 	struct buf b;
 
-	if (c->consumed == 0 || c->consumed < least || c->got_eof ||
-	    c->got_close || c->sent_close)
+	if (c->consumed == 0 || c->consumed < least ||
+	    channel_got_eof(c) || c->sending == SENDING_CLOSED)
 		return 0;
 	if (!c->chs->fixed_windows)
 		note_use(c);

@@ -276,6 +276,7 @@ channel_leave(struct channel *c)
 	channel_set_fds(c, -1, -1, -1, -1); /* they were the owner's */
 	for (struct reply_slot *s = c->replies.first; s != NULL; s = s->next)
 		s->fn = forget_reply;
+	channel_hold_close(c, false);
 	channel_close(c, false);
 }
 
@@ -292,7 +293,7 @@ channel_request(struct channel *c, const char *name, const struct buf *data,
 	struct buf b;
 	int r;
 
-	if (c->state != CHANNEL_OPEN || c->sent_close)
+	if (c->state != CHANNEL_OPEN || c->sending == SENDING_CLOSED)
 		return ERR_CLOSED;
 	if (done != NULL && (r = replies_push(&c->replies, done, arg)) != 0)
 		return r;
@@ -320,29 +321,6 @@ channels_global_request(struct channels *chs, const char *name,
 	if (data != NULL)
 		buf_put_buf(&b, data);
 	return channels_send(chs, &b);
-}
-
-void
-channel_end_source(struct channel *c)
-{
-	c->ending = true;
-	channel_drop_sources(c);
-}
-
-void
-channel_close(struct channel *c, bool drain)
-{
-	c->want_close = true;
-	if (drain)
-		channel_mark_sources_readable(c);
-	else
-		channel_end_source(c);
-}
-
-void
-channel_hold_close(struct channel *c, bool hold)
-{
-	c->hold_close = hold;
 }
 
 void
@@ -381,94 +359,6 @@ channels_describe(const struct channels *chs, struct buf *out)
 		    c->state == CHANNEL_OPEN ? "open" : "opening",
 		    c->peer_window, c->window_left, c->window_max);
 	}
-}
-
-static int
-send_bare(struct channel *c, uint8_t type)
-{
-	struct buf b;
-
-	channel_msg(c, &b, type);
-	return channels_send(c->chs, &b);
-}
-
-static void
-tell_eof(struct channel *c)
-{
-	if (!c->got_eof || c->eof_reported || !channel_sinks_done(c))
-		return;
-	c->eof_reported = true;
-	if (c->io != NULL && c->io->end != NULL)
-		c->io->end(c->io_arg);
-	if (c->ops->eof != NULL)
-		c->ops->eof(c->arg, c);
-}
-
-/* EOF and CLOSE as they fall due (RFC 4254 section 5.3). */
-static int
-advance_close(struct channel *c)
-{
-	bool drained = channel_sources_done(c) && buf_len(&c->send) == 0;
-	int r;
-
-	if (c->state != CHANNEL_OPEN || c->optimistic)
-		return 0;
-	if (drained && !c->sent_eof && !c->sent_close && !c->got_close) {
-		if ((r = send_bare(c, SSH_MSG_CHANNEL_EOF)) != 0)
-			return r;
-		c->sent_eof = true;
-		if (c->ops->source_end != NULL)
-			c->ops->source_end(c->arg, c);
-	}
-	tell_eof(c);
-	if (!c->sent_close && !c->hold_close &&
-	    (c->got_close || (c->want_close && drained))) {
-		if ((r = send_bare(c, SSH_MSG_CHANNEL_CLOSE)) != 0)
-			return r;
-		c->sent_close = true;
-		channel_drop_sources(c);
-	}
-	if (c->sent_close && c->got_close && channel_sinks_done(c)) {
-		c->state = CHANNEL_DEAD;
-		if (c->ops->closed != NULL)
-			c->ops->closed(c->arg, c);
-	}
-	return 0;
-}
-
-size_t
-channels_settle(struct channels *chs)
-{
-	size_t left = 0;
-
-	for (size_t i = 0; i < chs->n; i++) {
-		struct channel *c = chs->v[i];
-
-		if (c == NULL || c->state == CHANNEL_DEAD)
-			continue;
-		c->got_eof = c->got_close = c->sent_close = true;
-		channel_drop_sources(c);
-		tell_eof(c);
-		if (channel_sinks_done(c)) {
-			c->state = CHANNEL_DEAD;
-			if (c->ops->closed != NULL)
-				c->ops->closed(c->arg, c);
-			continue;
-		}
-		channel_update_watches(c);
-		left++;
-	}
-	return left;
-}
-
-bool
-channels_complete(const struct channels *chs)
-{
-	for (size_t i = 0; i < chs->n; i++)
-		if (chs->v[i] != NULL && chs->v[i]->state != CHANNEL_DEAD &&
-		    !chs->v[i]->got_close)
-			return false;
-	return chs->n > 0;
 }
 
 /* Rounds of one packet each, interactive channels first, so that none has to
@@ -518,7 +408,7 @@ channels_turn(struct channels *chs, bool *more)
 			continue;
 		if (c->state == CHANNEL_OPEN &&
 		    ((r = channel_adjust_window(c)) != 0 ||
-			(r = advance_close(c)) != 0))
+			(r = channel_advance_close(c)) != 0))
 			return r;
 		if (c->state == CHANNEL_DEAD) {
 			free_channel(c);
