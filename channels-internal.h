@@ -7,6 +7,7 @@
 #ifndef HPN_CHANNELS_INTERNAL_H
 #define HPN_CHANNELS_INTERNAL_H
 
+#include "channels-recv-window.h"
 #include "channels.h"
 
 enum {
@@ -18,24 +19,7 @@ enum {
 	CHANNEL_SEND_MAX = 64 * 1024, /* bytes queued by channel_send_data */
 	CHANNEL_TURN_MAX = 4 * 1024 * 1024, /* bytes read in a loop turn */
 	CHANNEL_SAMPLE_MS = 20,	      /* the kernel is asked at most so often */
-	CHANNEL_MEASURE_US = 1000,    /* least time that a rate is taken over */
-	CHANNEL_REST_MS = 10 * 1000,  /* unused so long, a window halves */
 };
-
-/*
- * The budget of a connection: what all its channels offer is what sinks that
- * stop can make us keep. Windows grow to less, 10 Gbit/s over 50 ms, so that
- * there is something left for a channel that is opened then. The next ones get
- * half of what is left, and a packet at least.
- *
- * What a sender of OpenSSH does not get away it keeps in one buffer of 16 MiB
- * at most. It moves the content to the front when half of that was sent, but
- * with each read when the buffer is full: more than 8 MiB that do not get away
- * cost it dearly (10 s of CPU per GB; it stalls), and 2 MiB next to nothing.
- */
-#define CHANNELS_BUDGET ((uint32_t)64 * 1024 * 1024)
-#define CHANNEL_BACKLOG_MAX ((uint32_t)8 * 1024 * 1024)
-#define CHANNELS_GROW_LIMIT ((uint32_t)60 * 1024 * 1024)
 
 enum channel_state {
 	CHANNEL_OPENING,  /* we asked */
@@ -117,16 +101,8 @@ struct channel {
 	uint32_t peer_window_top; /* the most it ever was */
 	uint32_t early; /* bytes sent before there was a window */
 	uint32_t peer_max_packet;
-	uint32_t window_max;  /* bytes we offer */
-	uint32_t window_left; /* bytes the peer may still send */
-	uint32_t consumed;    /* bytes gone since the last adjust */
-	uint32_t max_packet;
-	uint64_t arrived; /* bytes since measured_us */
-	uint64_t measured_us;
-	uint64_t per_rtt; /* bytes that arrived in the last round trip */
-	uint64_t used_ms;  /* last adjust; 0: none yet */
-	uint32_t withheld; /* bytes that will not be given back */
-	uint32_t unproven; /* bytes to be used before it may grow again */
+	uint32_t max_packet; /* of data, in the peer's packets */
+	struct recv_window window;
 
 	struct source source[2]; /* data, stderr */
 	struct sink sink[2];

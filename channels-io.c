@@ -105,7 +105,7 @@ drain_sink(struct channel *c, int which, size_t max)
 			break;
 		}
 		queue_consume(&s->queue, (size_t)n);
-		c->consumed += (uint32_t)n;
+		recv_window_consume(&c->window, (uint32_t)n);
 		if (s->blocks)
 			return false;
 	}
@@ -128,7 +128,7 @@ on_sink_ready(void *arg, int fd, int events)
 static void
 drop_queue(struct channel *c, struct sink *s)
 {
-	c->consumed += (uint32_t)s->queue.len;
+	recv_window_consume(&c->window, (uint32_t)s->queue.len);
 	queue_clear(&s->queue);
 }
 
@@ -282,7 +282,7 @@ channel_deliver(struct channel *c, uint32_t ext, struct span data)
 		taken = 0;
 	else
 		taken = io_write(c, ext, data.p, data.len);
-	c->consumed += (uint32_t)taken;
+	recv_window_consume(&c->window, (uint32_t)taken);
 	return queue_put(queue,
 	    (struct span){ data.p + taken, data.len - taken });
 }
@@ -300,7 +300,7 @@ channel_drain_sinks(struct channel *c)
 		front = queue_front(queue);
 		taken = io_write(c, 0, front.p, front.len);
 		queue_consume(queue, taken);
-		c->consumed += (uint32_t)taken;
+		recv_window_consume(&c->window, (uint32_t)taken);
 	} while (front.len > 0 && taken == front.len);
 }
 

@@ -46,7 +46,7 @@ confirm_open(struct channel *c)
 	c->state = CHANNEL_OPEN;
 	channel_msg(c, &b, SSH_MSG_CHANNEL_OPEN_CONFIRMATION);
 	buf_put_u32(&b, c->id);
-	buf_put_u32(&b, c->window_left);
+	buf_put_u32(&b, c->window.left);
 	buf_put_u32(&b, c->max_packet);
 	return channels_send(c->chs, &b);
 }
@@ -192,14 +192,13 @@ on_data(struct channels *chs, struct rd r, bool extended)
 		return ERR_PROTOCOL;
 	/* Written ahead of an answer that was no: to be ignored, RFC 4254
 	 * section 5.2, so that the reason is what the user sees. */
-	if (c->window_max == 0)
+	if (c->window.max == 0)
 		return 0;
-	if (data.len > c->window_left) {
+	if (data.len > UINT32_MAX ||
+	    !recv_window_receive(&c->window, (uint32_t)data.len)) {
 		log_info("channel %u: peer sent more than its window", c->id);
 		return ERR_PROTOCOL;
 	}
-	c->window_left -= (uint32_t)data.len;
-	c->arrived += data.len;
 	return channel_deliver(c, ext, data);
 }
 

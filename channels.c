@@ -190,7 +190,7 @@ first_window(const struct channel *c, uint32_t wanted)
 {
 	return c->chs->fixed_windows ?
 	    wanted :
-	    channel_window_first(wanted, channels_offered(c->chs));
+	    recv_window_first(wanted, channels_offered(c->chs));
 }
 
 void
@@ -199,7 +199,7 @@ channel_accept(struct channel *c, const struct channel_ops *ops, void *arg,
 {
 	c->ops = ops;
 	c->arg = arg;
-	c->window_max = c->window_left = first_window(c, window);
+	recv_window_init(&c->window, first_window(c, window));
 	c->max_packet = max_packet;
 	if (max_packet == CHANNEL_PACKET_DEFAULT && !c->chs->exact_windows &&
 	    !c->chs->fixed_windows)
@@ -222,7 +222,7 @@ channel_open(struct channel **out, struct channels *chs, const char *type,
 	buf_put_u8(&b, SSH_MSG_CHANNEL_OPEN);
 	buf_put_cstring(&b, type);
 	buf_put_u32(&b, c->id);
-	buf_put_u32(&b, c->window_max);
+	buf_put_u32(&b, c->window.max);
 	buf_put_u32(&b, c->max_packet);
 	if (extra != NULL)
 		buf_put_buf(&b, extra);
@@ -249,21 +249,18 @@ channel_open_optimistically(struct channel *c, uint32_t peer_id)
 void
 channel_grant_window(struct channel *c, uint32_t window)
 {
-	window = first_window(c, window);
+	bool told = false;
 	struct buf b;
 
-	c->window_max += window;
-	/* What uses it may be on its way already, so it counts from now on. */
+	window = first_window(c, window);
+	/* Data for it may be on its way already, so it counts from now on. */
 	if (c->state == CHANNEL_OPEN) {
 		channel_msg(c, &b, SSH_MSG_CHANNEL_WINDOW_ADJUST);
 		buf_put_u32(&b, window);
-		if (channels_send(c->chs, &b) == 0) {
-			c->window_left += window;
-			return;
-		}
+		told = channels_send(c->chs, &b) == 0;
 	}
-	/* Goes out as an adjust at the end of the turn. */
-	c->consumed += window;
+	/* Else the adjust at the end of a turn tells it. */
+	recv_window_grant(&c->window, window, told);
 }
 
 static const struct channel_ops no_ops = { .closed = NULL };
@@ -357,7 +354,7 @@ channels_describe(const struct channels *chs, struct buf *out)
 		    "  #%u %s (%s, may send %u, offers %u of %u bytes)\n",
 		    c->id, c->type,
 		    c->state == CHANNEL_OPEN ? "open" : "opening",
-		    c->peer_window, c->window_left, c->window_max);
+		    c->peer_window, c->window.left, c->window.max);
 	}
 }
 

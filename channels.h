@@ -209,18 +209,4 @@ struct channels_times {
 };
 struct channels_times channels_times(const struct channels *chs);
 
-/* The dynamic window, as a pure function: the window (bytes) to offer from
- * now on, given the one offered so far, the bytes that arrive in a round trip,
- * now and the last time (0: not known), the TCP receive buffer of the
- * connection and the limit. It never shrinks here, and grows only for a peer
- * that it holds back; exact: no more than that peer can use in the next round
- * trip. */
-uint32_t channel_window_next(uint32_t window_max, uint64_t per_rtt,
-    uint64_t before, uint32_t rcvbuf, uint32_t limit, bool exact);
-/* The window of a new channel for which `wanted` was asked, where `offered` is
- * what the others have: the sum stays within the connection's budget. */
-uint32_t channel_window_first(uint32_t wanted, uint64_t offered);
-/* And the window after a time in which nothing was used of it. */
-uint32_t channel_window_rested(uint32_t window_max, uint64_t idle_ms);
-
 #endif

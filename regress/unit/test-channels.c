@@ -566,20 +566,12 @@ test_budget(void **state)
 	struct world w;
 
 	(void)state;
-	assert_int_equal(channel_window_first(WANT, 0), WANT);
-	assert_int_equal(channel_window_first(1000, 0), 1000);
-	assert_int_equal(channel_window_first(WANT, CHANNELS_GROW_LIMIT),
-	    WANT);
-	assert_int_equal(channel_window_first(WANT, CHANNELS_BUDGET),
-	    CHANNEL_PACKET_DEFAULT);
-	assert_int_equal(channel_window_first(WANT, UINT64_MAX),
-	    CHANNEL_PACKET_DEFAULT);
 	world_open(&w);
 	for (int i = 0; i < 200; i++) {
 		assert_int_equal(channel_open(&c, w.a.chs, "session", NULL,
 				     &world_ops, &w.a, WANT, 32768), 0);
 		if (i < 30)
-			assert_int_equal(c->window_max, WANT);
+			assert_int_equal(c->window.max, WANT);
 	}
 	assert_in_range(channels_offered(w.a.chs), CHANNELS_BUDGET / 2,
 	    CHANNELS_BUDGET + 200 * CHANNEL_PACKET_DEFAULT);
@@ -587,7 +579,7 @@ test_budget(void **state)
 	channels_set_dynamic(w.a.chs, false);
 	assert_int_equal(channel_open(&c, w.a.chs, "session", NULL, &world_ops,
 			     &w.a, WANT, 32768), 0);
-	assert_int_equal(c->window_max, WANT);
+	assert_int_equal(c->window.max, WANT);
 	world_close(&w);
 }
 
