@@ -239,6 +239,10 @@ channels_settle(struct channels *chs)
 
 		if (c == NULL || c->state == CHANNEL_DEAD)
 			continue;
+		if (c->state == CHANNEL_INCOMING) {
+			die(c);
+			continue;
+		}
 		channel_note_close(c);
 		set_sending(c, SENDING_CLOSED);
 		channel_drop_sources(c);

@@ -23,7 +23,7 @@ enum {
 
 enum channel_state {
 	CHANNEL_OPENING,  /* we asked */
-	CHANNEL_INCOMING, /* the peer asked, its handler runs */
+	CHANNEL_INCOMING, /* the peer asked, and has no answer yet */
 	CHANNEL_OPEN,
 	CHANNEL_DEAD, /* to be freed at the end of the turn */
 };
@@ -166,6 +166,10 @@ int channel_new(struct channel **out, struct channels *chs,
 /* Starts a message "type, peer's number". */
 void channel_msg(const struct channel *c, struct buf *b, uint8_t type);
 int channels_send(struct channels *chs, struct buf *b) must_check;
+/* The owner has left it. */
+bool channel_is_left(const struct channel *c);
+/* The window and the packets that are offered on a channel. */
+void channel_offer(struct channel *c, uint32_t window, uint32_t max_packet);
 bool replies_pop(struct replies *q, channels_reply_fn *fn, void **arg);
 
 /* channels-queue.c. front: what can be had in one piece; of that, consume. */

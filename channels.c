@@ -194,11 +194,8 @@ first_window(const struct channel *c, uint32_t wanted)
 }
 
 void
-channel_accept(struct channel *c, const struct channel_ops *ops, void *arg,
-    uint32_t window, uint32_t max_packet)
+channel_offer(struct channel *c, uint32_t window, uint32_t max_packet)
 {
-	c->ops = ops;
-	c->arg = arg;
 	recv_window_init(&c->window, first_window(c, window));
 	c->max_packet = max_packet;
 	if (max_packet == CHANNEL_PACKET_DEFAULT && !c->chs->exact_windows &&
@@ -217,7 +214,9 @@ channel_open(struct channel **out, struct channels *chs, const char *type,
 
 	if ((r = channel_new(&c, chs, type)) != 0)
 		return r;
-	channel_accept(c, ops, arg, window, max_packet);
+	c->ops = ops;
+	c->arg = arg;
+	channel_offer(c, window, max_packet);
 	buf_init(&b);
 	buf_put_u8(&b, SSH_MSG_CHANNEL_OPEN);
 	buf_put_cstring(&b, type);
@@ -264,6 +263,12 @@ channel_grant_window(struct channel *c, uint32_t window)
 }
 
 static const struct channel_ops no_ops = { .closed = NULL };
+
+bool
+channel_is_left(const struct channel *c)
+{
+	return c->ops == &no_ops;
+}
 
 void
 channel_leave(struct channel *c)
@@ -387,6 +392,22 @@ pump_all(struct channels *chs)
 	return 0;
 }
 
+/* What is not about data: adjusts, EOF and CLOSE, and answers that nobody is
+ * left to give. */
+static int
+channel_turn(struct channel *c)
+{
+	int r;
+
+	if (c->state == CHANNEL_INCOMING && channel_is_left(c))
+		return channel_refuse(c, CHANNEL_OPEN_CONNECT_FAILED, NULL);
+	if (c->state != CHANNEL_OPEN)
+		return 0;
+	if ((r = channel_adjust_window(c)) != 0)
+		return r;
+	return channel_advance_close(c);
+}
+
 int
 channels_turn(struct channels *chs, bool *more)
 {
@@ -403,9 +424,7 @@ channels_turn(struct channels *chs, bool *more)
 
 		if (c == NULL)
 			continue;
-		if (c->state == CHANNEL_OPEN &&
-		    ((r = channel_adjust_window(c)) != 0 ||
-			(r = channel_advance_close(c)) != 0))
+		if ((r = channel_turn(c)) != 0)
 			return r;
 		if (c->state == CHANNEL_DEAD) {
 			free_channel(c);

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -30,7 +31,7 @@ on_refused(void *arg, struct channel *c, uint32_t reason, const char *text)
 	struct end *e = arg;
 
 	(void)c;
-	(void)text;
+	snprintf(e->refused_text, sizeof e->refused_text, "%s", text);
 	e->refused = (int)reason;
 }
 
@@ -71,8 +72,9 @@ on_request(void *arg, struct channel *c, struct span name, struct rd *data)
 	(void)c;
 	e->requests++;
 	if (span_equals(name, "fine"))
-		return rd_u32(data) == 42 && rd_end(data) == 0;
-	return 0;
+		return rd_u32(data) == 42 && rd_end(data) == 0 ?
+		    CHANNEL_SUCCESS : CHANNEL_FAILURE;
+	return CHANNEL_FAILURE;
 }
 
 const struct channel_ops world_ops = { .request = on_request,
@@ -86,11 +88,23 @@ on_open(void *arg, struct channels *chs, struct channel *c, struct rd *data)
 
 	(void)chs;
 	if (rd_end(data) != 0)
-		return CHANNEL_OPEN_PROHIBITED;
-	channel_accept(c, &world_ops, e, e->window, e->max_packet);
-	channel_set_fds(c, e->fds[0], e->fds[1], e->fds[2], e->fds[3]);
+		return CHANNEL_FAILURE;
 	e->ch = c;
-	return 0;
+	if (e->defers) {
+		channel_defer(c, &world_ops, e);
+		return CHANNEL_LATER;
+	}
+	return world_accept(e);
+}
+
+int
+world_accept(struct end *e)
+{
+	int err = channel_accept(e->ch, &world_ops, e, e->window,
+	    e->max_packet);
+
+	channel_set_fds(e->ch, e->fds[0], e->fds[1], e->fds[2], e->fds[3]);
+	return err != 0 ? err : CHANNEL_SUCCESS;
 }
 
 static void

@@ -15,8 +15,10 @@ struct end {
 	struct packet *packet;
 	struct channels *chs;
 	struct channel *ch;
+	char refused_text[64];
 	int opened, refused, eofs, closed, sink_errors, requests;
 	uint32_t window, max_packet;
+	bool defers; /* the accepting side calls world_accept() later */
 	int fds[4]; /* for the accepting side: source, sink, ext source... */
 };
 
@@ -35,6 +37,8 @@ void world_close(struct world *w);
 int world_run(struct world *w, int turns);
 /* a opens a channel of type session. */
 void world_open_session(struct world *w);
+/* e accepts the channel that it was asked for; an enum channel_answer. */
+int world_accept(struct end *e);
 size_t channels_alive(const struct channels *chs);
 
 #endif
