@@ -7,6 +7,7 @@
 #ifndef HPN_CHANNELS_INTERNAL_H
 #define HPN_CHANNELS_INTERNAL_H
 
+#include "channels-recv-window.h"
 #include "channels.h"
 
 enum {
@@ -18,30 +19,37 @@ enum {
 	CHANNEL_SEND_MAX = 64 * 1024, /* bytes queued by channel_send_data */
 	CHANNEL_TURN_MAX = 4 * 1024 * 1024, /* bytes read in a loop turn */
 	CHANNEL_SAMPLE_MS = 20,	      /* the kernel is asked at most so often */
-	CHANNEL_MEASURE_US = 1000,    /* least time that a rate is taken over */
-	CHANNEL_REST_MS = 10 * 1000,  /* unused so long, a window halves */
 };
-
-/*
- * The budget of a connection: what all its channels offer is what sinks that
- * stop can make us keep. Windows grow to less, 10 Gbit/s over 50 ms, so that
- * there is something left for a channel that is opened then. The next ones get
- * half of what is left, and a packet at least.
- *
- * What a sender of OpenSSH does not get away it keeps in one buffer of 16 MiB
- * at most. It moves the content to the front when half of that was sent, but
- * with each read when the buffer is full: more than 8 MiB that do not get away
- * cost it dearly (10 s of CPU per GB; it stalls), and 2 MiB next to nothing.
- */
-#define CHANNELS_BUDGET ((uint32_t)64 * 1024 * 1024)
-#define CHANNEL_BACKLOG_MAX ((uint32_t)8 * 1024 * 1024)
-#define CHANNELS_GROW_LIMIT ((uint32_t)60 * 1024 * 1024)
 
 enum channel_state {
 	CHANNEL_OPENING,  /* we asked */
-	CHANNEL_INCOMING, /* the peer asked, its handler runs */
+	CHANNEL_INCOMING, /* the peer asked, and has no answer yet */
 	CHANNEL_OPEN,
 	CHANNEL_DEAD, /* to be freed at the end of the turn */
+};
+
+/*
+ * How far each direction is on its way to CLOSE; channels-close.c has the
+ * table of what may follow what. Later states have larger numbers, and EOF
+ * counts as sent from SENDING_EOF_SENT on: behind CLOSE nothing can follow
+ * either.
+ */
+enum channel_sending {
+	SENDING_OPEN,
+	SENDING_DRAINING, /* what the sources hold now, then EOF and CLOSE */
+	SENDING_ENDING,	  /* the sources are dropped; EOF behind the queue */
+	SENDING_CLOSING,  /* likewise, and then CLOSE */
+	SENDING_EOF_SENT,
+	SENDING_CLOSE_DUE, /* EOF is sent, CLOSE follows */
+	SENDING_CLOSED,
+};
+
+enum channel_receiving {
+	RECEIVING_OPEN,
+	RECEIVING_EOF, /* it came, and the sinks do not have all data yet */
+	RECEIVING_EOF_REPORTED,
+	RECEIVING_CLOSED, /* CLOSE came, EOF is not reported yet */
+	RECEIVING_CLOSED_REPORTED,
 };
 
 struct reply_slot {
@@ -93,16 +101,8 @@ struct channel {
 	uint32_t peer_window_top; /* the most it ever was */
 	uint32_t early; /* bytes sent before there was a window */
 	uint32_t peer_max_packet;
-	uint32_t window_max;  /* bytes we offer */
-	uint32_t window_left; /* bytes the peer may still send */
-	uint32_t consumed;    /* bytes gone since the last adjust */
-	uint32_t max_packet;
-	uint64_t arrived; /* bytes since measured_us */
-	uint64_t measured_us;
-	uint64_t per_rtt; /* bytes that arrived in the last round trip */
-	uint64_t used_ms;  /* last adjust; 0: none yet */
-	uint32_t withheld; /* bytes that will not be given back */
-	uint32_t unproven; /* bytes to be used before it may grow again */
+	uint32_t max_packet; /* of data, in the peer's packets */
+	struct recv_window window;
 
 	struct source source[2]; /* data, stderr */
 	struct sink sink[2];
@@ -111,10 +111,9 @@ struct channel {
 	bool io_write_blocked;
 	struct buf send; /* from channel_send_data, waits for window */
 
-	bool ending;	   /* channel_end_source() was called */
-	bool sent_eof, got_eof, eof_reported;
-	bool want_close, sent_close, got_close;
-	bool hold_close;
+	enum channel_sending sending;	  /* set by channels-close.c only */
+	enum channel_receiving receiving; /* likewise */
+	bool hold_close; /* the kind has something to say before CLOSE */
 	struct replies replies;
 };
 
@@ -167,6 +166,10 @@ int channel_new(struct channel **out, struct channels *chs,
 /* Starts a message "type, peer's number". */
 void channel_msg(const struct channel *c, struct buf *b, uint8_t type);
 int channels_send(struct channels *chs, struct buf *b) must_check;
+/* The owner has left it. */
+bool channel_is_left(const struct channel *c);
+/* The window and the packets that are offered on a channel. */
+void channel_offer(struct channel *c, uint32_t window, uint32_t max_packet);
 bool replies_pop(struct replies *q, channels_reply_fn *fn, void **arg);
 
 /* channels-queue.c. front: what can be had in one piece; of that, consume. */
@@ -174,6 +177,23 @@ int queue_put(struct queue *q, struct span s) must_check;
 struct span queue_front(const struct queue *q);
 void queue_consume(struct queue *q, size_t len);
 void queue_clear(struct queue *q);
+
+/* channels-close.c. may_become: the table, for the unit test. */
+bool channel_sending_may_become(enum channel_sending from,
+    enum channel_sending to);
+bool channel_receiving_may_become(enum channel_receiving from,
+    enum channel_receiving to);
+bool channel_sent_eof(const struct channel *c); /* or CLOSE */
+/* CLOSE follows when all is sent. */
+bool channel_closes(const struct channel *c);
+bool channel_got_eof(const struct channel *c); /* or CLOSE */
+bool channel_got_close(const struct channel *c);
+/* The peer's EOF or CLOSE arrived. */
+void channel_note_eof(struct channel *c);
+void channel_note_close(struct channel *c);
+/* Sends EOF and CLOSE where they are due. A channel that is closed in both
+ * directions, and whose sinks have all data, is dead after it. */
+int channel_advance_close(struct channel *c) must_check;
 
 /* channels-window.c */
 /* The peer lets us send so much more; false: more than there can be. */
@@ -193,7 +213,7 @@ void channel_clear_io(struct channel *c);
 void channel_drop_sources(struct channel *c);
 /* Reads are tried in the next turn without waiting for poll(2). */
 void channel_mark_sources_readable(struct channel *c);
-bool channel_sources_done(const struct channel *c);
+bool channel_sources_ended(const struct channel *c);
 bool channel_sinks_done(const struct channel *c);
 /* Data from the peer for a sink; what it does not take is queued. */
 int channel_deliver(struct channel *c, uint32_t ext,

@@ -104,7 +104,7 @@ drain_sink(struct channel *c, int which, size_t max)
 			break;
 		}
 		queue_consume(&s->queue, (size_t)n);
-		c->consumed += (uint32_t)n;
+		recv_window_consume(&c->window, (uint32_t)n);
 		if (s->blocks)
 			return false;
 	}
@@ -127,7 +127,7 @@ on_sink_ready(void *arg, int fd, int events)
 static void
 drop_queue(struct channel *c, struct sink *s)
 {
-	c->consumed += (uint32_t)s->queue.len;
+	recv_window_consume(&c->window, (uint32_t)s->queue.len);
 	queue_clear(&s->queue);
 }
 
@@ -151,7 +151,7 @@ set_source(struct channel *c, struct source *in, int fd)
 {
 	loop_unwatch(c->chs->loop, in->watch);
 	/* Behind an EOF nothing can follow. */
-	*in = (struct source){ .fd = c->sent_eof ? -1 : fd };
+	*in = (struct source){ .fd = channel_sent_eof(c) ? -1 : fd };
 	in->ended = in->fd == -1;
 	if (in->fd == -1)
 		return;
@@ -215,9 +215,9 @@ channel_wake(struct channel *c)
 }
 
 bool
-channel_sources_done(const struct channel *c)
+channel_sources_ended(const struct channel *c)
 {
-	return c->ending || (c->source[0].ended && c->source[1].ended);
+	return c->source[0].ended && c->source[1].ended;
 }
 
 bool
@@ -279,7 +279,7 @@ channel_deliver(struct channel *c, uint32_t ext, struct span data)
 		taken = 0;
 	else
 		taken = io_write(c, ext, data.p, data.len);
-	c->consumed += (uint32_t)taken;
+	recv_window_consume(&c->window, (uint32_t)taken);
 	return queue_put(queue,
 	    (struct span){ data.p + taken, data.len - taken });
 }
@@ -297,15 +297,15 @@ channel_drain_sinks(struct channel *c)
 		front = queue_front(queue);
 		taken = io_write(c, 0, front.p, front.len);
 		queue_consume(queue, taken);
-		c->consumed += (uint32_t)taken;
+		recv_window_consume(&c->window, (uint32_t)taken);
 	} while (front.len > 0 && taken == front.len);
 }
 
 static bool
 may_send(const struct channel *c)
 {
-	return c->state == CHANNEL_OPEN && !c->sent_eof && !c->sent_close &&
-	    !c->got_close && c->peer_window > 0;
+	return c->state == CHANNEL_OPEN && !channel_sent_eof(c) &&
+	    !channel_got_close(c) && c->peer_window > 0;
 }
 
 /* Bytes into p, 0 at the end, or ERR_AGAIN. */
@@ -365,12 +365,12 @@ pump_source(struct channel *c, int which, bool *moved)
 	}
 	n = read_source(c, s, p + head, max);
 	if (n == ERR_AGAIN || s->blocks ||
-	    ((size_t)n < max && !c->want_close))
+	    ((size_t)n < max && !channel_closes(c)))
 		s->ready = false;
 	if (n <= 0) {
 		/* Closing does not wait for what others, who hold the far
 		 * end, may write some day. */
-		if (n != ERR_AGAIN || c->want_close)
+		if (n != ERR_AGAIN || channel_closes(c))
 			drop_source(c, s);
 		return packet_bulk_commit(c->chs->packet, 0);
 	}
@@ -428,7 +428,7 @@ channel_send_data(struct channel *c, uint32_t ext, const void *p, size_t len)
 {
 	struct buf b;
 
-	if (c->sent_eof || c->sent_close || c->got_close)
+	if (channel_sent_eof(c) || channel_got_close(c))
 		return ERR_CLOSED;
 	if (ext == 0) {
 		if (buf_len(&c->send) + len > CHANNEL_SEND_MAX)

@@ -24,7 +24,7 @@ find(struct channels *chs, struct rd *r)
 }
 
 static int
-refuse_open(struct channels *chs, uint32_t peer_id, uint32_t reason,
+send_open_failure(struct channels *chs, uint32_t peer_id, uint32_t reason,
     const char *text)
 {
 	struct buf b;
@@ -38,21 +38,8 @@ refuse_open(struct channels *chs, uint32_t peer_id, uint32_t reason,
 	return channels_send(chs, &b);
 }
 
-static int
-confirm_open(struct channel *c)
-{
-	struct buf b;
-
-	c->state = CHANNEL_OPEN;
-	channel_msg(c, &b, SSH_MSG_CHANNEL_OPEN_CONFIRMATION);
-	buf_put_u32(&b, c->id);
-	buf_put_u32(&b, c->window_left);
-	buf_put_u32(&b, c->max_packet);
-	return channels_send(c->chs, &b);
-}
-
 static const char *
-failure_text(int reason)
+failure_text(enum channel_open_failure reason)
 {
 	switch (reason) {
 	case CHANNEL_OPEN_PROHIBITED:
@@ -66,14 +53,74 @@ failure_text(int reason)
 	}
 }
 
+int
+channel_accept(struct channel *c, const struct channel_ops *ops, void *arg,
+    uint32_t window, uint32_t max_packet)
+{
+	struct buf b;
+
+	ENSURE(c->state == CHANNEL_INCOMING);
+	c->ops = ops;
+	c->arg = arg;
+	channel_offer(c, window, max_packet);
+	c->state = CHANNEL_OPEN;
+	channel_msg(c, &b, SSH_MSG_CHANNEL_OPEN_CONFIRMATION);
+	buf_put_u32(&b, c->id);
+	buf_put_u32(&b, c->window.left);
+	buf_put_u32(&b, c->max_packet);
+	return channels_send(c->chs, &b);
+}
+
+int
+channel_refuse(struct channel *c, enum channel_open_failure reason,
+    const char *text)
+{
+	ENSURE(c->state == CHANNEL_INCOMING);
+	c->state = CHANNEL_DEAD;
+	return send_open_failure(c->chs, c->peer_id, reason,
+	    text != NULL ? text : failure_text(reason));
+}
+
+void
+channel_defer(struct channel *c, const struct channel_ops *ops, void *arg)
+{
+	ENSURE(c->state == CHANNEL_INCOMING);
+	c->ops = ops;
+	c->arg = arg;
+}
+
+/* The answer of the handler and what it did must agree. */
+static int
+finish_open(struct channel *c, int answer)
+{
+	if (answer < 0) {
+		c->state = CHANNEL_DEAD;
+		return answer;
+	}
+	switch ((enum channel_answer)answer) {
+	case CHANNEL_SUCCESS:
+		ENSURE(c->state == CHANNEL_OPEN);
+		return 0;
+	case CHANNEL_LATER:
+		ENSURE(c->ops != NULL);
+		return 0;
+	case CHANNEL_FAILURE:
+		break;
+	}
+	ENSURE(c->state != CHANNEL_OPEN);
+	return c->state == CHANNEL_DEAD ?
+	    0 : channel_refuse(c, CHANNEL_OPEN_PROHIBITED, NULL);
+}
+
 static int
 handle_open(struct channels *chs, const char *type, struct channel *c,
     struct rd *r)
 {
 	for (size_t i = 0; i < chs->open_count; i++)
 		if (strcmp(chs->opens[i].type, type) == 0)
-			return chs->opens[i].fn(chs->opens[i].arg, chs, c, r);
-	return CHANNEL_OPEN_UNKNOWN_TYPE;
+			return finish_open(c,
+			    chs->opens[i].fn(chs->opens[i].arg, chs, c, r));
+	return channel_refuse(c, CHANNEL_OPEN_UNKNOWN_TYPE, NULL);
 }
 
 static int
@@ -88,23 +135,16 @@ on_open(struct channels *chs, struct rd r)
 	if ((err = rd_err(&r)) != 0)
 		goto out;
 	err = channel_new(&c, chs, type);
-	if (err == ERR_LIMIT)
-		err = refuse_open(chs, peer_id, CHANNEL_OPEN_RESOURCE_SHORTAGE,
+	if (err == ERR_LIMIT) {
+		err = send_open_failure(chs, peer_id,
+		    CHANNEL_OPEN_RESOURCE_SHORTAGE,
 		    failure_text(CHANNEL_OPEN_RESOURCE_SHORTAGE));
-	else if (err == 0) {
+	} else if (err == 0) {
 		c->state = CHANNEL_INCOMING;
 		c->peer_id = peer_id;
 		c->peer_window = window;
 		c->peer_max_packet = max_packet;
 		err = handle_open(chs, type, c, &r);
-		if (err == 0) {
-			err = confirm_open(c);
-		} else {
-			c->state = CHANNEL_DEAD;
-			if (err > 0)
-				err = refuse_open(chs, peer_id, (uint32_t)err,
-				    failure_text(err));
-		}
 	}
 out:
 	free(type);
@@ -173,8 +213,10 @@ on_window_adjust(struct channels *chs, struct rd r)
 	uint32_t more = rd_u32(&r);
 	int err = rd_end(&r);
 
-	if (c == NULL || err != 0)
-		return c == NULL ? ERR_PROTOCOL : err;
+	if (c == NULL || c->state == CHANNEL_INCOMING)
+		return ERR_PROTOCOL;
+	if (err != 0)
+		return err;
 	return channel_widen(c, more) ? 0 : ERR_PROTOCOL;
 }
 
@@ -188,18 +230,17 @@ on_data(struct channels *chs, struct rd r, bool extended)
 
 	if (c == NULL || err != 0)
 		return c == NULL ? ERR_PROTOCOL : err;
-	if (c->state != CHANNEL_OPEN || c->got_eof || c->got_close)
+	if (c->state != CHANNEL_OPEN || channel_got_eof(c))
 		return ERR_PROTOCOL;
 	/* Written ahead of an answer that was no: to be ignored, RFC 4254
 	 * section 5.2, so that the reason is what the user sees. */
-	if (c->window_max == 0)
+	if (c->window.max == 0)
 		return 0;
-	if (data.len > c->window_left) {
+	if (data.len > UINT32_MAX ||
+	    !recv_window_receive(&c->window, (uint32_t)data.len)) {
 		log_info("channel %u: peer sent more than its window", c->id);
 		return ERR_PROTOCOL;
 	}
-	c->window_left -= (uint32_t)data.len;
-	c->arrived += data.len;
 	return channel_deliver(c, ext, data);
 }
 
@@ -211,7 +252,7 @@ on_eof(struct channels *chs, struct rd r)
 
 	if (c == NULL || c->state != CHANNEL_OPEN)
 		return ERR_PROTOCOL;
-	c->got_eof = true;
+	channel_note_eof(c);
 	return err;
 }
 
@@ -221,12 +262,11 @@ on_close(struct channels *chs, struct rd r)
 	struct channel *c = find(chs, &r);
 	int err = rd_end(&r);
 
-	if (c == NULL || c->state != CHANNEL_OPEN || c->got_close)
+	if (c == NULL || c->state != CHANNEL_OPEN || channel_got_close(c))
 		return ERR_PROTOCOL;
 	if (err != 0)
 		return err;
-	c->got_eof = true;
-	c->got_close = true;
+	channel_note_close(c);
 	if (c->ops->peer_closed != NULL)
 		c->ops->peer_closed(c->arg, c);
 	return 0;
@@ -239,20 +279,22 @@ on_request(struct channels *chs, struct rd r)
 	struct span name = rd_string(&r);
 	bool want_reply = rd_bool(&r);
 	struct buf b;
-	int ok = 0, err;
+	int answer = CHANNEL_FAILURE, err;
 
 	if (c == NULL || c->state != CHANNEL_OPEN)
 		return ERR_PROTOCOL;
 	if ((err = rd_err(&r)) != 0)
 		return err;
 	if (c->ops->request != NULL)
-		ok = c->ops->request(c->arg, c, name, &r);
-	if (ok < 0)
-		return ok;
-	if (!want_reply || c->sent_close)
+		answer = c->ops->request(c->arg, c, name, &r);
+	if (answer < 0)
+		return answer;
+	ENSURE(answer != CHANNEL_LATER);
+	if (!want_reply || c->sending == SENDING_CLOSED)
 		return 0;
 	channel_msg(c, &b,
-	    ok > 0 ? SSH_MSG_CHANNEL_SUCCESS : SSH_MSG_CHANNEL_FAILURE);
+	    answer == CHANNEL_SUCCESS ? SSH_MSG_CHANNEL_SUCCESS :
+					SSH_MSG_CHANNEL_FAILURE);
 	return channels_send(chs, &b);
 }
 
@@ -271,33 +313,41 @@ on_reply(struct channels *chs, struct rd r, bool ok)
 }
 
 static int
+handle_global(struct channels *chs, struct span name, struct rd *r,
+    struct buf *reply)
+{
+	for (size_t i = 0; i < chs->global_count; i++)
+		if (span_equals(name, chs->globals[i].name))
+			return chs->globals[i].fn(chs->globals[i].arg, r,
+			    reply);
+	return CHANNEL_FAILURE;
+}
+
+static int
 on_global_request(struct channels *chs, struct rd r)
 {
 	struct span name = rd_string(&r);
-	bool want_reply = rd_bool(&r);
+	bool want_reply = rd_bool(&r), ok;
 	struct buf reply, b;
-	int ok = 0, err;
+	int answer, err;
 
 	if ((err = rd_err(&r)) != 0)
 		return err;
 	buf_init(&reply);
-	for (size_t i = 0; i < chs->global_count; i++) {
-		if (span_equals(name, chs->globals[i].name)) {
-			ok = chs->globals[i].fn(chs->globals[i].arg, &r,
-			    &reply);
-			break;
-		}
-	}
-	if (ok >= 0 && want_reply) {
+	answer = handle_global(chs, name, &r, &reply);
+	ENSURE(answer != CHANNEL_LATER);
+	ok = answer == CHANNEL_SUCCESS;
+	err = MIN(answer, 0);
+	if (err == 0 && want_reply) {
 		buf_init(&b);
-		buf_put_u8(&b, ok > 0 ? SSH_MSG_REQUEST_SUCCESS :
-					SSH_MSG_REQUEST_FAILURE);
-		if (ok > 0)
+		buf_put_u8(&b,
+		    ok ? SSH_MSG_REQUEST_SUCCESS : SSH_MSG_REQUEST_FAILURE);
+		if (ok)
 			buf_put_buf(&b, &reply);
-		ok = channels_send(chs, &b);
+		err = channels_send(chs, &b);
 	}
 	buf_clear(&reply);
-	return ok < 0 ? ok : 0;
+	return err;
 }
 
 static int

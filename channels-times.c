@@ -19,8 +19,8 @@ waits_for_window(const struct channel *c)
 static bool
 holds_peer_up(const struct channel *c)
 {
-	return c->state == CHANNEL_OPEN && c->window_max > 0 && !c->got_eof &&
-	    c->window_left < c->max_packet && c->sink[0].queue.len == 0;
+	return c->state == CHANNEL_OPEN && c->window.max > 0 &&
+	    !channel_got_eof(c) && c->window.left < c->max_packet && c->sink[0].queue.len == 0;
 }
 
 static bool

@@ -190,16 +190,13 @@ first_window(const struct channel *c, uint32_t wanted)
 {
 	return c->chs->fixed_windows ?
 	    wanted :
-	    channel_window_first(wanted, channels_offered(c->chs));
+	    recv_window_first(wanted, channels_offered(c->chs));
 }
 
 void
-channel_accept(struct channel *c, const struct channel_ops *ops, void *arg,
-    uint32_t window, uint32_t max_packet)
+channel_offer(struct channel *c, uint32_t window, uint32_t max_packet)
 {
-	c->ops = ops;
-	c->arg = arg;
-	c->window_max = c->window_left = first_window(c, window);
+	recv_window_init(&c->window, first_window(c, window));
 	c->max_packet = max_packet;
 	if (max_packet == CHANNEL_PACKET_DEFAULT && !c->chs->exact_windows &&
 	    !c->chs->fixed_windows)
@@ -217,12 +214,14 @@ channel_open(struct channel **out, struct channels *chs, const char *type,
 
 	if ((r = channel_new(&c, chs, type)) != 0)
 		return r;
-	channel_accept(c, ops, arg, window, max_packet);
+	c->ops = ops;
+	c->arg = arg;
+	channel_offer(c, window, max_packet);
 	buf_init(&b);
 	buf_put_u8(&b, SSH_MSG_CHANNEL_OPEN);
 	buf_put_cstring(&b, type);
 	buf_put_u32(&b, c->id);
-	buf_put_u32(&b, c->window_max);
+	buf_put_u32(&b, c->window.max);
 	buf_put_u32(&b, c->max_packet);
 	if (extra != NULL)
 		buf_put_buf(&b, extra);
@@ -249,24 +248,27 @@ channel_open_optimistically(struct channel *c, uint32_t peer_id)
 void
 channel_grant_window(struct channel *c, uint32_t window)
 {
-	window = first_window(c, window);
+	bool told = false;
 	struct buf b;
 
-	c->window_max += window;
-	/* What uses it may be on its way already, so it counts from now on. */
+	window = first_window(c, window);
+	/* Data for it may be on its way already, so it counts from now on. */
 	if (c->state == CHANNEL_OPEN) {
 		channel_msg(c, &b, SSH_MSG_CHANNEL_WINDOW_ADJUST);
 		buf_put_u32(&b, window);
-		if (channels_send(c->chs, &b) == 0) {
-			c->window_left += window;
-			return;
-		}
+		told = channels_send(c->chs, &b) == 0;
 	}
-	/* Goes out as an adjust at the end of the turn. */
-	c->consumed += window;
+	/* Else the adjust at the end of a turn tells it. */
+	recv_window_grant(&c->window, window, told);
 }
 
 static const struct channel_ops no_ops = { .closed = NULL };
+
+bool
+channel_is_left(const struct channel *c)
+{
+	return c->ops == &no_ops;
+}
 
 void
 channel_leave(struct channel *c)
@@ -276,6 +278,7 @@ channel_leave(struct channel *c)
 	channel_set_fds(c, -1, -1, -1, -1); /* they were the owner's */
 	for (struct reply_slot *s = c->replies.first; s != NULL; s = s->next)
 		s->fn = forget_reply;
+	channel_hold_close(c, false);
 	channel_close(c, false);
 }
 
@@ -292,7 +295,7 @@ channel_request(struct channel *c, const char *name, const struct buf *data,
 	struct buf b;
 	int r;
 
-	if (c->state != CHANNEL_OPEN || c->sent_close)
+	if (c->state != CHANNEL_OPEN || c->sending == SENDING_CLOSED)
 		return ERR_CLOSED;
 	if (done != NULL && (r = replies_push(&c->replies, done, arg)) != 0)
 		return r;
@@ -320,29 +323,6 @@ channels_global_request(struct channels *chs, const char *name,
 	if (data != NULL)
 		buf_put_buf(&b, data);
 	return channels_send(chs, &b);
-}
-
-void
-channel_end_source(struct channel *c)
-{
-	c->ending = true;
-	channel_drop_sources(c);
-}
-
-void
-channel_close(struct channel *c, bool drain)
-{
-	c->want_close = true;
-	if (drain)
-		channel_mark_sources_readable(c);
-	else
-		channel_end_source(c);
-}
-
-void
-channel_hold_close(struct channel *c, bool hold)
-{
-	c->hold_close = hold;
 }
 
 void
@@ -379,96 +359,8 @@ channels_describe(const struct channels *chs, struct buf *out)
 		    "  #%u %s (%s, may send %u, offers %u of %u bytes)\n",
 		    c->id, c->type,
 		    c->state == CHANNEL_OPEN ? "open" : "opening",
-		    c->peer_window, c->window_left, c->window_max);
+		    c->peer_window, c->window.left, c->window.max);
 	}
-}
-
-static int
-send_bare(struct channel *c, uint8_t type)
-{
-	struct buf b;
-
-	channel_msg(c, &b, type);
-	return channels_send(c->chs, &b);
-}
-
-static void
-tell_eof(struct channel *c)
-{
-	if (!c->got_eof || c->eof_reported || !channel_sinks_done(c))
-		return;
-	c->eof_reported = true;
-	if (c->io != NULL && c->io->end != NULL)
-		c->io->end(c->io_arg);
-	if (c->ops->eof != NULL)
-		c->ops->eof(c->arg, c);
-}
-
-/* EOF and CLOSE as they fall due (RFC 4254 section 5.3). */
-static int
-advance_close(struct channel *c)
-{
-	bool drained = channel_sources_done(c) && buf_len(&c->send) == 0;
-	int r;
-
-	if (c->state != CHANNEL_OPEN || c->optimistic)
-		return 0;
-	if (drained && !c->sent_eof && !c->sent_close && !c->got_close) {
-		if ((r = send_bare(c, SSH_MSG_CHANNEL_EOF)) != 0)
-			return r;
-		c->sent_eof = true;
-		if (c->ops->source_end != NULL)
-			c->ops->source_end(c->arg, c);
-	}
-	tell_eof(c);
-	if (!c->sent_close && !c->hold_close &&
-	    (c->got_close || (c->want_close && drained))) {
-		if ((r = send_bare(c, SSH_MSG_CHANNEL_CLOSE)) != 0)
-			return r;
-		c->sent_close = true;
-		channel_drop_sources(c);
-	}
-	if (c->sent_close && c->got_close && channel_sinks_done(c)) {
-		c->state = CHANNEL_DEAD;
-		if (c->ops->closed != NULL)
-			c->ops->closed(c->arg, c);
-	}
-	return 0;
-}
-
-size_t
-channels_settle(struct channels *chs)
-{
-	size_t left = 0;
-
-	for (size_t i = 0; i < chs->n; i++) {
-		struct channel *c = chs->v[i];
-
-		if (c == NULL || c->state == CHANNEL_DEAD)
-			continue;
-		c->got_eof = c->got_close = c->sent_close = true;
-		channel_drop_sources(c);
-		tell_eof(c);
-		if (channel_sinks_done(c)) {
-			c->state = CHANNEL_DEAD;
-			if (c->ops->closed != NULL)
-				c->ops->closed(c->arg, c);
-			continue;
-		}
-		channel_update_watches(c);
-		left++;
-	}
-	return left;
-}
-
-bool
-channels_complete(const struct channels *chs)
-{
-	for (size_t i = 0; i < chs->n; i++)
-		if (chs->v[i] != NULL && chs->v[i]->state != CHANNEL_DEAD &&
-		    !chs->v[i]->got_close)
-			return false;
-	return chs->n > 0;
 }
 
 /* Rounds of one packet each, interactive channels first, so that none has to
@@ -500,6 +392,22 @@ pump_all(struct channels *chs)
 	return 0;
 }
 
+/* What is not about data: adjusts, EOF and CLOSE, and answers that nobody is
+ * left to give. */
+static int
+channel_turn(struct channel *c)
+{
+	int r;
+
+	if (c->state == CHANNEL_INCOMING && channel_is_left(c))
+		return channel_refuse(c, CHANNEL_OPEN_CONNECT_FAILED, NULL);
+	if (c->state != CHANNEL_OPEN)
+		return 0;
+	if ((r = channel_adjust_window(c)) != 0)
+		return r;
+	return channel_advance_close(c);
+}
+
 int
 channels_turn(struct channels *chs, bool *more)
 {
@@ -516,9 +424,7 @@ channels_turn(struct channels *chs, bool *more)
 
 		if (c == NULL)
 			continue;
-		if (c->state == CHANNEL_OPEN &&
-		    ((r = channel_adjust_window(c)) != 0 ||
-			(r = advance_close(c)) != 0))
+		if ((r = channel_turn(c)) != 0)
 			return r;
 		if (c->state == CHANNEL_DEAD) {
 			free_channel(c);

@@ -46,11 +46,19 @@ enum channel_open_failure {
 struct channels;
 struct channel;
 
+/* What a handler of something that the peer asks for returns; or an error
+ * (< 0), which ends the connection. */
+enum channel_answer {
+	CHANNEL_FAILURE = 0,
+	CHANNEL_SUCCESS = 1,
+	CHANNEL_LATER = 2, /* channel_open_fn only */
+};
+
 struct channel_ops {
 	/* Every hook may be NULL.
 	 *
-	 * The peer asks (RFC 4254 section 5.4): 1 = success, 0 = failure, or
-	 * an error that ends the connection. The reply is sent here. */
+	 * The peer's request (RFC 4254 section 5.4); an enum channel_answer.
+	 * The reply is sent here. */
 	int (*request)(void *arg, struct channel *c, struct span name,
 	    struct rd *data);
 	/* Own CHANNEL_OPEN was confirmed / refused (text is escaped; the
@@ -62,8 +70,9 @@ struct channel_ops {
 	void (*eof)(void *arg, struct channel *c);
 	/* The peer sent CLOSE; ours is to follow, or is held back. */
 	void (*peer_closed)(void *arg, struct channel *c);
-	/* Both sides sent CLOSE and the sinks are done or broken. The channel
-	 * is freed after it; descriptors stay open, they are the kind's. */
+	/* Both sides sent CLOSE and the sinks are done or broken, or the
+	 * connection is gone. The channel is freed after it; descriptors stay
+	 * open, they are the kind's. */
 	void (*closed)(void *arg, struct channel *c);
 	/* Bytes just read from the source, changed in place; the new length
 	 * (at most cap) is returned. NULL: none. For escapes on a tty. */
@@ -96,18 +105,33 @@ int channels_new(struct channels **out, struct packet *p,
 void channels_free(struct channels *chs);
 
 /* The peer opens a channel of a registered type. The handler reads the type's
- * own fields from data and either calls channel_accept() or returns an
- * enum channel_open_failure (> 0) or an error (< 0); 0 = accepted. */
+ * own fields from data, and returns an enum channel_answer:
+ * CHANNEL_SUCCESS when it has called channel_accept();
+ * CHANNEL_FAILURE when it has called channel_refuse() (it need not: then the
+ * reason is CHANNEL_OPEN_PROHIBITED);
+ * CHANNEL_LATER when it has called channel_defer(): one of the other two is
+ * called in a later turn, and until then the channel counts among the
+ * CHANNELS_MAX. The peer does not know its number before it is accepted, so a
+ * message for it ends the connection. */
 typedef int (*channel_open_fn)(void *arg, struct channels *chs,
     struct channel *c, struct rd *data);
 int channels_on_open(struct channels *chs, const char *type,
     channel_open_fn fn, void *arg) must_check;
-/* ops borrowed; window 0 gives none yet (channel_grant_window later). Where
- * others have much, less window is given than asked for. Our own kind, which
- * makes its packets as large as its path is fast, is offered the large ones
- * in place of the default. */
-void channel_accept(struct channel *c, const struct channel_ops *ops,
-    void *arg, uint32_t window, uint32_t max_packet);
+/* Confirms. ops borrowed; window 0 gives none yet (channel_grant_window
+ * later). Where others have much, less window is given than asked for. Our own
+ * kind, which makes its packets as large as its path is fast, is offered the
+ * large ones in place of the default. */
+int channel_accept(struct channel *c, const struct channel_ops *ops,
+    void *arg, uint32_t window, uint32_t max_packet) must_check;
+/* Refuses; the channel is freed after it, without a callback. text NULL: what
+ * is usually said for this reason. */
+int channel_refuse(struct channel *c, enum channel_open_failure reason,
+    const char *text) must_check;
+/* Until it is accepted only ops->closed is called: the connection has ended
+ * meanwhile. Whoever does not want to wait any more refuses, or leaves, which
+ * the peer hears as CHANNEL_OPEN_CONNECT_FAILED. */
+void channel_defer(struct channel *c, const struct channel_ops *ops,
+    void *arg);
 /* Opens one; extra (may be NULL) follows the common fields. */
 int channel_open(struct channel **out, struct channels *chs, const char *type,
     const struct buf *extra, const struct channel_ops *ops, void *arg,
@@ -124,11 +148,13 @@ void channel_open_optimistically(struct channel *c, uint32_t peer_id);
  * that they will tell. */
 int channel_send_early(struct channel *c, const void *p,
     size_t len) must_check;
-/* The owner goes: the channel is closed, without any more callbacks. */
+/* The owner goes: the channel is closed, without any more callbacks. One that
+ * is not accepted yet is refused. */
 void channel_leave(struct channel *c);
 
-/* Global requests (RFC 4254 section 4). The handler gives 1 success (reply
- * data appended to reply), 0 failure, or an error. Without handler: failure. */
+/* Global requests (RFC 4254 section 4). The handler returns an enum
+ * channel_answer, for success with the reply's data appended to reply. Without
+ * handler: failure. */
 typedef int (*channels_global_fn)(void *arg, struct rd *data,
     struct buf *reply);
 int channels_on_global(struct channels *chs, const char *name,
@@ -208,19 +234,5 @@ struct channels_times {
 	uint64_t sink_ms, own_window_ms;
 };
 struct channels_times channels_times(const struct channels *chs);
-
-/* The dynamic window, as a pure function: the window (bytes) to offer from
- * now on, given the one offered so far, the bytes that arrive in a round trip,
- * now and the last time (0: not known), the TCP receive buffer of the
- * connection and the limit. It never shrinks here, and grows only for a peer
- * that it holds back; exact: no more than that peer can use in the next round
- * trip. */
-uint32_t channel_window_next(uint32_t window_max, uint64_t per_rtt,
-    uint64_t before, uint32_t rcvbuf, uint32_t limit, bool exact);
-/* The window of a new channel for which `wanted` was asked, where `offered` is
- * what the others have: the sum stays within the connection's budget. */
-uint32_t channel_window_first(uint32_t wanted, uint64_t offered);
-/* And the window after a time in which nothing was used of it. */
-uint32_t channel_window_rested(uint32_t window_max, uint64_t idle_ms);
 
 #endif

@@ -252,7 +252,7 @@ on_exit_signal(struct session *s, struct rd *data)
 	log_verbose("The remote command was ended by signal %.*s %.*s",
 	    (int)MIN(name.len, (size_t)TEXT_MAX), (const char *)name.p,
 	    (int)MIN(text.len, (size_t)TEXT_MAX), (const char *)text.p);
-	return 1;
+	return CHANNEL_SUCCESS;
 }
 
 static int
@@ -268,7 +268,7 @@ on_request(void *arg, struct channel *c, struct span name, struct rd *data)
 			return r;
 		s->status = (int)(status & 0xff);
 		log_debug("remote command ended with status %u", status);
-		return 1;
+		return CHANNEL_SUCCESS;
 	}
 	if (span_equals(name, "exit-signal"))
 		return on_exit_signal(s, data);
@@ -276,9 +276,9 @@ on_request(void *arg, struct channel *c, struct span name, struct rd *data)
 		if ((r = rd_end(data)) != 0)
 			return r;
 		channel_end_source(c);
-		return 1;
+		return CHANNEL_SUCCESS;
 	}
-	return 0;
+	return CHANNEL_FAILURE;
 }
 
 static void

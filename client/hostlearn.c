@@ -270,26 +270,26 @@ on_announcement(void *arg, struct rd *data, struct buf *reply)
 
 	(void)reply;
 	if (h->heard) /* once a connection is enough */
-		return 0;
+		return CHANNEL_FAILURE;
 	h->heard = true;
 	if ((r = read_keys(h, data)) != 0) {
 		log_debug("announcement of host keys: %s", err_text(r));
-		return 0;
+		return CHANNEL_FAILURE;
 	}
 	if (!is_listed(h, h->shown)) {
 		log_debug("the server does not announce the key it showed");
-		return 0;
+		return CHANNEL_FAILURE;
 	}
 	rn = renewal_of(h);
 	r = knownhosts_renew(hostcheck_noted_in(h->check), &rn, true);
 	if (r != 0) {
 		log_debug("known_hosts is not updated: %s", err_text(r));
-		return 0;
+		return CHANNEL_FAILURE;
 	}
 	if (sort_keys(h, &rn) > 0)
 		return ask_for_proofs(h);
 	update_file(h);
-	return 0;
+	return CHANNEL_FAILURE;
 }
 
 /* ---- life --------------------------------------------------------------- */

@@ -152,10 +152,11 @@ on_open(void *arg, struct channels *chs, struct channel *c, struct rd *data)
 {
 	(void)chs;
 	(void)data;
-	channel_accept(c, &ops, arg, CHANNEL_WINDOW_DEFAULT,
-	    CHANNEL_PACKET_DEFAULT);
+	if (channel_accept(c, &ops, arg, CHANNEL_WINDOW_DEFAULT,
+		CHANNEL_PACKET_DEFAULT) != 0)
+		return ERR_NOMEM;
 	channel_set_io(c, &bytes, arg);
-	return 0;
+	return CHANNEL_SUCCESS;
 }
 
 /* ---- an end ------------------------------------------------------------------ */

@@ -63,7 +63,7 @@ on_prove(void *arg, struct rd *data, struct buf *reply)
 	int r = 0;
 
 	if (h->rounds == ROUNDS_MAX)
-		return 0;
+		return CHANNEL_FAILURE;
 	h->rounds++;
 	while (data->len > 0 && r == 0) {
 		struct span blob = rd_string(data);
@@ -81,11 +81,13 @@ on_prove(void *arg, struct rd *data, struct buf *reply)
 	buf_clear(&signature);
 	if (r == ERR_NOT_FOUND) {
 		log_info("client wants proof of a host key that is not ours");
-		return 0;
+		return CHANNEL_FAILURE;
 	}
 	if (r == 0)
 		r = buf_err(reply);
-	return r != 0 ? r : asked > 0;
+	if (r != 0)
+		return r;
+	return asked > 0 ? CHANNEL_SUCCESS : CHANNEL_FAILURE;
 }
 
 int

@@ -14,12 +14,12 @@ on_request(void *arg, struct rd *data, struct buf *reply)
 	if (err != 0)
 		return err;
 	if (tcp_measure(packet_fd_in(p), &numbers) != 0)
-		return 0;
+		return CHANNEL_FAILURE;
 	tcp_numbers_put(&blob, &numbers);
 	if ((err = buf_err(&blob)) == 0)
 		buf_put_string_buf(reply, &blob);
 	buf_clear(&blob);
-	return err != 0 ? err : 1;
+	return err != 0 ? err : CHANNEL_SUCCESS;
 }
 
 int

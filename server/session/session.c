@@ -420,7 +420,8 @@ connect_channel(struct session *s)
 	channel_grant_window(s->channel, CHANNEL_WINDOW_DEFAULT);
 }
 
-static bool
+/* An enum channel_answer. */
+static int
 start_session(struct session *s, enum session_kind kind, const char *command)
 {
 	const struct serve_params *p = s->all->params;
@@ -438,19 +439,19 @@ start_session(struct session *s, enum session_kind kind, const char *command)
 	int r;
 
 	if (s->started)
-		return false;
+		return CHANNEL_FAILURE;
 	log_start(s, &start);
 	r = start_as(s, &start);
 	if (r != 0) {
 		log_error("cannot start a session: %s", err_text(r));
 		s->pid = 0;
-		return false;
+		return CHANNEL_FAILURE;
 	}
 	s->started = true;
 	s->takes_signals = start.plan.signals;
 	connect_channel(s);
 	mark_packets(s->all);
-	return true;
+	return CHANNEL_SUCCESS;
 }
 
 /* ---- channel requests --------------------------------------------------- */
@@ -478,7 +479,7 @@ on_pty_req(struct session *s, struct rd *r)
 	if (monitor_pty(s->all->params->monitor_fd, &pty) != 0) {
 		log_error("cannot get a terminal");
 		free(term);
-		return 0;
+		return CHANNEL_FAILURE;
 	}
 	s->pty = pty.master;
 	s->tty = pty.slave;
@@ -490,7 +491,7 @@ on_pty_req(struct session *s, struct rd *r)
 	pty_set_size(s->pty, &s->size);
 	free(s->term);
 	s->term = term;
-	return 1;
+	return CHANNEL_SUCCESS;
 }
 
 static int
@@ -506,10 +507,10 @@ on_window_change(struct session *s, struct rd *r)
 	if ((err = rd_end(r)) != 0)
 		return err;
 	if (s->pty == -1)
-		return 0;
+		return CHANNEL_FAILURE;
 	s->size = size;
 	pty_set_size(s->pty, &size);
-	return 1;
+	return CHANNEL_SUCCESS;
 }
 
 static bool
@@ -531,13 +532,13 @@ on_env(struct session *s, struct rd *r)
 {
 	char *name = rd_cstring(r, NAME_MAX_BYTES);
 	char *value = rd_cstring(r, SESSION_ENV_BYTES), *both;
-	int err = rd_end(r), result = 0;
+	int err = rd_end(r), result = CHANNEL_FAILURE;
 
 	if (err == 0 && s->env.n < SESSION_ENV_MAX && env_accepted(s, name)) {
 		xasprintf(&both, "%s=%s", name, value);
 		err = strlist_add(&s->env, both);
 		free(both);
-		result = 1;
+		result = CHANNEL_SUCCESS;
 	}
 	free(name);
 	free(value);
@@ -584,7 +585,7 @@ on_subsystem(struct session *s, struct rd *r)
 	    s->all->params->user->name);
 	s->subsystem = name;
 	err = start_session(s, SESSION_SUBSYSTEM, command);
-	if (err > 0)
+	if (err == CHANNEL_SUCCESS)
 		name = NULL;
 	else
 		s->subsystem = NULL; /* the next request is another one */
@@ -605,14 +606,14 @@ static int
 on_signal(struct session *s, struct rd *r)
 {
 	char *name = rd_cstring(r, NAME_MAX_BYTES);
-	int err = rd_end(r), result = 0;
+	int err = rd_end(r), result = CHANNEL_FAILURE;
 
 	for (size_t i = 0; err == 0 && i < ARRAY_LEN(signals); i++) {
 		if (strcmp(signals[i].name, name) != 0)
 			continue;
 		if (s->pid > 0 && !s->exited && s->takes_signals &&
 		    send_signal(s, signals[i].signo))
-			result = 1;
+			result = CHANNEL_SUCCESS;
 	}
 	free(name);
 	return err != 0 ? err : result;
@@ -626,7 +627,8 @@ on_break(struct session *s, struct rd *r)
 	(void)rd_u32(r); /* length in ms */
 	if ((err = rd_end(r)) != 0)
 		return err;
-	return s->pty != -1 && tcsendbreak(s->pty, 0) == 0;
+	return s->pty != -1 && tcsendbreak(s->pty, 0) == 0 ?
+	    CHANNEL_SUCCESS : CHANNEL_FAILURE;
 }
 
 /* The client has nobody left to give output to: who writes it shall know. */
@@ -640,7 +642,7 @@ on_eow(struct session *s, struct rd *r)
 	channel_end_source(s->channel);
 	fd_close(&s->fd_out);
 	fd_close(&s->fd_err);
-	return 1;
+	return CHANNEL_SUCCESS;
 }
 
 static const struct {
@@ -665,7 +667,7 @@ on_request(void *arg, struct channel *c, struct span name, struct rd *data)
 	for (size_t i = 0; i < ARRAY_LEN(requests); i++)
 		if (span_equals(name, requests[i].name))
 			return requests[i].fn(arg, data);
-	return 0;
+	return CHANNEL_FAILURE;
 }
 
 static const struct channel_ops session_ops = {
@@ -697,7 +699,7 @@ on_open(void *arg, struct channels *chs, struct channel *c, struct rd *data)
 	if (ss->count >= (size_t)ss->params->conf->session.max_sessions) {
 		log_info("no more than %d sessions (MaxSessions)",
 		    ss->params->conf->session.max_sessions);
-		return CHANNEL_OPEN_CONNECT_FAILED;
+		return channel_refuse(c, CHANNEL_OPEN_CONNECT_FAILED, NULL);
 	}
 	s = xcalloc(1, sizeof *s);
 	s->all = ss;
@@ -707,8 +709,8 @@ on_open(void *arg, struct channels *chs, struct channel *c, struct rd *data)
 	ss->list = s;
 	ss->count++;
 	/* The window opens when there is somebody to read. */
-	channel_accept(c, &session_ops, s, 0, CHANNEL_PACKET_DEFAULT);
-	return 0;
+	err = channel_accept(c, &session_ops, s, 0, CHANNEL_PACKET_DEFAULT);
+	return err != 0 ? err : CHANNEL_SUCCESS;
 }
 
 static int
@@ -721,7 +723,7 @@ on_no_more_sessions(void *arg, struct rd *data, struct buf *reply)
 	if (err != 0)
 		return err;
 	ss->no_more = true;
-	return 1;
+	return CHANNEL_SUCCESS;
 }
 
 static int
@@ -730,7 +732,7 @@ on_keepalive(void *arg, struct rd *data, struct buf *reply)
 	(void)arg;
 	(void)data;
 	(void)reply;
-	return 1;
+	return CHANNEL_SUCCESS;
 }
 
 /* ExposeAuthInfo: a file with a line per method that succeeded. */

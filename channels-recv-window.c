@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: ISC */
+#include "channels-recv-window.h"
+
+#include "base/mem.h"
+#include "channels.h"
+
+/*
+ * A sender that is held back by its window gets a whole one through in a
+ * round trip; one that does not get half of it through is held back by
+ * something else, and a wider window would only fill buffers. How wide: the
+ * kernel enlarges the receive buffer to about twice what arrives in a round
+ * trip. A window of that size is wider than TCP's own, even for a peer that
+ * is told only after half of it was used.
+ *
+ * Exact: a path with a full queue holds twice what arrives in a round trip. A
+ * sender in slow start will have doubled its rate before it sees this window,
+ * so the growth since the last round trip is added. But the sender must never
+ * have a backlog so large that it moves it over and over.
+ */
+uint32_t
+recv_window_next(uint32_t max, uint64_t per_rtt, uint64_t before,
+    const struct recv_path *path)
+{
+	uint64_t most = MIN(path->rcvbuf, path->limit), useful = 2 * per_rtt;
+
+	if (path->exact) {
+		if (before > 0 && per_rtt > before)
+			useful += 4 * MIN(per_rtt - before, per_rtt / 2);
+		useful = MIN(useful, per_rtt + RECV_WINDOW_BACKLOG_MAX);
+		/* A step that is worth its adjust. */
+		if (useful < (uint64_t)max * 9 / 8)
+			return max;
+		most = MIN(most, useful);
+	} else if (useful < max) {
+		return max;
+	}
+	return (uint32_t)MAX((uint64_t)max, most);
+}
+
+uint32_t
+recv_window_rested(uint32_t max, uint64_t idle_ms)
+{
+	uint64_t rests = idle_ms / RECV_WINDOW_REST_MS;
+
+	while (rests-- > 0 && max > CHANNEL_WINDOW_DEFAULT)
+		max = MAX(max / 2, (uint32_t)CHANNEL_WINDOW_DEFAULT);
+	return max;
+}
+
+uint32_t
+recv_window_first(uint32_t wanted, uint64_t offered)
+{
+	uint64_t left = offered < CHANNELS_BUDGET ?
+	    CHANNELS_BUDGET - offered : 0;
+
+	return (uint32_t)MIN((uint64_t)wanted,
+	    MAX(left / 2, (uint64_t)CHANNEL_PACKET_DEFAULT));
+}
+
+void
+recv_window_init(struct recv_window *w, uint32_t bytes)
+{
+	*w = (struct recv_window){ .max = bytes, .left = bytes };
+}
+
+void
+recv_window_grant(struct recv_window *w, uint32_t bytes, bool told)
+{
+	w->max += bytes;
+	if (told)
+		w->left += bytes;
+	else
+		w->consumed += bytes;
+}
+
+bool
+recv_window_receive(struct recv_window *w, uint32_t bytes)
+{
+	if (bytes > w->left)
+		return false;
+	w->left -= bytes;
+	w->waiting += bytes;
+	w->arrived += bytes;
+	return true;
+}
+
+void
+recv_window_consume(struct recv_window *w, uint32_t bytes)
+{
+	ENSURE(bytes <= w->waiting);
+	w->waiting -= bytes;
+	w->consumed += bytes;
+}
+
+/*
+ * Not for less than a fair part of the window: a peer that is given back a
+ * few bytes would send packets of a few bytes. As all that arrived will be
+ * consumed at some time, the peer always has at least half.
+ */
+bool
+recv_window_adjust_due(const struct recv_window *w, uint32_t packet)
+{
+	uint32_t least = MIN(w->max / 2,
+	    MAX(3 * MIN(packet, (uint32_t)CHANNEL_PACKET_DEFAULT),
+		w->max / 16));
+
+	return w->consumed > 0 && w->consumed >= least;
+}
+
+void
+recv_window_rest(struct recv_window *w, uint64_t now_ms)
+{
+	uint32_t rested = w->max;
+
+	if (w->used_ms != 0)
+		rested = recv_window_rested(w->max, now_ms - w->used_ms);
+	w->used_ms = now_ms;
+	if (rested == w->max)
+		return;
+	w->withheld += w->max - rested;
+	w->max = rested;
+	w->unproven = rested;
+}
+
+void
+recv_window_withhold(struct recv_window *w)
+{
+	uint32_t kept = MIN(w->consumed, w->withheld);
+
+	w->unproven -= MIN(w->unproven, w->consumed);
+	w->withheld -= kept;
+	w->consumed -= kept;
+}
+
+/* After a rest it grows again only for a peer that uses all that is left. */
+bool
+recv_window_may_grow(const struct recv_window *w)
+{
+	return w->unproven == 0;
+}
+
+void
+recv_window_grow(struct recv_window *w, const struct recv_path *path,
+    uint64_t now_us)
+{
+	uint64_t elapsed = now_us - w->measured_us, per_rtt = 0;
+	uint32_t next = w->max, more, back;
+
+	if (w->measured_us != 0 && path->rtt_us > 0) {
+		/* What came in less than a round trip counts as it is. */
+		per_rtt = w->arrived * path->rtt_us /
+		    MAX(elapsed, path->rtt_us);
+		next = recv_window_next(w->max, per_rtt, w->per_rtt, path);
+	}
+	if (elapsed >= MAX(path->rtt_us, (uint64_t)RECV_WINDOW_MEASURE_US)) {
+		w->per_rtt = per_rtt;
+		w->measured_us = now_us;
+		w->arrived = 0;
+	}
+	more = next - w->max;
+	w->max = next;
+	/* The peer still has what was to be withheld. */
+	back = MIN(more, w->withheld);
+	w->withheld -= back;
+	w->consumed += more - back;
+}
+
+uint32_t
+recv_window_give_back(struct recv_window *w)
+{
+	uint32_t bytes = w->consumed;
+
+	w->left += bytes;
+	w->consumed = 0;
+	return bytes;
+}

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Receive windows: what they do in some cases, and what is true of them
+ * whatever happens (the invariant of channels-recv-window.h), in stories told
+ * by dice.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "channels-recv-window.h"
+#include "channels.h"
+#include "regress/unit/dice.h"
+
+static void
+test_window_next(void **state)
+{
+	enum { MIB = 1 << 20 };
+	static const struct {
+		uint32_t now;
+		uint64_t per_rtt, before;
+		uint32_t rcvbuf, limit, want;
+		bool exact;
+	} cases[] = {
+		/* 2 MiB a round trip: it is the window that holds */
+		{ 2 * MIB, 2 * MIB, 0, 6 * MIB, 64 * MIB, 6 * MIB, false },
+		/* half of it is the border */
+		{ 2 * MIB, 1 * MIB, 0, 6 * MIB, 64 * MIB, 6 * MIB, false },
+		{ 2 * MIB, MIB - 10, 0, 6 * MIB, 64 * MIB, 2 * MIB, false },
+		/* 1 GB/s on loopback needs no more */
+		{ 2 * MIB, 50000, 50000, 6 * MIB, 64 * MIB, 2 * MIB, false },
+		/* the limit; never smaller; no TCP */
+		{ 2 * MIB, 2 * MIB, 0, 60 * MIB, 15 * MIB, 15 * MIB, false },
+		{ 2 * MIB, 2 * MIB, 0, 131072, 64 * MIB, 2 * MIB, false },
+		{ 2 * MIB, 2 * MIB, 0, 60 * MIB, 0, 2 * MIB, false },
+		{ 2 * MIB, 0, 0, 6 * MIB, 64 * MIB, 2 * MIB, false },
+		/* exact: twice what got through, and not for half of it */
+		{ 2 * MIB, 2 * MIB, 0, 60 * MIB, 64 * MIB, 4 * MIB, true },
+		{ 8 * MIB, 8 * MIB, 0, 60 * MIB, 12 * MIB, 12 * MIB, true },
+		{ 2 * MIB, 1 * MIB, 0, 6 * MIB, 64 * MIB, 2 * MIB, true },
+		{ 2 * MIB, 0, 0, 6 * MIB, 64 * MIB, 2 * MIB, true },
+		/* slow start: its growth is added, at most half of it */
+		{ 2 * MIB, 1 * MIB, MIB / 2, 60 * MIB, 64 * MIB, 4 * MIB,
+		    true },
+		{ 2 * MIB, 2 * MIB, 1, 60 * MIB, 64 * MIB, 8 * MIB, true },
+		/* what the sender's buffer takes without moving it over and over */
+		{ 2 * MIB, 8 * MIB, 4 * MIB, 60 * MIB, 64 * MIB, 16 * MIB,
+		    true },
+		{ 30 * MIB, 30 * MIB, 0, 60 * MIB, 64 * MIB, 38 * MIB, true },
+		/* at an even pace, or when it becomes less, as before */
+		{ 4 * MIB, 4 * MIB, 4 * MIB, 60 * MIB, 64 * MIB, 8 * MIB,
+		    true },
+		{ 4 * MIB, 4 * MIB, 9 * MIB, 60 * MIB, 64 * MIB, 8 * MIB,
+		    true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		const struct recv_path path = { .rcvbuf = cases[i].rcvbuf,
+			.limit = cases[i].limit,
+			.exact = cases[i].exact };
+
+		assert_int_equal(recv_window_next(cases[i].now,
+				     cases[i].per_rtt, cases[i].before, &path),
+		    cases[i].want);
+	}
+}
+
+static void
+test_window_rested(void **state)
+{
+	static const struct {
+		uint32_t now;
+		uint64_t idle_ms;
+		uint32_t want;
+	} cases[] = {
+		{ 15728640, 0, 15728640 },
+		{ 15728640, 9999, 15728640 },
+		{ 15728640, 10000, 7864320 },
+		{ 15728640, 25000, 3932160 },
+		{ 15728640, 30000, 2097152 },
+		{ 15728640, UINT64_MAX, 2097152 },
+		{ 2097152, UINT64_MAX, 2097152 },
+		{ 1000, UINT64_MAX, 1000 },
+		{ 0, 60000, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+		assert_int_equal(recv_window_rested(cases[i].now,
+				     cases[i].idle_ms),
+		    cases[i].want);
+}
+
+static void
+test_window_first(void **state)
+{
+	enum { WANT = CHANNEL_WINDOW_DEFAULT };
+
+	(void)state;
+	assert_int_equal(recv_window_first(WANT, 0), WANT);
+	assert_int_equal(recv_window_first(1000, 0), 1000);
+	assert_int_equal(recv_window_first(WANT, CHANNELS_GROW_LIMIT),
+	    WANT);
+	assert_int_equal(recv_window_first(WANT, CHANNELS_BUDGET),
+	    CHANNEL_PACKET_DEFAULT);
+	assert_int_equal(recv_window_first(WANT, UINT64_MAX),
+	    CHANNEL_PACKET_DEFAULT);
+}
+
+/* A window, and what the peer knows of it. */
+struct model {
+	struct recv_window w;
+	uint64_t told, sent; /* bytes: offered to the peer, and sent by it */
+	uint64_t now_ms;
+	bool fixed;
+};
+
+enum { PACKET = CHANNEL_PACKET_DEFAULT };
+
+static uint64_t
+kept_by(const struct recv_window *w)
+{
+	return (uint64_t)w->max + w->withheld;
+}
+
+static void
+check(const struct model *m)
+{
+	const struct recv_window *w = &m->w;
+
+	assert_int_equal((uint64_t)w->left + w->waiting + w->consumed,
+	    kept_by(w));
+	assert_int_equal(m->told - m->sent, w->left);
+	assert_true(w->unproven <= w->max);
+}
+
+static void
+receive(struct model *m, uint32_t bytes)
+{
+	struct recv_window before = m->w;
+
+	if (recv_window_receive(&m->w, bytes)) {
+		assert_true(bytes <= before.left);
+		m->sent += bytes;
+	} else {
+		assert_true(bytes > before.left);
+		assert_memory_equal(&before, &m->w, sizeof before);
+	}
+}
+
+static void
+adjust(struct model *m, const struct recv_path *path)
+{
+	struct recv_window *w = &m->w;
+	uint64_t most = MAX(kept_by(w), path->limit);
+	uint32_t before, bytes;
+
+	if (!recv_window_adjust_due(w, PACKET)) {
+		/* The peer still has half of it, or will when the sink has
+		 * taken what waits for it. */
+		assert_true((uint64_t)w->left + w->waiting >= w->max / 2);
+		return;
+	}
+	before = w->max;
+	if (!m->fixed)
+		recv_window_rest(w, m->now_ms);
+	/* A rest makes smaller, not below the default. */
+	assert_true(w->max <= before);
+	assert_true(w->max == before || w->max >= CHANNEL_WINDOW_DEFAULT);
+	check(m);
+	recv_window_withhold(w);
+	check(m);
+	before = w->max;
+	if (!m->fixed && recv_window_may_grow(w))
+		recv_window_grow(w, path, m->now_ms * 1000);
+	assert_true(w->max >= before);
+	assert_true(kept_by(w) <= most);
+	check(m);
+	bytes = recv_window_give_back(w);
+	m->told += bytes;
+	assert_int_equal(w->consumed, 0);
+}
+
+static void
+random_event(struct model *m, struct dice *dice, const struct recv_path *path)
+{
+	uint32_t bytes;
+
+	switch (dice_below(dice, 8)) {
+	case 0:
+		m->now_ms += dice_below(dice, 200);
+		break;
+	case 1:
+		if (dice_below(dice, 10) == 0)
+			m->now_ms += dice_below(dice, 100 * 1000);
+		break;
+	case 2:
+	case 3: /* at times more than it may */
+		bytes = m->w.left < UINT32_MAX / 2 ? m->w.left + 100 :
+						     m->w.left;
+		receive(m, dice_below(dice, bytes));
+		break;
+	case 4:
+		if (dice_below(dice, 50) == 0) {
+			bytes = dice_below(dice, 1 << 20);
+			recv_window_grant(&m->w, bytes, true);
+			m->told += bytes;
+		}
+		break;
+	case 5:
+		recv_window_consume(&m->w,
+		    dice_below(dice, m->w.waiting + 1));
+		break;
+	case 6:
+		recv_window_consume(&m->w, m->w.waiting);
+		break;
+	default:
+		adjust(m, path);
+	}
+	check(m);
+}
+
+static void
+test_invariant(void **state)
+{
+	(void)state;
+	for (unsigned seed = 1; seed <= 400; seed++) {
+		struct dice dice = { seed };
+		struct model m = { .now_ms = 1000, .fixed = seed % 8 == 0 };
+		struct recv_path path = { .exact = seed % 2 == 0 };
+		uint32_t first = dice_below(&dice, 1U << (10 + seed % 16));
+
+		recv_window_init(&m.w, first);
+		m.told = first;
+		for (int i = 0; i < 1000; i++) {
+			path.rtt_us = dice_below(&dice, 300 * 1000);
+			path.rcvbuf = dice_below(&dice, 100u << 20);
+			path.limit = dice_below(&dice, CHANNELS_GROW_LIMIT);
+			random_event(&m, &dice, &path);
+		}
+	}
+}
+
+/* A fixed window is given back as it was, however it is used. */
+static void
+test_fixed_stays(void **state)
+{
+	struct model m = { .now_ms = 1, .fixed = true };
+	const struct recv_path path = { .rtt_us = 1000, .rcvbuf = 1 << 30,
+		.limit = 1 << 30 };
+	struct dice dice = { 7 };
+
+	(void)state;
+	recv_window_init(&m.w, 100000);
+	m.told = 100000;
+	for (int i = 0; i < 20000; i++) {
+		receive(&m, dice_below(&dice, m.w.left + 1));
+		recv_window_consume(&m.w, m.w.waiting);
+		m.now_ms += dice_below(&dice, 30000);
+		adjust(&m, &path);
+		assert_int_equal(m.w.max, 100000);
+		assert_int_equal(m.w.withheld, 0);
+	}
+	assert_true(m.sent > 100000);
+}
+
+/* Channels come and go, and grow as far as the others let them: in sum they
+ * never keep more than the budget and a packet for each. */
+static void
+test_budget_of_many(void **state)
+{
+	enum { CHANNELS = 40 };
+	struct model m[CHANNELS];
+	struct dice dice = { 11 };
+	struct recv_path path = { .rtt_us = 50000, .rcvbuf = 100 << 20 };
+	uint64_t sum = 0, now_ms = 1;
+
+	(void)state;
+	memset(m, 0, sizeof m);
+	for (int i = 0; i < 20000; i++) {
+		struct model *one = &m[dice_below(&dice, CHANNELS)];
+		uint64_t own = kept_by(&one->w);
+
+		one->now_ms = now_ms += dice_below(&dice, 10);
+		if (dice_below(&dice, 100) == 0) {
+			sum -= own;
+			*one = (struct model){ .now_ms = now_ms };
+			recv_window_init(&one->w,
+			    recv_window_first(CHANNEL_WINDOW_DEFAULT, sum));
+			one->told = one->w.left;
+			sum += kept_by(&one->w);
+		} else {
+			path.limit = sum - own < CHANNELS_GROW_LIMIT ?
+			    CHANNELS_GROW_LIMIT - (uint32_t)(sum - own) : 0;
+			receive(one, one->w.left);
+			recv_window_consume(&one->w, one->w.waiting);
+			adjust(one, &path);
+			sum += kept_by(&one->w) - own;
+		}
+		check(one);
+		assert_true(sum <= CHANNELS_BUDGET + CHANNELS * PACKET);
+	}
+	assert_true(sum > CHANNELS_BUDGET / 2);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_window_next),
+		cmocka_unit_test(test_window_rested),
+		cmocka_unit_test(test_window_first),
+		cmocka_unit_test(test_invariant),
+		cmocka_unit_test(test_fixed_stays),
+		cmocka_unit_test(test_budget_of_many),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
