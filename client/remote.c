@@ -409,22 +409,10 @@ begin_next(struct remote *r)
 /* ---- streams --------------------------------------------------------------
  */
 
-/* Marks the channels that have something to send. Runs before the turn of
- * their connections, which were made after it was added. */
 static bool
 on_turn(void *arg)
 {
-	struct remote *r = arg;
-	struct channel *c;
-
-	begin_next(r);
-	for (struct stream *stream = r->streams; stream != NULL;
-	     stream = stream->next) {
-		c = stream->session != NULL ? session_channel(stream->session) :
-					    NULL;
-		if (c != NULL && sftp_output_len(stream->sftp) > 0)
-			channel_mark_readable(c);
-	}
+	begin_next(arg);
 	return false;
 }
 
@@ -444,18 +432,23 @@ stream_turn(void *arg, int timeout_ms)
 	return streams_turn(stream->r, timeout_ms);
 }
 
+/* Before there is a channel nothing needs noting: a new channel is readable
+ * when the session is attached to it. The connection's part of this turn may be
+ * over, so the loop must not wait. */
 static void
-end_output(void *arg)
+stream_wake(void *arg)
 {
-	struct stream *stream = arg;
+	const struct stream *stream = arg;
 
-	if (stream->session != NULL && session_channel(stream->session) != NULL)
-		channel_end_source(session_channel(stream->session));
+	if (stream->session == NULL || session_channel(stream->session) == NULL)
+		return;
+	channel_mark_readable(session_channel(stream->session));
+	loop_again(stream->r->p.loop);
 }
 
 static const struct xfer_carrier_ops carrier_ops = {
 	.turn = stream_turn,
-	.end = end_output,
+	.wake = stream_wake,
 };
 
 static int

@@ -36,6 +36,7 @@ struct memory {
 	uint32_t data_max; /* READs are answered with at most so much */
 	struct sftp *client;
 	struct memory *mate; /* of the same driver; NULL: none */
+	bool woken;	     /* since the client had no output */
 };
 
 static unsigned
@@ -45,7 +46,16 @@ random_below(struct memory *m, unsigned n)
 	return (m->seed >> 16) % n;
 }
 
-/* What the server takes at once of what the client has to say. */
+static void
+memory_wake(void *arg)
+{
+	struct memory *m = arg;
+
+	m->woken = true;
+}
+
+/* What the server takes at once of what the client has to say. A client that
+ * did not wake this carrier has nothing to say. */
 static void
 memory_send(struct memory *m)
 {
@@ -53,6 +63,8 @@ memory_send(struct memory *m)
 	size_t n = 1 + random_below(m, 300000);
 	ssize_t used;
 
+	assert_true(m->woken || buf_len(out) == 0);
+	m->woken = buf_len(out) > 0;
 	if (sftp_serve_blocked(m->server))
 		return;
 	used = sftp_serve_input(m->server, buf_data(out),
@@ -126,6 +138,7 @@ memory_turn(void *arg, int timeout_ms)
 
 static const struct xfer_carrier_ops memory_ops = {
 	.turn = memory_turn,
+	.wake = memory_wake,
 };
 
 static void
@@ -798,8 +811,15 @@ script_turn(void *arg, int timeout_ms)
 	return 0;
 }
 
+static void
+script_wake(void *arg)
+{
+	(void)arg; /* each turn takes what there is */
+}
+
 static const struct xfer_carrier_ops script_ops = {
 	.turn = script_turn,
+	.wake = script_wake,
 };
 
 static unsigned long
@@ -861,6 +881,110 @@ test_endless_tree(void **state)
 	assert_int_equal(system("rm -r jail"), 0);
 }
 
+/* --- waking the carrier --- */
+
+static void
+count_wake(void *arg)
+{
+	unsigned *wakes = arg;
+
+	++*wakes;
+}
+
+/* Nothing is ever sent by this one. */
+static const struct xfer_carrier_ops count_ops = { .wake = count_wake };
+
+static void
+ask_again(void *arg, const struct sftp_reply *reply)
+{
+	struct sftp *s = arg;
+
+	(void)reply;
+	sftp_path_request(s, SFTP_STAT, "again", NULL, NULL);
+}
+
+static void
+count_each_request(struct sftp *s, const unsigned *wakes)
+{
+	const struct sftp_handle h = { .len = 4 };
+	const struct sftp_attrs attrs = { .flags = 0 };
+	const uint32_t id = 1000;
+	const struct timespec times[2] = { { 1, 2 }, { 3, 4 } };
+	unsigned want = *wakes;
+
+#define WAKES_ONCE(request)                                                   \
+	do {                                                                  \
+		request;                                                      \
+		assert_int_equal(*wakes, ++want);                             \
+	} while (0)
+	WAKES_ONCE(sftp_open(s, "f", SFTP_O_READ, &attrs, NULL, NULL));
+	WAKES_ONCE(sftp_read(s, &h, 0, 10, NULL, NULL, NULL));
+	WAKES_ONCE(sftp_write_file(s, &h, 0, 10, -1, NULL, NULL));
+	WAKES_ONCE(sftp_close(s, &h, NULL, NULL));
+	WAKES_ONCE(sftp_path_request(s, SFTP_STAT, "f", NULL, NULL));
+	WAKES_ONCE(sftp_attrs_request(s, SFTP_MKDIR, "f", &attrs, NULL, NULL));
+	WAKES_ONCE(sftp_two_paths(s, SFTP_RENAME, "f", "g", NULL, NULL));
+	WAKES_ONCE(sftp_handle_request(s, SFTP_FSTAT, &h, NULL, NULL));
+	WAKES_ONCE(sftp_fsetstat(s, &h, &attrs, NULL, NULL));
+	WAKES_ONCE(sftp_ext_path(s, SFTP_EXT_STATVFS, "f", NULL, NULL, NULL));
+	WAKES_ONCE(sftp_ext_handle(s, SFTP_EXT_FSYNC, &h, NULL, NULL));
+	WAKES_ONCE(sftp_lsetstat(s, "f", &attrs, NULL, NULL));
+	WAKES_ONCE(sftp_copy_data(s, &h, 0, 1, &h, 2, NULL, NULL));
+	WAKES_ONCE(sftp_check_file(s, &h, 0, 1, 256, NULL, NULL));
+	WAKES_ONCE(sftp_stat_ns(s, "f", true, NULL, NULL));
+	WAKES_ONCE(sftp_put_file(s, "f", true, &attrs, (const uint8_t *)"x", 1,
+	    NULL, NULL));
+	WAKES_ONCE(sftp_get_file(s, "f", 1, NULL, NULL));
+	WAKES_ONCE(sftp_users_groups(s, &id, 1, &id, 1, NULL, NULL));
+	WAKES_ONCE(sftp_times_ns(s, &h, times, NULL, NULL));
+	WAKES_ONCE(sftp_sparse_map(s, &h, 0, NULL, NULL));
+#undef WAKES_ONCE
+}
+
+/* Each request wakes the carrier once, wherever it is made: in front of the
+ * first turn, between turns, and in a callback. What queues nothing does not
+ * wake. */
+static void
+test_wakes(void **state)
+{
+	const struct sftp_handle h = { .len = 4 };
+	const struct xfer_carrier carrier = { &count_ops, &(unsigned){ 0 } };
+	const unsigned *wakes = carrier.arg;
+	uint8_t status[] = { 0, 0, 0, 9, SFTP_STATUS, 0, 0, 0, 0, 0, 0, 0, 0 };
+	struct sftp *s;
+
+	(void)state;
+	assert_int_equal(sftp_new(&s), 0);
+	sftp_path_request(s, SFTP_REMOVE, "before there is a carrier",
+	    ask_again, s);
+	memcpy(status + 5, buf_data(sftp_output(s)) + 9 + 5, 4);
+	sftp_attach(s, carrier);
+	assert_int_equal(*wakes, 1);
+	count_each_request(s, wakes);
+
+	/* A WRITE wakes when it is finished, and only if it has data. */
+	buf_reset(sftp_output(s));
+	*(unsigned *)carrier.arg = 0;
+	assert_non_null(sftp_write_begin(s, &h, 0, 10));
+	assert_int_equal(*wakes, 0);
+	sftp_write_finish(s, 0, NULL, NULL);
+	assert_int_equal(*wakes, 0);
+	assert_non_null(sftp_write_begin(s, &h, 0, 10));
+	sftp_write_finish(s, 10, NULL, NULL);
+	assert_int_equal(*wakes, 1);
+
+	assert_int_equal(sftp_feed(s, (const uint8_t *)"\0\0\0\5\2\0\0\0\3",
+			     9), 0);
+	assert_int_equal(*wakes, 1);
+	assert_int_equal(sftp_feed(s, status, sizeof status), 0);
+	assert_int_equal(*wakes, 2);
+	/* A session that is over has no output, whatever is asked of it. */
+	(void)!sftp_feed_end(s, ERR_CLOSED);
+	sftp_path_request(s, SFTP_STAT, "too late", NULL, NULL);
+	assert_int_equal(*wakes, 2);
+	sftp_free(s);
+}
+
 static int
 setup(void **state)
 {
@@ -891,6 +1015,7 @@ main(void)
 		cmocka_unit_test(test_bad_version),
 		cmocka_unit_test(test_hostile_names),
 		cmocka_unit_test(test_endless_tree),
+		cmocka_unit_test(test_wakes),
 	};
 
 	return cmocka_run_group_tests(tests, setup, temp_leave);

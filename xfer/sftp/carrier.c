@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 #include "xfer/sftp/carrier.h"
 
-#include <sys/socket.h>
-
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -46,8 +44,20 @@ lose(struct xfer_pipe *p, int err)
 	(void)!sftp_feed_end(s, err);
 }
 
-/* Sends what the kernel takes. A reader that is gone is no end yet: what it
- * said last may still tell why. */
+/* Both directions may share one watch. */
+static void
+want_events(struct xfer_pipe *p, bool to_send)
+{
+	int want = to_send ? LOOP_WRITE : 0;
+
+	if (p->in == p->out)
+		want |= LOOP_READ;
+	loop_fd_want(p->out, want);
+}
+
+/* Sends what the kernel takes; the loop waits for room for the rest. A reader
+ * that is gone does not end the session yet: the last it wrote may still tell
+ * why it went. */
 static void
 send_some(struct xfer_pipe *p)
 {
@@ -67,6 +77,7 @@ send_some(struct xfer_pipe *p)
 			return;
 		}
 	}
+	want_events(p, false);
 }
 
 static void
@@ -88,30 +99,12 @@ on_ready(void *arg, int fd, int events)
 	struct xfer_pipe *p = arg;
 
 	(void)fd;
+	/* Receiving first: the requests that replies lead to leave in the same
+	 * write. */
 	if (p->sftp != NULL && (events & LOOP_READ))
 		receive_some(p);
-	/* Room to write is used by the turn that follows. */
-}
-
-static bool
-on_turn(void *arg)
-{
-	struct xfer_pipe *p = arg;
-	int want = 0;
-
-	if (p->sftp != NULL)
+	if (p->sftp != NULL && (events & LOOP_WRITE))
 		send_some(p);
-	if (p->sftp == NULL)
-		return false;
-	if (buf_len(sftp_output(p->sftp)) > 0)
-		want = LOOP_WRITE;
-	if (p->in == p->out) {
-		loop_fd_want(p->in, LOOP_READ | want);
-	} else {
-		loop_fd_want(p->in, LOOP_READ);
-		loop_fd_want(p->out, want);
-	}
-	return false;
 }
 
 static int
@@ -123,22 +116,17 @@ pipe_turn(void *arg, int timeout_ms)
 }
 
 static void
-pipe_end(void *arg)
+pipe_wake(void *arg)
 {
 	struct xfer_pipe *p = arg;
 
-	if (p->fd_out == p->fd_in) {
-		(void)shutdown(p->fd_out, SHUT_WR);
-		return;
-	}
-	loop_unwatch(p->loop, p->out);
-	p->out = NULL;
-	fd_close(&p->fd_out);
+	if (p->sftp != NULL)
+		want_events(p, true);
 }
 
 static const struct xfer_carrier_ops pipe_ops = {
 	.turn = pipe_turn,
-	.end = pipe_end,
+	.wake = pipe_wake,
 };
 
 void
@@ -166,9 +154,7 @@ xfer_pipe_open(struct xfer_pipe *p, struct loop *loop, int fd_in, int fd_out)
 				   loop_watch(loop, fd_out, 0, on_ready, p);
 	if (p->chunk == NULL || p->in == NULL || p->out == NULL)
 		return ERR_NOMEM;
-	r = loop_on_turn(loop, on_turn, p);
-	p->hooked = r == 0;
-	return r;
+	return 0;
 }
 
 int
@@ -217,13 +203,10 @@ drain(const struct xfer_pipe *p)
 static void
 leave_loop(struct xfer_pipe *p)
 {
-	if (p->hooked)
-		loop_off_turn(p->loop, on_turn, p);
 	if (p->out != p->in)
 		loop_unwatch(p->loop, p->out);
 	loop_unwatch(p->loop, p->in);
 	p->in = p->out = NULL;
-	p->hooked = false;
 	p->sftp = NULL;
 }
 

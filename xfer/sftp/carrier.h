@@ -14,7 +14,6 @@
 #ifndef HPN_XFER_SFTP_CARRIER_H
 #define HPN_XFER_SFTP_CARRIER_H
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -29,8 +28,10 @@ struct xfer_carrier_ops {
 	 * Waits at most timeout_ms (-1: no limit) until something moves. 0,
 	 * or an error of the driver; the end of a session is not one. */
 	int (*turn)(void *arg, int timeout_ms);
-	/* No more will be written; the peer sees the end. */
-	void (*end)(void *arg);
+	/* The session has queued output: called once for each request, inside
+	 * of a turn as well as outside. It only notes that the next turn has
+	 * to send; it takes no output and makes no request. */
+	void (*wake)(void *arg);
 };
 
 /* Copied by value; arg is borrowed. */
@@ -48,7 +49,6 @@ struct xfer_pipe {
 	struct loop_fd *in, *out; /* the same watch for a socket */
 	struct sftp *sftp;	  /* borrowed; NULL: none */
 	uint8_t *chunk;
-	bool hooked; /* in the loop's turn */
 };
 
 /* Makes the descriptors, which p owns now, non-blocking. On an error p must

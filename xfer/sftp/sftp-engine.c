@@ -187,7 +187,14 @@ sftp_output(struct sftp *s)
 	return &s->out;
 }
 
-/* --- ask --- */
+void
+sftp_wake(const struct sftp *s)
+{
+	if (s->err == 0 && s->carrier.ops != NULL)
+		s->carrier.ops->wake(s->carrier.arg);
+}
+
+/* --- what is known of the session --- */
 
 bool
 sftp_is_ready(const struct sftp *s)
@@ -285,6 +292,8 @@ void
 sftp_attach(struct sftp *s, struct xfer_carrier carrier)
 {
 	s->carrier = carrier;
+	if (sftp_output_len(s) > 0)
+		sftp_wake(s);
 }
 
 int

@@ -102,9 +102,10 @@ size_t sftp_output_len(const struct sftp *s);
  * of files is read straight to p. */
 size_t sftp_take(struct sftp *s, uint8_t *p, size_t max);
 
-/* With a carrier (copied). A step is a turn of its driver: it sends, and
- * feeds what there is; if that is nothing it waits, at most timeout_ms (-1:
- * no limit). It does not wait when the caller has `more` to send and all
+/* With a carrier (copied), which each request wakes from now on; it is woken at
+ * once if there is output already. A step is a turn of its driver: it sends,
+ * and feeds what there is; if that is nothing it waits, at most timeout_ms
+ * (-1: no limit). It does not wait when the caller has `more` to send and all
  * before is sent. ERR_CLOSED at the end. */
 void sftp_attach(struct sftp *s, struct xfer_carrier carrier);
 int sftp_step(struct sftp *s, bool more, int timeout_ms) must_check;

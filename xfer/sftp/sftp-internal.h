@@ -90,6 +90,8 @@ extern const struct sftp_offer sftp_extensions[SFTP_EXT_COUNT];
 void sftp_end(struct sftp *s, int err);
 /* Frees the place of a request, then calls its done. */
 void sftp_complete(struct sftp *s, int place, const struct sftp_reply *reply);
+/* Tells the carrier, if there is one, of output that was just queued. */
+void sftp_wake(const struct sftp *s);
 void sftp_ask_limits(struct sftp *s, sftp_done_fn done, void *arg);
 
 #endif

@@ -115,11 +115,18 @@ start(struct sftp *s, uint8_t type, sftp_done_fn done, void *arg, int *place)
 }
 
 static void
-finish(struct sftp *s, size_t mark)
+end_message(struct sftp *s, size_t mark)
 {
 	buf_close_string(&s->out, mark);
 	if (buf_err(&s->out) < 0)
 		sftp_end(s, buf_err(&s->out));
+}
+
+static void
+finish(struct sftp *s, size_t mark)
+{
+	end_message(s, mark);
+	sftp_wake(s);
 }
 
 static void
@@ -205,6 +212,7 @@ sftp_write_finish(struct sftp *s, uint32_t len, sftp_done_fn done, void *arg)
 	wire_put_u32(p + 5, place_id(s, place));
 	wire_put_u32(p + head - 4, len);
 	buf_commit(&s->out, head + len);
+	sftp_wake(s);
 }
 
 void
@@ -220,7 +228,7 @@ sftp_write_file(struct sftp *s, const struct sftp_handle *h, uint64_t offset,
 	put_handle(s, h);
 	buf_put_u64(&s->out, offset);
 	buf_put_u32(&s->out, len);
-	finish(s, mark);
+	end_message(s, mark);
 	if (s->err != 0)
 		return;
 	/* The data is counted too. */
@@ -239,6 +247,7 @@ sftp_write_file(struct sftp *s, const struct sftp_handle *h, uint64_t offset,
 	s->files.last = place;
 	s->files.before += q->file.before;
 	s->files.left += len;
+	sftp_wake(s);
 }
 
 void

@@ -34,9 +34,10 @@ struct xfer_stream_stats {
 };
 
 struct xfer_streams_ops {
-	/* Begins one more. *out takes requests at once, and may end later
-	 * (sftp_error), quietly. Connections log in one after the other.
-	 * ERR_LIMIT: there are no more of the kind. */
+	/* Begins one more. *out takes requests at once, wakes what carries it
+	 * by itself (sftp_attach), and may end later (sftp_error), quietly.
+	 * Connections log in one after the other. ERR_LIMIT: there are no more
+	 * of the kind. */
 	int (*open)(void *arg, enum xfer_stream_kind kind, struct sftp **out);
 	/* Frees the session, its channel, and its connection with the last of
 	 * its streams. Not inside of a callback of any session. */
