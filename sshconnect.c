@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
-#include <net/if.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -15,40 +14,29 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/dial.h"
 #include "base/fd.h"
 #include "base/log.h"
-#include "base/loop.h"
 #include "base/mem.h"
 #include "base/tcp.h"
 #include "client/jump.h"
 
 enum {
 	ADDRESSES_MAX = 64, /* tried of what the resolver gives */
-	/* The next address is tried beside one that is silent for so long
-	 * (RFC 8305 section 5 recommends 250 ms). */
-	NEXT_ADDRESS_MS = 250,
-	/* The second port gets its chance when the first is silent for so
-	 * long; refused at once, it comes at once. */
+	/* The second port is tried when the first is silent for so long;
+	 * when the first is refused, at once. */
 	NEXT_PORT_MS = 400,
 	RETRY_MS = 1000, /* between ConnectionAttempts */
 };
 
-/* One address and port to try. */
-struct try {
-	const struct addrinfo *ai;
-	struct sockaddr_storage sa;
-	uint16_t port;
-	int fd; /* -1: not started, or over */
-	int error;
-	bool started;
-	uint64_t not_before_ms;
-};
+_Static_assert(2 * ADDRESSES_MAX <= (int)DIAL_ADDRESSES_MAX,
+    "every address can be tried with both ports");
 
-struct race {
+/* Addresses of the host, each with the ports that are tried. */
+struct candidates {
 	const struct client_conf *conf;
-	struct try tries[2 * ADDRESSES_MAX];
+	struct dial_address v[2 * ADDRESSES_MAX];
 	size_t n;
-	int winner; /* index, or -1 */
 	bool no_congestion; /* CongestionControl was refused: told once */
 };
 
@@ -92,51 +80,36 @@ numeric(const struct sockaddr *sa, socklen_t len, char *out, size_t size)
 		strlcpy(out, "unknown", size);
 }
 
+/* In the resolver's order, but the families take turns. */
 static void
-add_try(struct race *race, const struct addrinfo *ai, uint16_t port,
-    uint64_t delay_ms)
+add_addresses(struct candidates *c, const struct addrinfo *list,
+    uint16_t port, unsigned round)
 {
-	struct try *t = &race->tries[race->n++];
-
-	*t = (struct try){ .ai = ai, .port = port, .fd = -1 };
-	memcpy(&t->sa, ai->ai_addr, ai->ai_addrlen);
-	set_port(&t->sa, port);
-	t->not_before_ms = delay_ms;
-}
-
-/* The resolver's order, but families take turns: a broken one costs one
- * step only (RFC 8305 section 4). */
-static void
-add_addresses(struct race *race, const struct addrinfo *list, uint16_t port,
-    uint64_t delay_ms)
-{
-	const struct addrinfo *all[ADDRESSES_MAX];
+	struct dial_address *first = &c->v[c->n];
 	size_t n = 0;
-	int family = 0;
 
 	for (const struct addrinfo *ai = list; ai != NULL && n < ADDRESSES_MAX;
-	     ai = ai->ai_next)
-		if ((ai->ai_family == AF_INET || ai->ai_family == AF_INET6) &&
-		    ai->ai_addrlen <= sizeof(struct sockaddr_storage))
-			all[n++] = ai;
-	for (size_t done = 0; done < n; done++) {
-		size_t pick = n;
-
-		for (size_t i = 0; i < n; i++) {
-			if (all[i] == NULL)
-				continue;
-			if (pick == n)
-				pick = i;
-			if (all[i]->ai_family != family) {
-				pick = i;
-				break;
-			}
-		}
-		family = all[pick]->ai_family;
-		add_try(race, all[pick], port,
-		    delay_ms + done * NEXT_ADDRESS_MS);
-		all[pick] = NULL;
+	     ai = ai->ai_next) {
+		if ((ai->ai_family != AF_INET && ai->ai_family != AF_INET6) ||
+		    ai->ai_addrlen > sizeof first->sa)
+			continue;
+		first[n].len = ai->ai_addrlen;
+		first[n].round = round;
+		memcpy(&first[n].sa, ai->ai_addr, ai->ai_addrlen);
+		set_port(&first[n++].sa, port);
 	}
+	dial_interleave(first, n);
+	c->n += n;
+}
+
+static uint16_t
+port_of(const struct dial_address *a)
+{
+	const struct sockaddr_in *four = (const void *)&a->sa;
+	const struct sockaddr_in6 *six = (const void *)&a->sa;
+
+	return ntohs(a->sa.ss_family == AF_INET ? four->sin_port :
+						  six->sin6_port);
 }
 
 /* ---- one attempt -------------------------------------------------------- */
@@ -171,154 +144,46 @@ bind_source(int fd, const struct client_conf *conf, int family)
 }
 
 static void
-end_try(struct try *t, int error)
+on_starting(void *arg, size_t which)
 {
-	t->error = error;
-	fd_close(&t->fd);
-}
-
-/* True if it is connected already. */
-static bool
-start_try(struct race *race, struct try *t)
-{
+	const struct candidates *c = arg;
+	const struct dial_address *a = &c->v[which];
 	char text[NI_MAXHOST];
 
-	t->started = true;
-	numeric((struct sockaddr *)&t->sa, t->ai->ai_addrlen, text,
-	    sizeof text);
-	log_debug("Connecting to %s [%s] port %u.", race->conf->host.hostname,
-	    text, t->port);
-	t->fd = socket(t->sa.ss_family,
-	    SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (t->fd == -1) {
-		t->error = errno;
-		return false;
-	}
-	if (!race->no_congestion)
-		race->no_congestion = !tcp_set_congestion(t->fd,
-		    race->conf->tcp.congestion_control);
-	if (bind_source(t->fd, race->conf, t->sa.ss_family) != 0) {
-		end_try(t, errno != 0 ? errno : EADDRNOTAVAIL);
-		return false;
-	}
-	if (connect(t->fd, (struct sockaddr *)&t->sa, t->ai->ai_addrlen) == 0)
-		return true;
-	if (errno != EINPROGRESS)
-		end_try(t, errno);
-	return false;
-}
-
-static bool
-check_try(struct try *t)
-{
-	socklen_t len = sizeof(int);
-	int error = 0;
-
-	if (getsockopt(t->fd, SOL_SOCKET, SO_ERROR, &error, &len) == -1)
-		error = errno;
-	if (error == 0)
-		return true;
-	end_try(t, error);
-	return false;
-}
-
-/* ---- the race ----------------------------------------------------------- */
-
-/* When all that run are over, the next does not wait for its time. */
-static struct try *
-next_due(struct race *race, uint64_t elapsed_ms, uint64_t *wait_ms)
-{
-	bool running = false;
-
-	for (size_t i = 0; i < race->n; i++)
-		running = running || race->tries[i].fd != -1;
-	for (size_t i = 0; i < race->n; i++) {
-		struct try *t = &race->tries[i];
-
-		if (t->started)
-			continue;
-		if (!running || t->not_before_ms <= elapsed_ms)
-			return t;
-		*wait_ms = MIN(*wait_ms, t->not_before_ms - elapsed_ms);
-	}
-	return NULL;
+	numeric((const struct sockaddr *)&a->sa, a->len, text, sizeof text);
+	log_debug("Connecting to %s [%s] port %u.", c->conf->host.hostname,
+	    text, port_of(a));
 }
 
 static int
-wait_for_any(struct race *race, uint64_t wait_ms)
+on_prepare(void *arg, size_t which, int fd)
 {
-	struct pollfd polls[2 * ADDRESSES_MAX];
-	size_t who[2 * ADDRESSES_MAX], n = 0;
+	struct candidates *c = arg;
 
-	for (size_t i = 0; i < race->n; i++) {
-		if (race->tries[i].fd == -1)
-			continue;
-		polls[n] = (struct pollfd){ .fd = race->tries[i].fd,
-			.events = POLLOUT };
-		who[n++] = i;
-	}
-	if (poll(polls, n, (int)MIN(wait_ms, (uint64_t)60000)) <= 0)
-		return -1;
-	for (size_t i = 0; i < n; i++)
-		if (polls[i].revents != 0 && check_try(&race->tries[who[i]]))
-			return (int)who[i];
-	return -1;
+	if (!c->no_congestion)
+		c->no_congestion = !tcp_set_congestion(fd,
+		    c->conf->tcp.congestion_control);
+	if (bind_source(fd, c->conf, c->v[which].sa.ss_family) != 0)
+		return errno != 0 ? errno : EADDRNOTAVAIL;
+	return 0;
 }
 
-static bool
-any_left(const struct race *race)
-{
-	for (size_t i = 0; i < race->n; i++)
-		if (!race->tries[i].started || race->tries[i].fd != -1)
-			return true;
-	return false;
-}
-
-/* The first that connects wins; the others are closed. -1: none. */
-static int
-run_race(struct race *race)
-{
-	uint64_t start = loop_now_ms(), elapsed;
-	uint64_t limit = (uint64_t)race->conf->tcp.connect_timeout * 1000;
-
-	race->winner = -1;
-	while (race->winner == -1 && any_left(race)) {
-		uint64_t wait_ms = UINT64_MAX;
-		struct try *t;
-
-		elapsed = loop_now_ms() - start;
-		if (limit != 0 && elapsed >= limit)
-			break;
-		if (limit != 0)
-			wait_ms = limit - elapsed;
-		if ((t = next_due(race, elapsed, &wait_ms)) != NULL) {
-			if (start_try(race, t))
-				race->winner = (int)(t - race->tries);
-			continue;
-		}
-		race->winner = wait_for_any(race, wait_ms);
-	}
-	for (size_t i = 0; i < race->n; i++)
-		if ((int)i != race->winner && race->tries[i].fd != -1)
-			end_try(&race->tries[i], ETIMEDOUT);
-	return race->winner;
-}
+/* ---- all attempts ------------------------------------------------------- */
 
 static void
-tell_failure(const struct race *race)
+tell_failure(const struct candidates *c, const struct dial *d)
 {
 	uint16_t told = 0;
 
 	/* One line a port; what its last address said. */
-	for (size_t i = race->n; i-- > 0;) {
-		const struct try *t = &race->tries[i];
+	for (size_t i = c->n; i-- > 0;) {
+		uint16_t port = port_of(&c->v[i]);
 
-		if (t->port == told)
+		if (port == told)
 			continue;
-		told = t->port;
+		told = port;
 		log_error("hpnssh: connect to host %s port %u: %s",
-		    race->conf->host.hostname, t->port,
-		    strerror(t->error != 0 ? t->error : ETIMEDOUT));
+		    c->conf->host.hostname, port, strerror(dial_error(d, i)));
 	}
 }
 
@@ -341,66 +206,93 @@ may_fall_back(const struct client_conf *conf)
 }
 
 static void
-set_up_race(struct race *race, const struct client_conf *conf,
+find_candidates(struct candidates *c, const struct client_conf *conf,
     const struct addrinfo *list)
 {
-	race->conf = conf;
-	race->n = 0;
-	add_addresses(race, list, (uint16_t)conf->host.port, 0);
+	c->conf = conf;
+	add_addresses(c, list, (uint16_t)conf->host.port, 0);
 	if (may_fall_back(conf))
-		add_addresses(race, list, (uint16_t)conf->host.fallback_port,
-		    NEXT_PORT_MS);
+		add_addresses(c, list, (uint16_t)conf->host.fallback_port, 1);
 }
 
 static void
-take_winner(struct sshlink *link, struct client_conf *conf,
-    const struct try *t)
+take_winner(struct sshlink *link, struct client_conf *conf, int fd,
+    const struct dial_address *a)
 {
 	char text[NI_MAXHOST];
 
-	numeric((const struct sockaddr *)&t->sa, t->ai->ai_addrlen, text,
-	    sizeof text);
-	link->fd = t->fd;
-	link->port = t->port;
-	link->peer = t->sa;
-	link->peer_len = t->ai->ai_addrlen;
+	numeric((const struct sockaddr *)&a->sa, a->len, text, sizeof text);
+	link->fd = fd;
+	link->port = port_of(a);
+	link->peer = a->sa;
+	link->peer_len = a->len;
 	link->address = xstrdup(text);
-	log_debug("Connection established to %s port %u.", text, t->port);
-	if (t->port != conf->host.port) {
+	log_debug("Connection established to %s port %u.", text, link->port);
+	if (link->port != conf->host.port) {
 		log_info("hpnssh: no answer on port %d of %s, using port %u",
-		    conf->host.port, conf->host.hostname, t->port);
-		conf->host.port = t->port;
+		    conf->host.port, conf->host.hostname, link->port);
+		conf->host.port = link->port;
 	}
-	set_socket_options(t->fd, conf);
+	set_socket_options(fd, conf);
+}
+
+/* All candidates once. ERR_SYSTEM: none of them answers, which is told if
+ * this was the last attempt. */
+static int
+dial_once(struct sshlink *link, struct client_conf *conf,
+    struct candidates *c, bool is_last)
+{
+	int timeout_s = conf->tcp.connect_timeout;
+	struct dial_params params = {
+		.addresses = c->v,
+		.n = c->n,
+		.times = {
+			.next_ms = DIAL_NEXT_MS,
+			.round_ms = NEXT_PORT_MS,
+			.timeout_ms = timeout_s > 0 ?
+			    (uint64_t)timeout_s * 1000 : 0,
+		},
+		.arg = c,
+		.starting = on_starting,
+		.prepare = on_prepare,
+	};
+	struct dial *d;
+	size_t which;
+	int fd, r = dial_and_wait(&d, &params);
+
+	if (r != 0)
+		return r;
+	if ((fd = dial_take_winner(d, &which)) != -1)
+		take_winner(link, conf, fd, &c->v[which]);
+	else if (is_last)
+		tell_failure(c, d);
+	dial_free(d);
+	return fd != -1 ? 0 : ERR_SYSTEM;
 }
 
 static int
 connect_tcp(struct sshlink *link, struct client_conf *conf)
 {
-	struct race *race = xcalloc(1, sizeof *race);
+	struct candidates *c = xcalloc(1, sizeof *c);
 	struct addrinfo *list = NULL;
-	int r;
+	int attempts = conf->tcp.connection_attempts, r;
 
 	r = resolve(conf->host.hostname, conf->host.port,
 	    conf->tcp.address_family, false, &list);
-	for (int i = 0; r == 0 && i < conf->tcp.connection_attempts; i++) {
+	if (r != 0)
+		goto out;
+	find_candidates(c, conf, list);
+	r = ERR_SYSTEM;
+	for (int i = 0; r != 0 && i < attempts; i++) {
 		if (i > 0) {
 			log_debug("trying again");
 			(void)poll(NULL, 0, RETRY_MS);
 		}
-		set_up_race(race, conf, list);
-		if (run_race(race) != -1)
-			break;
+		r = dial_once(link, conf, c, i + 1 == attempts);
 	}
-	if (r == 0 && race->winner == -1) {
-		tell_failure(race);
-		r = ERR_SYSTEM;
-	}
-	if (r == 0)
-		take_winner(link, conf, &race->tries[race->winner]);
-	if (list != NULL)
-		freeaddrinfo(list);
-	free(race);
+	freeaddrinfo(list);
+out:
+	free(c);
 	return r;
 }
 

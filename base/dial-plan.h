@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The decisions of base/dial.c without its sockets: which of several
+ * addresses is tried when (RFC 8305 section 5), and who wins. Pure: the
+ * caller tells what happened and what time it is.
+ *
+ * The addresses stand in rounds, 0 first. A round is a list to be tried in its
+ * order; the next round is a second choice (another port, say).
+ *
+ * Threads: any, one plan by one at a time.
+ */
+#ifndef HPN_BASE_DIAL_PLAN_H
+#define HPN_BASE_DIAL_PLAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+enum {
+	DIAL_ADDRESSES_MAX = 128,
+	DIAL_ROUNDS_MAX = 2,
+	/* RFC 8305 section 5 recommends it. */
+	DIAL_NEXT_MS = 250,
+};
+
+struct dial_address {
+	struct sockaddr_storage sa;
+	socklen_t len;
+	unsigned round; /* never lower than that of the one in front */
+};
+
+struct dial_times {
+	uint32_t next_ms;    /* between the starts of two in a round */
+	uint32_t round_ms;   /* from the beginning of one round to the next */
+	uint64_t timeout_ms; /* for all together; 0: none */
+};
+
+enum dial_state {
+	DIAL_WAITING, /* was not tried yet */
+	DIAL_RUNNING,
+	DIAL_FAILED,
+	DIAL_CONNECTED, /* the winner */
+};
+
+struct dial_plan {
+	struct dial_times times;
+	uint64_t begun_ms;
+	size_t n, running, running_max;
+	bool has_winner;
+	struct {
+		enum dial_state state;
+		unsigned round;
+	} attempts[DIAL_ADDRESSES_MAX];
+	struct {
+		bool begun;
+		bool failed; /* one did since the last start */
+		uint64_t last_start_ms;
+	} rounds[DIAL_ROUNDS_MAX];
+};
+
+/* running_max 0: no limit but the number of addresses. */
+void dial_plan_init(struct dial_plan *p, const struct dial_address *addresses,
+    size_t n, const struct dial_times *times, size_t running_max,
+    uint64_t now_ms);
+
+/*
+ * The address to try now, which counts as running from here on; -1: none.
+ * Then *wait_ms is how long nothing has to be done if nothing happens
+ * (UINT64_MAX: for ever).
+ *
+ * An address is tried when one of its round failed since the last start, when
+ * the last start in its round is next_ms ago, or when nothing else runs. A
+ * round begins when all before it failed, or at its time.
+ */
+int dial_plan_next(struct dial_plan *p, uint64_t now_ms, uint64_t *wait_ms);
+
+/* What became of a running one. The first that connects is the winner, and
+ * there is no other: false for those that come later. */
+bool dial_plan_connected(struct dial_plan *p, size_t which);
+void dial_plan_failed(struct dial_plan *p, size_t which);
+
+/* There is a winner, or all failed, or the time is up. */
+bool dial_plan_is_over(const struct dial_plan *p, uint64_t now_ms);
+
+/* Lets the address families take turns, each in its own order, so that one
+ * that does not work here costs one step only (RFC 8305 section 4). */
+void dial_interleave(struct dial_address *addresses, size_t n);
+
+#endif
