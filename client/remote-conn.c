@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The connections of a remote host: their states, and when which of them may
+ * log in.
+ *
+ * DESIGN. The first connection may ask the user, and learns the host key.
+ * Additional ones only make a copy faster: nothing waits for them, and they
+ * must not trouble the server. Stock servers count logins that fail or are
+ * broken off, and refuse an address that has too many (PerSourcePenalties).
+ * Therefore
+ * - no additional connection logs in before the first one has; those that
+ *   were begun early stand by until then;
+ * - where it is not certain that additional ones will be let in, one at a
+ *   time tries;
+ * - when one of them is refused, those that have not tried yet are given up.
+ */
+#include "client/remote-internal.h"
+
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/tcp.h"
+
+enum {
+	STREAMS_MAX = 8, /* of a connection; stock's MaxSessions is 10 */
+	CONNS_MAX = 64,
+	LOGGING_IN_MAX = 4, /* at the same time: servers limit the number of
+			     * those that are not logged in (MaxStartups) */
+	FINISH_MS = 2000,
+	FINISH_STEP_MS = 100,
+	ANSWER_MS = 1000, /* a host that is silent for longer is not there */
+};
+
+/* ---- states ------------------------------------------------------------- */
+
+#define TO(state) (1u << (state))
+static const unsigned next_states[CONN_STATES] = {
+	[CONN_PLANNED] = TO(CONN_STANDBY) | TO(CONN_LOGGING_IN) |
+	    TO(CONN_CHILD) | TO(CONN_ENDED),
+	[CONN_STANDBY] = TO(CONN_LOGGING_IN) | TO(CONN_ENDED),
+	[CONN_LOGGING_IN] = TO(CONN_READY) | TO(CONN_ENDED),
+	[CONN_READY] = TO(CONN_FULL) | TO(CONN_ENDED),
+	[CONN_FULL] = TO(CONN_ENDED),
+	[CONN_CHILD] = 0,
+	[CONN_ENDED] = 0,
+};
+#undef TO
+
+bool
+remote_conn_may_become(enum conn_state from, enum conn_state to)
+{
+	return (next_states[from] & 1u << to) != 0;
+}
+
+static void
+become(struct conn *conn, enum conn_state state)
+{
+	ENSURE(remote_conn_may_become(conn->state, state));
+	conn->state = state;
+	conn->since_ms = loop_now_ms();
+}
+
+bool
+remote_conn_is_up(const struct conn *conn)
+{
+	return conn->state == CONN_READY || conn->state == CONN_FULL;
+}
+
+/* Its login succeeded or failed, or it was given up. */
+static bool
+has_login_result(const struct conn *conn)
+{
+	return remote_conn_is_up(conn) || conn->state == CONN_ENDED;
+}
+
+static bool
+awaits_login(const struct conn *conn)
+{
+	return conn->state == CONN_PLANNED || conn->state == CONN_STANDBY;
+}
+
+bool
+remote_conn_is_logging_in(const struct conn *conn)
+{
+	if (conn->state != CONN_LOGGING_IN)
+		return false;
+	return sshclient_is_answered(conn->client) ||
+	    (loop_now_ms() - conn->since_ms < ANSWER_MS &&
+		tcp_rtt_us(sshclient_fd(conn->client)) > 0);
+}
+
+bool
+remote_conn_limit_reached(const struct remote *r)
+{
+	unsigned n = 0;
+
+	for (const struct conn *c = r->conns; c != NULL; c = c->next)
+		n += c->state != CONN_ENDED;
+	return n >= CONNS_MAX;
+}
+
+struct conn *
+remote_conn_least_used(const struct remote *r)
+{
+	struct conn *least = NULL;
+
+	for (struct conn *c = r->conns; c != NULL; c = c->next)
+		if (c->state == CONN_READY &&
+		    c->streams < (least != NULL ? least->streams : STREAMS_MAX))
+			least = c;
+	return least;
+}
+
+/* ---- the end ------------------------------------------------------------ */
+
+/* Those that have not tried to log in will not. */
+static void
+give_up_others(struct remote *r)
+{
+	for (struct conn *c = r->conns; c != NULL; c = c->next) {
+		if (!awaits_login(c))
+			continue;
+		log_debug("connection %u is given up", c->number);
+		become(c, CONN_ENDED);
+		remote_streams_end(c);
+	}
+}
+
+static void
+end_conn(struct conn *conn)
+{
+	bool refused = !remote_conn_is_up(conn);
+
+	if (conn->state == CONN_ENDED)
+		return;
+	if (refused && conn->number > 0)
+		log_debug("connection %u is refused", conn->number);
+	become(conn, CONN_ENDED);
+	remote_streams_end(conn);
+	if (refused)
+		give_up_others(conn->r);
+	loop_again(conn->r->p.loop);
+}
+
+void
+remote_conn_refuse_sessions(struct conn *conn)
+{
+	if (conn->state != CONN_READY)
+		return;
+	log_debug("connection %u takes no further channel", conn->number);
+	become(conn, CONN_FULL);
+}
+
+/* ---- what a connection reports ------------------------------------------ */
+
+static int
+on_login_expected(void *arg)
+{
+	return remote_streams_login_expected(arg);
+}
+
+static int
+on_login_done(void *arg)
+{
+	struct conn *conn = arg;
+
+	become(conn, CONN_READY);
+	if (conn->number > 0)
+		log_debug("connection %u is ready", conn->number);
+	remote_conn_log_in_next(conn->r);
+	return remote_streams_login_done(conn);
+}
+
+static void
+on_ended(void *arg, int err)
+{
+	(void)err;
+	end_conn(arg);
+}
+
+/* ---- life --------------------------------------------------------------- */
+
+struct conn *
+remote_conn_add(struct remote *r)
+{
+	struct conn *conn = xcalloc(1, sizeof *conn), **at;
+
+	conn->r = r;
+	conn->number = r->conn_count++;
+	for (at = &r->conns; *at != NULL;)
+		at = &(*at)->next;
+	*at = conn;
+	return conn;
+}
+
+void
+remote_conn_remove(struct conn *conn)
+{
+	struct conn **at;
+
+	for (at = &conn->r->conns; *at != conn;)
+		at = &(*at)->next;
+	*at = conn->next;
+	sshclient_free(conn->client);
+	free(conn);
+}
+
+int
+remote_conn_connect(struct conn *conn, bool standby)
+{
+	struct remote *r = conn->r;
+	struct sshclient_params params = {
+		.conf = &r->conf,
+		.loop = r->p.loop,
+		.need_none = r->p.clear,
+		.more = true,
+		.beside = conn->number > 0 ? r->conns->client : NULL,
+		.hold = standby,
+		.arg = conn,
+		.likely = on_login_expected,
+		.ready = on_login_done,
+		.ended = on_ended,
+	};
+	int err;
+
+	become(conn, standby ? CONN_STANDBY : CONN_LOGGING_IN);
+	if ((err = sshclient_new(&conn->client, &params)) != 0)
+		end_conn(conn);
+	return err;
+}
+
+void
+remote_conn_use_child(struct conn *conn)
+{
+	become(conn, CONN_CHILD);
+}
+
+/* ---- who may log in ----------------------------------------------------- */
+
+static bool
+additional_is_up(const struct remote *r)
+{
+	for (const struct conn *c = r->conns->next; c != NULL; c = c->next)
+		if (remote_conn_is_up(c))
+			return true;
+	return false;
+}
+
+/* How many additional ones may try to log in at the same time. */
+static unsigned
+logins_max(const struct remote *r)
+{
+	switch (sshclient_more(r->conns->client)) {
+	case SSHCLIENT_MORE_LIKELY:
+		return LOGGING_IN_MAX;
+	case SSHCLIENT_MORE_PERHAPS:
+		return additional_is_up(r) ? LOGGING_IN_MAX : 1;
+	case SSHCLIENT_MORE_NEVER:
+		break;
+	}
+	return 0;
+}
+
+static void
+log_in(struct conn *conn)
+{
+	if (conn->state == CONN_PLANNED) {
+		(void)!remote_conn_connect(conn, false);
+		return;
+	}
+	become(conn, CONN_LOGGING_IN);
+	if (sshclient_release(conn->client) != 0)
+		end_conn(conn);
+}
+
+void
+remote_conn_log_in_next(struct remote *r)
+{
+	unsigned n = 0, most;
+
+	if (r->conns == NULL || !has_login_result(r->conns))
+		return;
+	if ((most = logins_max(r)) == 0)
+		give_up_others(r);
+	for (const struct conn *c = r->conns; c != NULL; c = c->next)
+		n += c->state == CONN_LOGGING_IN;
+	for (struct conn *c = r->conns; c != NULL && n < most; c = c->next) {
+		if (!awaits_login(c))
+			continue;
+		log_in(c);
+		n++;
+	}
+}
+
+/* Stock servers count a login that is broken off, with a penalty of a second
+ * each, and refuse an address for a while that had several in a row. That is
+ * worth a moment's wait where a copy ends while others still log in. */
+void
+remote_conn_finish_logins(struct remote *r)
+{
+	uint64_t now = loop_now_ms(), until = now + FINISH_MS;
+	const struct conn *conn;
+
+	if (r->conns == NULL || !remote_conn_is_up(r->conns))
+		return;
+	for (; now < until; now = loop_now_ms()) {
+		conn = r->conns->next;
+		while (conn != NULL && !remote_conn_is_logging_in(conn))
+			conn = conn->next;
+		if (conn == NULL || loop_turn(r->p.loop, FINISH_STEP_MS) < 0)
+			return;
+	}
+}

@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The streams of a remote host: SFTP sessions, each on a channel of a
+ * connection or through a program of its own.
+ */
+#include "client/remote-internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/tcp.h"
+#include "channels.h"
+#include "xfer/sftp/sftp-engine.h"
+
+/* ---- states ------------------------------------------------------------- */
+
+#define TO(state) (1u << (state))
+static const unsigned next_states[STREAM_STATES] = {
+	[STREAM_QUEUED] = TO(STREAM_OPTIMISTIC) | TO(STREAM_OPEN) |
+	    TO(STREAM_CHILD) | TO(STREAM_ENDED),
+	[STREAM_OPTIMISTIC] = TO(STREAM_OPEN) | TO(STREAM_ENDED),
+	[STREAM_OPEN] = TO(STREAM_ENDED),
+	[STREAM_CHILD] = 0,
+	[STREAM_ENDED] = 0,
+};
+#undef TO
+
+bool
+remote_stream_may_become(enum stream_state from, enum stream_state to)
+{
+	return (next_states[from] & 1u << to) != 0;
+}
+
+static void
+become(struct stream *stream, enum stream_state state)
+{
+	ENSURE(remote_stream_may_become(stream->state, state));
+	stream->state = state;
+}
+
+/* NULL: it has none yet, or none any more. */
+static struct channel *
+channel_of(const struct stream *stream)
+{
+	return stream->session != NULL ? session_channel(stream->session) :
+					 NULL;
+}
+
+static void
+end_stream(struct stream *stream)
+{
+	if (stream->state == STREAM_ENDED)
+		return;
+	become(stream, STREAM_ENDED);
+	(void)!sftp_feed_end(stream->sftp, ERR_CLOSED);
+}
+
+/* ---- a session on a channel --------------------------------------------- */
+
+static ssize_t
+on_read(void *arg, uint8_t *p, size_t max)
+{
+	const struct stream *stream = arg;
+	size_t n = sftp_take(stream->sftp, p, max);
+
+	return n > 0 ? (ssize_t)n : ERR_AGAIN;
+}
+
+static ssize_t
+on_write(void *arg, uint32_t ext, const uint8_t *p, size_t len)
+{
+	const struct stream *stream = arg;
+	int err = sftp_feed(stream->sftp, p, len);
+
+	(void)ext;
+	/* What the loop was waiting for may have arrived with it. */
+	loop_again(stream->r->p.loop);
+	return err < 0 ? err : (ssize_t)len;
+}
+
+static void
+on_input_end(void *arg)
+{
+	end_stream(arg);
+}
+
+static const struct channel_io stream_io = {
+	.read = on_read,
+	.write = on_write,
+	.end = on_input_end,
+};
+
+/* May come after the end of the connection, with the exit status that the
+ * server sent just before. */
+static void
+on_session_ended(void *arg)
+{
+	struct stream *stream = arg;
+
+	if (stream->first)
+		stream->r->status = session_status(stream->session);
+	else if (!sftp_is_ready(stream->sftp))
+		remote_conn_refuse_sessions(stream->conn);
+	end_stream(stream);
+}
+
+static int
+start_session(struct stream *stream, enum stream_state state)
+{
+	const struct remote_params *p = &stream->r->p;
+	const char *server = p->subsystem != NULL ? p->subsystem : "sftp";
+	struct session_params params = {
+		.command = server,
+		.subsystem = strchr(server, '/') == NULL,
+		.ahead = state == STREAM_OPTIMISTIC,
+		.io = &stream_io,
+		.io_arg = stream,
+		.ended = on_session_ended,
+		.arg = stream,
+	};
+	int err;
+
+	sshclient_fill(stream->conn->client, &params);
+	params.quiet = params.quiet || !stream->first;
+	if ((err = session_new(&stream->session, &params)) != 0)
+		return err;
+	become(stream, state);
+	/* OpenSSH and HPN-SSH give the number 0 to the first channel. */
+	if (params.peer_is_openssh && stream->conn->streams == 1)
+		session_ask_ahead(stream->session);
+	return 0;
+}
+
+/* ---- what happens to their connection ----------------------------------- */
+
+int
+remote_streams_login_expected(struct conn *conn)
+{
+	for (struct stream *stream = conn->r->streams; stream != NULL;
+	     stream = stream->next)
+		if (stream->conn == conn)
+			return start_session(stream, STREAM_OPTIMISTIC);
+	return 0;
+}
+
+static int
+on_login_done(struct stream *stream)
+{
+	if (stream->state == STREAM_QUEUED)
+		return start_session(stream, STREAM_OPEN);
+	if (stream->state == STREAM_OPTIMISTIC)
+		become(stream, STREAM_OPEN);
+	session_attach(stream->session);
+	return 0;
+}
+
+int
+remote_streams_login_done(struct conn *conn)
+{
+	int err = 0;
+
+	for (struct stream *stream = conn->r->streams;
+	     stream != NULL && err == 0; stream = stream->next)
+		if (stream->conn == conn)
+			err = on_login_done(stream);
+	return err;
+}
+
+void
+remote_streams_end(struct conn *conn)
+{
+	for (struct stream *stream = conn->r->streams; stream != NULL;
+	     stream = stream->next) {
+		if (stream->conn != conn)
+			continue;
+		/* Once its channel is closed the session's status counts. */
+		if (stream->first && (stream->session == NULL ||
+			channel_of(stream) != NULL))
+			conn->r->status = REMOTE_EXIT_ERROR;
+		end_stream(stream);
+	}
+}
+
+/* ---- life --------------------------------------------------------------- */
+
+static int
+on_turn(void *arg, int timeout_ms)
+{
+	const struct stream *stream = arg;
+
+	return loop_turn(stream->r->p.loop, timeout_ms);
+}
+
+/* Before there is a channel nothing needs noting: a new channel is readable
+ * when the session is attached to it. The connection's part of this turn may be
+ * over, so the loop must not wait. */
+static void
+on_output(void *arg)
+{
+	const struct stream *stream = arg;
+	struct channel *c = channel_of(stream);
+
+	if (c == NULL)
+		return;
+	channel_mark_readable(c);
+	loop_again(stream->r->p.loop);
+}
+
+static const struct xfer_carrier_ops carrier_ops = {
+	.turn = on_turn,
+	.wake = on_output,
+};
+
+int
+remote_stream_add(struct stream **out, struct conn *conn)
+{
+	struct stream *stream = xcalloc(1, sizeof *stream), **at;
+	struct remote *r = conn->r;
+	int err = sftp_new(&stream->sftp);
+
+	if (err != 0) {
+		free(stream);
+		return err;
+	}
+	stream->r = r;
+	stream->conn = conn;
+	stream->pipe.fd_in = stream->pipe.fd_out = -1;
+	stream->first = r->streams == NULL && conn->number == 0;
+	conn->streams++;
+	sftp_attach(stream->sftp,
+	    (struct xfer_carrier){ .ops = &carrier_ops, .arg = stream });
+	for (at = &r->streams; *at != NULL;)
+		at = &(*at)->next;
+	*at = stream;
+	*out = stream;
+	return 0;
+}
+
+static void
+close_child(struct stream *stream)
+{
+	int status = xfer_pipe_close(&stream->pipe);
+
+	if (stream->first)
+		stream->r->status = status;
+}
+
+void
+remote_stream_remove(struct stream *stream)
+{
+	struct conn *conn = stream->conn;
+	struct stream **at;
+
+	for (at = &stream->r->streams; *at != stream;)
+		at = &(*at)->next;
+	*at = stream->next;
+	sftp_free(stream->sftp);
+	session_free(stream->session);
+	if (stream->state == STREAM_CHILD)
+		close_child(stream);
+	free(stream);
+	conn->streams--;
+	/* The first connection stays: others are made as it was. */
+	if (conn->streams == 0 && conn->number > 0 &&
+	    !remote_conn_is_logging_in(conn))
+		remote_conn_remove(conn);
+}
+
+int
+remote_stream_add_connected(struct remote *r, struct stream **out)
+{
+	struct conn *conn;
+	int err;
+
+	if (remote_conn_limit_reached(r))
+		return ERR_LIMIT;
+	conn = remote_conn_add(r);
+	if ((err = remote_stream_add(out, conn)) != 0)
+		remote_conn_remove(conn);
+	return err;
+}
+
+int
+remote_stream_spawn(struct remote *r, struct sftp **out)
+{
+	struct conn *conn = remote_conn_add(r);
+	struct stream *stream;
+	int err = remote_stream_add(&stream, conn);
+
+	if (err != 0) {
+		remote_conn_remove(conn);
+		return err;
+	}
+	remote_conn_use_child(conn);
+	become(stream, STREAM_CHILD);
+	err = xfer_pipe_spawn(&stream->pipe, r->p.loop, r->argv.v);
+	if (err != 0) {
+		remote_stream_remove(stream);
+		return err;
+	}
+	xfer_pipe_attach(&stream->pipe, stream->sftp);
+	*out = stream->sftp;
+	return 0;
+}
+
+/* ---- the streams of a transfer ------------------------------------------ */
+
+/* An unclaimed one serves first, even if its connection was refused since:
+ * then it reports that. A new connection begins in the next turn that may. */
+static int
+open_on_connection(struct remote *r, struct sftp **out)
+{
+	struct stream *stream = r->streams;
+	int err = 0;
+
+	while (stream != NULL && !stream->unclaimed)
+		stream = stream->next;
+	if (stream == NULL &&
+	    (err = remote_stream_add_connected(r, &stream)) != 0)
+		return err;
+	stream->unclaimed = false;
+	*out = stream->sftp;
+	return 0;
+}
+
+static int
+open_on_channel(struct remote *r, struct sftp **out)
+{
+	struct conn *conn = remote_conn_least_used(r);
+	struct stream *stream;
+	int err;
+
+	if (conn == NULL)
+		return ERR_LIMIT;
+	if ((err = remote_stream_add(&stream, conn)) != 0)
+		return err;
+	if ((err = start_session(stream, STREAM_OPEN)) != 0) {
+		remote_stream_remove(stream);
+		return err;
+	}
+	*out = stream->sftp;
+	return 0;
+}
+
+static struct stream *
+stream_of(const struct remote *r, const struct sftp *s)
+{
+	struct stream *stream;
+
+	for (stream = r->streams; stream != NULL && stream->sftp != s;)
+		stream = stream->next;
+	ENSURE(stream != NULL);
+	return stream;
+}
+
+static int
+streams_open(void *arg, enum xfer_stream_kind kind, struct sftp **out)
+{
+	struct remote *r = arg;
+
+	if (kind == XFER_STREAM_CHANNEL)
+		return open_on_channel(r, out);
+	return r->argv.n > 0 ? remote_stream_spawn(r, out) :
+			       open_on_connection(r, out);
+}
+
+static void
+streams_close(void *arg, struct sftp *s)
+{
+	remote_stream_remove(stream_of(arg, s));
+}
+
+static void
+streams_path(void *arg, const struct sftp *s, struct xfer_stream_stats *out)
+{
+	const struct stream *stream = stream_of(arg, s);
+	const struct conn *conn = stream->conn;
+	const struct channel *c = channel_of(stream);
+	struct channels_times times;
+
+	*out = (struct xfer_stream_stats){ .connection = conn->number };
+	if (!remote_conn_is_up(conn))
+		return;
+	times = channels_times(sshclient_channels(conn->client));
+	out->rtt_us = tcp_rtt_us(sshclient_fd(conn->client));
+	out->window_stall_ms = times.window_ms;
+	out->network_stall_ms = times.network_ms;
+	if (c != NULL)
+		out->send_window = channel_peer_window_top(c);
+}
+
+static int
+streams_turn(void *arg, int timeout_ms)
+{
+	const struct remote *r = arg;
+
+	return loop_turn(r->p.loop, timeout_ms);
+}
+
+static const struct xfer_streams_ops streams_ops = {
+	.open = streams_open,
+	.close = streams_close,
+	.path = streams_path,
+	.turn = streams_turn,
+};
+
+struct xfer_streams
+remote_streams(struct remote *r)
+{
+	return (struct xfer_streams){ .ops = &streams_ops, .arg = r };
+}

@@ -1,0 +1,772 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The states of a remote host's connections and streams: their tables, and
+ * that no order of events leads to a step which the tables forbid. The
+ * connections and sessions are fakes of this file, which replace
+ * client/sshclient.c, client/client-session.c and what is used of channels.
+ */
+#include "regress/unit/help.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "client/remote-internal.h"
+#include "xfer/sftp/sftp-engine.h"
+
+enum { FAKES_MAX = 256, RUNS = 2000, EVENTS = 120 };
+
+/* ---- fake connections --------------------------------------------------- */
+
+struct sshclient {
+	struct sshclient_params p;
+	bool expected, ready, ended;
+};
+
+struct session {
+	struct session_params p;
+	bool has_channel, optimistic, attached, finished;
+};
+
+static struct {
+	struct loop *loop;
+	struct strlist options;
+	/* Slots of those that were freed are NULL. */
+	struct sshclient *clients[FAKES_MAX];
+	struct session *sessions[FAKES_MAX];
+	unsigned clients_made, sessions_made, woken;
+	enum sshclient_more more;
+	bool answered;
+	bool fail_client, fail_release, fail_session; /* the next one */
+} f;
+
+static bool
+take_flag(bool *flag)
+{
+	bool was = *flag;
+
+	*flag = false;
+	return was;
+}
+
+int
+sshclient_new(struct sshclient **out, const struct sshclient_params *params)
+{
+	struct sshclient *c;
+
+	if (take_flag(&f.fail_client))
+		return ERR_SYSTEM;
+	assert_true(f.clients_made < FAKES_MAX);
+	c = xcalloc(1, sizeof *c);
+	c->p = *params;
+	f.clients[f.clients_made++] = c;
+	*out = c;
+	return 0;
+}
+
+void
+sshclient_free(struct sshclient *c)
+{
+	for (unsigned i = 0; i < f.clients_made; i++)
+		if (f.clients[i] == c)
+			f.clients[i] = NULL;
+	free(c);
+}
+
+bool
+sshclient_expected(const struct sshclient *c)
+{
+	(void)c;
+	return false;
+}
+
+int
+sshclient_release(struct sshclient *c)
+{
+	assert_true(c->p.hold);
+	if (take_flag(&f.fail_release))
+		return ERR_HOSTKEY;
+	c->p.hold = false;
+	return 0;
+}
+
+bool
+sshclient_is_answered(const struct sshclient *c)
+{
+	assert_non_null(c);
+	return f.answered;
+}
+
+enum sshclient_more
+sshclient_more(const struct sshclient *c)
+{
+	assert_non_null(c);
+	return f.more;
+}
+
+struct channels *
+sshclient_channels(const struct sshclient *c)
+{
+	assert_non_null(c);
+	return NULL;
+}
+
+int
+sshclient_fd(const struct sshclient *c)
+{
+	assert_non_null(c);
+	return -1;
+}
+
+void
+sshclient_fill(const struct sshclient *c, struct session_params *s)
+{
+	s->loop = c->p.loop;
+	s->peer_is_openssh = true;
+}
+
+int
+session_new(struct session **out, const struct session_params *params)
+{
+	struct session *s;
+
+	if (take_flag(&f.fail_session))
+		return ERR_SYSTEM;
+	assert_true(f.sessions_made < FAKES_MAX);
+	s = xcalloc(1, sizeof *s);
+	s->p = *params;
+	s->has_channel = true;
+	f.sessions[f.sessions_made++] = s;
+	*out = s;
+	return 0;
+}
+
+void
+session_ask_ahead(struct session *s)
+{
+	s->optimistic = true;
+}
+
+void
+session_attach(struct session *s)
+{
+	s->attached = true;
+}
+
+void
+session_free(struct session *s)
+{
+	for (unsigned i = 0; i < f.sessions_made; i++)
+		if (f.sessions[i] == s)
+			f.sessions[i] = NULL;
+	free(s);
+}
+
+/* Never followed by what is tested. */
+struct channel *
+session_channel(const struct session *s)
+{
+	return s->has_channel ? (struct channel *)(uintptr_t)s : NULL;
+}
+
+int
+session_status(const struct session *s)
+{
+	(void)s;
+	return 7;
+}
+
+struct channels_times
+channels_times(const struct channels *cs)
+{
+	(void)cs;
+	return (struct channels_times){ .window_ms = 0 };
+}
+
+void
+channel_mark_readable(struct channel *c)
+{
+	assert_non_null(c);
+	f.woken++;
+}
+
+void
+channel_end_source(struct channel *c)
+{
+	assert_non_null(c);
+}
+
+uint32_t
+channel_peer_window_top(const struct channel *c)
+{
+	assert_non_null(c);
+	return 1;
+}
+
+/* ---- what is done to them ----------------------------------------------- */
+
+static void
+client_end(struct sshclient *c)
+{
+	c->ended = true;
+	c->p.ended(c->p.arg, ERR_CLOSED);
+}
+
+static void
+client_login(struct sshclient *c)
+{
+	c->ready = true;
+	if (c->p.ready(c->p.arg) != 0 && !c->ended)
+		client_end(c);
+}
+
+static void
+session_close(struct session *s)
+{
+	s->has_channel = false;
+	if (!s->finished) {
+		s->finished = true;
+		s->p.ended(s->p.arg);
+	}
+}
+
+static struct remote *
+begin(enum sshclient_more more)
+{
+	struct remote_params params = { .loop = f.loop, .host = "there",
+		.options = &f.options };
+	struct remote *r;
+
+	f.clients_made = f.sessions_made = f.woken = 0;
+	f.more = more;
+	f.answered = f.fail_client = f.fail_release = f.fail_session = false;
+	assert_int_equal(remote_open(&r, &params), 0);
+	return r;
+}
+
+static int
+finish(struct remote *r)
+{
+	int status;
+
+	f.answered = false;
+	status = remote_close(r);
+	for (unsigned i = 0; i < f.clients_made; i++)
+		assert_null(f.clients[i]);
+	for (unsigned i = 0; i < f.sessions_made; i++)
+		assert_null(f.sessions[i]);
+	return status;
+}
+
+static void
+turn(void)
+{
+	assert_int_equal(loop_turn(f.loop, 0), 0);
+}
+
+static struct sftp *
+open_stream(struct remote *r, enum xfer_stream_kind kind)
+{
+	struct xfer_streams streams = remote_streams(r);
+	struct sftp *s = NULL;
+
+	return streams.ops->open(streams.arg, kind, &s) == 0 ? s : NULL;
+}
+
+static void
+close_stream(struct remote *r, struct sftp *s)
+{
+	struct xfer_streams streams = remote_streams(r);
+
+	streams.ops->close(streams.arg, s);
+}
+
+/* As remote_open() does it on a long path. */
+static struct stream *
+begin_early(struct remote *r)
+{
+	struct stream *stream;
+
+	if (remote_stream_add_connected(r, &stream) != 0)
+		return NULL;
+	stream->unclaimed = true;
+	(void)!remote_conn_connect(stream->conn, true);
+	return stream;
+}
+
+static struct conn *
+conn_number(const struct remote *r, unsigned number)
+{
+	struct conn *c = r->conns;
+
+	while (c != NULL && c->number != number)
+		c = c->next;
+	return c;
+}
+
+static void
+assert_state(const struct remote *r, unsigned number, enum conn_state state)
+{
+	const struct conn *c = conn_number(r, number);
+
+	assert_non_null(c);
+	assert_int_equal(c->state, state);
+}
+
+/* ---- the tables --------------------------------------------------------- */
+
+static const char *const conn_steps[CONN_STATES] = {
+	/* to: PLANNED STANDBY LOGGING_IN READY FULL CHILD ENDED */
+	[CONN_PLANNED] = ".xx..xx",
+	[CONN_STANDBY] = "..x...x",
+	[CONN_LOGGING_IN] = "...x..x",
+	[CONN_READY] = "....x.x",
+	[CONN_FULL] = "......x",
+	[CONN_CHILD] = ".......",
+	[CONN_ENDED] = ".......",
+};
+
+static const char *const stream_steps[STREAM_STATES] = {
+	/* to: QUEUED OPTIMISTIC OPEN CHILD ENDED */
+	[STREAM_QUEUED] = ".xxxx",
+	[STREAM_OPTIMISTIC] = "..x.x",
+	[STREAM_OPEN] = "....x",
+	[STREAM_CHILD] = ".....",
+	[STREAM_ENDED] = ".....",
+};
+
+static void
+test_tables(void **state)
+{
+	(void)state;
+	for (int from = 0; from < CONN_STATES; from++)
+		for (int to = 0; to < CONN_STATES; to++)
+			assert_int_equal(remote_conn_may_become(from, to),
+			    conn_steps[from][to] == 'x');
+	for (int from = 0; from < STREAM_STATES; from++)
+		for (int to = 0; to < STREAM_STATES; to++)
+			assert_int_equal(remote_stream_may_become(from, to),
+			    stream_steps[from][to] == 'x');
+}
+
+/* In any number of steps. The states are in such an order that steps only
+ * go to higher ones. */
+static bool
+leads_to(const char *const *steps, int count, int from, int to)
+{
+	if (from == to)
+		return true;
+	for (int next = from + 1; next < count; next++)
+		if (steps[from][next] == 'x' &&
+		    leads_to(steps, count, next, to))
+			return true;
+	return false;
+}
+
+/* Every state can be reached, and all but programs can end. */
+static void
+test_ways(void **state)
+{
+	(void)state;
+	for (int s = 0; s < CONN_STATES; s++) {
+		assert_true(leads_to(conn_steps, CONN_STATES, 0, s));
+		assert_int_equal(
+		    leads_to(conn_steps, CONN_STATES, s, CONN_ENDED),
+		    s != CONN_CHILD);
+	}
+	for (int s = 0; s < STREAM_STATES; s++) {
+		assert_true(leads_to(stream_steps, STREAM_STATES, 0, s));
+		assert_int_equal(
+		    leads_to(stream_steps, STREAM_STATES, s, STREAM_ENDED),
+		    s != STREAM_CHILD);
+	}
+}
+
+/* ---- single cases ------------------------------------------------------- */
+
+/* An additional connection that was begun early logs in after the first. */
+static void
+test_standby(void **state)
+{
+	struct remote *r = begin(SSHCLIENT_MORE_LIKELY);
+	struct stream *early = begin_early(r);
+
+	(void)state;
+	turn();
+	assert_state(r, 0, CONN_LOGGING_IN);
+	assert_state(r, 1, CONN_STANDBY);
+	assert_true(f.clients[1]->p.hold);
+	client_login(f.clients[0]);
+	assert_state(r, 0, CONN_READY);
+	assert_state(r, 1, CONN_LOGGING_IN);
+	assert_false(f.clients[1]->p.hold);
+	/* Who requests a connection gets this one. */
+	assert_ptr_equal(open_stream(r, XFER_STREAM_CONNECTION), early->sftp);
+	assert_int_equal(r->conn_count, 2);
+	assert_non_null(open_stream(r, XFER_STREAM_CONNECTION));
+	assert_int_equal(r->conn_count, 3);
+	assert_int_equal(finish(r), 0);
+}
+
+/* With the right hint the session is requested before the login's answer. */
+static void
+test_optimistic(void **state)
+{
+	struct remote *r = begin(SSHCLIENT_MORE_LIKELY);
+
+	(void)state;
+	assert_int_equal(r->streams->state, STREAM_QUEUED);
+	assert_int_equal(f.clients[0]->p.likely(f.clients[0]->p.arg), 0);
+	assert_int_equal(r->streams->state, STREAM_OPTIMISTIC);
+	assert_true(f.sessions[0]->p.ahead);
+	assert_true(f.sessions[0]->optimistic);
+	assert_false(f.sessions[0]->attached);
+	client_login(f.clients[0]);
+	assert_int_equal(r->streams->state, STREAM_OPEN);
+	assert_true(f.sessions[0]->attached);
+	assert_int_equal(f.sessions_made, 1);
+	session_close(f.sessions[0]);
+	assert_int_equal(r->streams->state, STREAM_ENDED);
+	/* The connection's end does not replace the exit status. */
+	client_end(f.clients[0]);
+	assert_int_equal(finish(r), 7);
+}
+
+/* Where it is not certain that others are let in, one at a time tries; when
+ * it is refused, so are all. */
+static void
+test_one_at_a_time(void **state)
+{
+	struct remote *r = begin(SSHCLIENT_MORE_PERHAPS);
+	struct sftp *s[3];
+
+	(void)state;
+	client_login(f.clients[0]);
+	for (int i = 0; i < 3; i++)
+		s[i] = open_stream(r, XFER_STREAM_CONNECTION);
+	turn();
+	assert_state(r, 1, CONN_LOGGING_IN);
+	assert_state(r, 2, CONN_PLANNED);
+	client_end(f.clients[1]);
+	turn();
+	assert_int_equal(f.clients_made, 2);
+	for (unsigned i = 0; i < 3; i++) {
+		assert_state(r, i + 1, CONN_ENDED);
+		assert_int_equal(sftp_error(s[i]), ERR_CLOSED);
+	}
+	assert_state(r, 0, CONN_READY);
+	assert_int_equal(finish(r), 0);
+}
+
+/* Once one was let in, several try at a time, but not all. */
+static void
+test_some_at_a_time(void **state)
+{
+	struct remote *r = begin(SSHCLIENT_MORE_PERHAPS);
+
+	(void)state;
+	client_login(f.clients[0]);
+	for (int i = 0; i < 8; i++)
+		assert_non_null(open_stream(r, XFER_STREAM_CONNECTION));
+	turn();
+	assert_int_equal(f.clients_made, 2);
+	client_login(f.clients[1]);
+	assert_int_equal(f.clients_made, 6);
+	turn();
+	assert_int_equal(f.clients_made, 6);
+	client_login(f.clients[2]);
+	assert_int_equal(f.clients_made, 7);
+	assert_int_equal(finish(r), 0);
+}
+
+/* The login took an answer that cannot be given again. */
+static void
+test_never(void **state)
+{
+	struct remote *r = begin(SSHCLIENT_MORE_NEVER);
+	struct sftp *s = open_stream(r, XFER_STREAM_CONNECTION);
+
+	(void)state;
+	client_login(f.clients[0]);
+	assert_int_equal(sftp_error(s), ERR_CLOSED);
+	assert_state(r, 1, CONN_ENDED);
+	assert_int_equal(f.clients_made, 1);
+	assert_int_equal(finish(r), 0);
+}
+
+/* A server that refuses a session is not asked for another one. */
+static void
+test_full(void **state)
+{
+	struct remote *r = begin(SSHCLIENT_MORE_LIKELY);
+
+	(void)state;
+	assert_null(open_stream(r, XFER_STREAM_CHANNEL));
+	client_login(f.clients[0]);
+	assert_non_null(open_stream(r, XFER_STREAM_CHANNEL));
+	session_close(f.sessions[1]);
+	assert_state(r, 0, CONN_FULL);
+	assert_null(open_stream(r, XFER_STREAM_CHANNEL));
+	assert_int_equal(r->streams->state, STREAM_OPEN);
+	assert_int_equal(finish(r), 0);
+}
+
+/* While it logs in a connection stays, even without streams: its end would
+ * count as a failed login. */
+static void
+test_closed_while_logging_in(void **state)
+{
+	struct remote *r = begin(SSHCLIENT_MORE_LIKELY);
+	struct sftp *s;
+
+	(void)state;
+	client_login(f.clients[0]);
+	s = open_stream(r, XFER_STREAM_CONNECTION);
+	turn();
+	f.answered = true;
+	close_stream(r, s);
+	assert_state(r, 1, CONN_LOGGING_IN);
+	client_login(f.clients[1]);
+	assert_state(r, 1, CONN_READY);
+	/* Channels find room on it. */
+	assert_non_null(s = open_stream(r, XFER_STREAM_CHANNEL));
+	assert_int_equal(conn_number(r, 1)->streams, 1);
+	close_stream(r, s);
+	assert_null(conn_number(r, 1));
+	assert_int_equal(finish(r), 0);
+}
+
+/* ---- any order of events ------------------------------------------------ */
+
+static uint64_t seed;
+
+static unsigned
+random_below(unsigned n)
+{
+	seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407;
+	return (unsigned)(seed >> 33) % n;
+}
+
+static void
+client_event(struct sshclient *c)
+{
+	int err;
+
+	if (c == NULL || c->ended)
+		return;
+	if (random_below(8) == 0) {
+		client_end(c);
+	} else if (!c->p.hold && !c->ready && random_below(2) == 0) {
+		client_login(c);
+	} else if (!c->p.hold && !c->ready && !c->expected) {
+		c->expected = true;
+		err = c->p.likely(c->p.arg);
+		if (err != 0 && !c->ended)
+			client_end(c);
+	}
+}
+
+static void
+session_event(struct session *s)
+{
+	if (s == NULL || !s->has_channel)
+		return;
+	switch (random_below(4)) {
+	case 0:
+		session_close(s);
+		break;
+	case 1:
+		s->p.io->end(s->p.io_arg);
+		break;
+	case 2: /* the server refuses to start the program */
+		if (!s->finished) {
+			s->finished = true;
+			s->p.ended(s->p.arg);
+		}
+		break;
+	default:
+		break;
+	}
+}
+
+static void
+stream_event(struct remote *r)
+{
+	struct xfer_streams streams = remote_streams(r);
+	struct stream *stream = r->streams;
+	struct xfer_stream_stats stats;
+
+	for (unsigned n = random_below(8); n > 0 && stream != NULL; n--)
+		stream = stream->next;
+	if (stream == NULL)
+		return;
+	streams.ops->path(streams.arg, stream->sftp, &stats);
+	assert_int_equal(stats.connection, stream->conn->number);
+	if (random_below(3) == 0)
+		close_stream(r, stream->sftp);
+}
+
+static void
+one_event(struct remote *r)
+{
+	f.answered = random_below(2) == 0;
+	switch (random_below(16)) {
+	case 0:
+		f.fail_client = true;
+		break;
+	case 1:
+		f.fail_release = true;
+		break;
+	case 2:
+		f.fail_session = true;
+		break;
+	case 3:
+		if (r->conns->state == CONN_LOGGING_IN)
+			(void)begin_early(r);
+		break;
+	case 4:
+	case 5:
+		(void)open_stream(r, XFER_STREAM_CONNECTION);
+		break;
+	case 6:
+	case 7:
+		(void)open_stream(r, XFER_STREAM_CHANNEL);
+		break;
+	case 8:
+		stream_event(r);
+		break;
+	case 9:
+	case 10:
+		if (f.sessions_made > 0)
+			session_event(
+			    f.sessions[random_below(f.sessions_made)]);
+		break;
+	case 11:
+		turn();
+		break;
+	default:
+		client_event(f.clients[random_below(f.clients_made)]);
+		break;
+	}
+}
+
+static void
+check_stream(const struct stream *stream)
+{
+	enum conn_state conn = stream->conn->state;
+
+	switch (stream->state) {
+	case STREAM_QUEUED:
+		assert_null(stream->session);
+		assert_true(conn < CONN_READY);
+		break;
+	case STREAM_OPTIMISTIC:
+		assert_non_null(stream->session);
+		assert_int_equal(conn, CONN_LOGGING_IN);
+		break;
+	case STREAM_OPEN:
+		assert_non_null(stream->session);
+		assert_true(conn == CONN_READY || conn == CONN_FULL);
+		break;
+	default:
+		assert_int_equal(stream->state, STREAM_ENDED);
+		assert_int_not_equal(sftp_error(stream->sftp), 0);
+		break;
+	}
+	if (conn == CONN_ENDED)
+		assert_int_equal(stream->state, STREAM_ENDED);
+}
+
+/* before: the states of connections by number; brought up to date. */
+static void
+check_all(const struct remote *r, enum conn_state *before)
+{
+	unsigned logging_in = 0, streams;
+
+	assert_int_equal(r->conns->number, 0);
+	for (const struct conn *c = r->conns; c != NULL; c = c->next) {
+		assert_true(leads_to(conn_steps, CONN_STATES,
+		    (int)before[c->number], (int)c->state));
+		before[c->number] = c->state;
+		logging_in += c->number > 0 && c->state == CONN_LOGGING_IN;
+		if (c->state != CONN_PLANNED && c->state != CONN_ENDED)
+			assert_non_null(c->client);
+		streams = 0;
+		for (const struct stream *s = r->streams; s != NULL;
+		     s = s->next)
+			streams += s->conn == c;
+		assert_int_equal(c->streams, streams);
+	}
+	assert_true(logging_in <= 4);
+	if (r->conns->state == CONN_LOGGING_IN)
+		assert_int_equal(logging_in, 0);
+	for (const struct stream *s = r->streams; s != NULL; s = s->next)
+		check_stream(s);
+}
+
+static void
+test_any_order(void **state)
+{
+	unsigned reached[CONN_STATES] = { 0 };
+
+	(void)state;
+	for (unsigned run = 0; run < RUNS; run++) {
+		enum conn_state before[FAKES_MAX] = { CONN_PLANNED };
+		struct remote *r = begin((enum sshclient_more)(run % 3));
+
+		seed = run;
+		for (int i = 0; i < EVENTS; i++) {
+			one_event(r);
+			check_all(r, before);
+			for (struct conn *c = r->conns; c != NULL; c = c->next)
+				reached[c->state]++;
+		}
+		(void)finish(r);
+	}
+	/* The events were good for something. */
+	for (int s = 0; s < CONN_STATES; s++)
+		assert_int_equal(reached[s] > 0, s != CONN_CHILD);
+}
+
+static int
+setup(void **state)
+{
+	static const char *const options[] = { "-F", "none",
+		"-oLogLevel=QUIET" };
+
+	(void)state;
+	log_init("test", LOG_LVL_QUIET);
+	for (size_t i = 0; i < ARRAY_LEN(options); i++)
+		assert_int_equal(strlist_add(&f.options, options[i]), 0);
+	f.loop = loop_new();
+	return f.loop == NULL;
+}
+
+static int
+teardown(void **state)
+{
+	(void)state;
+	loop_free(f.loop);
+	strlist_clear(&f.options);
+	return 0;
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_tables),
+		cmocka_unit_test(test_ways),
+		cmocka_unit_test(test_standby),
+		cmocka_unit_test(test_optimistic),
+		cmocka_unit_test(test_one_at_a_time),
+		cmocka_unit_test(test_some_at_a_time),
+		cmocka_unit_test(test_never),
+		cmocka_unit_test(test_full),
+		cmocka_unit_test(test_closed_while_logging_in),
+		cmocka_unit_test(test_any_order),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
