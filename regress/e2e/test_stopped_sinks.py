@@ -115,14 +115,18 @@ def test_reader_of_the_client(ssh, background, data):
 
 def test_remote_command(ssh, background, data):
     path, digest = data
-    with open(path, "rb") as source:
-        client = background(ssh.ssh_args() + ["exec sha256sum"],
-                            stdin=source, stdout=subprocess.PIPE)
+    # Nothing is sent before the sink was found, or it might end before.
+    source, feed = os.pipe()
+    client = background(ssh.ssh_args() + ["exec sha256sum"],
+                        stdin=source, stdout=subprocess.PIPE)
+    os.close(source)
     with Memory(client, ssh.server) as memory:
         def sinks():
             return [pid for pid, (_, name) in
                     ssh.server.connections().items() if name == "sha256sum"]
         assert harness.wait_for(sinks, 10)
+        background(["cat", path], stdout=feed)
+        os.close(feed)
         stop(sinks())
         assert client.wait(60) == 0
     assert client.stdout.read(64).decode() == digest
