@@ -292,6 +292,43 @@ test_room(void **state)
 	}
 }
 
+/* 8 directories, with 10 in each, with 20 in each of these, all with a file:
+ * far more than there is room for, so few branches are open at a time, and none
+ * is listed over and over again. */
+static void
+watch_wide(struct host *h, struct xfer *x)
+{
+	x->dirs.names_max = 60;
+	h->most = MAX(h->most, x->dirs.waiting_count);
+	if (h->turns > 20000)
+		fail_msg("no end is in sight");
+}
+
+static void
+test_wide(void **state)
+{
+	char name[100];
+
+	(void)state;
+	assert_int_equal(mkdir("src", 0755), 0);
+	for (int i = 0; i < 8; i++) {
+		snprintf(name, sizeof name, "src/a%d", i);
+		assert_int_equal(mkdir(name, 0755), 0);
+		for (int k = 0; k < 10; k++) {
+			snprintf(name, sizeof name, "src/a%d/b%d", i, k);
+			make_dirs(name, 20, 1);
+		}
+	}
+	for (unsigned i = 0; i < 3; i++) {
+		struct host h = { .seed = i, .watch = watch_wide,
+			.handles = i == 2 ? 60 : 0 };
+
+		copy_and_compare(&h, false, (struct xfer_opts){ 0 });
+		assert_in_range(h.most, 20, 300);
+	}
+	remove_tree("src");
+}
+
 /* --- what goes wrong in between --- */
 
 static void
@@ -413,6 +450,7 @@ main(void)
 		cmocka_unit_test_teardown(test_round_trips, clean),
 		cmocka_unit_test_teardown(test_few_known, clean),
 		cmocka_unit_test_teardown(test_room, clean),
+		cmocka_unit_test_teardown(test_wide, clean),
 		cmocka_unit_test_teardown(test_vanish, clean),
 		cmocka_unit_test_teardown(test_root_vanishes, clean),
 		cmocka_unit_test_teardown(test_times, clean),

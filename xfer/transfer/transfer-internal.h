@@ -204,6 +204,7 @@ struct xfer_listing {
 	bool dropped;		 /* names were dropped: list it again */
 	unsigned reads;		 /* READDIRs and OPENDIR in flight */
 	unsigned reads_max;
+	unsigned reserved;	 /* names expected of the first answer */
 	unsigned batch;		 /* names in the last answer; 0: none yet */
 	unsigned expected;	 /* names expected from those in flight */
 };
@@ -217,6 +218,7 @@ struct xfer_dir {
 	bool there;		 /* it can be filled */
 	bool fix;		 /* attributes are set at the end */
 	bool no_early_close;	 /* for this one, which is large */
+	unsigned large;		 /* names in an answer that was dropped */
 	unsigned tries;		 /* of MKDIR */
 	unsigned refusals;	 /* of OPENDIR so far */
 	int depth;
@@ -422,8 +424,10 @@ struct xfer_dir_lists {
 	bool any;	   /* there was one */
 	size_t names_max;  /* known, then larger answers are dropped */
 	unsigned readdirs; /* in flight */
-	unsigned expected; /* names expected from these */
-	unsigned usual;	   /* names in the first answer of a directory */
+	unsigned expected; /* names expected from these, and from those that
+			    * follow OPENDIRs in flight */
+	/* By depth: names, and directories among them, in the first answer. */
+	unsigned usual[XFER_DEPTH_MAX + 1], usual_dirs[XFER_DEPTH_MAX + 1];
 	unsigned no_early_close; /* so many directories */
 };
 

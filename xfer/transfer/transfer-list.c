@@ -14,16 +14,20 @@
  *   them is for files; see xfer_opendirs_left().
  * - The first two READDIRs of a directory are sent together, because the
  *   second one of a small directory tells that it ends.
- * - READDIRs are sent as long as the names that they are expected to bring
- *   fit in NAMES_EXPECTED. The first READDIR of a directory is expected to
- *   bring as many names as those of other directories did (x->dirs.usual), a
- *   later one as many as the one before it (d->listing.batch).
+ * - Room for the names of the first answer is reserved when OPENDIR is sent:
+ *   as many as other directories of that depth had (x->dirs.usual). All in
+ *   flight are expected to bring NAMES_EXPECTED at most; see may_open().
+ * - Directories that have directories in them make the tree wider, so few are
+ *   opened when much is known already; directories of files are opened as long
+ *   as the queue takes files. So the newest branch is finished first.
  * - When directories wait for handles, and the server executes requests in
  *   order, CLOSE is sent right behind the first two READDIRs: the handle is
  *   then in use for one round trip instead of two. If the directory turns
  *   out to be larger, it is listed again from the start.
- * - Answers are dropped when too many names are known already
- *   (x->dirs.names_max); these directories are listed again later as well.
+ * - An answer that brings more than was reserved is dropped when too many
+ *   names are known (x->dirs.names_max). The directory is listed again later,
+ *   with enough reserved: so that happens to each directory once, and there is
+ *   progress however many are listed at a time.
  *
  * A directory that is listed again tells names for the second time. A set of
  * hashes (d->names) prevents that these are copied twice.
@@ -53,6 +57,9 @@ enum {
 	NAMES_EXPECTED = 4096, /* names expected from READDIRs in flight */
 	NAMES_KNOWN = 2048, /* known names: no further READDIRs of large ones */
 	NAMES_SMALL = 16,  /* an answer of so few names is never dropped */
+	LISTINGS_FEW = 64, /* when much is known, no more of those with
+			    * directories in them */
+	LISTINGS_LEAST = 8, /* the same, above names_max */
 	LATE_CLOSES = 64,  /* directories without early CLOSE after a bad one */
 	OPENS_MAX = 16,	   /* tries of OPENDIR while other handles are open */
 	GROWTH_COST = 8,   /* successes per handle before one more is tried */
@@ -470,6 +477,8 @@ unlist(struct xfer_dir *d)
 	unready(d);
 	TAILQ_REMOVE(&d->x->dirs.listing, d, entry);
 	d->x->dirs.listing_count--;
+	d->x->dirs.expected -= d->listing.expected;
+	d->listing.expected = 0;
 	d->listing.stream = NULL;
 }
 
@@ -490,7 +499,6 @@ remote_ends(struct xfer_dir *d)
 		if (!d->listing.ended)
 			d->x->dirs.no_early_close = LATE_CLOSES;
 		free(d->listing.handle);
-		d->x->dirs.expected -= d->listing.expected;
 		d->listing = (struct xfer_listing){ .handle = NULL };
 		xfer_dir_wait(d);
 		return;
@@ -499,17 +507,15 @@ remote_ends(struct xfer_dir *d)
 	xfer_dir_unref(d);
 }
 
-/* Adapts the number of names that the first READDIR of a directory is
- * expected to bring. It rises more slowly than it falls, so that a single
+/* Adapts an average. It rises more slowly than it falls, so that a single
  * large directory does not stop the others from being read in parallel. */
 static void
-learn(struct xfer *x, unsigned names)
+learn(unsigned *usual, unsigned n)
 {
-	if (names > x->dirs.usual)
-		x->dirs.usual += (names - x->dirs.usual + 7) / 8;
+	if (n > *usual)
+		*usual += (n - *usual + 7) / 8;
 	else
-		x->dirs.usual -= (x->dirs.usual - names + 3) / 4;
-	x->dirs.usual = MAX(x->dirs.usual, 1u);
+		*usual -= (*usual - n + 3) / 4;
 }
 
 static size_t
@@ -525,6 +531,8 @@ take_answer(struct xfer_dir *d, const struct sftp_reply *reply)
 {
 	struct xfer *x = d->x;
 	unsigned share = d->listing.expected / d->listing.reads;
+	unsigned room = d->listing.batch != 0 ? d->listing.batch :
+						d->listing.reserved;
 
 	d->listing.expected -= share;
 	x->dirs.expected -= share;
@@ -542,12 +550,12 @@ take_answer(struct xfer_dir *d, const struct sftp_reply *reply)
 		return false;
 	}
 	if (d->listing.batch == 0 && d->parent != NULL)
-		learn(x, reply->count);
+		learn(&x->dirs.usual[d->depth], reply->count);
 	d->listing.batch = MAX(reply->count, 1u);
-	/* The last answer in flight is always taken, to guarantee progress. */
-	if (reply->count <= NAMES_SMALL || x->dirs.readdirs == 0 ||
+	if (reply->count <= MAX(room, (unsigned)NAMES_SMALL) ||
 	    known(x) + reply->count <= x->dirs.names_max)
 		return true;
+	d->large = reply->count;
 	d->listing.dropped = d->listing.ended = true;
 	return false;
 }
@@ -555,6 +563,7 @@ take_answer(struct xfer_dir *d, const struct sftp_reply *reply)
 static void
 take_names(struct xfer_dir *d, const struct sftp_reply *reply)
 {
+	size_t before = d->x->dirs.count;
 	struct sftp_entry entry;
 	struct rd r = reply->body;
 
@@ -572,6 +581,8 @@ take_names(struct xfer_dir *d, const struct sftp_reply *reply)
 			d->listing.ended = true;
 		}
 	}
+	learn(&d->x->dirs.usual_dirs[d->depth],
+	    (unsigned)(d->x->dirs.count - before));
 	if (r.err != 0 || reply->count == 0)
 		d->listing.ended = true;
 }
@@ -665,18 +676,16 @@ opendir_done(void *arg, const struct sftp_reply *reply)
 	remote_ends(d); /* also if it was stopped meanwhile */
 }
 
-/* May a READDIR of d be sent that is expected to bring so many names? At least
- * one is always in flight, to guarantee progress. */
+/* May a READDIR of d be sent that is expected to bring so many names? For the
+ * first answer room is reserved. At least one of a large directory is always in
+ * flight, to guarantee progress. */
 static bool
 has_room(struct xfer *x, const struct xfer_dir *d, unsigned names)
 {
 	if (!may_find_more(x))
 		return false;
-	if (d->listing.batch > 0 &&
-	    known(x) + x->dirs.expected + names > NAMES_KNOWN)
-		return x->dirs.readdirs == 0;
-	return x->dirs.readdirs == 0 ||
-	    x->dirs.expected + names <= NAMES_EXPECTED;
+	return d->listing.batch == 0 || x->dirs.readdirs == 0 ||
+	    known(x) + x->dirs.expected + names <= NAMES_KNOWN;
 }
 
 /* Sends CLOSE behind the first READDIRs, if other directories wait for a
@@ -705,8 +714,7 @@ read_remote(struct xfer_dir *d)
 	struct xfer *x = d->x;
 	bool first = d->listing.batch == 0 && d->listing.reads == 0;
 	bool ordered = sftp_keeps_order(d->listing.stream->s);
-	unsigned names =
-	    d->listing.batch > 0 ? d->listing.batch : x->dirs.usual;
+	unsigned names = d->listing.batch; /* 0: room is reserved */
 
 	/* When the session fails, each request calls back with the error
 	 * before it returns. */
@@ -754,18 +762,42 @@ open_root(struct xfer_dir *d, struct xfer_stream *l)
 		(void)read_remote(d);
 }
 
+/* May d be opened, which is expected to have so many names? */
+static bool
+may_open(const struct xfer *x, const struct xfer_dir *d, unsigned names)
+{
+	size_t more = x->dirs.expected + names, sum = known(x) + more;
+
+	if (x->dirs.listing_count == 0)
+		return true;
+	if (more > NAMES_EXPECTED ||
+	    x->files.queued + x->files.held + more > x->dirs.names_max)
+		return false;
+	if (x->dirs.usual_dirs[d->depth] == 0)
+		return true; /* files only: the queue limits their number */
+	if (sum > x->dirs.names_max)
+		return x->dirs.listing_count < LISTINGS_LEAST;
+	return sum <= NAMES_KNOWN || x->dirs.listing_count < LISTINGS_FEW;
+}
+
 static void
 open_remotes(struct xfer *x)
 {
 	struct xfer_stream *home;
 	struct xfer_dir *d;
+	unsigned names;
 
 	while (may_find_more(x) && (home = xfer_stream_first(x)) != NULL &&
 	    xfer_opendirs_left(home) > 0 &&
 	    (d = TAILQ_FIRST(&x->dirs.waiting)) != NULL && !d->up) {
+		names = MAX(x->dirs.usual[d->depth], d->large);
+		if (!may_open(x, d, names))
+			return;
 		stop_waiting(d);
 		TAILQ_INSERT_HEAD(&x->dirs.listing, d, entry);
 		x->dirs.listing_count++;
+		x->dirs.expected += names;
+		d->listing.reserved = d->listing.expected = names;
 		d->listing.reads = 1;
 		d->listing.batch = 0;
 		d->listing.reads_max = sftp_keeps_order(home->s) ? 2 : 1;

@@ -45,7 +45,8 @@ xfer_new(struct xfer **out, const struct xfer_streams *streams, struct sftp *s,
 			(size_t)rl.rlim_cur - FDS_SPARE :
 			(size_t)rl.rlim_cur / 2);
 	x->grow.channels = 1;
-	x->dirs.usual = XFER_NAMES_FIRST;
+	for (int depth = 0; depth <= XFER_DEPTH_MAX; depth++)
+		x->dirs.usual[depth] = XFER_NAMES_FIRST;
 	x->dirs.names_max = XFER_NAMES_ROOM;
 	TAILQ_INIT(&x->streams);
 	TAILQ_INIT(&x->requests.unsent);
