@@ -25,9 +25,10 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "client/remote-child.h"
+#include "client/copy-flags.h"
 #include "client/remote.h"
 #include "client/scp-legacy.h"
+#include "client/ssh-command.h"
 #include "crypto/library.h"
 #include "xfer/progress.h"
 #include "xfer/sftp/remote-glob.h"
@@ -51,10 +52,8 @@ struct conn {
 };
 
 static struct {
-	struct strlist ssh_args; /* handed on to the ssh program */
-	const char *ssh_program, *sftp_server;
-	int port; /* 0: none given */
-	bool recursive, preserve, quiet, verbose, clear;
+	struct copy_flags flags;
+	bool recursive, preserve, clear;
 	bool legacy, direct;	 /* -O; -R */
 	bool engine_only;	 /* what only transfers by SFTP can do */
 	enum progress_style style; /* TTY: if there is one */
@@ -110,7 +109,7 @@ static void
 note(void *arg, const char *path, const char *text)
 {
 	(void)arg;
-	if (g.quiet)
+	if (g.flags.quiet)
 		return;
 	if (path != NULL)
 		tell(path, text);
@@ -176,10 +175,10 @@ connect_to(const struct xfer_target *t, uint64_t bulk)
 {
 	struct remote_params params = {
 		.loop = g.loop,
-		.port = t->port != 0 ? t->port : g.port,
-		.options = &g.ssh_args,
-		.program = g.ssh_program,
-		.server = g.sftp_server,
+		.port = t->port != 0 ? t->port : g.flags.port,
+		.options = &g.flags.ssh,
+		.program = g.flags.ssh_program,
+		.server = g.flags.sftp_server,
 		.clear = g.clear,
 		.watched = g.xfer.retries > 0,
 		.bulk = g.xfer.rate_bytes == 0 ? bulk : 0,
@@ -296,7 +295,7 @@ run(struct xfer *x)
 	if (xfer_failures(x) > 0)
 		g.failed = true;
 	buf_init(&why);
-	if (g.verbose && xfer_why(x, &why)) {
+	if (g.flags.verbose && xfer_why(x, &why)) {
 		progress_clear_line(g.xfer.progress);
 		fprintf(stderr, "%.*s\n", (int)buf_len(&why),
 		    (const char *)buf_data(&why));
@@ -570,12 +569,13 @@ local_copy(const char *source, const char *target)
 static void
 legacy_options(int sources)
 {
-	g.copy.ssh = g.ssh_program != NULL ? g.ssh_program : remote_find_ssh();
-	g.copy.ssh_args = &g.ssh_args;
-	g.copy.port = g.port;
+	g.copy.ssh = g.flags.ssh_program != NULL ? g.flags.ssh_program :
+						   ssh_command_find();
+	g.copy.ssh_args = &g.flags.ssh;
+	g.copy.port = g.flags.port;
 	g.copy.recursive = g.recursive;
 	g.copy.preserve = g.preserve;
-	g.copy.verbose = g.verbose;
+	g.copy.verbose = g.flags.verbose;
 	g.copy.need_dir = g.copy.need_dir || sources > 1;
 	g.copy.rate_bytes = g.xfer.rate_bytes;
 }
@@ -653,41 +653,18 @@ number(const char *text, int64_t min, int64_t max, const char *what)
 	return n;
 }
 
-/* Numbers that stock takes; what is more than we can use comes to the most
- * that we use. */
-enum {
-	X_REQUESTS_MAX = 100 * 1024 * 1024,
-	X_REQUESTS_USED = 65535,
-	X_BUFFER_MAX = 256 * 1024, /* bytes */
-};
-
 static void
 sftp_option(const char *text)
 {
-	uint64_t bytes;
-	int64_t n;
+	const char *value = text;
+	int r = ERR_SYNTAX;
 
-	if (str_has_prefix(text, "nrequests=")) {
-		n = number(text + 10, 1, X_REQUESTS_MAX, "bad -X option");
-		g.xfer.requests_max = (unsigned)MIN(n, X_REQUESTS_USED);
-	} else if (str_has_prefix(text, "buffer=")) {
-		if (str_to_bytes(text + 7, &bytes) < 0 || bytes < 1 ||
-		    bytes > X_BUFFER_MAX)
-			die(text, "bad -X option");
-		g.xfer.block_bytes = (uint32_t)MIN(bytes, SFTP_DATA_MAX);
-	} else {
-		die(text, "bad -X option");
-	}
-}
-
-static void
-ssh_option(char flag, const char *value)
-{
-	char text[3] = { '-', flag, '\0' };
-
-	add_arg(&g.ssh_args, text);
-	if (value != NULL)
-		add_arg(&g.ssh_args, value);
+	if (str_has_prefix(text, "nrequests="))
+		r = copy_flag_requests(&g.xfer, value = text + 10);
+	else if (str_has_prefix(text, "buffer="))
+		r = copy_flag_block(&g.xfer, value = text + 7);
+	if (r != 0)
+		die(value, "bad -X option");
 }
 
 /* Those without a letter. */
@@ -764,6 +741,13 @@ progress_option(const char *arg)
 static void
 one_option(int opt, const char *arg)
 {
+	const char *why;
+	int r = copy_flag_take(&g.flags, opt, arg, &why);
+
+	if (r < 0)
+		die(arg, why);
+	if (r > 0)
+		return;
 	switch (opt) {
 	case '1':
 		fprintf(stderr, "hpnscp: SSH protocol v.1 is no longer "
@@ -771,49 +755,14 @@ one_option(int opt, const char *arg)
 		exit(EXIT_UNREACHABLE);
 	case '2': /* the only one there is */
 		break;
-	case '4':
-	case '6':
-	case 'A':
-	case 'C':
-		ssh_option((char)opt, NULL);
-		break;
 	case 'B':
-		add_arg(&g.ssh_args, "-oBatchMode=yes");
-		break;
-	case 'c':
-	case 'F':
-	case 'J':
-	case 'i':
-	case 'o':
-		ssh_option((char)opt, arg);
-		break;
-	case 'D':
-		g.sftp_server = arg;
-		break;
-	case 'l':
-		/* Kbit/s */
-		g.xfer.rate_bytes = (uint64_t)number(arg, 1,
-		    INT64_C(100) * 1024 * 1024, "bad limit") * 1024 / 8;
-		break;
-	case 'P':
-		g.port = (int)number(arg, 1, 65535, "bad port");
+		copy_flags_set_batch(&g.flags);
 		break;
 	case 'p':
 		g.preserve = true;
 		break;
-	case 'q':
-		g.quiet = true;
-		ssh_option('q', NULL);
-		break;
 	case 'r':
 		g.recursive = true;
-		break;
-	case 'S':
-		g.ssh_program = arg;
-		break;
-	case 'v':
-		g.verbose = true;
-		ssh_option('v', NULL);
 		break;
 	case 'X':
 		sftp_option(arg);
@@ -892,7 +841,7 @@ start_progress(void)
 		die("memory", err_text(ERR_NOMEM));
 	if (g.style != PROGRESS_TTY) /* else as standard output is */
 		progress_set_style(g.xfer.progress, g.style);
-	if (g.quiet)
+	if (g.flags.quiet)
 		progress_set_style(g.xfer.progress, PROGRESS_NONE);
 	g.copy.progress = g.xfer.progress;
 	progress_begin_events(g.xfer.progress, loop_now_ms());
@@ -928,12 +877,13 @@ main(int argc, char **argv)
 	fatal_set_hook(on_fatal);
 	catch_signals();
 	while ((opt = getopt_long(argc, argv,
-		    "12346ABCD:F:J:OP:RS:TX:Zc:dfi:j:l:o:pqrstvz",
+		    COPY_FLAGS "123BORTX:Zdfj:prstz",
 		    long_options, NULL)) != -1)
 		one_option(opt, optarg);
 	argc -= optind;
 	argv += optind;
-	if (g.verbose)
+	g.xfer.rate_bytes = g.flags.rate_bytes;
+	if (g.flags.verbose)
 		log_set_level(LOG_LVL_DEBUG1);
 	legacy_options(argc - 1);
 	if (g.is_sink || g.is_source)
@@ -945,11 +895,11 @@ main(int argc, char **argv)
 		    "--sparse, --verify", "of use with SFTP only");
 	if (g.clear && (g.legacy || g.direct))
 		die("-z", "of use with SFTP only");
-	if (g.legacy && g.sftp_server != NULL)
+	if (g.legacy && g.flags.sftp_server != NULL)
 		die("-D", "of use with SFTP only");
 	g.xfer.recursive = g.recursive;
 	g.xfer.preserve = g.preserve;
-	g.xfer.explain = g.verbose;
+	g.xfer.explain = g.flags.verbose;
 	g.xfer.resume = g.copy.resume;
 	g.xfer.report = report;
 	g.xfer.note = note;
@@ -968,6 +918,6 @@ main(int argc, char **argv)
 	for (n = 0; n < argc; n++)
 		xfer_target_clear(&targets[n]);
 	free(targets);
-	strlist_clear(&g.ssh_args);
+	copy_flags_clear(&g.flags);
 	return g.failed ? 1 : 0;
 }

@@ -13,7 +13,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "client/remote-child.h"
+#include "client/ssh-command.h"
 #include "xfer/rcp/rcp-proto.h"
 #include "xfer/rcp/rcp.h"
 
@@ -58,14 +58,14 @@ add(struct strlist *argv, const char *arg)
 	must(strlist_add(argv, arg));
 }
 
-static void
-add_host(struct strlist *argv, const struct xfer_target *t,
-    const struct legacy_opts *o)
+/* Goes to t's host; command and the rest are the caller's. */
+static struct ssh_command
+ssh_to(const struct xfer_target *t, const struct legacy_opts *o)
 {
-	remote_ssh_way(argv, o->ssh_args,
-	    t->port != 0 ? t->port : o->port, t->user);
-	add(argv, "--");
-	add(argv, t->host);
+	return (struct ssh_command){ .program = o->ssh,
+		.options = o->ssh_args,
+		.port = t->port != 0 ? t->port : o->port, .user = t->user,
+		.host = t->host };
 }
 
 /*
@@ -116,15 +116,15 @@ link_open(struct link *l, const struct xfer_target *t, bool sink, bool batch,
     const struct legacy_opts *o)
 {
 	struct rcp_opts opts = session_opts(o);
+	struct ssh_command ssh = ssh_to(t, o);
 	int to[2] = { -1, -1 }, from[2] = { -1, -1 }, r;
 	char *command = remote_scp(sink, t->path, o);
 
 	*l = (struct link){ .fd_in = -1, .fd_out = -1 };
-	remote_ssh_begin(&l->argv, o->ssh);
-	if (batch)
-		add(&l->argv, "-oBatchMode=yes");
-	add_host(&l->argv, t, o);
-	add(&l->argv, command);
+	ssh.purpose = SSH_COMMAND_CARRY;
+	ssh.batch = batch;
+	ssh.command = command;
+	must(ssh_command_line(&l->argv, &ssh));
 	free(command);
 	if ((r = child_pipe(to)) == 0 && (r = child_pipe(from)) == 0)
 		r = spawn(&l->pid, l->argv.v, to[0], from[1]);
@@ -252,6 +252,7 @@ legacy_direct(const struct xfer_target *source,
     const struct xfer_target *target, const struct legacy_opts *o)
 {
 	struct strlist argv = { NULL, 0 };
+	struct ssh_command ssh = ssh_to(source, o);
 	bool v6 = strchr(target->host, ':') != NULL;
 	char *command, *where;
 	pid_t pid;
@@ -262,19 +263,15 @@ legacy_direct(const struct xfer_target *source,
 		    "the target cannot have a port of its own");
 		return false;
 	}
-	add(&argv, o->ssh);
-	add(&argv, "-x");
-	add(&argv, "-oClearAllForwardings=yes");
-	add(&argv, "-n");
-	add(&argv, "-oForwardAgent=no");
-	add_host(&argv, source, o);
 	xasprintf(&command, "scp%s%s%s", o->verbose ? " -v" : "",
 	    o->recursive ? " -r" : "", o->preserve ? " -p" : "");
 	xasprintf(&where, "%s%s%s%s%s:%s",
 	    target->user != NULL ? target->user : "",
 	    target->user != NULL ? "@" : "", v6 ? "[" : "", target->host,
 	    v6 ? "]" : "", target->path);
-	add(&argv, command);
+	ssh.purpose = SSH_COMMAND_REMOTE_COPY;
+	ssh.command = command;
+	must(ssh_command_line(&argv, &ssh));
 	add(&argv, source->path);
 	add(&argv, where);
 	free(command);
