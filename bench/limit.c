@@ -113,7 +113,7 @@ memory(size_t len)
 	return p;
 }
 
-/* ---- seal -------------------------------------------------------------- */
+/* ---- seal --------------------------------------------------------------- */
 
 static void
 sealer_init(struct sealer *s, const char *name, bool sealing)
@@ -360,7 +360,7 @@ cmd_seal(int argc, char **argv)
 	return 0;
 }
 
-/* ---- plain TCP --------------------------------------------------------- */
+/* ---- plain TCP ---------------------------------------------------------- */
 
 static void
 pour(int fd, uint64_t bytes)

@@ -119,7 +119,7 @@ tun_make(void)
 	return fd;
 }
 
-/* ---- the queue of one direction ---------------------------------------- */
+/* ---- the queue of one direction ----------------------------------------- */
 
 static struct slot *
 slot_at(struct direction *d, size_t at)
@@ -192,7 +192,8 @@ path_accept(struct path *p, struct direction *d, struct slot *s, uint32_t len,
 	uint64_t bytes = wire_bytes(v, len), start = now;
 
 	if (d->line_free_ns > now && p->ns_per_byte > 0) {
-		double waiting = (double)(d->line_free_ns - now) / p->ns_per_byte;
+		double waiting =
+		    (double)(d->line_free_ns - now) / p->ns_per_byte;
 
 		if (waiting + (double)bytes > (double)p->queue_bytes) {
 			d->overflows++;
@@ -220,7 +221,7 @@ path_deliver(struct direction *d, uint64_t now)
 	}
 }
 
-/* ---- loss -------------------------------------------------------------- */
+/* ---- loss --------------------------------------------------------------- */
 
 static uint64_t
 loss_distance(const struct path *p)
@@ -323,8 +324,8 @@ path_lose(struct path *p, struct direction *d, struct slot *s, uint32_t len,
 		else
 			d->segments_to_loss -= segments - first;
 		if (end > first && (s = slot_reserve(d)) != NULL) {
-			uint32_t cut = packet_cut(slot_data(s), copy, len, first,
-			    end);
+			uint32_t cut = packet_cut(
+			    slot_data(s), copy, len, first, end);
 
 			path_accept(p, d, s, cut, now);
 		}
@@ -359,7 +360,7 @@ path_refuses(struct path *p, const uint8_t *packet, size_t len)
 	return false;
 }
 
-/* ---- the loop ---------------------------------------------------------- */
+/* ---- the loop ----------------------------------------------------------- */
 
 /* Takes what a device has. True if it may have more. */
 static bool

@@ -109,7 +109,7 @@ tcp_pair(int fd[2])
 	fd_set_nodelay(fd[1]);
 }
 
-/* ---- the end that is measured -------------------------------------------- */
+/* ---- the end that is measured ------------------------------------------- */
 
 static void
 wake(void *arg)
@@ -219,7 +219,7 @@ run_end(int fd, bool sending, size_t threads)
 	};
 }
 
-/* ---- the far end ----------------------------------------------------------- */
+/* ---- the far end -------------------------------------------------------- */
 
 /* Takes bytes off the socket without looking at them. */
 static void

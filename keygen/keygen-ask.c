@@ -184,7 +184,8 @@ warn_permissions(const char *path)
 
 	(void)!stat(path, &st);
 	log_error("%s", bar);
-	log_error("@         WARNING: UNPROTECTED PRIVATE KEY FILE!          @");
+	log_error(
+	    "@         WARNING: UNPROTECTED PRIVATE KEY FILE!          @");
 	log_error("%s", bar);
 	log_error("Permissions %04o for '%s' are too open.",
 	    (unsigned)(st.st_mode & 0777), path);

@@ -62,7 +62,8 @@ static void
 print_fingerprint(const struct key *k, const char *comment)
 {
 	char *fp = key_fingerprint(k, opt.hash);
-	char *shown = keygen_printable(*comment != '\0' ? comment : "no comment");
+	char *shown =
+	    keygen_printable(*comment != '\0' ? comment : "no comment");
 
 	if (fp == NULL)
 		fatal("out of memory");
