@@ -45,7 +45,7 @@ static struct {
 	struct copy_flags flags;
 	const char *subsystem;	/* -s */
 	const char *batch_file; /* NULL: none */
-	bool tell_anyway;	/* -N: also of a batch */
+	bool batch_messages;	/* -N: a batch is not quiet */
 	struct xfer_opts xfer;
 	struct loop *loop;
 	struct remote *remote;
@@ -96,7 +96,7 @@ readable(void *arg, int fd, int events)
 	*(bool *)arg = true;
 }
 
-/* The connection goes on while the user thinks. False: interrupted. */
+/* Serves the connection until there is input. False: ^C was typed. */
 static bool
 wait_for_input(void)
 {
@@ -208,7 +208,7 @@ edit_getc(EditLine *el, wchar_t *out)
 		used = mbrtowc(out, &c, 1, &edit.state);
 		if (used == (size_t)-2)
 			continue;
-		if (used == (size_t)-1) { /* no text; the next may be */
+		if (used == (size_t)-1) { /* an invalid character: none */
 			memset(&edit.state, 0, sizeof edit.state);
 			continue;
 		}
@@ -254,10 +254,10 @@ edit_begin(void)
 	el_set(edit.el, EL_PROMPT, edit_prompt);
 	el_set(edit.el, EL_EDITOR, "emacs");
 	el_set(edit.el, EL_TERMINAL, NULL);
-	/* The narrow variant of this one loses memory. */
+	/* el_set(EL_ADDFN) would leak memory. */
 	el_wset(edit.el, EL_ADDFN, L"complete", L"Complete", edit_complete);
 	el_set(edit.el, EL_BIND, "\t", "complete", NULL);
-	/* Whole words, as in other shells. */
+	/* Control and Alt with an arrow move by words, as in other shells. */
 	el_set(edit.el, EL_BIND, "\\e[1;5C", "em-next-word", NULL);
 	el_set(edit.el, EL_BIND, "\\e[1;5D", "ed-prev-word", NULL);
 	el_set(edit.el, EL_BIND, "\\e\\e[C", "em-next-word", NULL);
@@ -327,9 +327,9 @@ on_interrupt(void *arg, int signo)
 }
 
 /*
- * A program that carries the connection is in our process group: ^C must not
- * end it, so it starts with the signal ignored. Until the session is there ^C
- * ends this program, and what it started sees that.
+ * A program that carries the connection is in our process group. ^C must not
+ * end it, so it starts with SIGINT ignored. Until the session is established ^C
+ * ends this program, and then the other one, as its pipes are closed.
  */
 static void
 connect_to(const struct xfer_target *t)
@@ -365,7 +365,7 @@ converse(const struct xfer_target *t, const char *local)
 		.sftp = remote_sftp(g.remote),
 		.xfer = g.xfer,
 		.batch = batch,
-		.quiet = g.flags.quiet || (batch && !g.tell_anyway),
+		.quiet = g.flags.quiet || (batch && !g.batch_messages),
 		.echo = !typed,
 		.progress = g.xfer.progress != NULL && !batch && !g.flags.quiet,
 		.interrupted = &interrupted,
@@ -465,7 +465,7 @@ one_option(int opt, const char *arg)
 		g.xfer.fsync = true;
 		break;
 	case 'N':
-		g.tell_anyway = true;
+		g.batch_messages = true;
 		break;
 	case 'p':
 		g.xfer.preserve = true;

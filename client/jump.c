@@ -10,8 +10,8 @@
 #include "client/ssh-command.h"
 #include "conf/destination.h"
 
-/* How many processes of a chain there are already: configurations can lead
- * from a to b and from b to a. */
+/* The environment counts the processes of a chain, because configurations can
+ * lead from a to b and from b to a. */
 #define COUNT_NAME "HPNSSH_JUMPS"
 
 static int
@@ -41,7 +41,7 @@ is_circle(const struct client_conf *conf, const struct destination *hop)
 	    (hop->port == NULL || atoi(hop->port) == conf->host.port);
 }
 
-/* What was asked of the last hop goes for those in front of it too. */
+/* The flags of the command line are for all hosts of the chain. */
 static int
 add_command(struct strlist *argv, const struct client_conf *conf,
     const struct destination *hop, const char *earlier)
