@@ -26,6 +26,7 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "client/copy-flags.h"
 #include "client/remote.h"
 #include "crypto/library.h"
 #include "xfer/progress.h"
@@ -41,11 +42,10 @@ enum {
 static const char prompt_text[] = "sftp> ";
 
 static struct {
-	struct strlist ssh_args; /* as for hpnssh */
-	const char *program, *server, *subsystem;
+	struct copy_flags flags;
+	const char *subsystem;	/* -s */
 	const char *batch_file; /* NULL: none */
-	int port;		/* 0: none given */
-	bool verbose, quiet, tell_anyway;
+	bool batch_messages;	/* -N: a batch is not quiet */
 	struct xfer_opts xfer;
 	struct loop *loop;
 	struct remote *remote;
@@ -86,7 +86,7 @@ lost(int err)
 	exit(EXIT_LOST);
 }
 
-/* ---- lines ---------------------------------------------------------------- */
+/* ---- lines -------------------------------------------------------------- */
 
 static void
 readable(void *arg, int fd, int events)
@@ -96,7 +96,7 @@ readable(void *arg, int fd, int events)
 	*(bool *)arg = true;
 }
 
-/* The connection goes on while the user thinks. False: interrupted. */
+/* Serves the connection until there is input. False: ^C was typed. */
 static bool
 wait_for_input(void)
 {
@@ -208,7 +208,7 @@ edit_getc(EditLine *el, wchar_t *out)
 		used = mbrtowc(out, &c, 1, &edit.state);
 		if (used == (size_t)-2)
 			continue;
-		if (used == (size_t)-1) { /* no text; the next may be */
+		if (used == (size_t)-1) { /* an invalid character: none */
 			memset(&edit.state, 0, sizeof edit.state);
 			continue;
 		}
@@ -254,10 +254,10 @@ edit_begin(void)
 	el_set(edit.el, EL_PROMPT, edit_prompt);
 	el_set(edit.el, EL_EDITOR, "emacs");
 	el_set(edit.el, EL_TERMINAL, NULL);
-	/* The narrow variant of this one loses memory. */
+	/* el_set(EL_ADDFN) would leak memory. */
 	el_wset(edit.el, EL_ADDFN, L"complete", L"Complete", edit_complete);
 	el_set(edit.el, EL_BIND, "\t", "complete", NULL);
-	/* Whole words, as in other shells. */
+	/* Control and Alt with an arrow move by words, as in other shells. */
 	el_set(edit.el, EL_BIND, "\\e[1;5C", "em-next-word", NULL);
 	el_set(edit.el, EL_BIND, "\\e[1;5D", "ed-prev-word", NULL);
 	el_set(edit.el, EL_BIND, "\\e\\e[C", "em-next-word", NULL);
@@ -317,7 +317,7 @@ edit_end(void)
 }
 #endif
 
-/* ---- the connection ------------------------------------------------------- */
+/* ---- the connection ----------------------------------------------------- */
 
 static void
 on_interrupt(void *arg, int signo)
@@ -327,9 +327,9 @@ on_interrupt(void *arg, int signo)
 }
 
 /*
- * A program that carries the connection is in our process group: ^C must not
- * end it, so it starts with the signal ignored. Until the session is there ^C
- * ends this program, and what it started sees that.
+ * A program that carries the connection is in our process group. ^C must not
+ * end it, so it starts with SIGINT ignored. Until the session is established ^C
+ * ends this program, and then the other one, as its pipes are closed.
  */
 static void
 connect_to(const struct xfer_target *t)
@@ -338,10 +338,10 @@ connect_to(const struct xfer_target *t)
 		.loop = g.loop,
 		.host = t->host,
 		.user = t->user,
-		.port = t->port != 0 ? t->port : g.port,
-		.options = &g.ssh_args,
-		.program = g.program,
-		.server = g.server,
+		.port = t->port != 0 ? t->port : g.flags.port,
+		.options = &g.flags.ssh,
+		.program = g.flags.ssh_program,
+		.server = g.flags.sftp_server,
 		.subsystem = g.subsystem,
 	};
 	int r;
@@ -365,9 +365,9 @@ converse(const struct xfer_target *t, const char *local)
 		.sftp = remote_sftp(g.remote),
 		.xfer = g.xfer,
 		.batch = batch,
-		.quiet = g.quiet || (batch && !g.tell_anyway),
+		.quiet = g.flags.quiet || (batch && !g.batch_messages),
 		.echo = !typed,
-		.progress = g.xfer.progress != NULL && !batch && !g.quiet,
+		.progress = g.xfer.progress != NULL && !batch && !g.flags.quiet,
 		.interrupted = &interrupted,
 		.read_line = edited ? edited_line : plain_line,
 	};
@@ -380,8 +380,8 @@ converse(const struct xfer_target *t, const char *local)
 	/* From now on ^C ends a command, not the program. */
 	if (loop_on_signal(g.loop, SIGINT, on_interrupt, &interrupted) < 0)
 		lost(ERR_SYSTEM);
-	if (!params.quiet && g.server != NULL)
-		fprintf(stderr, "Attached to %s.\n", g.server);
+	if (!params.quiet && g.flags.sftp_server != NULL)
+		fprintf(stderr, "Attached to %s.\n", g.flags.sftp_server);
 	else if (!params.quiet)
 		fprintf(stderr, "Connected to %s.\n", t->host);
 	if (t->path != NULL && strcmp(t->path, ".") != 0)
@@ -394,7 +394,7 @@ converse(const struct xfer_target *t, const char *local)
 	return r == SHELL_FAILED ? 1 : 0;
 }
 
-/* ---- argv ----------------------------------------------------------------- */
+/* ---- argv --------------------------------------------------------------- */
 
 _Noreturn static void
 die(const char *what, const char *text)
@@ -403,58 +403,18 @@ die(const char *what, const char *text)
 	exit(EXIT_LOST);
 }
 
-static int64_t
-number(const char *text, int64_t max, const char *what)
-{
-	int64_t n;
-
-	if (str_to_int(text, 1, max, &n) < 0)
-		die(text, what);
-	return n;
-}
-
-static void
-add_arg(const char *arg)
-{
-	if (strlist_add(&g.ssh_args, arg) < 0)
-		die("memory", err_text(ERR_NOMEM));
-}
-
-static void
-ssh_option(char flag, const char *value)
-{
-	char text[3] = { '-', flag, '\0' };
-
-	add_arg(text);
-	if (value != NULL)
-		add_arg(value);
-}
-
-/* Numbers that stock takes; what is more than we can use comes to the most
- * that we use. */
-enum {
-	X_REQUESTS_MAX = 100 * 1024 * 1024,
-	X_REQUESTS_USED = 65535,
-	X_BUFFER_MAX = 256 * 1024, /* bytes */
-};
-
 static void
 set_requests(const char *text)
 {
-	int64_t n = number(text, X_REQUESTS_MAX, "bad number of requests");
-
-	g.xfer.requests_max = (unsigned)MIN(n, X_REQUESTS_USED);
+	if (copy_flag_requests(&g.xfer, text) != 0)
+		die(text, "bad number of requests");
 }
 
 static void
 set_block(const char *text)
 {
-	uint64_t bytes;
-
-	if (str_to_bytes(text, &bytes) < 0 || bytes < 1 ||
-	    bytes > X_BUFFER_MAX)
+	if (copy_flag_block(&g.xfer, text) != 0)
 		die(text, "bad buffer size");
-	g.xfer.block_bytes = (uint32_t)MIN(bytes, SFTP_DATA_MAX);
 }
 
 static void
@@ -478,26 +438,20 @@ set_batch(const char *file)
 		g.in = open(file, O_RDONLY | O_CLOEXEC);
 	if (g.in < 0)
 		die(file, strerror(errno));
-	add_arg("-oBatchMode=yes");
+	copy_flags_set_batch(&g.flags);
 }
 
 static void
 one_option(int opt, const char *arg)
 {
+	const char *why;
+	int r = copy_flag_take(&g.flags, opt, arg, &why);
+
+	if (r < 0)
+		die(arg, why);
+	if (r > 0)
+		return;
 	switch (opt) {
-	case '4':
-	case '6':
-	case 'A':
-	case 'C':
-		ssh_option((char)opt, NULL);
-		break;
-	case 'c':
-	case 'F':
-	case 'i':
-	case 'J':
-	case 'o':
-		ssh_option((char)opt, arg);
-		break;
 	case 'a':
 		g.xfer.append = true;
 		break;
@@ -507,29 +461,14 @@ one_option(int opt, const char *arg)
 	case 'b':
 		set_batch(arg);
 		break;
-	case 'D':
-		g.server = arg;
-		break;
 	case 'f':
 		g.xfer.fsync = true;
 		break;
-	case 'l':
-		/* Kbit/s */
-		g.xfer.rate_bytes = (uint64_t)number(arg,
-		    INT64_C(100) * 1024 * 1024, "bad limit") * 1024 / 8;
-		break;
 	case 'N':
-		g.tell_anyway = true;
-		break;
-	case 'P':
-		g.port = (int)number(arg, 65535, "bad port");
+		g.batch_messages = true;
 		break;
 	case 'p':
 		g.xfer.preserve = true;
-		break;
-	case 'q':
-		g.quiet = true;
-		ssh_option('q', NULL);
 		break;
 	case 'R':
 		set_requests(arg);
@@ -537,15 +476,8 @@ one_option(int opt, const char *arg)
 	case 'r':
 		g.xfer.recursive = true;
 		break;
-	case 'S':
-		g.program = arg;
-		break;
 	case 's':
 		g.subsystem = arg;
-		break;
-	case 'v':
-		g.verbose = true;
-		ssh_option('v', NULL);
 		break;
 	case 'X':
 		sftp_option(arg);
@@ -569,16 +501,17 @@ main(int argc, char **argv)
 	log_init("hpnsftp", LOG_LVL_INFO);
 	log_to_stderr();
 	while ((opt = getopt(argc, argv,
-		    "46AaB:b:Cc:D:F:fi:J:l:No:P:pqR:rS:s:vX:")) != -1)
+		    COPY_FLAGS "aB:b:fNpR:rs:X:")) != -1)
 		one_option(opt, optarg);
 	argc -= optind;
 	argv += optind;
-	if (g.server == NULL ? argc < 1 || argc > 2 : argc > 0)
+	g.xfer.rate_bytes = g.flags.rate_bytes;
+	if (g.flags.sftp_server == NULL ? argc < 1 || argc > 2 : argc > 0)
 		usage();
 	if (argc > 0 && (xfer_target_parse_host(&target, argv[0]) < 0))
 		usage();
 	local = argc > 1 ? argv[1] : NULL;
-	if (g.verbose)
+	if (g.flags.verbose)
 		log_set_level(LOG_LVL_DEBUG1);
 	if (isatty(STDOUT_FILENO))
 		g.xfer.progress = progress_new(STDOUT_FILENO);
@@ -596,6 +529,6 @@ main(int argc, char **argv)
 	buf_clear(&g.lines);
 	free(g.line);
 	xfer_target_clear(&target);
-	strlist_clear(&g.ssh_args);
+	copy_flags_clear(&g.flags);
 	return status;
 }

@@ -47,8 +47,8 @@ usage(void)
 	exit(FAILED);
 }
 
-/* One letter per mode; a second one is an error, but for those that go
- * together with -F. */
+/* Each mode is a letter. Two of them are an error, unless they may be combined
+ * with -F. */
 static void
 set_mode(int *mode, int letter)
 {
@@ -128,8 +128,8 @@ value_option(int letter, const char *value)
 static int
 parse_options(int argc, char **argv)
 {
-	/* All letters of the original, so that those that do not work yet
-	 * are refused by name and not as typing errors. */
+	/* All letters of OpenSSH's, so that those that are not built yet are
+	 * refused by name, and not as typing errors. */
 	static const char letters[] = "ABHKLQUXceghiklopquvy"
 				      "C:D:E:F:I:M:N:O:P:R:V:Y:Z:"
 				      "a:b:f:m:n:r:s:t:w:z:";
@@ -218,7 +218,8 @@ main(int argc, char **argv)
 	int status;
 
 	fd_sanitise_stdio();
-	/* Passphrases are read past stdio, perhaps from the same pipe. */
+	/* Passphrases are read without stdio, perhaps from the same pipe: what
+	 * follows a line must not get into a buffer of stdio. */
 	setvbuf(stdin, NULL, _IONBF, 0);
 	log_init("hpnssh-keygen", LOG_LVL_INFO);
 	log_to_stderr();

@@ -31,7 +31,7 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 class Unavailable(Exception):
-    """This machine or user can't measure that; says why."""
+    """This machine or this user cannot measure that; the text says why."""
 
 
 def die_with_parent():
@@ -74,7 +74,8 @@ def spawn(args, **kw):
 
 
 def timed(args, timeout, stdin=None, stdout=None, must=True):
-    """Runs a command; wall and CPU seconds of it and what it waited for."""
+    """Runs a command; its wall time, and CPU seconds of it and of the children
+    that it waited for."""
     with tempfile.TemporaryFile() as err, tempfile.TemporaryFile() as out:
         source = open(stdin or "/dev/null", "rb")
         sink = open(stdout, "wb") if stdout else out
@@ -247,7 +248,7 @@ def build_directory():
 
 
 class Work:
-    """Everything of one run: a directory, keys, a user, helpers, servers."""
+    """What one run makes: a directory, keys, a user, tools, servers."""
 
     def __init__(self, build):
         self.build = Path(build)
@@ -281,7 +282,7 @@ class Work:
                            check=True, timeout=20, env=environment())
 
     def file(self, size):
-        """A file of that size whose pages are there. Not compressible."""
+        """A file of that size, in the page cache, that does not compress."""
         path = self.dir / f"data{size}"
         if not path.exists():
             block = os.urandom(1 << 20)
@@ -330,14 +331,15 @@ def remove_user(name):
 
 
 def is_stale(name):
-    """Made by a run that is gone: its process's number stands in the name."""
+    """Whether it was made by a run whose process, which is in the name, has
+    ended."""
     number = name[len(USER_PREFIX):].lstrip("-").split("-")[0]
     return (name.startswith(USER_PREFIX) and number.isdigit()
             and not Path("/proc", number).exists())
 
 
 def remove_leftovers():
-    """Of runs that were killed, and could not remove them."""
+    """Removes what runs that were killed have left."""
     for entry in pwd.getpwall() if IS_ROOT else []:
         if is_stale(entry.pw_name):
             remove_user(entry.pw_name)
@@ -377,7 +379,7 @@ class Server:
             os.mkdir("/run/sshd", 0o755)
         keys = self.dir / "authorized_keys"
         shutil.copy(work.dir / "user.pub", keys)
-        # Of most keywords the first value counts, of MaxStartups the last.
+        # The first value of a keyword counts, but the last of MaxStartups.
         given = {option.split()[0] for option in options}
         lines = [f"Port {self.port}", f"ListenAddress {self.host}",
                  f"HostKey {work.dir}/host", f"AuthorizedKeysFile {keys}",
@@ -387,7 +389,7 @@ class Server:
                  "MaxStartups 200:30:300", "MaxSessions 100",
                  "Subsystem trivial /bin/true",
                  "Subsystem sftp internal-sftp", "LogLevel ERROR"]
-        # Connections that a measurement breaks off are no attack.
+        # Measurements break connections off; that must have no penalty.
         if subprocess.run([suite["sshd"], "-G", "-f", "/dev/null", "-o",
                            "PerSourcePenalties=no"], capture_output=True,
                           timeout=10).returncode == 0:
@@ -424,7 +426,8 @@ class Server:
         raise RuntimeError(f"{self.suite.name}: sshd does not start: {text}")
 
     def client_options(self, first_contact=None):
-        """first_contact: a directory to keep what is learnt in."""
+        """first_contact: a directory for known_hosts and hints, empty at
+        first."""
         known = self.known
         if first_contact:
             known = Path(first_contact) / "known_hosts"
@@ -441,12 +444,12 @@ class Server:
         return self.path.enter(side) if self.path else []
 
     def command(self, client, *args, options=(), first_contact=None):
-        """argv of a client that runs args over there."""
+        """argv of a client that runs args on the server."""
         return [*self.entered("client"), client["ssh"], *self.client_options(first_contact),
                 *options, self.host, *args]
 
     def scp(self, client, data, there, direction):
-        """argv of a client's scp that copies data to there."""
+        """argv of a client's scp that copies data to the server."""
         options = self.client_options()
         login = options.index("-l")
         del options[login:login + 2]
@@ -454,14 +457,14 @@ class Server:
         far = f"{self.user}@{self.host}:"
         ends = ([str(data), far + str(there)] if direction == "up" else
                 [far + str(data), str(there)])
-        # Ours speaks SSH itself; with -S it would start a program.
+        # hpnscp connects by itself; with -S it would spawn a program.
         program = [] if client.hpn else ["-S", client["ssh"]]
         return [*self.entered("client"), client["scp"], "-q", *program,
                 *options, "-c", "aes128-gcm@openssh.com", *ends]
 
     def settled_cpu(self):
-        """CPU seconds, when the last connection's processes are gone. NaN
-        without a cgroup: the listener has not waited for all of them."""
+        """CPU seconds, once the last connection's processes have ended. NaN
+        without a cgroup: the listener does not wait for all of them."""
         if not self.meter.group:
             return math.nan
         for _ in range(100):
@@ -492,7 +495,8 @@ def has_netem():
 
 
 class LongPath:
-    """Two namespaces with a slow link between. rate in Mbit/s, rtt in ms."""
+    """Two namespaces with a long path between them. rate in Mbit/s, rtt in
+    ms."""
 
     def __init__(self, work, rate, rtt, loss=0.0, queue=None, control="cubic",
                  memory=256 << 20, send_memory=None, lifetime=900,
@@ -507,7 +511,7 @@ class LongPath:
         self.queue = int(queue if queue is not None else max(bdp, 256 << 10))
         self.rate, self.loss, self.control = rate, loss, control
         self.process, self.holders = None, []
-        self.firewall = firewall  # only our own program has one
+        self.firewall = firewall  # only bench/netpath.c has one
         if has_netem() and not firewall:
             self.by_netem(rtt, lifetime)
         else:
@@ -534,17 +538,18 @@ class LongPath:
                        "server": f"/proc/{pid}/fd/{words[2]}"}
 
     def by_netem(self, rtt, lifetime):
-        """A veth pair, shaped by the kernel; it goes with the holders."""
+        """A veth pair that the kernel shapes. It ends with the processes that
+        hold the namespaces."""
         self.holders = [spawn(["unshare", "-n", "sleep", str(lifetime)])
                         for _ in range(2)]
-        time.sleep(0.2)  # until both have their namespace
+        time.sleep(0.2)  # until both are in their namespaces
         near, far = (str(h.pid) for h in self.holders)
         self.spaces = {"client": f"/proc/{near}/ns/net",
                        "server": f"/proc/{far}/ns/net"}
         subprocess.run(["ip", "link", "add", "path0", "netns", near, "type",
                         "veth", "peer", "name", "path0", "netns", far],
                        check=True, timeout=20)
-        # The limit counts packets, which are as large as GSO makes them.
+        # The limit counts packets, which GSO makes larger than segments.
         packets = max(64, (self.queue + int(self.rate * 1e6 / 8 * self.rtt))
                       // 1500)
         for side in self.spaces:

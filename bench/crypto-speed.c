@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * How fast one thread seals and opens packets: MB/s for every cipher with
+ * How fast one thread encrypts and decrypts packets: MB/s for every cipher with
  * every MAC that it can have, for several packet sizes.
  *
  * usage: crypto-speed [substring of the names]
@@ -37,7 +37,7 @@ check(int r)
 
 /* MB/s of fn over packets of the given length field. */
 static double
-measure_seal(struct cipher *c, uint8_t *pkt, uint32_t len)
+measure_encrypt(struct cipher *c, uint8_t *pkt, uint32_t len)
 {
 	struct cipher_pos pos = { 0 };
 	double start = now(), end;
@@ -54,43 +54,43 @@ measure_seal(struct cipher *c, uint8_t *pkt, uint32_t len)
 	return (double)pos.packet * len / (end - start) / 1e6;
 }
 
-/* Opening destroys what was sealed, so that each turn copies it back; the
- * copy's time is measured and taken off. */
+/* Packets are decrypted in place, so each turn copies the encrypted one back.
+ * The time of these copies is measured, and subtracted. */
 static double
-measure_open(struct cipher *c, struct cipher *sealer, uint8_t *pkt,
+measure_decrypt(struct cipher *c, struct cipher *encrypter, uint8_t *pkt,
     uint32_t len)
 {
-	static uint8_t sealed[4 + CIPHER_LEN_MAX + MAC_MAX_LEN];
+	static uint8_t encrypted[4 + CIPHER_LEN_MAX + MAC_MAX_LEN];
 	size_t whole = 4 + len + cipher_tag_len(c);
 	struct cipher_pos pos = { 0 };
-	double start, opening = 0, copying = 0;
+	double start, decrypting = 0, copying = 0;
 	uint64_t count = 0;
 
 	pkt[0] = (uint8_t)(len >> 24);
 	pkt[1] = (uint8_t)(len >> 16);
 	pkt[2] = (uint8_t)(len >> 8);
 	pkt[3] = (uint8_t)len;
-	check(cipher_encrypt(sealer, &pos, pkt, len));
-	memcpy(sealed, pkt, whole);
-	while (opening < run_seconds) {
+	check(cipher_encrypt(encrypter, &pos, pkt, len));
+	memcpy(encrypted, pkt, whole);
+	while (decrypting < run_seconds) {
 		start = now();
 		for (int i = 0; i < 16; i++) {
 			uint32_t got;
 
-			memcpy(pkt, sealed, whole);
+			memcpy(pkt, encrypted, whole);
 			check(cipher_decrypt_length(c, &pos, pkt, &got));
 			check(cipher_decrypt(c, &pos, pkt, got));
 		}
-		opening += now() - start;
+		decrypting += now() - start;
 		start = now();
 		for (int i = 0; i < 16; i++) {
-			memcpy(pkt, sealed, whole);
+			memcpy(pkt, encrypted, whole);
 			__asm__ volatile("" : : "r"(pkt) : "memory");
 		}
 		copying += now() - start;
 		count += 16;
 	}
-	return (double)count * len / (opening - copying) / 1e6;
+	return (double)count * len / (decrypting - copying) / 1e6;
 }
 
 static void
@@ -99,26 +99,27 @@ run(const struct cipher_alg *alg, const struct mac_alg *mac)
 	static uint8_t pkt[4 + CIPHER_LEN_MAX + MAC_MAX_LEN];
 	uint8_t key[CIPHER_KEY_MAX], iv[CIPHER_IV_MAX];
 	uint8_t mac_key[MAC_KEY_MAX_LEN];
-	struct cipher *sealer, *opener;
+	struct cipher *encrypter, *decrypter;
 
 	rand_bytes(key, sizeof(key));
 	rand_bytes(iv, sizeof(iv));
 	rand_bytes(mac_key, sizeof(mac_key));
-	check(cipher_new(&sealer, alg, mac, true, key, iv, mac_key));
-	check(cipher_new(&opener, alg, mac, false, key, iv, mac_key));
+	check(cipher_new(&encrypter, alg, mac, true, key, iv, mac_key));
+	check(cipher_new(&decrypter, alg, mac, false, key, iv, mac_key));
 	printf("%-30s %-30s", alg->name, mac != NULL ? mac->name : "");
 	for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
 		uint32_t len = (uint32_t)sizes[i];
 
-		if (!cipher_length_apart(sealer))
+		if (!cipher_length_apart(encrypter))
 			len -= 4;
-		printf(" %6.0f", measure_seal(sealer, pkt, len));
-		printf("/%-6.0f", measure_open(opener, sealer, pkt, len));
+		printf(" %6.0f", measure_encrypt(encrypter, pkt, len));
+		printf("/%-6.0f",
+		    measure_decrypt(decrypter, encrypter, pkt, len));
 		fflush(stdout);
 	}
 	putchar('\n');
-	cipher_free(sealer);
-	cipher_free(opener);
+	cipher_free(encrypter);
+	cipher_free(decrypter);
 }
 
 static bool
@@ -134,7 +135,7 @@ main(int argc, char **argv)
 	const struct cipher_alg *alg;
 	const struct mac_alg *mac;
 
-	printf("%-61s", "seal/open, MB/s, for packets of");
+	printf("%-61s", "encrypt/decrypt, MB/s, for packets of");
 	for (size_t i = 0; i < ARRAY_LEN(sizes); i++)
 		printf(" %13zu", sizes[i]);
 	putchar('\n');

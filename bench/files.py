@@ -21,7 +21,8 @@ DIRS_STOCK_PART = 50  # of many directories
 
 
 class Peak:
-    """The most memory that a server's connection had meanwhile, bytes."""
+    """The most memory, in bytes, that a server's connection had while this
+    was entered."""
 
     def __init__(self, server):
         self.server, self.most, self.end = server, 0, threading.Event()
@@ -61,8 +62,8 @@ def make_tree(directory, count, size):
 
 
 def make_dirs(directory, count, nested):
-    """count directories with a file of a kilobyte each: side by side, or ten
-    in each of ten in each of as many as that takes."""
+    """count directories with a file of a kilobyte each: all in one, or nested,
+    ten in each of ten in each of as many as are needed."""
     top = directory / f"{'nested' if nested else 'flat'}{count}"
     if not top.exists():
         for i in range(count):
@@ -78,7 +79,7 @@ def count_files(top):
 
 
 class Files:
-    """Mixed into Bench."""
+    """The methods of Bench that move files."""
 
     def copy_command(self, client, server, source, target, direction, *more):
         argv = server.scp(client, source, target, direction)
@@ -87,8 +88,8 @@ class Files:
 
     def copied(self, client, server, source, direction, *more, timeout=240,
                there=None):
-        """Copies once into an empty place (or over `there`): wall, client's
-        largest RSS, server's largest PSS."""
+        """Copies once to an empty directory (or over `there`): wall time,
+        largest RSS of the client, largest PSS of the server."""
         with tempfile.TemporaryDirectory(dir=self.work.dir) as fresh:
             os.chmod(fresh, 0o777)
             target = there or Path(fresh) / "target"
@@ -242,7 +243,7 @@ class Files:
                            self.copied(c, s, byte, direction)[0] / path.rtt)
                     for name, (c, s) in self.file_pairs().items()}
             for job in jobs.values():
-                job()  # hosts are known from here on
+                job()  # from now on the host is known
             self.add("onebyte", f"one byte over 100 ms, {direction}", "RTT",
                      self.turns(jobs))
         self.drop(list(servers.values()) + [path])
@@ -292,7 +293,8 @@ class Files:
     # ---- after a break -------------------------------------------------
 
     def resume(self):
-        """What -Z needs after a copy was cut at half, beside a whole one."""
+        """What -Z needs after a copy ended in the middle, and what a whole
+        copy needs."""
         size = (256 if self.args.quick else 1024) << 20
         data = self.work.file(size)
         self.resume_at("on loopback", None, data, size)

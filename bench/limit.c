@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What this machine and this path can do without SSH, to measure SSH by.
+ * What this machine and this path can do without SSH, for comparison with SSH.
  *
- *	limit seal [-c CIPHER] [-b KIB] [-r KIB] [-p] IN OUT
+ *	limit encrypt [-c CIPHER] [-b KIB] [-r KIB] [-p] IN OUT
  *		two processes and one TCP connection on loopback: reads IN,
- *		seals records in place, sends; the other opens them in place
- *		and writes OUT. CIPHER is an AEAD of OpenSSL's, or none.
+ *		encrypts records in place, sends; the other decrypts them in
+ *		place and writes OUT. CIPHER is an AEAD of OpenSSL's, or none.
  *		-b: bytes per write and read of the socket (default 1024)
  *		-r: bytes per record (default 32)
  *		-p: IN comes through a pipe from a process, OUT leaves through
@@ -18,7 +18,7 @@
  *		one plain TCP connection, timed from before connect(2) until
  *		the last byte has arrived. Prints: bytes seconds
  *
- * Speaks no protocol of anybody's; for measurements among friends only.
+ * It authenticates nobody: only for networks in which all are trusted.
  */
 #include <arpa/inet.h>
 #include <err.h>
@@ -49,10 +49,10 @@ struct request {
 	uint64_t bytes;
 };
 
-struct sealer {
+struct record_cipher {
 	EVP_CIPHER_CTX *ctx; /* NULL: none */
 	uint64_t count;
-	bool sealing;
+	bool encrypting;
 };
 
 static double
@@ -113,28 +113,28 @@ memory(size_t len)
 	return p;
 }
 
-/* ---- seal -------------------------------------------------------------- */
+/* ---- encrypted records -------------------------------------------------- */
 
 static void
-sealer_init(struct sealer *s, const char *name, bool sealing)
+record_cipher_init(struct record_cipher *s, const char *name, bool encrypting)
 {
 	static const uint8_t key[32] = { 1 };
 	const EVP_CIPHER *cipher;
 
 	memset(s, 0, sizeof(*s));
-	s->sealing = sealing;
+	s->encrypting = encrypting;
 	if (strcmp(name, "none") == 0)
 		return;
 	if ((cipher = EVP_get_cipherbyname(name)) == NULL)
 		errx(1, "no cipher %s", name);
 	if ((s->ctx = EVP_CIPHER_CTX_new()) == NULL ||
-	    EVP_CipherInit_ex(s->ctx, cipher, NULL, key, NULL, sealing) != 1)
+	    EVP_CipherInit_ex(s->ctx, cipher, NULL, key, NULL, encrypting) != 1)
 		errx(1, "can't start %s", name);
 }
 
-/* Seals or opens len bytes in place, the tag is behind them. */
+/* Encrypts or decrypts len bytes in place. The tag follows them. */
 static void
-sealer_do(struct sealer *s, uint8_t *data, size_t len)
+record_cipher_run(struct record_cipher *s, uint8_t *data, size_t len)
 {
 	uint8_t nonce[12] = { 0 };
 	int n, good = 1;
@@ -144,12 +144,12 @@ sealer_do(struct sealer *s, uint8_t *data, size_t len)
 	memcpy(nonce, &s->count, sizeof(s->count));
 	s->count++;
 	good &= EVP_CipherInit_ex(s->ctx, NULL, NULL, NULL, nonce, -1);
-	if (!s->sealing)
+	if (!s->encrypting)
 		good &= EVP_CIPHER_CTX_ctrl(s->ctx, EVP_CTRL_AEAD_SET_TAG, TAG,
 		    data + len);
 	good &= EVP_CipherUpdate(s->ctx, data, &n, data, (int)len);
 	good &= EVP_CipherFinal_ex(s->ctx, data + len, &n);
-	if (s->sealing)
+	if (s->encrypting)
 		good &= EVP_CIPHER_CTX_ctrl(s->ctx, EVP_CTRL_AEAD_GET_TAG, TAG,
 		    data + len);
 	if (good != 1)
@@ -157,13 +157,13 @@ sealer_do(struct sealer *s, uint8_t *data, size_t len)
 }
 
 static void
-seal_sender(int in, int sock, const char *cipher, size_t record, size_t batch)
+send_records(int in, int sock, const char *cipher, size_t record, size_t batch)
 {
 	uint8_t *buf = memory(batch + record + HEAD + TAG);
-	struct sealer s;
+	struct record_cipher s;
 	bool end = false;
 
-	sealer_init(&s, cipher, true);
+	record_cipher_init(&s, cipher, true);
 	while (!end) {
 		size_t used = 0;
 
@@ -182,7 +182,7 @@ seal_sender(int in, int sock, const char *cipher, size_t record, size_t batch)
 			}
 			len = htonl((uint32_t)n);
 			memcpy(at, &len, HEAD);
-			sealer_do(&s, at + HEAD, (size_t)n);
+			record_cipher_run(&s, at + HEAD, (size_t)n);
 			used += HEAD + (size_t)n + TAG;
 		}
 		write_all(sock, buf, used);
@@ -190,15 +190,15 @@ seal_sender(int in, int sock, const char *cipher, size_t record, size_t batch)
 }
 
 static void
-seal_receiver(int sock, int out, const char *cipher, size_t record,
+receive_records(int sock, int out, const char *cipher, size_t record,
     size_t batch)
 {
 	size_t room = batch + record + HEAD + TAG, have = 0;
 	uint8_t *buf = memory(room);
-	struct sealer s;
+	struct record_cipher s;
 	ssize_t n;
 
-	sealer_init(&s, cipher, false);
+	record_cipher_init(&s, cipher, false);
 	while ((n = read(sock, buf + have, batch)) > 0) {
 		size_t at = 0;
 
@@ -212,7 +212,7 @@ seal_receiver(int sock, int out, const char *cipher, size_t record,
 				errx(1, "bad record");
 			if (have - at < HEAD + len + TAG)
 				break;
-			sealer_do(&s, buf + at + HEAD, len);
+			record_cipher_run(&s, buf + at + HEAD, len);
 			write_all(out, buf + at + HEAD, len);
 			at += HEAD + len + TAG;
 		}
@@ -294,9 +294,9 @@ half_start(bool sending, int sock, int fd, const char *cipher, size_t record,
 	if (pipes)
 		fd = through_cat(fd, sending);
 	if (sending)
-		seal_sender(fd, sock, cipher, record, batch);
+		send_records(fd, sock, cipher, record, batch);
 	else
-		seal_receiver(sock, fd, cipher, record, batch);
+		receive_records(sock, fd, cipher, record, batch);
 	close(fd);
 	shutdown(sock, SHUT_RDWR);
 	while (wait(NULL) > 0)
@@ -305,7 +305,7 @@ half_start(bool sending, int sock, int fd, const char *cipher, size_t record,
 }
 
 static int
-cmd_seal(int argc, char **argv)
+cmd_encrypt(int argc, char **argv)
 {
 	const char *cipher = "aes-128-gcm";
 	size_t record = 32 << 10, batch = 1 << 20;
@@ -360,7 +360,7 @@ cmd_seal(int argc, char **argv)
 	return 0;
 }
 
-/* ---- plain TCP --------------------------------------------------------- */
+/* ---- plain TCP ---------------------------------------------------------- */
 
 static void
 pour(int fd, uint64_t bytes)
@@ -462,8 +462,8 @@ main(int argc, char **argv)
 	int r = 2;
 
 	signal(SIGPIPE, SIG_IGN);
-	if (argc > 1 && strcmp(argv[1], "seal") == 0)
-		r = cmd_seal(argc - 1, argv + 1);
+	if (argc > 1 && strcmp(argv[1], "encrypt") == 0)
+		r = cmd_encrypt(argc - 1, argv + 1);
 	else if (argc > 2 && strcmp(argv[1], "serve") == 0)
 		r = cmd_serve(argv[2]);
 	else if (argc > 1 && strcmp(argv[1], "get") == 0)

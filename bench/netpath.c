@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A long path in a box: two network namespaces whose only link is this
- * program, which carries packets between two TUN devices with a delay, a rate,
- * a queue and random loss.
+ * A long path inside of one machine: two network namespaces whose only link is
+ * this program. It carries packets between two TUN devices with a delay, a
+ * rate, a queue and random loss.
  *
- * The namespaces have no name: they exist through the descriptors that this
- * process holds, and others enter them by /proc/PID/fd/N. So nothing is left
- * behind, however it ends. It ends when its input is closed, or after -t.
+ * The namespaces have no names: they exist as long as this process has their
+ * descriptors open, and others enter them by /proc/PID/fd/N. So nothing
+ * remains, however this process ends. It ends when its input is closed, or
+ * after -t.
  *
  * Large segments (TSO) cross the devices whole, which is what makes 10 Gbit/s
- * possible. Loss is drawn per segment of the wire: a large one is split around
- * what is lost.
+ * possible. Loss is decided for each segment as the wire would have it: a large
+ * one is split around those that are lost.
  *
  * usage: netpath [-n] [-r Mbit/s] [-d one-way ms] [-q queue bytes]
  *                [-l loss probability] [-S seed] [-t seconds] [-1]
- *	-1 a firewall: while A has a TCP connection, the SYNs of all others
- *	   that it begins are dropped
+ *	-1 a firewall: while A has a TCP connection, the SYNs of further ones
+ *	   are dropped
  *	-n only makes the namespaces (for a link that tc(8) shapes)
  *	-l counts in both directions
  * Prints "ready FD-A FD-B" on its output when the devices are there, and one
@@ -51,7 +52,7 @@
 #define SLOT_WRAP  UINT32_MAX
 #define NEVER	   UINT64_MAX
 
-/* What stands before each packet in a ring. */
+/* The header of each packet in a ring. */
 struct slot {
 	uint64_t due_ns;
 	uint32_t len; /* SLOT_WRAP: go on at the start of the ring */
@@ -62,7 +63,7 @@ struct direction {
 	int from, to;
 	uint8_t *ring; /* oldest packet at tail, next one at head */
 	size_t size, head, tail;
-	uint64_t line_free_ns; /* when the last byte accepted has left */
+	uint64_t line_free_ns; /* when all accepted bytes will have left */
 	uint64_t segments_to_loss;
 	uint64_t segments, bytes, overflows, lost;
 };
@@ -73,7 +74,7 @@ struct path {
 	uint64_t queue_bytes;
 	double loss;
 	bool firewall;
-	uint16_t live; /* port at A of the connection it lets through; or 0 */
+	uint16_t live; /* port at A of the connection that passes; 0: none */
 	struct direction dir[2];
 };
 
@@ -86,7 +87,7 @@ now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
-/* A new namespace, in which the process is afterwards. */
+/* Makes a namespace, and moves this process into it. */
 static int
 namespace_make(void)
 {
@@ -119,7 +120,7 @@ tun_make(void)
 	return fd;
 }
 
-/* ---- the queue of one direction ---------------------------------------- */
+/* ---- the queue of one direction ----------------------------------------- */
 
 static struct slot *
 slot_at(struct direction *d, size_t at)
@@ -170,7 +171,7 @@ slot_data(struct slot *s)
 	return (uint8_t *)(s + 1);
 }
 
-/* Bytes on the wire of what is in a slot: each segment has its headers. */
+/* Bytes on the wire of the packet in a slot, with headers for each segment. */
 static uint64_t
 wire_bytes(const struct virtio_net_hdr *v, uint32_t len)
 {
@@ -183,7 +184,7 @@ wire_bytes(const struct virtio_net_hdr *v, uint32_t len)
 	return ip + (segments - 1) * v->hdr_len;
 }
 
-/* Puts the packet in the slot at head on the line, or drops it. */
+/* Sends the packet in the slot at head, or drops it if the queue is full. */
 static void
 path_accept(struct path *p, struct direction *d, struct slot *s, uint32_t len,
     uint64_t now)
@@ -192,7 +193,8 @@ path_accept(struct path *p, struct direction *d, struct slot *s, uint32_t len,
 	uint64_t bytes = wire_bytes(v, len), start = now;
 
 	if (d->line_free_ns > now && p->ns_per_byte > 0) {
-		double waiting = (double)(d->line_free_ns - now) / p->ns_per_byte;
+		double waiting =
+		    (double)(d->line_free_ns - now) / p->ns_per_byte;
 
 		if (waiting + (double)bytes > (double)p->queue_bytes) {
 			d->overflows++;
@@ -213,14 +215,14 @@ path_deliver(struct direction *d, uint64_t now)
 	struct slot *s;
 
 	while ((s = slot_first(d)) != NULL && s->due_ns <= now) {
-		/* A packet that the other side can't take is a lost one. */
+		/* A packet that the device refuses counts as lost. */
 		if (write(d->to, slot_data(s), s->len) < 0)
 			d->overflows++;
 		d->tail += slot_size(s->len);
 	}
 }
 
-/* ---- loss -------------------------------------------------------------- */
+/* ---- loss --------------------------------------------------------------- */
 
 static uint64_t
 loss_distance(const struct path *p)
@@ -305,7 +307,8 @@ packet_segments(const uint8_t *packet, uint32_t len)
 	    v.gso_size;
 }
 
-/* Loses the segments that are due in the packet at head, sends the others. */
+/* Drops those segments of the packet at head that are to be lost, and sends
+ * the others. */
 static void
 path_lose(struct path *p, struct direction *d, struct slot *s, uint32_t len,
     uint32_t segments, uint64_t now)
@@ -323,8 +326,8 @@ path_lose(struct path *p, struct direction *d, struct slot *s, uint32_t len,
 		else
 			d->segments_to_loss -= segments - first;
 		if (end > first && (s = slot_reserve(d)) != NULL) {
-			uint32_t cut = packet_cut(slot_data(s), copy, len, first,
-			    end);
+			uint32_t cut = packet_cut(
+			    slot_data(s), copy, len, first, end);
 
 			path_accept(p, d, s, cut, now);
 		}
@@ -337,7 +340,7 @@ path_lose(struct path *p, struct direction *d, struct slot *s, uint32_t len,
 	}
 }
 
-/* Does the firewall drop this packet of A's? */
+/* Whether the firewall drops this packet from A. */
 static bool
 path_refuses(struct path *p, const uint8_t *packet, size_t len)
 {
@@ -359,9 +362,9 @@ path_refuses(struct path *p, const uint8_t *packet, size_t len)
 	return false;
 }
 
-/* ---- the loop ---------------------------------------------------------- */
+/* ---- the loop ----------------------------------------------------------- */
 
-/* Takes what a device has. True if it may have more. */
+/* Reads the packets of a device. True if it may have more. */
 static bool
 path_take(struct path *p, struct direction *d)
 {
@@ -377,7 +380,7 @@ path_take(struct path *p, struct direction *d)
 			return false;
 		if (n < 0)
 			err(1, "read");
-		/* Only IPv4; a namespace says a few things in IPv6 at first. */
+		/* Only IPv4: a new namespace sends some IPv6 by itself. */
 		if ((size_t)n < sizeof(struct virtio_net_hdr) + 40 ||
 		    data[sizeof(struct virtio_net_hdr)] >> 4 != 4)
 			continue;
@@ -453,7 +456,7 @@ path_open(struct path *p, int *tun)
 		d->from = tun[i];
 		d->to = tun[1 - i];
 		d->segments_to_loss = loss_distance(p);
-		/* Twice: small packets have a large share of slot header. */
+		/* Twice as much: small packets have headers of slots too. */
 		d->size = (size_t)(2 * in_flight + (16u << 20)) & ~(size_t)15;
 		d->ring = mmap(NULL, d->size, PROT_READ | PROT_WRITE,
 		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);

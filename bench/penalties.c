@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * PerSourcePenalties with more sources than a table holds: time of each step,
- * and the memory that the listener has then.
+ * PerSourcePenalties with more sources than its table has room for: the time
+ * of each operation, and the memory of the listener.
  *
  * usage: penalties [sources, 200000 unless given]
  */
@@ -24,14 +24,14 @@ now_ns(void)
 	return (double)ts.tv_sec * 1e9 + (double)ts.tv_nsec;
 }
 
-/* Bytes that malloc(3) has given away. */
+/* Bytes that are allocated by malloc(3). */
 static size_t
 memory(void)
 {
 	return mallinfo2().uordblks;
 }
 
-/* In an order that leads to no tidy tree. */
+/* Addresses that are scattered, as those of many hosts are. */
 static struct startups_source
 source(uint8_t family, uint32_t n)
 {

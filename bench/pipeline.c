@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What worker threads bring to the packet layer: one end of a connection
- * alone, sending into a socket whose far end throws the bytes away, or
- * receiving from one that has them ready. Runs with 0, 1, ... threads take
- * turns, so that a busy machine is as unfair to one as to the other. Shown
- * are medians: MB/s and its share of the serial rate, CPU seconds a GB of the
- * process and of its loop thread. What others leave of the processors decides
- * the first; the last says what it would be with one core a thread.
+ * How much worker threads speed up the packet layer. Only one end of a
+ * connection is measured: it sends into a socket whose far end discards the
+ * bytes, or receives from one that has them ready. Runs with 0, 1, ... threads
+ * alternate, so that other load of the machine affects all of them alike.
+ * Shown are medians: MB/s and its ratio to the rate without threads, and CPU
+ * seconds per GB of the process and of its loop thread. MB/s depends on how
+ * many processors are idle; the loop thread's CPU time shows what the rate
+ * would be if every thread had a core.
  *
- * With -k the threads make the keystream of CTR ahead.
+ * With -k the threads compute the keystream of CTR instead.
  *
  * usage: pipeline [-k] [-n runs] [-t most threads] [cipher [mac]]
  */
@@ -31,14 +32,14 @@
 #include "packet.h"
 
 enum {
-	PAYLOAD = 32 * 1024 + 9, /* as channels have it */
-	PACKETS = 6000,		 /* a run; about 200 MB */
+	PAYLOAD = 32 * 1024 + 9, /* of a full CHANNEL_DATA packet */
+	PACKETS = 6000,		 /* per run; about 200 MB */
 	THREADS_MAX = 8,
 	RUNS_MAX = 101,
 };
 
 struct sample {
-	double rate, cpu, loop_cpu; /* MB/s, seconds a GB */
+	double rate, cpu, loop_cpu; /* MB/s, seconds per GB */
 };
 
 struct bench {
@@ -109,7 +110,7 @@ tcp_pair(int fd[2])
 	fd_set_nodelay(fd[1]);
 }
 
-/* ---- the end that is measured -------------------------------------------- */
+/* ---- the end that is measured ------------------------------------------- */
 
 static void
 wake(void *arg)
@@ -219,9 +220,9 @@ run_end(int fd, bool sending, size_t threads)
 	};
 }
 
-/* ---- the far end ----------------------------------------------------------- */
+/* ---- the far end -------------------------------------------------------- */
 
-/* Takes bytes off the socket without looking at them. */
+/* Reads and discards all bytes of the socket. */
 static void
 throw_away(int fd)
 {
@@ -231,7 +232,7 @@ throw_away(int fd)
 		;
 }
 
-/* All packets of a run, sealed beforehand. */
+/* All packets of a run, which were encrypted before it. */
 static struct buf *
 make_stream(void)
 {

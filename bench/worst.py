@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: ISC
 """The row `worst` of bench/run: copies to a stock server over a long path
-where further connections, or further channels, can not be had. hpnscp as it
-is by itself should never be slower than with one connection, nor than stock.
+where additional connections, or additional channels, are refused. hpnscp with
+its defaults should never be slower than with one connection, nor than stock.
 """
 
 import os
@@ -17,8 +17,8 @@ PHRASE = "a phrase"
 
 
 class Situation:
-    """What is in the way: options of the server and of the client (first
-    wins), of the path, and whether the user is asked."""
+    """What prevents additional connections: options of the server and of the
+    client (the first counts), of the path, or a question to the user."""
 
     def __init__(self, what, config=(), client=lambda _: (), firewall=False,
                  asked=False):
@@ -27,8 +27,8 @@ class Situation:
 
 
 def proxied(once):
-    """A proxy command through stock's ssh, as -J runs it; or one that does
-    not work while another of it runs."""
+    """A proxy command through stock's ssh, as -J runs it; or one that fails
+    while another instance of it runs."""
     def options(server):
         ssh = server.command(server.work.stock, options=["-W", "%h:%p"])
         line = shlex.join(map(str, ssh[ssh.index(server.work.stock["ssh"]):]))
@@ -53,10 +53,10 @@ SITUATIONS = (
 
 
 class Worst:
-    """Mixed into Bench."""
+    """The methods of Bench for this row."""
 
     def worst(self):
-        """Where further connections can not be had: never slower."""
+        """Must not be slower where additional connections are refused."""
         for situation in SITUATIONS:
             size = (50 if self.args.quick else 150) * MB
             path = self.work.keep(LongPath(self.work, 1000, 100,
@@ -76,7 +76,7 @@ class Worst:
                                       ("-j 1", ours, ("-j", "1")),
                                       ("stock", stock, ()))}
         self.hindered(situation, server, ours, self.work.file(1), direction,
-                      ())  # the host is known from here on, if it may be
+                      ())  # from now on the host is known, if that is kept
         got = self.turns(jobs)
         what = (f"{size // MB} MB over 1 Gbit/s x 100 ms, {direction}: "
                 + situation.what)
@@ -86,7 +86,7 @@ class Worst:
         self.add("worst", what, "s", got)
 
     def hindered(self, situation, server, client, data, direction, more):
-        """Seconds of one copy, which must be whole."""
+        """Seconds of one copy, whose result is compared."""
         with tempfile.TemporaryDirectory(dir=self.work.dir) as fresh:
             os.chmod(fresh, 0o777)
             target = Path(fresh) / "target"
@@ -104,7 +104,7 @@ class Worst:
             return wall
 
     def without_key(self, argv):
-        """The key that needs no passphrase is not offered."""
+        """Only a key with a passphrase is offered."""
         at = argv.index(str(self.work.dir / "user"))
         return argv[:at - 1] + argv[at + 1:]
 

@@ -7,11 +7,11 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "client/remote-child.h"
+#include "client/ssh-command.h"
 #include "conf/destination.h"
 
-/* How many processes of a chain there are already: configurations can lead
- * from a to b and from b to a. */
+/* The environment counts the processes of a chain, because configurations can
+ * lead from a to b and from b to a. */
 #define COUNT_NAME "HPNSSH_JUMPS"
 
 static int
@@ -41,52 +41,28 @@ is_circle(const struct client_conf *conf, const struct destination *hop)
 	    (hop->port == NULL || atoi(hop->port) == conf->host.port);
 }
 
+/* The flags of the command line are for all hosts of the chain. */
 static int
-add_pair(struct strlist *argv, const char *flag, const char *value)
+add_command(struct strlist *argv, const struct client_conf *conf,
+    const struct destination *hop, const char *earlier)
 {
-	int r = 0;
+	char *program = ssh_command_find(), *target;
+	struct ssh_command_jump jump = {
+		.program = program,
+		.host = hop->host,
+		.user = hop->user,
+		.port = hop->port,
+		.earlier = earlier,
+		.config_path = conf->load.config_path,
+		.verbosity = conf->log.verbosity,
+		.batch = conf->auth.batch_given,
+	};
+	int r;
 
-	if (value != NULL && (r = strlist_add(argv, flag)) == 0)
-		r = strlist_add(argv, value);
-	return r;
-}
-
-/* What is said to the last hop is for those in front of it too. */
-static int
-add_flags(struct strlist *argv, const struct client_conf *conf)
-{
-	int r = add_pair(argv, "-F", conf->load.config_path);
-
-	for (int i = 0; r == 0 && i < MIN(conf->log.verbosity, 3); i++)
-		r = strlist_add(argv, "-v");
-	if (r == 0 && conf->log.verbosity < 0)
-		r = strlist_add(argv, "-q");
-	if (r == 0 && conf->auth.batch_given)
-		r = strlist_add(argv, "-oBatchMode=yes");
-	return r;
-}
-
-static int
-add_all(struct strlist *argv, const struct client_conf *conf,
-    const struct destination *hop, const char *rest)
-{
-	char *program = remote_find_ssh(), *target;
-	int r = strlist_add(argv, program);
-
-	free(program);
 	xasprintf(&target, "[%s]:%d", conf->host.hostname, conf->host.port);
-	if (r == 0)
-		r = add_pair(argv, "-l", hop->user);
-	if (r == 0)
-		r = add_pair(argv, "-p", hop->port);
-	if (r == 0)
-		r = add_pair(argv, "-J", rest);
-	if (r == 0)
-		r = add_flags(argv, conf);
-	if (r == 0)
-		r = add_pair(argv, "-W", target);
-	if (r == 0)
-		r = add_pair(argv, "--", hop->host);
+	jump.target = target;
+	r = ssh_command_jump_line(argv, &jump);
+	free(program);
 	free(target);
 	return r;
 }
@@ -107,7 +83,7 @@ jump_command(struct strlist *argv, const struct client_conf *conf)
 		    DESTINATION_JUMPS_MAX);
 		r = ERR_LIMIT;
 	} else if (r == 0) {
-		r = add_all(argv, conf, &hop, rest);
+		r = add_command(argv, conf, &hop, rest);
 	}
 	for (size_t i = 0; r == 0 && i < argv->n; i++)
 		log_debug("jump host argument %zu: %s", i, argv->v[i]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The way through jump hosts (ProxyJump): hpnssh -W on the last of them,
- * which passes those in front of it in the same way.
+ * The proxy command that goes through jump hosts (ProxyJump): an hpnssh -W on
+ * the last of them, which itself goes through the ones before in the same way.
  *
  * Threads: any; the environment is read.
  */
@@ -12,11 +12,11 @@
 #include "base/str.h"
 #include "conf/client-conf.h"
 
-/* Appends the program and its arguments. Needs conf->proxy_jump. Errors were
- * told: the host is its own jump host, or they lead in a circle. */
+/* Appends the program and its arguments. conf->tcp.proxy_jump is set. An error
+ * was reported: the host is its own jump host, or they lead in a circle. */
 int jump_command(struct strlist *argv,
     const struct client_conf *conf) must_check;
-/* In the process that becomes this program: one more hop. */
+/* In the child that will execute that program: counts one more hop. */
 void jump_count(void);
 
 #endif

@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/tcp.h"
-#include "client/remote-child.h"
+#include "client/ssh-command.h"
 #include "client/ssh-flags.h"
 #include "client/unbuilt.h"
 #include "conf/destination.h"
@@ -147,11 +147,41 @@ begin_here(struct remote *r)
 	return connect_early(r);
 }
 
+/* The program in place of the connection: ssh, or a server of SFTP. */
+static int
+child_command(struct strlist *argv, const struct remote_params *p)
+{
+	const char *server = p->subsystem != NULL ? p->subsystem : "sftp";
+	struct ssh_command ssh = {
+		.program = p->program,
+		.purpose = SSH_COMMAND_CARRY,
+		.clear = p->clear,
+		.options = p->options,
+		.port = p->port,
+		.user = p->user,
+		.host = p->host,
+		.command = server,
+		.subsystem = strchr(server, '/') == NULL,
+	};
+	int err;
+
+	if (p->server == NULL) {
+		if ((err = ssh_command_line(argv, &ssh)) != 0)
+			return err;
+	} else if (strlist_split(argv, p->server, " ") < 0 || argv->n == 0) {
+		log_error("%s: not a command", p->server);
+		return ERR_SYNTAX;
+	}
+	for (size_t i = 0; i < argv->n; i++)
+		log_debug("program argument %zu: %s", i, argv->v[i]);
+	return 0;
+}
+
 static int
 begin_child(struct remote *r)
 {
 	struct sftp *s;
-	int err = remote_child_command(&r->argv, &r->p);
+	int err = child_command(&r->argv, &r->p);
 
 	if (err != 0)
 		return err;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A host that files are moved to or from: its connections, and the SFTP
- * sessions on them. The connections are made in this process, or by a
- * program that is spawned (-S), or there is none and a local sftp-server is
- * spoken to (-D).
+ * A host that files are copied to or from: its connections, and the SFTP
+ * sessions on them. This process makes the connections itself, or spawns a
+ * program for each (-S), or there is no host and it spawns a local SFTP
+ * server (-D).
  *
  * Threads: the loop's.
  */
@@ -19,39 +19,41 @@
 
 struct remote;
 
-/* All borrowed; they outlive the remote. */
+/* All is borrowed, and must live longer than the remote. */
 struct remote_params {
 	struct loop *loop;
 	const char *host, *user; /* user NULL: by configuration */
 	int port;		 /* 0: by configuration */
 	/* As for hpnssh, in order: "-v", "-oX=y", "-i", file, "-F", file. */
 	const struct strlist *options;
-	const char *program; /* -S: spawned as ssh would be; NULL: none */
+	const char *program; /* -S: called as ssh is; NULL: none is spawned */
 	const char *server;  /* -D: command of a local server; NULL: a host */
-	/* Of the host: the name of a subsystem, or a server program's path
-	 * (it has a '/'). NULL: "sftp". */
+	/* What serves SFTP on the host: the name of a subsystem, or the path
+	 * of a program (it has a '/'). NULL: "sftp". */
 	const char *subsystem;
-	/* -z: data in clear once the user is authenticated, or not at all. */
+	/* -z: no encryption once the user is authenticated; where that cannot
+	 * be had there is no connection. */
 	bool clear;
-	/* Bytes of large files that will be moved, 0: unknown; and how many
-	 * connections that is to take, 0: as it pays. */
+	/* Bytes of large files that will be moved (0: unknown), and how many
+	 * connections to use (0: as many as make it faster). */
 	uint64_t bulk;
 	unsigned connections;
 	/* A connection that is silent for long counts as lost, even if the
-	 * configuration does not say so. */
+	 * configuration does not ask for alive messages. */
 	bool watched;
 };
 
-/* Begins. 0, or an error that the user was told. */
+/* Begins to connect. 0, or an error that was reported to the user. */
 int remote_open(struct remote **out,
     const struct remote_params *params) must_check;
-/* The first session, until it is closed by remote_streams(). INIT is its first
- * output, and what is asked at once goes right behind it. */
+/* The first session, until it is closed by remote_streams(). Requests that are
+ * made before the host is connected leave together with its INIT. */
 struct sftp *remote_sftp(struct remote *r);
-/* More of them. */
+/* All sessions, and how to open more of them. */
 struct xfer_streams remote_streams(struct remote *r);
-/* Ends all; sessions that live are freed. The exit status that ssh would
- * have: 0, 255 when the connection failed, or the server program's. */
+/* Ends the connections, and frees the sessions that are left. The exit status
+ * that ssh would have: 0, the server program's, or 255 if the connection
+ * failed. */
 int remote_close(struct remote *r);
 
 #endif

@@ -13,7 +13,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "client/remote-child.h"
+#include "client/ssh-command.h"
 #include "xfer/rcp/rcp-proto.h"
 #include "xfer/rcp/rcp.h"
 
@@ -28,21 +28,21 @@ struct link {
 };
 
 static void
-say(void *arg, const char *line)
+print_message(void *arg, const char *line)
 {
 	(void)arg;
 	fprintf(stderr, "%s\n", line);
 }
 
 static void
-complain(const struct legacy_opts *o, const char *what, const char *text)
+report(const struct legacy_opts *o, const char *what, const char *text)
 {
 	progress_clear_line(o->progress);
 	fprintf(stderr, "hpnscp: %s: %s\n", what, text);
 }
 
 static void
-must(int r)
+check(int r)
 {
 	if (r < 0) {
 		fprintf(stderr, "hpnscp: %s\n", err_text(r));
@@ -55,17 +55,17 @@ must(int r)
 static void
 add(struct strlist *argv, const char *arg)
 {
-	must(strlist_add(argv, arg));
+	check(strlist_add(argv, arg));
 }
 
-static void
-add_host(struct strlist *argv, const struct xfer_target *t,
-    const struct legacy_opts *o)
+/* Goes to t's host; command and the rest are the caller's. */
+static struct ssh_command
+ssh_to(const struct xfer_target *t, const struct legacy_opts *o)
 {
-	remote_ssh_way(argv, o->ssh_args,
-	    t->port != 0 ? t->port : o->port, t->user);
-	add(argv, "--");
-	add(argv, t->host);
+	return (struct ssh_command){ .program = o->ssh,
+		.options = o->ssh_args,
+		.port = t->port != 0 ? t->port : o->port, .user = t->user,
+		.host = t->host };
 }
 
 /*
@@ -107,35 +107,35 @@ session_opts(const struct legacy_opts *o)
 	return (struct rcp_opts){ .recursive = o->recursive,
 		.preserve = o->preserve, .resume = o->resume,
 		.need_dir = o->need_dir, .rate_bytes = o->rate_bytes,
-		.progress = o->progress, .say = say };
+		.progress = o->progress, .say = print_message };
 }
 
-/* batch: ssh may not ask for anything; false: said why. */
+/* batch: ssh may not ask the user. False: it was reported why not. */
 static bool
 link_open(struct link *l, const struct xfer_target *t, bool sink, bool batch,
     const struct legacy_opts *o)
 {
 	struct rcp_opts opts = session_opts(o);
+	struct ssh_command ssh = ssh_to(t, o);
 	int to[2] = { -1, -1 }, from[2] = { -1, -1 }, r;
 	char *command = remote_scp(sink, t->path, o);
 
 	*l = (struct link){ .fd_in = -1, .fd_out = -1 };
-	remote_ssh_begin(&l->argv, o->ssh);
-	if (batch)
-		add(&l->argv, "-oBatchMode=yes");
-	add_host(&l->argv, t, o);
-	add(&l->argv, command);
+	ssh.purpose = SSH_COMMAND_CARRY;
+	ssh.batch = batch;
+	ssh.command = command;
+	check(ssh_command_line(&l->argv, &ssh));
 	free(command);
 	if ((r = child_pipe(to)) == 0 && (r = child_pipe(from)) == 0)
 		r = spawn(&l->pid, l->argv.v, to[0], from[1]);
 	if (r < 0)
-		complain(o, o->ssh, err_text(r));
+		report(o, o->ssh, err_text(r));
 	l->fd_in = from[0];
 	l->fd_out = to[1];
 	fd_close(&to[0]);
 	fd_close(&from[1]);
 	if (r == 0)
-		must(rcp_new(&l->rcp, l->fd_in, l->fd_out, &opts));
+		check(rcp_new(&l->rcp, l->fd_in, l->fd_out, &opts));
 	return r == 0;
 }
 
@@ -158,14 +158,14 @@ link_close(struct link *l, int result, const struct legacy_opts *o)
 	strlist_clear(&l->argv);
 	if (result == ERR_CLOSED && o->resume && !heard &&
 	    status != EXIT_SSH_FAILED) {
-		complain(o, "-Z",
+		report(o, "-Z",
 		    "the other side did not start an hpnscp that knows it");
 	} else if (result == ERR_CLOSED) {
 		progress_clear_line(o->progress);
 		fprintf(stderr, "lost connection\n");
 	} else if (result < 0 && result != ERR_PROTOCOL &&
 	    result != ERR_CANCELLED) {
-		complain(o, "connection", err_text(result));
+		report(o, "connection", err_text(result));
 	}
 	return !failed && status == 0;
 }
@@ -188,15 +188,16 @@ legacy_upload(const struct xfer_target *sources, int n,
 	return link_close(&l, r, o);
 }
 
-/* What is asked of a source's host; false: said why not. */
+/* The names that the source's host may send. False: it was reported why
+ * there are none. */
 static bool
-wanted_names(struct strlist *wanted, const struct xfer_target *source,
+list_wanted(struct strlist *wanted, const struct xfer_target *source,
     const struct legacy_opts *o)
 {
 	int r = rcp_wanted_add(wanted, source->path);
 
 	if (r < 0)
-		complain(o, source->path, err_text(r));
+		report(o, source->path, err_text(r));
 	return r == 0;
 }
 
@@ -211,7 +212,7 @@ legacy_download(const struct xfer_target *sources, int n,
 		struct link l;
 		int r = ERR_CANCELLED;
 
-		if (!wanted_names(&wanted, &sources[i], o))
+		if (!list_wanted(&wanted, &sources[i], o))
 			ok = false;
 		else if (link_open(&l, &sources[i], false, false, o))
 			r = rcp_receive(l.rcp, target->path,
@@ -233,12 +234,12 @@ legacy_between(const struct xfer_target *source,
 	bool ok;
 
 	if (o->resume) {
-		complain(o, "-Z", "not from one remote host to another");
+		report(o, "-Z", "not from one remote host to another");
 		return false;
 	}
-	if (!wanted_names(&wanted, source, o))
+	if (!list_wanted(&wanted, source, o))
 		return false;
-	/* Two at a time cannot both ask for a password. */
+	/* Two programs cannot ask for passwords at the same time. */
 	if (link_open(&from, source, false, false, o) &&
 	    link_open(&to, target, true, true, o))
 		r = rcp_relay(from.rcp, to.rcp, o->any_name ? NULL : &wanted);
@@ -252,29 +253,26 @@ legacy_direct(const struct xfer_target *source,
     const struct xfer_target *target, const struct legacy_opts *o)
 {
 	struct strlist argv = { NULL, 0 };
+	struct ssh_command ssh = ssh_to(source, o);
 	bool v6 = strchr(target->host, ':') != NULL;
 	char *command, *where;
 	pid_t pid;
 	int status = EXIT_SSH_FAILED;
 
 	if (target->port != 0 || o->resume) {
-		complain(o, "-R", o->resume ? "not with -Z" :
+		report(o, "-R", o->resume ? "not with -Z" :
 		    "the target cannot have a port of its own");
 		return false;
 	}
-	add(&argv, o->ssh);
-	add(&argv, "-x");
-	add(&argv, "-oClearAllForwardings=yes");
-	add(&argv, "-n");
-	add(&argv, "-oForwardAgent=no");
-	add_host(&argv, source, o);
 	xasprintf(&command, "scp%s%s%s", o->verbose ? " -v" : "",
 	    o->recursive ? " -r" : "", o->preserve ? " -p" : "");
 	xasprintf(&where, "%s%s%s%s%s:%s",
 	    target->user != NULL ? target->user : "",
 	    target->user != NULL ? "@" : "", v6 ? "[" : "", target->host,
 	    v6 ? "]" : "", target->path);
-	add(&argv, command);
+	ssh.purpose = SSH_COMMAND_REMOTE_COPY;
+	ssh.command = command;
+	check(ssh_command_line(&argv, &ssh));
 	add(&argv, source->path);
 	add(&argv, where);
 	free(command);
@@ -282,7 +280,7 @@ legacy_direct(const struct xfer_target *source,
 	if (spawn(&pid, argv.v, -1, -1) == 0)
 		status = wait_for(pid);
 	else
-		complain(o, o->ssh, strerror(errno));
+		report(o, o->ssh, strerror(errno));
 	strlist_clear(&argv);
 	return status == 0;
 }
@@ -298,13 +296,13 @@ legacy_peer(bool sink, char *const paths[], int n,
 	int r;
 
 	if (sink && n != 1) {
-		must(fd_write_all(STDOUT_FILENO, ambiguous,
+		check(fd_write_all(STDOUT_FILENO, ambiguous,
 		    sizeof ambiguous - 1));
 		return false;
 	}
 	opts.progress = NULL;
-	opts.say = NULL; /* the other end says it */
-	must(rcp_new(&c, STDIN_FILENO, STDOUT_FILENO, &opts));
+	opts.say = NULL; /* the other end prints what it is sent */
+	check(rcp_new(&c, STDIN_FILENO, STDOUT_FILENO, &opts));
 	r = sink ? rcp_receive(c, paths[0], NULL) : rcp_send(c, paths, n);
 	ok = r == 0 && rcp_failures(c) == 0;
 	rcp_free(c);

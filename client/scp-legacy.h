@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * hpnscp's legacy copies: scp at both ends, with its own protocol through
- * ssh, in place of SFTP (-O); that scp at the other end (-t, -f); and copies
- * that the source's host makes by itself (-R).
+ * hpnscp's legacy copies: an scp at each end, which speak their own protocol
+ * through ssh in place of SFTP (-O); the scp at the far end of such a copy
+ * (-t, -f); and copies that the source's host makes by itself (-R).
  *
- * All say what is wrong, and return false if anything was.
+ * All report what goes wrong, and return false if anything did.
  */
 #ifndef HPN_CLIENT_SCP_LEGACY_H
 #define HPN_CLIENT_SCP_LEGACY_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Questions to the user, and the key files that are meant. */
+/* What the user is asked for (passphrases, names), and reading key files. */
 #include "keygen/keygen.h"
 
 #include <errno.h>
@@ -142,7 +142,7 @@ ask_pass(const char *prompt)
 	return copy;
 }
 
-/* Asks until the same has been given twice. */
+/* Asks until the same passphrase is typed twice. */
 static char *
 ask_new_pass(const char *prompt)
 {
@@ -184,7 +184,8 @@ warn_permissions(const char *path)
 
 	(void)!stat(path, &st);
 	log_error("%s", bar);
-	log_error("@         WARNING: UNPROTECTED PRIVATE KEY FILE!          @");
+	log_error(
+	    "@         WARNING: UNPROTECTED PRIVATE KEY FILE!          @");
 	log_error("%s", bar);
 	log_error("Permissions %04o for '%s' are too open.",
 	    (unsigned)(st.st_mode & 0777), path);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* known_hosts files: find, remove, hash. */
+/* known_hosts files: finds, removes and hashes their host names. */
 #include "keygen/keygen.h"
 
 #include <errno.h>

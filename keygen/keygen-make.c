@@ -12,7 +12,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 
-/* The options that a key type may be named by. */
+/* The names of key types that -t takes. */
 static const struct {
 	const char *name, *type;
 	unsigned bits;
@@ -70,7 +70,7 @@ check_bits(void)
 		      "or 521 bits");
 }
 
-/* Both files, or neither. */
+/* Writes both files of a pair, or neither. */
 static bool
 save_pair(const char *path, const struct key *k, enum keyfile_format format,
     const char *pass, const char *comment)
@@ -163,7 +163,8 @@ keygen_generate(void)
 	return saved ? OK : FAILED;
 }
 
-/* -A. An empty file is what an interrupted image build leaves behind. */
+/* -A: makes the host keys that are missing. An empty file counts as missing:
+ * an image build that was interrupted leaves one. */
 static bool
 make_host_key(const char *type, const char *text, bool *announced)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Public keys, fingerprints, and the formats of others. */
+/* Shows public keys and fingerprints, and converts from and to the formats of
+ * other programs. */
 #include "keygen/keygen.h"
 
 #include <stdio.h>
@@ -62,7 +63,8 @@ static void
 print_fingerprint(const struct key *k, const char *comment)
 {
 	char *fp = key_fingerprint(k, opt.hash);
-	char *shown = keygen_printable(*comment != '\0' ? comment : "no comment");
+	char *shown =
+	    keygen_printable(*comment != '\0' ? comment : "no comment");
 
 	if (fp == NULL)
 		fatal("out of memory");
@@ -73,7 +75,7 @@ print_fingerprint(const struct key *k, const char *comment)
 	free(fp);
 }
 
-/* Length of a first field that may hold quoted blanks. */
+/* Length of the first field, in which quoted blanks do not count as its end. */
 static size_t
 field_len(const char *s)
 {

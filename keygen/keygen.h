@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The parts of hpnssh-keygen. One mode a run; each is a function that
- * returns the exit status. What cannot be had ends the run.
+ * The modes of hpnssh-keygen. A run has one of them: a function that returns
+ * the exit status. An error that a mode cannot handle ends the program.
  */
 #ifndef HPN_KEYGEN_KEYGEN_H
 #define HPN_KEYGEN_KEYGEN_H
@@ -41,17 +41,17 @@ int keygen_find_host(void);
 int keygen_remove_host(void);
 int keygen_hash_hosts(void);
 
-/* keygen/keygen-ask.c. Texts belong to the caller. */
+/* keygen/keygen-ask.c. The caller frees the texts. */
 char *keygen_home_file(const char *name); /* in ~/.ssh */
 char *keygen_default_comment(void);
 /* A comment may come from anybody, so it is printed with escapes. */
 char *keygen_printable(const char *text);
-/* A line from the terminal or a pipe; without an answer the run ends. */
+/* A line from the terminal or a pipe; at its end the program ends. */
 char *keygen_ask_line(const char *prompt);
-/* -f, or what is answered to the question. */
+/* -f, or what the user answers. */
 char *keygen_key_path(const char *question);
 bool keygen_confirm_overwrite(const char *path);
-/* The passphrase of a file that is to be written: -N, or asked for. */
+/* The passphrase for a file that is to be written: -N, or from the user. */
 char *keygen_new_pass_for(const char *prompt, enum keyfile_format format);
 void keygen_pass_free(char *pass);
 /* *comment is NULL if the format has none. */
@@ -59,7 +59,7 @@ struct key *keygen_load_private(const char *path, char **pass,
     char **comment);
 void keygen_require_file(const char *path);
 enum keyfile_format keygen_private_format(void);
-/* For PEM, which holds no comment, that of the .pub file. */
+/* A PEM file has no comment: that of the .pub file. */
 void keygen_find_comment(const char *path, char **comment);
 
 #endif

@@ -27,7 +27,8 @@ timeout -k 5 180 "$@" </dev/null >"$logs/$name.log" 2>&1
 echo $? >"$logs/$name.rc"
 '
 list=
-for t in "$srcdir/regress/layers.sh" "$srcdir/regress/signals.sh" "$srcdir/regress/symbols.sh" "$@"; do
+for t in "$srcdir/regress/layers.sh" "$srcdir/regress/style.sh" \
+	"$srcdir/regress/signals.sh" "$srcdir/regress/symbols.sh" "$@"; do
 	case $t in
 	*"$word"*) [ -e "$t" ] && list="$list $t" ;;
 	esac

@@ -12,25 +12,26 @@ import pytest
 import harness
 from harness import IS_ROOT, ME, Client, Keys, Server, have
 
-TEST_USER = f"hpntest{os.getpid()}"  # other runs have theirs
+TEST_USER = f"hpntest{os.getpid()}"  # each run has its own
 USER_KEYS = tuple(harness.BITS)
 
 
 def pytest_configure(config):
-    # A run in the background may ignore some of these; what it starts must not.
+    # A run in the background may ignore some of these signals; the programs
+    # that it starts must not.
     for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, signal.default_int_handler
                           if number == signal.SIGINT else signal.SIG_DFL)
     harness.become_subreaper()
-    # As a server does it, whatever the one who runs this has set.
+    # As in the environment of a server, whatever the caller has set.
     os.umask(0o022)
     os.environ["HOME"] = pwd.getpwuid(os.getuid()).pw_dir
 
 
 def pytest_sessionstart(session):
-    # A terminated run cleans up like one that ends. The test that is under
-    # way may take what is raised here for a failure of its own.
+    # A terminated run cleans up like one that ends. The running test may take
+    # what is raised here for a failure of its own.
     def terminated(*_):
         session.shouldstop = "terminated"
         pytest.exit("terminated", 143)
@@ -55,8 +56,8 @@ def pytest_unconfigure(config):
 
 @pytest.fixture(scope="session", autouse=True)
 def nothing_left():
-    """No process of ours outlives the tests. A command whose client went
-    away may, as with any sshd: these are only ended."""
+    """Checks that no process of ours outlives the tests. A command whose
+    client vanished may, as with any sshd: such ones are only killed."""
     yield
     harness.wait_for(lambda: not harness.ours_among_children(), 20)
     left = harness.ours_among_children()
@@ -79,9 +80,9 @@ def keys(shared):
 
 @pytest.fixture(scope="session")
 def shared_servers(nothing_left, shared, keys):
-    """get(kind, config): one server for all tests that want the same. Named
-    here, the check for what is left comes after their end, whatever the last
-    test uses."""
+    """get(kind, config): one server for all tests that want the same. As it
+    depends on the check for processes that are left, that check comes after
+    the end of these servers, whatever the last test uses."""
     running = {}
 
     def get(kind, config=""):
@@ -107,7 +108,7 @@ def sshd(shared_servers):
 
 @pytest.fixture
 def ssh(sshd):
-    """hpnssh, for the default hpnsshd."""
+    """A client, hpnssh, of the default hpnsshd."""
     if not have("hpn", "ssh"):
         pytest.skip("hpnssh is not built")
     return Client("hpn", sshd)
@@ -115,7 +116,7 @@ def ssh(sshd):
 
 @pytest.fixture
 def make_server(tmp_path, keys):
-    """make_server(config, kind="hpn", **kw): one of the test's own."""
+    """make_server(config, kind="hpn", **kw): a server for this test alone."""
     made = []
 
     def make(config="", kind="hpn", **kw):
@@ -135,7 +136,7 @@ def make_server(tmp_path, keys):
 
 @pytest.fixture
 def background():
-    """background(args, **kw): a process that is ended with the test."""
+    """background(args, **kw): a process that is killed when the test ends."""
     begun = []
 
     def begin(args, **kw):
@@ -160,7 +161,7 @@ def background():
 def throwaway_user():
     if not IS_ROOT:
         pytest.skip("needs root: another user is logged in to")
-    for account in pwd.getpwall():  # of a run that was killed
+    for account in pwd.getpwall():  # left by a run that was killed
         pid = account.pw_name.removeprefix("hpntest")
         if pid != account.pw_name and not os.path.exists(f"/proc/{pid}"):
             harness.run(["userdel", "-r", "-f", account.pw_name])

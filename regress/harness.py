@@ -50,9 +50,9 @@ def is_sanitized():
     return header.exists() and "define WITH_SANITIZER 1" in header.read_text()
 
 
-SLOW = 4 if is_sanitized() else 1  # factor on what is waited for
-# Seconds that are waited for what has to come: only a fault, not a busy
-# machine, lets a test wait as long. A login may take 120 s.
+SLOW = 4 if is_sanitized() else 1  # factor of all timeouts
+# Timeout, in seconds, for events that must happen: a busy machine does not
+# take as long, only a fault does. A login may take 120 s.
 LONG = 90
 
 
@@ -114,7 +114,7 @@ class Result:
 
 
 def clean_env(**changes):
-    """A small environment of our own making; None removes a variable."""
+    """An environment of few variables; changes add to it, None removes."""
     env = {k: v for k, v in os.environ.items()
            if k in ("HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "LANG",
                     "ASAN_OPTIONS", "UBSAN_OPTIONS", "PATH", "TERM")}
@@ -131,7 +131,7 @@ def clean_env(**changes):
 
 
 def kill_group(process):
-    """Ends a process that start() began, and all of its process group."""
+    """Kills a process that start() has started, and its process group."""
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except (ProcessLookupError, PermissionError):
@@ -152,7 +152,7 @@ def start(args, **kw):
 
 def run(args, timeout=60, stdin=b"", env=None, cwd=None, user=None,
         preexec=None, stdout=subprocess.PIPE):
-    """Runs a command to its end; one that does not end fails the test."""
+    """Runs a command to its end. If it does not end, the test fails."""
     timeout *= SLOW
     began = time.monotonic()
     kw = {}
@@ -189,7 +189,7 @@ def run(args, timeout=60, stdin=b"", env=None, cwd=None, user=None,
 # ---- files --------------------------------------------------------------
 
 def listing(top, times=False):
-    """Everything below top that a copy should have as well."""
+    """Everything below top that a copy of it must have too."""
     found = {}
     top = os.fsencode(top)
     for base, dirs, files in os.walk(top):
@@ -209,7 +209,7 @@ def listing(top, times=False):
 # ---- processes that outlive their parent -------------------------------
 
 def become_subreaper():
-    """Orphans of our servers become our children, so that they are found."""
+    """Orphans of our servers become our children, so that we can find them."""
     ctypes.CDLL(None, use_errno=True).prctl(36, 1, 0, 0, 0)
 
 
@@ -240,7 +240,7 @@ def descendants(of):
 
 
 def end_orphans(known=()):
-    """Kills and reaps what was re-parented to us; returns their names."""
+    """Kills and reaps processes that were re-parented to us; their names."""
     names = []
     for pid, (state, name) in children().items():
         if pid in known:
@@ -293,8 +293,8 @@ DEFAULT_PORT = 2222
 
 
 class OnlyRun:
-    """While it is held, no other run of these tests on this machine has it.
-    The kernel forgets it together with this process."""
+    """A lock: only one run of these tests on this machine has it at a time.
+    The kernel releases it when this process ends."""
 
     def __init__(self, what):
         self.socket = socket.socket(socket.AF_UNIX)
@@ -361,7 +361,7 @@ def open_up(directory):
 
 @functools.cache
 def stock_sshd_takes(line):
-    """Does the installed sshd know this line of configuration?"""
+    """Whether the installed sshd knows this line of configuration."""
     return run([stock("sshd"), "-G", "-f", "/dev/null", "-o", line]).rc == 0
 
 
@@ -388,21 +388,22 @@ class Server:
         self.log = self.dir / "log"
 
     def config_text(self):
-        # the first value counts; and nothing global may follow a Match
+        # the first value of a keyword counts, so the test's come first; what
+        # is global must precede its Match
         first, match, last = self.extra.partition("Match ")
         lines = [first.strip(), f"Port {self.port}",
                  "ListenAddress 127.0.0.1", "PidFile none", "UsePAM no",
                  "StrictModes no", "PermitRootLogin yes",
-                 # bash reads the user's .bashrc in a session unless it is
-                 # the second shell; tests shall not depend on that file
+                 # in a session bash reads the user's .bashrc, unless SHLVL
+                 # says that it is a nested shell; tests must not depend on it
                  "SetEnv SHLVL=1",
                  f"AuthorizedKeysFile {self.authorized}"]
         if "Subsystem sftp " not in first:  # twice is an error to stock
             lines.append("Subsystem sftp internal-sftp")
         if self.debug:
             lines.append("LogLevel DEBUG1")
-        # or it would soon lock out an address of so many failed logins; a
-        # test of penalties names its own values before
+        # else it would soon refuse an address with so many failed logins;
+        # tests of penalties set their own values, which come first
         if self.kind == "hpn" or stock_sshd_takes("PerSourcePenalties=no"):
             lines.append("PerSourcePenalties no")
         lines += [f"HostKey {self.keys.path(k + '-host')}"
@@ -411,12 +412,12 @@ class Server:
         return "\n".join(lines) + "\n"
 
     def begin(self):
-        """Starts it on some port; false if another program took that."""
+        """Starts it on a free port; false if another program took that."""
         self.port = free_port()
         self.config = self.dir / "sshd_config"
         self.config.write_text(self.config_text())
         with open(self.log, "ab") as log:
-            self.log_begin = log.tell()  # behind that of an earlier start
+            self.log_begin = log.tell()  # the log of earlier starts is kept
             self.process = start(
                 [*self.within, program(self.kind, "sshd"), "-D", "-e", "-f",
                  self.config, *self.args], stdout=log, stderr=log,
@@ -432,7 +433,7 @@ class Server:
         try:
             while not self.begin():
                 pass
-        except BaseException:  # that of a run which is ended, too
+        except BaseException:  # also when the run is terminated
             self.stop()
             raise
         self.known_hosts = self.dir / "known_hosts"

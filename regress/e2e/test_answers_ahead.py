@@ -144,5 +144,6 @@ def test_stock_client(make_server, keys, tmp_path, config):
     assert (done.rc, done.out) == (0, b"in\n"), done
     stranger = Client("stock", server, key="ed25519-stranger")
     done = stranger.ssh("true")
-    assert done.rc == 255 and "Permission denied (publickey" in done.errors \
+    assert done.rc == 255, done
+    assert "Permission denied (publickey" in done.errors \
         or "Too many authentication failures" in done.errors, done

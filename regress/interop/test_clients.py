@@ -433,7 +433,7 @@ def test_client_that_vanishes(sshd, stock_client):
     before = set(sshd.connections())
     process = harness.start(stock_client.ssh_args() + ["sleep 60"],
                             stderr=subprocess.DEVNULL)
-    harness.wait_for(lambda: any(
+    assert harness.wait_for(lambda: any(
         name == "sleep" for _, name in
         harness.descendants(sshd.process.pid).values()))
     harness.kill_group(process)

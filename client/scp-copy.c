@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: ISC */
+#include "client/scp-copy.h"
+
+#include "config.h"
+
+#include <sys/stat.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/child.h"
+#include "base/str.h"
+#include "client/scp-hosts.h"
+#include "client/scp-targets.h"
+#include "xfer/progress.h"
+#include "xfer/sftp/remote-glob.h"
+#include "xfer/sftp/sftp-engine.h"
+#include "xfer/transfer/copy-between.h"
+
+/* ---- names -------------------------------------------------------------- */
+
+static void
+check_memory(struct scp *scp, const char *what, int err)
+{
+	if (err < 0)
+		scp_die(scp, what, err_text(err));
+}
+
+static char *
+target_name(struct scp *scp, const char *target, bool is_dir,
+    const char *source)
+{
+	char *name = scp_target_name(target, is_dir, source);
+
+	check_memory(scp, source, name == NULL ? ERR_NOMEM : 0);
+	return name;
+}
+
+/* Whether path is a directory; ends the program if it has to be one. */
+static bool
+remote_is_dir(struct scp *scp, struct scp_host *host, const char *path,
+    bool needed)
+{
+	struct sftp_attrs attrs;
+	bool is_dir;
+	int r;
+
+	if (strcmp(path, ".") == 0)
+		return true; /* known without a round trip */
+	r = scp_host_result(scp,
+	    sftp_call_stat(host->sftp, path, true, &attrs));
+	is_dir = r == 0 && (attrs.flags & SFTP_A_MODE) && S_ISDIR(attrs.mode);
+	if (needed && r != 0)
+		scp_die(scp, path, sftp_status_text((uint32_t)r));
+	if (needed && !is_dir)
+		scp_die(scp, path, strerror(ENOTDIR));
+	return is_dir;
+}
+
+static bool
+local_is_dir(struct scp *scp, const char *path, bool needed)
+{
+	struct stat st;
+	bool exists = stat(path, &st) == 0;
+	bool is_dir = exists && S_ISDIR(st.st_mode);
+
+	if (needed && !is_dir)
+		scp_die(scp, path, strerror(exists ? ENOTDIR : ENOENT));
+	return is_dir;
+}
+
+/* Appends the names that a remote source stands for. */
+static void
+expand_source(struct scp *scp, struct scp_host *host,
+    const struct xfer_target *source, struct strlist *names)
+{
+	char *pattern = scp_host_path(scp, host, source->path), *name;
+	size_t before = names->n;
+
+	if (pattern == NULL)
+		return;
+	if (remote_glob_has_magic(pattern)) {
+		(void)scp_host_result(scp,
+		    remote_glob(host->sftp, pattern, names));
+	} else {
+		name = remote_glob_unescape(pattern);
+		check_memory(scp, pattern, name == NULL ? ERR_NOMEM : 0);
+		check_memory(scp, "memory", strlist_add(names, name));
+		free(name);
+	}
+	if (names->n == before)
+		scp_report(scp, source->path, strerror(ENOENT));
+	free(pattern);
+}
+
+/* ---- transfers with one host -------------------------------------------- */
+
+/* Transfers that run at the same time: none writes to what another one
+ * writes to. */
+struct batch {
+	struct scp *scp;
+	struct scp_host *host;
+	struct xfer *x;
+	struct scp_targets targets;
+};
+
+static void
+batch_begin(struct batch *b, struct scp *scp, struct scp_host *host)
+{
+	struct xfer_streams streams = remote_streams(host->remote);
+
+	*b = (struct batch){ .scp = scp, .host = host };
+	if (xfer_new(&b->x, &streams, host->sftp, &scp->xfer) < 0)
+		check_memory(scp, "memory", ERR_NOMEM);
+}
+
+static void
+batch_run(struct batch *b)
+{
+	struct progress *progress = b->scp->xfer.progress;
+	int r = xfer_run(b->x);
+	struct buf why;
+
+	if (xfer_failures(b->x) > 0)
+		b->scp->failed = true;
+	buf_init(&why);
+	if (b->scp->flags.verbose && xfer_why(b->x, &why)) {
+		progress_clear_line(progress);
+		fprintf(stderr, "%.*s\n", (int)buf_len(&why),
+		    (const char *)buf_data(&why));
+	}
+	buf_clear(&why);
+	(void)scp_host_result(b->scp, r);
+	xfer_free(b->x);
+	scp_targets_clear(&b->targets);
+}
+
+/* Before a transfer to that name is queued: if it cannot run together with
+ * those that are queued, these run first. */
+static void
+batch_add_target(struct batch *b, const char *to)
+{
+	if (scp_targets_collide(&b->targets, to)) {
+		batch_run(b);
+		batch_begin(b, b->scp, b->host);
+	}
+	check_memory(b->scp, "memory", scp_targets_add(&b->targets, to));
+}
+
+/* Bytes of the files that are named; those in directories are not known yet. */
+static uint64_t
+bytes_of(const struct xfer_target *sources, int n)
+{
+	uint64_t sum = 0;
+	struct stat st;
+
+	for (int i = 0; i < n; i++)
+		if (stat(sources[i].path, &st) == 0 && S_ISREG(st.st_mode))
+			sum += (uint64_t)st.st_size;
+	return sum;
+}
+
+static void
+upload(struct scp *scp, const struct xfer_target *sources, int n,
+    const struct xfer_target *target)
+{
+	struct scp_host *host = scp_host_of(scp, target, bytes_of(sources, n));
+	char *dir = scp_host_path(scp, host, target->path), *to;
+	struct batch batch;
+	bool is_dir;
+
+	if (dir == NULL)
+		return;
+	is_dir = remote_is_dir(scp, host, dir, scp->need_dir);
+	batch_begin(&batch, scp, host);
+	for (int i = 0; i < n; i++) {
+		to = target_name(scp, dir, is_dir, sources[i].path);
+		batch_add_target(&batch, to);
+		check_memory(scp, "memory",
+		    xfer_put(batch.x, sources[i].path, to));
+		free(to);
+	}
+	batch_run(&batch);
+	free(dir);
+}
+
+static void
+download_one(struct batch *b, const char *name, const char *dir, bool is_dir)
+{
+	struct scp *scp = b->scp;
+	struct sftp_attrs attrs;
+	char *to;
+	int r = scp_host_result(scp, sftp_call_stat(b->host->sftp, name,
+		    !scp->xfer.links, &attrs));
+
+	if (r != 0) {
+		scp_report(scp, name, sftp_status_text((uint32_t)r));
+		return;
+	}
+	to = target_name(scp, dir, is_dir, name);
+	batch_add_target(b, to);
+	check_memory(scp, "memory", xfer_get(b->x, name, &attrs, to));
+	free(to);
+}
+
+/* All sources are on one host. */
+static void
+download(struct scp *scp, const struct xfer_target *sources, int n,
+    const struct xfer_target *target)
+{
+	struct scp_host *host = scp_host_of(scp, &sources[0], 0);
+	struct strlist names = { NULL, 0 };
+	struct batch batch;
+	bool is_dir;
+
+	for (int i = 0; i < n; i++)
+		expand_source(scp, host, &sources[i], &names);
+	is_dir = local_is_dir(scp, target->path,
+	    scp->need_dir || names.n > 1);
+	batch_begin(&batch, scp, host);
+	for (size_t i = 0; i < names.n; i++)
+		download_one(&batch, names.v[i], target->path, is_dir);
+	batch_run(&batch);
+	strlist_clear(&names);
+}
+
+/* ---- by other means ----------------------------------------------------- */
+
+/* These have nothing to do with the transfer engine. */
+static void
+refuse_engine_options(struct scp *scp)
+{
+	if (scp->engine_only || scp->resume)
+		scp_die(scp,
+		    "-j, -Z, --hard-links, --in-place, --links, --retry, "
+		    "--sparse, --verify",
+		    "of use between this host and another only");
+}
+
+/* From host to host, through this one. */
+static void
+copy_between(struct scp *scp, const struct xfer_target *source,
+    const struct xfer_target *target)
+{
+	struct scp_host *from = scp_host_of(scp, source, 0);
+	struct scp_host *to = scp_host_of(scp, target, 0);
+	struct relay_opts opts = { .recursive = scp->recursive,
+		.preserve = scp->preserve, .rate_bytes = scp->xfer.rate_bytes,
+		.progress = scp->xfer.progress, .report = scp_report,
+		.report_arg = scp };
+	struct strlist names = { NULL, 0 };
+	char *dir = scp_host_path(scp, to, target->path), *name;
+	bool is_dir;
+
+	refuse_engine_options(scp);
+	if (dir == NULL)
+		return;
+	expand_source(scp, from, source, &names);
+	is_dir = remote_is_dir(scp, to, dir, scp->need_dir || names.n > 1);
+	for (size_t i = 0; i < names.n; i++) {
+		name = target_name(scp, dir, is_dir, names.v[i]);
+		(void)scp_host_result(scp, relay_copy(from->sftp, names.v[i],
+		    to->sftp, name, &opts));
+		free(name);
+	}
+	strlist_clear(&names);
+	free(dir);
+}
+
+/* Copies on this machine are cp(1)'s work. */
+static void
+copy_here(struct scp *scp, const char *source, const char *target)
+{
+	const char *argv[7] = { "cp" };
+	int n = 1;
+	pid_t pid;
+
+	refuse_engine_options(scp);
+	if (scp->recursive)
+		argv[n++] = "-r";
+	if (scp->preserve)
+		argv[n++] = "-p";
+	argv[n++] = "--";
+	argv[n++] = source;
+	argv[n++] = target;
+	if (child_spawn(&pid, (char **)argv, -1, -1) != 0)
+		scp_die(scp, "cp", strerror(errno));
+	if (child_wait(pid) != 0)
+		scp->failed = true;
+}
+
+/* How many of the sources were copied, which are on one host; 0: it is for
+ * SFTP. */
+static int
+copy_legacy(struct scp *scp, const struct xfer_target *sources, int n,
+    const struct xfer_target *target)
+{
+	bool ok;
+
+	if (sources[0].remote && target->remote && scp->direct)
+		n = 1;
+	else if (!scp->use_legacy || (!sources[0].remote && !target->remote))
+		return 0;
+	if (!sources[0].remote) {
+		ok = legacy_upload(sources, n, target, &scp->legacy);
+	} else if (!target->remote) {
+		ok = legacy_download(sources, n, target, &scp->legacy);
+	} else {
+		n = 1;
+		ok = scp->direct ?
+		    legacy_direct(sources, target, &scp->legacy) :
+		    legacy_between(sources, target, &scp->legacy);
+	}
+	scp->failed = scp->failed || !ok;
+	return n;
+}
+
+/* ---- all of it ---------------------------------------------------------- */
+
+/* How many sources from the first on are on one host, or local. */
+static int
+count_same_host(const struct xfer_target *sources, int n)
+{
+	int i = 1;
+
+	while (i < n && xfer_target_same_host(&sources[0], &sources[i]))
+		i++;
+	return i;
+}
+
+/* Copies some of the sources, from the first on; how many. */
+static int
+copy_some(struct scp *scp, const struct xfer_target *sources, int n,
+    const struct xfer_target *target)
+{
+	int same = count_same_host(sources, n);
+	int done = copy_legacy(scp, sources, same, target);
+
+	if (done > 0)
+		return done;
+	if (!sources[0].remote && target->remote) {
+		upload(scp, sources, same, target);
+		return same;
+	}
+	if (sources[0].remote && !target->remote) {
+		download(scp, sources, same, target);
+		return same;
+	}
+	if (sources[0].remote) {
+		copy_between(scp, sources, target);
+		return 1;
+	}
+	(void)local_is_dir(scp, target->path, scp->need_dir);
+	copy_here(scp, sources[0].path, target->path);
+	return 1;
+}
+
+void
+scp_copy_all(struct scp *scp, const struct xfer_target *sources, int n,
+    const struct xfer_target *target)
+{
+	for (int i = 0; i < n;)
+		i += copy_some(scp, &sources[i], n - i, target);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The hosts of one run of hpnscp: each is connected to once, when it is
+ * needed first. All end the program when a connection is lost.
+ *
+ * Threads: loop thread only.
+ */
+#ifndef HPN_CLIENT_SCP_HOSTS_H
+#define HPN_CLIENT_SCP_HOSTS_H
+
+#include <stdint.h>
+
+#include "client/remote.h"
+#include "client/scp-run.h"
+#include "xfer/target.h"
+
+struct scp_host {
+	struct xfer_target where; /* its path is not used */
+	struct remote *remote;
+	struct sftp *sftp; /* its first session */
+	struct scp_host *next;
+};
+
+/* The one of a target; bulk as of struct remote_params. Requests may be sent
+ * at once. */
+struct scp_host *scp_host_of(struct scp *scp, const struct xfer_target *t,
+    uint64_t bulk);
+/* result, if it is no error; else the connection is lost. */
+int scp_host_result(struct scp *scp, int result);
+/* A path as the host's SFTP server takes it: "~" and "~user" are the server's
+ * to expand. Caller frees; NULL: it was reported why not. */
+char *scp_host_path(struct scp *scp, struct scp_host *host, const char *path);
+void scp_hosts_close(struct scp *scp);
+
+#endif

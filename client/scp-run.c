@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: ISC */
+#include "client/scp-run.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "xfer/progress.h"
+
+static void
+print_line(const char *path, const char *text)
+{
+	size_t size = strlen(path) * 4 + 1;
+	char *shown = xmalloc(size);
+
+	str_escape(shown, size, path);
+	fprintf(stderr, "hpnscp: %s: %s\n", shown, text);
+	free(shown);
+}
+
+void
+scp_report(void *arg, const char *path, const char *text)
+{
+	struct scp *scp = arg;
+
+	progress_error(scp->xfer.progress, path, text);
+	print_line(path, text);
+	scp->failed = true;
+}
+
+void
+scp_note(void *arg, const char *path, const char *text)
+{
+	const struct scp *scp = arg;
+
+	if (scp->flags.quiet)
+		return;
+	if (path != NULL)
+		print_line(path, text);
+	else
+		fprintf(stderr, "hpnscp: %s\n", text);
+}
+
+_Noreturn void
+scp_exit(struct scp *scp, int status)
+{
+	progress_end_events(scp->xfer.progress, loop_now_ms());
+	exit(status);
+}
+
+_Noreturn void
+scp_die(struct scp *scp, const char *path, const char *text)
+{
+	progress_clear_line(scp->xfer.progress);
+	scp_report(scp, path, text);
+	scp_exit(scp, 1);
+}

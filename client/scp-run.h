@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * One run of hpnscp: what it was asked to do, and what it reports. The hosts
+ * of it are in scp-hosts.h, what is copied where in scp-copy.h.
+ *
+ * Threads: loop thread only.
+ */
+#ifndef HPN_CLIENT_SCP_RUN_H
+#define HPN_CLIENT_SCP_RUN_H
+
+#include <stdbool.h>
+
+#include "base/loop.h"
+#include "client/copy-flags.h"
+#include "client/scp-legacy.h"
+#include "xfer/transfer/transfer.h"
+
+struct scp {
+	struct copy_flags flags;
+	struct xfer_opts xfer;	   /* of transfers by SFTP */
+	struct legacy_opts legacy; /* of legacy copies */
+	bool recursive, preserve;  /* -r, -p */
+	bool clear;		   /* -z */
+	bool need_dir;		   /* -d, or several sources are given */
+	bool resume;		   /* -Z */
+	bool use_legacy;	   /* -O */
+	bool direct;		   /* -R */
+	bool engine_only; /* options that only transfers by SFTP obey */
+	struct loop *loop;
+	struct scp_host *hosts; /* those that there are connections to */
+	bool failed;		/* something was not copied */
+};
+
+/* arg is the struct scp. One line about one thing that went wrong; the rest
+ * goes on. Or (note) about what is no failure; path NULL: about none. */
+void scp_report(void *arg, const char *path, const char *text);
+void scp_note(void *arg, const char *path, const char *text);
+/* Reports, and ends the program. */
+_Noreturn void scp_die(struct scp *scp, const char *path, const char *text);
+/* The same without words. */
+_Noreturn void scp_exit(struct scp *scp, int status);
+
+#endif

@@ -1,0 +1,140 @@
+#!/bin/sh
+# SPDX-License-Identifier: ISC
+# style.sh [srcdir]: the sizes that CONTRIBUTING.md sets (TAP): columns, lines of a
+# function and of a source, fields of a struct. Only the files of `counted` can
+# fail; what is too large elsewhere is shown, and so are wide lines of docs/.
+srcdir=${1:-$(dirname "$0")/..}
+cd "$srcdir" || exit 1
+
+# Extended regular expression of paths; "." would be all.
+counted='^(scp|sftp|sftp-server|ssh-keygen)[.]c$|^keygen/|^bench/|^client/(remote|scp-|copy-flags|ssh-command)'
+counted="$counted"'|^regress/unit/test-(remote|scp-|copy-flags|ssh-command|target)'
+
+sources=$(find . \( -path ./.git -o -path ./build -o -path ./regress/data -o -path ./include \) -prune -o \
+	\( -name '*.c' -o -name '*.h' -o -path './docs/*.md' \) -print |
+	sed 's|^\./||' | LC_ALL=C sort)
+
+# shellcheck disable=SC2086
+LC_ALL=C awk -v counted="$counted" '
+BEGIN {
+	COLUMNS = 1; FUNCTION = 2; SOURCE = 3; STRUCT = 4; DOCS = 5
+	most[COLUMNS] = 80;	what[COLUMNS] = "columns, a tab to the next eighth"
+	most[FUNCTION] = 100;	what[FUNCTION] = "lines of a function"
+	most[SOURCE] = 900;	what[SOURCE] = "lines of a source"
+	most[STRUCT] = 40;	what[STRUCT] = "fields of a struct, one that is nested as one"
+	most[DOCS] = 100;	what[DOCS] = "columns of a page in docs/"
+}
+
+function limit(rule, path, line, n) {
+	if (n <= most[rule])
+		return
+	if (rule != DOCS && path ~ counted) {
+		printf "# %s:%d: %d %s\n", path, line, n, what[rule]
+		bad[rule]++
+		return
+	}
+	if (++elsewhere[rule, path] == 1)
+		paths[rule] = paths[rule] " " path
+}
+
+# Where the line ends on the screen. A character of UTF-8 is one column.
+function width(s,   at, tab) {
+	gsub(/[\200-\277]/, "", s)
+	at = 0
+	while ((tab = index(s, "\t")) > 0) {
+		at += tab - 1
+		at += 8 - at % 8
+		s = substr(s, tab + 1)
+	}
+	return at + length(s)
+}
+
+# Without comments, strings and what is in parentheses. A comment of several
+# lines sets in_comment.
+function code(s,   from, to) {
+	if (in_comment) {
+		if ((to = index(s, "*/")) == 0)
+			return ""
+		s = substr(s, to + 2)
+		in_comment = 0
+	}
+	gsub(/"([^"\\]|\\.)*"/, "", s)
+	while ((from = index(s, "/*")) > 0) {
+		to = index(substr(s, from + 2), "*/")
+		if (to == 0) {
+			in_comment = 1
+			return substr(s, 1, from - 1)
+		}
+		s = substr(s, 1, from - 1) substr(s, from + to + 3)
+	}
+	while (gsub(/\([^()]*\)/, "", s) > 0)
+		;
+	return s
+}
+
+# Each line of a struct goes through here, from the one that opens it.
+function count_fields(s,   i, c, n) {
+	n = length(s)
+	for (i = 1; i <= n; i++) {
+		c = substr(s, i, 1)
+		if (c == "(")
+			parens++
+		else if (c == ")")
+			parens--
+		else if (c == "{")
+			depth++
+		else if (c == "}") {
+			if (--depth == 0) {
+				limit(STRUCT, FILENAME, opened, fields)
+				in_struct = 0
+				return
+			}
+		} else if (depth == 1 && parens == 0 && (c == ";" || c == ","))
+			fields++
+	}
+}
+
+FNR == 1 {
+	if (last != "" && last ~ /[.][ch]$/)
+		limit(SOURCE, last, lines, lines)
+	in_comment = in_struct = begun = 0
+}
+{ last = FILENAME; lines = FNR }
+
+FILENAME ~ /[.]md$/ {
+	limit(DOCS, FILENAME, FNR, width($0))
+	next
+}
+
+{ limit(COLUMNS, FILENAME, FNR, width($0)) }
+
+# The line of the name is the one in front of the brace.
+/^\{/ { begun = FNR - 2 }
+/^\}/ && begun > 0 {
+	limit(FUNCTION, FILENAME, begun, FNR - begun + 1)
+	begun = 0
+}
+
+!in_struct && /^(static |const |typedef )*(struct|union)( [a-z_0-9]+)? \{/ {
+	in_struct = 1
+	opened = FNR
+	depth = parens = fields = in_comment = 0
+}
+in_struct { count_fields(code($0)) }
+
+END {
+	if (last ~ /[.][ch]$/)
+		limit(SOURCE, last, lines, lines)
+	for (rule = COLUMNS; rule <= DOCS; rule++) {
+		n = split(paths[rule], list, " ")
+		for (i = 1; i <= n; i++)
+			printf "# not counted: %s: %d of more than %d %s\n", list[i],
+			    elsewhere[rule, list[i]], most[rule], what[rule]
+		if (rule == DOCS)
+			continue
+		printf "%sok %d - at most %d %s\n", rule in bad ? "not " : "", rule,
+		    most[rule], what[rule]
+		failed += rule in bad
+	}
+	exit failed > 0
+}' $sources
