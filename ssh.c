@@ -517,7 +517,8 @@ open_session(struct program *p, bool ahead)
 	    .subsystem =
 		p->conf.session.session_type == CLIENT_SESSION_SUBSYSTEM,
 	    .tty = p->tty,
-	    .ahead = ahead,
+	    .attach_later = ahead,
+	    .streams = session_streams_standard(),
 	    .ended = on_session_ended,
 	    .arg = p,
 	};

@@ -205,7 +205,7 @@ ask_session(struct stream *stream, bool ahead)
 	struct session_params params = {
 		.command = server,
 		.subsystem = strchr(server, '/') == NULL,
-		.ahead = ahead,
+		.attach_later = ahead,
 		.io = &stream_io,
 		.io_arg = stream,
 		.ended = on_session_ended,

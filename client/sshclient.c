@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "base/mem.h"
@@ -305,4 +306,8 @@ sshclient_fill(const struct sshclient *c, struct session_params *s)
 	s->channels = c->channels;
 	s->peer_is_openssh = sshlogin_peer_is_openssh(c->login);
 	s->quiet = c->p.beside != NULL;
+	/* Where data goes to this program, what the server's program says is
+	 * still for the user. */
+	if (s->io != NULL)
+		s->streams.err = STDERR_FILENO;
 }

@@ -10,11 +10,16 @@
 #ifndef HPN_CLIENT_STANDARD_STREAMS_H
 #define HPN_CLIENT_STANDARD_STREAMS_H
 
+#include "client/client-session.h"
+
 /* Makes 0, 1 and 2 non-blocking where that is of use. */
 void stdio_set_nonblock(void);
 /* Undoes it; also registered with atexit(3). */
 void stdio_restore(void);
 /* Replaces fd by /dev/null. */
 void stdio_to_null(int fd);
+
+/* 0, 1 and 2 of this process, and the terminal on 0, as a session has them. */
+struct session_streams session_streams_standard(void);
 
 #endif
