@@ -28,6 +28,7 @@
 #include "client/standard-streams.h"
 #include "client/tty.h"
 #include "client/unbuilt.h"
+#include "client/uses.h"
 #include "conf/client-conf.h"
 #include "conf/destination.h"
 #include "connection.h"
@@ -72,6 +73,7 @@ struct program {
 	struct sshclient *client;
 	struct session *session;
 	struct stdio_forward *forward; /* -W */
+	struct uses uses; /* the program ends with the last of them */
 	char *remote; /* what the server shall run; NULL: a shell */
 	bool tty;
 	bool session_ended; /* by its own end, not the connection's */
@@ -384,13 +386,23 @@ on_connection_ended(void *arg, int err)
 }
 
 static void
+on_unused(void *arg)
+{
+	const struct program *p = arg;
+
+	loop_stop(p->loop);
+}
+
+static void
 on_session_ended(void *arg)
 {
 	struct program *p = arg;
 
 	p->session_ended = true;
 	/* A refused session ends before session_new() has returned it. */
-	stop(p, p->session != NULL ? session_status(p->session) : EXIT_ERROR);
+	p->status = p->session != NULL ? session_status(p->session) :
+					 EXIT_ERROR;
+	uses_end(&p->uses, USE_SESSION);
 }
 
 /* -W: who reads our output learns at once that there is no more, also where
@@ -406,7 +418,10 @@ on_forward_eof(void *arg)
 static void
 on_forward_ended(void *arg, bool failed)
 {
-	stop(arg, failed ? EXIT_ERROR : 0);
+	struct program *p = arg;
+
+	p->status = failed ? EXIT_ERROR : 0;
+	uses_end(&p->uses, USE_STDIO_FORWARD);
 }
 
 static void
@@ -506,6 +521,7 @@ open_forward(struct program *p)
 		.arg = p,
 	};
 
+	uses_begin(&p->uses, USE_STDIO_FORWARD);
 	return stdio_forward_new(&p->forward, &params);
 }
 
@@ -525,10 +541,14 @@ open_session(struct program *p, bool ahead)
 	int r = 0;
 
 	sshclient_fill(p->client, &params);
-	if (p->through.host != NULL)
+	if (p->through.host != NULL) {
 		r = open_forward(p);
-	else if (p->conf.session.session_type != CLIENT_SESSION_NONE)
+	} else if (p->conf.session.session_type != CLIENT_SESSION_NONE) {
+		uses_begin(&p->uses, USE_SESSION);
 		r = session_new(&p->session, &params);
+	} else {
+		uses_begin(&p->uses, USE_NO_SESSION);
+	}
 	if (r == 0 && ahead && p->session != NULL)
 		session_ask_ahead(p->session);
 	/* Nobody who takes over this connection shall open another one. */
@@ -600,6 +620,7 @@ run(struct program *p)
 	int r;
 
 	p->status = EXIT_ERROR;
+	p->uses = (struct uses){ .unused = on_unused, .arg = p };
 	if (p->conf.host.refuse_connection != NULL) {
 		log_error("hpnssh: %s", p->conf.host.refuse_connection);
 		return EXIT_ERROR;
