@@ -30,7 +30,6 @@ struct sshlogin {
 	struct kex *kex;
 	struct connection *connection;
 	struct userauth *userauth;
-	struct hostlearn *hostlearn; /* NULL: nothing is to be learnt */
 	struct loop_fd *watch;	    /* until the identification is there */
 	struct loop_timer *timeout; /* ConnectTimeout */
 	struct loop_timer *auth_timer; /* between keys and authentication */
@@ -752,7 +751,6 @@ sshlogin_free(struct sshlogin *l)
 	loop_cancel(l->p.loop, l->auth_timer);
 	connection_free(l->connection);
 	userauth_free(l->userauth);
-	hostlearn_free(l->hostlearn);
 	kex_free(l->kex);
 	packet_free(l->packet);
 	hostcheck_free(l->hostcheck);
@@ -793,10 +791,10 @@ sshlogin_connection(const struct sshlogin *l)
 }
 
 int
-sshlogin_learn_hostkeys(struct sshlogin *l, struct channels *chs)
+sshlogin_learn_hostkeys(const struct sshlogin *l, struct channels *chs,
+    struct hostlearn **out)
 {
-	return hostlearn_new(&l->hostlearn, l->p.conf, l->hostcheck, l->kex,
-	    chs);
+	return hostlearn_new(out, l->p.conf, l->hostcheck, l->kex, chs);
 }
 
 bool

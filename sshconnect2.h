@@ -17,6 +17,7 @@
 #include "sshconnect.h"
 
 struct channels;
+struct hostlearn;
 struct sshlogin;
 struct userauth_secret;
 
@@ -68,9 +69,10 @@ bool sshlogin_expected(const struct sshlogin *l);
 struct packet *sshlogin_packet(const struct sshlogin *l);
 struct kex *sshlogin_kex(const struct sshlogin *l);
 struct connection *sshlogin_connection(const struct sshlogin *l);
-/* From now on chs hear what other keys the host has (UpdateHostKeys). */
-int sshlogin_learn_hostkeys(struct sshlogin *l,
-    struct channels *chs) must_check;
+/* What learns the host's other keys over chs (client/hostlearn.h), if that is
+ * wanted, else NULL; freed before the login. */
+int sshlogin_learn_hostkeys(const struct sshlogin *l, struct channels *chs,
+    struct hostlearn **out) must_check;
 /* The server calls itself OpenSSH: it knows that project's extensions. */
 bool sshlogin_peer_is_openssh(const struct sshlogin *l);
 /* The server is this project's. */

@@ -13,7 +13,6 @@
 #include "client/tty.h"
 #include "keys/knownhosts.h"
 
-#define ANNOUNCE "hostkeys-00@openssh.com"
 #define PROVE "hostkeys-prove-00@openssh.com"
 
 enum { ALG_MAX = 256 };
@@ -261,14 +260,12 @@ sort_keys(struct hostlearn *h, const struct knownhosts_renewal *rn)
 	return unproved;
 }
 
-static int
-on_announcement(void *arg, struct rd *data, struct buf *reply)
+int
+hostlearn_announced(struct hostlearn *h, struct rd *data)
 {
-	struct hostlearn *h = arg;
 	struct knownhosts_renewal rn;
 	int r;
 
-	(void)reply;
 	if (h->heard) /* once a connection is enough */
 		return 0;
 	h->heard = true;
@@ -310,10 +307,7 @@ hostlearn_new(struct hostlearn **out, const struct client_conf *conf,
 	h->check = check;
 	h->kex = k;
 	h->channels = chs;
-	r = key_from_blob(kex_hostkey(k), &h->shown);
-	if (r == 0)
-		r = channels_on_global(chs, ANNOUNCE, on_announcement, h);
-	if (r != 0) {
+	if ((r = key_from_blob(kex_hostkey(k), &h->shown)) != 0) {
 		hostlearn_free(h);
 		return r;
 	}

@@ -8,6 +8,8 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "client/from-server.h"
+#include "client/hostlearn.h"
 #include "client/metrics-files.h"
 #include "client/none-switch.h"
 #include "client/prompt.h"
@@ -27,6 +29,7 @@ struct sshclient {
 	struct none_switch none;
 	struct why_slow_start began;
 	struct metrics *metrics;
+	struct from_server from_server;
 	struct userauth_secret secret;
 	bool ready, ended;
 };
@@ -121,7 +124,11 @@ start(struct sshclient *c)
 	int r = make_channels(c);
 
 	if (r == 0 && c->p.beside == NULL)
-		r = sshlogin_learn_hostkeys(c->login, c->channels);
+		r = sshlogin_learn_hostkeys(c->login, c->channels,
+		    &c->from_server.hostlearn);
+	c->from_server.conf = c->conf;
+	if (r == 0)
+		r = from_server_allow(&c->from_server, c->channels);
 	if (r != 0)
 		return r;
 	connection_set_channels(connection, c->channels);
@@ -244,6 +251,7 @@ sshclient_free(struct sshclient *c)
 	loop_off_turn(c->p.loop, on_settle_turn, c);
 	metrics_free(c->metrics);
 	channels_free(c->channels);
+	hostlearn_free(c->from_server.hostlearn);
 	sshlogin_free(c->login);
 	sshlink_close(&c->link);
 	prompt_free(c->secret.answer);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Between userauth.c and the methods. A method is a const struct
- * userauth_ops and a row in userauth.c.
+ * userauth_ops and a row of CLIENT_AUTH_METHODS.
  *
  * Threads: loop thread only.
  */
@@ -14,12 +14,20 @@
 #include "keys/key.h"
 
 enum {
-	USERAUTH_METHODS_MAX = 8,
 	USERAUTH_TEXT_MAX = 4096, /* bytes of a peer's text that are shown */
 };
 
+#define USERAUTH_ID(id, name) USERAUTH_ID_##id,
+enum userauth_id {
+	CLIENT_AUTH_METHODS(USERAUTH_ID) USERAUTH_METHOD_COUNT,
+	USERAUTH_ID_NONE, /* the request "none" */
+};
+#undef USERAUTH_ID
+
 struct userauth_ops {
-	const char *name;
+	/* If it is preferred, it makes the first request, before it is known
+	 * which methods the server offers. */
+	bool goes_first;
 	/* Is it of use with this configuration? */
 	bool (*enabled)(const struct userauth *ua);
 	/* Sends the next request: 1, or 0 if nothing is left to try. */
@@ -32,6 +40,8 @@ struct userauth_ops {
 	bool (*refused)(struct userauth *ua);
 	/* The last request was part of a success: start anew (may be NULL). */
 	void (*partial)(struct userauth *ua);
+	/* As userauth_key_hint(). NULL: it uses no keys. */
+	char *(*used_key)(const struct userauth *ua);
 };
 
 /* Servers that were made strict allow three tries. */
@@ -61,18 +71,24 @@ struct pubkey_state {
 	struct agent *agent;
 };
 
+enum userauth_state {
+	USERAUTH_SERVICE_REQUESTED, /* its grant is not waited for */
+	USERAUTH_SERVICE_GRANTED,
+	USERAUTH_SUCCEEDED,
+};
+
 struct userauth {
 	struct userauth_params p; /* not its spans: these are copied below */
 	struct buf session_id, hostkey, host_signature;
 	char *server_sig_algs; /* NULL: not told */
 	bool hostbound;
 	char *key_hint; /* NULL: none */
-	bool service_accepted, done;
+	enum userauth_state state;
 	bool sure;    /* the first request carries a signature */
 	bool refused; /* there was a FAILURE */
 	char *offered; /* methods that the server named last */
-	const struct userauth_ops *current; /* NULL: "none" */
-	bool exhausted[USERAUTH_METHODS_MAX];
+	enum userauth_id current; /* of the last request */
+	bool exhausted[USERAUTH_METHOD_COUNT];
 	unsigned requests_seen; /* kbdint: INFO_REQUESTs of this try */
 	unsigned questions; /* answered by the user since the last refusal;
 			     * passphrases count */
@@ -82,9 +98,9 @@ struct userauth {
 	struct pubkey_state *pubkey; /* made at the first use */
 };
 
-extern const struct userauth_ops userauth_pubkey;
-extern const struct userauth_ops userauth_password;
-extern const struct userauth_ops userauth_kbdint;
+#define USERAUTH_OPS(id, name) extern const struct userauth_ops userauth_##id;
+CLIENT_AUTH_METHODS(USERAUTH_OPS)
+#undef USERAUTH_OPS
 
 /* Begins a USERAUTH_REQUEST (RFC 4252 section 5) in an initialised buf. */
 void userauth_put_request(const struct userauth *ua, struct buf *b,

@@ -158,7 +158,6 @@ kbdint_partial(struct userauth *ua)
 }
 
 const struct userauth_ops userauth_kbdint = {
-	.name = "keyboard-interactive",
 	.enabled = kbdint_enabled,
 	.next = kbdint_next,
 	.input = kbdint_input,

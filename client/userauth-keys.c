@@ -259,7 +259,7 @@ pubkey_make_list(struct userauth *ua)
 	agent_keys_free(keys, count);
 	free(files.v);
 	put_hinted_first(ua, s);
-	if (!ua->service_accepted)
+	if (ua->state == USERAUTH_SERVICE_REQUESTED)
 		load_if_sure(ua, s);
 	for (size_t i = 0; i < s->n; i++)
 		log_debug("key to try: %s%s",

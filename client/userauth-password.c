@@ -140,7 +140,6 @@ password_partial(struct userauth *ua)
 }
 
 const struct userauth_ops userauth_password = {
-	.name = "password",
 	.enabled = password_enabled,
 	.next = password_next,
 	.input = password_input,

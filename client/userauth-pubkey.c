@@ -231,7 +231,7 @@ try_identity(struct userauth *ua, struct identity *id)
 	if (id->priv == NULL)
 		return send_offer(ua, id);
 	r = send_signed(ua, id);
-	ua->sure = r == 1 && !ua->service_accepted;
+	ua->sure = r == 1 && ua->state == USERAUTH_SERVICE_REQUESTED;
 	return r;
 }
 
@@ -362,10 +362,11 @@ pubkey_partial(struct userauth *ua)
 }
 
 const struct userauth_ops userauth_pubkey = {
-	.name = "publickey",
+	.goes_first = true,
 	.enabled = pubkey_enabled,
 	.next = pubkey_next,
 	.input = pubkey_input,
 	.refused = pubkey_refused,
 	.partial = pubkey_partial,
+	.used_key = pubkey_used,
 };

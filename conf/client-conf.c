@@ -199,6 +199,10 @@ static const struct conf_notice no_effect = { LOG_LVL_INFO, "keyword \"",
 static const struct conf_notice goes_without = { LOG_LVL_INFO, "",
 	" is not built into this version, which goes on without it", false };
 
+/* ",publickey,..." */
+#define AUTH_METHOD_NAME(id, name) "," name
+#define AUTH_METHOD_NAMES CLIENT_AUTH_METHODS(AUTH_METHOD_NAME)
+
 /* --- the table: one row, one keyword --- */
 
 /* clang-format off */
@@ -296,7 +300,7 @@ static const struct conf_row rows[] = {
 	{ "IdentityAgent", NULL, TEXTUAL(auth.identity_agent) },
 	{ "PreferredAuthentications", NULL,
 	    TEXTUAL(auth.preferred_authentications),
-	    .def = "publickey,keyboard-interactive,password" },
+	    .def = &(AUTH_METHOD_NAMES)[1] },
 	{ "PubkeyAuthentication", "DSAAuthentication",
 	    CHOICE(auth.pubkey_authentication, pubkey_values, "yes") },
 	{ "PasswordAuthentication", NULL,

@@ -34,6 +34,16 @@ enum {
 };
 enum { CLIENT_ESCAPE_NONE = -1 };
 
+/*
+ * The methods of user authentication: the functions of each are a struct
+ * userauth_ops userauth_ID in client/userauth-ID.c. The order is that in which
+ * they are preferred, unless PreferredAuthentications names another.
+ */
+#define CLIENT_AUTH_METHODS(M)                                                \
+	M(pubkey, "publickey")                                                \
+	M(kbdint, "keyboard-interactive")                                     \
+	M(password, "password")
+
 /* Fields are owned; strings are NULL when unset or "none". */
 struct client_conf {
 	struct conf_marks marks;
