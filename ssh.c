@@ -37,7 +37,7 @@
 
 enum { EXIT_ERROR = 255 };
 
-/* "OpenSSH_10.5..." as in the identification: programs look at it. */
+/* "OpenSSH_10.5..." as in the identification: scripts parse it. */
 #define RELEASE (&HPN_IDENT[sizeof "SSH-2.0-" - 1])
 
 static const char optstring[] =
@@ -212,8 +212,8 @@ take_destination(struct program *p, const char *text)
 		exit(EXIT_ERROR);
 }
 
-/* Flags may stand before and behind the destination; what comes then is the
- * command. */
+/* Flags may stand in front of the destination and behind it; the command
+ * follows. */
 static void
 parse_arguments(struct program *p, int argc, char **argv)
 {
@@ -282,7 +282,7 @@ load_configuration(struct program *p)
 		      "allowed");
 }
 
-/* -W is a connection of its own kind: it clears what is to be forwarded. */
+/* -W ignores the forwards of the configuration (ClearAllForwardings). */
 static void
 refuse_unbuilt(const struct program *p)
 {
@@ -371,8 +371,9 @@ stop(struct program *p, int status)
 	loop_stop(p->loop);
 }
 
-/* What the server told of a session before it went stands, and the session
- * ends by itself when its output is written. */
+/* A lost connection does not end a session that is there: it ends by itself,
+ * when its output is written, with the exit status that the server may have
+ * sent before. */
 static void
 on_connection_ended(void *arg, int err)
 {
@@ -405,8 +406,8 @@ on_session_ended(void *arg)
 	uses_end(&p->uses, USE_SESSION);
 }
 
-/* -W: who reads our output learns at once that there is no more, also where
- * it is the same socket as our input. */
+/* -W: the reader of our output sees its end at once, also if it is the same
+ * socket as our input. */
 static void
 on_forward_eof(void *arg)
 {
@@ -526,15 +527,15 @@ open_forward(struct program *p)
 }
 
 static int
-open_session(struct program *p, bool ahead)
+open_session(struct program *p, bool optimistic)
 {
 	struct session_params params = {
 	    .command = p->remote,
 	    .subsystem =
 		p->conf.session.session_type == CLIENT_SESSION_SUBSYSTEM,
 	    .tty = p->tty,
-	    .attach_later = ahead,
-	    .streams = session_streams_standard(),
+	    .attach_later = optimistic,
+	    .stdio = session_stdio_own(),
 	    .ended = on_session_ended,
 	    .arg = p,
 	};
@@ -549,8 +550,8 @@ open_session(struct program *p, bool ahead)
 	} else {
 		uses_begin(&p->uses, USE_NO_SESSION);
 	}
-	if (r == 0 && ahead && p->session != NULL)
-		session_ask_ahead(p->session);
+	if (r == 0 && optimistic && p->session != NULL)
+		session_open_optimistically(p->session);
 	/* Nobody who takes over this connection shall open another one. */
 	if (r == 0 && params.peer_is_openssh)
 		r = channels_global_request(params.channels,
@@ -558,10 +559,10 @@ open_session(struct program *p, bool ahead)
 	return r;
 }
 
-/* The first request of the user is likely to be granted: what the session
- * needs goes out behind it. */
+/* The user will probably be authenticated by the first request: the requests
+ * of the session are sent behind it at once. */
 static int
-on_likely(void *arg)
+on_optimistic(void *arg)
 {
 	struct program *p = arg;
 
@@ -604,7 +605,7 @@ on_ready(void *arg)
 	return r;
 }
 
-/* ---- the course of things ----------------------------------------------- */
+/* ---- from beginning to end ---------------------------------------------- */
 
 static int
 run(struct program *p)
@@ -613,7 +614,7 @@ run(struct program *p)
 		.conf = &p->conf,
 		.tty = p->tty,
 		.arg = p,
-		.likely = on_likely,
+		.send_optimistic = on_optimistic,
 		.ready = on_ready,
 		.ended = on_connection_ended,
 	};
@@ -648,8 +649,9 @@ out:
 	return p->status;
 }
 
-/* Output to a descriptor that the caller closed is lost: then writing fails,
- * as it would have on the closed one, and the number is taken. */
+/* Was hpnssh started with standard output closed? Then 1 becomes a descriptor
+ * to which writing fails, as it does on a closed one, so that no other file
+ * gets the number. */
 static void
 guard_closed_output(void)
 {

@@ -28,7 +28,7 @@ show(const struct session *s, const struct buf *text)
 		buf_put_u8(&out, (uint8_t)p[i]);
 	}
 	if (buf_err(&out) == 0)
-		(void)!fd_write_all(s->p.streams.err, buf_data(&out),
+		(void)!fd_write_all(s->p.stdio.err, buf_data(&out),
 		    buf_len(&out));
 	buf_clear(&out);
 }
@@ -74,7 +74,7 @@ static void
 run_background(void *arg)
 {
 	struct session *s = arg;
-	const struct session_streams *t = &s->p.streams;
+	const struct session_stdio *t = &s->p.stdio;
 	static const uint8_t eof = CTRL_D;
 	pid_t pid;
 

@@ -19,7 +19,7 @@ enum {
 	TEXT_MAX = 1024, /* bytes of a peer's text that are shown */
 };
 
-/* How loud what went wrong is. */
+/* The level of messages about failures. */
 static enum log_level
 trouble(const struct session *s)
 {
@@ -45,7 +45,7 @@ session_abort(struct session *s, int status)
 void
 session_set_raw(struct session *s, bool on)
 {
-	const struct session_streams *t = &s->p.streams;
+	const struct session_stdio *t = &s->p.stdio;
 
 	s->raw = t->ops != NULL && t->ops->set_raw(t->arg, on);
 }
@@ -53,7 +53,7 @@ session_set_raw(struct session *s, bool on)
 void
 session_set_nonblock(struct session *s, bool on)
 {
-	const struct session_streams *t = &s->p.streams;
+	const struct session_stdio *t = &s->p.stdio;
 
 	if (t->ops != NULL)
 		t->ops->set_nonblock(t->arg, on);
@@ -94,11 +94,11 @@ on_start_reply(void *arg, bool ok, struct rd data)
 static int
 request_pty(struct session *s)
 {
-	const char *term = s->p.streams.term;
+	const char *term = s->p.stdio.term;
 	struct buf b = { 0 };
 	int r;
 
-	tty_put_pty_request(&b, s->p.streams.terminal,
+	tty_put_pty_request(&b, s->p.stdio.terminal,
 	    term != NULL ? term : "");
 	if ((r = buf_err(&b)) == 0)
 		r = channel_request(s->channel, "pty-req", &b, on_pty_reply, s);
@@ -204,7 +204,7 @@ on_opened(void *arg, struct channel *c)
 void
 session_attach(struct session *s)
 {
-	const struct session_streams *t = &s->p.streams;
+	const struct session_stdio *t = &s->p.stdio;
 
 	s->may_attach = true;
 	if (s->state != SESSION_REQUESTED || s->channel == NULL)
@@ -234,7 +234,7 @@ send_early(struct session *s)
 }
 
 void
-session_ask_ahead(struct session *s)
+session_open_optimistically(struct session *s)
 {
 	channel_open_optimistically(s->channel, 0);
 	if (s->p.io != NULL && s->state == SESSION_REQUESTED &&
@@ -302,7 +302,7 @@ static void
 on_eof(void *arg, struct channel *c)
 {
 	struct session *s = arg;
-	const struct session_streams *t = &s->p.streams;
+	const struct session_stdio *t = &s->p.stdio;
 
 	(void)c;
 	/* A terminal has no reader who waits for the end. */
@@ -416,7 +416,7 @@ session_resized(struct session *s)
 
 	if (!s->tty || s->channel == NULL)
 		return;
-	tty_put_window_size(&b, s->p.streams.terminal);
+	tty_put_window_size(&b, s->p.stdio.terminal);
 	if (buf_err(&b) == 0)
 		(void)!channel_request(s->channel, "window-change", &b, NULL,
 		    NULL);

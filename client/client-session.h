@@ -20,9 +20,9 @@
 struct session;
 
 /* What happens to the descriptors and the terminal while a session has them.
- * hpnssh's own: session_streams_standard(). A shared connection, whose
+ * hpnssh's own: session_stdio_own(). A shared connection, whose
  * sessions have descriptors of another process, does something else. */
-struct session_streams_ops {
+struct session_stdio_ops {
 	/* Raw mode of the terminal, if it is one. Is it raw now? */
 	bool (*set_raw)(void *arg, bool on);
 	/* Off: as they were before. */
@@ -34,11 +34,11 @@ struct session_streams_ops {
 };
 
 /* The user's side of a session. Descriptors are borrowed. */
-struct session_streams {
+struct session_stdio {
 	int in, out, err;
 	int terminal;	  /* has the size and the modes; may be none */
 	const char *term; /* type of the terminal; NULL: not known */
-	const struct session_streams_ops *ops; /* NULL: nothing is done */
+	const struct session_stdio_ops *ops; /* NULL: nothing is done */
 	void *arg;
 };
 
@@ -54,9 +54,9 @@ struct session_params {
 	bool tty;	     /* a terminal for it is wanted */
 	bool peer_is_openssh; /* knows eow@ and no-more-sessions@ */
 	bool attach_later;    /* only when session_attach() is called */
-	bool quiet;	      /* no words to the user */
-	struct session_streams streams;
-	/* In place of streams.in and out, and of a terminal; NULL: these. */
+	bool quiet;	      /* no messages for the user */
+	struct session_stdio stdio;
+	/* In place of stdio.in and out, and of a terminal; NULL: these. */
 	const struct channel_io *io;
 	void *io_arg;
 	/* The session ended; exit status in session_status(). The callee
@@ -69,7 +69,7 @@ int session_new(struct session **out,
     const struct session_params *params) must_check;
 /* Sends all requests at once, as if the server had opened the channel with
  * the number 0. Nothing local happens until session_attach(). */
-void session_ask_ahead(struct session *s);
+void session_open_optimistically(struct session *s);
 /* The user is authenticated: the terminal and the descriptors may be used as
  * soon as the channel is open. */
 void session_attach(struct session *s);

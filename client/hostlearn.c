@@ -56,7 +56,7 @@ fingerprint(const struct hostlearn *h, const struct key *k)
 	return fp;
 }
 
-/* In the middle of a session: the terminal is the user's for a moment. */
+/* In the middle of a session: the terminal leaves raw mode for the question. */
 static bool
 user_agrees(const struct hostlearn *h, unsigned dropped)
 {
@@ -205,7 +205,7 @@ is_listed(const struct hostlearn *h, const struct key *k)
 	return false;
 }
 
-/* Keys of types that are not known here are passed over. */
+/* Skips keys of types that are not known here. */
 static int
 read_keys(struct hostlearn *h, struct rd *data)
 {
@@ -239,7 +239,8 @@ is_fit(const struct hostlearn *h, const struct key *k)
 	       !hostcheck_is_revoked(h->check, k);
 }
 
-/* Keeps what has a line, and what is to get one; the number of the latter. */
+/* Drops new keys that may not be used here. Returns how many new ones are left,
+ * which the server has to prove. */
 static size_t
 sort_keys(struct hostlearn *h, const struct knownhosts_renewal *rn)
 {

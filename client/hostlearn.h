@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Learning the other keys of a host whose key is known (UpdateHostKeys): after
- * login the server names them all (hostkeys-00@openssh.com), proves that it
+ * login the server announces them all (hostkeys-00@openssh.com), proves that it
  * has those that are new here (hostkeys-prove-00@openssh.com), and known_hosts
- * is brought up to date. So a host may change its keys without a question to
- * the user, and one with several is told all at once whichever is its first.
+ * is updated. So a host may change its keys without the user having to decide,
+ * and all keys of a host get known, not only the one that it shows first.
  *
  * Threads: loop thread only.
  */

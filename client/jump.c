@@ -51,7 +51,7 @@ add_pair(struct strlist *argv, const char *flag, const char *value)
 	return r;
 }
 
-/* What is said to the last hop is for those in front of it too. */
+/* The flags for the last hop; it passes them to those in front of it. */
 static int
 add_flags(struct strlist *argv, const struct client_conf *conf)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The way through jump hosts (ProxyJump): hpnssh -W on the last of them,
- * which passes those in front of it in the same way.
+ * Jump hosts (ProxyJump): the proxy command is hpnssh -W on the last of them,
+ * which reaches it through those in front of it in the same way.
  *
  * Threads: any; the environment is read.
  */
@@ -12,8 +12,8 @@
 #include "base/str.h"
 #include "conf/client-conf.h"
 
-/* Appends the program and its arguments. Needs conf->proxy_jump. Errors were
- * told: the host is its own jump host, or they lead in a circle. */
+/* Appends the program and its arguments. Needs conf->tcp.proxy_jump. Errors
+ * were logged: the host is its own jump host, or they lead in a circle. */
 int jump_command(struct strlist *argv,
     const struct client_conf *conf) must_check;
 /* In the process that becomes this program: one more hop. */

@@ -218,14 +218,14 @@ ask_session(struct stream *stream, bool ahead)
 	r = session_new(&stream->session, &params);
 	/* The first channel of such a server has the number 0. */
 	if (r == 0 && params.peer_is_openssh && stream->conn->streams == 1)
-		session_ask_ahead(stream->session);
+		session_open_optimistically(stream->session);
 	return r;
 }
 
 /* ---- connections -------------------------------------------------------- */
 
 static int
-on_likely(void *arg)
+on_optimistic(void *arg)
 {
 	struct conn *conn = arg;
 
@@ -345,11 +345,11 @@ connect_conn(struct conn *conn, bool hold)
 		.conf = &r->conf,
 		.loop = r->p.loop,
 		.need_none = r->p.clear,
-		.more = true,
-		.beside = conn != r->conns ? r->conns->client : NULL,
-		.hold = hold,
+		.keep_answer = true,
+		.first = conn != r->conns ? r->conns->client : NULL,
+		.keys_only = hold,
 		.arg = conn,
-		.likely = on_likely,
+		.send_optimistic = on_optimistic,
 		.ready = on_ready,
 		.ended = on_connection_ended,
 	};
@@ -362,16 +362,16 @@ connect_conn(struct conn *conn, bool hold)
 static unsigned
 tries_max(const struct remote *r)
 {
-	switch (sshclient_more(r->conns->client)) {
-	case SSHCLIENT_MORE_LIKELY:
+	switch (sshclient_further(r->conns->client)) {
+	case SSHCLIENT_FURTHER_LIKELY:
 		return BEGUN_MAX;
-	case SSHCLIENT_MORE_PERHAPS:
+	case SSHCLIENT_FURTHER_POSSIBLE:
 		for (const struct conn *c = r->conns->next; c != NULL;
 		     c = c->next)
 			if (is_up(c))
 				return BEGUN_MAX;
 		return 1;
-	case SSHCLIENT_MORE_NEVER:
+	case SSHCLIENT_FURTHER_NEVER:
 		break;
 	}
 	return 0;
@@ -394,7 +394,7 @@ begin_next(struct remote *r)
 	     c = c->next) {
 		if (c->state == CONN_HELD) {
 			conn_become(c, CONN_BEGUN);
-			err = sshclient_release(c->client);
+			err = sshclient_log_in(c->client);
 		} else if (c->state == CONN_WAITING) {
 			err = connect_conn(c, false);
 		} else {
@@ -669,7 +669,7 @@ begin_ahead(struct remote *r)
 	unsigned n = 0;
 	int err = 0;
 
-	if (sshclient_expected(first))
+	if (sshclient_is_predictable(first))
 		n = xfer_streams_early(tcp_rtt_us(sshclient_fd(first)),
 		    r->p.bulk, r->p.connections);
 	while (n-- > 0 && (err = add_connection(r, &stream)) == 0) {

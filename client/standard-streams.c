@@ -88,7 +88,7 @@ stdio_to_null(int fd)
 	fd_close(&null);
 }
 
-/* ---- as the streams of a session ---------------------------------------- */
+/* ---- for a session ------------------------------------------------------ */
 
 static bool
 set_standard_raw(void *arg, bool on)
@@ -126,17 +126,17 @@ end_standard_output(void *arg)
 	stdio_to_null(STDOUT_FILENO);
 }
 
-struct session_streams
-session_streams_standard(void)
+struct session_stdio
+session_stdio_own(void)
 {
-	static const struct session_streams_ops ops = {
+	static const struct session_stdio_ops ops = {
 		.set_raw = set_standard_raw,
 		.set_nonblock = set_standard_nonblock,
 		.end_input = end_standard_input,
 		.end_output = end_standard_output,
 	};
 
-	return (struct session_streams){
+	return (struct session_stdio){
 		.in = STDIN_FILENO,
 		.out = STDOUT_FILENO,
 		.err = STDERR_FILENO,

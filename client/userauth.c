@@ -68,7 +68,7 @@ userauth_keep_answer(struct userauth *ua, char *answer)
 {
 	prompt_free(ua->answer);
 	ua->answer = answer;
-	ua->questions++;
+	ua->prompts_answered++;
 }
 
 const char *
@@ -88,14 +88,15 @@ userauth_effort(const struct userauth *ua)
 static enum userauth_effort
 effort_of(const struct userauth *ua)
 {
-	if (ua->questions == 0 || ua->p.conf->auth.batch_mode)
+	if (ua->prompts_answered == 0 || ua->p.conf->auth.batch_mode)
 		return USERAUTH_SILENT;
-	return ua->questions == 1 && ua->answer != NULL ? USERAUTH_ONE_ANSWER :
-							  USERAUTH_ASKED;
+	return ua->prompts_answered == 1 && ua->answer != NULL ?
+	    USERAUTH_ONE_ANSWER :
+	    USERAUTH_INTERACTIVE;
 }
 
-/* The last answer was the right one. With BatchMode there was none: what is
- * there is of another connection. */
+/* Keeps the answer that succeeded, for further connections. (With BatchMode
+ * this is one of those, and nothing was answered.) */
 static void
 fill_secret(struct userauth *ua)
 {
@@ -171,7 +172,8 @@ userauth_put_clean(struct buf *out, struct span text)
 	free(copy);
 }
 
-/* The service will be granted, or the server disconnects. */
+/* The request was sent already: a server that does not grant the service
+ * disconnects. */
 static int
 on_service_accept(struct userauth *ua, struct rd body)
 {
@@ -212,7 +214,7 @@ preferred_method(const struct userauth *ua)
 
 /* RFC 4252 section 5.2: learns which methods there are. */
 static int
-ask_for_methods(struct userauth *ua)
+request_methods(struct userauth *ua)
 {
 	struct buf b;
 
@@ -240,13 +242,13 @@ userauth_start(struct userauth *ua)
 		if ((r = methods[id].ops->next(ua)) != 0)
 			return r < 0 ? r : 0;
 	}
-	return ask_for_methods(ua);
+	return request_methods(ua);
 }
 
 bool
-userauth_is_sure(const struct userauth *ua)
+userauth_expects_success(const struct userauth *ua)
 {
-	return ua->sure;
+	return ua->signed_first;
 }
 
 bool
@@ -278,9 +280,9 @@ userauth_advance(struct userauth *ua)
 	const char *pos = ua->p.conf->auth.preferred_authentications, *name;
 	size_t len;
 
-	/* The key of the first request could not sign after all. */
+	/* The first request was not sent: its key could not sign. */
 	if (ua->offered == NULL)
-		return ask_for_methods(ua);
+		return request_methods(ua);
 	while (csv_next(&pos, &name, &len)) {
 		char *copy = xstrndup(name, len);
 		enum userauth_id id = method_id(copy);
@@ -321,7 +323,7 @@ on_failure(struct userauth *ua, struct rd body)
 	if (more)
 		return partial ? ERR_PROTOCOL : 0;
 	if (!partial)
-		ua->questions = 0;
+		ua->prompts_answered = 0;
 	if (partial) {
 		log_verbose("Authenticated with partial success; more is asked "
 			    "for: %s",

@@ -31,7 +31,7 @@ static struct channels *near, *far;
 static struct channel *far_channel;
 static int sock[2], user[2], server_data[2], errors[2];
 static char requests[256]; /* that the server got, a word each */
-static char calls[256];	   /* what was done to the streams */
+static char calls[256];	   /* what the session did to its descriptors */
 static char term[32];
 static uint32_t columns, rows;
 static bool refuse_pty;
@@ -95,7 +95,7 @@ on_open(void *arg, struct channels *chs, struct channel *c, struct rd *data)
 	return 0;
 }
 
-/* ---- the streams -------------------------------------------------------- */
+/* ---- the descriptors ---------------------------------------------------- */
 
 static bool
 on_raw(void *arg, bool on)
@@ -119,7 +119,7 @@ on_end_output(void *arg)
 	note(calls, "end-output");
 }
 
-static const struct session_streams_ops streams_ops = {
+static const struct session_stdio_ops stdio_ops = {
 	.set_raw = on_raw,
 	.set_nonblock = on_nonblock,
 	.end_output = on_end_output,
@@ -225,13 +225,13 @@ open_session(int terminal, bool attach_later)
 		.channels = near,
 		.tty = terminal != -1,
 		.attach_later = attach_later,
-		.streams = {
+		.stdio = {
 			.in = user[0],
 			.out = user[0],
 			.err = errors[0],
 			.terminal = terminal,
 			.term = "tests",
-			.ops = &streams_ops,
+			.ops = &stdio_ops,
 		},
 		.ended = on_ended,
 	};
