@@ -15,7 +15,7 @@
 
 enum { BREAK_MS = 1000, CTRL_D = 4 };
 
-/* To the terminal, with line ends that suit its mode. */
+/* To the terminal; in raw mode a line end needs CR. */
 static void
 show(const struct session *s, const struct buf *text)
 {
@@ -61,15 +61,15 @@ run_suspend(void *arg)
 	session_set_raw(s, false);
 	session_set_nonblock(s, false);
 	(void)kill(getpid(), SIGTSTP);
-	/* Somebody brought us back. */
+	/* Continued (SIGCONT). */
 	session_set_nonblock(s, true);
 	if (raw)
 		session_set_raw(s, true);
 	session_resized(s);
 }
 
-/* The connection lives on without the terminal; the shell is told that
- * nothing more will be typed. */
+/* The connection goes on in a child without the terminal; the shell gets ^D,
+ * because nothing more will be typed. */
 static void
 run_background(void *arg)
 {
