@@ -29,6 +29,7 @@
 #include "client/standard-streams.h"
 #include "client/tty.h"
 #include "client/unbuilt.h"
+#include "client/uses.h"
 #include "conf/client-conf.h"
 #include "conf/destination.h"
 #include "connection.h"
@@ -37,7 +38,7 @@
 
 enum { EXIT_ERROR = 255 };
 
-/* "OpenSSH_10.5..." as in the identification: programs look at it. */
+/* "OpenSSH_10.5..." as in the identification: scripts parse it. */
 #define RELEASE (&HPN_IDENT[sizeof "SSH-2.0-" - 1])
 
 static const char optstring[] =
@@ -73,6 +74,7 @@ struct program {
 	struct sshclient *client;
 	struct session *session;
 	struct stdio_forward *forward; /* -W */
+	struct uses uses; /* the program ends with the last of them */
 	char *remote; /* what the server shall run; NULL: a shell */
 	bool tty;
 	bool session_ended; /* by its own end, not the connection's */
@@ -211,8 +213,8 @@ take_destination(struct program *p, const char *text)
 		exit(EXIT_ERROR);
 }
 
-/* Flags may stand before and behind the destination; what comes then is the
- * command. */
+/* Flags may stand in front of the destination and behind it; the command
+ * follows. */
 static void
 parse_arguments(struct program *p, int argc, char **argv)
 {
@@ -281,7 +283,7 @@ load_configuration(struct program *p)
 		      "allowed");
 }
 
-/* -W is a connection of its own kind: it clears what is to be forwarded. */
+/* -W ignores the forwards of the configuration (ClearAllForwardings). */
 static void
 refuse_unbuilt(const struct program *p)
 {
@@ -370,8 +372,9 @@ stop(struct program *p, int status)
 	loop_stop(p->loop);
 }
 
-/* What the server told of a session before it went stands, and the session
- * ends by itself when its output is written. */
+/* A lost connection does not end a session that is there: it ends by itself,
+ * when its output is written, with the exit status that the server may have
+ * sent before. */
 static void
 on_connection_ended(void *arg, int err)
 {
@@ -385,17 +388,27 @@ on_connection_ended(void *arg, int err)
 }
 
 static void
+on_unused(void *arg)
+{
+	const struct program *p = arg;
+
+	loop_stop(p->loop);
+}
+
+static void
 on_session_ended(void *arg)
 {
 	struct program *p = arg;
 
 	p->session_ended = true;
 	/* A refused session ends before session_new() has returned it. */
-	stop(p, p->session != NULL ? session_status(p->session) : EXIT_ERROR);
+	p->status = p->session != NULL ? session_status(p->session) :
+					 EXIT_ERROR;
+	uses_end(&p->uses, USE_SESSION);
 }
 
-/* -W: who reads our output learns at once that there is no more, also where
- * it is the same socket as our input. */
+/* -W: the reader of our output sees its end at once, also if it is the same
+ * socket as our input. */
 static void
 on_forward_eof(void *arg)
 {
@@ -407,7 +420,10 @@ on_forward_eof(void *arg)
 static void
 on_forward_ended(void *arg, bool failed)
 {
-	stop(arg, failed ? EXIT_ERROR : 0);
+	struct program *p = arg;
+
+	p->status = failed ? EXIT_ERROR : 0;
+	uses_end(&p->uses, USE_STDIO_FORWARD);
 }
 
 static void
@@ -506,30 +522,36 @@ open_forward(struct program *p)
 		.arg = p,
 	};
 
+	uses_begin(&p->uses, USE_STDIO_FORWARD);
 	return stdio_forward_new(&p->forward, &params);
 }
 
 static int
-open_session(struct program *p, bool ahead)
+open_session(struct program *p, bool optimistic)
 {
 	struct session_params params = {
 	    .command = p->remote,
 	    .subsystem =
 		p->conf.session.session_type == CLIENT_SESSION_SUBSYSTEM,
 	    .tty = p->tty,
-	    .ahead = ahead,
+	    .attach_later = optimistic,
+	    .stdio = session_stdio_own(),
 	    .ended = on_session_ended,
 	    .arg = p,
 	};
 	int r = 0;
 
 	sshclient_fill(p->client, &params);
-	if (p->through.host != NULL)
+	if (p->through.host != NULL) {
 		r = open_forward(p);
-	else if (p->conf.session.session_type != CLIENT_SESSION_NONE)
+	} else if (p->conf.session.session_type != CLIENT_SESSION_NONE) {
+		uses_begin(&p->uses, USE_SESSION);
 		r = session_new(&p->session, &params);
-	if (r == 0 && ahead && p->session != NULL)
-		session_ask_ahead(p->session);
+	} else {
+		uses_begin(&p->uses, USE_NO_SESSION);
+	}
+	if (r == 0 && optimistic && p->session != NULL)
+		session_open_optimistically(p->session);
 	/* Nobody who takes over this connection shall open another one. */
 	if (r == 0 && params.peer_is_openssh)
 		r = channels_global_request(params.channels,
@@ -537,10 +559,10 @@ open_session(struct program *p, bool ahead)
 	return r;
 }
 
-/* The first request of the user is likely to be granted: what the session
- * needs goes out behind it. */
+/* The user will probably be authenticated by the first request: the requests
+ * of the session are sent behind it at once. */
 static int
-on_likely(void *arg)
+on_optimistic(void *arg)
 {
 	struct program *p = arg;
 
@@ -583,7 +605,7 @@ on_ready(void *arg)
 	return r;
 }
 
-/* ---- the course of things ----------------------------------------------- */
+/* ---- from beginning to end ---------------------------------------------- */
 
 static int
 run(struct program *p)
@@ -592,13 +614,14 @@ run(struct program *p)
 		.conf = &p->conf,
 		.tty = p->tty,
 		.arg = p,
-		.likely = on_likely,
+		.send_optimistic = on_optimistic,
 		.ready = on_ready,
 		.ended = on_connection_ended,
 	};
 	int r;
 
 	p->status = EXIT_ERROR;
+	p->uses = (struct uses){ .unused = on_unused, .arg = p };
 	if (p->conf.host.refuse_connection != NULL) {
 		log_error("hpnssh: %s", p->conf.host.refuse_connection);
 		return EXIT_ERROR;
@@ -626,8 +649,9 @@ out:
 	return p->status;
 }
 
-/* Output to a descriptor that the caller closed is lost: then writing fails,
- * as it would have on the closed one, and the number is taken. */
+/* Was hpnssh started with standard output closed? Then 1 becomes a descriptor
+ * to which writing fails, as it does on a closed one, so that no other file
+ * gets the number. */
 static void
 guard_closed_output(void)
 {

@@ -37,7 +37,7 @@ struct candidates {
 	const struct client_conf *conf;
 	struct dial_address v[2 * ADDRESSES_MAX];
 	size_t n;
-	bool no_congestion; /* CongestionControl was refused: told once */
+	bool no_congestion; /* CongestionControl was refused: reported once */
 };
 
 /* ---- addresses ---------------------------------------------------------- */
@@ -171,17 +171,17 @@ on_prepare(void *arg, size_t which, int fd)
 /* ---- all attempts ------------------------------------------------------- */
 
 static void
-tell_failure(const struct candidates *c, const struct dial *d)
+report_failure(const struct candidates *c, const struct dial *d)
 {
-	uint16_t told = 0;
+	uint16_t reported = 0;
 
-	/* One line a port; what its last address said. */
+	/* One line for each port, with the error of its last address. */
 	for (size_t i = c->n; i-- > 0;) {
 		uint16_t port = port_of(&c->v[i]);
 
-		if (port == told)
+		if (port == reported)
 			continue;
-		told = port;
+		reported = port;
 		log_error("hpnssh: connect to host %s port %u: %s",
 		    c->conf->host.hostname, port, strerror(dial_error(d, i)));
 	}
@@ -236,8 +236,8 @@ take_winner(struct sshlink *link, struct client_conf *conf, int fd,
 	set_socket_options(fd, conf);
 }
 
-/* All candidates once. ERR_SYSTEM: none of them answers, which is told if
- * this was the last attempt. */
+/* Tries all candidates once. ERR_SYSTEM: none of them answers, which is logged
+ * if this was the last attempt. */
 static int
 dial_once(struct sshlink *link, struct client_conf *conf,
     struct candidates *c, bool is_last)
@@ -265,7 +265,7 @@ dial_once(struct sshlink *link, struct client_conf *conf,
 	if ((fd = dial_take_winner(d, &which)) != -1)
 		take_winner(link, conf, fd, &c->v[which]);
 	else if (is_last)
-		tell_failure(c, d);
+		report_failure(c, d);
 	dial_free(d);
 	return fd != -1 ? 0 : ERR_SYSTEM;
 }
@@ -389,7 +389,7 @@ sshlink_open(struct sshlink *link, struct client_conf *conf)
 }
 
 int
-sshlink_open_beside(struct sshlink *link, const struct sshlink *first,
+sshlink_open_further(struct sshlink *link, const struct sshlink *first,
     const struct client_conf *conf)
 {
 	const struct sockaddr *peer = (const struct sockaddr *)&first->peer;

@@ -16,7 +16,7 @@
 #include "base/err.h"
 #include "conf/client-conf.h"
 
-/* The way to the host. */
+/* What leads to the host: a TCP connection, or a proxy command. */
 struct sshlink {
 	int fd;	       /* socket; -1 once closed */
 	char *address; /* numeric; NULL behind a proxy command */
@@ -26,12 +26,12 @@ struct sshlink {
 	socklen_t peer_len;
 };
 
-/* Connects as conf says. Tells the user why not; ERR_*. conf->port becomes
- * the port that answered, so that tokens and known_hosts speak of it. */
+/* Connects as conf says. ERR_*: the reason was logged. conf->host.port becomes
+ * the port that answered, which tokens and known_hosts then use. */
 int sshlink_open(struct sshlink *link, struct client_conf *conf) must_check;
-/* The same way once more: to the address and port that answered, or through
- * another proxy command. Does not wait, and tells nobody. */
-int sshlink_open_beside(struct sshlink *link, const struct sshlink *first,
+/* A further connection: to the address and port that answered, or through
+ * another proxy command. It does not wait, and logs no errors. */
+int sshlink_open_further(struct sshlink *link, const struct sshlink *first,
     const struct client_conf *conf) must_check;
 /* Closes, and ends the proxy command. */
 void sshlink_close(struct sshlink *link);

@@ -20,7 +20,15 @@
 
 enum {
 	IDENT_MAX = 253, /* bytes without CR LF, RFC 4253 section 4.2 */
-	SAID_MAX = 256,
+	LAST_LINE_MAX = 256,
+};
+
+enum login_state {
+	LOGIN_EXCHANGING,     /* identifications, then keys */
+	LOGIN_KEYS_ONLY,      /* agreed on keys; waits for sshlogin_log_in() */
+	LOGIN_AUTHENTICATING, /* soon, or already */
+	LOGIN_AUTHENTICATED,
+	LOGIN_ENDED,
 };
 
 struct sshlogin {
@@ -30,21 +38,21 @@ struct sshlogin {
 	struct kex *kex;
 	struct connection *connection;
 	struct userauth *userauth;
-	struct hostlearn *hostlearn; /* NULL: nothing is to be learnt */
 	struct loop_fd *watch;	    /* until the identification is there */
 	struct loop_timer *timeout; /* ConnectTimeout */
 	struct loop_timer *auth_timer; /* between keys and authentication */
 	char *ident, *peer_ident;
-	char *said; /* its last words before, or instead of, that; or NULL */
+	/* The last line that the server sent in front of its identification,
+	 * or in place of one; or NULL. */
+	char *last_line;
 	struct buf host_signature; /* of the first exchange */
 	char *hints_path; /* NULL: no hints are kept */
-	struct hints hints; /* of the last time; empty if there are none */
-	bool ahead; /* the session was asked for before authentication */
-	bool held;  /* what p.hold forbids is due */
-	bool authenticated, ended;
+	struct hints hints; /* of the last connection; empty: there are none */
+	enum login_state state;
+	bool sent_optimistic; /* messages were sent behind the first request */
 };
 
-/* ---- the end ------------------------------------------------------------ */
+/* ---- the end of the connection ------------------------------------------ */
 
 static const char *
 peer_name(const struct sshlogin *l)
@@ -73,7 +81,7 @@ what_did_not_match(int err)
 }
 
 static void
-tell_disconnect(const struct sshlogin *l)
+report_disconnect(const struct sshlogin *l)
 {
 	uint32_t reason = 0;
 	const char *text = packet_disconnect_text(l->packet, &reason);
@@ -84,11 +92,12 @@ tell_disconnect(const struct sshlogin *l)
 	    l->p.link->port);
 }
 
-/* The connection broke: the same words for every way that TCP says it. */
+/* The connection broke. EOF, a reset and a timeout of TCP are all the same to
+ * the user. */
 static void
-tell_lost(const struct sshlogin *l, int err)
+report_lost(const struct sshlogin *l, int err)
 {
-	if (l->authenticated) {
+	if (l->state == LOGIN_AUTHENTICATED) {
 		if (err == ERR_SYSTEM)
 			log_error("Connection to %s lost: %s",
 			    l->p.conf->load.original_host, err_text(err));
@@ -100,8 +109,8 @@ tell_lost(const struct sshlogin *l, int err)
 	if (l->peer_ident == NULL) {
 		log_error("hpnssh: no SSH identification from %s port %u",
 		    peer_name(l), l->p.link->port);
-		if (l->said != NULL)
-			log_error("hpnssh: it says: %s", l->said);
+		if (l->last_line != NULL)
+			log_error("hpnssh: it says: %s", l->last_line);
 	}
 	log_error("Connection %s by %s port %u",
 	    err == ERR_SYSTEM && errno == ECONNRESET ? "reset" : "closed",
@@ -109,7 +118,7 @@ tell_lost(const struct sshlogin *l, int err)
 }
 
 static void
-tell_end(const struct sshlogin *l, int err)
+report_end(const struct sshlogin *l, int err)
 {
 	const char *what = what_did_not_match(err), *offer;
 
@@ -124,14 +133,14 @@ tell_end(const struct sshlogin *l, int err)
 	switch (err) {
 	case ERR_DENIED:
 	case ERR_HOSTKEY:
-		break; /* told where it happened */
+		break; /* was logged where it happened */
 	case ERR_CLOSED:
 	case ERR_EOF:
 	case ERR_SYSTEM:
-		tell_lost(l, err);
+		report_lost(l, err);
 		break;
 	case ERR_DISCONNECTED:
-		tell_disconnect(l);
+		report_disconnect(l);
 		break;
 	case ERR_TIMEOUT:
 		log_error("Timeout, server %s not responding.",
@@ -143,16 +152,17 @@ tell_end(const struct sshlogin *l, int err)
 	}
 }
 
-/* What is told from here on is for those who asked, or nobody; to be undone
- * by log_demote(). */
+/* With p.quiet, messages are for debugging only from here on. Returns what
+ * log_demote() needs to undo that. */
 static bool
-hush(const struct sshlogin *l)
+demote_log(const struct sshlogin *l)
 {
 	return log_demote(l->p.quiet);
 }
 
-/* No server may fall over a guess more than once: there are some that do not
- * know that a wrong one is to be passed over (RFC 4253 section 7). */
+/* If the first key exchange failed after a guess, the next connection does not
+ * guess: some servers do not ignore a wrong guess, as RFC 4253 section 7
+ * demands, and fail. */
 static void
 drop_bad_hints(const struct sshlogin *l)
 {
@@ -169,16 +179,17 @@ drop_bad_hints(const struct sshlogin *l)
 		log_debug("%s: %s", l->hints_path, err_text(r));
 }
 
-/* The user's key is not welcome any more: nothing is begun on the guess that
- * it is, so that a server which punishes those that come and do not log in has
- * no cause for it. */
+/* The server refused the user's key of the hints: forget it, so that no
+ * further connections are begun in the expectation that it works. A server may
+ * count connections that do not log in as attacks. */
 static void
 drop_refused_key(struct sshlogin *l)
 {
 	int r;
 
-	if (l->hints.key == NULL || l->authenticated || l->userauth == NULL ||
-	    l->p.beside != NULL || !userauth_was_refused(l->userauth))
+	if (l->hints.key == NULL || l->state == LOGIN_AUTHENTICATED ||
+	    l->userauth == NULL || l->p.first != NULL ||
+	    !userauth_was_refused(l->userauth))
 		return;
 	free(l->hints.key);
 	l->hints.key = NULL;
@@ -190,11 +201,10 @@ drop_refused_key(struct sshlogin *l)
 static void
 end(struct sshlogin *l, int err)
 {
-	bool was = hush(l);
+	bool was_demoted = demote_log(l);
 
-	if (l->ended)
+	if (l->state == LOGIN_ENDED)
 		goto out;
-	l->ended = true;
 	drop_bad_hints(l);
 	drop_refused_key(l);
 	loop_cancel(l->p.loop, l->timeout);
@@ -204,10 +214,11 @@ end(struct sshlogin *l, int err)
 	    l->p.complete(l->p.arg))
 		log_debug("the server is gone: %s", err_text(err));
 	else
-		tell_end(l, err);
+		report_end(l, err);
+	l->state = LOGIN_ENDED;
 	l->p.ended(l->p.arg, err);
 out:
-	(void)log_demote(was);
+	(void)log_demote(was_demoted);
 }
 
 static void
@@ -220,16 +231,16 @@ static void
 on_timeout(void *arg)
 {
 	struct sshlogin *l = arg;
-	bool was = hush(l);
+	bool was_demoted = demote_log(l);
 
 	l->timeout = NULL;
 	log_error("Connection to %s port %u timed out before %s.",
 	    peer_name(l), l->p.link->port,
 	    l->userauth != NULL ? "the user was authenticated" :
 				  "the keys were agreed on");
-	l->ended = true;
+	l->state = LOGIN_ENDED;
 	l->p.ended(l->p.arg, ERR_TIMEOUT);
-	(void)log_demote(was);
+	(void)log_demote(was_demoted);
 }
 
 /* ---- authentication ----------------------------------------------------- */
@@ -240,31 +251,34 @@ same_text(const char *a, const char *b)
 	return (a == NULL) == (b == NULL) && (a == NULL || strcmp(a, b) == 0);
 }
 
-/* Notes what made this connection quick, or would have. */
+/* Keeps for the next connection what can be guessed there: the server's first
+ * methods, and the user's key. */
 static void
 save_hints(struct sshlogin *l)
 {
 	struct hints now = { 0 };
 	int r;
 
-	/* A further connection learns nothing that the first has not. */
-	if (l->p.beside != NULL)
+	/* The first connection of several has saved them. */
+	if (l->p.first != NULL)
 		return;
-	/* A first contact may have made the file that they stand beside. */
+	/* At a first contact known_hosts, which the file of hints is named
+	 * after, may be new. */
 	if (l->hints_path == NULL)
 		l->hints_path = hostcheck_hints_path(l->hostcheck);
 	if (l->hints_path == NULL || hostcheck_distrusted(l->hostcheck) ||
 	    !kex_peer_first(l->kex, &now.kex, &now.hostkey))
 		return;
-	/* The server's wish does not count more than our own order. */
+	/* Our own order decides, not the server's: no hint of its first
+	 * method if that is not what was agreed on. */
 	if (strcmp(now.kex, kex_result(l->kex)->kex) != 0)
 		strlcpy(now.kex, "-", strlen(now.kex) + 1);
 	now.key = userauth_key_hint(l->userauth);
-	now.asked = userauth_effort(l->userauth) != USERAUTH_SILENT;
+	now.interactive = userauth_effort(l->userauth) != USERAUTH_SILENT;
 	if (!same_text(now.kex, l->hints.kex) ||
 	    !same_text(now.hostkey, l->hints.hostkey) ||
 	    !same_text(now.key, l->hints.key) ||
-	    now.asked != l->hints.asked) {
+	    now.interactive != l->hints.interactive) {
 		r = hints_save(l->hints_path, hostcheck_name(l->hostcheck),
 		    &now);
 		if (r != 0)
@@ -278,8 +292,9 @@ conclude_auth(struct sshlogin *l)
 {
 	int r;
 
-	if (l->ahead && userauth_was_refused(l->userauth)) {
-		/* The server dropped what came before its consent. */
+	if (l->sent_optimistic && userauth_was_refused(l->userauth)) {
+		/* It dropped what arrived before the user was authenticated:
+		 * send it again. */
 		if ((r = packet_replay(l->packet)) != 0)
 			return r;
 	} else {
@@ -287,7 +302,7 @@ conclude_auth(struct sshlogin *l)
 	}
 	if ((r = packet_authenticated(l->packet)) != 0)
 		return r;
-	l->authenticated = true;
+	l->state = LOGIN_AUTHENTICATED;
 	loop_cancel(l->p.loop, l->timeout);
 	l->timeout = NULL;
 	log_verbose("Authenticated to %s ([%s]:%u) using \"%s\".",
@@ -302,12 +317,12 @@ static int
 on_auth(void *arg, uint8_t type, struct rd payload)
 {
 	struct sshlogin *l = arg;
-	bool was;
+	bool was_demoted;
 	int r;
 
 	if (l->userauth == NULL)
 		return ERR_PROTOCOL;
-	was = hush(l);
+	was_demoted = demote_log(l);
 	userauth_set_extensions(l->userauth, kex_server_sig_algs(l->kex),
 	    kex_peer_hostbound(l->kex));
 	(void)rd_u8(&payload); /* type */
@@ -316,20 +331,22 @@ on_auth(void *arg, uint8_t type, struct rd payload)
 		r = connection_unimplemented(l->connection);
 	else if (r == USERAUTH_DONE)
 		r = conclude_auth(l);
-	(void)log_demote(was);
+	(void)log_demote(was_demoted);
 	return r;
 }
 
 /*
- * May messages of the session follow the request at once? Servers that call
- * themselves OpenSSH keep them until the user is authenticated, answer with
- * UNIMPLEMENTED if that fails, and number their channels from 0. With
- * compression they would have to be compressed already.
+ * May messages of the session be sent right behind the authentication request?
+ * Servers that call themselves OpenSSH keep them until the user is
+ * authenticated, answer UNIMPLEMENTED if authentication fails, and number
+ * their channels from 0. Not with compression, which begins with the success
+ * of the authentication: whether they have to be compressed is not known yet.
  */
 static bool
-may_go_ahead(const struct sshlogin *l)
+may_send_optimistic(const struct sshlogin *l)
 {
-	return l->p.likely != NULL && userauth_is_sure(l->userauth) &&
+	return l->p.send_optimistic != NULL &&
+	    userauth_expects_success(l->userauth) &&
 	    sshlogin_peer_is_openssh(l) &&
 	    !hostcheck_distrusted(l->hostcheck) &&
 	    strcmp(kex_result(l->kex)->comp_tx, "none") == 0 &&
@@ -357,33 +374,35 @@ start_auth(struct sshlogin *l)
 		return r;
 	userauth_set_extensions(l->userauth, kex_server_sig_algs(l->kex),
 	    kex_peer_hostbound(l->kex));
-	if ((r = userauth_start(l->userauth)) != 0 || !may_go_ahead(l))
+	if ((r = userauth_start(l->userauth)) != 0 || !may_send_optimistic(l))
 		return r;
-	l->ahead = true;
+	l->sent_optimistic = true;
 	packet_record(l->packet, true);
-	r = l->p.likely(l->p.arg);
+	r = l->p.send_optimistic(l->p.arg);
 	packet_record(l->packet, false);
 	return r;
 }
 
 static void
-on_auth_time(void *arg)
+on_auth_timer(void *arg)
 {
 	struct sshlogin *l = arg;
-	bool was = hush(l);
+	bool was_demoted = demote_log(l);
 	int r;
 
 	l->auth_timer = NULL;
-	if (!l->ended && (r = start_auth(l)) != 0)
+	if (l->state != LOGIN_ENDED && (r = start_auth(l)) != 0)
 		end(l, r);
-	(void)log_demote(was);
+	(void)log_demote(was_demoted);
 }
 
-/* After all that came with NEWKEYS: EXT_INFO is among it. */
+/* Not at once: the packets that arrived together with NEWKEYS are read first,
+ * because EXT_INFO may be among them. */
 static void
-log_in_soon(struct sshlogin *l)
+start_auth_soon(struct sshlogin *l)
 {
-	l->auth_timer = loop_after(l->p.loop, 0, on_auth_time, l);
+	l->state = LOGIN_AUTHENTICATING;
+	l->auth_timer = loop_after(l->p.loop, 0, on_auth_timer, l);
 	if (l->auth_timer == NULL)
 		end(l, ERR_NOMEM);
 }
@@ -394,12 +413,12 @@ static int
 on_hostkey(void *arg, struct span blob, const char *alg)
 {
 	struct sshlogin *l = arg;
-	bool was = hush(l);
+	bool was_demoted = demote_log(l);
 	int r;
 
 	(void)alg;
 	r = hostcheck_key(l->hostcheck, blob);
-	(void)log_demote(was);
+	(void)log_demote(was_demoted);
 	return r;
 }
 
@@ -453,30 +472,30 @@ on_kex_done(void *arg, bool first)
 			end(l, r);
 		return;
 	}
-	/* With nobody to be asked, the rest takes no time either. */
+	/* From here on it may wait for the user, but not with BatchMode. */
 	if (!l->p.conf->auth.batch_mode) {
 		loop_cancel(l->p.loop, l->timeout);
 		l->timeout = NULL;
 	}
 	warn_weak(l, k);
-	l->held = l->p.hold;
-	if (!l->held)
-		log_in_soon(l);
+	if (l->p.keys_only)
+		l->state = LOGIN_KEYS_ONLY;
+	else
+		start_auth_soon(l);
 }
 
 int
-sshlogin_release(struct sshlogin *l)
+sshlogin_log_in(struct sshlogin *l)
 {
-	bool was = hush(l);
+	bool was_demoted = demote_log(l);
 	int r = hostcheck_confirm(l->hostcheck);
 
-	(void)log_demote(was);
+	(void)log_demote(was_demoted);
 	if (r != 0)
 		return r;
-	l->p.hold = false;
-	if (l->held && !l->ended)
-		log_in_soon(l);
-	l->held = false;
+	l->p.keys_only = false;
+	if (l->state == LOGIN_KEYS_ONLY)
+		start_auth_soon(l);
 	return 0;
 }
 
@@ -487,15 +506,15 @@ sshlogin_is_answered(const struct sshlogin *l)
 }
 
 bool
-sshlogin_expected(const struct sshlogin *l)
+sshlogin_is_predictable(const struct sshlogin *l)
 {
-	return l->hints.key != NULL && !l->hints.asked &&
+	return l->hints.key != NULL && !l->hints.interactive &&
 	    !hostcheck_distrusted(l->hostcheck);
 }
 
-/* list with name in front; caller frees. */
+/* The list with name moved to its front; caller frees. */
 static char *
-with_first(const char *list, const char *name)
+put_first(const char *list, const char *name)
 {
 	char *rest, *out;
 
@@ -509,9 +528,9 @@ with_first(const char *list, const char *name)
 }
 
 /*
- * The server's first method goes first, so that it can be guessed: but not in
- * front of one that is better against tomorrow's computers, which this server
- * may have learnt since.
+ * A guess is right only if client and server have the same first method, so
+ * the server's goes to the front of ours: but only a post-quantum one, because
+ * the server may have got one of those since the hint was saved.
  */
 static char *
 kex_list(const struct sshlogin *l)
@@ -519,7 +538,7 @@ kex_list(const struct sshlogin *l)
 	const char *list = l->p.conf->algs.kex_algorithms, *hint = l->hints.kex;
 	const struct kem_alg *alg = hint != NULL ? kem_by_name(hint) : NULL;
 
-	return with_first(list,
+	return put_first(list,
 	    alg != NULL && alg->post_quantum ? hint : NULL);
 }
 
@@ -532,7 +551,7 @@ hostkey_list(const struct sshlogin *l)
 	if (hint == NULL || l->p.conf->algs.host_key_algorithms_given ||
 	    !hostcheck_knows(l->hostcheck, hint))
 		return list;
-	out = with_first(list, hint);
+	out = put_first(list, hint);
 	free(list);
 	return out;
 }
@@ -546,7 +565,7 @@ begins_with(const char *list, const char *name)
 	    strncmp(list, name, len) == 0;
 }
 
-/* peer_ident NULL: before anything was heard of the server. */
+/* peer_ident NULL: before the server's identification arrived. */
 static int
 start_kex(struct sshlogin *l)
 {
@@ -613,8 +632,8 @@ on_other_line(void *arg, const char *text)
 	log_debug("the server says before its identification: %.256s", text);
 	if (*text == '\0')
 		return;
-	free(l->said);
-	l->said = xstrndup(text, SAID_MAX);
+	free(l->last_line);
+	l->last_line = xstrndup(text, LAST_LINE_MAX);
 }
 
 static int
@@ -637,7 +656,7 @@ on_readable(void *arg, int fd, int events)
 
 	(void)fd;
 	if (events & LOOP_WRITE) {
-		/* Connected by now, or it failed. */
+		/* connect(2) is over, with success or not. */
 		r = packet_flush(l->packet);
 		if (r == 0)
 			loop_fd_want(l->watch, LOOP_READ);
@@ -694,9 +713,9 @@ begin(struct sshlogin *l)
 
 	r = hostcheck_new(&l->hostcheck, conf, l->p.link->address,
 	    l->p.link->port);
-	if (r == 0 && l->p.beside != NULL)
-		hostcheck_follow(l->hostcheck, l->p.beside->hostcheck,
-		    l->p.hold);
+	if (r == 0 && l->p.first != NULL)
+		hostcheck_set_first(l->hostcheck, l->p.first->hostcheck,
+		    l->p.keys_only);
 	if (r == 0)
 		r = make_ident(l);
 	if (r != 0)
@@ -713,7 +732,8 @@ begin(struct sshlogin *l)
 		    (uint64_t)conf->tcp.connect_timeout * 1000, on_timeout, l);
 	r = packet_put_identification(l->packet, l->ident);
 	l->hints_path = hostcheck_hints_path(l->hostcheck);
-	/* A host that is known is told all at once. */
+	/* With hints, the key exchange starts before the server's
+	 * identification arrives. */
 	if (r == 0 && l->hints_path != NULL &&
 	    hints_load(l->hints_path, hostcheck_name(l->hostcheck),
 		&l->hints) == 0)
@@ -734,7 +754,7 @@ sshlogin_new(struct sshlogin **out, const struct sshlogin_params *params)
 
 	l->p = *params;
 	if ((r = begin(l)) != 0) {
-		tell_end(l, r);
+		report_end(l, r);
 		sshlogin_free(l);
 		return r;
 	}
@@ -752,13 +772,12 @@ sshlogin_free(struct sshlogin *l)
 	loop_cancel(l->p.loop, l->auth_timer);
 	connection_free(l->connection);
 	userauth_free(l->userauth);
-	hostlearn_free(l->hostlearn);
 	kex_free(l->kex);
 	packet_free(l->packet);
 	hostcheck_free(l->hostcheck);
 	free(l->ident);
 	free(l->peer_ident);
-	free(l->said);
+	free(l->last_line);
 	buf_clear(&l->host_signature);
 	free(l->hints_path);
 	hints_clear(&l->hints);
@@ -768,10 +787,10 @@ sshlogin_free(struct sshlogin *l)
 void
 sshlogin_disconnect(struct sshlogin *l)
 {
-	if (!l->ended && l->packet != NULL)
+	if (l->state != LOGIN_ENDED && l->packet != NULL)
 		packet_disconnect(l->packet, SSH_DISCONNECT_BY_APPLICATION,
 		    "disconnected by user");
-	l->ended = true;
+	l->state = LOGIN_ENDED;
 }
 
 struct packet *
@@ -793,10 +812,10 @@ sshlogin_connection(const struct sshlogin *l)
 }
 
 int
-sshlogin_learn_hostkeys(struct sshlogin *l, struct channels *chs)
+sshlogin_learn_hostkeys(const struct sshlogin *l, struct channels *chs,
+    struct hostlearn **out)
 {
-	return hostlearn_new(&l->hostlearn, l->p.conf, l->hostcheck, l->kex,
-	    chs);
+	return hostlearn_new(out, l->p.conf, l->hostcheck, l->kex, chs);
 }
 
 bool

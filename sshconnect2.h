@@ -17,6 +17,7 @@
 #include "sshconnect.h"
 
 struct channels;
+struct hostlearn;
 struct sshlogin;
 struct userauth_secret;
 
@@ -24,26 +25,29 @@ struct sshlogin_params {
 	const struct client_conf *conf; /* these three are borrowed */
 	const struct sshlink *link;
 	struct loop *loop;
-	bool quiet;	     /* what is told to users is only for debugging */
+	bool quiet;	     /* messages for the user are only for debugging */
 	struct userauth_secret *secret; /* see client/userauth.h; or NULL */
-	/* One to the same host, which is freed later: this one is right only
-	 * with the host key that that one accepted. NULL: this is the first. */
-	const struct sshlogin *beside;
-	bool hold;	     /* keys only: sshlogin_release() logs in */
+	/* The first login to the same host, which is freed later: this one
+	 * takes no other host key than that one accepted. NULL: this is the
+	 * first itself. */
+	const struct sshlogin *first;
+	bool keys_only;	     /* stop when keys are agreed on,
+			      * until sshlogin_log_in() */
 	void *arg;
-	/* The first authentication request is out and likely to succeed, and
-	 * the server takes what is sent behind it: messages put now are sent
-	 * again if they came too early. 0 or an error. May be NULL. */
-	int (*likely)(void *arg);
+	/* The first authentication request was sent, its success is expected,
+	 * and the server takes messages that are sent behind it: to be put
+	 * now. If the expectation was wrong they are sent again later. 0 or an
+	 * error. May be NULL. */
+	int (*send_optimistic)(void *arg);
 	/* The user is authenticated: give the connection its channels now. */
 	void (*authenticated)(void *arg);
 	/* An exchange after the first is complete. 0 or an error. May be
 	 * NULL. */
 	int (*rekeyed)(void *arg);
-	/* What the connection was made for is over: that the server goes now
-	 * is no news. May be NULL. */
+	/* Is all done that the connection was made for? Then it is no error
+	 * that the server closes it. May be NULL. */
 	bool (*complete)(void *arg);
-	/* The connection ended; why has been told. The callee stops the
+	/* The connection ended; the reason was logged. The callee stops the
 	 * loop and frees later. */
 	void (*ended)(void *arg, int err);
 };
@@ -55,22 +59,24 @@ void sshlogin_free(struct sshlogin *l);
 /* Says goodbye to the server, best effort. */
 void sshlogin_disconnect(struct sshlogin *l);
 
-/* The server has said that it is one: it knows of this login. */
+/* The server's identification arrived: it knows of this connection. */
 bool sshlogin_is_answered(const struct sshlogin *l);
-/* Logs in, as the one that it is beside has. ERR_HOSTKEY: keys were agreed on
- * with another host key than that one's. */
-int sshlogin_release(struct sshlogin *l) must_check;
-/* The user logged in silently with a key the last time, and the host's first
- * packets could be guessed. */
-bool sshlogin_expected(const struct sshlogin *l);
+/* With keys_only: the first login has succeeded, so go on. ERR_HOSTKEY: this
+ * one agreed on keys with another host key than the first. */
+int sshlogin_log_in(struct sshlogin *l) must_check;
+/* The last time, the user logged in with a key, without having to do anything,
+ * and what the host would say first could be guessed. So it should be this
+ * time. */
+bool sshlogin_is_predictable(const struct sshlogin *l);
 
 /* For the layers above, from authenticated() on. */
 struct packet *sshlogin_packet(const struct sshlogin *l);
 struct kex *sshlogin_kex(const struct sshlogin *l);
 struct connection *sshlogin_connection(const struct sshlogin *l);
-/* From now on chs hear what other keys the host has (UpdateHostKeys). */
-int sshlogin_learn_hostkeys(struct sshlogin *l,
-    struct channels *chs) must_check;
+/* What learns the host's other keys over chs (client/hostlearn.h), if that is
+ * wanted, else NULL; freed before the login. */
+int sshlogin_learn_hostkeys(const struct sshlogin *l, struct channels *chs,
+    struct hostlearn **out) must_check;
 /* The server calls itself OpenSSH: it knows that project's extensions. */
 bool sshlogin_peer_is_openssh(const struct sshlogin *l);
 /* The server is this project's. */

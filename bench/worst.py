@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: ISC
 """The row `worst` of bench/run: copies to a stock server over a long path
-where additional connections, or additional channels, are refused. hpnscp with
+where further connections, or additional channels, are refused. hpnscp with
 its defaults should never be slower than with one connection, nor than stock.
 """
 
@@ -17,7 +17,7 @@ PHRASE = "a phrase"
 
 
 class Situation:
-    """What prevents additional connections: options of the server and of the
+    """What prevents further connections: options of the server and of the
     client (the first counts), of the path, or a question to the user."""
 
     def __init__(self, what, config=(), client=lambda _: (), firewall=False,
@@ -56,7 +56,7 @@ class Worst:
     """The methods of Bench for this row."""
 
     def worst(self):
-        """Must not be slower where additional connections are refused."""
+        """Must not be slower where further connections are refused."""
         for situation in SITUATIONS:
             size = (50 if self.args.quick else 150) * MB
             path = self.work.keep(LongPath(self.work, 1000, 100,

@@ -12,36 +12,34 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "client/client-session-internal.h"
-#include "client/standard-streams.h"
-#include "client/tty.h"
 
 enum { BREAK_MS = 1000, CTRL_D = 4 };
 
-/* To the terminal, with line ends that suit its mode. */
+/* To the terminal; in raw mode a line end needs CR. */
 static void
-show(const struct buf *text)
+show(const struct session *s, const struct buf *text)
 {
 	const char *p = (const char *)buf_data(text);
 	struct buf out = { 0 };
 
 	for (size_t i = 0; i < buf_len(text); i++) {
-		if (p[i] == '\n' && tty_is_raw())
+		if (p[i] == '\n' && s->raw)
 			buf_put_u8(&out, '\r');
 		buf_put_u8(&out, (uint8_t)p[i]);
 	}
 	if (buf_err(&out) == 0)
-		(void)!fd_write_all(STDERR_FILENO, buf_data(&out),
+		(void)!fd_write_all(s->p.stdio.err, buf_data(&out),
 		    buf_len(&out));
 	buf_clear(&out);
 }
 
 static void
-show_line(const char *line)
+show_line(const struct session *s, const char *line)
 {
 	struct buf b = { 0 };
 
 	buf_printf(&b, "%s\n", line);
-	show(&b);
+	show(s, &b);
 	buf_clear(&b);
 }
 
@@ -57,43 +55,44 @@ static void
 run_suspend(void *arg)
 {
 	struct session *s = arg;
-	bool raw = tty_is_raw();
+	bool raw = s->raw;
 
-	show_line("[suspended]");
-	tty_leave_raw();
-	stdio_restore();
+	show_line(s, "[suspended]");
+	session_set_raw(s, false);
+	session_set_nonblock(s, false);
 	(void)kill(getpid(), SIGTSTP);
-	/* Somebody brought us back. */
-	stdio_set_nonblock();
+	/* Continued (SIGCONT). */
+	session_set_nonblock(s, true);
 	if (raw)
-		tty_enter_raw(STDIN_FILENO);
+		session_set_raw(s, true);
 	session_resized(s);
 }
 
-/* The connection lives on without the terminal; the shell is told that
- * nothing more will be typed. */
+/* The connection goes on in a child without the terminal; the shell gets ^D,
+ * because nothing more will be typed. */
 static void
 run_background(void *arg)
 {
 	struct session *s = arg;
+	const struct session_stdio *t = &s->p.stdio;
 	static const uint8_t eof = CTRL_D;
 	pid_t pid;
 
-	show_line("[backgrounded]");
-	tty_leave_raw();
-	stdio_restore();
+	show_line(s, "[backgrounded]");
+	session_set_raw(s, false);
+	session_set_nonblock(s, false);
 	if ((pid = fork()) == -1) {
 		log_error("fork: %s", err_text(ERR_SYSTEM));
 		return;
 	}
 	if (pid > 0)
 		_exit(0);
-	stdio_to_null(STDIN_FILENO);
+	if (t->ops != NULL)
+		t->ops->end_input(t->arg);
 	s->tty = false;
 	if (s->channel != NULL) {
 		(void)!channel_send_data(s->channel, 0, &eof, 1);
-		channel_set_fds(s->channel, -1, STDOUT_FILENO, -1,
-		    STDERR_FILENO);
+		channel_set_fds(s->channel, -1, t->out, -1, t->err);
 	}
 }
 
@@ -105,7 +104,7 @@ run_list(void *arg)
 
 	buf_printf(&b, "Open channels:\n");
 	channels_describe(s->p.channels, &b);
-	show(&b);
+	show(s, &b);
 	buf_clear(&b);
 }
 
@@ -116,7 +115,7 @@ run_help(void *arg)
 	struct buf b = { 0 };
 
 	escape_describe(&s->escape, &b);
-	show(&b);
+	show(s, &b);
 	buf_clear(&b);
 }
 
@@ -138,11 +137,11 @@ run_rekey(void *arg)
 	struct session *s = arg;
 
 	if (kex_start(s->p.kex) != 0)
-		show_line("[cannot rekey now]");
+		show_line(s, "[cannot rekey now]");
 }
 
 static void
-change_level(int by)
+change_level(const struct session *s, int by)
 {
 	struct buf b = { 0 };
 	int level = (int)log_get_level() + by;
@@ -152,22 +151,20 @@ change_level(int by)
 	log_set_level((enum log_level)level);
 	buf_printf(&b, "[LogLevel %s]\n",
 	    log_level_name((enum log_level)level));
-	show(&b);
+	show(s, &b);
 	buf_clear(&b);
 }
 
 static void
 run_quieter(void *arg)
 {
-	(void)arg;
-	change_level(-1);
+	change_level(arg, -1);
 }
 
 static void
 run_louder(void *arg)
 {
-	(void)arg;
-	change_level(1);
+	change_level(arg, 1);
 }
 
 static void
@@ -197,7 +194,7 @@ run_info(void *arg)
 	describe_direction(&b, s, "receiving", PACKET_RX);
 	buf_printf(&b, "  compression: %s\n",
 	    packet_compressing(s->p.packet) ? "on" : "off");
-	show(&b);
+	show(s, &b);
 	buf_clear(&b);
 }
 
@@ -224,7 +221,7 @@ run_found(void *arg)
 	memcpy(todo, s->found, sizeof todo);
 	s->found_count = 0;
 	s->escape_timer = NULL;
-	for (size_t i = 0; i < n && !s->finished; i++)
+	for (size_t i = 0; i < n && s->state != SESSION_OVER; i++)
 		todo[i]->run(s);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Between session.c and its escape sequences.
+ * Between client-session.c and its escape sequences.
  *
  * Threads: loop thread only.
  */
@@ -12,13 +12,21 @@
 
 enum { SESSION_ESCAPES_MAX = 16 /* waiting to be run */ };
 
+enum session_state {
+	SESSION_OPENING,   /* the channel is not there yet */
+	SESSION_REQUESTED, /* the requests that start it were sent */
+	SESSION_ATTACHED,  /* its descriptors move bytes */
+	SESSION_OVER,	   /* ended() was called */
+};
+
 struct session {
 	struct session_params p;
+	enum session_state state;
 	struct channel *channel;
 	const char *start_name; /* request that starts it, for texts */
-	bool tty, finished;
-	bool asked;    /* the requests that start it are out */
-	bool attached; /* our ends move bytes */
+	bool tty;	    /* the server has a terminal for it */
+	bool raw;	    /* ours is in raw mode for it */
+	bool may_attach;    /* session_attach() was called, or need not be */
 	bool output_failed; /* something could not be written */
 	int status;
 
@@ -29,6 +37,8 @@ struct session {
 };
 
 void session_escapes_init(struct session *s);
+void session_set_raw(struct session *s, bool on);
+void session_set_nonblock(struct session *s, bool on);
 /* The session is over with this status, whatever the server does. */
 void session_abort(struct session *s, int status);
 

@@ -4,13 +4,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/log.h"
 #include "base/mem.h"
 #include "client/client-session-internal.h"
 #include "client/escape.h"
-#include "client/standard-streams.h"
 #include "client/tty.h"
 
 extern char **environ;
@@ -21,7 +19,7 @@ enum {
 	TEXT_MAX = 1024, /* bytes of a peer's text that are shown */
 };
 
-/* How loud what went wrong is. */
+/* The level of messages about failures. */
 static enum log_level
 trouble(const struct session *s)
 {
@@ -31,9 +29,9 @@ trouble(const struct session *s)
 static void
 finish(struct session *s)
 {
-	if (s->finished)
+	if (s->state == SESSION_OVER)
 		return;
-	s->finished = true;
+	s->state = SESSION_OVER;
 	s->p.ended(s->p.arg);
 }
 
@@ -44,7 +42,24 @@ session_abort(struct session *s, int status)
 	finish(s);
 }
 
-/* ---- what is asked of the server ---------------------------------------- */
+void
+session_set_raw(struct session *s, bool on)
+{
+	const struct session_stdio *t = &s->p.stdio;
+
+	s->raw = t->ops != NULL && t->ops->set_raw(t->arg, on);
+}
+
+void
+session_set_nonblock(struct session *s, bool on)
+{
+	const struct session_stdio *t = &s->p.stdio;
+
+	if (t->ops != NULL)
+		t->ops->set_nonblock(t->arg, on);
+}
+
+/* ---- requests to the server ----------------------------------------- */
 
 static void
 on_pty_reply(void *arg, bool ok, struct rd data)
@@ -58,7 +73,7 @@ on_pty_reply(void *arg, bool ok, struct rd data)
 	    channel_id(s->channel));
 	/* The shell runs without; local line editing is wanted then. */
 	s->tty = false;
-	tty_leave_raw();
+	session_set_raw(s, false);
 }
 
 static void
@@ -79,11 +94,12 @@ on_start_reply(void *arg, bool ok, struct rd data)
 static int
 request_pty(struct session *s)
 {
-	const char *term = getenv("TERM");
+	const char *term = s->p.stdio.term;
 	struct buf b = { 0 };
 	int r;
 
-	tty_put_pty_request(&b, STDIN_FILENO, term != NULL ? term : "");
+	tty_put_pty_request(&b, s->p.stdio.terminal,
+	    term != NULL ? term : "");
 	if ((r = buf_err(&b)) == 0)
 		r = channel_request(s->channel, "pty-req", &b, on_pty_reply, s);
 	buf_clear(&b);
@@ -169,7 +185,6 @@ on_opened(void *arg, struct channel *c)
 	int r = 0;
 
 	(void)c;
-
 	if (s->tty)
 		r = request_pty(s);
 	if (r == 0)
@@ -181,33 +196,34 @@ on_opened(void *arg, struct channel *c)
 		session_abort(s, STATUS_UNKNOWN);
 		return;
 	}
-	s->asked = true;
-	if (!s->p.ahead)
+	s->state = SESSION_REQUESTED;
+	if (s->may_attach)
 		session_attach(s);
 }
 
 void
 session_attach(struct session *s)
 {
-	s->p.ahead = false;
-	if (!s->asked || s->attached || s->channel == NULL)
+	const struct session_stdio *t = &s->p.stdio;
+
+	s->may_attach = true;
+	if (s->state != SESSION_REQUESTED || s->channel == NULL)
 		return;
-	s->attached = true;
+	s->state = SESSION_ATTACHED;
 	if (s->p.io != NULL) {
-		channel_set_fds(s->channel, -1, -1, -1, STDERR_FILENO);
+		channel_set_fds(s->channel, -1, -1, -1, t->err);
 		channel_set_io(s->channel, s->p.io, s->p.io_arg);
 		return;
 	}
 	if (s->tty)
-		tty_enter_raw(STDIN_FILENO);
-	stdio_set_nonblock();
-	channel_set_fds(s->channel, STDIN_FILENO, STDOUT_FILENO, -1,
-	    STDERR_FILENO);
+		session_set_raw(s, true);
+	session_set_nonblock(s, true);
+	channel_set_fds(s->channel, t->in, t->out, -1, t->err);
 }
 
-/* What the program will be told first goes right behind the requests: only
- * servers of which the channel's number is known come here, and those open
- * the window when they start the program. */
+/* The first data for the program goes right behind the requests. That is safe
+ * with servers whose channel number is known in advance: they open the window
+ * when they start the program. */
 static int
 send_early(struct session *s)
 {
@@ -218,10 +234,11 @@ send_early(struct session *s)
 }
 
 void
-session_ask_ahead(struct session *s)
+session_open_optimistically(struct session *s)
 {
 	channel_open_optimistically(s->channel, 0);
-	if (s->p.io != NULL && s->asked && send_early(s) != 0)
+	if (s->p.io != NULL && s->state == SESSION_REQUESTED &&
+	    send_early(s) != 0)
 		session_abort(s, STATUS_UNKNOWN);
 }
 
@@ -285,14 +302,12 @@ static void
 on_eof(void *arg, struct channel *c)
 {
 	struct session *s = arg;
+	const struct session_stdio *t = &s->p.stdio;
 
 	(void)c;
-	if (s->p.io != NULL)
-		return;
-	/* Who reads our output learns at once that there is no more; the
-	 * number stays taken, so that nothing else gets it. */
-	if (!s->tty)
-		stdio_to_null(STDOUT_FILENO);
+	/* A terminal has no reader who waits for the end. */
+	if (s->p.io == NULL && !s->tty && t->ops != NULL)
+		t->ops->end_output(t->arg);
 }
 
 static void
@@ -352,6 +367,7 @@ session_new(struct session **out, const struct session_params *params)
 
 	s->p = *params;
 	s->tty = params->tty;
+	s->may_attach = !params->attach_later;
 	s->status = STATUS_UNKNOWN;
 	escapes =
 	    s->tty && params->conf->session.escape_char != CLIENT_ESCAPE_NONE;
@@ -374,7 +390,7 @@ session_free(struct session *s)
 {
 	if (s == NULL)
 		return;
-	tty_leave_raw();
+	session_set_raw(s, false);
 	if (s->channel != NULL)
 		channel_leave(s->channel);
 	loop_cancel(s->p.loop, s->escape_timer);
@@ -400,7 +416,7 @@ session_resized(struct session *s)
 
 	if (!s->tty || s->channel == NULL)
 		return;
-	tty_put_window_size(&b, STDIN_FILENO);
+	tty_put_window_size(&b, s->p.stdio.terminal);
 	if (buf_err(&b) == 0)
 		(void)!channel_request(s->channel, "window-change", &b, NULL,
 		    NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The user's session (RFC 4254 section 6): a channel with terminal,
- * environment and command, tied to standard input and output.
+ * A session (RFC 4254 section 6): a channel with terminal, environment and
+ * command, tied to descriptors of the user.
  *
  * Threads: loop thread only.
  */
@@ -19,6 +19,29 @@
 
 struct session;
 
+/* What happens to the descriptors and the terminal while a session has them.
+ * hpnssh's own: session_stdio_own(). A shared connection, whose
+ * sessions have descriptors of another process, does something else. */
+struct session_stdio_ops {
+	/* Raw mode of the terminal, if it is one. Is it raw now? */
+	bool (*set_raw)(void *arg, bool on);
+	/* Off: as they were before. */
+	void (*set_nonblock)(void *arg, bool on);
+	/* Nothing more will be read from in. */
+	void (*end_input)(void *arg);
+	/* Nothing more will be written to out: who reads it shall know. */
+	void (*end_output)(void *arg);
+};
+
+/* The user's side of a session. Descriptors are borrowed. */
+struct session_stdio {
+	int in, out, err;
+	int terminal;	  /* has the size and the modes; may be none */
+	const char *term; /* type of the terminal; NULL: not known */
+	const struct session_stdio_ops *ops; /* NULL: nothing is done */
+	void *arg;
+};
+
 /* All borrowed; they outlive the session. */
 struct session_params {
 	const struct client_conf *conf;
@@ -28,11 +51,12 @@ struct session_params {
 	struct channels *channels;
 	const char *command; /* NULL: a shell */
 	bool subsystem;	     /* command is the name of one */
-	bool tty;
+	bool tty;	     /* a terminal for it is wanted */
 	bool peer_is_openssh; /* knows eow@ and no-more-sessions@ */
-	bool ahead;	      /* session_attach() will be called later */
-	bool quiet;	      /* no words to the user */
-	/* In place of standard input and output; NULL: these. */
+	bool attach_later;    /* only when session_attach() is called */
+	bool quiet;	      /* no messages for the user */
+	struct session_stdio stdio;
+	/* In place of stdio.in and out, and of a terminal; NULL: these. */
 	const struct channel_io *io;
 	void *io_arg;
 	/* The session ended; exit status in session_status(). The callee
@@ -43,11 +67,11 @@ struct session_params {
 
 int session_new(struct session **out,
     const struct session_params *params) must_check;
-/* Asks for everything at once, as if the server had opened the channel with
+/* Sends all requests at once, as if the server had opened the channel with
  * the number 0. Nothing local happens until session_attach(). */
-void session_ask_ahead(struct session *s);
-/* The user is authenticated: the terminal and the standard descriptors may
- * be taken over as soon as the channel is open. */
+void session_open_optimistically(struct session *s);
+/* The user is authenticated: the terminal and the descriptors may be used as
+ * soon as the channel is open. */
 void session_attach(struct session *s);
 /* Leaves raw mode, and the channel. */
 void session_free(struct session *s);

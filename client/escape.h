@@ -27,16 +27,16 @@ struct escape {
 	uint8_t ch;	    /* the escape character */
 	bool at_line_start; /* it would be recognised now */
 	bool pending;	    /* it was the last byte */
-	/* Told of each sequence; must not send anything, because the bytes
-	 * are in the middle of becoming a packet. */
+	/* Called for each sequence. It must not send anything, because a
+	 * packet is just being made of these bytes. */
 	void (*found)(void *arg, const struct escape_row *row);
 	void *arg;
 };
 
 void escape_init(struct escape *e, const struct escape_row *rows,
     size_t row_count, uint8_t ch);
-/* Takes sequences out of p in place; the new length. It may be one byte
- * more than len, therefore cap > len is wanted. */
+/* Removes the sequences from p in place; returns the new length, which may be
+ * len + 1, so cap has to be greater than len. */
 size_t escape_filter(struct escape *e, uint8_t *p, size_t len, size_t cap);
 /* Lines for "~?". */
 void escape_describe(const struct escape *e, struct buf *out);

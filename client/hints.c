@@ -66,18 +66,19 @@ parse(const char *line, struct hints *out)
 {
 	struct strlist f = { 0 };
 	int r = strlist_split(&f, line, " ");
-	bool asked = r == 0 && f.n == FIELDS + 1 &&
+	bool interactive = r == 0 && f.n == FIELDS + 1 &&
 	    strcmp(f.v[FIELDS], "asked") == 0;
 
-	if (r == 0 && (f.n != FIELDS + (size_t)asked || !is_word(f.v[1]) ||
-			  !is_word(f.v[2]) || !is_word(f.v[3])))
+	if (r == 0 &&
+	    (f.n != FIELDS + (size_t)interactive || !is_word(f.v[1]) ||
+		!is_word(f.v[2]) || !is_word(f.v[3])))
 		r = ERR_FORMAT;
 	if (r == 0) {
 		*out = (struct hints){ .kex = strdup(f.v[1]),
 			.hostkey = strdup(f.v[2]),
 			.key = strcmp(f.v[3], "-") != 0 ? strdup(f.v[3]) :
 							  NULL,
-			.asked = asked };
+			.interactive = interactive };
 		if (out->kex == NULL || out->hostkey == NULL) {
 			hints_clear(out);
 			r = ERR_NOMEM;
@@ -103,7 +104,7 @@ hints_load(const char *path, const char *name, struct hints *out)
 	return r;
 }
 
-/* With h in place of what the host has, or (NULL) without anything of it. */
+/* Writes the file with the line h in place of the host's; NULL: without it. */
 static int
 rewrite(const char *path, const char *name, const struct hints *h)
 {
@@ -121,7 +122,8 @@ rewrite(const char *path, const char *name, const struct hints *h)
 			buf_printf(&out, "%s\n", lines.v[i]);
 	if (h != NULL)
 		buf_printf(&out, "%s %s %s %s%s\n", name, h->kex, h->hostkey,
-		    h->key != NULL ? h->key : "-", h->asked ? " asked" : "");
+		    h->key != NULL ? h->key : "-",
+		    h->interactive ? " asked" : "");
 	if ((r = buf_err(&out)) == 0)
 		r = file_replace(path, buf_data(&out), buf_len(&out), 0600);
 out:

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What a host did last time, so that the next connection can say several
- * things at once instead of asking first: a file beside known_hosts, one line
- * a host: name, key exchange method, host key algorithm, fingerprint of the
- * user key that worked (or "-"), and the word "asked" if the user was asked
- * for something then. A wrong or lost hint costs a round trip and nothing
- * else; nothing in it is a secret or is trusted.
+ * What a host did last time, so that the next connection can send several
+ * messages at once instead of waiting for answers. In a file beside known_hosts
+ * each host has a line: name, key exchange method, host key algorithm,
+ * fingerprint of the user key that worked (or "-"), and the word "asked" if the
+ * user had to answer a prompt. A wrong or lost hint costs a round trip and
+ * nothing else; nothing in it is secret, and nothing of it is trusted.
  *
  * Threads: loop thread only.
  */
@@ -20,7 +20,7 @@ struct hints {
 	char *kex;     /* the server's first method; "-": we prefer another */
 	char *hostkey; /* its first host key algorithm */
 	char *key;     /* "SHA256:..." of the user's key; NULL: none */
-	bool asked;    /* to log in, the user had to answer something */
+	bool interactive; /* to log in, the user had to answer a prompt */
 };
 
 /* name as known_hosts spells it. ERR_NOT_FOUND if the host has no line. */

@@ -29,12 +29,13 @@ struct hostcheck {
 	struct strlist user_files, all_files, revoked_files;
 	struct buf accepted; /* blob of the key of this connection */
 	const struct hostcheck *first; /* NULL: this is no further one */
-	bool early; /* first may not have accepted a key yet */
+	bool first_undecided; /* it may not have accepted a key yet */
 	const char *noted_in; /* of user_files, or NULL */
 	bool distrusted;
 };
 
-/* Only where no port is given can the other default port be the same host's. */
+/* Only if the user gave no port, a key under the other default port may be this
+ * server's. */
 static int
 set_other_name(struct hostcheck *h)
 {
@@ -114,11 +115,11 @@ hostcheck_distrusted(const struct hostcheck *h)
 }
 
 void
-hostcheck_follow(struct hostcheck *h, const struct hostcheck *first,
-    bool early)
+hostcheck_set_first(struct hostcheck *h, const struct hostcheck *first,
+    bool undecided)
 {
 	h->first = first;
-	h->early = early;
+	h->first_undecided = undecided;
 }
 
 /* ---- which algorithms to ask for ---------------------------------------- */
@@ -218,8 +219,8 @@ hostcheck_name(const struct hostcheck *h)
 	return h->name;
 }
 
-/* Who hides host names, or keeps no known_hosts, wants no list of hosts
- * beside it either. */
+/* A user who hashes host names, or keeps no known_hosts, wants no other file
+ * with names of hosts either. */
 char *
 hostcheck_hints_path(const struct hostcheck *h)
 {
@@ -235,8 +236,8 @@ hostcheck_hints_path(const struct hostcheck *h)
 
 /* ---- the check ---------------------------------------------------------- */
 
-/* What the files say of a key, and the name of this host under which they say
- * it: name or other_name of the hostcheck. */
+/* The verdict of the files on a key, and the name of this host that it belongs
+ * to: name or other_name of the hostcheck. */
 struct verdict {
 	struct knownhosts_found found;
 	const char *name;
@@ -430,7 +431,7 @@ add_key(struct hostcheck *h, const struct key *k)
 }
 
 static const char *
-users_own(const struct hostcheck *h, const char *path)
+find_user_file(const struct hostcheck *h, const char *path)
 {
 	for (size_t i = 0; i < h->user_files.n && path != NULL; i++)
 		if (strcmp(h->user_files.v[i], path) == 0)
@@ -567,11 +568,11 @@ enum knownhosts_verdict
 hostcheck_combine(enum knownhosts_verdict reached,
     enum knownhosts_verdict other)
 {
-	bool says_nothing = reached == KNOWNHOSTS_NEW ||
+	bool is_unknown = reached == KNOWNHOSTS_NEW ||
 	    reached == KNOWNHOSTS_OTHER_TYPE;
 
 	if (other == KNOWNHOSTS_IS_REVOKED ||
-	    (says_nothing && other != KNOWNHOSTS_NEW))
+	    (is_unknown && other != KNOWNHOSTS_NEW))
 		return other;
 	return reached;
 }
@@ -603,7 +604,8 @@ look_up(const struct hostcheck *h, const struct key *k, struct verdict *v)
 }
 
 static int
-act_on(struct hostcheck *h, const struct key *k, const struct verdict *v)
+apply_verdict(struct hostcheck *h, const struct key *k,
+    const struct verdict *v)
 {
 	switch (hostcheck_decide(v->found.verdict,
 	    h->conf->known.strict_host_key_checking,
@@ -613,12 +615,13 @@ act_on(struct hostcheck *h, const struct key *k, const struct verdict *v)
 		    v->found.path != NULL ? v->found.path : "?",
 		    v->found.line);
 		if (v->name == h->name)
-			h->noted_in = users_own(h, v->found.path);
+			h->noted_in = find_user_file(h, v->found.path);
 		return 0;
 	case HOSTCHECK_ASK:
 		if (!ask_user(h, k, v->found.verdict))
 			return ERR_HOSTKEY;
-		/* What the user has looked at may vouch for other keys. */
+		/* A key that the user has checked may introduce the host's
+		 * other keys (UpdateHostKeys). */
 		if (add_key(h, k))
 			h->noted_in = h->user_files.v[0];
 		return 0;
@@ -638,7 +641,7 @@ act_on(struct hostcheck *h, const struct key *k, const struct verdict *v)
 }
 
 static int
-judge(struct hostcheck *h, const struct key *k)
+check_known_hosts(struct hostcheck *h, const struct key *k)
 {
 	struct verdict v = { 0 };
 	int r = look_up(h, k, &v);
@@ -656,7 +659,7 @@ judge(struct hostcheck *h, const struct key *k)
 	if (v.found.verdict == KNOWNHOSTS_IS_REVOKED)
 		warn_revoked(h, k, v.found.path != NULL ? v.found.path : "?",
 		    v.found.line);
-	r = act_on(h, k, &v);
+	r = apply_verdict(h, k, &v);
 out:
 	knownhosts_found_clear(&v.found);
 	return r;
@@ -715,7 +718,7 @@ check_first(struct hostcheck *h, struct span blob)
 	    is_loopback(h->address))
 		log_debug("loopback address: host key is not checked");
 	else
-		r = judge(h, k);
+		r = check_known_hosts(h, k);
 	if (r == 0)
 		show_picture(h, k);
 out:
@@ -724,7 +727,7 @@ out:
 }
 
 static bool
-is_key(const struct buf *accepted, struct span blob)
+is_same_blob(const struct buf *accepted, struct span blob)
 {
 	return buf_len(accepted) == blob.len &&
 	    memcmp(buf_data(accepted), blob.p, blob.len) == 0;
@@ -732,13 +735,13 @@ is_key(const struct buf *accepted, struct span blob)
 
 /* The key of a further connection's first exchange. */
 static int
-check_follower(const struct hostcheck *h, struct span blob)
+check_further(const struct hostcheck *h, struct span blob)
 {
 	const struct buf *right = &h->first->accepted;
 
-	if (blob.len > 0 && buf_len(right) == 0 && h->early)
+	if (blob.len > 0 && buf_len(right) == 0 && h->first_undecided)
 		return 0;
-	if (blob.len > 0 && is_key(right, blob))
+	if (blob.len > 0 && is_same_blob(right, blob))
 		return 0;
 	log_error("this connection came to another host key");
 	return ERR_HOSTKEY;
@@ -747,9 +750,9 @@ check_follower(const struct hostcheck *h, struct span blob)
 int
 hostcheck_confirm(struct hostcheck *h)
 {
-	h->early = false;
+	h->first_undecided = false;
 	return buf_len(&h->accepted) == 0 ? 0 :
-	    check_follower(h, (struct span){ buf_data(&h->accepted),
+	    check_further(h, (struct span){ buf_data(&h->accepted),
 				  buf_len(&h->accepted) });
 }
 
@@ -758,16 +761,16 @@ hostcheck_key(struct hostcheck *h, struct span blob)
 {
 	int r;
 
-	/* Rekeys: the key of the first exchange, no other, is this host's. */
+	/* In a rekey, only the key of the first exchange is right. */
 	if (buf_len(&h->accepted) > 0) {
-		if (is_key(&h->accepted, blob))
+		if (is_same_blob(&h->accepted, blob))
 			return 0;
 		log_error("The host key is another one than at the beginning "
 			  "of this connection.");
 		log_error("Host key verification failed.");
 		return ERR_HOSTKEY;
 	}
-	r = h->first != NULL ? check_follower(h, blob) : check_first(h, blob);
+	r = h->first != NULL ? check_further(h, blob) : check_first(h, blob);
 	if (r != 0) {
 		log_error("Host key verification failed.");
 		return ERR_HOSTKEY;

@@ -24,15 +24,15 @@ int hostcheck_new(struct hostcheck **out, const struct client_conf *conf,
     const char *address, uint16_t port) must_check;
 void hostcheck_free(struct hostcheck *h);
 
-/* h is of a further connection to the host that first is of: from now on the
- * key that first accepted is right, and no other. No file is looked at and
- * nobody is asked. first is borrowed. early: first may not know its key yet;
- * then hostcheck_key() lets any pass, and hostcheck_confirm() must be called
- * before anything is trusted to the connection. */
-void hostcheck_follow(struct hostcheck *h, const struct hostcheck *first,
-    bool early);
-/* Is the key that passed early, if there was one, the one that first has
- * accepted since? 0, or ERR_HOSTKEY after having told. */
+/* h is for a further connection to the host of `first`, which is borrowed: from
+ * now on only the key that first accepted is right. No file is read and the
+ * user is not asked. undecided: first may not have accepted a key yet; then
+ * hostcheck_key() lets any pass, and hostcheck_confirm() must be called before
+ * anything secret is sent on the connection. */
+void hostcheck_set_first(struct hostcheck *h, const struct hostcheck *first,
+    bool undecided);
+/* Is the key that passed undecided, if there was one, the one that first has
+ * accepted since? 0, or ERR_HOSTKEY, which was logged. */
 int hostcheck_confirm(struct hostcheck *h) must_check;
 
 /* The host key algorithms to propose: those of keys that are known for this
@@ -44,16 +44,16 @@ bool hostcheck_knows(const struct hostcheck *h, const char *alg);
  * known_hosts (caller frees; NULL: there shall be none). */
 const char *hostcheck_name(const struct hostcheck *h);
 char *hostcheck_hints_path(const struct hostcheck *h);
-/* 0, or ERR_HOSTKEY after having told the user why. */
+/* The host shows this key. 0, or ERR_HOSTKEY; the reason was logged. */
 int hostcheck_key(struct hostcheck *h, struct span blob) must_check;
-/* The user's file in which the key of this connection stands, so that other
- * keys of the host may be noted there; NULL if there is none. */
+/* The user's file that has the key of this connection, so that other keys of
+ * the host may be added there; NULL if there is none. */
 const char *hostcheck_noted_in(const struct hostcheck *h);
 /* Is the key one that a RevokedHostKeys file names, or known_hosts for this
  * host? */
 bool hostcheck_is_revoked(const struct hostcheck *h, const struct key *k);
-/* A wrong key was let through (StrictHostKeyChecking no): no password may
- * be sent to this host. */
+/* The key is wrong, and was accepted only because StrictHostKeyChecking is off:
+ * no password may be sent to this host. */
 bool hostcheck_distrusted(const struct hostcheck *h);
 
 /* The decision, as a pure function. */
@@ -67,11 +67,12 @@ enum hostcheck_action {
 enum hostcheck_action hostcheck_decide(enum knownhosts_verdict verdict,
     int strict, bool batch);
 /*
- * Without a port of the user's, a host may be met under two names, one for
- * each default port. The verdict on a key from those under the name that was
- * reached, and under the other one. Who keeps others from one of the ports
- * must not make a known host a new one: a changed or revoked key counts under
- * either name, unless the key is known for the very name that was reached.
+ * If the user gives no port, known_hosts may have the host under two names, one
+ * for each default port. Combines the verdict on a key under the name of the
+ * port that was reached with that under the other name. An attacker who blocks
+ * one of the ports must not turn a known host into a new one: a changed or
+ * revoked key counts under either name, unless the key is known for the very
+ * name that was reached.
  */
 enum knownhosts_verdict hostcheck_combine(enum knownhosts_verdict reached,
     enum knownhosts_verdict other);

@@ -13,7 +13,6 @@
 #include "client/tty.h"
 #include "keys/knownhosts.h"
 
-#define ANNOUNCE "hostkeys-00@openssh.com"
 #define PROVE "hostkeys-prove-00@openssh.com"
 
 enum { ALG_MAX = 256 };
@@ -57,7 +56,7 @@ fingerprint(const struct hostlearn *h, const struct key *k)
 	return fp;
 }
 
-/* In the middle of a session: the terminal is the user's for a moment. */
+/* In the middle of a session: the terminal leaves raw mode for the question. */
 static bool
 user_agrees(const struct hostlearn *h, unsigned dropped)
 {
@@ -206,7 +205,7 @@ is_listed(const struct hostlearn *h, const struct key *k)
 	return false;
 }
 
-/* Keys of types that are not known here are passed over. */
+/* Skips keys of types that are not known here. */
 static int
 read_keys(struct hostlearn *h, struct rd *data)
 {
@@ -240,7 +239,8 @@ is_fit(const struct hostlearn *h, const struct key *k)
 	       !hostcheck_is_revoked(h->check, k);
 }
 
-/* Keeps what has a line, and what is to get one; the number of the latter. */
+/* Drops new keys that may not be used here. Returns how many new ones are left,
+ * which the server has to prove. */
 static size_t
 sort_keys(struct hostlearn *h, const struct knownhosts_renewal *rn)
 {
@@ -261,14 +261,12 @@ sort_keys(struct hostlearn *h, const struct knownhosts_renewal *rn)
 	return unproved;
 }
 
-static int
-on_announcement(void *arg, struct rd *data, struct buf *reply)
+int
+hostlearn_announced(struct hostlearn *h, struct rd *data)
 {
-	struct hostlearn *h = arg;
 	struct knownhosts_renewal rn;
 	int r;
 
-	(void)reply;
 	if (h->heard) /* once a connection is enough */
 		return CHANNEL_FAILURE;
 	h->heard = true;
@@ -310,10 +308,7 @@ hostlearn_new(struct hostlearn **out, const struct client_conf *conf,
 	h->check = check;
 	h->kex = k;
 	h->channels = chs;
-	r = key_from_blob(kex_hostkey(k), &h->shown);
-	if (r == 0)
-		r = channels_on_global(chs, ANNOUNCE, on_announcement, h);
-	if (r != 0) {
+	if ((r = key_from_blob(kex_hostkey(k), &h->shown)) != 0) {
 		hostlearn_free(h);
 		return r;
 	}

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Learning the other keys of a host whose key is known (UpdateHostKeys): after
- * login the server names them all (hostkeys-00@openssh.com), proves that it
+ * login the server announces them all (hostkeys-00@openssh.com), proves that it
  * has those that are new here (hostkeys-prove-00@openssh.com), and known_hosts
- * is brought up to date. So a host may change its keys without a question to
- * the user, and one with several is told all at once whichever is its first.
+ * is updated. So a host may change its keys without the user having to decide,
+ * and all keys of a host get known, not only the one that it shows first.
  *
  * Threads: loop thread only.
  */
@@ -17,13 +17,19 @@
 #include "conf/client-conf.h"
 #include "kex.h"
 
+/* The server's global request. */
+#define HOSTLEARN_ANNOUNCE "hostkeys-00@openssh.com"
+
 struct hostlearn;
 
 /* All borrowed; they outlive it. *out is NULL if nothing is to be learnt from
- * this host. The server's message is awaited from now on. */
+ * this host. */
 int hostlearn_new(struct hostlearn **out, const struct client_conf *conf,
     const struct hostcheck *check, const struct kex *k,
     struct channels *chs) must_check;
+/* That request came; data is its body. What is wrong with it is only logged.
+ * An error, which ends the connection: the answer could not be sent. */
+int hostlearn_announced(struct hostlearn *h, struct rd *data) must_check;
 void hostlearn_free(struct hostlearn *h);
 
 #endif

@@ -16,7 +16,7 @@ enum {
 	QUIET_FIRST_MS = 250, /* doubled each time, up to the interval */
 };
 
-/* A file of the two. */
+/* One of the two files. */
 struct table {
 	int fd; /* -1: not opened */
 	bool remote;
@@ -34,8 +34,8 @@ struct metrics {
 	struct tcp_numbers last; /* of the server; kernel 0: none yet */
 	bool have_last;
 	uint64_t last_ms;
-	bool asked;   /* an answer is to come */
-	bool refused; /* the server does not know the request */
+	bool requested; /* the reply is still to come */
+	bool refused;	/* the server does not know the request */
 };
 
 /* ---- text ----------------------------------------------------------------- */
@@ -68,7 +68,7 @@ metrics_put_row(struct buf *out, const struct tcp_numbers *t,
 
 /* ---- files ---------------------------------------------------------------- */
 
-/* Opened with the first row, as only that tells which columns there are. */
+/* The file is opened with the first row, which decides on the columns. */
 static void
 write_row(struct table *to, const struct tcp_numbers *t)
 {
@@ -87,7 +87,7 @@ write_row(struct table *to, const struct tcp_numbers *t)
 	if (to->fd == -1 || buf_err(&text) != 0 ||
 	    fd_write_all(to->fd, buf_data(&text), buf_len(&text)) != 0) {
 		log_error("Metrics: %s: %s", to->path, err_text(ERR_SYSTEM));
-		free(to->path); /* once is enough */
+		free(to->path); /* the error is logged once */
 		to->path = NULL;
 	}
 	buf_clear(&text);
@@ -111,7 +111,7 @@ on_reply(void *arg, bool ok, struct rd data)
 	struct tcp_numbers t;
 	struct rd blob = rd_sub(&data);
 
-	m->asked = false;
+	m->requested = false;
 	if (ok && rd_end(&data) == 0 && blob.len <= BLOB_MAX &&
 	    tcp_numbers_get(&blob, &t) == 0) {
 		m->last = t;
@@ -129,15 +129,15 @@ on_reply(void *arg, bool ok, struct rd data)
 }
 
 static int
-ask(struct metrics *m)
+request_remote(struct metrics *m)
 {
 	int r;
 
-	if (m->asked || m->refused)
+	if (m->requested || m->refused)
 		return 0;
 	r = channels_global_request(m->channels, "stack-metrics@hpnssh.org",
 	    NULL, on_reply, m);
-	m->asked = r == 0;
+	m->requested = r == 0;
 	return r;
 }
 
@@ -149,7 +149,7 @@ on_time(void *arg)
 	m->wait_ms = MIN(m->wait_ms * 2, m->interval_ms);
 	m->timer = loop_after(m->loop, m->wait_ms, on_time, m);
 	write_local(m);
-	if (ask(m) != 0 || m->timer == NULL)
+	if (request_remote(m) != 0 || m->timer == NULL)
 		log_debug("Metrics: out of memory");
 }
 
@@ -203,7 +203,7 @@ metrics_new(struct metrics **out, const struct client_conf *conf,
 	if (m->timer == NULL)
 		return ERR_NOMEM;
 	write_row(&m->local, &t);
-	return ask(m);
+	return request_remote(m);
 }
 
 void

@@ -22,15 +22,16 @@
 
 struct metrics;
 
-/* NULL in *out, and 0, without Metrics or where it cannot work (told). All is
- * borrowed. quiet: no files and no words, only for metrics_remote(),
- * and sooner at first, so that a short transfer has numbers too. */
+/* NULL in *out, and 0, without Metrics, or if there is no TCP to measure (which
+ * is logged). All is borrowed. quiet: without Metrics, too, but no files and no
+ * messages; only for metrics_remote(), and more often at first, so that a short
+ * transfer has numbers too. */
 int metrics_new(struct metrics **out, const struct client_conf *conf,
     struct loop *l, struct channels *chs, struct packet *p,
     bool quiet) must_check;
 /* Writes the last line; before the connection is closed. NULL is fine. */
 void metrics_free(struct metrics *m);
-/* What the server told last, and when (loop_now_ms()); or NULL. */
+/* The server's last numbers, and when they came (loop_now_ms()); or NULL. */
 const struct tcp_numbers *metrics_remote(const struct metrics *m,
     uint64_t *at_ms);
 

@@ -5,13 +5,13 @@
 
 #include "base/log.h"
 
-/* In an exchange that runs already the offer is made: another must follow. */
+/* While an exchange runs, our proposal is sent already: the next one asks. */
 static int
-ask(struct none_switch *n)
+start_rekey(struct none_switch *n)
 {
 	if (kex_running(n->kex))
 		return 0;
-	n->asked = true;
+	n->state = NONE_SWITCH_REQUESTED;
 	log_debug("asking for the cipher \"none\"");
 	return kex_start(n->kex);
 }
@@ -36,10 +36,10 @@ none_switch_start(struct none_switch *n, const struct client_conf *conf,
 			 "terminal: it stays encrypted");
 		return 0;
 	}
-	n->wanted = true;
+	n->state = NONE_SWITCH_WANTED;
 	n->mac = conf->algs.none_mac_enabled != 0;
 	kex_set_none(k, KEX_NONE_FIRST, n->mac);
-	return ask(n);
+	return start_rekey(n);
 }
 
 static bool
@@ -48,9 +48,9 @@ in_clear(const struct none_switch *n, enum packet_dir dir)
 	return strcmp(packet_cipher_name(n->packet, dir), "none") == 0;
 }
 
-/* As errors are, so that only who wants to hear nothing at all does not. */
+/* A warning is logged like an error, so that it is seen with LogLevel ERROR. */
 static void
-tell(const struct none_switch *n)
+report(const struct none_switch *n)
 {
 	if (!in_clear(n, PACKET_TX) && !in_clear(n, PACKET_RX)) {
 		log_info("The server does not allow the cipher \"none\": the "
@@ -70,28 +70,28 @@ tell(const struct none_switch *n)
 int
 none_switch_rekeyed(struct none_switch *n, bool needed)
 {
-	if (n->wanted && !n->asked)
-		return ask(n);
-	if (!n->asked || n->told)
+	if (n->state == NONE_SWITCH_WANTED)
+		return start_rekey(n);
+	if (n->state != NONE_SWITCH_REQUESTED)
 		return 0;
-	n->told = true;
+	n->state = NONE_SWITCH_DECIDED;
 	if (needed && !in_clear(n, PACKET_TX) && !in_clear(n, PACKET_RX)) {
 		log_error("The server does not allow the cipher \"none\"");
 		return ERR_DENIED;
 	}
-	tell(n);
+	report(n);
 	return 0;
 }
 
 bool
 none_switch_leave(struct none_switch *n)
 {
-	if (n->kex == NULL || !n->wanted)
+	if (n->state == NONE_SWITCH_OFF)
 		return true;
-	/* What was offered cannot be taken back but by ending it all. */
+	/* A proposal that was sent cannot be changed. */
 	if (kex_running(n->kex))
 		return false;
-	n->wanted = false;
+	n->state = NONE_SWITCH_OFF;
 	kex_set_none(n->kex, KEX_NONE_NEVER, false);
 	if (!in_clear(n, PACKET_TX) && !in_clear(n, PACKET_RX))
 		return true;

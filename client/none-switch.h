@@ -4,8 +4,8 @@
  * "none". It offers the real ciphers behind it, so that a server without
  * "none" keeps the connection as it is.
  *
- * What is private (a terminal, where passwords are typed) and an open
- * connection exclude each other, in whichever order they come.
+ * A terminal, where passwords are typed, is never used on a connection that is
+ * not encrypted, in whichever order the two come.
  *
  * Threads: loop thread only.
  */
@@ -18,22 +18,31 @@
 #include "kex.h"
 #include "packet.h"
 
+enum none_switch_state {
+	NONE_SWITCH_OFF,
+	NONE_SWITCH_WANTED,    /* to be requested when the running exchange
+				* is over */
+	NONE_SWITCH_REQUESTED, /* by an exchange of ours */
+	NONE_SWITCH_DECIDED,   /* by the server; the user knows */
+};
+
 struct none_switch {
 	struct packet *packet; /* both borrowed */
 	struct kex *kex;
-	bool mac, wanted, asked, told;
+	enum none_switch_state state;
+	bool mac; /* without a MAC, too */
 };
 
-/* The session has begun: asks for the rekey if the configuration says so,
- * and tells why not if it cannot be. tty: it has a terminal. */
+/* The session has begun: starts the rekey if the configuration wants it, or
+ * logs why that is not possible. tty: the session has a terminal. */
 int none_switch_start(struct none_switch *n, const struct client_conf *conf,
     struct packet *p, struct kex *k, bool tty) must_check;
-/* New keys are in use: tells the user what became of it. needed: ERR_DENIED
- * where the server does not allow it (told). */
+/* New keys are in use: logs what the server decided. needed: if it does not
+ * allow "none", ERR_DENIED, which was logged. */
 int none_switch_rekeyed(struct none_switch *n, bool needed) must_check;
-/* Something private comes. What is sent from now on waits for a rekey to a
- * real cipher if there is none now. False: it must not be now, because keys
- * are just changing. */
+/* A terminal will be opened: the connection becomes encrypted again, and what
+ * is sent from now on waits for the new keys. False: not now, because a key
+ * exchange is running. */
 bool none_switch_leave(struct none_switch *n);
 
 #endif

@@ -14,9 +14,9 @@ enum { PROMPT_ANSWER_MAX = 1024 }; /* bytes with the NUL */
 
 enum prompt_echo { PROMPT_HIDDEN, PROMPT_VISIBLE };
 
-/* The answer without line end; NULL if nobody can be asked or the user broke
- * off. text is shown as it is: escape what a peer sent. Caller frees with
- * prompt_free(). */
+/* The answer without line end; NULL if there is no terminal and no program to
+ * ask with, or the user cancelled. text is shown as it is: escape what a peer
+ * sent. Caller frees with prompt_free(). */
 char *prompt_ask(const char *text, enum prompt_echo echo);
 void prompt_free(char *answer); /* wipes; NULL is fine */
 

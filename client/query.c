@@ -16,7 +16,7 @@ put_line(struct buf *out, const char *name)
 	buf_printf(out, "%s\n", name);
 }
 
-/* "none" is not a cipher that anybody should find here. */
+/* Without "none", which cannot be configured. */
 static void
 list_ciphers(struct buf *out)
 {

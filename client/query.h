@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What this program can do: the lists of -Q, from the tables.
+ * The lists of -Q: algorithms that this program has, from the tables.
  *
  * Threads: any.
  */

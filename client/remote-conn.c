@@ -4,13 +4,13 @@
  * log in.
  *
  * DESIGN. The first connection may ask the user, and learns the host key.
- * Additional ones only make a copy faster: nothing waits for them, and they
+ * Further ones only make a copy faster: nothing waits for them, and they
  * must not trouble the server. Stock servers count logins that fail or are
  * broken off, and refuse an address that has too many (PerSourcePenalties).
  * Therefore
- * - no additional connection logs in before the first one has; those that
+ * - no further connection logs in before the first one has; those that
  *   were begun early stand by until then;
- * - where it is not certain that additional ones will be let in, one at a
+ * - where it is not certain that further ones will be let in, one at a
  *   time tries;
  * - when one of them is refused, those that have not tried yet are given up.
  */
@@ -214,11 +214,11 @@ remote_conn_connect(struct conn *conn, bool standby)
 		.conf = &r->conf,
 		.loop = r->p.loop,
 		.need_none = r->p.clear,
-		.more = true,
-		.beside = conn->number > 0 ? r->conns->client : NULL,
-		.hold = standby,
+		.keep_answer = true,
+		.first = conn->number > 0 ? r->conns->client : NULL,
+		.keys_only = standby,
 		.arg = conn,
-		.likely = on_login_expected,
+		.send_optimistic = on_login_expected,
 		.ready = on_login_done,
 		.ended = on_ended,
 	};
@@ -239,7 +239,7 @@ remote_conn_use_child(struct conn *conn)
 /* ---- who may log in ----------------------------------------------------- */
 
 static bool
-additional_is_up(const struct remote *r)
+further_is_up(const struct remote *r)
 {
 	for (const struct conn *c = r->conns->next; c != NULL; c = c->next)
 		if (remote_conn_is_up(c))
@@ -247,16 +247,16 @@ additional_is_up(const struct remote *r)
 	return false;
 }
 
-/* How many additional ones may try to log in at the same time. */
+/* How many further ones may try to log in at the same time. */
 static unsigned
 logins_max(const struct remote *r)
 {
-	switch (sshclient_more(r->conns->client)) {
-	case SSHCLIENT_MORE_LIKELY:
+	switch (sshclient_further(r->conns->client)) {
+	case SSHCLIENT_FURTHER_LIKELY:
 		return LOGGING_IN_MAX;
-	case SSHCLIENT_MORE_PERHAPS:
-		return additional_is_up(r) ? LOGGING_IN_MAX : 1;
-	case SSHCLIENT_MORE_NEVER:
+	case SSHCLIENT_FURTHER_POSSIBLE:
+		return further_is_up(r) ? LOGGING_IN_MAX : 1;
+	case SSHCLIENT_FURTHER_NEVER:
 		break;
 	}
 	return 0;
@@ -270,7 +270,7 @@ log_in(struct conn *conn)
 		return;
 	}
 	become(conn, CONN_LOGGING_IN);
-	if (sshclient_release(conn->client) != 0)
+	if (sshclient_log_in(conn->client) != 0)
 		end_conn(conn);
 }
 

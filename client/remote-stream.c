@@ -114,7 +114,7 @@ start_session(struct stream *stream, enum stream_state state)
 	struct session_params params = {
 		.command = server,
 		.subsystem = strchr(server, '/') == NULL,
-		.ahead = state == STREAM_OPTIMISTIC,
+		.attach_later = state == STREAM_OPTIMISTIC,
 		.io = &stream_io,
 		.io_arg = stream,
 		.ended = on_session_ended,
@@ -129,7 +129,7 @@ start_session(struct stream *stream, enum stream_state state)
 	become(stream, state);
 	/* OpenSSH and HPN-SSH give the number 0 to the first channel. */
 	if (params.peer_is_openssh && stream->conn->streams == 1)
-		session_ask_ahead(stream->session);
+		session_open_optimistically(stream->session);
 	return 0;
 }
 

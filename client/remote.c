@@ -106,7 +106,7 @@ on_turn(void *arg)
 	return false;
 }
 
-/* For large files over a long path to a host that is known: additional
+/* For large files over a long path to a host that is known: further
  * connections begin while the first one logs in, and log in after it. */
 static int
 connect_early(struct remote *r)
@@ -116,7 +116,7 @@ connect_early(struct remote *r)
 	unsigned n = 0;
 	int err = 0;
 
-	if (sshclient_expected(first))
+	if (sshclient_is_predictable(first))
 		n = xfer_streams_early(tcp_rtt_us(sshclient_fd(first)),
 		    r->p.bulk, r->p.connections);
 	while (n-- > 0 &&

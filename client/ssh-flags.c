@@ -46,7 +46,7 @@ set_by_keyword(struct client_conf *conf, int flag, const char *argument)
 	return 0;
 }
 
-/* The first proxy counts: what comes too late is better refused. */
+/* The first proxy counts; a second one is refused rather than ignored. */
 static int
 take_jump(struct client_conf *conf, const char *list)
 {
@@ -94,7 +94,7 @@ ssh_flag_take(struct ssh_flags *f, struct client_conf *conf, int flag,
 		return 1;
 	case 'v':
 		f->verbosity++;
-		/* What is told while options are read counts too. */
+		/* At once, for messages about the options that follow. */
 		log_set_level((enum log_level)MIN(
 		    (int)LOG_LVL_VERBOSE + f->verbosity,
 		    (int)LOG_LVL_DEBUG3));

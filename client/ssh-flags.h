@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The flags of the ssh command line that set what a connection is like: for
- * hpnssh itself, and for the programs that hand them on to it.
+ * The flags of the ssh command line that configure a connection: for hpnssh,
+ * and for the programs that pass them on.
  *
  * Threads: loop thread only.
  */
@@ -14,7 +14,7 @@
 #include "base/str.h"
 #include "conf/client-conf.h"
 
-/* Those that are no keyword, or win over every keyword, also one of -o. */
+/* Flags that are no keyword, or win over every keyword, also over one of -o. */
 struct ssh_flags {
 	const char *config_path; /* -F; borrowed; NULL: none */
 	int verbosity;		 /* how many -v */
@@ -22,7 +22,7 @@ struct ssh_flags {
 	int agent, x11; /* 1: -A, -X or -Y; -1: -a, -x; 0: none of them */
 };
 
-/* 1: was one of them, 0: is not, or an error that was told. */
+/* 1: it was such a flag; 0: it was not; or an error, which was logged. */
 int ssh_flag_take(struct ssh_flags *f, struct client_conf *conf, int flag,
     const char *argument) must_check;
 /* A list of them: "-v", "-oX=y", "-i", file... */

@@ -4,21 +4,24 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "client/from-server.h"
+#include "client/hostlearn.h"
 #include "client/metrics-files.h"
 #include "client/none-switch.h"
 #include "client/prompt.h"
 #include "client/userauth.h"
 #include "client/why-slow.h"
 
-/* Nobody looks at one that is made beside another: it may not hang. */
-enum { BESIDE_TIMEOUT_S = 20 };
+/* A further connection is made without the user: it must not wait for ever. */
+enum { FURTHER_TIMEOUT_S = 20 };
 
 struct sshclient {
 	struct sshclient_params p;
-	struct client_conf quiet; /* of one beside another: borrows p.conf's */
+	struct client_conf quiet; /* of a further one: borrows p.conf's */
 	const struct client_conf *conf;
 	struct sshlink link;
 	struct sshlogin *login;
@@ -26,6 +29,7 @@ struct sshclient {
 	struct none_switch none;
 	struct why_slow_start began;
 	struct metrics *metrics;
+	struct from_server from_server;
 	struct userauth_secret secret;
 	bool ready, ended;
 };
@@ -69,7 +73,7 @@ is_complete(void *arg)
 	return c->channels != NULL && channels_complete(c->channels);
 }
 
-/* ---- channels, and what goes on beside them ----------------------------- */
+/* ---- channels, and what else runs on the connection --------------------- */
 
 static int
 make_channels(struct sshclient *c)
@@ -92,22 +96,23 @@ make_channels(struct sshclient *c)
 }
 
 static int
-on_likely(void *arg)
+on_optimistic(void *arg)
 {
 	struct sshclient *c = arg;
 	int r = make_channels(c);
 
-	return r != 0 ? r : c->p.likely(c->p.arg);
+	return r != 0 ? r : c->p.send_optimistic(c->p.arg);
 }
 
-/* With -v also without Metrics: why it was slow is what the sender knows. */
+/* With -v also without Metrics: for a download, the server's numbers tell why
+ * it was slow. */
 static int
 start_metrics(struct sshclient *c)
 {
 	bool quiet = log_get_level() >= LOG_LVL_VERBOSE &&
 	    sshlogin_peer_is_hpn(c->login);
 
-	if (c->p.beside != NULL)
+	if (c->p.first != NULL)
 		return 0;
 	return metrics_new(&c->metrics, c->conf, c->p.loop, c->channels,
 	    sshlogin_packet(c->login), quiet);
@@ -119,8 +124,12 @@ start(struct sshclient *c)
 	struct connection *connection = sshlogin_connection(c->login);
 	int r = make_channels(c);
 
-	if (r == 0 && c->p.beside == NULL)
-		r = sshlogin_learn_hostkeys(c->login, c->channels);
+	if (r == 0 && c->p.first == NULL)
+		r = sshlogin_learn_hostkeys(c->login, c->channels,
+		    &c->from_server.hostlearn);
+	c->from_server.conf = c->conf;
+	if (r == 0)
+		r = from_server_allow(&c->from_server, c->channels);
 	if (r != 0)
 		return r;
 	connection_set_channels(connection, c->channels);
@@ -173,7 +182,7 @@ be_quiet(struct sshclient *c)
 	if (c->quiet.log.verbosity == 0)
 		c->quiet.log.verbosity = -1;
 	if (c->quiet.tcp.connect_timeout <= 0)
-		c->quiet.tcp.connect_timeout = BESIDE_TIMEOUT_S;
+		c->quiet.tcp.connect_timeout = FURTHER_TIMEOUT_S;
 	c->conf = &c->quiet;
 }
 
@@ -181,12 +190,13 @@ int
 sshclient_new(struct sshclient **out, const struct sshclient_params *params)
 {
 	struct sshclient *c = xcalloc(1, sizeof *c);
-	struct sshclient *first = params->beside;
+	struct sshclient *first = params->first;
 	struct sshlogin_params login = {
 		.link = &c->link,
 		.loop = params->loop,
 		.arg = c,
-		.likely = params->likely != NULL ? on_likely : NULL,
+		.send_optimistic =
+		    params->send_optimistic != NULL ? on_optimistic : NULL,
 		.authenticated = on_authenticated,
 		.rekeyed = on_rekeyed,
 		.complete = is_complete,
@@ -200,12 +210,12 @@ sshclient_new(struct sshclient **out, const struct sshclient_params *params)
 	if (first != NULL) {
 		be_quiet(c);
 		login.quiet = true;
-		login.hold = params->hold;
+		login.keys_only = params->keys_only;
 		login.secret = &first->secret;
-		login.beside = first->login;
-		r = sshlink_open_beside(&c->link, &first->link, c->conf);
+		login.first = first->login;
+		r = sshlink_open_further(&c->link, &first->link, c->conf);
 	} else {
-		if (params->more)
+		if (params->keep_answer)
 			login.secret = &c->secret;
 		r = sshlink_open(&c->link, params->conf);
 	}
@@ -221,12 +231,12 @@ sshclient_new(struct sshclient **out, const struct sshclient_params *params)
 }
 
 static void
-tell_why_slow(const struct sshclient *c)
+report_why_slow(const struct sshclient *c)
 {
 	uint64_t at_ms = 0;
 	const struct tcp_numbers *remote = metrics_remote(c->metrics, &at_ms);
 
-	why_slow_tell(&c->began, sshlogin_packet(c->login), c->channels,
+	why_slow_log(&c->began, sshlogin_packet(c->login), c->channels,
 	    remote, at_ms,
 	    c->conf->data.hpn_disabled || !c->conf->data.tcp_rcv_buf_poll);
 }
@@ -236,13 +246,14 @@ sshclient_free(struct sshclient *c)
 {
 	if (c == NULL)
 		return;
-	if (c->ready && c->p.beside == NULL)
-		tell_why_slow(c);
+	if (c->ready && c->p.first == NULL)
+		report_why_slow(c);
 	if (c->login != NULL)
 		sshlogin_disconnect(c->login);
 	loop_off_turn(c->p.loop, on_settle_turn, c);
 	metrics_free(c->metrics);
 	channels_free(c->channels);
+	hostlearn_free(c->from_server.hostlearn);
 	sshlogin_free(c->login);
 	sshlink_close(&c->link);
 	prompt_free(c->secret.answer);
@@ -250,15 +261,15 @@ sshclient_free(struct sshclient *c)
 }
 
 bool
-sshclient_expected(const struct sshclient *c)
+sshclient_is_predictable(const struct sshclient *c)
 {
-	return sshlogin_expected(c->login);
+	return sshlogin_is_predictable(c->login);
 }
 
 int
-sshclient_release(struct sshclient *c)
+sshclient_log_in(struct sshclient *c)
 {
-	return sshlogin_release(c->login);
+	return sshlogin_log_in(c->login);
 }
 
 bool
@@ -267,20 +278,20 @@ sshclient_is_answered(const struct sshclient *c)
 	return sshlogin_is_answered(c->login);
 }
 
-enum sshclient_more
-sshclient_more(const struct sshclient *c)
+enum sshclient_further
+sshclient_further(const struct sshclient *c)
 {
 	switch (c->secret.effort) {
 	case USERAUTH_SILENT:
-		/* What a proxy asked its user is not known here. */
-		return c->link.proxy != 0 ? SSHCLIENT_MORE_PERHAPS :
-					    SSHCLIENT_MORE_LIKELY;
+		/* Whether a proxy asked the user is not known here. */
+		return c->link.proxy != 0 ? SSHCLIENT_FURTHER_POSSIBLE :
+					    SSHCLIENT_FURTHER_LIKELY;
 	case USERAUTH_ONE_ANSWER:
-		return SSHCLIENT_MORE_PERHAPS;
-	case USERAUTH_ASKED:
+		return SSHCLIENT_FURTHER_POSSIBLE;
+	case USERAUTH_INTERACTIVE:
 		break;
 	}
-	return SSHCLIENT_MORE_NEVER;
+	return SSHCLIENT_FURTHER_NEVER;
 }
 
 struct channels *
@@ -304,5 +315,9 @@ sshclient_fill(const struct sshclient *c, struct session_params *s)
 	s->kex = sshlogin_kex(c->login);
 	s->channels = c->channels;
 	s->peer_is_openssh = sshlogin_peer_is_openssh(c->login);
-	s->quiet = c->p.beside != NULL;
+	s->quiet = c->p.first != NULL;
+	/* Where data goes to this program, what the server's program says is
+	 * still for the user. */
+	if (s->io != NULL)
+		s->stdio.err = STDERR_FILENO;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A connection of the client as a whole: the way to the host, logging in,
- * the channels, and what goes on beside them (alive checks, metrics, the
+ * A connection of the client as a whole: reaching the host, logging in, the
+ * channels, and what else runs on a connection (alive checks, metrics, the
  * switch to the cipher none). What runs on the channels is the caller's.
  *
  * Threads: loop thread only.
@@ -27,51 +27,52 @@ struct sshclient_params {
 	struct loop *loop;
 	bool tty;	   /* there will be a terminal */
 	bool need_none;	   /* the switch to the cipher none must succeed */
-	bool more;	   /* there may be others beside this one */
-	/* One more to where this one went (it may have ended since): without
-	 * looking for the name, quietly, and to the same host key. NULL: the
-	 * first. Does not block then. What the user was asked for the first
-	 * one, which is freed last, serves again. */
-	struct sshclient *beside;
-	bool hold; /* one beside another: sshclient_release() lets it log in */
+	bool keep_answer; /* of the user: further connections will need it */
+	/* NULL: this is the first connection. Else this is a further one to
+	 * the same address and the same host key, also if the first has ended
+	 * since. It does not block, shows the user nothing, and uses what the
+	 * user answered for the first, which is freed last. */
+	struct sshclient *first;
+	bool keys_only; /* a further one: stops before it logs in, until
+			 * sshclient_log_in() */
 	void *arg;
 	/* As of struct sshlogin_params, and there are channels. May be NULL. */
-	int (*likely)(void *arg);
+	int (*send_optimistic)(void *arg);
 	/* The user is authenticated, and there are channels. 0 or an error,
 	 * which ends the connection. */
 	int (*ready)(void *arg);
-	/* The connection ended; why has been told. Free later. If it is lost
-	 * (connection_is_lost), sessions that there are end behind it, each
-	 * when its output is written. */
+	/* The connection ended; the reason was logged. Free later. If it was
+	 * lost (connection_is_lost), its sessions end after it, each when its
+	 * output is written. */
 	void (*ended)(void *arg, int err);
 };
 
-/* Goes to the host, which blocks (but beside another), and begins to talk.
- * Errors have been told. */
+/* Connects, which blocks (but not for a further one), and sends the first
+ * messages. Errors were logged. */
 int sshclient_new(struct sshclient **out,
     const struct sshclient_params *params) must_check;
-/* Tells what held it back, says goodbye, closes. Sessions are freed before.
- * NULL is fine. */
+/* Logs why it was slow, disconnects, closes. Sessions are freed before. NULL is
+ * fine. */
 void sshclient_free(struct sshclient *c);
 
-/* It goes as it went the last time, when nobody was asked: others may begin
- * beside it before it has logged in. */
-bool sshclient_expected(const struct sshclient *c);
-/* The one that it is beside has logged in. */
-int sshclient_release(struct sshclient *c) must_check;
+/* It should log in as the last time, without the user: further ones may be
+ * begun before it has logged in. */
+bool sshclient_is_predictable(const struct sshclient *c);
+/* The first one has logged in: now this one does. */
+int sshclient_log_in(struct sshclient *c) must_check;
 
-/* The server answers, and has it half logged in. */
+/* The server's identification arrived: it counts this connection among those
+ * that are not logged in yet. */
 bool sshclient_is_answered(const struct sshclient *c);
 
-/* Can others log in beside this one, which is (or was) logged in? They never
- * ask the user. */
-enum sshclient_more {
-	SSHCLIENT_MORE_LIKELY,	/* nobody was asked for this one */
-	SSHCLIENT_MORE_PERHAPS, /* with the answer that was given for it, or
-				 * through a proxy that may have asked */
-	SSHCLIENT_MORE_NEVER,	/* that took what was not kept */
+/* Can further connections log in as this one did? They never ask the user. */
+enum sshclient_further {
+	SSHCLIENT_FURTHER_LIKELY,   /* the user had nothing to do for it */
+	SSHCLIENT_FURTHER_POSSIBLE, /* the user's answer may serve again, or
+				     * a proxy may have asked for one */
+	SSHCLIENT_FURTHER_NEVER,    /* the user's answers were not kept */
 };
-enum sshclient_more sshclient_more(const struct sshclient *c);
+enum sshclient_further sshclient_further(const struct sshclient *c);
 
 struct channels *sshclient_channels(const struct sshclient *c);
 int sshclient_fd(const struct sshclient *c);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "client/tty.h"
 
 static bool changed[3]; /* descriptors whose shared flag we set */
 
@@ -85,4 +86,62 @@ stdio_to_null(int fd)
 	changed[fd] = false;
 	(void)dup2(null, fd);
 	fd_close(&null);
+}
+
+/* ---- for a session ------------------------------------------------------ */
+
+static bool
+set_standard_raw(void *arg, bool on)
+{
+	(void)arg;
+	if (on)
+		tty_enter_raw(STDIN_FILENO);
+	else
+		tty_leave_raw();
+	return tty_is_raw();
+}
+
+static void
+set_standard_nonblock(void *arg, bool on)
+{
+	(void)arg;
+	if (on)
+		stdio_set_nonblock();
+	else
+		stdio_restore();
+}
+
+/* The numbers stay in use, so that nothing else gets them. */
+static void
+end_standard_input(void *arg)
+{
+	(void)arg;
+	stdio_to_null(STDIN_FILENO);
+}
+
+static void
+end_standard_output(void *arg)
+{
+	(void)arg;
+	stdio_to_null(STDOUT_FILENO);
+}
+
+struct session_stdio
+session_stdio_own(void)
+{
+	static const struct session_stdio_ops ops = {
+		.set_raw = set_standard_raw,
+		.set_nonblock = set_standard_nonblock,
+		.end_input = end_standard_input,
+		.end_output = end_standard_output,
+	};
+
+	return (struct session_stdio){
+		.in = STDIN_FILENO,
+		.out = STDOUT_FILENO,
+		.err = STDERR_FILENO,
+		.terminal = STDIN_FILENO,
+		.term = getenv("TERM"),
+		.ops = &ops,
+	};
 }

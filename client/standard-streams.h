@@ -1,20 +1,26 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Standard input and output without blocking, and without other processes
- * noticing: O_NONBLOCK belongs to the open file, which a shell, a make or a
+ * Makes standard input and output non-blocking without other processes being
+ * affected: O_NONBLOCK belongs to the open file, which a shell, a make or a
  * pager may share. Pipes and terminals are opened anew where the system can
- * (/proc/self/fd); sockets get the flag, and lose it again at exit.
+ * (/proc/self/fd), so that the flag is ours only; sockets get the flag, and it
+ * is removed at exit.
  *
  * Threads: loop thread only.
  */
 #ifndef HPN_CLIENT_STANDARD_STREAMS_H
 #define HPN_CLIENT_STANDARD_STREAMS_H
 
-/* Makes 0, 1 and 2 non-blocking where that is of use. */
+#include "client/client-session.h"
+
+/* 0, 1 and 2, as far as they can block. */
 void stdio_set_nonblock(void);
 /* Undoes it; also registered with atexit(3). */
 void stdio_restore(void);
 /* Replaces fd by /dev/null. */
 void stdio_to_null(int fd);
+
+/* 0, 1 and 2 of this process, and the terminal on 0, as a session has them. */
+struct session_stdio session_stdio_own(void);
 
 #endif

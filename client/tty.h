@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * The user's terminal: raw mode while a remote one is in use, its size.
- * Whatever way the process ends, the terminal gets its modes back: leaving
- * is registered with atexit(3) and called before every stop.
+ * However the process ends, the terminal gets its modes back: tty_leave_raw()
+ * is registered with atexit(3), and called before the process stops itself.
  *
  * Threads: loop thread only.
  */

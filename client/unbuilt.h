@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What a configuration asks for and this version has not built: forwarding
- * of ports, of the agent and of X11.
+ * What a configuration may want and this version does not have: forwarding of
+ * ports, of the agent and of X11.
  *
  * Threads: loop thread only.
  */
@@ -12,10 +12,9 @@
 
 #include "conf/client-conf.h"
 
-/* Would any of it act in a connection with or without a session of the
- * user's, and with or without forwarded ports? Then logs what:
- * ERR_UNSUPPORTED. Without an agent or a display there is nothing that could
- * be forwarded, as in stock. */
+/* ERR_UNSUPPORTED, and a message, if the configuration would forward any of it:
+ * agent and X11 only with a session, ports only if asked for (ports). Without
+ * an agent or a display there is nothing to forward, as in OpenSSH. */
 int client_refuse_unbuilt(const struct client_conf *conf, bool session,
     bool ports) must_check;
 

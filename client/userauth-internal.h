@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Between userauth.c and the methods. A method is a const struct
- * userauth_ops and a row in userauth.c.
+ * userauth_ops and a row of CLIENT_AUTH_METHODS.
  *
  * Threads: loop thread only.
  */
@@ -14,27 +14,37 @@
 #include "keys/key.h"
 
 enum {
-	USERAUTH_METHODS_MAX = 8,
 	USERAUTH_TEXT_MAX = 4096, /* bytes of a peer's text that are shown */
 };
 
+#define USERAUTH_ID(id, name) USERAUTH_ID_##id,
+enum userauth_id {
+	CLIENT_AUTH_METHODS(USERAUTH_ID) USERAUTH_METHOD_COUNT,
+	USERAUTH_ID_NONE, /* the request "none" */
+};
+#undef USERAUTH_ID
+
 struct userauth_ops {
-	const char *name;
+	/* If it is preferred, it makes the first request, before it is known
+	 * which methods the server offers. */
+	bool goes_first;
 	/* Is it of use with this configuration? */
 	bool (*enabled)(const struct userauth *ua);
 	/* Sends the next request: 1, or 0 if nothing is left to try. */
 	int (*next)(struct userauth *ua);
-	/* Messages 60-79. May send; USERAUTH_UNKNOWN; or asks for the next
-	 * try with userauth_advance(). */
+	/* Messages 60-79. May send, or go on to the next try with
+	 * userauth_advance(). USERAUTH_UNKNOWN: it is none of its messages. */
 	int (*input)(struct userauth *ua, uint8_t type, struct rd body);
-	/* There was a FAILURE: are answers to other requests still to come?
-	 * May be NULL: there was only one. */
+	/* There was a FAILURE: will the server answer to other requests of
+	 * this method? NULL: there is only one at a time. */
 	bool (*refused)(struct userauth *ua);
 	/* The last request was part of a success: start anew (may be NULL). */
 	void (*partial)(struct userauth *ua);
+	/* As userauth_key_hint(). NULL: it uses no keys. */
+	char *(*used_key)(const struct userauth *ua);
 };
 
-/* Servers that were made strict allow three tries. */
+/* Offers that are sent without waiting: strict servers allow three tries. */
 enum { FLIGHT_MAX = 3 };
 
 /* A key of the user's. */
@@ -45,58 +55,65 @@ struct identity {
 	char *name;	  /* for texts: path or comment */
 	char *alg;	  /* signature algorithm, from the offer on */
 	bool in_agent;
-	bool spent; /* it was tried, or it already did its part */
-	bool welcome; /* the server would take it; it has not signed yet */
+	bool tried; /* not to be tried (again) before a partial success */
+	bool accepted; /* the server would take it; it has not signed yet */
 };
 
 struct pubkey_state {
 	struct identity *v; /* in the order of trying */
 	size_t n;
-	/* Offers whose answers are awaited, in order; behind them that to
-	 * the signature of current. */
+	/* Offers that the server has not answered yet, in their order; behind
+	 * them, if signing, the signed request of current. */
 	size_t flight[FLIGHT_MAX], in_flight;
 	size_t current;
 	bool signing;
-	bool flown; /* there is one flight only */
+	bool flight_sent; /* there is one flight only */
 	struct agent *agent;
+};
+
+enum userauth_state {
+	USERAUTH_SERVICE_REQUESTED, /* its grant is not waited for */
+	USERAUTH_SERVICE_GRANTED,
+	USERAUTH_SUCCEEDED,
 };
 
 struct userauth {
 	struct userauth_params p; /* not its spans: these are copied below */
 	struct buf session_id, hostkey, host_signature;
-	char *server_sig_algs; /* NULL: not told */
+	char *server_sig_algs; /* NULL: not known */
 	bool hostbound;
 	char *key_hint; /* NULL: none */
-	bool service_accepted, done;
-	bool sure;    /* the first request carries a signature */
+	enum userauth_state state;
+	bool signed_first; /* the first request carries a signature */
 	bool refused; /* there was a FAILURE */
 	char *offered; /* methods that the server named last */
-	const struct userauth_ops *current; /* NULL: "none" */
-	bool exhausted[USERAUTH_METHODS_MAX];
+	enum userauth_id current; /* of the last request */
+	bool exhausted[USERAUTH_METHOD_COUNT];
 	unsigned requests_seen; /* kbdint: INFO_REQUESTs of this try */
-	unsigned questions; /* answered by the user since the last refusal;
-			     * passphrases count */
+	unsigned prompts_answered; /* by the user since the last refusal, also
+				    * prompts for passphrases */
 	char *answer; /* the last one, if it may become p.secret's; or NULL */
 	enum userauth_effort effort; /* from success on */
 	unsigned password_tries, kbdint_tries;
 	struct pubkey_state *pubkey; /* made at the first use */
 };
 
-extern const struct userauth_ops userauth_pubkey;
-extern const struct userauth_ops userauth_password;
-extern const struct userauth_ops userauth_kbdint;
+#define USERAUTH_OPS(id, name) extern const struct userauth_ops userauth_##id;
+CLIENT_AUTH_METHODS(USERAUTH_OPS)
+#undef USERAUTH_OPS
 
 /* Begins a USERAUTH_REQUEST (RFC 4252 section 5) in an initialised buf. */
 void userauth_put_request(const struct userauth *ua, struct buf *b,
     const char *method);
-/* Takes what the user answered; NULL: something that is of no use twice. If
- * it was the only question, it may serve for further connections. */
+/* The user answered a prompt. Takes the answer; NULL: it is of no use for a
+ * further connection. If it was the only one, further connections may use
+ * it. */
 void userauth_keep_answer(struct userauth *ua, char *answer);
-/* Of an earlier connection, where nobody may be asked; or NULL. */
+/* With BatchMode, the answer to a prompt of the first connection; or NULL. */
 const char *userauth_kept_answer(const struct userauth *ua);
 /* Sends and clears b. */
 int userauth_send(struct userauth *ua, struct buf *b) must_check;
-/* The current try led nowhere without an answer from the server: go on. */
+/* The current try ended without an answer from the server: make the next. */
 int userauth_advance(struct userauth *ua) must_check;
 /* A peer's text, fit for a terminal: control characters and broken UTF-8
  * escaped, line ends kept. Appends. */

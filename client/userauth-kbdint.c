@@ -27,7 +27,7 @@ kbdint_next(struct userauth *ua)
 	struct buf b;
 	int r;
 
-	/* A server that refused without a question has none. */
+	/* A server that refused without a prompt would do so again. */
 	if (ua->kbdint_tries > 0 && ua->requests_seen == 0)
 		return 0;
 	if (ua->kbdint_tries > 0 && ua->p.conf->auth.batch_mode)
@@ -77,7 +77,7 @@ answer_one(struct userauth *ua, struct span prompt, bool echo,
 	char *shown, *answer = NULL;
 
 	if (ua->p.conf->auth.batch_mode) {
-		if (echo || ua->questions++ > 0)
+		if (echo || ua->prompts_answered++ > 0)
 			return false;
 		buf_put_cstring(out, userauth_kept_answer(ua));
 		return true;
@@ -158,7 +158,6 @@ kbdint_partial(struct userauth *ua)
 }
 
 const struct userauth_ops userauth_kbdint = {
-	.name = "keyboard-interactive",
 	.enabled = kbdint_enabled,
 	.next = kbdint_next,
 	.input = kbdint_input,

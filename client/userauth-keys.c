@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The user's keys, in the order in which they will be tried: what the agent
- * holds, and what the files hold; the one that worked last time first.
+ * The user's keys, in the order in which they will be tried: those of the
+ * agent, then those of files; the one that worked last time is the first.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -201,11 +201,12 @@ put_hinted_first(const struct userauth *ua, struct pubkey_state *s)
 
 /*
  * A key that worked last time, or that is the only one, will have to sign
- * anyway, so it does it at once. Not those of an agent: it may want a
- * confirmation, which nobody should be asked for in vain.
+ * anyway, so it signs the first request. Not those of an agent: it may ask the
+ * user for a confirmation, which would be for nothing if the server refuses the
+ * key.
  */
 static void
-load_if_sure(const struct userauth *ua, struct pubkey_state *s)
+load_if_it_signs_first(const struct userauth *ua, struct pubkey_state *s)
 {
 	struct identity *id = s->v;
 	struct key *priv = NULL;
@@ -259,8 +260,8 @@ pubkey_make_list(struct userauth *ua)
 	agent_keys_free(keys, count);
 	free(files.v);
 	put_hinted_first(ua, s);
-	if (!ua->service_accepted)
-		load_if_sure(ua, s);
+	if (ua->state == USERAUTH_SERVICE_REQUESTED)
+		load_if_it_signs_first(ua, s);
 	for (size_t i = 0; i < s->n; i++)
 		log_debug("key to try: %s%s",
 		    s->v[i].name != NULL ? s->v[i].name : "(no comment)",

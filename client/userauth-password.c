@@ -21,7 +21,7 @@ password_enabled(const struct userauth *ua)
 
 /* "user@host's <what>: " on the terminal. */
 static char *
-ask(const struct userauth *ua, const char *what)
+prompt_user(const struct userauth *ua, const char *what)
 {
 	char *text, *answer;
 
@@ -60,7 +60,7 @@ password_next(struct userauth *ua)
 		return 0;
 	if (ua->password_tries++ > 0)
 		log_error("Permission denied, please try again.");
-	if ((password = ask(ua, "password")) == NULL)
+	if ((password = prompt_user(ua, "password")) == NULL)
 		return 0;
 	r = send_password(ua, password);
 	userauth_keep_answer(ua, password);
@@ -69,17 +69,17 @@ password_next(struct userauth *ua)
 
 /* The same new password twice; NULL if the user gives up. */
 static char *
-ask_new(const struct userauth *ua)
+prompt_new_password(const struct userauth *ua)
 {
 	for (int i = 0; i < NEW_PASSWORD_TRIES; i++) {
-		char *once = ask(ua, "new password"), *again;
+		char *once = prompt_user(ua, "new password"), *again;
 		bool same;
 
 		if (once == NULL || *once == '\0') {
 			prompt_free(once);
 			return NULL;
 		}
-		again = ask(ua, "new password once more");
+		again = prompt_user(ua, "new password once more");
 		same = again != NULL && strcmp(once, again) == 0;
 		if (same || again == NULL) {
 			prompt_free(again);
@@ -115,9 +115,9 @@ password_input(struct userauth *ua, uint8_t type, struct rd body)
 	if (ua->p.conf->auth.batch_mode)
 		return userauth_advance(ua);
 	userauth_keep_answer(ua, NULL);
-	old = ask(ua, "old password");
+	old = prompt_user(ua, "old password");
 	if (old != NULL)
-		new = ask_new(ua);
+		new = prompt_new_password(ua);
 	if (new == NULL) {
 		prompt_free(old);
 		ua->password_tries = UINT32_MAX - 1;
@@ -140,7 +140,6 @@ password_partial(struct userauth *ua)
 }
 
 const struct userauth_ops userauth_password = {
-	.name = "password",
 	.enabled = password_enabled,
 	.next = password_next,
 	.input = password_input,

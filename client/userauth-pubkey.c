@@ -3,11 +3,12 @@
  * Public key authentication (RFC 4252 section 7, RFC 8332, and
  * publickey-hostbound-v00@openssh.com, whose signature names the host).
  *
- * A key whose public half is at hand is first offered without a signature,
- * so that no passphrase is asked for in vain. The first few are offered in
- * one flight to a server that answers each request in its turn (RFC 4252
- * section 5.1); every refusal counts there, also that of a key behind a good
- * one, so that the flight may not have more keys than any server has tries.
+ * A key whose public half is known is first offered without a signature, so
+ * that the user is not asked for the passphrase of a key that the server does
+ * not take. The first few are offered without waiting, in one flight, to a
+ * server that answers each request in its turn (RFC 4252 section 5.1). The
+ * server counts every refusal, also of keys behind the one that it takes, so
+ * the flight has no more keys than strict servers allow tries.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -30,8 +31,8 @@
 /* ---- one key ------------------------------------------------------------ */
 
 /*
- * The signature algorithm: ours in our order, as far as the server told that
- * it takes them. A server that told nothing is asked with our first one.
+ * The signature algorithm: the first of ours that the server takes. For a
+ * server that did not say what it takes, our first one.
  */
 static char *
 choose_alg(const struct userauth *ua, const struct key *k)
@@ -173,7 +174,7 @@ send_signed(struct userauth *ua, struct identity *id)
 	ua->pubkey->signing = true;
 	r = 1;
 out:
-	id->welcome = false;
+	id->accepted = false;
 	buf_clear(&b);
 	buf_clear(&signature);
 	return r;
@@ -223,15 +224,15 @@ try_identity(struct userauth *ua, struct identity *id)
 {
 	int r;
 
-	if (!id->welcome && !prepare(ua, id))
+	if (!id->accepted && !prepare(ua, id))
 		return 0;
-	if (id->welcome)
+	if (id->accepted)
 		return send_signed(ua, id);
 	log_debug("Offering public key: %s %s", id->name, id->alg);
 	if (id->priv == NULL)
 		return send_offer(ua, id);
 	r = send_signed(ua, id);
-	ua->sure = r == 1 && !ua->service_accepted;
+	ua->signed_first = r == 1 && ua->state == USERAUTH_SERVICE_REQUESTED;
 	return r;
 }
 
@@ -243,12 +244,12 @@ pubkey_enabled(const struct userauth *ua)
 	return ua->p.conf->auth.pubkey_authentication != CLIENT_PUBKEY_NO;
 }
 
-/* Can it fly behind another offer? What would sign, or ask for a passphrase
- * to know its public half, waits for its turn. */
+/* May it be offered before the offer in front of it is answered? Not if it
+ * would sign, or ask the user for a passphrase to know its public half. */
 static bool
 can_follow(const struct identity *id)
 {
-	return id->pub != NULL && id->priv == NULL && !id->welcome;
+	return id->pub != NULL && id->priv == NULL && !id->accepted;
 }
 
 static int
@@ -261,23 +262,22 @@ pubkey_next(struct userauth *ua)
 	if (ua->pubkey == NULL && (r = pubkey_make_list(ua)) != 0)
 		return r;
 	s = ua->pubkey;
-	room = ua->p.in_order && !s->flown && !pubkey_is_hinted_first(ua) ?
-	    FLIGHT_MAX :
-	    1;
+	room = ua->p.in_order && !s->flight_sent &&
+		!pubkey_is_hinted_first(ua) ? FLIGHT_MAX : 1;
 	for (size_t i = 0; i < s->n; i++) {
 		struct identity *id = &s->v[i];
 
-		if (id->spent)
+		if (id->tried)
 			continue;
 		if (s->in_flight > 0 && !can_follow(id))
 			break;
-		id->spent = true;
+		id->tried = true;
 		if ((r = try_identity(ua, id)) < 0)
 			return r;
 		if (s->signing || s->in_flight == room)
 			break;
 	}
-	s->flown = true;
+	s->flight_sent = true;
 	return s->signing || s->in_flight > 0;
 }
 
@@ -339,8 +339,8 @@ pubkey_input(struct userauth *ua, uint8_t type, struct rd body)
 	log_debug("Server accepts key: %s", id->name);
 	if (s->signing) {
 		/* Another one signed already; should that not do: */
-		id->welcome = true;
-		id->spent = false;
+		id->accepted = true;
+		id->tried = false;
 		return 0;
 	}
 	if ((r = send_signed(ua, id)) < 0)
@@ -348,24 +348,25 @@ pubkey_input(struct userauth *ua, uint8_t type, struct rd body)
 	return s->signing || s->in_flight > 0 ? 0 : userauth_advance(ua);
 }
 
-/* The key that did its part stays spent; the others get another chance. */
+/* The key that succeeded is not used again; the others are tried anew. */
 static void
 pubkey_partial(struct userauth *ua)
 {
 	struct pubkey_state *s = ua->pubkey;
 
 	for (size_t i = 0; i < s->n; i++) {
-		s->v[i].welcome = false;
+		s->v[i].accepted = false;
 		if (i != s->current)
-			s->v[i].spent = false;
+			s->v[i].tried = false;
 	}
 }
 
 const struct userauth_ops userauth_pubkey = {
-	.name = "publickey",
+	.goes_first = true,
 	.enabled = pubkey_enabled,
 	.next = pubkey_next,
 	.input = pubkey_input,
 	.refused = pubkey_refused,
 	.partial = pubkey_partial,
+	.used_key = pubkey_used,
 };

@@ -14,20 +14,30 @@
 
 enum { METHOD_LIST_MAX = 4096, BANNER_MAX = 64 * 1024 };
 
-static const struct userauth_ops *const methods[] = {
-	&userauth_pubkey,
-	&userauth_kbdint,
-	&userauth_password,
+static const struct {
+	const char *name;
+	const struct userauth_ops *ops;
+} methods[USERAUTH_METHOD_COUNT] = {
+#define METHOD(id, name) [USERAUTH_ID_##id] = { name, &userauth_##id },
+	CLIENT_AUTH_METHODS(METHOD)
+#undef METHOD
 };
+
+/* NULL: the request "none". */
+static const struct userauth_ops *
+current_ops(const struct userauth *ua)
+{
+	return ua->current != USERAUTH_ID_NONE ? methods[ua->current].ops :
+						 NULL;
+}
 
 int
 userauth_new(struct userauth **out, const struct userauth_params *params)
 {
 	struct userauth *ua = xcalloc(1, sizeof *ua);
 
-	_Static_assert(ARRAY_LEN(methods) <= USERAUTH_METHODS_MAX,
-	    "exhausted[] has a place for each method");
 	ua->p = *params;
+	ua->current = USERAUTH_ID_NONE;
 	buf_put(&ua->session_id, params->session_id.p, params->session_id.len);
 	buf_put(&ua->hostkey, params->hostkey.p, params->hostkey.len);
 	buf_put(&ua->host_signature, params->host_signature.p,
@@ -58,7 +68,7 @@ userauth_keep_answer(struct userauth *ua, char *answer)
 {
 	prompt_free(ua->answer);
 	ua->answer = answer;
-	ua->questions++;
+	ua->prompts_answered++;
 }
 
 const char *
@@ -78,14 +88,15 @@ userauth_effort(const struct userauth *ua)
 static enum userauth_effort
 effort_of(const struct userauth *ua)
 {
-	if (ua->questions == 0 || ua->p.conf->auth.batch_mode)
+	if (ua->prompts_answered == 0 || ua->p.conf->auth.batch_mode)
 		return USERAUTH_SILENT;
-	return ua->questions == 1 && ua->answer != NULL ? USERAUTH_ONE_ANSWER :
-							  USERAUTH_ASKED;
+	return ua->prompts_answered == 1 && ua->answer != NULL ?
+	    USERAUTH_ONE_ANSWER :
+	    USERAUTH_INTERACTIVE;
 }
 
-/* The last answer was the right one. With BatchMode there was none: what is
- * there is of another connection. */
+/* Keeps the answer that succeeded, for further connections. (With BatchMode
+ * this is one of those, and nothing was answered.) */
 static void
 fill_secret(struct userauth *ua)
 {
@@ -161,53 +172,53 @@ userauth_put_clean(struct buf *out, struct span text)
 	free(copy);
 }
 
-/* The service will be granted, or the server disconnects. */
+/* The request was sent already: a server that does not grant the service
+ * disconnects. */
 static int
 on_service_accept(struct userauth *ua, struct rd body)
 {
 	(void)rd_string(&body); /* some servers leave the name out */
-	if (ua->service_accepted)
+	if (ua->state != USERAUTH_SERVICE_REQUESTED)
 		return ERR_PROTOCOL;
-	ua->service_accepted = true;
+	ua->state = USERAUTH_SERVICE_GRANTED;
 	return 0;
 }
 
-static size_t
-method_index(const char *name)
+/* USERAUTH_ID_NONE: there is no such method. */
+static enum userauth_id
+method_id(const char *name)
 {
-	size_t i;
-
-	for (i = 0; i < ARRAY_LEN(methods); i++)
-		if (strcmp(methods[i]->name, name) == 0)
-			break;
-	return i;
+	for (int i = 0; i < USERAUTH_METHOD_COUNT; i++)
+		if (strcmp(methods[i].name, name) == 0)
+			return (enum userauth_id)i;
+	return USERAUTH_ID_NONE;
 }
 
-/* Is public key the method that would be tried first anyway? */
-static bool
-prefers_pubkey(const struct userauth *ua)
+/* The method that will be tried first, as far as the configuration says. */
+static enum userauth_id
+preferred_method(const struct userauth *ua)
 {
 	const char *pos = ua->p.conf->auth.preferred_authentications, *name;
-	size_t len, i;
+	size_t len;
 
 	while (csv_next(&pos, &name, &len)) {
 		char *copy = xstrndup(name, len);
+		enum userauth_id id = method_id(copy);
 
-		i = method_index(copy);
 		free(copy);
-		if (i < ARRAY_LEN(methods) && methods[i]->enabled(ua))
-			return methods[i] == &userauth_pubkey;
+		if (id != USERAUTH_ID_NONE && methods[id].ops->enabled(ua))
+			return id;
 	}
-	return false;
+	return USERAUTH_ID_NONE;
 }
 
 /* RFC 4252 section 5.2: learns which methods there are. */
 static int
-ask_for_methods(struct userauth *ua)
+request_methods(struct userauth *ua)
 {
 	struct buf b;
 
-	ua->current = NULL;
+	ua->current = USERAUTH_ID_NONE;
 	buf_init(&b);
 	userauth_put_request(ua, &b, "none");
 	return userauth_send(ua, &b);
@@ -216,6 +227,7 @@ ask_for_methods(struct userauth *ua)
 int
 userauth_start(struct userauth *ua)
 {
+	enum userauth_id id;
 	struct buf b;
 	int r;
 
@@ -224,18 +236,19 @@ userauth_start(struct userauth *ua)
 	buf_put_cstring(&b, "ssh-userauth");
 	if ((r = userauth_send(ua, &b)) != 0)
 		return r;
-	if (prefers_pubkey(ua)) {
-		ua->current = &userauth_pubkey;
-		if ((r = userauth_pubkey.next(ua)) != 0)
+	id = preferred_method(ua);
+	if (id != USERAUTH_ID_NONE && methods[id].ops->goes_first) {
+		ua->current = id;
+		if ((r = methods[id].ops->next(ua)) != 0)
 			return r < 0 ? r : 0;
 	}
-	return ask_for_methods(ua);
+	return request_methods(ua);
 }
 
 bool
-userauth_is_sure(const struct userauth *ua)
+userauth_expects_success(const struct userauth *ua)
 {
-	return ua->sure;
+	return ua->signed_first;
 }
 
 bool
@@ -247,7 +260,9 @@ userauth_was_refused(const struct userauth *ua)
 char *
 userauth_key_hint(const struct userauth *ua)
 {
-	return ua->current == &userauth_pubkey ? pubkey_used(ua) : NULL;
+	const struct userauth_ops *ops = current_ops(ua);
+
+	return ops != NULL && ops->used_key != NULL ? ops->used_key(ua) : NULL;
 }
 
 static int
@@ -265,26 +280,26 @@ userauth_advance(struct userauth *ua)
 	const char *pos = ua->p.conf->auth.preferred_authentications, *name;
 	size_t len;
 
-	/* The key of the first request could not sign after all. */
+	/* The first request was not sent: its key could not sign. */
 	if (ua->offered == NULL)
-		return ask_for_methods(ua);
+		return request_methods(ua);
 	while (csv_next(&pos, &name, &len)) {
 		char *copy = xstrndup(name, len);
-		size_t i = method_index(copy);
-		bool usable = i < ARRAY_LEN(methods) && !ua->exhausted[i] &&
-		    csv_has(ua->offered, copy) && methods[i]->enabled(ua);
+		enum userauth_id id = method_id(copy);
+		bool usable = id != USERAUTH_ID_NONE && !ua->exhausted[id] &&
+		    csv_has(ua->offered, copy) && methods[id].ops->enabled(ua);
 		int r;
 
 		free(copy);
 		if (!usable)
 			continue;
-		if (ua->current != methods[i])
+		if (ua->current != id)
 			log_debug("next authentication method: %s",
-			    methods[i]->name);
-		ua->current = methods[i];
-		if ((r = methods[i]->next(ua)) != 0)
+			    methods[id].name);
+		ua->current = id;
+		if ((r = methods[id].ops->next(ua)) != 0)
 			return r < 0 ? r : 0;
-		ua->exhausted[i] = true;
+		ua->exhausted[id] = true;
 	}
 	return give_up(ua);
 }
@@ -292,6 +307,7 @@ userauth_advance(struct userauth *ua)
 static int
 on_failure(struct userauth *ua, struct rd body)
 {
+	const struct userauth_ops *ops = current_ops(ua);
 	char *list = rd_cstring(&body, METHOD_LIST_MAX);
 	bool partial = rd_bool(&body), more;
 	int r;
@@ -303,19 +319,18 @@ on_failure(struct userauth *ua, struct rd body)
 	free(ua->offered);
 	ua->offered = list;
 	ua->refused = true;
-	more = ua->current != NULL && ua->current->refused != NULL &&
-	    ua->current->refused(ua);
+	more = ops != NULL && ops->refused != NULL && ops->refused(ua);
 	if (more)
 		return partial ? ERR_PROTOCOL : 0;
 	if (!partial)
-		ua->questions = 0;
+		ua->prompts_answered = 0;
 	if (partial) {
 		log_verbose("Authenticated with partial success; more is asked "
 			    "for: %s",
 		    list);
 		memset(ua->exhausted, 0, sizeof ua->exhausted);
-		if (ua->current != NULL && ua->current->partial != NULL)
-			ua->current->partial(ua);
+		if (ops != NULL && ops->partial != NULL)
+			ops->partial(ua);
 	} else {
 		log_debug("authentication methods that can continue: %s",
 		    list);
@@ -348,11 +363,11 @@ on_banner(struct userauth *ua, struct rd body)
 int
 userauth_input(struct userauth *ua, uint8_t type, struct rd body)
 {
-	if (ua->done)
+	if (ua->state == USERAUTH_SUCCEEDED)
 		return USERAUTH_UNKNOWN;
 	if (type == SSH_MSG_SERVICE_ACCEPT)
 		return on_service_accept(ua, body);
-	if (!ua->service_accepted)
+	if (ua->state == USERAUTH_SERVICE_REQUESTED)
 		return ERR_PROTOCOL;
 	switch (type) {
 	case SSH_MSG_USERAUTH_FAILURE:
@@ -360,19 +375,20 @@ userauth_input(struct userauth *ua, uint8_t type, struct rd body)
 	case SSH_MSG_USERAUTH_BANNER:
 		return on_banner(ua, body);
 	case SSH_MSG_USERAUTH_SUCCESS:
-		ua->done = true;
+		ua->state = USERAUTH_SUCCEEDED;
 		ua->effort = effort_of(ua);
 		fill_secret(ua);
 		return USERAUTH_DONE;
 	default:
-		if (type < 60 || ua->current == NULL)
+		if (type < 60 || ua->current == USERAUTH_ID_NONE)
 			return USERAUTH_UNKNOWN;
-		return ua->current->input(ua, type, body);
+		return current_ops(ua)->input(ua, type, body);
 	}
 }
 
 const char *
 userauth_method(const struct userauth *ua)
 {
-	return ua->current != NULL ? ua->current->name : "none";
+	return ua->current != USERAUTH_ID_NONE ? methods[ua->current].name :
+						 "none";
 }

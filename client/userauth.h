@@ -18,13 +18,13 @@
 
 struct userauth;
 
-/* What the user had to do for the first connection to a host; so, whether a
- * further one, which never asks, can log in too. */
+/* What the user had to do for the first connection to a host. It decides
+ * whether a further one, which never asks the user, can log in too. */
 enum userauth_effort {
 	USERAUTH_SILENT,     /* nothing */
 	USERAUTH_ONE_ANSWER, /* a password, or one hidden answer: it may serve
 			      * again, unless it was good for one time only */
-	USERAUTH_ASKED,	     /* more than that, or a passphrase: is not kept */
+	USERAUTH_INTERACTIVE, /* more than that, or a passphrase: not kept */
 };
 
 /* Filled by the first connection, used by further ones. */
@@ -43,13 +43,13 @@ struct userauth_params {
 	struct span host_signature; /* its, over session_id; for the agent */
 	/* The host key is not trusted: no passwords. */
 	bool no_passwords;
-	/* The server answers each of several requests, in their order: others
-	 * take a new request for the end of the one before. */
+	/* The server answers each of several requests, in their order. (Other
+	 * servers drop a request when the next one arrives.) */
 	bool in_order;
 	/* Fingerprint (SHA256) of the key that worked last time, or NULL. */
 	const char *key_hint;
-	/* Filled with what the user was asked; with BatchMode used instead of
-	 * asking. NULL: neither. */
+	/* Filled with the user's answer; with BatchMode it is used in place of
+	 * an answer. NULL: neither. */
 	struct userauth_secret *secret;
 };
 
@@ -57,9 +57,9 @@ int userauth_new(struct userauth **out,
     const struct userauth_params *params) must_check;
 void userauth_free(struct userauth *ua);
 
-/* What the server's EXT_INFO said so far (it may come at any time before the
- * end): signature algorithms that it takes (copied; NULL: not told), and
- * whether it takes signatures that name the host key. */
+/* The server's EXT_INFO, which may arrive at any time during authentication:
+ * the signature algorithms that it takes (copied; NULL: not known), and whether
+ * it takes signatures that name the host key. */
 void userauth_set_extensions(struct userauth *ua, const char *sig_algs,
     bool hostbound);
 
@@ -67,15 +67,15 @@ void userauth_set_extensions(struct userauth *ua, const char *sig_algs,
  * public keys if there are any, else "none" to learn the methods. */
 int userauth_start(struct userauth *ua) must_check;
 /* A message 6 or 50-79, body behind its type: 0; 1 = the user is
- * authenticated; 2 = the message means nothing to us; ERR_DENIED after
- * having told that no method is left. */
+ * authenticated; 2 = the message is not known here; ERR_DENIED: no method is
+ * left, which was logged. */
 enum { USERAUTH_DONE = 1, USERAUTH_UNKNOWN = 2 };
 int userauth_input(struct userauth *ua, uint8_t type,
     struct rd body) must_check;
-/* The first request carries a signature, so that its success is likely: more
- * may be sent behind it. Only for keys from files without a passphrase: those
- * never need a touch or a confirmation. */
-bool userauth_is_sure(const struct userauth *ua);
+/* The first request carries a signature, so its success is expected, and more
+ * may be sent behind it. Only for keys from files without a passphrase: an
+ * agent's may need a touch or a confirmation. */
+bool userauth_expects_success(const struct userauth *ua);
 /* Some request was refused, or was only a part of what is needed. */
 bool userauth_was_refused(const struct userauth *ua);
 /* What the user had to do until it succeeded. */

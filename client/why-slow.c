@@ -13,11 +13,11 @@
 
 enum {
 	REASONS_MAX = 8,
-	PERCENT_MIN = 5,  /* less than this is not worth a word */
+	PERCENT_MIN = 5,  /* reasons for less of the time are left out */
 	PERCENT_BUSY = 80, /* of a core */
 	ELAPSED_MIN_MS = 500,
 	BYTES_MIN = 1024 * 1024,
-	/* Of a path that loses nothing else, cubic makes so much of it. */
+	/* On a path that loses nothing else, cubic itself causes so much. */
 	LOSS_PER_MILLION = 500,
 };
 
@@ -39,7 +39,7 @@ share(uint64_t part, uint64_t whole)
 	return (unsigned)(MIN(part, whole) * 100 / whole);
 }
 
-/* A place for the text, if the share is worth it. */
+/* Where to put the text of a reason; NULL if its share is too small. */
 static struct buf *
 add(struct reasons *r, unsigned percent)
 {
@@ -80,17 +80,18 @@ lost_per_million(const struct tcp_numbers *t)
 	return sent > 0 ? t->v[TCP_TOTAL_RETRANS] * 1000000 / sent : 0;
 }
 
-/* Busy, and held up by neither buffer: the congestion window's time. */
+/* Busy, and limited by neither buffer: limited by the congestion window. */
 static uint64_t
 path_us(const struct tcp_numbers *t)
 {
-	uint64_t held = t->v[TCP_RWND_LIMITED] + t->v[TCP_SNDBUF_LIMITED];
+	uint64_t buffers = t->v[TCP_RWND_LIMITED] + t->v[TCP_SNDBUF_LIMITED];
 
-	return t->v[TCP_BUSY_TIME] > held ? t->v[TCP_BUSY_TIME] - held : 0;
+	return t->v[TCP_BUSY_TIME] > buffers ?
+	    t->v[TCP_BUSY_TIME] - buffers : 0;
 }
 
 static void
-tell_path(const struct tcp_numbers *t, bool bbr, struct buf *b)
+put_path(const struct tcp_numbers *t, bool bbr, struct buf *b)
 {
 	uint64_t lost = lost_per_million(t);
 
@@ -135,18 +136,19 @@ tcp_reasons(const struct why_slow *w, const struct tcp_numbers *t,
 				      "net.ipv4.tcp_wmem there to %" PRIu64,
 			    power_of_two(w->sndbuf_limit * 2));
 	}
-	/* What is on its way keeps TCP busy also while it gets no more from
-	 * us: that is not the path's fault. */
+	/* While data is in flight TCP counts as busy, even when we give it no
+	 * more: that is not the fault of the path. */
 	if (t == &w->local)
 		path = MIN(path, w->times.network_ms * 1000);
 	b = add(r, share(path, us));
 	if (b != NULL)
-		tell_path(t, t == &w->local && w->bbr, b);
+		put_path(t, t == &w->local && w->bbr, b);
 }
 
-/* A window that is large for its path is used up only if nobody reads. */
+/* A window that is large for its path is used up only if the server's program
+ * does not read. */
 static void
-tell_peer_window(const struct why_slow *w, struct buf *b)
+put_peer_window(const struct why_slow *w, struct buf *b)
 {
 	uint64_t rtt_us = w->local.v[TCP_RTT];
 	uint64_t per_trip = w->sent * rtt_us / 1000 / w->elapsed_ms;
@@ -169,7 +171,7 @@ upload_reasons(const struct why_slow *w, struct reasons *r)
 
 	b = add(r, share(w->times.window_ms, w->elapsed_ms));
 	if (b != NULL)
-		tell_peer_window(w, b);
+		put_peer_window(w, b);
 	b = add(r, share(w->times.source_ms, w->elapsed_ms));
 	if (b != NULL)
 		buf_printf(b, "the source here (a disk or program): nothing "
@@ -187,7 +189,7 @@ guess_receive_buffer(const struct why_slow *w, struct reasons *r)
 	if (w->remote.kernel != 0 || w->rcvbuf_limit == 0 ||
 	    w->rcvbuf < w->rcvbuf_limit || per_trip * 4 < w->rcvbuf)
 		return;
-	/* For how long cannot be told: no share, and the last in the row. */
+	/* For how long is not known: no share, and the last in the list. */
 	if ((b = add(r, PERCENT_MIN)) == NULL)
 		return;
 	r->v[r->n - 1].percent = 0;
@@ -198,7 +200,8 @@ guess_receive_buffer(const struct why_slow *w, struct reasons *r)
 		      "%" PRIu64, power_of_two(w->rcvbuf_limit * 2));
 }
 
-/* A window that is used up in a round trip shows here as nothing but a rate. */
+/* Here, a window that is used up in each round trip can be seen only from the
+ * rate. */
 static bool
 fixed_window(const struct why_slow *w, struct reasons *r)
 {
@@ -229,7 +232,7 @@ download_reasons(const struct why_slow *w, struct reasons *r)
 	b = add(r, share(w->times.own_window_ms, w->elapsed_ms));
 	if (b != NULL)
 		buf_printf(b, "the SSH window of the client");
-	/* It explains all: the server's TCP takes it for the path. */
+	/* It explains everything: the server's TCP would blame the path. */
 	if (fixed_window(w, r))
 		return;
 	tcp_reasons(w, &w->remote, "server", "client", r);
@@ -304,7 +307,7 @@ why_slow_text(const struct why_slow *w, struct buf *out)
 	return true;
 }
 
-/* ---- collecting ------------------------------------------------------------ */
+/* ---- collecting --------------------------------------------------------- */
 
 void
 why_slow_begin(struct why_slow_start *s, const struct packet *p)
@@ -316,7 +319,7 @@ why_slow_begin(struct why_slow_start *s, const struct packet *p)
 }
 
 void
-why_slow_tell(const struct why_slow_start *s, const struct packet *p,
+why_slow_log(const struct why_slow_start *s, const struct packet *p,
     const struct channels *chs, const struct tcp_numbers *remote,
     uint64_t remote_at_ms, bool fixed_windows)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Why was it not faster? What the kernel and our own counters saw, told at
- * the end of a connection as one paragraph that a user can act on.
+ * Why was it not faster? At the end of a connection, one paragraph that a user
+ * can act on, made of the counters of the kernel and our own.
  *
  * Threads: loop thread only.
  */
@@ -23,16 +23,16 @@ struct why_slow {
 	const char *cipher;
 	bool fixed_windows; /* by our own configuration */
 	struct channels_times times;
-	/* Of our end, and of the server's if it was asked for; kernel 0: not
+	/* Ours, and the server's if they were requested; kernel 0: not
 	 * known. */
 	struct tcp_numbers local, remote;
-	uint64_t remote_ms; /* elapsed when the server was asked */
+	uint64_t remote_ms; /* elapsed when the server sent them */
 	bool bbr; /* is our congestion control */
 	uint64_t rcvbuf, rcvbuf_limit, sndbuf_limit; /* bytes; 0: not known */
 };
 
-/* Appends the paragraph; false (and nothing) if there was too little of a
- * transfer to say anything. */
+/* Appends the paragraph; false, and nothing is appended, if too little was
+ * transferred. */
 bool why_slow_text(const struct why_slow *w, struct buf *out);
 
 /* The collector. start: when the session begins. */
@@ -42,7 +42,7 @@ struct why_slow_start {
 };
 void why_slow_begin(struct why_slow_start *s, const struct packet *p);
 /* Logs the paragraph (VERBOSE). remote, of remote_at_ms, may be NULL. */
-void why_slow_tell(const struct why_slow_start *s, const struct packet *p,
+void why_slow_log(const struct why_slow_start *s, const struct packet *p,
     const struct channels *chs, const struct tcp_numbers *remote,
     uint64_t remote_at_ms, bool fixed_windows);
 

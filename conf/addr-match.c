@@ -17,8 +17,8 @@ struct addr {
 
 enum { ADDR_TEXT_MAX = 64, NET_TEXT_MAX = 80 };
 
-/* A scope ("%eth0") is no part of what is compared; an IPv4 address in an
- * IPv6 one is the IPv4 address. */
+/* A scope ("%eth0") is ignored; an IPv4 address in an IPv6 one is the IPv4
+ * address. */
 static bool
 addr_parse(const char *text, struct addr *a)
 {
@@ -101,7 +101,7 @@ match_item(const char *host, const char *addr, const char *item, bool *hit)
 		*hit = addr != NULL && is_inside(addr, &net, bits);
 		return 0;
 	}
-	/* A slash that leads to no network is a slip, not a pattern. */
+	/* With a slash it was meant to be a network, not a pattern. */
 	if (r == ERR_SYNTAX || strchr(item, '/') != NULL)
 		return ERR_SYNTAX;
 	*hit = (addr != NULL && str_match_nocase(addr, item)) ||

@@ -30,7 +30,7 @@
 	"hmac-sha1-etm@openssh.com,umac-64@openssh.com,"                      \
 	"umac-128@openssh.com,hmac-sha2-256,hmac-sha2-512,hmac-sha1"
 
-/* "none" is a row of the cipher table, but nothing that one may choose. */
+/* "none" is a row of the cipher table, but cannot be configured. */
 static const char *
 name_at(enum algs_kind kind, size_t index)
 {
@@ -92,9 +92,10 @@ known_span(enum algs_kind kind, const char *p, size_t len)
 }
 
 /*
- * Names that others have and this program has not built: configurations name
- * them in good faith, and a list goes on without them. A row belongs to all
- * kinds that have the same table of names as its own.
+ * Names of OpenSSH and HPN-SSH that this program does not have. Configurations
+ * that were written for those are valid, so these names are left out of a list
+ * without an error. A row belongs to all kinds that have the same table of
+ * names as its own.
  */
 static const struct {
 	enum algs_kind kind;
@@ -205,7 +206,7 @@ algs_default(enum algs_kind kind)
 
 /* --- parsing --- */
 
-/* What a text comes to. */
+/* What was parsed so far. */
 struct result {
 	enum algs_kind kind;
 	struct builder list;	 /* algorithms that are here */

@@ -27,14 +27,14 @@ enum algs_kind {
  * when memory is out. */
 char *algs_default(enum algs_kind kind);
 
-/* What a text means. Texts are owned; NULL = nothing of the kind. */
+/* A parsed list. Texts are owned; NULL: there is none. */
 struct algs_result {
 	char *list;	/* each name once */
-	char *left_out; /* names of others that are not built here */
-	char *bad;	/* ERR_UNSUPPORTED: a name that nobody has */
+	char *left_out; /* names of OpenSSH or HPN-SSH that are not built */
+	char *bad;	/* ERR_UNSUPPORTED: the name that is not known */
 };
 
-/* ERR_UNSUPPORTED: res->bad; ERR_SYNTAX: nothing is left. Then there is no
+/* ERR_UNSUPPORTED: see res->bad; ERR_SYNTAX: nothing is left. Then there is no
  * list. In lists of keys a name may be a pattern, which must match some known
  * name. Clear the result in any case. */
 int algs_parse(enum algs_kind kind, const char *text,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* The client's tokens. */
+/* The tokens of the client's keywords: what each keyword knows, and values. */
 #include "conf/client-conf.h"
 
 #include <limits.h>
@@ -17,7 +17,7 @@
 
 enum { SHA1_LEN = 20 };
 
-/* What the tokens point to. */
+/* The values of the tokens. */
 struct facts {
 	char local_host[HOST_NAME_MAX + 1], short_host[HOST_NAME_MAX + 1];
 	char uid[16], port[16];

@@ -29,8 +29,8 @@ struct reader {
 	bool enclosing;	     /* the block that included this file applies */
 	bool active;	     /* lines here apply */
 	bool in_block;	     /* a Host or Match stands before them */
-	const char *host;    /* what Host is compared with */
-	const char *dir;     /* of relative Include */
+	const char *host;    /* the name that Host lines match */
+	const char *dir;     /* that relative Includes are in */
 };
 
 /* --- Match --- */
@@ -38,7 +38,7 @@ struct reader {
 struct criterion {
 	struct reader *rd;
 	const char *value; /* NULL for those without argument */
-	bool so_far;	   /* those before it matched */
+	bool so_far;	   /* all criteria before it matched */
 	const struct conf_place *at;
 };
 
@@ -101,7 +101,7 @@ match_local_user(const struct criterion *k)
 	return match_text(local_user(), k->value, false);
 }
 
-/* An empty pattern stands for "none given". */
+/* The empty pattern matches if there is no text. */
 static int
 match_maybe(const char *text, const char *patterns)
 {
@@ -292,8 +292,9 @@ is_all(const char *word)
 	return str_equal_nocase(word + (*word == '!'), "all");
 }
 
-/* 1 or 0, or ERR_*. All of the line is looked at, for its faults. "all" is
- * the last criterion of at most two, as in stock. */
+/* 1 or 0, or ERR_*. The whole line is parsed, also behind a criterion that does
+ * not match, so that its errors are found. "all" is the last criterion of at
+ * most two, as in OpenSSH. */
 static int
 match_line(struct reader *rd, const struct strlist *words,
     const struct conf_place *at)
@@ -407,9 +408,9 @@ structure_line(struct reader *rd, const char *name, const char *rest,
 	return r;
 }
 
-/* A Hostname that was just given may hold %h. */
+/* Expands %h in a Hostname that was just set. */
 static int
-settle_hostname(struct client_conf *c)
+expand_hostname(struct client_conf *c)
 {
 	char *name;
 	int r;
@@ -460,7 +461,7 @@ keyword_line(void *arg, const struct conf_line *line,
 		r = conf_try(row, line->rest, &where);
 	if (r == ERR_UNSUPPORTED && where.quiet)
 		r = 0;
-	return r < 0 ? r : settle_hostname(c);
+	return r < 0 ? r : expand_hostname(c);
 }
 
 /* --- files --- */
@@ -479,7 +480,7 @@ client_conf_read_file(struct client_conf *c, const char *path,
 	    c->host.hostname : c->load.original_host;
 	if (rd.host == NULL)
 		rd.host = "";
-	/* The name may change under us while Hostname lines are read. */
+	/* A copy: lines of Hostname free the string that it points to. */
 	rd.host = xstrdup(rd.host);
 	if ((flags & CLIENT_CONF_USER) != 0 && home != NULL) {
 		xasprintf(&user_dir, "%s/.ssh", home);
@@ -527,9 +528,9 @@ read_files(struct client_conf *c, const char *config_path, unsigned flags)
 }
 
 /*
- * Names from the command line may come from a link that somebody else made
- * up; they end in commands (%h, %r), so what a shell could take for more
- * than a name is refused.
+ * Names on the command line may come from a link that a stranger wrote, and
+ * get into commands as %h and %r: names with characters that a shell would
+ * interpret are refused.
  */
 static int
 check_name(const char *what, const char *name)
@@ -565,7 +566,7 @@ client_conf_load(struct client_conf *c,
 	if ((r = check_name("hostname", c->load.original_host)) < 0 ||
 	    (c->host.user != NULL &&
 		(r = check_name("username", c->host.user)) < 0) ||
-	    (r = settle_hostname(c)) < 0 ||
+	    (r = expand_hostname(c)) < 0 ||
 	    (r = read_files(c, context->config_path, 0)) < 0)
 		return r;
 	if (c->load.want_final &&

@@ -154,8 +154,8 @@ static const struct conf_type agent_type = { parse_agent, format_agent,
 
 /* --- what is not built --- */
 
-/* ObscureKeystrokeTiming: that it is on is stock's default, so "yes" asks for
- * nothing special; who names an interval wants it. */
+/* ObscureKeystrokeTiming: "yes" is OpenSSH's default, so it is no particular
+ * wish; an interval is one. */
 static int
 parse_obscure(const struct conf_row *row, void *field,
     const struct strlist *words, const struct conf_place *at)
@@ -189,7 +189,7 @@ check_tunnel_device(const char *word)
 	return "is no tunnel device";
 }
 
-/* As programs know these lines from OpenSSH. */
+/* The same lines as OpenSSH's, because programs parse them. */
 static const struct conf_notice unsupported = { LOG_LVL_ERROR,
 	"Unsupported option \"", "\"", true };
 static const struct conf_notice deprecated = { LOG_LVL_DEBUG1,
@@ -198,6 +198,10 @@ static const struct conf_notice no_effect = { LOG_LVL_INFO, "keyword \"",
 	"\" is deprecated and has no effect", false };
 static const struct conf_notice goes_without = { LOG_LVL_INFO, "",
 	" is not built into this version, which goes on without it", false };
+
+/* ",publickey,..." */
+#define AUTH_METHOD_NAME(id, name) "," name
+#define AUTH_METHOD_NAMES CLIENT_AUTH_METHODS(AUTH_METHOD_NAME)
 
 /* --- the table: one row, one keyword --- */
 
@@ -296,7 +300,7 @@ static const struct conf_row rows[] = {
 	{ "IdentityAgent", NULL, TEXTUAL(auth.identity_agent) },
 	{ "PreferredAuthentications", NULL,
 	    TEXTUAL(auth.preferred_authentications),
-	    .def = "publickey,keyboard-interactive,password" },
+	    .def = &(AUTH_METHOD_NAMES)[1] },
 	{ "PubkeyAuthentication", "DSAAuthentication",
 	    CHOICE(auth.pubkey_authentication, pubkey_values, "yes") },
 	{ "PasswordAuthentication", NULL,
@@ -337,7 +341,7 @@ static const struct conf_row rows[] = {
 	    .def = "USER" },
 	{ "IgnoreUnknown", NULL, TEXTUAL(ignore_unknown) },
 
-	/* Not built: only the values that say what is the case. */
+	/* Not built: only the values that mean "off" are accepted. */
 	{ "AddKeysToAgent", NULL, OFF },
 	{ "CanonicalizeHostname", NULL, OFF },
 	{ "CertificateFile", NULL, ONLY("none") },
@@ -390,7 +394,7 @@ static const struct conf_row rows[] = {
 	    .check = check_tunnel_device },
 	{ "XAuthLocation", NULL, UNBUILT(string, NULL, NULL) },
 
-	/* Not built: client_conf_unbuilt() tells where they would act. */
+	/* Not built: client_refuse_unbuilt() refuses where they would act. */
 	{ "ClearAllForwardings", NULL,
 	    FLAG(forward.clear_all_forwardings, "no") },
 	{ "DynamicForward", NULL, LIST(forward.dynamic_forward),
@@ -404,10 +408,10 @@ static const struct conf_row rows[] = {
 	{ "RemoteForward", NULL, LIST(forward.remote_forward),
 	    .flags = CONF_APPEND | CONF_RAW },
 
-	/* Known, but not here. */
+	/* Known, but refused. */
 	{ "HappyDelay", NULL, REFUSED },
 
-	/* Gone everywhere. */
+	/* No longer in OpenSSH either. */
 	{ "Protocol", NULL, IGNORED },
 	{ "AFSTokenPassing", NULL, GONE(&unsupported) },
 	{ "Cipher", NULL, GONE(&deprecated) },
@@ -463,8 +467,8 @@ client_conf_is_set(const struct client_conf *c, const char *keyword)
 	return c->marks.set[conf_index(&client_conf_table, row)];
 }
 
-/* The first of the two counts; but "ProxyJump none" is no word on the
- * other. */
+/* Of ProxyCommand and ProxyJump the first one counts; but "ProxyJump none" does
+ * not keep a ProxyCommand from counting. */
 static bool
 other_proxy_given(const struct client_conf *c, const struct conf_row *row)
 {
@@ -534,9 +538,9 @@ client_conf_home(void)
 	return pw != NULL ? pw->pw_dir : NULL;
 }
 
-/* "-pattern" takes away what was listed before it. */
+/* "-pattern" removes matching patterns that stand before it. */
 static int
-settle_send_env(struct client_conf *c)
+apply_send_env_removals(struct client_conf *c)
 {
 	struct strlist kept = { 0 }, next;
 	const char *item;
@@ -561,9 +565,9 @@ settle_send_env(struct client_conf *c)
 	return r;
 }
 
-/* $NAME and SSH_AUTH_SOCK become what they stand for. */
+/* Replaces $NAME and SSH_AUTH_SOCK by the value of the variable. */
 static void
-settle_agent(struct client_conf *c)
+expand_agent(struct client_conf *c)
 {
 	const char *s = c->auth.identity_agent, *value;
 
@@ -611,9 +615,10 @@ settle_names(struct client_conf *c)
 	return 0;
 }
 
-/* Through a proxy two ports cannot be tried at the same time. */
+/* Through a proxy two ports cannot be tried at the same time: the fallback port
+ * is used at once. */
 static void
-settle_port(struct client_conf *c)
+choose_proxy_port(struct client_conf *c)
 {
 	if ((c->tcp.proxy_command != NULL || c->tcp.proxy_jump != NULL) &&
 	    c->host.fallback && !c->load.port_given)
@@ -628,14 +633,14 @@ client_conf_finish(struct client_conf *c)
 	c->load.port_given = client_conf_is_set(c, "Port");
 	if ((r = conf_set_defaults(&client_conf_table, c)) < 0)
 		return r;
-	settle_port(c);
-	if ((r = settle_names(c)) < 0 || (r = settle_send_env(c)) < 0)
+	choose_proxy_port(c);
+	if ((r = settle_names(c)) < 0 || (r = apply_send_env_removals(c)) < 0)
 		return r;
-	settle_agent(c);
+	expand_agent(c);
 	if (client_conf_is_set(c, "MetricsPath") && !client_conf_is_set(c,
 	    "Metrics"))
 		c->data.metrics = 1;
-	/* Files of the user's own choice are the user's to keep. */
+	/* Files that the user has named are not changed unasked. */
 	if (client_conf_is_set(c,
 	    "UserKnownHostsFile") && !client_conf_is_set(c, "UpdateHostKeys"))
 		c->known.update_host_keys = CLIENT_ASK_NO;

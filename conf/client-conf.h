@@ -34,6 +34,16 @@ enum {
 };
 enum { CLIENT_ESCAPE_NONE = -1 };
 
+/*
+ * The methods of user authentication: the functions of each are a struct
+ * userauth_ops userauth_ID in client/userauth-ID.c. The order is that in which
+ * they are preferred, unless PreferredAuthentications names another.
+ */
+#define CLIENT_AUTH_METHODS(M)                                                \
+	M(pubkey, "publickey")                                                \
+	M(kbdint, "keyboard-interactive")                                     \
+	M(password, "password")
+
 /* Fields are owned; strings are NULL when unset or "none". */
 struct client_conf {
 	struct conf_marks marks;
@@ -49,10 +59,10 @@ struct client_conf {
 		int fallback_port;
 		char *host_key_alias;
 		char *tag;
-		char *refuse_connection; /* text: do not connect, tell this */
+		char *refuse_connection; /* do not connect; log this text */
 	} host;
 
-	/* How the host is reached, and the connection is kept. */
+	/* TCP, or what is in its place. */
 	struct {
 		int address_family; /* AF_UNSPEC, AF_INET, AF_INET6 */
 		char *bind_address;
@@ -88,14 +98,14 @@ struct client_conf {
 		int none_mac_enabled;  /* flag: and no MAC */
 	} algs;
 
-	/* The data path. Windows follow the path only if both flags allow it.
-	 */
+	/* How data is moved. Windows grow with the path only if both flags
+	 * allow it. */
 	struct {
 		int hpn_disabled;     /* flag */
 		int tcp_rcv_buf_poll; /* flag */
 		int cipher_threads;   /* most of them; or PACKET_THREADS_AUTO */
 		int cipher_form;      /* enum packet_form */
-		int disable_mtaes;    /* flag: no keystream made ahead */
+		int disable_mtaes;    /* flag: no keystream threads */
 		int metrics;	      /* flag */
 		int metrics_interval; /* s */
 		char *metrics_path;   /* tokens not expanded */

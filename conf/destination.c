@@ -93,7 +93,7 @@ parse_uri(struct destination *d, const char *text)
 
 	if ((slash = strchr(copy, '/')) != NULL) {
 		if (slash[1] != '\0')
-			goto out; /* a path means nothing here */
+			goto out; /* there are no paths in SSH */
 		*slash = '\0';
 	}
 	if ((at = strrchr(copy, '@')) != NULL) {
@@ -149,12 +149,13 @@ destination_user_ok(const char *user)
 	if (len == 0 || user[0] == '-' || user[len - 1] == '\\' ||
 	    has_control(user) || strpbrk(user, "'`\";&<>|(){}$") != NULL)
 		return false;
-	/* A word of its own that looks like a flag. */
+	/* Split into words by a shell, one would look like a flag. */
 	return strstr(user, " -") == NULL;
 }
 
-/* The second half: characters that make a name of known_hosts a pattern or a
- * list, so that a key noted for it would stand for other hosts, too. */
+/* Besides what a shell interprets, characters that make a name in known_hosts a
+ * pattern or a list: a key that is added for it would count for other hosts,
+ * too. */
 bool
 destination_host_ok(const char *host)
 {

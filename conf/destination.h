@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Where to go, as a user types it: [user@]host or
- * ssh://[user@]host[:port][/]; and the ways there: jump hosts.
+ * Destinations as a user types them: [user@]host or
+ * ssh://[user@]host[:port][/]; and jump hosts.
  *
  * Threads: any.
  */
@@ -31,15 +31,15 @@ int destination_parse_host_port(struct destination *d,
  */
 enum { DESTINATION_JUMPS_MAX = 16 };
 
-/* NULL, or what is wrong with the list: its form, a name that is not ok. */
+/* NULL: the list is right; else a text that says what is wrong with it. */
 const char *destination_check_jumps(const char *list);
 /* The last of a list, and those in front of it (*rest: caller frees; NULL if
  * there are none). */
 int destination_last_jump(struct destination *d, const char *list,
     char **rest) must_check;
 
-/* Names that come from outside (a link, a script) and end up in commands:
- * those a shell would take apart are refused. */
+/* Names may come from a link or a script, and get into commands: those with
+ * characters that a shell would interpret are refused. */
 bool destination_user_ok(const char *user);
 bool destination_host_ok(const char *host);
 

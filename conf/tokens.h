@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Expansion of %x, ${VAR} and ~ in configured texts. What was put in for
- * one of them is not looked at again.
+ * Expansion of %x, ${VAR} and ~ in configured texts. What they expand to is
+ * not expanded again.
  *
  * Threads: any, but the environment and passwd are read.
  */

@@ -64,7 +64,7 @@ test_round_trip(void **state)
 	hints_clear(&h);
 	assert_int_equal(hints_load(path, "[host]:2222", &h), 0);
 	assert_null(h.key);
-	assert_false(h.asked);
+	assert_false(h.interactive);
 	hints_clear(&h);
 	assert_int_equal(hints_load(path, "hos", &h), ERR_NOT_FOUND);
 	assert_int_equal(hints_drop(path, "[host]:2222"), 0);
@@ -81,13 +81,13 @@ test_asked(void **state)
 	char kex[] = "curve25519-sha256", hostkey[] = "ssh-ed25519",
 	     key[] = "SHA256:abc";
 	struct hints h = { .kex = kex, .hostkey = hostkey, .key = key,
-		.asked = true };
+		.interactive = true };
 
 	(void)state;
 	assert_int_equal(hints_save(path, "host", &h), 0);
 	assert_int_equal(hints_load(path, "host", &h), 0);
 	assert_string_equal(h.key, "SHA256:abc");
-	assert_true(h.asked);
+	assert_true(h.interactive);
 	hints_clear(&h);
 }
 

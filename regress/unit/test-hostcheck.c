@@ -238,7 +238,7 @@ begin_two(struct hostcheck *h[2], const struct key *k, bool early)
 		assert_int_equal(hostcheck_new(&h[i], &conf, NULL, 22), 0);
 	if (k != NULL)
 		assert_int_equal(show(h[0], k), 0);
-	hostcheck_follow(h[1], h[0], early);
+	hostcheck_set_first(h[1], h[0], early);
 }
 
 static void
@@ -351,7 +351,7 @@ distrust_is_shared(void **state)
 	assert_int_equal(check(first, NULL, NULL), 0);
 	assert_int_equal(hostcheck_new(&h[0], &conf, "127.0.0.1", 2222), 0);
 	assert_int_equal(hostcheck_new(&h[1], &conf, "127.0.0.1", 2222), 0);
-	hostcheck_follow(h[1], h[0], true);
+	hostcheck_set_first(h[1], h[0], true);
 	assert_int_equal(show(h[1], second), 0);
 	assert_int_equal(show(h[0], second), 0);
 	assert_int_equal(hostcheck_confirm(h[1]), 0);

@@ -36,7 +36,7 @@ static struct {
 	struct sshclient *clients[FAKES_MAX];
 	struct session *sessions[FAKES_MAX];
 	unsigned clients_made, sessions_made, woken;
-	enum sshclient_more more;
+	enum sshclient_further more;
 	bool answered;
 	bool fail_client, fail_release, fail_session; /* the next one */
 } f;
@@ -75,19 +75,19 @@ sshclient_free(struct sshclient *c)
 }
 
 bool
-sshclient_expected(const struct sshclient *c)
+sshclient_is_predictable(const struct sshclient *c)
 {
 	(void)c;
 	return false;
 }
 
 int
-sshclient_release(struct sshclient *c)
+sshclient_log_in(struct sshclient *c)
 {
-	assert_true(c->p.hold);
+	assert_true(c->p.keys_only);
 	if (take_flag(&f.fail_release))
 		return ERR_HOSTKEY;
-	c->p.hold = false;
+	c->p.keys_only = false;
 	return 0;
 }
 
@@ -98,8 +98,8 @@ sshclient_is_answered(const struct sshclient *c)
 	return f.answered;
 }
 
-enum sshclient_more
-sshclient_more(const struct sshclient *c)
+enum sshclient_further
+sshclient_further(const struct sshclient *c)
 {
 	assert_non_null(c);
 	return f.more;
@@ -143,7 +143,7 @@ session_new(struct session **out, const struct session_params *params)
 }
 
 void
-session_ask_ahead(struct session *s)
+session_open_optimistically(struct session *s)
 {
 	s->optimistic = true;
 }
@@ -232,7 +232,7 @@ session_close(struct session *s)
 }
 
 static struct remote *
-begin(enum sshclient_more more)
+begin(enum sshclient_further more)
 {
 	struct remote_params params = { .loop = f.loop, .host = "there",
 		.options = &f.options };
@@ -385,22 +385,22 @@ test_ways(void **state)
 
 /* ---- single cases ------------------------------------------------------- */
 
-/* An additional connection that was begun early logs in after the first. */
+/* An further connection that was begun early logs in after the first. */
 static void
 test_standby(void **state)
 {
-	struct remote *r = begin(SSHCLIENT_MORE_LIKELY);
+	struct remote *r = begin(SSHCLIENT_FURTHER_LIKELY);
 	struct stream *early = begin_early(r);
 
 	(void)state;
 	turn();
 	assert_state(r, 0, CONN_LOGGING_IN);
 	assert_state(r, 1, CONN_STANDBY);
-	assert_true(f.clients[1]->p.hold);
+	assert_true(f.clients[1]->p.keys_only);
 	client_login(f.clients[0]);
 	assert_state(r, 0, CONN_READY);
 	assert_state(r, 1, CONN_LOGGING_IN);
-	assert_false(f.clients[1]->p.hold);
+	assert_false(f.clients[1]->p.keys_only);
 	/* Who requests a connection gets this one. */
 	assert_ptr_equal(open_stream(r, XFER_STREAM_CONNECTION), early->sftp);
 	assert_int_equal(r->conn_count, 2);
@@ -413,13 +413,13 @@ test_standby(void **state)
 static void
 test_optimistic(void **state)
 {
-	struct remote *r = begin(SSHCLIENT_MORE_LIKELY);
+	struct remote *r = begin(SSHCLIENT_FURTHER_LIKELY);
 
 	(void)state;
 	assert_int_equal(r->streams->state, STREAM_QUEUED);
-	assert_int_equal(f.clients[0]->p.likely(f.clients[0]->p.arg), 0);
+	assert_int_equal(f.clients[0]->p.send_optimistic(f.clients[0]->p.arg), 0);
 	assert_int_equal(r->streams->state, STREAM_OPTIMISTIC);
-	assert_true(f.sessions[0]->p.ahead);
+	assert_true(f.sessions[0]->p.attach_later);
 	assert_true(f.sessions[0]->optimistic);
 	assert_false(f.sessions[0]->attached);
 	client_login(f.clients[0]);
@@ -438,7 +438,7 @@ test_optimistic(void **state)
 static void
 test_one_at_a_time(void **state)
 {
-	struct remote *r = begin(SSHCLIENT_MORE_PERHAPS);
+	struct remote *r = begin(SSHCLIENT_FURTHER_POSSIBLE);
 	struct sftp *s[3];
 
 	(void)state;
@@ -463,7 +463,7 @@ test_one_at_a_time(void **state)
 static void
 test_some_at_a_time(void **state)
 {
-	struct remote *r = begin(SSHCLIENT_MORE_PERHAPS);
+	struct remote *r = begin(SSHCLIENT_FURTHER_POSSIBLE);
 
 	(void)state;
 	client_login(f.clients[0]);
@@ -484,7 +484,7 @@ test_some_at_a_time(void **state)
 static void
 test_never(void **state)
 {
-	struct remote *r = begin(SSHCLIENT_MORE_NEVER);
+	struct remote *r = begin(SSHCLIENT_FURTHER_NEVER);
 	struct sftp *s = open_stream(r, XFER_STREAM_CONNECTION);
 
 	(void)state;
@@ -499,7 +499,7 @@ test_never(void **state)
 static void
 test_full(void **state)
 {
-	struct remote *r = begin(SSHCLIENT_MORE_LIKELY);
+	struct remote *r = begin(SSHCLIENT_FURTHER_LIKELY);
 
 	(void)state;
 	assert_null(open_stream(r, XFER_STREAM_CHANNEL));
@@ -517,7 +517,7 @@ test_full(void **state)
 static void
 test_closed_while_logging_in(void **state)
 {
-	struct remote *r = begin(SSHCLIENT_MORE_LIKELY);
+	struct remote *r = begin(SSHCLIENT_FURTHER_LIKELY);
 	struct sftp *s;
 
 	(void)state;
@@ -557,11 +557,11 @@ client_event(struct sshclient *c)
 		return;
 	if (random_below(8) == 0) {
 		client_end(c);
-	} else if (!c->p.hold && !c->ready && random_below(2) == 0) {
+	} else if (!c->p.keys_only && !c->ready && random_below(2) == 0) {
 		client_login(c);
-	} else if (!c->p.hold && !c->ready && !c->expected) {
+	} else if (!c->p.keys_only && !c->ready && !c->expected) {
 		c->expected = true;
-		err = c->p.likely(c->p.arg);
+		err = c->p.send_optimistic(c->p.arg);
 		if (err != 0 && !c->ended)
 			client_end(c);
 	}
@@ -713,7 +713,7 @@ test_any_order(void **state)
 	(void)state;
 	for (unsigned run = 0; run < RUNS; run++) {
 		enum conn_state before[FAKES_MAX] = { CONN_PLANNED };
-		struct remote *r = begin((enum sshclient_more)(run % 3));
+		struct remote *r = begin((enum sshclient_further)(run % 3));
 
 		seed = run;
 		for (int i = 0; i < EVENTS; i++) {

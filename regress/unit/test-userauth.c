@@ -262,7 +262,7 @@ begin(void)
 	start();
 	r = sent_request("none");
 	assert_int_equal(rd_end(&r), 0);
-	assert_false(userauth_is_sure(t.ua));
+	assert_false(userauth_expects_success(t.ua));
 	accept_service();
 }
 
@@ -383,7 +383,7 @@ one_key(void **state)
 	start();
 	/* The only key will have to sign anyway. */
 	expect_signature(0);
-	assert_true(userauth_is_sure(t.ua));
+	assert_true(userauth_expects_success(t.ua));
 	accept_service();
 	assert_false(userauth_was_refused(t.ua));
 	succeed("publickey");
@@ -399,7 +399,7 @@ two_keys_are_offered(void **state)
 	add_key(0);
 	start();
 	expect_offer(1);
-	assert_false(userauth_is_sure(t.ua));
+	assert_false(userauth_expects_success(t.ua));
 	accept_service();
 	refused("publickey,password");
 	assert_true(userauth_was_refused(t.ua));
@@ -418,7 +418,7 @@ the_key_that_worked_signs_first(void **state)
 	hint_at_key(0);
 	start();
 	expect_signature(0);
-	assert_true(userauth_is_sure(t.ua));
+	assert_true(userauth_expects_success(t.ua));
 	accept_service();
 	/* Refused this time: on with the others, step by step. */
 	refused("publickey");
@@ -439,7 +439,7 @@ a_hint_at_a_locked_key_is_a_probe(void **state)
 	hint_at_key(1);
 	start();
 	expect_offer(1);
-	assert_false(userauth_is_sure(t.ua));
+	assert_false(userauth_expects_success(t.ua));
 	accept_service();
 	refused("publickey");
 	expect_offer(0);
@@ -464,7 +464,7 @@ second_key_with_a_passphrase(void **state)
 	    "rsa-sha2-256", true);
 	succeed("publickey");
 	/* A further connection could not log in with it. */
-	assert_int_equal(userauth_effort(t.ua), USERAUTH_ASKED);
+	assert_int_equal(userauth_effort(t.ua), USERAUTH_INTERACTIVE);
 }
 
 /* PubkeyAuthentication unbound: the server could, but we do not. */
@@ -552,7 +552,7 @@ three_offers_in_a_flight(void **state)
 	expect_offer(1);
 	expect_offer(2);
 	assert_true(nothing_sent());
-	assert_false(userauth_is_sure(t.ua));
+	assert_false(userauth_expects_success(t.ua));
 	accept_service();
 	for (int i = 0; i < 2; i++) {
 		refused("publickey");
@@ -880,7 +880,7 @@ further_connections_do_not_ask(void **state)
 	ask_one("two");
 	succeed("keyboard-interactive");
 	assert_null(secret.answer);
-	assert_int_equal(secret.effort, USERAUTH_ASKED);
+	assert_int_equal(secret.effort, USERAUTH_INTERACTIVE);
 }
 
 static void

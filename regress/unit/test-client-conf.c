@@ -889,6 +889,6 @@ main(void)
 	    cmocka_unit_test(test_agent),
 	};
 
-	return cmocka_run_group_tests_name("conf-client", tests, set_up,
+	return cmocka_run_group_tests_name("client-conf", tests, set_up,
 	    temp_remove);
 }

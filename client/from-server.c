@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: ISC */
+#include "client/from-server.h"
+
+#include "base/mem.h"
+#include "client/hostlearn.h"
+
+static bool
+learns_hostkeys(const struct from_server *f)
+{
+	return f->conf->known.update_host_keys != CLIENT_ASK_NO &&
+	    f->hostlearn != NULL;
+}
+
+static int
+on_hostkeys(void *arg, struct rd *data, struct buf *reply)
+{
+	struct from_server *f = arg;
+
+	(void)reply;
+	return hostlearn_announced(f->hostlearn, data);
+}
+
+static const struct row {
+	const char *name;
+	bool (*allowed)(const struct from_server *f);
+	/* The handler, whose arg is the struct from_server: of a global
+	 * request, or of a channel. */
+	channels_global_fn global;
+	channel_open_fn channel;
+} rows[] = {
+	{ HOSTLEARN_ANNOUNCE, learns_hostkeys, .global = on_hostkeys },
+};
+
+int
+from_server_allow(struct from_server *f, struct channels *chs)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(rows) && r == 0; i++) {
+		const struct row *row = &rows[i];
+
+		if (!row->allowed(f))
+			continue;
+		r = row->channel != NULL ?
+		    channels_on_open(chs, row->name, row->channel, f) :
+		    channels_on_global(chs, row->name, row->global, f);
+	}
+	return r;
+}
