@@ -225,20 +225,16 @@ monitor_user(int fd, const char *name, const char *service,
 	return err;
 }
 
-int
-monitor_try(int fd, enum monitor_request what, const struct buf *args,
-    struct monitor_verdict *out)
+static int
+verdict_call(int fd, const struct buf *request, struct monitor_verdict *out)
 {
-	struct buf b, answer = { 0 };
+	struct buf answer = { 0 };
 	struct span info;
 	struct rd r;
 	int err;
 
-	buf_init_secret(&b);
 	memset(out, 0, sizeof *out);
-	buf_put_u8(&b, (uint8_t)what);
-	buf_put_buf(&b, args);
-	if ((err = call(fd, &b, &answer, &r)) == 0) {
+	if ((err = call(fd, request, &answer, &r)) == 0) {
 		out->result = (enum monitor_result)rd_u8(&r);
 		out->counts = rd_bool(&r);
 		out->final = rd_bool(&r);
@@ -247,9 +243,38 @@ monitor_try(int fd, enum monitor_request what, const struct buf *args,
 		buf_put(&out->info, info.p, info.len);
 		err = rd_end(&r);
 	}
-	buf_clear(&b);
 	buf_clear(&answer);
 	return err;
+}
+
+int
+monitor_try(int fd, enum auth_method_id method, const struct buf *fields,
+    struct monitor_verdict *out)
+{
+	struct buf b;
+	int r;
+
+	buf_init_secret(&b);
+	buf_put_u8(&b, MONITOR_TRY);
+	buf_put_u8(&b, (uint8_t)method);
+	buf_put_buf(&b, fields);
+	r = verdict_call(fd, &b, out);
+	buf_clear(&b);
+	return r;
+}
+
+int
+monitor_try_answer(int fd, struct span body, struct monitor_verdict *out)
+{
+	struct buf b;
+	int r;
+
+	buf_init_secret(&b);
+	buf_put_u8(&b, MONITOR_TRY_ANSWER);
+	buf_put(&b, body.p, body.len);
+	r = verdict_call(fd, &b, out);
+	buf_clear(&b);
+	return r;
 }
 
 int

@@ -17,6 +17,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/wire.h"
+#include "conf/auth-method-table.h"
 #include "server/hostkeys.h"
 #include "server/pty.h"
 
@@ -30,13 +31,11 @@ enum monitor_request {
 	MONITOR_LOG = 1,	/* u8 level, text; no answer */
 	MONITOR_SIGN,		/* alg, exchange hash: signature */
 	MONITOR_USER,		/* name, service: struct monitor_user */
-	/* Tries; each is answered by a struct monitor_verdict. */
-	MONITOR_NONE,
-	MONITOR_KEY_QUERY,	/* alg, blob */
-	MONITOR_KEY_VERIFY,	/* alg, blob, bool hostbound, signature */
-	MONITOR_PASSWORD,	/* password */
-	MONITOR_KBDINT_START,	/* devices */
-	MONITOR_KBDINT_ANSWER,	/* body of the client's INFO_RESPONSE */
+	/* Each is answered by a struct monitor_verdict. */
+	MONITOR_TRY,		/* u8 enum auth_method_id, the fields that
+				 * this method's auth_read_WORD() writes */
+	MONITOR_TRY_ANSWER,	/* body of the client's message in a dialogue:
+				 * only as the reply to MONITOR_PROMPTS */
 	MONITOR_HAND_OVER,	/* peer's identification line, packet
 				 * and kex state; ends the talk */
 	/* From the session process. */
@@ -55,7 +54,7 @@ enum monitor_result {
 	MONITOR_SUCCESS,
 	MONITOR_PARTIAL, /* right, but another method is needed as well */
 	MONITOR_KEY_OK,	 /* a signature with this key would do */
-	MONITOR_PROMPTS, /* info: body of an INFO_REQUEST */
+	MONITOR_PROMPTS, /* info: body of the method's prompt message */
 };
 
 struct monitor_verdict {
@@ -108,8 +107,10 @@ int monitor_prove(int fd, const char *rsa_alg, struct span blob,
     struct buf *signature) must_check;
 int monitor_user(int fd, const char *name, const char *service,
     struct monitor_user *out) must_check;
-/* args: the request's fields. */
-int monitor_try(int fd, enum monitor_request what, const struct buf *args,
+int monitor_try(int fd, enum auth_method_id method, const struct buf *fields,
+    struct monitor_verdict *out) must_check;
+/* body: of the client's message in the dialogue of this try. */
+int monitor_try_answer(int fd, struct span body,
     struct monitor_verdict *out) must_check;
 int monitor_hand_over(int fd, const char *id_remote, const struct buf *packet,
     const struct buf *kex) must_check;

@@ -67,8 +67,9 @@ on_keys_sent(void *arg)
 {
 	struct preauth *pa = arg;
 
-	return auth_asks_in_turn(pa->id_remote) ? auth_answer_ahead(pa->auth) :
-						  0;
+	if (!auth_client_waits(pa->id_remote))
+		return 0;
+	return auth_put_optimistic(pa->auth);
 }
 
 static void
