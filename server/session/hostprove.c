@@ -54,10 +54,11 @@ rsa_alg(const struct kex *k)
 	    "rsa-sha2-512";
 }
 
-static int
-on_prove(void *arg, struct rd *data, struct buf *reply)
+int
+hostprove_answer(const struct service_owners *o, struct rd *data,
+    struct buf *reply)
 {
-	struct hostprove *h = arg;
+	struct hostprove *h = o->hostprove;
 	struct buf signature = { 0 };
 	size_t asked = 0;
 	int r = 0;
@@ -93,13 +94,11 @@ hostprove_new(struct hostprove **out, struct channels *chs,
     const struct kex *k, const struct serve_params *params)
 {
 	struct hostprove *h = xcalloc(1, sizeof *h);
-	int r;
+	int r = 0;
 
 	h->params = params;
 	h->kex = k;
-	r = channels_on_global(chs, "hostkeys-prove-00@openssh.com", on_prove,
-	    h);
-	if (r == 0 && can_take_it(params->id_remote))
+	if (can_take_it(params->id_remote))
 		r = announce(h, chs);
 	if (r != 0) {
 		free(h);
