@@ -18,6 +18,7 @@
 #include "base/mem.h"
 #include "keys/key.h"
 #include "server/monitor/monitor.h"
+#include "server/pty.h"
 
 uid_t geteuid(void);
 

@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "base/version.h"
 #include "crypto/digest.h"
+#include "server/auth/auth-calls.h"
 #include "server/auth/auth-internal.h"
 #include "server/user.h"
 

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "keys/key.h"
-#include "server/monitor-wire.h"
+#include "server/session/session-calls.h"
 
 enum { ROUNDS_MAX = 16 }; /* signatures cost time: requests that are served */
 

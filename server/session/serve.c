@@ -19,13 +19,13 @@
 #include "kex.h"
 #include "packet.h"
 #include "server/kexlog.h"
-#include "server/monitor-wire.h"
 #include "server/privs.h"
 #include "server/session/chroot.h"
 #include "server/session/hostprove.h"
 #include "server/session/metrics-reply.h"
 #include "server/session/none-allowed.h"
 #include "server/session/services.h"
+#include "server/session/session-calls.h"
 #include "server/session/session.h"
 
 struct serve {

@@ -14,9 +14,9 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/tcp.h"
-#include "server/monitor-wire.h"
 #include "server/session/internal-sftp.h"
 #include "server/session/none-allowed.h"
+#include "server/session/session-calls.h"
 
 enum {
 	TERM_MAX = 256,	    /* bytes of TERM */
