@@ -22,7 +22,7 @@
 #include "conf/server-conf.h"
 #include "crypto/library.h"
 #include "crypto/rand.h"
-#include "server/listener/listen.h"
+#include "server/listener/listener.h"
 #include "server/state.h"
 
 struct options {
@@ -292,7 +292,7 @@ int
 main(int argc, char **argv)
 {
 	static struct options o;
-	struct listen_opts opts;
+	struct listener_opts opts;
 
 	fd_sanitise_stdio();
 	crypto_library_start();
@@ -317,11 +317,11 @@ main(int argc, char **argv)
 		return 0;
 	}
 	rand_bytes(o.state.salt, sizeof o.state.salt);
-	opts = (struct listen_opts){ .foreground = o.foreground,
+	opts = (struct listener_opts){ .foreground = o.foreground,
 		.debug = o.debug > 0,
 		.exe = find_exe(argv[0]),
 		.argv = argv };
 	if (o.inetd)
-		listen_inetd(&o.state);
-	return listen_run(&o.state, &opts);
+		listener_inetd(&o.state);
+	return listener_run(&o.state, &opts);
 }

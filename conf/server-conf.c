@@ -12,6 +12,7 @@
 #include "base/worker.h"
 #include "conf/addr-match.h"
 #include "conf/algs.h"
+#include "conf/auth-method-table.h"
 #include "conf/conf-internal.h"
 #include "conf/defaults.h"
 #include "conf/server-match.h"
@@ -288,22 +289,15 @@ format_user_env(const struct conf_row *row, const void *field,
 static bool
 methods_valid(const char *list)
 {
-	static const char *const known[] = { "publickey", "password",
-		"keyboard-interactive", "keyboard-interactive:pam" };
-	const char *pos = list, *p;
-	size_t len, i;
+	const char *pos = list, *entry;
+	size_t len;
 
 	if (*list == '\0' || *list == ',' || strstr(list, ",,") != NULL ||
 	    list[strlen(list) - 1] == ',')
 		return false;
-	while (csv_next(&pos, &p, &len)) {
-		for (i = 0; i < ARRAY_LEN(known); i++)
-			if (strlen(known[i]) == len &&
-			    memcmp(known[i], p, len) == 0)
-				break;
-		if (i == ARRAY_LEN(known))
+	while (csv_next(&pos, &entry, &len))
+		if (auth_method_listed(entry, len) == NULL)
 			return false;
-	}
 	return true;
 }
 
@@ -823,12 +817,16 @@ derive(struct server_conf *c)
 static bool
 methods_enabled(const struct server_conf *c, const char *list)
 {
-	if (csv_has(list, "publickey") && !c->login.pubkey_authentication)
-		return false;
-	if (csv_has(list, "password") && !c->login.password_authentication)
-		return false;
-	return strstr(list, "keyboard-interactive") == NULL ||
-	    c->login.kbd_interactive_authentication;
+	const struct auth_method *m;
+	const char *pos = list, *entry;
+	size_t len;
+
+	while (csv_next(&pos, &entry, &len)) {
+		m = auth_method_listed(entry, len);
+		if (m == NULL || !auth_method_enabled(m, c))
+			return false;
+	}
+	return true;
 }
 
 /* Nobody could ever log in if no list can be completed. */

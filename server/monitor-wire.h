@@ -2,8 +2,9 @@
 /*
  * What hpnsshd-auth and the user's session process may ask the monitor:
  * length-framed messages over a socketpair, u8 request and its fields one
- * way, u8 status and the answer's fields back. Each call blocks until the
- * answer is there.
+ * way, u8 status and the answer's fields back. The calls of hpnsshd-auth are
+ * in server/auth/auth-calls.h, those of the session process in
+ * server/session/session-calls.h; neither program contains the other's.
  *
  * Threads: loop thread only.
  */
@@ -17,11 +18,11 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/wire.h"
-#include "server/hostkeys.h"
-#include "server/pty.h"
+#include "conf/auth-method-table.h"
 
 enum {
 	MONITOR_MSG_MAX = 8 * 1024 * 1024, /* bytes; a hand-over has queues */
+	MONITOR_NAMES_MAX = 64 * 1024,	   /* bytes of a list of names */
 	MONITOR_FD_SOCKET = 3,	/* hpnsshd-auth's end of the connection */
 	MONITOR_FD_MONITOR = 4, /* and of the talk with the monitor */
 };
@@ -30,13 +31,11 @@ enum monitor_request {
 	MONITOR_LOG = 1,	/* u8 level, text; no answer */
 	MONITOR_SIGN,		/* alg, exchange hash: signature */
 	MONITOR_USER,		/* name, service: struct monitor_user */
-	/* Tries; each is answered by a struct monitor_verdict. */
-	MONITOR_NONE,
-	MONITOR_KEY_QUERY,	/* alg, blob */
-	MONITOR_KEY_VERIFY,	/* alg, blob, bool hostbound, signature */
-	MONITOR_PASSWORD,	/* password */
-	MONITOR_KBDINT_START,	/* devices */
-	MONITOR_KBDINT_ANSWER,	/* body of the client's INFO_RESPONSE */
+	/* Each is answered by a struct monitor_verdict. */
+	MONITOR_TRY,		/* u8 enum auth_method_id, the fields that
+				 * this method's auth_read_WORD() writes */
+	MONITOR_TRY_ANSWER,	/* body of the client's message in a dialogue:
+				 * only as the reply to MONITOR_PROMPTS */
 	MONITOR_HAND_OVER,	/* peer's identification line, packet
 				 * and kex state; ends the talk */
 	/* From the session process. */
@@ -55,7 +54,7 @@ enum monitor_result {
 	MONITOR_SUCCESS,
 	MONITOR_PARTIAL, /* right, but another method is needed as well */
 	MONITOR_KEY_OK,	 /* a signature with this key would do */
-	MONITOR_PROMPTS, /* info: body of an INFO_REQUEST */
+	MONITOR_PROMPTS, /* info: body of the method's prompt message */
 };
 
 struct monitor_verdict {
@@ -88,39 +87,27 @@ struct monitor_params {
 	uint32_t uid, gid; /* to become then */
 	char *peer;	 /* "address port n", for log lines */
 	char *remote;	 /* "address-n", for HPN's log lines */
-	struct hostkeys keys; /* public halves */
+	struct buf hostkeys; /* public blobs: see monitor_params_hostkey() */
 	uint8_t salt[32];
 	int log_level;
 };
 void monitor_params_put(struct buf *b, const struct monitor_params *p);
 int monitor_params_get(struct rd *r, struct monitor_params *p) must_check;
 void monitor_params_clear(struct monitor_params *p);
+/* Host keys by the algorithms that sign with them, so that hpnsshd-auth needs
+ * no knowledge of keys. Borrowed; ERR_NOT_FOUND. */
+void monitor_params_add_hostkey(struct buf *hostkeys, const char *alg,
+    struct span blob);
+int monitor_params_hostkey(const struct monitor_params *p, const char *alg,
+    struct span *blob) must_check;
 
-/* Calls. An error means that the talk is over. */
-void monitor_log(int fd, enum log_level level, const char *text);
-/* For the first exchange, and for later ones. */
-int monitor_sign(int fd, const char *alg, struct span hash,
-    struct buf *signature) must_check;
-int monitor_sign_rekey(int fd, const char *alg, struct span hash,
-    struct buf *signature) must_check;
-/* ERR_NOT_FOUND: it is no host key of ours. */
-int monitor_prove(int fd, const char *rsa_alg, struct span blob,
-    struct buf *signature) must_check;
-int monitor_user(int fd, const char *name, const char *service,
-    struct monitor_user *out) must_check;
-/* args: the request's fields. */
-int monitor_try(int fd, enum monitor_request what, const struct buf *args,
-    struct monitor_verdict *out) must_check;
-int monitor_hand_over(int fd, const char *id_remote, const struct buf *packet,
-    const struct buf *kex) must_check;
-/* A new terminal of the user's, with the login on it on record. ERR_DENIED:
- * there is none for this login, or no more of them. */
-struct monitor_pty {
-	int master, slave; /* close-on-exec, owned */
-	char name[PTY_NAME_MAX];
-	char *text; /* that the user should see; NULL: none. Owned */
-};
-int monitor_pty(int fd, struct monitor_pty *out) must_check;
-int monitor_pty_end(int fd, const char *name) must_check;
+/* For the calls of the two processes: sends a request, waits for its answer,
+ * and reads the status, which is 0 or ERR_DENIED. */
+int monitor_call(int fd, const struct buf *request, struct buf *answer,
+    struct rd *r) must_check;
+int monitor_call_for_signature(int fd, enum monitor_request what,
+    const char *alg, struct span data, struct buf *signature) must_check;
+/* A text that may be missing (NULL). Caller frees. */
+char *monitor_get_optional(struct rd *r, size_t max);
 
 #endif

@@ -1,102 +1,15 @@
 /* SPDX-License-Identifier: ISC */
-#include "server/privs.h"
+#include "server/privs-internal.h"
 
 #include <errno.h>
 #include <grp.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/log.h"
-#include "base/mem.h"
-
-static struct {
-	bool entered;
-	gid_t *groups;
-	int n;
-} before;
-
-/* Asking for a user's groups can be slow, and is done twice at least. */
-static struct {
-	char *name; /* NULL: nobody's are known */
-	gid_t gid, *groups;
-	int n;
-} known;
-
-static void
-remember_groups(const struct user *u)
-{
-	int n = getgroups(0, NULL);
-
-	free(known.name);
-	free(known.groups);
-	known.name = NULL;
-	known.groups = xcalloc((size_t)MAX(n, 0) + 1, sizeof(gid_t));
-	known.n = getgroups(n, known.groups);
-	if (n < 0 || known.n < 0)
-		return;
-	known.name = xstrdup(u->name);
-	known.gid = u->gid;
-}
-
-static int
-set_groups(const struct user *u)
-{
-	if (known.name != NULL && strcmp(known.name, u->name) == 0 &&
-	    known.gid == u->gid)
-		return setgroups((size_t)known.n, known.groups);
-	if (initgroups(u->name, u->gid) == -1)
-		return -1;
-	remember_groups(u);
-	return 0;
-}
-
-int
-privs_enter(const struct user *u)
-{
-	ENSURE(!before.entered);
-	if (geteuid() != 0)
-		return u->valid && u->uid == geteuid() ? 0 : ERR_DENIED;
-	if (!u->valid)
-		return ERR_DENIED;
-	before.n = getgroups(0, NULL);
-	if (before.n < 0)
-		return ERR_SYSTEM;
-	before.groups = xcalloc((size_t)before.n + 1, sizeof(gid_t));
-	if (getgroups(before.n, before.groups) == -1)
-		fatal("getgroups: %s", strerror(errno));
-	before.entered = true;
-	if (set_groups(u) == -1 ||
-	    setresgid((gid_t)-1, u->gid, (gid_t)-1) == -1 ||
-	    setresuid((uid_t)-1, u->uid, (uid_t)-1) == -1) {
-		privs_leave();
-		return ERR_SYSTEM;
-	}
-	return 0;
-}
 
 void
-privs_leave(void)
-{
-	int saved = errno;
-
-	if (!before.entered)
-		return;
-	if (setresuid((uid_t)-1, 0, (uid_t)-1) == -1 ||
-	    setresgid((gid_t)-1, 0, (gid_t)-1) == -1 ||
-	    setgroups((size_t)before.n, before.groups) == -1)
-		fatal("cannot return to the superuser's identity: %s",
-		    strerror(errno));
-	free(before.groups);
-	before.groups = NULL;
-	before.entered = false;
-	errno = saved;
-}
-
-/* Nothing of the old identity may be left, or be had back: not by what a
- * saved id, or a capability that outlived the change, would allow. */
-static void
-verify_gone(uid_t uid, gid_t gid)
+privs_verify_gone(uid_t uid, gid_t gid)
 {
 	uid_t r, e, s;
 	gid_t rg, eg, sg;
@@ -120,30 +33,5 @@ privs_become_ids(uid_t uid, gid_t gid)
 	if (setresgid(gid, gid, gid) == -1 || setresuid(uid, uid, uid) == -1)
 		fatal("cannot become uid %u: %s", (unsigned)uid,
 		    strerror(errno));
-	verify_gone(uid, gid);
-}
-
-void
-privs_set_groups(const struct user *u)
-{
-	ENSURE(u->valid && !before.entered);
-	if (geteuid() == 0 && set_groups(u) == -1)
-		fatal("groups of %s: %s", u->name, strerror(errno));
-}
-
-void
-privs_become(const struct user *u)
-{
-	ENSURE(u->valid && !before.entered);
-	if (geteuid() != 0) {
-		if (u->uid != geteuid() || u->uid != getuid())
-			fatal("cannot become user %s: not the superuser",
-			    u->name);
-		return;
-	}
-	if (setresgid(u->gid, u->gid, u->gid) == -1)
-		fatal("setresgid %u: %s", (unsigned)u->gid, strerror(errno));
-	if (setresuid(u->uid, u->uid, u->uid) == -1)
-		fatal("setresuid %u: %s", (unsigned)u->uid, strerror(errno));
-	verify_gone(u->uid, u->gid);
+	privs_verify_gone(uid, gid);
 }

@@ -12,6 +12,7 @@
 #include "base/loop.h"
 #include "channels.h"
 #include "regress/fuzz/fuzz.h"
+#include "server/session/hostprove.h"
 #include "server/session/session.h"
 
 pid_t fork(void);
@@ -57,10 +58,11 @@ params(void)
 		.local_address = "192.0.2.1", .host = "h" };
 	static struct server_conf conf;
 	static struct permits key;
+	static struct hostkeys keys; /* none */
 	static struct strlist none;
 	static struct buf info;
 	static struct serve_params p = { .conf = &conf, .user = &user,
-		.key = &key, .peer = &peer, .peer_text = "peer",
+		.key = &key, .keys = &keys, .peer = &peer, .peer_text = "peer",
 		.remote = "peer", .id_local = "", .id_remote = "",
 		.pam_env = &none, .auth_info = &info, .socket_fd = -1,
 		.monitor_fd = -1 };
@@ -82,6 +84,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	struct serve_params *sp;
 	struct sessions *ss;
+	struct service_owners owners;
+	struct services *services = NULL;
 	struct channels *chs = NULL;
 	struct packet *p = NULL;
 	struct kex *k = NULL;
@@ -93,17 +97,24 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	log_set_level(LOG_LVL_QUIET);
 	if ((sp = params()) == NULL || (l = loop_new()) == NULL)
 		return 0;
+	owners = (struct service_owners){ .params = sp };
 	if (socketpair(AF_UNIX, SOCK_STREAM, 0, fd) != 0)
 		goto out;
 	p = packet_new(fd[0], fd[0], true);
 	if (p != NULL && channels_new(&chs, p, l) == 0 &&
 	    kex_new(&k, p, &(struct kex_hooks){ 0 },
 		&(struct kex_proposal){ "", "", "", "", "" }, "", "") == 0) {
-		ss = sessions_new(l, chs, p, k, sp, NULL);
-		feed(chs, rd_from(data, len));
+		owners.channels = chs;
+		owners.packet = p;
+		ss = owners.sessions = sessions_new(l, p, k, sp, NULL);
+		if (hostprove_new(&owners.hostprove, chs, k, sp) == 0 &&
+		    services_new(&services, &owners) == 0)
+			feed(chs, rd_from(data, len));
 		sessions_free(ss);
 	}
 	channels_free(chs);
+	services_free(services);
+	hostprove_free(owners.hostprove);
 	kex_free(k);
 	packet_free(p);
 	close(fd[0]);

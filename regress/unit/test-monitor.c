@@ -18,6 +18,7 @@
 #include "base/mem.h"
 #include "keys/key.h"
 #include "server/monitor/monitor.h"
+#include "server/pty.h"
 
 uid_t geteuid(void);
 
@@ -103,6 +104,19 @@ ask(enum monitor_request what, const void *fields, size_t len)
 	return r;
 }
 
+static int
+ask_try(uint8_t method, const void *fields, size_t len)
+{
+	struct buf b = { 0 };
+	int r;
+
+	buf_put_u8(&b, method);
+	buf_put(&b, fields, len);
+	r = ask(MONITOR_TRY, buf_data(&b), buf_len(&b));
+	buf_clear(&b);
+	return r;
+}
+
 static void
 drain_answer(struct buf *answer)
 {
@@ -150,18 +164,20 @@ nothing_out_of_its_phase(void **state)
 		enum monitor_phase phase;
 		enum monitor_request what;
 	} rows[] = {
-		{ MONITOR_PHASE_KEX, MONITOR_NONE },
-		{ MONITOR_PHASE_KEX, MONITOR_KEY_QUERY },
-		{ MONITOR_PHASE_KEX, MONITOR_KEY_VERIFY },
-		{ MONITOR_PHASE_KEX, MONITOR_PASSWORD },
-		{ MONITOR_PHASE_KEX, MONITOR_KBDINT_START },
+		{ MONITOR_PHASE_KEX, MONITOR_TRY },
+		{ MONITOR_PHASE_KEX, MONITOR_TRY_ANSWER },
+		{ MONITOR_PHASE_DIALOGUE, MONITOR_TRY },
+		{ MONITOR_PHASE_DIALOGUE, MONITOR_SIGN },
+		{ MONITOR_PHASE_DIALOGUE, MONITOR_USER },
+		{ MONITOR_PHASE_DIALOGUE, MONITOR_HAND_OVER },
+		{ MONITOR_PHASE_DIALOGUE, MONITOR_PTY },
 		{ MONITOR_PHASE_KEX, MONITOR_HAND_OVER },
 		{ MONITOR_PHASE_KEX, MONITOR_PTY },
 		{ MONITOR_PHASE_KEX, MONITOR_SIGN_REKEY },
 		{ MONITOR_PHASE_AUTH, MONITOR_SIGN },
 		{ MONITOR_PHASE_AUTH, MONITOR_SIGN_REKEY },
 		{ MONITOR_PHASE_AUTH, MONITOR_USER },
-		{ MONITOR_PHASE_AUTH, MONITOR_KBDINT_ANSWER },
+		{ MONITOR_PHASE_AUTH, MONITOR_TRY_ANSWER },
 		{ MONITOR_PHASE_AUTH, MONITOR_HAND_OVER },
 		{ MONITOR_PHASE_AUTH, MONITOR_PTY },
 		{ MONITOR_PHASE_KEX, MONITOR_PTY_END },
@@ -173,13 +189,14 @@ nothing_out_of_its_phase(void **state)
 		{ MONITOR_PHASE_ACCEPTED, MONITOR_PROVE },
 		{ MONITOR_PHASE_ACCEPTED, MONITOR_SIGN },
 		{ MONITOR_PHASE_ACCEPTED, MONITOR_SIGN_REKEY },
-		{ MONITOR_PHASE_ACCEPTED, MONITOR_PASSWORD },
+		{ MONITOR_PHASE_ACCEPTED, MONITOR_TRY },
+		{ MONITOR_PHASE_ACCEPTED, MONITOR_TRY_ANSWER },
 		{ MONITOR_PHASE_ACCEPTED, MONITOR_USER },
 		{ MONITOR_PHASE_SESSION, MONITOR_LOG },
 		{ MONITOR_PHASE_SESSION, MONITOR_SIGN },
 		{ MONITOR_PHASE_SESSION, MONITOR_USER },
-		{ MONITOR_PHASE_SESSION, MONITOR_KEY_VERIFY },
-		{ MONITOR_PHASE_SESSION, MONITOR_PASSWORD },
+		{ MONITOR_PHASE_SESSION, MONITOR_TRY },
+		{ MONITOR_PHASE_SESSION, MONITOR_TRY_ANSWER },
 		{ MONITOR_PHASE_SESSION, MONITOR_HAND_OVER },
 		{ MONITOR_PHASE_OVER, MONITOR_LOG },
 		{ MONITOR_PHASE_SESSION, MONITOR_REQUEST_COUNT },
@@ -357,17 +374,42 @@ wrong_signature(void **state)
 	drain_answer(&answer);
 	assert_int_equal(ask_user("root"), 0);
 	drain_answer(&answer);
+	buf_put_bool(&b, true); /* signed */
 	buf_put_cstring(&b, "ssh-ed25519");
 	buf_put_string_buf(&b, blob);
 	buf_put_bool(&b, false);
 	buf_put_string(&b, NULL, 0);
 	buf_put_string(&b, "nonsense", 8);
-	assert_int_equal(ask(MONITOR_KEY_VERIFY, buf_data(&b), buf_len(&b)),
+	assert_int_equal(ask_try(AUTH_METHOD_PUBLICKEY, buf_data(&b),
+			     buf_len(&b)),
 	    0);
 	assert_int_equal(m->phase, MONITOR_PHASE_AUTH);
 	assert_false(m->login->complete);
 	assert_int_equal(m->login->failures, 1);
 	buf_clear(&b);
+	buf_clear(&answer);
+}
+
+/* The number of the method is a stranger's, too; and no method of the table
+ * takes fields that are cut off. */
+static void
+methods_are_those_of_the_table(void **state)
+{
+	struct buf answer = { 0 };
+
+	(void)state;
+	assert_int_equal(ask_sign(32), 0);
+	drain_answer(&answer);
+	assert_int_equal(ask_user("nobody-at-all"), 0);
+	drain_answer(&answer);
+	assert_int_not_equal(ask(MONITOR_TRY, NULL, 0), 0);
+	for (int i = AUTH_METHOD_COUNT; i <= UINT8_MAX; i++)
+		assert_int_equal(ask_try((uint8_t)i, NULL, 0), ERR_PROTOCOL);
+	for (uint8_t i = 0; i < AUTH_METHOD_COUNT; i++) {
+		assert_int_not_equal(ask_try(i, "\0\0\0\011x", 5), 0);
+		assert_false(m->login->complete);
+	}
+	assert_int_equal(m->phase, MONITOR_PHASE_AUTH);
 	buf_clear(&answer);
 }
 
@@ -383,10 +425,12 @@ tries_are_limited(void **state)
 	drain_answer(&answer);
 	assert_int_equal(ask_user("nobody-at-all"), 0);
 	drain_answer(&answer);
+	buf_put_bool(&b, false); /* not signed */
 	buf_put_cstring(&b, "ssh-ed25519");
 	buf_put_string(&b, "nonsense", 8);
 	while (r == 0 && tries < 100) {
-		r = ask(MONITOR_KEY_QUERY, buf_data(&b), buf_len(&b));
+		r = ask_try(AUTH_METHOD_PUBLICKEY, buf_data(&b),
+		    buf_len(&b));
 		if (r == 0) {
 			drain_answer(&answer);
 			tries++;
@@ -395,7 +439,7 @@ tries_are_limited(void **state)
 	assert_int_equal(r, ERR_PROTOCOL);
 	assert_int_equal(tries, m->login->conf.login.max_auth_tries + 1);
 	for (r = 0, tries = 0; r == 0 && tries < 3; tries++)
-		r = ask(MONITOR_NONE, NULL, 0);
+		r = ask_try(AUTH_METHOD_NONE, NULL, 0);
 	assert_int_equal(r, ERR_PROTOCOL);
 	buf_clear(&b);
 	buf_clear(&answer);
@@ -415,7 +459,7 @@ tries_of_any_kind_are_limited(void **state)
 	drain_answer(&answer);
 	while (r == 0 && tries < 5000) {
 		m->login->failures = 0;
-		r = ask(MONITOR_NONE, NULL, 0);
+		r = ask_try(AUTH_METHOD_NONE, NULL, 0);
 		buf_reset(&answer);
 		if (r == 0) {
 			drain_answer(&answer);
@@ -433,7 +477,7 @@ a_dialogue_that_is_given_up_counts(void **state)
 {
 	struct monitor_verdict v = { .result = MONITOR_PROMPTS };
 	struct buf answer = { 0 }, b = { 0 };
-	uint8_t none = MONITOR_NONE, reply = MONITOR_KBDINT_ANSWER;
+	uint8_t reply = MONITOR_TRY_ANSWER;
 	int r = 0;
 
 	(void)state;
@@ -441,7 +485,8 @@ a_dialogue_that_is_given_up_counts(void **state)
 	drain_answer(&answer);
 	assert_int_equal(ask_user("nobody-at-all"), 0);
 	drain_answer(&answer);
-	buf_put_u8(&b, none);
+	buf_put_u8(&b, MONITOR_TRY);
+	buf_put_u8(&b, AUTH_METHOD_NONE);
 	assert_int_equal(fd_send_msg(peer, &b), 0);
 	buf_reset(&answer);
 	assert_int_equal(monitor_converse(m, &v, &answer), ERR_CANCELLED);
@@ -686,6 +731,7 @@ main(void)
 		TEST(one_signature_before_login),
 		TEST(signatures_have_a_pace),
 		TEST(every_signature_of_a_session_counts),
+		TEST(methods_are_those_of_the_table),
 		TEST(tries_are_limited),
 		TEST(tries_of_any_kind_are_limited),
 		TEST(a_dialogue_that_is_given_up_counts),

@@ -12,6 +12,8 @@
 #include "base/str.h"
 #include "base/version.h"
 #include "crypto/digest.h"
+#include "server/auth/auth-calls.h"
+#include "server/auth/auth-internal.h"
 #include "server/user.h"
 
 enum {
@@ -19,7 +21,6 @@ enum {
 				 * ask for the service before each request */
 	METHOD_MAX = 256,	/* bytes of a method's name */
 	SERVICE_MAX = 256,
-	PASSWORD_MAX = 8 * 1024,
 	/* A refusal takes at least this long, and longer if it was about a
 	 * secret: hashing is slow, and a person who mistyped does not mind. */
 	REFUSAL_US = 8 * 1000,
@@ -35,21 +36,21 @@ struct auth {
 	const struct monitor_params *params;
 	bool service_accepted, succeeded;
 	char *gave_up;	/* why we ended it, or NULL */
-	bool prompting; /* an INFO_REQUEST waits for its answer */
-	bool ahead;	/* service and first request are answered already */
+	bool optimistic; /* both of auth_put_optimistic() were sent */
 	char *user, *service; /* NULL before the first request */
+	const struct auth_method *dialogue; /* it waits for an answer; or NULL */
 	struct monitor_user info;
 	int messages, tries, failures;
 	uint64_t began_us; /* when the current request came */
 	bool secret;	   /* it has one: a password, an answer */
 };
 
-struct method {
-	const char *name;
-	bool secret; /* a password or the like is tried */
-	/* Reads the method's fields and asks the monitor. */
-	int (*run)(struct auth *a, const struct method *m, struct rd *r,
-	    struct monitor_verdict *v);
+/* What each method makes of a client's request. */
+static int (*const readers[AUTH_METHOD_COUNT])(struct auth_try *t,
+    struct rd *in) = {
+#define ROW(id, word, ...) [AUTH_METHOD_##id] = auth_read_##word,
+	AUTH_METHODS(ROW)
+#undef ROW
 };
 
 struct auth *
@@ -101,7 +102,7 @@ auth_user_invalid(const struct auth *a)
 	return a->info.invalid;
 }
 
-/* ---- answers ---------------------------------------------------------- */
+/* ---- replies ---------------------------------------------------------- */
 
 static int
 put_and_clear(struct auth *a, struct buf *msg)
@@ -146,11 +147,11 @@ put_service_accept(struct auth *a)
 	return put_and_clear(a, &msg);
 }
 
-/* OpenSSH from 8.0 to 10.5, whose questions are known; a later one may ask
- * otherwise. This project's client, which has the name as well, sends
- * everything at once anyway. */
+/* OpenSSH from 8.0 to 10.5 waits for each of the two replies before it sends
+ * the next request; a later version may do otherwise. This project's client,
+ * which has the name as well, does not wait for them. */
 bool
-auth_asks_in_turn(const char *id_remote)
+auth_client_waits(const char *id_remote)
 {
 	static const char name[] = "SSH-2.0-OpenSSH_";
 	unsigned major, minor;
@@ -164,14 +165,14 @@ auth_asks_in_turn(const char *id_remote)
 }
 
 int
-auth_answer_ahead(struct auth *a)
+auth_put_optimistic(struct auth *a)
 {
 	const char *methods = a->params->methods;
 	int r;
 
 	if (methods == NULL)
 		return 0;
-	a->ahead = true;
+	a->optimistic = true;
 	r = put_service_accept(a);
 	return r != 0 ? r : put_failure(a, methods, false);
 }
@@ -216,127 +217,6 @@ fill_time(const struct auth *a)
 	(void)nanosleep(&ts, NULL);
 }
 
-/* ---- methods ---------------------------------------------------------- */
-
-static int
-ask(struct auth *a, enum monitor_request what, struct buf *args,
-    struct monitor_verdict *v)
-{
-	int r = monitor_try(a->monitor_fd, what, args, v);
-
-	buf_clear(args);
-	return r;
-}
-
-static int
-run_none(struct auth *a, const struct method *m, struct rd *r,
-    struct monitor_verdict *v)
-{
-	struct buf args = { 0 };
-	int err = rd_end(r);
-
-	(void)m;
-	return err != 0 ? err : ask(a, MONITOR_NONE, &args, v);
-}
-
-/* The key is good: the client may sign with it. */
-static int
-put_pk_ok(struct auth *a, struct span alg, struct span blob)
-{
-	struct buf msg = { 0 };
-
-	buf_put_u8(&msg, SSH_MSG_USERAUTH_PK_OK);
-	buf_put_string(&msg, alg.p, alg.len);
-	buf_put_string(&msg, blob.p, blob.len);
-	return put_and_clear(a, &msg);
-}
-
-/* RFC 4252 section 7; -hostbound has the server's host key in addition. */
-static int
-run_publickey(struct auth *a, const struct method *m, struct rd *r,
-    struct monitor_verdict *v)
-{
-	bool signs = rd_bool(r), bound = strcmp(m->name, "publickey") != 0;
-	struct span alg = rd_string(r), blob = rd_string(r);
-	struct span host = { 0 }, signature = { 0 }, mine;
-	struct buf args = { 0 };
-	int err;
-
-	if (bound)
-		host = rd_string(r);
-	if (signs)
-		signature = rd_string(r);
-	if ((err = rd_end(r)) != 0)
-		return err;
-	mine = kex_hostkey(a->kex);
-	if (bound && (host.len != mine.len ||
-		memcmp(host.p, mine.p, mine.len) != 0)) {
-		log_info("client signs for another host key than ours");
-		return ERR_PROTOCOL;
-	}
-	buf_put_string(&args, alg.p, alg.len);
-	buf_put_string(&args, blob.p, blob.len);
-	if (!signs) {
-		err = ask(a, MONITOR_KEY_QUERY, &args, v);
-		if (err == 0 && v->result == MONITOR_KEY_OK)
-			err = put_pk_ok(a, alg, blob);
-		return err;
-	}
-	buf_put_bool(&args, bound);
-	buf_put_string(&args, host.p, host.len);
-	buf_put_string(&args, signature.p, signature.len);
-	return ask(a, MONITOR_KEY_VERIFY, &args, v);
-}
-
-static int
-run_password(struct auth *a, const struct method *m, struct rd *r,
-    struct monitor_verdict *v)
-{
-	bool change = rd_bool(r);
-	struct span password = rd_string(r);
-	struct buf args;
-	int err;
-
-	(void)m;
-	if (change)
-		(void)rd_string(r);
-	if ((err = rd_end(r)) != 0)
-		return err;
-	buf_init_secret(&args);
-	/* We never ask for a change, so one is nothing but a wrong try. */
-	if (change || password.len > PASSWORD_MAX)
-		buf_put_string(&args, "", 0);
-	else
-		buf_put_string(&args, password.p, password.len);
-	buf_put_bool(&args, !change && password.len <= PASSWORD_MAX);
-	return ask(a, MONITOR_PASSWORD, &args, v);
-}
-
-static int
-run_kbdint(struct auth *a, const struct method *m, struct rd *r,
-    struct monitor_verdict *v)
-{
-	struct span devices;
-	struct buf args = { 0 };
-	int err;
-
-	(void)m;
-	(void)rd_string(r); /* language tag */
-	devices = rd_string(r);
-	if ((err = rd_end(r)) != 0)
-		return err;
-	buf_put_string(&args, devices.p, devices.len);
-	return ask(a, MONITOR_KBDINT_START, &args, v);
-}
-
-static const struct method methods[] = {
-	{ "none", false, run_none },
-	{ "publickey", false, run_publickey },
-	{ "publickey-hostbound-v00@openssh.com", false, run_publickey },
-	{ "password", true, run_password },
-	{ "keyboard-interactive", true, run_kbdint },
-};
-
 /* ---- the state machine ------------------------------------------------ */
 
 static int
@@ -361,12 +241,27 @@ conclude_failure(struct auth *a, const struct monitor_verdict *v, bool delay)
 	return put_failure(a, v->methods, false);
 }
 
+/* The body of the method's own message comes from the monitor. */
 static int
-conclude(struct auth *a, const struct monitor_verdict *v)
+put_prompt(struct auth *a, const struct auth_method *m, const struct buf *body)
 {
 	struct buf msg = { 0 };
 
-	a->prompting = v->result == MONITOR_PROMPTS;
+	if (m->prompt == 0)
+		return ERR_PROTOCOL;
+	a->dialogue = m;
+	buf_put_u8(&msg, m->prompt);
+	buf_put_buf(&msg, body);
+	return put_and_clear(a, &msg);
+}
+
+static int
+conclude(struct auth *a, const struct auth_method *m,
+    const struct monitor_verdict *v)
+{
+	struct buf msg = { 0 };
+
+	a->dialogue = NULL;
 	switch (v->result) {
 	case MONITOR_SUCCESS:
 		a->succeeded = true;
@@ -377,9 +272,7 @@ conclude(struct auth *a, const struct monitor_verdict *v)
 	case MONITOR_KEY_OK:
 		return 0;
 	case MONITOR_PROMPTS:
-		buf_put_u8(&msg, SSH_MSG_USERAUTH_INFO_REQUEST);
-		buf_put_buf(&msg, &v->info);
-		return put_and_clear(a, &msg);
+		return put_prompt(a, m, &v->info);
 	case MONITOR_FAILURE:
 		break;
 	}
@@ -420,50 +313,76 @@ settle_user(struct auth *a, char **user, char **service)
 	return r != 0 ? r : put_banner(a);
 }
 
+/* The client has our optimistic FAILURE, and has taken it as the reply to the
+ * request that is being handled. */
 static bool
 is_answered(const struct auth *a)
 {
-	return a->ahead && a->tries == 1;
+	return a->optimistic && a->tries == 1;
+}
+
+/* Has the monitor try what the client sent, and tells the client that its key
+ * is welcome. */
+static int
+try_method(struct auth *a, const struct auth_method *m, bool alias,
+    struct rd *r, struct monitor_verdict *v)
+{
+	struct auth_try t = { .method = m, .alias = alias, .kex = a->kex };
+	size_t id = (size_t)(m - auth_method_table);
+	int err;
+
+	buf_init_secret(&t.fields);
+	if ((err = readers[id](&t, r)) == 0)
+		err = monitor_try(a->monitor_fd, (enum auth_method_id)id,
+		    &t.fields, v);
+	if (err == 0 && v->result == MONITOR_KEY_OK && buf_len(&t.key_ok) > 0)
+		err = packet_put(a->packet, &t.key_ok);
+	buf_clear(&t.fields);
+	buf_clear(&t.key_ok);
+	return err;
+}
+
+static int
+conclude_try(struct auth *a, const struct auth_method *m,
+    struct monitor_verdict *v)
+{
+	/* The list to go on with, for the next unknown method. */
+	if (v->methods != NULL) {
+		free(a->info.methods);
+		a->info.methods = xstrdup(v->methods);
+	}
+	/* Clients begin by asking which methods there are: that is no try. */
+	if (a->tries == 1 && m != NULL && m->asks_only)
+		v->counts = false;
+	if (!is_answered(a) || v->result == MONITOR_SUCCESS)
+		return conclude(a, m, v);
+	fill_time(a);
+	return 0;
 }
 
 static int
 run_method(struct auth *a, const char *name, struct rd *r)
 {
+	const struct auth_method *m = auth_method_requested(name);
 	struct monitor_verdict v = { 0 };
-	const struct method *m = NULL;
-	int err;
+	int err = 0;
 
-	for (size_t i = 0; i < ARRAY_LEN(methods) && m == NULL; i++)
-		if (strcmp(methods[i].name, name) == 0)
-			m = &methods[i];
-	/* The client has taken our answer for one to this. */
-	if (is_answered(a) && m != &methods[0]) {
+	/* We have sent FAILURE for the "none" that was expected. The client
+	 * takes it as the reply to this request, so it gets no other one. */
+	if (is_answered(a) && (m == NULL || !m->asks_only)) {
 		log_debug("%s, and not none, was asked for first", name);
 		return 0;
 	}
-	a->secret = m != NULL && m->secret;
+	a->secret = m != NULL && m->has_secret;
 	if (m == NULL) {
 		log_debug("unknown authentication method %s", name);
 		v.methods = xstrdup(a->info.methods);
 		v.counts = true;
-		err = 0;
 	} else {
-		err = m->run(a, m, r, &v);
+		err = try_method(a, m, strcmp(name, m->name) != 0, r, &v);
 	}
-	if (err == 0) {
-		/* The list to go on with, for the next unknown method. */
-		if (v.methods != NULL) {
-			free(a->info.methods);
-			a->info.methods = xstrdup(v.methods);
-		}
-		/* The usual opening question is not held against anybody. */
-		if (a->tries == 1 && m == &methods[0])
-			v.counts = false;
-		if (!is_answered(a) || v.result == MONITOR_SUCCESS)
-			err = conclude(a, &v);
-		else
-			fill_time(a);
-	}
+	if (err == 0)
+		err = conclude_try(a, m, &v);
 	monitor_verdict_clear(&v);
 	return err;
 }
@@ -474,9 +393,9 @@ run_method(struct auth *a, const char *name, struct rd *r)
 static int
 drop_dialogue(struct auth *a)
 {
-	if (!a->prompting)
+	if (a->dialogue == NULL)
 		return 0;
-	a->prompting = false;
+	a->dialogue = NULL;
 	return ++a->failures >= a->info.max_auth_tries ? end_tries(a) : 0;
 }
 
@@ -507,20 +426,21 @@ out:
 	return err;
 }
 
+/* A message of a method's own: in its dialogue only. */
 static int
-on_info_response(struct auth *a, struct rd *r)
+on_dialogue(struct auth *a, uint8_t type, struct rd *r)
 {
+	const struct auth_method *m = a->dialogue;
 	struct monitor_verdict v = { 0 };
-	struct buf args;
 	int err;
 
-	if (!a->prompting)
+	if (m == NULL || type != m->answer)
 		return ERR_PROTOCOL;
 	a->began_us = clock_us();
-	buf_init_secret(&args);
-	buf_put(&args, r->p, r->len);
-	if ((err = ask(a, MONITOR_KBDINT_ANSWER, &args, &v)) == 0)
-		err = conclude(a, &v);
+	err = monitor_try_answer(a->monitor_fd, (struct span){ r->p, r->len },
+	    &v);
+	if (err == 0)
+		err = conclude(a, m, &v);
 	monitor_verdict_clear(&v);
 	return err;
 }
@@ -536,7 +456,7 @@ on_service_request(struct auth *a, struct rd *r)
 		err = give_up(a, SSH_DISCONNECT_SERVICE_NOT_AVAILABLE,
 		    "bad service request");
 	}
-	if (err == 0 && (!a->ahead || a->service_accepted))
+	if (err == 0 && (!a->optimistic || a->service_accepted))
 		err = put_service_accept(a);
 	if (err == 0)
 		a->service_accepted = true;
@@ -559,9 +479,7 @@ auth_input(struct auth *a, struct rd payload)
 		return on_service_request(a, &payload);
 	case SSH_MSG_USERAUTH_REQUEST:
 		return on_request(a, &payload);
-	case SSH_MSG_USERAUTH_INFO_RESPONSE:
-		return on_info_response(a, &payload);
 	default:
-		return ERR_PROTOCOL;
+		return on_dialogue(a, type, &payload);
 	}
 }

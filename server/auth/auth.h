@@ -26,16 +26,16 @@ struct auth *auth_new(int monitor_fd, struct packet *p, const struct kex *k,
 void auth_free(struct auth *a);
 
 /*
- * Some clients always ask for the service, then for the methods (request
- * "none"), each time with a round trip, and at the end of the key exchange
- * their socket holds such small messages back for another one. To those both
- * answers are sent before the questions, behind our NEWKEYS, so that the
- * questions come in one go with the first real request. Only clients of which
- * it is known that they ask just so (by their identification), and only
- * where the methods are the same for all users.
+ * Optimistic replies. Some clients always ask for the service, wait, ask for
+ * the methods (request "none"), and wait again: a round trip each, and at the
+ * end of the key exchange their socket delays such small messages for another
+ * one. They get both replies right behind our NEWKEYS, before they have asked,
+ * so that their two requests leave together with the first real one. That is
+ * done only for clients known to send exactly these requests (by their
+ * identification), and only where the methods are the same for all users.
  */
-bool auth_asks_in_turn(const char *id_remote); /* pure */
-int auth_answer_ahead(struct auth *a) must_check;
+bool auth_client_waits(const char *id_remote); /* for each reply; pure */
+int auth_put_optimistic(struct auth *a) must_check;
 
 /* A message of type 5, 6 or 50-79, type first. ERR_PROTOCOL for what has no
  * place; ERR_CLOSED when a disconnect was sent (auth_gave_up()). */

@@ -20,10 +20,10 @@
 #include "crypto/rand.h"
 #include "kex.h"
 #include "packet.h"
+#include "server/auth/auth-calls.h"
 #include "server/auth/auth.h"
 #include "server/auth/sandbox.h"
 #include "server/kexlog.h"
-#include "server/monitor-wire.h"
 #include "server/privs.h"
 
 struct preauth {
@@ -47,7 +47,7 @@ on_hostkey_blob(void *arg, const char *alg, struct buf *out)
 {
 	struct preauth *pa = arg;
 	struct span blob;
-	int r = hostkeys_blob(&pa->params.keys, alg, &blob);
+	int r = monitor_params_hostkey(&pa->params, alg, &blob);
 
 	if (r == 0)
 		buf_put(out, blob.p, blob.len);
@@ -67,8 +67,9 @@ on_keys_sent(void *arg)
 {
 	struct preauth *pa = arg;
 
-	return auth_asks_in_turn(pa->id_remote) ? auth_answer_ahead(pa->auth) :
-						  0;
+	if (!auth_client_waits(pa->id_remote))
+		return 0;
+	return auth_put_optimistic(pa->auth);
 }
 
 static void

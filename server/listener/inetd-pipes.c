@@ -14,7 +14,7 @@
 enum { CHUNK = 64 * 1024 };
 
 bool
-relay_needed(void)
+inetd_pipes_needed(void)
 {
 	struct stat st;
 
@@ -53,7 +53,7 @@ relay(int sock)
 }
 
 int
-relay_start(void)
+inetd_pipes_start(void)
 {
 	int pair[2];
 	pid_t pid;

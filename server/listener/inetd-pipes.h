@@ -12,8 +12,8 @@
 #include <stdbool.h>
 
 /* Descriptor 0 is no socket. */
-bool relay_needed(void);
+bool inetd_pipes_needed(void);
 /* Starts the process; the socket, or -1 with errno. */
-int relay_start(void);
+int inetd_pipes_start(void);
 
 #endif

@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/log.h"
-#include "server/listener/listen.h"
+#include "server/listener/listener.h"
 
 static void
 tell(const char *text)

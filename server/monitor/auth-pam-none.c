@@ -43,10 +43,10 @@ pam_set_variable(struct pam *p, const char *name, const char *value)
 }
 
 void
-pam_set_in_vain(struct pam *p, bool in_vain)
+pam_use_decoys(struct pam *p, bool use)
 {
 	(void)p;
-	(void)in_vain;
+	(void)use;
 }
 
 size_t

@@ -21,7 +21,7 @@ struct pam {
 	char *user; /* as asked for; modules may change their idea of it */
 	const struct pam_talk *talk; /* during a dialogue */
 	const char *password;	     /* during pam_check_password() */
-	bool in_vain;		     /* answers are replaced by decoys */
+	bool use_decoys;	     /* answers are replaced by decoys */
 	size_t secret_len;	     /* of the last hidden answer */
 	struct buf messages;
 	bool cancelled, session, cred;
@@ -159,7 +159,7 @@ filter_answers(struct pam *p, int n, const struct pam_message **msg,
 			continue;
 		if (msg[i]->msg_style == PAM_PROMPT_ECHO_OFF)
 			p->secret_len = len;
-		if (p->in_vain) {
+		if (p->use_decoys) {
 			mem_free_secret(resp[i].resp, len);
 			resp[i].resp = decoy_password(len);
 		}
@@ -294,9 +294,9 @@ authenticate(struct pam *p, bool permit_empty)
 }
 
 void
-pam_set_in_vain(struct pam *p, bool in_vain)
+pam_use_decoys(struct pam *p, bool use)
 {
-	p->in_vain = in_vain;
+	p->use_decoys = use;
 }
 
 size_t

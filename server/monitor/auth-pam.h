@@ -45,7 +45,7 @@ void pam_free(struct pam *p);
 void pam_set_variable(struct pam *p, const char *name, const char *value);
 /* This user is refused whatever is answered: modules are given decoys, so that
  * neither time nor a further question tells if a password is right. */
-void pam_set_in_vain(struct pam *p, bool in_vain);
+void pam_use_decoys(struct pam *p, bool use);
 /* Bytes of the last answer to a hidden question; 0: none. */
 size_t pam_secret_len(const struct pam *p);
 

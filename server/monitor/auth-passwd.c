@@ -60,7 +60,7 @@ passwd_check(const struct user *u, const char *password, bool permit_empty)
 }
 
 void
-passwd_even_out(const struct decoys *decoys, const struct user *u,
+passwd_equalise_cost(const struct decoys *decoys, const struct user *u,
     const struct passwd_effort *effort)
 {
 	char *own = u->valid ? stored_hash(u->name) : NULL;

@@ -24,7 +24,7 @@ struct passwd_effort {
 	uint64_t spent_us; /* CPU time, see decoy_cpu_us() */
 };
 /* Does the hashing that makes it cost the same for every user. */
-void passwd_even_out(const struct decoys *decoys, const struct user *u,
+void passwd_equalise_cost(const struct decoys *decoys, const struct user *u,
     const struct passwd_effort *effort);
 /* The account is locked by a mark in front of its password. */
 bool passwd_is_locked(const struct user *u);

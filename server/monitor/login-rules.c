@@ -160,20 +160,18 @@ login_rules_allow(const struct login *l)
 }
 
 bool
-login_rules_root_may(const struct login *l, const char *method,
+login_rules_root_may(const struct login *l, const struct auth_method *m,
     const struct permits *permits)
 {
-	bool key = strcmp(method, "publickey") == 0;
-
 	if (l->user->uid != 0)
 		return true;
 	switch (l->conf.login.permit_root_login) {
 	case SERVER_ROOT_YES:
 		return true;
 	case SERVER_ROOT_PROHIBIT_PASSWORD:
-		return key;
+		return m->proves_key;
 	case SERVER_ROOT_FORCED_COMMANDS_ONLY:
-		return key && permits != NULL && permits->command != NULL;
+		return m->proves_key && permits != NULL && permits->command != NULL;
 	default:
 		return false;
 	}

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 
+#include "conf/auth-method-table.h"
 #include "server/peer.h"
 #include "server/permits.h"
 #include "server/user.h"
@@ -19,7 +20,7 @@ struct login;
 bool login_rules_allow(const struct login *l);
 /* PermitRootLogin, for a method that has just succeeded, with the permits
  * that came with it, or NULL. */
-bool login_rules_root_may(const struct login *l, const char *method,
+bool login_rules_root_may(const struct login *l, const struct auth_method *m,
     const struct permits *permits);
 
 /* A pattern of AllowUsers: "user" or "user@host". */

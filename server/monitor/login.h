@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "base/wire.h"
+#include "conf/auth-method-table.h"
 #include "conf/server-conf.h"
 #include "server/monitor-wire.h"
 #include "server/monitor/auth-decoy.h"
@@ -59,23 +60,19 @@ void login_free(struct login *l);
 /* Text of Banner; NULL if there is none. Caller frees. */
 char *login_banner(const struct login *l);
 
-/* Tries. Each fills the verdict, and writes its log line. */
-void login_try_none(struct login *l, struct monitor_verdict *v);
-void login_query_key(struct login *l, const char *alg, struct span blob,
-    struct monitor_verdict *v);
-struct login_signature {
-	const char *alg;
-	struct span blob, signature;
-	bool hostbound;
-	struct span hostkey; /* with hostbound */
+/* How a method reaches the client in the middle of a try: prompt and answer
+ * are bodies of the two messages of its dialogue. ERR_CANCELLED: the client has
+ * sent another request instead, which drops the dialogue. */
+struct login_dialogue {
+	void *arg;
+	int (*converse)(void *arg, const struct buf *prompt,
+	    struct buf *answer);
 };
-void login_verify_key(struct login *l, const struct login_signature *s,
-    struct monitor_verdict *v);
-void login_try_password(struct login *l, const char *password,
-    struct monitor_verdict *v);
-/* The dialogue itself goes through the PAM conversation's hook. False if
- * the dialogue was dropped: then there is no verdict. */
-bool login_try_kbdint(struct login *l, const struct pam_talk *talk,
-    struct monitor_verdict *v);
+/* One try: in has the fields that auth_read_WORD() has written for this
+ * method. Fills the verdict, and writes its log line. ERR_CANCELLED: the
+ * dialogue was dropped, so there is no verdict. Another error: the fields are
+ * wrong, and whoever wrote them is not to be trusted. */
+int login_try(struct login *l, enum auth_method_id id, struct rd *in,
+    const struct login_dialogue *d, struct monitor_verdict *v) must_check;
 
 #endif

@@ -12,11 +12,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 
-enum {
-	ALG_MAX = 256,	     /* bytes of an algorithm's name */
-	PASSWORD_MAX = 8192, /* bytes */
-	QUESTIONS_MAX = 64,
-};
+enum { ALG_MAX = 256 }; /* bytes of an algorithm's name */
 
 /* Only exchange hashes are signed; their lengths are those of the hash
  * functions. */
@@ -111,169 +107,59 @@ answer(struct monitor *m, struct monitor_verdict *v, struct buf *out)
 		monitor_tell(m, PENALTY_AUTHFAIL);
 	v->final = m->login->failures > m->login->conf.login.max_auth_tries;
 	monitor_verdict_put(out, v);
-	monitor_verdict_clear(v);
 }
 
-int
-monitor_on_none(struct monitor *m, struct rd *in, struct buf *out)
-{
-	struct monitor_verdict v = { 0 };
-	int r = rd_end(in);
-
-	if (r != 0)
-		return r;
-	login_try_none(m->login, &v);
-	answer(m, &v, out);
-	return 0;
-}
-
-int
-monitor_on_key_query(struct monitor *m, struct rd *in, struct buf *out)
-{
-	char *alg = rd_cstring(in, ALG_MAX);
-	struct span blob = rd_string(in);
-	struct monitor_verdict v = { 0 };
-	int r = rd_end(in);
-
-	if (r == 0) {
-		login_query_key(m->login, alg, blob, &v);
-		answer(m, &v, out);
-	}
-	free(alg);
-	return r;
-}
-
-int
-monitor_on_key_verify(struct monitor *m, struct rd *in, struct buf *out)
-{
-	char *alg = rd_cstring(in, ALG_MAX);
-	struct login_signature s = { .alg = alg };
-	struct monitor_verdict v = { 0 };
-	int r;
-
-	s.blob = rd_string(in);
-	s.hostbound = rd_bool(in);
-	s.hostkey = rd_string(in);
-	s.signature = rd_string(in);
-	if ((r = rd_end(in)) == 0) {
-		login_verify_key(m->login, &s, &v);
-		answer(m, &v, out);
-	}
-	free(alg);
-	return r;
-}
-
-int
-monitor_on_password(struct monitor *m, struct rd *in, struct buf *out)
-{
-	struct span password = rd_string(in);
-	bool usable = rd_bool(in);
-	struct monitor_verdict v = { 0 };
-	char *text;
-	int r = rd_end(in);
-
-	if (r == 0 && password.len > PASSWORD_MAX)
-		r = ERR_LIMIT;
-	if (r != 0)
-		return r;
-	/* A password with a NUL in it is nobody's. */
-	text = usable ? span_dup(password) : NULL;
-	if (text == NULL)
-		text = xstrdup("\n");
-	login_try_password(m->login, text, &v);
-	mem_free_secret(text, strlen(text));
-	answer(m, &v, out);
-	return 0;
-}
-
-/* ---- dialogue ----------------------------------------------------------- */
-
-static void
-put_questions(struct buf *b, const char *info,
-    const struct pam_question *questions, size_t count)
-{
-	buf_put_cstring(b, ""); /* name */
-	buf_put_cstring(b, info);
-	buf_put_cstring(b, ""); /* language tag */
-	buf_put_u32(b, (uint32_t)count);
-	for (size_t i = 0; i < count; i++) {
-		buf_put_cstring(b, questions[i].text);
-		buf_put_bool(b, questions[i].echo);
-	}
-}
-
+/* login_dialogue's converse */
 static int
-take_answers(const struct buf *body, size_t count, char **answers)
-{
-	struct rd r = rd_from_buf(body);
-	size_t got = 0;
-	int err = 0;
-
-	if (rd_u32(&r) != count)
-		err = ERR_FORMAT;
-	while (err == 0 && got < count) {
-		answers[got] = rd_cstring(&r, PASSWORD_MAX);
-		if ((err = rd_err(&r)) == 0)
-			got++;
-	}
-	if (err == 0)
-		err = rd_end(&r);
-	if (err != 0) {
-		for (size_t i = 0; i < got; i++)
-			mem_free_secret(answers[i], strlen(answers[i]));
-		memset(answers, 0, count * sizeof *answers);
-	}
-	return err;
-}
-
-/* pam_talk's ask */
-static int
-ask_client(void *arg, const char *info, const struct pam_question *questions,
-    size_t count, char **answers)
+converse(void *arg, const struct buf *prompt, struct buf *body)
 {
 	struct monitor *m = arg;
 	struct monitor_verdict v = { .result = MONITOR_PROMPTS };
-	struct buf body;
 	int r;
 
-	if (count > QUESTIONS_MAX)
-		return ERR_LIMIT;
 	/* Whoever drops the dialogue has tried as well. */
 	monitor_tell(m, PENALTY_AUTHFAIL);
-	buf_init_secret(&body);
-	put_questions(&v.info, info, questions, count);
-	r = monitor_converse(m, &v, &body);
-	if (r == 0)
-		r = take_answers(&body, count, answers);
+	buf_put_buf(&v.info, prompt);
+	r = monitor_converse(m, &v, body);
 	monitor_verdict_clear(&v);
-	buf_clear(&body);
 	return r;
 }
 
-int
-monitor_on_kbdint(struct monitor *m, struct rd *in, struct buf *out)
+/* If the client's last message in a dialogue was nonsense, and the dialogue
+ * was dropped for that, the message still has to get a verdict. */
+static void
+answer_dropped(struct monitor *m, struct monitor_verdict *v, struct buf *out)
 {
-	const struct pam_talk talk = { .arg = m, .ask = ask_client };
+	if (!m->owed)
+		return;
+	v->result = MONITOR_FAILURE;
+	v->counts = true;
+	v->methods = auth_methods_next(&m->login->methods);
+	m->login->failures++;
+	answer(m, v, out);
+}
+
+int
+monitor_on_try(struct monitor *m, struct rd *in, struct buf *out)
+{
+	const struct login_dialogue dialogue = { .arg = m,
+		.converse = converse };
 	struct monitor_verdict v = { 0 };
+	uint8_t method = rd_u8(in);
 	int r;
 
-	(void)rd_string(in); /* devices: there is only one */
-	if ((r = rd_end(in)) != 0)
+	if ((r = rd_err(in)) != 0)
 		return r;
-	if (login_try_kbdint(m->login, &talk, &v)) {
+	if (method >= AUTH_METHOD_COUNT)
+		return ERR_PROTOCOL;
+	r = login_try(m->login, (enum auth_method_id)method, in, &dialogue,
+	    &v);
+	if (r == 0)
 		answer(m, &v, out);
-		return 0;
-	}
-	/* Dropped. If the last question was answered with nonsense, that
-	 * message still waits for its verdict. */
-	if (m->owed) {
-		v.result = MONITOR_FAILURE;
-		v.counts = true;
-		v.methods = auth_methods_next(&m->login->methods);
-		m->login->failures++;
-		answer(m, &v, out);
-	}
-	return 0;
+	else if (r == ERR_CANCELLED)
+		answer_dropped(m, &v, out);
+	monitor_verdict_clear(&v);
+	return r == ERR_CANCELLED ? 0 : r;
 }
 
 int

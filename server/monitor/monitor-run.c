@@ -155,6 +155,21 @@ begin(struct monitor *m)
 
 /* ---- hpnsshd-auth --------------------------------------------------------- */
 
+/* algs: a comma list of algorithms that the keys serve. */
+static void
+put_hostkeys(const struct hostkeys *h, const char *algs, struct buf *out)
+{
+	struct strlist names = { 0 };
+	struct span blob;
+
+	if (strlist_split(&names, algs, ",") != 0)
+		fatal("out of memory");
+	for (size_t i = 0; i < names.n; i++)
+		if (hostkeys_blob(h, names.v[i], &blob) == 0)
+			monitor_params_add_hostkey(out, names.v[i], blob);
+	strlist_clear(&names);
+}
+
 static void
 send_params(const struct monitor *m)
 {
@@ -177,10 +192,10 @@ send_params(const struct monitor *m)
 		.gid = m->state.auth_gid,
 		.peer = m->peer_text,
 		.remote = m->remote,
-		.keys = m->state.keys, /* borrowed: only put */
 		.log_level = (int)log_get_level() };
 	struct buf b;
 
+	put_hostkeys(&m->state.keys, algs, &p.hostkeys);
 	memcpy(p.salt, m->state.salt, sizeof p.salt);
 	buf_init_secret(&b);
 	monitor_params_put(&b, &p);
@@ -188,6 +203,7 @@ send_params(const struct monitor *m)
 		fatal("cannot talk to hpnsshd-auth: %s", strerror(errno));
 	buf_clear(&b);
 	explicit_bzero(p.salt, sizeof p.salt);
+	buf_clear(&p.hostkeys);
 	free(p.methods);
 	free(algs);
 }

@@ -16,36 +16,30 @@ static int on_log(struct monitor *m, struct rd *in, struct buf *out);
 
 enum {
 	BEFORE_SESSION = MONITOR_PHASE_KEX | MONITOR_PHASE_AUTH |
-	    MONITOR_PHASE_ACCEPTED,
+	    MONITOR_PHASE_DIALOGUE | MONITOR_PHASE_ACCEPTED,
 	TRIES_MAX = 1024, /* requests that are tries, in a connection */
 	LINE_MAX_BYTES = 4096, /* of a log line */
 	LINES_MAX = 256,  /* log lines of hpnsshd-auth; a login has a dozen */
 };
 
-/* The law on what may be asked, when, and how often. hpnsshd-auth and the
- * user's process have no request in common. The latter logs by itself. */
+/* What may be asked, when, and how often: the only place that says so.
+ * hpnsshd-auth and the user's process have no request in common. The latter
+ * logs by itself. */
 static const struct row {
-	unsigned phases; /* 0: never as a request of its own */
+	unsigned phases; /* enum monitor_phase: those it is admitted in */
 	bool once, answered;
 	bool is_try; /* to log in: counted, and refused after too many */
-	monitor_handler handler;
+	monitor_handler handler; /* NULL: monitor_converse() waits for it */
 } table[MONITOR_REQUEST_COUNT] = {
 	[MONITOR_LOG] = { BEFORE_SESSION, .handler = on_log },
 	[MONITOR_SIGN] = { MONITOR_PHASE_KEX, .once = true, .answered = true,
 	    .handler = monitor_on_sign },
 	[MONITOR_USER] = { MONITOR_PHASE_KEX, .once = true, .answered = true,
 	    .handler = monitor_on_user },
-	[MONITOR_NONE] = { MONITOR_PHASE_AUTH, .answered = true,
-	    .is_try = true, .handler = monitor_on_none },
-	[MONITOR_KEY_QUERY] = { MONITOR_PHASE_AUTH, .answered = true,
-	    .is_try = true, .handler = monitor_on_key_query },
-	[MONITOR_KEY_VERIFY] = { MONITOR_PHASE_AUTH, .answered = true,
-	    .is_try = true, .handler = monitor_on_key_verify },
-	[MONITOR_PASSWORD] = { MONITOR_PHASE_AUTH, .answered = true,
-	    .is_try = true, .handler = monitor_on_password },
-	[MONITOR_KBDINT_START] = { MONITOR_PHASE_AUTH, .answered = true,
-	    .is_try = true, .handler = monitor_on_kbdint },
-	[MONITOR_KBDINT_ANSWER] = { 0, .is_try = true },
+	[MONITOR_TRY] = { MONITOR_PHASE_AUTH, .answered = true,
+	    .is_try = true, .handler = monitor_on_try },
+	[MONITOR_TRY_ANSWER] = { MONITOR_PHASE_DIALOGUE, .answered = true,
+	    .is_try = true },
 	[MONITOR_HAND_OVER] = { MONITOR_PHASE_ACCEPTED, .once = true,
 	    .handler = monitor_on_hand_over },
 	[MONITOR_SIGN_REKEY] = { MONITOR_PHASE_SESSION, .answered = true,
@@ -177,7 +171,7 @@ dispatch(struct monitor *m, const struct buf *msg)
 	struct buf out;
 	int err;
 
-	if (row == NULL) {
+	if (row == NULL || row->handler == NULL) {
 		log_error("monitor: request %u has no place in phase %u", type,
 		    (unsigned)m->phase);
 		return ERR_PROTOCOL;
@@ -204,43 +198,53 @@ monitor_step(struct monitor *m)
 	return r;
 }
 
+/* Receives the next request while a try waits for the client's answer. 1: that
+ * is the answer, 0: it was another one that is admitted meanwhile. */
+static int
+converse_step(struct monitor *m, struct buf *answer)
+{
+	struct buf msg;
+	uint8_t type;
+	int r;
+
+	buf_init_secret(&msg);
+	if ((r = receive(m, &msg)) != 0)
+		goto out;
+	type = buf_len(&msg) > 0 ? buf_data(&msg)[0] : 0;
+	if (type >= MONITOR_REQUEST_COUNT ||
+	    !(table[type].phases & MONITOR_PHASE_DIALOGUE)) {
+		/* A dialogue that is given up has failed. */
+		m->login->failures++;
+		buf_put_buf(&m->pending, &msg);
+		r = ERR_CANCELLED;
+	} else if (table[type].handler != NULL) {
+		r = dispatch(m, &msg);
+	} else if (admit(m, type) == NULL) {
+		r = ERR_LIMIT;
+	} else {
+		m->owed = table[type].answered;
+		buf_put(answer, buf_data(&msg) + 1, buf_len(&msg) - 1);
+		r = buf_err(answer) != 0 ? buf_err(answer) : 1;
+	}
+out:
+	buf_clear(&msg);
+	return r;
+}
+
 int
 monitor_converse(struct monitor *m, const struct monitor_verdict *v,
     struct buf *answer)
 {
-	struct buf fields = { 0 }, msg;
-	uint8_t type;
+	enum monitor_phase phase = m->phase;
+	struct buf fields = { 0 };
 	int r;
 
 	monitor_verdict_put(&fields, v);
 	r = monitor_answer(m, &fields);
 	buf_clear(&fields);
-	buf_init_secret(&msg);
-	while (r == 0) {
-		buf_reset(&msg);
-		if ((r = receive(m, &msg)) != 0)
-			break;
-		type = buf_len(&msg) > 0 ? buf_data(&msg)[0] : 0;
-		if (type == MONITOR_KBDINT_ANSWER) {
-			if (!may_try(m)) {
-				r = ERR_LIMIT;
-				break;
-			}
-			m->owed = true;
-			buf_put(answer, buf_data(&msg) + 1, buf_len(&msg) - 1);
-			r = buf_err(answer);
-			break;
-		}
-		/* Lines may be logged meanwhile. */
-		if (type == MONITOR_LOG) {
-			r = dispatch(m, &msg);
-			continue;
-		}
-		/* A dialogue that is given up has failed. */
-		m->login->failures++;
-		buf_put_buf(&m->pending, &msg);
-		r = ERR_CANCELLED;
-	}
-	buf_clear(&msg);
-	return r;
+	m->phase = MONITOR_PHASE_DIALOGUE;
+	while (r == 0)
+		r = converse_step(m, answer);
+	m->phase = phase;
+	return MIN(r, 0);
 }

@@ -26,9 +26,10 @@
 enum monitor_phase {
 	MONITOR_PHASE_KEX = 1,	   /* nobody has given a name yet */
 	MONITOR_PHASE_AUTH = 2,	   /* a name is known */
-	MONITOR_PHASE_ACCEPTED = 4, /* authenticated, state to be handed over */
-	MONITOR_PHASE_SESSION = 8, /* the user's process runs */
-	MONITOR_PHASE_OVER = 16,   /* nothing more is to be asked */
+	MONITOR_PHASE_DIALOGUE = 4, /* a try waits for the client's answer */
+	MONITOR_PHASE_ACCEPTED = 8, /* authenticated, state to be handed over */
+	MONITOR_PHASE_SESSION = 16, /* the user's process runs */
+	MONITOR_PHASE_OVER = 32,    /* no request is admitted any more */
 };
 
 enum { MONITOR_TTYS_MAX = 256 };
@@ -92,11 +93,7 @@ void monitor_tell(struct monitor *m, enum penalty_class c);
 int monitor_on_sign(struct monitor *m, struct rd *in, struct buf *out);
 int monitor_on_sign_rekey(struct monitor *m, struct rd *in, struct buf *out);
 int monitor_on_user(struct monitor *m, struct rd *in, struct buf *out);
-int monitor_on_none(struct monitor *m, struct rd *in, struct buf *out);
-int monitor_on_key_query(struct monitor *m, struct rd *in, struct buf *out);
-int monitor_on_key_verify(struct monitor *m, struct rd *in, struct buf *out);
-int monitor_on_password(struct monitor *m, struct rd *in, struct buf *out);
-int monitor_on_kbdint(struct monitor *m, struct rd *in, struct buf *out);
+int monitor_on_try(struct monitor *m, struct rd *in, struct buf *out);
 int monitor_on_hand_over(struct monitor *m, struct rd *in, struct buf *out);
 int monitor_on_pty(struct monitor *m, struct rd *in, struct buf *out);
 int monitor_on_pty_end(struct monitor *m, struct rd *in, struct buf *out);

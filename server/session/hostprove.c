@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "keys/key.h"
-#include "server/monitor-wire.h"
+#include "server/session/session-calls.h"
 
 enum { ROUNDS_MAX = 16 }; /* signatures cost time: requests that are served */
 
@@ -54,10 +54,11 @@ rsa_alg(const struct kex *k)
 	    "rsa-sha2-512";
 }
 
-static int
-on_prove(void *arg, struct rd *data, struct buf *reply)
+int
+hostprove_answer(const struct service_owners *o, struct rd *data,
+    struct buf *reply)
 {
-	struct hostprove *h = arg;
+	struct hostprove *h = o->hostprove;
 	struct buf signature = { 0 };
 	size_t asked = 0;
 	int r = 0;
@@ -95,13 +96,11 @@ hostprove_new(struct hostprove **out, struct channels *chs,
     const struct kex *k, const struct serve_params *params)
 {
 	struct hostprove *h = xcalloc(1, sizeof *h);
-	int r;
+	int r = 0;
 
 	h->params = params;
 	h->kex = k;
-	r = channels_on_global(chs, "hostkeys-prove-00@openssh.com", on_prove,
-	    h);
-	if (r == 0 && can_take_it(params->id_remote))
+	if (can_take_it(params->id_remote))
 		r = announce(h, chs);
 	if (r != 0) {
 		free(h);

@@ -8,11 +8,10 @@
 #ifndef HPN_SERVER_SESSION_METRICS_REPLY_H
 #define HPN_SERVER_SESSION_METRICS_REPLY_H
 
-#include "base/err.h"
-#include "channels.h"
-#include "packet.h"
+#include "server/session/services.h"
 
-/* p is borrowed and outlives the channels. */
-int metrics_serve(struct channels *chs, struct packet *p) must_check;
+/* A row of services.c. */
+int metrics_answer(const struct service_owners *o, struct rd *data,
+    struct buf *reply);
 
 #endif

@@ -19,12 +19,13 @@
 #include "kex.h"
 #include "packet.h"
 #include "server/kexlog.h"
-#include "server/monitor-wire.h"
 #include "server/privs.h"
 #include "server/session/chroot.h"
 #include "server/session/hostprove.h"
 #include "server/session/metrics-reply.h"
 #include "server/session/none-allowed.h"
+#include "server/session/services.h"
+#include "server/session/session-calls.h"
 #include "server/session/session.h"
 
 struct serve {
@@ -36,6 +37,7 @@ struct serve {
 	struct channels *channels;
 	struct sessions *sessions;
 	struct hostprove *hostprove;
+	struct services *services;
 	struct loop_fd *monitor_watch;
 	char *nologin; /* /etc/nologin, as it was outside of a new root */
 };
@@ -135,6 +137,18 @@ import_state(struct serve *sv)
 }
 
 static int
+offer_services(struct serve *sv)
+{
+	const struct service_owners owners = { .params = sv->params,
+		.channels = sv->channels,
+		.packet = sv->packet,
+		.sessions = sv->sessions,
+		.hostprove = sv->hostprove };
+
+	return services_new(&sv->services, &owners);
+}
+
+static int
 begin(struct serve *sv)
 {
 	const struct serve_params *p = sv->params;
@@ -165,7 +179,6 @@ begin(struct serve *sv)
 	if (r != 0 || (r = import_state(sv)) != 0 ||
 	    (r = kex_set_moduli(sv->kex, p->conf->listen.moduli_file)) != 0 ||
 	    (r = channels_new(&sv->channels, sv->packet, sv->loop)) != 0 ||
-	    (r = metrics_serve(sv->channels, sv->packet)) != 0 ||
 	    (r = hostprove_new(&sv->hostprove, sv->channels, sv->kex, p)) !=
 		0 ||
 	    (r = connection_new(&sv->connection, sv->loop, sv->packet,
@@ -185,8 +198,10 @@ begin(struct serve *sv)
 	channels_set_dynamic(sv->channels,
 	    p->conf->data.tcp_rcv_buf_poll && !p->conf->data.hpn_disabled);
 	none_offer(sv->kex, p->conf);
-	sv->sessions = sessions_new(sv->loop, sv->channels, sv->packet,
-	    sv->kex, p, sv->nologin);
+	sv->sessions = sessions_new(sv->loop, sv->packet, sv->kex, p,
+	    sv->nologin);
+	if ((r = offer_services(sv)) != 0)
+		return r;
 	sv->monitor_watch = loop_watch(sv->loop, p->monitor_fd, LOOP_READ,
 	    on_monitor_gone, sv);
 	if (p->conf->session.client_alive_interval > 0)
@@ -208,6 +223,7 @@ finish(struct serve *sv)
 	log_verbose("Closing connection to %s", sv->params->peer_text);
 	connection_free(sv->connection);
 	channels_free(sv->channels);
+	services_free(sv->services);
 	hostprove_free(sv->hostprove);
 	kex_free(sv->kex);
 	packet_free(sv->packet);

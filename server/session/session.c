@@ -14,9 +14,9 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/tcp.h"
-#include "server/monitor-wire.h"
 #include "server/session/internal-sftp.h"
 #include "server/session/none-allowed.h"
+#include "server/session/session-calls.h"
 
 enum {
 	TERM_MAX = 256,	    /* bytes of TERM */
@@ -46,7 +46,6 @@ struct session {
 
 struct sessions {
 	struct loop *loop;
-	struct channels *channels;
 	const struct packet *packet;
 	struct kex *kex;
 	const struct serve_params *params;
@@ -681,14 +680,14 @@ static const struct channel_ops session_ops = {
 
 /* ---- opening ------------------------------------------------------------ */
 
-static int
-on_open(void *arg, struct channels *chs, struct channel *c, struct rd *data)
+int
+sessions_open(const struct service_owners *o, struct channel *c,
+    struct rd *data)
 {
-	struct sessions *ss = arg;
+	struct sessions *ss = o->sessions;
 	struct session *s;
 	int err = rd_end(data);
 
-	(void)chs;
 	if (err != 0)
 		return err;
 	if (ss->no_more) {
@@ -713,25 +712,16 @@ on_open(void *arg, struct channels *chs, struct channel *c, struct rd *data)
 	return err != 0 ? err : CHANNEL_SUCCESS;
 }
 
-static int
-on_no_more_sessions(void *arg, struct rd *data, struct buf *reply)
+int
+sessions_no_more(const struct service_owners *o, struct rd *data,
+    struct buf *reply)
 {
-	struct sessions *ss = arg;
 	int err = rd_end(data);
 
 	(void)reply;
 	if (err != 0)
 		return err;
-	ss->no_more = true;
-	return CHANNEL_SUCCESS;
-}
-
-static int
-on_keepalive(void *arg, struct rd *data, struct buf *reply)
-{
-	(void)arg;
-	(void)data;
-	(void)reply;
+	o->sessions->no_more = true;
 	return CHANNEL_SUCCESS;
 }
 
@@ -760,25 +750,19 @@ write_auth_info(const struct serve_params *p)
 }
 
 struct sessions *
-sessions_new(struct loop *l, struct channels *chs, const struct packet *p,
-    struct kex *k, const struct serve_params *params, const char *nologin)
+sessions_new(struct loop *l, const struct packet *p, struct kex *k,
+    const struct serve_params *params, const char *nologin)
 {
 	struct sessions *ss = xcalloc(1, sizeof *ss);
 
 	ss->loop = l;
-	ss->channels = chs;
 	ss->packet = p;
 	ss->kex = k;
 	ss->params = params;
 	ss->nologin = nologin;
 	ss->auth_info_path = write_auth_info(params);
 	mark_packets(ss);
-	if (loop_on_signal(l, SIGCHLD, on_sigchld, ss) != 0 ||
-	    channels_on_open(chs, "session", on_open, ss) != 0 ||
-	    channels_on_global(chs, "no-more-sessions@openssh.com",
-		on_no_more_sessions, ss) != 0 ||
-	    channels_on_global(chs, "keepalive@openssh.com", on_keepalive,
-		ss) != 0)
+	if (loop_on_signal(l, SIGCHLD, on_sigchld, ss) != 0)
 		fatal("out of memory");
 	return ss;
 }

@@ -19,6 +19,7 @@
 #include "packet.h"
 #include "server/pty.h"
 #include "server/session/serve.h"
+#include "server/session/services.h"
 #include "server/session/session-plan.h"
 
 struct sessions;
@@ -29,14 +30,18 @@ enum {
 	SESSION_COMMAND_MAX = 256 * 1024, /* bytes */
 };
 
-/* Registers "session" and the global requests of sessions. All is borrowed;
- * p and k tell if the connection is in clear. nologin: the text of
- * /etc/nologin, if these sessions cannot see it themselves; or NULL. */
-struct sessions *sessions_new(struct loop *l, struct channels *chs,
-    const struct packet *p, struct kex *k, const struct serve_params *params,
-    const char *nologin);
+/* All is borrowed; p and k know if the connection is unencrypted. nologin: the
+ * text of /etc/nologin, if these sessions cannot see it themselves; or NULL. */
+struct sessions *sessions_new(struct loop *l, const struct packet *p,
+    struct kex *k, const struct serve_params *params, const char *nologin);
 /* Closes terminals and descriptors; processes notice by that. */
 void sessions_free(struct sessions *ss);
+/* Rows of services.c: a channel of type "session", and the client's promise
+ * to open no further one. */
+int sessions_open(const struct service_owners *o, struct channel *c,
+    struct rd *data);
+int sessions_no_more(const struct service_owners *o, struct rd *data,
+    struct buf *reply);
 
 /* What the child of a session is to run. */
 struct session_start {

@@ -5,14 +5,14 @@
  *
  * Threads: loop thread only.
  */
-#ifndef HPN_SERVER_LISTENER_LISTEN_H
-#define HPN_SERVER_LISTENER_LISTEN_H
+#ifndef HPN_SERVER_LISTENER_LISTENER_H
+#define HPN_SERVER_LISTENER_LISTENER_H
 
 #include <stdbool.h>
 
 #include "server/state.h"
 
-struct listen_opts {
+struct listener_opts {
 	bool foreground; /* -D, -d */
 	bool debug;	 /* -d: one connection only */
 	const char *exe; /* to start again at SIGHUP */
@@ -21,10 +21,10 @@ struct listen_opts {
 
 /* Opens the sockets, goes to the background, serves until a signal. Returns
  * the exit status. */
-int listen_run(struct server_state *state, const struct listen_opts *opts);
+int listener_run(struct server_state *state, const struct listener_opts *opts);
 
 /* -i: the one connection is descriptor 0; becomes hpnsshd-session. */
-_Noreturn void listen_inetd(struct server_state *state);
+_Noreturn void listener_inetd(struct server_state *state);
 
 /* Tells systemd, if it wants to know. */
 void notify_ready(void);

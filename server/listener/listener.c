@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-#include "server/listener/listen.h"
+#include "server/listener/listener.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <netdb.h>
-#include <netinet/in.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -16,6 +14,7 @@
 
 #include "base/child.h"
 #include "base/fd.h"
+#include "base/listen.h"
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/mem.h"
@@ -26,8 +25,6 @@
 #include "server/peer.h"
 
 enum {
-	SOCKETS_MAX = 64,
-	BACKLOG = 128,
 	FIRST_FREE_FD = STATE_FD_STARTUP + 1,
 	PAUSE_MS = 100, /* after running out of descriptors */
 };
@@ -51,13 +48,12 @@ struct startup {
 
 struct listener {
 	struct server_state *state;
-	const struct listen_opts *opts;
+	const struct listener_opts *opts;
 	struct loop *loop;
 	char *session_path;
 	int state_fd;
-	int sockets[SOCKETS_MAX];
-	struct loop_fd *watches[SOCKETS_MAX];
-	size_t socket_count;
+	struct listen_set sockets;
+	struct loop_fd *watches[LISTEN_MAX];
 	struct startup *startups;
 	int startup_count;
 	struct admission *admission;
@@ -68,79 +64,66 @@ struct listener {
 
 /* ---- sockets ------------------------------------------------------------ */
 
+/* listen_spec's failed */
 static void
-listen_at(struct listener *l, const struct addrinfo *ai)
+on_listen_failed(void *arg, enum listen_step step, const struct sockaddr *sa,
+    socklen_t len, int error)
 {
 	uint16_t port;
-	char *address = peer_format_address(ai->ai_addr, ai->ai_addrlen,
-	    &port);
-	int on = 1, fd = -1;
+	char *address = peer_format_address(sa, len, &port);
 
-	if (l->socket_count >= SOCKETS_MAX)
-		fatal("too many listen addresses");
-	fd = socket(ai->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
-	    ai->ai_protocol);
-	if (fd == -1) {
-		/* A kernel without IPv6 is no fault. */
-		log_verbose("socket for %s: %s", address, strerror(errno));
-		goto out;
-	}
-	(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-	if (ai->ai_family == AF_INET6)
-		(void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on,
-		    sizeof on);
-	if (bind(fd, ai->ai_addr, ai->ai_addrlen) == -1) {
+	(void)arg;
+	switch (step) {
+	case LISTEN_SOCKET: /* a kernel without IPv6 is no fault */
+		log_verbose("socket for %s: %s", address, strerror(error));
+		break;
+	case LISTEN_BIND:
 		log_error("Bind to port %u on %s failed: %s.", port, address,
-		    strerror(errno));
-		goto out;
-	}
-	if (listen(fd, BACKLOG) == -1) {
+		    strerror(error));
+		break;
+	case LISTEN_LISTEN:
 		log_error("listen on port %u of %s: %s", port, address,
-		    strerror(errno));
-		goto out;
+		    strerror(error));
+		break;
 	}
-	l->sockets[l->socket_count++] = fd;
-	fd = -1;
-out:
-	fd_close(&fd);
 	free(address);
 }
 
 static void
 open_sockets(struct listener *l)
 {
+	const struct server_conf *conf = &l->state->conf;
 	struct server_listen at;
+	const char *why;
 
-	for (size_t i = 0; server_conf_listen(&l->state->conf, i, &at); i++) {
-		struct addrinfo hints = {
-			.ai_family = l->state->conf.listen.address_family,
-			.ai_socktype = SOCK_STREAM,
-			.ai_flags = AI_PASSIVE,
-		}, *list = NULL;
-		int r = getaddrinfo(at.host[0] != '\0' ? at.host : NULL,
-		    at.port, &hints, &list);
+	for (size_t i = 0; server_conf_listen(conf, i, &at); i++) {
+		const struct listen_spec spec = {
+			.host = at.host[0] != '\0' ? at.host : NULL,
+			.port = at.port,
+			.family = conf->listen.address_family,
+			.failed = on_listen_failed,
+		};
+		int r = listen_open(&l->sockets, &spec, &why);
 
+		if (r == ERR_LIMIT)
+			fatal("too many listen addresses");
 		if (r != 0)
-			fatal("bad addr or host: %s (%s)", at.host,
-			    gai_strerror(r));
-		for (struct addrinfo *ai = list; ai != NULL; ai = ai->ai_next)
-			listen_at(l, ai);
-		freeaddrinfo(list);
+			fatal("bad addr or host: %s (%s)", at.host, why);
 	}
-	if (l->socket_count == 0)
+	if (l->sockets.n == 0)
 		fatal("Cannot bind any address.");
 }
 
 static void
 log_sockets(const struct listener *l)
 {
-	for (size_t i = 0; i < l->socket_count; i++) {
+	for (size_t i = 0; i < l->sockets.n; i++) {
 		struct sockaddr_storage ss;
 		socklen_t len = sizeof ss;
 		uint16_t port;
 		char *address;
 
-		if (getsockname(l->sockets[i], (struct sockaddr *)&ss,
+		if (getsockname(l->sockets.fd[i], (struct sockaddr *)&ss,
 			&len) == -1)
 			continue;
 		address = peer_format_address((struct sockaddr *)&ss, len,
@@ -339,14 +322,14 @@ resume_accepting(void *arg)
 {
 	struct listener *l = arg;
 
-	for (size_t i = 0; i < l->socket_count; i++)
+	for (size_t i = 0; i < l->sockets.n; i++)
 		loop_fd_want(l->watches[i], LOOP_READ);
 }
 
 static void
 pause_accepting(struct listener *l)
 {
-	for (size_t i = 0; i < l->socket_count; i++)
+	for (size_t i = 0; i < l->sockets.n; i++)
 		loop_fd_want(l->watches[i], 0);
 	if (loop_after(l->loop, PAUSE_MS, resume_accepting, l) == NULL)
 		fatal("out of memory");
@@ -478,8 +461,8 @@ set_up_loop(struct listener *l)
 	    loop_on_signal(l->loop, SIGTERM, on_terminate, l) != 0 ||
 	    loop_on_signal(l->loop, SIGQUIT, on_terminate, l) != 0)
 		fatal("out of memory");
-	for (size_t i = 0; i < l->socket_count; i++) {
-		l->watches[i] = loop_watch(l->loop, l->sockets[i], LOOP_READ,
+	for (size_t i = 0; i < l->sockets.n; i++) {
+		l->watches[i] = loop_watch(l->loop, l->sockets.fd[i], LOOP_READ,
 		    on_connection, l);
 		if (l->watches[i] == NULL)
 			fatal("out of memory");
@@ -527,7 +510,7 @@ prepare(struct listener *l)
 }
 
 int
-listen_run(struct server_state *state, const struct listen_opts *opts)
+listener_run(struct server_state *state, const struct listener_opts *opts)
 {
 	struct listener l = { .state = state, .opts = opts, .status = 255 };
 
@@ -543,8 +526,7 @@ listen_run(struct server_state *state, const struct listen_opts *opts)
 		log_error("poll: %s", strerror(errno));
 	if (l.pid_written && !l.restart)
 		unlink(state->conf.listen.pid_file);
-	for (size_t i = 0; i < l.socket_count; i++)
-		close(l.sockets[i]);
+	listen_close(&l.sockets);
 	while (l.startups != NULL)
 		startup_over(l.startups);
 	admission_free(l.admission);
@@ -560,15 +542,15 @@ listen_run(struct server_state *state, const struct listen_opts *opts)
 }
 
 void
-listen_inetd(struct server_state *state)
+listener_inetd(struct server_state *state)
 {
-	static const struct listen_opts opts = { .debug = true };
+	static const struct listener_opts opts = { .debug = true };
 	struct listener l = { .state = state, .opts = &opts };
 	int null, connection;
 
 	prepare(&l);
-	connection = relay_needed() ?
-	    relay_start() :
+	connection = inetd_pipes_needed() ?
+	    inetd_pipes_start() :
 	    fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, FIRST_FREE_FD);
 	null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	if (connection == -1 || null == -1 || dup2(null, STDIN_FILENO) == -1 ||

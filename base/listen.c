@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: ISC */
+#include "base/listen.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+
+#include "base/fd.h"
+
+enum { BACKLOG = 128 };
+
+static void
+report(const struct listen_spec *spec, enum listen_step step,
+    const struct addrinfo *ai)
+{
+	if (spec->failed != NULL)
+		spec->failed(spec->arg, step, ai->ai_addr, ai->ai_addrlen,
+		    errno);
+}
+
+/* The socket, or -1. */
+static int
+listen_at(const struct listen_spec *spec, const struct addrinfo *ai)
+{
+	int on = 1;
+	int fd = socket(ai->ai_family,
+	    SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, ai->ai_protocol);
+
+	if (fd == -1) {
+		report(spec, LISTEN_SOCKET, ai);
+		return -1;
+	}
+	(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+	if (ai->ai_family == AF_INET6)
+		(void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on,
+		    sizeof on);
+	if (bind(fd, ai->ai_addr, ai->ai_addrlen) == -1) {
+		report(spec, LISTEN_BIND, ai);
+		fd_close(&fd);
+	} else if (listen(fd, BACKLOG) == -1) {
+		report(spec, LISTEN_LISTEN, ai);
+		fd_close(&fd);
+	}
+	return fd;
+}
+
+int
+listen_open(struct listen_set *set, const struct listen_spec *spec,
+    const char **why)
+{
+	const struct addrinfo hints = { .ai_family = spec->family,
+		.ai_socktype = SOCK_STREAM,
+		.ai_flags = AI_PASSIVE };
+	struct addrinfo *list = NULL;
+	int fd, r = getaddrinfo(spec->host, spec->port, &hints, &list);
+
+	*why = NULL;
+	if (r != 0) {
+		*why = gai_strerror(r);
+		return ERR_NOT_FOUND;
+	}
+	for (struct addrinfo *ai = list; r == 0 && ai != NULL;
+	    ai = ai->ai_next) {
+		if (set->n >= LISTEN_MAX)
+			r = ERR_LIMIT;
+		else if ((fd = listen_at(spec, ai)) != -1)
+			set->fd[set->n++] = fd;
+	}
+	freeaddrinfo(list);
+	return r;
+}
+
+void
+listen_close(struct listen_set *set)
+{
+	while (set->n > 0)
+		fd_close(&set->fd[--set->n]);
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The methods of user authentication that the server has: one row each. The
+ * configuration, the auth process and the monitor read this table, and know
+ * no method by name besides. What a process does for a method is one function,
+ * which the second word of the row binds: auth_read_WORD() in server/auth/,
+ * login_try_WORD() in server/monitor/. A program without it does not link.
+ *
+ * Threads: any.
+ */
+#ifndef HPN_CONF_AUTH_METHOD_TABLE_H
+#define HPN_CONF_AUTH_METHOD_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "conf/server-conf.h"
+#include "packet.h"
+
+#define AUTH_OPTION(field)                                                    \
+	.option = offsetof(struct server_conf, login.field##_authentication)
+
+/* In the order in which clients are offered them. */
+#define AUTH_METHODS(ROW)                                                     \
+	ROW(NONE, none, .name = "none", .asks_only = true)                    \
+	ROW(PUBLICKEY, publickey, .name = "publickey",                        \
+	    .alias = "publickey-hostbound-v00@openssh.com",                   \
+	    AUTH_OPTION(pubkey), .proves_key = true)                          \
+	ROW(PASSWORD, password, .name = "password", AUTH_OPTION(password),    \
+	    .has_secret = true, .logs_failures = true)                        \
+	ROW(KBDINT, kbdint, .name = "keyboard-interactive", .device = "pam",  \
+	    AUTH_OPTION(kbd_interactive), .needs_pam = true,                  \
+	    .has_secret = true, .prompt = SSH_MSG_USERAUTH_INFO_REQUEST,      \
+	    .answer = SSH_MSG_USERAUTH_INFO_RESPONSE)
+
+struct auth_method {
+	const char *name;
+	const char *alias;  /* another name in requests; or NULL */
+	const char *device; /* that AuthenticationMethods may name; or NULL */
+	size_t option;	    /* int flag in struct server_conf that offers it;
+			     * 0: it is never offered */
+	bool needs_pam;	    /* offered only together with UsePAM */
+	bool asks_only;	    /* the first one asks what is offered: no try */
+	bool proves_key;    /* what PermitRootLogin lets in without password */
+	bool has_secret;    /* a password or the like: a refusal takes longer */
+	bool logs_failures; /* each at LogLevel INFO */
+	/* Messages of its dialogue (60..79): ours, and the client's reply.
+	 * 0: it has no dialogue. */
+	uint8_t prompt, answer;
+};
+
+/* The number is also the method's on the wire to the monitor. */
+enum auth_method_id {
+#define AUTH_METHOD_ID(id, word, ...) AUTH_METHOD_##id,
+	AUTH_METHODS(AUTH_METHOD_ID)
+#undef AUTH_METHOD_ID
+	AUTH_METHOD_COUNT
+};
+
+extern const struct auth_method auth_method_table[AUTH_METHOD_COUNT];
+
+/* By the name, without its alias; NULL: there is none. */
+const struct auth_method *auth_method_by_name(const char *name, size_t len);
+/* By the name or the alias that a client gave; NULL: there is none. */
+const struct auth_method *auth_method_requested(const char *name);
+/* The method of an entry of AuthenticationMethods, "name" or "name:device";
+ * NULL: it is none that is ever offered. */
+const struct auth_method *auth_method_listed(const char *entry, size_t len);
+/* Its own option is on; needs_pam is not looked at. */
+bool auth_method_enabled(const struct auth_method *m,
+    const struct server_conf *c);
+
+#endif

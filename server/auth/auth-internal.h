@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: ISC */
+/* What auth.c and the files of the methods (read-*.c) share. */
+#ifndef HPN_SERVER_AUTH_AUTH_INTERNAL_H
+#define HPN_SERVER_AUTH_AUTH_INTERNAL_H
+
+#include <stdbool.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/wire.h"
+#include "conf/auth-method-table.h"
+#include "kex.h"
+
+/* A client's request on its way to the monitor. */
+struct auth_try {
+	const struct auth_method *method;
+	bool alias;		/* requested by the method's other name */
+	const struct kex *kex;
+	struct buf fields;	/* for the monitor; secret */
+	struct buf key_ok;	/* message to the client if the monitor's
+				 * verdict is MONITOR_KEY_OK */
+};
+
+/* The method's own fields of a request are read from in, and what the monitor
+ * needs of them is written to t->fields. An error ends the connection. */
+#define ROW(id, word, ...)                                                    \
+	int auth_read_##word(struct auth_try *t, struct rd *in) must_check;
+AUTH_METHODS(ROW)
+#undef ROW
+
+#endif

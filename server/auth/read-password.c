@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: ISC */
+/* "password" (RFC 4252 section 8). */
+#include "server/auth/auth-internal.h"
+
+enum { PASSWORD_MAX = 8 * 1024 };
+
+int
+auth_read_password(struct auth_try *t, struct rd *in)
+{
+	bool change = rd_bool(in), usable;
+	struct span password = rd_string(in);
+	int err;
+
+	if (change)
+		(void)rd_string(in); /* the new one */
+	if ((err = rd_end(in)) != 0)
+		return err;
+	/* We never ask for a change, so one is nothing but a wrong try. */
+	usable = !change && password.len <= PASSWORD_MAX;
+	buf_put_string(&t->fields, password.p, usable ? password.len : 0);
+	buf_put_bool(&t->fields, usable);
+	return 0;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: ISC */
+/* What login.c and the files of the methods (try-*.c) share. */
+#ifndef HPN_SERVER_MONITOR_LOGIN_INTERNAL_H
+#define HPN_SERVER_MONITOR_LOGIN_INTERNAL_H
+
+#include "conf/auth-method-table.h"
+#include "server/monitor/login.h"
+
+/* What the auth process wants to have tried. */
+struct login_request {
+	struct login *login;
+	const struct auth_method *method;
+	struct rd *in; /* the fields that auth_read_WORD() has written */
+	const struct login_dialogue *dialogue;
+};
+
+/* One function for each method, which fills the verdict. ERR_CANCELLED: the
+ * client has dropped the dialogue, so there is no verdict. Another error: the
+ * fields are wrong, which ends the connection. */
+#define ROW(id, word, ...)                                                    \
+	int login_try_##word(const struct login_request *q,                   \
+	    struct monitor_verdict *v) must_check;
+AUTH_METHODS(ROW)
+#undef ROW
+
+/* What a method has found out. */
+struct login_try {
+	const struct auth_method *method;
+	const char *shown; /* in the log line, if not the method; or NULL */
+	bool ok;
+	const char *what; /* key type and fingerprint, or NULL */
+	const char *line; /* the key as a public key line, or NULL */
+	const struct permits *permits; /* that come with it, or NULL */
+	bool must_change; /* the password was right, but is too old */
+};
+
+/* The end of every try: applies the rules for the user, the method and the
+ * account to what the method has found out, logs it, and fills the verdict.
+ * t->ok becomes false if a rule refuses it. talk: for the account's own
+ * questions, or NULL. */
+void login_conclude(struct login *l, struct login_try *t,
+    const struct pam_talk *talk, struct monitor_verdict *v);
+/* A wrong password or the like, for the system's records. */
+void login_record_failure(const struct login *l);
+/* This method can not let this user in, whatever the client sends. */
+bool login_method_is_hopeless(const struct login *l,
+    const struct auth_method *m);
+
+/* In try-password.c. *must_change: it is right, but too old. */
+bool login_password_is_right(struct login *l, const char *password,
+    bool *must_change);
+/* A secret of so many bytes was wrong: adds the hashing that it would have
+ * cost for another user, so that each wrong secret takes as long. since_us:
+ * CPU time (decoy_cpu_us()) when it was begun to be checked. */
+void login_equalise_cost(struct login *l, size_t secret_len,
+    uint64_t since_us);
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * "none" in the monitor: asks which methods there are, and stands for an empty
+ * password where those are let in.
+ */
+#include "server/monitor/login-internal.h"
+
+/* True: the empty password is right, and there is a verdict. */
+static bool
+try_empty_password(const struct login_request *q, struct monitor_verdict *v)
+{
+	struct login *l = q->login;
+	struct login_try t = {
+		.method = &auth_method_table[AUTH_METHOD_PASSWORD],
+		.shown = q->method->name,
+	};
+	uint64_t since_us = decoy_cpu_us();
+
+	if (!l->methods.any || !l->conf.login.permit_empty_passwords ||
+	    !auth_method_enabled(t.method, &l->conf))
+		return false;
+	l->checked = true;
+	if (!login_password_is_right(l, "", &t.must_change)) {
+		login_equalise_cost(l, 0, since_us);
+		return false;
+	}
+	t.ok = true;
+	login_conclude(l, &t, NULL, v);
+	return true;
+}
+
+int
+login_try_none(const struct login_request *q, struct monitor_verdict *v)
+{
+	struct login *l = q->login;
+	int r = rd_end(q->in);
+
+	if (r != 0 || try_empty_password(q, v))
+		return r;
+	v->result = MONITOR_FAILURE;
+	v->counts = true;
+	v->methods = auth_methods_next(&l->methods);
+	/* The first one only asks for the methods. None is logged: what counts
+	 * lines of failures would count every login as one. */
+	if (l->asked_none)
+		l->failures++;
+	l->asked_none = true;
+	return 0;
+}

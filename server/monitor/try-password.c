@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: ISC */
+/* "password" (RFC 4252 section 8) in the monitor. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "server/monitor/auth-passwd.h"
+#include "server/monitor/login-internal.h"
+
+enum { PASSWORD_MAX = 8192 }; /* bytes */
+
+/* With PAM the age of a password is checked together with the account. */
+static bool
+is_young_enough(const struct login *l, bool *must_change)
+{
+	enum passwd_age age = passwd_age(l->user);
+
+	if (age == PASSWD_TOO_OLD)
+		log_info("User %s from %s not allowed because password "
+			 "expired too long ago",
+		    l->user->name, l->peer->host);
+	*must_change = age == PASSWD_MUST_CHANGE;
+	return age != PASSWD_TOO_OLD;
+}
+
+bool
+login_password_is_right(struct login *l, const char *password,
+    bool *must_change)
+{
+	const struct auth_method *m = &auth_method_table[AUTH_METHOD_PASSWORD];
+	bool empty_ok = l->conf.login.permit_empty_passwords;
+
+	*must_change = false;
+	if (l->pam == NULL)
+		return passwd_check(l->user, password, empty_ok) &&
+		    is_young_enough(l, must_change);
+	pam_use_decoys(l->pam, login_method_is_hopeless(l, m));
+	return pam_check_password(l->pam, password, empty_ok) == 0;
+}
+
+void
+login_equalise_cost(struct login *l, size_t secret_len, uint64_t since_us)
+{
+	const struct passwd_effort effort = { .password_len = secret_len,
+		.by_pam = l->pam != NULL,
+		.spent_us = decoy_cpu_us() - since_us };
+
+	if (l->decoys.settings.n == 0)
+		decoys_load_system(&l->decoys);
+	passwd_equalise_cost(&l->decoys, l->user, &effort);
+}
+
+static void
+try_password(const struct login_request *q, const char *password,
+    struct monitor_verdict *v)
+{
+	struct login *l = q->login;
+	struct login_try t = { .method = q->method };
+	bool may = auth_methods_may(&l->methods, q->method->name);
+	uint64_t since_us = decoy_cpu_us();
+
+	if (may) {
+		/* The first empty one only asks if there is a password. */
+		if (password[0] == '\0' && !l->tried_empty) {
+			l->tried_empty = true;
+			t.shown = auth_method_table[AUTH_METHOD_NONE].name;
+		}
+		l->checked = true;
+		t.ok = login_password_is_right(l, password, &t.must_change);
+	}
+	login_conclude(l, &t, NULL, v);
+	if (may && !t.ok) {
+		login_equalise_cost(l, strlen(password), since_us);
+		login_record_failure(l);
+	}
+}
+
+int
+login_try_password(const struct login_request *q, struct monitor_verdict *v)
+{
+	struct span password = rd_string(q->in);
+	bool usable = rd_bool(q->in);
+	char *text;
+	int r = rd_end(q->in);
+
+	if (r == 0 && password.len > PASSWORD_MAX)
+		r = ERR_LIMIT;
+	if (r != 0)
+		return r;
+	/* A password with a NUL in it is nobody's. */
+	text = usable ? span_dup(password) : NULL;
+	if (text == NULL)
+		text = xstrdup("\n");
+	try_password(q, text, v);
+	mem_free_secret(text, strlen(text));
+	return 0;
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: ISC */
+#include "server/session/services.h"
+
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "server/session/hostprove.h"
+#include "server/session/metrics-reply.h"
+#include "server/session/session.h"
+
+/* ---- the tables --------------------------------------------------------- */
+
+static int
+answer_keepalive(const struct service_owners *o, struct rd *data,
+    struct buf *reply)
+{
+	(void)o;
+	(void)data;
+	(void)reply;
+	return CHANNEL_SUCCESS;
+}
+
+static const struct service_channel channel_rows[] = {
+	{ "session", NULL, sessions_open },
+};
+
+static const struct service_request request_rows[] = {
+	{ "keepalive@openssh.com", NULL, answer_keepalive },
+	{ "no-more-sessions@openssh.com", NULL, sessions_no_more },
+	{ "hostkeys-prove-00@openssh.com", NULL, hostprove_answer },
+	{ "stack-metrics@hpnssh.org", NULL, metrics_answer },
+};
+
+/* ---- registering them ----------------------------------------------------- */
+
+/* A row that is registered: one of the two is set. */
+struct offer {
+	struct offer *next;
+	const struct services *services;
+	const struct service_channel *channel;
+	const struct service_request *request;
+};
+
+struct services {
+	struct service_owners owners;
+	struct offer *offers;
+};
+
+static struct offer *
+add_offer(struct services *s)
+{
+	struct offer *o = xcalloc(1, sizeof *o);
+
+	o->services = s;
+	o->next = s->offers;
+	s->offers = o;
+	return o;
+}
+
+static int
+on_open(void *arg, struct channels *chs, struct channel *c, struct rd *data)
+{
+	const struct offer *o = arg;
+	const struct service_channel *row = o->channel;
+	const struct service_owners *owners = &o->services->owners;
+
+	(void)chs;
+	if (row->allowed != NULL && !row->allowed(owners->params)) {
+		log_info("a channel of type %s is not allowed for user %s",
+		    row->type, owners->params->user->name);
+		return channel_refuse(c, CHANNEL_OPEN_PROHIBITED, NULL);
+	}
+	return row->open(owners, c, data);
+}
+
+static int
+on_request(void *arg, struct rd *data, struct buf *reply)
+{
+	const struct offer *o = arg;
+	const struct service_request *row = o->request;
+	const struct service_owners *owners = &o->services->owners;
+
+	if (row->allowed != NULL && !row->allowed(owners->params)) {
+		log_info("the request %s is not allowed for user %s",
+		    row->name, owners->params->user->name);
+		return CHANNEL_FAILURE;
+	}
+	return row->answer(owners, data, reply);
+}
+
+int
+services_add_channel(struct services *s, const struct service_channel *row)
+{
+	struct offer *o = add_offer(s);
+
+	o->channel = row;
+	return channels_on_open(s->owners.channels, row->type, on_open, o);
+}
+
+int
+services_add_request(struct services *s, const struct service_request *row)
+{
+	struct offer *o = add_offer(s);
+
+	o->request = row;
+	return channels_on_global(s->owners.channels, row->name, on_request,
+	    o);
+}
+
+int
+services_new(struct services **out, const struct service_owners *o)
+{
+	struct services *s = xcalloc(1, sizeof *s);
+	int r = 0;
+
+	s->owners = *o;
+	for (size_t i = 0; r == 0 && i < ARRAY_LEN(channel_rows); i++)
+		r = services_add_channel(s, &channel_rows[i]);
+	for (size_t i = 0; r == 0 && i < ARRAY_LEN(request_rows); i++)
+		r = services_add_request(s, &request_rows[i]);
+	if (r != 0) {
+		services_free(s);
+		return r;
+	}
+	*out = s;
+	return 0;
+}
+
+void
+services_free(struct services *s)
+{
+	struct offer *o;
+
+	if (s == NULL)
+		return;
+	while ((o = s->offers) != NULL) {
+		s->offers = o->next;
+		free(o);
+	}
+	free(s);
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: ISC */
+#include "server/session/session-calls.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fd.h"
+#include "base/mem.h"
+
+int
+monitor_sign_rekey(int fd, const char *alg, struct span hash,
+    struct buf *signature)
+{
+	return monitor_call_for_signature(fd, MONITOR_SIGN_REKEY, alg, hash, signature);
+}
+
+int
+monitor_prove(int fd, const char *rsa_alg, struct span blob,
+    struct buf *signature)
+{
+	size_t before = buf_len(signature);
+	int r = monitor_call_for_signature(fd, MONITOR_PROVE, rsa_alg, blob, signature);
+
+	return r == 0 && buf_len(signature) == before ? ERR_NOT_FOUND : r;
+}
+
+static int
+take_pty(struct rd *r, struct monitor_pty *out)
+{
+	char *name = rd_cstring(r, sizeof out->name - 1);
+	char *text = rd_cstring(r, MONITOR_MSG_MAX);
+	int err = rd_end(r);
+
+	if (err == 0 && name[0] == '\0')
+		err = ERR_DENIED;
+	if (err == 0) {
+		memcpy(out->name, name, strlen(name) + 1);
+		if (text[0] != '\0') {
+			out->text = text;
+			text = NULL;
+		}
+	}
+	free(name);
+	free(text);
+	return err;
+}
+
+int
+monitor_pty(int fd, struct monitor_pty *out)
+{
+	struct buf b = { 0 }, answer = { 0 };
+	int fds[2] = { -1, -1 }, err;
+	struct rd r;
+
+	memset(out, 0, sizeof *out);
+	out->master = out->slave = -1;
+	buf_put_u8(&b, MONITOR_PTY);
+	if ((err = monitor_call(fd, &b, &answer, &r)) == 0 &&
+	    (err = take_pty(&r, out)) == 0 &&
+	    (err = fd_receive_fds(fd, fds, ARRAY_LEN(fds))) == 0) {
+		out->master = fds[0];
+		out->slave = fds[1];
+	}
+	if (err != 0) {
+		free(out->text);
+		out->text = NULL;
+	}
+	buf_clear(&b);
+	buf_clear(&answer);
+	return err;
+}
+
+int
+monitor_pty_end(int fd, const char *name)
+{
+	struct buf b = { 0 }, answer = { 0 };
+	struct rd r;
+	int err;
+
+	buf_put_u8(&b, MONITOR_PTY_END);
+	buf_put_cstring(&b, name);
+	err = monitor_call(fd, &b, &answer, &r);
+	buf_clear(&b);
+	buf_clear(&answer);
+	return err;
+}
