@@ -177,11 +177,12 @@ drop_refused_key(struct sshlogin *l)
 {
 	int r;
 
-	if (l->hints.key == NULL || l->authenticated || l->userauth == NULL ||
-	    l->p.beside != NULL || !userauth_was_refused(l->userauth))
+	if (l->hints.fingerprint == NULL || l->authenticated ||
+	    l->userauth == NULL || l->p.beside != NULL ||
+	    !userauth_was_refused(l->userauth))
 		return;
-	free(l->hints.key);
-	l->hints.key = NULL;
+	free(l->hints.fingerprint);
+	l->hints.fingerprint = NULL;
 	r = hints_save(l->hints_path, hostcheck_name(l->hostcheck), &l->hints);
 	if (r != 0)
 		log_debug("%s: %s", l->hints_path, err_text(r));
@@ -259,11 +260,11 @@ save_hints(struct sshlogin *l)
 	/* The server's wish does not count more than our own order. */
 	if (strcmp(now.kex, kex_result(l->kex)->kex) != 0)
 		strlcpy(now.kex, "-", strlen(now.kex) + 1);
-	now.key = userauth_key_hint(l->userauth);
+	now.fingerprint = userauth_key_hint(l->userauth);
 	now.asked = userauth_effort(l->userauth) != USERAUTH_SILENT;
 	if (!same_text(now.kex, l->hints.kex) ||
 	    !same_text(now.hostkey, l->hints.hostkey) ||
-	    !same_text(now.key, l->hints.key) ||
+	    !same_text(now.fingerprint, l->hints.fingerprint) ||
 	    now.asked != l->hints.asked) {
 		r = hints_save(l->hints_path, hostcheck_name(l->hostcheck),
 		    &now);
@@ -348,7 +349,7 @@ start_auth(struct sshlogin *l)
 		    buf_len(&l->host_signature) },
 		.no_passwords = hostcheck_distrusted(l->hostcheck),
 		.in_order = sshlogin_peer_is_openssh(l),
-		.key_hint = l->hints.key,
+		.key_hint = l->hints.fingerprint,
 		.secret = l->p.secret,
 	};
 	int r = userauth_new(&l->userauth, &params);
@@ -489,7 +490,7 @@ sshlogin_is_answered(const struct sshlogin *l)
 bool
 sshlogin_expected(const struct sshlogin *l)
 {
-	return l->hints.key != NULL && !l->hints.asked &&
+	return l->hints.fingerprint != NULL && !l->hints.asked &&
 	    !hostcheck_distrusted(l->hostcheck);
 }
 

@@ -20,7 +20,7 @@ hints_clear(struct hints *h)
 {
 	free(h->kex);
 	free(h->hostkey);
-	free(h->key);
+	free(h->fingerprint);
 	*h = (struct hints){ 0 };
 }
 
@@ -75,8 +75,8 @@ parse(const char *line, struct hints *out)
 	if (r == 0) {
 		*out = (struct hints){ .kex = strdup(f.v[1]),
 			.hostkey = strdup(f.v[2]),
-			.key = strcmp(f.v[3], "-") != 0 ? strdup(f.v[3]) :
-							  NULL,
+			.fingerprint =
+			    strcmp(f.v[3], "-") != 0 ? strdup(f.v[3]) : NULL,
 			.asked = asked };
 		if (out->kex == NULL || out->hostkey == NULL) {
 			hints_clear(out);
@@ -121,7 +121,8 @@ rewrite(const char *path, const char *name, const struct hints *h)
 			buf_printf(&out, "%s\n", lines.v[i]);
 	if (h != NULL)
 		buf_printf(&out, "%s %s %s %s%s\n", name, h->kex, h->hostkey,
-		    h->key != NULL ? h->key : "-", h->asked ? " asked" : "");
+		    h->fingerprint != NULL ? h->fingerprint : "-",
+		    h->asked ? " asked" : "");
 	if ((r = buf_err(&out)) == 0)
 		r = file_replace(path, buf_data(&out), buf_len(&out), 0600);
 out:
