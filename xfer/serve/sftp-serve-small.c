@@ -131,7 +131,7 @@ serve_put_file(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 	if (op->path2 == NULL || buf_err(&op->data) != 0)
 		return ERR_NOMEM;
 	log_put(s, op);
-	op->changes = op->opens = true;
+	op->order.changes = op->order.opens = true;
 	op->run = run_put;
 	op->done = done_put;
 	return 0;
@@ -149,7 +149,7 @@ read_all(struct serve_op *op, size_t size)
 	if (p == NULL)
 		return -1;
 	for (size_t at = 0; at < size; at += (size_t)n) {
-		n = pread(op->own_fd, p + at, size - at, (off_t)at);
+		n = pread(op->own.fd, p + at, size - at, (off_t)at);
 		if (n < 0 && errno == EINTR)
 			n = 0;
 		else if (n < 0)
@@ -167,14 +167,14 @@ run_get(struct serve_op *op)
 	struct sftp_attrs attrs;
 	uint8_t byte;
 
-	op->own_fd = open(op->path,
+	op->own.fd = open(op->path,
 	    O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	if (op->own_fd < 0 || fstat(op->own_fd, &op->st) != 0)
+	if (op->own.fd < 0 || fstat(op->own.fd, &op->st) != 0)
 		return -1;
 	if (!S_ISREG(op->st.st_mode) || (uint64_t)op->st.st_size > op->len)
 		return refuse();
 	/* What claims to be empty may be one of /proc. */
-	if (op->st.st_size == 0 && pread(op->own_fd, &byte, 1, 0) != 0)
+	if (op->st.st_size == 0 && pread(op->own.fd, &byte, 1, 0) != 0)
 		return refuse();
 	sftp_attrs_from_stat(&attrs, &op->st);
 	sftp_put_attrs(&op->data, &attrs);
