@@ -881,7 +881,7 @@ asked(void *arg, int signo)
 {
 	(void)arg;
 	(void)signo;
-	progress_ask(g.xfer.progress);
+	progress_request(g.xfer.progress);
 }
 
 static void
