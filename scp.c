@@ -287,7 +287,7 @@ on_progress_signal(void *arg, int signo)
 {
 	(void)arg;
 	(void)signo;
-	progress_ask(scp.xfer.progress);
+	progress_request(scp.xfer.progress);
 }
 
 static void

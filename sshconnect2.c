@@ -187,12 +187,12 @@ drop_refused_key(struct sshlogin *l)
 {
 	int r;
 
-	if (l->hints.key == NULL || l->state == LOGIN_AUTHENTICATED ||
+	if (l->hints.fingerprint == NULL || l->state == LOGIN_AUTHENTICATED ||
 	    l->userauth == NULL || l->p.first != NULL ||
 	    !userauth_was_refused(l->userauth))
 		return;
-	free(l->hints.key);
-	l->hints.key = NULL;
+	free(l->hints.fingerprint);
+	l->hints.fingerprint = NULL;
 	r = hints_save(l->hints_path, hostcheck_name(l->hostcheck), &l->hints);
 	if (r != 0)
 		log_debug("%s: %s", l->hints_path, err_text(r));
@@ -273,11 +273,11 @@ save_hints(struct sshlogin *l)
 	 * method if that is not what was agreed on. */
 	if (strcmp(now.kex, kex_result(l->kex)->kex) != 0)
 		strlcpy(now.kex, "-", strlen(now.kex) + 1);
-	now.key = userauth_key_hint(l->userauth);
+	now.fingerprint = userauth_key_hint(l->userauth);
 	now.interactive = userauth_effort(l->userauth) != USERAUTH_SILENT;
 	if (!same_text(now.kex, l->hints.kex) ||
 	    !same_text(now.hostkey, l->hints.hostkey) ||
-	    !same_text(now.key, l->hints.key) ||
+	    !same_text(now.fingerprint, l->hints.fingerprint) ||
 	    now.interactive != l->hints.interactive) {
 		r = hints_save(l->hints_path, hostcheck_name(l->hostcheck),
 		    &now);
@@ -365,7 +365,7 @@ start_auth(struct sshlogin *l)
 		    buf_len(&l->host_signature) },
 		.no_passwords = hostcheck_distrusted(l->hostcheck),
 		.in_order = sshlogin_peer_is_openssh(l),
-		.key_hint = l->hints.key,
+		.key_hint = l->hints.fingerprint,
 		.secret = l->p.secret,
 	};
 	int r = userauth_new(&l->userauth, &params);
@@ -508,7 +508,7 @@ sshlogin_is_answered(const struct sshlogin *l)
 bool
 sshlogin_is_predictable(const struct sshlogin *l)
 {
-	return l->hints.key != NULL && !l->hints.interactive &&
+	return l->hints.fingerprint != NULL && !l->hints.interactive &&
 	    !hostcheck_distrusted(l->hostcheck);
 }
 

@@ -20,7 +20,7 @@ hints_clear(struct hints *h)
 {
 	free(h->kex);
 	free(h->hostkey);
-	free(h->key);
+	free(h->fingerprint);
 	*h = (struct hints){ 0 };
 }
 
@@ -76,8 +76,8 @@ parse(const char *line, struct hints *out)
 	if (r == 0) {
 		*out = (struct hints){ .kex = strdup(f.v[1]),
 			.hostkey = strdup(f.v[2]),
-			.key = strcmp(f.v[3], "-") != 0 ? strdup(f.v[3]) :
-							  NULL,
+			.fingerprint =
+			    strcmp(f.v[3], "-") != 0 ? strdup(f.v[3]) : NULL,
 			.interactive = interactive };
 		if (out->kex == NULL || out->hostkey == NULL) {
 			hints_clear(out);
@@ -122,7 +122,7 @@ rewrite(const char *path, const char *name, const struct hints *h)
 			buf_printf(&out, "%s\n", lines.v[i]);
 	if (h != NULL)
 		buf_printf(&out, "%s %s %s %s%s\n", name, h->kex, h->hostkey,
-		    h->key != NULL ? h->key : "-",
+		    h->fingerprint != NULL ? h->fingerprint : "-",
 		    h->interactive ? " asked" : "");
 	if ((r = buf_err(&out)) == 0)
 		r = file_replace(path, buf_data(&out), buf_len(&out), 0600);

@@ -19,7 +19,7 @@
 struct hints {
 	char *kex;     /* the server's first method; "-": we prefer another */
 	char *hostkey; /* its first host key algorithm */
-	char *key;     /* "SHA256:..." of the user's key; NULL: none */
+	char *fingerprint; /* "SHA256:..." of the user's key; NULL: none */
 	bool interactive; /* to log in, the user had to answer a prompt */
 };
 

@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "client/prompt.h"
 #include "conf/defaults.h"
+#include "keys/revoked-keys.h"
 
 enum { REVOKED_FILE_MAX = 1 << 24 /* bytes */ };
 
@@ -27,7 +28,8 @@ struct hostcheck {
 	char *address;
 	uint16_t port;
 	struct strlist user_files, all_files, revoked_files;
-	struct buf accepted; /* blob of the key of this connection */
+	struct buf accepted; /* blob of the host's identity, which the first
+			      * key exchange of this connection has shown */
 	const struct hostcheck *first; /* NULL: this is no further one */
 	bool first_undecided; /* it may not have accepted a key yet */
 	const char *noted_in; /* of user_files, or NULL */
@@ -326,38 +328,19 @@ show_picture(const struct hostcheck *h, const struct key *k)
 static bool
 in_revoked_file(const char *path, const struct key *k)
 {
-	struct buf content = { 0 };
-	char *text = NULL, *line, *next;
+	struct buf list = { 0 };
 	bool revoked = true;
-	struct key *other;
 
-	if (file_read(path, &content, REVOKED_FILE_MAX) != 0) {
+	if (file_read(path, &list, REVOKED_FILE_MAX) != 0) {
 		log_error("RevokedHostKeys: cannot read %s: %s", path,
 		    err_text(ERR_SYSTEM));
-		goto out;
-	}
-	text = buf_dup_string(&content);
-	if (text == NULL || strncmp(text, "SSHKRL", 6) == 0) {
+	} else if (revoked_keys_find(&list, k, &revoked) != 0) {
 		log_error("RevokedHostKeys: %s: only lists of public keys are "
 			  "understood",
 		    path);
-		goto out;
+		revoked = true;
 	}
-	revoked = false;
-	for (line = text; line != NULL && !revoked; line = next) {
-		const char *s;
-
-		if ((next = strchr(line, '\n')) != NULL)
-			*next++ = '\0';
-		s = line + strspn(line, " \t");
-		if (*s == '\0' || *s == '#' || key_parse_line(&s, &other) != 0)
-			continue;
-		revoked = key_equal_public(k, other);
-		key_free(other);
-	}
-out:
-	free(text);
-	buf_clear(&content);
+	buf_clear(&list);
 	return revoked;
 }
 
@@ -458,7 +441,7 @@ list_other_names(const struct hostcheck *h, const struct key *k,
 			if (knownhosts_parse_line(text, &line) != 0)
 				continue;
 			if (line.marker == KNOWNHOSTS_NONE &&
-			    line.key != NULL && key_equal_public(line.key, k))
+			    line.key != NULL && key_same_identity(line.key, k))
 				buf_printf(out, "%s    %s:%u: %.200s\n",
 				    found++ == 0 ?
 					"The same key is known for:\n" :
@@ -689,6 +672,29 @@ hostcheck_is_revoked(const struct hostcheck *h, const struct key *k)
 	return revoked;
 }
 
+/* May a key of this kind be a host key, whosever it is? */
+static int
+check_policy(const struct hostcheck *h, const struct key *k)
+{
+	int r = key_check_length(k, (unsigned)h->conf->algs.required_rsa_size);
+
+	if (r != 0)
+		log_error("Bad server host key: %s of %u bits: %s",
+		    key_short_name(k), key_bits(k), err_text(r));
+	return r;
+}
+
+/* Is it the key of the host that was meant? */
+static int
+check_known(struct hostcheck *h, const struct key *k)
+{
+	if (!h->conf->known.no_host_authentication_for_localhost ||
+	    !is_loopback(h->address))
+		return check_known_hosts(h, k);
+	log_debug("loopback address: host key is not checked");
+	return 0;
+}
+
 static int
 check_first(struct hostcheck *h, struct span blob)
 {
@@ -704,33 +710,28 @@ check_first(struct hostcheck *h, struct span blob)
 	fp = fingerprint(h, k);
 	log_debug("server host key: %s %s", key_type(k), fp);
 	free(fp);
-	r = key_check_length(k, (unsigned)h->conf->algs.required_rsa_size);
-	if (r != 0) {
-		log_error("Bad server host key: %s of %u bits: %s",
-		    key_short_name(k), key_bits(k), err_text(r));
-		goto out;
-	}
-	if (is_revoked(h, k)) {
+	r = check_policy(h, k);
+	if (r == 0 && is_revoked(h, k))
 		r = ERR_HOSTKEY;
-		goto out;
-	}
-	if (h->conf->known.no_host_authentication_for_localhost &&
-	    is_loopback(h->address))
-		log_debug("loopback address: host key is not checked");
-	else
-		r = check_known_hosts(h, k);
+	if (r == 0)
+		r = check_known(h, k);
 	if (r == 0)
 		show_picture(h, k);
-out:
 	key_free(k);
 	return r;
 }
 
+/* Is it the blob of this identity? */
 static bool
-is_same_blob(const struct buf *accepted, struct span blob)
+is_identity(const struct buf *accepted, struct span blob)
 {
-	return buf_len(accepted) == blob.len &&
-	    memcmp(buf_data(accepted), blob.p, blob.len) == 0;
+	struct buf shown = { 0 };
+	bool same = key_identity_of_blob(blob, &shown) == 0 &&
+	    buf_len(&shown) == buf_len(accepted) &&
+	    memcmp(buf_data(&shown), buf_data(accepted), buf_len(&shown)) == 0;
+
+	buf_clear(&shown);
+	return same;
 }
 
 /* The key of a further connection's first exchange. */
@@ -741,7 +742,7 @@ check_further(const struct hostcheck *h, struct span blob)
 
 	if (blob.len > 0 && buf_len(right) == 0 && h->first_undecided)
 		return 0;
-	if (blob.len > 0 && is_same_blob(right, blob))
+	if (blob.len > 0 && is_identity(right, blob))
 		return 0;
 	log_error("this connection came to another host key");
 	return ERR_HOSTKEY;
@@ -763,7 +764,7 @@ hostcheck_key(struct hostcheck *h, struct span blob)
 
 	/* In a rekey, only the key of the first exchange is right. */
 	if (buf_len(&h->accepted) > 0) {
-		if (is_same_blob(&h->accepted, blob))
+		if (is_identity(&h->accepted, blob))
 			return 0;
 		log_error("The host key is another one than at the beginning "
 			  "of this connection.");
@@ -775,6 +776,5 @@ hostcheck_key(struct hostcheck *h, struct span blob)
 		log_error("Host key verification failed.");
 		return ERR_HOSTKEY;
 	}
-	buf_put(&h->accepted, blob.p, blob.len);
-	return buf_err(&h->accepted);
+	return key_identity_of_blob(blob, &h->accepted);
 }

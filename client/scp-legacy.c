@@ -107,7 +107,7 @@ session_opts(const struct legacy_opts *o)
 	return (struct rcp_opts){ .recursive = o->recursive,
 		.preserve = o->preserve, .resume = o->resume,
 		.need_dir = o->need_dir, .rate_bytes = o->rate_bytes,
-		.progress = o->progress, .say = print_message };
+		.progress = o->progress, .print = print_message };
 }
 
 /* batch: ssh may not ask the user. False: it was reported why not. */
@@ -148,7 +148,7 @@ link_close(struct link *l, int result, const struct legacy_opts *o)
 
 	if (l->rcp != NULL) {
 		failed = failed || rcp_failures(l->rcp) > 0;
-		heard = rcp_heard(l->rcp);
+		heard = rcp_got_input(l->rcp);
 		rcp_free(l->rcp);
 	}
 	fd_close(&l->fd_out);
@@ -242,7 +242,8 @@ legacy_between(const struct xfer_target *source,
 	/* Two programs cannot ask for passwords at the same time. */
 	if (link_open(&from, source, false, false, o) &&
 	    link_open(&to, target, true, true, o))
-		r = rcp_relay(from.rcp, to.rcp, o->any_name ? NULL : &wanted);
+		r = rcp_copy_between(from.rcp, to.rcp,
+		    o->any_name ? NULL : &wanted);
 	strlist_clear(&wanted);
 	ok = link_close(&from, r, o);
 	return link_close(&to, r == ERR_CLOSED ? ERR_CANCELLED : r, o) && ok;
@@ -301,7 +302,7 @@ legacy_peer(bool sink, char *const paths[], int n,
 		return false;
 	}
 	opts.progress = NULL;
-	opts.say = NULL; /* the other end prints what it is sent */
+	opts.print = NULL; /* the other end prints what it is sent */
 	check(rcp_new(&c, STDIN_FILENO, STDOUT_FILENO, &opts));
 	r = sink ? rcp_receive(c, paths[0], NULL) : rcp_send(c, paths, n);
 	ok = r == 0 && rcp_failures(c) == 0;

@@ -81,7 +81,7 @@ agent_close(struct agent *a)
 /* Sends the request and reads the answer, which must be of type want. After
  * an error in the exchange itself the connection is of no more use. */
 static int
-ask(struct agent *a, const struct buf *request, uint8_t want,
+exchange(struct agent *a, const struct buf *request, uint8_t want,
     struct buf *answer, struct rd *rd)
 {
 	uint8_t type;
@@ -118,7 +118,7 @@ agent_bind(struct agent *a, struct span hostkey, struct span session_id,
 	buf_put_string(&request, signature.p, signature.len);
 	buf_put_bool(&request, forwarding);
 	if ((r = buf_err(&request)) == 0)
-		r = ask(a, &request, AGENT_SUCCESS, &answer, &rd);
+		r = exchange(a, &request, AGENT_SUCCESS, &answer, &rd);
 	buf_clear(&answer);
 	buf_clear(&request);
 	return r;
@@ -157,7 +157,7 @@ agent_list(struct agent *a, struct agent_key **keys, size_t *count)
 	int r;
 
 	buf_put_u8(&request, AGENT_REQUEST_IDENTITIES);
-	r = ask(a, &request, AGENT_IDENTITIES_ANSWER, &answer, &rd);
+	r = exchange(a, &request, AGENT_IDENTITIES_ANSWER, &answer, &rd);
 	if (r != 0)
 		goto out;
 	announced = rd_u32(&rd);
@@ -225,7 +225,7 @@ agent_sign(struct agent *a, const struct key *k, const char *alg,
 	buf_close_string(&request, mark);
 	buf_put_string(&request, data.p, data.len);
 	buf_put_u32(&request, flags_of(alg));
-	r = ask(a, &request, AGENT_SIGN_RESPONSE, &answer, &rd);
+	r = exchange(a, &request, AGENT_SIGN_RESPONSE, &answer, &rd);
 	if (r != 0)
 		goto out;
 	sig = rd_string(&rd);

@@ -18,6 +18,7 @@ struct key {
 	const struct key_alg *kind; /* first row of its key type */
 	EVP_PKEY *pkey;		    /* owned; never changed, so shareable */
 	bool is_private;
+	struct key *certified; /* owned; NULL: this is no certificate */
 };
 
 /*

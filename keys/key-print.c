@@ -12,7 +12,7 @@ static int
 hash_key(const struct key *k, enum digest_alg alg, uint8_t *out)
 {
 	struct buf blob = { 0 };
-	int r = key_to_blob(k, &blob);
+	int r = key_to_blob(key_identity(k), &blob);
 
 	if (r == 0)
 		r = digest_once(alg, buf_data(&blob), buf_len(&blob), out);

@@ -31,7 +31,8 @@ make(const struct key_alg *kind, EVP_PKEY *pkey, bool is_private,
 		EVP_PKEY_free(pkey);
 		return ERR_NOMEM;
 	}
-	*k = (struct key){ kind, pkey, is_private };
+	*k = (struct key){ .kind = kind, .pkey = pkey,
+		.is_private = is_private };
 	*out = k;
 	return 0;
 }
@@ -42,6 +43,7 @@ key_free(struct key *k)
 	if (k == NULL)
 		return;
 	EVP_PKEY_free(k->pkey); /* wipes with the last reference */
+	key_free(k->certified);
 	free(k);
 }
 
@@ -271,6 +273,37 @@ key_equal_public(const struct key *a, const struct key *b)
 	buf_clear(&blob_a);
 	buf_clear(&blob_b);
 	return equal;
+}
+
+const struct key *
+key_identity(const struct key *k)
+{
+	return k->certified != NULL ? k->certified : k;
+}
+
+bool
+key_same_identity(const struct key *a, const struct key *b)
+{
+	return a != NULL && b != NULL &&
+	    key_equal_public(key_identity(a), key_identity(b));
+}
+
+int
+key_identity_of_blob(struct span blob, struct buf *out)
+{
+	struct key *k = NULL;
+	int r = key_from_blob(blob, &k);
+
+	if (r != 0)
+		return r;
+	if (k->certified != NULL) {
+		r = key_to_blob(k->certified, out);
+	} else {
+		buf_put(out, blob.p, blob.len);
+		r = buf_err(out);
+	}
+	key_free(k);
+	return r;
 }
 
 bool

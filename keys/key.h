@@ -56,7 +56,20 @@ const char *key_type(const struct key *k); /* "ssh-rsa", ... */
 const char *key_short_name(const struct key *k);
 unsigned key_bits(const struct key *k);
 bool key_is_private(const struct key *k);
+/* Is the public half the same, byte for byte? */
 bool key_equal_public(const struct key *a, const struct key *b);
+
+/*
+ * Identity: the key by which somebody is recognized. That of a plain key is
+ * the key itself; that of a certificate is the key that it certifies, so who
+ * is known, or revoked, by a key stays so with a certificate for it. Borrowed
+ * from k. Fingerprints are of the identity.
+ */
+const struct key *key_identity(const struct key *k);
+bool key_same_identity(const struct key *a, const struct key *b);
+/* Appends the identity's blob to out, for a plain key the bytes of blob. */
+int key_identity_of_blob(struct span blob, struct buf *out) must_check;
+
 /* Can this key sign with alg, and is it an RSA key of at least min bits? */
 bool key_serves(const struct key *k, const char *alg);
 int key_check_length(const struct key *k, unsigned min_rsa_bits) must_check;

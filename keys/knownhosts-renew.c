@@ -44,10 +44,10 @@ judge_line(struct renew *w, const struct knownhosts_line *line)
 	if (!names_host(line, rn->name))
 		return true;
 	for (size_t i = 0; i < rn->n; i++) {
-		if (!key_equal_public(rn->keys[i], line->key))
+		if (!key_same_identity(rn->keys[i], line->key))
 			continue;
 		wanted = rn->had[i] = true;
-		if (key_equal_public(rn->shown, line->key))
+		if (key_same_identity(rn->shown, line->key))
 			w->shown_is_there = true;
 	}
 	return wanted || !is_for_it_alone(line, rn->name);

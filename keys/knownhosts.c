@@ -317,14 +317,15 @@ check_line(void *arg, const char *text, unsigned number,
 	if (line->key == NULL || line->marker == KNOWNHOSTS_CA ||
 	    !knownhosts_hosts_match(line->hosts, c->name))
 		return 0;
-	same = key_equal_public(line->key, c->key);
+	same = key_same_identity(line->key, c->key);
 	if (line->marker == KNOWNHOSTS_REVOKED) {
 		if (!same)
 			return 0;
 		v = KNOWNHOSTS_IS_REVOKED;
 	} else if (same) {
 		v = KNOWNHOSTS_OK;
-	} else if (strcmp(key_type(line->key), key_type(c->key)) == 0) {
+	} else if (strcmp(key_type(line->key),
+		       key_type(key_identity(c->key))) == 0) {
 		v = KNOWNHOSTS_CHANGED;
 	} else {
 		v = KNOWNHOSTS_OTHER_TYPE;
@@ -510,7 +511,7 @@ knownhosts_format(const char *name, const struct key *k, bool hash,
 		r = ERR_ARGUMENT;
 	if (r == 0) {
 		buf_printf(out, "%s ", host);
-		r = key_format_line(k, NULL, out);
+		r = key_format_line(key_identity(k), NULL, out);
 	}
 	buf_put_u8(out, '\n');
 	free(host);

@@ -10,7 +10,7 @@
 
 #include "base/fd.h"
 
-enum { TRIES = 16 }; /* others come and go meanwhile */
+enum { TRIES = 16 }; /* other processes may take and leave the name */
 
 bool
 xfer_part_is(int fd, const char *path)
@@ -21,7 +21,7 @@ xfer_part_is(int fd, const char *path)
 	    st.st_dev == named.st_dev && st.st_ino == named.st_ino;
 }
 
-/* False: somebody else has it. */
+/* False: another process has the lock. */
 static bool
 lock(int fd, int how)
 {
@@ -38,9 +38,9 @@ xfer_part_is_own(int fd)
 }
 
 /*
- * What is there: 1 if fd is to be used, 0 if it is out of the way, or was so
- * before, -1 with errno. Names are taken away only under the lock, so that
- * nobody finds another file behind a name that he holds.
+ * Handles a part that exists: 1 if *out is to be used, 0 if the name is free
+ * now or was so before, -1 with errno. A name is removed only under the lock,
+ * so a process that has the lock has the file of that name.
  */
 static int
 take_old(const char *path, bool keep, int *out)
@@ -83,7 +83,7 @@ xfer_part_claim(const char *path, mode_t mode, bool *keep)
 		if (fd >= 0 && lock(fd, LOCK_EX) && xfer_part_is(fd, path))
 			return fd;
 		if (fd >= 0)
-			(void)close(fd); /* somebody was quicker */
+			(void)close(fd); /* another process was quicker */
 		else if (errno != EEXIST)
 			return -1;
 		else if (take_old(path, false, NULL) < 0)

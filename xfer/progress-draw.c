@@ -90,7 +90,8 @@ fit_name(char *out, size_t size, const char *name, int columns)
 	out[i] = '\0';
 }
 
-/* What the numbers are of: the last part of a file's name, or how many. */
+/* The subject of a line: the last part of a file's name, or the number of
+ * files. */
 static void
 put_subject(const struct progress *p, const struct progress_item *item,
     char *out, size_t size)
@@ -113,7 +114,7 @@ put_subject(const struct progress *p, const struct progress_item *item,
 	    slash != NULL && slash[1] != '\0' ? slash + 1 : item->name);
 }
 
-/* All that is told of an item. */
+/* All numbers that are shown of an item. */
 struct figures {
 	int percent;
 	bool stalled;

@@ -21,7 +21,7 @@ struct progress {
 	int width;
 	void (*write)(void *arg, const char *p, size_t len);
 	void *arg;
-	volatile sig_atomic_t asked;
+	volatile sig_atomic_t requested;
 	uint64_t drawn_ms, sampled_ms;
 	bool line_open;	    /* an unfinished line is on the screen */
 	struct buf pending; /* sent with the next drawing */

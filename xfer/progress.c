@@ -68,7 +68,7 @@ progress_new_to(void (*write)(void *arg, const char *p, size_t len),
 }
 
 static bool
-tells(const struct progress *p)
+is_shown(const struct progress *p)
 {
 	if (p == NULL || p->style == PROGRESS_NONE)
 		return false;
@@ -88,7 +88,7 @@ progress_flush(struct progress *p)
 		    buf_len(&p->pending));
 	else if (fd_write_all(p->fd, buf_data(&p->pending),
 		     buf_len(&p->pending)) < 0)
-		p->style = PROGRESS_NONE; /* nobody is there any more */
+		p->style = PROGRESS_NONE; /* the reader is gone */
 	buf_reset(&p->pending);
 }
 
@@ -97,7 +97,7 @@ progress_free(struct progress *p)
 {
 	if (p == NULL)
 		return;
-	if (tells(p))
+	if (is_shown(p))
 		progress_flush(p);
 	buf_clear(&p->pending);
 	free(p);
@@ -129,7 +129,7 @@ all_start(struct progress *p, uint64_t now_ms)
 	if (p->all.state == PROGRESS_MOVES)
 		return;
 	p->all.state = PROGRESS_MOVES;
-	if (p->all.start_ms == 0) /* else programs were told */
+	if (p->all.start_ms == 0) /* else progress_begin_events() set it */
 		p->all.start_ms = p->all.tick_ms = now_ms;
 }
 
@@ -170,7 +170,8 @@ sample(struct progress_item *item, uint64_t now_ms)
 			    (double)(now_ms - item->start_ms);
 		return;
 	}
-	/* No byte in this time: keep the time, it tells of a stall. */
+	/* No byte since the last sample: a stall. tick_ms stays, so that the
+	 * next rate includes this time. */
 	if (item->done <= item->tick_done) {
 		item->rate = item->last = 0;
 		item->tick_done = item->done;
@@ -199,7 +200,7 @@ progress_sample(struct progress *p, uint64_t now_ms)
 	sample(&p->all, now_ms);
 }
 
-/* It counts no more than what became of it. */
+/* From now on the item's size counts in the sums as what it has moved. */
 static void
 item_over(struct progress *p, struct progress_item *item, bool ok)
 {
@@ -215,7 +216,7 @@ item_over(struct progress *p, struct progress_item *item, bool ok)
 }
 
 static void
-tell_finish(struct progress *p, const struct progress_item *item,
+put_finish(struct progress *p, const struct progress_item *item,
     uint64_t now_ms)
 {
 	if (p->style == PROGRESS_JSON)
@@ -235,9 +236,9 @@ progress_finish(struct progress *p, struct progress_item *item, bool ok,
 	if (p == NULL || item->state != PROGRESS_MOVES)
 		return;
 	sample(item, now_ms);
-	if (ok && item->name != NULL && tells(p))
-		tell_finish(p, item, now_ms);
-	if (!tells(p))
+	if (ok && item->name != NULL && is_shown(p))
+		put_finish(p, item, now_ms);
+	if (!is_shown(p))
 		buf_reset(&p->pending);
 	else if (buf_len(&p->pending) > PENDING_MAX)
 		progress_flush(p);
@@ -270,18 +271,18 @@ progress_streams(struct progress *p, unsigned streams)
 		p->streams = streams;
 }
 
-/* --- telling --- */
+/* --- output --- */
 
 static void
-tell_events(struct progress *p, uint64_t now_ms)
+put_events(struct progress *p, uint64_t now_ms)
 {
 	struct progress_item *item;
 
 	TAILQ_FOREACH(item, &p->moving, entry) {
-		if (item->told || item->name == NULL ||
+		if (item->begin_written || item->name == NULL ||
 		    now_ms - item->start_ms < EVENTS_EVERY_MS)
 			continue;
-		item->told = true;
+		item->begin_written = true;
 		progress_json_file(p, "file-begin", item, now_ms);
 	}
 	progress_json_all(p, "progress", now_ms);
@@ -292,7 +293,7 @@ answer(struct progress *p, const struct progress_item *item, uint64_t now_ms)
 {
 	struct buf b;
 
-	p->asked = 0;
+	p->requested = 0;
 	buf_init(&b);
 	if (item != NULL)
 		progress_words(p, &b, item, false, now_ms);
@@ -319,19 +320,19 @@ progress_tick(struct progress *p, struct progress_item *item, uint64_t now_ms)
 		item = NULL;
 	if (item != NULL)
 		sample(item, now_ms);
-	if (p->asked || now_ms - p->sampled_ms >= DRAW_EVERY_MS)
+	if (p->requested || now_ms - p->sampled_ms >= DRAW_EVERY_MS)
 		progress_sample(p, now_ms);
-	if (p->asked)
+	if (p->requested)
 		answer(p, item, now_ms);
 	if (p->drawn_ms == 0 && p->style == PROGRESS_PLAIN)
 		p->drawn_ms = now_ms; /* not at once */
-	if (now_ms - p->drawn_ms < every[p->style] || !tells(p))
+	if (now_ms - p->drawn_ms < every[p->style] || !is_shown(p))
 		return;
 	p->drawn_ms = now_ms;
 	if (is_many(p))
 		item = p->all.state == PROGRESS_MOVES ? &p->all : NULL;
 	if (p->style == PROGRESS_JSON)
-		tell_events(p, now_ms);
+		put_events(p, now_ms);
 	else if (item != NULL && p->style == PROGRESS_PLAIN)
 		progress_words(p, &p->pending, item, false, now_ms);
 	else if (item != NULL)
@@ -346,14 +347,14 @@ progress_end(struct progress *p, uint64_t now_ms)
 		return;
 	p->listing = false;
 	if (p->all.state == PROGRESS_MOVES && is_many(p) &&
-	    tells(p)) {
+	    is_shown(p)) {
 		progress_sample(p, now_ms);
 		if (p->style == PROGRESS_PLAIN)
 			progress_words(p, &p->pending, &p->all, true, now_ms);
 		else
 			progress_draw(p, &p->all, true, now_ms);
 	}
-	if (tells(p))
+	if (is_shown(p))
 		progress_flush(p);
 	p->count = (struct progress_count){ 0 };
 	p->all = (struct progress_item){ 0 };
@@ -363,7 +364,7 @@ progress_end(struct progress *p, uint64_t now_ms)
 void
 progress_clear_line(struct progress *p)
 {
-	if (!tells(p))
+	if (!is_shown(p))
 		return;
 	if (p->line_open)
 		buf_put(&p->pending, "\r\033[K", 4);
@@ -372,8 +373,8 @@ progress_clear_line(struct progress *p)
 }
 
 void
-progress_ask(struct progress *p)
+progress_request(struct progress *p)
 {
 	if (p != NULL)
-		p->asked = 1;
+		p->requested = 1;
 }

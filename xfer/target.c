@@ -20,7 +20,7 @@ xfer_target_clear(struct xfer_target *t)
 	*t = (struct xfer_target){ .remote = false };
 }
 
-/* A host that looks like an option would reach ssh as one. */
+/* Refuses a host that begins with '-': ssh would take it for an option. */
 static int
 set_host(struct xfer_target *t, const char *host, size_t len)
 {

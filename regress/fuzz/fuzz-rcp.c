@@ -50,7 +50,7 @@ play(unsigned role, struct rcp *c, struct rcp *to)
 	} else if (role < 4) {
 		(void)!rcp_send(c, paths, 2);
 	} else {
-		(void)!rcp_relay(c, to, NULL);
+		(void)!rcp_copy_between(c, to, NULL);
 	}
 	strlist_clear(&wanted);
 }
@@ -58,7 +58,7 @@ play(unsigned role, struct rcp *c, struct rcp *to)
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
-	struct rcp_opts opts = { .recursive = true, .say = say };
+	struct rcp_opts opts = { .recursive = true, .print = say };
 	struct rcp *c, *to;
 	unsigned role;
 	int in, back;

@@ -83,7 +83,7 @@ feed(const uint8_t *p, size_t len)
 		collect();
 		if (used == len && sftp_serve_idle(server))
 			return (ssize_t)used;
-		if (n > 0 || !sftp_serve_under_way(server))
+		if (n > 0 || !sftp_serve_has_work(server))
 			continue;
 		pfd.fd = sftp_serve_fd(server);
 		assert_int_equal(poll(&pfd, 1, 10000), 1);

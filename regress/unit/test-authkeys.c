@@ -287,7 +287,7 @@ static void
 search(const struct search *s)
 {
 	struct user *u = user_self();
-	struct authkeys_query q = { .user = u, .blob = key_a,
+	struct authkeys_query q = { .user = u, .identity = key_a,
 		.address = "192.0.2.7", .host = "client.example.org",
 		.strict_modes = !s->lax };
 	struct permits p;

@@ -41,7 +41,7 @@ save(const char *name, const char *kex, const char *key)
 {
 	struct hints h = { .kex = (char *)(uintptr_t)kex,
 		.hostkey = (char *)(uintptr_t) "ssh-ed25519",
-		.key = (char *)(uintptr_t)key };
+		.fingerprint = (char *)(uintptr_t)key };
 
 	assert_int_equal(hints_save(path, name, &h), 0);
 }
@@ -60,10 +60,10 @@ test_round_trip(void **state)
 	assert_int_equal(hints_load(path, "host", &h), 0);
 	assert_string_equal(h.kex, "mlkem768x25519-sha256");
 	assert_string_equal(h.hostkey, "ssh-ed25519");
-	assert_string_equal(h.key, "SHA256:def");
+	assert_string_equal(h.fingerprint, "SHA256:def");
 	hints_clear(&h);
 	assert_int_equal(hints_load(path, "[host]:2222", &h), 0);
-	assert_null(h.key);
+	assert_null(h.fingerprint);
 	assert_false(h.interactive);
 	hints_clear(&h);
 	assert_int_equal(hints_load(path, "hos", &h), ERR_NOT_FOUND);
@@ -80,13 +80,13 @@ test_asked(void **state)
 {
 	char kex[] = "curve25519-sha256", hostkey[] = "ssh-ed25519",
 	     key[] = "SHA256:abc";
-	struct hints h = { .kex = kex, .hostkey = hostkey, .key = key,
+	struct hints h = { .kex = kex, .hostkey = hostkey, .fingerprint = key,
 		.interactive = true };
 
 	(void)state;
 	assert_int_equal(hints_save(path, "host", &h), 0);
 	assert_int_equal(hints_load(path, "host", &h), 0);
-	assert_string_equal(h.key, "SHA256:abc");
+	assert_string_equal(h.fingerprint, "SHA256:abc");
 	assert_true(h.interactive);
 	hints_clear(&h);
 }

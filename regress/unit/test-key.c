@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "keys/key.h"
+#include "regress/unit/fake-cert.h"
 
 enum { BYTES_MAX = 4096 };
 
@@ -287,6 +288,64 @@ test_forms(void **state)
 		key_free(public);
 		key_free(k);
 	}
+}
+
+/* A plain key of any type is its own identity, to the byte. */
+static void
+test_plain_identities(void **state)
+{
+	struct key *one, *other = generate(&kinds[0]), *same = NULL;
+	struct buf blob = {0}, identity = {0};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+		one = generate(&kinds[i]);
+		assert_ptr_equal(key_identity(one), one);
+		assert_int_equal(key_public_of(one, &same), 0);
+		assert_true(key_same_identity(one, same));
+		assert_false(key_same_identity(one, other));
+		buf_reset(&blob);
+		buf_reset(&identity);
+		assert_int_equal(key_to_blob(one, &blob), 0);
+		assert_int_equal(
+		    key_identity_of_blob(span_of(&blob), &identity), 0);
+		assert_int_equal(buf_len(&identity), buf_len(&blob));
+		assert_memory_equal(
+		    buf_data(&identity), buf_data(&blob), buf_len(&blob));
+		buf_consume(&blob, 1);
+		assert_int_not_equal(
+		    key_identity_of_blob(span_of(&blob), &identity), 0);
+		key_free(same);
+		key_free(one);
+	}
+	assert_false(key_same_identity(other, NULL));
+	assert_false(key_same_identity(NULL, NULL));
+	buf_clear(&blob);
+	buf_clear(&identity);
+	key_free(other);
+}
+
+/* A certificate is recognized as its key, though it is another public key. */
+static void
+test_certified_identity(void **state)
+{
+	struct key *plain = generate(&kinds[0]), *other = generate(&kinds[0]);
+	struct key cert = fake_cert_of(plain);
+	char *want = key_fingerprint(plain, DIGEST_SHA256);
+	char *got = key_fingerprint(&cert, DIGEST_SHA256);
+
+	(void)state;
+	assert_ptr_equal(key_identity(&cert), plain);
+	assert_true(key_same_identity(&cert, plain));
+	assert_true(key_same_identity(plain, &cert));
+	assert_true(key_same_identity(&cert, &cert));
+	assert_false(key_same_identity(&cert, other));
+	assert_false(key_equal_public(&cert, plain));
+	assert_string_equal(got, want);
+	free(got);
+	free(want);
+	key_free(plain);
+	key_free(other);
 }
 
 /* All the ways in which a signature can be a little wrong. */
@@ -684,6 +743,8 @@ main(void)
 	    cmocka_unit_test(test_ed25519_vectors),
 	    cmocka_unit_test(test_ecdsa_vectors),
 	    cmocka_unit_test(test_forms),
+	    cmocka_unit_test(test_plain_identities),
+	    cmocka_unit_test(test_certified_identity),
 	    cmocka_unit_test(test_signatures),
 	    cmocka_unit_test(test_algorithm_is_bound),
 	    cmocka_unit_test(test_rsa_short_signature),

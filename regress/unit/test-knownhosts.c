@@ -11,6 +11,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "keys/knownhosts.h"
+#include "regress/unit/fake-cert.h"
 
 /* Throwaway keys. */
 #define ED1                                                                    \
@@ -227,7 +228,13 @@ test_check(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct knownhosts_found f;
 		struct key *k = key_of(cases[i].key);
+		struct key cert = fake_cert_of(k);
 
+		/* Lines are of keys; a certificate is its key to them. */
+		assert_int_equal(
+		    knownhosts_check(&paths, cases[i].name, &cert, &f), 0);
+		assert_int_equal(f.verdict, cases[i].want);
+		knownhosts_found_clear(&f);
 		assert_int_equal(
 		    knownhosts_check(&paths, cases[i].name, k, &f), 0);
 		assert_int_equal(f.verdict, cases[i].want);
@@ -286,6 +293,7 @@ test_add(void **state)
 	struct strlist paths = {0};
 	struct knownhosts_found f;
 	struct key *k = key_of(ED1), *ec = key_of(EC1);
+	struct key cert = fake_cert_of(k);
 	char deep[sizeof dir + 32];
 	struct stat st;
 	char *s;
@@ -293,6 +301,9 @@ test_add(void **state)
 	(void)state;
 	unlink(path);
 	assert_int_equal(knownhosts_add(path, "New.Host", k, false), 0);
+	assert_content(path, "new.host " ED1 "\n");
+	unlink(path);
+	assert_int_equal(knownhosts_add(path, "New.Host", &cert, false), 0);
 	assert_content(path, "new.host " ED1 "\n");
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0600);

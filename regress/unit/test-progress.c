@@ -366,7 +366,7 @@ test_asked(void **state)
 	progress_add(p, &item, 10);
 	progress_tick(p, &item, 2000);
 	assert_int_equal(buf_len(&screen), 0);
-	progress_ask(p);
+	progress_request(p);
 	progress_tick(p, &item, 2100);
 	progress_tick(p, &item, 2200);
 	assert_string_equal(shown(),

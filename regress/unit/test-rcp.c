@@ -148,47 +148,47 @@ test_wanted_limit(void **state)
 static void
 test_standing(void **state)
 {
-	struct rcp_standing s = { .kind = 'R', .mode = 0600, .size = 77 }, t;
-	char text[RCP_STANDING_LEN + 1] = "";
+	struct rcp_sink_state s = { .kind = 'R', .mode = 0600, .size = 77 }, t;
+	char text[RCP_SINK_STATE_LEN + 1] = "";
 
 	(void)state;
 	memcpy(s.hash, HASH, sizeof s.hash);
-	rcp_standing_write(text, &s);
-	assert_int_equal(strlen(text), RCP_STANDING_LEN);
+	rcp_sink_state_write(text, &s);
+	assert_int_equal(strlen(text), RCP_SINK_STATE_LEN);
 	assert_int_equal(strncmp(text, "R0600 77 " HASH " ", 138), 0);
-	assert_int_equal(rcp_standing_parse(&t, text), 0);
+	assert_int_equal(rcp_sink_state_parse(&t, text), 0);
 	assert_int_equal(t.kind, 'R');
 	assert_int_equal(t.size, 77);
 	assert_string_equal(t.hash, HASH);
 
-	s = (struct rcp_standing){ .kind = 'R' };
-	rcp_standing_write(text, &s);
+	s = (struct rcp_sink_state){ .kind = 'R' };
+	rcp_sink_state_write(text, &s);
 	assert_int_equal(strncmp(text, "R0000 0  ", 9), 0);
-	assert_int_equal(rcp_standing_parse(&t, text), 0);
+	assert_int_equal(rcp_sink_state_parse(&t, text), 0);
 	assert_string_equal(t.hash, "");
 
-	s = (struct rcp_standing){ .kind = 'S' };
-	rcp_standing_write(text, &s);
-	assert_int_equal(rcp_standing_parse(&t, text), 0);
+	s = (struct rcp_sink_state){ .kind = 'S' };
+	rcp_sink_state_write(text, &s);
+	assert_int_equal(rcp_sink_state_parse(&t, text), 0);
 	assert_int_equal(t.kind, 'S');
 
 	/* The longest there is. */
-	s = (struct rcp_standing){ .kind = 'C', .mode = 07777,
+	s = (struct rcp_sink_state){ .kind = 'C', .mode = 07777,
 		.size = INT64_MAX };
 	memcpy(s.hash, HASH, sizeof s.hash);
-	rcp_standing_write(text, &s);
-	assert_int_equal(rcp_standing_parse(&t, text), 0);
+	rcp_sink_state_write(text, &s);
+	assert_int_equal(rcp_sink_state_parse(&t, text), 0);
 	assert_true(t.size == INT64_MAX);
 	assert_string_equal(t.hash, HASH);
 
 	text[0] = 'X';
-	assert_int_equal(rcp_standing_parse(&t, text), ERR_FORMAT);
+	assert_int_equal(rcp_sink_state_parse(&t, text), ERR_FORMAT);
 	text[0] = 'C';
-	text[RCP_STANDING_LEN - 1] = 'x';
-	assert_int_equal(rcp_standing_parse(&t, text), ERR_FORMAT);
-	memset(text, ' ', RCP_STANDING_LEN);
+	text[RCP_SINK_STATE_LEN - 1] = 'x';
+	assert_int_equal(rcp_sink_state_parse(&t, text), ERR_FORMAT);
+	memset(text, ' ', RCP_SINK_STATE_LEN);
 	text[0] = 'R';
-	assert_int_equal(rcp_standing_parse(&t, text), ERR_FORMAT);
+	assert_int_equal(rcp_sink_state_parse(&t, text), ERR_FORMAT);
 }
 
 int

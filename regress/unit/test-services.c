@@ -28,7 +28,7 @@ static struct {
 static bool
 is_permitted(const struct serve_params *p)
 {
-	return p->key->port_forwarding;
+	return p->permits->port_forwarding;
 }
 
 static const struct channel_ops ops = { 0 };
@@ -42,9 +42,9 @@ open_toy(const struct service_owners *o, struct channel *c, struct rd *data)
 	if (err != 0)
 		return err;
 	t.opened++;
-	channel_accept(c, &ops, NULL, CHANNEL_WINDOW_DEFAULT,
+	err = channel_accept(c, &ops, NULL, CHANNEL_WINDOW_DEFAULT,
 	    CHANNEL_PACKET_DEFAULT);
-	return 0;
+	return err != 0 ? err : CHANNEL_SUCCESS;
 }
 
 static int
@@ -55,7 +55,7 @@ answer_toy(const struct service_owners *o, struct rd *data, struct buf *reply)
 	assert_ptr_equal(o->packet, t.packet);
 	t.answered++;
 	buf_put_u32(reply, 7);
-	return err != 0 ? err : 1;
+	return err != 0 ? err : CHANNEL_SUCCESS;
 }
 
 static const struct service_channel channel_row = { "toy", is_permitted,
@@ -65,7 +65,7 @@ static const struct service_request request_row = { "toy@example",
 
 static struct user user = { .name = "u" };
 static struct permits permits;
-static const struct serve_params params = { .user = &user, .key = &permits };
+static const struct serve_params params = { .user = &user, .permits = &permits };
 
 static int
 set_up(void **state)

@@ -63,7 +63,7 @@ path_is_safe(const struct user *u, const char *path, int fd)
 	}
 }
 
-/* The line is for this key; does it apply here and now? */
+/* The policy of a line that is for this key: does it apply here and now? */
 static bool
 applies(const struct authkeys_query *q, const struct authkeys_options *o,
     const char *path, unsigned line_no)
@@ -102,7 +102,7 @@ search_lines(const struct authkeys_query *q, FILE *f, const char *path,
 
 	for (*line_no = 1; getline(&line, &cap, f) != -1; (*line_no)++) {
 		line[strcspn(line, "\r\n")] = '\0';
-		r = authkeys_match_line(line, q->blob, &o, &why);
+		r = authkeys_match_line(line, q->identity, &o, &why);
 		if (r == 0 && applies(q, &o, path, *line_no))
 			break;
 		if (r == 0)

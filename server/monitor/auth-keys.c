@@ -271,38 +271,50 @@ skip_blanks(const char *s)
 	return s + strspn(s, " \t");
 }
 
-/* "type base64" at s: 1 if it is the key, 0 if it is some other key, and
- * ERR_FORMAT if it looks like no key at all. Nothing is parsed but the
- * blob's frame: files may have thousands of lines. */
+/* The blob in "type base64" at s; ERR_FORMAT if that looks like no key at all.
+ * Nothing is parsed but the blob's frame: files may have thousands of lines.
+ * Caller frees. */
 static int
-is_key(const char *s, struct span blob)
+parse_key(const char *s, uint8_t **blob, size_t *len)
 {
-	size_t type_len = strcspn(s, " \t"), b64_len, have_len;
+	size_t type_len = strcspn(s, " \t"), b64_len;
 	const char *b64 = skip_blanks(s + type_len);
-	struct rd r, have_rd;
 	struct span type;
-	uint8_t *have;
-	int same;
+	struct rd r;
 
 	b64_len = strcspn(b64, " \t\r\n");
 	if (type_len == 0 || b64_len == 0 ||
-	    str_base64_decode(b64, b64_len, &have, &have_len) != 0)
+	    str_base64_decode(b64, b64_len, blob, len) != 0)
 		return ERR_FORMAT;
-	have_rd = rd_from(have, have_len);
-	type = rd_string(&have_rd);
-	if (rd_err(&have_rd) != 0 || type.len != type_len ||
-	    memcmp(type.p, s, type_len) != 0) {
-		free(have);
-		return ERR_FORMAT;
-	}
-	r = rd_from_span(blob);
-	same = have_len == r.len && memcmp(have, r.p, have_len) == 0;
-	free(have);
-	return same;
+	r = rd_from(*blob, *len);
+	type = rd_string(&r);
+	if (rd_err(&r) == 0 && type.len == type_len &&
+	    memcmp(type.p, s, type_len) == 0)
+		return 0;
+	free(*blob);
+	return ERR_FORMAT;
+}
+
+/* 0 if the key at s is this one, ERR_NOT_FOUND if it is some other, or
+ * ERR_FORMAT. A line has a plain key, which is its own identity, so the bytes
+ * of the blobs tell. */
+static int
+look_for_key(const char *s, struct span identity)
+{
+	uint8_t *blob;
+	size_t len;
+	bool same;
+	int r = parse_key(s, &blob, &len);
+
+	if (r != 0)
+		return r;
+	same = len == identity.len && memcmp(blob, identity.p, len) == 0;
+	free(blob);
+	return same ? 0 : ERR_NOT_FOUND;
 }
 
 int
-authkeys_match_line(const char *line, struct span blob,
+authkeys_match_line(const char *line, struct span identity,
     struct authkeys_options *o, const char **why)
 {
 	const char *s = skip_blanks(line), *rest;
@@ -312,18 +324,16 @@ authkeys_match_line(const char *line, struct span blob,
 	*why = NULL;
 	if (*s == '\0' || *s == '\n' || *s == '\r' || *s == '#')
 		return ERR_NOT_FOUND;
-	if ((r = is_key(s, blob)) >= 0)
-		return r == 1 ? 0 : ERR_NOT_FOUND;
+	if ((r = look_for_key(s, identity)) != ERR_FORMAT)
+		return r;
 	/* Not a key: options come first. They are only of interest if the
 	 * key behind them is the one looked for. */
 	rest = s;
 	r = parse_options(&rest, o, why);
 	if (r == 0) {
-		r = is_key(skip_blanks(rest), blob);
+		r = look_for_key(skip_blanks(rest), identity);
 		if (r == ERR_FORMAT)
 			*why = "no key behind the options";
-		else
-			r = r == 1 ? 0 : ERR_NOT_FOUND;
 	}
 	if (r != 0)
 		authkeys_options_clear(o);

@@ -30,9 +30,10 @@ struct authkeys_options {
 /* Those of a line without any. */
 void authkeys_options_init(struct authkeys_options *o);
 void authkeys_options_clear(struct authkeys_options *o);
-/* One line, against a public key blob. ERR_NOT_FOUND: blank, comment, or
- * another key. 0: it is this key, *o is filled. Other errors: malformed. */
-int authkeys_match_line(const char *line, struct span blob,
+/* One line, against the blob of an identity (keys/key.h). ERR_NOT_FOUND:
+ * blank, comment, or another key. 0: it is this key, *o is filled. Other
+ * errors: malformed. */
+int authkeys_match_line(const char *line, struct span identity,
     struct authkeys_options *o, const char **why) must_check;
 
 /* Time of expiry-time= : YYYYMMDD[HHMM[SS]][Z]; local time without the Z. */
@@ -40,7 +41,7 @@ int authkeys_parse_time(const char *s, int64_t *when) must_check;
 
 struct authkeys_query {
 	const struct user *user;
-	struct span blob;	/* the key's public blob */
+	struct span identity;	/* blob of the offered key's identity */
 	const char *address;	/* of the peer, numeric */
 	const char *host;	/* its name, or the address again */
 	bool strict_modes;

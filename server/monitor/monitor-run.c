@@ -309,7 +309,7 @@ run_user(struct monitor *m, int fd, uint64_t began_ms)
 	struct login *l = m->login;
 	const struct serve_params params = { .conf = &l->conf,
 		.user = l->user,
-		.key = &l->permits,
+		.permits = &l->permits,
 		.peer = &m->peer,
 		.peer_text = m->peer_text,
 		.remote = m->remote,

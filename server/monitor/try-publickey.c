@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "conf/tokens.h"
 #include "keys/key.h"
+#include "keys/revoked-keys.h"
 #include "packet.h"
 #include "server/monitor/auth-keys.h"
 #include "server/monitor/login-internal.h"
@@ -50,43 +51,30 @@ key_line(const struct key *k)
 	return line;
 }
 
-/* RevokedKeys: a list that can not be read revokes everything. */
+/* RevokedKeys: a list that cannot be read revokes everything. */
+static bool
+is_revoked_by(const char *path, const struct key *k)
+{
+	struct buf list = { 0 };
+	bool revoked = false;
+	int r = file_read(path, &list, REVOKED_MAX);
+
+	if (r == 0)
+		r = revoked_keys_find(&list, k, &revoked);
+	if (r != 0)
+		log_error("RevokedKeys %s: %s: all keys are refused", path,
+		    err_text(r));
+	buf_clear(&list);
+	return revoked || r != 0;
+}
+
 static bool
 is_revoked(const struct login *l, const struct key *k)
 {
-	bool revoked = false;
-
-	for (size_t i = 0; i < l->conf.login.revoked_keys.n && !revoked; i++) {
-		struct buf file = { 0 };
-		char *text = NULL, *pos, *line;
-		struct key *one;
-		int r = file_read(l->conf.login.revoked_keys.v[i], &file,
-		    REVOKED_MAX);
-
-		if (r == 0 && (text = buf_dup_string(&file)) == NULL)
-			r = ERR_NOMEM;
-		if (r == 0 && str_has_prefix(text, "SSHKRL"))
-			r = ERR_UNSUPPORTED;
-		pos = text;
-		while (r == 0 && !revoked &&
-		    (line = strsep(&pos, "\r\n")) != NULL) {
-			const char *s = line + strspn(line, " \t");
-
-			if (*s == '\0' || *s == '#' ||
-			    key_parse_line(&s, &one) != 0)
-				continue;
-			revoked = key_equal_public(k, one);
-			key_free(one);
-		}
-		if (r != 0) {
-			log_error("RevokedKeys %s: %s: all keys are refused",
-			    l->conf.login.revoked_keys.v[i], err_text(r));
-			revoked = true;
-		}
-		free(text);
-		buf_clear(&file);
-	}
-	return revoked;
+	for (size_t i = 0; i < l->conf.login.revoked_keys.n; i++)
+		if (is_revoked_by(l->conf.login.revoked_keys.v[i], k))
+			return true;
+	return false;
 }
 
 /* Caller frees. */
@@ -135,10 +123,10 @@ filter_env(const struct login *l, struct permits *p)
 /* "FILE:LINE", if the key is in one of the user's files; else NULL. Caller
  * frees. */
 static char *
-find_authorized(struct login *l, struct span blob, struct permits *p)
+find_authorized(struct login *l, struct span identity, struct permits *p)
 {
 	const struct authkeys_query q = {.user = l->user,
-	    .blob = blob,
+	    .identity = identity,
 	    .address = l->peer->address,
 	    .host = l->peer->host,
 	    .strict_modes = l->conf.login.strict_modes != 0,
@@ -162,34 +150,48 @@ find_authorized(struct login *l, struct span blob, struct permits *p)
 	return found;
 }
 
-/* All that can be said about the key without a signature. *k is the key if
- * it could be read at all. Caller clears *p. */
+/* May keys of this kind log in, whosever they are? */
 static bool
-acceptable(struct login *l, const char *alg, struct span blob,
-    struct key **k, struct permits *p)
+policy_allows(const struct login *l, const char *alg, const struct key *k)
 {
-	int r = key_from_blob(blob, k);
-	char *where, *text;
-	bool ok;
-
-	if (r != 0) {
-		*k = NULL;
-		log_debug("public key of user %s: %s", l->name, err_text(r));
-		return false;
-	}
-	if (!key_serves(*k, alg) ||
+	if (!key_serves(k, alg) ||
 	    !csv_has(l->conf.algs.pubkey_accepted_algorithms, alg)) {
 		log_info("userauth_pubkey: signature algorithm %s is not in "
 			 "PubkeyAcceptedAlgorithms",
 		    alg);
 		return false;
 	}
-	if (key_check_length(*k, (unsigned)l->conf.algs.required_rsa_size) !=
+	if (key_check_length(k, (unsigned)l->conf.algs.required_rsa_size) !=
 	    0) {
 		log_info("refusing key of user %s: it is too short", l->name);
 		return false;
 	}
-	where = find_authorized(l, blob, p);
+	return true;
+}
+
+/* All that can be said about the key without a signature, by four checks that
+ * know nothing of each other: parsing, policy, lookup, revocation. *k is the
+ * key if it could be read at all. Caller clears *p. */
+static bool
+acceptable(struct login *l, const char *alg, struct span blob,
+    struct key **k, struct permits *p)
+{
+	struct buf identity = { 0 };
+	char *where, *text;
+	bool ok;
+	int r = key_from_blob(blob, k);
+
+	if (r != 0) {
+		*k = NULL;
+		log_debug("public key of user %s: %s", l->name, err_text(r));
+		return false;
+	}
+	if (!policy_allows(l, alg, *k) ||
+	    key_identity_of_blob(blob, &identity) != 0)
+		return false;
+	where = find_authorized(l,
+	    (struct span){ buf_data(&identity), buf_len(&identity) }, p);
+	buf_clear(&identity);
 	ok = where != NULL && l->allowed && !is_revoked(l, *k);
 	if (ok) {
 		text = key_text(l, *k);

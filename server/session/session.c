@@ -427,8 +427,9 @@ start_session(struct session *s, enum session_kind kind, const char *command)
 	const struct session_request request = { kind, command };
 	const struct session_rules rules = {
 		.config_command = p->conf->session.force_command,
-		.key_command = p->key->command,
-		.user_rc = p->conf->session.permit_user_rc && p->key->user_rc,
+		.key_command = p->permits->command,
+		.user_rc = p->conf->session.permit_user_rc &&
+		    p->permits->user_rc,
 	};
 	struct session_start start = { .params = p,
 		.plan = session_plan(&request, &rules),
@@ -470,7 +471,7 @@ on_pty_req(struct session *s, struct rd *r)
 	modes = rd_string(r);
 	if ((err = rd_end(r)) != 0 || s->pty != -1 || s->started ||
 	    !s->all->params->conf->session.permit_tty ||
-	    !s->all->params->key->pty ||
+	    !s->all->params->permits->pty ||
 	    !none_exclude(s->all->kex, s->all->packet, "a terminal")) {
 		free(term);
 		return err;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * From one peer to another: what the source says is read as a sink would,
- * and so are its names checked, before the other one gets it.
+ * Copies from one peer to another. Each record of the source is parsed, and its
+ * name checked, as a sink would, before it is passed on.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "xfer/rcp/rcp-internal.h"
 
-/* c->line as it came. */
+/* Sends the line of the source unchanged. */
 static int
 pass_line(struct rcp *from, struct rcp *to)
 {
@@ -18,7 +18,7 @@ pass_line(struct rcp *from, struct rcp *to)
 	return r < 0 ? r : rcp_put(to, "\n", 1);
 }
 
-/* The sink's answer; the text was shown here already. */
+/* Passes on the sink's answer, whose text was printed here already. */
 static int
 pass_answer(struct rcp *from, struct rcp *to)
 {
@@ -68,7 +68,7 @@ pass_file(struct rcp *from, struct rcp *to, const struct rcp_record *rec)
 }
 
 int
-rcp_relay(struct rcp *from, struct rcp *to, const struct strlist *wanted)
+rcp_copy_between(struct rcp *from, struct rcp *to, const struct strlist *wanted)
 {
 	struct rcp_record rec;
 	unsigned depth = 0;

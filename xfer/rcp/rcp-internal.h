@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * What the roles of the legacy copy protocol share: bytes in and out,
- * answers, and what is said when something goes wrong.
+ * answers, and the messages when something goes wrong.
  */
 #ifndef HPN_XFER_RCP_RCP_INTERNAL_H
 #define HPN_XFER_RCP_RCP_INTERNAL_H
@@ -29,14 +29,14 @@ struct rcp {
 	size_t at, end;
 	struct buf output; /* small things, until something is read */
 	char line[RCP_LINE_MAX];
-	unsigned owed; /* answers of the sink that were not read yet */
+	unsigned answers_due; /* answers of the sink that were not read yet */
 	unsigned long failures;
-	bool heard;
+	bool got_input; /* the peer has sent a byte */
 	uint64_t allowed_us; /* with a rate: when more may be moved */
 	struct progress_item item;
 };
 
-/* Bytes. Output waits until there is much, or input is wanted. */
+/* Bytes. Output is kept until there is much of it, or input is read. */
 int rcp_flush(struct rcp *c) must_check;
 int rcp_put(struct rcp *c, const void *p, size_t len) must_check;
 int rcp_get(struct rcp *c, void *p, size_t len) must_check;
@@ -46,29 +46,30 @@ ssize_t rcp_get_some(struct rcp *c, void *p, size_t max) must_check;
  * that are there already. */
 int rcp_get_line(struct rcp *c, size_t have) must_check;
 
-/* Answers. rcp_answer(): 0; 1 refused, which was said and counted. */
+/* Answers. rcp_answer(): 0; 1: refused, which was printed and counted. */
 int rcp_ok(struct rcp *c) must_check;
 int rcp_answer(struct rcp *c) must_check;
-/* All answers that are owed; gives the last one. */
-int rcp_settle(struct rcp *c) must_check;
-/* A line from the peer with 1 or 2 in front, which was read. */
-int rcp_heard_message(struct rcp *c, uint8_t code) must_check;
-/* Says something that went wrong, here and to the peer, and counts it. */
+/* Reads all answers that are due; gives the last one. */
+int rcp_read_answers(struct rcp *c) must_check;
+/* Reads the peer's error message; its code (1 or 2) was read before. */
+int rcp_peer_message(struct rcp *c, uint8_t code) must_check;
+/* Prints what went wrong, sends it to the peer, and counts it. */
 void rcp_fail(struct rcp *c, const char *path, const char *text);
-/* Ends the session over what the peer did; ERR_PROTOCOL. */
-int rcp_violated(struct rcp *c, const char *what);
-/* The same for a name, and other things than the protocol. */
-int rcp_ended(struct rcp *c, const char *path, const char *text);
+/* The same, for a peer that breaks the protocol; the session ends. Always
+ * ERR_PROTOCOL. */
+int rcp_protocol_error(struct rcp *c, const char *what);
+/* The same for other reasons, with the path concerned. */
+int rcp_end_session(struct rcp *c, const char *path, const char *text);
 
 /*
  * The sink's next record: 1, or 0 at the end of input. Messages of the
- * source are said on the way. `first`: nothing was read before, and so a
- * line may be a shell's.
+ * source in front of it are printed. `first`: nothing was read before, so a
+ * line that is no record may be output of a shell's profile.
  */
 int rcp_next_record(struct rcp *c, struct rcp_record *rec,
     bool first) must_check;
-/* Refuses names that are no plain ones, and at the top (depth 0) those that
- * nobody asked for. */
+/* Refuses names that are not plain, and at the top (depth 0) names that were
+ * not requested. */
 int rcp_check_record(struct rcp *c, const struct rcp_record *rec,
     const struct strlist *wanted, unsigned depth) must_check;
 
@@ -80,22 +81,22 @@ void rcp_progress_finish(struct rcp *c, bool ok);
 /* Bytes to move at a time. */
 size_t rcp_piece(const struct rcp *c, int64_t left);
 
-/* -Z. Hash of the first `size` bytes, or of all if there are fewer;
- * running (NULL: not wanted) is the computation, which can go on. */
+/* -Z. Hash of the first `size` bytes, or of all if there are fewer. *running
+ * (may be NULL) is its computation, to which more bytes can be added. */
 int rcp_hash_file(struct rcp *c, int fd, int64_t size,
     char hex[RCP_HASH_HEX + 1], struct digest **running) must_check;
 int rcp_hash_end(struct digest *d, char hex[RCP_HASH_HEX + 1]) must_check;
-/* Source: reads what the sink has and decides. 0: send from *start on; 1:
- * the sink wants nothing. */
+/* Source: reads the state of the sink's file and decides. 0: send from *start
+ * on; 1: the sink needs no data. */
 int rcp_resume_source(struct rcp *c, int fd, int64_t size,
     int64_t *start) must_check;
-/* Sink: tells what it has, of a file that was there (existed) or was made
- * for this. 0: take from *start on, hash is that of what is in front, owned
- * by the caller; 1: it is whole. */
+/* Sink: sends the state of its file, which existed or was made for this copy.
+ * 0: data from *start on follows, and *hash (owned by the caller) is of the
+ * bytes in front of it; 1: the file is complete. */
 int rcp_resume_sink(struct rcp *c, int fd, const struct rcp_record *rec,
     bool existed, int64_t *start, struct digest **hash) must_check;
-/* The same for a file that cannot be written, for what error says; fd may
- * be -1, or for reading. */
+/* The same for a file that cannot be written, for the reason in error (an
+ * errno); fd may be -1, or open for reading. */
 int rcp_resume_refuse(struct rcp *c, int fd, const struct rcp_record *rec,
     const char *path, int error) must_check;
 

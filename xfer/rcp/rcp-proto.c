@@ -227,9 +227,10 @@ rcp_wanted_has(const struct strlist *wanted, const char *name)
 /* --- what a sink has (-Z) --- */
 
 void
-rcp_standing_write(char out[RCP_STANDING_LEN], const struct rcp_standing *s)
+rcp_sink_state_write(char out[RCP_SINK_STATE_LEN],
+    const struct rcp_sink_state *s)
 {
-	char text[RCP_STANDING_LEN + 1];
+	char text[RCP_SINK_STATE_LEN + 1];
 	int n;
 
 	if (s->kind == 'S')
@@ -237,20 +238,21 @@ rcp_standing_write(char out[RCP_STANDING_LEN], const struct rcp_standing *s)
 	else
 		n = snprintf(text, sizeof text, "%c%04o %lld %s", s->kind,
 		    s->mode & 07777, (long long)s->size, s->hash);
-	memset(out, ' ', RCP_STANDING_LEN);
+	memset(out, ' ', RCP_SINK_STATE_LEN);
 	memcpy(out, text, (size_t)n);
 }
 
 int
-rcp_standing_parse(struct rcp_standing *s, const char in[RCP_STANDING_LEN])
+rcp_sink_state_parse(struct rcp_sink_state *s,
+    const char in[RCP_SINK_STATE_LEN])
 {
-	char text[RCP_STANDING_LEN + 1];
+	char text[RCP_SINK_STATE_LEN + 1];
 	const char *p = text + 1;
 	bool ok = true;
 
-	memcpy(text, in, RCP_STANDING_LEN);
-	text[RCP_STANDING_LEN] = '\0';
-	*s = (struct rcp_standing){ .kind = text[0] };
+	memcpy(text, in, RCP_SINK_STATE_LEN);
+	text[RCP_SINK_STATE_LEN] = '\0';
+	*s = (struct rcp_sink_state){ .kind = text[0] };
 	if (s->kind == 'R' || s->kind == 'C') {
 		ok = take_mode(&p, &s->mode) && take(&p, ' ') &&
 		    take_number(&p, INT64_MAX, &s->size) && take(&p, ' ');

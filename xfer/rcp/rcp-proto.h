@@ -8,7 +8,7 @@
  * "T<mtime> <usec> <atime> <usec>" in front of either. The sink answers each
  * with a NUL, or with 1 or 2 and a line of text. With -Z of HPN-SSH a C
  * record has the hash of the file before the name, and the sink tells in
- * RCP_STANDING_LEN bytes what it has.
+ * RCP_SINK_STATE_LEN bytes what it has.
  *
  * Threads: any.
  */
@@ -25,12 +25,12 @@
 enum {
 	RCP_OK = 0,
 	RCP_WARNING = 1, /* a line follows, and the session goes on */
-	RCP_FATAL = 2,	 /* a line follows, and that was it */
+	RCP_FATAL = 2,	 /* a line follows, and the session is over */
 
 	RCP_LINE_MAX = 16384, /* bytes of a record that are taken */
 	RCP_HASH_LEN = 64,    /* BLAKE2b-512 */
 	RCP_HASH_HEX = 2 * RCP_HASH_LEN,
-	RCP_STANDING_LEN = 191,
+	RCP_SINK_STATE_LEN = 191,
 	RCP_WANTED_MAX = 4096, /* patterns that braces may make */
 };
 
@@ -49,23 +49,24 @@ int rcp_record_parse(struct rcp_record *rec, const char *line,
 /* A name of one directory entry: not empty, no slash, not . or .. */
 bool rcp_name_is_plain(const char *name);
 
-/* What a person asked of a remote shell: patterns, each the last part of
- * what request's braces stand for. Appends; ERR_LIMIT, ERR_NOMEM. */
+/* Which names a source may send. The user's request is a pattern for a remote
+ * shell: its braces are expanded, and the last part of each path is appended
+ * to wanted. ERR_LIMIT, ERR_NOMEM. */
 int rcp_wanted_add(struct strlist *wanted, const char *request) must_check;
 bool rcp_wanted_has(const struct strlist *wanted, const char *name);
 
-/* What a sink has of a file, with -Z. */
-struct rcp_standing {
+/* What a sink already has of a file, with -Z. */
+struct rcp_sink_state {
 	char kind; /* S: skip it; R: a part, or nothing; C: something else */
 	unsigned mode;
 	int64_t size;
 	char hash[RCP_HASH_HEX + 1]; /* of these bytes; empty: not told */
 };
 
-void rcp_standing_write(char out[RCP_STANDING_LEN],
-    const struct rcp_standing *s);
+void rcp_sink_state_write(char out[RCP_SINK_STATE_LEN],
+    const struct rcp_sink_state *s);
 /* ERR_FORMAT. */
-int rcp_standing_parse(struct rcp_standing *s,
-    const char in[RCP_STANDING_LEN]) must_check;
+int rcp_sink_state_parse(struct rcp_sink_state *s,
+    const char in[RCP_SINK_STATE_LEN]) must_check;
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * -Z: what the sink has already is not sent again. Both ends read their file
- * first, and compare hashes. A tail is written behind what is there, so that
- * a break leaves a part that the next try can go on with.
+ * -Z: bytes that the sink has already are not sent again. Both ends hash their
+ * file first and compare. New data is appended, so that a copy that is broken
+ * off leaves a file that the next try can continue.
  */
 #include <sys/stat.h>
 
@@ -15,7 +15,7 @@
 #include "base/mem.h"
 #include "xfer/rcp/rcp-internal.h"
 
-/* What the source tells after it has seen the sink's standing. */
+/* The source's reply to the state of the sink's file. */
 enum { MATCH = 'M', MISMATCH = 'F', WHOLE = '\0' };
 
 int
@@ -46,7 +46,7 @@ hash_bytes(struct rcp *c, int fd, int64_t size, struct digest *d)
 		n = fd_pread(fd, c->block,
 		    (size_t)MIN(size - at, (int64_t)RCP_BLOCK),
 		    (uint64_t)at);
-		if (n <= 0) /* what cannot be read shows when it is sent */
+		if (n <= 0) /* a read error is reported when data is sent */
 			return 0;
 		if ((r = digest_update(d, c->block, (size_t)n)) < 0)
 			return r;
@@ -80,7 +80,7 @@ rcp_hash_file(struct rcp *c, int fd, int64_t size,
 
 /* Is the sink's part the beginning of our file? */
 static int
-choose(struct rcp *c, int fd, int64_t size, const struct rcp_standing *s,
+choose(struct rcp *c, int fd, int64_t size, const struct rcp_sink_state *s,
     char *choice)
 {
 	char hex[RCP_HASH_HEX + 1];
@@ -98,21 +98,21 @@ choose(struct rcp *c, int fd, int64_t size, const struct rcp_standing *s,
 int
 rcp_resume_source(struct rcp *c, int fd, int64_t size, int64_t *start)
 {
-	char record[RCP_STANDING_LEN], choice;
-	struct rcp_standing s;
+	char record[RCP_SINK_STATE_LEN], choice;
+	struct rcp_sink_state s;
 	int r;
 
 	/* The record is the answer to C. */
-	c->owed--;
-	if ((r = rcp_settle(c)) < 0 ||
+	c->answers_due--;
+	if ((r = rcp_read_answers(c)) < 0 ||
 	    (r = rcp_get(c, record, 1)) < 0)
 		return r;
 	if (record[0] == RCP_WARNING || record[0] == RCP_FATAL)
-		return rcp_heard_message(c, (uint8_t)record[0]);
+		return rcp_peer_message(c, (uint8_t)record[0]);
 	if ((r = rcp_get(c, record + 1, sizeof record - 1)) < 0)
 		return r;
-	if (rcp_standing_parse(&s, record) < 0)
-		return rcp_violated(c, "bad answer to -Z");
+	if (rcp_sink_state_parse(&s, record) < 0)
+		return rcp_protocol_error(c, "bad answer to -Z");
 	if ((r = rcp_answer(c)) != 0)
 		return r;
 	if (s.kind == 'S')
@@ -128,22 +128,22 @@ rcp_resume_source(struct rcp *c, int fd, int64_t size, int64_t *start)
 /* --- sink --- */
 
 static int
-put_standing(struct rcp *c, const struct rcp_standing *s)
+put_standing(struct rcp *c, const struct rcp_sink_state *s)
 {
-	char record[RCP_STANDING_LEN];
+	char record[RCP_SINK_STATE_LEN];
 
-	rcp_standing_write(record, s);
+	rcp_sink_state_write(record, s);
 	return rcp_put(c, record, sizeof record);
 }
 
-/* hash: of what there is; only of what can be of use. */
+/* The hash is computed only where the file can be continued. */
 static int
-take_stock(struct rcp *c, int fd, const struct rcp_record *rec, bool existed,
-    struct rcp_standing *s, struct digest **hash)
+describe_file(struct rcp *c, int fd, const struct rcp_record *rec, bool existed,
+    struct rcp_sink_state *s, struct digest **hash)
 {
 	struct stat st;
 
-	*s = (struct rcp_standing){ .kind = 'R' };
+	*s = (struct rcp_sink_state){ .kind = 'R' };
 	if (!existed || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
 		return 0;
 	s->mode = st.st_mode & 07777;
@@ -156,7 +156,7 @@ take_stock(struct rcp *c, int fd, const struct rcp_record *rec, bool existed,
 }
 
 static bool
-is_whole(const struct rcp_standing *s, const struct rcp_record *rec)
+is_whole(const struct rcp_sink_state *s, const struct rcp_record *rec)
 {
 	return s->size > 0 && s->size == rec->size &&
 	    strcmp(s->hash, rec->hash) == 0;
@@ -165,7 +165,7 @@ is_whole(const struct rcp_standing *s, const struct rcp_record *rec)
 static int
 skip(struct rcp *c)
 {
-	const struct rcp_standing nothing = { .kind = 'S' };
+	const struct rcp_sink_state nothing = { .kind = 'S' };
 
 	return put_standing(c, &nothing);
 }
@@ -174,11 +174,11 @@ int
 rcp_resume_sink(struct rcp *c, int fd, const struct rcp_record *rec,
     bool existed, int64_t *start, struct digest **hash)
 {
-	struct rcp_standing s;
+	struct rcp_sink_state s;
 	char choice;
 	int r;
 
-	if ((r = take_stock(c, fd, rec, existed, &s, hash)) < 0)
+	if ((r = describe_file(c, fd, rec, existed, &s, hash)) < 0)
 		return r;
 	if (is_whole(&s, rec)) {
 		if ((r = skip(c)) < 0 || (r = rcp_ok(c)) < 0)
@@ -193,7 +193,7 @@ rcp_resume_sink(struct rcp *c, int fd, const struct rcp_record *rec,
 		return 0;
 	}
 	if (choice != MISMATCH && choice != WHOLE)
-		return rcp_violated(c, "bad choice for -Z");
+		return rcp_protocol_error(c, "bad choice for -Z");
 	digest_free(*hash);
 	*hash = NULL;
 	return digest_new(hash, DIGEST_BLAKE2B_512);
@@ -203,11 +203,11 @@ int
 rcp_resume_refuse(struct rcp *c, int fd, const struct rcp_record *rec,
     const char *path, int error)
 {
-	struct rcp_standing s = { .kind = 'S' };
+	struct rcp_sink_state s = { .kind = 'S' };
 	int r = 0;
 
 	if (fd >= 0)
-		r = take_stock(c, fd, rec, true, &s, NULL);
+		r = describe_file(c, fd, rec, true, &s, NULL);
 	if (r < 0 || (r = skip(c)) < 0)
 		return r;
 	if (is_whole(&s, rec))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The sink. All that it makes is below its target: names are single plain
- * ones, and those at the top must be what was asked for.
+ * The sink. All that it makes is below its target: a name is one plain path
+ * component, and names at the top must be among the requested ones.
  */
 #include <sys/stat.h>
 
@@ -24,9 +24,9 @@ struct incoming {
 	const char *path;
 	int fd;
 	bool existed;
-	int64_t start;	      /* bytes that stay as they are (-Z) */
-	struct digest *hash; /* of what is there so far (-Z) */
-	int error;	      /* errno of what went wrong here; 0 */
+	int64_t start;	      /* bytes that are not sent again (-Z) */
+	struct digest *hash; /* of what the file has so far (-Z) */
+	int error;	      /* first errno on this side; 0: none */
 };
 
 static int receive_into(struct rcp *c, const char *target, unsigned depth,
@@ -49,7 +49,7 @@ note(struct incoming *in, bool ok)
 		in->error = errno;
 }
 
-/* A file that may be read but not written can be whole already. */
+/* A file that may be read but not written may be complete already. */
 static bool
 open_file(struct rcp *c, struct incoming *in)
 {
@@ -79,8 +79,8 @@ write_block(struct incoming *in, const uint8_t *p, size_t len)
 	return 0;
 }
 
-/* All of it is read, whatever becomes of it, so that both ends know where
- * they are. */
+/* All data is read, even if it cannot be stored, so that both ends stay in
+ * step. */
 static int
 receive_data(struct rcp *c, struct incoming *in)
 {
@@ -101,7 +101,7 @@ receive_data(struct rcp *c, struct incoming *in)
 	return 0;
 }
 
-/* Length, mode, times; then it is closed. */
+/* Sets length, mode and times, and closes the file. */
 static void
 complete(struct rcp *c, struct incoming *in)
 {
@@ -150,7 +150,7 @@ receive_open(struct rcp *c, struct incoming *in)
 	rcp_progress_start(c, in->rec->name, in->rec->size, in->start);
 	if ((r = receive_data(c, in)) < 0)
 		return r;
-	/* The source says here if it could not read it all. */
+	/* The source reports here that it could not read all. */
 	answer = rcp_answer(c);
 	if (answer < 0)
 		return answer;
@@ -265,7 +265,7 @@ receive_entry(struct rcp *c, const struct rcp_record *rec,
 	return r;
 }
 
-/* Until E, or the end of input at the top. */
+/* Handles records until E, or at the top until the end of input. */
 static int
 receive_into(struct rcp *c, const char *target, unsigned depth,
     const struct strlist *wanted)
@@ -278,7 +278,7 @@ receive_into(struct rcp *c, const char *target, unsigned depth,
 	for (;; first = false) {
 		if ((r = rcp_next_record(c, &rec, first)) < 0)
 			return r;
-		if (r == 0) /* the source has left */
+		if (r == 0) /* the source closed the session */
 			return depth == 0 ? rcp_flush(c) : ERR_CLOSED;
 		log_debug("received %s", c->line);
 		if ((r = rcp_check_record(c, &rec, wanted, depth)) < 0)
@@ -308,7 +308,7 @@ rcp_receive(struct rcp *c, const char *target, const struct strlist *wanted)
 	int r;
 
 	if (c->opts.need_dir && !is_dir(target))
-		return rcp_ended(c, target,
+		return rcp_end_session(c, target,
 		    strerror(stat(target, &st) == 0 ? ENOTDIR : errno));
 	if ((r = rcp_ok(c)) < 0)
 		return r;

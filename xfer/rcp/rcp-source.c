@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The source. A record that is sure to be answered well is not waited for:
- * the end of a file goes out together with the next record, so that a file
- * costs one round trip.
+ * The source. It does not wait for the answer to a record that cannot fail:
+ * the end of a file is sent together with the next record, so that a file
+ * takes one round trip.
  */
 #include <sys/stat.h>
 
@@ -23,12 +23,12 @@ enum { SENT_MODES = S_ISUID | S_ISGID | S_IRWXU | S_IRWXG | S_IRWXO };
 
 static int send_path(struct rcp *c, const char *path);
 
-/* The answer is owed until the next rcp_settle(). */
+/* The answer is read by the next rcp_read_answers(). */
 static int
 put_line(struct rcp *c, const char *line)
 {
 	log_debug("sending %.*s", (int)strcspn(line, "\n"), line);
-	c->owed++;
+	c->answers_due++;
 	return rcp_put(c, line, strlen(line));
 }
 
@@ -37,7 +37,7 @@ put_times(struct rcp *c, const struct stat *st)
 {
 	char line[96];
 
-	/* What is before 1970 cannot be said. */
+	/* The record cannot express times before 1970. */
 	snprintf(line, sizeof line, "T%lld %ld %lld %ld\n",
 	    (long long)MAX(st->st_mtim.tv_sec, 0),
 	    st->st_mtim.tv_nsec / 1000,
@@ -125,15 +125,15 @@ send_file(struct rcp *c, int fd, const struct stat *st, const char *path,
 	if ((r = announce(c, 'C', st, size, hash, name)) < 0)
 		return r;
 	r = c->opts.resume ? rcp_resume_source(c, fd, size, &start) :
-			     rcp_settle(c);
-	if (r != 0) /* not wanted */
+			     rcp_read_answers(c);
+	if (r != 0) /* the sink refused it, or has it already */
 		return r < 0 ? r : 0;
 	rcp_progress_start(c, name, size, start);
 	r = send_data(c, fd, start, size, &wrong);
 	rcp_progress_finish(c, r == 0 && wrong == NULL);
 	if (r < 0)
 		return r;
-	c->owed++;
+	c->answers_due++;
 	if (wrong == NULL)
 		return rcp_ok(c);
 	rcp_fail(c, path, wrong);
@@ -193,7 +193,7 @@ send_dir(struct rcp *c, int fd, const struct stat *st, const char *path,
 	if (r == 0)
 		r = announce(c, 'D', st, 0, "", name);
 	if (r == 0)
-		r = rcp_settle(c);
+		r = rcp_read_answers(c);
 	if (r == 0)
 		r = send_entries(c, path, &names);
 	strlist_clear(&names);
@@ -202,7 +202,7 @@ send_dir(struct rcp *c, int fd, const struct stat *st, const char *path,
 	return put_line(c, "E\n");
 }
 
-/* --- what was named --- */
+/* --- the paths of the command line --- */
 
 static int
 send_open(struct rcp *c, int fd, const char *path, const char *name)
@@ -236,7 +236,7 @@ send_path(struct rcp *c, const char *path)
 	name = strndup(path + start, end - start);
 	if (name == NULL)
 		return ERR_NOMEM;
-	/* A FIFO must not keep us. */
+	/* Opening a FIFO must not block. */
 	fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0)
 		rcp_fail(c, path, strerror(errno));
@@ -260,7 +260,7 @@ rcp_send(struct rcp *c, char *const paths[], int n)
 	for (int i = 0; i < n; i++)
 		if ((r = send_path(c, paths[i])) < 0)
 			return r;
-	if ((r = rcp_settle(c)) < 0)
+	if ((r = rcp_read_answers(c)) < 0)
 		return r;
 	return rcp_flush(c);
 }

@@ -61,9 +61,9 @@ rcp_failures(const struct rcp *c)
 }
 
 bool
-rcp_heard(const struct rcp *c)
+rcp_got_input(const struct rcp *c)
 {
-	return c->heard;
+	return c->got_input;
 }
 
 /* --- bytes --- */
@@ -145,7 +145,7 @@ get_byte(struct rcp *c, uint8_t *byte)
 			return (int)n;
 		c->at = 0;
 		c->end = (size_t)n;
-		c->heard = true;
+		c->got_input = true;
 	}
 	*byte = c->input[c->at++];
 	return 1;
@@ -174,7 +174,7 @@ rcp_get_line(struct rcp *c, size_t have)
 
 	while ((r = get_byte(c, &byte)) > 0 && byte != '\n') {
 		if (have == sizeof c->line - 1)
-			return rcp_violated(c, "line too long");
+			return rcp_protocol_error(c, "line too long");
 		c->line[have++] = (char)byte;
 	}
 	c->line[have] = '\0';
@@ -183,24 +183,24 @@ rcp_get_line(struct rcp *c, size_t have)
 	return r == 0 ? ERR_CLOSED : 0;
 }
 
-/* --- what is said --- */
+/* --- messages --- */
 
 static void
-say_line(struct rcp *c, const char *line)
+print_line(struct rcp *c, const char *line)
 {
 	size_t size = strlen(line) * 4 + 1;
 	char *shown;
 
-	if (c->opts.say == NULL || (shown = malloc(size)) == NULL)
+	if (c->opts.print == NULL || (shown = malloc(size)) == NULL)
 		return;
 	str_escape(shown, size, line);
 	progress_clear_line(c->opts.progress);
-	c->opts.say(c->opts.say_arg, shown);
+	c->opts.print(c->opts.print_arg, shown);
 	free(shown);
 }
 
 static void
-say(struct rcp *c, const char *path, const char *text)
+print_failure(struct rcp *c, const char *path, const char *text)
 {
 	struct buf line;
 	char *s;
@@ -210,14 +210,14 @@ say(struct rcp *c, const char *path, const char *text)
 	    text);
 	c->failures++;
 	if ((s = buf_dup_string(&line)) != NULL)
-		say_line(c, s);
+		print_line(c, s);
 	free(s);
 	buf_clear(&line);
 }
 
-/* An error of writing shows again with what is written or read next. */
+/* No result: a write error shows again with the next write or read. */
 static void
-tell(struct rcp *c, const char *path, const char *text)
+send_failure(struct rcp *c, const char *path, const char *text)
 {
 	size_t size = strlen(path) * 4 + 1;
 	char *shown = malloc(size);
@@ -232,12 +232,12 @@ tell(struct rcp *c, const char *path, const char *text)
 void
 rcp_fail(struct rcp *c, const char *path, const char *text)
 {
-	say(c, path, text);
-	tell(c, path, text);
+	print_failure(c, path, text);
+	send_failure(c, path, text);
 }
 
 int
-rcp_ended(struct rcp *c, const char *path, const char *text)
+rcp_end_session(struct rcp *c, const char *path, const char *text)
 {
 	rcp_fail(c, path, text);
 	if (rcp_flush(c) < 0)
@@ -246,9 +246,9 @@ rcp_ended(struct rcp *c, const char *path, const char *text)
 }
 
 int
-rcp_violated(struct rcp *c, const char *what)
+rcp_protocol_error(struct rcp *c, const char *what)
 {
-	return rcp_ended(c, "protocol error", what);
+	return rcp_end_session(c, "protocol error", what);
 }
 
 /* --- answers --- */
@@ -260,14 +260,14 @@ rcp_ok(struct rcp *c)
 }
 
 int
-rcp_heard_message(struct rcp *c, uint8_t code)
+rcp_peer_message(struct rcp *c, uint8_t code)
 {
 	int r = rcp_get_line(c, 0);
 
 	if (r < 0)
 		return r;
 	c->failures++;
-	say_line(c, c->line);
+	print_line(c, c->line);
 	return code == RCP_FATAL ? ERR_CANCELLED : 1;
 }
 
@@ -282,22 +282,22 @@ rcp_answer(struct rcp *c)
 	if (code == RCP_OK)
 		return 0;
 	if (code == RCP_WARNING || code == RCP_FATAL)
-		return rcp_heard_message(c, code);
-	/* Not the protocol: what a shell or a profile has printed. */
+		return rcp_peer_message(c, code);
+	/* Not of the protocol: output of a shell or its profile. */
 	c->line[0] = (char)code;
 	if ((r = rcp_get_line(c, 1)) < 0)
 		return r;
 	c->failures++;
-	say_line(c, c->line);
+	print_line(c, c->line);
 	return ERR_PROTOCOL;
 }
 
 int
-rcp_settle(struct rcp *c)
+rcp_read_answers(struct rcp *c)
 {
 	int r = 0;
 
-	for (; c->owed > 0; c->owed--)
+	for (; c->answers_due > 0; c->answers_due--)
 		if ((r = rcp_answer(c)) < 0)
 			return r;
 	return r;
@@ -313,20 +313,20 @@ rcp_next_record(struct rcp *c, struct rcp_record *rec, bool first)
 
 	while ((r = get_byte(c, &byte)) > 0 &&
 	    (byte == RCP_WARNING || byte == RCP_FATAL))
-		if ((r = rcp_heard_message(c, byte)) < 0)
+		if ((r = rcp_peer_message(c, byte)) < 0)
 			return r;
 	if (r <= 0)
 		return r;
 	if (byte == '\n')
-		return rcp_violated(c, "unexpected <newline>");
+		return rcp_protocol_error(c, "unexpected <newline>");
 	c->line[0] = (char)byte;
 	if ((r = rcp_get_line(c, 1)) < 0)
 		return r;
 	if (rcp_record_parse(rec, c->line, c->opts.resume) == 0)
 		return 1;
 	if (!first || strchr("CDET", c->line[0]) != NULL)
-		return rcp_violated(c, "expected control record");
-	say_line(c, c->line);
+		return rcp_protocol_error(c, "expected control record");
+	print_line(c, c->line);
 	c->failures++;
 	return ERR_PROTOCOL;
 }
@@ -336,16 +336,17 @@ rcp_check_record(struct rcp *c, const struct rcp_record *rec,
     const struct strlist *wanted, unsigned depth)
 {
 	if (rec->type == 'E' && depth == 0)
-		return rcp_violated(c, "unexpected end of directory");
+		return rcp_protocol_error(c, "unexpected end of directory");
 	if (rec->type != 'C' && rec->type != 'D')
 		return 0;
 	if (!rcp_name_is_plain(rec->name))
-		return rcp_ended(c, "error: unexpected filename", rec->name);
+		return rcp_end_session(c, "error: unexpected filename",
+		    rec->name);
 	if (depth == 0 && wanted != NULL &&
 	    !rcp_wanted_has(wanted, rec->name))
-		return rcp_violated(c, "filename does not match request");
+		return rcp_protocol_error(c, "filename does not match request");
 	if (rec->type == 'D' && !c->opts.recursive)
-		return rcp_violated(c, "received directory without -r");
+		return rcp_protocol_error(c, "received directory without -r");
 	return 0;
 }
 
@@ -366,8 +367,8 @@ rcp_progress_finish(struct rcp *c, bool ok)
 	progress_finish(c->opts.progress, &c->item, ok, clock_us() / 1000);
 }
 
-/* What was idle is not saved up for later, but for a little that makes up
- * for waking late. */
+/* Time in which nothing was sent is not saved up, but for a little that makes
+ * up for late wake-ups. */
 static void
 keep_rate(struct rcp *c, size_t bytes)
 {

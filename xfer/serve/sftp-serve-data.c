@@ -102,7 +102,7 @@ open_part(const struct serve_op *op)
 	int fd = open(op->path, flags, op->mode);
 	bool made = (flags & O_CREAT) != 0 && (flags & O_EXCL) != 0;
 
-	if (fd < 0 && errno == EEXIST && op->may_remove)
+	if (fd < 0 && errno == EEXIST && op->open.may_remove)
 		fd = claim_part(op);
 	if (fd < 0)
 		return -1;
@@ -120,17 +120,17 @@ run_open(struct serve_op *op)
 	bool part = (op->flags & O_ACCMODE) != O_RDONLY &&
 	    xfer_is_part(op->path);
 
-	op->own_fd = part ? open_part(op) : open_file(op);
-	if (op->own_fd < 0)
+	op->own.fd = part ? open_part(op) : open_file(op);
+	if (op->own.fd < 0)
 		return -1;
-	op->remote = serve_is_remote(op->own_fd);
-	return fstat(op->own_fd, &op->st);
+	op->open.remote = serve_is_remote(op->own.fd);
+	return fstat(op->own.fd, &op->st);
 }
 
 static void
 done_open(struct sftp_serve *s, struct serve_op *op)
 {
-	struct serve_handle *h = &s->handles[op->place];
+	struct serve_handle *h = &s->handles[op->file.slot];
 
 	if (op->error != 0) {
 		serve_handle_close(s, h);
@@ -138,12 +138,12 @@ done_open(struct sftp_serve *s, struct serve_op *op)
 		return;
 	}
 	h->kind = SERVE_FILE;
-	h->fd = op->own_fd;
-	op->own_fd = -1;
-	s->remote = s->remote || op->remote;
+	h->fd = op->own.fd;
+	op->own.fd = -1;
+	s->remote = s->remote || op->open.remote;
 	h->append = (op->flags & O_APPEND) != 0;
 	h->key = (struct serve_key){ op->st.st_dev, op->st.st_ino };
-	serve_put_handle(s, op->id, op->place);
+	serve_put_handle(s, op->id, op->file.slot);
 }
 
 int
@@ -166,15 +166,15 @@ serve_open(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 	    (unsigned)op->mode);
 	if (s->opts.read_only && (pflags & ~(uint32_t)SFTP_O_READ) != 0)
 		return ERR_DENIED;
-	op->place = serve_handle_new(s, op->path);
-	if (op->place < 0) {
+	op->file.slot = serve_handle_new(s, op->path);
+	if (op->file.slot < 0) {
 		serve_status(s, op->id, SFTP_FAILURE);
 		return 0;
 	}
 	op->flags = open_flags(pflags);
-	op->may_remove = serve_allows(s, SFTP_REMOVE);
-	op->opens = (op->flags & O_TRUNC) == 0;
-	op->changes = (op->flags & (O_TRUNC | O_CREAT)) != 0;
+	op->open.may_remove = serve_allows(s, SFTP_REMOVE);
+	op->order.opens = (op->flags & O_TRUNC) == 0;
+	op->order.changes = (op->flags & (O_TRUNC | O_CREAT)) != 0;
 	op->run = run_open;
 	op->done = done_open;
 	return 0;
@@ -183,11 +183,11 @@ serve_open(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 static int
 run_close(struct serve_op *op)
 {
-	int fd = op->own_fd;
-	DIR *dir = op->own_dir;
+	int fd = op->own.fd;
+	DIR *dir = op->own.dir;
 
-	op->own_fd = -1;
-	op->own_dir = NULL;
+	op->own.fd = -1;
+	op->own.dir = NULL;
 	/* A file system may tell only now that data was lost. */
 	return dir != NULL ? closedir(dir) : close(fd);
 }
@@ -195,7 +195,7 @@ run_close(struct serve_op *op)
 static void
 done_close(struct sftp_serve *s, struct serve_op *op)
 {
-	struct serve_handle *h = &s->handles[op->place];
+	struct serve_handle *h = &s->handles[op->file.slot];
 
 	serve_log_close(s, h, op->flags == SERVE_DIR, "");
 	serve_handle_close(s, h);
@@ -211,8 +211,8 @@ serve_close(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 	if (err <= 0)
 		return err;
 	serve_touch_handle(s, op, h, true);
-	op->own_fd = h->fd;
-	op->own_dir = h->dir;
+	op->own.fd = h->fd;
+	op->own.dir = h->dir;
 	op->flags = (int)h->kind;
 	h->fd = -1;
 	h->dir = NULL;
@@ -243,7 +243,7 @@ run_read(struct serve_op *op)
 		errno = ENOMEM;
 		return -1;
 	}
-	n = fd_pread(op->fd, p + SERVE_DATA_HEAD, op->len, op->offset);
+	n = fd_pread(op->file.fd, p + SERVE_DATA_HEAD, op->len, op->file.offset);
 	if (n > 0 || (n == 0 && op->len == 0)) {
 		put_data_head(p, op->id, (size_t)n);
 		buf_commit(&op->data, SERVE_DATA_HEAD + (size_t)n);
@@ -264,7 +264,7 @@ done_read(struct sftp_serve *s, struct serve_op *op)
 		serve_status(s, op->id, SFTP_EOF);
 		return;
 	}
-	s->handles[op->place].bytes_read += len - SERVE_DATA_HEAD;
+	s->handles[op->file.slot].bytes_read += len - SERVE_DATA_HEAD;
 	if (buf_len(&s->out) == 0 && buf_err(&s->out) == 0) {
 		struct buf empty = s->out;
 
@@ -283,15 +283,16 @@ static ssize_t
 read_cached(struct sftp_serve *s, struct serve_handle *h,
     const struct iovec *iov, int count, const struct serve_op *op)
 {
+	uint64_t offset = op->file.offset;
 	struct serve_timer t;
 	struct stat st;
 	ssize_t n;
 
 	if (s->opts.threads > 0 && !h->no_nowait) {
-		n = preadv2(h->fd, iov, count, (off_t)op->offset, RWF_NOWAIT);
+		n = preadv2(h->fd, iov, count, (off_t)offset, RWF_NOWAIT);
 		if (n >= 0 && (size_t)n < op->len &&
 		    (fstat(h->fd, &st) != 0 || !S_ISREG(st.st_mode) ||
-			op->offset + (uint64_t)n < (uint64_t)st.st_size)) {
+			offset + (uint64_t)n < (uint64_t)st.st_size)) {
 			errno = EAGAIN;
 			return -1;
 		}
@@ -305,7 +306,7 @@ read_cached(struct sftp_serve *s, struct serve_handle *h,
 	}
 	serve_timer_begin(s, &t);
 	do
-		n = preadv(h->fd, iov, count, (off_t)op->offset);
+		n = preadv(h->fd, iov, count, (off_t)offset);
 	while (n < 0 && errno == EINTR);
 	serve_timer_end(s, &t);
 	return n;
@@ -319,7 +320,7 @@ static bool
 read_to(struct sftp_serve *s, struct serve_op *op, uint8_t *p, size_t room,
     size_t *placed)
 {
-	struct serve_handle *h = &s->handles[op->place];
+	struct serve_handle *h = &s->handles[op->file.slot];
 	size_t first = MIN(op->len, room - SERVE_DATA_HEAD);
 	struct iovec iov[2] = {
 		{ .iov_base = p + SERVE_DATA_HEAD, .iov_len = first },
@@ -362,10 +363,10 @@ read_at_once(struct sftp_serve *s, struct serve_op *op)
 
 	if (s->opts.eager || s->remote || serve_must_wait(s, op))
 		return false;
-	if (s->place.p != NULL && s->place.used == 0 &&
-	    s->place.room > SERVE_DATA_HEAD)
-		return read_to(s, op, s->place.p, s->place.room,
-		    &s->place.used);
+	if (s->direct.p != NULL && s->direct.used == 0 &&
+	    s->direct.room > SERVE_DATA_HEAD)
+		return read_to(s, op, s->direct.p, s->direct.room,
+		    &s->direct.used);
 	p = buf_reserve(&s->out, whole);
 	if (p == NULL)
 		return false;
@@ -389,12 +390,13 @@ serve_read(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 		return 0;
 	}
 	serve_touch_handle(s, op, h, false);
-	op->offset = op->from = offset;
+	op->file.offset = op->order.from = offset;
 	op->len = MIN(want, (uint32_t)SFTP_DATA_MAX);
-	op->to = offset + op->len < offset ? UINT64_MAX : offset + op->len;
+	op->order.to = offset + op->len < offset ? UINT64_MAX :
+						   offset + op->len;
 	if (read_at_once(s, op))
 		return 0;
-	op->waits = true;
+	op->duration = SERVE_WAITS;
 	op->run = run_read;
 	op->done = done_read;
 	return 0;
@@ -430,8 +432,8 @@ write_whole(int fd, const uint8_t *p, size_t len, uint64_t offset,
 static int
 run_write(struct serve_op *op)
 {
-	return write_whole(op->fd, buf_data(&op->data), buf_len(&op->data),
-	    op->offset, op->flags != 0, &op->count);
+	return write_whole(op->file.fd, buf_data(&op->data),
+	    buf_len(&op->data), op->file.offset, op->flags != 0, &op->count);
 }
 
 static void
@@ -446,7 +448,7 @@ answer_write(struct sftp_serve *s, uint32_t id, struct serve_handle *h,
 static void
 done_write(struct sftp_serve *s, struct serve_op *op)
 {
-	struct serve_handle *h = &s->handles[op->place];
+	struct serve_handle *h = &s->handles[op->file.slot];
 
 	h->bytes_written += op->count;
 	answer_write(s, op->id, h, op->error);
@@ -462,7 +464,7 @@ serve_write_begin(struct sftp_serve *s, struct rd *r, uint32_t id,
 	struct serve_write *w = &s->write;
 	struct serve_op *op = &w->op;
 
-	*w = (struct serve_write){ .id = id, .active = true };
+	*w = (struct serve_write){ .id = id, .state = SERVE_WRITE_PIECES };
 	serve_op_init(op, id);
 	w->handle = serve_get_handle(s, r, SERVE_FILE);
 	w->offset = rd_u64(r);
@@ -480,13 +482,14 @@ serve_write_begin(struct sftp_serve *s, struct rd *r, uint32_t id,
 	serve_touch_handle(s, op, w->handle, true);
 	op->run = run_write;
 	op->done = done_write;
-	op->offset = w->offset;
+	op->file.offset = w->offset;
 	op->flags = w->handle->append;
 	if (!w->handle->append && w->offset + w->left >= w->offset) {
-		op->from = w->offset;
-		op->to = w->offset + w->left;
+		op->order.from = w->offset;
+		op->order.to = w->offset + w->left;
 	}
-	w->gather = serve_must_wait(s, op) || serve_prefers_worker(s);
+	if (serve_must_wait(s, op) || serve_prefers_worker(s))
+		w->state = SERVE_WRITE_GATHER;
 	return 0;
 }
 
@@ -499,7 +502,7 @@ write_piece(struct sftp_serve *s, const uint8_t *p, size_t len)
 
 	if (len == 0 || w->error != 0)
 		return;
-	if (w->gather) {
+	if (w->state == SERVE_WRITE_GATHER) {
 		buf_put(&w->op.data, p, len);
 		if (buf_err(&w->op.data) != 0)
 			w->error = ENOMEM;
@@ -514,21 +517,23 @@ write_piece(struct sftp_serve *s, const uint8_t *p, size_t len)
 	w->handle->bytes_written += written;
 }
 
-/* Returns how many bytes belonged to the WRITE that is under way. */
+/* Returns how many of the bytes belonged to the WRITE that is arriving. */
 size_t
 serve_write_continue(struct sftp_serve *s, const uint8_t *p, size_t len)
 {
 	struct serve_write *w = &s->write;
 	size_t data = MIN(len, (size_t)w->left);
 	size_t skip = MIN(len - data, (size_t)w->skip);
+	bool gathered;
 
 	write_piece(s, p, data);
 	w->left -= (uint32_t)data;
 	w->skip -= (uint32_t)skip;
 	if (w->left > 0 || w->skip > 0)
 		return data + skip;
-	w->active = false;
-	if (w->gather && w->error == 0) {
+	gathered = w->state == SERVE_WRITE_GATHER;
+	w->state = SERVE_WRITE_NONE;
+	if (gathered && w->error == 0) {
 		serve_submit(s, &w->op);
 	} else {
 		answer_write(s, w->id, w->handle, w->error);
@@ -542,7 +547,7 @@ serve_write_continue(struct sftp_serve *s, const uint8_t *p, size_t len)
 static int
 run_fsync(struct serve_op *op)
 {
-	return fsync(op->fd);
+	return fsync(op->file.fd);
 }
 
 int
@@ -555,7 +560,7 @@ serve_fsync(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 		return err;
 	serve_verbose(s, "fsync \"%s\"", h->path);
 	serve_touch_handle(s, op, h, false);
-	op->is_long = true;
+	op->duration = SERVE_LONG;
 	op->run = run_fsync;
 	op->done = serve_done_status;
 	return 0;
@@ -567,13 +572,14 @@ static ssize_t
 copy_some(struct serve_op *op)
 {
 	size_t want = (size_t)MIN(op->count, (uint64_t)COPY_SLICE);
-	off_t from = (off_t)op->offset, to = (off_t)op->offset2;
+	off_t from = (off_t)op->file.offset, to = (off_t)op->to_file.offset;
 	uint64_t written = 0;
 	uint8_t *block;
 	ssize_t n;
 
 	if (op->flags == 0) {
-		n = copy_file_range(op->fd, &from, op->fd2, &to, want, 0);
+		n = copy_file_range(op->file.fd, &from, op->to_file.fd, &to,
+		    want, 0);
 		if (n > 0)
 			return n;
 		/* Files of /proc copy as empty that way. */
@@ -584,9 +590,9 @@ copy_some(struct serve_op *op)
 		errno = ENOMEM;
 		return -1;
 	}
-	n = pread(op->fd, block, MIN(want, (size_t)COPY_BLOCK), from);
-	if (n > 0 && write_whole(op->fd2, block, (size_t)n, op->offset2, false,
-			 &written) != 0)
+	n = pread(op->file.fd, block, MIN(want, (size_t)COPY_BLOCK), from);
+	if (n > 0 && write_whole(op->to_file.fd, block, (size_t)n,
+			 op->to_file.offset, false, &written) != 0)
 		return -1;
 	return n;
 }
@@ -598,25 +604,25 @@ run_copy(struct serve_op *op)
 	ssize_t n = copy_some(op);
 
 	if (n < 0)
-		return errno == EINTR ? (op->unfinished = true, 0) : -1;
+		return errno == EINTR ? (op->slice.unfinished = true, 0) : -1;
 	op->len += (size_t)n;
-	op->offset += (uint64_t)n;
-	op->offset2 += (uint64_t)n;
+	op->file.offset += (uint64_t)n;
+	op->to_file.offset += (uint64_t)n;
 	if (!to_end)
 		op->count -= (uint64_t)n;
 	if (n == 0 && !to_end && op->count > 0) {
 		errno = EIO; /* the source ended early */
 		return -1;
 	}
-	op->unfinished = n > 0 && op->count > 0;
+	op->slice.unfinished = n > 0 && op->count > 0;
 	return 0;
 }
 
 static void
 done_copy(struct sftp_serve *s, struct serve_op *op)
 {
-	s->handles[op->place].bytes_read += op->len;
-	s->handles[op->place2].bytes_written += op->len;
+	s->handles[op->file.slot].bytes_read += op->len;
+	s->handles[op->to_file.slot].bytes_written += op->len;
 	serve_done_status(s, op);
 }
 
@@ -627,26 +633,27 @@ serve_copy_data(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 	uint64_t len;
 	int err;
 
-	op->offset = rd_u64(r);
+	op->file.offset = rd_u64(r);
 	len = rd_u64(r);
 	to = serve_get_handle(s, r, SERVE_FILE);
-	op->offset2 = rd_u64(r);
+	op->to_file.offset = rd_u64(r);
 	if ((err = rd_err(r)) < 0)
 		return err;
 	if (from == NULL || to == NULL || from == to ||
-	    op->offset > INT64_MAX || op->offset2 > INT64_MAX) {
+	    op->file.offset > INT64_MAX || op->to_file.offset > INT64_MAX) {
 		serve_status(s, op->id, SFTP_FAILURE);
 		return 0;
 	}
 	serve_log(s, LOG_LVL_DEBUG1, "copy-data from \"%s\" to \"%s\"",
 	    from->path, to->path);
-	op->place = (int)(from - s->handles);
-	op->place2 = (int)(to - s->handles);
-	op->fd = from->fd;
-	op->fd2 = to->fd;
+	op->file.slot = (int)(from - s->handles);
+	op->to_file.slot = (int)(to - s->handles);
+	op->file.fd = from->fd;
+	op->to_file.fd = to->fd;
 	op->flags = to->append; /* the kernel does not append */
 	op->count = len != 0 ? len : UINT64_MAX;
-	op->changes = op->is_long = true; /* of two files: like a path */
+	op->order.changes = true; /* of two files: like a path */
+	op->duration = SERVE_LONG;
 	op->run = run_copy;
 	op->done = done_copy;
 	return 0;

@@ -23,7 +23,7 @@ run_statvfs(struct serve_op *op)
 	struct sftp_statvfs v;
 
 	if ((op->path != NULL ? statvfs(op->path, &st) :
-				fstatvfs(op->fd, &st)) != 0)
+				fstatvfs(op->file.fd, &st)) != 0)
 		return -1;
 	v = (struct sftp_statvfs){
 		.bsize = st.f_bsize,

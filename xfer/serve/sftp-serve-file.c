@@ -28,7 +28,7 @@ static int
 run_stat(struct serve_op *op)
 {
 	if (op->path == NULL)
-		return fstat(op->fd, &op->st);
+		return fstat(op->file.fd, &op->st);
 	return op->flags != 0 ? stat(op->path, &op->st) :
 				lstat(op->path, &op->st);
 }
@@ -154,7 +154,8 @@ serve_log_attrs(struct sftp_serve *s, const char *path,
 static int
 run_set(struct serve_op *op)
 {
-	return serve_apply_attrs(op->path, op->fd, op->flags != 0, &op->attrs);
+	return serve_apply_attrs(op->path, op->file.fd, op->flags != 0,
+	    &op->attrs);
 }
 
 static int
@@ -169,7 +170,7 @@ set_path(struct sftp_serve *s, struct serve_op *op, struct rd *r,
 		return err;
 	serve_log_attrs(s, op->path, &op->attrs);
 	op->flags = nofollow;
-	op->changes = true;
+	op->order.changes = true;
 	op->run = run_set;
 	op->done = serve_done_status;
 	return 0;
@@ -208,29 +209,29 @@ serve_fsetstat(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 static int
 run_opendir(struct serve_op *op)
 {
-	op->own_dir = opendir(op->path);
-	if (op->own_dir == NULL)
+	op->own.dir = opendir(op->path);
+	if (op->own.dir == NULL)
 		return -1;
-	op->remote = serve_is_remote(dirfd(op->own_dir));
-	return fstat(dirfd(op->own_dir), &op->st);
+	op->open.remote = serve_is_remote(dirfd(op->own.dir));
+	return fstat(dirfd(op->own.dir), &op->st);
 }
 
 static void
 done_opendir(struct sftp_serve *s, struct serve_op *op)
 {
-	struct serve_handle *h = &s->handles[op->place];
+	struct serve_handle *h = &s->handles[op->file.slot];
 
 	if (op->error != 0) {
 		serve_handle_close(s, h);
 		serve_done_status(s, op);
 		return;
 	}
-	s->remote = s->remote || op->remote;
+	s->remote = s->remote || op->open.remote;
 	h->kind = SERVE_DIR;
-	h->dir = op->own_dir;
-	op->own_dir = NULL;
+	h->dir = op->own.dir;
+	op->own.dir = NULL;
 	h->key = (struct serve_key){ op->st.st_dev, op->st.st_ino };
-	serve_put_handle(s, op->id, op->place);
+	serve_put_handle(s, op->id, op->file.slot);
 }
 
 int
@@ -240,8 +241,8 @@ serve_opendir(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 	if (op->path == NULL)
 		return rd_err(r);
 	serve_info(s, "opendir \"%s\"", op->path);
-	op->place = serve_handle_new(s, op->path);
-	if (op->place < 0) {
+	op->file.slot = serve_handle_new(s, op->path);
+	if (op->file.slot < 0) {
 		serve_status(s, op->id, SFTP_FAILURE);
 		return 0;
 	}
@@ -318,8 +319,8 @@ run_readdir(struct serve_op *op)
 	size_t room = NAMES_MAX_BYTES;
 
 	while (room > ENTRY_BYTES + 2 * NAME_MAX &&
-	    (de = readdir(op->dir)) != NULL) {
-		if (fstatat(dirfd(op->dir), de->d_name, &st,
+	    (de = readdir(op->file.dir)) != NULL) {
+		if (fstatat(dirfd(op->file.dir), de->d_name, &st,
 			AT_SYMLINK_NOFOLLOW) != 0)
 			continue; /* gone meanwhile */
 		buf_put(&op->data, &st, sizeof st);
@@ -380,7 +381,7 @@ serve_readdir(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 	if (err <= 0)
 		return err;
 	serve_touch_handle(s, op, h, true); /* its position */
-	op->dir = h->dir;
+	op->file.dir = h->dir;
 	op->run = run_readdir;
 	op->done = done_readdir;
 	return 0;
@@ -406,7 +407,7 @@ serve_mkdir(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 	    0777;
 	serve_info(s, "mkdir name \"%s\" mode 0%o", op->path,
 	    (unsigned)op->mode);
-	op->changes = true;
+	op->order.changes = true;
 	op->run = run_mkdir;
 	op->done = serve_done_status;
 	return 0;
@@ -434,7 +435,7 @@ change_one(struct sftp_serve *s, struct serve_op *op, struct rd *r,
 	if (op->path == NULL)
 		return rd_err(r);
 	serve_info(s, "%s name \"%s\"", what, op->path);
-	op->changes = true;
+	op->order.changes = true;
 	op->run = run;
 	op->done = serve_done_status;
 	return 0;
@@ -502,7 +503,7 @@ change_two(struct sftp_serve *s, struct serve_op *op, struct rd *r,
 	if (op->path == NULL || op->path2 == NULL)
 		return rd_err(r);
 	serve_info(s, "%s old \"%s\" new \"%s\"", what, op->path, op->path2);
-	op->changes = true;
+	op->order.changes = true;
 	op->run = run;
 	op->done = serve_done_status;
 	return 0;

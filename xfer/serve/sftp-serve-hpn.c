@@ -84,13 +84,13 @@ begin_hash(struct serve_op *op)
 	struct serve_hash *h = op->hash;
 	uint64_t size, blocks;
 
-	if (op->own_fd < 0) {
-		op->own_fd = open(op->path, O_RDONLY | O_CLOEXEC | O_NOCTTY |
+	if (op->own.fd < 0) {
+		op->own.fd = open(op->path, O_RDONLY | O_CLOEXEC | O_NOCTTY |
 			O_NONBLOCK);
-		if (op->own_fd < 0)
+		if (op->own.fd < 0)
 			return -1;
 	}
-	if (fstat(op->own_fd, &op->st) != 0)
+	if (fstat(op->own.fd, &op->st) != 0)
 		return -1;
 	errno = EIO; /* as FAILURE */
 	if (!S_ISREG(op->st.st_mode))
@@ -138,7 +138,7 @@ hash_some(struct serve_op *op, size_t *did)
 	struct serve_hash *h = op->hash;
 	uint64_t want = MIN(h->left, (uint64_t)HASH_READ), part;
 	const uint8_t *p = h->bytes;
-	ssize_t n = fd_pread(op->own_fd, h->bytes, (size_t)want, h->at);
+	ssize_t n = fd_pread(op->own.fd, h->bytes, (size_t)want, h->at);
 
 	if (n < 0)
 		return -1;
@@ -168,7 +168,8 @@ goes_on(const struct serve_op *op, size_t did)
 	if (op->flags != 0 || op->hash->left == 0)
 		return false;
 	return did < HASH_SLICE || (did < HASH_SLICE_MAX &&
-	    op->ahead != NULL && !ring_has_ready(op->ahead));
+	    op->slice.goes_first != NULL &&
+	    !ring_has_ready(op->slice.goes_first));
 }
 
 /* A slice: the next one waits for the loop, which has much to do while data
@@ -184,8 +185,8 @@ run_hash(struct serve_op *op)
 	while (goes_on(op, did))
 		if (hash_some(op, &did) != 0)
 			return -1;
-	op->unfinished = op->flags == 0 && h->left > 0;
-	return op->flags == 0 && !op->unfinished ? end_block(op) : 0;
+	op->slice.unfinished = op->flags == 0 && h->left > 0;
+	return op->flags == 0 && !op->slice.unfinished ? end_block(op) : 0;
 }
 
 static void
@@ -230,7 +231,8 @@ check_file(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 		serve_fail(s, op->id, SFTP_FAILURE,
 		    "No hash algorithm in common");
 	} else if (err == 0) {
-		op->is_long = h->left == 0 || h->left > HASH_READ;
+		if (h->left == 0 || h->left > HASH_READ)
+			op->duration = SERVE_LONG;
 		op->run = run_hash;
 		op->done = done_hash;
 	}
@@ -258,7 +260,7 @@ serve_check_file_handle(struct sftp_serve *s, struct serve_op *op,
 
 	if (err < 0)
 		return err;
-	if (h == NULL || (op->own_fd = fcntl(h->fd, F_DUPFD_CLOEXEC, 0)) < 0) {
+	if (h == NULL || (op->own.fd = fcntl(h->fd, F_DUPFD_CLOEXEC, 0)) < 0) {
 		serve_status(s, op->id, SFTP_FAILURE);
 		return 0;
 	}
@@ -272,7 +274,7 @@ serve_check_file_handle(struct sftp_serve *s, struct serve_op *op,
 static int
 run_times(struct serve_op *op)
 {
-	return futimens(op->fd, op->times);
+	return futimens(op->file.fd, op->times);
 }
 
 static void
@@ -350,16 +352,16 @@ serve_stat_ns(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 static int
 run_sparse_map(struct serve_op *op)
 {
-	off_t at = (off_t)op->offset, end;
+	off_t at = (off_t)op->file.offset, end;
 
 	for (;;) {
-		at = lseek(op->fd, at, SEEK_DATA);
+		at = lseek(op->file.fd, at, SEEK_DATA);
 		if (at < 0)
 			return errno == ENXIO ? 0 : -1; /* a hole to the end */
 		op->flags = op->count == EXTENTS_MAX;
 		if (op->flags)
 			return 0;
-		end = lseek(op->fd, at, SEEK_HOLE);
+		end = lseek(op->file.fd, at, SEEK_HOLE);
 		if (end < 0)
 			return errno == ENXIO ? 0 : -1;
 		buf_put_u64(&op->data, (uint64_t)at);
@@ -391,10 +393,10 @@ serve_sparse_map(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 	struct serve_handle *h = serve_get_handle(s, r, SERVE_FILE);
 	int err;
 
-	op->offset = rd_u64(r);
+	op->file.offset = rd_u64(r);
 	if ((err = rd_err(r)) < 0)
 		return err;
-	if (h == NULL || op->offset > INT64_MAX) {
+	if (h == NULL || op->file.offset > INT64_MAX) {
 		serve_status(s, op->id, SFTP_FAILURE);
 		return 0;
 	}

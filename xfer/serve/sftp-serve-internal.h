@@ -30,7 +30,7 @@ struct serve_io;
 enum {
 	SERVE_MODE_BITS = 07777,
 	SERVE_DATA_HEAD = 4 + 1 + 4 + 4, /* length, type, id, data length */
-	SERVE_HANDLE_WIRE = 4,		 /* bytes: place, generation */
+	SERVE_HANDLE_WIRE = 4,		 /* bytes: slot, generation */
 	/* length, type, id, handle, offset, length of the data */
 	SERVE_WRITE_HEAD = 4 + 1 + 4 + 4 + SERVE_HANDLE_WIRE + 8 + 4,
 };
@@ -43,7 +43,7 @@ struct serve_key {
 
 struct serve_handle {
 	enum { SERVE_FREE, SERVE_UNUSABLE, SERVE_FILE, SERVE_DIR } kind;
-	uint16_t generation; /* changes with each reuse of the place */
+	uint16_t generation; /* changes with each reuse of the slot */
 	int fd;
 	bool append;
 	bool no_nowait; /* the file system knows no RWF_NOWAIT */
@@ -51,7 +51,15 @@ struct serve_handle {
 	struct serve_key key;
 	char *path; /* owned; for log lines */
 	uint64_t bytes_read, bytes_written;
-	int next_free; /* place, or -1 */
+	int next_free; /* slot, or -1 */
+};
+
+/* Of an op that works on an open handle. */
+struct serve_target {
+	int slot; /* of the handle in s->handles, or -1 */
+	int fd;	  /* borrowed from it */
+	DIR *dir; /* the same */
+	uint64_t offset;
 };
 
 struct serve_op {
@@ -63,40 +71,54 @@ struct serve_op {
 	uint32_t id;
 	int error;
 
-	/*
-	 * What it depends on, see conflict() in sftp-serve-op.c. A path may
-	 * lead to any file; a file is touched in [from, to).
-	 */
-	enum { SERVE_TOUCHES_PATH, SERVE_TOUCHES_FILE, SERVE_TOUCHES_NOTHING }
-	touches;
-	struct serve_key key;
-	uint64_t from, to;
-	bool changes;
-	bool opens; /* a path that is opened, and no file is cut by that */
-	/* May take long, so that others go on and their replies overtake it;
-	 * in slices: run again while unfinished. */
-	bool is_long, unfinished;
-	struct ring *ahead; /* of a long one with a worker: what goes first */
-	bool waits;  /* for a disk, as is known */
-	bool remote; /* what it opened is not on this machine */
-	bool may_remove; /* of who opens */
+	/* Which requests it must not overtake, see conflict() in
+	 * sftp-serve-op.c. */
+	struct {
+		/* A path may lead to any file; a file is touched in
+		 * [from, to). */
+		enum {
+			SERVE_TOUCHES_PATH,
+			SERVE_TOUCHES_FILE,
+			SERVE_TOUCHES_NOTHING
+		} touches;
+		struct serve_key key;
+		uint64_t from, to;
+		bool changes;
+		bool opens; /* it opens a path, and cuts no file by that */
+	} order;
+
+	/* A long one is run by a worker, while the replies of later requests
+	 * overtake its own. */
+	enum {
+		SERVE_QUICK,
+		SERVE_WAITS, /* for a disk: the page cache does not have it */
+		SERVE_LONG
+	} duration;
+	/* A long one runs in slices: again while it is unfinished. */
+	struct {
+		bool unfinished;
+		struct ring *goes_first; /* work that ends a slice early;
+					  * NULL: the loop runs it */
+	} slice;
 
 	/* Arguments and results, as each request needs them. */
-	char *path, *path2; /* owned */
-	int place;	    /* of a handle, or -1 */
-	int fd;		    /* borrowed from a handle */
-	DIR *dir;	    /* the same */
-	int own_fd;	    /* owned */
-	DIR *own_dir;	    /* owned */
+	char *path, *path2;	     /* owned */
+	struct serve_target file;
+	struct serve_target to_file; /* of a copy */
+	struct {
+		int fd;	  /* -1: none */
+		DIR *dir; /* NULL: none */
+	} own; /* owned: opened by this op, or taken from a handle to close */
+	struct {
+		bool remote;	 /* it is on another machine */
+		bool may_remove; /* the client may remove files */
+	} open; /* of what is opened */
 	int flags;
 	mode_t mode;
 	struct sftp_attrs attrs;
 	struct timespec times[2];
 	struct stat st;
-	uint64_t offset, offset2;
 	size_t len;
-	int fd2;
-	int place2;
 	uint64_t count;
 	struct buf data;	 /* owned */
 	struct serve_hash *hash; /* owned */
@@ -104,39 +126,46 @@ struct serve_op {
 	struct serve_op *next, *prev; /* those that workers have */
 };
 
-/* A WRITE whose data is still arriving. */
+/* The WRITE whose data is arriving. */
 struct serve_write {
+	enum {
+		SERVE_WRITE_NONE,
+		SERVE_WRITE_PIECES, /* each goes to the file as it arrives */
+		SERVE_WRITE_GATHER, /* all goes to op, submitted at its end */
+	} state;
 	uint32_t id;
 	uint32_t left; /* bytes of data that are still to come */
 	uint32_t skip; /* then bytes of the message to pass over */
 	uint64_t offset;
 	struct serve_handle *handle; /* NULL: data is dropped */
 	int error;		     /* first errno */
-	bool active;
-	bool gather; /* into op, which is then submitted */
 	struct serve_op op;
 };
 
 struct sftp_serve {
 	struct sftp_serve_opts opts;
+	enum {
+		SERVE_AWAITS_INIT,
+		SERVE_ANSWERS,
+		SERVE_ENDS, /* what workers still have is not answered */
+	} state;
 	struct buf in;	/* requests that are not whole or not acted on yet */
 	struct buf out; /* replies */
 	struct serve_write write;
 	struct serve_handle *handles; /* owned */
-	int handles_cap, handles_max, free_handle;
+	int handles_cap, handles_max, free_slot;
 	uint64_t enabled; /* bit per row of the table */
-	bool initialised;
-	bool ending; /* what workers still have is not answered */
 	struct serve_io *io; /* workers and what they have; NULL: none yet */
 	struct serve_op parked; /* has to wait for others, all behind it too */
 	bool has_parked;
-	/* Where the reply of a READ may go at once; p NULL: nowhere. */
+	/* The caller's room, where the reply of a READ may go at once; p NULL:
+	 * none. */
 	struct {
 		uint8_t *p;
 		size_t room, used; /* bytes */
 		bool whole;	   /* nothing stands before it in the packet */
-	} place;
-	bool held; /* a READ is waiting for it */
+	} direct;
+	bool read_waits; /* a READ is kept back until there is such room */
 	uint64_t slow_until_us; /* the file system lets us wait these days */
 	bool remote; /* has to do with other machines */
 	int suspect; /* so many calls more are looked at closely */
@@ -149,8 +178,8 @@ struct sftp_serve {
 };
 
 /*
- * A request's handler fills in op (zeroed but for id and the numbers of
- * descriptors and places, which are -1), or answers at once and leaves run
+ * A request's handler fills in op (zeroed but for id, and for descriptors and
+ * slots, which are -1), or answers at once and leaves run
  * alone. It returns ERR_* when the message is malformed (a BAD_MESSAGE status
  * is then sent) and has answered nothing in that case.
  */
@@ -240,7 +269,7 @@ size_t serve_write_continue(struct sftp_serve *s, const uint8_t *p,
 
 /* sftp-serve-reply.c.
  *
- * Handles. New: place number or ERR_LIMIT, ERR_NOMEM; on success it owns
+ * Handles. New: its slot, or ERR_LIMIT, ERR_NOMEM; on success it owns
  * fd or dir. Reading gives NULL if there is no such handle (not an error
  * of the message). */
 int serve_handle_new(struct sftp_serve *s, const char *path) must_check;
@@ -252,7 +281,7 @@ struct serve_handle *serve_get_handle(struct sftp_serve *s, struct rd *r,
 int serve_check_handle(struct sftp_serve *s, const struct serve_op *op,
     const struct rd *r, const struct serve_handle *h,
     uint32_t status) must_check;
-void serve_put_handle(struct sftp_serve *s, uint32_t id, int place);
+void serve_put_handle(struct sftp_serve *s, uint32_t id, int slot);
 /* before: "", or "forced " */
 void serve_log_close(struct sftp_serve *s, const struct serve_handle *h,
     bool is_dir, const char *before);

@@ -28,8 +28,9 @@
 #include "xfer/serve/sftp-serve-internal.h"
 
 enum {
-	PLACES = 32,	    /* ops under way; each may hold a READ's data */
-	LONG_PLACES = 16,   /* digests, copies */
+	SLOTS = 32,	    /* ops that workers have; each may keep a READ's
+			     * data */
+	LONG_SLOTS = 16,    /* digests, copies */
 	SLOW_US = 2000,	    /* a call that took so long waited for a disk */
 	SLOW_FOR_US = 1000 * 1000, /* and so may those that follow */
 	SUSPECTS = 64,
@@ -38,7 +39,7 @@ enum {
 struct serve_io {
 	struct ring *rings[2]; /* short and long ones */
 	struct worker_pool *pool;
-	struct serve_op under_way; /* head of the list */
+	struct serve_op running; /* head of the list of what workers have */
 	size_t count;
 	int event_fd;
 };
@@ -48,8 +49,9 @@ struct serve_io {
 void
 serve_op_init(struct serve_op *op, uint32_t id)
 {
-	*op = (struct serve_op){ .id = id, .place = -1, .place2 = -1,
-		.fd = -1, .fd2 = -1, .own_fd = -1 };
+	*op = (struct serve_op){ .id = id, .own.fd = -1,
+		.file = { .slot = -1, .fd = -1 },
+		.to_file = { .slot = -1, .fd = -1 } };
 }
 
 void
@@ -59,10 +61,10 @@ serve_op_clear(struct serve_op *op)
 	free(op->path2);
 	buf_clear(&op->data);
 	serve_hash_free(op->hash);
-	if (op->own_fd >= 0)
-		close(op->own_fd);
-	if (op->own_dir != NULL)
-		closedir(op->own_dir);
+	if (op->own.fd >= 0)
+		close(op->own.fd);
+	if (op->own.dir != NULL)
+		closedir(op->own.dir);
 	serve_op_init(op, 0);
 }
 
@@ -70,7 +72,7 @@ static void
 run(struct serve_op *op)
 {
 	errno = 0;
-	op->unfinished = false;
+	op->slice.unfinished = false;
 	op->error = op->run(op) == 0 ? 0 : errno != 0 ? errno : EIO;
 }
 
@@ -108,7 +110,7 @@ serve_io_free(struct sftp_serve *s)
 	if (io == NULL)
 		return;
 	worker_stop(io->pool);
-	for (op = io->under_way.next; op != NULL; op = next) {
+	for (op = io->running.next; op != NULL; op = next) {
 		next = op->next;
 		serve_op_clear(op);
 	}
@@ -134,8 +136,8 @@ have_workers(struct sftp_serve *s)
 	if (io == NULL)
 		return false;
 	io->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	io->rings[0] = ring_new(PLACES, sizeof(struct serve_op));
-	io->rings[1] = ring_new(LONG_PLACES, sizeof(struct serve_op));
+	io->rings[0] = ring_new(SLOTS, sizeof(struct serve_op));
+	io->rings[1] = ring_new(LONG_SLOTS, sizeof(struct serve_op));
 	conf.rings[0] = io->rings[0];
 	conf.rings[1] = io->rings[1];
 	conf.arg = io;
@@ -213,18 +215,19 @@ serve_prefers_worker(struct sftp_serve *s)
 static bool
 conflict(const struct serve_op *a, const struct serve_op *b)
 {
-	if (a->touches == SERVE_TOUCHES_NOTHING ||
-	    b->touches == SERVE_TOUCHES_NOTHING ||
-	    (!a->changes && !b->changes))
+	if (a->order.touches == SERVE_TOUCHES_NOTHING ||
+	    b->order.touches == SERVE_TOUCHES_NOTHING ||
+	    (!a->order.changes && !b->order.changes))
 		return false;
-	if (a->touches == SERVE_TOUCHES_FILE &&
-	    b->touches == SERVE_TOUCHES_FILE)
-		return a->key.dev == b->key.dev && a->key.ino == b->key.ino &&
-		    a->from < b->to && b->from < a->to;
-	if (a->opens && b->opens)
+	if (a->order.touches == SERVE_TOUCHES_FILE &&
+	    b->order.touches == SERVE_TOUCHES_FILE)
+		return a->order.key.dev == b->order.key.dev &&
+		    a->order.key.ino == b->order.key.ino &&
+		    a->order.from < b->order.to && b->order.from < a->order.to;
+	if (a->order.opens && b->order.opens)
 		return strcmp(a->path, b->path) == 0;
-	if (a->opens || b->opens)
-		return a->touches == b->touches;
+	if (a->order.opens || b->order.opens)
+		return a->order.touches == b->order.touches;
 	return true;
 }
 
@@ -233,7 +236,7 @@ serve_must_wait(const struct sftp_serve *s, const struct serve_op *op)
 {
 	if (s->io == NULL)
 		return false;
-	for (const struct serve_op *at = s->io->under_way.next; at != NULL;
+	for (const struct serve_op *at = s->io->running.next; at != NULL;
 	    at = at->next)
 		if (conflict(at, op))
 			return true;
@@ -243,17 +246,17 @@ serve_must_wait(const struct sftp_serve *s, const struct serve_op *op)
 bool
 sftp_serve_end(struct sftp_serve *s)
 {
-	s->ending = true;
+	s->state = SERVE_ENDS;
 	if (s->has_parked)
 		serve_op_clear(&s->parked);
 	s->has_parked = false;
 	buf_reset(&s->out);
 	serve_collect(s);
-	return !sftp_serve_under_way(s);
+	return !sftp_serve_has_work(s);
 }
 
 bool
-sftp_serve_under_way(const struct sftp_serve *s)
+sftp_serve_has_work(const struct sftp_serve *s)
 {
 	return s->has_parked || (s->io != NULL && s->io->count > 0);
 }
@@ -264,21 +267,22 @@ static bool
 post(struct sftp_serve *s, const struct serve_op *op)
 {
 	struct serve_io *io = s->io;
-	struct ring *r = io->rings[op->is_long ? 1 : 0];
+	struct ring *r = io->rings[op->duration == SERVE_LONG];
 	struct serve_op *job = ring_next(r);
 
 	if (job == NULL)
 		return false;
 	*job = *op;
-	job->ahead = op->is_long ? io->rings[0] : NULL;
+	job->slice.goes_first =
+	    op->duration == SERVE_LONG ? io->rings[0] : NULL;
 	/* A digest sees what was written before it; nobody waits for it. */
 	if (op->hash != NULL)
-		job->touches = SERVE_TOUCHES_NOTHING;
-	job->prev = &io->under_way;
-	job->next = io->under_way.next;
+		job->order.touches = SERVE_TOUCHES_NOTHING;
+	job->prev = &io->running;
+	job->next = io->running.next;
 	if (job->next != NULL)
 		job->next->prev = job;
-	io->under_way.next = job;
+	io->running.next = job;
 	io->count++;
 	ring_post(r);
 	worker_kick(io->pool);
@@ -293,7 +297,7 @@ run_here(struct sftp_serve *s, struct serve_op *op)
 	serve_timer_begin(s, &t);
 	do
 		run(op);
-	while (op->unfinished && op->error == 0);
+	while (op->slice.unfinished && op->error == 0);
 	serve_timer_end(s, &t);
 	answer(s, op);
 }
@@ -306,7 +310,8 @@ begin(struct sftp_serve *s, struct serve_op *op)
 
 	if (serve_must_wait(s, op))
 		return false;
-	worker = op->is_long || op->waits ? have_workers(s) : serve_prefers_worker(s);
+	worker = op->duration != SERVE_QUICK ? have_workers(s) :
+					       serve_prefers_worker(s);
 	if (worker)
 		return post(s, op);
 	run_here(s, op);
@@ -333,13 +338,13 @@ collect_one(struct sftp_serve *s, struct ring *r, struct serve_op *job)
 		job->next->prev = job->prev;
 	job->prev->next = job->next;
 	s->io->count--;
-	/* The next user of the place shall find nothing of this one. */
+	/* The next user of the slot shall find nothing of this one. */
 	serve_op_init(job, 0);
 	ring_release(r);
-	if (s->ending)
+	if (s->state == SERVE_ENDS)
 		serve_op_clear(&op);
-	else if (op.unfinished && op.error == 0)
-		ENSURE(post(s, &op)); /* its place is free again */
+	else if (op.slice.unfinished && op.error == 0)
+		ENSURE(post(s, &op)); /* its slot is free again */
 	else
 		answer(s, &op);
 }
@@ -368,7 +373,8 @@ serve_collect(struct sftp_serve *s)
 
 	if (io == NULL)
 		return;
-	/* Also without work: a worker may wake us for what we had seen. */
+	/* Also without work: a worker may wake us for what was collected
+	 * before. */
 	(void)!read(io->event_fd, &count, sizeof count);
 	do {
 		collect_done(s);

@@ -25,8 +25,8 @@ handles_grow(struct sftp_serve *s)
 		return ERR_NOMEM;
 	for (int i = cap - 1; i >= s->handles_cap; i--) {
 		grown[i].fd = -1;
-		grown[i].next_free = s->free_handle;
-		s->free_handle = i;
+		grown[i].next_free = s->free_slot;
+		s->free_slot = i;
 	}
 	s->handles = grown;
 	s->handles_cap = cap;
@@ -37,23 +37,23 @@ int
 serve_handle_new(struct sftp_serve *s, const char *path)
 {
 	struct serve_handle *h;
-	int place, r;
+	int slot, r;
 
-	if (s->free_handle < 0 && (r = handles_grow(s)) < 0)
+	if (s->free_slot < 0 && (r = handles_grow(s)) < 0)
 		return r;
-	place = s->free_handle;
-	h = &s->handles[place];
+	slot = s->free_slot;
+	h = &s->handles[slot];
 	h->path = strdup(path);
 	if (h->path == NULL)
 		return ERR_NOMEM;
-	s->free_handle = h->next_free;
+	s->free_slot = h->next_free;
 	h->bytes_read = h->bytes_written = 0;
 	h->append = h->no_nowait = false;
 	h->key = (struct serve_key){ 0 };
 	h->dir = NULL;
 	h->fd = -1;
 	h->kind = SERVE_UNUSABLE; /* until it is open */
-	return place;
+	return slot;
 }
 
 void
@@ -71,8 +71,8 @@ serve_handle_close(struct sftp_serve *s, struct serve_handle *h)
 	h->path = NULL;
 	h->kind = SERVE_FREE;
 	h->generation++;
-	h->next_free = s->free_handle;
-	s->free_handle = (int)(h - s->handles);
+	h->next_free = s->free_slot;
+	s->free_slot = (int)(h - s->handles);
 	errno = saved;
 }
 
@@ -81,14 +81,14 @@ serve_get_handle(struct sftp_serve *s, struct rd *r, int kind)
 {
 	struct span wire = rd_string(r);
 	struct serve_handle *h;
-	int place;
+	int slot;
 
 	if (wire.len != SERVE_HANDLE_WIRE)
 		return NULL;
-	place = wire_get_u16(wire.p);
-	if (place >= s->handles_cap)
+	slot = wire_get_u16(wire.p);
+	if (slot >= s->handles_cap)
 		return NULL;
-	h = &s->handles[place];
+	h = &s->handles[slot];
 	if (h->kind <= SERVE_UNUSABLE || h->generation != wire_get_u16(wire.p + 2))
 		return NULL;
 	return (kind == SERVE_FREE || (int)h->kind == kind) ? h : NULL;
@@ -129,24 +129,24 @@ void
 serve_touch_handle(struct sftp_serve *s, struct serve_op *op,
     const struct serve_handle *h, bool changes)
 {
-	op->touches = SERVE_TOUCHES_FILE;
-	op->key = h->key;
-	op->from = 0;
-	op->to = UINT64_MAX;
-	op->changes = changes;
-	op->place = (int)(h - s->handles);
-	op->fd = serve_handle_fd(h);
+	op->order.touches = SERVE_TOUCHES_FILE;
+	op->order.key = h->key;
+	op->order.from = 0;
+	op->order.to = UINT64_MAX;
+	op->order.changes = changes;
+	op->file.slot = (int)(h - s->handles);
+	op->file.fd = serve_handle_fd(h);
 }
 
 void
-serve_put_handle(struct sftp_serve *s, uint32_t id, int place)
+serve_put_handle(struct sftp_serve *s, uint32_t id, int slot)
 {
 	buf_put_u32(&s->out, 1 + 4 + 4 + SERVE_HANDLE_WIRE);
 	buf_put_u8(&s->out, SFTP_HANDLE);
 	buf_put_u32(&s->out, id);
 	buf_put_u32(&s->out, SERVE_HANDLE_WIRE);
-	buf_put_u16(&s->out, (uint16_t)place);
-	buf_put_u16(&s->out, s->handles[place].generation);
+	buf_put_u16(&s->out, (uint16_t)slot);
+	buf_put_u16(&s->out, s->handles[slot].generation);
 }
 
 /* --- fields and replies --- */

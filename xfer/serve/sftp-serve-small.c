@@ -131,7 +131,7 @@ serve_put_file(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 	if (op->path2 == NULL || buf_err(&op->data) != 0)
 		return ERR_NOMEM;
 	log_put(s, op);
-	op->changes = op->opens = true;
+	op->order.changes = op->order.opens = true;
 	op->run = run_put;
 	op->done = done_put;
 	return 0;
@@ -148,7 +148,7 @@ read_all(struct serve_op *op, size_t size)
 	errno = ENOMEM;
 	if (p == NULL)
 		return -1;
-	n = fd_pread_all(op->own_fd, p, size, 0);
+	n = fd_pread_all(op->own.fd, p, size, 0);
 	if (n < 0)
 		return -1;
 	if ((size_t)n < size)
@@ -163,14 +163,14 @@ run_get(struct serve_op *op)
 	struct sftp_attrs attrs;
 	uint8_t byte;
 
-	op->own_fd = open(op->path,
+	op->own.fd = open(op->path,
 	    O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	if (op->own_fd < 0 || fstat(op->own_fd, &op->st) != 0)
+	if (op->own.fd < 0 || fstat(op->own.fd, &op->st) != 0)
 		return -1;
 	if (!S_ISREG(op->st.st_mode) || (uint64_t)op->st.st_size > op->len)
 		return refuse();
 	/* What claims to be empty may be one of /proc. */
-	if (op->st.st_size == 0 && pread(op->own_fd, &byte, 1, 0) != 0)
+	if (op->st.st_size == 0 && pread(op->own.fd, &byte, 1, 0) != 0)
 		return refuse();
 	sftp_attrs_from_stat(&attrs, &op->st);
 	sftp_put_attrs(&op->data, &attrs);

@@ -24,7 +24,8 @@
 enum {
 	HANDLES_LIMIT = 65535,
 	RESERVED_FDS = 5,
-	HELD_MAX = 64 * 1024, /* bytes of requests that wait for a place */
+	WAITING_MAX = 64 * 1024, /* bytes of requests behind a READ that
+				  * is kept back */
 };
 
 struct request {
@@ -192,7 +193,7 @@ sftp_serve_new(struct sftp_serve **out, const struct sftp_serve_opts *opts)
 	s->opts = *opts;
 	buf_init(&s->in);
 	buf_init(&s->out);
-	s->free_handle = -1;
+	s->free_slot = -1;
 	serve_op_init(&s->parked, 0);
 	serve_op_init(&s->write.op, 0);
 	s->handles_max = 256;
@@ -267,7 +268,7 @@ handle_init(struct sftp_serve *s, struct rd *r)
 		buf_put_cstring(&s->out, requests[i].version);
 	}
 	buf_close_string(&s->out, mark);
-	s->initialised = true;
+	s->state = SERVE_ANSWERS;
 	return 0;
 }
 
@@ -314,7 +315,7 @@ handle_message(struct sftp_serve *s, const uint8_t *p, size_t len)
 	uint32_t id, refused;
 	int err;
 
-	if (!s->initialised)
+	if (s->state == SERVE_AWAITS_INIT)
 		return type == SFTP_INIT ? handle_init(s, &r) : ERR_PROTOCOL;
 	id = rd_u32(&r);
 	if (r.err != 0)
@@ -362,7 +363,7 @@ bytes_needed(const struct sftp_serve *s, const uint8_t *p, size_t len,
 	if (body < 5 || body > SFTP_MESSAGE_MAX)
 		return ERR_PROTOCOL;
 	*need = 4 + (size_t)body;
-	if (body < SERVE_WRITE_HEAD - 4 || !s->initialised)
+	if (body < SERVE_WRITE_HEAD - 4 || s->state == SERVE_AWAITS_INIT)
 		return 0;
 	if (len < 13) {
 		*need = 13; /* to the end of the handle's length */
@@ -376,21 +377,22 @@ bytes_needed(const struct sftp_serve *s, const uint8_t *p, size_t len,
 }
 
 /*
- * A READ waits for a place to read to, if there will be one: an empty one,
- * and large enough to save the copy.
+ * A READ is kept back until the caller gives room to read to, if it will: room
+ * that has nothing in it yet, and enough to save the copy.
  */
 static bool
-held(const struct sftp_serve *s, const uint8_t *p, size_t need)
+waits_for_room(const struct sftp_serve *s, const uint8_t *p, size_t need)
 {
 	size_t want;
 
-	if (!s->opts.direct || !s->initialised || p[4] != SFTP_READ ||
-	    need != SERVE_WRITE_HEAD)
+	if (!s->opts.direct || s->state == SERVE_AWAITS_INIT ||
+	    p[4] != SFTP_READ || need != SERVE_WRITE_HEAD)
 		return false;
-	if (s->place.p == NULL || s->place.used > 0 || buf_len(&s->out) > 0)
+	if (s->direct.p == NULL || s->direct.used > 0 || buf_len(&s->out) > 0)
 		return true;
 	want = wire_get_u32(p + need - 4);
-	return !s->place.whole && want / 8 * 7 + SERVE_DATA_HEAD > s->place.room;
+	return !s->direct.whole &&
+	    want / 8 * 7 + SERVE_DATA_HEAD > s->direct.room;
 }
 
 /* Acts on a message whose `need` bytes are at p. */
@@ -426,7 +428,7 @@ step(struct sftp_serve *s, const uint8_t *p, size_t len)
 	bool streamed;
 	int err;
 
-	if (s->write.active) {
+	if (s->write.state != SERVE_WRITE_NONE) {
 		take = serve_write_continue(s, from, there);
 		if (have > 0)
 			buf_consume(&s->in, take);
@@ -436,8 +438,8 @@ step(struct sftp_serve *s, const uint8_t *p, size_t len)
 	if (err < 0)
 		return err;
 	if (there >= need && need > 4) {
-		s->held = held(s, from, need);
-		if (s->held)
+		s->read_waits = waits_for_room(s, from, need);
+		if (s->read_waits)
 			return 0;
 		err = act(s, from, need, streamed);
 		if (have > 0)
@@ -454,13 +456,13 @@ ssize_t
 sftp_serve_input(struct sftp_serve *s, const uint8_t *p, size_t len)
 {
 	size_t used = 0, before;
-	bool was_active;
+	bool was_writing;
 	ssize_t n;
 
 	serve_collect(s);
 	for (;;) {
-		was_active = s->write.active;
-		if (sftp_serve_blocked(s) && !was_active)
+		was_writing = s->write.state != SERVE_WRITE_NONE;
+		if (sftp_serve_blocked(s) && !was_writing)
 			break;
 		before = buf_len(&s->in);
 		if (used == len && before == 0)
@@ -470,11 +472,11 @@ sftp_serve_input(struct sftp_serve *s, const uint8_t *p, size_t len)
 			return n;
 		used += (size_t)n;
 		if (n == 0 && buf_len(&s->in) == before &&
-		    was_active == s->write.active)
+		    was_writing == (s->write.state != SERVE_WRITE_NONE))
 			break;
 	}
-	if (s->held && buf_len(&s->in) < HELD_MAX) {
-		n = (ssize_t)MIN(len - used, HELD_MAX - buf_len(&s->in));
+	if (s->read_waits && buf_len(&s->in) < WAITING_MAX) {
+		n = (ssize_t)MIN(len - used, WAITING_MAX - buf_len(&s->in));
 		buf_put(&s->in, p + used, (size_t)n);
 		used += (size_t)n;
 	}
@@ -496,17 +498,17 @@ sftp_serve_take(struct sftp_serve *s, uint8_t *p, size_t max)
 		n += len;
 		if (n == max || buf_len(&s->out) > 0)
 			break;
-		s->place.p = p + n;
-		s->place.room = max - n;
-		s->place.used = 0;
-		s->place.whole = n == 0;
+		s->direct.p = p + n;
+		s->direct.room = max - n;
+		s->direct.used = 0;
+		s->direct.whole = n == 0;
 		before = buf_len(&s->in);
 		used = sftp_serve_input(s, p, 0);
-		s->place.p = NULL;
+		s->direct.p = NULL;
 		if (used < 0)
 			return used;
-		n += s->place.used;
-		if (s->place.used == 0 && buf_len(&s->out) == 0 &&
+		n += s->direct.used;
+		if (s->direct.used == 0 && buf_len(&s->out) == 0 &&
 		    buf_len(&s->in) == before)
 			break;
 	}
@@ -516,5 +518,6 @@ sftp_serve_take(struct sftp_serve *s, uint8_t *p, size_t max)
 bool
 sftp_serve_idle(const struct sftp_serve *s)
 {
-	return buf_len(&s->out) == 0 && !s->held && !sftp_serve_under_way(s);
+	return buf_len(&s->out) == 0 && !s->read_waits &&
+	    !sftp_serve_has_work(s);
 }

@@ -79,7 +79,7 @@ bool sftp_serve_blocked(const struct sftp_serve *s);
 /* True if all that was asked is answered, and nothing waits to be sent. */
 bool sftp_serve_idle(const struct sftp_serve *s);
 /* True if workers have something to do or to hand in. */
-bool sftp_serve_under_way(const struct sftp_serve *s);
+bool sftp_serve_has_work(const struct sftp_serve *s);
 /* Readable when workers have finished something: call sftp_serve_input(), also
  * with nothing. -1 as long as there are none. */
 int sftp_serve_fd(const struct sftp_serve *s);

@@ -179,8 +179,8 @@ out:
 	return r;
 }
 
-/* Answers that nobody waits for any more; without a reader the child would
- * fail over them. Bounded, for the peer may never stop. */
+/* Reads and drops the last replies: a child that cannot write them would fail.
+ * Bounded in bytes and time, as the peer may never stop. */
 static void
 drain(const struct xfer_pipe *p)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What carries an SFTP session's bytes. The engine does not know: it is
- * handed a table of functions of a driver, which moves the bytes of all its
- * sessions and waits for more. A driver takes what is to be sent with
- * sftp_take(), and hands on what came with sftp_feed() and sftp_feed_end().
+ * What carries the bytes of an SFTP session. The engine only sees a table of
+ * functions of a driver, which moves the bytes of all its sessions and waits
+ * for more. A driver takes the output of a session with sftp_take(), and gives
+ * it the replies with sftp_feed() and sftp_feed_end().
  *
- * The driver of all that is real is the process's event loop. Here is the
- * carrier over descriptors, and the start of a program (an ssh client, an
- * sftp-server) at their other end; a channel of this process is another.
+ * In programs the driver is the process's event loop; tests have others. Here
+ * is the carrier over descriptors, and the start of a program (an ssh client,
+ * an sftp-server) behind them; a channel of this process is another carrier.
  *
  * Threads: the loop's.
  */
@@ -59,8 +59,8 @@ int xfer_pipe_open(struct xfer_pipe *p, struct loop *loop, int fd_in,
  * and output at the other end; its standard error is ours. */
 int xfer_pipe_spawn(struct xfer_pipe *p, struct loop *loop,
     char *const argv[]) must_check;
-/* This carries s from now on, and s is told by sftp_attach(). Close before
- * the next turn when s is freed. */
+/* p carries s from now on (calls sftp_attach()). When s is freed p must be
+ * closed before the next turn. */
 void xfer_pipe_attach(struct xfer_pipe *p, struct sftp *s);
 /* Closes, and waits for the child; its exit status, 128 + signal, or 0. */
 int xfer_pipe_close(struct xfer_pipe *p);

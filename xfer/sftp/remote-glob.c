@@ -82,7 +82,8 @@ expand_part(struct sftp *s, const char *base, const char *part,
 	return r < 0 ? r : e.err; /* a directory that cannot be read is empty */
 }
 
-/* Appends to each base the part, literally; whether it exists is seen later. */
+/* Appends a part without magic to each base; keep_existing() checks the names
+ * later. */
 static int
 append_literal(struct strlist *bases, const char *text)
 {
@@ -130,7 +131,7 @@ next_part(struct sftp *s, struct strlist *bases, const char *part, bool magic)
 	return r;
 }
 
-/* Keeps what exists: literal parts behind magic ones were not looked up. */
+/* Keeps names that exist: parts without magic were appended unchecked. */
 static int
 keep_existing(struct sftp *s, const struct strlist *names,
     struct strlist *out)

@@ -14,7 +14,7 @@
 
 enum {
 	HANDLES_DEFAULT = 100,
-	HANDLES_LIKELY = 256, /* of a server that will tell */
+	HANDLES_EXPECTED = 256, /* of a server that is about to tell */
 };
 
 /* --- life --- */
@@ -28,9 +28,9 @@ sftp_new(struct sftp **out)
 		return ERR_NOMEM;
 	buf_init(&s->in);
 	buf_init(&s->out);
-	s->free_place = -1;
-	s->data.place = -1;
-	s->write.place = -1;
+	s->free_slot = -1;
+	s->data.slot = -1;
+	s->write.slot = -1;
 	s->files.first = s->files.last = -1;
 	buf_put_u32(&s->out, 5);
 	buf_put_u8(&s->out, SFTP_INIT);
@@ -249,8 +249,8 @@ uint32_t
 sftp_handles_max(const struct sftp *s)
 {
 	if (s->limits.open_handles == 0)
-		return s->limits_pending ? HANDLES_LIKELY : HANDLES_DEFAULT;
-	return (uint32_t)MIN(s->limits.open_handles, (uint64_t)SFTP_PLACES_MAX);
+		return s->limits_pending ? HANDLES_EXPECTED : HANDLES_DEFAULT;
+	return (uint32_t)MIN(s->limits.open_handles, (uint64_t)SFTP_SLOTS_MAX);
 }
 
 size_t
@@ -283,7 +283,7 @@ bool
 sftp_guess_handle(const struct sftp *s, struct sftp_handle *h)
 {
 	*h = (struct sftp_handle){ .len = 4 };
-	return !s->opened && sftp_keeps_order(s);
+	return !s->handle_requested && sftp_keeps_order(s);
 }
 
 /* --- with a carrier --- */

@@ -7,8 +7,9 @@
  *
  * The data of a READ goes to the caller's function in pieces, straight from
  * the input. The data of a WRITE is put by the caller straight into the
- * message, or read from a file when the message is taken. What the peer sends is bounded: by what was asked for, and by
- * SFTP_MESSAGE_MAX for the rest; an unknown id ends the session.
+ * message, or read from a file when the message is taken. The peer cannot send
+ * more than was requested, or SFTP_MESSAGE_MAX where nothing was; an unknown id
+ * ends the session.
  *
  * Threads: one at a time. Callbacks may make new requests, but not free the
  * session.
@@ -112,14 +113,14 @@ int sftp_step(struct sftp *s, bool more, int timeout_ms) must_check;
 /* Steps until *done. */
 int sftp_run_until(struct sftp *s, const bool *done) must_check;
 
-/* Ask. Limits are defaults until the server told; data limits are never
- * over what it takes. */
+/* State of the session. Limits are defaults until the server has sent its own;
+ * data limits never exceed what it accepts. */
 bool sftp_is_ready(const struct sftp *s); /* version and limits are known */
 bool sftp_has_version(const struct sftp *s); /* so extensions are known */
 int sftp_error(const struct sftp *s);
 bool sftp_has(const struct sftp *s, enum sftp_extension ext);
-/* Which server it is, by its extensions; they differ in what can be relied
- * on. All that is made to depend on that asks here. */
+/* Which server it is, recognized by its extensions. Whatever depends on the
+ * behaviour of one server is decided by this. */
 enum sftp_server {
 	SFTP_SERVER_OTHER,   /* or not known yet */
 	SFTP_SERVER_OPENSSH, /* or another that offers the same */

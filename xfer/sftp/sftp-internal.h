@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Inside of the SFTP client engine: what sftp-engine.c (life, output, what
- * is asked of it), sftp-request.c and sftp-reply.c share. Nobody else
- * includes it.
+ * Inside of the SFTP client engine: shared by sftp-engine.c (life, output,
+ * state of the session), sftp-request.c and sftp-reply.c. Nobody else includes
+ * it.
  *
- * Requests under way are places of one table. An id is a place and a count
- * that changes with each use, so that an answer that comes twice or was
- * never asked for is noticed. The output is bytes, and WRITEs whose data is
- * still in its file (s->files).
+ * Each request without an answer has a slot of one table. Its id is the slot
+ * and a count that changes with each use, so that an answer that comes twice
+ * or belongs to no request is noticed. The output is bytes, and WRITEs whose
+ * data is still in its file (s->files).
  *
  * Threads: one at a time.
  */
@@ -22,7 +22,7 @@
 #include "xfer/sftp/carrier.h"
 #include "xfer/sftp/sftp-engine.h"
 
-enum { SFTP_PLACES_MAX = 0x10000 };
+enum { SFTP_SLOTS_MAX = 0x10000 };
 #define SFTP_CHECK_ALGORITHM "sha256"
 
 struct sftp_request {
@@ -37,7 +37,7 @@ struct sftp_request {
 		int fd, error;
 		uint64_t us;	    /* that reading took */
 		size_t before; /* bytes of s->out between it and the last */
-		int next;      /* place; -1 */
+		int next;      /* slot; -1 */
 	} file; /* of a WRITE from a file */
 	sftp_data_fn data;
 	sftp_done_fn done;
@@ -49,30 +49,30 @@ struct sftp {
 	struct buf in, out;
 	int err; /* sticky: why the session is over */
 	struct sftp_request *requests;
-	int cap, free_place;
+	int cap, free_slot;
 	size_t pending;
 	/* A DATA reply whose bytes are still arriving. */
 	struct {
 		uint32_t left, len;
 		uint64_t offset;
-		int place; /* -1: none */
+		int slot; /* -1: none */
 	} data;
 	struct {
 		size_t mark;
 		uint32_t room;
-		int place;
+		int slot;
 		size_t head;
 	} write;
 	/* WRITEs whose data is read when it is taken, in the order of the
 	 * output, which has only their heads. */
 	struct {
-		int first, last; /* places; -1: none */
+		int first, last; /* slots; -1: none */
 		size_t before;	 /* sum of theirs */
 		size_t left;	 /* bytes, the same */
 	} files;
 	uint32_t version;
 	bool limits_pending;
-	bool opened; /* a handle was asked for */
+	bool handle_requested; /* once: OPEN or OPENDIR was sent */
 	struct sftp_limits limits;
 	bool has[SFTP_EXT_COUNT];
 	struct xfer_carrier carrier;
@@ -88,10 +88,10 @@ extern const struct sftp_offer sftp_extensions[SFTP_EXT_COUNT];
 /* The session is over: all that is under way is answered with err. The first
  * err stays. */
 void sftp_end(struct sftp *s, int err);
-/* Frees the place of a request, then calls its done. */
-void sftp_complete(struct sftp *s, int place, const struct sftp_reply *reply);
+/* Frees the slot of a request, then calls its done. */
+void sftp_complete(struct sftp *s, int slot, const struct sftp_reply *reply);
 /* Tells the carrier, if there is one, of output that was just queued. */
 void sftp_wake(const struct sftp *s);
-void sftp_ask_limits(struct sftp *s, sftp_done_fn done, void *arg);
+void sftp_request_limits(struct sftp *s, sftp_done_fn done, void *arg);
 
 #endif

@@ -71,20 +71,20 @@ take_version(struct sftp *s, struct rd *r)
 		return ERR_PROTOCOL;
 	if (s->has[SFTP_EXT_LIMITS]) {
 		s->limits_pending = true;
-		sftp_ask_limits(s, limits_done, s);
+		sftp_request_limits(s, limits_done, s);
 	}
 	return 0;
 }
 
 /* The request that an id belongs to; NULL: none of ours. */
 static struct sftp_request *
-find(const struct sftp *s, uint32_t id, int *place)
+find(const struct sftp *s, uint32_t id, int *slot)
 {
-	*place = (int)(id & 0xffff);
-	if (*place >= s->cap || !s->requests[*place].used ||
-	    s->requests[*place].count != id >> 16)
+	*slot = (int)(id & 0xffff);
+	if (*slot >= s->cap || !s->requests[*slot].used ||
+	    s->requests[*slot].count != id >> 16)
 		return NULL;
-	return &s->requests[*place];
+	return &s->requests[*slot];
 }
 
 /* Which reply, besides STATUS, a request may have. */
@@ -126,14 +126,14 @@ take_message(struct sftp *s, const uint8_t *p, size_t len)
 	struct sftp_reply reply = { .type = rd_u8(&r) };
 	struct sftp_request *q;
 	uint32_t id;
-	int place;
+	int slot;
 
 	if (s->version == 0)
 		return reply.type == SFTP_VERSION_REPLY ?
 		    take_version(s, &r) :
 		    ERR_PROTOCOL;
 	id = rd_u32(&r);
-	q = find(s, id, &place);
+	q = find(s, id, &slot);
 	/* Nor is there an answer to what is not all sent. */
 	if (r.err != 0 || q == NULL || !reply_fits(q, reply.type) ||
 	    q->file.left > 0)
@@ -168,7 +168,7 @@ take_message(struct sftp *s, const uint8_t *p, size_t len)
 	}
 	if (r.err != 0)
 		return ERR_PROTOCOL;
-	sftp_complete(s, place, &reply);
+	sftp_complete(s, slot, &reply);
 	return s->err;
 }
 
@@ -178,13 +178,13 @@ data_begin(struct sftp *s, const uint8_t *p)
 {
 	uint32_t body = wire_get_u32(p), id = wire_get_u32(p + 5);
 	uint32_t len = wire_get_u32(p + 9);
-	int place;
-	struct sftp_request *q = find(s, id, &place);
+	int slot;
+	struct sftp_request *q = find(s, id, &slot);
 
 	if (s->version == 0 || q == NULL || q->type != SFTP_READ ||
 	    len > q->want || len == 0 || body != DATA_HEAD - 4 + len)
 		return ERR_PROTOCOL;
-	s->data.place = place;
+	s->data.slot = slot;
 	s->data.left = s->data.len = len;
 	s->data.offset = q->offset;
 	return 0;
@@ -193,7 +193,7 @@ data_begin(struct sftp *s, const uint8_t *p)
 static size_t
 data_continue(struct sftp *s, const uint8_t *p, size_t len)
 {
-	struct sftp_request *q = &s->requests[s->data.place];
+	struct sftp_request *q = &s->requests[s->data.slot];
 	size_t n = MIN(len, (size_t)s->data.left);
 
 	q->data(q->arg, s->data.offset, p, n);
@@ -202,10 +202,10 @@ data_continue(struct sftp *s, const uint8_t *p, size_t len)
 	if (s->data.left == 0) {
 		struct sftp_reply reply = { .type = SFTP_DATA,
 			.data_len = s->data.len };
-		int place = s->data.place;
+		int slot = s->data.slot;
 
-		s->data.place = -1;
-		sftp_complete(s, place, &reply);
+		s->data.slot = -1;
+		sftp_complete(s, slot, &reply);
 	}
 	return n;
 }
@@ -244,7 +244,7 @@ feed_step(struct sftp *s, const uint8_t *p, size_t len)
 	bool data;
 	int r;
 
-	if (s->data.place >= 0)
+	if (s->data.slot >= 0)
 		return (ssize_t)data_continue(s, p, len);
 	r = bytes_needed(at, have > 0 ? have : len, &need, &data);
 	if (r < 0)

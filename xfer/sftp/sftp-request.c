@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* The client engine's requests: their places, and their messages. */
+/* The client engine's requests: their slots, and their messages. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -31,20 +31,20 @@ const struct sftp_offer sftp_extensions[SFTP_EXT_COUNT] = {
 };
 
 static int
-places_grow(struct sftp *s)
+slots_grow(struct sftp *s)
 {
 	int cap = s->cap > 0 ? s->cap * 2 : 64;
 	struct sftp_request *grown;
 
-	if (s->cap >= SFTP_PLACES_MAX)
+	if (s->cap >= SFTP_SLOTS_MAX)
 		return ERR_LIMIT;
 	grown = recallocarray(s->requests, (size_t)s->cap, (size_t)cap,
 	    sizeof *grown);
 	if (grown == NULL)
 		return ERR_NOMEM;
 	for (int i = cap - 1; i >= s->cap; i--) {
-		grown[i].next_free = s->free_place;
-		s->free_place = i;
+		grown[i].next_free = s->free_slot;
+		s->free_slot = i;
 	}
 	s->requests = grown;
 	s->cap = cap;
@@ -52,65 +52,65 @@ places_grow(struct sftp *s)
 }
 
 /*
- * A place for a request, or -1: then the session is over and done was
+ * A slot for a request, or -1: then the session is over and done was
  * called with the reason.
  */
 static int
-place_new(struct sftp *s, uint8_t type, sftp_done_fn done, void *arg)
+slot_new(struct sftp *s, uint8_t type, sftp_done_fn done, void *arg)
 {
 	struct sftp_reply reply = { .err = s->err };
 	struct sftp_request *q;
-	int place;
+	int slot;
 
-	if (s->err == 0 && s->free_place < 0 &&
-	    (reply.err = places_grow(s)) < 0)
+	if (s->err == 0 && s->free_slot < 0 &&
+	    (reply.err = slots_grow(s)) < 0)
 		sftp_end(s, reply.err);
 	if (reply.err < 0) {
 		if (done != NULL)
 			done(arg, &reply);
 		return -1;
 	}
-	place = s->free_place;
-	q = &s->requests[place];
-	s->free_place = q->next_free;
+	slot = s->free_slot;
+	q = &s->requests[slot];
+	s->free_slot = q->next_free;
 	*q = (struct sftp_request){ .used = true, .type = type, .done = done,
 		.arg = arg, .count = (uint16_t)(q->count + 1) };
 	s->pending++;
-	return place;
+	return slot;
 }
 
 void
-sftp_complete(struct sftp *s, int place, const struct sftp_reply *reply)
+sftp_complete(struct sftp *s, int slot, const struct sftp_reply *reply)
 {
-	struct sftp_request q = s->requests[place];
+	struct sftp_request q = s->requests[slot];
 
-	s->requests[place].used = false;
-	s->requests[place].next_free = s->free_place;
-	s->free_place = place;
+	s->requests[slot].used = false;
+	s->requests[slot].next_free = s->free_slot;
+	s->free_slot = slot;
 	s->pending--;
 	if (q.done != NULL)
 		q.done(q.arg, reply);
 }
 
 static uint32_t
-place_id(const struct sftp *s, int place)
+slot_id(const struct sftp *s, int slot)
 {
-	return (uint32_t)s->requests[place].count << 16 | (uint32_t)place;
+	return (uint32_t)s->requests[slot].count << 16 | (uint32_t)slot;
 }
 
 /* Starts a message; its mark for finish(), or 0 if there is no session. */
 static size_t
-start(struct sftp *s, uint8_t type, sftp_done_fn done, void *arg, int *place)
+start(struct sftp *s, uint8_t type, sftp_done_fn done, void *arg, int *slot)
 {
 	size_t mark;
 
-	*place = place_new(s, type, done, arg);
-	if (*place < 0)
+	*slot = slot_new(s, type, done, arg);
+	if (*slot < 0)
 		return 0;
-	s->opened |= type == SFTP_OPEN || type == SFTP_OPENDIR;
+	s->handle_requested |= type == SFTP_OPEN || type == SFTP_OPENDIR;
 	mark = buf_open_string(&s->out);
 	buf_put_u8(&s->out, type);
-	buf_put_u32(&s->out, place_id(s, *place));
+	buf_put_u32(&s->out, slot_id(s, *slot));
 	return mark;
 }
 
@@ -139,8 +139,8 @@ void
 sftp_open(struct sftp *s, const char *path, uint32_t pflags,
     const struct sftp_attrs *attrs, sftp_done_fn done, void *arg)
 {
-	int place;
-	size_t mark = start(s, SFTP_OPEN, done, arg, &place);
+	int slot;
+	size_t mark = start(s, SFTP_OPEN, done, arg, &slot);
 
 	if (mark == 0)
 		return;
@@ -154,14 +154,14 @@ void
 sftp_read(struct sftp *s, const struct sftp_handle *h, uint64_t offset,
     uint32_t len, sftp_data_fn data, sftp_done_fn done, void *arg)
 {
-	int place;
-	size_t mark = start(s, SFTP_READ, done, arg, &place);
+	int slot;
+	size_t mark = start(s, SFTP_READ, done, arg, &slot);
 
 	if (mark == 0)
 		return;
-	s->requests[place].want = len;
-	s->requests[place].offset = offset;
-	s->requests[place].data = data;
+	s->requests[slot].want = len;
+	s->requests[slot].offset = offset;
+	s->requests[slot].data = data;
 	put_handle(s, h);
 	buf_put_u64(&s->out, offset);
 	buf_put_u32(&s->out, len);
@@ -198,18 +198,18 @@ sftp_write_finish(struct sftp *s, uint32_t len, sftp_done_fn done, void *arg)
 {
 	size_t head = s->write.head;
 	uint8_t *p;
-	int place;
+	int slot;
 
 	ENSURE(len <= s->write.room);
 	p = len > 0 ? buf_reserve(&s->out, head + s->write.room) : NULL;
 	s->write.room = 0;
 	if (p == NULL)
 		return;
-	place = place_new(s, SFTP_WRITE, done, arg);
-	if (place < 0)
+	slot = slot_new(s, SFTP_WRITE, done, arg);
+	if (slot < 0)
 		return;
 	wire_put_u32(p, (uint32_t)head - 4 + len);
-	wire_put_u32(p + 5, place_id(s, place));
+	wire_put_u32(p + 5, slot_id(s, slot));
 	wire_put_u32(p + head - 4, len);
 	buf_commit(&s->out, head + len);
 	sftp_wake(s);
@@ -219,8 +219,8 @@ void
 sftp_write_file(struct sftp *s, const struct sftp_handle *h, uint64_t offset,
     uint32_t len, int fd, sftp_done_fn done, void *arg)
 {
-	int place;
-	size_t mark = start(s, SFTP_WRITE, done, arg, &place);
+	int slot;
+	size_t mark = start(s, SFTP_WRITE, done, arg, &slot);
 	struct sftp_request *q;
 
 	if (mark == 0)
@@ -234,17 +234,17 @@ sftp_write_file(struct sftp *s, const struct sftp_handle *h, uint64_t offset,
 	/* The data is counted too. */
 	wire_put_u32((uint8_t *)buf_data(&s->out) + mark - 4,
 	    (uint32_t)(buf_len(&s->out) - mark) + len);
-	q = &s->requests[place];
+	q = &s->requests[slot];
 	q->offset = offset;
 	q->file.len = q->file.left = len;
 	q->file.fd = fd;
 	q->file.before = buf_len(&s->out) - s->files.before;
 	q->file.next = -1;
 	if (s->files.last >= 0)
-		s->requests[s->files.last].file.next = place;
+		s->requests[s->files.last].file.next = slot;
 	else
-		s->files.first = place;
-	s->files.last = place;
+		s->files.first = slot;
+	s->files.last = slot;
 	s->files.before += q->file.before;
 	s->files.left += len;
 	sftp_wake(s);
@@ -254,8 +254,8 @@ void
 sftp_path_request(struct sftp *s, enum sftp_type type, const char *path,
     sftp_done_fn done, void *arg)
 {
-	int place;
-	size_t mark = start(s, (uint8_t)type, done, arg, &place);
+	int slot;
+	size_t mark = start(s, (uint8_t)type, done, arg, &slot);
 
 	if (mark == 0)
 		return;
@@ -267,8 +267,8 @@ void
 sftp_attrs_request(struct sftp *s, enum sftp_type type, const char *path,
     const struct sftp_attrs *attrs, sftp_done_fn done, void *arg)
 {
-	int place;
-	size_t mark = start(s, (uint8_t)type, done, arg, &place);
+	int slot;
+	size_t mark = start(s, (uint8_t)type, done, arg, &slot);
 
 	if (mark == 0)
 		return;
@@ -281,8 +281,8 @@ void
 sftp_two_paths(struct sftp *s, enum sftp_type type, const char *first,
     const char *second, sftp_done_fn done, void *arg)
 {
-	int place;
-	size_t mark = start(s, (uint8_t)type, done, arg, &place);
+	int slot;
+	size_t mark = start(s, (uint8_t)type, done, arg, &slot);
 
 	if (mark == 0)
 		return;
@@ -295,8 +295,8 @@ void
 sftp_handle_request(struct sftp *s, enum sftp_type type,
     const struct sftp_handle *h, sftp_done_fn done, void *arg)
 {
-	int place;
-	size_t mark = start(s, (uint8_t)type, done, arg, &place);
+	int slot;
+	size_t mark = start(s, (uint8_t)type, done, arg, &slot);
 
 	if (mark == 0)
 		return;
@@ -315,8 +315,8 @@ void
 sftp_fsetstat(struct sftp *s, const struct sftp_handle *h,
     const struct sftp_attrs *attrs, sftp_done_fn done, void *arg)
 {
-	int place;
-	size_t mark = start(s, SFTP_FSETSTAT, done, arg, &place);
+	int slot;
+	size_t mark = start(s, SFTP_FSETSTAT, done, arg, &slot);
 
 	if (mark == 0)
 		return;
@@ -329,8 +329,8 @@ static size_t
 start_ext(struct sftp *s, enum sftp_extension ext, sftp_done_fn done,
     void *arg)
 {
-	int place;
-	size_t mark = start(s, SFTP_EXTENDED, done, arg, &place);
+	int slot;
+	size_t mark = start(s, SFTP_EXTENDED, done, arg, &slot);
 
 	if (mark != 0)
 		buf_put_cstring(&s->out, sftp_extensions[ext].name);
@@ -338,7 +338,7 @@ start_ext(struct sftp *s, enum sftp_extension ext, sftp_done_fn done,
 }
 
 void
-sftp_ask_limits(struct sftp *s, sftp_done_fn done, void *arg)
+sftp_request_limits(struct sftp *s, sftp_done_fn done, void *arg)
 {
 	size_t mark = start_ext(s, SFTP_EXT_LIMITS, done, arg);
 
@@ -406,8 +406,8 @@ void
 sftp_check_file(struct sftp *s, const struct sftp_handle *h, uint64_t offset,
     uint64_t len, uint32_t block, sftp_done_fn done, void *arg)
 {
-	int place;
-	size_t mark = start(s, SFTP_EXTENDED, done, arg, &place);
+	int slot;
+	size_t mark = start(s, SFTP_EXTENDED, done, arg, &slot);
 
 	if (mark == 0)
 		return;

@@ -41,9 +41,8 @@ last_part(const char *path)
 }
 
 /*
- * found are all whole words that begin with what is typed; directories end
- * with '/'. What they have in common is inserted; if it is one, it is
- * finished.
+ * found has all words that begin with what is typed; directories end with '/'.
+ * The beginning that they share is inserted; a single word is completed.
  */
 static int
 conclude(struct shell_completion *out, const struct strlist *found,
@@ -149,7 +148,7 @@ add_remote(struct shell *sh, struct strlist *found, const char *pattern,
 	if (r >= 0)
 		r = shell_stat_all(sh, &names, attrs, statuses);
 	for (size_t i = 0; i < names.n && r == 0; i++)
-		r = add_name(found, shell_shown(sh, names.v[i], typed),
+		r = add_name(found, shell_display_name(sh, names.v[i], typed),
 		    statuses[i] == 0 && S_ISDIR(attrs[i].mode));
 	free(whole);
 	free(attrs);
@@ -158,7 +157,7 @@ add_remote(struct shell *sh, struct strlist *found, const char *pattern,
 	return r;
 }
 
-/* What kind of word comes here, the last one of words. */
+/* Which kind of word the last one of words is. */
 static enum shell_complete_kind
 kind_of(const struct shell_words *words, size_t at)
 {

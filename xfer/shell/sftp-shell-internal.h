@@ -58,7 +58,7 @@ struct shell_command {
 	const char *name;
 	const char *synopsis; /* arguments */
 	const char *help;     /* NULL: another name of a command */
-	const char *flags;    /* letters; NULL: the rest is taken as it is */
+	const char *flags;    /* letters; NULL: the rest is one argument */
 	int paths;	      /* at least */
 	int number_base;      /* 8, 10: a number comes first; 0: none */
 	uint32_t number_max;
@@ -117,7 +117,7 @@ struct shell {
 	struct sftp *s;
 	char *start, *cwd; /* remote; owned; absolute */
 	bool progress;
-	/* Names that were asked for, in rounds. */
+	/* Names that the server has told, a cache; the oldest is replaced. */
 	struct shell_owner {
 		bool known;
 		uint32_t uid, gid;
@@ -127,11 +127,11 @@ struct shell {
 };
 
 bool shell_interrupted(const struct shell *sh);
-/* A line to stdout (say) or stderr (tell), escaped. */
-void shell_say(const char *fmt, ...) printf_like(1, 2);
-void shell_tell(const char *fmt, ...) printf_like(1, 2);
-/* What became of a call: SHELL_OK; SHELL_FAILED with "text: status" told;
- * ERR_*. */
+/* Prints a line to stdout or stderr, escaped. */
+void shell_print(const char *fmt, ...) printf_like(1, 2);
+void shell_error(const char *fmt, ...) printf_like(1, 2);
+/* The result of a call as that of a command: SHELL_OK; SHELL_FAILED after
+ * printing "text: status"; ERR_*. */
 int shell_status(int result, const char *fmt, ...) printf_like(2, 3);
 /* The worse of two results; errors win. */
 int shell_worse(int a, int b);
@@ -140,15 +140,16 @@ int shell_worse(int a, int b);
 
 char *shell_absolute(const struct shell *sh, const char *path);
 char *shell_absolute_pattern(const struct shell *sh, const char *pattern);
-/* Names that a word stands for, absolute: of a pattern the matches; else,
- * and if there are none, itself. */
+/* The absolute names that a word stands for: the matches of a pattern; the
+ * word itself if it is no pattern or has no matches. */
 int shell_match(struct shell *sh, const char *pattern,
     struct strlist *names) must_check;
-/* What a person calls an absolute name, who has typed that word. Borrowed
- * from name. */
-const char *shell_shown(const struct shell *sh, const char *name,
+/* How an absolute name is shown to a user who typed that word. Borrowed from
+ * name. */
+const char *shell_display_name(const struct shell *sh, const char *name,
     const char *word);
-/* STAT of all, many at a time: 0 or ERR_*; of each a status (0 or > 0). */
+/* STAT of all names, many at a time: 0 or ERR_*; *statuses has the status of
+ * each (0 or > 0). */
 int shell_stat_all(struct shell *sh, const struct strlist *names,
     struct sftp_attrs *attrs, int *statuses) must_check;
 

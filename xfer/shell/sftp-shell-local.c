@@ -14,7 +14,8 @@
 #include "base/child.h"
 #include "xfer/shell/sftp-shell-internal.h"
 
-/* A shell for a command, or to type into. ^C meanwhile is for that. */
+/* Runs a command in a shell, or an interactive shell. ^C is for the shell
+ * meanwhile. */
 static int
 run_shell(struct shell *sh, const char *command)
 {
@@ -37,18 +38,18 @@ run_shell(struct shell *sh, const char *command)
 	}
 	if (pid > 0)
 		(void)!child_reap(pid, &status);
-	/* How the session is, the next command will see. */
+	/* An error of the session is reported by the next command. */
 	(void)!sftp_step(sh->s, false, 0);
 	if (sh->p.interrupted != NULL)
 		*sh->p.interrupted = false;
 	if (pid < 0) {
-		shell_tell("%s: %s", shell, strerror(errno));
+		shell_error("%s: %s", shell, strerror(errno));
 		return SHELL_FAILED;
 	}
 	if (WIFSIGNALED(status))
-		shell_tell("Shell died of signal %d", WTERMSIG(status));
+		shell_error("Shell died of signal %d", WTERMSIG(status));
 	else if (WEXITSTATUS(status) != 0)
-		shell_tell("Shell exited with status %d",
+		shell_error("Shell exited with status %d",
 		    WEXITSTATUS(status));
 	return status == 0 ? SHELL_OK : SHELL_FAILED;
 }
@@ -90,7 +91,7 @@ shell_lcd(struct shell *sh, const struct shell_call *call)
 		return ERR_NOMEM;
 	r = chdir(whole);
 	if (r != 0)
-		shell_tell("Couldn't change local directory to \"%s\": %s",
+		shell_error("Couldn't change local directory to \"%s\": %s",
 		    path, strerror(errno));
 	free(whole);
 	return r == 0 ? SHELL_OK : SHELL_FAILED;
@@ -104,7 +105,7 @@ shell_lmkdir(struct shell *sh, const struct shell_call *call)
 	(void)sh;
 	if (mkdir(path, 0777) == 0)
 		return SHELL_OK;
-	shell_tell("Couldn't create local directory \"%s\": %s", path,
+	shell_error("Couldn't create local directory \"%s\": %s", path,
 	    strerror(errno));
 	return SHELL_FAILED;
 }
@@ -117,11 +118,11 @@ shell_lpwd(struct shell *sh, const struct shell_call *call)
 	(void)sh;
 	(void)call;
 	if (getcwd(path, sizeof path) == NULL) {
-		shell_tell("Couldn't get local directory: %s",
+		shell_error("Couldn't get local directory: %s",
 		    strerror(errno));
 		return SHELL_FAILED;
 	}
-	shell_say("Local working directory: %s", path);
+	shell_print("Local working directory: %s", path);
 	return SHELL_OK;
 }
 
@@ -130,6 +131,6 @@ shell_lumask(struct shell *sh, const struct shell_call *call)
 {
 	(void)sh;
 	umask((mode_t)call->number);
-	shell_say("Local umask: %03o", (unsigned)call->number);
+	shell_print("Local umask: %03o", (unsigned)call->number);
 	return SHELL_OK;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* ls: what is listed, in which order, in which form. */
+/* ls: which names are listed, their order and their format. */
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 
@@ -90,7 +90,7 @@ shell_long_line(const char *name, const struct sftp_attrs *a,
 	return line;
 }
 
-/* Names of an entry's owners; a place that was asked for or is made. */
+/* The cached names of an entry's owners, requested if there are none. */
 static int
 find_owner(struct shell *sh, const struct sftp_attrs *a,
     const struct shell_owner **out)
@@ -123,10 +123,10 @@ print_long(struct listing *l, const struct entry *e)
 	char uid[16], gid[16], *line;
 	int r;
 
-	/* A server that cannot name ids has named them in its line. */
+	/* A server without the names extension has them in its own line. */
 	if (!numeric && !l->call->flags['h'] && e->long_name != NULL &&
 	    !sftp_has(l->sh->s, SFTP_EXT_USERS_GROUPS)) {
-		shell_say("%s", e->long_name);
+		shell_print("%s", e->long_name);
 		return 0;
 	}
 	if (!numeric && (r = find_owner(l->sh, a, &o)) < 0)
@@ -140,14 +140,14 @@ print_long(struct listing *l, const struct entry *e)
 	    l->call->flags['h']);
 	if (line == NULL)
 		return ERR_NOMEM;
-	shell_say("%s", line);
+	shell_print("%s", line);
 	free(line);
 	return 0;
 }
 
 /* --- columns --- */
 
-/* Places on the screen: bytes that begin a character of UTF-8. */
+/* Columns on the screen: bytes that begin a character of UTF-8. */
 static size_t
 columns_of(const char *s)
 {
@@ -281,7 +281,7 @@ print(struct listing *l)
 		if (flags['l'] || flags['n'])
 			r = print_long(l, &l->v[i]);
 		else
-			shell_say("%s", l->v[i].name);
+			shell_print("%s", l->v[i].name);
 	}
 	return r;
 }
@@ -302,7 +302,7 @@ take_entry(void *arg, const char *name, const struct sftp_entry *entry)
 	return l->err == 0 && !shell_interrupted(l->sh);
 }
 
-/* path is asked for; shown is what it is called, "" to leave it out. */
+/* Lists the directory path; shown is its name in the output, "" for none. */
 static int
 list_directory(struct listing *l, const char *path, const char *shown)
 {
@@ -323,7 +323,7 @@ list_directory(struct listing *l, const char *path, const char *shown)
 	return print(l);
 }
 
-/* Of many matches directories are not listed, but marked. */
+/* Among several matches a directory is not listed, but shown with a slash. */
 static int
 list_matches(struct listing *l, const struct strlist *names,
     const struct sftp_attrs *attrs, const int *statuses, const char *word)
@@ -336,7 +336,7 @@ list_matches(struct listing *l, const struct strlist *names,
 	for (size_t i = 0; i < names->n && r == 0; i++) {
 		if (statuses[i] > SFTP_NO_SUCH_FILE)
 			continue;
-		shown = shell_shown(l->sh, names->v[i], word);
+		shown = shell_display_name(l->sh, names->v[i], word);
 		is_dir = statuses[i] == 0 &&
 		    (attrs[i].flags & SFTP_A_MODE) && S_ISDIR(attrs[i].mode);
 		if (asprintf(&name, "%s%s", shown,
@@ -362,14 +362,14 @@ list_word(struct listing *l, const struct shell_word *word)
 	if (r == 0)
 		r = shell_stat_all(l->sh, &names, attrs, statuses);
 	if (r == 0 && names.n == 1 && statuses[0] != 0) {
-		shell_tell(statuses[0] == SFTP_NO_SUCH_FILE ?
+		shell_error(statuses[0] == SFTP_NO_SUCH_FILE ?
 		    "Can't ls: \"%s\" not found" : "Can't ls: \"%s\"",
 		    names.v[0]);
 		r = SHELL_FAILED;
 	} else if (r == 0 && names.n == 1 &&
 	    (attrs[0].flags & SFTP_A_MODE) && S_ISDIR(attrs[0].mode)) {
 		r = list_directory(l, names.v[0],
-		    shell_shown(l->sh, names.v[0], word->text));
+		    shell_display_name(l->sh, names.v[0], word->text));
 	} else if (r == 0) {
 		r = list_matches(l, &names, attrs, statuses, word->text);
 	}

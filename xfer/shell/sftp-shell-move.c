@@ -14,15 +14,15 @@
 #include "xfer/shell/sftp-shell-internal.h"
 #include "xfer/target.h"
 
-/* Of a note, path may be NULL. */
+/* path may be NULL: a note about the whole transfer. */
 static void
 report(void *arg, const char *path, const char *text)
 {
 	(void)arg;
 	if (path != NULL)
-		shell_tell("%s: %s", path, text);
+		shell_error("%s: %s", path, text);
 	else
-		shell_tell("%s", text);
+		shell_error("%s", text);
 }
 
 /* The command's flags, or those of the command line. */
@@ -40,8 +40,8 @@ new_transfers(struct shell *sh, const struct shell_call *call, bool resume,
 	o.stop = sh->p.interrupted;
 	o.progress = sh->progress ? sh->p.xfer.progress : NULL;
 	o.report = o.note = report;
-	/* One session goes through a file from its beginning to its end, so
-	 * that what it leaves can be gone on with. */
+	/* One session writes a file from its beginning to its end, so that a
+	 * copy that is broken off can be resumed. */
 	return xfer_new(x, resume ? NULL : sh->p.streams, sh->s, &o);
 }
 
@@ -64,10 +64,10 @@ run(struct shell *sh, struct xfer *x)
 	return r;
 }
 
-/* Where one of the sources goes: into dir, to the name that was given, or
- * (both NULL) to its own. Caller frees. */
+/* The target of a source: below dir, or the given name, or (both NULL) its own
+ * name. Caller frees. */
 static char *
-place(const char *dir, const char *given, const char *source)
+target_of(const char *dir, const char *given, const char *source)
 {
 	char *base, *whole;
 
@@ -86,7 +86,7 @@ announce(const struct shell *sh, bool up, bool resume, const char *from,
     const char *to)
 {
 	if (!sh->p.quiet)
-		shell_say("%s %s to %s",
+		shell_print("%s %s to %s",
 		    up ? (resume ? "Resuming upload of" : "Uploading") :
 			 (resume ? "Resuming" : "Fetching"), from, to);
 }
@@ -109,7 +109,7 @@ queue_downloads(struct shell *sh, struct xfer *x, const struct strlist *names,
 		r = shell_stat_all(sh, names, attrs, statuses);
 	for (size_t i = 0; i < names->n && r == 0; i++) {
 		if (statuses[i] == SFTP_NO_SUCH_FILE)
-			shell_tell("File \"%s\" not found.", names->v[i]);
+			shell_error("File \"%s\" not found.", names->v[i]);
 		else
 			(void)shell_status(statuses[i], "remote stat \"%s\"",
 			    names->v[i]);
@@ -117,7 +117,7 @@ queue_downloads(struct shell *sh, struct xfer *x, const struct strlist *names,
 			failed = SHELL_FAILED;
 			continue;
 		}
-		to = place(into ? local : NULL, local, names->v[i]);
+		to = target_of(into ? local : NULL, local, names->v[i]);
 		if (to == NULL) {
 			r = ERR_NOMEM;
 			break;
@@ -142,7 +142,7 @@ download(struct shell *sh, const struct shell_call *call, bool resume)
 
 	if (r == 0 && names.n > 1 && local != NULL &&
 	    (stat(local, &st) != 0 || !S_ISDIR(st.st_mode))) {
-		shell_tell("Multiple source paths, but destination \"%s\" is "
+		shell_error("Multiple source paths, but destination \"%s\" is "
 			   "not a directory", local);
 		r = SHELL_FAILED;
 	} else if (r == 0 &&
@@ -199,7 +199,7 @@ queue_uploads(struct shell *sh, struct xfer *x, const struct strlist *names,
 	int r = 0;
 
 	for (size_t i = 0; i < names->n && r == 0; i++) {
-		to = place(into ? target : NULL, target, names->v[i]);
+		to = target_of(into ? target : NULL, target, names->v[i]);
 		whole = to != NULL ? shell_absolute(sh, to) : NULL;
 		if (whole != NULL) {
 			announce(sh, true, resume, names->v[i], whole);
@@ -213,9 +213,9 @@ queue_uploads(struct shell *sh, struct xfer *x, const struct strlist *names,
 	return r;
 }
 
-/* Is the target a directory? Without one it is that we are in. */
+/* Is the target a directory? NULL: the working directory, which is one. */
 static int
-look_at_target(struct shell *sh, const char *target, bool *is_dir)
+stat_target(struct shell *sh, const char *target, bool *is_dir)
 {
 	struct sftp_attrs attrs;
 	int r;
@@ -229,7 +229,7 @@ look_at_target(struct shell *sh, const char *target, bool *is_dir)
 	return r < 0 ? r : 0;
 }
 
-/* What is not there is told before anything is begun with it. */
+/* Reports and drops missing sources before the transfer begins. */
 static int
 drop_missing(struct strlist *names)
 {
@@ -242,7 +242,7 @@ drop_missing(struct strlist *names)
 			r = strlist_add(&there, names->v[i]);
 			continue;
 		}
-		shell_tell("stat %s: %s", names->v[i], strerror(errno));
+		shell_error("stat %s: %s", names->v[i], strerror(errno));
 		failed = SHELL_FAILED;
 	}
 	strlist_clear(names);
@@ -266,9 +266,9 @@ upload(struct shell *sh, const struct shell_call *call, bool resume)
 	if (r == 0)
 		r = failed = drop_missing(&names);
 	if (r >= 0 && names.n > 0)
-		r = look_at_target(sh, target, &is_dir);
+		r = stat_target(sh, target, &is_dir);
 	if (r == 0 && names.n > 1 && target != NULL && !is_dir) {
-		shell_tell("Multiple paths match, but destination \"%s\" is "
+		shell_error("Multiple paths match, but destination \"%s\" is "
 			   "not a directory", target);
 		r = SHELL_FAILED;
 	} else if (r == 0 && names.n > 0 &&

@@ -18,7 +18,7 @@ is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-/* What a glob would take for something else. */
+/* Characters that have a meaning in patterns. */
 static bool
 is_magic(char c)
 {
@@ -39,7 +39,8 @@ add(struct draft *d, char c, bool quoted)
 	buf_put_u8(&d->pattern, (uint8_t)c);
 }
 
-/* One word from p on; gives where it ends, and the quote that is open. */
+/* Takes one word from p on; returns its end, and in *quote the quote that is
+ * still open. */
 static const char *
 take_word(const char *p, struct draft *d, char *quote)
 {
@@ -119,7 +120,7 @@ shell_words_clear(struct shell_words *words)
 	words->n = 0;
 }
 
-/* Puts a backslash before what needs one. */
+/* Puts a backslash before each character that needs one. */
 static char *
 escape(const char *text, bool (*needs)(char c, char quote), char quote)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Remote names: from what is typed to what the server is asked for. */
+/* Remote names: from a typed word to absolute paths on the server. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,7 +51,7 @@ shell_match(struct shell *sh, const char *pattern, struct strlist *names)
 }
 
 const char *
-shell_shown(const struct shell *sh, const char *name, const char *word)
+shell_display_name(const struct shell *sh, const char *name, const char *word)
 {
 	size_t len = strlen(sh->cwd);
 
@@ -61,8 +61,8 @@ shell_shown(const struct shell *sh, const char *name, const char *word)
 	return *name == '/' ? name + 1 : name;
 }
 
-/* One STAT under way. */
-struct asked {
+/* One STAT request. */
+struct stat_request {
 	struct sftp_attrs *attrs;
 	int *status;
 	size_t *left;
@@ -71,7 +71,7 @@ struct asked {
 static void
 stat_done(void *arg, const struct sftp_reply *reply)
 {
-	struct asked *a = arg;
+	struct stat_request *a = arg;
 
 	(*a->left)--;
 	*a->status = reply->err != 0 ? reply->err : (int)reply->status;
@@ -85,14 +85,14 @@ int
 shell_stat_all(struct shell *sh, const struct strlist *names,
     struct sftp_attrs *attrs, int *statuses)
 {
-	struct asked asked[STATS_AT_ONCE];
+	struct stat_request asked[STATS_AT_ONCE];
 	size_t left = 0, begin, n;
 
 	for (begin = 0; begin < names->n; begin += n) {
 		n = MIN(names->n - begin, (size_t)STATS_AT_ONCE);
 		left = n;
 		for (size_t i = 0; i < n; i++) {
-			asked[i] = (struct asked){ &attrs[begin + i],
+			asked[i] = (struct stat_request){ &attrs[begin + i],
 				&statuses[begin + i], &left };
 			sftp_path_request(sh->s, SFTP_STAT,
 			    names->v[begin + i], stat_done, &asked[i]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Commands that change, or ask for, one thing on the server. */
+/* Commands that change or query single files on the server. */
 #include <sys/stat.h>
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@ int
 shell_pwd(struct shell *sh, const struct shell_call *call)
 {
 	(void)call;
-	shell_say("Remote working directory: %s", sh->cwd);
+	shell_print("Remote working directory: %s", sh->cwd);
 	return SHELL_OK;
 }
 
@@ -30,7 +30,7 @@ change_to(struct shell *sh, char *path)
 		r = sftp_call_stat(sh->s, real, true, &attrs);
 	if (r == 0 && (attrs.flags & SFTP_A_MODE) &&
 	    !S_ISDIR(attrs.mode)) {
-		shell_tell("Can't change directory: \"%s\" is not a directory",
+		shell_error("Can't change directory: \"%s\" is not a directory",
 		    real);
 		r = SHELL_FAILED;
 	} else if (r == 0) {
@@ -67,7 +67,7 @@ shell_go(struct shell *sh, const char *path, const char *local)
 		if (r == 0 && (attrs.flags & SFTP_A_MODE) &&
 		    S_ISDIR(attrs.mode)) {
 			if (!sh->p.quiet)
-				shell_say("Changing to: %s", names.v[0]);
+				shell_print("Changing to: %s", names.v[0]);
 			r = change_to(sh, strdup(names.v[0]));
 			strlist_clear(&names);
 			return r;
@@ -133,7 +133,7 @@ remove_one(struct shell *sh, const struct shell_call *call, const char *path)
 {
 	(void)call;
 	if (!sh->p.quiet)
-		shell_say("Removing %s", path);
+		shell_print("Removing %s", path);
 	return shell_status(sftp_call_path(sh->s, SFTP_REMOVE, path),
 	    "remote delete %s", path);
 }
@@ -151,7 +151,7 @@ set(struct shell *sh, const struct shell_call *call, const char *path,
 	bool follow = !call->flags['h'];
 
 	if (!sh->p.quiet)
-		shell_say("Changing %s on %s", what, path);
+		shell_print("Changing %s on %s", what, path);
 	return shell_status(sftp_call_setstat(sh->s, path, follow, attrs),
 	    "remote %s \"%s\"", follow ? "setstat" : "lsetstat", path);
 }
@@ -171,7 +171,7 @@ shell_chmod(struct shell *sh, const struct shell_call *call)
 	return for_each(sh, call, chmod_one);
 }
 
-/* User and group are set together; so the other one is asked for. */
+/* SFTP sets user and group together, so the other one is looked up first. */
 static int
 change_owner(struct shell *sh, const struct shell_call *call,
     const char *path, bool group)
@@ -182,7 +182,7 @@ change_owner(struct shell *sh, const struct shell_call *call,
 	if (r != 0)
 		return shell_status(r, "remote stat \"%s\"", path);
 	if ((attrs.flags & SFTP_A_OWNER) == 0) {
-		shell_tell("%s: the server does not tell the owner", path);
+		shell_error("%s: the server does not tell the owner", path);
 		return SHELL_FAILED;
 	}
 	attrs.flags = SFTP_A_OWNER;
@@ -254,7 +254,7 @@ shell_rename(struct shell *sh, const struct shell_call *call)
 	return with_pair(sh, call, rename_pair);
 }
 
-/* The target of a symbolic link is text, and stays as it is. */
+/* The target of a symbolic link is text: it is not made absolute. */
 static int
 symlink_pair(struct shell *sh, const struct shell_call *call,
     const char *from, const char *to)
@@ -300,7 +300,7 @@ copy_pair(struct shell *sh, const struct shell_call *call, const char *from,
 	if (r != 0)
 		return shell_status(r, "remote stat \"%s\"", from);
 	if ((attrs.flags & SFTP_A_MODE) && !S_ISREG(attrs.mode)) {
-		shell_tell("Cannot copy non-regular file: %s", from);
+		shell_error("Cannot copy non-regular file: %s", from);
 		return SHELL_FAILED;
 	}
 	attrs.flags &= SFTP_A_MODE;

@@ -11,7 +11,8 @@
 #include "base/mem.h"
 #include "xfer/shell/sftp-shell-internal.h"
 
-/* In the order of `help`. Rows without a text are other names. */
+/* In the order of `help`. A row without help text is another name of a
+ * command. */
 const struct shell_command shell_commands[] = {
 	{ "bye", "", "end the session", "", 0, 0, 0, false,
 	    { SHELL_NOTHING }, shell_quit },
@@ -125,14 +126,14 @@ show(FILE *out, const char *fmt, va_list ap)
 		str_escape(shown, size, text);
 		fprintf(out, "%s\n", shown);
 	}
-	/* stderr shows at once; what is before it should be there. */
+	/* stderr is not buffered: keep the order of both. */
 	fflush(out);
 	free(shown);
 	free(text);
 }
 
 void
-shell_say(const char *fmt, ...)
+shell_print(const char *fmt, ...)
 {
 	va_list ap;
 
@@ -142,7 +143,7 @@ shell_say(const char *fmt, ...)
 }
 
 void
-shell_tell(const char *fmt, ...)
+shell_error(const char *fmt, ...)
 {
 	va_list ap;
 
@@ -166,7 +167,7 @@ shell_status(int result, const char *fmt, ...)
 	va_end(ap);
 	if (n < 0)
 		return ERR_NOMEM;
-	shell_tell("%s: %s", text, sftp_status_text((uint32_t)result));
+	shell_error("%s: %s", text, sftp_status_text((uint32_t)result));
 	free(text);
 	return SHELL_FAILED;
 }
@@ -210,7 +211,7 @@ shell_progress(struct shell *sh, const struct shell_call *call)
 {
 	(void)call;
 	sh->progress = !sh->progress;
-	shell_say("Progress meter %s", sh->progress ? "enabled" : "disabled");
+	shell_print("Progress meter %s", sh->progress ? "enabled" : "disabled");
 	return SHELL_OK;
 }
 
@@ -227,7 +228,7 @@ shell_version(struct shell *sh, const struct shell_call *call)
 {
 	(void)sh;
 	(void)call;
-	shell_say("SFTP protocol version %d", SFTP_VERSION);
+	shell_print("SFTP protocol version %d", SFTP_VERSION);
 	return SHELL_OK;
 }
 
@@ -274,7 +275,7 @@ shell_begin(struct shell *sh)
 
 /* --- lines --- */
 
-/* Flags, then the number, then paths: from the words of a line. */
+/* Takes flags, then the number, then paths from the words of a line. */
 static int
 take_arguments(const struct shell_command *c, struct shell_words *words,
     struct shell_call *call)
@@ -293,7 +294,8 @@ take_arguments(const struct shell_command *c, struct shell_words *words,
 		}
 		for (p = text + 1; *p != '\0'; p++) {
 			if (strchr(c->flags, *p) == NULL) {
-				shell_tell("%s: Invalid flag -%c", c->name, *p);
+				shell_error("%s: Invalid flag -%c", c->name,
+				    *p);
 				return SHELL_FAILED;
 			}
 			call->flags[(unsigned char)*p] = true;
@@ -304,7 +306,7 @@ take_arguments(const struct shell_command *c, struct shell_words *words,
 		value = strtoul(text, &end, c->number_base);
 		if (!isdigit((unsigned char)*text) || *end != '\0' ||
 		    value > c->number_max) {
-			shell_tell("%s: a%s number has to come first", c->name,
+			shell_error("%s: a%s number has to come first", c->name,
 			    c->number_base == 8 ? "n octal" : "");
 			return SHELL_FAILED;
 		}
@@ -314,13 +316,14 @@ take_arguments(const struct shell_command *c, struct shell_words *words,
 	call->n = words->n - i;
 	if (call->n >= (size_t)c->paths)
 		return SHELL_OK;
-	shell_tell("%s: %s missing: %s %s", c->name,
+	shell_error("%s: %s missing: %s %s", c->name,
 	    c->paths - (int)call->n > 1 ? "paths are" : "a path is", c->name,
 	    c->synopsis != NULL ? c->synopsis : "path ...");
 	return SHELL_FAILED;
 }
 
-/* What the line asks for, in *c and *call, which borrows from words. */
+/* The command of the line in *c, its arguments in *call, which borrows from
+ * words. */
 static int
 parse(const char *line, struct shell_words *words,
     const struct shell_command **c, struct shell_call *call)
@@ -335,7 +338,7 @@ parse(const char *line, struct shell_words *words,
 	}
 	r = shell_split(line, words);
 	if (r == ERR_SYNTAX || r == ERR_LIMIT) {
-		shell_tell(r == ERR_SYNTAX ? "Unterminated quoted argument" :
+		shell_error(r == ERR_SYNTAX ? "Unterminated quoted argument" :
 					     "Too many words");
 		return SHELL_FAILED;
 	}
@@ -347,7 +350,7 @@ parse(const char *line, struct shell_words *words,
 	}
 	*c = shell_command_find(words->v[0].text);
 	if (*c == NULL || (*c)->name[0] == '!') {
-		shell_tell("Invalid command.");
+		shell_error("Invalid command.");
 		return SHELL_FAILED;
 	}
 	call->rest = line + strcspn(line, " \t\r\n");
@@ -364,7 +367,7 @@ shell_line(struct shell *sh, const char *line)
 	bool matters = true, ends = true;
 	int r;
 
-	/* '@' was seen by who shows the line. */
+	/* '@' only matters to is_silent(). */
 	for (; *line == '-' || *line == '@' || *line == ' ' || *line == '\t';
 	    line++)
 		if (*line == '-')
@@ -376,7 +379,7 @@ shell_line(struct shell *sh, const char *line)
 	}
 	shell_words_clear(&words);
 	if (shell_interrupted(sh) && r >= 0) {
-		shell_tell("Interrupted");
+		shell_error("Interrupted");
 		return SHELL_FAILED;
 	}
 	return r == SHELL_FAILED && (!matters || !ends) ? SHELL_OK : r;
@@ -403,7 +406,7 @@ shell_run(struct shell *sh)
 		if (line == NULL)
 			return SHELL_OK;
 		if (sh->p.echo && !is_silent(line))
-			shell_say("sftp> %s", line);
+			shell_print("sftp> %s", line);
 		r = shell_line(sh, line);
 		if (r == SHELL_QUIT)
 			return SHELL_OK;

@@ -21,12 +21,12 @@ struct shell;
 struct shell_params {
 	struct sftp *sftp; /* borrowed, as is all below */
 	const struct xfer_streams *streams; /* for transfers; may be NULL */
-	/* What every transfer has, whatever its own flags are; `report`,
+	/* Options of every transfer, besides the command's flags; `report`,
 	 * `note` and `stop` are the shell's. */
 	struct xfer_opts xfer;
 	bool batch; /* ends at the first command that fails */
-	bool quiet; /* says nothing about each file */
-	bool echo;  /* shows the lines that it is given */
+	bool quiet; /* prints no line for each file */
+	bool echo;  /* prints each line before it runs it */
 	bool progress; /* at the start; `progress` changes it */
 	/* The program sets it in a turn of the loop, when SIGINT arrives: the
 	 * command ends early. */

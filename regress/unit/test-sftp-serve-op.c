@@ -166,7 +166,7 @@ test_overtaking(void **state)
 		}
 		reply = take_reply();
 		assert_int_equal(reply.type, SFTP_ATTRS);
-		assert_true(sftp_serve_under_way(server));
+		assert_true(sftp_serve_has_work(server));
 	}
 	/* It ends in the middle of that. */
 	restart(&(struct sftp_serve_opts){ .home = temp_dir });
