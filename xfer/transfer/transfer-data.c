@@ -219,7 +219,8 @@ has_more(struct xfer_handle *e)
 {
 	const struct xfer_file *f = e->file;
 
-	return f->state == XFER_MOVING && !f->failed && e->open &&
+	return f->state == XFER_MOVING && !f->failed &&
+	    e->state == XFER_HANDLE_OPEN &&
 	    (f->up || f->source.size != 0 || f->blocks == 0) && take_range(e);
 }
 
@@ -550,7 +551,8 @@ give_back(struct xfer_handle *e)
 	if (f->source.size == 0 || !xfer_stream_lags(l, block_size(l, f->up)))
 		return false;
 	TAILQ_FOREACH(other, &f->handles, entry)
-		if (other->stream == l->x->measured.fastest && other->open)
+		if (other->stream == l->x->measured.fastest &&
+		    other->state == XFER_HANDLE_OPEN)
 			break;
 	if (other == NULL)
 		return false;

@@ -21,6 +21,45 @@ enum { CHUNKS_WANTED = 64 };
 
 static void go_on(struct xfer_file *f);
 
+/* --- states --- */
+
+#define STATE(name) (1u << XFER_##name)
+
+/* What may follow. To be queued again is to begin anew, or to go on over
+ * another stream. */
+static const unsigned followers[] = {
+	[XFER_QUEUED] = STATE(QUEUED) | STATE(STATING_SOURCE) |
+	    STATE(STATING_TARGET) | STATE(LINKING) | STATE(OPENING) |
+	    STATE(DONE),
+	[XFER_STATING_SOURCE] = STATE(STATING_TARGET),
+	[XFER_STATING_TARGET] = STATE(QUEUED) | STATE(LINKING) |
+	    STATE(OPENING) | STATE(MOVING_SMALL) | STATE(DONE),
+	[XFER_LINKING] = STATE(QUEUED) | STATE(DONE),
+	/* Another name is tried, or the same once more. */
+	[XFER_OPENING] = STATE(QUEUED) | STATE(OPENING) | STATE(MOVING) |
+	    STATE(COMPARING) | STATE(DONE),
+	[XFER_MOVING] = STATE(QUEUED) | STATE(COMPARING) | STATE(CLOSING) |
+	    STATE(DONE),
+	[XFER_MOVING_SMALL] = STATE(QUEUED) | STATE(RENAMING) | STATE(DONE),
+	/* A target that was not complete after all is opened. */
+	[XFER_COMPARING] = STATE(QUEUED) | STATE(OPENING) | STATE(CLOSING) |
+	    STATE(DONE),
+	[XFER_CLOSING] = STATE(QUEUED) | STATE(RENAMING) | STATE(DONE),
+	[XFER_RENAMING] = STATE(RENAMING) | STATE(DONE),
+	[XFER_DONE] = 0,
+};
+
+void
+xfer_file_enter(struct xfer_file *f, enum xfer_state state)
+{
+	ENSURE((followers[f->state] & 1u << state) != 0);
+	if (f->state == XFER_RENAMING)
+		f->x->files.renaming--;
+	if (state == XFER_RENAMING)
+		f->x->files.renaming++;
+	f->state = state;
+}
+
 /* --- the end --- */
 
 /* What the phases own that a restart clears. */
@@ -65,11 +104,9 @@ xfer_file_done(struct xfer_file *f)
 {
 	struct xfer *x = f->x;
 
-	ENSURE(f->state != XFER_DONE && f->pending == 0 && f->blocks == 0);
+	ENSURE(f->pending == 0 && f->blocks == 0);
 	xfer_hard_done(f);
-	if (f->state == XFER_RENAMING)
-		x->files.renaming--;
-	f->state = XFER_DONE;
+	xfer_file_enter(f, XFER_DONE);
 	xfer_compare_stop(f);
 	xfer_handles_drop(f);
 	progress_finish(x->opts.progress, &f->item, !f->failed,
@@ -108,18 +145,18 @@ begin_data(struct xfer_file *f)
 	    f->part.name != NULL ? f->part.old.size : f->target.attrs.size;
 	struct xfer_handle *e;
 
-	f->state = XFER_MOVING;
+	xfer_file_enter(f, XFER_MOVING);
 	if (!f->progress.begun)
-		f->progress.occupied = f->target.keep ? there : 0;
-	if (!f->progress.begun && f->target.keep && f->target.appends) {
+		f->progress.occupied = xfer_keeps_data(f) ? there : 0;
+	if (!f->progress.begun && f->target.reuse == XFER_REUSE_TRUSTED) {
 		f->progress.next = f->progress.moved = there;
 		f->item.done = f->item.tick_done = there;
-	} else if (!f->progress.begun && f->target.keep &&
+	} else if (!f->progress.begun && xfer_keeps_data(f) &&
 	    xfer_has(f->x, SFTP_EXT_CHECK_FILE)) {
 		f->progress.next = MIN(there, f->source.size);
 		f->progress.needs_size = there > f->source.size;
 		xfer_compare_start(f, XFER_COMPARE_PART, f->progress.next);
-	} else if (!f->progress.begun && f->target.keep) {
+	} else if (!f->progress.begun && xfer_keeps_data(f)) {
 		xfer_marks_read(f);
 	} else if (!f->progress.begun) {
 		xfer_marks_start(f);
@@ -140,7 +177,8 @@ in_place(struct xfer_file *f)
 	xfer_handles_drop(f);
 	free(f->part.name);
 	f->part.name = NULL;
-	f->target.keep = f->target.set_mode = false;
+	f->target.reuse = XFER_REUSE_NOTHING;
+	f->target.set_mode = false;
 	xfer_file_open(f);
 }
 
@@ -210,7 +248,7 @@ refused(struct xfer_file *f)
 	const struct xfer_path_request q = { .type = SFTP_LSTAT,
 		.path = f->part.name };
 
-	if (f->target.keep || f->target.whole) {
+	if (f->target.reuse != XFER_REUSE_NOTHING) {
 		/* What was there cannot be used. */
 		xfer_file_restart(f, false);
 	} else if (f->part.name != NULL && f->up &&
@@ -235,7 +273,7 @@ made_done(void *arg, const struct sftp_reply *reply)
 		return;
 	if (reply->type == SFTP_ATTRS)
 		e->file->part.made = reply->attrs;
-	if (!e->file->target.keep)
+	if (!xfer_keeps_data(e->file))
 		xfer_owner_learn(e->file->x, &e->file->part.made);
 	xfer_file_settle(e->file);
 }
@@ -264,7 +302,7 @@ look_at_made(struct xfer_file *f, struct xfer_handle *e)
 		.ext = SFTP_EXT_STAT_NS, .path = f->remote };
 	bool exists = f->target.attrs.flags != 0;
 	/* An old part was looked at by name. */
-	bool doubts = f->target.keep &&
+	bool doubts = xfer_keeps_data(f) &&
 	    sftp_server(e->stream->s) != SFTP_SERVER_OWN;
 
 	if (f->opening.inspected || (!exists && !doubts &&
@@ -292,7 +330,7 @@ open_whole(struct xfer_file *f)
 			return;
 		}
 	}
-	f->state = XFER_COMPARING;
+	xfer_file_enter(f, XFER_COMPARING);
 	xfer_compare_start(f, XFER_COMPARE_TARGET, f->source.size);
 }
 
@@ -313,7 +351,7 @@ remake_part(struct xfer_file *f)
 static void
 part_opened(struct xfer_file *f)
 {
-	if (f->target.keep && f->part.made.flags != 0 &&
+	if (xfer_keeps_data(f) && f->part.made.flags != 0 &&
 	    (!S_ISREG(f->part.made.mode) ||
 		xfer_owner_differs(f, &f->part.made))) {
 		xfer_file_restart(f, false); /* it was exchanged */
@@ -343,7 +381,7 @@ opened(struct xfer_file *f)
 		go_on(f); /* its stream was lost while another was asked */
 	} else if (e == NULL) {
 		refused(f);
-	} else if (f->target.whole) {
+	} else if (f->target.reuse == XFER_REUSE_WHOLE) {
 		open_whole(f);
 	} else if (f->up && f->part.name != NULL && !f->progress.begun) {
 		if (f->target.attrs.flags != 0 &&
@@ -367,7 +405,7 @@ requeue(struct xfer_file *f)
 
 	TAILQ_REMOVE(&x->files.active, f, entry);
 	x->files.active_count--;
-	f->state = XFER_QUEUED;
+	xfer_file_enter(f, XFER_QUEUED);
 	TAILQ_INSERT_HEAD(&x->files.queue, f, entry);
 	x->files.queued++;
 }
@@ -382,10 +420,10 @@ xfer_file_open(struct xfer_file *f)
 		requeue(f);
 		return;
 	}
-	if (f->up && !f->target.keep && !f->target.whole)
+	if (f->up && f->target.reuse == XFER_REUSE_NOTHING)
 		flags |= SFTP_O_CREAT |
 		    (f->part.name != NULL ? SFTP_O_EXCL : SFTP_O_TRUNC);
-	f->state = XFER_OPENING;
+	xfer_file_enter(f, XFER_OPENING);
 	f->opening.status = 0;
 	xfer_handle_open(f, stream, xfer_open_name(f), flags);
 }
@@ -412,7 +450,7 @@ append(struct xfer_file *f)
 	} else {
 		free(f->part.name);
 		f->part.name = NULL;
-		f->target.keep = f->target.appends = true;
+		f->target.reuse = XFER_REUSE_TRUSTED;
 		xfer_file_open(f);
 	}
 }
@@ -453,9 +491,10 @@ xfer_file_asked(struct xfer_file *f)
 	    xfer_owner_ask(f)) {
 		return;
 	} else if (f->part.name != NULL && is_file(&f->part.old)) {
-		f->target.keep = digests || f->part.old.size > f->source.size;
+		if (digests || f->part.old.size > f->source.size)
+			f->target.reuse = XFER_REUSE_CHECKED;
 	} else if (same_size && digests) {
-		f->target.whole = true;
+		f->target.reuse = XFER_REUSE_WHOLE;
 	} else if (same_size && !digests &&
 	    (f->target.attrs.flags & f->source.attrs.flags & SFTP_A_TIMES) &&
 	    f->target.attrs.mtime == f->source.attrs.mtime) {
@@ -464,8 +503,9 @@ xfer_file_asked(struct xfer_file *f)
 		progress_add(f->x->opts.progress, &f->item, f->source.size);
 		xfer_file_done(f);
 		return;
-	} else if (f->part.name == NULL && is_file(&f->target.attrs)) {
-		f->target.keep = digests;
+	} else if (f->part.name == NULL && is_file(&f->target.attrs) &&
+	    digests) {
+		f->target.reuse = XFER_REUSE_CHECKED;
 	}
 	xfer_file_open(f);
 }
@@ -532,7 +572,7 @@ ask_remote(struct xfer_file *f)
 	if (f->part.name != NULL && f->resume)
 		ask_part(f);
 	/* A directory that was made just now is empty. */
-	if ((f->dir == NULL || !f->dir->made) &&
+	if ((f->dir == NULL || f->dir->state != XFER_DIR_MADE) &&
 	    (f->part.name != NULL || f->resume)) {
 		f->pending++;
 		xfer_request_path(f->x, &q, target_done, f);
@@ -580,18 +620,32 @@ wants_exact(const struct xfer_file *f)
 	    xfer_has(f->x, SFTP_EXT_STAT_NS);
 }
 
+/* True: the answer is waited for. Else, if it is asked, the answer comes
+ * while the file is opened. */
+static bool
+state_source(struct xfer_file *f)
+{
+	const struct xfer_path_request q = { .type = SFTP_EXTENDED,
+		.ext = SFTP_EXT_STAT_NS, .path = f->remote, .follow = true };
+	bool waits = f->x->opts.hard_links || f->resume;
+
+	if (f->up || !wants_exact(f))
+		return false;
+	if (waits)
+		xfer_file_enter(f, XFER_STATING_SOURCE);
+	f->pending++;
+	xfer_request_path(f->x, &q, source_known, f);
+	return waits;
+}
+
 /* It is among the active ones. */
 void
 xfer_file_start(struct xfer_file *f)
 {
-	const struct xfer_path_request q = { .type = SFTP_EXTENDED,
-		.ext = SFTP_EXT_STAT_NS, .path = f->remote, .follow = true };
-
 	if (f->target.known) {
 		xfer_file_open(f);
 		return;
 	}
-	f->state = XFER_ASKING;
 	if (f->up && f->fd < 0 && !f->source.symlink && !open_local_source(f)) {
 		f->failed = true;
 		xfer_file_done(f);
@@ -604,25 +658,16 @@ xfer_file_start(struct xfer_file *f)
 		xfer_file_done(f);
 		return;
 	}
-	if (f->source.symlink) {
+	if (f->source.symlink)
 		xfer_symlink_start(f);
-		return;
-	}
-	if (!f->up && wants_exact(f)) {
-		f->pending++;
-		xfer_request_path(f->x, &q, source_known, f);
-		/* Else the answer is awaited when it is open. */
-		if (f->x->opts.hard_links || f->resume)
-			f->state = XFER_LOOKING;
-	}
-	if (f->state != XFER_LOOKING)
+	else if (!state_source(f))
 		xfer_file_begin(f);
 }
 
 void
 xfer_file_begin(struct xfer_file *f)
 {
-	f->state = XFER_ASKING;
+	xfer_file_enter(f, XFER_STATING_TARGET);
 	if (f->x->opts.hard_links && !f->source.copied && xfer_hard_start(f))
 		return;
 	if (xfer_small_start(f))
@@ -673,11 +718,11 @@ go_on(struct xfer_file *f)
 	f->tail = (struct xfer_tail){ .step = XFER_TAIL_SIZE };
 	if (f->failed) {
 		xfer_file_done(f);
-	} else if (f->target.whole || !f->progress.begun) {
+	} else if (f->target.reuse == XFER_REUSE_WHOLE || !f->progress.begun) {
 		xfer_file_restart(f, f->resume);
 	} else {
 		xfer_compare_stop(f);
-		f->target.keep = true;
+		f->target.reuse = XFER_REUSE_CHECKED;
 		requeue(f);
 	}
 }
@@ -696,11 +741,10 @@ xfer_file_lost(struct xfer_file *f, struct xfer_stream *stream)
 			xfer_range_add(f, e->next, e->until - e->next);
 		else if (e->next < e->until)
 			f->progress.begun = false; /* without a size: anew */
-		e->open = false;
 		xfer_handle_free(e);
 		lost = true;
 	}
-	if (f->state == XFER_SMALL && f->pending == 0)
+	if (f->state == XFER_MOVING_SMALL && f->pending == 0)
 		xfer_file_restart(f, f->resume);
 	if (!lost)
 		return;
@@ -719,7 +763,7 @@ xfer_file_stop(struct xfer_file *f)
 {
 	/* One that is closed or renamed is as good as done. */
 	if (f->state == XFER_CLOSING || f->state == XFER_RENAMING ||
-	    f->state == XFER_SMALL)
+	    f->state == XFER_MOVING_SMALL)
 		return;
 	f->failed = true;
 	xfer_file_settle(f);
@@ -729,11 +773,11 @@ void
 xfer_file_settle(struct xfer_file *f)
 {
 	switch (f->state) {
-	case XFER_LOOKING:
+	case XFER_STATING_SOURCE:
 		if (f->pending == 0)
 			xfer_file_begin(f);
 		break;
-	case XFER_ASKING:
+	case XFER_STATING_TARGET:
 		if (f->pending == 0)
 			xfer_file_asked(f);
 		break;
@@ -761,7 +805,7 @@ xfer_file_settle(struct xfer_file *f)
 		if (f->up && f->progress.unstored)
 			xfer_part_withdraw(f, -1);
 		if (f->up && f->part.name != NULL && !f->failed &&
-		    !f->target.whole)
+		    f->target.reuse != XFER_REUSE_WHOLE)
 			xfer_file_rename(f);
 		else
 			xfer_file_done(f);

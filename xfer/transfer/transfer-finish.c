@@ -62,13 +62,13 @@ close_local(struct xfer_file *f)
 {
 	bool sync = f->failed ? f->progress.write_failed : f->x->opts.fsync;
 
-	if (sync && !f->target.whole && fsync(f->fd) != 0) {
+	if (sync && f->target.reuse != XFER_REUSE_WHOLE && fsync(f->fd) != 0) {
 		finish_fails(f, errno);
 		f->progress.unstored = true;
 	}
 	if (close(f->fd) != 0) {
 		finish_fails(f, errno);
-		f->progress.unstored = !f->target.whole;
+		f->progress.unstored = f->target.reuse != XFER_REUSE_WHOLE;
 	}
 	f->fd = -1;
 }
@@ -77,7 +77,7 @@ close_local(struct xfer_file *f)
 static void
 finish_local(struct xfer_file *f)
 {
-	bool part = f->part.name != NULL && !f->target.whole;
+	bool part = f->part.name != NULL && f->target.reuse != XFER_REUSE_WHOLE;
 	int lock = -1;
 
 	if (f->fd < 0)
@@ -132,7 +132,8 @@ stored_done(void *arg, const struct sftp_reply *reply)
 {
 	struct xfer_file *f = ((struct xfer_handle *)arg)->file;
 
-	if (reply->err == 0 && reply->status != SFTP_OK && !f->target.whole)
+	if (reply->err == 0 && reply->status != SFTP_OK &&
+	    f->target.reuse != XFER_REUSE_WHOLE)
 		f->progress.unstored = true;
 	tail_done(arg, reply);
 }
@@ -143,7 +144,8 @@ send_fsync(struct xfer_handle *e)
 	struct xfer_file *f = e->file;
 	bool sync = f->failed ? f->progress.write_failed : f->x->opts.fsync;
 
-	if (!sync || f->target.whole || !sftp_has(e->stream->s, SFTP_EXT_FSYNC))
+	if (!sync || f->target.reuse == XFER_REUSE_WHOLE ||
+	    !sftp_has(e->stream->s, SFTP_EXT_FSYNC))
 		return;
 	e->pending++;
 	f->pending++;
@@ -228,7 +230,7 @@ xfer_tail_go_on(struct xfer_file *f)
 	struct xfer_handle *e = xfer_main_handle(f);
 	bool all = e != NULL && sftp_keeps_order(e->stream->s);
 
-	if (!f->up || e == NULL || !e->open)
+	if (!f->up || e == NULL || e->state != XFER_HANDLE_OPEN)
 		f->tail.step = XFER_TAIL_SENT;
 	f->pending++; /* not settled before all is sent */
 	while (f->tail.step < XFER_TAIL_SENT && (all || f->pending == 1))
@@ -241,7 +243,7 @@ xfer_tail_go_on(struct xfer_file *f)
 static void
 send_tail(struct xfer_file *f)
 {
-	f->state = XFER_CLOSING;
+	xfer_file_enter(f, XFER_CLOSING);
 	f->tail.step = XFER_TAIL_SIZE;
 	if (!f->up)
 		finish_local(f);
@@ -261,11 +263,12 @@ close_helpers(struct xfer_file *f, bool behind)
 		if (e == last)
 			continue;
 		/* Marks go before the size is set, over another stream. */
-		if (e->open && e->pending == (behind ? e->blocks : 0))
+		if (e->state == XFER_HANDLE_OPEN &&
+		    e->pending == (behind ? e->blocks : 0))
 			xfer_handle_close(e, f->up ? stored_done : NULL);
 		if (e->pending == 0)
 			xfer_handle_free(e);
-		else if (e->open || !behind)
+		else if (e->state == XFER_HANDLE_OPEN || !behind)
 			all = false;
 	}
 	return all;
@@ -338,7 +341,7 @@ xfer_file_sent(struct xfer_file *f)
 	    !sftp_keeps_order(last->stream->s);
 	uint64_t size;
 
-	if (!last->open && last->pending > 0)
+	if (last->state != XFER_HANDLE_OPEN && last->pending > 0)
 		return;
 	/* Times, and what is on the disk, are those of all streams' data. */
 	if (!close_helpers(f, !wait && !o->preserve && !o->fsync))
@@ -359,7 +362,7 @@ xfer_file_sent(struct xfer_file *f)
 	}
 	if (f->x->opts.verify && !f->failed && !f->tail.verified &&
 	    size != UINT64_MAX) {
-		f->state = XFER_COMPARING;
+		xfer_file_enter(f, XFER_COMPARING);
 		xfer_compare_start(f, XFER_COMPARE_VERIFY, size);
 		return;
 	}
@@ -374,8 +377,8 @@ xfer_file_compared(struct xfer_file *f, int why)
 		xfer_handles_drop(f);
 		if (!f->up)
 			fd_close(&f->fd);
-		f->target.whole = false;
-		f->target.keep = f->part.name == NULL;
+		f->target.reuse = f->part.name == NULL ? XFER_REUSE_CHECKED :
+							 XFER_REUSE_NOTHING;
 		xfer_file_open(f);
 		return;
 	}

@@ -92,9 +92,12 @@ struct xfer_handle {
 	struct xfer_file *file;
 	struct xfer_stream *stream;
 	struct sftp_handle handle;
-	bool open;	 /* the handle is there */
-	bool counted;	 /* in stream->handles */
-	bool closed;	 /* CLOSE is under way, or answered */
+	enum {
+		XFER_HANDLE_OPENING,
+		XFER_HANDLE_OPEN,
+		XFER_HANDLE_CLOSED, /* CLOSE is under way, or answered; it is
+				     * not in stream->handles any more */
+	} state;
 	uint64_t sent_ms; /* when OPEN was sent */
 	bool moving;	 /* in stream->moving */
 	uint64_t next, until; /* what is left of the range it has taken */
@@ -143,18 +146,28 @@ struct xfer_path_request {
 	bool once;
 };
 
+/* Of a file. What may follow what is a table in transfer-file.c. */
 enum xfer_state {
 	XFER_QUEUED,
-	XFER_LOOKING,	/* at the source */
-	XFER_LINKING,	/* transfer-links.c does it all */
-	XFER_ASKING,	/* what is there already */
-	XFER_OPENING,	/* the first OPEN is under way */
-	XFER_MOVING,	/* data */
-	XFER_COMPARING, /* are both ends the same */
-	XFER_CLOSING,	/* attributes and CLOSE are under way */
-	XFER_RENAMING,
-	XFER_SMALL,	/* its one request is under way */
-	XFER_DONE,	/* the loop frees it */
+	XFER_STATING_SOURCE, /* the server tells more of the source */
+	XFER_STATING_TARGET, /* what is there already? */
+	XFER_LINKING,	     /* a link is made: transfer-links.c */
+	XFER_OPENING,	     /* the first OPEN is under way */
+	XFER_MOVING,	     /* data */
+	XFER_MOVING_SMALL,   /* in one request, or one flight of them */
+	XFER_COMPARING,	     /* are both ends the same? */
+	XFER_CLOSING,	     /* attributes and CLOSE are under way */
+	XFER_RENAMING,	     /* the part gets the target's name */
+	XFER_DONE,	     /* the loop frees it */
+};
+
+/* What is used of what is at the target already. */
+enum xfer_reuse {
+	XFER_REUSE_NOTHING,
+	XFER_REUSE_CHECKED, /* the data of the part, or of the target, that
+			     * digests or marks say is the source's */
+	XFER_REUSE_TRUSTED, /* the target's data: the rest is appended */
+	XFER_REUSE_WHOLE,   /* the target may be complete: only compared */
 };
 
 /* What is done to an upload's handle when all data is sent, in this order. */
@@ -212,9 +225,13 @@ struct xfer_dir {
 	struct xfer *x;
 	struct xfer_dir *parent; /* holds a reference; NULL: a root */
 	unsigned refs;		 /* children, and itself while listed */
-	bool up, failed;
-	bool made;		 /* by us just now, so it is empty */
-	bool there;		 /* it can be filled */
+	bool up;
+	enum xfer_dir_state {
+		XFER_DIR_WANTED,
+		XFER_DIR_FOUND,	 /* it was there before */
+		XFER_DIR_MADE,	 /* by us just now, so it is empty */
+		XFER_DIR_FAILED, /* what is in it fails as well */
+	} state; /* of the target */
 	bool fix;		 /* attributes are set at the end */
 	bool no_early_close;	 /* for this one, which is large */
 	unsigned tries;		 /* of MKDIR */
@@ -253,9 +270,7 @@ struct xfer_target {
 	struct sftp_attrs attrs; /* flags 0: there is nothing */
 	uint32_t nlink;		 /* 0: unknown */
 	bool known;		 /* all that is asked before OPEN is answered */
-	bool keep;	/* what is opened holds data that is used */
-	bool appends;	/* behind what is there, which is not compared */
-	bool whole;	/* the target seems complete */
+	enum xfer_reuse reuse;
 	bool set_mode;		 /* mode is to be set at the end */
 	uint32_t mode;
 };
@@ -317,8 +332,17 @@ struct xfer_tail {
 struct xfer_small {
 	bool refused;		 /* it takes the ordinary steps instead */
 	struct xfer_stream *stream;
-	bool wrong, lost, open, closed;
+	enum {
+		XFER_GUESS_RIGHT, /* so far */
+		XFER_GUESS_WRONG, /* or something else was refused */
+		XFER_GUESS_LOST,  /* the session is over */
+	} outcome;
 	struct sftp_handle guess, handle;
+	enum {
+		XFER_GUESS_OPENING,
+		XFER_GUESS_OPEN,
+		XFER_GUESS_CLOSED,
+	} handle_state;
 	uint8_t *data;		 /* owned: of a download */
 };
 
@@ -346,6 +370,21 @@ struct xfer_file {
 	struct progress_item item;
 	TAILQ_ENTRY(xfer_file) entry;
 };
+
+/* Does what is opened hold data that is used? */
+static inline bool
+xfer_keeps_data(const struct xfer_file *f)
+{
+	return f->target.reuse == XFER_REUSE_CHECKED ||
+	    f->target.reuse == XFER_REUSE_TRUSTED;
+}
+
+/* Can it be filled? */
+static inline bool
+xfer_dir_is_there(const struct xfer_dir *d)
+{
+	return d->state == XFER_DIR_FOUND || d->state == XFER_DIR_MADE;
+}
 
 /* --- the transfer --- */
 
@@ -500,6 +539,7 @@ uint64_t xfer_now_us(void);
 uint64_t xfer_cpu_us(void); /* of this thread */
 
 /* transfer-file.c */
+void xfer_file_enter(struct xfer_file *f, enum xfer_state state);
 void xfer_file_start(struct xfer_file *f);
 void xfer_file_fail(struct xfer_file *f);
 /* After an answer: moves the file on if it waits for nothing any more. */

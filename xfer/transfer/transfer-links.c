@@ -285,7 +285,6 @@ made(void *arg, const struct sftp_reply *reply)
 static void
 link_remote(struct xfer_file *f)
 {
-	f->state = XFER_LINKING;
 	make_remote(f, f->remote, made);
 }
 
@@ -374,7 +373,7 @@ xfer_symlink_start(struct xfer_file *f)
 {
 	struct xfer_path_request q = {.type = SFTP_READLINK, .path = f->remote};
 
-	f->state = XFER_LINKING;
+	xfer_file_enter(f, XFER_LINKING);
 	remove_old_part(f);
 	remove_old_link(f);
 	free(f->part.name);
@@ -473,7 +472,7 @@ wait_for_owner(struct xfer_file *f, struct xfer_hard *h)
 	fd_close(&f->fd);
 	TAILQ_REMOVE(&x->files.active, f, entry);
 	x->files.active_count--;
-	f->state = XFER_QUEUED;
+	xfer_file_enter(f, XFER_QUEUED);
 	TAILQ_INSERT_TAIL(&h->waiting, f, entry);
 	x->files.held++;
 }
@@ -498,12 +497,14 @@ link_to(struct xfer_file *f, struct xfer_hard **at)
 	r = f->up ? 0 : link_local(f, h->path);
 	if (--h->names == 0)
 		hard_remove(f->x, at); /* all are there */
-	if (f->up)
+	if (f->up) {
+		xfer_file_enter(f, XFER_LINKING);
 		link_remote(f);
-	else if (r == 0)
+	} else if (r == 0) {
 		linked(f, true);
-	else
+	} else {
 		copy_instead(f, "cannot be made a hard link: copied");
+	}
 }
 
 bool

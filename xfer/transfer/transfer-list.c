@@ -315,7 +315,7 @@ walk(struct xfer_dir *d)
 	struct dirent *de;
 	int r;
 
-	if (d->failed) {
+	if (d->state == XFER_DIR_FAILED) {
 		walk_ends(d);
 		return 0;
 	}

@@ -41,7 +41,7 @@ xfer_owner_ask(struct xfer_file *f)
 	f->opening.probe = xfer_probe_name(f->remote);
 	if (f->opening.probe == NULL)
 		return false;
-	f->state = XFER_OPENING;
+	xfer_file_enter(f, XFER_OPENING);
 	f->opening.status = 0;
 	xfer_handle_open(f, home, f->opening.probe,
 	    SFTP_O_WRITE | SFTP_O_CREAT | SFTP_O_EXCL);

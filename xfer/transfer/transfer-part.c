@@ -103,7 +103,7 @@ xfer_part_is_lax(const struct xfer_file *f)
 						      f->source.attrs.mode;
 
 	return f->part.name != NULL && (f->target.attrs.flags & SFTP_A_MODE) &&
-	    !f->x->opts.preserve && !f->target.keep &&
+	    !f->x->opts.preserve && !xfer_keeps_data(f) &&
 	    (mode & ~f->target.attrs.mode & (S_IRWXG | S_IRWXO)) != 0;
 }
 
@@ -114,9 +114,12 @@ xfer_part_is_lax(const struct xfer_file *f)
 static int
 open_part(struct xfer_file *f, mode_t mode)
 {
+	bool keep = xfer_keeps_data(f);
 	struct stat st;
 
-	f->fd = xfer_part_claim(f->part.name, mode, &f->target.keep);
+	f->fd = xfer_part_claim(f->part.name, mode, &keep);
+	if (!keep)
+		f->target.reuse = XFER_REUSE_NOTHING;
 	if (f->fd < 0)
 		return errno;
 	if (fstat(f->fd, &st) == 0)
@@ -157,13 +160,13 @@ xfer_part_open(struct xfer_file *f)
 		}
 		free(f->part.name);
 		f->part.name = NULL;
-		f->target.keep = false;
+		f->target.reuse = XFER_REUSE_NOTHING;
 		mode = xfer_part_first_mode(f);
 	}
 	f->fd = open(f->local, O_CREAT | O_CLOEXEC |
 	    (f->x->opts.links ? O_NOFOLLOW : 0) |
-	    (f->target.keep || f->x->opts.verify ? O_RDWR : O_WRONLY) |
-	    (f->target.keep ? 0 : O_TRUNC), mode);
+	    (xfer_keeps_data(f) || f->x->opts.verify ? O_RDWR : O_WRONLY) |
+	    (xfer_keeps_data(f) ? 0 : O_TRUNC), mode);
 	if (f->fd < 0)
 		xfer_report_errno(f->x, f->local, errno);
 	return f->fd >= 0;

@@ -48,9 +48,7 @@ xfer_file_rename(struct xfer_file *f)
 		.type = xfer_has(f->x, SFTP_EXT_POSIX_RENAME) ? SFTP_EXTENDED :
 								SFTP_RENAME };
 
-	if (f->state != XFER_RENAMING)
-		f->x->files.renaming++;
-	f->state = XFER_RENAMING;
+	xfer_file_enter(f, XFER_RENAMING);
 	fd_close(&f->fd);
 	f->pending++;
 	xfer_request_path(f->x, &q, rename_done, f);

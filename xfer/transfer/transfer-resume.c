@@ -201,7 +201,8 @@ compare_file(struct xfer_file *f)
 		return;
 	if (c->differs || f->failed)
 		c->next = c->size;
-	while (e->open && c->next < c->size && ask_compare(f, e))
+	while (e->state == XFER_HANDLE_OPEN && c->next < c->size &&
+	    ask_compare(f, e))
 		;
 	if (c->next >= c->size && c->pending == 0)
 		compare_over(f);
@@ -305,7 +306,8 @@ marks_write(struct xfer_file *f, uint64_t at, const uint8_t *p, size_t len)
 		return;
 	}
 	TAILQ_FOREACH(e, &f->handles, entry)
-		if (e->open && sftp_error(e->stream->s) == 0)
+		if (e->state == XFER_HANDLE_OPEN &&
+		    sftp_error(e->stream->s) == 0)
 			break;
 	if (e == NULL)
 		return;

@@ -67,13 +67,13 @@ xfer_small_waits(struct xfer *x, const struct xfer_file *f)
 static void
 begin(struct xfer_file *f, struct xfer_stream *stream)
 {
-	f->state = XFER_SMALL;
+	xfer_file_enter(f, XFER_MOVING_SMALL);
 	f->x->files.small++;
 	f->x->data.in_flight += f->source.size;
 	stream->in_flight += f->source.size;
 	f->small.stream = stream;
-	f->small.wrong = f->small.lost = false;
-	f->small.open = f->small.closed = false;
+	f->small.outcome = XFER_GUESS_RIGHT;
+	f->small.handle_state = XFER_GUESS_OPENING;
 }
 
 /* An answer. True: it was the last; but when the session is over, the loop
@@ -83,13 +83,14 @@ end(struct xfer_file *f, const struct sftp_reply *reply)
 {
 	struct xfer *x = f->x;
 
-	f->small.lost |= reply->err != 0;
+	if (reply->err != 0)
+		f->small.outcome = XFER_GUESS_LOST;
 	if (--f->pending > 0)
 		return false;
 	x->files.small--;
 	x->data.in_flight -= f->source.size;
 	f->small.stream->in_flight -= f->source.size;
-	return !f->small.lost;
+	return f->small.outcome != XFER_GUESS_LOST;
 }
 
 static void
@@ -221,20 +222,27 @@ get_done(void *arg, const struct sftp_reply *reply)
 /* --- with a guessed handle --- */
 
 static void
+guess_is_wrong(struct xfer_file *f)
+{
+	if (f->small.outcome != XFER_GUESS_LOST)
+		f->small.outcome = XFER_GUESS_WRONG;
+}
+
+static void
 guess_end(struct xfer_file *f, const struct sftp_reply *reply)
 {
 	struct sftp *s = f->small.stream->s;
 
 	if (!end(f, reply))
 		return;
-	if (f->small.open && !f->small.closed)
+	if (f->small.handle_state == XFER_GUESS_OPEN)
 		sftp_close(s, &f->small.handle, NULL, NULL);
 	if (f->up && f->target.attrs.flags != 0 &&
 	    (!xfer_may_replace(&f->target.attrs, 0, &f->part.made) ||
 		(!f->x->opts.preserve &&
 		    f->target.attrs.mode != f->part.made.mode)))
-		f->small.wrong = true;
-	if (f->small.wrong) {
+		f->small.outcome = XFER_GUESS_WRONG;
+	if (f->small.outcome == XFER_GUESS_WRONG) {
 		take_ordinary_way(f);
 	} else if (f->up) {
 		count_moved(f);
@@ -249,16 +257,18 @@ guess_opened(void *arg, const struct sftp_reply *reply)
 {
 	struct xfer_file *f = arg;
 	const struct sftp_handle *guess = &f->small.guess;
+	bool opened = reply->err == 0 && reply->status == SFTP_OK;
 
 	f->part_ours |= f->up && (reply->err != 0 ||
 	    reply->status == SFTP_OK);
-	if (reply->err == 0 && reply->status == SFTP_OK) {
+	if (opened) {
 		sftp_keep_handle(&f->small.handle, reply);
-		f->small.open = true;
+		if (f->small.handle_state == XFER_GUESS_OPENING)
+			f->small.handle_state = XFER_GUESS_OPEN;
 	}
-	if (!f->small.open || f->small.handle.len != guess->len ||
+	if (!opened || f->small.handle.len != guess->len ||
 	    memcmp(f->small.handle.bytes, guess->bytes, guess->len) != 0)
-		f->small.wrong = true;
+		guess_is_wrong(f);
 	guess_end(f, reply);
 }
 
@@ -270,7 +280,7 @@ guess_target(void *arg, const struct sftp_reply *reply)
 	if (reply->err == 0 && reply->type == SFTP_ATTRS)
 		f->target.attrs = reply->attrs;
 	else if (reply->status != SFTP_NO_SUCH_FILE)
-		f->small.wrong = true;
+		guess_is_wrong(f);
 	guess_end(f, reply);
 }
 
@@ -282,7 +292,7 @@ guess_made(void *arg, const struct sftp_reply *reply)
 	if (reply->err == 0 && reply->type == SFTP_ATTRS)
 		f->part.made = reply->attrs;
 	else
-		f->small.wrong = true;
+		guess_is_wrong(f);
 	guess_end(f, reply);
 }
 
@@ -291,7 +301,8 @@ guess_done(void *arg, const struct sftp_reply *reply)
 {
 	struct xfer_file *f = arg;
 
-	f->small.wrong |= reply->status != SFTP_OK;
+	if (reply->status != SFTP_OK)
+		guess_is_wrong(f);
 	guess_end(f, reply);
 }
 
@@ -300,7 +311,8 @@ guess_closed(void *arg, const struct sftp_reply *reply)
 {
 	struct xfer_file *f = arg;
 
-	f->small.closed = reply->err == 0 && reply->status == SFTP_OK;
+	if (reply->err == 0 && reply->status == SFTP_OK)
+		f->small.handle_state = XFER_GUESS_CLOSED;
 	guess_done(f, reply);
 }
 
@@ -317,8 +329,8 @@ guess_read(void *arg, const struct sftp_reply *reply)
 {
 	struct xfer_file *f = arg;
 
-	f->small.wrong |= reply->type != SFTP_DATA ||
-	    reply->data_len != f->source.size;
+	if (reply->type != SFTP_DATA || reply->data_len != f->source.size)
+		guess_is_wrong(f);
 	guess_end(f, reply);
 }
 

@@ -88,7 +88,7 @@ map_done(void *arg, const struct sftp_reply *reply)
 	if (reply->err != 0)
 		return; /* what is not known is moved */
 	if (reply->type == SFTP_EXTENDED_REPLY && take_map(e, &r, &more) &&
-	    more && f->progress.maps < MAPS_MAX && e->open)
+	    more && f->progress.maps < MAPS_MAX && e->state == XFER_HANDLE_OPEN)
 		ask_map(f);
 	TAILQ_FOREACH(e, &f->handles, entry)
 		xfer_handle_wake(e);

@@ -166,7 +166,8 @@ xfer_dir_unref(struct xfer_dir *d)
 	if (--d->refs > 0 || d->x->over)
 		return;
 	/* The mode of a directory that was there is its owner's choice. */
-	if (d->failed || !d->fix || !(preserve || d->made)) {
+	if (d->state == XFER_DIR_FAILED || !d->fix ||
+	    !(preserve || d->state == XFER_DIR_MADE)) {
 		dir_gone(d);
 		return;
 	}
@@ -186,12 +187,12 @@ xfer_dir_unref(struct xfer_dir *d)
 
 /* Whether it can be filled is known: its files may start, or are gone. */
 static void
-dir_settled(struct xfer_dir *d, bool there)
+dir_settled(struct xfer_dir *d, enum xfer_dir_state state)
 {
+	bool there = state != XFER_DIR_FAILED;
 	struct xfer_file *f;
 
-	d->there = there;
-	d->failed = !there;
+	d->state = state;
 	if (d->up && d->parent == NULL && there)
 		xfer_dir_wait(d);
 	else if (d->up && d->parent == NULL)
@@ -211,13 +212,13 @@ dir_settled(struct xfer_dir *d, bool there)
 static void
 dir_refused(struct xfer_dir *d, const struct sftp_reply *reply)
 {
-	if (d->parent != NULL && d->parent->failed)
+	if (d->parent != NULL && d->parent->state == XFER_DIR_FAILED)
 		;
 	else if (reply->err == 0 && reply->type == SFTP_ATTRS)
 		xfer_report(d->x, d->remote, "Not a directory");
 	else
 		xfer_report_reply(d->x, d->remote, reply);
-	dir_settled(d, false);
+	dir_settled(d, XFER_DIR_FAILED);
 }
 
 static void
@@ -229,7 +230,7 @@ exists_done(void *arg, const struct sftp_reply *reply)
 		return;
 	if (reply->err == 0 && reply->type == SFTP_ATTRS &&
 	    S_ISDIR(reply->attrs.mode))
-		dir_settled(d, true);
+		dir_settled(d, XFER_DIR_FOUND);
 	else
 		dir_refused(d, reply);
 }
@@ -263,13 +264,13 @@ mkdir_done(void *arg, const struct sftp_reply *reply)
 	if (d->x->over)
 		return;
 	if (reply->err == 0 && reply->status == SFTP_OK) {
-		d->made = true;
-		dir_settled(d, true);
+		dir_settled(d, XFER_DIR_MADE);
 	} else if (reply->err == 0 && reply->status == SFTP_FAILURE) {
 		/* There may be one already. */
 		xfer_request_path(d->x, &q, exists_done, d);
 	} else if (reply->err == 0 && reply->status == SFTP_NO_SUCH_FILE &&
-	    d->parent != NULL && !d->parent->failed && d->tries < TRIES_MAX) {
+	    d->parent != NULL && d->parent->state != XFER_DIR_FAILED &&
+	    d->tries < TRIES_MAX) {
 		make_remote(d);
 	} else {
 		dir_refused(d, reply);
@@ -282,9 +283,12 @@ make_local(struct xfer_dir *d, mode_t mode)
 {
 	struct stat st;
 
-	d->made = mkdir(d->local, mode) == 0;
-	if (d->made || errno != EEXIST)
-		return d->made;
+	if (mkdir(d->local, mode) == 0) {
+		d->state = XFER_DIR_MADE;
+		return true;
+	}
+	if (errno != EEXIST)
+		return false;
 	if ((d->x->opts.links && d->parent != NULL ?
 		lstat(d->local, &st) : stat(d->local, &st)) != 0)
 		return false;
@@ -293,6 +297,8 @@ make_local(struct xfer_dir *d, mode_t mode)
 	if (S_ISDIR(st.st_mode) && d->x->opts.preserve &&
 	    (st.st_mode & MODE_OWNER) != MODE_OWNER)
 		(void)chmod(d->local, (st.st_mode & 07777) | MODE_OWNER);
+	if (S_ISDIR(st.st_mode))
+		d->state = XFER_DIR_FOUND;
 	return S_ISDIR(st.st_mode);
 }
 
@@ -340,13 +346,12 @@ make_dir(struct xfer_dir *d)
 		return;
 	}
 	if (make_local(d, mode)) {
-		d->there = true;
 		ask_exact(d);
 		xfer_dir_wait(d);
 		return;
 	}
 	xfer_report_errno(d->x, d->local, errno);
-	d->failed = true;
+	d->state = XFER_DIR_FAILED;
 	xfer_dir_unref(d);
 }
 

@@ -186,7 +186,7 @@ xfer_add_file(struct xfer *x, struct xfer_dir *dir, bool up, char *local,
 	    f->source.attrs.flags & SFTP_A_SIZE ? f->source.attrs.size : 0);
 	if (dir != NULL)
 		dir->refs++;
-	if (dir == NULL || dir->there) {
+	if (dir == NULL || xfer_dir_is_there(dir)) {
 		xfer_queue_file(f);
 	} else {
 		TAILQ_INSERT_TAIL(&dir->held, f, entry);
