@@ -116,6 +116,8 @@ xfer_stream_lags(const struct xfer_stream *l, uint32_t len)
 	if (l->acked == 0 && l->rate == 0)
 		rate = x->measured.fastest->rate / 4;
 	rate = MAX(rate, FRESH_BYTES * 1000 / rtt);
+	/* A round trip of hours, as after a suspension, makes both 0. */
+	rate = MAX(rate, (uint64_t)1);
 	return (l->in_flight + len) * 1000 / rate > x->measured.left_ms + rtt;
 }
 
