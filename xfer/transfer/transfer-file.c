@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The life of a file. What there is at its target is asked (only if it is
- * to be resumed, else while it is opened already), the part is opened, data
- * moves (transfer-data.c), attributes are set and the handle closed, and the
- * part is renamed. Each step begins in xfer_file_settle() when the one
- * before has its answers.
+ * The life of a file. The server is asked what is at the target (before the
+ * part is opened if the copy is resumed, else along with that), the part is
+ * opened, data moves (transfer-data.c), attributes are set and the handle
+ * closed, and the part is renamed. Each step begins in xfer_file_settle()
+ * when the requests of the one before are answered.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 
 enum { CHUNKS_WANTED = 64 };
 
-static void go_on(struct xfer_file *f);
+static void requeue_or_end(struct xfer_file *f);
 
 /* --- states --- */
 
@@ -201,7 +201,8 @@ part_removed(void *arg, const struct sftp_reply *reply)
 		xfer_file_open(f);
 }
 
-/* Somebody's part: of a copy that is under way, for all that is known. */
+/* There is a part that is not ours to remove; it may be that of a copy that is
+ * under way. The next name is tried. */
 static void
 next_part(struct xfer_file *f)
 {
@@ -219,9 +220,9 @@ next_part(struct xfer_file *f)
 	xfer_file_open(f);
 }
 
-/* No part could be made: is there one? */
+/* No part could be made. This answers whether there is one already. */
 static void
-part_looked_for(void *arg, const struct sftp_reply *reply)
+part_stated(void *arg, const struct sftp_reply *reply)
 {
 	struct xfer_file *f = arg;
 	bool takes = f->part_ours ||
@@ -243,18 +244,18 @@ part_looked_for(void *arg, const struct sftp_reply *reply)
 }
 
 static void
-refused(struct xfer_file *f)
+open_refused(struct xfer_file *f)
 {
 	const struct xfer_path_request q = { .type = SFTP_LSTAT,
 		.path = f->part.name };
 
 	if (f->target.reuse != XFER_REUSE_NOTHING) {
-		/* What was there cannot be used. */
+		/* What was at the target cannot be opened: without it. */
 		xfer_file_restart(f, false);
 	} else if (f->part.name != NULL && f->up &&
 	    f->opening.status == SFTP_FAILURE) {
 		f->pending++;
-		xfer_request_path(f->x, &q, part_looked_for, f);
+		xfer_request_path(f->x, &q, part_stated, f);
 	} else if (f->part.name != NULL && f->up) {
 		in_place(f);
 	} else {
@@ -263,7 +264,7 @@ refused(struct xfer_file *f)
 }
 
 static void
-made_done(void *arg, const struct sftp_reply *reply)
+made_inspected(void *arg, const struct sftp_reply *reply)
 {
 	struct xfer_handle *e = arg;
 
@@ -289,19 +290,20 @@ nlink_done(void *arg, const struct sftp_reply *reply)
 	if (reply->err == 0 && reply->type == SFTP_EXTENDED_REPLY &&
 	    sftp_get_stat_ns(&r, &st) == 0)
 		f->target.nlink = st.nlink;
-	xfer_target_known(f);
-	xfer_answered(f, reply);
+	xfer_target_skip_replaced(f);
+	xfer_path_answered(f, reply);
 }
 
-/* What the server made may differ from what it is to replace, or be. True:
- * it is asked. */
+/* What OPEN made may have another owner or mode than what it replaces, or may
+ * be something else than was expected. True: FSTAT was sent. */
 static bool
-look_at_made(struct xfer_file *f, struct xfer_handle *e)
+inspect_made(struct xfer_file *f, struct xfer_handle *e)
 {
 	const struct xfer_path_request q = { .type = SFTP_EXTENDED,
 		.ext = SFTP_EXT_STAT_NS, .path = f->remote };
 	bool exists = f->target.attrs.flags != 0;
-	/* An old part was looked at by name. */
+	/* An old part was inspected by its path, and may be another file now.
+	 */
 	bool doubts = xfer_keeps_data(f) &&
 	    sftp_server(e->stream->s) != SFTP_SERVER_OWN;
 
@@ -312,7 +314,8 @@ look_at_made(struct xfer_file *f, struct xfer_handle *e)
 	f->opening.inspected = true;
 	e->pending++;
 	f->pending++;
-	sftp_handle_request(e->stream->s, SFTP_FSTAT, &e->handle, made_done, e);
+	sftp_handle_request(
+	    e->stream->s, SFTP_FSTAT, &e->handle, made_inspected, e);
 	if (exists && sftp_has(e->stream->s, SFTP_EXT_STAT_NS)) {
 		f->pending++;
 		xfer_request_path(f->x, &q, nlink_done, f);
@@ -334,8 +337,9 @@ open_whole(struct xfer_file *f)
 	xfer_compare_start(f, XFER_COMPARE_TARGET, f->source.size);
 }
 
-/* Once more, now that it is known what it is to replace: it is empty, but
- * others may have it open. */
+/* The part was made before it was known that it replaces a file which others
+ * may not read. It is still empty, but they may have it open already, so it
+ * is removed and made again with a stricter mode. */
 static void
 remake_part(struct xfer_file *f)
 {
@@ -347,7 +351,7 @@ remake_part(struct xfer_file *f)
 	xfer_part_remove(f, part_removed);
 }
 
-/* The part that was opened, and what the target is, are known. */
+/* Attributes of the part that was opened, and of the target, are known. */
 static void
 part_opened(struct xfer_file *f)
 {
@@ -367,27 +371,27 @@ part_opened(struct xfer_file *f)
 	}
 }
 
-/* The first OPEN was answered, and whatever was asked with it. */
+/* The first OPEN was answered, and the requests that were sent with it. */
 static void
-opened(struct xfer_file *f)
+first_opened(struct xfer_file *f)
 {
 	struct xfer_handle *e = TAILQ_FIRST(&f->handles);
 
-	if (f->opening.probe != NULL && xfer_owner_opened(f))
+	if (f->opening.probe != NULL && xfer_owner_probe_opened(f))
 		return;
 	if (f->failed) {
 		xfer_file_done(f);
 	} else if (e == NULL && f->opening.status == 0) {
-		go_on(f); /* its stream was lost while another was asked */
+		requeue_or_end(f); /* its stream was lost meanwhile */
 	} else if (e == NULL) {
-		refused(f);
+		open_refused(f);
 	} else if (f->target.reuse == XFER_REUSE_WHOLE) {
 		open_whole(f);
 	} else if (f->up && f->part.name != NULL && !f->progress.begun) {
 		if (f->target.attrs.flags != 0 &&
 		    !S_ISREG(f->target.attrs.mode))
 			in_place(f);
-		else if (!look_at_made(f, e))
+		else if (!inspect_made(f, e))
 			part_opened(f);
 	} else if (!f->up && f->fd < 0 && !xfer_part_open(f)) {
 		f->failed = true;
@@ -435,7 +439,7 @@ is_file(const struct sftp_attrs *a)
 	    (a->flags & SFTP_A_SIZE) && a->size > 0;
 }
 
-/* The target itself is what there is of it. */
+/* The target is the beginning of the source, without a comparison. */
 static void
 append(struct xfer_file *f)
 {
@@ -455,9 +459,9 @@ append(struct xfer_file *f)
 	}
 }
 
-/* What is there is known: how much of it can be used? */
+
 void
-xfer_file_asked(struct xfer_file *f)
+xfer_file_choose_reuse(struct xfer_file *f)
 {
 	bool digests = xfer_has(f->x, SFTP_EXT_CHECK_FILE);
 	bool same_size =
@@ -488,7 +492,7 @@ xfer_file_asked(struct xfer_file *f)
 		    "there is trusted by size and time");
 	}
 	if (f->part.name != NULL && is_file(&f->part.old) &&
-	    xfer_owner_ask(f)) {
+	    xfer_owner_probe(f)) {
 		return;
 	} else if (f->part.name != NULL && is_file(&f->part.old)) {
 		if (digests || f->part.old.size > f->source.size)
@@ -518,8 +522,8 @@ target_done(void *arg, const struct sftp_reply *reply)
 	f->pending--;
 	if (reply->err == 0 && reply->type == SFTP_ATTRS)
 		f->target.attrs = reply->attrs;
-	xfer_target_known(f);
-	xfer_answered(f, reply);
+	xfer_target_skip_replaced(f);
+	xfer_path_answered(f, reply);
 }
 
 static void
@@ -530,7 +534,7 @@ old_part_done(void *arg, const struct sftp_reply *reply)
 	f->pending--;
 	if (reply->err == 0 && reply->type == SFTP_ATTRS)
 		f->part.old = reply->attrs;
-	xfer_answered(f, reply);
+	xfer_path_answered(f, reply);
 }
 
 static void
@@ -542,11 +546,11 @@ old_part_names(void *arg, const struct sftp_reply *reply)
 	f->pending--;
 	if (xfer_exact_from_reply(&exact, reply))
 		f->part.old_nlink = exact.nlink;
-	xfer_answered(f, reply);
+	xfer_path_answered(f, reply);
 }
 
 static void
-ask_part(struct xfer_file *f)
+stat_part(struct xfer_file *f)
 {
 	struct xfer_path_request q = { .type = SFTP_LSTAT,
 		.path = f->part.name };
@@ -563,14 +567,14 @@ ask_part(struct xfer_file *f)
 }
 
 static void
-ask_remote(struct xfer_file *f)
+stat_remote(struct xfer_file *f)
 {
 	const struct xfer_path_request q = { .type = SFTP_LSTAT,
 		.path = f->remote };
 
 	f->pending++;
 	if (f->part.name != NULL && f->resume)
-		ask_part(f);
+		stat_part(f);
 	/* A directory that was made just now is empty. */
 	if ((f->dir == NULL || f->dir->state != XFER_DIR_MADE) &&
 	    (f->part.name != NULL || f->resume)) {
@@ -608,7 +612,7 @@ source_known(void *arg, const struct sftp_reply *reply)
 	f->pending--;
 	if (xfer_exact_from_reply(&f->source.exact, reply))
 		f->source.attrs.flags |= SFTP_A_TIMES;
-	xfer_answered(f, reply);
+	xfer_path_answered(f, reply);
 }
 
 static bool
@@ -620,8 +624,8 @@ wants_exact(const struct xfer_file *f)
 	    xfer_has(f->x, SFTP_EXT_STAT_NS);
 }
 
-/* True: the answer is waited for. Else, if it is asked, the answer comes
- * while the file is opened. */
+/* Exact times and numbers. True: the answer is waited for. Else the request,
+ * if there is one, is answered while the file is opened. */
 static bool
 state_source(struct xfer_file *f)
 {
@@ -673,11 +677,11 @@ xfer_file_begin(struct xfer_file *f)
 	if (xfer_small_start(f))
 		return;
 	if (!f->up) {
-		xfer_part_look(f);
-		xfer_file_asked(f);
+		xfer_part_stat(f);
+		xfer_file_choose_reuse(f);
 		return;
 	}
-	ask_remote(f);
+	stat_remote(f);
 	if (f->resume) {
 		xfer_file_settle(f);
 		return;
@@ -686,14 +690,14 @@ xfer_file_begin(struct xfer_file *f)
 	xfer_file_open(f);
 }
 
-/* --- changes of its fortune --- */
+/* --- beginning anew, and going on --- */
 
 void
 xfer_file_restart(struct xfer_file *f, bool resume)
 {
 	xfer_compare_stop(f);
 	xfer_handles_drop(f);
-	xfer_owner_forget(f);
+	xfer_owner_probe_drop(f);
 	phases_free(f);
 	fd_close(&f->fd);
 	f->resume = resume;
@@ -707,9 +711,9 @@ xfer_file_restart(struct xfer_file *f, bool resume)
 		requeue(f);
 }
 
-/* It has no handle any more, but is not done. */
+/* Its handles are lost: it is queued, to go on over another stream. */
 static void
-go_on(struct xfer_file *f)
+requeue_or_end(struct xfer_file *f)
 {
 	if (f->pending > 0 || f->blocks > 0)
 		return;
@@ -753,15 +757,15 @@ xfer_file_lost(struct xfer_file *f, struct xfer_stream *stream)
 			xfer_handle_wake(e);
 		xfer_file_settle(f);
 	} else if (f->pending == 0) {
-		/* Else answers come, from another stream. */
-		go_on(f);
+		/* Else its other requests, on other streams, are answered. */
+		requeue_or_end(f);
 	}
 }
 
 void
 xfer_file_stop(struct xfer_file *f)
 {
-	/* One that is closed or renamed is as good as done. */
+	/* One that is closed or renamed has only a round trip left. */
 	if (f->state == XFER_CLOSING || f->state == XFER_RENAMING ||
 	    f->state == XFER_MOVING_SMALL)
 		return;
@@ -779,26 +783,26 @@ xfer_file_settle(struct xfer_file *f)
 		break;
 	case XFER_STATING_TARGET:
 		if (f->pending == 0)
-			xfer_file_asked(f);
+			xfer_file_choose_reuse(f);
 		break;
 	case XFER_OPENING:
 		if (f->pending == 0)
-			opened(f);
+			first_opened(f);
 		break;
 	case XFER_MOVING:
 		if (xfer_main_handle(f) == NULL)
-			go_on(f);
+			requeue_or_end(f);
 		else if (xfer_data_sent(f))
 			xfer_file_sent(f);
 		break;
 	case XFER_CLOSING:
 		if (f->pending == 0)
-			xfer_tail_go_on(f);
+			xfer_tail_continue(f);
 		if (f->pending > 0 || f->blocks > 0)
 			break;
 		/* A stream took some of it with it, perhaps another's. */
 		if (f->tail.lost || f->progress.todo != NULL) {
-			go_on(f);
+			requeue_or_end(f);
 			break;
 		}
 		xfer_handles_drop(f);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* The ends of a file: its handles at the server, one for each stream that moves
- * its data. */
+/* The handles of a file at the server: one for each stream that moves its
+ * data. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -20,7 +20,8 @@ xfer_handle_free(struct xfer_handle *e)
 	free(e);
 }
 
-/* The server is done with the handle before it sees what is sent later. */
+/* It is not counted any more, because the server closes it before it reads
+ * what is sent later. */
 void
 xfer_handle_close(struct xfer_handle *e, sftp_done_fn done)
 {
@@ -67,8 +68,9 @@ is_source(const struct xfer_file *f, const struct sftp_reply *reply)
 	    reply->attrs.mtime == f->source.attrs.mtime;
 }
 
-/* Else its name may be that of another file by now: others do without this
- * end, and where there is none the file is not gone on with. */
+/* If it is not the source any more, its name is that of another file by now:
+ * other handles move the file without this one; if there are none, the file
+ * fails. */
 static void
 source_seen(void *arg, const struct sftp_reply *reply)
 {
@@ -95,13 +97,13 @@ source_seen(void *arg, const struct sftp_reply *reply)
 	xfer_file_settle(f);
 }
 
-/* A further handle of a source, whose file was replaced or has grown, would
- * be that of another: it is opened by name. True: it is asked. */
+/* A further handle of a source is opened by its path, which may be that of
+ * another file by now, or the file has grown. True: FSTAT was sent. */
 static bool
-look_at_source(struct xfer_handle *e)
+inspect_source(struct xfer_handle *e)
 {
 	struct xfer_file *f = e->file;
-	/* Digests tell more than a time does. */
+	/* Where digests are compared, size and time need not be. */
 	bool trusts =
 	    xfer_keeps_data(f) && !xfer_has(f->x, SFTP_EXT_CHECK_FILE);
 
@@ -133,7 +135,7 @@ open_done(void *arg, const struct sftp_reply *reply)
 		if (e->stream->rtt_ms == 0 || took < e->stream->rtt_ms)
 			e->stream->rtt_ms = took;
 		sftp_keep_handle(&e->handle, reply);
-		if (look_at_source(e))
+		if (inspect_source(e))
 			return;
 		e->state = XFER_HANDLE_OPEN;
 		xfer_handle_wake(e);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Small files of which nothing is asked but to be moved: in one request each
- * (put-file, get-file; docs/SFTP.md) where the server has it. With others the
- * first of a session, often the only one, has all its requests but the rename
- * sent together, with a guess at the handle. What is refused takes the
- * ordinary way, which has the reason if there is one.
+ * Small files that need nothing but to be moved: in one request each
+ * (put-file, get-file; docs/SFTP.md) where the server has it. With other
+ * servers all requests of the first file of a session, often the only one,
+ * are sent together, except for the rename; they use a guess at its handle.
+ * A file that is refused takes the ordinary steps, which report the reason.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -29,7 +29,7 @@ wants_more_times(const struct xfer_file *f)
 		     xfer_has(f->x, SFTP_EXT_STAT_NS));
 }
 
-/* Is nothing asked of it but to be moved? */
+/* Does it need nothing but to be moved? */
 static bool
 is_plain(const struct xfer_file *f)
 {
@@ -57,7 +57,8 @@ xfer_small_waits(struct xfer *x, const struct xfer_file *f)
 
 	if (stream == NULL || f->source.attrs.size > SMALL_MAX || !is_plain(f))
 		return false;
-	/* What the server can do saves more than the wait for it costs. */
+	/* To know whether the server has put-file saves more time than to
+	 * wait for its version costs. */
 	if (!sftp_has_version(stream->s))
 		return true;
 	return is_small(f, f->source.attrs.size) &&
@@ -65,7 +66,7 @@ xfer_small_waits(struct xfer *x, const struct xfer_file *f)
 }
 
 static void
-begin(struct xfer_file *f, struct xfer_stream *stream)
+small_begin(struct xfer_file *f, struct xfer_stream *stream)
 {
 	xfer_file_enter(f, XFER_MOVING_SMALL);
 	f->x->files.small++;
@@ -76,10 +77,10 @@ begin(struct xfer_file *f, struct xfer_stream *stream)
 	f->small.handle_state = XFER_GUESS_OPENING;
 }
 
-/* An answer. True: it was the last; but when the session is over, the loop
- * sees to it. */
+/* Counts an answer. True: it was the last. If the session is over it is false,
+ * and xfer_file_lost() begins the file anew. */
 static bool
-end(struct xfer_file *f, const struct sftp_reply *reply)
+small_end(struct xfer_file *f, const struct sftp_reply *reply)
 {
 	struct xfer *x = f->x;
 
@@ -105,11 +106,11 @@ count_moved(struct xfer_file *f)
 	progress_add(f->x->opts.progress, &f->item, f->source.size);
 }
 
-/* A download: to its place. */
+/* The data of a download. */
 static void
-keep(struct xfer_file *f, const uint8_t *p, size_t len)
+write_target(struct xfer_file *f, const uint8_t *p, size_t len)
 {
-	xfer_part_look(f);
+	xfer_part_stat(f);
 	if (!xfer_part_open(f)) {
 		f->failed = true;
 	} else if (fd_write_all(f->fd, p, len) != 0) {
@@ -121,7 +122,7 @@ keep(struct xfer_file *f, const uint8_t *p, size_t len)
 }
 
 static void
-take_ordinary_way(struct xfer_file *f)
+take_ordinary_steps(struct xfer_file *f)
 {
 	f->small.refused = true;
 	if (f->x->stopped) {
@@ -132,7 +133,7 @@ take_ordinary_way(struct xfer_file *f)
 	xfer_file_restart(f, f->resume);
 }
 
-/* All of it, or false: it has changed, or was of unknown size. */
+/* Reads all of it. False: it has not the size that it had. */
 static bool
 read_source(struct xfer_file *f, size_t *len)
 {
@@ -174,10 +175,10 @@ put_done(void *arg, const struct sftp_reply *reply)
 {
 	struct xfer_file *f = arg;
 
-	if (!end(f, reply))
+	if (!small_end(f, reply))
 		return;
 	if (reply->type != SFTP_STATUS || reply->status != SFTP_OK) {
-		take_ordinary_way(f);
+		take_ordinary_steps(f);
 		return;
 	}
 	count_moved(f);
@@ -192,7 +193,7 @@ put(struct xfer_file *f, struct xfer_stream *stream)
 
 	if (!read_source(f, &len))
 		return false;
-	begin(f, stream);
+	small_begin(f, stream);
 	f->pending++;
 	sftp_put_file(stream->s, f->remote, f->x->opts.preserve, &a,
 	    f->x->data.small, len, put_done, f);
@@ -207,16 +208,16 @@ get_done(void *arg, const struct sftp_reply *reply)
 	struct sftp_attrs attrs;
 	struct span data;
 
-	if (!end(f, reply))
+	if (!small_end(f, reply))
 		return;
 	if (reply->type != SFTP_EXTENDED_REPLY ||
 	    sftp_get_file_reply(&r, &attrs, &data) != 0 ||
 	    data.len != f->source.size) {
-		take_ordinary_way(f);
+		take_ordinary_steps(f);
 		return;
 	}
 	f->source.attrs = attrs; /* those of what was read */
-	keep(f, data.p, data.len);
+	write_target(f, data.p, data.len);
 }
 
 /* --- with a guessed handle --- */
@@ -233,7 +234,7 @@ guess_end(struct xfer_file *f, const struct sftp_reply *reply)
 {
 	struct sftp *s = f->small.stream->s;
 
-	if (!end(f, reply))
+	if (!small_end(f, reply))
 		return;
 	if (f->small.handle_state == XFER_GUESS_OPEN)
 		sftp_close(s, &f->small.handle, NULL, NULL);
@@ -243,12 +244,12 @@ guess_end(struct xfer_file *f, const struct sftp_reply *reply)
 		    f->target.attrs.mode != f->part.made.mode)))
 		f->small.outcome = XFER_GUESS_WRONG;
 	if (f->small.outcome == XFER_GUESS_WRONG) {
-		take_ordinary_way(f);
+		take_ordinary_steps(f);
 	} else if (f->up) {
 		count_moved(f);
 		xfer_file_rename(f);
 	} else {
-		keep(f, f->small.data, (size_t)f->source.size);
+		write_target(f, f->small.data, (size_t)f->source.size);
 	}
 }
 
@@ -343,14 +344,14 @@ guess_put(struct xfer_file *f, struct xfer_stream *stream)
 	size_t len;
 	uint8_t *p;
 
-	/* Where it could be known, names must be counted before. And the data
-	 * must not be there for others to read before it is known whether it
-	 * takes the place of a file that they may not. */
+	/* Where the server tells the number of names, it must be known before.
+	 * And others must not be able to read the data before it is known
+	 * whether it replaces a file that they may not read. */
 	if (f->part.name == NULL || sftp_has(s, SFTP_EXT_STAT_NS) ||
 	    (!f->x->opts.preserve && (a.mode & (S_IRWXG | S_IRWXO)) != 0) ||
 	    !read_source(f, &len))
 		return false;
-	begin(f, stream);
+	small_begin(f, stream);
 	f->pending = 5 + f->x->opts.preserve;
 	sftp_path_request(s, SFTP_LSTAT, f->remote, guess_target, f);
 	sftp_open(s, f->part.name, SFTP_O_WRITE | SFTP_O_CREAT | SFTP_O_EXCL,
@@ -376,7 +377,7 @@ guess_get(struct xfer_file *f, struct xfer_stream *stream)
 	free(f->small.data);
 	if ((f->small.data = malloc((size_t)f->source.size)) == NULL)
 		return false;
-	begin(f, stream);
+	small_begin(f, stream);
 	f->pending = 3;
 	sftp_open(stream->s, f->remote, SFTP_O_READ, NULL, guess_opened, f);
 	sftp_read(stream->s, h, 0, (uint32_t)f->source.size, guess_data,
@@ -395,7 +396,7 @@ xfer_small_start(struct xfer_file *f)
 	if (is_small(f, f->source.size) && f->up)
 		return put(f, stream);
 	if (is_small(f, f->source.size)) {
-		begin(f, stream);
+		small_begin(f, stream);
 		f->pending++;
 		sftp_get_file(stream->s, f->remote, (uint32_t)f->source.size,
 		    get_done, f);
