@@ -55,7 +55,7 @@ fail(struct relay *r, const char *path, const char *text)
 	r->opts->report(r->opts->report_arg, path, text);
 }
 
-/* The end of a session is told by the caller. */
+/* The end of a session is reported by the caller. */
 static void
 fail_reply(struct relay *r, const char *path, const struct sftp_reply *reply)
 {
@@ -150,7 +150,7 @@ wants_more(const struct relay *r)
 }
 
 static void
-ask_more(struct relay *r)
+read_more(struct relay *r)
 {
 	uint32_t len;
 	struct relay_read *b;
@@ -175,7 +175,7 @@ ask_more(struct relay *r)
 	}
 }
 
-/* One driver carries both: its turn moves the bytes of both. */
+/* Both sessions have the same carrier: a turn moves the bytes of both. */
 static int
 step_both(struct relay *r)
 {
@@ -191,12 +191,12 @@ move_data(struct relay *r)
 
 	r->started_ms = loop_now_ms();
 	for (;;) {
-		ask_more(r);
+		read_more(r);
 		if (r->reads == 0 && r->writes == 0 && !wants_more(r))
 			return 0;
 		if ((err = step_both(r)) < 0) {
-			/* What is under way in the other is told as well,
-			 * for it refers to us. */
+			/* The other session is ended as well, because its
+			 * requests under way refer to this stack. */
 			err = sftp_feed_end(r->from, err);
 			return sftp_feed_end(r->to, err);
 		}
@@ -267,7 +267,7 @@ set_attrs(struct sftp *s, const char *path, const struct sftp_attrs *attrs)
 
 /* A status is reported and forgotten; the end of a session is not. */
 static int
-told(struct relay *r, const char *path, int result)
+report_status(struct relay *r, const char *path, int result)
 {
 	if (result > 0)
 		fail(r, path, sftp_status_text((uint32_t)result));
@@ -284,12 +284,12 @@ copy_file(struct relay *r, const struct sftp_attrs *attrs)
 	    &r->from_handle);
 
 	if (result != 0)
-		return told(r, r->source, result);
+		return report_status(r, r->source, result);
 	result = open_file(r->to, r->target,
 	    SFTP_O_WRITE | SFTP_O_CREAT | SFTP_O_TRUNC, &create,
 	    &r->to_handle);
 	if (result != 0) {
-		if (told(r, r->target, result) < 0)
+		if (report_status(r, r->target, result) < 0)
 			return result;
 		result = close_file(r->from, &r->from_handle);
 		return result < 0 ? result : 0;
@@ -301,9 +301,10 @@ copy_file(struct relay *r, const struct sftp_attrs *attrs)
 	if (result == 0)
 		result = close_file(r->from, &r->from_handle);
 	if (result >= 0)
-		result = told(r, r->target, close_file(r->to, &r->to_handle));
+		result = report_status(
+		    r, r->target, close_file(r->to, &r->to_handle));
 	if (result == 0 && r->opts->preserve && !r->failed)
-		result = told(r, r->target,
+		result = report_status(r, r->target,
 		    set_attrs(r->to, r->target, attrs));
 	progress_finish(r->opts->progress, &r->item, !r->failed,
 	    loop_now_ms());
@@ -347,10 +348,10 @@ copy_dir(struct relay *r, const struct sftp_attrs *attrs, int depth)
 		fail(r, r->source, "directories are too deep");
 		return 0;
 	}
-	result = told(r, r->target, make_dir(r->to, r->target));
+	result = report_status(r, r->target, make_dir(r->to, r->target));
 	if (result < 0 || r->failed)
 		return result;
-	result = told(r, r->source,
+	result = report_status(r, r->source,
 	    sftp_call_list(r->from, r->source, collect, &names));
 	for (size_t i = 0; i < names.n && result == 0; i++) {
 		source = target = NULL;
@@ -364,7 +365,7 @@ copy_dir(struct relay *r, const struct sftp_attrs *attrs, int depth)
 		free(target);
 	}
 	if (result == 0 && r->opts->preserve)
-		result = told(r, r->target,
+		result = report_status(r, r->target,
 		    set_attrs(r->to, r->target, attrs));
 	strlist_clear(&names);
 	return result;
@@ -380,7 +381,7 @@ copy_any(struct sftp *from, const char *source, struct sftp *to,
 	int result = sftp_call_stat(from, source, true, &attrs);
 
 	if (result != 0)
-		return told(&r, source, result);
+		return report_status(&r, source, result);
 	if (S_ISREG(attrs.mode) || (attrs.flags & SFTP_A_MODE) == 0)
 		return copy_file(&r, &attrs);
 	if (S_ISDIR(attrs.mode) && opts->recursive)

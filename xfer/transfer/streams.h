@@ -2,8 +2,8 @@
 /*
  * Where a transfer gets its streams from: SFTP sessions with one host, on
  * channels of one connection or on several connections. The engine says how
- * many it wants; who hands it this table (a program's host, or a test) makes
- * them, carries their bytes and tells what is known of the way.
+ * many it wants; whoever hands it this table (client/remote.c, or a test)
+ * opens them, carries their bytes and measures the path.
  *
  * Threads: the driver's (the loop's).
  */
@@ -21,23 +21,24 @@ enum xfer_stream_kind {
 	XFER_STREAM_CONNECTION, /* one more connection; never asks the user */
 };
 
-/* What is known of a stream's way. Counters run from its connection's start. */
+/* What is known of a stream's path. Counters run from its connection's start.
+ */
 struct xfer_stream_stats {
 	uint64_t rtt_us;	   /* 0: unknown */
-	uint64_t window_stall_ms;  /* had data, but the peer's channel windows
-				    * were used up */
+	uint64_t window_stall_ms;  /* it had data to send, but the peer's
+				    * channel windows were used up */
 	uint64_t network_stall_ms; /* the kernel had what it could not send
 				    * yet */
-	uint32_t send_window; /* most the peer ever let be under way on this
+	uint32_t send_window; /* the widest window that the peer gave on this
 			       * channel; 0: unknown */
 	unsigned connection;  /* which one carries it; 0: the first */
 };
 
 struct xfer_streams_ops {
 	/* Begins one more. *out takes requests at once, wakes what carries it
-	 * by itself (sftp_attach), and may end later (sftp_error), quietly.
-	 * Connections log in one after the other. ERR_LIMIT: there are no more
-	 * of the kind. */
+	 * by itself (sftp_attach), and may fail later (sftp_error) without a
+	 * message. Connections log in one after the other. ERR_LIMIT: there
+	 * are no more of the kind. */
 	int (*open)(void *arg, enum xfer_stream_kind kind, struct sftp **out);
 	/* Frees the session, its channel, and its connection with the last of
 	 * its streams. Not inside of a callback of any session. */

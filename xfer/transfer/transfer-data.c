@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Blocks of data: how much is under way, and what its answers do. A file is
- * moved in ranges (file->progress.chunk bytes): an end takes one after the
- * other, first of what was given back, then from where the file has come to,
- * and when there is no more, half of what another end still has before it.
+ * Blocks of data: how much is under way, and what is done with the answers.
+ * A file is moved in ranges of file->progress.chunk bytes. A handle takes one
+ * range after the other: first of those that were given back
+ * (progress.todo), then from progress.next on, and when there are no more,
+ * half of what another handle has left of its range.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -152,7 +153,7 @@ xfer_ranges_free(struct xfer_file *f)
 	}
 }
 
-/* The later half of what the end with most before it has. */
+/* The later half of what the handle with the most left has. */
 static bool
 take_over(struct xfer_handle *e)
 {
@@ -172,7 +173,7 @@ take_over(struct xfer_handle *e)
 	return true;
 }
 
-/* Has e a range in hand? If not, it takes one. */
+/* True: e has something left of its range, or has taken another one. */
 static bool
 take_range(struct xfer_handle *e)
 {
@@ -198,7 +199,7 @@ take_range(struct xfer_handle *e)
 	if (f->progress.all_taken || f->progress.map_pending)
 		return false;
 	if (f->source.size == 0) {
-		/* Until it ends; see has_more(). */
+		/* All of it is one range; see has_more(). */
 		e->next = f->progress.next;
 		e->until = f->progress.next = UINT64_MAX;
 		f->progress.all_taken = true;
@@ -221,7 +222,8 @@ has_more(struct xfer_handle *e)
 {
 	const struct xfer_file *f = e->file;
 
-	return f->state == XFER_MOVING && !f->failed && e->open &&
+	return f->state == XFER_MOVING && !f->failed &&
+	    e->state == XFER_HANDLE_OPEN &&
 	    (f->up || f->source.size != 0 || f->blocks == 0) && take_range(e);
 }
 
@@ -252,7 +254,7 @@ xfer_data_sent(const struct xfer_file *f)
 		(f->source.size != 0 && f->progress.next >= f->source.size));
 }
 
-/* The source ends at offset: nothing behind it is asked for. */
+/* The source ends at offset: nothing behind it is requested any more. */
 static void
 source_ends(struct xfer_file *f, uint64_t offset)
 {
@@ -381,7 +383,7 @@ source_fails(struct xfer_file *f, int error)
 	xfer_file_fail(f);
 }
 
-/* Read when it goes out. */
+/* The source is read when the request is sent. */
 static void
 send_later(struct xfer_handle *e, uint32_t len)
 {
@@ -396,8 +398,9 @@ send_later(struct xfer_handle *e, uint32_t len)
 	    later_done, b);
 }
 
-/* Later only where a source that ends early does no harm: not in place, and
- * not where the size means little, as that of the small files of /sys. */
+/* The source may be read later only if it does no harm that it ends before
+ * its size: not when written in place, and not where the size means little,
+ * as that of the small files of /sys. */
 static void
 send_block(struct xfer_handle *e)
 {
@@ -456,7 +459,7 @@ read_data(void *arg, uint64_t offset, const uint8_t *p, size_t len)
 	struct xfer_file *f = b->handle->file;
 	uint64_t from = clock_us();
 
-	/* What is not written must not be marked as being there. */
+	/* The file has failed: what is not written must not be marked. */
 	if (f->failed)
 		return;
 	if (!(f->progress.sparse ? xfer_sparse_write(f, p, len, offset) :
@@ -506,7 +509,7 @@ read_done(void *arg, const struct sftp_reply *reply)
 }
 
 static void
-ask_block(struct xfer_handle *e)
+send_read(struct xfer_handle *e)
 {
 	uint32_t len = block_size(e->stream, false);
 	struct xfer_block *b;
@@ -524,8 +527,8 @@ ask_block(struct xfer_handle *e)
 
 /* --- both --- */
 
-/* Near the end the fastest stream does what another has in hand, but would
- * be waited for. */
+/* Near the end of the transfer, a slow stream gives the rest of its range
+ * back for the fastest one, if it would itself finish last. */
 static bool
 give_back(struct xfer_handle *e)
 {
@@ -536,7 +539,8 @@ give_back(struct xfer_handle *e)
 	if (f->source.size == 0 || !xfer_stream_lags(l, block_size(l, f->up)))
 		return false;
 	TAILQ_FOREACH(other, &f->handles, entry)
-		if (other->stream == l->x->measured.fastest && other->open)
+		if (other->stream == l->x->measured.fastest &&
+		    other->state == XFER_HANDLE_OPEN)
 			break;
 	if (other == NULL)
 		return false;
@@ -562,7 +566,7 @@ stream_issue(struct xfer_stream *l)
 			if (f->up)
 				send_block(e);
 			else
-				ask_block(e);
+				send_read(e);
 		}
 		if (l->gone)
 			return;

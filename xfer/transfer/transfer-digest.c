@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Digests of this end, to be compared with those of the far one. Where there
- * are several processors they are a thread's, so that data moves meanwhile;
- * with one, the loop makes one in each turn.
+ * Digests of this end, to be compared with those of the other one. With
+ * several processors threads compute them, so that data moves meanwhile; with
+ * one processor the loop computes one digest in each turn.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@
 
 enum {
 	THREADS_MAX = 2,
-	LOOK_MS = 2, /* a digest that is ready wakes nobody */
+	POLL_MS = 2, /* a thread that is done does not wake the loop */
 };
 
 struct xfer_digest_job {
@@ -32,7 +32,7 @@ struct xfer_digest_job {
 
 struct xfer_digests {
 	struct ring *jobs;
-	struct worker_pool *pool; /* NULL: the loop does them */
+	struct worker_pool *pool; /* NULL: the loop computes them */
 };
 
 static bool
@@ -74,7 +74,7 @@ wake(void *arg)
 }
 
 static bool
-begin(struct xfer *x)
+start(struct xfer *x)
 {
 	struct xfer_digests *d = calloc(1, sizeof *d);
 	struct worker_conf conf = { .run = run, .wake = wake,
@@ -101,7 +101,7 @@ xfer_digest_post(struct xfer_block *b, uint64_t offset, uint32_t len,
 	struct xfer_file *f = b->handle->file;
 	struct xfer_digest_job *j;
 
-	if (f->x->digests == NULL && !begin(f->x))
+	if (f->x->digests == NULL && !start(f->x))
 		return false;
 	j = ring_next(f->x->digests->jobs);
 	if (j == NULL)
@@ -122,9 +122,9 @@ xfer_digest_kick(struct xfer *x)
 		worker_kick(x->digests->pool);
 }
 
-/* The loop does one. */
+/* The loop computes one. */
 static void
-help(struct xfer_digests *d)
+make_one(struct xfer_digests *d)
 {
 	size_t ticket;
 	struct xfer_digest_job *j = ring_take(d->jobs, &ticket);
@@ -153,7 +153,7 @@ xfer_digest_collect(struct xfer *x)
 	if (d == NULL)
 		return;
 	if (d->pool == NULL)
-		help(d);
+		make_one(d);
 	while ((j = ring_oldest(d->jobs)) != NULL)
 		collect(d, j);
 }
@@ -166,7 +166,7 @@ xfer_digest_drain(struct xfer *x)
 
 	while (d != NULL && ring_pending(d->jobs) > 0) {
 		if (d->pool == NULL)
-			help(d);
+			make_one(d);
 		j = d->pool != NULL ? worker_wait(d->pool, d->jobs) :
 				      ring_oldest(d->jobs);
 		if (j != NULL)
@@ -179,7 +179,7 @@ xfer_digest_wait_ms(const struct xfer *x)
 {
 	if (x->digests == NULL || ring_pending(x->digests->jobs) == 0)
 		return -1;
-	return x->digests->pool != NULL ? LOOK_MS : 0;
+	return x->digests->pool != NULL ? POLL_MS : 0;
 }
 
 void

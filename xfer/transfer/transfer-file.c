@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The life of a file. What there is at its target is asked (only if it is
- * to be resumed, else while it is opened already), the part is opened, data
- * moves (transfer-data.c), attributes are set and the handle closed, and the
- * part is renamed. Each step begins in xfer_file_settle() when the one
- * before has its answers.
+ * The life of a file. The server is asked what is at the target (before the
+ * part is opened if the copy is resumed, else along with that), the part is
+ * opened, data moves (transfer-data.c), attributes are set and the handle
+ * closed, and the part is renamed. Each step begins in xfer_file_settle()
+ * when the requests of the one before are answered.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,46 @@
 
 enum { CHUNKS_WANTED = 64 };
 
-static void go_on(struct xfer_file *f);
+static void requeue_or_end(struct xfer_file *f);
+
+/* --- states --- */
+
+#define STATE(name) (1u << XFER_##name)
+
+/* What may follow. To be queued again is to begin anew, or to go on over
+ * another stream. */
+static const unsigned followers[] = {
+	[XFER_QUEUED] = STATE(QUEUED) | STATE(STATING_SOURCE) |
+	    STATE(STATING_TARGET) | STATE(LINKING) | STATE(OPENING) |
+	    STATE(DONE),
+	[XFER_STATING_SOURCE] = STATE(STATING_TARGET),
+	[XFER_STATING_TARGET] = STATE(QUEUED) | STATE(LINKING) |
+	    STATE(OPENING) | STATE(MOVING_SMALL) | STATE(DONE),
+	[XFER_LINKING] = STATE(QUEUED) | STATE(DONE),
+	/* Another name is tried, or the same once more. */
+	[XFER_OPENING] = STATE(QUEUED) | STATE(OPENING) | STATE(MOVING) |
+	    STATE(COMPARING) | STATE(DONE),
+	[XFER_MOVING] = STATE(QUEUED) | STATE(COMPARING) | STATE(CLOSING) |
+	    STATE(DONE),
+	[XFER_MOVING_SMALL] = STATE(QUEUED) | STATE(RENAMING) | STATE(DONE),
+	/* A target that was not complete after all is opened. */
+	[XFER_COMPARING] = STATE(QUEUED) | STATE(OPENING) | STATE(CLOSING) |
+	    STATE(DONE),
+	[XFER_CLOSING] = STATE(QUEUED) | STATE(RENAMING) | STATE(DONE),
+	[XFER_RENAMING] = STATE(RENAMING) | STATE(DONE),
+	[XFER_DONE] = 0,
+};
+
+void
+xfer_file_enter(struct xfer_file *f, enum xfer_state state)
+{
+	ENSURE((followers[f->state] & 1u << state) != 0);
+	if (f->state == XFER_RENAMING)
+		f->x->files.renaming--;
+	if (state == XFER_RENAMING)
+		f->x->files.renaming++;
+	f->state = state;
+}
 
 /* --- the end --- */
 
@@ -65,11 +104,9 @@ xfer_file_done(struct xfer_file *f)
 {
 	struct xfer *x = f->x;
 
-	ENSURE(f->state != XFER_DONE && f->pending == 0 && f->blocks == 0);
+	ENSURE(f->pending == 0 && f->blocks == 0);
 	xfer_hard_done(f);
-	if (f->state == XFER_RENAMING)
-		x->files.renaming--;
-	f->state = XFER_DONE;
+	xfer_file_enter(f, XFER_DONE);
 	xfer_compare_stop(f);
 	xfer_handles_drop(f);
 	progress_finish(x->opts.progress, &f->item, !f->failed,
@@ -108,18 +145,18 @@ begin_data(struct xfer_file *f)
 	    f->part.name != NULL ? f->part.old.size : f->target.attrs.size;
 	struct xfer_handle *e;
 
-	f->state = XFER_MOVING;
+	xfer_file_enter(f, XFER_MOVING);
 	if (!f->progress.begun)
-		f->progress.occupied = f->target.keep ? there : 0;
-	if (!f->progress.begun && f->target.keep && f->target.appends) {
+		f->progress.occupied = xfer_keeps_data(f) ? there : 0;
+	if (!f->progress.begun && f->target.reuse == XFER_REUSE_TRUSTED) {
 		f->progress.next = f->progress.moved = there;
 		f->item.done = f->item.tick_done = there;
-	} else if (!f->progress.begun && f->target.keep &&
+	} else if (!f->progress.begun && xfer_keeps_data(f) &&
 	    xfer_has(f->x, SFTP_EXT_CHECK_FILE)) {
 		f->progress.next = MIN(there, f->source.size);
 		f->progress.needs_size = there > f->source.size;
 		xfer_compare_start(f, XFER_COMPARE_PART, f->progress.next);
-	} else if (!f->progress.begun && f->target.keep) {
+	} else if (!f->progress.begun && xfer_keeps_data(f)) {
 		xfer_marks_read(f);
 	} else if (!f->progress.begun) {
 		xfer_marks_start(f);
@@ -140,7 +177,8 @@ in_place(struct xfer_file *f)
 	xfer_handles_drop(f);
 	free(f->part.name);
 	f->part.name = NULL;
-	f->target.keep = f->target.set_mode = false;
+	f->target.reuse = XFER_REUSE_NOTHING;
+	f->target.set_mode = false;
 	xfer_file_open(f);
 }
 
@@ -163,7 +201,8 @@ part_removed(void *arg, const struct sftp_reply *reply)
 		xfer_file_open(f);
 }
 
-/* Somebody's part: of a copy that is under way, for all that is known. */
+/* There is a part that is not ours to remove; it may be that of a copy that is
+ * under way. The next name is tried. */
 static void
 next_part(struct xfer_file *f)
 {
@@ -181,9 +220,9 @@ next_part(struct xfer_file *f)
 	xfer_file_open(f);
 }
 
-/* No part could be made: is there one? */
+/* No part could be made. This answers whether there is one already. */
 static void
-part_looked_for(void *arg, const struct sftp_reply *reply)
+part_stated(void *arg, const struct sftp_reply *reply)
 {
 	struct xfer_file *f = arg;
 	bool takes = f->part_ours ||
@@ -205,18 +244,18 @@ part_looked_for(void *arg, const struct sftp_reply *reply)
 }
 
 static void
-refused(struct xfer_file *f)
+open_refused(struct xfer_file *f)
 {
 	const struct xfer_path_request q = { .type = SFTP_LSTAT,
 		.path = f->part.name };
 
-	if (f->target.keep || f->target.whole) {
-		/* What was there cannot be used. */
+	if (f->target.reuse != XFER_REUSE_NOTHING) {
+		/* What was at the target cannot be opened: without it. */
 		xfer_file_restart(f, false);
 	} else if (f->part.name != NULL && f->up &&
 	    f->opening.status == SFTP_FAILURE) {
 		f->pending++;
-		xfer_request_path(f->x, &q, part_looked_for, f);
+		xfer_request_path(f->x, &q, part_stated, f);
 	} else if (f->part.name != NULL && f->up) {
 		in_place(f);
 	} else {
@@ -225,7 +264,7 @@ refused(struct xfer_file *f)
 }
 
 static void
-made_done(void *arg, const struct sftp_reply *reply)
+made_inspected(void *arg, const struct sftp_reply *reply)
 {
 	struct xfer_handle *e = arg;
 
@@ -235,7 +274,7 @@ made_done(void *arg, const struct sftp_reply *reply)
 		return;
 	if (reply->type == SFTP_ATTRS)
 		e->file->part.made = reply->attrs;
-	if (!e->file->target.keep)
+	if (!xfer_keeps_data(e->file))
 		xfer_owner_learn(e->file->x, &e->file->part.made);
 	xfer_file_settle(e->file);
 }
@@ -251,20 +290,21 @@ nlink_done(void *arg, const struct sftp_reply *reply)
 	if (reply->err == 0 && reply->type == SFTP_EXTENDED_REPLY &&
 	    sftp_get_stat_ns(&r, &st) == 0)
 		f->target.nlink = st.nlink;
-	xfer_target_known(f);
-	xfer_answered(f, reply);
+	xfer_target_skip_replaced(f);
+	xfer_path_answered(f, reply);
 }
 
-/* What the server made may differ from what it is to replace, or be. True:
- * it is asked. */
+/* What OPEN made may have another owner or mode than what it replaces, or may
+ * be something else than was expected. True: FSTAT was sent. */
 static bool
-look_at_made(struct xfer_file *f, struct xfer_handle *e)
+inspect_made(struct xfer_file *f, struct xfer_handle *e)
 {
 	const struct xfer_path_request q = { .type = SFTP_EXTENDED,
 		.ext = SFTP_EXT_STAT_NS, .path = f->remote };
 	bool exists = f->target.attrs.flags != 0;
-	/* An old part was looked at by name. */
-	bool doubts = f->target.keep &&
+	/* An old part was inspected by its path, and may be another file now.
+	 */
+	bool doubts = xfer_keeps_data(f) &&
 	    sftp_server(e->stream->s) != SFTP_SERVER_OWN;
 
 	if (f->opening.inspected || (!exists && !doubts &&
@@ -274,7 +314,8 @@ look_at_made(struct xfer_file *f, struct xfer_handle *e)
 	f->opening.inspected = true;
 	e->pending++;
 	f->pending++;
-	sftp_handle_request(e->stream->s, SFTP_FSTAT, &e->handle, made_done, e);
+	sftp_handle_request(
+	    e->stream->s, SFTP_FSTAT, &e->handle, made_inspected, e);
 	if (exists && sftp_has(e->stream->s, SFTP_EXT_STAT_NS)) {
 		f->pending++;
 		xfer_request_path(f->x, &q, nlink_done, f);
@@ -292,12 +333,13 @@ open_whole(struct xfer_file *f)
 			return;
 		}
 	}
-	f->state = XFER_COMPARING;
+	xfer_file_enter(f, XFER_COMPARING);
 	xfer_compare_start(f, XFER_COMPARE_TARGET, f->source.size);
 }
 
-/* Once more, now that it is known what it is to replace: it is empty, but
- * others may have it open. */
+/* The part was made before it was known that it replaces a file which others
+ * may not read. It is still empty, but they may have it open already, so it
+ * is removed and made again with a stricter mode. */
 static void
 remake_part(struct xfer_file *f)
 {
@@ -309,11 +351,11 @@ remake_part(struct xfer_file *f)
 	xfer_part_remove(f, part_removed);
 }
 
-/* The part that was opened, and what the target is, are known. */
+/* Attributes of the part that was opened, and of the target, are known. */
 static void
 part_opened(struct xfer_file *f)
 {
-	if (f->target.keep && f->part.made.flags != 0 &&
+	if (xfer_keeps_data(f) && f->part.made.flags != 0 &&
 	    (!S_ISREG(f->part.made.mode) ||
 		xfer_owner_differs(f, &f->part.made))) {
 		xfer_file_restart(f, false); /* it was exchanged */
@@ -329,27 +371,27 @@ part_opened(struct xfer_file *f)
 	}
 }
 
-/* The first OPEN was answered, and whatever was asked with it. */
+/* The first OPEN was answered, and the requests that were sent with it. */
 static void
-opened(struct xfer_file *f)
+first_opened(struct xfer_file *f)
 {
 	struct xfer_handle *e = TAILQ_FIRST(&f->handles);
 
-	if (f->opening.probe != NULL && xfer_owner_opened(f))
+	if (f->opening.probe != NULL && xfer_owner_probe_opened(f))
 		return;
 	if (f->failed) {
 		xfer_file_done(f);
 	} else if (e == NULL && f->opening.status == 0) {
-		go_on(f); /* its stream was lost while another was asked */
+		requeue_or_end(f); /* its stream was lost meanwhile */
 	} else if (e == NULL) {
-		refused(f);
-	} else if (f->target.whole) {
+		open_refused(f);
+	} else if (f->target.reuse == XFER_REUSE_WHOLE) {
 		open_whole(f);
 	} else if (f->up && f->part.name != NULL && !f->progress.begun) {
 		if (f->target.attrs.flags != 0 &&
 		    !S_ISREG(f->target.attrs.mode))
 			in_place(f);
-		else if (!look_at_made(f, e))
+		else if (!inspect_made(f, e))
 			part_opened(f);
 	} else if (!f->up && f->fd < 0 && !xfer_part_open(f)) {
 		f->failed = true;
@@ -367,7 +409,7 @@ requeue(struct xfer_file *f)
 
 	TAILQ_REMOVE(&x->files.active, f, entry);
 	x->files.active_count--;
-	f->state = XFER_QUEUED;
+	xfer_file_enter(f, XFER_QUEUED);
 	TAILQ_INSERT_HEAD(&x->files.queue, f, entry);
 	x->files.queued++;
 }
@@ -382,10 +424,10 @@ xfer_file_open(struct xfer_file *f)
 		requeue(f);
 		return;
 	}
-	if (f->up && !f->target.keep && !f->target.whole)
+	if (f->up && f->target.reuse == XFER_REUSE_NOTHING)
 		flags |= SFTP_O_CREAT |
 		    (f->part.name != NULL ? SFTP_O_EXCL : SFTP_O_TRUNC);
-	f->state = XFER_OPENING;
+	xfer_file_enter(f, XFER_OPENING);
 	f->opening.status = 0;
 	xfer_handle_open(f, stream, xfer_open_name(f), flags);
 }
@@ -397,7 +439,7 @@ is_file(const struct sftp_attrs *a)
 	    (a->flags & SFTP_A_SIZE) && a->size > 0;
 }
 
-/* The target itself is what there is of it. */
+/* The target is the beginning of the source, without a comparison. */
 static void
 append(struct xfer_file *f)
 {
@@ -412,14 +454,14 @@ append(struct xfer_file *f)
 	} else {
 		free(f->part.name);
 		f->part.name = NULL;
-		f->target.keep = f->target.appends = true;
+		f->target.reuse = XFER_REUSE_TRUSTED;
 		xfer_file_open(f);
 	}
 }
 
-/* What is there is known: how much of it can be used? */
+
 void
-xfer_file_asked(struct xfer_file *f)
+xfer_file_choose_reuse(struct xfer_file *f)
 {
 	bool digests = xfer_has(f->x, SFTP_EXT_CHECK_FILE);
 	bool same_size =
@@ -450,12 +492,13 @@ xfer_file_asked(struct xfer_file *f)
 		    "there is trusted by size and time");
 	}
 	if (f->part.name != NULL && is_file(&f->part.old) &&
-	    xfer_owner_ask(f)) {
+	    xfer_owner_probe(f)) {
 		return;
 	} else if (f->part.name != NULL && is_file(&f->part.old)) {
-		f->target.keep = digests || f->part.old.size > f->source.size;
+		if (digests || f->part.old.size > f->source.size)
+			f->target.reuse = XFER_REUSE_CHECKED;
 	} else if (same_size && digests) {
-		f->target.whole = true;
+		f->target.reuse = XFER_REUSE_WHOLE;
 	} else if (same_size && !digests &&
 	    (f->target.attrs.flags & f->source.attrs.flags & SFTP_A_TIMES) &&
 	    f->target.attrs.mtime == f->source.attrs.mtime) {
@@ -464,8 +507,9 @@ xfer_file_asked(struct xfer_file *f)
 		progress_add(f->x->opts.progress, &f->item, f->source.size);
 		xfer_file_done(f);
 		return;
-	} else if (f->part.name == NULL && is_file(&f->target.attrs)) {
-		f->target.keep = digests;
+	} else if (f->part.name == NULL && is_file(&f->target.attrs) &&
+	    digests) {
+		f->target.reuse = XFER_REUSE_CHECKED;
 	}
 	xfer_file_open(f);
 }
@@ -478,8 +522,8 @@ target_done(void *arg, const struct sftp_reply *reply)
 	f->pending--;
 	if (reply->err == 0 && reply->type == SFTP_ATTRS)
 		f->target.attrs = reply->attrs;
-	xfer_target_known(f);
-	xfer_answered(f, reply);
+	xfer_target_skip_replaced(f);
+	xfer_path_answered(f, reply);
 }
 
 static void
@@ -490,7 +534,7 @@ old_part_done(void *arg, const struct sftp_reply *reply)
 	f->pending--;
 	if (reply->err == 0 && reply->type == SFTP_ATTRS)
 		f->part.old = reply->attrs;
-	xfer_answered(f, reply);
+	xfer_path_answered(f, reply);
 }
 
 static void
@@ -502,11 +546,11 @@ old_part_names(void *arg, const struct sftp_reply *reply)
 	f->pending--;
 	if (xfer_exact_from_reply(&exact, reply))
 		f->part.old_nlink = exact.nlink;
-	xfer_answered(f, reply);
+	xfer_path_answered(f, reply);
 }
 
 static void
-ask_part(struct xfer_file *f)
+stat_part(struct xfer_file *f)
 {
 	struct xfer_path_request q = { .type = SFTP_LSTAT,
 		.path = f->part.name };
@@ -523,16 +567,16 @@ ask_part(struct xfer_file *f)
 }
 
 static void
-ask_remote(struct xfer_file *f)
+stat_remote(struct xfer_file *f)
 {
 	const struct xfer_path_request q = { .type = SFTP_LSTAT,
 		.path = f->remote };
 
 	f->pending++;
 	if (f->part.name != NULL && f->resume)
-		ask_part(f);
+		stat_part(f);
 	/* A directory that was made just now is empty. */
-	if ((f->dir == NULL || !f->dir->made) &&
+	if ((f->dir == NULL || f->dir->state != XFER_DIR_MADE) &&
 	    (f->part.name != NULL || f->resume)) {
 		f->pending++;
 		xfer_request_path(f->x, &q, target_done, f);
@@ -568,7 +612,7 @@ source_known(void *arg, const struct sftp_reply *reply)
 	f->pending--;
 	if (xfer_exact_from_reply(&f->source.exact, reply))
 		f->source.attrs.flags |= SFTP_A_TIMES;
-	xfer_answered(f, reply);
+	xfer_path_answered(f, reply);
 }
 
 static bool
@@ -580,18 +624,32 @@ wants_exact(const struct xfer_file *f)
 	    xfer_has(f->x, SFTP_EXT_STAT_NS);
 }
 
+/* Exact times and numbers. True: the answer is waited for. Else the request,
+ * if there is one, is answered while the file is opened. */
+static bool
+state_source(struct xfer_file *f)
+{
+	const struct xfer_path_request q = { .type = SFTP_EXTENDED,
+		.ext = SFTP_EXT_STAT_NS, .path = f->remote, .follow = true };
+	bool waits = f->x->opts.hard_links || f->resume;
+
+	if (f->up || !wants_exact(f))
+		return false;
+	if (waits)
+		xfer_file_enter(f, XFER_STATING_SOURCE);
+	f->pending++;
+	xfer_request_path(f->x, &q, source_known, f);
+	return waits;
+}
+
 /* It is among the active ones. */
 void
 xfer_file_start(struct xfer_file *f)
 {
-	const struct xfer_path_request q = { .type = SFTP_EXTENDED,
-		.ext = SFTP_EXT_STAT_NS, .path = f->remote, .follow = true };
-
 	if (f->target.known) {
 		xfer_file_open(f);
 		return;
 	}
-	f->state = XFER_ASKING;
 	if (f->up && f->fd < 0 && !f->source.symlink && !open_local_source(f)) {
 		f->failed = true;
 		xfer_file_done(f);
@@ -604,35 +662,26 @@ xfer_file_start(struct xfer_file *f)
 		xfer_file_done(f);
 		return;
 	}
-	if (f->source.symlink) {
+	if (f->source.symlink)
 		xfer_symlink_start(f);
-		return;
-	}
-	if (!f->up && wants_exact(f)) {
-		f->pending++;
-		xfer_request_path(f->x, &q, source_known, f);
-		/* Else the answer is awaited when it is open. */
-		if (f->x->opts.hard_links || f->resume)
-			f->state = XFER_LOOKING;
-	}
-	if (f->state != XFER_LOOKING)
+	else if (!state_source(f))
 		xfer_file_begin(f);
 }
 
 void
 xfer_file_begin(struct xfer_file *f)
 {
-	f->state = XFER_ASKING;
+	xfer_file_enter(f, XFER_STATING_TARGET);
 	if (f->x->opts.hard_links && !f->source.copied && xfer_hard_start(f))
 		return;
 	if (xfer_small_start(f))
 		return;
 	if (!f->up) {
-		xfer_part_look(f);
-		xfer_file_asked(f);
+		xfer_part_stat(f);
+		xfer_file_choose_reuse(f);
 		return;
 	}
-	ask_remote(f);
+	stat_remote(f);
 	if (f->resume) {
 		xfer_file_settle(f);
 		return;
@@ -641,14 +690,14 @@ xfer_file_begin(struct xfer_file *f)
 	xfer_file_open(f);
 }
 
-/* --- changes of its fortune --- */
+/* --- beginning anew, and going on --- */
 
 void
 xfer_file_restart(struct xfer_file *f, bool resume)
 {
 	xfer_compare_stop(f);
 	xfer_handles_drop(f);
-	xfer_owner_forget(f);
+	xfer_owner_probe_drop(f);
 	phases_free(f);
 	fd_close(&f->fd);
 	f->resume = resume;
@@ -662,9 +711,9 @@ xfer_file_restart(struct xfer_file *f, bool resume)
 		requeue(f);
 }
 
-/* It has no handle any more, but is not done. */
+/* Its handles are lost: it is queued, to go on over another stream. */
 static void
-go_on(struct xfer_file *f)
+requeue_or_end(struct xfer_file *f)
 {
 	if (f->pending > 0 || f->blocks > 0)
 		return;
@@ -673,11 +722,11 @@ go_on(struct xfer_file *f)
 	f->tail = (struct xfer_tail){ .step = XFER_TAIL_SIZE };
 	if (f->failed) {
 		xfer_file_done(f);
-	} else if (f->target.whole || !f->progress.begun) {
+	} else if (f->target.reuse == XFER_REUSE_WHOLE || !f->progress.begun) {
 		xfer_file_restart(f, f->resume);
 	} else {
 		xfer_compare_stop(f);
-		f->target.keep = true;
+		f->target.reuse = XFER_REUSE_CHECKED;
 		requeue(f);
 	}
 }
@@ -696,11 +745,10 @@ xfer_file_lost(struct xfer_file *f, struct xfer_stream *stream)
 			xfer_range_add(f, e->next, e->until - e->next);
 		else if (e->next < e->until)
 			f->progress.begun = false; /* without a size: anew */
-		e->open = false;
 		xfer_handle_free(e);
 		lost = true;
 	}
-	if (f->state == XFER_SMALL && f->pending == 0)
+	if (f->state == XFER_MOVING_SMALL && f->pending == 0)
 		xfer_file_restart(f, f->resume);
 	if (!lost)
 		return;
@@ -709,17 +757,17 @@ xfer_file_lost(struct xfer_file *f, struct xfer_stream *stream)
 			xfer_handle_wake(e);
 		xfer_file_settle(f);
 	} else if (f->pending == 0) {
-		/* Else answers come, from another stream. */
-		go_on(f);
+		/* Else its other requests, on other streams, are answered. */
+		requeue_or_end(f);
 	}
 }
 
 void
 xfer_file_stop(struct xfer_file *f)
 {
-	/* One that is closed or renamed is as good as done. */
+	/* One that is closed or renamed has only a round trip left. */
 	if (f->state == XFER_CLOSING || f->state == XFER_RENAMING ||
-	    f->state == XFER_SMALL)
+	    f->state == XFER_MOVING_SMALL)
 		return;
 	f->failed = true;
 	xfer_file_settle(f);
@@ -729,39 +777,39 @@ void
 xfer_file_settle(struct xfer_file *f)
 {
 	switch (f->state) {
-	case XFER_LOOKING:
+	case XFER_STATING_SOURCE:
 		if (f->pending == 0)
 			xfer_file_begin(f);
 		break;
-	case XFER_ASKING:
+	case XFER_STATING_TARGET:
 		if (f->pending == 0)
-			xfer_file_asked(f);
+			xfer_file_choose_reuse(f);
 		break;
 	case XFER_OPENING:
 		if (f->pending == 0)
-			opened(f);
+			first_opened(f);
 		break;
 	case XFER_MOVING:
 		if (xfer_main_handle(f) == NULL)
-			go_on(f);
+			requeue_or_end(f);
 		else if (xfer_data_sent(f))
 			xfer_file_sent(f);
 		break;
 	case XFER_CLOSING:
 		if (f->pending == 0)
-			xfer_tail_go_on(f);
+			xfer_tail_continue(f);
 		if (f->pending > 0 || f->blocks > 0)
 			break;
 		/* A stream took some of it with it, perhaps another's. */
 		if (f->tail.lost || f->progress.todo != NULL) {
-			go_on(f);
+			requeue_or_end(f);
 			break;
 		}
 		xfer_handles_drop(f);
 		if (f->up && f->progress.unstored)
 			xfer_part_withdraw(f, -1);
 		if (f->up && f->part.name != NULL && !f->failed &&
-		    !f->target.whole)
+		    f->target.reuse != XFER_REUSE_WHOLE)
 			xfer_file_rename(f);
 		else
 			xfer_file_done(f);

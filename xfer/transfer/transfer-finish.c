@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What is done to a file when its data has moved: the ends that helped are
- * closed, it gets its size, is verified, gets its attributes, is stored, and
- * its last handle is closed.
+ * What is done to a file when its data has moved: all handles but the first
+ * are closed, it gets its size, is verified, gets its attributes, is stored
+ * (fsync), and its first handle is closed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -55,29 +55,29 @@ finish_fails(struct xfer_file *f, int error)
 	f->failed = true;
 }
 
-/* Some file systems tell only now that the disk is full, or that what they
- * had taken is lost. */
+/* Some file systems report only now that the disk is full, or that data which
+ * they had accepted is lost. */
 static void
 close_local(struct xfer_file *f)
 {
 	bool sync = f->failed ? f->progress.write_failed : f->x->opts.fsync;
 
-	if (sync && !f->target.whole && fsync(f->fd) != 0) {
+	if (sync && f->target.reuse != XFER_REUSE_WHOLE && fsync(f->fd) != 0) {
 		finish_fails(f, errno);
 		f->progress.unstored = true;
 	}
 	if (close(f->fd) != 0) {
 		finish_fails(f, errno);
-		f->progress.unstored = !f->target.whole;
+		f->progress.unstored = f->target.reuse != XFER_REUSE_WHOLE;
 	}
 	f->fd = -1;
 }
 
-/* All data of a download is here. The part is held until it is renamed. */
+/* All data of a download is here. The part stays locked until it is renamed. */
 static void
 finish_local(struct xfer_file *f)
 {
-	bool part = f->part.name != NULL && !f->target.whole;
+	bool part = f->part.name != NULL && f->target.reuse != XFER_REUSE_WHOLE;
 	int lock = -1;
 
 	if (f->fd < 0)
@@ -126,13 +126,15 @@ tail_done(void *arg, const struct sftp_reply *reply)
 	xfer_file_settle(f);
 }
 
-/* Of FSYNC and CLOSE: what was taken before may not be there. */
+/* After FSYNC or CLOSE: a failure means that data which the server had
+ * accepted may be lost. */
 static void
 stored_done(void *arg, const struct sftp_reply *reply)
 {
 	struct xfer_file *f = ((struct xfer_handle *)arg)->file;
 
-	if (reply->err == 0 && reply->status != SFTP_OK && !f->target.whole)
+	if (reply->err == 0 && reply->status != SFTP_OK &&
+	    f->target.reuse != XFER_REUSE_WHOLE)
 		f->progress.unstored = true;
 	tail_done(arg, reply);
 }
@@ -143,7 +145,8 @@ send_fsync(struct xfer_handle *e)
 	struct xfer_file *f = e->file;
 	bool sync = f->failed ? f->progress.write_failed : f->x->opts.fsync;
 
-	if (!sync || f->target.whole || !sftp_has(e->stream->s, SFTP_EXT_FSYNC))
+	if (!sync || f->target.reuse == XFER_REUSE_WHOLE ||
+	    !sftp_has(e->stream->s, SFTP_EXT_FSYNC))
 		return;
 	e->pending++;
 	f->pending++;
@@ -220,15 +223,15 @@ send_step(struct xfer_handle *e, enum xfer_tail_step step)
 		xfer_handle_close(e, stored_done);
 }
 
-/* Where the server keeps the order all at once, else when the one before was
- * answered. */
+/* A server that executes requests in order gets all steps at once, another
+ * one each step when the one before was answered. */
 void
-xfer_tail_go_on(struct xfer_file *f)
+xfer_tail_continue(struct xfer_file *f)
 {
 	struct xfer_handle *e = xfer_main_handle(f);
 	bool all = e != NULL && sftp_keeps_order(e->stream->s);
 
-	if (!f->up || e == NULL || !e->open)
+	if (!f->up || e == NULL || e->state != XFER_HANDLE_OPEN)
 		f->tail.step = XFER_TAIL_SENT;
 	f->pending++; /* not settled before all is sent */
 	while (f->tail.step < XFER_TAIL_SENT && (all || f->pending == 1))
@@ -236,20 +239,20 @@ xfer_tail_go_on(struct xfer_file *f)
 	f->pending--;
 }
 
-/* Sent right behind the last data, if there is no reason to wait for its
- * answers. */
+/* Called right after the last data was sent, if there is no reason to wait for
+ * its answers. */
 static void
 send_tail(struct xfer_file *f)
 {
-	f->state = XFER_CLOSING;
+	xfer_file_enter(f, XFER_CLOSING);
 	f->tail.step = XFER_TAIL_SIZE;
 	if (!f->up)
 		finish_local(f);
-	xfer_tail_go_on(f);
+	xfer_tail_continue(f);
 }
 
-/* Closes the ends that helped: right behind their data, or when that was
- * answered. False: not all of them yet. */
+/* Closes all handles but the one that closes last; behind: right after their
+ * data was sent, else when that was answered. False: some are still open. */
 static bool
 close_helpers(struct xfer_file *f, bool behind)
 {
@@ -260,18 +263,20 @@ close_helpers(struct xfer_file *f, bool behind)
 		next = TAILQ_NEXT(e, entry);
 		if (e == last)
 			continue;
-		/* Marks go before the size is set, over another stream. */
-		if (e->open && e->pending == (behind ? e->blocks : 0))
+		/* Marks, on another stream, are written before the size is
+		 * set. */
+		if (e->state == XFER_HANDLE_OPEN &&
+		    e->pending == (behind ? e->blocks : 0))
 			xfer_handle_close(e, f->up ? stored_done : NULL);
 		if (e->pending == 0)
 			xfer_handle_free(e);
-		else if (e->open || !behind)
+		else if (e->state == XFER_HANDLE_OPEN || !behind)
 			all = false;
 	}
 	return all;
 }
 
-/* Before the whole of it is compared. */
+/* The target gets its size before it is verified. */
 static void
 set_size(struct xfer_file *f, uint64_t size)
 {
@@ -287,10 +292,11 @@ set_size(struct xfer_file *f, uint64_t size)
 	xfer_file_settle(f);
 }
 
-/* Files of /sys say more than they have; any other that ends before its size,
- * but not where we have come to, was cut meanwhile. */
+/* The source ended before its size. Files of /sys do so, and their size stays
+ * what it was; any other source must have the size by now where it ended,
+ * else it was changed meanwhile. */
 static void
-end_seen(void *arg, const struct sftp_reply *reply)
+end_stated(void *arg, const struct sftp_reply *reply)
 {
 	struct xfer_handle *e = arg;
 	struct xfer_file *f = e->file;
@@ -312,15 +318,16 @@ end_seen(void *arg, const struct sftp_reply *reply)
 }
 
 static void
-look_at_end(struct xfer_handle *e)
+check_end(struct xfer_handle *e)
 {
 	e->pending++;
 	e->file->pending++;
-	sftp_handle_request(e->stream->s, SFTP_FSTAT, &e->handle, end_seen, e);
+	sftp_handle_request(
+	    e->stream->s, SFTP_FSTAT, &e->handle, end_stated, e);
 }
 
-/* Must what is under way be at the target before its size is set? Marks go
- * over the stream that sets it. */
+/* Must data that is under way have arrived before the size is set? If the size
+ * only cuts marks off, no: they are behind the data. */
 static bool
 size_waits(const struct xfer_file *f)
 {
@@ -338,16 +345,16 @@ xfer_file_sent(struct xfer_file *f)
 	    !sftp_keeps_order(last->stream->s);
 	uint64_t size;
 
-	if (!last->open && last->pending > 0)
+	if (last->state != XFER_HANDLE_OPEN && last->pending > 0)
 		return;
-	/* Times, and what is on the disk, are those of all streams' data. */
+	/* Times are set, and data is stored, after the data of all streams. */
 	if (!close_helpers(f, !wait && !o->preserve && !o->fsync))
 		return;
 	if (wait && (f->blocks > 0 || f->pending > 0))
 		return;
 	if (!f->up && !f->failed && f->progress.eof_at < f->source.size &&
 	    !f->progress.end_checked) {
-		look_at_end(xfer_main_handle(f));
+		check_end(xfer_main_handle(f));
 		return;
 	}
 	size = MIN(f->source.size != 0 ? f->source.size : UINT64_MAX,
@@ -359,7 +366,7 @@ xfer_file_sent(struct xfer_file *f)
 	}
 	if (f->x->opts.verify && !f->failed && !f->tail.verified &&
 	    size != UINT64_MAX) {
-		f->state = XFER_COMPARING;
+		xfer_file_enter(f, XFER_COMPARING);
 		xfer_compare_start(f, XFER_COMPARE_VERIFY, size);
 		return;
 	}
@@ -374,8 +381,8 @@ xfer_file_compared(struct xfer_file *f, int why)
 		xfer_handles_drop(f);
 		if (!f->up)
 			fd_close(&f->fd);
-		f->target.whole = false;
-		f->target.keep = f->part.name == NULL;
+		f->target.reuse = f->part.name == NULL ? XFER_REUSE_CHECKED :
+							 XFER_REUSE_NOTHING;
 		xfer_file_open(f);
 		return;
 	}
@@ -389,7 +396,7 @@ xfer_file_compared(struct xfer_file *f, int why)
 			"cannot be verified" :
 			"NOT THE SAME at both ends");
 		xfer_file_fail(f);
-		/* Nothing is to be built on that. */
+		/* A later run must not resume from it. */
 		if (f->part.name != NULL)
 			xfer_part_remove(f, NULL);
 	}

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * How many connections and channels pay, and how much of the work a stream gets
- * at a time: decisions of numbers only.
+ * How many connections and channels save time, and how much of the work each
+ * stream gets: decisions that depend on numbers only.
  */
 #include "base/mem.h"
 #include "xfer/transfer/transfer-internal.h"
 
 enum {
 	CHANNELS_MAX = 8,
-	CONNECTIONS_MAX = 12,	 /* when nobody said how many */
-	CONNECTIONS_STEP = 4,	 /* fewer than servers take at once */
-	SHOW_MS = 200,
+	CONNECTIONS_MAX = 12,	 /* if the user gave no number */
+	CONNECTIONS_STEP = 4,	 /* fewer than servers accept at once */
+	SHOW_MS = 200, /* until new connections change the rate */
 	RTT_WORTH_MS = 5,
 	RTT_LONG_MS = 20,
 	BULK_WORTH = 16 * 1024 * 1024, /* bytes in large files */
 	FRESH_BYTES = 64 * 1024, /* in a round trip, of a new connection */
 	QUEUE_MIN = 128 * 1024,
-	QUEUE_MS = 20, /* worth of its rate */
+	QUEUE_MS = 20, /* of output, at its rate */
 	OPENING_GROWTH = 16, /* of slow start, until a channel works */
 	FIRST_FLIGHT = 14 * 1024, /* bytes, of slow start */
 	LOGIN_ROUNDS = 5,
-	LOGIN_MS = 150, /* what both ends compute, not on a busy machine */
+	LOGIN_MS = 150, /* of computation at both ends, if they are idle */
 };
 
 /* --- how many --- */
@@ -57,11 +57,12 @@ xfer_growth_next(struct xfer_growth *g, const struct xfer_sample *s)
 	if (g->stopped || s->rate <= 0 || s->connections == 0)
 		return 0;
 	if (s->max != 0) {
-		/* So many were asked for. */
+		/* The user gave the number. */
 		g->stopped = true;
 		return s->max - 1;
 	}
-	/* Over a long path the first ones pay for its slow start alone. */
+	/* Over a long path the first ones save time by slow start alone, so
+	 * a rate that still rises is no reason to wait. */
 	if (g->had == 0 && s->rtt_ms >= RTT_LONG_MS &&
 	    s->bulk_left >= BULK_WORTH)
 		rising = false;
@@ -71,7 +72,7 @@ xfer_growth_next(struct xfer_growth *g, const struct xfer_sample *s)
 	    s->seconds_left * 1000 < 500 + 10 * (double)s->rtt_ms)
 		return 0;
 	if (g->had != 0) {
-		/* Those asked for last must have had time to show. */
+		/* Those opened last must have had time to change the rate. */
 		if (s->now_ms - g->since_ms < MAX(SHOW_MS, 2 * s->rtt_ms))
 			return 0;
 		if (g->best < 1.1 * g->before)
@@ -112,15 +113,18 @@ xfer_stream_lags(const struct xfer_stream *l, uint32_t len)
 
 	if (x->measured.fastest == NULL || l == x->measured.fastest)
 		return false;
-	/* One that has shown nothing yet may be a channel beside a fast one. */
+	/* A stream that has moved nothing yet may be a channel of the fastest
+	 * one's connection. */
 	if (l->acked == 0 && l->rate == 0)
 		rate = x->measured.fastest->rate / 4;
 	rate = MAX(rate, FRESH_BYTES * 1000 / rtt);
+	/* A round trip of hours, as after a suspension, makes both 0. */
+	rate = MAX(rate, (uint64_t)1);
 	return (l->in_flight + len) * 1000 / rate > x->measured.left_ms + rtt;
 }
 
-/* Of more streams over a long path all but the fastest have little in hand:
- * when the rest is done it is waited for. */
+/* Over a long path all streams but the fastest have only little under way,
+ * because the transfer waits for it in the end. */
 static bool
 is_minor(const struct xfer_stream *l)
 {
@@ -139,8 +143,8 @@ xfer_stream_block(const struct xfer_stream *l)
 	    (uint64_t)XFER_BLOCK_MAX);
 }
 
-/* What an upload has under way is the network's, and what waits for it is in
- * the queue; a download's waits in the server. */
+/* An upload is limited by its output (xfer_stream_queue), not here; what a
+ * download requests waits in the server. */
 size_t
 xfer_stream_room(const struct xfer_stream *l, bool up)
 {

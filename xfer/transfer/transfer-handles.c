@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* The ends of a file: its handles at the server, one for each stream that moves
- * its data. */
+/* The handles of a file at the server: one for each stream that moves its
+ * data. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -8,32 +8,25 @@
 #include "base/mem.h"
 #include "xfer/transfer/transfer-internal.h"
 
-static void
-end_uncount(struct xfer_handle *e)
-{
-	if (e->counted)
-		e->stream->handles--;
-	e->counted = false;
-}
-
 void
 xfer_handle_free(struct xfer_handle *e)
 {
 	ENSURE(e->pending == 0);
-	end_uncount(e);
+	if (e->state != XFER_HANDLE_CLOSED)
+		e->stream->handles--;
 	if (e->moving)
 		TAILQ_REMOVE(&e->stream->moving, e, turn);
 	TAILQ_REMOVE(&e->file->handles, e, entry);
 	free(e);
 }
 
-/* The server is done with the handle before it sees what is sent later. */
+/* It is not counted any more, because the server closes it before it reads
+ * what is sent later. */
 void
 xfer_handle_close(struct xfer_handle *e, sftp_done_fn done)
 {
-	e->open = false;
-	e->closed = true;
-	end_uncount(e);
+	e->state = XFER_HANDLE_CLOSED;
+	e->stream->handles--;
 	if (done != NULL) {
 		e->pending++;
 		e->file->pending++;
@@ -47,7 +40,7 @@ xfer_main_handle(struct xfer_file *f)
 	struct xfer_handle *e;
 
 	TAILQ_FOREACH(e, &f->handles, entry)
-		if (!e->closed)
+		if (e->state != XFER_HANDLE_CLOSED)
 			break;
 	return e;
 }
@@ -58,7 +51,7 @@ xfer_handles_drop(struct xfer_file *f)
 	struct xfer_handle *e;
 
 	while ((e = TAILQ_FIRST(&f->handles)) != NULL) {
-		if (e->open)
+		if (e->state == XFER_HANDLE_OPEN)
 			xfer_handle_close(e, NULL);
 		xfer_handle_free(e);
 	}
@@ -75,8 +68,9 @@ is_source(const struct xfer_file *f, const struct sftp_reply *reply)
 	    reply->attrs.mtime == f->source.attrs.mtime;
 }
 
-/* Else its name may be that of another file by now: others do without this
- * end, and where there is none the file is not gone on with. */
+/* If it is not the source any more, its name is that of another file by now:
+ * other handles move the file without this one; if there are none, the file
+ * fails. */
 static void
 source_seen(void *arg, const struct sftp_reply *reply)
 {
@@ -88,7 +82,7 @@ source_seen(void *arg, const struct sftp_reply *reply)
 	if (reply->err != 0)
 		return;
 	if (is_source(f, reply)) {
-		e->open = true;
+		e->state = XFER_HANDLE_OPEN;
 		xfer_handle_wake(e);
 	} else if (f->state == XFER_MOVING && TAILQ_FIRST(&f->handles) != e) {
 		f->opening.no_more = true;
@@ -97,23 +91,25 @@ source_seen(void *arg, const struct sftp_reply *reply)
 	} else {
 		xfer_report(f->x, f->remote,
 		    "changed while it was being read");
-		e->open = true;
+		e->state = XFER_HANDLE_OPEN;
 		xfer_file_fail(f);
 	}
 	xfer_file_settle(f);
 }
 
-/* A further handle of a source, whose file was replaced or has grown, would
- * be that of another: it is opened by name. True: it is asked. */
+/* A further handle of a source is opened by its path, which may be that of
+ * another file by now, or the file has grown. True: FSTAT was sent. */
 static bool
-look_at_source(struct xfer_handle *e)
+inspect_source(struct xfer_handle *e)
 {
 	struct xfer_file *f = e->file;
-	/* Digests tell more than a time does. */
-	bool trusts = f->target.keep && !xfer_has(f->x, SFTP_EXT_CHECK_FILE);
+	/* Where digests are compared, size and time need not be. */
+	bool trusts =
+	    xfer_keeps_data(f) && !xfer_has(f->x, SFTP_EXT_CHECK_FILE);
 
-	if (f->up || !(f->progress.begun || trusts) || f->target.whole ||
-	    f->source.size == 0 || (f->source.attrs.flags & SFTP_A_TIMES) == 0)
+	if (f->up || !(f->progress.begun || trusts) ||
+	    f->target.reuse == XFER_REUSE_WHOLE || f->source.size == 0 ||
+	    (f->source.attrs.flags & SFTP_A_TIMES) == 0)
 		return false;
 	e->pending++;
 	f->pending++;
@@ -131,7 +127,7 @@ open_done(void *arg, const struct sftp_reply *reply)
 
 	e->pending--;
 	f->pending--;
-	f->part_ours |= !f->target.keep && !f->target.whole &&
+	f->part_ours |= f->target.reuse == XFER_REUSE_NOTHING &&
 	    (reply->err != 0 || reply->status == SFTP_OK);
 	if (reply->err != 0)
 		return;
@@ -139,9 +135,9 @@ open_done(void *arg, const struct sftp_reply *reply)
 		if (e->stream->rtt_ms == 0 || took < e->stream->rtt_ms)
 			e->stream->rtt_ms = took;
 		sftp_keep_handle(&e->handle, reply);
-		if (look_at_source(e))
+		if (inspect_source(e))
 			return;
-		e->open = true;
+		e->state = XFER_HANDLE_OPEN;
 		xfer_handle_wake(e);
 	} else {
 		f->opening.status = reply->status;
@@ -167,7 +163,6 @@ xfer_handle_open(struct xfer_file *f, struct xfer_stream *stream,
 	e->file = f;
 	e->stream = stream;
 	e->sent_ms = loop_now_ms();
-	e->counted = true;
 	stream->handles++;
 	TAILQ_INSERT_TAIL(&f->handles, e, entry);
 	a.mode = xfer_part_first_mode(f);
@@ -182,7 +177,8 @@ xfer_handle_open(struct xfer_file *f, struct xfer_stream *stream,
 const char *
 xfer_open_name(const struct xfer_file *f)
 {
-	return f->up && f->part.name != NULL && !f->target.whole ?
+	return f->up && f->part.name != NULL &&
+		f->target.reuse != XFER_REUSE_WHOLE ?
 	    f->part.name :
 	    f->remote;
 }
@@ -190,7 +186,7 @@ xfer_open_name(const struct xfer_file *f)
 uint32_t
 xfer_open_flags(const struct xfer_file *f)
 {
-	if (!f->up || f->target.whole)
+	if (!f->up || f->target.reuse == XFER_REUSE_WHOLE)
 		return SFTP_O_READ;
 	return SFTP_O_WRITE |
 	    (f->resume || f->x->opts.verify ? SFTP_O_READ : 0u);

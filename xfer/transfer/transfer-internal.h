@@ -1,33 +1,33 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Inside of the transfer engine: what the files xfer/transfer*.c share.
- * Nobody else includes it.
+ * Inside of the transfer engine: what the files xfer/transfer/transfer*.c
+ * share. (copy-between.c stands alone: it copies from one server to another.)
  *
- *	transfer.c		life, queue, loop
- *	transfer-file.c		the life of a file
- *	transfer-handles.c		its handles
- *	transfer-finish.c	when its data has moved
- *	transfer-part.c		where its data goes first
- *	transfer-owner.c	whose an old part is
- *	transfer-rename.c	when all of it is there
- *	transfer-times.c	times of sources
- *	transfer-small.c	files of one request
+ *	transfer.c		life of a transfer, its queue and its loop
+ *	transfer-file.c		life of a file, and its states
+ *	transfer-handles.c	a file's handles at the server
  *	transfer-data.c		blocks of data
- *	transfer-resume.c	what is there already; is it the same
- *	transfer-digest.c	digests of this end
- *	transfer-streams.c	sessions, requests about paths
- *	transfer-growth.c	how many sessions pay
- *	transfer-tree.c		directories
- *	transfer-list.c		what is in them
- *	transfer-links.c	symbolic and hard links
+ *	transfer-small.c	files of one request, or of one flight
  *	transfer-sparse.c	holes
- *	transfer-why.c		what it waited for
+ *	transfer-finish.c	the tail: what follows when all data is sent
+ *	transfer-part.c		the part, and whether it may replace the target
+ *	transfer-owner.c	whose an old part at the server is
+ *	transfer-rename.c	the part gets the target's name
+ *	transfer-times.c	times of sources
+ *	transfer-resume.c	comparisons of both ends, and marks
+ *	transfer-digest.c	digests of this end
+ *	transfer-streams.c	streams, and path requests
+ *	transfer-growth.c	how many streams, and how much for each
+ *	transfer-tree.c		beginning and end of a directory
+ *	transfer-list.c		listing of directories
+ *	transfer-links.c	symbolic and hard links
+ *	transfer-why.c		what the time was spent on
  *
- * Callbacks of sessions change states only; files and directories are freed
+ * Callbacks of requests change states only; files and directories are freed
  * by the loop alone, because a request may fail, and call back, while it is
  * being made. When a stream ends, each of its requests calls back with an
- * error; these only count down and give back what was not done, and the loop
- * has it done by another stream (xfer_streams_check).
+ * error. These callbacks only count down and give ranges back; the loop then
+ * has the work done by another stream (xfer_streams_check).
  *
  * Threads: one at a time, and those of transfer-digest.c, which read files.
  */
@@ -47,14 +47,15 @@ enum {
 	XFER_QUEUE_MAX = 2048,	 /* files found but not started */
 	XFER_DIRS_MAX = 1000000, /* directories found but not done */
 	XFER_LISTINGS_MAX = 1024, /* handles of directories */
-	XFER_NAMES_FIRST = 8,	 /* expected of a directory, at first */
+	XFER_NAMES_FIRST = 8,	 /* expected in a directory, at first */
 	XFER_NAMES_ROOM = 16384, /* known, then larger answers are dropped */
-	XFER_OUTPUT_MAX = 512 * 1024, /* bytes, then requests wait */
+	XFER_OUTPUT_MAX = 512 * 1024, /* buffered bytes, then requests wait */
 	XFER_STREAMS_MAX = 32,
 	XFER_MODE_COPIED = 0777,
 	XFER_MODE_PRESERVED = 07777,
 	XFER_MODE_PART = 0600, /* a part is to be opened again */
-	/* Whole pages; with its head it is a packet between our own ends. */
+	/* Whole pages; with its header it fits in one of the large packets that
+	 * our own client and server exchange. */
 	XFER_BLOCK_MAX = 248 * 1024,
 	XFER_CHUNK_MIN = 1024 * 1024,
 	XFER_CHUNK_MAX = 32 * 1024 * 1024,
@@ -92,9 +93,12 @@ struct xfer_handle {
 	struct xfer_file *file;
 	struct xfer_stream *stream;
 	struct sftp_handle handle;
-	bool open;	 /* the handle is there */
-	bool counted;	 /* in stream->handles */
-	bool closed;	 /* CLOSE is under way, or answered */
+	enum {
+		XFER_HANDLE_OPENING,
+		XFER_HANDLE_OPEN,
+		XFER_HANDLE_CLOSED, /* CLOSE is under way, or answered; it is
+				     * not in stream->handles any more */
+	} state;
 	uint64_t sent_ms; /* when OPEN was sent */
 	bool moving;	 /* in stream->moving */
 	uint64_t next, until; /* what is left of the range it has taken */
@@ -143,18 +147,28 @@ struct xfer_path_request {
 	bool once;
 };
 
+/* Of a file. What may follow what is a table in transfer-file.c. */
 enum xfer_state {
 	XFER_QUEUED,
-	XFER_LOOKING,	/* at the source */
-	XFER_LINKING,	/* transfer-links.c does it all */
-	XFER_ASKING,	/* what is there already */
-	XFER_OPENING,	/* the first OPEN is under way */
-	XFER_MOVING,	/* data */
-	XFER_COMPARING, /* are both ends the same */
-	XFER_CLOSING,	/* attributes and CLOSE are under way */
-	XFER_RENAMING,
-	XFER_SMALL,	/* its one request is under way */
-	XFER_DONE,	/* the loop frees it */
+	XFER_STATING_SOURCE, /* the server tells more of the source */
+	XFER_STATING_TARGET, /* what is there already? */
+	XFER_LINKING,	     /* a link is made: transfer-links.c */
+	XFER_OPENING,	     /* the first OPEN is under way */
+	XFER_MOVING,	     /* data */
+	XFER_MOVING_SMALL,   /* in one request, or one flight of them */
+	XFER_COMPARING,	     /* are both ends the same? */
+	XFER_CLOSING,	     /* attributes and CLOSE are under way */
+	XFER_RENAMING,	     /* the part gets the target's name */
+	XFER_DONE,	     /* the loop frees it */
+};
+
+/* What is used of what is at the target already. */
+enum xfer_reuse {
+	XFER_REUSE_NOTHING,
+	XFER_REUSE_CHECKED, /* the data of the part, or of the target, that
+			     * digests or marks say is the source's */
+	XFER_REUSE_TRUSTED, /* the target's data: the rest is appended */
+	XFER_REUSE_WHOLE,   /* the target may be complete: only compared */
 };
 
 /* What is done to an upload's handle when all data is sent, in this order. */
@@ -213,9 +227,13 @@ struct xfer_dir {
 	struct xfer *x;
 	struct xfer_dir *parent; /* holds a reference; NULL: a root */
 	unsigned refs;		 /* children, and itself while listed */
-	bool up, failed;
-	bool made;		 /* by us just now, so it is empty */
-	bool there;		 /* it can be filled */
+	bool up;
+	enum xfer_dir_state {
+		XFER_DIR_WANTED,
+		XFER_DIR_FOUND,	 /* it was there before */
+		XFER_DIR_MADE,	 /* by us just now, so it is empty */
+		XFER_DIR_FAILED, /* what is in it fails as well */
+	} state; /* of the target */
 	bool fix;		 /* attributes are set at the end */
 	bool no_early_close;	 /* for this one, which is large */
 	unsigned large;		 /* names in an answer that was dropped */
@@ -254,10 +272,8 @@ struct xfer_source {
 struct xfer_target {
 	struct sftp_attrs attrs; /* flags 0: there is nothing */
 	uint32_t nlink;		 /* 0: unknown */
-	bool known;		 /* all that is asked before OPEN is answered */
-	bool keep;	/* what is opened holds data that is used */
-	bool appends;	/* behind what is there, which is not compared */
-	bool whole;	/* the target seems complete */
+	bool known;		 /* the requests before OPEN are answered */
+	enum xfer_reuse reuse;
 	bool set_mode;		 /* mode is to be set at the end */
 	uint32_t mode;
 };
@@ -293,7 +309,7 @@ struct xfer_progress {
 	uint64_t moved;		 /* bytes that are at the target */
 	uint64_t received_until; /* highest offset received */
 	uint64_t eof_at;	 /* lowest offset where the source ended */
-	bool end_checked;	 /* the source's size was asked for, then */
+	bool end_checked;	 /* the size that the source had then is known */
 	bool needs_size;	 /* what is written may be longer than the
 				  * source, or shorter */
 	bool write_failed;	 /* at the target */
@@ -319,8 +335,17 @@ struct xfer_tail {
 struct xfer_small {
 	bool refused;		 /* it takes the ordinary steps instead */
 	struct xfer_stream *stream;
-	bool wrong, lost, open, closed;
+	enum {
+		XFER_GUESS_RIGHT, /* so far */
+		XFER_GUESS_WRONG, /* or something else was refused */
+		XFER_GUESS_LOST,  /* the session is over */
+	} outcome;
 	struct sftp_handle guess, handle;
+	enum {
+		XFER_GUESS_OPENING,
+		XFER_GUESS_OPEN,
+		XFER_GUESS_CLOSED,
+	} handle_state;
 	uint8_t *data;		 /* owned: of a download */
 };
 
@@ -349,14 +374,29 @@ struct xfer_file {
 	TAILQ_ENTRY(xfer_file) entry;
 };
 
+/* Does what is opened hold data that is used? */
+static inline bool
+xfer_keeps_data(const struct xfer_file *f)
+{
+	return f->target.reuse == XFER_REUSE_CHECKED ||
+	    f->target.reuse == XFER_REUSE_TRUSTED;
+}
+
+/* Can it be filled? */
+static inline bool
+xfer_dir_is_there(const struct xfer_dir *d)
+{
+	return d->state == XFER_DIR_FOUND || d->state == XFER_DIR_MADE;
+}
+
 /* --- the transfer --- */
 
 /* What was learnt about more connections. */
 struct xfer_growth {
 	bool stopped;	    /* no more */
-	unsigned had;	    /* connections, when the last ones were asked for */
-	unsigned wanted;    /* and since */
-	double before;	    /* bytes a second with those it had, at best */
+	unsigned had;	    /* connections, before the last ones were opened */
+	unsigned wanted;    /* connections, with these */
+	double before;	    /* best rate with `had`, bytes a second */
 	double best;	    /* of all samples */
 	uint64_t since_ms;  /* when the last of them had moved data */
 };
@@ -385,7 +425,7 @@ struct xfer_spent {
 	uint64_t all, disk, limit, waiting;
 };
 
-/* Streams that were asked for, and whether more are. */
+/* Streams that were opened, and whether more are. */
 struct xfer_grow {
 	struct xfer_growth connections;
 	unsigned to_open;      /* connections */
@@ -410,7 +450,7 @@ struct xfer_file_lists {
 	size_t queued, active_count;
 	size_t held;	 /* wait for their directory, or for another name */
 	size_t renaming; /* in that state: they have no handle */
-	size_t small;	 /* with their one request under way: nor have they */
+	size_t small;	 /* moving as small files: they have none either */
 	size_t max;	 /* with handles, at a time */
 };
 
@@ -435,14 +475,14 @@ struct xfer_data {
 	struct xfer_block *free_blocks;
 	size_t in_flight; /* bytes */
 	unsigned blocks;  /* requests under way */
-	size_t digest_blocks; /* asked for, and not compared */
+	size_t digest_blocks; /* requested, and not compared */
 	uint8_t *small;   /* owned; for a small file */
 	uint8_t *scratch; /* owned; for reading back */
 };
 
 /* Rate limit. */
 struct xfer_limit {
-	double tokens; /* bytes that may be asked for now */
+	double tokens; /* bytes that may be moved now */
 	uint64_t refilled_ms;
 };
 
@@ -476,7 +516,7 @@ struct xfer {
 	struct xfer_hard_table *hards; /* owned */
 	struct {
 		bool no_digests, no_hard_links;
-	} noted; /* told the user once */
+	} noted; /* these notes were given, once */
 	struct {
 		bool known;
 		struct sftp_attrs attrs;
@@ -489,62 +529,64 @@ struct xfer {
 /* transfer.c */
 void xfer_report(struct xfer *x, const char *path, const char *text);
 void xfer_report_errno(struct xfer *x, const char *path, int error);
-/* Reports a reply that is no success, unless the session ended: that is
- * told once, by the caller of xfer_run(). */
+/* Reports a reply that is no success. Not the end of the session: the caller
+ * of xfer_run() reports that once. */
 void xfer_report_reply(struct xfer *x, const char *path,
     const struct sftp_reply *reply);
 void xfer_note(struct xfer *x, const char *path, const char *text);
-/* Takes both names (also when it fails). */
+/* Owns both names from then on, also when it fails. */
 int xfer_add_file(struct xfer *x, struct xfer_dir *dir, bool up, char *local,
     char *remote, const struct sftp_attrs *attrs) must_check;
 void xfer_queue_file(struct xfer_file *f);
 
 /* transfer-file.c */
+void xfer_file_enter(struct xfer_file *f, enum xfer_state state);
 void xfer_file_start(struct xfer_file *f);
 void xfer_file_fail(struct xfer_file *f);
 /* After an answer: moves the file on if it waits for nothing any more. */
 void xfer_file_settle(struct xfer_file *f);
-/* Its ends on stream are no more. */
+/* The stream is over, and with it the file's handle on it. */
 void xfer_file_lost(struct xfer_file *f, struct xfer_stream *stream);
-/* What is at the target is known: how much of it can be used? */
-void xfer_file_asked(struct xfer_file *f);
-/* Begins anew, moving all (or what -Z would). */
+/* What is at the target is known: decides how much of it is used, and opens. */
+void xfer_file_choose_reuse(struct xfer_file *f);
+/* Begins anew. resume: with what is at the target by then. */
 void xfer_file_restart(struct xfer_file *f, bool resume);
 void xfer_file_free(struct xfer_file *f);
-/* Ends early, as soon as its answers are there. */
+/* The run was stopped: the file fails when its answers have come. */
 void xfer_file_stop(struct xfer_file *f);
-/* No request is under way any more. */
+/* It has succeeded or failed, and no request is under way any more. */
 void xfer_file_done(struct xfer_file *f);
-/* The source is known as well as it will be. */
+/* All that is asked of the source is answered. */
 void xfer_file_begin(struct xfer_file *f);
-/* What is at the target is known: opens what data goes to. */
+/* Opens what is read, or what data goes to. */
 void xfer_file_open(struct xfer_file *f);
 
 /* transfer-handles.c */
 void xfer_handle_open(struct xfer_file *f, struct xfer_stream *stream,
     const char *path, uint32_t flags);
-/* Nothing of it is under way any more. */
+/* None of its requests may be under way. */
 void xfer_handle_free(struct xfer_handle *e);
-/* done, with the end, may be NULL. */
+/* done gets the handle as its argument; it may be NULL. */
 void xfer_handle_close(struct xfer_handle *e, sftp_done_fn done);
-/* The end that closes last; NULL: it is lost. */
+/* The handle that is closed last; NULL: it is lost. */
 struct xfer_handle *xfer_main_handle(struct xfer_file *f);
-/* Gives up what is open, without waiting. */
+/* Closes what is open, without waiting for answers. */
 void xfer_handles_drop(struct xfer_file *f);
-/* What a further end opens, and how. */
+/* The path and flags that a further handle is opened with. */
 const char *xfer_open_name(const struct xfer_file *f);
 uint32_t xfer_open_flags(const struct xfer_file *f);
-/* One more, on another stream. */
+/* Opens one more handle, on another stream. */
 void xfer_file_spread(struct xfer_file *f, struct xfer_stream *stream);
 
 /* transfer-finish.c */
-/* All data is sent, or asked for: the first step, or the next. */
+/* All data is sent, or requested: takes the next step towards CLOSE. */
 void xfer_file_sent(struct xfer_file *f);
-/* The next step of the tail, or all that are left. */
-void xfer_tail_go_on(struct xfer_file *f);
-/* A comparison, but of a part, has ended. */
+/* Sends the next step of the tail, or all that are left. */
+void xfer_tail_continue(struct xfer_file *f);
+/* A comparison of the target, or to verify, has ended. */
 void xfer_file_compared(struct xfer_file *f, int why);
-/* A small one is at its target or (download) in f->fd, or has failed. */
+/* The data of a small file is at its target or (download) in f->fd; or the
+ * file has failed. */
 void xfer_file_arrived(struct xfer_file *f);
 
 /* transfer-times.c */
@@ -563,7 +605,7 @@ void xfer_symlink_start(struct xfer_file *f);
 /* True: another name of the file is there, or will be, and f becomes a link
  * to it. */
 bool xfer_hard_start(struct xfer_file *f);
-/* Those that waited for f may go on. */
+/* f is done: its other names, which waited for it, are queued. */
 void xfer_hard_done(struct xfer_file *f);
 void xfer_hard_free(struct xfer *x);
 
@@ -580,67 +622,72 @@ bool xfer_sparse_write(struct xfer_file *f, const uint8_t *p, size_t len,
 /* May a file with these attributes be replaced by one like made? */
 bool xfer_may_replace(const struct sftp_attrs *target, uint32_t nlink,
     const struct sftp_attrs *made);
-/* What is there already, and is to be replaced, counts as not there. */
-void xfer_target_known(struct xfer_file *f);
-/* Looks at a download's target and part. */
-void xfer_part_look(struct xfer_file *f);
+/* What is at the target and is replaced without a question (a link, a further
+ * name) counts as not there. */
+void xfer_target_skip_replaced(struct xfer_file *f);
+/* Learns what a download's target and old part are. */
+void xfer_part_stat(struct xfer_file *f);
 bool xfer_part_open(struct xfer_file *f);
-/* What mode the target shall have, if the part was made for `wanted`. */
+/* Decides the target's final mode, if the part was to be made with `wanted`. */
 void xfer_part_mode(struct xfer_file *f, uint32_t wanted);
 /* The mode that a part, or a target, is made with. */
 uint32_t xfer_part_first_mode(const struct xfer_file *f);
-/* Do others have a use of the part that they have not of the target? */
+/* May others do with the part what they may not do with the target? */
 bool xfer_part_is_lax(const struct xfer_file *f);
 
 /* transfer-owner.c: whose is the old part of an upload? */
-/* These are the attributes of what the server has made for us. */
+/* made: attributes of a file that the server has just made for us. */
 void xfer_owner_learn(struct xfer *x, const struct sftp_attrs *made);
-/* Has it another owner than that? What is not told does not differ. */
+/* Has the part another owner than that? An unknown owner does not differ. */
 bool xfer_owner_differs(const struct xfer_file *f,
     const struct sftp_attrs *part);
-/* True: first that is asked, and xfer_file_asked() called again. */
-bool xfer_owner_ask(struct xfer_file *f);
-/* The answers; false if there are none to wait for. */
-bool xfer_owner_opened(struct xfer_file *f);
-void xfer_owner_forget(struct xfer_file *f);
+/* True: it must be found out first; then xfer_file_choose_reuse() is called
+ * again. */
+bool xfer_owner_probe(struct xfer_file *f);
+/* The probe was opened, or inspected. False: it failed, or was lost. */
+bool xfer_owner_probe_opened(struct xfer_file *f);
+void xfer_owner_probe_drop(struct xfer_file *f);
 /* Gives a download's part its name, while lock holds it. False: reported. */
 bool xfer_part_rename(struct xfer_file *f, int lock);
-/* What was written is perhaps not stored: no part, and no time, shall say
- * that it is. lock: of a download. */
+/* What was written may not be stored: removes what would let a later run take
+ * it for whole (the part, or the target's time). lock: of a download. */
 void xfer_part_withdraw(struct xfer_file *f, int lock);
 
 /* transfer-rename.c */
-/* After the answer to a question: settles the file, if not all is over. */
-void xfer_answered(struct xfer_file *f, const struct sftp_reply *reply);
-/* A part that nobody needs; done may be NULL. */
+/* After the answer to a path request: settles the file, unless the transfer
+ * is being freed. */
+void xfer_path_answered(struct xfer_file *f, const struct sftp_reply *reply);
+/* Removes the part; done may be NULL. */
 void xfer_part_remove(struct xfer_file *f, sftp_done_fn done);
 /* Its part is whole, and closed. */
 void xfer_file_rename(struct xfer_file *f);
 
 /* transfer-small.c */
-/* True: it is moved by one request. */
+/* True: it is being moved as a small file. */
 bool xfer_small_start(struct xfer_file *f);
-/* It may be, but there is enough under way, or the server unknown. */
+/* True: it may be moved so later, but enough is under way now, or it is not
+ * known yet what the server can do. */
 bool xfer_small_waits(struct xfer *x, const struct xfer_file *f);
 
-/* transfer-data.c: asks for, or sends, as much as may be under way. */
+/* transfer-data.c */
+/* Sends, or requests, as much data as may be under way. */
 void xfer_issue(struct xfer *x);
-/* Does data wait for requests before it to be sent? */
+/* Does data have to wait until buffered requests are sent? */
 bool xfer_output_full(const struct xfer *x);
 /* May more data be under way on l? */
 bool xfer_may_issue(const struct xfer_stream *l, bool up);
-/* Puts an end among those that move, if there is something for it. */
+/* Puts a handle among those that move data, if there is some for it. */
 void xfer_handle_wake(struct xfer_handle *e);
-/* Bytes of the source that need not be moved. */
+/* These bytes of the source need not be moved. */
 void xfer_data_skipped(struct xfer_handle *e, uint64_t offset, uint64_t len);
 bool xfer_write_local(struct xfer_file *f, const uint8_t *p, size_t len,
     uint64_t offset); /* false: errno */
-/* All is sent, or asked for, and compared. */
+/* All data is sent, or requested, and comparisons of a part have ended. */
 bool xfer_data_sent(const struct xfer_file *f);
-/* Bytes that are to be moved; given back, or missing. */
+/* These bytes are still to be moved. */
 void xfer_range_add(struct xfer_file *f, uint64_t offset, uint64_t len);
 void xfer_ranges_free(struct xfer_file *f);
-/* Places for requests; NULL when out of memory. */
+/* Blocks are reused, so that none is allocated per request. NULL: no memory. */
 struct xfer_block *xfer_block_new(struct xfer_handle *e, uint64_t offset,
     uint32_t len);
 void xfer_block_free(struct xfer *x, struct xfer_block *b);
@@ -654,7 +701,7 @@ void xfer_blocks_free(struct xfer *x);
 void xfer_compare_start(struct xfer_file *f, int why, uint64_t size);
 void xfer_compare_stop(struct xfer_file *f);
 void xfer_compare_issue(struct xfer *x);
-/* A block of a request is the same, or not. */
+/* Bytes of the request b are the same at both ends, or not. */
 void xfer_compared(struct xfer_block *b, uint64_t offset, uint32_t len,
     bool same);
 /* Marks of what is whole, behind the data of a part, for servers that have
@@ -665,16 +712,16 @@ void xfer_marks_moved(struct xfer_block *b, uint32_t len);
 void xfer_marks_read(struct xfer_file *f);
 
 /* transfer-digest.c */
-/* Compares what is at offset with their digest; xfer_compared() tells. False:
- * no memory, or no place (there are XFER_DIGESTS_MAX). */
+/* Compares what is at offset with their digest; the result goes to
+ * xfer_compared(). False: no memory, or XFER_DIGESTS_MAX are waiting. */
 bool xfer_digest_post(struct xfer_block *b, uint64_t offset, uint32_t len,
     const uint8_t *theirs) must_check;
-/* After posting. */
+/* Wakes the threads, after one or more were posted. */
 void xfer_digest_kick(struct xfer *x);
-/* Tells what is known, without waiting; and waits for all. */
+/* Passes on what is ready, without waiting; drain waits for all. */
 void xfer_digest_collect(struct xfer *x);
 void xfer_digest_drain(struct xfer *x);
-/* Until there may be something to collect; -1: nothing will be. */
+/* Milliseconds until there may be something to collect; -1: nothing waits. */
 int xfer_digest_wait_ms(const struct xfer *x);
 void xfer_digest_free(struct xfer *x);
 
@@ -692,25 +739,27 @@ void xfer_streams_spread(struct xfer *x);
 int xfer_streams_turn(struct xfer *x, bool more, int timeout_ms) must_check;
 /* The stream for one more file; NULL: no handle is free. */
 struct xfer_stream *xfer_stream_pick(struct xfer *x);
-/* The first that lives; NULL: none does. */
+/* The first whose session is not over; NULL: there is none. */
 struct xfer_stream *xfer_stream_first(struct xfer *x);
 bool xfer_has(struct xfer *x, enum sftp_extension ext);
-/* done gets an answer of the server, or ERR_NOMEM; not the end of a session,
- * unless it is asked once, but ERR_CANCELLED in xfer_free(). NULL: nobody
- * cares. */
+/* done gets the server's answer, or ERR_NOMEM, or in xfer_free()
+ * ERR_CANCELLED; the error of a lost session only if q->once. NULL: the
+ * answer is ignored. */
 void xfer_request_path(struct xfer *x, const struct xfer_path_request *q,
     sftp_done_fn done, void *arg);
 void xfer_path_requests_send(struct xfer *x);
 void xfer_path_requests_free(struct xfer *x);
 
 /* transfer-growth.c: decisions of numbers only. */
-/* Does a slow start of so many bytes take longer than another login does? */
+/* Does one more login take less time than TCP's slow start for so many bytes?
+ */
 bool xfer_login_pays(uint64_t rtt_ms, uint64_t bytes);
 /* How many connections to open now. */
 unsigned xfer_growth_next(struct xfer_growth *g, const struct xfer_sample *s);
-/* How many channels, if there are so many. */
+/* How many channels to open now, if there are `have`. */
 unsigned xfer_channels_next(unsigned have, const struct xfer_streams_view *s);
-/* Would len bytes more on l take longer than all that is left should? */
+/* Would l finish len more bytes after the estimated end of the whole
+ * transfer? Then it declines them. */
 bool xfer_stream_lags(const struct xfer_stream *l, uint32_t len);
 /* How large its blocks are, how many bytes it may have under way, and how
  * many may wait to be sent. */
@@ -724,7 +773,7 @@ int xfer_add_dir(struct xfer *x, struct xfer_dir *parent, bool up,
     const struct xfer_exact *exact) must_check; /* NULL: unknown */
 void xfer_dir_unref(struct xfer_dir *d);
 void xfer_dirs_free(struct xfer *x);
-/* Sets what is to be set of those that ended, as handles are free. */
+/* Sets the times of directories that are complete, as handles are free. */
 void xfer_dirs_fix(struct xfer *x);
 
 /* transfer-list.c */
@@ -734,12 +783,12 @@ void xfer_dir_wait(struct xfer_dir *d);
 void xfer_dir_unlist(struct xfer_dir *d);
 /* Lists more, up to XFER_QUEUE_MAX. True if more could be done at once. */
 bool xfer_list(struct xfer *x);
-/* All that was found so far. */
+/* Is all listed that was found so far? */
 bool xfer_listed(const struct xfer *x);
 void xfer_dirs_lost(struct xfer *x, const struct xfer_stream *stream);
-/* No more is listed; what is under way ends by itself. */
+/* No more is listed; requests under way are waited for. */
 void xfer_dirs_stop(struct xfer *x);
-/* Handles of directories: how many more OPENDIRs may be sent now. */
+/* How many more OPENDIRs may be sent now. */
 size_t xfer_opendirs_left(const struct xfer_stream *l);
 /* Sends OPENDIR. done must call xfer_opendir_answered() first of all. */
 void xfer_opendir_send(struct xfer_dir *d, struct xfer_stream *l,

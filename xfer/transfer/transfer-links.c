@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Links. A symbolic one is made directly, or, where its name is taken, under
- * another and renamed over it; what it leads to is never looked at. Of the
- * names of a file the first that is found is copied; the others become links
- * to it when it is whole.
+ * Links. A symbolic link is made directly or, if its name is taken, under
+ * another name and renamed; what it leads to does not matter. Of several names
+ * of a file the first that is found is copied; the others become hard links to
+ * it when it is complete.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,9 +22,9 @@ enum { HARDS_FIRST = 256, HARDS_MAX = 1000000 };
 /* A file with several names. */
 struct xfer_hard {
 	uint64_t dev, ino;
-	struct xfer_file *owner; /* is being copied; NULL: it is there */
+	struct xfer_file *owner; /* the name being copied; NULL: it is done */
 	char *path;		 /* owned; of the target, once it is there */
-	uint32_t names;		 /* not seen yet */
+	uint32_t names;		 /* that were not found yet */
 	struct xfer_files waiting;
 	struct xfer_hard *next;
 };
@@ -44,7 +44,7 @@ linked(struct xfer_file *f, bool ok)
 	xfer_file_done(f);
 }
 
-/* A copy has to do. */
+/* The link cannot be made: the file is copied. */
 static void
 copy_instead(struct xfer_file *f, const char *why)
 {
@@ -71,14 +71,14 @@ remove_old(struct xfer_file *f, const char *path)
 		(void)unlink(path);
 }
 
-/* One that an earlier run left, which meant to copy. */
+/* A part that an earlier run left, which copied the file. */
 static void
 remove_old_part(struct xfer_file *f)
 {
 	remove_old(f, f->part.name);
 }
 
-/* The same of a link; this run may have no need of one. */
+/* The link under another name that an earlier run left. */
 static void
 remove_old_link(struct xfer_file *f)
 {
@@ -116,7 +116,7 @@ link_local(struct xfer_file *f, const char *first)
 	if (r == 0)
 		r = rename(part, f->local);
 	error = errno;
-	/* Also when both were names of the same file already. */
+	/* rename() leaves it if both are names of the same file. */
 	(void)unlink(part);
 	free(part);
 	errno = error;
@@ -140,7 +140,7 @@ times_set(void *arg, const struct sftp_reply *reply)
 	f->pending--;
 	if (reply->err == ERR_CANCELLED)
 		return;
-	linked(f, true); /* few systems keep times of links: not told */
+	linked(f, true); /* few systems keep times of links: no report */
 }
 
 static void
@@ -161,7 +161,8 @@ remote_linked(struct xfer_file *f)
 }
 
 static void
-ask(struct xfer_file *f, const struct xfer_path_request *q, sftp_done_fn done)
+request(
+    struct xfer_file *f, const struct xfer_path_request *q, sftp_done_fn done)
 {
 	f->pending++;
 	xfer_request_path(f->x, q, done, f);
@@ -177,7 +178,7 @@ make_remote(struct xfer_file *f, const char *name, sftp_done_fn done)
 		.second = name
 	};
 
-	ask(f, &q, done);
+	request(f, &q, done);
 }
 
 static void
@@ -185,10 +186,11 @@ remove_remote(struct xfer_file *f, const char *name, sftp_done_fn done)
 {
 	const struct xfer_path_request q = {.type = SFTP_REMOVE, .path = name};
 
-	ask(f, &q, done);
+	request(f, &q, done);
 }
 
-/* A rename between two names of one file does nothing: the first stays. */
+/* The other name is removed, because a rename between two names of one file
+ * does nothing. */
 static void
 tidied(void *arg, const struct sftp_reply *reply)
 {
@@ -221,7 +223,8 @@ renamed(void *arg, const struct sftp_reply *reply)
 		remote_linked(f);
 }
 
-/* Of the part; or, without posix-rename, of the target once more. */
+/* The link was made under the other name; or, without posix-rename, under
+ * the target's, which was removed. */
 static void
 made_again(void *arg, const struct sftp_reply *reply)
 {
@@ -239,7 +242,7 @@ made_again(void *arg, const struct sftp_reply *reply)
 		else
 			copy_instead(f, "cannot be made a hard link: copied");
 	} else if (xfer_has(f->x, SFTP_EXT_POSIX_RENAME)) {
-		ask(f, &q, renamed);
+		request(f, &q, renamed);
 	} else {
 		remote_linked(f);
 	}
@@ -285,7 +288,6 @@ made(void *arg, const struct sftp_reply *reply)
 static void
 link_remote(struct xfer_file *f)
 {
-	f->state = XFER_LINKING;
 	make_remote(f, f->remote, made);
 }
 
@@ -374,7 +376,7 @@ xfer_symlink_start(struct xfer_file *f)
 {
 	struct xfer_path_request q = {.type = SFTP_READLINK, .path = f->remote};
 
-	f->state = XFER_LINKING;
+	xfer_file_enter(f, XFER_LINKING);
 	remove_old_part(f);
 	remove_old_link(f);
 	free(f->part.name);
@@ -385,12 +387,12 @@ xfer_symlink_start(struct xfer_file *f)
 		put_symlink(f);
 		return;
 	}
-	f->pending++; /* not before both are asked */
-	ask(f, &q, link_read);
+	f->pending++; /* until both requests are sent */
+	request(f, &q, link_read);
 	q.type = SFTP_EXTENDED;
 	q.ext = SFTP_EXT_STAT_NS;
 	if (f->x->opts.preserve && xfer_has(f->x, SFTP_EXT_STAT_NS))
-		ask(f, &q, link_exact);
+		request(f, &q, link_exact);
 	if (--f->pending == 0) /* out of memory */
 		got_symlink(f);
 }
@@ -442,7 +444,7 @@ hard_remove(struct xfer *x, struct xfer_hard **at)
 	free(h);
 }
 
-/* False: there is no room for it, so it is copied each time. */
+/* False: there is no room for it, so each of its names is copied. */
 static bool
 hard_add(struct xfer_file *f)
 {
@@ -473,7 +475,7 @@ wait_for_owner(struct xfer_file *f, struct xfer_hard *h)
 	fd_close(&f->fd);
 	TAILQ_REMOVE(&x->files.active, f, entry);
 	x->files.active_count--;
-	f->state = XFER_QUEUED;
+	xfer_file_enter(f, XFER_QUEUED);
 	TAILQ_INSERT_TAIL(&h->waiting, f, entry);
 	x->files.held++;
 }
@@ -497,13 +499,15 @@ link_to(struct xfer_file *f, struct xfer_hard **at)
 	}
 	r = f->up ? 0 : link_local(f, h->path);
 	if (--h->names == 0)
-		hard_remove(f->x, at); /* all are there */
-	if (f->up)
+		hard_remove(f->x, at); /* it was the last name */
+	if (f->up) {
+		xfer_file_enter(f, XFER_LINKING);
 		link_remote(f);
-	else if (r == 0)
+	} else if (r == 0) {
 		linked(f, true);
-	else
+	} else {
 		copy_instead(f, "cannot be made a hard link: copied");
+	}
 }
 
 bool
@@ -556,7 +560,7 @@ xfer_hard_done(struct xfer_file *f)
 		else
 			xfer_queue_file(other);
 	}
-	if (h->path == NULL) /* the next one is the first */
+	if (h->path == NULL) /* failed: the next name is copied */
 		hard_remove(x, find(x->hards, h->dev, h->ino));
 }
 

@@ -29,8 +29,8 @@
  *   with enough reserved: so that happens to each directory once, and there is
  *   progress however many are listed at a time.
  *
- * A directory that is listed again tells names for the second time. A set of
- * hashes (d->names) prevents that these are copied twice.
+ * When a directory is listed again, names come for the second time. A set of
+ * hashes (d->names) prevents that they are copied twice.
  *
  * A server's listing is hostile until checked: names with '/' or of "." and
  * ".." are refused, depth and number are limited.
@@ -51,7 +51,7 @@ enum {
 	NAMES_FIRST = 64,
 	WALK_CROWD = 1024, /* waiting directories: then depth first */
 	WALK_TURN = 64,	   /* local directories read in one turn of the loop */
-	HANDLES_FEW = 128, /* usually the server told no limit */
+	HANDLES_FEW = 128, /* usually of a server without limits@ */
 	READS_MAX = 32,	   /* READDIRs in flight for one directory */
 	READS_OTHERS = 4,  /* the same, if the server may reorder requests */
 	NAMES_EXPECTED = 4096, /* names expected from READDIRs in flight */
@@ -67,9 +67,9 @@ enum {
 
 /* --- names that were found --- */
 
-/* When a listing is lost and begins anew, what it had told is not told
- * twice. Names are known by a part of their digest, so that nobody can make
- * up a name for which a file of another's is left out. */
+/* When a listing is lost and begins anew, names that were found before are
+ * skipped. They are kept as 64 bits of their SHA-256, so that nobody can make
+ * up a name with the hash of another one, whose file would be left out. */
 struct xfer_names {
 	size_t used, cap;
 	uint64_t *v; /* 0: free */
@@ -245,15 +245,16 @@ xfer_dir_unlist(struct xfer_dir *d)
 	names_free(d);
 }
 
-/* What is found makes requests (MKDIR, STAT) and waits in the queue. */
+/* Is there room for more names? Each may cause requests (MKDIR, STAT), and
+ * waits in the queue. */
 static bool
 may_find_more(struct xfer *x)
 {
-	struct xfer_stream *home = xfer_stream_first(x);
+	struct xfer_stream *first = xfer_stream_first(x);
 
-	return home != NULL &&
+	return first != NULL &&
 	    x->files.queued + x->files.held < XFER_QUEUE_MAX &&
-	    sftp_pending(home->s) < REQUESTS_MAX;
+	    sftp_pending(first->s) < REQUESTS_MAX;
 }
 
 /* --- listing what is local --- */
@@ -322,7 +323,7 @@ walk(struct xfer_dir *d)
 	struct dirent *de;
 	int r;
 
-	if (d->failed) {
+	if (d->state == XFER_DIR_FAILED) {
 		walk_ends(d);
 		return 0;
 	}
@@ -397,7 +398,7 @@ add_remote(struct xfer_dir *d, char *local, char *remote,
 	return 0;
 }
 
-/* A link, or an entry without a mode: what it leads to is asked. */
+/* STAT of a link, or of an entry without a mode. */
 struct lookup {
 	struct xfer_dir *dir; /* holds a reference */
 	char *local, *remote;
@@ -510,7 +511,7 @@ remote_ends(struct xfer_dir *d)
 /* Adapts an average. It rises more slowly than it falls, so that a single
  * large directory does not stop the others from being read in parallel. */
 static void
-learn(unsigned *usual, unsigned n)
+learn_usual(unsigned *usual, unsigned n)
 {
 	if (n > *usual)
 		*usual += (n - *usual + 7) / 8;
@@ -550,7 +551,7 @@ take_answer(struct xfer_dir *d, const struct sftp_reply *reply)
 		return false;
 	}
 	if (d->listing.batch == 0 && d->parent != NULL)
-		learn(&x->dirs.usual[d->depth], reply->count);
+		learn_usual(&x->dirs.usual[d->depth], reply->count);
 	d->listing.batch = MAX(reply->count, 1u);
 	if (reply->count <= MAX(room, (unsigned)NAMES_SMALL) ||
 	    known(x) + reply->count <= x->dirs.names_max)
@@ -581,7 +582,7 @@ take_names(struct xfer_dir *d, const struct sftp_reply *reply)
 			d->listing.ended = true;
 		}
 	}
-	learn(&d->x->dirs.usual_dirs[d->depth],
+	learn_usual(&d->x->dirs.usual_dirs[d->depth],
 	    (unsigned)(d->x->dirs.count - before));
 	if (r.err != 0 || reply->count == 0)
 		d->listing.ended = true;
@@ -783,12 +784,12 @@ may_open(const struct xfer *x, const struct xfer_dir *d, unsigned names)
 static void
 open_remotes(struct xfer *x)
 {
-	struct xfer_stream *home;
+	struct xfer_stream *first;
 	struct xfer_dir *d;
 	unsigned names;
 
-	while (may_find_more(x) && (home = xfer_stream_first(x)) != NULL &&
-	    xfer_opendirs_left(home) > 0 &&
+	while (may_find_more(x) && (first = xfer_stream_first(x)) != NULL &&
+	    xfer_opendirs_left(first) > 0 &&
 	    (d = TAILQ_FIRST(&x->dirs.waiting)) != NULL && !d->up) {
 		names = MAX(x->dirs.usual[d->depth], d->large);
 		if (!may_open(x, d, names))
@@ -800,11 +801,11 @@ open_remotes(struct xfer *x)
 		d->listing.reserved = d->listing.expected = names;
 		d->listing.reads = 1;
 		d->listing.batch = 0;
-		d->listing.reads_max = sftp_keeps_order(home->s) ? 2 : 1;
+		d->listing.reads_max = sftp_keeps_order(first->s) ? 2 : 1;
 		if (d->parent == NULL)
-			open_root(d, home);
+			open_root(d, first);
 		else
-			xfer_opendir_send(d, home, opendir_done);
+			xfer_opendir_send(d, first, opendir_done);
 	}
 }
 

@@ -2,11 +2,12 @@
 /*
  * Whose is the old part of an upload?
  *
- * In a directory that others may write to, a part may have been laid there by
- * one of them: he could change what was written to it after it has the
- * target's name. The protocol tells whose a file is, but not who we are; so a
- * file is made, under a name that nobody else uses, and looked at. That is done
- * once, and only when there is an old part. Our own server sees to it itself.
+ * In a directory that others may write to, a part may have been put there by
+ * one of them, who could then change it after it has got the target's name.
+ * The protocol tells whose a file is, but not who we are. So a probe, a file
+ * under a name that nobody else uses, is made and its owner is read. That is
+ * done once, and only when there is an old part. Our own server refuses parts
+ * of others itself.
  */
 #include <stdlib.h>
 
@@ -15,7 +16,7 @@
 void
 xfer_owner_learn(struct xfer *x, const struct sftp_attrs *made)
 {
-	/* Where it is not told, nothing will ever differ. */
+	/* Without SFTP_A_OWNER no part will ever differ. */
 	x->owner.attrs = (struct sftp_attrs){ .uid = made->uid,
 		.flags = made->flags & SFTP_A_OWNER };
 	x->owner.known = true;
@@ -30,24 +31,24 @@ xfer_owner_differs(const struct xfer_file *f, const struct sftp_attrs *part)
 }
 
 bool
-xfer_owner_ask(struct xfer_file *f)
+xfer_owner_probe(struct xfer_file *f)
 {
-	struct xfer_stream *home = xfer_stream_first(f->x);
+	struct xfer_stream *first = xfer_stream_first(f->x);
 
-	if (!f->up || f->x->owner.known || home == NULL ||
-	    sftp_server(home->s) == SFTP_SERVER_OWN ||
+	if (!f->up || f->x->owner.known || first == NULL ||
+	    sftp_server(first->s) == SFTP_SERVER_OWN ||
 	    (f->part.old.flags & SFTP_A_OWNER) == 0)
 		return false;
 	f->opening.probe = xfer_probe_name(f->remote);
 	if (f->opening.probe == NULL)
 		return false;
-	f->state = XFER_OPENING;
+	xfer_file_enter(f, XFER_OPENING);
 	f->opening.status = 0;
-	xfer_handle_open(f, home, f->opening.probe,
+	xfer_handle_open(f, first, f->opening.probe,
 	    SFTP_O_WRITE | SFTP_O_CREAT | SFTP_O_EXCL);
-	/* The handle does without the name, so nothing is left behind when
-	 * this program is killed. */
-	sftp_path_request(home->s, SFTP_REMOVE, f->opening.probe, NULL, NULL);
+	/* The open handle needs no name: so nothing is left behind when this
+	 * program is killed. */
+	sftp_path_request(first->s, SFTP_REMOVE, f->opening.probe, NULL, NULL);
 	return true;
 }
 
@@ -68,7 +69,7 @@ probe_seen(void *arg, const struct sftp_reply *reply)
 }
 
 bool
-xfer_owner_opened(struct xfer_file *f)
+xfer_owner_probe_opened(struct xfer_file *f)
 {
 	struct xfer_handle *e = TAILQ_FIRST(&f->handles);
 	bool lost = e == NULL && f->opening.status == 0;
@@ -81,19 +82,20 @@ xfer_owner_opened(struct xfer_file *f)
 		return true;
 	}
 	xfer_handles_drop(f);
-	xfer_owner_forget(f);
+	xfer_owner_probe_drop(f);
 	if (f->failed || lost)
 		return false;
-	/* Who cannot be told from others has no part. */
+	/* If our owner is still unknown, the old part is not used. */
 	f->part.foreign = !f->x->owner.known;
-	xfer_file_asked(f);
+	xfer_file_choose_reuse(f);
 	return true;
 }
 
-/* Once more: the session may have ended between the two, or the server have
- * done them in another order, or remove nothing that is open. */
+/* Removes the probe a second time: the session may have ended before the first
+ * REMOVE, or the server may have executed it before OPEN, or refuse it for
+ * open files. */
 void
-xfer_owner_forget(struct xfer_file *f)
+xfer_owner_probe_drop(struct xfer_file *f)
 {
 	const struct xfer_path_request q = { .type = SFTP_REMOVE,
 		.path = f->opening.probe };

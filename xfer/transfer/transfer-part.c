@@ -34,7 +34,7 @@ xfer_may_replace(const struct sftp_attrs *target, uint32_t nlink,
 }
 
 static void
-look(const char *path, struct sftp_attrs *attrs, uint32_t *nlink)
+stat_path(const char *path, struct sftp_attrs *attrs, uint32_t *nlink)
 {
 	struct stat st;
 
@@ -46,7 +46,7 @@ look(const char *path, struct sftp_attrs *attrs, uint32_t *nlink)
 }
 
 void
-xfer_target_known(struct xfer_file *f)
+xfer_target_skip_replaced(struct xfer_file *f)
 {
 	/* Links that are copied are not written through, but replaced. */
 	if (f->x->opts.links && S_ISLNK(f->target.attrs.mode))
@@ -56,15 +56,15 @@ xfer_target_known(struct xfer_file *f)
 }
 
 void
-xfer_part_look(struct xfer_file *f)
+xfer_part_stat(struct xfer_file *f)
 {
 	uint32_t nlink = 1;
 
-	look(f->local, &f->target.attrs, &f->target.nlink);
-	xfer_target_known(f);
+	stat_path(f->local, &f->target.attrs, &f->target.nlink);
+	xfer_target_skip_replaced(f);
 	if (f->part.name == NULL || !f->resume)
 		return;
-	look(f->part.name, &f->part.old, &nlink);
+	stat_path(f->part.name, &f->part.old, &nlink);
 	if (nlink != 1 || f->part.old.uid != geteuid())
 		f->part.old.flags = 0; /* not one of ours */
 }
@@ -80,9 +80,9 @@ xfer_part_mode(struct xfer_file *f, uint32_t wanted)
 	f->target.set_mode = f->target.mode != made;
 }
 
-/* Nobody reads of what replaces a file more than he may of the file; who has
- * its part open goes on reading after the mode has changed. A copy that keeps
- * modes ends with that of the source. */
+/* If a target is replaced, the part is made for its owner alone: others who
+ * open it early could go on reading after its mode was changed to that of the
+ * target. With -p the target gets the mode of the source in any case. */
 uint32_t
 xfer_part_first_mode(const struct xfer_file *f)
 {
@@ -103,20 +103,23 @@ xfer_part_is_lax(const struct xfer_file *f)
 						      f->source.attrs.mode;
 
 	return f->part.name != NULL && (f->target.attrs.flags & SFTP_A_MODE) &&
-	    !f->x->opts.preserve && !f->target.keep &&
+	    !f->x->opts.preserve && !xfer_keeps_data(f) &&
 	    (mode & ~f->target.attrs.mode & (S_IRWXG | S_IRWXO)) != 0;
 }
 
 /* --- opening --- */
 
-/* 0, or why there is no part. Then the target is written in place, unless
- * that would only fail as well, or spoil what another copy does. */
+/* 0, or the errno for which there is no part. Then the target is written in
+ * place, unless is_final(). */
 static int
 open_part(struct xfer_file *f, mode_t mode)
 {
+	bool keep = xfer_keeps_data(f);
 	struct stat st;
 
-	f->fd = xfer_part_claim(f->part.name, mode, &f->target.keep);
+	f->fd = xfer_part_claim(f->part.name, mode, &keep);
+	if (!keep)
+		f->target.reuse = XFER_REUSE_NOTHING;
 	if (f->fd < 0)
 		return errno;
 	if (fstat(f->fd, &st) == 0)
@@ -129,6 +132,7 @@ open_part(struct xfer_file *f, mode_t mode)
 	return EXDEV;
 }
 
+/* Would a write in place fail as well, or spoil what another copy does? */
 static bool
 is_final(int error)
 {
@@ -143,7 +147,7 @@ xfer_part_open(struct xfer_file *f)
 	int error;
 
 	if (f->part.name != NULL) {
-		/* One that is to be read on must be readable, and ours. */
+		/* A later run must be able to read the part. */
 		error = open_part(f, mode | XFER_MODE_PART);
 		if (error == 0) {
 			xfer_part_mode(f, mode);
@@ -157,13 +161,13 @@ xfer_part_open(struct xfer_file *f)
 		}
 		free(f->part.name);
 		f->part.name = NULL;
-		f->target.keep = false;
+		f->target.reuse = XFER_REUSE_NOTHING;
 		mode = xfer_part_first_mode(f);
 	}
 	f->fd = open(f->local, O_CREAT | O_CLOEXEC |
 	    (f->x->opts.links ? O_NOFOLLOW : 0) |
-	    (f->target.keep || f->x->opts.verify ? O_RDWR : O_WRONLY) |
-	    (f->target.keep ? 0 : O_TRUNC), mode);
+	    (xfer_keeps_data(f) || f->x->opts.verify ? O_RDWR : O_WRONLY) |
+	    (xfer_keeps_data(f) ? 0 : O_TRUNC), mode);
 	if (f->fd < 0)
 		xfer_report_errno(f->x, f->local, errno);
 	return f->fd >= 0;
@@ -180,13 +184,14 @@ xfer_part_rename(struct xfer_file *f, int lock)
 		xfer_report_errno(f->x, f->local, errno);
 		return false;
 	}
-	/* Of two names of one file, nothing was renamed. */
+	/* rename() does nothing if both are names of one file. */
 	if (f->x->opts.hard_links)
 		(void)unlink(f->part.name);
 	return true;
 }
 
-/* What was written in place is no more told by its time to be complete. */
+/* Without a part the target gets another time, so that size and time do not
+ * make a later run take it for complete. */
 void
 xfer_part_withdraw(struct xfer_file *f, int lock)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The last steps at a server: the part gets the target's name, or goes.
+ * The last step at a server: the part is renamed to the target, or removed.
  */
 #include <sys/stat.h>
 
@@ -13,16 +13,15 @@
 
 enum { RENAMES_MAX = 8 };
 
-/* No questions are asked any more when all is over. */
 void
-xfer_answered(struct xfer_file *f, const struct sftp_reply *reply)
+xfer_path_answered(struct xfer_file *f, const struct sftp_reply *reply)
 {
 	if (reply->err != ERR_CANCELLED)
 		xfer_file_settle(f);
 }
 
-/* A part that nobody needs. Another of that name may be made later: it is
- * not asked twice. */
+/* The request is not repeated, because a part of the same name may have been
+ * made meanwhile. */
 void
 xfer_part_remove(struct xfer_file *f, sftp_done_fn done)
 {
@@ -48,9 +47,7 @@ xfer_file_rename(struct xfer_file *f)
 		.type = xfer_has(f->x, SFTP_EXT_POSIX_RENAME) ? SFTP_EXTENDED :
 								SFTP_RENAME };
 
-	if (f->state != XFER_RENAMING)
-		f->x->files.renaming++;
-	f->state = XFER_RENAMING;
+	xfer_file_enter(f, XFER_RENAMING);
 	fd_close(&f->fd);
 	f->pending++;
 	xfer_request_path(f->x, &q, rename_done, f);
@@ -63,7 +60,8 @@ rename_fails(struct xfer_file *f, const char *text)
 	xfer_file_fail(f);
 }
 
-/* Was it renamed by a request whose answer was lost? */
+/* The part is not there: was it renamed by a request whose answer was lost?
+ * Then the target has the right size. */
 static void
 renamed_before(void *arg, const struct sftp_reply *reply)
 {
@@ -73,7 +71,7 @@ renamed_before(void *arg, const struct sftp_reply *reply)
 	if (reply->err == 0 && (reply->status != SFTP_OK ||
 	    reply->attrs.size != f->progress.moved))
 		rename_fails(f, "the part file has vanished");
-	xfer_answered(f, reply);
+	xfer_path_answered(f, reply);
 }
 
 static void
@@ -87,8 +85,8 @@ target_removed(void *arg, const struct sftp_reply *reply)
 	(void)reply;
 }
 
-/* The old way does not replace: the target is removed, but only while the
- * part is there. */
+/* The RENAME of SFTP 3 replaces nothing: the target is removed first, but only
+ * if the part is there. */
 static void
 part_seen(void *arg, const struct sftp_reply *reply)
 {
@@ -104,7 +102,7 @@ part_seen(void *arg, const struct sftp_reply *reply)
 	}
 	if (reply->err == 0)
 		rename_fails(f, sftp_status_text(SFTP_FAILURE));
-	xfer_answered(f, reply);
+	xfer_path_answered(f, reply);
 }
 
 static void
@@ -131,8 +129,8 @@ rename_done(void *arg, const struct sftp_reply *reply)
 	} else if (reply->status != SFTP_OK) {
 		rename_fails(f, sftp_status_text(reply->status));
 	} else if (f->x->opts.hard_links && f->resume) {
-		/* Where both were names of one file, nothing was renamed. */
+		/* A rename does nothing if both are names of one file. */
 		xfer_part_remove(f, NULL);
 	}
-	xfer_answered(f, reply);
+	xfer_path_answered(f, reply);
 }

@@ -2,12 +2,11 @@
 /*
  * What is there already, and is it the same?
  *
- * With check-file, digests of blocks of both ends are compared, while data
- * moves: what differs of a part is moved, whatever left it so. Without it
- * nothing can be told of a part's content; then marks are made in the part
- * itself, behind the place of its data, of which ranges are whole, and of
- * which source (size and time): see `struct marks`. Before the rename they
- * are cut off.
+ * With check-file, digests of blocks of both ends are compared while data
+ * moves, and what differs of a part is moved. Without it the content of a
+ * part cannot be checked; then marks are written into the part, behind its
+ * data. They say which ranges are whole, and of which source (size and time);
+ * for their layout see MARKS_MAGIC. They are cut off before the rename.
  *
  * To verify without check-file, the far end is read back.
  */
@@ -23,8 +22,8 @@
 
 enum {
 	BLOCK_BYTES = 1024 * 1024, /* of one digest */
-	/* Under way, of a file: as many as two threads of the server work
-	 * on, and large enough that a long path does not hold them up. */
+	/* Under way for a file: two, for two threads of the server, and large
+	 * enough that the round trip of a long path does not matter. */
 	REQUEST_BYTES = 32 * BLOCK_BYTES,
 	REQUESTS_MAX = 2,
 	READS_MAX = 32,
@@ -38,7 +37,7 @@ blocks_of(uint64_t len)
 	return (uint32_t)((len + BLOCK_BYTES - 1) / BLOCK_BYTES);
 }
 
-/* A request was answered, and what it brought is compared. */
+/* All bytes of a request are compared. */
 static void
 compare_end(struct xfer_block *b)
 {
@@ -134,7 +133,7 @@ back_done(void *arg, const struct sftp_reply *reply)
 }
 
 static bool
-ask_compare(struct xfer_file *f, struct xfer_handle *e)
+send_comparison(struct xfer_file *f, struct xfer_handle *e)
 {
 	struct xfer_compare *c = &f->compare;
 	bool digests = sftp_has(e->stream->s, SFTP_EXT_CHECK_FILE);
@@ -161,7 +160,7 @@ ask_compare(struct xfer_file *f, struct xfer_handle *e)
 	return true;
 }
 
-/* All is asked, and answered. */
+/* All requests are answered. */
 static void
 compare_over(struct xfer_file *f)
 {
@@ -180,12 +179,13 @@ compare_file(struct xfer_file *f)
 	struct xfer_compare *c = &f->compare;
 	struct xfer_handle *e = TAILQ_FIRST(&f->handles);
 
-	/* What a lost stream answered says nothing: see xfer_file_lost(). */
+	/* Errors of a lost stream are no answers: see xfer_file_lost(). */
 	if (e == NULL || sftp_error(e->stream->s) != 0)
 		return;
 	if (c->differs || f->failed)
 		c->next = c->size;
-	while (e->open && c->next < c->size && ask_compare(f, e))
+	while (e->state == XFER_HANDLE_OPEN && c->next < c->size &&
+	    send_comparison(f, e))
 		;
 	if (c->next >= c->size && c->pending == 0)
 		compare_over(f);
@@ -227,7 +227,7 @@ xfer_compare_start(struct xfer_file *f, int why, uint64_t size)
 		xfer_file_compared(f, why);
 }
 
-/* What of a part was not compared is moved. */
+/* What was not compared of a part is moved. */
 void
 xfer_compare_stop(struct xfer_file *f)
 {
@@ -277,7 +277,7 @@ mark_done(void *arg, const struct sftp_reply *reply)
 		xfer_file_settle(e->file);
 }
 
-/* If it fails, an earlier state is found: nothing is lost by it. */
+/* If it fails, a later run moves more than it must. */
 static void
 marks_write(struct xfer_file *f, uint64_t at, const uint8_t *p, size_t len)
 {
@@ -289,7 +289,8 @@ marks_write(struct xfer_file *f, uint64_t at, const uint8_t *p, size_t len)
 		return;
 	}
 	TAILQ_FOREACH(e, &f->handles, entry)
-		if (e->open && sftp_error(e->stream->s) == 0)
+		if (e->state == XFER_HANDLE_OPEN &&
+		    sftp_error(e->stream->s) == 0)
 			break;
 	if (e == NULL)
 		return;
@@ -341,7 +342,7 @@ xfer_marks_moved(struct xfer_block *b, uint32_t len)
 	if (f->progress.chunk_left == NULL || f->progress.chunk_left[i] == 0)
 		return;
 	f->progress.chunk_left[i] -= MIN(len, f->progress.chunk_left[i]);
-	/* Not once the size is set: they would be part of the file. */
+	/* After the size was set a mark would become part of the file. */
 	if (f->progress.chunk_left[i] == 0 && f->state == XFER_MOVING)
 		marks_write(f, MARKS_HEAD + i, (const uint8_t *)"\1", 1);
 }

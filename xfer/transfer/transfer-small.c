@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Small files of which nothing is asked but to be moved: in one request each
- * (put-file, get-file; docs/SFTP.md) where the server has it. With others the
- * first of a session, often the only one, has all its requests but the rename
- * sent together, with a guess at the handle. What is refused takes the
- * ordinary way, which has the reason if there is one.
+ * Small files that need nothing but to be moved: in one request each
+ * (put-file, get-file; docs/SFTP.md) where the server has it. With other
+ * servers all requests of the first file of a session, often the only one,
+ * are sent together, except for the rename; they use a guess at its handle.
+ * A file that is refused takes the ordinary steps, which report the reason.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -29,7 +29,7 @@ wants_more_times(const struct xfer_file *f)
 		     xfer_has(f->x, SFTP_EXT_STAT_NS));
 }
 
-/* Is nothing asked of it but to be moved? */
+/* Does it need nothing but to be moved? */
 static bool
 is_plain(const struct xfer_file *f)
 {
@@ -57,7 +57,8 @@ xfer_small_waits(struct xfer *x, const struct xfer_file *f)
 
 	if (stream == NULL || f->source.attrs.size > SMALL_MAX || !is_plain(f))
 		return false;
-	/* What the server can do saves more than the wait for it costs. */
+	/* To know whether the server has put-file saves more time than to
+	 * wait for its version costs. */
 	if (!sftp_has_version(stream->s))
 		return true;
 	return is_small(f, f->source.attrs.size) &&
@@ -65,31 +66,32 @@ xfer_small_waits(struct xfer *x, const struct xfer_file *f)
 }
 
 static void
-begin(struct xfer_file *f, struct xfer_stream *stream)
+small_begin(struct xfer_file *f, struct xfer_stream *stream)
 {
-	f->state = XFER_SMALL;
+	xfer_file_enter(f, XFER_MOVING_SMALL);
 	f->x->files.small++;
 	f->x->data.in_flight += f->source.size;
 	stream->in_flight += f->source.size;
 	f->small.stream = stream;
-	f->small.wrong = f->small.lost = false;
-	f->small.open = f->small.closed = false;
+	f->small.outcome = XFER_GUESS_RIGHT;
+	f->small.handle_state = XFER_GUESS_OPENING;
 }
 
-/* An answer. True: it was the last; but when the session is over, the loop
- * sees to it. */
+/* Counts an answer. True: it was the last. If the session is over it is false,
+ * and xfer_file_lost() begins the file anew. */
 static bool
-end(struct xfer_file *f, const struct sftp_reply *reply)
+small_end(struct xfer_file *f, const struct sftp_reply *reply)
 {
 	struct xfer *x = f->x;
 
-	f->small.lost |= reply->err != 0;
+	if (reply->err != 0)
+		f->small.outcome = XFER_GUESS_LOST;
 	if (--f->pending > 0)
 		return false;
 	x->files.small--;
 	x->data.in_flight -= f->source.size;
 	f->small.stream->in_flight -= f->source.size;
-	return !f->small.lost;
+	return f->small.outcome != XFER_GUESS_LOST;
 }
 
 static void
@@ -104,11 +106,11 @@ count_moved(struct xfer_file *f)
 	progress_add(f->x->opts.progress, &f->item, f->source.size);
 }
 
-/* A download: to its place. */
+/* The data of a download. */
 static void
-keep(struct xfer_file *f, const uint8_t *p, size_t len)
+write_target(struct xfer_file *f, const uint8_t *p, size_t len)
 {
-	xfer_part_look(f);
+	xfer_part_stat(f);
 	if (!xfer_part_open(f)) {
 		f->failed = true;
 	} else if (fd_write_all(f->fd, p, len) != 0) {
@@ -120,7 +122,7 @@ keep(struct xfer_file *f, const uint8_t *p, size_t len)
 }
 
 static void
-take_ordinary_way(struct xfer_file *f)
+take_ordinary_steps(struct xfer_file *f)
 {
 	f->small.refused = true;
 	if (f->x->stopped) {
@@ -131,7 +133,7 @@ take_ordinary_way(struct xfer_file *f)
 	xfer_file_restart(f, f->resume);
 }
 
-/* All of it, or false: it has changed, or was of unknown size. */
+/* Reads all of it. False: it has not the size that it had. */
 static bool
 read_source(struct xfer_file *f, size_t *len)
 {
@@ -168,10 +170,10 @@ put_done(void *arg, const struct sftp_reply *reply)
 {
 	struct xfer_file *f = arg;
 
-	if (!end(f, reply))
+	if (!small_end(f, reply))
 		return;
 	if (reply->type != SFTP_STATUS || reply->status != SFTP_OK) {
-		take_ordinary_way(f);
+		take_ordinary_steps(f);
 		return;
 	}
 	count_moved(f);
@@ -186,7 +188,7 @@ put(struct xfer_file *f, struct xfer_stream *stream)
 
 	if (!read_source(f, &len))
 		return false;
-	begin(f, stream);
+	small_begin(f, stream);
 	f->pending++;
 	sftp_put_file(stream->s, f->remote, f->x->opts.preserve, &a,
 	    f->x->data.small, len, put_done, f);
@@ -201,41 +203,48 @@ get_done(void *arg, const struct sftp_reply *reply)
 	struct sftp_attrs attrs;
 	struct span data;
 
-	if (!end(f, reply))
+	if (!small_end(f, reply))
 		return;
 	if (reply->type != SFTP_EXTENDED_REPLY ||
 	    sftp_get_file_reply(&r, &attrs, &data) != 0 ||
 	    data.len != f->source.size) {
-		take_ordinary_way(f);
+		take_ordinary_steps(f);
 		return;
 	}
 	f->source.attrs = attrs; /* those of what was read */
-	keep(f, data.p, data.len);
+	write_target(f, data.p, data.len);
 }
 
 /* --- with a guessed handle --- */
+
+static void
+guess_is_wrong(struct xfer_file *f)
+{
+	if (f->small.outcome != XFER_GUESS_LOST)
+		f->small.outcome = XFER_GUESS_WRONG;
+}
 
 static void
 guess_end(struct xfer_file *f, const struct sftp_reply *reply)
 {
 	struct sftp *s = f->small.stream->s;
 
-	if (!end(f, reply))
+	if (!small_end(f, reply))
 		return;
-	if (f->small.open && !f->small.closed)
+	if (f->small.handle_state == XFER_GUESS_OPEN)
 		sftp_close(s, &f->small.handle, NULL, NULL);
 	if (f->up && f->target.attrs.flags != 0 &&
 	    (!xfer_may_replace(&f->target.attrs, 0, &f->part.made) ||
 		(!f->x->opts.preserve &&
 		    f->target.attrs.mode != f->part.made.mode)))
-		f->small.wrong = true;
-	if (f->small.wrong) {
-		take_ordinary_way(f);
+		f->small.outcome = XFER_GUESS_WRONG;
+	if (f->small.outcome == XFER_GUESS_WRONG) {
+		take_ordinary_steps(f);
 	} else if (f->up) {
 		count_moved(f);
 		xfer_file_rename(f);
 	} else {
-		keep(f, f->small.data, (size_t)f->source.size);
+		write_target(f, f->small.data, (size_t)f->source.size);
 	}
 }
 
@@ -244,16 +253,18 @@ guess_opened(void *arg, const struct sftp_reply *reply)
 {
 	struct xfer_file *f = arg;
 	const struct sftp_handle *guess = &f->small.guess;
+	bool opened = reply->err == 0 && reply->status == SFTP_OK;
 
 	f->part_ours |= f->up && (reply->err != 0 ||
 	    reply->status == SFTP_OK);
-	if (reply->err == 0 && reply->status == SFTP_OK) {
+	if (opened) {
 		sftp_keep_handle(&f->small.handle, reply);
-		f->small.open = true;
+		if (f->small.handle_state == XFER_GUESS_OPENING)
+			f->small.handle_state = XFER_GUESS_OPEN;
 	}
-	if (!f->small.open || f->small.handle.len != guess->len ||
+	if (!opened || f->small.handle.len != guess->len ||
 	    memcmp(f->small.handle.bytes, guess->bytes, guess->len) != 0)
-		f->small.wrong = true;
+		guess_is_wrong(f);
 	guess_end(f, reply);
 }
 
@@ -265,7 +276,7 @@ guess_target(void *arg, const struct sftp_reply *reply)
 	if (reply->err == 0 && reply->type == SFTP_ATTRS)
 		f->target.attrs = reply->attrs;
 	else if (reply->status != SFTP_NO_SUCH_FILE)
-		f->small.wrong = true;
+		guess_is_wrong(f);
 	guess_end(f, reply);
 }
 
@@ -277,7 +288,7 @@ guess_made(void *arg, const struct sftp_reply *reply)
 	if (reply->err == 0 && reply->type == SFTP_ATTRS)
 		f->part.made = reply->attrs;
 	else
-		f->small.wrong = true;
+		guess_is_wrong(f);
 	guess_end(f, reply);
 }
 
@@ -286,7 +297,8 @@ guess_done(void *arg, const struct sftp_reply *reply)
 {
 	struct xfer_file *f = arg;
 
-	f->small.wrong |= reply->status != SFTP_OK;
+	if (reply->status != SFTP_OK)
+		guess_is_wrong(f);
 	guess_end(f, reply);
 }
 
@@ -295,7 +307,8 @@ guess_closed(void *arg, const struct sftp_reply *reply)
 {
 	struct xfer_file *f = arg;
 
-	f->small.closed = reply->err == 0 && reply->status == SFTP_OK;
+	if (reply->err == 0 && reply->status == SFTP_OK)
+		f->small.handle_state = XFER_GUESS_CLOSED;
 	guess_done(f, reply);
 }
 
@@ -312,8 +325,8 @@ guess_read(void *arg, const struct sftp_reply *reply)
 {
 	struct xfer_file *f = arg;
 
-	f->small.wrong |= reply->type != SFTP_DATA ||
-	    reply->data_len != f->source.size;
+	if (reply->type != SFTP_DATA || reply->data_len != f->source.size)
+		guess_is_wrong(f);
 	guess_end(f, reply);
 }
 
@@ -326,14 +339,14 @@ guess_put(struct xfer_file *f, struct xfer_stream *stream)
 	size_t len;
 	uint8_t *p;
 
-	/* Where it could be known, names must be counted before. And the data
-	 * must not be there for others to read before it is known whether it
-	 * takes the place of a file that they may not. */
+	/* Where the server tells the number of names, it must be known before.
+	 * And others must not be able to read the data before it is known
+	 * whether it replaces a file that they may not read. */
 	if (f->part.name == NULL || sftp_has(s, SFTP_EXT_STAT_NS) ||
 	    (!f->x->opts.preserve && (a.mode & (S_IRWXG | S_IRWXO)) != 0) ||
 	    !read_source(f, &len))
 		return false;
-	begin(f, stream);
+	small_begin(f, stream);
 	f->pending = 5 + f->x->opts.preserve;
 	sftp_path_request(s, SFTP_LSTAT, f->remote, guess_target, f);
 	sftp_open(s, f->part.name, SFTP_O_WRITE | SFTP_O_CREAT | SFTP_O_EXCL,
@@ -359,7 +372,7 @@ guess_get(struct xfer_file *f, struct xfer_stream *stream)
 	free(f->small.data);
 	if ((f->small.data = malloc((size_t)f->source.size)) == NULL)
 		return false;
-	begin(f, stream);
+	small_begin(f, stream);
 	f->pending = 3;
 	sftp_open(stream->s, f->remote, SFTP_O_READ, NULL, guess_opened, f);
 	sftp_read(stream->s, h, 0, (uint32_t)f->source.size, guess_data,
@@ -378,7 +391,7 @@ xfer_small_start(struct xfer_file *f)
 	if (is_small(f, f->source.size) && f->up)
 		return put(f, stream);
 	if (is_small(f, f->source.size)) {
-		begin(f, stream);
+		small_begin(f, stream);
 		f->pending++;
 		sftp_get_file(stream->s, f->remote, (uint32_t)f->source.size,
 		    get_done, f);

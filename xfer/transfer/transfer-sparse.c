@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Holes. An upload asks the kernel where data is and sends nothing else; a
- * download asks the server (sparse-map@hpnssh.org) and asks for nothing else,
- * and what arrives as zeros is not written. At the end the target gets its
- * size. Only where the target holds nothing yet (behind
+ * Holes. An upload asks the kernel where data is and sends only that. A
+ * download asks the server (sparse-map@hpnssh.org) and requests only that;
+ * zeros that arrive are not written. At the end the target gets its size.
+ * Holes are left only where the target holds nothing yet (behind
  * file->progress.occupied).
  */
 #include <errno.h>
@@ -16,7 +16,7 @@
 
 enum {
 	EXTENTS_MAX = 1024, /* of one answer */
-	MAPS_MAX = 64,	    /* answers: then the rest is moved as it is */
+	MAPS_MAX = 64,	    /* answers; then all of the rest is moved */
 	UNIT = 4096,	    /* bytes that are zeros, or not */
 	ZEROS_MIN = 16384,  /* shorter runs are written */
 };
@@ -26,7 +26,7 @@ enum {
 static void map_done(void *arg, const struct sftp_reply *reply);
 
 static void
-ask_map(struct xfer_file *f)
+request_map(struct xfer_file *f)
 {
 	struct xfer_handle *e = TAILQ_FIRST(&f->handles);
 
@@ -68,7 +68,7 @@ take_map(struct xfer_handle *e, struct rd *r, bool *more)
 	if (!*more)
 		xfer_data_skipped(e, at, f->source.size - at);
 	f->progress.next = *more ? at : f->source.size;
-	/* Later ones are added before: the first is taken first. */
+	/* Added backwards, because the last one added is taken first. */
 	for (uint32_t i = n; i-- > 0;)
 		xfer_range_add(f, from[i], until[i] - from[i]);
 	return true;
@@ -86,10 +86,10 @@ map_done(void *arg, const struct sftp_reply *reply)
 	f->pending--;
 	f->progress.map_pending = false;
 	if (reply->err != 0)
-		return; /* what is not known is moved */
+		return; /* without a map all is moved */
 	if (reply->type == SFTP_EXTENDED_REPLY && take_map(e, &r, &more) &&
-	    more && f->progress.maps < MAPS_MAX && e->open)
-		ask_map(f);
+	    more && f->progress.maps < MAPS_MAX && e->state == XFER_HANDLE_OPEN)
+		request_map(f);
 	TAILQ_FOREACH(e, &f->handles, entry)
 		xfer_handle_wake(e);
 	xfer_file_settle(f);
@@ -107,7 +107,7 @@ xfer_sparse_start(struct xfer_file *f)
 	    f->progress.next >= f->progress.occupied &&
 	    f->progress.next < f->source.size &&
 	    xfer_has(f->x, SFTP_EXT_SPARSE_MAP))
-		ask_map(f);
+		request_map(f);
 }
 
 /* --- download: zeros --- */
@@ -158,7 +158,7 @@ xfer_sparse_skip(struct xfer_handle *e, uint32_t *len)
 	if (at >= e->data_until && at >= f->progress.occupied) {
 		r = lseek(f->fd, (off_t)at, SEEK_DATA);
 		data = r >= 0 ? (uint64_t)r : at;
-		/* Behind the last data, if the end is where it was. */
+		/* There is no more data, if the size is still the same. */
 		if (r < 0 && errno == ENXIO && fstat(f->fd, &st) == 0 &&
 		    (uint64_t)st.st_size >= f->source.size)
 			data = f->source.size;

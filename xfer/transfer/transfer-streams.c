@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Streams: the sessions of a transfer. Requests about paths go to the first
- * that lives, in order; files go to the one with the least to do. What a
- * stream leaves undone when it ends is done by the others. How many there are
- * is decided in transfer-growth.c.
+ * Streams: the sessions of a transfer. Path requests go to the first stream
+ * whose session is not over, in order; files go to the one with the least to
+ * do. When a stream ends, the others do its work. How many there are is
+ * decided in transfer-growth.c.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,17 +14,18 @@
 
 enum {
 	WINDOW_MIN = 1024 * 1024,
-	ENDS_WEIGHT = 64 * 1024, /* a handle is as much load as these bytes */
-	HANDLES_SPARE = 64,	 /* for directories, at least */
-	THINK_MS = 5,
+	HANDLES_WEIGHT =
+	    64 * 1024,      /* a handle is as much load as these bytes */
+	HANDLES_SPARE = 64, /* for directories, at least */
+	GROW_MS = 5,
 	SAMPLE_MS = 100,
-	SPREAD_LOOKS = 64,	 /* files looked at for an idle stream */
+	SPREAD_FILES = 64, /* tried for an idle stream in a turn */
 	WINDOW_FIXED = 4 * 1024 * 1024, /* a wider one follows the path */
 	RETRY_MS = 1000,
 	RETRY_MAX_MS = 60000,
 };
 
-/* --- requests about paths --- */
+/* --- path requests --- */
 
 struct xfer_pending {
 	struct xfer *x;
@@ -39,7 +40,7 @@ struct xfer_pending {
 };
 
 static void
-ask_end(struct xfer_pending *a, const struct sftp_reply *reply)
+request_end(struct xfer_pending *a, const struct sftp_reply *reply)
 {
 	if (a->done != NULL)
 		a->done(a->arg, reply);
@@ -50,40 +51,40 @@ ask_end(struct xfer_pending *a, const struct sftp_reply *reply)
 }
 
 static void
-ask_done(void *arg, const struct sftp_reply *reply)
+request_done(void *arg, const struct sftp_reply *reply)
 {
 	struct xfer_pending *a = arg;
 
 	if (reply->err == 0 || a->once)
-		ask_end(a, reply);
+		request_end(a, reply);
 	else
 		TAILQ_INSERT_TAIL(&a->x->requests.unsent, a, entry);
 }
 
 static void
-ask_send(struct xfer_pending *a, struct sftp *s)
+request_send(struct xfer_pending *a, struct sftp *s)
 {
 	switch (a->type) {
 	case SFTP_MKDIR:
 	case SFTP_SETSTAT:
 		sftp_attrs_request(s, a->type, a->path,
-		    a->has_attrs ? &a->attrs : NULL, ask_done, a);
+		    a->has_attrs ? &a->attrs : NULL, request_done, a);
 		break;
 	case SFTP_RENAME:
 	case SFTP_SYMLINK:
-		sftp_two_paths(s, a->type, a->path, a->second, ask_done, a);
+		sftp_two_paths(s, a->type, a->path, a->second, request_done, a);
 		break;
 	case SFTP_EXTENDED:
 		if (a->ext == SFTP_EXT_STAT_NS)
-			sftp_stat_ns(s, a->path, a->follow, ask_done, a);
+			sftp_stat_ns(s, a->path, a->follow, request_done, a);
 		else if (a->ext == SFTP_EXT_LSETSTAT)
-			sftp_lsetstat(s, a->path, &a->attrs, ask_done, a);
+			sftp_lsetstat(s, a->path, &a->attrs, request_done, a);
 		else
 			sftp_ext_path(s, a->ext, a->path, a->second,
-			    ask_done, a);
+			    request_done, a);
 		break;
 	default:
-		sftp_path_request(s, a->type, a->path, ask_done, a);
+		sftp_path_request(s, a->type, a->path, request_done, a);
 		break;
 	}
 }
@@ -93,7 +94,7 @@ xfer_request_path(struct xfer *x, const struct xfer_path_request *q,
     sftp_done_fn done, void *arg)
 {
 	const struct sftp_reply failed = { .err = ERR_NOMEM };
-	struct xfer_stream *home = xfer_stream_first(x);
+	struct xfer_stream *first = xfer_stream_first(x);
 	struct xfer_pending *a = calloc(1, sizeof *a);
 
 	if (a == NULL || (a->path = strdup(q->path)) == NULL ||
@@ -116,8 +117,8 @@ xfer_request_path(struct xfer *x, const struct xfer_path_request *q,
 	a->has_attrs = q->attrs != NULL;
 	if (q->attrs != NULL)
 		a->attrs = *q->attrs;
-	if (home != NULL && TAILQ_EMPTY(&x->requests.unsent))
-		ask_send(a, home->s);
+	if (first != NULL && TAILQ_EMPTY(&x->requests.unsent))
+		request_send(a, first->s);
 	else
 		TAILQ_INSERT_TAIL(&x->requests.unsent, a, entry);
 }
@@ -125,13 +126,13 @@ xfer_request_path(struct xfer *x, const struct xfer_path_request *q,
 void
 xfer_path_requests_send(struct xfer *x)
 {
-	struct xfer_stream *home;
+	struct xfer_stream *first;
 	struct xfer_pending *a;
 
 	while ((a = TAILQ_FIRST(&x->requests.unsent)) != NULL &&
-	    (home = xfer_stream_first(x)) != NULL) {
+	    (first = xfer_stream_first(x)) != NULL) {
 		TAILQ_REMOVE(&x->requests.unsent, a, entry);
-		ask_send(a, home->s);
+		request_send(a, first->s);
 	}
 }
 
@@ -143,7 +144,7 @@ xfer_path_requests_free(struct xfer *x)
 
 	while ((a = TAILQ_FIRST(&x->requests.unsent)) != NULL) {
 		TAILQ_REMOVE(&x->requests.unsent, a, entry);
-		ask_end(a, &over);
+		request_end(a, &over);
 	}
 }
 
@@ -224,7 +225,8 @@ xfer_has(struct xfer *x, enum sftp_extension ext)
 {
 	const struct xfer_stream *l;
 
-	/* All are the same server's, but some may not have said it yet. */
+	/* All are sessions of the same server, but VERSION may not have come
+	 * on each of them. */
 	TAILQ_FOREACH(l, &x->streams, entry)
 		if (sftp_has(l->s, ext))
 			return true;
@@ -241,7 +243,7 @@ takes_files(const struct xfer_stream *l)
 
 	if (sftp_error(l->s) != 0 || l->handles >= limit)
 		return false;
-	/* The first may begin before the server has said what it can. */
+	/* On the first stream files begin before VERSION has come. */
 	if (l != TAILQ_FIRST(&l->x->streams))
 		return sftp_has_version(l->s);
 	return sftp_has_version(l->s) ||
@@ -255,7 +257,7 @@ xfer_stream_pick(struct xfer *x)
 	size_t load, least = SIZE_MAX;
 
 	TAILQ_FOREACH(l, &x->streams, entry) {
-		load = l->in_flight + (size_t)l->handles * ENDS_WEIGHT;
+		load = l->in_flight + (size_t)l->handles * HANDLES_WEIGHT;
 		if (load < least && takes_files(l)) {
 			best = l;
 			least = load;
@@ -265,7 +267,7 @@ xfer_stream_pick(struct xfer *x)
 }
 
 static struct xfer_handle *
-end_on(const struct xfer_file *f, const struct xfer_stream *l)
+handle_on(const struct xfer_file *f, const struct xfer_stream *l)
 {
 	struct xfer_handle *e;
 
@@ -275,7 +277,7 @@ end_on(const struct xfer_file *f, const struct xfer_stream *l)
 	return e;
 }
 
-/* Is there as much to do as pays a further handle? */
+/* Is enough left of it that a further handle, on l, saves time? */
 static bool
 wants_help(const struct xfer_file *f, const struct xfer_stream *l)
 {
@@ -285,11 +287,12 @@ wants_help(const struct xfer_file *f, const struct xfer_stream *l)
 	    !xfer_stream_lags(l, SFTP_DATA_MAX);
 }
 
-/* One that gave its range back, as it was slow then, may go on. */
+/* A handle on l that gave its range back, because it was slow then, may take
+ * another one. */
 static bool
-help(struct xfer_file *f, struct xfer_stream *l)
+let_help(struct xfer_file *f, struct xfer_stream *l)
 {
-	struct xfer_handle *e = end_on(f, l);
+	struct xfer_handle *e = handle_on(f, l);
 
 	if (e != NULL)
 		xfer_handle_wake(e);
@@ -305,18 +308,18 @@ xfer_streams_spread(struct xfer *x)
 {
 	struct xfer_stream *l;
 	struct xfer_file *f;
-	unsigned looks;
+	unsigned seen;
 
 	if (x->stream_count < 2)
 		return;
 	TAILQ_FOREACH(l, &x->streams, entry) {
 		if (!TAILQ_EMPTY(&l->moving) || sftp_error(l->s) != 0)
 			continue;
-		looks = 0;
+		seen = 0;
 		TAILQ_FOREACH(f, &x->files.active, entry) {
-			if (wants_help(f, l) && help(f, l))
+			if (wants_help(f, l) && let_help(f, l))
 				break;
-			if (++looks >= SPREAD_LOOKS)
+			if (++seen >= SPREAD_FILES)
 				break;
 		}
 	}
@@ -324,8 +327,8 @@ xfer_streams_spread(struct xfer *x)
 
 /* --- the end of streams --- */
 
-/* One that never moved anything was refused: no more of its kind are asked
- * for. With the other kind, and with all that works, it has nothing to do. */
+/* A stream that ends before it has moved data was refused: no more of its kind
+ * are opened. Streams of the other kind, and those that work, stay. */
 static void
 learn_refusal(struct xfer *x, const struct xfer_stream *l)
 {
@@ -362,8 +365,9 @@ begin_anew(struct xfer *x, uint64_t now)
 						     RETRY_MS;
 	struct xfer_file *f;
 
-	/* What is known of their data was known of streams that are gone. Those
-	 * that are still active wait for answers to questions. */
+	/* Which data of a file has arrived is not known after all streams are
+	 * lost, so files are resumed. Those that are still active wait for
+	 * answers to path requests. */
 	TAILQ_FOREACH(f, &x->files.active, entry)
 		f->resume = true;
 	TAILQ_FOREACH(f, &x->files.queue, entry)
@@ -371,7 +375,8 @@ begin_anew(struct xfer *x, uint64_t now)
 			xfer_file_restart(f, true);
 	for (unsigned i = 0; i < x->retry.used && wait < RETRY_MAX_MS; i++)
 		wait *= 2;
-	/* What the next connection can have beside it is not known. */
+	/* Whether the next connection can have others beside it is not known.
+	 */
 	x->grow.connections = (struct xfer_growth){ .stopped = false };
 	x->grow.to_open = 0;
 	x->grow.channels = 1;
@@ -399,7 +404,7 @@ xfer_streams_check(struct xfer *x)
 		return 0;
 	now = loop_now_ms();
 	if (lost || x->retry.at_ms == 0) {
-		/* Where nothing ever worked, trying again is of no use. */
+		/* If no server has ever answered, a retry is of no use. */
 		if (x->retry.used >= x->opts.retries || !x->retry.answered ||
 		    x->host.ops == NULL)
 			return x->err != 0 ? x->err : ERR_CLOSED;
@@ -415,7 +420,8 @@ xfer_streams_check(struct xfer *x)
 
 /* --- a turn --- */
 
-/* When output was in the way, a turn first sees whether it is still. */
+/* If output was full, the first turn does not wait, and another one follows if
+ * output is still full. */
 int
 xfer_streams_turn(struct xfer *x, bool more, int timeout_ms)
 {
@@ -425,7 +431,7 @@ xfer_streams_turn(struct xfer *x, bool more, int timeout_ms)
 	int r;
 
 	if (x->host.ops == NULL) {
-		/* How the session ended is looked at by the loop. */
+		/* The loop checks whether the session is over. */
 		(void)!sftp_step(l->s, more || full, timeout_ms);
 		return 0;
 	}
@@ -455,8 +461,8 @@ stream_rtt(struct xfer_stream *l, struct xfer_stream_stats *path)
 	return l->rtt_ms;
 }
 
-/* A download has twice under way what gets through in a round trip, in slow
- * start four times. */
+/* A download has twice as much under way as arrives in a round trip, while its
+ * rate rises four times as much. */
 static void
 adapt_window(struct xfer_stream *l, uint64_t now, uint64_t rtt, unsigned up)
 {
@@ -473,7 +479,7 @@ adapt_window(struct xfer_stream *l, uint64_t now, uint64_t rtt, unsigned up)
 		l->window = (size_t)want;
 	else
 		l->window -= (l->window - (size_t)want) / 8;
-	/* Answers come in lumps. */
+	/* Answers come in bursts, so the rate falls slowly. */
 	l->rate = rate > l->rate ? rate : (3 * l->rate + rate) / 4;
 	l->window = MAX(l->window, (size_t)WINDOW_MIN);
 	l->window = MIN(l->window, most);
@@ -499,7 +505,7 @@ bytes_left(const struct xfer *x)
 	const struct xfer_file *f;
 	double left = (double)bulk_left(x);
 
-	/* What is still to be found counts for much. */
+	/* Files that are still to be found are taken for very many. */
 	if (!xfer_listed(x))
 		return 1e18;
 	TAILQ_FOREACH(f, &x->files.queue, entry)
@@ -507,9 +513,9 @@ bytes_left(const struct xfer *x)
 	return left;
 }
 
-/* Which stream is the fastest, and how long all of them still need. */
+/* Finds the fastest stream, and estimates the end of the transfer. */
 static void
-look_ahead(struct xfer *x, uint64_t rtt)
+estimate_rest(struct xfer *x, uint64_t rtt)
 {
 	struct xfer_stream *l;
 	uint64_t rate = 0;
@@ -534,8 +540,8 @@ look_ahead(struct xfer *x, uint64_t rtt)
 		x->measured.fastest = NULL;
 }
 
-/* The windows of the peer's channels hold an upload back, or soon will:
- * another channel has one of its own. */
+/* Windows of the peer's channels hold an upload back, or soon will; each
+ * further channel has a window of its own. */
 static void
 grow_channels(struct xfer *x, unsigned add)
 {
@@ -570,7 +576,7 @@ open_connections(struct xfer *x)
 	while (x->grow.to_open > 0 && r == 0) {
 		r = stream_open(x, XFER_STREAM_CONNECTION);
 		if (r == ERR_AGAIN)
-			return; /* one that is being opened comes first */
+			return; /* another one is being opened */
 		x->grow.to_open--;
 	}
 	if (r < 0) {
@@ -579,7 +585,7 @@ open_connections(struct xfer *x)
 	}
 }
 
-/* Streams that can carry data: what is only awaited has no part in anything. */
+/* Streams that can carry data: those that are being opened do not count. */
 static unsigned
 count_up(const struct xfer *x)
 {
@@ -591,7 +597,7 @@ count_up(const struct xfer *x)
 	return n;
 }
 
-/* Adds up what is known of the streams. */
+/* Sums up the measures of all streams. */
 static void
 measure(struct xfer *x, uint64_t now, struct xfer_streams_view *out)
 {
@@ -619,8 +625,8 @@ measure(struct xfer *x, uint64_t now, struct xfer_streams_view *out)
 	out->bulk_left = bulk_left(x);
 }
 
-/* Neither a number that was asked for nor the first ones of a long path need
- * any measuring. */
+/* A number that the user gave, and the first connections over a long path, are
+ * opened before anything is measured. */
 static bool
 grows_at_once(const struct xfer *x, const struct xfer_streams_view *now)
 {
@@ -640,11 +646,11 @@ xfer_streams_grow(struct xfer *x)
 	uint64_t now = loop_now_ms(), took = now - x->measured.sample_ms, stall;
 	struct xfer_streams_view view;
 
-	if (now - x->measured.at_ms < THINK_MS)
+	if (now - x->measured.at_ms < GROW_MS)
 		return;
 	x->measured.at_ms = now;
 	measure(x, now, &view);
-	look_ahead(x, view.rtt_ms);
+	estimate_rest(x, view.rtt_ms);
 	if (x->host.ops == NULL)
 		return;
 	if (grows_at_once(x, &view))

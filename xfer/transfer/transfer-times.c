@@ -4,7 +4,6 @@
 
 #include "xfer/transfer/transfer-internal.h"
 
-/* Source's times as the kernel takes them. */
 void
 xfer_times(const struct sftp_attrs *a, const struct xfer_exact *e,
     struct timespec out[2])

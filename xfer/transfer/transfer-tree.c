@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Directories: their beginning and their end. One that is found waits (in
- * x->dirs.waiting, last found first) until transfer-list.c lists it. An
- * upload's is made on the server meanwhile: directories in it are asked for
- * right behind, files are held until it is there. It ends when all below it has
- * ended: then its attributes are set, for until then they change.
+ * x->dirs.waiting, last found first) until transfer-list.c lists it. For an
+ * upload it is made on the server meanwhile; MKDIRs for the directories in it
+ * follow at once, its files are held until it is there. It ends when all below
+ * it has ended; only then are its attributes set, as its times change before.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -110,7 +110,7 @@ times_done(void *arg, const struct sftp_reply *reply)
 		SFTP_A_MODE : SFTP_A_MODE | SFTP_A_TIMES);
 }
 
-/* The handle is given back before the mode may forbid to open it. */
+/* CLOSE is sent before the mode is set, which may forbid to open it. */
 static void
 times_open(void *arg, const struct sftp_reply *reply)
 {
@@ -135,21 +135,21 @@ times_open(void *arg, const struct sftp_reply *reply)
 	xfer_closedir_send(stream, &h);
 }
 
-/* Exact times take a handle each. */
+/* Times to the nanosecond need a handle for each directory. */
 void
 xfer_dirs_fix(struct xfer *x)
 {
-	struct xfer_stream *home;
+	struct xfer_stream *first;
 	struct xfer_dir *d;
 
 	while ((d = TAILQ_FIRST(&x->dirs.fixing)) != NULL &&
-	    (home = xfer_stream_first(x)) != NULL) {
-		if (!sftp_has(home->s, SFTP_EXT_TIMES_NS)) {
+	    (first = xfer_stream_first(x)) != NULL) {
+		if (!sftp_has(first->s, SFTP_EXT_TIMES_NS)) {
 			TAILQ_REMOVE(&x->dirs.fixing, d, entry);
 			fix_remote(d, SFTP_A_MODE | SFTP_A_TIMES);
-		} else if (xfer_opendirs_left(home) > 0) {
+		} else if (xfer_opendirs_left(first) > 0) {
 			TAILQ_REMOVE(&x->dirs.fixing, d, entry);
-			xfer_opendir_send(d, home, times_open);
+			xfer_opendir_send(d, first, times_open);
 		} else {
 			break;
 		}
@@ -162,11 +162,12 @@ xfer_dir_unref(struct xfer_dir *d)
 	bool preserve = d->x->opts.preserve;
 
 	ENSURE(d->refs > 0);
-	/* In the end, xfer_free() does it all. */
+	/* xfer_free() frees all of them. */
 	if (--d->refs > 0 || d->x->over)
 		return;
-	/* The mode of a directory that was there is its owner's choice. */
-	if (d->failed || !d->fix || !(preserve || d->made)) {
+	/* A directory that was there before keeps its mode, but with -p. */
+	if (d->state == XFER_DIR_FAILED || !d->fix ||
+	    !(preserve || d->state == XFER_DIR_MADE)) {
 		dir_gone(d);
 		return;
 	}
@@ -184,14 +185,15 @@ xfer_dir_unref(struct xfer_dir *d)
 
 /* --- the start of a directory --- */
 
-/* Whether it can be filled is known: its files may start, or are gone. */
+/* It is known whether the directory can be filled: its files are queued, or
+ * dropped. */
 static void
-dir_settled(struct xfer_dir *d, bool there)
+dir_settled(struct xfer_dir *d, enum xfer_dir_state state)
 {
+	bool there = state != XFER_DIR_FAILED;
 	struct xfer_file *f;
 
-	d->there = there;
-	d->failed = !there;
+	d->state = state;
 	if (d->up && d->parent == NULL && there)
 		xfer_dir_wait(d);
 	else if (d->up && d->parent == NULL)
@@ -207,17 +209,17 @@ dir_settled(struct xfer_dir *d, bool there)
 	xfer_dir_unref(d);
 }
 
-/* What follows from a parent's failure was told with it. */
+/* If its parent has failed, that was reported, and this is not. */
 static void
 dir_refused(struct xfer_dir *d, const struct sftp_reply *reply)
 {
-	if (d->parent != NULL && d->parent->failed)
+	if (d->parent != NULL && d->parent->state == XFER_DIR_FAILED)
 		;
 	else if (reply->err == 0 && reply->type == SFTP_ATTRS)
 		xfer_report(d->x, d->remote, "Not a directory");
 	else
 		xfer_report_reply(d->x, d->remote, reply);
-	dir_settled(d, false);
+	dir_settled(d, XFER_DIR_FAILED);
 }
 
 static void
@@ -229,7 +231,7 @@ exists_done(void *arg, const struct sftp_reply *reply)
 		return;
 	if (reply->err == 0 && reply->type == SFTP_ATTRS &&
 	    S_ISDIR(reply->attrs.mode))
-		dir_settled(d, true);
+		dir_settled(d, XFER_DIR_FOUND);
 	else
 		dir_refused(d, reply);
 }
@@ -255,7 +257,7 @@ static void
 mkdir_done(void *arg, const struct sftp_reply *reply)
 {
 	struct xfer_dir *d = arg;
-	/* Links that are copied are not gone through. */
+	/* If links are copied, no file goes through one. */
 	const struct xfer_path_request q = { .path = d->remote,
 		.type = d->x->opts.links && d->parent != NULL ? SFTP_LSTAT :
 								SFTP_STAT };
@@ -263,13 +265,13 @@ mkdir_done(void *arg, const struct sftp_reply *reply)
 	if (d->x->over)
 		return;
 	if (reply->err == 0 && reply->status == SFTP_OK) {
-		d->made = true;
-		dir_settled(d, true);
+		dir_settled(d, XFER_DIR_MADE);
 	} else if (reply->err == 0 && reply->status == SFTP_FAILURE) {
 		/* There may be one already. */
 		xfer_request_path(d->x, &q, exists_done, d);
 	} else if (reply->err == 0 && reply->status == SFTP_NO_SUCH_FILE &&
-	    d->parent != NULL && !d->parent->failed && d->tries < TRIES_MAX) {
+	    d->parent != NULL && d->parent->state != XFER_DIR_FAILED &&
+	    d->tries < TRIES_MAX) {
 		make_remote(d);
 	} else {
 		dir_refused(d, reply);
@@ -282,9 +284,12 @@ make_local(struct xfer_dir *d, mode_t mode)
 {
 	struct stat st;
 
-	d->made = mkdir(d->local, mode) == 0;
-	if (d->made || errno != EEXIST)
-		return d->made;
+	if (mkdir(d->local, mode) == 0) {
+		d->state = XFER_DIR_MADE;
+		return true;
+	}
+	if (errno != EEXIST)
+		return false;
 	if ((d->x->opts.links && d->parent != NULL ?
 		lstat(d->local, &st) : stat(d->local, &st)) != 0)
 		return false;
@@ -293,6 +298,8 @@ make_local(struct xfer_dir *d, mode_t mode)
 	if (S_ISDIR(st.st_mode) && d->x->opts.preserve &&
 	    (st.st_mode & MODE_OWNER) != MODE_OWNER)
 		(void)chmod(d->local, (st.st_mode & 07777) | MODE_OWNER);
+	if (S_ISDIR(st.st_mode))
+		d->state = XFER_DIR_FOUND;
 	return S_ISDIR(st.st_mode);
 }
 
@@ -309,7 +316,7 @@ exact_done(void *arg, const struct sftp_reply *reply)
 }
 
 static void
-ask_exact(struct xfer_dir *d)
+stat_exact(struct xfer_dir *d)
 {
 	const struct xfer_path_request q = { .type = SFTP_EXTENDED,
 		.ext = SFTP_EXT_STAT_NS, .path = d->remote, .follow = true };
@@ -320,7 +327,7 @@ ask_exact(struct xfer_dir *d)
 	xfer_request_path(d->x, &q, exact_done, d);
 }
 
-/* It must be ours to write while it is filled. */
+/* We must be able to write to it while it is filled. */
 static void
 make_dir(struct xfer_dir *d)
 {
@@ -332,7 +339,7 @@ make_dir(struct xfer_dir *d)
 		d->fix = (d->attrs.mode & MODE_OWNER) != MODE_OWNER;
 	d->fix |= d->x->opts.preserve;
 	if (d->up) {
-		/* What a root holds is of no interest if it cannot be made. */
+		/* A root is listed only when it could be made. */
 		if (d->parent != NULL)
 			xfer_dir_wait(d);
 		d->refs++;
@@ -340,13 +347,12 @@ make_dir(struct xfer_dir *d)
 		return;
 	}
 	if (make_local(d, mode)) {
-		d->there = true;
-		ask_exact(d);
+		stat_exact(d);
 		xfer_dir_wait(d);
 		return;
 	}
 	xfer_report_errno(d->x, d->local, errno);
-	d->failed = true;
+	d->state = XFER_DIR_FAILED;
 	xfer_dir_unref(d);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* What the time of a transfer went into, as this end sees it. Why the way was
- * not faster, the connection knows. */
+/* What this end spent the time of a transfer with. (What limited the network is
+ * reported by the connection.) */
 #include "base/buf.h"
 #include "base/mem.h"
 #include "xfer/transfer/transfer-internal.h"

@@ -15,7 +15,7 @@
 enum {
 	BUDGET_DEFAULT = 64 * 1024 * 1024,
 	FILES_DEFAULT = 1024,
-	FILES_NEAR = 512, /* more are of no use without round trips */
+	FILES_NEAR = 512, /* over short paths more save no time */
 	FAR_MS = 20,
 	FDS_SPARE = 192, /* for connections, and directories being read */
 	ACTIVE_MAX = 4096, /* with those that are being renamed */
@@ -188,7 +188,7 @@ xfer_add_file(struct xfer *x, struct xfer_dir *dir, bool up, char *local,
 	    f->source.attrs.flags & SFTP_A_SIZE ? f->source.attrs.size : 0);
 	if (dir != NULL)
 		dir->refs++;
-	if (dir == NULL || dir->there) {
+	if (dir == NULL || xfer_dir_is_there(dir)) {
 		xfer_queue_file(f);
 	} else {
 		TAILQ_INSERT_TAIL(&dir->held, f, entry);
@@ -278,7 +278,7 @@ wait_ms(struct xfer *x)
 {
 	int ms = -1, rate, digests = xfer_digest_wait_ms(x);
 
-	/* There is something to be seen, or to be measured. */
+	/* The progress is shown, or streams are measured. */
 	if (x->opts.progress != NULL || x->host.ops != NULL)
 		ms = TICK_MS;
 	rate = xfer_rate_wait_ms(x);
@@ -301,7 +301,7 @@ reap(struct xfer *x)
 }
 
 static void
-tell(struct xfer *x)
+show_progress(struct xfer *x)
 {
 	struct progress *p = x->opts.progress;
 	struct xfer_file *f = TAILQ_FIRST(&x->files.active);
@@ -312,7 +312,7 @@ tell(struct xfer *x)
 	progress_tick(p, f != NULL ? &f->item : NULL, loop_now_ms());
 }
 
-/* Answers to what was sent are awaited, and files closed. */
+/* Nothing new begins; requests under way are answered, and files closed. */
 static void
 stop(struct xfer *x)
 {
@@ -338,8 +338,8 @@ all_done(const struct xfer *x)
 	    x->requests.count == 0 && TAILQ_EMPTY(&x->dirs.all);
 }
 
-/* A turn, and what its time was: waiting is what is neither work nor the
- * files'. */
+/* A turn, and what its time was spent with: what is neither computation nor
+ * reading and writing of files is waiting. */
 static int
 turn(struct xfer *x, bool more)
 {
@@ -385,7 +385,7 @@ run(struct xfer *x)
 		r = turn(x, more);
 		if (r < 0)
 			return r;
-		tell(x);
+		show_progress(x);
 	}
 }
 

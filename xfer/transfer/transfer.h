@@ -33,7 +33,7 @@ struct xfer;
 
 struct xfer_opts {
 	bool recursive, preserve;
-	bool explain;	/* xfer_why() will be asked: time is taken */
+	bool explain;	/* time is measured, for xfer_why() */
 	bool links;	/* copy them, instead of what they lead to */
 	bool hard_links; /* names of one file stay so */
 	bool sparse;	/* holes stay holes */
@@ -41,8 +41,8 @@ struct xfer_opts {
 	bool in_place;	/* no part files */
 	bool resume;	/* go on with parts, skip what is complete */
 	bool append;	/* with resume: a target without a part is the
-			 * beginning of the file, on trust; a longer one is
-			 * refused */
+			 * beginning of the file, and is not compared; a
+			 * longer one is refused */
 	bool skip_links; /* in trees: links are noted, not followed */
 	bool verify;	/* compare both ends before the rename */
 	unsigned
@@ -56,9 +56,9 @@ struct xfer_opts {
 	unsigned requests_max;	/* of data, under way; 0: by the budget */
 	unsigned files_max; /* open at a time; 0: 512, over long paths 1024 */
 	struct progress *progress; /* borrowed; may be NULL */
-	/* One line for people. path is not escaped. */
+	/* A failure, as one line for the user. path is not escaped. */
 	void (*report)(void *arg, const char *path, const char *text);
-	/* The same of what is no failure; may be NULL. path may be NULL. */
+	/* The same for what is no failure; may be NULL. path may be NULL. */
 	void (*note)(void *arg, const char *path, const char *text);
 	void *report_arg;
 };

@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * How many streams a transfer has, and how much of the work each gets: first
+ * by example, then what holds for whatever numbers are measured.
+ */
+#include "regress/unit/hex.h"
+
+#include "base/mem.h"
+#include "xfer/transfer/transfer-internal.h"
+
+/* --- examples --- */
+
+static void
+test_growth(void **state)
+{
+	struct xfer_growth g = { .stopped = false };
+	struct xfer_sample s = { .now_ms = 1000, .rtt_ms = 100,
+		.rate = 100, .seconds_left = 10, .connections = 1 };
+
+	(void)state;
+	/* It still rises; then not any more. */
+	assert_int_equal(xfer_growth_next(&g, &s), 0);
+	s.rate = 200;
+	assert_int_equal(xfer_growth_next(&g, &s), 0);
+	assert_int_equal(xfer_growth_next(&g, &s), 3);
+	/* They are being opened; then have had no time to show. */
+	s.now_ms += 1000;
+	assert_int_equal(xfer_growth_next(&g, &s), 0);
+	s.connections = 4;
+	s.now_ms += 190;
+	assert_int_equal(xfer_growth_next(&g, &s), 0);
+	/* They brought much, the next ones nothing: that is it. */
+	s.now_ms += 10;
+	s.rate = 700;
+	assert_int_equal(xfer_growth_next(&g, &s), 0);
+	assert_int_equal(xfer_growth_next(&g, &s), 4);
+	s.connections = 8;
+	s.now_ms += 3000;
+	assert_int_equal(xfer_growth_next(&g, &s), 0);
+	assert_true(g.stopped);
+	/* Over a long path much data is not waited for to show. */
+	g = (struct xfer_growth){ .stopped = false };
+	s = (struct xfer_sample){ .rtt_ms = 100, .rate = 200,
+		.seconds_left = 10, .connections = 1 };
+	assert_int_equal(xfer_growth_next(&g, &s), 0);
+	s.rate = 400;
+	s.bulk_left = 16 << 20;
+	assert_int_equal(xfer_growth_next(&g, &s), 3);
+	s.connections = 4;
+	s.now_ms += 1000;
+	s.rate = 800; /* but the others, which still rises */
+	assert_int_equal(xfer_growth_next(&g, &s), 0);
+	/* A sample that is low by chance says nothing. */
+	s.rate = 500;
+	assert_int_equal(xfer_growth_next(&g, &s), 4);
+	/* Not worth it: a short path, or little left. */
+	g = (struct xfer_growth){ .best = 200 };
+	s = (struct xfer_sample){ .rtt_ms = 1, .rate = 200,
+		.seconds_left = 10, .connections = 1 };
+	assert_int_equal(xfer_growth_next(&g, &s), 0);
+	s.rtt_ms = 100;
+	s.seconds_left = 1;
+	assert_int_equal(xfer_growth_next(&g, &s), 0);
+	/* A number that was asked for. */
+	s.max = 5;
+	assert_int_equal(xfer_growth_next(&g, &s), 4);
+	assert_int_equal(xfer_growth_next(&g, &s), 0);
+}
+
+/* Before anything was measured. */
+static void
+test_early(void **state)
+{
+	const uint64_t much = 16 << 20;
+
+	(void)state;
+	assert_int_equal(xfer_streams_early(100000, much, 0), 3);
+	assert_int_equal(xfer_streams_early(20000, much, 0), 3);
+	assert_int_equal(xfer_streams_early(19000, much, 0), 0);
+	assert_int_equal(xfer_streams_early(100000, much - 1, 0), 0);
+	assert_int_equal(xfer_streams_early(0, UINT64_MAX, 0), 0);
+	/* As many as were asked for, but no more at once. */
+	assert_int_equal(xfer_streams_early(100000, much, 1), 0);
+	assert_int_equal(xfer_streams_early(100000, much, 2), 1);
+	assert_int_equal(xfer_streams_early(100000, much, 12), 3);
+}
+
+/* A connection that a copy ends before has come for nothing, and servers
+ * count such. */
+static void
+test_login_pays(void **state)
+{
+	(void)state;
+	assert_false(xfer_login_pays(20, 16 << 20));
+	assert_true(xfer_login_pays(20, 256 << 20));
+	assert_true(xfer_login_pays(100, 16 << 20));
+	assert_false(xfer_login_pays(100, 64 << 10));
+	assert_false(xfer_login_pays(0, UINT64_MAX));
+	assert_true(xfer_login_pays(100, UINT64_MAX));
+}
+
+/* Channels are opened some round trips before slow start needs them. */
+static void
+test_channels(void **state)
+{
+	struct xfer_streams_view s = { .rtt_ms = 100, .windows = 8 << 20,
+		.bulk_left = 300 << 20, .fixed = true };
+
+	(void)state;
+	s.rate = 5 << 20;
+	assert_int_equal(xfer_channels_next(1, &s), 4);
+	assert_int_equal(xfer_channels_next(6, &s), 2);
+	assert_int_equal(xfer_channels_next(8, &s), 0);
+	s.rate -= 1 << 20;
+	assert_int_equal(xfer_channels_next(1, &s), 0);
+	s.held = true;
+	assert_int_equal(xfer_channels_next(1, &s), 4);
+	s.held = false;
+	s.rate = 200 << 20;
+	s.fixed = false; /* they follow the path */
+	assert_int_equal(xfer_channels_next(1, &s), 0);
+	s.fixed = true;
+	s.bulk_left = 32 << 20; /* done before they work */
+	assert_int_equal(xfer_channels_next(1, &s), 0);
+	s.bulk_left = 300 << 20;
+	s.windows = 0; /* not known */
+	assert_int_equal(xfer_channels_next(1, &s), 0);
+	s.windows = 8 << 20;
+	s.rtt_ms = 10;
+	assert_int_equal(xfer_channels_next(1, &s), 0);
+	/* A short path takes them as they are needed. */
+	s.held = true;
+	assert_int_equal(xfer_channels_next(2, &s), 2);
+}
+
+/* Who gets the last of a file, and how much a new stream begins with. */
+static void
+test_lags(void **state)
+{
+	struct xfer x = { .measured = { .rtt_ms = 100, .left_ms = 1000 } };
+	struct xfer_stream fast = { .x = &x, .rate = 100000000,
+		.in_flight = 20000000 };
+	struct xfer_stream slow = { .x = &x, .rate = 1000000 };
+
+	(void)state;
+	/* One alone has no choice. */
+	assert_false(xfer_stream_lags(&slow, UINT32_MAX));
+	assert_int_equal(xfer_stream_block(&slow), XFER_BLOCK_MAX);
+	x.measured.fastest = &fast;
+	assert_false(xfer_stream_lags(&fast, UINT32_MAX));
+	assert_false(xfer_stream_lags(&slow, 1000000));
+	assert_true(xfer_stream_lags(&slow, 1200000));
+	slow.in_flight = 1000000;
+	assert_true(xfer_stream_lags(&slow, 200000));
+	/* A new one is believed to be in slow start, or beside a fast one. */
+	slow.rate = 0;
+	slow.in_flight = 0;
+	assert_false(xfer_stream_lags(&slow, 20000000));
+	assert_true(xfer_stream_lags(&slow, 30000000));
+	slow.acked = 1;
+	assert_false(xfer_stream_lags(&slow, 500000));
+	assert_true(xfer_stream_lags(&slow, 800000));
+	assert_int_equal(xfer_stream_block(&slow), 64 * 1024);
+	/* What an upload has in the network is not counted, what waits for it
+	 * is; slow start is not held up by either. */
+	assert_int_equal(xfer_stream_room(&slow, true), SIZE_MAX);
+	assert_int_equal(xfer_stream_queue(&slow), 128 * 1024);
+	slow.window = 64 << 20;
+	assert_int_equal(xfer_stream_room(&slow, false), 256 * 1024);
+	slow.rate = 10000000;
+	assert_int_equal(xfer_stream_queue(&slow), 200000);
+	assert_int_equal(xfer_stream_room(&slow, false), 256 * 1024 + 4000000);
+	slow.rate = 90000000;
+	assert_int_equal(xfer_stream_block(&slow), XFER_BLOCK_MAX);
+	assert_int_equal(xfer_stream_queue(&slow), XFER_OUTPUT_MAX);
+	slow.window = 1 << 20;
+	assert_int_equal(xfer_stream_room(&slow, false), 1 << 20);
+	assert_int_equal(xfer_stream_queue(&fast), XFER_OUTPUT_MAX);
+	/* A short path has no slow start to speak of. */
+	x.measured.rtt_ms = 1;
+	slow.rate = 0;
+	assert_int_equal(xfer_stream_block(&slow), XFER_BLOCK_MAX);
+}
+
+/* --- what always holds --- */
+
+enum { ROUNDS = 20000, STEPS = 60, ALONE_MAX = 12, CHANNELS = 8, STEP_MAX = 4 };
+
+static uint64_t
+random_bits(uint64_t *seed)
+{
+	*seed = *seed * UINT64_C(6364136223846793005) + 1;
+	return *seed >> 32 | *seed << 32;
+}
+
+/* Of any magnitude below 2^bits, 0 among them. */
+static uint64_t
+any(uint64_t *seed, unsigned bits)
+{
+	uint64_t all = random_bits(seed) >> (64 - bits);
+
+	return all >> random_bits(seed) % (bits + 1);
+}
+
+static struct xfer_sample
+any_sample(uint64_t *seed, uint64_t now_ms)
+{
+	return (struct xfer_sample){ .now_ms = now_ms,
+		.rtt_ms = any(seed, 12), .rate = (double)any(seed, 34),
+		.seconds_left = (double)any(seed, 16) / 16,
+		.bulk_left = any(seed, 40) };
+}
+
+/* Connections that were asked for open some time later, or never. */
+static void
+test_growth_is_bounded(void **state)
+{
+	(void)state;
+	for (uint64_t round = 0; round < ROUNDS / STEPS; round++) {
+		uint64_t seed = round, now_ms = 1;
+		unsigned max = round % 3 == 0 ? (unsigned)any(&seed, 5) : 0;
+		unsigned wanted = 1, have = 0, add;
+		struct xfer_growth g = { .stopped = false };
+
+		for (int i = 0; i < STEPS; i++) {
+			struct xfer_sample s = any_sample(&seed, now_ms);
+			bool stopped = g.stopped;
+			double best = g.best;
+
+			s.max = max;
+			s.connections = have;
+			add = xfer_growth_next(&g, &s);
+			wanted += add;
+			assert_true(wanted <= (max != 0 ? max : ALONE_MAX));
+			assert_true(max != 0 || add <= STEP_MAX);
+			if (stopped || have == 0 || s.rate <= 0)
+				assert_int_equal(add, 0);
+			if (stopped)
+				assert_true(g.stopped);
+			if (have < wanted - add && max == 0)
+				assert_int_equal(add, 0);
+			assert_true(g.best >= best);
+			if (have < wanted && random_bits(&seed) % 2 == 0)
+				have++;
+			now_ms += any(&seed, 10);
+		}
+	}
+}
+
+static void
+test_channels_are_bounded(void **state)
+{
+	uint64_t seed = 1;
+
+	(void)state;
+	for (int i = 0; i < ROUNDS; i++) {
+		struct xfer_streams_view s = { .rtt_ms = any(&seed, 16),
+			.rate = any(&seed, 36), .windows = any(&seed, 36),
+			.bulk_left = any(&seed, 50),
+			.fixed = any(&seed, 1) != 0 };
+		unsigned have = 1 + (unsigned)any(&seed, 4), add, more;
+
+		add = xfer_channels_next(have, &s);
+		assert_true(add == 0 || have + add <= CHANNELS);
+		if (!s.fixed)
+			assert_int_equal(add, 0);
+		/* More to do, a higher rate or a stall never make it fewer. */
+		s.bulk_left += any(&seed, 50);
+		more = xfer_channels_next(have, &s);
+		assert_true(more >= add);
+		s.rate += any(&seed, 36);
+		add = xfer_channels_next(have, &s);
+		assert_true(add >= more);
+		s.held = true;
+		more = xfer_channels_next(have, &s);
+		assert_true(more >= add);
+		assert_int_equal(more == 0, have >= CHANNELS);
+	}
+}
+
+static void
+test_early_and_login_are_monotonic(void **state)
+{
+	uint64_t seed = 2;
+
+	(void)state;
+	for (int i = 0; i < ROUNDS; i++) {
+		uint64_t rtt = any(&seed, 32), bytes = any(&seed, 63);
+		uint64_t longer = rtt + any(&seed, 32);
+		uint64_t more = bytes + any(&seed, 63);
+		unsigned wanted = (unsigned)any(&seed, 6);
+		unsigned n = xfer_streams_early(rtt, bytes, wanted);
+
+		assert_true(n < STEP_MAX && (wanted == 0 || n < wanted));
+		assert_true(xfer_streams_early(longer, bytes, wanted) >= n);
+		assert_true(xfer_streams_early(rtt, more, wanted) >= n);
+		if (xfer_login_pays(rtt, bytes)) {
+			assert_true(xfer_login_pays(longer, bytes));
+			assert_true(xfer_login_pays(rtt, more));
+		}
+	}
+}
+
+struct streams {
+	struct xfer x;
+	struct xfer_stream fast, slow;
+};
+
+static void
+any_streams(struct streams *s, uint64_t *seed)
+{
+	*s = (struct streams){ .x.measured = { .rtt_ms = any(seed, 36),
+		.left_ms = any(seed, 40) } };
+	s->fast = (struct xfer_stream){ .x = &s->x, .rate = any(seed, 28),
+		.in_flight = any(seed, 40), .window = 1 << 20 };
+	s->slow = (struct xfer_stream){ .x = &s->x, .in_flight = any(seed, 40),
+		.acked = any(seed, 40), .window = (1 << 20) + any(seed, 30) };
+	s->slow.rate = s->slow.acked != 0 ? any(seed, 28) : 0;
+	s->x.measured.fastest = &s->fast;
+}
+
+/* A stream that declines a block declines all larger ones, the more so when
+ * it has more to do, and less to do when the others need longer. */
+static void
+test_lags_is_monotonic(void **state)
+{
+	uint64_t seed = 3;
+	struct streams s;
+
+	(void)state;
+	for (int i = 0; i < ROUNDS; i++) {
+		uint32_t len = (uint32_t)any(&seed, 31);
+		uint32_t longer = len + (uint32_t)any(&seed, 31);
+
+		any_streams(&s, &seed);
+		assert_false(xfer_stream_lags(&s.fast, len));
+		if (xfer_stream_lags(&s.slow, len)) {
+			assert_true(xfer_stream_lags(&s.slow, longer));
+			s.slow.in_flight += any(&seed, 40);
+			assert_true(xfer_stream_lags(&s.slow, len));
+			continue;
+		}
+		s.x.measured.left_ms += any(&seed, 40);
+		assert_false(xfer_stream_lags(&s.slow, len));
+		if (s.slow.acked != 0)
+			s.slow.rate += any(&seed, 28);
+		assert_false(xfer_stream_lags(&s.slow, len));
+		s.x.measured.fastest = NULL;
+		assert_false(xfer_stream_lags(&s.slow, UINT32_MAX));
+	}
+}
+
+/* Each stream can always make progress, and none takes more than its share;
+ * a faster one gets no less. */
+static void
+test_shares_are_bounded(void **state)
+{
+	const size_t least_queue = 128 * 1024, least_block = 64 * 1024;
+	uint64_t seed = 4;
+	struct streams s;
+
+	(void)state;
+	for (int i = 0; i < ROUNDS; i++) {
+		struct xfer_stream *l = i % 2 == 0 ? &s.fast : &s.slow;
+		size_t room, queue;
+		uint32_t block;
+
+		any_streams(&s, &seed);
+		if (any(&seed, 2) == 0)
+			s.x.measured.fastest = NULL;
+		block = xfer_stream_block(l);
+		room = xfer_stream_room(l, false);
+		queue = xfer_stream_queue(l);
+		assert_in_range(block, least_block, XFER_BLOCK_MAX);
+		assert_in_range(room, XFER_BLOCK_MAX, l->window);
+		assert_in_range(queue, least_queue, XFER_OUTPUT_MAX);
+		assert_true(xfer_stream_room(l, true) == SIZE_MAX);
+		l->rate += any(&seed, 28);
+		assert_true(xfer_stream_block(l) >= block);
+		assert_true(xfer_stream_room(l, false) >= room);
+		assert_true(xfer_stream_queue(l) >= queue);
+		l->window += any(&seed, 30);
+		assert_true(xfer_stream_room(l, false) >= room);
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_growth),
+		cmocka_unit_test(test_early),
+		cmocka_unit_test(test_login_pays),
+		cmocka_unit_test(test_channels),
+		cmocka_unit_test(test_lags),
+		cmocka_unit_test(test_growth_is_bounded),
+		cmocka_unit_test(test_channels_are_bounded),
+		cmocka_unit_test(test_early_and_login_are_monotonic),
+		cmocka_unit_test(test_lags_is_monotonic),
+		cmocka_unit_test(test_shares_are_bounded),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
