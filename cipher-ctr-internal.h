@@ -50,9 +50,9 @@ size_t ctr_keystream_threads(const struct ctr_keystream *a); /* that run now */
  * made. The bytes done; the rest is not in the ring. */
 size_t ctr_keystream_apply(struct ctr_keystream *a, uint64_t block, uint8_t *p,
     size_t len);
-/* Measures, in some 10 us, whether enciphering takes this CPU so much
- * longer than applying keystream that others can do the loop a favour. */
-bool ctr_keystream_may_pay(EVP_CIPHER_CTX *ctx);
+/* Measures, in some 10 us: true if encrypting takes this CPU so much longer
+ * than applying precomputed keystream that threads can relieve the loop. */
+bool ctr_keystream_measure(EVP_CIPHER_CTX *ctx);
 /* For tests: the ring's memory, which is wiped and then passed to the hook
  * before it is freed. */
 extern void (*ctr_keystream_wiped_hook)(const uint8_t *bytes, size_t len);

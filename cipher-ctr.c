@@ -160,15 +160,15 @@ keystream_threads(const struct cipher *c)
 }
 
 static bool
-keystream_may_pay(struct cipher *c)
+keystream_measure(struct cipher *c)
 {
 	struct ctr *s = c->state;
 
-	return ctr_keystream_may_pay(s->ctx);
+	return ctr_keystream_measure(s->ctx);
 }
 
 static const struct cipher_keystream_ops keystream_ops = { keystream_start, keystream_stop,
-	keystream_threads, keystream_may_pay };
+	keystream_threads, keystream_measure };
 
 #define CTR(bits)                                                             \
 	const struct cipher_ops cipher_aes##bits##_ctr = {                    \

@@ -25,7 +25,7 @@ struct cipher_keystream_ops {
 	int (*start)(struct cipher *c, uint64_t block, size_t threads);
 	void (*stop)(struct cipher *c);
 	size_t (*threads)(const struct cipher *c);
-	bool (*may_pay)(struct cipher *c);
+	bool (*measure)(struct cipher *c);
 };
 
 struct cipher_ops {

@@ -205,9 +205,9 @@ cipher_keystream_can(const struct cipher_alg *alg)
 }
 
 bool
-cipher_keystream_may_pay(struct cipher *c)
+cipher_keystream_measure(struct cipher *c)
 {
-	return cipher_keystream_can(c->alg) && c->alg->ops->keystream->may_pay(c);
+	return cipher_keystream_can(c->alg) && c->alg->ops->keystream->measure(c);
 }
 
 int

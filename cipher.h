@@ -104,8 +104,9 @@ int cipher_decrypt(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
  * the keystream, as cipher_free() does. A child after fork() has no threads.
  */
 bool cipher_keystream_can(const struct cipher_alg *alg);
-/* Measured: is the cipher so slow on this CPU that it is worth trying? */
-bool cipher_keystream_may_pay(struct cipher *c);
+/* Measures, in some 10 us: true if the cipher is so slow on this CPU that
+ * keystream from threads is worth a trial. */
+bool cipher_keystream_measure(struct cipher *c);
 int cipher_keystream_start(struct cipher *c, const struct cipher_pos *pos,
     size_t threads) must_check;
 void cipher_keystream_stop(struct cipher *c);

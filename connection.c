@@ -106,8 +106,7 @@ dispatch(struct connection *c, struct rd payload)
 	struct rd r = payload;
 	uint8_t type = rd_u8(&r);
 
-	if (type == SSH_MSG_EXT_INFO ||
-	    (type >= SSH_MSG_KEXINIT && type < SSH_MSG_USERAUTH_REQUEST))
+	if (type == SSH_MSG_EXT_INFO || ssh_msg_is_kex(type))
 		return kex_input(c->kex, payload);
 	/* Nothing else has a meaning before there are keys. */
 	if (!kex_first_done(c->kex))

@@ -510,10 +510,11 @@ out:
 	return err;
 }
 
-/* An exchange costs a server a signature, and whoever has not logged in gets
- * one only. A client has no such worry, but puts up with a few only. */
+/* An exchange costs a server a signature, so a client that has not logged in
+ * gets one only. An exchange costs a client little, so it takes part in a few
+ * of them before its login. */
 static int
-may_begin(struct kex *k)
+count_early_exchange(struct kex *k)
 {
 	if (!k->first_done || packet_is_authenticated(k->packet))
 		return 0;
@@ -529,7 +530,7 @@ on_kexinit(struct kex *k, struct rd payload)
 
 	if (k->got_init)
 		return ERR_PROTOCOL;
-	if ((r = may_begin(k)) != 0)
+	if ((r = count_early_exchange(k)) != 0)
 		return r;
 	log_debug2("KEXINIT received");
 	buf_reset(&k->peer_init);

@@ -387,16 +387,14 @@ on_ping(struct packet *p, struct rd *r)
 static bool
 is_expected(const struct packet *p, uint8_t type)
 {
-	bool kex = type >= SSH_MSG_KEXINIT && type < SSH_MSG_USERAUTH_REQUEST;
-
 	switch (p->expect) {
 	case PACKET_EXPECT_ANY:
 		return true;
 	case PACKET_EXPECT_KEX:
-		return kex || type <= SSH_MSG_DEBUG ||
+		return ssh_msg_is_kex(type) || type <= SSH_MSG_DEBUG ||
 		    type == SSH_MSG_EXT_INFO;
 	case PACKET_EXPECT_STRICT:
-		return kex || type == SSH_MSG_DISCONNECT;
+		return ssh_msg_is_kex(type) || type == SSH_MSG_DISCONNECT;
 	}
 	return false;
 }

@@ -335,8 +335,8 @@ judge(struct packet *p, const struct packet_window *w)
 	switch (packet_trial_judge(t, w)) {
 	case PACKET_THREADS_START:
 		t->second = keystream_can(p) &&
-		    (cipher_keystream_may_pay(p->half[PACKET_TX].cipher) ||
-			cipher_keystream_may_pay(p->half[PACKET_RX].cipher));
+		    (cipher_keystream_measure(p->half[PACKET_TX].cipher) ||
+			cipher_keystream_measure(p->half[PACKET_RX].cipher));
 		start_or_give_up(p, PACKET_FORM_PIPELINE, w->now_ms);
 		break;
 	case PACKET_THREADS_OTHER:
@@ -355,17 +355,23 @@ judge(struct packet *p, const struct packet_window *w)
 
 /* A form that was asked for needs no trial. */
 static bool
-form_is_given(struct packet *p)
+form_is_given(const struct packet *p)
 {
 	enum packet_form form = p->trial.form;
 
-	if (form == PACKET_FORM_AUTO ||
-	    (form == PACKET_FORM_KEYSTREAM && !keystream_can(p)))
-		return false;
+	return form != PACKET_FORM_AUTO &&
+	    (form != PACKET_FORM_KEYSTREAM || keystream_can(p));
+}
+
+static void
+start_given_form(struct packet *p)
+{
+	enum packet_form form = p->trial.form;
+	uint64_t now_ms = loop_now_ms();
+
 	if (form != PACKET_FORM_SERIAL && packet_threads(p) == 0 &&
-	    loop_now_ms() >= p->trial.retry_ms)
-		start_or_give_up(p, form, loop_now_ms());
-	return true;
+	    now_ms >= p->trial.retry_ms)
+		start_or_give_up(p, form, now_ms);
 }
 
 static void
@@ -398,8 +404,12 @@ packet_poll(struct packet *p)
 		pipe_stop(p);
 	if (w.threads == 0)
 		keystream_stop(p);
-	if (t->threads_max == 0 || !ready_for_threads(p) || form_is_given(p))
+	if (t->threads_max == 0 || !ready_for_threads(p))
 		return 0;
+	if (form_is_given(p)) {
+		start_given_form(p);
+		return 0;
+	}
 	w.bytes = w.total - t->start_bytes;
 	if (w.threads > 0 || w.bytes >= LOOK_BYTES)
 		judge_window(p, &w);

@@ -246,7 +246,7 @@ static bool
 may_pass_hold(uint8_t type)
 {
 	return (type <= SSH_MSG_DEBUG) || type == SSH_MSG_EXT_INFO ||
-	    (type >= SSH_MSG_KEXINIT && type < SSH_MSG_USERAUTH_REQUEST);
+	    ssh_msg_is_kex(type);
 }
 
 int

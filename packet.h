@@ -67,6 +67,13 @@ enum ssh_msg {
 	SSH_MSG_PONG = 193,
 };
 
+/* Messages of the key exchange (RFC 4250 section 4.1.1). */
+static inline bool
+ssh_msg_is_kex(uint8_t type)
+{
+	return type >= SSH_MSG_KEXINIT && type < SSH_MSG_USERAUTH_REQUEST;
+}
+
 /* RFC 4253 section 11.1 */
 enum ssh_disconnect {
 	SSH_DISCONNECT_PROTOCOL_ERROR = 2,
