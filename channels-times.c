@@ -20,7 +20,8 @@ static bool
 holds_peer_up(const struct channel *c)
 {
 	return c->state == CHANNEL_OPEN && c->window.max > 0 &&
-	    !channel_got_eof(c) && c->window.left < c->max_packet && c->sink[0].queue.len == 0;
+	    !channel_got_eof(c) && c->window.left < c->max_packet &&
+	    c->sink[0].queue.len == 0;
 }
 
 static bool

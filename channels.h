@@ -139,8 +139,9 @@ int channel_open(struct channel **out, struct channels *chs, const char *type,
 
 /* Goes on as if the peer had confirmed with this number for the channel, so
  * that requests can follow at once; opened() is called now and not again.
- * Data waits for the real confirmation, but what channel_send_early() sends. If that has another number, the
- * requests went astray, and the connection ends with ERR_PROTOCOL. */
+ * Data waits for the real confirmation, except what channel_send_early()
+ * sends. If that has another number, the requests went to no channel or a
+ * wrong one, and the connection ends with ERR_PROTOCOL. */
 void channel_open_optimistically(struct channel *c, uint32_t peer_id);
 
 /* A little data behind the requests on an optimistic channel, for peers known
@@ -199,7 +200,7 @@ int channel_send_data(struct channel *c, uint32_t ext, const void *p,
     size_t len) must_check;
 /* No more input from the source; EOF when all is sent. */
 void channel_end_source(struct channel *c);
-/* CLOSE as soon as what the sources hold by now was sent (drain), or at once. */
+/* CLOSE when what the sources hold by now was sent (drain), or at once. */
 void channel_close(struct channel *c, bool drain);
 /* While held, no CLOSE goes out, for there is something to be said before it
  * (an exit status): not even as the answer to the peer's. */
@@ -226,8 +227,8 @@ int channels_measure_path(struct channels *chs) must_check;
 
 /* Milliseconds of the connection in which there were channels, and what they
  * waited for. Sending: first the network (the kernel has what it could not
- * send yet), else the peer's window, else the source. Receiving: own sinks, else own windows,
- * which were used up while the peer had not heard of more. */
+ * send yet), else the peer's window, else the source. Receiving: own sinks,
+ * else own windows, which were used up while the peer was not told of more. */
 struct channels_times {
 	uint64_t total_ms;
 	uint64_t window_ms, network_ms, source_ms;

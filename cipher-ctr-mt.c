@@ -35,7 +35,7 @@ struct chunk {
 
 void (*ctr_keystream_wiped_hook)(const uint8_t *bytes, size_t len);
 
-/* ---- in the threads ------------------------------------------------------- */
+/* ---- in the threads ---------------------------------------------------- */
 
 static void
 fill(void *job, void **local)
@@ -67,7 +67,7 @@ no_wake(void *arg)
 	(void)arg; /* the loop lends a hand rather than sleep */
 }
 
-/* ---- life ----------------------------------------------------------------- */
+/* ---- life -------------------------------------------------------------- */
 
 static void
 post(struct ctr_keystream *a)
@@ -147,7 +147,7 @@ ctr_keystream_threads(const struct ctr_keystream *a)
 	return worker_count(a->pool);
 }
 
-/* ---- in the loop ---------------------------------------------------------- */
+/* ---- in the loop ------------------------------------------------------- */
 
 /* As wide as every x86-64 and ARMv8 has it; more does not help, since the
  * keystream comes from another core's cache. */
@@ -202,7 +202,7 @@ ctr_keystream_apply(
 	return done;
 }
 
-/* ---- is it worth it? ------------------------------------------------------ */
+/* ---- is it worth it? --------------------------------------------------- */
 
 static double
 now_ns(void)

@@ -139,7 +139,8 @@ keystream_start(struct cipher *c, uint64_t block, size_t threads)
 {
 	struct ctr *s = c->state;
 
-	return ctr_keystream_new(&s->keystream, s->ctx, s->start, block, threads);
+	return ctr_keystream_new(&s->keystream, s->ctx, s->start, block,
+	    threads);
 }
 
 static void
@@ -167,8 +168,8 @@ keystream_measure(struct cipher *c)
 	return ctr_keystream_measure(s->ctx);
 }
 
-static const struct cipher_keystream_ops keystream_ops = { keystream_start, keystream_stop,
-	keystream_threads, keystream_measure };
+static const struct cipher_keystream_ops keystream_ops = { keystream_start,
+	keystream_stop, keystream_threads, keystream_measure };
 
 #define CTR(bits)                                                             \
 	const struct cipher_ops cipher_aes##bits##_ctr = {                    \
@@ -178,7 +179,7 @@ static const struct cipher_keystream_ops keystream_ops = { keystream_start, keys
 		.seal = seal,                                                 \
 		.open_length = open_length,                                   \
 		.open = open_packet,                                          \
-		.keystream = &keystream_ops,                                          \
+		.keystream = &keystream_ops,                                  \
 	}
 
 CTR(128);

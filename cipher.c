@@ -207,7 +207,8 @@ cipher_keystream_can(const struct cipher_alg *alg)
 bool
 cipher_keystream_measure(struct cipher *c)
 {
-	return cipher_keystream_can(c->alg) && c->alg->ops->keystream->measure(c);
+	return cipher_keystream_can(c->alg) &&
+	    c->alg->ops->keystream->measure(c);
 }
 
 int

@@ -133,7 +133,7 @@ kex_parse_init(struct kex *k, struct rd r, bool *follows)
 	(void)rd_u32(&r);
 	if ((err = rd_end(&r)) != 0 || k->first_done)
 		return err;
-	k->peer_ext_info = csv_has(k->peer[KEX_LIST_KEX],
+	k->ext.peer_wants = csv_has(k->peer[KEX_LIST_KEX],
 	    k->server ? "ext-info-c" : "ext-info-s");
 	k->strict = csv_has(k->peer[KEX_LIST_KEX],
 	    k->server ? STRICT_CLIENT : STRICT_SERVER);

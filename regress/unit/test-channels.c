@@ -481,8 +481,8 @@ test_too_many_channels(void **state)
 		assert_int_equal(channel_open(&c, w.a.chs, "session", NULL,
 				     &world_ops, &w.a, 1000, 1000),
 		    0);
-	assert_int_equal(channel_open(&c, w.a.chs, "session", NULL, &world_ops, &w.a,
-			     1000, 1000),
+	assert_int_equal(channel_open(&c, w.a.chs, "session", NULL, &world_ops,
+			     &w.a, 1000, 1000),
 	    ERR_LIMIT);
 	assert_int_equal(world_run(&w, 10), 0);
 	assert_int_equal(w.a.opened, CHANNELS_MAX);

@@ -457,10 +457,10 @@ test_room(void **state)
 	pair_open(&t);
 	assert_int_equal(packet_tx_room(t.a), PACKET_TX_BULK);
 	assert_int_equal(packet_bulk_max(t.a), 32 * 1024);
-	t.a->tx_unsent = packet_unsent_for(0);
+	t.a->tx.unsent = packet_unsent_for(0);
 	assert_int_equal(packet_bulk_max(t.a), 32 * 1024);
 	assert_int_equal(packet_tx_room(t.a), packet_unsent_for(0) / 2);
-	t.a->tx_unsent = packet_unsent_for(1 << 30);
+	t.a->tx.unsent = packet_unsent_for(1 << 30);
 	assert_int_equal(packet_tx_room(t.a), PACKET_TX_BULK);
 	assert_true(packet_bulk_max(t.a) > 252 * 1024);
 	assert_non_null(packet_bulk_begin(t.a, packet_bulk_max(t.a)));

@@ -49,7 +49,7 @@ no_wake(void *arg)
 	(void)arg;
 }
 
-/* ---- the pipeline alone --------------------------------------------------- */
+/* ---- the pipeline alone ------------------------------------------------ */
 
 enum { AREA = 8 * 1024 * 1024, PACKETS = 700 };
 
@@ -248,7 +248,7 @@ test_same_bytes(void **state)
 	}
 }
 
-/* ---- two ends ------------------------------------------------------------- */
+/* ---- two ends ---------------------------------------------------------- */
 
 struct pair {
 	int fd[2];
@@ -364,7 +364,7 @@ turn(struct pair *t, void (*special)(struct pair *t, struct packet *p,
 {
 	struct packet *ends[] = { t->b, t->a };
 
-	t->tx_used |= t->a->tx_unencrypted > 0;
+	t->tx_used |= t->a->tx.unencrypted > 0;
 	for (size_t i = 0; i < 2; i++) {
 		struct rd r;
 		int err;
@@ -397,7 +397,7 @@ carry(struct pair *t, uint32_t packets)
 			turn(t, NULL);
 	}
 	assert_int_equal(packet_tx_pending(t->a), 0);
-	assert_true(t->b->rx_end == t->b->rx_off);
+	assert_true(t->b->rx.end == t->b->rx.off);
 	assert_false(packet_rx_posted(t->b));
 }
 
@@ -828,7 +828,8 @@ test_given_form(void **state)
 			assert_int_equal(packet_threads(t.a), rows[i].threads);
 			carry(&t, t.sent + 30);
 		}
-		assert_int_equal(t.a->pipe != NULL, rows[i].pipeline > 0);
+		assert_int_equal(t.a->threads.pipe != NULL,
+		    rows[i].pipeline > 0);
 		pair_close(&t);
 	}
 }
@@ -858,118 +859,6 @@ test_environment(void **state)
 	unsetenv("SSH_CIPHER_THREADS");
 }
 
-/* ---- when threads start and stop ------------------------------------------- */
-
-enum { MB = 1000 * 1000 };
-
-static void
-test_verdicts(void **state)
-{
-	static const struct {
-		const char *what;
-		uint64_t now_ms, ms, cpu_ms, bytes, total;
-		size_t threads;
-		enum packet_verdict want;
-	} rows[] = {
-		{ "young", 1000, 200, 200, 50 * MB, 50 * MB, 0,
-		    PACKET_THREADS_KEEP },
-		{ "not busy", 1200, 200, 150, 50 * MB, 100 * MB, 0,
-		    PACKET_THREADS_KEEP },
-		{ "a long window", 1700, 500, 490, 50 * MB, 150 * MB, 0,
-		    PACKET_THREADS_KEEP },
-		{ "busy", 1900, 200, 190, 100 * MB, 250 * MB, 0,
-		    PACKET_THREADS_START },
-		{ "settling", 2100, 200, 190, 50 * MB, 300 * MB, 2,
-		    PACKET_THREADS_KEEP },
-		{ "does not pay", 2300, 200, 190, 104 * MB, 400 * MB, 2,
-		    PACKET_THREADS_STOP },
-		{ "too early", 2500, 200, 190, 100 * MB, 500 * MB, 0,
-		    PACKET_THREADS_KEEP },
-		{ "again", 12301, 200, 190, 100 * MB, 600 * MB, 0,
-		    PACKET_THREADS_START },
-		{ "settling", 12501, 200, 190, 100 * MB, 700 * MB, 2,
-		    PACKET_THREADS_KEEP },
-		{ "pays", 12701, 200, 190, 120 * MB, 820 * MB, 2,
-		    PACKET_THREADS_KEEP },
-		{ "slow 1", 12901, 200, 190, 90 * MB, 910 * MB, 2,
-		    PACKET_THREADS_KEEP },
-		{ "slow 2", 13101, 200, 190, 90 * MB, 1000 * MB, 2,
-		    PACKET_THREADS_KEEP },
-		{ "fast", 13301, 200, 190, 130 * MB, 1130 * MB, 2,
-		    PACKET_THREADS_KEEP },
-		{ "idle 1", 14301, 1000, 0, 100, 1130 * MB, 2,
-		    PACKET_THREADS_KEEP },
-		{ "idle 2", 15301, 1000, 0, 0, 1130 * MB, 2,
-		    PACKET_THREADS_KEEP },
-		{ "idle 3", 16301, 1000, 0, 0, 1130 * MB, 2,
-		    PACKET_THREADS_STOP },
-		{ "busy again", 16501, 200, 190, 90 * MB, 1220 * MB, 0,
-		    PACKET_THREADS_START },
-	};
-	struct packet_trial t = { .threads_max = 2 };
-
-	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		struct packet_window w = { .now_ms = rows[i].now_ms,
-			.ms = rows[i].ms,
-			.cpu_ms = rows[i].cpu_ms,
-			.bytes = rows[i].bytes,
-			.total = rows[i].total,
-			.threads = rows[i].threads };
-
-		if (packet_trial_judge(&t, &w) != rows[i].want)
-			fail_msg("%s", rows[i].what);
-	}
-}
-
-/* Two forms are measured, and the faster one is kept if it pays. */
-static void
-test_verdicts_of_two(void **state)
-{
-	enum { KEEP = PACKET_THREADS_KEEP, OTHER = PACKET_THREADS_OTHER,
-		STOP = PACKET_THREADS_STOP };
-	/* Megabytes of the windows: both of a form, then of the other. */
-	static const struct {
-		uint64_t mb[6];
-		int want[6];
-	} rows[] = {
-		/* the second is faster */
-		{ { 150, 150, 200, 200, 200, 200 },
-		    { KEEP, OTHER, KEEP, KEEP, KEEP, KEEP } },
-		/* the first is */
-		{ { 150, 150, 120, 120, 150, 150 },
-		    { KEEP, OTHER, KEEP, OTHER, KEEP, KEEP } },
-		/* none is fast enough */
-		{ { 90, 90, 101, 101 }, { KEEP, OTHER, KEEP, STOP } },
-		{ { 101, 101, 90, 90, 101, 101 },
-		    { KEEP, OTHER, KEEP, OTHER, KEEP, STOP } },
-	};
-
-	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		struct packet_trial t = { .threads_max = 2 };
-		struct packet_window w = { .now_ms = 1000,
-			.ms = 200,
-			.cpu_ms = 200,
-			.bytes = 100 * MB,
-			.total = 100 * MB };
-
-		assert_int_equal(packet_trial_judge(&t, &w),
-		    PACKET_THREADS_START);
-		t.second = true;
-		w.threads = 2;
-		for (size_t n = 0; n < 6; n++) {
-			w.now_ms += 200;
-			w.bytes = rows[i].mb[n] * MB;
-			if (packet_trial_judge(&t, &w) !=
-			    (enum packet_verdict)rows[i].want[n])
-				fail_msg("row %zu, window %zu", i, n);
-			if (rows[i].want[n] == STOP)
-				break;
-		}
-	}
-}
-
 int
 main(void)
 {
@@ -988,8 +877,6 @@ main(void)
 		cmocka_unit_test(test_one_processor),
 		cmocka_unit_test(test_given_form),
 		cmocka_unit_test(test_environment),
-		cmocka_unit_test(test_verdicts),
-		cmocka_unit_test(test_verdicts_of_two),
 	};
 
 	log_init("test-pipeline", LOG_LVL_ERROR);
