@@ -172,7 +172,7 @@ agree_mac(struct kex *k, enum kex_list list, struct packet_keys *keys)
 	if (name != NULL)
 		keys->mac = mac_by_name(name);
 	free(name);
-	/* A cipher that needs a MAC is nothing without. */
+	/* A cipher that needs a MAC does not protect without one. */
 	if (keys->mac == mac_by_name("none") && !cipher_is_none(keys->cipher))
 		keys->mac = NULL;
 	return keys->mac != NULL ? 0 : ERR_NO_MAC_MATCH;

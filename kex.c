@@ -36,7 +36,7 @@ kex_new(struct kex **out, struct packet *p, const struct kex_hooks *hooks,
 	return 0;
 }
 
-/* Forgets the exchange that ran, keeps what belongs to the connection. */
+/* Forgets the exchange that is over, keeps what belongs to the connection. */
 static void
 end_exchange(struct kex *k)
 {
@@ -265,7 +265,7 @@ take_secret(struct kex *k, const struct buf *shared, const uint8_t *hash)
 	if (k->server && !k->first_done && k->ext.peer_wants &&
 	    (r = send_ext_info(k)) != 0)
 		return r;
-	if ((r = packet_hold(k->packet, false)) == 0 && k->server &&
+	if ((r = packet_postpone(k->packet, false)) == 0 && k->server &&
 	    !k->first_done && k->hooks.keys_sent != NULL)
 		r = k->hooks.keys_sent(k->hooks.arg);
 	return r;
@@ -310,7 +310,7 @@ kex_start(struct kex *k)
 		return r;
 	k->sent_init = true;
 	log_debug2("KEXINIT sent");
-	if ((r = packet_hold(k->packet, true)) != 0 || !k->guessed)
+	if ((r = packet_postpone(k->packet, true)) != 0 || !k->guessed)
 		return r;
 	log_debug2("guessed key exchange packet sent: %s", k->kem_alg->name);
 	r = kem_new(&k->kem, k->kem_alg);

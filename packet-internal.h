@@ -21,8 +21,8 @@ enum {
 	PACKET_TX_BULK = 1024 * 1024,  /* pending bytes at which bulk waits, on
 					* a fast path (packet-pace.c) */
 	PACKET_TX_MAX = 32 * 1024 * 1024, /* pending bytes at which we fail */
-	PACKET_HELD_MAX = 16 * 1024 * 1024, /* bytes kept during a rekey */
-	PACKET_HELD_MAX_PREAUTH = 128 * 1024,
+	PACKET_POSTPONED_MAX = 16 * 1024 * 1024, /* bytes, in a rekey */
+	PACKET_POSTPONED_MAX_PREAUTH = 128 * 1024,
 	/* Packets received before authentication. A login takes some dozens;
 	 * there are no new keys in that time, so their number must stay far
 	 * from where sequence numbers begin again. */
@@ -32,9 +32,9 @@ enum {
 	PACKET_TAG_MAX = 64,
 	PACKET_SLACK = 4 + 1 + 255 + PACKET_TAG_MAX, /* around a payload */
 	/* With threads: */
-	PACKET_JOB_MIN = 8 * 1024,    /* bytes of a packet worth handing over */
+	PACKET_JOB_MIN = 8 * 1024,    /* bytes of a packet worth a job */
 	PACKET_JOBS_BYTES = 64 * 1024, /* bytes that are worth a wake-up */
-	PACKET_RX_BATCH = 256 * 1024, /* bytes of input worth handing over */
+	PACKET_RX_BATCH = 256 * 1024, /* bytes of input worth jobs */
 	PACKET_TX_PIECE = 256 * 1024, /* bytes worth a write(2) of their own */
 };
 
@@ -109,15 +109,15 @@ struct packet_sending {
 	struct packet_ring ring;
 	size_t unsent;	     /* bytes the kernel may keep; 0: its own limit */
 	uint64_t sampled_ms; /* when that was last decided */
-	bool hold;
-	struct buf held; /* messages that wait for NEWKEYS, as strings */
+	bool postponing; /* between own KEXINIT and own NEWKEYS */
+	struct buf postponed; /* messages for then, as strings */
 	bool recording;
 	struct buf recorded; /* as strings */
-	uint8_t *bulk; /* place of the open bulk packet, or NULL */
+	uint8_t *bulk; /* the packet that is being filled, or NULL */
 	size_t bulk_max;
 	struct buf plain; /* scratch for compression */
 	size_t unencrypted; /* bytes at the end of the ring, a job a packet */
-	size_t fresh; /* of them: bytes the threads were not told of */
+	size_t since_wake; /* of them: posted since threads were last woken */
 	int err;      /* of a job */
 };
 
@@ -130,7 +130,7 @@ struct packet_receiving {
 	uint8_t *buf;
 	size_t cap, off, end;
 	unsigned which;	  /* which of the two is in use, 0 or 1 */
-	size_t jobs[2];	  /* packets in each that were not given out */
+	size_t jobs[2];	  /* packets in each that were not taken */
 	uint8_t *other;	  /* NULL until it is needed */
 	size_t other_cap; /* bytes */
 	bool dry;	  /* the last read took all that there was */
@@ -181,7 +181,7 @@ size_t packet_unsent_for(uint64_t bytes_per_s);
 size_t packet_tx_room(const struct packet *p);
 /* The input buffer at its first size, if what is in it allows that. */
 void packet_rx_trim(struct packet *p);
-/* Takes over what the threads have sealed. wait: all of it. */
+/* Takes back the packets that threads have encrypted; wait: all of them. */
 void packet_tx_collect(struct packet *p, bool wait);
 /* The verdict on a window that is over; the phase follows it. */
 enum packet_verdict packet_trial_judge(struct packet_trial *t,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* The receiving half of packet.h: the input buffer, opening, small talk. */
+/* The receiving half of packet.h: the input buffer, decryption, and the
+ * messages of the transport layer that end here. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +33,7 @@ wanted_cap(const struct packet *p)
 	return want;
 }
 
-/* Goes over to the other buffer with the bytes that are no whole packet. */
+/* Changes to the other buffer, with the bytes that are no whole packet yet. */
 static int
 rx_switch(struct packet *p)
 {
@@ -121,13 +122,14 @@ packet_fill(struct packet *p)
 	room = MIN(p->rx.cap - p->rx.end, (size_t)PACKET_RX_READ);
 	if (room == 0) {
 		p->rx.dry = true;
-		return ERR_AGAIN; /* whole packets wait to be taken */
+		return ERR_AGAIN; /* full of packets that were not taken */
 	}
 	do
 		n = read(p->fd_in, p->rx.buf + p->rx.end, room);
 	while (n == -1 && errno == EINTR);
 	p->rx.dry = n < (ssize_t)room;
-	/* The end is told after what came before it: it will be seen again. */
+	/* The packets that were posted come first; another read will find
+	 * the end or the error again. */
 	if (n <= 0 && packet_rx_posted(p))
 		return ERR_AGAIN;
 	if (n == 0)
@@ -238,9 +240,10 @@ advance(struct packet *p, size_t size)
 	p->rx.have_len = false;
 }
 
-/* An opened packet's payload. */
+/* Checks the padding of a decrypted packet, and counts it: 1 with its payload,
+ * or an error. */
 static int
-give_out(struct packet *p, const uint8_t *pkt, uint32_t len, uint32_t seqnr,
+take_payload(struct packet *p, const uint8_t *pkt, uint32_t len, uint32_t seqnr,
     size_t size, struct span *payload)
 {
 	struct packet_half *h = &p->half[PACKET_RX];
@@ -272,42 +275,44 @@ take_packet(struct packet *p, struct span *payload)
 	    (r = cipher_decrypt(h->cipher, &h->pos, pkt, p->rx.len)) != 0)
 		return r;
 	advance(p, size);
-	return give_out(p, pkt, p->rx.len, seqnr, size, payload);
+	return take_payload(p, pkt, p->rx.len, seqnr, size, payload);
 }
 
 /*
- * May packets be opened before those in front of them were looked at? Not
- * when new keys may be among these: the peer sends NEWKEYS only after our
- * KEXINIT, and what came before that was sent before.
+ * May threads decrypt packets before those in front of them were processed?
+ * Not when a NEWKEYS may be among these, as later packets are under other keys
+ * then. The peer sends NEWKEYS only when it has our KEXINIT, so they may not
+ * from our KEXINIT to the peer's NEWKEYS.
  */
 static bool
-may_open_ahead(const struct packet *p)
+threads_may_decrypt(const struct packet *p)
 {
-	return p->authenticated && !p->tx.hold &&
+	return p->authenticated && !p->tx.postponing &&
 	    p->rx.expect == PACKET_EXPECT_ANY &&
 	    p->half[PACKET_RX].cipher != NULL &&
 	    pipeline_threads(p->threads.pipe) > 0;
 }
 
-/* Hands the packets that have arrived to the threads, if it is worth it. */
+/* Posts the packets that have arrived as jobs, if that is worth it. */
 static void
-frame_ahead(struct packet *p)
+post_arrived(struct packet *p)
 {
 	struct packet_half *h = &p->half[PACKET_RX];
 	struct pipeline_job *j;
 	size_t size, posted = 0;
 
-	/* If a read brings little, the loop is not what limits it. */
-	if (p->rx.err != 0 || !may_open_ahead(p) ||
+	/* If reads bring little, the loop is fast enough alone. */
+	if (p->rx.err != 0 || !threads_may_decrypt(p) ||
 	    (pipeline_pending(p->threads.pipe, PIPELINE_DECRYPT) == 0 &&
 		p->rx.end - p->rx.off < PACKET_RX_BATCH))
 		return;
 	while ((j = pipeline_next(p->threads.pipe, PIPELINE_DECRYPT)) != NULL) {
-		/* What was whole before an error is given out before it. */
+		/* Packets in front of an error are taken before it is
+		 * returned. */
 		p->rx.err = frame(p, &size);
 		if (p->rx.err != 0 || size == 0)
 			break;
-		/* Small ones only between large ones. */
+		/* Small packets are jobs only between large ones. */
 		if (p->rx.len < PACKET_JOB_MIN &&
 		    pipeline_pending(p->threads.pipe, PIPELINE_DECRYPT) == 0)
 			break;
@@ -325,18 +330,18 @@ frame_ahead(struct packet *p)
 		pipeline_kick(p->threads.pipe);
 }
 
-/* As take_packet(), in the order of arrival, from the threads. */
+/* As take_packet(), but of packets that are jobs, in order of arrival. */
 static int
-take_opened(struct packet *p, struct span *payload)
+take_decrypted(struct packet *p, struct span *payload)
 {
 	const struct pipeline_job *j;
 	struct pipeline_job got;
 
-	frame_ahead(p);
+	post_arrived(p);
 	if (pipeline_pending(p->threads.pipe, PIPELINE_DECRYPT) == 0)
 		return p->rx.err != 0 ? p->rx.err : take_packet(p, payload);
 	while ((j = pipeline_done(p->threads.pipe, PIPELINE_DECRYPT)) == NULL) {
-		/* While they work there may be more to read. */
+		/* While the threads work there may be more to read. */
 		if (!p->rx.dry && pipeline_threads(p->threads.pipe) > 0)
 			return 0;
 		if (!pipeline_help(p->threads.pipe, PIPELINE_DECRYPT))
@@ -347,7 +352,8 @@ take_opened(struct packet *p, struct span *payload)
 	p->rx.jobs[got.where]--;
 	if (got.err != 0)
 		return got.err;
-	return give_out(p, got.pkt, got.len, got.pos.seqnr, got.size, payload);
+	return take_payload(p, got.pkt, got.len, got.pos.seqnr, got.size,
+	    payload);
 }
 
 static int
@@ -402,7 +408,7 @@ is_expected(const struct packet *p, uint8_t type)
 
 /* Transport messages that end here: 0 when dealt with, 1 for the others. */
 static int
-small_talk(struct packet *p, uint8_t type, struct rd r)
+handle_transport_message(struct packet *p, uint8_t type, struct rd r)
 {
 	switch (type) {
 	case SSH_MSG_DISCONNECT:
@@ -436,7 +442,7 @@ packet_next(struct packet *p, struct rd *payload)
 
 	for (;;) {
 		err = p->threads.pipe == NULL ? take_packet(p, &body) :
-					take_opened(p, &body);
+					take_decrypted(p, &body);
 		if (err <= 0)
 			return err;
 		if (!p->authenticated &&
@@ -457,7 +463,7 @@ packet_next(struct packet *p, struct rd *payload)
 			log_debug("message %u came at the wrong time", type);
 			return ERR_PROTOCOL;
 		}
-		if ((err = small_talk(p, type, r)) != 0)
+		if ((err = handle_transport_message(p, type, r)) != 0)
 			return err;
 	}
 }

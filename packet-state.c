@@ -42,8 +42,8 @@ packet_export(const struct packet *p, struct buf *out)
 	put_half(out, &p->half[PACKET_TX]);
 	put_half(out, &p->half[PACKET_RX]);
 	buf_put_u8(out, (uint8_t)p->rx.expect);
-	buf_put_bool(out, p->tx.hold);
-	buf_put_string_buf(out, &p->tx.held);
+	buf_put_bool(out, p->tx.postponing);
+	buf_put_string_buf(out, &p->tx.postponed);
 	buf_put_u64(out, p->rekey.bytes);
 	buf_put_u32(out, p->rekey.seconds);
 	buf_put_bool(out, p->rx.have_len);
@@ -113,7 +113,7 @@ packet_import(struct packet *p, struct rd *in)
 	    (r = take_half(p, PACKET_RX, in)) != 0)
 		return r;
 	p->rx.expect = (enum packet_expect)rd_u8(in);
-	p->tx.hold = rd_bool(in);
+	p->tx.postponing = rd_bool(in);
 	held = rd_string(in);
 	p->rekey.bytes = rd_u64(in);
 	p->rekey.seconds = rd_u32(in);
@@ -123,8 +123,8 @@ packet_import(struct packet *p, struct rd *in)
 	tx = rd_string(in);
 	if ((r = rd_err(in)) != 0)
 		return r;
-	buf_put(&p->tx.held, held.p, held.len);
-	if ((r = buf_err(&p->tx.held)) != 0)
+	buf_put(&p->tx.postponed, held.p, held.len);
+	if ((r = buf_err(&p->tx.postponed)) != 0)
 		return r;
 	if (rx.len > RX_STATE_MAX)
 		return ERR_LIMIT;

@@ -80,7 +80,8 @@ pipe_stop(struct packet *p)
 		return;
 	(void)pipeline_set_threads(p->threads.pipe, 0);
 	packet_tx_collect(p, true);
-	/* Opened packets that wait to be taken keep the pipeline. */
+	/* The pipeline stays as long as it has decrypted packets that nobody
+	 * has taken. */
 	if (pipeline_pending(p->threads.pipe, PIPELINE_DECRYPT) > 0)
 		return;
 	pipeline_free(p->threads.pipe);
@@ -183,9 +184,9 @@ packet_prepare_wait(struct packet *p, bool reading)
 	tx = p->tx.unencrypted > 0;
 	rx = reading && pipeline_pending(p->threads.pipe, PIPELINE_DECRYPT) > 0;
 	if (pipeline_threads(p->threads.pipe) == 0)
-		return !tx && !rx; /* nobody but us */
-	/* What is sealed waits for the socket first; then, rather than sleep,
-	 * the loop does what the threads were not told of. */
+		return !tx && !rx; /* the loop must do the jobs itself */
+	/* If encrypted bytes wait for the socket, that wakes us. If not, the
+	 * loop does jobs itself rather than sleep. */
 	if (tx && packet_tx_ready(p) == 0 &&
 	    (pipeline_help(p->threads.pipe, PIPELINE_ENCRYPT) ||
 		!pipeline_arm_wake(p->threads.pipe, PIPELINE_ENCRYPT)))
@@ -210,7 +211,7 @@ thread_cpu_ms(void)
 	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
 }
 
-/* May keystream be made ahead for this connection? */
+/* Can this connection use precomputed keystream? */
 static bool
 keystream_can(const struct packet *p)
 {
@@ -268,7 +269,7 @@ judge(struct packet *p, const struct packet_window *w)
 	}
 }
 
-/* A form that was asked for needs no trial. */
+/* The user named a form (CipherForm) that is possible: it needs no trial. */
 static bool
 form_is_given(const struct packet *p)
 {
@@ -315,7 +316,8 @@ packet_poll(struct packet *p)
 	struct packet_window w = { .total = moved(p),
 		.threads = packet_threads(p) };
 
-	/* A child, opened ones were left, or a cipher without keystream. */
+	/* The threads ended with a fork(2) or were stopped while decrypted
+	 * packets were left; or the new cipher has no keystream. */
 	if (p->threads.pipe != NULL && pipeline_threads(p->threads.pipe) == 0)
 		pipe_stop(p);
 	if (w.threads == 0)

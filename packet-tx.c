@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* The sending half of packet.h: the output ring, sealing, one write. */
+/* The sending half of packet.h: the output ring, encryption, one write. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +38,7 @@ packet_ring_clear(struct packet_ring *r)
 	*r = (struct packet_ring){ 0 };
 }
 
-/* The bytes move: nobody else may be at work in them. */
+/* The bytes move, so all jobs in them are waited for. */
 static int
 ring_grow(struct packet *p, size_t need)
 {
@@ -69,7 +69,7 @@ ring_grow(struct packet *p, size_t need)
 	return 0;
 }
 
-/* A contiguous place of len bytes at the end of the ring. */
+/* Makes room for len contiguous bytes at the tail of the ring. */
 static int
 ring_reserve(struct packet *p, size_t len, uint8_t **place)
 {
@@ -139,7 +139,7 @@ packet_put_identification(struct packet *p, const char *line)
 	return r;
 }
 
-/* Padding so that the ciphered part is a multiple of the block. */
+/* Padding so that the encrypted part is a multiple of the block. */
 static size_t
 padding_for(const struct cipher *c, size_t payload_len)
 {
@@ -154,8 +154,8 @@ padding_for(const struct cipher *c, size_t payload_len)
 	return pad;
 }
 
-/* A packet is sealed here and now, unless it is large and there are threads,
- * or one before it is with them. */
+/* The loop encrypts a packet at once, unless it is large and there are
+ * threads, or one in front of it is a job already. */
 static bool
 is_job(const struct packet *p, uint32_t field)
 {
@@ -180,16 +180,17 @@ post(struct packet *p, uint8_t *place, uint32_t field, size_t size)
 	j->size = size;
 	pipeline_post(p->threads.pipe, PIPELINE_ENCRYPT);
 	p->tx.unencrypted += size;
-	p->tx.fresh += size;
-	if (p->tx.fresh >= PACKET_JOBS_BYTES) {
-		p->tx.fresh = 0;
+	p->tx.since_wake += size;
+	if (p->tx.since_wake >= PACKET_JOBS_BYTES) {
+		p->tx.since_wake = 0;
 		pipeline_kick(p->threads.pipe);
 	}
 }
 
-/* The payload of len bytes stands at place + 5; the rest is filled in. */
+/* Makes a packet around the payload of len bytes at place + 5: header, padding
+ * and tag. It is encrypted at once, or posted. */
 static int
-seal_in_place(struct packet *p, uint8_t *place, size_t len)
+finish_packet(struct packet *p, uint8_t *place, size_t len)
 {
 	struct packet_half *h = &p->half[PACKET_TX];
 	size_t pad = padding_for(h->cipher, len), size;
@@ -239,11 +240,11 @@ put_now(struct packet *p, const uint8_t *payload, size_t len)
 	if ((r = ring_reserve(p, len + PACKET_SLACK, &place)) != 0)
 		return r;
 	memcpy(place + 5, payload, len);
-	return seal_in_place(p, place, len);
+	return finish_packet(p, place, len);
 }
 
 static bool
-may_pass_hold(uint8_t type)
+may_go_during_kex(uint8_t type)
 {
 	return (type <= SSH_MSG_DEBUG) || type == SSH_MSG_EXT_INFO ||
 	    ssh_msg_is_kex(type);
@@ -263,20 +264,22 @@ packet_put(struct packet *p, const struct buf *msg)
 		if ((r = buf_err(&p->tx.recorded)) != 0)
 			return r;
 	}
-	if (!p->tx.hold || may_pass_hold(buf_data(msg)[0]))
+	if (!p->tx.postponing || may_go_during_kex(buf_data(msg)[0]))
 		return put_now(p, buf_data(msg), buf_len(msg));
-	max = p->authenticated ? PACKET_HELD_MAX : PACKET_HELD_MAX_PREAUTH;
-	if (buf_len(&p->tx.held) + buf_len(msg) > max)
+	max = p->authenticated ? PACKET_POSTPONED_MAX :
+				 PACKET_POSTPONED_MAX_PREAUTH;
+	if (buf_len(&p->tx.postponed) + buf_len(msg) > max)
 		return ERR_LIMIT;
-	buf_put_string_buf(&p->tx.held, msg);
-	return buf_err(&p->tx.held);
+	buf_put_string_buf(&p->tx.postponed, msg);
+	return buf_err(&p->tx.postponed);
 }
 
 uint8_t *
 packet_bulk_begin(struct packet *p, size_t max)
 {
 	ENSURE(p->tx.bulk == NULL);
-	if (p->tx.hold || ring_pending(&p->tx.ring) >= packet_tx_room(p) ||
+	if (p->tx.postponing ||
+	    ring_pending(&p->tx.ring) >= packet_tx_room(p) ||
 	    packet_rekey_due(p))
 		return NULL;
 	if (max + PACKET_SLACK > CIPHER_LEN_MAX ||
@@ -300,7 +303,7 @@ packet_bulk_commit(struct packet *p, size_t len)
 	if (p->half[PACKET_TX].zlib != NULL) {
 		int r;
 
-		/* The deflated form goes over the place it came from. */
+		/* The compressed payload replaces the plain one. */
 		buf_reset(&p->tx.plain);
 		r = zstream_deflate(p->half[PACKET_TX].zlib, place + 5, len,
 		    &p->tx.plain);
@@ -313,7 +316,7 @@ packet_bulk_commit(struct packet *p, size_t len)
 			return r;
 		memcpy(place + 5, buf_data(&p->tx.plain), len);
 	}
-	return seal_in_place(p, place, len);
+	return finish_packet(p, place, len);
 }
 
 /* Sends a row of messages that are kept as strings, and empties it. */
@@ -336,14 +339,14 @@ put_all(struct packet *p, struct buf *messages)
 void
 packet_record(struct packet *p, bool on)
 {
-	buf_set_max(&p->tx.recorded, PACKET_HELD_MAX_PREAUTH);
+	buf_set_max(&p->tx.recorded, PACKET_POSTPONED_MAX_PREAUTH);
 	p->tx.recording = on;
 }
 
 int
 packet_replay(struct packet *p)
 {
-	ENSURE(!p->tx.hold);
+	ENSURE(!p->tx.postponing);
 	p->tx.recording = false;
 	return put_all(p, &p->tx.recorded);
 }
@@ -356,10 +359,10 @@ packet_forget(struct packet *p)
 }
 
 int
-packet_hold(struct packet *p, bool hold)
+packet_postpone(struct packet *p, bool on)
 {
-	p->tx.hold = hold;
-	return hold ? 0 : put_all(p, &p->tx.held);
+	p->tx.postponing = on;
+	return on ? 0 : put_all(p, &p->tx.postponed);
 }
 
 size_t
@@ -390,15 +393,16 @@ packet_tx_collect(struct packet *p, bool wait)
 		pipeline_release(pipe, PIPELINE_ENCRYPT);
 	}
 	if (p->tx.unencrypted == 0)
-		p->tx.fresh = 0;
+		p->tx.since_wake = 0;
 }
 
 /*
- * How much can be written. The loop seals as well while there is less than a
- * fair write; the rest is left to the threads, who go on meanwhile.
+ * Bytes at the front of the ring that are encrypted and can be written. While
+ * that is less than a write(2) is worth the loop encrypts too; the rest is
+ * left to the threads, which go on during the write.
  */
 static size_t
-gather_sealed(struct packet *p)
+gather_encrypted(struct packet *p)
 {
 	packet_tx_collect(p, false);
 	while (p->tx.unencrypted > 0 && packet_tx_ready(p) < PACKET_TX_PIECE &&
@@ -425,15 +429,15 @@ fill_iov(const struct packet *p, size_t len, struct iovec iov[2])
 int
 packet_flush(struct packet *p)
 {
-	size_t sealed = gather_sealed(p);
+	size_t ready = gather_encrypted(p);
 	struct iovec iov[2];
 	ssize_t n;
 	int count;
 
 	if (p->tx.err != 0)
 		return p->tx.err;
-	if (sealed > 0) {
-		count = fill_iov(p, sealed, iov);
+	if (ready > 0) {
+		count = fill_iov(p, ready, iov);
 		do
 			n = writev(p->fd_out, iov, count);
 		while (n == -1 && errno == EINTR);
@@ -441,9 +445,9 @@ packet_flush(struct packet *p)
 			return ERR_SYSTEM;
 		if (n > 0)
 			ring_consume(&p->tx.ring, (size_t)n);
-		if (n < (ssize_t)sealed || n >= PACKET_TX_PIECE)
+		if (n < (ssize_t)ready || n >= PACKET_TX_PIECE)
 			packet_pace(p);
-		if (n < (ssize_t)sealed)
+		if (n < (ssize_t)ready)
 			return ERR_AGAIN;
 	}
 	return ring_pending(&p->tx.ring) < packet_tx_room(p) ? 0 : ERR_AGAIN;

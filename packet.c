@@ -54,7 +54,7 @@ packet_free(struct packet *p)
 		zstream_free(p->half[i].zlib);
 	}
 	packet_ring_clear(&p->tx.ring);
-	buf_clear(&p->tx.held);
+	buf_clear(&p->tx.postponed);
 	buf_clear(&p->tx.recorded);
 	buf_clear(&p->tx.plain);
 	buf_clear(&p->rx.plain);
@@ -102,8 +102,8 @@ packet_set_keys(struct packet *p, enum packet_dir dir,
 	struct cipher *c;
 	int r;
 
-	/* Packets in the threads' hands go with the old keys. What arrived
-	 * ahead of this was all sent before the exchange, and is given out. */
+	/* Jobs that encrypt use the old keys and are waited for. There are
+	 * none that decrypt: see threads_may_decrypt() in packet-rx.c. */
 	if (dir == PACKET_TX)
 		packet_tx_collect(p, true);
 	else if (packet_rx_posted(p))
@@ -199,7 +199,7 @@ half_due(const struct packet *p, const struct packet_half *h)
 bool
 packet_rekey_due(const struct packet *p)
 {
-	if (!p->authenticated || p->tx.hold)
+	if (!p->authenticated || p->tx.postponing)
 		return false;
 	if (p->rekey.seconds != 0 &&
 	    seconds_now() - p->rekey.keyed_at >= (time_t)p->rekey.seconds)

@@ -352,7 +352,7 @@ note_reply(void *arg, bool ok, struct rd data)
 
 /* OPEN and requests leave before the peer has said anything. */
 static void
-test_open_on_a_guess(void **state)
+test_open_optimistically(void **state)
 {
 	static const uint32_t guesses[] = { 0, 5 };
 	struct world w;
@@ -381,7 +381,7 @@ test_open_on_a_guess(void **state)
 }
 
 static void
-test_refused_on_a_guess(void **state)
+test_optimistic_is_refused(void **state)
 {
 	struct channel *c;
 	struct world w;
@@ -596,8 +596,8 @@ main(void)
 		cmocka_unit_test(test_close_takes_what_is_there),
 		cmocka_unit_test(test_sink_is_taken_away),
 		cmocka_unit_test(test_sink_is_replaced),
-		cmocka_unit_test(test_open_on_a_guess),
-		cmocka_unit_test(test_refused_on_a_guess),
+		cmocka_unit_test(test_open_optimistically),
+		cmocka_unit_test(test_optimistic_is_refused),
 		cmocka_unit_test(test_requests),
 		cmocka_unit_test(test_cheats),
 		cmocka_unit_test(test_too_many_channels),

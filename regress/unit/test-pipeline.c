@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Packets sealed and opened by threads: the bytes are those of the serial
+ * Packets encrypted and decrypted by threads: the bytes are those of the serial
  * path, in its order, whatever the threads do, while keys change, the
  * process forks, and connections end.
  */
@@ -63,8 +63,8 @@ struct stream {
 	struct packet_keys keys;
 	struct layout v[PACKETS];
 	size_t size;		    /* bytes used */
-	uint8_t *plain, *sealed;    /* AREA bytes each */
-	struct cipher *sealer, *opener;
+	uint8_t *plain, *encrypted;    /* AREA bytes each */
+	struct cipher *enc, *dec;
 };
 
 static void
@@ -80,9 +80,10 @@ make_keys(struct packet_keys *k, size_t suite)
 }
 
 static void
-make_cipher(struct cipher **c, const struct packet_keys *k, bool seal)
+make_cipher(struct cipher **c, const struct packet_keys *k, bool encrypts)
 {
-	assert_int_equal(cipher_new(c, k->cipher, k->mac, seal, k->key, k->iv,
+	assert_int_equal(cipher_new(c, k->cipher, k->mac, encrypts, k->key,
+			     k->iv,
 			     k->mac_key),
 	    0);
 }
@@ -95,42 +96,42 @@ make_stream(struct stream *s, size_t suite)
 	size_t at = 0;
 
 	make_keys(&s->keys, suite);
-	make_cipher(&s->sealer, &s->keys, true);
-	make_cipher(&s->opener, &s->keys, false);
+	make_cipher(&s->enc, &s->keys, true);
+	make_cipher(&s->dec, &s->keys, false);
 	s->plain = malloc(AREA);
-	s->sealed = malloc(AREA);
+	s->encrypted = malloc(AREA);
 	assert_non_null(s->plain);
-	assert_non_null(s->sealed);
+	assert_non_null(s->encrypted);
 	rand_bytes(s->plain, AREA);
 	for (size_t i = 0; i < PACKETS; i++) {
 		uint32_t most = rand_uniform(4) == 0 ? 2000 : 32;
 		uint32_t len = 16 * (1 + rand_uniform(most));
 
-		if (!cipher_length_apart(s->sealer))
+		if (!cipher_length_apart(s->enc))
 			len -= 4;
 		s->v[i] = (struct layout){ pos, at, len };
 		wire_put_u32(s->plain + at, len);
-		at += 4 + len + cipher_tag_len(s->sealer);
+		at += 4 + len + cipher_tag_len(s->enc);
 		assert_true(at < AREA);
 		pos.seqnr++;
 		pos.packet++;
-		pos.block += cipher_blocks(s->sealer, len);
+		pos.block += cipher_blocks(s->enc, len);
 	}
 	s->size = at;
-	memcpy(s->sealed, s->plain, at);
+	memcpy(s->encrypted, s->plain, at);
 	for (size_t i = 0; i < PACKETS; i++)
-		assert_int_equal(cipher_encrypt(s->sealer, &s->v[i].pos,
-				     s->sealed + s->v[i].at, s->v[i].len),
+		assert_int_equal(cipher_encrypt(s->enc, &s->v[i].pos,
+				     s->encrypted + s->v[i].at, s->v[i].len),
 		    0);
 }
 
 static void
 free_stream(struct stream *s)
 {
-	cipher_free(s->sealer);
-	cipher_free(s->opener);
+	cipher_free(s->enc);
+	cipher_free(s->dec);
 	free(s->plain);
-	free(s->sealed);
+	free(s->encrypted);
 }
 
 static void
@@ -165,7 +166,7 @@ push_through(struct pipeline *pl, enum pipeline_dir dir,
 			if (dir == PIPELINE_DECRYPT) {
 				assert_int_equal(
 				    cipher_decrypt_length(
-					s->opener, &l->pos, area + l->at, &len),
+					s->dec, &l->pos, area + l->at, &len),
 				    0);
 				assert_int_equal(len, l->len);
 			}
@@ -194,7 +195,7 @@ static void
 check_same_bytes(const struct stream *s, size_t threads)
 {
 	struct pipeline *pl = pipeline_new(no_wake, NULL);
-	size_t tag = cipher_tag_len(s->sealer);
+	size_t tag = cipher_tag_len(s->enc);
 	uint8_t *area = malloc(AREA);
 
 	assert_non_null(pl);
@@ -206,18 +207,18 @@ check_same_bytes(const struct stream *s, size_t threads)
 		    s->keys.mac_key);
 	memcpy(area, s->plain, s->size);
 	push_through(pl, PIPELINE_ENCRYPT, s, area);
-	assert_memory_equal(area, s->sealed, s->size);
+	assert_memory_equal(area, s->encrypted, s->size);
 	push_through(pl, PIPELINE_DECRYPT, s, area);
 	for (size_t i = 0; i < PACKETS; i++)
 		assert_memory_equal(area + s->v[i].at + 4,
 		    s->plain + s->v[i].at + 4, s->v[i].len);
 	/* One that was tampered with, and no other. */
-	memcpy(area, s->sealed, s->size);
+	memcpy(area, s->encrypted, s->size);
 	area[s->v[1].at + 4 + s->v[1].len + tag - 1] ^= 1;
 	for (size_t i = 0; i < 3; i++) {
 		uint32_t len;
 
-		assert_int_equal(cipher_decrypt_length(s->opener, &s->v[i].pos,
+		assert_int_equal(cipher_decrypt_length(s->dec, &s->v[i].pos,
 				     area + s->v[i].at, &len),
 		    0);
 		post(pl, PIPELINE_DECRYPT, &s->v[i], area);
@@ -462,11 +463,11 @@ exchange(struct pair *t, struct packet *p, uint8_t type)
 {
 	if (p == t->a) {
 		assert_int_equal(type, SSH_MSG_KEXINIT);
-		assert_int_equal(packet_hold(t->a, true), 0);
+		assert_int_equal(packet_postpone(t->a, true), 0);
 		put(t->a, SSH_MSG_KEXINIT, "", 0);
 		put(t->a, SSH_MSG_NEWKEYS, "", 0);
 		rekey(t->a, PACKET_TX, &next_keys);
-		assert_int_equal(packet_hold(t->a, false), 0);
+		assert_int_equal(packet_postpone(t->a, false), 0);
 		for (int i = 0; i < 20; i++)
 			send_numbered(t);
 	} else if (type == SSH_MSG_KEXINIT) {
@@ -475,7 +476,7 @@ exchange(struct pair *t, struct packet *p, uint8_t type)
 		assert_int_equal(type, SSH_MSG_NEWKEYS);
 		rekey(t->b, PACKET_RX, &next_keys);
 		packet_set_expect(t->b, PACKET_EXPECT_ANY);
-		assert_int_equal(packet_hold(t->b, false), 0);
+		assert_int_equal(packet_postpone(t->b, false), 0);
 		rekeys++;
 	}
 }
@@ -503,7 +504,8 @@ test_rekey_under_load(void **state)
 				make_keys(&next_keys,
 				    rand_uniform(ARRAY_LEN(suites)));
 				put(pair.b, SSH_MSG_KEXINIT, "", 0);
-				assert_int_equal(packet_hold(pair.b, true), 0);
+				assert_int_equal(packet_postpone(pair.b,
+						     true), 0);
 				asked++;
 			}
 			turn(&pair, exchange);
@@ -594,7 +596,7 @@ test_last_packet(void **state)
 
 /* What was given to threads is not forgotten when these stop. */
 static void
-test_stop_with_opened(void **state)
+test_stop_with_decrypted(void **state)
 {
 	struct pair t;
 	struct rd r;
@@ -869,7 +871,7 @@ main(void)
 		cmocka_unit_test(test_rekey_under_load),
 		cmocka_unit_test(test_start_and_stop),
 		cmocka_unit_test(test_last_packet),
-		cmocka_unit_test(test_stop_with_opened),
+		cmocka_unit_test(test_stop_with_decrypted),
 		cmocka_unit_test(test_end_of_input),
 		cmocka_unit_test(test_early_end),
 		cmocka_unit_test(test_fork),
