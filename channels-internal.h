@@ -18,12 +18,12 @@ enum {
 	CHANNEL_FILTER_ROOM = 64,     /* bytes a filter may add */
 	CHANNEL_SEND_MAX = 64 * 1024, /* bytes queued by channel_send_data */
 	CHANNEL_TURN_MAX = 4 * 1024 * 1024, /* bytes read in a loop turn */
-	CHANNEL_SAMPLE_MS = 20,	      /* the kernel is asked at most so often */
+	CHANNEL_SAMPLE_MS = 20,	      /* between samples from the kernel */
 };
 
 enum channel_state {
-	CHANNEL_OPENING,  /* we asked */
-	CHANNEL_INCOMING, /* the peer asked, and has no answer yet */
+	CHANNEL_OPENING,  /* our OPEN is sent, and has no answer yet */
+	CHANNEL_INCOMING, /* the peer's OPEN arrived, and has no answer yet */
 	CHANNEL_OPEN,
 	CHANNEL_DEAD, /* to be freed at the end of the turn */
 };
@@ -91,7 +91,7 @@ struct channel {
 	struct channels *chs;
 	uint32_t id, peer_id;
 	enum channel_state state;
-	bool optimistic; /* open on a guess: the confirmation is to come */
+	bool optimistic; /* used as open before its confirmation arrived */
 	char type[CHANNEL_TYPE_MAX];
 	const struct channel_ops *ops;
 	void *arg;
@@ -129,7 +129,7 @@ struct named_global {
 	void *arg;
 };
 
-/* What is the case from one turn to the next. */
+/* What the channels wait for between two turns. */
 struct channels_waits {
 	bool window, source, sink, own_window;
 };
@@ -153,7 +153,7 @@ struct channels {
 	uint32_t rcvbuf;	/* last samples */
 	uint64_t rtt_us;
 	uint64_t sampled_ms;
-	uint64_t asked_us;	/* channels_measure_path(): the last question */
+	uint64_t asked_us;	/* channels_measure_path(): the last request */
 	uint64_t answer_us;	/* the quickest answer; 0: none yet */
 	unsigned answers;
 	uint64_t tx_blocked; /* packets that had to wait in this turn */
@@ -202,8 +202,8 @@ bool channel_widen(struct channel *c, uint32_t more) must_check;
 uint64_t channels_offered(const struct channels *chs);
 int channel_adjust_window(struct channel *c) must_check;
 
-/* channels-times.c: what a turn begins with is the end of a wait, and it ends
- * with the reasons of the next one. */
+/* channels-times.c. count_time, at the beginning of a turn, counts the time
+ * since the last one for the reasons that note_waits found at its end. */
 void channels_count_time(struct channels *chs);
 void channels_note_waits(struct channels *chs);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* The ends of channels: from sources into packets, from packets to sinks. */
+/* Sources and sinks of channels: what is read goes into packets, and what
+ * arrives is written. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -123,7 +124,7 @@ on_sink_ready(void *arg, int fd, int events)
 			    c->sink[i].blocks ? SINK_WRITE_MAX : SIZE_MAX);
 }
 
-/* Nobody takes what waits: for the peer's window it is as if it were gone. */
+/* What waits for this sink is thrown away, and counts as consumed. */
 static void
 drop_queue(struct channel *c, struct sink *s)
 {
@@ -169,7 +170,8 @@ set_sink(struct channel *c, struct sink *out, int fd)
 	out->watch = NULL;
 	out->broken = false;
 	if (fd == -1) {
-		/* The queue of data may be that of an in-process end. */
+		/* The queue for data belongs to struct channel_io, if there
+		 * is one. */
 		if (c->io == NULL || out != &c->sink[0])
 			drop_queue(c, out);
 		return;
@@ -368,8 +370,8 @@ pump_source(struct channel *c, int which, bool *moved)
 	    ((size_t)n < max && !channel_closes(c)))
 		s->ready = false;
 	if (n <= 0) {
-		/* Closing does not wait for what others, who hold the far
-		 * end, may write some day. */
+		/* Others may have the far end open, and write to it some day:
+		 * CLOSE does not wait for that. */
 		if (n != ERR_AGAIN || channel_closes(c))
 			drop_source(c, s);
 		return packet_bulk_commit(c->chs->packet, 0);

@@ -232,8 +232,9 @@ on_data(struct channels *chs, struct rd r, bool extended)
 		return c == NULL ? ERR_PROTOCOL : err;
 	if (c->state != CHANNEL_OPEN || channel_got_eof(c))
 		return ERR_PROTOCOL;
-	/* Written ahead of an answer that was no: to be ignored, RFC 4254
-	 * section 5.2, so that the reason is what the user sees. */
+	/* Sent optimistically behind a request that we refused. It is thrown
+	 * away instead of ending the connection, so that the user sees the
+	 * reason for the refusal. */
 	if (c->window.max == 0)
 		return 0;
 	if (data.len > UINT32_MAX ||

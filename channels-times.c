@@ -17,10 +17,11 @@ waits_for_window(const struct channel *c)
 }
 
 static bool
-holds_peer_up(const struct channel *c)
+keeps_peer_waiting(const struct channel *c)
 {
 	return c->state == CHANNEL_OPEN && c->window.max > 0 &&
-	    !channel_got_eof(c) && c->window.left < c->max_packet && c->sink[0].queue.len == 0;
+	    !channel_got_eof(c) && c->window.left < c->max_packet &&
+	    c->sink[0].queue.len == 0;
 }
 
 static bool
@@ -67,7 +68,8 @@ channels_note_waits(struct channels *chs)
 		chs->was.window = chs->was.window || waits_for_window(c);
 		chs->was.sink = chs->was.sink ||
 		    c->sink[0].queue.len > 0;
-		chs->was.own_window = chs->was.own_window || holds_peer_up(c);
+		chs->was.own_window = chs->was.own_window ||
+		    keeps_peer_waiting(c);
 	}
 	chs->was.source = open > 0;
 }

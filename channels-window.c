@@ -66,8 +66,8 @@ sample_path(struct channels *chs)
 	}
 }
 
-/* The quickest counts: the first may wait for the server to begin, and behind
- * data all of them do. */
+/* The quickest answer counts: the first one may wait until the server has
+ * started, and all of them wait behind data. */
 static void
 on_answer(void *arg, bool ok, struct rd data)
 {

@@ -7,8 +7,8 @@
  *
  * A channel's bytes come from a source and go to a sink: descriptors, or a
  * struct channel_io for kinds that live in this process. Sources are read
- * straight into the packet's place, sinks are written straight from the
- * input buffer; only what a sink does not take is copied and kept.
+ * straight into the packet, sinks are written straight from the input buffer;
+ * only what a sink does not take is copied and kept.
  *
  * Threads: loop thread only.
  */
@@ -78,7 +78,7 @@ struct channel_ops {
 	 * (at most cap) is returned. NULL: none. For escapes on a tty. */
 	size_t (*filter)(void *arg, struct channel *c, uint8_t *p, size_t len,
 	    size_t cap);
-	/* All sources are at their end, EOF goes out now. */
+	/* All sources have ended, and EOF was sent. */
 	void (*source_end)(void *arg, struct channel *c);
 	/* A sink (ext 0 or CHANNEL_EXT_STDERR) failed with this errno; data
 	 * for it is thrown away from now on. */
@@ -86,11 +86,11 @@ struct channel_ops {
 	    int error);
 };
 
-/* In-process ends. read: bytes > 0, 0 at the end, ERR_AGAIN. write: bytes
- * taken (may be fewer), ERR_AGAIN, or an error: the sink is broken. Call
- * channel_wake() when ERR_AGAIN is over. Only data is for them; stderr
- * (CHANNEL_EXT_STDERR) goes to the sink of channel_set_fds(), which is called
- * before. */
+/* A source and sink in this process. read: bytes > 0, 0 at the end, ERR_AGAIN.
+ * write: bytes taken (may be fewer), ERR_AGAIN, or an error: the sink is
+ * broken. Call channel_wake() when ERR_AGAIN is over. It takes data only;
+ * stderr (CHANNEL_EXT_STDERR) goes to the sink of channel_set_fds(), which is
+ * called before. */
 struct channel_io {
 	ssize_t (*read)(void *arg, uint8_t *p, size_t max);
 	ssize_t (*write)(void *arg, uint32_t ext, const uint8_t *p,
@@ -139,8 +139,9 @@ int channel_open(struct channel **out, struct channels *chs, const char *type,
 
 /* Goes on as if the peer had confirmed with this number for the channel, so
  * that requests can follow at once; opened() is called now and not again.
- * Data waits for the real confirmation, but what channel_send_early() sends. If that has another number, the
- * requests went astray, and the connection ends with ERR_PROTOCOL. */
+ * Data waits for the real confirmation, except what channel_send_early()
+ * sends. If that has another number, the requests went to no channel or a
+ * wrong one, and the connection ends with ERR_PROTOCOL. */
 void channel_open_optimistically(struct channel *c, uint32_t peer_id);
 
 /* A little data behind the requests on an optimistic channel, for peers known
@@ -166,10 +167,10 @@ int channels_global_request(struct channels *chs, const char *name,
 
 /* Messages 80-127. */
 int channels_input(struct channels *chs, struct rd payload) must_check;
-/* The connection is gone, and nothing can be sent: what the peer said last is
- * as if it had closed all channels. They end when their sinks have what
- * arrived; called each turn in place of channels_turn() until it says 0, the
- * channels that are left. */
+/* The connection is gone, and nothing can be sent: all channels count as
+ * closed by the peer, and end when their sinks have what arrived. Called each
+ * turn instead of channels_turn() until the number of channels that are left,
+ * which it returns, is 0. */
 size_t channels_settle(struct channels *chs);
 /* There was a channel, and the peer has closed all that there are. */
 bool channels_complete(const struct channels *chs);
@@ -177,10 +178,10 @@ bool channels_complete(const struct channels *chs);
  * to sinks, sends window adjusts. True: there is more to do right now. */
 int channels_turn(struct channels *chs, bool *more) must_check;
 
-/* Ends of a channel. -1 = none. source feeds CHANNEL_DATA, ext_source feeds
- * stderr data (server); sink takes data, ext_sink stderr data (client).
- * Without a sink data is thrown away, also what waited for one that was there
- * before. Descriptors are borrowed. */
+/* Sources and sinks of a channel; -1 = none. source feeds CHANNEL_DATA,
+ * ext_source feeds stderr data (server); sink takes data, ext_sink stderr data
+ * (client). Without a sink data is thrown away, also what waited for an earlier
+ * one. Descriptors are borrowed. */
 void channel_set_fds(struct channel *c, int source, int sink, int ext_source,
     int ext_sink);
 void channel_set_io(struct channel *c, const struct channel_io *io, void *arg);
@@ -194,18 +195,18 @@ void channel_grant_window(struct channel *c, uint32_t window);
 /* Use. request's done as for global requests. */
 int channel_request(struct channel *c, const char *name,
     const struct buf *data, channels_reply_fn done, void *arg) must_check;
-/* Small data from memory, queued behind nothing but the window. */
+/* Small data from memory; it waits for the window only. */
 int channel_send_data(struct channel *c, uint32_t ext, const void *p,
     size_t len) must_check;
 /* No more input from the source; EOF when all is sent. */
 void channel_end_source(struct channel *c);
-/* CLOSE as soon as what the sources hold by now was sent (drain), or at once. */
+/* CLOSE when what the sources hold by now was sent (drain), or at once. */
 void channel_close(struct channel *c, bool drain);
-/* While held, no CLOSE goes out, for there is something to be said before it
- * (an exit status): not even as the answer to the peer's. */
+/* While held, no CLOSE is sent, not even as the answer to the peer's: the kind
+ * has a message to send before it (an exit status). */
 void channel_hold_close(struct channel *c, bool hold);
 
-/* The connection rests: gives memory back that only a transfer needs. */
+/* The connection idles: frees memory that only a transfer needs. */
 void channels_trim(struct channels *chs);
 
 /* Ask. */
@@ -215,19 +216,20 @@ uint32_t channel_peer_window_top(const struct channel *c);
 /* One line a channel, for ~# */
 void channels_describe(const struct channels *chs, struct buf *out);
 
-/* Do windows follow the path (the beginning), or stay as they were offered? */
+/* Whether windows follow the path (at first), or stay as they were offered. */
 void channels_set_dynamic(struct channels *chs, bool dynamic);
-/* The peer's sender pays for a window that is wider than its path (OpenSSH's:
- * what does not get away it keeps in a buffer that it moves as a whole). */
+/* A window that is wider than the path is a cost to the peer's sender (what
+ * OpenSSH's cannot send yet it keeps in a buffer that it moves as a whole). */
 void channels_set_exact_windows(struct channels *chs, bool exact);
 /* The connection is not a TCP socket of ours (a proxy, a jump host), so the
- * kernel cannot tell how far the peer is: the peer is asked, three times. */
+ * kernel does not know the round trip time: it is measured with three global
+ * requests. */
 int channels_measure_path(struct channels *chs) must_check;
 
 /* Milliseconds of the connection in which there were channels, and what they
  * waited for. Sending: first the network (the kernel has what it could not
- * send yet), else the peer's window, else the source. Receiving: own sinks, else own windows,
- * which were used up while the peer had not heard of more. */
+ * send yet), else the peer's window, else the source. Receiving: own sinks,
+ * else own windows, which were used up while the peer was not told of more. */
 struct channels_times {
 	uint64_t total_ms;
 	uint64_t window_ms, network_ms, source_ms;

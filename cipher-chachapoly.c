@@ -127,7 +127,7 @@ poly1305(struct chachapoly *s, const uint8_t *key, const uint8_t *p,
 }
 
 static int
-seal(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
+encrypt_packet(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
     uint32_t len)
 {
 	struct chachapoly *s = c->state;
@@ -144,7 +144,7 @@ seal(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
 
 /* The ciphertext stays, for it is authenticated later. */
 static int
-open_length(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
+decrypt_length(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
     uint32_t *len)
 {
 	struct chachapoly *s = c->state;
@@ -156,7 +156,7 @@ open_length(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
 }
 
 static int
-open_packet(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
+decrypt_packet(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
     uint32_t len)
 {
 	struct chachapoly *s = c->state;
@@ -181,7 +181,7 @@ const struct cipher_ops cipher_chachapoly = {
 	.algorithm = "ChaCha20",
 	.start = start,
 	.stop = stop,
-	.seal = seal,
-	.open_length = open_length,
-	.open = open_packet,
+	.encrypt = encrypt_packet,
+	.decrypt_length = decrypt_length,
+	.decrypt = decrypt_packet,
 };

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Keystream of AES in counter mode that threads make ahead, in a ring of
+ * Keystream of AES in counter mode that threads precompute, in a ring of
  * chunks; the loop thread only applies it. Included by cipher-ctr*.c and
  * their test.
  *
- * The positions asked for must not go back: what was passed is gone. Whoever
- * asks for something that is not in the ring is told so, and enciphers it
- * himself; so the ring is never what makes a packet right or wrong.
+ * Precomputed keystream is only a cache: on a miss the loop encrypts directly,
+ * so the cache cannot affect correctness. Positions should only grow, as the
+ * keystream in front of the last one is gone.
  *
  * Threads: loop thread only.
  */
@@ -46,13 +46,13 @@ int ctr_keystream_new(struct ctr_keystream **out, const EVP_CIPHER_CTX *model,
 /* Ends the threads and wipes all keystream. */
 void ctr_keystream_free(struct ctr_keystream *a);
 size_t ctr_keystream_threads(const struct ctr_keystream *a); /* that run now */
-/* Applies len bytes, whole blocks, from block on, and waits for what is being
- * made. The bytes done; the rest is not in the ring. */
+/* Applies len bytes, whole blocks, from block on, and waits for chunks that a
+ * thread is at work on. The bytes done; the rest is not in the ring. */
 size_t ctr_keystream_apply(struct ctr_keystream *a, uint64_t block, uint8_t *p,
     size_t len);
-/* Measures, in some 10 us, whether enciphering takes this CPU so much
- * longer than applying keystream that others can do the loop a favour. */
-bool ctr_keystream_may_pay(EVP_CIPHER_CTX *ctx);
+/* Measures, in some 10 us: true if encrypting takes this CPU so much longer
+ * than applying precomputed keystream that threads can relieve the loop. */
+bool ctr_keystream_measure(EVP_CIPHER_CTX *ctx);
 /* For tests: the ring's memory, which is wiped and then passed to the hook
  * before it is freed. */
 extern void (*ctr_keystream_wiped_hook)(const uint8_t *bytes, size_t len);

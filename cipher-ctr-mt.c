@@ -19,13 +19,13 @@ struct ctr_keystream {
 	struct ring *ring; /* of struct chunk */
 	struct worker_pool *pool;
 	uint8_t *bytes; /* of all chunks; secret */
-	size_t places;
+	size_t slots;
 	size_t posted;	    /* chunks, in all */
 	uint64_t base;	    /* block at which the oldest chunk begins */
-	size_t untold;	    /* chunks posted since the threads were told */
+	size_t since_wake;	    /* chunks posted since threads were woken */
 };
 
-/* A place of the ring. */
+/* A slot of the ring. */
 struct chunk {
 	struct ctr_keystream *of;
 	uint64_t block;
@@ -35,7 +35,7 @@ struct chunk {
 
 void (*ctr_keystream_wiped_hook)(const uint8_t *bytes, size_t len);
 
-/* ---- in the threads ------------------------------------------------------- */
+/* ---- in the threads ---------------------------------------------------- */
 
 static void
 fill(void *job, void **local)
@@ -64,10 +64,10 @@ end(void *local)
 static void
 no_wake(void *arg)
 {
-	(void)arg; /* the loop lends a hand rather than sleep */
+	(void)arg; /* the loop never sleeps until a chunk is done */
 }
 
-/* ---- life ----------------------------------------------------------------- */
+/* ---- life -------------------------------------------------------------- */
 
 static void
 post(struct ctr_keystream *a)
@@ -77,11 +77,11 @@ post(struct ctr_keystream *a)
 	ENSURE(c != NULL);
 	c->of = a;
 	c->block = a->base + ring_pending(a->ring) * CTR_CHUNK_BLOCKS;
-	c->bytes = a->bytes + a->posted++ % a->places * CTR_CHUNK;
+	c->bytes = a->bytes + a->posted++ % a->slots * CTR_CHUNK;
 	ring_post(a->ring);
 	/* Waking them costs a system call. */
-	if (++a->untold >= a->places / 4) {
-		a->untold = 0;
+	if (++a->since_wake >= a->slots / 4) {
+		a->since_wake = 0;
 		worker_kick(a->pool);
 	}
 }
@@ -102,11 +102,11 @@ ctr_keystream_new(struct ctr_keystream **out, const EVP_CIPHER_CTX *model,
 		return ERR_NOMEM;
 	a->start = start;
 	a->base = block;
-	a->places = CTR_CHUNKS_MIN;
-	while (a->places < 2 * threads)
-		a->places *= 2;
-	a->bytes = malloc(a->places * CTR_CHUNK);
-	a->ring = ring_new(a->places, sizeof(struct chunk));
+	a->slots = CTR_CHUNKS_MIN;
+	while (a->slots < 2 * threads)
+		a->slots *= 2;
+	a->bytes = malloc(a->slots * CTR_CHUNK);
+	a->ring = ring_new(a->slots, sizeof(struct chunk));
 	a->model = EVP_CIPHER_CTX_new();
 	if (a->bytes != NULL && a->ring != NULL && a->model != NULL &&
 	    EVP_CIPHER_CTX_copy(a->model, model) == 1) {
@@ -117,7 +117,7 @@ ctr_keystream_new(struct ctr_keystream **out, const EVP_CIPHER_CTX *model,
 		ctr_keystream_free(a);
 		return r;
 	}
-	for (size_t i = 0; i < a->places; i++)
+	for (size_t i = 0; i < a->slots; i++)
 		post(a);
 	*out = a;
 	return 0;
@@ -130,10 +130,10 @@ ctr_keystream_free(struct ctr_keystream *a)
 		return;
 	worker_stop(a->pool);
 	if (a->bytes != NULL) {
-		explicit_bzero(a->bytes, a->places * CTR_CHUNK);
+		explicit_bzero(a->bytes, a->slots * CTR_CHUNK);
 		if (ctr_keystream_wiped_hook != NULL)
 			ctr_keystream_wiped_hook(
-			    a->bytes, a->places * CTR_CHUNK);
+			    a->bytes, a->slots * CTR_CHUNK);
 		free(a->bytes);
 	}
 	ring_free(a->ring);
@@ -147,7 +147,7 @@ ctr_keystream_threads(const struct ctr_keystream *a)
 	return worker_count(a->pool);
 }
 
-/* ---- in the loop ---------------------------------------------------------- */
+/* ---- in the loop ------------------------------------------------------- */
 
 /* As wide as every x86-64 and ARMv8 has it; more does not help, since the
  * keystream comes from another core's cache. */
@@ -183,7 +183,7 @@ ctr_keystream_apply(
 	struct chunk *c;
 
 	ENSURE(len % CTR_BLOCK == 0);
-	if (block - a->base >= a->places * CTR_CHUNK_BLOCKS)
+	if (block - a->base >= a->slots * CTR_CHUNK_BLOCKS)
 		return 0;
 	while (done < len) {
 		c = worker_wait(a->pool, a->ring);
@@ -202,10 +202,10 @@ ctr_keystream_apply(
 	return done;
 }
 
-/* ---- is it worth it? ------------------------------------------------------ */
+/* ---- is it worth it? --------------------------------------------------- */
 
 bool
-ctr_keystream_may_pay(EVP_CIPHER_CTX *ctx)
+ctr_keystream_measure(EVP_CIPHER_CTX *ctx)
 {
 	enum { ROUNDS = 5, PACKET = 32 * 1024 };
 	double aes = 1e9, xor = 1e9, t0, t1, t2;

@@ -2,7 +2,7 @@
 /*
  * AES in counter mode (RFC 4344 section 4) with a MAC: over the ciphertext
  * and the length in clear (-etm), or over the plain packet, which is then
- * enciphered from its length on.
+ * encrypted from its length on.
  */
 #include <stdlib.h>
 
@@ -46,7 +46,7 @@ start(struct cipher *c, const uint8_t *key, const uint8_t *iv)
 	s->start.low = wire_get_u64(iv + 8);
 	aes = EVP_CIPHER_fetch(NULL, c->alg->ops->algorithm, NULL);
 	s->ctx = EVP_CIPHER_CTX_new();
-	/* Counter mode only ever enciphers. */
+	/* Counter mode only ever encrypts. */
 	if (aes != NULL && s->ctx != NULL &&
 	    EVP_EncryptInit_ex2(s->ctx, aes, key, iv, NULL) == 1)
 		r = 0;
@@ -84,7 +84,7 @@ apply(struct ctr *s, uint64_t block, uint8_t *p, size_t len)
 }
 
 static int
-seal(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
+encrypt_packet(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
     uint32_t len)
 {
 	uint8_t *tag = pkt + 4 + len;
@@ -103,7 +103,7 @@ seal(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
 }
 
 static int
-open_length(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
+decrypt_length(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
     uint32_t *len)
 {
 	int r = 0;
@@ -115,7 +115,7 @@ open_length(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
 }
 
 static int
-open_packet(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
+decrypt_packet(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
     uint32_t len)
 {
 	int r;
@@ -126,7 +126,7 @@ open_packet(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
 			r = apply(c->state, pos->block, pkt + 4, len);
 		return r;
 	}
-	/* The first block is plain already: open_length() has been there. */
+	/* decrypt_length() has decrypted the first block. */
 	r = apply(c->state, pos->block + 1, pkt + CTR_BLOCK,
 	    4 + len - CTR_BLOCK);
 	if (r == 0)
@@ -139,7 +139,8 @@ keystream_start(struct cipher *c, uint64_t block, size_t threads)
 {
 	struct ctr *s = c->state;
 
-	return ctr_keystream_new(&s->keystream, s->ctx, s->start, block, threads);
+	return ctr_keystream_new(&s->keystream, s->ctx, s->start, block,
+	    threads);
 }
 
 static void
@@ -160,25 +161,25 @@ keystream_threads(const struct cipher *c)
 }
 
 static bool
-keystream_may_pay(struct cipher *c)
+keystream_measure(struct cipher *c)
 {
 	struct ctr *s = c->state;
 
-	return ctr_keystream_may_pay(s->ctx);
+	return ctr_keystream_measure(s->ctx);
 }
 
-static const struct cipher_keystream_ops keystream_ops = { keystream_start, keystream_stop,
-	keystream_threads, keystream_may_pay };
+static const struct cipher_keystream_ops keystream_ops = { keystream_start,
+	keystream_stop, keystream_threads, keystream_measure };
 
 #define CTR(bits)                                                             \
 	const struct cipher_ops cipher_aes##bits##_ctr = {                    \
 		.algorithm = "AES-" #bits "-CTR",                             \
 		.start = start,                                               \
 		.stop = stop,                                                 \
-		.seal = seal,                                                 \
-		.open_length = open_length,                                   \
-		.open = open_packet,                                          \
-		.keystream = &keystream_ops,                                          \
+		.encrypt = encrypt_packet,                                    \
+		.decrypt_length = decrypt_length,                             \
+		.decrypt = decrypt_packet,                                    \
+		.keystream = &keystream_ops,                                  \
 	}
 
 CTR(128);

@@ -45,7 +45,7 @@ start(struct cipher *c, const uint8_t *key, const uint8_t *iv)
 	aes = EVP_CIPHER_fetch(NULL, c->alg->ops->algorithm, NULL);
 	g->ctx = EVP_CIPHER_CTX_new();
 	if (aes != NULL && g->ctx != NULL &&
-	    EVP_CipherInit_ex2(g->ctx, aes, key, iv, c->seal, NULL) == 1)
+	    EVP_CipherInit_ex2(g->ctx, aes, key, iv, c->encrypts, NULL) == 1)
 		r = 0;
 	EVP_CIPHER_free(aes);
 	return r;
@@ -65,7 +65,7 @@ begin(struct gcm *g, const struct cipher_pos *pos, const uint8_t *pkt)
 }
 
 static int
-seal(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
+encrypt_packet(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
     uint32_t len)
 {
 	struct gcm *g = c->state;
@@ -82,7 +82,7 @@ seal(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
 }
 
 static int
-open_packet(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
+decrypt_packet(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
     uint32_t len)
 {
 	struct gcm *g = c->state;
@@ -102,9 +102,9 @@ open_packet(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
 		.algorithm = "AES-" #bits "-GCM",                             \
 		.start = start,                                               \
 		.stop = stop,                                                 \
-		.seal = seal,                                                 \
-		.open_length = cipher_clear_length,                                   \
-		.open = open_packet,                                          \
+		.encrypt = encrypt_packet,                                    \
+		.decrypt_length = cipher_clear_length,                        \
+		.decrypt = decrypt_packet,                                    \
 	}
 
 GCM(128);

@@ -14,37 +14,37 @@ struct cipher {
 	const struct cipher_alg *alg;
 	const struct mac_alg *mac_alg; /* NULL with an AEAD */
 	struct mac *mac;	       /* owned; NULL with an AEAD */
-	bool seal;
+	bool encrypts;
 	size_t tag_len; /* bytes */
 	bool length_apart;
 	void *state; /* owned: the construction's */
 };
 
-/* Keystream made ahead, see cipher.h. */
+/* Precomputed keystream, see cipher.h. */
 struct cipher_keystream_ops {
 	int (*start)(struct cipher *c, uint64_t block, size_t threads);
 	void (*stop)(struct cipher *c);
 	size_t (*threads)(const struct cipher *c);
-	bool (*may_pay)(struct cipher *c);
+	bool (*measure)(struct cipher *c);
 };
 
 struct cipher_ops {
 	const char *algorithm; /* its name in OpenSSL */
 	int (*start)(struct cipher *c, const uint8_t *key, const uint8_t *iv);
 	void (*stop)(void *state); /* wipes; NULL is fine */
-	int (*seal)(struct cipher *c, const struct cipher_pos *pos,
+	int (*encrypt)(struct cipher *c, const struct cipher_pos *pos,
 	    uint8_t *pkt, uint32_t len);
-	int (*open_length)(struct cipher *c, const struct cipher_pos *pos,
+	int (*decrypt_length)(struct cipher *c, const struct cipher_pos *pos,
 	    uint8_t *pkt, uint32_t *len);
-	int (*open)(struct cipher *c, const struct cipher_pos *pos,
+	int (*decrypt)(struct cipher *c, const struct cipher_pos *pos,
 	    uint8_t *pkt, uint32_t len);
 	const struct cipher_keystream_ops *keystream; /* NULL: not this one */
 };
 
-/* An open_length for lengths that are sent in clear. */
+/* A decrypt_length for lengths that are sent in clear. */
 int cipher_clear_length(struct cipher *c, const struct cipher_pos *pos,
     uint8_t *pkt, uint32_t *len);
-/* An open for a MAC over all of pkt as it stands: 0 or ERR_MAC. */
+/* Checks a MAC over all of pkt as it stands: 0 or ERR_MAC. */
 int cipher_check_mac(struct cipher *c, const struct cipher_pos *pos,
     uint8_t *pkt, uint32_t len);
 

@@ -22,7 +22,7 @@ stop(void *state)
 }
 
 static int
-seal(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
+encrypt_packet(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
     uint32_t len)
 {
 	return mac_compute(c->mac, pos->seqnr, pkt, 4 + len, pkt + 4 + len);
@@ -32,7 +32,7 @@ const struct cipher_ops cipher_none = {
 	.algorithm = "none",
 	.start = start,
 	.stop = stop,
-	.seal = seal,
-	.open_length = cipher_clear_length,
-	.open = cipher_check_mac,
+	.encrypt = encrypt_packet,
+	.decrypt_length = cipher_clear_length,
+	.decrypt = cipher_check_mac,
 };

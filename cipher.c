@@ -20,7 +20,7 @@ static const struct cipher_alg algs[] = {
 	{ "aes256-ctr", 32, 16, 16, 0, true, &cipher_aes256_ctr },
 };
 
-/* Not a cipher that anybody can choose: it is asked for by other means. */
+/* Cannot be chosen as a cipher; NoneEnabled and NoneSwitch ask for it. */
 static const struct cipher_alg none = { "none", 0, 0, 8, 0, true,
 	&cipher_none };
 
@@ -66,7 +66,7 @@ cipher_default_list(void)
 
 int
 cipher_new(struct cipher **out, const struct cipher_alg *alg,
-    const struct mac_alg *mac, bool seal, const uint8_t *key,
+    const struct mac_alg *mac, bool encrypts, const uint8_t *key,
     const uint8_t *iv, const uint8_t *mac_key)
 {
 	struct cipher *c;
@@ -80,7 +80,7 @@ cipher_new(struct cipher **out, const struct cipher_alg *alg,
 		return ERR_NOMEM;
 	c->alg = alg;
 	c->mac_alg = mac;
-	c->seal = seal;
+	c->encrypts = encrypts;
 	c->tag_len = mac != NULL ? mac->tag_len : alg->tag_len;
 	c->length_apart = mac == NULL || mac->etm;
 	if (mac != NULL)
@@ -124,7 +124,7 @@ cipher_length_apart(const struct cipher *c)
 }
 
 static uint64_t
-ciphered_len(const struct cipher *c, uint32_t len)
+encrypted_len(const struct cipher *c, uint32_t len)
 {
 	return c->length_apart ? len : 4 + (uint64_t)len;
 }
@@ -132,7 +132,7 @@ ciphered_len(const struct cipher *c, uint32_t len)
 uint64_t
 cipher_blocks(const struct cipher *c, uint32_t len)
 {
-	return (ciphered_len(c, len) + c->alg->block_len - 1) /
+	return (encrypted_len(c, len) + c->alg->block_len - 1) /
 	    c->alg->block_len;
 }
 
@@ -147,33 +147,33 @@ static bool
 length_is_sane(const struct cipher *c, uint32_t len)
 {
 	return len > 0 && len <= CIPHER_LEN_MAX &&
-	    ciphered_len(c, len) % cipher_align(c) == 0;
+	    encrypted_len(c, len) % cipher_align(c) == 0;
 }
 
 int
 cipher_encrypt(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
     uint32_t len)
 {
-	ENSURE(c->seal && length_is_sane(c, len));
-	return c->alg->ops->seal(c, pos, pkt, len);
+	ENSURE(c->encrypts && length_is_sane(c, len));
+	return c->alg->ops->encrypt(c, pos, pkt, len);
 }
 
 int
 cipher_decrypt_length(struct cipher *c, const struct cipher_pos *pos,
     uint8_t *pkt, uint32_t *len)
 {
-	ENSURE(!c->seal);
-	return c->alg->ops->open_length(c, pos, pkt, len);
+	ENSURE(!c->encrypts);
+	return c->alg->ops->decrypt_length(c, pos, pkt, len);
 }
 
 int
 cipher_decrypt(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
     uint32_t len)
 {
-	ENSURE(!c->seal);
+	ENSURE(!c->encrypts);
 	if (!length_is_sane(c, len))
 		return ERR_PACKET_LENGTH;
-	return c->alg->ops->open(c, pos, pkt, len);
+	return c->alg->ops->decrypt(c, pos, pkt, len);
 }
 
 int
@@ -205,9 +205,10 @@ cipher_keystream_can(const struct cipher_alg *alg)
 }
 
 bool
-cipher_keystream_may_pay(struct cipher *c)
+cipher_keystream_measure(struct cipher *c)
 {
-	return cipher_keystream_can(c->alg) && c->alg->ops->keystream->may_pay(c);
+	return cipher_keystream_can(c->alg) &&
+	    c->alg->ops->keystream->measure(c);
 }
 
 int

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Ciphers as whole-packet protection: one row a cipher; a context seals or
- * opens complete packets in place, MAC included (RFC 4253 section 6, 4344,
+ * Ciphers that protect whole packets: one row a cipher; a context encrypts or
+ * decrypts complete packets in place, MAC included (RFC 4253 section 6, 4344,
  * 5647 as deployed, chacha20-poly1305@openssh.com, -etm@openssh.com MACs).
  *
  * A packet in memory: u32 length | u8 padding length | payload | padding |
@@ -10,7 +10,7 @@
  *
  * Nothing but the key lives in a context between packets: nonce and counter
  * are derived from struct cipher_pos, which the packet layer keeps. So
- * packets may be sealed and opened in any order, by any thread that has a
+ * packets may be encrypted and decrypted in any order, by any thread that has a
  * context of its own.
  *
  * Threads: any; a struct cipher belongs to one thread at a time.
@@ -46,8 +46,8 @@ struct cipher_alg {
 /* Where a packet stands since the keys were taken into use. */
 struct cipher_pos {
 	uint32_t seqnr;	 /* RFC 4253 sequence number */
-	uint64_t packet; /* packets sealed with this key before it */
-	uint64_t block;	 /* cipher blocks sealed with this key before it */
+	uint64_t packet; /* packets under this key before it */
+	uint64_t block;	 /* cipher blocks under this key before it */
 };
 
 struct cipher;
@@ -62,14 +62,14 @@ const char *cipher_default_list(void);
 /* key, iv, mac_key have the lengths of the rows; mac is NULL for AEADs (and
  * mac_key unused). The context copies what it needs and wipes on free. */
 int cipher_new(struct cipher **out, const struct cipher_alg *alg,
-    const struct mac_alg *mac, bool seal, const uint8_t *key,
+    const struct mac_alg *mac, bool encrypts, const uint8_t *key,
     const uint8_t *iv, const uint8_t *mac_key) must_check;
 void cipher_free(struct cipher *c);
 
 /* Bytes behind the packet: AEAD tag or MAC. */
 size_t cipher_tag_len(const struct cipher *c);
 /* The multiple that 4 + len (or len alone, when the length is not part of
- * the ciphered text: AEAD and etm) is padded to, and which of the two. */
+ * the encrypted text: AEAD and etm) is padded to, and which of the two. */
 size_t cipher_align(const struct cipher *c);
 bool cipher_length_apart(const struct cipher *c);
 /* Blocks of the counter that a packet of this len uses. */
@@ -78,34 +78,35 @@ uint64_t cipher_blocks(const struct cipher *c, uint32_t len);
  * for CTR with encrypt-and-MAC). */
 size_t cipher_head_len(const struct cipher *c);
 
-/* Seals 4 + len bytes at pkt in place and appends the tag. */
+/* Encrypts 4 + len bytes at pkt in place and appends the tag. */
 int cipher_encrypt(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
     uint32_t len) must_check;
 /* The length field, authenticated or not: the caller checks its range. For
- * encrypt-and-MAC this deciphers the first block in place; it is called
+ * encrypt-and-MAC this decrypts the first block in place; it is called
  * exactly once a packet, before cipher_decrypt(). */
 int cipher_decrypt_length(struct cipher *c, const struct cipher_pos *pos,
     uint8_t *pkt, uint32_t *len) must_check;
-/* Opens the rest in place; ERR_MAC if it was tampered with (then the bytes
+/* Decrypts the rest in place; ERR_MAC if it was tampered with (then the bytes
  * at pkt are not to be used). */
 int cipher_decrypt(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
     uint32_t len) must_check;
 
 /*
- * Keystream made ahead: with a cipher whose keystream does not depend on the
- * packets (CTR), threads of the context's own make it into a bounded ring,
- * from pos on, and sealing and opening is left with an XOR and the MAC. To be
- * started at any time, also in the middle of a key's life; the bytes are the
- * same. A context with threads is used by the loop thread only, in the order
- * of positions; what is out of order is only slower.
+ * Precomputed keystream: where it does not depend on the packets (CTR),
+ * threads of the context compute it from pos on into a bounded ring, and
+ * encrypting and decrypting only takes an XOR and the MAC. It can be started at
+ * any time, also in the middle of a key's life; the bytes are the same. A
+ * context with threads is used by the loop thread only, in the order of
+ * positions; another order is only slower.
  *
- * start: ERR_ARGUMENT for a cipher that cannot, ERR_SYSTEM if there are no
- * threads to be had; then all is as before. stop ends the threads and wipes
+ * start: ERR_ARGUMENT for a cipher that cannot, ERR_SYSTEM if no threads can be
+ * had; then the context works as before. stop ends the threads and wipes
  * the keystream, as cipher_free() does. A child after fork() has no threads.
  */
 bool cipher_keystream_can(const struct cipher_alg *alg);
-/* Measured: is the cipher so slow on this CPU that it is worth trying? */
-bool cipher_keystream_may_pay(struct cipher *c);
+/* Measures, in some 10 us: true if the cipher is so slow on this CPU that
+ * keystream from threads is worth a trial. */
+bool cipher_keystream_measure(struct cipher *c);
 int cipher_keystream_start(struct cipher *c, const struct cipher_pos *pos,
     size_t threads) must_check;
 void cipher_keystream_stop(struct cipher *c);

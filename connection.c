@@ -12,9 +12,9 @@
 #include "base/mem.h"
 #include "channels.h"
 
-/* With so much unsent the peer is not read any more: it floods us with what
- * must be answered. Bulk stops far below, so two of us never wait for each
- * other here. */
+/* With so many bytes unsent the peer is not read any more: it sends more that
+ * must be answered than it reads. Bulk stops at far fewer bytes, so two of our
+ * own ends never wait for each other here. */
 enum { TX_STOP_READING = 4 * 1024 * 1024 };
 
 /* With fewer bytes in that time a connection rests. */
@@ -29,7 +29,7 @@ struct connection {
 	struct loop_fd *in, *out; /* the same watch for a socket */
 	bool paused, ended;
 	int tx_errno; /* of the write that failed; 0: none did */
-	bool kick; /* input that is buffered already must be looked at */
+	bool kick; /* input that is buffered already must be processed */
 	struct loop_timer *rekey_timer;
 	struct loop_timer *poll_timer; /* of the packet layer's threads */
 	struct loop_timer *rest_timer; /* while buffers are enlarged */
@@ -106,8 +106,7 @@ dispatch(struct connection *c, struct rd payload)
 	struct rd r = payload;
 	uint8_t type = rd_u8(&r);
 
-	if (type == SSH_MSG_EXT_INFO ||
-	    (type >= SSH_MSG_KEXINIT && type < SSH_MSG_USERAUTH_REQUEST))
+	if (type == SSH_MSG_EXT_INFO || ssh_msg_is_kex(type))
 		return kex_input(c->kex, payload);
 	/* Nothing else has a meaning before there are keys. */
 	if (!kex_first_done(c->kex))
@@ -116,10 +115,10 @@ dispatch(struct connection *c, struct rd payload)
 	    (type >= SSH_MSG_USERAUTH_REQUEST && type < SSH_MSG_GLOBAL_REQUEST))
 		return c->hooks.auth(c->hooks.arg, type, payload);
 	if (type >= SSH_MSG_GLOBAL_REQUEST && type <= SSH_MSG_CHANNEL_FAILURE)
-		/* A client may send ahead of the consent to its user (RFC
-		 * 4252 section 5.3). Without consent these are for nobody;
-		 * as deployed servers do, that is said, and the client may
-		 * try another way, instead of being cut off (section 6). */
+		/* A client may send these optimistically, before we have said
+		 * that its user is authenticated. If he is not there is nobody
+		 * for them: we answer UNIMPLEMENTED, as deployed servers do,
+		 * and the client may try another method. */
 		return c->channels != NULL ?
 		    channels_input(c->channels, payload) :
 		    connection_unimplemented(c);
@@ -152,7 +151,7 @@ on_socket(void *arg, int fd, int events)
 	r = packet_fill(c->packet);
 	if (r == ERR_AGAIN)
 		return;
-	/* Until there are channels it is all short questions and answers. */
+	/* Until there are channels every message waits for an answer. */
 	if (c->channels == NULL)
 		fd_set_quickack(fd);
 	if (r < 0)
@@ -198,7 +197,7 @@ on_rest_time(void *arg)
 	mem_give_back();
 }
 
-/* What a transfer has enlarged is given back some time after it. */
+/* Buffers that a transfer has enlarged are freed some time after it. */
 static void
 watch_for_rest(struct connection *c)
 {
@@ -244,7 +243,8 @@ turn(struct connection *c, bool *busy)
 	}
 	if (r != 0 && r != ERR_AGAIN)
 		return r;
-	/* While keys change the channels wait for a message, not for us. */
+	/* During a rekey channels cannot send, so do not spin: the peer's
+	 * NEWKEYS wakes us. */
 	*busy = more && r == 0 && !kex_running(c->kex);
 	return 0;
 }
@@ -264,8 +264,8 @@ update_watch(struct connection *c)
 	}
 }
 
-/* The peer takes no more, but may have said how it ended before: that is in
- * the socket still. True: look again at once. */
+/* The peer takes no more, but what it sent before (the exit status) may still
+ * be in the socket. True: read again at once. */
 static bool
 read_rest(struct connection *c)
 {
@@ -385,7 +385,8 @@ arm_alive(struct connection *c)
 static void
 on_alive_reply(void *arg, bool ok, struct rd data)
 {
-	/* That there is an answer is all that counts; packets are counted. */
+	/* What it says does not matter: any packet shows that the peer is
+	 * alive. */
 	(void)arg;
 	(void)ok;
 	(void)data;

@@ -52,7 +52,7 @@ int connection_unimplemented(struct connection *c) must_check;
 /* Alive checks (global request keepalive@openssh.com) every interval_s
  * seconds, 0 = off: ends with ERR_TIMEOUT when nothing at all came for more
  * than count_max of them. */
-#define CONNECTION_ALIVE_NO_END UINT32_MAX /* count_max: they only ask */
+#define CONNECTION_ALIVE_NO_END UINT32_MAX /* count_max: never ends */
 void connection_set_alive(struct connection *c, uint32_t interval_s,
     uint32_t count_max);
 

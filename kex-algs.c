@@ -133,7 +133,7 @@ kex_parse_init(struct kex *k, struct rd r, bool *follows)
 	(void)rd_u32(&r);
 	if ((err = rd_end(&r)) != 0 || k->first_done)
 		return err;
-	k->peer_ext_info = csv_has(k->peer[KEX_LIST_KEX],
+	k->ext.peer_wants = csv_has(k->peer[KEX_LIST_KEX],
 	    k->server ? "ext-info-c" : "ext-info-s");
 	k->strict = csv_has(k->peer[KEX_LIST_KEX],
 	    k->server ? STRICT_CLIENT : STRICT_SERVER);
@@ -172,7 +172,7 @@ agree_mac(struct kex *k, enum kex_list list, struct packet_keys *keys)
 	if (name != NULL)
 		keys->mac = mac_by_name(name);
 	free(name);
-	/* A cipher that needs a MAC is nothing without. */
+	/* A cipher that needs a MAC does not protect without one. */
 	if (keys->mac == mac_by_name("none") && !cipher_is_none(keys->cipher))
 		keys->mac = NULL;
 	return keys->mac != NULL ? 0 : ERR_NO_MAC_MATCH;

@@ -36,6 +36,21 @@ enum {
 	KEX_EARLY_MAX = 4,
 };
 
+/* Group exchange (RFC 4419): the sizes asked for (bits), and the group. */
+struct kex_gex {
+	uint32_t min, want, max;
+	bool got_group; /* GROUP was sent or received */
+	struct buf prime, generator;
+};
+
+/* EXT_INFO (RFC 8308). */
+struct kex_ext {
+	char *sig_algs;	     /* server: what it will say */
+	char *peer_sig_algs; /* client: what it said */
+	bool peer_hostbound;
+	bool peer_wants; /* the peer's KEXINIT asked for it */
+};
+
 struct kex {
 	struct packet *packet;
 	struct kex_hooks hooks;
@@ -49,9 +64,7 @@ struct kex {
 	char *id_client, *id_server;
 	char *moduli_path;
 	int moduli_fd; /* borrowed; -1: none */
-	char *sig_algs;	       /* server: what EXT_INFO will say */
-	char *peer_sig_algs;   /* client: what it said */
-	bool peer_hostbound;
+	struct kex_ext ext;
 
 	/* The exchange that is running. */
 	struct buf my_init, peer_init; /* KEXINIT payloads */
@@ -59,16 +72,14 @@ struct kex {
 	bool guess;	 /* client: send a guessed packet the first time */
 	bool guessed;	 /* and it was sent in this exchange */
 	bool skip_guess; /* drop one packet: the peer guessed wrong */
-	bool got_group;	 /* group exchange: GROUP was sent or received */
 	const struct kem_alg *kem_alg;
 	struct kem *kem;
-	uint32_t gex_min, gex_want, gex_max;
-	struct buf gex_prime, gex_generator;
+	struct kex_gex gex;
 	struct buf client_value;
 	struct packet_keys tx, rx; /* secret, until NEWKEYS */
 
 	/* The connection. */
-	bool first_done, strict, peer_ext_info;
+	bool first_done, strict;
 	int early; /* exchanges after the first, before authentication */
 	uint8_t session_id[DIGEST_MAX_LEN];
 	size_t session_id_len;

@@ -17,8 +17,8 @@ kex_export(const struct kex *k, struct buf *out)
 	buf_put_string(out, k->session_id, k->session_id_len);
 	buf_put_string_buf(out, &k->hostkey);
 	buf_put_bool(out, k->strict);
-	buf_put_bool(out, k->peer_ext_info);
-	buf_put_bool(out, k->peer_hostbound);
+	buf_put_bool(out, k->ext.peer_wants);
+	buf_put_bool(out, k->ext.peer_hostbound);
 	buf_put_cstring(out, k->result.kex);
 	buf_put_cstring(out, k->result.hostkey_alg);
 	buf_put_cstring(out, k->result.cipher_tx);
@@ -71,8 +71,8 @@ kex_import(struct kex *k, struct rd *in)
 	k->session_id_len = id.len;
 	buf_put(&k->hostkey, hostkey.p, hostkey.len);
 	k->strict = rd_bool(in);
-	k->peer_ext_info = rd_bool(in);
-	k->peer_hostbound = rd_bool(in);
+	k->ext.peer_wants = rd_bool(in);
+	k->ext.peer_hostbound = rd_bool(in);
 	kem = rd_cstring(in, TEXT_MAX);
 	if (kem != NULL)
 		k->kem_alg = kem_by_name(kem);

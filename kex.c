@@ -36,7 +36,7 @@ kex_new(struct kex **out, struct packet *p, const struct kex_hooks *hooks,
 	return 0;
 }
 
-/* Forgets the exchange that ran, keeps what belongs to the connection. */
+/* Forgets the exchange that is over, keeps what belongs to the connection. */
 static void
 end_exchange(struct kex *k)
 {
@@ -44,14 +44,14 @@ end_exchange(struct kex *k)
 	k->kem = NULL;
 	buf_clear(&k->my_init);
 	buf_clear(&k->peer_init);
-	buf_clear(&k->gex_prime);
-	buf_clear(&k->gex_generator);
+	buf_clear(&k->gex.prime);
+	buf_clear(&k->gex.generator);
 	buf_clear(&k->client_value);
 	explicit_bzero(&k->tx, sizeof k->tx);
 	explicit_bzero(&k->rx, sizeof k->rx);
 	k->sent_init = k->got_init = false;
 	k->sent_newkeys = k->got_newkeys = false;
-	k->skip_guess = k->got_group = k->guessed = false;
+	k->skip_guess = k->gex.got_group = k->guessed = false;
 }
 
 void
@@ -67,8 +67,8 @@ kex_free(struct kex *k)
 	free(k->id_client);
 	free(k->id_server);
 	free(k->moduli_path);
-	free(k->sig_algs);
-	free(k->peer_sig_algs);
+	free(k->ext.sig_algs);
+	free(k->ext.peer_sig_algs);
 	free(k->result.hostkey_alg);
 	buf_clear(&k->hostkey);
 	mem_free_secret(k, sizeof *k);
@@ -122,7 +122,7 @@ kex_set_moduli_fd(struct kex *k, int fd)
 int
 kex_set_sig_algs(struct kex *k, const char *list)
 {
-	return set_string(&k->sig_algs, list);
+	return set_string(&k->ext.sig_algs, list);
 }
 
 /* Sends b (type first) and empties it. */
@@ -203,13 +203,13 @@ exchange_hash(const struct kex *k, struct span client_value,
 	buf_put_string_buf(&in, is);
 	buf_put_string_buf(&in, &k->hostkey);
 	if (k->kem_alg->group_exchange) {
-		buf_put_u32(&in, k->gex_min);
-		buf_put_u32(&in, k->gex_want);
-		buf_put_u32(&in, k->gex_max);
-		buf_put_mpint(&in, buf_data(&k->gex_prime),
-		    buf_len(&k->gex_prime));
-		buf_put_mpint(&in, buf_data(&k->gex_generator),
-		    buf_len(&k->gex_generator));
+		buf_put_u32(&in, k->gex.min);
+		buf_put_u32(&in, k->gex.want);
+		buf_put_u32(&in, k->gex.max);
+		buf_put_mpint(&in, buf_data(&k->gex.prime),
+		    buf_len(&k->gex.prime));
+		buf_put_mpint(&in, buf_data(&k->gex.generator),
+		    buf_len(&k->gex.generator));
 	}
 	buf_put_string(&in, client_value.p, client_value.len);
 	buf_put_string(&in, server_value.p, server_value.len);
@@ -230,7 +230,7 @@ send_ext_info(struct kex *k)
 	buf_put_u8(&b, SSH_MSG_EXT_INFO);
 	buf_put_u32(&b, 3);
 	buf_put_cstring(&b, "server-sig-algs");
-	buf_put_cstring(&b, k->sig_algs != NULL ? k->sig_algs : "");
+	buf_put_cstring(&b, k->ext.sig_algs != NULL ? k->ext.sig_algs : "");
 	buf_put_cstring(&b, "publickey-hostbound@openssh.com");
 	buf_put_cstring(&b, "0");
 	buf_put_cstring(&b, "ping@openssh.com");
@@ -262,10 +262,10 @@ take_secret(struct kex *k, const struct buf *shared, const uint8_t *hash)
 	if (r != 0)
 		return r;
 	k->sent_newkeys = true;
-	if (k->server && !k->first_done && k->peer_ext_info &&
+	if (k->server && !k->first_done && k->ext.peer_wants &&
 	    (r = send_ext_info(k)) != 0)
 		return r;
-	if ((r = packet_hold(k->packet, false)) == 0 && k->server &&
+	if ((r = packet_postpone(k->packet, false)) == 0 && k->server &&
 	    !k->first_done && k->hooks.keys_sent != NULL)
 		r = k->hooks.keys_sent(k->hooks.arg);
 	return r;
@@ -310,7 +310,7 @@ kex_start(struct kex *k)
 		return r;
 	k->sent_init = true;
 	log_debug2("KEXINIT sent");
-	if ((r = packet_hold(k->packet, true)) != 0 || !k->guessed)
+	if ((r = packet_postpone(k->packet, true)) != 0 || !k->guessed)
 		return r;
 	log_debug2("guessed key exchange packet sent: %s", k->kem_alg->name);
 	r = kem_new(&k->kem, k->kem_alg);
@@ -335,14 +335,14 @@ client_begin(struct kex *k)
 			return r;
 		return client_send_value(k);
 	}
-	k->gex_min = KEX_GEX_MIN;
-	k->gex_want = group_size_wanted(k);
-	k->gex_max = KEX_GEX_MAX;
+	k->gex.min = KEX_GEX_MIN;
+	k->gex.want = group_size_wanted(k);
+	k->gex.max = KEX_GEX_MAX;
 	buf_init(&b);
 	buf_put_u8(&b, SSH_MSG_GEX_REQUEST);
-	buf_put_u32(&b, k->gex_min);
-	buf_put_u32(&b, k->gex_want);
-	buf_put_u32(&b, k->gex_max);
+	buf_put_u32(&b, k->gex.min);
+	buf_put_u32(&b, k->gex.want);
+	buf_put_u32(&b, k->gex.max);
 	return send_and_clear(k, &b);
 }
 
@@ -354,13 +354,13 @@ client_on_group(struct kex *k, struct rd r)
 
 	if ((err = rd_end(&r)) != 0)
 		return err;
-	if (k->got_group)
+	if (k->gex.got_group)
 		return ERR_PROTOCOL;
-	k->got_group = true;
-	buf_put(&k->gex_prime, prime.p, prime.len);
-	buf_put(&k->gex_generator, generator.p, generator.len);
-	if ((err = buf_err(&k->gex_prime)) != 0 ||
-	    (err = buf_err(&k->gex_generator)) != 0)
+	k->gex.got_group = true;
+	buf_put(&k->gex.prime, prime.p, prime.len);
+	buf_put(&k->gex.generator, generator.p, generator.len);
+	if ((err = buf_err(&k->gex.prime)) != 0 ||
+	    (err = buf_err(&k->gex.generator)) != 0)
 		return err;
 	err = kem_new_group(&k->kem, k->kem_alg, prime, generator);
 	return err != 0 ? err : client_send_value(k);
@@ -406,14 +406,14 @@ out:
 static int
 choose_group(struct kex *k)
 {
-	uint32_t min = MAX(k->gex_min, (uint32_t)KEX_GEX_MIN);
-	uint32_t max = MIN(k->gex_max, (uint32_t)KEX_GEX_MAX);
+	uint32_t min = MAX(k->gex.min, (uint32_t)KEX_GEX_MIN);
+	uint32_t max = MIN(k->gex.max, (uint32_t)KEX_GEX_MAX);
 
 	if (k->moduli_fd != -1)
-		return kem_choose_group_fd(k->moduli_fd, min, k->gex_want, max,
-		    &k->gex_prime, &k->gex_generator);
-	return kem_choose_group(k->moduli_path, min, k->gex_want, max,
-	    &k->gex_prime, &k->gex_generator);
+		return kem_choose_group_fd(k->moduli_fd, min, k->gex.want, max,
+		    &k->gex.prime, &k->gex.generator);
+	return kem_choose_group(k->moduli_path, min, k->gex.want, max,
+	    &k->gex.prime, &k->gex.generator);
 }
 
 static int
@@ -422,29 +422,29 @@ server_on_group_request(struct kex *k, struct rd r)
 	struct buf b;
 	int err;
 
-	k->gex_min = rd_u32(&r);
-	k->gex_want = rd_u32(&r);
-	k->gex_max = rd_u32(&r);
+	k->gex.min = rd_u32(&r);
+	k->gex.want = rd_u32(&r);
+	k->gex.max = rd_u32(&r);
 	if ((err = rd_end(&r)) != 0)
 		return err;
-	if (k->got_group || k->gex_min > k->gex_want ||
-	    k->gex_want > k->gex_max || k->gex_max < KEX_GEX_MIN ||
-	    k->gex_min > KEX_GEX_MAX)
+	if (k->gex.got_group || k->gex.min > k->gex.want ||
+	    k->gex.want > k->gex.max || k->gex.max < KEX_GEX_MIN ||
+	    k->gex.min > KEX_GEX_MAX)
 		return ERR_PROTOCOL;
-	k->got_group = true;
+	k->gex.got_group = true;
 	if ((err = choose_group(k)) != 0)
 		return err;
 	err = kem_new_group(&k->kem, k->kem_alg,
-	    (struct span){ buf_data(&k->gex_prime), buf_len(&k->gex_prime) },
-	    (struct span){ buf_data(&k->gex_generator),
-		buf_len(&k->gex_generator) });
+	    (struct span){ buf_data(&k->gex.prime), buf_len(&k->gex.prime) },
+	    (struct span){ buf_data(&k->gex.generator),
+		buf_len(&k->gex.generator) });
 	if (err != 0)
 		return err;
 	buf_init(&b);
 	buf_put_u8(&b, SSH_MSG_GEX_GROUP);
-	buf_put_mpint(&b, buf_data(&k->gex_prime), buf_len(&k->gex_prime));
-	buf_put_mpint(&b, buf_data(&k->gex_generator),
-	    buf_len(&k->gex_generator));
+	buf_put_mpint(&b, buf_data(&k->gex.prime), buf_len(&k->gex.prime));
+	buf_put_mpint(&b, buf_data(&k->gex.generator),
+	    buf_len(&k->gex.generator));
 	return send_and_clear(k, &b);
 }
 
@@ -510,10 +510,11 @@ out:
 	return err;
 }
 
-/* An exchange costs a server a signature, and whoever has not logged in gets
- * one only. A client has no such worry, but puts up with a few only. */
+/* An exchange costs a server a signature, so a client that has not logged in
+ * gets one only. An exchange costs a client little, so it takes part in a few
+ * of them before its login. */
 static int
-may_begin(struct kex *k)
+count_early_exchange(struct kex *k)
 {
 	if (!k->first_done || packet_is_authenticated(k->packet))
 		return 0;
@@ -529,7 +530,7 @@ on_kexinit(struct kex *k, struct rd payload)
 
 	if (k->got_init)
 		return ERR_PROTOCOL;
-	if ((r = may_begin(k)) != 0)
+	if ((r = count_early_exchange(k)) != 0)
 		return r;
 	log_debug2("KEXINIT received");
 	buf_reset(&k->peer_init);
@@ -589,10 +590,10 @@ note_extension(struct kex *k, struct span name, struct span value)
 			return ERR_LIMIT;
 		if ((copy = span_dup(value)) == NULL)
 			return ERR_FORMAT;
-		free(k->peer_sig_algs);
-		k->peer_sig_algs = copy;
+		free(k->ext.peer_sig_algs);
+		k->ext.peer_sig_algs = copy;
 	} else if (span_equals(name, "publickey-hostbound@openssh.com")) {
-		k->peer_hostbound = span_equals(value, "0");
+		k->ext.peer_hostbound = span_equals(value, "0");
 	}
 	if (k->hooks.ext_info != NULL)
 		k->hooks.ext_info(k->hooks.arg, name, value);
@@ -700,13 +701,13 @@ kex_hostkey(const struct kex *k)
 const char *
 kex_server_sig_algs(const struct kex *k)
 {
-	return k->peer_sig_algs;
+	return k->ext.peer_sig_algs;
 }
 
 bool
 kex_peer_hostbound(const struct kex *k)
 {
-	return k->peer_hostbound;
+	return k->ext.peer_hostbound;
 }
 
 const char *

@@ -21,8 +21,8 @@ enum {
 	PACKET_TX_BULK = 1024 * 1024,  /* pending bytes at which bulk waits, on
 					* a fast path (packet-pace.c) */
 	PACKET_TX_MAX = 32 * 1024 * 1024, /* pending bytes at which we fail */
-	PACKET_HELD_MAX = 16 * 1024 * 1024, /* bytes kept during a rekey */
-	PACKET_HELD_MAX_PREAUTH = 128 * 1024,
+	PACKET_POSTPONED_MAX = 16 * 1024 * 1024, /* bytes, in a rekey */
+	PACKET_POSTPONED_MAX_PREAUTH = 128 * 1024,
 	/* Packets received before authentication. A login takes some dozens;
 	 * there are no new keys in that time, so their number must stay far
 	 * from where sequence numbers begin again. */
@@ -32,9 +32,9 @@ enum {
 	PACKET_TAG_MAX = 64,
 	PACKET_SLACK = 4 + 1 + 255 + PACKET_TAG_MAX, /* around a payload */
 	/* With threads: */
-	PACKET_JOB_MIN = 8 * 1024,    /* bytes of a packet worth handing over */
+	PACKET_JOB_MIN = 8 * 1024,    /* bytes of a packet worth a job */
 	PACKET_JOBS_BYTES = 64 * 1024, /* bytes that are worth a wake-up */
-	PACKET_RX_BATCH = 256 * 1024, /* bytes of input worth handing over */
+	PACKET_RX_BATCH = 256 * 1024, /* bytes of input worth jobs */
 	PACKET_TX_PIECE = 256 * 1024, /* bytes worth a write(2) of their own */
 };
 
@@ -57,18 +57,30 @@ struct packet_ring {
 	bool wrapped;
 };
 
-/* Whether threads pay, and in which form, is found out by trying. */
+/* packet-trial.c: whether threads pay, and in which form, is found out by
+ * trying; it has the table of what may follow each phase. */
+enum packet_phase {
+	PACKET_SERIAL, /* no threads */
+	PACKET_TRY_PIPELINE,
+	PACKET_TRY_KEYSTREAM,
+	PACKET_KEEP_PIPELINE, /* measured: this form stays */
+	PACKET_KEEP_KEYSTREAM,
+};
+
+enum {
+	PACKET_WINDOW_MS = 200, /* the shortest that is measured */
+	PACKET_WINDOW_BYTES = 4 * 1024 * 1024, /* moved in it, to say a thing */
+	PACKET_BACKOFF_FIRST_MS = 10 * 1000,
+	PACKET_BACKOFF_MAX_MS = 5 * 60 * 1000,
+};
+
 struct packet_trial {
 	size_t threads_max;  /* 0: never */
 	enum packet_form form; /* asked for */
 	bool keystream_denied;
-	bool second; /* there is another form to try */
-	enum packet_phase {
-		PACKET_TRY_FIRST,  /* the pipeline */
-		PACKET_TRY_SECOND, /* keystream made ahead */
-		PACKET_TRIED,
-	} phase;
-	double first_rate;
+	bool has_second; /* keystream is worth a trial too */
+	enum packet_phase phase;
+	double first_rate;   /* bytes a ms, of the pipeline */
 	unsigned windows;    /* measured with the threads that run now */
 	unsigned slow, idle; /* of them, in a row */
 	uint64_t start_ms, start_cpu_ms, start_bytes; /* of this window */
@@ -93,53 +105,66 @@ enum packet_verdict {
 	PACKET_THREADS_STOP,
 };
 
+struct packet_sending {
+	struct packet_ring ring;
+	size_t unsent;	     /* bytes the kernel may keep; 0: its own limit */
+	uint64_t sampled_ms; /* when that was last decided */
+	bool postponing; /* between own KEXINIT and own NEWKEYS */
+	struct buf postponed; /* messages for then, as strings */
+	bool recording;
+	struct buf recorded; /* as strings */
+	uint8_t *bulk; /* the packet that is being filled, or NULL */
+	size_t bulk_max;
+	struct buf plain; /* scratch for compression */
+	size_t unencrypted; /* bytes at the end of the ring, a job a packet */
+	size_t since_wake; /* of them: posted since threads were last woken */
+	int err;      /* of a job */
+};
+
+/*
+ * The input is [off, end) of buf. With threads, what lies before off may still
+ * be in their hands; then reading goes on behind it, and after that in the
+ * other buffer.
+ */
+struct packet_receiving {
+	uint8_t *buf;
+	size_t cap, off, end;
+	unsigned which;	  /* which of the two is in use, 0 or 1 */
+	size_t jobs[2];	  /* packets in each that were not taken */
+	uint8_t *other;	  /* NULL until it is needed */
+	size_t other_cap; /* bytes */
+	bool dry;	  /* the last read took all that there was */
+	int err;	  /* comes after what is with the threads */
+	bool have_len;	  /* length of the packet at off is known */
+	uint32_t len;
+	uint32_t seqnr;	  /* of the payload given last */
+	struct buf plain; /* inflated payload */
+	enum packet_expect expect;
+	unsigned id_lines; /* lines before the identification */
+};
+
+struct packet_rekey {
+	uint64_t bytes;
+	uint32_t seconds;
+	time_t keyed_at; /* monotonic seconds */
+};
+
+struct packet_threads {
+	size_t keystream; /* threads of each direction that make it; 0: none */
+	struct pipeline *pipe; /* NULL: serial, or keystream */
+	struct packet_trial trial;
+	void (*notify)(void *arg);
+	void *notify_arg;
+};
+
 struct packet {
 	int fd_in, fd_out;
 	bool server, authenticated;
 	struct packet_half half[2]; /* by enum packet_dir */
-
-	struct packet_ring tx;
-	size_t tx_unsent;      /* bytes the kernel may keep; 0: its own limit */
-	uint64_t tx_sampled_ms; /* when that was last decided */
-	bool hold;
-	struct buf held; /* messages that wait for NEWKEYS, as strings */
-	bool recording;
-	struct buf recorded; /* as strings */
-	uint8_t *bulk;	 /* place of the open bulk packet, or NULL */
-	size_t bulk_max;
-	struct buf tx_plain; /* scratch for compression */
-
-	uint8_t *rx; /* input [rx_off, rx_end) */
-	size_t rx_cap, rx_off, rx_end;
-	/* With threads, what lies before rx_off may still be in their hands;
-	 * then reading goes on behind it, and after that in the other buffer.
-	 */
-	unsigned rx_which;   /* which of the two is in use, 0 or 1 */
-	size_t rx_jobs[2];   /* packets in each that were not given out */
-	uint8_t *rx_other;   /* NULL until it is needed */
-	size_t rx_other_cap; /* bytes */
-	bool rx_dry;	     /* the last read took all that there was */
-	int rx_err;	     /* comes after what is with the threads */
-	bool rx_have_len; /* length of the packet at rx_off is known */
-	uint32_t rx_len;
-	uint32_t rx_seqnr; /* of the payload given last */
-	struct buf rx_plain; /* inflated payload */
-	enum packet_expect expect;
-	unsigned id_lines; /* lines before the identification */
-
-	uint64_t rekey_bytes;
-	uint32_t rekey_seconds;
-	time_t keyed_at; /* monotonic seconds */
-
-	size_t keystream_threads; /* threads that make keystream, each direction; 0: none */
-	struct pipeline *pipe; /* NULL: serial, or keystream */
-	size_t tx_unencrypted;    /* bytes at the end of tx, one job a packet */
-	size_t tx_fresh;       /* of them: bytes the threads were not told of */
-	int tx_err;	       /* of a job */
-	struct packet_trial trial;
-	void (*notify)(void *arg);
-	void *notify_arg;
-
+	struct packet_sending tx;
+	struct packet_receiving rx;
+	struct packet_rekey rekey;
+	struct packet_threads threads;
 	uint32_t disconnect_reason;
 	char disconnect_text[512];
 };
@@ -156,10 +181,14 @@ size_t packet_unsent_for(uint64_t bytes_per_s);
 size_t packet_tx_room(const struct packet *p);
 /* The input buffer at its first size, if what is in it allows that. */
 void packet_rx_trim(struct packet *p);
-/* Takes over what the threads have sealed. wait: all of it. */
+/* Takes back the packets that threads have encrypted; wait: all of them. */
 void packet_tx_collect(struct packet *p, bool wait);
+/* The verdict on a window that is over; the phase follows it. */
 enum packet_verdict packet_trial_judge(struct packet_trial *t,
     const struct packet_window *w);
+/* No threads for a while: they did not pay, or could not be had. */
+void packet_trial_give_up(struct packet_trial *t, uint64_t now_ms);
+bool packet_phase_may_become(enum packet_phase from, enum packet_phase to);
 /* New keys for the threads, if there are any. */
 void packet_threads_set_keys(struct packet *p, enum packet_dir dir);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * How much may wait for the socket, here and in the kernel: what it sends in
- * some milliseconds. More would only be in the way of what comes after it, a
- * keystroke behind another channel's bulk; less would let a fast path run dry
- * before the loop comes round.
+ * some milliseconds. With more a keystroke waits longer behind another
+ * channel's bulk; with less a fast path has nothing to send before the next
+ * turn of the loop.
  */
 #include "base/loop.h"
 #include "base/mem.h"
@@ -11,7 +11,7 @@
 #include "packet-internal.h"
 
 enum {
-	LOOK_MS = 20,		      /* the kernel is asked at most so often */
+	SAMPLE_MS = 20,		      /* the kernel is asked at most so often */
 	UNSENT_MS = 5,		      /* worth of what the kernel keeps */
 	UNSENT_MIN = 64 * 1024,	      /* bytes; never less than a few writes */
 	UNSENT_MAX = 4 * 1024 * 1024, /* beyond it is the same as no limit */
@@ -33,16 +33,17 @@ packet_unsent_for(uint64_t bytes_per_s)
 size_t
 packet_tx_room(const struct packet *p)
 {
-	return p->tx_unsent == 0 ?
+	return p->tx.unsent == 0 ?
 	    (size_t)PACKET_TX_BULK :
-	    MIN(p->tx_unsent / 2, (size_t)PACKET_TX_BULK);
+	    MIN(p->tx.unsent / 2, (size_t)PACKET_TX_BULK);
 }
 
-/* Nothing can go between the parts of a packet: on a slow path it is small. */
+/* Nothing can be sent between the parts of a packet, so on a slow path it is
+ * small. */
 size_t
 packet_bulk_max(const struct packet *p)
 {
-	if (p->tx_unsent == 0)
+	if (p->tx.unsent == 0)
 		return BULK_MIN;
 	return MAX((size_t)BULK_MIN,
 	    MIN(packet_tx_room(p) / 2, (size_t)CIPHER_LEN_MAX - 1024));
@@ -54,12 +55,12 @@ packet_pace(struct packet *p)
 	uint64_t now = loop_now_ms(), rate;
 	size_t unsent;
 
-	if (!p->authenticated || now - p->tx_sampled_ms < LOOK_MS)
+	if (!p->authenticated || now - p->tx.sampled_ms < SAMPLE_MS)
 		return;
-	p->tx_sampled_ms = now;
+	p->tx.sampled_ms = now;
 	if ((rate = tcp_send_rate(p->fd_out)) == 0)
 		return; /* no TCP, or not known yet */
 	unsent = packet_unsent_for(rate);
-	if (unsent != p->tx_unsent && tcp_set_unsent(p->fd_out, unsent))
-		p->tx_unsent = unsent;
+	if (unsent != p->tx.unsent && tcp_set_unsent(p->fd_out, unsent))
+		p->tx.unsent = unsent;
 }

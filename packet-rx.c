@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* The receiving half of packet.h: the input buffer, opening, small talk. */
+/* The receiving half of packet.h: the input buffer, decryption, and the
+ * messages of the transport layer that end here. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,91 +24,91 @@ enum {
 static size_t
 wanted_cap(const struct packet *p)
 {
-	size_t want = MAX(p->rx_cap, (size_t)PACKET_RX_FIRST);
+	size_t want = MAX(p->rx.cap, (size_t)PACKET_RX_FIRST);
 
-	if (p->rx_have_len)
-		want = MAX(want, (size_t)4 + p->rx_len + PACKET_TAG_MAX);
+	if (p->rx.have_len)
+		want = MAX(want, (size_t)4 + p->rx.len + PACKET_TAG_MAX);
 	/* The last read filled all there was: more per read pays. */
-	if (p->rx_end == p->rx_cap && p->rx_cap > 0 && p->authenticated)
-		want = MIN(MAX(p->rx_cap * 2, want), (size_t)RX_CAP_MAX);
+	if (p->rx.end == p->rx.cap && p->rx.cap > 0 && p->authenticated)
+		want = MIN(MAX(p->rx.cap * 2, want), (size_t)RX_CAP_MAX);
 	return want;
 }
 
-/* Goes over to the other buffer with the bytes that are no whole packet. */
+/* Changes to the other buffer, with the bytes that are no whole packet yet. */
 static int
 rx_switch(struct packet *p)
 {
-	size_t len = p->rx_end - p->rx_off, want = wanted_cap(p), cap;
-	uint8_t *rx = p->rx_other;
+	size_t len = p->rx.end - p->rx.off, want = wanted_cap(p), cap;
+	uint8_t *rx = p->rx.other;
 
-	if (want > p->rx_other_cap) {
+	if (want > p->rx.other_cap) {
 		if ((rx = malloc(want)) == NULL)
 			return ERR_NOMEM;
-		free(p->rx_other);
-		p->rx_other_cap = want;
+		free(p->rx.other);
+		p->rx.other_cap = want;
 	}
-	memcpy(rx, p->rx + p->rx_off, len);
-	cap = p->rx_cap;
-	p->rx_other = p->rx;
-	p->rx = rx;
-	p->rx_cap = p->rx_other_cap;
-	p->rx_other_cap = cap;
-	p->rx_which ^= 1;
-	p->rx_off = 0;
-	p->rx_end = len;
+	memcpy(rx, p->rx.buf + p->rx.off, len);
+	cap = p->rx.cap;
+	p->rx.other = p->rx.buf;
+	p->rx.buf = rx;
+	p->rx.cap = p->rx.other_cap;
+	p->rx.other_cap = cap;
+	p->rx.which ^= 1;
+	p->rx.off = 0;
+	p->rx.end = len;
 	return 0;
 }
 
 static int
 rx_make_room(struct packet *p)
 {
-	size_t len = p->rx_end - p->rx_off, want;
+	size_t len = p->rx.end - p->rx.off, want;
 	uint8_t *rx;
 
-	if (p->rx_jobs[p->rx_which] > 0) {
+	if (p->rx.jobs[p->rx.which] > 0) {
 		/* These bytes may not move. */
-		if (p->rx_cap - p->rx_end >= RX_ROOM_MIN ||
-		    p->rx_jobs[p->rx_which ^ 1] > 0)
+		if (p->rx.cap - p->rx.end >= RX_ROOM_MIN ||
+		    p->rx.jobs[p->rx.which ^ 1] > 0)
 			return 0;
 		return rx_switch(p);
 	}
 	want = wanted_cap(p);
-	if (want > p->rx_cap) {
+	if (want > p->rx.cap) {
 		if ((rx = malloc(want)) == NULL)
 			return ERR_NOMEM;
 		if (len > 0)
-			memcpy(rx, p->rx + p->rx_off, len);
-		free(p->rx);
-		p->rx = rx;
-		p->rx_cap = want;
-	} else if (p->rx_off > 0 && len > 0) {
-		memmove(p->rx, p->rx + p->rx_off, len);
+			memcpy(rx, p->rx.buf + p->rx.off, len);
+		free(p->rx.buf);
+		p->rx.buf = rx;
+		p->rx.cap = want;
+	} else if (p->rx.off > 0 && len > 0) {
+		memmove(p->rx.buf, p->rx.buf + p->rx.off, len);
 	}
-	p->rx_off = 0;
-	p->rx_end = len;
+	p->rx.off = 0;
+	p->rx.end = len;
 	return 0;
 }
 
 void
 packet_rx_trim(struct packet *p)
 {
-	size_t len = p->rx_end - p->rx_off;
+	size_t len = p->rx.end - p->rx.off;
 	uint8_t *rx;
 
 	if (packet_rx_posted(p))
 		return;
-	free(p->rx_other);
-	p->rx_other = NULL;
-	p->rx_other_cap = 0;
-	if (p->rx_cap <= PACKET_RX_FIRST || len > PACKET_RX_FIRST ||
+	free(p->rx.other);
+	p->rx.other = NULL;
+	p->rx.other_cap = 0;
+	if (p->rx.cap <= PACKET_RX_FIRST || len > PACKET_RX_FIRST ||
 	    (rx = malloc(PACKET_RX_FIRST)) == NULL)
 		return;
-	memcpy(rx, p->rx + p->rx_off, len);
-	free(p->rx);
-	p->rx = rx;
-	p->rx_cap = PACKET_RX_FIRST;
-	p->rx_off = 0;
-	p->rx_end = len;
+	memcpy(rx, p->rx.buf + p->rx.off, len);
+	free(p->rx.buf);
+	p->rx.buf = rx;
+	p->rx.cap = PACKET_RX_FIRST;
+	p->rx.off = 0;
+	p->rx.end = len;
 }
 
 int
@@ -119,14 +120,15 @@ packet_fill(struct packet *p)
 
 	if ((r = rx_make_room(p)) != 0)
 		return r;
-	room = MIN(p->rx_cap - p->rx_end, (size_t)PACKET_RX_READ);
+	room = MIN(p->rx.cap - p->rx.end, (size_t)PACKET_RX_READ);
 	if (room == 0) {
-		p->rx_dry = true;
-		return ERR_AGAIN; /* whole packets wait to be taken */
+		p->rx.dry = true;
+		return ERR_AGAIN; /* full of packets that were not taken */
 	}
-	n = fd_read(p->fd_in, p->rx + p->rx_end, room);
-	p->rx_dry = n < (ssize_t)room;
-	/* The end is told after what came before it: it will be seen again. */
+	n = fd_read(p->fd_in, p->rx.buf + p->rx.end, room);
+	p->rx.dry = n < (ssize_t)room;
+	/* The packets that were posted come first; another read will find
+	 * the end or the error again. */
 	if (n <= 0 && packet_rx_posted(p))
 		return ERR_AGAIN;
 	if (n == 0)
@@ -134,14 +136,14 @@ packet_fill(struct packet *p)
 	if (n == -1)
 		return errno == EAGAIN || errno == EWOULDBLOCK ? ERR_AGAIN :
 								  ERR_SYSTEM;
-	p->rx_end += (size_t)n;
+	p->rx.end += (size_t)n;
 	return (int)n;
 }
 
 uint32_t
 packet_rx_seqnr(const struct packet *p)
 {
-	return p->rx_seqnr;
+	return p->rx.seqnr;
 }
 
 int
@@ -149,8 +151,8 @@ packet_read_identification(struct packet *p, char **line,
     void (*other)(void *arg, const char *text), void *arg)
 {
 	for (;;) {
-		const uint8_t *start = p->rx + p->rx_off, *nl = NULL;
-		size_t have = p->rx_end - p->rx_off, len;
+		const uint8_t *start = p->rx.buf + p->rx.off, *nl = NULL;
+		size_t have = p->rx.end - p->rx.off, len;
 		char *text;
 
 		if (have > 0)
@@ -158,7 +160,7 @@ packet_read_identification(struct packet *p, char **line,
 		if (nl == NULL)
 			return have > ID_LINE_MAX ? ERR_PROTOCOL : 0;
 		len = (size_t)(nl - start);
-		p->rx_off += len + 1;
+		p->rx.off += len + 1;
 		if (len > 0 && start[len - 1] == '\r')
 			len--;
 		text = span_dup((struct span){ start, len });
@@ -169,7 +171,7 @@ packet_read_identification(struct packet *p, char **line,
 			return 1;
 		}
 		if (other == NULL || len > ID_LINE_MAX ||
-		    ++p->id_lines > ID_LINES_MAX) {
+		    ++p->rx.id_lines > ID_LINES_MAX) {
 			free(text);
 			return ERR_PROTOCOL;
 		}
@@ -183,25 +185,25 @@ static int
 take_length(struct packet *p)
 {
 	struct packet_half *h = &p->half[PACKET_RX];
-	size_t have = p->rx_end - p->rx_off, align, head;
-	uint8_t *pkt = p->rx + p->rx_off;
+	size_t have = p->rx.end - p->rx.off, align, head;
+	uint8_t *pkt = p->rx.buf + p->rx.off;
 	int r;
 
 	if (have < (h->cipher != NULL ? cipher_head_len(h->cipher) : 4))
 		return 0;
 	if (h->cipher == NULL) {
-		p->rx_len = wire_get_u32(pkt);
+		p->rx.len = wire_get_u32(pkt);
 	} else {
-		r = cipher_decrypt_length(h->cipher, &h->pos, pkt, &p->rx_len);
+		r = cipher_decrypt_length(h->cipher, &h->pos, pkt, &p->rx.len);
 		if (r != 0)
 			return r;
 	}
 	align = h->cipher != NULL ? cipher_align(h->cipher) : 8;
 	head = h->cipher != NULL && cipher_length_apart(h->cipher) ? 0 : 4;
-	if (p->rx_len < 1 + PACKET_PAD_MIN || p->rx_len > CIPHER_LEN_MAX ||
-	    (head + p->rx_len) % align != 0)
+	if (p->rx.len < 1 + PACKET_PAD_MIN || p->rx.len > CIPHER_LEN_MAX ||
+	    (head + p->rx.len) % align != 0)
 		return ERR_PACKET_LENGTH;
-	p->rx_have_len = true;
+	p->rx.have_len = true;
 	return 1;
 }
 
@@ -213,10 +215,10 @@ frame(struct packet *p, size_t *size)
 	int r;
 
 	*size = 0;
-	if (!p->rx_have_len && (r = take_length(p)) <= 0)
+	if (!p->rx.have_len && (r = take_length(p)) <= 0)
 		return r;
-	*size = 4 + (size_t)p->rx_len + (c != NULL ? cipher_tag_len(c) : 0);
-	if (p->rx_end - p->rx_off < *size)
+	*size = 4 + (size_t)p->rx.len + (c != NULL ? cipher_tag_len(c) : 0);
+	if (p->rx.end - p->rx.off < *size)
 		*size = 0;
 	return 0;
 }
@@ -228,18 +230,19 @@ advance(struct packet *p, size_t size)
 	struct packet_half *h = &p->half[PACKET_RX];
 
 	if (h->cipher != NULL) {
-		h->pos.block += cipher_blocks(h->cipher, p->rx_len);
+		h->pos.block += cipher_blocks(h->cipher, p->rx.len);
 		h->pos.packet++;
 	}
 	h->pos.seqnr++;
 	h->bytes_since_keys += size;
-	p->rx_off += size;
-	p->rx_have_len = false;
+	p->rx.off += size;
+	p->rx.have_len = false;
 }
 
-/* An opened packet's payload. */
+/* Checks the padding of a decrypted packet, and counts it: 1 with its payload,
+ * or an error. */
 static int
-give_out(struct packet *p, const uint8_t *pkt, uint32_t len, uint32_t seqnr,
+take_payload(struct packet *p, const uint8_t *pkt, uint32_t len, uint32_t seqnr,
     size_t size, struct span *payload)
 {
 	struct packet_half *h = &p->half[PACKET_RX];
@@ -248,7 +251,7 @@ give_out(struct packet *p, const uint8_t *pkt, uint32_t len, uint32_t seqnr,
 	if (pad < PACKET_PAD_MIN || pad + 1 >= len)
 		return ERR_PROTOCOL;
 	*payload = (struct span){ pkt + 5, len - 1 - pad };
-	p->rx_seqnr = seqnr;
+	p->rx.seqnr = seqnr;
 	h->total.bytes += size;
 	h->total.packets++;
 	h->total.payload += payload->len;
@@ -260,7 +263,7 @@ static int
 take_packet(struct packet *p, struct span *payload)
 {
 	struct packet_half *h = &p->half[PACKET_RX];
-	uint8_t *pkt = p->rx + p->rx_off;
+	uint8_t *pkt = p->rx.buf + p->rx.off;
 	uint32_t seqnr = h->pos.seqnr;
 	size_t size;
 	int r;
@@ -268,84 +271,88 @@ take_packet(struct packet *p, struct span *payload)
 	if ((r = frame(p, &size)) != 0 || size == 0)
 		return r;
 	if (h->cipher != NULL &&
-	    (r = cipher_decrypt(h->cipher, &h->pos, pkt, p->rx_len)) != 0)
+	    (r = cipher_decrypt(h->cipher, &h->pos, pkt, p->rx.len)) != 0)
 		return r;
 	advance(p, size);
-	return give_out(p, pkt, p->rx_len, seqnr, size, payload);
+	return take_payload(p, pkt, p->rx.len, seqnr, size, payload);
 }
 
 /*
- * May packets be opened before those in front of them were looked at? Not
- * when new keys may be among these: the peer sends NEWKEYS only after our
- * KEXINIT, and what came before that was sent before.
+ * May threads decrypt packets before those in front of them were processed?
+ * Not when a NEWKEYS may be among these, as later packets are under other keys
+ * then. The peer sends NEWKEYS only when it has our KEXINIT, so they may not
+ * from our KEXINIT to the peer's NEWKEYS.
  */
 static bool
-may_open_ahead(const struct packet *p)
+threads_may_decrypt(const struct packet *p)
 {
-	return p->authenticated && !p->hold &&
-	    p->expect == PACKET_EXPECT_ANY &&
-	    p->half[PACKET_RX].cipher != NULL && pipeline_threads(p->pipe) > 0;
+	return p->authenticated && !p->tx.postponing &&
+	    p->rx.expect == PACKET_EXPECT_ANY &&
+	    p->half[PACKET_RX].cipher != NULL &&
+	    pipeline_threads(p->threads.pipe) > 0;
 }
 
-/* Hands the packets that have arrived to the threads, if it is worth it. */
+/* Posts the packets that have arrived as jobs, if that is worth it. */
 static void
-frame_ahead(struct packet *p)
+post_arrived(struct packet *p)
 {
 	struct packet_half *h = &p->half[PACKET_RX];
 	struct pipeline_job *j;
 	size_t size, posted = 0;
 
-	/* If a read brings little, the loop is not what limits it. */
-	if (p->rx_err != 0 || !may_open_ahead(p) ||
-	    (pipeline_pending(p->pipe, PIPELINE_DECRYPT) == 0 &&
-		p->rx_end - p->rx_off < PACKET_RX_BATCH))
+	/* If reads bring little, the loop is fast enough alone. */
+	if (p->rx.err != 0 || !threads_may_decrypt(p) ||
+	    (pipeline_pending(p->threads.pipe, PIPELINE_DECRYPT) == 0 &&
+		p->rx.end - p->rx.off < PACKET_RX_BATCH))
 		return;
-	while ((j = pipeline_next(p->pipe, PIPELINE_DECRYPT)) != NULL) {
-		/* What was whole before an error is given out before it. */
-		p->rx_err = frame(p, &size);
-		if (p->rx_err != 0 || size == 0)
+	while ((j = pipeline_next(p->threads.pipe, PIPELINE_DECRYPT)) != NULL) {
+		/* Packets in front of an error are taken before it is
+		 * returned. */
+		p->rx.err = frame(p, &size);
+		if (p->rx.err != 0 || size == 0)
 			break;
-		/* Small ones only between large ones. */
-		if (p->rx_len < PACKET_JOB_MIN &&
-		    pipeline_pending(p->pipe, PIPELINE_DECRYPT) == 0)
+		/* Small packets are jobs only between large ones. */
+		if (p->rx.len < PACKET_JOB_MIN &&
+		    pipeline_pending(p->threads.pipe, PIPELINE_DECRYPT) == 0)
 			break;
 		j->pos = h->pos;
-		j->pkt = p->rx + p->rx_off;
-		j->len = p->rx_len;
+		j->pkt = p->rx.buf + p->rx.off;
+		j->len = p->rx.len;
 		j->size = size;
-		j->where = p->rx_which;
-		p->rx_jobs[p->rx_which]++;
-		pipeline_post(p->pipe, PIPELINE_DECRYPT);
+		j->where = p->rx.which;
+		p->rx.jobs[p->rx.which]++;
+		pipeline_post(p->threads.pipe, PIPELINE_DECRYPT);
 		posted += size;
 		advance(p, size);
 	}
 	if (posted > 0)
-		pipeline_kick(p->pipe);
+		pipeline_kick(p->threads.pipe);
 }
 
-/* As take_packet(), in the order of arrival, from the threads. */
+/* As take_packet(), but of packets that are jobs, in order of arrival. */
 static int
-take_opened(struct packet *p, struct span *payload)
+take_decrypted(struct packet *p, struct span *payload)
 {
 	const struct pipeline_job *j;
 	struct pipeline_job got;
 
-	frame_ahead(p);
-	if (pipeline_pending(p->pipe, PIPELINE_DECRYPT) == 0)
-		return p->rx_err != 0 ? p->rx_err : take_packet(p, payload);
-	while ((j = pipeline_done(p->pipe, PIPELINE_DECRYPT)) == NULL) {
-		/* While they work there may be more to read. */
-		if (!p->rx_dry && pipeline_threads(p->pipe) > 0)
+	post_arrived(p);
+	if (pipeline_pending(p->threads.pipe, PIPELINE_DECRYPT) == 0)
+		return p->rx.err != 0 ? p->rx.err : take_packet(p, payload);
+	while ((j = pipeline_done(p->threads.pipe, PIPELINE_DECRYPT)) == NULL) {
+		/* While the threads work there may be more to read. */
+		if (!p->rx.dry && pipeline_threads(p->threads.pipe) > 0)
 			return 0;
-		if (!pipeline_help(p->pipe, PIPELINE_DECRYPT))
+		if (!pipeline_help(p->threads.pipe, PIPELINE_DECRYPT))
 			return 0;
 	}
 	got = *j;
-	pipeline_release(p->pipe, PIPELINE_DECRYPT);
-	p->rx_jobs[got.where]--;
+	pipeline_release(p->threads.pipe, PIPELINE_DECRYPT);
+	p->rx.jobs[got.where]--;
 	if (got.err != 0)
 		return got.err;
-	return give_out(p, got.pkt, got.len, got.pos.seqnr, got.size, payload);
+	return take_payload(p, got.pkt, got.len, got.pos.seqnr, got.size,
+	    payload);
 }
 
 static int
@@ -386,23 +393,21 @@ on_ping(struct packet *p, struct rd *r)
 static bool
 is_expected(const struct packet *p, uint8_t type)
 {
-	bool kex = type >= SSH_MSG_KEXINIT && type < SSH_MSG_USERAUTH_REQUEST;
-
-	switch (p->expect) {
+	switch (p->rx.expect) {
 	case PACKET_EXPECT_ANY:
 		return true;
 	case PACKET_EXPECT_KEX:
-		return kex || type <= SSH_MSG_DEBUG ||
+		return ssh_msg_is_kex(type) || type <= SSH_MSG_DEBUG ||
 		    type == SSH_MSG_EXT_INFO;
 	case PACKET_EXPECT_STRICT:
-		return kex || type == SSH_MSG_DISCONNECT;
+		return ssh_msg_is_kex(type) || type == SSH_MSG_DISCONNECT;
 	}
 	return false;
 }
 
 /* Transport messages that end here: 0 when dealt with, 1 for the others. */
 static int
-small_talk(struct packet *p, uint8_t type, struct rd r)
+handle_transport_message(struct packet *p, uint8_t type, struct rd r)
 {
 	switch (type) {
 	case SSH_MSG_DISCONNECT:
@@ -435,21 +440,21 @@ packet_next(struct packet *p, struct rd *payload)
 	int err;
 
 	for (;;) {
-		err = p->pipe == NULL ? take_packet(p, &body) :
-					take_opened(p, &body);
+		err = p->threads.pipe == NULL ? take_packet(p, &body) :
+					take_decrypted(p, &body);
 		if (err <= 0)
 			return err;
 		if (!p->authenticated &&
 		    h->total.packets > PACKET_RX_MAX_PREAUTH)
 			return ERR_LIMIT;
 		if (h->zlib != NULL) {
-			buf_reset(&p->rx_plain);
+			buf_reset(&p->rx.plain);
 			err = zstream_inflate(h->zlib, body.p, body.len,
-			    CIPHER_LEN_MAX, &p->rx_plain);
+			    CIPHER_LEN_MAX, &p->rx.plain);
 			if (err != 0)
 				return err;
-			body = (struct span){ buf_data(&p->rx_plain),
-				buf_len(&p->rx_plain) };
+			body = (struct span){ buf_data(&p->rx.plain),
+				buf_len(&p->rx.plain) };
 		}
 		*payload = r = rd_from_span(body);
 		type = rd_u8(&r);
@@ -457,7 +462,7 @@ packet_next(struct packet *p, struct rd *payload)
 			log_debug("message %u came at the wrong time", type);
 			return ERR_PROTOCOL;
 		}
-		if ((err = small_talk(p, type, r)) != 0)
+		if ((err = handle_transport_message(p, type, r)) != 0)
 			return err;
 	}
 }

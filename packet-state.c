@@ -34,22 +34,22 @@ packet_export(const struct packet *p, struct buf *out)
 	size_t mark;
 	int n;
 
-	ENSURE(p->pipe == NULL);
+	ENSURE(p->threads.pipe == NULL);
 	/* Compression is delayed to after authentication, and so is later
 	 * than any hand-over: its streams have no state to carry. */
 	ENSURE(p->half[0].zlib == NULL && p->half[1].zlib == NULL);
 	buf_put_u8(out, STATE_VERSION);
 	put_half(out, &p->half[PACKET_TX]);
 	put_half(out, &p->half[PACKET_RX]);
-	buf_put_u8(out, (uint8_t)p->expect);
-	buf_put_bool(out, p->hold);
-	buf_put_string_buf(out, &p->held);
-	buf_put_u64(out, p->rekey_bytes);
-	buf_put_u32(out, p->rekey_seconds);
-	buf_put_bool(out, p->rx_have_len);
-	buf_put_u32(out, p->rx_len);
-	buf_put_string(out, p->rx + p->rx_off, p->rx_end - p->rx_off);
-	n = packet_ring_pieces(&p->tx, piece);
+	buf_put_u8(out, (uint8_t)p->rx.expect);
+	buf_put_bool(out, p->tx.postponing);
+	buf_put_string_buf(out, &p->tx.postponed);
+	buf_put_u64(out, p->rekey.bytes);
+	buf_put_u32(out, p->rekey.seconds);
+	buf_put_bool(out, p->rx.have_len);
+	buf_put_u32(out, p->rx.len);
+	buf_put_string(out, p->rx.buf + p->rx.off, p->rx.end - p->rx.off);
+	n = packet_ring_pieces(&p->tx.ring, piece);
 	mark = buf_open_string(out);
 	for (int i = 0; i < n; i++)
 		buf_put(out, piece[i].p, piece[i].len);
@@ -106,32 +106,32 @@ packet_import(struct packet *p, struct rd *in)
 	struct span held, rx, tx;
 	int r;
 
-	ENSURE(p->rx == NULL && p->half[0].cipher == NULL);
+	ENSURE(p->rx.buf == NULL && p->half[0].cipher == NULL);
 	if (rd_u8(in) != STATE_VERSION)
 		return ERR_FORMAT;
 	if ((r = take_half(p, PACKET_TX, in)) != 0 ||
 	    (r = take_half(p, PACKET_RX, in)) != 0)
 		return r;
-	p->expect = (enum packet_expect)rd_u8(in);
-	p->hold = rd_bool(in);
+	p->rx.expect = (enum packet_expect)rd_u8(in);
+	p->tx.postponing = rd_bool(in);
 	held = rd_string(in);
-	p->rekey_bytes = rd_u64(in);
-	p->rekey_seconds = rd_u32(in);
-	p->rx_have_len = rd_bool(in);
-	p->rx_len = rd_u32(in);
+	p->rekey.bytes = rd_u64(in);
+	p->rekey.seconds = rd_u32(in);
+	p->rx.have_len = rd_bool(in);
+	p->rx.len = rd_u32(in);
 	rx = rd_string(in);
 	tx = rd_string(in);
 	if ((r = rd_err(in)) != 0)
 		return r;
-	buf_put(&p->held, held.p, held.len);
-	if ((r = buf_err(&p->held)) != 0)
+	buf_put(&p->tx.postponed, held.p, held.len);
+	if ((r = buf_err(&p->tx.postponed)) != 0)
 		return r;
 	if (rx.len > RX_STATE_MAX)
 		return ERR_LIMIT;
-	p->rx_cap = MAX(rx.len, (size_t)PACKET_RX_FIRST);
-	if ((p->rx = malloc(p->rx_cap)) == NULL)
+	p->rx.cap = MAX(rx.len, (size_t)PACKET_RX_FIRST);
+	if ((p->rx.buf = malloc(p->rx.cap)) == NULL)
 		return ERR_NOMEM;
-	memcpy(p->rx, rx.p, rx.len);
-	p->rx_end = rx.len;
+	memcpy(p->rx.buf, rx.p, rx.len);
+	p->rx.end = rx.len;
 	return packet_tx_raw(p, tx.p, tx.len);
 }

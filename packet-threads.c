@@ -12,39 +12,27 @@
 #include "packet-internal.h"
 
 enum {
-	WINDOW_MS = 200,
-	TEND_MS = 1000,	   /* between looks at a pipeline that may idle */
-	SETTLE_WINDOWS = 1, /* not counted after the start */
-	SLOW_MAX = 5,	   /* windows slower than without threads */
-	IDLE_MAX = 3,	   /* windows (of TEND_MS) with hardly a byte */
-	BACKOFF_FIRST_MS = 10 * 1000,
-	BACKOFF_MAX_MS = 5 * 60 * 1000,
-	BUSY_PERCENT = 80,
-	IDLE_BYTES = 1024 * 1024,
-	LOOK_BYTES = 4 * 1024 * 1024, /* moved before it is worth a look */
+	POLL_MS = 1000, /* between looks at threads that may idle */
 	KEYSTREAM_MAX = 32, /* threads of a direction */
-	FIRST_BYTES = 64 * 1024 * 1024, /* moved by a connection that starts */
 };
-
-static const double gain_wanted = 1.05; /* of the serial rate */
 
 static void
 wake(void *arg)
 {
 	struct packet *p = arg;
 
-	if (p->notify != NULL)
-		p->notify(p->notify_arg);
+	if (p->threads.notify != NULL)
+		p->threads.notify(p->threads.notify_arg);
 }
 
-/* ---- the two forms -------------------------------------------------------- */
+/* ---- the two forms ----------------------------------------------------- */
 
 static void
 pipe_set_keys(struct packet *p, enum packet_dir dir)
 {
 	const struct packet_keys *k = &p->half[dir].keys;
 
-	pipeline_set_keys(p->pipe,
+	pipeline_set_keys(p->threads.pipe,
 	    dir == PACKET_TX ? PIPELINE_ENCRYPT : PIPELINE_DECRYPT, k->cipher,
 	    k->mac, k->key, k->iv, k->mac_key);
 }
@@ -57,16 +45,17 @@ keystream_start(struct packet *p, enum packet_dir dir)
 
 	if (!cipher_keystream_can(h->keys.cipher))
 		return;
-	if ((r = cipher_keystream_start(h->cipher, &h->pos, p->keystream_threads)) != 0)
+	r = cipher_keystream_start(h->cipher, &h->pos, p->threads.keystream);
+	if (r != 0)
 		log_debug("no threads for keystream: %s", err_text(r));
 }
 
 void
 packet_threads_set_keys(struct packet *p, enum packet_dir dir)
 {
-	if (p->pipe != NULL)
+	if (p->threads.pipe != NULL)
 		pipe_set_keys(p, dir);
-	if (p->keystream_threads > 0)
+	if (p->threads.keystream > 0)
 		keystream_start(p, dir);
 }
 
@@ -80,26 +69,27 @@ ready_for_threads(const struct packet *p)
 static void
 keystream_stop(struct packet *p)
 {
-	for (int dir = 0; p->keystream_threads > 0 && dir < 2; dir++)
+	for (int dir = 0; p->threads.keystream > 0 && dir < 2; dir++)
 		cipher_keystream_stop(p->half[dir].cipher);
-	p->keystream_threads = 0;
+	p->threads.keystream = 0;
 }
 
 static void
 pipe_stop(struct packet *p)
 {
-	if (p->pipe == NULL)
+	if (p->threads.pipe == NULL)
 		return;
-	(void)pipeline_set_threads(p->pipe, 0);
+	(void)pipeline_set_threads(p->threads.pipe, 0);
 	packet_tx_collect(p, true);
-	/* Opened packets that wait to be taken keep the pipeline. */
-	if (pipeline_pending(p->pipe, PIPELINE_DECRYPT) > 0)
+	/* The pipeline stays as long as it has decrypted packets that nobody
+	 * has taken. */
+	if (pipeline_pending(p->threads.pipe, PIPELINE_DECRYPT) > 0)
 		return;
-	pipeline_free(p->pipe);
-	p->pipe = NULL;
-	free(p->rx_other);
-	p->rx_other = NULL;
-	p->rx_other_cap = 0;
+	pipeline_free(p->threads.pipe);
+	p->threads.pipe = NULL;
+	free(p->rx.other);
+	p->rx.other = NULL;
+	p->rx.other_cap = 0;
 }
 
 size_t
@@ -110,13 +100,13 @@ packet_threads_start(struct packet *p, size_t threads)
 	if (!ready_for_threads(p))
 		return 0;
 	keystream_stop(p);
-	if (p->pipe == NULL) {
-		if ((p->pipe = pipeline_new(wake, p)) == NULL)
+	if (p->threads.pipe == NULL) {
+		if ((p->threads.pipe = pipeline_new(wake, p)) == NULL)
 			return 0;
 		pipe_set_keys(p, PACKET_TX);
 		pipe_set_keys(p, PACKET_RX);
 	}
-	got = pipeline_set_threads(p->pipe, threads);
+	got = pipeline_set_threads(p->threads.pipe, threads);
 	log_debug("%zu threads help with %s", got,
 	    packet_cipher_name(p, PACKET_TX));
 	return got;
@@ -130,7 +120,7 @@ packet_keystream_start(struct packet *p, size_t threads)
 	if (!ready_for_threads(p))
 		return 0;
 	pipe_stop(p);
-	p->keystream_threads = threads;
+	p->threads.keystream = threads;
 	keystream_start(p, PACKET_TX);
 	keystream_start(p, PACKET_RX);
 	got = packet_threads(p);
@@ -149,9 +139,10 @@ packet_threads_stop(struct packet *p)
 size_t
 packet_threads(const struct packet *p)
 {
-	size_t n = p->pipe != NULL ? pipeline_threads(p->pipe) : 0;
+	const struct pipeline *pipe = p->threads.pipe;
+	size_t n = pipe != NULL ? pipeline_threads(pipe) : 0;
 
-	for (int dir = 0; p->keystream_threads > 0 && dir < 2; dir++)
+	for (int dir = 0; p->threads.keystream > 0 && dir < 2; dir++)
 		n += cipher_keystream_threads(p->half[dir].cipher);
 	return n;
 }
@@ -159,13 +150,13 @@ packet_threads(const struct packet *p)
 bool
 packet_rx_posted(const struct packet *p)
 {
-	return p->rx_jobs[0] + p->rx_jobs[1] > 0;
+	return p->rx.jobs[0] + p->rx.jobs[1] > 0;
 }
 
 void
 packet_set_threads(struct packet *p, int max)
 {
-	p->trial.threads_max = max == PACKET_THREADS_AUTO ?
+	p->threads.trial.threads_max = max == PACKET_THREADS_AUTO ?
 	    pipeline_threads_auto() :
 	    (size_t)max;
 }
@@ -173,15 +164,15 @@ packet_set_threads(struct packet *p, int max)
 void
 packet_set_form(struct packet *p, enum packet_form form, bool deny_keystream)
 {
-	p->trial.form = form;
-	p->trial.keystream_denied = deny_keystream;
+	p->threads.trial.form = form;
+	p->threads.trial.keystream_denied = deny_keystream;
 }
 
 void
 packet_set_notify(struct packet *p, void (*notify)(void *arg), void *arg)
 {
-	p->notify = notify;
-	p->notify_arg = arg;
+	p->threads.notify = notify;
+	p->threads.notify_arg = arg;
 }
 
 bool
@@ -189,97 +180,22 @@ packet_prepare_wait(struct packet *p, bool reading)
 {
 	bool tx, rx;
 
-	if (p->pipe == NULL)
+	if (p->threads.pipe == NULL)
 		return true;
-	tx = p->tx_unencrypted > 0;
-	rx = reading && pipeline_pending(p->pipe, PIPELINE_DECRYPT) > 0;
-	if (pipeline_threads(p->pipe) == 0)
-		return !tx && !rx; /* nobody but us */
-	/* What is sealed waits for the socket first; then, rather than sleep,
-	 * the loop does what the threads were not told of. */
+	tx = p->tx.unencrypted > 0;
+	rx = reading && pipeline_pending(p->threads.pipe, PIPELINE_DECRYPT) > 0;
+	if (pipeline_threads(p->threads.pipe) == 0)
+		return !tx && !rx; /* the loop must do the jobs itself */
+	/* If encrypted bytes wait for the socket, that wakes us. If not, the
+	 * loop does jobs itself rather than sleep. */
 	if (tx && packet_tx_ready(p) == 0 &&
-	    (pipeline_help(p->pipe, PIPELINE_ENCRYPT) ||
-		!pipeline_arm_wake(p->pipe, PIPELINE_ENCRYPT)))
+	    (pipeline_help(p->threads.pipe, PIPELINE_ENCRYPT) ||
+		!pipeline_arm_wake(p->threads.pipe, PIPELINE_ENCRYPT)))
 		return false;
-	return !rx || pipeline_arm_wake(p->pipe, PIPELINE_DECRYPT);
+	return !rx || pipeline_arm_wake(p->threads.pipe, PIPELINE_DECRYPT);
 }
 
-/* ---- the decision --------------------------------------------------------- */
-
-static enum packet_verdict
-give_up(struct packet_trial *t, uint64_t now_ms)
-{
-	t->backoff_ms = t->backoff_ms == 0 ?
-	    BACKOFF_FIRST_MS :
-	    MIN(t->backoff_ms * 2, (uint32_t)BACKOFF_MAX_MS);
-	t->retry_ms = now_ms + t->backoff_ms;
-	return PACKET_THREADS_STOP;
-}
-
-static enum packet_verdict
-judge_serial(struct packet_trial *t, const struct packet_window *w,
-    double rate)
-{
-	/* A window is over when enough was moved; a long one says little. */
-	if (w->ms > 2 * WINDOW_MS || w->cpu_ms * 100 < w->ms * BUSY_PERCENT ||
-	    w->total < FIRST_BYTES || w->now_ms < t->retry_ms)
-		return PACKET_THREADS_KEEP;
-	t->serial_rate = rate;
-	t->windows = t->slow = t->idle = 0;
-	t->phase = PACKET_TRY_FIRST;
-	return PACKET_THREADS_START;
-}
-
-/* A form was measured: is there another one to measure, or a faster one to
- * go back to? */
-static bool
-try_other(struct packet_trial *t, double rate)
-{
-	enum packet_phase was = t->phase;
-	bool other = was == PACKET_TRY_FIRST ? t->second :
-	    was == PACKET_TRY_SECOND && rate < t->first_rate;
-
-	if (was == PACKET_TRY_FIRST)
-		t->first_rate = rate;
-	t->phase = other && was == PACKET_TRY_FIRST ? PACKET_TRY_SECOND :
-						      PACKET_TRIED;
-	if (other)
-		t->windows = 0;
-	return other;
-}
-
-static enum packet_verdict
-judge_threads(struct packet_trial *t, const struct packet_window *w,
-    double rate)
-{
-	t->idle = w->bytes < IDLE_BYTES ? t->idle + 1 : 0;
-	if (t->idle >= IDLE_MAX)
-		return PACKET_THREADS_STOP;
-	if (w->bytes < LOOK_BYTES || ++t->windows <= SETTLE_WINDOWS)
-		return PACKET_THREADS_KEEP;
-	if (try_other(t, rate))
-		return PACKET_THREADS_OTHER;
-	t->slow = rate < t->serial_rate * gain_wanted ? t->slow + 1 : 0;
-	/* The first that counts decides; later only a row of them. */
-	if (t->slow >= SLOW_MAX ||
-	    (t->slow > 0 && t->windows == SETTLE_WINDOWS + 1)) {
-		log_debug("threads do not pay: %.0f, without %.0f kB/s", rate,
-		    t->serial_rate);
-		return give_up(t, w->now_ms);
-	}
-	if (t->windows == SLOW_MAX)
-		t->backoff_ms = 0;
-	return PACKET_THREADS_KEEP;
-}
-
-enum packet_verdict
-packet_trial_judge(struct packet_trial *t, const struct packet_window *w)
-{
-	double rate = (double)w->bytes / (double)w->ms;
-
-	return w->threads > 0 ? judge_threads(t, w, rate) :
-				judge_serial(t, w, rate);
-}
+/* ---- the decision ------------------------------------------------------ */
 
 static uint64_t
 moved(const struct packet *p)
@@ -287,11 +203,11 @@ moved(const struct packet *p)
 	return p->half[PACKET_TX].total.bytes + p->half[PACKET_RX].total.bytes;
 }
 
-/* May keystream be made ahead for this connection? */
+/* Can this connection use precomputed keystream? */
 static bool
 keystream_can(const struct packet *p)
 {
-	return !p->trial.keystream_denied &&
+	return !p->threads.trial.keystream_denied &&
 	    (cipher_keystream_can(p->half[PACKET_TX].keys.cipher) ||
 		cipher_keystream_can(p->half[PACKET_RX].keys.cipher));
 }
@@ -300,7 +216,7 @@ static size_t
 start_form(struct packet *p, enum packet_form form)
 {
 	const char *env = getenv("SSH_CIPHER_THREADS");
-	size_t threads = p->trial.threads_max;
+	size_t threads = p->threads.trial.threads_max;
 
 	if (form != PACKET_FORM_KEYSTREAM)
 		return packet_threads_start(p, threads);
@@ -316,25 +232,25 @@ start_or_give_up(struct packet *p, enum packet_form form, uint64_t now_ms)
 	if (start_form(p, form) > 0)
 		return;
 	packet_threads_stop(p);
-	(void)give_up(&p->trial, now_ms);
+	packet_trial_give_up(&p->threads.trial, now_ms);
 }
 
 static void
 judge(struct packet *p, const struct packet_window *w)
 {
-	struct packet_trial *t = &p->trial;
+	struct packet_trial *t = &p->threads.trial;
 
 	switch (packet_trial_judge(t, w)) {
 	case PACKET_THREADS_START:
-		t->second = keystream_can(p) &&
-		    (cipher_keystream_may_pay(p->half[PACKET_TX].cipher) ||
-			cipher_keystream_may_pay(p->half[PACKET_RX].cipher));
+		t->has_second = keystream_can(p) &&
+		    (cipher_keystream_measure(p->half[PACKET_TX].cipher) ||
+			cipher_keystream_measure(p->half[PACKET_RX].cipher));
 		start_or_give_up(p, PACKET_FORM_PIPELINE, w->now_ms);
 		break;
 	case PACKET_THREADS_OTHER:
 		start_or_give_up(p,
-		    p->keystream_threads > 0 ? PACKET_FORM_PIPELINE :
-				   PACKET_FORM_KEYSTREAM,
+		    t->phase == PACKET_TRY_KEYSTREAM ? PACKET_FORM_KEYSTREAM :
+						       PACKET_FORM_PIPELINE,
 		    w->now_ms);
 		break;
 	case PACKET_THREADS_STOP:
@@ -345,30 +261,37 @@ judge(struct packet *p, const struct packet_window *w)
 	}
 }
 
-/* A form that was asked for needs no trial. */
+/* The user named a form (CipherForm) that is possible: it needs no trial. */
 static bool
-form_is_given(struct packet *p)
+form_is_given(const struct packet *p)
 {
-	enum packet_form form = p->trial.form;
+	enum packet_form form = p->threads.trial.form;
 
-	if (form == PACKET_FORM_AUTO ||
-	    (form == PACKET_FORM_KEYSTREAM && !keystream_can(p)))
-		return false;
+	return form != PACKET_FORM_AUTO &&
+	    (form != PACKET_FORM_KEYSTREAM || keystream_can(p));
+}
+
+static void
+start_given_form(struct packet *p)
+{
+	enum packet_form form = p->threads.trial.form;
+	uint64_t now_ms = loop_now_ms();
+
 	if (form != PACKET_FORM_SERIAL && packet_threads(p) == 0 &&
-	    loop_now_ms() >= p->trial.retry_ms)
-		start_or_give_up(p, form, loop_now_ms());
-	return true;
+	    now_ms >= p->threads.trial.retry_ms)
+		start_or_give_up(p, form, now_ms);
 }
 
 static void
 judge_window(struct packet *p, struct packet_window *w)
 {
-	struct packet_trial *t = &p->trial;
+	struct packet_trial *t = &p->threads.trial;
+	bool hardly_used = w->bytes < PACKET_WINDOW_BYTES;
 	uint64_t cpu_ms;
 
 	w->now_ms = loop_now_ms();
 	w->ms = w->now_ms - t->start_ms;
-	if (w->ms < (w->bytes < LOOK_BYTES ? TEND_MS : WINDOW_MS))
+	if (w->ms < PACKET_WINDOW_MS || (hardly_used && w->ms < POLL_MS))
 		return;
 	cpu_ms = clock_thread_us() / 1000;
 	w->cpu_ms = cpu_ms - t->start_cpu_ms;
@@ -381,19 +304,24 @@ judge_window(struct packet *p, struct packet_window *w)
 uint32_t
 packet_poll(struct packet *p)
 {
-	struct packet_trial *t = &p->trial;
+	struct packet_trial *t = &p->threads.trial;
 	struct packet_window w = { .total = moved(p),
 		.threads = packet_threads(p) };
 
-	/* A child, opened ones were left, or a cipher without keystream. */
-	if (p->pipe != NULL && pipeline_threads(p->pipe) == 0)
+	/* The threads ended with a fork(2) or were stopped while decrypted
+	 * packets were left; or the new cipher has no keystream. */
+	if (p->threads.pipe != NULL && pipeline_threads(p->threads.pipe) == 0)
 		pipe_stop(p);
 	if (w.threads == 0)
 		keystream_stop(p);
-	if (t->threads_max == 0 || !ready_for_threads(p) || form_is_given(p))
+	if (t->threads_max == 0 || !ready_for_threads(p))
 		return 0;
+	if (form_is_given(p)) {
+		start_given_form(p);
+		return 0;
+	}
 	w.bytes = w.total - t->start_bytes;
-	if (w.threads > 0 || w.bytes >= LOOK_BYTES)
+	if (w.threads > 0 || w.bytes >= PACKET_WINDOW_BYTES)
 		judge_window(p, &w);
-	return packet_threads(p) > 0 ? TEND_MS : 0;
+	return packet_threads(p) > 0 ? POLL_MS : 0;
 }

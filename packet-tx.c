@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* The sending half of packet.h: the output ring, sealing, one write. */
+/* The sending half of packet.h: the output ring, encryption, one write. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,11 +39,11 @@ packet_ring_clear(struct packet_ring *r)
 	*r = (struct packet_ring){ 0 };
 }
 
-/* The bytes move: nobody else may be at work in them. */
+/* The bytes move, so all jobs in them are waited for. */
 static int
 ring_grow(struct packet *p, size_t need)
 {
-	struct packet_ring *r = &p->tx;
+	struct packet_ring *r = &p->tx.ring;
 	size_t pending = ring_pending(r), cap, at = 0;
 	struct span piece[2];
 	uint8_t *data;
@@ -70,11 +70,11 @@ ring_grow(struct packet *p, size_t need)
 	return 0;
 }
 
-/* A contiguous place of len bytes at the end of the ring. */
+/* Makes room for len contiguous bytes at the tail of the ring. */
 static int
 ring_reserve(struct packet *p, size_t len, uint8_t **place)
 {
-	struct packet_ring *r = &p->tx;
+	struct packet_ring *r = &p->tx.ring;
 	int err;
 
 	if (ring_pending(r) == 0) {
@@ -118,11 +118,11 @@ packet_tx_raw(struct packet *p, const void *bytes, size_t len)
 
 	if (len == 0)
 		return 0;
-	ENSURE(p->tx_unencrypted == 0);
+	ENSURE(p->tx.unencrypted == 0);
 	if ((r = ring_reserve(p, len, &place)) != 0)
 		return r;
 	memcpy(place, bytes, len);
-	p->tx.tail += len;
+	p->tx.ring.tail += len;
 	return 0;
 }
 
@@ -140,7 +140,7 @@ packet_put_identification(struct packet *p, const char *line)
 	return r;
 }
 
-/* Padding so that the ciphered part is a multiple of the block. */
+/* Padding so that the encrypted part is a multiple of the block. */
 static size_t
 padding_for(const struct cipher *c, size_t payload_len)
 {
@@ -155,15 +155,15 @@ padding_for(const struct cipher *c, size_t payload_len)
 	return pad;
 }
 
-/* A packet is sealed here and now, unless it is large and there are threads,
- * or one before it is with them. */
+/* The loop encrypts a packet at once, unless it is large and there are
+ * threads, or one in front of it is a job already. */
 static bool
 is_job(const struct packet *p, uint32_t field)
 {
-	if (p->pipe == NULL || p->half[PACKET_TX].cipher == NULL)
+	if (p->threads.pipe == NULL || p->half[PACKET_TX].cipher == NULL)
 		return false;
-	return p->tx_unencrypted > 0 ||
-	    (field >= PACKET_JOB_MIN && pipeline_threads(p->pipe) > 0);
+	return p->tx.unencrypted > 0 ||
+	    (field >= PACKET_JOB_MIN && pipeline_threads(p->threads.pipe) > 0);
 }
 
 static void
@@ -171,26 +171,27 @@ post(struct packet *p, uint8_t *place, uint32_t field, size_t size)
 {
 	struct pipeline_job *j;
 
-	while ((j = pipeline_next(p->pipe, PIPELINE_ENCRYPT)) == NULL) {
-		(void)pipeline_wait(p->pipe, PIPELINE_ENCRYPT);
+	while ((j = pipeline_next(p->threads.pipe, PIPELINE_ENCRYPT)) == NULL) {
+		(void)pipeline_wait(p->threads.pipe, PIPELINE_ENCRYPT);
 		packet_tx_collect(p, false);
 	}
 	j->pos = p->half[PACKET_TX].pos;
 	j->pkt = place;
 	j->len = field;
 	j->size = size;
-	pipeline_post(p->pipe, PIPELINE_ENCRYPT);
-	p->tx_unencrypted += size;
-	p->tx_fresh += size;
-	if (p->tx_fresh >= PACKET_JOBS_BYTES) {
-		p->tx_fresh = 0;
-		pipeline_kick(p->pipe);
+	pipeline_post(p->threads.pipe, PIPELINE_ENCRYPT);
+	p->tx.unencrypted += size;
+	p->tx.since_wake += size;
+	if (p->tx.since_wake >= PACKET_JOBS_BYTES) {
+		p->tx.since_wake = 0;
+		pipeline_kick(p->threads.pipe);
 	}
 }
 
-/* The payload of len bytes stands at place + 5; the rest is filled in. */
+/* Makes a packet around the payload of len bytes at place + 5: header, padding
+ * and tag. It is encrypted at once, or posted. */
 static int
-seal_in_place(struct packet *p, uint8_t *place, size_t len)
+finish_packet(struct packet *p, uint8_t *place, size_t len)
 {
 	struct packet_half *h = &p->half[PACKET_TX];
 	size_t pad = padding_for(h->cipher, len), size;
@@ -216,7 +217,7 @@ seal_in_place(struct packet *p, uint8_t *place, size_t len)
 	h->total.bytes += size;
 	h->total.packets++;
 	h->total.payload += len;
-	p->tx.tail += size;
+	p->tx.ring.tail += size;
 	return 0;
 }
 
@@ -228,26 +229,26 @@ put_now(struct packet *p, const uint8_t *payload, size_t len)
 	int r;
 
 	if (h->zlib != NULL) {
-		buf_reset(&p->tx_plain);
-		r = zstream_deflate(h->zlib, payload, len, &p->tx_plain);
+		buf_reset(&p->tx.plain);
+		r = zstream_deflate(h->zlib, payload, len, &p->tx.plain);
 		if (r != 0)
 			return r;
-		payload = buf_data(&p->tx_plain);
-		len = buf_len(&p->tx_plain);
+		payload = buf_data(&p->tx.plain);
+		len = buf_len(&p->tx.plain);
 	}
 	if (len + PACKET_SLACK > CIPHER_LEN_MAX)
 		return ERR_LIMIT;
 	if ((r = ring_reserve(p, len + PACKET_SLACK, &place)) != 0)
 		return r;
 	memcpy(place + 5, payload, len);
-	return seal_in_place(p, place, len);
+	return finish_packet(p, place, len);
 }
 
 static bool
-may_pass_hold(uint8_t type)
+may_go_during_kex(uint8_t type)
 {
 	return (type <= SSH_MSG_DEBUG) || type == SSH_MSG_EXT_INFO ||
-	    (type >= SSH_MSG_KEXINIT && type < SSH_MSG_USERAUTH_REQUEST);
+	    ssh_msg_is_kex(type);
 }
 
 int
@@ -258,63 +259,65 @@ packet_put(struct packet *p, const struct buf *msg)
 
 	if (r != 0)
 		return r;
-	ENSURE(p->bulk == NULL && buf_len(msg) > 0);
-	if (p->recording) {
-		buf_put_string_buf(&p->recorded, msg);
-		if ((r = buf_err(&p->recorded)) != 0)
+	ENSURE(p->tx.bulk == NULL && buf_len(msg) > 0);
+	if (p->tx.recording) {
+		buf_put_string_buf(&p->tx.recorded, msg);
+		if ((r = buf_err(&p->tx.recorded)) != 0)
 			return r;
 	}
-	if (!p->hold || may_pass_hold(buf_data(msg)[0]))
+	if (!p->tx.postponing || may_go_during_kex(buf_data(msg)[0]))
 		return put_now(p, buf_data(msg), buf_len(msg));
-	max = p->authenticated ? PACKET_HELD_MAX : PACKET_HELD_MAX_PREAUTH;
-	if (buf_len(&p->held) + buf_len(msg) > max)
+	max = p->authenticated ? PACKET_POSTPONED_MAX :
+				 PACKET_POSTPONED_MAX_PREAUTH;
+	if (buf_len(&p->tx.postponed) + buf_len(msg) > max)
 		return ERR_LIMIT;
-	buf_put_string_buf(&p->held, msg);
-	return buf_err(&p->held);
+	buf_put_string_buf(&p->tx.postponed, msg);
+	return buf_err(&p->tx.postponed);
 }
 
 uint8_t *
 packet_bulk_begin(struct packet *p, size_t max)
 {
-	ENSURE(p->bulk == NULL);
-	if (p->hold || ring_pending(&p->tx) >= packet_tx_room(p) ||
+	ENSURE(p->tx.bulk == NULL);
+	if (p->tx.postponing ||
+	    ring_pending(&p->tx.ring) >= packet_tx_room(p) ||
 	    packet_rekey_due(p))
 		return NULL;
 	if (max + PACKET_SLACK > CIPHER_LEN_MAX ||
-	    ring_reserve(p, max + PACKET_SLACK, &p->bulk) != 0) {
-		p->bulk = NULL;
+	    ring_reserve(p, max + PACKET_SLACK, &p->tx.bulk) != 0) {
+		p->tx.bulk = NULL;
 		return NULL;
 	}
-	p->bulk_max = max;
-	return p->bulk + 5;
+	p->tx.bulk_max = max;
+	return p->tx.bulk + 5;
 }
 
 int
 packet_bulk_commit(struct packet *p, size_t len)
 {
-	uint8_t *place = p->bulk;
+	uint8_t *place = p->tx.bulk;
 
-	ENSURE(place != NULL && len <= p->bulk_max);
-	p->bulk = NULL;
+	ENSURE(place != NULL && len <= p->tx.bulk_max);
+	p->tx.bulk = NULL;
 	if (len == 0)
 		return 0;
 	if (p->half[PACKET_TX].zlib != NULL) {
 		int r;
 
-		/* The deflated form goes over the place it came from. */
-		buf_reset(&p->tx_plain);
+		/* The compressed payload replaces the plain one. */
+		buf_reset(&p->tx.plain);
 		r = zstream_deflate(p->half[PACKET_TX].zlib, place + 5, len,
-		    &p->tx_plain);
+		    &p->tx.plain);
 		if (r != 0)
 			return r;
-		len = buf_len(&p->tx_plain);
+		len = buf_len(&p->tx.plain);
 		if (len + PACKET_SLACK > CIPHER_LEN_MAX)
 			return ERR_LIMIT;
 		if ((r = ring_reserve(p, len + PACKET_SLACK, &place)) != 0)
 			return r;
-		memcpy(place + 5, buf_data(&p->tx_plain), len);
+		memcpy(place + 5, buf_data(&p->tx.plain), len);
 	}
-	return seal_in_place(p, place, len);
+	return finish_packet(p, place, len);
 }
 
 /* Sends a row of messages that are kept as strings, and empties it. */
@@ -337,72 +340,74 @@ put_all(struct packet *p, struct buf *messages)
 void
 packet_record(struct packet *p, bool on)
 {
-	buf_set_max(&p->recorded, PACKET_HELD_MAX_PREAUTH);
-	p->recording = on;
+	buf_set_max(&p->tx.recorded, PACKET_POSTPONED_MAX_PREAUTH);
+	p->tx.recording = on;
 }
 
 int
 packet_replay(struct packet *p)
 {
-	ENSURE(!p->hold);
-	p->recording = false;
-	return put_all(p, &p->recorded);
+	ENSURE(!p->tx.postponing);
+	p->tx.recording = false;
+	return put_all(p, &p->tx.recorded);
 }
 
 void
 packet_forget(struct packet *p)
 {
-	p->recording = false;
-	buf_clear(&p->recorded);
+	p->tx.recording = false;
+	buf_clear(&p->tx.recorded);
 }
 
 int
-packet_hold(struct packet *p, bool hold)
+packet_postpone(struct packet *p, bool on)
 {
-	p->hold = hold;
-	return hold ? 0 : put_all(p, &p->held);
+	p->tx.postponing = on;
+	return on ? 0 : put_all(p, &p->tx.postponed);
 }
 
 size_t
 packet_tx_pending(const struct packet *p)
 {
-	return ring_pending(&p->tx);
+	return ring_pending(&p->tx.ring);
 }
 
 size_t
 packet_tx_ready(const struct packet *p)
 {
-	return ring_pending(&p->tx) - p->tx_unencrypted;
+	return ring_pending(&p->tx.ring) - p->tx.unencrypted;
 }
 
 void
 packet_tx_collect(struct packet *p, bool wait)
 {
+	struct pipeline *pipe = p->threads.pipe;
 	const struct pipeline_job *j;
 
-	if (p->tx_unencrypted == 0)
+	if (p->tx.unencrypted == 0)
 		return;
-	while ((j = wait ? pipeline_wait(p->pipe, PIPELINE_ENCRYPT) :
-			   pipeline_done(p->pipe, PIPELINE_ENCRYPT)) != NULL) {
+	while ((j = wait ? pipeline_wait(pipe, PIPELINE_ENCRYPT) :
+			   pipeline_done(pipe, PIPELINE_ENCRYPT)) != NULL) {
 		if (j->err != 0)
-			p->tx_err = j->err;
-		p->tx_unencrypted -= j->size;
-		pipeline_release(p->pipe, PIPELINE_ENCRYPT);
+			p->tx.err = j->err;
+		p->tx.unencrypted -= j->size;
+		pipeline_release(pipe, PIPELINE_ENCRYPT);
 	}
-	if (p->tx_unencrypted == 0)
-		p->tx_fresh = 0;
+	if (p->tx.unencrypted == 0)
+		p->tx.since_wake = 0;
 }
 
 /*
- * How much can be written. The loop seals as well while there is less than a
- * fair write; the rest is left to the threads, who go on meanwhile.
+ * Bytes at the front of the ring that are encrypted and can be written. While
+ * that is less than a write(2) is worth the loop encrypts too; the rest is
+ * left to the threads, which go on during the write.
  */
 static size_t
-gather_sealed(struct packet *p)
+gather_encrypted(struct packet *p)
 {
 	packet_tx_collect(p, false);
-	while (p->tx_unencrypted > 0 && packet_tx_ready(p) < PACKET_TX_PIECE &&
-	    pipeline_help(p->pipe, PIPELINE_ENCRYPT))
+	while (p->tx.unencrypted > 0 && packet_tx_ready(p) < PACKET_TX_PIECE &&
+	    pipeline_help(p->threads.pipe, PIPELINE_ENCRYPT))
 		packet_tx_collect(p, false);
 	return packet_tx_ready(p);
 }
@@ -411,7 +416,7 @@ static int
 fill_iov(const struct packet *p, size_t len, struct iovec iov[2])
 {
 	struct span piece[2];
-	int count = packet_ring_pieces(&p->tx, piece), used = 0;
+	int count = packet_ring_pieces(&p->tx.ring, piece), used = 0;
 
 	for (int i = 0; i < count && len > 0; i++) {
 		iov[i].iov_base = (uint8_t *)(uintptr_t)piece[i].p;
@@ -425,26 +430,26 @@ fill_iov(const struct packet *p, size_t len, struct iovec iov[2])
 int
 packet_flush(struct packet *p)
 {
-	size_t sealed = gather_sealed(p);
+	size_t ready = gather_encrypted(p);
 	struct iovec iov[2];
 	ssize_t n;
 	int count;
 
-	if (p->tx_err != 0)
-		return p->tx_err;
-	if (sealed > 0) {
-		count = fill_iov(p, sealed, iov);
+	if (p->tx.err != 0)
+		return p->tx.err;
+	if (ready > 0) {
+		count = fill_iov(p, ready, iov);
 		n = fd_writev(p->fd_out, iov, count);
 		if (n == -1 && errno != EAGAIN && errno != EWOULDBLOCK)
 			return ERR_SYSTEM;
 		if (n > 0)
-			ring_consume(&p->tx, (size_t)n);
-		if (n < (ssize_t)sealed || n >= PACKET_TX_PIECE)
+			ring_consume(&p->tx.ring, (size_t)n);
+		if (n < (ssize_t)ready || n >= PACKET_TX_PIECE)
 			packet_pace(p);
-		if (n < (ssize_t)sealed)
+		if (n < (ssize_t)ready)
 			return ERR_AGAIN;
 	}
-	return ring_pending(&p->tx) < packet_tx_room(p) ? 0 : ERR_AGAIN;
+	return ring_pending(&p->tx.ring) < packet_tx_room(p) ? 0 : ERR_AGAIN;
 }
 
 void
@@ -453,8 +458,8 @@ packet_disconnect(struct packet *p, enum ssh_disconnect reason,
 {
 	struct buf b;
 
-	if (p->bulk != NULL)
-		p->bulk = NULL;
+	if (p->tx.bulk != NULL)
+		p->tx.bulk = NULL;
 	buf_init(&b);
 	buf_put_u8(&b, SSH_MSG_DISCONNECT);
 	buf_put_u32(&b, reason);

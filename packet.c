@@ -37,7 +37,7 @@ packet_new(int fd_in, int fd_out, bool server)
 	p->fd_in = fd_in;
 	p->fd_out = fd_out;
 	p->server = server;
-	p->keyed_at = seconds_now();
+	p->rekey.keyed_at = seconds_now();
 	return p;
 }
 
@@ -46,18 +46,18 @@ packet_free(struct packet *p)
 {
 	if (p == NULL)
 		return;
-	pipeline_free(p->pipe); /* first: it works in the buffers */
+	pipeline_free(p->threads.pipe); /* first: it works in the buffers */
 	for (int i = 0; i < 2; i++) {
 		cipher_free(p->half[i].cipher);
 		zstream_free(p->half[i].zlib);
 	}
-	packet_ring_clear(&p->tx);
-	buf_clear(&p->held);
-	buf_clear(&p->recorded);
-	buf_clear(&p->tx_plain);
-	buf_clear(&p->rx_plain);
-	free(p->rx);
-	free(p->rx_other);
+	packet_ring_clear(&p->tx.ring);
+	buf_clear(&p->tx.postponed);
+	buf_clear(&p->tx.recorded);
+	buf_clear(&p->tx.plain);
+	buf_clear(&p->rx.plain);
+	free(p->rx.buf);
+	free(p->rx.other);
 	mem_free_secret(p, sizeof *p);
 }
 
@@ -100,8 +100,8 @@ packet_set_keys(struct packet *p, enum packet_dir dir,
 	struct cipher *c;
 	int r;
 
-	/* Packets in the threads' hands go with the old keys. What arrived
-	 * ahead of this was all sent before the exchange, and is given out. */
+	/* Jobs that encrypt use the old keys and are waited for. There are
+	 * none that decrypt: see threads_may_decrypt() in packet-rx.c. */
 	if (dir == PACKET_TX)
 		packet_tx_collect(p, true);
 	else if (packet_rx_posted(p))
@@ -118,7 +118,7 @@ packet_set_keys(struct packet *p, enum packet_dir dir,
 	if (strict)
 		h->pos.seqnr = 0;
 	h->bytes_since_keys = 0;
-	p->keyed_at = seconds_now();
+	p->rekey.keyed_at = seconds_now();
 	packet_threads_set_keys(p, dir);
 	log_debug2("%s: cipher %s, MAC %s",
 	    dir == PACKET_TX ? "sending" : "receiving", keys->cipher->name,
@@ -154,7 +154,7 @@ packet_compressing(const struct packet *p)
 void
 packet_set_expect(struct packet *p, enum packet_expect expect)
 {
-	p->expect = expect;
+	p->rx.expect = expect;
 }
 
 int
@@ -177,14 +177,14 @@ packet_is_authenticated(const struct packet *p)
 void
 packet_set_rekey_limit(struct packet *p, uint64_t bytes, uint32_t seconds)
 {
-	p->rekey_bytes = bytes;
-	p->rekey_seconds = seconds;
+	p->rekey.bytes = bytes;
+	p->rekey.seconds = seconds;
 }
 
 static bool
 half_due(const struct packet *p, const struct packet_half *h)
 {
-	uint64_t limit = p->rekey_bytes;
+	uint64_t limit = p->rekey.bytes;
 
 	if (h->cipher == NULL)
 		return false;
@@ -197,10 +197,10 @@ half_due(const struct packet *p, const struct packet_half *h)
 bool
 packet_rekey_due(const struct packet *p)
 {
-	if (!p->authenticated || p->hold)
+	if (!p->authenticated || p->tx.postponing)
 		return false;
-	if (p->rekey_seconds != 0 &&
-	    seconds_now() - p->keyed_at >= (time_t)p->rekey_seconds)
+	if (p->rekey.seconds != 0 &&
+	    seconds_now() - p->rekey.keyed_at >= (time_t)p->rekey.seconds)
 		return true;
 	return half_due(p, &p->half[PACKET_TX]) ||
 	    half_due(p, &p->half[PACKET_RX]);
@@ -209,27 +209,27 @@ packet_rekey_due(const struct packet *p)
 uint32_t
 packet_rekey_wait_s(const struct packet *p)
 {
-	time_t age = seconds_now() - p->keyed_at;
+	time_t age = seconds_now() - p->rekey.keyed_at;
 
-	if (p->rekey_seconds == 0 || !p->authenticated)
+	if (p->rekey.seconds == 0 || !p->authenticated)
 		return 0;
-	return age >= (time_t)p->rekey_seconds ?
+	return age >= (time_t)p->rekey.seconds ?
 	    1 :
-	    p->rekey_seconds - (uint32_t)age;
+	    p->rekey.seconds - (uint32_t)age;
 }
 
 bool
 packet_is_grown(const struct packet *p)
 {
-	return p->tx.cap > PACKET_GROWN || p->rx_cap > PACKET_GROWN ||
-	    p->rx_other != NULL;
+	return p->tx.ring.cap > PACKET_GROWN || p->rx.cap > PACKET_GROWN ||
+	    p->rx.other != NULL;
 }
 
 void
 packet_trim(struct packet *p)
 {
-	if (p->bulk == NULL && packet_tx_pending(p) == 0)
-		packet_ring_clear(&p->tx);
+	if (p->tx.bulk == NULL && packet_tx_pending(p) == 0)
+		packet_ring_clear(&p->tx.ring);
 	packet_rx_trim(p);
 }
 

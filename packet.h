@@ -5,12 +5,12 @@
  * when new keys are due and is handed them.
  *
  * Sending: small messages are composed in a struct buf and copied in; bulk
- * data is read by the caller straight into the packet's place in the output
- * ring. All that is sealed leaves in one gathered write.
- * Receiving: one large read fills the input buffer; packets are opened in
- * place and handed out as borrowed payloads.
+ * data is read by the caller straight to where the packet lies in the output
+ * ring. All that is encrypted leaves in one gathered write.
+ * Receiving: one large read fills the input buffer; packets are decrypted in
+ * place, and their payloads are lent to the caller.
  *
- * Threads: loop thread only; it may have others seal and open for it.
+ * Threads: loop thread only; worker threads may encrypt and decrypt for it.
  */
 #ifndef HPN_PACKET_H
 #define HPN_PACKET_H
@@ -67,6 +67,13 @@ enum ssh_msg {
 	SSH_MSG_PONG = 193,
 };
 
+/* Messages of the key exchange (RFC 4250 section 4.1.1). */
+static inline bool
+ssh_msg_is_kex(uint8_t type)
+{
+	return type >= SSH_MSG_KEXINIT && type < SSH_MSG_USERAUTH_REQUEST;
+}
+
 /* RFC 4253 section 11.1 */
 enum ssh_disconnect {
 	SSH_DISCONNECT_PROTOCOL_ERROR = 2,
@@ -86,7 +93,7 @@ enum packet_dir { PACKET_TX, PACKET_RX };
 struct packet_keys {
 	const struct cipher_alg *cipher;
 	const struct mac_alg *mac; /* NULL with an AEAD */
-	bool compress;		   /* zlib@openssh.com: from authentication on */
+	bool compress; /* zlib@openssh.com: from authentication on */
 	uint8_t key[CIPHER_KEY_MAX];
 	uint8_t iv[CIPHER_IV_MAX];
 	uint8_t mac_key[MAC_KEY_MAX_LEN];
@@ -132,21 +139,21 @@ const char *packet_disconnect_text(const struct packet *p,
 
 /* Sending. put: copies a whole message (type first). Between own KEXINIT
  * and own NEWKEYS, messages other than key exchange ones (1-4, 7, 20-49) are
- * kept and sent afterwards, in order. */
+ * postponed: sent afterwards, in order. */
 int packet_put(struct packet *p, const struct buf *msg) must_check;
-/* While recording, put messages are remembered as well: what is sent on a
- * guess can be sent again (replay, in order) or forgotten. Bulk is not
- * recorded; replay and forget end the recording. */
+/* While recording, messages that are put are kept as well: what is sent
+ * optimistically can be sent again (replay, in order) or forgotten. Bulk is
+ * not recorded; replay and forget end the recording. */
 void packet_record(struct packet *p, bool on);
 int packet_replay(struct packet *p) must_check;
 void packet_forget(struct packet *p);
 /* Bulk: room for a payload of at most max bytes; NULL if this is not the
- * time (keys changing, queue full, no memory). commit seals len bytes of it;
+ * time (keys changing, queue full, no memory). commit sends len bytes of it;
  * len 0 gives the room back. Nothing else may be put in between. */
 size_t packet_bulk_max(const struct packet *p); /* what is worth one packet */
 uint8_t *packet_bulk_begin(struct packet *p, size_t max);
 int packet_bulk_commit(struct packet *p, size_t len) must_check;
-/* Writes what is sealed: 0 the socket takes more, ERR_AGAIN wait, or an
+/* Writes what is encrypted: 0 the socket takes more, ERR_AGAIN wait, or an
  * error. Without threads 0 means that all is gone. */
 int packet_flush(struct packet *p) must_check;
 size_t packet_tx_pending(const struct packet *p); /* bytes not yet written */
@@ -164,8 +171,9 @@ int packet_set_keys(struct packet *p, enum packet_dir dir,
 const char *packet_cipher_name(const struct packet *p, enum packet_dir dir);
 const char *packet_mac_name(const struct packet *p, enum packet_dir dir);
 bool packet_compressing(const struct packet *p);
-/* Own KEXINIT is out (true) / own NEWKEYS is out (false): see put. */
-int packet_hold(struct packet *p, bool hold) must_check;
+/* Own KEXINIT is out (true) / own NEWKEYS is out (false): between them put
+ * postpones messages. */
+int packet_postpone(struct packet *p, bool hold) must_check;
 /* Which messages may arrive; others are ERR_PROTOCOL. */
 enum packet_expect {
 	PACKET_EXPECT_ANY,
@@ -189,25 +197,26 @@ struct packet_counters packet_counters(const struct packet *p,
     enum packet_dir dir);
 
 /*
- * Threads that seal and open bulk packets (pipeline.h), or that make the
- * keystream of CTR ahead (cipher.h). max is how many there may be at the same
- * time, in the second form for each direction: 0 (at first) is none, auto as
- * many as there are processors beside the one that the loop needs. They start
- * when the user is authenticated, much is moved, and the loop thread is seen to
- * be what limits it; they stop when they turn out not to pay, and when the
- * connection idles. Where both forms are possible and AES is slow on this
- * CPU, both are tried, and the faster one stays. If threads cannot be had, all
- * goes on without.
+ * Threads help in one of two forms: the pipeline (pipeline.h) encrypts and
+ * decrypts bulk packets, or the keystream of CTR is precomputed (cipher.h). max
+ * is how many threads there may be at the same time, for the keystream in each
+ * direction: 0 (at first) is none, auto as many as there are processors beside
+ * the one that the loop needs. They start when the user is authenticated, much
+ * is moved, and the loop thread is what limits it; they stop when the
+ * connection is not faster with them, and when it idles. Where both forms are
+ * possible and AES is slow on this CPU, both are tried, and the faster one
+ * stays. Where no threads can be had the connection works without.
  *
- * A form that is asked for is taken at once, without trial, and stays.
- * Keystream is not for ciphers that have none, and not if it is denied: then
- * it is as auto. The environment's SSH_CIPHER_THREADS (1..32) is the number of
- * threads that make it.
+ * packet_set_form() names a form that starts at once, without trial, and
+ * stays. Keystream that the cipher does not have, or that is denied, means
+ * auto. SSH_CIPHER_THREADS (1..32) in the environment is the number of threads
+ * that precompute it.
  *
- * tend() sees to that: to be called each turn, and after the milliseconds it
- * returns (0: not of its own). may_wait() is asked before the loop waits:
- * false if there is something to collect with flush() or, if reading, next();
- * else notify will be called, by any thread, when there is.
+ * packet_poll() starts and stops them: called each turn, and again after the
+ * milliseconds that it returns (0: need not be). packet_prepare_wait() is
+ * called before the loop waits: false if flush() or, if reading, next() has
+ * something to collect now; else notify will be called, by any thread, when
+ * there is.
  */
 enum { PACKET_THREADS_AUTO = -1 };
 void packet_set_threads(struct packet *p, int max);
@@ -229,8 +238,8 @@ size_t packet_threads_start(struct packet *p, size_t threads);
 size_t packet_keystream_start(struct packet *p, size_t threads);
 void packet_threads_stop(struct packet *p);
 size_t packet_threads(const struct packet *p);
-/* True if packets were given to threads to open, and are to be taken with
- * next(), though there be no threads any more. */
+/* True if packets were posted to be decrypted, and next() has not returned
+ * them yet; the threads may have ended meanwhile. */
 bool packet_rx_posted(const struct packet *p);
 
 /* Buffers that traffic has enlarged: are there some, and back to the start

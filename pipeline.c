@@ -11,8 +11,8 @@
 
 enum { DIRECTIONS = 2, THREADS_AUTO_MAX = 4 };
 
-/* The keys of a dir: written by the loop while the dir is empty, so that
- * posting the next job publishes them. */
+/* The keys of a direction. The loop writes them while nothing is pending, so
+ * that posting the next job makes them visible to the threads. */
 struct dir {
 	enum pipeline_dir which;
 	uint64_t generation; /* counts the keys; 0: none yet */
@@ -31,8 +31,8 @@ struct pipeline {
 	void *arg;
 };
 
-/* A place of a ring. */
-struct place {
+/* A slot of a ring. */
+struct slot {
 	struct pipeline_job job;
 	const struct dir *dir;
 };
@@ -46,23 +46,23 @@ struct contexts {
 /* ---- jobs: in the workers, or in the loop ------------------------------- */
 
 static int
-context_for(struct contexts *all, const struct dir *l, struct cipher **out)
+context_for(struct contexts *all, const struct dir *d, struct cipher **out)
 {
-	struct cipher **c = &all->cipher[l->which];
+	struct cipher **c = &all->cipher[d->which];
 	int r = 0;
 
-	if (all->generation[l->which] != l->generation) {
+	if (all->generation[d->which] != d->generation) {
 		cipher_free(*c);
-		r = cipher_new(c, l->alg, l->mac, l->which == PIPELINE_ENCRYPT,
-		    l->key, l->iv, l->mac_key);
-		all->generation[l->which] = r == 0 ? l->generation : 0;
+		r = cipher_new(c, d->alg, d->mac, d->which == PIPELINE_ENCRYPT,
+		    d->key, d->iv, d->mac_key);
+		all->generation[d->which] = r == 0 ? d->generation : 0;
 	}
 	*out = *c;
 	return r;
 }
 
 static int
-do_packet(struct contexts *all, const struct place *p)
+do_packet(struct contexts *all, const struct slot *p)
 {
 	const struct pipeline_job *j = &p->job;
 	struct cipher *c;
@@ -80,7 +80,7 @@ do_packet(struct contexts *all, const struct place *p)
 static void
 run(void *job, void **local)
 {
-	struct place *p = job;
+	struct slot *p = job;
 
 	if (*local == NULL)
 		*local = calloc(1, sizeof(struct contexts));
@@ -112,7 +112,7 @@ pipeline_new(void (*wake)(void *arg), void *arg)
 	pl->arg = arg;
 	for (size_t i = 0; i < DIRECTIONS; i++) {
 		pl->directions[i].which = (enum pipeline_dir)i;
-		pl->rings[i] = ring_new(PIPELINE_SLOTS, sizeof(struct place));
+		pl->rings[i] = ring_new(PIPELINE_SLOTS, sizeof(struct slot));
 		if (pl->rings[i] == NULL) {
 			pipeline_free(pl);
 			return NULL;
@@ -163,15 +163,15 @@ pipeline_set_keys(struct pipeline *pl, enum pipeline_dir dir,
     const struct cipher_alg *alg, const struct mac_alg *mac,
     const uint8_t *key, const uint8_t *iv, const uint8_t *mac_key)
 {
-	struct dir *l = &pl->directions[dir];
+	struct dir *d = &pl->directions[dir];
 
 	ENSURE(ring_pending(pl->rings[dir]) == 0);
-	l->generation++;
-	l->alg = alg;
-	l->mac = mac;
-	memcpy(l->key, key, sizeof(l->key));
-	memcpy(l->iv, iv, sizeof(l->iv));
-	memcpy(l->mac_key, mac_key, sizeof(l->mac_key));
+	d->generation++;
+	d->alg = alg;
+	d->mac = mac;
+	memcpy(d->key, key, sizeof(d->key));
+	memcpy(d->iv, iv, sizeof(d->iv));
+	memcpy(d->mac_key, mac_key, sizeof(d->mac_key));
 }
 
 /* ---- use ----------------------------------------------------------------- */
@@ -179,7 +179,7 @@ pipeline_set_keys(struct pipeline *pl, enum pipeline_dir dir,
 struct pipeline_job *
 pipeline_next(struct pipeline *pl, enum pipeline_dir dir)
 {
-	struct place *p = ring_next(pl->rings[dir]);
+	struct slot *p = ring_next(pl->rings[dir]);
 
 	ENSURE(pl->directions[dir].generation != 0);
 	if (p == NULL)
@@ -204,7 +204,7 @@ pipeline_kick(struct pipeline *pl)
 const struct pipeline_job *
 pipeline_done(struct pipeline *pl, enum pipeline_dir dir)
 {
-	struct place *p = ring_oldest(pl->rings[dir]);
+	struct slot *p = ring_oldest(pl->rings[dir]);
 
 	return p != NULL ? &p->job : NULL;
 }
@@ -241,7 +241,7 @@ pipeline_wait(struct pipeline *pl, enum pipeline_dir dir)
 
 	while ((j = pipeline_done(pl, dir)) == NULL &&
 	    pipeline_pending(pl, dir) > 0) {
-		/* What is in hand elsewhere takes some microseconds. */
+		/* A thread has taken it, and will need some microseconds. */
 		if (!pipeline_help(pl, dir))
 			sched_yield();
 	}

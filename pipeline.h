@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Packets sealed and opened by worker threads: what packet.c does with each
- * packet in place, done out of its way and in any order, and given back in
- * the order of posting. What makes packets independent is that nonce and
- * counter follow from struct cipher_pos.
+ * Worker threads that encrypt and decrypt packets in place, in any order; the
+ * packets are given back in the order in which they were posted. Packets do
+ * not depend on each other, because nonce and counter follow from struct
+ * cipher_pos.
  *
- * There are two directions, one a direction. The keys of a dir change only when
- * nothing is pending in it. Every thread has cipher contexts of its own, made
- * when it first meets a key. Without threads everything works the same: the
- * jobs are done by pipeline_help() and pipeline_wait().
+ * There is a ring of jobs for each direction. The keys of a direction change
+ * only when nothing is pending in it. Every thread has cipher contexts of its
+ * own, made when it first meets a key. Without threads everything works the
+ * same: pipeline_help() and pipeline_wait() do the jobs.
  *
  * The threads end before every fork() and start again in the parent
  * (base/worker.h); a child has none.
@@ -27,7 +27,7 @@
 
 enum pipeline_dir { PIPELINE_ENCRYPT, PIPELINE_DECRYPT };
 
-enum { PIPELINE_SLOTS = 256 }; /* jobs of a dir that may be pending */
+enum { PIPELINE_SLOTS = 256 }; /* jobs of a direction that may be pending */
 
 /* A packet in memory, as in cipher.h; the memory stays where it is and is not
  * touched by others until the job is done. */
@@ -51,13 +51,13 @@ void pipeline_free(struct pipeline *pl);
 size_t pipeline_set_threads(struct pipeline *pl, size_t threads);
 size_t pipeline_threads(const struct pipeline *pl);
 
-/* The dir must be empty. Arguments as in cipher_new(); all are copied. */
+/* Nothing may be pending. Arguments as in cipher_new(); all are copied. */
 void pipeline_set_keys(struct pipeline *pl, enum pipeline_dir dir,
     const struct cipher_alg *alg, const struct mac_alg *mac,
     const uint8_t *key, const uint8_t *iv, const uint8_t *mac_key);
 
-/* A job to fill in, NULL if the dir is full; then it is posted. kick tells
- * the threads, once for several jobs. */
+/* next: a job to fill in, NULL if there are too many; post: it may be done
+ * now; kick: wakes the threads, once for several jobs. */
 struct pipeline_job *pipeline_next(struct pipeline *pl,
     enum pipeline_dir dir);
 void pipeline_post(struct pipeline *pl, enum pipeline_dir dir);

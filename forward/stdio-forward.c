@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 
-/* Whose connection it is said to be (RFC 4254 section 7.2): nobody's. */
+/* The originator of the connection (RFC 4254 section 7.2): there is none. */
 #define ORIGINATOR "127.0.0.1"
 enum { ORIGINATOR_PORT = 65535 };
 
@@ -33,7 +33,7 @@ reason_text(uint32_t reason)
 }
 
 static void
-join_ends(struct stdio_forward *f)
+connect_descriptors(struct stdio_forward *f)
 {
 	if (f->opened && f->attached)
 		channel_set_fds(f->channel, f->source, f->sink, -1, -1);
@@ -46,7 +46,7 @@ on_opened(void *arg, struct channel *c)
 
 	(void)c;
 	f->opened = true;
-	join_ends(f);
+	connect_descriptors(f);
 }
 
 static void
@@ -71,7 +71,8 @@ on_eof(void *arg, struct channel *c)
 	f->p.eof(f->p.arg);
 }
 
-/* Nobody reads any more: there is no way to tell the far end but to go. */
+/* Nobody reads our output any more. The protocol can tell that to the far end
+ * only by CLOSE. */
 static void
 on_sink_failed(void *arg, struct channel *c, uint32_t ext, int error)
 {
@@ -133,7 +134,7 @@ stdio_forward_attach(struct stdio_forward *f, int source, int sink)
 	f->sink = sink;
 	f->attached = true;
 	if (f->channel != NULL)
-		join_ends(f);
+		connect_descriptors(f);
 }
 
 void

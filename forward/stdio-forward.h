@@ -22,16 +22,16 @@ struct stdio_forward_params {
 	void *arg;
 	/* The peer sent EOF, and all its data is written. */
 	void (*eof)(void *arg);
-	/* It ended, or (failed) there never was a connection, which was told.
-	 * Free it later. */
+	/* It ended, or (failed) was never connected; the user was told why.
+	 * The forward is to be freed, but not in this call. */
 	void (*ended)(void *arg, bool failed);
 };
 
-/* Asks the server. Nothing is read or written until
+/* Opens the channel. Nothing is read or written until
  * stdio_forward_attach(). */
 int stdio_forward_new(struct stdio_forward **out,
     const struct stdio_forward_params *params) must_check;
-/* The ends, as soon as the connection is there: descriptors, borrowed. */
+/* The descriptors (borrowed) to be tied to the channel when it is open. */
 void stdio_forward_attach(struct stdio_forward *f, int source, int sink);
 void stdio_forward_free(struct stdio_forward *f);
 

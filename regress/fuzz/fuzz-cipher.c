@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Arbitrary bytes as a sealed packet, for every cipher with every MAC: they
- * must not open, whatever their length field says. Then the same bytes as a
- * payload: what is sealed must open to what it was.
+ * Arbitrary bytes as an encrypted packet, for every cipher with every MAC: they
+ * must not decrypt, whatever their length field says. Then the same bytes as a
+ * payload: what is encrypted must decrypt to what it was.
  *
  * Input: which pair, position, bytes.
  */
@@ -40,7 +40,7 @@ pick(uint8_t number, const struct mac_alg **mac)
 
 /* pkt has size bytes, and they are all that arrived. */
 static void
-open_garbage(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
+decrypt_garbage(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
     size_t size)
 {
 	uint32_t len;
@@ -54,12 +54,12 @@ open_garbage(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
 }
 
 static void
-round_trip(struct cipher *sealer, struct cipher *opener,
+round_trip(struct cipher *enc, struct cipher *dec,
     const struct cipher_pos *pos, uint8_t *pkt, const uint8_t *body,
     size_t size)
 {
-	size_t align = cipher_align(sealer);
-	size_t apart = cipher_length_apart(sealer) ? 0 : 4;
+	size_t align = cipher_align(enc);
+	size_t apart = cipher_length_apart(enc) ? 0 : 4;
 	uint32_t len = (uint32_t)((size + align) / align * align - apart);
 	uint32_t got;
 
@@ -67,10 +67,10 @@ round_trip(struct cipher *sealer, struct cipher *opener,
 	wire_put_u32(pkt, len);
 	memset(pkt + 4, 0, len);
 	memcpy(pkt + 4, body, size);
-	ENSURE(cipher_encrypt(sealer, pos, pkt, len) == 0);
+	ENSURE(cipher_encrypt(enc, pos, pkt, len) == 0);
 	ENSURE(
-	    cipher_decrypt_length(opener, pos, pkt, &got) == 0 && got == len);
-	ENSURE(cipher_decrypt(opener, pos, pkt, len) == 0);
+	    cipher_decrypt_length(dec, pos, pkt, &got) == 0 && got == len);
+	ENSURE(cipher_decrypt(dec, pos, pkt, len) == 0);
 	ENSURE(wire_get_u32(pkt) == len && memcmp(pkt + 4, body, size) == 0);
 }
 
@@ -78,7 +78,7 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static uint8_t pkt[4 + BODY_MAX + 2 * CIPHER_IV_MAX + MAC_MAX_LEN];
-	struct cipher *sealer = NULL, *opener = NULL;
+	struct cipher *enc = NULL, *dec = NULL;
 	const struct cipher_alg *alg;
 	const struct mac_alg *mac;
 	struct cipher_pos pos;
@@ -94,13 +94,13 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		.block = data[1] * 0x0001010101010101u };
 	data += HEAD_LEN;
 	size -= HEAD_LEN;
-	if (cipher_new(&sealer, alg, mac, true, key, key, key) == 0 &&
-	    cipher_new(&opener, alg, mac, false, key, key, key) == 0) {
+	if (cipher_new(&enc, alg, mac, true, key, key, key) == 0 &&
+	    cipher_new(&dec, alg, mac, false, key, key, key) == 0) {
 		memcpy(pkt, data, size);
-		open_garbage(opener, &pos, pkt, size);
-		round_trip(sealer, opener, &pos, pkt, data, size);
+		decrypt_garbage(dec, &pos, pkt, size);
+		round_trip(enc, dec, &pos, pkt, data, size);
 	}
-	cipher_free(sealer);
-	cipher_free(opener);
+	cipher_free(enc);
+	cipher_free(dec);
 	return 0;
 }

@@ -49,7 +49,7 @@ test_window_next(void **state)
 		{ 2 * MIB, 1 * MIB, MIB / 2, 60 * MIB, 64 * MIB, 4 * MIB,
 		    true },
 		{ 2 * MIB, 2 * MIB, 1, 60 * MIB, 64 * MIB, 8 * MIB, true },
-		/* what the sender's buffer takes without moving it over and over */
+		/* no backlog that the sender moves over and over */
 		{ 2 * MIB, 8 * MIB, 4 * MIB, 60 * MIB, 64 * MIB, 16 * MIB,
 		    true },
 		{ 30 * MIB, 30 * MIB, 0, 60 * MIB, 64 * MIB, 38 * MIB, true },

@@ -352,7 +352,7 @@ note_reply(void *arg, bool ok, struct rd data)
 
 /* OPEN and requests leave before the peer has said anything. */
 static void
-test_open_on_a_guess(void **state)
+test_open_optimistically(void **state)
 {
 	static const uint32_t guesses[] = { 0, 5 };
 	struct world w;
@@ -381,7 +381,7 @@ test_open_on_a_guess(void **state)
 }
 
 static void
-test_refused_on_a_guess(void **state)
+test_optimistic_is_refused(void **state)
 {
 	struct channel *c;
 	struct world w;
@@ -481,8 +481,8 @@ test_too_many_channels(void **state)
 		assert_int_equal(channel_open(&c, w.a.chs, "session", NULL,
 				     &world_ops, &w.a, 1000, 1000),
 		    0);
-	assert_int_equal(channel_open(&c, w.a.chs, "session", NULL, &world_ops, &w.a,
-			     1000, 1000),
+	assert_int_equal(channel_open(&c, w.a.chs, "session", NULL, &world_ops,
+			     &w.a, 1000, 1000),
 	    ERR_LIMIT);
 	assert_int_equal(world_run(&w, 10), 0);
 	assert_int_equal(w.a.opened, CHANNELS_MAX);
@@ -596,8 +596,8 @@ main(void)
 		cmocka_unit_test(test_close_takes_what_is_there),
 		cmocka_unit_test(test_sink_is_taken_away),
 		cmocka_unit_test(test_sink_is_replaced),
-		cmocka_unit_test(test_open_on_a_guess),
-		cmocka_unit_test(test_refused_on_a_guess),
+		cmocka_unit_test(test_open_optimistically),
+		cmocka_unit_test(test_optimistic_is_refused),
 		cmocka_unit_test(test_requests),
 		cmocka_unit_test(test_cheats),
 		cmocka_unit_test(test_too_many_channels),

@@ -17,7 +17,7 @@ enum { PKT_MAX = 4 + CIPHER_LEN_MAX + MAC_MAX_LEN };
 struct pair {
 	const struct cipher_alg *alg;
 	const struct mac_alg *mac;
-	struct cipher *sealer, *opener;
+	struct cipher *enc, *dec;
 };
 
 /* Counts through all pairs; false at the end. mac is NULL for AEADs. */
@@ -44,10 +44,10 @@ static void
 open_pair(struct pair *p, const uint8_t *key, const uint8_t *iv,
     const uint8_t *mac_key)
 {
-	assert_int_equal(cipher_new(&p->sealer, p->alg, p->mac, true, key, iv,
+	assert_int_equal(cipher_new(&p->enc, p->alg, p->mac, true, key, iv,
 			     mac_key),
 	    0);
-	assert_int_equal(cipher_new(&p->opener, p->alg, p->mac, false, key, iv,
+	assert_int_equal(cipher_new(&p->dec, p->alg, p->mac, false, key, iv,
 			     mac_key),
 	    0);
 }
@@ -67,8 +67,8 @@ open_random_pair(struct pair *p)
 static void
 close_pair(struct pair *p)
 {
-	cipher_free(p->sealer);
-	cipher_free(p->opener);
+	cipher_free(p->enc);
+	cipher_free(p->dec);
 }
 
 /* The length field for about this many bytes. */
@@ -92,7 +92,7 @@ make_plain(uint8_t *pkt, uint32_t len, uint32_t seed)
 
 /* As the packet layer does it: the head first, then the rest. */
 static int
-open_packet(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
+decrypt_packet(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
     uint32_t *len)
 {
 	int r = cipher_decrypt_length(c, pos, pkt, len);
@@ -149,15 +149,15 @@ test_none(void **state)
 		struct cipher_pos pos = { .seqnr = 7 };
 
 		open_random_pair(&p);
-		len = fit_len(p.sealer, 64);
+		len = fit_len(p.enc, 64);
 		make_plain(pkt, len, 3);
 		memcpy(plain, pkt, sizeof plain);
-		assert_int_equal(cipher_encrypt(p.sealer, &pos, pkt, len), 0);
+		assert_int_equal(cipher_encrypt(p.enc, &pos, pkt, len), 0);
 		assert_memory_equal(pkt, plain, 4 + len);
-		assert_int_equal(open_packet(p.opener, &pos, pkt, &got), 0);
+		assert_int_equal(decrypt_packet(p.dec, &pos, pkt, &got), 0);
 		assert_int_equal(got, len);
 		pkt[9] ^= 1;
-		assert_int_equal(open_packet(p.opener, &pos, pkt, &got),
+		assert_int_equal(decrypt_packet(p.dec, &pos, pkt, &got),
 		    p.mac->tag_len > 0 ? ERR_MAC : 0);
 		close_pair(&p);
 	}
@@ -186,11 +186,11 @@ test_layout(void **state)
 		if (rows[i].mac != NULL)
 			p.mac = mac_by_name(rows[i].mac);
 		open_random_pair(&p);
-		assert_int_equal(cipher_tag_len(p.sealer), rows[i].tag_len);
-		assert_int_equal(cipher_align(p.sealer), rows[i].align);
-		assert_int_equal(cipher_head_len(p.sealer), rows[i].head_len);
-		assert_int_equal(cipher_length_apart(p.sealer), rows[i].apart);
-		assert_int_equal(cipher_blocks(p.sealer,
+		assert_int_equal(cipher_tag_len(p.enc), rows[i].tag_len);
+		assert_int_equal(cipher_align(p.enc), rows[i].align);
+		assert_int_equal(cipher_head_len(p.enc), rows[i].head_len);
+		assert_int_equal(cipher_length_apart(p.enc), rows[i].apart);
+		assert_int_equal(cipher_blocks(p.enc,
 				     rows[i].apart ? 64 : 60),
 		    rows[i].blocks);
 		close_pair(&p);
@@ -260,7 +260,7 @@ test_sp800_38a(void **state)
 			   "30c81c46a35ce411e5fbc1191a0a52ef"
 			   "f69f2445df4f9b17ad2b417be66c3710",
 		    pkt + 4, 64);
-		assert_int_equal(cipher_encrypt(p.sealer, &pos, pkt, 64), 0);
+		assert_int_equal(cipher_encrypt(p.enc, &pos, pkt, 64), 0);
 		assert_hex(pkt + 4, 64, rows[i].text);
 		close_pair(&p);
 	}
@@ -274,7 +274,7 @@ test_chachapoly_draft(void **state)
 	    "00000048065e00000000000000384c6f72656d20697073756d20646f6c6f7220"
 	    "73697420616d65742c20636f6e73656374657475722061646970697369636"
 	    "96e6720656c69744e43e804dc6c";
-	static const char sealed[] =
+	static const char encrypted[] =
 	    "2c3ecce4a5bc05895bf07a7ba956b6c68829ac7c83b780b7000ecde745afc705"
 	    "bbc378ce03a280236b87b53bed5839662302b164b6286a48cd1e097138e3cb90"
 	    "9b8b2b829dd18d2a35ff82d995349e855bf02c298ef775f2d1a7e8b8";
@@ -292,21 +292,21 @@ test_chachapoly_draft(void **state)
 	    key, sizeof(key));
 	open_pair(&p, key, NULL, NULL);
 	hex_decode(plain, pkt, sizeof(pkt));
-	assert_int_equal(cipher_encrypt(p.sealer, &pos, pkt, 0x48), 0);
-	assert_hex(pkt, sizeof(pkt), sealed);
-	assert_int_equal(open_packet(p.opener, &pos, pkt, &len), 0);
+	assert_int_equal(cipher_encrypt(p.enc, &pos, pkt, 0x48), 0);
+	assert_hex(pkt, sizeof(pkt), encrypted);
+	assert_int_equal(decrypt_packet(p.dec, &pos, pkt, &len), 0);
 	assert_int_equal(len, 0x48);
 	assert_hex(pkt, 4 + 0x48, plain);
 	close_pair(&p);
 }
 
-/* Packets that were sealed by code that shares nothing with ours. */
+/* Packets that were encrypted by code that shares nothing with ours. */
 static const struct reference {
 	const char *cipher, *mac;
 	struct cipher_pos pos;
 	uint32_t len;
 	const char *key, *iv, *mac_key;
-	const char *sealed; /* of a long packet only the end */
+	const char *encrypted; /* of a long packet only the end */
 } references[] = {
 #include "regress/data/cipher-packets.inc"
 };
@@ -340,7 +340,7 @@ test_references(void **state)
 		const struct reference *ref = &references[i];
 		struct pair p = { .alg = cipher_by_name(ref->cipher),
 			.mac = mac_by_name(ref->mac) };
-		size_t shown = strlen(ref->sealed) / 2, whole;
+		size_t shown = strlen(ref->encrypted) / 2, whole;
 		uint32_t len;
 
 		assert_int_equal(hex_decode(ref->key, key, sizeof(key)),
@@ -350,14 +350,14 @@ test_references(void **state)
 		hex_decode(ref->mac_key, mac_key, sizeof(mac_key));
 		open_pair(&p, key, iv, mac_key);
 		make_reference_plain(plain, ref->len, (int)(i % 3));
-		whole = 4 + ref->len + cipher_tag_len(p.sealer);
+		whole = 4 + ref->len + cipher_tag_len(p.enc);
 		assert_true(whole <= sizeof(pkt) && shown <= whole);
 		memcpy(pkt, plain, 4 + ref->len);
-		assert_int_equal(cipher_encrypt(p.sealer, &ref->pos, pkt,
+		assert_int_equal(cipher_encrypt(p.enc, &ref->pos, pkt,
 				     ref->len),
 		    0);
-		assert_hex(pkt + whole - shown, shown, ref->sealed);
-		assert_int_equal(open_packet(p.opener, &ref->pos, pkt, &len),
+		assert_hex(pkt + whole - shown, shown, ref->encrypted);
+		assert_int_equal(decrypt_packet(p.dec, &ref->pos, pkt, &len),
 		    0);
 		assert_int_equal(len, ref->len);
 		assert_memory_equal(pkt, plain, 4 + len);
@@ -365,27 +365,27 @@ test_references(void **state)
 	}
 }
 
-/* Many packets, sealed in order; sealed again and opened in another order:
+/* Many packets, encrypted in order; encrypted again and decrypted in another:
  * the same bytes. */
 static void
 check_order(struct pair *p)
 {
 	enum { COUNT = 24, SLOT = 4 + 1024 + MAC_MAX_LEN };
-	static uint8_t sealed[COUNT][SLOT], pkt[SLOT], plain[SLOT];
+	static uint8_t encrypted[COUNT][SLOT], pkt[SLOT], plain[SLOT];
 	struct cipher_pos at[COUNT], pos = { .seqnr = UINT32_MAX - 3,
 		.packet = 5, .block = 77 };
 	uint32_t lens[COUNT], len;
 
 	for (uint32_t i = 0; i < COUNT; i++) {
 		at[i] = pos;
-		lens[i] = fit_len(p->sealer, 12 + 37 * i);
-		make_plain(sealed[i], lens[i], i);
-		assert_int_equal(cipher_encrypt(p->sealer, &pos, sealed[i],
+		lens[i] = fit_len(p->enc, 12 + 37 * i);
+		make_plain(encrypted[i], lens[i], i);
+		assert_int_equal(cipher_encrypt(p->enc, &pos, encrypted[i],
 				     lens[i]),
 		    0);
 		pos.seqnr++;
 		pos.packet++;
-		pos.block += cipher_blocks(p->sealer, lens[i]);
+		pos.block += cipher_blocks(p->enc, lens[i]);
 	}
 	for (uint32_t n = 0; n < 2 * COUNT; n++) {
 		uint32_t i = rand_uniform(COUNT);
@@ -393,10 +393,10 @@ check_order(struct pair *p)
 		make_plain(plain, lens[i], i);
 		memcpy(pkt, plain, 4 + lens[i]);
 		assert_int_equal(
-		    cipher_encrypt(p->sealer, &at[i], pkt, lens[i]), 0);
-		assert_memory_equal(pkt, sealed[i],
-		    4 + lens[i] + cipher_tag_len(p->sealer));
-		assert_int_equal(open_packet(p->opener, &at[i], pkt, &len), 0);
+		    cipher_encrypt(p->enc, &at[i], pkt, lens[i]), 0);
+		assert_memory_equal(pkt, encrypted[i],
+		    4 + lens[i] + cipher_tag_len(p->enc));
+		assert_int_equal(decrypt_packet(p->dec, &at[i], pkt, &len), 0);
 		assert_int_equal(len, lens[i]);
 		assert_memory_equal(pkt, plain, 4 + len);
 	}
@@ -416,19 +416,19 @@ test_any_order(void **state)
 	}
 }
 
-/* A sealed packet with one bit changed must not open. */
+/* An encrypted packet with one bit changed does not decrypt. */
 static void
 check_tampered(struct pair *p, const struct cipher_pos *pos,
-    const uint8_t *sealed, uint32_t len, size_t byte)
+    const uint8_t *encrypted, uint32_t len, size_t byte)
 {
 	uint8_t pkt[4 + 256 + MAC_MAX_LEN];
 	uint32_t got;
 	int r;
 
 	memset(pkt, 0, sizeof(pkt));
-	memcpy(pkt, sealed, 4 + len + cipher_tag_len(p->sealer));
+	memcpy(pkt, encrypted, 4 + len + cipher_tag_len(p->enc));
 	pkt[byte] ^= (uint8_t)(1 << byte % 8);
-	r = cipher_decrypt_length(p->opener, pos, pkt, &got);
+	r = cipher_decrypt_length(p->dec, pos, pkt, &got);
 	assert_int_equal(r, 0);
 	if (byte >= 4) {
 		assert_int_equal(got, len);
@@ -439,7 +439,7 @@ check_tampered(struct pair *p, const struct cipher_pos *pos,
 		if (got > 256)
 			return;
 	}
-	r = cipher_decrypt(p->opener, pos, pkt, got);
+	r = cipher_decrypt(p->dec, pos, pkt, got);
 	if (byte >= 4)
 		assert_int_equal(r, ERR_MAC);
 	else
@@ -448,7 +448,7 @@ check_tampered(struct pair *p, const struct cipher_pos *pos,
 
 static void
 check_wrong_position(struct pair *p, const struct cipher_pos *pos,
-    const uint8_t *sealed, uint32_t len)
+    const uint8_t *encrypted, uint32_t len)
 {
 	uint8_t pkt[4 + 256 + MAC_MAX_LEN];
 	struct cipher_pos wrong = { .seqnr = pos->seqnr + 1,
@@ -456,10 +456,10 @@ check_wrong_position(struct pair *p, const struct cipher_pos *pos,
 		.block = pos->block + 1 };
 	uint32_t got;
 
-	memcpy(pkt, sealed, 4 + len + cipher_tag_len(p->sealer));
+	memcpy(pkt, encrypted, 4 + len + cipher_tag_len(p->enc));
 	assert_int_equal(
-	    cipher_decrypt_length(p->opener, &wrong, pkt, &got), 0);
-	assert_int_equal(cipher_decrypt(p->opener, &wrong, pkt, len), ERR_MAC);
+	    cipher_decrypt_length(p->dec, &wrong, pkt, &got), 0);
+	assert_int_equal(cipher_decrypt(p->dec, &wrong, pkt, len), ERR_MAC);
 }
 
 static void
@@ -471,17 +471,17 @@ test_tampering(void **state)
 	(void)state;
 	while (next_pair(&p, &i, &j)) {
 		struct cipher_pos pos = { 3, 3, 9 };
-		uint8_t sealed[4 + 256 + MAC_MAX_LEN];
+		uint8_t encrypted[4 + 256 + MAC_MAX_LEN];
 		uint32_t len;
 
 		open_random_pair(&p);
-		len = fit_len(p.sealer, 100);
-		make_plain(sealed, len, 1);
+		len = fit_len(p.enc, 100);
+		make_plain(encrypted, len, 1);
 		assert_int_equal(
-		    cipher_encrypt(p.sealer, &pos, sealed, len), 0);
-		for (size_t n = 0; n < 4 + len + cipher_tag_len(p.sealer); n++)
-			check_tampered(&p, &pos, sealed, len, n);
-		check_wrong_position(&p, &pos, sealed, len);
+		    cipher_encrypt(p.enc, &pos, encrypted, len), 0);
+		for (size_t n = 0; n < 4 + len + cipher_tag_len(p.enc); n++)
+			check_tampered(&p, &pos, encrypted, len, n);
+		check_wrong_position(&p, &pos, encrypted, len);
 		close_pair(&p);
 	}
 }
@@ -502,7 +502,7 @@ test_bad_lengths(void **state)
 
 		open_random_pair(&p);
 		for (size_t n = 0; n < ARRAY_LEN(lens); n++) {
-			assert_int_equal(cipher_decrypt(p.opener, &pos, pkt,
+			assert_int_equal(cipher_decrypt(p.dec, &pos, pkt,
 					     lens[n]),
 			    ERR_PACKET_LENGTH);
 		}
@@ -524,10 +524,10 @@ test_largest(void **state)
 		uint32_t len, got;
 
 		open_random_pair(&p);
-		len = CIPHER_LEN_MAX - (cipher_length_apart(p.sealer) ? 0 : 4);
+		len = CIPHER_LEN_MAX - (cipher_length_apart(p.enc) ? 0 : 4);
 		make_plain(pkt, len, 5);
-		assert_int_equal(cipher_encrypt(p.sealer, &pos, pkt, len), 0);
-		assert_int_equal(open_packet(p.opener, &pos, pkt, &got), 0);
+		assert_int_equal(cipher_encrypt(p.enc, &pos, pkt, len), 0);
+		assert_int_equal(decrypt_packet(p.dec, &pos, pkt, &got), 0);
 		assert_int_equal(got, len);
 		for (uint32_t n = 0; n < len; n++) {
 			if (pkt[4 + n] != (uint8_t)(5 + n * 7 + n / 256))

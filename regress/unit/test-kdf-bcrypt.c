@@ -105,5 +105,5 @@ main(void)
 		cmocka_unit_test(test_refused),
 	};
 
-	return cmocka_run_group_tests_name("bcrypt", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("kdf-bcrypt", tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Two packet layers over a socketpair: what one seals the other opens, for
- * every cipher and MAC; what is broken on the way is noticed.
+ * Two packet layers over a socketpair: one encrypts what the other decrypts,
+ * for every cipher and MAC; what is changed on the way is noticed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -246,12 +246,12 @@ test_hold_keeps_order(void **state)
 	(void)state;
 	pair_open(&t);
 	assert_int_equal(put(t.a, SSH_MSG_KEXINIT, "x", 1), 0);
-	assert_int_equal(packet_hold(t.a, true), 0);
+	assert_int_equal(packet_postpone(t.a, true), 0);
 	assert_int_equal(put(t.a, 94, "a", 1), 0);
 	assert_int_equal(put(t.a, 95, "b", 1), 0);
 	assert_null(packet_bulk_begin(t.a, 100));
 	assert_int_equal(put(t.a, SSH_MSG_NEWKEYS, "", 0), 0);
-	assert_int_equal(packet_hold(t.a, false), 0);
+	assert_int_equal(packet_postpone(t.a, false), 0);
 	for (size_t i = 0; i < ARRAY_LEN(want); i++) {
 		assert_int_equal(carry(t.a, t.b, &r), 1);
 		assert_int_equal(rd_u8(&r), want[i]);
@@ -306,7 +306,7 @@ test_ping_flood_is_bounded(void **state)
 	make_keys(&k, "aes128-gcm@openssh.com", NULL, false);
 	assert_int_equal(packet_set_keys(t.a, PACKET_TX, &k, true), 0);
 	assert_int_equal(packet_set_keys(t.b, PACKET_RX, &k, true), 0);
-	assert_int_equal(packet_hold(t.b, true), 0);
+	assert_int_equal(packet_postpone(t.b, true), 0);
 	buf_init(&b);
 	buf_put_u8(&b, SSH_MSG_PING);
 	for (int i = 0; i < 1000; i++)
@@ -457,10 +457,10 @@ test_room(void **state)
 	pair_open(&t);
 	assert_int_equal(packet_tx_room(t.a), PACKET_TX_BULK);
 	assert_int_equal(packet_bulk_max(t.a), 32 * 1024);
-	t.a->tx_unsent = packet_unsent_for(0);
+	t.a->tx.unsent = packet_unsent_for(0);
 	assert_int_equal(packet_bulk_max(t.a), 32 * 1024);
 	assert_int_equal(packet_tx_room(t.a), packet_unsent_for(0) / 2);
-	t.a->tx_unsent = packet_unsent_for(1 << 30);
+	t.a->tx.unsent = packet_unsent_for(1 << 30);
 	assert_int_equal(packet_tx_room(t.a), PACKET_TX_BULK);
 	assert_true(packet_bulk_max(t.a) > 252 * 1024);
 	assert_non_null(packet_bulk_begin(t.a, packet_bulk_max(t.a)));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Packets sealed and opened by threads: the bytes are those of the serial
+ * Packets encrypted and decrypted by threads: the bytes are those of the serial
  * path, in its order, whatever the threads do, while keys change, the
  * process forks, and connections end.
  */
@@ -49,7 +49,7 @@ no_wake(void *arg)
 	(void)arg;
 }
 
-/* ---- the pipeline alone --------------------------------------------------- */
+/* ---- the pipeline alone ------------------------------------------------ */
 
 enum { AREA = 8 * 1024 * 1024, PACKETS = 700 };
 
@@ -63,8 +63,8 @@ struct stream {
 	struct packet_keys keys;
 	struct layout v[PACKETS];
 	size_t size;		    /* bytes used */
-	uint8_t *plain, *sealed;    /* AREA bytes each */
-	struct cipher *sealer, *opener;
+	uint8_t *plain, *encrypted;    /* AREA bytes each */
+	struct cipher *enc, *dec;
 };
 
 static void
@@ -80,9 +80,10 @@ make_keys(struct packet_keys *k, size_t suite)
 }
 
 static void
-make_cipher(struct cipher **c, const struct packet_keys *k, bool seal)
+make_cipher(struct cipher **c, const struct packet_keys *k, bool encrypts)
 {
-	assert_int_equal(cipher_new(c, k->cipher, k->mac, seal, k->key, k->iv,
+	assert_int_equal(cipher_new(c, k->cipher, k->mac, encrypts, k->key,
+			     k->iv,
 			     k->mac_key),
 	    0);
 }
@@ -95,42 +96,42 @@ make_stream(struct stream *s, size_t suite)
 	size_t at = 0;
 
 	make_keys(&s->keys, suite);
-	make_cipher(&s->sealer, &s->keys, true);
-	make_cipher(&s->opener, &s->keys, false);
+	make_cipher(&s->enc, &s->keys, true);
+	make_cipher(&s->dec, &s->keys, false);
 	s->plain = malloc(AREA);
-	s->sealed = malloc(AREA);
+	s->encrypted = malloc(AREA);
 	assert_non_null(s->plain);
-	assert_non_null(s->sealed);
+	assert_non_null(s->encrypted);
 	rand_bytes(s->plain, AREA);
 	for (size_t i = 0; i < PACKETS; i++) {
 		uint32_t most = rand_uniform(4) == 0 ? 2000 : 32;
 		uint32_t len = 16 * (1 + rand_uniform(most));
 
-		if (!cipher_length_apart(s->sealer))
+		if (!cipher_length_apart(s->enc))
 			len -= 4;
 		s->v[i] = (struct layout){ pos, at, len };
 		wire_put_u32(s->plain + at, len);
-		at += 4 + len + cipher_tag_len(s->sealer);
+		at += 4 + len + cipher_tag_len(s->enc);
 		assert_true(at < AREA);
 		pos.seqnr++;
 		pos.packet++;
-		pos.block += cipher_blocks(s->sealer, len);
+		pos.block += cipher_blocks(s->enc, len);
 	}
 	s->size = at;
-	memcpy(s->sealed, s->plain, at);
+	memcpy(s->encrypted, s->plain, at);
 	for (size_t i = 0; i < PACKETS; i++)
-		assert_int_equal(cipher_encrypt(s->sealer, &s->v[i].pos,
-				     s->sealed + s->v[i].at, s->v[i].len),
+		assert_int_equal(cipher_encrypt(s->enc, &s->v[i].pos,
+				     s->encrypted + s->v[i].at, s->v[i].len),
 		    0);
 }
 
 static void
 free_stream(struct stream *s)
 {
-	cipher_free(s->sealer);
-	cipher_free(s->opener);
+	cipher_free(s->enc);
+	cipher_free(s->dec);
 	free(s->plain);
-	free(s->sealed);
+	free(s->encrypted);
 }
 
 static void
@@ -165,7 +166,7 @@ push_through(struct pipeline *pl, enum pipeline_dir dir,
 			if (dir == PIPELINE_DECRYPT) {
 				assert_int_equal(
 				    cipher_decrypt_length(
-					s->opener, &l->pos, area + l->at, &len),
+					s->dec, &l->pos, area + l->at, &len),
 				    0);
 				assert_int_equal(len, l->len);
 			}
@@ -194,7 +195,7 @@ static void
 check_same_bytes(const struct stream *s, size_t threads)
 {
 	struct pipeline *pl = pipeline_new(no_wake, NULL);
-	size_t tag = cipher_tag_len(s->sealer);
+	size_t tag = cipher_tag_len(s->enc);
 	uint8_t *area = malloc(AREA);
 
 	assert_non_null(pl);
@@ -206,18 +207,18 @@ check_same_bytes(const struct stream *s, size_t threads)
 		    s->keys.mac_key);
 	memcpy(area, s->plain, s->size);
 	push_through(pl, PIPELINE_ENCRYPT, s, area);
-	assert_memory_equal(area, s->sealed, s->size);
+	assert_memory_equal(area, s->encrypted, s->size);
 	push_through(pl, PIPELINE_DECRYPT, s, area);
 	for (size_t i = 0; i < PACKETS; i++)
 		assert_memory_equal(area + s->v[i].at + 4,
 		    s->plain + s->v[i].at + 4, s->v[i].len);
 	/* One that was tampered with, and no other. */
-	memcpy(area, s->sealed, s->size);
+	memcpy(area, s->encrypted, s->size);
 	area[s->v[1].at + 4 + s->v[1].len + tag - 1] ^= 1;
 	for (size_t i = 0; i < 3; i++) {
 		uint32_t len;
 
-		assert_int_equal(cipher_decrypt_length(s->opener, &s->v[i].pos,
+		assert_int_equal(cipher_decrypt_length(s->dec, &s->v[i].pos,
 				     area + s->v[i].at, &len),
 		    0);
 		post(pl, PIPELINE_DECRYPT, &s->v[i], area);
@@ -248,7 +249,7 @@ test_same_bytes(void **state)
 	}
 }
 
-/* ---- two ends ------------------------------------------------------------- */
+/* ---- two ends ---------------------------------------------------------- */
 
 struct pair {
 	int fd[2];
@@ -364,7 +365,7 @@ turn(struct pair *t, void (*special)(struct pair *t, struct packet *p,
 {
 	struct packet *ends[] = { t->b, t->a };
 
-	t->tx_used |= t->a->tx_unencrypted > 0;
+	t->tx_used |= t->a->tx.unencrypted > 0;
 	for (size_t i = 0; i < 2; i++) {
 		struct rd r;
 		int err;
@@ -397,7 +398,7 @@ carry(struct pair *t, uint32_t packets)
 			turn(t, NULL);
 	}
 	assert_int_equal(packet_tx_pending(t->a), 0);
-	assert_true(t->b->rx_end == t->b->rx_off);
+	assert_true(t->b->rx.end == t->b->rx.off);
 	assert_false(packet_rx_posted(t->b));
 }
 
@@ -462,11 +463,11 @@ exchange(struct pair *t, struct packet *p, uint8_t type)
 {
 	if (p == t->a) {
 		assert_int_equal(type, SSH_MSG_KEXINIT);
-		assert_int_equal(packet_hold(t->a, true), 0);
+		assert_int_equal(packet_postpone(t->a, true), 0);
 		put(t->a, SSH_MSG_KEXINIT, "", 0);
 		put(t->a, SSH_MSG_NEWKEYS, "", 0);
 		rekey(t->a, PACKET_TX, &next_keys);
-		assert_int_equal(packet_hold(t->a, false), 0);
+		assert_int_equal(packet_postpone(t->a, false), 0);
 		for (int i = 0; i < 20; i++)
 			send_numbered(t);
 	} else if (type == SSH_MSG_KEXINIT) {
@@ -475,7 +476,7 @@ exchange(struct pair *t, struct packet *p, uint8_t type)
 		assert_int_equal(type, SSH_MSG_NEWKEYS);
 		rekey(t->b, PACKET_RX, &next_keys);
 		packet_set_expect(t->b, PACKET_EXPECT_ANY);
-		assert_int_equal(packet_hold(t->b, false), 0);
+		assert_int_equal(packet_postpone(t->b, false), 0);
 		rekeys++;
 	}
 }
@@ -503,7 +504,8 @@ test_rekey_under_load(void **state)
 				make_keys(&next_keys,
 				    rand_uniform(ARRAY_LEN(suites)));
 				put(pair.b, SSH_MSG_KEXINIT, "", 0);
-				assert_int_equal(packet_hold(pair.b, true), 0);
+				assert_int_equal(packet_postpone(pair.b,
+						     true), 0);
 				asked++;
 			}
 			turn(&pair, exchange);
@@ -594,7 +596,7 @@ test_last_packet(void **state)
 
 /* What was given to threads is not forgotten when these stop. */
 static void
-test_stop_with_opened(void **state)
+test_stop_with_decrypted(void **state)
 {
 	struct pair t;
 	struct rd r;
@@ -828,7 +830,8 @@ test_given_form(void **state)
 			assert_int_equal(packet_threads(t.a), rows[i].threads);
 			carry(&t, t.sent + 30);
 		}
-		assert_int_equal(t.a->pipe != NULL, rows[i].pipeline > 0);
+		assert_int_equal(t.a->threads.pipe != NULL,
+		    rows[i].pipeline > 0);
 		pair_close(&t);
 	}
 }
@@ -858,118 +861,6 @@ test_environment(void **state)
 	unsetenv("SSH_CIPHER_THREADS");
 }
 
-/* ---- when threads start and stop ------------------------------------------- */
-
-enum { MB = 1000 * 1000 };
-
-static void
-test_verdicts(void **state)
-{
-	static const struct {
-		const char *what;
-		uint64_t now_ms, ms, cpu_ms, bytes, total;
-		size_t threads;
-		enum packet_verdict want;
-	} rows[] = {
-		{ "young", 1000, 200, 200, 50 * MB, 50 * MB, 0,
-		    PACKET_THREADS_KEEP },
-		{ "not busy", 1200, 200, 150, 50 * MB, 100 * MB, 0,
-		    PACKET_THREADS_KEEP },
-		{ "a long window", 1700, 500, 490, 50 * MB, 150 * MB, 0,
-		    PACKET_THREADS_KEEP },
-		{ "busy", 1900, 200, 190, 100 * MB, 250 * MB, 0,
-		    PACKET_THREADS_START },
-		{ "settling", 2100, 200, 190, 50 * MB, 300 * MB, 2,
-		    PACKET_THREADS_KEEP },
-		{ "does not pay", 2300, 200, 190, 104 * MB, 400 * MB, 2,
-		    PACKET_THREADS_STOP },
-		{ "too early", 2500, 200, 190, 100 * MB, 500 * MB, 0,
-		    PACKET_THREADS_KEEP },
-		{ "again", 12301, 200, 190, 100 * MB, 600 * MB, 0,
-		    PACKET_THREADS_START },
-		{ "settling", 12501, 200, 190, 100 * MB, 700 * MB, 2,
-		    PACKET_THREADS_KEEP },
-		{ "pays", 12701, 200, 190, 120 * MB, 820 * MB, 2,
-		    PACKET_THREADS_KEEP },
-		{ "slow 1", 12901, 200, 190, 90 * MB, 910 * MB, 2,
-		    PACKET_THREADS_KEEP },
-		{ "slow 2", 13101, 200, 190, 90 * MB, 1000 * MB, 2,
-		    PACKET_THREADS_KEEP },
-		{ "fast", 13301, 200, 190, 130 * MB, 1130 * MB, 2,
-		    PACKET_THREADS_KEEP },
-		{ "idle 1", 14301, 1000, 0, 100, 1130 * MB, 2,
-		    PACKET_THREADS_KEEP },
-		{ "idle 2", 15301, 1000, 0, 0, 1130 * MB, 2,
-		    PACKET_THREADS_KEEP },
-		{ "idle 3", 16301, 1000, 0, 0, 1130 * MB, 2,
-		    PACKET_THREADS_STOP },
-		{ "busy again", 16501, 200, 190, 90 * MB, 1220 * MB, 0,
-		    PACKET_THREADS_START },
-	};
-	struct packet_trial t = { .threads_max = 2 };
-
-	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		struct packet_window w = { .now_ms = rows[i].now_ms,
-			.ms = rows[i].ms,
-			.cpu_ms = rows[i].cpu_ms,
-			.bytes = rows[i].bytes,
-			.total = rows[i].total,
-			.threads = rows[i].threads };
-
-		if (packet_trial_judge(&t, &w) != rows[i].want)
-			fail_msg("%s", rows[i].what);
-	}
-}
-
-/* Two forms are measured, and the faster one is kept if it pays. */
-static void
-test_verdicts_of_two(void **state)
-{
-	enum { KEEP = PACKET_THREADS_KEEP, OTHER = PACKET_THREADS_OTHER,
-		STOP = PACKET_THREADS_STOP };
-	/* Megabytes of the windows: both of a form, then of the other. */
-	static const struct {
-		uint64_t mb[6];
-		int want[6];
-	} rows[] = {
-		/* the second is faster */
-		{ { 150, 150, 200, 200, 200, 200 },
-		    { KEEP, OTHER, KEEP, KEEP, KEEP, KEEP } },
-		/* the first is */
-		{ { 150, 150, 120, 120, 150, 150 },
-		    { KEEP, OTHER, KEEP, OTHER, KEEP, KEEP } },
-		/* none is fast enough */
-		{ { 90, 90, 101, 101 }, { KEEP, OTHER, KEEP, STOP } },
-		{ { 101, 101, 90, 90, 101, 101 },
-		    { KEEP, OTHER, KEEP, OTHER, KEEP, STOP } },
-	};
-
-	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		struct packet_trial t = { .threads_max = 2 };
-		struct packet_window w = { .now_ms = 1000,
-			.ms = 200,
-			.cpu_ms = 200,
-			.bytes = 100 * MB,
-			.total = 100 * MB };
-
-		assert_int_equal(packet_trial_judge(&t, &w),
-		    PACKET_THREADS_START);
-		t.second = true;
-		w.threads = 2;
-		for (size_t n = 0; n < 6; n++) {
-			w.now_ms += 200;
-			w.bytes = rows[i].mb[n] * MB;
-			if (packet_trial_judge(&t, &w) !=
-			    (enum packet_verdict)rows[i].want[n])
-				fail_msg("row %zu, window %zu", i, n);
-			if (rows[i].want[n] == STOP)
-				break;
-		}
-	}
-}
-
 int
 main(void)
 {
@@ -980,7 +871,7 @@ main(void)
 		cmocka_unit_test(test_rekey_under_load),
 		cmocka_unit_test(test_start_and_stop),
 		cmocka_unit_test(test_last_packet),
-		cmocka_unit_test(test_stop_with_opened),
+		cmocka_unit_test(test_stop_with_decrypted),
 		cmocka_unit_test(test_end_of_input),
 		cmocka_unit_test(test_early_end),
 		cmocka_unit_test(test_fork),
@@ -988,8 +879,6 @@ main(void)
 		cmocka_unit_test(test_one_processor),
 		cmocka_unit_test(test_given_form),
 		cmocka_unit_test(test_environment),
-		cmocka_unit_test(test_verdicts),
-		cmocka_unit_test(test_verdicts_of_two),
 	};
 
 	log_init("test-pipeline", LOG_LVL_ERROR);

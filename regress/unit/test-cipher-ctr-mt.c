@@ -39,7 +39,7 @@ static uint8_t plain[PKT_MAX], a[PKT_MAX], b[PKT_MAX];
 
 /* The same keys three times: serial, and with threads both ways. */
 struct trio {
-	struct cipher *serial, *sealer, *opener;
+	struct cipher *serial, *enc, *dec;
 	struct cipher_pos pos;
 };
 
@@ -49,7 +49,7 @@ trio_open(struct trio *t, size_t suite, const uint8_t iv[CIPHER_IV_MAX])
 	const struct cipher_alg *alg = cipher_by_name(suites[suite].cipher);
 	const struct mac_alg *mac = mac_by_name(suites[suite].mac);
 	uint8_t key[CIPHER_KEY_MAX], mac_key[MAC_KEY_MAX_LEN];
-	struct cipher **all[] = { &t->serial, &t->sealer, &t->opener };
+	struct cipher **all[] = { &t->serial, &t->enc, &t->dec };
 
 	rand_bytes(key, sizeof(key));
 	rand_bytes(mac_key, sizeof(mac_key));
@@ -64,18 +64,18 @@ static void
 trio_start(struct trio *t, size_t threads)
 {
 	assert_int_equal(
-	    cipher_keystream_start(t->sealer, &t->pos, threads), 0);
+	    cipher_keystream_start(t->enc, &t->pos, threads), 0);
 	assert_int_equal(
-	    cipher_keystream_start(t->opener, &t->pos, threads), 0);
-	assert_int_equal(cipher_keystream_threads(t->sealer), threads);
+	    cipher_keystream_start(t->dec, &t->pos, threads), 0);
+	assert_int_equal(cipher_keystream_threads(t->enc), threads);
 }
 
 static void
 trio_close(struct trio *t)
 {
 	cipher_free(t->serial);
-	cipher_free(t->sealer);
-	cipher_free(t->opener);
+	cipher_free(t->enc);
+	cipher_free(t->dec);
 }
 
 /* A packet of about so many bytes goes through all of them. */
@@ -90,11 +90,11 @@ pass_packet(struct trio *t, uint32_t about)
 	memcpy(a, plain, 4 + len);
 	memcpy(b, plain, 4 + len);
 	assert_int_equal(cipher_encrypt(t->serial, &t->pos, a, len), 0);
-	assert_int_equal(cipher_encrypt(t->sealer, &t->pos, b, len), 0);
+	assert_int_equal(cipher_encrypt(t->enc, &t->pos, b, len), 0);
 	assert_memory_equal(a, b, whole);
-	assert_int_equal(cipher_decrypt_length(t->opener, &t->pos, b, &got), 0);
+	assert_int_equal(cipher_decrypt_length(t->dec, &t->pos, b, &got), 0);
 	assert_int_equal(got, len);
-	assert_int_equal(cipher_decrypt(t->opener, &t->pos, b, len), 0);
+	assert_int_equal(cipher_decrypt(t->dec, &t->pos, b, len), 0);
 	assert_memory_equal(b, plain, 4 + len);
 	t->pos.block += cipher_blocks(t->serial, len);
 	t->pos.packet++;
@@ -131,8 +131,8 @@ test_same_bytes(void **state)
 				pass_packet(&t, random_size());
 			pass_packet(&t, CIPHER_LEN_MAX - 16);
 			pass_packet(&t, 0);
-			cipher_keystream_stop(t.sealer);
-			assert_int_equal(cipher_keystream_threads(t.sealer), 0);
+			cipher_keystream_stop(t.enc);
+			assert_int_equal(cipher_keystream_threads(t.enc), 0);
 			pass_packet(&t, 40000);
 			trio_close(&t);
 		}
@@ -249,7 +249,7 @@ test_fork(void **state)
 	for (int i = 0; i < 10; i++) {
 		pass_packet(&t, 100000);
 		if ((pid = fork()) == 0) {
-			if (cipher_keystream_threads(t.sealer) != 0)
+			if (cipher_keystream_threads(t.enc) != 0)
 				_exit(1);
 			for (int n = 0; n < 20; n++)
 				pass_packet(&t, 100000);
@@ -258,7 +258,7 @@ test_fork(void **state)
 		}
 		assert_int_equal(waitpid(pid, &status, 0), pid);
 		assert_int_equal(status, 0);
-		assert_int_equal(cipher_keystream_threads(t.sealer), 2);
+		assert_int_equal(cipher_keystream_threads(t.enc), 2);
 	}
 	trio_close(&t);
 }
@@ -281,8 +281,8 @@ test_no_threads_to_be_had(void **state)
 		if (setrlimit(RLIMIT_NPROC, &none) != 0)
 			_exit(3);
 		trio_open(&t, 0, iv);
-		if (cipher_keystream_start(t.sealer, &t.pos, 2) != ERR_SYSTEM ||
-		    cipher_keystream_threads(t.sealer) != 0)
+		if (cipher_keystream_start(t.enc, &t.pos, 2) != ERR_SYSTEM ||
+		    cipher_keystream_threads(t.enc) != 0)
 			_exit(4);
 		pass_packet(&t, 100000);
 		trio_close(&t);
@@ -308,7 +308,7 @@ test_other_ciphers(void **state)
 			continue;
 		assert_int_equal(
 		    cipher_new(&c, alg, NULL, true, zeros, zeros, zeros), 0);
-		assert_false(cipher_keystream_may_pay(c));
+		assert_false(cipher_keystream_measure(c));
 		assert_int_equal(cipher_keystream_start(c, &pos, 1),
 		    ERR_ARGUMENT);
 		assert_int_equal(cipher_keystream_threads(c), 0);
@@ -337,6 +337,6 @@ main(void)
 		cmocka_unit_test(test_other_ciphers),
 	};
 
-	return cmocka_run_group_tests_name("keystream", tests, fill_plain,
+	return cmocka_run_group_tests_name("cipher-ctr-mt", tests, fill_plain,
 	    NULL);
 }
