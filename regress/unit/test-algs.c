@@ -241,5 +241,5 @@ main(void)
 	    cmocka_unit_test(test_tilde),
 	};
 
-	return cmocka_run_group_tests_name("conf-algs", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("algs", tests, NULL, NULL);
 }
