@@ -57,12 +57,12 @@ params(void)
 	static struct peer peer = { .address = "192.0.2.7",
 		.local_address = "192.0.2.1", .host = "h" };
 	static struct server_conf conf;
-	static struct permits key;
+	static struct permits permits;
 	static struct hostkeys keys; /* none */
 	static struct strlist none;
 	static struct buf info;
 	static struct serve_params p = { .conf = &conf, .user = &user,
-		.key = &key, .keys = &keys, .peer = &peer, .peer_text = "peer",
+		.permits = &permits, .keys = &keys, .peer = &peer, .peer_text = "peer",
 		.remote = "peer", .id_local = "", .id_remote = "",
 		.pam_env = &none, .auth_info = &info, .socket_fd = -1,
 		.monitor_fd = -1 };
@@ -74,7 +74,7 @@ params(void)
 			"Subsystem=sftp internal-sftp -R") != 0 ||
 		    server_conf_finish(&conf) != 0)
 			return NULL;
-		permits_init(&key);
+		permits_init(&permits);
 	}
 	return &p;
 }

@@ -28,7 +28,7 @@ static struct {
 static bool
 is_permitted(const struct serve_params *p)
 {
-	return p->key->port_forwarding;
+	return p->permits->port_forwarding;
 }
 
 static const struct channel_ops ops = { 0 };
@@ -65,7 +65,8 @@ static const struct service_request request_row = { "toy@example",
 
 static struct user user = { .name = "u" };
 static struct permits permits;
-static const struct serve_params params = { .user = &user, .key = &permits };
+static const struct serve_params params = { .user = &user,
+	.permits = &permits };
 
 static int
 set_up(void **state)
