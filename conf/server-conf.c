@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* The server's keywords: the table, setting, defaults, transfer. */
-#include "conf/server-conf.h"
+#include "conf/server-conf-internal.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -13,7 +13,6 @@
 #include "conf/addr-match.h"
 #include "conf/algs.h"
 #include "conf/auth-method-table.h"
-#include "conf/conf-internal.h"
 #include "conf/defaults.h"
 #include "conf/server-match.h"
 #include "crypto/digest.h"
@@ -42,45 +41,6 @@ static const struct conf_enum compression_values[] = {
 static const struct conf_enum no_limit[] = { { "none", INT_MAX },
 	{ NULL, 0 } };
 
-/* ListenAddress: "host", "host:port", "[host]:port", a bare IPv6 address. */
-static bool
-split_listen(const char *text, struct server_listen *out)
-{
-	const char *host = text, *port = "", *colon;
-	size_t len = strlen(text);
-	int number = 0;
-
-	if (*text == '[') {
-		host = text + 1;
-		len = strcspn(host, "]");
-		if (host[len] == '\0')
-			return false;
-		port = host + len + 1;
-		if (*port == ':')
-			port++;
-		else if (*port != '\0')
-			return false;
-	} else if ((colon = strchr(text, ':')) != NULL &&
-	    strchr(colon + 1, ':') == NULL) {
-		len = (size_t)(colon - text);
-		port = colon + 1;
-		if (*port == '\0')
-			return false;
-	}
-	if (len >= sizeof out->host ||
-	    (*port != '\0' && (number = conf_port_number(port)) < 0))
-		return false;
-	memcpy(out->host, host, len);
-	out->host[len] = '\0';
-	if (strcmp(out->host, "*") == 0)
-		out->host[0] = '\0';
-	out->port[0] = '\0';
-	if (*port != '\0')
-		snprintf(out->port, sizeof out->port, "%u",
-		    (unsigned)(uint16_t)number);
-	return true;
-}
-
 /* The host part of user@host may be a network. */
 static const char *
 check_user_pattern(const char *word)
@@ -98,293 +58,6 @@ check_addresses(const char *word)
 	return addr_match_list(NULL, word) < -1 ?
 	    "is no list of addresses and networks" : NULL;
 }
-
-/* --- kinds of values that only the server has --- */
-
-/* Port: names of services are looked up here, so that the server's other
- * processes are handed numbers. */
-static int
-parse_ports(const struct conf_row *row, void *field,
-    const struct strlist *words, const struct conf_place *at)
-{
-	struct strlist numbers = { 0 };
-	char text[8];
-	int port, r = 0;
-
-	for (size_t i = 0; r == 0 && i < words->n; i++) {
-		port = conf_port_number(words->v[i]);
-		snprintf(text, sizeof text, "%d", port);
-		r = port > 0 ? strlist_add(&numbers, text) :
-			       conf_error(at, "%s: %s: is no port", row->name,
-				   words->v[i]);
-	}
-	if (r == 0)
-		r = conf_list.parse(row, field, &numbers, at);
-	strlist_clear(&numbers);
-	return r;
-}
-
-/* An address with its port, or (no port) as it was written. */
-static int
-add_listen(struct strlist *out, const char *word,
-    const struct server_listen *listen)
-{
-	const char *host = *listen->host != '\0' ? listen->host : "*";
-	bool ipv6 = strchr(host, ':') != NULL;
-	char text[sizeof listen->host + sizeof listen->port + 4];
-
-	if (*listen->port == '\0')
-		return strlist_add(out, word);
-	snprintf(text, sizeof text, "%s%s%s:%s", ipv6 ? "[" : "", host,
-	    ipv6 ? "]" : "", listen->port);
-	return strlist_add(out, text);
-}
-
-/* ListenAddress: the same for its port. */
-static int
-parse_listen(const struct conf_row *row, void *field,
-    const struct strlist *words, const struct conf_place *at)
-{
-	struct strlist numeric = { 0 };
-	struct server_listen listen;
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < words->n; i++)
-		r = split_listen(words->v[i], &listen) ?
-		    add_listen(&numeric, words->v[i], &listen) :
-		    conf_error(at, "%s: %s: is no address to listen on",
-			row->name, words->v[i]);
-	if (r == 0)
-		r = conf_list.parse(row, field, &numeric, at);
-	strlist_clear(&numeric);
-	return r;
-}
-
-/* Up to n numbers of [min[i], max[i]] between colons; the count, or 0. */
-static size_t
-parse_colons(const char *text, const int64_t *min, const int64_t *max,
-    int *out, size_t n)
-{
-	char word[24];
-	int64_t v;
-	size_t len, count = 0;
-
-	for (;;) {
-		len = strcspn(text, ":");
-		if (count == n || len >= sizeof word)
-			return 0;
-		memcpy(word, text, len);
-		word[len] = '\0';
-		if (str_to_int(word, min[count], max[count], &v) < 0)
-			return 0;
-		out[count++] = (int)v;
-		if (text[len] == '\0')
-			return count;
-		text += len + 1;
-	}
-}
-
-/* "full", or "begin:rate:full". */
-static int
-parse_startups(const struct conf_row *row, void *field,
-    const struct strlist *words, const struct conf_place *at)
-{
-	static const int64_t min[] = { 1, 1, 1 };
-	static const int64_t max[] = { INT_MAX, 100, INT_MAX };
-	struct server_startups *s = field;
-	int v[3];
-	size_t n;
-
-	n = parse_colons(words->v[0], min, max, v, ARRAY_LEN(v));
-	if (n == 1) {
-		v[2] = v[0];
-		v[1] = 100;
-	} else if (n != 3 || v[0] > v[2]) {
-		return conf_error(at, "%s: \"%s\" is not begin:rate:full",
-		    row->name, words->v[0]);
-	}
-	*s = (struct server_startups){ v[0], v[1], v[2] };
-	return 0;
-}
-
-static int
-add_text(struct strlist *words, char *text)
-{
-	int r = strlist_add(words, text);
-
-	free(text);
-	return r;
-}
-
-static int
-format_startups(const struct conf_row *row, const void *field,
-    struct strlist *words)
-{
-	const struct server_startups *s = field;
-	char *text;
-
-	(void)row;
-	xasprintf(&text, "%d:%d:%d", s->begin, s->rate, s->full);
-	return add_text(words, text);
-}
-
-/* "ipv4", or "ipv4:ipv6". */
-static int
-parse_net_bits(const struct conf_row *row, void *field,
-    const struct strlist *words, const struct conf_place *at)
-{
-	static const int64_t min[] = { 0, 0 }, max[] = { 32, 128 };
-	int v[2] = { 32, 128 };
-
-	if (parse_colons(words->v[0], min, max, v, ARRAY_LEN(v)) == 0)
-		return conf_error(at, "%s: \"%s\" is not bits[:bits]",
-		    row->name, words->v[0]);
-	*(struct server_net_bits *)field = (struct server_net_bits){ v[0],
-		v[1] };
-	return 0;
-}
-
-static int
-format_net_bits(const struct conf_row *row, const void *field,
-    struct strlist *words)
-{
-	const struct server_net_bits *s = field;
-	char *text;
-
-	(void)row;
-	xasprintf(&text, "%d:%d", s->ipv4, s->ipv6);
-	return add_text(words, text);
-}
-
-/* yes, no, or a pattern list. */
-static int
-parse_user_env(const struct conf_row *row, void *field,
-    const struct strlist *words, const struct conf_place *at)
-{
-	const char *s = words->v[0];
-
-	if (*s == '\0')
-		return conf_error(at, "%s: empty argument", row->name);
-	conf_clear_string(field);
-	if (str_equal_nocase(s, "yes") || str_equal_nocase(s, "true"))
-		*(char **)field = xstrdup("*");
-	else if (!str_equal_nocase(s, "no") && !str_equal_nocase(s, "false"))
-		*(char **)field = xstrdup(s);
-	return 0;
-}
-
-static int
-format_user_env(const struct conf_row *row, const void *field,
-    struct strlist *words)
-{
-	const char *s = *(char *const *)field;
-
-	(void)row;
-	if (s != NULL && strcmp(s, "*") == 0)
-		s = "yes";
-	return strlist_add(words, s != NULL ? s : "no");
-}
-
-/* One comma list of AuthenticationMethods. */
-static bool
-methods_valid(const char *list)
-{
-	const char *pos = list, *entry;
-	size_t len;
-
-	if (*list == '\0' || *list == ',' || strstr(list, ",,") != NULL ||
-	    list[strlen(list) - 1] == ',')
-		return false;
-	while (csv_next(&pos, &entry, &len))
-		if (auth_method_listed(entry, len) == NULL)
-			return false;
-	return true;
-}
-
-/* "any" alone, or comma lists of which one is to be completed. */
-static int
-parse_methods(const struct conf_row *row, void *field,
-    const struct strlist *words, const struct conf_place *at)
-{
-	if (words->n == 1 && str_equal_nocase(words->v[0], "any")) {
-		conf_clear_list(field);
-		return 0;
-	}
-	for (size_t i = 0; i < words->n; i++)
-		if (!methods_valid(words->v[i]))
-			return conf_error(at, "%s: \"%s\" is no list of "
-			    "known methods", row->name, words->v[i]);
-	return conf_list.parse(row, field, words, at);
-}
-
-static int
-format_methods(const struct conf_row *row, const void *field,
-    struct strlist *words)
-{
-	const struct strlist *l = field;
-
-	(void)row;
-	return l->n == 0 ? strlist_add(words, "any") : strlist_copy(words, l);
-}
-
-/* Length of the name that "name command" begins with; 0 if there is no
- * command. */
-static size_t
-subsystem_name_len(const char *text)
-{
-	size_t len = strcspn(text, " \t");
-
-	return text[len + strspn(text + len, " \t")] != '\0' ? len : 0;
-}
-
-static bool
-has_subsystem(const struct strlist *l, const char *name, size_t len)
-{
-	for (size_t i = 0; i < l->n; i++)
-		if (subsystem_name_len(l->v[i]) == len &&
-		    strncmp(l->v[i], name, len) == 0)
-			return true;
-	return false;
-}
-
-static int
-parse_subsystem(const struct conf_row *row, void *field,
-    const struct strlist *words, const struct conf_place *at)
-{
-	struct strlist *l = field;
-	size_t len;
-	int r;
-
-	for (size_t i = 0; i < words->n; i++) {
-		len = subsystem_name_len(words->v[i]);
-		if (len == 0)
-			return conf_error(at, "%s: takes a name and a command",
-			    row->name);
-		if (has_subsystem(l, words->v[i], len))
-			continue;
-		if (l->n >= CONF_WORDS_MAX)
-			return conf_error(at, "%s: too many", row->name);
-		if ((r = strlist_add(l, words->v[i])) < 0)
-			return r;
-	}
-	return 0;
-}
-
-static const struct conf_type ports_type = { parse_ports, conf_format_list,
-	conf_clear_list, NULL, false };
-static const struct conf_type listen_type = { parse_listen, conf_format_list,
-	conf_clear_list, NULL, false };
-static const struct conf_type startups_type = { parse_startups,
-	format_startups, NULL, NULL, true };
-static const struct conf_type net_bits_type = { parse_net_bits,
-	format_net_bits, NULL, NULL, true };
-static const struct conf_type user_env_type = { parse_user_env,
-	format_user_env, conf_clear_string, NULL, true };
-static const struct conf_type methods_type = { parse_methods, format_methods,
-	conf_clear_list, NULL, false };
-static const struct conf_type subsystem_type = { parse_subsystem,
-    conf_format_list,
-	conf_clear_list, NULL, false };
 
 /* --- what is not built --- */
 
@@ -482,7 +155,7 @@ static const struct conf_notice denied = { LOG_LVL_INFO, "",
 
 /* --- the table: one row, one keyword --- */
 
-#define OF(kind, field) .type = &kind##_type, AT(field)
+#define OF(kind, field) .type = &server_##kind##_type, AT(field)
 #define GLOBAL .flags = CONF_GLOBAL
 
 /* clang-format off */
@@ -865,8 +538,8 @@ add_subsystems(struct server_conf *out, const struct server_conf *c)
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < l->n; i++)
-		if (!has_subsystem(&out->session.subsystem, l->v[i],
-			subsystem_name_len(l->v[i])))
+		if (!server_has_subsystem(&out->session.subsystem, l->v[i],
+			server_subsystem_name_len(l->v[i])))
 			r = strlist_add(&out->session.subsystem, l->v[i]);
 	return r;
 }
@@ -925,7 +598,7 @@ server_conf_listen(const struct server_conf *c, size_t index,
 
 	memset(out, 0, sizeof *out);
 	for (size_t i = 0; i < MAX(l->n, (size_t)1); i++) {
-		if (l->n > 0 && !split_listen(l->v[i], out))
+		if (l->n > 0 && !server_split_listen(l->v[i], out))
 			continue; /* was checked when it was read */
 		n = port_count(c, out);
 		if (index < n) {
@@ -947,7 +620,7 @@ server_conf_subsystem(const struct server_conf *c, const char *name)
 
 	for (size_t i = 0; i < c->session.subsystem.n; i++) {
 		s = c->session.subsystem.v[i];
-		if (subsystem_name_len(s) == len &&
+		if (server_subsystem_name_len(s) == len &&
 		    strncmp(s, name, len) == 0)
 			return s + len + strspn(s + len, " \t");
 	}

@@ -142,7 +142,7 @@ struct server_conf {
 		int tcp_rcv_buf_poll; /* flag: as hpn_disabled when off */
 		int cipher_threads;   /* most of them; or PACKET_THREADS_AUTO */
 		int cipher_form;      /* enum packet_form */
-		int disable_mtaes;    /* flag: no keystream made ahead */
+		int disable_mtaes;    /* flag: no keystream in advance */
 	} data;
 
 	/* Messages. The facility is not inside Match. */
@@ -173,7 +173,7 @@ int server_conf_set(struct server_conf *c, const char *keyword,
 /* All faults of the file are logged; any is an error. */
 int server_conf_read_file(struct server_conf *c,
     const char *path) must_check;
-/* Sets defaults and checks what only the whole can tell. */
+/* Sets defaults, and checks what depends on several keywords. */
 int server_conf_finish(struct server_conf *c) must_check;
 
 /* What Match is asked about; NULL (0) = not known (matches nothing). */
@@ -195,11 +195,10 @@ void server_conf_spec_clear(struct server_conf_spec *s);
  * its own. out is initialised here; clear it. */
 int server_conf_for(const struct server_conf *c,
     const struct server_conf_spec *spec, struct server_conf *out) must_check;
-/* Is there any Match block? (Then -T without -C cannot tell all.) */
+/* Is there any Match block? (Then -T without -C shows only a part.) */
 bool server_conf_has_match(const struct server_conf *c);
 
-/* Listening places, ListenAddress and Port put together. host NULL = every
- * address. Call with index 0, 1, ...; false at the end. */
+/* Addresses to listen on, from ListenAddress and Port. Call with index 0, 1, ...; false at the end. */
 struct server_listen {
 	char host[256]; /* "" = every address */
 	char port[6];	/* decimal */

@@ -24,7 +24,7 @@ enum {
 	MONITOR_MSG_MAX = 8 * 1024 * 1024, /* bytes; a hand-over has queues */
 	MONITOR_NAMES_MAX = 64 * 1024,	   /* bytes of a list of names */
 	MONITOR_FD_SOCKET = 3,	/* hpnsshd-auth's end of the connection */
-	MONITOR_FD_MONITOR = 4, /* and of the talk with the monitor */
+	MONITOR_FD_MONITOR = 4, /* and of its socket to the monitor */
 };
 
 enum monitor_request {
@@ -37,7 +37,7 @@ enum monitor_request {
 	MONITOR_TRY_ANSWER,	/* body of the client's message in a dialogue:
 				 * only as the reply to MONITOR_PROMPTS */
 	MONITOR_HAND_OVER,	/* peer's identification line, packet
-				 * and kex state; ends the talk */
+				 * and kex state; the last request */
 	/* From the session process. */
 	MONITOR_SIGN_REKEY,	/* as MONITOR_SIGN */
 	MONITOR_PTY,		/* answer: name, text to show; then the
@@ -75,7 +75,7 @@ struct monitor_user {
 };
 void monitor_user_clear(struct monitor_user *u);
 
-/* What hpnsshd-auth is told in the beginning. Strings are owned. */
+/* What hpnsshd-auth gets in the beginning. Strings are owned. */
 struct monitor_params {
 	char *ident; /* identification line to send */
 	char *kex, *hostkey_algs, *ciphers, *macs, *compression;

@@ -37,18 +37,18 @@ permits_init_session_only(struct permits *p)
 }
 
 static void
-places_clear(struct permits_places *places)
+endpoints_clear(struct permits_endpoints *list)
 {
-	for (size_t i = 0; i < places->n; i++)
-		free(places->v[i].host);
-	free(places->v);
+	for (size_t i = 0; i < list->n; i++)
+		free(list->v[i].host);
+	free(list->v);
 }
 
 static void
 limit_clear(struct permits_limit *limit)
 {
 	for (size_t i = 0; i < limit->n; i++)
-		places_clear(&limit->v[i]);
+		endpoints_clear(&limit->v[i]);
 	free(limit->v);
 }
 
@@ -64,7 +64,7 @@ permits_clear(struct permits *p)
 
 /* ---- lists ------------------------------------------------------------ */
 
-static struct permits_places *
+static struct permits_endpoints *
 limit_add_list(struct permits_limit *limit)
 {
 	limit->v = xrecallocarray(limit->v, limit->n, limit->n + 1,
@@ -73,13 +73,13 @@ limit_add_list(struct permits_limit *limit)
 }
 
 static void
-places_add(struct permits_places *to, const char *host, size_t len,
+endpoints_add(struct permits_endpoints *to, const char *host, size_t len,
     uint16_t port)
 {
 	if ((to->n & (to->n - 1)) == 0) /* full: room for as many again */
 		to->v = xrecallocarray(to->v, to->n,
 		    MAX(2 * to->n, (size_t)1), sizeof *to->v);
-	to->v[to->n++] = (struct permits_place){
+	to->v[to->n++] = (struct permits_endpoint){
 		.host = xstrndup(host, len),
 		.port = port,
 	};
@@ -109,7 +109,7 @@ parse_port(const char *text, uint16_t *port)
 
 /* "host:port", "[address]:port"; with port_alone also "port". */
 static int
-add_place(struct permits_limit *limit, const char *text, bool port_alone)
+add_endpoint(struct permits_limit *limit, const char *text, bool port_alone)
 {
 	const char *host = text, *end, *port;
 	uint16_t number;
@@ -132,22 +132,22 @@ add_place(struct permits_limit *limit, const char *text, bool port_alone)
 		return ERR_SYNTAX;
 	if (limit->n == 0)
 		(void)limit_add_list(limit);
-	if (limit->v[0].n >= PERMITS_PLACES_MAX)
+	if (limit->v[0].n >= PERMITS_ENDPOINTS_MAX)
 		return ERR_LIMIT;
-	places_add(&limit->v[0], host, (size_t)(end - host), number);
+	endpoints_add(&limit->v[0], host, (size_t)(end - host), number);
 	return 0;
 }
 
 int
 permits_add_open(struct permits *p, const char *text)
 {
-	return add_place(&p->open, text, false);
+	return add_endpoint(&p->open, text, false);
 }
 
 int
 permits_add_listen(struct permits *p, const char *text)
 {
-	return add_place(&p->listen, text, true);
+	return add_endpoint(&p->listen, text, true);
 }
 
 /* ---- environment ------------------------------------------------------ */
@@ -213,11 +213,11 @@ static void
 limit_merge(struct permits_limit *into, const struct permits_limit *from)
 {
 	for (size_t i = 0; i < from->n; i++) {
-		const struct permits_places *list = &from->v[i];
-		struct permits_places *copy = limit_add_list(into);
+		const struct permits_endpoints *list = &from->v[i];
+		struct permits_endpoints *copy = limit_add_list(into);
 
 		for (size_t j = 0; j < list->n; j++)
-			places_add(copy, list->v[j].host,
+			endpoints_add(copy, list->v[j].host,
 			    strlen(list->v[j].host), list->v[j].port);
 	}
 }
@@ -279,7 +279,7 @@ limit_allows(const struct permits_limit *limit, const char *host,
     uint16_t port, bool (*fits)(const char *host, const char *permitted))
 {
 	for (size_t i = 0; i < limit->n; i++) {
-		const struct permits_places *list = &limit->v[i];
+		const struct permits_endpoints *list = &limit->v[i];
 		bool found = false;
 
 		for (size_t j = 0; j < list->n && !found; j++)

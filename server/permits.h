@@ -16,26 +16,27 @@
 #include "base/str.h"
 
 enum {
-	PERMITS_PLACES_MAX = 4096, /* permitopen= or permitlisten= of a line */
+	PERMITS_ENDPOINTS_MAX = 4096, /* permitopen= or permitlisten= of a line */
 	PERMITS_TUNNEL_ANY = -1,   /* any unit */
 	PERMITS_TUNNEL_MAX = 0x7ffffffd, /* the highest unit */
 };
 
-/* Where forwarding may go to, or listen. */
-struct permits_place {
+/* A host and port that forwarding may go to, or listen on. */
+struct permits_endpoint {
 	char *host;    /* owned; "*": any */
 	uint16_t port; /* 0: any */
 };
 
-/* Places of one source, of which one has to fit. */
-struct permits_places {
-	struct permits_place *v;
+/* The endpoints that one key or rule lists: one of them has to fit. */
+struct permits_endpoints {
+	struct permits_endpoint *v;
 	size_t n;
 };
 
-/* Lists of several sources: each of them has to agree. None: no limit. */
+/* The lists of several keys or rules: in each of them one has to fit.
+ * No list: no limit. */
 struct permits_limit {
-	struct permits_places *v;
+	struct permits_endpoints *v;
 	size_t n;
 };
 

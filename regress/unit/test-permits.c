@@ -113,13 +113,13 @@ lists_have_a_limit(void **state)
 
 	(void)state;
 	permits_init(&p);
-	for (int i = 1; i <= PERMITS_PLACES_MAX; i++) {
+	for (int i = 1; i <= PERMITS_ENDPOINTS_MAX; i++) {
 		snprintf(text, sizeof text, "h:%d", i);
 		assert_int_equal(permits_add_open(&p, text), 0);
 	}
 	assert_int_equal(permits_add_open(&p, "h:9"), ERR_LIMIT);
-	assert_true(permits_may_open(&p, "h", PERMITS_PLACES_MAX));
-	assert_false(permits_may_open(&p, "h", PERMITS_PLACES_MAX + 1));
+	assert_true(permits_may_open(&p, "h", PERMITS_ENDPOINTS_MAX));
+	assert_false(permits_may_open(&p, "h", PERMITS_ENDPOINTS_MAX + 1));
 	permits_clear(&p);
 }
 

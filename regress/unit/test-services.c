@@ -65,7 +65,8 @@ static const struct service_request request_row = { "toy@example",
 
 static struct user user = { .name = "u" };
 static struct permits permits;
-static const struct serve_params params = { .user = &user, .permits = &permits };
+static const struct serve_params params = { .user = &user,
+	.permits = &permits };
 
 static int
 set_up(void **state)

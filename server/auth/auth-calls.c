@@ -20,7 +20,8 @@ monitor_log(int fd, enum log_level level, const char *text)
 int
 monitor_sign(int fd, const char *alg, struct span hash, struct buf *signature)
 {
-	return monitor_call_for_signature(fd, MONITOR_SIGN, alg, hash, signature);
+	return monitor_call_for_signature(fd, MONITOR_SIGN, alg, hash,
+	    signature);
 }
 
 int

@@ -29,16 +29,23 @@ enum {
 	US_PER_S = 1000 * 1000,
 };
 
+/* Each state is followed by the next one only. */
+enum auth_state {
+	AUTH_NEW,	/* the service was not requested yet */
+	AUTH_TRYING,	/* requests, and dialogues in between */
+	AUTH_SUCCEEDED, /* nothing more is accepted */
+};
+
 struct auth {
 	int monitor_fd;
 	struct packet *packet;
 	const struct kex *kex;
 	const struct monitor_params *params;
-	bool service_accepted, succeeded;
+	enum auth_state state;
 	char *gave_up;	/* why we ended it, or NULL */
 	bool optimistic; /* both of auth_put_optimistic() were sent */
 	char *user, *service; /* NULL before the first request */
-	const struct auth_method *dialogue; /* it waits for an answer; or NULL */
+	const struct auth_method *dialogue; /* waits for an answer; or NULL */
 	struct monitor_user info;
 	int messages, tries, failures;
 	uint64_t began_us; /* when the current request came */
@@ -81,7 +88,7 @@ auth_free(struct auth *a)
 bool
 auth_succeeded(const struct auth *a)
 {
-	return a->succeeded;
+	return a->state == AUTH_SUCCEEDED;
 }
 
 const char *
@@ -264,7 +271,7 @@ conclude(struct auth *a, const struct auth_method *m,
 	a->dialogue = NULL;
 	switch (v->result) {
 	case MONITOR_SUCCESS:
-		a->succeeded = true;
+		a->state = AUTH_SUCCEEDED;
 		buf_put_u8(&msg, SSH_MSG_USERAUTH_SUCCESS);
 		return put_and_clear(a, &msg);
 	case MONITOR_PARTIAL:
@@ -293,7 +300,7 @@ refuse_change(struct auth *a, const char *user, const char *service)
 	return r;
 }
 
-/* The first request tells the name; it has to stay the same. */
+/* The first request gives the name of the user; it has to stay the same. */
 static int
 settle_user(struct auth *a, char **user, char **service)
 {
@@ -411,7 +418,7 @@ on_request(struct auth *a, struct rd *r)
 	method = rd_cstring(r, METHOD_MAX);
 	if ((err = rd_err(r)) != 0)
 		goto out;
-	if (!a->service_accepted) {
+	if (a->state == AUTH_NEW) {
 		err = ERR_PROTOCOL;
 		goto out;
 	}
@@ -456,10 +463,10 @@ on_service_request(struct auth *a, struct rd *r)
 		err = give_up(a, SSH_DISCONNECT_SERVICE_NOT_AVAILABLE,
 		    "bad service request");
 	}
-	if (err == 0 && (!a->optimistic || a->service_accepted))
+	if (err == 0 && (!a->optimistic || a->state != AUTH_NEW))
 		err = put_service_accept(a);
 	if (err == 0)
-		a->service_accepted = true;
+		a->state = AUTH_TRYING;
 	free(name);
 	return err;
 }
@@ -469,7 +476,7 @@ auth_input(struct auth *a, struct rd payload)
 {
 	uint8_t type = rd_u8(&payload);
 
-	if (a->succeeded)
+	if (a->state == AUTH_SUCCEEDED)
 		return ERR_PROTOCOL;
 	if (++a->messages > MESSAGES_MAX)
 		return give_up(a, SSH_DISCONNECT_PROTOCOL_ERROR,

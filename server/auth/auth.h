@@ -37,8 +37,8 @@ void auth_free(struct auth *a);
 bool auth_client_waits(const char *id_remote); /* for each reply; pure */
 int auth_put_optimistic(struct auth *a) must_check;
 
-/* A message of type 5, 6 or 50-79, type first. ERR_PROTOCOL for what has no
- * place; ERR_CLOSED when a disconnect was sent (auth_gave_up()). */
+/* A message of type 5, 6 or 50-79, type first. ERR_PROTOCOL for what is
+ * not expected now; ERR_CLOSED when a disconnect was sent (auth_gave_up()). */
 int auth_input(struct auth *a, struct rd payload) must_check;
 
 /* USERAUTH_SUCCESS has been put into the packet layer. */
@@ -46,12 +46,13 @@ bool auth_succeeded(const struct auth *a);
 /* Why we ended it; NULL: we did not. */
 const char *auth_gave_up(const struct auth *a);
 /* The name given, for log lines. */
-const char *auth_user(const struct auth *a); /* NULL: not told yet */
+const char *auth_user(const struct auth *a); /* NULL: not known yet */
 bool auth_user_invalid(const struct auth *a); /* unknown, or not allowed */
 
-/* How long a refusal takes must not tell what it was about: microseconds to
- * wait up to the next of a row of marks, which depend on the name and on a
- * secret. secret: the request had a password or the like. Pure. */
+/* The time that a refusal takes must not show what was refused, so refusals are
+ * sent only at certain times after the request, which depend on the name and
+ * on a secret of this server. Microseconds to wait for the next of these.
+ * secret: the request had a password or the like. Pure. */
 uint64_t auth_delay_us(const uint8_t salt[32], const char *user, bool secret,
     uint64_t spent_us);
 

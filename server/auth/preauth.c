@@ -186,7 +186,7 @@ start_kex(struct preauth *pa, const char *id_remote)
 	connection_kick(pa->connection);
 }
 
-/* Without packets yet, a line of text is all that can be told. */
+/* There are no packets yet, so the peer gets a line of text. */
 static void
 refuse_identification(struct preauth *pa, const char *why)
 {
@@ -257,7 +257,8 @@ on_identification(void *arg, int fd, int events)
 	start_kex(pa, line);
 }
 
-/* The monitor speaks only when asked; anything else is its end. */
+/* The monitor sends nothing but answers to calls, which wait for them: what
+ * wakes the loop here is its end. */
 static void
 on_monitor_gone(void *arg, int fd, int events)
 {
@@ -323,7 +324,7 @@ receive_params(struct preauth *pa)
 	}
 	buf_clear(&b);
 	if (r != 0)
-		_exit(255); /* nobody to tell */
+		_exit(255); /* the log needs the monitor, too */
 	log_set_level((enum log_level)pa->params.log_level);
 	log_to_sink(to_monitor, pa);
 }

@@ -133,7 +133,7 @@ allow_quick_acks(scmp_filter_ctx ctx)
 #endif
 #endif
 
-/* What a sanitizer's run time needs to report and to look for leaks. */
+/* What a sanitizer's run time needs to report errors and leaks. */
 static int
 allow_sanitizer(scmp_filter_ctx ctx)
 {

@@ -26,7 +26,7 @@ struct drop_log {
 	int too_high, level;
 	int64_t lowered_us; /* when the level was lowered last */
 	unsigned omitted;
-	int64_t summary_us; /* when these were told last, or first counted */
+	int64_t summary_us; /* when these were logged last, or first counted */
 };
 
 struct admission {
@@ -95,7 +95,7 @@ lower_level(struct drop_log *d, int64_t now_us)
 }
 
 static void
-tell_omitted(struct drop_log *d, int64_t now_us)
+log_omitted(struct drop_log *d, int64_t now_us)
 {
 	lower_level(d, now_us);
 	if (d->omitted == 0 || (d->level >= d->too_high &&
@@ -152,8 +152,8 @@ admission_refuses(struct admission *a, int fd, const struct sockaddr *sa,
 	const char *penalty = peer->exempt ? NULL :
 	    penalties_refuse(a->penalties, &peer->source, now_us);
 
-	tell_omitted(&a->limit_log, now_us);
-	tell_omitted(&a->penalty_log, now_us);
+	log_omitted(&a->limit_log, now_us);
+	log_omitted(&a->penalty_log, now_us);
 	if (penalty == NULL &&
 	    !startups_drop(
 		&c->listen.max_startups, load->startups, load->chance) &&

@@ -33,7 +33,7 @@ carry(int from, int to)
 }
 
 static _Noreturn void
-relay(int sock)
+carry_all(int sock)
 {
 	struct pollfd p[] = { { .fd = STDIN_FILENO, .events = POLLIN },
 		{ .fd = sock, .events = POLLIN } };
@@ -63,7 +63,7 @@ inetd_pipes_start(void)
 	pid = fork();
 	if (pid == 0) {
 		close(pair[0]);
-		relay(pair[1]);
+		carry_all(pair[1]);
 	}
 	close(pair[1]);
 	if (pid == -1)

@@ -29,7 +29,7 @@ enum {
 	PAUSE_MS = 100, /* after running out of descriptors */
 };
 
-/* Set for the program that takes our place at SIGHUP: it is in the
+/* Set for the program that replaces this one at SIGHUP: it is in the
  * background already. */
 #define RESTARTED "HPNSSHD_RESTARTED"
 
@@ -40,8 +40,8 @@ struct startup {
 	struct listener *listener;
 	struct startup *next;
 	pid_t pid;
-	int fd; /* by which hpnsshd-session tells how far it is */
-	struct loop_fd *watch; /* NULL: nothing more is told */
+	int fd; /* reports of hpnsshd-session; see server/state.h */
+	struct loop_fd *watch; /* NULL: there are no more reports */
 	struct admission_peer peer;
 	enum penalty_class why; /* it gets a penalty, should it end now */
 };
@@ -198,20 +198,20 @@ startup_over(struct startup *s)
 	free(s);
 }
 
-/* Reads what hpnsshd-session has told until now. True: the user is
+/* Reads what hpnsshd-session has reported until now. True: the user is
  * authenticated. */
 static bool
 is_authenticated(struct startup *s)
 {
-	uint8_t told[16];
+	uint8_t report[16];
 	ssize_t n;
 
-	while ((n = read(s->fd, told, sizeof told)) > 0)
+	while ((n = read(s->fd, report, sizeof report)) > 0)
 		for (ssize_t i = 0; i < n; i++) {
-			if (told[i] == STATE_AUTHENTICATED)
+			if (report[i] == STATE_AUTHENTICATED)
 				return true;
-			if (told[i] < PENALTY_CLASSES && told[i] > s->why)
-				s->why = (enum penalty_class)told[i];
+			if (report[i] < PENALTY_CLASSES && report[i] > s->why)
+				s->why = (enum penalty_class)report[i];
 		}
 	if (n == 0) {
 		loop_unwatch(s->listener->loop, s->watch);
@@ -223,7 +223,7 @@ is_authenticated(struct startup *s)
 /* Without authentication the process counts until it is gone: only then it
  * is known whether it crashed. */
 static void
-on_told(void *arg, int fd, int events)
+on_startup_report(void *arg, int fd, int events)
 {
 	struct startup *s = arg;
 
@@ -285,7 +285,7 @@ start_connection(struct listener *l, int connection,
 	s->fd = ends[0];
 	s->peer = *peer;
 	s->why = PENALTY_NOAUTH;
-	s->watch = loop_watch(l->loop, s->fd, LOOP_READ, on_told, s);
+	s->watch = loop_watch(l->loop, s->fd, LOOP_READ, on_startup_report, s);
 	if (s->watch == NULL)
 		fatal("out of memory");
 	s->next = l->startups;
@@ -335,7 +335,7 @@ pause_accepting(struct listener *l)
 		fatal("out of memory");
 }
 
-/* -d: the one connection is served in this process's place. */
+/* -d: this process becomes the one connection's hpnsshd-session. */
 static _Noreturn void
 become_session(const struct listener *l, int connection)
 {

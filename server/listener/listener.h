@@ -26,7 +26,7 @@ int listener_run(struct server_state *state, const struct listener_opts *opts);
 /* -i: the one connection is descriptor 0; becomes hpnsshd-session. */
 _Noreturn void listener_inetd(struct server_state *state);
 
-/* Tells systemd, if it wants to know. */
+/* Notify systemd, if it has started us. */
 void notify_ready(void);
 void notify_reloading(void);
 

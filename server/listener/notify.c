@@ -17,7 +17,7 @@
 #include "server/listener/listener.h"
 
 static void
-tell(const char *text)
+send_state(const char *text)
 {
 	const char *path = getenv("NOTIFY_SOCKET");
 	struct sockaddr_un sun = { .sun_family = AF_UNIX };
@@ -46,7 +46,7 @@ tell(const char *text)
 void
 notify_ready(void)
 {
-	tell("READY=1");
+	send_state("READY=1");
 }
 
 void
@@ -56,5 +56,5 @@ notify_reloading(void)
 
 	snprintf(text, sizeof text, "RELOADING=1\nMONOTONIC_USEC=%llu",
 	    (unsigned long long)clock_us());
-	tell(text);
+	send_state(text);
 }

@@ -133,7 +133,7 @@ authkeys_search(const struct authkeys_query *q, const char *path,
 	*permits = (struct permits){ 0 };
 	if ((r = privs_enter(q->user)) != 0)
 		return r == ERR_DENIED ? ERR_NOT_FOUND : r;
-	/* Non-blocking: a FIFO in its place must not hold us up. */
+	/* Non-blocking: opening a FIFO of that name must not block. */
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd == -1) {
 		r = ERR_NOT_FOUND;

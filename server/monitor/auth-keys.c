@@ -133,7 +133,7 @@ set_tunnel(struct permits *p, const char *text)
 	return str_to_int(text, 0, PERMITS_TUNNEL_MAX, &p->tunnel_unit);
 }
 
-/* r of a value: tells why it is refused. */
+/* r of a value: logs why it is refused. */
 static int
 checked(int r, const char *problem, const char **why)
 {

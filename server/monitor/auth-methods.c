@@ -54,7 +54,8 @@ auth_methods_init(struct auth_methods *m, const struct strlist *lists,
 	memset(m, 0, sizeof *m);
 	if (strlist_split(&m->enabled, enabled, ",") != 0)
 		fatal("out of memory");
-	if (lists->n == 0 || (lists->n == 1 && strcmp(lists->v[0], "any") == 0)) {
+	if (lists->n == 0 ||
+	    (lists->n == 1 && strcmp(lists->v[0], "any") == 0)) {
 		m->any = true;
 		return 0;
 	}

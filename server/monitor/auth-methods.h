@@ -14,7 +14,7 @@
 #include "base/str.h"
 
 struct auth_methods {
-	struct strlist enabled; /* in the order they are told */
+	struct strlist enabled; /* in the order in which clients hear of them */
 	struct strlist lists;	/* what each list still asks for */
 	bool any;		/* one method, whichever */
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * In place of auth-pam.c where there is no PAM: pam_new() tells so, and with
+ * In place of auth-pam.c where there is no PAM: pam_new() logs so, and with
  * UsePAM nobody logs in.
  */
 #include "server/monitor/auth-pam.h"
@@ -66,7 +66,7 @@ pam_check_password(struct pam *p, const char *password, bool permit_empty)
 }
 
 int
-pam_check_dialogue(struct pam *p, const struct pam_talk *talk,
+pam_check_dialogue(struct pam *p, const struct pam_dialogue *talk,
     bool permit_empty)
 {
 	(void)p;
@@ -76,7 +76,7 @@ pam_check_dialogue(struct pam *p, const struct pam_talk *talk,
 }
 
 int
-pam_check_account(struct pam *p, const struct pam_talk *talk,
+pam_check_account(struct pam *p, const struct pam_dialogue *talk,
     bool *must_change)
 {
 	(void)p;

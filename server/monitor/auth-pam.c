@@ -19,7 +19,7 @@ enum { MESSAGES_MAX = 16 * 1024 }; /* bytes kept to be shown later */
 struct pam {
 	pam_handle_t *handle;
 	char *user; /* as asked for; modules may change their idea of it */
-	const struct pam_talk *talk; /* during a dialogue */
+	const struct pam_dialogue *talk; /* during a dialogue */
 	const char *password;	     /* during pam_check_password() */
 	bool use_decoys;	     /* answers are replaced by decoys */
 	size_t secret_len;	     /* of the last hidden answer */
@@ -317,7 +317,7 @@ pam_check_password(struct pam *p, const char *password, bool permit_empty)
 }
 
 int
-pam_check_dialogue(struct pam *p, const struct pam_talk *talk,
+pam_check_dialogue(struct pam *p, const struct pam_dialogue *talk,
     bool permit_empty)
 {
 	int r;
@@ -329,7 +329,7 @@ pam_check_dialogue(struct pam *p, const struct pam_talk *talk,
 }
 
 int
-pam_check_account(struct pam *p, const struct pam_talk *talk,
+pam_check_account(struct pam *p, const struct pam_dialogue *talk,
     bool *must_change)
 {
 	*must_change = false;

@@ -27,7 +27,7 @@ struct pam_question {
 
 /* Puts questions (count may be 0: only the text is shown) to the client.
  * answers[i] is allocated by the callee. An error drops the dialogue. */
-struct pam_talk {
+struct pam_dialogue {
 	void *arg;
 	int (*ask)(void *arg, const char *info,
 	    const struct pam_question *questions, size_t count,
@@ -43,8 +43,9 @@ void pam_free(struct pam *p);
 
 /* For modules; it does not get into the session. */
 void pam_set_variable(struct pam *p, const char *name, const char *value);
-/* This user is refused whatever is answered: modules are given decoys, so that
- * neither time nor a further question tells if a password is right. */
+/* This user is refused whatever is answered: modules get decoys instead of the
+ * answers, so that neither the time nor a further question shows whether a
+ * password is right. */
 void pam_use_decoys(struct pam *p, bool use);
 /* Bytes of the last answer to a hidden question; 0: none. */
 size_t pam_secret_len(const struct pam *p);
@@ -53,12 +54,12 @@ size_t pam_secret_len(const struct pam *p);
  * dialogue was dropped. */
 int pam_check_password(struct pam *p, const char *password,
     bool permit_empty) must_check;
-int pam_check_dialogue(struct pam *p, const struct pam_talk *talk,
+int pam_check_dialogue(struct pam *p, const struct pam_dialogue *talk,
     bool permit_empty) must_check;
 /* May the account log in now? talk may be NULL; with it an expired password
  * is changed in the dialogue, without it *must_change is set: the login is
  * good for changing it only. */
-int pam_check_account(struct pam *p, const struct pam_talk *talk,
+int pam_check_account(struct pam *p, const struct pam_dialogue *talk,
     bool *must_change) must_check;
 /* Credentials and session, as the superuser. tty may be NULL. */
 int pam_begin_session(struct pam *p) must_check;

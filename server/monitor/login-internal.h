@@ -39,7 +39,7 @@ struct login_try {
  * t->ok becomes false if a rule refuses it. talk: for the account's own
  * questions, or NULL. */
 void login_conclude(struct login *l, struct login_try *t,
-    const struct pam_talk *talk, struct monitor_verdict *v);
+    const struct pam_dialogue *talk, struct monitor_verdict *v);
 /* A wrong password or the like, for the system's records. */
 void login_record_failure(const struct login *l);
 /* This method can not let this user in, whatever the client sends. */

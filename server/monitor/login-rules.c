@@ -171,7 +171,8 @@ login_rules_root_may(const struct login *l, const struct auth_method *m,
 	case SERVER_ROOT_PROHIBIT_PASSWORD:
 		return m->proves_key;
 	case SERVER_ROOT_FORCED_COMMANDS_ONLY:
-		return m->proves_key && permits != NULL && permits->command != NULL;
+		return m->proves_key && permits != NULL &&
+		    permits->command != NULL;
 	default:
 		return false;
 	}

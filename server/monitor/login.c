@@ -223,7 +223,7 @@ add_auth_info(struct login *l, const struct login_try *t)
 
 /* Once enough was proven: what the account itself has to say. */
 static bool
-account_agrees(struct login *l, const struct pam_talk *talk)
+account_agrees(struct login *l, const struct pam_dialogue *talk)
 {
 	bool must_change = false;
 
@@ -255,7 +255,7 @@ limit_to_change(struct login *l)
 
 void
 login_conclude(struct login *l, struct login_try *t,
-    const struct pam_talk *talk, struct monitor_verdict *v)
+    const struct pam_dialogue *talk, struct monitor_verdict *v)
 {
 	const struct auth_method *m = t->method;
 	int r;

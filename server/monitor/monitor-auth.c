@@ -76,12 +76,12 @@ monitor_on_user(struct monitor *m, struct rd *in, struct buf *out)
 	if (m->login->conf.login.refuse_connection) {
 		log_info("Connection from %s refused by RefuseConnection",
 		    m->peer_text);
-		monitor_tell(m, PENALTY_REFUSED);
+		monitor_report_penalty(m, PENALTY_REFUSED);
 		r = ERR_DENIED;
 		goto out;
 	}
 	if (!m->login->name_ok)
-		monitor_tell(m, PENALTY_INVALID_USER);
+		monitor_report_penalty(m, PENALTY_INVALID_USER);
 	m->phase = MONITOR_PHASE_AUTH;
 	text = auth_methods_next(&m->login->methods);
 	buf_put_cstring(out, text);
@@ -104,7 +104,7 @@ answer(struct monitor *m, struct monitor_verdict *v, struct buf *out)
 	if (m->login->complete)
 		m->phase = MONITOR_PHASE_ACCEPTED;
 	if (m->login->checked)
-		monitor_tell(m, PENALTY_AUTHFAIL);
+		monitor_report_penalty(m, PENALTY_AUTHFAIL);
 	v->final = m->login->failures > m->login->conf.login.max_auth_tries;
 	monitor_verdict_put(out, v);
 }
@@ -118,7 +118,7 @@ converse(void *arg, const struct buf *prompt, struct buf *body)
 	int r;
 
 	/* Whoever drops the dialogue has tried as well. */
-	monitor_tell(m, PENALTY_AUTHFAIL);
+	monitor_report_penalty(m, PENALTY_AUTHFAIL);
 	buf_put_buf(&v.info, prompt);
 	r = monitor_converse(m, &v, body);
 	monitor_verdict_clear(&v);
@@ -130,7 +130,7 @@ converse(void *arg, const struct buf *prompt, struct buf *body)
 static void
 answer_dropped(struct monitor *m, struct monitor_verdict *v, struct buf *out)
 {
-	if (!m->owed)
+	if (!m->owes_answer)
 		return;
 	v->result = MONITOR_FAILURE;
 	v->counts = true;

@@ -58,19 +58,19 @@ set_up_socket(const struct monitor *m)
 }
 
 void
-monitor_tell(struct monitor *m, enum penalty_class c)
+monitor_report_penalty(struct monitor *m, enum penalty_class c)
 {
 	uint8_t byte = (uint8_t)c;
 
-	if (m->startup_fd == -1 || c <= m->told)
+	if (m->startup_fd == -1 || c <= m->penalty)
 		return;
-	m->told = c;
+	m->penalty = c;
 	(void)!write(m->startup_fd, &byte, 1);
 }
 
 /* The listener forgets this connection. */
 static void
-tell_authenticated(struct monitor *m)
+report_authenticated(struct monitor *m)
 {
 	static const uint8_t byte = STATE_AUTHENTICATED;
 
@@ -79,7 +79,7 @@ tell_authenticated(struct monitor *m)
 	fd_close(&m->startup_fd);
 }
 
-/* Rules that hold for the address, before there is a name. */
+/* Rules for the address, which apply before there is a name. */
 static void
 apply_address_rules(struct monitor *m)
 {
@@ -108,7 +108,7 @@ apply_address_rules(struct monitor *m)
 	}
 	log_info("Connection from %s refused by RefuseConnection",
 	    m->peer_text);
-	monitor_tell(m, PENALTY_REFUSED);
+	monitor_report_penalty(m, PENALTY_REFUSED);
 	exit(STATUS_FATAL);
 }
 
@@ -241,7 +241,7 @@ reap(struct monitor *m, const char *what)
 		return STATUS_FATAL;
 	m->child = 0;
 	if (child_crashed(status))
-		monitor_tell(m, PENALTY_CRASH);
+		monitor_report_penalty(m, PENALTY_CRASH);
 	if (WIFEXITED(status))
 		return WEXITSTATUS(status);
 	if (WTERMSIG(status) == SIGSYS)
@@ -266,7 +266,7 @@ authenticate(struct monitor *m)
 		log_info("Timeout before authentication for connection from "
 			 "%s to %s, pid = %ld",
 		    m->peer.address, m->peer.local_address, (long)getpid());
-		monitor_tell(m, PENALTY_GRACE);
+		monitor_report_penalty(m, PENALTY_GRACE);
 	} else if (r != 0 && r != ERR_EOF) {
 		log_info("Connection of %s is dropped: %s", m->peer_text,
 		    err_text(r));
@@ -285,7 +285,7 @@ authenticate(struct monitor *m)
 	}
 	alarm(0);
 	m->deadline_ms = 0;
-	tell_authenticated(m);
+	report_authenticated(m);
 }
 
 /* ---- the user's process --------------------------------------------------- */
@@ -334,17 +334,17 @@ run_user(struct monitor *m, int fd, uint64_t began_ms)
 	exit(serve_run(&params));
 }
 
-/* What asks this process to end waits while there is no handler for it, but
- * already something to tidy up: the session that modules have opened. */
+/* SIGTERM and SIGHUP are blocked while there is no handler for them but
+ * already something to undo at the end: the session that PAM has opened. */
 static void
-hold_end_signals(bool hold)
+block_end_signals(bool block)
 {
 	sigset_t set;
 
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGHUP);
-	(void)sigprocmask(hold ? SIG_BLOCK : SIG_UNBLOCK, &set, NULL);
+	(void)sigprocmask(block ? SIG_BLOCK : SIG_UNBLOCK, &set, NULL);
 }
 
 static void
@@ -361,12 +361,12 @@ start_user(struct monitor *m)
 		    m->login->conf.data.congestion_control);
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == -1)
 		fatal("socketpair: %s", strerror(errno));
-	hold_end_signals(true);
+	block_end_signals(true);
 	m->child = fork();
 	if (m->child == -1)
 		fatal("fork: %s", strerror(errno));
 	if (m->child == 0) {
-		hold_end_signals(false);
+		block_end_signals(false);
 		close(pair[0]);
 		run_user(m, pair[1], began_ms);
 	}
@@ -384,7 +384,7 @@ struct wait {
 	struct monitor *m;
 	struct loop *loop;
 	int error;
-	bool told_to_end;
+	bool end_requested;
 };
 
 static void
@@ -404,12 +404,13 @@ on_end_signal(void *arg, int signo)
 	struct wait *w = arg;
 
 	(void)signo;
-	w->told_to_end = true;
+	w->end_requested = true;
 	loop_stop(w->loop);
 }
 
-/* The loop is kept until all is tidied up: a signal to end changes nothing
- * any more, but would kill without a handler. */
+/* The loop, and with it the handlers of signals, lives until records and the
+ * PAM session are closed: without a handler a signal would kill this process
+ * before. */
 static int
 serve_user(struct monitor *m, struct loop *loop)
 {
@@ -421,13 +422,13 @@ serve_user(struct monitor *m, struct loop *loop)
 	    loop_on_signal(w.loop, SIGTERM, on_end_signal, &w) != 0 ||
 	    loop_on_signal(w.loop, SIGHUP, on_end_signal, &w) != 0)
 		fatal("out of memory");
-	hold_end_signals(false);
+	block_end_signals(false);
 	r = loop_run(w.loop);
 	if (w.error != 0 && w.error != ERR_EOF)
 		r = w.error;
 	if (r != 0)
 		log_error("user's process is stopped: %s", err_text(r));
-	if (w.told_to_end || r != 0)
+	if (w.end_requested || r != 0)
 		kill(m->child, SIGTERM);
 	fd_close(&m->fd);
 	r = reap(m, "session");

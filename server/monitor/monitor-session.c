@@ -139,7 +139,7 @@ monitor_on_pty(struct monitor *m, struct rd *in, struct buf *out)
 		fd_close(&fds[0]);
 		fd_close(&fds[1]);
 	}
-	if (m->owed) { /* there is none */
+	if (m->owes_answer) { /* there is none */
 		buf_put_cstring(out, "");
 		buf_put_cstring(out, "");
 		r = 0;

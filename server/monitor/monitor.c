@@ -52,8 +52,8 @@ static const struct row {
 	    .handler = monitor_on_prove },
 };
 
-/* Lines that only an administrator who looks for something sees are not
- * counted. */
+/* Lines of a level that is off unless an administrator searches for a fault
+ * are not counted. */
 static bool
 may_log(struct monitor *m, enum log_level level)
 {
@@ -133,12 +133,12 @@ monitor_answer(struct monitor *m, const struct buf *fields)
 	buf_put_buf(&answer, fields);
 	r = fd_send_msg(m->fd, &answer);
 	buf_clear(&answer);
-	m->owed = false;
+	m->owes_answer = false;
 	return r;
 }
 
-/* hpnsshd-auth counts as well, and disconnects; this count holds even if it
- * has been turned against us. */
+/* hpnsshd-auth counts as well, and disconnects. This count also limits one that
+ * an attacker has taken over. */
 static bool
 may_try(struct monitor *m)
 {
@@ -176,10 +176,10 @@ dispatch(struct monitor *m, const struct buf *msg)
 		    (unsigned)m->phase);
 		return ERR_PROTOCOL;
 	}
-	m->owed = row->answered;
+	m->owes_answer = row->answered;
 	buf_init_secret(&out);
 	err = row->handler(m, &r, &out);
-	if (err == 0 && m->owed)
+	if (err == 0 && m->owes_answer)
 		err = monitor_answer(m, &out);
 	buf_clear(&out);
 	return err;
@@ -222,7 +222,7 @@ converse_step(struct monitor *m, struct buf *answer)
 	} else if (admit(m, type) == NULL) {
 		r = ERR_LIMIT;
 	} else {
-		m->owed = table[type].answered;
+		m->owes_answer = table[type].answered;
 		buf_put(answer, buf_data(&msg) + 1, buf_len(&msg) - 1);
 		r = buf_err(answer) != 0 ? buf_err(answer) : 1;
 	}

@@ -41,14 +41,14 @@ struct monitor {
 	char *remote;	 /* "address-n" */
 	int socket_fd;	 /* the connection */
 	int fd;		 /* to the unprivileged process */
-	int startup_fd;	 /* tells the listener; see server/state.h */
-	enum penalty_class told; /* the highest that it was told */
+	int startup_fd;	 /* to the listener; see server/state.h */
+	enum penalty_class penalty; /* the highest reported to it */
 	pid_t child;
 	enum monitor_phase phase;
 	uint32_t asked[MONITOR_REQUEST_COUNT]; /* how often each came */
 	uint32_t tries;	 /* requests of all kinds that are tries */
 	uint32_t lines;	 /* of hpnsshd-auth that were logged */
-	bool owed;	 /* the current request has no answer yet */
+	bool owes_answer; /* the current request has no answer yet */
 	struct buf pending; /* a request that came instead of an answer */
 	uint64_t deadline_ms; /* of login, monotonic; 0: none */
 	uint8_t session_id[64];
@@ -67,8 +67,8 @@ typedef int (*monitor_handler)(struct monitor *m, struct rd *in,
     struct buf *out);
 
 /* Receives and answers one request. ERR_EOF: the other side is gone.
- * ERR_TIMEOUT: login took too long. ERR_PROTOCOL: a request that has no
- * place now; the asker is not to be trusted any more. */
+ * ERR_TIMEOUT: login took too long. ERR_PROTOCOL: a request that is not
+ * admitted now; whoever sent it is not to be trusted any more. */
 int monitor_step(struct monitor *m) must_check;
 
 /* Questions to the client in the middle of a try: sends the verdict as the
@@ -84,10 +84,10 @@ int monitor_converse(struct monitor *m, const struct monitor_verdict *v,
  */
 uint64_t monitor_sign_wait_ms(uint64_t *busy_ms, uint64_t now_ms);
 void monitor_wait_to_sign(struct monitor *m);
-/* Should the connection end without authentication, its address deserves at
- * least this penalty. Told to the listener at once, so that it holds however
- * this process ends. */
-void monitor_tell(struct monitor *m, enum penalty_class c);
+/* Should the connection end without authentication, its address gets at least
+ * this penalty. The listener hears of it at once, so that it does not depend
+ * on how this process ends. */
+void monitor_report_penalty(struct monitor *m, enum penalty_class c);
 
 /* Handlers, in monitor-auth.c and monitor-session.c */
 int monitor_on_sign(struct monitor *m, struct rd *in, struct buf *out);

@@ -52,7 +52,7 @@ take_answers(const struct buf *body, size_t count, char **answers)
 	return err;
 }
 
-/* pam_talk's ask */
+/* pam_dialogue's ask */
 static int
 ask_client(void *arg, const char *info, const struct pam_question *questions,
     size_t count, char **answers)
@@ -75,7 +75,7 @@ ask_client(void *arg, const char *info, const struct pam_question *questions,
 
 /* ERR_DENIED, ERR_CANCELLED. */
 static int
-lead_dialogue(const struct login_request *q, const struct pam_talk *talk)
+lead_dialogue(const struct login_request *q, const struct pam_dialogue *talk)
 {
 	struct login *l = q->login;
 	int r;
@@ -94,7 +94,7 @@ lead_dialogue(const struct login_request *q, const struct pam_talk *talk)
 int
 login_try_kbdint(const struct login_request *q, struct monitor_verdict *v)
 {
-	const struct pam_talk talk = { .ask = ask_client,
+	const struct pam_dialogue talk = { .ask = ask_client,
 		.arg = (void *)(uintptr_t)q->dialogue };
 	struct login *l = q->login;
 	struct login_try t = { .method = q->method };

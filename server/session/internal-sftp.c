@@ -64,7 +64,8 @@ internal_sftp_run(const char *command, const struct user *user)
 	return status;
 }
 
-/* False: there are flags for a process of its own, or errors to be told. */
+/* False: there are flags that need a process of its own, or errors that it is
+ * to report. */
 static bool
 parse(char *text, struct sftp_serve_opts *opts)
 {

@@ -17,9 +17,9 @@
 
 /* The user is authenticated: offers it if the configuration allows. */
 void none_offer(struct kex *k, const struct server_conf *conf);
-/* Something private is to be opened, such as a terminal. False (and told in
- * the log): it must not be, the connection is in clear. True: it may, and
- * the connection is never in clear from now on. */
+/* Something private is to be opened, such as a terminal. False (and logged):
+ * it must not be, as the connection is unencrypted. True: it may, and the
+ * connection is never unencrypted from now on. */
 bool none_exclude(struct kex *k, const struct packet *p, const char *what);
 
 #endif

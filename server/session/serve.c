@@ -107,7 +107,8 @@ on_ended(void *arg, int err)
 	loop_stop(sv->loop);
 }
 
-/* It speaks when asked only; anything else is its end, and then ours. */
+/* The monitor sends nothing but answers to calls, which wait for them: what
+ * wakes the loop here is its end, so this connection ends as well. */
 static void
 on_monitor_gone(void *arg, int fd, int events)
 {

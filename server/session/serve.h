@@ -22,7 +22,7 @@
 struct serve_params {
 	const struct server_conf *conf; /* for this user */
 	const struct user *user;
-	const struct permits *permits; /* of this login */
+	const struct permits *permits; /* what this login may do */
 	const struct peer *peer;
 	const char *peer_text; /* "address port n" */
 	const char *remote;    /* "address-n" */

@@ -32,7 +32,7 @@ static const struct service_request request_rows[] = {
 	{ "stack-metrics@hpnssh.org", NULL, metrics_answer },
 };
 
-/* ---- registering them ----------------------------------------------------- */
+/* ---- registering them --------------------------------------------------- */
 
 /* A row that is registered: one of the two is set. */
 struct offer {

@@ -11,7 +11,8 @@ int
 monitor_sign_rekey(int fd, const char *alg, struct span hash,
     struct buf *signature)
 {
-	return monitor_call_for_signature(fd, MONITOR_SIGN_REKEY, alg, hash, signature);
+	return monitor_call_for_signature(fd, MONITOR_SIGN_REKEY, alg, hash,
+	    signature);
 }
 
 int
@@ -19,7 +20,8 @@ monitor_prove(int fd, const char *rsa_alg, struct span blob,
     struct buf *signature)
 {
 	size_t before = buf_len(signature);
-	int r = monitor_call_for_signature(fd, MONITOR_PROVE, rsa_alg, blob, signature);
+	int r = monitor_call_for_signature(fd, MONITOR_PROVE, rsa_alg, blob,
+	    signature);
 
 	return r == 0 && buf_len(signature) == before ? ERR_NOT_FOUND : r;
 }

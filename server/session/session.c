@@ -24,12 +24,20 @@ enum {
 	PIPE_BYTES = 1024 * 1024, /* wish for a pipe's capacity */
 };
 
+/* Each state is followed by the next one only. */
+enum session_state {
+	SESSION_NEW,	 /* the client has not said what to run */
+	SESSION_RUNNING, /* the program, or internal-sftp */
+	SESSION_EXITED,	 /* the status is known, and was sent */
+};
+
 struct session {
 	struct session *next;
 	struct sessions *all;
 	struct channel *channel;
 	pid_t pid; /* 0: not started */
-	bool started, exited, sources_ended;
+	enum session_state state;
+	bool sources_ended; /* its output is at its end */
 	bool takes_signals; /* what it runs was the client's choice */
 	int wait_status;
 	char *term;
@@ -69,7 +77,7 @@ mark_packets(struct sessions *ss)
 
 	for (const struct session *s = ss->list; s != NULL; s = s->next)
 		interactive = interactive ||
-		    (s->started && s->tty_name[0] != '\0');
+		    (s->state != SESSION_NEW && s->tty_name[0] != '\0');
 	if (ss->marked && ss->interactive == interactive)
 		return;
 	ss->marked = true;
@@ -176,12 +184,13 @@ send_exit(struct session *s)
 	buf_clear(&b);
 }
 
-/* Both have to be over for the channel to close: the process, and its
- * output, which others may still hold. A terminal goes with its process. */
+/* The channel closes when the process has ended and its output is at its end,
+ * which other processes may still write to. A terminal closes with its
+ * process. */
 static void
 close_if_over(struct session *s)
 {
-	if (!s->exited)
+	if (s->state != SESSION_EXITED)
 		return;
 	if (s->pty != -1 || s->sources_ended)
 		channel_close(s->channel, true);
@@ -190,7 +199,7 @@ close_if_over(struct session *s)
 static void
 on_exit_status(struct session *s, int status)
 {
-	s->exited = true;
+	s->state = SESSION_EXITED;
 	s->wait_status = status;
 	end_terminal(s);
 	send_exit(s);
@@ -202,7 +211,7 @@ static void
 on_child_exit(struct sessions *ss, pid_t pid, int status)
 {
 	for (struct session *s = ss->list; s != NULL; s = s->next) {
-		if (s->pid != pid || s->exited)
+		if (s->pid != pid || s->state == SESSION_EXITED)
 			continue;
 		on_exit_status(s, status);
 		return;
@@ -228,7 +237,7 @@ on_source_end(void *arg, struct channel *c)
 
 	(void)c;
 	s->sources_ended = true;
-	if (s->sftp != NULL && !s->exited)
+	if (s->sftp != NULL && s->state != SESSION_EXITED)
 		on_exit_status(s, W_EXITCODE(internal_sftp_status(s->sftp), 0));
 	else
 		close_if_over(s);
@@ -263,8 +272,9 @@ on_eof(void *arg, struct channel *c)
 	fd_close(&s->fd_in);
 }
 
-/* The client wants no more of this session: its process is told as the system
- * tells of lost terminals and readers, and its status is still sent. */
+/* The client has closed the channel. The process notices it as it notices the
+ * loss of a terminal (SIGHUP) or of a reader (SIGPIPE); its status is still
+ * sent. */
 static void
 on_peer_closed(void *arg, struct channel *c)
 {
@@ -277,7 +287,7 @@ on_peer_closed(void *arg, struct channel *c)
 		fd_close(&s->pty);
 		return;
 	}
-	if (!s->started || s->exited)
+	if (s->state != SESSION_RUNNING)
 		return;
 	if (s->sftp != NULL) {
 		internal_sftp_stop(s->sftp);
@@ -438,7 +448,7 @@ start_session(struct session *s, enum session_kind kind, const char *command)
 		.fd_out = -1, .fd_err = -1 };
 	int r;
 
-	if (s->started)
+	if (s->state != SESSION_NEW)
 		return CHANNEL_FAILURE;
 	log_start(s, &start);
 	r = start_as(s, &start);
@@ -447,7 +457,7 @@ start_session(struct session *s, enum session_kind kind, const char *command)
 		s->pid = 0;
 		return CHANNEL_FAILURE;
 	}
-	s->started = true;
+	s->state = SESSION_RUNNING;
 	s->takes_signals = start.plan.signals;
 	connect_channel(s);
 	mark_packets(s->all);
@@ -469,7 +479,7 @@ on_pty_req(struct session *s, struct rd *r)
 	s->size.width_px = rd_u32(r);
 	s->size.height_px = rd_u32(r);
 	modes = rd_string(r);
-	if ((err = rd_end(r)) != 0 || s->pty != -1 || s->started ||
+	if ((err = rd_end(r)) != 0 || s->pty != -1 || s->state != SESSION_NEW ||
 	    !s->all->params->conf->session.permit_tty ||
 	    !s->all->params->permits->pty ||
 	    !none_exclude(s->all->kex, s->all->packet, "a terminal")) {
@@ -572,7 +582,7 @@ on_subsystem(struct session *s, struct rd *r)
 	const char *command;
 	int err = rd_end(r);
 
-	if (err != 0 || s->started)
+	if (err != 0 || s->state != SESSION_NEW)
 		goto out;
 	command = server_conf_subsystem(s->all->params->conf, name);
 	if (command == NULL) {
@@ -611,7 +621,8 @@ on_signal(struct session *s, struct rd *r)
 	for (size_t i = 0; err == 0 && i < ARRAY_LEN(signals); i++) {
 		if (strcmp(signals[i].name, name) != 0)
 			continue;
-		if (s->pid > 0 && !s->exited && s->takes_signals &&
+		if (s->pid > 0 && s->state != SESSION_EXITED &&
+		    s->takes_signals &&
 		    send_signal(s, signals[i].signo))
 			result = CHANNEL_SUCCESS;
 	}
@@ -631,13 +642,14 @@ on_break(struct session *s, struct rd *r)
 	    CHANNEL_SUCCESS : CHANNEL_FAILURE;
 }
 
-/* The client has nobody left to give output to: who writes it shall know. */
+/* The client has no reader for output any more: closing our end of the pipes
+ * lets the process that writes notice it (SIGPIPE). */
 static int
 on_eow(struct session *s, struct rd *r)
 {
 	int err = rd_end(r);
 
-	if (err != 0 || s->pty != -1 || !s->started)
+	if (err != 0 || s->pty != -1 || s->state == SESSION_NEW)
 		return err;
 	channel_end_source(s->channel);
 	fd_close(&s->fd_out);

@@ -23,7 +23,7 @@ static const uint8_t blob_b[] = "\0\0\0\013ssh-ed25519\0\0\0\004BBBB";
 static const struct span key_a = { blob_a, sizeof blob_a - 1 };
 static const struct span key_b = { blob_b, sizeof blob_b - 1 };
 static char *line_a, *line_b;
-static char dir[] = "/tmp/test-authkeys-XXXXXX";
+static char dir[] = "/tmp/test-auth-keys-XXXXXX";
 
 static int
 set_up(void **state)

@@ -724,6 +724,6 @@ main(void)
 	    cmocka_unit_test(test_addr_match),
 	};
 
-	return cmocka_run_group_tests_name("conf-server", tests, set_up,
+	return cmocka_run_group_tests_name("server-conf", tests, set_up,
 	    temp_remove);
 }
