@@ -5,7 +5,7 @@
  * Takes half a minute for 2048 bits, ten minutes for 4096, more or less. Not
  * built by make; from the top of the source:
  * cc -O2 -D_GNU_SOURCE $(pkg-config --cflags libbsd-overlay) -I. \
- *     build-aux/make-moduli.c crypto/moduli.c base/*.c \
+ *     build-aux/make-moduli.c crypto/moduli*.c base/*.c \
  *     -lcrypto -lbsd -lpthread -o /tmp/make-moduli
  */
 #include <stdio.h>
