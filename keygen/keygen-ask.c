@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Questions to the user, and the key files that are meant. */
+/* Questions to the user, and finding the key file to work on. */
 #include "keygen/keygen.h"
 
 #include <errno.h>
