@@ -29,7 +29,7 @@ rotate(uint64_t v, unsigned n)
 	return v << n | v >> (64 - n);
 }
 
-/* Chi: one row of five streams. */
+/* Chi: one row of five lanes. */
 static inline void
 mix_row(uint64_t out[5], uint64_t b0, uint64_t b1, uint64_t b2, uint64_t b3,
     uint64_t b4)
@@ -42,8 +42,8 @@ mix_row(uint64_t out[5], uint64_t b0, uint64_t b1, uint64_t b2, uint64_t b3,
 }
 
 /*
- * One round from a to e. Stream (x, y) is a[x + 5 * y]. Rho and pi are folded
- * into the choice of arguments: stream (X, Y) after pi comes from (X + 3Y, X).
+ * One round from a to e. Lane (x, y) is a[x + 5 * y]. Rho and pi are folded
+ * into the choice of arguments: lane (X, Y) after pi comes from (X + 3Y, X).
  */
 static inline void
 round_step(uint64_t e[25], const uint64_t a[25], uint64_t constant)
@@ -75,22 +75,22 @@ round_step(uint64_t e[25], const uint64_t a[25], uint64_t constant)
 }
 
 static void
-permute(uint64_t stream[25])
+permute(uint64_t lane[25])
 {
 	uint64_t a[25], e[25];
 
-	memcpy(a, stream, sizeof a);
+	memcpy(a, lane, sizeof a);
 	for (int i = 0; i < ROUNDS; i += 2) {
 		round_step(e, a, round_constants[i]);
 		round_step(a, e, round_constants[i + 1]);
 	}
-	memcpy(stream, a, sizeof a);
+	memcpy(lane, a, sizeof a);
 }
 
 static void
 xor_byte(struct keccak *k, unsigned at, uint8_t v)
 {
-	k->stream[at / 8] ^= (uint64_t)v << 8 * (at % 8);
+	k->lane[at / 8] ^= (uint64_t)v << 8 * (at % 8);
 }
 
 static uint64_t
@@ -113,7 +113,7 @@ store_le64(uint8_t *p, uint64_t v)
 static void
 sponge_init(struct keccak *k, unsigned rate)
 {
-	memset(k->stream, 0, sizeof k->stream);
+	memset(k->lane, 0, sizeof k->lane);
 	k->rate = rate;
 	k->pos = 0;
 }
@@ -123,7 +123,7 @@ sponge_absorb(struct keccak *k, const uint8_t *p, size_t len)
 {
 	while (len > 0) {
 		if (k->pos % 8 == 0 && len >= 8) {
-			k->stream[k->pos / 8] ^= load_le64(p);
+			k->lane[k->pos / 8] ^= load_le64(p);
 			k->pos += 8;
 			p += 8;
 			len -= 8;
@@ -132,19 +132,19 @@ sponge_absorb(struct keccak *k, const uint8_t *p, size_t len)
 			len--;
 		}
 		if (k->pos == k->rate) {
-			permute(k->stream);
+			permute(k->lane);
 			k->pos = 0;
 		}
 	}
 }
 
-/* Pads, and leaves the first block of output in the streams. */
+/* Pads, and leaves the first block of output in the lanes. */
 static void
 sponge_finish(struct keccak *k, uint8_t suffix)
 {
 	xor_byte(k, k->pos, suffix);
 	xor_byte(k, k->rate - 1, LAST_BYTE);
-	permute(k->stream);
+	permute(k->lane);
 	k->pos = 0;
 }
 
@@ -153,16 +153,16 @@ sponge_squeeze(struct keccak *k, uint8_t *out, size_t len)
 {
 	while (len > 0) {
 		if (k->pos == k->rate) {
-			permute(k->stream);
+			permute(k->lane);
 			k->pos = 0;
 		}
 		if (k->pos % 8 == 0 && len >= 8) {
-			store_le64(out, k->stream[k->pos / 8]);
+			store_le64(out, k->lane[k->pos / 8]);
 			k->pos += 8;
 			out += 8;
 			len -= 8;
 		} else {
-			*out++ = (uint8_t)(k->stream[k->pos / 8] >>
+			*out++ = (uint8_t)(k->lane[k->pos / 8] >>
 			    8 * (k->pos % 8));
 			k->pos++;
 			len--;

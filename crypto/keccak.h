@@ -22,7 +22,7 @@ enum {
 };
 
 struct keccak {
-	uint64_t stream[25];
+	uint64_t lane[25];
 	unsigned rate; /* bytes per permutation */
 	unsigned pos;  /* next byte within the rate */
 };

@@ -255,7 +255,7 @@ invert_3_q(struct ring *out, const struct small *in)
 
 /* ---- inverse modulo 3 ---- */
 
-/* Bit i of the pstreams tells whether coefficient i is 1, or -1. */
+/* Bit i of the planes tells whether coefficient i is 1, or -1. */
 enum { WORDS = PAD / 64 };
 
 struct trits {
@@ -308,7 +308,7 @@ trits_add_multiple(struct trits *a, const struct trits *b, uint64_t c_plus,
 }
 
 static void
-pstream_down(uint64_t p[WORDS])
+plane_down(uint64_t p[WORDS])
 {
 	for (int i = 0; i < WORDS - 1; i++)
 		p[i] = p[i] >> 1 | p[i + 1] << 63;
@@ -316,7 +316,7 @@ pstream_down(uint64_t p[WORDS])
 }
 
 static void
-pstream_up(uint64_t p[WORDS])
+plane_up(uint64_t p[WORDS])
 {
 	for (int i = WORDS - 1; i > 0; i--)
 		p[i] = p[i] << 1 | p[i - 1] >> 63;
@@ -344,8 +344,8 @@ invert_3(struct small *out, const struct small *in)
 		int swap = swap_mask(delta, trits_get(&w.g, 0));
 		uint64_t mask = (uint64_t)(int64_t)swap, same, other;
 
-		pstream_up(w.v.plus);
-		pstream_up(w.v.minus);
+		plane_up(w.v.plus);
+		plane_up(w.v.minus);
 		delta = ((delta ^ swap) - swap) + 1;
 		trits_swap(&w.f, &w.g, mask);
 		trits_swap(&w.v, &w.r, mask);
@@ -358,8 +358,8 @@ invert_3(struct small *out, const struct small *in)
 		other = -(other & 1);
 		trits_add_multiple(&w.g, &w.f, other, same);
 		trits_add_multiple(&w.r, &w.v, other, same);
-		pstream_down(w.g.plus);
-		pstream_down(w.g.minus);
+		plane_down(w.g.plus);
+		plane_down(w.g.minus);
 	}
 
 	sign = trits_get(&w.f, 0);

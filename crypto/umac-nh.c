@@ -34,7 +34,7 @@ nh_portable(const uint32_t *key, const uint8_t *p, size_t len,
 
 #include <immintrin.h>
 
-/* Products of the 32 bit streams of a + ka and b + kb, added in pairs. */
+/* Products of the 32 bit lanes of a + ka and b + kb, added in pairs. */
 static inline __m128i
 products128(__m128i a, __m128i ka, __m128i b, __m128i kb)
 {
@@ -45,12 +45,12 @@ products128(__m128i a, __m128i ka, __m128i b, __m128i kb)
 }
 
 static inline uint64_t
-streams128(__m128i v)
+lanes128(__m128i v)
 {
-	uint64_t stream[2];
+	uint64_t lane[2];
 
-	_mm_storeu_si128((__m128i *)stream, v);
-	return stream[0] + stream[1];
+	_mm_storeu_si128((__m128i *)lane, v);
+	return lane[0] + lane[1];
 }
 
 static inline __m128i
@@ -77,8 +77,8 @@ nh_sse2(const uint32_t *key, const uint8_t *p, size_t len,
 		sum1 = _mm_add_epi64(sum1, products128(a, k1, b, k2));
 		k0 = k2;
 	}
-	sum[0] += streams128(sum0);
-	sum[1] += streams128(sum1);
+	sum[0] += lanes128(sum0);
+	sum[1] += lanes128(sum1);
 }
 
 #define AVX2 __attribute__((target("avx2")))
@@ -102,9 +102,9 @@ load_pair(const uint8_t *p)
 }
 
 static inline AVX2 uint64_t
-streams256(__m256i v)
+lanes256(__m256i v)
 {
-	return streams128(_mm_add_epi64(_mm256_castsi256_si128(v),
+	return lanes128(_mm_add_epi64(_mm256_castsi256_si128(v),
 	    _mm256_extracti128_si256(v, 1)));
 }
 
@@ -116,7 +116,7 @@ nh_avx2(const uint32_t *key, const uint8_t *p, size_t len,
 	__m256i sum0 = _mm256_setzero_si256(), sum1 = sum0;
 
 	/* Two groups a turn: their first halves in one vector, their second
-	 * halves in the other, so that no stream has to cross. */
+	 * halves in the other, so that no lane has to cross. */
 	while (len >= 2 * NH_GROUP_LEN) {
 		__m256i a = load_pair(p), b = load_pair(p + 16);
 		__m256i k0 = load_pair(k), k1 = load_pair(k + 16);
@@ -128,8 +128,8 @@ nh_avx2(const uint32_t *key, const uint8_t *p, size_t len,
 		k += 2 * NH_GROUP_LEN;
 		len -= 2 * NH_GROUP_LEN;
 	}
-	sum[0] += streams256(sum0);
-	sum[1] += streams256(sum1);
+	sum[0] += lanes256(sum0);
+	sum[1] += lanes256(sum1);
 	if (len > 0)
 		nh_sse2((const uint32_t *)k, p, len, sum);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* What the user is asked for (passphrases, names), and reading key files. */
+/* Questions to the user, and finding the key file to work on. */
 #include "keygen/keygen.h"
 
 #include <errno.h>

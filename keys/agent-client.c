@@ -78,8 +78,8 @@ agent_close(struct agent *a)
 	free(a);
 }
 
-/* Sends the request and reads the answer, which must be of type want. After
- * an error in the exchange itself the connection is of no more use. */
+/* Sends the request and reads the answer, which must be of type want. After an
+ * error other than ERR_AGENT the connection cannot be used any more. */
 static int
 exchange(struct agent *a, const struct buf *request, uint8_t want,
     struct buf *answer, struct rd *rd)
@@ -165,7 +165,8 @@ agent_list(struct agent *a, struct agent_key **keys, size_t *count)
 		r = ERR_LIMIT;
 		goto out;
 	}
-	/* One more: a key that is not kept is parsed in place. */
+	/* One more: a key of unknown type is parsed into the entry behind the
+	 * last one. */
 	list = calloc((size_t)announced + 1, sizeof *list);
 	if (list == NULL) {
 		r = ERR_NOMEM;
@@ -177,7 +178,7 @@ out:
 		*keys = list;
 		*count = n;
 	} else if (list != NULL) {
-		/* The last one may have a comment only. */
+		/* The entry behind the last one may have a comment only. */
 		agent_keys_free(list, n + 1);
 	}
 	buf_clear(&answer);

@@ -23,7 +23,8 @@ void agent_close(struct agent *a);
  * Tells the agent what this connection to it is used for (extension
  * session-bind@openssh.com), for keys that are restricted to destinations:
  * the server's host key, and its signature over the session identifier.
- * ERR_AGENT: the agent knows no such thing, or refuses; it can still be used.
+ * ERR_AGENT: the agent does not know the extension, or refuses; it can still
+ * be used.
  */
 int agent_bind(struct agent *a, struct span hostkey, struct span session_id,
     struct span signature, bool forwarding) must_check;

@@ -158,7 +158,7 @@ put_public(int param, const EVP_PKEY *pkey, struct buf *out)
 	uint8_t point[POINT_MAX];
 	BIGNUM *x = NULL, *y = NULL;
 
-	/* Composed here, as a file may have asked for compressed points. */
+	/* Encoded here: OpenSSL would keep a file's compressed form. */
 	point[0] = POINT_CONVERSION_UNCOMPRESSED;
 	if (EVP_PKEY_get_bn_param(pkey, OSSL_PKEY_PARAM_EC_PUB_X, &x) != 1 ||
 	    EVP_PKEY_get_bn_param(pkey, OSSL_PKEY_PARAM_EC_PUB_Y, &y) != 1 ||

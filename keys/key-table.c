@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "keys/key-internal.h"
 
-/* OFFERED rows make up the default lists; KNOWN ones must be asked for. */
+/* OFFERED rows make up the default lists; KNOWN ones must be configured. */
 /* clang-format off */
 #define KEY_ALGS(OFFERED, KNOWN)                                              \
 	OFFERED("ssh-ed25519", "ssh-ed25519", "ED25519", ed25519, 0)          \

@@ -13,19 +13,19 @@
 
 enum { PASS_MIN = 4 }; /* OpenSSL refuses shorter ones for PEM */
 
-struct asked {
+struct passphrase {
 	const char *pass;
-	bool yes;
+	bool wanted; /* the file is encrypted */
 };
 
 static int
 give_pass(char *to, int size, int writing, void *arg)
 {
-	struct asked *a = arg;
+	struct passphrase *a = arg;
 	size_t len;
 
 	(void)writing;
-	a->yes = true;
+	a->wanted = true;
 	if (a->pass == NULL || *a->pass == '\0')
 		return -1;
 	len = strlen(a->pass);
@@ -38,7 +38,7 @@ give_pass(char *to, int size, int writing, void *arg)
 int
 keyfile_pem_parse(struct span content, const char *pass, struct key **out)
 {
-	struct asked asked = { pass, false };
+	struct passphrase given = { pass, false };
 	EVP_PKEY *pkey = NULL;
 	BIO *bio;
 	int r;
@@ -48,11 +48,11 @@ keyfile_pem_parse(struct span content, const char *pass, struct key **out)
 	bio = BIO_new_mem_buf(content.p, (int)content.len);
 	if (bio == NULL)
 		return ERR_NOMEM;
-	pkey = PEM_read_bio_PrivateKey(bio, NULL, give_pass, &asked);
+	pkey = PEM_read_bio_PrivateKey(bio, NULL, give_pass, &given);
 	BIO_free(bio);
 	ERR_clear_error();
 	if (pkey == NULL)
-		return asked.yes ? ERR_PASSPHRASE : ERR_FORMAT;
+		return given.wanted ? ERR_PASSPHRASE : ERR_FORMAT;
 	r = key_from_pkey(pkey, true, out);
 	EVP_PKEY_free(pkey);
 	return r;

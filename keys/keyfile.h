@@ -31,7 +31,7 @@ int keyfile_format_private(const struct key *k, enum keyfile_format format,
 /* Files. load_private: ERR_PERMISSION if others may read it (owner is the
  * current user). load_public: path itself if it is a public key line, else
  * path.pub, else the public half of the private file (ERR_PASSPHRASE if
- * that is not in the clear). */
+ * that is encrypted). */
 int keyfile_load_private(const char *path, const char *pass, bool check_mode,
     struct key **out, char **comment) must_check;
 int keyfile_load_public(const char *path, struct key **out,

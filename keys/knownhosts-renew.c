@@ -17,7 +17,7 @@ struct renew {
 	struct buf out;
 };
 
-/* Does the line name this host, and by no pattern? */
+/* Does the line name this host itself, not with a pattern? */
 static bool
 names_host(const struct knownhosts_line *line, const char *name)
 {
@@ -90,7 +90,7 @@ append_missing(struct renew *w)
 	return r;
 }
 
-/* A link stays one. */
+/* A symbolic link is followed, not replaced. */
 static int
 replace(const char *path, const struct buf *content)
 {

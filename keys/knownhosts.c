@@ -60,7 +60,8 @@ knownhosts_lines_next(struct knownhosts_lines *l)
 	n = nl != NULL ? (size_t)(nl - p) : len;
 	l->number++;
 	l->raw = (struct span){ p, n };
-	/* What no line can be is handed on as one that does not parse. */
+	/* A line that is too long or has a NUL is replaced by one that does
+	 * not parse. */
 	if (n > LINE_MAX_BYTES || memchr(p, '\0', n) != NULL)
 		l->text = strdup("?");
 	else
@@ -282,7 +283,7 @@ struct check {
 	struct knownhosts_found *found;
 };
 
-/* The verdicts in the order in which a later line beats an earlier one. */
+/* A verdict of a higher rank replaces that of an earlier line. */
 static int
 rank(enum knownhosts_verdict v)
 {
@@ -339,8 +340,8 @@ check_line(void *arg, const char *text, unsigned number,
 	return c->found->path != NULL ? 0 : ERR_NOMEM;
 }
 
-/* A file that is not there knows nothing; one that cannot be read might
- * hold a revocation, so that is an error. */
+/* A missing file has no lines. One that cannot be read might have a revocation,
+ * so that is an error. */
 static int
 each_line_of_all(const struct strlist *paths, struct check *c,
     knownhosts_line_fn fn, void *arg)

@@ -66,9 +66,9 @@ int knownhosts_types(const struct strlist *paths, const char *name,
 int knownhosts_add(const char *path, const char *name, const struct key *k,
     bool hash) must_check;
 
-/* Calls fn for each line that is neither blank nor a remark. text is the
- * line as written; line is NULL if it cannot be parsed. Ends when fn returns
- * other than 0, and returns that. */
+/* Calls fn for each line that is neither blank nor a comment. text is the line
+ * as written; line is NULL if it cannot be parsed. Stops when fn returns a
+ * value other than 0, and returns that. */
 typedef int (*knownhosts_line_fn)(void *arg, const char *text,
     unsigned number, const struct knownhosts_line *line);
 int knownhosts_each_line(const char *path, knownhosts_line_fn fn,

@@ -11,8 +11,8 @@
 
 #include "keys/key.h"
 
-/* Does the list name k's identity? Blank lines, remarks and lines that are no
- * key say nothing. ERR_UNSUPPORTED: it is a binary revocation list (KRL). */
+/* Does the list name k's identity? Blank lines, comments and lines that are no
+ * key are passed over. ERR_UNSUPPORTED: it is a binary list (KRL). */
 int revoked_keys_find(const struct buf *list, const struct key *k,
     bool *revoked) must_check;
 

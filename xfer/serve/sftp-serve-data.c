@@ -44,8 +44,8 @@ open_flags(uint32_t pflags)
 	return flags | O_CLOEXEC | O_NOCTTY;
 }
 
-/* File systems that answer over a network, or from another process: it is no
- * use to wait until one of them has let us wait. */
+/* File systems that answer over a network, or from another process: they are
+ * left to workers from the start, not only once they were slow. */
 bool
 serve_is_remote(int fd)
 {
@@ -63,8 +63,8 @@ serve_is_remote(int fd)
 	return false;
 }
 
-/* A FIFO would be waited for, and with it the whole connection; a lease of
- * somebody's on a file is worth the wait. */
+/* Opening a FIFO would block the whole connection, hence O_NONBLOCK; a lease
+ * that another process has on a regular file is waited for. */
 static int
 open_file(const struct serve_op *op)
 {
@@ -77,8 +77,8 @@ open_file(const struct serve_op *op)
 	return fd;
 }
 
-/* In the place of one that is there. One of somebody else's that cannot go is
- * as much in the way as one that is being written. */
+/* Replaces a part that exists. Another user's part that cannot be removed is
+ * reported like one that is being written. */
 static int
 claim_part(const struct serve_op *op)
 {
@@ -91,9 +91,10 @@ claim_part(const struct serve_op *op)
 }
 
 /*
- * A part, to write. Its directory may be another user's too, so what is there
- * is a part only if it is ours, and nothing is done to it before that is known.
- * One that nobody is at counts as not there, for who may remove it.
+ * Opens a part for writing. Others may be able to write to its directory, so an
+ * existing file is a part only if it is ours, and is not touched before that is
+ * known. A part that no process writes counts as missing, if the client may
+ * remove files.
  */
 static int
 open_part(const struct serve_op *op)
@@ -188,7 +189,7 @@ run_close(struct serve_op *op)
 
 	op->own.fd = -1;
 	op->own.dir = NULL;
-	/* A file system may tell only now that data was lost. */
+	/* A file system may report only now that data was lost. */
 	return dir != NULL ? closedir(dir) : close(fd);
 }
 
@@ -276,8 +277,8 @@ done_read(struct sftp_serve *s, struct serve_op *op)
 }
 
 /*
- * What the page cache has; EAGAIN if the rest is on a disk only. File systems
- * that cannot tell are believed to be quick until they were not.
+ * Reads from the page cache; EAGAIN if it does not have all. A file system that
+ * cannot tell is taken as fast until a call was slow.
  */
 static ssize_t
 read_cached(struct sftp_serve *s, struct serve_handle *h,
@@ -313,8 +314,8 @@ read_cached(struct sftp_serve *s, struct serve_handle *h,
 }
 
 /*
- * The reply goes to p, and what does not fit there to the output buffer.
- * True if it was answered; else a worker shall read.
+ * Puts the reply to p, and what does not fit there into the output buffer. True
+ * if the READ was answered; else a worker has to read.
  */
 static bool
 read_to(struct sftp_serve *s, struct serve_op *op, uint8_t *p, size_t room,
@@ -353,7 +354,7 @@ read_to(struct sftp_serve *s, struct serve_op *op, uint8_t *p, size_t room,
 	return true;
 }
 
-/* On the loop, if nothing is in the way. */
+/* Reads on the loop, if it need not wait for other requests or the disk. */
 static bool
 read_at_once(struct sftp_serve *s, struct serve_op *op)
 {
@@ -385,7 +386,7 @@ serve_read(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 
 	if (err <= 0)
 		return err;
-	if (offset > INT64_MAX) { /* for the kernel -1 is "go on reading" */
+	if (offset > INT64_MAX) { /* to the kernel -1 means the file position */
 		serve_status(s, op->id, sftp_status_from_errno(EINVAL));
 		return 0;
 	}
@@ -454,8 +455,8 @@ done_write(struct sftp_serve *s, struct serve_op *op)
 	answer_write(s, op->id, h, op->error);
 }
 
-/* refused: the status of a request that may not be, else 0. The data starts
- * behind what r reads, in a message with body bytes behind its length. */
+/* refused: the status if WRITE is not allowed, else 0. body: bytes of the
+ * message behind its length; the data follows the fields that r reads. */
 int
 serve_write_begin(struct sftp_serve *s, struct rd *r, uint32_t id,
     uint32_t body, uint32_t refused)

@@ -88,8 +88,8 @@ apply_times(const char *path, int fd, int at_flags,
 }
 
 /*
- * In this order: a new owner clears set-id bits, which the mode gives back,
- * and all the rest touches the times.
+ * The order matters: a new owner clears the set-id bits, which the mode sets
+ * again, and all other changes touch the times.
  */
 int
 serve_apply_attrs(const char *path, int fd, bool nofollow,
@@ -309,8 +309,8 @@ long_name(struct sftp_serve *s, char *out, size_t size, const char *name,
 	    group_name(s, st->st_gid), (intmax_t)st->st_size, date, name);
 }
 
-/* Entries go to op->data as struct stat and name: the names of owners, which
- * belong to a reply, are the loop's business. */
+/* Puts entries into op->data as struct stat and name. The names of owners are
+ * looked up on the loop, when the reply is made. */
 static int
 run_readdir(struct serve_op *op)
 {
@@ -562,9 +562,8 @@ serve_readlink(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 }
 
 /*
- * The absolute path, where only the last part may be missing: a client
- * asks so for the place of a file that it is about to make. Caller frees;
- * NULL with errno.
+ * The absolute path. Its last part may be missing: a client resolves so the
+ * path of a file that it is about to make. Caller frees; NULL with errno.
  */
 char *
 serve_resolve(const char *path)

@@ -21,7 +21,7 @@ enum {
 	HASH_BLOCK_MIN = 256,	     /* bytes, section 3 of the draft */
 	HASH_BYTES_MAX = SFTP_DATA_MAX, /* digests of a reply */
 	HASH_READ = 256 * 1024,
-	/* Between looks at what else there is to do; and at most in one go. */
+	/* Bytes between checks for other work; and at most in a slice. */
 	HASH_SLICE = 1024 * 1024,
 	HASH_SLICE_MAX = 16 * HASH_SLICE,
 	EXTENTS_MAX = 1024,
@@ -30,7 +30,7 @@ enum {
 
 /* --- check-file --- */
 
-/* The best first, for those who take what comes. */
+/* The best first, for clients that take the first. */
 const char serve_hash_algs[] =
     "sha256,sha512,sha384,sha224,sha1,md5,blake2b-512";
 
@@ -76,8 +76,8 @@ choose(struct serve_hash *h, const char *list)
 	return h->alg_name != NULL;
 }
 
-/* Opens by name, and finds out how much there is. SFTP status in op->flags
- * if it cannot be. */
+/* Opens a name, and determines the range. op->flags gets an SFTP status if
+ * that is not possible. */
 static int
 begin_hash(struct serve_op *op)
 {
@@ -172,8 +172,8 @@ goes_on(const struct serve_op *op, size_t did)
 	    !ring_has_ready(op->slice.goes_first));
 }
 
-/* A slice: the next one waits for the loop, which has much to do while data
- * moves. */
+/* Runs a slice. The loop posts the next one when it collects this one, so a
+ * digest takes turns with data that moves. */
 static int
 run_hash(struct serve_op *op)
 {

@@ -3,9 +3,9 @@
  * Inside of the SFTP server engine: what the sftp-serve*.c files share.
  * Nobody else includes it.
  *
- * A request becomes a struct serve_op: its handler reads the fields and says
- * what there is to be done with the file system (run) and how it is answered
- * (done). sftp-serve-op.c decides when and by which thread it is run.
+ * A request becomes a struct serve_op: its handler parses the fields, and sets
+ * the function that makes the system calls (run) and the one that appends the
+ * reply (done). sftp-serve-op.c decides when and on which thread it runs.
  *
  * Threads: one at a time, the loop; but run() may be called by a worker.
  */
@@ -156,7 +156,8 @@ struct sftp_serve {
 	int handles_cap, handles_max, free_slot;
 	uint64_t enabled; /* bit per row of the table */
 	struct serve_io *io; /* workers and what they have; NULL: none yet */
-	struct serve_op parked; /* has to wait for others, all behind it too */
+	struct serve_op parked; /* must wait for earlier ones; all requests
+				 * behind it wait in the input */
 	bool has_parked;
 	/* The caller's room, where the reply of a READ may go at once; p NULL:
 	 * none. */
@@ -166,9 +167,9 @@ struct sftp_serve {
 		bool whole;	   /* nothing stands before it in the packet */
 	} direct;
 	bool read_waits; /* a READ is kept back until there is such room */
-	uint64_t slow_until_us; /* the file system lets us wait these days */
-	bool remote; /* has to do with other machines */
-	int suspect; /* so many calls more are looked at closely */
+	uint64_t slow_until_us; /* until then the file system counts as slow */
+	bool remote; /* something opened was on another machine */
+	int suspect; /* calls left of which serve_timer counts the sleeps */
 	/* One remembered name each: directories mostly have one owner. */
 	struct {
 		bool known;
@@ -233,26 +234,27 @@ SERVE_HANDLER(sparse_map);
 SERVE_HANDLER(put_file);
 SERVE_HANDLER(get_file);
 
-/* sftp-serve.c: may requests of this type be made? Of the draft's. */
+/* sftp-serve.c: are requests of this type, one of the draft's, allowed? */
 bool serve_allows(const struct sftp_serve *s, uint8_t type);
 
 /* Comma list of what check-file can compute. Literal. */
 extern const char serve_hash_algs[];
 void serve_hash_free(struct serve_hash *h);
 
-/* sftp-serve-op.c: runs op now, or has a worker run it, or parks it; in each
- * case op's contents are taken over. */
+/* sftp-serve-op.c. serve_submit() runs op now, has a worker run it, or parks
+ * it; in each case it takes over what op owns. */
 void serve_op_init(struct serve_op *op, uint32_t id);
 void serve_op_clear(struct serve_op *op);
 void serve_submit(struct sftp_serve *s, struct serve_op *op);
-/* Would op have to wait for those before it? */
+/* Must op wait for an earlier one that a worker still has? */
 bool serve_must_wait(const struct sftp_serve *s, const struct serve_op *op);
-/* Is it wise to let a worker do what may wait for a disk? */
+/* Should a worker, not the loop, do what may wait for a disk? */
 bool serve_prefers_worker(struct sftp_serve *s);
 /* Answers what workers have finished, then what was parked. */
 void serve_collect(struct sftp_serve *s);
 void serve_io_free(struct sftp_serve *s);
-/* Around a call on the loop: did it wait for a disk? */
+/* Put around a system call on the loop: finds out whether it waited for a
+ * disk. */
 struct serve_timer {
 	uint64_t since_us;
 	long sleeps; /* of this thread so far, or -1 */
@@ -276,8 +278,8 @@ int serve_handle_new(struct sftp_serve *s, const char *path) must_check;
 void serve_handle_close(struct sftp_serve *s, struct serve_handle *h);
 struct serve_handle *serve_get_handle(struct sftp_serve *s, struct rd *r,
     int kind);
-/* When the fields are read: 1 if the request goes on; 0 if there is no handle,
- * which was answered with status; or what is wrong with the message. */
+/* To be called when all fields are read. 1: the request goes on; 0: there is no
+ * such handle, and it was answered with status; or the message's ERR_*. */
 int serve_check_handle(struct sftp_serve *s, const struct serve_op *op,
     const struct rd *r, const struct serve_handle *h,
     uint32_t status) must_check;
@@ -324,8 +326,7 @@ char *serve_resolve(const char *path);
 /* run: op->path to op->data. */
 int serve_run_resolve(struct serve_op *op);
 
-/* Log lines of sessions that have none of their own are left out, but for
- * errors. */
+/* Log lines; of a quiet session only errors. */
 #define serve_log(s, level, ...)                                              \
 	((s)->opts.quiet && (level) > LOG_LVL_ERROR ?                         \
 		(void)0 :                                                     \

@@ -2,15 +2,15 @@
 /*
  * When and by which thread a request is run; see sftp-serve-internal.h.
  *
- * DESIGN. On the loop, at once, is the rule: what lies in the page cache is
- * there before a thread would have woken up. Workers come in when a READ is
- * not in the page cache, when a file system has let us wait (then for a while
- * all that may wait is theirs), and when it is another machine's. What takes
- * long anyway has a ring of its own, so that it holds up no replies.
+ * DESIGN. Normally the loop runs a request at once: data in the page cache is
+ * read before a thread would have woken up. Workers are used for a READ that is
+ * not in the page cache; for a while for everything, after a file system made
+ * us wait; and for file systems of other machines. Requests that always take
+ * long have a ring of their own, so that they delay no other replies.
  *
- * A request that depends on one that is under way is parked, and all behind
- * it wait in the input. So order needs no queue, and requests that have to
- * do with different files, as those of a large transfer, never meet it.
+ * A request that must not overtake one that a worker has is parked, and all
+ * behind it wait in the input. So no queue is needed to keep the order, and
+ * requests for different files, as in a large transfer, are not affected.
  */
 #include <sys/eventfd.h>
 #include <sys/resource.h>
@@ -122,7 +122,7 @@ serve_io_free(struct sftp_serve *s)
 	s->io = NULL;
 }
 
-/* They start when they are first needed. Without, the loop does all. */
+/* Workers start when they are first needed. Without them the loop does all. */
 static bool
 have_workers(struct sftp_serve *s)
 {
@@ -164,9 +164,9 @@ sleeps(void)
 }
 
 /*
- * A call that took long has slept, or other processes have had the processor;
- * only the first is a reason for workers. To know costs a system call each,
- * so it is asked only for some calls after one that took long.
+ * A call that took long has slept, or other processes had the processor; only
+ * the first is a reason to use workers. Telling them apart costs a system call,
+ * so it is done only for some calls after one that took long.
  */
 void
 serve_timer_begin(struct sftp_serve *s, struct serve_timer *t)
@@ -207,10 +207,10 @@ serve_prefers_worker(struct sftp_serve *s)
 /* --- order --- */
 
 /*
- * Must b wait for a, which came before? What only looks never waits for what
- * only looks. Between files there is no order; a path may be that of any
- * file. Opening neither sees nor changes what others do with data, unless it
- * cuts the file; and two that open different names do not see each other.
+ * Must b wait for a, which came before? Two requests that only read never wait
+ * for each other. Requests for different files have no order; a path may lead
+ * to any file. Opening neither sees nor changes data, unless it cuts the file;
+ * and the opening of one path does not affect that of another.
  */
 static bool
 conflict(const struct serve_op *a, const struct serve_op *b)
@@ -275,7 +275,7 @@ post(struct sftp_serve *s, const struct serve_op *op)
 	*job = *op;
 	job->slice.goes_first =
 	    op->duration == SERVE_LONG ? io->rings[0] : NULL;
-	/* A digest sees what was written before it; nobody waits for it. */
+	/* A digest waits for earlier writes, but no request waits for it. */
 	if (op->hash != NULL)
 		job->order.touches = SERVE_TOUCHES_NOTHING;
 	job->prev = &io->running;
@@ -357,7 +357,8 @@ collect_done(struct sftp_serve *s)
 	size_t turns;
 
 	for (int i = 0; i < 2; i++)
-		/* No more than there are, or slices could go on for ever. */
+		/* Only those pending now: slices are posted again, and could
+		 * keep this loop busy for ever. */
 		for (turns = ring_pending(io->rings[i]); turns > 0 &&
 		    buf_len(&s->out) < SFTP_SERVE_OUTPUT_MAX &&
 		    (job = ring_oldest(io->rings[i])) != NULL; turns--)
@@ -379,7 +380,7 @@ serve_collect(struct sftp_serve *s)
 	do {
 		collect_done(s);
 		if (buf_len(&s->out) >= SFTP_SERVE_OUTPUT_MAX)
-			return; /* who sends it comes back */
+			return; /* the caller comes back when it was sent */
 		if (s->has_parked) {
 			op = s->parked;
 			s->has_parked = false;

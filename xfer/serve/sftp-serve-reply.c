@@ -180,7 +180,7 @@ serve_fail(struct sftp_serve *s, uint32_t id, uint32_t status,
 	buf_close_string(b, mark);
 }
 
-/* The words of log lines, which scripts look for. */
+/* The words of log lines, which scripts search for. */
 static const char *
 logged_status(uint32_t status)
 {
@@ -236,7 +236,7 @@ serve_name(struct sftp_serve *s, uint32_t id, const char *name)
 	buf_close_string(&s->out, mark);
 }
 
-/* --- the ends of ops --- */
+/* --- replies of ops --- */
 
 static bool
 failed(struct sftp_serve *s, const struct serve_op *op)

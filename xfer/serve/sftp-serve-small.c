@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * put-file@hpnssh.org and get-file@hpnssh.org: a small file in one request;
- * docs/SFTP.md says what is on the wire. Whatever is not plain is refused:
- * the client then takes the ordinary requests, and has their errors.
+ * docs/SFTP.md has the wire format. All but the plain case is refused: the
+ * client then uses the ordinary requests, and gets their errors.
  */
 #include <sys/stat.h>
 
@@ -25,8 +25,8 @@ refuse(void)
 	return -1;
 }
 
-/* Data and attributes. A target that is there gives its mode, and is only
- * replaced by what has the same owner. */
+/* Writes data and attributes. An existing target gives its mode to the new
+ * file, and is only replaced by one of the same owner. */
 static int
 fill(struct serve_op *op, int fd, bool there)
 {
@@ -48,7 +48,7 @@ fill(struct serve_op *op, int fd, bool there)
 	return serve_apply_attrs(NULL, fd, false, &attrs);
 }
 
-/* Some file systems tell only when it is closed that there is no room. */
+/* Some file systems report only at close that there is no room. */
 static int
 finish(const struct serve_op *op, int fd, int r)
 {
@@ -80,14 +80,14 @@ run_put(struct serve_op *op)
 		return -1;
 	if (there && (!S_ISREG(op->st.st_mode) || op->st.st_nlink != 1))
 		return refuse();
-	/* Nobody reads what takes the place of a file that he may not. */
+	/* Who may not read the target may not read its replacement either. */
 	if (there && op->flags == 0)
 		mode &= S_IRWXU;
 	fd = xfer_part_claim(op->path2, mode, &keep);
 	return fd < 0 ? -1 : finish(op, fd, fill(op, fd, there));
 }
 
-/* The lines are those of the requests that it is instead of. */
+/* The log lines are those of the requests that put-file replaces. */
 static void
 log_put(struct sftp_serve *s, const struct serve_op *op)
 {
@@ -169,7 +169,7 @@ run_get(struct serve_op *op)
 		return -1;
 	if (!S_ISREG(op->st.st_mode) || (uint64_t)op->st.st_size > op->len)
 		return refuse();
-	/* What claims to be empty may be one of /proc. */
+	/* A file of /proc has the size 0, and content all the same. */
 	if (op->st.st_size == 0 && pread(op->own.fd, &byte, 1, 0) != 0)
 		return refuse();
 	sftp_attrs_from_stat(&attrs, &op->st);

@@ -38,9 +38,9 @@ struct request {
 	const char *counts_as; /* see sftp_serve_request_counts_as() */
 };
 
-/* Of the draft; of OpenSSH; and others, which -P and -p lists of a stock
- * server do not know. These must say which requests that the lists do know
- * they are as good as, or they would be a way around the lists. */
+/* Requests of the draft; of OpenSSH; and others, which lists (-P, -p) written
+ * for a stock server do not name. These tell which listed requests they can do
+ * the work of, for they must not be a way around such lists. */
 #define DRAFT(type, name, changes, fn) \
 	{ name, NULL, NULL, type, changes, fn, NULL }
 #define STOCK(name, wire, version, changes, fn) \

@@ -10,9 +10,9 @@
  * as it arrives. No request is taken while more than SFTP_SERVE_OUTPUT_MAX
  * bytes wait to be sent, so a peer that does not read cannot make it grow.
  *
- * With opts.threads, what would have to wait for a disk is done by worker
- * threads meanwhile, and what takes long anyway (digests, fsync, copies).
- * Results are as if all requests were done one after the other.
+ * With opts.threads, worker threads do what would have to wait for a disk, and
+ * what always takes long (digests, fsync, copies). Results are as if all
+ * requests were done one after the other.
  *
  * Threads: one at a time.
  */
@@ -44,9 +44,9 @@ struct sftp_serve_opts {
 	/* The caller takes replies with sftp_serve_take(), not from the
 	 * buffer: READs wait for that. */
 	bool direct;
-	unsigned threads; /* at most so many, when there is need; 0: none */
-	bool eager;	  /* they do all that they may: for tests */
-	/* Sees every path of a request; false refuses it. */
+	unsigned threads; /* at most; they start when needed; 0: none */
+	bool eager;	  /* workers do all that they can: for tests */
+	/* Called with every path of a request; false refuses it. */
 	bool (*path_ok)(void *arg, const char *path);
 	void *path_ok_arg;
 };
@@ -56,8 +56,8 @@ int sftp_serve_new(struct sftp_serve **out,
     const struct sftp_serve_opts *opts) must_check;
 void sftp_serve_free(struct sftp_serve *s);
 
-/* Begins the end: nothing is answered any more. True if it can be freed without
- * waiting for workers that wait for a disk; else ask again when
+/* Ends the session: nothing is answered any more. True if it can be freed
+ * without waiting for workers that wait for a disk; else call it again when
  * sftp_serve_fd() is readable. */
 bool sftp_serve_end(struct sftp_serve *s);
 
@@ -74,11 +74,11 @@ struct buf *sftp_serve_output(struct sftp_serve *s);
 /* With opts.direct: replies to p; 0: none now. Errors as for input. */
 ssize_t sftp_serve_take(struct sftp_serve *s, uint8_t *p,
     size_t max) must_check;
-/* True while it has reason not to take input: output, or work under way. */
+/* True while it takes no input: output is full, or a request is parked. */
 bool sftp_serve_blocked(const struct sftp_serve *s);
-/* True if all that was asked is answered, and nothing waits to be sent. */
+/* True if all requests are answered, and nothing waits to be sent. */
 bool sftp_serve_idle(const struct sftp_serve *s);
-/* True if workers have something to do or to hand in. */
+/* True if a request is parked, or workers have one that is not collected. */
 bool sftp_serve_has_work(const struct sftp_serve *s);
 /* Readable when workers have finished something: call sftp_serve_input(), also
  * with nothing. -1 as long as there are none. */
