@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* What the channels were waiting for: to tell a user why it was not faster. */
 #include "base/mem.h"
+#include "base/clock.h"
 #include "base/tcp.h"
 #include "channels-internal.h"
 
@@ -35,7 +36,7 @@ void
 channels_count_time(struct channels *chs)
 {
 	struct channels_times *t = &chs->times;
-	uint64_t now = loop_now_ms(), passed = now - chs->counted_ms;
+	uint64_t now = clock_ms(), passed = now - chs->counted_ms;
 
 	if (chs->counted_ms != 0) {
 		t->total_ms += passed;

@@ -51,7 +51,7 @@ channels_set_dynamic(struct channels *chs, bool dynamic)
 static void
 sample_path(struct channels *chs)
 {
-	uint64_t now = loop_now_ms();
+	uint64_t now = clock_ms();
 	int fd = packet_fd_in(chs->packet);
 
 	if (chs->sampled_ms != 0 && now - chs->sampled_ms < CHANNEL_SAMPLE_MS)
@@ -132,7 +132,7 @@ channel_adjust_window(struct channel *c)
 	    channel_got_eof(c) || c->sending == SENDING_CLOSED)
 		return 0;
 	if (!c->chs->fixed_windows)
-		recv_window_rest(&c->window, loop_now_ms());
+		recv_window_rest(&c->window, clock_ms());
 	recv_window_withhold(&c->window);
 	grow(c);
 	if ((bytes = recv_window_give_back(&c->window)) == 0)

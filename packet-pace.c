@@ -5,6 +5,7 @@
  * channel's bulk; with less a fast path has nothing to send before the next
  * turn of the loop.
  */
+#include "base/clock.h"
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/tcp.h"
@@ -52,7 +53,7 @@ packet_bulk_max(const struct packet *p)
 void
 packet_pace(struct packet *p)
 {
-	uint64_t now = loop_now_ms(), rate;
+	uint64_t now = clock_ms(), rate;
 	size_t unsent;
 
 	if (!p->authenticated || now - p->tx.sampled_ms < SAMPLE_MS)

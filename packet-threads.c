@@ -275,7 +275,7 @@ static void
 start_given_form(struct packet *p)
 {
 	enum packet_form form = p->threads.trial.form;
-	uint64_t now_ms = loop_now_ms();
+	uint64_t now_ms = clock_ms();
 
 	if (form != PACKET_FORM_SERIAL && packet_threads(p) == 0 &&
 	    now_ms >= p->threads.trial.retry_ms)
@@ -289,7 +289,7 @@ judge_window(struct packet *p, struct packet_window *w)
 	bool hardly_used = w->bytes < PACKET_WINDOW_BYTES;
 	uint64_t cpu_ms;
 
-	w->now_ms = loop_now_ms();
+	w->now_ms = clock_ms();
 	w->ms = w->now_ms - t->start_ms;
 	if (w->ms < PACKET_WINDOW_MS || (hardly_used && w->ms < POLL_MS))
 		return;

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/loop.h"
@@ -301,7 +302,7 @@ start_progress(void)
 	if (scp.flags.quiet)
 		progress_set_style(scp.xfer.progress, PROGRESS_NONE);
 	scp.legacy.progress = scp.xfer.progress;
-	progress_begin_events(scp.xfer.progress, loop_now_ms());
+	progress_begin_events(scp.xfer.progress, clock_ms());
 	if (loop_on_signal(scp.loop, SIGUSR1, on_progress_signal, NULL) < 0)
 		fatal("%s", err_text(ERR_SYSTEM));
 #ifdef SIGINFO
@@ -367,7 +368,7 @@ main(int argc, char **argv)
 		fatal("%s", err_text(ERR_SYSTEM));
 	start_progress();
 	copy(argv, argc);
-	progress_end_events(scp.xfer.progress, loop_now_ms());
+	progress_end_events(scp.xfer.progress, clock_ms());
 	progress_free(scp.xfer.progress);
 	loop_free(scp.loop);
 	copy_flags_clear(&scp.flags);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/mem.h"
 
@@ -143,9 +144,9 @@ advance(struct dial *d, uint64_t *wait_ms)
 {
 	int next;
 
-	while ((next = dial_plan_next(&d->plan, loop_now_ms(), wait_ms)) != -1)
+	while ((next = dial_plan_next(&d->plan, clock_ms(), wait_ms)) != -1)
 		start_attempt(d, &d->attempts[next]);
-	if (!dial_plan_is_over(&d->plan, loop_now_ms()))
+	if (!dial_plan_is_over(&d->plan, clock_ms()))
 		return false;
 	for (size_t i = 0; i < d->p.n; i++)
 		if ((int)i != d->winner)
@@ -210,7 +211,7 @@ make(struct dial **out, struct loop *l, const struct dial_params *params)
 			.address = params->addresses[i], .fd = -1, .dial = d
 		};
 	dial_plan_init(&d->plan, params->addresses, params->n, &params->times,
-	    params->running_max, loop_now_ms());
+	    params->running_max, clock_ms());
 	*out = d;
 	return 0;
 }

@@ -29,11 +29,11 @@
 	ERR(PACKET_LENGTH, "bad packet length")                               \
 	ERR(MAC, "message authentication code is wrong")                      \
 	ERR(COMPRESSION, "compressed data is corrupt")                        \
-	ERR(NO_KEX_MATCH, "no matching key exchange method found")                    \
-	ERR(NO_HOSTKEY_MATCH, "no matching host key type found")                      \
-	ERR(NO_CIPHER_MATCH, "no matching cipher found")                              \
-	ERR(NO_MAC_MATCH, "no matching MAC found")                                    \
-	ERR(NO_COMP_MATCH, "no matching compression method found")                    \
+	ERR(NO_KEX_MATCH, "no matching key exchange method found")            \
+	ERR(NO_HOSTKEY_MATCH, "no matching host key type found")              \
+	ERR(NO_CIPHER_MATCH, "no matching cipher found")                      \
+	ERR(NO_MAC_MATCH, "no matching MAC found")                            \
+	ERR(NO_COMP_MATCH, "no matching compression method found")            \
 	ERR(KEX_VALUE, "invalid key exchange value")                          \
 	ERR(KEX_EARLY, "new keys before authentication")                      \
 	ERR(SIGNATURE, "incorrect signature")                                 \

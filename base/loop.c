@@ -92,12 +92,6 @@ loop_exit_on_signal(int signo, int status)
 	return sigaction(signo, &sa, NULL) == -1 ? ERR_SYSTEM : 0;
 }
 
-uint64_t
-loop_now_ms(void)
-{
-	return clock_ms();
-}
-
 struct loop *
 loop_new(void)
 {
@@ -195,7 +189,7 @@ loop_after(struct loop *l, uint64_t delay_ms, loop_fn fn, void *arg)
 
 	if (t == NULL)
 		return NULL;
-	t->due_ms = loop_now_ms() + delay_ms;
+	t->due_ms = clock_ms() + delay_ms;
 	t->fn = fn;
 	t->arg = arg;
 	for (at = &l->timers; *at != NULL && (*at)->due_ms <= t->due_ms;)
@@ -335,7 +329,7 @@ wait_ms(const struct loop *l, bool busy, int max_wait_ms)
 	if (busy || l->stop)
 		return 0;
 	if (l->timers != NULL) {
-		now = loop_now_ms();
+		now = clock_ms();
 		left = l->timers->due_ms > now ? l->timers->due_ms - now : 0;
 		left = MIN(left, (uint64_t)WAIT_MAX_MS);
 		if (max_wait_ms < 0 || left < (uint64_t)max_wait_ms)
@@ -363,7 +357,7 @@ dispatch_signals(struct loop *l)
 static void
 dispatch_timers(struct loop *l)
 {
-	uint64_t now = loop_now_ms();
+	uint64_t now = clock_ms();
 	struct loop_timer *t;
 
 	while ((t = l->timers) != NULL && t->due_ms <= now) {

@@ -69,7 +69,4 @@ void loop_wake(struct loop *l);
  * shall look at. A cheap loop_wake() for the loop's own thread. */
 void loop_again(struct loop *l);
 
-/* Milliseconds of the monotonic clock. */
-uint64_t loop_now_ms(void);
-
 #endif

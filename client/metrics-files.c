@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -38,7 +39,7 @@ struct metrics {
 	bool refused;	/* the server does not know the request */
 };
 
-/* ---- text ----------------------------------------------------------------- */
+/* ---- text -------------------------------------------------------------- */
 
 void
 metrics_put_heading(struct buf *out, bool remote, uint32_t kernel)
@@ -66,7 +67,7 @@ metrics_put_row(struct buf *out, const struct tcp_numbers *t,
 	buf_printf(out, "\n");
 }
 
-/* ---- files ---------------------------------------------------------------- */
+/* ---- files ------------------------------------------------------------- */
 
 /* The file is opened with the first row, which decides on the columns. */
 static void
@@ -102,7 +103,7 @@ write_local(struct metrics *m)
 		write_row(&m->local, &t);
 }
 
-/* ---- the server's --------------------------------------------------------- */
+/* ---- the server's ------------------------------------------------------ */
 
 static void
 on_reply(void *arg, bool ok, struct rd data)
@@ -116,7 +117,7 @@ on_reply(void *arg, bool ok, struct rd data)
 	    tcp_numbers_get(&blob, &t) == 0) {
 		m->last = t;
 		m->have_last = true;
-		m->last_ms = loop_now_ms();
+		m->last_ms = clock_ms();
 		write_row(&m->remote, &t);
 		return;
 	}
@@ -153,7 +154,7 @@ on_time(void *arg)
 		log_debug("Metrics: out of memory");
 }
 
-/* ---- life ----------------------------------------------------------------- */
+/* ---- life -------------------------------------------------------------- */
 
 static int
 name_files(struct metrics *m, const struct client_conf *conf)

@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/loop.h"
 #include "base/tcp.h"
@@ -31,7 +32,7 @@ int metrics_new(struct metrics **out, const struct client_conf *conf,
     bool quiet) must_check;
 /* Writes the last line; before the connection is closed. NULL is fine. */
 void metrics_free(struct metrics *m);
-/* The server's last numbers, and when they came (loop_now_ms()); or NULL. */
+/* The server's last numbers, and when they came (clock_ms()); or NULL. */
 const struct tcp_numbers *metrics_remote(const struct metrics *m,
     uint64_t *at_ms);
 

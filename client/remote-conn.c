@@ -14,6 +14,7 @@
  *   time tries;
  * - when one of them is refused, those that have not tried yet are given up.
  */
+#include "base/clock.h"
 #include "client/remote-internal.h"
 
 #include <stdlib.h>
@@ -58,7 +59,7 @@ become(struct conn *conn, enum conn_state state)
 {
 	ENSURE(remote_conn_may_become(conn->state, state));
 	conn->state = state;
-	conn->since_ms = loop_now_ms();
+	conn->since_ms = clock_ms();
 }
 
 bool
@@ -86,7 +87,7 @@ remote_conn_is_logging_in(const struct conn *conn)
 	if (conn->state != CONN_LOGGING_IN)
 		return false;
 	return sshclient_is_answered(conn->client) ||
-	    (loop_now_ms() - conn->since_ms < ANSWER_MS &&
+	    (clock_ms() - conn->since_ms < ANSWER_MS &&
 		tcp_rtt_us(sshclient_fd(conn->client)) > 0);
 }
 
@@ -299,12 +300,12 @@ remote_conn_log_in_next(struct remote *r)
 void
 remote_conn_finish_logins(struct remote *r)
 {
-	uint64_t now = loop_now_ms(), until = now + FINISH_MS;
+	uint64_t now = clock_ms(), until = now + FINISH_MS;
 	const struct conn *conn;
 
 	if (r->conns == NULL || !remote_conn_is_up(r->conns))
 		return;
-	for (; now < until; now = loop_now_ms()) {
+	for (; now < until; now = clock_ms()) {
 		conn = r->conns->next;
 		while (conn != NULL && !remote_conn_is_logging_in(conn))
 			conn = conn->next;

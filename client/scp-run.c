@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "xfer/progress.h"
@@ -46,7 +47,7 @@ scp_note(void *arg, const char *path, const char *text)
 _Noreturn void
 scp_exit(struct scp *scp, int status)
 {
-	progress_end_events(scp->xfer.progress, loop_now_ms());
+	progress_end_events(scp->xfer.progress, clock_ms());
 	exit(status);
 }
 

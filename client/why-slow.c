@@ -312,7 +312,7 @@ why_slow_text(const struct why_slow *w, struct buf *out)
 void
 why_slow_begin(struct why_slow_start *s, const struct packet *p)
 {
-	s->at_ms = loop_now_ms();
+	s->at_ms = clock_ms();
 	s->cpu_ms = clock_thread_us() / 1000;
 	s->sent = packet_counters(p, PACKET_TX).payload;
 	s->received = packet_counters(p, PACKET_RX).payload;
@@ -330,7 +330,7 @@ why_slow_log(const struct why_slow_start *s, const struct packet *p,
 	if (s->at_ms == 0 || chs == NULL ||
 	    log_get_level() < LOG_LVL_VERBOSE)
 		return;
-	w.elapsed_ms = loop_now_ms() - s->at_ms;
+	w.elapsed_ms = clock_ms() - s->at_ms;
 	w.cpu_ms = clock_thread_us() / 1000 - s->cpu_ms;
 	w.sent = packet_counters(p, PACKET_TX).payload - s->sent;
 	w.received = packet_counters(p, PACKET_RX).payload - s->received;

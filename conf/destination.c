@@ -227,8 +227,9 @@ destination_check_jumps(const char *list)
 		left = rest;
 	}
 	free(left);
-	return r == 0		 ? NULL :
-	    r == ERR_ARGUMENT	 ? "a name has characters that are not allowed" :
-	    r == ERR_LIMIT	 ? "too many jump hosts" :
-				   "not a list of [user@]host[:port]";
+	return r == 0 ? NULL
+	       : r == ERR_ARGUMENT
+		   ? "a name has characters that are not allowed"
+	       : r == ERR_LIMIT ? "too many jump hosts"
+				: "not a list of [user@]host[:port]";
 }

@@ -198,7 +198,8 @@ int server_conf_for(const struct server_conf *c,
 /* Is there any Match block? (Then -T without -C shows only a part.) */
 bool server_conf_has_match(const struct server_conf *c);
 
-/* Addresses to listen on, from ListenAddress and Port. Call with index 0, 1, ...; false at the end. */
+/* Addresses to listen on, from ListenAddress and Port. Call with index 0, 1,
+ * ...; false at the end. */
 struct server_listen {
 	char host[256]; /* "" = every address */
 	char port[6];	/* decimal */

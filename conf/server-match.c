@@ -88,7 +88,8 @@ match_group(const struct server_conf_spec *spec, const char *value)
 static int
 match_host(const struct server_conf_spec *spec, const char *value)
 {
-	return spec->host != NULL && str_match_list(spec->host, value, true) > 0;
+	return spec->host != NULL &&
+	       str_match_list(spec->host, value, true) > 0;
 }
 
 static int

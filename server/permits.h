@@ -16,8 +16,9 @@
 #include "base/str.h"
 
 enum {
-	PERMITS_ENDPOINTS_MAX = 4096, /* permitopen= or permitlisten= of a line */
-	PERMITS_TUNNEL_ANY = -1,   /* any unit */
+	PERMITS_ENDPOINTS_MAX =
+	    4096,                /* permitopen= or permitlisten= of a line */
+	PERMITS_TUNNEL_ANY = -1, /* any unit */
 	PERMITS_TUNNEL_MAX = 0x7ffffffd, /* the highest unit */
 };
 

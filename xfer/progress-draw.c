@@ -135,16 +135,17 @@ figures_of(const struct progress_item *item, bool finished, uint64_t now_ms)
 
 	progress_bytes_text(item->done, f.bytes, sizeof f.bytes);
 	progress_bytes_text(item->size, f.size, sizeof f.size);
-	progress_bytes_text(progress_whole(finished ? mean : item->rate), f.rate,
-	    sizeof f.rate);
+	progress_bytes_text(progress_whole(finished ? mean : item->rate),
+	    f.rate, sizeof f.rate);
 	progress_bytes_text(progress_whole(finished ? item->peak : item->last),
 	    f.last, sizeof f.last);
 	if (finished)
 		progress_time_text((took_ms + 500) / 1000, f.when,
 		    sizeof f.when);
 	else if (item->rate >= 1)
-		progress_time_text(progress_whole((double)left / item->rate + 0.5),
-		    f.when, sizeof f.when);
+		progress_time_text(
+		    progress_whole((double)left / item->rate + 0.5), f.when,
+		    sizeof f.when);
 	else
 		strlcpy(f.when, "--:--", sizeof f.when);
 	return f;

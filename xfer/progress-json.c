@@ -84,7 +84,8 @@ progress_json_all(struct progress *p, const char *event, uint64_t now_ms)
 	put_number(b, "size", p->count.size);
 	put_number(b, "bytes", all->done);
 	put_seconds(b, "seconds", now_ms - all->start_ms);
-	put_number(b, "rate", end ? mean(all, now_ms) : progress_whole(all->last));
+	put_number(
+	    b, "rate", end ? mean(all, now_ms) : progress_whole(all->last));
 	if (end)
 		put_number(b, "peak", progress_whole(all->peak));
 	else

@@ -52,8 +52,8 @@ feed(struct channels *chs, struct rd in)
 static struct serve_params *
 params(void)
 {
-	static struct user user = { .name = "u", .home = "/", .shell = "/bin/sh",
-		.valid = true };
+	static struct user user = {
+	    .name = "u", .home = "/", .shell = "/bin/sh", .valid = true};
 	static struct peer peer = { .address = "192.0.2.7",
 		.local_address = "192.0.2.1", .host = "h" };
 	static struct server_conf conf;
@@ -61,11 +61,19 @@ params(void)
 	static struct hostkeys keys; /* none */
 	static struct strlist none;
 	static struct buf info;
-	static struct serve_params p = { .conf = &conf, .user = &user,
-		.permits = &permits, .keys = &keys, .peer = &peer, .peer_text = "peer",
-		.remote = "peer", .id_local = "", .id_remote = "",
-		.pam_env = &none, .auth_info = &info, .socket_fd = -1,
-		.monitor_fd = -1 };
+	static struct serve_params p = {.conf = &conf,
+	    .user = &user,
+	    .permits = &permits,
+	    .keys = &keys,
+	    .peer = &peer,
+	    .peer_text = "peer",
+	    .remote = "peer",
+	    .id_local = "",
+	    .id_remote = "",
+	    .pam_env = &none,
+	    .auth_info = &info,
+	    .socket_fd = -1,
+	    .monitor_fd = -1};
 
 	if (conf.session.max_sessions == 0) {
 		server_conf_init(&conf);

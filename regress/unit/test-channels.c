@@ -18,6 +18,7 @@
 #include <cmocka.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/loop.h"
@@ -522,7 +523,7 @@ window_after_data(enum windows how)
 		if (how != MEASURED) {
 			w.b.chs->rtt_us = 1000;
 			w.b.chs->rcvbuf = 1 << 20;
-			w.b.chs->sampled_ms = loop_now_ms();
+			w.b.chs->sampled_ms = clock_ms();
 		}
 		(void)!write(in[1], chunk, sizeof chunk);
 		assert_int_equal(world_run(&w, 1), 0);

@@ -41,7 +41,7 @@ struct end {
 	size_t sent, received;
 };
 
-/* ---- a key exchange that trusts everybody ---------------------------------- */
+/* ---- a key exchange that trusts everybody ------------------------------ */
 
 static int
 any_hostkey(void *arg, struct span blob, const char *alg)
@@ -82,7 +82,7 @@ verify(void *arg, const char *alg, struct span blob, struct span data,
 	return 0;
 }
 
-/* ---- the bytes ------------------------------------------------------------- */
+/* ---- the bytes --------------------------------------------------------- */
 
 static uint8_t
 byte_at(size_t i)
@@ -159,7 +159,7 @@ on_open(void *arg, struct channels *chs, struct channel *c, struct rd *data)
 	return CHANNEL_SUCCESS;
 }
 
-/* ---- an end ------------------------------------------------------------------ */
+/* ---- an end ------------------------------------------------------------ */
 
 static void
 on_churn(void *arg)

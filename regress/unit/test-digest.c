@@ -75,24 +75,23 @@ static const struct {
 	enum digest_alg alg;
 	const char *key_hex, *text, *tag;
 } hmacs[] = {
-	{ DIGEST_SHA1, "0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b", "Hi There",
-	    "b617318655057264e28bc0b6fb378c8ef146be00" },
-	{ DIGEST_SHA256, "0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b",
-	    "Hi There",
-	    "b0344c61d8db38535ca8afceaf0bf12b"
-	    "881dc200c9833da726e9376c2e32cff7" },
-	{ DIGEST_SHA512, "4a656665", "what do ya want for nothing?",
-	    "164b7a7bfcf819e2e395fbe73b56e0a387bd64222e831fd610270cd7ea250554"
-	    "9758bf75c05a994a6d034f65f8f0e6fdcaeab1a34d4a6b4b636e070a38bce737" },
-	{ DIGEST_SHA256,
-	    "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
-	    "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
-	    "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
-	    "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
-	    "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
-	    "Test Using Larger Than Block-Size Key - Hash Key First",
-	    "60e431591ee0b67f0d8a26aacbf5b77f"
-	    "8e0bc6213728c5140546040f0ee37f54" },
+    {DIGEST_SHA1, "0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b", "Hi There",
+	"b617318655057264e28bc0b6fb378c8ef146be00"},
+    {DIGEST_SHA256, "0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b", "Hi There",
+	"b0344c61d8db38535ca8afceaf0bf12b"
+	"881dc200c9833da726e9376c2e32cff7"},
+    {DIGEST_SHA512, "4a656665", "what do ya want for nothing?",
+	"164b7a7bfcf819e2e395fbe73b56e0a387bd64222e831fd610270cd7ea250554"
+	"9758bf75c05a994a6d034f65f8f0e6fdcaeab1a34d4a6b4b636e070a38bce737"},
+    {DIGEST_SHA256,
+	"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+	"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+	"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+	"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+	"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+	"Test Using Larger Than Block-Size Key - Hash Key First",
+	"60e431591ee0b67f0d8a26aacbf5b77f"
+	"8e0bc6213728c5140546040f0ee37f54"},
 };
 
 static void

@@ -94,8 +94,9 @@ test_asked(void **state)
 static void
 test_odd_lines(void **state)
 {
-	static const char *const odd[] = { "host", "host a b", "host a b c d",
-		"host a b c asked d", "host a,b c d", "host a b \x1b[2J", "host a  b" };
+	static const char *const odd[] = {"host", "host a b", "host a b c d",
+	    "host a b c asked d", "host a,b c d", "host a b \x1b[2J",
+	    "host a  b"};
 	struct hints h;
 
 	(void)state;

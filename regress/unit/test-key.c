@@ -405,8 +405,8 @@ test_signatures(void **state)
 		     alg++) {
 			assert_true(key_serves(public, *alg));
 			buf_reset(&sig);
-			assert_int_equal(
-			    key_sign(public, *alg, span_text("some data"), &sig),
+			assert_int_equal(key_sign(public, *alg,
+					     span_text("some data"), &sig),
 			    ERR_ARGUMENT);
 			assert_int_equal(
 			    key_sign(k, *alg, span_text("some data"), &sig), 0);

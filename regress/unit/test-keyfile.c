@@ -66,7 +66,8 @@ test_stock_files(void **state)
 		assert_memory_equal(
 		    buf_data(&line), cases[i].line, buf_len(&line));
 		assert_int_equal(
-		    keyfile_parse_public_half(span_text(cases[i].file), &half), 0);
+		    keyfile_parse_public_half(span_text(cases[i].file), &half),
+		    0);
 		assert_false(key_is_private(half));
 		assert_true(key_equal_public(k, half));
 		key_free(half);
@@ -79,11 +80,11 @@ test_stock_files(void **state)
 		assert_int_equal(keyfile_parse_private(span_text(cases[i].file),
 				     cases[i].wrong, &k, &comment),
 		    ERR_PASSPHRASE);
-		assert_int_equal(keyfile_parse_private(
-				     span_text(cases[i].file), "", &k, &comment),
+		assert_int_equal(keyfile_parse_private(span_text(cases[i].file),
+				     "", &k, &comment),
 		    ERR_PASSPHRASE);
-		assert_int_equal(keyfile_parse_private(
-				     span_text(cases[i].file), NULL, &k, &comment),
+		assert_int_equal(keyfile_parse_private(span_text(cases[i].file),
+				     NULL, &k, &comment),
 		    ERR_PASSPHRASE);
 		assert_null(comment);
 	}
@@ -484,11 +485,12 @@ test_rfc4716_in(void **state)
 	(void)state;
 	assert_int_equal(key_parse_line(&s, &want), 0);
 	assert_int_equal(
-	    keyfile_import_public(span_text(file), KEYFILE_PUBLIC_RFC4716, &k), 0);
+	    keyfile_import_public(span_text(file), KEYFILE_PUBLIC_RFC4716, &k),
+	    0);
 	assert_true(key_equal_public(k, want));
 	key_free(k);
-	assert_int_equal(
-	    keyfile_import_public(span_text(plain_line), KEYFILE_PUBLIC_RFC4716, &k),
+	assert_int_equal(keyfile_import_public(
+			     span_text(plain_line), KEYFILE_PUBLIC_RFC4716, &k),
 	    ERR_FORMAT);
 	key_free(want);
 }

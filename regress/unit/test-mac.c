@@ -48,16 +48,16 @@ static const struct {
 	uint32_t seqnr;
 	const char *text, *tag;
 } hmacs[] = {
-	{ "hmac-sha1", "0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b", 0x48692054,
-	    "here", "b617318655057264e28bc0b6fb378c8ef146be00" },
-	{ "hmac-sha2-256", "0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b",
-	    0x48692054, "here",
-	    "b0344c61d8db38535ca8afceaf0bf12b"
-	    "881dc200c9833da726e9376c2e32cff7" },
-	{ "hmac-sha2-512-etm@openssh.com", "4a656665", 0x77686174,
-	    " do ya want for nothing?",
-	    "164b7a7bfcf819e2e395fbe73b56e0a387bd64222e831fd610270cd7ea250554"
-	    "9758bf75c05a994a6d034f65f8f0e6fdcaeab1a34d4a6b4b636e070a38bce737" },
+    {"hmac-sha1", "0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b", 0x48692054,
+	"here", "b617318655057264e28bc0b6fb378c8ef146be00"},
+    {"hmac-sha2-256", "0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b", 0x48692054,
+	"here",
+	"b0344c61d8db38535ca8afceaf0bf12b"
+	"881dc200c9833da726e9376c2e32cff7"},
+    {"hmac-sha2-512-etm@openssh.com", "4a656665", 0x77686174,
+	" do ya want for nothing?",
+	"164b7a7bfcf819e2e395fbe73b56e0a387bd64222e831fd610270cd7ea250554"
+	"9758bf75c05a994a6d034f65f8f0e6fdcaeab1a34d4a6b4b636e070a38bce737"},
 };
 
 static void

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/loop.h"
@@ -553,7 +554,7 @@ truncated_fields(void **state)
 	assert_int_not_equal(ask(MONITOR_PTY_END, "\0\0\0\2x", 5), 0);
 }
 
-/* ---- terminals ------------------------------------------------------------ */
+/* ---- terminals --------------------------------------------------------- */
 
 static void
 log_in(void)
@@ -713,7 +714,7 @@ static void
 login_takes_no_longer_than_it_may(void **state)
 {
 	(void)state;
-	m->deadline_ms = loop_now_ms() + 20;
+	m->deadline_ms = clock_ms() + 20;
 	assert_int_equal(monitor_step(m), ERR_TIMEOUT);
 }
 

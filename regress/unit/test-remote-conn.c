@@ -417,7 +417,8 @@ test_optimistic(void **state)
 
 	(void)state;
 	assert_int_equal(r->streams->state, STREAM_QUEUED);
-	assert_int_equal(f.clients[0]->p.send_optimistic(f.clients[0]->p.arg), 0);
+	assert_int_equal(
+	    f.clients[0]->p.send_optimistic(f.clients[0]->p.arg), 0);
 	assert_int_equal(r->streams->state, STREAM_OPTIMISTIC);
 	assert_true(f.sessions[0]->p.attach_later);
 	assert_true(f.sessions[0]->optimistic);

@@ -119,7 +119,7 @@ lets_pass(int call, const uint64_t args[6])
 	return (verdict(&data) & SECCOMP_RET_ACTION_FULL) == SECCOMP_RET_ALLOW;
 }
 
-/* ---- what is expected ----------------------------------------------------- */
+/* ---- what is expected -------------------------------------------------- */
 
 static bool
 any(const uint64_t *a)
@@ -222,7 +222,7 @@ is_in(const struct numbered *list, int call, const uint64_t args[6])
 	return list->passes[call] != NULL && list->passes[call](args);
 }
 
-/* ---- tests ---------------------------------------------------------------- */
+/* ---- tests ------------------------------------------------------------- */
 
 /* In a process of its own: what it enters is for ever. Bits of what is
  * missing; the filter goes to fd. */

@@ -483,7 +483,8 @@ test_faults(void **state)
 	messages_forget();
 	assert_int_equal(server_conf_read_file(&c, "/nonexistent"),
 	    ERR_NOT_FOUND);
-	assert_string_equal(messages, "/nonexistent: No such file or directory\n");
+	assert_string_equal(
+	    messages, "/nonexistent: No such file or directory\n");
 }
 
 /* What another process could send, cut anywhere, is refused. */

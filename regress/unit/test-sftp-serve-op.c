@@ -158,11 +158,11 @@ test_overtaking(void **state)
 		assert_int_equal(sftp_serve_input(server, buf_data(&all),
 				     buf_len(&all)), buf_len(&all));
 		while (collect(), buf_len(&replies) == 0) {
-			struct pollfd pfd = { sftp_serve_fd(server), POLLIN, 0 };
+			struct pollfd pfd = {sftp_serve_fd(server), POLLIN, 0};
 
 			assert_int_equal(poll(&pfd, 1, 10000), 1);
-			assert_int_equal(sftp_serve_input(server, buf_data(&all),
-					     0), 0);
+			assert_int_equal(
+			    sftp_serve_input(server, buf_data(&all), 0), 0);
 		}
 		reply = take_reply();
 		assert_int_equal(reply.type, SFTP_ATTRS);

@@ -480,7 +480,8 @@ test_framing_errors(void **state)
 		size_t len = hex_decode(rows[i], raw, sizeof raw);
 
 		restart(&opts);
-		assert_int_equal(sftp_serve_input(server, raw, len), ERR_PROTOCOL);
+		assert_int_equal(
+		    sftp_serve_input(server, raw, len), ERR_PROTOCOL);
 	}
 	restart(&opts);
 }

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/child.h"
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/listen.h"
 #include "base/log.h"
@@ -133,7 +134,7 @@ log_sockets(const struct listener *l)
 	}
 }
 
-/* ---- starting hpnsshd-session --------------------------------------------- */
+/* ---- starting hpnsshd-session ------------------------------------------ */
 
 /* The low numbers are where hpnsshd-session finds its descriptors; nothing
  * of ours may be there when they are put in place. */
@@ -236,7 +237,7 @@ on_startup_report(void *arg, int fd, int events)
 static int64_t
 now_us(void)
 {
-	return (int64_t)loop_now_ms() * 1000;
+	return (int64_t)clock_ms() * 1000;
 }
 
 /* The process has ended; wait_status is of waitpid(2). */
@@ -381,7 +382,7 @@ on_connection(void *arg, int fd, int events)
 	fd_close(&connection);
 }
 
-/* ---- signals, pid file ---------------------------------------------------- */
+/* ---- signals, pid file ------------------------------------------------- */
 
 static struct startup *
 find_startup(const struct listener *l, pid_t pid)
@@ -449,7 +450,7 @@ write_pid_file(struct listener *l)
 		log_verbose("no pid file \"%s\": %s", path, strerror(errno));
 }
 
-/* ---- the whole ------------------------------------------------------------ */
+/* ---- the whole --------------------------------------------------------- */
 
 static void
 set_up_loop(struct listener *l)

@@ -3,6 +3,7 @@
  * The life of a connection in its privileged process: hpnsshd-auth first,
  * then the user's process.
  */
+#include "base/clock.h"
 #include "server/monitor/monitor.h"
 
 #include <errno.h>
@@ -119,7 +120,7 @@ set_deadline(struct monitor *m)
 
 	if (grace_s <= 0)
 		return;
-	m->deadline_ms = loop_now_ms() + (uint64_t)grace_s * 1000;
+	m->deadline_ms = clock_ms() + (uint64_t)grace_s * 1000;
 	/* For what blocks elsewhere than in our own waiting. Its default
 	 * action ends the process; there is no handler. */
 	alarm((unsigned)grace_s + ALARM_SLACK_S);
@@ -153,7 +154,7 @@ begin(struct monitor *m)
 	set_deadline(m);
 }
 
-/* ---- hpnsshd-auth --------------------------------------------------------- */
+/* ---- hpnsshd-auth ------------------------------------------------------ */
 
 /* algs: a comma list of algorithms that the keys serve. */
 static void
@@ -288,7 +289,7 @@ authenticate(struct monitor *m)
 	report_authenticated(m);
 }
 
-/* ---- the user's process --------------------------------------------------- */
+/* ---- the user's process ------------------------------------------------ */
 
 /* The modules get the user's groups to add theirs to. */
 static void
@@ -350,7 +351,7 @@ block_end_signals(bool block)
 static void
 start_user(struct monitor *m)
 {
-	uint64_t began_ms = loop_now_ms();
+	uint64_t began_ms = clock_ms();
 	int pair[2];
 
 	if (m->login->pam != NULL)

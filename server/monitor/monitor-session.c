@@ -3,6 +3,7 @@
  * What the user's process may ask: terminals, signatures for new keys, proofs
  * of the host's other keys.
  */
+#include "base/clock.h"
 #include "server/monitor/monitor.h"
 
 #include <stdlib.h>
@@ -184,7 +185,7 @@ void
 monitor_wait_to_sign(struct monitor *m)
 {
 	uint64_t wait_ms = monitor_sign_wait_ms(&m->sign_busy_ms,
-	    loop_now_ms());
+	    clock_ms());
 	const struct timespec ts = { .tv_sec = (time_t)(wait_ms / 1000),
 		.tv_nsec = (long)(wait_ms % 1000) * 1000000 };
 

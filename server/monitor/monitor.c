@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/loop.h"
@@ -91,7 +92,7 @@ wait_request(const struct monitor *m)
 
 	for (;;) {
 		if (m->deadline_ms != 0) {
-			now = loop_now_ms();
+			now = clock_ms();
 			if (now >= m->deadline_ms)
 				return ERR_TIMEOUT;
 			wait_ms = (int)MIN(m->deadline_ms - now, 60 * 1000);

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/loop.h"
@@ -219,7 +220,7 @@ static void
 finish(struct serve *sv)
 {
 	kexlog_throughput(sv->packet, sv->params->remote,
-	    loop_now_ms() - sv->params->began_ms);
+	    clock_ms() - sv->params->began_ms);
 	sessions_free(sv->sessions);
 	log_verbose("Closing connection to %s", sv->params->peer_text);
 	connection_free(sv->connection);

@@ -49,10 +49,11 @@ open_flags(uint32_t pflags)
 bool
 serve_is_remote(int fd)
 {
-	static const uint32_t magic[] = { 0x6969 /* NFS */, 0xff534d42 /* CIFS */,
-		0xfe534d42 /* SMB2 */, 0x517b /* SMB */, 0x65735546 /* FUSE */,
-		0x01021997 /* 9P */, 0x00c36400 /* Ceph */, 0x5346414f /* AFS */,
-		0x0bd00bd0 /* Lustre */, 0x47504653 /* GPFS */ };
+	static const uint32_t magic[] = {0x6969 /* NFS */,
+	    0xff534d42 /* CIFS */, 0xfe534d42 /* SMB2 */, 0x517b /* SMB */,
+	    0x65735546 /* FUSE */, 0x01021997 /* 9P */, 0x00c36400 /* Ceph */,
+	    0x5346414f /* AFS */, 0x0bd00bd0 /* Lustre */,
+	    0x47504653 /* GPFS */};
 	struct statfs fs;
 
 	if (fstatfs(fd, &fs) != 0)
@@ -244,7 +245,8 @@ run_read(struct serve_op *op)
 		errno = ENOMEM;
 		return -1;
 	}
-	n = fd_pread(op->file.fd, p + SERVE_DATA_HEAD, op->len, op->file.offset);
+	n = fd_pread(
+	    op->file.fd, p + SERVE_DATA_HEAD, op->len, op->file.offset);
 	if (n > 0 || (n == 0 && op->len == 0)) {
 		put_data_head(p, op->id, (size_t)n);
 		buf_commit(&op->data, SERVE_DATA_HEAD + (size_t)n);

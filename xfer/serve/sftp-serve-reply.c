@@ -89,7 +89,8 @@ serve_get_handle(struct sftp_serve *s, struct rd *r, int kind)
 	if (slot >= s->handles_cap)
 		return NULL;
 	h = &s->handles[slot];
-	if (h->kind <= SERVE_UNUSABLE || h->generation != wire_get_u16(wire.p + 2))
+	if (h->kind <= SERVE_UNUSABLE ||
+	    h->generation != wire_get_u16(wire.p + 2))
 		return NULL;
 	return (kind == SERVE_FREE || (int)h->kind == kind) ? h : NULL;
 }

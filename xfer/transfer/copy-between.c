@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -137,7 +138,7 @@ read_done(void *arg, const struct sftp_reply *reply)
 static bool
 within_rate(const struct relay *r)
 {
-	uint64_t ms = loop_now_ms() - r->started_ms;
+	uint64_t ms = clock_ms() - r->started_ms;
 
 	return r->opts->rate_bytes == 0 ||
 	    (double)r->next < (double)ms * (double)r->opts->rate_bytes / 1000;
@@ -189,7 +190,7 @@ move_data(struct relay *r)
 {
 	int err;
 
-	r->started_ms = loop_now_ms();
+	r->started_ms = clock_ms();
 	for (;;) {
 		read_more(r);
 		if (r->reads == 0 && r->writes == 0 && !wants_more(r))
@@ -200,7 +201,7 @@ move_data(struct relay *r)
 			err = sftp_feed_end(r->from, err);
 			return sftp_feed_end(r->to, err);
 		}
-		progress_tick(r->opts->progress, &r->item, loop_now_ms());
+		progress_tick(r->opts->progress, &r->item, clock_ms());
 	}
 }
 
@@ -296,7 +297,7 @@ copy_file(struct relay *r, const struct sftp_attrs *attrs)
 	}
 	r->size = attrs->flags & SFTP_A_SIZE ? attrs->size : 0;
 	progress_start(r->opts->progress, &r->item, r->source, r->size,
-	    loop_now_ms());
+	    clock_ms());
 	result = move_data(r);
 	if (result == 0)
 		result = close_file(r->from, &r->from_handle);
@@ -307,7 +308,7 @@ copy_file(struct relay *r, const struct sftp_attrs *attrs)
 		result = report_status(r, r->target,
 		    set_attrs(r->to, r->target, attrs));
 	progress_finish(r->opts->progress, &r->item, !r->failed,
-	    loop_now_ms());
+	    clock_ms());
 	return result;
 }
 

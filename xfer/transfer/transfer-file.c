@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/loop.h"
 #include "base/mem.h"
@@ -110,7 +111,7 @@ xfer_file_done(struct xfer_file *f)
 	xfer_compare_stop(f);
 	xfer_handles_drop(f);
 	progress_finish(x->opts.progress, &f->item, !f->failed,
-	    loop_now_ms());
+	    clock_ms());
 	TAILQ_REMOVE(&x->files.active, f, entry);
 	x->files.active_count--;
 	TAILQ_INSERT_TAIL(&x->files.done, f, entry);
@@ -596,7 +597,7 @@ prepare(struct xfer_file *f)
 	if (f->item.state != PROGRESS_MOVES)
 		progress_start(f->x->opts.progress, &f->item,
 		    f->up ? f->local : f->remote, f->source.size,
-		    loop_now_ms());
+		    clock_ms());
 	free(f->part.name);
 	f->part.name = NULL;
 	if (!f->x->opts.in_place)

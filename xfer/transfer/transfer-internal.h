@@ -309,7 +309,7 @@ struct xfer_progress {
 	uint64_t moved;		 /* bytes that are at the target */
 	uint64_t received_until; /* highest offset received */
 	uint64_t eof_at;	 /* lowest offset where the source ended */
-	bool end_checked;	 /* the size that the source had then is known */
+	bool end_checked; /* the size that the source had then is known */
 	bool needs_size;	 /* what is written may be longer than the
 				  * source, or shorter */
 	bool write_failed;	 /* at the target */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/loop.h"
 #include "base/mem.h"
 #include "xfer/transfer/transfer-internal.h"
@@ -160,7 +161,7 @@ xfer_stream_add(struct xfer *x, struct sftp *s, enum xfer_stream_kind kind,
 		return ERR_NOMEM;
 	*l = (struct xfer_stream){ .x = x, .s = s, .kind = kind,
 		.borrowed = borrowed, .window = WINDOW_MIN,
-		.sample_ms = loop_now_ms() };
+		.sample_ms = clock_ms() };
 	TAILQ_INIT(&l->moving);
 	TAILQ_INSERT_TAIL(&x->streams, l, entry);
 	x->stream_count++;
@@ -402,7 +403,7 @@ xfer_streams_check(struct xfer *x)
 	}
 	if (x->stream_count > 0)
 		return 0;
-	now = loop_now_ms();
+	now = clock_ms();
 	if (lost || x->retry.at_ms == 0) {
 		/* If no server has ever answered, a retry is of no use. */
 		if (x->retry.used >= x->opts.retries || !x->retry.answered ||
@@ -436,7 +437,7 @@ xfer_streams_turn(struct xfer *x, bool more, int timeout_ms)
 		return 0;
 	}
 	if (l == NULL) {
-		now = loop_now_ms();
+		now = clock_ms();
 		r = x->retry.at_ms > now ? (int)(x->retry.at_ms - now) : 0;
 		timeout_ms = timeout_ms < 0 ? r : MIN(timeout_ms, r);
 	}
@@ -643,7 +644,7 @@ grows_at_once(const struct xfer *x, const struct xfer_streams_view *now)
 void
 xfer_streams_grow(struct xfer *x)
 {
-	uint64_t now = loop_now_ms(), took = now - x->measured.sample_ms, stall;
+	uint64_t now = clock_ms(), took = now - x->measured.sample_ms, stall;
 	struct xfer_streams_view view;
 
 	if (now - x->measured.at_ms < GROW_MS)

@@ -102,7 +102,7 @@ xfer_free(struct xfer *x)
 	xfer_dirs_free(x);
 	xfer_streams_free(x);
 	xfer_blocks_free(x);
-	progress_end(x->opts.progress, loop_now_ms());
+	progress_end(x->opts.progress, clock_ms());
 	free(x->data.scratch);
 	free(x->data.small);
 	free(x);
@@ -309,7 +309,7 @@ show_progress(struct xfer *x)
 	progress_streams(p, x->stream_count);
 	if (x->dirs.any)
 		progress_listing(p, !xfer_listed(x));
-	progress_tick(p, f != NULL ? &f->item : NULL, loop_now_ms());
+	progress_tick(p, f != NULL ? &f->item : NULL, clock_ms());
 }
 
 /* Nothing new begins; requests under way are answered, and files closed. */
