@@ -43,7 +43,7 @@ struct host {
 	bool unordered;	   /* does requests of handles in any order, but that
 			    * CLOSE waits for those before it; offers only the
 			    * oldest extensions */
-	int handles; /* that a server gives, and tells; 0: as many as it can */
+	int handles;	   /* that a server gives, and says; 0: all it can */
 	int handles_later; /* the same, but it has told more */
 	bool odd_handles;  /* the first is not 0, which stays open */
 	bool greeted;	   /* what it can is known before the run */

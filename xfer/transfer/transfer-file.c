@@ -269,9 +269,7 @@ made_inspected(void *arg, const struct sftp_reply *reply)
 {
 	struct xfer_handle *e = arg;
 
-	e->pending--;
-	e->file->pending--;
-	if (reply->err != 0)
+	if (!xfer_handle_answered(e, reply))
 		return;
 	if (reply->type == SFTP_ATTRS)
 		e->file->part.made = reply->attrs;
@@ -313,10 +311,7 @@ inspect_made(struct xfer_file *f, struct xfer_handle *e)
 		(f->source.attrs.mode & XFER_MODE_PART) == XFER_MODE_PART)))
 		return false;
 	f->opening.inspected = true;
-	e->pending++;
-	f->pending++;
-	sftp_handle_request(
-	    e->stream->s, SFTP_FSTAT, &e->handle, made_inspected, e);
+	xfer_handle_fstat(e, made_inspected);
 	if (exists && sftp_has(e->stream->s, SFTP_EXT_STAT_NS)) {
 		f->pending++;
 		xfer_request_path(f->x, &q, nlink_done, f);

@@ -302,9 +302,7 @@ end_stated(void *arg, const struct sftp_reply *reply)
 	struct xfer_file *f = e->file;
 	uint64_t size = reply->attrs.size;
 
-	e->pending--;
-	f->pending--;
-	if (reply->err != 0)
+	if (!xfer_handle_answered(e, reply))
 		return;
 	f->progress.end_checked = true;
 	if (reply->type == SFTP_ATTRS &&
@@ -320,10 +318,7 @@ end_stated(void *arg, const struct sftp_reply *reply)
 static void
 check_end(struct xfer_handle *e)
 {
-	e->pending++;
-	e->file->pending++;
-	sftp_handle_request(
-	    e->stream->s, SFTP_FSTAT, &e->handle, end_stated, e);
+	xfer_handle_fstat(e, end_stated);
 }
 
 /* Must data that is under way have arrived before the size is set? If the size

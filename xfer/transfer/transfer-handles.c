@@ -35,6 +35,22 @@ xfer_handle_close(struct xfer_handle *e, sftp_done_fn done)
 	sftp_close(e->stream->s, &e->handle, done, e);
 }
 
+void
+xfer_handle_fstat(struct xfer_handle *e, sftp_done_fn done)
+{
+	e->pending++;
+	e->file->pending++;
+	sftp_handle_request(e->stream->s, SFTP_FSTAT, &e->handle, done, e);
+}
+
+bool
+xfer_handle_answered(struct xfer_handle *e, const struct sftp_reply *reply)
+{
+	e->pending--;
+	e->file->pending--;
+	return reply->err == 0;
+}
+
 struct xfer_handle *
 xfer_main_handle(struct xfer_file *f)
 {
@@ -78,9 +94,7 @@ source_seen(void *arg, const struct sftp_reply *reply)
 	struct xfer_handle *e = arg;
 	struct xfer_file *f = e->file;
 
-	e->pending--;
-	f->pending--;
-	if (reply->err != 0)
+	if (!xfer_handle_answered(e, reply))
 		return;
 	if (is_source(f, reply)) {
 		e->state = XFER_HANDLE_OPEN;
@@ -112,10 +126,7 @@ inspect_source(struct xfer_handle *e)
 	    f->target.reuse == XFER_REUSE_WHOLE || f->source.size == 0 ||
 	    (f->source.attrs.flags & SFTP_A_TIMES) == 0)
 		return false;
-	e->pending++;
-	f->pending++;
-	sftp_handle_request(e->stream->s, SFTP_FSTAT, &e->handle, source_seen,
-	    e);
+	xfer_handle_fstat(e, source_seen);
 	return true;
 }
 

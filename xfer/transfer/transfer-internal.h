@@ -309,7 +309,7 @@ struct xfer_progress {
 	uint64_t moved;		 /* bytes that are at the target */
 	uint64_t received_until; /* highest offset received */
 	uint64_t eof_at;	 /* lowest offset where the source ended */
-	bool end_checked; /* the size that the source had then is known */
+	bool end_checked;	 /* FSTAT has told its size by then */
 	bool needs_size;	 /* what is written may be longer than the
 				  * source, or shorter */
 	bool write_failed;	 /* at the target */
@@ -566,6 +566,12 @@ void xfer_handle_open(struct xfer_file *f, struct xfer_stream *stream,
     const char *path, uint32_t flags);
 /* None of its requests may be under way. */
 void xfer_handle_free(struct xfer_handle *e);
+/* Sends FSTAT; done gets the handle as its argument. */
+void xfer_handle_fstat(struct xfer_handle *e, sftp_done_fn done);
+/* Counts an answer to the handle. False: there is none, as its stream is lost;
+ * the loop sees to that. */
+bool xfer_handle_answered(struct xfer_handle *e,
+    const struct sftp_reply *reply);
 /* done gets the handle as its argument; it may be NULL. */
 void xfer_handle_close(struct xfer_handle *e, sftp_done_fn done);
 /* The handle that is closed last; NULL: it is lost. */

@@ -58,9 +58,7 @@ probe_seen(void *arg, const struct sftp_reply *reply)
 	struct xfer_handle *e = arg;
 	struct xfer_file *f = e->file;
 
-	e->pending--;
-	f->pending--;
-	if (reply->err != 0)
+	if (!xfer_handle_answered(e, reply))
 		return;
 	if (reply->type == SFTP_ATTRS)
 		xfer_owner_learn(f->x, &reply->attrs);
@@ -75,10 +73,7 @@ xfer_owner_probe_opened(struct xfer_file *f)
 	bool lost = e == NULL && f->opening.status == 0;
 
 	if (e != NULL && !f->opening.inspected && !f->failed) {
-		e->pending++;
-		f->pending++;
-		sftp_handle_request(e->stream->s, SFTP_FSTAT, &e->handle,
-		    probe_seen, e);
+		xfer_handle_fstat(e, probe_seen);
 		return true;
 	}
 	xfer_handles_drop(f);
