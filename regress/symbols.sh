@@ -23,7 +23,8 @@ absent() {
 # The patterns must fit the tree: a program that has all of these is asked first.
 number=$((number + 1))
 missing=
-for pattern in session_ sftp_serve pam_ login_ monitor_on_ serve_; do
+for pattern in session_ sftp_serve pam_ login_ monitor_on_ serve_ key_ hostkeys_ server_conf_ \
+	privs_enter monitor_pty; do
 	nm ./hpnsshd-session | grep -qE " [Tt] $pattern" || missing="$missing $pattern"
 done
 if [ -z "$missing" ]; then
@@ -36,6 +37,11 @@ absent "sessions or programs of users" "session_|pty_make|serve_|chroot_|interna
 absent "file transfer" "sftp_|xfer_|part_|rcp_"
 absent "forwarding" "forward_|stdio_"
 absent "PAM, passwords or authorized_keys" "pam_|passwd_|authkeys_|login_|loginrec_|decoy_"
+absent "keys" "key_|keyfile_|hostkeys_|knownhosts_|agent_"
+absent "configurations" "conf_|server_conf_"
+absent "making of moduli" "moduli_(generate|screen|format)"
+absent "acting as a user" "privs_(enter|leave|become$|set_groups)"
+absent "the session's calls" "monitor_(pty|prove|sign_rekey)"
 absent "answers of the monitor" "monitor_on_|monitor_run"
 rm -f symbols.list
 exit $status
