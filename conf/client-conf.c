@@ -122,36 +122,6 @@ static const struct conf_enum pubkey_values[] = {
 	{ NULL, 0 },
 };
 
-/* ForwardAgent: a flag, a path, or $NAME of a variable with one. */
-static int
-parse_agent(const struct conf_row *row, void *field,
-    const struct strlist *words, const struct conf_place *at)
-{
-	const char *s = words->v[0];
-
-	if (*s == '\0')
-		return conf_error(at, "%s: empty argument", row->name);
-	conf_clear_string(field);
-	if (str_equal_nocase(s, "yes") || str_equal_nocase(s, "true"))
-		*(char **)field = xstrdup("yes");
-	else if (!str_equal_nocase(s, "no") && !str_equal_nocase(s, "false"))
-		*(char **)field = xstrdup(s);
-	return 0;
-}
-
-static int
-format_agent(const struct conf_row *row, const void *field,
-    struct strlist *words)
-{
-	const char *s = *(char *const *)field;
-
-	(void)row;
-	return strlist_add(words, s != NULL ? s : "no");
-}
-
-static const struct conf_type agent_type = { parse_agent, format_agent,
-	conf_clear_string, NULL, true };
-
 /* --- what is not built --- */
 
 /* ObscureKeystrokeTiming: "yes" is OpenSSH's default, so it is no particular
@@ -401,7 +371,7 @@ static const struct conf_row rows[] = {
 	    .flags = CONF_APPEND | CONF_RAW },
 	{ "ExitOnForwardFailure", NULL, UNBUILT_FLAG(NULL) },
 	{ "ForwardAgent", NULL,
-	    .type = &agent_type, AT(forward.forward_agent) },
+	    .type = &conf_flag_text, AT(forward.forward_agent) },
 	{ "ForwardX11", NULL, FLAG(forward.forward_x11, "no") },
 	{ "LocalForward", NULL, LIST(forward.local_forward),
 	    .flags = CONF_APPEND | CONF_RAW },

@@ -310,6 +310,32 @@ format_string(const struct conf_row *row, const void *field,
 }
 
 static int
+parse_flag_text(const struct conf_row *row, void *field,
+    const struct strlist *words, const struct conf_place *at)
+{
+	const char *s = words->v[0];
+
+	if (*s == '\0')
+		return conf_error(at, "%s: empty argument", row->name);
+	conf_clear_string(field);
+	if (str_equal_nocase(s, "yes") || str_equal_nocase(s, "true"))
+		*(char **)field = xstrdup("yes");
+	else if (!str_equal_nocase(s, "no") && !str_equal_nocase(s, "false"))
+		*(char **)field = xstrdup(s);
+	return 0;
+}
+
+static int
+format_flag_text(const struct conf_row *row, const void *field,
+    struct strlist *words)
+{
+	const char *s = *(char *const *)field;
+
+	(void)row;
+	return strlist_add(words, s != NULL ? s : "no");
+}
+
+static int
 parse_algs(const struct conf_row *row, void *field,
     const struct strlist *words, const struct conf_place *at)
 {
@@ -603,6 +629,8 @@ const struct conf_type conf_time = { parse_time, format_int, NULL, NULL, true };
 const struct conf_type conf_choice = { parse_choice, format_choice, NULL,
 	NULL, true };
 const struct conf_type conf_string = { parse_string, format_string,
+	conf_clear_string, NULL, true };
+const struct conf_type conf_flag_text = { parse_flag_text, format_flag_text,
 	conf_clear_string, NULL, true };
 const struct conf_type conf_algs = { parse_algs, format_string,
 	conf_clear_string, default_algs, true };

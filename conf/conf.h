@@ -137,6 +137,8 @@ extern const struct conf_type conf_port;   /* int: number or service */
 extern const struct conf_type conf_octal;  /* only to check: a mode */
 extern const struct conf_type conf_time;   /* int: seconds */
 extern const struct conf_type conf_choice; /* int: row->values */
+/* char *: NULL is no, "yes", or a text that has a meaning of its own. */
+extern const struct conf_type conf_flag_text;
 extern const struct conf_type conf_string; /* char *, NULL = unset */
 extern const struct conf_type conf_list;   /* struct strlist */
 extern const struct conf_type conf_env;	   /* struct strlist NAME=value */

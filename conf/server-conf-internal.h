@@ -10,7 +10,6 @@ extern const struct conf_type server_ports_type;
 extern const struct conf_type server_listen_type;
 extern const struct conf_type server_startups_type;
 extern const struct conf_type server_net_bits_type;
-extern const struct conf_type server_user_env_type;
 extern const struct conf_type server_methods_type;
 extern const struct conf_type server_subsystem_type;
 

@@ -203,35 +203,6 @@ format_net_bits(const struct conf_row *row, const void *field,
 	return add_text(words, text);
 }
 
-/* yes, no, or a pattern list. */
-static int
-parse_user_env(const struct conf_row *row, void *field,
-    const struct strlist *words, const struct conf_place *at)
-{
-	const char *s = words->v[0];
-
-	if (*s == '\0')
-		return conf_error(at, "%s: empty argument", row->name);
-	conf_clear_string(field);
-	if (str_equal_nocase(s, "yes") || str_equal_nocase(s, "true"))
-		*(char **)field = xstrdup("*");
-	else if (!str_equal_nocase(s, "no") && !str_equal_nocase(s, "false"))
-		*(char **)field = xstrdup(s);
-	return 0;
-}
-
-static int
-format_user_env(const struct conf_row *row, const void *field,
-    struct strlist *words)
-{
-	const char *s = *(char *const *)field;
-
-	(void)row;
-	if (s != NULL && strcmp(s, "*") == 0)
-		s = "yes";
-	return strlist_add(words, s != NULL ? s : "no");
-}
-
 /* One comma list of AuthenticationMethods. */
 static bool
 methods_valid(const char *list)
@@ -323,8 +294,6 @@ const struct conf_type server_startups_type = { parse_startups,
 	format_startups, NULL, NULL, true };
 const struct conf_type server_net_bits_type = { parse_net_bits,
 	format_net_bits, NULL, NULL, true };
-const struct conf_type server_user_env_type = { parse_user_env,
-	format_user_env, conf_clear_string, NULL, true };
 const struct conf_type server_methods_type = { parse_methods, format_methods,
 	conf_clear_list, NULL, false };
 const struct conf_type server_subsystem_type = { parse_subsystem,

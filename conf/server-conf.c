@@ -226,8 +226,8 @@ static const struct conf_row rows[] = {
 	{ "StrictModes", NULL, FLAG(login.strict_modes, "yes"), GLOBAL },
 	{ "UsePAM", NULL, FLAG(login.use_pam, "no"), GLOBAL },
 	{ "PermitUserEnvironment", NULL,
-	    OF(user_env, session.permit_user_environment), GLOBAL,
-	    .def = "no" },
+	    .type = &conf_flag_text, AT(session.permit_user_environment),
+	    GLOBAL, .def = "no" },
 	{ "PrintMotd", NULL, FLAG(session.print_motd, "yes"), GLOBAL },
 	{ "PrintLastLog", NULL, FLAG(session.print_last_log, "yes"), GLOBAL },
 
@@ -610,6 +610,16 @@ server_conf_listen(const struct server_conf *c, size_t index,
 		index -= n;
 	}
 	return false;
+}
+
+bool
+server_conf_permits_variable(const struct server_conf *c, const char *name)
+{
+	const char *patterns = c->session.permit_user_environment;
+
+	return patterns != NULL &&
+	    (strcmp(patterns, "yes") == 0 ||
+		str_match_list(name, patterns, false) == 1);
 }
 
 const char *

@@ -113,7 +113,7 @@ struct server_conf {
 
 	/* What a login gets. The first three are not inside Match. */
 	struct {
-		char *permit_user_environment; /* NULL: no; "*": yes; pattern
+		char *permit_user_environment; /* NULL: no; "yes"; pattern
 						  list */
 		int print_motd;	    /* flag */
 		int print_last_log; /* flag */
@@ -207,6 +207,9 @@ struct server_listen {
 bool server_conf_listen(const struct server_conf *c, size_t index,
     struct server_listen *out);
 
+/* PermitUserEnvironment: may a user's files set this variable? */
+bool server_conf_permits_variable(const struct server_conf *c,
+    const char *name);
 /* Command of a subsystem, or NULL. Borrowed. */
 const char *server_conf_subsystem(const struct server_conf *c,
     const char *name);

@@ -104,14 +104,13 @@ keys_path(const struct login *l, const char *pattern)
 static void
 filter_env(const struct login *l, struct permits *p)
 {
-	const char *patterns = l->conf.session.permit_user_environment;
 	struct strlist kept = { 0 };
 
-	for (size_t i = 0; patterns != NULL && i < p->env.n; i++) {
+	for (size_t i = 0; i < p->env.n; i++) {
 		char *name = xstrndup(p->env.v[i],
 		    strcspn(p->env.v[i], "="));
 
-		if (str_match_list(name, patterns, false) == 1 &&
+		if (server_conf_permits_variable(&l->conf, name) &&
 		    strlist_add(&kept, p->env.v[i]) != 0)
 			fatal("out of memory");
 		free(name);

@@ -126,9 +126,7 @@ set_from_file(struct env *e, const struct serve_params *p)
 			    strchr(line, '=') == NULL)
 				continue;
 			name = xstrndup(line, strcspn(line, "="));
-			ok = str_match_list(name,
-				 p->conf->session.permit_user_environment,
-				 false) == 1;
+			ok = server_conf_permits_variable(p->conf, name);
 			free(name);
 			if (ok)
 				set_owned(e, xstrdup(line));
