@@ -47,8 +47,8 @@ struct userauth_ops {
 /* Offers that are sent without waiting: strict servers allow three tries. */
 enum { FLIGHT_MAX = 3 };
 
-/* A key of the user's. */
-struct identity {
+/* A key that may be tried. */
+struct candidate {
 	struct key *pub;  /* NULL: not known without the passphrase */
 	struct key *priv; /* loaded */
 	char *path;	  /* file; NULL: in the agent only */
@@ -60,7 +60,7 @@ struct identity {
 };
 
 struct pubkey_state {
-	struct identity *v; /* in the order of trying */
+	struct candidate *v; /* in the order of trying */
 	size_t n;
 	/* Offers that the server has not answered yet, in their order; behind
 	 * them, if signing, the signed request of current. */

@@ -33,8 +33,8 @@ pubkey_state_free(struct pubkey_state *s)
 	free(s);
 }
 
-static struct identity *
-add_identity(struct pubkey_state *s)
+static struct candidate *
+add_candidate(struct pubkey_state *s)
 {
 	s->v = xrecallocarray(s->v, s->n, s->n + 1, sizeof *s->v);
 	return &s->v[s->n++];
@@ -43,7 +43,7 @@ add_identity(struct pubkey_state *s)
 static void
 add_file(const struct userauth *ua, struct pubkey_state *s, const char *path)
 {
-	struct identity *id;
+	struct candidate *c;
 	struct key *pub = NULL;
 	int r = keyfile_load_public(path, &pub, NULL);
 
@@ -63,10 +63,10 @@ add_file(const struct userauth *ua, struct pubkey_state *s, const char *path)
 			return;
 		}
 	}
-	id = add_identity(s);
-	id->pub = r == 0 ? pub : NULL;
-	id->path = xstrdup(path);
-	id->name = xstrdup(path);
+	c = add_candidate(s);
+	c->pub = r == 0 ? pub : NULL;
+	c->path = xstrdup(path);
+	c->name = xstrdup(path);
 }
 
 static struct span
@@ -75,7 +75,8 @@ span_of(const struct buf *b)
 	return (struct span){ buf_data(b), buf_len(b) };
 }
 
-/* An agent that knows nothing of this has no keys that need it. */
+/* Tells the agent which host this is for. An agent that does not know that
+ * request has no keys that are bound to hosts. */
 static int
 bind_agent(const struct userauth *ua, struct agent *a)
 {
@@ -121,11 +122,11 @@ is_placed(const struct pubkey_state *s, const struct key *k)
 	return false;
 }
 
-/* Takes an identity out of `from` to the end of `to`. */
+/* Moves a candidate to the end of `to`; *from is empty then. */
 static void
-move_identity(struct pubkey_state *to, struct identity *from)
+move_candidate(struct pubkey_state *to, struct candidate *from)
 {
-	*add_identity(to) = *from;
+	*add_candidate(to) = *from;
 	memset(from, 0, sizeof *from);
 }
 
@@ -143,36 +144,36 @@ merge(struct pubkey_state *s, struct pubkey_state *files,
 			    !key_equal_public(files->v[i].pub, keys[j].key))
 				continue;
 			files->v[i].in_agent = true;
-			move_identity(s, &files->v[i]);
+			move_candidate(s, &files->v[i]);
 			break;
 		}
 	}
 	for (size_t j = 0; j < count && !named_only; j++) {
-		struct identity *id;
+		struct candidate *c;
 
 		if (is_placed(s, keys[j].key))
 			continue;
-		id = add_identity(s);
-		id->in_agent = true;
-		id->pub = keys[j].key;
-		id->name = keys[j].comment;
+		c = add_candidate(s);
+		c->in_agent = true;
+		c->pub = keys[j].key;
+		c->name = keys[j].comment;
 		keys[j].key = NULL;
 		keys[j].comment = NULL;
 	}
 	for (size_t i = 0; i < files->n; i++)
 		if (files->v[i].path != NULL)
-			move_identity(s, &files->v[i]);
+			move_candidate(s, &files->v[i]);
 }
 
 static bool
-is_hinted(const struct userauth *ua, const struct identity *id)
+is_hinted(const struct userauth *ua, const struct candidate *c)
 {
 	char *fp;
 	bool same;
 
-	if (ua->key_hint == NULL || id->pub == NULL)
+	if (ua->key_hint == NULL || c->pub == NULL)
 		return false;
-	fp = key_fingerprint(id->pub, DIGEST_SHA256);
+	fp = key_fingerprint(c->pub, DIGEST_SHA256);
 	same = fp != NULL && strcmp(fp, ua->key_hint) == 0;
 	free(fp);
 	return same;
@@ -189,7 +190,7 @@ static void
 put_hinted_first(const struct userauth *ua, struct pubkey_state *s)
 {
 	for (size_t i = 0; i < s->n; i++) {
-		struct identity hinted = s->v[i];
+		struct candidate hinted = s->v[i];
 
 		if (!is_hinted(ua, &hinted))
 			continue;
@@ -208,17 +209,17 @@ put_hinted_first(const struct userauth *ua, struct pubkey_state *s)
 static void
 load_if_it_signs_first(const struct userauth *ua, struct pubkey_state *s)
 {
-	struct identity *id = s->v;
+	struct candidate *c = s->v;
 	struct key *priv = NULL;
 
-	if (s->n == 0 || id->path == NULL || id->pub == NULL ||
-	    (s->n > 1 && !is_hinted(ua, id)))
+	if (s->n == 0 || c->path == NULL || c->pub == NULL ||
+	    (s->n > 1 && !is_hinted(ua, c)))
 		return;
-	if (keyfile_load_private(id->path, NULL, true, &priv, NULL) != 0)
+	if (keyfile_load_private(c->path, NULL, true, &priv, NULL) != 0)
 		return;
-	if (key_equal_public(id->pub, priv)) {
-		id->priv = priv;
-		id->in_agent = false;
+	if (key_equal_public(c->pub, priv)) {
+		c->priv = priv;
+		c->in_agent = false;
 	} else {
 		key_free(priv);
 	}
@@ -228,12 +229,12 @@ char *
 pubkey_used(const struct userauth *ua)
 {
 	const struct pubkey_state *s = ua->pubkey;
-	const struct identity *id;
+	const struct candidate *c;
 
 	if (s == NULL || s->current >= s->n)
 		return NULL;
-	id = &s->v[s->current];
-	return id->pub != NULL ? key_fingerprint(id->pub, DIGEST_SHA256) :
+	c = &s->v[s->current];
+	return c->pub != NULL ? key_fingerprint(c->pub, DIGEST_SHA256) :
 				 NULL;
 }
 

@@ -89,68 +89,68 @@ warn_permissions(const char *path)
 
 /* Tries without a passphrase, then asks for one. */
 static int
-load_private(struct userauth *ua, struct identity *id)
+load_private(struct userauth *ua, struct candidate *c)
 {
 	int tries = ua->p.conf->auth.number_of_password_prompts, r;
 	char *text, *pass;
 
-	r = keyfile_load_private(id->path, NULL, true, &id->priv, NULL);
+	r = keyfile_load_private(c->path, NULL, true, &c->priv, NULL);
 	if (r != ERR_PASSPHRASE || ua->p.conf->auth.batch_mode)
 		goto out;
-	xasprintf(&text, "Enter passphrase for key '%s': ", id->path);
+	xasprintf(&text, "Enter passphrase for key '%s': ", c->path);
 	while (r == ERR_PASSPHRASE && tries-- > 0) {
 		pass = prompt_ask(text, PROMPT_HIDDEN);
 		if (pass == NULL || *pass == '\0') {
 			prompt_free(pass);
 			break;
 		}
-		r = keyfile_load_private(id->path, pass, true, &id->priv,
+		r = keyfile_load_private(c->path, pass, true, &c->priv,
 		    NULL);
 		prompt_free(pass);
 		if (r == ERR_PASSPHRASE)
-			log_debug("wrong passphrase for %s", id->path);
+			log_debug("wrong passphrase for %s", c->path);
 		else if (r == 0)
 			userauth_keep_answer(ua, NULL);
 	}
 	free(text);
 out:
 	if (r == ERR_PERMISSION)
-		warn_permissions(id->path);
+		warn_permissions(c->path);
 	else if (r != 0 && r != ERR_PASSPHRASE)
-		log_error("Load key \"%s\": %s", id->path, err_text(r));
-	if (r == 0 && id->pub != NULL && !key_equal_public(id->pub, id->priv)) {
+		log_error("Load key \"%s\": %s", c->path, err_text(r));
+	if (r == 0 && c->pub != NULL && !key_equal_public(c->pub, c->priv)) {
 		log_error("Load key \"%s\": the private key is not that of "
 			  "the .pub file beside it",
-		    id->path);
-		key_free(id->priv);
-		id->priv = NULL;
+		    c->path);
+		key_free(c->priv);
+		c->priv = NULL;
 		r = ERR_FORMAT;
 	}
 	return r;
 }
 
 static int
-sign(struct userauth *ua, struct identity *id, const char *alg,
+sign(struct userauth *ua, struct candidate *c, const char *alg,
     const struct buf *request, struct buf *signature)
 {
 	struct buf data = { 0 };
 	struct span text;
 	int r;
 
-	if (!id->in_agent && id->priv == NULL &&
-	    (r = load_private(ua, id)) != 0)
+	if (!c->in_agent && c->priv == NULL &&
+	    (r = load_private(ua, c)) != 0)
 		return r;
 	buf_put_string_buf(&data, &ua->session_id);
 	buf_put_buf(&data, request);
 	if ((r = buf_err(&data)) == 0) {
 		text = (struct span){ buf_data(&data), buf_len(&data) };
-		r = id->in_agent ?
-		    agent_sign(ua->pubkey->agent, id->pub, alg, text,
+		r = c->in_agent ?
+		    agent_sign(ua->pubkey->agent, c->pub, alg, text,
 			signature) :
-		    key_sign(id->priv, alg, text, signature);
+		    key_sign(c->priv, alg, text, signature);
 		if (r != 0)
 			log_error("Signing with the %s key %s failed: %s",
-			    key_short_name(id->pub), id->name, err_text(r));
+			    key_short_name(c->pub), c->name, err_text(r));
 	}
 	buf_clear(&data);
 	return r;
@@ -158,80 +158,80 @@ sign(struct userauth *ua, struct identity *id, const char *alg,
 
 /* 1 sent; 0 if the key is of no use after all. */
 static int
-send_signed(struct userauth *ua, struct identity *id)
+send_signed(struct userauth *ua, struct candidate *c)
 {
 	struct buf b = { 0 }, signature = { 0 };
-	int r = put_key_request(ua, &b, id->alg, id->pub, true);
+	int r = put_key_request(ua, &b, c->alg, c->pub, true);
 
 	if (r != 0)
 		goto out;
-	if (sign(ua, id, id->alg, &b, &signature) != 0)
+	if (sign(ua, c, c->alg, &b, &signature) != 0)
 		goto out;
 	buf_put_string_buf(&b, &signature);
 	if ((r = userauth_send(ua, &b)) != 0)
 		goto out;
-	ua->pubkey->current = (size_t)(id - ua->pubkey->v);
+	ua->pubkey->current = (size_t)(c - ua->pubkey->v);
 	ua->pubkey->signing = true;
 	r = 1;
 out:
-	id->accepted = false;
+	c->accepted = false;
 	buf_clear(&b);
 	buf_clear(&signature);
 	return r;
 }
 
 static int
-send_offer(struct userauth *ua, struct identity *id)
+send_offer(struct userauth *ua, struct candidate *c)
 {
 	struct pubkey_state *s = ua->pubkey;
 	struct buf b = { 0 };
-	int r = put_key_request(ua, &b, id->alg, id->pub, false);
+	int r = put_key_request(ua, &b, c->alg, c->pub, false);
 
 	if (r == 0)
 		r = userauth_send(ua, &b);
 	buf_clear(&b);
 	if (r != 0)
 		return r;
-	s->flight[s->in_flight++] = (size_t)(id - s->v);
+	s->flight[s->in_flight++] = (size_t)(c - s->v);
 	return 1;
 }
 
 /* Is there a public half that may be used, and an algorithm for it? */
 static bool
-prepare(struct userauth *ua, struct identity *id)
+prepare(struct userauth *ua, struct candidate *c)
 {
-	if (id->pub == NULL && id->priv == NULL && load_private(ua, id) != 0)
+	if (c->pub == NULL && c->priv == NULL && load_private(ua, c) != 0)
 		return false;
-	if (id->pub == NULL && key_public_of(id->priv, &id->pub) != 0)
+	if (c->pub == NULL && key_public_of(c->priv, &c->pub) != 0)
 		return false;
-	if (key_check_length(id->pub,
+	if (key_check_length(c->pub,
 		(unsigned)ua->p.conf->algs.required_rsa_size) != 0) {
 		log_info("Skipping %s key %s: too short (RequiredRSASize)",
-		    key_short_name(id->pub), id->name);
+		    key_short_name(c->pub), c->name);
 		return false;
 	}
-	free(id->alg);
-	if ((id->alg = choose_alg(ua, id->pub)) == NULL) {
+	free(c->alg);
+	if ((c->alg = choose_alg(ua, c->pub)) == NULL) {
 		log_info("Skipping %s key %s: no mutual signature algorithm",
-		    key_short_name(id->pub), id->name);
+		    key_short_name(c->pub), c->name);
 		return false;
 	}
 	return true;
 }
 
 static int
-try_identity(struct userauth *ua, struct identity *id)
+try_candidate(struct userauth *ua, struct candidate *c)
 {
 	int r;
 
-	if (!id->accepted && !prepare(ua, id))
+	if (!c->accepted && !prepare(ua, c))
 		return 0;
-	if (id->accepted)
-		return send_signed(ua, id);
-	log_debug("Offering public key: %s %s", id->name, id->alg);
-	if (id->priv == NULL)
-		return send_offer(ua, id);
-	r = send_signed(ua, id);
+	if (c->accepted)
+		return send_signed(ua, c);
+	log_debug("Offering public key: %s %s", c->name, c->alg);
+	if (c->priv == NULL)
+		return send_offer(ua, c);
+	r = send_signed(ua, c);
 	ua->signed_first = r == 1 && ua->state == USERAUTH_SERVICE_REQUESTED;
 	return r;
 }
@@ -247,9 +247,9 @@ pubkey_enabled(const struct userauth *ua)
 /* May it be offered before the offer in front of it is answered? Not if it
  * would sign, or ask the user for a passphrase to know its public half. */
 static bool
-can_follow(const struct identity *id)
+can_follow(const struct candidate *c)
 {
-	return id->pub != NULL && id->priv == NULL && !id->accepted;
+	return c->pub != NULL && c->priv == NULL && !c->accepted;
 }
 
 static int
@@ -265,14 +265,14 @@ pubkey_next(struct userauth *ua)
 	room = ua->p.in_order && !s->flight_sent &&
 		!pubkey_is_hinted_first(ua) ? FLIGHT_MAX : 1;
 	for (size_t i = 0; i < s->n; i++) {
-		struct identity *id = &s->v[i];
+		struct candidate *c = &s->v[i];
 
-		if (id->tried)
+		if (c->tried)
 			continue;
-		if (s->in_flight > 0 && !can_follow(id))
+		if (s->in_flight > 0 && !can_follow(c))
 			break;
-		id->tried = true;
-		if ((r = try_identity(ua, id)) < 0)
+		c->tried = true;
+		if ((r = try_candidate(ua, c)) < 0)
 			return r;
 		if (s->signing || s->in_flight == room)
 			break;
@@ -281,7 +281,7 @@ pubkey_next(struct userauth *ua)
 	return s->signing || s->in_flight > 0;
 }
 
-static struct identity *
+static struct candidate *
 take_from_flight(struct pubkey_state *s)
 {
 	size_t first = s->flight[0];
@@ -307,11 +307,11 @@ pubkey_refused(struct userauth *ua)
 }
 
 static bool
-is_about(const struct identity *id, struct span alg, struct span blob)
+is_about(const struct candidate *c, struct span alg, struct span blob)
 {
 	struct buf mine = { 0 };
-	bool same = key_to_blob(id->pub, &mine) == 0 &&
-	    span_equals(alg, id->alg) && blob.len == buf_len(&mine) &&
+	bool same = key_to_blob(c->pub, &mine) == 0 &&
+	    span_equals(alg, c->alg) && blob.len == buf_len(&mine) &&
 	    memcmp(blob.p, buf_data(&mine), blob.len) == 0;
 
 	buf_clear(&mine);
@@ -324,26 +324,26 @@ pubkey_input(struct userauth *ua, uint8_t type, struct rd body)
 {
 	struct pubkey_state *s = ua->pubkey;
 	struct span alg = rd_string(&body), blob = rd_string(&body);
-	struct identity *id;
+	struct candidate *c;
 	int r;
 
 	if (type != SSH_MSG_USERAUTH_PK_OK || s == NULL || s->in_flight == 0)
 		return USERAUTH_UNKNOWN;
 	if ((r = rd_end(&body)) != 0)
 		return r;
-	id = take_from_flight(s);
-	if (!is_about(id, alg, blob)) {
+	c = take_from_flight(s);
+	if (!is_about(c, alg, blob)) {
 		log_error("The server accepts a key that was not offered.");
 		return ERR_PROTOCOL;
 	}
-	log_debug("Server accepts key: %s", id->name);
+	log_debug("Server accepts key: %s", c->name);
 	if (s->signing) {
 		/* Another one signed already; should that not do: */
-		id->accepted = true;
-		id->tried = false;
+		c->accepted = true;
+		c->tried = false;
 		return 0;
 	}
-	if ((r = send_signed(ua, id)) < 0)
+	if ((r = send_signed(ua, c)) < 0)
 		return r;
 	return s->signing || s->in_flight > 0 ? 0 : userauth_advance(ua);
 }

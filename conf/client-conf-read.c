@@ -39,7 +39,7 @@ struct criterion {
 	struct reader *rd;
 	const char *value; /* NULL for those without argument */
 	bool so_far;	   /* all criteria before it matched */
-	const struct conf_place *at;
+	const struct conf_location *at;
 };
 
 static const char *
@@ -194,7 +194,7 @@ exec_shell(const char *command)
 
 /* True if the command ends with status 0. */
 static int
-run_command(const char *command, const struct conf_place *at)
+run_command(const char *command, const struct conf_location *at)
 {
 	int status;
 	pid_t pid;
@@ -257,7 +257,7 @@ static const struct {
 /* One criterion at words[*i]: 1 or 0, or ERR_*; *i moves behind it. */
 static int
 match_one(struct reader *rd, const struct strlist *words, size_t *i,
-    bool so_far, const struct conf_place *at)
+    bool so_far, const struct conf_location *at)
 {
 	struct criterion k = { .rd = rd, .so_far = so_far, .at = at };
 	const char *name = words->v[*i], *value = NULL;
@@ -297,7 +297,7 @@ is_all(const char *word)
  * most two, as in OpenSSH. */
 static int
 match_line(struct reader *rd, const struct strlist *words,
-    const struct conf_place *at)
+    const struct conf_location *at)
 {
 	bool result = rd->enclosing;
 	unsigned count = 0;
@@ -320,7 +320,7 @@ match_line(struct reader *rd, const struct strlist *words,
 
 static int
 host_line(struct reader *rd, const struct strlist *words,
-    const struct conf_place *at)
+    const struct conf_location *at)
 {
 	bool found = false, barred = false;
 
@@ -338,11 +338,11 @@ host_line(struct reader *rd, const struct strlist *words,
 }
 
 static int keyword_line(void *arg, const struct conf_line *line,
-    const struct conf_place *at);
+    const struct conf_location *at);
 
 static int
 include_files(struct reader *rd, const struct strlist *words,
-    const struct conf_place *at)
+    const struct conf_location *at)
 {
 	struct reader inner = *rd;
 	struct strlist paths = { 0 };
@@ -369,7 +369,7 @@ include_files(struct reader *rd, const struct strlist *words,
 
 static int
 include_line(struct reader *rd, const struct strlist *words,
-    const struct conf_place *at)
+    const struct conf_location *at)
 {
 	struct strlist names = { 0 };
 	int r;
@@ -389,7 +389,7 @@ include_line(struct reader *rd, const struct strlist *words,
 
 static int
 structure_line(struct reader *rd, const char *name, const char *rest,
-    const struct conf_place *at)
+    const struct conf_location *at)
 {
 	struct strlist words = { 0 };
 	int r;
@@ -428,12 +428,12 @@ expand_hostname(struct client_conf *c)
 
 static int
 keyword_line(void *arg, const struct conf_line *line,
-    const struct conf_place *at)
+    const struct conf_location *at)
 {
 	struct reader *rd = arg;
 	const struct conf_row *row;
 	struct client_conf *c = rd->c;
-	struct conf_place where = *at;
+	struct conf_location where = *at;
 	bool ignored;
 	int r;
 
@@ -442,8 +442,8 @@ keyword_line(void *arg, const struct conf_line *line,
 	row = conf_find(&client_conf_table, line->keyword);
 	if (row == NULL) {
 		if (!ignored)
-			(void)conf_find_told(&client_conf_table, line->keyword,
-			    at);
+			(void)conf_find_or_log(&client_conf_table,
+			    line->keyword, at);
 		return ignored ? 0 : ERR_SYNTAX;
 	}
 	if (row->type == &conf_structure)

@@ -72,7 +72,7 @@ static const struct conf_enum no_time[] = { { "none", 0 }, { NULL, 0 } };
 /* EscapeChar: a byte, ^X for a control byte, or none. */
 static int
 parse_escape(const struct conf_row *row, void *field,
-    const struct strlist *words, const struct conf_place *at)
+    const struct strlist *words, const struct conf_location *at)
 {
 	const char *s = words->v[0];
 	int *v = field;
@@ -128,7 +128,7 @@ static const struct conf_enum pubkey_values[] = {
  * wish; an interval is one. */
 static int
 parse_obscure(const struct conf_row *row, void *field,
-    const struct strlist *words, const struct conf_place *at)
+    const struct strlist *words, const struct conf_location *at)
 {
 	if (str_has_prefix(words->v[0], "interval:"))
 		return conf_unsupported(at, "%s \"%s\" is not supported by "
@@ -450,7 +450,7 @@ other_proxy_given(const struct client_conf *c, const struct conf_row *row)
 
 int
 client_conf_apply(struct client_conf *c, const struct conf_row *row,
-    const char *rest, const struct conf_place *at)
+    const char *rest, const struct conf_location *at)
 {
 	if (other_proxy_given(c, row))
 		return conf_try(row, rest, at);
@@ -460,9 +460,9 @@ client_conf_apply(struct client_conf *c, const struct conf_row *row,
 int
 client_conf_set(struct client_conf *c, const char *keyword, const char *value)
 {
-	const struct conf_place at = { .file = NULL };
+	const struct conf_location at = { .file = NULL };
 	const struct conf_row *row =
-	    conf_find_told(&client_conf_table, keyword, &at);
+	    conf_find_or_log(&client_conf_table, keyword, &at);
 
 	if (row == NULL)
 		return ERR_SYNTAX;
@@ -474,7 +474,7 @@ client_conf_set(struct client_conf *c, const char *keyword, const char *value)
 int
 client_conf_set_option(struct client_conf *c, const char *option)
 {
-	struct conf_place at = { .file = NULL };
+	struct conf_location at = { .file = NULL };
 	const struct conf_row *row;
 	struct conf_line line;
 	bool ignored;
@@ -488,7 +488,7 @@ client_conf_set_option(struct client_conf *c, const char *option)
 	    str_match_list(line.keyword, c->ignore_unknown, true) > 0;
 	at.quiet = ignored;
 	row = ignored ? conf_find(&client_conf_table, line.keyword) :
-			conf_find_told(&client_conf_table, line.keyword, &at);
+			conf_find_or_log(&client_conf_table, line.keyword, &at);
 	r = ignored ? 0 : ERR_SYNTAX;
 	if (row != NULL)
 		r = client_conf_apply(c, row, line.rest, &at);

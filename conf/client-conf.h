@@ -221,7 +221,7 @@ enum { CLIENT_CONF_USER = 1, CLIENT_CONF_FINAL = 2 };
 int client_conf_read_file(struct client_conf *c, const char *path,
     unsigned flags) must_check; /* ERR_NOT_FOUND: no such file */
 int client_conf_apply(struct client_conf *c, const struct conf_row *row,
-    const char *rest, const struct conf_place *at) must_check;
+    const char *rest, const struct conf_location *at) must_check;
 int client_conf_finish(struct client_conf *c) must_check;
 
 /* -G: appends "name value" lines. */

@@ -23,12 +23,12 @@
 #define TEXTUAL(field) .type = &conf_string, AT(field)
 #define ALGS(field, kind) .type = &conf_algs, AT(field), .param = kind
 #define LIST(field) .type = &conf_list, AT(field)
-/* Only these values, since they tell what is the case. */
+/* Only these values, because they describe what happens anyway. */
 #define ONLY(list) .type = &conf_fixed, .def = list
 #define OFF ONLY("no,false")
 #define REFUSED .type = &conf_refused
-/* Parameters of what is not built: a notice only for values that are not in
- * the list of those that say what is the case anyway. */
+/* Parameters of functions that are not built. No notice for the values in the
+ * list, which describe what happens anyway. */
 #define UNBUILT(kind, list, what)                                             \
 	.type = &conf_unbuilt, .as = &conf_##kind, .def = list, .notice = what
 #define UNBUILT_FLAG(what) UNBUILT(flag, "no,false", what)
@@ -42,7 +42,7 @@ extern const struct conf_enum conf_families[];
 extern const struct conf_enum conf_threads[];
 extern const struct conf_enum conf_forms[];
 
-/* Room for the field of any row, to check words without keeping them. */
+/* Room for the field of any row: words are parsed into it to be checked. */
 union conf_scratch {
 	int number;
 	char *text;
@@ -58,9 +58,9 @@ char *conf_lower(const char *keyword);
 /* "Bad configuration option: keyword (why)": programs look for this line to
  * learn what an ssh can not do. ERR_UNSUPPORTED. */
 int conf_unsupported_keyword(const struct conf_row *row, const char *why,
-    const struct conf_place *at) must_check;
+    const struct conf_location *at) must_check;
 
-/* Steps of struct conf_type. */
+/* Functions for struct conf_type. */
 void conf_clear_string(void *field);
 void conf_clear_list(void *field);
 int conf_format_list(const struct conf_row *row, const void *field,

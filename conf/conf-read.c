@@ -15,7 +15,7 @@
 #include "base/mem.h"
 #include "conf/tokens.h"
 
-enum { FAULTS_MAX = 20 }; /* after so many, a file is given up */
+enum { FAULTS_MAX = 20 }; /* after so many, the rest is not read */
 
 static const char blanks[] = " \t\r\f\v";
 
@@ -23,7 +23,7 @@ static const char blanks[] = " \t\r\f\v";
 
 int
 conf_line_split(struct conf_line *line, const char *text,
-    const struct conf_place *at)
+    const struct conf_location *at)
 {
 	size_t len;
 
@@ -57,11 +57,11 @@ conf_line_clear(struct conf_line *line)
 
 /*
  * Reads the word at *s into out (room for all of it). A part in quotes may
- * hold blanks; a backslash takes the meaning from a quote, a backslash, and
- * outside of quotes from a blank.
+ * hold blanks. A backslash in front of a quote or a backslash, or outside of
+ * quotes in front of a blank, makes it an ordinary character.
  */
 static int
-read_word(const char **s, char *out, const struct conf_place *at)
+read_word(const char **s, char *out, const struct conf_location *at)
 {
 	const char *p = *s;
 	char quote = '\0';
@@ -89,7 +89,7 @@ read_word(const char **s, char *out, const struct conf_place *at)
 
 int
 conf_words(const char *rest, struct strlist *words,
-    const struct conf_place *at)
+    const struct conf_location *at)
 {
 	char *word = xmalloc(strlen(rest) + 1);
 	int r = 0;
@@ -152,10 +152,10 @@ read_whole(const char *path, bool own_only, struct buf *out)
 	return r < 0 ? r : 0;
 }
 
-/* The line at p of at most len bytes. */
+/* Calls fn for the line of len bytes at p. */
 static int
 one_line(const char *p, size_t len, conf_line_fn fn, void *arg,
-    const struct conf_place *at)
+    const struct conf_location *at)
 {
 	struct conf_line line;
 	char *text;
@@ -178,7 +178,7 @@ static int
 each_line(const char *path, const struct buf *content, conf_line_fn fn,
     void *arg)
 {
-	struct conf_place at = { .file = path };
+	struct conf_location at = { .file = path };
 	const char *p = (const char *)buf_data(content);
 	const char *end = p + buf_len(content), *newline;
 	unsigned faults = 0;
@@ -219,7 +219,7 @@ conf_read(const char *path, bool own_only, conf_line_fn fn, void *arg)
 
 static int
 add_matches(const char *pattern, struct strlist *paths,
-    const struct conf_place *at)
+    const struct conf_location *at)
 {
 	glob_t found;
 	int r = 0, g;
@@ -238,7 +238,7 @@ add_matches(const char *pattern, struct strlist *paths,
 
 int
 conf_include_paths(const struct strlist *words, const char *dir,
-    struct strlist *paths, const struct conf_place *at)
+    struct strlist *paths, const struct conf_location *at)
 {
 	char *home, *full;
 	int r = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* The kinds of values that rows of both sides have. */
+/* The kinds of values that both the client and the server have. */
 #include "conf/conf-internal.h"
 
 #include <arpa/inet.h>
@@ -23,10 +23,10 @@ is_none(const struct conf_row *row, const struct strlist *words)
 	    str_equal_nocase(words->v[0], "none");
 }
 
-/* "none" among other words means nothing that one could do. */
+/* Refuses "none" among other words: not both can be done. */
 static int
 check_alone(const struct conf_row *row, const struct strlist *words,
-    const struct conf_place *at)
+    const struct conf_location *at)
 {
 	if ((row->flags & CONF_ALONE) == 0 || words->n <= 1)
 		return 0;
@@ -39,7 +39,7 @@ check_alone(const struct conf_row *row, const struct strlist *words,
 
 static int
 run_check(const struct conf_row *row, const char *word,
-    const struct conf_place *at)
+    const struct conf_location *at)
 {
 	const char *fault;
 
@@ -83,7 +83,7 @@ enum_value(const struct conf_enum *e, const char *name, int *value)
 
 static int
 parse_choice(const struct conf_row *row, void *field,
-    const struct strlist *words, const struct conf_place *at)
+    const struct strlist *words, const struct conf_location *at)
 {
 	if (!enum_value(row->values, words->v[0], field))
 		return conf_error(at, "%s: bad value \"%s\"", row->name,
@@ -110,7 +110,7 @@ static const struct conf_enum flag_values[] = {
 
 static int
 parse_flag(const struct conf_row *row, void *field,
-    const struct strlist *words, const struct conf_place *at)
+    const struct strlist *words, const struct conf_location *at)
 {
 	if (!enum_value(flag_values, words->v[0], field))
 		return conf_error(at, "%s: \"%s\" is neither yes nor no",
@@ -128,7 +128,7 @@ format_flag(const struct conf_row *row, const void *field,
 
 static int
 parse_int(const struct conf_row *row, void *field,
-    const struct strlist *words, const struct conf_place *at)
+    const struct strlist *words, const struct conf_location *at)
 {
 	int64_t v;
 
@@ -167,7 +167,7 @@ conf_port_number(const char *word)
 
 static int
 parse_port(const struct conf_row *row, void *field,
-    const struct strlist *words, const struct conf_place *at)
+    const struct strlist *words, const struct conf_location *at)
 {
 	int port = conf_port_number(words->v[0]);
 
@@ -179,7 +179,7 @@ parse_port(const struct conf_row *row, void *field,
 
 static int
 parse_octal(const struct conf_row *row, void *field,
-    const struct strlist *words, const struct conf_place *at)
+    const struct strlist *words, const struct conf_location *at)
 {
 	const char *s = words->v[0];
 
@@ -193,7 +193,7 @@ parse_octal(const struct conf_row *row, void *field,
 
 static int
 parse_time(const struct conf_row *row, void *field,
-    const struct strlist *words, const struct conf_place *at)
+    const struct strlist *words, const struct conf_location *at)
 {
 	int64_t v;
 
@@ -208,7 +208,7 @@ parse_time(const struct conf_row *row, void *field,
 
 static int
 parse_log_level(const struct conf_row *row, void *field,
-    const struct strlist *words, const struct conf_place *at)
+    const struct strlist *words, const struct conf_location *at)
 {
 	int level;
 
@@ -230,7 +230,7 @@ format_log_level(const struct conf_row *row, const void *field,
 
 static int
 parse_facility(const struct conf_row *row, void *field,
-    const struct strlist *words, const struct conf_place *at)
+    const struct strlist *words, const struct conf_location *at)
 {
 	int facility;
 
@@ -282,7 +282,7 @@ conf_clear_string(void *field)
 
 static int
 parse_string(const struct conf_row *row, void *field,
-    const struct strlist *words, const struct conf_place *at)
+    const struct strlist *words, const struct conf_location *at)
 {
 	int r;
 
@@ -311,7 +311,7 @@ format_string(const struct conf_row *row, const void *field,
 
 static int
 parse_flag_text(const struct conf_row *row, void *field,
-    const struct strlist *words, const struct conf_place *at)
+    const struct strlist *words, const struct conf_location *at)
 {
 	const char *s = words->v[0];
 
@@ -337,7 +337,7 @@ format_flag_text(const struct conf_row *row, const void *field,
 
 static int
 parse_algs(const struct conf_row *row, void *field,
-    const struct strlist *words, const struct conf_place *at)
+    const struct strlist *words, const struct conf_location *at)
 {
 	struct algs_result res;
 	int r;
@@ -389,7 +389,7 @@ conf_format_list(const struct conf_row *row, const void *field,
 	return strlist_copy(words, field);
 }
 
-/* Takes the next list, or (r < 0) drops it. */
+/* Replaces *list by *next, or (r < 0) frees *next. */
 static int
 settle_list(struct strlist *list, struct strlist *next, int r)
 {
@@ -401,7 +401,7 @@ settle_list(struct strlist *list, struct strlist *next, int r)
 
 static int
 parse_list(const struct conf_row *row, void *field,
-    const struct strlist *words, const struct conf_place *at)
+    const struct strlist *words, const struct conf_location *at)
 {
 	struct strlist *list = field, next = { 0 };
 	bool none = is_none(row, words);
@@ -423,7 +423,7 @@ parse_list(const struct conf_row *row, void *field,
 	return settle_list(list, &next, r);
 }
 
-/* Is there a NAME= like that of word, which is known to hold a '='? */
+/* Has the list a value for the same NAME as word? word holds a '='. */
 static bool
 has_name(const struct strlist *l, const char *word)
 {
@@ -435,10 +435,10 @@ has_name(const struct strlist *l, const char *word)
 	return false;
 }
 
-/* The first directive wins as a whole; in it, the first value of a name. */
+/* Only the first directive counts; in it, the first value of each name. */
 static int
 parse_env(const struct conf_row *row, void *field,
-    const struct strlist *words, const struct conf_place *at)
+    const struct strlist *words, const struct conf_location *at)
 {
 	struct strlist *list = field, next = { 0 };
 	const char *eq;
@@ -464,7 +464,7 @@ parse_env(const struct conf_row *row, void *field,
 
 static int
 parse_rekey(const struct conf_row *row, void *field,
-    const struct strlist *words, const struct conf_place *at)
+    const struct strlist *words, const struct conf_location *at)
 {
 	struct conf_rekey v = { 0 };
 	int64_t seconds = 0;
@@ -541,7 +541,7 @@ static const struct conf_enum dscp_values[] = {
 	{ "va", 44 << 2 },
 	{ "ef", 46 << 2 },
 	{ "le", 1 << 2 },
-	/* RFC 1349, which is obsolete: they leave the system's value. */
+	/* Names of RFC 1349, which is obsolete: the system's value stays. */
 	{ "lowdelay", -1 },
 	{ "throughput", -1 },
 	{ "reliability", -1 },
@@ -563,7 +563,7 @@ parse_dscp_word(const char *word, int *out)
 
 static int
 parse_dscp(const struct conf_row *row, void *field,
-    const struct strlist *words, const struct conf_place *at)
+    const struct strlist *words, const struct conf_location *at)
 {
 	struct conf_qos v;
 

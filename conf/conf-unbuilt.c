@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Rows without a field: keywords of what is not built, or is gone.
+ * Keywords without a field: what they set is not built, or has been removed
+ * from all implementations.
  *
- * The rule for all of them: what would act for the user, or decides who is
- * let in, is refused as long as it does not act. A value is accepted if it
- * says what is the case anyway, or if passing it over can neither make
- * anything less safe nor lose what the user asked for: parameters of what is
- * off, and permissions that are then never granted.
+ * The rule for all of them: a keyword that would do something for the user, or
+ * that decides who may log in, is refused, because it would have no effect. A
+ * value is accepted if it describes what happens anyway, or if ignoring it
+ * neither makes anything less safe nor withholds what the user asked for: a
+ * parameter of a function that is off, or a permission that nobody is granted
+ * then.
  */
 #include "conf/conf-internal.h"
 
@@ -16,11 +18,11 @@
 #include "base/log.h"
 #include "base/mem.h"
 
-/* --- only the values that say what is the case --- */
+/* --- only values that describe what happens anyway --- */
 
 static int
 parse_fixed(const struct conf_row *row, void *field,
-    const struct strlist *words, const struct conf_place *at)
+    const struct strlist *words, const struct conf_location *at)
 {
 	(void)field;
 	if (csv_has_nocase(row->def, words->v[0]))
@@ -29,7 +31,7 @@ parse_fixed(const struct conf_row *row, void *field,
 	    "version", row->name, words->v[0]);
 }
 
-/* The first of the values that need no notice. */
+/* Shows the first of the values that need no notice. */
 static int
 format_fixed(const struct conf_row *row, const void *field,
     struct strlist *words)
@@ -40,11 +42,11 @@ format_fixed(const struct conf_row *row, const void *field,
 	return strlist_add_len(words, row->def, strcspn(row->def, ","));
 }
 
-/* --- none at all --- */
+/* --- no value --- */
 
 static int
 parse_refused(const struct conf_row *row, void *field,
-    const struct strlist *words, const struct conf_place *at)
+    const struct strlist *words, const struct conf_location *at)
 {
 	(void)field;
 	(void)words;
@@ -54,17 +56,17 @@ parse_refused(const struct conf_row *row, void *field,
 
 static int
 parse_structure(const struct conf_row *row, void *field,
-    const struct strlist *words, const struct conf_place *at)
+    const struct strlist *words, const struct conf_location *at)
 {
 	(void)field;
 	(void)words;
 	return conf_error(at, "%s cannot stand here", row->name);
 }
 
-/* --- all of them, some with a notice --- */
+/* --- every value, with a notice for some --- */
 
 static void
-give_notice(const struct conf_row *row, const struct conf_place *at)
+give_notice(const struct conf_row *row, const struct conf_location *at)
 {
 	const struct conf_notice *n = row->notice;
 	char *lower;
@@ -79,7 +81,7 @@ give_notice(const struct conf_row *row, const struct conf_place *at)
 
 static int
 check_words(const struct conf_row *row, const struct strlist *words,
-    const struct conf_place *at)
+    const struct conf_location *at)
 {
 	union conf_scratch scratch;
 	int r;
@@ -95,7 +97,7 @@ check_words(const struct conf_row *row, const struct strlist *words,
 
 static int
 parse_unbuilt(const struct conf_row *row, void *field,
-    const struct strlist *words, const struct conf_place *at)
+    const struct strlist *words, const struct conf_location *at)
 {
 	int r;
 
@@ -110,7 +112,7 @@ parse_unbuilt(const struct conf_row *row, void *field,
 
 static int
 parse_deprecated(const struct conf_row *row, void *field,
-    const struct strlist *words, const struct conf_place *at)
+    const struct strlist *words, const struct conf_location *at)
 {
 	(void)field;
 	(void)words;

@@ -35,25 +35,25 @@ conf_lower(const char *keyword)
 	return lower;
 }
 
-/* What programs expect for a line that has no file. */
+/* Programs that read our messages expect this name for the command line. */
 static const char *
-place_name(const struct conf_place *at)
+location_name(const struct conf_location *at)
 {
 	return at->file != NULL ? at->file : "command-line";
 }
 
 static void
-tell(int level, const struct conf_place *at, const char *fmt, va_list ap)
+tell(int level, const struct conf_location *at, const char *fmt, va_list ap)
 {
 	char text[1024];
 
 	vsnprintf(text, sizeof text, fmt, ap);
-	log_msg((enum log_level)level, "%s line %u: %s", place_name(at),
+	log_msg((enum log_level)level, "%s line %u: %s", location_name(at),
 	    at->line, text);
 }
 
 int
-conf_error(const struct conf_place *at, const char *fmt, ...)
+conf_error(const struct conf_location *at, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -64,7 +64,7 @@ conf_error(const struct conf_place *at, const char *fmt, ...)
 }
 
 int
-conf_unsupported(const struct conf_place *at, const char *fmt, ...)
+conf_unsupported(const struct conf_location *at, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -77,7 +77,7 @@ conf_unsupported(const struct conf_place *at, const char *fmt, ...)
 }
 
 void
-conf_tell(int level, const struct conf_place *at, const char *fmt, ...)
+conf_tell(int level, const struct conf_location *at, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -88,13 +88,13 @@ conf_tell(int level, const struct conf_place *at, const char *fmt, ...)
 
 int
 conf_unsupported_keyword(const struct conf_row *row, const char *why,
-    const struct conf_place *at)
+    const struct conf_location *at)
 {
 	char *name = conf_lower(row->name);
 
 	if (!at->quiet)
 		log_error("%s: line %u: Bad configuration option: %s (%s)",
-		    place_name(at), at->line, name, why);
+		    location_name(at), at->line, name, why);
 	free(name);
 	return ERR_UNSUPPORTED;
 }
@@ -129,8 +129,8 @@ conf_find(const struct conf_table *t, const char *keyword)
 }
 
 const struct conf_row *
-conf_find_told(const struct conf_table *t, const char *keyword,
-    const struct conf_place *at)
+conf_find_or_log(const struct conf_table *t, const char *keyword,
+    const struct conf_location *at)
 {
 	const struct conf_row *row = conf_find(t, keyword);
 	char *lower;
@@ -138,8 +138,8 @@ conf_find_told(const struct conf_table *t, const char *keyword,
 	if (row != NULL)
 		return row;
 	lower = conf_lower(keyword);
-	log_error("%s: line %u: Bad configuration option: %s", place_name(at),
-	    at->line, t->lower ? lower : keyword);
+	log_error("%s: line %u: Bad configuration option: %s",
+	    location_name(at), at->line, t->lower ? lower : keyword);
 	free(lower);
 	return NULL;
 }
@@ -151,7 +151,7 @@ conf_index(const struct conf_table *t, const struct conf_row *row)
 	return (size_t)(row - t->rows);
 }
 
-/* --- life --- */
+/* --- creation and end --- */
 
 void
 conf_init(void *fields, size_t size)
@@ -177,7 +177,7 @@ conf_clear(const struct conf_table *t, void *fields)
 
 static int
 get_words(const struct conf_row *row, const char *rest, struct strlist *words,
-    const struct conf_place *at)
+    const struct conf_location *at)
 {
 	int r;
 
@@ -199,17 +199,17 @@ get_words(const struct conf_row *row, const char *rest, struct strlist *words,
 
 static int
 parse(const struct conf_row *row, void *field, const struct strlist *words,
-    const struct conf_place *at)
+    const struct conf_location *at)
 {
 	if (row->type->one && words->n != 1)
 		return conf_error(at, "%s: takes one argument", row->name);
 	return row->type->parse(row, field, words, at);
 }
 
-/* Parses words into a field (NULL: nowhere, only for the check). */
+/* Parses words into a field; NULL: only checks them. */
 static int
 parse_words(const struct conf_row *row, void *field,
-    const struct strlist *words, const struct conf_place *at)
+    const struct strlist *words, const struct conf_location *at)
 {
 	union conf_scratch scratch;
 	int r;
@@ -223,14 +223,14 @@ parse_words(const struct conf_row *row, void *field,
 	return r;
 }
 
-/* fields NULL: only the check. */
+/* Sets the row's field, unless it has its value; fields NULL: only checks. */
 static int
 apply_words(const struct conf_table *t, void *fields,
     const struct conf_row *row, const struct strlist *words,
-    const struct conf_place *at)
+    const struct conf_location *at)
 {
 	struct conf_marks *marks = fields;
-	struct conf_place where = *at;
+	struct conf_location where = *at;
 	size_t index;
 	int r;
 
@@ -251,7 +251,8 @@ apply_words(const struct conf_table *t, void *fields,
 
 int
 conf_apply(const struct conf_table *t, void *fields,
-    const struct conf_row *row, const char *rest, const struct conf_place *at)
+    const struct conf_row *row, const char *rest,
+    const struct conf_location *at)
 {
 	struct strlist words = { 0 };
 	int r;
@@ -267,7 +268,8 @@ conf_apply(const struct conf_table *t, void *fields,
 
 int
 conf_apply_word(const struct conf_table *t, void *fields,
-    const struct conf_row *row, const char *word, const struct conf_place *at)
+    const struct conf_row *row, const char *word,
+    const struct conf_location *at)
 {
 	struct strlist words = { 0 };
 	int r;
@@ -281,7 +283,7 @@ conf_apply_word(const struct conf_table *t, void *fields,
 
 int
 conf_try(const struct conf_row *row, const char *rest,
-    const struct conf_place *at)
+    const struct conf_location *at)
 {
 	return conf_apply(NULL, NULL, row, rest, at);
 }
@@ -291,7 +293,7 @@ conf_try(const struct conf_row *row, const char *rest,
 static int
 set_default(const struct conf_row *row, void *fields)
 {
-	const struct conf_place at = { .file = "default", .line = 0 };
+	const struct conf_location at = { .file = "default", .line = 0 };
 	struct strlist words = { 0 };
 	int r;
 
@@ -324,7 +326,7 @@ conf_set_defaults(const struct conf_table *t, void *fields)
 static int
 copy_field(const struct conf_row *row, void *to, const void *from)
 {
-	const struct conf_place at = { .file = "copy", .line = 0 };
+	const struct conf_location at = { .file = "copy", .line = 0 };
 	struct strlist words = { 0 };
 	int r;
 
@@ -370,7 +372,7 @@ put_lower(struct buf *out, const char *name)
 	free(lower);
 }
 
-/* A word that a file can hold as it is, or in quotes. */
+/* Writes a word so that a file can hold it: if need be, in quotes. */
 static void
 put_word(struct buf *out, const char *word, bool raw)
 {
@@ -436,8 +438,8 @@ conf_dump(const struct conf_table *t, const void *fields, struct buf *out)
 	return 0;
 }
 
-/* --- transfer: string name, bool set, u32 count, count strings; a row
- * after the other, an empty name at the end --- */
+/* --- to another process: for each row string name, bool set, u32 count, count
+ * strings; an empty name at the end --- */
 
 static int
 export_row(const struct conf_row *row, bool set, const void *fields,
@@ -499,7 +501,7 @@ static int
 import_row(const struct conf_row *row, void *fields, struct rd *in,
     bool *set)
 {
-	const struct conf_place at = { .file = "transfer", .line = 0 };
+	const struct conf_location at = { .file = "transfer", .line = 0 };
 	struct strlist words = { 0 };
 	int r;
 

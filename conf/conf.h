@@ -57,16 +57,16 @@ struct conf_enum {
 /* FingerprintHash: values are of enum digest_alg. */
 extern const struct conf_enum conf_fingerprint_hashes[];
 
-/* Where a line came from, for messages. */
-struct conf_place {
+/* Where a line is, for messages about it. */
+struct conf_location {
 	const char *file; /* NULL: the command line */
 	unsigned line;
-	bool quiet; /* what is not supported is not worth a message */
+	bool quiet; /* no messages about what is not supported */
 	bool again; /* the keyword was given before: no second notice */
 };
 
-/* What is told of a keyword that is accepted and has no field. The line is
- * BEFORE keyword AFTER. */
+/* The message for a keyword that is accepted but has no field: BEFORE, the
+ * keyword, AFTER. */
 struct conf_notice {
 	int level; /* enum log_level */
 	const char *before, *after;
@@ -82,7 +82,7 @@ struct conf_type {
 	 * the parts that have no value yet if it has CONF_PARTS. On
 	 * error logs with conf_error() and leaves the field as it was. */
 	int (*parse)(const struct conf_row *row, void *field,
-	    const struct strlist *words, const struct conf_place *at);
+	    const struct strlist *words, const struct conf_location *at);
 	/* No words = unset, or "none". */
 	int (*format)(const struct conf_row *row, const void *field,
 	    struct strlist *words);
@@ -119,7 +119,7 @@ struct conf_row {
 	const char *(*check)(const char *word);
 	/* Of conf_unbuilt: what the words must be; NULL: anything. */
 	const struct conf_type *as;
-	/* Of rows without a field: told when they are given; may be NULL. */
+	/* Of rows without a field: logged when they are given; may be NULL. */
 	const struct conf_notice *notice;
 };
 
@@ -156,7 +156,7 @@ extern const struct conf_type conf_refused;
  * has no effect. The words are checked by row->as. The values in row->def
  * (comma list, first = shown, may be NULL) need no notice. */
 extern const struct conf_type conf_unbuilt;
-/* No field: gone everywhere. Any words. */
+/* No field: no implementation has it any more. Any words. */
 extern const struct conf_type conf_deprecated;
 /* No field: Host, Match, Include: handled by the reader. */
 extern const struct conf_type conf_structure;
@@ -170,15 +170,15 @@ const char *conf_check_env_pattern(const char *word);
 const char *conf_check_congestion(const char *word);
 
 /* Log "FILE line N: text"; return ERR_SYNTAX and ERR_UNSUPPORTED. */
-int conf_error(const struct conf_place *at, const char *fmt, ...)
+int conf_error(const struct conf_location *at, const char *fmt, ...)
     printf_like(2, 3);
-int conf_unsupported(const struct conf_place *at, const char *fmt, ...)
+int conf_unsupported(const struct conf_location *at, const char *fmt, ...)
     printf_like(2, 3);
 /* The same lines at any level. */
-void conf_tell(int level, const struct conf_place *at, const char *fmt, ...)
+void conf_tell(int level, const struct conf_location *at, const char *fmt, ...)
     printf_like(3, 4);
 
-/* Life of a struct of fields; init zeroes size bytes. */
+/* Creation and end of a struct of fields; init zeroes size bytes. */
 void conf_init(void *fields, size_t size);
 void conf_clear(const struct conf_table *t, void *fields);
 /* Gives the rows without a value their default. */
@@ -188,12 +188,12 @@ int conf_set_defaults(const struct conf_table *t, void *fields) must_check;
 int conf_merge(const struct conf_table *t, void *to, const void *from,
     bool marked_only) must_check;
 
-/* Name or alias without case; NULL. */
+/* The row with this name or alias, ignoring case; NULL if there is none. */
 const struct conf_row *conf_find(const struct conf_table *t,
     const char *keyword);
-/* The same, and told if there is none. */
-const struct conf_row *conf_find_told(const struct conf_table *t,
-    const char *keyword, const struct conf_place *at);
+/* The same, and logs an error if there is none. */
+const struct conf_row *conf_find_or_log(const struct conf_table *t,
+    const char *keyword, const struct conf_location *at);
 size_t conf_index(const struct conf_table *t, const struct conf_row *row);
 /* A keyword that may stand in a configuration (not refused, deprecated). */
 bool conf_row_accepted(const struct conf_row *row);
@@ -206,46 +206,46 @@ struct conf_line {
 	char *rest; /* all behind keyword and separator, trimmed */
 };
 int conf_line_split(struct conf_line *line, const char *text,
-    const struct conf_place *at) must_check;
+    const struct conf_location *at) must_check;
 void conf_line_clear(struct conf_line *line);
 /* Words with quotes and comments taken away. */
 int conf_words(const char *rest, struct strlist *words,
-    const struct conf_place *at) must_check;
+    const struct conf_location *at) must_check;
 
 /* Parses into the field unless it has a value already (then the line is
  * only checked). ERR_UNSUPPORTED: refused keyword or value. */
 int conf_apply(const struct conf_table *t, void *fields,
     const struct conf_row *row, const char *rest,
-    const struct conf_place *at) must_check;
-/* The same with one word that is taken as it stands. */
+    const struct conf_location *at) must_check;
+/* The same with one word, which is used as it is, without unquoting. */
 int conf_apply_word(const struct conf_table *t, void *fields,
     const struct conf_row *row, const char *word,
-    const struct conf_place *at) must_check;
+    const struct conf_location *at) must_check;
 /* Only the check. */
 int conf_try(const struct conf_row *row, const char *rest,
-    const struct conf_place *at) must_check;
+    const struct conf_location *at) must_check;
 
 /* Calls fn for each line of a file that has a keyword. Not there =
  * ERR_NOT_FOUND, silently; other faults are logged. own_only: refused if
  * others than the user (or root) could have written it. */
 typedef int (*conf_line_fn)(void *arg, const struct conf_line *line,
-    const struct conf_place *at);
+    const struct conf_location *at);
 int conf_read(const char *path, bool own_only, conf_line_fn fn,
     void *arg) must_check;
 /* Files that Include's words name: globs, relative to dir (or ~). Sorted. */
 int conf_include_paths(const struct strlist *words, const char *dir,
-    struct strlist *paths, const struct conf_place *at) must_check;
+    struct strlist *paths, const struct conf_location *at) must_check;
 
 /* Appends "name value" lines in lower case. */
 int conf_dump(const struct conf_table *t, const void *fields,
     struct buf *out) must_check;
-/* To another process of ours: all rows, or those that were given a value.
- * Import wants an initialised struct. */
+/* To and from another process of ours: all rows, or (marked_only) those that
+ * were given a value. Import needs an initialised struct. */
 int conf_export(const struct conf_table *t, const void *fields,
     bool marked_only, struct buf *out) must_check;
 int conf_import(const struct conf_table *t, void *fields,
     struct rd *in) must_check;
-/* A counted row of words. */
+/* Reads a count and so many words. */
 int conf_import_words(struct rd *in, struct strlist *words) must_check;
 
 #endif

@@ -52,7 +52,7 @@ server_split_listen(const char *text, struct server_listen *out)
  * processes are handed numbers. */
 static int
 parse_ports(const struct conf_row *row, void *field,
-    const struct strlist *words, const struct conf_place *at)
+    const struct strlist *words, const struct conf_location *at)
 {
 	struct strlist numbers = { 0 };
 	char text[8];
@@ -71,7 +71,7 @@ parse_ports(const struct conf_row *row, void *field,
 	return r;
 }
 
-/* An address with its port, or (no port) as it was written. */
+/* Adds an address with its port; without a port, as it was written. */
 static int
 add_listen(struct strlist *out, const char *word,
     const struct server_listen *listen)
@@ -87,10 +87,10 @@ add_listen(struct strlist *out, const char *word,
 	return strlist_add(out, text);
 }
 
-/* ListenAddress: the same for its port. */
+/* ListenAddress: the name of its port's service is looked up here as well. */
 static int
 parse_listen(const struct conf_row *row, void *field,
-    const struct strlist *words, const struct conf_place *at)
+    const struct strlist *words, const struct conf_location *at)
 {
 	struct strlist numeric = { 0 };
 	struct server_listen listen;
@@ -107,7 +107,8 @@ parse_listen(const struct conf_row *row, void *field,
 	return r;
 }
 
-/* Up to n numbers of [min[i], max[i]] between colons; the count, or 0. */
+/* Reads up to n numbers with colons between them, number i of which is in
+ * [min[i], max[i]]. Returns their count; 0: not of this form. */
 static size_t
 parse_colons(const char *text, const int64_t *min, const int64_t *max,
     int *out, size_t n)
@@ -134,7 +135,7 @@ parse_colons(const char *text, const int64_t *min, const int64_t *max,
 /* "full", or "begin:rate:full". */
 static int
 parse_startups(const struct conf_row *row, void *field,
-    const struct strlist *words, const struct conf_place *at)
+    const struct strlist *words, const struct conf_location *at)
 {
 	static const int64_t min[] = { 1, 1, 1 };
 	static const int64_t max[] = { INT_MAX, 100, INT_MAX };
@@ -178,7 +179,7 @@ format_startups(const struct conf_row *row, const void *field,
 /* "ipv4", or "ipv4:ipv6". */
 static int
 parse_net_bits(const struct conf_row *row, void *field,
-    const struct strlist *words, const struct conf_place *at)
+    const struct strlist *words, const struct conf_location *at)
 {
 	static const int64_t min[] = { 0, 0 }, max[] = { 32, 128 };
 	int v[2] = { 32, 128 };
@@ -203,7 +204,7 @@ format_net_bits(const struct conf_row *row, const void *field,
 	return add_text(words, text);
 }
 
-/* One comma list of AuthenticationMethods. */
+/* Does this comma list of AuthenticationMethods name methods that we know? */
 static bool
 methods_valid(const char *list)
 {
@@ -219,10 +220,10 @@ methods_valid(const char *list)
 	return true;
 }
 
-/* "any" alone, or comma lists of which one is to be completed. */
+/* "any" alone, or comma lists: a login completes all methods of one list. */
 static int
 parse_methods(const struct conf_row *row, void *field,
-    const struct strlist *words, const struct conf_place *at)
+    const struct strlist *words, const struct conf_location *at)
 {
 	if (words->n == 1 && str_equal_nocase(words->v[0], "any")) {
 		conf_clear_list(field);
@@ -265,7 +266,7 @@ server_has_subsystem(const struct strlist *l, const char *name, size_t len)
 
 static int
 parse_subsystem(const struct conf_row *row, void *field,
-    const struct strlist *words, const struct conf_place *at)
+    const struct strlist *words, const struct conf_location *at)
 {
 	struct strlist *l = field;
 	size_t len;

@@ -41,7 +41,7 @@ static const struct conf_enum compression_values[] = {
 static const struct conf_enum no_limit[] = { { "none", INT_MAX },
 	{ NULL, 0 } };
 
-/* The host part of user@host may be a network. */
+/* Checks user@host, whose host may be a network. */
 static const char *
 check_user_pattern(const char *word)
 {
@@ -100,7 +100,7 @@ static const struct conf_enum rhosts_values[] = {
 	{ NULL, 0 },
 };
 
-/* A port to be permitted: a number, a service or "*". */
+/* A port in a permit: a number, a service or "*". */
 static bool
 is_port_or_any(const char *s)
 {
@@ -129,10 +129,10 @@ check_listen_permit(const char *word)
 	return check_open_permit(word);
 }
 
-/* "any" or "none" alone, or permits. */
+/* Either "any" or "none" alone, or permits. */
 static int
 parse_permits(const struct conf_row *row, void *field,
-    const struct strlist *words, const struct conf_place *at)
+    const struct strlist *words, const struct conf_location *at)
 {
 	if (words->n == 1 && (str_equal_nocase(words->v[0], "any") ||
 		str_equal_nocase(words->v[0], "none")))
@@ -143,7 +143,7 @@ parse_permits(const struct conf_row *row, void *field,
 static const struct conf_type conf_permits = { parse_permits, NULL,
 	conf_clear_list, NULL, false };
 
-/* As programs know these lines from OpenSSH. */
+/* The texts are those of OpenSSH, because programs look for them. */
 static const struct conf_notice unsupported = { LOG_LVL_INFO,
 	"Unsupported option ", "", false };
 static const struct conf_notice deprecated = { LOG_LVL_INFO,
@@ -298,7 +298,7 @@ static const struct conf_row rows[] = {
 	{ "CipherForm", NULL, CHOICE(data.cipher_form, conf_forms, "auto") },
 	{ "DisableMTAES", NULL, FLAG(data.disable_mtaes, "no") },
 
-	/* Not built: only the values that say what is the case. */
+	/* Not built: only values that describe what happens anyway. */
 	{ "AuthorizedKeysCommand", NULL, ONLY("none") },
 	{ "AuthorizedKeysCommandUser", NULL, ONLY("none") },
 	{ "AuthorizedPrincipalsCommand", NULL, ONLY("none") },
@@ -330,7 +330,7 @@ static const struct conf_row rows[] = {
 	    .values = tunnel_values },
 	{ "X11Forwarding", NULL, UNBUILT_FLAG(&denied) },
 
-	/* And parameters of what is off. */
+	/* Parameters of functions that are not built. */
 	{ "CASignatureAlgorithms", NULL, UNBUILT(algs, NULL, NULL),
 	    .param = ALGS_HOST_KEY },
 	{ "GatewayPorts", NULL, UNBUILT(choice, "no,false", NULL),
@@ -355,7 +355,7 @@ static const struct conf_row rows[] = {
 	{ "IgnoreUserKnownHosts", NULL, UNBUILT(flag, NULL, NULL), GLOBAL },
 	{ "KerberosAuthentication", NULL, UNBUILT_FLAG(&unsupported) },
 	{ "KerberosGetAFSToken", NULL, UNBUILT_FLAG(&unsupported), GLOBAL },
-	/* "no" would turn away passwords that are let in here. */
+	/* "no" would refuse passwords that we accept. */
 	{ "KerberosOrLocalPasswd", NULL, ONLY("yes,true"), GLOBAL },
 	{ "KerberosTicketCleanup", NULL, UNBUILT(flag, NULL, &unsupported),
 	    GLOBAL },
@@ -370,7 +370,7 @@ static const struct conf_row rows[] = {
 	{ "X11UseLocalhost", NULL, UNBUILT(flag, NULL, NULL) },
 	{ "XAuthLocation", NULL, UNBUILT(string, NULL, NULL), GLOBAL },
 
-	/* Gone everywhere. */
+	/* No implementation has these any more. */
 	{ "Protocol", NULL, IGNORED },
 	{ "AFSTokenPassing", NULL, GONE(&deprecated) },
 	{ "AuthorizedKeysFile2", NULL, GONE(&deprecated) },
@@ -396,7 +396,7 @@ _Static_assert(ARRAY_LEN(rows) <= CONF_ROWS_MAX, "marks are too few");
 const struct conf_table server_conf_table = { rows, ARRAY_LEN(rows), false,
 	false };
 
-/* --- life --- */
+/* --- creation and end --- */
 
 void
 server_conf_init(struct server_conf *c)
@@ -441,7 +441,7 @@ server_conf_add_block(struct server_conf *c, const struct strlist *criteria,
 int
 server_conf_set_option(struct server_conf *c, const char *option)
 {
-	const struct conf_place at = { .file = NULL };
+	const struct conf_location at = { .file = NULL };
 	const struct conf_row *row;
 	struct conf_line line;
 	int r;
@@ -450,7 +450,7 @@ server_conf_set_option(struct server_conf *c, const char *option)
 		return r;
 	if (line.keyword == NULL)
 		return conf_error(&at, "empty option");
-	row = conf_find_told(&server_conf_table, line.keyword, &at);
+	row = conf_find_or_log(&server_conf_table, line.keyword, &at);
 	r = row == NULL ? ERR_SYNTAX :
 			  conf_apply(&server_conf_table, c, row, line.rest,
 			      &at);
@@ -462,9 +462,9 @@ int
 server_conf_set(struct server_conf *c, const char *keyword,
     const char *value)
 {
-	const struct conf_place at = { .file = NULL };
+	const struct conf_location at = { .file = NULL };
 	const struct conf_row *row =
-	    conf_find_told(&server_conf_table, keyword, &at);
+	    conf_find_or_log(&server_conf_table, keyword, &at);
 
 	if (row == NULL)
 		return ERR_SYNTAX;
@@ -473,7 +473,7 @@ server_conf_set(struct server_conf *c, const char *keyword,
 	return conf_apply_word(&server_conf_table, c, row, value, &at);
 }
 
-/* --- the whole --- */
+/* --- the whole configuration --- */
 
 static void
 derive(struct server_conf *c)
@@ -486,7 +486,7 @@ derive(struct server_conf *c)
 	}
 }
 
-/* Are all methods of this comma list switched on? */
+/* Are all methods of this comma list enabled? */
 static bool
 methods_enabled(const struct server_conf *c, const char *list)
 {
@@ -502,7 +502,8 @@ methods_enabled(const struct server_conf *c, const char *list)
 	return true;
 }
 
-/* Nobody could ever log in if no list can be completed. */
+/* Refuses AuthenticationMethods of which no list can be completed: nobody
+ * could ever log in. */
 static int
 check_methods(const struct server_conf *c)
 {
@@ -530,7 +531,7 @@ server_conf_finish(struct server_conf *c)
 	return 0;
 }
 
-/* Those of the global part that no block has redefined. */
+/* Adds the subsystems of the global part that no block has redefined. */
 static int
 add_subsystems(struct server_conf *out, const struct server_conf *c)
 {
@@ -582,7 +583,7 @@ server_conf_has_match(const struct server_conf *c)
 	return c->load.block_count > 0;
 }
 
-/* Ports of an address that has none of its own. */
+/* How many ports to listen on at this address: its own, or those of Port. */
 static size_t
 port_count(const struct server_conf *c, const struct server_listen *listen)
 {
@@ -599,7 +600,7 @@ server_conf_listen(const struct server_conf *c, size_t index,
 	memset(out, 0, sizeof *out);
 	for (size_t i = 0; i < MAX(l->n, (size_t)1); i++) {
 		if (l->n > 0 && !server_split_listen(l->v[i], out))
-			continue; /* was checked when it was read */
+			continue; /* cannot happen: it was checked before */
 		n = port_count(c, out);
 		if (index < n) {
 			if (out->port[0] == '\0')
@@ -643,8 +644,8 @@ server_conf_dump(const struct server_conf *c, struct buf *out)
 	return conf_dump(&server_conf_table, c, out);
 }
 
-/* --- transfer: rows, u32 blocks; a block: u32 parent, u32 words, words,
- * rows --- */
+/* --- to another process: rows, u32 blocks; a block: u32 parent, u32 words,
+ * words, rows --- */
 
 int
 server_conf_export(const struct server_conf *c, struct buf *out)

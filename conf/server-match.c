@@ -18,7 +18,8 @@ enum { GROUPS_MAX = 65536 };
 
 /* --- criteria --- */
 
-/* Each gives 1, 0 or ERR_SYNTAX, the latter whatever spec holds. */
+/* Each returns 1 (it matches), 0, or an error. A value that is malformed gives
+ * ERR_SYNTAX even if spec says nothing about the subject. */
 
 static int
 match_all(const struct server_conf_spec *spec, const char *value)
@@ -42,7 +43,8 @@ match_invalid_user(const struct server_conf_spec *spec, const char *value)
 	return spec->user != NULL && spec->invalid_user;
 }
 
-/* A group that is negated spoils the match, whatever the others are. */
+/* If any group is negated in patterns, there is no match, even if others
+ * match. */
 static int
 match_group_ids(const gid_t *ids, int n, const char *patterns)
 {
@@ -73,8 +75,9 @@ match_group(const struct server_conf_spec *spec, const char *value)
 	ids = xcalloc((size_t)n, sizeof *ids);
 	while (getgrouplist(pw->pw_name, pw->pw_gid, ids, &n) == -1) {
 		free(ids);
-		/* Too many, or not to be had at all: a block that may hold
-		 * restrictions is not passed over. */
+		/* Too many groups, or they cannot be read: an error, since
+		 * without it the block, which may restrict the user, would
+		 * not apply. */
 		if (n > GROUPS_MAX || n <= room)
 			return ERR_SYSTEM;
 		room = n;
@@ -142,7 +145,7 @@ static const struct criterion {
 };
 
 static int
-fault(const struct conf_place *at, const char *what, const char *word)
+fault(const struct conf_location *at, const char *what, const char *word)
 {
 	if (at != NULL)
 		return conf_error(at, "Match: %s \"%s\"", what, word);
@@ -158,10 +161,10 @@ find_criterion(const char *name, size_t len)
 	return NULL;
 }
 
-/* The criterion at words[*i]; *i moves behind it. */
+/* Matches the criterion at words[*i], and moves *i behind it. */
 static int
 match_one(const struct strlist *words, size_t *i,
-    const struct server_conf_spec *spec, const struct conf_place *at)
+    const struct server_conf_spec *spec, const struct conf_location *at)
 {
 	const char *word = words->v[*i], *value = NULL;
 	size_t len = strcspn(word, "=");
@@ -185,7 +188,7 @@ match_one(const struct strlist *words, size_t *i,
 
 int
 server_conf_match(const struct strlist *criteria,
-    const struct server_conf_spec *spec, const struct conf_place *at)
+    const struct server_conf_spec *spec, const struct conf_location *at)
 {
 	int r, result = 1;
 
@@ -278,16 +281,16 @@ server_conf_spec_clear(struct server_conf_spec *s)
 struct reader {
 	struct server_conf *c;
 	unsigned depth;	 /* of Include */
-	size_t enclosing; /* block that this file stands in; 0 = none */
+	size_t enclosing; /* block that includes this file; 0 = none */
 	size_t block;	 /* block that lines go to; 0 = the global part */
 };
 
 static int keyword_line(void *arg, const struct conf_line *line,
-    const struct conf_place *at);
+    const struct conf_location *at);
 
 static int
 begin_block(struct reader *rd, const struct strlist *words, size_t parent,
-    const struct conf_place *at)
+    const struct conf_location *at)
 {
 	int r = server_conf_add_block(rd->c, words, parent);
 
@@ -299,7 +302,7 @@ begin_block(struct reader *rd, const struct strlist *words, size_t parent,
 
 static int
 match_line(struct reader *rd, const struct strlist *words,
-    const struct conf_place *at)
+    const struct conf_location *at)
 {
 	static const struct server_conf_spec nobody;
 	int r = server_conf_match(words, &nobody, at);
@@ -308,11 +311,12 @@ match_line(struct reader *rd, const struct strlist *words,
 }
 
 /*
- * Lines of this block that follow an Include with blocks in it come after
- * those: they get a block of their own, so that the first value wins.
+ * Begins a new block for the lines of a block that follow an Include with
+ * blocks in it. In the block they would count before those of the included
+ * blocks, which stand earlier in the text, and the first value shall win.
  */
 static int
-resume_block(struct reader *rd, const struct conf_place *at)
+resume_block(struct reader *rd, const struct conf_location *at)
 {
 	struct strlist words = { 0 };
 	int r;
@@ -326,7 +330,7 @@ resume_block(struct reader *rd, const struct conf_place *at)
 
 static int
 include_line(struct reader *rd, const struct strlist *words,
-    const struct conf_place *at)
+    const struct conf_location *at)
 {
 	struct reader inner = *rd;
 	struct strlist paths = { 0 };
@@ -357,7 +361,7 @@ include_line(struct reader *rd, const struct strlist *words,
 
 static int
 structure_line(struct reader *rd, const char *name, const char *rest,
-    const struct conf_place *at)
+    const struct conf_location *at)
 {
 	struct strlist words = { 0 };
 	int r;
@@ -370,7 +374,8 @@ structure_line(struct reader *rd, const char *name, const char *rest,
 	return r;
 }
 
-/* Is a block under nothing but "Match all"? The global part (0) is. */
+/* Does the block apply to all connections, because it and those around it are
+ * "Match all"? The global part (0) does. */
 static bool
 is_for_all(const struct server_conf *c, size_t block)
 {
@@ -387,21 +392,21 @@ is_for_all(const struct server_conf *c, size_t block)
 }
 
 /*
- * "Match all" is how a file ends a block: global keywords may stand there,
- * and the others count for the global part too (where the first one wins),
- * so that whoever asks without a connection (-T) sees them.
+ * Files use "Match all" to end a block. So global keywords are allowed in it,
+ * and its other keywords count for the global part as well, if they have no
+ * value there: -T, which asks without a connection, then shows them.
  */
 static int
 keyword_line(void *arg, const struct conf_line *line,
-    const struct conf_place *at)
+    const struct conf_location *at)
 {
 	struct reader *rd = arg;
-	struct conf_place again = *at;
+	struct conf_location again = *at;
 	const struct conf_row *row;
 	struct server_conf *to;
 	int r;
 
-	row = conf_find_told(&server_conf_table, line->keyword, at);
+	row = conf_find_or_log(&server_conf_table, line->keyword, at);
 	if (row == NULL)
 		return ERR_SYNTAX;
 	if (row->type == &conf_structure)
@@ -411,7 +416,7 @@ keyword_line(void *arg, const struct conf_line *line,
 		r = conf_apply(&server_conf_table, to, row, line->rest, at);
 		if (r < 0 || !is_for_all(rd->c, rd->block))
 			return r;
-		again.again = true; /* it was told for the block */
+		again.again = true; /* the block's line gave the notice */
 	} else if (!is_for_all(rd->c, rd->block)) {
 		return conf_error(at, "Directive '%s' is not allowed within a "
 		    "Match block", row->name);

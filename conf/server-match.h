@@ -19,9 +19,10 @@ struct server_block {
 int server_conf_add_block(struct server_conf *c,
     const struct strlist *criteria, size_t parent) must_check;
 
-/* 1 or 0. With a place, faults are logged there: ERR_SYNTAX. */
+/* 1 or 0. ERR_SYNTAX if a criterion is malformed; that is logged with the
+ * location, unless it is NULL. */
 int server_conf_match(const struct strlist *criteria,
     const struct server_conf_spec *spec,
-    const struct conf_place *at) must_check;
+    const struct conf_location *at) must_check;
 
 #endif

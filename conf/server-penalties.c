@@ -151,7 +151,7 @@ set_defaults(struct server_penalties *p)
 
 /* ---- the keyword -------------------------------------------------------- */
 
-/* "name:value"; a part that has its value is only checked. */
+/* Sets a part from "name:value". If it has its value already, only checks. */
 static bool
 parse_part(struct server_penalties *p, const char *word)
 {
@@ -184,7 +184,7 @@ is_no(const char *word)
 
 static int
 parse_penalties(const struct conf_row *row, void *field,
-    const struct strlist *words, const struct conf_place *at)
+    const struct strlist *words, const struct conf_location *at)
 {
 	struct server_penalties p = *(struct server_penalties *)field;
 	bool on = true;

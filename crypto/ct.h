@@ -10,8 +10,9 @@
 
 #include <stdint.h>
 
-/* v, of which the compiler knows nothing any more. Without this it may see
- * through a mask and make a branch, or a choice of addresses, of it. */
+/* Returns v, and hides from the compiler how it was computed. A compiler that
+ * recognizes a mask may turn it back into a branch, or into a choice between
+ * addresses, whose timing shows the secret. */
 static inline uint32_t
 ct_opaque(uint32_t v)
 {
@@ -32,14 +33,14 @@ ct_mask_nonzero(uint32_t v)
 	return ct_mask_top(v | -v);
 }
 
-/* For numbers of magnitude below 2^31. */
+/* All ones if v > 0. v is not INT32_MIN. */
 static inline uint32_t
 ct_mask_positive(int32_t v)
 {
 	return ct_mask_top(-(uint32_t)v);
 }
 
-/* a where the mask is set, b elsewhere. */
+/* The bits of a where the mask has ones, those of b where it has zeros. */
 static inline uint32_t
 ct_select(uint32_t mask, uint32_t a, uint32_t b)
 {

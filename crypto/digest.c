@@ -42,7 +42,7 @@ fetch(enum digest_alg alg)
 	if (md == NULL)
 		return NULL;
 	if (!atomic_compare_exchange_strong(&fetched[alg], &first, md)) {
-		EVP_MD_free(md); /* another thread was faster */
+		EVP_MD_free(md); /* another thread has stored its own */
 		md = first;
 	}
 	return md;
@@ -91,7 +91,7 @@ digest_hmac(enum digest_alg alg, const void *key, size_t key_len,
 	if (key_len > INT_MAX)
 		return ERR_LIMIT;
 	if (key_len == 0)
-		key = ""; /* a null key means "the one of before" to HMAC() */
+		key = ""; /* HMAC() takes NULL for the previous call's key */
 	return HMAC(md, key, (int)key_len, p, len, out, NULL) != NULL ?
 	    0 :
 	    ERR_CRYPTO;

@@ -27,7 +27,8 @@ enum { DIGEST_MAX_LEN = 64 }; /* bytes of the longest digest */
 
 struct digest; /* running computation */
 
-/* "SHA256" and so on, as fingerprints show it; parse ignores case, -1. */
+/* "SHA256" and so on, as fingerprints show it. digest_parse ignores case, and
+ * returns -1 for a name that is not known. */
 const char *digest_name(enum digest_alg alg);
 int digest_parse(const char *name);
 size_t digest_len(enum digest_alg alg); /* bytes */
@@ -41,7 +42,7 @@ int digest_hmac(enum digest_alg alg, const void *key, size_t key_len,
 int digest_new(struct digest **out, enum digest_alg alg) must_check;
 int digest_update(struct digest *d, const void *p, size_t len) must_check;
 int digest_final(struct digest *d, uint8_t *out) must_check;
-/* to becomes what from is; both of the same algorithm. */
+/* Copies the state of `from` to `to`; both are of the same algorithm. */
 int digest_copy(struct digest *to, const struct digest *from) must_check;
 void digest_free(struct digest *d);
 

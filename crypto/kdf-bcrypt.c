@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * bcrypt_pbkdf: PBKDF2's shape, with a hash that is made from Blowfish with
- * bcrypt's expensive key schedule (Provos and Mazieres 1999), wider: 64 byte
- * keys and salts from SHA-512, and 32 bytes out.
+ * bcrypt_pbkdf: built like PBKDF2, with a hash that is made from Blowfish with
+ * bcrypt's expensive key schedule (Provos and Mazieres 1999). The hash takes
+ * keys and salts of 64 bytes, which are SHA-512 digests, and gives 32 bytes.
  */
 #include "crypto/kdf.h"
 
@@ -44,7 +44,8 @@ mix(const struct blowfish *b, uint32_t v)
 	    b->s[3][v & 0xff];
 }
 
-/* Two rounds a turn, so that the halves need not be swapped. */
+/* Each turn of the loop does two rounds of Blowfish, so that the halves need
+ * not be swapped in between. */
 static inline void
 encipher(const struct blowfish *b, uint32_t *left, uint32_t *right)
 {
@@ -103,7 +104,7 @@ start_from_pi(struct blowfish *b)
 	memcpy(b->s, pi_words + ROUNDS + 2, sizeof(b->s));
 }
 
-/* w->hash from w->pass and w->salt. */
+/* Computes w->hash from w->pass and w->salt. */
 static void
 bcrypt_hash(struct work *w)
 {
@@ -133,7 +134,8 @@ bcrypt_hash(struct work *w)
 	explicit_bzero(v, sizeof(v));
 }
 
-/* The salt of the first round of a block: the user's, and its number. */
+/* Sets w->salt for the first round of a block: the digest of the user's salt
+ * and the number of the block. */
 static int
 first_salt(struct work *w, const uint8_t *salt, size_t salt_len,
     uint32_t number)
@@ -151,7 +153,7 @@ first_salt(struct work *w, const uint8_t *salt, size_t salt_len,
 	return r;
 }
 
-/* w->sum of all rounds of a block. */
+/* Sets w->sum to the exclusive or of the hashes of all rounds of a block. */
 static int
 block_sum(struct work *w, const uint8_t *salt, size_t salt_len,
     uint32_t number, uint32_t rounds)
@@ -190,8 +192,8 @@ kdf_bcrypt(const void *pass, size_t pass_len, const uint8_t *salt,
 	r = digest_once(DIGEST_SHA512, pass, pass_len, w->pass);
 	for (size_t b = 0; r == 0 && b < blocks; b++) {
 		r = block_sum(w, salt, salt_len, (uint32_t)(b + 1), rounds);
-		/* The blocks do not follow each other but are interleaved,
-		 * so that every part of the output takes all the time. */
+		/* The bytes of the blocks are interleaved: whoever wants a
+		 * part of the output has to compute all blocks. */
 		for (size_t i = 0; r == 0 && i * blocks + b < out_len; i++)
 			out[i * blocks + b] = w->sum[i];
 	}

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * The Keccak sponge of FIPS 202: SHA3-256, SHA3-512 and both SHAKEs, for
- * the post-quantum methods. Own code, because those need many short streams
- * that are squeezed bit by bit, which costs more to set up in OpenSSL (and
- * cannot be squeezed twice before 3.3) than to compute. No secret-dependent
- * branch or index.
+ * the post-quantum methods. Own code, because those need many short streams,
+ * each read in several pieces: OpenSSL takes longer to set up such a stream
+ * than to compute it, and before 3.3 it cannot give a second piece. No branch
+ * or index depends on a secret.
  *
  * Threads: any; a struct keccak belongs to one thread at a time.
  */

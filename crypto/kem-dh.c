@@ -45,8 +45,8 @@ dh_free(void *state)
 	free(dh);
 }
 
-/* 1 < v < p - 1, for generators and public values: the others lie in a
- * subgroup of one or two elements. */
+/* 1 < v < p - 1, for generators and public values: other
+ * values lie in a subgroup of one or two elements. */
 static bool
 is_inside(const BIGNUM *v, const BIGNUM *p)
 {
@@ -107,7 +107,7 @@ new_fixed(void **state, uint32_t bits)
 	return r;
 }
 
-/* base^x mod p, without showing x through timing. */
+/* base^x mod p, in a time that does not depend on x. */
 static int
 power(const struct dh *dh, BIGNUM *out, const BIGNUM *base)
 {
@@ -154,7 +154,7 @@ put_value(struct buf *out, const BIGNUM *v)
 		buf_commit(out, (size_t)len);
 }
 
-/* The peer's value, or NULL if it is no good. */
+/* The peer's public value as a number; NULL if it is not a valid one. */
 static BIGNUM *
 get_value(const struct dh *dh, struct span in)
 {

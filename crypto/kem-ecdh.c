@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Elliptic curves, by OpenSSL: X25519 (RFC 8731) and the curves of NIST
- * (RFC 5656). The state is the own EVP_PKEY.
+ * (RFC 5656). The state of an exchange is our key pair, an EVP_PKEY.
  */
 #include "crypto/kem-internal.h"
 
@@ -23,7 +23,7 @@ static const struct {
 	[KEM_P521] = { "P-521", 133 },
 };
 
-static const uint8_t uncompressed = 4; /* first byte of such a point */
+static const uint8_t uncompressed = 4; /* first byte of an uncompressed point */
 
 static void
 free_key(void *state)
@@ -31,8 +31,8 @@ free_key(void *state)
 	EVP_PKEY_free(state);
 }
 
-/* The shared secret; *len is the room, then the length. A peer's value with
- * which it cannot be computed is a bad one. */
+/* Computes the shared secret; *len is the room for it, then its length. If
+ * that fails, the peer's value is taken to be at fault: ERR_KEX_VALUE. */
 static int
 derive(EVP_PKEY *key, EVP_PKEY *peer, uint8_t *secret, size_t *len)
 {
@@ -82,7 +82,8 @@ x25519_derive(EVP_PKEY *key, const uint8_t peer[X25519_LEN],
 		return ERR_CRYPTO;
 	r = derive(key, other, secret, &len);
 	EVP_PKEY_free(other);
-	/* OpenSSL refuses points of low order itself; RFC 8731 asks us to. */
+	/* A point of low order gives zeros. OpenSSL refuses those already, but
+	 * RFC 8731 requires the check of us. */
 	if (r == 0 && (len != X25519_LEN ||
 	    mem_equal_ct(secret, zero, X25519_LEN)))
 		r = ERR_KEX_VALUE;

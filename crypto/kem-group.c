@@ -65,8 +65,9 @@ struct wish {
 };
 
 /*
- * True if `bits` serves better than `best` (0: none yet): not weaker than
- * wanted comes first, then what is nearest to it.
+ * True if a group of `bits` is a better choice than one of `best` (0: none
+ * yet). A group that is at least as large as wanted is better than one that is
+ * not; of two such groups, the one whose size is nearer to that.
  */
 static bool
 is_better(const struct wish *w, uint32_t bits, uint32_t best)
@@ -80,8 +81,8 @@ is_better(const struct wish *w, uint32_t bits, uint32_t best)
 	return best < w->want && bits > best;
 }
 
-/* Keeps one line of the best size, each with the same chance. best->bits is
- * 0 if there is none. text is cut into lines. */
+/* Chooses at random one of the lines with the best size. best->bits stays 0
+ * if no line fits. The newlines in text are overwritten. */
 static void
 choose_from_text(char *text, const struct wish *w, struct modulus *best)
 {
@@ -138,7 +139,7 @@ kem_choose_group_fd(int fd, uint32_t min, uint32_t want, uint32_t max,
 		return ERR_NOT_FOUND;
 	w.want = MIN(MAX(want, w.min), w.max);
 	buf_init(&file);
-	/* A file that cannot be read is as good as none. */
+	/* A file that cannot be read is treated like one that is missing. */
 	if (fd >= 0 && fd_read_file(fd, &file, MODULI_MAX_FILE) == 0 &&
 	    (text = buf_dup_string(&file)) != NULL) {
 		choose_from_text(text, &w, &best);

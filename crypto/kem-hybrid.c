@@ -25,7 +25,7 @@ enum { SS_LEN = 32 }; /* of either method */
 static_assert((int)MLKEM_SS_LEN == (int)SS_LEN, "ML-KEM's secret");
 static_assert((int)SNTRUP761_SS_LEN == (int)SS_LEN, "sntrup761's secret");
 
-/* A post-quantum method behind one shape. */
+/* The operations of a post-quantum method. */
 struct pq_method {
 	size_t pk_len, ct_len; /* bytes */
 	int (*new)(void **pq, uint8_t *pk);
@@ -96,7 +96,7 @@ static const struct pq_method methods[KEM_PQ_COUNT] = {
 	},
 };
 
-/* What the client keeps from its value to the server's. */
+/* What the client keeps until the server's value arrives. */
 struct hybrid {
 	const struct pq_method *method;
 	void *pq;      /* owned; the method's key pair */
@@ -115,7 +115,7 @@ hybrid_free(void *state)
 	free(h);
 }
 
-/* secrets: both, in the order of the values. */
+/* secrets: both shared secrets, the post-quantum one first. */
 static int
 combine(enum digest_alg alg, const uint8_t secrets[2 * SS_LEN],
     struct buf *shared)

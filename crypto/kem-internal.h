@@ -18,9 +18,10 @@
 #include "crypto/kem.h"
 
 /*
- * alg->param tells the members of a family apart. *state is NULL at first
- * (but for a group exchange, where dh_new_group() made it), is made by init
- * and lives until free; reply needs none, but for a group exchange.
+ * alg->param tells the members of a family apart. The client's init makes
+ * *state, which is NULL before; free ends it. The server's reply needs no
+ * state. In a group exchange both sides have one: dh_new_group() makes it,
+ * with the group, before init or reply.
  */
 struct kem_ops {
 	int (*init)(const struct kem_alg *alg, void **state, struct buf *out);
@@ -33,7 +34,7 @@ struct kem_ops {
 
 extern const struct kem_ops kem_ops_x25519; /* no param */
 extern const struct kem_ops kem_ops_ecdh;   /* param: enum kem_curve */
-extern const struct kem_ops kem_ops_dh;	    /* param: bits; 0: exchanged */
+extern const struct kem_ops kem_ops_dh;	    /* param: bits; 0: group exchange */
 extern const struct kem_ops kem_ops_hybrid; /* param: enum kem_pq */
 
 enum kem_curve { KEM_P256, KEM_P384, KEM_P521, KEM_CURVE_COUNT };

@@ -21,7 +21,8 @@
 static const unsigned long first_version = 0x30500000UL; /* 3.5.0 */
 static const char alg_name[] = "ML-KEM-768";
 
-/* Asked once a process; several threads would find the same. */
+/* OpenSSL is asked once in the life of a process. Threads that do so at the
+ * same time get the same answer. */
 static bool
 evp_has_mlkem(void)
 {
@@ -73,7 +74,7 @@ mlkem_evp_encaps(uint8_t ct[MLKEM_CT_LEN], uint8_t ss[MLKEM_SS_LEN],
 	peer = EVP_PKEY_new_raw_public_key_ex(NULL, alg_name, NULL, ek,
 	    MLKEM_EK_LEN);
 	if (peer == NULL)
-		return ERR_KEX_VALUE; /* the modulus check */
+		return ERR_KEX_VALUE; /* a number in ek is too large */
 	ctx = EVP_PKEY_CTX_new_from_pkey(NULL, peer, NULL);
 	if (ctx != NULL && EVP_PKEY_encapsulate_init(ctx, NULL) == 1 &&
 	    EVP_PKEY_encapsulate(ctx, ct, &ct_len, ss, &ss_len) == 1 &&

@@ -405,8 +405,9 @@ sort(uint32_t x[PAD])
 	}
 }
 
-/* W random signs and zeros, sorted into random places: the low two bits of
- * each number carry the coefficient plus 1. */
+/* A short polynomial: W random signs, the rest zeros, brought into a random
+ * order by sorting random numbers. The low two bits of each number are the
+ * coefficient plus 1. */
 static void
 random_short(struct small *out, void (*random)(void *p, size_t len))
 {
@@ -634,7 +635,8 @@ hash(uint8_t out[HASH_LEN], uint8_t purpose, const uint8_t *a, size_t a_len,
 
 /* ---- the method ---- */
 
-/* Encrypts the short r to the key: ct, and the hash of r for the session. */
+/* Encrypts the short polynomial r with the public key pk. Gives the ciphertext
+ * ct, and r_hash, from which the session's secret is made. */
 static int
 hide(uint8_t ct[SNTRUP761_CT_LEN], uint8_t r_hash[HASH_LEN],
     const struct small *r, const uint8_t r_bytes[SMALL_LEN],
@@ -656,8 +658,9 @@ hide(uint8_t ct[SNTRUP761_CT_LEN], uint8_t r_hash[HASH_LEN],
 	return ret;
 }
 
-/* The r that was hidden, or 1 W times if there is none of the right weight;
- * then the ciphertext that it gives will differ. */
+/* Decrypts r from ct. If the result does not have weight W, r is set to W
+ * times 1 instead; encrypting that gives another ciphertext than ct, by which
+ * the caller sees the failure. */
 static void
 reveal(struct small *r, const uint8_t ct[ROUNDED_LEN],
     const uint8_t sk[SK_PK])
@@ -752,7 +755,8 @@ sntrup761_decaps(uint8_t ss[SNTRUP761_SS_LEN],
 		goto out;
 	for (int i = 0; i < SNTRUP761_CT_LEN; i++)
 		diff |= (uint32_t)(ct[i] ^ again[i]);
-	/* If it is not what we would have sent, rho stands in for r. */
+	/* If r does not encrypt to ct, rho takes the place of r: the secret
+	 * is then one that nobody else can compute. */
 	wrong = ct_mask_nonzero(diff);
 	for (int i = 0; i < SMALL_LEN; i++)
 		bytes[i] = (uint8_t)ct_select(wrong, sk[SK_RHO + i], bytes[i]);

@@ -126,7 +126,7 @@ kem_client_finish(struct kem *k, struct span reply, struct buf *shared)
 	int r;
 
 	if (k->state == NULL)
-		return ERR_ARGUMENT; /* before kem_client_init() */
+		return ERR_ARGUMENT; /* kem_client_init() was not called */
 	r = k->ops->finish(k->alg, k->state, reply, shared);
 	return r != 0 ? r : buf_err(shared);
 }

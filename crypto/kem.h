@@ -62,7 +62,7 @@ int kem_server_reply(struct kem *k, struct span init, struct buf *reply,
 int kem_choose_group(const char *path, uint32_t min, uint32_t want,
     uint32_t max, struct buf *prime, struct buf *generator) must_check;
 /* The same from a file that was opened earlier, for a process that may not
- * open any; it is read from where it stands to its end. -1: no file. */
+ * open any. It is read from its current offset to its end. fd -1: no file. */
 int kem_choose_group_fd(int fd, uint32_t min, uint32_t want, uint32_t max,
     struct buf *prime, struct buf *generator) must_check;
 

@@ -6,7 +6,7 @@
 void
 crypto_library_start(void)
 {
-	/* It can only fail without memory, which the next call meets too. */
+	/* It fails only when memory is out; the next call then fails too. */
 	(void)OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT |
 		OPENSSL_INIT_NO_LOAD_CRYPTO_STRINGS,
 	    NULL);

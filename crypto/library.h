@@ -7,13 +7,15 @@
 #ifndef HPN_CRYPTO_LIBRARY_H
 #define HPN_CRYPTO_LIBRARY_H
 
-/* To be called before anything else of crypto/, by programs that live for a
- * short time or in many copies, or whose threads use it: texts of errors,
- * which nobody here asks for, are not loaded, and the library is not taken
- * down at exit, which wipes nothing that its owner does not, and may come
- * before the threads end. */
+/*
+ * Sets up the library so that it costs less. Programs that live for a short
+ * time, run in many copies or use crypto/ in threads call this before anything
+ * else of crypto/. OpenSSL then does not load its texts of errors, which we
+ * never print, and does not clean up at exit(): that could happen while our
+ * threads still run, and wipes no secret that we have not wiped ourselves.
+ */
 void crypto_library_start(void);
-/* Name, version and date, as the library itself tells. Static. */
+/* Name, version and date of the library that is loaded. Static. */
 const char *crypto_library_version(void);
 
 #endif

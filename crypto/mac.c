@@ -30,8 +30,8 @@ static const struct mac_alg none = { "none", 0, 0, false, NONE, 0 };
 struct mac {
 	const struct mac_alg *alg;
 	struct umac *umac; /* owned; or, for HMAC: */
-	/* Owned. The states after the padded key, which are the same for
-	 * every packet, and the one that works. */
+	/* Owned. inner and outer are the states after the padded key, which
+	 * are the same for every packet; work is a copy for one packet. */
 	struct digest *inner, *outer, *work;
 };
 
@@ -53,7 +53,8 @@ mac_at(size_t index)
 	return index < ARRAY_LEN(algs) ? &algs[index] : NULL;
 }
 
-/* RFC 2104: a digest that has seen the key, padded to a block and xored. */
+/* RFC 2104: a digest whose first input was the key, padded to a block, each
+ * byte xored with mask. */
 static int
 keyed_digest(struct digest **out, const struct mac_alg *alg,
     const uint8_t *key, uint8_t mask)

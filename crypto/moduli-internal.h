@@ -7,7 +7,7 @@
 
 #include "crypto/moduli.h"
 
-enum { MODULI_MIN_BITS = 512 }; /* anything less is a typing error */
+enum { MODULI_MIN_BITS = 512 }; /* less must be a mistyped number */
 
 /* Appends the bytes of a number, big-endian. */
 int moduli_put_number(struct buf *out, const BIGNUM *v) must_check;

@@ -11,7 +11,7 @@
 #include "base/mem.h"
 
 enum {
-	TRIALS = 64, /* rounds that OpenSSL does at least at these sizes */
+	TRIALS = 64, /* OpenSSL does at least so many rounds at our sizes */
 	/* p = 23 mod 24: then q = (p - 1) / 2 is odd and no multiple of 3,
 	 * and 2 is a square, so it generates the subgroup of order q. */
 	RESIDUE_MODULUS = 24,
@@ -115,7 +115,7 @@ out:
 	return r;
 }
 
-/* p and q = (p - 1) / 2 from whichever of them the line holds. */
+/* Sets p and q = (p - 1) / 2; the line holds one of the two. */
 static int
 both_primes(const struct modulus *m, BIGNUM *p, BIGNUM *q)
 {
@@ -162,7 +162,7 @@ moduli_screen(struct modulus *m, bool *passed)
 	r = moduli_put_number(&m->prime, p);
 	if (r != 0)
 		goto out;
-	/* Modulo a safe prime, 2 generates at least half of all. */
+	/* Modulo a safe prime, 2 generates at least half of the group. */
 	buf_put_u8(&m->generator, 2);
 	m->bits = (uint32_t)BN_num_bits(p);
 	m->type = MODULI_TYPE_SAFE;

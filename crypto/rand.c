@@ -76,7 +76,8 @@ rand_uniform(uint32_t bound)
 
 	if (bound < 2)
 		return 0;
-	/* 2^32 mod bound: what remains above it is a multiple of bound. */
+	/* The lowest 2^32 mod bound numbers are skipped, so that the count of
+	 * those that remain is a multiple of bound. */
 	skip = -bound % bound;
 	do
 		rand_bytes(&v, sizeof(v));

@@ -115,8 +115,9 @@ nh_avx2(const uint32_t *key, const uint8_t *p, size_t len,
 	const uint8_t *k = (const uint8_t *)key;
 	__m256i sum0 = _mm256_setzero_si256(), sum1 = sum0;
 
-	/* Two groups a turn: their first halves in one vector, their second
-	 * halves in the other, so that no lane has to cross. */
+	/* Each turn of the loop takes two groups. One vector holds their first
+	 * halves, the other their second halves, so that no data has to move
+	 * from one lane to another. */
 	while (len >= 2 * NH_GROUP_LEN) {
 		__m256i a = load_pair(p), b = load_pair(p + 16);
 		__m256i k0 = load_pair(k), k1 = load_pair(k + 16);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Questions to the user, and finding the key file to work on. */
+/* Asks the user, and finds and reads the key file to work on. */
 #include "keygen/keygen.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@
 
 enum {
 	PASS_MAX = 1024,
-	PASS_MIN_PEM = 5, /* characters, as deployed */
+	PASS_MIN_PEM = 5, /* characters, as ssh-keygen wants */
 };
 
 static const struct passwd *

@@ -75,7 +75,7 @@ print_fingerprint(const struct key *k, const char *comment)
 	free(fp);
 }
 
-/* Length of the first field, in which quoted blanks do not count as its end. */
+/* Length of the first field; a blank in quotes does not end it. */
 static size_t
 field_len(const char *s)
 {

@@ -46,12 +46,13 @@ char *keygen_home_file(const char *name); /* in ~/.ssh */
 char *keygen_default_comment(void);
 /* A comment may come from anybody, so it is printed with escapes. */
 char *keygen_printable(const char *text);
-/* A line from the terminal or a pipe; at its end the program ends. */
+/* Reads a line from the terminal or a pipe. Ends the program at end of file. */
 char *keygen_ask_line(const char *prompt);
-/* -f, or what the user answers. */
+/* The path that -f gives, or else that the user answers. */
 char *keygen_key_path(const char *question);
 bool keygen_confirm_overwrite(const char *path);
-/* The passphrase for a file that is to be written: -N, or from the user. */
+/* The passphrase for a file that is to be written: that of -N, or else the
+ * user's answer. */
 char *keygen_new_pass_for(const char *prompt, enum keyfile_format format);
 void keygen_pass_free(char *pass);
 /* *comment is NULL if the format has none. */
@@ -59,7 +60,7 @@ struct key *keygen_load_private(const char *path, char **pass,
     char **comment);
 void keygen_require_file(const char *path);
 enum keyfile_format keygen_private_format(void);
-/* A PEM file has no comment: that of the .pub file. */
+/* For a PEM file, which has no comment: sets that of the .pub file. */
 void keygen_find_comment(const char *path, char **comment);
 
 #endif

@@ -23,7 +23,7 @@ enum {
 	AGENT_EXTENSION_FAILURE = 28,
 };
 
-/* Which digest an rsa key shall sign with; none asks for SHA-1. */
+/* The digest for a signature of an RSA key. Without a flag it is SHA-1. */
 enum { SIGN_RSA_SHA2_256 = 2, SIGN_RSA_SHA2_512 = 4 };
 
 enum {
@@ -165,8 +165,8 @@ agent_list(struct agent *a, struct agent_key **keys, size_t *count)
 		r = ERR_LIMIT;
 		goto out;
 	}
-	/* One more: a key of unknown type is parsed into the entry behind the
-	 * last one. */
+	/* One entry more than keys: a key is parsed into the entry behind the
+	 * last one, and stays there only if its type is known. */
 	list = calloc((size_t)announced + 1, sizeof *list);
 	if (list == NULL) {
 		r = ERR_NOMEM;
@@ -178,7 +178,7 @@ out:
 		*keys = list;
 		*count = n;
 	} else if (list != NULL) {
-		/* The entry behind the last one may have a comment only. */
+		/* Parsing may have failed with a comment in the entry n. */
 		agent_keys_free(list, n + 1);
 	}
 	buf_clear(&answer);
@@ -233,7 +233,7 @@ agent_sign(struct agent *a, const struct key *k, const char *alg,
 	r = rd_end(&rd);
 	if (r != 0)
 		goto out;
-	/* Old agents know no flags and answer with SHA-1. */
+	/* An old agent ignores the flags and signs with SHA-1: refused. */
 	inner = rd_from_span(sig);
 	name = rd_string(&inner);
 	if (rd_err(&inner) != 0 || !span_equals(name, alg)) {

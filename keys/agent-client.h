@@ -28,7 +28,7 @@ void agent_close(struct agent *a);
  */
 int agent_bind(struct agent *a, struct span hostkey, struct span session_id,
     struct span signature, bool forwarding) must_check;
-/* Keys of unknown type are passed over. Caller: agent_keys_free(). */
+/* Leaves out keys of unknown type. The caller calls agent_keys_free(). */
 int agent_list(struct agent *a, struct agent_key **keys,
     size_t *count) must_check;
 void agent_keys_free(struct agent_key *keys, size_t count);

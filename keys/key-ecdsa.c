@@ -58,7 +58,7 @@ generate(int param, unsigned bits, EVP_PKEY **out)
 	return *out != NULL ? 0 : key_evp_failed();
 }
 
-/* Is the point on the curve and not its zero? */
+/* Is the point on the curve, and not the point at infinity? */
 static int
 check_public(EVP_PKEY *pkey)
 {
@@ -92,7 +92,8 @@ check_pair(EVP_PKEY *pkey)
 	return r;
 }
 
-/* Reads curve name and point, which both halves begin with. */
+/* Reads the curve name and the point, with which public and private keys
+ * begin. */
 static struct span
 get_point(const struct curve *c, struct rd *r)
 {
@@ -106,7 +107,7 @@ get_point(const struct curve *c, struct rd *r)
 	return point;
 }
 
-/* d NULL: a public key. */
+/* Makes a key of its point and its private number d; NULL: a public key. */
 static int
 build(const struct curve *c, struct span point, const BIGNUM *d,
     EVP_PKEY **out)
@@ -158,7 +159,8 @@ put_public(int param, const EVP_PKEY *pkey, struct buf *out)
 	uint8_t point[POINT_MAX];
 	BIGNUM *x = NULL, *y = NULL;
 
-	/* Encoded here: OpenSSL would keep a file's compressed form. */
+	/* We encode the point ourselves, because OpenSSL would repeat the
+	 * compressed form if the key came from a file that had it. */
 	point[0] = POINT_CONVERSION_UNCOMPRESSED;
 	if (EVP_PKEY_get_bn_param(pkey, OSSL_PKEY_PARAM_EC_PUB_X, &x) != 1 ||
 	    EVP_PKEY_get_bn_param(pkey, OSSL_PKEY_PARAM_EC_PUB_Y, &y) != 1 ||
@@ -259,7 +261,7 @@ verify(int param, EVP_PKEY *pkey, struct span data, struct span signature)
 	if (sig == NULL || r_bn == NULL || s_bn == NULL ||
 	    ECDSA_SIG_set0(sig, r_bn, s_bn) != 1)
 		goto out;
-	r_bn = s_bn = NULL; /* sig's now */
+	r_bn = s_bn = NULL; /* sig owns them now */
 	len = i2d_ECDSA_SIG(sig, &der);
 	if (len <= 0)
 		goto out;

@@ -19,7 +19,7 @@ static int
 generate(int param, unsigned bits, EVP_PKEY **out)
 {
 	(void)param;
-	(void)bits; /* there is but one size; -b is ignored as deployed */
+	(void)bits; /* there is one size only: -b is ignored */
 	*out = EVP_PKEY_Q_keygen(NULL, NULL, "ED25519");
 	return *out != NULL ? 0 : key_evp_failed();
 }
@@ -52,7 +52,8 @@ put_public(int param, const EVP_PKEY *pkey, struct buf *out)
 	return buf_err(out);
 }
 
-/* The deployed form: the public key, then seed and public key again. */
+/* The fields of a private key: the public key; then, in one string, the seed
+ * and the public key again. */
 static int
 get_private(int param, struct rd *r, EVP_PKEY **out)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* What the key types share of OpenSSL: building keys, signing, verifying. */
+/* Building keys, signing and verifying by OpenSSL, for all key types. */
 #include <openssl/bn.h>
 #include <openssl/core_names.h>
 #include <openssl/err.h>

@@ -53,7 +53,7 @@ extern const struct key_ops key_ops_rsa;
 /* First row of a key type; NULL if it is not known. */
 const struct key_alg *key_kind_by_type(struct span key_type);
 
-/* The same key as one of ours, through the checks of its wire form. */
+/* Makes one of our keys from pkey, and checks it as if it had been received. */
 int key_from_pkey(const EVP_PKEY *pkey, bool is_private,
     struct key **out) must_check;
 
@@ -62,7 +62,7 @@ int key_from_pkey(const EVP_PKEY *pkey, bool is_private,
 /* Makes a key of the fields in bld, which it wipes and frees. */
 int key_evp_build(const char *type, int selection, OSSL_PARAM_BLD *bld,
     EVP_PKEY **out) must_check;
-/* Appends a number of the key as mpint, leaving no copy behind. */
+/* Appends a number of the key as mpint. No copy of it stays in memory. */
 int key_evp_put_number(const EVP_PKEY *pkey, const char *param,
     struct buf *out) must_check;
 /* digest NULL: the algorithm has its own. */

@@ -11,7 +11,7 @@
 
 enum {
 	BITS_MIN = 1024,
-	BITS_MAX = 16384, /* verifying more would be a free burn of CPU */
+	BITS_MAX = 16384, /* larger ones would let a peer burn our CPU */
 	BITS_DEFAULT = 3072,
 	EXPONENT_BITS_MAX = 64,
 };
@@ -64,9 +64,9 @@ check_public(const BIGNUM *n, const BIGNUM *e)
 }
 
 /*
- * dmp1 and dmq1 are not in the deployed form and computed here; on the way
- * the numbers are checked to belong together, because a signature made with
- * CRT values that do not would reveal the primes.
+ * Computes dmp1 and dmq1, which the openssh-key-v1 format does not hold, and
+ * checks that the numbers belong together: a signature that is made with CRT
+ * values of another key would reveal the primes.
  */
 static int
 complete(struct numbers *k)

@@ -18,9 +18,9 @@ ops_of(const struct key_alg *alg)
 	return alg->ops;
 }
 
-/* Life. */
+/* Creation and end. */
 
-/* Takes pkey. */
+/* Takes ownership of pkey. */
 static int
 make(const struct key_alg *kind, EVP_PKEY *pkey, bool is_private,
     struct key **out)
@@ -232,7 +232,7 @@ key_format_line(const struct key *k, const char *comment, struct buf *out)
 	return r;
 }
 
-/* Ask. */
+/* Properties. */
 
 const char *
 key_type(const struct key *k)

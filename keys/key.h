@@ -34,7 +34,7 @@ const struct key_alg *key_alg_at(size_t index);		 /* NULL at the end */
 /* Comma list of the offered algorithms, in default order. Static. */
 const char *key_alg_default_list(void);
 
-/* Life. */
+/* Creation and end. */
 void key_free(struct key *k); /* wipes */
 int key_public_of(const struct key *k, struct key **out) must_check;
 /* type: "rsa", "ecdsa", "ed25519"; bits 0 = default (3072, 256, -). */
@@ -51,7 +51,7 @@ int key_parse_line(const char **s, struct key **out) must_check;
 int key_format_line(const struct key *k, const char *comment,
     struct buf *out) must_check;
 
-/* Ask. */
+/* Properties. */
 const char *key_type(const struct key *k); /* "ssh-rsa", ... */
 const char *key_short_name(const struct key *k);
 unsigned key_bits(const struct key *k);
@@ -75,7 +75,7 @@ bool key_serves(const struct key *k, const char *alg);
 int key_check_length(const struct key *k, unsigned min_rsa_bits) must_check;
 /* "SHA256:..." or "MD5:aa:bb..."; caller frees; NULL when memory is out. */
 char *key_fingerprint(const struct key *k, enum digest_alg alg);
-/* Is it one that fingerprints are made with? */
+/* Can fingerprints be made with this algorithm? */
 bool key_fingerprint_hash_ok(enum digest_alg alg);
 /* Picture of a fingerprint: several lines, the last one without its end;
  * caller frees; NULL when memory is out. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What a private key file may be encrypted with. The names are those of the
- * transport's ciphers, but here one short text is done at once.
+ * The ciphers of private key files. They have the names of packet ciphers, but
+ * need no state: a file is encrypted or decrypted in one call.
  */
 #include <openssl/err.h>
 #include <openssl/evp.h>
@@ -21,7 +21,7 @@ static const struct keyfile_cipher ciphers[] = {
 	{ "aes128-cbc", "AES-128-CBC", 16, 16, 16, 0 },
 	{ "aes256-gcm@openssh.com", "AES-256-GCM", 32, 12, 16, TAG_LEN },
 	{ "aes128-gcm@openssh.com", "AES-128-GCM", 16, 12, 16, TAG_LEN },
-	/* Two keys; the second one is for packet lengths and rests here. */
+	/* Two keys; the second is for packet lengths and not used here. */
 	{ "chacha20-poly1305@openssh.com", "ChaCha20", 64, 0, 8, TAG_LEN },
 	{ "none", NULL, 0, 0, 8, 0 },
 };
@@ -36,8 +36,8 @@ keyfile_cipher_find(struct span name)
 	return NULL;
 }
 
-/* One run of an EVP cipher. tag: made if encrypting, else checked; may be
- * NULL. */
+/* Runs an EVP cipher over in. When it encrypts it writes the tag, when it
+ * decrypts it checks it; tag NULL: the cipher has none. */
 static int
 run_evp(const char *name, const uint8_t *key, const uint8_t *iv, bool encrypt,
     struct span in, uint8_t *tag, uint8_t *out)
@@ -92,7 +92,8 @@ poly1305(const uint8_t *key, struct span in, uint8_t *tag)
 	return r;
 }
 
-/* The packet construction with sequence number 0 and no packet length. */
+/* chacha20-poly1305 as for a packet with the sequence number 0, without the
+ * packet length. */
 static int
 run_chachapoly(const uint8_t *key, bool encrypt, struct span in, uint8_t *tag,
     uint8_t *out)

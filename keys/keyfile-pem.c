@@ -15,7 +15,7 @@ enum { PASS_MIN = 4 }; /* OpenSSL refuses shorter ones for PEM */
 
 struct passphrase {
 	const char *pass;
-	bool wanted; /* the file is encrypted */
+	bool wanted; /* OpenSSL asked for it: the file is encrypted */
 };
 
 static int

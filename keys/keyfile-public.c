@@ -48,8 +48,8 @@ export_rfc4716(const struct key *k, const char *comment, struct buf *out)
 	return r;
 }
 
-/* Takes the base64 of the body, passing over headers and the lines that
- * continue them (section 3.3: the line before ends in a backslash). */
+/* Collects the base64 of the body, and leaves out headers and the lines that
+ * continue them (section 3.3: a line that ends in a backslash goes on). */
 static int
 body_rfc4716(char *text, struct buf *out)
 {

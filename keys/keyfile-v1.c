@@ -25,11 +25,11 @@ enum {
 	SALT_LEN = 16,
 	SALT_MAX = 1024,
 	ROUNDS_DEFAULT = 24,
-	ROUNDS_MAX = 1000000, /* hours: nobody means that */
+	ROUNDS_MAX = 1000000, /* more would take hours */
 	COMMENT_MAX = 64 * 1024,
 };
 
-/* Borrows from the decoded file. */
+/* The fields of a file; they point into its decoded content. */
 struct v1 {
 	const struct keyfile_cipher *cipher;
 	struct span salt;
@@ -49,7 +49,7 @@ keyfile_put_folded(struct buf *out, const char *text)
 	}
 }
 
-/* Decodes what stands between the marks; the caller wipes *out. */
+/* Decodes the base64 between the marks; the caller wipes *out. */
 static int
 dearmour(struct span content, uint8_t **out, size_t *len)
 {
@@ -298,7 +298,7 @@ keyfile_v1_format(const struct key *k, const char *pass, const char *comment,
 	if (c == NULL || rounds > ROUNDS_MAX)
 		return ERR_UNSUPPORTED;
 	if (c->evp == NULL && pass != NULL && *pass != '\0')
-		return ERR_ARGUMENT; /* a passphrase must not be for nothing */
+		return ERR_ARGUMENT; /* the passphrase would not protect it */
 	buf_init_secret(&plain);
 	buf_init_secret(&blob);
 	r = compose_inner(k, comment, c->block_len, &plain);

@@ -70,8 +70,8 @@ keyfile_format_private(const struct key *k, enum keyfile_format format,
     const char *pass, const char *comment, const char *cipher,
     uint32_t rounds, struct buf *out)
 {
-	/* There is no traditional PEM form of ed25519; people who ask for
-	 * one get the native format, as ever. */
+	/* There is no traditional PEM form of ed25519. Whoever asks for one
+	 * gets openssh-key-v1, as users of ssh-keygen know it. */
 	if (format == KEYFILE_OPENSSH ||
 	    (format == KEYFILE_PEM && strcmp(key_type(k), "ssh-ed25519") == 0))
 		return keyfile_v1_format(k, pass, comment, cipher, rounds,
@@ -199,7 +199,7 @@ keyfile_load_public(const char *path, struct key **out, char **comment)
 	return r;
 }
 
-/* Devices and pipes (-f /dev/stdout) are written to, files replaced. */
+/* Writes to a device or pipe (-f /dev/stdout); replaces a file. */
 static int
 save(const char *path, const struct buf *content, mode_t mode)
 {

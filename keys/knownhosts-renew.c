@@ -17,7 +17,7 @@ struct renew {
 	struct buf out;
 };
 
-/* Does the line name this host itself, not with a pattern? */
+/* Does the line name this host without a pattern? */
 static bool
 names_host(const struct knownhosts_line *line, const char *name)
 {

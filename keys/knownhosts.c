@@ -104,7 +104,7 @@ parse_marker(const char **s, enum knownhosts_marker *out)
 	return ERR_FORMAT;
 }
 
-/* After a key of a type that is not known here: its two words. */
+/* Moves *s behind the two words of a key whose type is not known here. */
 static void
 skip_key(const char **s)
 {
@@ -283,7 +283,8 @@ struct check {
 	struct knownhosts_found *found;
 };
 
-/* A verdict of a higher rank replaces that of an earlier line. */
+/* Counts the verdict of one line: it replaces that of an earlier line if it
+ * has a higher rank. */
 static int
 rank(enum knownhosts_verdict v)
 {
@@ -340,8 +341,8 @@ check_line(void *arg, const char *text, unsigned number,
 	return c->found->path != NULL ? 0 : ERR_NOMEM;
 }
 
-/* A missing file has no lines. One that cannot be read might have a revocation,
- * so that is an error. */
+/* A missing file counts as empty. A file that cannot be read is an error,
+ * because it might revoke the key. */
 static int
 each_line_of_all(const struct strlist *paths, struct check *c,
     knownhosts_line_fn fn, void *arg)
@@ -379,8 +380,8 @@ knownhosts_found_clear(struct knownhosts_found *f)
 }
 
 struct types {
-	struct check place;
-	enum knownhosts_marker marker; /* the lines of this pass */
+	struct check check;
+	enum knownhosts_marker marker; /* lines with it count in this pass */
 	struct strlist revoked;	       /* keys, as key_format_line has them */
 	struct strlist *types;
 };
@@ -412,7 +413,7 @@ types_line(void *arg, const char *text, unsigned number,
 	(void)text;
 	(void)number;
 	if (line == NULL || line->key == NULL || line->marker != t->marker ||
-	    !knownhosts_hosts_match(line->hosts, t->place.name))
+	    !knownhosts_hosts_match(line->hosts, t->check.name))
 		return 0;
 	r = key_format_line(line->key, NULL, &b);
 	if (r == 0 && (key = buf_dup_string(&b)) == NULL)
@@ -433,10 +434,10 @@ knownhosts_types(const struct strlist *paths, const char *name,
 	struct types t = { { .name = name }, KNOWNHOSTS_REVOKED, { 0 }, types };
 	int r;
 
-	r = each_line_of_all(paths, &t.place, types_line, &t);
+	r = each_line_of_all(paths, &t.check, types_line, &t);
 	t.marker = KNOWNHOSTS_NONE;
 	if (r == 0)
-		r = each_line_of_all(paths, &t.place, types_line, &t);
+		r = each_line_of_all(paths, &t.check, types_line, &t);
 	strlist_clear(&t.revoked);
 	return r;
 }
@@ -488,8 +489,9 @@ append(const char *path, const struct buf *text)
 	return r;
 }
 
-/* A name must not become a second field or line, a comment or a marker, nor a
- * list or pattern, which would be the name of other hosts as well. */
+/* Can this name be written as the first field of a line? It must not hold what
+ * would begin another field or line, a comment or a marker, and must not be a
+ * list or pattern, which would name other hosts as well. */
 static bool
 name_ok(const char *name)
 {

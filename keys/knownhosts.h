@@ -49,11 +49,11 @@ enum knownhosts_verdict {
 
 struct knownhosts_found {
 	enum knownhosts_verdict verdict;
-	char *path; /* where the line of the verdict stands; owned */
+	char *path; /* file of the line that decided; owned */
 	unsigned line;
 };
 
-/* Looks in all the files (those that do not exist are passed over). */
+/* Looks in all the files; a missing one counts as empty. */
 int knownhosts_check(const struct strlist *paths, const char *name,
     const struct key *k, struct knownhosts_found *found) must_check;
 void knownhosts_found_clear(struct knownhosts_found *f);
@@ -106,7 +106,8 @@ struct knownhosts_renewal {
 	struct key **keys; /* all, with shown; borrowed */
 	size_t n;
 	bool hash;
-	/* The result: which keys had a line; how many lines came and went. */
+	/* The result: which keys had a line already; how many lines were
+	 * added and dropped. */
 	bool had[KNOWNHOSTS_RENEW_MAX];
 	unsigned added, dropped;
 };

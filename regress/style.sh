@@ -21,8 +21,7 @@ BEGIN {
 }
 
 function limit(rule, path, line, n) {
-	# A test may be longer: what is behind it is told in one place.
-	if (n <= most[rule] || (rule == SOURCE && path ~ /^regress\// && n <= 1100))
+	if (n <= most[rule])
 		return
 	printf "# %s:%d: %d %s\n", path, line, n, what[rule]
 	bad[rule]++

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Lines of authorized_keys. */
+/* The parser of authorized_keys gets any bytes as lines. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -26,7 +26,8 @@ on_request(void *arg, struct channel *c, struct span name, struct rd *data)
 
 static const struct channel_ops ops = { .request = on_request };
 
-/* What a peer asks for, and how it is answered: at once, or a message later. */
+/* Answers the requests of the peer to open channels: some at once, others when
+ * the next message has come. */
 struct opener {
 	int null_fd;
 	struct channel *pending;

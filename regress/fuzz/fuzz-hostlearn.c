@@ -4,8 +4,8 @@
  * a row of steps: 'k' and 'o' put the key of the connection and another one
  * into the next message, 's' a good signature of the other, 'b' bytes behind
  * a 16 bit length; 'a' sends that as the announcement, 'p' as the proof, and
- * 'f' refuses a proof. Whatever is said, known_hosts gets no key that was not
- * proved, and keeps the line of another host.
+ * 'f' refuses a proof. Whatever the server says, known_hosts gets no key that
+ * it did not prove, and keeps the line of another host.
  */
 #include <fcntl.h>
 #include <stdint.h>
@@ -99,7 +99,8 @@ write_file(void)
 	close(fd);
 }
 
-/* Each line that must or may be there, at most once, and nothing else. */
+/* The file must hold the line of the other host and that of the key shown, may
+ * hold that of the other key, each once, and nothing else. */
 static void
 check_file(void)
 {
@@ -203,7 +204,7 @@ play(struct channels *chs, struct rd in)
 	buf_clear(&body);
 }
 
-/* As after an exchange in which the key was shown. */
+/* A key exchange that has ended, in which the server showed its key. */
 static struct kex *
 some_kex(struct packet *p)
 {

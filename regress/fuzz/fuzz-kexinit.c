@@ -31,7 +31,7 @@ no_verify(void *arg, const char *alg, struct span blob, struct span data,
 	(void)blob;
 	(void)data;
 	(void)signature;
-	return 0; /* so that what follows is reached */
+	return 0; /* so that the exchange goes on */
 }
 
 static int
@@ -69,7 +69,7 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	static const struct kex_proposal proposal = {
-		/* The quick ones: the arithmetic of others has its tests. */
+		/* The fast methods only: others have unit tests. */
 		.kex = "curve25519-sha256,ecdh-sha2-nistp256",
 		.hostkey = "ssh-ed25519,rsa-sha2-512",
 		.cipher = "aes128-gcm@openssh.com,aes128-ctr",

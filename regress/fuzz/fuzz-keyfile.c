@@ -14,7 +14,7 @@
 #include "keys/keyfile.h"
 #include "regress/fuzz/fuzz.h"
 
-/* What was read must be written and read again as the same key. */
+/* A key that was read is written and read again, and must be the same. */
 static void
 write_again(const struct key *k)
 {

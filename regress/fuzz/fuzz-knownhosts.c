@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A known_hosts file: looked at and searched. Its first line is the
- * name that is looked for.
+ * A known_hosts file: all its lines are parsed, and it is searched. The first
+ * line of the input is the name to search for.
  */
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The monitor, and an hpnsshd-auth or a user's process that has been taken
- * over: requests, each behind a 16 bit length. What no input could do, to have
- * a signature of the user's, is done by two marks that are no requests. Not as
- * the superuser, so that nothing is recorded and no account is entered.
+ * The monitor gets requests from an hpnsshd-auth or a session process that an
+ * attacker has taken over. Each request stands behind a 16 bit length. A login
+ * would need a signature by the user's key, which no fuzzer finds: two marks in
+ * the input, which are no requests, change the monitor's phase instead. It
+ * believes that it is not the superuser, so that it does not record logins or
+ * change to another account.
  */
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -17,8 +19,8 @@
 
 enum {
 	REQUESTS = 64,
-	MARK_ACCEPTED = 0xf1, /* the last try was good */
-	MARK_SESSION = 0xf2,  /* the user's process asks from now on */
+	MARK_ACCEPTED = 0xf1, /* the last try succeeds */
+	MARK_SESSION = 0xf2,  /* the session process sends what follows */
 };
 
 uid_t geteuid(void);
@@ -40,7 +42,7 @@ state(void)
 	if (made)
 		return &s;
 	server_conf_init(&s.conf);
-	/* No password: its hash takes its time. */
+	/* No passwords: to hash them is slow. */
 	if (server_conf_set(&s.conf, "LogLevel", "QUIET") != 0 ||
 	    server_conf_set(&s.conf, "UsePAM", "no") != 0 ||
 	    server_conf_set(&s.conf, "PasswordAuthentication", "no") != 0 ||
@@ -54,7 +56,7 @@ state(void)
 	return &s;
 }
 
-/* False: it is a request. */
+/* Does what a mark says. False: msg is a request. */
 static bool
 is_mark(struct monitor *m, struct span msg)
 {

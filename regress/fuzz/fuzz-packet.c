@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Bytes from the network before there is any trust: identification lines,
- * then packets in clear or (first byte odd) under a known key with the MAC
- * as the fuzzer left it.
+ * Bytes from a peer that is not authenticated: identification lines, then
+ * packets in clear or, if the first byte is odd, encrypted with a known key.
+ * Their MACs are what the input happens to hold.
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -74,7 +74,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	if (null_fd < 0 || (!(data[0] & 8) && mkdir("in", 0700) != 0))
 		abort();
 	in = replay(data + 1, len - 1);
-	back = replay(data + len / 2, len - len / 2); /* the relay's sink */
+	/* What the sink of a relay says. */
+	back = replay(data + len / 2, len - len / 2);
 	if (rcp_new(&c, in, null_fd, &opts) != 0 ||
 	    rcp_new(&to, back, null_fd, &opts) != 0)
 		abort();

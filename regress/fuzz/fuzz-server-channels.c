@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Session channels of an authenticated client: messages 80-127, each behind
- * a 16 bit length. Processes are never started: fork() fails here; and
- * internal-sftp, which is not one, only reads, and stays where it is.
+ * a 16 bit length. No process is ever started, because fork() fails here.
+ * internal-sftp, which needs none, may only read, and cannot leave the current
+ * directory.
  */
 #include <errno.h>
 #include <sys/socket.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Any text as the server's configuration file. What was read can be taken
- * to another process, and Match applied there. */
+/* Any text as the server's configuration file. A configuration that was read
+ * is exported and imported as for another process, and Match applied to it. */
 #include "base/log.h"
 #include "conf/server-conf.h"
 #include "regress/fuzz/fuzz.h"

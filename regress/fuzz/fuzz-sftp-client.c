@@ -49,13 +49,13 @@ replay_turn(void *arg, int timeout_ms)
 static void
 replay_wake(void *arg)
 {
-	(void)arg; /* output is thrown away each turn */
+	(void)arg; /* each turn throws the output away */
 }
 
 static const struct xfer_carrier_ops replay_ops = { .turn = replay_turn,
 	.wake = replay_wake };
 
-/* --- what is done --- */
+/* --- what the client does --- */
 
 static void
 make_part(void)
@@ -108,7 +108,7 @@ on_stat_ns(void *arg, const struct sftp_reply *reply)
 static void
 ask(struct sftp *s)
 {
-	static bool done; /* the session's end may tell it later */
+	static bool done; /* the end of the session may set it later */
 	struct strlist found = { NULL, 0 };
 	struct sftp_statvfs v;
 	struct sftp_attrs a;

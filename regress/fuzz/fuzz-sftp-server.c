@@ -106,7 +106,7 @@ talk(struct sftp_serve *s, const uint8_t *data, size_t len, size_t piece)
 		used = sftp_serve_input(s, data, MIN(len, piece));
 		if (used < 0)
 			return;
-		/* It may take nothing only while output waits. */
+		/* It must take bytes, unless output waits to be sent. */
 		if (used == 0 && buf_len(out) == 0)
 			abort();
 		data += used;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* What a server answers to stack-metrics@hpnssh.org. */
+/* Any bytes as a server's answer to stack-metrics@hpnssh.org. */
 #include "regress/fuzz/fuzz.h"
 
 #include "base/mem.h"
@@ -14,7 +14,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 
 	if (tcp_numbers_get(&r, &t) != 0)
 		return 0;
-	/* What was understood can be said, and is understood again. */
+	/* Numbers that were read can be written, and read again. */
 	tcp_numbers_put(&b, &t);
 	if (buf_err(&b) == 0) {
 		again = rd_from_buf(&b);

@@ -2,7 +2,7 @@
 /*
  * A server that answers a client's authentication: the first byte chooses
  * the client's configuration, then a row of messages, each behind a 16 bit
- * length. Nobody is there to answer prompts.
+ * length. There is no user to answer prompts.
  */
 #include <fcntl.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What hpnsshd-auth is told by a client that is not authenticated. The first
- * byte chooses what the monitor answers; then come messages, each behind a
+ * hpnsshd-auth gets messages from a client that is not authenticated. The first
+ * byte chooses what the monitor answers; then come the messages, each behind a
  * 16 bit length.
  */
 #include <sys/socket.h>
@@ -21,7 +21,7 @@ put_answers(int fd, enum monitor_result result)
 	struct buf b = { 0 };
 	char methods[] = "publickey,password";
 
-	/* To the name, then to each try. */
+	/* The first answer is about the user name, the others about tries. */
 	buf_put_bool(&b, true);
 	buf_put_cstring(&b, methods);
 	buf_put_bool(&b, true);
@@ -52,7 +52,7 @@ feed(struct auth *a, struct rd in)
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
-	/* No plain failure: it takes its time. */
+	/* No MONITOR_FAILURE: hpnsshd-auth delays the reply to it. */
 	static const enum monitor_result results[] = { MONITOR_SUCCESS,
 		MONITOR_PARTIAL, MONITOR_KEY_OK, MONITOR_PROMPTS };
 	const struct kex_hooks hooks = { 0 };
@@ -72,7 +72,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	if (socketpair(AF_UNIX, SOCK_STREAM, 0, mon) != 0)
 		goto out;
 	put_answers(mon[1], results[data[0] % 4]);
-	/* A call past the last answer fails; it does not wait. */
+	/* A call after the last answer fails, rather than wait for one. */
 	shutdown(mon[1], SHUT_WR);
 	p = packet_new(net[0], net[0], true);
 	if (p != NULL &&

@@ -20,7 +20,7 @@ static unsigned int replayed;
 static int
 replay_file(const char *path, size_t len)
 {
-	/* exactly as large as the file, so that an overread is seen */
+	/* as large as the file, so that ASan finds a read behind its end */
 	uint8_t *data = malloc(len > 0 ? len : 1);
 	FILE *f = fopen(path, "rb");
 	int r = -1;

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The client engine and the transfers on it: against our server engine over
- * a carrier in memory that cuts and reorders as it likes, and against
- * servers that lie.
+ * The client engine: its calls against our server engine, replies of servers
+ * that lie, data that is taken from a file, and when it wakes its carrier.
  */
-#include "regress/unit/help.h"
+#include "regress/unit/memory-carrier.h"
 
-#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <errno.h>
@@ -15,223 +13,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/buf.h"
-#include "base/fd.h"
-#include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "xfer/serve/sftp-serve.h"
 #include "xfer/sftp/remote-glob.h"
-#include "xfer/sftp/sftp-engine.h"
-#include "xfer/transfer/copy-between.h"
-#include "xfer/transfer/transfer.h"
-
-/* --- a carrier in memory --- */
-
-struct memory {
-	struct sftp_serve *server;
-	struct buf wire; /* replies on their way */
-	unsigned seed;
-	bool shuffle;
-	uint32_t data_max; /* READs are answered with at most so much */
-	struct sftp *client;
-	struct memory *mate; /* of the same driver; NULL: none */
-	bool woken;	     /* since the client had no output */
-};
-
-static unsigned
-random_below(struct memory *m, unsigned n)
-{
-	m->seed = m->seed * 1103515245 + 12345;
-	return (m->seed >> 16) % n;
-}
-
-static void
-memory_wake(void *arg)
-{
-	struct memory *m = arg;
-
-	m->woken = true;
-}
-
-/* What the server takes at once of what the client has to say. A client that
- * did not wake this carrier has nothing to say. */
-static void
-memory_send(struct memory *m)
-{
-	struct buf *out = sftp_output(m->client);
-	size_t n = 1 + random_below(m, 300000);
-	ssize_t used;
-
-	assert_true(m->woken || buf_len(out) == 0);
-	m->woken = buf_len(out) > 0;
-	if (sftp_serve_blocked(m->server))
-		return;
-	used = sftp_serve_input(m->server, buf_data(out),
-	    MIN(n, buf_len(out)));
-	assert_true(used >= 0);
-	buf_consume(out, (size_t)used);
-}
-
-/* Takes the replies that are there; of several, any first. */
-static void
-collect(struct memory *m)
-{
-	struct buf *out = sftp_serve_output(m->server);
-	struct rd r = rd_from_buf(out), replies[64];
-	size_t n = 0, pick;
-
-	while (n < ARRAY_LEN(replies) && r.len >= 4)
-		replies[n++] = rd_sub(&r);
-	assert_int_equal(rd_err(&r), 0);
-	while (n > 0) {
-		pick = m->shuffle && replies[0].p[0] != SFTP_VERSION_REPLY ?
-		    random_below(m, (unsigned)n) : 0;
-		if (m->data_max != 0 && replies[pick].p[0] == SFTP_DATA &&
-		    replies[pick].len > 9 + m->data_max) {
-			buf_put_u32(&m->wire, 9 + m->data_max);
-			buf_put(&m->wire, replies[pick].p, 5);
-			buf_put_u32(&m->wire, m->data_max);
-			buf_put(&m->wire, replies[pick].p + 9, m->data_max);
-		} else {
-			buf_put_string(&m->wire, replies[pick].p,
-			    replies[pick].len);
-		}
-		memmove(&replies[pick], &replies[pick + 1],
-		    (--n - pick) * sizeof *replies);
-	}
-	buf_consume(out, buf_len(out) - r.len);
-}
-
-/* A random part of what there is. Requests that lay in the server's own
- * buffer go on when output is gone. */
-static void
-move_some(struct memory *m, int timeout_ms)
-{
-	size_t n = 1 + random_below(m, 200000);
-	int r;
-
-	memory_send(m);
-	if (buf_len(&m->wire) == 0)
-		collect(m);
-	n = MIN(n, buf_len(&m->wire));
-	r = sftp_feed(m->client, buf_data(&m->wire), n);
-	buf_consume(&m->wire, n);
-	assert_true(r == 0 || r == sftp_error(m->client));
-	assert_true(sftp_serve_input(m->server, (const uint8_t *)"", 0) == 0);
-	if (timeout_ms < 0 && n == 0 && buf_len(&m->wire) == 0 &&
-	    buf_len(sftp_serve_output(m->server)) == 0 &&
-	    buf_len(sftp_output(m->client)) == 0)
-		fail_msg("both sides wait for each other");
-}
-
-static int
-memory_turn(void *arg, int timeout_ms)
-{
-	struct memory *m = arg;
-
-	move_some(m, m->mate == NULL ? timeout_ms : 0);
-	if (m->mate != NULL)
-		move_some(m->mate, 0);
-	return 0;
-}
-
-static const struct xfer_carrier_ops memory_ops = {
-	.turn = memory_turn,
-	.wake = memory_wake,
-};
-
-static void
-begin(struct memory *m, unsigned seed, bool shuffle, uint32_t data_max)
-{
-	const struct sftp_serve_opts opts = { .home = temp_dir };
-
-	*m = (struct memory){ .seed = seed, .shuffle = shuffle,
-		.data_max = data_max };
-	assert_int_equal(sftp_serve_new(&m->server, &opts), 0);
-	assert_int_equal(sftp_new(&m->client), 0);
-	sftp_attach(m->client,
-	    (struct xfer_carrier){ .ops = &memory_ops, .arg = m });
-}
-
-static void
-end(struct memory *m)
-{
-	sftp_free(m->client);
-	sftp_serve_free(m->server);
-	buf_clear(&m->wire);
-}
-
-/* --- files --- */
-
-static void
-expect_same(const char *one, const char *two)
-{
-	struct buf a = { 0 }, b = { 0 };
-
-	assert_int_equal(file_read(one, &a, 1 << 26), 0);
-	assert_int_equal(file_read(two, &b, 1 << 26), 0);
-	assert_int_equal(buf_len(&a), buf_len(&b));
-	assert_memory_equal(buf_data(&a), buf_data(&b), buf_len(&a));
-	buf_clear(&a);
-	buf_clear(&b);
-}
-
-static struct strlist reports;
-
-static void
-report(void *arg, const char *path, const char *text)
-{
-	char line[4096];
-
-	(void)arg;
-	snprintf(line, sizeof line, "%s: %s", path, text);
-	assert_int_equal(strlist_add(&reports, line), 0);
-}
-
-static bool
-reported(const char *line)
-{
-	bool found = strlist_has(&reports, line);
-
-	if (!found)
-		for (size_t i = 0; i < reports.n; i++)
-			print_message("reported: %s\n", reports.v[i]);
-	strlist_clear(&reports);
-	return found;
-}
-
-static unsigned long
-put(struct memory *m, const char *from, const char *to, struct xfer_opts opts)
-{
-	unsigned long failures;
-	struct xfer *x;
-
-	opts.report = report;
-	assert_int_equal(xfer_new(&x, NULL, m->client, &opts), 0);
-	assert_int_equal(xfer_put(x, from, to), 0);
-	assert_int_equal(xfer_run(x), 0);
-	failures = xfer_failures(x);
-	xfer_free(x);
-	return failures;
-}
-
-static unsigned long
-get(struct memory *m, const char *from, const char *to, struct xfer_opts opts)
-{
-	unsigned long failures;
-	struct sftp_attrs attrs;
-	struct xfer *x;
-
-	opts.report = report;
-	assert_int_equal(sftp_call_stat(m->client, from, true, &attrs), 0);
-	assert_int_equal(xfer_new(&x, NULL, m->client, &opts), 0);
-	assert_int_equal(xfer_get(x, from, &attrs, to), 0);
-	assert_int_equal(xfer_run(x), 0);
-	failures = xfer_failures(x);
-	xfer_free(x);
-	return failures;
-}
 
 /* --- tests with an honest server --- */
 
@@ -244,7 +28,7 @@ test_calls(void **state)
 	char *name;
 
 	(void)state;
-	begin(&m, 1, true, 0);
+	memory_begin(&m, 1, true, 0);
 	assert_int_equal(sftp_call_stat(m.client, ".", true, &a), 0);
 	assert_true(S_ISDIR(a.mode));
 	assert_int_equal(sftp_call_stat(m.client, "none", true, &a),
@@ -263,181 +47,7 @@ test_calls(void **state)
 	assert_int_equal(sftp_call_path(m.client, SFTP_RMDIR, "sub"),
 	    SFTP_NO_SUCH_FILE);
 	assert_int_equal(sftp_pending(m.client), 0);
-	end(&m);
-}
-
-static void
-test_one_file(void **state)
-{
-	static const size_t sizes[] = { 0, 1, 261119, 261120, 261121,
-		3000000 };
-	static const struct xfer_opts variants[] = {
-		{ .preserve = false },
-		{ .preserve = true, .fsync = true },
-		{ .block_bytes = 7000, .requests_max = 3 },
-		{ .budget_bytes = 1000 },
-	};
-	struct memory m;
-
-	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
-		fill_file("src", sizes[i], (unsigned)i);
-		for (size_t v = 0; v < ARRAY_LEN(variants); v++) {
-			begin(&m, (unsigned)(i * 10 + v), v != 1,
-			    v == 3 ? 1111 : 0);
-			assert_int_equal(put(&m, "src", "up", variants[v]),
-			    0);
-			expect_same("src", "up");
-			assert_int_equal(get(&m, "src", "down",
-					     variants[v]), 0);
-			expect_same("src", "down");
-			end(&m);
-		}
-	}
-	assert_int_equal(unlink("src") | unlink("up") | unlink("down"), 0);
-}
-
-static void
-test_preserve(void **state)
-{
-	const struct timespec ts[2] = { { .tv_sec = 1000 },
-		{ .tv_sec = 2000 } };
-	const struct xfer_opts keep = { .preserve = true, .recursive = true };
-	const struct xfer_opts plain = { .recursive = true };
-	struct memory m;
-	struct stat st;
-
-	(void)state;
-	assert_int_equal(mkdir("p", 0755), 0);
-	fill_file("p/f", 10, 1);
-	assert_int_equal(chmod("p/f", 0461), 0);
-	assert_int_equal(utimensat(AT_FDCWD, "p/f", ts, 0), 0);
-	assert_int_equal(chmod("p", 0511), 0);
-	assert_int_equal(utimensat(AT_FDCWD, "p", ts, 0), 0);
-	begin(&m, 3, false, 0);
-	assert_int_equal(put(&m, "p", "p-up", keep), 0);
-	assert_int_equal(get(&m, "p", "p-down", keep), 0);
-	assert_int_equal(put(&m, "p", "p-plain", plain), 0);
-	end(&m);
-	for (int i = 0; i < 2; i++) {
-		assert_int_equal(stat(i ? "p-up/f" : "p-down/f", &st), 0);
-		assert_int_equal(st.st_mode & 07777, 0461);
-		assert_int_equal(st.st_mtime, 2000);
-		assert_int_equal(stat(i ? "p-up" : "p-down", &st), 0);
-		assert_int_equal(st.st_mode & 07777, 0511);
-		assert_int_equal(st.st_mtime, 2000);
-	}
-	assert_int_equal(stat("p-plain", &st), 0);
-	assert_int_equal(st.st_mode & 07777, 0511);
-	assert_int_not_equal(st.st_mtime, 2000);
-	assert_int_equal(system("chmod -R u+w p p-up p-down p-plain &&"
-				"rm -r p p-up p-down p-plain"), 0);
-}
-
-static void
-test_tree(void **state)
-{
-	static const struct xfer_opts variants[] = {
-		{ .recursive = true },
-		{ .recursive = true, .files_max = 1 },
-		{ .recursive = true, .preserve = true,
-		    .budget_bytes = 50000, .block_bytes = 1000 },
-	};
-	char name[64];
-	struct memory m;
-
-	(void)state;
-	assert_int_equal(mkdir("t", 0755) | mkdir("t/empty", 0755) |
-	    mkdir("t/a b", 0755) | mkdir("t/a b/c", 0755), 0);
-	for (unsigned i = 0; i < 3000; i++) {
-		snprintf(name, sizeof name, "t/%s%u",
-		    i % 3 == 0 ? "" : i % 3 == 1 ? "a b/" : "a b/c/", i);
-		fill_file(name, i % 100 == 0 ? 100000 : i % 50, i);
-	}
-	fill_file("t/\n\033[1m\xff", 5, 5);
-	assert_int_equal(symlink("0", "t/link"), 0);
-	assert_int_equal(symlink("empty", "t/link-to-dir"), 0);
-	for (size_t v = 0; v < ARRAY_LEN(variants); v++) {
-		begin(&m, (unsigned)v, v == 2, 0);
-		assert_int_equal(put(&m, "t", "up", variants[v]), 0);
-		assert_int_equal(get(&m, "t", "down", variants[v]), 0);
-		/* Again, into what is there. */
-		assert_int_equal(get(&m, "t", "down", variants[v]), 0);
-		end(&m);
-		assert_int_equal(system("diff -r t up && diff -r t down &&"
-					"rm -r up down"), 0);
-	}
-	begin(&m, 4, false, 0);
-	{
-		struct relay_opts opts = { .recursive = true,
-			.report = report };
-		struct memory n;
-
-		begin(&n, 5, true, 5000);
-		m.mate = &n;
-		n.mate = &m;
-		assert_int_equal(relay_copy(m.client, "t", n.client, "up",
-				     &opts), 0);
-		end(&n);
-		m.mate = NULL;
-	}
-	end(&m);
-	assert_int_equal(system("diff -r t up && rm -r t up"), 0);
-	assert_int_equal(reports.n, 0);
-}
-
-static void
-test_failures(void **state)
-{
-	const struct xfer_opts plain = { .preserve = false };
-	const struct xfer_opts tree = { .recursive = true };
-	struct memory m;
-
-	(void)state;
-	fill_file("f", 10, 1);
-	assert_int_equal(mkdir("d", 0755) | mkfifo("d/fifo", 0644), 0);
-	fill_file("d/g", 10, 1);
-	assert_int_equal(symlink("nowhere", "d/broken"), 0);
-	begin(&m, 1, false, 0);
-	assert_int_equal(put(&m, "none", "x", plain), 1);
-	assert_true(reported("none: No such file or directory"));
-	assert_int_equal(put(&m, "f", "none/x", plain), 1);
-	assert_true(reported("none/x: No such file or directory"));
-	assert_int_equal(put(&m, "d", "x", plain), 1);
-	assert_true(reported("d: not a regular file"));
-	assert_int_equal(get(&m, "d", "x", plain), 1);
-	assert_true(reported("d: not a regular file"));
-	assert_int_equal(get(&m, "f", "none/x", plain), 1);
-	assert_true(reported("none/x: No such file or directory"));
-	assert_int_equal(put(&m, "f", "d", plain), 1);
-	assert_true(reported("d: Failure"));
-	assert_int_equal(put(&m, "d", "f", tree), 1);
-	assert_true(reported("f: Not a directory"));
-	assert_int_equal(get(&m, "d", "f", tree), 1);
-	assert_true(reported("f: File exists"));
-	/* What can be moved is moved. */
-	assert_int_equal(put(&m, "d", "e", tree), 2);
-	assert_int_equal(reports.n, 2);
-	assert_true(reported("d/fifo: not a regular file"));
-	expect_same("d/g", "e/g");
-	assert_int_equal(system("rm -r e"), 0);
-	assert_int_equal(get(&m, "d", "e", tree), 2);
-	assert_true(reported("d/broken: No such file or directory"));
-	expect_same("d/g", "e/g");
-	/* A target that is always full. */
-	if (access("/dev/full", W_OK) == 0) {
-		assert_int_equal(get(&m, "f", "/dev/full", plain), 1);
-		assert_true(
-		    reported("/dev/full: No space left on device"));
-		assert_int_equal(put(&m, "f", "/dev/full", plain), 1);
-		assert_true(reported("/dev/full: Failure"));
-	}
-	/* A file without a size. */
-	assert_int_equal(get(&m, "/proc/version", "v", plain), 0);
-	assert_int_equal(put(&m, "/proc/version", "w", plain), 0);
-	expect_same("v", "w");
-	end(&m);
-	assert_int_equal(system("rm -r d e f v w"), 0);
+	memory_end(&m);
 }
 
 static void
@@ -469,7 +79,7 @@ test_glob(void **state)
 	fill_file(".hidden", 0, 0);
 	fill_file("g1/x", 0, 0);
 	fill_file("g2/y*", 0, 0);
-	begin(&m, 1, false, 0);
+	memory_begin(&m, 1, false, 0);
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct strlist found = { NULL, 0 };
 		size_t n = 0;
@@ -483,7 +93,7 @@ test_glob(void **state)
 			assert_string_equal(found.v[n], rows[i].matches[n]);
 		strlist_clear(&found);
 	}
-	end(&m);
+	memory_end(&m);
 	assert_int_equal(chdir("..") | system("rm -r g"), 0);
 }
 
@@ -742,145 +352,6 @@ test_bad_version(void **state)
 	}
 }
 
-/* A server that answers from a script, whatever is asked. */
-struct script {
-	struct sftp *client;
-	struct buf wire;
-	const char *name; /* of the one entry in its directory */
-	uint32_t mode;
-	bool listed;
-};
-
-static void
-script_reply(struct script *sc, uint8_t type, uint32_t id)
-{
-	struct sftp_attrs a = { .flags = SFTP_A_MODE | SFTP_A_SIZE,
-		.mode = sc->mode, .size = 4 };
-	struct buf *b = &sc->wire;
-	size_t mark = buf_open_string(b);
-	bool end = type == SFTP_READDIR && sc->listed;
-
-	if (type == SFTP_OPENDIR || type == SFTP_OPEN) {
-		buf_put_u8(b, SFTP_HANDLE);
-		buf_put_u32(b, id);
-		buf_put_cstring(b, "h");
-		sc->listed = false;
-	} else if (type == SFTP_READDIR && !end) {
-		buf_put_u8(b, SFTP_NAME);
-		buf_put_u32(b, id);
-		buf_put_u32(b, 1);
-		buf_put_cstring(b, sc->name);
-		buf_put_cstring(b, sc->name);
-		sftp_put_attrs(b, &a);
-		sc->listed = true;
-	} else if (type == SFTP_READ) {
-		buf_put_u8(b, SFTP_DATA);
-		buf_put_u32(b, id);
-		buf_put_cstring(b, "evil");
-	} else {
-		buf_put_u8(b, SFTP_STATUS);
-		buf_put_u32(b, id);
-		buf_put_u32(b, end ? SFTP_EOF : SFTP_OK);
-		buf_put_cstring(b, "");
-		buf_put_cstring(b, "");
-	}
-	buf_close_string(b, mark);
-}
-
-static int
-script_turn(void *arg, int timeout_ms)
-{
-	struct script *sc = arg;
-	struct buf *out = sftp_output(sc->client);
-	struct rd r = rd_from_buf(out), m;
-	uint8_t type;
-
-	(void)timeout_ms;
-	while (r.len > 0) {
-		m = rd_sub(&r);
-		assert_int_equal(r.err, 0);
-		type = rd_u8(&m);
-		if (type != SFTP_INIT)
-			script_reply(sc, type, rd_u32(&m));
-		else
-			buf_put(&sc->wire, "\0\0\0\5\2\0\0\0\3", 9);
-	}
-	buf_reset(out);
-	(void)!sftp_feed(sc->client, buf_data(&sc->wire), buf_len(&sc->wire));
-	buf_reset(&sc->wire);
-	return 0;
-}
-
-static void
-script_wake(void *arg)
-{
-	(void)arg; /* each turn takes what there is */
-}
-
-static const struct xfer_carrier_ops script_ops = {
-	.turn = script_turn,
-	.wake = script_wake,
-};
-
-static unsigned long
-get_from_script(struct script *sc)
-{
-	const struct sftp_attrs attrs = { .flags = SFTP_A_MODE,
-		.mode = S_IFDIR | 0755 };
-	const struct xfer_opts opts = { .recursive = true, .report = report };
-	unsigned long failures;
-	struct sftp *s;
-	struct xfer *x;
-
-	assert_int_equal(sftp_new(&s), 0);
-	sc->client = s;
-	sftp_attach(s, (struct xfer_carrier){ &script_ops, sc });
-	assert_int_equal(xfer_new(&x, NULL, s, &opts), 0);
-	assert_int_equal(xfer_get(x, "src", &attrs, "jail"), 0);
-	assert_int_equal(xfer_run(x), 0);
-	failures = xfer_failures(x);
-	xfer_free(x);
-	sftp_free(s);
-	buf_clear(&sc->wire);
-	return failures;
-}
-
-static void
-test_hostile_names(void **state)
-{
-	static const char *const names[] = { "../escaped", "/tmp/escaped",
-		"a/../../escaped", "..", ".", "", "sub/escaped" };
-	struct script sc;
-
-	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-		sc = (struct script){ .name = names[i],
-			.mode = S_IFREG | 0644 };
-		(void)get_from_script(&sc);
-		assert_int_not_equal(access("escaped", F_OK), 0);
-		assert_int_not_equal(access("/tmp/escaped", F_OK), 0);
-		/* It is empty. */
-		assert_int_equal(rmdir("jail"), 0);
-	}
-	strlist_clear(&reports);
-	sc = (struct script){ .name = "fine", .mode = S_IFREG | 0644 };
-	assert_int_equal(get_from_script(&sc), 0);
-	assert_int_equal(unlink("jail/fine") | rmdir("jail"), 0);
-}
-
-/* Directories without end end somewhere. */
-static void
-test_endless_tree(void **state)
-{
-	struct script sc = { .name = "d", .mode = S_IFDIR | 0755 };
-
-	(void)state;
-	assert_true(get_from_script(&sc) > 0);
-	assert_true(reports.n > 0);
-	strlist_clear(&reports);
-	assert_int_equal(system("rm -r jail"), 0);
-}
-
 /* --- waking the carrier --- */
 
 static void
@@ -985,38 +456,18 @@ test_wakes(void **state)
 	sftp_free(s);
 }
 
-static int
-setup(void **state)
-{
-	struct rlimit rl;
-
-	/* both ends are in this process, and each may take half */
-	if (getrlimit(RLIMIT_NOFILE, &rl) != 0)
-		return 1;
-	rl.rlim_cur = MIN(rl.rlim_max, (rlim_t)4096);
-	if (setrlimit(RLIMIT_NOFILE, &rl) != 0)
-		return 1;
-	return temp_enter(state);
-}
-
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_calls),
-		cmocka_unit_test(test_one_file),
-		cmocka_unit_test(test_preserve),
-		cmocka_unit_test(test_tree),
-		cmocka_unit_test(test_failures),
 		cmocka_unit_test(test_glob),
 		cmocka_unit_test(test_lies),
 		cmocka_unit_test(test_write_file),
 		cmocka_unit_test(test_write_short),
 		cmocka_unit_test(test_bad_version),
-		cmocka_unit_test(test_hostile_names),
-		cmocka_unit_test(test_endless_tree),
 		cmocka_unit_test(test_wakes),
 	};
 
-	return cmocka_run_group_tests(tests, setup, temp_leave);
+	return cmocka_run_group_tests(tests, memory_setup, temp_leave);
 }

@@ -11,9 +11,9 @@
 #include "base/mem.h"
 
 enum {
-	DES_LEN = 13,	  /* of the traditional hash, with its salt */
+	DES_LEN = 13,	  /* of the traditional hash and its salt */
 	BCRYPT_HEAD = 7,  /* "$2b$12$" */
-	SCRYPT_HEAD = 14, /* "$7$" and its costs, which end without a mark */
+	SCRYPT_HEAD = 14, /* "$7$" and its costs; no '$' ends them */
 };
 
 static const char des_digits[] = "./0123456789abcdefghijklmnopqrstuvwxyz"
@@ -26,8 +26,8 @@ decoy_is_hash(const char *field)
 	    (strlen(field) == DES_LEN && strspn(field, des_digits) == DES_LEN);
 }
 
-/* Bytes of "$method$" or "$method$costs$", behind which the salt stands; 0:
- * not of that form. */
+/* Bytes in front of the salt: those of "$method$" or "$method$costs$". 0: the
+ * field does not have that form. */
 static size_t
 head_len(const char *field)
 {
@@ -42,7 +42,7 @@ head_len(const char *field)
 	return end > 1 ? end : 0;
 }
 
-/* All methods take dots as salt. */
+/* The salt is made of dots, which all methods accept. */
 char *
 decoy_setting(const char *field)
 {
@@ -93,7 +93,8 @@ hash(const char *password, const char *setting)
 	mem_free_secret(data, sizeof *data);
 }
 
-/* Settings of the methods in the file. */
+/* Collects one setting for each method that accounts of the file use. If there
+ * is none, the setting that new passwords get. */
 static void
 collect(FILE *shadow, struct strlist *settings)
 {
@@ -148,8 +149,8 @@ decoys_clear(struct decoys *d)
 	*d = (struct decoys){ 0 };
 }
 
-/* Of the method of the field; one that is not listed passes for the first.
- * The number of methods if the field holds no hash. */
+/* Index in d->settings of the field's method. A method that is not among them
+ * counts as the first. settings.n if the field holds no hash. */
 static size_t
 index_of(const struct decoys *d, const char *field)
 {
@@ -201,7 +202,7 @@ decoy_password(size_t len)
 {
 	char *password = xcalloc(1, len + 1);
 
-	/* None of these can be typed where a password is chosen. */
+	/* No password has these characters: they edit the line when typed. */
 	for (size_t i = 0; i < len; i++)
 		password[i] = i % 2 == 0 ? '\177' : '\b';
 	return password;

@@ -10,7 +10,8 @@
 #include "keys/key.h"
 #include "server/session/session-calls.h"
 
-enum { ROUNDS_MAX = 16 }; /* signatures cost time: requests that are served */
+/* Requests that are served; no more, because signatures cost time. */
+enum { ROUNDS_MAX = 16 };
 
 struct hostprove {
 	const struct serve_params *params;
@@ -18,9 +19,9 @@ struct hostprove {
 	int rounds;
 };
 
-/* Not the clients that are known to fall over it. */
+/* False for clients that are known to fail when they get the announcement. */
 static bool
-can_take_it(const char *id)
+bears_announcement(const char *id)
 {
 	return !str_has_prefix(id, "SSH-2.0-Cisco-1.") &&
 	    !str_has_prefix(id, "SSH-2.0-TTSSH/");
@@ -42,7 +43,8 @@ announce(const struct hostprove *h, struct channels *chs)
 	return r;
 }
 
-/* The client verifies RSA with what was agreed on, or with any. */
+/* The algorithm to sign with an RSA key: the one that was agreed on, if that
+ * is for RSA, because the client expects it; otherwise it takes any. */
 static const char *
 rsa_alg(const struct kex *k)
 {
@@ -71,7 +73,7 @@ hostprove_answer(const struct service_owners *o, struct rd *data,
 
 		if ((r = rd_err(data)) != 0)
 			break;
-		if (asked++ == h->params->keys->n) /* some are asked twice */
+		if (asked++ == h->params->keys->n) /* one is asked for twice */
 			r = ERR_NOT_FOUND;
 		buf_reset(&signature);
 		if (r == 0)
@@ -100,7 +102,7 @@ hostprove_new(struct hostprove **out, struct channels *chs,
 
 	h->params = params;
 	h->kex = k;
-	if (can_take_it(params->id_remote))
+	if (bears_announcement(params->id_remote))
 		r = announce(h, chs);
 	if (r != 0) {
 		free(h);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Between fork and exec of a session's process.
+ * What a session's process does between fork and exec.
  */
 #include "base/child.h"
 #include "server/session/session.h"
@@ -36,7 +36,8 @@ shell_name(const struct user *u)
 	return slash != NULL ? slash + 1 : u->shell;
 }
 
-/* Straight to the user's screen; a terminal in its cooked mode needs no CR. */
+/* Writes a file to the user's terminal. It is in cooked mode, and adds the
+ * carriage returns itself. */
 static void
 show_file(const char *path, int fd)
 {
@@ -72,19 +73,19 @@ static void
 greet(const struct session_start *s)
 {
 	const struct serve_params *p = s->params;
-	char *hush = user_path(p->user, ".hushlogin");
+	char *hushlogin = user_path(p->user, ".hushlogin");
 
-	if (access(hush, F_OK) == -1) {
+	if (access(hushlogin, F_OK) == -1) {
 		if (s->greeting != NULL)
 			(void)!write(STDOUT_FILENO, s->greeting,
 			    strlen(s->greeting));
 		if (p->conf->session.print_motd)
 			show_file("/etc/motd", STDOUT_FILENO);
 	}
-	free(hush);
+	free(hushlogin);
 }
 
-/* ---- what runs before --------------------------------------------------- */
+/* ---- what runs before the session's command ----------------------------- */
 
 bool
 session_has_system_rc(void)
@@ -102,8 +103,9 @@ has_user_rc(const struct user *u)
 	return there;
 }
 
-/* In the home directory. The user's file is run by the user's shell, so that
- * a shell which runs nothing, or little, does not run it either. */
+/* Runs in the home directory. The user's file is run by the user's own shell:
+ * where that shell runs no commands, or only some, the file must not be a
+ * means to run others. */
 static _Noreturn void
 execute_rc(const struct user *u, bool of_user, char **env)
 {
@@ -120,7 +122,7 @@ execute_rc(const struct user *u, bool of_user, char **env)
 	_exit(127);
 }
 
-/* ~/.ssh/rc, or else the system's sshrc: run and waited for. */
+/* Runs ~/.ssh/rc, or else the system's sshrc, and waits for its end. */
 static void
 run_rc(const struct session_start *s, char **env)
 {
@@ -137,7 +139,7 @@ run_rc(const struct session_start *s, char **env)
 		(void)!child_reap(pid, NULL);
 }
 
-/* ---- the session itself ------------------------------------------------- */
+/* ---- the session's command ---------------------------------------------- */
 
 static void
 take_descriptors(const struct session_start *s)
@@ -156,7 +158,7 @@ go_home(const struct serve_params *p)
 
 	if (chdir(home) == 0)
 		return;
-	/* In a root directory of their own, few have one. */
+	/* Below a ChrootDirectory, few users have one: that is no fault. */
 	if (p->conf->session.chroot_directory == NULL)
 		fprintf(stderr,
 		    "Could not chdir to home directory %s: %s\n", home,
@@ -165,7 +167,7 @@ go_home(const struct serve_params *p)
 		_exit(255);
 }
 
-/* In place of whatever was asked for, or is forced. */
+/* Runs passwd instead of the command that was asked for or is forced. */
 static _Noreturn void
 change_password(const struct session_start *s)
 {
@@ -241,8 +243,8 @@ session_child(const struct session_start *s)
 {
 	char **env;
 
-	/* The loop's handlers write to a pipe that is shared with the
-	 * parent: none may run here. */
+	/* The handlers of the loop write to a pipe that we share with the
+	 * parent. None of them may run in this process. */
 	for (int sig = 1; sig < NSIG; sig++)
 		signal(sig, SIG_DFL);
 	if (s->tty != NULL) {

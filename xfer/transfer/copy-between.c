@@ -20,7 +20,7 @@ enum {
 	TICK_MS = 100,
 };
 
-/* One file on its way. */
+/* The copy of one file, while it is under way. */
 struct relay {
 	struct sftp *from, *to;
 	const struct relay_opts *opts;
@@ -56,7 +56,7 @@ fail(struct relay *r, const char *path, const char *text)
 	r->opts->report(r->opts->report_arg, path, text);
 }
 
-/* The end of a session is reported by the caller. */
+/* Reports a status. The end of a session (err) is reported by the caller. */
 static void
 fail_reply(struct relay *r, const char *path, const struct sftp_reply *reply)
 {
@@ -176,7 +176,8 @@ read_more(struct relay *r)
 	}
 }
 
-/* Both sessions have the same carrier: a turn moves the bytes of both. */
+/* Both sessions have the same carrier, so one turn of it moves the bytes of
+ * both. */
 static int
 step_both(struct relay *r)
 {
@@ -266,7 +267,8 @@ set_attrs(struct sftp *s, const char *path, const struct sftp_attrs *attrs)
 	return wait_answer(s, &a);
 }
 
-/* A status is reported and forgotten; the end of a session is not. */
+/* Reports a status, and returns 0, so that other files are copied. The end of a
+ * session is returned, because it ends the copy. */
 static int
 report_status(struct relay *r, const char *path, int result)
 {
@@ -330,7 +332,7 @@ make_dir(struct sftp *to, const char *target)
 	struct sftp_attrs attrs;
 	int result = sftp_call_path(to, SFTP_MKDIR, target);
 
-	/* There may be one already. */
+	/* It also fails if there is such a directory already. */
 	if (result == SFTP_FAILURE &&
 	    (result = sftp_call_stat(to, target, true, &attrs)) == 0 &&
 	    !S_ISDIR(attrs.mode))
