@@ -237,6 +237,67 @@ test_targets(void **state)
 	assert_int_equal(host_reports.n, 0);
 }
 
+/* Cuts all streams, once, when a file of the run is in a state. */
+static enum xfer_state cut_in;
+
+static void
+cut_once(struct host *h, struct xfer *x)
+{
+	struct xfer_file *f;
+
+	TAILQ_FOREACH(f, &x->files.active, entry)
+		if (f->state == cut_in && !h->was_cut) {
+			h->cut_at = 1;
+			h->was_cut = true;
+		}
+}
+
+/* What an earlier run left goes, although the connection is lost just when its
+ * removal was asked for. */
+static void
+test_removal_is_cut(void **state)
+{
+	static const struct {
+		enum xfer_state in;
+		const char *left;
+	} cases[] = {
+		/* Either of the two names may be found first. */
+		{ XFER_LINKING, "to/.first.hpnpart" },
+		{ XFER_LINKING, "to/.first.hpnlink" },
+		{ XFER_LINKING, "to/.second.hpnpart" },
+		{ XFER_LINKING, "to/.second.hpnlink" },
+		{ XFER_LINKING, "to/.symbolic.hpnpart" },
+		{ XFER_LINKING, "to/.symbolic.hpnlink" },
+		{ XFER_RENAMING, "to/.alone.hpnpart" },
+	};
+	const struct xfer_opts opts = { .recursive = true, .resume = true,
+		.links = true, .hard_links = true, .preserve = true,
+		.retries = 2, .retry_wait_ms = 1 };
+
+	(void)state;
+	assert_int_equal(mkdir("from", 0755), 0);
+	host_make_file("from/alone", 1000, 1);
+	host_make_file("from/first", 1000, 2);
+	assert_int_equal(link("from/first", "from/second"), 0);
+	assert_int_equal(symlink("first", "from/symbolic"), 0);
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct host h = { .seed = 1, .no_digests = true,
+			.watch = cut_once };
+
+		cut_in = cases[i].in;
+		assert_int_equal(system(cut_in == XFER_LINKING ?
+			"mkdir to" : "cp -a from to"), 0);
+		host_make_file(cases[i].left, 500, 3);
+		assert_int_equal(host_copy(&h, true, "from", "to", opts), 0);
+		assert_true(h.was_cut);
+		if (system("diff -r from to") != 0)
+			fail_msg("%s", cases[i].left);
+		assert_int_equal(system("rm -r to"), 0);
+	}
+	assert_int_equal(system("rm -r from"), 0);
+	assert_int_equal(host_reports.n, 0);
+}
+
 /* A part of another source, or with wrong blocks, does no harm. */
 static void
 test_resume_other(void **state)
@@ -520,6 +581,7 @@ main(void)
 		cmocka_unit_test(test_connections_refused),
 		cmocka_unit_test(test_channels_refused),
 		cmocka_unit_test(test_growth_after_a_break),
+		cmocka_unit_test(test_removal_is_cut),
 		cmocka_unit_test(test_resume_other),
 		cmocka_unit_test(test_resume_holes),
 		cmocka_unit_test(test_verify),
