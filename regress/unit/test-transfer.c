@@ -15,6 +15,7 @@
 
 #include "base/fd.h"
 #include "base/mem.h"
+#include "xfer/serve/sftp-serve-internal.h"
 
 /* --- whatever happens --- */
 
@@ -493,6 +494,44 @@ test_unordered(void **state)
 	assert_int_equal(host_reports.n, 0);
 }
 
+/* --- a guessed handle --- */
+
+/* Handles of files that the server has open before the last turn of a run. */
+static void
+count_handles(struct host *h, struct xfer *x)
+{
+	const struct sftp_serve *s = h->streams[0].server;
+
+	(void)x;
+	h->most = 0;
+	for (int i = 0; i < s->handles_cap; i++)
+		h->most += s->handles[i].kind == SERVE_FILE;
+}
+
+/* The guess is another file's handle, so its CLOSE succeeds: the handle that
+ * the server has given is closed all the same. */
+static void
+test_wrong_guess(void **state)
+{
+	const struct xfer_opts opts = { .preserve = true };
+
+	(void)state;
+	host_make_file("src", 1000, 1);
+	for (int i = 0; i < 4; i++) {
+		struct host h = { .seed = 1, .stock = true, .no_small = true,
+			.odd_handles = i >= 2, .watch = count_handles };
+		bool up = i % 2 == 0;
+
+		assert_int_equal(host_copy(&h, up, "src", "dst", opts), 0);
+		/* A download does not wait for the answer to its CLOSE. */
+		assert_true(h.most <= (up ? 0 : 1));
+		assert_true(host_same("src", "dst"));
+		assert_int_equal(unlink("dst"), 0);
+	}
+	assert_int_equal(unlink("src"), 0);
+	assert_int_equal(host_reports.n, 0);
+}
+
 /* --- streams --- */
 
 static void
@@ -577,6 +616,7 @@ main(void)
 		cmocka_unit_test(test_part_names),
 		cmocka_unit_test(test_targets),
 		cmocka_unit_test(test_unordered),
+		cmocka_unit_test(test_wrong_guess),
 		cmocka_unit_test(test_several_streams),
 		cmocka_unit_test(test_connections_refused),
 		cmocka_unit_test(test_channels_refused),

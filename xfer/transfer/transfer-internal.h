@@ -348,11 +348,8 @@ struct xfer_small {
 		XFER_GUESS_LOST,  /* the session is over */
 	} outcome;
 	struct sftp_handle guess, handle;
-	enum {
-		XFER_GUESS_OPENING,
-		XFER_GUESS_OPEN,
-		XFER_GUESS_CLOSED,
-	} handle_state;
+	bool opened;		 /* handle is what the server has given */
+	bool guess_closed;	 /* guess, which may be another handle */
 	uint8_t *data;		 /* owned: of a download */
 };
 
