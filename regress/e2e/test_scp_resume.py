@@ -46,6 +46,28 @@ def server_of(process):
         return []
 
 
+def wait_for_data(part, process):
+    """Until some of a file is there, while the program runs."""
+    until = time.monotonic() + LONG
+    while not part.exists() or part.stat().st_blocks * 512 < MB:
+        assert process.poll() is None and time.monotonic() < until
+        time.sleep(0.005)
+
+
+def kill_servers(process, target):
+    """All connections are lost together, however many it has by now, before
+    the target is there: it is stopped meanwhile, so that none is added."""
+    process.send_signal(signal.SIGSTOP)
+    _, status = os.waitpid(process.pid, os.WUNTRACED)
+    assert os.WIFSTOPPED(status)
+    pids = server_of(process)
+    assert pids
+    for pid in pids:
+        os.kill(pid, signal.SIGKILL)
+    assert not target.exists()
+    process.send_signal(signal.SIGCONT)
+
+
 def finish(process):
     try:
         _, errors = process.communicate(timeout=LONG)
@@ -124,10 +146,8 @@ def test_retry(tree, tmp_path, server, up):
     target = tmp_path / "to"
     p = start("-r", "-l", 250000, "--retry=3", *names(tree, target, up),
               server=server)
-    time.sleep(0.3)
-    pids = server_of(p)
-    assert len(pids) == 1
-    os.kill(pids[0], signal.SIGKILL)
+    wait_for_data(target / ".big20.hpnpart", p)
+    kill_servers(p, target / "big20")
     code, errors = finish(p)
     assert code == 0, errors
     assert files_of(target) == files_of(tree)

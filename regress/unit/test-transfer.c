@@ -15,6 +15,7 @@
 
 #include "base/fd.h"
 #include "base/mem.h"
+#include "xfer/serve/sftp-serve-internal.h"
 
 /* --- whatever happens --- */
 
@@ -237,6 +238,67 @@ test_targets(void **state)
 	assert_int_equal(host_reports.n, 0);
 }
 
+/* Cuts all streams, once, when a file of the run is in a state. */
+static enum xfer_state cut_in;
+
+static void
+cut_once(struct host *h, struct xfer *x)
+{
+	struct xfer_file *f;
+
+	TAILQ_FOREACH(f, &x->files.active, entry)
+		if (f->state == cut_in && !h->was_cut) {
+			h->cut_at = 1;
+			h->was_cut = true;
+		}
+}
+
+/* What an earlier run left goes, although the connection is lost just when its
+ * removal was asked for. */
+static void
+test_removal_is_cut(void **state)
+{
+	static const struct {
+		enum xfer_state in;
+		const char *left;
+	} cases[] = {
+		/* Either of the two names may be found first. */
+		{ XFER_LINKING, "to/.first.hpnpart" },
+		{ XFER_LINKING, "to/.first.hpnlink" },
+		{ XFER_LINKING, "to/.second.hpnpart" },
+		{ XFER_LINKING, "to/.second.hpnlink" },
+		{ XFER_LINKING, "to/.symbolic.hpnpart" },
+		{ XFER_LINKING, "to/.symbolic.hpnlink" },
+		{ XFER_RENAMING, "to/.alone.hpnpart" },
+	};
+	const struct xfer_opts opts = { .recursive = true, .resume = true,
+		.links = true, .hard_links = true, .preserve = true,
+		.retries = 2, .retry_wait_ms = 1 };
+
+	(void)state;
+	assert_int_equal(mkdir("from", 0755), 0);
+	host_make_file("from/alone", 1000, 1);
+	host_make_file("from/first", 1000, 2);
+	assert_int_equal(link("from/first", "from/second"), 0);
+	assert_int_equal(symlink("first", "from/symbolic"), 0);
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct host h = { .seed = 1, .no_digests = true,
+			.watch = cut_once };
+
+		cut_in = cases[i].in;
+		assert_int_equal(system(cut_in == XFER_LINKING ?
+			"mkdir to" : "cp -a from to"), 0);
+		host_make_file(cases[i].left, 500, 3);
+		assert_int_equal(host_copy(&h, true, "from", "to", opts), 0);
+		assert_true(h.was_cut);
+		if (system("diff -r from to") != 0)
+			fail_msg("%s", cases[i].left);
+		assert_int_equal(system("rm -r to"), 0);
+	}
+	assert_int_equal(system("rm -r from"), 0);
+	assert_int_equal(host_reports.n, 0);
+}
+
 /* A part of another source, or with wrong blocks, does no harm. */
 static void
 test_resume_other(void **state)
@@ -432,6 +494,44 @@ test_unordered(void **state)
 	assert_int_equal(host_reports.n, 0);
 }
 
+/* --- a guessed handle --- */
+
+/* Handles of files that the server has open before the last turn of a run. */
+static void
+count_handles(struct host *h, struct xfer *x)
+{
+	const struct sftp_serve *s = h->streams[0].server;
+
+	(void)x;
+	h->most = 0;
+	for (int i = 0; i < s->handles_cap; i++)
+		h->most += s->handles[i].kind == SERVE_FILE;
+}
+
+/* The guess is another file's handle, so its CLOSE succeeds: the handle that
+ * the server has given is closed all the same. */
+static void
+test_wrong_guess(void **state)
+{
+	const struct xfer_opts opts = { .preserve = true };
+
+	(void)state;
+	host_make_file("src", 1000, 1);
+	for (int i = 0; i < 4; i++) {
+		struct host h = { .seed = 1, .stock = true, .no_small = true,
+			.odd_handles = i >= 2, .watch = count_handles };
+		bool up = i % 2 == 0;
+
+		assert_int_equal(host_copy(&h, up, "src", "dst", opts), 0);
+		/* A download does not wait for the answer to its CLOSE. */
+		assert_true(h.most <= (up ? 0 : 1));
+		assert_true(host_same("src", "dst"));
+		assert_int_equal(unlink("dst"), 0);
+	}
+	assert_int_equal(unlink("src"), 0);
+	assert_int_equal(host_reports.n, 0);
+}
+
 /* --- streams --- */
 
 static void
@@ -516,10 +616,12 @@ main(void)
 		cmocka_unit_test(test_part_names),
 		cmocka_unit_test(test_targets),
 		cmocka_unit_test(test_unordered),
+		cmocka_unit_test(test_wrong_guess),
 		cmocka_unit_test(test_several_streams),
 		cmocka_unit_test(test_connections_refused),
 		cmocka_unit_test(test_channels_refused),
 		cmocka_unit_test(test_growth_after_a_break),
+		cmocka_unit_test(test_removal_is_cut),
 		cmocka_unit_test(test_resume_other),
 		cmocka_unit_test(test_resume_holes),
 		cmocka_unit_test(test_verify),

@@ -34,6 +34,7 @@ struct host {
 	unsigned refuse;   /* streams that are opened and end at once */
 	bool refuses[2];   /* all of that kind do */
 	unsigned asked[2]; /* streams of that kind */
+	bool was_cut;    /* by a test's watch */
 	uint64_t cut_at; /* bytes of requests until all streams end; 0: never */
 	struct xfer_stream_stats
 	    path; /* told of every stream; connection is its own */

@@ -33,8 +33,10 @@ static const unsigned followers[] = {
 	    STATE(STATING_TARGET) | STATE(LINKING) | STATE(OPENING) |
 	    STATE(DONE),
 	[XFER_STATING_SOURCE] = STATE(STATING_TARGET),
+	/* A target that is complete already: only its part goes. */
 	[XFER_STATING_TARGET] = STATE(QUEUED) | STATE(LINKING) |
-	    STATE(OPENING) | STATE(MOVING_SMALL) | STATE(DONE),
+	    STATE(OPENING) | STATE(MOVING_SMALL) | STATE(RENAMING) |
+	    STATE(DONE),
 	[XFER_LINKING] = STATE(QUEUED) | STATE(DONE),
 	/* Another name is tried, or the same once more. */
 	[XFER_OPENING] = STATE(QUEUED) | STATE(OPENING) | STATE(MOVING) |
@@ -498,10 +500,14 @@ xfer_file_choose_reuse(struct xfer_file *f)
 	} else if (same_size && !digests &&
 	    (f->target.attrs.flags & f->source.attrs.flags & SFTP_A_TIMES) &&
 	    f->target.attrs.mtime == f->source.attrs.mtime) {
-		if (f->part.name != NULL && f->part.old.flags != 0)
-			xfer_part_remove(f, NULL);
 		progress_add(f->x->opts.progress, &f->item, f->source.size);
-		xfer_file_done(f);
+		if (f->part.name != NULL && f->part.old.flags != 0) {
+			xfer_file_enter(f, XFER_RENAMING);
+			xfer_part_remove_surely(f);
+			xfer_file_settle(f);
+		} else {
+			xfer_file_done(f);
+		}
 		return;
 	} else if (f->part.name == NULL && is_file(&f->target.attrs) &&
 	    digests) {
@@ -802,8 +808,12 @@ xfer_file_settle(struct xfer_file *f)
 			break;
 		}
 		xfer_handles_drop(f);
-		if (f->up && f->progress.unstored)
+		if (f->up && f->progress.unstored) {
+			f->progress.unstored = false;
 			xfer_part_withdraw(f, -1);
+			if (f->pending > 0)
+				break;
+		}
 		if (f->up && f->part.name != NULL && !f->failed &&
 		    f->target.reuse != XFER_REUSE_WHOLE)
 			xfer_file_rename(f);

@@ -383,7 +383,7 @@ xfer_file_compared(struct xfer_file *f, int why)
 	}
 	if (why == XFER_COMPARE_TARGET) {
 		if (f->part.name != NULL && f->part.old.flags != 0)
-			xfer_part_remove(f, NULL);
+			xfer_part_remove_surely(f);
 		f->progress.moved = f->source.size;
 		progress_add(f->x->opts.progress, &f->item, f->source.size);
 	} else if (f->compare.differs) {
@@ -393,7 +393,7 @@ xfer_file_compared(struct xfer_file *f, int why)
 		xfer_file_fail(f);
 		/* A later run must not resume from it. */
 		if (f->part.name != NULL)
-			xfer_part_remove(f, NULL);
+			xfer_part_remove_surely(f);
 	}
 	f->tail.verified = true;
 	send_tail(f);

@@ -158,7 +158,8 @@ enum xfer_state {
 	XFER_MOVING_SMALL,   /* in one request, or one flight of them */
 	XFER_COMPARING,	     /* are both ends the same? */
 	XFER_CLOSING,	     /* attributes and CLOSE are under way */
-	XFER_RENAMING,	     /* the part gets the target's name */
+	XFER_RENAMING,	     /* the part gets the target's name, or goes
+			      * because the target is complete */
 	XFER_DONE,	     /* the loop frees it */
 };
 
@@ -331,6 +332,12 @@ struct xfer_tail {
 	unsigned renames;	 /* tries */
 };
 
+/* The answer to the first request for a link. */
+struct xfer_first_link {
+	int err;
+	uint32_t status;
+};
+
 /* One that moves in a single request, or in one flight of them. */
 struct xfer_small {
 	bool refused;		 /* it takes the ordinary steps instead */
@@ -341,11 +348,8 @@ struct xfer_small {
 		XFER_GUESS_LOST,  /* the session is over */
 	} outcome;
 	struct sftp_handle guess, handle;
-	enum {
-		XFER_GUESS_OPENING,
-		XFER_GUESS_OPEN,
-		XFER_GUESS_CLOSED,
-	} handle_state;
+	bool opened;		 /* handle is what the server has given */
+	bool guess_closed;	 /* guess, which may be another handle */
 	uint8_t *data;		 /* owned: of a download */
 };
 
@@ -369,6 +373,7 @@ struct xfer_file {
 	struct xfer_progress progress;
 	struct xfer_tail tail;
 	struct xfer_small small;
+	struct xfer_first_link first_link;
 	struct xfer_compare compare;
 	struct progress_item item;
 	TAILQ_ENTRY(xfer_file) entry;
@@ -663,8 +668,12 @@ void xfer_part_withdraw(struct xfer_file *f, int lock);
 /* After the answer to a path request: settles the file, unless the transfer
  * is being freed. */
 void xfer_path_answered(struct xfer_file *f, const struct sftp_reply *reply);
-/* Removes the part; done may be NULL. */
+/* Removes the part; done may be NULL. If its stream is lost, the part may
+ * stay. */
 void xfer_part_remove(struct xfer_file *f, sftp_done_fn done);
+/* Removes the part whatever streams are lost. The caller makes no part of that
+ * name, and does not end the file, before f->pending says that it is done. */
+void xfer_part_remove_surely(struct xfer_file *f);
 /* Its part is whole, and closed. */
 void xfer_file_rename(struct xfer_file *f);
 

@@ -33,8 +33,6 @@ struct xfer_hard_table {
 	struct xfer_hard **rows;
 };
 
-static void link_remote(struct xfer_file *f);
-
 /* --- both kinds --- */
 
 static void
@@ -57,18 +55,39 @@ copy_instead(struct xfer_file *f, const char *why)
 	xfer_file_restart(f, f->resume);
 }
 
+static void first_answered(struct xfer_file *f);
+
+static void
+old_removed(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_file *f = arg;
+
+	f->pending--;
+	if (reply->err == ERR_CANCELLED)
+		return;
+	if (f->state == XFER_LINKING)
+		first_answered(f);
+	else
+		xfer_file_settle(f);
+}
+
+/* The request is repeated if its stream is lost. The file waits for the answer
+ * before it makes anything that may bear that name. */
 static void
 remove_old(struct xfer_file *f, const char *path)
 {
-	const struct xfer_path_request q = { .type = SFTP_REMOVE, .path = path,
-		.once = true };
+	const struct xfer_path_request q = { .type = SFTP_REMOVE,
+		.path = path };
 
 	if (!f->resume || path == NULL)
 		return;
-	if (f->up)
-		xfer_request_path(f->x, &q, NULL, NULL);
-	else
+	if (!f->up) {
 		(void)unlink(path);
+		return;
+	}
+	f->pending += 2; /* one of them until the request is sent */
+	xfer_request_path(f->x, &q, old_removed, f);
+	f->pending--;
 }
 
 /* A part that an earlier run left, which copied the file. */
@@ -259,17 +278,19 @@ cleared(void *arg, const struct sftp_reply *reply)
 			f->part.name : f->remote, made_again);
 }
 
+/* Goes on when the link was answered, and the removal of what an earlier run
+ * left. */
 static void
-made(void *arg, const struct sftp_reply *reply)
+first_answered(struct xfer_file *f)
 {
-	struct xfer_file *f = arg;
+	const struct sftp_reply reply = { .type = SFTP_STATUS,
+		.err = f->first_link.err, .status = f->first_link.status };
 
-	f->pending--;
-	if (reply->err == ERR_CANCELLED)
+	if (f->pending > 0)
 		return;
-	if (reply->err == 0 && reply->status == SFTP_OK) {
+	if (reply.err == 0 && reply.status == SFTP_OK) {
 		remote_linked(f);
-	} else if (reply->err == 0 && reply->status == SFTP_FAILURE) {
+	} else if (reply.err == 0 && reply.status == SFTP_FAILURE) {
 		/* The name is taken, perhaps. */
 		free(f->part.name);
 		f->part.name = xfer_link_name(f->remote);
@@ -281,13 +302,28 @@ made(void *arg, const struct sftp_reply *reply)
 		remove_remote(f, xfer_has(f->x, SFTP_EXT_POSIX_RENAME) ?
 			f->part.name : f->remote, cleared);
 	} else {
-		link_fails(f, reply);
+		link_fails(f, &reply);
 	}
+}
+
+static void
+made(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_file *f = arg;
+
+	f->pending--;
+	if (reply->err == ERR_CANCELLED)
+		return;
+	f->first_link = (struct xfer_first_link){ .err = reply->err,
+		.status = reply->status };
+	first_answered(f);
 }
 
 static void
 link_remote(struct xfer_file *f)
 {
+	remove_old_part(f);
+	remove_old_link(f);
 	make_remote(f, f->remote, made);
 }
 
@@ -377,16 +413,14 @@ xfer_symlink_start(struct xfer_file *f)
 	struct xfer_path_request q = {.type = SFTP_READLINK, .path = f->remote};
 
 	xfer_file_enter(f, XFER_LINKING);
-	remove_old_part(f);
-	remove_old_link(f);
-	free(f->part.name);
-	f->part.name = NULL;
 	free(f->source.link);
 	f->source.link = NULL;
 	if (f->up) {
 		put_symlink(f);
 		return;
 	}
+	remove_old_part(f);
+	remove_old_link(f);
 	f->pending++; /* until both requests are sent */
 	request(f, &q, link_read);
 	q.type = SFTP_EXTENDED;
@@ -484,10 +518,9 @@ static void
 link_to(struct xfer_file *f, struct xfer_hard **at)
 {
 	struct xfer_hard *h = *at;
-	int r;
+	int r = 0;
 
 	fd_close(&f->fd);
-	remove_old_part(f);
 	if (f->up) {
 		free(f->source.link);
 		f->source.link = strdup(h->path);
@@ -497,7 +530,11 @@ link_to(struct xfer_file *f, struct xfer_hard **at)
 			return;
 		}
 	}
-	r = f->up ? 0 : link_local(f, h->path);
+	if (!f->up) {
+		remove_old_part(f);
+		remove_old_link(f);
+		r = link_local(f, h->path);
+	}
 	if (--h->names == 0)
 		hard_remove(f->x, at); /* it was the last name */
 	if (f->up) {
@@ -525,10 +562,10 @@ xfer_hard_start(struct xfer_file *f)
 	}
 	if (f->source.hard != NULL || f->source.exact.nlink < 2)
 		return false;
-	remove_old_link(f);
 	if (x->hards != NULL && x->hards->size > 0)
 		at = find(x->hards, f->source.exact.dev, f->source.exact.ino);
 	if (at == NULL || *at == NULL) {
+		remove_old_link(f);
 		(void)hard_add(f);
 		return false;
 	}

@@ -204,7 +204,7 @@ xfer_part_withdraw(struct xfer_file *f, int lock)
 		.path = f->remote, .attrs = &a };
 
 	if (f->part.name != NULL && (f->up || xfer_part_is(lock, f->part.name)))
-		xfer_part_remove(f, NULL);
+		xfer_part_remove_surely(f);
 	else if (f->part.name == NULL && f->up)
 		xfer_request_path(f->x, &q, NULL, NULL);
 	else if (f->part.name == NULL)

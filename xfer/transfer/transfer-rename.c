@@ -34,6 +34,30 @@ xfer_part_remove(struct xfer_file *f, sftp_done_fn done)
 		(void)unlink(f->part.name);
 }
 
+static void
+part_gone(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_file *f = arg;
+
+	f->pending--;
+	xfer_path_answered(f, reply);
+}
+
+void
+xfer_part_remove_surely(struct xfer_file *f)
+{
+	const struct xfer_path_request q = { .type = SFTP_REMOVE,
+		.path = f->part.name };
+
+	if (!f->up) {
+		(void)unlink(f->part.name);
+		return;
+	}
+	f->pending += 2; /* one of them until the request is sent */
+	xfer_request_path(f->x, &q, part_gone, f);
+	f->pending--;
+}
+
 /* --- the rename --- */
 
 static void rename_done(void *arg, const struct sftp_reply *reply);
@@ -130,7 +154,7 @@ rename_done(void *arg, const struct sftp_reply *reply)
 		rename_fails(f, sftp_status_text(reply->status));
 	} else if (f->x->opts.hard_links && f->resume) {
 		/* A rename does nothing if both are names of one file. */
-		xfer_part_remove(f, NULL);
+		xfer_part_remove_surely(f);
 	}
 	xfer_path_answered(f, reply);
 }

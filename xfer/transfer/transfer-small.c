@@ -74,7 +74,7 @@ small_begin(struct xfer_file *f, struct xfer_stream *stream)
 	stream->in_flight += f->source.size;
 	f->small.stream = stream;
 	f->small.outcome = XFER_GUESS_RIGHT;
-	f->small.handle_state = XFER_GUESS_OPENING;
+	f->small.opened = f->small.guess_closed = false;
 }
 
 /* Counts an answer. True: it was the last. If the session is over it is false,
@@ -224,15 +224,24 @@ guess_is_wrong(struct xfer_file *f)
 		f->small.outcome = XFER_GUESS_WRONG;
 }
 
+/* Is the guess the handle that the server has given? */
+static bool
+guess_fits(const struct xfer_small *small)
+{
+	return small->opened && small->handle.len == small->guess.len &&
+	    memcmp(small->handle.bytes, small->guess.bytes,
+		small->guess.len) == 0;
+}
+
 static void
 guess_end(struct xfer_file *f, const struct sftp_reply *reply)
 {
-	struct sftp *s = f->small.stream->s;
+	struct xfer_small *small = &f->small;
 
 	if (!small_end(f, reply))
 		return;
-	if (f->small.handle_state == XFER_GUESS_OPEN)
-		sftp_close(s, &f->small.handle, NULL, NULL);
+	if (small->opened && !(small->guess_closed && guess_fits(small)))
+		sftp_close(small->stream->s, &small->handle, NULL, NULL);
 	if (f->up && f->target.attrs.flags != 0 &&
 	    (!xfer_may_replace(&f->target.attrs, 0, &f->part.made) ||
 		(!f->x->opts.preserve &&
@@ -252,18 +261,13 @@ static void
 guess_opened(void *arg, const struct sftp_reply *reply)
 {
 	struct xfer_file *f = arg;
-	const struct sftp_handle *guess = &f->small.guess;
-	bool opened = reply->err == 0 && reply->status == SFTP_OK;
 
 	f->part_ours |= f->up && (reply->err != 0 ||
 	    reply->status == SFTP_OK);
-	if (opened) {
+	f->small.opened = reply->err == 0 && reply->status == SFTP_OK;
+	if (f->small.opened)
 		sftp_keep_handle(&f->small.handle, reply);
-		if (f->small.handle_state == XFER_GUESS_OPENING)
-			f->small.handle_state = XFER_GUESS_OPEN;
-	}
-	if (!opened || f->small.handle.len != guess->len ||
-	    memcmp(f->small.handle.bytes, guess->bytes, guess->len) != 0)
+	if (!guess_fits(&f->small))
 		guess_is_wrong(f);
 	guess_end(f, reply);
 }
@@ -308,7 +312,7 @@ guess_closed(void *arg, const struct sftp_reply *reply)
 	struct xfer_file *f = arg;
 
 	if (reply->err == 0 && reply->status == SFTP_OK)
-		f->small.handle_state = XFER_GUESS_CLOSED;
+		f->small.guess_closed = true;
 	guess_done(f, reply);
 }
 
