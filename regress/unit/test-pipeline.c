@@ -864,31 +864,6 @@ test_given_form(void **state)
 	}
 }
 
-/* HPN-SSH's variable; what is out of range is the next that is in it. */
-static void
-test_environment(void **state)
-{
-	static const struct {
-		const char *value;
-		size_t threads;
-	} rows[] = { { "4", 4 }, { "0", 1 }, { "-7", 1 }, { "100", 32 },
-		{ "many", 1 }, { "", 2 } };
-
-	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		struct pair t;
-
-		setenv("SSH_CIPHER_THREADS", rows[i].value, 1);
-		pair_open(&t, 2, false);
-		packet_set_threads(t.a, 2);
-		packet_set_form(t.a, PACKET_FORM_KEYSTREAM, false);
-		(void)packet_poll(t.a);
-		assert_int_equal(packet_threads(t.a), 2 * rows[i].threads);
-		pair_close(&t);
-	}
-	unsetenv("SSH_CIPHER_THREADS");
-}
-
 int
 main(void)
 {
@@ -906,7 +881,6 @@ main(void)
 		cmocka_unit_test(test_no_threads_to_be_had),
 		cmocka_unit_test(test_one_processor),
 		cmocka_unit_test(test_given_form),
-		cmocka_unit_test(test_environment),
 	};
 
 	log_init("test-pipeline", LOG_LVL_ERROR);
