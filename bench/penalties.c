@@ -9,20 +9,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/wire.h"
 #include "conf/server-conf.h"
 #include "server/listener/penalties.h"
-
-static double
-now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec * 1e9 + (double)ts.tv_nsec;
-}
 
 /* Bytes that are allocated by malloc(3). */
 static size_t
@@ -50,24 +41,24 @@ run(const struct server_penalties *conf, uint8_t family, uint32_t sources)
 	struct startups_source s;
 	int64_t rest;
 
-	begin = now_ns();
+	begin = (double)clock_ns();
 	for (uint32_t i = 0; i < sources; i++) {
 		s = source(family, i);
 		(void)penalties_add(p, &s, PENALTY_CRASH, i, &rest);
 	}
-	add = (now_ns() - begin) / sources;
+	add = ((double)clock_ns() - begin) / sources;
 	printf("IPv%d  %8zu of %8u sources  %6.1f MiB", family,
 	    penalties_count(p, family == 4 ? PENALTY_IPV4 : PENALTY_IPV6),
 	    sources, (double)(memory() - before) / (1 << 20));
-	begin = now_ns();
+	begin = (double)clock_ns();
 	for (uint32_t i = 0; i < sources; i++) {
 		s = source(family, i * 7919 % sources);
 		refused += penalties_refuse(p, &s, sources) != NULL;
 	}
-	look = (now_ns() - begin) / sources;
-	begin = now_ns();
+	look = ((double)clock_ns() - begin) / sources;
+	begin = (double)clock_ns();
 	(void)penalties_refuse(p, &s, INT64_MAX);
-	expire = (now_ns() - begin) / 1e6;
+	expire = ((double)clock_ns() - begin) / 1e6;
 	printf("  %5.0f ns to add  %5.0f ns to look up (%.0f %% refused)  "
 	       "%5.1f ms until all have expired\n",
 	    add, look, 100.0 * (double)refused / sources, expire);

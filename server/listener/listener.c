@@ -234,12 +234,6 @@ on_startup_report(void *arg, int fd, int events)
 		startup_over(s);
 }
 
-static int64_t
-now_us(void)
-{
-	return (int64_t)clock_ms() * 1000;
-}
-
 /* The process has ended; wait_status is of waitpid(2). */
 static void
 startup_ended(struct startup *s, int wait_status)
@@ -252,7 +246,8 @@ startup_ended(struct startup *s, int wait_status)
 		else if (WIFSIGNALED(wait_status) &&
 		    WTERMSIG(wait_status) == SIGALRM)
 			s->why = MAX(s->why, PENALTY_GRACE);
-		admission_penalise(l->admission, &s->peer, s->why, now_us());
+		admission_penalise(l->admission, &s->peer, s->why,
+		    (int64_t)clock_us());
 	}
 	startup_over(s);
 }
@@ -315,7 +310,7 @@ is_refused(struct listener *l, int connection, const struct sockaddr *sa,
 		.chance = rand_uniform(100) };
 
 	return admission_refuses(l->admission, connection, sa, len, peer,
-	    &load, now_us());
+	    &load, (int64_t)clock_us());
 }
 
 static void

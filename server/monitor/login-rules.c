@@ -29,37 +29,24 @@ login_rules_match_user(const char *user, const struct peer *p,
 	return ok;
 }
 
-/* 1 listed, -1 listed with a ! in front, 0 not listed. */
-static int
-user_listed(const struct login *l, const struct strlist *patterns)
-{
-	int found = 0;
-
-	for (size_t i = 0; i < patterns->n; i++) {
-		const char *pattern = patterns->v[i];
-		bool negated = pattern[0] == '!';
-
-		if (!login_rules_match_user(l->user->name, l->peer,
-			pattern + negated))
-			continue;
-		if (negated)
-			return -1;
-		found = 1;
-	}
-	return found;
-}
-
+/* Of the user, or of one of the groups where these are not NULL. */
 static bool
-one_matches(const struct strlist *groups, const char *pattern)
+matches(const struct login *l, const struct strlist *groups,
+    const char *pattern)
 {
+	if (groups == NULL)
+		return login_rules_match_user(l->user->name, l->peer, pattern);
 	for (size_t i = 0; i < groups->n; i++)
 		if (str_match(groups->v[i], pattern))
 			return true;
 	return false;
 }
 
+/* 1 listed, -1 listed with a ! in front, 0 not listed. groups: NULL if the
+ * patterns are for users. */
 static int
-group_listed(const struct strlist *groups, const struct strlist *patterns)
+is_listed(const struct login *l, const struct strlist *groups,
+    const struct strlist *patterns)
 {
 	int found = 0;
 
@@ -67,7 +54,7 @@ group_listed(const struct strlist *groups, const struct strlist *patterns)
 		const char *pattern = patterns->v[i];
 		bool negated = pattern[0] == '!';
 
-		if (!one_matches(groups, pattern + negated))
+		if (!matches(l, groups, pattern + negated))
 			continue;
 		if (negated)
 			return -1;
@@ -128,10 +115,10 @@ groups_allow(const struct login *l)
 	if (groups.n == 0)
 		ok = refuse(l, "not in any group");
 	else if (c->login.deny_groups.n > 0 &&
-	    group_listed(&groups, &c->login.deny_groups) != 0)
+	    is_listed(l, &groups, &c->login.deny_groups) != 0)
 		ok = refuse(l, "a group is listed in DenyGroups");
 	else if (c->login.allow_groups.n > 0 &&
-	    group_listed(&groups, &c->login.allow_groups) != 1)
+	    is_listed(l, &groups, &c->login.allow_groups) != 1)
 		ok = refuse(l,
 		    "none of user's groups are listed in AllowGroups");
 	strlist_clear(&groups);
@@ -151,10 +138,10 @@ login_rules_allow(const struct login *l)
 	if (!account_usable(l))
 		return false;
 	if (c->login.deny_users.n > 0 &&
-	    user_listed(l, &c->login.deny_users) != 0)
+	    is_listed(l, NULL, &c->login.deny_users) != 0)
 		return refuse(l, "listed in DenyUsers");
 	if (c->login.allow_users.n > 0 &&
-	    user_listed(l, &c->login.allow_users) != 1)
+	    is_listed(l, NULL, &c->login.allow_users) != 1)
 		return refuse(l, "not listed in AllowUsers");
 	return groups_allow(l);
 }
