@@ -7,6 +7,7 @@
 #ifndef HPN_BASE_LISTEN_H
 #define HPN_BASE_LISTEN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/socket.h>
 
@@ -31,6 +32,7 @@ struct listen_spec {
 	const char *host; /* name or address; NULL: every address */
 	const char *port; /* a number; "0": one that is free */
 	int family;	  /* AF_UNSPEC, AF_INET, AF_INET6 */
+	bool mptcp;	  /* Multipath TCP where the system has it */
 	void *arg;
 	/* May be NULL. error: errno. */
 	void (*failed)(void *arg, enum listen_step step,
