@@ -195,6 +195,9 @@ channel_set_io(struct channel *c, const struct channel_io *io, void *arg)
 {
 	c->io = io;
 	c->io_arg = arg;
+	c->io_write_blocked = false;
+	if (io == NULL)
+		return;
 	c->source[0].ended = false;
 	c->source[0].ready = true;
 	c->source[1].ended = true;

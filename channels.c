@@ -283,6 +283,20 @@ channel_leave(struct channel *c)
 }
 
 void
+channel_set_ops(struct channel *c, const struct channel_ops *ops, void *arg)
+{
+	ENSURE(c->state == CHANNEL_OPEN);
+	c->ops = ops;
+	c->arg = arg;
+}
+
+bool
+channel_is_accepted(const struct channel *c)
+{
+	return c->state == CHANNEL_OPEN;
+}
+
+void
 channel_set_interactive(struct channel *c, bool interactive)
 {
 	c->interactive = interactive;

@@ -184,7 +184,12 @@ int channels_turn(struct channels *chs, bool *more) must_check;
  * one. Descriptors are borrowed. */
 void channel_set_fds(struct channel *c, int source, int sink, int ext_source,
     int ext_sink);
+/* io NULL: none any more, descriptors follow; what waits for a sink is kept
+ * for them. */
 void channel_set_io(struct channel *c, const struct channel_io *io, void *arg);
+/* An accepted channel goes to another owner. ops is borrowed. */
+void channel_set_ops(struct channel *c, const struct channel_ops *ops,
+    void *arg);
 void channel_wake(struct channel *c);
 /* As channel_wake(), for the source and from in front of channels_turn(). */
 void channel_mark_readable(struct channel *c);
@@ -210,6 +215,7 @@ void channel_hold_close(struct channel *c, bool hold);
 void channels_trim(struct channels *chs);
 
 /* Ask. */
+bool channel_is_accepted(const struct channel *c);
 uint32_t channel_id(const struct channel *c); /* our number */
 /* The widest that the peer's window was so far, bytes. */
 uint32_t channel_peer_window_top(const struct channel *c);

@@ -4,6 +4,10 @@
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include "base/fd.h"
 
@@ -81,6 +85,62 @@ listen_open(struct listen_set *set, const struct listen_spec *spec,
 	}
 	freeaddrinfo(list);
 	return r;
+}
+
+uint16_t
+listen_port(const struct listen_set *set)
+{
+	struct sockaddr_storage ss = { 0 };
+	socklen_t len = sizeof ss;
+
+	if (set->n == 0 ||
+	    getsockname(set->fd[0], (struct sockaddr *)&ss, &len) == -1)
+		return 0;
+	if (ss.ss_family == AF_INET6)
+		return ntohs(((const struct sockaddr_in6 *)&ss)->sin6_port);
+	if (ss.ss_family == AF_INET)
+		return ntohs(((const struct sockaddr_in *)&ss)->sin_port);
+	return 0;
+}
+
+static void
+remove_socket(const char *path)
+{
+	struct stat st;
+
+	if (lstat(path, &st) == 0 && S_ISSOCK(st.st_mode))
+		(void)unlink(path);
+}
+
+int
+listen_open_path(struct listen_set *set, const char *path, mode_t mask,
+    bool replace)
+{
+	struct sockaddr_un sun = { .sun_family = AF_UNIX };
+	mode_t old;
+	int fd, r;
+
+	if (set->n >= LISTEN_MAX || strlen(path) >= sizeof sun.sun_path)
+		return ERR_LIMIT;
+	memcpy(sun.sun_path, path, strlen(path) + 1);
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd == -1)
+		return ERR_SYSTEM;
+	if (replace)
+		remove_socket(path);
+	old = umask(mask);
+	r = bind(fd, (const struct sockaddr *)&sun, sizeof sun);
+	(void)umask(old);
+	if (r == 0 && listen(fd, BACKLOG) == -1) {
+		r = -1;
+		remove_socket(path);
+	}
+	if (r == -1) {
+		fd_close(&fd);
+		return ERR_SYSTEM;
+	}
+	set->fd[set->n++] = fd;
+	return 0;
 }
 
 void

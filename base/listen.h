@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Sockets that listen: one for each address that a name stands for.
+ * Sockets that listen: one for each address that a name stands for, or one
+ * of the system (AF_UNIX).
  *
  * Threads: any.
  */
@@ -9,7 +10,9 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/socket.h>
+#include <sys/types.h>
 
 #include "base/err.h"
 
@@ -48,6 +51,14 @@ struct listen_spec {
  */
 int listen_open(struct listen_set *set, const struct listen_spec *spec,
     const char **why) must_check;
+/* The port of the first socket of the set. 0: it has none. */
+uint16_t listen_port(const struct listen_set *set);
+
+/* Adds a socket of the system, which nobody can connect to whose rights mask
+ * takes away (as umask(2) does). replace: one that is there already is removed
+ * first, if it is a socket. ERR_LIMIT: the path is too long; ERR_SYSTEM. */
+int listen_open_path(struct listen_set *set, const char *path, mode_t mask,
+    bool replace) must_check;
 void listen_close(struct listen_set *set);
 
 #endif

@@ -5,10 +5,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-
-/* The originator of the connection (RFC 4254 section 7.2): there is none. */
-#define ORIGINATOR "127.0.0.1"
-enum { ORIGINATOR_PORT = 65535 };
+#include "forward/forwarded.h"
 
 struct stdio_forward {
 	struct stdio_forward_params p;
@@ -17,20 +14,6 @@ struct stdio_forward {
 	bool opened, attached;
 	int source, sink;
 };
-
-static const char *
-reason_text(uint32_t reason)
-{
-	static const char *const texts[] = {
-		[CHANNEL_OPEN_PROHIBITED] = "administratively prohibited",
-		[CHANNEL_OPEN_CONNECT_FAILED] = "connect failed",
-		[CHANNEL_OPEN_UNKNOWN_TYPE] = "unknown channel type",
-		[CHANNEL_OPEN_RESOURCE_SHORTAGE] = "resource shortage",
-	};
-
-	return reason > 0 && reason < ARRAY_LEN(texts) ? texts[reason] :
-							  "unknown reason";
-}
 
 static void
 connect_descriptors(struct stdio_forward *f)
@@ -57,7 +40,7 @@ on_refused(void *arg, struct channel *c, uint32_t reason, const char *text)
 	(void)c;
 	f->channel = NULL;
 	log_error("channel %u: open failed: %s%s%s", f->id,
-	    reason_text(reason), *text != '\0' ? ": " : "", text);
+	    forwarded_reason(reason), *text != '\0' ? ": " : "", text);
 	log_error("stdio forwarding failed");
 	f->p.ended(f->p.arg, true);
 }
@@ -111,8 +94,8 @@ stdio_forward_new(struct stdio_forward **out,
 	f->p = *params;
 	buf_put_cstring(&extra, params->host);
 	buf_put_u32(&extra, params->port);
-	buf_put_cstring(&extra, ORIGINATOR);
-	buf_put_u32(&extra, ORIGINATOR_PORT);
+	forwarded_put_originator(&extra, FORWARDED_NO_ADDRESS,
+	    FORWARDED_NO_PORT);
 	if ((r = buf_err(&extra)) == 0)
 		r = channel_open(&f->channel, params->channels, "direct-tcpip",
 		    &extra, &ops, f, CHANNEL_WINDOW_DEFAULT,

@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: ISC */
+#include "base/resolve.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/mem.h"
+
+enum {
+	PROCESSES_MAX = 4, /* names that are looked up at the same time */
+	TEXT_MAX = 128,	   /* bytes of a reason */
+};
+
+/* What goes to a process, and what comes back: one message each. */
+struct question {
+	int family;
+	char port[8];
+	char host[RESOLVE_HOST_MAX + 1];
+};
+
+struct answer {
+	size_t n;
+	char why[TEXT_MAX];
+	struct dial_address v[DIAL_ADDRESSES_MAX];
+};
+
+struct resolve {
+	struct resolve *next; /* in the row of those that wait */
+	struct resolver *resolver;
+	struct question question;
+	resolve_fn fn; /* NULL: cancelled while a process works on it */
+	void *arg;
+};
+
+struct process {
+	int sock; /* -1: not started */
+	struct loop_fd *watch;
+	struct resolve *current; /* NULL: it is free */
+	struct resolver *resolver;
+};
+
+struct resolver {
+	struct loop *loop;
+	struct resolve *first, **last; /* those that wait */
+	struct loop_timer *retry;
+	struct process processes[PROCESSES_MAX];
+};
+
+/* ---- in a process of its own -------------------------------------------- */
+
+static void
+look_up(const struct question *q, struct answer *out)
+{
+	const struct addrinfo hints = { .ai_family = q->family,
+		.ai_socktype = SOCK_STREAM };
+	struct addrinfo *list = NULL;
+	int r = getaddrinfo(q->host, q->port, &hints, &list);
+
+	memset(out, 0, sizeof *out);
+	if (r != 0) {
+		snprintf(out->why, sizeof out->why, "%s",
+		    r == EAI_SYSTEM ? strerror(errno) : gai_strerror(r));
+		return;
+	}
+	for (struct addrinfo *ai = list;
+	     ai != NULL && out->n < DIAL_ADDRESSES_MAX; ai = ai->ai_next) {
+		struct dial_address *a = &out->v[out->n];
+
+		if (ai->ai_addrlen > sizeof a->sa)
+			continue;
+		memcpy(&a->sa, ai->ai_addr, ai->ai_addrlen);
+		a->len = ai->ai_addrlen;
+		out->n++;
+	}
+	freeaddrinfo(list);
+	if (out->n == 0)
+		snprintf(out->why, sizeof out->why, "%s",
+		    gai_strerror(EAI_NONAME));
+}
+
+static size_t
+answer_len(const struct answer *a)
+{
+	return offsetof(struct answer, v) + a->n * sizeof a->v[0];
+}
+
+static _Noreturn void
+serve_questions(int sock)
+{
+	static struct answer answer;
+	struct question q;
+
+	while (recv(sock, &q, sizeof q, 0) == (ssize_t)sizeof q) {
+		look_up(&q, &answer);
+		if (send(sock, &answer, answer_len(&answer), MSG_NOSIGNAL) ==
+		    -1)
+			break;
+	}
+	_exit(0);
+}
+
+/* It must hold nothing of this process: a connection would not end as long as
+ * somebody else has its descriptor. */
+static _Noreturn void
+become_process(int sock)
+{
+	int null = open("/dev/null", O_RDWR);
+
+	for (int signo = 1; signo < NSIG; signo++)
+		(void)signal(signo, SIG_DFL);
+	for (int fd = 0; null != -1 && fd <= STDERR_FILENO; fd++)
+		(void)dup2(null, fd);
+	if (dup2(sock, STDERR_FILENO + 1) == -1)
+		_exit(1);
+	closefrom(STDERR_FILENO + 2);
+	serve_questions(STDERR_FILENO + 1);
+}
+
+/* Twice forked, so that nobody has to wait for its end. */
+static int
+start_process(int sock)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (pid == -1)
+		return ERR_SYSTEM;
+	if (pid == 0) {
+		pid = fork();
+		if (pid == 0)
+			become_process(sock);
+		_exit(pid == -1 ? 1 : 0);
+	}
+	while (waitpid(pid, &status, 0) == -1)
+		if (errno != EINTR)
+			return ERR_SYSTEM;
+	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : ERR_SYSTEM;
+}
+
+/* ---- in the loop -------------------------------------------------------- */
+
+static void hand_out(struct resolver *r);
+
+static void
+end_process(struct process *p)
+{
+	loop_unwatch(p->resolver->loop, p->watch);
+	p->watch = NULL;
+	fd_close(&p->sock);
+}
+
+static void
+finish(struct resolve *q, const struct answer *a)
+{
+	if (q->fn != NULL)
+		q->fn(q->arg, a->v, a->n, a->why);
+	free(q);
+}
+
+static void
+on_answer(void *arg, int fd, int events)
+{
+	struct process *p = arg;
+	struct resolver *r = p->resolver;
+	struct resolve *q = p->current;
+	struct answer a;
+	ssize_t n = recv(fd, &a, sizeof a, MSG_DONTWAIT);
+
+	(void)events;
+	if (n == -1 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n < (ssize_t)offsetof(struct answer, v) ||
+	    a.n > DIAL_ADDRESSES_MAX || (size_t)n != answer_len(&a)) {
+		end_process(p);
+		memset(&a, 0, sizeof a);
+	}
+	a.why[sizeof a.why - 1] = '\0';
+	if (a.n == 0 && a.why[0] == '\0')
+		snprintf(a.why, sizeof a.why, "the resolver has ended");
+	p->current = NULL;
+	hand_out(r);
+	if (q != NULL)
+		finish(q, &a);
+}
+
+static bool
+open_process(struct process *p)
+{
+	int ends[2];
+
+	if (p->sock != -1)
+		return true;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == -1)
+		return false;
+	p->sock = ends[0];
+	p->watch = loop_watch(p->resolver->loop, p->sock, LOOP_READ, on_answer,
+	    p);
+	if (p->watch == NULL || start_process(ends[1]) != 0)
+		end_process(p);
+	fd_close(&ends[1]);
+	return p->sock != -1;
+}
+
+static bool
+give(struct process *p, struct resolve *q)
+{
+	if (!open_process(p))
+		return false;
+	if (send(p->sock, &q->question, sizeof q->question,
+		MSG_NOSIGNAL | MSG_DONTWAIT) == -1) {
+		end_process(p);
+		return false;
+	}
+	p->current = q;
+	return true;
+}
+
+/* One that is free, started already if there is such a one. */
+static struct process *
+free_process(struct resolver *r)
+{
+	struct process *found = NULL;
+
+	for (size_t i = 0; i < PROCESSES_MAX; i++) {
+		struct process *p = &r->processes[i];
+
+		if (p->current == NULL && p->sock != -1)
+			return p;
+		if (p->current == NULL && found == NULL)
+			found = p;
+	}
+	return found;
+}
+
+static void
+on_retry(void *arg)
+{
+	struct resolver *r = arg;
+
+	r->retry = NULL;
+	hand_out(r);
+}
+
+/* No process could be started: the first that waits hears of it. */
+static void
+fail_first(struct resolver *r)
+{
+	struct resolve *q = r->first;
+	struct answer a = { .n = 0 };
+
+	snprintf(a.why, sizeof a.why, "%s", strerror(errno));
+	if ((r->first = q->next) == NULL)
+		r->last = &r->first;
+	finish(q, &a);
+}
+
+static void
+hand_out(struct resolver *r)
+{
+	struct process *p;
+	struct resolve *q;
+
+	while ((q = r->first) != NULL && (p = free_process(r)) != NULL) {
+		if (q->fn != NULL && !give(p, q)) {
+			fail_first(r);
+			continue;
+		}
+		if ((r->first = q->next) == NULL)
+			r->last = &r->first;
+		if (q->fn == NULL)
+			free(q);
+	}
+}
+
+/* ---- what others call --------------------------------------------------- */
+
+struct resolver *
+resolver_new(struct loop *l)
+{
+	struct resolver *r = calloc(1, sizeof *r);
+
+	if (r == NULL)
+		return NULL;
+	r->loop = l;
+	r->last = &r->first;
+	for (size_t i = 0; i < PROCESSES_MAX; i++)
+		r->processes[i] =
+		    (struct process){ .sock = -1, .resolver = r };
+	return r;
+}
+
+void
+resolver_free(struct resolver *r)
+{
+	struct resolve *q;
+
+	if (r == NULL)
+		return;
+	for (size_t i = 0; i < PROCESSES_MAX; i++) {
+		end_process(&r->processes[i]);
+		free(r->processes[i].current);
+	}
+	while ((q = r->first) != NULL) {
+		r->first = q->next;
+		free(q);
+	}
+	loop_cancel(r->loop, r->retry);
+	free(r);
+}
+
+bool
+resolve_address(const char *host, uint16_t port, int family,
+    struct dial_address *out)
+{
+	const struct addrinfo hints = { .ai_family = family,
+		.ai_socktype = SOCK_STREAM,
+		.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV };
+	struct addrinfo *ai = NULL;
+	char text[8];
+
+	snprintf(text, sizeof text, "%u", port);
+	if (getaddrinfo(host, text, &hints, &ai) != 0)
+		return false;
+	memset(out, 0, sizeof *out);
+	memcpy(&out->sa, ai->ai_addr, ai->ai_addrlen);
+	out->len = ai->ai_addrlen;
+	freeaddrinfo(ai);
+	return true;
+}
+
+int
+resolve_start(struct resolve **out, struct resolver *r, const char *host,
+    uint16_t port, int family, resolve_fn fn, void *arg)
+{
+	struct resolve *q;
+
+	if (strlen(host) > RESOLVE_HOST_MAX)
+		return ERR_LIMIT;
+	if ((q = calloc(1, sizeof *q)) == NULL)
+		return ERR_NOMEM;
+	if (r->retry == NULL &&
+	    (r->retry = loop_after(r->loop, 0, on_retry, r)) == NULL) {
+		free(q);
+		return ERR_NOMEM;
+	}
+	q->resolver = r;
+	q->fn = fn;
+	q->arg = arg;
+	q->question.family = family;
+	snprintf(q->question.port, sizeof q->question.port, "%u", port);
+	snprintf(q->question.host, sizeof q->question.host, "%s", host);
+	*r->last = q;
+	r->last = &q->next;
+	*out = q;
+	return 0;
+}
+
+void
+resolve_cancel(struct resolve *q)
+{
+	if (q != NULL)
+		q->fn = NULL;
+}

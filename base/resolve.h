@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Addresses of a host name without stopping the event loop: the system's
+ * resolver, which can wait for seconds, runs in processes of its own. They
+ * are started when they are needed, hold none of our descriptors, and end
+ * with the resolver.
+ *
+ * Threads: loop thread only.
+ */
+#ifndef HPN_BASE_RESOLVE_H
+#define HPN_BASE_RESOLVE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/dial-plan.h"
+#include "base/err.h"
+#include "base/loop.h"
+
+struct resolver;
+struct resolve; /* one host name that is looked up */
+
+enum { RESOLVE_HOST_MAX = 1024 }; /* bytes of a host name */
+
+/* Either n addresses (at most DIAL_ADDRESSES_MAX, all of round 0), or none
+ * and a text that says why. The struct resolve is gone when this returns. */
+typedef void (*resolve_fn)(void *arg, const struct dial_address *v, size_t n,
+    const char *why);
+
+/* The loop is borrowed. NULL: out of memory. */
+struct resolver *resolver_new(struct loop *l);
+/* What is still looked up is cancelled. NULL is fine. */
+void resolver_free(struct resolver *r);
+
+/* Is it an address already? Then there is nothing to look up. */
+bool resolve_address(const char *host, uint16_t port, int family,
+    struct dial_address *out);
+/* family: AF_UNSPEC, AF_INET, AF_INET6. fn is called in a later turn. */
+int resolve_start(struct resolve **out, struct resolver *r, const char *host,
+    uint16_t port, int family, resolve_fn fn, void *arg) must_check;
+/* fn will not be called. NULL is fine. */
+void resolve_cancel(struct resolve *q);
+
+#endif
