@@ -56,7 +56,7 @@ static const struct {
 struct program {
 	struct client_conf conf;
 	struct destination dest;
-	struct destination through; /* -W; host NULL: none */
+	struct forward_endpoint through; /* -W; zeroed: none */
 	char *command; /* NULL: none on the command line */
 	struct ssh_flags flags;
 	const char *log_path;
@@ -128,12 +128,19 @@ refuse(int flag)
 			    flag, refused[i].what);
 }
 
+/* Is there a -W? */
+static bool
+goes_through(const struct program *p)
+{
+	return p->through.host != NULL || p->through.path != NULL;
+}
+
 static void
 take_through(struct program *p, const char *text)
 {
-	if (p->through.host != NULL)
+	if (goes_through(p))
 		fatal("hpnssh: stdio forward already specified");
-	if (destination_parse_host_port(&p->through, text) != 0)
+	if (forward_target_parse(&p->through, text) != 0)
 		fatal("hpnssh: Bad stdio forwarding specification '%s'", text);
 }
 
@@ -141,7 +148,7 @@ take_through(struct program *p, const char *text)
 static void
 check_flags(const struct program *p)
 {
-	if (p->through.host != NULL && p->flags.control_command != NULL)
+	if (goes_through(p) && p->flags.control_command != NULL)
 		fatal("hpnssh: Cannot specify stdio forward with -O");
 }
 
@@ -266,7 +273,7 @@ load_configuration(struct program *p)
 		.host = p->dest.host,
 		.command = p->command,
 		.config_path = p->flags.config_path,
-		.stdio_forward = p->through.host != NULL,
+		.stdio_forward = goes_through(p),
 	};
 
 	if (client_conf_load(&p->conf, &context) != 0)
@@ -274,7 +281,7 @@ load_configuration(struct program *p)
 	ssh_flags_apply(&p->flags, &p->conf);
 	if (p->tty_wish != -1) /* wins over every keyword too */
 		p->conf.session.request_tty = p->tty_wish;
-	if (p->through.host != NULL) {
+	if (goes_through(p)) {
 		p->conf.session.request_tty = CLIENT_TTY_NO;
 		p->conf.session.session_type = CLIENT_SESSION_NONE;
 	}
@@ -286,7 +293,7 @@ load_configuration(struct program *p)
 static void
 refuse_unbuilt(const struct program *p)
 {
-	bool session = p->through.host == NULL &&
+	bool session = !goes_through(p) &&
 	    p->conf.session.session_type != CLIENT_SESSION_NONE;
 
 	if (p->flags.control_command != NULL)
@@ -517,7 +524,8 @@ open_forward(struct program *p)
 	struct stdio_forward_params params = {
 		.channels = sshclient_channels(p->client),
 		.host = p->through.host,
-		.port = (uint16_t)atoi(p->through.port),
+		.port = p->through.port,
+		.path = p->through.path,
 		.eof = on_forward_eof,
 		.ended = on_forward_ended,
 		.arg = p,
@@ -543,7 +551,7 @@ open_session(struct program *p, bool optimistic)
 	int r = 0;
 
 	sshclient_fill(p->client, &params);
-	if (p->through.host != NULL) {
+	if (goes_through(p)) {
 		r = open_forward(p);
 	} else if (p->conf.session.session_type != CLIENT_SESSION_NONE) {
 		uses_begin(&p->uses, USE_SESSION);
@@ -568,7 +576,7 @@ on_optimistic(void *arg)
 	struct program *p = arg;
 
 	if (p->conf.session.session_type == CLIENT_SESSION_NONE &&
-	    p->through.host == NULL)
+	    !goes_through(p))
 		return 0;
 	return open_session(p, true);
 }
@@ -688,7 +696,7 @@ main(int argc, char **argv)
 	free(p.command);
 	free(p.remote);
 	destination_clear(&p.dest);
-	destination_clear(&p.through);
+	forward_endpoint_clear(&p.through);
 	client_conf_clear(&p.conf);
 	return status;
 }
