@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -49,13 +48,7 @@ static const struct {
 	char flag;
 	const char *what;
 } refused[] = {
-	{ 'D', "port forwarding" },
 	{ 'I', "PKCS#11" },
-	{ 'L', "port forwarding" },
-	{ 'M', "connection sharing" },
-	{ 'O', "connection sharing" },
-	{ 'R', "port forwarding" },
-	{ 'w', "tunnel forwarding" },
 	{ 'Z', "the list of keys to try" },
 };
 
@@ -84,14 +77,17 @@ struct program {
 static _Noreturn void
 usage(void)
 {
-	fputs("usage: hpnssh [-46CfGkNnqsTtVvxy] [-B interface] "
+	fputs("usage: hpnssh [-46AaCfGgkMNnqsTtVvXxYy] [-B interface] "
 	      "[-b address]\n"
-	      "              [-c ciphers] [-E log_file] [-e escape] "
-	      "[-F config]\n"
-	      "              [-i identity] [-J destination] [-l user] "
-	      "[-m macs] [-o option]\n"
-	      "              [-P tag] [-p port] [-W host:port] "
-	      "destination\n"
+	      "              [-c ciphers] [-D [address:]port] [-E log_file] "
+	      "[-e escape]\n"
+	      "              [-F config] [-i identity] [-J destination] "
+	      "[-L forward]\n"
+	      "              [-l user] [-m macs] [-O command] [-o option] "
+	      "[-P tag]\n"
+	      "              [-p port] [-R forward] [-S path] [-W host:port] "
+	      "[-w unit[:unit]]\n"
+	      "              destination\n"
 	      "              [command [argument ...]]\n"
 	      "       hpnssh [-Q list]\n",
 	    stderr);
@@ -141,6 +137,14 @@ take_through(struct program *p, const char *text)
 		fatal("hpnssh: Bad stdio forwarding specification '%s'", text);
 }
 
+/* What cannot be together on one command line. */
+static void
+check_flags(const struct program *p)
+{
+	if (p->through.host != NULL && p->flags.control_command != NULL)
+		fatal("hpnssh: Cannot specify stdio forward with -O");
+}
+
 static void
 take_flag(struct program *p, int flag)
 {
@@ -155,14 +159,8 @@ take_flag(struct program *p, int flag)
 	case '1':
 		fatal("hpnssh: SSH protocol version 1 is gone");
 	case '2': /* the only one there is */
-	case 'g': /* who may use forwarded ports: there are none */
 	case 'K': /* GSSAPI is not built: as stock without it */
 	case 'k':
-		break;
-	case 'S':
-		if (strcasecmp(optarg, "none") != 0)
-			fatal("hpnssh: -S: connection sharing is not "
-			      "available in this version");
 		break;
 	case 'E':
 		p->log_path = optarg;
@@ -234,6 +232,7 @@ parse_arguments(struct program *p, int argc, char **argv)
 	}
 	if (p->dest.host == NULL)
 		usage();
+	check_flags(p);
 	if (optind >= argc)
 		return;
 	for (int i = optind; i < argc; i++)
@@ -267,6 +266,7 @@ load_configuration(struct program *p)
 		.host = p->dest.host,
 		.command = p->command,
 		.config_path = p->flags.config_path,
+		.stdio_forward = p->through.host != NULL,
 	};
 
 	if (client_conf_load(&p->conf, &context) != 0)
@@ -283,15 +283,16 @@ load_configuration(struct program *p)
 		      "allowed");
 }
 
-/* -W ignores the forwards of the configuration (ClearAllForwardings). */
 static void
 refuse_unbuilt(const struct program *p)
 {
-	bool through = p->through.host != NULL;
+	bool session = p->through.host == NULL &&
+	    p->conf.session.session_type != CLIENT_SESSION_NONE;
 
-	if (client_refuse_unbuilt(&p->conf,
-		!through && p->conf.session.session_type != CLIENT_SESSION_NONE,
-		!through) != 0)
+	if (p->flags.control_command != NULL)
+		fatal("hpnssh: -O: connection sharing is not available in "
+		      "this version");
+	if (client_refuse_unbuilt(&p->conf, session) != 0)
 		exit(EXIT_ERROR);
 }
 

@@ -305,6 +305,7 @@ main(int argc, char **argv)
 	read_config(&o);
 	if (o.dump_only)
 		dump_config(&o);
+	must(server_conf_refuse_unbuilt(&o.state.conf));
 	set_up_log(&o);
 	load_keys(&o.state);
 	find_privsep(&o.state);

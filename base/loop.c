@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * poll(2) over a dense array. Watches and timers are few (a handful a
- * channel), so arrays and lists win over anything clever. Removing one
- * inside a callback only marks it; the sweep at the end of the turn frees.
+ * What a turn costs depends on what is ready in it, not on how much is
+ * watched. Several watches may name one descriptor: the kernel is told of all
+ * that they want together. Removing one inside a callback only marks it; the
+ * sweep at the end of the turn frees.
  */
 #include "base/loop.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,14 +18,19 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/mem.h"
+#include "base/ready.h"
 
-enum { SIGNAL_COUNT = 65, WAIT_MAX_MS = 60 * 1000 };
+enum { SIGNAL_COUNT = 65, WAIT_MAX_MS = 60 * 1000, READY_MAX = 256 };
 
 struct loop_fd {
+	struct loop *loop;
 	int fd, events;
 	bool dead;
+	uint64_t turn; /* in which it was made */
 	loop_fd_fn fn;
 	void *arg;
+	struct loop_fd *next;	   /* of the same descriptor */
+	struct loop_fd *next_dead; /* of those to be freed */
 };
 
 struct loop_timer {
@@ -42,9 +47,11 @@ struct loop_hook {
 };
 
 struct loop {
-	struct loop_fd **watches;
-	struct pollfd *polls; /* same order as watches, one ahead: the pipe */
-	size_t n, cap;
+	struct ready_set *ready;
+	struct loop_fd **by_fd; /* the first watch of each descriptor */
+	size_t cap;		/* descriptors that by_fd has room for */
+	struct loop_fd *dead;
+	uint64_t turn;
 	struct loop_timer *timers; /* by due time */
 	struct loop_hook *hooks;
 	size_t hook_count;
@@ -92,8 +99,8 @@ loop_exit_on_signal(int signo, int status)
 	return sigaction(signo, &sa, NULL) == -1 ? ERR_SYSTEM : 0;
 }
 
-struct loop *
-loop_new(void)
+static struct loop *
+new_loop(bool portable)
 {
 	struct loop *l = calloc(1, sizeof *l);
 
@@ -104,23 +111,59 @@ loop_new(void)
 		free(l);
 		return NULL;
 	}
+	if (ready_new(&l->ready, portable) != 0 ||
+	    ready_want(l->ready, wake_pipe[0], READY_READ, true) != 0) {
+		loop_free(l);
+		return NULL;
+	}
 	return l;
+}
+
+struct loop *
+loop_new(void)
+{
+	return new_loop(false);
+}
+
+struct loop *
+loop_new_portable(void)
+{
+	return new_loop(true);
+}
+
+static void
+free_dead(struct loop *l)
+{
+	struct loop_fd *w, **at;
+
+	while ((w = l->dead) != NULL) {
+		l->dead = w->next_dead;
+		for (at = &l->by_fd[w->fd]; *at != w; at = &(*at)->next)
+			;
+		*at = w->next;
+		free(w);
+	}
 }
 
 void
 loop_free(struct loop *l)
 {
 	struct loop_timer *t;
+	struct loop_fd *w;
 
 	if (l == NULL)
 		return;
 	for (int i = 1; i < SIGNAL_COUNT; i++)
 		if (l->signals[i].fn != NULL)
 			(void)!loop_on_signal(l, i, NULL, NULL);
-	for (size_t i = 0; i < l->n; i++)
-		free(l->watches[i]);
-	free(l->watches);
-	free(l->polls);
+	for (size_t i = 0; i < l->cap; i++) {
+		while ((w = l->by_fd[i]) != NULL) {
+			l->by_fd[i] = w->next;
+			free(w);
+		}
+	}
+	free(l->by_fd);
+	ready_free(l->ready);
 	free(l->hooks);
 	while ((t = l->timers) != NULL) {
 		l->timers = t->next;
@@ -132,54 +175,83 @@ loop_free(struct loop *l)
 }
 
 static bool
-make_room(struct loop *l)
+make_room(struct loop *l, int fd)
 {
-	size_t cap = l->cap > 0 ? l->cap * 2 : 8;
-	struct loop_fd **watches;
-	struct pollfd *polls;
+	size_t cap = l->cap > 0 ? l->cap : 64;
+	struct loop_fd **v;
 
-	if (l->n < l->cap)
+	if ((size_t)fd < l->cap)
 		return true;
-	watches = reallocarray(l->watches, cap, sizeof *watches);
-	if (watches == NULL)
+	while (cap <= (size_t)fd)
+		cap *= 2;
+	v = recallocarray(l->by_fd, l->cap, cap, sizeof *v);
+	if (v == NULL)
 		return false;
-	l->watches = watches;
-	polls = reallocarray(l->polls, cap + 1, sizeof *polls);
-	if (polls == NULL)
-		return false;
-	l->polls = polls;
+	l->by_fd = v;
 	l->cap = cap;
 	return true;
+}
+
+/* What all watches of a descriptor want together. */
+static int
+wanted(const struct loop *l, int fd)
+{
+	int events = 0;
+
+	for (const struct loop_fd *w = l->by_fd[fd]; w != NULL; w = w->next)
+		events |= w->events;
+	return events;
 }
 
 struct loop_fd *
 loop_watch(struct loop *l, int fd, int events, loop_fd_fn fn, void *arg)
 {
-	struct loop_fd *w;
+	struct loop_fd *w, **at;
 
-	if (!make_room(l) || (w = calloc(1, sizeof *w)) == NULL)
+	ENSURE(fd >= 0);
+	if (!make_room(l, fd) || (w = calloc(1, sizeof *w)) == NULL)
 		return NULL;
-	*w = (struct loop_fd){
-		.fd = fd, .events = events, .fn = fn, .arg = arg
-	};
-	l->watches[l->n++] = w;
+	*w = (struct loop_fd){ .loop = l, .fd = fd, .events = events,
+		.turn = l->turn, .fn = fn, .arg = arg };
+	if (ready_want(l->ready, fd, wanted(l, fd) | events, true) != 0) {
+		free(w);
+		return NULL;
+	}
+	for (at = &l->by_fd[fd]; *at != NULL; at = &(*at)->next)
+		;
+	*at = w;
 	return w;
+}
+
+/* Memory for the descriptor is there since the watch is. */
+static void
+tell_wanted(struct loop *l, int fd)
+{
+	ENSURE(ready_want(l->ready, fd, wanted(l, fd), false) == 0);
 }
 
 void
 loop_fd_want(struct loop_fd *w, int events)
 {
+	if (w->events == events || w->dead)
+		return;
 	w->events = events;
+	tell_wanted(w->loop, w->fd);
 }
 
 void
 loop_unwatch(struct loop *l, struct loop_fd *w)
 {
-	if (w == NULL)
+	if (w == NULL || w->dead)
 		return;
 	w->dead = true;
 	w->events = 0;
-	l->sweep = true;
+	w->next_dead = l->dead;
+	l->dead = w;
+	if (wanted(l, w->fd) != 0)
+		tell_wanted(l, w->fd);
+	else
+		ready_forget(l->ready, w->fd);
 }
 
 struct loop_timer *
@@ -286,18 +358,10 @@ loop_again(struct loop *l)
 }
 
 static void
-sweep(struct loop *l)
+sweep_hooks(struct loop *l)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < l->n; i++) {
-		if (l->watches[i]->dead)
-			free(l->watches[i]);
-		else
-			l->watches[kept++] = l->watches[i];
-	}
-	l->n = kept;
-	kept = 0;
 	for (size_t i = 0; i < l->hook_count; i++)
 		if (l->hooks[i].fn != NULL)
 			l->hooks[kept++] = l->hooks[i];
@@ -369,55 +433,50 @@ dispatch_timers(struct loop *l)
 	}
 }
 
+/* Watches that were made meanwhile have not been waited for. */
 static void
-dispatch_fds(struct loop *l, size_t polled)
+dispatch_fds(struct loop *l, const struct ready *v, size_t n)
 {
-	for (size_t i = 0; i < polled; i++) {
-		struct loop_fd *w = l->watches[i];
-		short got = l->polls[i + 1].revents;
-		int events = 0;
+	for (size_t i = 0; i < n; i++) {
+		for (struct loop_fd *w = l->by_fd[v[i].fd]; w != NULL;
+		    w = w->next) {
+			int events = v[i].events & w->events;
 
-		if (got & (POLLERR | POLLHUP | POLLNVAL))
-			events = LOOP_READ | LOOP_WRITE;
-		if (got & POLLIN)
-			events |= LOOP_READ;
-		if (got & POLLOUT)
-			events |= LOOP_WRITE;
-		events &= w->events; /* may have changed in this turn */
-		if (events != 0 && !w->dead)
-			w->fn(w->arg, w->fd, events);
+			if (events != 0 && !w->dead && w->turn != l->turn)
+				w->fn(w->arg, w->fd, events);
+		}
 	}
+}
+
+/* Signals come first. */
+static void
+dispatch(struct loop *l, struct ready *v, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (v[i].fd == wake_pipe[0]) {
+			v[i] = v[--n];
+			dispatch_signals(l);
+			break;
+		}
+	}
+	dispatch_fds(l, v, n);
 }
 
 int
 loop_turn(struct loop *l, int max_wait_ms)
 {
 	bool busy = run_hooks(l);
-	size_t polled;
-	int r;
+	struct ready v[READY_MAX];
+	int n;
 
 	if (l->sweep)
-		sweep(l);
-	if (!make_room(l))
-		return ERR_NOMEM;
-	polled = l->n;
-	l->polls[0] = (struct pollfd){ .fd = wake_pipe[0], .events = POLLIN };
-	for (size_t i = 0; i < polled; i++) {
-		const struct loop_fd *w = l->watches[i];
-
-		l->polls[i + 1] = (struct pollfd){
-			.fd = w->events != 0 ? w->fd : -1,
-			.events = (short)((w->events & LOOP_READ ? POLLIN : 0) |
-			    (w->events & LOOP_WRITE ? POLLOUT : 0)),
-		};
-	}
-	r = poll(l->polls, polled + 1, wait_ms(l, busy, max_wait_ms));
-	if (r == -1 && errno != EINTR && errno != EAGAIN)
-		return ERR_SYSTEM;
-	if (r == -1 || l->polls[0].revents != 0)
-		dispatch_signals(l);
-	if (r > 0)
-		dispatch_fds(l, polled);
+		sweep_hooks(l);
+	free_dead(l);
+	n = ready_wait(l->ready, v, READY_MAX, wait_ms(l, busy, max_wait_ms));
+	if (n < 0)
+		return n;
+	l->turn++;
+	dispatch(l, v, (size_t)n);
 	dispatch_timers(l);
 	return 0;
 }

@@ -28,6 +28,8 @@ typedef void (*loop_signal_fn)(void *arg, int signo);
 
 /* Life. NULL when memory or descriptors are out. */
 struct loop *loop_new(void);
+/* With poll(2) in any case, for processes that may call little else. */
+struct loop *loop_new_portable(void);
 void loop_free(struct loop *l);
 
 /* Descriptors. The watch is owned by the loop; fd is borrowed. A watch

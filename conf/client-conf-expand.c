@@ -38,6 +38,7 @@ static const struct {
 	[CLIENT_TOKENS_SETENV] = { usual, true, false },
 	[CLIENT_TOKENS_PROXY] = { "hnpr", false, false },
 	[CLIENT_TOKENS_HOSTNAME] = { "h", false, false },
+	[CLIENT_TOKENS_SOCKET] = { usual, false, false },
 	[CLIENT_TOKENS_USER] = { "dhijkLlnpu", true, false },
 };
 

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: ISC */
 #include "server/permits.h"
 
-#include <arpa/inet.h>
 #include <ctype.h>
-#include <netdb.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "base/mem.h"
-
-enum { HOST_MAX = 1024 }; /* bytes of a name in a list */
+#include "conf/permit-pattern.h"
 
 /* ---- life ------------------------------------------------------------- */
 
@@ -85,56 +82,18 @@ endpoints_add(struct permits_endpoints *to, const char *host, size_t len,
 	};
 }
 
-/* *port is 0 for "*". */
-static bool
-parse_port(const char *text, uint16_t *port)
-{
-	const struct servent *service;
-	int64_t number;
-
-	*port = 0;
-	if (strcmp(text, "*") == 0)
-		return true;
-	if (isdigit((unsigned char)text[0])) {
-		if (str_to_int(text, 1, UINT16_MAX, &number) != 0)
-			return false;
-		*port = (uint16_t)number;
-		return true;
-	}
-	service = text[0] != '\0' ? getservbyname(text, "tcp") : NULL;
-	if (service != NULL)
-		*port = ntohs((uint16_t)service->s_port);
-	return *port != 0;
-}
-
-/* "host:port", "[address]:port"; with port_alone also "port". */
 static int
 add_endpoint(struct permits_limit *limit, const char *text, bool port_alone)
 {
-	const char *host = text, *end, *port;
-	uint16_t number;
+	struct permit_pattern p;
 
-	if (text[0] == '[') {
-		host++;
-		end = strchr(host, ']');
-		port = end != NULL && end[1] == ':' ? end + 2 : NULL;
-	} else {
-		end = strchr(text, ':');
-		port = end != NULL ? end + 1 : NULL;
-		if (end == NULL && port_alone) {
-			port = text;
-			host = "*";
-			end = host + 1;
-		}
-	}
-	if (port == NULL || end == host || end - host > HOST_MAX ||
-	    !parse_port(port, &number))
+	if (permit_pattern_parse(&p, text, port_alone) != 0)
 		return ERR_SYNTAX;
 	if (limit->n == 0)
 		(void)limit_add_list(limit);
 	if (limit->v[0].n >= PERMITS_ENDPOINTS_MAX)
 		return ERR_LIMIT;
-	endpoints_add(&limit->v[0], host, (size_t)(end - host), number);
+	endpoints_add(&limit->v[0], p.host, p.host_len, p.port);
 	return 0;
 }
 

@@ -194,11 +194,8 @@ def test_question_of_ansible():
 
 
 @pytest.mark.parametrize("option", [
-    "ControlMaster=auto", "ControlPath=/tmp/x", "ControlPersist=60s",
-    "AddKeysToAgent=yes", "Tunnel=yes", "CheckHostIP=yes",
-    "CertificateFile=/x", "ChannelTimeout=session=5m",
-    "VerifyHostKeyDNS=yes", "PKCS11Provider=/x.so",
-    "ObscureKeystrokeTiming=interval:80"])
+    "AddKeysToAgent=yes", "CheckHostIP=yes", "CertificateFile=/x",
+    "VerifyHostKeyDNS=yes", "PKCS11Provider=/x.so"])
 def test_what_would_act_is_refused_by_the_client(option):
     done = ssh("-G", "-F", "none", "-o", option, "host")
     assert done.rc == 255 and done.out == b""
@@ -209,7 +206,6 @@ def test_what_would_act_is_refused_by_the_client(option):
     "AuthorizedKeysCommand=/bin/x", "TrustedUserCAKeys=/x",
     "AuthorizedPrincipalsFile=/x", "HostbasedAuthentication=yes",
     "KerberosOrLocalPasswd=no", "PubkeyAuthOptions=verify-required",
-    "ChannelTimeout=session=5m", "UnusedConnectionTimeout=5m",
     "HostCertificate=/x", "RDomain=x"])
 def test_what_would_act_is_refused_by_the_server(keys, option):
     done = read_server("none", keys, "-o", option)

@@ -74,6 +74,85 @@ test_turns(void **state)
 	loop_free(l);
 }
 
+/* --- descriptors --- */
+
+struct watcher {
+	struct loop *l;
+	struct loop_fd *w;
+	int got;		/* events, of the last call */
+	unsigned calls;
+	struct watcher *leaves; /* unwatched by it */
+	struct watcher *comes;	/* watched by it */
+	int fd;
+};
+
+static void
+on_fd(void *arg, int fd, int events)
+{
+	struct watcher *me = arg;
+
+	me->calls++;
+	me->got = events;
+	if (me->leaves != NULL) {
+		loop_unwatch(me->l, me->leaves->w);
+		me->leaves->w = NULL;
+	}
+	if (me->comes != NULL)
+		me->comes->w = loop_watch(me->l, fd, LOOP_WRITE, on_fd,
+		    me->comes);
+	me->leaves = me->comes = NULL;
+}
+
+static void
+watch(struct watcher *me, struct loop *l, int fd, int events)
+{
+	*me = (struct watcher){ .l = l, .fd = fd };
+	me->w = loop_watch(l, fd, events, on_fd, me);
+	assert_non_null(me->w);
+}
+
+/* Two watches of one descriptor hear of what each wants; one that goes leaves
+ * the other as it was. */
+static void
+test_same_descriptor(void **state)
+{
+	struct loop *l = loop_new();
+	struct watcher in, out, late = { .l = l };
+	int pair[2];
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+	watch(&in, l, pair[0], LOOP_READ);
+	watch(&out, l, pair[0], 0);
+	assert_int_equal(loop_turn(l, 0), 0);
+	assert_int_equal(in.calls + out.calls, 0);
+	loop_fd_want(out.w, LOOP_WRITE);
+	assert_int_equal(loop_turn(l, 0), 0);
+	assert_int_equal(in.calls, 0);
+	assert_int_equal(out.got, LOOP_WRITE);
+	assert_int_equal(write(pair[1], "x", 1), 1);
+	assert_int_equal(loop_turn(l, 0), 0);
+	assert_int_equal(in.got, LOOP_READ);
+	assert_int_equal(out.calls, 2);
+	/* The first takes the second away before its turn, and a third comes:
+	 * that one has to wait. */
+	in.leaves = &out;
+	in.comes = &late;
+	assert_int_equal(loop_turn(l, 0), 0);
+	assert_int_equal(out.calls, 2);
+	assert_int_equal(late.calls, 0);
+	loop_unwatch(l, in.w);
+	assert_int_equal(loop_turn(l, 0), 0);
+	assert_int_equal(in.calls, 2);
+	assert_int_equal(late.got, LOOP_WRITE);
+	loop_unwatch(l, late.w);
+	assert_int_equal(loop_turn(l, 0), 0);
+	assert_int_equal(late.calls, 1);
+	loop_free(l);
+	close(pair[0]);
+	close(pair[1]);
+}
+
 /* --- signals --- */
 
 static void
@@ -125,6 +204,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_turns),
+		cmocka_unit_test(test_same_descriptor),
 		cmocka_unit_test(test_late_signal),
 	};
 

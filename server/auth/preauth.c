@@ -347,7 +347,7 @@ begin(struct preauth *pa)
 {
 	int r;
 
-	pa->loop = loop_new();
+	pa->loop = loop_new_portable();
 	pa->packet = packet_new(pa->socket_fd, pa->socket_fd, true);
 	if (pa->loop == NULL || pa->packet == NULL)
 		fatal("out of memory");
