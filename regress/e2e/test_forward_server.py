@@ -539,8 +539,7 @@ def test_ports_of_the_system(make_server, keys, other_user):
 # ---- logins that are special -------------------------------------------------
 
 @pytest.mark.skipif(not harness.IS_ROOT, reason="others need the superuser")
-def test_a_password_that_must_be_changed(make_server, other_user, echo,
-                                         echo_path, tmp_path):
+def test_a_password_that_must_be_changed(make_server, other_user, echo):
     """Whoever has to change it gets a terminal for it, and no more."""
     secret = os.urandom(9).hex()
     harness.run(["chpasswd"], stdin=f"{other_user}:{secret}".encode()).ok()
@@ -551,11 +550,16 @@ def test_a_password_that_must_be_changed(make_server, other_user, echo,
         wire = connect(server).handshake().ask_service()
         wire.auth_request(other_user, "password", False, secret)
         wire.expect(USERAUTH_SUCCESS)
-        harness.open_up(tmp_path)
         c = Forwarder(wire)
-        works[days] = allowed(c, echo, echo_path, tmp_path, "x")
+        works[days] = (c.tcp("127.0.0.1", echo.port)[0],
+                       c.unix("/no/such/socket")[1], c.listen() is not None,
+                       c.listen_unix("/no/such/socket"), wire.told)
         wire.close()
-    assert works["-1"] > {"tcp", "listen"} and works["0"] == set()
+    assert works["-1"] == (0, "No such file or directory", True, False, [])
+    assert works["0"] == (
+        PROHIBITED, "open failed", False, False,
+        ["Server has disabled port forwarding.",
+         "Server has disabled streamlocal forwarding."])
 
 
 @pytest.mark.skipif(not harness.IS_ROOT, reason="needs a root directory")
