@@ -26,8 +26,8 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/mem.h"
-#include "channels-host.h"
 #include "forward/forwarded.h"
+#include "regress/unit/channels-host.h"
 
 enum { WAIT_MS = 20 * 1000 };
 
