@@ -7,6 +7,7 @@
  *	transfer-file.c		life of a file, and its states
  *	transfer-handles.c	a file's handles at the server
  *	transfer-data.c		blocks of data
+ *	transfer-local.c	sources that are files of this host
  *	transfer-small.c	files of one request, or of one flight
  *	transfer-sparse.c	holes
  *	transfer-finish.c	the tail: what follows when all data is sent
@@ -501,7 +502,22 @@ struct xfer_measured {
 	struct xfer_stream *fastest; /* NULL: there is no choice */
 };
 
+/*
+ * The origin of uploads: where their sources are. (What streams lead to, the
+ * host, has the sources of downloads.)
+ */
+struct xfer_origin_ops {
+	/* Opens the source, unless it is open, and learns what it is by now.
+	 * False: it failed, which was reported. */
+	bool (*open)(struct xfer_file *f);
+	/* Sends a block of what e has taken, or less if there is less. */
+	void (*send)(struct xfer_handle *e);
+	void (*close)(struct xfer_file *f); /* if it is open */
+};
+extern const struct xfer_origin_ops xfer_local_origin;
+
 struct xfer {
+	const struct xfer_origin_ops *origin;
 	struct xfer_streams host; /* opens streams; ops NULL: none */
 	struct xfer_opts opts;
 	struct xfer_stream_list streams;
@@ -687,6 +703,17 @@ bool xfer_small_waits(struct xfer *x, const struct xfer_file *f);
 /* transfer-data.c */
 /* Sends, or requests, as much data as may be under way. */
 void xfer_issue(struct xfer *x);
+/* A block of data, counted against the budget, and not any more. */
+struct xfer_block *xfer_data_begin(struct xfer_handle *e, uint64_t offset,
+    uint32_t len);
+void xfer_data_end(struct xfer_block *b);
+/* How much a request is for. */
+uint32_t xfer_block_size(const struct xfer_stream *l, bool up);
+/* After the answer to a WRITE; arg: its block. */
+void xfer_write_done(void *arg, const struct sftp_reply *reply);
+/* The source ends at offset: nothing behind it is requested any more. */
+void xfer_source_ends(struct xfer_file *f, uint64_t offset);
+void xfer_source_fails(struct xfer_file *f, int error);
 /* Does data have to wait until buffered requests are sent? */
 bool xfer_output_full(const struct xfer *x);
 /* May more data be under way on l? */

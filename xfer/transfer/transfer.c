@@ -34,6 +34,7 @@ xfer_new(struct xfer **out, const struct xfer_streams *streams, struct sftp *s,
 
 	if (x == NULL)
 		return ERR_NOMEM;
+	x->origin = &xfer_local_origin;
 	if (streams != NULL)
 		x->host = *streams;
 	x->opts = *opts;

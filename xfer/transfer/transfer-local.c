@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: ISC */
+/* Sources of uploads that are files of this host. */
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/mem.h"
+#include "xfer/transfer/transfer-internal.h"
+
+/* O_NONBLOCK: opening must not wait for the writer of a pipe. */
+static bool
+local_open(struct xfer_file *f)
+{
+	struct stat st;
+
+	if (f->fd >= 0)
+		return true;
+	f->fd = open(f->local, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (f->fd < 0 || fstat(f->fd, &st) != 0) {
+		xfer_report_errno(f->x, f->local, errno);
+		return false;
+	}
+	if (!S_ISREG(st.st_mode)) {
+		xfer_report(f->x, f->local, "not a regular file");
+		return false;
+	}
+	sftp_attrs_from_stat(&f->source.attrs, &st);
+	xfer_exact_from_stat(&f->source.exact, &st);
+	return true;
+}
+
+static void
+later_done(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_block *b = arg;
+	struct xfer_file *f = b->handle->file;
+
+	f->x->spent.disk += reply->source_us;
+	if (reply->err != 0 || reply->source_len == b->len) {
+		xfer_write_done(arg, reply);
+		return;
+	}
+	if (!f->failed && reply->source_errno != 0)
+		xfer_report_errno(f->x, f->local, reply->source_errno);
+	else if (!f->failed)
+		xfer_report(f->x, f->local,
+		    "changed while it was being read");
+	xfer_file_fail(f);
+	xfer_data_end(b);
+	xfer_file_settle(f);
+}
+
+/* The source is read when the request is sent. */
+static void
+send_later(struct xfer_handle *e, uint32_t len)
+{
+	struct xfer_block *b = xfer_data_begin(e, e->next, len);
+
+	if (b == NULL) {
+		xfer_source_fails(e->file, ENOMEM);
+		return;
+	}
+	e->next += len;
+	sftp_write_file(e->stream->s, &e->handle, b->offset, len, e->file->fd,
+	    later_done, b);
+}
+
+/* The source may be read later only if it does no harm that it ends before
+ * its size: not when written in place, and not where the size means little,
+ * as that of the small files of /sys. */
+static void
+local_send(struct xfer_handle *e)
+{
+	struct xfer_file *f = e->file;
+	struct sftp *s = e->stream->s;
+	uint64_t offset = e->next;
+	uint32_t len = xfer_block_size(e->stream, true);
+	struct xfer_block *b;
+	uint64_t from;
+	uint8_t *to;
+	ssize_t n;
+
+	len = (uint32_t)MIN((uint64_t)len, e->until - offset);
+	if (f->progress.sparse && xfer_sparse_skip(e, &len))
+		return;
+	if (f->part.name != NULL && f->source.size > XFER_BLOCK_MAX) {
+		send_later(e, len);
+		return;
+	}
+	to = sftp_write_begin(s, &e->handle, offset, len);
+	if (to == NULL) {
+		e->stream->gone = true; /* its session is over */
+		return;
+	}
+	from = clock_us();
+	n = fd_pread(f->fd, to, len, offset);
+	f->x->spent.disk += clock_us() - from;
+	b = n > 0 ? xfer_data_begin(e, offset, (uint32_t)n) : NULL;
+	if (b == NULL) {
+		int error = n < 0 ? errno : n > 0 ? ENOMEM : 0;
+
+		sftp_write_finish(s, 0, NULL, NULL);
+		if (error != 0)
+			xfer_source_fails(f, error);
+		else
+			xfer_source_ends(f, offset);
+		return;
+	}
+	e->next += (uint64_t)n;
+	sftp_write_finish(s, (uint32_t)n, xfer_write_done, b);
+}
+
+static void
+local_close(struct xfer_file *f)
+{
+	fd_close(&f->fd);
+}
+
+const struct xfer_origin_ops xfer_local_origin = {
+	.open = local_open,
+	.send = local_send,
+	.close = local_close,
+};
