@@ -8,7 +8,6 @@
  */
 #include <errno.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/fd.h"
@@ -88,6 +87,22 @@ xfer_data_end(struct xfer_block *b)
 	e->blocks--;
 	e->file->blocks--;
 	xfer_block_free(x, b);
+}
+
+struct xfer_block *
+xfer_data_split(struct xfer_block *b, uint32_t len)
+{
+	struct xfer_block *first = xfer_data_begin(b->handle, b->offset, len);
+	struct xfer *x = b->handle->file->x;
+
+	if (first == NULL)
+		return NULL;
+	x->data.in_flight -= len;
+	x->limit.tokens += (double)len;
+	b->handle->stream->in_flight -= len;
+	b->offset += len;
+	b->len -= len;
+	return first;
 }
 
 static void
@@ -221,9 +236,11 @@ has_more(struct xfer_handle *e)
 {
 	const struct xfer_file *f = e->file;
 
+	unsigned reads = f->up ? f->source.reads : f->blocks;
+
 	return f->state == XFER_MOVING && !f->failed &&
 	    e->state == XFER_HANDLE_OPEN &&
-	    (f->up || f->source.size != 0 || f->blocks == 0) && take_range(e);
+	    (f->source.size != 0 || reads == 0) && take_range(e);
 }
 
 void
@@ -244,6 +261,8 @@ xfer_data_sent(const struct xfer_file *f)
 		return false;
 	if (f->failed)
 		return f->blocks == 0 && f->compare.pending == 0;
+	if (f->source.reads > 0)
+		return false;
 	TAILQ_FOREACH(e, &f->handles, entry)
 		if (e->next < e->until)
 			return false;
@@ -482,7 +501,7 @@ stream_issue(struct xfer_stream *l)
 			if (!xfer_may_issue(l, f->up))
 				return;
 			if (f->up)
-				l->x->origin->send(e);
+				l->x->origin.ops->send(e);
 			else
 				send_read(e);
 		}

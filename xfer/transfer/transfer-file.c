@@ -32,7 +32,7 @@ static const unsigned followers[] = {
 	[XFER_QUEUED] = STATE(QUEUED) | STATE(STATING_SOURCE) |
 	    STATE(STATING_TARGET) | STATE(LINKING) | STATE(OPENING) |
 	    STATE(DONE),
-	[XFER_STATING_SOURCE] = STATE(STATING_TARGET),
+	[XFER_STATING_SOURCE] = STATE(STATING_TARGET) | STATE(DONE),
 	/* A target that is complete already: only its part goes. */
 	[XFER_STATING_TARGET] = STATE(QUEUED) | STATE(LINKING) |
 	    STATE(OPENING) | STATE(MOVING_SMALL) | STATE(RENAMING) |
@@ -78,7 +78,7 @@ static void
 close_this_end(struct xfer_file *f)
 {
 	if (f->up)
-		f->x->origin->close(f);
+		f->x->origin.ops->close(f);
 	else
 		fd_close(&f->fd);
 }
@@ -615,8 +615,9 @@ wants_exact(const struct xfer_file *f)
 	    xfer_has(f->x, SFTP_EXT_STAT_NS);
 }
 
-/* Exact times and numbers. True: the answer is waited for. Else the request,
- * if there is one, is answered while the file is opened. */
+/* Exact times and numbers; the source of an upload is open, or is being opened
+ * at a second host. True: the answer is waited for. Else the request, if there
+ * is one, is answered while the file is opened. */
 static bool
 state_source(struct xfer_file *f)
 {
@@ -624,7 +625,9 @@ state_source(struct xfer_file *f)
 		.ext = SFTP_EXT_STAT_NS, .path = f->remote, .follow = true };
 	bool waits = f->x->opts.hard_links || f->resume;
 
-	if (f->up || !wants_exact(f))
+	if (f->up)
+		return f->state == XFER_STATING_SOURCE;
+	if (!wants_exact(f))
 		return false;
 	if (waits)
 		xfer_file_enter(f, XFER_STATING_SOURCE);
@@ -641,7 +644,7 @@ xfer_file_start(struct xfer_file *f)
 		xfer_file_open(f);
 		return;
 	}
-	if (f->up && !f->source.symlink && !f->x->origin->open(f)) {
+	if (f->up && !f->source.symlink && !f->x->origin.ops->open(f)) {
 		f->failed = true;
 		xfer_file_done(f);
 		return;
@@ -769,7 +772,11 @@ xfer_file_settle(struct xfer_file *f)
 {
 	switch (f->state) {
 	case XFER_STATING_SOURCE:
-		if (f->pending == 0)
+		if (f->pending > 0)
+			break;
+		if (f->failed)
+			xfer_file_done(f);
+		else
 			xfer_file_begin(f);
 		break;
 	case XFER_STATING_TARGET:

@@ -1,13 +1,29 @@
 /* SPDX-License-Identifier: ISC */
-/* Sources of uploads that are files of this host. */
+/*
+ * Sources of uploads that are files of this host.
+ *
+ * Directories are read one at a time, each to its end. When many wait
+ * (WALK_CROWD), reading one stops at the next subdirectory found, and that is
+ * read first.
+ */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "xfer/transfer/transfer-internal.h"
+
+enum {
+	WALK_CROWD = 1024, /* waiting directories: then depth first */
+	WALK_TURN = 64,	   /* directories read in one turn of the loop */
+};
+
+/* --- files --- */
 
 /* O_NONBLOCK: opening must not wait for the writer of a pipe. */
 static bool
@@ -123,3 +139,125 @@ const struct xfer_origin_ops xfer_local_origin = {
 	.send = local_send,
 	.close = local_close,
 };
+
+/* --- directories --- */
+
+/* Does a link lead back to where it was found? */
+static bool
+is_loop(const struct xfer_dir *d, const struct stat *st)
+{
+	for (; d != NULL; d = d->parent)
+		if (d->exact.dev == st->st_dev && d->exact.ino == st->st_ino)
+			return true;
+	return false;
+}
+
+static int
+found_local(struct xfer_dir *d, const char *name)
+{
+	char *local = str_join_path(d->local, name);
+	char *remote = str_join_path(d->remote, name);
+	bool links = d->x->opts.links;
+	struct xfer_exact exact;
+	struct sftp_attrs attrs;
+	struct stat st;
+
+	if (d->x->opts.skip_links && local != NULL &&
+	    lstat(local, &st) == 0 && S_ISLNK(st.st_mode)) {
+		xfer_note(d->x, local, "not a regular file");
+	} else if (local != NULL &&
+	    (links ? lstat(local, &st) : stat(local, &st)) != 0) {
+		xfer_report_errno(d->x, local, errno);
+	} else if (local != NULL && S_ISDIR(st.st_mode) && is_loop(d, &st)) {
+		xfer_report(d->x, local, "leads back to a directory it is in");
+	} else if (local != NULL && S_ISDIR(st.st_mode)) {
+		sftp_attrs_from_stat(&attrs, &st);
+		xfer_exact_from_stat(&exact, &st);
+		return xfer_add_dir(d->x, d, true, local, remote, &attrs,
+		    &exact);
+	} else if (local != NULL && !S_ISREG(st.st_mode) &&
+	    !(links && S_ISLNK(st.st_mode))) {
+		xfer_report(d->x, local, "not a regular file");
+	} else {
+		sftp_attrs_from_stat(&attrs, &st);
+		return xfer_add_file(d->x, d, true, local, remote,
+		    local != NULL ? &attrs : NULL);
+	}
+	free(local);
+	free(remote);
+	return 0;
+}
+
+void
+xfer_walk_ends(struct xfer_dir *d)
+{
+	TAILQ_REMOVE(&d->x->dirs.walking, d, entry);
+	xfer_dir_unlist(d);
+	xfer_dir_unref(d);
+}
+
+/* Reads d until it ends, the queue is full, or a subdirectory was found that
+ * is to be read first. */
+static int
+walk(struct xfer_dir *d)
+{
+	struct xfer *x = d->x;
+	size_t waits;
+	struct dirent *de;
+	int r;
+
+	if (d->state == XFER_DIR_FAILED) {
+		xfer_walk_ends(d);
+		return 0;
+	}
+	if (d->dirp == NULL && (d->dirp = opendir(d->local)) == NULL) {
+		xfer_report_errno(x, d->local, errno);
+		xfer_walk_ends(d);
+		return 0;
+	}
+	do {
+		errno = 0;
+		de = readdir(d->dirp);
+		if (de == NULL) {
+			if (errno != 0)
+				xfer_report_errno(x, d->local, errno);
+			xfer_walk_ends(d);
+			return 0;
+		}
+		if (strcmp(de->d_name, ".") == 0 ||
+		    strcmp(de->d_name, "..") == 0)
+			continue;
+		waits = x->dirs.waiting_count;
+		if ((r = found_local(d, de->d_name)) < 0)
+			return r;
+		if (x->dirs.waiting_count > waits &&
+		    x->dirs.waiting_count >= WALK_CROWD)
+			break; /* what was found is read first */
+	} while (xfer_may_find_more(x));
+	return 0;
+}
+
+bool
+xfer_walk(struct xfer *x)
+{
+	struct xfer_dir *d;
+
+	for (int turn = 0; xfer_may_find_more(x); turn++) {
+		d = TAILQ_FIRST(&x->dirs.waiting);
+		if (d != NULL && xfer_dir_is_local(d) &&
+		    (x->dirs.waiting_count >= WALK_CROWD ||
+			TAILQ_EMPTY(&x->dirs.walking))) {
+			xfer_dir_stop_waiting(d);
+			TAILQ_INSERT_HEAD(&x->dirs.walking, d, entry);
+		} else if ((d = TAILQ_FIRST(&x->dirs.walking)) == NULL) {
+			return false;
+		}
+		if (turn == WALK_TURN)
+			return true;
+		if (walk(d) < 0) {
+			xfer_report(x, d->local, err_text(ERR_NOMEM));
+			return true;
+		}
+	}
+	return false;
+}
