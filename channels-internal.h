@@ -161,6 +161,9 @@ struct channels {
 	struct named_global *globals;
 	size_t global_count;
 	struct replies replies; /* of own global requests */
+	struct channels_owed *owed, *owed_last; /* answers to the peer's */
+	size_t owed_count;
+	bool reply_wanted; /* of the request that is being handled */
 	struct channels_times times;
 	uint64_t counted_ms;	/* times are counted up to here */
 	bool exact_windows;	/* see channels_set_exact_windows() */
@@ -192,6 +195,13 @@ bool replies_pop(struct replies *q, channels_reply_fn *fn, void **arg);
  * entry into channels*.c that can give a channel something to do calls this. */
 void channel_touch(struct channel *c);
 void channel_forget_touch(struct channel *c);
+
+/* channels-owed.c. global_answer composes the answer to a global request.
+ * send_reply: it goes out, or waits for those in front of it; msg is
+ * cleared. */
+void channels_global_answer(struct buf *msg, bool ok, const struct buf *data);
+int channels_send_reply(struct channels *chs, struct buf *msg) must_check;
+void channels_clear_owed(struct channels *chs);
 
 /* channels-queue.c. front: what can be had in one piece; of that, consume. */
 int queue_put(struct queue *q, struct queue_pool *pool,

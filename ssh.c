@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -49,13 +48,7 @@ static const struct {
 	char flag;
 	const char *what;
 } refused[] = {
-	{ 'D', "port forwarding" },
 	{ 'I', "PKCS#11" },
-	{ 'L', "port forwarding" },
-	{ 'M', "connection sharing" },
-	{ 'O', "connection sharing" },
-	{ 'R', "port forwarding" },
-	{ 'w', "tunnel forwarding" },
 	{ 'Z', "the list of keys to try" },
 };
 
@@ -63,7 +56,7 @@ static const struct {
 struct program {
 	struct client_conf conf;
 	struct destination dest;
-	struct destination through; /* -W; host NULL: none */
+	struct forward_endpoint through; /* -W; zeroed: none */
 	char *command; /* NULL: none on the command line */
 	struct ssh_flags flags;
 	const char *log_path;
@@ -84,14 +77,17 @@ struct program {
 static _Noreturn void
 usage(void)
 {
-	fputs("usage: hpnssh [-46CfGkNnqsTtVvxy] [-B interface] "
+	fputs("usage: hpnssh [-46AaCfGgkMNnqsTtVvXxYy] [-B interface] "
 	      "[-b address]\n"
-	      "              [-c ciphers] [-E log_file] [-e escape] "
-	      "[-F config]\n"
-	      "              [-i identity] [-J destination] [-l user] "
-	      "[-m macs] [-o option]\n"
-	      "              [-P tag] [-p port] [-W host:port] "
-	      "destination\n"
+	      "              [-c ciphers] [-D [address:]port] [-E log_file] "
+	      "[-e escape]\n"
+	      "              [-F config] [-i identity] [-J destination] "
+	      "[-L forward]\n"
+	      "              [-l user] [-m macs] [-O command] [-o option] "
+	      "[-P tag]\n"
+	      "              [-p port] [-R forward] [-S path] [-W host:port] "
+	      "[-w unit[:unit]]\n"
+	      "              destination\n"
 	      "              [command [argument ...]]\n"
 	      "       hpnssh [-Q list]\n",
 	    stderr);
@@ -132,13 +128,28 @@ refuse(int flag)
 			    flag, refused[i].what);
 }
 
+/* Is there a -W? */
+static bool
+goes_through(const struct program *p)
+{
+	return p->through.host != NULL || p->through.path != NULL;
+}
+
 static void
 take_through(struct program *p, const char *text)
 {
-	if (p->through.host != NULL)
+	if (goes_through(p))
 		fatal("hpnssh: stdio forward already specified");
-	if (destination_parse_host_port(&p->through, text) != 0)
+	if (forward_target_parse(&p->through, text) != 0)
 		fatal("hpnssh: Bad stdio forwarding specification '%s'", text);
+}
+
+/* What cannot be together on one command line. */
+static void
+check_flags(const struct program *p)
+{
+	if (goes_through(p) && p->flags.control_command != NULL)
+		fatal("hpnssh: Cannot specify stdio forward with -O");
 }
 
 static void
@@ -155,14 +166,8 @@ take_flag(struct program *p, int flag)
 	case '1':
 		fatal("hpnssh: SSH protocol version 1 is gone");
 	case '2': /* the only one there is */
-	case 'g': /* who may use forwarded ports: there are none */
 	case 'K': /* GSSAPI is not built: as stock without it */
 	case 'k':
-		break;
-	case 'S':
-		if (strcasecmp(optarg, "none") != 0)
-			fatal("hpnssh: -S: connection sharing is not "
-			      "available in this version");
 		break;
 	case 'E':
 		p->log_path = optarg;
@@ -234,6 +239,7 @@ parse_arguments(struct program *p, int argc, char **argv)
 	}
 	if (p->dest.host == NULL)
 		usage();
+	check_flags(p);
 	if (optind >= argc)
 		return;
 	for (int i = optind; i < argc; i++)
@@ -267,6 +273,7 @@ load_configuration(struct program *p)
 		.host = p->dest.host,
 		.command = p->command,
 		.config_path = p->flags.config_path,
+		.stdio_forward = goes_through(p),
 	};
 
 	if (client_conf_load(&p->conf, &context) != 0)
@@ -274,7 +281,7 @@ load_configuration(struct program *p)
 	ssh_flags_apply(&p->flags, &p->conf);
 	if (p->tty_wish != -1) /* wins over every keyword too */
 		p->conf.session.request_tty = p->tty_wish;
-	if (p->through.host != NULL) {
+	if (goes_through(p)) {
 		p->conf.session.request_tty = CLIENT_TTY_NO;
 		p->conf.session.session_type = CLIENT_SESSION_NONE;
 	}
@@ -283,15 +290,16 @@ load_configuration(struct program *p)
 		      "allowed");
 }
 
-/* -W ignores the forwards of the configuration (ClearAllForwardings). */
 static void
 refuse_unbuilt(const struct program *p)
 {
-	bool through = p->through.host != NULL;
+	bool session = !goes_through(p) &&
+	    p->conf.session.session_type != CLIENT_SESSION_NONE;
 
-	if (client_refuse_unbuilt(&p->conf,
-		!through && p->conf.session.session_type != CLIENT_SESSION_NONE,
-		!through) != 0)
+	if (p->flags.control_command != NULL)
+		fatal("hpnssh: -O: connection sharing is not available in "
+		      "this version");
+	if (client_refuse_unbuilt(&p->conf, session) != 0)
 		exit(EXIT_ERROR);
 }
 
@@ -516,7 +524,8 @@ open_forward(struct program *p)
 	struct stdio_forward_params params = {
 		.channels = sshclient_channels(p->client),
 		.host = p->through.host,
-		.port = (uint16_t)atoi(p->through.port),
+		.port = p->through.port,
+		.path = p->through.path,
 		.eof = on_forward_eof,
 		.ended = on_forward_ended,
 		.arg = p,
@@ -542,7 +551,7 @@ open_session(struct program *p, bool optimistic)
 	int r = 0;
 
 	sshclient_fill(p->client, &params);
-	if (p->through.host != NULL) {
+	if (goes_through(p)) {
 		r = open_forward(p);
 	} else if (p->conf.session.session_type != CLIENT_SESSION_NONE) {
 		uses_begin(&p->uses, USE_SESSION);
@@ -567,7 +576,7 @@ on_optimistic(void *arg)
 	struct program *p = arg;
 
 	if (p->conf.session.session_type == CLIENT_SESSION_NONE &&
-	    p->through.host == NULL)
+	    !goes_through(p))
 		return 0;
 	return open_session(p, true);
 }
@@ -687,7 +696,7 @@ main(int argc, char **argv)
 	free(p.command);
 	free(p.remote);
 	destination_clear(&p.dest);
-	destination_clear(&p.through);
+	forward_endpoint_clear(&p.through);
 	client_conf_clear(&p.conf);
 	return status;
 }

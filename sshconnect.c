@@ -236,6 +236,14 @@ take_winner(struct sshlink *link, struct client_conf *conf, int fd,
 	set_socket_options(fd, conf);
 }
 
+/* Addresses are raced anyway; HappyEyes lets HappyDelay say how fast. */
+static uint32_t
+head_start_ms(const struct client_conf *conf)
+{
+	return conf->tcp.happy_eyes && conf->tcp.happy_delay > 0 ?
+	    (uint32_t)conf->tcp.happy_delay : DIAL_NEXT_MS;
+}
+
 /* Tries all candidates once. ERR_SYSTEM: none of them answers, which is logged
  * if this was the last attempt. */
 static int
@@ -247,12 +255,13 @@ dial_once(struct sshlink *link, struct client_conf *conf,
 		.addresses = c->v,
 		.n = c->n,
 		.times = {
-			.next_ms = DIAL_NEXT_MS,
+			.next_ms = head_start_ms(conf),
 			.round_ms = NEXT_PORT_MS,
 			.timeout_ms = timeout_s > 0 ?
 			    (uint64_t)timeout_s * 1000 : 0,
 		},
 		.arg = c,
+		.mptcp = conf->tcp.use_mptcp,
 		.starting = on_starting,
 		.prepare = on_prepare,
 	};

@@ -22,13 +22,26 @@ report(const struct listen_spec *spec, enum listen_step step,
 		    errno);
 }
 
+static int
+open_socket(const struct addrinfo *ai, bool mptcp)
+{
+	int type = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, fd = -1;
+
+#ifdef IPPROTO_MPTCP
+	if (mptcp)
+		fd = socket(ai->ai_family, type, IPPROTO_MPTCP);
+#else
+	(void)mptcp;
+#endif
+	return fd != -1 ? fd : socket(ai->ai_family, type, ai->ai_protocol);
+}
+
 /* The socket, or -1. */
 static int
 listen_at(const struct listen_spec *spec, const struct addrinfo *ai)
 {
 	int on = 1;
-	int fd = socket(ai->ai_family,
-	    SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, ai->ai_protocol);
+	int fd = open_socket(ai, spec->mptcp);
 
 	if (fd == -1) {
 		report(spec, LISTEN_SOCKET, ai);

@@ -35,6 +35,7 @@ struct listen_spec {
 	const char *host; /* name or address; NULL: every address */
 	const char *port; /* a number; "0": one that is free */
 	int family;	  /* AF_UNSPEC, AF_INET, AF_INET6 */
+	bool mptcp;	  /* Multipath TCP where the system has it */
 	void *arg;
 	/* May be NULL. error: errno. */
 	void (*failed)(void *arg, enum listen_step step,

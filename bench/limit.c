@@ -12,11 +12,15 @@
  *		one, as in `ssh host 'cat >OUT' <IN`
  *		Prints: bytes seconds cpu-sender cpu-receiver
  *	limit serve PORT
- *		answers what `get` and `put` ask for, until it is killed
+ *		answers what `get` and `put` ask for, until it is killed. PORT
+ *		may be the path of a socket
  *	limit get HOST PORT BYTES [CONGESTION-CONTROL]
  *	limit put HOST PORT BYTES [CONGESTION-CONTROL]
  *		one plain TCP connection, timed from before connect(2) until
- *		the last byte has arrived. Prints: bytes seconds
+ *		the last byte has arrived. Prints: bytes seconds. HOST may be
+ *		the path of a socket (PORT is nothing then), or
+ *		socks:P: through the SOCKS server at port P of this host to
+ *		PORT of its own
  *
  * It authenticates nobody: only for networks in which all are trusted.
  */
@@ -36,6 +40,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -241,6 +246,39 @@ listener(uint16_t port, uint16_t *bound)
 	return fd;
 }
 
+/* A socket of the system: listens there, or is connected to it. */
+static int
+at_path(const char *path, bool listens)
+{
+	struct sockaddr_un sun = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (strlen(path) >= sizeof(sun.sun_path))
+		errx(1, "%s is too long", path);
+	strcpy(sun.sun_path, path);
+	if (listens ? bind(fd, (struct sockaddr *)&sun, sizeof(sun)) < 0 ||
+		    listen(fd, 8) < 0 :
+		      connect(fd, (struct sockaddr *)&sun, sizeof(sun)) < 0)
+		err(1, "%s", path);
+	return fd;
+}
+
+/* Asks a SOCKS 5 server (RFC 1928) for a connection to 127.0.0.1. */
+static void
+socks_ask(int fd, uint16_t port)
+{
+	const uint8_t methods[] = { 5, 1, 0 };
+	const uint8_t connect_to[] = { 5, 1, 0, 1, 127, 0, 0, 1,
+		(uint8_t)(port >> 8), (uint8_t)port };
+	uint8_t answer[12];
+
+	write_all(fd, methods, sizeof(methods));
+	write_all(fd, connect_to, sizeof(connect_to));
+	if (read_most(fd, answer, sizeof(answer)) != sizeof(answer) ||
+	    answer[1] != 0 || answer[3] != 0)
+		errx(1, "the SOCKS server refuses");
+}
+
 static int
 dial(const char *host, uint16_t port, const char *control)
 {
@@ -415,7 +453,9 @@ serve_one(int fd)
 static int
 cmd_serve(const char *port)
 {
-	int lfd = listener((uint16_t)strtoul(port, NULL, 10), NULL);
+	int lfd = *port == '/' ?
+	    at_path(port, true) :
+	    listener((uint16_t)strtoul(port, NULL, 10), NULL);
 
 	signal(SIGCHLD, SIG_IGN);
 	for (;;) {
@@ -435,6 +475,7 @@ cmd_move(char direction, int argc, char **argv)
 	const char *control = argc > 4 ? argv[4] : "";
 	struct request rq = { .direction = direction };
 	uint8_t done;
+	uint16_t port;
 	double began;
 	int fd;
 
@@ -443,7 +484,15 @@ cmd_move(char direction, int argc, char **argv)
 	rq.bytes = strtoull(argv[3], NULL, 10);
 	strncpy(rq.control, control, sizeof(rq.control) - 1);
 	began = now();
-	fd = dial(argv[1], (uint16_t)strtoul(argv[2], NULL, 10), control);
+	port = (uint16_t)strtoul(argv[2], NULL, 10);
+	if (argv[1][0] == '/') {
+		fd = at_path(argv[1], false);
+	} else if (strncmp(argv[1], "socks:", 6) == 0) {
+		fd = dial("127.0.0.1", (uint16_t)atoi(argv[1] + 6), "");
+		socks_ask(fd, port);
+	} else {
+		fd = dial(argv[1], port, control);
+	}
 	write_all(fd, (uint8_t *)&rq, sizeof(rq));
 	if (direction == 'g') {
 		drain(fd, rq.bytes);

@@ -68,7 +68,7 @@ load_conf(struct remote *r)
 	if (err != 0)
 		return err;
 	ssh_flags_apply(&flags, &r->conf);
-	if ((err = client_refuse_unbuilt(&r->conf, true, true)) != 0)
+	if ((err = client_refuse_unbuilt(&r->conf, true)) != 0)
 		return err;
 	if (p->watched && r->conf.tcp.server_alive_interval == 0)
 		r->conf.tcp.server_alive_interval = ALIVE_INTERVAL_S;

@@ -65,6 +65,83 @@ take_jump(struct client_conf *conf, const char *list)
 	return r != 0 ? r : 1;
 }
 
+static int
+take_tunnel(struct client_conf *conf, const char *device)
+{
+	int r;
+
+	if (!client_conf_is_tunnel_device(device)) {
+		log_error("Bad tun device '%s'", device);
+		return ERR_SYNTAX;
+	}
+	r = client_conf_replace(conf, "TunnelDevice", device);
+	if (r == 0 && !client_conf_is_set(conf, "Tunnel"))
+		r = client_conf_set(conf, "Tunnel", "point-to-point");
+	return r != 0 ? r : 1;
+}
+
+/* -M: master; -MM: master that asks before each use. */
+static int
+take_master(struct client_conf *conf)
+{
+	bool again = conf->mux.control_master == CLIENT_MASTER_YES;
+	int r = client_conf_replace(conf, "ControlMaster",
+	    again ? "ask" : "yes");
+
+	return r != 0 ? r : 1;
+}
+
+static int
+take_control_command(struct ssh_flags *f, const char *word)
+{
+	static const char *const words[] = { "cancel", "channels", "check",
+		"conninfo", "exit", "forward", "proxy", "stop" };
+
+	if (f->control_command != NULL) {
+		log_error("Multiplexing command already specified");
+		return ERR_ARGUMENT;
+	}
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
+		if (strcmp(words[i], word) == 0)
+			f->control_command = words[i];
+	if (f->control_command != NULL)
+		return 1;
+	log_error("Invalid multiplex command.");
+	return ERR_ARGUMENT;
+}
+
+static int
+take_forward(struct client_conf *conf, int flag, const char *text)
+{
+	enum forward_kind kind = flag == 'L' ? FORWARD_LOCAL :
+	    flag == 'R'			     ? FORWARD_REMOTE :
+					       FORWARD_DYNAMIC;
+	int r = client_conf_add_forward(conf, kind, text);
+
+	return r != 0 ? r : 1;
+}
+
+static int
+take_x11(struct ssh_flags *f, int flag)
+{
+	f->x11 = flag == 'x' ? -1 : 1;
+	f->x11_trusted = f->x11_trusted || flag == 'Y';
+	return 1;
+}
+
+/* At once, for messages about the options that follow. */
+static int
+take_verbose(struct ssh_flags *f)
+{
+	f->verbosity++;
+	log_set_level((enum log_level)MIN((int)LOG_LVL_VERBOSE + f->verbosity,
+	    (int)LOG_LVL_DEBUG3));
+	return 1;
+}
+
+/* Those that take an argument and are no row of keyword_flags. */
+static const char with_argument[] = "DFJLORSow";
+
 int
 ssh_flag_take(struct ssh_flags *f, struct client_conf *conf, int flag,
     const char *argument)
@@ -79,13 +156,26 @@ ssh_flag_take(struct ssh_flags *f, struct client_conf *conf, int flag,
 	case 'X':
 	case 'Y':
 	case 'x':
-		f->x11 = flag == 'x' ? -1 : 1;
-		return 1;
+		return take_x11(f, flag);
 	case 'F':
 		f->config_path = argument;
 		return 1;
 	case 'J':
 		return take_jump(conf, argument);
+	case 'D':
+	case 'L':
+	case 'R':
+		return take_forward(conf, flag, argument);
+	case 'M':
+		return take_master(conf);
+	case 'O':
+		return take_control_command(f, argument);
+	case 'S':
+		r = client_conf_replace(conf, "ControlPath", argument);
+		return r != 0 ? r : 1;
+	case 'g':
+		r = client_conf_replace(conf, "GatewayPorts", "yes");
+		return r != 0 ? r : 1;
 	case 'o':
 		r = client_conf_set_option(conf, argument);
 		return r != 0 ? r : 1;
@@ -93,12 +183,9 @@ ssh_flag_take(struct ssh_flags *f, struct client_conf *conf, int flag,
 		f->quiet = true;
 		return 1;
 	case 'v':
-		f->verbosity++;
-		/* At once, for messages about the options that follow. */
-		log_set_level((enum log_level)MIN(
-		    (int)LOG_LVL_VERBOSE + f->verbosity,
-		    (int)LOG_LVL_DEBUG3));
-		return 1;
+		return take_verbose(f);
+	case 'w':
+		return take_tunnel(conf, argument);
 	default:
 		return set_by_keyword(conf, flag, argument);
 	}
@@ -110,7 +197,7 @@ has_argument(int flag)
 	for (size_t i = 0; i < ARRAY_LEN(keyword_flags); i++)
 		if (keyword_flags[i].flag == flag)
 			return keyword_flags[i].value == NULL;
-	return flag == 'F' || flag == 'J' || flag == 'o';
+	return strchr(with_argument, flag) != NULL;
 }
 
 int
@@ -158,6 +245,8 @@ ssh_flags_apply(const struct ssh_flags *f, struct client_conf *conf)
 	}
 	if (f->x11 != 0)
 		conf->forward.forward_x11 = f->x11 > 0;
+	if (f->x11_trusted)
+		conf->forward.forward_x11_trusted = 1;
 	conf->log.verbosity = f->verbosity > 0 ? f->verbosity : -(int)f->quiet;
 	if (f->verbosity > 0)
 		conf->log.log_level = (int)levels[MIN(f->verbosity, 3) - 1];

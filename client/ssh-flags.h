@@ -20,6 +20,8 @@ struct ssh_flags {
 	int verbosity;		 /* how many -v */
 	bool quiet;
 	int agent, x11; /* 1: -A, -X or -Y; -1: -a, -x; 0: none of them */
+	bool x11_trusted;	     /* -Y */
+	const char *control_command; /* -O: a word of it; static; NULL: none */
 };
 
 /* 1: it was such a flag; 0: it was not; or an error, which was logged. */

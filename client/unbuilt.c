@@ -47,13 +47,27 @@ would_forward_x11(const struct client_conf *conf)
 	return conf->forward.forward_x11 && display != NULL && *display != '\0';
 }
 
+/* Is there the socket of a master? */
 static bool
-would_forward_ports(const struct client_conf *conf)
+access_control_path(const struct client_conf *conf)
 {
-	return !conf->forward.clear_all_forwardings &&
-	       (conf->forward.local_forward.n > 0 ||
-		   conf->forward.remote_forward.n > 0 ||
-		   conf->forward.dynamic_forward.n > 0);
+	char *path;
+	bool there;
+
+	if (client_conf_expand(conf, CLIENT_TOKENS_PATH, "ControlPath",
+		conf->mux.control_path, &path) != 0)
+		return true;
+	there = access(path, F_OK) == 0;
+	free(path);
+	return there;
+}
+
+static bool
+would_share(const struct client_conf *conf)
+{
+	return conf->mux.control_path != NULL &&
+	    (conf->mux.control_master != CLIENT_MASTER_NO ||
+		access_control_path(conf));
 }
 
 static int
@@ -63,15 +77,39 @@ refuse(const char *what)
 	return ERR_UNSUPPORTED;
 }
 
-int
-client_refuse_unbuilt(const struct client_conf *conf, bool session, bool ports)
+static int
+refuse_in_session(const struct client_conf *conf)
 {
-	if (session && would_forward_agent(conf))
+	if (would_forward_agent(conf))
 		return refuse("-A, ForwardAgent: agent forwarding");
-	if (session && would_forward_x11(conf))
+	if (would_forward_x11(conf))
 		return refuse("-X, ForwardX11: X11 forwarding");
-	if (ports && would_forward_ports(conf))
+	if (conf->forward.escape_commandline)
+		return refuse("EnableEscapeCommandline");
+	if (client_conf_is_set(conf, "ObscureKeystrokeTiming") &&
+	    conf->forward.obscure_ms != 0)
+		log_info("ObscureKeystrokeTiming is not built into this "
+			 "version, which goes on without it");
+	return 0;
+}
+
+int
+client_refuse_unbuilt(const struct client_conf *conf, bool session)
+{
+	int r = session ? refuse_in_session(conf) : 0;
+
+	if (r < 0)
+		return r;
+	if (conf->forward.local.n > 0 || conf->forward.remote.n > 0)
 		return refuse("LocalForward, RemoteForward, DynamicForward: "
 			      "port forwarding");
+	if (conf->forward.tunnel != CLIENT_TUNNEL_NO)
+		return refuse("-w, Tunnel: tunnel forwarding");
+	if (would_share(conf))
+		return refuse("ControlMaster, ControlPath: connection sharing");
+	if (conf->mux.proxy_use_fdpass && conf->tcp.proxy_command != NULL)
+		return refuse("ProxyUseFdpass");
+	if (conf->forward.channel_timeouts.n > 0)
+		return refuse("ChannelTimeout");
 	return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * What a configuration may want and this version does not have: forwarding of
- * ports, of the agent and of X11.
+ * ports, of the agent and of X11, tunnels, and sharing of connections.
  *
  * Threads: loop thread only.
  */
@@ -12,10 +12,10 @@
 
 #include "conf/client-conf.h"
 
-/* ERR_UNSUPPORTED, and a message, if the configuration would forward any of it:
- * agent and X11 only with a session, ports only if asked for (ports). Without
- * an agent or a display there is nothing to forward, as in OpenSSH. */
-int client_refuse_unbuilt(const struct client_conf *conf, bool session,
-    bool ports) must_check;
+/* ERR_UNSUPPORTED, and a message, if the configuration would do any of it:
+ * agent and X11 only with a session. Without an agent or a display there is
+ * nothing to forward, as in OpenSSH. */
+int client_refuse_unbuilt(const struct client_conf *conf,
+    bool session) must_check;
 
 #endif

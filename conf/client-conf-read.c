@@ -563,6 +563,7 @@ client_conf_load(struct client_conf *c,
 	c->load.config_path = context->config_path != NULL ?
 	    xstrdup(context->config_path) : NULL;
 	c->auth.batch_given = c->auth.batch_mode;
+	c->load.stdio_forward = context->stdio_forward;
 	if ((r = check_name("hostname", c->load.original_host)) < 0 ||
 	    (c->host.user != NULL &&
 		(r = check_name("username", c->host.user)) < 0) ||

@@ -13,13 +13,19 @@
 #include "base/mem.h"
 #include "base/worker.h"
 #include "conf/algs.h"
-#include "conf/conf-internal.h"
+#include "conf/client-conf-internal.h"
 #include "conf/defaults.h"
 #include "conf/destination.h"
+#include "conf/permit-pattern.h"
 #include "crypto/digest.h"
 #include "packet.h"
 
 #define FIELDS struct client_conf
+#define HAPPY_DELAY_MS 250
+#define HAPPY_DELAY_MAX_MS 600000
+#define FORWARDS(field, kind)                                                 \
+	.type = &client_forward_type, AT(field), .param = kind,               \
+	.flags = CONF_APPEND | CONF_RAW
 
 /* --- values --- */
 
@@ -66,8 +72,6 @@ static const struct conf_enum weak_values[] = {
 	{ "no-pq-kex", CLIENT_WEAK_NO_PQ_KEX },
 	{ NULL, 0 },
 };
-
-static const struct conf_enum no_time[] = { { "none", 0 }, { NULL, 0 } };
 
 /* EscapeChar: a byte, ^X for a control byte, or none. */
 static int
@@ -122,42 +126,28 @@ static const struct conf_enum pubkey_values[] = {
 	{ NULL, 0 },
 };
 
+static const struct conf_enum tunnel_values[] = {
+	{ "false", CLIENT_TUNNEL_NO },
+	{ "point-to-point", CLIENT_TUNNEL_POINT_TO_POINT },
+	{ "ethernet", CLIENT_TUNNEL_ETHERNET },
+	{ "no", CLIENT_TUNNEL_NO },
+	{ "yes", CLIENT_TUNNEL_POINT_TO_POINT },
+	{ "true", CLIENT_TUNNEL_POINT_TO_POINT },
+	{ NULL, 0 },
+};
+
+static const struct conf_enum master_values[] = {
+	{ "false", CLIENT_MASTER_NO },
+	{ "true", CLIENT_MASTER_YES },
+	{ "ask", CLIENT_MASTER_ASK },
+	{ "auto", CLIENT_MASTER_AUTO },
+	{ "autoask", CLIENT_MASTER_AUTO_ASK },
+	{ "no", CLIENT_MASTER_NO },
+	{ "yes", CLIENT_MASTER_YES },
+	{ NULL, 0 },
+};
+
 /* --- what is not built --- */
-
-/* ObscureKeystrokeTiming: "yes" is OpenSSH's default, so it is no particular
- * wish; an interval is one. */
-static int
-parse_obscure(const struct conf_row *row, void *field,
-    const struct strlist *words, const struct conf_location *at)
-{
-	if (str_has_prefix(words->v[0], "interval:"))
-		return conf_unsupported(at, "%s \"%s\" is not supported by "
-		    "this version", row->name, words->v[0]);
-	return conf_flag.parse(row, field, words, at);
-}
-
-static const struct conf_type conf_obscure = { parse_obscure, NULL, NULL,
-	NULL, true };
-
-static bool
-is_tunnel_unit(const char *s, size_t len)
-{
-	return (len == 3 && strncmp(s, "any", 3) == 0) ||
-	    (len > 0 && len <= 9 && strspn(s, "0123456789") >= len);
-}
-
-/* "any" or a number, and perhaps another one for the server. */
-static const char *
-check_tunnel_device(const char *word)
-{
-	const char *colon = strchr(word, ':');
-	size_t len = strcspn(word, ":");
-
-	if (is_tunnel_unit(word, len) &&
-	    (colon == NULL || is_tunnel_unit(colon + 1, strlen(colon + 1))))
-		return NULL;
-	return "is no tunnel device";
-}
 
 /* The same lines as OpenSSH's, because programs parse them. */
 static const struct conf_notice unsupported = { LOG_LVL_ERROR,
@@ -166,8 +156,6 @@ static const struct conf_notice deprecated = { LOG_LVL_DEBUG1,
 	"Deprecated option \"", "\"", true };
 static const struct conf_notice no_effect = { LOG_LVL_INFO, "keyword \"",
 	"\" is deprecated and has no effect", false };
-static const struct conf_notice goes_without = { LOG_LVL_INFO, "",
-	" is not built into this version, which goes on without it", false };
 
 /* ",publickey,..." */
 #define AUTH_METHOD_NAME(id, name) "," name
@@ -196,7 +184,7 @@ static const struct conf_row rows[] = {
 	{ "ConnectionAttempts", NULL,
 	    NUMBER(tcp.connection_attempts, 1, INT_MAX, "1") },
 	{ "ConnectTimeout", NULL, TIME(tcp.connect_timeout, "none"),
-	    .values = no_time },
+	    .values = conf_no_time },
 	{ "TCPKeepAlive", "KeepAlive", FLAG(tcp.tcp_keep_alive, "yes") },
 	{ "CongestionControl", NULL, TEXTUAL(tcp.congestion_control),
 	    .flags = CONF_NONE, .check = conf_check_congestion },
@@ -211,6 +199,11 @@ static const struct conf_row rows[] = {
 	{ "VersionAddendum", NULL, TEXTUAL(tcp.version_addendum),
 	    .flags = CONF_RAW | CONF_NONE },
 	{ "RefuseConnection", NULL, TEXTUAL(host.refuse_connection) },
+	{ "UseMPTCP", NULL, FLAG(tcp.use_mptcp, "no") },
+	{ "HappyEyes", NULL, FLAG(tcp.happy_eyes, "no") },
+	{ "HappyDelay", NULL,
+	    NUMBER(tcp.happy_delay, INT_MIN, HAPPY_DELAY_MAX_MS,
+		TEXT(HAPPY_DELAY_MS)) },
 
 	{ "KexAlgorithms", NULL, ALGS(algs.kex_algorithms, ALGS_KEX_CLIENT) },
 	{ "HostKeyAlgorithms", NULL,
@@ -311,25 +304,54 @@ static const struct conf_row rows[] = {
 	    .def = "USER" },
 	{ "IgnoreUnknown", NULL, TEXTUAL(ignore_unknown) },
 
+	{ "LocalForward", NULL, FORWARDS(forward.local, FORWARD_LOCAL) },
+	{ "RemoteForward", NULL, FORWARDS(forward.remote, FORWARD_REMOTE) },
+	{ "DynamicForward", NULL, FORWARDS(forward.local, FORWARD_DYNAMIC) },
+	{ "ClearAllForwardings", NULL,
+	    FLAG(forward.clear_all_forwardings, "no") },
+	{ "ExitOnForwardFailure", NULL, FLAG(forward.exit_on_failure, "no") },
+	{ "GatewayPorts", NULL, FLAG(forward.gateway_ports, "no") },
+	{ "PermitRemoteOpen", NULL,
+	    PERMITS(forward.permit_remote_open, false) },
+	{ "StreamLocalBindMask", NULL, OCTAL(forward.bind_mask, "0177") },
+	{ "StreamLocalBindUnlink", NULL, FLAG(forward.bind_unlink, "no") },
+	{ "ForwardAgent", NULL,
+	    .type = &conf_flag_text, AT(forward.forward_agent) },
+	{ "ForwardX11", NULL, FLAG(forward.forward_x11, "no") },
+	{ "ForwardX11Trusted", NULL, FLAG(forward.forward_x11_trusted, "no") },
+	{ "ForwardX11Timeout", NULL,
+	    TIME(forward.forward_x11_timeout, "1200") },
+	{ "XAuthLocation", NULL, TEXTUAL(forward.xauth_location),
+	    .def = HPN_XAUTH },
+	{ "Tunnel", NULL, CHOICE(forward.tunnel, tunnel_values, "no") },
+	{ "TunnelDevice", NULL,
+	    .type = &client_tunnel_type, AT(forward.tunnel_local),
+	    .def = "any:any" },
+	{ "EnableEscapeCommandline", NULL,
+	    FLAG(forward.escape_commandline, "no") },
+	{ "ObscureKeystrokeTiming", NULL,
+	    .type = &client_obscure_type, AT(forward.obscure_ms),
+	    .def = "yes" },
+	{ "ChannelTimeout", NULL, CHANNEL_TIMEOUTS(forward.channel_timeouts) },
+
+	{ "ControlMaster", NULL,
+	    CHOICE(mux.control_master, master_values, "no") },
+	{ "ControlPath", NULL, TEXTUAL(mux.control_path), .flags = CONF_NONE },
+	{ "ControlPersist", NULL,
+	    .type = &client_persist_type, AT(mux.control_persist),
+	    .def = "no" },
+	{ "ProxyUseFdpass", NULL, FLAG(mux.proxy_use_fdpass, "no") },
+
 	/* Not built: only the values that mean "off" are accepted. */
 	{ "AddKeysToAgent", NULL, OFF },
 	{ "CanonicalizeHostname", NULL, OFF },
 	{ "CertificateFile", NULL, ONLY("none") },
-	{ "ChannelTimeout", NULL, ONLY("none") },
 	{ "CheckHostIP", NULL, OFF },
-	{ "ControlMaster", NULL, OFF },
-	{ "ControlPath", NULL, ONLY("none") },
-	{ "ControlPersist", NULL, OFF },
-	{ "EnableEscapeCommandline", NULL, OFF },
 	{ "HostbasedAuthentication", NULL, OFF },
 	{ "KnownHostsCommand", NULL, ONLY("none") },
 	{ "LogVerbose", NULL, ONLY("none") },
 	{ "PKCS11Provider", "SmartcardDevice", ONLY("none") },
-	{ "ProxyUseFdpass", NULL, OFF },
-	{ "Tunnel", NULL, OFF },
 	{ "VerifyHostKeyDNS", NULL, OFF },
-	{ "HappyEyes", NULL, OFF },
-	{ "UseMPTCP", NULL, OFF },
 
 	/* Not built either: parameters of what is off. */
 	{ "CanonicalDomains", NULL, UNBUILT(list, NULL, NULL) },
@@ -340,9 +362,6 @@ static const struct conf_row rows[] = {
 	{ "CASignatureAlgorithms", NULL, UNBUILT(algs, NULL, NULL),
 	    .param = ALGS_HOST_KEY },
 	{ "EnableSSHKeysign", NULL, UNBUILT_FLAG(NULL) },
-	{ "ForwardX11Timeout", NULL, UNBUILT(time, NULL, NULL) },
-	{ "ForwardX11Trusted", NULL, UNBUILT_FLAG(NULL) },
-	{ "GatewayPorts", NULL, UNBUILT_FLAG(NULL) },
 	{ "GSSAPIAuthentication", NULL, UNBUILT_FLAG(&unsupported) },
 	{ "GSSAPIClientIdentity", NULL, UNBUILT_ANY(&unsupported) },
 	{ "GSSAPIDelegateCredentials", NULL, UNBUILT_FLAG(&unsupported) },
@@ -353,33 +372,8 @@ static const struct conf_row rows[] = {
 	{ "GSSAPITrustDns", NULL, UNBUILT_FLAG(&unsupported) },
 	{ "HostbasedAcceptedAlgorithms", "HostbasedKeyTypes",
 	    UNBUILT(algs, NULL, NULL), .param = ALGS_PUBKEY },
-	{ "ObscureKeystrokeTiming", NULL,
-	    UNBUILT(obscure, "no,false", &goes_without) },
-	{ "PermitRemoteOpen", NULL, UNBUILT(list, NULL, NULL) },
 	{ "SecurityKeyProvider", NULL,
 	    UNBUILT(string, "internal", &unsupported) },
-	{ "StreamLocalBindMask", NULL, UNBUILT(octal, NULL, NULL) },
-	{ "StreamLocalBindUnlink", NULL, UNBUILT_FLAG(NULL) },
-	{ "TunnelDevice", NULL, UNBUILT(string, NULL, NULL),
-	    .check = check_tunnel_device },
-	{ "XAuthLocation", NULL, UNBUILT(string, NULL, NULL) },
-
-	/* Not built: client_refuse_unbuilt() refuses where they would act. */
-	{ "ClearAllForwardings", NULL,
-	    FLAG(forward.clear_all_forwardings, "no") },
-	{ "DynamicForward", NULL, LIST(forward.dynamic_forward),
-	    .flags = CONF_APPEND | CONF_RAW },
-	{ "ExitOnForwardFailure", NULL, UNBUILT_FLAG(NULL) },
-	{ "ForwardAgent", NULL,
-	    .type = &conf_flag_text, AT(forward.forward_agent) },
-	{ "ForwardX11", NULL, FLAG(forward.forward_x11, "no") },
-	{ "LocalForward", NULL, LIST(forward.local_forward),
-	    .flags = CONF_APPEND | CONF_RAW },
-	{ "RemoteForward", NULL, LIST(forward.remote_forward),
-	    .flags = CONF_APPEND | CONF_RAW },
-
-	/* Known, but refused. */
-	{ "HappyDelay", NULL, REFUSED },
 
 	/* No longer in OpenSSH either. */
 	{ "Protocol", NULL, IGNORED },
@@ -423,6 +417,7 @@ client_conf_clear(struct client_conf *c)
 	free(c->load.original_host);
 	free(c->load.command);
 	free(c->load.config_path);
+	free(c->load.tunnel_name);
 	client_conf_init(c);
 }
 
@@ -469,6 +464,17 @@ client_conf_set(struct client_conf *c, const char *keyword, const char *value)
 	if (strcmp(row->name, "User") == 0 && !client_conf_is_set(c, "User"))
 		c->load.user_is_literal = true;
 	return conf_apply_word(&client_conf_table, c, row, value, &at);
+}
+
+int
+client_conf_replace(struct client_conf *c, const char *keyword,
+    const char *value)
+{
+	const struct conf_row *row = conf_find(&client_conf_table, keyword);
+
+	ENSURE(row != NULL);
+	c->marks.set[conf_index(&client_conf_table, row)] = false;
+	return client_conf_set(c, keyword, value);
 }
 
 int
@@ -604,7 +610,10 @@ client_conf_finish(struct client_conf *c)
 	if ((r = conf_set_defaults(&client_conf_table, c)) < 0)
 		return r;
 	choose_proxy_port(c);
-	if ((r = settle_names(c)) < 0 || (r = apply_send_env_removals(c)) < 0)
+	client_conf_default_forwards(c);
+	if ((r = settle_names(c)) < 0 ||
+	    (r = apply_send_env_removals(c)) < 0 ||
+	    (r = client_conf_settle_forwards(c)) < 0)
 		return r;
 	expand_agent(c);
 	if (client_conf_is_set(c, "MetricsPath") && !client_conf_is_set(c,
@@ -621,10 +630,23 @@ client_conf_finish(struct client_conf *c)
 	return 0;
 }
 
+/* ControlPath is shown as the path that it stands for. */
 int
 client_conf_dump(const struct client_conf *c, struct buf *out)
 {
+	struct client_conf shown = *c;
+	char *path = NULL;
+	int r = 0;
+
 	if (c->load.original_host != NULL)
 		buf_printf(out, "host %s\n", c->load.original_host);
-	return conf_dump(&client_conf_table, c, out);
+	if (c->mux.control_path != NULL)
+		r = client_conf_expand(c, CLIENT_TOKENS_PATH, "ControlPath",
+		    c->mux.control_path, &path);
+	if (path != NULL)
+		shown.mux.control_path = path;
+	if (r == 0)
+		r = conf_dump(&client_conf_table, &shown, out);
+	free(path);
+	return r;
 }

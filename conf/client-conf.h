@@ -18,7 +18,9 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "conf/channel-timeouts.h"
 #include "conf/conf.h"
+#include "conf/forward-spec.h"
 
 enum { CLIENT_ASK_NO, CLIENT_ASK_YES, CLIENT_ASK_ASK, CLIENT_ASK_ACCEPT_NEW };
 enum { CLIENT_TTY_AUTO, CLIENT_TTY_NO, CLIENT_TTY_YES, CLIENT_TTY_FORCE };
@@ -33,6 +35,21 @@ enum {
 	CLIENT_PUBKEY_HOST_BOUND,
 };
 enum { CLIENT_ESCAPE_NONE = -1 };
+/* The numbers are the modes of tun@openssh.com. */
+enum {
+	CLIENT_TUNNEL_NO,
+	CLIENT_TUNNEL_POINT_TO_POINT,
+	CLIENT_TUNNEL_ETHERNET,
+};
+enum { CLIENT_TUNNEL_ANY = -1, CLIENT_TUNNEL_UNIT_MAX = 0x7ffffffd };
+enum {
+	CLIENT_MASTER_NO,
+	CLIENT_MASTER_YES,
+	CLIENT_MASTER_ASK,
+	CLIENT_MASTER_AUTO,
+	CLIENT_MASTER_AUTO_ASK,
+};
+enum { CLIENT_PERSIST_NO = -1, CLIENT_PERSIST_FOREVER = 0 };
 
 /*
  * The methods of user authentication: the functions of each are a struct
@@ -78,6 +95,9 @@ struct client_conf {
 		int server_alive_interval; /* s; 0 = off */
 		int server_alive_count_max;
 		char *version_addendum;
+		int use_mptcp;	 /* flag: Multipath TCP, if there is */
+		int happy_eyes;	 /* flag: happy_delay counts */
+		int happy_delay; /* ms between two addresses; < 1: default */
 	} tcp;
 
 	/* Algorithms: final comma lists. */
@@ -159,15 +179,37 @@ struct client_conf {
 		char *local_command;	  /* tokens not expanded */
 	} session;
 
-	/* Forwarding, which is not built: where it would act, the program
-	 * refuses to go on. */
+	/* Forwarding. After load: tokens in paths are expanded, and nothing
+	 * is left of what ClearAllForwardings forbids. */
 	struct {
+		struct forward_list local; /* local and dynamic */
+		struct forward_list remote;
+		int gateway_ports;	   /* flag */
+		int exit_on_failure;	   /* flag */
+		int clear_all_forwardings; /* flag: -L -R -D -w */
+		int bind_mask;		   /* umask of sockets' paths */
+		int bind_unlink;	   /* flag */
+		struct strlist permit_remote_open; /* conf_permits */
 		char *forward_agent; /* NULL: no; "yes"; path or $NAME */
-		int forward_x11;     /* flag */
-		int clear_all_forwardings; /* flag: the next three do not count
-					    */
-		struct strlist local_forward, remote_forward, dynamic_forward;
+		int forward_x11;	 /* flag */
+		int forward_x11_trusted; /* flag */
+		int forward_x11_timeout; /* s; 0 = no end */
+		char *xauth_location;
+		int tunnel; /* CLIENT_TUNNEL_* */
+		/* Units, or CLIENT_TUNNEL_ANY; one row is both. */
+		int tunnel_local, tunnel_remote;
+		int escape_commandline; /* flag */
+		int obscure_ms; /* between ticks of keystrokes; 0 = no */
+		struct conf_channel_timeouts channel_timeouts;
 	} forward;
+
+	/* Sharing a connection with other processes. */
+	struct {
+		int control_master; /* CLIENT_MASTER_* */
+		char *control_path; /* tokens not expanded */
+		int control_persist; /* s, or CLIENT_PERSIST_* */
+		int proxy_use_fdpass; /* flag */
+	} mux;
 
 	/* Messages. */
 	struct {
@@ -186,6 +228,9 @@ struct client_conf {
 		bool port_given; /* anywhere: no fallback */
 		bool user_is_literal; /* from -l or user@host: has no tokens */
 		bool want_final; /* a Match final was seen */
+		bool stdio_forward; /* as in the context */
+		char *tunnel_name; /* %T: our interface; NULL: none. Set by
+				      who opened it. */
 		bool inert; /* for fuzzing: no Include, no Match exec */
 	} load;
 };
@@ -201,6 +246,15 @@ int client_conf_set_option(struct client_conf *c,
 int client_conf_set(struct client_conf *c, const char *keyword,
     const char *value) must_check;
 
+/* The same for flags of which the last one counts, whatever was before. */
+int client_conf_replace(struct client_conf *c, const char *keyword,
+    const char *value) must_check;
+/* -L, -R, -D. */
+int client_conf_add_forward(struct client_conf *c, enum forward_kind kind,
+    const char *text) must_check;
+/* -w: units that TunnelDevice may name: "1", "any:2". */
+bool client_conf_is_tunnel_device(const char *text);
+
 /* Was the keyword given, until now? */
 bool client_conf_is_set(const struct client_conf *c, const char *keyword);
 
@@ -209,6 +263,9 @@ struct client_conf_context {
 	const char *command; /* to be run remotely; NULL: a shell */
 	/* -F: NULL = both default files, "none" = no file at all. */
 	const char *config_path;
+	/* -W: forwards that fail end the program, and others are forgotten,
+	 * unless the configuration says otherwise. */
+	bool stdio_forward;
 };
 
 /* Reads the files, sets defaults, hostname, user. All faults are logged;
@@ -235,6 +292,7 @@ enum client_tokens {
 	CLIENT_TOKENS_SETENV,  /* the usual set and ${VAR} */
 	CLIENT_TOKENS_PROXY,   /* %% %h %n %p %r */
 	CLIENT_TOKENS_HOSTNAME, /* %% %h */
+	CLIENT_TOKENS_SOCKET,  /* the usual set: paths of forwards */
 	CLIENT_TOKENS_USER,    /* the usual set without %r %C; ${VAR} */
 };
 /* Caller frees *out. Logs; ERR_SYNTAX for an unknown token. what names the

@@ -18,11 +18,18 @@
 	.type = &conf_int, AT(field), .min = low, .max = high, .def = value
 #define PORT(field, value) .type = &conf_port, AT(field), .def = value
 #define TIME(field, value) .type = &conf_time, AT(field), .def = value
+#define OCTAL(field, value) .type = &conf_octal, AT(field), .def = value
 #define CHOICE(field, table, value)                                           \
 	.type = &conf_choice, AT(field), .values = table, .def = value
 #define TEXTUAL(field) .type = &conf_string, AT(field)
 #define ALGS(field, kind) .type = &conf_algs, AT(field), .param = kind
 #define LIST(field) .type = &conf_list, AT(field)
+/* port_alone: without a host, the port means any. */
+#define PERMITS(field, port_alone)                                            \
+	.type = &conf_permits, AT(field), .param = port_alone, .def = "any"
+#define CHANNEL_TIMEOUTS(field)                                               \
+	.type = &conf_channel_timeouts_type, AT(field),                       \
+	.flags = CONF_NONE
 /* Only these values, because they describe what happens anyway. */
 #define ONLY(list) .type = &conf_fixed, .def = list
 #define OFF ONLY("no,false")
@@ -41,6 +48,7 @@
 extern const struct conf_enum conf_families[];
 extern const struct conf_enum conf_threads[];
 extern const struct conf_enum conf_forms[];
+extern const struct conf_enum conf_no_time[];
 
 /* Room for the field of any row: words are parsed into it to be checked. */
 union conf_scratch {

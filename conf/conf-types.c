@@ -185,10 +185,21 @@ parse_octal(const struct conf_row *row, void *field,
 
 	if (*s == '\0' || strspn(s, "01234567") != strlen(s) ||
 	    strlen(s) > 8 || strtol(s, NULL, 8) > 0777)
-		return conf_error(at, "%s: \"%s\" is no octal mode",
+		return conf_error(at, "Bad mask. (%s: \"%s\" is no octal mode)",
 		    row->name, s);
 	*(int *)field = (int)strtol(s, NULL, 8);
 	return 0;
+}
+
+static int
+format_octal(const struct conf_row *row, const void *field,
+    struct strlist *words)
+{
+	char text[24];
+
+	(void)row;
+	snprintf(text, sizeof text, "0%o", (unsigned)*(const int *)field);
+	return strlist_add(words, text);
 }
 
 static int
@@ -268,6 +279,8 @@ const struct conf_enum conf_forms[] = {
 	{ "keystream", PACKET_FORM_KEYSTREAM },
 	{ NULL, 0 },
 };
+
+const struct conf_enum conf_no_time[] = { { "none", 0 }, { NULL, 0 } };
 
 /* --- texts: char * --- */
 
@@ -624,7 +637,8 @@ const struct conf_type conf_flag = { parse_flag, format_flag, NULL, NULL,
 const struct conf_type conf_int = { parse_int, format_int, NULL, NULL, true };
 const struct conf_type conf_port = { parse_port, format_int, NULL, NULL,
 	true };
-const struct conf_type conf_octal = { parse_octal, NULL, NULL, NULL, true };
+const struct conf_type conf_octal = { parse_octal, format_octal, NULL, NULL,
+	true };
 const struct conf_type conf_time = { parse_time, format_int, NULL, NULL, true };
 const struct conf_type conf_choice = { parse_choice, format_choice, NULL,
 	NULL, true };

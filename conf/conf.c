@@ -507,7 +507,9 @@ import_row(const struct conf_row *row, void *fields, struct rd *in,
 
 	*set = rd_bool(in);
 	r = conf_import_words(in, &words);
-	if (r == 0 && row->type->clear != NULL)
+	/* Lists that grow are empty; two rows may share one. */
+	if (r == 0 && row->type->clear != NULL &&
+	    (row->flags & CONF_APPEND) == 0)
 		row->type->clear(field_of(row, fields));
 	if (r == 0 && words.n > 0)
 		r = parse(row, field_of(row, fields), &words, &at);

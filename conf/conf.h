@@ -134,7 +134,7 @@ struct conf_table {
 extern const struct conf_type conf_flag;   /* int: 0 or 1 */
 extern const struct conf_type conf_int;	   /* int in [min, max] */
 extern const struct conf_type conf_port;   /* int: number or service */
-extern const struct conf_type conf_octal;  /* only to check: a mode */
+extern const struct conf_type conf_octal;  /* int: bits of a mode */
 extern const struct conf_type conf_time;   /* int: seconds */
 extern const struct conf_type conf_choice; /* int: row->values */
 /* char *: NULL is no, "yes", or a text that has a meaning of its own. */

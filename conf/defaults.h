@@ -13,6 +13,9 @@
 /* In known_hosts, hosts on this port are written without a port. */
 #define HPN_KNOWN_HOSTS_PORT 22
 
+/* Where most systems have it. */
+#define HPN_XAUTH "/usr/bin/xauth"
+
 /* Set by the Makefile; these serve builds of single files by hand. */
 #ifndef SYSCONFDIR
 #define SYSCONFDIR "/etc/hpnssh"

@@ -14,6 +14,7 @@
 #include "conf/algs.h"
 #include "conf/auth-method-table.h"
 #include "conf/defaults.h"
+#include "conf/permit-pattern.h"
 #include "conf/server-match.h"
 #include "crypto/digest.h"
 #include "packet.h"
@@ -59,37 +60,37 @@ check_addresses(const char *word)
 	    "is no list of addresses and networks" : NULL;
 }
 
-/* --- what is not built --- */
-
 static const struct conf_enum forward_values[] = {
-	{ "no", 0 },
-	{ "yes", 0 },
-	{ "all", 0 },
-	{ "local", 0 },
-	{ "remote", 0 },
-	{ "false", 0 },
-	{ "true", 0 },
+	{ "yes", SERVER_FORWARD_ALL },
+	{ "all", SERVER_FORWARD_ALL },
+	{ "no", SERVER_FORWARD_NO },
+	{ "local", SERVER_FORWARD_LOCAL },
+	{ "remote", SERVER_FORWARD_REMOTE },
+	{ "true", SERVER_FORWARD_ALL },
+	{ "false", SERVER_FORWARD_NO },
 	{ NULL, 0 },
 };
 
 static const struct conf_enum tunnel_values[] = {
-	{ "no", 0 },
-	{ "yes", 0 },
-	{ "point-to-point", 0 },
-	{ "ethernet", 0 },
-	{ "false", 0 },
-	{ "true", 0 },
+	{ "no", SERVER_TUNNEL_NO },
+	{ "yes", SERVER_TUNNEL_ALL },
+	{ "point-to-point", SERVER_TUNNEL_POINT_TO_POINT },
+	{ "ethernet", SERVER_TUNNEL_ETHERNET },
+	{ "false", SERVER_TUNNEL_NO },
+	{ "true", SERVER_TUNNEL_ALL },
 	{ NULL, 0 },
 };
 
 static const struct conf_enum gateway_values[] = {
-	{ "no", 0 },
-	{ "yes", 0 },
-	{ "clientspecified", 0 },
-	{ "false", 0 },
-	{ "true", 0 },
+	{ "no", SERVER_GATEWAY_NO },
+	{ "yes", SERVER_GATEWAY_YES },
+	{ "clientspecified", SERVER_GATEWAY_CLIENT },
+	{ "false", SERVER_GATEWAY_NO },
+	{ "true", SERVER_GATEWAY_YES },
 	{ NULL, 0 },
 };
+
+/* --- what is not built --- */
 
 static const struct conf_enum rhosts_values[] = {
 	{ "yes", 0 },
@@ -100,49 +101,6 @@ static const struct conf_enum rhosts_values[] = {
 	{ NULL, 0 },
 };
 
-/* A port in a permit: a number, a service or "*". */
-static bool
-is_port_or_any(const char *s)
-{
-	return strcmp(s, "*") == 0 || conf_port_number(s) > 0;
-}
-
-/* PermitOpen: host:port, with an IPv6 address in brackets. */
-static const char *
-check_open_permit(const char *word)
-{
-	const char *port = *word == '[' ? strstr(word, "]:") :
-					  strchr(word, ':');
-
-	if (port == NULL || port == word ||
-	    !is_port_or_any(port + (*port == ']' ? 2 : 1)))
-		return "is not host:port";
-	return NULL;
-}
-
-/* PermitListen: the same, or a port alone. */
-static const char *
-check_listen_permit(const char *word)
-{
-	if (strchr(word, ':') == NULL && is_port_or_any(word))
-		return NULL;
-	return check_open_permit(word);
-}
-
-/* Either "any" or "none" alone, or permits. */
-static int
-parse_permits(const struct conf_row *row, void *field,
-    const struct strlist *words, const struct conf_location *at)
-{
-	if (words->n == 1 && (str_equal_nocase(words->v[0], "any") ||
-		str_equal_nocase(words->v[0], "none")))
-		return 0;
-	return conf_list.parse(row, field, words, at);
-}
-
-static const struct conf_type conf_permits = { parse_permits, NULL,
-	conf_clear_list, NULL, false };
-
 /* The texts are those of OpenSSH, because programs look for them. */
 static const struct conf_notice unsupported = { LOG_LVL_INFO,
 	"Unsupported option ", "", false };
@@ -150,8 +108,6 @@ static const struct conf_notice deprecated = { LOG_LVL_INFO,
 	"Deprecated option ", "", false };
 static const struct conf_notice no_effect = { LOG_LVL_INFO, "keyword \"",
 	"\" is deprecated and has no effect", false };
-static const struct conf_notice denied = { LOG_LVL_INFO, "",
-	" is not built into this version: nobody is granted it", false };
 
 /* --- the table: one row, one keyword --- */
 
@@ -193,6 +149,7 @@ static const struct conf_row rows[] = {
 	{ "TCPKeepAlive", "KeepAlive",
 	    FLAG(listen.tcp_keep_alive, "yes"), GLOBAL },
 	{ "UseDNS", NULL, FLAG(listen.use_dns, "no"), GLOBAL },
+	{ "UseMPTCP", NULL, FLAG(listen.use_mptcp, "no"), GLOBAL },
 	{ "VersionAddendum", NULL, TEXTUAL(listen.version_addendum),
 	    .flags = CONF_GLOBAL | CONF_RAW | CONF_NONE },
 	{ "ModuliFile", NULL, TEXTUAL(listen.moduli_file), GLOBAL,
@@ -298,13 +255,37 @@ static const struct conf_row rows[] = {
 	{ "CipherForm", NULL, CHOICE(data.cipher_form, conf_forms, "auto") },
 	{ "DisableMTAES", NULL, FLAG(data.disable_mtaes, "no") },
 
+	{ "DisableForwarding", NULL, FLAG(forward.disable, "no") },
+	{ "AllowTcpForwarding", NULL,
+	    CHOICE(forward.allow_tcp, forward_values, "yes") },
+	{ "AllowStreamLocalForwarding", NULL,
+	    CHOICE(forward.allow_stream_local, forward_values, "yes") },
+	{ "AllowAgentForwarding", NULL, FLAG(forward.allow_agent, "yes") },
+	{ "GatewayPorts", NULL,
+	    CHOICE(forward.gateway_ports, gateway_values, "no") },
+	{ "PermitOpen", NULL, PERMITS(forward.permit_open, false) },
+	{ "PermitListen", NULL, PERMITS(forward.permit_listen, true) },
+	{ "PermitTunnel", NULL,
+	    CHOICE(forward.permit_tunnel, tunnel_values, "no") },
+	{ "StreamLocalBindMask", NULL, OCTAL(forward.bind_mask, "0177") },
+	{ "StreamLocalBindUnlink", NULL, FLAG(forward.bind_unlink, "no") },
+	{ "X11Forwarding", NULL, FLAG(forward.x11, "no") },
+	{ "X11DisplayOffset", NULL,
+	    NUMBER(forward.x11_display_offset, 0, INT_MAX, "10") },
+	{ "X11UseLocalhost", NULL, FLAG(forward.x11_use_localhost, "yes") },
+	{ "XAuthLocation", NULL, TEXTUAL(forward.xauth_location), GLOBAL,
+	    .def = HPN_XAUTH },
+	{ "ChannelTimeout", NULL, CHANNEL_TIMEOUTS(session.channel_timeouts) },
+	{ "UnusedConnectionTimeout", NULL,
+	    TIME(session.unused_connection_timeout, "none"),
+	    .values = conf_no_time },
+
 	/* Not built: only values that describe what happens anyway. */
 	{ "AuthorizedKeysCommand", NULL, ONLY("none") },
 	{ "AuthorizedKeysCommandUser", NULL, ONLY("none") },
 	{ "AuthorizedPrincipalsCommand", NULL, ONLY("none") },
 	{ "AuthorizedPrincipalsCommandUser", NULL, ONLY("none") },
 	{ "AuthorizedPrincipalsFile", NULL, ONLY("none") },
-	{ "ChannelTimeout", NULL, ONLY("none") },
 	{ "HostbasedAuthentication", NULL, OFF },
 	{ "HostCertificate", NULL, ONLY("none"), GLOBAL },
 	{ "HostKeyAgent", NULL, ONLY("none"), GLOBAL },
@@ -312,29 +293,10 @@ static const struct conf_row rows[] = {
 	{ "PubkeyAuthOptions", NULL, ONLY("none") },
 	{ "RDomain", NULL, ONLY("none") },
 	{ "TrustedUserCAKeys", NULL, ONLY("none") },
-	{ "UnusedConnectionTimeout", NULL, ONLY("none") },
-	{ "UseMPTCP", NULL, OFF },
-
-	/* Not built either: permissions that are never granted. */
-	{ "AllowAgentForwarding", NULL, UNBUILT_FLAG(&denied) },
-	{ "AllowStreamLocalForwarding", NULL,
-	    UNBUILT(choice, "no,false", &denied), .values = forward_values },
-	{ "AllowTcpForwarding", NULL, UNBUILT(choice, "no,false", &denied),
-	    .values = forward_values },
-	{ "DisableForwarding", NULL, UNBUILT(flag, "yes,no,true,false", NULL) },
-	{ "PermitListen", NULL, UNBUILT(permits, "none", &denied),
-	    .check = check_listen_permit },
-	{ "PermitOpen", NULL, UNBUILT(permits, "none", &denied),
-	    .check = check_open_permit },
-	{ "PermitTunnel", NULL, UNBUILT(choice, "no,false", &denied),
-	    .values = tunnel_values },
-	{ "X11Forwarding", NULL, UNBUILT_FLAG(&denied) },
 
 	/* Parameters of functions that are not built. */
 	{ "CASignatureAlgorithms", NULL, UNBUILT(algs, NULL, NULL),
 	    .param = ALGS_HOST_KEY },
-	{ "GatewayPorts", NULL, UNBUILT(choice, "no,false", NULL),
-	    .values = gateway_values },
 	{ "GSSAPIAuthentication", NULL, UNBUILT_FLAG(&unsupported) },
 	{ "GSSAPICleanupCredentials", NULL, UNBUILT(flag, NULL, &unsupported),
 	    GLOBAL },
@@ -363,12 +325,6 @@ static const struct conf_row rows[] = {
 	{ "KerberosUseKuserok", NULL, UNBUILT(flag, NULL, &unsupported) },
 	{ "SecurityKeyProvider", NULL,
 	    UNBUILT(string, "internal", &unsupported), GLOBAL },
-	{ "StreamLocalBindMask", NULL, UNBUILT(octal, NULL, NULL) },
-	{ "StreamLocalBindUnlink", NULL, UNBUILT_FLAG(NULL) },
-	{ "X11DisplayOffset", NULL, UNBUILT(int, NULL, NULL),
-	    .max = INT_MAX },
-	{ "X11UseLocalhost", NULL, UNBUILT(flag, NULL, NULL) },
-	{ "XAuthLocation", NULL, UNBUILT(string, NULL, NULL), GLOBAL },
 
 	/* No implementation has these any more. */
 	{ "Protocol", NULL, IGNORED },
@@ -517,6 +473,27 @@ check_methods(const struct server_conf *c)
 	log_error("AuthenticationMethods cannot be satisfied by the "
 	    "authentication methods that are enabled");
 	return ERR_ARGUMENT;
+}
+
+static bool
+wants_timeouts(const struct server_conf *c)
+{
+	return c->session.channel_timeouts.n > 0 ||
+	    c->session.unused_connection_timeout > 0;
+}
+
+int
+server_conf_refuse_unbuilt(const struct server_conf *c)
+{
+	bool wanted = wants_timeouts(c);
+
+	for (size_t i = 0; i < c->load.block_count; i++)
+		wanted = wanted || wants_timeouts(c->load.blocks[i].values);
+	if (!wanted)
+		return 0;
+	log_error("ChannelTimeout and UnusedConnectionTimeout are not "
+	    "available in this version");
+	return ERR_UNSUPPORTED;
 }
 
 int

@@ -21,6 +21,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "base/wire.h"
+#include "conf/channel-timeouts.h"
 #include "conf/conf.h"
 #include "conf/server-penalties.h"
 
@@ -31,6 +32,21 @@ enum {
 	SERVER_ROOT_FORCED_COMMANDS_ONLY,
 };
 enum { SERVER_COMPRESSION_NO, SERVER_COMPRESSION_DELAYED };
+/* Bits: what AllowTcpForwarding and AllowStreamLocalForwarding allow. */
+enum {
+	SERVER_FORWARD_NO = 0,
+	SERVER_FORWARD_LOCAL = 1,
+	SERVER_FORWARD_REMOTE = 2,
+	SERVER_FORWARD_ALL = 3,
+};
+enum { SERVER_GATEWAY_NO, SERVER_GATEWAY_YES, SERVER_GATEWAY_CLIENT };
+/* Bits of PermitTunnel; each is 1 << (mode of tun@openssh.com - 1). */
+enum {
+	SERVER_TUNNEL_NO = 0,
+	SERVER_TUNNEL_POINT_TO_POINT = 1,
+	SERVER_TUNNEL_ETHERNET = 2,
+	SERVER_TUNNEL_ALL = 3,
+};
 enum { SERVER_CONF_BLOCKS_MAX = 4096 };
 
 /* MaxStartups: above begin, refuse rate percent, rising to all at full. */
@@ -66,6 +82,7 @@ struct server_conf {
 		char *pid_file; /* NULL: none */
 		int tcp_keep_alive; /* flag */
 		int use_dns;	    /* flag */
+		int use_mptcp;	    /* flag: Multipath TCP, if there is */
 		char *version_addendum;
 		char *moduli_file;
 		char *sshd_session_path;
@@ -129,7 +146,27 @@ struct server_conf {
 		int permit_tty;			    /* flag */
 		int permit_user_rc;		    /* flag */
 		int expose_auth_info;		    /* flag */
+		struct conf_channel_timeouts channel_timeouts;
+		int unused_connection_timeout; /* s; 0 = none */
 	} session;
+
+	/* What connections may carry besides sessions. xauth_location is not
+	 * inside Match. */
+	struct {
+		int allow_tcp;		/* SERVER_FORWARD_* */
+		int allow_stream_local; /* SERVER_FORWARD_* */
+		int allow_agent;	/* flag */
+		int disable;	   /* flag: none of it, whatever is allowed */
+		int gateway_ports; /* SERVER_GATEWAY_* */
+		struct strlist permit_open, permit_listen; /* conf_permits */
+		int permit_tunnel; /* SERVER_TUNNEL_* */
+		int x11;	   /* flag */
+		int x11_display_offset;
+		int x11_use_localhost; /* flag */
+		char *xauth_location;
+		int bind_mask;	 /* umask of sockets' paths */
+		int bind_unlink; /* flag */
+	} forward;
 
 	/* The data path. Windows follow the path only if both flags allow it.
 	 */
@@ -175,6 +212,10 @@ int server_conf_read_file(struct server_conf *c,
     const char *path) must_check;
 /* Sets defaults, and checks what depends on several keywords. */
 int server_conf_finish(struct server_conf *c) must_check;
+
+/* ERR_UNSUPPORTED, and a message, if anything in it would act that is not
+ * built. */
+int server_conf_refuse_unbuilt(const struct server_conf *c) must_check;
 
 /* What Match is asked about; NULL (0) = not known (matches nothing). */
 struct server_conf_spec {

@@ -73,8 +73,8 @@ put_variable(struct buf *b, const char **text, char *bad)
 }
 
 static int
-expand(const char *text, const struct token *tokens, size_t n, bool env,
-    char **out, char *bad)
+expand(const char *text, bool percent, const struct token *tokens, size_t n,
+    bool env, char **out, char *bad)
 {
 	struct buf b;
 	int r = 0;
@@ -84,7 +84,7 @@ expand(const char *text, const struct token *tokens, size_t n, bool env,
 	buf_init(&b);
 	buf_set_max(&b, TOKENS_MAX);
 	while (r == 0 && *text != '\0') {
-		if (*text == '%')
+		if (percent && *text == '%')
 			r = put_token(&b, &text, tokens, n, bad);
 		else if (env && text[0] == '$' && text[1] == '{')
 			r = put_variable(&b, &text, bad);
@@ -98,14 +98,20 @@ int
 tokens_expand(const char *text, const struct token *tokens, size_t n,
     char **out, char *bad)
 {
-	return expand(text, tokens, n, false, out, bad);
+	return expand(text, true, tokens, n, false, out, bad);
 }
 
 int
 tokens_expand_env(const char *text, const struct token *tokens, size_t n,
     char **out, char *bad)
 {
-	return expand(text, tokens, n, true, out, bad);
+	return expand(text, true, tokens, n, true, out, bad);
+}
+
+int
+tokens_expand_variables(const char *text, char **out, char *bad)
+{
+	return expand(text, false, NULL, 0, true, out, bad);
 }
 
 int

@@ -27,6 +27,9 @@ int tokens_expand(const char *text, const struct token *tokens, size_t n,
  * '$', also for a ${ without }. */
 int tokens_expand_env(const char *text, const struct token *tokens, size_t n,
     char **out, char *bad) must_check;
+/* Only ${NAME}; a % stays as it is. */
+int tokens_expand_variables(const char *text, char **out,
+    char *bad) must_check;
 /* Leading ~ (home, or our own if NULL) or ~user. ERR_NOT_FOUND: no such
  * user. */
 int tokens_expand_tilde(const char *path, const char *home,

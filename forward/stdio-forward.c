@@ -88,18 +88,23 @@ stdio_forward_new(struct stdio_forward **out,
     const struct stdio_forward_params *params)
 {
 	struct stdio_forward *f = xcalloc(1, sizeof *f);
+	const char *type = "direct-tcpip";
 	struct buf extra = { 0 };
 	int r;
 
 	f->p = *params;
-	buf_put_cstring(&extra, params->host);
-	buf_put_u32(&extra, params->port);
+	if (params->host != NULL) {
+		buf_put_cstring(&extra, params->host);
+		buf_put_u32(&extra, params->port);
+	} else {
+		type = "direct-streamlocal@openssh.com";
+		buf_put_cstring(&extra, params->path);
+	}
 	forwarded_put_originator(&extra, FORWARDED_NO_ADDRESS,
 	    FORWARDED_NO_PORT);
 	if ((r = buf_err(&extra)) == 0)
-		r = channel_open(&f->channel, params->channels, "direct-tcpip",
-		    &extra, &ops, f, CHANNEL_WINDOW_DEFAULT,
-		    CHANNEL_PACKET_DEFAULT);
+		r = channel_open(&f->channel, params->channels, type, &extra,
+		    &ops, f, CHANNEL_WINDOW_DEFAULT, CHANNEL_PACKET_DEFAULT);
 	buf_clear(&extra);
 	if (r != 0) {
 		free(f);

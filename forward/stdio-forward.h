@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * One TCP connection from the server to somewhere, tied to descriptors of
- * ours (hpnssh -W): a channel direct-tcpip (RFC 4254 section 7.2).
+ * One connection from the server to somewhere, tied to descriptors of ours
+ * (hpnssh -W): a channel direct-tcpip (RFC 4254 section 7.2), or
+ * direct-streamlocal@openssh.com.
  *
  * Threads: loop thread only.
  */
@@ -17,8 +18,9 @@ struct stdio_forward;
 
 struct stdio_forward_params {
 	struct channels *channels; /* borrowed */
-	const char *host;	   /* where the server connects to */
+	const char *host;	   /* where the server connects to: this */
 	uint16_t port;
+	const char *path; /* or (host NULL) this socket of its system */
 	void *arg;
 	/* The peer sent EOF, and all its data is written. */
 	void (*eof)(void *arg);

@@ -7,7 +7,8 @@
 static void
 read_it(const char *path)
 {
-	struct client_conf_context context = { "host", "command", path };
+	struct client_conf_context context = { .host = "host",
+		.command = "command", .config_path = path };
 	struct client_conf c;
 	struct strlist paths = { 0 };
 	struct buf text;

@@ -102,6 +102,7 @@ open_sockets(struct listener *l)
 			.host = at.host[0] != '\0' ? at.host : NULL,
 			.port = at.port,
 			.family = conf->listen.address_family,
+			.mptcp = conf->listen.use_mptcp,
 			.failed = on_listen_failed,
 		};
 		int r = listen_open(&l->sockets, &spec, &why);

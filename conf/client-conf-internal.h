@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: ISC */
+/* What the table of the client's keywords takes from other files. */
+#ifndef HPN_CONF_CLIENT_CONF_INTERNAL_H
+#define HPN_CONF_CLIENT_CONF_INTERNAL_H
+
+#include "conf/client-conf.h"
+#include "conf/conf-internal.h"
+
+/* struct forward_list; the row's param is an enum forward_kind. */
+extern const struct conf_type client_forward_type;
+/* int[2]: unit here, unit there. */
+extern const struct conf_type client_tunnel_type;
+/* int: ms; 0 = off. */
+extern const struct conf_type client_obscure_type;
+/* int: CLIENT_PERSIST_*, or seconds. */
+extern const struct conf_type client_persist_type;
+
+/* After reading: -W's defaults; tokens of paths; ClearAllForwardings. */
+void client_conf_default_forwards(struct client_conf *c);
+int client_conf_settle_forwards(struct client_conf *c) must_check;
+
+#endif

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * A forward as users write it: -L, -R, -D and -W, and the keywords of the
+ * same meaning. Pure but for ${NAME}, which is read from the environment,
+ * and for names of services.
+ *
+ * A specification has one to four fields with colons between them. A field
+ * with a slash is the path of a socket of the system. [ ] keep the colons of
+ * an IPv6 address together; elsewhere a backslash takes the meaning away
+ * from what follows it.
+ *
+ * Threads: loop thread only.
+ */
+#ifndef HPN_CONF_FORWARD_SPEC_H
+#define HPN_CONF_FORWARD_SPEC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+enum {
+	FORWARD_HOST_MAX = 1024, /* bytes of a host */
+	FORWARD_PATH_MAX = 107,	 /* bytes of a path: what sockaddr_un holds */
+	FORWARD_LIST_MAX = 4096, /* forwards of one list */
+};
+
+/* The numbers are those of the protocol for shared connections. */
+enum forward_kind {
+	FORWARD_LOCAL = 1,
+	FORWARD_REMOTE = 2,
+	FORWARD_DYNAMIC = 3,
+};
+
+struct forward_endpoint { /* one of path and port is meant */
+	char *host;	  /* owned; NULL: none given; "": empty or "*" */
+	uint16_t port;
+	char *path; /* owned; a socket of the system; NULL: none */
+};
+
+struct forward_spec {
+	enum forward_kind kind;
+	/* What connects tells its target by SOCKS: FORWARD_DYNAMIC, and
+	 * FORWARD_REMOTE without a target (-R 1080). */
+	bool target_is_socks;
+	struct forward_endpoint listen, target;
+};
+
+/* Zeroed: empty. */
+struct forward_list {
+	struct forward_spec *v;
+	size_t n;
+};
+
+/* ERR_SYNTAX; *out is to be cleared only after 0. %x in paths stays. */
+int forward_spec_parse(struct forward_spec *out, enum forward_kind kind,
+    const char *text) must_check;
+/* -W: host:port, or a path. */
+int forward_target_parse(struct forward_endpoint *out,
+    const char *text) must_check;
+void forward_endpoint_clear(struct forward_endpoint *e);
+void forward_spec_clear(struct forward_spec *s);
+bool forward_spec_equals(const struct forward_spec *a,
+    const struct forward_spec *b);
+int forward_spec_copy(struct forward_spec *to,
+    const struct forward_spec *from) must_check;
+
+/* As in a configuration: "[host]:port", "port", or the path. Parsing them,
+ * with a colon between the two, gives the same forward. The target of SOCKS is
+ * "[socks]:0". Caller frees. */
+char *forward_listen_text(const struct forward_spec *s);
+char *forward_target_text(const struct forward_spec *s);
+
+/* Copies the forward, unless the same one is there. ERR_LIMIT. */
+int forward_list_add(struct forward_list *l,
+    const struct forward_spec *s) must_check;
+void forward_list_clear(struct forward_list *l);
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * A host and a port in a list of what forwarding may reach: PermitOpen,
+ * PermitListen, PermitRemoteOpen, permitopen= and permitlisten=.
+ *
+ * Threads: loop thread only (names of services are looked up).
+ */
+#ifndef HPN_CONF_PERMIT_PATTERN_H
+#define HPN_CONF_PERMIT_PATTERN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "conf/conf.h"
+
+enum { PERMIT_HOST_MAX = 1024 }; /* bytes of a host */
+
+struct permit_pattern {
+	const char *host; /* borrowed from the text, or static; "*": any */
+	size_t host_len;
+	uint16_t port; /* 0: any */
+};
+
+/* "host:port", "[address]:port"; with port_alone also "port". ERR_SYNTAX: the
+ * host is wrong; ERR_LIMIT: the port is. */
+int permit_pattern_parse(struct permit_pattern *out, const char *text,
+    bool port_alone) must_check;
+
+enum { PERMIT_PORT_PATH = -2 }; /* the path of a socket, in place of a host */
+
+/* Does a list (conf_permits) permit this target, written as the peer did? Its
+ * hosts are compared byte by byte; only "*" is a pattern. */
+bool permit_list_opens(const struct strlist *list, const char *host, int port);
+/* The same for an address to listen on; the hosts are patterns. port 0: any
+ * free one. */
+bool permit_list_listens(const struct strlist *list, const char *address,
+    int port);
+
+/* struct strlist: patterns that were checked, or "any" or "none" alone; never
+ * empty once it has its value. The row's param is true if a port may stand
+ * alone. */
+extern const struct conf_type conf_permits;
+
+#endif
