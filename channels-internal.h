@@ -217,7 +217,8 @@ int channel_adjust_window(struct channel *c) must_check;
 void channels_count_time(struct channels *chs);
 void channels_note_waits(struct channels *chs);
 
-/* channels-io.c */
+/* channels-io.c. has_datagrams: see struct channel_io. */
+bool channel_has_datagrams(const struct channel *c);
 void channel_init_io(struct channel *c);
 void channel_clear_io(struct channel *c);
 void channel_drop_sources(struct channel *c);
