@@ -85,19 +85,29 @@ channel_drop_sources(struct channel *c)
 void
 channel_mark_sources_readable(struct channel *c)
 {
+	channel_touch(c);
 	for (int i = 0; i < 2; i++)
 		if (!c->source[i].ended && !c->source[i].blocks)
 			c->source[i].ready = true;
 }
 
 void
-channel_clear_io(struct channel *c)
+channel_drop_watches(struct channel *c)
 {
 	for (int i = 0; i < 2; i++) {
 		loop_unwatch(c->chs->loop, c->source[i].watch);
+		c->source[i].watch = NULL;
 		loop_unwatch(c->chs->loop, c->sink[i].watch);
-		queue_clear(&c->sink[i].queue);
+		c->sink[i].watch = NULL;
 	}
+}
+
+void
+channel_clear_io(struct channel *c)
+{
+	channel_drop_watches(c);
+	for (int i = 0; i < 2; i++)
+		queue_clear(&c->sink[i].queue, &c->chs->pool);
 }
 
 /* Blocking matters only where a read or write can wait at all: not for files
@@ -119,6 +129,7 @@ on_source_ready(void *arg, int fd, int events)
 	struct channel *c = arg;
 
 	(void)events;
+	channel_touch(c);
 	for (int i = 0; i < 2; i++)
 		if (c->source[i].fd == fd)
 			c->source[i].ready = true;
@@ -143,7 +154,7 @@ drain_sink(struct channel *c, int which, size_t max)
 			sink_failed(c, which, errno);
 			break;
 		}
-		queue_consume(&s->queue, (size_t)n);
+		queue_consume(&s->queue, &c->chs->pool, (size_t)n);
 		recv_window_consume(&c->window, (uint32_t)n);
 		if (s->blocks)
 			return false;
@@ -157,6 +168,7 @@ on_sink_ready(void *arg, int fd, int events)
 	struct channel *c = arg;
 
 	(void)events;
+	channel_touch(c);
 	for (int i = 0; i < 2; i++)
 		if (c->sink[i].fd == fd)
 			(void)drain_sink(c, i,
@@ -168,7 +180,7 @@ static void
 drop_queue(struct channel *c, struct sink *s)
 {
 	recv_window_consume(&c->window, (uint32_t)s->queue.len);
-	queue_clear(&s->queue);
+	queue_clear(&s->queue, &c->chs->pool);
 }
 
 static void
@@ -223,6 +235,7 @@ void
 channel_set_fds(struct channel *c, int source, int sink, int ext_source,
     int ext_sink)
 {
+	channel_touch(c);
 	set_source(c, &c->source[0], source);
 	set_source(c, &c->source[1], ext_source);
 	set_sink(c, &c->sink[0], sink);
@@ -232,6 +245,7 @@ channel_set_fds(struct channel *c, int source, int sink, int ext_source,
 void
 channel_set_io(struct channel *c, const struct channel_io *io, void *arg)
 {
+	channel_touch(c);
 	c->io = io;
 	c->io_arg = arg;
 	c->io_write_blocked = false;
@@ -245,6 +259,7 @@ channel_set_io(struct channel *c, const struct channel_io *io, void *arg)
 void
 channel_mark_readable(struct channel *c)
 {
+	channel_touch(c);
 	if (!c->source[0].ended)
 		c->source[0].ready = true;
 }
@@ -328,7 +343,7 @@ channel_deliver(struct channel *c, uint32_t ext, struct span data)
 		recv_window_consume(&c->window, (uint32_t)(data.len - taken));
 		return 0;
 	}
-	return queue_put(queue,
+	return queue_put(queue, &c->chs->pool,
 	    (struct span){ data.p + taken, data.len - taken });
 }
 
@@ -344,7 +359,7 @@ channel_drain_sinks(struct channel *c)
 	do {
 		front = queue_front(queue);
 		taken = io_write(c, 0, front.p, front.len);
-		queue_consume(queue, taken);
+		queue_consume(queue, &c->chs->pool, taken);
 		recv_window_consume(&c->window, (uint32_t)taken);
 	} while (front.len > 0 && taken == front.len);
 }
@@ -354,6 +369,15 @@ may_send(const struct channel *c)
 {
 	return c->state == CHANNEL_OPEN && !channel_sent_eof(c) &&
 	    !channel_got_close(c) && room_at_peer(c) > 0;
+}
+
+bool
+channel_has_output(const struct channel *c)
+{
+	bool readable = (c->source[0].ready && !c->source[0].ended) ||
+	    (c->source[1].ready && !c->source[1].ended);
+
+	return may_send(c) && (readable || buf_len(&c->send) > 0);
 }
 
 /* Bytes into p, 0 at the end, or ERR_AGAIN. */
@@ -430,11 +454,11 @@ pump_source(struct channel *c, int which, bool *moved)
 	if (filters)
 		n = (ssize_t)c->ops->filter(c->arg, c, p + head, (size_t)n,
 		    most);
+	*moved = true; /* even if the filter has left nothing of it */
 	if (n == 0)
 		return packet_bulk_commit(c->chs->packet, 0);
 	(void)put_head(c, which, p, (size_t)n);
 	c->peer_window -= (uint32_t)n;
-	*moved = true;
 	return packet_bulk_commit(c->chs->packet, head + (size_t)n);
 }
 
@@ -480,6 +504,7 @@ channel_send_data(struct channel *c, uint32_t ext, const void *p, size_t len)
 
 	if (channel_sent_eof(c) || channel_got_close(c))
 		return ERR_CLOSED;
+	channel_touch(c);
 	if (ext == 0) {
 		if (buf_len(&c->send) + len > CHANNEL_SEND_MAX)
 			return ERR_LIMIT;
