@@ -243,7 +243,8 @@ void channels_count_time(struct channels *chs);
 void channel_note_waits(struct channel *c);
 void channel_forget_waits(struct channel *c);
 
-/* channels-io.c */
+/* channels-io.c. has_datagrams: see struct channel_io. */
+bool channel_has_datagrams(const struct channel *c);
 void channel_init_io(struct channel *c);
 void channel_clear_io(struct channel *c);
 void channel_drop_sources(struct channel *c);

@@ -13,7 +13,46 @@
 #include "base/mem.h"
 #include "channels-internal.h"
 
-enum { SINK_WRITE_MAX = 4096 }; /* to a blocking descriptor, per poll */
+enum {
+	SINK_WRITE_MAX = 4096, /* to a blocking descriptor, per poll */
+	DATAGRAM_MAX = 65536 + 64,
+	DATAGRAM_USUAL = 2048,
+	/* OpenSSH counts 4 bytes more for each datagram that it gets than for
+	 * one that it sends, so that to it the window is smaller than to us
+	 * until it gives them back. Windows of datagrams are not used up. */
+	DATAGRAM_RESERVE_MAX = 256 * 1024,
+};
+
+bool
+channel_has_datagrams(const struct channel *c)
+{
+	return c->io != NULL && c->io->datagrams;
+}
+
+/* Of the peer's window, what messages may use. If that is too little for a
+ * usual packet, it is nothing: to wait is better than to drop it. */
+static uint32_t
+datagram_window(const struct channel *c)
+{
+	uint32_t reserve = MIN(c->peer_window_top / 8,
+	    (uint32_t)DATAGRAM_RESERVE_MAX);
+	uint32_t usual = MIN(c->peer_window_top - reserve,
+	    (uint32_t)DATAGRAM_USUAL);
+	uint32_t left = c->peer_window > reserve ? c->peer_window - reserve :
+						   0;
+
+	usual = MIN(usual, c->peer_max_packet);
+	return left >= usual ? MIN(left, (uint32_t)DATAGRAM_MAX) : 0;
+}
+
+/* Bytes that a message may have now. */
+static size_t
+room_at_peer(const struct channel *c)
+{
+	return MIN(channel_has_datagrams(c) ? datagram_window(c) :
+					      c->peer_window,
+	    c->peer_max_packet);
+}
 
 void
 channel_init_io(struct channel *c)
@@ -300,6 +339,10 @@ channel_deliver(struct channel *c, uint32_t ext, struct span data)
 	else
 		taken = io_write(c, ext, data.p, data.len);
 	recv_window_consume(&c->window, (uint32_t)taken);
+	if (channel_has_datagrams(c) && ext == 0) {
+		recv_window_consume(&c->window, (uint32_t)(data.len - taken));
+		return 0;
+	}
 	return queue_put(queue, &c->chs->pool,
 	    (struct span){ data.p + taken, data.len - taken });
 }
@@ -325,8 +368,7 @@ static bool
 may_send(const struct channel *c)
 {
 	return c->state == CHANNEL_OPEN && !channel_sent_eof(c) &&
-	    !channel_got_close(c) && c->peer_window > 0 &&
-	    c->peer_max_packet > 0;
+	    !channel_got_close(c) && room_at_peer(c) > 0;
 }
 
 bool
@@ -374,15 +416,17 @@ pump_source(struct channel *c, int which, bool *moved)
 {
 	struct source *s = &c->source[which];
 	size_t head = which == 0 ? CHANNEL_DATA_HEAD : CHANNEL_EXT_HEAD;
-	size_t most = MIN(c->peer_window, c->peer_max_packet), max;
+	size_t most = room_at_peer(c), max;
 	bool filters = which == 0 && c->ops->filter != NULL;
 	uint8_t *p;
 	ssize_t n;
 
 	if (!s->ready || s->ended || !may_send(c) || most == 0)
 		return 0;
-	most = MIN(most, c->interactive ? (size_t)CHANNEL_PACKET_DEFAULT :
-					  packet_bulk_max(c->chs->packet));
+	if (!channel_has_datagrams(c))
+		most = MIN(most, c->interactive ?
+			(size_t)CHANNEL_PACKET_DEFAULT :
+			packet_bulk_max(c->chs->packet));
 	max = most;
 	/* A filter may make the text longer than what was read. */
 	if (filters)

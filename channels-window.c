@@ -99,6 +99,9 @@ channel_widen(struct channel *c, uint32_t more)
 
 	c->early -= early;
 	more -= early;
+	/* OpenSSH gives back a little more than was used of these. */
+	if (channel_has_datagrams(c))
+		more = MIN(more, UINT32_MAX - c->peer_window);
 	if (more > UINT32_MAX - c->peer_window)
 		return false; /* RFC 4254 section 5.2: at most 2^32-1 */
 	c->peer_window += more;

@@ -97,6 +97,10 @@ struct channel_io {
 	    size_t len);
 	/* The peer's EOF was reached, all is written. */
 	void (*end)(void *arg);
+	/* What is read at once goes as a message of its own, and each message
+	 * is written at once: none is split or joined, and none waits for the
+	 * sink. What write() does not take is lost. */
+	bool datagrams;
 };
 
 /* Life. Packet and loop are borrowed. */
