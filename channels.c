@@ -92,7 +92,6 @@ channels_free(struct channels *chs)
 	free(chs->opens);
 	free(chs->globals);
 	replies_clear(&chs->replies);
-	channels_clear_owed(chs);
 	free(chs);
 }
 
@@ -360,6 +359,16 @@ uint32_t
 channel_peer_window_top(const struct channel *c)
 {
 	return c->peer_window_top;
+}
+
+size_t
+channels_count(const struct channels *chs)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < chs->n; i++)
+		count += chs->v[i] != NULL && chs->v[i]->state != CHANNEL_DEAD;
+	return count;
 }
 
 void

@@ -23,6 +23,7 @@
 #include "channels.h"
 #include "client/client-session.h"
 #include "client/query.h"
+#include "client/sharing.h"
 #include "client/ssh-flags.h"
 #include "client/sshclient.h"
 #include "client/standard-streams.h"
@@ -56,7 +57,7 @@ static const struct {
 struct program {
 	struct client_conf conf;
 	struct destination dest;
-	struct forward_endpoint through; /* -W; zeroed: none */
+	struct destination through; /* -W; host NULL: none */
 	char *command; /* NULL: none on the command line */
 	struct ssh_flags flags;
 	const char *log_path;
@@ -68,9 +69,11 @@ struct program {
 	struct session *session;
 	struct stdio_forward *forward; /* -W */
 	struct uses uses; /* the program ends with the last of them */
+	struct sharing sharing;
 	char *remote; /* what the server shall run; NULL: a shell */
 	bool tty;
 	bool session_ended; /* by its own end, not the connection's */
+	bool lost;	    /* the connection */
 	int status;
 };
 
@@ -128,19 +131,12 @@ refuse(int flag)
 			    flag, refused[i].what);
 }
 
-/* Is there a -W? */
-static bool
-goes_through(const struct program *p)
-{
-	return p->through.host != NULL || p->through.path != NULL;
-}
-
 static void
 take_through(struct program *p, const char *text)
 {
-	if (goes_through(p))
+	if (p->through.host != NULL)
 		fatal("hpnssh: stdio forward already specified");
-	if (forward_target_parse(&p->through, text) != 0)
+	if (destination_parse_host_port(&p->through, text) != 0)
 		fatal("hpnssh: Bad stdio forwarding specification '%s'", text);
 }
 
@@ -148,7 +144,7 @@ take_through(struct program *p, const char *text)
 static void
 check_flags(const struct program *p)
 {
-	if (goes_through(p) && p->flags.control_command != NULL)
+	if (p->through.host != NULL && p->flags.control_command != NULL)
 		fatal("hpnssh: Cannot specify stdio forward with -O");
 }
 
@@ -273,7 +269,7 @@ load_configuration(struct program *p)
 		.host = p->dest.host,
 		.command = p->command,
 		.config_path = p->flags.config_path,
-		.stdio_forward = goes_through(p),
+		.stdio_forward = p->through.host != NULL,
 	};
 
 	if (client_conf_load(&p->conf, &context) != 0)
@@ -281,7 +277,7 @@ load_configuration(struct program *p)
 	ssh_flags_apply(&p->flags, &p->conf);
 	if (p->tty_wish != -1) /* wins over every keyword too */
 		p->conf.session.request_tty = p->tty_wish;
-	if (goes_through(p)) {
+	if (p->through.host != NULL) {
 		p->conf.session.request_tty = CLIENT_TTY_NO;
 		p->conf.session.session_type = CLIENT_SESSION_NONE;
 	}
@@ -293,12 +289,9 @@ load_configuration(struct program *p)
 static void
 refuse_unbuilt(const struct program *p)
 {
-	bool session = !goes_through(p) &&
+	bool session = p->through.host == NULL &&
 	    p->conf.session.session_type != CLIENT_SESSION_NONE;
 
-	if (p->flags.control_command != NULL)
-		fatal("hpnssh: -O: connection sharing is not available in "
-		      "this version");
 	if (client_refuse_unbuilt(&p->conf, session) != 0)
 		exit(EXIT_ERROR);
 }
@@ -388,11 +381,16 @@ on_connection_ended(void *arg, int err)
 {
 	struct program *p = arg;
 
-	if (p->session_ended ||
-	    (connection_is_lost(err) && p->session != NULL &&
-		session_channel(p->session) != NULL))
+	p->lost = true;
+	if (connection_is_lost(err) &&
+	    ((p->session != NULL && session_channel(p->session) != NULL) ||
+		(p->sharing.master != NULL &&
+		    mux_master_is_used(p->sharing.master))))
 		return;
-	stop(p, EXIT_ERROR);
+	if (!p->session_ended)
+		stop(p, EXIT_ERROR);
+	else
+		loop_stop(p->loop);
 }
 
 static void
@@ -412,6 +410,7 @@ on_session_ended(void *arg)
 	/* A refused session ends before session_new() has returned it. */
 	p->status = p->session != NULL ? session_status(p->session) :
 					 EXIT_ERROR;
+	tty_leave_raw(); /* passengers may go on */
 	uses_end(&p->uses, USE_SESSION);
 }
 
@@ -449,6 +448,8 @@ on_resize(void *arg, int signo)
 	(void)signo;
 	if (p->session != NULL)
 		session_resized(p->session);
+	if (p->sharing.master != NULL)
+		mux_master_resized(p->sharing.master);
 }
 
 /* Signals that were ignored (nohup) stay so. */
@@ -470,7 +471,7 @@ catch_signals(struct program *p)
 	catch_signal(p, SIGINT, on_stop_signal);
 	catch_signal(p, SIGQUIT, on_stop_signal);
 	catch_signal(p, SIGTERM, on_stop_signal);
-	if (p->tty)
+	if (p->tty || p->sharing.master != NULL)
 		catch_signal(p, SIGWINCH, on_resize);
 }
 
@@ -524,8 +525,7 @@ open_forward(struct program *p)
 	struct stdio_forward_params params = {
 		.channels = sshclient_channels(p->client),
 		.host = p->through.host,
-		.port = p->through.port,
-		.path = p->through.path,
+		.port = (uint16_t)atoi(p->through.port),
 		.eof = on_forward_eof,
 		.ended = on_forward_ended,
 		.arg = p,
@@ -551,7 +551,7 @@ open_session(struct program *p, bool optimistic)
 	int r = 0;
 
 	sshclient_fill(p->client, &params);
-	if (goes_through(p)) {
+	if (p->through.host != NULL) {
 		r = open_forward(p);
 	} else if (p->conf.session.session_type != CLIENT_SESSION_NONE) {
 		uses_begin(&p->uses, USE_SESSION);
@@ -562,7 +562,7 @@ open_session(struct program *p, bool optimistic)
 	if (r == 0 && optimistic && p->session != NULL)
 		session_open_optimistically(p->session);
 	/* Nobody who takes over this connection shall open another one. */
-	if (r == 0 && params.peer_is_openssh)
+	if (r == 0 && params.peer_is_openssh && sharing_is_off(&p->sharing))
 		r = channels_global_request(params.channels,
 		    "no-more-sessions@openssh.com", NULL, NULL, NULL);
 	return r;
@@ -575,8 +575,8 @@ on_optimistic(void *arg)
 {
 	struct program *p = arg;
 
-	if (p->conf.session.session_type == CLIENT_SESSION_NONE &&
-	    !goes_through(p))
+	if (p->sharing.keeps || (p->through.host == NULL &&
+	    p->conf.session.session_type == CLIENT_SESSION_NONE))
 		return 0;
 	return open_session(p, true);
 }
@@ -593,14 +593,98 @@ attach(struct program *p)
 	stdio_forward_attach(p->forward, STDIN_FILENO, STDOUT_FILENO);
 }
 
+/* ---- connection sharing ------------------------------------------------- */
+
+static struct mux_passenger
+as_passenger(const struct program *p)
+{
+	int type = p->conf.session.session_type;
+
+	return (struct mux_passenger){
+		.target = p->through.host,
+		.target_port = p->through.host != NULL ?
+		    (uint32_t)atoi(p->through.port) : 0,
+		.none = type == CLIENT_SESSION_NONE && p->through.host == NULL,
+		.command = p->remote,
+		.subsystem = type == CLIENT_SESSION_SUBSYSTEM,
+		.tty = p->tty,
+	};
+}
+
+static bool
+on_passenger_tty(void *arg)
+{
+	const struct program *p = arg;
+
+	return sshclient_leave_none(p->client);
+}
+
+static void
+on_master_exit(void *arg)
+{
+	stop(arg, EXIT_ERROR);
+}
+
+/* What has no session, and was there for its passengers, ends with them. */
+static void
+on_master_stop(void *arg)
+{
+	struct program *p = arg;
+
+	if (p->uses.count[USE_NO_SESSION] == 0)
+		return;
+	p->status = EXIT_ERROR;
+	uses_end(&p->uses, USE_NO_SESSION);
+}
+
+static void
+on_no_passenger(void *arg)
+{
+	struct program *p = arg;
+
+	if (p->lost && (p->session == NULL || p->session_ended))
+		stop(p, p->session_ended ? p->status : EXIT_ERROR);
+}
+
+/* A master that is kept has no session of its own: that is made by the process
+ * which stays in the foreground. */
+static int
+share(struct program *p)
+{
+	struct mux_master_params params = {
+		.uses = &p->uses,
+		.arg = p,
+		.leave_none = on_passenger_tty,
+		.exit = on_master_exit,
+		.stop = on_master_stop,
+		.empty = on_no_passenger,
+	};
+	struct mux_passenger ride = as_passenger(p);
+	int r;
+
+	sshclient_fill(p->client, &params.session);
+	r = sharing_serve(&p->sharing, &params);
+	if (r != 0 || !p->sharing.keeps)
+		return r;
+	r = sharing_go_to_background(&p->sharing, p->loop,
+	    sshclient_fd(p->client), &ride);
+	p->tty = false;
+	p->status = 0;
+	return r;
+}
+
 static int
 on_ready(void *arg)
 {
 	struct program *p = arg;
 	int r;
 
-	if ((r = run_local_command(p)) < 0)
+	if ((r = run_local_command(p)) < 0 || (r = share(p)) != 0)
 		return r;
+	if (p->sharing.keeps) {
+		catch_signals(p);
+		return 0;
+	}
 	if (p->conf.session.stdin_null ||
 	    p->conf.session.fork_after_authentication)
 		stdio_to_null(STDIN_FILENO);
@@ -648,6 +732,7 @@ run(struct program *p)
 	}
 	tty_leave_raw();
 out:
+	sharing_clear(&p->sharing);
 	session_free(p->session);
 	stdio_forward_free(p->forward);
 	sshclient_free(p->client);
@@ -656,6 +741,35 @@ out:
 		log_info(
 		    "Connection to %s closed.", p->conf.load.original_host);
 	return p->status;
+}
+
+/* -O: a master acts, and we only tell it to. */
+static int
+control(struct program *p)
+{
+	int status;
+
+	if (sharing_init(&p->sharing, &p->conf) != 0)
+		return EXIT_ERROR;
+	status = sharing_command(&p->sharing, p->flags.control_command);
+	sharing_clear(&p->sharing);
+	return status;
+}
+
+/* With a master that is there already, or alone. */
+static int
+begin(struct program *p)
+{
+	struct mux_passenger ride;
+	int status;
+
+	if (sharing_init(&p->sharing, &p->conf) != 0)
+		return EXIT_ERROR;
+	ride = as_passenger(p);
+	if (!sharing_ride(&p->sharing, &ride, &status))
+		return run(p);
+	sharing_clear(&p->sharing);
+	return status;
 }
 
 /* Was hpnssh started with standard output closed? Then 1 becomes a descriptor
@@ -686,17 +800,20 @@ main(int argc, char **argv)
 	load_configuration(&p);
 	if (p.only_dump) {
 		dump_configuration(&p);
+	} else if (p.flags.control_command != NULL) {
+		start_log(&p);
+		status = control(&p);
 	} else {
 		start_log(&p);
 		refuse_unbuilt(&p);
 		choose_remote(&p);
 		choose_tty(&p);
-		status = run(&p);
+		status = begin(&p);
 	}
 	free(p.command);
 	free(p.remote);
 	destination_clear(&p.dest);
-	forward_endpoint_clear(&p.through);
+	destination_clear(&p.through);
 	client_conf_clear(&p.conf);
 	return status;
 }

@@ -76,6 +76,8 @@ enum sshclient_further sshclient_further(const struct sshclient *c);
 
 struct channels *sshclient_channels(const struct sshclient *c);
 int sshclient_fd(const struct sshclient *c);
+/* A terminal will be opened: client/none-switch.h. */
+bool sshclient_leave_none(struct sshclient *c) must_check;
 /* Fills in what a session needs of its connection. */
 void sshclient_fill(const struct sshclient *c, struct session_params *s);
 

@@ -8,6 +8,8 @@ static const char *const names[USE_COUNT] = {
 	[USE_SESSION] = "session",
 	[USE_STDIO_FORWARD] = "forward of standard input and output",
 	[USE_NO_SESSION] = "connection without a session",
+	[USE_PASSENGER] = "passenger",
+	[USE_SHARING] = "shared connection",
 };
 
 bool

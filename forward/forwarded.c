@@ -46,7 +46,6 @@ struct forwarded {
 	bool sink_ended;    /* the peer's EOF was passed on, or fd failed */
 	bool source_ended;  /* our EOF is sent */
 	bool counted;
-	struct forwarded_waiter waiter; /* for the answer to an open */
 	char target[TEXT_MAX]; /* for messages, escaped */
 };
 
@@ -102,16 +101,6 @@ add(struct forwarded_list *l, const struct forwarded_kind *kind,
 }
 
 static void
-note_answer(struct forwarded *f)
-{
-	const struct forwarded_waiter w = f->waiter;
-
-	f->waiter = (struct forwarded_waiter){ 0 };
-	if (w.answered != NULL)
-		w.answered(w.arg);
-}
-
-static void
 free_forwarded(struct forwarded *f)
 {
 	struct forwarded_list *l = f->list;
@@ -125,7 +114,6 @@ free_forwarded(struct forwarded *f)
 	fd_close(&f->fd);
 	if (f->counted && l->p.count != NULL)
 		l->p.count(l->p.arg, -1);
-	note_answer(f);
 	free(f);
 }
 
@@ -157,7 +145,6 @@ on_opened(void *arg, struct channel *c)
 {
 	(void)c;
 	tie(arg);
-	note_answer(arg);
 }
 
 static void
@@ -364,9 +351,9 @@ forwarded_connect_accepted(struct forwarded_list *l,
 
 /* ---- with a socket that is there ---------------------------------------- */
 
-static int
-open_channel(struct forwarded_list *l, const struct forwarded_kind *kind,
-    int fd, const struct buf *extra, struct forwarded **out)
+int
+forwarded_open(struct forwarded_list *l, const struct forwarded_kind *kind,
+    int fd, const struct buf *extra, struct span first, struct channel **out)
 {
 	struct forwarded *f = add(l, kind, NULL, fd);
 	int r;
@@ -381,19 +368,6 @@ open_channel(struct forwarded_list *l, const struct forwarded_kind *kind,
 		free_forwarded(f);
 		return r;
 	}
-	*out = f;
-	return 0;
-}
-
-int
-forwarded_open(struct forwarded_list *l, const struct forwarded_kind *kind,
-    int fd, const struct buf *extra, struct span first, struct channel **out)
-{
-	struct forwarded *f;
-	int r = open_channel(l, kind, fd, extra, &f);
-
-	if (r != 0)
-		return r;
 	if (first.len > 0 &&
 	    (r = channel_send_data(f->channel, 0, first.p, first.len)) != 0) {
 		channel_leave(f->channel);
@@ -403,19 +377,6 @@ forwarded_open(struct forwarded_list *l, const struct forwarded_kind *kind,
 	if (out != NULL)
 		*out = f->channel;
 	return 0;
-}
-
-int
-forwarded_open_for(struct forwarded_list *l,
-    const struct forwarded_kind *kind, int fd, const struct buf *extra,
-    const struct forwarded_waiter *waiter)
-{
-	struct forwarded *f;
-	int r = open_channel(l, kind, fd, extra, &f);
-
-	if (r == 0)
-		f->waiter = *waiter;
-	return r;
 }
 
 int

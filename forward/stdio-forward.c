@@ -30,18 +30,21 @@ on_opened(void *arg, struct channel *c)
 	(void)c;
 	f->opened = true;
 	connect_descriptors(f);
+	if (f->p.opened != NULL)
+		f->p.opened(f->p.arg);
 }
 
 static void
 on_refused(void *arg, struct channel *c, uint32_t reason, const char *text)
 {
 	struct stdio_forward *f = arg;
+	enum log_level level = f->p.quiet ? LOG_LVL_DEBUG1 : LOG_LVL_ERROR;
 
 	(void)c;
 	f->channel = NULL;
-	log_error("channel %u: open failed: %s%s%s", f->id,
+	log_msg(level, "channel %u: open failed: %s%s%s", f->id,
 	    forwarded_reason(reason), *text != '\0' ? ": " : "", text);
-	log_error("stdio forwarding failed");
+	log_msg(level, "stdio forwarding failed");
 	f->p.ended(f->p.arg, true);
 }
 
@@ -88,23 +91,18 @@ stdio_forward_new(struct stdio_forward **out,
     const struct stdio_forward_params *params)
 {
 	struct stdio_forward *f = xcalloc(1, sizeof *f);
-	const char *type = "direct-tcpip";
 	struct buf extra = { 0 };
 	int r;
 
 	f->p = *params;
-	if (params->host != NULL) {
-		buf_put_cstring(&extra, params->host);
-		buf_put_u32(&extra, params->port);
-	} else {
-		type = "direct-streamlocal@openssh.com";
-		buf_put_cstring(&extra, params->path);
-	}
+	buf_put_cstring(&extra, params->host);
+	buf_put_u32(&extra, params->port);
 	forwarded_put_originator(&extra, FORWARDED_NO_ADDRESS,
 	    FORWARDED_NO_PORT);
 	if ((r = buf_err(&extra)) == 0)
-		r = channel_open(&f->channel, params->channels, type, &extra,
-		    &ops, f, CHANNEL_WINDOW_DEFAULT, CHANNEL_PACKET_DEFAULT);
+		r = channel_open(&f->channel, params->channels, "direct-tcpip",
+		    &extra, &ops, f, CHANNEL_WINDOW_DEFAULT,
+		    CHANNEL_PACKET_DEFAULT);
 	buf_clear(&extra);
 	if (r != 0) {
 		free(f);

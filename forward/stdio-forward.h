@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * One connection from the server to somewhere, tied to descriptors of ours
- * (hpnssh -W): a channel direct-tcpip (RFC 4254 section 7.2), or
- * direct-streamlocal@openssh.com.
+ * One TCP connection from the server to somewhere, tied to descriptors of
+ * ours (hpnssh -W): a channel direct-tcpip (RFC 4254 section 7.2).
  *
  * Threads: loop thread only.
  */
 #ifndef HPN_FORWARD_STDIO_FORWARD_H
 #define HPN_FORWARD_STDIO_FORWARD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -18,10 +18,12 @@ struct stdio_forward;
 
 struct stdio_forward_params {
 	struct channels *channels; /* borrowed */
-	const char *host;	   /* where the server connects to: this */
+	const char *host;	   /* where the server connects to */
 	uint16_t port;
-	const char *path; /* or (host NULL) this socket of its system */
+	bool quiet; /* who is told of a refusal is not who reads our log */
 	void *arg;
+	/* The server has connected. May be NULL. */
+	void (*opened)(void *arg);
 	/* The peer sent EOF, and all its data is written. */
 	void (*eof)(void *arg);
 	/* It ended, or (failed) was never connected; the user was told why.
