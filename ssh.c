@@ -784,12 +784,15 @@ guard_closed_output(void)
 	(void)!open("/dev/null", O_RDONLY);
 }
 
+extern char **environ;
+
 int
 main(int argc, char **argv)
 {
 	static struct program p = { .tty_wish = -1 };
 	int status = 0;
 
+	setproctitle_init(argc, argv, environ);
 	guard_closed_output();
 	fd_sanitise_stdio();
 	crypto_library_start();

@@ -168,7 +168,8 @@ sharing_serve(struct sharing *s, const struct mux_master_params *params)
 		s->serves = s->keeps = false;
 		return 0;
 	}
-	return r;
+	/* It is not the connection that has failed. */
+	return r == ERR_SYSTEM ? ERR_CANCELLED : r;
 }
 
 static _Noreturn void
@@ -200,6 +201,7 @@ sharing_go_to_background(struct sharing *s, struct loop *loop, int fd,
 	}
 	if (setsid() == -1)
 		log_debug("setsid: %s", err_text(ERR_SYSTEM));
+	setproctitle("%s [mux]", s->path); /* people look for such ones */
 	stdio_to_null(STDIN_FILENO);
 	stdio_to_null(STDOUT_FILENO);
 	if (log_get_level() < LOG_LVL_DEBUG1)
