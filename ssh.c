@@ -22,6 +22,7 @@
 #include "base/version.h"
 #include "channels.h"
 #include "client/client-session.h"
+#include "client/forwards.h"
 #include "client/query.h"
 #include "client/sharing.h"
 #include "client/ssh-flags.h"
@@ -57,7 +58,8 @@ static const struct {
 struct program {
 	struct client_conf conf;
 	struct destination dest;
-	struct destination through; /* -W; host NULL: none */
+	struct forward_endpoint through; /* -W */
+	bool is_through;
 	char *command; /* NULL: none on the command line */
 	struct ssh_flags flags;
 	const char *log_path;
@@ -72,6 +74,8 @@ struct program {
 	struct sharing sharing;
 	char *remote; /* what the server shall run; NULL: a shell */
 	bool tty;
+	bool logged_in, forwards_begun; /* both: on with go_on() */
+	bool gone_on, gave_up;
 	bool session_ended; /* by its own end, not the connection's */
 	bool lost;	    /* the connection */
 	int status;
@@ -134,9 +138,10 @@ refuse(int flag)
 static void
 take_through(struct program *p, const char *text)
 {
-	if (p->through.host != NULL)
+	if (p->is_through)
 		fatal("hpnssh: stdio forward already specified");
-	if (destination_parse_host_port(&p->through, text) != 0)
+	p->is_through = true;
+	if (forward_target_parse(&p->through, text) != 0)
 		fatal("hpnssh: Bad stdio forwarding specification '%s'", text);
 }
 
@@ -144,7 +149,7 @@ take_through(struct program *p, const char *text)
 static void
 check_flags(const struct program *p)
 {
-	if (p->through.host != NULL && p->flags.control_command != NULL)
+	if (p->is_through && p->flags.control_command != NULL)
 		fatal("hpnssh: Cannot specify stdio forward with -O");
 }
 
@@ -269,7 +274,7 @@ load_configuration(struct program *p)
 		.host = p->dest.host,
 		.command = p->command,
 		.config_path = p->flags.config_path,
-		.stdio_forward = p->through.host != NULL,
+		.stdio_forward = p->is_through,
 	};
 
 	if (client_conf_load(&p->conf, &context) != 0)
@@ -277,7 +282,7 @@ load_configuration(struct program *p)
 	ssh_flags_apply(&p->flags, &p->conf);
 	if (p->tty_wish != -1) /* wins over every keyword too */
 		p->conf.session.request_tty = p->tty_wish;
-	if (p->through.host != NULL) {
+	if (p->is_through) {
 		p->conf.session.request_tty = CLIENT_TTY_NO;
 		p->conf.session.session_type = CLIENT_SESSION_NONE;
 	}
@@ -289,7 +294,7 @@ load_configuration(struct program *p)
 static void
 refuse_unbuilt(const struct program *p)
 {
-	bool session = p->through.host == NULL &&
+	bool session = !p->is_through &&
 	    p->conf.session.session_type != CLIENT_SESSION_NONE;
 
 	if (client_refuse_unbuilt(&p->conf, session) != 0)
@@ -387,10 +392,7 @@ on_connection_ended(void *arg, int err)
 		(p->sharing.master != NULL &&
 		    mux_master_is_used(p->sharing.master))))
 		return;
-	if (!p->session_ended)
-		stop(p, EXIT_ERROR);
-	else
-		loop_stop(p->loop);
+	stop(p, p->session_ended ? p->status : EXIT_ERROR);
 }
 
 static void
@@ -407,6 +409,8 @@ on_session_ended(void *arg)
 	struct program *p = arg;
 
 	p->session_ended = true;
+	/* Forwarded connections may go on for long. */
+	tty_leave_raw();
 	/* A refused session ends before session_new() has returned it. */
 	p->status = p->session != NULL ? session_status(p->session) :
 					 EXIT_ERROR;
@@ -433,11 +437,15 @@ on_forward_ended(void *arg, bool failed)
 	uses_end(&p->uses, USE_STDIO_FORWARD);
 }
 
+/* Whoever ends a connection without a session has got what was wanted. */
 static void
 on_stop_signal(void *arg, int signo)
 {
+	struct program *p = arg;
+
 	log_verbose("Ended by signal %d.", signo);
-	stop(arg, EXIT_ERROR);
+	stop(p, signo == SIGTERM && p->uses.count[USE_NO_SESSION] > 0 ?
+		0 : EXIT_ERROR);
 }
 
 static void
@@ -524,8 +532,8 @@ open_forward(struct program *p)
 {
 	struct stdio_forward_params params = {
 		.channels = sshclient_channels(p->client),
-		.host = p->through.host,
-		.port = (uint16_t)atoi(p->through.port),
+		.target = { p->through.host, p->through.port,
+		    p->through.path },
 		.eof = on_forward_eof,
 		.ended = on_forward_ended,
 		.arg = p,
@@ -535,6 +543,21 @@ open_forward(struct program *p)
 	return stdio_forward_new(&p->forward, &params);
 }
 
+/* With ExitOnForwardFailure nothing is run before the forwards stand. */
+static bool
+waits_for_forwards(const struct program *p)
+{
+	return p->conf.forward.exit_on_failure &&
+	    (p->conf.forward.local.n > 0 || p->conf.forward.remote.n > 0);
+}
+
+/*
+ * An optimistic session is the first channel of the connection, because its
+ * number at the server has to be known. What the server shall listen on is
+ * asked for right behind, and in front of the requests that start the command,
+ * which may use it. A session that waits for forwards is not: it is opened
+ * behind the requests, so that the answers to them come first.
+ */
 static int
 open_session(struct program *p, bool optimistic)
 {
@@ -543,7 +566,7 @@ open_session(struct program *p, bool optimistic)
 	    .subsystem =
 		p->conf.session.session_type == CLIENT_SESSION_SUBSYSTEM,
 	    .tty = p->tty,
-	    .attach_later = optimistic,
+	    .attach_later = true,
 	    .stdio = session_stdio_own(),
 	    .ended = on_session_ended,
 	    .arg = p,
@@ -551,7 +574,9 @@ open_session(struct program *p, bool optimistic)
 	int r = 0;
 
 	sshclient_fill(p->client, &params);
-	if (p->through.host != NULL) {
+	if (optimistic && waits_for_forwards(p))
+		forwards_ask_early(sshclient_forwards(p->client));
+	if (p->is_through) {
 		r = open_forward(p);
 	} else if (p->conf.session.session_type != CLIENT_SESSION_NONE) {
 		uses_begin(&p->uses, USE_SESSION);
@@ -559,8 +584,11 @@ open_session(struct program *p, bool optimistic)
 	} else {
 		uses_begin(&p->uses, USE_NO_SESSION);
 	}
-	if (r == 0 && optimistic && p->session != NULL)
-		session_open_optimistically(p->session);
+	if (r == 0 && optimistic && !waits_for_forwards(p)) {
+		forwards_ask_early(sshclient_forwards(p->client));
+		if (p->session != NULL)
+			session_open_optimistically(p->session);
+	}
 	/* Nobody who takes over this connection shall open another one. */
 	if (r == 0 && params.peer_is_openssh && sharing_is_off(&p->sharing))
 		r = channels_global_request(params.channels,
@@ -575,10 +603,11 @@ on_optimistic(void *arg)
 {
 	struct program *p = arg;
 
-	if (p->sharing.keeps || (p->through.host == NULL &&
-	    p->conf.session.session_type == CLIENT_SESSION_NONE))
-		return 0;
-	return open_session(p, true);
+	if (!p->sharing.keeps && (p->is_through ||
+	    p->conf.session.session_type != CLIENT_SESSION_NONE))
+		return open_session(p, true);
+	forwards_ask_early(sshclient_forwards(p->client));
+	return 0;
 }
 
 /* Now the standard descriptors may be taken over. */
@@ -601,10 +630,8 @@ as_passenger(const struct program *p)
 	int type = p->conf.session.session_type;
 
 	return (struct mux_passenger){
-		.target = p->through.host,
-		.target_port = p->through.host != NULL ?
-		    (uint32_t)atoi(p->through.port) : 0,
-		.none = type == CLIENT_SESSION_NONE && p->through.host == NULL,
+		.target = p->is_through ? &p->through : NULL,
+		.none = type == CLIENT_SESSION_NONE && !p->is_through,
 		.command = p->remote,
 		.subsystem = type == CLIENT_SESSION_SUBSYSTEM,
 		.tty = p->tty,
@@ -646,12 +673,25 @@ on_no_passenger(void *arg)
 		stop(p, p->session_ended ? p->status : EXIT_ERROR);
 }
 
+/* The process that stays in the foreground has no part in the connection any
+ * more. */
+static void
+on_left_behind(void *arg)
+{
+	const struct program *p = arg;
+	int fd = sshclient_fd(p->client);
+
+	forwards_stop_listening(sshclient_forwards(p->client));
+	fd_close(&fd);
+}
+
 /* A master that is kept has no session of its own: that is made by the process
  * which stays in the foreground. */
 static int
 share(struct program *p)
 {
 	struct mux_master_params params = {
+		.forwards = sshclient_forwards(p->client),
 		.uses = &p->uses,
 		.arg = p,
 		.leave_none = on_passenger_tty,
@@ -666,36 +706,78 @@ share(struct program *p)
 	r = sharing_serve(&p->sharing, &params);
 	if (r != 0 || !p->sharing.keeps)
 		return r;
-	r = sharing_go_to_background(&p->sharing, p->loop,
-	    sshclient_fd(p->client), &ride);
+	ride.has_forwards = true;
+	r = sharing_go_to_background(&p->sharing, p->loop, &ride,
+	    on_left_behind, p);
 	p->tty = false;
 	p->status = 0;
 	return r;
 }
 
+/* Everything is there: now it may be used. */
 static int
-on_ready(void *arg)
+go_on(struct program *p)
 {
-	struct program *p = arg;
+	bool kept = p->sharing.keeps;
 	int r;
 
+	if (p->gone_on || !p->logged_in ||
+	    (!p->forwards_begun && waits_for_forwards(p)))
+		return 0;
+	p->gone_on = true;
 	if ((r = run_local_command(p)) < 0 || (r = share(p)) != 0)
 		return r;
 	if (p->sharing.keeps) {
 		catch_signals(p);
 		return 0;
 	}
+	if (kept && (r = open_session(p, false)) != 0)
+		return r;
 	if (p->conf.session.stdin_null ||
 	    p->conf.session.fork_after_authentication)
 		stdio_to_null(STDIN_FILENO);
 	if (p->conf.session.fork_after_authentication)
 		go_to_background();
 	catch_signals(p);
-	if (p->session == NULL && p->forward == NULL)
+	attach(p);
+	return 0;
+}
+
+/* The server has not been asked to run anything: it hears no more of the
+ * session. */
+static void
+give_up(struct program *p)
+{
+	session_free(p->session);
+	p->session = NULL;
+	p->gave_up = true;
+	stop(p, EXIT_ERROR);
+}
+
+static void
+on_forwards_begun(void *arg, bool failed)
+{
+	struct program *p = arg;
+
+	p->forwards_begun = true;
+	if (failed || go_on(p) != 0)
+		give_up(p);
+}
+
+static int
+on_ready(void *arg)
+{
+	struct program *p = arg;
+	int r = 0;
+
+	forwards_add_configured(sshclient_forwards(p->client),
+	    on_forwards_begun, p);
+	if (p->gave_up)
+		return 0;
+	if (p->session == NULL && p->forward == NULL && !p->sharing.keeps)
 		r = open_session(p, false);
-	if (r == 0)
-		attach(p);
-	return r;
+	p->logged_in = true;
+	return r != 0 ? r : go_on(p);
 }
 
 /* ---- from beginning to end ---------------------------------------------- */
@@ -706,6 +788,7 @@ run(struct program *p)
 	struct sshclient_params params = {
 		.conf = &p->conf,
 		.tty = p->tty,
+		.uses = &p->uses,
 		.arg = p,
 		.send_optimistic = on_optimistic,
 		.ready = on_ready,

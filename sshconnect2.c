@@ -512,6 +512,12 @@ sshlogin_is_predictable(const struct sshlogin *l)
 	    !hostcheck_distrusted(l->hostcheck);
 }
 
+bool
+sshlogin_is_distrusted(const struct sshlogin *l)
+{
+	return hostcheck_distrusted(l->hostcheck);
+}
+
 /* The list with name moved to its front; caller frees. */
 static char *
 put_first(const char *list, const char *name)

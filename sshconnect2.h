@@ -69,6 +69,10 @@ int sshlogin_log_in(struct sshlogin *l) must_check;
  * time. */
 bool sshlogin_is_predictable(const struct sshlogin *l);
 
+/* The host's key is not the one that is known for it, and the configuration
+ * goes on in spite of that: nothing may be forwarded. */
+bool sshlogin_is_distrusted(const struct sshlogin *l);
+
 /* For the layers above, from authenticated() on. */
 struct packet *sshlogin_packet(const struct sshlogin *l);
 struct kex *sshlogin_kex(const struct sshlogin *l);

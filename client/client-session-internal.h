@@ -14,6 +14,7 @@ enum { SESSION_ESCAPES_MAX = 16 /* waiting to be run */ };
 
 enum session_state {
 	SESSION_OPENING,   /* the channel is not there yet */
+	SESSION_OPENED,	   /* nothing was asked for on it yet */
 	SESSION_REQUESTED, /* the requests that start it were sent */
 	SESSION_ATTACHED,  /* its descriptors move bytes */
 	SESSION_OVER,	   /* ended() was called */

@@ -176,12 +176,10 @@ request_start(struct session *s)
 /* ---- what happens on the channel ---------------------------------------- */
 
 static void
-on_opened(void *arg, struct channel *c)
+send_requests(struct session *s)
 {
-	struct session *s = arg;
 	int r = 0;
 
-	(void)c;
 	if (s->tty)
 		r = request_pty(s);
 	if (r == 0)
@@ -196,6 +194,15 @@ on_opened(void *arg, struct channel *c)
 	s->state = SESSION_REQUESTED;
 	if (s->p.guest != NULL)
 		s->p.guest->opened(s->p.arg);
+}
+
+static void
+on_opened(void *arg, struct channel *c)
+{
+	struct session *s = arg;
+
+	(void)c;
+	s->state = SESSION_OPENED;
 	if (s->may_attach)
 		session_attach(s);
 }
@@ -206,6 +213,8 @@ session_attach(struct session *s)
 	const struct session_stdio *t = &s->p.stdio;
 
 	s->may_attach = true;
+	if (s->state == SESSION_OPENED)
+		send_requests(s);
 	if (s->state != SESSION_REQUESTED || s->channel == NULL)
 		return;
 	s->state = SESSION_ATTACHED;
@@ -236,6 +245,8 @@ void
 session_open_optimistically(struct session *s)
 {
 	channel_open_optimistically(s->channel, 0);
+	if (s->state == SESSION_OPENED)
+		send_requests(s);
 	if (s->p.io != NULL && s->state == SESSION_REQUESTED &&
 	    send_early(s) != 0)
 		session_abort(s, STATUS_UNKNOWN);

@@ -61,7 +61,7 @@ struct session_params {
 	bool subsystem;	     /* command is the name of one */
 	bool tty;	     /* a terminal for it is wanted */
 	bool peer_is_openssh; /* knows eow@ and no-more-sessions@ */
-	bool attach_later;    /* only when session_attach() is called */
+	bool attach_later;    /* begins only when session_attach() is called */
 	bool quiet;	      /* no messages for the user */
 	uint64_t began_ms;    /* the connection; base/clock.h */
 	/* Each NAME=value. NULL: what SendEnv and SetEnv choose. */
@@ -80,7 +80,8 @@ struct session_params {
 int session_new(struct session **out,
     const struct session_params *params) must_check;
 /* Sends all requests at once, as if the server had opened the channel with
- * the number 0. Nothing local happens until session_attach(). */
+ * the number 0. Nothing local happens until session_attach(). Without this
+ * the server is not asked for anything before session_attach(). */
 void session_open_optimistically(struct session *s);
 /* The user is authenticated: the terminal and the descriptors may be used as
  * soon as the channel is open. */

@@ -2,6 +2,7 @@
 #include "client/from-server.h"
 
 #include "base/mem.h"
+#include "client/forwards.h"
 #include "client/hostlearn.h"
 
 static bool
@@ -20,6 +21,32 @@ on_hostkeys(void *arg, struct rd *data, struct buf *reply)
 	return hostlearn_announced(f->hostlearn, data);
 }
 
+static bool
+forwards(const struct from_server *f)
+{
+	return f->forwards != NULL;
+}
+
+static int
+on_forwarded_tcp(void *arg, struct channels *chs, struct channel *c,
+    struct rd *data)
+{
+	const struct from_server *f = arg;
+
+	(void)chs;
+	return forwards_opened_tcp(f->forwards, c, data);
+}
+
+static int
+on_forwarded_path(void *arg, struct channels *chs, struct channel *c,
+    struct rd *data)
+{
+	const struct from_server *f = arg;
+
+	(void)chs;
+	return forwards_opened_path(f->forwards, c, data);
+}
+
 static const struct row {
 	const char *name;
 	bool (*allowed)(const struct from_server *f);
@@ -29,6 +56,9 @@ static const struct row {
 	channel_open_fn channel;
 } rows[] = {
 	{ HOSTLEARN_ANNOUNCE, learns_hostkeys, .global = on_hostkeys },
+	{ "forwarded-tcpip", forwards, .channel = on_forwarded_tcp },
+	{ "forwarded-streamlocal@openssh.com", forwards,
+	    .channel = on_forwarded_path },
 };
 
 int

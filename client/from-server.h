@@ -13,12 +13,14 @@
 #include "channels.h"
 #include "conf/client-conf.h"
 
+struct forwards;
 struct hostlearn;
 
 /* What the conditions and the handlers look at. All borrowed. */
 struct from_server {
 	const struct client_conf *conf;
 	struct hostlearn *hostlearn; /* NULL: no host keys are learnt */
+	struct forwards *forwards;   /* NULL: none */
 };
 
 /* f outlives chs. */

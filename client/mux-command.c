@@ -2,10 +2,12 @@
 #include "client/mux-command.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "client/mux-forward.h"
 
 enum { EXIT_ERROR = 255 };
 
@@ -115,10 +117,49 @@ run_info(const struct mux_command *command, struct mux_call *call,
 	return fflush(stdout) == 0 && known != 0 ? 0 : EXIT_ERROR;
 }
 
+static void
+on_forwarded(void *arg, const struct mux_call *call,
+    const struct forward_spec *spec, int err, uint32_t port)
+{
+	const struct mux_command *command = arg;
+	bool cancels = command->type == MUX_CANCEL_FORWARD;
+	char *listen;
+
+	if (err == 0) {
+		if (port != 0)
+			printf("%u\n", port);
+		return;
+	}
+	listen = forward_listen_text(spec);
+	log_error("mux_client_forward: %s of %s failed: %s",
+	    cancels ? "cancelling" : "forwarding", listen,
+	    err == ERR_DENIED ? call->why : err_text(err));
+	free(listen);
+}
+
+/* What is cancelled in vain was not there: that is no failure. */
+static int
+run_forward(const struct mux_command *command, struct mux_call *call,
+    const struct client_conf *conf)
+{
+	bool cancels = command->type == MUX_CANCEL_FORWARD;
+	struct mux_command self = *command;
+	int r = mux_forward_request_all(call, conf, cancels, true,
+	    on_forwarded, &self);
+
+	if (r != 0 && !cancels)
+		log_error("muxclient: master forward request failed");
+	if (fflush(stdout) != 0)
+		return EXIT_ERROR;
+	return r == 0 || cancels ? 0 : EXIT_ERROR;
+}
+
 static const struct mux_command commands[] = {
 	{ "check", run_check, MUX_CHECK, NULL, NULL },
 	{ "conninfo", run_info, MUX_INFO, "connection", NULL },
 	{ "channels", run_info, MUX_INFO, "channels", NULL },
+	{ "forward", run_forward, MUX_ADD_FORWARD, NULL, NULL },
+	{ "cancel", run_forward, MUX_CANCEL_FORWARD, NULL, NULL },
 	{ "exit", run_order, MUX_EXIT, NULL, "Exit request sent." },
 	{ "stop", run_order, MUX_STOP, NULL,
 	    "Stop listening request sent." },

@@ -12,6 +12,7 @@
 #include "client/mux-socket.h"
 #include "client/mux-wire.h"
 
+struct mux_pending;
 struct stdio_forward;
 
 enum passenger_state {
@@ -53,6 +54,7 @@ struct mux_master {
 	struct loop_timer *idle_timer;
 	struct passenger *passengers;
 	size_t count;
+	struct mux_pending *pending; /* forwards that the server considers */
 	bool keeps; /* USE_SHARING has begun */
 };
 
@@ -74,6 +76,15 @@ int passenger_wants_stdio(struct passenger *p, uint32_t id,
 int passenger_descriptor(struct passenger *p, int fd) must_check;
 /* What it had on the connection ends. */
 void passenger_leave_channels(struct passenger *p);
+
+/* mux-master-forward.c */
+int passenger_wants_forward(struct passenger *p, uint32_t id,
+    struct rd *r) must_check;
+int passenger_cancels_forward(struct passenger *p, uint32_t id,
+    struct rd *r) must_check;
+/* It hears no answer any more. */
+void passenger_leave_forwards(const struct passenger *p);
+void mux_master_drop_pending(struct mux_master *m);
 
 /* mux-master-requests.c */
 int passenger_request(struct passenger *p, uint32_t type,

@@ -105,6 +105,8 @@ static const struct row {
 	{ MUX_EXIT, end_master, false },
 	{ MUX_STOP, stop_listening, false },
 	{ MUX_INFO, inform, false },
+	{ MUX_ADD_FORWARD, passenger_wants_forward, false },
+	{ MUX_CANCEL_FORWARD, passenger_cancels_forward, false },
 };
 
 int

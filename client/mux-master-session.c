@@ -264,10 +264,14 @@ on_forward_ended(void *arg, bool failed)
 static void
 start_stdio(struct passenger *p)
 {
+	bool path = p->target.port == MUX_PORT_PATH;
 	struct stdio_forward_params params = {
 		.channels = p->m->p.session.channels,
-		.host = p->target.host,
-		.port = (uint16_t)p->target.port,
+		.target = {
+			.host = p->target.host,
+			.port = (uint16_t)p->target.port,
+			.path = path ? p->target.host : NULL,
+		},
 		.quiet = true,
 		.arg = p,
 		.opened = on_forward_opened,
@@ -275,7 +279,8 @@ start_stdio(struct passenger *p)
 		.ended = on_forward_ended,
 	};
 
-	if (p->target.port == 0) {
+	if (p->target.port == 0 || *p->target.host == '\0' ||
+	    (!path && p->target.port > PORT_MAX)) {
 		fail(p, "Invalid forwarding request");
 		return;
 	}
@@ -290,8 +295,6 @@ passenger_wants_stdio(struct passenger *p, uint32_t id, struct rd *r)
 
 	if (err != 0)
 		return err;
-	if (p->target.port == 0 || p->target.port > PORT_MAX)
-		p->target.port = 0; /* refused when its descriptors are here */
 	await_descriptors(p, id, MUX_STDIO_FDS, start_stdio);
 	return 0;
 }

@@ -56,6 +56,7 @@ static void
 free_passenger(struct passenger *p)
 {
 	passenger_leave_channels(p);
+	passenger_leave_forwards(p);
 	for (size_t i = 0; i < p->fd_count; i++)
 		fd_close(&p->fds[i]);
 	mux_session_clear(&p->wanted);
@@ -334,6 +335,7 @@ mux_master_free(struct mux_master *m)
 		unlink_passenger(p);
 		free_passenger(p);
 	}
+	mux_master_drop_pending(m);
 	free(m);
 }
 

@@ -25,12 +25,14 @@
 
 enum { MUX_PASSENGERS_MAX = 512 };
 
+struct forwards;
 struct mux_master;
 
 struct mux_master_params {
 	/* What a session needs of the connection; the rest is filled in for
 	 * each. conf and loop are of here too. */
 	struct session_params session;
+	struct forwards *forwards; /* of the connection; NULL: none can be */
 	struct uses *uses; /* USE_PASSENGER, and USE_SHARING while others may
 			    * come and the connection is kept for them */
 	bool asks;	   /* the user is asked about each passenger */
@@ -52,7 +54,7 @@ struct mux_master_params {
  * without being a master. */
 int mux_master_new(struct mux_master **out,
     const struct mux_master_params *params, const char *path) must_check;
-/* Passengers lose the connection. NULL is fine. */
+/* Passengers lose the connection. Freed before the forwards. NULL is fine. */
 void mux_master_free(struct mux_master *m);
 /* After fork(2), in the process that does not go on as the master. */
 void mux_master_forget(struct mux_master *m);

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/mem.h"
+#include "client/mux-forward.h"
 #include "client/mux-link.h"
 #include "client/sent-env.h"
 #include "client/standard-streams.h"
@@ -72,9 +73,10 @@ put_session(struct mux_passenger *p, struct buf *b)
 static int
 put_target(struct mux_passenger *p, struct buf *b)
 {
+	bool path = p->target->path != NULL;
 	struct mux_stdio s = {
-		.host = xstrdup(p->target),
-		.port = p->target_port,
+		.host = xstrdup(path ? p->target->path : p->target->host),
+		.port = path ? MUX_PORT_PATH : p->target->port,
 	};
 
 	mux_call_begin(p->call, b, MUX_STDIO);
@@ -127,6 +129,25 @@ request(struct mux_passenger *p)
 	if (r != 0)
 		report_refusal(p, r);
 	return r;
+}
+
+static void
+on_forwarded(void *arg, const struct mux_call *call,
+    const struct forward_spec *spec, int err, uint32_t port)
+{
+	char *target;
+
+	(void)arg;
+	if (err == ERR_DENIED && call->type == MUX_DENIED)
+		log_error("Master refused forwarding request: %s", call->why);
+	else if (err != 0)
+		log_error("mux_client_forward: forwarding request failed: %s",
+		    err == ERR_DENIED ? call->why : err_text(err));
+	if (err != 0 || port == 0)
+		return;
+	target = forward_target_text(spec);
+	log_info("Allocated port %u for remote forward to %s", port, target);
+	free(target);
 }
 
 /* ---- while it runs ------------------------------------------------------ */
@@ -261,6 +282,10 @@ mux_passenger_run(struct mux_passenger *p, int *status)
 		report_refusal(p, r);
 		return r;
 	}
+	if (!p->has_forwards &&
+	    (r = mux_forward_request_all(p->call, p->conf, false, false,
+		 on_forwarded, NULL)) != 0)
+		return r;
 	if (p->conf->session.stdin_null ||
 	    p->conf->session.fork_after_authentication)
 		stdio_to_null(STDIN_FILENO);

@@ -19,14 +19,14 @@
 struct mux_passenger {
 	const struct client_conf *conf; /* these are borrowed */
 	struct mux_call *call;		/* open */
-	/* One of these: a host to be connected to (-W), no session at all
+	/* One of these: what to connect to (-W), no session at all
 	 * (-N), or what to run; NULL: a shell. */
-	const char *target; /* host, or (port MUX_PORT_PATH) path */
-	uint32_t target_port;
+	const struct forward_endpoint *target;
 	bool none;
 	const char *command;
 	bool subsystem;
 	bool tty;
+	bool has_forwards; /* the master has those of conf already */
 	/* Filled in. */
 	uint32_t master_pid;
 	uint32_t channel;

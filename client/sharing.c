@@ -185,8 +185,8 @@ become_passenger(struct sharing *s, struct mux_passenger *ride)
 }
 
 int
-sharing_go_to_background(struct sharing *s, struct loop *loop, int fd,
-    struct mux_passenger *ride)
+sharing_go_to_background(struct sharing *s, struct loop *loop,
+    struct mux_passenger *ride, void (*left_behind)(void *arg), void *arg)
 {
 	pid_t pid = fork();
 
@@ -195,8 +195,8 @@ sharing_go_to_background(struct sharing *s, struct loop *loop, int fd,
 	if (pid > 0) {
 		/* Nothing that belongs to the connection is touched any more:
 		 * this does not return. */
+		left_behind(arg);
 		loop_free(loop);
-		fd_close(&fd);
 		become_passenger(s, ride);
 	}
 	if (setsid() == -1)

@@ -48,10 +48,11 @@ bool sharing_ride(struct sharing *s, struct mux_passenger *ride, int *status);
 int sharing_serve(struct sharing *s,
     const struct mux_master_params *params) must_check;
 /* Behind it, with keeps: goes on in a new process in the background, as a
- * master only, and returns there. The old one leaves the connection, which is
- * fd, without a word, becomes a passenger of the new one, and ends with the
- * exit status of ride. */
-int sharing_go_to_background(struct sharing *s, struct loop *loop, int fd,
-    struct mux_passenger *ride) must_check;
+ * master only, and returns there. In the old one left_behind closes what
+ * belongs to the connection, without a word to the server; it becomes a
+ * passenger, and ends with the exit status of ride. */
+int sharing_go_to_background(struct sharing *s, struct loop *loop,
+    struct mux_passenger *ride, void (*left_behind)(void *arg),
+    void *arg) must_check;
 
 #endif

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "client/forwards.h"
 #include "client/from-server.h"
 #include "client/hostlearn.h"
 #include "client/metrics-files.h"
@@ -78,6 +79,22 @@ is_complete(void *arg)
 /* ---- channels, and what else runs on the connection --------------------- */
 
 static int
+make_forwards(struct sshclient *c)
+{
+	const struct forwards_params params = {
+		.conf = c->conf,
+		.loop = c->p.loop,
+		.channels = c->channels,
+		.uses = c->p.uses,
+		.distrusted = sshlogin_is_distrusted(c->login),
+	};
+
+	if (c->p.uses == NULL || c->from_server.forwards != NULL)
+		return 0;
+	return forwards_new(&c->from_server.forwards, &params);
+}
+
+static int
 make_channels(struct sshclient *c)
 {
 	struct packet *packet = sshlogin_packet(c->login);
@@ -94,7 +111,7 @@ make_channels(struct sshclient *c)
 	packet_set_threads(packet, c->conf->data.cipher_threads);
 	packet_set_form(packet, (enum packet_form)c->conf->data.cipher_form,
 	    c->conf->data.disable_mtaes);
-	return 0;
+	return make_forwards(c);
 }
 
 static int
@@ -255,6 +272,7 @@ sshclient_free(struct sshclient *c)
 		sshlogin_disconnect(c->login);
 	loop_off_turn(c->p.loop, on_settle_turn, c);
 	metrics_free(c->metrics);
+	forwards_free(c->from_server.forwards);
 	channels_free(c->channels);
 	hostlearn_free(c->from_server.hostlearn);
 	sshlogin_free(c->login);
@@ -301,6 +319,12 @@ struct channels *
 sshclient_channels(const struct sshclient *c)
 {
 	return c->channels;
+}
+
+struct forwards *
+sshclient_forwards(const struct sshclient *c)
+{
+	return c->from_server.forwards;
 }
 
 int

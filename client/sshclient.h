@@ -19,7 +19,9 @@
 #include "sshconnect.h"
 #include "sshconnect2.h"
 
+struct forwards;
 struct sshclient;
+struct uses;
 
 struct sshclient_params {
 	/* Borrowed. The port becomes the one that answered. */
@@ -35,6 +37,9 @@ struct sshclient_params {
 	struct sshclient *first;
 	bool keys_only; /* a further one: stops before it logs in, until
 			 * sshclient_log_in() */
+	/* The connection can forward, and what it forwards is counted here
+	 * (borrowed). NULL: it cannot. */
+	struct uses *uses;
 	void *arg;
 	/* As of struct sshlogin_params, and there are channels. May be NULL. */
 	int (*send_optimistic)(void *arg);
@@ -75,6 +80,8 @@ enum sshclient_further {
 enum sshclient_further sshclient_further(const struct sshclient *c);
 
 struct channels *sshclient_channels(const struct sshclient *c);
+/* From send_optimistic() on; NULL: it cannot forward. */
+struct forwards *sshclient_forwards(const struct sshclient *c);
 int sshclient_fd(const struct sshclient *c);
 /* A terminal will be opened: client/none-switch.h. */
 bool sshclient_leave_none(struct sshclient *c) must_check;

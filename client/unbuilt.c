@@ -61,8 +61,6 @@ refuse_in_session(const struct client_conf *conf)
 		return refuse("-A, ForwardAgent: agent forwarding");
 	if (would_forward_x11(conf))
 		return refuse("-X, ForwardX11: X11 forwarding");
-	if (conf->forward.escape_commandline)
-		return refuse("EnableEscapeCommandline");
 	if (client_conf_is_set(conf, "ObscureKeystrokeTiming") &&
 	    conf->forward.obscure_ms != 0)
 		log_info("ObscureKeystrokeTiming is not built into this "
@@ -77,9 +75,6 @@ client_refuse_unbuilt(const struct client_conf *conf, bool session)
 
 	if (r < 0)
 		return r;
-	if (conf->forward.local.n > 0 || conf->forward.remote.n > 0)
-		return refuse("LocalForward, RemoteForward, DynamicForward: "
-			      "port forwarding");
 	if (conf->forward.tunnel != CLIENT_TUNNEL_NO)
 		return refuse("-w, Tunnel: tunnel forwarding");
 	if (conf->mux.proxy_use_fdpass && conf->tcp.proxy_command != NULL)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * What a configuration may want and this version does not have: forwarding of
- * ports, of the agent and of X11, tunnels, and sharing of connections.
+ * the agent and of X11, tunnels, and sharing of connections.
  *
  * Threads: loop thread only.
  */

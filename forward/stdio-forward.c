@@ -5,7 +5,6 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "forward/forwarded.h"
 
 struct stdio_forward {
 	struct stdio_forward_params p;
@@ -90,19 +89,25 @@ int
 stdio_forward_new(struct stdio_forward **out,
     const struct stdio_forward_params *params)
 {
+	const struct forwarded_target *target = &params->target;
+	const struct forwarded_kind *kind = target->path != NULL ?
+	    &forwarded_direct_path : &forwarded_direct_tcp;
 	struct stdio_forward *f = xcalloc(1, sizeof *f);
 	struct buf extra = { 0 };
 	int r;
 
 	f->p = *params;
-	buf_put_cstring(&extra, params->host);
-	buf_put_u32(&extra, params->port);
+	if (target->path != NULL) {
+		buf_put_cstring(&extra, target->path);
+	} else {
+		buf_put_cstring(&extra, target->host);
+		buf_put_u32(&extra, target->port);
+	}
 	forwarded_put_originator(&extra, FORWARDED_NO_ADDRESS,
 	    FORWARDED_NO_PORT);
 	if ((r = buf_err(&extra)) == 0)
-		r = channel_open(&f->channel, params->channels, "direct-tcpip",
-		    &extra, &ops, f, CHANNEL_WINDOW_DEFAULT,
-		    CHANNEL_PACKET_DEFAULT);
+		r = channel_open(&f->channel, params->channels, kind->type,
+		    &extra, &ops, f, kind->window, kind->max_packet);
 	buf_clear(&extra);
 	if (r != 0) {
 		free(f);

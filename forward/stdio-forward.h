@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * One TCP connection from the server to somewhere, tied to descriptors of
- * ours (hpnssh -W): a channel direct-tcpip (RFC 4254 section 7.2).
+ * One connection from the server to somewhere, tied to descriptors of ours
+ * (hpnssh -W): a channel direct-tcpip (RFC 4254 section 7.2), or the like of it
+ * for a socket of the system.
  *
  * Threads: loop thread only.
  */
@@ -13,13 +14,13 @@
 
 #include "base/err.h"
 #include "channels.h"
+#include "forward/forwarded.h"
 
 struct stdio_forward;
 
 struct stdio_forward_params {
 	struct channels *channels; /* borrowed */
-	const char *host;	   /* where the server connects to */
-	uint16_t port;
+	struct forwarded_target target; /* where the server connects to */
 	bool quiet; /* who is told of a refusal is not who reads our log */
 	void *arg;
 	/* The server has connected. May be NULL. */

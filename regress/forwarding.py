@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: ISC
+"""What tests of forwarding share: services that are forwarded to, and an
+hpnssh that does nothing but forward."""
+
+import contextlib
+import os
+import socket
+import subprocess
+import threading
+
+import harness
+from harness import LONG, free_port, wait_for
+
+
+def exactly(sock, size):
+    """So many bytes, or what there was before the end."""
+    got = b""
+    while len(got) < size and (piece := sock.recv(size - len(got))):
+        got += piece
+    return got
+
+
+def to_the_end(sock):
+    got = b""
+    while piece := sock.recv(65536):
+        got += piece
+    return got
+
+
+def echo(sock):
+    """Sends back what comes, piece by piece."""
+    while piece := sock.recv(65536):
+        sock.sendall(piece)
+
+
+def answer_at_eof(sock):
+    """Reads to the end, and only then answers."""
+    sock.sendall(b"heard " + to_the_end(sock))
+
+
+class Service:
+    """Does serve(socket) with whoever connects to a free port of the
+    loopback, or to a path."""
+
+    def __init__(self, serve=echo, path=None, address="127.0.0.1"):
+        family = socket.AF_UNIX if path else \
+            socket.AF_INET6 if ":" in address else socket.AF_INET
+        self.serve, self.path, self.peers = serve, path, []
+        self.listener = socket.socket(family)
+        self.listener.bind(str(path) if path else (address, 0))
+        self.port = None if path else self.listener.getsockname()[1]
+        self.listener.listen(256)
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self):
+        while True:
+            try:
+                sock, peer = self.listener.accept()
+            except OSError:
+                return
+            self.peers.append(peer)
+            threading.Thread(target=self._serve, args=(sock,),
+                             daemon=True).start()
+
+    def _serve(self, sock):
+        with sock, contextlib.suppress(OSError):
+            sock.settimeout(LONG)
+            self.serve(sock)
+
+    def close(self):
+        with contextlib.suppress(OSError):
+            self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        self.close()
+
+
+def reach(where, address="127.0.0.1"):
+    """A connection to a port or a path."""
+    if isinstance(where, int):
+        sock = socket.create_connection((address, where), LONG)
+    else:
+        sock = socket.socket(socket.AF_UNIX)
+        sock.settimeout(LONG)
+        sock.connect(str(where))
+    sock.settimeout(LONG)
+    return sock
+
+
+def answers(where, address="127.0.0.1"):
+    """Does anybody listen there?"""
+    try:
+        reach(where, address).close()
+        return True
+    except OSError:
+        return False
+
+
+def says(where, text=b"hello"):
+    """What an echo behind it answers; None: nothing but an end."""
+    try:
+        with reach(where) as sock:
+            sock.sendall(text)
+            return exactly(sock, len(text)) or None
+    except OSError:
+        return None
+
+
+class Forwarder:
+    """An hpnssh that runs until it is stopped; its messages go to a file."""
+
+    def __init__(self, client, directory, *flags, options=(), command=("-N",),
+                 stdin=subprocess.DEVNULL):
+        name = f"forwarder-{len(os.listdir(directory))}.err"
+        self.log = directory / name
+        with open(self.log, "wb") as log:
+            self.process = harness.start(
+                [*client.ssh_args(*options, flags=(*flags, *(
+                    c for c in command if c.startswith("-")))),
+                 *(c for c in command if not c.startswith("-"))],
+                stdin=stdin, stdout=subprocess.PIPE, stderr=log)
+
+    def text(self):
+        return self.log.read_text(errors="replace")
+
+    def shows(self, text):
+        assert wait_for(lambda: text in self.text() or self.ended(), LONG)
+        assert text in self.text(), self.text()
+        return self
+
+    def ended(self):
+        return self.process.poll() is not None
+
+    def listens(self, where):
+        assert wait_for(lambda: answers(where) or self.ended(), LONG), \
+            self.text()
+        assert not self.ended(), self.text()
+        return self
+
+    def wait(self, seconds=LONG):
+        return self.process.wait(seconds)
+
+    def terminate(self):
+        self.process.terminate()
+        return self.wait()
+
+    def close(self):
+        if not self.ended():
+            self.process.terminate()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(3)
+        harness.kill_group(self.process)
+        for stream in (self.process.stdin, self.process.stdout):
+            if stream:
+                stream.close()
+
+
+__all__ = ["Forwarder", "Service", "answer_at_eof", "answers", "echo",
+           "exactly", "free_port", "reach", "says", "to_the_end"]
