@@ -409,12 +409,11 @@ on_session_ended(void *arg)
 	struct program *p = arg;
 
 	p->session_ended = true;
-	/* Forwarded connections may go on for long. */
+	/* Passengers and forwarded connections may go on for long. */
 	tty_leave_raw();
 	/* A refused session ends before session_new() has returned it. */
 	p->status = p->session != NULL ? session_status(p->session) :
 					 EXIT_ERROR;
-	tty_leave_raw(); /* passengers may go on */
 	uses_end(&p->uses, USE_SESSION);
 }
 
@@ -826,19 +825,6 @@ out:
 	return p->status;
 }
 
-/* -O: a master acts, and we only tell it to. */
-static int
-control(struct program *p)
-{
-	int status;
-
-	if (sharing_init(&p->sharing, &p->conf) != 0)
-		return EXIT_ERROR;
-	status = sharing_command(&p->sharing, p->flags.control_command);
-	sharing_clear(&p->sharing);
-	return status;
-}
-
 /* With a master that is there already, or alone. */
 static int
 begin(struct program *p)
@@ -888,7 +874,7 @@ main(int argc, char **argv)
 		dump_configuration(&p);
 	} else if (p.flags.control_command != NULL) {
 		start_log(&p);
-		status = control(&p);
+		status = sharing_command(&p.conf, p.flags.control_command);
 	} else {
 		start_log(&p);
 		refuse_unbuilt(&p);
@@ -899,7 +885,7 @@ main(int argc, char **argv)
 	free(p.command);
 	free(p.remote);
 	destination_clear(&p.dest);
-	destination_clear(&p.through);
+	forward_endpoint_clear(&p.through);
 	client_conf_clear(&p.conf);
 	return status;
 }

@@ -103,24 +103,36 @@ call_master(const struct sharing *s, struct mux_call *call)
 	return r;
 }
 
-int
-sharing_command(struct sharing *s, const char *word)
+static int
+tell_master(const struct sharing *s, const struct mux_command *command)
 {
-	const struct mux_command *command = mux_command_find(word);
 	struct mux_call call;
-	int r, status;
+	int r = mux_call_open(&call, s->path, timeout_ms(s->conf)), status;
 
-	if (command == NULL)
-		fatal("Invalid multiplex command.");
-	if (s->path == NULL)
-		fatal("No ControlPath specified for \"-O\" command");
-	r = mux_call_open(&call, s->path, timeout_ms(s->conf));
 	if (r != 0) {
 		report_connect(s, LOG_LVL_ERROR, r);
 		return EXIT_ERROR;
 	}
 	status = mux_command_run(command, &call, s->conf);
 	mux_call_close(&call);
+	return status;
+}
+
+int
+sharing_command(const struct client_conf *conf, const char *word)
+{
+	const struct mux_command *command = mux_command_find(word);
+	struct sharing s;
+	int status;
+
+	if (command == NULL)
+		fatal("-O %s is not available in this version", word);
+	if (sharing_init(&s, conf) != 0)
+		return EXIT_ERROR;
+	if (s.path == NULL)
+		fatal("No ControlPath specified for \"-O\" command");
+	status = tell_master(&s, command);
+	sharing_clear(&s);
 	return status;
 }
 

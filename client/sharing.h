@@ -34,8 +34,8 @@ void sharing_clear(struct sharing *s);
 /* The server may get no other session than the first. */
 bool sharing_is_off(const struct sharing *s);
 
-/* -O: the exit status. */
-int sharing_command(struct sharing *s, const char *word);
+/* -O: a master acts, and we only tell it to. The exit status. */
+int sharing_command(const struct client_conf *conf, const char *word);
 /* If there is a master, it makes what ride describes (conf and call are filled
  * in). True: that is over, with *status; false: a connection of our own is to
  * be made. */
