@@ -145,6 +145,9 @@ struct channels {
 	struct named_global *globals;
 	size_t global_count;
 	struct replies replies; /* of own global requests */
+	struct channels_owed *owed, *owed_last; /* answers to the peer's */
+	size_t owed_count;
+	bool reply_wanted; /* of the request that is being handled */
 	struct channels_times times;
 	struct channels_waits was;
 	uint64_t counted_ms;	/* times are counted up to here */
@@ -171,6 +174,13 @@ bool channel_is_left(const struct channel *c);
 /* The window and the packets that are offered on a channel. */
 void channel_offer(struct channel *c, uint32_t window, uint32_t max_packet);
 bool replies_pop(struct replies *q, channels_reply_fn *fn, void **arg);
+
+/* channels-owed.c. global_answer composes the answer to a global request.
+ * send_reply: it goes out, or waits for those in front of it; msg is
+ * cleared. */
+void channels_global_answer(struct buf *msg, bool ok, const struct buf *data);
+int channels_send_reply(struct channels *chs, struct buf *msg) must_check;
+void channels_clear_owed(struct channels *chs);
 
 /* channels-queue.c. front: what can be had in one piece; of that, consume. */
 int queue_put(struct queue *q, struct span s) must_check;

@@ -328,24 +328,19 @@ static int
 on_global_request(struct channels *chs, struct rd r)
 {
 	struct span name = rd_string(&r);
-	bool want_reply = rd_bool(&r), ok;
+	bool want_reply = rd_bool(&r);
 	struct buf reply, b;
 	int answer, err;
 
 	if ((err = rd_err(&r)) != 0)
 		return err;
 	buf_init(&reply);
+	chs->reply_wanted = want_reply;
 	answer = handle_global(chs, name, &r, &reply);
-	ENSURE(answer != CHANNEL_LATER);
-	ok = answer == CHANNEL_SUCCESS;
 	err = MIN(answer, 0);
-	if (err == 0 && want_reply) {
-		buf_init(&b);
-		buf_put_u8(&b,
-		    ok ? SSH_MSG_REQUEST_SUCCESS : SSH_MSG_REQUEST_FAILURE);
-		if (ok)
-			buf_put_buf(&b, &reply);
-		err = channels_send(chs, &b);
+	if (err == 0 && want_reply && answer != CHANNEL_LATER) {
+		channels_global_answer(&b, answer == CHANNEL_SUCCESS, &reply);
+		err = channels_send_reply(chs, &b);
 	}
 	buf_clear(&reply);
 	return err;

@@ -92,6 +92,7 @@ channels_free(struct channels *chs)
 	free(chs->opens);
 	free(chs->globals);
 	replies_clear(&chs->replies);
+	channels_clear_owed(chs);
 	free(chs);
 }
 

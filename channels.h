@@ -51,7 +51,7 @@ struct channel;
 enum channel_answer {
 	CHANNEL_FAILURE = 0,
 	CHANNEL_SUCCESS = 1,
-	CHANNEL_LATER = 2, /* channel_open_fn only */
+	CHANNEL_LATER = 2, /* not for the requests of a channel */
 };
 
 struct channel_ops {
@@ -160,6 +160,18 @@ typedef int (*channels_global_fn)(void *arg, struct rd *data,
     struct buf *reply);
 int channels_on_global(struct channels *chs, const char *name,
     channels_global_fn fn, void *arg) must_check;
+/* Within such a handler: is there to be an answer? */
+bool channels_reply_wanted(const struct channels *chs);
+/* Within such a handler, which then returns CHANNEL_LATER: the answer is owed,
+ * and given in a later turn. Answers to later requests wait for it, as they
+ * are told apart by their order only. It is valid until it is given, or the
+ * channels are freed. */
+struct channels_owed;
+int channels_owe(struct channels *chs,
+    struct channels_owed **out) must_check;
+/* data (may be NULL) is that of a success. */
+int channels_give_owed(struct channels *chs, struct channels_owed *o, bool ok,
+    const struct buf *data) must_check;
 /* done (may be NULL = no reply wanted) is called in order of the requests. */
 typedef void (*channels_reply_fn)(void *arg, bool ok, struct rd data);
 int channels_global_request(struct channels *chs, const char *name,

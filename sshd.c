@@ -305,12 +305,12 @@ main(int argc, char **argv)
 	read_config(&o);
 	if (o.dump_only)
 		dump_config(&o);
-	must(server_conf_refuse_unbuilt(&o.state.conf));
 	set_up_log(&o);
 	load_keys(&o.state);
 	find_privsep(&o.state);
 	if (o.dump)
 		dump_config(&o);
+	must(server_conf_refuse_unbuilt(&o.state.conf));
 	o.state.auth_path = state_helper_path(
 	    o.state.conf.listen.sshd_auth_path, "hpnsshd-auth");
 	if (o.test) {

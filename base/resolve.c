@@ -15,6 +15,7 @@
 
 #include "base/fd.h"
 #include "base/mem.h"
+#include "base/str.h"
 
 enum {
 	PROCESSES_MAX = 4, /* names that are looked up at the same time */
@@ -58,6 +59,20 @@ struct resolver {
 
 /* ---- in a process of its own -------------------------------------------- */
 
+/* This host has its name also where no file says so: in a root directory of
+ * a user's there is none. */
+static void
+add_loopback(const struct question *q, struct answer *out)
+{
+	static const char *const texts[] = { "127.0.0.1", "::1" };
+	uint16_t port = (uint16_t)atoi(q->port);
+
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+		if (resolve_address(texts[i], port, q->family,
+			&out->v[out->n]))
+			out->n++;
+}
+
 static void
 look_up(const struct question *q, struct answer *out)
 {
@@ -67,6 +82,10 @@ look_up(const struct question *q, struct answer *out)
 	int r = getaddrinfo(q->host, q->port, &hints, &list);
 
 	memset(out, 0, sizeof *out);
+	if (r != 0 && str_equal_nocase(q->host, "localhost")) {
+		add_loopback(q, out);
+		return;
+	}
 	if (r != 0) {
 		snprintf(out->why, sizeof out->why, "%s",
 		    r == EAI_SYSTEM ? strerror(errno) : gai_strerror(r));

@@ -23,7 +23,7 @@ struct facts {
 	char uid[16], port[16];
 	char *hash; /* %C */
 	char *local_user, *home;
-	const char *host, *typed_host, *user, *key_name, *jump;
+	const char *host, *typed_host, *user, *key_name, *jump, *tunnel;
 };
 
 static const char usual[] = "CdhijkLlnpru";
@@ -82,6 +82,7 @@ facts_gather(struct facts *f, const struct client_conf *c)
 	f->user = c->host.user != NULL ? c->host.user : f->local_user;
 	f->key_name = c->host.host_key_alias != NULL ? c->host.host_key_alias :
 						  f->typed_host;
+	f->tunnel = c->load.tunnel_name != NULL ? c->load.tunnel_name : "NONE";
 	f->jump = c->tcp.proxy_jump != NULL ? c->tcp.proxy_jump : "";
 }
 
@@ -110,7 +111,7 @@ expand_with(struct facts *f, enum client_tokens set, const char *text,
 		{ 'n', f->typed_host },
 		{ 'p', f->port },
 		{ 'r', f->user },
-		{ 'T', "NONE" }, /* the tunnel's interface: there is none */
+		{ 'T', f->tunnel },
 		{ 'u', f->local_user },
 	};
 	size_t n = 0;

@@ -417,6 +417,7 @@ client_conf_clear(struct client_conf *c)
 	free(c->load.original_host);
 	free(c->load.command);
 	free(c->load.config_path);
+	free(c->load.tunnel_name);
 	client_conf_init(c);
 }
 

@@ -229,6 +229,8 @@ struct client_conf {
 		bool user_is_literal; /* from -l or user@host: has no tokens */
 		bool want_final; /* a Match final was seen */
 		bool stdio_forward; /* as in the context */
+		char *tunnel_name; /* %T: our interface; NULL: none. Set by
+				      who opened it. */
 		bool inert; /* for fuzzing: no Include, no Match exec */
 	} load;
 };

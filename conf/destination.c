@@ -163,18 +163,6 @@ destination_host_ok(const char *host)
 	    strpbrk(host, "'`\"$\\;&<>|(){} " ",*?!") == NULL;
 }
 
-int
-destination_parse_host_port(struct destination *d, const char *text)
-{
-	int r;
-
-	*d = (struct destination){ 0 };
-	r = parse_host_port(d, text);
-	if (r == 0 && (*d->host == '\0' || d->port == NULL))
-		r = ERR_SYNTAX;
-	return r;
-}
-
 /* ---- jump hosts --------------------------------------------------------- */
 
 static int

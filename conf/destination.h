@@ -21,9 +21,6 @@ struct destination {
 /* ERR_SYNTAX if it is none. Clear in any case. */
 int destination_parse(struct destination *d, const char *text) must_check;
 void destination_clear(struct destination *d);
-/* host:port or [host]:port, both given; no user. */
-int destination_parse_host_port(struct destination *d,
-    const char *text) must_check;
 
 /*
  * Jump hosts: a comma list, in the order in which they are passed, of

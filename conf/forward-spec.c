@@ -68,9 +68,8 @@ split(const char *text, struct field *f)
 		if (!read_field(&text, f[n++].text))
 			goto wrong;
 		f[n - 1].is_path = strchr(f[n - 1].text, '/') != NULL;
-		if (*text == '\0')
-			return n;
-		text++;
+		if (*text == '\0' || *++text == '\0')
+			return n; /* as in OpenSSH, a colon may be the end */
 	}
 wrong:
 	clear_fields(f, n);
@@ -210,8 +209,8 @@ forward_target_parse(struct forward_endpoint *out, const char *text)
 	memset(out, 0, sizeof *out);
 	if (n == 2 || (n == 1 && f[0].is_path))
 		used = take_endpoint(out, f, false);
-	right = used > 0 && used == n &&
-	    (out->path != NULL || out->port != 0);
+	right = used > 0 && used == n && (out->path != NULL ||
+		(out->port != 0 && out->host[0] != '\0'));
 	clear_fields(f, n);
 	if (!right)
 		forward_endpoint_clear(out);

@@ -46,6 +46,7 @@ struct forwarded {
 	bool sink_ended;    /* the peer's EOF was passed on, or fd failed */
 	bool source_ended;  /* our EOF is sent */
 	bool counted;
+	struct forwarded_waiter waiter; /* for the answer to an open */
 	char target[TEXT_MAX]; /* for messages, escaped */
 };
 
@@ -101,6 +102,16 @@ add(struct forwarded_list *l, const struct forwarded_kind *kind,
 }
 
 static void
+note_answer(struct forwarded *f)
+{
+	const struct forwarded_waiter w = f->waiter;
+
+	f->waiter = (struct forwarded_waiter){ 0 };
+	if (w.answered != NULL)
+		w.answered(w.arg);
+}
+
+static void
 free_forwarded(struct forwarded *f)
 {
 	struct forwarded_list *l = f->list;
@@ -114,6 +125,7 @@ free_forwarded(struct forwarded *f)
 	fd_close(&f->fd);
 	if (f->counted && l->p.count != NULL)
 		l->p.count(l->p.arg, -1);
+	note_answer(f);
 	free(f);
 }
 
@@ -145,6 +157,7 @@ on_opened(void *arg, struct channel *c)
 {
 	(void)c;
 	tie(arg);
+	note_answer(arg);
 }
 
 static void
@@ -351,9 +364,9 @@ forwarded_connect_accepted(struct forwarded_list *l,
 
 /* ---- with a socket that is there ---------------------------------------- */
 
-int
-forwarded_open(struct forwarded_list *l, const struct forwarded_kind *kind,
-    int fd, const struct buf *extra, struct span first, struct channel **out)
+static int
+open_channel(struct forwarded_list *l, const struct forwarded_kind *kind,
+    int fd, const struct buf *extra, struct forwarded **out)
 {
 	struct forwarded *f = add(l, kind, NULL, fd);
 	int r;
@@ -368,6 +381,19 @@ forwarded_open(struct forwarded_list *l, const struct forwarded_kind *kind,
 		free_forwarded(f);
 		return r;
 	}
+	*out = f;
+	return 0;
+}
+
+int
+forwarded_open(struct forwarded_list *l, const struct forwarded_kind *kind,
+    int fd, const struct buf *extra, struct span first, struct channel **out)
+{
+	struct forwarded *f;
+	int r = open_channel(l, kind, fd, extra, &f);
+
+	if (r != 0)
+		return r;
 	if (first.len > 0 &&
 	    (r = channel_send_data(f->channel, 0, first.p, first.len)) != 0) {
 		channel_leave(f->channel);
@@ -377,6 +403,19 @@ forwarded_open(struct forwarded_list *l, const struct forwarded_kind *kind,
 	if (out != NULL)
 		*out = f->channel;
 	return 0;
+}
+
+int
+forwarded_open_for(struct forwarded_list *l,
+    const struct forwarded_kind *kind, int fd, const struct buf *extra,
+    const struct forwarded_waiter *waiter)
+{
+	struct forwarded *f;
+	int r = open_channel(l, kind, fd, extra, &f);
+
+	if (r == 0)
+		f->waiter = *waiter;
+	return r;
 }
 
 int

@@ -81,6 +81,16 @@ int forwarded_connect_accepted(struct forwarded_list *l,
 int forwarded_open(struct forwarded_list *l,
     const struct forwarded_kind *kind, int fd, const struct buf *extra,
     struct span first, struct channel **out) must_check;
+/* Hears that the peer has answered an open, in either way, or never will. */
+struct forwarded_waiter {
+	void (*answered)(void *arg);
+	void *arg;
+};
+/* As forwarded_open(), for those who count opens without an answer. If this
+ * fails the waiter is not called. */
+int forwarded_open_for(struct forwarded_list *l,
+    const struct forwarded_kind *kind, int fd, const struct buf *extra,
+    const struct forwarded_waiter *waiter) must_check;
 /* Ties fd, owned likewise, to a channel of the peer's. Accepts it if that was
  * not done yet. */
 int forwarded_take(struct forwarded_list *l,

@@ -68,7 +68,7 @@ open_host(struct listener *l, const struct listener_params *p,
 {
 	static const int both[] = { AF_INET, AF_INET6 };
 	bool split = p->port == 0 && p->family == AF_UNSPEC;
-	const char *why;
+	const char *why = "";
 	char port[8];
 	int r = ERR_NOT_FOUND, one;
 
@@ -84,10 +84,10 @@ open_host(struct listener *l, const struct listener_params *p,
 		one = listen_open(&l->sockets, &spec, &why);
 		if (one != ERR_NOT_FOUND)
 			r = one;
-		else if (t->text[0] == '\0')
-			snprintf(t->text, sizeof t->text,
-			    "cannot listen to port: %u: %s", p->port, why);
 	}
+	if (r == ERR_NOT_FOUND && t->text[0] == '\0')
+		snprintf(t->text, sizeof t->text,
+		    "cannot listen to port: %u: %s", p->port, why);
 	return r;
 }
 

@@ -18,9 +18,9 @@ permits_init(struct permits *p)
 		.pty = true,
 		.user_rc = true,
 		.agent_forwarding = true,
-		.port_forwarding = true,
 		.x11_forwarding = true,
-		.tunnelling = true,
+		.forward = PERMITS_FORWARD_ALL,
+		.tunnel_modes = PERMITS_TUNNEL_ALL,
 		.no_touch = true,
 		.tunnel_unit = PERMITS_TUNNEL_ANY,
 	};
@@ -109,6 +109,18 @@ permits_add_listen(struct permits *p, const char *text)
 	return add_endpoint(&p->listen, text, true);
 }
 
+void
+permits_open_nothing(struct permits *p)
+{
+	(void)limit_add_list(&p->open);
+}
+
+void
+permits_listen_nothing(struct permits *p)
+{
+	(void)limit_add_list(&p->listen);
+}
+
 /* ---- environment ------------------------------------------------------ */
 
 /* Up to and with the "=". */
@@ -184,12 +196,12 @@ limit_merge(struct permits_limit *into, const struct permits_limit *from)
 static void
 tunnel_merge(struct permits *into, const struct permits *from)
 {
-	into->tunnelling = into->tunnelling && from->tunnelling;
+	into->tunnel_modes &= from->tunnel_modes;
 	if (into->tunnel_unit == PERMITS_TUNNEL_ANY)
 		into->tunnel_unit = from->tunnel_unit;
 	else if (from->tunnel_unit != PERMITS_TUNNEL_ANY &&
 	    from->tunnel_unit != into->tunnel_unit)
-		into->tunnelling = false; /* no unit suits both */
+		into->tunnel_modes = 0; /* no unit suits both */
 }
 
 int
@@ -208,7 +220,7 @@ permits_merge(struct permits *into, const struct permits *from,
 	into->user_rc = into->user_rc && from->user_rc;
 	into->agent_forwarding = into->agent_forwarding &&
 	    from->agent_forwarding;
-	into->port_forwarding = into->port_forwarding && from->port_forwarding;
+	into->forward &= from->forward;
 	into->x11_forwarding = into->x11_forwarding && from->x11_forwarding;
 	into->no_touch = into->no_touch && from->no_touch;
 	into->verify_required = into->verify_required || from->verify_required;
@@ -234,42 +246,83 @@ same_host(const char *host, const char *permitted)
 }
 
 static bool
+same_pattern(const char *address, const char *permitted)
+{
+	return str_match(address, permitted);
+}
+
+/* Of a path: no endpoint but "all of them" speaks of it. */
+static bool
+any_host(const char *host, const char *permitted)
+{
+	(void)host;
+	return strcmp(permitted, "*") == 0;
+}
+
+static bool
+list_allows(const struct permits_endpoints *list, const char *host,
+    uint16_t port, bool (*fits)(const char *host, const char *permitted))
+{
+	for (size_t i = 0; i < list->n; i++)
+		if ((list->v[i].port == 0 || list->v[i].port == port) &&
+		    fits(host, list->v[i].host))
+			return true;
+	return false;
+}
+
+static bool
 limit_allows(const struct permits_limit *limit, const char *host,
     uint16_t port, bool (*fits)(const char *host, const char *permitted))
 {
-	for (size_t i = 0; i < limit->n; i++) {
-		const struct permits_endpoints *list = &limit->v[i];
-		bool found = false;
-
-		for (size_t j = 0; j < list->n && !found; j++)
-			found = (list->v[j].port == 0 ||
-				    list->v[j].port == port) &&
-			    fits(host, list->v[j].host);
-		if (!found)
+	for (size_t i = 0; i < limit->n; i++)
+		if (!list_allows(&limit->v[i], host, port, fits))
 			return false;
-	}
 	return true;
 }
 
 bool
 permits_may_open(const struct permits *p, const char *host, uint16_t port)
 {
-	return p->port_forwarding &&
+	return (p->forward & PERMITS_OPEN_TCP) != 0 && port != 0 &&
 	    limit_allows(&p->open, host, port, same_host);
+}
+
+bool
+permits_may_open_path(const struct permits *p)
+{
+	/* Port 0 is the one that only "*" fits. */
+	return (p->forward & PERMITS_OPEN_PATH) != 0 &&
+	    limit_allows(&p->open, "", 0, any_host);
 }
 
 bool
 permits_may_listen(const struct permits *p, const char *address,
     uint16_t port)
 {
-	return p->port_forwarding &&
-	    limit_allows(&p->listen, address, port, str_match_nocase);
+	char *lower;
+	bool may;
+
+	if ((p->forward & PERMITS_LISTEN_TCP) == 0)
+		return false;
+	lower = xstrdup(address);
+	for (char *at = lower; *at != '\0'; at++)
+		*at = (char)tolower((unsigned char)*at);
+	may = limit_allows(&p->listen, lower, port, same_pattern);
+	free(lower);
+	return may;
 }
 
 bool
-permits_may_tunnel(const struct permits *p, int64_t unit)
+permits_may_listen_path(const struct permits *p)
 {
-	return p->tunnelling &&
+	return (p->forward & PERMITS_LISTEN_PATH) != 0;
+}
+
+bool
+permits_may_tunnel(const struct permits *p, enum permits_tunnel mode,
+    int64_t unit)
+{
+	return (p->tunnel_modes & mode) != 0 &&
 	    (unit == PERMITS_TUNNEL_ANY ||
 		p->tunnel_unit == PERMITS_TUNNEL_ANY || p->tunnel_unit == unit);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What a login may do. Every proof of identity (a key today) comes with its
- * own permits; the login has what all of them allow.
+ * What a login may do. The configuration allows something, and every proof of
+ * identity (a key today) comes with its own permits; the login has what all of
+ * them allow.
  *
  * Threads: any.
  */
@@ -22,13 +23,31 @@ enum {
 	PERMITS_TUNNEL_MAX = 0x7ffffffd, /* the highest unit */
 };
 
+/* Kinds of forwarding, as bits: connections from this host that the client
+ * opens, and sockets here that it listens on; by TCP or at a path. */
+enum permits_forward {
+	PERMITS_OPEN_TCP = 1,
+	PERMITS_LISTEN_TCP = 2,
+	PERMITS_OPEN_PATH = 4,
+	PERMITS_LISTEN_PATH = 8,
+	PERMITS_FORWARD_ALL = 15,
+};
+
+/* Kinds of tunnels, as bits; numbers of tun@openssh.com. */
+enum permits_tunnel {
+	PERMITS_TUNNEL_POINT_TO_POINT = 1,
+	PERMITS_TUNNEL_ETHERNET = 2,
+	PERMITS_TUNNEL_ALL = 3,
+};
+
 /* A host and port that forwarding may go to, or listen on. */
 struct permits_endpoint {
 	char *host;    /* owned; "*": any */
 	uint16_t port; /* 0: any */
 };
 
-/* The endpoints that one key or rule lists: one of them has to fit. */
+/* The endpoints that one key or rule lists: one of them has to fit. None:
+ * nothing fits. */
 struct permits_endpoints {
 	struct permits_endpoint *v;
 	size_t n;
@@ -44,8 +63,9 @@ struct permits_limit {
 /* Zeroed: as little as possible. Clear with permits_clear(). */
 struct permits {
 	bool pty, user_rc;
-	bool agent_forwarding, port_forwarding, x11_forwarding;
-	bool tunnelling;
+	bool agent_forwarding, x11_forwarding;
+	unsigned forward;      /* enum permits_forward */
+	unsigned tunnel_modes; /* enum permits_tunnel */
 	bool no_touch;	       /* a security key need not be touched */
 	bool verify_required;  /* a security key must know its user */
 	int64_t tunnel_unit;   /* or PERMITS_TUNNEL_ANY */
@@ -76,12 +96,27 @@ int permits_add_listen(struct permits *p, const char *text) must_check;
 /* NAME=value; a name that is there already keeps its value. ERR_SYNTAX. */
 int permits_add_env(struct permits *p, const char *assignment) must_check;
 
+/* Adds a list in which nothing fits. */
+void permits_open_nothing(struct permits *p);
+void permits_listen_nothing(struct permits *p);
+
+/* What the configuration of this user allows. */
+struct server_conf;
+void permits_init_conf(struct permits *p, const struct server_conf *conf);
+
 /* Forwarding of a connection to this host, written as the client did. */
 bool permits_may_open(const struct permits *p, const char *host,
     uint16_t port);
-/* Listening for the client; port 0: any free one. */
+/* To a socket of the system: a list that allows less than all of the network
+ * allows none of these. */
+bool permits_may_open_path(const struct permits *p);
+/* Listening for the client, on the address as it was asked for; port 0: any
+ * free one. */
 bool permits_may_listen(const struct permits *p, const char *address,
     uint16_t port);
-bool permits_may_tunnel(const struct permits *p, int64_t unit);
+/* At a path, for which there are no lists. */
+bool permits_may_listen_path(const struct permits *p);
+bool permits_may_tunnel(const struct permits *p, enum permits_tunnel mode,
+    int64_t unit);
 
 #endif

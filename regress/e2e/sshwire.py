@@ -193,6 +193,7 @@ class Wire:
         self.session_id = None
         self.host_blob = None
         self.ext_info = None
+        self.told = []  # texts of DEBUG messages
         self.mine = self.theirs = None
         self.next_keys = None
 
@@ -268,6 +269,8 @@ class Wire:
         payload = body[1:size - body[0]]
         if payload[0] == EXT_INFO:
             self.ext_info = payload
+        if payload[0] == DEBUG:
+            self.told.append(Reader(payload[2:]).text())
         return payload
 
     def expect(self, *kinds):

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Session channels of an authenticated client: messages 80-127, each behind
- * a 16 bit length. No process is ever started, because fork() fails here.
- * internal-sftp, which needs none, may only read, and cannot leave the current
- * directory.
+ * What an authenticated client may ask for, sessions and forwards: messages
+ * 80-127, each behind a 16 bit length. No process is ever started, because
+ * fork() fails here, nothing is connected to, and sockets that listen are in
+ * nobody's reach. internal-sftp, which needs no process, may only read, and
+ * cannot leave the current directory.
  */
 #include <errno.h>
 #include <sys/socket.h>
@@ -12,12 +13,17 @@
 #include "base/log.h"
 #include "base/loop.h"
 #include "channels.h"
+#include "forward/forwarded.h"
 #include "regress/fuzz/fuzz.h"
+#include "server/session/forward-listen.h"
 #include "server/session/hostprove.h"
 #include "server/session/session.h"
 
 pid_t fork(void);
 int chdir(const char *path);
+int connect(int fd, const struct sockaddr *sa, socklen_t len);
+int bind(int fd, const struct sockaddr *sa, socklen_t len);
+int listen(int fd, int backlog);
 
 pid_t
 fork(void)
@@ -34,8 +40,35 @@ chdir(const char *path)
 	return -1;
 }
 
+int
+connect(int fd, const struct sockaddr *sa, socklen_t len)
+{
+	(void)fd;
+	(void)sa;
+	(void)len;
+	errno = ECONNREFUSED;
+	return -1;
+}
+
+int
+bind(int fd, const struct sockaddr *sa, socklen_t len)
+{
+	(void)fd;
+	(void)sa;
+	(void)len;
+	return 0;
+}
+
+int
+listen(int fd, int backlog)
+{
+	(void)fd;
+	(void)backlog;
+	return 0;
+}
+
 static void
-feed(struct channels *chs, struct rd in)
+feed(struct loop *l, struct channels *chs, struct rd in)
 {
 	bool more;
 
@@ -44,7 +77,7 @@ feed(struct channels *chs, struct rd in)
 
 		if (msg.len == 0 ||
 		    channels_input(chs, rd_from_span(msg)) != 0 ||
-		    channels_turn(chs, &more) != 0)
+		    channels_turn(chs, &more) != 0 || loop_turn(l, 0) != 0)
 			return;
 	}
 }
@@ -79,6 +112,8 @@ params(void)
 	if (conf.session.max_sessions == 0) {
 		server_conf_init(&conf);
 		if (server_conf_set(&conf, "AcceptEnv", "LC_*") != 0 ||
+		    server_conf_set(&conf, "GatewayPorts", "clientspecified") !=
+			0 ||
 		    server_conf_set_option(&conf,
 			"Subsystem=sftp internal-sftp -R") != 0 ||
 		    server_conf_finish(&conf) != 0)
@@ -116,11 +151,17 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		owners.channels = chs;
 		owners.packet = p;
 		ss = owners.sessions = sessions_new(l, p, k, sp, NULL);
-		if (hostprove_new(&owners.hostprove, chs, k, sp) == 0 &&
+		owners.listens = forward_listens_new(l, &owners);
+		if (forwarded_list_new(&owners.forwarded,
+			&(struct forwarded_params){ .loop = l,
+			    .channels = chs }) == 0 &&
+		    hostprove_new(&owners.hostprove, chs, k, sp) == 0 &&
 		    services_new(&services, &owners) == 0)
-			feed(chs, rd_from(data, len));
+			feed(l, chs, rd_from(data, len));
 		sessions_free(ss);
 	}
+	forwarded_list_free(owners.forwarded);
+	forward_listens_free(owners.listens);
 	channels_free(chs);
 	services_free(services);
 	hostprove_free(owners.hostprove);

@@ -74,8 +74,8 @@ plain_line_allows_all(void **state)
 	(void)state;
 	assert_int_equal(match("", &o), 0);
 	assert_true(o.permits.pty && o.permits.user_rc &&
-	    o.permits.agent_forwarding && o.permits.port_forwarding &&
-	    o.permits.x11_forwarding && o.permits.tunnelling);
+	    o.permits.agent_forwarding && o.permits.forward != 0 &&
+	    o.permits.x11_forwarding && o.permits.tunnel_modes != 0);
 	assert_false(o.permits.no_touch || o.permits.verify_required);
 	assert_null(o.permits.command);
 	assert_null(o.from);
@@ -112,9 +112,11 @@ flags_take_away_and_give_back(void **state)
 		assert_int_equal(o.permits.pty, rows[i].pty);
 		assert_int_equal(o.permits.user_rc, rows[i].user_rc);
 		assert_int_equal(o.permits.agent_forwarding, rows[i].agent);
-		assert_int_equal(o.permits.port_forwarding, rows[i].port);
+		assert_int_equal(o.permits.forward,
+		    rows[i].port ? PERMITS_FORWARD_ALL : 0);
 		assert_int_equal(o.permits.x11_forwarding, rows[i].x11);
-		assert_int_equal(o.permits.tunnelling, rows[i].tunnel);
+		assert_int_equal(o.permits.tunnel_modes,
+		    rows[i].tunnel ? PERMITS_TUNNEL_ALL : 0);
 		authkeys_options_clear(&o);
 	}
 }
@@ -143,8 +145,10 @@ values(void **state)
 	assert_true(permits_may_listen(&o.permits, "x", 2));
 	assert_true(permits_may_listen(&o.permits, "x", 80));
 	assert_false(permits_may_listen(&o.permits, "x", 81));
-	assert_true(permits_may_tunnel(&o.permits, 7));
-	assert_false(permits_may_tunnel(&o.permits, 8));
+	assert_true(permits_may_tunnel(&o.permits,
+	    PERMITS_TUNNEL_ETHERNET, 7));
+	assert_false(permits_may_tunnel(&o.permits,
+	    PERMITS_TUNNEL_ETHERNET, 8));
 	authkeys_options_clear(&o);
 }
 

@@ -142,26 +142,6 @@ bad_jumps(void **state)
 	    "1,2,3,4,5,6,7,8,9,a,b,c,d,e,f,g"));
 }
 
-static void
-host_and_port(void **state)
-{
-	static const char *const refused[] = { "", "a", "a:", ":5", "::1:5",
-		"[::1]", "[::1]5", "a:0", "a:65536", "a/5" };
-	struct destination d;
-
-	(void)state;
-	assert_int_equal(destination_parse_host_port(&d, "[::1]:5"), 0);
-	assert_text(d.host, "::1");
-	assert_text(d.port, "5");
-	assert_null(d.user);
-	destination_clear(&d);
-	for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
-		assert_int_equal(
-		    destination_parse_host_port(&d, refused[i]), ERR_SYNTAX);
-		destination_clear(&d);
-	}
-}
-
 int
 main(void)
 {
@@ -171,7 +151,6 @@ main(void)
 		cmocka_unit_test(names_for_a_shell),
 		cmocka_unit_test(jumps),
 		cmocka_unit_test(bad_jumps),
-		cmocka_unit_test(host_and_port),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

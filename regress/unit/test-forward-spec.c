@@ -47,7 +47,7 @@ good(void **state)
 		{ L, "h:80:/a", "[h]:80 /a" },
 		{ L, "[a/b]:h:80", "a/b [h]:80" },
 		{ L, "8080:a\\:b/c", "8080 a\\:b/c" },
-		{ L, "8080:/%h:", NULL },
+		{ L, "8080:/%h:", "8080 /%h" },
 		{ L, "8080:/%h", "8080 /%h" },
 		{ L, "8080:/a${HPN_T}b", "8080 /axyb" },
 		{ L, "8080:${HPN_T}:80", "8080 [xy]:80" },
@@ -59,6 +59,9 @@ good(void **state)
 		{ R, "/a/b", "/a/b [socks]:0" },
 		{ D, "1080", "1080 [socks]:0" },
 		{ D, "/a/b", "/a/b [socks]:0" },
+		{ D, "1080:", "1080 [socks]:0" },
+		{ D, "1080::", NULL },
+		{ D, ":", NULL },
 		{ D, "h:socks", "[h]:1080 [socks]:0" },
 		{ L, "", NULL }, { R, "", NULL }, { D, "", NULL },
 		{ L, "1080", NULL }, { L, "h:1080", NULL }, { L, "/a", NULL },
@@ -136,6 +139,11 @@ targets(void **state)
 		{ "1:/a", NULL, NULL, 0 },
 		{ "1:h:80", NULL, NULL, 0 },
 		{ "h:80 ", NULL, NULL, 0 },
+		{ ":80", NULL, NULL, 0 },
+		{ "[]:80", NULL, NULL, 0 },
+		{ "::1:80", NULL, NULL, 0 },
+		{ "[::1]", NULL, NULL, 0 },
+		{ "h:65536", NULL, NULL, 0 },
 	};
 
 	(void)state;

@@ -208,6 +208,56 @@ test_half_close(void **state)
 	check_half_close(false);
 }
 
+static void
+count_answer(void *arg)
+{
+	++*(int *)arg;
+}
+
+static int
+open_counted(int *answers)
+{
+	const struct forwarded_waiter waiter = { count_answer, answers };
+	int pair[2];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0,
+	    pair), 0);
+	assert_int_equal(forwarded_open_for(opener, &forwarded_direct_tcp,
+	    pair[1], NULL, &waiter), 0);
+	return pair[0];
+}
+
+/* Who waits for the answer to an open hears of it once, whatever it is. */
+static void
+test_answers(void **state)
+{
+	int answers = 0, fd, near, far;
+
+	(void)state;
+	target = (struct forwarded_target){ .host = "127.0.0.1" };
+	fd = listener(&target.port);
+	near = open_counted(&answers);
+	assert_int_equal(answers, 0);
+	far = accept_one(fd);
+	say(far, "open");
+	expect(near, "open");
+	assert_int_equal(answers, 1);
+	close(near);
+	close(far);
+	wait_until_gone(opener);
+	assert_int_equal(answers, 1);
+	close(fd);
+	near = open_counted(&answers); /* nobody listens */
+	expect(near, NULL);
+	assert_int_equal(answers, 2);
+	close(near);
+	near = open_counted(&answers); /* no answer comes */
+	forwarded_list_free(opener);
+	opener = NULL;
+	assert_int_equal(answers, 3);
+	close(near);
+}
+
 /* A name, and bytes that were read before there was a channel. */
 static void
 test_name_and_first_bytes(void **state)
@@ -338,6 +388,7 @@ main(void)
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(test_half_close),
+		TEST(test_answers),
 		TEST(test_name_and_first_bytes),
 		TEST(test_refused),
 		TEST(test_path),

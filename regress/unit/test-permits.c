@@ -36,6 +36,8 @@ places_to_open(void **state)
 		{ "[2001:db8::1]:22", "2001:db8::1", 22, true },
 		{ "h:ssh", "h", 22, true },
 		{ "h:65535", "h", 65535, true },
+		{ "*:*", "any.host", 65535, true },
+		{ "localhost:80", "127.0.0.1", 80, false }, /* no look-up */
 	};
 
 	(void)state;
@@ -48,7 +50,7 @@ places_to_open(void **state)
 		if (permits_may_open(&p, rows[i].host, rows[i].port) !=
 		    rows[i].may)
 			fail_msg("row %zu: %s", i, rows[i].text);
-		p.port_forwarding = false;
+		p.forward &= ~(unsigned)PERMITS_OPEN_TCP;
 		assert_false(permits_may_open(&p, rows[i].host, rows[i].port));
 		permits_clear(&p);
 	}
@@ -70,6 +72,8 @@ places_to_listen(void **state)
 		{ "*.example:80", "a.example", 80, true },
 		{ "*.example:80", "example", 80, false },
 		{ "[::1]:80", "::1", 80, true },
+		{ "LOCALHOST:80", "localhost", 80, false },
+		{ "localhost:80", "", 80, false },
 	};
 
 	(void)state;
@@ -83,6 +87,54 @@ places_to_listen(void **state)
 			fail_msg("row %zu: %s", i, rows[i].text);
 		permits_clear(&p);
 	}
+}
+
+/* Lists are about the network: a socket of the system is only let through by
+ * what lets everything through. */
+static void
+paths_to_open(void **state)
+{
+	static const struct {
+		const char *text;
+		bool may;
+	} rows[] = { { "*:*", true }, { "*:80", false }, { "h:*", false },
+		{ "/tmp/s:*", false }, { "h:80", false } };
+	struct permits p;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		permits_init(&p);
+		assert_true(permits_may_open_path(&p));
+		assert_int_equal(permits_add_open(&p, rows[i].text), 0);
+		if (permits_may_open_path(&p) != rows[i].may)
+			fail_msg("row %zu: %s", i, rows[i].text);
+		assert_true(permits_may_listen_path(&p));
+		p.forward = PERMITS_OPEN_TCP | PERMITS_LISTEN_TCP;
+		assert_false(permits_may_open_path(&p));
+		assert_false(permits_may_listen_path(&p));
+		permits_clear(&p);
+	}
+	permits_init(&p);
+	permits_open_nothing(&p);
+	assert_false(permits_may_open_path(&p));
+	permits_clear(&p);
+}
+
+/* There is no port 0 to connect to, and no host that nothing fits. */
+static void
+what_no_list_allows(void **state)
+{
+	struct permits p;
+
+	(void)state;
+	permits_init(&p);
+	assert_false(permits_may_open(&p, "h", 0));
+	permits_open_nothing(&p);
+	permits_listen_nothing(&p);
+	assert_false(permits_may_open(&p, "h", 80));
+	assert_false(permits_may_listen(&p, "localhost", 80));
+	assert_false(permits_may_listen(&p, "", 0));
+	permits_clear(&p);
 }
 
 static void
@@ -132,14 +184,18 @@ cleared_is_nothing(void **state)
 	permits_init(&p);
 	permits_clear(&p);
 	assert_false(p.pty || p.user_rc || p.agent_forwarding ||
-	    p.port_forwarding || p.x11_forwarding || p.tunnelling ||
-	    p.no_touch);
+	    p.x11_forwarding || p.no_touch);
+	assert_int_equal(p.forward | p.tunnel_modes, 0);
 	assert_false(permits_may_open(&p, "h", 1));
-	assert_false(permits_may_tunnel(&p, PERMITS_TUNNEL_ANY));
+	assert_false(permits_may_open_path(&p));
+	assert_false(permits_may_listen(&p, "h", 1));
+	assert_false(permits_may_listen_path(&p));
+	assert_false(permits_may_tunnel(&p, PERMITS_TUNNEL_ETHERNET,
+	    PERMITS_TUNNEL_ANY));
 	permits_init_session_only(&p);
 	assert_true(p.pty);
-	assert_false(p.user_rc || p.agent_forwarding || p.port_forwarding ||
-	    p.x11_forwarding || p.tunnelling);
+	assert_false(p.user_rc || p.agent_forwarding || p.x11_forwarding);
+	assert_int_equal(p.forward | p.tunnel_modes, 0);
 	permits_clear(&p);
 }
 
@@ -181,9 +237,10 @@ random_permits(struct permits *p)
 	p->pty = dice(2);
 	p->user_rc = dice(2);
 	p->agent_forwarding = dice(2);
-	p->port_forwarding = dice(5) > 0;
+	p->forward = dice(3) > 0 ? PERMITS_FORWARD_ALL :
+				   dice(PERMITS_FORWARD_ALL + 1);
 	p->x11_forwarding = dice(2);
-	p->tunnelling = dice(5) > 0;
+	p->tunnel_modes = dice(PERMITS_TUNNEL_ALL + 1);
 	p->no_touch = dice(2);
 	p->verify_required = dice(2);
 	p->expires = dice(4);
@@ -200,20 +257,27 @@ random_permits(struct permits *p)
 		random_place(p, permits_add_open);
 	for (unsigned i = dice(4); i > 0; i--)
 		random_place(p, permits_add_listen);
+	if (dice(10) == 0)
+		permits_open_nothing(p);
+	if (dice(10) == 0)
+		permits_listen_nothing(p);
 }
 
 /* Everything that can be asked of permits, as a text. */
 static void
 describe(const struct permits *p, char *out, size_t size)
 {
-	size_t n = (size_t)snprintf(out, size, "%d%d%d%d%d%d%d %d %s ", p->pty,
-	    p->user_rc, p->agent_forwarding, p->port_forwarding,
-	    p->x11_forwarding, p->no_touch, p->verify_required,
-	    (int)p->expires, p->command != NULL ? p->command : "-");
+	size_t n = (size_t)snprintf(out, size, "%d%d%d%d%d%d%d%d %x %d %s ",
+	    p->pty, p->user_rc, p->agent_forwarding, p->x11_forwarding,
+	    p->no_touch, p->verify_required, permits_may_open_path(p),
+	    permits_may_listen_path(p), p->forward, (int)p->expires,
+	    p->command != NULL ? p->command : "-");
 
 	for (int unit = PERMITS_TUNNEL_ANY; unit < 3; unit++)
-		n += (size_t)snprintf(out + n, size - n, "%d",
-		    permits_may_tunnel(p, unit));
+		n += (size_t)snprintf(out + n, size - n, "%d%d",
+		    permits_may_tunnel(p, PERMITS_TUNNEL_ETHERNET, unit),
+		    permits_may_tunnel(p, PERMITS_TUNNEL_POINT_TO_POINT,
+			unit));
 	for (unsigned i = 0; i < ARRAY_LEN(hosts) * PORTS; i++)
 		n += (size_t)snprintf(out + n, size - n, "%d%d",
 		    permits_may_open(p, hosts[i / PORTS],
@@ -337,8 +401,10 @@ check_is_intersection(const struct permits *a, const struct permits *b,
 	assert_int_equal(m->user_rc, both(a->user_rc, b->user_rc));
 	assert_int_equal(m->agent_forwarding,
 	    both(a->agent_forwarding, b->agent_forwarding));
-	assert_int_equal(m->port_forwarding,
-	    both(a->port_forwarding, b->port_forwarding));
+	assert_int_equal(permits_may_open_path(m),
+	    both(permits_may_open_path(a), permits_may_open_path(b)));
+	assert_int_equal(permits_may_listen_path(m),
+	    both(permits_may_listen_path(a), permits_may_listen_path(b)));
 	assert_int_equal(m->x11_forwarding,
 	    both(a->x11_forwarding, b->x11_forwarding));
 	assert_int_equal(m->no_touch, both(a->no_touch, b->no_touch));
@@ -354,11 +420,18 @@ check_is_intersection(const struct permits *a, const struct permits *b,
 		assert_int_equal(permits_may_listen(m, host, port),
 		    both(permits_may_listen(a, host, port),
 			permits_may_listen(b, host, port)));
+		assert_int_equal(permits_may_listen(m, host, 0),
+		    both(permits_may_listen(a, host, 0),
+			permits_may_listen(b, host, 0)));
 	}
-	for (int unit = 0; unit < 3; unit++)
-		assert_int_equal(permits_may_tunnel(m, unit),
-		    both(permits_may_tunnel(a, unit),
-			permits_may_tunnel(b, unit)));
+	for (int i = 0; i < 6; i++) {
+		enum permits_tunnel mode = i % 2 == 0 ?
+		    PERMITS_TUNNEL_POINT_TO_POINT : PERMITS_TUNNEL_ETHERNET;
+
+		assert_int_equal(permits_may_tunnel(m, mode, i / 2),
+		    both(permits_may_tunnel(a, mode, i / 2),
+			permits_may_tunnel(b, mode, i / 2)));
+	}
 	assert_true(m->expires == 0 || m->expires == a->expires ||
 	    m->expires == b->expires);
 	assert_false(a->expires != 0 &&
@@ -445,6 +518,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(places_to_open),
 		cmocka_unit_test(places_to_listen),
+		cmocka_unit_test(paths_to_open),
+		cmocka_unit_test(what_no_list_allows),
 		cmocka_unit_test(wrong_places),
 		cmocka_unit_test(lists_have_a_limit),
 		cmocka_unit_test(cleared_is_nothing),

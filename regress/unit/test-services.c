@@ -28,7 +28,7 @@ static struct {
 static bool
 is_permitted(const struct serve_params *p)
 {
-	return p->permits->port_forwarding;
+	return p->permits->forward != 0;
 }
 
 static const struct channel_ops ops = { 0 };
@@ -171,7 +171,7 @@ what_is_not_permitted_is_refused(void **state)
 	uint32_t reason;
 
 	(void)state;
-	permits.port_forwarding = false;
+	permits.forward = 0;
 	assert_int_equal(open_channel("toy", &reason),
 	    SSH_MSG_CHANNEL_OPEN_FAILURE);
 	assert_int_equal(reason, CHANNEL_OPEN_PROHIBITED);
@@ -189,7 +189,7 @@ what_has_no_row_is_refused(void **state)
 	assert_int_equal(open_channel("x11", &reason),
 	    SSH_MSG_CHANNEL_OPEN_FAILURE);
 	assert_int_equal(reason, CHANNEL_OPEN_UNKNOWN_TYPE);
-	assert_int_equal(request("tcpip-forward"), SSH_MSG_REQUEST_FAILURE);
+	assert_int_equal(request("no-such-request"), SSH_MSG_REQUEST_FAILURE);
 }
 
 static void

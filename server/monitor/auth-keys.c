@@ -31,21 +31,32 @@ authkeys_options_clear(struct authkeys_options *o)
 /* Options without a value: each sets one flag, or with "no-" the opposite. */
 static const struct {
 	const char *name;
-	size_t flag; /* offset of a bool */
+	size_t flag; /* offset */
 	bool negatable, value;
+	unsigned bits; /* 0: offset is of a bool, else of an unsigned */
 } flags[] = {
 #define PERMIT(field) offsetof(struct authkeys_options, permits.field)
-	{ "pty", PERMIT(pty), true, true },
-	{ "user-rc", PERMIT(user_rc), true, true },
-	{ "agent-forwarding", PERMIT(agent_forwarding), true, true },
-	{ "port-forwarding", PERMIT(port_forwarding), true, true },
-	{ "X11-forwarding", PERMIT(x11_forwarding), true, true },
-	{ "touch-required", PERMIT(no_touch), true, false },
-	{ "verify-required", PERMIT(verify_required), true, true },
+	{ "pty", PERMIT(pty), true, true, 0 },
+	{ "user-rc", PERMIT(user_rc), true, true, 0 },
+	{ "agent-forwarding", PERMIT(agent_forwarding), true, true, 0 },
+	{ "port-forwarding", PERMIT(forward), true, true,
+	    PERMITS_FORWARD_ALL },
+	{ "X11-forwarding", PERMIT(x11_forwarding), true, true, 0 },
+	{ "touch-required", PERMIT(no_touch), true, false, 0 },
+	{ "verify-required", PERMIT(verify_required), true, true, 0 },
 	{ "cert-authority", offsetof(struct authkeys_options, cert_authority),
-	    false, true },
+	    false, true, 0 },
 #undef PERMIT
 };
+
+static void
+set_place(void *place, unsigned bits, bool on)
+{
+	if (bits != 0)
+		*(unsigned *)place = on ? bits : 0;
+	else
+		*(bool *)place = on;
+}
 
 static bool
 set_flag(struct authkeys_options *o, const char *name, size_t len)
@@ -55,8 +66,9 @@ set_flag(struct authkeys_options *o, const char *name, size_t len)
 
 	if (len == 8 && strncasecmp(name, "restrict", len) == 0) {
 		p->pty = p->user_rc = p->agent_forwarding = false;
-		p->port_forwarding = p->x11_forwarding = false;
-		p->tunnelling = false; /* and nothing gives it back */
+		p->x11_forwarding = false;
+		p->forward = 0;
+		p->tunnel_modes = 0; /* and nothing gives it back */
 		return true;
 	}
 	if (len > 3 && strncasecmp(name, "no-", 3) == 0) {
@@ -68,8 +80,8 @@ set_flag(struct authkeys_options *o, const char *name, size_t len)
 		if (!str_is_span_nocase(flags[i].name, name, len) ||
 		    (negated && !flags[i].negatable))
 			continue;
-		*(bool *)((char *)o + flags[i].flag) =
-		    flags[i].value != negated;
+		set_place((char *)o + flags[i].flag, flags[i].bits,
+		    flags[i].value != negated);
 		return true;
 	}
 	return false;

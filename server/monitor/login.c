@@ -103,8 +103,8 @@ login_new(const struct server_state *state, const struct peer *peer,
 	l->service = xstrdup(service);
 	l->user = user_lookup(account);
 	free(account);
-	permits_init(&l->permits);
 	make_conf(l);
+	permits_init_conf(&l->permits, &l->conf);
 	l->name_ok = l->allowed = login_rules_allow(l);
 	if (strcmp(service, "ssh-connection") != 0) {
 		log_info("user %s asks for the service \"%s\"", name, service);

@@ -17,11 +17,13 @@
 #include "base/version.h"
 #include "channels.h"
 #include "connection.h"
+#include "forward/forwarded.h"
 #include "kex.h"
 #include "packet.h"
 #include "server/kexlog.h"
 #include "server/privs.h"
 #include "server/session/chroot.h"
+#include "server/session/forward-listen.h"
 #include "server/session/hostprove.h"
 #include "server/session/metrics-reply.h"
 #include "server/session/none-allowed.h"
@@ -38,6 +40,7 @@ struct serve {
 	struct channels *channels;
 	struct sessions *sessions;
 	struct hostprove *hostprove;
+	struct service_owners owners; /* what the services work with */
 	struct services *services;
 	struct loop_fd *monitor_watch;
 	char *nologin; /* /etc/nologin, as it was outside of a new root */
@@ -141,13 +144,21 @@ import_state(struct serve *sv)
 static int
 offer_services(struct serve *sv)
 {
-	const struct service_owners owners = { .params = sv->params,
+	const struct forwarded_params forwarded = { .loop = sv->loop,
+		.channels = sv->channels,
+		.family = sv->params->conf->listen.address_family };
+	struct service_owners *o = &sv->owners;
+	int r;
+
+	*o = (struct service_owners){ .params = sv->params,
 		.channels = sv->channels,
 		.packet = sv->packet,
 		.sessions = sv->sessions,
 		.hostprove = sv->hostprove };
-
-	return services_new(&sv->services, &owners);
+	if ((r = forwarded_list_new(&o->forwarded, &forwarded)) != 0)
+		return r;
+	o->listens = forward_listens_new(sv->loop, o);
+	return services_new(&sv->services, o);
 }
 
 static int
@@ -222,6 +233,8 @@ finish(struct serve *sv)
 	kexlog_throughput(sv->packet, sv->params->remote,
 	    clock_ms() - sv->params->began_ms);
 	sessions_free(sv->sessions);
+	forwarded_list_free(sv->owners.forwarded);
+	forward_listens_free(sv->owners.listens);
 	log_verbose("Closing connection to %s", sv->params->peer_text);
 	connection_free(sv->connection);
 	channels_free(sv->channels);

@@ -5,6 +5,8 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "server/session/forward-direct.h"
+#include "server/session/forward-listen.h"
 #include "server/session/hostprove.h"
 #include "server/session/metrics-reply.h"
 #include "server/session/session.h"
@@ -23,6 +25,8 @@ answer_keepalive(const struct service_owners *o, struct rd *data,
 
 static const struct service_channel channel_rows[] = {
 	{ "session", NULL, sessions_open },
+	{ "direct-tcpip", NULL, forward_direct_tcp },
+	{ "direct-streamlocal@openssh.com", NULL, forward_direct_path },
 };
 
 static const struct service_request request_rows[] = {
@@ -30,6 +34,11 @@ static const struct service_request request_rows[] = {
 	{ "no-more-sessions@openssh.com", NULL, sessions_no_more },
 	{ "hostkeys-prove-00@openssh.com", NULL, hostprove_answer },
 	{ "stack-metrics@hpnssh.org", NULL, metrics_answer },
+	{ "tcpip-forward", NULL, forward_listen_tcp },
+	{ "cancel-tcpip-forward", NULL, forward_cancel_tcp },
+	{ "streamlocal-forward@openssh.com", NULL, forward_listen_path },
+	{ "cancel-streamlocal-forward@openssh.com", NULL,
+	    forward_cancel_path },
 };
 
 /* ---- registering them --------------------------------------------------- */

@@ -27,13 +27,16 @@ struct service_owners {
 	struct packet *packet;
 	struct sessions *sessions;
 	struct hostprove *hostprove;
+	struct forwarded_list *forwarded;
+	struct forward_listens *listens;
 };
 
 /* A kind of channel that clients may open. */
 struct service_channel {
 	const char *type;
 	/* By the configuration and the permits of this login; NULL: every
-	 * login has it. False: the client is told PROHIBITED. */
+	 * login has it, or open() decides by what it is to. False: the client
+	 * is told PROHIBITED. */
 	bool (*allowed)(const struct serve_params *p);
 	/* As channel_open_fn. */
 	int (*open)(const struct service_owners *o, struct channel *c,
