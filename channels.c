@@ -393,6 +393,16 @@ channel_peer_window_top(const struct channel *c)
 	return c->peer_window_top;
 }
 
+size_t
+channels_count(const struct channels *chs)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < chs->n; i++)
+		count += chs->v[i] != NULL && chs->v[i]->state != CHANNEL_DEAD;
+	return count;
+}
+
 void
 channels_describe(const struct channels *chs, struct buf *out)
 {

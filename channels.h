@@ -235,6 +235,8 @@ bool channel_is_accepted(const struct channel *c);
 uint32_t channel_id(const struct channel *c); /* our number */
 /* The widest that the peer's window was so far, bytes. */
 uint32_t channel_peer_window_top(const struct channel *c);
+/* Channels that are not closed in both directions. */
+size_t channels_count(const struct channels *chs);
 /* One line a channel, for ~# */
 void channels_describe(const struct channels *chs, struct buf *out);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "client/forwards.h"
@@ -32,6 +33,7 @@ struct sshclient {
 	struct metrics *metrics;
 	struct from_server from_server;
 	struct userauth_secret secret;
+	uint64_t began_ms; /* the user was authenticated */
 	bool ready, ended;
 };
 
@@ -171,6 +173,7 @@ on_authenticated(void *arg)
 	int r;
 
 	c->ready = true;
+	c->began_ms = clock_ms();
 	if ((r = start(c)) != 0 && !c->ended) {
 		log_error("session: %s", err_text(r));
 		end(c, r);
@@ -336,6 +339,12 @@ sshclient_fd(const struct sshclient *c)
 	return c->link.fd;
 }
 
+bool
+sshclient_leave_none(struct sshclient *c)
+{
+	return none_switch_leave(&c->none);
+}
+
 void
 sshclient_fill(const struct sshclient *c, struct session_params *s)
 {
@@ -347,6 +356,7 @@ sshclient_fill(const struct sshclient *c, struct session_params *s)
 	s->forwards = c->from_server.forwards;
 	s->peer_is_openssh = sshlogin_peer_is_openssh(c->login);
 	s->quiet = c->p.first != NULL;
+	s->began_ms = c->began_ms;
 	/* Where data goes to this program, what the server's program says is
 	 * still for the user. */
 	if (s->io != NULL)

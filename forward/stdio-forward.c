@@ -29,18 +29,21 @@ on_opened(void *arg, struct channel *c)
 	(void)c;
 	f->opened = true;
 	connect_descriptors(f);
+	if (f->p.opened != NULL)
+		f->p.opened(f->p.arg);
 }
 
 static void
 on_refused(void *arg, struct channel *c, uint32_t reason, const char *text)
 {
 	struct stdio_forward *f = arg;
+	enum log_level level = f->p.quiet ? LOG_LVL_DEBUG1 : LOG_LVL_ERROR;
 
 	(void)c;
 	f->channel = NULL;
-	log_error("channel %u: open failed: %s%s%s", f->id,
+	log_msg(level, "channel %u: open failed: %s%s%s", f->id,
 	    forwarded_reason(reason), *text != '\0' ? ": " : "", text);
-	log_error("stdio forwarding failed");
+	log_msg(level, "stdio forwarding failed");
 	f->p.ended(f->p.arg, true);
 }
 
