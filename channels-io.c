@@ -115,6 +115,7 @@ drain_sink(struct channel *c, int which, size_t max)
 			sink_failed(c, which, errno);
 			break;
 		}
+		c->clock.used = true;
 		queue_consume(&s->queue, &c->chs->pool, (size_t)n);
 		recv_window_consume(&c->window, (uint32_t)n);
 		if (s->blocks)
@@ -261,6 +262,7 @@ io_write(struct channel *c, uint32_t ext, const uint8_t *p, size_t len)
 			c->sink[0].broken = true;
 		else
 			taken += (size_t)n;
+		c->clock.used = c->clock.used || n > 0;
 	}
 	return c->sink[0].broken ? len : taken;
 }
@@ -276,8 +278,10 @@ fd_write_now(struct channel *c, int which, struct span data)
 	if (s->blocks || s->queue.len > 0)
 		return 0;
 	n = fd_write(s->fd, data.p, data.len);
-	if (n >= 0)
+	if (n >= 0) {
+		c->clock.used = true;
 		return (size_t)n;
+	}
 	if (errno == EAGAIN || errno == EWOULDBLOCK)
 		return 0;
 	sink_failed(c, which, errno);
@@ -405,6 +409,7 @@ pump_source(struct channel *c, int which, bool *moved)
 		return packet_bulk_commit(c->chs->packet, 0);
 	}
 	c->chs->turn_bytes += (size_t)n;
+	c->clock.used = true;
 	if (c->io != NULL)
 		s->ready = true;
 	if (filters)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: ISC */
+#include "channels-timeout.h"
 #include "client/sshclient.h"
 
 #include <errno.h>
@@ -75,16 +76,47 @@ is_complete(void *arg)
 
 /* ---- channels, and what else runs on the connection --------------------- */
 
+static uint32_t
+timeout_for(void *arg, const char *kind)
+{
+	const struct sshclient *c = arg;
+
+	return (uint32_t)conf_channel_timeout(
+	    &c->conf->forward.channel_timeouts, kind);
+}
+
+static void
+set_timeouts(struct sshclient *c)
+{
+	const struct conf_channel_timeouts *conf =
+	    &c->conf->forward.channel_timeouts;
+	struct channels_timeouts t = { .arg = c,
+		.seconds = conf->n > 0 ? timeout_for : NULL,
+		.global_s = (uint32_t)conf_channel_timeout_global(conf) };
+
+	channels_set_timeouts(c->channels, &t);
+}
+
+static void
+on_use(void *arg, struct channels_use now)
+{
+	const struct sshclient *c = arg;
+
+	sshlink_set_qos(&c->link, c->conf, now.interactive);
+}
+
 static int
 make_channels(struct sshclient *c)
 {
 	struct packet *packet = sshlogin_packet(c->login);
-	int r = 0;
+	int r;
 
-	if (c->channels == NULL)
+	if (c->channels == NULL) {
 		r = channels_new(&c->channels, packet, c->p.loop);
-	if (r != 0)
-		return r;
+		if (r != 0)
+			return r;
+		set_timeouts(c);
+	}
 	channels_set_exact_windows(
 	    c->channels, !sshlogin_peer_is_hpnssh(c->login));
 	channels_set_dynamic(c->channels,
@@ -136,7 +168,7 @@ start(struct sshclient *c)
 	connection_set_alive(connection,
 	    (uint32_t)c->conf->tcp.server_alive_interval,
 	    (uint32_t)c->conf->tcp.server_alive_count_max);
-	sshlink_set_qos(&c->link, c->conf, c->p.tty);
+	channels_on_use(c->channels, on_use, c);
 	if ((r = c->p.ready(c->p.arg)) != 0)
 		return r;
 	if (c->link.proxy != 0 && (r = channels_measure_path(c->channels)) != 0)

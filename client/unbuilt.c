@@ -109,7 +109,5 @@ client_refuse_unbuilt(const struct client_conf *conf, bool session)
 		return refuse("ControlMaster, ControlPath: connection sharing");
 	if (conf->mux.proxy_use_fdpass && conf->tcp.proxy_command != NULL)
 		return refuse("ProxyUseFdpass");
-	if (conf->forward.channel_timeouts.n > 0)
-		return refuse("ChannelTimeout");
 	return 0;
 }
