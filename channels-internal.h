@@ -111,7 +111,8 @@ struct channels_clock {
 	struct loop_timer *timer; /* NULL: no channel has a timeout */
 	uint64_t due_ms;	  /* when it fires */
 	uint64_t used_ms;	  /* as of a channel, of whichever was last */
-	size_t carrying, interactive; /* channels */
+	size_t carrying, interactive, terminals; /* channels */
+	struct channels_sent sent;
 	struct channels_use told;
 	channels_use_fn use;
 	void *use_arg;
@@ -237,6 +238,7 @@ void channels_look_at_clocks(void *arg);
 void channels_stop_clock(struct channels *chs);
 void channel_count_use(struct channel *c);
 void channel_forget_use(struct channel *c);
+void channel_count_sent(struct channel *c, size_t bytes);
 void channels_tell_use(struct channels *chs);
 
 /* channels-queue.c. front: what can be had in one piece; of that, consume. */

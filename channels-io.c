@@ -420,6 +420,7 @@ pump_source(struct channel *c, int which, bool *moved)
 		return packet_bulk_commit(c->chs->packet, 0);
 	(void)put_head(c, which, p, (size_t)n);
 	c->peer_window -= (uint32_t)n;
+	channel_count_sent(c, (size_t)n);
 	return packet_bulk_commit(c->chs->packet, head + (size_t)n);
 }
 
@@ -440,6 +441,7 @@ pump_queued(struct channel *c, bool *moved)
 		return r;
 	buf_consume(&c->send, len);
 	c->peer_window -= (uint32_t)len;
+	channel_count_sent(c, len);
 	*moved = true;
 	return 0;
 }

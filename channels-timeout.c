@@ -214,6 +214,7 @@ count_use(struct channels *chs, struct channels_use u, int by)
 {
 	chs->clock.carrying += (size_t)(u.any ? by : 0);
 	chs->clock.interactive += (size_t)(u.interactive ? by : 0);
+	chs->clock.terminals += (size_t)(u.terminal ? by : 0);
 }
 
 void
@@ -225,7 +226,8 @@ channel_count_use(struct channel *c)
 	    (i < ARRAY_LEN(named) && named[i].interactive);
 
 	count_use(c->chs, c->clock.counted, -1);
-	c->clock.counted = (struct channels_use){ any, any && quick };
+	c->clock.counted = (struct channels_use){ any, any && quick,
+		any && c->interactive };
 	count_use(c->chs, c->clock.counted, 1);
 }
 
@@ -233,16 +235,44 @@ void
 channel_forget_use(struct channel *c)
 {
 	count_use(c->chs, c->clock.counted, -1);
-	c->clock.counted = (struct channels_use){ false, false };
+	c->clock.counted = (struct channels_use){ false, false, false };
+}
+
+struct channels_use
+channels_use(const struct channels *chs)
+{
+	const struct channels_clock *k = &chs->clock;
+
+	return (struct channels_use){ k->carrying > 0, k->interactive > 0,
+		k->terminals > 0 };
+}
+
+void
+channel_count_sent(struct channel *c, size_t bytes)
+{
+	struct channels_sent *s = &c->chs->clock.sent;
+
+	if (c->interactive)
+		s->terminal += bytes;
+	else
+		s->other += bytes;
+}
+
+struct channels_sent
+channels_sent(const struct channels *chs)
+{
+	return chs->clock.sent;
 }
 
 void
 channels_tell_use(struct channels *chs)
 {
 	struct channels_clock *k = &chs->clock;
-	struct channels_use now = { k->carrying > 0, k->interactive > 0 };
+	struct channels_use now = channels_use(chs);
 
-	if (now.any == k->told.any && now.interactive == k->told.interactive)
+	if (now.any == k->told.any &&
+	    now.interactive == k->told.interactive &&
+	    now.terminal == k->told.terminal)
 		return;
 	k->told = now;
 	if (k->use != NULL)

@@ -32,13 +32,22 @@ void channels_set_timeouts(struct channels *chs,
 void channel_set_kind(struct channel *c, const char *kind);
 
 /* Whether there are channels that carry data: all that are open, but sessions
- * only when they have been given a kind, which is when they run something. And
- * whether one of them is interactive. Called in a turn in which either has
+ * only when they have been given a kind, which is when they run something.
+ * Whether one of them is interactive; and whether it is one for which
+ * channel_set_interactive() was called, a session with a terminal. Called in a turn in which either has
  * changed, and at once with what is now. */
 struct channels_use {
-	bool any, interactive;
+	bool any, interactive, terminal;
 };
 typedef void (*channels_use_fn)(void *arg, struct channels_use now);
 void channels_on_use(struct channels *chs, channels_use_fn fn, void *arg);
+struct channels_use channels_use(const struct channels *chs);
+
+/* Bytes that were sent from sources so far: of sessions with a terminal, and of
+ * all others. */
+struct channels_sent {
+	uint64_t terminal, other;
+};
+struct channels_sent channels_sent(const struct channels *chs);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 #include "channels-timeout.h"
+#include "client/keystroke-pace.h"
 #include "client/sshclient.h"
 
 #include <errno.h>
@@ -30,6 +31,7 @@ struct sshclient {
 	struct none_switch none;
 	struct why_slow_start began;
 	struct metrics *metrics;
+	struct keystroke_pace *pace; /* NULL: keystrokes leave at once */
 	struct from_server from_server;
 	struct userauth_secret secret;
 	bool ready, ended;
@@ -151,6 +153,21 @@ start_metrics(struct sshclient *c)
 }
 
 static int
+start_pace(struct sshclient *c)
+{
+	const struct keystroke_pace_params params = { .loop = c->p.loop,
+		.connection = sshlogin_connection(c->login),
+		.packet = sshlogin_packet(c->login),
+		.kex = sshlogin_kex(c->login),
+		.channels = c->channels,
+		.interval_ms = (uint32_t)c->conf->forward.obscure_ms };
+
+	if (params.interval_ms == 0 || c->p.first != NULL)
+		return 0;
+	return keystroke_pace_new(&c->pace, &params);
+}
+
+static int
 start(struct sshclient *c)
 {
 	struct connection *connection = sshlogin_connection(c->login);
@@ -169,6 +186,8 @@ start(struct sshclient *c)
 	    (uint32_t)c->conf->tcp.server_alive_interval,
 	    (uint32_t)c->conf->tcp.server_alive_count_max);
 	channels_on_use(c->channels, on_use, c);
+	if ((r = start_pace(c)) != 0)
+		return r;
 	if ((r = c->p.ready(c->p.arg)) != 0)
 		return r;
 	if (c->link.proxy != 0 && (r = channels_measure_path(c->channels)) != 0)
@@ -284,6 +303,7 @@ sshclient_free(struct sshclient *c)
 		sshlogin_disconnect(c->login);
 	loop_off_turn(c->p.loop, on_settle_turn, c);
 	metrics_free(c->metrics);
+	keystroke_pace_free(c->pace);
 	channels_free(c->channels);
 	hostlearn_free(c->from_server.hostlearn);
 	sshlogin_free(c->login);

@@ -86,10 +86,6 @@ refuse_in_session(const struct client_conf *conf)
 		return refuse("-X, ForwardX11: X11 forwarding");
 	if (conf->forward.escape_commandline)
 		return refuse("EnableEscapeCommandline");
-	if (client_conf_is_set(conf, "ObscureKeystrokeTiming") &&
-	    conf->forward.obscure_ms != 0)
-		log_info("ObscureKeystrokeTiming is not built into this "
-			 "version, which goes on without it");
 	return 0;
 }
 
