@@ -80,6 +80,10 @@ struct channel_ops {
 	    size_t cap);
 	/* All sources have ended, and EOF was sent. */
 	void (*source_end)(void *arg, struct channel *c);
+	/* It carried nothing for too long (channels-timeout.h). Its sources
+	 * and sinks are dropped, and CLOSE is sent; closed() follows when the
+	 * peer has answered, unless the channel is left before. */
+	void (*timed_out)(void *arg, struct channel *c);
 	/* A sink (ext 0 or CHANNEL_EXT_STDERR) failed with this errno; data
 	 * for it is thrown away from now on. */
 	void (*sink_failed)(void *arg, struct channel *c, uint32_t ext,

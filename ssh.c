@@ -519,6 +519,7 @@ run_local_command(const struct program *p)
 		shell = "/bin/sh";
 	if ((pid = fork()) == 0) {
 		signal(SIGPIPE, SIG_DFL);
+		fd_restore_limit();
 		execl(shell, shell, "-c", command, (char *)NULL);
 		_exit(127);
 	}
@@ -840,6 +841,7 @@ run(struct program *p)
 		log_error("hpnssh: %s", p->conf.host.refuse_connection);
 		return EXIT_ERROR;
 	}
+	fd_raise_limit(); /* forwards take two descriptors and more each */
 	if ((p->loop = loop_new()) == NULL) {
 		log_error("%s", err_text(ERR_SYSTEM));
 		return EXIT_ERROR;

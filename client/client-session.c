@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "channels-timeout.h"
 #include "client/client-session-internal.h"
 #include "client/escape.h"
 #include "client/sent-env.h"
@@ -155,6 +156,20 @@ request_env(struct session *s)
 	return r;
 }
 
+/* As ChannelTimeout knows it. */
+static void
+name_kind(struct session *s)
+{
+	char *name;
+
+	xasprintf(&name, "session:%s%s",
+	    s->p.command == NULL ? "shell" :
+	    s->p.subsystem	 ? "subsystem:" : "command",
+	    s->p.subsystem && s->p.command != NULL ? s->p.command : "");
+	channel_set_kind(s->channel, name);
+	free(name);
+}
+
 static int
 request_start(struct session *s)
 {
@@ -166,6 +181,7 @@ request_start(struct session *s)
 					       "exec";
 	if (s->p.command != NULL)
 		buf_put_cstring(&b, s->p.command);
+	name_kind(s);
 	if ((r = buf_err(&b)) == 0)
 		r = channel_request(s->channel, s->start_name, &b,
 		    on_start_reply, s);
@@ -330,6 +346,18 @@ on_closed(void *arg, struct channel *c)
 	finish(s);
 }
 
+/* The server may answer when the program has ended, and that is not waited
+ * for. */
+static void
+on_timed_out(void *arg, struct channel *c)
+{
+	struct session *s = arg;
+
+	s->channel = NULL;
+	channel_leave(c);
+	finish(s);
+}
+
 static void
 on_sink_failed(void *arg, struct channel *c, uint32_t ext, int error)
 {
@@ -361,7 +389,8 @@ on_filter(void *arg, struct channel *c, uint8_t *p, size_t len, size_t cap)
 
 #define OPS                                                                   \
 	.request = on_request, .opened = on_opened, .refused = on_refused,    \
-	.eof = on_eof, .closed = on_closed, .sink_failed = on_sink_failed
+	.eof = on_eof, .closed = on_closed, .timed_out = on_timed_out,        \
+	.sink_failed = on_sink_failed
 
 static const struct channel_ops plain_ops = { OPS };
 static const struct channel_ops escape_ops = { OPS, .filter = on_filter };

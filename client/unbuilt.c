@@ -61,10 +61,6 @@ refuse_in_session(const struct client_conf *conf)
 		return refuse("-A, ForwardAgent: agent forwarding");
 	if (would_forward_x11(conf))
 		return refuse("-X, ForwardX11: X11 forwarding");
-	if (client_conf_is_set(conf, "ObscureKeystrokeTiming") &&
-	    conf->forward.obscure_ms != 0)
-		log_info("ObscureKeystrokeTiming is not built into this "
-			 "version, which goes on without it");
 	return 0;
 }
 
@@ -77,7 +73,5 @@ client_refuse_unbuilt(const struct client_conf *conf, bool session)
 		return r;
 	if (conf->mux.proxy_use_fdpass && conf->tcp.proxy_command != NULL)
 		return refuse("ProxyUseFdpass");
-	if (conf->forward.channel_timeouts.n > 0)
-		return refuse("ChannelTimeout");
 	return 0;
 }
