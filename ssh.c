@@ -28,6 +28,7 @@
 #include "client/sshclient.h"
 #include "client/standard-streams.h"
 #include "client/tty.h"
+#include "client/tunnel.h"
 #include "client/unbuilt.h"
 #include "client/uses.h"
 #include "conf/client-conf.h"
@@ -69,10 +70,12 @@ struct program {
 	struct sshclient *client;
 	struct session *session;
 	struct stdio_forward *forward; /* -W */
+	struct tunnel *tunnel; /* -w */
 	struct uses uses; /* the program ends with the last of them */
 	char *remote; /* what the server shall run; NULL: a shell */
 	bool tty;
-	bool logged_in, forwards_begun; /* both: on with go_on() */
+	/* All of them: on with go_on(). */
+	bool logged_in, forwards_begun, tunnel_begun;
 	bool gone_on, gave_up;
 	bool session_ended; /* by its own end, not the connection's */
 	int status;
@@ -542,7 +545,8 @@ static bool
 waits_for_forwards(const struct program *p)
 {
 	return p->conf.forward.exit_on_failure &&
-	    (p->conf.forward.local.n > 0 || p->conf.forward.remote.n > 0);
+	    (p->conf.forward.local.n > 0 || p->conf.forward.remote.n > 0 ||
+		tunnel_is_wanted(&p->conf));
 }
 
 /*
@@ -597,6 +601,9 @@ on_optimistic(void *arg)
 {
 	struct program *p = arg;
 
+	/* The channel of a tunnel goes first, for SSH_TUNNEL. */
+	if (tunnel_is_wanted(&p->conf))
+		return 0;
 	if (p->conf.session.session_type != CLIENT_SESSION_NONE ||
 	    p->is_through)
 		return open_session(p, true);
@@ -623,7 +630,8 @@ go_on(struct program *p)
 	int r;
 
 	if (p->gone_on || !p->logged_in ||
-	    (!p->forwards_begun && waits_for_forwards(p)))
+	    (!(p->forwards_begun && p->tunnel_begun) &&
+		waits_for_forwards(p)))
 		return 0;
 	p->gone_on = true;
 	if ((r = run_local_command(p)) < 0)
@@ -659,6 +667,35 @@ on_forwards_begun(void *arg, bool failed)
 		give_up(p);
 }
 
+static void
+on_tunnel_begun(void *arg, bool failed)
+{
+	struct program *p = arg;
+
+	p->tunnel_begun = true;
+	if (failed || go_on(p) != 0)
+		give_up(p);
+}
+
+static void
+begin_tunnel(struct program *p)
+{
+	const struct tunnel_params params = {
+		.conf = &p->conf,
+		.loop = p->loop,
+		.channels = sshclient_channels(p->client),
+		.uses = &p->uses,
+		.distrusted = sshclient_is_distrusted(p->client),
+		.arg = p,
+		.done = on_tunnel_begun,
+	};
+
+	if (tunnel_is_wanted(&p->conf))
+		tunnel_new(&p->tunnel, &params);
+	else
+		p->tunnel_begun = true;
+}
+
 static int
 on_ready(void *arg)
 {
@@ -667,6 +704,8 @@ on_ready(void *arg)
 
 	forwards_add_configured(sshclient_forwards(p->client),
 	    on_forwards_begun, p);
+	if (!p->gave_up)
+		begin_tunnel(p);
 	if (p->gave_up)
 		return 0;
 	if (p->session == NULL && p->forward == NULL)
@@ -712,6 +751,7 @@ run(struct program *p)
 out:
 	session_free(p->session);
 	stdio_forward_free(p->forward);
+	tunnel_free(p->tunnel);
 	sshclient_free(p->client);
 	loop_free(p->loop);
 	if (p->tty && p->session_ended)

@@ -318,6 +318,12 @@ sshclient_channels(const struct sshclient *c)
 	return c->channels;
 }
 
+bool
+sshclient_is_distrusted(const struct sshclient *c)
+{
+	return sshlogin_is_distrusted(c->login);
+}
+
 struct forwards *
 sshclient_forwards(const struct sshclient *c)
 {

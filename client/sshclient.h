@@ -83,6 +83,8 @@ struct channels *sshclient_channels(const struct sshclient *c);
 /* From send_optimistic() on; NULL: it cannot forward. */
 struct forwards *sshclient_forwards(const struct sshclient *c);
 int sshclient_fd(const struct sshclient *c);
+/* The server's host key is not the one that is known, and the user went on. */
+bool sshclient_is_distrusted(const struct sshclient *c);
 /* Fills in what a session needs of its connection. */
 void sshclient_fill(const struct sshclient *c, struct session_params *s);
 

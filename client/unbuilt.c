@@ -98,8 +98,6 @@ client_refuse_unbuilt(const struct client_conf *conf, bool session)
 
 	if (r < 0)
 		return r;
-	if (conf->forward.tunnel != CLIENT_TUNNEL_NO)
-		return refuse("-w, Tunnel: tunnel forwarding");
 	if (would_share(conf))
 		return refuse("ControlMaster, ControlPath: connection sharing");
 	if (conf->mux.proxy_use_fdpass && conf->tcp.proxy_command != NULL)
