@@ -75,6 +75,7 @@ struct program {
 	bool logged_in, forwards_begun; /* both: on with go_on() */
 	bool gone_on, gave_up;
 	bool session_ended; /* by its own end, not the connection's */
+	bool lost;	    /* the connection */
 	int status;
 };
 
@@ -386,6 +387,7 @@ on_connection_ended(void *arg, int err)
 {
 	struct program *p = arg;
 
+	p->lost = true;
 	if (connection_is_lost(err) && p->session != NULL &&
 	    session_channel(p->session) != NULL)
 		return;
@@ -411,6 +413,8 @@ on_session_ended(void *arg)
 	/* A refused session ends before session_new() has returned it. */
 	p->status = p->session != NULL ? session_status(p->session) :
 					 EXIT_ERROR;
+	if (p->lost) /* nothing else goes on, either */
+		loop_stop(p->loop);
 	uses_end(&p->uses, USE_SESSION);
 }
 
@@ -685,6 +689,8 @@ run(struct program *p)
 		.tty = p->tty,
 		.uses = &p->uses,
 		.arg = p,
+		.lends = p->through.host == NULL &&
+		    p->conf.session.session_type != CLIENT_SESSION_NONE,
 		.send_optimistic = on_optimistic,
 		.ready = on_ready,
 		.ended = on_connection_ended,

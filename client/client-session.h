@@ -18,6 +18,7 @@
 #include "packet.h"
 
 struct forwards;
+struct lending;
 struct session;
 
 /* What happens to the descriptors and the terminal while a session has them.
@@ -57,6 +58,8 @@ struct session_params {
 	bool peer_is_openssh; /* knows eow@ and no-more-sessions@ */
 	bool attach_later;    /* begins only when session_attach() is called */
 	bool quiet;	      /* no messages for the user */
+	struct lending *lending; /* NULL: neither agent nor display */
+	bool no_agent, no_display; /* for this session all the same */
 	struct session_stdio stdio;
 	/* In place of stdio.in and out, and of a terminal; NULL: these. */
 	const struct channel_io *io;

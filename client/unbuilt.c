@@ -8,45 +8,6 @@
 #include "base/log.h"
 #include "base/mem.h"
 
-/* The socket that ForwardAgent means; NULL: none. Caller frees. */
-static char *
-forwarded_agent(const struct client_conf *conf)
-{
-	const char *text = conf->forward.forward_agent, *value;
-	char *path;
-
-	if (text == NULL)
-		return NULL;
-	if (strcmp(text, "yes") == 0)
-		return client_conf_agent(conf);
-	if (text[0] == '$' && text[1] != '{') {
-		value = getenv(text + 1);
-		return value != NULL ? xstrdup(value) : NULL;
-	}
-	if (client_conf_expand(conf, CLIENT_TOKENS_PATH, "ForwardAgent", text,
-		&path) != 0)
-		return NULL;
-	return path;
-}
-
-static bool
-would_forward_agent(const struct client_conf *conf)
-{
-	char *path = forwarded_agent(conf);
-	bool there = path != NULL && access(path, F_OK) == 0;
-
-	free(path);
-	return there;
-}
-
-static bool
-would_forward_x11(const struct client_conf *conf)
-{
-	const char *display = getenv("DISPLAY");
-
-	return conf->forward.forward_x11 && display != NULL && *display != '\0';
-}
-
 /* Is there the socket of a master? */
 static bool
 access_control_path(const struct client_conf *conf)
@@ -80,10 +41,6 @@ refuse(const char *what)
 static int
 refuse_in_session(const struct client_conf *conf)
 {
-	if (would_forward_agent(conf))
-		return refuse("-A, ForwardAgent: agent forwarding");
-	if (would_forward_x11(conf))
-		return refuse("-X, ForwardX11: X11 forwarding");
 	if (client_conf_is_set(conf, "ObscureKeystrokeTiming") &&
 	    conf->forward.obscure_ms != 0)
 		log_info("ObscureKeystrokeTiming is not built into this "
