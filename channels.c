@@ -81,6 +81,7 @@ channel_free(struct channel *c)
 	chs->v[c->id] = NULL;
 	chs->free_from = MIN(chs->free_from, (size_t)c->id);
 	chs->count--;
+	free(c->name);
 	free(c);
 }
 
@@ -391,20 +392,4 @@ uint32_t
 channel_peer_window_top(const struct channel *c)
 {
 	return c->peer_window_top;
-}
-
-void
-channels_describe(const struct channels *chs, struct buf *out)
-{
-	for (size_t i = 0; i < chs->n; i++) {
-		const struct channel *c = chs->v[i];
-
-		if (c == NULL || c->state == CHANNEL_DEAD)
-			continue;
-		buf_printf(out,
-		    "  #%u %s (%s, may send %u, offers %u of %u bytes)\n",
-		    c->id, c->type,
-		    c->state == CHANNEL_OPEN ? "open" : "opening",
-		    c->peer_window, c->window.left, c->window.max);
-	}
 }

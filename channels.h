@@ -235,6 +235,8 @@ bool channel_is_accepted(const struct channel *c);
 uint32_t channel_id(const struct channel *c); /* our number */
 /* The widest that the peer's window was so far, bytes. */
 uint32_t channel_peer_window_top(const struct channel *c);
+/* For the user, who has it of ~#; copied. */
+void channel_set_name(struct channel *c, const char *name);
 /* One line a channel, for ~# */
 void channels_describe(const struct channels *chs, struct buf *out);
 
