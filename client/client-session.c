@@ -445,6 +445,7 @@ session_new(struct session **out, const struct session_params *params)
 		session_free(s);
 		return r;
 	}
+	channel_set_name(s->channel, "client-session");
 	channel_set_interactive(s->channel, s->tty);
 	*out = s;
 	return 0;
