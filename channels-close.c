@@ -103,6 +103,7 @@ channel_note_close(struct channel *c)
 void
 channel_end_source(struct channel *c)
 {
+	channel_touch(c);
 	if (c->sending == SENDING_OPEN)
 		set_sending(c, SENDING_ENDING);
 	else if (c->sending == SENDING_DRAINING)
@@ -124,6 +125,7 @@ close_wanted(struct channel *c)
 void
 channel_close(struct channel *c, bool drain)
 {
+	channel_touch(c);
 	close_wanted(c);
 	if (drain)
 		channel_mark_sources_readable(c);
@@ -135,6 +137,7 @@ void
 channel_hold_close(struct channel *c, bool hold)
 {
 	c->hold_close = hold;
+	channel_touch(c);
 }
 
 static int
@@ -204,6 +207,7 @@ static void
 die(struct channel *c)
 {
 	c->state = CHANNEL_DEAD;
+	channel_drop_watches(c); /* the descriptors will be closed now */
 	if (c->ops->closed != NULL)
 		c->ops->closed(c->arg, c);
 }

@@ -71,9 +71,11 @@ struct source {
 	bool ended;
 };
 
-/* channels-queue.c: bytes in a row of pieces. All zero is an empty one, which
- * may hold on to a piece. */
+/* channels-queue.c: bytes in a row of pieces. All zero is an empty one. */
 struct queue_piece;
+struct queue_pool {
+	struct queue_piece *spare; /* for whoever needs one next, or NULL */
+};
 struct queue {
 	struct queue_piece *first, *last;
 	size_t len; /* bytes in it */
@@ -87,8 +89,20 @@ struct sink {
 	bool broken;
 };
 
+/* What a channel waits for between two turns. */
+struct channel_waits {
+	bool window, sink, own_window;
+};
+
+/* Linked by next_active. */
+struct channel_list {
+	struct channel *first, *last;
+};
+
 struct channel {
 	struct channels *chs;
+	struct channel *next_active, *next_round; /* channels-turn.c */
+	bool active; /* the next turn looks at it */
 	uint32_t id, peer_id;
 	enum channel_state state;
 	bool optimistic; /* used as open before its confirmation arrived */
@@ -103,6 +117,8 @@ struct channel {
 	uint32_t peer_max_packet;
 	uint32_t max_packet; /* of data, in the peer's packets */
 	struct recv_window window;
+	uint64_t offered; /* bytes of it as counted in struct channels */
+	struct channel_waits waits; /* as counted in struct channels */
 
 	struct source source[2]; /* data, stderr */
 	struct sink sink[2];
@@ -129,17 +145,17 @@ struct named_global {
 	void *arg;
 };
 
-/* What the channels wait for between two turns. */
-struct channels_waits {
-	bool window, source, sink, own_window;
-};
-
 struct channels {
 	struct packet *packet;
 	struct loop *loop;
 	struct channel **v; /* by our number; NULL: free */
-	size_t n;
-	size_t next; /* who is first in the next turn */
+	size_t n;	  /* numbers that v has room for */
+	size_t count;	  /* channels that there are */
+	size_t free_from; /* below it no number is free */
+	struct channel_list active;
+	uint64_t offered; /* bytes that the peer may make us keep, in sum */
+	size_t waiting_window, waiting_sink, waiting_own_window; /* channels */
+	struct queue_pool pool;
 	struct named_open *opens;
 	size_t open_count;
 	struct named_global *globals;
@@ -149,7 +165,6 @@ struct channels {
 	size_t owed_count;
 	bool reply_wanted; /* of the request that is being handled */
 	struct channels_times times;
-	struct channels_waits was;
 	uint64_t counted_ms;	/* times are counted up to here */
 	bool exact_windows;	/* see channels_set_exact_windows() */
 	bool fixed_windows;	/* they stay as they were offered */
@@ -166,6 +181,7 @@ struct channels {
 /* channels.c */
 int channel_new(struct channel **out, struct channels *chs,
     const char *type) must_check;
+void channel_free(struct channel *c);
 /* Starts a message "type, peer's number". */
 void channel_msg(const struct channel *c, struct buf *b, uint8_t type);
 int channels_send(struct channels *chs, struct buf *b) must_check;
@@ -175,6 +191,11 @@ bool channel_is_left(const struct channel *c);
 void channel_offer(struct channel *c, uint32_t window, uint32_t max_packet);
 bool replies_pop(struct replies *q, channels_reply_fn *fn, void **arg);
 
+/* channels-turn.c. Something happened to it: the next turn looks at it. Every
+ * entry into channels*.c that can give a channel something to do calls this. */
+void channel_touch(struct channel *c);
+void channel_forget_touch(struct channel *c);
+
 /* channels-owed.c. global_answer composes the answer to a global request.
  * send_reply: it goes out, or waits for those in front of it; msg is
  * cleared. */
@@ -183,10 +204,12 @@ int channels_send_reply(struct channels *chs, struct buf *msg) must_check;
 void channels_clear_owed(struct channels *chs);
 
 /* channels-queue.c. front: what can be had in one piece; of that, consume. */
-int queue_put(struct queue *q, struct span s) must_check;
+int queue_put(struct queue *q, struct queue_pool *pool,
+    struct span s) must_check;
 struct span queue_front(const struct queue *q);
-void queue_consume(struct queue *q, size_t len);
-void queue_clear(struct queue *q);
+void queue_consume(struct queue *q, struct queue_pool *pool, size_t len);
+void queue_clear(struct queue *q, struct queue_pool *pool);
+void queue_pool_clear(struct queue_pool *pool);
 
 /* channels-close.c. may_become: the table, for the unit test. */
 bool channel_sending_may_become(enum channel_sending from,
@@ -208,6 +231,8 @@ int channel_advance_close(struct channel *c) must_check;
 /* channels-window.c */
 /* The peer lets us send so much more; false: more than there can be. */
 bool channel_widen(struct channel *c, uint32_t more) must_check;
+/* To be called when its window has become wider or narrower. */
+void channel_count_offered(struct channel *c);
 /* Bytes that the peer may make us keep, in sum. */
 uint64_t channels_offered(const struct channels *chs);
 int channel_adjust_window(struct channel *c) must_check;
@@ -215,9 +240,11 @@ int channel_adjust_window(struct channel *c) must_check;
 /* channels-times.c. count_time, at the beginning of a turn, counts the time
  * since the last one for the reasons that note_waits found at its end. */
 void channels_count_time(struct channels *chs);
-void channels_note_waits(struct channels *chs);
+void channel_note_waits(struct channel *c);
+void channel_forget_waits(struct channel *c);
 
-/* channels-io.c */
+/* channels-io.c. has_datagrams: see struct channel_io. */
+bool channel_has_datagrams(const struct channel *c);
 void channel_init_io(struct channel *c);
 void channel_clear_io(struct channel *c);
 void channel_drop_sources(struct channel *c);
@@ -231,6 +258,9 @@ int channel_deliver(struct channel *c, uint32_t ext,
 /* Moves from the sources: one packet at most; *moved says if there was. */
 int channel_pump(struct channel *c, bool *moved) must_check;
 void channel_drain_sinks(struct channel *c);
+/* There is something to send, and the peer's window lets it. */
+bool channel_has_output(const struct channel *c);
 void channel_update_watches(struct channel *c);
+void channel_drop_watches(struct channel *c);
 
 #endif

@@ -13,7 +13,46 @@
 #include "base/mem.h"
 #include "channels-internal.h"
 
-enum { SINK_WRITE_MAX = 4096 }; /* to a blocking descriptor, per poll */
+enum {
+	SINK_WRITE_MAX = 4096, /* to a blocking descriptor, per poll */
+	DATAGRAM_MAX = 65536 + 64,
+	DATAGRAM_USUAL = 2048,
+	/* OpenSSH counts 4 bytes more for each datagram that it gets than for
+	 * one that it sends, so that to it the window is smaller than to us
+	 * until it gives them back. Windows of datagrams are not used up. */
+	DATAGRAM_RESERVE_MAX = 256 * 1024,
+};
+
+bool
+channel_has_datagrams(const struct channel *c)
+{
+	return c->io != NULL && c->io->datagrams;
+}
+
+/* Of the peer's window, what messages may use. If that is too little for a
+ * usual packet, it is nothing: to wait is better than to drop it. */
+static uint32_t
+datagram_window(const struct channel *c)
+{
+	uint32_t reserve = MIN(c->peer_window_top / 8,
+	    (uint32_t)DATAGRAM_RESERVE_MAX);
+	uint32_t usual = MIN(c->peer_window_top - reserve,
+	    (uint32_t)DATAGRAM_USUAL);
+	uint32_t left = c->peer_window > reserve ? c->peer_window - reserve :
+						   0;
+
+	usual = MIN(usual, c->peer_max_packet);
+	return left >= usual ? MIN(left, (uint32_t)DATAGRAM_MAX) : 0;
+}
+
+/* Bytes that a message may have now. */
+static size_t
+room_at_peer(const struct channel *c)
+{
+	return MIN(channel_has_datagrams(c) ? datagram_window(c) :
+					      c->peer_window,
+	    c->peer_max_packet);
+}
 
 void
 channel_init_io(struct channel *c)
@@ -46,19 +85,29 @@ channel_drop_sources(struct channel *c)
 void
 channel_mark_sources_readable(struct channel *c)
 {
+	channel_touch(c);
 	for (int i = 0; i < 2; i++)
 		if (!c->source[i].ended && !c->source[i].blocks)
 			c->source[i].ready = true;
 }
 
 void
-channel_clear_io(struct channel *c)
+channel_drop_watches(struct channel *c)
 {
 	for (int i = 0; i < 2; i++) {
 		loop_unwatch(c->chs->loop, c->source[i].watch);
+		c->source[i].watch = NULL;
 		loop_unwatch(c->chs->loop, c->sink[i].watch);
-		queue_clear(&c->sink[i].queue);
+		c->sink[i].watch = NULL;
 	}
+}
+
+void
+channel_clear_io(struct channel *c)
+{
+	channel_drop_watches(c);
+	for (int i = 0; i < 2; i++)
+		queue_clear(&c->sink[i].queue, &c->chs->pool);
 }
 
 /* Blocking matters only where a read or write can wait at all: not for files
@@ -80,6 +129,7 @@ on_source_ready(void *arg, int fd, int events)
 	struct channel *c = arg;
 
 	(void)events;
+	channel_touch(c);
 	for (int i = 0; i < 2; i++)
 		if (c->source[i].fd == fd)
 			c->source[i].ready = true;
@@ -104,7 +154,7 @@ drain_sink(struct channel *c, int which, size_t max)
 			sink_failed(c, which, errno);
 			break;
 		}
-		queue_consume(&s->queue, (size_t)n);
+		queue_consume(&s->queue, &c->chs->pool, (size_t)n);
 		recv_window_consume(&c->window, (uint32_t)n);
 		if (s->blocks)
 			return false;
@@ -118,6 +168,7 @@ on_sink_ready(void *arg, int fd, int events)
 	struct channel *c = arg;
 
 	(void)events;
+	channel_touch(c);
 	for (int i = 0; i < 2; i++)
 		if (c->sink[i].fd == fd)
 			(void)drain_sink(c, i,
@@ -129,7 +180,7 @@ static void
 drop_queue(struct channel *c, struct sink *s)
 {
 	recv_window_consume(&c->window, (uint32_t)s->queue.len);
-	queue_clear(&s->queue);
+	queue_clear(&s->queue, &c->chs->pool);
 }
 
 static void
@@ -184,6 +235,7 @@ void
 channel_set_fds(struct channel *c, int source, int sink, int ext_source,
     int ext_sink)
 {
+	channel_touch(c);
 	set_source(c, &c->source[0], source);
 	set_source(c, &c->source[1], ext_source);
 	set_sink(c, &c->sink[0], sink);
@@ -193,6 +245,7 @@ channel_set_fds(struct channel *c, int source, int sink, int ext_source,
 void
 channel_set_io(struct channel *c, const struct channel_io *io, void *arg)
 {
+	channel_touch(c);
 	c->io = io;
 	c->io_arg = arg;
 	c->io_write_blocked = false;
@@ -206,6 +259,7 @@ channel_set_io(struct channel *c, const struct channel_io *io, void *arg)
 void
 channel_mark_readable(struct channel *c)
 {
+	channel_touch(c);
 	if (!c->source[0].ended)
 		c->source[0].ready = true;
 }
@@ -285,7 +339,11 @@ channel_deliver(struct channel *c, uint32_t ext, struct span data)
 	else
 		taken = io_write(c, ext, data.p, data.len);
 	recv_window_consume(&c->window, (uint32_t)taken);
-	return queue_put(queue,
+	if (channel_has_datagrams(c) && ext == 0) {
+		recv_window_consume(&c->window, (uint32_t)(data.len - taken));
+		return 0;
+	}
+	return queue_put(queue, &c->chs->pool,
 	    (struct span){ data.p + taken, data.len - taken });
 }
 
@@ -301,7 +359,7 @@ channel_drain_sinks(struct channel *c)
 	do {
 		front = queue_front(queue);
 		taken = io_write(c, 0, front.p, front.len);
-		queue_consume(queue, taken);
+		queue_consume(queue, &c->chs->pool, taken);
 		recv_window_consume(&c->window, (uint32_t)taken);
 	} while (front.len > 0 && taken == front.len);
 }
@@ -310,7 +368,16 @@ static bool
 may_send(const struct channel *c)
 {
 	return c->state == CHANNEL_OPEN && !channel_sent_eof(c) &&
-	    !channel_got_close(c) && c->peer_window > 0;
+	    !channel_got_close(c) && room_at_peer(c) > 0;
+}
+
+bool
+channel_has_output(const struct channel *c)
+{
+	bool readable = (c->source[0].ready && !c->source[0].ended) ||
+	    (c->source[1].ready && !c->source[1].ended);
+
+	return may_send(c) && (readable || buf_len(&c->send) > 0);
 }
 
 /* Bytes into p, 0 at the end, or ERR_AGAIN. */
@@ -349,15 +416,17 @@ pump_source(struct channel *c, int which, bool *moved)
 {
 	struct source *s = &c->source[which];
 	size_t head = which == 0 ? CHANNEL_DATA_HEAD : CHANNEL_EXT_HEAD;
-	size_t most = MIN(c->peer_window, c->peer_max_packet), max;
+	size_t most = room_at_peer(c), max;
 	bool filters = which == 0 && c->ops->filter != NULL;
 	uint8_t *p;
 	ssize_t n;
 
 	if (!s->ready || s->ended || !may_send(c) || most == 0)
 		return 0;
-	most = MIN(most, c->interactive ? (size_t)CHANNEL_PACKET_DEFAULT :
-					  packet_bulk_max(c->chs->packet));
+	if (!channel_has_datagrams(c))
+		most = MIN(most, c->interactive ?
+			(size_t)CHANNEL_PACKET_DEFAULT :
+			packet_bulk_max(c->chs->packet));
 	max = most;
 	/* A filter may make the text longer than what was read. */
 	if (filters)
@@ -385,11 +454,11 @@ pump_source(struct channel *c, int which, bool *moved)
 	if (filters)
 		n = (ssize_t)c->ops->filter(c->arg, c, p + head, (size_t)n,
 		    most);
+	*moved = true; /* even if the filter has left nothing of it */
 	if (n == 0)
 		return packet_bulk_commit(c->chs->packet, 0);
 	(void)put_head(c, which, p, (size_t)n);
 	c->peer_window -= (uint32_t)n;
-	*moved = true;
 	return packet_bulk_commit(c->chs->packet, head + (size_t)n);
 }
 
@@ -435,6 +504,7 @@ channel_send_data(struct channel *c, uint32_t ext, const void *p, size_t len)
 
 	if (channel_sent_eof(c) || channel_got_close(c))
 		return ERR_CLOSED;
+	channel_touch(c);
 	if (ext == 0) {
 		if (buf_len(&c->send) + len > CHANNEL_SEND_MAX)
 			return ERR_LIMIT;

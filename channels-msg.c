@@ -10,6 +10,7 @@
 
 enum { NAME_MAX_LEN = 255, TEXT_MAX_LEN = 1024 };
 
+/* Whatever the message says, the channel has something to do. */
 static struct channel *
 find(struct channels *chs, struct rd *r)
 {
@@ -20,6 +21,7 @@ find(struct channels *chs, struct rd *r)
 		log_debug("message for an unknown channel %u", id);
 		return NULL;
 	}
+	channel_touch(chs->v[id]);
 	return chs->v[id];
 }
 
@@ -64,6 +66,7 @@ channel_accept(struct channel *c, const struct channel_ops *ops, void *arg,
 	c->arg = arg;
 	channel_offer(c, window, max_packet);
 	c->state = CHANNEL_OPEN;
+	channel_touch(c);
 	channel_msg(c, &b, SSH_MSG_CHANNEL_OPEN_CONFIRMATION);
 	buf_put_u32(&b, c->id);
 	buf_put_u32(&b, c->window.left);
@@ -77,6 +80,7 @@ channel_refuse(struct channel *c, enum channel_open_failure reason,
 {
 	ENSURE(c->state == CHANNEL_INCOMING);
 	c->state = CHANNEL_DEAD;
+	channel_touch(c);
 	return send_open_failure(c->chs, c->peer_id, reason,
 	    text != NULL ? text : failure_text(reason));
 }

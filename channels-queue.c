@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * What a sink did not take: a row of pieces, so that it grows and drains
- * without being moved, and takes the memory of what is in it.
+ * without being moved, and takes the memory of what is in it. One piece is
+ * kept for all queues of a connection, whichever needs one next.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,8 @@
 #include "base/mem.h"
 #include "channels-internal.h"
 
-enum { PIECE_BYTES = 128 * 1024 };
+/* The last byte of a piece keeps all of it, so it is small. */
+enum { PIECE_BYTES = 32 * 1024 };
 
 struct queue_piece {
 	struct queue_piece *next;
@@ -17,18 +19,38 @@ struct queue_piece {
 	uint8_t data[PIECE_BYTES];
 };
 
+static struct queue_piece *
+take_piece(struct queue_pool *pool)
+{
+	struct queue_piece *p = pool->spare;
+
+	pool->spare = NULL;
+	if (p == NULL && (p = malloc(sizeof *p)) == NULL)
+		return NULL;
+	p->next = NULL;
+	p->off = p->end = 0;
+	return p;
+}
+
+static void
+give_piece(struct queue_pool *pool, struct queue_piece *p)
+{
+	if (pool->spare == NULL)
+		pool->spare = p;
+	else
+		free(p);
+}
+
 int
-queue_put(struct queue *q, struct span s)
+queue_put(struct queue *q, struct queue_pool *pool, struct span s)
 {
 	struct queue_piece *last = q->last;
 	size_t n;
 
 	while (s.len > 0) {
 		if (last == NULL || last->end == PIECE_BYTES) {
-			if ((last = malloc(sizeof *last)) == NULL)
+			if ((last = take_piece(pool)) == NULL)
 				return ERR_NOMEM;
-			last->next = NULL;
-			last->off = last->end = 0;
 			if (q->last != NULL)
 				q->last->next = last;
 			else
@@ -54,7 +76,7 @@ queue_front(const struct queue *q)
 }
 
 void
-queue_consume(struct queue *q, size_t len)
+queue_consume(struct queue *q, struct queue_pool *pool, size_t len)
 {
 	struct queue_piece *p = q->first;
 
@@ -65,22 +87,27 @@ queue_consume(struct queue *q, size_t len)
 	p->off += len;
 	if (p->off < p->end)
 		return;
-	if (p->next == NULL) {
-		p->off = p->end = 0; /* kept for what comes next */
-		return;
-	}
 	q->first = p->next;
-	free(p);
+	if (q->first == NULL)
+		q->last = NULL;
+	give_piece(pool, p);
 }
 
 void
-queue_clear(struct queue *q)
+queue_clear(struct queue *q, struct queue_pool *pool)
 {
 	struct queue_piece *p, *next;
 
 	for (p = q->first; p != NULL; p = next) {
 		next = p->next;
-		free(p);
+		give_piece(pool, p);
 	}
 	*q = (struct queue){ 0 };
+}
+
+void
+queue_pool_clear(struct queue_pool *pool)
+{
+	free(pool->spare);
+	pool->spare = NULL;
 }

@@ -47,14 +47,37 @@ recv_window_rested(uint32_t max, uint64_t idle_ms)
 	return max;
 }
 
+/* 1/so much of what is left goes to one more channel. */
+static uint32_t
+share_for(size_t others)
+{
+	if (others < CHANNELS_FEW)
+		return 2;
+	return others < CHANNELS_SOME ? 128 : 1024;
+}
+
 uint32_t
-recv_window_first(uint32_t wanted, uint64_t offered)
+recv_window_first(uint32_t wanted, uint64_t offered, size_t others,
+    bool fixed)
 {
 	uint64_t left = offered < CHANNELS_BUDGET ?
 	    CHANNELS_BUDGET - offered : 0;
+	uint32_t least = others < CHANNELS_MANY ? RECV_WINDOW_LEAST :
+						  RECV_WINDOW_LEAST_OF_MANY;
 
+	if (fixed && others < CHANNELS_FEW)
+		return wanted;
 	return (uint32_t)MIN((uint64_t)wanted,
-	    MAX(left / 2, (uint64_t)CHANNEL_PACKET_DEFAULT));
+	    MAX(left / share_for(others), (uint64_t)least));
+}
+
+uint64_t
+recv_window_sum_max(size_t channels)
+{
+	size_t first = MIN(channels, (size_t)CHANNELS_MANY);
+
+	return CHANNELS_BUDGET + (uint64_t)first * RECV_WINDOW_LEAST +
+	    (uint64_t)(channels - first) * RECV_WINDOW_LEAST_OF_MANY;
 }
 
 void

@@ -24,6 +24,7 @@
 #define HPN_CHANNELS_RECV_WINDOW_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -31,8 +32,11 @@
 /*
  * The budget of a connection: the sum of what all its channels offer is what
  * sinks that stop can make us keep. Windows grow to less, 10 Gbit/s over
- * 50 ms, so that something is left for a channel that is opened later. Each
- * further one gets half of what is left, and a packet at least.
+ * 50 ms, so that something is left for a channel that is opened later. The
+ * first ones get what they want, up to half of what is left; further ones so
+ * little of it that a thousand which idle leave enough for one that is busy to
+ * grow. Outside of the budget each has a little in any case, and beyond a
+ * thousand channels less of it.
  *
  * What OpenSSH's sender cannot send yet it keeps in one buffer of 16 MiB at
  * most. It moves the content to the front when half of that was sent, but
@@ -41,9 +45,14 @@
  */
 #define CHANNELS_BUDGET ((uint32_t)64 * 1024 * 1024)
 #define CHANNELS_GROW_LIMIT ((uint32_t)60 * 1024 * 1024)
+#define RECV_WINDOW_LEAST ((uint32_t)16 * 1024)
+#define RECV_WINDOW_LEAST_OF_MANY ((uint32_t)4 * 1024)
 #define RECV_WINDOW_BACKLOG_MAX ((uint32_t)8 * 1024 * 1024)
 
 enum {
+	CHANNELS_FEW = 8,     /* such numbers of channels: see above */
+	CHANNELS_SOME = 64,
+	CHANNELS_MANY = 1024,
 	RECV_WINDOW_MEASURE_US = 1000, /* least time to measure a rate over */
 	RECV_WINDOW_REST_MS = 10 * 1000, /* unused so long, it halves */
 };
@@ -96,9 +105,13 @@ uint32_t recv_window_give_back(struct recv_window *w);
  * to no more than that peer can use in the next round trip. */
 uint32_t recv_window_next(uint32_t max, uint64_t per_rtt, uint64_t before,
     const struct recv_path *path);
-/* The window of a new channel for which `wanted` was asked, where `offered` is
- * what the others have: the sum stays within the connection's budget. */
-uint32_t recv_window_first(uint32_t wanted, uint64_t offered);
+/* The window of a new channel for which `wanted` was asked, where the others,
+ * so many, have `offered`: the sum stays within the connection's budget. fixed:
+ * windows do not grow later, so the first few are as wide as was asked. */
+uint32_t recv_window_first(uint32_t wanted, uint64_t offered, size_t others,
+    bool fixed);
+/* Bytes that so many channels offer at most. */
+uint64_t recv_window_sum_max(size_t channels);
 /* And the window after a time in which nothing was used of it. */
 uint32_t recv_window_rested(uint32_t max, uint64_t idle_ms);
 

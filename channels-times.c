@@ -42,37 +42,42 @@ channels_count_time(struct channels *chs)
 		t->total_ms += passed;
 		if (network_waits(chs->packet))
 			t->network_ms += passed;
-		else if (chs->was.window)
+		else if (chs->waiting_window > 0)
 			t->window_ms += passed;
-		else if (chs->was.source)
+		else if (chs->count > 0)
 			t->source_ms += passed;
-		if (chs->was.sink)
+		if (chs->waiting_sink > 0)
 			t->sink_ms += passed;
-		else if (chs->was.own_window)
+		else if (chs->waiting_own_window > 0)
 			t->own_window_ms += passed;
 	}
 	chs->counted_ms = now;
 }
 
-void
-channels_note_waits(struct channels *chs)
+/* Adds by to the numbers of those that wait for the same. */
+static void
+count_waits(struct channels *chs, struct channel_waits w, int by)
 {
-	size_t open = 0;
+	chs->waiting_window += (size_t)(w.window ? by : 0);
+	chs->waiting_sink += (size_t)(w.sink ? by : 0);
+	chs->waiting_own_window += (size_t)(w.own_window ? by : 0);
+}
 
-	chs->was = (struct channels_waits){ 0 };
-	for (size_t i = 0; i < chs->n; i++) {
-		const struct channel *c = chs->v[i];
+void
+channel_forget_waits(struct channel *c)
+{
+	count_waits(c->chs, c->waits, -1);
+	c->waits = (struct channel_waits){ false, false, false };
+}
 
-		if (c == NULL || c->state == CHANNEL_DEAD)
-			continue;
-		open++;
-		chs->was.window = chs->was.window || waits_for_window(c);
-		chs->was.sink = chs->was.sink ||
-		    c->sink[0].queue.len > 0;
-		chs->was.own_window = chs->was.own_window ||
-		    keeps_peer_waiting(c);
-	}
-	chs->was.source = open > 0;
+void
+channel_note_waits(struct channel *c)
+{
+	channel_forget_waits(c);
+	c->waits = (struct channel_waits){ .window = waits_for_window(c),
+		.sink = c->sink[0].queue.len > 0,
+		.own_window = keeps_peer_waiting(c) };
+	count_waits(c->chs, c->waits, 1);
 }
 
 struct channels_times

@@ -13,24 +13,26 @@
 
 enum { ANSWERS_WANTED = 3 };
 
+void
+channel_count_offered(struct channel *c)
+{
+	uint64_t now = (uint64_t)c->window.max + c->window.withheld;
+
+	c->chs->offered += now - c->offered;
+	c->offered = now;
+}
+
 uint64_t
 channels_offered(const struct channels *chs)
 {
-	uint64_t sum = 0;
-
-	for (size_t i = 0; i < chs->n; i++)
-		if (chs->v[i] != NULL)
-			sum += (uint64_t)chs->v[i]->window.max +
-			    chs->v[i]->window.withheld;
-	return sum;
+	return chs->offered;
 }
 
 /* How wide this channel's window may become beside the others'. */
 static uint32_t
 grow_limit(const struct channel *c)
 {
-	uint64_t others = channels_offered(c->chs) - c->window.max -
-	    c->window.withheld;
+	uint64_t others = c->chs->offered - c->offered;
 
 	return others < CHANNELS_GROW_LIMIT ?
 	    CHANNELS_GROW_LIMIT - (uint32_t)others : 0;
@@ -97,6 +99,9 @@ channel_widen(struct channel *c, uint32_t more)
 
 	c->early -= early;
 	more -= early;
+	/* OpenSSH gives back a little more than was used of these. */
+	if (channel_has_datagrams(c))
+		more = MIN(more, UINT32_MAX - c->peer_window);
 	if (more > UINT32_MAX - c->peer_window)
 		return false; /* RFC 4254 section 5.2: at most 2^32-1 */
 	c->peer_window += more;
@@ -135,6 +140,7 @@ channel_adjust_window(struct channel *c)
 		recv_window_rest(&c->window, clock_ms());
 	recv_window_withhold(&c->window);
 	grow(c);
+	channel_count_offered(c);
 	if ((bytes = recv_window_give_back(&c->window)) == 0)
 		return 0;
 	channel_msg(c, &b, SSH_MSG_CHANNEL_WINDOW_ADJUST);

@@ -67,12 +67,20 @@ replies_clear(struct replies *q)
 		;
 }
 
-static void
-free_channel(struct channel *c)
+void
+channel_free(struct channel *c)
 {
+	struct channels *chs = c->chs;
+
 	channel_clear_io(c);
 	buf_clear(&c->send);
 	replies_clear(&c->replies);
+	channel_forget_touch(c);
+	channel_forget_waits(c);
+	chs->offered -= c->offered;
+	chs->v[c->id] = NULL;
+	chs->free_from = MIN(chs->free_from, (size_t)c->id);
+	chs->count--;
 	free(c);
 }
 
@@ -81,9 +89,13 @@ channels_free(struct channels *chs)
 {
 	if (chs == NULL)
 		return;
-	for (size_t i = 0; i < chs->n; i++)
-		if (chs->v[i] != NULL)
-			free_channel(chs->v[i]);
+	for (size_t i = 0; i < chs->n; i++) {
+		if (chs->v[i] == NULL)
+			continue;
+		chs->v[i]->active = false; /* the list goes as a whole */
+		channel_free(chs->v[i]);
+	}
+	queue_pool_clear(&chs->pool);
 	for (size_t i = 0; i < chs->open_count; i++)
 		free(chs->opens[i].type);
 	for (size_t i = 0; i < chs->global_count; i++)
@@ -141,23 +153,38 @@ channels_on_global(struct channels *chs, const char *name,
 	return 0;
 }
 
-int
-channel_new(struct channel **out, struct channels *chs, const char *type)
+/* The lowest number that is free. */
+static int
+take_number(struct channels *chs, size_t *id)
 {
-	struct channel **v, *c;
-	size_t id;
+	struct channel **v;
+	size_t n;
 
-	for (id = 0; id < chs->n && chs->v[id] != NULL; id++)
-		;
-	if (id >= CHANNELS_MAX)
+	while (chs->free_from < chs->n && chs->v[chs->free_from] != NULL)
+		chs->free_from++;
+	if (chs->free_from >= CHANNELS_MAX)
 		return ERR_LIMIT;
-	if (id == chs->n) {
-		v = recallocarray(chs->v, chs->n, chs->n + 8, sizeof *v);
+	if (chs->free_from == chs->n) {
+		n = MAX(chs->n * 2, (size_t)8);
+		v = recallocarray(chs->v, chs->n, n, sizeof *v);
 		if (v == NULL)
 			return ERR_NOMEM;
 		chs->v = v;
-		chs->n += 8;
+		chs->n = n;
 	}
+	*id = chs->free_from;
+	return 0;
+}
+
+int
+channel_new(struct channel **out, struct channels *chs, const char *type)
+{
+	struct channel *c;
+	size_t id;
+	int r;
+
+	if ((r = take_number(chs, &id)) != 0)
+		return r;
 	if ((c = calloc(1, sizeof *c)) == NULL)
 		return ERR_NOMEM;
 	c->chs = chs;
@@ -165,6 +192,8 @@ channel_new(struct channel **out, struct channels *chs, const char *type)
 	strlcpy(c->type, type, sizeof c->type);
 	channel_init_io(c);
 	chs->v[id] = c;
+	chs->count++;
+	channel_touch(c);
 	*out = c;
 	return 0;
 }
@@ -189,15 +218,18 @@ channels_send(struct channels *chs, struct buf *b)
 static uint32_t
 first_window(const struct channel *c, uint32_t wanted)
 {
-	return c->chs->fixed_windows ?
-	    wanted :
-	    recv_window_first(wanted, channels_offered(c->chs));
+	const struct channels *chs = c->chs;
+
+	/* The channel itself is counted, and so is what it has so far. */
+	return recv_window_first(wanted, chs->offered, chs->count - 1,
+	    chs->fixed_windows);
 }
 
 void
 channel_offer(struct channel *c, uint32_t window, uint32_t max_packet)
 {
 	recv_window_init(&c->window, first_window(c, window));
+	channel_count_offered(c);
 	c->max_packet = max_packet;
 	if (max_packet == CHANNEL_PACKET_DEFAULT && !c->chs->exact_windows &&
 	    !c->chs->fixed_windows)
@@ -227,8 +259,7 @@ channel_open(struct channel **out, struct channels *chs, const char *type,
 	if (extra != NULL)
 		buf_put_buf(&b, extra);
 	if ((r = channels_send(chs, &b)) != 0) {
-		chs->v[c->id] = NULL;
-		free_channel(c);
+		channel_free(c);
 		return r;
 	}
 	*out = c;
@@ -242,6 +273,7 @@ channel_open_optimistically(struct channel *c, uint32_t peer_id)
 	c->state = CHANNEL_OPEN;
 	c->optimistic = true;
 	c->peer_id = peer_id;
+	channel_touch(c);
 	if (c->ops->opened != NULL)
 		c->ops->opened(c->arg, c);
 }
@@ -261,6 +293,8 @@ channel_grant_window(struct channel *c, uint32_t window)
 	}
 	/* Else the adjust at the end of a turn tells it. */
 	recv_window_grant(&c->window, window, told);
+	channel_count_offered(c);
+	channel_touch(c);
 }
 
 static const struct channel_ops no_ops = { .closed = NULL };
@@ -301,6 +335,7 @@ void
 channel_set_interactive(struct channel *c, bool interactive)
 {
 	c->interactive = interactive;
+	channel_touch(c);
 }
 
 int
@@ -343,11 +378,7 @@ channels_global_request(struct channels *chs, const char *name,
 void
 channels_trim(struct channels *chs)
 {
-	for (size_t i = 0; i < chs->n; i++) {
-		for (int k = 0; chs->v[i] != NULL && k < 2; k++)
-			if (chs->v[i]->sink[k].queue.len == 0)
-				queue_clear(&chs->v[i]->sink[k].queue);
-	}
+	queue_pool_clear(&chs->pool);
 }
 
 uint32_t
@@ -386,78 +417,4 @@ channels_describe(const struct channels *chs, struct buf *out)
 		    c->state == CHANNEL_OPEN ? "open" : "opening",
 		    c->peer_window, c->window.left, c->window.max);
 	}
-}
-
-/* Rounds of one packet each, interactive channels first, so that none has to
- * wait for another's bulk; ends when the ring is full or all are idle. */
-static int
-pump_all(struct channels *chs)
-{
-	bool any = true, moved;
-	int r;
-
-	while (any && chs->tx_blocked == 0) {
-		any = false;
-		for (int pass = 0; pass < 2; pass++) {
-			for (size_t i = 0; i < chs->n; i++) {
-				size_t at = (chs->next + i) % chs->n;
-				struct channel *c = chs->v[at];
-
-				if (c == NULL || c->state != CHANNEL_OPEN ||
-				    c->interactive != (pass == 0))
-					continue;
-				if ((r = channel_pump(c, &moved)) != 0)
-					return r;
-				any = any || moved;
-			}
-		}
-	}
-	if (chs->n > 0)
-		chs->next = (chs->next + 1) % chs->n;
-	return 0;
-}
-
-/* What is not about data: adjusts, EOF and CLOSE, and answers that nobody is
- * left to give. */
-static int
-channel_turn(struct channel *c)
-{
-	int r;
-
-	if (c->state == CHANNEL_INCOMING && channel_is_left(c))
-		return channel_refuse(c, CHANNEL_OPEN_CONNECT_FAILED, NULL);
-	if (c->state != CHANNEL_OPEN)
-		return 0;
-	if ((r = channel_adjust_window(c)) != 0)
-		return r;
-	return channel_advance_close(c);
-}
-
-int
-channels_turn(struct channels *chs, bool *more)
-{
-	int r;
-
-	chs->tx_blocked = 0;
-	chs->turn_bytes = 0;
-	channels_count_time(chs);
-	if ((r = pump_all(chs)) != 0)
-		return r;
-	*more = chs->tx_blocked != 0;
-	for (size_t i = 0; i < chs->n; i++) {
-		struct channel *c = chs->v[i];
-
-		if (c == NULL)
-			continue;
-		if ((r = channel_turn(c)) != 0)
-			return r;
-		if (c->state == CHANNEL_DEAD) {
-			free_channel(c);
-			chs->v[i] = NULL;
-			continue;
-		}
-		channel_update_watches(c);
-	}
-	channels_note_waits(chs);
-	return 0;
 }

@@ -31,7 +31,7 @@ enum {
 	CHANNEL_PACKET_DEFAULT = 32 * 1024,	  /* bytes of data */
 	CHANNEL_PACKET_LARGE = 252 * 1024,
 	CHANNEL_WINDOW_MAX = 128 * 1024 * 1024,
-	CHANNELS_MAX = 1024, /* channels of a connection at the same time */
+	CHANNELS_MAX = 16384, /* channels of a connection at the same time */
 	CHANNEL_EXT_STDERR = 1, /* RFC 4254 section 5.2 */
 };
 
@@ -97,6 +97,10 @@ struct channel_io {
 	    size_t len);
 	/* The peer's EOF was reached, all is written. */
 	void (*end)(void *arg);
+	/* What is read at once goes as a message of its own, and each message
+	 * is written at once: none is split or joined, and none waits for the
+	 * sink. What write() does not take is lost. */
+	bool datagrams;
 };
 
 /* Life. Packet and loop are borrowed. */

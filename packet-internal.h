@@ -146,7 +146,7 @@ struct packet_receiving {
 struct packet_rekey {
 	uint64_t bytes;
 	uint32_t seconds;
-	time_t keyed_at; /* monotonic seconds */
+	uint64_t keyed_ms; /* monotonic */
 };
 
 struct packet_threads {

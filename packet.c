@@ -18,12 +18,6 @@
 #define REKEY_STREAM ((uint64_t)1 << 35)
 #define REKEY_PACKETS ((uint64_t)1 << 31)
 
-static time_t
-seconds_now(void)
-{
-	return (time_t)(clock_ms() / 1000);
-}
-
 struct packet *
 packet_new(int fd_in, int fd_out, bool server)
 {
@@ -37,7 +31,7 @@ packet_new(int fd_in, int fd_out, bool server)
 	p->fd_in = fd_in;
 	p->fd_out = fd_out;
 	p->server = server;
-	p->rekey.keyed_at = seconds_now();
+	p->rekey.keyed_ms = clock_ms();
 	return p;
 }
 
@@ -118,7 +112,7 @@ packet_set_keys(struct packet *p, enum packet_dir dir,
 	if (strict)
 		h->pos.seqnr = 0;
 	h->bytes_since_keys = 0;
-	p->rekey.keyed_at = seconds_now();
+	p->rekey.keyed_ms = clock_ms();
 	packet_threads_set_keys(p, dir);
 	log_debug2("%s: cipher %s, MAC %s",
 	    dir == PACKET_TX ? "sending" : "receiving", keys->cipher->name,
@@ -200,7 +194,7 @@ packet_rekey_due(const struct packet *p)
 	if (!p->authenticated || p->tx.postponing)
 		return false;
 	if (p->rekey.seconds != 0 &&
-	    seconds_now() - p->rekey.keyed_at >= (time_t)p->rekey.seconds)
+	    clock_ms() - p->rekey.keyed_ms >= p->rekey.seconds * UINT64_C(1000))
 		return true;
 	return half_due(p, &p->half[PACKET_TX]) ||
 	    half_due(p, &p->half[PACKET_RX]);
@@ -209,13 +203,11 @@ packet_rekey_due(const struct packet *p)
 uint32_t
 packet_rekey_wait_s(const struct packet *p)
 {
-	time_t age = seconds_now() - p->rekey.keyed_at;
+	uint64_t age = (clock_ms() - p->rekey.keyed_ms) / 1000;
 
 	if (p->rekey.seconds == 0 || !p->authenticated)
 		return 0;
-	return age >= (time_t)p->rekey.seconds ?
-	    1 :
-	    p->rekey.seconds - (uint32_t)age;
+	return age >= p->rekey.seconds ? 1 : p->rekey.seconds - (uint32_t)age;
 }
 
 bool

@@ -23,12 +23,14 @@
 #include "channels.h"
 #include "client/client-session.h"
 #include "client/forwards.h"
+#include "client/local-command.h"
 #include "client/query.h"
 #include "client/sharing.h"
 #include "client/ssh-flags.h"
 #include "client/sshclient.h"
 #include "client/standard-streams.h"
 #include "client/tty.h"
+#include "client/tunnel.h"
 #include "client/unbuilt.h"
 #include "client/uses.h"
 #include "conf/client-conf.h"
@@ -70,11 +72,13 @@ struct program {
 	struct sshclient *client;
 	struct session *session;
 	struct stdio_forward *forward; /* -W */
+	struct tunnel *tunnel; /* -w */
 	struct uses uses; /* the program ends with the last of them */
 	struct sharing sharing;
 	char *remote; /* what the server shall run; NULL: a shell */
 	bool tty;
-	bool logged_in, forwards_begun; /* both: on with go_on() */
+	/* All of them: on with go_on(). */
+	bool logged_in, forwards_begun, tunnel_begun;
 	bool gone_on, gave_up;
 	bool session_ended; /* by its own end, not the connection's */
 	bool lost;	    /* the connection */
@@ -496,37 +500,6 @@ go_to_background(void)
 }
 
 static int
-run_local_command(const struct program *p)
-{
-	const struct client_conf *conf = &p->conf;
-	const char *shell = getenv("SHELL");
-	char *command;
-	pid_t pid;
-	int r, status;
-
-	if (!conf->session.permit_local_command ||
-	    conf->session.local_command == NULL)
-		return 0;
-	r = client_conf_expand(conf, CLIENT_TOKENS_LOCAL, "LocalCommand",
-	    conf->session.local_command, &command);
-	if (r < 0)
-		return r;
-	log_debug("running the local command: %s", command);
-	if (shell == NULL || *shell == '\0')
-		shell = "/bin/sh";
-	if ((pid = fork()) == 0) {
-		signal(SIGPIPE, SIG_DFL);
-		execl(shell, shell, "-c", command, (char *)NULL);
-		_exit(127);
-	}
-	if (pid == -1 || child_reap(pid, &status) != 0 || !WIFEXITED(status) ||
-	    WEXITSTATUS(status) != 0)
-		log_error("LocalCommand did not succeed");
-	free(command);
-	return 0;
-}
-
-static int
 open_forward(struct program *p)
 {
 	struct stdio_forward_params params = {
@@ -547,7 +520,8 @@ static bool
 waits_for_forwards(const struct program *p)
 {
 	return p->conf.forward.exit_on_failure &&
-	    (p->conf.forward.local.n > 0 || p->conf.forward.remote.n > 0);
+	    (p->conf.forward.local.n > 0 || p->conf.forward.remote.n > 0 ||
+		tunnel_is_wanted(&p->conf));
 }
 
 /*
@@ -602,6 +576,9 @@ on_optimistic(void *arg)
 {
 	struct program *p = arg;
 
+	/* The channel of a tunnel goes first, for SSH_TUNNEL. */
+	if (tunnel_is_wanted(&p->conf))
+		return 0;
 	if (!p->sharing.keeps && (p->is_through ||
 	    p->conf.session.session_type != CLIENT_SESSION_NONE))
 		return open_session(p, true);
@@ -681,6 +658,7 @@ on_left_behind(void *arg)
 	int fd = sshclient_fd(p->client);
 
 	forwards_stop_listening(sshclient_forwards(p->client));
+	tunnel_free(p->tunnel);
 	fd_close(&fd);
 }
 
@@ -721,10 +699,11 @@ go_on(struct program *p)
 	int r;
 
 	if (p->gone_on || !p->logged_in ||
-	    (!p->forwards_begun && waits_for_forwards(p)))
+	    (!(p->forwards_begun && p->tunnel_begun) &&
+		waits_for_forwards(p)))
 		return 0;
 	p->gone_on = true;
-	if ((r = run_local_command(p)) < 0 || (r = share(p)) != 0)
+	if ((r = local_command_run(&p->conf)) < 0 || (r = share(p)) != 0)
 		return r;
 	if (p->sharing.keeps) {
 		catch_signals(p);
@@ -763,6 +742,35 @@ on_forwards_begun(void *arg, bool failed)
 		give_up(p);
 }
 
+static void
+on_tunnel_begun(void *arg, bool failed)
+{
+	struct program *p = arg;
+
+	p->tunnel_begun = true;
+	if (failed || go_on(p) != 0)
+		give_up(p);
+}
+
+static void
+begin_tunnel(struct program *p)
+{
+	const struct tunnel_params params = {
+		.conf = &p->conf,
+		.loop = p->loop,
+		.channels = sshclient_channels(p->client),
+		.uses = &p->uses,
+		.distrusted = sshclient_is_distrusted(p->client),
+		.arg = p,
+		.done = on_tunnel_begun,
+	};
+
+	if (tunnel_is_wanted(&p->conf))
+		tunnel_new(&p->tunnel, &params);
+	else
+		p->tunnel_begun = true;
+}
+
 static int
 on_ready(void *arg)
 {
@@ -771,6 +779,8 @@ on_ready(void *arg)
 
 	forwards_add_configured(sshclient_forwards(p->client),
 	    on_forwards_begun, p);
+	if (!p->gave_up)
+		begin_tunnel(p);
 	if (p->gave_up)
 		return 0;
 	if (p->session == NULL && p->forward == NULL && !p->sharing.keeps)
@@ -817,6 +827,7 @@ out:
 	sharing_clear(&p->sharing);
 	session_free(p->session);
 	stdio_forward_free(p->forward);
+	tunnel_free(p->tunnel);
 	sshclient_free(p->client);
 	loop_free(p->loop);
 	if (p->tty && p->session_ended)

@@ -3,6 +3,7 @@
  * What the escape sequences do. They are recognised while a packet is being
  * filled, so they are noted there and run by a timer right after.
  */
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,38 +14,69 @@
 #include "base/mem.h"
 #include "client/client-session-internal.h"
 #include "client/conn-info.h"
+#include "client/forwards.h"
 
 enum { BREAK_MS = 1000, CTRL_D = 4 };
 
-/* To the terminal; in raw mode a line end needs CR. */
-static void
-show(const struct session *s, const struct buf *text)
-{
-	const char *p = (const char *)buf_data(text);
-	struct buf out = { 0 };
+enum {
+	SHOWN_MAX = 256 * 1024, /* bytes that wait for the terminal */
+	SHOW_AGAIN_MS = 20,
+};
 
-	for (size_t i = 0; i < buf_len(text); i++) {
-		if (p[i] == '\n' && s->raw)
-			buf_put_u8(&out, '\r');
-		buf_put_u8(&out, (uint8_t)p[i]);
+/* A terminal that takes nothing does not stop the connection. */
+static void
+show_more(void *arg)
+{
+	struct session *s = arg;
+	ssize_t n;
+
+	s->show_timer = NULL;
+	while (buf_len(&s->shown) > 0) {
+		n = fd_write(s->p.stdio.err, buf_data(&s->shown),
+		    buf_len(&s->shown));
+		if (n <= 0)
+			break;
+		buf_consume(&s->shown, (size_t)n);
 	}
-	/* A guest's terminal may be stopped: others do not wait for that. */
-	if (buf_err(&out) == 0 && s->p.guest != NULL)
-		(void)!fd_write(s->p.stdio.err, buf_data(&out), buf_len(&out));
-	else if (buf_err(&out) == 0)
-		(void)!fd_write_all(s->p.stdio.err, buf_data(&out),
-		    buf_len(&out));
-	buf_clear(&out);
+	if (buf_len(&s->shown) > 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+		s->show_timer =
+		    loop_after(s->p.loop, SHOW_AGAIN_MS, show_more, s);
+	else
+		buf_clear(&s->shown);
 }
 
+/* To the terminal; in raw mode a line end needs CR. */
 static void
-show_line(const struct session *s, const char *line)
+show(struct session *s, const struct buf *text)
+{
+	const char *p = (const char *)buf_data(text);
+
+	if (buf_len(&s->shown) + buf_len(text) > SHOWN_MAX)
+		return;
+	for (size_t i = 0; i < buf_len(text); i++) {
+		if (p[i] == '\n' && s->raw)
+			buf_put_u8(&s->shown, '\r');
+		buf_put_u8(&s->shown, (uint8_t)p[i]);
+	}
+	if (s->show_timer == NULL)
+		show_more(s);
+}
+
+void
+session_show(struct session *s, const char *text)
 {
 	struct buf b = { 0 };
 
-	buf_printf(&b, "%s\n", line);
+	buf_printf(&b, "%s", text);
 	show(s, &b);
 	buf_clear(&b);
+}
+
+static void
+show_line(struct session *s, const char *line)
+{
+	session_show(s, line);
+	session_show(s, "\n");
 }
 
 static void
@@ -83,6 +115,8 @@ run_background(void *arg)
 	pid_t pid;
 
 	show_line(s, "[backgrounded]");
+	if (s->p.forwards != NULL)
+		forwards_stop_listening(s->p.forwards);
 	session_set_raw(s, false);
 	session_set_nonblock(s, false);
 	if ((pid = fork()) == -1) {
@@ -91,6 +125,9 @@ run_background(void *arg)
 	}
 	if (pid > 0)
 		_exit(0);
+	/* The end of the terminal is not the end of the connection. */
+	if (setsid() == -1)
+		log_debug("setsid: %s", err_text(ERR_SYSTEM));
 	if (t->ops != NULL)
 		t->ops->end_input(t->arg);
 	s->tty = false;
@@ -145,7 +182,7 @@ run_rekey(void *arg)
 }
 
 static void
-change_level(const struct session *s, int by)
+change_level(struct session *s, int by)
 {
 	struct buf b = { 0 };
 	int level = (int)log_get_level() + by;
@@ -183,16 +220,17 @@ run_info(void *arg)
 }
 
 static const struct escape_row rows[] = {
-	{ '.', run_quit, "end the connection" },
-	{ 'Z' & 0x1f, run_suspend, "suspend" },
-	{ '&', run_background, "go on in the background" },
-	{ '#', run_list, "list the channels" },
-	{ 'I', run_info, "tell about the connection" },
-	{ 'B', run_break, "send a break" },
-	{ 'R', run_rekey, "make new keys" },
-	{ 'V', run_quieter, "tell less (LogLevel)" },
-	{ 'v', run_louder, "tell more (LogLevel)" },
-	{ '?', run_help, "this list" },
+	{ '.', run_quit, "end the connection", false },
+	{ 'Z' & 0x1f, run_suspend, "suspend", false },
+	{ '&', run_background, "go on in the background", false },
+	{ '#', run_list, "list the channels", false },
+	{ 'C', session_line_begin, "add or cancel forwards", true },
+	{ 'I', run_info, "tell about the connection", false },
+	{ 'B', run_break, "send a break", false },
+	{ 'R', run_rekey, "make new keys", false },
+	{ 'V', run_quieter, "tell less (LogLevel)", false },
+	{ 'v', run_louder, "tell more (LogLevel)", false },
+	{ '?', run_help, "this list", false },
 };
 
 /* What concerns this process as a whole is not for a guest's session. */
@@ -220,6 +258,15 @@ run_found(void *arg)
 		else
 			show_line(s, "[not in a shared session]");
 	}
+	if (s->state != SESSION_OVER)
+		session_line_take(s);
+}
+
+static void
+run_soon(struct session *s)
+{
+	if (s->escape_timer == NULL)
+		s->escape_timer = loop_after(s->p.loop, 0, run_found, s);
 }
 
 static void
@@ -230,8 +277,16 @@ on_found(void *arg, const struct escape_row *row)
 	if (s->found_count == ARRAY_LEN(s->found))
 		return;
 	s->found[s->found_count++] = row;
-	if (s->escape_timer == NULL)
-		s->escape_timer = loop_after(s->p.loop, 0, run_found, s);
+	run_soon(s);
+}
+
+static void
+on_typed(void *arg, uint8_t ch)
+{
+	struct session *s = arg;
+
+	session_line_typed(s, ch);
+	run_soon(s);
 }
 
 void
@@ -240,5 +295,15 @@ session_escapes_init(struct session *s)
 	escape_init(&s->escape, rows, ARRAY_LEN(rows),
 	    (uint8_t)s->p.conf->session.escape_char);
 	s->escape.found = on_found;
+	s->escape.typed =
+	    s->p.conf->forward.escape_commandline ? on_typed : NULL;
 	s->escape.arg = s;
+}
+
+void
+session_escapes_clear(struct session *s)
+{
+	loop_cancel(s->p.loop, s->escape_timer);
+	loop_cancel(s->p.loop, s->show_timer);
+	buf_clear(&s->shown);
 }

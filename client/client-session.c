@@ -403,7 +403,7 @@ session_free(struct session *s)
 	session_set_raw(s, false);
 	if (s->channel != NULL)
 		channel_leave(s->channel);
-	loop_cancel(s->p.loop, s->escape_timer);
+	session_escapes_clear(s);
 	free(s);
 }
 

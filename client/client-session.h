@@ -17,6 +17,7 @@
 #include "kex.h"
 #include "packet.h"
 
+struct forwards;
 struct session;
 
 /* What happens to the descriptors and the terminal while a session has them.
@@ -57,6 +58,7 @@ struct session_params {
 	struct packet *packet;
 	struct kex *kex;
 	struct channels *channels;
+	struct forwards *forwards; /* for ~C; NULL: there are none */
 	const char *command; /* NULL: a shell */
 	bool subsystem;	     /* command is the name of one */
 	bool tty;	     /* a terminal for it is wanted */

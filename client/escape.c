@@ -24,6 +24,15 @@ find(const struct escape *e, uint8_t ch)
 	return NULL;
 }
 
+static void
+take(struct escape *e, uint8_t ch)
+{
+	e->in_line = ch != '\r' && ch != '\n' && ch != ESCAPE_CTRL_C &&
+	    ch != ESCAPE_CTRL_D;
+	e->at_line_start = true;
+	e->typed(e->arg, ch);
+}
+
 size_t
 escape_filter(struct escape *e, uint8_t *p, size_t len, size_t cap)
 {
@@ -33,10 +42,17 @@ escape_filter(struct escape *e, uint8_t *p, size_t len, size_t cap)
 		uint8_t ch = p[in];
 		const struct escape_row *row;
 
+		if (e->in_line) {
+			take(e, ch);
+			in++;
+			continue;
+		}
 		if (e->pending) {
 			e->pending = false;
 			if ((row = find(e, ch)) != NULL) {
 				in++;
+				e->in_line = row->takes_line &&
+				    e->typed != NULL;
 				if (e->found != NULL)
 					e->found(e->arg, row);
 				continue;

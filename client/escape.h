@@ -15,10 +15,13 @@
 
 #include "base/buf.h"
 
+enum { ESCAPE_CTRL_C = 3, ESCAPE_CTRL_D = 4 };
+
 struct escape_row {
 	uint8_t ch;
 	void (*run)(void *arg);
 	const char *help;
+	bool takes_line; /* what follows, to the end of its line, is for it */
 };
 
 struct escape {
@@ -27,9 +30,13 @@ struct escape {
 	uint8_t ch;	    /* the escape character */
 	bool at_line_start; /* it would be recognised now */
 	bool pending;	    /* it was the last byte */
+	bool in_line;	    /* of a row that takes one */
 	/* Called for each sequence. It must not send anything, because a
 	 * packet is just being made of these bytes. */
 	void (*found)(void *arg, const struct escape_row *row);
+	/* The bytes of a line, its end (CR, LF) or what gives it up (^C, ^D)
+	 * among them. As found(). NULL: no row takes lines. */
+	void (*typed)(void *arg, uint8_t ch);
 	void *arg;
 };
 

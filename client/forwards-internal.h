@@ -83,6 +83,8 @@ bool forwards_listens(const struct forward_spec *s,
 /* forwards-local.c */
 void forwards_add_local(struct forwards *f, const struct forward_spec *spec,
     forwards_done_fn done, void *arg);
+bool forwards_has_local(const struct forwards *f,
+    const struct forward_spec *spec);
 /* spec NULL: all that listen there. */
 bool forwards_cancel_local(struct forwards *f, enum forward_kind kind,
     const struct forward_endpoint *listen, const struct forward_spec *spec);
@@ -97,6 +99,8 @@ void forwards_open(struct forwards *f, int fd,
 /* forwards-remote.c */
 void forwards_add_remote(struct forwards *f, const struct forward_spec *spec,
     forwards_done_fn done, void *arg);
+bool forwards_has_remote(const struct forwards *f,
+    const struct forward_spec *spec);
 bool forwards_cancel_remote(struct forwards *f,
     const struct forward_endpoint *listen, const struct forward_spec *spec);
 void forwards_free_remotes(struct forwards *f);

@@ -363,6 +363,12 @@ find(const struct forwards *f, enum forward_kind kind,
 }
 
 bool
+forwards_has_local(const struct forwards *f, const struct forward_spec *spec)
+{
+	return find(f, spec->kind, NULL, spec) != NULL;
+}
+
+bool
 forwards_cancel_local(struct forwards *f, enum forward_kind kind,
     const struct forward_endpoint *listen, const struct forward_spec *spec)
 {

@@ -162,6 +162,17 @@ on_reply(void *arg, bool ok, struct rd data)
 
 /* ---- adding and cancelling ---------------------------------------------- */
 
+/* Also by the port that the server has picked. */
+static bool
+listens(const struct forwards_remote *m, const struct forward_endpoint *listen)
+{
+	struct forward_spec there = m->spec;
+
+	there.listen.port = m->port;
+	return forwards_listens(&m->spec, listen) ||
+	    forwards_listens(&there, listen);
+}
+
 static struct forwards_remote *
 find(const struct forwards *f, const struct forward_endpoint *listen,
     const struct forward_spec *spec)
@@ -169,7 +180,7 @@ find(const struct forwards *f, const struct forward_endpoint *listen,
 	for (struct forwards_remote *m = f->remotes; m != NULL; m = m->next)
 		if (!m->cancelled &&
 		    (spec != NULL ? forward_spec_equals(&m->spec, spec) :
-				    forwards_listens(&m->spec, listen)))
+				    listens(m, listen)))
 			return m;
 	return NULL;
 }
@@ -207,6 +218,12 @@ forwards_add_remote(struct forwards *f, const struct forward_spec *spec,
 		forwards_wait(&m->waiters, done, arg);
 	else if (done != NULL)
 		done(arg, NULL, allocated(m));
+}
+
+bool
+forwards_has_remote(const struct forwards *f, const struct forward_spec *spec)
+{
+	return find(f, NULL, spec) != NULL;
 }
 
 bool

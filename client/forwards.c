@@ -145,6 +145,13 @@ forwards_add(struct forwards *f, const struct forward_spec *spec,
 }
 
 bool
+forwards_has(const struct forwards *f, const struct forward_spec *spec)
+{
+	return spec->kind == FORWARD_REMOTE ? forwards_has_remote(f, spec) :
+					       forwards_has_local(f, spec);
+}
+
+bool
 forwards_cancel(struct forwards *f, const struct forward_spec *spec)
 {
 	return spec->kind == FORWARD_REMOTE ?

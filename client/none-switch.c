@@ -36,6 +36,11 @@ none_switch_start(struct none_switch *n, const struct client_conf *conf,
 			 "terminal: it stays encrypted");
 		return 0;
 	}
+	if (conf->forward.tunnel != CLIENT_TUNNEL_NO) {
+		log_info("NoneSwitch has no effect on a connection with a "
+			 "tunnel: it stays encrypted");
+		return 0;
+	}
 	n->state = NONE_SWITCH_WANTED;
 	n->mac = conf->algs.none_mac_enabled != 0;
 	kex_set_none(k, KEX_NONE_FIRST, n->mac);

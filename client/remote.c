@@ -22,13 +22,15 @@ enum { ALIVE_INTERVAL_S = 15 };
 
 /* ---- configuration ------------------------------------------------------ */
 
-/* Keywords that must not act on a connection which only moves files. */
+/* Keywords that must not act on a connection which only moves files, or of
+ * this process: it is not shared. */
 static int
 fix_conf(struct client_conf *conf)
 {
 	static const char *const fixed[] = { "PermitLocalCommand=no",
 		"ClearAllForwardings=yes", "RemoteCommand=none",
-		"RequestTTY=no", "ForwardAgent=no", "ForwardX11=no" };
+		"RequestTTY=no", "ForwardAgent=no", "ForwardX11=no",
+		"ControlMaster=no", "ControlPath=none" };
 	int r = 0;
 
 	for (size_t i = 0; i < ARRAY_LEN(fixed) && r == 0; i++)

@@ -18,7 +18,7 @@
 #include "xfer/progress.h"
 #include "xfer/sftp/remote-glob.h"
 #include "xfer/sftp/sftp-engine.h"
-#include "xfer/transfer/copy-between.h"
+#include "xfer/transfer/transfer.h"
 
 /* ---- names -------------------------------------------------------------- */
 
@@ -96,25 +96,33 @@ expand_source(struct scp *scp, struct scp_host *host,
 	free(pattern);
 }
 
-/* ---- transfers with one host -------------------------------------------- */
+/* ---- transfers ---------------------------------------------------------- */
 
 /* Transfers that run at the same time: none writes to what another one
  * writes to. */
 struct batch {
 	struct scp *scp;
 	struct scp_host *host;
+	struct scp_host *to; /* a second one; NULL: none */
 	struct xfer *x;
 	struct scp_targets targets;
 };
 
 static void
-batch_begin(struct batch *b, struct scp *scp, struct scp_host *host)
+batch_begin(struct batch *b, struct scp *scp, struct scp_host *host,
+    struct scp_host *to)
 {
 	struct xfer_streams streams = remote_streams(host->remote);
+	const struct xfer_opts plain = { .recursive = scp->recursive,
+		.preserve = scp->preserve, .in_place = true,
+		.rate_bytes = scp->xfer.rate_bytes,
+		.progress = scp->xfer.progress, .report = scp_report,
+		.report_arg = scp };
 
-	*b = (struct batch){ .scp = scp, .host = host };
-	if (xfer_new(&b->x, &streams, host->sftp, &scp->xfer) < 0)
-		check_memory(scp, "memory", ERR_NOMEM);
+	*b = (struct batch){ .scp = scp, .host = host, .to = to };
+	check_memory(scp, "memory", to != NULL ?
+		xfer_new_between(&b->x, host->sftp, to->sftp, &plain) :
+		xfer_new(&b->x, &streams, host->sftp, &scp->xfer));
 }
 
 static void
@@ -145,7 +153,7 @@ batch_add_target(struct batch *b, const char *to)
 {
 	if (scp_targets_collide(&b->targets, to)) {
 		batch_run(b);
-		batch_begin(b, b->scp, b->host);
+		batch_begin(b, b->scp, b->host, b->to);
 	}
 	check_memory(b->scp, "memory", scp_targets_add(&b->targets, to));
 }
@@ -175,7 +183,7 @@ upload(struct scp *scp, const struct xfer_target *sources, int n,
 	if (dir == NULL)
 		return;
 	is_dir = remote_is_dir(scp, host, dir, scp->need_dir);
-	batch_begin(&batch, scp, host);
+	batch_begin(&batch, scp, host, NULL);
 	for (int i = 0; i < n; i++) {
 		to = target_name(scp, dir, is_dir, sources[i].path);
 		batch_add_target(&batch, to);
@@ -187,8 +195,9 @@ upload(struct scp *scp, const struct xfer_target *sources, int n,
 	free(dir);
 }
 
+/* Copies one source from b->host. */
 static void
-download_one(struct batch *b, const char *name, const char *dir, bool is_dir)
+fetch(struct batch *b, const char *name, const char *dir, bool is_dir)
 {
 	struct scp *scp = b->scp;
 	struct sftp_attrs attrs;
@@ -202,7 +211,9 @@ download_one(struct batch *b, const char *name, const char *dir, bool is_dir)
 	}
 	to = target_name(scp, dir, is_dir, name);
 	batch_add_target(b, to);
-	check_memory(scp, "memory", xfer_get(b->x, name, &attrs, to));
+	check_memory(scp, "memory", b->to != NULL ?
+		xfer_copy(b->x, name, &attrs, to) :
+		xfer_get(b->x, name, &attrs, to));
 	free(to);
 }
 
@@ -220,16 +231,14 @@ download(struct scp *scp, const struct xfer_target *sources, int n,
 		expand_source(scp, host, &sources[i], &names);
 	is_dir = local_is_dir(scp, target->path,
 	    scp->need_dir || names.n > 1);
-	batch_begin(&batch, scp, host);
+	batch_begin(&batch, scp, host, NULL);
 	for (size_t i = 0; i < names.n; i++)
-		download_one(&batch, names.v[i], target->path, is_dir);
+		fetch(&batch, names.v[i], target->path, is_dir);
 	batch_run(&batch);
 	strlist_clear(&names);
 }
 
-/* ---- by other means ----------------------------------------------------- */
-
-/* These have nothing to do with the transfer engine. */
+/* These are for transfers of the whole engine. */
 static void
 refuse_engine_options(struct scp *scp)
 {
@@ -247,12 +256,9 @@ copy_between(struct scp *scp, const struct xfer_target *source,
 {
 	struct scp_host *from = scp_host_of(scp, source, 0);
 	struct scp_host *to = scp_host_of(scp, target, 0);
-	struct relay_opts opts = { .recursive = scp->recursive,
-		.preserve = scp->preserve, .rate_bytes = scp->xfer.rate_bytes,
-		.progress = scp->xfer.progress, .report = scp_report,
-		.report_arg = scp };
 	struct strlist names = { NULL, 0 };
-	char *dir = scp_host_path(scp, to, target->path), *name;
+	char *dir = scp_host_path(scp, to, target->path);
+	struct batch batch;
 	bool is_dir;
 
 	refuse_engine_options(scp);
@@ -260,15 +266,15 @@ copy_between(struct scp *scp, const struct xfer_target *source,
 		return;
 	expand_source(scp, from, source, &names);
 	is_dir = remote_is_dir(scp, to, dir, scp->need_dir || names.n > 1);
-	for (size_t i = 0; i < names.n; i++) {
-		name = target_name(scp, dir, is_dir, names.v[i]);
-		(void)scp_host_result(scp, relay_copy(from->sftp, names.v[i],
-		    to->sftp, name, &opts));
-		free(name);
-	}
+	batch_begin(&batch, scp, from, to);
+	for (size_t i = 0; i < names.n; i++)
+		fetch(&batch, names.v[i], dir, is_dir);
+	batch_run(&batch);
 	strlist_clear(&names);
 	free(dir);
 }
+
+/* ---- by other means ----------------------------------------------------- */
 
 /* Copies on this machine are cp(1)'s work. */
 static void

@@ -321,6 +321,12 @@ sshclient_channels(const struct sshclient *c)
 	return c->channels;
 }
 
+bool
+sshclient_is_distrusted(const struct sshclient *c)
+{
+	return sshlogin_is_distrusted(c->login);
+}
+
 struct forwards *
 sshclient_forwards(const struct sshclient *c)
 {
@@ -347,6 +353,7 @@ sshclient_fill(const struct sshclient *c, struct session_params *s)
 	s->packet = sshlogin_packet(c->login);
 	s->kex = sshlogin_kex(c->login);
 	s->channels = c->channels;
+	s->forwards = c->from_server.forwards;
 	s->peer_is_openssh = sshlogin_peer_is_openssh(c->login);
 	s->quiet = c->p.first != NULL;
 	s->began_ms = c->began_ms;

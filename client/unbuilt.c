@@ -75,8 +75,6 @@ client_refuse_unbuilt(const struct client_conf *conf, bool session)
 
 	if (r < 0)
 		return r;
-	if (conf->forward.tunnel != CLIENT_TUNNEL_NO)
-		return refuse("-w, Tunnel: tunnel forwarding");
 	if (conf->mux.proxy_use_fdpass && conf->tcp.proxy_command != NULL)
 		return refuse("ProxyUseFdpass");
 	if (conf->forward.channel_timeouts.n > 0)

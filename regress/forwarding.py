@@ -8,6 +8,8 @@ import socket
 import subprocess
 import threading
 
+import pytest
+
 import harness
 from harness import LONG, free_port, wait_for
 
@@ -159,5 +161,52 @@ class Forwarder:
                 stream.close()
 
 
+# ---- fixtures; forward wants one that is named client -------------------
+
+@pytest.fixture
+def forward(client, tmp_path):
+    """forward(*flags): an hpnssh in the background."""
+    begun = []
+
+    def begin(*flags, to=client, **kw):
+        begun.append(Forwarder(to, tmp_path, *flags, **kw))
+        return begun[-1]
+
+    yield begin
+    for one in begun:
+        one.close()
+
+
+@pytest.fixture
+def service():
+    """service(serve, path): something to connect to."""
+    begun = []
+
+    def begin(*args, **kw):
+        begun.append(Service(*args, **kw))
+        return begun[-1]
+
+    yield begin
+    for one in begun:
+        one.close()
+
+
+@pytest.fixture
+def taken():
+    """A port of the loopback that somebody else has."""
+    with contextlib.ExitStack() as stack:
+        s = stack.enter_context(socket.socket())
+        s.bind(("127.0.0.1", 0))
+        s.listen(1)
+        port = s.getsockname()[1]
+        with contextlib.suppress(OSError):  # no IPv6 here
+            s6 = stack.enter_context(socket.socket(socket.AF_INET6))
+            s6.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+            s6.bind(("::1", port))
+            s6.listen(1)
+        yield port
+
+
 __all__ = ["Forwarder", "Service", "answer_at_eof", "answers", "echo",
-           "exactly", "free_port", "reach", "says", "to_the_end"]
+           "exactly", "forward", "free_port", "reach", "says", "service",
+           "taken", "to_the_end"]

@@ -241,6 +241,13 @@ def test_what_has_nothing_to_act_on_is_taken(ssh, flag):
     (["-oForwardX11=yes"], "X11 forwarding"),
     (["-oLocalForward=8080 h:80"], "port forwarding"),
     (["-oRemoteForward=8080 h:80"], "port forwarding"),
+    (["-R", "8080"], "port forwarding"),
+    (["-w", "0"], "tunnel forwarding"),
+    (["-M", "-S", "/nowhere/%C"], "connection sharing"),
+    (["-O", "check"], "connection sharing"),
+    (["-oEnableEscapeCommandline=yes"], "EnableEscapeCommandline"),
+    (["-oChannelTimeout=*=5m"], "ChannelTimeout"),
+    (["-oProxyUseFdpass=yes", "-oProxyCommand=true"], "ProxyUseFdpass"),
     (["-N", "-oDynamicForward=1080"], "port forwarding")])
 def test_what_would_be_forwarded_is_refused(ssh, flag, what, tmp_path):
     env = harness.clean_env(SSH_AUTH_SOCK=str(tmp_path), DISPLAY=":99",
@@ -264,7 +271,8 @@ def test_copies_forward_nothing(ssh, tmp_path):
     """As in stock: what the configuration forwards is not for them."""
     config = tmp_path / "config"
     config.write_text("LocalForward 8080 h:80\nForwardAgent yes\n"
-                      "ForwardX11 yes\n")
+                      "ForwardX11 yes\nTunnel yes\nControlMaster auto\n"
+                      f"ControlPath {tmp_path}/%C\n")
     (tmp_path / "from").write_bytes(b"x")
     env = harness.clean_env(SSH_AUTH_SOCK=str(tmp_path), DISPLAY=":99")
     args = [hpn("scp"), *ssh.options()]

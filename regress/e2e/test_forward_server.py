@@ -8,9 +8,9 @@ import os
 import pathlib
 import re
 import socket
-import threading
 
 import pytest
+from forwarding import Service
 from sshwire import (CHANNEL_CLOSE, CHANNEL_DATA, CHANNEL_EOF, CHANNEL_OPEN,
                      GLOBAL_REQUEST, OPEN_CONFIRMATION, OPEN_FAILURE,
                      REQUEST_FAILURE, REQUEST_SUCCESS, USERAUTH_SUCCESS,
@@ -30,55 +30,19 @@ PROHIBITED, CONNECT_FAILED, SHORTAGE = 1, 2, 4
 EVERYTHING = {"tcp", "unix", "listen", "listen-unix"}
 
 
-class Echo:
-    """A server that sends back what it gets, and ends after its client."""
-
-    def __init__(self, family, address):
-        self.listener = socket.socket(family)
-        self.listener.bind(address)
-        self.listener.listen(16)
-        self.port = self.listener.getsockname()[1] \
-            if family != socket.AF_UNIX else 0
-        threading.Thread(target=self.loop, daemon=True).start()
-
-    def loop(self):
-        while True:
-            try:
-                sock, _ = self.listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self.one, args=(sock,),
-                             daemon=True).start()
-
-    @staticmethod
-    def one(sock):
-        with sock:
-            while data := sock.recv(65536):
-                sock.sendall(data)
-
-    def end(self):
-        try:
-            self.listener.shutdown(socket.SHUT_RDWR)
-        except OSError:
-            pass
-        self.listener.close()
-
-
 @pytest.fixture(scope="module")
 def echo():
-    made = Echo(socket.AF_INET, ("127.0.0.1", 0))
-    yield made
-    made.end()
+    with Service() as made:
+        yield made
 
 
 @pytest.fixture
 def echo_path(tmp_path):
-    made = Echo(socket.AF_UNIX, str(tmp_path / "echo"))
-    yield str(tmp_path / "echo")
-    made.end()
+    with Service(path=tmp_path / "echo") as made:
+        yield str(made.path)
 
 
-class Forwarder:
+class Client:
     """A client on the wire, with its forwards; channel numbers count up."""
 
     def __init__(self, wire):
@@ -154,7 +118,7 @@ def client(keys):
         server.authorized.write_text(
             f"{options} {keys.public('ed25519')}\n".lstrip())
         made.append(connect(server))
-        return Forwarder(made[-1].login(ME, load_key(keys.path("ed25519"))))
+        return Client(made[-1].login(ME, load_key(keys.path("ed25519"))))
 
     yield make
     for one in made:
@@ -531,7 +495,7 @@ def test_ports_of_the_system(make_server, keys, other_user):
     got = {}
     for user in (other_user, "root"):
         wire = connect(server).login(user, load_key(keys.path("ed25519")))
-        got[user] = Forwarder(wire).listen("127.0.0.1", 1019)
+        got[user] = Client(wire).listen("127.0.0.1", 1019)
         wire.close()
     assert got == {other_user: None, "root": 1019}
 
@@ -550,7 +514,7 @@ def test_a_password_that_must_be_changed(make_server, other_user, echo):
         wire = connect(server).handshake().ask_service()
         wire.auth_request(other_user, "password", False, secret)
         wire.expect(USERAUTH_SUCCESS)
-        c = Forwarder(wire)
+        c = Client(wire)
         works[days] = (c.tcp("127.0.0.1", echo.port)[0],
                        c.unix("/no/such/socket")[1], c.listen() is not None,
                        c.listen_unix("/no/such/socket"), wire.told)
@@ -590,7 +554,7 @@ def test_without_a_cipher(make_server, client, echo, echo_path, tmp_path):
     wire = logged_in(server)
     wire.cipher = "none"
     wire.handshake()
-    assert allowed(Forwarder(wire), echo, echo_path, tmp_path, "none") == \
+    assert allowed(Client(wire), echo, echo_path, tmp_path, "none") == \
         EVERYTHING
     wire.close()
 

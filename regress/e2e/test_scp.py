@@ -172,6 +172,35 @@ def test_what_is_wrong_is_said(tmp_path, data_file):
     assert bad.rc == 1 and b"\x1b" not in bad.err
 
 
+def test_between(tmp_path, data_file):
+    """From one host to another: what is copied, and what is said."""
+    one, two = data_file(3000000, "one"), data_file(10, "two")
+    tree, out = tmp_path / "tree", tmp_path / "out"
+    (tree / "below").mkdir(parents=True)
+    (tree / "below/one").write_bytes(b"another")
+    (tree / "one").write_bytes(b"one more")
+    out.mkdir()
+    scp(f"x:{one}", f"x:{two}", f"y:{out}").ok()
+    assert (out / "one").read_bytes() == one.read_bytes()
+    assert (out / "two").read_bytes() == two.read_bytes()
+    # Two of the same name: the last one stays, and is whole.
+    scp(f"x:{tree}/*/one", f"x:{tree}/one", f"y:{out}").ok()
+    assert (out / "one").read_bytes() == b"one more"
+    # On one host, and to where a longer file was.
+    scp(f"x:{two}", f"x:{out}/one").ok()
+    assert (out / "one").read_bytes() == two.read_bytes()
+    assert not list(out.glob(".*"))
+    refused(scp(f"x:{tmp_path}/none", f"y:{out}"),
+            f"{tmp_path}/none: No such file or directory")
+    refused(scp(f"x:{two}", f"y:{tmp_path}/none/x"),
+            f"{tmp_path}/none/x: No such file or directory")
+    refused(scp(f"x:{tree}", f"y:{out}"), f"{tree}: not a regular file")
+    (tree / "broken").symlink_to("nowhere")
+    refused(scp("-r", f"x:{tree}", f"y:{out}"),
+            f"{tree}/broken: No such file or directory")
+    assert listing(out / "tree/below") == listing(tree / "below")
+
+
 def test_goes_on_after_a_failure(tmp_path, data_file):
     f = data_file(10)
     (tmp_path / "out").mkdir()
@@ -271,6 +300,8 @@ def test_connection(ssh, tmp_path, tree):
     assert listing(tmp_path / "up") == listing(tree)
     ssh.scp(f":{tree}", tmp_path / "down", flags=["-rp"]).ok()
     assert listing(tmp_path / "down", True) == listing(tree, True)
+    ssh.scp(f":{tree}", f":{tmp_path}/over", flags=["-rp"]).ok()
+    assert listing(tmp_path / "over", True) == listing(tree, True)
 
 
 @pytest.mark.parametrize("client,server", [("hpn", "stock"),

@@ -12,10 +12,12 @@
 
 #include "base/log.h"
 #include "base/loop.h"
+#include "base/tun-device.h"
 #include "channels.h"
 #include "forward/forwarded.h"
 #include "regress/fuzz/fuzz.h"
 #include "server/session/forward-listen.h"
+#include "server/session/forward-tunnel.h"
 #include "server/session/hostprove.h"
 #include "server/session/session.h"
 
@@ -64,6 +66,21 @@ listen(int fd, int backlog)
 {
 	(void)fd;
 	(void)backlog;
+	return 0;
+}
+
+/* An interface that takes and gives nothing. */
+int
+tun_device_open(struct tun_device *out, bool ethernet, int64_t unit)
+{
+	int pair[2];
+
+	if (unit > 9 ||
+	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, pair) != 0)
+		return ERR_UNSUPPORTED;
+	close(pair[1]);
+	*out = (struct tun_device){ .fd = pair[0], .ethernet = ethernet,
+		.name = "test0" };
 	return 0;
 }
 
@@ -152,6 +169,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		owners.packet = p;
 		ss = owners.sessions = sessions_new(l, p, k, sp, NULL);
 		owners.listens = forward_listens_new(l, &owners);
+		owners.tunnels = forward_tunnels_new(l);
+		owners.kex = k;
 		if (forwarded_list_new(&owners.forwarded,
 			&(struct forwarded_params){ .loop = l,
 			    .channels = chs }) == 0 &&
@@ -162,6 +181,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	}
 	forwarded_list_free(owners.forwarded);
 	forward_listens_free(owners.listens);
+	forward_tunnels_free(owners.tunnels);
 	channels_free(chs);
 	services_free(services);
 	hostprove_free(owners.hostprove);

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: ISC
 """Forwards of hpnssh (-L, -R, -D, -W) through a stock sshd."""
 
-import contextlib
 import re
 import socket
 import subprocess
 import threading
 
 import pytest
-from forwarding import (Forwarder, Service, answer_at_eof, answers, exactly,
-                        free_port, reach, says, to_the_end)
+from forwarding import (answer_at_eof, answers, exactly,
+                        forward, free_port, reach, says, service, taken,
+                        to_the_end)
 
 import harness
 from harness import LONG, MIB, Client, run, stock, wait_for
@@ -21,34 +21,6 @@ pytestmark = pytest.mark.skipif(not harness.have("hpn", "ssh"),
 @pytest.fixture
 def client(shared_servers):
     return Client("hpn", shared_servers("stock"), log_level="INFO")
-
-
-@pytest.fixture
-def forward(client, tmp_path):
-    """forward(*flags): an hpnssh in the background."""
-    begun = []
-
-    def begin(*flags, to=client, **kw):
-        begun.append(Forwarder(to, tmp_path, *flags, **kw))
-        return begun[-1]
-
-    yield begin
-    for one in begun:
-        one.close()
-
-
-@pytest.fixture
-def service():
-    """service(serve, path): something to connect to."""
-    begun = []
-
-    def begin(*args, **kw):
-        begun.append(Service(*args, **kw))
-        return begun[-1]
-
-    yield begin
-    for one in begun:
-        one.close()
 
 
 # ---- each kind, with ports and with paths ------------------------------
@@ -278,22 +250,6 @@ def test_v6_loopback(forward, service):
 
 
 # ---- what cannot be ----------------------------------------------------
-
-@pytest.fixture
-def taken():
-    """A port of the loopback that somebody else has."""
-    with contextlib.ExitStack() as stack:
-        s = stack.enter_context(socket.socket())
-        s.bind(("127.0.0.1", 0))
-        s.listen(1)
-        port = s.getsockname()[1]
-        with contextlib.suppress(OSError):  # no IPv6 here
-            s6 = stack.enter_context(socket.socket(socket.AF_INET6))
-            s6.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-            s6.bind(("::1", port))
-            s6.listen(1)
-        yield port
-
 
 def test_taken_port_here(client, taken):
     done = client.ssh("echo fine", flags=["-L", f"{taken}:127.0.0.1:1"],

@@ -101,17 +101,57 @@ test_window_rested(void **state)
 static void
 test_window_first(void **state)
 {
-	enum { WANT = CHANNEL_WINDOW_DEFAULT };
+	enum { WANT = CHANNEL_WINDOW_DEFAULT, MIB = 1 << 20 };
 
 	(void)state;
-	assert_int_equal(recv_window_first(WANT, 0), WANT);
-	assert_int_equal(recv_window_first(1000, 0), 1000);
-	assert_int_equal(recv_window_first(WANT, CHANNELS_GROW_LIMIT),
+	assert_int_equal(recv_window_first(WANT, 0, 0, false), WANT);
+	assert_int_equal(recv_window_first(1000, 0, 0, false), 1000);
+	/* Another one has grown: a few still get a good window. */
+	assert_int_equal(recv_window_first(WANT, CHANNELS_GROW_LIMIT, 1, false),
 	    WANT);
-	assert_int_equal(recv_window_first(WANT, CHANNELS_BUDGET),
-	    CHANNEL_PACKET_DEFAULT);
-	assert_int_equal(recv_window_first(WANT, UINT64_MAX),
-	    CHANNEL_PACKET_DEFAULT);
+	assert_int_equal(recv_window_first(WANT, CHANNELS_BUDGET - MIB, 7,
+			     false), MIB / 2);
+	/* Of many each gets little, whether much is left or nothing. */
+	assert_int_equal(recv_window_first(WANT, CHANNELS_BUDGET - 32 * MIB,
+			     8, false), MIB / 4);
+	assert_int_equal(recv_window_first(WANT, CHANNELS_BUDGET - 48 * MIB,
+			     64, false), 48 * 1024);
+	assert_int_equal(recv_window_first(WANT, CHANNELS_BUDGET, 1, false),
+	    16 * 1024);
+	assert_int_equal(recv_window_first(WANT, UINT64_MAX, 1023, false),
+	    16 * 1024);
+	assert_int_equal(recv_window_first(WANT, UINT64_MAX, 1024, false),
+	    4 * 1024);
+	/* Fixed: as it was asked for, unless they are many. */
+	assert_int_equal(recv_window_first(128 * MIB, CHANNELS_BUDGET, 7,
+			     true), 128 * MIB);
+	assert_int_equal(recv_window_first(128 * MIB, CHANNELS_BUDGET, 8,
+			     true), 16 * 1024);
+}
+
+/* However many idle, the next ones have something, all together not too much,
+ * and one of them can grow. */
+static void
+test_window_of_many(void **state)
+{
+	uint64_t sum = 0;
+
+	(void)state;
+	for (size_t n = 0; n < CHANNELS_MAX; n++) {
+		uint32_t w = recv_window_first(CHANNEL_WINDOW_DEFAULT, sum, n,
+		    false);
+
+		assert_true(w >= 4096);
+		sum += w;
+		assert_true(sum <= recv_window_sum_max(n + 1));
+		if (n < 8)
+			assert_int_equal(w, CHANNEL_WINDOW_DEFAULT);
+		if (n < 1000)
+			assert_true(w >= 16384);
+		if (n == 1000)
+			assert_in_range(sum, 1, CHANNELS_GROW_LIMIT -
+			    (7 << 20));
+	}
 }
 
 /* A window, and what the peer knows of it. */
@@ -293,7 +333,8 @@ test_budget_of_many(void **state)
 			sum -= own;
 			*one = (struct model){ .now_ms = now_ms };
 			recv_window_init(&one->w,
-			    recv_window_first(CHANNEL_WINDOW_DEFAULT, sum));
+			    recv_window_first(CHANNEL_WINDOW_DEFAULT, sum,
+				CHANNELS - 1, false));
 			one->told = one->w.left;
 			sum += kept_by(&one->w);
 		} else {
@@ -305,7 +346,7 @@ test_budget_of_many(void **state)
 			sum += kept_by(&one->w) - own;
 		}
 		check(one);
-		assert_true(sum <= CHANNELS_BUDGET + CHANNELS * PACKET);
+		assert_true(sum <= recv_window_sum_max(CHANNELS));
 	}
 	assert_true(sum > CHANNELS_BUDGET / 2);
 }
@@ -317,6 +358,7 @@ main(void)
 		cmocka_unit_test(test_window_next),
 		cmocka_unit_test(test_window_rested),
 		cmocka_unit_test(test_window_first),
+		cmocka_unit_test(test_window_of_many),
 		cmocka_unit_test(test_invariant),
 		cmocka_unit_test(test_fixed_stays),
 		cmocka_unit_test(test_budget_of_many),

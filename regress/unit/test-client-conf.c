@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: ISC */
+#include "regress/unit/conf-sample.h"
 #include "regress/unit/help.h"
 
 #include <stdlib.h>
@@ -50,9 +51,7 @@ dump(const struct client_conf *c)
 /* --- the rows --- */
 
 /* A value unlike the default for the rows that cannot do with a guess. */
-static const struct {
-	const char *name, *value;
-} samples[] = {
+static const struct conf_sample samples[] = {
 	{ "User", "someone" },
 	{ "Hostname", "host.example.org" },
 	{ "HostKeyAlias", "alias" },
@@ -116,16 +115,7 @@ static const struct {
 static const char *
 sample(const struct conf_row *row)
 {
-	if (row->type == &conf_flag)
-		return strcmp(row->def, "yes") == 0 ? "no" : "yes";
-	for (size_t i = 0; i < ARRAY_LEN(samples); i++)
-		if (strcmp(samples[i].name, row->name) == 0)
-			return samples[i].value;
-	if (row->type == &conf_int || row->type == &conf_time ||
-	    row->type == &conf_port)
-		return "17";
-	fail_msg("no sample for %s", row->name);
-	return NULL;
+	return conf_sample(row, samples, ARRAY_LEN(samples));
 }
 
 static void

@@ -11,6 +11,8 @@
 
 #include <cmocka.h>
 
+#include "regress/unit/dice.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -27,13 +29,6 @@
 #include "base/mem.h"
 
 static const struct dial_times usual = { .next_ms = 250, .round_ms = 400 };
-
-static uint64_t
-pick(uint64_t *seed, uint64_t below)
-{
-	*seed = *seed * 6364136223846793005u + 1442695040888963407u;
-	return (*seed >> 33) % below;
-}
 
 /* ---- the plan, in made-up time ------------------------------------------ */
 
@@ -183,21 +178,22 @@ check_end(const struct story *s)
 }
 
 static void
-make_story(struct story *s, uint64_t *seed)
+make_story(struct story *s, struct dice *dice)
 {
 	size_t second;
 
 	memset(s, 0, sizeof *s);
-	s->n = 1 + pick(seed, ARRAY_LEN(s->addresses));
-	second = pick(seed, s->n + 1);
-	s->running_max = 1 + pick(seed, s->n);
+	s->n = 1 + dice_below(dice, ARRAY_LEN(s->addresses));
+	second = dice_below(dice, s->n + 1);
+	s->running_max = 1 + dice_below(dice, s->n);
 	s->times = usual;
-	if (pick(seed, 2) == 0)
-		s->times.timeout_ms = 1 + pick(seed, 5000);
+	if (dice_below(dice, 2) == 0)
+		s->times.timeout_ms = 1 + dice_below(dice, 5000);
 	for (size_t i = 0; i < s->n; i++) {
 		s->addresses[i].round = i >= second;
-		s->connects[i] = pick(seed, 4) == 0;
-		s->took[i] = pick(seed, 3) == 0 ? 0 : pick(seed, 2000);
+		s->connects[i] = dice_below(dice, 4) == 0;
+		s->took[i] = dice_below(dice, 3) == 0 ?
+		    0 : dice_below(dice, 2000);
 	}
 }
 
@@ -206,10 +202,10 @@ test_any_story(void **state)
 {
 	(void)state;
 	for (uint64_t seed = 1; seed <= 5000; seed++) {
-		uint64_t random = seed;
+		struct dice dice = { seed };
 		struct story s;
 
-		make_story(&s, &random);
+		make_story(&s, &dice);
 		run_story(&s);
 		check_end(&s);
 	}
@@ -448,21 +444,21 @@ test_loopback(void **state)
 		struct dial_address v[ARRAY_LEN(ports)];
 		struct dialer h = { 0 };
 		struct dial_params p = params_for(&h, v, ARRAY_LEN(v));
-		uint64_t random = seed;
+		struct dice dice = { seed };
 		size_t answering = 0, open, which = 99;
 		int fd;
 
 		for (size_t i = 0; i < ARRAY_LEN(ports); i++) {
-			enum kind kind = (enum kind)pick(&random, 3);
+			enum kind kind = (enum kind)dice_below(&dice, 3);
 
 			answering += kind == ANSWERS;
-			make_port(&ports[i], six && pick(&random, 2) == 0 ?
+			make_port(&ports[i], six && dice_below(&dice, 2) == 0 ?
 				AF_INET6 : AF_INET, kind);
 			v[i] = ports[i].address;
 			v[i].round = i >= 3;
 		}
 		p.times.timeout_ms = answering > 0 ? 5000 : 300;
-		p.mptcp = pick(&random, 2) == 0;
+		p.mptcp = dice_below(&dice, 2) == 0;
 		open = open_descriptors();
 		if (seed % 2 == 0) {
 			assert_int_equal(dial_and_wait(&h.dial, &p), 0);

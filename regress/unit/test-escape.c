@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "base/mem.h"
 #include "client/escape.h"
 
 enum { CAP = 64 };
@@ -19,11 +20,13 @@ nothing(void *arg)
 }
 
 static const struct escape_row rows[] = {
-	{ '.', nothing, "quit" },
-	{ '#', nothing, "list" },
+	{ '.', nothing, "quit", false },
+	{ '#', nothing, "list", false },
+	{ 'C', nothing, "take a line", true },
 };
 
-static char seen[CAP];
+static char seen[CAP], line[CAP];
+static bool takes_lines;
 
 static void
 note(void *arg, const struct escape_row *row)
@@ -35,6 +38,16 @@ note(void *arg, const struct escape_row *row)
 	seen[n + 1] = '\0';
 }
 
+static void
+note_typed(void *arg, uint8_t ch)
+{
+	size_t n = strlen(line);
+
+	(void)arg;
+	line[n] = (char)ch;
+	line[n + 1] = '\0';
+}
+
 /* Types text in pieces of `step` bytes; what is left of it. */
 static void
 type(const char *text, size_t step, char *out)
@@ -43,9 +56,10 @@ type(const char *text, size_t step, char *out)
 	uint8_t piece[CAP];
 	size_t len = strlen(text), done = 0, n;
 
-	escape_init(&e, rows, 2, '~');
+	escape_init(&e, rows, ARRAY_LEN(rows), '~');
 	e.found = note;
-	seen[0] = '\0';
+	e.typed = takes_lines ? note_typed : NULL;
+	seen[0] = line[0] = '\0';
 	*out = '\0';
 	for (size_t i = 0; i < len; i += n) {
 		size_t got;
@@ -97,6 +111,39 @@ sequences(void **state)
 	}
 }
 
+/* A row takes what follows it, to the end of the line or to ^C and ^D. */
+static void
+lines(void **state)
+{
+	static const struct {
+		const char *typed, *passes, *found, *line;
+	} t[] = {
+		{ "~Cab c\rd", "d", "C", "ab c\r" },
+		{ "x\r~C\n~.", "x\r", "C.", "\n" },
+		{ "~Ca~.b~~\rls", "ls", "C", "a~.b~~\r" },
+		{ "~Cab\003cd", "cd", "C", "ab\003" },
+		{ "~C\004~#", "", "C#", "\004" },
+		{ "~Cnever ends", "", "C", "never ends" },
+		{ "a~Cb\r", "a~Cb\r", "", "" },
+	};
+	char out[2 * CAP];
+
+	(void)state;
+	takes_lines = true;
+	for (size_t i = 0; i < ARRAY_LEN(t); i++) {
+		for (size_t step = 1; step <= CAP / 2; step += 2) {
+			type(t[i].typed, step, out);
+			assert_string_equal(out, t[i].passes);
+			assert_string_equal(seen, t[i].found);
+			assert_string_equal(line, t[i].line);
+		}
+	}
+	takes_lines = false;
+	type("~Cab\r", 2, out);
+	assert_string_equal(out, "ab\r");
+	assert_string_equal(seen, "C");
+}
+
 static void
 names(void **state)
 {
@@ -142,6 +189,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sequences),
+		cmocka_unit_test(lines),
 		cmocka_unit_test(names),
 		cmocka_unit_test(help_has_every_row),
 	};

@@ -71,6 +71,7 @@ good(void **state)
 		{ L, "+80:h:80", NULL }, { L, "-1:h:80", NULL },
 		{ L, "65536:h:80", NULL }, { L, "80:h:0x50", NULL },
 		{ L, "[::1]x:80:h:80", NULL }, { L, "80:[::1", NULL },
+		{ L, "[::1]x80:h:80", NULL },
 		{ L, "80:[::1:80", NULL }, { L, "nobody:h:80", NULL },
 		{ L, "1:/a:80", NULL }, { L, "/a:80:h:80", NULL },
 		{ L, "a:1:/b:2", NULL }, { R, "/a:80", NULL },

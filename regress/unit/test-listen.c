@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -116,6 +117,28 @@ a_port_in_use(void **state)
 	listen_close(&first);
 }
 
+/* Where the kernel has no Multipath TCP, it is TCP. */
+static void
+multipath(void **state)
+{
+	struct listen_spec spec = { .host = "127.0.0.1", .port = "0" };
+	struct listen_set set = { 0 };
+	int probe = socket(AF_INET, SOCK_STREAM, IPPROTO_MPTCP);
+	const char *why;
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		spec.mptcp = i == 1;
+		assert_int_equal(listen_open(&set, &spec, &why), 0);
+		assert_int_equal(set.n, 1);
+		assert_int_equal(flag_of(set.fd[0], SOL_SOCKET, SO_PROTOCOL),
+		    spec.mptcp && probe != -1 ? IPPROTO_MPTCP : IPPROTO_TCP);
+		listen_close(&set);
+	}
+	if (probe != -1)
+		close(probe);
+}
+
 static void
 both_families(void **state)
 {
@@ -200,6 +223,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_free_port),
 		cmocka_unit_test(a_port_in_use),
+		cmocka_unit_test(multipath),
 		cmocka_unit_test(both_families),
 		cmocka_unit_test(one_family),
 		cmocka_unit_test(no_such_address),

@@ -9,6 +9,8 @@
 
 #include <cmocka.h>
 
+#include "regress/unit/dice.h"
+
 #include "base/child.h"
 #include "base/mem.h"
 #include "base/wire.h"
@@ -244,13 +246,6 @@ model_add(struct model *m, const struct server_penalties *conf,
 		e->active = true;
 }
 
-static uint32_t
-next_random(uint64_t *seed)
-{
-	*seed = *seed * UINT64_C(6364136223846793005) + 1442695040888963407U;
-	return (uint32_t)(*seed >> 33);
-}
-
 /* Every step may differ by a microsecond, so that no two expire together:
  * which of these is forgotten first is nobody's business. */
 static void
@@ -258,18 +253,19 @@ agree(const struct server_penalties *conf, uint64_t seed)
 {
 	struct penalties *p = penalties_new(conf);
 	struct model m = { .max = (size_t)conf->max_sources[PENALTY_IPV4] };
+	struct dice dice = { seed };
 	int64_t now = 0, rest;
 
 	for (int i = 0; i < STEPS; i++) {
 		struct startups_source s = source(4,
-		    next_random(&seed) % MODEL_SOURCES);
-		enum penalty_class c = next_random(&seed) % PENALTY_CLASSES;
+		    dice_below(&dice, MODEL_SOURCES));
+		enum penalty_class c = dice_below(&dice, PENALTY_CLASSES);
 		const struct model_entry *e;
 		bool refused;
 
-		now += 1 + next_random(&seed) % 2000000;
+		now += 1 + dice_below(&dice, 2000000);
 		model_expire(&m, now);
-		if (next_random(&seed) % 3 != 0) {
+		if (dice_below(&dice, 3) != 0) {
 			model_add(&m, conf, &s, conf->cost_us[c], now);
 			(void)penalties_add(p, &s, c, now, &rest);
 		}

@@ -5,6 +5,7 @@
  * connections and sessions are fakes of this file, which replace
  * client/sshclient.c, client/client-session.c and what is used of channels.
  */
+#include "regress/unit/dice.h"
 #include "regress/unit/help.h"
 
 #include <stdlib.h>
@@ -540,14 +541,7 @@ test_closed_while_logging_in(void **state)
 
 /* ---- any order of events ------------------------------------------------ */
 
-static uint64_t seed;
-
-static unsigned
-random_below(unsigned n)
-{
-	seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407;
-	return (unsigned)(seed >> 33) % n;
-}
+static struct dice dice;
 
 static void
 client_event(struct sshclient *c)
@@ -556,9 +550,9 @@ client_event(struct sshclient *c)
 
 	if (c == NULL || c->ended)
 		return;
-	if (random_below(8) == 0) {
+	if (dice_below(&dice, 8) == 0) {
 		client_end(c);
-	} else if (!c->p.keys_only && !c->ready && random_below(2) == 0) {
+	} else if (!c->p.keys_only && !c->ready && dice_below(&dice, 2) == 0) {
 		client_login(c);
 	} else if (!c->p.keys_only && !c->ready && !c->expected) {
 		c->expected = true;
@@ -573,7 +567,7 @@ session_event(struct session *s)
 {
 	if (s == NULL || !s->has_channel)
 		return;
-	switch (random_below(4)) {
+	switch (dice_below(&dice, 4)) {
 	case 0:
 		session_close(s);
 		break;
@@ -598,21 +592,21 @@ stream_event(struct remote *r)
 	struct stream *stream = r->streams;
 	struct xfer_stream_stats stats;
 
-	for (unsigned n = random_below(8); n > 0 && stream != NULL; n--)
+	for (unsigned n = dice_below(&dice, 8); n > 0 && stream != NULL; n--)
 		stream = stream->next;
 	if (stream == NULL)
 		return;
 	streams.ops->path(streams.arg, stream->sftp, &stats);
 	assert_int_equal(stats.connection, stream->conn->number);
-	if (random_below(3) == 0)
+	if (dice_below(&dice, 3) == 0)
 		close_stream(r, stream->sftp);
 }
 
 static void
 one_event(struct remote *r)
 {
-	f.answered = random_below(2) == 0;
-	switch (random_below(16)) {
+	f.answered = dice_below(&dice, 2) == 0;
+	switch (dice_below(&dice, 16)) {
 	case 0:
 		f.fail_client = true;
 		break;
@@ -641,13 +635,13 @@ one_event(struct remote *r)
 	case 10:
 		if (f.sessions_made > 0)
 			session_event(
-			    f.sessions[random_below(f.sessions_made)]);
+			    f.sessions[dice_below(&dice, f.sessions_made)]);
 		break;
 	case 11:
 		turn();
 		break;
 	default:
-		client_event(f.clients[random_below(f.clients_made)]);
+		client_event(f.clients[dice_below(&dice, f.clients_made)]);
 		break;
 	}
 }
@@ -716,7 +710,7 @@ test_any_order(void **state)
 		enum conn_state before[FAKES_MAX] = { CONN_PLANNED };
 		struct remote *r = begin((enum sshclient_further)(run % 3));
 
-		seed = run;
+		dice.state = run;
 		for (int i = 0; i < EVENTS; i++) {
 			one_event(r);
 			check_all(r, before);

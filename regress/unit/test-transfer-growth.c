@@ -3,6 +3,7 @@
  * How many streams a transfer has, and how much of the work each gets: first
  * by example, then what holds for whatever numbers are measured.
  */
+#include "regress/unit/dice.h"
 #include "regress/unit/hex.h"
 
 #include "base/mem.h"
@@ -186,29 +187,23 @@ test_lags(void **state)
 
 enum { ROUNDS = 20000, STEPS = 60, ALONE_MAX = 12, CHANNELS = 8, STEP_MAX = 4 };
 
-static uint64_t
-random_bits(uint64_t *seed)
-{
-	*seed = *seed * UINT64_C(6364136223846793005) + 1;
-	return *seed >> 32 | *seed << 32;
-}
-
 /* Of any magnitude below 2^bits, 0 among them. */
 static uint64_t
-any(uint64_t *seed, unsigned bits)
+any(struct dice *dice, unsigned bits)
 {
-	uint64_t all = random_bits(seed) >> (64 - bits);
+	uint64_t all = (uint64_t)dice_below(dice, UINT32_MAX) << 32 |
+	    dice_below(dice, UINT32_MAX);
 
-	return all >> random_bits(seed) % (bits + 1);
+	return all >> (64 - bits) >> dice_below(dice, bits + 1);
 }
 
 static struct xfer_sample
-any_sample(uint64_t *seed, uint64_t now_ms)
+any_sample(struct dice *dice, uint64_t now_ms)
 {
 	return (struct xfer_sample){ .now_ms = now_ms,
-		.rtt_ms = any(seed, 12), .rate = (double)any(seed, 34),
-		.seconds_left = (double)any(seed, 16) / 16,
-		.bulk_left = any(seed, 40) };
+		.rtt_ms = any(dice, 12), .rate = (double)any(dice, 34),
+		.seconds_left = (double)any(dice, 16) / 16,
+		.bulk_left = any(dice, 40) };
 }
 
 /* Connections that were asked for open some time later, or never. */
@@ -217,13 +212,14 @@ test_growth_is_bounded(void **state)
 {
 	(void)state;
 	for (uint64_t round = 0; round < ROUNDS / STEPS; round++) {
-		uint64_t seed = round, now_ms = 1;
-		unsigned max = round % 3 == 0 ? (unsigned)any(&seed, 5) : 0;
+		struct dice dice = { round };
+		uint64_t now_ms = 1;
+		unsigned max = round % 3 == 0 ? (unsigned)any(&dice, 5) : 0;
 		unsigned wanted = 1, have = 0, add;
 		struct xfer_growth g = { .stopped = false };
 
 		for (int i = 0; i < STEPS; i++) {
-			struct xfer_sample s = any_sample(&seed, now_ms);
+			struct xfer_sample s = any_sample(&dice, now_ms);
 			bool stopped = g.stopped;
 			double best = g.best;
 
@@ -240,9 +236,9 @@ test_growth_is_bounded(void **state)
 			if (have < wanted - add && max == 0)
 				assert_int_equal(add, 0);
 			assert_true(g.best >= best);
-			if (have < wanted && random_bits(&seed) % 2 == 0)
+			if (have < wanted && dice_below(&dice, 2) == 0)
 				have++;
-			now_ms += any(&seed, 10);
+			now_ms += any(&dice, 10);
 		}
 	}
 }
@@ -250,25 +246,25 @@ test_growth_is_bounded(void **state)
 static void
 test_channels_are_bounded(void **state)
 {
-	uint64_t seed = 1;
+	struct dice dice = { 1 };
 
 	(void)state;
 	for (int i = 0; i < ROUNDS; i++) {
-		struct xfer_streams_view s = { .rtt_ms = any(&seed, 16),
-			.rate = any(&seed, 36), .windows = any(&seed, 36),
-			.bulk_left = any(&seed, 50),
-			.fixed = any(&seed, 1) != 0 };
-		unsigned have = 1 + (unsigned)any(&seed, 4), add, more;
+		struct xfer_streams_view s = { .rtt_ms = any(&dice, 16),
+			.rate = any(&dice, 36), .windows = any(&dice, 36),
+			.bulk_left = any(&dice, 50),
+			.fixed = any(&dice, 1) != 0 };
+		unsigned have = 1 + (unsigned)any(&dice, 4), add, more;
 
 		add = xfer_channels_next(have, &s);
 		assert_true(add == 0 || have + add <= CHANNELS);
 		if (!s.fixed)
 			assert_int_equal(add, 0);
 		/* More to do, a higher rate or a stall never make it fewer. */
-		s.bulk_left += any(&seed, 50);
+		s.bulk_left += any(&dice, 50);
 		more = xfer_channels_next(have, &s);
 		assert_true(more >= add);
-		s.rate += any(&seed, 36);
+		s.rate += any(&dice, 36);
 		add = xfer_channels_next(have, &s);
 		assert_true(add >= more);
 		s.held = true;
@@ -281,14 +277,14 @@ test_channels_are_bounded(void **state)
 static void
 test_early_and_login_are_monotonic(void **state)
 {
-	uint64_t seed = 2;
+	struct dice dice = { 2 };
 
 	(void)state;
 	for (int i = 0; i < ROUNDS; i++) {
-		uint64_t rtt = any(&seed, 32), bytes = any(&seed, 63);
-		uint64_t longer = rtt + any(&seed, 32);
-		uint64_t more = bytes + any(&seed, 63);
-		unsigned wanted = (unsigned)any(&seed, 6);
+		uint64_t rtt = any(&dice, 32), bytes = any(&dice, 63);
+		uint64_t longer = rtt + any(&dice, 32);
+		uint64_t more = bytes + any(&dice, 63);
+		unsigned wanted = (unsigned)any(&dice, 6);
 		unsigned n = xfer_streams_early(rtt, bytes, wanted);
 
 		assert_true(n < STEP_MAX && (wanted == 0 || n < wanted));
@@ -307,15 +303,15 @@ struct streams {
 };
 
 static void
-any_streams(struct streams *s, uint64_t *seed)
+any_streams(struct streams *s, struct dice *dice)
 {
-	*s = (struct streams){ .x.measured = { .rtt_ms = any(seed, 36),
-		.left_ms = any(seed, 40) } };
-	s->fast = (struct xfer_stream){ .x = &s->x, .rate = any(seed, 28),
-		.in_flight = any(seed, 40), .window = 1 << 20 };
-	s->slow = (struct xfer_stream){ .x = &s->x, .in_flight = any(seed, 40),
-		.acked = any(seed, 40), .window = (1 << 20) + any(seed, 30) };
-	s->slow.rate = s->slow.acked != 0 ? any(seed, 28) : 0;
+	*s = (struct streams){ .x.measured = { .rtt_ms = any(dice, 36),
+		.left_ms = any(dice, 40) } };
+	s->fast = (struct xfer_stream){ .x = &s->x, .rate = any(dice, 28),
+		.in_flight = any(dice, 40), .window = 1 << 20 };
+	s->slow = (struct xfer_stream){ .x = &s->x, .in_flight = any(dice, 40),
+		.acked = any(dice, 40), .window = (1 << 20) + any(dice, 30) };
+	s->slow.rate = s->slow.acked != 0 ? any(dice, 28) : 0;
 	s->x.measured.fastest = &s->fast;
 }
 
@@ -324,26 +320,26 @@ any_streams(struct streams *s, uint64_t *seed)
 static void
 test_lags_is_monotonic(void **state)
 {
-	uint64_t seed = 3;
+	struct dice dice = { 3 };
 	struct streams s;
 
 	(void)state;
 	for (int i = 0; i < ROUNDS; i++) {
-		uint32_t len = (uint32_t)any(&seed, 31);
-		uint32_t longer = len + (uint32_t)any(&seed, 31);
+		uint32_t len = (uint32_t)any(&dice, 31);
+		uint32_t longer = len + (uint32_t)any(&dice, 31);
 
-		any_streams(&s, &seed);
+		any_streams(&s, &dice);
 		assert_false(xfer_stream_lags(&s.fast, len));
 		if (xfer_stream_lags(&s.slow, len)) {
 			assert_true(xfer_stream_lags(&s.slow, longer));
-			s.slow.in_flight += any(&seed, 40);
+			s.slow.in_flight += any(&dice, 40);
 			assert_true(xfer_stream_lags(&s.slow, len));
 			continue;
 		}
-		s.x.measured.left_ms += any(&seed, 40);
+		s.x.measured.left_ms += any(&dice, 40);
 		assert_false(xfer_stream_lags(&s.slow, len));
 		if (s.slow.acked != 0)
-			s.slow.rate += any(&seed, 28);
+			s.slow.rate += any(&dice, 28);
 		assert_false(xfer_stream_lags(&s.slow, len));
 		s.x.measured.fastest = NULL;
 		assert_false(xfer_stream_lags(&s.slow, UINT32_MAX));
@@ -356,7 +352,7 @@ static void
 test_shares_are_bounded(void **state)
 {
 	const size_t least_queue = 128 * 1024, least_block = 64 * 1024;
-	uint64_t seed = 4;
+	struct dice dice = { 4 };
 	struct streams s;
 
 	(void)state;
@@ -365,8 +361,8 @@ test_shares_are_bounded(void **state)
 		size_t room, queue;
 		uint32_t block;
 
-		any_streams(&s, &seed);
-		if (any(&seed, 2) == 0)
+		any_streams(&s, &dice);
+		if (any(&dice, 2) == 0)
 			s.x.measured.fastest = NULL;
 		block = xfer_stream_block(l);
 		room = xfer_stream_room(l, false);
@@ -375,11 +371,11 @@ test_shares_are_bounded(void **state)
 		assert_in_range(room, XFER_BLOCK_MAX, l->window);
 		assert_in_range(queue, least_queue, XFER_OUTPUT_MAX);
 		assert_true(xfer_stream_room(l, true) == SIZE_MAX);
-		l->rate += any(&seed, 28);
+		l->rate += any(&dice, 28);
 		assert_true(xfer_stream_block(l) >= block);
 		assert_true(xfer_stream_room(l, false) >= room);
 		assert_true(xfer_stream_queue(l) >= queue);
-		l->window += any(&seed, 30);
+		l->window += any(&dice, 30);
 		assert_true(xfer_stream_room(l, false) >= room);
 	}
 }

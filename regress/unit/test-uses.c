@@ -7,6 +7,8 @@
 
 #include <cmocka.h>
 
+#include "regress/unit/dice.h"
+
 #include "base/mem.h"
 #include "client/uses.h"
 
@@ -50,7 +52,7 @@ test_any_order(void **state)
 {
 	struct uses u = { .unused = on_unused, .arg = &u };
 	unsigned open[USE_COUNT] = { 0 }, total = 0, expected = 0;
-	uint64_t seed = 1;
+	struct dice dice = { 1 };
 
 	(void)state;
 	told = 0;
@@ -58,9 +60,8 @@ test_any_order(void **state)
 		unsigned kind;
 		bool begins;
 
-		seed = seed * 6364136223846793005u + 1442695040888963407u;
-		kind = (unsigned)(seed >> 40) % USE_COUNT;
-		begins = (unsigned)(seed >> 50) % 3 == 0;
+		kind = dice_below(&dice, USE_COUNT);
+		begins = dice_below(&dice, 3) == 0;
 		if (begins) {
 			uses_begin(&u, (enum use)kind);
 			open[kind]++;

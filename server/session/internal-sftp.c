@@ -200,7 +200,11 @@ on_end(void *arg)
 	wake(is);
 }
 
-static const struct channel_io io = { on_read, on_write, on_end };
+static const struct channel_io io = {
+	.read = on_read,
+	.write = on_write,
+	.end = on_end,
+};
 
 /* ---- life ---------------------------------------------------------------- */
 

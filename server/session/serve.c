@@ -24,6 +24,7 @@
 #include "server/privs.h"
 #include "server/session/chroot.h"
 #include "server/session/forward-listen.h"
+#include "server/session/forward-tunnel.h"
 #include "server/session/hostprove.h"
 #include "server/session/metrics-reply.h"
 #include "server/session/none-allowed.h"
@@ -154,10 +155,13 @@ offer_services(struct serve *sv)
 		.channels = sv->channels,
 		.packet = sv->packet,
 		.sessions = sv->sessions,
-		.hostprove = sv->hostprove };
+		.hostprove = sv->hostprove,
+		.kex = sv->kex };
 	if ((r = forwarded_list_new(&o->forwarded, &forwarded)) != 0)
 		return r;
 	o->listens = forward_listens_new(sv->loop, o);
+	o->tunnels = forward_tunnels_new(sv->loop);
+	sessions_set_tunnels(sv->sessions, o->tunnels);
 	return services_new(&sv->services, o);
 }
 
@@ -235,6 +239,7 @@ finish(struct serve *sv)
 	sessions_free(sv->sessions);
 	forwarded_list_free(sv->owners.forwarded);
 	forward_listens_free(sv->owners.listens);
+	forward_tunnels_free(sv->owners.tunnels);
 	log_verbose("Closing connection to %s", sv->params->peer_text);
 	connection_free(sv->connection);
 	channels_free(sv->channels);

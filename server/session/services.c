@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "server/session/forward-direct.h"
 #include "server/session/forward-listen.h"
+#include "server/session/forward-tunnel.h"
 #include "server/session/hostprove.h"
 #include "server/session/metrics-reply.h"
 #include "server/session/session.h"
@@ -27,6 +28,7 @@ static const struct service_channel channel_rows[] = {
 	{ "session", NULL, sessions_open },
 	{ "direct-tcpip", NULL, forward_direct_tcp },
 	{ "direct-streamlocal@openssh.com", NULL, forward_direct_path },
+	{ "tun@openssh.com", NULL, forward_tunnel_open },
 };
 
 static const struct service_request request_rows[] = {

@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "base/wire.h"
 #include "channels.h"
+#include "kex.h"
 #include "packet.h"
 #include "server/session/serve.h"
 
@@ -29,6 +30,8 @@ struct service_owners {
 	struct hostprove *hostprove;
 	struct forwarded_list *forwarded;
 	struct forward_listens *listens;
+	struct forward_tunnels *tunnels;
+	struct kex *kex;
 };
 
 /* A kind of channel that clients may open. */

@@ -145,6 +145,8 @@ set_connection(struct env *e, const struct session_start *s)
 	set(e, "SSH_CLIENT=%s %u %u", p->address, p->port, p->local_port);
 	set(e, "SSH_CONNECTION=%s %u %s %u", p->address, p->port,
 	    p->local_address, p->local_port);
+	if (s->tunnels != NULL)
+		set(e, "SSH_TUNNEL=%s", s->tunnels);
 	if (s->tty != NULL)
 		set(e, "SSH_TTY=%s", s->tty);
 	if (s->plan.original != NULL)

@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/tcp.h"
+#include "server/session/forward-tunnel.h"
 #include "server/session/internal-sftp.h"
 #include "server/session/none-allowed.h"
 #include "server/session/session-calls.h"
@@ -63,6 +64,7 @@ struct sessions {
 	bool no_more;
 	bool marked, interactive; /* as mark_packets() has left them */
 	char *auth_info_path; /* file of SSH_USER_AUTH; NULL: none */
+	const struct forward_tunnels *tunnels; /* NULL: there are none */
 };
 
 /* ---- IPQoS -------------------------------------------------------------- */
@@ -404,14 +406,19 @@ static int
 start_as(struct session *s, struct session_start *start)
 {
 	char *nologin = session_nologin(s->all->params->user);
+	char *tunnels = s->all->tunnels != NULL ?
+	    forward_tunnels_names(s->all->tunnels) :
+	    NULL;
 	int r = 0;
 
+	start->tunnels = tunnels;
 	start->nologin = s->all->nologin != NULL ? s->all->nologin : nologin;
 	if (s->pty != -1)
 		r = start_on_tty(s, start);
 	else if (!start_here(s, start))
 		r = start_on_pipes(s, start);
 	free(nologin);
+	free(tunnels);
 	return r;
 }
 
@@ -778,6 +785,13 @@ sessions_new(struct loop *l, const struct packet *p, struct kex *k,
 	if (loop_on_signal(l, SIGCHLD, on_sigchld, ss) != 0)
 		fatal("out of memory");
 	return ss;
+}
+
+void
+sessions_set_tunnels(struct sessions *ss,
+    const struct forward_tunnels *tunnels)
+{
+	ss->tunnels = tunnels;
 }
 
 void

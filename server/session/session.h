@@ -23,6 +23,7 @@
 #include "server/session/session-plan.h"
 
 struct sessions;
+struct forward_tunnels;
 
 enum {
 	SESSION_ENV_MAX = 256,	     /* variables a client may set */
@@ -34,6 +35,9 @@ enum {
  * text of /etc/nologin, if these sessions cannot see it themselves; or NULL. */
 struct sessions *sessions_new(struct loop *l, const struct packet *p,
     struct kex *k, const struct serve_params *params, const char *nologin);
+/* Borrowed: what SSH_TUNNEL names in sessions that start later. */
+void sessions_set_tunnels(struct sessions *ss,
+    const struct forward_tunnels *tunnels);
 /* Closes terminals and descriptors; processes notice by that. */
 void sessions_free(struct sessions *ss);
 /* Rows of services.c: a channel of type "session", and the client's promise
@@ -52,6 +56,7 @@ struct session_start {
 	const char *tty;       /* path, or NULL */
 	const struct strlist *env; /* from the client */
 	const char *auth_info_path; /* or NULL */
+	const char *tunnels; /* interfaces, or NULL */
 	const char *greeting;  /* text of the monitor's, or NULL */
 	const char *nologin;   /* all there is to show, or NULL */
 	int fd_in, fd_out, fd_err; /* become 0, 1, 2 */

@@ -8,7 +8,6 @@
  */
 #include <errno.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/fd.h"
@@ -57,9 +56,8 @@ xfer_blocks_free(struct xfer *x)
 	}
 }
 
-/* A block of data, counted against the budget. */
-static struct xfer_block *
-data_begin(struct xfer_handle *e, uint64_t offset, uint32_t len)
+struct xfer_block *
+xfer_data_begin(struct xfer_handle *e, uint64_t offset, uint32_t len)
 {
 	struct xfer *x = e->file->x;
 	struct xfer_block *b = xfer_block_new(e, offset, len);
@@ -76,8 +74,8 @@ data_begin(struct xfer_handle *e, uint64_t offset, uint32_t len)
 	return b;
 }
 
-static void
-data_end(struct xfer_block *b)
+void
+xfer_data_end(struct xfer_block *b)
 {
 	struct xfer_handle *e = b->handle;
 	struct xfer *x = e->file->x;
@@ -89,6 +87,22 @@ data_end(struct xfer_block *b)
 	e->blocks--;
 	e->file->blocks--;
 	xfer_block_free(x, b);
+}
+
+struct xfer_block *
+xfer_data_split(struct xfer_block *b, uint32_t len)
+{
+	struct xfer_block *first = xfer_data_begin(b->handle, b->offset, len);
+	struct xfer *x = b->handle->file->x;
+
+	if (first == NULL)
+		return NULL;
+	x->data.in_flight -= len;
+	x->limit.tokens += (double)len;
+	b->handle->stream->in_flight -= len;
+	b->offset += len;
+	b->len -= len;
+	return first;
 }
 
 static void
@@ -222,9 +236,11 @@ has_more(struct xfer_handle *e)
 {
 	const struct xfer_file *f = e->file;
 
+	unsigned reads = f->up ? f->source.reads : f->blocks;
+
 	return f->state == XFER_MOVING && !f->failed &&
 	    e->state == XFER_HANDLE_OPEN &&
-	    (f->up || f->source.size != 0 || f->blocks == 0) && take_range(e);
+	    (f->source.size != 0 || reads == 0) && take_range(e);
 }
 
 void
@@ -245,6 +261,8 @@ xfer_data_sent(const struct xfer_file *f)
 		return false;
 	if (f->failed)
 		return f->blocks == 0 && f->compare.pending == 0;
+	if (f->source.reads > 0)
+		return false;
 	TAILQ_FOREACH(e, &f->handles, entry)
 		if (e->next < e->until)
 			return false;
@@ -254,9 +272,8 @@ xfer_data_sent(const struct xfer_file *f)
 		(f->source.size != 0 && f->progress.next >= f->source.size));
 }
 
-/* The source ends at offset: nothing behind it is requested any more. */
-static void
-source_ends(struct xfer_file *f, uint64_t offset)
+void
+xfer_source_ends(struct xfer_file *f, uint64_t offset)
 {
 	struct xfer_range **at = &f->progress.todo, *r;
 	struct xfer_handle *e;
@@ -281,8 +298,8 @@ source_ends(struct xfer_file *f, uint64_t offset)
 
 /* --- rate limit --- */
 
-static uint32_t
-block_size(const struct xfer_stream *l, bool up)
+uint32_t
+xfer_block_size(const struct xfer_stream *l, bool up)
 {
 	const struct xfer *x = l->x;
 	uint32_t len = up ? sftp_write_max(l->s) : sftp_read_max(l->s);
@@ -334,8 +351,8 @@ xfer_may_issue(const struct xfer_stream *l, bool up)
 
 /* --- upload --- */
 
-static void
-write_done(void *arg, const struct sftp_reply *reply)
+void
+xfer_write_done(void *arg, const struct sftp_reply *reply)
 {
 	struct xfer_block *b = arg;
 	struct xfer_file *f = b->handle->file;
@@ -350,97 +367,16 @@ write_done(void *arg, const struct sftp_reply *reply)
 			xfer_report_reply(f->x, f->remote, reply);
 		xfer_file_fail(f);
 	}
-	data_end(b);
+	xfer_data_end(b);
 	if (reply->err == 0)
 		xfer_file_settle(f);
 }
 
-static void
-later_done(void *arg, const struct sftp_reply *reply)
-{
-	struct xfer_block *b = arg;
-	struct xfer_file *f = b->handle->file;
-
-	f->x->spent.disk += reply->source_us;
-	if (reply->err != 0 || reply->source_len == b->len) {
-		write_done(arg, reply);
-		return;
-	}
-	if (!f->failed && reply->source_errno != 0)
-		xfer_report_errno(f->x, f->local, reply->source_errno);
-	else if (!f->failed)
-		xfer_report(f->x, f->local,
-		    "changed while it was being read");
-	xfer_file_fail(f);
-	data_end(b);
-	xfer_file_settle(f);
-}
-
-static void
-source_fails(struct xfer_file *f, int error)
+void
+xfer_source_fails(struct xfer_file *f, int error)
 {
 	xfer_report_errno(f->x, f->local, error);
 	xfer_file_fail(f);
-}
-
-/* The source is read when the request is sent. */
-static void
-send_later(struct xfer_handle *e, uint32_t len)
-{
-	struct xfer_block *b = data_begin(e, e->next, len);
-
-	if (b == NULL) {
-		source_fails(e->file, ENOMEM);
-		return;
-	}
-	e->next += len;
-	sftp_write_file(e->stream->s, &e->handle, b->offset, len, e->file->fd,
-	    later_done, b);
-}
-
-/* The source may be read later only if it does no harm that it ends before
- * its size: not when written in place, and not where the size means little,
- * as that of the small files of /sys. */
-static void
-send_block(struct xfer_handle *e)
-{
-	struct xfer_file *f = e->file;
-	struct sftp *s = e->stream->s;
-	uint64_t offset = e->next;
-	uint32_t len = block_size(e->stream, true);
-	struct xfer_block *b;
-	uint64_t from;
-	uint8_t *to;
-	ssize_t n;
-
-	len = (uint32_t)MIN((uint64_t)len, e->until - offset);
-	if (f->progress.sparse && xfer_sparse_skip(e, &len))
-		return;
-	if (f->part.name != NULL && f->source.size > XFER_BLOCK_MAX) {
-		send_later(e, len);
-		return;
-	}
-	to = sftp_write_begin(s, &e->handle, offset, len);
-	if (to == NULL) {
-		e->stream->gone = true; /* its session is over */
-		return;
-	}
-	from = clock_us();
-	n = fd_pread(f->fd, to, len, offset);
-	f->x->spent.disk += clock_us() - from;
-	b = n > 0 ? data_begin(e, offset, (uint32_t)n) : NULL;
-	if (b == NULL) {
-		int error = n < 0 ? errno : n > 0 ? ENOMEM : 0;
-
-		sftp_write_finish(s, 0, NULL, NULL);
-		if (error != 0)
-			source_fails(f, error);
-		else
-			source_ends(f, offset);
-		return;
-	}
-	e->next += (uint64_t)n;
-	sftp_write_finish(s, (uint32_t)n, write_done, b);
 }
 
 /* --- download --- */
@@ -487,7 +423,7 @@ read_done(void *arg, const struct sftp_reply *reply)
 		if (b->got < b->len)
 			xfer_range_add(f, b->offset + b->got,
 			    b->len - b->got);
-		data_end(b);
+		xfer_data_end(b);
 		return;
 	}
 	if (reply->type == SFTP_DATA) {
@@ -497,12 +433,12 @@ read_done(void *arg, const struct sftp_reply *reply)
 			return;
 		}
 	} else if (reply->status == SFTP_EOF) {
-		source_ends(f, b->offset + b->got);
+		xfer_source_ends(f, b->offset + b->got);
 	} else if (!f->failed) {
 		xfer_report_reply(f->x, f->remote, reply);
 		xfer_file_fail(f);
 	}
-	data_end(b);
+	xfer_data_end(b);
 	if (f->source.size == 0)
 		xfer_handle_wake(e);
 	xfer_file_settle(f);
@@ -511,13 +447,13 @@ read_done(void *arg, const struct sftp_reply *reply)
 static void
 send_read(struct xfer_handle *e)
 {
-	uint32_t len = block_size(e->stream, false);
+	uint32_t len = xfer_block_size(e->stream, false);
 	struct xfer_block *b;
 
 	len = (uint32_t)MIN((uint64_t)len, e->until - e->next);
-	b = data_begin(e, e->next, len);
+	b = xfer_data_begin(e, e->next, len);
 	if (b == NULL) {
-		source_fails(e->file, ENOMEM);
+		xfer_source_fails(e->file, ENOMEM);
 		return;
 	}
 	e->next += len;
@@ -536,7 +472,8 @@ give_back(struct xfer_handle *e)
 	struct xfer_file *f = e->file;
 	struct xfer_handle *other;
 
-	if (f->source.size == 0 || !xfer_stream_lags(l, block_size(l, f->up)))
+	if (f->source.size == 0 ||
+	    !xfer_stream_lags(l, xfer_block_size(l, f->up)))
 		return false;
 	TAILQ_FOREACH(other, &f->handles, entry)
 		if (other->stream == l->x->measured.fastest &&
@@ -564,7 +501,7 @@ stream_issue(struct xfer_stream *l)
 			if (!xfer_may_issue(l, f->up))
 				return;
 			if (f->up)
-				send_block(e);
+				l->x->origin.ops->send(e);
 			else
 				send_read(e);
 		}

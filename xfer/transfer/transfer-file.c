@@ -32,7 +32,7 @@ static const unsigned followers[] = {
 	[XFER_QUEUED] = STATE(QUEUED) | STATE(STATING_SOURCE) |
 	    STATE(STATING_TARGET) | STATE(LINKING) | STATE(OPENING) |
 	    STATE(DONE),
-	[XFER_STATING_SOURCE] = STATE(STATING_TARGET),
+	[XFER_STATING_SOURCE] = STATE(STATING_TARGET) | STATE(DONE),
 	/* A target that is complete already: only its part goes. */
 	[XFER_STATING_TARGET] = STATE(QUEUED) | STATE(LINKING) |
 	    STATE(OPENING) | STATE(MOVING_SMALL) | STATE(RENAMING) |
@@ -74,6 +74,15 @@ phases_free(struct xfer_file *f)
 	free(f->part.name);
 }
 
+static void
+close_this_end(struct xfer_file *f)
+{
+	if (f->up)
+		f->x->origin.ops->close(f);
+	else
+		fd_close(&f->fd);
+}
+
 void
 xfer_file_free(struct xfer_file *f)
 {
@@ -86,7 +95,7 @@ xfer_file_free(struct xfer_file *f)
 		free(e);
 	}
 	phases_free(f);
-	fd_close(&f->fd);
+	close_this_end(f);
 	progress_forget(f->x->opts.progress, &f->item);
 	free(f->small.data);
 	free(f->opening.probe);
@@ -120,26 +129,6 @@ xfer_file_done(struct xfer_file *f)
 }
 
 /* --- the start --- */
-
-/* O_NONBLOCK: opening must not wait for the writer of a pipe. */
-static bool
-open_local_source(struct xfer_file *f)
-{
-	struct stat st;
-
-	f->fd = open(f->local, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (f->fd < 0 || fstat(f->fd, &st) != 0) {
-		xfer_report_errno(f->x, f->local, errno);
-		return false;
-	}
-	if (!S_ISREG(st.st_mode)) {
-		xfer_report(f->x, f->local, "not a regular file");
-		return false;
-	}
-	sftp_attrs_from_stat(&f->source.attrs, &st);
-	xfer_exact_from_stat(&f->source.exact, &st);
-	return true;
-}
 
 static void
 begin_data(struct xfer_file *f)
@@ -626,8 +615,9 @@ wants_exact(const struct xfer_file *f)
 	    xfer_has(f->x, SFTP_EXT_STAT_NS);
 }
 
-/* Exact times and numbers. True: the answer is waited for. Else the request,
- * if there is one, is answered while the file is opened. */
+/* Exact times and numbers; the source of an upload is open, or is being opened
+ * at a second host. True: the answer is waited for. Else the request, if there
+ * is one, is answered while the file is opened. */
 static bool
 state_source(struct xfer_file *f)
 {
@@ -635,7 +625,9 @@ state_source(struct xfer_file *f)
 		.ext = SFTP_EXT_STAT_NS, .path = f->remote, .follow = true };
 	bool waits = f->x->opts.hard_links || f->resume;
 
-	if (f->up || !wants_exact(f))
+	if (f->up)
+		return f->state == XFER_STATING_SOURCE;
+	if (!wants_exact(f))
 		return false;
 	if (waits)
 		xfer_file_enter(f, XFER_STATING_SOURCE);
@@ -652,7 +644,7 @@ xfer_file_start(struct xfer_file *f)
 		xfer_file_open(f);
 		return;
 	}
-	if (f->up && f->fd < 0 && !f->source.symlink && !open_local_source(f)) {
+	if (f->up && !f->source.symlink && !f->x->origin.ops->open(f)) {
 		f->failed = true;
 		xfer_file_done(f);
 		return;
@@ -701,7 +693,7 @@ xfer_file_restart(struct xfer_file *f, bool resume)
 	xfer_handles_drop(f);
 	xfer_owner_probe_drop(f);
 	phases_free(f);
-	fd_close(&f->fd);
+	close_this_end(f);
 	f->resume = resume;
 	f->target = (struct xfer_target){ .known = false };
 	f->part = (struct xfer_part){ .name = NULL };
@@ -780,7 +772,11 @@ xfer_file_settle(struct xfer_file *f)
 {
 	switch (f->state) {
 	case XFER_STATING_SOURCE:
-		if (f->pending == 0)
+		if (f->pending > 0)
+			break;
+		if (f->failed)
+			xfer_file_done(f);
+		else
 			xfer_file_begin(f);
 		break;
 	case XFER_STATING_TARGET:

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Inside of the transfer engine: what the files xfer/transfer/transfer*.c
- * share. (copy-between.c stands alone: it copies from one server to another.)
+ * share.
  *
  *	transfer.c		life of a transfer, its queue and its loop
  *	transfer-file.c		life of a file, and its states
  *	transfer-handles.c	a file's handles at the server
  *	transfer-data.c		blocks of data
+ *	transfer-local.c	sources that are files of this host
+ *	transfer-between.c	sources that are files of a second host
  *	transfer-small.c	files of one request, or of one flight
  *	transfer-sparse.c	holes
  *	transfer-finish.c	the tail: what follows when all data is sent
@@ -142,6 +144,7 @@ struct xfer_path_request {
 	bool follow; /* STAT_NS: links */
 	const char *path, *second;
 	const struct sftp_attrs *attrs;
+	bool origin; /* to the second host that the sources are on */
 	/* It must not be repeated, because a second time it might do something
 	 * else. Its callback gets the error of the lost session. */
 	bool once;
@@ -261,6 +264,9 @@ struct xfer_source {
 	struct sftp_attrs attrs;
 	struct xfer_exact exact;
 	uint64_t size;		 /* expected; 0: until it ends */
+	struct sftp_handle *handle; /* owned; at a second host, also while
+				     * OPEN is under way; NULL: none */
+	unsigned reads;		 /* under way there */
 	bool symlink;		 /* it is one, and copied as such */
 	char *link;		 /* owned; what the link that is made says: the
 				  * text of a symbolic one, the first name of
@@ -501,7 +507,30 @@ struct xfer_measured {
 	struct xfer_stream *fastest; /* NULL: there is no choice */
 };
 
+/*
+ * The origin of uploads: where their sources are. (What streams lead to, the
+ * host, has the sources of downloads.)
+ */
+struct xfer_origin_ops {
+	/* Opens the source, unless it is open, and learns what it is by now.
+	 * False: it failed, which was reported. */
+	bool (*open)(struct xfer_file *f);
+	/* Sends a block of what e has taken, or less if there is less; or
+	 * requests it, and sends it when it comes. */
+	void (*send)(struct xfer_handle *e);
+	void (*close)(struct xfer_file *f); /* if it is open */
+};
+extern const struct xfer_origin_ops xfer_local_origin;
+
+struct xfer_origin {
+	const struct xfer_origin_ops *ops;
+	/* Of a second host: its session; in x->streams if that is the host
+	 * itself. NULL: the sources are on this host. */
+	struct xfer_stream *stream;
+};
+
 struct xfer {
+	struct xfer_origin origin;
 	struct xfer_streams host; /* opens streams; ops NULL: none */
 	struct xfer_opts opts;
 	struct xfer_stream_list streams;
@@ -687,6 +716,19 @@ bool xfer_small_waits(struct xfer *x, const struct xfer_file *f);
 /* transfer-data.c */
 /* Sends, or requests, as much data as may be under way. */
 void xfer_issue(struct xfer *x);
+/* A block of data, counted against the budget, and not any more. */
+struct xfer_block *xfer_data_begin(struct xfer_handle *e, uint64_t offset,
+    uint32_t len);
+void xfer_data_end(struct xfer_block *b);
+/* Makes a block of the first len bytes of b, which has the others then. */
+struct xfer_block *xfer_data_split(struct xfer_block *b, uint32_t len);
+/* How much a request is for. */
+uint32_t xfer_block_size(const struct xfer_stream *l, bool up);
+/* After the answer to a WRITE; arg: its block. */
+void xfer_write_done(void *arg, const struct sftp_reply *reply);
+/* The source ends at offset: nothing behind it is requested any more. */
+void xfer_source_ends(struct xfer_file *f, uint64_t offset);
+void xfer_source_fails(struct xfer_file *f, int error);
 /* Does data have to wait until buffered requests are sent? */
 bool xfer_output_full(const struct xfer *x);
 /* May more data be under way on l? */
@@ -709,6 +751,19 @@ void xfer_block_free(struct xfer *x, struct xfer_block *b);
 /* Milliseconds until the rate limit lets data move; 0: it does not wait. */
 int xfer_rate_wait_ms(struct xfer *x);
 void xfer_blocks_free(struct xfer *x);
+
+/* transfer-local.c */
+/* Reads directories of this host. True if more could be done at once. */
+bool xfer_walk(struct xfer *x);
+void xfer_walk_ends(struct xfer_dir *d);
+
+/* transfer-between.c: all of it does nothing if there is no second host. */
+/* ERR_*: one of the two sessions is over, and both are now, so that no request
+ * refers to the transfer any more. */
+int xfer_between_check(struct xfer *x) must_check;
+/* How many files may be open at a time. */
+size_t xfer_between_files(const struct xfer *x);
+void xfer_between_free(struct xfer *x);
 
 /* transfer-resume.c */
 /* Compares the first size bytes of both ends; settles the file at the
@@ -796,6 +851,11 @@ void xfer_dirs_fix(struct xfer *x);
 void xfer_dir_wait(struct xfer_dir *d);
 /* Frees what only a listing needs. */
 void xfer_dir_unlist(struct xfer_dir *d);
+void xfer_dir_stop_waiting(struct xfer_dir *d);
+/* Is it read here, and not over a stream? */
+bool xfer_dir_is_local(const struct xfer_dir *d);
+/* Is there room for more names? */
+bool xfer_may_find_more(struct xfer *x);
 /* Lists more, up to XFER_QUEUE_MAX. True if more could be done at once. */
 bool xfer_list(struct xfer *x);
 /* Is all listed that was found so far? */
@@ -807,7 +867,7 @@ void xfer_dirs_stop(struct xfer *x);
 size_t xfer_opendirs_left(const struct xfer_stream *l);
 /* Sends OPENDIR. done must call xfer_opendir_answered() first of all. */
 void xfer_opendir_send(struct xfer_dir *d, struct xfer_stream *l,
-    sftp_done_fn done);
+    const char *path, sftp_done_fn done);
 /* True: refused, but perhaps for now only; send it again later. */
 bool xfer_opendir_answered(struct xfer_dir *d, struct xfer_stream *l,
     const struct sftp_reply *reply);

@@ -3,9 +3,7 @@
  * Listing directories. The newest is read first, which keeps the number of
  * directories that are known but not read yet small, however large the tree.
  *
- * Local directories are read one at a time, each to its end. When many wait
- * (WALK_CROWD), reading one stops at the next subdirectory found, and that is
- * read first.
+ * Directories of this host: see transfer-local.c.
  *
  * A server answers each request only after a round trip, so hundreds of its
  * directories are listed at a time:
@@ -35,7 +33,6 @@
  * A server's listing is hostile until checked: names with '/' or of "." and
  * ".." are refused, depth and number are limited.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,8 +46,6 @@
 enum {
 	REQUESTS_MAX = 8192,
 	NAMES_FIRST = 64,
-	WALK_CROWD = 1024, /* waiting directories: then depth first */
-	WALK_TURN = 64,	   /* local directories read in one turn of the loop */
 	HANDLES_FEW = 128, /* usually of a server without limits@ */
 	READS_MAX = 32,	   /* READDIRs in flight for one directory */
 	READS_OTHERS = 4,  /* the same, if the server may reorder requests */
@@ -161,13 +156,14 @@ xfer_opendirs_left(const struct xfer_stream *l)
 }
 
 void
-xfer_opendir_send(struct xfer_dir *d, struct xfer_stream *l, sftp_done_fn done)
+xfer_opendir_send(struct xfer_dir *d, struct xfer_stream *l, const char *path,
+    sftp_done_fn done)
 {
 	l->dirs_open++;
 	d->listing.stream = l;
 	d->listing.alone = l->dirs_open + l->handles == 1;
 	d->listing.number = ++l->opendirs;
-	sftp_path_request(l->s, SFTP_OPENDIR, d->remote, done, d);
+	sftp_path_request(l->s, SFTP_OPENDIR, path, done, d);
 }
 
 /* After a refusal the limit grows with each success up to three quarters of
@@ -227,8 +223,8 @@ xfer_dir_wait(struct xfer_dir *d)
 	d->x->dirs.waiting_count++;
 }
 
-static void
-stop_waiting(struct xfer_dir *d)
+void
+xfer_dir_stop_waiting(struct xfer_dir *d)
 {
 	TAILQ_REMOVE(&d->x->dirs.waiting, d, entry);
 	d->x->dirs.waiting_count--;
@@ -245,154 +241,61 @@ xfer_dir_unlist(struct xfer_dir *d)
 	names_free(d);
 }
 
-/* Is there room for more names? Each may cause requests (MKDIR, STAT), and
- * waits in the queue. */
-static bool
-may_find_more(struct xfer *x)
+/* The stream that directories are listed over; NULL: there is none now. */
+static struct xfer_stream *
+lister(struct xfer *x)
 {
-	struct xfer_stream *first = xfer_stream_first(x);
+	struct xfer_stream *l = x->origin.stream;
 
-	return first != NULL &&
+	if (l == NULL)
+		return xfer_stream_first(x);
+	return sftp_error(l->s) == 0 ? l : NULL;
+}
+
+/* Each name may cause requests (MKDIR, STAT), and waits in the queue. */
+bool
+xfer_may_find_more(struct xfer *x)
+{
+	struct xfer_stream *first = xfer_stream_first(x), *l = lister(x);
+
+	return first != NULL && l != NULL &&
 	    x->files.queued + x->files.held < XFER_QUEUE_MAX &&
-	    sftp_pending(first->s) < REQUESTS_MAX;
+	    sftp_pending(first->s) < REQUESTS_MAX &&
+	    sftp_pending(l->s) < REQUESTS_MAX;
 }
 
-/* --- listing what is local --- */
-
-/* Does a link lead back to where it was found? */
-static bool
-is_loop(const struct xfer_dir *d, const struct stat *st)
+bool
+xfer_dir_is_local(const struct xfer_dir *d)
 {
-	for (; d != NULL; d = d->parent)
-		if (d->exact.dev == st->st_dev && d->exact.ino == st->st_ino)
-			return true;
-	return false;
-}
-
-static int
-found_local(struct xfer_dir *d, const char *name)
-{
-	char *local = str_join_path(d->local, name);
-	char *remote = str_join_path(d->remote, name);
-	bool links = d->x->opts.links;
-	struct xfer_exact exact;
-	struct sftp_attrs attrs;
-	struct stat st;
-
-	if (d->x->opts.skip_links && local != NULL &&
-	    lstat(local, &st) == 0 && S_ISLNK(st.st_mode)) {
-		xfer_note(d->x, local, "not a regular file");
-	} else if (local != NULL &&
-	    (links ? lstat(local, &st) : stat(local, &st)) != 0) {
-		xfer_report_errno(d->x, local, errno);
-	} else if (local != NULL && S_ISDIR(st.st_mode) && is_loop(d, &st)) {
-		xfer_report(d->x, local, "leads back to a directory it is in");
-	} else if (local != NULL && S_ISDIR(st.st_mode)) {
-		sftp_attrs_from_stat(&attrs, &st);
-		xfer_exact_from_stat(&exact, &st);
-		return xfer_add_dir(d->x, d, true, local, remote, &attrs,
-		    &exact);
-	} else if (local != NULL && !S_ISREG(st.st_mode) &&
-	    !(links && S_ISLNK(st.st_mode))) {
-		xfer_report(d->x, local, "not a regular file");
-	} else {
-		sftp_attrs_from_stat(&attrs, &st);
-		return xfer_add_file(d->x, d, true, local, remote,
-		    local != NULL ? &attrs : NULL);
-	}
-	free(local);
-	free(remote);
-	return 0;
-}
-
-static void
-walk_ends(struct xfer_dir *d)
-{
-	TAILQ_REMOVE(&d->x->dirs.walking, d, entry);
-	xfer_dir_unlist(d);
-	xfer_dir_unref(d);
-}
-
-/* Reads d until it ends, the queue is full, or a subdirectory was found that
- * is to be read first. */
-static int
-walk(struct xfer_dir *d)
-{
-	struct xfer *x = d->x;
-	size_t waits;
-	struct dirent *de;
-	int r;
-
-	if (d->state == XFER_DIR_FAILED) {
-		walk_ends(d);
-		return 0;
-	}
-	if (d->dirp == NULL && (d->dirp = opendir(d->local)) == NULL) {
-		xfer_report_errno(x, d->local, errno);
-		walk_ends(d);
-		return 0;
-	}
-	do {
-		errno = 0;
-		de = readdir(d->dirp);
-		if (de == NULL) {
-			if (errno != 0)
-				xfer_report_errno(x, d->local, errno);
-			walk_ends(d);
-			return 0;
-		}
-		if (strcmp(de->d_name, ".") == 0 ||
-		    strcmp(de->d_name, "..") == 0)
-			continue;
-		waits = x->dirs.waiting_count;
-		if ((r = found_local(d, de->d_name)) < 0)
-			return r;
-		if (x->dirs.waiting_count > waits &&
-		    x->dirs.waiting_count >= WALK_CROWD)
-			break; /* what was found is read first */
-	} while (may_find_more(x));
-	return 0;
-}
-
-/* True if more could be done at once. */
-static bool
-walk_on(struct xfer *x)
-{
-	struct xfer_dir *d;
-
-	for (int turn = 0; may_find_more(x); turn++) {
-		d = TAILQ_FIRST(&x->dirs.waiting);
-		if (d != NULL && d->up &&
-		    (x->dirs.waiting_count >= WALK_CROWD ||
-			TAILQ_EMPTY(&x->dirs.walking))) {
-			stop_waiting(d);
-			TAILQ_INSERT_HEAD(&x->dirs.walking, d, entry);
-		} else if ((d = TAILQ_FIRST(&x->dirs.walking)) == NULL) {
-			return false;
-		}
-		if (turn == WALK_TURN)
-			return true;
-		if (walk(d) < 0) {
-			xfer_report(x, d->local, err_text(ERR_NOMEM));
-			return true;
-		}
-	}
-	return false;
+	return d->up && d->x->origin.stream == NULL;
 }
 
 /* --- listing what is remote --- */
+
+/* Of the two names of something in d, the one that it is read by. */
+static const char *
+source_of(const struct xfer_dir *d, const char *local, const char *remote)
+{
+	return d->up ? local : remote;
+}
+
+static const char *
+path_of(const struct xfer_dir *d)
+{
+	return source_of(d, d->local, d->remote);
+}
 
 static int
 add_remote(struct xfer_dir *d, char *local, char *remote,
     const struct sftp_attrs *attrs)
 {
 	if (S_ISDIR(attrs->mode))
-		return xfer_add_dir(d->x, d, false, local, remote, attrs,
+		return xfer_add_dir(d->x, d, d->up, local, remote, attrs,
 		    NULL);
 	if (S_ISREG(attrs->mode) ||
 	    (S_ISLNK(attrs->mode) && d->x->opts.links))
-		return xfer_add_file(d->x, d, false, local, remote, attrs);
-	xfer_report(d->x, remote, "not a regular file");
+		return xfer_add_file(d->x, d, d->up, local, remote, attrs);
+	xfer_report(d->x, source_of(d, local, remote), "not a regular file");
 	free(local);
 	free(remote);
 	return 0;
@@ -410,11 +313,15 @@ lookup_done(void *arg, const struct sftp_reply *reply)
 	struct lookup *l = arg;
 	struct xfer_dir *d = l->dir;
 
-	if (reply->err == 0 && reply->type == SFTP_ATTRS) {
+	if (d->state == XFER_DIR_FAILED) {
+		free(l->local);
+		free(l->remote);
+	} else if (reply->err == 0 && reply->type == SFTP_ATTRS) {
 		if (add_remote(d, l->local, l->remote, &reply->attrs) < 0)
-			xfer_report(d->x, d->remote, "out of memory");
+			xfer_report(d->x, path_of(d), "out of memory");
 	} else {
-		xfer_report_reply(d->x, l->remote, reply);
+		xfer_report_reply(d->x, source_of(d, l->local, l->remote),
+		    reply);
 		free(l->local);
 		free(l->remote);
 	}
@@ -427,8 +334,8 @@ found_remote(struct xfer_dir *d, const struct sftp_entry *entry)
 {
 	char *name = span_dup(entry->name), *local, *remote;
 	const struct sftp_attrs *a = &entry->attrs;
-	struct xfer_path_request q = { .type = d->x->opts.links ? SFTP_LSTAT :
-							      SFTP_STAT };
+	struct xfer_path_request q = { .origin = d->up,
+		.type = d->x->opts.links ? SFTP_LSTAT : SFTP_STAT };
 	struct lookup *l;
 
 	if (name != NULL && !name_is_new(d, name)) {
@@ -439,8 +346,9 @@ found_remote(struct xfer_dir *d, const struct sftp_entry *entry)
 	remote = name != NULL ? str_join_path(d->remote, name) : NULL;
 	free(name);
 	if (d->x->opts.skip_links && (a->flags & SFTP_A_MODE) &&
-	    S_ISLNK(a->mode) && remote != NULL) {
-		xfer_note(d->x, remote, "not a regular file");
+	    S_ISLNK(a->mode) && remote != NULL && local != NULL) {
+		xfer_note(d->x, source_of(d, local, remote),
+		    "not a regular file");
 		free(local);
 		free(remote);
 		return 0;
@@ -458,7 +366,7 @@ found_remote(struct xfer_dir *d, const struct sftp_entry *entry)
 	}
 	*l = (struct lookup){ d, local, remote };
 	d->refs++;
-	q.path = remote;
+	q.path = source_of(d, local, remote);
 	xfer_request_path(d->x, &q, lookup_done, l);
 	return 0;
 }
@@ -541,12 +449,16 @@ take_answer(struct xfer_dir *d, const struct sftp_reply *reply)
 	d->listing.reads--;
 	if (reply->err != 0 || d->listing.dropped)
 		return false;
+	if (d->state == XFER_DIR_FAILED) { /* there is no target for them */
+		d->listing.ended = true;
+		return false;
+	}
 	if (reply->status != SFTP_OK) {
 		if (reply->status != SFTP_EOF && d->listing.guessed)
 			d->listing.dropped =
 			    !d->listing.ended; /* the guess was wrong? */
 		else if (reply->status != SFTP_EOF)
-			xfer_report_reply(x, d->remote, reply);
+			xfer_report_reply(x, path_of(d), reply);
 		d->listing.ended = true;
 		return false;
 	}
@@ -573,12 +485,12 @@ take_names(struct xfer_dir *d, const struct sftp_reply *reply)
 		    span_equals(entry.name, ".."))
 			continue;
 		if (!sftp_name_is_safe(entry.name)) {
-			xfer_report(d->x, d->remote,
+			xfer_report(d->x, path_of(d),
 			    "the server sent an unsafe file name");
 			continue;
 		}
 		if (found_remote(d, &entry) < 0) {
-			xfer_report(d->x, d->remote, err_text(ERR_NOMEM));
+			xfer_report(d->x, path_of(d), err_text(ERR_NOMEM));
 			d->listing.ended = true;
 		}
 	}
@@ -629,7 +541,7 @@ static void
 guess_answered(struct xfer_dir *d, const struct sftp_reply *reply)
 {
 	if (reply->status != SFTP_OK) {
-		xfer_report_reply(d->x, d->remote, reply);
+		xfer_report_reply(d->x, path_of(d), reply);
 		d->listing.ended = true;
 		d->listing.dropped = false;
 		free(d->listing.handle);
@@ -664,11 +576,11 @@ opendir_done(void *arg, const struct sftp_reply *reply)
 		d->x->dirs.waiting_count++;
 		return;
 	} else if (reply->status != SFTP_OK) {
-		xfer_report_reply(d->x, d->remote, reply);
+		xfer_report_reply(d->x, path_of(d), reply);
 		d->listing.ended = true;
 	} else if ((d->listing.handle = malloc(sizeof *d->listing.handle)) ==
 	    NULL) {
-		xfer_report(d->x, d->remote, err_text(ERR_NOMEM));
+		xfer_report(d->x, path_of(d), err_text(ERR_NOMEM));
 		d->listing.ended = true;
 	} else {
 		sftp_keep_handle(d->listing.handle, reply);
@@ -683,7 +595,7 @@ opendir_done(void *arg, const struct sftp_reply *reply)
 static bool
 has_room(struct xfer *x, const struct xfer_dir *d, unsigned names)
 {
-	if (!may_find_more(x))
+	if (!xfer_may_find_more(x))
 		return false;
 	return d->listing.batch == 0 || x->dirs.readdirs == 0 ||
 	    known(x) + x->dirs.expected + names <= NAMES_KNOWN;
@@ -758,7 +670,7 @@ open_root(struct xfer_dir *d, struct xfer_stream *l)
 		*d->listing.handle = guess;
 		d->listing.guessed = true;
 	}
-	xfer_opendir_send(d, l, opendir_done);
+	xfer_opendir_send(d, l, path_of(d), opendir_done);
 	if (d->listing.guessed)
 		(void)read_remote(d);
 }
@@ -788,13 +700,14 @@ open_remotes(struct xfer *x)
 	struct xfer_dir *d;
 	unsigned names;
 
-	while (may_find_more(x) && (first = xfer_stream_first(x)) != NULL &&
+	while (xfer_may_find_more(x) && (first = lister(x)) != NULL &&
 	    xfer_opendirs_left(first) > 0 &&
-	    (d = TAILQ_FIRST(&x->dirs.waiting)) != NULL && !d->up) {
+	    (d = TAILQ_FIRST(&x->dirs.waiting)) != NULL &&
+	    !xfer_dir_is_local(d)) {
 		names = MAX(x->dirs.usual[d->depth], d->large);
 		if (!may_open(x, d, names))
 			return;
-		stop_waiting(d);
+		xfer_dir_stop_waiting(d);
 		TAILQ_INSERT_HEAD(&x->dirs.listing, d, entry);
 		x->dirs.listing_count++;
 		x->dirs.expected += names;
@@ -805,7 +718,7 @@ open_remotes(struct xfer *x)
 		if (d->parent == NULL)
 			open_root(d, first);
 		else
-			xfer_opendir_send(d, first, opendir_done);
+			xfer_opendir_send(d, first, path_of(d), opendir_done);
 	}
 }
 
@@ -832,11 +745,11 @@ xfer_dirs_stop(struct xfer *x)
 	struct xfer_dir *d, *next;
 
 	while ((d = TAILQ_FIRST(&x->dirs.waiting)) != NULL) {
-		stop_waiting(d);
+		xfer_dir_stop_waiting(d);
 		xfer_dir_unref(d);
 	}
 	while ((d = TAILQ_FIRST(&x->dirs.walking)) != NULL)
-		walk_ends(d);
+		xfer_walk_ends(d);
 	for (d = TAILQ_FIRST(&x->dirs.listing); d != NULL; d = next) {
 		next = TAILQ_NEXT(d, entry);
 		d->listing.ended = true;
@@ -851,7 +764,7 @@ xfer_list(struct xfer *x)
 	struct xfer_dir *d;
 	bool more;
 
-	more = walk_on(x);
+	more = xfer_walk(x);
 	while ((d = TAILQ_FIRST(&x->dirs.ready)) != NULL && read_remote(d))
 		;
 	open_remotes(x); /* early CLOSEs have made room */

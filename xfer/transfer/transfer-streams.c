@@ -34,7 +34,7 @@ struct xfer_pending {
 	char *path, *second; /* owned */
 	struct sftp_attrs attrs;
 	enum sftp_extension ext;
-	bool has_attrs, once, follow;
+	bool has_attrs, once, follow, origin;
 	sftp_done_fn done;
 	void *arg;
 	TAILQ_ENTRY(xfer_pending) entry;
@@ -60,6 +60,13 @@ request_done(void *arg, const struct sftp_reply *reply)
 		request_end(a, reply);
 	else
 		TAILQ_INSERT_TAIL(&a->x->requests.unsent, a, entry);
+}
+
+/* NULL: there is no stream now. */
+static struct xfer_stream *
+stream_for(const struct xfer_pending *a)
+{
+	return a->origin ? a->x->origin.stream : xfer_stream_first(a->x);
 }
 
 static void
@@ -95,8 +102,8 @@ xfer_request_path(struct xfer *x, const struct xfer_path_request *q,
     sftp_done_fn done, void *arg)
 {
 	const struct sftp_reply failed = { .err = ERR_NOMEM };
-	struct xfer_stream *first = xfer_stream_first(x);
 	struct xfer_pending *a = calloc(1, sizeof *a);
+	struct xfer_stream *l;
 
 	if (a == NULL || (a->path = strdup(q->path)) == NULL ||
 	    (q->second != NULL && (a->second = strdup(q->second)) == NULL)) {
@@ -115,11 +122,13 @@ xfer_request_path(struct xfer *x, const struct xfer_path_request *q,
 	a->done = done;
 	a->arg = arg;
 	a->once = q->once;
+	a->origin = q->origin;
 	a->has_attrs = q->attrs != NULL;
 	if (q->attrs != NULL)
 		a->attrs = *q->attrs;
-	if (first != NULL && TAILQ_EMPTY(&x->requests.unsent))
-		request_send(a, first->s);
+	l = stream_for(a);
+	if (l != NULL && TAILQ_EMPTY(&x->requests.unsent))
+		request_send(a, l->s);
 	else
 		TAILQ_INSERT_TAIL(&x->requests.unsent, a, entry);
 }
@@ -127,13 +136,13 @@ xfer_request_path(struct xfer *x, const struct xfer_path_request *q,
 void
 xfer_path_requests_send(struct xfer *x)
 {
-	struct xfer_stream *first;
 	struct xfer_pending *a;
+	struct xfer_stream *l;
 
 	while ((a = TAILQ_FIRST(&x->requests.unsent)) != NULL &&
-	    (first = xfer_stream_first(x)) != NULL) {
+	    (l = stream_for(a)) != NULL) {
 		TAILQ_REMOVE(&x->requests.unsent, a, entry);
-		request_send(a, first->s);
+		request_send(a, l->s);
 	}
 }
 
@@ -257,6 +266,10 @@ xfer_stream_pick(struct xfer *x)
 	struct xfer_stream *l, *best = NULL;
 	size_t load, least = SIZE_MAX;
 
+	/* Its files are limited by xfer_between_files(), and one whose source
+	 * is open must not wait for others. */
+	if (x->origin.stream != NULL)
+		return xfer_stream_first(x);
 	TAILQ_FOREACH(l, &x->streams, entry) {
 		load = l->in_flight + (size_t)l->handles * HANDLES_WEIGHT;
 		if (load < least && takes_files(l)) {
@@ -393,7 +406,10 @@ xfer_streams_check(struct xfer *x)
 	struct xfer_stream *l, *next;
 	uint64_t now;
 	bool lost = false;
+	int r = xfer_between_check(x);
 
+	if (r < 0)
+		return r;
 	for (l = TAILQ_FIRST(&x->streams); l != NULL; l = next) {
 		next = TAILQ_NEXT(l, entry);
 		if (sftp_error(l->s) != 0) {

@@ -149,7 +149,7 @@ xfer_dirs_fix(struct xfer *x)
 			fix_remote(d, SFTP_A_MODE | SFTP_A_TIMES);
 		} else if (xfer_opendirs_left(first) > 0) {
 			TAILQ_REMOVE(&x->dirs.fixing, d, entry);
-			xfer_opendir_send(d, first, times_open);
+			xfer_opendir_send(d, first, d->remote, times_open);
 		} else {
 			break;
 		}

@@ -34,6 +34,7 @@ xfer_new(struct xfer **out, const struct xfer_streams *streams, struct sftp *s,
 
 	if (x == NULL)
 		return ERR_NOMEM;
+	x->origin.ops = &xfer_local_origin;
 	if (streams != NULL)
 		x->host = *streams;
 	x->opts = *opts;
@@ -100,6 +101,7 @@ xfer_free(struct xfer *x)
 		files_free(&d->held);
 	xfer_hard_free(x);
 	xfer_dirs_free(x);
+	xfer_between_free(x);
 	xfer_streams_free(x);
 	xfer_blocks_free(x);
 	progress_end(x->opts.progress, clock_ms());
@@ -200,9 +202,10 @@ xfer_add_file(struct xfer *x, struct xfer_dir *dir, bool up, char *local,
 static size_t
 files_at_once(const struct xfer *x)
 {
-	return x->measured.rtt_ms < FAR_MS ?
-	    MIN(x->files.max, (size_t)FILES_NEAR) :
-	    x->files.max;
+	size_t most = MIN(x->files.max, xfer_between_files(x));
+
+	return x->measured.rtt_ms < FAR_MS ? MIN(most, (size_t)FILES_NEAR) :
+					     most;
 }
 
 /* True if more could be started at once. */
@@ -254,9 +257,10 @@ xfer_put(struct xfer *x, const char *local, const char *remote)
 	    &attrs, &exact);
 }
 
-int
-xfer_get(struct xfer *x, const char *remote, const struct sftp_attrs *attrs,
-    const char *local)
+/* A source on a server. */
+static int
+add_named(struct xfer *x, bool up, const char *local, const char *remote,
+    const struct sftp_attrs *attrs)
 {
 	bool dir = (attrs->flags & SFTP_A_MODE) && S_ISDIR(attrs->mode);
 	bool file = (attrs->flags & SFTP_A_MODE) == 0 ||
@@ -264,13 +268,28 @@ xfer_get(struct xfer *x, const char *remote, const struct sftp_attrs *attrs,
 	    (S_ISLNK(attrs->mode) && x->opts.links);
 
 	if (file)
-		return xfer_add_file(x, NULL, false, strdup(local),
+		return xfer_add_file(x, NULL, up, strdup(local),
 		    strdup(remote), attrs);
 	if (dir && x->opts.recursive)
-		return xfer_add_dir(x, NULL, false, strdup(local),
+		return xfer_add_dir(x, NULL, up, strdup(local),
 		    strdup(remote), attrs, NULL);
-	xfer_report(x, remote, "not a regular file");
+	xfer_report(x, up ? local : remote, "not a regular file");
 	return 0;
+}
+
+int
+xfer_get(struct xfer *x, const char *remote, const struct sftp_attrs *attrs,
+    const char *local)
+{
+	return add_named(x, false, local, remote, attrs);
+}
+
+int
+xfer_copy(struct xfer *x, const char *source, const struct sftp_attrs *attrs,
+    const char *target)
+{
+	ENSURE(x->origin.stream != NULL);
+	return add_named(x, true, source, target, attrs);
 }
 
 static int
@@ -278,8 +297,10 @@ wait_ms(struct xfer *x)
 {
 	int ms = -1, rate, digests = xfer_digest_wait_ms(x);
 
-	/* The progress is shown, or streams are measured. */
-	if (x->opts.progress != NULL || x->host.ops != NULL)
+	/* The progress is shown, or streams are measured, or the end of
+	 * another session than the one that is waited for is noticed. */
+	if (x->opts.progress != NULL || x->host.ops != NULL ||
+	    x->origin.stream != NULL)
 		ms = TICK_MS;
 	rate = xfer_rate_wait_ms(x);
 	if (rate > 0 && (ms < 0 || rate < ms))

@@ -79,6 +79,19 @@ int xfer_put(struct xfer *x, const char *local, const char *remote) must_check;
 int xfer_get(struct xfer *x, const char *remote,
     const struct sftp_attrs *attrs, const char *local) must_check;
 
+/*
+ * Copies from a second host to the host of `to`, through this one. The sessions
+ * are borrowed, have one driver, and may be one and the same; a run that gives
+ * ERR_* ends both. Nothing reads a source twice here, so the options are those
+ * of plain copies: no links, holes, resuming, verifying or retries; `in_place`
+ * must be set. ERR_UNSUPPORTED: there are others.
+ */
+int xfer_new_between(struct xfer **out, struct sftp *from, struct sftp *to,
+    const struct xfer_opts *opts) must_check;
+/* Queues one, as xfer_get() does. */
+int xfer_copy(struct xfer *x, const char *source,
+    const struct sftp_attrs *attrs, const char *target) must_check;
+
 /* Until all is done: 0, or the error of the last stream; ERR_CANCELLED when it
  * was stopped. */
 int xfer_run(struct xfer *x) must_check;

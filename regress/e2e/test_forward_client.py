@@ -1,0 +1,421 @@
+# SPDX-License-Identifier: ISC
+"""hpnssh and its forwards: the escapes about them, and servers that open what
+they were not asked for."""
+
+import pytest
+from forwarding import (answers, exactly, forward, free_port, reach, says,
+                        service, taken)
+from sshwire import (CHANNEL_CLOSE, CHANNEL_OPEN, CHANNEL_REQUEST,
+                     CHANNEL_SUCCESS, GLOBAL_REQUEST, OPEN_CONFIRMATION,
+                     OPEN_FAILURE, REQUEST_FAILURE, REQUEST_SUCCESS,
+                     SERVICE_ACCEPT, SERVICE_REQUEST, USERAUTH_FAILURE,
+                     USERAUTH_PK_OK, USERAUTH_REQUEST, USERAUTH_SUCCESS,
+                     FakeServer, Reader, message, string)
+from terminal import Terminal
+
+import harness
+from harness import LONG, Client, wait_for
+
+pytestmark = pytest.mark.skipif(not harness.have("hpn", "ssh"),
+                                reason="hpnssh is not built")
+
+
+@pytest.fixture
+def client(shared_servers):
+    return Client("hpn", shared_servers("stock"), log_level="INFO")
+
+
+# ---- ~C and ~& ---------------------------------------------------------
+
+@pytest.fixture
+def shell(client):
+    """shell(*flags): a remote shell on a terminal, where ~C works."""
+    opened = []
+
+    def begin(*flags, options=("EnableEscapeCommandline=yes",), within=()):
+        if harness.stock_pty_problem():
+            pytest.skip(harness.stock_pty_problem())
+        opened.append(Terminal([*(map(harness.stock, within[:1])),
+                                *within[1:],
+                                *client.ssh_args(*options, flags=flags)]))
+        opened[-1].line("PS1='re''ady> '; stty -echo")
+        opened[-1].expect("ready> ")
+        return opened[-1]
+
+    yield begin
+    for terminal in opened:
+        terminal.close()
+
+
+def command(terminal, line, answer):
+    terminal.type("\r~C")
+    terminal.expect("ssh> ")
+    terminal.line(line)
+    terminal.expect(answer)
+
+
+@pytest.mark.parametrize("kind", ["L", "R", "D"])
+def test_added_and_cancelled(shell, service, kind):
+    there, here, terminal = service(), free_port(), shell()
+    spec = f"{here}" if kind == "D" else f"{here}:127.0.0.1:{there.port}"
+    command(terminal, f"-{kind} {spec}", "Forwarding port.")
+    assert wait_for(lambda: answers(here), LONG)
+    if kind != "D":
+        assert says(here) == b"hello"
+    command(terminal, f" K{kind} {here}", "Canceled forwarding.")
+    assert wait_for(lambda: not answers(here), LONG)
+    command(terminal, f"-K{kind}{here}", "Unknown port forwarding.")
+    terminal.line("echo still he''re")
+    terminal.expect("still here")
+
+
+def test_connections_outlive_a_cancelled_forward(shell, service):
+    there, here, terminal = service(), free_port(), shell()
+    command(terminal, f"-L{here}:127.0.0.1:{there.port}", "Forwarding port.")
+    with reach(here) as sock:
+        sock.sendall(b"one")
+        assert exactly(sock, 3) == b"one"
+        command(terminal, f"-KL{here}", "Canceled forwarding.")
+        sock.sendall(b"two")
+        assert exactly(sock, 3) == b"two"
+
+
+def test_cancelled_by_the_port_that_was_picked(shell, service):
+    there, terminal = service(), shell()
+    command(terminal, f"-R0:127.0.0.1:{there.port}", "Allocated port ")
+    port = int(terminal.expect(" for remote forward"))
+    assert says(port) == b"hello"
+    command(terminal, f"-KR{port}", "Canceled forwarding.")
+    assert wait_for(lambda: not answers(port), LONG)
+
+
+@pytest.mark.parametrize("line, answer", [
+    ("-Lnonsense", "Bad local forwarding specification."),
+    ("-KL1:2:3", "Bad forwarding close specification."),
+    ("-KX1", "Bad forwarding close specification."),
+    ("-X1", "Invalid command."), ("!true", "Invalid command."),
+    ("-h", "-KD[address:]port")])
+def test_command_line_says_what_is_wrong(shell, line, answer):
+    command(shell(), line, answer)
+
+
+def test_port_of_the_command_line_is_taken(shell, taken):
+    terminal = shell(options=["EnableEscapeCommandline=yes",
+                              "AddressFamily=inet"])
+    command(terminal, f"-L{taken}:127.0.0.1:1", "Port forwarding failed.")
+    command(terminal, f"-KL{taken}", "Unknown port forwarding.")
+
+
+def test_editing_the_command_line(shell, service):
+    there, here, terminal = service(), free_port(), shell()
+    command(terminal, f"nonsense\x15-L9\x7f{here}:127.0.0.1:{there.port}",
+            "Forwarding port.")
+    assert says(here) == b"hello"
+    terminal.type("\r~C")
+    terminal.expect("ssh> ")
+    terminal.type("-L\x03")
+    terminal.line("echo for the she''ll")
+    terminal.expect("for the shell")
+
+
+def test_command_line_is_off_by_default(shell):
+    terminal = shell(options=())
+    terminal.type("\r~C")
+    terminal.expect("commandline disabled")
+    terminal.line("echo still he''re")
+    terminal.expect("still here")
+
+
+def test_session_goes_on_while_a_line_is_typed(shell):
+    """Nothing waits for the user."""
+    terminal = shell()
+    terminal.line("sleep 0.5; echo from the ser''ver")
+    terminal.type("~C")
+    terminal.expect("ssh> ")
+    terminal.type("-L")
+    terminal.expect("from the server")
+
+
+def test_into_the_background(shell, service):
+    there, here = service(), free_port()
+    terminal = shell("-L", f"{here}:127.0.0.1:{there.port}",
+                     within=["sh", "-c", '"$@"; echo "it is" gone; read x',
+                             "sh"])
+    with reach(here) as sock:
+        sock.sendall(b"one")
+        assert exactly(sock, 3) == b"one"
+        terminal.type("\r~&")
+        terminal.expect("[backgrounded]")
+        terminal.expect("it is gone")
+        assert not answers(here)
+        sock.sendall(b"two")
+        assert exactly(sock, 3) == b"two"
+
+
+
+
+# ---- a host that may not be the right one ------------------------------
+
+@pytest.mark.parametrize("strict", ["yes", "no"])
+def test_nothing_is_forwarded_to_a_changed_host(client, keys, tmp_path,
+                                                strict):
+    port = client.server.port
+    known = tmp_path / "known_hosts"
+    known.write_text(f"[127.0.0.1]:{port} "
+                     + " ".join(keys.public("ed25519-other").split()[:2])
+                     + "\n")
+    here = free_port()
+    done = Client("hpn", client.server, known_hosts=known, options=[
+        "StrictHostKeyChecking=no", "HostKeyAlgorithms=ssh-ed25519",
+        f"ExitOnForwardFailure={strict}"]).ssh(
+            "exec 3<>/dev/null; echo ran", flags=[
+                "-L", f"{here}:127.0.0.1:1", "-R", f"{here}:127.0.0.1:1"])
+    assert "Port forwarding is disabled to avoid man-in-the-middle " \
+        "attacks." in done.errors
+    assert (done.rc, done.out) == ((255, b"") if strict == "yes"
+                                   else (0, b"ran\n")), done
+
+
+# ---- servers that do what they like ------------------------------------
+
+@pytest.fixture
+def fake(tmp_path, keys):
+    """fake(script, **options): runs script(wire) for each connection."""
+    made = []
+
+    def make(script, **options):
+        made.append(FakeServer(tmp_path, keys, script, **options))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.__exit__(None)
+        assert not one.errors, one.errors
+
+
+def let_in(w, host):
+    w.handshake(host)
+    w.accept_user()
+
+
+def takes_forward(w):
+    """The next request for one, which is granted: its name and fields."""
+    request = w.expect(GLOBAL_REQUEST)
+    name = request.text()
+    assert name.startswith(("tcpip-forward", "streamlocal-forward")), name
+    assert request.bool()
+    w.say(REQUEST_SUCCESS)
+    return name, request
+
+
+def tcp(address, port, number=7):
+    return message(CHANNEL_OPEN, "forwarded-tcpip", number, 1 << 20, 1 << 15,
+                   address, port, "192.0.2.1", 99)
+
+
+def path(name, number=7):
+    return message(CHANNEL_OPEN, "forwarded-streamlocal@openssh.com", number,
+                   1 << 20, 1 << 15, name, "")
+
+
+def bare(kind, *fields):
+    return message(CHANNEL_OPEN, kind, 7, 1 << 20, 1 << 15, *fields)
+
+
+@pytest.mark.parametrize("opening", [
+    tcp("localhost", 80), tcp("", 0), path("/tmp/here"), path(""),
+    bare("direct-tcpip", "127.0.0.1", 80, "127.0.0.1", 1),
+    bare("direct-streamlocal@openssh.com", "/tmp/x", "", 0),
+    bare("session"), bare("x11", "127.0.0.1", 1),
+    bare("auth-agent@openssh.com"), bare("agent-connect"),
+    bare("tun@openssh.com", 1, 0)], ids=lambda m: m[5:17].decode())
+def test_nothing_was_asked_for(fake, forward, opening):
+    answered = []
+
+    def script(w):
+        let_in(w, server.host)
+        w.send(opening)
+        answered.append(w.expect(OPEN_FAILURE))
+
+    server = fake(script)
+    one = forward("-D", str(free_port()), to=Client("hpn", server))
+    assert wait_for(lambda: answered, LONG), one.text()
+    assert answered[0].u32() == 7
+    assert answered[0].u32() in (1, 3)
+
+
+@pytest.mark.parametrize("opening", [
+    tcp("localhost", 81), tcp("LOCALHOST", 80), tcp("", 80),
+    tcp("127.0.0.1", 80), tcp("localhost", 80 + 65536), path("localhost"),
+    path("/tmp/other"), path("/tmp/her"), path("/tmp/here/")])
+def test_something_else_was_asked_for(fake, forward, service, opening):
+    there, answered = service(), []
+
+    def script(w):
+        let_in(w, server.host)
+        takes_forward(w)
+        takes_forward(w)
+        w.send(opening)
+        answered.append(w.expect(OPEN_FAILURE))
+        w.drain()
+
+    server = fake(script)
+    one = forward("-R", f"80:127.0.0.1:{there.port}", "-R",
+                  f"/tmp/here:127.0.0.1:{there.port}",
+                  to=Client("hpn", server, log_level="INFO"))
+    assert wait_for(lambda: answered, LONG), one.text()
+    assert answered[0].u32() == 7 and answered[0].u32() == 1
+    one.shows("WARNING: Server requests forwarding for unknown ")
+    assert not there.peers
+
+
+@pytest.mark.parametrize("message", [
+    tcp("localhost", 80)[:-1], tcp("localhost", 80) + b"x",
+    path("/tmp/here")[:-4], bare("forwarded-tcpip"),
+    bare("forwarded-tcpip", string(b"a\0b"), 80, "", 0)])
+def test_broken_opens_end_the_connection(fake, forward, message):
+    def script(w):
+        let_in(w, server.host)
+        takes_forward(w)
+        w.send(message)
+        w.drain()
+
+    server = fake(script)
+    assert forward("-R", "80:127.0.0.1:1",
+                   to=Client("hpn", server)).wait() == 255
+
+
+def test_a_flood_of_opens(fake, forward, service):
+    """Each has an answer, and there is an end to what is held for them."""
+    there, count, answered = service(), 1500, {}
+
+    def script(w):
+        let_in(w, server.host)
+        takes_forward(w)
+        for number in range(count):
+            w.send(tcp("localhost", 80, number))
+        accepted = []
+        while len(answered) < count:
+            kind, r = w.expect(OPEN_CONFIRMATION, OPEN_FAILURE)
+            number = r.u32()
+            assert number not in answered
+            answered[number] = kind
+            if kind == OPEN_CONFIRMATION:
+                accepted.append(r.u32())
+        for number in accepted:
+            w.say(CHANNEL_CLOSE, number)
+        for _ in accepted:
+            w.expect(CHANNEL_CLOSE)
+        w.send(tcp("localhost", 80, count))
+        w.expect(OPEN_CONFIRMATION)
+        answered["again"] = True
+        w.drain()
+
+    server = fake(script)
+    one = forward("-R", f"80:127.0.0.1:{there.port}",
+                  to=Client("hpn", server))
+    assert wait_for(lambda: "again" in answered or one.ended(), LONG)
+    assert "again" in answered, one.text()
+    assert OPEN_FAILURE in answered.values()
+    assert list(answered.values()).count(OPEN_CONFIRMATION) > 100
+
+
+# ---- how early it asks -------------------------------------------------
+
+FORWARDS, OPENS, RUNS = "tcpip-forward", "session", "exec"
+
+
+def named(payload):
+    """What a message is about."""
+    r = Reader(payload[1:])
+    if payload[0] == CHANNEL_REQUEST:
+        assert r.u32() == 0
+    return r.text()
+
+
+def knows_user(w, host, ahead, seen):
+    """Lets in who signs; seen becomes what was sent before it heard so."""
+    w.handshake(host)
+    w.expect(SERVICE_REQUEST)
+    w.say(SERVICE_ACCEPT, "ssh-userauth")
+    while True:
+        r = w.expect(USERAUTH_REQUEST)
+        r.string(), r.string()
+        if r.text() != "publickey":
+            w.say(USERAUTH_FAILURE, "publickey", False)
+        elif r.bool():
+            break
+        else:
+            w.say(USERAUTH_PK_OK, string(r.string()), string(r.string()))
+    while len(seen) < ahead:
+        payload = w.recv()
+        if payload[0] in (GLOBAL_REQUEST, CHANNEL_OPEN, CHANNEL_REQUEST):
+            seen.append(named(payload))
+    w.say(USERAUTH_SUCCESS)
+
+
+def visit(fake, script, *flags, **kw):
+    """A user who has one key, so that it will be the right one."""
+    server = fake(lambda w: script(w, server.host),
+                  ident=b"SSH-2.0-OpenSSH_9.9")
+    return Client("hpn", server, log_level="INFO").ssh(
+        "a command", flags=flags, **kw)
+
+
+def ends_well(w):
+    w.say(CHANNEL_REQUEST, 0, "exit-status", False, 7)
+    w.say(CHANNEL_CLOSE, 0)
+    w.drain()
+
+
+def test_remote_forwards_cost_no_round_trip(fake):
+    """All that is wanted of a host is said at once: the session has the first
+    number, and its command comes last."""
+    seen = []
+
+    def script(w, host):
+        knows_user(w, host, 3, seen)
+        w.say(OPEN_CONFIRMATION, 0, 0, 1 << 20, 1 << 15)
+        w.say(REQUEST_SUCCESS)
+        w.say(CHANNEL_SUCCESS, 0)
+        ends_well(w)
+
+    assert visit(fake, script, "-R", "80:127.0.0.1:1").rc == 7
+    assert seen == [OPENS, FORWARDS, RUNS], seen
+
+
+@pytest.mark.parametrize("session_first", [True, False])
+def test_nothing_runs_before_the_forwards_stand(fake, session_first):
+    """Whichever answer comes first."""
+    seen, then = [], []
+
+    def script(w, host):
+        knows_user(w, host, 2, seen)
+        if session_first:
+            w.say(OPEN_CONFIRMATION, 0, 0, 1 << 20, 1 << 15)
+        w.say(REQUEST_FAILURE)
+        if not session_first:
+            w.say(OPEN_CONFIRMATION, 0, 0, 1 << 20, 1 << 15)
+        then.extend(named(p) for p in w.drain() if p[0] == CHANNEL_REQUEST)
+
+    done = visit(fake, script, "-R", "80:127.0.0.1:1",
+                 options=["ExitOnForwardFailure=yes"])
+    assert done.rc == 255
+    assert "Error: remote port forwarding failed for listen port 80" \
+        in done.errors
+    assert seen == [FORWARDS, OPENS]
+    assert not then
+
+
+def test_the_command_follows_the_forwards(fake):
+    def script(w, host):
+        knows_user(w, host, 2, [])
+        w.say(OPEN_CONFIRMATION, 0, 0, 1 << 20, 1 << 15)
+        w.say(REQUEST_SUCCESS)
+        request = w.expect(CHANNEL_REQUEST)
+        assert request.u32() == 0 and request.text() == RUNS
+        w.say(CHANNEL_SUCCESS, 0)
+        ends_well(w)
+
+    assert visit(fake, script, "-R", "80:127.0.0.1:1",
+                 options=["ExitOnForwardFailure=yes"]).rc == 7

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: ISC */
+/* Turns with many channels: who is looked at, who is served first and how
+ * fairly, and what stopped ones cost the others. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "channels-internal.h"
+#include "regress/unit/channels-host.h"
+
+enum { MANY = 1000, BULKS = 7, TURNS = 300, CHUNK = 1 << 20 };
+
+/* A source that never ends (or has so many bytes), and a sink that counts what
+ * it takes. The sinks of a test note in common what arrived so far. */
+struct party {
+	struct channel *c;
+	uint64_t read, arrived, looks;
+	uint64_t gives; /* bytes that the source still has */
+	bool stopped;	/* the sink takes nothing */
+	uint64_t *common; /* bytes that arrived anywhere */
+	uint64_t seen;	  /* common when it got its last bytes */
+};
+
+static ssize_t
+party_read(void *arg, uint8_t *p, size_t max)
+{
+	struct party *q = arg;
+	size_t n = (size_t)MIN((uint64_t)max, q->gives);
+
+	q->looks++;
+	if (n == 0)
+		return ERR_AGAIN;
+	memset(p, 'x', n);
+	q->gives -= n;
+	q->read += n;
+	return (ssize_t)n;
+}
+
+static ssize_t
+party_write(void *arg, uint32_t ext, const uint8_t *p, size_t len)
+{
+	struct party *q = arg;
+
+	(void)ext;
+	(void)p;
+	if (q->stopped)
+		return ERR_AGAIN;
+	q->arrived += len;
+	if (q->common != NULL)
+		q->seen = *q->common += len;
+	return (ssize_t)len;
+}
+
+static const struct channel_io party_io = { .read = party_read,
+	.write = party_write };
+
+/* a's end reads from one party, b's writes to the other. */
+struct pair {
+	struct party from, to;
+};
+
+static void
+open_pair(struct world *w, struct pair *p)
+{
+	int before = w->a.opened;
+
+	world_open_session(w);
+	for (int i = 0; i < 20 && w->a.opened == before; i++)
+		assert_int_equal(world_run(w, 1), 0);
+	assert_int_equal(w->a.opened, before + 1);
+	p->from.c = w->a.ch;
+	p->to.c = w->b.ch;
+	channel_set_io(p->from.c, &party_io, &p->from);
+	channel_set_io(p->to.c, &party_io, &p->to);
+	assert_int_equal(world_run(w, 2), 0);
+}
+
+/* A turn looks at the channels with which something happened, and at no
+ * others. */
+static void
+test_idle_ones_are_left_alone(void **state)
+{
+	static struct pair pairs[MANY];
+	uint64_t before[MANY];
+	struct world w;
+
+	(void)state;
+	world_open(&w);
+	memset(pairs, 0, sizeof pairs);
+	for (int i = 0; i < MANY; i++)
+		open_pair(&w, &pairs[i]);
+	assert_null(w.a.chs->active.first);
+	for (int i = 0; i < MANY; i++)
+		before[i] = pairs[i].from.looks;
+	pairs[500].from.gives = CHUNK;
+	channel_wake(pairs[500].from.c);
+	assert_ptr_equal(w.a.chs->active.first, pairs[500].from.c);
+	assert_ptr_equal(w.a.chs->active.last, pairs[500].from.c);
+	for (int i = 0; i < 100 && pairs[500].to.arrived < CHUNK; i++)
+		assert_int_equal(world_run(&w, 1), 0);
+	assert_int_equal(pairs[500].to.arrived, CHUNK);
+	for (int i = 0; i < MANY; i++)
+		if (i != 500)
+			assert_int_equal(pairs[i].from.looks, before[i]);
+	assert_int_equal(world_run(&w, 2), 0);
+	assert_null(w.a.chs->active.first);
+	assert_null(w.b.chs->active.first);
+	world_close(&w);
+}
+
+/* What is counted along is what a look at all of them would find. */
+static void
+check_counts(const struct channels *chs)
+{
+	size_t count = 0, sink = 0;
+	uint64_t offered = 0;
+
+	for (size_t i = 0; i < chs->n; i++) {
+		const struct channel *c = chs->v[i];
+
+		if (c == NULL)
+			continue;
+		count++;
+		offered += (uint64_t)c->window.max + c->window.withheld;
+		sink += c->sink[0].queue.len > 0;
+	}
+	assert_int_equal(count, chs->count);
+	assert_int_equal(offered, channels_offered(chs));
+	assert_int_equal(sink, chs->waiting_sink);
+	assert_true(offered <= recv_window_sum_max(count));
+}
+
+/* Channels come, move data, stop, go on and go; whatever happens, nobody who
+ * has something to do is forgotten. */
+static void
+test_nobody_is_forgotten(void **state)
+{
+	enum { SOME = 40, STEPS = 4000 };
+	struct pair p[SOME];
+	struct world w;
+	uint32_t dice = 1;
+
+	(void)state;
+	memset(p, 0, sizeof p);
+	world_open(&w);
+	for (int i = 0; i < STEPS; i++) {
+		struct pair *one;
+
+		dice = dice * 1103515245u + 12345u;
+		one = &p[(dice >> 16) % SOME];
+		if (one->from.c == NULL) {
+			open_pair(&w, one);
+		} else if ((dice >> 8) % 50 == 0) {
+			channel_leave(one->from.c);
+			channel_leave(one->to.c);
+			*one = (struct pair){ .from = { .c = NULL } };
+		} else if ((dice >> 8) % 3 == 0) {
+			one->to.stopped = !one->to.stopped;
+			if (!one->to.stopped)
+				channel_wake(one->to.c);
+		} else {
+			one->from.gives += dice % 300000;
+			channel_wake(one->from.c);
+		}
+		/* What the kernel would say of a path of 1 ms. */
+		w.b.chs->rtt_us = 1000;
+		w.b.chs->rcvbuf = 4 * CHUNK;
+		w.b.chs->sampled_ms = clock_ms();
+		assert_int_equal(world_run(&w, 1), 0);
+		check_counts(w.a.chs);
+		check_counts(w.b.chs);
+	}
+	for (int i = 0; i < SOME; i++) {
+		if (p[i].from.c == NULL)
+			continue;
+		p[i].to.stopped = false;
+		channel_wake(p[i].to.c);
+	}
+	assert_int_equal(world_run(&w, 2000), 0);
+	for (int i = 0; i < SOME; i++) {
+		assert_int_equal(p[i].from.gives, 0);
+		assert_int_equal(p[i].to.arrived, p[i].from.read);
+	}
+	assert_null(w.a.chs->active.first);
+	assert_null(w.b.chs->active.first);
+	world_close(&w);
+}
+
+/* Bulk of several channels: at any time none has had more than a few packets
+ * more than another. */
+static void
+test_equal_shares(void **state)
+{
+	struct pair p[BULKS];
+	uint64_t least, most;
+	struct world w;
+
+	(void)state;
+	memset(p, 0, sizeof p);
+	world_open(&w);
+	for (int i = 0; i < BULKS; i++)
+		open_pair(&w, &p[i]);
+	for (int i = 0; i < BULKS; i++) {
+		p[i].from.gives = UINT64_MAX;
+		channel_wake(p[i].from.c);
+	}
+	for (int turn = 0; turn < TURNS; turn++) {
+		assert_int_equal(world_run(&w, 1), 0);
+		least = most = p[0].from.read;
+		for (int i = 1; i < BULKS; i++) {
+			least = MIN(least, p[i].from.read);
+			most = MAX(most, p[i].from.read);
+		}
+		assert_in_range(most - least, 0, 4 * CHANNEL_PACKET_DEFAULT);
+	}
+	assert_true(least > 2 * CHUNK);
+	world_close(&w);
+}
+
+/* A keystroke among bulk: what arrives between the moment when it can be read
+ * and its own arrival is no more than may wait for the socket, and what the
+ * socket holds. */
+static void
+test_interactive_first(void **state)
+{
+	enum { BOUND = 2 * 1024 * 1024, KEYS = 50, BULK = 60 };
+	struct pair key, p[BULK];
+	uint64_t common = 0, begin;
+	struct world w;
+
+	(void)state;
+	memset(p, 0, sizeof p);
+	memset(&key, 0, sizeof key);
+	world_open(&w);
+	open_pair(&w, &key);
+	channel_set_interactive(key.from.c, true);
+	key.to.common = &common;
+	for (int i = 0; i < BULK; i++) {
+		open_pair(&w, &p[i]);
+		p[i].to.common = &common;
+		p[i].from.gives = UINT64_MAX;
+		channel_wake(p[i].from.c);
+	}
+	for (int i = 1; i <= KEYS; i++) {
+		assert_int_equal(world_run(&w, 5), 0);
+		key.from.gives = 1;
+		begin = common;
+		channel_wake(key.from.c);
+		for (int k = 0; k < 100 && key.to.arrived < (uint64_t)i; k++)
+			assert_int_equal(world_run(&w, 1), 0);
+		assert_int_equal(key.to.arrived, i);
+		assert_in_range(key.to.seen - begin, 1, BOUND);
+	}
+	assert_true(common > 10 * CHUNK);
+	world_close(&w);
+}
+
+/* A sink that stops costs its window and no more, and the others go on. */
+static void
+test_stopped_sink_stops_alone(void **state)
+{
+	struct pair stopped = { .to = { .stopped = true } }, other;
+	struct world w;
+
+	(void)state;
+	memset(&other, 0, sizeof other);
+	world_open(&w);
+	open_pair(&w, &stopped);
+	open_pair(&w, &other);
+	stopped.from.gives = other.from.gives = UINT64_MAX;
+	channel_wake(stopped.from.c);
+	channel_wake(other.from.c);
+	assert_int_equal(world_run(&w, TURNS), 0);
+	assert_int_equal(stopped.to.arrived, 0);
+	assert_int_equal(stopped.from.read, CHANNEL_WINDOW_DEFAULT);
+	assert_int_equal(stopped.to.c->sink[0].queue.len,
+	    CHANNEL_WINDOW_DEFAULT);
+	assert_true(other.to.arrived > 10 * CHUNK);
+	/* And it has lost nothing when it goes on. */
+	stopped.from.gives = 0;
+	stopped.to.stopped = false;
+	channel_wake(stopped.to.c);
+	assert_int_equal(world_run(&w, 10), 0);
+	assert_int_equal(stopped.to.arrived, CHANNEL_WINDOW_DEFAULT);
+	world_close(&w);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_idle_ones_are_left_alone),
+		cmocka_unit_test(test_nobody_is_forgotten),
+		cmocka_unit_test(test_equal_shares),
+		cmocka_unit_test(test_interactive_first),
+		cmocka_unit_test(test_stopped_sink_stops_alone),
+	};
+
+	signal(SIGPIPE, SIG_IGN);
+	log_init("test-channels-turn", LOG_LVL_ERROR);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Sources of uploads that are files of this host.
+ *
+ * Directories are read one at a time, each to its end. When many wait
+ * (WALK_CROWD), reading one stops at the next subdirectory found, and that is
+ * read first.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "xfer/transfer/transfer-internal.h"
+
+enum {
+	WALK_CROWD = 1024, /* waiting directories: then depth first */
+	WALK_TURN = 64,	   /* directories read in one turn of the loop */
+};
+
+/* --- files --- */
+
+/* O_NONBLOCK: opening must not wait for the writer of a pipe. */
+static bool
+local_open(struct xfer_file *f)
+{
+	struct stat st;
+
+	if (f->fd >= 0)
+		return true;
+	f->fd = open(f->local, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (f->fd < 0 || fstat(f->fd, &st) != 0) {
+		xfer_report_errno(f->x, f->local, errno);
+		return false;
+	}
+	if (!S_ISREG(st.st_mode)) {
+		xfer_report(f->x, f->local, "not a regular file");
+		return false;
+	}
+	sftp_attrs_from_stat(&f->source.attrs, &st);
+	xfer_exact_from_stat(&f->source.exact, &st);
+	return true;
+}
+
+static void
+later_done(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_block *b = arg;
+	struct xfer_file *f = b->handle->file;
+
+	f->x->spent.disk += reply->source_us;
+	if (reply->err != 0 || reply->source_len == b->len) {
+		xfer_write_done(arg, reply);
+		return;
+	}
+	if (!f->failed && reply->source_errno != 0)
+		xfer_report_errno(f->x, f->local, reply->source_errno);
+	else if (!f->failed)
+		xfer_report(f->x, f->local,
+		    "changed while it was being read");
+	xfer_file_fail(f);
+	xfer_data_end(b);
+	xfer_file_settle(f);
+}
+
+/* The source is read when the request is sent. */
+static void
+send_later(struct xfer_handle *e, uint32_t len)
+{
+	struct xfer_block *b = xfer_data_begin(e, e->next, len);
+
+	if (b == NULL) {
+		xfer_source_fails(e->file, ENOMEM);
+		return;
+	}
+	e->next += len;
+	sftp_write_file(e->stream->s, &e->handle, b->offset, len, e->file->fd,
+	    later_done, b);
+}
+
+/* The source may be read later only if it does no harm that it ends before
+ * its size: not when written in place, and not where the size means little,
+ * as that of the small files of /sys. */
+static void
+local_send(struct xfer_handle *e)
+{
+	struct xfer_file *f = e->file;
+	struct sftp *s = e->stream->s;
+	uint64_t offset = e->next;
+	uint32_t len = xfer_block_size(e->stream, true);
+	struct xfer_block *b;
+	uint64_t from;
+	uint8_t *to;
+	ssize_t n;
+
+	len = (uint32_t)MIN((uint64_t)len, e->until - offset);
+	if (f->progress.sparse && xfer_sparse_skip(e, &len))
+		return;
+	if (f->part.name != NULL && f->source.size > XFER_BLOCK_MAX) {
+		send_later(e, len);
+		return;
+	}
+	to = sftp_write_begin(s, &e->handle, offset, len);
+	if (to == NULL) {
+		e->stream->gone = true; /* its session is over */
+		return;
+	}
+	from = clock_us();
+	n = fd_pread(f->fd, to, len, offset);
+	f->x->spent.disk += clock_us() - from;
+	b = n > 0 ? xfer_data_begin(e, offset, (uint32_t)n) : NULL;
+	if (b == NULL) {
+		int error = n < 0 ? errno : n > 0 ? ENOMEM : 0;
+
+		sftp_write_finish(s, 0, NULL, NULL);
+		if (error != 0)
+			xfer_source_fails(f, error);
+		else
+			xfer_source_ends(f, offset);
+		return;
+	}
+	e->next += (uint64_t)n;
+	sftp_write_finish(s, (uint32_t)n, xfer_write_done, b);
+}
+
+static void
+local_close(struct xfer_file *f)
+{
+	fd_close(&f->fd);
+}
+
+const struct xfer_origin_ops xfer_local_origin = {
+	.open = local_open,
+	.send = local_send,
+	.close = local_close,
+};
+
+/* --- directories --- */
+
+/* Does a link lead back to where it was found? */
+static bool
+is_loop(const struct xfer_dir *d, const struct stat *st)
+{
+	for (; d != NULL; d = d->parent)
+		if (d->exact.dev == st->st_dev && d->exact.ino == st->st_ino)
+			return true;
+	return false;
+}
+
+static int
+found_local(struct xfer_dir *d, const char *name)
+{
+	char *local = str_join_path(d->local, name);
+	char *remote = str_join_path(d->remote, name);
+	bool links = d->x->opts.links;
+	struct xfer_exact exact;
+	struct sftp_attrs attrs;
+	struct stat st;
+
+	if (d->x->opts.skip_links && local != NULL &&
+	    lstat(local, &st) == 0 && S_ISLNK(st.st_mode)) {
+		xfer_note(d->x, local, "not a regular file");
+	} else if (local != NULL &&
+	    (links ? lstat(local, &st) : stat(local, &st)) != 0) {
+		xfer_report_errno(d->x, local, errno);
+	} else if (local != NULL && S_ISDIR(st.st_mode) && is_loop(d, &st)) {
+		xfer_report(d->x, local, "leads back to a directory it is in");
+	} else if (local != NULL && S_ISDIR(st.st_mode)) {
+		sftp_attrs_from_stat(&attrs, &st);
+		xfer_exact_from_stat(&exact, &st);
+		return xfer_add_dir(d->x, d, true, local, remote, &attrs,
+		    &exact);
+	} else if (local != NULL && !S_ISREG(st.st_mode) &&
+	    !(links && S_ISLNK(st.st_mode))) {
+		xfer_report(d->x, local, "not a regular file");
+	} else {
+		sftp_attrs_from_stat(&attrs, &st);
+		return xfer_add_file(d->x, d, true, local, remote,
+		    local != NULL ? &attrs : NULL);
+	}
+	free(local);
+	free(remote);
+	return 0;
+}
+
+void
+xfer_walk_ends(struct xfer_dir *d)
+{
+	TAILQ_REMOVE(&d->x->dirs.walking, d, entry);
+	xfer_dir_unlist(d);
+	xfer_dir_unref(d);
+}
+
+/* Reads d until it ends, the queue is full, or a subdirectory was found that
+ * is to be read first. */
+static int
+walk(struct xfer_dir *d)
+{
+	struct xfer *x = d->x;
+	size_t waits;
+	struct dirent *de;
+	int r;
+
+	if (d->state == XFER_DIR_FAILED) {
+		xfer_walk_ends(d);
+		return 0;
+	}
+	if (d->dirp == NULL && (d->dirp = opendir(d->local)) == NULL) {
+		xfer_report_errno(x, d->local, errno);
+		xfer_walk_ends(d);
+		return 0;
+	}
+	do {
+		errno = 0;
+		de = readdir(d->dirp);
+		if (de == NULL) {
+			if (errno != 0)
+				xfer_report_errno(x, d->local, errno);
+			xfer_walk_ends(d);
+			return 0;
+		}
+		if (strcmp(de->d_name, ".") == 0 ||
+		    strcmp(de->d_name, "..") == 0)
+			continue;
+		waits = x->dirs.waiting_count;
+		if ((r = found_local(d, de->d_name)) < 0)
+			return r;
+		if (x->dirs.waiting_count > waits &&
+		    x->dirs.waiting_count >= WALK_CROWD)
+			break; /* what was found is read first */
+	} while (xfer_may_find_more(x));
+	return 0;
+}
+
+bool
+xfer_walk(struct xfer *x)
+{
+	struct xfer_dir *d;
+
+	for (int turn = 0; xfer_may_find_more(x); turn++) {
+		d = TAILQ_FIRST(&x->dirs.waiting);
+		if (d != NULL && xfer_dir_is_local(d) &&
+		    (x->dirs.waiting_count >= WALK_CROWD ||
+			TAILQ_EMPTY(&x->dirs.walking))) {
+			xfer_dir_stop_waiting(d);
+			TAILQ_INSERT_HEAD(&x->dirs.walking, d, entry);
+		} else if ((d = TAILQ_FIRST(&x->dirs.walking)) == NULL) {
+			return false;
+		}
+		if (turn == WALK_TURN)
+			return true;
+		if (walk(d) < 0) {
+			xfer_report(x, d->local, err_text(ERR_NOMEM));
+			return true;
+		}
+	}
+	return false;
+}
