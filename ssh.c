@@ -11,10 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/child.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/loop.h"
