@@ -243,8 +243,6 @@ def test_what_has_nothing_to_act_on_is_taken(ssh, flag):
     (["-oRemoteForward=8080 h:80"], "port forwarding"),
     (["-R", "8080"], "port forwarding"),
     (["-w", "0"], "tunnel forwarding"),
-    (["-M", "-S", "/nowhere/%C"], "connection sharing"),
-    (["-O", "check"], "connection sharing"),
     (["-oEnableEscapeCommandline=yes"], "EnableEscapeCommandline"),
     (["-oChannelTimeout=*=5m"], "ChannelTimeout"),
     (["-oProxyUseFdpass=yes", "-oProxyCommand=true"], "ProxyUseFdpass"),
