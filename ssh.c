@@ -11,10 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/child.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/loop.h"
@@ -23,6 +21,7 @@
 #include "channels.h"
 #include "client/client-session.h"
 #include "client/forwards.h"
+#include "client/local-command.h"
 #include "client/query.h"
 #include "client/sharing.h"
 #include "client/ssh-flags.h"
@@ -490,38 +489,6 @@ go_to_background(void)
 }
 
 static int
-run_local_command(const struct program *p)
-{
-	const struct client_conf *conf = &p->conf;
-	const char *shell = getenv("SHELL");
-	char *command;
-	pid_t pid;
-	int r, status;
-
-	if (!conf->session.permit_local_command ||
-	    conf->session.local_command == NULL)
-		return 0;
-	r = client_conf_expand(conf, CLIENT_TOKENS_LOCAL, "LocalCommand",
-	    conf->session.local_command, &command);
-	if (r < 0)
-		return r;
-	log_debug("running the local command: %s", command);
-	if (shell == NULL || *shell == '\0')
-		shell = "/bin/sh";
-	if ((pid = fork()) == 0) {
-		signal(SIGPIPE, SIG_DFL);
-		fd_restore_limit();
-		execl(shell, shell, "-c", command, (char *)NULL);
-		_exit(127);
-	}
-	if (pid == -1 || child_reap(pid, &status) != 0 || !WIFEXITED(status) ||
-	    WEXITSTATUS(status) != 0)
-		log_error("LocalCommand did not succeed");
-	free(command);
-	return 0;
-}
-
-static int
 open_forward(struct program *p)
 {
 	struct stdio_forward_params params = {
@@ -680,6 +647,7 @@ on_left_behind(void *arg)
 	int fd = sshclient_fd(p->client);
 
 	forwards_stop_listening(sshclient_forwards(p->client));
+	tunnel_free(p->tunnel);
 	fd_close(&fd);
 }
 
@@ -724,7 +692,7 @@ go_on(struct program *p)
 		waits_for_forwards(p)))
 		return 0;
 	p->gone_on = true;
-	if ((r = run_local_command(p)) < 0 || (r = share(p)) != 0)
+	if ((r = local_command_run(&p->conf)) < 0 || (r = share(p)) != 0)
 		return r;
 	if (p->sharing.keeps) {
 		catch_signals(p);
