@@ -225,6 +225,7 @@ the_peers_limits(void **state)
 	run();
 	expect_none(b.wire);
 	assert_true(channel_widen(c, 1000 * 1000));
+	channel_touch(c);
 	run();
 	expect_packet(b.wire, 4, 50, 3);
 	/* Some peers give back more than was used, which is no error here. */
