@@ -359,6 +359,7 @@ def test_paths_that_are_there(make_server, client, tmp_path, kind):
     assert c.listen_unix(str(left))
     assert os.stat(left).st_mode & 0o777 == 0o660
     if kind == "hpn":
+        assert not c.listen_unix(str(left))  # it is ours, and stays so
         file.write_text("precious")
         assert not c.listen_unix(str(file))
         assert file.read_text() == "precious"

@@ -220,7 +220,7 @@ the_peers_limits(void **state)
 	expect_none(b.wire);
 	c->peer_max_packet = CHANNEL_PACKET_DEFAULT;
 	/* The last part of a window is not used: packets wait. */
-	c->peer_window = 1000;
+	c->peer_window = 100 * 1000;
 	send_packet(a.wire, 4, 50, 3);
 	run();
 	expect_none(b.wire);
