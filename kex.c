@@ -594,6 +594,8 @@ note_extension(struct kex *k, struct span name, struct span value)
 		k->ext.peer_sig_algs = copy;
 	} else if (span_equals(name, "publickey-hostbound@openssh.com")) {
 		k->ext.peer_hostbound = span_equals(value, "0");
+	} else if (span_equals(name, "ping@openssh.com")) {
+		k->ext.peer_pings = span_equals(value, "0");
 	}
 	if (k->hooks.ext_info != NULL)
 		k->hooks.ext_info(k->hooks.arg, name, value);
@@ -702,6 +704,12 @@ const char *
 kex_server_sig_algs(const struct kex *k)
 {
 	return k->ext.peer_sig_algs;
+}
+
+bool
+kex_peer_pings(const struct kex *k)
+{
+	return k->ext.peer_pings;
 }
 
 bool

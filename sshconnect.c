@@ -315,6 +315,7 @@ run_proxy(const struct strlist *argv, bool is_jump, int sock)
 	if (is_jump)
 		jump_count();
 	signal(SIGPIPE, SIG_DFL);
+	fd_restore_limit();
 	execvp(argv->v[0], argv->v);
 	_exit(255);
 }

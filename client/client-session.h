@@ -34,6 +34,14 @@ struct session_stdio_ops {
 	void (*end_output)(void *arg);
 };
 
+/* For a session of another process, which shares this connection: what its
+ * owner hears in place of the log. arg is that of the session. */
+struct session_guest {
+	void (*opened)(void *arg); /* the server has it */
+	void (*no_tty)(void *arg); /* the server has no terminal for it */
+	void (*say)(void *arg, const char *line); /* without its end */
+};
+
 /* The user's side of a session. Descriptors are borrowed. */
 struct session_stdio {
 	int in, out, err;
@@ -57,6 +65,10 @@ struct session_params {
 	bool peer_is_openssh; /* knows eow@ and no-more-sessions@ */
 	bool attach_later;    /* begins only when session_attach() is called */
 	bool quiet;	      /* no messages for the user */
+	uint64_t began_ms;    /* the connection; base/clock.h */
+	/* Each NAME=value. NULL: what SendEnv and SetEnv choose. */
+	const struct strlist *env;
+	const struct session_guest *guest; /* NULL: it is this process's */
 	struct session_stdio stdio;
 	/* In place of stdio.in and out, and of a terminal; NULL: these. */
 	const struct channel_io *io;

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: ISC */
+#include "channels-timeout.h"
+#include "client/keystroke-pace.h"
 #include "client/sshclient.h"
 
 #include <errno.h>
@@ -6,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "client/forwards.h"
@@ -30,8 +33,10 @@ struct sshclient {
 	struct none_switch none;
 	struct why_slow_start began;
 	struct metrics *metrics;
+	struct keystroke_pace *pace; /* NULL: keystrokes leave at once */
 	struct from_server from_server;
 	struct userauth_secret secret;
+	uint64_t began_ms; /* the user was authenticated */
 	bool ready, ended;
 };
 
@@ -76,6 +81,35 @@ is_complete(void *arg)
 
 /* ---- channels, and what else runs on the connection --------------------- */
 
+static uint32_t
+timeout_for(void *arg, const char *kind)
+{
+	const struct sshclient *c = arg;
+
+	return (uint32_t)conf_channel_timeout(
+	    &c->conf->forward.channel_timeouts, kind);
+}
+
+static void
+set_timeouts(struct sshclient *c)
+{
+	const struct conf_channel_timeouts *conf =
+	    &c->conf->forward.channel_timeouts;
+	struct channels_timeouts t = { .arg = c,
+		.seconds = conf->n > 0 ? timeout_for : NULL,
+		.global_s = (uint32_t)conf_channel_timeout_global(conf) };
+
+	channels_set_timeouts(c->channels, &t);
+}
+
+static void
+on_use(void *arg, struct channels_use now)
+{
+	const struct sshclient *c = arg;
+
+	sshlink_set_qos(&c->link, c->conf, now.interactive);
+}
+
 static int
 make_forwards(struct sshclient *c)
 {
@@ -96,12 +130,14 @@ static int
 make_channels(struct sshclient *c)
 {
 	struct packet *packet = sshlogin_packet(c->login);
-	int r = 0;
+	int r;
 
-	if (c->channels == NULL)
+	if (c->channels == NULL) {
 		r = channels_new(&c->channels, packet, c->p.loop);
-	if (r != 0)
-		return r;
+		if (r != 0)
+			return r;
+		set_timeouts(c);
+	}
 	channels_set_exact_windows(
 	    c->channels, !sshlogin_peer_is_hpnssh(c->login));
 	channels_set_dynamic(c->channels,
@@ -136,6 +172,21 @@ start_metrics(struct sshclient *c)
 }
 
 static int
+start_pace(struct sshclient *c)
+{
+	const struct keystroke_pace_params params = { .loop = c->p.loop,
+		.connection = sshlogin_connection(c->login),
+		.packet = sshlogin_packet(c->login),
+		.kex = sshlogin_kex(c->login),
+		.channels = c->channels,
+		.interval_ms = (uint32_t)c->conf->forward.obscure_ms };
+
+	if (params.interval_ms == 0 || c->p.first != NULL)
+		return 0;
+	return keystroke_pace_new(&c->pace, &params);
+}
+
+static int
 start(struct sshclient *c)
 {
 	struct connection *connection = sshlogin_connection(c->login);
@@ -153,7 +204,9 @@ start(struct sshclient *c)
 	connection_set_alive(connection,
 	    (uint32_t)c->conf->tcp.server_alive_interval,
 	    (uint32_t)c->conf->tcp.server_alive_count_max);
-	sshlink_set_qos(&c->link, c->conf, c->p.tty);
+	channels_on_use(c->channels, on_use, c);
+	if ((r = start_pace(c)) != 0)
+		return r;
 	if ((r = c->p.ready(c->p.arg)) != 0)
 		return r;
 	if (c->link.proxy != 0 && (r = channels_measure_path(c->channels)) != 0)
@@ -171,6 +224,7 @@ on_authenticated(void *arg)
 	int r;
 
 	c->ready = true;
+	c->began_ms = clock_ms();
 	if ((r = start(c)) != 0 && !c->ended) {
 		log_error("session: %s", err_text(r));
 		end(c, r);
@@ -269,6 +323,7 @@ sshclient_free(struct sshclient *c)
 		sshlogin_disconnect(c->login);
 	loop_off_turn(c->p.loop, on_settle_turn, c);
 	metrics_free(c->metrics);
+	keystroke_pace_free(c->pace);
 	forwards_free(c->from_server.forwards);
 	channels_free(c->channels);
 	hostlearn_free(c->from_server.hostlearn);
@@ -336,6 +391,12 @@ sshclient_fd(const struct sshclient *c)
 	return c->link.fd;
 }
 
+bool
+sshclient_leave_none(struct sshclient *c)
+{
+	return none_switch_leave(&c->none);
+}
+
 void
 sshclient_fill(const struct sshclient *c, struct session_params *s)
 {
@@ -347,6 +408,7 @@ sshclient_fill(const struct sshclient *c, struct session_params *s)
 	s->forwards = c->from_server.forwards;
 	s->peer_is_openssh = sshlogin_peer_is_openssh(c->login);
 	s->quiet = c->p.first != NULL;
+	s->began_ms = c->began_ms;
 	/* Where data goes to this program, what the server's program says is
 	 * still for the user. */
 	if (s->io != NULL)

@@ -85,6 +85,8 @@ struct forwards *sshclient_forwards(const struct sshclient *c);
 int sshclient_fd(const struct sshclient *c);
 /* The server's host key is not the one that is known, and the user went on. */
 bool sshclient_is_distrusted(const struct sshclient *c);
+/* A terminal will be opened: client/none-switch.h. */
+bool sshclient_leave_none(struct sshclient *c) must_check;
 /* Fills in what a session needs of its connection. */
 void sshclient_fill(const struct sshclient *c, struct session_params *s);
 

@@ -47,29 +47,6 @@ would_forward_x11(const struct client_conf *conf)
 	return conf->forward.forward_x11 && display != NULL && *display != '\0';
 }
 
-/* Is there the socket of a master? */
-static bool
-access_control_path(const struct client_conf *conf)
-{
-	char *path;
-	bool there;
-
-	if (client_conf_expand(conf, CLIENT_TOKENS_PATH, "ControlPath",
-		conf->mux.control_path, &path) != 0)
-		return true;
-	there = access(path, F_OK) == 0;
-	free(path);
-	return there;
-}
-
-static bool
-would_share(const struct client_conf *conf)
-{
-	return conf->mux.control_path != NULL &&
-	    (conf->mux.control_master != CLIENT_MASTER_NO ||
-		access_control_path(conf));
-}
-
 static int
 refuse(const char *what)
 {
@@ -84,10 +61,6 @@ refuse_in_session(const struct client_conf *conf)
 		return refuse("-A, ForwardAgent: agent forwarding");
 	if (would_forward_x11(conf))
 		return refuse("-X, ForwardX11: X11 forwarding");
-	if (client_conf_is_set(conf, "ObscureKeystrokeTiming") &&
-	    conf->forward.obscure_ms != 0)
-		log_info("ObscureKeystrokeTiming is not built into this "
-			 "version, which goes on without it");
 	return 0;
 }
 
@@ -98,11 +71,7 @@ client_refuse_unbuilt(const struct client_conf *conf, bool session)
 
 	if (r < 0)
 		return r;
-	if (would_share(conf))
-		return refuse("ControlMaster, ControlPath: connection sharing");
 	if (conf->mux.proxy_use_fdpass && conf->tcp.proxy_command != NULL)
 		return refuse("ProxyUseFdpass");
-	if (conf->forward.channel_timeouts.n > 0)
-		return refuse("ChannelTimeout");
 	return 0;
 }

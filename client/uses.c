@@ -10,6 +10,8 @@ static const char *const names[USE_COUNT] = {
 	[USE_NO_SESSION] = "connection without a session",
 	[USE_FORWARDED] = "forwarded connection",
 	[USE_TUNNEL] = "tunnel",
+	[USE_PASSENGER] = "passenger",
+	[USE_SHARING] = "shared connection",
 };
 
 bool

@@ -16,6 +16,8 @@ enum use {
 	USE_NO_SESSION,	   /* -N: until it is ended from outside */
 	USE_FORWARDED,	   /* a connection of -L, -R or -D */
 	USE_TUNNEL,	   /* -w */
+	USE_PASSENGER,	   /* a process that shares the connection */
+	USE_SHARING,	   /* ControlPersist: others may come */
 	USE_COUNT
 };
 

@@ -20,9 +20,9 @@ pytestmark = pytest.mark.skipif(not harness.have("hpn", "ssh"),
                                 reason="hpnssh is not built")
 
 
-@pytest.fixture
-def client(shared_servers):
-    return Client("hpn", shared_servers("stock"), log_level="INFO")
+@pytest.fixture(params=["stock", "hpn"])
+def client(request, shared_servers):
+    return Client("hpn", shared_servers(request.param), log_level="INFO")
 
 
 # ---- ~C and ~& ---------------------------------------------------------
@@ -152,6 +152,39 @@ def test_into_the_background(shell, service):
         assert exactly(sock, 3) == b"two"
 
 
+
+
+# ---- without encryption, and through another host ----------------------
+
+NONE = ["NoneEnabled=yes", "NoneSwitch=yes"]
+
+
+def test_without_encryption_on_request(forward, service, make_server):
+    """There is no session, and so no terminal: what is forwarded may go
+    without a cipher, which both sides must want."""
+    server = make_server("NoneEnabled yes")
+    there, here = service(), free_port()
+    one = forward("-L", f"{here}:127.0.0.1:{there.port}", options=NONE,
+                  to=Client("hpn", server, log_level="INFO"))
+    one.listens(here).shows("this connection is NOT ENCRYPTED")
+    assert says(here) == b"hello"
+    assert one.terminate() == 0
+
+
+def test_encrypted_where_the_server_wants_it(forward, service, client):
+    there, here = service(), free_port()
+    one = forward("-L", f"{here}:127.0.0.1:{there.port}", options=NONE)
+    one.listens(here).shows("The server does not allow the cipher")
+    assert says(here) == b"hello"
+
+
+def test_through_another_host(client, shared_servers):
+    """As -J does it."""
+    last = Client("hpn", shared_servers("hpn"), log_level="INFO")
+    jump = " ".join(map(str, client.ssh_args(
+        flags=["-W", f"127.0.0.1:{last.server.port}"])))
+    done = last.ssh("echo there", options=[f"ProxyCommand={jump}"]).ok()
+    assert done.out == b"there\n"
 
 
 # ---- a host that may not be the right one ------------------------------

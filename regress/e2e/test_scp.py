@@ -300,6 +300,8 @@ def test_connection(ssh, tmp_path, tree):
     assert listing(tmp_path / "up") == listing(tree)
     ssh.scp(f":{tree}", tmp_path / "down", flags=["-rp"]).ok()
     assert listing(tmp_path / "down", True) == listing(tree, True)
+    ssh.scp(f":{tree}", f":{tmp_path}/over", flags=["-rp"]).ok()
+    assert listing(tmp_path / "over", True) == listing(tree, True)
 
 
 @pytest.mark.parametrize("client,server", [("hpn", "stock"),

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: ISC
-"""Forwards of hpnssh (-L, -R, -D, -W) through a stock sshd."""
+"""Forwards of hpnssh (-L, -R, -D, -W) through a stock sshd, and the same
+through ours."""
 
 import re
 import socket
@@ -18,9 +19,9 @@ pytestmark = pytest.mark.skipif(not harness.have("hpn", "ssh"),
                                 reason="hpnssh is not built")
 
 
-@pytest.fixture
-def client(shared_servers):
-    return Client("hpn", shared_servers("stock"), log_level="INFO")
+@pytest.fixture(params=["stock", "hpn"])
+def client(request, shared_servers):
+    return Client("hpn", shared_servers(request.param), log_level="INFO")
 
 
 # ---- each kind, with ports and with paths ------------------------------
@@ -417,13 +418,3 @@ def test_stdio_bad(client, text):
     done = run(client.ssh_args(flags=["-W", text]))
     assert done.rc == 255
     assert f"Bad stdio forwarding specification '{text}'" in done.errors
-
-
-# ---- without encryption ------------------------------------------------
-
-def test_none_is_refused_by_stock(forward, service):
-    there, here = service(), free_port()
-    one = forward("-L", f"{here}:127.0.0.1:{there.port}",
-                  options=["NoneEnabled=yes", "NoneSwitch=yes"])
-    one.listens(here).shows("The server does not allow the cipher")
-    assert says(here) == b"hello"

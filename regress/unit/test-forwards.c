@@ -24,7 +24,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "channels-host.h"
+#include "regress/unit/channels-host.h"
 #include "client/forwards-internal.h"
 #include "client/from-server.h"
 #include "client/uses.h"

@@ -254,6 +254,7 @@ session_child(const struct session_start *s)
 		_exit(255);
 	}
 	take_descriptors(s);
+	fd_restore_limit();
 	log_to_stderr();
 	if (s->nologin != NULL)
 		turn_away(s->nologin);

@@ -13,7 +13,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/tcp.h"
+#include "channels-timeout.h"
 #include "server/session/forward-tunnel.h"
 #include "server/session/internal-sftp.h"
 #include "server/session/none-allowed.h"
@@ -62,31 +62,9 @@ struct sessions {
 	struct session *list;
 	size_t count;
 	bool no_more;
-	bool marked, interactive; /* as mark_packets() has left them */
 	char *auth_info_path; /* file of SSH_USER_AUTH; NULL: none */
 	const struct forward_tunnels *tunnels; /* NULL: there are none */
 };
-
-/* ---- IPQoS -------------------------------------------------------------- */
-
-/* A connection's packets are interactive as long as it has a session with a
- * terminal. */
-static void
-mark_packets(struct sessions *ss)
-{
-	const struct conf_qos *qos = &ss->params->conf->data.ipqos;
-	bool interactive = false;
-
-	for (const struct session *s = ss->list; s != NULL; s = s->next)
-		interactive = interactive ||
-		    (s->state != SESSION_NEW && s->tty_name[0] != '\0');
-	if (ss->marked && ss->interactive == interactive)
-		return;
-	ss->marked = true;
-	ss->interactive = interactive;
-	tcp_set_tos(ss->params->socket_fd,
-	    interactive ? qos->interactive : qos->bulk);
-}
 
 /* ---- life ------------------------------------------------------------- */
 
@@ -123,7 +101,6 @@ session_free(struct session *s)
 		at = &(*at)->next;
 	*at = s->next;
 	s->all->count--;
-	mark_packets(s->all);
 	end_terminal(s);
 	internal_sftp_free(s->sftp);
 	close_fds(s);
@@ -422,6 +399,21 @@ start_as(struct session *s, struct session_start *start)
 	return r;
 }
 
+/* As ChannelTimeout knows it. */
+static void
+name_kind(struct session *s, enum session_kind kind)
+{
+	char name[sizeof "session:subsystem:" + NAME_MAX_BYTES];
+
+	if (kind == SESSION_SUBSYSTEM)
+		snprintf(name, sizeof name, "session:subsystem:%s",
+		    s->subsystem);
+	else
+		strlcpy(name, kind == SESSION_SHELL ?
+		    "session:shell" : "session:command", sizeof name);
+	channel_set_kind(s->channel, name);
+}
+
 static void
 connect_channel(struct session *s)
 {
@@ -466,8 +458,8 @@ start_session(struct session *s, enum session_kind kind, const char *command)
 	}
 	s->state = SESSION_RUNNING;
 	s->takes_signals = start.plan.signals;
+	name_kind(s, kind);
 	connect_channel(s);
-	mark_packets(s->all);
 	return CHANNEL_SUCCESS;
 }
 
@@ -781,7 +773,6 @@ sessions_new(struct loop *l, const struct packet *p, struct kex *k,
 	ss->params = params;
 	ss->nologin = nologin;
 	ss->auth_info_path = write_auth_info(params);
-	mark_packets(ss);
 	if (loop_on_signal(l, SIGCHLD, on_sigchld, ss) != 0)
 		fatal("out of memory");
 	return ss;
