@@ -131,6 +131,7 @@ struct channel {
 	enum channel_state state;
 	bool optimistic; /* used as open before its confirmation arrived */
 	char type[CHANNEL_TYPE_MAX];
+	char *name; /* for the user; NULL: its type */
 	const struct channel_ops *ops;
 	void *arg;
 	bool interactive;

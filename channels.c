@@ -82,6 +82,7 @@ channel_free(struct channel *c)
 	chs->v[c->id] = NULL;
 	chs->free_from = MIN(chs->free_from, (size_t)c->id);
 	chs->count--;
+	free(c->name);
 	free(c);
 }
 
@@ -403,20 +404,4 @@ channels_count(const struct channels *chs)
 	for (size_t i = 0; i < chs->n; i++)
 		count += chs->v[i] != NULL && chs->v[i]->state != CHANNEL_DEAD;
 	return count;
-}
-
-void
-channels_describe(const struct channels *chs, struct buf *out)
-{
-	for (size_t i = 0; i < chs->n; i++) {
-		const struct channel *c = chs->v[i];
-
-		if (c == NULL || c->state == CHANNEL_DEAD)
-			continue;
-		buf_printf(out,
-		    "  #%u %s (%s, may send %u, offers %u of %u bytes)\n",
-		    c->id, c->type,
-		    c->state == CHANNEL_OPEN ? "open" : "opening",
-		    c->peer_window, c->window.left, c->window.max);
-	}
 }

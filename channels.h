@@ -241,6 +241,8 @@ uint32_t channel_id(const struct channel *c); /* our number */
 uint32_t channel_peer_window_top(const struct channel *c);
 /* Channels that are not closed in both directions. */
 size_t channels_count(const struct channels *chs);
+/* For the user, who has it of ~#; copied. */
+void channel_set_name(struct channel *c, const char *name);
 /* One line a channel, for ~# */
 void channels_describe(const struct channels *chs, struct buf *out);
 

@@ -30,7 +30,6 @@
 #include "client/standard-streams.h"
 #include "client/tty.h"
 #include "client/tunnel.h"
-#include "client/unbuilt.h"
 #include "client/uses.h"
 #include "conf/client-conf.h"
 #include "conf/destination.h"
@@ -295,16 +294,6 @@ load_configuration(struct program *p)
 }
 
 static void
-refuse_unbuilt(const struct program *p)
-{
-	bool session = !p->is_through &&
-	    p->conf.session.session_type != CLIENT_SESSION_NONE;
-
-	if (client_refuse_unbuilt(&p->conf, session) != 0)
-		exit(EXIT_ERROR);
-}
-
-static void
 dump_configuration(const struct program *p)
 {
 	struct buf out = { 0 };
@@ -417,6 +406,8 @@ on_session_ended(void *arg)
 	/* A refused session ends before session_new() has returned it. */
 	p->status = p->session != NULL ? session_status(p->session) :
 					 EXIT_ERROR;
+	if (p->lost) /* nothing else goes on, either */
+		loop_stop(p->loop);
 	uses_end(&p->uses, USE_SESSION);
 }
 
@@ -829,6 +820,8 @@ run(struct program *p)
 		.tty = p->tty,
 		.uses = &p->uses,
 		.arg = p,
+		.lends = p->through.host == NULL &&
+		    p->conf.session.session_type != CLIENT_SESSION_NONE,
 		.send_optimistic = on_optimistic,
 		.ready = on_ready,
 		.ended = on_connection_ended,
@@ -919,7 +912,6 @@ main(int argc, char **argv)
 		status = sharing_command(&p.conf, p.flags.control_command);
 	} else {
 		start_log(&p);
-		refuse_unbuilt(&p);
 		choose_remote(&p);
 		choose_tty(&p);
 		status = begin(&p);

@@ -143,7 +143,8 @@ run_list(void *arg)
 	struct session *s = arg;
 	struct buf b = { 0 };
 
-	buf_printf(&b, "Open channels:\n");
+	buf_printf(&b, "%c#\nThe following connections are open:\n",
+	    s->p.conf->session.escape_char);
 	channels_describe(s->p.channels, &b);
 	show(s, &b);
 	buf_clear(&b);

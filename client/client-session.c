@@ -11,6 +11,7 @@
 #include "channels-timeout.h"
 #include "client/client-session-internal.h"
 #include "client/escape.h"
+#include "client/lending.h"
 #include "client/sent-env.h"
 #include "client/tty.h"
 
@@ -105,6 +106,31 @@ on_start_reply(void *arg, bool ok, struct rd data)
 	session_abort(s, STATUS_UNKNOWN);
 }
 
+static void
+on_display_reply(void *arg, bool ok, struct rd data)
+{
+	const struct session *s = arg;
+
+	(void)data;
+	if (!ok)
+		log_msg(trouble(s), "X11 forwarding request failed on channel "
+			"%u", channel_id(s->channel));
+}
+
+static int
+request_lending(struct session *s)
+{
+	const struct lending_request r = {
+		.session = s->channel,
+		.no_agent = s->p.no_agent,
+		.no_display = s->p.no_display,
+		.display_reply = on_display_reply,
+		.arg = s,
+	};
+
+	return lending_request(s->p.lending, &r);
+}
+
 static int
 request_pty(struct session *s)
 {
@@ -194,9 +220,9 @@ request_start(struct session *s)
 static void
 send_requests(struct session *s)
 {
-	int r = 0;
+	int r = request_lending(s);
 
-	if (s->tty)
+	if (r == 0 && s->tty)
 		r = request_pty(s);
 	if (r == 0)
 		r = request_env(s);
@@ -419,6 +445,7 @@ session_new(struct session **out, const struct session_params *params)
 		session_free(s);
 		return r;
 	}
+	channel_set_name(s->channel, "client-session");
 	channel_set_interactive(s->channel, s->tty);
 	*out = s;
 	return 0;

@@ -14,6 +14,7 @@
 #include "client/forwards.h"
 #include "client/from-server.h"
 #include "client/hostlearn.h"
+#include "client/lending.h"
 #include "client/metrics-files.h"
 #include "client/none-switch.h"
 #include "client/prompt.h"
@@ -111,6 +112,21 @@ on_use(void *arg, struct channels_use now)
 }
 
 static int
+lend(struct sshclient *c)
+{
+	const struct lending_params params = {
+		.conf = c->conf,
+		.loop = c->p.loop,
+		.channels = c->channels,
+		.kex = sshlogin_kex(c->login),
+		.login = c->login,
+		.uses = c->p.uses,
+	};
+
+	return c->p.lends ? lending_new(&c->from_server.lending, &params) : 0;
+}
+
+static int
 make_forwards(struct sshclient *c)
 {
 	const struct forwards_params params = {
@@ -134,6 +150,8 @@ make_channels(struct sshclient *c)
 
 	if (c->channels == NULL) {
 		r = channels_new(&c->channels, packet, c->p.loop);
+		if (r == 0)
+			r = lend(c);
 		if (r != 0)
 			return r;
 		set_timeouts(c);
@@ -190,6 +208,7 @@ static int
 start(struct sshclient *c)
 {
 	struct connection *connection = sshlogin_connection(c->login);
+	const char *private = NULL;
 	int r = make_channels(c);
 
 	if (r == 0 && c->p.first == NULL)
@@ -212,8 +231,10 @@ start(struct sshclient *c)
 	if (c->link.proxy != 0 && (r = channels_measure_path(c->channels)) != 0)
 		return r;
 	why_slow_begin(&c->began, sshlogin_packet(c->login));
+	private = c->p.tty ? "a terminal" :
+			     lending_what(c->from_server.lending);
 	r = none_switch_start(&c->none, c->conf, sshlogin_packet(c->login),
-	    sshlogin_kex(c->login), c->p.tty);
+	    sshlogin_kex(c->login), private);
 	return r != 0 ? r : start_metrics(c);
 }
 
@@ -226,7 +247,8 @@ on_authenticated(void *arg)
 	c->ready = true;
 	c->began_ms = clock_ms();
 	if ((r = start(c)) != 0 && !c->ended) {
-		log_error("session: %s", err_text(r));
+		if (r != ERR_DENIED) /* which was logged where it happened */
+			log_error("session: %s", err_text(r));
 		end(c, r);
 	}
 }
@@ -323,6 +345,7 @@ sshclient_free(struct sshclient *c)
 		sshlogin_disconnect(c->login);
 	loop_off_turn(c->p.loop, on_settle_turn, c);
 	metrics_free(c->metrics);
+	lending_free(c->from_server.lending);
 	keystroke_pace_free(c->pace);
 	forwards_free(c->from_server.forwards);
 	channels_free(c->channels);
@@ -405,6 +428,7 @@ sshclient_fill(const struct sshclient *c, struct session_params *s)
 	s->packet = sshlogin_packet(c->login);
 	s->kex = sshlogin_kex(c->login);
 	s->channels = c->channels;
+	s->lending = c->from_server.lending;
 	s->forwards = c->from_server.forwards;
 	s->peer_is_openssh = sshlogin_peer_is_openssh(c->login);
 	s->quiet = c->p.first != NULL;

@@ -30,6 +30,7 @@ struct sshclient_params {
 	bool tty;	   /* there will be a terminal */
 	bool need_none;	   /* the switch to the cipher none must succeed */
 	bool keep_answer; /* of the user: further connections will need it */
+	bool lends; /* agent and display, as the configuration says */
 	/* NULL: this is the first connection. Else this is a further one to
 	 * the same address and the same host key, also if the first has ended
 	 * since. It does not block, shows the user nothing, and uses what the

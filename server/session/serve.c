@@ -140,6 +140,30 @@ on_unused(void *arg)
 	loop_stop(sv->loop);
 }
 
+/* What this process has made for the connection is removed at its end. */
+static void
+on_end_signal(void *arg, int signo)
+{
+	struct serve *sv = arg;
+
+	log_info("Exiting on signal %d", signo);
+	sv->status = 255;
+	packet_disconnect(sv->packet, SSH_DISCONNECT_BY_APPLICATION,
+	    "server is going away");
+	loop_stop(sv->loop);
+}
+
+static int
+catch_signals(struct serve *sv)
+{
+	static const int signals[] = { SIGTERM, SIGHUP, SIGINT, SIGQUIT };
+	int r = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(signals) && r == 0; i++)
+		r = loop_on_signal(sv->loop, signals[i], on_end_signal, sv);
+	return r;
+}
+
 static int
 import_state(struct serve *sv)
 {
@@ -234,7 +258,7 @@ begin(struct serve *sv)
 	none_offer(sv->kex, p->conf);
 	sv->sessions = sessions_new(sv->loop, sv->packet, sv->kex, p,
 	    sv->nologin);
-	if ((r = offer_services(sv)) != 0)
+	if ((r = offer_services(sv)) != 0 || (r = catch_signals(sv)) != 0)
 		return r;
 	sv->monitor_watch = loop_watch(sv->loop, p->monitor_fd, LOOP_READ,
 	    on_monitor_gone, sv);
