@@ -231,7 +231,6 @@ def test_what_has_nothing_to_act_on_is_taken(ssh, flag):
     (["-X"], "X11 forwarding"),
     (["-Y"], "X11 forwarding"),
     (["-oForwardX11=yes"], "X11 forwarding"),
-    (["-w", "0"], "tunnel forwarding"),
     (["-M", "-S", "/nowhere/%C"], "connection sharing"),
     (["-O", "check"], "connection sharing"),
     (["-oChannelTimeout=*=5m"], "ChannelTimeout"),
