@@ -77,6 +77,7 @@ channel_free(struct channel *c)
 	replies_clear(&c->replies);
 	channel_forget_touch(c);
 	channel_forget_waits(c);
+	channel_forget_use(c);
 	chs->offered -= c->offered;
 	chs->v[c->id] = NULL;
 	chs->free_from = MIN(chs->free_from, (size_t)c->id);
@@ -97,6 +98,7 @@ channels_free(struct channels *chs)
 		channel_free(chs->v[i]);
 	}
 	queue_pool_clear(&chs->pool);
+	channels_stop_clock(chs);
 	for (size_t i = 0; i < chs->open_count; i++)
 		free(chs->opens[i].type);
 	for (size_t i = 0; i < chs->global_count; i++)
@@ -274,7 +276,7 @@ channel_open_optimistically(struct channel *c, uint32_t peer_id)
 	c->state = CHANNEL_OPEN;
 	c->optimistic = true;
 	c->peer_id = peer_id;
-	channel_touch(c);
+	channel_start_clock(c);
 	if (c->ops->opened != NULL)
 		c->ops->opened(c->arg, c);
 }
@@ -392,4 +394,14 @@ uint32_t
 channel_peer_window_top(const struct channel *c)
 {
 	return c->peer_window_top;
+}
+
+size_t
+channels_count(const struct channels *chs)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < chs->n; i++)
+		count += chs->v[i] != NULL && chs->v[i]->state != CHANNEL_DEAD;
+	return count;
 }

@@ -24,12 +24,12 @@
 #include "client/client-session.h"
 #include "client/forwards.h"
 #include "client/query.h"
+#include "client/sharing.h"
 #include "client/ssh-flags.h"
 #include "client/sshclient.h"
 #include "client/standard-streams.h"
 #include "client/tty.h"
 #include "client/tunnel.h"
-#include "client/unbuilt.h"
 #include "client/uses.h"
 #include "conf/client-conf.h"
 #include "conf/destination.h"
@@ -72,12 +72,14 @@ struct program {
 	struct stdio_forward *forward; /* -W */
 	struct tunnel *tunnel; /* -w */
 	struct uses uses; /* the program ends with the last of them */
+	struct sharing sharing;
 	char *remote; /* what the server shall run; NULL: a shell */
 	bool tty;
 	/* All of them: on with go_on(). */
 	bool logged_in, forwards_begun, tunnel_begun;
 	bool gone_on, gave_up;
 	bool session_ended; /* by its own end, not the connection's */
+	bool lost;	    /* the connection */
 	int status;
 };
 
@@ -292,19 +294,6 @@ load_configuration(struct program *p)
 }
 
 static void
-refuse_unbuilt(const struct program *p)
-{
-	bool session = !p->is_through &&
-	    p->conf.session.session_type != CLIENT_SESSION_NONE;
-
-	if (p->flags.control_command != NULL)
-		fatal("hpnssh: -O: connection sharing is not available in "
-		      "this version");
-	if (client_refuse_unbuilt(&p->conf, session) != 0)
-		exit(EXIT_ERROR);
-}
-
-static void
 dump_configuration(const struct program *p)
 {
 	struct buf out = { 0 };
@@ -389,8 +378,11 @@ on_connection_ended(void *arg, int err)
 {
 	struct program *p = arg;
 
-	if (connection_is_lost(err) && p->session != NULL &&
-	    session_channel(p->session) != NULL)
+	p->lost = true;
+	if (connection_is_lost(err) &&
+	    ((p->session != NULL && session_channel(p->session) != NULL) ||
+		(p->sharing.master != NULL &&
+		    mux_master_is_used(p->sharing.master))))
 		return;
 	stop(p, p->session_ended ? p->status : EXIT_ERROR);
 }
@@ -409,11 +401,13 @@ on_session_ended(void *arg)
 	struct program *p = arg;
 
 	p->session_ended = true;
-	/* Forwarded connections may go on for long. */
+	/* Passengers and forwarded connections may go on for long. */
 	tty_leave_raw();
 	/* A refused session ends before session_new() has returned it. */
 	p->status = p->session != NULL ? session_status(p->session) :
 					 EXIT_ERROR;
+	if (p->lost) /* nothing else goes on, either */
+		loop_stop(p->loop);
 	uses_end(&p->uses, USE_SESSION);
 }
 
@@ -455,6 +449,8 @@ on_resize(void *arg, int signo)
 	(void)signo;
 	if (p->session != NULL)
 		session_resized(p->session);
+	if (p->sharing.master != NULL)
+		mux_master_resized(p->sharing.master);
 }
 
 /* Signals that were ignored (nohup) stay so. */
@@ -476,7 +472,7 @@ catch_signals(struct program *p)
 	catch_signal(p, SIGINT, on_stop_signal);
 	catch_signal(p, SIGQUIT, on_stop_signal);
 	catch_signal(p, SIGTERM, on_stop_signal);
-	if (p->tty)
+	if (p->tty || p->sharing.master != NULL)
 		catch_signal(p, SIGWINCH, on_resize);
 }
 
@@ -514,6 +510,7 @@ run_local_command(const struct program *p)
 		shell = "/bin/sh";
 	if ((pid = fork()) == 0) {
 		signal(SIGPIPE, SIG_DFL);
+		fd_restore_limit();
 		execl(shell, shell, "-c", command, (char *)NULL);
 		_exit(127);
 	}
@@ -588,7 +585,7 @@ open_session(struct program *p, bool optimistic)
 			session_open_optimistically(p->session);
 	}
 	/* Nobody who takes over this connection shall open another one. */
-	if (r == 0 && params.peer_is_openssh)
+	if (r == 0 && params.peer_is_openssh && sharing_is_off(&p->sharing))
 		r = channels_global_request(params.channels,
 		    "no-more-sessions@openssh.com", NULL, NULL, NULL);
 	return r;
@@ -604,8 +601,8 @@ on_optimistic(void *arg)
 	/* The channel of a tunnel goes first, for SSH_TUNNEL. */
 	if (tunnel_is_wanted(&p->conf))
 		return 0;
-	if (p->conf.session.session_type != CLIENT_SESSION_NONE ||
-	    p->is_through)
+	if (!p->sharing.keeps && (p->is_through ||
+	    p->conf.session.session_type != CLIENT_SESSION_NONE))
 		return open_session(p, true);
 	forwards_ask_early(sshclient_forwards(p->client));
 	return 0;
@@ -623,10 +620,103 @@ attach(struct program *p)
 	stdio_forward_attach(p->forward, STDIN_FILENO, STDOUT_FILENO);
 }
 
+/* ---- connection sharing ------------------------------------------------- */
+
+static struct mux_passenger
+as_passenger(const struct program *p)
+{
+	int type = p->conf.session.session_type;
+
+	return (struct mux_passenger){
+		.target = p->is_through ? &p->through : NULL,
+		.none = type == CLIENT_SESSION_NONE && !p->is_through,
+		.command = p->remote,
+		.subsystem = type == CLIENT_SESSION_SUBSYSTEM,
+		.tty = p->tty,
+	};
+}
+
+static bool
+on_passenger_tty(void *arg)
+{
+	const struct program *p = arg;
+
+	return sshclient_leave_none(p->client);
+}
+
+static void
+on_master_exit(void *arg)
+{
+	stop(arg, EXIT_ERROR);
+}
+
+/* What has no session, and was there for its passengers, ends with them. */
+static void
+on_master_stop(void *arg)
+{
+	struct program *p = arg;
+
+	if (p->uses.count[USE_NO_SESSION] == 0)
+		return;
+	p->status = EXIT_ERROR;
+	uses_end(&p->uses, USE_NO_SESSION);
+}
+
+static void
+on_no_passenger(void *arg)
+{
+	struct program *p = arg;
+
+	if (p->lost && (p->session == NULL || p->session_ended))
+		stop(p, p->session_ended ? p->status : EXIT_ERROR);
+}
+
+/* The process that stays in the foreground has no part in the connection any
+ * more. */
+static void
+on_left_behind(void *arg)
+{
+	const struct program *p = arg;
+	int fd = sshclient_fd(p->client);
+
+	forwards_stop_listening(sshclient_forwards(p->client));
+	fd_close(&fd);
+}
+
+/* A master that is kept has no session of its own: that is made by the process
+ * which stays in the foreground. */
+static int
+share(struct program *p)
+{
+	struct mux_master_params params = {
+		.forwards = sshclient_forwards(p->client),
+		.uses = &p->uses,
+		.arg = p,
+		.leave_none = on_passenger_tty,
+		.exit = on_master_exit,
+		.stop = on_master_stop,
+		.empty = on_no_passenger,
+	};
+	struct mux_passenger ride = as_passenger(p);
+	int r;
+
+	sshclient_fill(p->client, &params.session);
+	r = sharing_serve(&p->sharing, &params);
+	if (r != 0 || !p->sharing.keeps)
+		return r;
+	ride.has_forwards = true;
+	r = sharing_go_to_background(&p->sharing, p->loop, &ride,
+	    on_left_behind, p);
+	p->tty = false;
+	p->status = 0;
+	return r;
+}
+
 /* Everything is there: now it may be used. */
 static int
 go_on(struct program *p)
 {
+	bool kept = p->sharing.keeps;
 	int r;
 
 	if (p->gone_on || !p->logged_in ||
@@ -634,7 +724,13 @@ go_on(struct program *p)
 		waits_for_forwards(p)))
 		return 0;
 	p->gone_on = true;
-	if ((r = run_local_command(p)) < 0)
+	if ((r = run_local_command(p)) < 0 || (r = share(p)) != 0)
+		return r;
+	if (p->sharing.keeps) {
+		catch_signals(p);
+		return 0;
+	}
+	if (kept && (r = open_session(p, false)) != 0)
 		return r;
 	if (p->conf.session.stdin_null ||
 	    p->conf.session.fork_after_authentication)
@@ -708,7 +804,7 @@ on_ready(void *arg)
 		begin_tunnel(p);
 	if (p->gave_up)
 		return 0;
-	if (p->session == NULL && p->forward == NULL)
+	if (p->session == NULL && p->forward == NULL && !p->sharing.keeps)
 		r = open_session(p, false);
 	p->logged_in = true;
 	return r != 0 ? r : go_on(p);
@@ -724,6 +820,8 @@ run(struct program *p)
 		.tty = p->tty,
 		.uses = &p->uses,
 		.arg = p,
+		.lends = p->through.host == NULL &&
+		    p->conf.session.session_type != CLIENT_SESSION_NONE,
 		.send_optimistic = on_optimistic,
 		.ready = on_ready,
 		.ended = on_connection_ended,
@@ -736,6 +834,7 @@ run(struct program *p)
 		log_error("hpnssh: %s", p->conf.host.refuse_connection);
 		return EXIT_ERROR;
 	}
+	fd_raise_limit(); /* forwards take two descriptors and more each */
 	if ((p->loop = loop_new()) == NULL) {
 		log_error("%s", err_text(ERR_SYSTEM));
 		return EXIT_ERROR;
@@ -749,6 +848,7 @@ run(struct program *p)
 	}
 	tty_leave_raw();
 out:
+	sharing_clear(&p->sharing);
 	session_free(p->session);
 	stdio_forward_free(p->forward);
 	tunnel_free(p->tunnel);
@@ -758,6 +858,22 @@ out:
 		log_info(
 		    "Connection to %s closed.", p->conf.load.original_host);
 	return p->status;
+}
+
+/* With a master that is there already, or alone. */
+static int
+begin(struct program *p)
+{
+	struct mux_passenger ride;
+	int status;
+
+	if (sharing_init(&p->sharing, &p->conf) != 0)
+		return EXIT_ERROR;
+	ride = as_passenger(p);
+	if (!sharing_ride(&p->sharing, &ride, &status))
+		return run(p);
+	sharing_clear(&p->sharing);
+	return status;
 }
 
 /* Was hpnssh started with standard output closed? Then 1 becomes a descriptor
@@ -772,12 +888,15 @@ guard_closed_output(void)
 	(void)!open("/dev/null", O_RDONLY);
 }
 
+extern char **environ;
+
 int
 main(int argc, char **argv)
 {
 	static struct program p = { .tty_wish = -1 };
 	int status = 0;
 
+	setproctitle_init(argc, argv, environ);
 	guard_closed_output();
 	fd_sanitise_stdio();
 	crypto_library_start();
@@ -788,12 +907,14 @@ main(int argc, char **argv)
 	load_configuration(&p);
 	if (p.only_dump) {
 		dump_configuration(&p);
+	} else if (p.flags.control_command != NULL) {
+		start_log(&p);
+		status = sharing_command(&p.conf, p.flags.control_command);
 	} else {
 		start_log(&p);
-		refuse_unbuilt(&p);
 		choose_remote(&p);
 		choose_tty(&p);
-		status = run(&p);
+		status = begin(&p);
 	}
 	free(p.command);
 	free(p.remote);

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "client/client-session-internal.h"
+#include "client/conn-info.h"
 #include "client/forwards.h"
 
 enum { BREAK_MS = 1000, CTRL_D = 4 };
@@ -209,32 +210,12 @@ run_louder(void *arg)
 }
 
 static void
-describe_direction(struct buf *b, const struct session *s, const char *word,
-    enum packet_dir dir)
-{
-	struct packet_counters n = packet_counters(s->p.packet, dir);
-
-	buf_printf(b, "  %s: %s, MAC %s; %llu bytes in %llu packets\n", word,
-	    packet_cipher_name(s->p.packet, dir),
-	    packet_mac_name(s->p.packet, dir), (unsigned long long)n.bytes,
-	    (unsigned long long)n.packets);
-}
-
-static void
 run_info(void *arg)
 {
 	struct session *s = arg;
-	const struct kex_result *k = kex_result(s->p.kex);
 	struct buf b = { 0 };
 
-	buf_printf(&b, "Connection to %s as %s:\n", s->p.conf->host.hostname,
-	    s->p.conf->host.user);
-	buf_printf(&b, "  key exchange: %s%s; host key: %s\n", k->kex,
-	    k->post_quantum ? " (post-quantum)" : "", k->hostkey_alg);
-	describe_direction(&b, s, "sending", PACKET_TX);
-	describe_direction(&b, s, "receiving", PACKET_RX);
-	buf_printf(&b, "  compression: %s\n",
-	    packet_compressing(s->p.packet) ? "on" : "off");
+	conn_info_put(&b, &s->p);
 	show(s, &b);
 	buf_clear(&b);
 }
@@ -253,6 +234,31 @@ static const struct escape_row rows[] = {
 	{ '?', run_help, "this list", false },
 };
 
+/* What concerns this process as a whole is not for a guest's session. */
+static bool
+is_allowed(const struct session *s, const struct escape_row *row)
+{
+	return s->p.guest == NULL ||
+	    (row->run != run_suspend && row->run != run_background &&
+		row->run != session_line_begin && row->run != run_quieter &&
+		row->run != run_louder);
+}
+
+static void
+show_not_allowed(struct session *s, const struct escape_row *row)
+{
+	struct buf b = { 0 };
+
+	if (row->ch < ' ')
+		buf_printf(&b, "~^%c", row->ch + '@');
+	else
+		buf_printf(&b, "~%c", row->ch);
+	buf_printf(&b, " escape not available to multiplexed sessions\n");
+	if (buf_err(&b) == 0)
+		show(s, &b);
+	buf_clear(&b);
+}
+
 static void
 run_found(void *arg)
 {
@@ -263,8 +269,12 @@ run_found(void *arg)
 	memcpy(todo, s->found, sizeof todo);
 	s->found_count = 0;
 	s->escape_timer = NULL;
-	for (size_t i = 0; i < n && s->state != SESSION_OVER; i++)
-		todo[i]->run(s);
+	for (size_t i = 0; i < n && s->state != SESSION_OVER; i++) {
+		if (is_allowed(s, todo[i]))
+			todo[i]->run(s);
+		else
+			show_not_allowed(s, todo[i]);
+	}
 	if (s->state != SESSION_OVER)
 		session_line_take(s);
 }

@@ -2,16 +2,18 @@
 #include "client/client-session.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "channels-timeout.h"
 #include "client/client-session-internal.h"
 #include "client/escape.h"
+#include "client/lending.h"
+#include "client/sent-env.h"
 #include "client/tty.h"
-
-extern char **environ;
 
 enum {
 	STATUS_UNKNOWN = 255,
@@ -19,11 +21,24 @@ enum {
 	TEXT_MAX = 1024, /* bytes of a peer's text that are shown */
 };
 
-/* The level of messages about failures. */
+/* The level of messages about failures. A guest is told otherwise. */
 static enum log_level
 trouble(const struct session *s)
 {
-	return s->p.quiet ? LOG_LVL_DEBUG1 : LOG_LVL_ERROR;
+	return s->p.quiet || s->p.guest != NULL ? LOG_LVL_DEBUG1 :
+						  LOG_LVL_ERROR;
+}
+
+static void
+report_refused_request(const struct session *s, const char *what)
+{
+	char line[128];
+
+	snprintf(line, sizeof line, "%s request failed on channel %u", what,
+	    channel_id(s->channel));
+	log_msg(trouble(s), "%s", line);
+	if (s->p.guest != NULL)
+		s->p.guest->say(s->p.arg, line);
 }
 
 static void
@@ -69,11 +84,12 @@ on_pty_reply(void *arg, bool ok, struct rd data)
 	(void)data;
 	if (ok)
 		return;
-	log_error("PTY allocation request failed on channel %u",
-	    channel_id(s->channel));
+	report_refused_request(s, "PTY allocation");
 	/* The shell runs without; local line editing is wanted then. */
 	s->tty = false;
 	session_set_raw(s, false);
+	if (s->p.guest != NULL)
+		s->p.guest->no_tty(s->p.arg);
 }
 
 static void
@@ -86,9 +102,33 @@ on_start_reply(void *arg, bool ok, struct rd data)
 		log_debug2("the server started %s", s->start_name);
 		return;
 	}
-	log_msg(trouble(s), "%s request failed on channel %u", s->start_name,
-	    channel_id(s->channel));
+	report_refused_request(s, s->start_name);
 	session_abort(s, STATUS_UNKNOWN);
+}
+
+static void
+on_display_reply(void *arg, bool ok, struct rd data)
+{
+	const struct session *s = arg;
+
+	(void)data;
+	if (!ok)
+		log_msg(trouble(s), "X11 forwarding request failed on channel "
+			"%u", channel_id(s->channel));
+}
+
+static int
+request_lending(struct session *s)
+{
+	const struct lending_request r = {
+		.session = s->channel,
+		.no_agent = s->p.no_agent,
+		.no_display = s->p.no_display,
+		.display_reply = on_display_reply,
+		.arg = s,
+	};
+
+	return lending_request(s->p.lending, &r);
 }
 
 static int
@@ -125,37 +165,35 @@ send_env(struct session *s, const char *entry)
 	return r;
 }
 
-static bool
-is_sent(const struct client_conf *conf, const char *entry)
-{
-	char *name = xstrndup(entry, strcspn(entry, "="));
-	bool sent = false;
-
-	for (size_t i = 0; i < conf->session.send_env.n && !sent; i++)
-		sent = str_match(name, conf->session.send_env.v[i]);
-	free(name);
-	return sent;
-}
-
 static int
 request_env(struct session *s)
 {
-	const struct client_conf *conf = s->p.conf;
-	char *text;
+	const struct strlist *env = s->p.env;
+	struct strlist own = { 0 };
 	int r = 0;
 
-	for (char **e = environ; *e != NULL && r == 0; e++)
-		if (is_sent(conf, *e))
-			r = send_env(s, *e);
-	for (size_t i = 0; i < conf->session.set_env.n && r == 0; i++) {
-		r = client_conf_expand(conf, CLIENT_TOKENS_SETENV, "SetEnv",
-		    conf->session.set_env.v[i], &text);
-		if (r != 0)
-			break;
-		r = send_env(s, text);
-		free(text);
+	if (env == NULL) {
+		r = sent_env_choose(s->p.conf, &own);
+		env = &own;
 	}
+	for (size_t i = 0; i < env->n && r == 0; i++)
+		r = send_env(s, env->v[i]);
+	strlist_clear(&own);
 	return r;
+}
+
+/* As ChannelTimeout knows it. */
+static void
+name_kind(struct session *s)
+{
+	char *name;
+
+	xasprintf(&name, "session:%s%s",
+	    s->p.command == NULL ? "shell" :
+	    s->p.subsystem	 ? "subsystem:" : "command",
+	    s->p.subsystem && s->p.command != NULL ? s->p.command : "");
+	channel_set_kind(s->channel, name);
+	free(name);
 }
 
 static int
@@ -169,6 +207,7 @@ request_start(struct session *s)
 					       "exec";
 	if (s->p.command != NULL)
 		buf_put_cstring(&b, s->p.command);
+	name_kind(s);
 	if ((r = buf_err(&b)) == 0)
 		r = channel_request(s->channel, s->start_name, &b,
 		    on_start_reply, s);
@@ -181,9 +220,9 @@ request_start(struct session *s)
 static void
 send_requests(struct session *s)
 {
-	int r = 0;
+	int r = request_lending(s);
 
-	if (s->tty)
+	if (r == 0 && s->tty)
 		r = request_pty(s);
 	if (r == 0)
 		r = request_env(s);
@@ -195,6 +234,8 @@ send_requests(struct session *s)
 		return;
 	}
 	s->state = SESSION_REQUESTED;
+	if (s->p.guest != NULL)
+		s->p.guest->opened(s->p.arg);
 }
 
 static void
@@ -331,6 +372,18 @@ on_closed(void *arg, struct channel *c)
 	finish(s);
 }
 
+/* The server may answer when the program has ended, and that is not waited
+ * for. */
+static void
+on_timed_out(void *arg, struct channel *c)
+{
+	struct session *s = arg;
+
+	s->channel = NULL;
+	channel_leave(c);
+	finish(s);
+}
+
 static void
 on_sink_failed(void *arg, struct channel *c, uint32_t ext, int error)
 {
@@ -338,7 +391,7 @@ on_sink_failed(void *arg, struct channel *c, uint32_t ext, int error)
 
 	if (s->p.io != NULL)
 		return;
-	if (error == EPIPE) {
+	if (error == EPIPE || s->p.guest != NULL) {
 		/* The reader is gone: whoever writes there shall know. */
 		log_debug("standard %s has no reader",
 		    ext == 0 ? "output" : "error");
@@ -362,7 +415,8 @@ on_filter(void *arg, struct channel *c, uint8_t *p, size_t len, size_t cap)
 
 #define OPS                                                                   \
 	.request = on_request, .opened = on_opened, .refused = on_refused,    \
-	.eof = on_eof, .closed = on_closed, .sink_failed = on_sink_failed
+	.eof = on_eof, .closed = on_closed, .timed_out = on_timed_out,        \
+	.sink_failed = on_sink_failed
 
 static const struct channel_ops plain_ops = { OPS };
 static const struct channel_ops escape_ops = { OPS, .filter = on_filter };

@@ -18,6 +18,7 @@
 #include "packet.h"
 
 struct forwards;
+struct lending;
 struct session;
 
 /* What happens to the descriptors and the terminal while a session has them.
@@ -32,6 +33,14 @@ struct session_stdio_ops {
 	void (*end_input)(void *arg);
 	/* Nothing more will be written to out: who reads it shall know. */
 	void (*end_output)(void *arg);
+};
+
+/* For a session of another process, which shares this connection: what its
+ * owner hears in place of the log. arg is that of the session. */
+struct session_guest {
+	void (*opened)(void *arg); /* the server has it */
+	void (*no_tty)(void *arg); /* the server has no terminal for it */
+	void (*say)(void *arg, const char *line); /* without its end */
 };
 
 /* The user's side of a session. Descriptors are borrowed. */
@@ -57,6 +66,12 @@ struct session_params {
 	bool peer_is_openssh; /* knows eow@ and no-more-sessions@ */
 	bool attach_later;    /* begins only when session_attach() is called */
 	bool quiet;	      /* no messages for the user */
+	uint64_t began_ms;    /* the connection; base/clock.h */
+	/* Each NAME=value. NULL: what SendEnv and SetEnv choose. */
+	const struct strlist *env;
+	const struct session_guest *guest; /* NULL: it is this process's */
+	struct lending *lending; /* NULL: neither agent nor display */
+	bool no_agent, no_display; /* for this session all the same */
 	struct session_stdio stdio;
 	/* In place of stdio.in and out, and of a terminal; NULL: these. */
 	const struct channel_io *io;

@@ -194,7 +194,8 @@ on_accepted(void *arg, int fd, const struct listener_peer *peer)
 {
 	const struct forwards_local *l = arg;
 	const struct forward_endpoint *e = &l->spec.target;
-	const struct forwarded_target target = { e->host, e->port, e->path };
+	const struct forwarded_target target = { .host = e->host,
+		.port = e->port, .path = e->path };
 	const struct forwards_accepted a = { fd, l->spec.listen.port, *peer };
 	const struct span none = { NULL, 0 };
 

@@ -175,21 +175,8 @@ static bool
 is_permitted(const struct forwards *f, const char *host, uint16_t port)
 {
 	const struct strlist *l = &f->p.conf->forward.permit_remote_open;
-	struct permit_pattern p;
 
-	for (size_t i = 0; i < l->n; i++) {
-		if (strcmp(l->v[i], "any") == 0)
-			return true;
-		if (strcmp(l->v[i], "none") == 0 ||
-		    permit_pattern_parse(&p, l->v[i], false) != 0)
-			continue;
-		if ((p.port == 0 || p.port == port) &&
-		    ((p.host_len == 1 && p.host[0] == '*') ||
-			(p.host_len == strlen(host) &&
-			    memcmp(p.host, host, p.host_len) == 0)))
-			return true;
-	}
-	return l->n == 0;
+	return l->n == 0 || permit_list_opens(l, host, port);
 }
 
 /* While its target is connected to, what the channel brings waits. */

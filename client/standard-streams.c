@@ -13,20 +13,24 @@
 
 static bool changed[3]; /* descriptors whose shared flag we set */
 
-/* An open file of our own for the same pipe or terminal. */
-static bool
-reopen(int fd, int flags)
+bool
+stdio_reopen_nonblock(int fd)
 {
+	int flags = fcntl(fd, F_GETFL), own;
 	char path[32];
-	int own;
+	struct stat st;
 
+	if (flags == -1 || fstat(fd, &st) == -1 ||
+	    (!S_ISFIFO(st.st_mode) && !isatty(fd)))
+		return false;
 	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
 	own = open(path,
 	    (flags & (O_ACCMODE | O_APPEND)) | O_NONBLOCK | O_NOCTTY |
 		O_CLOEXEC);
 	if (own == -1)
 		return false;
-	if (dup2(own, fd) == -1) {
+	if (dup3(own, fd, fcntl(fd, F_GETFD) & FD_CLOEXEC ? O_CLOEXEC : 0) ==
+	    -1) {
 		fd_close(&own);
 		return false;
 	}
@@ -45,7 +49,7 @@ set_nonblock(int fd)
 	if (S_ISFIFO(sb.st_mode) || isatty(fd)) {
 		/* A terminal that cannot be opened stays as it is: its reads
 		 * follow poll(2), and a stopped one may stop us. */
-		if (reopen(fd, flags) || isatty(fd))
+		if (stdio_reopen_nonblock(fd) || isatty(fd))
 			return;
 	} else if (!S_ISSOCK(sb.st_mode)) {
 		return; /* files do not block */

@@ -11,12 +11,17 @@
 #ifndef HPN_CLIENT_STANDARD_STREAMS_H
 #define HPN_CLIENT_STANDARD_STREAMS_H
 
+#include <stdbool.h>
+
 #include "client/client-session.h"
 
 /* 0, 1 and 2, as far as they can block. */
 void stdio_set_nonblock(void);
 /* Undoes it; also registered with atexit(3). */
 void stdio_restore(void);
+/* fd becomes an open file of our own for the same pipe or terminal, one that
+ * does not block. False: it stays as it is. */
+bool stdio_reopen_nonblock(int fd);
 /* Replaces fd by /dev/null. */
 void stdio_to_null(int fd);
 

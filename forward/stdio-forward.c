@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: ISC */
+#include "channels-timeout.h"
 #include "forward/stdio-forward.h"
 
 #include <stdlib.h>
@@ -29,18 +30,21 @@ on_opened(void *arg, struct channel *c)
 	(void)c;
 	f->opened = true;
 	connect_descriptors(f);
+	if (f->p.opened != NULL)
+		f->p.opened(f->p.arg);
 }
 
 static void
 on_refused(void *arg, struct channel *c, uint32_t reason, const char *text)
 {
 	struct stdio_forward *f = arg;
+	enum log_level level = f->p.quiet ? LOG_LVL_DEBUG1 : LOG_LVL_ERROR;
 
 	(void)c;
 	f->channel = NULL;
-	log_error("channel %u: open failed: %s%s%s", f->id,
+	log_msg(level, "channel %u: open failed: %s%s%s", f->id,
 	    forwarded_reason(reason), *text != '\0' ? ": " : "", text);
-	log_error("stdio forwarding failed");
+	log_msg(level, "stdio forwarding failed");
 	f->p.ended(f->p.arg, true);
 }
 
@@ -110,6 +114,7 @@ stdio_forward_new(struct stdio_forward **out,
 		free(f);
 		return r;
 	}
+	channel_set_kind(f->channel, "stdio-forward");
 	f->id = channel_id(f->channel);
 	*out = f;
 	return 0;

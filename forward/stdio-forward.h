@@ -9,6 +9,7 @@
 #ifndef HPN_FORWARD_STDIO_FORWARD_H
 #define HPN_FORWARD_STDIO_FORWARD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -20,7 +21,10 @@ struct stdio_forward;
 struct stdio_forward_params {
 	struct channels *channels; /* borrowed */
 	struct forwarded_target target; /* where the server connects to */
+	bool quiet; /* who is told of a refusal is not who reads our log */
 	void *arg;
+	/* The server has connected. May be NULL. */
+	void (*opened)(void *arg);
 	/* The peer sent EOF, and all its data is written. */
 	void (*eof)(void *arg);
 	/* It ended, or (failed) was never connected; the user was told why.

@@ -92,7 +92,7 @@ def test_quit_escape(shell):
 @pytest.mark.parametrize("sequence,answer", [
     ("~?", "end the connection"),
     ("~#", "session"),
-    ("~I", "key exchange: "),
+    ("~I", "kexalgorithm "),
     ("~v", "[LogLevel VERBOSE]"),
     ("~V", "[LogLevel ERROR]"),
 ])

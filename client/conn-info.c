@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: ISC */
+#include "client/conn-info.h"
+
+#include <netdb.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+
+enum { BLOCK = 16, KB = 1024 };
+
+/* "ADDRESS:PORT", or false if that end has none (a pipe). */
+static bool
+put_end(struct buf *b, int fd,
+    int (*ask)(int, struct sockaddr *, socklen_t *))
+{
+	struct sockaddr_storage sa;
+	socklen_t len = sizeof sa;
+	char host[NI_MAXHOST], port[NI_MAXSERV];
+
+	if (ask(fd, (struct sockaddr *)&sa, &len) == -1 ||
+	    (sa.ss_family != AF_INET && sa.ss_family != AF_INET6) ||
+	    getnameinfo((struct sockaddr *)&sa, len, host, sizeof host, port,
+		sizeof port, NI_NUMERICHOST | NI_NUMERICSERV) != 0)
+		return false;
+	buf_printf(b, strchr(host, ':') != NULL ? "[%s]:%s" : "%s:%s", host,
+	    port);
+	return true;
+}
+
+static void
+put_path(struct buf *b, const struct packet *p)
+{
+	struct buf ends = { 0 };
+
+	buf_printf(&ends, "  tcp ");
+	if (put_end(&ends, packet_fd_in(p), getsockname)) {
+		buf_printf(&ends, " -> ");
+		if (put_end(&ends, packet_fd_in(p), getpeername)) {
+			buf_put_buf(b, &ends);
+			buf_printf(b, "\n");
+		}
+	}
+	buf_clear(&ends);
+}
+
+/* The same for both directions, or one and the other. */
+static void
+put_both(struct buf *b, const char *what, const char *tx, const char *rx)
+{
+	if (strcmp(tx, rx) == 0)
+		buf_printf(b, "  %s %s\n", what, tx);
+	else
+		buf_printf(b, "  %s %s out, %s in\n", what, tx, rx);
+}
+
+static void
+put_rekey(struct buf *b, const struct conf_rekey *limit)
+{
+	buf_printf(b, "  rekey limit ");
+	if (limit->bytes > 0)
+		buf_printf(b, "%llu bytes", (unsigned long long)limit->bytes);
+	else
+		buf_printf(b, "none");
+	buf_printf(b, " interval ");
+	if (limit->seconds > 0)
+		buf_printf(b, "%d seconds\n", limit->seconds);
+	else
+		buf_printf(b, "none\n");
+}
+
+static void
+put_traffic(struct buf *b, const struct packet *p, enum packet_dir dir,
+    const char *word)
+{
+	struct packet_counters n = packet_counters(p, dir);
+
+	buf_printf(b, " %llu pkts %llu blks %.1fKB %s",
+	    (unsigned long long)n.packets,
+	    (unsigned long long)(n.bytes / BLOCK), (double)n.bytes / KB, word);
+}
+
+void
+conn_info_put(struct buf *b, const struct session_params *s)
+{
+	const struct kex_result *k = kex_result(s->kex);
+	const struct packet *p = s->packet;
+
+	buf_printf(b, "Connection information for %s pid %ld\n",
+	    s->conf->load.original_host, (long)getpid());
+	put_path(b, p);
+	buf_printf(b, "  duration %llu seconds\n",
+	    (unsigned long long)(clock_ms() - s->began_ms) / 1000);
+	buf_printf(b, "  kexalgorithm %s%s\n", k->kex,
+	    k->post_quantum ? " (post-quantum)" : "");
+	buf_printf(b, "  hostkeyalgorithm %s\n", k->hostkey_alg);
+	put_both(b, "cipher", k->cipher_tx, k->cipher_rx);
+	put_both(b, "mac", k->mac_tx, k->mac_rx);
+	put_both(b, "compression", k->comp_tx, k->comp_rx);
+	put_rekey(b, &s->conf->algs.rekey_limit);
+	buf_printf(b, "  traffic");
+	put_traffic(b, p, PACKET_RX, "in,");
+	put_traffic(b, p, PACKET_TX, "out");
+	buf_printf(b, "\n");
+}

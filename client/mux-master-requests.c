@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The requests of passengers: the table of them, and those that are answered
+ * at once.
+ */
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "channels.h"
+#include "client/conn-info.h"
+#include "client/mux-master-internal.h"
+
+enum { INFO_NO, INFO_YES };
+
+static int
+check(struct passenger *p, uint32_t id, struct rd *r)
+{
+	struct buf b = { 0 };
+
+	mux_begin_request(&b, MUX_ALIVE, id);
+	buf_put_u32(&b, (uint32_t)getpid());
+	passenger_send(p, &b);
+	buf_clear(&b);
+	return rd_end(r);
+}
+
+static int
+end_master(struct passenger *p, uint32_t id, struct rd *r)
+{
+	int err = rd_end(r);
+
+	if (err != 0)
+		return err;
+	log_verbose("A passenger ends the shared connection.");
+	passenger_answer(p, MUX_OK, id);
+	p->ends_master = true;
+	passenger_finish(p);
+	return 0;
+}
+
+static int
+stop_listening(struct passenger *p, uint32_t id, struct rd *r)
+{
+	int err = rd_end(r);
+
+	if (err != 0)
+		return err;
+	passenger_answer(p, MUX_OK, id);
+	mux_master_stop(p->m);
+	return 0;
+}
+
+/* Lines that end with CR LF, as they do in OpenSSH. */
+static void
+put_lines(struct buf *b, const struct buf *text)
+{
+	const char *at = (const char *)buf_data(text);
+	struct buf lines = { 0 };
+
+	for (size_t i = 0; i < buf_len(text); i++) {
+		if (at[i] == '\n')
+			buf_put_u8(&lines, '\r');
+		buf_put_u8(&lines, (uint8_t)at[i]);
+	}
+	buf_put_string_buf(b, &lines);
+	buf_clear(&lines);
+}
+
+static int
+inform(struct passenger *p, uint32_t id, struct rd *r)
+{
+	const struct session_params *s = &p->m->p.session;
+	struct span what = rd_string(r);
+	struct buf b = { 0 }, text = { 0 };
+	int err = rd_end(r);
+
+	if (err != 0)
+		return err;
+	if (span_equals(what, "connection"))
+		conn_info_put(&text, s);
+	else if (span_equals(what, "channels"))
+		channels_describe(s->channels, &text);
+	mux_begin_request(&b, MUX_INFO_TEXT, id);
+	buf_put_u32(&b, buf_len(&text) > 0 ? INFO_YES : INFO_NO);
+	if (buf_len(&text) > 0)
+		put_lines(&b, &text);
+	else
+		buf_put_cstring(&b, "info request type not supported");
+	passenger_send(p, &b);
+	buf_clear(&text);
+	buf_clear(&b);
+	return 0;
+}
+
+static const struct row {
+	uint32_t type;
+	int (*handle)(struct passenger *p, uint32_t id, struct rd *r);
+	bool has_channel; /* a passenger has one at most */
+} rows[] = {
+	{ MUX_SESSION, passenger_wants_session, true },
+	{ MUX_STDIO, passenger_wants_stdio, true },
+	{ MUX_CHECK, check, false },
+	{ MUX_EXIT, end_master, false },
+	{ MUX_STOP, stop_listening, false },
+	{ MUX_INFO, inform, false },
+	{ MUX_ADD_FORWARD, passenger_wants_forward, false },
+	{ MUX_CANCEL_FORWARD, passenger_cancels_forward, false },
+};
+
+int
+passenger_request(struct passenger *p, uint32_t type, struct rd *r)
+{
+	uint32_t id = rd_u32(r);
+	int err = rd_err(r);
+
+	if (err != 0)
+		return err;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		if (rows[i].type != type)
+			continue;
+		if (!rows[i].has_channel || p->state == PASSENGER_READY)
+			return rows[i].handle(p, id, r);
+		passenger_refuse(p, MUX_FAILURE, id,
+		    "Multiple sessions not supported");
+		/* Its descriptors come all the same: they are not read as
+		 * messages. */
+		mux_link_await_fds(p->link, type == MUX_SESSION ?
+		    MUX_SESSION_FDS : MUX_STDIO_FDS);
+		return 0;
+	}
+	passenger_refuse(p, MUX_FAILURE, id, "unsupported request");
+	return 0;
+}

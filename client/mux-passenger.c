@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: ISC */
+#include "client/mux-passenger.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "client/mux-forward.h"
+#include "client/mux-link.h"
+#include "client/sent-env.h"
+#include "client/standard-streams.h"
+#include "client/tty.h"
+
+enum { STATUS_UNKNOWN = 255, STDIO_COUNT = 3 };
+
+/* ---- descriptors -------------------------------------------------------- */
+
+static bool was_blocking[STDIO_COUNT];
+
+static void
+restore_blocking(void)
+{
+	for (int fd = 0; fd < STDIO_COUNT; fd++)
+		if (was_blocking[fd])
+			(void)!fd_set_nonblock(fd, false);
+}
+
+/* A master may set O_NONBLOCK, which belongs to the open file that our other
+ * readers and writers share with us. */
+static void
+note_blocking(void)
+{
+	static bool at_exit;
+
+	for (int fd = 0; fd < STDIO_COUNT; fd++) {
+		int flags = fcntl(fd, F_GETFL);
+
+		was_blocking[fd] = flags != -1 && (flags & O_NONBLOCK) == 0;
+	}
+	if (!at_exit)
+		at_exit = atexit(restore_blocking) == 0;
+}
+
+/* ---- what it asks for --------------------------------------------------- */
+
+static int
+put_session(struct mux_passenger *p, struct buf *b)
+{
+	const struct client_conf *conf = p->conf;
+	const char *term = getenv("TERM");
+	struct mux_session s = {
+		.tty = p->tty,
+		.subsystem = p->subsystem,
+		.escape = conf->session.escape_char == CLIENT_ESCAPE_NONE ?
+		    MUX_ESCAPE_NONE : (uint32_t)conf->session.escape_char,
+		.term = xstrdup(term != NULL ? term : ""),
+		.command = xstrdup(p->command != NULL ? p->command : ""),
+	};
+	int r = sent_env_choose(conf, &s.env);
+
+	mux_call_begin(p->call, b, MUX_SESSION);
+	mux_put_session(b, &s);
+	mux_session_clear(&s);
+	return r;
+}
+
+static int
+put_target(struct mux_passenger *p, struct buf *b)
+{
+	bool path = p->target->path != NULL;
+	struct mux_stdio s = {
+		.host = xstrdup(path ? p->target->path : p->target->host),
+		.port = path ? MUX_PORT_PATH : p->target->port,
+	};
+
+	mux_call_begin(p->call, b, MUX_STDIO);
+	mux_put_stdio(b, &s);
+	mux_stdio_clear(&s);
+	return 0;
+}
+
+static void
+report_refusal(const struct mux_passenger *p, int err)
+{
+	const struct mux_call *c = p->call;
+	bool session = p->target == NULL;
+
+	if (err != ERR_DENIED)
+		log_error("The shared connection cannot be used: %s",
+		    err == ERR_CLOSED ? "its master is gone" : err_text(err));
+	else if (c->type == MUX_DENIED)
+		log_error("Master refused %s request: %s",
+		    session ? "session" : "stdio forwarding", c->why);
+	else if (session)
+		log_error("mux_client_request_session: session request "
+			  "failed: %s", c->why);
+	else
+		log_error("Stdio forwarding request failed: %s", c->why);
+}
+
+static int
+request(struct mux_passenger *p)
+{
+	static const int fds[] = { STDIN_FILENO, STDOUT_FILENO,
+		STDERR_FILENO };
+	struct buf b = { 0 };
+	struct rd rest;
+	int r;
+
+	r = p->target != NULL ? put_target(p, &b) : put_session(p, &b);
+	note_blocking();
+	if (r == 0)
+		r = mux_call(p->call, &b, fds,
+		    p->target != NULL ? MUX_STDIO_FDS : MUX_SESSION_FDS,
+		    &rest);
+	buf_clear(&b);
+	if (r == 0) {
+		p->channel = rd_u32(&rest);
+		r = rd_end(&rest);
+	}
+	if (r == 0 && p->call->type != MUX_OPENED)
+		r = ERR_PROTOCOL;
+	if (r != 0)
+		report_refusal(p, r);
+	return r;
+}
+
+static void
+on_forwarded(void *arg, const struct mux_call *call,
+    const struct forward_spec *spec, int err, uint32_t port)
+{
+	char *target;
+
+	(void)arg;
+	if (err == ERR_DENIED && call->type == MUX_DENIED)
+		log_error("Master refused forwarding request: %s", call->why);
+	else if (err != 0)
+		log_error("mux_client_forward: forwarding request failed: %s",
+		    err == ERR_DENIED ? call->why : err_text(err));
+	if (err != 0 || port == 0)
+		return;
+	target = forward_target_text(spec);
+	log_info("Allocated port %u for remote forward to %s", port, target);
+	free(target);
+}
+
+/* ---- while it runs ------------------------------------------------------ */
+
+static int
+on_message(void *arg, struct rd message)
+{
+	struct mux_passenger *p = arg;
+	uint32_t type = rd_u32(&message), channel = rd_u32(&message);
+	int r = rd_err(&message);
+
+	if (r != 0)
+		return r;
+	if (channel != p->channel)
+		return ERR_PROTOCOL;
+	if (type == MUX_STATUS) {
+		p->status = (int)(rd_u32(&message) & 0xff);
+		return rd_end(&message);
+	}
+	if (type != MUX_NO_TTY)
+		return ERR_PROTOCOL;
+	tty_leave_raw();
+	p->tty = false;
+	return rd_end(&message);
+}
+
+static int
+on_descriptor(void *arg, int fd)
+{
+	(void)arg;
+	fd_close(&fd);
+	return ERR_PROTOCOL; /* none was awaited */
+}
+
+static void
+on_link_ended(void *arg, int err)
+{
+	struct mux_passenger *p = arg;
+
+	if (err != ERR_CLOSED)
+		log_error("The master of the shared connection: %s",
+		    err_text(err));
+	p->ended = true;
+	loop_stop(p->loop);
+}
+
+static void
+on_stop_signal(void *arg, int signo)
+{
+	struct mux_passenger *p = arg;
+
+	log_debug("ended by signal %d", signo);
+	p->status = STATUS_UNKNOWN;
+	loop_stop(p->loop);
+}
+
+/* The master asks the terminal how large it is now. */
+static void
+on_resize(void *arg, int signo)
+{
+	const struct mux_passenger *p = arg;
+
+	if (p->tty && p->master_pid > 1)
+		(void)kill((pid_t)p->master_pid, signo);
+}
+
+/* Signals that were ignored (nohup) stay so. */
+static void
+catch_signal(struct mux_passenger *p, int signo, loop_signal_fn fn)
+{
+	struct sigaction old;
+
+	if (sigaction(signo, NULL, &old) == 0 && old.sa_handler == SIG_IGN)
+		return;
+	if (loop_on_signal(p->loop, signo, fn, p) != 0)
+		log_debug("signal %d: %s", signo, err_text(ERR_SYSTEM));
+}
+
+static void
+go_to_background(void)
+{
+	pid_t pid = fork();
+
+	if (pid == -1)
+		fatal("fork: %s", err_text(ERR_SYSTEM));
+	if (pid > 0)
+		_exit(0);
+	(void)setsid();
+}
+
+static int
+wait_for_end(struct mux_passenger *p)
+{
+	struct mux_link_hooks hooks = {
+		.arg = p,
+		.message = on_message,
+		.descriptor = on_descriptor,
+		.ended = on_link_ended,
+	};
+	struct mux_link *link = NULL;
+	int fd = p->call->fd, r;
+
+	p->call->fd = -1;
+	if ((p->loop = loop_new()) == NULL) {
+		fd_close(&fd);
+		return ERR_NOMEM;
+	}
+	if ((r = mux_link_new(&link, p->loop, fd, &hooks)) != 0)
+		goto out;
+	catch_signal(p, SIGHUP, on_stop_signal);
+	catch_signal(p, SIGINT, on_stop_signal);
+	catch_signal(p, SIGTERM, on_stop_signal);
+	if (p->tty) {
+		tty_enter_raw(STDIN_FILENO);
+		catch_signal(p, SIGWINCH, on_resize);
+	}
+	r = loop_run(p->loop);
+	tty_leave_raw();
+out:
+	mux_link_free(link);
+	loop_free(p->loop);
+	return r;
+}
+
+int
+mux_passenger_run(struct mux_passenger *p, int *status)
+{
+	bool tty = p->tty;
+	int r = mux_call_check(p->call, &p->master_pid);
+
+	if (r != 0) {
+		report_refusal(p, r);
+		return r;
+	}
+	if (!p->has_forwards &&
+	    (r = mux_forward_request_all(p->call, p->conf, false, false,
+		 on_forwarded, NULL)) != 0)
+		return r;
+	if (p->conf->session.stdin_null ||
+	    p->conf->session.fork_after_authentication)
+		stdio_to_null(STDIN_FILENO);
+	p->status = STATUS_UNKNOWN;
+	if (p->none && p->conf->session.fork_after_authentication) {
+		*status = 0; /* nothing is left to do here */
+		return 0;
+	}
+	if (!p->none && (r = request(p)) != 0)
+		return r;
+	if (p->conf->session.fork_after_authentication)
+		go_to_background();
+	if ((r = wait_for_end(p)) != 0)
+		log_error("%s", err_text(r));
+	/* -W has no status: it ends when one of the two sides does. */
+	*status = p->target != NULL && p->ended ? 0 : p->status;
+	if (tty)
+		log_info("Shared connection to %s closed.",
+		    p->conf->load.original_host);
+	restore_blocking();
+	return 0;
+}

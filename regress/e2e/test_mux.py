@@ -1,0 +1,457 @@
+# SPDX-License-Identifier: ISC
+"""Shared connections between our two ends: who becomes the master, who its
+passenger, and what happens when something is in the way."""
+
+import os
+import pty
+import re
+import resource
+import signal
+import socket
+import stat
+import struct
+import subprocess
+import time
+
+import pytest
+from muxes import Master, control, is_socket, passenger
+from terminal import Terminal
+
+import harness
+from harness import IS_ROOT, LONG, Client, clean_env, hpn, run, start, wait_for
+
+pytestmark = pytest.mark.skipif(not harness.have("hpn", "ssh", "sshd"),
+                                reason="hpnssh or hpnsshd is not built")
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "socket"
+
+
+@pytest.fixture
+def master(sshd, path):
+    with Master("hpn", sshd, path) as m:
+        yield m
+
+
+def logins(server):
+    return server.log_text().count("Accepted publickey")
+
+
+def ride(path, *command, stdin=b"", **kw):
+    return run(passenger("hpn", path, *command, **kw), stdin=stdin)
+
+
+def pid_of(path):
+    return int(re.search(r"pid=(\d+)", control("hpn", path, "check").errors)[1])
+
+
+def is_gone(pid):
+    return not os.path.exists(f"/proc/{pid}") or \
+        "\nState:\tZ" in open(f"/proc/{pid}/status").read()
+
+
+# ---- who is what --------------------------------------------------------
+
+def test_auto_makes_one_connection(make_server, path):
+    server = make_server()
+    client = Client("hpn", server)
+    auto = ["ControlMaster=auto", f"ControlPath={path}"]
+    first = start([*client.ssh_args(*auto), "echo first; cat"],
+                  stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert first.stdout.readline() == b"first\n"
+    assert stat.S_IMODE(os.lstat(path).st_mode) == 0o600
+    for n in range(3):
+        done = client.ssh(f"exit {n}", options=auto)
+        assert done.rc == n, done
+    assert logins(server) == 1
+    first.communicate(b"", LONG)
+    assert first.returncode == 0 and not path.exists()
+
+
+def test_master_waits_for_its_passengers(sshd, path):
+    """Its own session has ended; theirs goes on."""
+    client = Client("hpn", sshd)
+    own = start([*client.ssh_args("ControlMaster=yes", f"ControlPath={path}"),
+                 "echo own; read x; exit 7"],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert own.stdout.readline() == b"own\n"
+    other = start(passenger("hpn", path, "echo other; cat"),
+                  stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert other.stdout.readline() == b"other\n"
+    own.stdin.close()
+    time.sleep(0.3)
+    assert own.poll() is None
+    assert other.communicate(b"goes on", LONG)[0] == b"goes on"
+    assert own.wait(LONG) == 7
+    own.stdout.close()
+
+
+def test_a_master_that_was_killed(sshd, path):
+    client = Client("hpn", sshd)
+    with Master("hpn", sshd, path) as m:
+        m.process.kill()
+        m.process.wait(LONG)
+    assert is_socket(path)
+    done = client.ssh("echo own", options=[f"ControlPath={path}"]).ok()
+    assert done.out == b"own\n"
+    assert f"Control socket connect({path}): Connection refused" \
+        in done.errors
+    done = client.ssh("echo auto", options=[
+        f"ControlPath={path}", "ControlMaster=auto"]).ok()
+    assert (done.out, done.err) == (b"auto\n", b"")
+    assert not path.exists()  # it was the master meanwhile
+
+
+def test_no_master_is_no_message(ssh, path):
+    done = ssh.ssh("true", options=[f"ControlPath={path}"]).ok()
+    assert done.err == b""
+
+
+@pytest.mark.parametrize("what", ["file", "master", "link"])
+def test_path_is_taken(sshd, path, what):
+    """It stays what it is, and the session works all the same."""
+    if what == "file":
+        path.write_text("precious")
+    elif what == "link":
+        path.symlink_to(path.parent / "nowhere")
+    client = Client("hpn", sshd)
+    options = ["ControlMaster=yes", f"ControlPath={path}"]
+    holder = Master("hpn", sshd, path).__enter__() if what == "master" else None
+    before = os.lstat(path)
+    done = client.ssh("echo here", options=options).ok()
+    assert done.out == b"here\n"
+    assert f"ControlSocket {path} already exists, disabling multiplexing" \
+        in done.errors
+    assert os.lstat(path).st_ino == before.st_ino
+    assert sorted(p.name for p in path.parent.iterdir()) == ["socket"]
+    if holder:
+        ride(path, "true").ok()
+        holder.__exit__()
+
+
+def test_path_is_too_long(ssh, tmp_path):
+    long = tmp_path / ("x" * 100)
+    for role in ("yes", "auto", "no"):
+        done = ssh.ssh("true", options=[f"ControlMaster={role}",
+                                        f"ControlPath={long}"])
+        assert done.rc == 255
+        assert f"ControlPath too long ('{long}' >= 108 bytes)" in done.errors
+
+
+def test_directory_is_not_there(ssh, tmp_path):
+    done = ssh.ssh("true", options=["ControlMaster=yes",
+                                    f"ControlPath={tmp_path}/no/socket"])
+    assert done.rc == 255 and "No such file" in done.errors
+
+
+def test_tokens_in_the_path(sshd, tmp_path):
+    client = Client("hpn", sshd)
+    options = ["ControlMaster=yes", f"ControlPath={tmp_path}/%h-%p-%r"]
+    with subprocess.Popen(client.ssh_args(*options, flags=["-N"])) as p:
+        name = tmp_path / f"127.0.0.1-{sshd.port}-{harness.ME}"
+        assert wait_for(lambda: is_socket(name))
+        p.terminate()
+
+
+def test_refused_session_is_made_alone(make_server, path):
+    server = make_server("MaxSessions 1")
+    client = Client("hpn", server)
+    with Master("hpn", server, path) as m:
+        held = start(passenger("hpn", path, "echo held; cat"),
+                     stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        assert held.stdout.readline() == b"held\n"
+        before = logins(server)
+        done = client.ssh("echo own; cat", options=[f"ControlPath={path}"],
+                          stdin=b"input").ok()
+        assert done.out == b"own\ninput"
+        assert "session request failed: Session open refused by peer" \
+            in done.errors
+        assert logins(server) == before + 1
+        held.communicate(b"", LONG)
+        assert m.process.poll() is None
+
+
+# ---- words --------------------------------------------------------------
+
+def test_words_without_a_master(path):
+    for word in ("check", "exit", "stop", "conninfo", "channels"):
+        done = control("hpn", path, word)
+        assert done.rc == 255
+        assert f"Control socket connect({path}): No such file or directory" \
+            in done.errors
+    done = run([hpn("ssh"), "-F", "none", "-O", "check", "127.0.0.1"])
+    assert done.rc == 255
+    assert 'No ControlPath specified for "-O" command' in done.errors
+    assert control("hpn", path, "sing").rc == 255
+
+
+def test_conninfo(master, sshd):
+    done = control("hpn", master.path, "conninfo").ok()
+    lines = done.text.split("\r\n")
+    assert lines[0] == ("Connection information for 127.0.0.1 pid "
+                        f"{master.process.pid}")
+    assert re.fullmatch(rf"  tcp 127.0.0.1:\d+ -> 127.0.0.1:{sshd.port}",
+                        lines[1])
+    words = [line.split()[0] for line in lines[2:] if line]
+    assert words == ["duration", "kexalgorithm", "hostkeyalgorithm", "cipher",
+                     "mac", "compression", "rekey", "traffic"]
+
+
+def test_channels(master):
+    held = start(passenger("hpn", master.path, "echo held; cat"),
+                 stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert held.stdout.readline() == b"held\n"
+    done = control("hpn", master.path, "channels").ok()
+    assert done.text.count(" session (open") == 1
+    held.communicate(b"", LONG)
+
+
+# ---- sessions -----------------------------------------------------------
+
+def test_variables_of_the_passenger(make_server, path):
+    server = make_server("AcceptEnv FROM_* SET_*")
+    with Master("hpn", server, path, "SetEnv=SET_M=master"):
+        done = run(passenger(
+            "hpn", path, "echo $FROM_A $FROM_B $SET_P $SET_M",
+            options=["SendEnv=FROM_A", "SetEnv=SET_P=passenger"]),
+            env=clean_env(FROM_A="a", FROM_B="b"))
+        assert done.ok().text.split() == ["a", "passenger", "master"]
+
+
+def test_stopped_passenger_stops_nobody(master):
+    """One that is stopped, and whose output nobody reads: 20 MB wait in its
+    pipe, in the master's queue and in the server."""
+    held = start(passenger("hpn", master.path,
+                           "echo held; head -c 20000000 /dev/zero"),
+                 stdout=subprocess.PIPE)
+    assert held.stdout.readline() == b"held\n"
+    held.send_signal(signal.SIGSTOP)
+    for n in range(3):
+        done = ride(master.path, "head -c 1000000 /dev/zero").ok()
+        assert len(done.out) == 1000000 and done.seconds < 20
+    held.send_signal(signal.SIGCONT)
+    out, _ = held.communicate(timeout=LONG)
+    assert len(out) == 20000000 and held.returncode == 0
+
+
+def test_stopped_terminal_stops_nobody(master):
+    """A terminal that nobody reads from takes no more."""
+    leader, terminal = pty.openpty()
+    held = start(passenger("hpn", master.path, flags=["-tt"]),
+                 stdin=terminal, stdout=terminal, stderr=terminal)
+    os.close(terminal)
+    os.write(leader, b"yes yes-and-no\r")
+    seen = b""
+    while b"\nyes-and-no" not in seen:
+        seen += os.read(leader, 1000)
+    time.sleep(0.2)
+    for n in range(3):
+        ride(master.path, "true").ok()
+    os.close(leader)
+    held.terminate()
+    held.wait(LONG)
+
+
+def test_flags_of_shared_files_are_restored(master):
+    """O_NONBLOCK on a socket that others have too."""
+    ours, theirs = socket.socketpair()
+    held = start(passenger("hpn", master.path, "cat"), stdin=theirs,
+                 stdout=theirs, stderr=subprocess.DEVNULL)
+    ours.send(b"x")
+    assert ours.recv(1) == b"x"
+    ours.shutdown(socket.SHUT_WR)
+    assert held.wait(LONG) == 0
+    assert os.get_blocking(theirs.fileno())
+
+
+def test_a_passenger_without_a_session(master):
+    held = start(passenger("hpn", master.path, flags=["-N"]))
+    time.sleep(0.3)
+    assert held.poll() is None
+    master.process.terminate()
+    assert held.wait(LONG) == 255
+    held = run(passenger("hpn", master.path, flags=["-N"]))
+    assert held.rc == 255  # there is no such host
+
+
+def test_in_the_background(master, tmp_path):
+    gate = tmp_path / "gate"
+    os.mkfifo(gate)
+    done = start(passenger("hpn", master.path, f"cat {gate}", flags=["-f"]),
+                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    assert done.wait(20) == 0
+    with open(gate, "w") as f:
+        f.write("x")
+
+
+def test_terminal_and_no_encryption(make_server, path):
+    """A passenger's terminal makes the connection leave the cipher none."""
+    server = make_server("NoneEnabled yes")
+    with Master("hpn", server, path, "NoneEnabled=yes", "NoneSwitch=yes"):
+        def info():
+            return control("hpn", path, "conninfo").ok().text
+        assert wait_for(lambda: "cipher none" in info()), info()
+        ride(path, "true").ok()
+        assert "cipher none" in info()
+        done = ride(path, "tty", flags=["-tt"]).ok()
+        assert b"/dev/" in done.out
+        assert "cipher none" not in info()
+        ride(path, "true").ok()
+
+
+# ---- keeping the connection ---------------------------------------------
+
+def kept(client, path, *command, persist="60", flags=(), **kw):
+    return client.ssh(*command, options=[
+        "ControlMaster=auto", f"ControlPath={path}",
+        f"ControlPersist={persist}"], flags=flags, **kw)
+
+
+@pytest.mark.parametrize("persist", ["yes", "60"])
+def test_persist(make_server, path, persist):
+    server = make_server()
+    client = Client("hpn", server)
+    done = kept(client, path, "echo one; cat; echo err >&2; exit 9",
+                persist=persist, stdin=b"input")
+    assert (done.rc, done.out, done.err) == (9, b"one\ninput", b"err\n")
+    pid = pid_of(path)
+    for n in range(3):
+        assert kept(client, path, f"exit {n}", persist=persist).rc == n
+    assert logins(server) == 1 and pid_of(path) == pid
+    # nothing of the first process is left with it
+    fields = open(f"/proc/{pid}/stat").read().rsplit(")")[1].split()
+    assert fields[4] == "0"  # no controlling terminal
+    assert int(fields[3]) == pid  # a session of its own
+    for fd in range(3):
+        assert os.readlink(f"/proc/{pid}/fd/{fd}") == "/dev/null"
+    assert b"[mux]" in open(f"/proc/{pid}/cmdline", "rb").read()
+    assert control("hpn", path, "exit").rc == 0
+    assert wait_for(lambda: is_gone(pid))
+    assert not path.exists()
+
+
+def test_persist_ends_when_idle(ssh, path):
+    kept(ssh, path, "true", persist="1").ok()
+    pid = pid_of(path)
+    began = time.monotonic()
+    kept(ssh, path, "sleep 2", persist="1").ok()
+    assert not is_gone(pid)
+    assert wait_for(lambda: is_gone(pid), 20)
+    assert time.monotonic() - began >= 2.9
+    assert not path.exists()
+
+
+def test_persist_at_a_terminal(sshd, path):
+    client = Client("hpn", sshd, log_level="INFO")
+    args = client.ssh_args("ControlMaster=auto", f"ControlPath={path}",
+                           "ControlPersist=60")
+    with Terminal(args) as terminal:
+        before = terminal.modes()
+        terminal.line("PS1='re''ady> '; stty -echo; stty size")
+        terminal.expect("24 80")
+        terminal.resize(40, 100)
+        terminal.line("sleep 0.3; stty size")
+        terminal.expect("40 100")
+        terminal.line("exit 4")
+        assert terminal.wait() == 4
+        assert terminal.modes() == before
+        assert b"Shared connection to 127.0.0.1 closed." in terminal.shown
+    assert control("hpn", path, "exit").rc == 0
+
+
+def test_persist_in_the_background(ssh, path, tmp_path):
+    """-f -N: the connection is there when the program has returned."""
+    done = kept(ssh, path, flags=["-f", "-N"]).ok()
+    assert done.seconds < 20
+    assert ride(path, "echo there").ok().out == b"there\n"
+    assert control("hpn", path, "exit").rc == 0
+
+
+def test_master_of_a_lost_connection(make_server, path):
+    server = make_server()
+    client = Client("hpn", server)
+    kept(client, path, "true").ok()
+    pid = pid_of(path)
+    held = start(passenger("hpn", path, "echo held; exec sleep 600"),
+                 stdout=subprocess.PIPE)
+    assert held.stdout.readline() == b"held\n"
+    server.stop()
+    assert held.wait(LONG) == 255
+    assert wait_for(lambda: is_gone(pid))
+    assert not path.exists()
+    held.stdout.close()
+
+
+# ---- those that may not -------------------------------------------------
+
+@pytest.mark.skipif(not IS_ROOT, reason="needs root: another user connects")
+def test_another_user(sshd, tmp_path, other_user):
+    harness.open_up(tmp_path)
+    path = tmp_path / "socket"
+    with Master("hpn", sshd, path):
+        path.chmod(0o666)
+        done = run(["python3", "-c",
+                    "import socket; s = socket.socket(socket.AF_UNIX)\n"
+                    f"s.connect('{path}'); print(len(s.recv(100)))"],
+                   user=other_user)
+        assert done.ok().out == b"0\n"  # not even a hello
+        ride(path, "true").ok()  # root may
+    path.unlink(missing_ok=True)
+    # Nor is another user's program given our descriptors.
+    tmp_path.chmod(0o777)
+    squatter = start(["python3", "-c",
+                      "import socket, time; s = socket.socket(socket.AF_UNIX)\n"
+                      f"s.bind('{path}'); s.listen(); print(flush=True); time.sleep(60)"],
+                     user=other_user, stdout=subprocess.PIPE)
+    squatter.stdout.readline()
+    path.chmod(0o777)
+    done = ride(path, "true")
+    assert f"Control socket {path} is another user's" in done.errors
+    squatter.kill()
+    squatter.wait()
+    squatter.stdout.close()
+
+
+def raw_passenger(path):
+    s = socket.socket(socket.AF_UNIX)
+    s.connect(str(path))
+    return s
+
+
+def test_bytes_that_are_no_messages(master):
+    """Each is dropped; the master and its passengers go on."""
+    with raw_passenger(master.path) as held:
+        for said in (b"GET / HTTP/1.0\r\n\r\n", b"\0\0\0\0", b"\xff" * 64,
+                     struct.pack(">III", 8, 1, 99)):
+            with raw_passenger(master.path) as s:
+                s.sendall(said)
+                try:
+                    while s.recv(1000):
+                        pass
+                except ConnectionResetError:
+                    pass  # not all that was said was read
+        assert held.recv(100).endswith(b"info\0\0\0\x010")
+    ride(master.path, "true").ok()
+
+
+def ticks(pid):
+    """CPU time that a process has used."""
+    fields = open(f"/proc/{pid}/stat").read().rsplit(")")[1].split()
+    return int(fields[11]) + int(fields[12])
+
+
+def test_descriptors_run_out(sshd, path):
+    """With few descriptors allowed, those that come too many wait or are
+    dropped; then all is as before."""
+    with Master("hpn", sshd, path) as m:
+        resource.prlimit(m.process.pid, resource.RLIMIT_NOFILE, (24, 24))
+        crowd = [raw_passenger(path) for _ in range(30)]
+        time.sleep(0.5)
+        before = ticks(m.process.pid)
+        time.sleep(1)
+        assert ticks(m.process.pid) - before < 20  # of 100: it rests
+        for s in crowd:
+            s.close()
+        ride(path, "true").ok()

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: ISC
+"""Masters of shared connections (ControlMaster), and their passengers."""
+
+import os
+import signal
+import stat
+
+from harness import LONG, Client, program, run, start, wait_for
+
+
+def is_socket(path):
+    try:
+        return stat.S_ISSOCK(os.lstat(path).st_mode)
+    except OSError:
+        return False
+
+
+class Master:
+    """A client of either kind that shares its connection at a path, without a
+    session of its own."""
+
+    def __init__(self, kind, server, path, *options, flags=(), **kw):
+        self.client = Client(kind, server, **kw)
+        self.path = path
+        self.process = start(self.client.ssh_args(
+            "ControlMaster=yes", f"ControlPath={path}", *options,
+            flags=["-N", *flags]))
+
+    def __enter__(self):
+        assert wait_for(lambda: is_socket(self.path)
+                        or self.process.poll() is not None, LONG)
+        assert self.process.poll() is None
+        return self
+
+    def __exit__(self, *exc):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        self.process.wait(LONG)
+
+    def command(self, word, kind="hpn"):
+        return control(kind, self.path, word)
+
+
+def passenger(kind, path, *command, flags=(), options=()):
+    """The command line of a client that can only be a passenger: no such host
+    could be reached."""
+    args = [program(kind, "ssh"), "-F", "none", "-S", str(path)]
+    for option in (*options, "BatchMode=yes", "Port=1",
+                   "ConnectTimeout=1"):
+        args += ["-o", option]
+    return [*args, *flags, "127.0.0.1", *command]
+
+
+def control(kind, path, word, *flags):
+    """hpnssh -O word"""
+    return run(passenger(kind, path, flags=["-O", word, *flags]))
