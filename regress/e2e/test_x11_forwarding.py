@@ -490,6 +490,13 @@ def test_server_never_asked(tmp_path, keys, display, local):
     assert display.connections == 0 and greedy.requests == ["exec"]
 
 
+def test_server_too_early(tmp_path, keys, display, local):
+    """Wanted, and not asked for yet."""
+    greedy = Greedy(tmp_path, keys, "x11", *FIELDS, early=True)
+    done = greedy.visit(env=local.env, flags=["-Y"]).ok()
+    assert greedy.answers[0][0] == OPEN_FAILURE and TOLD in done.errors
+
+
 def test_server_gets_another_cookie(tmp_path, keys, local):
     """And cannot open the display with what it was told."""
     greedy = Greedy(tmp_path, keys, "x11", *FIELDS)
