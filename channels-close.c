@@ -131,6 +131,9 @@ channel_close(struct channel *c, bool drain)
 		channel_mark_sources_readable(c);
 	else
 		channel_end_source(c);
+	/* A hook of the turn that is under way may have called this, when it
+	 * is too late for this turn. */
+	loop_again(c->chs->loop);
 }
 
 void

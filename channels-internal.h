@@ -8,6 +8,7 @@
 #define HPN_CHANNELS_INTERNAL_H
 
 #include "channels-recv-window.h"
+#include "channels-timeout.h"
 #include "channels.h"
 
 enum {
@@ -94,6 +95,29 @@ struct channel_waits {
 	bool window, sink, own_window;
 };
 
+/* channels-timeout.c: of a channel, and of all together. */
+struct channel_clock {
+	bool used;    /* something was moved since the last turn */
+	bool carries; /* data, or will: what channels_on_use() is about */
+	bool named;   /* the kind was told, and does not follow from the type */
+	bool expired;
+	struct channels_use counted;
+	uint32_t timeout_s; /* 0: none */
+	uint64_t used_ms;   /* time of the last turn that had moved data */
+};
+
+struct channels_clock {
+	struct channels_timeouts timeouts;
+	struct loop_timer *timer; /* NULL: no channel has a timeout */
+	uint64_t due_ms;	  /* when it fires */
+	uint64_t used_ms;	  /* as of a channel, of whichever was last */
+	size_t carrying, interactive, terminals; /* channels */
+	struct channels_sent sent;
+	struct channels_use told;
+	channels_use_fn use;
+	void *use_arg;
+};
+
 /* Linked by next_active. */
 struct channel_list {
 	struct channel *first, *last;
@@ -107,6 +131,7 @@ struct channel {
 	enum channel_state state;
 	bool optimistic; /* used as open before its confirmation arrived */
 	char type[CHANNEL_TYPE_MAX];
+	char *name; /* for the user; NULL: its type */
 	const struct channel_ops *ops;
 	void *arg;
 	bool interactive;
@@ -119,6 +144,7 @@ struct channel {
 	struct recv_window window;
 	uint64_t offered; /* bytes of it as counted in struct channels */
 	struct channel_waits waits; /* as counted in struct channels */
+	struct channel_clock clock;
 
 	struct source source[2]; /* data, stderr */
 	struct sink sink[2];
@@ -156,6 +182,7 @@ struct channels {
 	uint64_t offered; /* bytes that the peer may make us keep, in sum */
 	size_t waiting_window, waiting_sink, waiting_own_window; /* channels */
 	struct queue_pool pool;
+	struct channels_clock clock;
 	struct named_open *opens;
 	size_t open_count;
 	struct named_global *globals;
@@ -202,6 +229,18 @@ void channel_forget_touch(struct channel *c);
 void channels_global_answer(struct buf *msg, bool ok, const struct buf *data);
 int channels_send_reply(struct channels *chs, struct buf *msg) must_check;
 void channels_clear_owed(struct channels *chs);
+
+/* channels-timeout.c. start_clock: it has become open. note_use: in a turn, if
+ * something was moved. */
+void channel_start_clock(struct channel *c);
+void channel_note_use(struct channel *c, uint64_t now_ms);
+/* What the timer calls; arg: the channels. */
+void channels_look_at_clocks(void *arg);
+void channels_stop_clock(struct channels *chs);
+void channel_count_use(struct channel *c);
+void channel_forget_use(struct channel *c);
+void channel_count_sent(struct channel *c, size_t bytes);
+void channels_tell_use(struct channels *chs);
 
 /* channels-queue.c. front: what can be had in one piece; of that, consume. */
 int queue_put(struct queue *q, struct queue_pool *pool,

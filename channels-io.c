@@ -154,6 +154,7 @@ drain_sink(struct channel *c, int which, size_t max)
 			sink_failed(c, which, errno);
 			break;
 		}
+		c->clock.used = true;
 		queue_consume(&s->queue, &c->chs->pool, (size_t)n);
 		recv_window_consume(&c->window, (uint32_t)n);
 		if (s->blocks)
@@ -300,6 +301,7 @@ io_write(struct channel *c, uint32_t ext, const uint8_t *p, size_t len)
 			c->sink[0].broken = true;
 		else
 			taken += (size_t)n;
+		c->clock.used = c->clock.used || n > 0;
 	}
 	return c->sink[0].broken ? len : taken;
 }
@@ -315,8 +317,10 @@ fd_write_now(struct channel *c, int which, struct span data)
 	if (s->blocks || s->queue.len > 0)
 		return 0;
 	n = fd_write(s->fd, data.p, data.len);
-	if (n >= 0)
+	if (n >= 0) {
+		c->clock.used = true;
 		return (size_t)n;
+	}
 	if (errno == EAGAIN || errno == EWOULDBLOCK)
 		return 0;
 	sink_failed(c, which, errno);
@@ -449,6 +453,7 @@ pump_source(struct channel *c, int which, bool *moved)
 		return packet_bulk_commit(c->chs->packet, 0);
 	}
 	c->chs->turn_bytes += (size_t)n;
+	c->clock.used = true;
 	if (c->io != NULL)
 		s->ready = true;
 	if (filters)
@@ -459,6 +464,7 @@ pump_source(struct channel *c, int which, bool *moved)
 		return packet_bulk_commit(c->chs->packet, 0);
 	(void)put_head(c, which, p, (size_t)n);
 	c->peer_window -= (uint32_t)n;
+	channel_count_sent(c, (size_t)n);
 	return packet_bulk_commit(c->chs->packet, head + (size_t)n);
 }
 
@@ -479,6 +485,7 @@ pump_queued(struct channel *c, bool *moved)
 		return r;
 	buf_consume(&c->send, len);
 	c->peer_window -= (uint32_t)len;
+	channel_count_sent(c, len);
 	*moved = true;
 	return 0;
 }

@@ -66,7 +66,7 @@ channel_accept(struct channel *c, const struct channel_ops *ops, void *arg,
 	c->arg = arg;
 	channel_offer(c, window, max_packet);
 	c->state = CHANNEL_OPEN;
-	channel_touch(c);
+	channel_start_clock(c);
 	channel_msg(c, &b, SSH_MSG_CHANNEL_OPEN_CONFIRMATION);
 	buf_put_u32(&b, c->id);
 	buf_put_u32(&b, c->window.left);
@@ -183,6 +183,7 @@ on_confirmation(struct channels *chs, struct rd r)
 	}
 	c->peer_id = peer_id;
 	c->state = CHANNEL_OPEN;
+	channel_start_clock(c);
 	if (c->ops->opened != NULL)
 		c->ops->opened(c->arg, c);
 	return 0;

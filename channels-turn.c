@@ -149,6 +149,8 @@ finish_all(struct channels *chs)
 		}
 		channel_update_watches(c);
 		channel_note_waits(c);
+		channel_note_use(c, chs->counted_ms);
+		channel_count_use(c);
 		if (!c->active && channel_has_output(c)) {
 			c->active = true;
 			append(&kept, c);
@@ -175,5 +177,8 @@ channels_turn(struct channels *chs, bool *more)
 	if ((r = pump_all(chs)) != 0)
 		return r;
 	*more = chs->tx_blocked != 0;
-	return finish_all(chs);
+	if ((r = finish_all(chs)) != 0)
+		return r;
+	channels_tell_use(chs);
+	return 0;
 }

@@ -77,10 +77,12 @@ channel_free(struct channel *c)
 	replies_clear(&c->replies);
 	channel_forget_touch(c);
 	channel_forget_waits(c);
+	channel_forget_use(c);
 	chs->offered -= c->offered;
 	chs->v[c->id] = NULL;
 	chs->free_from = MIN(chs->free_from, (size_t)c->id);
 	chs->count--;
+	free(c->name);
 	free(c);
 }
 
@@ -96,6 +98,7 @@ channels_free(struct channels *chs)
 		channel_free(chs->v[i]);
 	}
 	queue_pool_clear(&chs->pool);
+	channels_stop_clock(chs);
 	for (size_t i = 0; i < chs->open_count; i++)
 		free(chs->opens[i].type);
 	for (size_t i = 0; i < chs->global_count; i++)
@@ -273,7 +276,7 @@ channel_open_optimistically(struct channel *c, uint32_t peer_id)
 	c->state = CHANNEL_OPEN;
 	c->optimistic = true;
 	c->peer_id = peer_id;
-	channel_touch(c);
+	channel_start_clock(c);
 	if (c->ops->opened != NULL)
 		c->ops->opened(c->arg, c);
 }
@@ -401,20 +404,4 @@ channels_count(const struct channels *chs)
 	for (size_t i = 0; i < chs->n; i++)
 		count += chs->v[i] != NULL && chs->v[i]->state != CHANNEL_DEAD;
 	return count;
-}
-
-void
-channels_describe(const struct channels *chs, struct buf *out)
-{
-	for (size_t i = 0; i < chs->n; i++) {
-		const struct channel *c = chs->v[i];
-
-		if (c == NULL || c->state == CHANNEL_DEAD)
-			continue;
-		buf_printf(out,
-		    "  #%u %s (%s, may send %u, offers %u of %u bytes)\n",
-		    c->id, c->type,
-		    c->state == CHANNEL_OPEN ? "open" : "opening",
-		    c->peer_window, c->window.left, c->window.max);
-	}
 }

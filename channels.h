@@ -80,6 +80,10 @@ struct channel_ops {
 	    size_t cap);
 	/* All sources have ended, and EOF was sent. */
 	void (*source_end)(void *arg, struct channel *c);
+	/* It carried nothing for too long (channels-timeout.h). Its sources
+	 * and sinks are dropped, and CLOSE is sent; closed() follows when the
+	 * peer has answered, unless the channel is left before. */
+	void (*timed_out)(void *arg, struct channel *c);
 	/* A sink (ext 0 or CHANNEL_EXT_STDERR) failed with this errno; data
 	 * for it is thrown away from now on. */
 	void (*sink_failed)(void *arg, struct channel *c, uint32_t ext,
@@ -237,6 +241,8 @@ uint32_t channel_id(const struct channel *c); /* our number */
 uint32_t channel_peer_window_top(const struct channel *c);
 /* Channels that are not closed in both directions. */
 size_t channels_count(const struct channels *chs);
+/* For the user, who has it of ~#; copied. */
+void channel_set_name(struct channel *c, const char *name);
 /* One line a channel, for ~# */
 void channels_describe(const struct channels *chs, struct buf *out);
 

@@ -28,6 +28,9 @@ struct connection {
 	struct connection_hooks hooks;
 	struct loop_fd *in, *out; /* the same watch for a socket */
 	bool paused, ended;
+	connection_pace_fn pace; /* NULL: writes are not held back */
+	void *pace_arg;
+	bool held; /* in this turn, by it */
 	int tx_errno; /* of the write that failed; 0: none did */
 	bool kick; /* input that is buffered already must be processed */
 	struct loop_timer *rekey_timer;
@@ -216,6 +219,16 @@ on_packets_done(void *arg)
 }
 
 static int
+ask_pace(struct connection *c)
+{
+	bool write = true;
+	int r = c->pace != NULL ? c->pace(c->pace_arg, &write) : 0;
+
+	c->held = !write;
+	return r;
+}
+
+static int
 turn(struct connection *c, bool *busy)
 {
 	bool more = false;
@@ -235,7 +248,9 @@ turn(struct connection *c, bool *busy)
 	if (c->channels != NULL && !c->paused &&
 	    (r = channels_turn(c->channels, &more)) != 0)
 		return r;
-	r = packet_flush(c->packet);
+	if ((r = ask_pace(c)) != 0)
+		return r;
+	r = c->held ? 0 : packet_flush(c->packet);
 	if (r == ERR_SYSTEM) {
 		c->tx_errno = errno;
 		*busy = true;
@@ -254,7 +269,7 @@ update_watch(struct connection *c)
 {
 	size_t pending = packet_tx_pending(c->packet);
 	int in = c->paused || pending > TX_STOP_READING ? 0 : LOOP_READ;
-	int out = packet_tx_ready(c->packet) > 0 ? LOOP_WRITE : 0;
+	int out = packet_tx_ready(c->packet) > 0 && !c->held ? LOOP_WRITE : 0;
 
 	if (c->in == c->out) {
 		loop_fd_want(c->in, in | out);
@@ -356,6 +371,14 @@ void
 connection_set_channels(struct connection *c, struct channels *ch)
 {
 	c->channels = ch;
+}
+
+void
+connection_set_pace(struct connection *c, connection_pace_fn fn, void *arg)
+{
+	c->pace = fn;
+	c->pace_arg = arg;
+	c->held = false;
 }
 
 void

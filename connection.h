@@ -43,6 +43,12 @@ int connection_new(struct connection **out, struct loop *l, struct packet *p,
 void connection_free(struct connection *c);
 void connection_set_channels(struct connection *c, struct channels *ch);
 
+/* Asked before each write: whether what waits for the socket may leave now. An
+ * error ends the connection. fn NULL: always. */
+typedef int (*connection_pace_fn)(void *arg, bool *write);
+void connection_set_pace(struct connection *c, connection_pace_fn fn,
+    void *arg);
+
 /* Processes input that is buffered already (after an import). */
 void connection_kick(struct connection *c);
 /* While paused, no input is processed (a handler waits for the user). */

@@ -47,7 +47,8 @@ struct kex_gex {
 struct kex_ext {
 	char *sig_algs;	     /* server: what it will say */
 	char *peer_sig_algs; /* client: what it said */
-	bool peer_hostbound;
+	bool peer_hostbound, peer_pings;
+	bool peer_agent_forward; /* client */
 	bool peer_wants; /* the peer's KEXINIT asked for it */
 };
 

@@ -228,12 +228,14 @@ send_ext_info(struct kex *k)
 
 	buf_init(&b);
 	buf_put_u8(&b, SSH_MSG_EXT_INFO);
-	buf_put_u32(&b, 3);
+	buf_put_u32(&b, 4);
 	buf_put_cstring(&b, "server-sig-algs");
 	buf_put_cstring(&b, k->ext.sig_algs != NULL ? k->ext.sig_algs : "");
 	buf_put_cstring(&b, "publickey-hostbound@openssh.com");
 	buf_put_cstring(&b, "0");
 	buf_put_cstring(&b, "ping@openssh.com");
+	buf_put_cstring(&b, "0");
+	buf_put_cstring(&b, "agent-forward");
 	buf_put_cstring(&b, "0");
 	return send_and_clear(k, &b);
 }
@@ -594,6 +596,10 @@ note_extension(struct kex *k, struct span name, struct span value)
 		k->ext.peer_sig_algs = copy;
 	} else if (span_equals(name, "publickey-hostbound@openssh.com")) {
 		k->ext.peer_hostbound = span_equals(value, "0");
+	} else if (span_equals(name, "ping@openssh.com")) {
+		k->ext.peer_pings = span_equals(value, "0");
+	} else if (span_equals(name, "agent-forward")) {
+		k->ext.peer_agent_forward = span_equals(value, "0");
 	}
 	if (k->hooks.ext_info != NULL)
 		k->hooks.ext_info(k->hooks.arg, name, value);
@@ -705,9 +711,21 @@ kex_server_sig_algs(const struct kex *k)
 }
 
 bool
+kex_peer_pings(const struct kex *k)
+{
+	return k->ext.peer_pings;
+}
+
+bool
 kex_peer_hostbound(const struct kex *k)
 {
 	return k->ext.peer_hostbound;
+}
+
+bool
+kex_peer_agent_forward(const struct kex *k)
+{
+	return k->ext.peer_agent_forward;
 }
 
 const char *

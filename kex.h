@@ -114,6 +114,10 @@ struct span kex_hostkey(const struct kex *k);
 /* Client, from the server's EXT_INFO; NULL or false if not given. */
 const char *kex_server_sig_algs(const struct kex *k);
 bool kex_peer_hostbound(const struct kex *k);
+/* Its EXT_INFO said that it answers PING. */
+bool kex_peer_pings(const struct kex *k);
+/* It knows "agent-req" and "agent-connect". */
+bool kex_peer_agent_forward(const struct kex *k);
 /* Names that the peer offered last, for error texts; NULL if none. */
 const char *kex_peer_offer(const struct kex *k, int err);
 

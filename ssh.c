@@ -29,7 +29,6 @@
 #include "client/standard-streams.h"
 #include "client/tty.h"
 #include "client/tunnel.h"
-#include "client/unbuilt.h"
 #include "client/uses.h"
 #include "conf/client-conf.h"
 #include "conf/destination.h"
@@ -294,16 +293,6 @@ load_configuration(struct program *p)
 }
 
 static void
-refuse_unbuilt(const struct program *p)
-{
-	bool session = !p->is_through &&
-	    p->conf.session.session_type != CLIENT_SESSION_NONE;
-
-	if (client_refuse_unbuilt(&p->conf, session) != 0)
-		exit(EXIT_ERROR);
-}
-
-static void
 dump_configuration(const struct program *p)
 {
 	struct buf out = { 0 };
@@ -416,6 +405,8 @@ on_session_ended(void *arg)
 	/* A refused session ends before session_new() has returned it. */
 	p->status = p->session != NULL ? session_status(p->session) :
 					 EXIT_ERROR;
+	if (p->lost) /* nothing else goes on, either */
+		loop_stop(p->loop);
 	uses_end(&p->uses, USE_SESSION);
 }
 
@@ -797,6 +788,8 @@ run(struct program *p)
 		.tty = p->tty,
 		.uses = &p->uses,
 		.arg = p,
+		.lends = p->through.host == NULL &&
+		    p->conf.session.session_type != CLIENT_SESSION_NONE,
 		.send_optimistic = on_optimistic,
 		.ready = on_ready,
 		.ended = on_connection_ended,
@@ -809,6 +802,7 @@ run(struct program *p)
 		log_error("hpnssh: %s", p->conf.host.refuse_connection);
 		return EXIT_ERROR;
 	}
+	fd_raise_limit(); /* forwards take two descriptors and more each */
 	if ((p->loop = loop_new()) == NULL) {
 		log_error("%s", err_text(ERR_SYSTEM));
 		return EXIT_ERROR;
@@ -886,7 +880,6 @@ main(int argc, char **argv)
 		status = sharing_command(&p.conf, p.flags.control_command);
 	} else {
 		start_log(&p);
-		refuse_unbuilt(&p);
 		choose_remote(&p);
 		choose_tty(&p);
 		status = begin(&p);

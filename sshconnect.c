@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/dial.h"
+#include "base/child.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -315,6 +316,7 @@ run_proxy(const struct strlist *argv, bool is_jump, int sock)
 	if (is_jump)
 		jump_count();
 	signal(SIGPIPE, SIG_DFL);
+	fd_restore_limit();
 	execvp(argv->v[0], argv->v);
 	_exit(255);
 }
@@ -367,6 +369,23 @@ start_proxy(struct sshlink *link, const struct client_conf *conf,
 	return 0;
 }
 
+/* ProxyUseFdpass: the command connects, passes us the descriptor, and ends. */
+static int
+take_descriptor(struct sshlink *link)
+{
+	int fd = -1, r = fd_receive_fds(link->fd, &fd, 1);
+
+	(void)!child_wait(link->proxy);
+	link->proxy = 0;
+	fd_close(&link->fd);
+	link->fd = fd;
+	if (r != 0) {
+		log_error("proxy dialer did not pass back a connection");
+		return r;
+	}
+	return fd_set_nonblock(fd, true);
+}
+
 static bool
 has_proxy(const struct client_conf *conf)
 {
@@ -386,15 +405,24 @@ connect_proxy(struct sshlink *link, const struct client_conf *conf)
 	return r;
 }
 
+static bool
+passes_descriptor(const struct client_conf *conf)
+{
+	return conf->mux.proxy_use_fdpass && conf->tcp.proxy_command != NULL;
+}
+
 /* ---- life --------------------------------------------------------------- */
 
 int
 sshlink_open(struct sshlink *link, struct client_conf *conf)
 {
+	int r;
+
 	*link = (struct sshlink){ .fd = -1 };
-	if (has_proxy(conf))
-		return connect_proxy(link, conf);
-	return connect_tcp(link, conf);
+	if (!has_proxy(conf))
+		return connect_tcp(link, conf);
+	r = connect_proxy(link, conf);
+	return r == 0 && passes_descriptor(conf) ? take_descriptor(link) : r;
 }
 
 int
@@ -404,6 +432,8 @@ sshlink_open_further(struct sshlink *link, const struct sshlink *first,
 	const struct sockaddr *peer = (const struct sockaddr *)&first->peer;
 
 	*link = (struct sshlink){ .fd = -1 };
+	if (passes_descriptor(conf)) /* which may take its time */
+		return ERR_UNSUPPORTED;
 	if (has_proxy(conf))
 		return connect_proxy(link, conf);
 	link->fd = socket(peer->sa_family,

@@ -45,7 +45,7 @@ struct sshlogin {
 	/* The last line that the server sent in front of its identification,
 	 * or in place of one; or NULL. */
 	char *last_line;
-	struct buf host_signature; /* of the first exchange */
+	struct buf host_key, host_signature; /* of the first exchange */
 	char *hints_path; /* NULL: no hints are kept */
 	struct hints hints; /* of the last connection; empty: there are none */
 	enum login_state state;
@@ -436,8 +436,10 @@ on_verify(void *arg, const char *alg, struct span blob, struct span data,
 				 ERR_KEY_TYPE;
 	key_free(k);
 	if (r == 0 && buf_len(&l->host_signature) == 0) {
+		buf_put(&l->host_key, blob.p, blob.len);
 		buf_put(&l->host_signature, signature.p, signature.len);
-		r = buf_err(&l->host_signature);
+		if ((r = buf_err(&l->host_key)) == 0)
+			r = buf_err(&l->host_signature);
 	}
 	return r;
 }
@@ -784,6 +786,7 @@ sshlogin_free(struct sshlogin *l)
 	free(l->ident);
 	free(l->peer_ident);
 	free(l->last_line);
+	buf_clear(&l->host_key);
 	buf_clear(&l->host_signature);
 	free(l->hints_path);
 	hints_clear(&l->hints);
@@ -815,6 +818,17 @@ struct connection *
 sshlogin_connection(const struct sshlogin *l)
 {
 	return l->connection;
+}
+
+struct sshlogin_binding
+sshlogin_binding(const struct sshlogin *l)
+{
+	return (struct sshlogin_binding){
+		.hostkey = { buf_data(&l->host_key), buf_len(&l->host_key) },
+		.session_id = kex_session_id(l->kex),
+		.signature = { buf_data(&l->host_signature),
+		    buf_len(&l->host_signature) },
+	};
 }
 
 int

@@ -77,6 +77,12 @@ bool sshlogin_is_distrusted(const struct sshlogin *l);
 struct packet *sshlogin_packet(const struct sshlogin *l);
 struct kex *sshlogin_kex(const struct sshlogin *l);
 struct connection *sshlogin_connection(const struct sshlogin *l);
+/* Which connection this is, provably: the host's key, and its signature over
+ * the session identifier, as they were in the first exchange. Borrowed. */
+struct sshlogin_binding {
+	struct span hostkey, session_id, signature;
+};
+struct sshlogin_binding sshlogin_binding(const struct sshlogin *l);
 /* What learns the host's other keys over chs (client/hostlearn.h), if that is
  * wanted, else NULL; freed before the login. */
 int sshlogin_learn_hostkeys(const struct sshlogin *l, struct channels *chs,

@@ -310,7 +310,6 @@ main(int argc, char **argv)
 	find_privsep(&o.state);
 	if (o.dump)
 		dump_config(&o);
-	must(server_conf_refuse_unbuilt(&o.state.conf));
 	o.state.auth_path = state_helper_path(
 	    o.state.conf.listen.sshd_auth_path, "hpnsshd-auth");
 	if (o.test) {

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -389,6 +390,34 @@ fd_set_quickack(int fd)
 #else
 	(void)fd;
 #endif
+}
+
+static rlim_t limit_before; /* 0: not raised */
+
+void
+fd_raise_limit(void)
+{
+	struct rlimit l;
+
+	if (limit_before != 0 || getrlimit(RLIMIT_NOFILE, &l) == -1 ||
+	    l.rlim_cur == 0 || l.rlim_cur >= l.rlim_max)
+		return;
+	limit_before = l.rlim_cur;
+	l.rlim_cur = l.rlim_max;
+	if (setrlimit(RLIMIT_NOFILE, &l) == -1)
+		limit_before = 0;
+}
+
+void
+fd_restore_limit(void)
+{
+	struct rlimit l;
+
+	if (limit_before == 0 || getrlimit(RLIMIT_NOFILE, &l) == -1)
+		return;
+	l.rlim_cur = MIN(limit_before, l.rlim_max);
+	(void)setrlimit(RLIMIT_NOFILE, &l);
+	limit_before = 0;
 }
 
 void

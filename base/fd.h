@@ -69,6 +69,12 @@ void fd_set_nodelay(int fd);
  * no time. Holds for the next packets only. */
 void fd_set_quickack(int fd);
 
+/* How many descriptors this process may have: as many as the system lets it.
+ * Programs that it starts get what it had itself, since some are slow with, or
+ * cannot use, a larger number: to be called in the child, before exec. */
+void fd_raise_limit(void);
+void fd_restore_limit(void);
+
 /* Opens /dev/null on 0, 1 and 2 where these are closed. */
 void fd_sanitise_stdio(void);
 

@@ -143,7 +143,8 @@ run_list(void *arg)
 	struct session *s = arg;
 	struct buf b = { 0 };
 
-	buf_printf(&b, "Open channels:\n");
+	buf_printf(&b, "%c#\nThe following connections are open:\n",
+	    s->p.conf->session.escape_char);
 	channels_describe(s->p.channels, &b);
 	show(s, &b);
 	buf_clear(&b);
@@ -239,7 +240,23 @@ is_allowed(const struct session *s, const struct escape_row *row)
 {
 	return s->p.guest == NULL ||
 	    (row->run != run_suspend && row->run != run_background &&
-		row->run != run_quieter && row->run != run_louder);
+		row->run != session_line_begin && row->run != run_quieter &&
+		row->run != run_louder);
+}
+
+static void
+show_not_allowed(struct session *s, const struct escape_row *row)
+{
+	struct buf b = { 0 };
+
+	if (row->ch < ' ')
+		buf_printf(&b, "~^%c", row->ch + '@');
+	else
+		buf_printf(&b, "~%c", row->ch);
+	buf_printf(&b, " escape not available to multiplexed sessions\n");
+	if (buf_err(&b) == 0)
+		show(s, &b);
+	buf_clear(&b);
 }
 
 static void
@@ -256,7 +273,7 @@ run_found(void *arg)
 		if (is_allowed(s, todo[i]))
 			todo[i]->run(s);
 		else
-			show_line(s, "[not in a shared session]");
+			show_not_allowed(s, todo[i]);
 	}
 	if (s->state != SESSION_OVER)
 		session_line_take(s);

@@ -8,8 +8,10 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "channels-timeout.h"
 #include "client/client-session-internal.h"
 #include "client/escape.h"
+#include "client/lending.h"
 #include "client/sent-env.h"
 #include "client/tty.h"
 
@@ -104,6 +106,31 @@ on_start_reply(void *arg, bool ok, struct rd data)
 	session_abort(s, STATUS_UNKNOWN);
 }
 
+static void
+on_display_reply(void *arg, bool ok, struct rd data)
+{
+	const struct session *s = arg;
+
+	(void)data;
+	if (!ok)
+		log_msg(trouble(s), "X11 forwarding request failed on channel "
+			"%u", channel_id(s->channel));
+}
+
+static int
+request_lending(struct session *s)
+{
+	const struct lending_request r = {
+		.session = s->channel,
+		.no_agent = s->p.no_agent,
+		.no_display = s->p.no_display,
+		.display_reply = on_display_reply,
+		.arg = s,
+	};
+
+	return lending_request(s->p.lending, &r);
+}
+
 static int
 request_pty(struct session *s)
 {
@@ -155,6 +182,20 @@ request_env(struct session *s)
 	return r;
 }
 
+/* As ChannelTimeout knows it. */
+static void
+name_kind(struct session *s)
+{
+	char *name;
+
+	xasprintf(&name, "session:%s%s",
+	    s->p.command == NULL ? "shell" :
+	    s->p.subsystem	 ? "subsystem:" : "command",
+	    s->p.subsystem && s->p.command != NULL ? s->p.command : "");
+	channel_set_kind(s->channel, name);
+	free(name);
+}
+
 static int
 request_start(struct session *s)
 {
@@ -166,6 +207,7 @@ request_start(struct session *s)
 					       "exec";
 	if (s->p.command != NULL)
 		buf_put_cstring(&b, s->p.command);
+	name_kind(s);
 	if ((r = buf_err(&b)) == 0)
 		r = channel_request(s->channel, s->start_name, &b,
 		    on_start_reply, s);
@@ -178,9 +220,9 @@ request_start(struct session *s)
 static void
 send_requests(struct session *s)
 {
-	int r = 0;
+	int r = request_lending(s);
 
-	if (s->tty)
+	if (r == 0 && s->tty)
 		r = request_pty(s);
 	if (r == 0)
 		r = request_env(s);
@@ -330,6 +372,18 @@ on_closed(void *arg, struct channel *c)
 	finish(s);
 }
 
+/* The server may answer when the program has ended, and that is not waited
+ * for. */
+static void
+on_timed_out(void *arg, struct channel *c)
+{
+	struct session *s = arg;
+
+	s->channel = NULL;
+	channel_leave(c);
+	finish(s);
+}
+
 static void
 on_sink_failed(void *arg, struct channel *c, uint32_t ext, int error)
 {
@@ -361,7 +415,8 @@ on_filter(void *arg, struct channel *c, uint8_t *p, size_t len, size_t cap)
 
 #define OPS                                                                   \
 	.request = on_request, .opened = on_opened, .refused = on_refused,    \
-	.eof = on_eof, .closed = on_closed, .sink_failed = on_sink_failed
+	.eof = on_eof, .closed = on_closed, .timed_out = on_timed_out,        \
+	.sink_failed = on_sink_failed
 
 static const struct channel_ops plain_ops = { OPS };
 static const struct channel_ops escape_ops = { OPS, .filter = on_filter };
@@ -390,6 +445,7 @@ session_new(struct session **out, const struct session_params *params)
 		session_free(s);
 		return r;
 	}
+	channel_set_name(s->channel, "client-session");
 	channel_set_interactive(s->channel, s->tty);
 	*out = s;
 	return 0;

@@ -18,6 +18,7 @@
 #include "packet.h"
 
 struct forwards;
+struct lending;
 struct session;
 
 /* What happens to the descriptors and the terminal while a session has them.
@@ -69,6 +70,8 @@ struct session_params {
 	/* Each NAME=value. NULL: what SendEnv and SetEnv choose. */
 	const struct strlist *env;
 	const struct session_guest *guest; /* NULL: it is this process's */
+	struct lending *lending; /* NULL: neither agent nor display */
+	bool no_agent, no_display; /* for this session all the same */
 	struct session_stdio stdio;
 	/* In place of stdio.in and out, and of a terminal; NULL: these. */
 	const struct channel_io *io;

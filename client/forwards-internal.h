@@ -89,12 +89,17 @@ bool forwards_has_local(const struct forwards *f,
 bool forwards_cancel_local(struct forwards *f, enum forward_kind kind,
     const struct forward_endpoint *listen, const struct forward_spec *spec);
 void forwards_free_locals(struct forwards *f);
-/* Opens a channel for the connection fd, which is owned from here on. When
- * the server has accepted it, reply is written to fd; first was read from it
- * already. */
-void forwards_open(struct forwards *f, int fd,
-    const struct forwarded_target *target, const struct listener_peer *peer,
-    struct span reply, struct span first);
+/* A connection that was accepted. */
+struct forwards_accepted {
+	int fd;
+	uint16_t port; /* that it was made to; 0: to a path */
+	struct listener_peer peer;
+};
+/* Opens a channel for it, whose fd is owned from here on. When the server has
+ * accepted that, reply is written to fd; first was read from it already. */
+void forwards_open(struct forwards *f, const struct forwards_accepted *a,
+    const struct forwarded_target *target, struct span reply,
+    struct span first);
 
 /* forwards-remote.c */
 void forwards_add_remote(struct forwards *f, const struct forward_spec *spec,
@@ -106,9 +111,9 @@ bool forwards_cancel_remote(struct forwards *f,
 void forwards_free_remotes(struct forwards *f);
 
 /* forwards-socks.c */
-/* A connection that was accepted here (owned from here on). */
-void forwards_decide_fd(struct forwards *f, int fd,
-    const struct listener_peer *peer);
+/* A connection that was accepted here; its fd is owned from here on. */
+void forwards_decide_fd(struct forwards *f,
+    const struct forwards_accepted *a);
 /* A channel that the server has opened. An enum channel_answer. */
 int forwards_decide_channel(struct forwards *f, struct channel *c);
 void forwards_free_undecided(struct forwards *f);

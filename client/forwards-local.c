@@ -118,9 +118,30 @@ static const struct channel_ops opening_ops = {
 	.closed = on_closed,
 };
 
+/* As users know it from ~#. */
+static void
+set_name(const struct forwards_opening *o,
+    const struct forwarded_target *target, const struct forwards_accepted *a)
+{
+	struct buf b = { 0 };
+	char *name;
+
+	buf_printf(&b, "%s: listening port %u for ", o->kind->type, a->port);
+	if (target->path != NULL)
+		buf_printf(&b, "%s", target->path);
+	else
+		buf_printf(&b, "%s port %u", target->host, target->port);
+	buf_printf(&b, ", connect from %s port %u", a->peer.address,
+	    a->peer.port);
+	if ((name = buf_dup_string(&b)) != NULL)
+		channel_set_name(o->channel, name);
+	free(name);
+	buf_clear(&b);
+}
+
 static int
 send_open(struct forwards_opening *o, const struct forwarded_target *target,
-    const struct listener_peer *peer, struct span first)
+    const struct forwards_accepted *a, struct span first)
 {
 	struct buf extra = { 0 };
 	int r;
@@ -133,32 +154,35 @@ send_open(struct forwards_opening *o, const struct forwarded_target *target,
 		buf_put_cstring(&extra, target->host);
 		buf_put_u32(&extra, target->port);
 	}
-	forwarded_put_originator(&extra, peer->address, peer->port);
+	forwarded_put_originator(&extra, a->peer.address, a->peer.port);
 	if ((r = buf_err(&extra)) == 0)
 		r = channel_open(&o->channel, o->f->p.channels, o->kind->type,
 		    &extra, &opening_ops, o, o->kind->window,
 		    o->kind->max_packet);
 	buf_clear(&extra);
-	if (r != 0 || first.len == 0)
+	if (r != 0)
 		return r;
+	set_name(o, target, a);
+	if (first.len == 0)
+		return 0;
 	if ((r = channel_send_data(o->channel, 0, first.p, first.len)) != 0)
 		channel_leave(o->channel);
 	return r;
 }
 
 void
-forwards_open(struct forwards *f, int fd,
-    const struct forwarded_target *target, const struct listener_peer *peer,
-    struct span reply, struct span first)
+forwards_open(struct forwards *f, const struct forwards_accepted *a,
+    const struct forwarded_target *target, struct span reply,
+    struct span first)
 {
-	struct forwards_opening *o = add_opening(f, fd);
+	struct forwards_opening *o = add_opening(f, a->fd);
 	int r;
 
 	ENSURE(reply.len <= sizeof o->reply);
 	if (reply.len > 0)
 		memcpy(o->reply, reply.p, reply.len);
 	o->reply_len = reply.len;
-	if ((r = send_open(o, target, peer, first)) == 0)
+	if ((r = send_open(o, target, a, first)) == 0)
 		return;
 	forwards_warn(f, "A connection to a forwarded port was closed: %s",
 	    r == ERR_LIMIT ? "there are too many of them" : err_text(r));
@@ -170,18 +194,20 @@ on_accepted(void *arg, int fd, const struct listener_peer *peer)
 {
 	const struct forwards_local *l = arg;
 	const struct forward_endpoint *e = &l->spec.target;
-	const struct forwarded_target target = { e->host, e->port, e->path };
+	const struct forwarded_target target = { .host = e->host,
+		.port = e->port, .path = e->path };
+	const struct forwards_accepted a = { fd, l->spec.listen.port, *peer };
 	const struct span none = { NULL, 0 };
 
 	log_debug("Connection to port %u forwarding to %s port %u requested.",
-	    listener_port(l->listener),
+	    a.port,
 	    l->spec.target_is_socks ? "socks" :
 	    e->path != NULL	    ? e->path :
 				      e->host, e->port);
 	if (l->spec.target_is_socks)
-		forwards_decide_fd(l->f, fd, peer);
+		forwards_decide_fd(l->f, &a);
 	else
-		forwards_open(l->f, fd, &target, peer, none, none);
+		forwards_open(l->f, &a, &target, none, none);
 }
 
 /* ---- listening ---------------------------------------------------------- */

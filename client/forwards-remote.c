@@ -261,7 +261,8 @@ connect_target(struct forwards_remote *m, const struct forwarded_kind *kind,
     struct channel *c)
 {
 	const struct forward_endpoint *e = &m->spec.target;
-	const struct forwarded_target target = { e->host, e->port, e->path };
+	const struct forwarded_target target = { .host = e->host,
+		.port = e->port, .path = e->path };
 
 	if (m->spec.target_is_socks)
 		return forwards_decide_channel(m->f, c);

@@ -24,9 +24,9 @@ struct forwards_undecided {
 	struct forwards *f;
 	struct socks socks;
 	struct loop_timer *timer;
-	int fd; /* a connection that was accepted here; -1: a channel */
+	/* A connection that was accepted here; fd -1: a channel. */
+	struct forwards_accepted from;
 	struct loop_fd *watch;
-	struct listener_peer peer;
 	struct channel *channel; /* NULL: a connection */
 };
 
@@ -51,7 +51,7 @@ drop(struct forwards_undecided *u)
 {
 	if (u->channel != NULL)
 		channel_leave(u->channel);
-	fd_close(&u->fd);
+	fd_close(&u->from.fd);
 	remove_undecided(u);
 }
 
@@ -84,7 +84,7 @@ add(struct forwards *f)
 		drop_oldest(f);
 	u = xcalloc(1, sizeof *u);
 	u->f = f;
-	u->fd = -1;
+	u->from.fd = -1;
 	u->at = &f->undecided;
 	u->next = f->undecided;
 	if (u->next != NULL)
@@ -109,7 +109,7 @@ forwards_free_undecided(struct forwards *f)
 static bool
 answer_fd(const struct forwards_undecided *u)
 {
-	return fd_write(u->fd, u->socks.reply, u->socks.reply_len) ==
+	return fd_write(u->from.fd, u->socks.reply, u->socks.reply_len) ==
 	    (ssize_t)u->socks.reply_len;
 }
 
@@ -121,14 +121,12 @@ go_fd(struct forwards_undecided *u, struct span rest)
 		.port = u->socks.port,
 	};
 	const struct span reply = { u->socks.reply, u->socks.reply_len };
-	int fd = u->fd;
 
 	loop_unwatch(u->f->p.loop, u->watch);
 	u->watch = NULL;
-	u->fd = -1;
 	/* The answer waits until the server has accepted the channel, so that
 	 * who is refused does not hear of a success. */
-	forwards_open(u->f, fd, &target, &u->peer, reply, rest);
+	forwards_open(u->f, &u->from, &target, reply, rest);
 	remove_undecided(u);
 }
 
@@ -160,13 +158,12 @@ on_readable(void *arg, int fd, int events)
 }
 
 void
-forwards_decide_fd(struct forwards *f, int fd, const struct listener_peer *peer)
+forwards_decide_fd(struct forwards *f, const struct forwards_accepted *a)
 {
 	struct forwards_undecided *u = add(f);
 
-	u->fd = fd;
-	u->peer = *peer;
-	u->watch = loop_watch(f->p.loop, fd, LOOP_READ, on_readable, u);
+	u->from = *a;
+	u->watch = loop_watch(f->p.loop, a->fd, LOOP_READ, on_readable, u);
 	if (u->watch == NULL)
 		fatal("%s", err_text(ERR_NOMEM));
 }
@@ -178,21 +175,8 @@ static bool
 is_permitted(const struct forwards *f, const char *host, uint16_t port)
 {
 	const struct strlist *l = &f->p.conf->forward.permit_remote_open;
-	struct permit_pattern p;
 
-	for (size_t i = 0; i < l->n; i++) {
-		if (strcmp(l->v[i], "any") == 0)
-			return true;
-		if (strcmp(l->v[i], "none") == 0 ||
-		    permit_pattern_parse(&p, l->v[i], false) != 0)
-			continue;
-		if ((p.port == 0 || p.port == port) &&
-		    ((p.host_len == 1 && p.host[0] == '*') ||
-			(p.host_len == strlen(host) &&
-			    memcmp(p.host, host, p.host_len) == 0)))
-			return true;
-	}
-	return l->n == 0;
+	return l->n == 0 || permit_list_opens(l, host, port);
 }
 
 /* While its target is connected to, what the channel brings waits. */

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "client/forwards.h"
 #include "client/hostlearn.h"
+#include "client/lending.h"
 
 static bool
 learns_hostkeys(const struct from_server *f)
@@ -19,6 +20,32 @@ on_hostkeys(void *arg, struct rd *data, struct buf *reply)
 
 	(void)reply;
 	return hostlearn_announced(f->hostlearn, data);
+}
+
+/* Refused there, with a warning, unless the user lends it. */
+static int
+on_agent(void *arg, struct channels *chs, struct channel *c, struct rd *data)
+{
+	const struct from_server *f = arg;
+
+	(void)chs;
+	return lending_open_agent(f->lending, c, data);
+}
+
+static int
+on_x11(void *arg, struct channels *chs, struct channel *c, struct rd *data)
+{
+	const struct from_server *f = arg;
+
+	(void)chs;
+	return lending_open_display(f->lending, c, data);
+}
+
+static bool
+always(const struct from_server *f)
+{
+	(void)f;
+	return true;
 }
 
 static bool
@@ -56,6 +83,9 @@ static const struct row {
 	channel_open_fn channel;
 } rows[] = {
 	{ HOSTLEARN_ANNOUNCE, learns_hostkeys, .global = on_hostkeys },
+	{ "auth-agent@openssh.com", always, .channel = on_agent },
+	{ "agent-connect", always, .channel = on_agent },
+	{ "x11", always, .channel = on_x11 },
 	{ "forwarded-tcpip", forwards, .channel = on_forwarded_tcp },
 	{ "forwarded-streamlocal@openssh.com", forwards,
 	    .channel = on_forwarded_path },

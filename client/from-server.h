@@ -15,11 +15,13 @@
 
 struct forwards;
 struct hostlearn;
+struct lending;
 
 /* What the conditions and the handlers look at. All borrowed. */
 struct from_server {
 	const struct client_conf *conf;
 	struct hostlearn *hostlearn; /* NULL: no host keys are learnt */
+	struct lending *lending; /* NULL: no agent, no display */
 	struct forwards *forwards;   /* NULL: none */
 };
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/child.h"
+#include "base/fd.h"
 #include "base/log.h"
 
 int
@@ -29,6 +30,7 @@ local_command_run(const struct client_conf *conf)
 		shell = "/bin/sh";
 	if ((pid = fork()) == 0) {
 		signal(SIGPIPE, SIG_DFL);
+		fd_restore_limit();
 		execl(shell, shell, "-c", command, (char *)NULL);
 		_exit(127);
 	}

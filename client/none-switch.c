@@ -18,7 +18,7 @@ start_rekey(struct none_switch *n)
 
 int
 none_switch_start(struct none_switch *n, const struct client_conf *conf,
-    struct packet *p, struct kex *k, bool tty)
+    struct packet *p, struct kex *k, const char *private)
 {
 	*n = (struct none_switch){ .packet = p, .kex = k };
 	if (conf->algs.none_mac_enabled &&
@@ -31,9 +31,9 @@ none_switch_start(struct none_switch *n, const struct client_conf *conf,
 		log_info("NoneSwitch has no effect without NoneEnabled");
 		return 0;
 	}
-	if (tty) {
-		log_info("NoneSwitch has no effect on a connection with a "
-			 "terminal: it stays encrypted");
+	if (private != NULL) {
+		log_info("NoneSwitch has no effect on a connection with %s: "
+			 "it stays encrypted", private);
 		return 0;
 	}
 	if (conf->forward.tunnel != CLIENT_TUNNEL_NO) {

@@ -5,7 +5,8 @@
  * "none" keeps the connection as it is.
  *
  * A terminal, where passwords are typed, is never used on a connection that is
- * not encrypted, in whichever order the two come.
+ * not encrypted, in whichever order the two come; nor is the user's agent or
+ * display, which are lent from the beginning or not at all.
  *
  * Threads: loop thread only.
  */
@@ -34,9 +35,10 @@ struct none_switch {
 };
 
 /* The session has begun: starts the rekey if the configuration wants it, or
- * logs why that is not possible. tty: the session has a terminal. */
+ * logs why that is not possible. private: what the connection has that is
+ * never sent in clear ("a terminal"), or NULL. */
 int none_switch_start(struct none_switch *n, const struct client_conf *conf,
-    struct packet *p, struct kex *k, bool tty) must_check;
+    struct packet *p, struct kex *k, const char *private) must_check;
 /* New keys are in use: logs what the server decided. needed: if it does not
  * allow "none", ERR_DENIED, which was logged. */
 int none_switch_rekeyed(struct none_switch *n, bool needed) must_check;

@@ -57,6 +57,7 @@ run_askpass(const char *program, const char *text, int out)
 {
 	if (dup2(out, STDOUT_FILENO) != -1) {
 		signal(SIGPIPE, SIG_DFL);
+		fd_restore_limit();
 		execlp(program, program, text, (char *)NULL);
 	}
 	_exit(127);

@@ -216,6 +216,7 @@ remote_conn_connect(struct conn *conn, bool standby)
 		.loop = r->p.loop,
 		.need_none = r->p.clear,
 		.keep_answer = true,
+		.lends = conn->number == 0, /* the agent, with -A */
 		.first = conn->number > 0 ? r->conns->client : NULL,
 		.keys_only = standby,
 		.arg = conn,

@@ -15,7 +15,6 @@
 #include "base/tcp.h"
 #include "client/ssh-command.h"
 #include "client/ssh-flags.h"
-#include "client/unbuilt.h"
 #include "conf/destination.h"
 
 enum { ALIVE_INTERVAL_S = 15 };
@@ -70,8 +69,6 @@ load_conf(struct remote *r)
 	if (err != 0)
 		return err;
 	ssh_flags_apply(&flags, &r->conf);
-	if ((err = client_refuse_unbuilt(&r->conf, true)) != 0)
-		return err;
 	if (p->watched && r->conf.tcp.server_alive_interval == 0)
 		r->conf.tcp.server_alive_interval = ALIVE_INTERVAL_S;
 	log_set_level((enum log_level)r->conf.log.log_level);

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: ISC */
+#include "channels-timeout.h"
+#include "client/keystroke-pace.h"
 #include "client/sshclient.h"
 
 #include <errno.h>
@@ -12,6 +14,7 @@
 #include "client/forwards.h"
 #include "client/from-server.h"
 #include "client/hostlearn.h"
+#include "client/lending.h"
 #include "client/metrics-files.h"
 #include "client/none-switch.h"
 #include "client/prompt.h"
@@ -31,6 +34,7 @@ struct sshclient {
 	struct none_switch none;
 	struct why_slow_start began;
 	struct metrics *metrics;
+	struct keystroke_pace *pace; /* NULL: keystrokes leave at once */
 	struct from_server from_server;
 	struct userauth_secret secret;
 	uint64_t began_ms; /* the user was authenticated */
@@ -78,6 +82,50 @@ is_complete(void *arg)
 
 /* ---- channels, and what else runs on the connection --------------------- */
 
+static uint32_t
+timeout_for(void *arg, const char *kind)
+{
+	const struct sshclient *c = arg;
+
+	return (uint32_t)conf_channel_timeout(
+	    &c->conf->forward.channel_timeouts, kind);
+}
+
+static void
+set_timeouts(struct sshclient *c)
+{
+	const struct conf_channel_timeouts *conf =
+	    &c->conf->forward.channel_timeouts;
+	struct channels_timeouts t = { .arg = c,
+		.seconds = conf->n > 0 ? timeout_for : NULL,
+		.global_s = (uint32_t)conf_channel_timeout_global(conf) };
+
+	channels_set_timeouts(c->channels, &t);
+}
+
+static void
+on_use(void *arg, struct channels_use now)
+{
+	const struct sshclient *c = arg;
+
+	sshlink_set_qos(&c->link, c->conf, now.interactive);
+}
+
+static int
+lend(struct sshclient *c)
+{
+	const struct lending_params params = {
+		.conf = c->conf,
+		.loop = c->p.loop,
+		.channels = c->channels,
+		.kex = sshlogin_kex(c->login),
+		.login = c->login,
+		.uses = c->p.uses,
+	};
+
+	return c->p.lends ? lending_new(&c->from_server.lending, &params) : 0;
+}
+
 static int
 make_forwards(struct sshclient *c)
 {
@@ -98,12 +146,16 @@ static int
 make_channels(struct sshclient *c)
 {
 	struct packet *packet = sshlogin_packet(c->login);
-	int r = 0;
+	int r;
 
-	if (c->channels == NULL)
+	if (c->channels == NULL) {
 		r = channels_new(&c->channels, packet, c->p.loop);
-	if (r != 0)
-		return r;
+		if (r == 0)
+			r = lend(c);
+		if (r != 0)
+			return r;
+		set_timeouts(c);
+	}
 	channels_set_exact_windows(
 	    c->channels, !sshlogin_peer_is_hpnssh(c->login));
 	channels_set_dynamic(c->channels,
@@ -138,9 +190,25 @@ start_metrics(struct sshclient *c)
 }
 
 static int
+start_pace(struct sshclient *c)
+{
+	const struct keystroke_pace_params params = { .loop = c->p.loop,
+		.connection = sshlogin_connection(c->login),
+		.packet = sshlogin_packet(c->login),
+		.kex = sshlogin_kex(c->login),
+		.channels = c->channels,
+		.interval_ms = (uint32_t)c->conf->forward.obscure_ms };
+
+	if (params.interval_ms == 0 || c->p.first != NULL)
+		return 0;
+	return keystroke_pace_new(&c->pace, &params);
+}
+
+static int
 start(struct sshclient *c)
 {
 	struct connection *connection = sshlogin_connection(c->login);
+	const char *private = NULL;
 	int r = make_channels(c);
 
 	if (r == 0 && c->p.first == NULL)
@@ -155,14 +223,18 @@ start(struct sshclient *c)
 	connection_set_alive(connection,
 	    (uint32_t)c->conf->tcp.server_alive_interval,
 	    (uint32_t)c->conf->tcp.server_alive_count_max);
-	sshlink_set_qos(&c->link, c->conf, c->p.tty);
+	channels_on_use(c->channels, on_use, c);
+	if ((r = start_pace(c)) != 0)
+		return r;
 	if ((r = c->p.ready(c->p.arg)) != 0)
 		return r;
 	if (c->link.proxy != 0 && (r = channels_measure_path(c->channels)) != 0)
 		return r;
 	why_slow_begin(&c->began, sshlogin_packet(c->login));
+	private = c->p.tty ? "a terminal" :
+			     lending_what(c->from_server.lending);
 	r = none_switch_start(&c->none, c->conf, sshlogin_packet(c->login),
-	    sshlogin_kex(c->login), c->p.tty);
+	    sshlogin_kex(c->login), private);
 	return r != 0 ? r : start_metrics(c);
 }
 
@@ -175,7 +247,8 @@ on_authenticated(void *arg)
 	c->ready = true;
 	c->began_ms = clock_ms();
 	if ((r = start(c)) != 0 && !c->ended) {
-		log_error("session: %s", err_text(r));
+		if (r != ERR_DENIED) /* which was logged where it happened */
+			log_error("session: %s", err_text(r));
 		end(c, r);
 	}
 }
@@ -272,6 +345,8 @@ sshclient_free(struct sshclient *c)
 		sshlogin_disconnect(c->login);
 	loop_off_turn(c->p.loop, on_settle_turn, c);
 	metrics_free(c->metrics);
+	lending_free(c->from_server.lending);
+	keystroke_pace_free(c->pace);
 	forwards_free(c->from_server.forwards);
 	channels_free(c->channels);
 	hostlearn_free(c->from_server.hostlearn);
@@ -353,6 +428,7 @@ sshclient_fill(const struct sshclient *c, struct session_params *s)
 	s->packet = sshlogin_packet(c->login);
 	s->kex = sshlogin_kex(c->login);
 	s->channels = c->channels;
+	s->lending = c->from_server.lending;
 	s->forwards = c->from_server.forwards;
 	s->peer_is_openssh = sshlogin_peer_is_openssh(c->login);
 	s->quiet = c->p.first != NULL;

@@ -30,6 +30,7 @@ struct sshclient_params {
 	bool tty;	   /* there will be a terminal */
 	bool need_none;	   /* the switch to the cipher none must succeed */
 	bool keep_answer; /* of the user: further connections will need it */
+	bool lends; /* agent and display, as the configuration says */
 	/* NULL: this is the first connection. Else this is a further one to
 	 * the same address and the same host key, also if the first has ended
 	 * since. It does not block, shows the user nothing, and uses what the
@@ -83,10 +84,10 @@ struct channels *sshclient_channels(const struct sshclient *c);
 /* From send_optimistic() on; NULL: it cannot forward. */
 struct forwards *sshclient_forwards(const struct sshclient *c);
 int sshclient_fd(const struct sshclient *c);
-/* A terminal will be opened: client/none-switch.h. */
-bool sshclient_leave_none(struct sshclient *c) must_check;
 /* The server's host key is not the one that is known, and the user went on. */
 bool sshclient_is_distrusted(const struct sshclient *c);
+/* A terminal will be opened: client/none-switch.h. */
+bool sshclient_leave_none(struct sshclient *c) must_check;
 /* Fills in what a session needs of its connection. */
 void sshclient_fill(const struct sshclient *c, struct session_params *s);
 

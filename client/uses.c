@@ -8,6 +8,7 @@ static const char *const names[USE_COUNT] = {
 	[USE_SESSION] = "session",
 	[USE_STDIO_FORWARD] = "forward of standard input and output",
 	[USE_NO_SESSION] = "connection without a session",
+	[USE_LENT] = "connection to the agent or the display",
 	[USE_FORWARDED] = "forwarded connection",
 	[USE_TUNNEL] = "tunnel",
 	[USE_PASSENGER] = "passenger",

@@ -54,44 +54,25 @@ permit_pattern_parse(struct permit_pattern *out, const char *text,
 /* ---- lists -------------------------------------------------------------- */
 
 static bool
-is_same(const char *host, const char *permitted)
-{
-	return strcmp(permitted, "*") == 0 || strcmp(permitted, host) == 0;
-}
-
-static bool
-fits(const char *word, bool port_alone, const char *host, int port,
-    bool (*host_fits)(const char *host, const char *permitted))
+permits(const char *word, const char *host, uint16_t port)
 {
 	struct permit_pattern p;
-	char *permitted;
-	bool fit;
 
 	if (str_equal_nocase(word, "any"))
 		return true;
-	if (permit_pattern_parse(&p, word, port_alone) != 0 ||
+	if (permit_pattern_parse(&p, word, false) != 0 ||
 	    (p.port != 0 && p.port != port))
 		return false;
-	permitted = xstrndup(p.host, p.host_len);
-	fit = host_fits(host, permitted);
-	free(permitted);
-	return fit;
+	return (p.host_len == 1 && p.host[0] == '*') ||
+	    (p.host_len == strlen(host) &&
+		memcmp(p.host, host, p.host_len) == 0);
 }
 
 bool
-permit_list_opens(const struct strlist *list, const char *host, int port)
+permit_list_opens(const struct strlist *list, const char *host, uint16_t port)
 {
 	for (size_t i = 0; i < list->n; i++)
-		if (fits(list->v[i], false, host, port, is_same))
-			return true;
-	return false;
-}
-
-bool
-permit_list_listens(const struct strlist *list, const char *address, int port)
-{
-	for (size_t i = 0; i < list->n; i++)
-		if (fits(list->v[i], true, address, port, str_match_nocase))
+		if (permits(list->v[i], host, port))
 			return true;
 	return false;
 }

@@ -28,15 +28,10 @@ struct permit_pattern {
 int permit_pattern_parse(struct permit_pattern *out, const char *text,
     bool port_alone) must_check;
 
-enum { PERMIT_PORT_PATH = -2 }; /* the path of a socket, in place of a host */
-
 /* Does a list (conf_permits) permit this target, written as the peer did? Its
  * hosts are compared byte by byte; only "*" is a pattern. */
-bool permit_list_opens(const struct strlist *list, const char *host, int port);
-/* The same for an address to listen on; the hosts are patterns. port 0: any
- * free one. */
-bool permit_list_listens(const struct strlist *list, const char *address,
-    int port);
+bool permit_list_opens(const struct strlist *list, const char *host,
+    uint16_t port);
 
 /* struct strlist: patterns that were checked, or "any" or "none" alone; never
  * empty once it has its value. The row's param is true if a port may stand

@@ -475,27 +475,6 @@ check_methods(const struct server_conf *c)
 	return ERR_ARGUMENT;
 }
 
-static bool
-wants_timeouts(const struct server_conf *c)
-{
-	return c->session.channel_timeouts.n > 0 ||
-	    c->session.unused_connection_timeout > 0;
-}
-
-int
-server_conf_refuse_unbuilt(const struct server_conf *c)
-{
-	bool wanted = wants_timeouts(c);
-
-	for (size_t i = 0; i < c->load.block_count; i++)
-		wanted = wanted || wants_timeouts(c->load.blocks[i].values);
-	if (!wanted)
-		return 0;
-	log_error("ChannelTimeout and UnusedConnectionTimeout are not "
-	    "available in this version");
-	return ERR_UNSUPPORTED;
-}
-
 int
 server_conf_finish(struct server_conf *c)
 {

@@ -213,10 +213,6 @@ int server_conf_read_file(struct server_conf *c,
 /* Sets defaults, and checks what depends on several keywords. */
 int server_conf_finish(struct server_conf *c) must_check;
 
-/* ERR_UNSUPPORTED, and a message, if anything in it would act that is not
- * built. */
-int server_conf_refuse_unbuilt(const struct server_conf *c) must_check;
-
 /* What Match is asked about; NULL (0) = not known (matches nothing). */
 struct server_conf_spec {
 	const char *user;

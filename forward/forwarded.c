@@ -47,6 +47,7 @@ struct forwarded {
 	bool source_ended;  /* our EOF is sent */
 	bool counted;
 	struct forwarded_waiter waiter; /* for the answer to an open */
+	struct buf first;    /* to be written before all else */
 	char target[TEXT_MAX]; /* for messages, escaped */
 };
 
@@ -122,6 +123,7 @@ free_forwarded(struct forwarded *f)
 	l->count--;
 	resolve_cancel(f->resolve);
 	dial_free(f->dial);
+	buf_clear(&f->first);
 	fd_close(&f->fd);
 	if (f->counted && l->p.count != NULL)
 		l->p.count(l->p.arg, -1);
@@ -234,6 +236,17 @@ fail(struct forwarded *f, const char *why)
 	free_forwarded(f);
 }
 
+/* A new socket takes a small message as a whole. */
+static bool
+write_first(struct forwarded *f)
+{
+	size_t len = buf_len(&f->first);
+	ssize_t n = len > 0 ? fd_write(f->fd, buf_data(&f->first), len) : 0;
+
+	buf_clear(&f->first);
+	return n == (ssize_t)len;
+}
+
 static void
 on_dialled(void *arg, struct dial *d)
 {
@@ -248,6 +261,10 @@ on_dialled(void *arg, struct dial *d)
 	}
 	dial_free(d);
 	f->dial = NULL;
+	if (!write_first(f)) {
+		fail(f, strerror(EPIPE));
+		return;
+	}
 	if (!f->accepted &&
 	    channel_accept(f->channel, &ops, f, f->kind->window,
 		f->kind->max_packet) != 0)
@@ -320,6 +337,12 @@ start_host(struct forwarded *f, const char *host, uint16_t port)
 static int
 start(struct forwarded *f, const struct forwarded_target *target)
 {
+	int r;
+
+	buf_init_secret(&f->first);
+	buf_put(&f->first, target->first.p, target->first.len);
+	if ((r = buf_err(&f->first)) != 0)
+		return r;
 	return target->path != NULL ?
 	    start_path(f, target->path) :
 	    start_host(f, target->host, target->port);

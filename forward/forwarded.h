@@ -61,6 +61,9 @@ struct forwarded_target {
 	const char *host;
 	uint16_t port;
 	const char *path; /* NULL: host and port */
+	/* Goes in front of what the peer sends; for small, private messages.
+	 * Usually empty. */
+	struct span first;
 };
 
 /* The peer opened c: connects, and accepts or refuses it then. An enum

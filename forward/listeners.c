@@ -38,6 +38,7 @@ struct listener {
 /* The last reason for which it was not possible. */
 struct trouble {
 	char text[256];
+	bool in_use; /* an address is another process's */
 };
 
 static void
@@ -52,6 +53,7 @@ on_failure(void *arg, enum listen_step step, const struct sockaddr *sa,
 	struct trouble *t = arg;
 	char host[NI_MAXHOST] = "?", port[NI_MAXSERV] = "?";
 
+	t->in_use = t->in_use || error == EADDRINUSE;
 	(void)getnameinfo(sa, len, host, sizeof host, port, sizeof port,
 	    NI_NUMERICHOST | NI_NUMERICSERV);
 	if (t->text[0] != '\0')
@@ -104,6 +106,8 @@ open_addresses(struct listener *l, const struct listener_params *p)
 	}
 	if (r == 0 && l->sockets.n == 0)
 		r = ERR_SYSTEM;
+	if (p->exclusive && t.in_use)
+		return ERR_SYSTEM;
 	if (t.text[0] != '\0')
 		log_msg(r != 0 ? LOG_LVL_ERROR : LOG_LVL_VERBOSE, "%s",
 		    t.text);

@@ -35,6 +35,9 @@ struct listener_params {
 	size_t host_count;
 	uint16_t port; /* 0: one that is free, the same on all addresses */
 	int family;    /* AF_UNSPEC, AF_INET, AF_INET6 */
+	/* Not if another process has one of the addresses; then the caller
+	 * tries another port, and nothing is logged. */
+	bool exclusive;
 	const char *path; /* of a socket of the system; NULL: hosts and port */
 	mode_t mask;	  /* rights that the path does not get */
 	bool replace;	  /* a socket that is at the path already goes */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: ISC */
+#include "channels-timeout.h"
 #include "forward/stdio-forward.h"
 
 #include <stdlib.h>
@@ -113,6 +114,7 @@ stdio_forward_new(struct stdio_forward **out,
 		free(f);
 		return r;
 	}
+	channel_set_kind(f->channel, "stdio-forward");
 	f->id = channel_id(f->channel);
 	*out = f;
 	return 0;

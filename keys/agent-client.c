@@ -103,6 +103,28 @@ exchange(struct agent *a, const struct buf *request, uint8_t want,
 	    ERR_PROTOCOL;
 }
 
+static void
+compose_bind(struct buf *b, struct span hostkey, struct span session_id,
+    struct span signature, bool forwarding)
+{
+	buf_put_u8(b, AGENT_EXTENSION);
+	buf_put_cstring(b, "session-bind@openssh.com");
+	buf_put_string(b, hostkey.p, hostkey.len);
+	buf_put_string(b, session_id.p, session_id.len);
+	buf_put_string(b, signature.p, signature.len);
+	buf_put_bool(b, forwarding);
+}
+
+void
+agent_put_bind(struct buf *b, struct span hostkey, struct span session_id,
+    struct span signature, bool forwarding)
+{
+	size_t mark = buf_open_string(b);
+
+	compose_bind(b, hostkey, session_id, signature, forwarding);
+	buf_close_string(b, mark);
+}
+
 int
 agent_bind(struct agent *a, struct span hostkey, struct span session_id,
     struct span signature, bool forwarding)
@@ -111,12 +133,7 @@ agent_bind(struct agent *a, struct span hostkey, struct span session_id,
 	struct rd rd;
 	int r;
 
-	buf_put_u8(&request, AGENT_EXTENSION);
-	buf_put_cstring(&request, "session-bind@openssh.com");
-	buf_put_string(&request, hostkey.p, hostkey.len);
-	buf_put_string(&request, session_id.p, session_id.len);
-	buf_put_string(&request, signature.p, signature.len);
-	buf_put_bool(&request, forwarding);
+	compose_bind(&request, hostkey, session_id, signature, forwarding);
 	if ((r = buf_err(&request)) == 0)
 		r = exchange(a, &request, AGENT_SUCCESS, &answer, &rd);
 	buf_clear(&answer);

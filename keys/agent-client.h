@@ -28,6 +28,10 @@ void agent_close(struct agent *a);
  */
 int agent_bind(struct agent *a, struct span hostkey, struct span session_id,
     struct span signature, bool forwarding) must_check;
+/* Appends that request as it goes to the agent, with its length in front: for
+ * callers that must not block. The answer is one message with a length. */
+void agent_put_bind(struct buf *b, struct span hostkey,
+    struct span session_id, struct span signature, bool forwarding);
 /* Leaves out keys of unknown type. The caller calls agent_keys_free(). */
 int agent_list(struct agent *a, struct agent_key **keys,
     size_t *count) must_check;

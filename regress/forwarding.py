@@ -116,7 +116,7 @@ class Forwarder:
     """An hpnssh that runs until it is stopped; its messages go to a file."""
 
     def __init__(self, client, directory, *flags, options=(), command=("-N",),
-                 stdin=subprocess.DEVNULL):
+                 stdin=subprocess.DEVNULL, **kw):
         name = f"forwarder-{len(os.listdir(directory))}.err"
         self.log = directory / name
         with open(self.log, "wb") as log:
@@ -124,7 +124,7 @@ class Forwarder:
                 [*client.ssh_args(*options, flags=(*flags, *(
                     c for c in command if c.startswith("-")))),
                  *(c for c in command if not c.startswith("-"))],
-                stdin=stdin, stdout=subprocess.PIPE, stderr=log)
+                stdin=stdin, stdout=subprocess.PIPE, stderr=log, **kw)
 
     def text(self):
         return self.log.read_text(errors="replace")
@@ -164,17 +164,24 @@ class Forwarder:
 # ---- fixtures; forward wants one that is named client -------------------
 
 @pytest.fixture
-def forward(client, tmp_path):
-    """forward(*flags): an hpnssh in the background."""
+def forward_to(tmp_path):
+    """forward_to(client, *flags): an hpnssh in the background."""
     begun = []
 
-    def begin(*flags, to=client, **kw):
-        begun.append(Forwarder(to, tmp_path, *flags, **kw))
+    def begin(client, *flags, **kw):
+        begun.append(Forwarder(client, tmp_path, *flags, **kw))
         return begun[-1]
 
     yield begin
     for one in begun:
         one.close()
+
+
+@pytest.fixture
+def forward(client, forward_to):
+    def begin(*flags, to=client, **kw):
+        return forward_to(to, *flags, **kw)
+    return begin
 
 
 @pytest.fixture
@@ -208,5 +215,5 @@ def taken():
 
 
 __all__ = ["Forwarder", "Service", "answer_at_eof", "answers", "echo",
-           "exactly", "forward", "free_port", "reach", "says", "service",
-           "taken", "to_the_end"]
+           "exactly", "forward", "forward_to", "free_port", "reach", "says",
+           "service", "taken", "to_the_end"]

@@ -2,9 +2,11 @@
 """hpnssh and its forwards: the escapes about them, and servers that open what
 they were not asked for."""
 
+import resource
+
 import pytest
-from forwarding import (answers, exactly, forward, free_port, reach, says,
-                        service, taken)
+from forwarding import (answers, exactly, forward, forward_to, free_port,
+                        reach, says, service, taken)
 from sshwire import (CHANNEL_CLOSE, CHANNEL_OPEN, CHANNEL_REQUEST,
                      CHANNEL_SUCCESS, GLOBAL_REQUEST, OPEN_CONFIRMATION,
                      OPEN_FAILURE, REQUEST_FAILURE, REQUEST_SUCCESS,
@@ -20,9 +22,9 @@ pytestmark = pytest.mark.skipif(not harness.have("hpn", "ssh"),
                                 reason="hpnssh is not built")
 
 
-@pytest.fixture
-def client(shared_servers):
-    return Client("hpn", shared_servers("stock"), log_level="INFO")
+@pytest.fixture(params=["stock", "hpn"])
+def client(request, shared_servers):
+    return Client("hpn", shared_servers(request.param), log_level="INFO")
 
 
 # ---- ~C and ~& ---------------------------------------------------------
@@ -136,6 +138,22 @@ def test_session_goes_on_while_a_line_is_typed(shell):
     terminal.expect("from the server")
 
 
+def test_list_of_channels(shell, service):
+    there, here = service(), free_port()
+    terminal = shell("-L", f"{here}:127.0.0.1:{there.port}")
+    with reach(here) as sock:
+        sock.sendall(b"one")
+        assert exactly(sock, 3) == b"one"
+        port = sock.getsockname()[1]
+        terminal.type("\r~#")
+        terminal.expect("~#\r\nThe following connections are open:\r\n")
+        terminal.expect("  #0 client-session (t4 [session] r")
+        terminal.expect(f"direct-tcpip: listening port {here} for 127.0.0.1 "
+                        f"port {there.port}, connect from 127.0.0.1 port "
+                        f"{port}")
+        terminal.expect(" (t4 [direct-tcpip] r")
+
+
 def test_into_the_background(shell, service):
     there, here = service(), free_port()
     terminal = shell("-L", f"{here}:127.0.0.1:{there.port}",
@@ -152,6 +170,39 @@ def test_into_the_background(shell, service):
         assert exactly(sock, 3) == b"two"
 
 
+
+
+# ---- without encryption, and through another host ----------------------
+
+NONE = ["NoneEnabled=yes", "NoneSwitch=yes"]
+
+
+def test_without_encryption_on_request(forward_to, service, make_server):
+    """There is no session, and so no terminal: what is forwarded may go
+    without a cipher, which both sides must want."""
+    server = make_server("NoneEnabled yes")
+    there, here = service(), free_port()
+    one = forward_to(Client("hpn", server, log_level="INFO"), "-L",
+                     f"{here}:127.0.0.1:{there.port}", options=NONE)
+    one.listens(here).shows("this connection is NOT ENCRYPTED")
+    assert says(here) == b"hello"
+    assert one.terminate() == 0
+
+
+def test_encrypted_where_the_server_wants_it(forward, service, client):
+    there, here = service(), free_port()
+    one = forward("-L", f"{here}:127.0.0.1:{there.port}", options=NONE)
+    one.listens(here).shows("The server does not allow the cipher")
+    assert says(here) == b"hello"
+
+
+def test_through_another_host(client, shared_servers):
+    """As -J does it."""
+    last = Client("hpn", shared_servers("hpn"), log_level="INFO")
+    jump = " ".join(map(str, client.ssh_args(
+        flags=["-W", f"127.0.0.1:{last.server.port}"])))
+    done = last.ssh("echo there", options=[f"ProxyCommand={jump}"]).ok()
+    assert done.out == b"there\n"
 
 
 # ---- a host that may not be the right one ------------------------------
@@ -229,7 +280,7 @@ def bare(kind, *fields):
     bare("session"), bare("x11", "127.0.0.1", 1),
     bare("auth-agent@openssh.com"), bare("agent-connect"),
     bare("tun@openssh.com", 1, 0)], ids=lambda m: m[5:17].decode())
-def test_nothing_was_asked_for(fake, forward, opening):
+def test_nothing_was_asked_for(fake, forward_to, opening):
     answered = []
 
     def script(w):
@@ -238,7 +289,7 @@ def test_nothing_was_asked_for(fake, forward, opening):
         answered.append(w.expect(OPEN_FAILURE))
 
     server = fake(script)
-    one = forward("-D", str(free_port()), to=Client("hpn", server))
+    one = forward_to(Client("hpn", server), "-D", str(free_port()))
     assert wait_for(lambda: answered, LONG), one.text()
     assert answered[0].u32() == 7
     assert answered[0].u32() in (1, 3)
@@ -248,7 +299,7 @@ def test_nothing_was_asked_for(fake, forward, opening):
     tcp("localhost", 81), tcp("LOCALHOST", 80), tcp("", 80),
     tcp("127.0.0.1", 80), tcp("localhost", 80 + 65536), path("localhost"),
     path("/tmp/other"), path("/tmp/her"), path("/tmp/here/")])
-def test_something_else_was_asked_for(fake, forward, service, opening):
+def test_something_else_was_asked_for(fake, forward_to, service, opening):
     there, answered = service(), []
 
     def script(w):
@@ -260,9 +311,9 @@ def test_something_else_was_asked_for(fake, forward, service, opening):
         w.drain()
 
     server = fake(script)
-    one = forward("-R", f"80:127.0.0.1:{there.port}", "-R",
-                  f"/tmp/here:127.0.0.1:{there.port}",
-                  to=Client("hpn", server, log_level="INFO"))
+    one = forward_to(Client("hpn", server, log_level="INFO"),
+                     "-R", f"80:127.0.0.1:{there.port}",
+                     "-R", f"/tmp/here:127.0.0.1:{there.port}")
     assert wait_for(lambda: answered, LONG), one.text()
     assert answered[0].u32() == 7 and answered[0].u32() == 1
     one.shows("WARNING: Server requests forwarding for unknown ")
@@ -273,7 +324,7 @@ def test_something_else_was_asked_for(fake, forward, service, opening):
     tcp("localhost", 80)[:-1], tcp("localhost", 80) + b"x",
     path("/tmp/here")[:-4], bare("forwarded-tcpip"),
     bare("forwarded-tcpip", string(b"a\0b"), 80, "", 0)])
-def test_broken_opens_end_the_connection(fake, forward, message):
+def test_broken_opens_end_the_connection(fake, forward_to, message):
     def script(w):
         let_in(w, server.host)
         takes_forward(w)
@@ -281,13 +332,18 @@ def test_broken_opens_end_the_connection(fake, forward, message):
         w.drain()
 
     server = fake(script)
-    assert forward("-R", "80:127.0.0.1:1",
-                   to=Client("hpn", server)).wait() == 255
+    assert forward_to(Client("hpn", server), "-R",
+                      "80:127.0.0.1:1").wait() == 255
 
 
-def test_a_flood_of_opens(fake, forward, service):
-    """Each has an answer, and there is an end to what is held for them."""
-    there, count, answered = service(), 1500, {}
+def few_descriptors():
+    resource.setrlimit(resource.RLIMIT_NOFILE, (200, 200))
+
+
+def test_a_flood_of_opens(fake, forward_to, service):
+    """Each has an answer, also when there are no more descriptors; and when
+    they are closed there is room again."""
+    there, count, answered = service(), 600, {}
 
     def script(w):
         let_in(w, server.host)
@@ -312,8 +368,9 @@ def test_a_flood_of_opens(fake, forward, service):
         w.drain()
 
     server = fake(script)
-    one = forward("-R", f"80:127.0.0.1:{there.port}",
-                  to=Client("hpn", server))
+    one = forward_to(Client("hpn", server), "-R",
+                     f"80:127.0.0.1:{there.port}",
+                     preexec_fn=few_descriptors)
     assert wait_for(lambda: "again" in answered or one.ended(), LONG)
     assert "again" in answered, one.text()
     assert OPEN_FAILURE in answered.values()

@@ -662,8 +662,8 @@ def test_a_crowd_at_a_port(plain):
 
 
 def test_opens_without_end(plain):
-    """To one who takes no connections: no more than there are channels, and
-    the connection goes on."""
+    """To one who takes no connections: they wait, and the connection goes
+    on."""
     with socket.socket() as slow:
         slow.bind(("127.0.0.1", 0))
         slow.listen(0)
@@ -676,12 +676,6 @@ def test_opens_without_end(plain):
             fill[-1].connect_ex(("127.0.0.1", port))
         for _ in range(1100):
             c.tcp("127.0.0.1", port, answer=False)
-        refused = 0
-        while refused < 1100 - 1024:
-            reply = c.wire.expect(OPEN_FAILURE)
-            reply.u32()
-            assert reply.u32() in (SHORTAGE, CONNECT_FAILED)
-            refused += 1
         assert c.ask("keepalive@openssh.com") == b""
     for sock in fill:
         sock.close()

@@ -271,12 +271,3 @@ def test_server_words_in_match(keys, tmp_path):
     "StreamLocalBindMask=1000", "UnusedConnectionTimeout=soon"])
 def test_server_refuses(keys, line):
     assert server(keys, line).rc != 0
-
-
-@pytest.mark.parametrize("line", ["ChannelTimeout=session=5m",
-                                  "UnusedConnectionTimeout=5m"])
-def test_server_does_not_start_with_what_is_not_built(keys, line):
-    done = run([hpn("sshd"), "-t", "-f", "none", "-h",
-                keys.path("ed25519-host"), "-o", line])
-    assert done.rc != 0
-    assert "not available in this version" in done.errors

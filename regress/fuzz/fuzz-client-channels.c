@@ -75,7 +75,8 @@ open_one(struct forwards *f)
 {
 	static const struct forwarded_target target = { .host = "t",
 		.port = 9 };
-	static const struct listener_peer peer = { "192.0.2.1", 5 };
+	struct forwards_accepted a = { .port = 9,
+		.peer = { "192.0.2.1", 5 } };
 	static const struct span text = { (const uint8_t *)"text", 4 };
 	int fd[2];
 
@@ -83,7 +84,8 @@ open_one(struct forwards *f)
 		return;
 	(void)!write(fd[1], "more", 4);
 	close(fd[1]);
-	forwards_open(f, fd[0], &target, &peer, text, text);
+	a.fd = fd[0];
+	forwards_open(f, &a, &target, text, text);
 }
 
 static void

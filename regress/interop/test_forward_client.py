@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: ISC
-"""Forwards of hpnssh (-L, -R, -D, -W) through a stock sshd."""
+"""Forwards of hpnssh (-L, -R, -D, -W) through a stock sshd, and the same
+through ours."""
 
 import re
 import socket
@@ -7,9 +8,8 @@ import subprocess
 import threading
 
 import pytest
-from forwarding import (answer_at_eof, answers, exactly,
-                        forward, free_port, reach, says, service, taken,
-                        to_the_end)
+from forwarding import (answer_at_eof, answers, exactly, forward, forward_to,
+                        free_port, reach, says, service, taken, to_the_end)
 
 import harness
 from harness import LONG, MIB, Client, run, stock, wait_for
@@ -18,9 +18,9 @@ pytestmark = pytest.mark.skipif(not harness.have("hpn", "ssh"),
                                 reason="hpnssh is not built")
 
 
-@pytest.fixture
-def client(shared_servers):
-    return Client("hpn", shared_servers("stock"), log_level="INFO")
+@pytest.fixture(params=["stock", "hpn"])
+def client(request, shared_servers):
+    return Client("hpn", shared_servers(request.param), log_level="INFO")
 
 
 # ---- each kind, with ports and with paths ------------------------------
@@ -59,11 +59,11 @@ def test_bulk_both_ways(forward, service, kind):
         assert exactly(sock, len(data)) == data
 
 
-def test_originator(forward, service, make_server, tmp_path):
+def test_originator(forward_to, service, make_server):
     server = make_server("LogLevel DEBUG1", kind="stock")
     there, here = service(), free_port()
-    one = forward("-L", f"{here}:127.0.0.1:{there.port}",
-                  to=Client("hpn", server))
+    one = forward_to(Client("hpn", server), "-L",
+                     f"{here}:127.0.0.1:{there.port}")
     one.listens(here)
     with reach(here) as sock:
         sock.sendall(b"x")
@@ -381,11 +381,11 @@ def test_ends_with_the_session(client, service):
         "-L", f"{free_port()}:127.0.0.1:{there.port}"]).rc == 5
 
 
-def test_server_is_gone(forward, service, make_server):
+def test_server_is_gone(forward_to, service, make_server):
     server = make_server(kind="stock")
     there, here = service(), free_port()
-    one = forward("-L", f"{here}:127.0.0.1:{there.port}",
-                  to=Client("hpn", server)).listens(here)
+    one = forward_to(Client("hpn", server), "-L",
+                     f"{here}:127.0.0.1:{there.port}").listens(here)
     sock = reach(here)
     sock.sendall(b"x")
     assert exactly(sock, 1) == b"x"
@@ -417,13 +417,3 @@ def test_stdio_bad(client, text):
     done = run(client.ssh_args(flags=["-W", text]))
     assert done.rc == 255
     assert f"Bad stdio forwarding specification '{text}'" in done.errors
-
-
-# ---- without encryption ------------------------------------------------
-
-def test_none_is_refused_by_stock(forward, service):
-    there, here = service(), free_port()
-    one = forward("-L", f"{here}:127.0.0.1:{there.port}",
-                  options=["NoneEnabled=yes", "NoneSwitch=yes"])
-    one.listens(here).shows("The server does not allow the cipher")
-    assert says(here) == b"hello"

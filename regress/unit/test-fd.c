@@ -13,7 +13,9 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -137,6 +139,37 @@ test_wrong_number(void **state)
 	close(sock[1]);
 }
 
+/* As many as there may be, and as before in programs that are started. */
+static void
+test_limit(void **state)
+{
+	struct rlimit first, l;
+	int status;
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &first), 0);
+	assert_true(first.rlim_max > 100);
+	l = first;
+	l.rlim_cur = 100;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &l), 0);
+	fd_restore_limit(); /* nothing was raised */
+	fd_raise_limit();
+	fd_raise_limit(); /* what was before is still known */
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &l), 0);
+	assert_int_equal(l.rlim_cur, first.rlim_max);
+	if ((pid = fork()) == 0) {
+		fd_restore_limit();
+		_exit(getrlimit(RLIMIT_NOFILE, &l) == 0 && l.rlim_cur == 100 &&
+		    l.rlim_max == first.rlim_max ? 0 : 1);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &l), 0);
+	assert_int_equal(l.rlim_cur, first.rlim_max);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &first), 0);
+}
+
 int
 main(void)
 {
@@ -145,6 +178,7 @@ main(void)
 		cmocka_unit_test(test_at_offsets),
 		cmocka_unit_test(test_passed),
 		cmocka_unit_test(test_wrong_number),
+		cmocka_unit_test(test_limit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

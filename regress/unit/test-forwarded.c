@@ -307,6 +307,28 @@ test_refused(void **state)
 	assert_int_equal(standing, 0);
 }
 
+/* A message of ours that goes in front of what the peer says. */
+static void
+test_first(void **state)
+{
+	uint16_t port;
+	int fd = listener(&port), near, far;
+
+	(void)state;
+	target = (struct forwarded_target){ .host = "127.0.0.1",
+		.port = port,
+		.first = { (const uint8_t *)"first, ", 7 } };
+	near = open_one();
+	say(near, "then");
+	far = accept_one(fd);
+	expect(far, "first, then");
+	close(far);
+	expect(near, NULL);
+	close(near);
+	close(fd);
+	wait_until_gone(opener);
+}
+
 static void
 test_path(void **state)
 {
@@ -391,6 +413,7 @@ main(void)
 		TEST(test_answers),
 		TEST(test_name_and_first_bytes),
 		TEST(test_refused),
+		TEST(test_first),
 		TEST(test_path),
 		TEST(test_reader_gone),
 		TEST(test_end_in_the_middle),

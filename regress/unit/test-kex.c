@@ -235,6 +235,7 @@ test_every_method(void **state)
 		assert_string_equal(kex_server_sig_algs(t.c.kex),
 		    "rsa-sha2-512");
 		assert_true(kex_peer_hostbound(t.c.kex));
+		assert_true(kex_peer_agent_forward(t.c.kex));
 		assert_int_equal(t.c.checked, 1);
 		/* Rekey from either side, and from both at once. */
 		assert_int_equal(kex_start(t.c.kex), 0);
@@ -353,16 +354,16 @@ test_none_switch(void **state)
 	kex_set_none(t.s.kex, KEX_NONE_LAST, false);
 	/* Not without permission, and not with a terminal. */
 	assert_int_equal(none_switch_start(&n, &conf, t.c.packet, t.c.kex,
-			     false), 0);
+			     NULL), 0);
 	conf.algs.none_enabled = 1;
 	assert_int_equal(none_switch_start(&n, &conf, t.c.packet, t.c.kex,
-			     true), 0);
+			     "a terminal"), 0);
 	assert_false(kex_running(t.c.kex));
 	assert_true(none_switch_leave(&n));
 	/* Beside an exchange of the server's: another one follows. */
 	assert_int_equal(kex_start(t.c.kex), 0);
 	assert_int_equal(none_switch_start(&n, &conf, t.c.packet, t.c.kex,
-			     false), 0);
+			     NULL), 0);
 	assert_int_equal(settle(&t), 0);
 	assert_cipher(&t, "aes128-ctr");
 	assert_int_equal(none_switch_rekeyed(&n, false), 0);
@@ -376,7 +377,7 @@ test_none_switch(void **state)
 	rekey_from_client(&t, 0);
 	assert_cipher(&t, "aes128-ctr");
 	assert_int_equal(none_switch_start(&n, &conf, t.c.packet, t.c.kex,
-			     false), 0);
+			     NULL), 0);
 	/* In the middle of the change nothing private can begin. */
 	assert_false(none_switch_leave(&n));
 	assert_int_equal(settle(&t), 0);

@@ -201,6 +201,34 @@ test_in_use(void **state)
 	assert_int_equal(try_listen(here, 1, port), 0);
 }
 
+/* A part of the addresses is not enough where the other part would be
+ * somebody else's. */
+static void
+test_exclusive(void **state)
+{
+	static const char *const one[] = { "127.0.0.2" };
+	static const char *const both[] = { "127.0.0.1", "127.0.0.2" };
+	struct listener_params p = { .loop = loop,
+		.hosts = both,
+		.host_count = 2,
+		.accepted = on_accepted };
+	struct listener *first;
+
+	(void)state;
+	assert_int_equal(try_listen(one, 1, 0), 0);
+	p.port = listener_port(listener);
+	first = listener;
+	listener = NULL;
+	p.exclusive = true;
+	assert_int_equal(listener_new(&listener, &p), ERR_SYSTEM);
+	p.exclusive = false;
+	assert_int_equal(listener_new(&listener, &p), 0);
+	listener_free(listener);
+	listener_free(first);
+	p.exclusive = true;
+	assert_int_equal(listener_new(&listener, &p), 0);
+}
+
 static void
 test_paused(void **state)
 {
@@ -305,6 +333,7 @@ main(void)
 		TEST(test_one_port),
 		TEST(test_wildcard),
 		TEST(test_in_use),
+		TEST(test_exclusive),
 		TEST(test_paused),
 		TEST(test_freed_by_callback),
 		TEST(test_path),

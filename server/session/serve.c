@@ -22,6 +22,7 @@
 #include "packet.h"
 #include "server/kexlog.h"
 #include "server/privs.h"
+#include "server/session/channel-use.h"
 #include "server/session/chroot.h"
 #include "server/session/forward-listen.h"
 #include "server/session/forward-tunnel.h"
@@ -39,11 +40,13 @@ struct serve {
 	struct kex *kex;
 	struct connection *connection;
 	struct channels *channels;
+	struct channel_use *use;
 	struct sessions *sessions;
 	struct hostprove *hostprove;
 	struct service_owners owners; /* what the services work with */
 	struct services *services;
 	struct loop_fd *monitor_watch;
+	int status; /* of this process */
 	char *nologin; /* /etc/nologin, as it was outside of a new root */
 };
 
@@ -124,6 +127,41 @@ on_monitor_gone(void *arg, int fd, int events)
 	packet_disconnect(sv->packet, SSH_DISCONNECT_BY_APPLICATION,
 	    "server is going away");
 	loop_stop(sv->loop);
+}
+
+static void
+on_unused(void *arg)
+{
+	struct serve *sv = arg;
+
+	log_info("terminating inactive connection from user %s %s",
+	    sv->params->user->name, sv->params->peer_text);
+	sv->status = 255;
+	loop_stop(sv->loop);
+}
+
+/* What this process has made for the connection is removed at its end. */
+static void
+on_end_signal(void *arg, int signo)
+{
+	struct serve *sv = arg;
+
+	log_info("Exiting on signal %d", signo);
+	sv->status = 255;
+	packet_disconnect(sv->packet, SSH_DISCONNECT_BY_APPLICATION,
+	    "server is going away");
+	loop_stop(sv->loop);
+}
+
+static int
+catch_signals(struct serve *sv)
+{
+	static const int signals[] = { SIGTERM, SIGHUP, SIGINT, SIGQUIT };
+	int r = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(signals) && r == 0; i++)
+		r = loop_on_signal(sv->loop, signals[i], on_end_signal, sv);
+	return r;
 }
 
 static int
@@ -214,10 +252,13 @@ begin(struct serve *sv)
 	    strstr(p->id_remote, HPN_TRUE_NAME) == NULL);
 	channels_set_dynamic(sv->channels,
 	    p->conf->data.tcp_rcv_buf_poll && !p->conf->data.hpn_disabled);
+	if ((r = channel_use_new(&sv->use, sv->loop, sv->channels, p,
+		 on_unused, sv)) != 0)
+		return r;
 	none_offer(sv->kex, p->conf);
 	sv->sessions = sessions_new(sv->loop, sv->packet, sv->kex, p,
 	    sv->nologin);
-	if ((r = offer_services(sv)) != 0)
+	if ((r = offer_services(sv)) != 0 || (r = catch_signals(sv)) != 0)
 		return r;
 	sv->monitor_watch = loop_watch(sv->loop, p->monitor_fd, LOOP_READ,
 	    on_monitor_gone, sv);
@@ -242,6 +283,7 @@ finish(struct serve *sv)
 	forward_tunnels_free(sv->owners.tunnels);
 	log_verbose("Closing connection to %s", sv->params->peer_text);
 	connection_free(sv->connection);
+	channel_use_free(sv->use);
 	channels_free(sv->channels);
 	services_free(sv->services);
 	hostprove_free(sv->hostprove);
@@ -280,6 +322,7 @@ serve_run(const struct serve_params *params)
 
 	become_user(&sv);
 	signal(SIGPIPE, SIG_IGN);
+	fd_raise_limit();
 	if ((r = begin(&sv)) != 0)
 		fatal("cannot take the connection over: %s", err_text(r));
 	/* What authentication has used is not needed any more. */
@@ -288,5 +331,5 @@ serve_run(const struct serve_params *params)
 	if (r != 0)
 		log_error("loop: %s", err_text(r));
 	finish(&sv);
-	return r == 0 ? 0 : 255;
+	return r == 0 ? sv.status : 255;
 }

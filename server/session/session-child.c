@@ -19,6 +19,7 @@
 #include "base/mem.h"
 #include "conf/defaults.h"
 #include "server/privs.h"
+#include "server/session/forward-x11.h"
 #include "server/session/internal-sftp.h"
 
 #define NOLOGIN_FILE "/etc/nologin"
@@ -110,10 +111,7 @@ static _Noreturn void
 execute_rc(const struct user *u, bool of_user, char **env)
 {
 	static const char command[] = "/bin/sh " USER_RC;
-	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
-	if (null == -1 || dup2(null, STDIN_FILENO) == -1)
-		_exit(255);
 	if (of_user)
 		execle(u->shell, shell_name(u), "-c", command, (char *)NULL,
 		    env);
@@ -122,19 +120,86 @@ execute_rc(const struct user *u, bool of_user, char **env)
 	_exit(127);
 }
 
-/* Runs ~/.ssh/rc, or else the system's sshrc, and waits for its end. */
-static void
-run_rc(const struct session_start *s, char **env)
+static _Noreturn void
+execute_xauth(const char *program, char **env)
 {
-	const struct user *u = s->params->user;
-	bool of_user = s->plan.user_rc && has_user_rc(u);
-	pid_t pid;
+	execle(program, program, "-q", "-", (char *)NULL, env);
+	_exit(127);
+}
 
-	if (!of_user && !session_has_system_rc())
+enum before { BEFORE_NOTHING, BEFORE_USER_RC, BEFORE_SYSTEM_RC, BEFORE_XAUTH };
+
+/* One of them: a rc file does itself what xauth would do. */
+static enum before
+what_goes_before(const struct session_start *s)
+{
+	if (s->plan.user_rc && has_user_rc(s->params->user))
+		return BEFORE_USER_RC;
+	if (session_has_system_rc())
+		return BEFORE_SYSTEM_RC;
+	return s->display != NULL && s->plan.runs != SESSION_RUNS_SFTP ?
+	    BEFORE_XAUTH : BEFORE_NOTHING;
+}
+
+/* What it reads from its standard input: about the display, if there is one. */
+static void
+compose_input(const struct session_start *s, enum before what, struct buf *b)
+{
+	const struct display_names *d = s->display;
+
+	if (d == NULL)
+		return;
+	if (what == BEFORE_XAUTH)
+		buf_printf(b, "remove %s\nadd %s ", d->entry, d->entry);
+	buf_printf(b, "%s %s\n", d->protocol, d->cookie);
+}
+
+/* A pipe takes the text as a whole, whether it is read or not. -1: none. */
+static int
+input_of(const struct buf *text)
+{
+	int ends[2];
+
+	if (buf_len(text) == 0)
+		return open("/dev/null", O_RDONLY | O_CLOEXEC);
+	if (pipe2(ends, O_CLOEXEC) == -1)
+		return -1;
+	if (fd_set_nonblock(ends[1], true) != 0 ||
+	    fd_write(ends[1], buf_data(text), buf_len(text)) !=
+		(ssize_t)buf_len(text))
+		fd_close(&ends[0]);
+	fd_close(&ends[1]);
+	return ends[0];
+}
+
+/* Runs ~/.ssh/rc, or else the system's sshrc, or else xauth for a forwarded
+ * display, and waits for its end. */
+static void
+run_before(const struct session_start *s, char **env)
+{
+	enum before what = what_goes_before(s);
+	struct buf text;
+	pid_t pid;
+	int in;
+
+	if (what == BEFORE_NOTHING)
+		return;
+	buf_init_secret(&text);
+	compose_input(s, what, &text);
+	in = buf_err(&text) == 0 ? input_of(&text) : -1;
+	buf_clear(&text);
+	if (in == -1)
 		return;
 	pid = fork();
-	if (pid == 0)
-		execute_rc(u, of_user, env);
+	if (pid == 0) {
+		if (dup2(in, STDIN_FILENO) == -1)
+			_exit(255);
+		if (what == BEFORE_XAUTH)
+			execute_xauth(s->params->conf->forward.xauth_location,
+			    env);
+		execute_rc(s->params->user, what == BEFORE_USER_RC, env);
+	}
+	fd_close(&in);
 	if (pid > 0)
 		(void)!child_reap(pid, NULL);
 }
@@ -254,6 +319,7 @@ session_child(const struct session_start *s)
 		_exit(255);
 	}
 	take_descriptors(s);
+	fd_restore_limit();
 	log_to_stderr();
 	if (s->nologin != NULL)
 		turn_away(s->nologin);
@@ -263,6 +329,6 @@ session_child(const struct session_start *s)
 	env = session_environment(s);
 	if (s->tty != NULL && s->plan.runs == SESSION_RUNS_LOGIN_SHELL)
 		greet(s);
-	run_rc(s, env);
+	run_before(s, env);
 	run(s, env);
 }

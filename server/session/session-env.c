@@ -14,6 +14,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "conf/defaults.h"
+#include "server/session/forward-x11.h"
 #include "server/user.h"
 
 #ifndef BINDIR
@@ -102,6 +103,10 @@ set_account(struct env *e, const struct session_start *s)
 		set(e, "TZ=%s", tz);
 	if (s->term != NULL && s->term[0] != '\0')
 		set(e, "TERM=%s", s->term);
+	if (s->display != NULL)
+		set(e, "DISPLAY=%s", s->display->display);
+	if (s->agent_path != NULL)
+		set(e, "SSH_AUTH_SOCK=%s", s->agent_path);
 }
 
 /* ~/.ssh/environment: NAME=value lines, # comments. */

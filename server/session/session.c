@@ -13,8 +13,10 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/tcp.h"
+#include "channels-timeout.h"
+#include "server/session/forward-agent.h"
 #include "server/session/forward-tunnel.h"
+#include "server/session/forward-x11.h"
 #include "server/session/internal-sftp.h"
 #include "server/session/none-allowed.h"
 #include "server/session/session-calls.h"
@@ -51,6 +53,7 @@ struct session {
 	struct strlist env;
 	char *subsystem;
 	struct internal_sftp *sftp; /* instead of a process; or NULL */
+	struct display *display; /* of the client's that it may use; or NULL */
 };
 
 struct sessions {
@@ -62,31 +65,12 @@ struct sessions {
 	struct session *list;
 	size_t count;
 	bool no_more;
-	bool marked, interactive; /* as mark_packets() has left them */
 	char *auth_info_path; /* file of SSH_USER_AUTH; NULL: none */
 	const struct forward_tunnels *tunnels; /* NULL: there are none */
+	struct forwarded_list *forwarded; /* NULL before the first session */
+	struct agent_door *agent;  /* the client's; NULL: it lends none */
+	struct displays *displays; /* NULL before the first request for one */
 };
-
-/* ---- IPQoS -------------------------------------------------------------- */
-
-/* A connection's packets are interactive as long as it has a session with a
- * terminal. */
-static void
-mark_packets(struct sessions *ss)
-{
-	const struct conf_qos *qos = &ss->params->conf->data.ipqos;
-	bool interactive = false;
-
-	for (const struct session *s = ss->list; s != NULL; s = s->next)
-		interactive = interactive ||
-		    (s->state != SESSION_NEW && s->tty_name[0] != '\0');
-	if (ss->marked && ss->interactive == interactive)
-		return;
-	ss->marked = true;
-	ss->interactive = interactive;
-	tcp_set_tos(ss->params->socket_fd,
-	    interactive ? qos->interactive : qos->bulk);
-}
 
 /* ---- life ------------------------------------------------------------- */
 
@@ -123,9 +107,9 @@ session_free(struct session *s)
 		at = &(*at)->next;
 	*at = s->next;
 	s->all->count--;
-	mark_packets(s->all);
 	end_terminal(s);
 	internal_sftp_free(s->sftp);
+	display_close(s->display);
 	close_fds(s);
 	strlist_clear(&s->env);
 	free(s->term);
@@ -422,6 +406,21 @@ start_as(struct session *s, struct session_start *start)
 	return r;
 }
 
+/* As ChannelTimeout knows it. */
+static void
+name_kind(struct session *s, enum session_kind kind)
+{
+	char name[sizeof "session:subsystem:" + NAME_MAX_BYTES];
+
+	if (kind == SESSION_SUBSYSTEM)
+		snprintf(name, sizeof name, "session:subsystem:%s",
+		    s->subsystem);
+	else
+		strlcpy(name, kind == SESSION_SHELL ?
+		    "session:shell" : "session:command", sizeof name);
+	channel_set_kind(s->channel, name);
+}
+
 static void
 connect_channel(struct session *s)
 {
@@ -451,7 +450,9 @@ start_session(struct session *s, enum session_kind kind, const char *command)
 	struct session_start start = { .params = p,
 		.plan = session_plan(&request, &rules),
 		.subsystem = s->subsystem, .env = &s->env,
-		.auth_info_path = s->all->auth_info_path, .fd_in = -1,
+		.auth_info_path = s->all->auth_info_path,
+		.display = display_names(s->display),
+		.agent_path = agent_door_path(s->all->agent), .fd_in = -1,
 		.fd_out = -1, .fd_err = -1 };
 	int r;
 
@@ -466,8 +467,8 @@ start_session(struct session *s, enum session_kind kind, const char *command)
 	}
 	s->state = SESSION_RUNNING;
 	s->takes_signals = start.plan.signals;
+	name_kind(s, kind);
 	connect_channel(s);
-	mark_packets(s->all);
 	return CHANNEL_SUCCESS;
 }
 
@@ -509,6 +510,52 @@ on_pty_req(struct session *s, struct rd *r)
 	free(s->term);
 	s->term = term;
 	return CHANNEL_SUCCESS;
+}
+
+/* Once in a connection. */
+static int
+lend_agent(struct session *s, struct rd *r, bool modern)
+{
+	struct sessions *ss = s->all;
+	int err = rd_end(r);
+
+	if (err != 0)
+		return err;
+	if (ss->agent != NULL || s->state != SESSION_NEW ||
+	    !agent_door_is_allowed(ss->params) ||
+	    !none_exclude(ss->kex, ss->packet, "a forwarded agent"))
+		return CHANNEL_FAILURE;
+	ss->agent = agent_door_open(ss->loop, ss->forwarded, ss->params,
+	    modern);
+	return ss->agent != NULL ? CHANNEL_SUCCESS : CHANNEL_FAILURE;
+}
+
+static int
+on_agent_req(struct session *s, struct rd *r)
+{
+	return lend_agent(s, r, true);
+}
+
+static int
+on_old_agent_req(struct session *s, struct rd *r)
+{
+	return lend_agent(s, r, false);
+}
+
+/* Once in a session. */
+static int
+on_x11_req(struct session *s, struct rd *r)
+{
+	struct sessions *ss = s->all;
+
+	if (s->display != NULL || s->state != SESSION_NEW ||
+	    !displays_are_allowed(ss->params) ||
+	    !none_exclude(ss->kex, ss->packet, "a forwarded display"))
+		return CHANNEL_FAILURE;
+	if (ss->displays == NULL)
+		ss->displays = displays_new(ss->loop, ss->forwarded,
+		    ss->params);
+	return display_open(&s->display, ss->displays, r);
 }
 
 static int
@@ -668,6 +715,9 @@ static const struct {
 	const char *name;
 	int (*fn)(struct session *s, struct rd *r);
 } requests[] = {
+	{ "agent-req", on_agent_req },
+	{ "auth-agent-req@openssh.com", on_old_agent_req },
+	{ "x11-req", on_x11_req },
 	{ "pty-req", on_pty_req },
 	{ "window-change", on_window_change },
 	{ "env", on_env },
@@ -720,6 +770,7 @@ sessions_open(const struct service_owners *o, struct channel *c,
 		    ss->params->conf->session.max_sessions);
 		return channel_refuse(c, CHANNEL_OPEN_CONNECT_FAILED, NULL);
 	}
+	ss->forwarded = o->forwarded;
 	s = xcalloc(1, sizeof *s);
 	s->all = ss;
 	s->channel = c;
@@ -781,7 +832,6 @@ sessions_new(struct loop *l, const struct packet *p, struct kex *k,
 	ss->params = params;
 	ss->nologin = nologin;
 	ss->auth_info_path = write_auth_info(params);
-	mark_packets(ss);
 	if (loop_on_signal(l, SIGCHLD, on_sigchld, ss) != 0)
 		fatal("out of memory");
 	return ss;
@@ -799,6 +849,8 @@ sessions_free(struct sessions *ss)
 {
 	while (ss->list != NULL)
 		session_free(ss->list);
+	displays_free(ss->displays);
+	agent_door_close(ss->agent);
 	if (loop_on_signal(ss->loop, SIGCHLD, NULL, NULL) != 0)
 		log_debug("SIGCHLD stays handled");
 	if (ss->auth_info_path != NULL)

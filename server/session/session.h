@@ -22,6 +22,7 @@
 #include "server/session/services.h"
 #include "server/session/session-plan.h"
 
+struct display_names;
 struct sessions;
 struct forward_tunnels;
 
@@ -57,6 +58,8 @@ struct session_start {
 	const struct strlist *env; /* from the client */
 	const char *auth_info_path; /* or NULL */
 	const char *tunnels; /* interfaces, or NULL */
+	const char *agent_path; /* socket of a forwarded agent, or NULL */
+	const struct display_names *display; /* or NULL */
 	const char *greeting;  /* text of the monitor's, or NULL */
 	const char *nologin;   /* all there is to show, or NULL */
 	int fd_in, fd_out, fd_err; /* become 0, 1, 2 */

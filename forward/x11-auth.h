@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The first packet of a client of an X server (X Window System Protocol,
+ * section 8), as it comes out of a channel: the host where the client runs
+ * knows a cookie that is good for nothing but this forward. It is compared,
+ * and the one that the display wants takes its place.
+ *
+ * Threads: any; a gate belongs to one thread at a time.
+ */
+#ifndef HPN_FORWARD_X11_AUTH_H
+#define HPN_FORWARD_X11_AUTH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+
+enum {
+	X11_PROTOCOL_MAX = 64, /* bytes of an authorization protocol's name */
+	X11_COOKIE_MAX = 256,  /* bytes of its data */
+};
+
+/* Authorization: a protocol, and its data. */
+struct x11_cookie {
+	char protocol[X11_PROTOCOL_MAX + 1];
+	uint8_t data[X11_COOKIE_MAX];
+	size_t len;
+};
+
+enum x11_gate_state {
+	X11_GATE_HELD,	 /* the packet is not complete */
+	X11_GATE_OPEN,	 /* it is, and carries the display's cookie now */
+	X11_GATE_REFUSED, /* this is no packet of somebody who knows ours */
+};
+
+struct x11_gate {
+	/* Borrowed; protocol and length are the same in both. */
+	const struct x11_cookie *fake, *real;
+	struct buf packet; /* at most as long as the one that is expected */
+	enum x11_gate_state state;
+};
+
+void x11_gate_init(struct x11_gate *g, const struct x11_cookie *fake,
+    const struct x11_cookie *real);
+/* The next bytes. Returns how many belong to the packet; those behind it are
+ * not looked at. */
+size_t x11_gate_take(struct x11_gate *g, const uint8_t *p, size_t len);
+/* Wipes the packet. */
+void x11_gate_clear(struct x11_gate *g);
+
+/* *fake: the same protocol and length as real, with other, random data. */
+void x11_cookie_imitate(struct x11_cookie *fake,
+    const struct x11_cookie *real);
+
+#endif

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: ISC
+"""A small agent (RFC 9987) for tests: one key, and a record of what it was
+told. And its client."""
+
+import os
+import socket
+import struct
+import threading
+
+LIST, KEYS, SIGN, SIGNATURE = 11, 12, 13, 14
+FAILURE, SUCCESS, EXTENSION = 5, 6, 27
+
+
+def string(data):
+    data = data.encode() if isinstance(data, str) else data
+    return struct.pack(">I", len(data)) + data
+
+
+def cut(data, count):
+    """That many strings, and the rest."""
+    out = []
+    for _ in range(count):
+        n, = struct.unpack_from(">I", data)
+        out.append(data[4:4 + n])
+        data = data[4 + n:]
+    return (*out, data)
+
+
+def receive(sock):
+    """A message, or b"" at the end."""
+    data = b""
+    while len(data) < 4 or len(data) < 4 + struct.unpack_from(">I", data)[0]:
+        chunk = sock.recv(65536)
+        if not chunk:
+            return b""
+        data += chunk
+    return data[4:]
+
+
+def ask(path, message, timeout=20):
+    with socket.socket(socket.AF_UNIX) as s:
+        s.settimeout(timeout)
+        s.connect(str(path))
+        s.sendall(string(message))
+        return receive(s)
+
+
+def comments(path):
+    """Those of the keys that an agent lists."""
+    answer = ask(path, bytes([LIST]))
+    assert answer[0] == KEYS, answer
+    count, rest, out = struct.unpack_from(">I", answer, 1)[0], answer[5:], []
+    for _ in range(count):
+        _, comment, rest = cut(rest, 2)
+        out.append(comment.decode())
+    return out
+
+
+class Agent:
+    """key: as of sshwire.load_key(). bound: what it was told of connections,
+    as (host key, session id, signature, forwarded)."""
+
+    def __init__(self, path, key, comment="test key", silent=False):
+        self.path, self.key, self.comment = str(path), key, comment
+        self.silent = silent
+        self.bound, self.messages, self.connections = [], [], 0
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.listener.bind(self.path)
+        self.listener.listen(4)  # who is busy is tried again
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self):
+        while True:
+            try:
+                sock, _ = self.listener.accept()
+            except OSError:
+                return
+            self.connections += 1
+            threading.Thread(target=self._serve, args=(sock,),
+                             daemon=True).start()
+
+    def _serve(self, sock):
+        with sock:
+            while message := receive(sock):
+                self.messages.append(message)
+                if not self.silent:
+                    sock.sendall(string(self._answer(message)))
+
+    def _answer(self, message):
+        kind, rest = message[0], message[1:]
+        if kind == LIST:
+            return (bytes([KEYS]) + struct.pack(">I", 1)
+                    + string(self.key.blob) + string(self.comment))
+        if kind == SIGN:
+            blob, data, _ = cut(rest, 2)
+            if blob == self.key.blob:
+                return bytes([SIGNATURE]) + string(self.key.sign(data))
+        if kind == EXTENSION:
+            name, host, session, signature, rest = cut(rest, 4)
+            assert name == b"session-bind@openssh.com"
+            self.bound.append((host, session, signature, rest == b"\1"))
+            return bytes([SUCCESS])
+        return bytes([FAILURE])
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        try:
+            self.listener.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass  # it was ended before
+        self.listener.close()
+        if os.path.exists(self.path):
+            os.unlink(self.path)
