@@ -8,6 +8,7 @@
 
 #include "base/fd.h"
 #include "base/child.h"
+#include "base/fd.h"
 #include "base/log.h"
 
 int

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "base/child.h"
-#include "base/fd-limit.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -38,7 +37,7 @@ run_askpass(const char *question, int out)
 
 	if (dup2(out, STDOUT_FILENO) != -1 &&
 	    setenv("SSH_ASKPASS_PROMPT", "confirm", 1) == 0) {
-		fd_limit_restore();
+		fd_restore_limit();
 		signal(SIGPIPE, SIG_DFL);
 		fd_restore_limit();
 		execlp(program, program, question, (char *)NULL);

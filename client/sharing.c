@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/fd-limit.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "client/mux-socket.h"
@@ -176,8 +175,6 @@ sharing_serve(struct sharing *s, const struct mux_master_params *params)
 	all.asks = role == CLIENT_MASTER_ASK || role == CLIENT_MASTER_AUTO_ASK;
 	all.persist_s = s->keeps ? s->conf->mux.control_persist : -1;
 	r = mux_master_new(&s->master, &all, s->path);
-	if (r == 0)
-		fd_limit_raise();
 	if (r == ERR_DENIED) { /* somebody was faster: as without sharing */
 		s->serves = s->keeps = false;
 		return 0;

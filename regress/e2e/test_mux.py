@@ -301,6 +301,18 @@ def test_terminal_and_no_encryption(make_server, path):
         ride(path, "true").ok()
 
 
+def test_agent_only_for_those_who_want_it(sshd, path, tmp_path):
+    agent = tmp_path / "agent"
+    with socket.socket(socket.AF_UNIX) as s:
+        s.bind(str(agent))
+        s.listen()
+        ask = "test -S \"$SSH_AUTH_SOCK\" && echo lent || echo none"
+        with Master("hpn", sshd, path, flags=["-A"],
+                    env=clean_env(SSH_AUTH_SOCK=agent)):
+            assert ride(path, ask).ok().out == b"none\n"
+            assert ride(path, ask, flags=["-A"]).ok().out == b"lent\n"
+
+
 # ---- keeping the connection ---------------------------------------------
 
 def kept(client, path, *command, persist="60", flags=(), **kw):
