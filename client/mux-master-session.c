@@ -182,6 +182,8 @@ fill_session(struct passenger *p, struct session_params *s)
 	s->command = *p->wanted.command != '\0' ? p->wanted.command : NULL;
 	s->subsystem = p->wanted.subsystem && s->command != NULL;
 	s->tty = p->wanted.tty;
+	s->no_agent = !p->wanted.agent;
+	s->no_display = !p->wanted.x11;
 	s->env = &p->wanted.env;
 	s->guest = &guest;
 	s->stdio = (struct session_stdio){
