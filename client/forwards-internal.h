@@ -23,8 +23,10 @@ enum {
 	 * the oldest is closed. */
 	FORWARDS_UNDECIDED_MAX = 128,
 	FORWARDS_UNDECIDED_MS = 2 * 60 * 1000,
-	/* Of what others can cause, so many lines are shown to the user. */
+	/* Of what others can cause, so many lines in this time are shown to
+	 * the user. */
 	FORWARDS_WARNINGS_MAX = 16,
+	FORWARDS_WARNINGS_MS = 60 * 1000,
 };
 
 /* Who hears how it went. */
@@ -61,7 +63,8 @@ struct forwards {
 	size_t unanswered; /* openings */
 	struct forwards_undecided *undecided; /* the newest first */
 	size_t undecided_count;
-	unsigned warnings;
+	unsigned warnings;  /* since */
+	uint64_t warned_ms; /* this moment */
 	struct forwards_start start;
 };
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "client/uses.h"
@@ -14,18 +15,24 @@
 void
 forwards_warn(struct forwards *f, const char *fmt, ...)
 {
+	uint64_t now_ms = clock_ms();
 	char text[1024];
 	va_list ap;
 
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof text, fmt, ap);
 	va_end(ap);
+	if (f->warnings > 0 && now_ms - f->warned_ms >= FORWARDS_WARNINGS_MS)
+		f->warnings = 0;
+	if (f->warnings == 0)
+		f->warned_ms = now_ms;
 	log_msg(f->warnings < FORWARDS_WARNINGS_MAX ? LOG_LVL_INFO :
 						      LOG_LVL_DEBUG1,
 	    "%s", text);
 	if (f->warnings < FORWARDS_WARNINGS_MAX &&
 	    ++f->warnings == FORWARDS_WARNINGS_MAX)
-		log_info("More lines like these are shown with -v only.");
+		log_info("More of these in this minute are shown with -v "
+			 "only.");
 }
 
 void

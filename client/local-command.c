@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/child.h"
 #include "base/fd.h"
 #include "base/log.h"

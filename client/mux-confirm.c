@@ -39,6 +39,7 @@ run_askpass(const char *question, int out)
 	    setenv("SSH_ASKPASS_PROMPT", "confirm", 1) == 0) {
 		fd_restore_limit();
 		signal(SIGPIPE, SIG_DFL);
+		fd_restore_limit();
 		execlp(program, program, question, (char *)NULL);
 	}
 	_exit(127);

@@ -293,6 +293,7 @@ def test_neighbour(own, agent):
 def test_directory_in_the_way(own, agent, short, trap):
     """What is at ~/.ssh/agent is used only if it is the user's own directory,
     and nobody else's to write to."""
+    short.chmod(0o755)  # the user could follow the link
     ssh, target = own.home / ".ssh", short / "target"
     place = ssh / "agent"
     for one in (ssh, target):
@@ -382,6 +383,14 @@ def test_server_never_asked(tmp_path, keys, agent, kind):
     assert done.errors.count(TOLD) == 1
     before = agent.connections
     assert before <= 1  # the login may have asked it
+
+
+@KINDS
+def test_server_too_early(tmp_path, keys, agent, kind):
+    """Wanted, and not asked for yet."""
+    greedy = Greedy(tmp_path, keys, kind, early=True)
+    done = greedy.visit(flags=["-A"], env=env_of(agent)).ok()
+    assert greedy.answers[0][0] == OPEN_FAILURE and TOLD in done.errors
 
 
 @KINDS

@@ -344,6 +344,17 @@ def test_the_same_twice(client, service):
                + ["-R", f"{far}:127.0.0.1:{there.port}"] * 2).ok()
 
 
+def test_local_command_follows_the_forwards(client, service):
+    there, here, far = service(), free_port(), free_port()
+    done = client.ssh("true", flags=[
+        "-L", f"{here}:127.0.0.1:{there.port}",
+        "-R", f"{far}:127.0.0.1:{there.port}"], options=[
+            "ExitOnForwardFailure=yes", "PermitLocalCommand=yes",
+            f"LocalCommand=for p in {here} {far}; do bash -c "
+            '"exec 3<>/dev/tcp/127.0.0.1/$p" && echo $p stands; done']).ok()
+    assert done.text == f"{here} stands\n{far} stands\n", done
+
+
 # ---- how long it lives -------------------------------------------------
 
 def test_terminated(forward, service):
