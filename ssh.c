@@ -789,10 +789,9 @@ run(struct program *p)
 		.tty = p->tty,
 		.uses = &p->uses,
 		.arg = p,
-		/* Also without a session, if passengers may come. */
-		.lends = !p->is_through && (p->conf.mux.control_master !=
-			CLIENT_MASTER_NO || p->conf.session.session_type !=
-			CLIENT_SESSION_NONE),
+		/* For passengers it may have sessions all the same. */
+		.lends = !sharing_is_off(&p->sharing) || (!p->is_through &&
+		    p->conf.session.session_type != CLIENT_SESSION_NONE),
 		.send_optimistic = on_optimistic,
 		.ready = on_ready,
 		.ended = on_connection_ended,
