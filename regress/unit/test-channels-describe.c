@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "channels-host.h"
+#include "regress/unit/channels-host.h"
 
 static struct world w;
 
