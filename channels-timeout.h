@@ -34,8 +34,8 @@ void channel_set_kind(struct channel *c, const char *kind);
 /* Whether there are channels that carry data: all that are open, but sessions
  * only when they have been given a kind, which is when they run something.
  * Whether one of them is interactive; and whether it is one for which
- * channel_set_interactive() was called, a session with a terminal. Called in a turn in which either has
- * changed, and at once with what is now. */
+ * channel_set_interactive() was called, a session with a terminal. Called in a
+ * turn in which either has changed, and at once with what is now. */
 struct channels_use {
 	bool any, interactive, terminal;
 };

@@ -11,10 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/child.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/loop.h"
@@ -23,6 +21,7 @@
 #include "channels.h"
 #include "client/client-session.h"
 #include "client/forwards.h"
+#include "client/local-command.h"
 #include "client/query.h"
 #include "client/sharing.h"
 #include "client/ssh-flags.h"
@@ -406,8 +405,9 @@ on_session_ended(void *arg)
 	/* A refused session ends before session_new() has returned it. */
 	p->status = p->session != NULL ? session_status(p->session) :
 					 EXIT_ERROR;
-	if (p->lost) /* nothing else goes on, either */
-		loop_stop(p->loop);
+	if (p->lost && (p->sharing.master == NULL ||
+	    !mux_master_is_used(p->sharing.master)))
+		loop_stop(p->loop); /* nothing else goes on, either */
 	uses_end(&p->uses, USE_SESSION);
 }
 
@@ -487,38 +487,6 @@ go_to_background(void)
 		_exit(0);
 	if (setsid() == -1)
 		log_debug("setsid: %s", err_text(ERR_SYSTEM));
-}
-
-static int
-run_local_command(const struct program *p)
-{
-	const struct client_conf *conf = &p->conf;
-	const char *shell = getenv("SHELL");
-	char *command;
-	pid_t pid;
-	int r, status;
-
-	if (!conf->session.permit_local_command ||
-	    conf->session.local_command == NULL)
-		return 0;
-	r = client_conf_expand(conf, CLIENT_TOKENS_LOCAL, "LocalCommand",
-	    conf->session.local_command, &command);
-	if (r < 0)
-		return r;
-	log_debug("running the local command: %s", command);
-	if (shell == NULL || *shell == '\0')
-		shell = "/bin/sh";
-	if ((pid = fork()) == 0) {
-		signal(SIGPIPE, SIG_DFL);
-		fd_restore_limit();
-		execl(shell, shell, "-c", command, (char *)NULL);
-		_exit(127);
-	}
-	if (pid == -1 || child_reap(pid, &status) != 0 || !WIFEXITED(status) ||
-	    WEXITSTATUS(status) != 0)
-		log_error("LocalCommand did not succeed");
-	free(command);
-	return 0;
 }
 
 static int
@@ -680,6 +648,7 @@ on_left_behind(void *arg)
 	int fd = sshclient_fd(p->client);
 
 	forwards_stop_listening(sshclient_forwards(p->client));
+	tunnel_free(p->tunnel);
 	fd_close(&fd);
 }
 
@@ -724,7 +693,7 @@ go_on(struct program *p)
 		waits_for_forwards(p)))
 		return 0;
 	p->gone_on = true;
-	if ((r = run_local_command(p)) < 0 || (r = share(p)) != 0)
+	if ((r = local_command_run(&p->conf)) < 0 || (r = share(p)) != 0)
 		return r;
 	if (p->sharing.keeps) {
 		catch_signals(p);
@@ -820,8 +789,10 @@ run(struct program *p)
 		.tty = p->tty,
 		.uses = &p->uses,
 		.arg = p,
-		.lends = p->through.host == NULL &&
-		    p->conf.session.session_type != CLIENT_SESSION_NONE,
+		/* Also without a session, if passengers may come. */
+		.lends = !p->is_through && (p->conf.mux.control_master !=
+			CLIENT_MASTER_NO || p->conf.session.session_type !=
+			CLIENT_SESSION_NONE),
 		.send_optimistic = on_optimistic,
 		.ready = on_ready,
 		.ended = on_connection_ended,

@@ -4,12 +4,15 @@
  * and outlive the passenger. While one waits for the server, its passenger's
  * next message waits too.
  */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
 #include "client/forwards.h"
 #include "client/mux-forward.h"
 #include "client/mux-master-internal.h"
+
+enum { SIDE_MAX = 512 }; /* bytes of a question about one */
 
 struct mux_pending {
 	struct mux_pending *next;
@@ -74,49 +77,87 @@ add(struct passenger *p, uint32_t id, const struct forward_spec *spec)
 }
 
 static void
-start(struct passenger *p, uint32_t id, const struct mux_forward *f,
-    bool cancel)
+on_add_allowed(struct passenger *p, bool allowed)
+{
+	struct forward_spec spec;
+
+	if (mux_forward_to_spec(&spec, &p->forward_wanted) != 0)
+		passenger_refuse(p, MUX_FAILURE, p->request,
+		    "Invalid forwarding request");
+	else if (!allowed)
+		passenger_deny(p);
+	else if (p->m->p.forwards == NULL)
+		passenger_refuse(p, MUX_FAILURE, p->request,
+		    "Port forwarding failed");
+	else
+		add(p, p->request, &spec);
+	forward_spec_clear(&spec);
+	mux_forward_clear(&p->forward_wanted);
+}
+
+/* Text of one side; path or host and port. */
+static void
+describe(char *out, size_t size, const char *host, uint32_t port)
+{
+	if (port == MUX_PORT_PATH)
+		snprintf(out, size, "%s", host);
+	else
+		snprintf(out, size, "%s:%u", *host != '\0' ? host : "LOCALHOST",
+		    port);
+}
+
+int
+passenger_wants_forward(struct passenger *p, uint32_t id, struct rd *r)
+{
+	static const char *const names[] = { "local", "remote", "dynamic" };
+	struct mux_forward *f = &p->forward_wanted;
+	char listen[SIDE_MAX], target[SIDE_MAX];
+	int err;
+
+	mux_forward_clear(f);
+	if ((err = mux_read_forward(r, f)) != 0)
+		return err;
+	p->request = id;
+	if (f->type < MUX_FORWARD_LOCAL || f->type > MUX_FORWARD_DYNAMIC) {
+		on_add_allowed(p, false); /* it cannot be described */
+		return 0;
+	}
+	describe(listen, sizeof listen, f->listen_host, f->listen_port);
+	describe(target, sizeof target, f->target_host, f->target_port);
+	passenger_ask(p, on_add_allowed, "Open %s forward %s -> %s on %s?",
+	    names[f->type - 1], listen, target,
+	    p->m->p.session.conf->load.original_host);
+	return 0;
+}
+
+static void
+cancel(struct passenger *p, uint32_t id, const struct mux_forward *f)
 {
 	struct forward_spec spec;
 
 	if (mux_forward_to_spec(&spec, f) != 0)
 		passenger_refuse(p, MUX_FAILURE, id,
 		    "Invalid forwarding request");
-	else if (p->m->p.forwards == NULL)
-		passenger_refuse(p, MUX_FAILURE, id, "Port forwarding failed");
-	else if (!cancel)
-		add(p, id, &spec);
-	else if (forwards_cancel(p->m->p.forwards, &spec))
+	else if (p->m->p.forwards != NULL &&
+	    forwards_cancel(p->m->p.forwards, &spec))
 		passenger_answer(p, MUX_OK, id);
 	else
 		passenger_refuse(p, MUX_FAILURE, id,
-		    spec.kind == FORWARD_REMOTE ?
+		    f->type == MUX_FORWARD_REMOTE ?
 			"port not in permitted opens" : "port not found");
 	forward_spec_clear(&spec);
-}
-
-static int
-request(struct passenger *p, uint32_t id, struct rd *r, bool cancel)
-{
-	struct mux_forward f;
-	int err = mux_read_forward(r, &f);
-
-	if (err == 0)
-		start(p, id, &f, cancel);
-	mux_forward_clear(&f);
-	return err;
-}
-
-int
-passenger_wants_forward(struct passenger *p, uint32_t id, struct rd *r)
-{
-	return request(p, id, r, false);
 }
 
 int
 passenger_cancels_forward(struct passenger *p, uint32_t id, struct rd *r)
 {
-	return request(p, id, r, true);
+	struct mux_forward f;
+	int err = mux_read_forward(r, &f);
+
+	if (err == 0)
+		cancel(p, id, &f);
+	mux_forward_clear(&f);
+	return err;
 }
 
 void

@@ -12,6 +12,7 @@
 #include "client/mux-socket.h"
 #include "client/mux-wire.h"
 
+struct mux_confirm;
 struct mux_pending;
 struct stdio_forward;
 
@@ -41,6 +42,9 @@ struct passenger {
 	struct client_conf conf; /* the master's, with its own escape character;
 				  * borrows all that it points to */
 	uint32_t channel;	 /* its number */
+	struct mux_forward forward_wanted; /* while the user is asked */
+	char *question; /* for the user, who has not answered yet */
+	void (*answered)(struct passenger *p, bool allowed);
 	bool ends_master;	 /* when it has the answer */
 	struct session *session;
 	struct stdio_forward *forward;
@@ -55,6 +59,8 @@ struct mux_master {
 	struct passenger *passengers;
 	size_t count;
 	struct mux_pending *pending; /* forwards that the server considers */
+	struct mux_confirm *confirm; /* the question that is asked now... */
+	struct passenger *asked;     /* ...and whose it is */
 	bool keeps; /* USE_SHARING has begun */
 };
 
@@ -66,6 +72,16 @@ void passenger_refuse(struct passenger *p, enum mux_type type, uint32_t id,
     const char *why);
 /* It ends when it has its answer. */
 void passenger_finish(struct passenger *p);
+
+/* mux-master-ask.c. Calls then, perhaps in this call, with the user's answer,
+ * if the user is to be asked. Meanwhile nothing more is read from p. */
+void passenger_ask(struct passenger *p,
+    void (*then)(struct passenger *p, bool allowed), const char *fmt,
+    ...) printf_like(3, 4);
+/* The user said no to p->request. */
+void passenger_deny(struct passenger *p);
+/* Nobody waits for the answer any more. */
+void passenger_leave_question(struct passenger *p);
 
 /* mux-master-session.c. A request, as it arrived: 0, or an error, which ends
  * the link. */

@@ -26,30 +26,47 @@ check(struct passenger *p, uint32_t id, struct rd *r)
 	return rd_end(r);
 }
 
+static void
+on_end_allowed(struct passenger *p, bool allowed)
+{
+	if (!allowed) {
+		passenger_deny(p);
+		return;
+	}
+	log_verbose("A passenger ends the shared connection.");
+	passenger_answer(p, MUX_OK, p->request);
+	p->ends_master = true;
+	passenger_finish(p);
+}
+
 static int
 end_master(struct passenger *p, uint32_t id, struct rd *r)
 {
-	int err = rd_end(r);
+	p->request = id;
+	passenger_ask(p, on_end_allowed, "Terminate shared connection to %s? ",
+	    p->m->p.session.conf->load.original_host);
+	return rd_end(r);
+}
 
-	if (err != 0)
-		return err;
-	log_verbose("A passenger ends the shared connection.");
-	passenger_answer(p, MUX_OK, id);
-	p->ends_master = true;
-	passenger_finish(p);
-	return 0;
+static void
+on_stop_allowed(struct passenger *p, bool allowed)
+{
+	if (!allowed) {
+		passenger_deny(p);
+		return;
+	}
+	passenger_answer(p, MUX_OK, p->request);
+	mux_master_stop(p->m);
 }
 
 static int
 stop_listening(struct passenger *p, uint32_t id, struct rd *r)
 {
-	int err = rd_end(r);
-
-	if (err != 0)
-		return err;
-	passenger_answer(p, MUX_OK, id);
-	mux_master_stop(p->m);
-	return 0;
+	p->request = id;
+	passenger_ask(p, on_stop_allowed,
+	    "Disable further multiplexing on shared connection to %s? ",
+	    p->m->p.session.conf->load.original_host);
+	return rd_end(r);
 }
 
 /* Lines that end with CR LF, as they do in OpenSSH. */

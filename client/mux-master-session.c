@@ -55,6 +55,34 @@ would_stop_us(int fd)
 	return group != -1 && group != getpgrp();
 }
 
+static void
+on_answered(struct passenger *p, bool allowed)
+{
+	if (allowed) {
+		p->start(p);
+		return;
+	}
+	passenger_deny(p);
+	passenger_finish(p);
+}
+
+static void
+ask(struct passenger *p)
+{
+	const struct mux_stdio *to = &p->target;
+
+	if (to->host == NULL)
+		passenger_ask(p, on_answered,
+		    "Allow shared connection to %s? ",
+		    p->m->p.session.conf->load.original_host);
+	else if (to->port == MUX_PORT_PATH)
+		passenger_ask(p, on_answered, "Allow forward to path %s",
+		    to->host);
+	else
+		passenger_ask(p, on_answered, "Allow forward to [%s]:%u? ",
+		    to->host, to->port);
+}
+
 int
 passenger_descriptor(struct passenger *p, int fd)
 {
@@ -70,7 +98,7 @@ passenger_descriptor(struct passenger *p, int fd)
 	if (would_stop_us(p->fds[0]))
 		fail(p, "the master runs in the background of this terminal");
 	else
-		p->start(p);
+		ask(p);
 	return 0;
 }
 
@@ -182,6 +210,8 @@ fill_session(struct passenger *p, struct session_params *s)
 	s->command = *p->wanted.command != '\0' ? p->wanted.command : NULL;
 	s->subsystem = p->wanted.subsystem && s->command != NULL;
 	s->tty = p->wanted.tty;
+	s->no_agent = !p->wanted.agent;
+	s->no_display = !p->wanted.x11;
 	s->env = &p->wanted.env;
 	s->guest = &guest;
 	s->stdio = (struct session_stdio){

@@ -57,10 +57,12 @@ free_passenger(struct passenger *p)
 {
 	passenger_leave_channels(p);
 	passenger_leave_forwards(p);
+	passenger_leave_question(p);
 	for (size_t i = 0; i < p->fd_count; i++)
 		fd_close(&p->fds[i]);
 	mux_session_clear(&p->wanted);
 	mux_stdio_clear(&p->target);
+	mux_forward_clear(&p->forward_wanted);
 	mux_link_free(p->link);
 	free(p);
 }

@@ -81,17 +81,24 @@ read_answer(int fd, char *answer)
 	return len > 0;
 }
 
+const char *
+prompt_askpass(void)
+{
+	const char *program = getenv("SSH_ASKPASS");
+
+	return program != NULL && *program != '\0' ? program :
+						      ASKPASS_DEFAULT;
+}
+
 static char *
 ask_program(const char *text)
 {
-	const char *program = getenv("SSH_ASKPASS");
+	const char *program = prompt_askpass();
 	char *answer;
 	int p[2], status;
 	bool got;
 	pid_t pid;
 
-	if (program == NULL || *program == '\0')
-		program = ASKPASS_DEFAULT;
 	if (pipe2(p, O_CLOEXEC) == -1) {
 		log_error("askpass: pipe: %s", err_text(ERR_SYSTEM));
 		return NULL;

@@ -40,6 +40,7 @@ execute(char *const argv[], int out)
 	    dup2(out, STDOUT_FILENO) == -1 || dup2(null, STDERR_FILENO) == -1)
 		_exit(127);
 	signal(SIGPIPE, SIG_DFL);
+	fd_restore_limit();
 	closefrom(STDERR_FILENO + 1);
 	execv(argv[0], argv);
 	_exit(127);

@@ -63,10 +63,11 @@ class Greedy:
     records the requests of the session."""
 
     def __init__(self, directory, keys, kind, *fields, count=1, ext=(),
-                 then=None):
+                 then=None, early=False):
         self.kind, self.fields, self.count, self.ext = \
             kind, fields, count, ext
         self.then = then  # called with the wire, before the session ends
+        self.early = early  # before the session is confirmed
         self.requests, self.answers = [], []
         self.said = {}  # by the name of the request, its own fields
         self.server = FakeServer(directory, keys, self.talk)
@@ -79,6 +80,8 @@ class Greedy:
         opened = w.expect(CHANNEL_OPEN)
         opened.string()
         number = opened.u32()
+        if self.early:
+            self.grab(w)
         w.say(OPEN_CONFIRMATION, number, 0, 1 << 20, 1 << 15)
         while not self.requests or self.requests[-1] != "exec":
             request = w.expect(CHANNEL_REQUEST)
@@ -87,17 +90,21 @@ class Greedy:
             if request.bool():
                 w.say(CHANNEL_SUCCESS, number)
             self.said[self.requests[-1]] = request.rest()
+        if not self.early:
+            self.grab(w)
+        if self.then:
+            self.then(w)
+        w.send(message(CHANNEL_REQUEST, number, "exit-status", False, 0),
+               message(CHANNEL_CLOSE, number))
+        w.expect(CHANNEL_CLOSE)
+
+    def grab(self, w):
         for i in range(self.count):
             w.say(CHANNEL_OPEN, self.kind, 7 + i, 1 << 20, 1 << 15,
                   *self.fields)
         for _ in range(self.count):
             kind, answer = w.expect(OPEN_FAILURE, OPEN_CONFIRMATION)
             self.answers.append((kind, answer.u32(), answer.u32()))
-        if self.then:
-            self.then(w)
-        w.send(message(CHANNEL_REQUEST, number, "exit-status", False, 0),
-               message(CHANNEL_CLOSE, number))
-        w.expect(CHANNEL_CLOSE)
 
     def visit(self, *options, env=None, flags=(), **kw):
         with self.server:

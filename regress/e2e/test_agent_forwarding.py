@@ -249,6 +249,18 @@ def test_hpnscp(own, agent, tmp_path, flags, options, wanted):
     assert ("/.ssh/agent/" in seen.read_text()) == wanted
 
 
+def test_passengers(own, agent, short, background):
+    """Who shares a connection lends by wishes of its own."""
+    client = client_of(own.server())
+    share = f"ControlPath={short}/master"
+    background(client.ssh_args(share, "ControlMaster=yes", flags=["-NA"]),
+               env=env_of(agent))
+    wait_for(lambda: (short / "master").exists(), 20)
+    shown = [client.ssh(SHOW, options=[share], flags=[flag],
+                        env=env_of(agent)).ok().text for flag in ("-a", "-A")]
+    assert shown[0] == "<>\n" and ".sshd." in shown[1]
+
+
 def test_ends_with_the_agent(own, agent):
     """No agent any more: connections are closed, the session goes on."""
     with session_in(own, agent) as session:
@@ -293,6 +305,7 @@ def test_neighbour(own, agent):
 def test_directory_in_the_way(own, agent, short, trap):
     """What is at ~/.ssh/agent is used only if it is the user's own directory,
     and nobody else's to write to."""
+    short.chmod(0o755)  # the user could follow the link
     ssh, target = own.home / ".ssh", short / "target"
     place = ssh / "agent"
     for one in (ssh, target):
@@ -382,6 +395,14 @@ def test_server_never_asked(tmp_path, keys, agent, kind):
     assert done.errors.count(TOLD) == 1
     before = agent.connections
     assert before <= 1  # the login may have asked it
+
+
+@KINDS
+def test_server_too_early(tmp_path, keys, agent, kind):
+    """Wanted, and not asked for yet."""
+    greedy = Greedy(tmp_path, keys, kind, early=True)
+    done = greedy.visit(flags=["-A"], env=env_of(agent)).ok()
+    assert greedy.answers[0][0] == OPEN_FAILURE and TOLD in done.errors
 
 
 @KINDS

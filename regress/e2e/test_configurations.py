@@ -224,27 +224,6 @@ def test_what_has_nothing_to_act_on_is_taken(ssh, flag):
     assert (done.rc, done.out, done.errors) == (0, b"on\n", "")
 
 
-@pytest.mark.parametrize("flag,what", [
-    (["-A"], "agent forwarding"),
-    (["-oForwardAgent=yes"], "agent forwarding"),
-    (["-oForwardAgent=$HPN_AGENT"], "agent forwarding"),
-    (["-X"], "X11 forwarding"),
-    (["-Y"], "X11 forwarding"),
-    (["-oForwardX11=yes"], "X11 forwarding"),
-    (["-w", "0"], "tunnel forwarding"),
-    (["-M", "-S", "/nowhere/%C"], "connection sharing"),
-    (["-O", "check"], "connection sharing"),
-    (["-oChannelTimeout=*=5m"], "ChannelTimeout"),
-    (["-oProxyUseFdpass=yes", "-oProxyCommand=true"], "ProxyUseFdpass")])
-def test_what_would_be_forwarded_is_refused(ssh, flag, what, tmp_path):
-    env = harness.clean_env(SSH_AUTH_SOCK=str(tmp_path), DISPLAY=":99",
-                            HPN_AGENT=str(tmp_path))
-    done = ssh.ssh("echo", "on", flags=flag, env=env)
-    assert (done.rc, done.out) == (255, b""), done
-    assert f"{what} is not available in this version" in done.errors
-    assert done.errors.count("\n") == 1
-
-
 def test_last_flag_and_no_session(ssh, tmp_path):
     env = harness.clean_env(SSH_AUTH_SOCK=str(tmp_path), DISPLAY=":99")
     for flags in (["-A", "-a"], ["-X", "-x"], ["-oForwardAgent=yes", "-a"]):

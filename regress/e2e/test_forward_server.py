@@ -26,7 +26,7 @@ either_server = pytest.mark.parametrize("kind", ["hpn", pytest.param(
     "stock", marks=pytest.mark.skipif(
         harness.FAST or not harness.stock("sshd"),
         reason="the stock server is only asked in a full run"))])
-PROHIBITED, CONNECT_FAILED, SHORTAGE = 1, 2, 4
+PROHIBITED, CONNECT_FAILED = 1, 2
 EVERYTHING = {"tcp", "unix", "listen", "listen-unix"}
 
 
@@ -359,6 +359,7 @@ def test_paths_that_are_there(make_server, client, tmp_path, kind):
     assert c.listen_unix(str(left))
     assert os.stat(left).st_mode & 0o777 == 0o660
     if kind == "hpn":
+        assert not c.listen_unix(str(left))  # it is ours, and stays so
         file.write_text("precious")
         assert not c.listen_unix(str(file))
         assert file.read_text() == "precious"
@@ -627,6 +628,10 @@ def test_no_reply_no_port(plain):
     assert c.ask("keepalive@openssh.com") == b""
     arrive(port).close()
     assert c.next_open()[0] == "forwarded-tcpip"
+    count = 1
+    while c.listen("127.0.0.1"):
+        count += 1
+    assert count == 256  # none is taken by one that nobody knows
 
 
 def test_places_without_end(plain):

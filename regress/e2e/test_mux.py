@@ -225,7 +225,7 @@ def test_stopped_passenger_stops_nobody(master):
     pipe, in the master's queue and in the server."""
     held = start(passenger("hpn", master.path,
                            "echo held; head -c 20000000 /dev/zero"),
-                 stdout=subprocess.PIPE)
+                 stdout=subprocess.PIPE, bufsize=0)
     assert held.stdout.readline() == b"held\n"
     held.send_signal(signal.SIGSTOP)
     for n in range(3):
@@ -299,6 +299,18 @@ def test_terminal_and_no_encryption(make_server, path):
         assert b"/dev/" in done.out
         assert "cipher none" not in info()
         ride(path, "true").ok()
+
+
+def test_agent_only_for_those_who_want_it(sshd, path, tmp_path):
+    agent = tmp_path / "agent"
+    with socket.socket(socket.AF_UNIX) as s:
+        s.bind(str(agent))
+        s.listen()
+        ask = "test -S \"$SSH_AUTH_SOCK\" && echo lent || echo none"
+        with Master("hpn", sshd, path, flags=["-A"],
+                    env=clean_env(SSH_AUTH_SOCK=agent)):
+            assert ride(path, ask).ok().out == b"none\n"
+            assert ride(path, ask, flags=["-A"]).ok().out == b"lent\n"
 
 
 # ---- keeping the connection ---------------------------------------------
@@ -455,3 +467,74 @@ def test_descriptors_run_out(sshd, path):
         for s in crowd:
             s.close()
         ride(path, "true").ok()
+
+
+# ---- with the user's consent --------------------------------------------
+
+@pytest.fixture
+def asking(sshd, path, tmp_path):
+    """A master that asks; what it asked, and what is answered."""
+    askpass, asked = tmp_path / "askpass", tmp_path / "asked"
+    askpass.write_text(f"#!/bin/sh\necho \"$SSH_ASKPASS_PROMPT: $1\" >> {asked}"
+                       f"\n. {tmp_path}/answer\n")
+    askpass.chmod(0o755)
+
+    def answer(text):
+        (tmp_path / "answer").write_text(text)
+        return lambda: asked.read_text().splitlines()[-1]
+    client = Client("hpn", sshd)
+    process = start(client.ssh_args("ControlMaster=ask",
+                                    f"ControlPath={path}", flags=["-N"]),
+                    env=clean_env(SSH_ASKPASS=askpass))
+    assert wait_for(lambda: is_socket(path), LONG)
+    yield answer
+    answer("exit 0")
+    process.terminate()
+    process.wait(LONG)
+
+
+@pytest.mark.parametrize("answer,allowed", [
+    ("exit 0", True), ("echo yes", True), ("exit 1", False),
+    ("echo no", False), ("echo yes; exit 1", False), ("kill $$", False)])
+def test_asking(asking, path, answer, allowed):
+    question = asking(answer)
+    done = ride(path, "echo there")
+    assert question() == "confirm: Allow shared connection to 127.0.0.1? "
+    if allowed:
+        assert done.ok().out == b"there\n"
+    else:
+        assert done.rc == 255 and done.out == b""
+        assert "Master refused session request: Permission denied" \
+            in done.errors
+
+
+def test_asking_about_all_else(asking, path):
+    question = asking("exit 1")
+    port = harness.free_port()
+    for word, flags, text in (
+            ("forward", ["-L", f"{port}:host:80"],
+             f"Open local forward LOCALHOST:{port} -> host:80 on 127.0.0.1?"),
+            ("stop", [], "Disable further multiplexing on shared connection "
+             "to 127.0.0.1? "),
+            ("exit", [], "Terminate shared connection to 127.0.0.1? ")):
+        done = control("hpn", path, word, *flags)
+        assert done.rc == 255 and "Permission denied" in done.errors
+        assert question() == f"confirm: {text}"
+    assert ride(path, flags=["-W", "host:80"]).rc == 255
+    assert question() == "confirm: Allow forward to [host]:80? "
+    # these are not asked about
+    control("hpn", path, "check").ok()
+    control("hpn", path, "conninfo").ok()
+    assert question() == "confirm: Allow forward to [host]:80? "
+
+
+def test_others_do_not_wait_for_an_answer(asking, path):
+    asking("sleep 600")
+    waiting = start(passenger("hpn", path, "true"))
+    asking_too = start(passenger("hpn", path, "true"))
+    time.sleep(0.3)
+    assert control("hpn", path, "check").ok().seconds < 20
+    for p in (waiting, asking_too):
+        assert p.poll() is None
+        p.kill()
+        p.wait()

@@ -200,3 +200,37 @@ def test_peer_that_stops_is_not_waited_for(talk):
                    "127.0.0.1", "true")
     assert done.rc == 255 and "timed out" in done.errors, done
     assert time.monotonic() - began < 30
+
+
+# ---- ProxyUseFdpass ------------------------------------------------------
+
+PASSES = """
+import array, socket, sys
+there = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+us = socket.socket(fileno=1)
+us.sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS,
+                     array.array("i", [there.fileno()]))])
+"""
+
+
+def passing(server, tmp_path, program):
+    script = tmp_path / "passes.py"
+    script.write_text(program)
+    return Client("hpn", server, log_level="INFO").ssh_args(
+        "ProxyUseFdpass=yes",
+        f"ProxyCommand=python3 {script} {server.port}")
+
+
+def test_proxy_passes_its_descriptor(server, tmp_path):
+    """The connection is the one that the command made, which has ended."""
+    done = run([*passing(server, tmp_path, PASSES),
+                "echo $SSH_CONNECTION | cut -d' ' -f4"])
+    assert (done.rc, done.out) == (0, f"{server.port}\n".encode()), done
+    assert done.errors == ""
+
+
+@pytest.mark.parametrize("program", ["", "print('hello', flush=True)"])
+def test_proxy_passes_nothing(server, tmp_path, program):
+    done = run([*passing(server, tmp_path, program), "true"])
+    assert done.rc == 255, done
+    assert "proxy dialer did not pass back a connection" in done.errors

@@ -278,6 +278,30 @@ def test_it_does_not_work(ends, strict, where):
     assert (done.rc, done.text) == ((255, "") if strict else (0, "ran\n"))
 
 
+@pytest.mark.parametrize("strict", ["no", "yes"])
+def test_a_server_that_is_not_the_known_one(ends, keys, strict):
+    """Who goes on all the same gets no tunnel to it."""
+    ends.start("hpn", "PermitTunnel yes\n")
+    client = ends.client_of("hpn", ["StrictHostKeyChecking=no"])
+    client.known_hosts.write_text(f"[{ends.host}]:{ends.port} "
+                                  + keys.public("ed25519-other") + "\n")
+    done = client.ssh("echo ran", flags=["-w", "any"],
+                      options=[f"ExitOnForwardFailure={strict}"])
+    assert "Tunnel forwarding is disabled to avoid man-in-the-middle " \
+        "attacks." in done.errors
+    assert (done.rc, done.text) == ((255, "") if strict == "yes"
+                                    else (0, "ran\n"))
+
+
+def test_a_client_with_a_tunnel_stays_encrypted(ends):
+    ends.start("hpn", "PermitTunnel no\nNoneEnabled yes\n")
+    done = ends.client_of("hpn").ssh(
+        "echo ran", flags=["-w", "any"],
+        options=["NoneEnabled=yes", "NoneSwitch=yes"]).ok()
+    assert "NoneSwitch has no effect on a connection with a tunnel" in \
+        done.errors
+
+
 # ---- peers that keep no rule -----------------------------------------------
 
 def test_opens_that_make_no_sense(ends, wire):

@@ -332,8 +332,9 @@ def x11_req(single=False, name=MIT.decode(), cookie=COOKIE.hex(), screen=0):
 
 
 def output(wire, channel, command):
-    """What a command says, once it is over."""
-    assert ask(wire, channel, "exec", command) == CHANNEL_SUCCESS
+    """What a command says. What runs waits then, so that its exit status does
+    not come in between."""
+    assert ask(wire, channel, "exec", command + "; cat") == CHANNEL_SUCCESS
     kind = EXTENDED_DATA  # xauth tells that it makes its file
     while kind != CHANNEL_DATA:
         kind, data = wire.expect(CHANNEL_DATA, EXTENDED_DATA)
@@ -357,7 +358,7 @@ def test_rc(own):
     """A file of the user's does what xauth would do."""
     own.user_file("rc", "read one two\necho \"$one,$two,$DISPLAY\" >seen\n")
     wire, channel = open_display(own.server(ON))
-    shown = output(wire, channel, "cat seen; cat")
+    shown = output(wire, channel, "cat seen")
     assert shown.split(",")[:2] == [MIT.decode(), COOKIE.hex()]
     assert shown.split(",")[2].startswith("localhost:")
     assert not (own.home / ".Xauthority").exists()
@@ -367,7 +368,7 @@ def test_rc(own):
 def test_once_in_a_session(own):
     wire, channel = open_display(own.server(ON))
     assert ask(wire, channel, *x11_req()) == CHANNEL_FAILURE
-    output(wire, channel, "echo; cat")
+    output(wire, channel, "echo")
     other = None
     wire.say(CHANNEL_OPEN, "session", 1, 1 << 20, 1 << 15)
     reply = wire.expect(OPEN_CONFIRMATION)
@@ -412,7 +413,7 @@ def test_number_in_use(own, host):
             pytest.skip("the free port is no display")
         server = own.server(f"{ON}\nX11DisplayOffset {number}")
         wire, channel = open_display(server)
-        port = port_of(output(wire, channel, "echo $DISPLAY; cat"))
+        port = port_of(output(wire, channel, "echo $DISPLAY"))
         assert number < port - 6000 < number + 1000
         for address in ("127.0.0.1", "::1"):
             try:
@@ -434,7 +435,7 @@ def test_connections(own, single):
     """The channel tells who connects; with a single connection the display is
     gone then."""
     wire, channel = open_display(own.server(ON), single=single)
-    port = port_of(output(wire, channel, "echo $DISPLAY; cat"))
+    port = port_of(output(wire, channel, "echo $DISPLAY"))
     with socket.create_connection(("127.0.0.1", port), 20) as x:
         opened = wire.expect(CHANNEL_OPEN)
         assert opened.text() == "x11"
@@ -452,7 +453,7 @@ def test_connections(own, single):
 def test_wildcard(own):
     """X11UseLocalhost no: for other hosts, too."""
     wire, channel = open_display(own.server(ON + "\nX11UseLocalhost no"))
-    shown = output(wire, channel, "echo $DISPLAY; cat")
+    shown = output(wire, channel, "echo $DISPLAY")
     assert shown.startswith(socket.gethostname() + ":")
     with socket.socket() as s:
         s.connect(("127.0.0.2", port_of(shown)))
@@ -463,7 +464,7 @@ def test_wildcard(own):
 
 def test_display_goes_with_its_session(own):
     wire, channel = open_display(own.server(ON))
-    port = port_of(output(wire, channel, "echo $DISPLAY; cat"))
+    port = port_of(output(wire, channel, "echo $DISPLAY"))
     wire.say(CHANNEL_CLOSE, channel)
     wire.expect(CHANNEL_REQUEST)  # exit-status
     wire.expect(CHANNEL_CLOSE)
@@ -488,6 +489,13 @@ def test_server_never_asked(tmp_path, keys, display, local):
         (OPEN_FAILURE, 7 + i, prohibited) for i in range(3)]
     assert done.errors.count(TOLD) == 1
     assert display.connections == 0 and greedy.requests == ["exec"]
+
+
+def test_server_too_early(tmp_path, keys, display, local):
+    """Wanted, and not asked for yet."""
+    greedy = Greedy(tmp_path, keys, "x11", *FIELDS, early=True)
+    done = greedy.visit(env=local.env, flags=["-Y"]).ok()
+    assert greedy.answers[0][0] == OPEN_FAILURE and TOLD in done.errors
 
 
 def test_server_gets_another_cookie(tmp_path, keys, local):

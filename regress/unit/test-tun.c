@@ -220,11 +220,12 @@ the_peers_limits(void **state)
 	expect_none(b.wire);
 	c->peer_max_packet = CHANNEL_PACKET_DEFAULT;
 	/* The last part of a window is not used: packets wait. */
-	c->peer_window = 1000;
+	c->peer_window = 100 * 1000;
 	send_packet(a.wire, 4, 50, 3);
 	run();
 	expect_none(b.wire);
 	assert_true(channel_widen(c, 1000 * 1000));
+	channel_touch(c);
 	run();
 	expect_packet(b.wire, 4, 50, 3);
 	/* Some peers give back more than was used, which is no error here. */
