@@ -61,8 +61,6 @@ put_session(struct mux_passenger *p, struct buf *b)
 		.agent = agent_forward_is_wanted(p->conf),
 		.x11 = x11_forward_is_wanted(p->conf),
 		.subsystem = p->subsystem,
-		.x11 = conf->forward.forward_x11,
-		.agent = conf->forward.forward_agent != NULL,
 		.escape = conf->session.escape_char == CLIENT_ESCAPE_NONE ?
 		    MUX_ESCAPE_NONE : (uint32_t)conf->session.escape_char,
 		.term = xstrdup(term != NULL ? term : ""),
