@@ -621,22 +621,6 @@ test_added_while_unanswered(void **state)
 		fd_close(&fd[i]);
 }
 
-static void
-test_taken_port(void **state)
-{
-	uint16_t port;
-	int fd = bound_socket(&port, true);
-	char text[64];
-
-	(void)state;
-	snprintf(text, sizeof text, "127.0.0.1:%u:h:1", port);
-	add(FORWARD_LOCAL, text, one);
-	run();
-	assert_non_null(strstr(said, "one failed 0\n"));
-	assert_false(cancel(FORWARD_LOCAL, text));
-	fd_close(&fd);
-}
-
 /* ---- -D ----------------------------------------------------------------- */
 
 static const char request[] = "\5\1\0\5\1\0\3\1h\0\7more";
@@ -701,19 +685,6 @@ test_undecided_have_a_limit(void **state)
 	run();
 	assert_int_equal(f->undecided_count, 0);
 	assert_int_equal(uses.count[USE_FORWARDED], 0);
-}
-
-static void
-test_not_socks(void **state)
-{
-	uint16_t port = listen_here(FORWARD_DYNAMIC, "");
-	int fd = connect_to(port);
-
-	(void)state;
-	assert_int_equal(write(fd, "GET /", 5), 5);
-	expect_bytes(fd, NULL);
-	fd_close(&fd);
-	assert_int_equal(opened, 0);
 }
 
 /* ---- -R with SOCKS ------------------------------------------------------ */
@@ -833,14 +804,6 @@ test_begins_when_all_stand(void **state)
 }
 
 static void
-test_begins_with_nothing(void **state)
-{
-	(void)state;
-	forwards_add_configured(f, on_begun, NULL);
-	expect_said("begun\n");
-}
-
-static void
 test_failures_at_the_beginning(void **state)
 {
 	uint16_t port;
@@ -913,15 +876,12 @@ main(void)
 		TEST(test_refused_open),
 		TEST(test_unanswered_have_a_limit),
 		TEST(test_added_while_unanswered),
-		TEST(test_taken_port),
 		TEST(test_socks_in_pieces),
 		TEST(test_socks_answer_waits_for_the_server),
 		TEST(test_undecided_have_a_limit),
-		TEST(test_not_socks),
 		TEST(test_remote_socks),
 		TEST(test_permit_remote_open),
 		TEST(test_begins_when_all_stand),
-		TEST(test_begins_with_nothing),
 		TEST(test_failures_at_the_beginning),
 		TEST(test_strict_beginning),
 		TEST(test_distrusted_host),
