@@ -409,8 +409,9 @@ on_session_ended(void *arg)
 	/* A refused session ends before session_new() has returned it. */
 	p->status = p->session != NULL ? session_status(p->session) :
 					 EXIT_ERROR;
-	if (p->lost) /* nothing else goes on, either */
-		loop_stop(p->loop);
+	if (p->lost && (p->sharing.master == NULL ||
+	    !mux_master_is_used(p->sharing.master)))
+		loop_stop(p->loop); /* nothing else goes on, either */
 	uses_end(&p->uses, USE_SESSION);
 }
 
@@ -792,8 +793,9 @@ run(struct program *p)
 		.tty = p->tty,
 		.uses = &p->uses,
 		.arg = p,
-		.lends = p->through.host == NULL &&
-		    p->conf.session.session_type != CLIENT_SESSION_NONE,
+		/* For passengers it may have sessions all the same. */
+		.lends = !sharing_is_off(&p->sharing) || (!p->is_through &&
+		    p->conf.session.session_type != CLIENT_SESSION_NONE),
 		.send_optimistic = on_optimistic,
 		.ready = on_ready,
 		.ended = on_connection_ended,

@@ -113,8 +113,7 @@ on_display_reply(void *arg, bool ok, struct rd data)
 
 	(void)data;
 	if (!ok)
-		log_msg(trouble(s), "X11 forwarding request failed on channel "
-			"%u", channel_id(s->channel));
+		report_refused_request(s, "X11 forwarding");
 }
 
 static int

@@ -30,7 +30,8 @@ lend_nothing(const struct client_conf *conf)
 			  "man-in-the-middle attacks.");
 	if (!(agent || x11) || !conf->forward.exit_on_failure)
 		return 0;
-	log_error("Error: forwarding disabled due to host key check failure");
+	log_error("Nothing can be forwarded to this host, and "
+		  "ExitOnForwardFailure is set.");
 	return ERR_DENIED;
 }
 

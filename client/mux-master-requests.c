@@ -85,6 +85,13 @@ put_lines(struct buf *b, const struct buf *text)
 	buf_clear(&lines);
 }
 
+static void
+list_channels(const struct channels *chs, struct buf *text)
+{
+	buf_printf(text, "The following connections are open:\n");
+	channels_describe(chs, text);
+}
+
 static int
 inform(struct passenger *p, uint32_t id, struct rd *r)
 {
@@ -98,7 +105,7 @@ inform(struct passenger *p, uint32_t id, struct rd *r)
 	if (span_equals(what, "connection"))
 		conn_info_put(&text, s);
 	else if (span_equals(what, "channels"))
-		channels_describe(s->channels, &text);
+		list_channels(s->channels, &text);
 	mux_begin_request(&b, MUX_INFO_TEXT, id);
 	buf_put_u32(&b, buf_len(&text) > 0 ? INFO_YES : INFO_NO);
 	if (buf_len(&text) > 0)

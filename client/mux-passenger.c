@@ -11,11 +11,13 @@
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/mem.h"
+#include "client/agent-forward.h"
 #include "client/mux-forward.h"
 #include "client/mux-link.h"
 #include "client/sent-env.h"
 #include "client/standard-streams.h"
 #include "client/tty.h"
+#include "client/x11-forward.h"
 
 enum { STATUS_UNKNOWN = 255, STDIO_COUNT = 3 };
 
@@ -56,9 +58,9 @@ put_session(struct mux_passenger *p, struct buf *b)
 	const char *term = getenv("TERM");
 	struct mux_session s = {
 		.tty = p->tty,
+		.agent = agent_forward_is_wanted(conf),
+		.x11 = x11_forward_is_wanted(conf),
 		.subsystem = p->subsystem,
-		.x11 = conf->forward.forward_x11,
-		.agent = conf->forward.forward_agent != NULL,
 		.escape = conf->session.escape_char == CLIENT_ESCAPE_NONE ?
 		    MUX_ESCAPE_NONE : (uint32_t)conf->session.escape_char,
 		.term = xstrdup(term != NULL ? term : ""),

@@ -249,6 +249,18 @@ def test_hpnscp(own, agent, tmp_path, flags, options, wanted):
     assert ("/.ssh/agent/" in seen.read_text()) == wanted
 
 
+def test_passengers(own, agent, short, background):
+    """Who shares a connection lends by wishes of its own."""
+    client = client_of(own.server())
+    share = f"ControlPath={short}/master"
+    background(client.ssh_args(share, "ControlMaster=yes", flags=["-NA"]),
+               env=env_of(agent))
+    wait_for(lambda: (short / "master").exists(), 20)
+    shown = [client.ssh(SHOW, options=[share], flags=[flag],
+                        env=env_of(agent)).ok().text for flag in ("-a", "-A")]
+    assert shown[0] == "<>\n" and ".sshd." in shown[1]
+
+
 def test_ends_with_the_agent(own, agent):
     """No agent any more: connections are closed, the session goes on."""
     with session_in(own, agent) as session:

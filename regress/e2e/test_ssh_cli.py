@@ -3,7 +3,7 @@
 
 import pytest
 
-from harness import clean_env, hpn, run
+from harness import hpn, run
 
 
 def ssh(*args, **kw):
@@ -118,17 +118,6 @@ def test_dump():
 ])
 def test_precedence(args, key, value):
     assert dump(*args)[key].lower() == value.lower()
-
-
-@pytest.mark.parametrize("program", ["scp", "sftp"])
-def test_agent_forwarding_of_copies_is_refused(program, tmp_path):
-    """Where there is an agent."""
-    names = ["x", "y:"] if program == "scp" else ["y"]
-    done = run([hpn(program), "-A", "-F", "none", *names],
-               env=clean_env(SSH_AUTH_SOCK=str(tmp_path)))
-    assert done.rc == 255, done
-    assert "agent forwarding is not available in this version" \
-        in done.errors.splitlines()[0]
 
 
 @pytest.mark.parametrize("program", ["ssh", "sshd"])
