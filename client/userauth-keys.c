@@ -151,7 +151,8 @@ merge(struct pubkey_state *s, struct pubkey_state *files,
 	for (size_t j = 0; j < count && !named_only; j++) {
 		struct candidate *c;
 
-		if (is_placed(s, keys[j].key))
+		/* Certificates are not offered in this version. */
+		if (key_is_cert(keys[j].key) || is_placed(s, keys[j].key))
 			continue;
 		c = add_candidate(s);
 		c->in_agent = true;
