@@ -49,6 +49,10 @@ usage(void)
 	    "[-z serial]\n"
 	    "                     file ...\n"
 	    "       hpnssh-keygen -L [-f file]\n"
+	    "       hpnssh-keygen -k -f krl [-qu] [-C comment] "
+	    "[-s ca_public_key]\n"
+	    "                     [-z version] [file ...]\n"
+	    "       hpnssh-keygen -Q [-l] -f krl [key_file ...]\n"
 	    "       hpnssh-keygen -V\n");
 	exit(FAILED);
 }
@@ -162,10 +166,12 @@ static const struct {
 	{ 'F', false, keygen_find_host },
 	{ 'H', false, keygen_hash_hosts },
 	{ 'L', false, keygen_show_certs },
+	{ 'Q', true, keygen_query_krl },
 	{ 'R', false, keygen_remove_host },
 	{ 'c', false, keygen_comment },
 	{ 'e', false, keygen_export },
 	{ 'i', false, keygen_import },
+	{ 'k', true, keygen_make_krl },
 	{ 'l', false, keygen_fingerprint },
 	{ 'p', false, keygen_passphrase },
 	{ 's', true, keygen_certify },
@@ -195,6 +201,9 @@ flag_option(int letter)
 	case 'U':
 		opt.use_agent = true;
 		return true;
+	case 'u':
+		opt.update = true;
+		return true;
 	case 'v':
 		opt.verbose = true;
 		return true;
@@ -209,7 +218,7 @@ mode_of_flags(int mode)
 	if (mode != 'F') {
 		if (opt.hash_hosts)
 			set_mode(&mode, 'H');
-		if (opt.fingerprint)
+		if (opt.fingerprint && mode != 'Q')
 			set_mode(&mode, 'l');
 	}
 	return mode == 0 && opt.ca != NULL ? 's' : mode;
@@ -256,9 +265,11 @@ parse_options(int argc, char **argv)
 		case 'A':
 		case 'B':
 		case 'L':
+		case 'Q':
 		case 'c':
 		case 'e':
 		case 'i':
+		case 'k':
 		case 'p':
 		case 'y':
 			set_mode(&mode, letter);

@@ -33,6 +33,7 @@ struct keygen_options {
 	bool quiet, verbose, fingerprint, hash_hosts;
 	bool for_host;	/* -h */
 	bool use_agent; /* -U */
+	bool update;	/* -u */
 };
 extern struct keygen_options opt;
 
@@ -60,6 +61,9 @@ int keygen_hash_hosts(void);
 int keygen_certify(void);
 /* keygen/keygen-cert-show.c */
 int keygen_show_certs(void);
+/* keygen/keygen-krl.c */
+int keygen_make_krl(void);
+int keygen_query_krl(void);
 
 /* keygen/keygen-ask.c. The caller frees the texts. */
 char *keygen_home_file(const char *name); /* in ~/.ssh */

@@ -141,8 +141,6 @@ def test_passphrases_that_differ_are_asked_again(tmp_path):
     (["-E", "blake2b-512", "-l"], "blake2b-512"),
     (["-Y", "sign"], "-Y is not available"),
     (["-M", "generate"], "-M is not available"),
-    (["-Q", "-f", "krl"], "-Q is not available"),
-    (["-k"], "-k is not available"),
     (["-D", "lib"], "-D is not available"),
     (["-K"], "-K is not available"),
     (["-r", "host"], "-r is not available"),

@@ -277,3 +277,124 @@ def test_authority_that_the_agent_has_not(here, agent):
                        cwd=here, env=agent) for tool in TOOLS)
     assert one.rc == two.rc == 255
     assert said(one) == said(two)
+
+
+# ---- KRLs ---------------------------------------------------------------
+
+@pytest.fixture
+def revocable(here):
+    """Certificates c1 to c3 by number, c0 without one, and lists of lines."""
+    for number in range(4):
+        keygen("hpn", "-q", "-s", here / "ca", "-I", f"id{number}", "-n", "a",
+               "-z", str(number), here / "ed25519.pub").ok()
+        os.rename(here / "ed25519-cert.pub", here / f"c{number}.pub")
+    (here / "certs").write_text(
+        "# comment\n\nserial: 5-10\nSERIAL: 0x20   # tail\n  serial:1\n"
+        "serial: 7-12\nserial: 07\n"
+        + "".join(f"serial: {n}\n" for n in range(100, 400, 2))
+        + "serial: 18446744073709551615\nid: some id # not\nid:  b c \nid:\n")
+    (here / "keys").write_text(
+        (here / "rsa.pub").read_text()
+        + "key: " + (here / "rsa.pub").read_text()
+        + "sha1: " + (here / "ecdsa256.pub").read_text()
+        + "SHA256: " + (here / "ecdsa384.pub").read_text()
+        + "hash: " + keygen("hpn", "-l", "-f", here / "ecdsa521.pub")
+        .ok().text.split()[1] + "\n")
+    return here
+
+
+QUERIED = ["rsa.pub", "ecdsa256.pub", "ecdsa384.pub", "ecdsa521.pub",
+           "ed25519.pub", "ca.pub", "c0.pub", "c1.pub", "c2.pub"]
+
+
+def query(tool, directory, name, *args):
+    done = keygen(tool, "-Q", *args, "-f", name, *QUERIED, cwd=directory)
+    return done.rc, done.text
+
+
+def assert_same(directory, names):
+    """Both tools say the same of both files, but for the time in them."""
+    answers = [[line for line in query(tool, directory, name, "-l")[1]
+                .splitlines() if not line.startswith("# Generated at 20")]
+               for tool in TOOLS for name in names]
+    assert all(answer == answers[0] for answer in answers)
+    return answers[0]
+
+
+@pytest.mark.parametrize("args", [
+    ["-s", "ca.pub", "certs", "keys"], ["-s", "none", "certs"],
+    ["-s", "ca.pub", "-z", "77", "-C", "a comment", "certs"], ["keys"], [],
+    ["c0.pub", "c1.pub"], ["-s", "rsa.pub", "certs"], ["ed25519.pub"],
+    ["-s", "ca.pub", "certs", "c2.pub"],
+])
+def test_krl_both_ways(revocable, args):
+    for tool in TOOLS:
+        keygen(tool, "-k", "-q", "-f", tool, *args, cwd=revocable).ok()
+    lines = assert_same(revocable, TOOLS)
+    assert query("hpn", revocable, "hpn")[0] \
+        == query("stock", revocable, "stock")[0]
+    assert (" REVOKED" in "".join(lines)) \
+        == (query("hpn", revocable, "hpn")[0] == 1)
+
+
+def test_krl_names_its_sources(revocable):
+    one, two = (keygen(tool, "-k", "-f", tool, "-s", "ca.pub", "certs",
+                       "keys", cwd=revocable).ok() for tool in TOOLS)
+    assert one.text == two.text \
+        == "Revoking from certs\nRevoking from keys\n"
+
+
+def test_krl_is_updated(revocable):
+    for tool in TOOLS:
+        keygen(tool, "-k", "-q", "-f", tool, "-z", "5", "-C", "first", "-s",
+               "ca.pub", "certs", cwd=revocable).ok()
+        keygen(tool, "-k", "-q", "-u", "-f", tool, "keys", "c2.pub",
+               cwd=revocable).ok()
+    lines = assert_same(revocable, TOOLS)
+    assert lines[:2] == ["# KRL version 5", "# Comment: first"]
+    for tool in TOOLS:  # and each what the other made
+        other = TOOLS[tool == "hpn"]
+        keygen(tool, "-k", "-q", "-u", "-z", "6", "-f", other, "c0.pub",
+               cwd=revocable).ok()
+    assert "id: id0" in assert_same(revocable, TOOLS)
+
+
+def test_krl_from_standard_input(revocable):
+    for tool in TOOLS:
+        done = keygen(tool, "-k", "-f", tool, "-s", "ca.pub", "-",
+                      cwd=revocable, stdin=b"serial: 2\n").ok()
+        assert done.text == "Revoking from (standard input)\n"
+    assert_same(revocable, TOOLS)
+
+
+@pytest.mark.parametrize("line", [
+    "serial: 0", "serial: 5-3", "serial: x", "serial: 5-", "serial: 1 2",
+    "foo: bar", "key: xx", "hash: SHA1:abc", "hash: SHA256:abc",
+    "sha1: k", "serial: 18446744073709551616", "hash: MD5:aa", "serial:",
+])
+def test_bad_lines_for_a_krl(revocable, line):
+    for tool in TOOLS:
+        done = keygen(tool, "-k", "-f", "out", "-s", "ca.pub", "-",
+                      cwd=revocable, stdin=f"# 1\n{line}\n".encode())
+        assert done.rc == 255 and not (revocable / "out").exists()
+    # The last one was stock's; ours names the line.
+    assert "(standard input):2: " in keygen(
+        "hpn", "-k", "-f", "out", "-s", "ca.pub", "-", cwd=revocable,
+        stdin=f"# 1\n{line}\n".encode()).errors
+
+
+@pytest.mark.parametrize("args", [
+    ["-k", "certs"], ["-k", "-f", "out", "certs"], ["-k", "-f", "out", "no"],
+    ["-k", "-u", "-f", "none", "keys"], ["-k", "-z", "x", "-f", "o", "keys"],
+    ["-k", "-f", "out", "-s", "no", "keys"], ["-Q"], ["-Q", "-f", "no"],
+    ["-Q", "-f", "rsa.pub", "rsa.pub"], ["-Q", "-f", "krl", "no"],
+    ["-Q", "-f", "cut", "rsa.pub"],
+])
+def test_krl_errors(revocable, args):
+    keygen("stock", "-k", "-q", "-f", "krl", "keys", cwd=revocable).ok()
+    whole = (revocable / "krl").read_bytes()
+    (revocable / "cut").write_bytes(whole[:-1])
+    for tool in TOOLS:
+        done = keygen(tool, *args, cwd=revocable)
+        assert done.rc == 255 and b": ok" not in done.out
+    assert not (revocable / "out").exists()
