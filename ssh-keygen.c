@@ -53,6 +53,19 @@ usage(void)
 	    "[-s ca_public_key]\n"
 	    "                     [-z version] [file ...]\n"
 	    "       hpnssh-keygen -Q [-l] -f krl [key_file ...]\n"
+	    "       hpnssh-keygen -Y sign -f key_file -n namespace "
+	    "[-qU] [-O option]\n"
+	    "                     [file ...]\n"
+	    "       hpnssh-keygen -Y verify -f allowed_signers "
+	    "-I identity -n namespace\n"
+	    "                     -s signature [-q] [-O option] "
+	    "[-r revoked_keys]\n"
+	    "       hpnssh-keygen -Y check-novalidate -n namespace "
+	    "-s signature [-q]\n"
+	    "       hpnssh-keygen -Y find-principals -f allowed_signers "
+	    "-s signature\n"
+	    "       hpnssh-keygen -Y match-principals -f allowed_signers "
+	    "-I identity\n"
 	    "       hpnssh-keygen -V\n");
 	exit(FAILED);
 }
@@ -132,6 +145,9 @@ value_option(int letter, const char *value)
 	case 'P':
 		opt.pass = value;
 		return true;
+	case 'r':
+		opt.revoked = value;
+		return true;
 	case 's':
 		opt.ca = value;
 		return true;
@@ -168,6 +184,7 @@ static const struct {
 	{ 'L', false, keygen_show_certs },
 	{ 'Q', true, keygen_query_krl },
 	{ 'R', false, keygen_remove_host },
+	{ 'Y', true, keygen_signature },
 	{ 'c', false, keygen_comment },
 	{ 'e', false, keygen_export },
 	{ 'i', false, keygen_import },
@@ -221,6 +238,9 @@ mode_of_flags(int mode)
 		if (opt.fingerprint && mode != 'Q')
 			set_mode(&mode, 'l');
 	}
+	/* -r prints DNS records when it is not an option of -Y. */
+	if (opt.revoked != NULL && mode != 'Y')
+		fatal("option -r is not available in this version");
 	return mode == 0 && opt.ca != NULL ? 's' : mode;
 }
 
@@ -260,6 +280,10 @@ parse_options(int argc, char **argv)
 		case 'F':
 		case 'R':
 			opt.host = optarg;
+			set_mode(&mode, letter);
+			break;
+		case 'Y':
+			opt.operation = optarg;
 			set_mode(&mode, letter);
 			break;
 		case 'A':

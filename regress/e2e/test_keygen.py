@@ -139,7 +139,6 @@ def test_passphrases_that_differ_are_asked_again(tmp_path):
     (["-E", "crc32", "-l"], "crc32"),
     (["-E", "sha224", "-l"], "sha224"),
     (["-E", "blake2b-512", "-l"], "blake2b-512"),
-    (["-Y", "sign"], "-Y is not available"),
     (["-M", "generate"], "-M is not available"),
     (["-D", "lib"], "-D is not available"),
     (["-K"], "-K is not available"),
