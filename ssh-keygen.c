@@ -53,6 +53,9 @@ usage(void)
 	    "[-s ca_public_key]\n"
 	    "                     [-z version] [file ...]\n"
 	    "       hpnssh-keygen -Q [-l] -f krl [key_file ...]\n"
+	    "       hpnssh-keygen -M generate [-O option] output_file\n"
+	    "       hpnssh-keygen -M screen [-f input_file] [-O option] "
+	    "output_file\n"
 	    "       hpnssh-keygen -Y sign -f key_file -n namespace "
 	    "[-qU] [-O option]\n"
 	    "                     [file ...]\n"
@@ -182,6 +185,7 @@ static const struct {
 	{ 'F', false, keygen_find_host },
 	{ 'H', false, keygen_hash_hosts },
 	{ 'L', false, keygen_show_certs },
+	{ 'M', true, keygen_moduli },
 	{ 'Q', true, keygen_query_krl },
 	{ 'R', false, keygen_remove_host },
 	{ 'Y', true, keygen_signature },
@@ -282,6 +286,7 @@ parse_options(int argc, char **argv)
 			opt.host = optarg;
 			set_mode(&mode, letter);
 			break;
+		case 'M':
 		case 'Y':
 			opt.operation = optarg;
 			set_mode(&mode, letter);

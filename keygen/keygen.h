@@ -25,7 +25,7 @@ struct keygen_options {
 	const char *names;    /* -n: principals; with -Y the namespace */
 	const char *validity; /* -V */
 	const char *number;   /* -z: a serial number or a version */
-	const char *operation; /* -Y */
+	const char *operation; /* -Y, -M */
 	const char *revoked;   /* -r */
 	struct strlist options; /* each -O */
 	char **args;		/* what stands behind the options */
@@ -66,6 +66,8 @@ int keygen_show_certs(void);
 /* keygen/keygen-krl.c */
 int keygen_make_krl(void);
 int keygen_query_krl(void);
+/* keygen/keygen-moduli.c */
+int keygen_moduli(void);
 /* keygen/keygen-sig.c */
 int keygen_signature(void);
 
