@@ -55,6 +55,13 @@ add_file(const struct userauth *ua, struct pubkey_state *s, const char *path)
 			log_debug3("no identity %s", path);
 		return;
 	}
+	/* The private key can log in without the certificate beside it, which
+	 * is not offered in this version. */
+	if (r == 0 && key_is_cert(pub)) {
+		key_free(pub);
+		pub = NULL;
+		r = ERR_KEY_TYPE;
+	}
 	for (size_t i = 0; i < s->n; i++) {
 		if ((pub != NULL && s->v[i].pub != NULL &&
 			key_equal_public(pub, s->v[i].pub)) ||
