@@ -242,10 +242,37 @@ mode_of_flags(int mode)
 		if (opt.fingerprint && mode != 'Q')
 			set_mode(&mode, 'l');
 	}
-	/* -r prints DNS records when it is not an option of -Y. */
-	if (opt.revoked != NULL && mode != 'Y')
-		fatal("option -r is not available in this version");
 	return mode == 0 && opt.ca != NULL ? 's' : mode;
+}
+
+/* Options that belong to some of the modes are refused by the others, which
+ * would not do what they say. */
+static void
+check_belonging(int mode)
+{
+	const struct {
+		int letter;
+		bool given;
+		const char *modes;
+	} belongs[] = {
+		{ 'h', opt.for_host, "s" },
+		{ 'I', opt.identity != NULL, "sY" },
+		{ 'n', opt.names != NULL, "sY" },
+		{ 'O', opt.options.n > 0, "MYs" },
+		{ 'r', opt.revoked != NULL, "Y" },
+		{ 's', opt.ca != NULL, "Yks" },
+		{ 'U', opt.use_agent, "Ys" },
+		{ 'u', opt.update, "k" },
+		{ 'V', opt.validity != NULL, "s" },
+		{ 'z', opt.number != NULL, "ks" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(belongs); i++) {
+		if (belongs[i].given &&
+		    (mode == 0 || strchr(belongs[i].modes, mode) == NULL))
+			fatal("option -%c is not available without -%c",
+			    belongs[i].letter, belongs[i].modes[0]);
+	}
 }
 
 static void
@@ -311,6 +338,7 @@ parse_options(int argc, char **argv)
 		}
 	}
 	mode = mode_of_flags(mode);
+	check_belonging(mode);
 	take_args(mode, argv + optind, argc - optind);
 	return mode;
 }

@@ -143,6 +143,16 @@ def test_passphrases_that_differ_are_asked_again(tmp_path):
     (["-K"], "-K is not available"),
     (["-r", "host"], "-r is not available"),
     (["-y", "-p"], "together"),
+    (["-O", "verify-required"], "-O is not available"),
+    (["-h"], "-h is not available"),
+    (["-I", "x"], "-I is not available"),
+    (["-l", "-n", "x"], "-n is not available"),
+    (["-L", "-s", "x"], "-s is not available"),
+    (["-y", "-U"], "-U is not available"),
+    (["-A", "-u"], "-u is not available"),
+    (["-p", "-V", "+1d"], "-V is not available"),
+    (["-Q", "-z", "1"], "-z is not available"),
+    (["-k", "-f", "x", "-r", "y"], "-r is not available"),
 ])
 def test_refused(tmp_path, args, text):
     refused = keygen(*args, cwd=tmp_path)
