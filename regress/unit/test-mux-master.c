@@ -686,6 +686,38 @@ test_limit_of_passengers(void **state)
 	run();
 }
 
+/* ---- a lost connection -------------------------------------------------- */
+
+/* Those that have nothing which would end by itself are let go. */
+static void
+test_lost_connection(void **state)
+{
+	int quiet = silent_passenger(), ready = new_passenger(),
+	    slow = new_passenger(), busy = new_passenger(), user;
+
+	(void)state;
+	expect_hello(quiet);
+	expect_hello(ready);
+	ask_session(slow, "command", "FROM=passenger", false);
+	expect_hello(slow);
+	user = open_session(busy, "command");
+	expect_hello(busy);
+	(void)expect_number(busy, MUX_OPENED, REQUEST);
+	mux_master_lost(master);
+	assert_true(is_dropped(quiet));
+	assert_true(is_dropped(ready));
+	assert_true(is_dropped(slow));
+	assert_true(mux_master_is_used(master));
+	assert_false(is_dropped(busy));
+	close(quiet);
+	close(ready);
+	close(slow);
+	close(busy);
+	close(user);
+	run();
+	assert_false(mux_master_is_used(master));
+}
+
 /* ---- keeping the connection --------------------------------------------- */
 
 static void
@@ -747,6 +779,7 @@ main(void)
 		TEST(test_gone_between_descriptors),
 		TEST(test_one_that_does_not_read),
 		TEST(test_limit_of_passengers),
+		TEST(test_lost_connection),
 		TEST(test_kept_until_idle),
 		TEST(test_stopped_while_kept),
 	};
