@@ -207,10 +207,12 @@ def test_no_master(sshd, path, data_file, tmp_path):
 def test_stale_socket(sshd, path, data_file, tmp_path):
     with socket.socket(socket.AF_UNIX) as s:
         s.bind(str(path))
-    done = own(sshd, path, data_file(10), f":{tmp_path}/out").ok()
+    done = own(sshd, path, data_file(10), f":{tmp_path}/out",
+               options=["ControlMaster=auto"]).ok()
     assert done.errors == \
         f"Control socket connect({path}): Connection refused\n"
     assert (tmp_path / "out").exists()
+    assert is_socket(path)  # who will not be a master leaves it alone
 
 
 def test_path_is_too_long(sshd, tmp_path, data_file):
