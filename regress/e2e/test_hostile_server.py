@@ -630,14 +630,17 @@ def test_channel_messages(fake, hurt):
     assert done.rc == 255 and done.errors, done
 
 
-@pytest.mark.parametrize("kind", ["session", "x11", "direct-tcpip",
-                                  "forwarded-tcpip",
-                                  "auth-agent@openssh.com", "no-such"])
-def test_server_opens_nothing(fake, kind):
+@pytest.mark.parametrize("kind,fields", [
+    ("session", []), ("x11", ["127.0.0.1", 22]),
+    ("direct-tcpip", ["127.0.0.1", 22, "127.0.0.1", 22]),
+    ("forwarded-tcpip", ["127.0.0.1", 22, "127.0.0.1", 22]),
+    ("forwarded-streamlocal@openssh.com", ["/path", ""]),
+    ("auth-agent@openssh.com", []), ("agent-connect", []),
+    ("tun@openssh.com", [1, 0]), ("no-such", [])])
+def test_server_opens_nothing(fake, kind, fields):
     """A client that forwards nothing has nothing to be opened."""
     def act(w, number):
-        w.say(CHANNEL_OPEN, kind, 5, 1000, 1000, "127.0.0.1", 22,
-              "127.0.0.1", 22)
+        w.say(CHANNEL_OPEN, kind, 5, 1000, 1000, *fields)
         w.expect(OPEN_FAILURE)
         w.say(CHANNEL_REQUEST, number, "exit-status", False, 9)
         w.say(CHANNEL_CLOSE, number)
