@@ -5,7 +5,7 @@ import os
 import signal
 import stat
 
-from harness import LONG, Client, program, run, start, wait_for
+from harness import LONG, Client, clean_env, program, run, start, wait_for
 
 
 def is_socket(path):
@@ -19,12 +19,13 @@ class Master:
     """A client of either kind that shares its connection at a path, without a
     session of its own."""
 
-    def __init__(self, kind, server, path, *options, flags=(), **kw):
+    def __init__(self, kind, server, path, *options, flags=(), env=None,
+                 **kw):
         self.client = Client(kind, server, **kw)
         self.path = path
         self.process = start(self.client.ssh_args(
             "ControlMaster=yes", f"ControlPath={path}", *options,
-            flags=["-N", *flags]))
+            flags=["-N", *flags]), env=env or clean_env())
 
     def __enter__(self):
         assert wait_for(lambda: is_socket(self.path)

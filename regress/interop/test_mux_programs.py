@@ -193,7 +193,7 @@ def test_lftp(auto, server, data_file, tmp_path):
     home = tmp_path / "home"
     home.mkdir()
     script = (
-        f'set sftp:connect-program "{auto.command} -a -x"; '
+        f'set net:max-retries 1; set sftp:connect-program "{auto.command} -a -x"; '
         f"open sftp://{ME}:@127.0.0.1:{server.port}; "
         f"put {source} -o {tmp_path}/up; get {tmp_path}/up -o "
         f"{tmp_path}/down")
