@@ -36,13 +36,39 @@ usage(void)
 	    "       hpnssh-keygen -c [-a rounds] [-C comment] [-f file] "
 	    "[-P passphrase]\n"
 	    "       hpnssh-keygen -y [-f file] [-P passphrase]\n"
-	    "       hpnssh-keygen -l [-v] [-E hash] [-f file]\n"
+	    "       hpnssh-keygen -l | -B [-v] [-E hash] [-f file]\n"
 	    "       hpnssh-keygen -i | -e [-f file] "
 	    "[-m RFC4716 | PKCS8 | PEM]\n"
 	    "       hpnssh-keygen -F host [-Hlv] [-f known_hosts]\n"
 	    "       hpnssh-keygen -H [-f known_hosts]\n"
 	    "       hpnssh-keygen -R host [-f known_hosts]\n"
 	    "       hpnssh-keygen -A [-q] [-f prefix]\n"
+	    "       hpnssh-keygen -s ca_key -I identity [-hqU] "
+	    "[-n principals]\n"
+	    "                     [-O option] [-t algorithm] [-V validity] "
+	    "[-z serial]\n"
+	    "                     file ...\n"
+	    "       hpnssh-keygen -L [-f file]\n"
+	    "       hpnssh-keygen -k -f krl [-qu] [-C comment] "
+	    "[-s ca_public_key]\n"
+	    "                     [-z version] [file ...]\n"
+	    "       hpnssh-keygen -Q [-l] -f krl [key_file ...]\n"
+	    "       hpnssh-keygen -M generate [-O option] output_file\n"
+	    "       hpnssh-keygen -M screen [-f input_file] [-O option] "
+	    "output_file\n"
+	    "       hpnssh-keygen -Y sign -f key_file -n namespace "
+	    "[-qU] [-O option]\n"
+	    "                     [file ...]\n"
+	    "       hpnssh-keygen -Y verify -f allowed_signers "
+	    "-I identity -n namespace\n"
+	    "                     -s signature [-q] [-O option] "
+	    "[-r revoked_keys]\n"
+	    "       hpnssh-keygen -Y check-novalidate -n namespace "
+	    "-s signature [-q]\n"
+	    "       hpnssh-keygen -Y find-principals -f allowed_signers "
+	    "-s signature\n"
+	    "       hpnssh-keygen -Y match-principals -f allowed_signers "
+	    "-I identity\n"
 	    "       hpnssh-keygen -V\n");
 	exit(FAILED);
 }
@@ -102,6 +128,9 @@ value_option(int letter, const char *value)
 	case 'f':
 		opt.file = value;
 		return true;
+	case 'I':
+		opt.identity = value;
+		return true;
 	case 'm':
 		check_format(value);
 		opt.format = value;
@@ -109,11 +138,27 @@ value_option(int letter, const char *value)
 	case 'N':
 		opt.new_pass = value;
 		return true;
+	case 'n':
+		opt.names = value;
+		return true;
+	case 'O':
+		if (strlist_add(&opt.options, value) != 0)
+			fatal("out of memory");
+		return true;
 	case 'P':
 		opt.pass = value;
 		return true;
+	case 'r':
+		opt.revoked = value;
+		return true;
+	case 's':
+		opt.ca = value;
+		return true;
 	case 't':
 		opt.type = value;
+		return true;
+	case 'V':
+		opt.validity = value;
 		return true;
 	case 'Z':
 		if (!keyfile_cipher_known(value))
@@ -121,8 +166,132 @@ value_option(int letter, const char *value)
 			    value);
 		opt.cipher = value;
 		return true;
+	case 'z':
+		opt.number = value;
+		return true;
 	}
 	return false;
+}
+
+/* The rows are modes: the letter that chooses it, and whether it works on what
+ * stands behind the options. */
+static const struct {
+	int letter;
+	bool takes_args;
+	int (*run)(void);
+} modes[] = {
+	{ 'A', false, keygen_host_keys },
+	{ 'B', false, keygen_bubblebabble },
+	{ 'F', false, keygen_find_host },
+	{ 'H', false, keygen_hash_hosts },
+	{ 'L', false, keygen_show_certs },
+	{ 'M', true, keygen_moduli },
+	{ 'Q', true, keygen_query_krl },
+	{ 'R', false, keygen_remove_host },
+	{ 'Y', true, keygen_signature },
+	{ 'c', false, keygen_comment },
+	{ 'e', false, keygen_export },
+	{ 'i', false, keygen_import },
+	{ 'k', true, keygen_make_krl },
+	{ 'l', false, keygen_fingerprint },
+	{ 'p', false, keygen_passphrase },
+	{ 's', true, keygen_certify },
+	{ 'y', false, keygen_public },
+};
+
+/* True if the letter was an option without a value. */
+static bool
+flag_option(int letter)
+{
+	switch (letter) {
+	case 'H':
+		opt.hash_hosts = true;
+		return true;
+	case 'h':
+		opt.for_host = true;
+		return true;
+	case 'l':
+		opt.fingerprint = true;
+		return true;
+	case 'o': /* the native format is the only default */
+		opt.format = NULL;
+		return true;
+	case 'q':
+		opt.quiet = true;
+		return true;
+	case 'U':
+		opt.use_agent = true;
+		return true;
+	case 'u':
+		opt.update = true;
+		return true;
+	case 'v':
+		opt.verbose = true;
+		return true;
+	}
+	return false;
+}
+
+/* Letters that choose a mode with one mode and change it with another. */
+static int
+mode_of_flags(int mode)
+{
+	if (mode != 'F') {
+		if (opt.hash_hosts)
+			set_mode(&mode, 'H');
+		if (opt.fingerprint && mode != 'Q')
+			set_mode(&mode, 'l');
+	}
+	return mode == 0 && opt.ca != NULL ? 's' : mode;
+}
+
+/* Options that belong to some of the modes are refused by the others, which
+ * would not do what they say. */
+static void
+check_belonging(int mode)
+{
+	const struct {
+		int letter;
+		bool given;
+		const char *modes;
+	} belongs[] = {
+		{ 'h', opt.for_host, "s" },
+		{ 'I', opt.identity != NULL, "sY" },
+		{ 'n', opt.names != NULL, "sY" },
+		{ 'O', opt.options.n > 0, "MYs" },
+		{ 'r', opt.revoked != NULL, "Y" },
+		{ 's', opt.ca != NULL, "Yks" },
+		{ 'U', opt.use_agent, "Ys" },
+		{ 'u', opt.update, "k" },
+		{ 'V', opt.validity != NULL, "s" },
+		{ 'z', opt.number != NULL, "ks" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(belongs); i++) {
+		if (belongs[i].given &&
+		    (mode == 0 || strchr(belongs[i].modes, mode) == NULL))
+			fatal("option -%c is not available without -%c",
+			    belongs[i].letter, belongs[i].modes[0]);
+	}
+}
+
+static void
+take_args(int mode, char **args, int n)
+{
+	bool takes = false;
+
+	for (size_t i = 0; i < ARRAY_LEN(modes); i++)
+		takes |= modes[i].letter == mode && modes[i].takes_args;
+	if (n > 0 && !takes) {
+		fprintf(stderr, "Too many arguments.\n");
+		usage();
+	}
+	if (mode == 's' && n == 0) {
+		fprintf(stderr, "Too few arguments.\n");
+		usage();
+	}
+	opt.args = args;
+	opt.n_args = (size_t)n;
 }
 
 static int
@@ -136,7 +305,7 @@ parse_options(int argc, char **argv)
 	int letter, mode = 0;
 
 	while ((letter = getopt(argc, argv, letters)) != -1) {
-		if (value_option(letter, optarg))
+		if (value_option(letter, optarg) || flag_option(letter))
 			continue;
 		switch (letter) {
 		case 'F':
@@ -144,28 +313,22 @@ parse_options(int argc, char **argv)
 			opt.host = optarg;
 			set_mode(&mode, letter);
 			break;
+		case 'M':
+		case 'Y':
+			opt.operation = optarg;
+			set_mode(&mode, letter);
+			break;
 		case 'A':
+		case 'B':
+		case 'L':
+		case 'Q':
 		case 'c':
 		case 'e':
 		case 'i':
+		case 'k':
 		case 'p':
 		case 'y':
 			set_mode(&mode, letter);
-			break;
-		case 'H':
-			opt.hash_hosts = true;
-			break;
-		case 'l':
-			opt.fingerprint = true;
-			break;
-		case 'o': /* the native format is the only default */
-			opt.format = NULL;
-			break;
-		case 'q':
-			opt.quiet = true;
-			break;
-		case 'v':
-			opt.verbose = true;
 			break;
 		case '?':
 			usage();
@@ -174,34 +337,11 @@ parse_options(int argc, char **argv)
 			    letter);
 		}
 	}
-	if (mode != 'F') {
-		if (opt.hash_hosts)
-			set_mode(&mode, 'H');
-		if (opt.fingerprint)
-			set_mode(&mode, 'l');
-	}
-	if (optind < argc) {
-		fprintf(stderr, "Too many arguments.\n");
-		usage();
-	}
+	mode = mode_of_flags(mode);
+	check_belonging(mode);
+	take_args(mode, argv + optind, argc - optind);
 	return mode;
 }
-
-static const struct {
-	int letter;
-	int (*run)(void);
-} modes[] = {
-	{ 'A', keygen_host_keys },
-	{ 'F', keygen_find_host },
-	{ 'H', keygen_hash_hosts },
-	{ 'R', keygen_remove_host },
-	{ 'c', keygen_comment },
-	{ 'e', keygen_export },
-	{ 'i', keygen_import },
-	{ 'l', keygen_fingerprint },
-	{ 'p', keygen_passphrase },
-	{ 'y', keygen_public },
-};
 
 static int
 run_mode(int mode)

@@ -378,11 +378,15 @@ on_connection_ended(void *arg, int err)
 	struct program *p = arg;
 
 	p->lost = true;
+	if (p->sharing.master != NULL)
+		mux_master_lost(p->sharing.master);
 	if (connection_is_lost(err) &&
 	    ((p->session != NULL && session_channel(p->session) != NULL) ||
 		(p->sharing.master != NULL &&
-		    mux_master_is_used(p->sharing.master))))
+		    mux_master_is_used(p->sharing.master)))) {
+		forwards_stop_listening(sshclient_forwards(p->client));
 		return;
+	}
 	stop(p, p->session_ended ? p->status : EXIT_ERROR);
 }
 

@@ -130,7 +130,7 @@ class Forwards:
     def farforward(self):
         """The same over a long path, as a share of bare TCP."""
         rate, rtt = 1000, 100
-        size = (100 if self.args.quick else 1000) * MB
+        size = self.args.size or (100 if self.args.quick else 1000) * MB
         path = self.work.keep(LongPath(self.work, rate, rtt))
         servers = self.servers(path)
         for kind in ("-L", "-R"):

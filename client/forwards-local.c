@@ -11,6 +11,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "channels-timeout.h"
 #include "client/forwards-internal.h"
 
 struct forwards_local {
@@ -83,6 +84,8 @@ on_opened(void *arg, struct channel *c)
 	struct forwards *f = o->f;
 	int fd = o->fd;
 
+	if (o->reply_len > 0) /* its target was told by SOCKS */
+		channel_set_kind(c, "dynamic-tcpip");
 	/* The socket is new, so that this short text fits into it. */
 	if (o->reply_len > 0 && fd_write(fd, o->reply, o->reply_len) !=
 	    (ssize_t)o->reply_len) {

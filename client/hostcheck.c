@@ -335,8 +335,8 @@ in_revoked_file(const char *path, const struct key *k)
 		log_error("RevokedHostKeys: cannot read %s: %s", path,
 		    err_text(ERR_SYSTEM));
 	} else if (revoked_keys_find(&list, k, &revoked) != 0) {
-		log_error("RevokedHostKeys: %s: only lists of public keys are "
-			  "understood",
+		log_error("RevokedHostKeys: %s is no list of revoked keys, so "
+			  "that all are refused",
 		    path);
 		revoked = true;
 	}

@@ -205,7 +205,8 @@ is_listed(const struct hostlearn *h, const struct key *k)
 	return false;
 }
 
-/* Skips keys of types that are not known here. */
+/* Skips keys of types that are not known here, and certificates, which belong
+ * into no known_hosts. */
 static int
 read_keys(struct hostlearn *h, struct rd *data)
 {
@@ -218,7 +219,7 @@ read_keys(struct hostlearn *h, struct rd *data)
 			return r;
 		if (key_from_blob(blob, &k) != 0)
 			continue;
-		if (is_listed(h, k)) {
+		if (key_is_cert(k) || is_listed(h, k)) {
 			key_free(k);
 			continue;
 		}

@@ -170,28 +170,43 @@ read_refusal(struct mux_call *c, struct rd *rest)
 }
 
 int
-mux_call(struct mux_call *c, const struct buf *request, const int *fds,
-    size_t fd_count, struct rd *rest)
+mux_call_send(struct mux_call *c, const struct buf *request, const int *fds,
+    size_t fd_count)
 {
-	uint32_t id;
 	int r = send_message(c, request);
 
 	for (size_t i = 0; i < fd_count && r == 0; i++)
 		r = fd_send_fds(c->fd, &fds[i], 1);
 	if (r == ERR_SYSTEM && (errno == EPIPE || errno == ECONNRESET))
 		r = ERR_CLOSED;
-	if (r == 0)
-		r = read_message(c, rest, 0);
-	if (r != 0)
-		return r;
-	c->type = rd_u32(rest);
-	id = rd_u32(rest);
-	if ((r = rd_err(rest)) != 0)
+	return r;
+}
+
+int
+mux_call_take(struct mux_call *c, struct rd *answer)
+{
+	uint32_t id;
+	int r;
+
+	c->type = rd_u32(answer);
+	id = rd_u32(answer);
+	if ((r = rd_err(answer)) != 0)
 		return r;
 	if (id != c->last_request)
 		return ERR_PROTOCOL;
 	return c->type == MUX_FAILURE || c->type == MUX_DENIED ?
-	    read_refusal(c, rest) : 0;
+	    read_refusal(c, answer) : 0;
+}
+
+int
+mux_call(struct mux_call *c, const struct buf *request, const int *fds,
+    size_t fd_count, struct rd *rest)
+{
+	int r = mux_call_send(c, request, fds, fd_count);
+
+	if (r == 0)
+		r = read_message(c, rest, 0);
+	return r == 0 ? mux_call_take(c, rest) : r;
 }
 
 int

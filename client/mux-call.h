@@ -40,6 +40,11 @@ void mux_call_begin(struct mux_call *c, struct buf *request,
  * c->why and its type in c->type. ERR_CLOSED: the master is gone. */
 int mux_call(struct mux_call *c, const struct buf *request, const int *fds,
     size_t fd_count, struct rd *rest) must_check;
+/* The two halves of it, for a caller that does not wait: the request, and an
+ * answer, from its type on. */
+int mux_call_send(struct mux_call *c, const struct buf *request,
+    const int *fds, size_t fd_count) must_check;
+int mux_call_take(struct mux_call *c, struct rd *answer) must_check;
 /* The master's process id. */
 int mux_call_check(struct mux_call *c, uint32_t *pid) must_check;
 

@@ -244,6 +244,22 @@ mux_master_stop(struct mux_master *m)
 	end_keeping(m);
 }
 
+void
+mux_master_lost(struct mux_master *m)
+{
+	end_listening(m);
+	mux_socket_stop(&m->socket);
+	/* The one that is asked about last: else the next would be. */
+	for (struct passenger *p = m->passengers; p != NULL; p = p->next)
+		if (p != m->asked)
+			passenger_leave_question(p);
+	if (m->asked != NULL)
+		passenger_leave_question(m->asked);
+	for (struct passenger *p = m->passengers; p != NULL; p = p->next)
+		if (p->session == NULL && p->forward == NULL)
+			passenger_finish(p);
+}
+
 /* ---- idling ------------------------------------------------------------- */
 
 static void

@@ -60,6 +60,9 @@ void mux_master_free(struct mux_master *m);
 void mux_master_forget(struct mux_master *m);
 /* Takes what has connected to it, as if it had come through the socket. */
 void mux_master_take(struct mux_master *m, int fd);
+/* The connection is lost. Sessions end when what has come is written; who has
+ * none is let go, and nobody new comes. */
+void mux_master_lost(struct mux_master *m);
 /* A terminal was resized; it is not known whose. */
 void mux_master_resized(struct mux_master *m);
 /* There are passengers. */

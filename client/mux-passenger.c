@@ -2,7 +2,6 @@
 #include "client/mux-passenger.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -11,68 +10,15 @@
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/mem.h"
-#include "client/agent-forward.h"
 #include "client/mux-forward.h"
 #include "client/mux-link.h"
-#include "client/sent-env.h"
+#include "client/mux-request.h"
 #include "client/standard-streams.h"
 #include "client/tty.h"
-#include "client/x11-forward.h"
 
-enum { STATUS_UNKNOWN = 255, STDIO_COUNT = 3 };
-
-/* ---- descriptors -------------------------------------------------------- */
-
-static bool was_blocking[STDIO_COUNT];
-
-static void
-restore_blocking(void)
-{
-	for (int fd = 0; fd < STDIO_COUNT; fd++)
-		if (was_blocking[fd])
-			(void)!fd_set_nonblock(fd, false);
-}
-
-/* A master may set O_NONBLOCK, which belongs to the open file that our other
- * readers and writers share with us. */
-static void
-note_blocking(void)
-{
-	static bool at_exit;
-
-	for (int fd = 0; fd < STDIO_COUNT; fd++) {
-		int flags = fcntl(fd, F_GETFL);
-
-		was_blocking[fd] = flags != -1 && (flags & O_NONBLOCK) == 0;
-	}
-	if (!at_exit)
-		at_exit = atexit(restore_blocking) == 0;
-}
+enum { STATUS_UNKNOWN = 255 };
 
 /* ---- what it asks for --------------------------------------------------- */
-
-static int
-put_session(struct mux_passenger *p, struct buf *b)
-{
-	const struct client_conf *conf = p->conf;
-	const char *term = getenv("TERM");
-	struct mux_session s = {
-		.tty = p->tty,
-		.agent = agent_forward_is_wanted(conf),
-		.x11 = x11_forward_is_wanted(conf),
-		.subsystem = p->subsystem,
-		.escape = conf->session.escape_char == CLIENT_ESCAPE_NONE ?
-		    MUX_ESCAPE_NONE : (uint32_t)conf->session.escape_char,
-		.term = xstrdup(term != NULL ? term : ""),
-		.command = xstrdup(p->command != NULL ? p->command : ""),
-	};
-	int r = sent_env_choose(conf, &s.env);
-
-	mux_call_begin(p->call, b, MUX_SESSION);
-	mux_put_session(b, &s);
-	mux_session_clear(&s);
-	return r;
-}
 
 static int
 put_target(struct mux_passenger *p, struct buf *b)
@@ -93,17 +39,12 @@ static void
 report_refusal(const struct mux_passenger *p, int err)
 {
 	const struct mux_call *c = p->call;
-	bool session = p->target == NULL;
 
-	if (err != ERR_DENIED)
-		log_error("The shared connection cannot be used: %s",
-		    err == ERR_CLOSED ? "its master is gone" : err_text(err));
+	if (p->target == NULL || err != ERR_DENIED)
+		mux_request_report(c, LOG_LVL_ERROR, err);
 	else if (c->type == MUX_DENIED)
-		log_error("Master refused %s request: %s",
-		    session ? "session" : "stdio forwarding", c->why);
-	else if (session)
-		log_error("mux_client_request_session: session request "
-			  "failed: %s", c->why);
+		log_error("Master refused stdio forwarding request: %s",
+		    c->why);
 	else
 		log_error("Stdio forwarding request failed: %s", c->why);
 }
@@ -113,12 +54,19 @@ request(struct mux_passenger *p)
 {
 	static const int fds[] = { STDIN_FILENO, STDOUT_FILENO,
 		STDERR_FILENO };
+	const struct mux_wanted wanted = {
+		.conf = p->conf,
+		.command = p->command,
+		.subsystem = p->subsystem,
+		.tty = p->tty,
+	};
 	struct buf b = { 0 };
 	struct rd rest;
 	int r;
 
-	r = p->target != NULL ? put_target(p, &b) : put_session(p, &b);
-	note_blocking();
+	r = p->target != NULL ? put_target(p, &b) :
+	    mux_request_session(p->call, &b, &wanted);
+	stdio_note_blocking();
 	if (r == 0)
 		r = mux_call(p->call, &b, fds,
 		    p->target != NULL ? MUX_STDIO_FDS : MUX_SESSION_FDS,
@@ -309,6 +257,6 @@ mux_passenger_run(struct mux_passenger *p, int *status)
 	if (tty)
 		log_info("Shared connection to %s closed.",
 		    p->conf->load.original_host);
-	restore_blocking();
+	stdio_restore_blocking();
 	return 0;
 }

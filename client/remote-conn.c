@@ -38,12 +38,12 @@ enum {
 #define TO(state) (1u << (state))
 static const unsigned next_states[CONN_STATES] = {
 	[CONN_PLANNED] = TO(CONN_STANDBY) | TO(CONN_LOGGING_IN) |
-	    TO(CONN_CHILD) | TO(CONN_ENDED),
+	    TO(CONN_PIPED) | TO(CONN_ENDED),
 	[CONN_STANDBY] = TO(CONN_LOGGING_IN) | TO(CONN_ENDED),
 	[CONN_LOGGING_IN] = TO(CONN_READY) | TO(CONN_ENDED),
 	[CONN_READY] = TO(CONN_FULL) | TO(CONN_ENDED),
 	[CONN_FULL] = TO(CONN_ENDED),
-	[CONN_CHILD] = 0,
+	[CONN_PIPED] = 0,
 	[CONN_ENDED] = 0,
 };
 #undef TO
@@ -204,6 +204,7 @@ remote_conn_remove(struct conn *conn)
 		at = &(*at)->next;
 	*at = conn->next;
 	sshclient_free(conn->client);
+	remote_ride_free(conn->ride);
 	free(conn);
 }
 
@@ -233,9 +234,9 @@ remote_conn_connect(struct conn *conn, bool standby)
 }
 
 void
-remote_conn_use_child(struct conn *conn)
+remote_conn_use_pipe(struct conn *conn)
 {
-	become(conn, CONN_CHILD);
+	become(conn, CONN_PIPED);
 }
 
 /* ---- who may log in ----------------------------------------------------- */

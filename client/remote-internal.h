@@ -19,7 +19,8 @@
 #include "conf/client-conf.h"
 #include "xfer/sftp/carrier.h"
 
-/* A connection of a host: an SSH connection of this process, or a program. */
+/* A connection of a host: an SSH connection of this process, or what another
+ * process has in its place. */
 enum conn_state {
 	CONN_PLANNED,	 /* the server knows nothing of it yet */
 	CONN_STANDBY,	 /* exchanges keys while the first one logs in, and
@@ -27,7 +28,8 @@ enum conn_state {
 	CONN_LOGGING_IN, /* logs in as soon as keys are exchanged */
 	CONN_READY,	 /* logged in */
 	CONN_FULL,	 /* logged in; the server refused another session */
-	CONN_CHILD,	 /* a program, which carries one stream */
+	CONN_PIPED,	 /* another process has it, a program or the master of
+			  * a shared one, and carries one stream */
 	CONN_ENDED,	 /* refused, given up or lost */
 	CONN_STATES,
 };
@@ -38,10 +40,12 @@ enum stream_state {
 	STREAM_OPTIMISTIC, /* its channel was requested before the server
 			    * confirmed the login */
 	STREAM_OPEN,	   /* it has a channel, or has requested one */
-	STREAM_CHILD,	   /* a program carries it */
+	STREAM_PIPED,	   /* another process carries it */
 	STREAM_ENDED,	   /* its channel or its connection ended */
 	STREAM_STATES,
 };
+
+struct mux_ride;
 
 struct conn {
 	struct remote *r;
@@ -50,6 +54,7 @@ struct conn {
 	uint64_t since_ms; /* when it got that state */
 	/* From CONN_STANDBY or CONN_LOGGING_IN on, if it could be made. */
 	struct sshclient *client;
+	struct mux_ride *ride; /* of CONN_PIPED: the master's; NULL: none */
 	unsigned streams;
 	struct conn *next;
 };
@@ -60,7 +65,7 @@ struct stream {
 	enum stream_state state;
 	struct sftp *sftp;
 	struct session *session; /* from STREAM_OPTIMISTIC or STREAM_OPEN on */
-	struct xfer_pipe pipe;	 /* of STREAM_CHILD */
+	struct xfer_pipe pipe;	 /* of STREAM_PIPED */
 	bool first;		 /* its end is the status of the host */
 	/* Made along with a connection that was begun early, in case that a
 	 * connection is requested later. */
@@ -90,8 +95,8 @@ struct conn *remote_conn_add(struct remote *r);
 void remote_conn_remove(struct conn *conn);
 /* Connects a planned one. On an error it is CONN_ENDED. */
 int remote_conn_connect(struct conn *conn, bool standby) must_check;
-/* A program takes the place of the connection. */
-void remote_conn_use_child(struct conn *conn);
+/* Another process has it. */
+void remote_conn_use_pipe(struct conn *conn);
 /* The server accepts no more sessions on it. */
 void remote_conn_refuse_sessions(struct conn *conn);
 /* Lets as many of the planned and the standing by log in as may now. */
@@ -119,6 +124,10 @@ int remote_stream_add_connected(struct remote *r,
     struct stream **out) must_check;
 /* The same with a program in place of the connection, which is spawned. */
 int remote_stream_spawn(struct remote *r, struct sftp **out) must_check;
+/* A stream over fds, what to read from and what to write to, which are taken
+ * over. conn is a planned one, and removed on an error. */
+int remote_stream_add_piped(struct stream **out, struct conn *conn,
+    const int fds[2]) must_check;
 
 /* The login will probably succeed: requests the session of conn's first
  * stream already. */
@@ -127,5 +136,17 @@ int remote_streams_login_expected(struct conn *conn) must_check;
 int remote_streams_login_done(struct conn *conn) must_check;
 /* conn has ended, and with it its streams. */
 void remote_streams_end(struct conn *conn);
+
+/* ---- the connection of a master (remote-ride.c) ------------------------- */
+
+/* The first stream is a session of a master, if there is one that makes it;
+ * waits for that. False: a connection of our own is to be made. */
+bool remote_ride_begin(struct remote *r);
+/* One more session of it, which may be refused later. */
+int remote_ride_add(struct remote *r, struct stream **out) must_check;
+/* Of its program, or 255 if that is not known; 0 while it runs. */
+int remote_ride_status(const struct conn *conn);
+/* NULL is fine. */
+void remote_ride_free(struct mux_ride *ride);
 
 #endif

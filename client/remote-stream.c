@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * The streams of a remote host: SFTP sessions, each on a channel of a
- * connection or through a program of its own.
+ * connection or through another process.
  */
 #include "client/remote-internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/tcp.h"
@@ -19,10 +20,10 @@
 #define TO(state) (1u << (state))
 static const unsigned next_states[STREAM_STATES] = {
 	[STREAM_QUEUED] = TO(STREAM_OPTIMISTIC) | TO(STREAM_OPEN) |
-	    TO(STREAM_CHILD) | TO(STREAM_ENDED),
+	    TO(STREAM_PIPED) | TO(STREAM_ENDED),
 	[STREAM_OPTIMISTIC] = TO(STREAM_OPEN) | TO(STREAM_ENDED),
 	[STREAM_OPEN] = TO(STREAM_ENDED),
-	[STREAM_CHILD] = 0,
+	[STREAM_PIPED] = 0,
 	[STREAM_ENDED] = 0,
 };
 #undef TO
@@ -239,10 +240,13 @@ remote_stream_add(struct stream **out, struct conn *conn)
 }
 
 static void
-close_child(struct stream *stream)
+close_pipe(struct stream *stream)
 {
+	const struct conn *conn = stream->conn;
 	int status = xfer_pipe_close(&stream->pipe);
 
+	if (conn->ride != NULL)
+		status = remote_ride_status(conn);
 	if (stream->first)
 		stream->r->status = status;
 }
@@ -258,8 +262,8 @@ remote_stream_remove(struct stream *stream)
 	*at = stream->next;
 	sftp_free(stream->sftp);
 	session_free(stream->session);
-	if (stream->state == STREAM_CHILD)
-		close_child(stream);
+	if (stream->state == STREAM_PIPED)
+		close_pipe(stream);
 	free(stream);
 	conn->streams--;
 	/* The first connection stays: others are made as it was. */
@@ -282,19 +286,53 @@ remote_stream_add_connected(struct remote *r, struct stream **out)
 	return err;
 }
 
-int
-remote_stream_spawn(struct remote *r, struct sftp **out)
+/* conn is removed on an error. */
+static int
+add_piped(struct stream **out, struct conn *conn)
 {
-	struct conn *conn = remote_conn_add(r);
-	struct stream *stream;
-	int err = remote_stream_add(&stream, conn);
+	int err = remote_stream_add(out, conn);
 
 	if (err != 0) {
 		remote_conn_remove(conn);
 		return err;
 	}
-	remote_conn_use_child(conn);
-	become(stream, STREAM_CHILD);
+	remote_conn_use_pipe(conn);
+	become(*out, STREAM_PIPED);
+	return 0;
+}
+
+int
+remote_stream_add_piped(struct stream **out, struct conn *conn,
+    const int fds[2])
+{
+	int owned[] = { fds[0], fds[1] }, err = add_piped(out, conn);
+
+	if (err != 0) {
+		fd_close(&owned[0]);
+		fd_close(&owned[1]);
+		return err;
+	}
+	err = xfer_pipe_open(&(*out)->pipe, conn->r->p.loop, fds[0], fds[1]);
+	if (err != 0) {
+		bool kept = conn->number == 0;
+
+		remote_stream_remove(*out);
+		if (kept)
+			remote_conn_remove(conn);
+		return err;
+	}
+	xfer_pipe_attach(&(*out)->pipe, (*out)->sftp);
+	return 0;
+}
+
+int
+remote_stream_spawn(struct remote *r, struct sftp **out)
+{
+	struct stream *stream;
+	int err = add_piped(&stream, remote_conn_add(r));
+
+	if (err != 0)
+		return err;
 	err = xfer_pipe_spawn(&stream->pipe, r->p.loop, r->argv.v);
 	if (err != 0) {
 		remote_stream_remove(stream);
@@ -344,6 +382,17 @@ open_on_channel(struct remote *r, struct sftp **out)
 	return 0;
 }
 
+static int
+open_on_ride(struct remote *r, struct sftp **out)
+{
+	struct stream *stream;
+	int err = remote_ride_add(r, &stream);
+
+	if (err == 0)
+		*out = stream->sftp;
+	return err;
+}
+
 static struct stream *
 stream_of(const struct remote *r, const struct sftp *s)
 {
@@ -362,8 +411,10 @@ streams_open(void *arg, enum xfer_stream_kind kind, struct sftp **out)
 
 	if (kind == XFER_STREAM_CHANNEL)
 		return open_on_channel(r, out);
-	return r->argv.n > 0 ? remote_stream_spawn(r, out) :
-			       open_on_connection(r, out);
+	if (r->argv.n > 0)
+		return remote_stream_spawn(r, out);
+	return r->conns->ride != NULL ? open_on_ride(r, out) :
+					open_on_connection(r, out);
 }
 
 static void

@@ -21,15 +21,15 @@ enum { ALIVE_INTERVAL_S = 15 };
 
 /* ---- configuration ------------------------------------------------------ */
 
-/* Keywords that must not act on a connection which only moves files, or of
- * this process: it is not shared. */
+/* Keywords that must not act on a connection which only moves files. One that
+ * is shared may be used, but none of this process is. */
 static int
 fix_conf(struct client_conf *conf)
 {
 	static const char *const fixed[] = { "PermitLocalCommand=no",
 		"ClearAllForwardings=yes", "RemoteCommand=none",
 		"RequestTTY=no", "ForwardAgent=no", "ForwardX11=no",
-		"ControlMaster=no", "ControlPath=none" };
+		"ControlMaster=no" };
 	int r = 0;
 
 	for (size_t i = 0; i < ARRAY_LEN(fixed) && r == 0; i++)
@@ -136,6 +136,8 @@ begin_here(struct remote *r)
 
 	if ((err = load_conf(r)) != 0 || (err = check_host(r)) != 0)
 		return err;
+	if (remote_ride_begin(r))
+		return 0;
 	if ((err = loop_on_turn(r->p.loop, on_turn, r)) != 0)
 		return err;
 	conn = remote_conn_add(r);

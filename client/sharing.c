@@ -81,8 +81,8 @@ report_connect(const struct sharing *s, enum log_level level, int err)
 		    err_text(err));
 }
 
-static int
-call_master(const struct sharing *s, struct mux_call *call)
+int
+sharing_call(const struct sharing *s, struct mux_call *call)
 {
 	int r = mux_call_open(call, s->path, timeout_ms(s->conf));
 	bool gone = r == ERR_SYSTEM && errno == ENOENT;
@@ -139,7 +139,7 @@ static int
 ride_along(struct sharing *s, struct mux_passenger *ride, int *status)
 {
 	struct mux_call call;
-	int r = call_master(s, &call);
+	int r = sharing_call(s, &call);
 
 	if (r != 0)
 		return r;

@@ -36,6 +36,8 @@ bool sharing_is_off(const struct sharing *s);
 
 /* -O: a master acts, and we only tell it to. The exit status. */
 int sharing_command(const struct client_conf *conf, const char *word);
+/* Connects to the master, if there is one; why not was reported. */
+int sharing_call(const struct sharing *s, struct mux_call *call) must_check;
 /* If there is a master, it makes what ride describes (conf and call are filled
  * in). True: that is over, with *status; false: a connection of our own is to
  * be made. */

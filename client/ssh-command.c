@@ -13,10 +13,11 @@
 
 /* By purpose: what keeps ssh from doing anything else. The user's options
  * follow; -A among them counts more than ForwardAgent here. */
-static const char *const fixed[][7] = {
+static const char *const fixed[][8] = {
 	[SSH_COMMAND_CARRY] = { "-x", "-oPermitLocalCommand=no",
 	    "-oClearAllForwardings=yes", "-oRemoteCommand=none",
-	    "-oRequestTTY=no", "-oForwardAgent=no", NULL },
+	    "-oRequestTTY=no", "-oControlMaster=no", "-oForwardAgent=no",
+	    NULL },
 	[SSH_COMMAND_REMOTE_COPY] = { "-x", "-oClearAllForwardings=yes", "-n",
 	    "-oForwardAgent=no", NULL },
 };

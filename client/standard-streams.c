@@ -12,6 +12,7 @@
 #include "client/tty.h"
 
 static bool changed[3]; /* descriptors whose shared flag we set */
+static bool was_blocking[3]; /* those whose flag others may set */
 
 bool
 stdio_reopen_nonblock(int fd)
@@ -76,6 +77,28 @@ stdio_restore(void)
 			(void)!fd_set_nonblock(fd, false);
 		changed[fd] = false;
 	}
+}
+
+void
+stdio_restore_blocking(void)
+{
+	for (int fd = 0; fd <= 2; fd++)
+		if (was_blocking[fd])
+			(void)!fd_set_nonblock(fd, false);
+}
+
+void
+stdio_note_blocking(void)
+{
+	static bool at_exit;
+
+	for (int fd = 0; fd <= 2; fd++) {
+		int flags = fcntl(fd, F_GETFL);
+
+		was_blocking[fd] = flags != -1 && (flags & O_NONBLOCK) == 0;
+	}
+	if (!at_exit)
+		at_exit = atexit(stdio_restore_blocking) == 0;
 }
 
 void

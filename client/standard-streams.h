@@ -19,6 +19,11 @@
 void stdio_set_nonblock(void);
 /* Undoes it; also registered with atexit(3). */
 void stdio_restore(void);
+/* Before a master of a shared connection gets 0, 1 and 2: it may set the flag
+ * for good. stdio_restore_blocking() takes it away where it was not set; also
+ * at exit. */
+void stdio_note_blocking(void);
+void stdio_restore_blocking(void);
 /* fd becomes an open file of our own for the same pipe or terminal, one that
  * does not block. False: it stays as it is. */
 bool stdio_reopen_nonblock(int fd);

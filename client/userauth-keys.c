@@ -55,6 +55,13 @@ add_file(const struct userauth *ua, struct pubkey_state *s, const char *path)
 			log_debug3("no identity %s", path);
 		return;
 	}
+	/* The private key can log in without the certificate beside it, which
+	 * is not offered in this version. */
+	if (r == 0 && key_is_cert(pub)) {
+		key_free(pub);
+		pub = NULL;
+		r = ERR_KEY_TYPE;
+	}
 	for (size_t i = 0; i < s->n; i++) {
 		if ((pub != NULL && s->v[i].pub != NULL &&
 			key_equal_public(pub, s->v[i].pub)) ||
@@ -151,7 +158,8 @@ merge(struct pubkey_state *s, struct pubkey_state *files,
 	for (size_t j = 0; j < count && !named_only; j++) {
 		struct candidate *c;
 
-		if (is_placed(s, keys[j].key))
+		/* Certificates are not offered in this version. */
+		if (key_is_cert(keys[j].key) || is_placed(s, keys[j].key))
 			continue;
 		c = add_candidate(s);
 		c->in_agent = true;

@@ -12,4 +12,7 @@ enum { MODULI_MIN_BITS = 512 }; /* less must be a mistyped number */
 /* Appends the bytes of a number, big-endian. */
 int moduli_put_number(struct buf *out, const BIGNUM *v) must_check;
 
+/* Sets m's time to now. */
+int moduli_stamp(struct modulus *m) must_check;
+
 #endif

@@ -61,8 +61,8 @@ on_candidate(int event, int n, BN_GENCB *cb)
 	return !w->stopped;
 }
 
-static int
-stamp(struct modulus *m)
+int
+moduli_stamp(struct modulus *m)
 {
 	time_t now = time(NULL);
 	struct tm tm;
@@ -104,7 +104,7 @@ moduli_generate(uint32_t bits, struct modulus *m,
 	buf_put_u8(&m->generator, 2);
 	r = moduli_put_number(&m->prime, p);
 	if (r == 0)
-		r = stamp(m);
+		r = moduli_stamp(m);
 out:
 	if (r != 0)
 		moduli_clear(m);
@@ -169,7 +169,7 @@ moduli_screen(struct modulus *m, bool *passed)
 	m->tests |= MODULI_TEST_MILLER_RABIN;
 	m->trials = MAX(m->trials, (uint32_t)TRIALS);
 	*passed = true;
-	r = stamp(m);
+	r = moduli_stamp(m);
 out:
 	BN_CTX_free(ctx);
 	BN_free(q);

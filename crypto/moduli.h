@@ -53,6 +53,17 @@ bool moduli_is_usable(const struct modulus *m);
  */
 int moduli_generate(uint32_t bits, struct modulus *m,
     bool (*progress)(void *arg), void *arg) must_check;
+/* m is of the callee. Stops when it returns a value other than 0, which
+ * moduli_candidates() returns. */
+typedef int (*moduli_candidate_fn)(void *arg, const struct modulus *m);
+/*
+ * Lines of type MODULI_TYPE_SOPHIE_GERMAIN that may give safe primes of so many
+ * bits, 513 or more, for moduli_screen(): some ten thousands, in rising order.
+ * start NULL: from a random number on; else from this one, of bits - 1 bits
+ * (ERR_ARGUMENT).
+ */
+int moduli_candidates(uint32_t bits, const struct buf *start,
+    moduli_candidate_fn fn, void *arg) must_check;
 /*
  * Tests a line of either type. *passed tells whether it gives a safe prime;
  * then m is a usable line of type MODULI_TYPE_SAFE with the generator 2.

@@ -235,6 +235,18 @@ keygen_private_format(void)
 	return KEYFILE_PEM;
 }
 
+bool
+keygen_number(const char *text, uint64_t *out)
+{
+	char *end;
+
+	if (*text == '\0' || text[strspn(text, "0123456789")] != '\0')
+		return false;
+	errno = 0;
+	*out = strtoull(text, &end, 10);
+	return errno == 0 && *end == '\0';
+}
+
 void
 keygen_find_comment(const char *path, char **comment)
 {

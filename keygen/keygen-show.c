@@ -59,10 +59,14 @@ keygen_print_art(const struct key *k)
 	free(art);
 }
 
+/* How print_fingerprint() names a key: -l or -B. */
+static bool bubblebabble;
+
 static void
 print_fingerprint(const struct key *k, const char *comment)
 {
-	char *fp = key_fingerprint(k, opt.hash);
+	char *fp = bubblebabble ? key_bubblebabble(k) :
+				  key_fingerprint(k, opt.hash);
 	char *shown =
 	    keygen_printable(*comment != '\0' ? comment : "no comment");
 
@@ -150,6 +154,23 @@ read_input(const char *path, struct buf *out)
 		fatal("%s: %s", path, err_text(r));
 }
 
+char *
+keygen_read_text(const char *path)
+{
+	struct buf content;
+	char *text;
+
+	read_input(path, &content);
+	text = xmalloc(buf_len(&content) + 1);
+	for (size_t i = 0; i < buf_len(&content); i++)
+		text[i] = buf_data(&content)[i] != '\0' ?
+		    (char)buf_data(&content)[i] :
+		    ' ';
+	text[buf_len(&content)] = '\0';
+	buf_clear(&content);
+	return text;
+}
+
 int
 keygen_fingerprint(void)
 {
@@ -176,6 +197,13 @@ keygen_fingerprint(void)
 	buf_clear(&content);
 	free(path);
 	return OK;
+}
+
+int
+keygen_bubblebabble(void)
+{
+	bubblebabble = true;
+	return keygen_fingerprint();
 }
 
 /* --- converting -------------------------------------------------------- */

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 
+#include "base/str.h"
 #include "keys/keyfile.h"
 
 /* Exit statuses; fatal() gives 255. */
@@ -19,9 +20,22 @@ struct keygen_options {
 	const char *pass;     /* -P; NULL: ask */
 	const char *new_pass; /* -N; NULL: ask */
 	const char *host;
+	const char *ca;	      /* -s: the key that signs; with -Y a signature */
+	const char *identity; /* -I: of a certificate, or of a signer */
+	const char *names;    /* -n: principals; with -Y the namespace */
+	const char *validity; /* -V */
+	const char *number;   /* -z: a serial number or a version */
+	const char *operation; /* -Y, -M */
+	const char *revoked;   /* -r */
+	struct strlist options; /* each -O */
+	char **args;		/* what stands behind the options */
+	size_t n_args;
 	enum digest_alg hash; /* of fingerprints */
 	unsigned bits, rounds; /* 0: default */
 	bool quiet, verbose, fingerprint, hash_hosts;
+	bool for_host;	/* -h */
+	bool use_agent; /* -U */
+	bool update;	/* -u */
 };
 extern struct keygen_options opt;
 
@@ -33,13 +47,29 @@ int keygen_comment(void);
 /* keygen/keygen-show.c */
 int keygen_public(void);
 int keygen_fingerprint(void);
+int keygen_bubblebabble(void);
 int keygen_import(void);
 int keygen_export(void);
 void keygen_print_art(const struct key *k);
+/* A file, or standard input for "-"; caller frees. NUL bytes become blanks.
+ * Ends the program if it cannot be read. */
+char *keygen_read_text(const char *path);
 /* keygen/keygen-hosts.c */
 int keygen_find_host(void);
 int keygen_remove_host(void);
 int keygen_hash_hosts(void);
+
+/* keygen/keygen-certify.c */
+int keygen_certify(void);
+/* keygen/keygen-cert-show.c */
+int keygen_show_certs(void);
+/* keygen/keygen-krl.c */
+int keygen_make_krl(void);
+int keygen_query_krl(void);
+/* keygen/keygen-moduli.c */
+int keygen_moduli(void);
+/* keygen/keygen-sig.c */
+int keygen_signature(void);
 
 /* keygen/keygen-ask.c. The caller frees the texts. */
 char *keygen_home_file(const char *name); /* in ~/.ssh */
@@ -60,6 +90,8 @@ struct key *keygen_load_private(const char *path, char **pass,
     char **comment);
 void keygen_require_file(const char *path);
 enum keyfile_format keygen_private_format(void);
+/* Decimal digits and nothing else. */
+bool keygen_number(const char *text, uint64_t *out);
 /* For a PEM file, which has no comment: sets that of the .pub file. */
 void keygen_find_comment(const char *path, char **comment);
 

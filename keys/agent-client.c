@@ -213,6 +213,13 @@ agent_keys_free(struct agent_key *keys, size_t count)
 	free(keys);
 }
 
+/* The name that a signature by alg carries. */
+static const char *
+name_in_signature(const struct key *k, const char *alg)
+{
+	return key_is_cert(k) ? key_alg_by_cert_name(alg)->name : alg;
+}
+
 static uint32_t
 flags_of(const char *alg)
 {
@@ -235,6 +242,7 @@ agent_sign(struct agent *a, const struct key *k, const char *alg,
 
 	if (!key_serves(k, alg))
 		return ERR_KEY_TYPE;
+	alg = name_in_signature(k, alg);
 	buf_put_u8(&request, AGENT_SIGN_REQUEST);
 	mark = buf_open_string(&request);
 	r = key_to_blob(k, &request);

@@ -289,6 +289,7 @@ const struct key_ops key_ops_ecdsa = {
 	.put_public = put_public,
 	.get_private = get_private,
 	.put_private = put_private,
+	.put_lead = put_public,
 	.sign = sign,
 	.verify = verify,
 	.bits = bits,

@@ -14,11 +14,16 @@
 
 #include "keys/key.h"
 
+struct cert;
+
+/* A certificate is a key with cert and certified; its pkey is NULL, and all
+ * that is to be computed is computed with certified. */
 struct key {
 	const struct key_alg *kind; /* first row of its key type */
 	EVP_PKEY *pkey;		    /* owned; never changed, so shareable */
 	bool is_private;
 	struct key *certified; /* owned; NULL: this is no certificate */
+	struct cert *cert;     /* owned; likewise */
 };
 
 /*
@@ -38,6 +43,10 @@ struct key_ops {
 	int (*get_private)(int param, struct rd *r, EVP_PKEY **out) must_check;
 	int (*put_private)(int param, const EVP_PKEY *pkey,
 	    struct buf *out) must_check;
+	/* Appends the fields with which the private form begins and which a
+	 * certificate holds already. NULL: there are none. */
+	int (*put_lead)(int param, const EVP_PKEY *pkey,
+	    struct buf *out) must_check;
 	/* Raw signature, without algorithm name. */
 	int (*sign)(int param, EVP_PKEY *pkey, struct span data,
 	    struct buf *out) must_check;
@@ -50,8 +59,20 @@ extern const struct key_ops key_ops_ed25519;
 extern const struct key_ops key_ops_ecdsa;
 extern const struct key_ops key_ops_rsa;
 
-/* First row of a key type; NULL if it is not known. */
-const struct key_alg *key_kind_by_type(struct span key_type);
+/* First row of a key type, plain or of its certificates; NULL if it is not
+ * known. */
+const struct key_alg *key_kind_by_type(struct span key_type,
+    bool *certificate);
+/* Makes a key and takes ownership of pkey, also when it fails. */
+int key_make(const struct key_alg *kind, EVP_PKEY *pkey, bool is_private,
+    struct key **out) must_check;
+
+/* What keys/cert.c knows of certificates. read: r stands behind the type name
+ * of blob. */
+int cert_read(const struct key_alg *kind, struct span blob, struct rd r,
+    struct key **out) must_check;
+void cert_free(struct cert *c);
+int cert_put_blob(const struct cert *c, struct buf *out) must_check;
 
 /* Makes one of our keys from pkey, and checks it as if it had been received. */
 int key_from_pkey(const EVP_PKEY *pkey, bool is_private,

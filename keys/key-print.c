@@ -54,6 +54,45 @@ out:
 	return out;
 }
 
+enum { SHA1_LEN = 20 };
+
+/* Two bytes make a word of five letters; seed is a checksum that each word
+ * depends on. */
+static void
+put_word(struct buf *out, const uint8_t *two, unsigned *seed)
+{
+	static const char vowels[] = "aeiouy", others[] = "bcdfghklmnprstvzx";
+
+	buf_put_u8(out, (uint8_t)vowels[((two[0] >> 6) + *seed) % 6]);
+	buf_put_u8(out, (uint8_t)others[two[0] >> 2 & 15]);
+	buf_put_u8(out, (uint8_t)vowels[((two[0] & 3) + *seed / 6) % 6]);
+	buf_put_u8(out, (uint8_t)others[two[1] >> 4]);
+	buf_put_u8(out, '-');
+	buf_put_u8(out, (uint8_t)others[two[1] & 15]);
+	*seed = (*seed * 5 + two[0] * 7U + two[1]) % 36;
+}
+
+char *
+key_bubblebabble(const struct key *k)
+{
+	static const char vowels[] = "aeiouy";
+	uint8_t hash[DIGEST_MAX_LEN];
+	struct buf text = { 0 };
+	unsigned seed = 1;
+	char *out = NULL;
+
+	if (hash_key(k, DIGEST_SHA1, hash) != 0)
+		return NULL;
+	buf_put_u8(&text, 'x');
+	for (size_t i = 0; i < SHA1_LEN; i += 2)
+		put_word(&text, hash + i, &seed);
+	buf_printf(&text, "%cx%cx", vowels[seed % 6], vowels[seed / 6]);
+	if (buf_err(&text) == 0)
+		out = buf_dup_string(&text);
+	buf_clear(&text);
+	return out;
+}
+
 /*
  * The "drunken bishop" of D. Loss, T. Limmer, A. von Gernler: a walk over a
  * board, two bits a step, that counts the visits of each square.

@@ -194,6 +194,18 @@ put_public(int param, const EVP_PKEY *pkey, struct buf *out)
 }
 
 static int
+put_lead(int param, const EVP_PKEY *pkey, struct buf *out)
+{
+	int r;
+
+	(void)param;
+	r = key_evp_put_number(pkey, OSSL_PKEY_PARAM_RSA_N, out);
+	if (r == 0)
+		r = key_evp_put_number(pkey, OSSL_PKEY_PARAM_RSA_E, out);
+	return r;
+}
+
+static int
 get_private(int param, struct rd *r, EVP_PKEY **out)
 {
 	struct numbers k = { 0 };
@@ -279,6 +291,7 @@ const struct key_ops key_ops_rsa = {
 	.put_public = put_public,
 	.get_private = get_private,
 	.put_private = put_private,
+	.put_lead = put_lead,
 	.sign = sign,
 	.verify = verify,
 	.bits = bits,

@@ -13,28 +13,37 @@
 #include "base/mem.h"
 #include "keys/key-internal.h"
 
-/* OFFERED rows make up the default lists; KNOWN ones must be configured. */
+/*
+ * OFFERED rows make up the default lists; KNOWN ones must be configured. The
+ * first two columns are the names of the algorithm and of its key type without
+ * the domain that private ones end in; with certificates both have names of
+ * their own, which are the same words with another end.
+ */
 /* clang-format off */
 #define KEY_ALGS(OFFERED, KNOWN)                                              \
-	OFFERED("ssh-ed25519", "ssh-ed25519", "ED25519", ed25519, 0)          \
-	OFFERED("ecdsa-sha2-nistp256", "ecdsa-sha2-nistp256", "ECDSA",        \
+	OFFERED("ssh-ed25519", "ssh-ed25519", "", "ED25519", ed25519, 0)      \
+	OFFERED("ecdsa-sha2-nistp256", "ecdsa-sha2-nistp256", "", "ECDSA",    \
 	    ecdsa, 256)                                                       \
-	OFFERED("ecdsa-sha2-nistp384", "ecdsa-sha2-nistp384", "ECDSA",        \
+	OFFERED("ecdsa-sha2-nistp384", "ecdsa-sha2-nistp384", "", "ECDSA",    \
 	    ecdsa, 384)                                                       \
-	OFFERED("ecdsa-sha2-nistp521", "ecdsa-sha2-nistp521", "ECDSA",        \
+	OFFERED("ecdsa-sha2-nistp521", "ecdsa-sha2-nistp521", "", "ECDSA",    \
 	    ecdsa, 521)                                                       \
-	OFFERED("rsa-sha2-512", "ssh-rsa", "RSA", rsa, DIGEST_SHA512)         \
-	OFFERED("rsa-sha2-256", "ssh-rsa", "RSA", rsa, DIGEST_SHA256)         \
-	KNOWN("ssh-rsa", "ssh-rsa", "RSA", rsa, DIGEST_SHA1)
+	OFFERED("rsa-sha2-512", "ssh-rsa", "", "RSA", rsa, DIGEST_SHA512)     \
+	OFFERED("rsa-sha2-256", "ssh-rsa", "", "RSA", rsa, DIGEST_SHA256)     \
+	KNOWN("ssh-rsa", "ssh-rsa", "", "RSA", rsa, DIGEST_SHA1)
 /* clang-format on */
 
-#define ROW_OFFERED(name, type, text, family, param)                          \
-	{ name, type, text, true, &key_ops_##family, param },
-#define ROW_KNOWN(name, type, text, family, param)                            \
-	{ name, type, text, false, &key_ops_##family, param },
+#define CERT "-cert-v01@openssh.com"
+#define ROW(name, type, domain, text, offered, family, param)                 \
+	{ name domain, type domain, text, name CERT, type CERT, text "-CERT", \
+		offered, &key_ops_##family, param },
+#define ROW_OFFERED(name, type, domain, text, family, param)                  \
+	ROW(name, type, domain, text, true, family, param)
+#define ROW_KNOWN(name, type, domain, text, family, param)                    \
+	ROW(name, type, domain, text, false, family, param)
 static const struct key_alg table[] = { KEY_ALGS(ROW_OFFERED, ROW_KNOWN) };
 
-#define LIST_OFFERED(name, ...) "," name
+#define LIST_OFFERED(name, type, domain, ...) "," name domain
 #define LIST_KNOWN(name, ...)
 static const char default_list[] = KEY_ALGS(LIST_OFFERED, LIST_KNOWN);
 
@@ -43,6 +52,16 @@ key_alg_by_name(const char *name)
 {
 	for (size_t i = 0; i < ARRAY_LEN(table); i++) {
 		if (strcmp(table[i].name, name) == 0)
+			return &table[i];
+	}
+	return NULL;
+}
+
+const struct key_alg *
+key_alg_by_cert_name(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(table); i++) {
+		if (strcmp(table[i].cert_name, name) == 0)
 			return &table[i];
 	}
 	return NULL;
@@ -61,10 +80,11 @@ key_alg_default_list(void)
 }
 
 const struct key_alg *
-key_kind_by_type(struct span key_type)
+key_kind_by_type(struct span key_type, bool *certificate)
 {
 	for (size_t i = 0; i < ARRAY_LEN(table); i++) {
-		if (span_equals(key_type, table[i].key_type))
+		*certificate = span_equals(key_type, table[i].cert_type);
+		if (*certificate || span_equals(key_type, table[i].key_type))
 			return &table[i];
 	}
 	return NULL;

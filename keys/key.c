@@ -9,8 +9,9 @@
 #include "base/str.h"
 #include "keys/key-internal.h"
 
-/* base64 of the largest blob that is accepted: RSA of 16384 bits */
-enum { LINE_BASE64_MAX = 16 * 1024 };
+/* base64 of the largest blob that is accepted, in a line and at all: a
+ * certificate with many names, for RSA of 16384 bits and by such a key. */
+enum { LINE_BASE64_MAX = 96 * 1024 };
 
 static const struct key_ops *
 ops_of(const struct key_alg *alg)
@@ -20,9 +21,8 @@ ops_of(const struct key_alg *alg)
 
 /* Creation and end. */
 
-/* Takes ownership of pkey. */
-static int
-make(const struct key_alg *kind, EVP_PKEY *pkey, bool is_private,
+int
+key_make(const struct key_alg *kind, EVP_PKEY *pkey, bool is_private,
     struct key **out)
 {
 	struct key *k = malloc(sizeof *k);
@@ -44,6 +44,7 @@ key_free(struct key *k)
 		return;
 	EVP_PKEY_free(k->pkey); /* wipes with the last reference */
 	key_free(k->certified);
+	cert_free(k->cert);
 	free(k);
 }
 
@@ -74,7 +75,7 @@ key_generate(const char *type, unsigned bits, struct key **out)
 		if (r != ERR_KEY_LENGTH)
 			break;
 	}
-	return r == 0 ? make(row, pkey, true, out) : r;
+	return r == 0 ? key_make(row, pkey, true, out) : r;
 }
 
 /* Wire forms. */
@@ -86,13 +87,16 @@ key_from_blob(struct span blob, struct key **out)
 	struct span type = rd_string(&rd);
 	const struct key_alg *kind;
 	EVP_PKEY *pkey = NULL;
+	bool certificate;
 	int r = rd_err(&rd);
 
 	if (r != 0)
 		return r;
-	kind = key_kind_by_type(type);
+	kind = key_kind_by_type(type, &certificate);
 	if (kind == NULL)
 		return ERR_KEY_TYPE;
+	if (certificate)
+		return cert_read(kind, blob, rd, out);
 	r = ops_of(kind)->get_public(kind->param, &rd, &pkey);
 	if (r != 0)
 		return r;
@@ -101,23 +105,115 @@ key_from_blob(struct span blob, struct key **out)
 		EVP_PKEY_free(pkey);
 		return r;
 	}
-	return make(kind, pkey, false, out);
+	return key_make(kind, pkey, false, out);
 }
 
 int
 key_to_blob(const struct key *k, struct buf *out)
 {
+	if (k->cert != NULL)
+		return cert_put_blob(k->cert, out);
 	buf_put_cstring(out, k->kind->key_type);
 	return ops_of(k->kind)->put_public(k->kind->param, k->pkey, out);
+}
+
+/* The private form without the fields that a certificate holds. */
+static int
+put_private_rest(const struct key *k, struct buf *out)
+{
+	const struct key_ops *ops = ops_of(k->kind);
+	struct buf all;
+	size_t lead = 0;
+	int r = 0;
+
+	buf_init_secret(&all);
+	if (ops->put_lead != NULL)
+		r = ops->put_lead(k->kind->param, k->pkey, &all);
+	lead = buf_len(&all);
+	buf_reset(&all);
+	if (r == 0)
+		r = ops->put_private(k->kind->param, k->pkey, &all);
+	if (r == 0) {
+		ENSURE(buf_len(&all) >= lead);
+		buf_put(out, buf_data(&all) + lead, buf_len(&all) - lead);
+		r = buf_err(out);
+	}
+	buf_clear(&all);
+	return r;
 }
 
 int
 key_private_to_wire(const struct key *k, struct buf *out)
 {
-	if (!k->is_private)
+	size_t mark;
+	int r;
+
+	if (!key_is_private(k))
 		return ERR_ARGUMENT;
-	buf_put_cstring(out, k->kind->key_type);
-	return ops_of(k->kind)->put_private(k->kind->param, k->pkey, out);
+	buf_put_cstring(out, key_type(k));
+	if (k->cert == NULL)
+		return ops_of(k->kind)->put_private(k->kind->param, k->pkey,
+		    out);
+	mark = buf_open_string(out);
+	r = key_to_blob(k, out);
+	buf_close_string(out, mark);
+	return r == 0 ? put_private_rest(k->certified, out) : r;
+}
+
+/* Gives a certificate's key its private half, which rd is at. */
+static int
+get_private_rest(struct key *cert, struct rd *rd)
+{
+	const struct key_alg *kind = cert->kind;
+	const struct key_ops *ops = ops_of(kind);
+	EVP_PKEY *pkey = NULL;
+	struct key *k = NULL;
+	struct rd joined;
+	struct buf all;
+	int r = 0;
+
+	buf_init_secret(&all);
+	if (ops->put_lead != NULL)
+		r = ops->put_lead(kind->param, cert->certified->pkey, &all);
+	buf_put(&all, rd->p, rd->len);
+	if (r == 0)
+		r = buf_err(&all);
+	joined = rd_from_buf(&all);
+	if (r == 0)
+		r = ops->get_private(kind->param, &joined, &pkey);
+	if (r == 0)
+		r = key_make(kind, pkey, true, &k);
+	if (r == 0 && !key_equal_public(k, cert->certified))
+		r = ERR_FORMAT;
+	if (r == 0) {
+		(void)rd_bytes(rd, rd->len - joined.len);
+		key_free(cert->certified);
+		cert->certified = k;
+		k = NULL;
+	}
+	key_free(k);
+	buf_clear(&all);
+	return r;
+}
+
+static int
+private_cert_from_wire(struct span type, struct rd *rd, struct key **out)
+{
+	struct span blob = rd_string(rd);
+	struct key *k = NULL;
+	int r = rd_err(rd);
+
+	if (r == 0)
+		r = key_from_blob(blob, &k);
+	if (r == 0 && !span_equals(type, key_type(k)))
+		r = ERR_FORMAT;
+	if (r == 0)
+		r = get_private_rest(k, rd);
+	if (r == 0)
+		*out = k;
+	else
+		key_free(k);
+	return r;
 }
 
 int
@@ -126,15 +222,18 @@ key_private_from_wire(struct rd *rd, struct key **out)
 	struct span type = rd_string(rd);
 	const struct key_alg *kind;
 	EVP_PKEY *pkey = NULL;
+	bool certificate;
 	int r = rd_err(rd);
 
 	if (r != 0)
 		return r;
-	kind = key_kind_by_type(type);
+	kind = key_kind_by_type(type, &certificate);
 	if (kind == NULL)
 		return ERR_KEY_TYPE;
+	if (certificate)
+		return private_cert_from_wire(type, rd, out);
 	r = ops_of(kind)->get_private(kind->param, rd, &pkey);
-	return r == 0 ? make(kind, pkey, true, out) : r;
+	return r == 0 ? key_make(kind, pkey, true, out) : r;
 }
 
 int
@@ -163,7 +262,7 @@ key_from_pkey(const EVP_PKEY *pkey, bool is_private, struct key **out)
 		r = is_private ? ops->get_private(row->param, &rd, &checked) :
 				 ops->get_public(row->param, &rd, &checked);
 	buf_clear(&wire);
-	return r == 0 ? make(row, checked, is_private, out) : r;
+	return r == 0 ? key_make(row, checked, is_private, out) : r;
 }
 
 /* Text lines. */
@@ -186,13 +285,14 @@ key_parse_line(const char **s, struct key **out)
 	struct key *k = NULL;
 	uint8_t *blob = NULL;
 	size_t len = 0;
+	bool certificate;
 	int r;
 
 	if (type.len == 0 || base64.len == 0)
 		return ERR_FORMAT;
 	if (base64.len > LINE_BASE64_MAX)
 		return ERR_LIMIT;
-	if (key_kind_by_type(type) == NULL)
+	if (key_kind_by_type(type, &certificate) == NULL)
 		return ERR_KEY_TYPE;
 	r = str_base64_decode((const char *)base64.p, base64.len, &blob, &len);
 	if (r != 0)
@@ -201,7 +301,7 @@ key_parse_line(const char **s, struct key **out)
 	free(blob);
 	if (r != 0)
 		return r;
-	if (!span_equals(type, k->kind->key_type)) {
+	if (!span_equals(type, key_type(k))) {
 		key_free(k);
 		return ERR_FORMAT;
 	}
@@ -222,7 +322,7 @@ key_format_line(const struct key *k, const char *comment, struct buf *out)
 		r = base64 != NULL ? 0 : ERR_NOMEM;
 	}
 	if (r == 0) {
-		buf_printf(out, "%s %s", k->kind->key_type, base64);
+		buf_printf(out, "%s %s", key_type(k), base64);
 		if (comment != NULL && *comment != '\0')
 			buf_printf(out, " %s", comment);
 		r = buf_err(out);
@@ -237,25 +337,32 @@ key_format_line(const struct key *k, const char *comment, struct buf *out)
 const char *
 key_type(const struct key *k)
 {
-	return k->kind->key_type;
+	return key_is_cert(k) ? k->kind->cert_type : k->kind->key_type;
 }
 
 const char *
 key_short_name(const struct key *k)
 {
-	return k->kind->short_name;
+	return key_is_cert(k) ? k->kind->cert_short_name :
+				k->kind->short_name;
 }
 
 unsigned
 key_bits(const struct key *k)
 {
-	return ops_of(k->kind)->bits(k->kind->param, k->pkey);
+	return ops_of(k->kind)->bits(k->kind->param, key_identity(k)->pkey);
 }
 
 bool
 key_is_private(const struct key *k)
 {
-	return k->is_private;
+	return key_identity(k)->is_private;
+}
+
+bool
+key_is_cert(const struct key *k)
+{
+	return k->certified != NULL;
 }
 
 bool
@@ -306,12 +413,23 @@ key_identity_of_blob(struct span blob, struct buf *out)
 	return r;
 }
 
+/* The row by which k signs when the algorithm is called alg; NULL: none. */
+static const struct key_alg *
+row_for(const struct key *k, const char *alg)
+{
+	const struct key_alg *row = key_is_cert(k) ?
+	    key_alg_by_cert_name(alg) :
+	    key_alg_by_name(alg);
+
+	return row != NULL && strcmp(row->key_type, k->kind->key_type) == 0 ?
+	    row :
+	    NULL;
+}
+
 bool
 key_serves(const struct key *k, const char *alg)
 {
-	const struct key_alg *row = key_alg_by_name(alg);
-
-	return row != NULL && strcmp(row->key_type, k->kind->key_type) == 0;
+	return row_for(k, alg) != NULL;
 }
 
 int
@@ -328,15 +446,15 @@ int
 key_sign(const struct key *k, const char *alg, struct span data,
     struct buf *signature)
 {
-	const struct key_alg *row = key_alg_by_name(alg);
+	const struct key_alg *row = row_for(k, alg);
 	struct buf raw = { 0 };
 	int r;
 
-	if (!k->is_private)
+	if (!key_is_private(k))
 		return ERR_ARGUMENT;
-	if (row == NULL || !key_serves(k, alg))
+	if (row == NULL)
 		return ERR_KEY_TYPE;
-	r = ops_of(row)->sign(row->param, k->pkey, data, &raw);
+	r = ops_of(row)->sign(row->param, key_identity(k)->pkey, data, &raw);
 	if (r == 0) {
 		buf_put_cstring(signature, row->name);
 		buf_put_string_buf(signature, &raw);
@@ -350,13 +468,14 @@ int
 key_verify(const struct key *k, const char *alg, struct span data,
     struct span signature)
 {
-	const struct key_alg *row = key_alg_by_name(alg);
+	const struct key_alg *row = row_for(k, alg);
 	struct rd rd = rd_from_span(signature);
 	struct span name = rd_string(&rd), raw = rd_string(&rd);
 
-	if (row == NULL || !key_serves(k, alg))
+	if (row == NULL)
 		return ERR_KEY_TYPE;
-	if (rd_end(&rd) != 0 || !span_equals(name, alg))
+	if (rd_end(&rd) != 0 || !span_equals(name, row->name))
 		return ERR_SIGNATURE;
-	return ops_of(row)->verify(row->param, k->pkey, data, raw);
+	return ops_of(row)->verify(row->param, key_identity(k)->pkey, data,
+	    raw);
 }

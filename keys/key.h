@@ -24,12 +24,17 @@ struct key_alg {
 	const char *name;     /* signature algorithm on the wire */
 	const char *key_type; /* "ssh-rsa", "ssh-ed25519", ... in the blob */
 	const char *short_name; /* "RSA", "ECDSA", "ED25519": for texts */
+	/* The same three of a key that comes as a certificate. Its signatures
+	 * carry the plain name. */
+	const char *cert_name, *cert_type, *cert_short_name;
 	bool offered; /* part of the default lists (ssh-rsa SHA-1 is not) */
 	const void *ops; /* private to keys/ */
 	int param;
 };
 
-const struct key_alg *key_alg_by_name(const char *name); /* NULL: unknown */
+/* By name, or by cert_name. NULL: unknown. */
+const struct key_alg *key_alg_by_name(const char *name);
+const struct key_alg *key_alg_by_cert_name(const char *name);
 const struct key_alg *key_alg_at(size_t index);		 /* NULL at the end */
 /* Comma list of the offered algorithms, in default order. Static. */
 const char *key_alg_default_list(void);
@@ -40,9 +45,10 @@ int key_public_of(const struct key *k, struct key **out) must_check;
 /* type: "rsa", "ecdsa", "ed25519"; bits 0 = default (3072, 256, -). */
 int key_generate(const char *type, unsigned bits, struct key **out) must_check;
 
-/* Wire blobs of public keys (RFC 4253 section 6.6). ERR_KEY_TYPE: a type that
- * is not in the table, as are certificates for now; ERR_KEY_LENGTH: RSA of
- * less than 1024 or more than 16384 bits. */
+/* Wire blobs of public keys (RFC 4253 section 6.6) and of certificates, which
+ * keys/cert.h is about. ERR_KEY_TYPE: a type that is not in the table;
+ * ERR_KEY_LENGTH: RSA of less than 1024 or more than 16384 bits;
+ * ERR_SIGNATURE: a certificate that its authority did not sign. */
 int key_from_blob(struct span blob, struct key **out) must_check;
 int key_to_blob(const struct key *k, struct buf *out) must_check; /* appends */
 /* "ssh-ed25519 AAAA... comment": comment may be NULL. parse reads the type
@@ -56,6 +62,7 @@ const char *key_type(const struct key *k); /* "ssh-rsa", ... */
 const char *key_short_name(const struct key *k);
 unsigned key_bits(const struct key *k);
 bool key_is_private(const struct key *k);
+bool key_is_cert(const struct key *k);
 /* Is the public half the same, byte for byte? */
 bool key_equal_public(const struct key *a, const struct key *b);
 
@@ -70,11 +77,15 @@ bool key_same_identity(const struct key *a, const struct key *b);
 /* Appends the identity's blob to out, for a plain key the bytes of blob. */
 int key_identity_of_blob(struct span blob, struct buf *out) must_check;
 
-/* Can this key sign with alg, and is it an RSA key of at least min bits? */
+/* Can this key sign with alg? For a certificate only the algorithms with
+ * "-cert-" in their names will do. Is an RSA key of at least min bits? */
 bool key_serves(const struct key *k, const char *alg);
 int key_check_length(const struct key *k, unsigned min_rsa_bits) must_check;
 /* "SHA256:..." or "MD5:aa:bb..."; caller frees; NULL when memory is out. */
 char *key_fingerprint(const struct key *k, enum digest_alg alg);
+/* The SHA-1 of the identity as words that can be spoken ("bubble babble", A.
+ * Huima); caller frees; NULL when memory is out. */
+char *key_bubblebabble(const struct key *k);
 /* Can fingerprints be made with this algorithm? */
 bool key_fingerprint_hash_ok(enum digest_alg alg);
 /* Picture of a fingerprint: several lines, the last one without its end;
@@ -88,7 +99,8 @@ int key_sign(const struct key *k, const char *alg, struct span data,
 int key_verify(const struct key *k, const char *alg, struct span data,
     struct span signature) must_check;
 
-/* Private part of the openssh-key-v1 format and of the agent protocol. */
+/* Private part of the openssh-key-v1 format and of the agent protocol. That of
+ * a certificate is the certificate, and what of its key is not public. */
 int key_private_to_wire(const struct key *k, struct buf *out) must_check;
 int key_private_from_wire(struct rd *r, struct key **out) must_check;
 

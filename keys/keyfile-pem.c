@@ -62,6 +62,7 @@ int
 keyfile_pem_format(const struct key *k, enum keyfile_format format,
     const char *pass, struct buf *out)
 {
+	EVP_PKEY *pkey = key_identity(k)->pkey;
 	EVP_CIPHER *cipher = NULL;
 	const unsigned char *secret = NULL;
 	char *data = NULL;
@@ -87,10 +88,10 @@ keyfile_pem_format(const struct key *k, enum keyfile_format format,
 		}
 	}
 	if (format == KEYFILE_PEM)
-		ok = PEM_write_bio_PrivateKey_traditional(bio, k->pkey, cipher,
+		ok = PEM_write_bio_PrivateKey_traditional(bio, pkey, cipher,
 		    secret, (int)pass_len, NULL, NULL);
 	else
-		ok = PEM_write_bio_PKCS8PrivateKey(bio, k->pkey, cipher, pass,
+		ok = PEM_write_bio_PKCS8PrivateKey(bio, pkey, cipher, pass,
 		    (int)pass_len, NULL, NULL);
 	len = BIO_get_mem_data(bio, &data);
 	if (ok != 1 || len <= 0) {

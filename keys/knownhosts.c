@@ -141,6 +141,12 @@ knownhosts_parse_line(const char *line, struct knownhosts_line *out)
 		skip_key(&s);
 		r = 0;
 	}
+	/* Lines make keys known, not certificates; they may revoke either. */
+	if (r == 0 && l.key != NULL && key_is_cert(l.key) &&
+	    l.marker != KNOWNHOSTS_REVOKED) {
+		key_free(l.key);
+		l.key = NULL;
+	}
 	if (r == 0) {
 		s += strspn(s, " \t");
 		l.comment = strndup(s, strcspn(s, "\r\n"));

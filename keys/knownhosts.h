@@ -24,7 +24,7 @@ enum knownhosts_marker {
 struct knownhosts_line {
 	enum knownhosts_marker marker;
 	char *hosts; /* the first field as written */
-	struct key *key; /* NULL if its type is not known here */
+	struct key *key; /* NULL: of no known type, or a certificate */
 	char *comment;
 };
 

@@ -5,34 +5,82 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "keys/cert.h"
+#include "keys/krl.h"
 
+/* Is it a key, of whatever type? The blob has to begin with the same word. */
 static bool
-line_names(const char *line, const struct key *k)
+is_of_unknown_type(const char *line)
 {
-	const char *s = line + strspn(line, " \t");
-	struct key *named;
-	bool same;
+	size_t type_len = strcspn(line, " \t"), len = 0;
+	const char *base64 = line + type_len;
+	uint8_t *blob = NULL;
+	struct span type;
+	struct rd r;
+	bool is;
 
-	if (*s == '\0' || *s == '#' || key_parse_line(&s, &named) != 0)
+	base64 += strspn(base64, " \t");
+	if (str_base64_decode(base64, strcspn(base64, " \t"), &blob, &len) !=
+	    0)
 		return false;
-	same = key_same_identity(named, k);
-	key_free(named);
-	return same;
+	r = rd_from(blob, len);
+	type = rd_string(&r);
+	is = rd_err(&r) == 0 && type.len == type_len &&
+	    memcmp(type.p, line, type_len) == 0;
+	free(blob);
+	return is;
+}
+
+static int
+read_line(const char *line, const struct key *k, bool *named)
+{
+	const struct cert *c = key_cert(k);
+	const char *s = line + strspn(line, " \t");
+	struct key *entry;
+	int r;
+
+	if (*s == '\0' || *s == '#')
+		return 0;
+	line = s;
+	r = key_parse_line(&s, &entry);
+	if (r == ERR_KEY_TYPE)
+		return is_of_unknown_type(line) ? 0 : ERR_FORMAT;
+	if (r != 0)
+		return r == ERR_KEY_LENGTH ? 0 : r;
+	*named |= key_same_identity(entry, k) ||
+	    (c != NULL && key_same_identity(entry, c->ca));
+	key_free(entry);
+	return 0;
+}
+
+static int
+read_text(const struct buf *list, const struct key *k, bool *named)
+{
+	char *text, *pos, *line;
+	int r = 0;
+
+	if (memchr(buf_data(list), '\0', buf_len(list)) != NULL)
+		return ERR_FORMAT;
+	text = pos = buf_dup_string(list);
+	if (text == NULL)
+		return ERR_NOMEM;
+	while (r == 0 && (line = strsep(&pos, "\r\n")) != NULL)
+		r = read_line(line, k, named);
+	free(text);
+	return r;
 }
 
 int
 revoked_keys_find(const struct buf *list, const struct key *k, bool *revoked)
 {
-	char *text = buf_dup_string(list), *pos = text, *line;
-	int r = 0;
+	struct span content = { buf_data(list), buf_len(list) };
+	int r;
 
 	*revoked = false;
-	if (text == NULL)
-		return ERR_NOMEM;
-	if (str_has_prefix(text, "SSHKRL"))
-		r = ERR_UNSUPPORTED;
-	while (r == 0 && !*revoked && (line = strsep(&pos, "\r\n")) != NULL)
-		*revoked = line_names(line, k);
-	free(text);
+	if (content.len == 0)
+		return 0;
+	r = krl_is(content) ? krl_find(content, k, revoked) :
+			      read_text(list, k, revoked);
+	*revoked |= r != 0;
 	return r;
 }

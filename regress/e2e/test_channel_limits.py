@@ -14,6 +14,7 @@ from sshwire import (CHANNEL_DATA, CHANNEL_OPEN, OPEN_CONFIRMATION, connect,
                      load_key)
 
 import harness
+from forwarding import Service, exactly, forward_to, reach  # noqa: F401
 from harness import ME, Client, have
 
 pytestmark = pytest.mark.skipif(not have("hpn", "sshd", "ssh"),
@@ -134,3 +135,24 @@ def test_unused_connection_ends(make_server):
     assert "terminating inactive connection from user" in server.log_text()
     done = client.ssh("sleep 2; echo still here")
     assert done.rc == 0 and done.text == "still here\n", done
+
+
+@pytest.mark.parametrize("words,closes", [
+    ("dynamic-tcpip=1", True), ("direct-tcpip=1", False)])
+def test_connection_of_socks_has_a_kind_of_its_own(
+        make_server, forward_to, words, closes):  # noqa: F811
+    """It is a direct-tcpip on the wire, and dynamic-tcpip for its user."""
+    port = harness.free_port()
+    with Service() as service:
+        forward_to(Client("hpn", make_server("")), "-D", str(port),
+                   options=["ChannelTimeout=" + words]).listens(port)
+        with reach(port) as sock:
+            sock.sendall(b"\5\1\0" + b"\5\1\0\1\x7f\0\0\1"
+                         + service.port.to_bytes(2, "big"))
+            assert len(exactly(sock, 12)) == 12
+            sock.settimeout(3)
+            try:
+                ended = sock.recv(1) == b""
+            except TimeoutError:
+                ended = False
+            assert ended == closes

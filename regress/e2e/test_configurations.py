@@ -143,17 +143,6 @@ def test_server_serves(configured, name, tmp_path):
     assert (tmp_path / "copy").read_bytes() == b"moved"
 
 
-@pytest.mark.skipif(not harness.have("stock", "ssh"), reason="no stock ssh")
-def test_permissions_that_are_not_built_are_not_granted(
-        make_server, tmp_path):
-    server = make_server("X11Forwarding yes\n")
-    client = Client("stock", server)
-    done = client.ssh("echo", "$DISPLAY", flags=["-X"], env=harness.clean_env(
-        DISPLAY=":99", XAUTHORITY=str(tmp_path / "none")))
-    assert (done.rc, done.out) == (0, b"\n"), done
-    assert "X11 forwarding request failed on channel 0" in done.errors
-
-
 # ---- lines that programs look for --------------------------------------
 
 def test_faults_are_told_as_stock_tells_them(tmp_path, keys):

@@ -139,17 +139,20 @@ def test_passphrases_that_differ_are_asked_again(tmp_path):
     (["-E", "crc32", "-l"], "crc32"),
     (["-E", "sha224", "-l"], "sha224"),
     (["-E", "blake2b-512", "-l"], "blake2b-512"),
-    (["-s", "ca"], "-s is not available"),
-    (["-Y", "sign"], "-Y is not available"),
-    (["-M", "generate"], "-M is not available"),
-    (["-Q", "-f", "krl"], "-Q is not available"),
-    (["-k"], "-k is not available"),
-    (["-L"], "-L is not available"),
     (["-D", "lib"], "-D is not available"),
     (["-K"], "-K is not available"),
-    (["-B"], "-B is not available"),
     (["-r", "host"], "-r is not available"),
     (["-y", "-p"], "together"),
+    (["-O", "verify-required"], "-O is not available"),
+    (["-h"], "-h is not available"),
+    (["-I", "x"], "-I is not available"),
+    (["-l", "-n", "x"], "-n is not available"),
+    (["-L", "-s", "x"], "-s is not available"),
+    (["-y", "-U"], "-U is not available"),
+    (["-A", "-u"], "-u is not available"),
+    (["-p", "-V", "+1d"], "-V is not available"),
+    (["-Q", "-z", "1"], "-z is not available"),
+    (["-k", "-f", "x", "-r", "y"], "-r is not available"),
 ])
 def test_refused(tmp_path, args, text):
     refused = keygen(*args, cwd=tmp_path)
@@ -599,3 +602,95 @@ def test_stock_signs_with_ours(tmp_path, pool, kind):
         subprocess.run([stock("ssh-keygen"), "-Y", "verify", "-n", "test",
                         "-I", "me", "-f", signers, "-s", f"{data}.sig"],
                        stdin=stdin, check=True, timeout=30)
+
+
+# ---- moduli -------------------------------------------------------------
+
+@pytest.fixture(scope="module")
+def candidates(tmp_path_factory):
+    """Lines of the sieve, few enough to be tested in a test."""
+    path = tmp_path_factory.mktemp("moduli") / "all"
+    done = keygen("-M", "generate", "-O", "bits=640", path).ok()
+    assert "candidates for safe primes of 640 bits" in done.errors
+    lines = path.read_text().splitlines()
+    assert len(lines) > 10000
+    assert all(re.fullmatch(r"\d{14} 4 2 0 638 0 [0-9A-F]{160}", line)
+               for line in lines)
+    few = path.with_name("few")
+    few.write_text("# a comment\n" + "\n".join(lines[:1500]) + "\n")
+    return few
+
+
+def primes(path):
+    """Moduli of a file, each once."""
+    lines = path.read_text().splitlines() if path.exists() else []
+    return sorted({line.split()[6] for line in lines})
+
+
+def test_screen_moduli(candidates, tmp_path):
+    whole, out = tmp_path / "whole", tmp_path / "out"
+    keygen("-M", "screen", "-f", candidates, "-O", "generator=5", whole).ok()
+    for line in whole.read_text().splitlines():
+        fields = line.split()
+        assert fields[1:6] == ["2", "6", "64", "639", "5"]
+        p = int(fields[6], 16)
+        assert pow(2, p - 1, p) == 1 and pow(2, p // 2 - 1, p // 2) == 1
+    # In pieces, each of which goes on where the one before it ended.
+    note = tmp_path / "note"
+    for count in (1, 100, 700, 10000):
+        keygen("-M", "screen", "-q", "-O", f"lines={count}", "-O",
+               f"checkpoint={note}", "-f", candidates, out).ok()
+    assert note.read_text() == "1501\n"
+    assert primes(out) == primes(whole)
+    # From a line on, out of a pipe.
+    rest = tmp_path / "rest"
+    keygen("-M", "screen", "-q", "-O", "start-line=1400", rest,
+           stdin=candidates.read_bytes()).ok()
+    assert set(primes(rest)) <= set(primes(whole))
+
+
+@needs_stock
+def test_screen_moduli_as_stock_does(candidates, tmp_path):
+    one, two = tmp_path / "one", tmp_path / "two"
+    keygen("-M", "screen", "-f", candidates, one).ok()
+    stock_keygen("-M", "screen", "-f", candidates, two).ok()
+    # That one leaves out primes for which it finds no small generator.
+    assert set(primes(two)) <= set(primes(one))
+
+
+def test_start_of_candidates(tmp_path):
+    start = "5" + "0" * 159
+    path = tmp_path / "out"
+    keygen("-M", "generate", "-q", "-O", "bits=640", "-O", f"start={start}",
+           path).ok()
+    with path.open() as f:
+        first = int(f.readline().split()[6], 16)
+    assert 0 < first - int(start, 16) < 1 << 20
+
+
+@pytest.mark.parametrize("args", [
+    ["generate"], ["generate", "-O", "bits=100", "out"],
+    ["generate", "-O", "bits=x", "out"], ["generate", "-O", "foo", "out"],
+    ["generate", "-O", "lines=5", "out"], ["screen", "-O", "bits=640", "out"],
+    ["screen", "-f", "missing", "out"], ["screen", "-O", "lines=0", "out"],
+    ["screen", "-O", "generator=4", "out"], ["foo", "out"],
+    ["screen", "-O", "prime-tests=65", "out"], ["screen", "a", "b"],
+    ["generate", "-O", "start=xyz", "out"], ["screen"],
+    ["generate", "-O", "bits=640", "-O", "start=55", "bad/out"],
+])
+def test_moduli_refused(tmp_path, args):
+    refused = keygen("-M", *args, cwd=tmp_path)
+    assert refused.rc == 255 and refused.errors.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_bad_candidates_and_checkpoints(tmp_path):
+    note = tmp_path / "note"
+    note.write_text("x\n")
+    args = ["-M", "screen", "-O", f"checkpoint={note}", tmp_path / "out"]
+    assert keygen(*args).rc == 255
+    note.unlink()
+    done = keygen(*args, stdin=b"no candidate\n" + b"1" * 9000 + b"\n").ok()
+    assert "line 1 is no candidate" in done.errors
+    assert "line 2 is no candidate" in done.errors
+    assert (tmp_path / "out").read_text() == "" and note.read_text() == "2\n"

@@ -14,6 +14,7 @@ import subprocess
 import time
 
 import pytest
+from forwarding import answers
 from muxes import Master, control, is_socket, passenger
 from terminal import Terminal
 
@@ -394,6 +395,25 @@ def test_master_of_a_lost_connection(make_server, path):
     assert wait_for(lambda: is_gone(pid))
     assert not path.exists()
     held.stdout.close()
+
+
+def test_lost_connection_of_a_passenger_without_a_session(make_server, path):
+    """It has nothing that would end by itself, and must not wait: who runs it
+    (autossh) shall make a new connection."""
+    server = make_server()
+    client = Client("hpn", server)
+    kept(client, path, "true").ok()
+    pid = pid_of(path)
+    port = harness.free_port()
+    held = start(passenger("hpn", path, flags=["-N", "-L",
+                                               f"{port}:127.0.0.1:1"]))
+    assert wait_for(lambda: answers(port))
+    for process in server.connections():
+        os.kill(process, signal.SIGKILL)
+    assert held.wait(LONG) == 255
+    assert wait_for(lambda: is_gone(pid))
+    assert not path.exists()
+    assert not answers(port)
 
 
 # ---- those that may not -------------------------------------------------

@@ -254,14 +254,15 @@ def test_ssh_arguments(tmp_path, data_file):
     args = log.read_text().splitlines()
     assert args == [
         "-x", "-oPermitLocalCommand=no", "-oClearAllForwardings=yes",
-        "-oRemoteCommand=none", "-oRequestTTY=no", "-oForwardAgent=no",
+        "-oRemoteCommand=none", "-oRequestTTY=no", "-oControlMaster=no",
+        "-oForwardAgent=no",
         "-i", "key", "-c", "aes128-ctr", "-F", "none", "-o", "User=nobody",
         "-C", "-4", "-oBatchMode=yes", "-q", "-A", "-p", "2200", "-l", "me",
         "-s", "--", "::1", "sftp"]
     log.unlink()
     run([SCP, "-S", fake, f"scp://you@host:77/{tmp_path}/out",
          tmp_path / "back"]).ok()
-    assert log.read_text().splitlines()[6:] == [
+    assert log.read_text().splitlines()[7:] == [
         "-p", "77", "-l", "you", "-s", "--", "host", "sftp"]
 
 

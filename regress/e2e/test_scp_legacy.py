@@ -453,7 +453,8 @@ def test_limit(link, tmp_path, data_file):
 
 def test_ssh_arguments(link, tmp_path, data_file):
     first = ["-x", "-oPermitLocalCommand=no", "-oClearAllForwardings=yes",
-             "-oRemoteCommand=none", "-oRequestTTY=no", "-oForwardAgent=no"]
+             "-oRemoteCommand=none", "-oRequestTTY=no", "-oControlMaster=no",
+             "-oForwardAgent=no"]
     link.far("true")
     link.scp("-rp", "-P", "22", "-i", "key", "-J", "hop", data_file(1),
              f"me@h:{tmp_path}/x")

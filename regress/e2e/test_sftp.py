@@ -545,7 +545,7 @@ def test_ssh_arguments(fake_ssh):
         "jump", "-o", "A=b", "-q", "-p", "77", "-l", "me", "-s", "--", "::1",
         "sftp"]
     for option in ("-oPermitLocalCommand=no", "-oClearAllForwardings=yes",
-                   "-oForwardAgent=no"):
+                   "-oControlMaster=no", "-oForwardAgent=no"):
         assert option in args
     args = fake_ssh("-P", "1", "sftp://you@host:88").ok().args
     assert args[-9:] == ["-oForwardAgent=no", "-p", "88", "-l", "you", "-s",

@@ -4,6 +4,7 @@
 import asyncio
 import os
 import re
+import shutil
 import socket
 import subprocess
 import threading
@@ -11,7 +12,7 @@ import threading
 import pytest
 from terminal import Terminal
 
-from harness import (IS_ROOT, LONG, Client, clean_env, free_port, hpn, run,
+from harness import (IS_ROOT, LONG, ME, Client, clean_env, free_port, hpn, run,
                      start, stock, wait_for)
 
 KEYS = ["ed25519", "rsa", "ecdsa256", "ecdsa384", "ecdsa521"]
@@ -209,6 +210,37 @@ def test_agent(client, agent, keys, key):
     done = client.ssh("true", env=clean_env(SSH_AUTH_SOCK=agent),
                       flags=["-v"], options=["IdentityFile=none"])
     assert done.rc == 0 and "(agent)" in done.errors, done
+
+
+@pytest.fixture
+def certified(keys, tmp_path):
+    """A key with a certificate beside it, as ssh-add looks for one."""
+    path = tmp_path / "certified"
+    shutil.copy(keys.path("ed25519"), path)
+    shutil.copy(f"{keys.path('ed25519')}.pub", f"{path}.pub")
+    run([keys.keygen, "-q", "-s", keys.path("ecdsa256-ca"), "-I", "id", "-n",
+         ME, f"{path}.pub"]).ok()
+    return path
+
+
+def test_agent_with_certificate(client, agent, certified):
+    """Certificates are not offered yet; the plain keys must be, all the
+    same."""
+    add(agent, certified)
+    held = run([stock("ssh-add"), "-L"], env=clean_env(SSH_AUTH_SOCK=agent))
+    assert "-cert-v01" in held.ok().text
+    client.key = None
+    client.fixed.remove("IdentitiesOnly=yes")
+    done = client.ssh("true", env=clean_env(SSH_AUTH_SOCK=agent),
+                      flags=["-v"], options=["IdentityFile=none"])
+    assert done.rc == 0 and "(agent)" in done.errors, done
+    assert "Skipping" not in done.errors
+
+
+def test_certificate_in_place_of_the_public_key(client, certified):
+    shutil.copy(f"{certified}-cert.pub", f"{certified}.pub")
+    client.key = certified
+    client.ssh("true").ok()
 
 
 def test_public_key_file_chooses_in_the_agent(client, agent, keys, tmp_path):

@@ -121,6 +121,20 @@ def test_revoked_host_keys_file(client, tmp_path):
     assert client.ssh("true", options=option).rc == 255
 
 
+def test_revoked_host_keys_in_a_krl(client, tmp_path):
+    know(client, public(client))
+    spec, krl = tmp_path / "spec", tmp_path / "krl"
+    keygen = stock("ssh-keygen") or hpn("ssh-keygen")
+    option = [f"RevokedHostKeys={krl}"]
+    for name, status in ((None, 255), ("ed25519-other", 0)):
+        key = public(client, name) if name else public(client)
+        spec.write_text(f"sha1: {key}\n")
+        run([keygen, "-k", "-q", "-f", krl, spec]).ok()
+        assert client.ssh("true", options=option).rc == status
+    krl.write_bytes(krl.read_bytes()[:-1])
+    assert client.ssh("true", options=option).rc == 255
+
+
 def test_another_type_than_the_revoked_one(client):
     """A type whose only known key is revoked is not asked for first."""
     know(client, public(client))

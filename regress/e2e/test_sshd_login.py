@@ -144,6 +144,26 @@ def test_revoked_user_key(make_server, keys, tmp_path):
     assert Client("hpn", server).ssh("true").rc == 255  # never: yes
 
 
+def make_krl(path, directory, *lines):
+    """Of the stock tool if there is one, so that it is not only our own."""
+    spec = directory / "spec"
+    spec.write_text("".join(f"{line}\n" for line in lines))
+    program = harness.stock("ssh-keygen") or harness.hpn("ssh-keygen")
+    harness.run([program, "-k", "-q", "-f", path, spec]).ok()
+
+
+def test_keys_revoked_by_krls(make_server, keys, tmp_path):
+    one, two = tmp_path / "one.krl", tmp_path / "two.krl"
+    make_krl(one, tmp_path, f"sha256: {keys.public('ed25519')}")
+    make_krl(two, tmp_path, f"key: {keys.public('rsa')}")
+    server = make_server(f"RevokedKeys {one} {two}\n")
+    assert Client("hpn", server).ssh("true").rc == 255
+    assert Client("hpn", server, "rsa").ssh("true").rc == 255
+    assert Client("hpn", server, "ecdsa256").ssh("true").rc == 0
+    two.write_bytes(two.read_bytes()[:-1])  # never: yes
+    assert Client("hpn", server, "ecdsa256").ssh("true").rc == 255
+
+
 @any_client
 def test_agent(make_server, keys, tmp_path, background, kind):
     agent = harness.stock("ssh-agent") or pytest.skip("no ssh-agent")

@@ -272,6 +272,31 @@ def test_a_good_proof_from_the_same_server(lying):
     assert k.keys() == {line(k.server.host.blob), line(NEW.blob)}
 
 
+# Of a key and a CA of their own making.
+CERTIFICATE = base64.b64decode(
+    "AAAAIHNzaC1lZDI1NTE5LWNlcnQtdjAxQG9wZW5zc2guY29tAAAAIC3q/wYmosUlA3jjr4iR"
+    "f9FUbd5QnTBo47yVaqfTMUNhAAAAIBo1xFDz3pfeaBrXRsUYBwiJ7Pu8uc8P72rpmCQO1xxq"
+    "AAAAAAAAAE0AAAABAAAACnZlY3RvciBvbmUAAAAQAAAABWFsaWNlAAAAA2JvYgAAAAAAAAAQ"
+    "AAAAAAAAACAAAABEAAAADWZvcmNlLWNvbW1hbmQAAAALAAAAB2VjaG8gaGkAAAAOc291cmNl"
+    "LWFkZHJlc3MAAAAOAAAACjEwLjAuMC4wLzgAAAASAAAACnBlcm1pdC1wdHkAAAAAAAAAAAAA"
+    "ADMAAAALc3NoLWVkMjU1MTkAAAAg9aqkRC+9LcAz1+/n2Aft7n1RGK7S7jqkkEtyeDGwurYA"
+    "AABTAAAAC3NzaC1lZDI1NTE5AAAAQMowWljEUqgKL2uzDlwsi5XRzozntIvu61ZRcsGzCxUH"
+    "8R2vnzqHTsO4L13UIwdQhrBsxKwT/5MFMdxu+LqKmQE=")
+
+
+def test_certificates_are_not_learnt(lying):
+    """known_hosts lists plain keys; the others are learnt all the same."""
+    def act(w, number):
+        asked = await_prove(w)
+        assert asked.string() == NEW.blob and asked.at == len(asked.data)
+        w.say(REQUEST_SUCCESS, proof(w, NEW))
+        end(w, number)
+
+    k = lying(act, lambda host: [CERTIFICATE, host.blob, NEW.blob])
+    k.visit()
+    assert k.keys() == {line(k.server.host.blob), line(NEW.blob)}
+
+
 def test_refusal_to_prove(lying):
     def act(w, number):
         await_prove(w)

@@ -2,6 +2,7 @@
 """Servers of others, for the tests in this directory."""
 
 import asyncio
+import contextlib
 import os
 import pathlib
 import pwd
@@ -71,29 +72,22 @@ def dropbear_login(other_user, keys):
     return authorise
 
 
-@pytest.fixture
-def asyncssh_server(keys, tmp_path):
-    """A server in a thread: echoes its input, exit status 7; SFTP."""
+@contextlib.contextmanager
+def asyncssh_with(keys, directory, factory, handle, **kw):
+    """A server of asyncssh in a thread; handle(process) is its session."""
     asyncssh = pytest.importorskip("asyncssh")
-    authorized = tmp_path / "authorized"
+    authorized = directory / "authorized"
     authorized.write_text(keys.public("ed25519") + "\n"
                           + keys.public("rsa") + "\n")
     started, box = threading.Event(), {}
 
-    async def handle(process):
-        while chunk := await process.stdin.read(65536):
-            process.stdout.write(chunk)
-            await process.stdout.drain()
-        process.exit(7)
-
     async def serve():
         server = await asyncssh.create_server(
-            asyncssh.SSHServer, "127.0.0.1", 0,
+            factory or asyncssh.SSHServer, "127.0.0.1", 0,
             server_host_keys=[str(keys.path("ed25519-host")),
                               str(keys.path("rsa-host"))],
             authorized_client_keys=str(authorized),
-            process_factory=handle, encoding=None, sftp_factory=True,
-            allow_scp=True)  # it breaks RFC 4253 7.1 when it rekeys
+            process_factory=handle, **kw)
         box["port"] = server.sockets[0].getsockname()[1]
         box["stop"] = asyncio.Event()
         box["loop"] = asyncio.get_running_loop()
@@ -105,7 +99,7 @@ def asyncssh_server(keys, tmp_path):
                               daemon=True)
     thread.start()
     assert started.wait(60)
-    known_hosts = tmp_path / "known_hosts"
+    known_hosts = directory / "known_hosts"
     known_hosts.write_text("".join(
         f"[127.0.0.1]:{box['port']} "
         + " ".join(keys.public(k + "-host").split()[:2]) + "\n"
@@ -113,3 +107,17 @@ def asyncssh_server(keys, tmp_path):
     yield Foreign(box["port"], keys, known_hosts)
     box["loop"].call_soon_threadsafe(box["stop"].set)
     thread.join(10)
+
+
+@pytest.fixture
+def asyncssh_server(keys, tmp_path):
+    """Echoes its input, exit status 7; SFTP."""
+    async def handle(process):
+        while chunk := await process.stdin.read(65536):
+            process.stdout.write(chunk)
+            await process.stdout.drain()
+        process.exit(7)
+
+    with asyncssh_with(keys, tmp_path, None, handle, encoding=None,
+                       sftp_factory=True, allow_scp=True) as server:
+        yield server  # it breaks RFC 4253 7.1 when it rekeys

@@ -68,6 +68,35 @@ def test_subsystem(pair):
     assert done.out[4] == 2, done  # VERSION
 
 
+def copy(pair, program, *args, **kw):
+    """scp or sftp over the master's connection."""
+    master, kind = pair
+    options = [x for o in (f"ControlPath={master.path}", "BatchMode=yes",
+                           "Port=1", "ConnectTimeout=1") for x in ("-o", o)]
+    return run([harness.program(kind, program), "-F", "none", *options,
+                *map(str, args)], **kw)
+
+
+@pytest.mark.parametrize("flags", [[], ["-O"]])
+def test_scp(pair, data_file, tmp_path, flags):
+    if not harness.have(pair[1], "scp"):
+        pytest.skip("no such scp")
+    data, up, down = data_file(3 << 20), tmp_path / "up", tmp_path / "down"
+    copy(pair, "scp", *flags, data, f"127.0.0.1:{up}").ok()
+    copy(pair, "scp", *flags, f"127.0.0.1:{up}", down).ok()
+    assert down.read_bytes() == data.read_bytes()
+
+
+def test_sftp(pair, data_file, tmp_path):
+    if not harness.have(pair[1], "sftp"):
+        pytest.skip("no such sftp")
+    data = data_file(3 << 20)
+    copy(pair, "sftp", "-b", "-", "127.0.0.1",
+         stdin=f"put {data} {tmp_path}/up\nget {tmp_path}/up "
+               f"{tmp_path}/down\n".encode()).ok()
+    assert (tmp_path / "down").read_bytes() == data.read_bytes()
+
+
 def test_terminal(pair):
     master, kind = pair
     with Terminal(passenger(kind, master.path)) as terminal:

@@ -16,6 +16,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "keys/agent-client.h"
+#include "regress/unit/make-cert.h"
 
 static char dir[] = "/tmp/hpn-agent-XXXXXX";
 static char path[sizeof dir + 16];
@@ -345,6 +346,73 @@ test_stock_agent(void **state)
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
+/* Certificates with their private halves, in the form that agents take; what
+ * they sign has the name of the plain algorithm in it. */
+static void
+test_stock_agent_and_certificates(void **state)
+{
+	static const struct {
+		const char *type;
+		unsigned bits;
+		const char *algs[3];
+	} kinds[] = {
+	    {"ed25519", 0, {"ssh-ed25519"}},
+	    {"ecdsa", 256, {"ecdsa-sha2-nistp256"}},
+	    {"ecdsa", 384, {"ecdsa-sha2-nistp384"}},
+	    {"ecdsa", 521, {"ecdsa-sha2-nistp521"}},
+	    {"rsa", 2048, {"rsa-sha2-512", "rsa-sha2-256"}},
+	};
+	struct agent_key *keys = NULL;
+	struct agent *a = NULL;
+	struct buf sig = {0};
+	size_t count = 0;
+	pid_t pid = start_stock_agent();
+
+	(void)state;
+	if (pid == -1) {
+		print_message("no ssh-agent to test with\n");
+		skip();
+	}
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+		struct key *k = NULL, *cert;
+
+		assert_int_equal(
+		    key_generate(kinds[i].type, kinds[i].bits, &k), 0);
+		cert = make_cert_for(k);
+		add_key(cert, "c");
+		key_free(cert);
+		key_free(k);
+	}
+	assert_int_equal(agent_open(&a, path), 0);
+	assert_int_equal(agent_list(a, &keys, &count), 0);
+	assert_int_equal(count, ARRAY_LEN(kinds));
+	for (size_t i = 0; i < count; i++) {
+		const struct key *k = keys[i].key;
+
+		assert_true(key_is_cert(k));
+		for (const char *const *alg = kinds[i].algs; *alg != NULL;
+		     alg++) {
+			const char *name = key_alg_by_name(*alg)->cert_name;
+
+			buf_reset(&sig);
+			assert_int_equal(
+			    agent_sign(a, k, *alg, text("x"), &sig),
+			    ERR_KEY_TYPE);
+			assert_int_equal(
+			    agent_sign(a, k, name, text("x"), &sig), 0);
+			assert_int_equal(
+			    key_verify(k, name, text("x"),
+				(struct span){buf_data(&sig), buf_len(&sig)}),
+			    0);
+		}
+	}
+	agent_keys_free(keys, count);
+	agent_close(a);
+	buf_clear(&sig);
+	kill(pid, SIGTERM);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
 static int
 make_dir(void **state)
 {
@@ -373,6 +441,7 @@ main(void)
 	    cmocka_unit_test(test_bind),
 	    cmocka_unit_test(test_wrong_algorithm),
 	    cmocka_unit_test(test_stock_agent),
+	    cmocka_unit_test(test_stock_agent_and_certificates),
 	};
 
 	return cmocka_run_group_tests(tests, make_dir, remove_dir);

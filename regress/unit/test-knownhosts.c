@@ -11,12 +11,24 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "keys/knownhosts.h"
-#include "regress/unit/fake-cert.h"
+#include "regress/unit/make-cert.h"
 
 /* Throwaway keys. */
 #define ED1                                                                    \
 	"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIFSMBVz3cx8l6yDaVMgnNOSESWYceGQC" \
 	"PcRLkkTIUOy2"
+#define CERT1                                                                  \
+	"ssh-ed25519-cert-v01@openssh.com "                                    \
+	"AAAAIHNzaC1lZDI1NTE5LWNlcnQtdjAxQG9wZW5zc2guY29tAAAAIC3q/wYm"         \
+	"osUlA3jjr4iRf9FUbd5QnTBo47yVaqfTMUNhAAAAIBo1xFDz3pfeaBrXRsUY"         \
+	"BwiJ7Pu8uc8P72rpmCQO1xxqAAAAAAAAAE0AAAABAAAACnZlY3RvciBvbmUA"         \
+	"AAAQAAAABWFsaWNlAAAAA2JvYgAAAAAAAAAQAAAAAAAAACAAAABEAAAADWZv"         \
+	"cmNlLWNvbW1hbmQAAAALAAAAB2VjaG8gaGkAAAAOc291cmNlLWFkZHJlc3MA"         \
+	"AAAOAAAACjEwLjAuMC4wLzgAAAASAAAACnBlcm1pdC1wdHkAAAAAAAAAAAAA"         \
+	"ADMAAAALc3NoLWVkMjU1MTkAAAAg9aqkRC+9LcAz1+/n2Aft7n1RGK7S7jqk"         \
+	"kEtyeDGwurYAAABTAAAAC3NzaC1lZDI1NTE5AAAAQMowWljEUqgKL2uzDlws"         \
+	"i5XRzozntIvu61ZRcsGzCxUH8R2vnzqHTsO4L13UIwdQhrBsxKwT/5MFMdxu"         \
+	"+LqKmQE="
 #define ED2                                                                    \
 	"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIDTzYSIKqA0icWVwYRqGftjVlsrKmhoV" \
 	"HNu/YpNL/zNk"
@@ -140,6 +152,11 @@ test_parse(void **state)
 	    {"@revoked * " ED1, 0, KNOWNHOSTS_REVOKED, "*", "", true},
 	    {"@cert-authority *.x " EC1 " ca", 0, KNOWNHOSTS_CA, "*.x", "ca",
 		true},
+	    /* Certificates are not known, but they may be revoked. */
+	    {"a " CERT1 " c", 0, KNOWNHOSTS_NONE, "a", "c", false},
+	    {"@cert-authority a " CERT1 " c", 0, KNOWNHOSTS_CA, "a", "c",
+		false},
+	    {"@revoked a " CERT1 " c", 0, KNOWNHOSTS_REVOKED, "a", "c", true},
 	    /* types of other times */
 	    {"a sk-ssh-ed25519@openssh.com AAAA c", 0, KNOWNHOSTS_NONE, "a",
 		"c", false},
@@ -228,11 +245,11 @@ test_check(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct knownhosts_found f;
 		struct key *k = key_of(cases[i].key);
-		struct key cert = fake_cert_of(k);
+		struct key *cert = make_cert_for(k);
 
 		/* Lines are of keys; a certificate is its key to them. */
 		assert_int_equal(
-		    knownhosts_check(&paths, cases[i].name, &cert, &f), 0);
+		    knownhosts_check(&paths, cases[i].name, cert, &f), 0);
 		assert_int_equal(f.verdict, cases[i].want);
 		knownhosts_found_clear(&f);
 		assert_int_equal(
@@ -245,6 +262,7 @@ test_check(void **state)
 		else
 			assert_null(f.path);
 		knownhosts_found_clear(&f);
+		key_free(cert);
 		key_free(k);
 	}
 	assert_int_equal(knownhosts_types(&paths, "plain", &types), 0);
@@ -293,7 +311,7 @@ test_add(void **state)
 	struct strlist paths = {0};
 	struct knownhosts_found f;
 	struct key *k = key_of(ED1), *ec = key_of(EC1);
-	struct key cert = fake_cert_of(k);
+	struct key *cert = make_cert_for(k);
 	char deep[sizeof dir + 32];
 	struct stat st;
 	char *s;
@@ -303,7 +321,7 @@ test_add(void **state)
 	assert_int_equal(knownhosts_add(path, "New.Host", k, false), 0);
 	assert_content(path, "new.host " ED1 "\n");
 	unlink(path);
-	assert_int_equal(knownhosts_add(path, "New.Host", &cert, false), 0);
+	assert_int_equal(knownhosts_add(path, "New.Host", cert, false), 0);
 	assert_content(path, "new.host " ED1 "\n");
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0600);
@@ -340,6 +358,7 @@ test_add(void **state)
 	snprintf(deep, sizeof deep, "%s/no/sub/known_hosts", dir);
 	assert_int_equal(knownhosts_add(deep, "a", k, false), ERR_SYSTEM);
 	key_free(ec);
+	key_free(cert);
 	key_free(k);
 }
 

@@ -2,6 +2,7 @@
 #include "regress/unit/hex.h"
 
 #include <fcntl.h>
+#include <openssl/bn.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -265,6 +266,89 @@ test_installed_file(void **state)
 	}
 }
 
+/* --- candidates --- */
+
+enum { SIEVE_BITS = 520, DIVISORS = 1 << 20, CHECKED = 10 };
+
+/* Is there a divisor below DIVISORS? */
+static bool
+has_divisor(const BIGNUM *n, const uint8_t *composite)
+{
+	for (size_t s = 3; s < DIVISORS; s += 2)
+		if (!composite[s] && BN_mod_word(n, s) == 0)
+			return true;
+	return false;
+}
+
+struct expected {
+	BIGNUM *next;	/* the number to try next */
+	uint8_t *composite;
+	size_t count;
+};
+
+/* Between two candidates there is no number that should be one. */
+static int
+check_candidate(void *arg, const struct modulus *m)
+{
+	struct expected *e = arg;
+	BIGNUM *q = BN_bin2bn(buf_data(&m->prime), (int)buf_len(&m->prime),
+	    NULL);
+	BIGNUM *p = BN_new();
+
+	assert_int_equal(m->type, MODULI_TYPE_SOPHIE_GERMAIN);
+	assert_int_equal(m->bits, SIEVE_BITS - 1);
+	assert_int_equal(BN_num_bits(q), SIEVE_BITS - 1);
+	for (;; BN_add_word(e->next, 2)) {
+		bool useless;
+
+		assert_true(BN_cmp(e->next, q) <= 0);
+		assert_true(BN_lshift1(p, e->next) && BN_add_word(p, 1));
+		useless = has_divisor(e->next, e->composite) ||
+		    has_divisor(p, e->composite);
+		assert_int_equal(useless, BN_cmp(e->next, q) != 0);
+		if (!useless)
+			break;
+	}
+	BN_add_word(e->next, 2);
+	BN_free(p);
+	BN_free(q);
+	return ++e->count == CHECKED ? ERR_CANCELLED : 0;
+}
+
+static void
+test_candidates(void **state)
+{
+	struct expected e = { .next = BN_new(),
+		.composite = calloc(DIVISORS, 1) };
+	struct buf start = { 0 };
+
+	(void)state;
+	for (size_t i = 2; i < DIVISORS; i++)
+		for (size_t j = 2 * i; !e.composite[i] && j < DIVISORS; j += i)
+			e.composite[j] = 1;
+	/* 519 bits, even: the window begins with the next number. */
+	buf_put_u8(&start, 0x55);
+	for (int i = 1; i < 65; i++)
+		buf_put_u8(&start, (uint8_t)(i * 37));
+	assert_non_null(BN_bin2bn(buf_data(&start), (int)buf_len(&start),
+	    e.next));
+	assert_false(BN_is_odd(e.next));
+	BN_add_word(e.next, 1);
+	assert_int_equal(moduli_candidates(SIEVE_BITS, &start,
+			     check_candidate, &e), ERR_CANCELLED);
+	assert_int_equal(e.count, CHECKED);
+	/* A start of another length, and sizes that are not made. */
+	assert_int_equal(moduli_candidates(SIEVE_BITS + 1, &start,
+			     check_candidate, &e), ERR_ARGUMENT);
+	assert_int_equal(moduli_candidates(512, NULL, check_candidate, &e),
+	    ERR_ARGUMENT);
+	assert_int_equal(moduli_candidates(MODULI_MAX_BITS + 1, NULL,
+			     check_candidate, &e), ERR_ARGUMENT);
+	buf_clear(&start);
+	free(e.composite);
+	BN_free(e.next);
+}
+
 int
 main(void)
 {
@@ -275,6 +359,7 @@ main(void)
 		cmocka_unit_test(test_fixed_groups),
 		cmocka_unit_test(test_file),
 		cmocka_unit_test(test_installed_file),
+		cmocka_unit_test(test_candidates),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

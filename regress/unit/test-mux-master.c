@@ -319,6 +319,38 @@ test_limit_of_passengers(void **state)
 	mw_run();
 }
 
+/* ---- a lost connection -------------------------------------------------- */
+
+/* Those that have nothing which would end by itself are let go. */
+static void
+test_lost_connection(void **state)
+{
+	int quiet = mw_silent_passenger(), ready = mw_new_passenger(),
+	    slow = mw_new_passenger(), busy = mw_new_passenger(), user;
+
+	(void)state;
+	mw_expect_hello(quiet);
+	mw_expect_hello(ready);
+	mw_ask_session(slow, "command", "FROM=passenger", false);
+	mw_expect_hello(slow);
+	user = mw_open_session(busy, "command");
+	mw_expect_hello(busy);
+	(void)mw_expect_number(busy, MUX_OPENED, REQUEST);
+	mux_master_lost(mw.master);
+	assert_true(mw_is_dropped(quiet));
+	assert_true(mw_is_dropped(ready));
+	assert_true(mw_is_dropped(slow));
+	assert_true(mux_master_is_used(mw.master));
+	assert_false(mw_is_dropped(busy));
+	close(quiet);
+	close(ready);
+	close(slow);
+	close(busy);
+	close(user);
+	mw_run();
+	assert_false(mux_master_is_used(mw.master));
+}
+
 /* ---- keeping the connection --------------------------------------------- */
 
 static void
@@ -380,6 +412,7 @@ main(void)
 		TEST(test_gone_between_descriptors),
 		TEST(test_one_that_does_not_read),
 		TEST(test_limit_of_passengers),
+		TEST(test_lost_connection),
 		TEST(test_kept_until_idle),
 		TEST(test_stopped_while_kept),
 	};

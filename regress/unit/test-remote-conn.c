@@ -8,9 +8,12 @@
 #include "regress/unit/dice.h"
 #include "regress/unit/help.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "client/remote-internal.h"
@@ -40,6 +43,8 @@ static struct {
 	enum sshclient_further more;
 	bool answered;
 	bool fail_client, fail_release, fail_session; /* the next one */
+	bool master; /* of a shared connection is there */
+	unsigned rides;
 } f;
 
 static bool
@@ -205,6 +210,58 @@ channel_peer_window_top(const struct channel *c)
 	return 1;
 }
 
+/* ---- the fake master of a shared connection ----------------------------- */
+
+struct mux_ride {
+	int in, out; /* the server's ends */
+};
+
+bool
+remote_ride_begin(struct remote *r)
+{
+	struct stream *stream;
+
+	assert_null(r->conns);
+	return f.master && remote_ride_add(r, &stream) == 0;
+}
+
+int
+remote_ride_add(struct remote *r, struct stream **out)
+{
+	struct mux_ride *ride;
+	struct conn *conn;
+	int up[2], down[2];
+
+	if (!f.master)
+		return ERR_NOT_FOUND;
+	ride = xcalloc(1, sizeof *ride);
+	assert_int_equal(pipe2(up, O_CLOEXEC), 0);
+	assert_int_equal(pipe2(down, O_CLOEXEC), 0);
+	ride->in = up[0];
+	ride->out = down[1];
+	conn = remote_conn_add(r);
+	conn->ride = ride;
+	f.rides++;
+	return remote_stream_add_piped(out, conn, (int[]){ down[0], up[1] });
+}
+
+int
+remote_ride_status(const struct conn *conn)
+{
+	return conn->ride->out == -1 ? 9 : 0;
+}
+
+void
+remote_ride_free(struct mux_ride *ride)
+{
+	if (ride == NULL)
+		return;
+	fd_close(&ride->in);
+	fd_close(&ride->out);
+	free(ride);
+	f.rides--;
+}
+
 /* ---- what is done to them ----------------------------------------------- */
 
 static void
@@ -257,6 +314,7 @@ finish(struct remote *r)
 		assert_null(f.clients[i]);
 	for (unsigned i = 0; i < f.sessions_made; i++)
 		assert_null(f.sessions[i]);
+	assert_int_equal(f.rides, 0);
 	return status;
 }
 
@@ -318,22 +376,22 @@ assert_state(const struct remote *r, unsigned number, enum conn_state state)
 /* ---- the tables --------------------------------------------------------- */
 
 static const char *const conn_steps[CONN_STATES] = {
-	/* to: PLANNED STANDBY LOGGING_IN READY FULL CHILD ENDED */
+	/* to: PLANNED STANDBY LOGGING_IN READY FULL PIPED ENDED */
 	[CONN_PLANNED] = ".xx..xx",
 	[CONN_STANDBY] = "..x...x",
 	[CONN_LOGGING_IN] = "...x..x",
 	[CONN_READY] = "....x.x",
 	[CONN_FULL] = "......x",
-	[CONN_CHILD] = ".......",
+	[CONN_PIPED] = ".......",
 	[CONN_ENDED] = ".......",
 };
 
 static const char *const stream_steps[STREAM_STATES] = {
-	/* to: QUEUED OPTIMISTIC OPEN CHILD ENDED */
+	/* to: QUEUED OPTIMISTIC OPEN PIPED ENDED */
 	[STREAM_QUEUED] = ".xxxx",
 	[STREAM_OPTIMISTIC] = "..x.x",
 	[STREAM_OPEN] = "....x",
-	[STREAM_CHILD] = ".....",
+	[STREAM_PIPED] = ".....",
 	[STREAM_ENDED] = ".....",
 };
 
@@ -365,7 +423,7 @@ leads_to(const char *const *steps, int count, int from, int to)
 	return false;
 }
 
-/* Every state can be reached, and all but programs can end. */
+/* Every state can be reached, and all but those of other processes can end. */
 static void
 test_ways(void **state)
 {
@@ -374,13 +432,13 @@ test_ways(void **state)
 		assert_true(leads_to(conn_steps, CONN_STATES, 0, s));
 		assert_int_equal(
 		    leads_to(conn_steps, CONN_STATES, s, CONN_ENDED),
-		    s != CONN_CHILD);
+		    s != CONN_PIPED);
 	}
 	for (int s = 0; s < STREAM_STATES; s++) {
 		assert_true(leads_to(stream_steps, STREAM_STATES, 0, s));
 		assert_int_equal(
 		    leads_to(stream_steps, STREAM_STATES, s, STREAM_ENDED),
-		    s != STREAM_CHILD);
+		    s != STREAM_PIPED);
 	}
 }
 
@@ -721,7 +779,40 @@ test_any_order(void **state)
 	}
 	/* The events were good for something. */
 	for (int s = 0; s < CONN_STATES; s++)
-		assert_int_equal(reached[s] > 0, s != CONN_CHILD);
+		assert_int_equal(reached[s] > 0, s != CONN_PIPED);
+}
+
+/* All streams are sessions of the master, and each ends by itself. */
+static void
+test_master(void **state)
+{
+	struct remote *r;
+	struct sftp *more;
+
+	(void)state;
+	f.master = true;
+	r = begin(SSHCLIENT_FURTHER_LIKELY);
+	more = open_stream(r, XFER_STREAM_CONNECTION);
+	assert_non_null(more);
+	assert_int_equal(f.rides, 2);
+	assert_state(r, 0, CONN_PIPED);
+	assert_state(r, 1, CONN_PIPED);
+	assert_null(open_stream(r, XFER_STREAM_CHANNEL));
+	turn();
+	fd_close(&conn_number(r, 1)->ride->out);
+	turn();
+	assert_int_equal(sftp_error(more), ERR_CLOSED);
+	assert_int_equal(sftp_error(remote_sftp(r)), 0);
+	close_stream(r, more);
+	assert_int_equal(f.rides, 1);
+	/* The master takes no more of them; no connection begins instead. */
+	f.master = false;
+	assert_null(open_stream(r, XFER_STREAM_CONNECTION));
+	assert_int_equal(f.clients_made, 0);
+	fd_close(&r->conns->ride->out);
+	turn();
+	assert_int_equal(sftp_error(remote_sftp(r)), ERR_CLOSED);
+	assert_int_equal(finish(r), 9);
 }
 
 static int
@@ -760,6 +851,7 @@ main(void)
 		cmocka_unit_test(test_never),
 		cmocka_unit_test(test_full),
 		cmocka_unit_test(test_closed_while_logging_in),
+		cmocka_unit_test(test_master),
 		cmocka_unit_test(test_any_order),
 	};
 

@@ -30,7 +30,8 @@ assert_line(struct strlist *argv, const char *want)
 
 #define CARRY                                                         \
 	"ssh|-x|-oPermitLocalCommand=no|-oClearAllForwardings=yes|" \
-	"-oRemoteCommand=none|-oRequestTTY=no|-oForwardAgent=no|"
+	"-oRemoteCommand=none|-oRequestTTY=no|-oControlMaster=no|" \
+	"-oForwardAgent=no|"
 
 static void
 test_carry(void **state)

@@ -124,8 +124,6 @@ on_monitor_gone(void *arg, int fd, int events)
 
 	(void)fd;
 	(void)events;
-	packet_disconnect(sv->packet, SSH_DISCONNECT_BY_APPLICATION,
-	    "server is going away");
 	loop_stop(sv->loop);
 }
 
@@ -148,8 +146,6 @@ on_end_signal(void *arg, int signo)
 
 	log_info("Exiting on signal %d", signo);
 	sv->status = 255;
-	packet_disconnect(sv->packet, SSH_DISCONNECT_BY_APPLICATION,
-	    "server is going away");
 	loop_stop(sv->loop);
 }
 

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Who may have signed: files of lines "principals [options] key". principals
+ * is a pattern list, perhaps in quotes; options are cert-authority (the key is
+ * a CA's, and signers have certificates by it), namespaces="patterns",
+ * valid-after="time" and valid-before="time".
+ *
+ * Threads: any.
+ */
+#ifndef HPN_KEYS_ALLOWED_SIGNERS_H
+#define HPN_KEYS_ALLOWED_SIGNERS_H
+
+#include "base/str.h"
+#include "keys/key.h"
+
+/* One line. Clear with signer_clear(). */
+struct signer {
+	char *principals;
+	bool is_ca;
+	char *namespaces; /* NULL: any */
+	uint64_t valid_after, valid_before; /* seconds since 1970; 0: any */
+	struct key *key;
+};
+
+/* ERR_NOT_FOUND: a blank line or a comment. ERR_FORMAT: *why says what is wrong
+ * with the line, static; out->principals says whose it is, or is NULL. out is
+ * to be cleared in any case. */
+int signer_parse(const char *line, struct signer *out,
+    const char **why) must_check;
+void signer_clear(struct signer *s);
+bool signer_is_named(const struct signer *s, const char *principal);
+
+/* A signature that was right, and what is asked about it. */
+struct signer_query {
+	const struct key *key; /* perhaps a certificate */
+	const char *principal; /* NULL: who may it be? */
+	const char *namespace; /* NULL: any */
+	uint64_t when;	       /* seconds since 1970 */
+};
+
+/*
+ * Does the line let the key sign? 0, or ERR_NOT_FOUND if it is about others,
+ * or ERR_DENIED if it is about this one and does not let it: *why says so,
+ * caller frees. names (NULL or empty) gets the principals that the signer has
+ * by this line, if query->principal is NULL.
+ */
+int signer_check(const struct signer *s, const struct signer_query *query,
+    struct strlist *names, char **why) must_check;
+
+#endif

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * KRL: a file of keys and certificates that are revoked. One is read by going
+ * through it once, and nothing is kept, so that its size is all that a reader
+ * has to bound.
+ *
+ * The format: "SSHKRL\n\0", u32 1, u64 version, u64 seconds since 1970, u64
+ * flags, string reserved, string comment; then sections of a byte and a string:
+ *	1	certificates: string blob of their CA (empty: any), string
+ *		reserved, then bytes with strings: 0x20 serial numbers (u64...),
+ *		0x21 a range (u64 first, u64 last), 0x22 a bitmap (u64 of bit 0,
+ *		mpint), 0x23 ids (string...), 0x39 extension
+ *	2	keys: string blob...
+ *	3, 5	SHA-1, SHA-256 of blobs: string...
+ *	4	a signature, with a second string; nobody looks at it
+ *	255	extension: string name, bool critical, string content
+ *
+ * Threads: any; a struct krl belongs to one thread at a time.
+ */
+#ifndef HPN_KEYS_KRL_H
+#define HPN_KEYS_KRL_H
+
+#include "base/str.h"
+#include "crypto/digest.h"
+#include "keys/key.h"
+
+/* --- reading ----------------------------------------------------------- */
+
+/* Does it begin as a KRL does? */
+bool krl_is(struct span content);
+
+enum krl_what {
+	KRL_SERIALS, /* of certificates: first to last */
+	KRL_ID,	     /* of certificates: bytes */
+	KRL_KEY,     /* bytes: its blob */
+	KRL_SHA1,    /* bytes: of the blob of a key */
+	KRL_SHA256,
+};
+
+/* Something that is revoked. ca: the blob of the authority whose certificates
+ * are meant; empty: of any. */
+struct krl_item {
+	enum krl_what what;
+	uint64_t first, last;
+	struct span bytes, ca;
+};
+
+struct krl_header {
+	uint64_t version, generated; /* seconds since 1970 */
+	struct span comment;	     /* of content */
+};
+
+/* Stops when it returns a value other than 0, which krl_read() returns. */
+typedef int (*krl_item_fn)(void *arg, const struct krl_item *item);
+
+/* Calls fn for all items, in their order. Items may come before an error:
+ * nothing holds unless the result is 0. header and fn may be NULL.
+ * ERR_UNSUPPORTED: another version, or a critical extension. */
+int krl_read(struct span content, struct krl_header *header, krl_item_fn fn,
+    void *arg) must_check;
+
+/* Is the key revoked, or if it is a certificate: its key, or it by number or
+ * id, or the key of its CA? */
+int krl_find(struct span content, const struct key *k,
+    bool *revoked) must_check;
+
+/* --- making ------------------------------------------------------------ */
+
+struct krl;
+
+int krl_new(struct krl **out) must_check;
+void krl_free(struct krl *l);
+/* ca NULL: of any CA. */
+int krl_add_serials(struct krl *l, const struct key *ca, uint64_t first,
+    uint64_t last) must_check;
+int krl_add_id(struct krl *l, const struct key *ca, struct span id) must_check;
+/* Of a certificate: its key. */
+int krl_add_key(struct krl *l, const struct key *k) must_check;
+/* alg: DIGEST_SHA1 or DIGEST_SHA256. */
+int krl_add_digest_of(struct krl *l, const struct key *k,
+    enum digest_alg alg) must_check;
+int krl_add_sha256(struct krl *l, struct span digest) must_check;
+/* All that a KRL revokes. */
+int krl_add_all(struct krl *l, struct span content,
+    struct krl_header *header) must_check;
+/* Each thing once and in order: keys, SHA-256, SHA-1, then certificates. */
+int krl_each(struct krl *l, krl_item_fn fn, void *arg) must_check;
+/* Likewise. */
+int krl_write(struct krl *l, const struct krl_header *header,
+    struct buf *out) must_check;
+
+#endif
