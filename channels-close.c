@@ -246,6 +246,11 @@ channels_settle(struct channels *chs)
 
 		if (c == NULL || c->state == CHANNEL_DEAD)
 			continue;
+		if (c->state == CHANNEL_FOREIGN) {
+			channel_free_foreign(c);
+			c->state = CHANNEL_DEAD;
+			continue;
+		}
 		if (c->state == CHANNEL_INCOMING) {
 			die(c);
 			continue;

@@ -26,6 +26,7 @@ enum channel_state {
 	CHANNEL_OPENING,  /* our OPEN is sent, and has no answer yet */
 	CHANNEL_INCOMING, /* the peer's OPEN arrived, and has no answer yet */
 	CHANNEL_OPEN,
+	CHANNEL_FOREIGN, /* not ours: channels-foreign.c knows more */
 	CHANNEL_DEAD, /* to be freed at the end of the turn */
 };
 
@@ -157,6 +158,13 @@ struct channel {
 	enum channel_receiving receiving; /* likewise */
 	bool hold_close; /* the kind has something to say before CLOSE */
 	struct replies replies;
+	struct foreign_channel *foreign; /* NULL: it is ours */
+};
+
+/* channels-foreign.c: of all owners together. */
+struct channels_foreign {
+	size_t channels, listen_count;
+	struct foreign_listen *listens;
 };
 
 struct named_open {
@@ -203,6 +211,7 @@ struct channels {
 	unsigned answers;
 	uint64_t tx_blocked; /* packets that had to wait in this turn */
 	size_t turn_bytes;   /* read from sources in this turn */
+	struct channels_foreign foreign;
 };
 
 /* channels.c */
@@ -281,6 +290,21 @@ int channel_adjust_window(struct channel *c) must_check;
 void channels_count_time(struct channels *chs);
 void channel_note_waits(struct channel *c);
 void channel_forget_waits(struct channel *c);
+
+/* channels-foreign.c. find: whose message this is; r is behind the type, as in
+ * input. claim: who gets a channel that the peer opens; r is what its type
+ * has, as in offer, which is called instead of a handler. */
+struct foreign;
+struct channel *channels_find_foreign(const struct channels *chs,
+    uint8_t type, struct rd r);
+int channel_input_foreign(struct channel *c, uint8_t type,
+    struct rd r) must_check;
+struct foreign *channels_claim_foreign(const struct channels *chs,
+    const char *type, struct rd r);
+int channel_offer_foreign(struct channel *c, struct foreign *f,
+    struct rd r) must_check;
+void channel_free_foreign(struct channel *c);
+void channels_clear_foreign(struct channels *chs);
 
 /* channels-io.c. has_datagrams: see struct channel_io. */
 bool channel_has_datagrams(const struct channel *c);

@@ -120,6 +120,10 @@ static int
 handle_open(struct channels *chs, const char *type, struct channel *c,
     struct rd *r)
 {
+	struct foreign *owner = channels_claim_foreign(chs, type, *r);
+
+	if (owner != NULL)
+		return channel_offer_foreign(c, owner, *r);
 	for (size_t i = 0; i < chs->open_count; i++)
 		if (strcmp(chs->opens[i].type, type) == 0)
 			return finish_open(c,
@@ -367,8 +371,12 @@ int
 channels_input(struct channels *chs, struct rd payload)
 {
 	struct rd r = payload;
+	uint8_t type = rd_u8(&r);
+	struct channel *foreign = channels_find_foreign(chs, type, r);
 
-	switch (rd_u8(&r)) {
+	if (foreign != NULL)
+		return channel_input_foreign(foreign, type, r);
+	switch (type) {
 	case SSH_MSG_GLOBAL_REQUEST:
 		return on_global_request(chs, r);
 	case SSH_MSG_REQUEST_SUCCESS:

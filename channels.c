@@ -73,6 +73,7 @@ channel_free(struct channel *c)
 	struct channels *chs = c->chs;
 
 	channel_clear_io(c);
+	channel_free_foreign(c);
 	buf_clear(&c->send);
 	replies_clear(&c->replies);
 	channel_forget_touch(c);
@@ -108,6 +109,7 @@ channels_free(struct channels *chs)
 	free(chs->globals);
 	replies_clear(&chs->replies);
 	channels_clear_owed(chs);
+	channels_clear_foreign(chs);
 	free(chs);
 }
 

@@ -372,6 +372,13 @@ packet_tx_pending(const struct packet *p)
 	return ring_pending(&p->tx.ring);
 }
 
+bool
+packet_has_room(const struct packet *p)
+{
+	return !p->tx.postponing &&
+	    ring_pending(&p->tx.ring) < packet_tx_room(p) / 2;
+}
+
 size_t
 packet_tx_ready(const struct packet *p)
 {

@@ -157,6 +157,9 @@ int packet_bulk_commit(struct packet *p, size_t len) must_check;
  * error. Without threads 0 means that all is gone. */
 int packet_flush(struct packet *p) must_check;
 size_t packet_tx_pending(const struct packet *p); /* bytes not yet written */
+/* So few of them that messages of others, which could wait, may be put without
+ * being in the way of bulk. */
+bool packet_has_room(const struct packet *p);
 /* Of them, those that wait for nothing but the socket. */
 size_t packet_tx_ready(const struct packet *p);
 /* Disconnect message, best effort; p stays to be freed by the caller. */

@@ -18,6 +18,7 @@ struct mux_link {
 	struct loop *loop;
 	int fd;
 	struct loop_fd *watch;
+	struct loop_timer *failed; /* it is about to end */
 	struct mux_link_hooks hooks;
 	struct buf in, out;
 	size_t awaited; /* descriptors */
@@ -188,6 +189,7 @@ mux_link_free(struct mux_link *l)
 	if (l == NULL)
 		return;
 	loop_unwatch(l->loop, l->watch);
+	loop_cancel(l->loop, l->failed);
 	fd_close(&l->fd);
 	buf_clear(&l->in);
 	buf_clear(&l->out);
@@ -197,10 +199,33 @@ mux_link_free(struct mux_link *l)
 void
 mux_link_send(struct mux_link *l, const struct buf *message)
 {
-	int r = mux_frame(&l->out, message);
+	int r = l->err == 0 ? mux_frame(&l->out, message) : 0;
 
-	if (l->err == 0)
-		l->err = r;
+	if (r != 0)
+		mux_link_fail(l, r);
+	else
+		update_watch(l);
+}
+
+static void
+on_failed(void *arg)
+{
+	struct mux_link *l = arg;
+
+	l->failed = NULL;
+	if (!l->ended)
+		end(l, l->err);
+}
+
+void
+mux_link_fail(struct mux_link *l, int err)
+{
+	if (l->err != 0 || l->ended)
+		return;
+	l->err = err;
+	buf_clear(&l->out);
+	/* The socket may never be writable again. */
+	l->failed = loop_after(l->loop, 0, on_failed, l);
 	update_watch(l);
 }
 
@@ -222,6 +247,12 @@ mux_link_finish(struct mux_link *l)
 {
 	l->finishing = true;
 	update_watch(l);
+}
+
+size_t
+mux_link_backlog(const struct mux_link *l)
+{
+	return buf_len(&l->out);
 }
 
 bool

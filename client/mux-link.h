@@ -44,6 +44,10 @@ void mux_link_await_fds(struct mux_link *l, size_t n);
 void mux_link_pause(struct mux_link *l, bool paused);
 /* Ends when all is sent. Nothing more is read. */
 void mux_link_finish(struct mux_link *l);
+/* Bytes that the other end has not read yet. */
+size_t mux_link_backlog(const struct mux_link *l);
+/* Throws these away, and ends, in the loop, with this error. */
+void mux_link_fail(struct mux_link *l, int err);
 /* It cannot take more now: do not make more for it. */
 bool mux_link_is_full(const struct mux_link *l);
 

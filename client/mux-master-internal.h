@@ -12,6 +12,7 @@
 #include "client/mux-socket.h"
 #include "client/mux-wire.h"
 
+struct foreign;
 struct mux_confirm;
 struct mux_pending;
 struct stdio_forward;
@@ -48,6 +49,8 @@ struct passenger {
 	bool ends_master;	 /* when it has the answer */
 	struct session *session;
 	struct stdio_forward *forward;
+	struct foreign *foreign; /* it speaks for itself (mux-master-proxy.c) */
+	bool held; /* it is not heard, until there is room for its messages */
 };
 
 struct mux_master {
@@ -101,6 +104,12 @@ int passenger_cancels_forward(struct passenger *p, uint32_t id,
 /* It hears no answer any more. */
 void passenger_leave_forwards(const struct passenger *p);
 void mux_master_drop_pending(struct mux_master *m);
+
+/* mux-master-proxy.c. relay: a message, when p->foreign is there. */
+int passenger_wants_proxy(struct passenger *p, uint32_t id,
+    struct rd *r) must_check;
+int passenger_relay(struct passenger *p, struct rd message) must_check;
+void passenger_leave_proxy(struct passenger *p);
 
 /* mux-master-requests.c */
 int passenger_request(struct passenger *p, uint32_t type,

@@ -121,16 +121,18 @@ inform(struct passenger *p, uint32_t id, struct rd *r)
 static const struct row {
 	uint32_t type;
 	int (*handle)(struct passenger *p, uint32_t id, struct rd *r);
-	bool has_channel; /* a passenger has one at most */
+	bool alone; /* a passenger has one such thing at most */
+	uint8_t fds; /* that follow */
 } rows[] = {
-	{ MUX_SESSION, passenger_wants_session, true },
-	{ MUX_STDIO, passenger_wants_stdio, true },
-	{ MUX_CHECK, check, false },
-	{ MUX_EXIT, end_master, false },
-	{ MUX_STOP, stop_listening, false },
-	{ MUX_INFO, inform, false },
-	{ MUX_ADD_FORWARD, passenger_wants_forward, false },
-	{ MUX_CANCEL_FORWARD, passenger_cancels_forward, false },
+	{ MUX_SESSION, passenger_wants_session, true, MUX_SESSION_FDS },
+	{ MUX_STDIO, passenger_wants_stdio, true, MUX_STDIO_FDS },
+	{ MUX_PROXY, passenger_wants_proxy, true, 0 },
+	{ MUX_CHECK, check, false, 0 },
+	{ MUX_EXIT, end_master, false, 0 },
+	{ MUX_STOP, stop_listening, false, 0 },
+	{ MUX_INFO, inform, false, 0 },
+	{ MUX_ADD_FORWARD, passenger_wants_forward, false, 0 },
+	{ MUX_CANCEL_FORWARD, passenger_cancels_forward, false, 0 },
 };
 
 int
@@ -144,14 +146,13 @@ passenger_request(struct passenger *p, uint32_t type, struct rd *r)
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		if (rows[i].type != type)
 			continue;
-		if (!rows[i].has_channel || p->state == PASSENGER_READY)
+		if (!rows[i].alone || p->state == PASSENGER_READY)
 			return rows[i].handle(p, id, r);
 		passenger_refuse(p, MUX_FAILURE, id,
 		    "Multiple sessions not supported");
 		/* Its descriptors come all the same: they are not read as
 		 * messages. */
-		mux_link_await_fds(p->link, type == MUX_SESSION ?
-		    MUX_SESSION_FDS : MUX_STDIO_FDS);
+		mux_link_await_fds(p->link, rows[i].fds);
 		return 0;
 	}
 	passenger_refuse(p, MUX_FAILURE, id, "unsupported request");

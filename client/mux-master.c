@@ -56,6 +56,7 @@ static void
 free_passenger(struct passenger *p)
 {
 	passenger_leave_channels(p);
+	passenger_leave_proxy(p);
 	passenger_leave_forwards(p);
 	passenger_leave_question(p);
 	for (size_t i = 0; i < p->fd_count; i++)
@@ -100,10 +101,13 @@ static int
 on_message(void *arg, struct rd message)
 {
 	struct passenger *p = arg;
-	uint32_t type = rd_u32(&message);
-	int r = rd_err(&message);
+	uint32_t type;
+	int r;
 
-	if (r != 0)
+	if (p->foreign != NULL)
+		return passenger_relay(p, message);
+	type = rd_u32(&message);
+	if ((r = rd_err(&message)) != 0)
 		return r;
 	if ((type == MUX_HELLO) != (p->state == PASSENGER_NEW))
 		return ERR_PROTOCOL;

@@ -251,6 +251,48 @@ def test_nobody_at_the_other_end(forwarding):
     assert "Stdio forwarding request failed" in done.errors
 
 
+# ---- a client of its own (-O proxy) -------------------------------------
+
+@pytest.fixture
+def proxy_master(sshd, tmp_path):
+    with Master("hpn", sshd, tmp_path / "socket") as master:
+        yield master
+
+
+def proxied(master, *command, flags=(), **kw):
+    return passenger("stock", master.path, *command,
+                     flags=["-O", "proxy", *flags], **kw)
+
+
+def test_stock_as_a_proxied_client(proxy_master):
+    data = os.urandom(3 << 20)
+    done = run(proxied(proxy_master, "cat; echo err >&2; exit 41"), stdin=data)
+    assert (done.rc, done.out, done.err) == (41, data, b"err\n")
+
+
+def test_proxied_terminal(proxy_master):
+    with Terminal(proxied(proxy_master, flags=["-tt"])) as terminal:
+        terminal.line("stty -echo; echo on $TERM; exit 5")
+        terminal.expect("on xterm")
+        assert terminal.wait() == 5
+
+
+def test_proxied_forwards(proxy_master, echo_port):
+    """In both directions, and they end with their client."""
+    local, remote = harness.free_port(), harness.free_port()
+    held = start(proxied(proxy_master, "echo there; cat", flags=[
+        "-L", f"{local}:127.0.0.1:{echo_port}",
+        "-R", f"{remote}:127.0.0.1:{echo_port}"]),
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert held.stdout.readline() == b"there\n"
+    assert says(local) == b"hello"
+    assert wait_for(lambda: answers(remote))
+    assert says(remote) == b"hello"
+    held.communicate(b"", LONG)
+    assert held.returncode == 0
+    assert wait_for(lambda: not answers(local) and not answers(remote))
+
+
 # ---- as others use it ---------------------------------------------------
 
 def test_as_ansible_does(sshd, tmp_path):
