@@ -102,7 +102,7 @@ class Ansible:
 @pytest.mark.parametrize("sftp", ["hpn", "stock"])
 def test_ansible(server, short, sftp):
     """Its ssh and sftp of one task share a connection, the next task has it
-    too. sftp of ours makes its own, as it does not share."""
+    too."""
     if not harness.have(sftp, "sftp"):
         pytest.skip("no such sftp")
     ansible = Ansible(sftp, server, short)
@@ -112,7 +112,7 @@ def test_ansible(server, short, sftp):
     assert '"ping": "pong"' in ansible.module("-m", "ping").text
     assert control("hpn", ansible.socket, "check").ok().errors == master
     again = logins(server) - first
-    assert (first, again) == ((1, 0) if sftp == "stock" else (2, 1))
+    assert (first, again) == (1, 0)
     done = ansible.module("-m", "command", "-a", "echo twice")
     assert "rc=0" in done.text and "twice" in done.text
     assert control("hpn", ansible.socket, "stop").rc == 0

@@ -293,7 +293,7 @@ teardown_lost(void **state)
 /* ---- what the owner says ------------------------------------------------ */
 
 int
-say(struct foreign *f, struct buf *b)
+foreign_say(struct foreign *f, struct buf *b)
 {
 	int r;
 
@@ -312,7 +312,7 @@ say_numbers(struct foreign *f, uint8_t type, const uint32_t *v, size_t n)
 	buf_put_u8(&b, type);
 	for (size_t i = 0; i < n; i++)
 		buf_put_u32(&b, v[i]);
-	return say(f, &b);
+	return foreign_say(f, &b);
 }
 
 int
@@ -325,7 +325,7 @@ say_open(struct foreign *f, const char *type, uint32_t number)
 	buf_put_u32(&b, number);
 	buf_put_u32(&b, FAR_WINDOW);
 	buf_put_u32(&b, FAR_PACKET);
-	return say(f, &b);
+	return foreign_say(f, &b);
 }
 
 int
@@ -338,7 +338,7 @@ say_data(struct foreign *f, uint32_t id, size_t len)
 	buf_put_u8(&b, SSH_MSG_CHANNEL_DATA);
 	buf_put_u32(&b, id);
 	buf_put_string(&b, zeros, len);
-	return say(f, &b);
+	return foreign_say(f, &b);
 }
 
 int
@@ -350,7 +350,7 @@ say_request(struct foreign *f, uint32_t id, const char *name, bool reply)
 	buf_put_u32(&b, id);
 	buf_put_cstring(&b, name);
 	buf_put_bool(&b, reply);
-	return say(f, &b);
+	return foreign_say(f, &b);
 }
 
 int
@@ -364,7 +364,7 @@ say_global(struct foreign *f, const char *name, const char *host,
 	buf_put_bool(&b, reply);
 	buf_put_cstring(&b, host);
 	buf_put_u32(&b, port);
-	return say(f, &b);
+	return foreign_say(f, &b);
 }
 
 /* The only message that came has this type, and is for this number of the

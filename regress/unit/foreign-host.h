@@ -54,7 +54,7 @@ void check_own(void);
 void come_to(const char *host, uint32_t port);
 
 /* What the owner f says. b is cleared. */
-int say(struct foreign *f, struct buf *b);
+int foreign_say(struct foreign *f, struct buf *b);
 int say_numbers(struct foreign *f, uint8_t type, const uint32_t *v, size_t n);
 int say_open(struct foreign *f, const char *type, uint32_t number);
 int say_data(struct foreign *f, uint32_t id, size_t len);

@@ -128,7 +128,7 @@ test_other_messages(void **state)
 	struct buf b = { 0 };
 
 	(void)state;
-	assert_int_equal(say(w.owner, &b), ERR_PROTOCOL); /* no type */
+	assert_int_equal(foreign_say(w.owner, &b), ERR_PROTOCOL); /* no type */
 	for (int type = 0; type < 256; type++)
 		if (type < SSH_MSG_GLOBAL_REQUEST ||
 		    type > SSH_MSG_CHANNEL_FAILURE)
@@ -159,7 +159,7 @@ test_broken_messages(void **state)
 			assert_int_not_equal(SAY(w.owner, type, id), 0);
 		buf_put_u8(&b, type);
 		buf_put_u8(&b, 0); /* not even a number */
-		assert_int_not_equal(say(w.owner, &b), 0);
+		assert_int_not_equal(foreign_say(w.owner, &b), 0);
 	}
 	/* bytes behind the end */
 	assert_int_not_equal(SAY(w.owner, SSH_MSG_CHANNEL_DATA, id, 0, 0), 0);
@@ -185,7 +185,8 @@ test_message_too_long(void **state)
 		buf_put_bool(&b, false);
 		memset(buf_reserve(&b, max), 0, max);
 		buf_commit(&b, max - buf_len(&b) + (size_t)over);
-		assert_int_equal(say(w.owner, &b), over ? ERR_PROTOCOL : 0);
+		assert_int_equal(foreign_say(w.owner, &b),
+		    over ? ERR_PROTOCOL : 0);
 	}
 	run(6);
 	assert_int_equal(w.far_requests, 1);
