@@ -2,7 +2,9 @@
 """Forwards of hpnssh (-L, -R, -D, -W) through a stock sshd, and the same
 through ours."""
 
+import os
 import re
+import signal
 import socket
 import subprocess
 import threading
@@ -323,7 +325,7 @@ def test_background_waits_for_the_forwards(forward, service, tmp_path):
     assert one.wait() == 0, one.text()
     assert says(here) == b"hello"
     assert wait_for(lambda: pid.exists() and pid.read_text(), LONG)
-    run(["kill", pid.read_text().strip()]).ok()
+    os.kill(int(pid.read_text()), signal.SIGTERM)
     assert wait_for(lambda: not answers(here), LONG)
 
 
