@@ -115,9 +115,11 @@ class Result:
 
 def clean_env(**changes):
     """An environment of few variables; changes add to it, None removes."""
-    env = {k: v for k, v in os.environ.items()
-           if k in ("HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "LANG",
-                    "ASAN_OPTIONS", "UBSAN_OPTIONS", "PATH", "TERM")}
+    # By name: going through os.environ fails when another thread changes it.
+    env = {k: os.environ[k]
+           for k in ("HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "LANG",
+                     "ASAN_OPTIONS", "UBSAN_OPTIONS", "PATH", "TERM")
+           if k in os.environ}
     env.setdefault("ASAN_OPTIONS", "detect_leaks=1")
     env.setdefault("UBSAN_OPTIONS", "print_stacktrace=1")
     env["PATH"] = STOCK_PATH
