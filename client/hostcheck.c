@@ -144,6 +144,8 @@ hostcheck_order(const char *algorithms, const struct strlist *types)
 
 	while (csv_next(&pos, &name, &len)) {
 		char *copy = xstrndup(name, len);
+		/* By plain names only: known keys say nothing of
+		 * certificates. */
 		const struct key_alg *alg = key_alg_by_name(copy);
 
 		if (alg != NULL && strlist_has(types, alg->key_type))
@@ -706,6 +708,11 @@ check_first(struct hostcheck *h, struct span blob)
 		log_error("The server's host key cannot be used: %s",
 		    err_text(r));
 		return r;
+	}
+	if (key_is_cert(k)) {
+		log_error("certificates of hosts are not built yet");
+		key_free(k);
+		return ERR_HOSTKEY;
 	}
 	fp = fingerprint(h, k);
 	log_debug("server host key: %s %s", key_type(k), fp);

@@ -54,18 +54,41 @@ list_compression(struct buf *out)
 	put_line(out, "zlib@openssh.com");
 }
 
+/* Is it the first row of its key type? */
+static bool
+is_new_type(size_t i)
+{
+	for (size_t j = 0; j < i; j++)
+		if (strcmp(key_alg_at(j)->key_type, key_alg_at(i)->key_type) ==
+		    0)
+			return false;
+	return true;
+}
+
+static void
+list_plain_types(struct buf *out)
+{
+	for (size_t i = 0; key_alg_at(i) != NULL; i++)
+		if (is_new_type(i))
+			put_line(out, key_alg_at(i)->key_type);
+}
+
+static void
+list_cert_types(struct buf *out)
+{
+	for (size_t i = 0; key_alg_at(i) != NULL; i++)
+		if (is_new_type(i))
+			put_line(out, key_alg_at(i)->cert_type);
+}
+
 static void
 list_key_types(struct buf *out)
 {
 	for (size_t i = 0; key_alg_at(i) != NULL; i++) {
-		const char *type = key_alg_at(i)->key_type;
-		bool seen = false;
-
-		for (size_t j = 0; j < i; j++)
-			seen = seen ||
-			    strcmp(key_alg_at(j)->key_type, type) == 0;
-		if (!seen)
-			put_line(out, type);
+		if (!is_new_type(i))
+			continue;
+		put_line(out, key_alg_at(i)->key_type);
+		put_line(out, key_alg_at(i)->cert_type);
 	}
 }
 
@@ -77,9 +100,12 @@ list_signatures(struct buf *out)
 }
 
 static void
-list_nothing(struct buf *out)
+list_key_algorithms(struct buf *out)
 {
-	(void)out; /* certificates come in a later version */
+	for (size_t i = 0; key_alg_at(i) != NULL; i++) {
+		put_line(out, key_alg_at(i)->name);
+		put_line(out, key_alg_at(i)->cert_name);
+	}
 }
 
 static void
@@ -101,13 +127,15 @@ static const struct {
 	{ "kex", list_kex },
 	{ "KexAlgorithms", list_kex },
 	{ "key", list_key_types },
-	{ "key-cert", list_nothing },
-	{ "key-plain", list_key_types },
-	{ "key-sig", list_signatures },
+	{ "key-ca-sign", list_signatures },
+	{ "key-cert", list_cert_types },
+	{ "key-plain", list_plain_types },
+	{ "key-sig", list_key_algorithms },
 	{ "sig", list_signatures },
-	{ "HostKeyAlgorithms", list_signatures },
-	{ "PubkeyAcceptedAlgorithms", list_signatures },
-	{ "PubkeyAcceptedKeyTypes", list_signatures },
+	{ "CASignatureAlgorithms", list_signatures },
+	{ "HostKeyAlgorithms", list_key_algorithms },
+	{ "PubkeyAcceptedAlgorithms", list_key_algorithms },
+	{ "PubkeyAcceptedKeyTypes", list_key_algorithms },
 	{ "mac", list_macs },
 	{ "MACs", list_macs },
 	{ "protocol-version", list_versions },

@@ -31,6 +31,19 @@
 	"umac-128@openssh.com,hmac-sha2-256,hmac-sha2-512,hmac-sha1"
 
 /* "none" is a row of the cipher table, but cannot be configured. */
+/* Of keys alone, then with certificates. */
+static const char *
+key_name_at(size_t index)
+{
+	size_t n = 0;
+
+	while (key_alg_at(n) != NULL)
+		n++;
+	if (index < n)
+		return key_alg_at(index)->name;
+	return index < 2 * n ? key_alg_at(index - n)->cert_name : NULL;
+}
+
 static const char *
 name_at(enum algs_kind kind, size_t index)
 {
@@ -53,6 +66,8 @@ name_at(enum algs_kind kind, size_t index)
 	case ALGS_HOST_KEY:
 	case ALGS_HOST_KEY_SERVER:
 	case ALGS_PUBKEY:
+		return key_name_at(index);
+	case ALGS_CA:
 		key = key_alg_at(index);
 		return key != NULL ? key->name : NULL;
 	}
@@ -75,6 +90,8 @@ policy(enum algs_kind kind)
 	case ALGS_HOST_KEY_SERVER:
 	case ALGS_PUBKEY:
 		return key_alg_default_list();
+	case ALGS_CA:
+		return key_alg_default_plain_list();
 	}
 	return "";
 }
@@ -115,18 +132,12 @@ static const struct {
 	    "hmac-md5,hmac-md5-etm@openssh.com,"
 	    "hmac-md5-96,hmac-md5-96-etm@openssh.com,"
 	    "hmac-sha1-96,hmac-sha1-96-etm@openssh.com" },
-	/* certificates */
+	/* certificates of what follows */
 	{ ALGS_HOST_KEY,
-	    "ssh-ed25519-cert-v01@openssh.com,"
-	    "ecdsa-sha2-nistp256-cert-v01@openssh.com,"
-	    "ecdsa-sha2-nistp384-cert-v01@openssh.com,"
-	    "ecdsa-sha2-nistp521-cert-v01@openssh.com,"
 	    "sk-ssh-ed25519-cert-v01@openssh.com,"
 	    "sk-ecdsa-sha2-nistp256-cert-v01@openssh.com,"
 	    "webauthn-sk-ecdsa-sha2-nistp256-cert-v01@openssh.com,"
-	    "ssh-mldsa44-ed25519-cert-v01@openssh.com,"
-	    "ssh-rsa-cert-v01@openssh.com,rsa-sha2-256-cert-v01@openssh.com,"
-	    "rsa-sha2-512-cert-v01@openssh.com" },
+	    "ssh-mldsa44-ed25519-cert-v01@openssh.com" },
 	/* security keys */
 	{ ALGS_HOST_KEY,
 	    "sk-ssh-ed25519@openssh.com,sk-ecdsa-sha2-nistp256@openssh.com,"
@@ -143,6 +154,7 @@ table_of(enum algs_kind kind)
 		return ALGS_KEX_CLIENT;
 	case ALGS_HOST_KEY_SERVER:
 	case ALGS_PUBKEY:
+	case ALGS_CA:
 		return ALGS_HOST_KEY;
 	default:
 		return kind;

@@ -21,6 +21,7 @@ enum algs_kind {
 	ALGS_HOST_KEY, /* client */
 	ALGS_HOST_KEY_SERVER,
 	ALGS_PUBKEY, /* user keys */
+	ALGS_CA, /* signatures of certificate authorities */
 };
 
 /* Default proposal, only of names that the tables have. Caller frees; NULL

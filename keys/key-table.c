@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/str.h"
 #include "keys/key-internal.h"
 
 /*
@@ -43,9 +44,12 @@
 	ROW(name, type, domain, text, false, family, param)
 static const struct key_alg table[] = { KEY_ALGS(ROW_OFFERED, ROW_KNOWN) };
 
-#define LIST_OFFERED(name, type, domain, ...) "," name domain
+#define LIST_PLAIN(name, type, domain, ...) "," name domain
+#define LIST_CERT(name, type, domain, ...) "," name CERT
 #define LIST_KNOWN(name, ...)
-static const char default_list[] = KEY_ALGS(LIST_OFFERED, LIST_KNOWN);
+static const char plain_list[] = KEY_ALGS(LIST_PLAIN, LIST_KNOWN);
+static const char default_list[] =
+    KEY_ALGS(LIST_CERT, LIST_KNOWN) KEY_ALGS(LIST_PLAIN, LIST_KNOWN);
 
 const struct key_alg *
 key_alg_by_name(const char *name)
@@ -77,6 +81,50 @@ const char *
 key_alg_default_list(void)
 {
 	return default_list + 1;
+}
+
+const char *
+key_alg_default_plain_list(void)
+{
+	return plain_list + 1;
+}
+
+/* By either of its names. */
+static const struct key_alg *
+row_named(const char *p, size_t len)
+{
+	struct span name = { (const uint8_t *)p, len };
+
+	for (size_t i = 0; i < ARRAY_LEN(table); i++) {
+		if (span_equals(name, table[i].name) ||
+		    span_equals(name, table[i].cert_name))
+			return &table[i];
+	}
+	return NULL;
+}
+
+char *
+key_algs_of_signatures(const char *algorithms)
+{
+	const char *pos = algorithms, *name;
+	bool taken[ARRAY_LEN(table)] = { false };
+	struct buf list = { 0 };
+	char *text;
+	size_t len;
+
+	while (csv_next(&pos, &name, &len)) {
+		const struct key_alg *row = row_named(name, len);
+
+		if (row == NULL || taken[row - table])
+			continue;
+		taken[row - table] = true;
+		if (buf_len(&list) > 0)
+			buf_put_u8(&list, ',');
+		buf_put(&list, row->name, strlen(row->name));
+	}
+	text = buf_dup_string(&list);
+	buf_clear(&list);
+	return text;
 }
 
 const struct key_alg *

@@ -36,8 +36,14 @@ struct key_alg {
 const struct key_alg *key_alg_by_name(const char *name);
 const struct key_alg *key_alg_by_cert_name(const char *name);
 const struct key_alg *key_alg_at(size_t index);		 /* NULL at the end */
-/* Comma list of the offered algorithms, in default order. Static. */
+/* Comma lists of the offered algorithms, in default order: with certificates,
+ * which come first, and of plain keys alone. Static. */
 const char *key_alg_default_list(void);
+const char *key_alg_default_plain_list(void);
+/* The names that the signatures of these algorithms carry, each once: those of
+ * certificates lose their "-cert-" (server-sig-algs, RFC 8308). Caller frees;
+ * NULL when memory is out. */
+char *key_algs_of_signatures(const char *algorithms);
 
 /* Creation and end. */
 void key_free(struct key *k); /* wipes */

@@ -17,6 +17,9 @@ test_lists(void **state)
 		int r;
 		const char *bad;
 	} faults[] = {
+		/* What signs a certificate is no certificate. */
+		{ ALGS_CA, "ssh-ed25519-cert-v01@openssh.com,ssh-ed25519",
+		    ERR_UNSUPPORTED, "ssh-ed25519-cert-v01@openssh.com" },
 		{ ALGS_CIPHER, "aes128-ctr,rot13", ERR_UNSUPPORTED, "rot13" },
 		{ ALGS_CIPHER, "+rot13", ERR_UNSUPPORTED, "rot13" },
 		{ ALGS_CIPHER, "^rot13", ERR_UNSUPPORTED, "rot13" },
@@ -88,9 +91,11 @@ test_names(void **state)
 	expect(ALGS_HOST_KEY, "ecdsa-*-nistp???",
 	    "ecdsa-sha2-nistp256,ecdsa-sha2-nistp384,ecdsa-sha2-nistp521",
 	    NULL);
-	expect(ALGS_PUBKEY, "ssh-ed*,ssh-ed25519", "ssh-ed25519", NULL);
-	expect(ALGS_HOST_KEY, "*-cert-v01@openssh.com,ssh-ed25519",
-	    "ssh-ed25519", "*-cert-v01@openssh.com");
+	expect(ALGS_PUBKEY, "ssh-ed255??,ssh-ed25519", "ssh-ed25519", NULL);
+	expect(ALGS_HOST_KEY, "ssh-ed25519-cert-*,ssh-ed25519",
+	    "ssh-ed25519-cert-v01@openssh.com,ssh-ed25519", NULL);
+	expect(ALGS_HOST_KEY, "sk-ssh-*,ssh-ed25519", "ssh-ed25519",
+	    "sk-ssh-*");
 	pubkeys = algs_default(ALGS_PUBKEY);
 	expect(ALGS_PUBKEY, "+rsa-*", pubkeys, NULL);
 	free(pubkeys);

@@ -73,9 +73,32 @@ test_table(void **state)
 	}
 	assert_null(key_alg_at(ARRAY_LEN(rows)));
 	assert_null(key_alg_by_name("ssh-dss"));
-	assert_string_equal(key_alg_default_list(),
+	assert_string_equal(key_alg_default_plain_list(),
 	    "ssh-ed25519,ecdsa-sha2-nistp256,ecdsa-sha2-nistp384,"
 	    "ecdsa-sha2-nistp521,rsa-sha2-512,rsa-sha2-256");
+	assert_string_equal(key_alg_default_list(),
+	    "ssh-ed25519-cert-v01@openssh.com,"
+	    "ecdsa-sha2-nistp256-cert-v01@openssh.com,"
+	    "ecdsa-sha2-nistp384-cert-v01@openssh.com,"
+	    "ecdsa-sha2-nistp521-cert-v01@openssh.com,"
+	    "rsa-sha2-512-cert-v01@openssh.com,"
+	    "rsa-sha2-256-cert-v01@openssh.com,"
+	    "ssh-ed25519,ecdsa-sha2-nistp256,ecdsa-sha2-nistp384,"
+	    "ecdsa-sha2-nistp521,rsa-sha2-512,rsa-sha2-256");
+}
+
+/* What a server says that it can verify: certificates sign by the plain
+ * names, names without an algorithm here say nothing. */
+static void
+test_algs_of_signatures(void **state)
+{
+	char *list = key_algs_of_signatures(
+	    "ssh-ed25519-cert-v01@openssh.com,ssh-ed25519,no-such-key,"
+	    "rsa-sha2-512-cert-v01@openssh.com");
+
+	(void)state;
+	assert_string_equal(list, "ssh-ed25519,rsa-sha2-512");
+	free(list);
 }
 
 /* --- published vectors --- */
@@ -743,6 +766,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_table),
+	    cmocka_unit_test(test_algs_of_signatures),
 	    cmocka_unit_test(test_ed25519_vectors),
 	    cmocka_unit_test(test_ecdsa_vectors),
 	    cmocka_unit_test(test_forms),

@@ -176,6 +176,8 @@ send_params(const struct monitor *m)
 {
 	const struct server_conf *c = &m->state.conf;
 	char *algs = hostkeys_algs(&m->state.keys, c->algs.host_key_algorithms);
+	char *sig_algs =
+	    key_algs_of_signatures(c->algs.pubkey_accepted_algorithms);
 	struct monitor_params p = { .ident = m->id_local,
 		.kex = c->algs.kex_algorithms,
 		.hostkey_algs = algs,
@@ -184,7 +186,7 @@ send_params(const struct monitor *m)
 		.compression = (char *)(uintptr_t)(c->algs.compression ==
 			    SERVER_COMPRESSION_NO ? "none" :
 						    "none,zlib@openssh.com"),
-		.sig_algs = c->algs.pubkey_accepted_algorithms,
+		.sig_algs = sig_algs,
 		.pubkey_algs = c->algs.pubkey_accepted_algorithms,
 		.methods = login_methods_of_all(c),
 		.moduli = c->listen.moduli_file,
@@ -196,6 +198,8 @@ send_params(const struct monitor *m)
 		.log_level = (int)log_get_level() };
 	struct buf b;
 
+	if (sig_algs == NULL)
+		fatal("%s", err_text(ERR_NOMEM));
 	put_hostkeys(&m->state.keys, algs, &p.hostkeys);
 	memcpy(p.salt, m->state.salt, sizeof p.salt);
 	buf_init_secret(&b);
@@ -206,6 +210,7 @@ send_params(const struct monitor *m)
 	explicit_bzero(p.salt, sizeof p.salt);
 	buf_clear(&p.hostkeys);
 	free(p.methods);
+	free(sig_algs);
 	free(algs);
 }
 

@@ -185,7 +185,8 @@ acceptable(struct login *l, const char *alg, struct span blob,
 		log_debug("public key of user %s: %s", l->name, err_text(r));
 		return false;
 	}
-	if (!policy_allows(l, alg, *k) ||
+	/* A line with its key must not let a certificate in. */
+	if (key_is_cert(*k) || !policy_allows(l, alg, *k) ||
 	    key_identity_of_blob(blob, &identity) != 0)
 		return false;
 	where = find_authorized(l,
