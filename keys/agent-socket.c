@@ -1,27 +1,42 @@
 /* SPDX-License-Identifier: ISC */
-#include "server/session/agent-socket.h"
+#include "keys/agent-socket.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "base/mem.h"
+#include "base/str.h"
 #include "crypto/digest.h"
 #include "crypto/rand.h"
 
-enum { LETTERS = 10 /* of the host's hash, and random ones */ };
+enum {
+	LETTERS = 10, /* of the host's hash, and random ones */
+	HOST_PART = 2 + LETTERS + 1, /* s.HASH. */
+	STALE_S = 60 * 60, /* older than this it may be left behind */
+};
 
 static const char alphabet[] = "abcdefghijklmnopqrstuvwxyz"
 			       "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
 enum { ALPHABET_LEN = sizeof alphabet - 1 };
 
+static const char *const kinds[] = {
+	[AGENT_SOCKET_OWN] = "agent",
+	[AGENT_SOCKET_FORWARDED] = "sshd",
+};
+
 int
-agent_socket_name(const char *host, char *out, size_t size)
+agent_socket_name(const char *host, enum agent_socket_kind kind, char *out,
+    size_t size)
 {
 	char hash[LETTERS + 1] = "", random[LETTERS + 1] = "";
 	uint8_t digest[DIGEST_MAX_LEN];
@@ -34,7 +49,7 @@ agent_socket_name(const char *host, char *out, size_t size)
 		hash[i] = alphabet[digest[i] % ALPHABET_LEN];
 		random[i] = alphabet[rand_uniform(ALPHABET_LEN)];
 	}
-	snprintf(out, size, "s.%s.sshd.%s", hash, random);
+	snprintf(out, size, "s.%s.%s.%s", hash, kinds[kind], random);
 	return 0;
 }
 
@@ -82,17 +97,100 @@ make_directories(const char *home)
 	return r;
 }
 
-int
-agent_socket_path(const char *home, char **out)
+static int
+name_here(enum agent_socket_kind kind, char *name, size_t size)
 {
-	char name[AGENT_SOCKET_NAME_MAX], host[HOST_NAME_MAX + 1] = "";
-	int r;
+	char host[HOST_NAME_MAX + 1] = "";
 
 	if (gethostname(host, sizeof host - 1) == -1)
 		return ERR_SYSTEM;
-	if ((r = agent_socket_name(host, name, sizeof name)) != 0 ||
+	return agent_socket_name(host, kind, name, size);
+}
+
+int
+agent_socket_path(const char *home, enum agent_socket_kind kind, char **out)
+{
+	char name[AGENT_SOCKET_NAME_MAX];
+	int r;
+
+	if ((r = name_here(kind, name, sizeof name)) != 0 ||
 	    (r = make_directories(home)) != 0)
 		return r;
-	xasprintf(out, "%s/.ssh/agent/%s", home, name);
-	return 0;
+	return asprintf(out, "%s/.ssh/agent/%s", home, name) == -1 ?
+	    ERR_NOMEM :
+	    0;
+}
+
+/* ---- what was left behind ------------------------------------------------ */
+
+static bool
+nobody_listens(const char *path)
+{
+	struct sockaddr_un sun = { .sun_family = AF_UNIX };
+	int fd, r;
+
+	if (strlen(path) >= sizeof sun.sun_path)
+		return false;
+	memcpy(sun.sun_path, path, strlen(path) + 1);
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd == -1)
+		return false;
+	r = connect(fd, (const struct sockaddr *)&sun, sizeof sun);
+	r = r == -1 && errno == ECONNREFUSED;
+	fd_close(&fd);
+	return r;
+}
+
+/* An agent that has just made its socket may not listen at it yet: that is why
+ * only old ones are looked at. */
+static bool
+is_stale(int dir, const char *path, const char *name, time_t now)
+{
+	struct stat st;
+
+	return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    S_ISSOCK(st.st_mode) && now - st.st_mtime > STALE_S &&
+	    nobody_listens(path);
+}
+
+static void
+clean_directory(DIR *d, const char *path, const char *prefix)
+{
+	time_t now = time(NULL);
+	struct dirent *e;
+	char *whole;
+
+	while ((e = readdir(d)) != NULL) {
+		if (!str_has_prefix(e->d_name, prefix))
+			continue;
+		if (asprintf(&whole, "%s/%s", path, e->d_name) == -1)
+			return;
+		if (is_stale(dirfd(d), whole, e->d_name, now))
+			(void)unlinkat(dirfd(d), e->d_name, 0);
+		free(whole);
+	}
+}
+
+int
+agent_socket_clean(const char *home, bool any_host)
+{
+	char prefix[AGENT_SOCKET_NAME_MAX] = "", *path;
+	DIR *d;
+	int r;
+
+	r = name_here(AGENT_SOCKET_OWN, prefix, sizeof prefix);
+	if (r != 0)
+		return r;
+	prefix[any_host ? 2 : HOST_PART] = '\0';
+	if (asprintf(&path, "%s/.ssh/agent", home) == -1)
+		return ERR_NOMEM;
+	d = opendir(path);
+	if (d != NULL) {
+		clean_directory(d, path, prefix);
+		(void)closedir(d);
+	} else if (errno != ENOENT) {
+		r = ERR_SYSTEM;
+	}
+	free(path);
+	return r;
 }
