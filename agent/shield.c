@@ -27,7 +27,7 @@ enum {
 	NUMBER_LEN = 4,
 	LENGTH_LEN = 4,
 	/*
-	 * Rounds of bcrypt: 2 take some 5 to 10 ms. That is little enough for
+	 * Rounds of bcrypt: 2 take some 15 ms. That is little enough for
 	 * all clients to wait for, and a guess at an agent has to be made
 	 * through its socket, where each wrong one is made to wait. Whoever
 	 * reads its memory instead pays this price for each guess.

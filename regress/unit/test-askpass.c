@@ -110,7 +110,7 @@ test_what_it_is_told(void **state)
 {
 	(void)state;
 	assert_true(agrees(ASKPASS_CONFIRM,
-	    "test \"$1\" = 'a question?' -a \"$SSH_ASKPASS_PROMPT\" = confirm"));
+	    "test \"$1 $SSH_ASKPASS_PROMPT\" = 'a question? confirm'"));
 	assert_true(agrees(ASKPASS_NOTICE,
 	    "test \"$SSH_ASKPASS_PROMPT\" = none"));
 	assert_int_equal(setenv("SSH_ASKPASS_PROMPT", "confirm", 1), 0);
