@@ -162,6 +162,20 @@ packet_authenticated(struct packet *p)
 	return start_compression(p, PACKET_RX);
 }
 
+void
+packet_set_proxied(struct packet *p)
+{
+	ENSURE(p->half[PACKET_TX].total.packets == 0 && p->rx.end == 0);
+	p->proxied = p->authenticated = true;
+	p->rx.expect = PACKET_EXPECT_CONNECTION;
+}
+
+bool
+packet_is_proxied(const struct packet *p)
+{
+	return p->proxied;
+}
+
 bool
 packet_is_authenticated(const struct packet *p)
 {

@@ -356,6 +356,7 @@ run(struct program *p)
 	struct ssh_run_params params = {
 		.conf = &p->conf,
 		.through = p->is_through ? &p->through : NULL,
+		.proxied = p->flags.control_command != NULL,
 	};
 
 	start_log(p);
@@ -383,7 +384,8 @@ main(int argc, char **argv)
 	load_configuration(&p);
 	if (p.only_dump) {
 		dump_configuration(&p);
-	} else if (p.flags.control_command != NULL) {
+	} else if (p.flags.control_command != NULL &&
+	    !sharing_word_is_proxy(p.flags.control_command)) {
 		start_log(&p);
 		status = sharing_command(&p.conf, p.flags.control_command);
 	} else {

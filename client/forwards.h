@@ -31,6 +31,9 @@ struct forwards_params {
 	/* The server's host key is not the one that is known: nothing is
 	 * forwarded. */
 	bool distrusted;
+	/* It is a master's connection, whose owner lets us ask for nothing but
+	 * ports that the server listens on, for as long as we are there. */
+	bool proxied;
 };
 
 int forwards_new(struct forwards **out,

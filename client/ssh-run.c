@@ -30,6 +30,8 @@ struct ssh_run {
 	const struct forward_endpoint *through; /* -W; or NULL */
 	const char *remote;
 	bool tty;
+	bool proxied; /* over this socket: */
+	int proxy_fd;
 
 	struct loop *loop;
 	struct sshclient *client;
@@ -475,6 +477,8 @@ connect_and_run(struct ssh_run *p)
 	struct sshclient_params params = {
 		.conf = p->conf,
 		.tty = p->tty,
+		.proxied = p->proxied,
+		.proxy_fd = p->proxy_fd,
 		.uses = &p->uses,
 		.arg = p,
 		/* For passengers it may have sessions all the same. */
@@ -527,12 +531,20 @@ ssh_run(const struct ssh_run_params *params)
 		.through = params->through,
 		.remote = params->remote,
 		.tty = params->tty,
+		.proxied = params->proxied,
+		.proxy_fd = -1,
 	};
 	struct mux_passenger ride;
-	int status;
+	int status = EXIT_ERROR;
 
 	if (sharing_init(&run.sharing, run.conf) != 0)
 		return EXIT_ERROR;
+	if (run.proxied) {
+		if (sharing_proxy(&run.sharing, &run.proxy_fd) == 0)
+			return connect_and_run(&run);
+		sharing_clear(&run.sharing);
+		return status;
+	}
 	ride = as_passenger(&run);
 	if (!sharing_ride(&run.sharing, &ride, &status))
 		return connect_and_run(&run);

@@ -22,6 +22,7 @@ struct ssh_run_params {
 	const struct forward_endpoint *through; /* -W; or NULL */
 	const char *remote; /* what the server shall run; NULL: a shell */
 	bool tty;
+	bool proxied; /* through a master's proxy (-O proxy) */
 };
 
 /* The exit status of the program. */
