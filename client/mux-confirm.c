@@ -37,7 +37,6 @@ run_askpass(const char *question, int out)
 
 	if (dup2(out, STDOUT_FILENO) != -1 &&
 	    setenv("SSH_ASKPASS_PROMPT", "confirm", 1) == 0) {
-		fd_restore_limit();
 		signal(SIGPIPE, SIG_DFL);
 		fd_restore_limit();
 		execlp(program, program, question, (char *)NULL);

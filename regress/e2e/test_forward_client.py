@@ -120,6 +120,37 @@ def test_editing_the_command_line(shell, service):
     terminal.expect("for the shell")
 
 
+def test_local_command(shell, tmp_path):
+    """It has the terminal, as it was before the session, and the keys."""
+    ran = tmp_path / "ran"
+    terminal = shell(options=["EnableEscapeCommandline=yes",
+                              "PermitLocalCommand=yes"])
+    command(terminal, f"!echo lo''cal $(tty -s && echo yes); touch {ran}",
+            "local yes")
+    assert wait_for(ran.exists)
+    terminal.line("echo o''n")
+    terminal.expect("on")
+    assert terminal.is_raw()
+    terminal.type("\r~C")
+    terminal.expect("ssh> ")
+    terminal.line("!echo sl''eeps; exec sleep 600")
+    terminal.expect("sleeps")
+    assert not terminal.is_raw()
+    terminal.type("\x03")  # for the command, not for us
+    assert wait_for(terminal.is_raw)
+    terminal.line("exit 7")
+    assert terminal.wait() == 7
+
+
+def test_no_local_command_unless_permitted(shell, tmp_path):
+    ran = tmp_path / "ran"
+    terminal = shell()
+    command(terminal, f"!touch {ran}", "Invalid command.")
+    terminal.line("exit 7")
+    assert terminal.wait() == 7
+    assert not ran.exists()
+
+
 def test_command_line_is_off_by_default(shell):
     terminal = shell(options=())
     terminal.type("\r~C")
