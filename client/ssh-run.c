@@ -191,6 +191,11 @@ open_forward(struct ssh_run *p)
 		.arg = p,
 	};
 
+	if (sshclient_is_distrusted(p->client)) {
+		log_error("Error: forwarding disabled due to host key check "
+			  "failure");
+		return ERR_DENIED;
+	}
 	uses_begin(&p->uses, USE_STDIO_FORWARD);
 	return stdio_forward_new(&p->forward, &params);
 }

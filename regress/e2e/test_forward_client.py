@@ -7,6 +7,7 @@ import resource
 import pytest
 from forwarding import (answers, exactly, forward, forward_to, free_port,
                         reach, says, service, taken)
+from muxes import Master, passenger
 from sshwire import (CHANNEL_CLOSE, CHANNEL_OPEN, CHANNEL_REQUEST,
                      CHANNEL_SUCCESS, GLOBAL_REQUEST, OPEN_CONFIRMATION,
                      OPEN_FAILURE, REQUEST_FAILURE, REQUEST_SUCCESS,
@@ -16,7 +17,7 @@ from sshwire import (CHANNEL_CLOSE, CHANNEL_OPEN, CHANNEL_REQUEST,
 from terminal import Terminal
 
 import harness
-from harness import LONG, Client, wait_for
+from harness import LONG, Client, run, wait_for
 
 pytestmark = pytest.mark.skipif(not harness.have("hpn", "ssh"),
                                 reason="hpnssh is not built")
@@ -256,6 +257,30 @@ def test_nothing_is_forwarded_to_a_changed_host(client, keys, tmp_path,
         "attacks." in done.errors
     assert (done.rc, done.out) == ((255, b"") if strict == "yes"
                                    else (0, b"ran\n")), done
+
+
+def test_nothing_through_a_changed_host(client, keys, tmp_path):
+    """Neither -W, nor what a passenger forwards itself; its sessions are as
+    the master's own."""
+    port = client.server.port
+    known = tmp_path / "known_hosts"
+    known.write_text(f"[127.0.0.1]:{port} "
+                     + " ".join(keys.public("ed25519-other").split()[:2])
+                     + "\n")
+    options = ["StrictHostKeyChecking=no", "HostKeyAlgorithms=ssh-ed25519"]
+    done = Client("hpn", client.server, known_hosts=known,
+                  options=options).ssh(flags=["-W", "127.0.0.1:1"])
+    assert "Error: forwarding disabled due to host key check failure" \
+        in done.errors
+    assert (done.rc, done.out) == (255, b"")
+    with Master("hpn", client.server, tmp_path / "socket", options=options,
+                known_hosts=known) as master:
+        for flags in ["-W", "127.0.0.1:1"], ["-O", "proxy"]:
+            done = run(passenger("hpn", master.path, flags=flags))
+            assert (done.rc, done.out) == (255, b"")
+            assert "disabled to avoid man-in-the-middle" in done.errors
+        assert run(passenger("hpn", master.path, "echo on")).ok().out \
+            == b"on\n"
 
 
 # ---- servers that do what they like ------------------------------------
