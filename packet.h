@@ -173,7 +173,6 @@ int packet_set_keys(struct packet *p, enum packet_dir dir,
 /* Names in use: "none" where nothing is. */
 const char *packet_cipher_name(const struct packet *p, enum packet_dir dir);
 const char *packet_mac_name(const struct packet *p, enum packet_dir dir);
-bool packet_compressing(const struct packet *p);
 /* Own KEXINIT is out (true) / own NEWKEYS is out (false): between them put
  * postpones messages. */
 int packet_postpone(struct packet *p, bool hold) must_check;
@@ -193,7 +192,6 @@ void packet_set_expect(struct packet *p, enum packet_expect expect);
  * protocol, and the padding. The user is authenticated.
  */
 void packet_set_proxied(struct packet *p);
-bool packet_is_proxied(const struct packet *p);
 /* The user is authenticated: delayed compression may start. */
 int packet_authenticated(struct packet *p) must_check;
 bool packet_is_authenticated(const struct packet *p);

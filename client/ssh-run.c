@@ -184,8 +184,9 @@ open_forward(struct ssh_run *p)
 {
 	struct stdio_forward_params params = {
 		.channels = sshclient_channels(p->client),
-		.target = { p->through->host, p->through->port,
-		    p->through->path },
+		.target = { .host = p->through->host,
+		    .port = p->through->port,
+		    .path = p->through->path },
 		.eof = on_forward_eof,
 		.ended = on_forward_ended,
 		.arg = p,
