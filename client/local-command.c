@@ -4,38 +4,38 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/child.h"
 #include "base/fd.h"
 #include "base/log.h"
 
-enum { KEYS = 2 };
-
 /* What the keyboard sends to all of us while the command has the terminal is
- * meant for the command. */
-static const int keys[KEYS] = { SIGINT, SIGQUIT };
-
+ * meant for the command: here it waits, and is then thrown away. */
 static void
-ignore_keys(struct sigaction old[KEYS])
+hold_keys(sigset_t *keys, sigset_t *before)
 {
-	const struct sigaction ignore = { .sa_handler = SIG_IGN };
-
-	for (size_t i = 0; i < KEYS; i++)
-		(void)sigaction(keys[i], &ignore, &old[i]);
+	sigemptyset(keys);
+	sigaddset(keys, SIGINT);
+	sigaddset(keys, SIGQUIT);
+	(void)sigprocmask(SIG_BLOCK, keys, before);
 }
 
 static void
-heed_keys(const struct sigaction old[KEYS])
+drop_keys(const sigset_t *keys, const sigset_t *before)
 {
-	for (size_t i = 0; i < KEYS; i++)
-		(void)sigaction(keys[i], &old[i], NULL);
+	static const struct timespec at_once;
+
+	while (sigtimedwait(keys, NULL, &at_once) > 0)
+		;
+	(void)sigprocmask(SIG_SETMASK, before, NULL);
 }
 
-/* By the user's shell, and waits for it: did it succeed? keys_do: what the keys
- * do in the command; NULL: the same as here. */
+/* By the user's shell, and waits for it: did it succeed? mask: of its
+ * signals, where the keys are held here; or NULL. */
 static bool
-execute(const char *command, const struct sigaction *keys_do)
+execute(const char *command, const sigset_t *mask)
 {
 	const char *shell = getenv("SHELL");
 	int status = 0, r;
@@ -44,8 +44,11 @@ execute(const char *command, const struct sigaction *keys_do)
 	if (shell == NULL || *shell == '\0')
 		shell = "/bin/sh";
 	if ((pid = fork()) == 0) {
-		if (keys_do != NULL)
-			heed_keys(keys_do);
+		if (mask != NULL) {
+			signal(SIGINT, SIG_DFL);
+			signal(SIGQUIT, SIG_DFL);
+			(void)sigprocmask(SIG_SETMASK, mask, NULL);
+		}
 		signal(SIGPIPE, SIG_DFL);
 		fd_restore_limit();
 		execl(shell, shell, "-c", command, (char *)NULL);
@@ -78,11 +81,11 @@ local_command_run(const struct client_conf *conf)
 void
 local_command_typed(const char *command)
 {
-	struct sigaction old[KEYS];
+	sigset_t keys, before;
 
 	if (*command == '\0')
 		return;
-	ignore_keys(old);
-	(void)execute(command, old);
-	heed_keys(old);
+	hold_keys(&keys, &before);
+	(void)execute(command, &before);
+	drop_keys(&keys, &before);
 }
