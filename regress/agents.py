@@ -127,6 +127,7 @@ class Running:
                 [*self.args, "-a", self.path], stdout=subprocess.DEVNULL,
                 stderr=log, env=harness.clean_env(**self.env), **kw)
         assert harness.wait_for(self.path.exists), self.said()
+        assert ask(self.path, bytes([LIST]))  # it has begun
         return self
 
     def said(self):
