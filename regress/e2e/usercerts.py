@@ -47,10 +47,11 @@ def blob_of(path):
 class RawClient:
     """Offers whatever it is given, and tells what the server makes of it."""
 
-    def __init__(self, server, user):
+    def __init__(self, server, user, address="127.0.0.1"):
         self.user = user
         self.wire = Wire(socket.create_connection(
-            ("127.0.0.1", server.port), LONG)).handshake().ask_service()
+            ("127.0.0.1", server.port), LONG,
+            source_address=(address, 0))).handshake().ask_service()
 
     def offer(self, alg, blob):
         """Would the server take it?"""
