@@ -29,6 +29,7 @@
 #include "client/standard-streams.h"
 #include "client/tty.h"
 #include "client/tunnel.h"
+#include "client/userauth.h"
 #include "client/uses.h"
 #include "conf/client-conf.h"
 #include "conf/destination.h"
@@ -44,15 +45,6 @@ enum { EXIT_ERROR = 255 };
 static const char optstring[] =
     "+1246AB:CD:E:F:GI:J:KL:MNO:P:Q:R:S:TVW:XYZab:c:e:fgi:kl:m:no:p:qstvw:xy";
 
-/* Known from OpenSSH, and not built here yet: better refused than ignored. */
-static const struct {
-	char flag;
-	const char *what;
-} refused[] = {
-	{ 'I', "PKCS#11" },
-	{ 'Z', "the list of keys to try" },
-};
-
 /* Everything of this process; the loop's callbacks get it as their arg. */
 struct program {
 	struct client_conf conf;
@@ -63,7 +55,9 @@ struct program {
 	struct ssh_flags flags;
 	const char *log_path;
 	int tty_wish; /* RequestTTY of -t, -tt, -T; -1: none of them */
-	bool to_syslog, only_dump;
+	bool to_syslog;
+	/* -G, -Z: what is shown instead of connecting; or NULL. */
+	int (*show)(const struct client_conf *conf, struct buf *out);
 
 	struct loop *loop;
 	struct sshclient *client;
@@ -85,7 +79,7 @@ struct program {
 static _Noreturn void
 usage(void)
 {
-	fputs("usage: hpnssh [-46AaCfGgkMNnqsTtVvXxYy] [-B interface] "
+	fputs("usage: hpnssh [-46AaCfGgkMNnqsTtVvXxYyZ] [-B interface] "
 	      "[-b address]\n"
 	      "              [-c ciphers] [-D [address:]port] [-E log_file] "
 	      "[-e escape]\n"
@@ -127,16 +121,6 @@ answer_query(const char *what)
 }
 
 static void
-refuse(int flag)
-{
-	for (size_t i = 0; i < ARRAY_LEN(refused); i++)
-		if (refused[i].flag == flag)
-			fatal("hpnssh: -%c: %s is not available in this "
-			      "version",
-			    flag, refused[i].what);
-}
-
-static void
 take_through(struct program *p, const char *text)
 {
 	if (p->is_through)
@@ -163,7 +147,6 @@ take_flag(struct program *p, int flag)
 		exit(EXIT_ERROR);
 	if (r > 0)
 		return;
-	refuse(flag);
 	switch (flag) {
 	case '1':
 		fatal("hpnssh: SSH protocol version 1 is gone");
@@ -175,8 +158,10 @@ take_flag(struct program *p, int flag)
 		p->log_path = optarg;
 		break;
 	case 'G':
-		p->only_dump = true;
+		p->show = client_conf_dump;
 		break;
+	case 'I': /* known from OpenSSH: better refused than ignored */
+		fatal("hpnssh: -I: PKCS#11 is not available in this version");
 	case 'Q':
 		answer_query(optarg);
 	case 'T':
@@ -195,6 +180,9 @@ take_flag(struct program *p, int flag)
 		break;
 	case 'y':
 		p->to_syslog = true;
+		break;
+	case 'Z':
+		p->show = userauth_list_keys;
 		break;
 	default:
 		usage();
@@ -293,12 +281,13 @@ load_configuration(struct program *p)
 }
 
 static void
-dump_configuration(const struct program *p)
+show(const struct program *p)
 {
 	struct buf out = { 0 };
+	int r = p->show(&p->conf, &out);
 
-	if (client_conf_dump(&p->conf, &out) != 0)
-		fatal("%s", err_text(ERR_NOMEM));
+	if (r != 0)
+		fatal("%s", err_text(r));
 	write_out(&out);
 	buf_clear(&out);
 }
@@ -879,8 +868,8 @@ main(int argc, char **argv)
 	client_conf_init(&p.conf);
 	parse_arguments(&p, argc, argv);
 	load_configuration(&p);
-	if (p.only_dump) {
-		dump_configuration(&p);
+	if (p.show != NULL) {
+		show(&p);
 	} else if (p.flags.control_command != NULL) {
 		start_log(&p);
 		status = sharing_command(&p.conf, p.flags.control_command);
