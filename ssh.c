@@ -19,6 +19,7 @@
 #include "client/sharing.h"
 #include "client/ssh-flags.h"
 #include "client/ssh-run.h"
+#include "client/userauth.h"
 #include "conf/client-conf.h"
 #include "conf/destination.h"
 #include "crypto/library.h"
@@ -37,7 +38,6 @@ static const struct {
 	const char *what;
 } refused[] = {
 	{ 'I', "PKCS#11" },
-	{ 'Z', "the list of keys to try" },
 };
 
 /* What the command line and the configuration ask for. */
@@ -50,7 +50,9 @@ struct program {
 	struct ssh_flags flags;
 	const char *log_path;
 	int tty_wish; /* RequestTTY of -t, -tt, -T; -1: none of them */
-	bool to_syslog, only_dump;
+	bool to_syslog;
+	/* -G, -Z: what is shown instead of connecting; or NULL. */
+	int (*show)(const struct client_conf *conf, struct buf *out);
 
 	char *remote; /* what the server shall run; NULL: a shell */
 	bool tty;
@@ -59,7 +61,7 @@ struct program {
 static _Noreturn void
 usage(void)
 {
-	fputs("usage: hpnssh [-46AaCfGgkMNnqsTtVvXxYy] [-B interface] "
+	fputs("usage: hpnssh [-46AaCfGgkMNnqsTtVvXxYyZ] [-B interface] "
 	      "[-b address]\n"
 	      "              [-c ciphers] [-D [address:]port] [-E log_file] "
 	      "[-e escape]\n"
@@ -101,16 +103,6 @@ answer_query(const char *what)
 }
 
 static void
-refuse(int flag)
-{
-	for (size_t i = 0; i < ARRAY_LEN(refused); i++)
-		if (refused[i].flag == flag)
-			fatal("hpnssh: -%c: %s is not available in this "
-			      "version",
-			    flag, refused[i].what);
-}
-
-static void
 take_through(struct program *p, const char *text)
 {
 	if (p->is_through)
@@ -137,7 +129,6 @@ take_flag(struct program *p, int flag)
 		exit(EXIT_ERROR);
 	if (r > 0)
 		return;
-	refuse(flag);
 	switch (flag) {
 	case '1':
 		fatal("hpnssh: SSH protocol version 1 is gone");
@@ -149,8 +140,10 @@ take_flag(struct program *p, int flag)
 		p->log_path = optarg;
 		break;
 	case 'G':
-		p->only_dump = true;
+		p->show = client_conf_dump;
 		break;
+	case 'I': /* known from OpenSSH: better refused than ignored */
+		fatal("hpnssh: -I: PKCS#11 is not available in this version");
 	case 'Q':
 		answer_query(optarg);
 	case 'T':
@@ -169,6 +162,9 @@ take_flag(struct program *p, int flag)
 		break;
 	case 'y':
 		p->to_syslog = true;
+		break;
+	case 'Z':
+		p->show = userauth_list_keys;
 		break;
 	default:
 		usage();
@@ -267,12 +263,13 @@ load_configuration(struct program *p)
 }
 
 static void
-dump_configuration(const struct program *p)
+show(const struct program *p)
 {
 	struct buf out = { 0 };
+	int r = p->show(&p->conf, &out);
 
-	if (client_conf_dump(&p->conf, &out) != 0)
-		fatal("%s", err_text(ERR_NOMEM));
+	if (r != 0)
+		fatal("%s", err_text(r));
 	write_out(&out);
 	buf_clear(&out);
 }
@@ -382,8 +379,8 @@ main(int argc, char **argv)
 	client_conf_init(&p.conf);
 	parse_arguments(&p, argc, argv);
 	load_configuration(&p);
-	if (p.only_dump) {
-		dump_configuration(&p);
+	if (p.show != NULL) {
+		show(&p);
 	} else if (p.flags.control_command != NULL &&
 	    !sharing_word_is_proxy(p.flags.control_command)) {
 		start_log(&p);

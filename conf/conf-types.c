@@ -412,6 +412,12 @@ settle_list(struct strlist *list, struct strlist *next, int r)
 	return r;
 }
 
+static size_t
+list_max(const struct conf_row *row)
+{
+	return row->max != 0 ? (size_t)row->max : CONF_WORDS_MAX;
+}
+
 static int
 parse_list(const struct conf_row *row, void *field,
     const struct strlist *words, const struct conf_location *at)
@@ -427,7 +433,7 @@ parse_list(const struct conf_row *row, void *field,
 			r = conf_error(at, "%s: empty argument", row->name);
 		else if (strlist_has(&next, words->v[i]))
 			continue;
-		else if (next.n >= CONF_WORDS_MAX)
+		else if (next.n >= list_max(row))
 			r = conf_error(at, "%s: the list is too long",
 			    row->name);
 		else if ((r = run_check(row, words->v[i], at)) == 0)
