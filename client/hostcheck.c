@@ -13,7 +13,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "client/prompt.h"
+#include "base/prompt.h"
 #include "conf/defaults.h"
 #include "keys/revoked-keys.h"
 

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Questions to the user about what passengers want, one after the other.
+ * Questions to the user about what passengers want (ControlMaster ask and
+ * autoask), one after the other, by the askpass program only: a master may have
+ * no terminal, and does not wait while the user thinks.
  */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/askpass.h"
 #include "base/mem.h"
-#include "client/mux-confirm.h"
 #include "client/mux-master-internal.h"
 
 enum { QUESTION_MAX = 2048 };
@@ -24,14 +26,14 @@ conclude(struct passenger *p, bool allowed)
 }
 
 static void
-on_told(void *arg, bool allowed)
+on_told(void *arg, const char *answer)
 {
 	struct mux_master *m = arg;
 	struct passenger *p = m->asked;
 
-	m->confirm = NULL;
+	m->asking = NULL;
 	m->asked = NULL;
-	conclude(p, allowed);
+	conclude(p, askpass_is_consent(answer));
 	ask_next(m);
 }
 
@@ -40,7 +42,7 @@ ask_next(struct mux_master *m)
 {
 	struct passenger *p, *next = NULL;
 
-	if (m->confirm != NULL)
+	if (m->asking != NULL)
 		return;
 	/* The list begins with the last that came. */
 	for (p = m->passengers; p != NULL; p = p->next)
@@ -49,9 +51,9 @@ ask_next(struct mux_master *m)
 	if (next == NULL)
 		return;
 	m->asked = next;
-	m->confirm = mux_confirm_ask(m->p.session.loop, next->question,
-	    on_told, m);
-	if (m->confirm == NULL) {
+	m->asking = askpass_start(m->p.session.loop, ASKPASS_CONFIRM,
+	    next->question, on_told, m);
+	if (m->asking == NULL) {
 		m->asked = NULL;
 		conclude(next, false);
 	}
@@ -93,8 +95,8 @@ passenger_leave_question(struct passenger *p)
 	p->question = NULL;
 	if (m->asked != p)
 		return;
-	mux_confirm_drop(m->confirm);
-	m->confirm = NULL;
+	askpass_drop(m->asking);
+	m->asking = NULL;
 	m->asked = NULL;
 	ask_next(m);
 }

@@ -18,8 +18,8 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/prompt.h"
 #include "base/str.h"
-#include "client/prompt.h"
 #include "client/userauth-internal.h"
 #include "keys/agent-client.h"
 #include "keys/key.h"
