@@ -10,31 +10,9 @@
 
 #include "base/fd.h"
 #include "base/mem.h"
+#include "keys/agent-client-internal.h"
 
-/* RFC 9987 section 5. */
-enum {
-	AGENT_FAILURE = 5,
-	AGENT_SUCCESS = 6,
-	AGENT_REQUEST_IDENTITIES = 11,
-	AGENT_IDENTITIES_ANSWER = 12,
-	AGENT_SIGN_REQUEST = 13,
-	AGENT_SIGN_RESPONSE = 14,
-	AGENT_EXTENSION = 27,
-	AGENT_EXTENSION_FAILURE = 28,
-};
-
-/* The digest for a signature of an RSA key. Without a flag it is SHA-1. */
-enum { SIGN_RSA_SHA2_256 = 2, SIGN_RSA_SHA2_512 = 4 };
-
-enum {
-	MESSAGE_MAX = 256 * 1024, /* bytes */
-	KEYS_MAX = 2048,
-	COMMENT_MAX = 64 * 1024,
-};
-
-struct agent {
-	int fd;
-};
+enum { COMMENT_MAX = 64 * 1024 };
 
 int
 agent_open(struct agent **out, const char *path)
@@ -78,20 +56,18 @@ agent_close(struct agent *a)
 	free(a);
 }
 
-/* Sends the request and reads the answer, which must be of type want. After an
- * error other than ERR_AGENT the connection cannot be used any more. */
-static int
-exchange(struct agent *a, const struct buf *request, uint8_t want,
-    struct buf *answer, struct rd *rd)
+int
+agent_exchange(struct agent *a, const struct buf *request,
+    enum agent_message want, struct buf *answer, struct rd *rd)
 {
 	uint8_t type;
 	int r;
 
-	if (buf_len(request) > MESSAGE_MAX)
+	if (buf_len(request) > AGENT_MESSAGE_MAX)
 		return ERR_LIMIT;
 	r = fd_send_msg(a->fd, request);
 	if (r == 0)
-		r = fd_receive_msg(a->fd, answer, MESSAGE_MAX);
+		r = fd_receive_msg(a->fd, answer, AGENT_MESSAGE_MAX);
 	if (r != 0)
 		return r;
 	*rd = rd_from_buf(answer);
@@ -108,7 +84,7 @@ compose_bind(struct buf *b, struct span hostkey, struct span session_id,
     struct span signature, bool forwarding)
 {
 	buf_put_u8(b, AGENT_EXTENSION);
-	buf_put_cstring(b, "session-bind@openssh.com");
+	buf_put_cstring(b, AGENT_EXT_BIND);
 	buf_put_string(b, hostkey.p, hostkey.len);
 	buf_put_string(b, session_id.p, session_id.len);
 	buf_put_string(b, signature.p, signature.len);
@@ -135,7 +111,7 @@ agent_bind(struct agent *a, struct span hostkey, struct span session_id,
 
 	compose_bind(&request, hostkey, session_id, signature, forwarding);
 	if ((r = buf_err(&request)) == 0)
-		r = exchange(a, &request, AGENT_SUCCESS, &answer, &rd);
+		r = agent_exchange(a, &request, AGENT_SUCCESS, &answer, &rd);
 	buf_clear(&answer);
 	buf_clear(&request);
 	return r;
@@ -174,11 +150,11 @@ agent_list(struct agent *a, struct agent_key **keys, size_t *count)
 	int r;
 
 	buf_put_u8(&request, AGENT_REQUEST_IDENTITIES);
-	r = exchange(a, &request, AGENT_IDENTITIES_ANSWER, &answer, &rd);
+	r = agent_exchange(a, &request, AGENT_IDENTITIES_ANSWER, &answer, &rd);
 	if (r != 0)
 		goto out;
 	announced = rd_u32(&rd);
-	if (announced > KEYS_MAX) {
+	if (announced > AGENT_KEYS_MAX) {
 		r = ERR_LIMIT;
 		goto out;
 	}
@@ -224,9 +200,9 @@ static uint32_t
 flags_of(const char *alg)
 {
 	if (strcmp(alg, "rsa-sha2-256") == 0)
-		return SIGN_RSA_SHA2_256;
+		return AGENT_SIGN_RSA_SHA2_256;
 	if (strcmp(alg, "rsa-sha2-512") == 0)
-		return SIGN_RSA_SHA2_512;
+		return AGENT_SIGN_RSA_SHA2_512;
 	return 0;
 }
 
@@ -251,7 +227,7 @@ agent_sign(struct agent *a, const struct key *k, const char *alg,
 	buf_close_string(&request, mark);
 	buf_put_string(&request, data.p, data.len);
 	buf_put_u32(&request, flags_of(alg));
-	r = exchange(a, &request, AGENT_SIGN_RESPONSE, &answer, &rd);
+	r = agent_exchange(a, &request, AGENT_SIGN_RESPONSE, &answer, &rd);
 	if (r != 0)
 		goto out;
 	sig = rd_string(&rd);
