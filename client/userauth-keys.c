@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "client/agent-add.h"
 #include "client/userauth-internal.h"
 #include "keys/agent-client.h"
 #include "keys/key.h"
@@ -219,18 +220,22 @@ load_if_it_signs_first(const struct userauth *ua, struct pubkey_state *s)
 {
 	struct candidate *c = s->v;
 	struct key *priv = NULL;
+	char *comment = NULL;
 
 	if (s->n == 0 || c->path == NULL || c->pub == NULL ||
 	    (s->n > 1 && !is_hinted(ua, c)))
 		return;
-	if (keyfile_load_private(c->path, NULL, true, &priv, NULL) != 0)
+	if (keyfile_load_private(c->path, NULL, true, &priv, &comment) != 0)
 		return;
 	if (key_equal_public(c->pub, priv)) {
 		c->priv = priv;
+		if (!c->in_agent)
+			agent_add_loaded(ua->p.conf, c->path, priv, comment);
 		c->in_agent = false;
 	} else {
 		key_free(priv);
 	}
+	free(comment);
 }
 
 char *

@@ -46,13 +46,17 @@ class FakeAgent:
                 peer, _ = self.sock.accept()
             except OSError:
                 return
-            with peer:
-                try:
-                    self._talk(peer)
-                except OSError:
-                    pass
+            threading.Thread(target=self._talk, args=(peer,),
+                             daemon=True).start()
 
     def _talk(self, peer):
+        with peer:
+            try:
+                self._answer(peer)
+            except OSError:
+                pass
+
+    def _answer(self, peer):
         while True:
             head = peer.recv(4, socket.MSG_WAITALL)
             if len(head) < 4:

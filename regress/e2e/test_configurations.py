@@ -185,7 +185,7 @@ def test_options_of_ansible(tmp_path):
 
 
 @pytest.mark.parametrize("option", [
-    "AddKeysToAgent=yes", "CheckHostIP=yes", "CertificateFile=/x",
+    "CheckHostIP=yes", "CertificateFile=/x",
     "VerifyHostKeyDNS=yes", "PKCS11Provider=/x.so"])
 def test_what_would_act_is_refused_by_the_client(option):
     done = ssh("-G", "-F", "none", "-o", option, "host")
