@@ -136,6 +136,9 @@ struct packet_receiving {
 	bool dry;	  /* the last read took all that there was */
 	int err;	  /* comes after what is with the threads */
 	bool have_len;	  /* length of the packet at off is known */
+	bool refused;	  /* a packet, but the peer must not see it yet; len
+			   * is what was authenticated of it */
+	size_t passed;	  /* bytes since it began */
 	uint32_t len;
 	uint32_t seqnr;	  /* of the payload given last */
 	struct buf plain; /* inflated payload */
@@ -191,5 +194,7 @@ void packet_trial_give_up(struct packet_trial *t, uint64_t now_ms);
 bool packet_phase_may_become(enum packet_phase from, enum packet_phase to);
 /* New keys for the threads, if there are any. */
 void packet_threads_set_keys(struct packet *p, enum packet_dir dir);
+/* Can threads encrypt or decrypt with the keys of this direction? */
+bool packet_threads_can(const struct packet *p, enum packet_dir dir);
 
 #endif

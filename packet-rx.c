@@ -180,6 +180,35 @@ packet_read_identification(struct packet *p, char **line,
 	}
 }
 
+/* A packet is refused, of which size bytes were authenticated: with r, or where
+ * that must not show, with ERR_MAC when as many bytes as the largest packet has
+ * are there. */
+static int
+refuse(struct packet *p, int r, uint32_t size)
+{
+	const struct cipher *c = p->half[PACKET_RX].cipher;
+
+	if (c == NULL || !cipher_hides_refusal(c))
+		return r;
+	p->rx.refused = true;
+	p->rx.len = size;
+	p->rx.passed = 0;
+	return 0;
+}
+
+/* Input behind what was refused: 0, or ERR_MAC at last. */
+static int
+pass_refused(struct packet *p)
+{
+	p->rx.passed += p->rx.end - p->rx.off;
+	p->rx.off = p->rx.end;
+	if (p->rx.passed < 4 + (size_t)CIPHER_LEN_MAX)
+		return 0;
+	/* What was not authenticated so far, so that all take as long. */
+	cipher_spend(p->half[PACKET_RX].cipher, CIPHER_LEN_MAX - p->rx.len);
+	return ERR_MAC;
+}
+
 /* Makes the length of the packet at rx_off known: 1, or 0 for more input. */
 static int
 take_length(struct packet *p)
@@ -202,7 +231,7 @@ take_length(struct packet *p)
 	head = h->cipher != NULL && cipher_length_apart(h->cipher) ? 0 : 4;
 	if (p->rx.len < 1 + PACKET_PAD_MIN || p->rx.len > CIPHER_LEN_MAX ||
 	    (head + p->rx.len) % align != 0)
-		return ERR_PACKET_LENGTH;
+		return refuse(p, ERR_PACKET_LENGTH, 0);
 	p->rx.have_len = true;
 	return 1;
 }
@@ -268,11 +297,13 @@ take_packet(struct packet *p, struct span *payload)
 	size_t size;
 	int r;
 
+	if (p->rx.refused)
+		return pass_refused(p);
 	if ((r = frame(p, &size)) != 0 || size == 0)
 		return r;
 	if (h->cipher != NULL &&
 	    (r = cipher_decrypt(h->cipher, &h->pos, pkt, p->rx.len)) != 0)
-		return r;
+		return r == ERR_MAC ? refuse(p, r, p->rx.len) : r;
 	advance(p, size);
 	return take_payload(p, pkt, p->rx.len, seqnr, size, payload);
 }
@@ -288,7 +319,7 @@ threads_may_decrypt(const struct packet *p)
 {
 	return p->authenticated && !p->tx.postponing &&
 	    p->rx.expect == PACKET_EXPECT_ANY &&
-	    p->half[PACKET_RX].cipher != NULL &&
+	    packet_threads_can(p, PACKET_RX) &&
 	    pipeline_threads(p->threads.pipe) > 0;
 }
 

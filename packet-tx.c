@@ -160,7 +160,7 @@ padding_for(const struct cipher *c, size_t payload_len)
 static bool
 is_job(const struct packet *p, uint32_t field)
 {
-	if (p->threads.pipe == NULL || p->half[PACKET_TX].cipher == NULL)
+	if (p->threads.pipe == NULL || !packet_threads_can(p, PACKET_TX))
 		return false;
 	return p->tx.unencrypted > 0 ||
 	    (field >= PACKET_JOB_MIN && pipeline_threads(p->threads.pipe) > 0);

@@ -14,6 +14,7 @@
 #include "client/hostcheck.h"
 #include "client/hostlearn.h"
 #include "client/userauth.h"
+#include "client/weak-crypto.h"
 #include "kex.h"
 #include "keys/key.h"
 #include "packet.h"
@@ -445,20 +446,6 @@ on_verify(void *arg, const char *alg, struct span blob, struct span data,
 }
 
 static void
-warn_weak(const struct sshlogin *l, const struct kex_result *k)
-{
-	if (k->post_quantum ||
-	    l->p.conf->algs.warn_weak_crypto != CLIENT_WEAK_YES)
-		return;
-	log_info("** WARNING: the key exchange %s is not post-quantum.",
-	    k->kex);
-	log_info("** Who records this session now may be able to read it one "
-		 "day.");
-	log_info("** A newer SSH server would help; WarnWeakCrypto=no-pq-kex "
-		 "silences this.");
-}
-
-static void
 on_kex_done(void *arg, bool first)
 {
 	struct sshlogin *l = arg;
@@ -479,7 +466,7 @@ on_kex_done(void *arg, bool first)
 		loop_cancel(l->p.loop, l->timeout);
 		l->timeout = NULL;
 	}
-	warn_weak(l, k);
+	weak_crypto_warn(l->p.conf, k);
 	if (l->p.keys_only)
 		l->state = LOGIN_KEYS_ONLY;
 	else

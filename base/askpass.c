@@ -15,34 +15,46 @@
 #include "base/log.h"
 #include "base/mem.h"
 
-#define DEFAULT_PROGRAM "/usr/bin/ssh-askpass"
+#define ASKPASS_DEFAULT "/usr/bin/ssh-askpass"
 
-enum { REAP_MS = 20 };
-
-/* What the program prints, as far as there is room. */
-struct answer {
-	char text[ASKPASS_ANSWER_MAX];
-	size_t len;
-};
+enum { REAP_MS = 20, CANNOT_RUN = 127 };
 
 struct askpass {
+	enum askpass_kind kind;
 	struct loop *loop;
 	struct loop_fd *watch;
 	struct loop_timer *timer;
 	int fd;
-	pid_t pid; /* -1: it has ended */
-	enum askpass_kind kind;
-	struct answer answer;
-	askpass_told_fn told;
+	pid_t pid;
+	char answer[ASKPASS_ANSWER_MAX]; /* its beginning */
+	size_t len;
+	askpass_fn told;
 	void *arg;
 };
 
-static bool
-is_set(const char *name)
-{
-	const char *value = getenv(name);
+/* What the program is told of its task in SSH_ASKPASS_PROMPT. */
+static const char *const prompts[] = {
+	[ASKPASS_CONFIRM] = "confirm",
+	[ASKPASS_SECRET] = NULL,
+	[ASKPASS_NOTICE] = "none",
+};
 
-	return value != NULL && *value != '\0';
+const char *
+askpass_program(void)
+{
+	const char *program = getenv("SSH_ASKPASS");
+
+	return program != NULL && *program != '\0' ? program :
+						      ASKPASS_DEFAULT;
+}
+
+bool
+askpass_has_display(void)
+{
+	const char *x = getenv("DISPLAY"), *wayland = getenv("WAYLAND_DISPLAY");
+
+	return (x != NULL && *x != '\0') ||
+	    (wayland != NULL && *wayland != '\0');
 }
 
 bool
@@ -54,42 +66,28 @@ askpass_possible(void)
 		return true;
 	if (require != NULL && strcasecmp(require, "never") == 0)
 		return false;
-	return is_set("DISPLAY") || is_set("WAYLAND_DISPLAY");
+	return askpass_has_display();
 }
 
-static const char *
-program(void)
+static bool
+set_prompt(enum askpass_kind kind)
 {
-	return is_set("SSH_ASKPASS") ? getenv("SSH_ASKPASS") : DEFAULT_PROGRAM;
-}
-
-/* --- the program ------------------------------------------------------- */
-
-static int
-set_kind(enum askpass_kind kind)
-{
-	static const char name[] = "SSH_ASKPASS_PROMPT";
-
-	switch (kind) {
-	case ASKPASS_TEXT:
-		return unsetenv(name);
-	case ASKPASS_CONFIRM:
-		return setenv(name, "confirm", 1);
-	case ASKPASS_NOTICE:
-		return setenv(name, "none", 1);
-	}
-	return -1;
+	if (prompts[kind] == NULL)
+		return unsetenv("SSH_ASKPASS_PROMPT") == 0;
+	return setenv("SSH_ASKPASS_PROMPT", prompts[kind], 1) == 0;
 }
 
 static _Noreturn void
 run_program(enum askpass_kind kind, const char *text, int out)
 {
-	if (dup2(out, STDOUT_FILENO) != -1 && set_kind(kind) == 0) {
+	const char *program = askpass_program();
+
+	if (dup2(out, STDOUT_FILENO) != -1 && set_prompt(kind)) {
 		signal(SIGPIPE, SIG_DFL);
 		fd_restore_limit();
-		execlp(program(), program(), text, (char *)NULL);
+		execlp(program, program, text, (char *)NULL);
 	}
-	_exit(127);
+	_exit(CANNOT_RUN);
 }
 
 /* *fd is where its answer is read. */
@@ -100,7 +98,7 @@ start_program(enum askpass_kind kind, const char *text, int *fd)
 	pid_t pid;
 
 	if (pipe2(p, O_CLOEXEC) == -1) {
-		log_error("askpass: pipe: %s", err_text(ERR_SYSTEM));
+		log_error("askpass: pipe: %s", strerror(errno));
 		return -1;
 	}
 	pid = fork();
@@ -108,7 +106,7 @@ start_program(enum askpass_kind kind, const char *text, int *fd)
 		run_program(kind, text, p[1]);
 	fd_close(&p[1]);
 	if (pid == -1) {
-		log_error("askpass: fork: %s", err_text(ERR_SYSTEM));
+		log_error("askpass: fork: %s", strerror(errno));
 		fd_close(&p[0]);
 		return -1;
 	}
@@ -116,111 +114,27 @@ start_program(enum askpass_kind kind, const char *text, int *fd)
 	return pid;
 }
 
-/* Takes what has come; false at the end of it, or where there is nothing yet
- * (errno EAGAIN). What is beyond the room is read and forgotten. */
-static bool
-take(struct answer *a, int fd)
-{
-	char rest[64];
-	size_t room = sizeof a->text - 1 - a->len;
-	ssize_t n;
-
-	errno = 0;
-	n = room > 0 ? fd_read(fd, a->text + a->len, room) :
-		       fd_read(fd, rest, sizeof rest);
-	explicit_bzero(rest, sizeof rest);
-	if (n > 0 && room > 0)
-		a->len += (size_t)n;
-	return n > 0;
-}
-
-/* Its first line; NULL if it ended badly, or said nothing at all where a text
- * was asked for. */
-static const char *
-conclude(struct answer *a, enum askpass_kind kind, int status)
-{
-	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-		if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
-			log_error("askpass: cannot run %s", program());
-		return NULL;
-	}
-	if (kind == ASKPASS_TEXT && a->len == 0)
-		return NULL;
-	a->text[a->len] = '\0';
-	a->text[strcspn(a->text, "\r\n")] = '\0';
-	return a->text;
-}
-
-/* --- waiting ----------------------------------------------------------- */
-
-char *
-askpass_ask(enum askpass_kind kind, const char *text)
-{
-	struct answer *a;
-	const char *line = NULL;
-	char *copy = NULL;
-	int fd, status;
-	pid_t pid = start_program(kind, text, &fd);
-
-	if (pid == -1)
-		return NULL;
-	a = xcalloc(1, sizeof *a);
-	while (take(a, fd))
-		;
-	fd_close(&fd);
-	if (child_reap(pid, &status) == 0)
-		line = conclude(a, kind, status);
-	if (line != NULL) {
-		copy = xcalloc(1, ASKPASS_ANSWER_MAX);
-		memcpy(copy, line, strlen(line));
-	}
-	freezero(a, sizeof *a);
-	return copy;
-}
-
-void
-askpass_free(char *answer)
-{
-	if (answer != NULL)
-		freezero(answer, ASKPASS_ANSWER_MAX);
-}
-
-bool
-askpass_is_consent(const char *answer)
-{
-	return answer != NULL &&
-	    (*answer == '\0' || strcasecmp(answer, "yes") == 0);
-}
-
-/* --- in the loop ------------------------------------------------------- */
-
 static void
 release(struct askpass *a)
 {
 	loop_unwatch(a->loop, a->watch);
 	loop_cancel(a->loop, a->timer);
 	fd_close(&a->fd);
-	freezero(a, sizeof *a);
+	mem_free_secret(a, sizeof *a);
 }
 
-/* The object is gone before told is called, which may ask the next question. A
- * notice that the user closed stays until its owner drops it. */
-static void
-tell(struct askpass *a, int status)
+static bool
+is_agreed(struct askpass *a, int status)
 {
-	char text[ASKPASS_ANSWER_MAX];
-	const char *line = conclude(&a->answer, a->kind, status);
-	askpass_told_fn told = a->told;
-	void *arg = a->arg;
-
-	a->pid = -1;
-	if (told == NULL)
-		return;
-	if (line != NULL)
-		strlcpy(text, line, sizeof text);
-	release(a);
-	told(arg, line != NULL ? text : NULL);
-	explicit_bzero(text, sizeof text);
+	a->answer[MIN(a->len, sizeof a->answer - 1)] = '\0';
+	a->answer[strcspn(a->answer, "\r\n")] = '\0';
+	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+		if (WIFEXITED(status) && WEXITSTATUS(status) == CANNOT_RUN)
+			log_error("askpass: cannot run %s", askpass_program());
+		return false;
+	}
+	return a->kind != ASKPASS_CONFIRM || a->answer[0] == '\0' ||
+	    strcasecmp(a->answer, "yes") == 0;
 }
 
 /* Its output has ended, and it will end any moment: that is looked at now and
@@ -229,50 +143,68 @@ static void
 reap(void *arg)
 {
 	struct askpass *a = arg;
-	int status = 0;
+	askpass_fn told = a->told;
+	void *told_arg = a->arg;
+	char answer[ASKPASS_ANSWER_MAX];
+	bool agreed, secret;
+	int status;
 	pid_t pid = waitpid(a->pid, &status, WNOHANG);
 
 	a->timer = NULL;
-	if (pid == 0 || (pid == -1 && errno == EINTR))
+	if (pid == 0 || (pid == -1 && errno == EINTR)) {
 		a->timer = loop_after(a->loop, REAP_MS, reap, a);
-	else
-		tell(a, pid == a->pid ? status : -1);
+		return;
+	}
+	agreed = pid == a->pid && is_agreed(a, status);
+	secret = agreed && a->kind == ASKPASS_SECRET;
+	memcpy(answer, a->answer, sizeof answer);
+	release(a);
+	told(told_arg, agreed, secret ? answer : NULL);
+	explicit_bzero(answer, sizeof answer);
+}
+
+/* Takes a piece of its output; what there is no room for is forgotten. */
+static ssize_t
+take(struct askpass *a, int fd)
+{
+	char piece[64];
+	ssize_t n = fd_read(fd, piece, sizeof piece);
+	size_t room = sizeof a->answer - a->len;
+
+	if (n > 0) {
+		memcpy(a->answer + a->len, piece, MIN((size_t)n, room));
+		a->len += MIN((size_t)n, room);
+		explicit_bzero(piece, sizeof piece);
+	}
+	return n;
 }
 
 static void
 on_answer(void *arg, int fd, int events)
 {
 	struct askpass *a = arg;
+	ssize_t n = take(a, fd);
 
 	(void)events;
-	if (take(&a->answer, fd) || errno == EAGAIN)
+	if (n > 0 || (n == -1 && errno == EAGAIN))
 		return;
 	loop_unwatch(a->loop, a->watch);
 	a->watch = NULL;
 	reap(a);
 }
 
-/* What SIGKILL has ended is there to be reaped: this does not wait for anything
- * that the program could still do. */
-static void
-end_program(struct askpass *a)
-{
-	int status;
-
-	if (a->pid == -1)
-		return;
-	(void)kill(a->pid, SIGKILL);
-	(void)!child_reap(a->pid, &status);
-}
-
 struct askpass *
-askpass_start(struct loop *loop, enum askpass_kind kind, const char *text,
-    askpass_told_fn told, void *arg)
+askpass_ask(struct loop *loop, enum askpass_kind kind, const char *text,
+    askpass_fn told, void *arg)
 {
-	struct askpass *a = xcalloc(1, sizeof *a);
+	struct askpass *a = calloc(1, sizeof *a);
 
-	a->loop = loop;
+	if (a == NULL) {
+		log_error("askpass: %s", err_text(ERR_NOMEM));
+		return NULL;
+	}
 	a->kind = kind;
+	a->loop = loop;
 	a->told = told;
 	a->arg = arg;
 	a->fd = -1;
@@ -281,22 +213,60 @@ askpass_start(struct loop *loop, enum askpass_kind kind, const char *text,
 		release(a);
 		return NULL;
 	}
-	a->watch = fd_set_nonblock(a->fd, true) == 0 ?
-	    loop_watch(loop, a->fd, LOOP_READ, on_answer, a) :
-	    NULL;
-	if (a->watch == NULL) {
-		log_error("askpass: %s", err_text(ERR_SYSTEM));
-		askpass_drop(a);
-		return NULL;
-	}
-	return a;
+	if (fd_set_nonblock(a->fd, true) == 0)
+		a->watch = loop_watch(loop, a->fd, LOOP_READ, on_answer, a);
+	if (a->watch != NULL)
+		return a;
+	log_error("askpass: %s", err_text(ERR_SYSTEM));
+	askpass_drop(a);
+	return NULL;
 }
 
+/* What SIGKILL has ended is there to be reaped: this does not wait for anything
+ * that the program could still do. */
 void
 askpass_drop(struct askpass *a)
 {
+	int status;
+
 	if (a == NULL)
 		return;
-	end_program(a);
+	(void)kill(a->pid, SIGKILL);
+	(void)!child_reap(a->pid, &status);
 	release(a);
+}
+
+/* --- waiting ----------------------------------------------------------- */
+
+char *
+askpass_wait(enum askpass_kind kind, const char *text)
+{
+	struct askpass *a = xcalloc(1, sizeof *a);
+	char *answer = NULL;
+	int fd, status;
+	pid_t pid = start_program(kind, text, &fd);
+	bool agreed = false;
+
+	a->kind = kind;
+	if (pid != -1) {
+		while (take(a, fd) > 0)
+			;
+		fd_close(&fd);
+		agreed = child_reap(pid, &status) == 0 &&
+		    is_agreed(a, status);
+	}
+	/* Who is asked for a text and says nothing at all has cancelled. */
+	if (agreed && (kind != ASKPASS_SECRET || a->len > 0)) {
+		answer = xcalloc(1, ASKPASS_ANSWER_MAX);
+		if (kind == ASKPASS_SECRET)
+			memcpy(answer, a->answer, ASKPASS_ANSWER_MAX);
+	}
+	mem_free_secret(a, sizeof *a);
+	return answer;
+}
+
+void
+askpass_free(char *answer)
+{
+	mem_free_secret(answer, ASKPASS_ANSWER_MAX);
 }

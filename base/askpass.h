@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Asking the user through the program that SSH_ASKPASS names, in a window of
- * its own. It is told by SSH_ASKPASS_PROMPT what kind of question it is.
+ * Asking the user by a program that shows a window (SSH_ASKPASS): while the
+ * loop goes on, for processes that have no terminal, or must not wait; or
+ * waiting for the answer.
  *
  * Threads: loop thread only.
  */
@@ -15,31 +16,37 @@
 enum { ASKPASS_ANSWER_MAX = 1024 }; /* bytes with the NUL */
 
 enum askpass_kind {
-	ASKPASS_TEXT,	 /* a line of text */
 	ASKPASS_CONFIRM, /* yes or no */
-	ASKPASS_NOTICE,	 /* nothing; shown until it is dropped */
+	ASKPASS_SECRET,	 /* something is to be typed */
+	ASKPASS_NOTICE,	 /* shown until it is dropped, or the user ends it */
 };
 
-/* Is there a display for it (or does SSH_ASKPASS_REQUIRE say that it needs
- * none, or that it must not be used)? */
+struct askpass;
+
+/* The program, as SSH_ASKPASS or our default says. */
+const char *askpass_program(void);
+/* Is there a display that it could show something on (X11 or Wayland)? */
+bool askpass_has_display(void);
+
+/* May it be asked? There is a display, or SSH_ASKPASS_REQUIRE says that it
+ * needs none; which may also say never. */
 bool askpass_possible(void);
 
-/* The answer without line end; NULL: the user cancelled, or the program could
- * not be run (which was logged). Caller frees with askpass_free(). Blocks. */
-char *askpass_ask(enum askpass_kind kind, const char *text);
+/* Waits. The answer, empty if it was a confirmation; caller frees. NULL: the
+ * user cancelled or did not agree, or nobody could be asked. */
+char *askpass_wait(enum askpass_kind kind, const char *text);
 void askpass_free(char *answer); /* wipes; NULL is fine */
-/* Does an answer to ASKPASS_CONFIRM agree? NULL does not. */
-bool askpass_is_consent(const char *answer);
 
-/*
- * The same without waiting: told is called once, later, with an answer that is
- * wiped when it returns; not if the question is dropped before. NULL: nobody
- * can be asked; why was logged.
- */
-struct askpass;
-typedef void (*askpass_told_fn)(void *arg, const char *answer);
-struct askpass *askpass_start(struct loop *loop, enum askpass_kind kind,
-    const char *text, askpass_told_fn told, void *arg);
+/* answer: what was typed, for ASKPASS_SECRET only, without its line end and
+ * wiped afterwards. agreed: the program exited well; for ASKPASS_CONFIRM
+ * also: it printed nothing else than yes. */
+typedef void (*askpass_fn)(void *arg, bool agreed, const char *answer);
+
+/* text is shown as it is: escape what a peer sent. told is called once, later;
+ * not if it is dropped before. NULL: nobody can be asked, which is no consent;
+ * why was logged. */
+struct askpass *askpass_ask(struct loop *loop, enum askpass_kind kind,
+    const char *text, askpass_fn told, void *arg);
 /* The question is no longer of interest: the program is ended. NULL is fine. */
 void askpass_drop(struct askpass *a);
 

@@ -51,7 +51,7 @@ char *
 prompt_ask(const char *text, enum prompt_echo echo)
 {
 	if (askpass_possible() && (is_preferred() || !have_tty()))
-		return askpass_ask(ASKPASS_TEXT, text);
+		return askpass_wait(ASKPASS_SECRET, text);
 	return ask_terminal(text, RPP_REQUIRE_TTY |
 	    (echo == PROMPT_VISIBLE ? RPP_ECHO_ON : RPP_ECHO_OFF));
 }
@@ -60,7 +60,7 @@ char *
 prompt_ask_or_read(const char *text)
 {
 	if (askpass_possible() && (is_preferred() || !isatty(STDIN_FILENO)))
-		return askpass_ask(ASKPASS_TEXT, text);
+		return askpass_wait(ASKPASS_SECRET, text);
 	return ask_terminal(text, RPP_ECHO_OFF);
 }
 

@@ -23,8 +23,8 @@ user_agrees(const struct client_conf *conf, const char *path,
 	shown = xmalloc(size);
 	str_escape(shown, size, comment);
 	xasprintf(&question, "Add key %s (%s) to agent?", path, shown);
-	answer = askpass_ask(ASKPASS_CONFIRM, question);
-	agreed = askpass_is_consent(answer);
+	answer = askpass_wait(ASKPASS_CONFIRM, question);
+	agreed = answer != NULL;
 	askpass_free(answer);
 	free(question);
 	free(shown);

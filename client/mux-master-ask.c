@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Questions to the user about what passengers want (ControlMaster ask and
- * autoask), one after the other, by the askpass program only: a master may have
- * no terminal, and does not wait while the user thinks.
+ * Questions to the user about what passengers want, one after the other.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -26,14 +24,15 @@ conclude(struct passenger *p, bool allowed)
 }
 
 static void
-on_told(void *arg, const char *answer)
+on_told(void *arg, bool allowed, const char *answer)
 {
 	struct mux_master *m = arg;
 	struct passenger *p = m->asked;
 
-	m->asking = NULL;
+	(void)answer;
+	m->confirm = NULL;
 	m->asked = NULL;
-	conclude(p, askpass_is_consent(answer));
+	conclude(p, allowed);
 	ask_next(m);
 }
 
@@ -42,7 +41,7 @@ ask_next(struct mux_master *m)
 {
 	struct passenger *p, *next = NULL;
 
-	if (m->asking != NULL)
+	if (m->confirm != NULL)
 		return;
 	/* The list begins with the last that came. */
 	for (p = m->passengers; p != NULL; p = p->next)
@@ -51,9 +50,9 @@ ask_next(struct mux_master *m)
 	if (next == NULL)
 		return;
 	m->asked = next;
-	m->asking = askpass_start(m->p.session.loop, ASKPASS_CONFIRM,
+	m->confirm = askpass_ask(m->p.session.loop, ASKPASS_CONFIRM,
 	    next->question, on_told, m);
-	if (m->asking == NULL) {
+	if (m->confirm == NULL) {
 		m->asked = NULL;
 		conclude(next, false);
 	}
@@ -95,8 +94,8 @@ passenger_leave_question(struct passenger *p)
 	p->question = NULL;
 	if (m->asked != p)
 		return;
-	askpass_drop(m->asking);
-	m->asking = NULL;
+	askpass_drop(m->confirm);
+	m->confirm = NULL;
 	m->asked = NULL;
 	ask_next(m);
 }

@@ -62,7 +62,7 @@ struct mux_master {
 	struct passenger *passengers;
 	size_t count;
 	struct mux_pending *pending; /* forwards that the server considers */
-	struct askpass *asking; /* the question that is asked now... */
+	struct askpass *confirm; /* the question that is asked now... */
 	struct passenger *asked;     /* ...and whose it is */
 	bool keeps; /* USE_SHARING has begun */
 };

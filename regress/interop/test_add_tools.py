@@ -63,13 +63,16 @@ def here(pool, tmp_path):
     return tmp_path
 
 
-@pytest.fixture
-def agents(tmp_path, background):
+@pytest.fixture(params=["stock", "hpn"])
+def agents(request, tmp_path, background):
     """An agent for each of the tools."""
+    if not harness.have(request.param, "ssh-agent"):
+        pytest.skip("there is no such agent")
     found = {}
     for tool in TOOLS:
         sock = tmp_path / f"{tool}.sock"
-        background([stock("ssh-agent"), "-D", "-a", sock],
+        background([harness.program(request.param, "ssh-agent"), "-D", "-a",
+                    sock],
                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         assert harness.wait_for(sock.exists)
         found[tool] = {"SSH_AUTH_SOCK": str(sock)}
@@ -207,20 +210,28 @@ def test_requests(here, args):
 
 # ---- what the keys are good for -----------------------------------------
 
-def test_stock_confirms(here, agents):
-    """Stock's agent takes our constraint."""
-    script = here / "askpass"
-    script.write_text("#!/bin/sh\nexit 1\n")
-    script.chmod(0o700)
+def test_agent_confirms(here, agents):
+    """Nobody can be asked, so nobody agrees."""
     add("hpn", agents["hpn"], "-c", "-k", "ed25519", cwd=here).ok()
     done = add("hpn", agents["hpn"], "-T", "ed25519.pub", cwd=here)
     assert done.rc == 1 and "agent refused operation" in done.errors
 
 
-def test_stock_forgets(here, agents):
+def test_agent_forgets(here, agents):
     add("hpn", agents["hpn"], "-t", "1", "-k", "ed25519", cwd=here).ok()
     assert harness.wait_for(
         lambda: add("hpn", agents["hpn"], "-l").rc == 1, 20)
+
+
+def test_extensions(background, tmp_path):
+    if not harness.have("hpn", "ssh-agent"):
+        pytest.skip("hpnssh-agent is not built")
+    sock = tmp_path / "sock"
+    background([hpn("ssh-agent"), "-D", "-a", sock],
+               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    assert harness.wait_for(sock.exists)
+    assert add("hpn", {"SSH_AUTH_SOCK": sock}, "-Q").ok().text \
+        == "session-bind@openssh.com\n"
 
 
 # ---- gpg-agent ----------------------------------------------------------

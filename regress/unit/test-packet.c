@@ -190,7 +190,7 @@ static void
 test_tampered(void **state)
 {
 	static const char *const ciphers[] = { "aes128-gcm@openssh.com",
-		"chacha20-poly1305@openssh.com", "aes128-ctr" };
+		"chacha20-poly1305@openssh.com", "aes128-ctr", "aes128-cbc" };
 	uint8_t wire[4096];
 
 	(void)state;
@@ -212,6 +212,51 @@ test_tampered(void **state)
 		err = carry(t.a, t.b, &r);
 		assert_int_equal(err, ERR_MAC);
 		pair_close(&t);
+	}
+}
+
+/*
+ * With CBC and the MAC over the plain packet, whoever changes a packet must
+ * not learn what its length decrypts to: a length out of range, one within it
+ * and a wrong MAC all end the connection at the same byte, in the same way.
+ */
+static void
+test_cbc_hides_refusals(void **state)
+{
+	enum { CHANGED = 3 };
+	/* The first byte makes the length huge, one of the last is the MAC's;
+	 * the second changes the length within its range or out of it. */
+	static const int changed[CHANGED] = { 0, 1, -1 };
+
+	(void)state;
+	for (size_t i = 0; i < 2 * CHANGED; i++) {
+		const size_t all = 4 + (size_t)CIPHER_LEN_MAX;
+		uint8_t *wire = calloc(1, all);
+		struct pair t;
+		struct rd r;
+		ssize_t n;
+		int at = changed[i / 2];
+
+		assert_non_null(wire);
+		pair_open(&t);
+		key_pair(&t, i % 2 == 0 ? "aes128-cbc" : "3des-cbc",
+		    "hmac-sha2-256", false);
+		assert_int_equal(put(t.a, 94, wire, 500), 0);
+		assert_int_equal(packet_flush(t.a), 0);
+		n = read(t.fd[1], wire, all);
+		assert_true(n > 500);
+		wire[at < 0 ? n - 1 : at] ^= 0x80;
+		for (size_t sent = 0; sent < all - 1;) {
+			size_t len = MIN(all - 1 - sent, (size_t)32000);
+
+			assert_int_equal(write(t.fd[0], wire + sent, len), len);
+			sent += len;
+			assert_int_equal(carry(t.a, t.b, &r), 0);
+		}
+		assert_int_equal(write(t.fd[0], wire, 1), 1);
+		assert_int_equal(carry(t.a, t.b, &r), ERR_MAC);
+		pair_close(&t);
+		free(wire);
 	}
 }
 
@@ -359,7 +404,8 @@ static void
 test_export_import(void **state)
 {
 	static const char *const ciphers[] = { "aes128-gcm@openssh.com",
-		"chacha20-poly1305@openssh.com", "aes256-ctr" };
+		"chacha20-poly1305@openssh.com", "aes256-ctr", "aes256-cbc",
+		"3des-cbc" };
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(ciphers); i++) {
@@ -535,6 +581,7 @@ main(void)
 		cmocka_unit_test(test_every_cipher),
 		cmocka_unit_test(test_bulk_in_place),
 		cmocka_unit_test(test_tampered),
+		cmocka_unit_test(test_cbc_hides_refusals),
 		cmocka_unit_test(test_bad_lengths),
 		cmocka_unit_test(test_hold_keeps_order),
 		cmocka_unit_test(test_record_and_replay),
