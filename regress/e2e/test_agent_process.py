@@ -170,6 +170,7 @@ def test_prints_as_stock(home, args, shell):
         path = home / kind
         done = agent(*args, "-a", path, kind=kind, env={"SHELL": shell}).ok()
         pid = int(re.search(r"Agent pid (\d+)", done.text)[1])
+        assert comments(path) == []  # one of stock's misses signals before
         killed = agent(*args, "-k", kind=kind,
                        env={"SHELL": shell, "SSH_AGENT_PID": pid}).ok()
         reap(pid)
