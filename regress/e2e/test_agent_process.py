@@ -238,6 +238,7 @@ def test_background(home):
     """It holds nothing of the caller's, and leaves no core."""
     path, pid = parsed(agent(home=home).ok().text)
     try:
+        assert comments(path) == []  # it has begun
         assert os.readlink(f"/proc/{pid}/cwd") == "/"
         assert os.getsid(pid) == pid
         links = {n: os.readlink(f"/proc/{pid}/fd/{n}")
