@@ -13,18 +13,6 @@
 
 enum { DIALOGS_MAX = 8, SHOWN_MAX = 1024 /* bytes */ };
 
-static bool
-can_ask(void)
-{
-	const char *require = getenv("SSH_ASKPASS_REQUIRE");
-
-	if (require != NULL && strcasecmp(require, "force") == 0)
-		return true;
-	if (require != NULL && strcasecmp(require, "never") == 0)
-		return false;
-	return askpass_has_display();
-}
-
 static char *
 question(const struct agentd *a, const struct identity *id,
     const struct sign_data *data)
@@ -72,7 +60,7 @@ confirm_ask(struct client *c, const struct identity *id,
 
 	if (a->dialogs >= DIALOGS_MAX)
 		why = "too many questions are open";
-	else if (!can_ask())
+	else if (!askpass_possible())
 		why = "there is no display to ask on";
 	if (why != NULL) {
 		log_info("the use of %s is to be confirmed, and %s",

@@ -57,6 +57,18 @@ askpass_has_display(void)
 	    (wayland != NULL && *wayland != '\0');
 }
 
+bool
+askpass_possible(void)
+{
+	const char *require = getenv("SSH_ASKPASS_REQUIRE");
+
+	if (require != NULL && strcasecmp(require, "force") == 0)
+		return true;
+	if (require != NULL && strcasecmp(require, "never") == 0)
+		return false;
+	return askpass_has_display();
+}
+
 static bool
 set_prompt(enum askpass_kind kind)
 {
@@ -76,6 +88,30 @@ run_program(enum askpass_kind kind, const char *text, int out)
 		execlp(program, program, text, (char *)NULL);
 	}
 	_exit(CANNOT_RUN);
+}
+
+/* *fd is where its answer is read. */
+static pid_t
+start_program(enum askpass_kind kind, const char *text, int *fd)
+{
+	int p[2];
+	pid_t pid;
+
+	if (pipe2(p, O_CLOEXEC) == -1) {
+		log_error("askpass: pipe: %s", strerror(errno));
+		return -1;
+	}
+	pid = fork();
+	if (pid == 0)
+		run_program(kind, text, p[1]);
+	fd_close(&p[1]);
+	if (pid == -1) {
+		log_error("askpass: fork: %s", strerror(errno));
+		fd_close(&p[0]);
+		return -1;
+	}
+	*fd = p[0];
+	return pid;
 }
 
 static void
@@ -127,23 +163,31 @@ reap(void *arg)
 	explicit_bzero(answer, sizeof answer);
 }
 
-static void
-on_answer(void *arg, int fd, int events)
+/* Takes a piece of its output; what there is no room for is forgotten. */
+static ssize_t
+take(struct askpass *a, int fd)
 {
-	struct askpass *a = arg;
 	char piece[64];
 	ssize_t n = fd_read(fd, piece, sizeof piece);
 	size_t room = sizeof a->answer - a->len;
 
-	(void)events;
-	if (n == -1 && errno == EAGAIN)
-		return;
 	if (n > 0) {
 		memcpy(a->answer + a->len, piece, MIN((size_t)n, room));
 		a->len += MIN((size_t)n, room);
 		explicit_bzero(piece, sizeof piece);
-		return;
 	}
+	return n;
+}
+
+static void
+on_answer(void *arg, int fd, int events)
+{
+	struct askpass *a = arg;
+	ssize_t n = take(a, fd);
+
+	(void)events;
+	if (n > 0 || (n == -1 && errno == EAGAIN))
+		return;
 	loop_unwatch(a->loop, a->watch);
 	a->watch = NULL;
 	reap(a);
@@ -154,28 +198,27 @@ askpass_ask(struct loop *loop, enum askpass_kind kind, const char *text,
     askpass_fn told, void *arg)
 {
 	struct askpass *a = calloc(1, sizeof *a);
-	int p[2];
 
-	if (a == NULL || pipe2(p, O_CLOEXEC) == -1) {
-		log_error("askpass: %s", strerror(errno));
-		free(a);
+	if (a == NULL) {
+		log_error("askpass: %s", err_text(ERR_NOMEM));
 		return NULL;
 	}
 	a->kind = kind;
 	a->loop = loop;
 	a->told = told;
 	a->arg = arg;
-	a->fd = p[0];
-	if (fd_set_nonblock(p[0], true) == 0)
-		a->watch = loop_watch(loop, p[0], LOOP_READ, on_answer, a);
-	a->pid = a->watch != NULL ? fork() : -1;
-	if (a->pid == 0)
-		run_program(kind, text, p[1]);
-	fd_close(&p[1]);
-	if (a->pid != -1)
+	a->fd = -1;
+	a->pid = start_program(kind, text, &a->fd);
+	if (a->pid == -1) {
+		release(a);
+		return NULL;
+	}
+	if (fd_set_nonblock(a->fd, true) == 0)
+		a->watch = loop_watch(loop, a->fd, LOOP_READ, on_answer, a);
+	if (a->watch != NULL)
 		return a;
-	log_error("askpass: fork: %s", strerror(errno));
-	release(a);
+	log_error("askpass: %s", err_text(ERR_SYSTEM));
+	askpass_drop(a);
 	return NULL;
 }
 
@@ -191,4 +234,39 @@ askpass_drop(struct askpass *a)
 	(void)kill(a->pid, SIGKILL);
 	(void)!child_reap(a->pid, &status);
 	release(a);
+}
+
+/* --- waiting ----------------------------------------------------------- */
+
+char *
+askpass_wait(enum askpass_kind kind, const char *text)
+{
+	struct askpass *a = xcalloc(1, sizeof *a);
+	char *answer = NULL;
+	int fd, status;
+	pid_t pid = start_program(kind, text, &fd);
+	bool agreed = false;
+
+	a->kind = kind;
+	if (pid != -1) {
+		while (take(a, fd) > 0)
+			;
+		fd_close(&fd);
+		agreed = child_reap(pid, &status) == 0 &&
+		    is_agreed(a, status);
+	}
+	/* Who is asked for a text and says nothing at all has cancelled. */
+	if (agreed && (kind != ASKPASS_SECRET || a->len > 0)) {
+		answer = xcalloc(1, ASKPASS_ANSWER_MAX);
+		if (kind == ASKPASS_SECRET)
+			memcpy(answer, a->answer, ASKPASS_ANSWER_MAX);
+	}
+	mem_free_secret(a, sizeof *a);
+	return answer;
+}
+
+void
+askpass_free(char *answer)
+{
+	mem_free_secret(answer, ASKPASS_ANSWER_MAX);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Asking the user by a program that shows a window (SSH_ASKPASS), while the
- * loop goes on: for processes that have no terminal, or must not wait.
+ * Asking the user by a program that shows a window (SSH_ASKPASS): while the
+ * loop goes on, for processes that have no terminal, or must not wait; or
+ * waiting for the answer.
  *
  * Threads: loop thread only.
  */
@@ -26,6 +27,15 @@ struct askpass;
 const char *askpass_program(void);
 /* Is there a display that it could show something on (X11 or Wayland)? */
 bool askpass_has_display(void);
+
+/* May it be asked? There is a display, or SSH_ASKPASS_REQUIRE says that it
+ * needs none; which may also say never. */
+bool askpass_possible(void);
+
+/* Waits. The answer, empty if it was a confirmation; caller frees. NULL: the
+ * user cancelled or did not agree, or nobody could be asked. */
+char *askpass_wait(enum askpass_kind kind, const char *text);
+void askpass_free(char *answer); /* wipes; NULL is fine */
 
 /* answer: what was typed, for ASKPASS_SECRET only, without its line end and
  * wiped afterwards. agreed: the program exited well; for ASKPASS_CONFIRM

@@ -12,6 +12,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/prompt.h"
 #include "client/hostcert.h"
 #include "client/known-hosts-command.h"
 #include "conf/defaults.h"

@@ -8,8 +8,8 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/prompt.h"
 #include "base/str.h"
-#include "client/prompt.h"
 #include "client/tty.h"
 #include "keys/knownhosts.h"
 

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "client/agent-add.h"
 #include "client/userauth-internal.h"
 #include "keys/agent-client.h"
 #include "keys/cert.h"
@@ -490,16 +491,21 @@ load_if_it_signs_first(const struct userauth *ua, struct pubkey_state *s)
 {
 	struct candidate *c = s->v;
 	struct key *priv = NULL;
+	char *comment = NULL;
 
 	if (s->n == 0 || c->path == NULL || c->pub == NULL ||
 	    (s->n > 1 && !is_hinted(ua, c) && !is_one_key(s)))
 		return;
-	if (keyfile_load_private(c->path, NULL, true, &priv, NULL) != 0)
+	if (keyfile_load_private(c->path, NULL, true, &priv, &comment) != 0)
 		return;
-	if (key_same_identity(c->pub, priv))
+	if (key_same_identity(c->pub, priv)) {
 		c->priv = priv;
-	else
+		if (!c->in_agent)
+			agent_add_loaded(ua->p.conf, c->path, priv, comment);
+	} else {
 		key_free(priv);
+	}
+	free(comment);
 }
 
 char *

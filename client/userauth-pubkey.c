@@ -18,8 +18,9 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/prompt.h"
 #include "base/str.h"
-#include "client/prompt.h"
+#include "client/agent-add.h"
 #include "client/userauth-internal.h"
 #include "keys/agent-client.h"
 #include "keys/key.h"
@@ -101,9 +102,9 @@ static int
 load_private(struct userauth *ua, struct candidate *c)
 {
 	int tries = ua->p.conf->auth.number_of_password_prompts, r;
-	char *text, *pass;
+	char *text, *pass, *comment = NULL;
 
-	r = keyfile_load_private(c->path, NULL, true, &c->priv, NULL);
+	r = keyfile_load_private(c->path, NULL, true, &c->priv, &comment);
 	if (r != ERR_PASSPHRASE || ua->p.conf->auth.batch_mode)
 		goto out;
 	xasprintf(&text, "Enter passphrase for key '%s': ", c->path);
@@ -114,7 +115,7 @@ load_private(struct userauth *ua, struct candidate *c)
 			break;
 		}
 		r = keyfile_load_private(c->path, pass, true, &c->priv,
-		    NULL);
+		    &comment);
 		prompt_free(pass);
 		if (r == ERR_PASSPHRASE)
 			log_debug("wrong passphrase for %s", c->path);
@@ -136,6 +137,9 @@ out:
 		c->priv = NULL;
 		r = ERR_FORMAT;
 	}
+	if (r == 0)
+		agent_add_loaded(ua->p.conf, c->path, c->priv, comment);
+	free(comment);
 	return r;
 }
 

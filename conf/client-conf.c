@@ -269,6 +269,8 @@ static const struct conf_row rows[] = {
 	    .max = CERTIFICATE_FILES_MAX },
 	{ "IdentitiesOnly", NULL, FLAG(auth.identities_only, "no") },
 	{ "IdentityAgent", NULL, TEXTUAL(auth.identity_agent) },
+	{ "AddKeysToAgent", NULL,
+	    .type = &client_add_keys_type, AT(auth.add_keys), .def = "no" },
 	{ "PreferredAuthentications", NULL,
 	    TEXTUAL(auth.preferred_authentications),
 	    .def = &(AUTH_METHOD_NAMES)[1] },
@@ -351,7 +353,6 @@ static const struct conf_row rows[] = {
 	{ "ProxyUseFdpass", NULL, FLAG(mux.proxy_use_fdpass, "no") },
 
 	/* Not built: only the values that mean "off" are accepted. */
-	{ "AddKeysToAgent", NULL, OFF },
 	{ "CanonicalizeHostname", NULL, OFF },
 	{ "CheckHostIP", NULL, OFF },
 	{ "HostbasedAuthentication", NULL, OFF },

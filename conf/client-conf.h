@@ -49,6 +49,8 @@ enum {
 	CLIENT_MASTER_AUTO,
 	CLIENT_MASTER_AUTO_ASK,
 };
+/* AddKeysToAgent. confirm: the agent asks before each use. */
+enum { CLIENT_ADD_NO, CLIENT_ADD_YES, CLIENT_ADD_ASK, CLIENT_ADD_CONFIRM };
 enum { CLIENT_PERSIST_NO = -1, CLIENT_PERSIST_FOREVER = 0 };
 
 /*
@@ -156,6 +158,9 @@ struct client_conf {
 		int identities_only;	      /* flag */
 		char *
 		    identity_agent; /* NULL: $SSH_AUTH_SOCK; "none": no agent */
+		/* One row is both. */
+		int add_keys;		/* CLIENT_ADD_* */
+		int add_keys_lifetime;	/* s; 0 = no end */
 		char *preferred_authentications; /* comma list */
 		int pubkey_authentication;	 /* CLIENT_PUBKEY_* */
 		int password_authentication;	 /* flag */

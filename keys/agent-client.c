@@ -10,13 +10,9 @@
 
 #include "base/fd.h"
 #include "base/mem.h"
-#include "keys/agent-wire.h"
+#include "keys/agent-client-internal.h"
 
 enum { COMMENT_MAX = 64 * 1024 };
-
-struct agent {
-	int fd;
-};
 
 int
 agent_open(struct agent **out, const char *path)
@@ -60,11 +56,9 @@ agent_close(struct agent *a)
 	free(a);
 }
 
-/* Sends the request and reads the answer, which must be of type want. After an
- * error other than ERR_AGENT the connection cannot be used any more. */
-static int
-exchange(struct agent *a, const struct buf *request, uint8_t want,
-    struct buf *answer, struct rd *rd)
+int
+agent_exchange(struct agent *a, const struct buf *request,
+    enum agent_message want, struct buf *answer, struct rd *rd)
 {
 	uint8_t type;
 	int r;
@@ -117,7 +111,7 @@ agent_bind(struct agent *a, struct span hostkey, struct span session_id,
 
 	compose_bind(&request, hostkey, session_id, signature, forwarding);
 	if ((r = buf_err(&request)) == 0)
-		r = exchange(a, &request, AGENT_SUCCESS, &answer, &rd);
+		r = agent_exchange(a, &request, AGENT_SUCCESS, &answer, &rd);
 	buf_clear(&answer);
 	buf_clear(&request);
 	return r;
@@ -156,7 +150,7 @@ agent_list(struct agent *a, struct agent_key **keys, size_t *count)
 	int r;
 
 	buf_put_u8(&request, AGENT_REQUEST_IDENTITIES);
-	r = exchange(a, &request, AGENT_IDENTITIES_ANSWER, &answer, &rd);
+	r = agent_exchange(a, &request, AGENT_IDENTITIES_ANSWER, &answer, &rd);
 	if (r != 0)
 		goto out;
 	announced = rd_u32(&rd);
@@ -233,7 +227,7 @@ agent_sign(struct agent *a, const struct key *k, const char *alg,
 	buf_close_string(&request, mark);
 	buf_put_string(&request, data.p, data.len);
 	buf_put_u32(&request, flags_of(alg));
-	r = exchange(a, &request, AGENT_SIGN_RESPONSE, &answer, &rd);
+	r = agent_exchange(a, &request, AGENT_SIGN_RESPONSE, &answer, &rd);
 	if (r != 0)
 		goto out;
 	sig = rd_string(&rd);

@@ -186,7 +186,7 @@ def test_options_of_ansible(tmp_path):
 
 
 @pytest.mark.parametrize("option", [
-    "AddKeysToAgent=yes", "CheckHostIP=yes",
+    "CheckHostIP=yes",
     "VerifyHostKeyDNS=yes", "PKCS11Provider=/x.so"])
 def test_what_would_act_is_refused_by_the_client(option):
     done = ssh("-G", "-F", "none", "-o", option, "host")
