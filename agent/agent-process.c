@@ -152,8 +152,8 @@ look_for_parent(void *arg)
 		on_end(s, 0);
 }
 
-/* From before there is a socket until there are handlers, signals wait: one that
- * ends the process in between would leave the socket behind. */
+/* From before there is a socket until there are handlers, signals wait: one
+ * that ends the process in between would leave the socket behind. */
 static sigset_t usual_signals;
 
 static void

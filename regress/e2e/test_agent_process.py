@@ -170,6 +170,7 @@ def test_prints_as_stock(home, args, shell):
         path = home / kind
         done = agent(*args, "-a", path, kind=kind, env={"SHELL": shell}).ok()
         pid = int(re.search(r"Agent pid (\d+)", done.text)[1])
+        assert comments(path) == []  # one of stock's misses signals before
         killed = agent(*args, "-k", kind=kind,
                        env={"SHELL": shell, "SSH_AGENT_PID": pid}).ok()
         reap(pid)
@@ -237,6 +238,7 @@ def test_background(home):
     """It holds nothing of the caller's, and leaves no core."""
     path, pid = parsed(agent(home=home).ok().text)
     try:
+        assert comments(path) == []  # it has begun
         assert os.readlink(f"/proc/{pid}/cwd") == "/"
         assert os.getsid(pid) == pid
         links = {n: os.readlink(f"/proc/{pid}/fd/{n}")
