@@ -197,7 +197,7 @@ def test_what_would_act_is_refused_by_the_client(option):
     "AuthorizedKeysCommand=/bin/x", "TrustedUserCAKeys=/x",
     "AuthorizedPrincipalsFile=/x", "HostbasedAuthentication=yes",
     "KerberosOrLocalPasswd=no", "PubkeyAuthOptions=verify-required",
-    "HostCertificate=/x", "RDomain=x"])
+    "RDomain=x"])
 def test_what_would_act_is_refused_by_the_server(keys, option):
     done = read_server("none", keys, "-o", option)
     assert done.rc != 0 and done.out == b""

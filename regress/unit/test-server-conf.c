@@ -86,6 +86,8 @@ static const struct conf_sample samples[] = {
 	{ "SshdAuthPath", "/auth" },
 	{ "SyslogFacility", "LOCAL7" },
 	{ "HostKey", "/key" },
+	{ "HostCertificate", "/key-cert.pub" },
+	{ "HostKeyAgent", "/agent" },
 	{ "HostKeyAlgorithms", "ssh-ed25519" },
 	{ "KexAlgorithms", "curve25519-sha256" },
 	{ "Ciphers", "aes256-ctr" },
@@ -415,8 +417,8 @@ test_faults(void **state)
 		    "config: line 3: Bad configuration option: Nonsense\n" },
 		{ "Nonsense 1\nUsePAM x\n",
 		    "config: terminating, 2 bad configuration options\n" },
-		{ "HostCertificate x\n", "line 1: HostCertificate \"x\" is "
-					 "not supported by this version" },
+		{ "RDomain x\n", "line 1: RDomain \"x\" is "
+				 "not supported by this version" },
 		{ "AuthorizedKeysCommand /x\n", "is not supported by this" },
 		{ "KerberosOrLocalPasswd no\n", "is not supported by this" },
 		{ "X11Forwarding maybe\n", "neither yes nor no" },
