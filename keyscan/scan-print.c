@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "keys/knownhosts.h"
+#include "keys/sshfp.h"
 
 enum { PORT_SSH = 22 };
 
@@ -41,44 +42,7 @@ put_name(const struct scan_style *s, const char *name, const struct key *k,
 	return r;
 }
 
-/* ---- records of the DNS (RFC 4255, 6594, 7479) --- */
-
-static int
-sshfp_algorithm(const struct key *k)
-{
-	static const struct {
-		const char *kind;
-		int number;
-	} kinds[] = { { "RSA", 1 }, { "ECDSA", 3 }, { "ED25519", 4 } };
-
-	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
-		if (strcmp(key_short_name(k), kinds[i].kind) == 0)
-			return kinds[i].number;
-	return -1;
-}
-
-static int
-put_record(const char *name, const struct key *k, int number,
-    enum digest_alg alg, struct buf *out)
-{
-	uint8_t digest[DIGEST_MAX_LEN];
-	struct buf blob = { 0 };
-	char *hex = NULL;
-	int r;
-
-	if ((r = key_to_blob(k, &blob)) == 0)
-		r = digest_once(alg, buf_data(&blob), buf_len(&blob), digest);
-	if (r == 0)
-		hex = str_hex(digest, digest_len(alg));
-	if (r == 0 && hex == NULL)
-		r = ERR_NOMEM;
-	if (r == 0)
-		buf_printf(out, "%s IN SSHFP %d %d %s\n", name,
-		    sshfp_algorithm(k), number, hex);
-	free(hex);
-	buf_clear(&blob);
-	return r;
-}
+/* ---- records of the DNS --- */
 
 static int
 put_records(const struct scan_style *s, const char *name, const struct key *k,
@@ -86,12 +50,10 @@ put_records(const struct scan_style *s, const char *name, const struct key *k,
 {
 	int r = 0;
 
-	if (sshfp_algorithm(k) == -1)
-		return ERR_UNSUPPORTED;
 	if (s->sha1)
-		r = put_record(name, k, 1, DIGEST_SHA1, out);
+		r = sshfp_put(name, k, DIGEST_SHA1, false, out);
 	if (r == 0 && s->sha256)
-		r = put_record(name, k, 2, DIGEST_SHA256, out);
+		r = sshfp_put(name, k, DIGEST_SHA256, false, out);
 	return r;
 }
 
