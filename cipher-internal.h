@@ -39,6 +39,9 @@ struct cipher_ops {
 	int (*decrypt)(struct cipher *c, const struct cipher_pos *pos,
 	    uint8_t *pkt, uint32_t len);
 	const struct cipher_keystream_ops *keystream; /* NULL: not this one */
+	/* The initialisation vector of the next packet. NULL: packets do not
+	 * depend on each other. */
+	void (*chain)(const struct cipher *c, uint8_t *iv);
 };
 
 /* A decrypt_length for lengths that are sent in clear. */
@@ -52,6 +55,8 @@ extern const struct cipher_ops cipher_aes128_gcm, cipher_aes256_gcm;
 extern const struct cipher_ops cipher_chachapoly;
 extern const struct cipher_ops cipher_aes128_ctr, cipher_aes192_ctr,
     cipher_aes256_ctr;
+extern const struct cipher_ops cipher_aes128_cbc, cipher_aes192_cbc,
+    cipher_aes256_cbc, cipher_des3_cbc;
 extern const struct cipher_ops cipher_none;
 
 #endif

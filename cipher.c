@@ -9,20 +9,31 @@
 #include "cipher-internal.h"
 #include "compat/cpu.h"
 
-/* One row a cipher: name, bytes of key, IV, block and tag, needs a MAC. */
+/* One row a cipher: name, bytes of key, IV, block and tag, needs a MAC, its
+ * functions, weak. */
 static const struct cipher_alg algs[] = {
 	{ "chacha20-poly1305@openssh.com", 64, 0, 8, 16, false,
-	    &cipher_chachapoly },
-	{ "aes128-gcm@openssh.com", 16, 12, 16, 16, false, &cipher_aes128_gcm },
-	{ "aes256-gcm@openssh.com", 32, 12, 16, 16, false, &cipher_aes256_gcm },
-	{ "aes128-ctr", 16, 16, 16, 0, true, &cipher_aes128_ctr },
-	{ "aes192-ctr", 24, 16, 16, 0, true, &cipher_aes192_ctr },
-	{ "aes256-ctr", 32, 16, 16, 0, true, &cipher_aes256_ctr },
+	    &cipher_chachapoly, false },
+	{ "aes128-gcm@openssh.com", 16, 12, 16, 16, false, &cipher_aes128_gcm,
+	    false },
+	{ "aes256-gcm@openssh.com", 32, 12, 16, 16, false, &cipher_aes256_gcm,
+	    false },
+	{ "aes128-ctr", 16, 16, 16, 0, true, &cipher_aes128_ctr,
+	    false },
+	{ "aes192-ctr", 24, 16, 16, 0, true, &cipher_aes192_ctr,
+	    false },
+	{ "aes256-ctr", 32, 16, 16, 0, true, &cipher_aes256_ctr,
+	    false },
+	/* For old devices, only where they are configured. */
+	{ "aes128-cbc", 16, 16, 16, 0, true, &cipher_aes128_cbc, true },
+	{ "aes192-cbc", 24, 16, 16, 0, true, &cipher_aes192_cbc, true },
+	{ "aes256-cbc", 32, 16, 16, 0, true, &cipher_aes256_cbc, true },
+	{ "3des-cbc", 24, 8, 8, 0, true, &cipher_des3_cbc, true },
 };
 
 /* Cannot be chosen as a cipher; NoneEnabled and NoneSwitch ask for it. */
 static const struct cipher_alg none = { "none", 0, 0, 8, 0, true,
-	&cipher_none };
+	&cipher_none, false };
 
 bool
 cipher_is_none(const struct cipher_alg *alg)
@@ -196,6 +207,35 @@ cipher_check_mac(struct cipher *c, const struct cipher_pos *pos,
 	if (r == 0 && !mem_equal_ct(tag, pkt + 4 + len, c->tag_len))
 		r = ERR_MAC;
 	return r;
+}
+
+bool
+cipher_is_chained(const struct cipher_alg *alg)
+{
+	return alg->ops->chain != NULL;
+}
+
+void
+cipher_chain(const struct cipher *c, uint8_t *iv)
+{
+	c->alg->ops->chain(c, iv);
+}
+
+bool
+cipher_hides_refusal(const struct cipher *c)
+{
+	return cipher_is_chained(c->alg) && !c->length_apart;
+}
+
+void
+cipher_spend(struct cipher *c, size_t len)
+{
+	static const uint8_t zeros[4096];
+	uint8_t tag[MAC_MAX_LEN];
+
+	for (; c->mac != NULL && len >= sizeof zeros; len -= sizeof zeros)
+		if (mac_compute(c->mac, 0, zeros, sizeof zeros, tag) != 0)
+			break;
 }
 
 bool

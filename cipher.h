@@ -11,7 +11,7 @@
  * Nothing but the key lives in a context between packets: nonce and counter
  * are derived from struct cipher_pos, which the packet layer keeps. So
  * packets may be encrypted and decrypted in any order, by any thread that has a
- * context of its own.
+ * context of its own. The exception are those of cipher_is_chained().
  *
  * Threads: any; a struct cipher belongs to one thread at a time.
  */
@@ -41,6 +41,7 @@ struct cipher_alg {
 	size_t tag_len;	   /* bytes; 0: a MAC algorithm is needed */
 	bool needs_mac;
 	const struct cipher_ops *ops;
+	bool weak; /* by today's knowledge: users are warned */
 };
 
 /* Where a packet stands since the keys were taken into use. */
@@ -90,6 +91,18 @@ int cipher_decrypt_length(struct cipher *c, const struct cipher_pos *pos,
  * at pkt are not to be used). */
 int cipher_decrypt(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
     uint32_t len) must_check;
+
+/*
+ * Chained ciphers (CBC): one context takes all the packets, in their order.
+ * cipher_chain() gives what another context needs in place of the IV to go on
+ * from here.
+ */
+bool cipher_is_chained(const struct cipher_alg *alg);
+void cipher_chain(const struct cipher *c, uint8_t *iv);
+/* Must a packet that is refused not show at once that it is? (See
+ * cipher-cbc.c.) cipher_spend() takes as long as the MAC over len bytes. */
+bool cipher_hides_refusal(const struct cipher *c);
+void cipher_spend(struct cipher *c, size_t len);
 
 /*
  * Precomputed keystream: where it does not depend on the packets (CTR),

@@ -28,6 +28,8 @@ enum {
 	 * from where sequence numbers begin again. */
 	PACKET_RX_MAX_PREAUTH = 64 * 1024,
 	PACKET_PAD_MIN = 4,
+	PACKET_PROXIED_MIN = 4, /* bytes of a message and its padding: OpenSSH
+				 * takes no shorter one through its proxy */
 	PACKET_SIZE_MIN = 16, /* RFC 4253 section 6: whole packet, no MAC */
 	PACKET_TAG_MAX = 64,
 	PACKET_SLACK = 4 + 1 + 255 + PACKET_TAG_MAX, /* around a payload */
@@ -136,6 +138,9 @@ struct packet_receiving {
 	bool dry;	  /* the last read took all that there was */
 	int err;	  /* comes after what is with the threads */
 	bool have_len;	  /* length of the packet at off is known */
+	bool refused;	  /* a packet, but the peer must not see it yet; len
+			   * is what was authenticated of it */
+	size_t passed;	  /* bytes since it began */
 	uint32_t len;
 	uint32_t seqnr;	  /* of the payload given last */
 	struct buf plain; /* inflated payload */
@@ -159,7 +164,7 @@ struct packet_threads {
 
 struct packet {
 	int fd_in, fd_out;
-	bool server, authenticated;
+	bool server, authenticated, proxied;
 	struct packet_half half[2]; /* by enum packet_dir */
 	struct packet_sending tx;
 	struct packet_receiving rx;
@@ -191,5 +196,7 @@ void packet_trial_give_up(struct packet_trial *t, uint64_t now_ms);
 bool packet_phase_may_become(enum packet_phase from, enum packet_phase to);
 /* New keys for the threads, if there are any. */
 void packet_threads_set_keys(struct packet *p, enum packet_dir dir);
+/* Can threads encrypt or decrypt with the keys of this direction? */
+bool packet_threads_can(const struct packet *p, enum packet_dir dir);
 
 #endif

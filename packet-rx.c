@@ -180,12 +180,55 @@ packet_read_identification(struct packet *p, char **line,
 	}
 }
 
+/* A packet is refused, of which size bytes were authenticated: with r, or where
+ * that must not show, with ERR_MAC when as many bytes as the largest packet has
+ * are there. */
+static int
+refuse(struct packet *p, int r, uint32_t size)
+{
+	const struct cipher *c = p->half[PACKET_RX].cipher;
+
+	if (c == NULL || !cipher_hides_refusal(c))
+		return r;
+	p->rx.refused = true;
+	p->rx.len = size;
+	p->rx.passed = 0;
+	return 0;
+}
+
+/* Input behind what was refused: 0, or ERR_MAC at last. */
+static int
+pass_refused(struct packet *p)
+{
+	p->rx.passed += p->rx.end - p->rx.off;
+	p->rx.off = p->rx.end;
+	if (p->rx.passed < 4 + (size_t)CIPHER_LEN_MAX)
+		return 0;
+	/* What was not authenticated so far, so that all take as long. */
+	cipher_spend(p->half[PACKET_RX].cipher, CIPHER_LEN_MAX - p->rx.len);
+	return ERR_MAC;
+}
+
+/* Of the packet at rx_off. */
+static bool
+length_is_possible(const struct packet *p)
+{
+	const struct cipher *c = p->half[PACKET_RX].cipher;
+	size_t align = c != NULL ? cipher_align(c) : 8;
+	size_t head = c != NULL && cipher_length_apart(c) ? 0 : 4;
+
+	if (p->proxied)
+		return p->rx.len > 1 && p->rx.len <= CIPHER_LEN_MAX;
+	return p->rx.len >= 1 + PACKET_PAD_MIN && p->rx.len <= CIPHER_LEN_MAX &&
+	    (head + p->rx.len) % align == 0;
+}
+
 /* Makes the length of the packet at rx_off known: 1, or 0 for more input. */
 static int
 take_length(struct packet *p)
 {
 	struct packet_half *h = &p->half[PACKET_RX];
-	size_t have = p->rx.end - p->rx.off, align, head;
+	size_t have = p->rx.end - p->rx.off;
 	uint8_t *pkt = p->rx.buf + p->rx.off;
 	int r;
 
@@ -198,11 +241,8 @@ take_length(struct packet *p)
 		if (r != 0)
 			return r;
 	}
-	align = h->cipher != NULL ? cipher_align(h->cipher) : 8;
-	head = h->cipher != NULL && cipher_length_apart(h->cipher) ? 0 : 4;
-	if (p->rx.len < 1 + PACKET_PAD_MIN || p->rx.len > CIPHER_LEN_MAX ||
-	    (head + p->rx.len) % align != 0)
-		return ERR_PACKET_LENGTH;
+	if (!length_is_possible(p))
+		return refuse(p, ERR_PACKET_LENGTH, 0);
 	p->rx.have_len = true;
 	return 1;
 }
@@ -248,7 +288,7 @@ take_payload(struct packet *p, const uint8_t *pkt, uint32_t len, uint32_t seqnr,
 	struct packet_half *h = &p->half[PACKET_RX];
 	size_t pad = pkt[4];
 
-	if (pad < PACKET_PAD_MIN || pad + 1 >= len)
+	if ((pad < PACKET_PAD_MIN && !p->proxied) || pad + 1 >= len)
 		return ERR_PROTOCOL;
 	*payload = (struct span){ pkt + 5, len - 1 - pad };
 	p->rx.seqnr = seqnr;
@@ -268,11 +308,13 @@ take_packet(struct packet *p, struct span *payload)
 	size_t size;
 	int r;
 
+	if (p->rx.refused)
+		return pass_refused(p);
 	if ((r = frame(p, &size)) != 0 || size == 0)
 		return r;
 	if (h->cipher != NULL &&
 	    (r = cipher_decrypt(h->cipher, &h->pos, pkt, p->rx.len)) != 0)
-		return r;
+		return r == ERR_MAC ? refuse(p, r, p->rx.len) : r;
 	advance(p, size);
 	return take_payload(p, pkt, p->rx.len, seqnr, size, payload);
 }
@@ -288,7 +330,7 @@ threads_may_decrypt(const struct packet *p)
 {
 	return p->authenticated && !p->tx.postponing &&
 	    p->rx.expect == PACKET_EXPECT_ANY &&
-	    p->half[PACKET_RX].cipher != NULL &&
+	    packet_threads_can(p, PACKET_RX) &&
 	    pipeline_threads(p->threads.pipe) > 0;
 }
 
@@ -401,6 +443,9 @@ is_expected(const struct packet *p, uint8_t type)
 		    type == SSH_MSG_EXT_INFO;
 	case PACKET_EXPECT_STRICT:
 		return ssh_msg_is_kex(type) || type == SSH_MSG_DISCONNECT;
+	case PACKET_EXPECT_CONNECTION:
+		return type >= SSH_MSG_GLOBAL_REQUEST &&
+		    type <= SSH_MSG_CHANNEL_FAILURE;
 	}
 	return false;
 }

@@ -11,12 +11,17 @@ enum { STATE_VERSION = 1, RX_STATE_MAX = 2 * 1024 * 1024 };
 static void
 put_half(struct buf *out, const struct packet_half *h)
 {
+	uint8_t iv[CIPHER_IV_MAX];
+
+	memcpy(iv, h->keys.iv, sizeof iv);
+	if (h->cipher != NULL && cipher_is_chained(h->keys.cipher))
+		cipher_chain(h->cipher, iv);
 	buf_put_bool(out, h->cipher != NULL);
 	buf_put_cstring(out, h->cipher != NULL ? h->keys.cipher->name : "");
 	buf_put_cstring(out, h->keys.mac != NULL ? h->keys.mac->name : "");
 	buf_put_bool(out, h->keys.compress);
 	buf_put_string(out, h->keys.key, sizeof h->keys.key);
-	buf_put_string(out, h->keys.iv, sizeof h->keys.iv);
+	buf_put_string(out, iv, sizeof iv);
 	buf_put_string(out, h->keys.mac_key, sizeof h->keys.mac_key);
 	buf_put_u32(out, h->pos.seqnr);
 	buf_put_u64(out, h->pos.packet);
@@ -25,6 +30,7 @@ put_half(struct buf *out, const struct packet_half *h)
 	buf_put_u64(out, h->total.packets);
 	buf_put_u64(out, h->total.payload);
 	buf_put_u64(out, h->bytes_since_keys);
+	explicit_bzero(iv, sizeof iv);
 }
 
 int

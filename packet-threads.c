@@ -53,17 +53,26 @@ keystream_start(struct packet *p, enum packet_dir dir)
 void
 packet_threads_set_keys(struct packet *p, enum packet_dir dir)
 {
-	if (p->threads.pipe != NULL)
+	if (p->threads.pipe != NULL &&
+	    !cipher_is_chained(p->half[dir].keys.cipher))
 		pipe_set_keys(p, dir);
 	if (p->threads.keystream > 0)
 		keystream_start(p, dir);
 }
 
+bool
+packet_threads_can(const struct packet *p, enum packet_dir dir)
+{
+	const struct packet_half *h = &p->half[dir];
+
+	return h->cipher != NULL && !cipher_is_chained(h->keys.cipher);
+}
+
 static bool
 ready_for_threads(const struct packet *p)
 {
-	return p->authenticated && p->half[PACKET_TX].cipher != NULL &&
-	    p->half[PACKET_RX].cipher != NULL;
+	return p->authenticated && packet_threads_can(p, PACKET_TX) &&
+	    packet_threads_can(p, PACKET_RX);
 }
 
 static void

@@ -134,8 +134,10 @@ class Forwards:
         path = self.work.keep(LongPath(self.work, rate, rtt))
         servers = self.servers(path)
         for kind in ("-L", "-R"):
-            tunnels = self.tunnels(servers, kind)
             for direction in ("down", "up"):
+                # Connections of their own: while a sender receives, the
+                # queue of the path makes its TCP (cubic) leave slow start.
+                tunnels = self.tunnels(servers, kind)
                 jobs = {name: (lambda t=t: t.move(direction, size, 240)[0])
                         for name, t in tunnels.items()}
                 jobs["bare TCP"] = lambda: path.bare(self.work, direction,
@@ -149,7 +151,7 @@ class Forwards:
                 self.add("farforward", what + ", share of bare TCP", "",
                          {k: [bare / v for v in values]
                           for k, values in got.items()})
-            self.drop(tunnels.values())
+                self.drop(tunnels.values())
         self.drop(list(servers.values()) + [path])
 
     def shortforwards(self):

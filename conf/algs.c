@@ -118,20 +118,8 @@ static const struct {
 	enum algs_kind kind;
 	const char *names;
 } unbuilt[] = {
-	/* SHA-1, and groups that are too small */
-	{ ALGS_KEX_CLIENT,
-	    "diffie-hellman-group1-sha1,diffie-hellman-group14-sha1,"
-	    "diffie-hellman-group-exchange-sha1" },
-	{ ALGS_KEX_CLIENT, "mlkem768nistp256-sha256" },
-	/* CBC: what is decrypted can not be authenticated first */
-	{ ALGS_CIPHER, "aes128-cbc,aes192-cbc,aes256-cbc,3des-cbc" },
 	/* chacha20-poly1305@openssh.com by another name */
 	{ ALGS_CIPHER, "chacha20-poly1305-mt@hpnssh.org" },
-	/* MD5, and tags of 96 bits */
-	{ ALGS_MAC,
-	    "hmac-md5,hmac-md5-etm@openssh.com,"
-	    "hmac-md5-96,hmac-md5-96-etm@openssh.com,"
-	    "hmac-sha1-96,hmac-sha1-96-etm@openssh.com" },
 	/* certificates of what follows */
 	{ ALGS_HOST_KEY,
 	    "sk-ssh-ed25519-cert-v01@openssh.com,"

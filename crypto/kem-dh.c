@@ -60,8 +60,9 @@ is_inside(const BIGNUM *v, const BIGNUM *p)
 	return r;
 }
 
-int
-dh_new_group(void **state, struct span prime, struct span generator)
+static int
+new_group(void **state, struct span prime, struct span generator,
+    int min_bits)
 {
 	struct dh *dh;
 	int r;
@@ -78,7 +79,7 @@ dh_new_group(void **state, struct span prime, struct span generator)
 	if (dh->p == NULL || dh->g == NULL)
 		goto out;
 	r = ERR_KEX_VALUE;
-	if (BN_num_bits(dh->p) < DH_MIN_BITS || !BN_is_odd(dh->p) ||
+	if (BN_num_bits(dh->p) < min_bits || !BN_is_odd(dh->p) ||
 	    !is_inside(dh->g, dh->p))
 		goto out;
 	*state = dh;
@@ -87,6 +88,12 @@ dh_new_group(void **state, struct span prime, struct span generator)
 out:
 	dh_free(dh);
 	return r;
+}
+
+int
+dh_new_group(void **state, struct span prime, struct span generator)
+{
+	return new_group(state, prime, generator, DH_MIN_BITS);
 }
 
 /* The fixed group of so many bits; the generator is 2 for all of them. */
@@ -100,9 +107,9 @@ new_fixed(void **state, uint32_t bits)
 	buf_init(&prime);
 	r = kem_fixed_prime(bits, &prime);
 	if (r == 0)
-		r = dh_new_group(state,
+		r = new_group(state,
 		    (struct span){ buf_data(&prime), buf_len(&prime) },
-		    (struct span){ &two, 1 });
+		    (struct span){ &two, 1 }, DH_OLD_BITS);
 	buf_clear(&prime);
 	return r;
 }

@@ -148,29 +148,85 @@ const struct kem_ops kem_ops_x25519 = {
 
 /* ---- NIST curves ---- */
 
+/* pub has room for a point of the curve. */
 static int
-ecdh_init(const struct kem_alg *alg, void **state, struct buf *out)
+ecdh_keygen(int curve, EVP_PKEY **key, uint8_t *pub)
 {
-	EVP_PKEY *key = NULL;
 	unsigned char *point = NULL;
 	size_t len;
 	int r = ERR_CRYPTO;
 
+	*key = EVP_PKEY_Q_keygen(NULL, NULL, "EC", curves[curve].name);
+	if (*key == NULL)
+		return ERR_CRYPTO;
+	len = EVP_PKEY_get1_encoded_public_key(*key, &point);
+	if (len == curves[curve].point_len && point[0] == uncompressed) {
+		memcpy(pub, point, len);
+		r = 0;
+	} else {
+		EVP_PKEY_free(*key);
+		*key = NULL;
+	}
+	OPENSSL_free(point);
+	return r;
+}
+
+/* *len is the room for the secret, then its length, which is the curve's. */
+static int
+ecdh_derive(int curve, EVP_PKEY *key, const uint8_t *point, uint8_t *secret,
+    size_t *len)
+{
+	EVP_PKEY *peer;
+	int r = ERR_CRYPTO;
+
+	if (point[0] != uncompressed)
+		return ERR_KEX_VALUE;
+	peer = EVP_PKEY_new();
+	if (peer == NULL)
+		return ERR_NOMEM;
+	if (EVP_PKEY_copy_parameters(peer, key) != 1)
+		goto out;
+	r = ERR_KEX_VALUE; /* not on the curve */
+	if (EVP_PKEY_set1_encoded_public_key(peer, point,
+		curves[curve].point_len) == 1)
+		r = derive(key, peer, secret, len);
+out:
+	EVP_PKEY_free(peer);
+	return r;
+}
+
+int
+p256_keygen(EVP_PKEY **key, uint8_t pub[P256_POINT_LEN])
+{
+	return ecdh_keygen(KEM_P256, key, pub);
+}
+
+int
+p256_derive(EVP_PKEY *key, const uint8_t peer[P256_POINT_LEN],
+    uint8_t secret[P256_SECRET_LEN])
+{
+	size_t len = P256_SECRET_LEN;
+	int r = ecdh_derive(KEM_P256, key, peer, secret, &len);
+
+	return r == 0 && len != P256_SECRET_LEN ? ERR_CRYPTO : r;
+}
+
+static int
+ecdh_init(const struct kem_alg *alg, void **state, struct buf *out)
+{
+	size_t len = curves[alg->param].point_len;
+	uint8_t *to = buf_reserve(out, len);
+	EVP_PKEY *key = NULL;
+	int r;
+
 	if (*state != NULL)
 		return ERR_ARGUMENT;
-	key = EVP_PKEY_Q_keygen(NULL, NULL, "EC", curves[alg->param].name);
-	if (key == NULL)
-		goto out;
-	len = EVP_PKEY_get1_encoded_public_key(key, &point);
-	if (len != curves[alg->param].point_len || point[0] != uncompressed)
-		goto out;
-	buf_put(out, point, len);
+	if (to == NULL)
+		return buf_err(out);
+	r = ecdh_keygen(alg->param, &key, to);
+	if (r == 0)
+		buf_commit(out, len);
 	*state = key;
-	key = NULL;
-	r = 0;
-out:
-	OPENSSL_free(point);
-	EVP_PKEY_free(key);
 	return r;
 }
 
@@ -180,27 +236,14 @@ ecdh_finish(const struct kem_alg *alg, void *state, struct span reply,
 {
 	uint8_t secret[SECRET_MAX];
 	size_t len = sizeof secret;
-	EVP_PKEY *peer = NULL;
 	int r;
 
-	if (reply.len != curves[alg->param].point_len ||
-	    reply.p[0] != uncompressed)
+	if (reply.len != curves[alg->param].point_len)
 		return ERR_KEX_VALUE;
-	peer = EVP_PKEY_new();
-	if (peer == NULL)
-		return ERR_NOMEM;
-	r = ERR_CRYPTO;
-	if (EVP_PKEY_copy_parameters(peer, state) != 1)
-		goto out;
-	r = ERR_KEX_VALUE; /* not on the curve */
-	if (EVP_PKEY_set1_encoded_public_key(peer, reply.p, reply.len) != 1)
-		goto out;
-	r = derive(state, peer, secret, &len);
+	r = ecdh_derive(alg->param, state, reply.p, secret, &len);
 	if (r == 0)
 		buf_put_mpint(shared, secret, len);
-out:
 	explicit_bzero(secret, sizeof secret);
-	EVP_PKEY_free(peer);
 	return r;
 }
 

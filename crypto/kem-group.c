@@ -26,6 +26,7 @@ static const struct {
 	uint32_t bits;
 	BIGNUM *(*prime)(BIGNUM *bn);
 } fixed_groups[] = {
+	{ DH_OLD_BITS, BN_get_rfc2409_prime_1024 }, /* never chosen here */
 	{ 2048, BN_get_rfc3526_prime_2048 },
 	{ 3072, BN_get_rfc3526_prime_3072 },
 	{ 4096, BN_get_rfc3526_prime_4096 },

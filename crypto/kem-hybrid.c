@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Hybrids: a post-quantum method and X25519 side by side, so that both have
- * to be broken (draft-ietf-sshm-mlkem-hybrid-kex,
+ * Hybrids: a post-quantum method and an elliptic curve side by side, so that
+ * both have to be broken (draft-ietf-sshm-mlkem-hybrid-kex,
  * draft-ietf-sshm-ntruprime-ssh). Each side sends its post-quantum value
- * followed by its X25519 value; the shared secret is the hash over both
+ * followed by that of the curve; the shared secret is the hash over both
  * secrets in the same order, as a string.
  */
 #include "crypto/kem-internal.h"
@@ -20,10 +20,12 @@
 #include "crypto/kem-sntrup761.h"
 #include "crypto/rand.h"
 
-enum { SS_LEN = 32 }; /* of either method */
+enum { SS_LEN = 32 }; /* of each half */
 
 static_assert((int)MLKEM_SS_LEN == (int)SS_LEN, "ML-KEM's secret");
 static_assert((int)SNTRUP761_SS_LEN == (int)SS_LEN, "sntrup761's secret");
+static_assert((int)X25519_LEN == (int)SS_LEN, "X25519's secret");
+static_assert((int)P256_SECRET_LEN == (int)SS_LEN, "P-256's secret");
 
 /* The operations of a post-quantum method. */
 struct pq_method {
@@ -83,24 +85,43 @@ free_sntrup(void *pq)
 	mem_free_secret(pq, SNTRUP761_SK_LEN);
 }
 
-static const struct pq_method methods[KEM_PQ_COUNT] = {
-	[KEM_MLKEM768] = {
-		.pk_len = MLKEM_EK_LEN, .ct_len = MLKEM_CT_LEN,
-		.new = new_mlkem, .encaps = mlkem_encaps,
-		.decaps = decaps_mlkem, .free = free_mlkem,
-	},
-	[KEM_SNTRUP761] = {
-		.pk_len = SNTRUP761_PK_LEN, .ct_len = SNTRUP761_CT_LEN,
-		.new = new_sntrup, .encaps = encaps_sntrup,
-		.decaps = decaps_sntrup, .free = free_sntrup,
-	},
+static const struct pq_method mlkem768 = {
+	.pk_len = MLKEM_EK_LEN, .ct_len = MLKEM_CT_LEN,
+	.new = new_mlkem, .encaps = mlkem_encaps,
+	.decaps = decaps_mlkem, .free = free_mlkem,
+};
+
+static const struct pq_method sntrup761 = {
+	.pk_len = SNTRUP761_PK_LEN, .ct_len = SNTRUP761_CT_LEN,
+	.new = new_sntrup, .encaps = encaps_sntrup,
+	.decaps = decaps_sntrup, .free = free_sntrup,
+};
+
+/* A curve: its secret has SS_LEN bytes. */
+struct curve {
+	size_t value_len; /* bytes */
+	int (*keygen)(EVP_PKEY **key, uint8_t *value);
+	int (*derive)(EVP_PKEY *key, const uint8_t *value, uint8_t *secret);
+};
+
+static const struct curve x25519 = { X25519_LEN, x25519_keygen,
+	x25519_derive };
+static const struct curve p256 = { P256_POINT_LEN, p256_keygen, p256_derive };
+
+static const struct method {
+	const struct pq_method *pq;
+	const struct curve *curve;
+} methods[KEM_HYBRID_COUNT] = {
+	[KEM_MLKEM768_X25519] = { &mlkem768, &x25519 },
+	[KEM_MLKEM768_P256] = { &mlkem768, &p256 },
+	[KEM_SNTRUP761_X25519] = { &sntrup761, &x25519 },
 };
 
 /* What the client keeps until the server's value arrives. */
 struct hybrid {
-	const struct pq_method *method;
-	void *pq;      /* owned; the method's key pair */
-	EVP_PKEY *key; /* owned; of X25519 */
+	const struct method *method;
+	void *pq;      /* owned; the post-quantum key pair */
+	EVP_PKEY *key; /* owned; of the curve */
 };
 
 static void
@@ -110,7 +131,7 @@ hybrid_free(void *state)
 
 	if (h == NULL)
 		return;
-	h->method->free(h->pq);
+	h->method->pq->free(h->pq);
 	EVP_PKEY_free(h->key);
 	free(h);
 }
@@ -132,8 +153,9 @@ combine(enum digest_alg alg, const uint8_t secrets[2 * SS_LEN],
 static int
 hybrid_init(const struct kem_alg *alg, void **state, struct buf *out)
 {
-	const struct pq_method *m = &methods[alg->param];
-	uint8_t *to = buf_reserve(out, m->pk_len + X25519_LEN);
+	const struct method *m = &methods[alg->param];
+	size_t len = m->pq->pk_len + m->curve->value_len;
+	uint8_t *to = buf_reserve(out, len);
 	struct hybrid *h;
 	int r;
 
@@ -146,11 +168,11 @@ hybrid_init(const struct kem_alg *alg, void **state, struct buf *out)
 		return ERR_NOMEM;
 	h->method = m;
 	*state = h;
-	r = m->new(&h->pq, to);
+	r = m->pq->new(&h->pq, to);
 	if (r == 0)
-		r = x25519_keygen(&h->key, to + m->pk_len);
+		r = m->curve->keygen(&h->key, to + m->pq->pk_len);
 	if (r == 0)
-		buf_commit(out, m->pk_len + X25519_LEN);
+		buf_commit(out, len);
 	return r;
 }
 
@@ -159,14 +181,15 @@ hybrid_finish(const struct kem_alg *alg, void *state, struct span reply,
     struct buf *shared)
 {
 	struct hybrid *h = state;
+	const struct method *m = h->method;
 	uint8_t secrets[2 * SS_LEN];
 	int r;
 
-	if (reply.len != h->method->ct_len + X25519_LEN)
+	if (reply.len != m->pq->ct_len + m->curve->value_len)
 		return ERR_KEX_VALUE;
-	r = h->method->decaps(h->pq, secrets, reply.p);
+	r = m->pq->decaps(h->pq, secrets, reply.p);
 	if (r == 0)
-		r = x25519_derive(h->key, reply.p + h->method->ct_len,
+		r = m->curve->derive(h->key, reply.p + m->pq->ct_len,
 		    secrets + SS_LEN);
 	if (r == 0)
 		r = combine(alg->digest, secrets, shared);
@@ -178,26 +201,28 @@ static int
 hybrid_reply(const struct kem_alg *alg, void *state, struct span init,
     struct buf *out, struct buf *shared)
 {
-	const struct pq_method *m = &methods[alg->param];
-	uint8_t *to = buf_reserve(out, m->ct_len + X25519_LEN);
+	const struct method *m = &methods[alg->param];
+	size_t len = m->pq->ct_len + m->curve->value_len;
+	uint8_t *to = buf_reserve(out, len);
 	uint8_t secrets[2 * SS_LEN];
 	EVP_PKEY *key = NULL;
 	int r;
 
 	(void)state;
-	if (init.len != m->pk_len + X25519_LEN)
+	if (init.len != m->pq->pk_len + m->curve->value_len)
 		return ERR_KEX_VALUE;
 	if (to == NULL)
 		return buf_err(out);
-	r = m->encaps(to, secrets, init.p);
+	r = m->pq->encaps(to, secrets, init.p);
 	if (r == 0)
-		r = x25519_keygen(&key, to + m->ct_len);
+		r = m->curve->keygen(&key, to + m->pq->ct_len);
 	if (r == 0)
-		r = x25519_derive(key, init.p + m->pk_len, secrets + SS_LEN);
+		r = m->curve->derive(key, init.p + m->pq->pk_len,
+		    secrets + SS_LEN);
 	if (r == 0)
 		r = combine(alg->digest, secrets, shared);
 	if (r == 0)
-		buf_commit(out, m->ct_len + X25519_LEN);
+		buf_commit(out, len);
 	explicit_bzero(secrets, sizeof secrets);
 	EVP_PKEY_free(key);
 	return r;

@@ -17,13 +17,13 @@ struct kem {
 static const struct kem_alg algs[] = {
 	{ .name = "mlkem768x25519-sha256",
 	  .digest = DIGEST_SHA256, .post_quantum = true,
-	  .ops = &kem_ops_hybrid, .param = KEM_MLKEM768 },
+	  .ops = &kem_ops_hybrid, .param = KEM_MLKEM768_X25519 },
 	{ .name = "sntrup761x25519-sha512",
 	  .digest = DIGEST_SHA512, .post_quantum = true,
-	  .ops = &kem_ops_hybrid, .param = KEM_SNTRUP761 },
+	  .ops = &kem_ops_hybrid, .param = KEM_SNTRUP761_X25519 },
 	{ .name = "sntrup761x25519-sha512@openssh.com",
 	  .digest = DIGEST_SHA512, .post_quantum = true,
-	  .ops = &kem_ops_hybrid, .param = KEM_SNTRUP761 },
+	  .ops = &kem_ops_hybrid, .param = KEM_SNTRUP761_X25519 },
 	{ .name = "curve25519-sha256",
 	  .digest = DIGEST_SHA256, .ops = &kem_ops_x25519 },
 	{ .name = "curve25519-sha256@libssh.org",
@@ -43,6 +43,19 @@ static const struct kem_alg algs[] = {
 	  .digest = DIGEST_SHA512, .ops = &kem_ops_dh, .param = 8192 },
 	{ .name = "diffie-hellman-group14-sha256",
 	  .digest = DIGEST_SHA256, .ops = &kem_ops_dh, .param = 2048 },
+	{ .name = "mlkem768nistp256-sha256",
+	  .digest = DIGEST_SHA256, .post_quantum = true,
+	  .ops = &kem_ops_hybrid, .param = KEM_MLKEM768_P256 },
+	/* For old devices, only where they are configured. */
+	{ .name = "diffie-hellman-group-exchange-sha1",
+	  .digest = DIGEST_SHA1, .group_exchange = true, .weak = true,
+	  .ops = &kem_ops_dh },
+	{ .name = "diffie-hellman-group14-sha1",
+	  .digest = DIGEST_SHA1, .weak = true,
+	  .ops = &kem_ops_dh, .param = 2048 },
+	{ .name = "diffie-hellman-group1-sha1",
+	  .digest = DIGEST_SHA1, .weak = true,
+	  .ops = &kem_ops_dh, .param = DH_OLD_BITS },
 };
 
 const struct kem_alg *

@@ -30,6 +30,7 @@ struct kem_alg {
 	enum digest_alg digest; /* of the exchange hash and the KDF */
 	bool post_quantum;
 	bool group_exchange; /* RFC 4419: needs kem_new_group() */
+	bool weak; /* by today's knowledge: users are warned */
 	const void *ops;     /* private to kem.c */
 	int param;
 };

@@ -11,21 +11,32 @@
 
 enum kind { HMAC, UMAC, NONE };
 
-/* One row a MAC: name, key bytes, tag bytes, etm, kind, digest of HMAC. */
+/* One row a MAC: name, key bytes, tag bytes (the first of the digest, if that
+ * has more), etm, kind, digest of HMAC, weak. */
 static const struct mac_alg algs[] = {
-	{ "umac-64-etm@openssh.com", 16, 8, true, UMAC, 0 },
-	{ "umac-128-etm@openssh.com", 16, 16, true, UMAC, 0 },
-	{ "hmac-sha2-256-etm@openssh.com", 32, 32, true, HMAC, DIGEST_SHA256 },
-	{ "hmac-sha2-512-etm@openssh.com", 64, 64, true, HMAC, DIGEST_SHA512 },
-	{ "hmac-sha1-etm@openssh.com", 20, 20, true, HMAC, DIGEST_SHA1 },
-	{ "umac-64@openssh.com", 16, 8, false, UMAC, 0 },
-	{ "umac-128@openssh.com", 16, 16, false, UMAC, 0 },
-	{ "hmac-sha2-256", 32, 32, false, HMAC, DIGEST_SHA256 },
-	{ "hmac-sha2-512", 64, 64, false, HMAC, DIGEST_SHA512 },
-	{ "hmac-sha1", 20, 20, false, HMAC, DIGEST_SHA1 },
+	{ "umac-64-etm@openssh.com", 16, 8, true, UMAC, 0, false },
+	{ "umac-128-etm@openssh.com", 16, 16, true, UMAC, 0, false },
+	{ "hmac-sha2-256-etm@openssh.com", 32, 32, true, HMAC, DIGEST_SHA256,
+	    false },
+	{ "hmac-sha2-512-etm@openssh.com", 64, 64, true, HMAC, DIGEST_SHA512,
+	    false },
+	{ "hmac-sha1-etm@openssh.com", 20, 20, true, HMAC, DIGEST_SHA1, false },
+	{ "umac-64@openssh.com", 16, 8, false, UMAC, 0, false },
+	{ "umac-128@openssh.com", 16, 16, false, UMAC, 0, false },
+	{ "hmac-sha2-256", 32, 32, false, HMAC, DIGEST_SHA256, false },
+	{ "hmac-sha2-512", 64, 64, false, HMAC, DIGEST_SHA512, false },
+	{ "hmac-sha1", 20, 20, false, HMAC, DIGEST_SHA1, false },
+	/* For old devices, only where they are configured. */
+	{ "hmac-sha1-96-etm@openssh.com", 20, 12, true, HMAC, DIGEST_SHA1,
+	    true },
+	{ "hmac-md5-etm@openssh.com", 16, 16, true, HMAC, DIGEST_MD5, true },
+	{ "hmac-md5-96-etm@openssh.com", 16, 12, true, HMAC, DIGEST_MD5, true },
+	{ "hmac-sha1-96", 20, 12, false, HMAC, DIGEST_SHA1, true },
+	{ "hmac-md5", 16, 16, false, HMAC, DIGEST_MD5, true },
+	{ "hmac-md5-96", 16, 12, false, HMAC, DIGEST_MD5, true },
 };
 
-static const struct mac_alg none = { "none", 0, 0, false, NONE, 0 };
+static const struct mac_alg none = { "none", 0, 0, false, NONE, 0, false };
 
 struct mac {
 	const struct mac_alg *alg;
@@ -115,7 +126,7 @@ static int
 hmac_compute(struct mac *m, uint32_t seqnr, const void *p, size_t len,
     uint8_t *tag)
 {
-	uint8_t prefix[4], hash[DIGEST_MAX_LEN];
+	uint8_t prefix[4], hash[DIGEST_MAX_LEN], all[DIGEST_MAX_LEN];
 	size_t hash_len = digest_len((enum digest_alg)m->alg->param);
 	int r;
 
@@ -125,9 +136,11 @@ hmac_compute(struct mac *m, uint32_t seqnr, const void *p, size_t len,
 	    (r = digest_update(m->work, p, len)) != 0 ||
 	    (r = digest_final(m->work, hash)) != 0 ||
 	    (r = digest_copy(m->work, m->outer)) != 0 ||
-	    (r = digest_update(m->work, hash, hash_len)) != 0)
+	    (r = digest_update(m->work, hash, hash_len)) != 0 ||
+	    (r = digest_final(m->work, all)) != 0)
 		return r;
-	return digest_final(m->work, tag);
+	memcpy(tag, all, m->alg->tag_len);
+	return 0;
 }
 
 int

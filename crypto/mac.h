@@ -24,6 +24,7 @@ struct mac_alg {
 	bool etm;	  /* encrypt-then-MAC: length is sent in clear */
 	int kind;	  /* private to mac.c */
 	int param;
+	bool weak;	  /* by today's knowledge: users are warned */
 };
 
 struct mac;

@@ -74,7 +74,7 @@ def test_client_file(configs, name):
     if name == "fedora":
         assert got["requiredrsasize"] == "2048"
         assert got["ciphers"].startswith("aes256-gcm@openssh.com,chacha")
-        assert "cbc" not in got["ciphers"]
+        assert got["ciphers"].endswith("aes128-ctr,aes128-cbc")
         assert "ssh-ed25519-cert-v01@openssh.com" in got[
             "pubkeyacceptedalgorithms"]
     else:
@@ -94,9 +94,10 @@ def test_client_connects(configs, name, sshd):
 
 def test_left_out_algorithms_are_told_of_on_request(configs):
     path = configs("fedora") / "ssh_config"
-    told = "goes on without aes256-cbc,aes128-cbc, not built"
-    assert told in ssh("-v", "-G", "-F", path, "host").errors
-    assert told not in ssh("-G", "-F", path, "host").errors
+    flag = "-oCiphers=chacha20-poly1305-mt@hpnssh.org,aes128-ctr"
+    told = "goes on without chacha20-poly1305-mt@hpnssh.org, not built"
+    assert told in ssh("-v", "-G", "-F", path, flag, "host").errors
+    assert told not in ssh("-G", "-F", path, flag, "host").errors
 
 
 @every_distribution
@@ -185,7 +186,7 @@ def test_options_of_ansible(tmp_path):
 
 
 @pytest.mark.parametrize("option", [
-    "AddKeysToAgent=yes", "CheckHostIP=yes", "CertificateFile=/x",
+    "AddKeysToAgent=yes", "CheckHostIP=yes",
     "VerifyHostKeyDNS=yes", "PKCS11Provider=/x.so"])
 def test_what_would_act_is_refused_by_the_client(option):
     done = ssh("-G", "-F", "none", "-o", option, "host")
@@ -194,10 +195,8 @@ def test_what_would_act_is_refused_by_the_client(option):
 
 
 @pytest.mark.parametrize("option", [
-    "AuthorizedKeysCommand=/bin/x", "TrustedUserCAKeys=/x",
-    "AuthorizedPrincipalsFile=/x", "HostbasedAuthentication=yes",
-    "KerberosOrLocalPasswd=no", "PubkeyAuthOptions=verify-required",
-    "RDomain=x"])
+    "HostbasedAuthentication=yes", "KerberosOrLocalPasswd=no",
+    "PubkeyAuthOptions=verify-required", "RDomain=x"])
 def test_what_would_act_is_refused_by_the_server(keys, option):
     done = read_server("none", keys, "-o", option)
     assert done.rc != 0 and done.out == b""

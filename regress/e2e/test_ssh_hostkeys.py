@@ -220,3 +220,26 @@ def test_warning_without_post_quantum(client):
     done = client.ssh("true", options=["KexAlgorithms=curve25519-sha256",
                                        "WarnWeakCrypto=no-pq-kex"])
     assert done.rc == 0 and "post-quantum" not in done.errors
+
+
+OLD = {"KexAlgorithms": "diffie-hellman-group1-sha1",
+       "Ciphers": "3des-cbc", "MACs": "hmac-md5-96",
+       "HostKeyAlgorithms": "ssh-rsa"}
+
+
+def test_warning_of_old_algorithms(make_server):
+    """Each is named once; no-pq-kex is about the other warning only."""
+    rows = "".join(f"{k} {v}\n" for k, v in OLD.items())
+    server = make_server(rows)
+    client = Client("hpn", server, log_level="INFO")
+    options = [f"{k}={v}" for k, v in OLD.items()]
+    for more in ("no-pq-kex", "yes"):
+        done = client.ssh("echo there", options=[
+            *options, f"WarnWeakCrypto={more}"]).ok()
+        assert done.out == b"there\n"
+        for name in OLD.values():
+            assert done.errors.count(f" {name} is weak;") == 1, done
+    assert "is weak" not in client.ssh(
+        "true", options=[*options, "WarnWeakCrypto=no"]).ok().errors
+    # None of them is a default: a client that does not ask for it is refused.
+    assert "no matching" in client.ssh("true").errors

@@ -91,6 +91,12 @@ static const struct {
 	    false },
 	{ "diffie-hellman-group14-sha256", 0, 0, 0, DIGEST_SHA256, false,
 	    false },
+	{ "mlkem768nistp256-sha256", 1249, 1153, 32, DIGEST_SHA256, true,
+	    false },
+	{ "diffie-hellman-group-exchange-sha1", 0, 0, 0, DIGEST_SHA1, false,
+	    true },
+	{ "diffie-hellman-group14-sha1", 0, 0, 0, DIGEST_SHA1, false, false },
+	{ "diffie-hellman-group1-sha1", 0, 0, 0, DIGEST_SHA1, false, false },
 };
 
 static void
@@ -106,6 +112,7 @@ test_table(void **state)
 		assert_int_equal(a->digest, want[i].digest);
 		assert_int_equal(a->post_quantum, want[i].post_quantum);
 		assert_int_equal(a->group_exchange, want[i].group_exchange);
+		assert_int_equal(a->weak, a->digest == DIGEST_SHA1);
 	}
 	assert_null(kem_at(ARRAY_LEN(want)));
 	assert_null(kem_by_name("none"));

@@ -20,6 +20,12 @@ test_table(void **state)
 		"hmac-sha2-256",
 		"hmac-sha2-512",
 		"hmac-sha1",
+		"hmac-sha1-96-etm@openssh.com",
+		"hmac-md5-etm@openssh.com",
+		"hmac-md5-96-etm@openssh.com",
+		"hmac-sha1-96",
+		"hmac-md5",
+		"hmac-md5-96",
 	};
 	const struct mac_alg *alg;
 
@@ -34,7 +40,7 @@ test_table(void **state)
 		assert_true(alg->tag_len <= MAC_MAX_LEN);
 	}
 	assert_null(mac_at(ARRAY_LEN(names)));
-	assert_null(mac_by_name("hmac-md5"));
+	assert_null(mac_by_name("hmac-md4"));
 	assert_int_equal(mac_by_name("none")->tag_len, 0);
 }
 
@@ -50,6 +56,12 @@ static const struct {
 } hmacs[] = {
     {"hmac-sha1", "0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b", 0x48692054,
 	"here", "b617318655057264e28bc0b6fb378c8ef146be00"},
+    {"hmac-sha1-96", "0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b",
+	0x48692054, "here", "b617318655057264e28bc0b6"},
+    {"hmac-md5", "0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b", 0x48692054, "here",
+	"9294727a3638bb1c13f48ef8158bfc9d"},
+    {"hmac-md5-96-etm@openssh.com", "0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b",
+	0x48692054, "here", "9294727a3638bb1c13f48ef8"},
     {"hmac-sha2-256", "0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b", 0x48692054,
 	"here",
 	"b0344c61d8db38535ca8afceaf0bf12b"

@@ -359,6 +359,8 @@ test_packets(void **state)
 
 	(void)state;
 	for (size_t i = 0; (shared_keys.alg = cipher_at(i)) != NULL; i++) {
+		if (cipher_is_chained(shared_keys.alg))
+			continue;
 		shared_keys.mac = NULL;
 		if (shared_keys.alg->needs_mac)
 			shared_keys.mac = mac_by_name(macs[i % 2]);
