@@ -9,7 +9,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "client/prompt.h"
+#include "base/prompt.h"
 
 char *
 hostcheck_fingerprint(const struct hostcheck *h, const struct key *k)

@@ -183,6 +183,10 @@ static const struct conf_row rows[] = {
 	    .def = SYSCONFDIR "/ssh_host_rsa_key " SYSCONFDIR
 			      "/ssh_host_ecdsa_key " SYSCONFDIR
 			      "/ssh_host_ed25519_key" },
+	{ "HostCertificate", NULL, LIST(algs.host_certificate),
+	    .flags = CONF_GLOBAL | CONF_APPEND | CONF_ONE | CONF_NONE },
+	{ "HostKeyAgent", NULL, TEXTUAL(algs.host_key_agent),
+	    .flags = CONF_GLOBAL | CONF_NONE },
 	{ "HostKeyAlgorithms", NULL,
 	    ALGS(algs.host_key_algorithms, ALGS_HOST_KEY_SERVER), GLOBAL },
 	{ "KexAlgorithms", NULL, ALGS(algs.kex_algorithms, ALGS_KEX_SERVER),
@@ -315,8 +319,6 @@ static const struct conf_row rows[] = {
 
 	/* Not built: only values that describe what happens anyway. */
 	{ "HostbasedAuthentication", NULL, OFF },
-	{ "HostCertificate", NULL, ONLY("none"), GLOBAL },
-	{ "HostKeyAgent", NULL, ONLY("none"), GLOBAL },
 	{ "LogVerbose", NULL, ONLY("none") },
 	{ "PubkeyAuthOptions", NULL, ONLY("none") },
 	{ "RDomain", NULL, ONLY("none") },

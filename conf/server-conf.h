@@ -95,6 +95,8 @@ struct server_conf {
 	struct {
 		struct strlist host_key; /* paths of private keys */
 		bool host_key_given;	 /* a missing default one is no fault */
+		struct strlist host_certificate; /* paths */
+		char *host_key_agent; /* path, or "SSH_AUTH_SOCK" */
 		char *host_key_algorithms;
 		char *kex_algorithms;
 		char *ciphers;

@@ -10,7 +10,8 @@
 #include "keys/agent-wire.h"
 
 struct agent {
-	int fd;
+	int fd; /* non-blocking, if there is a limit */
+	unsigned limit_ms; /* for a call; 0: none */
 };
 
 /* Sends the request and reads the answer, which must be of type want; *rd is

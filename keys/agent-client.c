@@ -8,18 +8,42 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/mem.h"
 #include "keys/agent-client-internal.h"
 
 enum { COMMENT_MAX = 64 * 1024 };
 
+/* A connect(2) waits while the agent has many others to accept; for how long
+ * is what the option says. */
+static int
+connect_within(int fd, const struct sockaddr_un *sun, unsigned limit_ms)
+{
+	const struct timeval tv = { .tv_sec = limit_ms / 1000,
+		.tv_usec = (suseconds_t)(limit_ms % 1000) * 1000 };
+
+	if (limit_ms > 0 &&
+	    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &tv, sizeof tv) == -1)
+		return ERR_SYSTEM;
+	if (connect(fd, (const struct sockaddr *)sun, sizeof *sun) == -1)
+		return limit_ms > 0 && errno == EAGAIN ? ERR_TIMEOUT :
+							 ERR_SYSTEM;
+	return limit_ms > 0 ? fd_set_nonblock(fd, true) : 0;
+}
+
 int
 agent_open(struct agent **out, const char *path)
 {
+	return agent_open_within(out, path, 0);
+}
+
+int
+agent_open_within(struct agent **out, const char *path, unsigned limit_ms)
+{
 	struct sockaddr_un sun = { .sun_family = AF_UNIX };
 	struct agent *a;
-	int fd;
+	int fd, r;
 
 	if (path == NULL)
 		path = getenv("SSH_AUTH_SOCK");
@@ -33,16 +57,16 @@ agent_open(struct agent **out, const char *path)
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd == -1)
 		return ERR_SYSTEM;
-	if (connect(fd, (struct sockaddr *)&sun, sizeof sun) == -1) {
+	if ((r = connect_within(fd, &sun, limit_ms)) != 0) {
 		fd_close(&fd);
-		return ERR_SYSTEM;
+		return r;
 	}
 	a = malloc(sizeof *a);
 	if (a == NULL) {
 		fd_close(&fd);
 		return ERR_NOMEM;
 	}
-	a->fd = fd;
+	*a = (struct agent){ .fd = fd, .limit_ms = limit_ms };
 	*out = a;
 	return 0;
 }
@@ -56,6 +80,39 @@ agent_close(struct agent *a)
 	free(a);
 }
 
+static int
+exchange_within(struct agent *a, const struct buf *request,
+    struct buf *answer)
+{
+	uint64_t end_ms = clock_ms() + a->limit_ms;
+	uint8_t head[4], *to;
+	uint32_t len;
+	int r;
+
+	wire_put_u32(head, (uint32_t)buf_len(request));
+	if ((r = fd_write_until(a->fd, head, sizeof head, end_ms)) != 0 ||
+	    (r = fd_write_until(a->fd, buf_data(request), buf_len(request),
+		 end_ms)) != 0 ||
+	    (r = fd_read_until(a->fd, head, sizeof head, end_ms)) != 0)
+		return r;
+	if ((len = wire_get_u32(head)) > AGENT_MESSAGE_MAX)
+		return ERR_LIMIT;
+	if ((to = buf_reserve(answer, len)) == NULL)
+		return buf_err(answer);
+	if ((r = fd_read_until(a->fd, to, len, end_ms)) == 0)
+		buf_commit(answer, len);
+	return r;
+}
+
+static int
+exchange_patiently(struct agent *a, const struct buf *request,
+    struct buf *answer)
+{
+	int r = fd_send_msg(a->fd, request);
+
+	return r == 0 ? fd_receive_msg(a->fd, answer, AGENT_MESSAGE_MAX) : r;
+}
+
 int
 agent_exchange(struct agent *a, const struct buf *request,
     enum agent_message want, struct buf *answer, struct rd *rd)
@@ -63,11 +120,12 @@ agent_exchange(struct agent *a, const struct buf *request,
 	uint8_t type;
 	int r;
 
+	if ((r = buf_err(request)) != 0)
+		return r;
 	if (buf_len(request) > AGENT_MESSAGE_MAX)
 		return ERR_LIMIT;
-	r = fd_send_msg(a->fd, request);
-	if (r == 0)
-		r = fd_receive_msg(a->fd, answer, AGENT_MESSAGE_MAX);
+	r = a->limit_ms > 0 ? exchange_within(a, request, answer) :
+			      exchange_patiently(a, request, answer);
 	if (r != 0)
 		return r;
 	*rd = rd_from_buf(answer);

@@ -2,7 +2,8 @@
 /*
  * Talking to a running ssh-agent (RFC 9987) over its UNIX socket.
  *
- * Threads: any; a struct agent belongs to one thread at a time. Calls block.
+ * Threads: any; a struct agent belongs to one thread at a time. Calls block,
+ * but for an agent that was opened with a limit.
  */
 #ifndef HPN_KEYS_AGENT_CLIENT_H
 #define HPN_KEYS_AGENT_CLIENT_H
@@ -19,6 +20,10 @@ struct agent_key {
 
 /* path NULL = $SSH_AUTH_SOCK; ERR_NOT_FOUND if there is none. */
 int agent_open(struct agent **out, const char *path) must_check;
+/* Each call that uses it, and this one, ends with ERR_TIMEOUT after so many
+ * milliseconds; then it is of no use any more. */
+int agent_open_within(struct agent **out, const char *path,
+    unsigned limit_ms) must_check;
 void agent_close(struct agent *a);
 /*
  * Tells the agent what this connection to it is used for (extension

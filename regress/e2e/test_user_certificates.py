@@ -295,6 +295,9 @@ def test_forgeries(place, tmp_path, ca, keys, kind):
     plain = blob_of(keys.path(KEY).with_suffix(".pub"))
     assert not raw.offer(CERT_ALG, plain)
     assert not raw.offer("rsa-sha2-512-cert-v01@openssh.com", good)
+    if kind == "hpn":  # which is found out before anything is parsed
+        assert p.server.log_text().count(
+            f"key of user {ME} is not one for ") == 5
     # and the signature that of the certified key
     assert raw.login(keys.path("ed25519-other"), CERT_ALG, good) == "no"
     assert raw.login(ca.key, CERT_ALG, good) == "no"

@@ -218,7 +218,17 @@ bounded(const char *script, const char *arg, uint64_t within_ms, int result)
 static void
 too_much_output(void **state)
 {
+	char *out;
+
 	(void)state;
+	assert_int_equal(run_script("head -c 1048576 /dev/zero", "", 20000,
+			     &out), 0);
+	free(out);
+	bounded("head -c 1048577 /dev/zero", "", 20000, ERR_LIMIT);
+	assert_int_equal(run_script("yes '' | head -n 16384", "", 20000, &out),
+	    0);
+	free(out);
+	bounded("yes '' | head -n 16385", "", 20000, ERR_LIMIT);
 	bounded("yes", "", 60000, ERR_LIMIT);
 	bounded("yes ''", "", 60000, ERR_LIMIT);
 	bounded("cat /dev/zero", "", 60000, ERR_LIMIT);

@@ -86,6 +86,8 @@ static const struct conf_sample samples[] = {
 	{ "SshdAuthPath", "/auth" },
 	{ "SyslogFacility", "LOCAL7" },
 	{ "HostKey", "/key" },
+	{ "HostCertificate", "/key-cert.pub" },
+	{ "HostKeyAgent", "/agent" },
 	{ "HostKeyAlgorithms", "ssh-ed25519" },
 	{ "KexAlgorithms", "curve25519-sha256" },
 	{ "Ciphers", "aes256-ctr" },
@@ -425,8 +427,8 @@ test_faults(void **state)
 		    "config: line 3: Bad configuration option: Nonsense\n" },
 		{ "Nonsense 1\nUsePAM x\n",
 		    "config: terminating, 2 bad configuration options\n" },
-		{ "HostCertificate x\n", "line 1: HostCertificate \"x\" is "
-					 "not supported by this version" },
+		{ "RDomain x\n", "line 1: RDomain \"x\" is "
+				 "not supported by this version" },
 		{ "AuthorizedKeysCommand x\n", "must be an absolute path" },
 		{ "AuthorizedKeysCommand /x 'y\n", "is no command line" },
 		{ "AuthorizedKeysCommand /x\n", "AuthorizedKeysCommand set "

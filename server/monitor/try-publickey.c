@@ -85,19 +85,6 @@ put_signed_data(const struct login_request *q, const struct signed_request *s,
 		buf_put_string(b, s->hostkey.p, s->hostkey.len);
 }
 
-static bool
-host_is_ours(const struct login *l, struct span hostkey)
-{
-	const struct hostkeys *h = &l->state->keys;
-
-	for (size_t i = 0; i < h->n; i++)
-		if (buf_len(&h->v[i].public) == hostkey.len &&
-		    memcmp(buf_data(&h->v[i].public), hostkey.p,
-			hostkey.len) == 0)
-			return true;
-	return false;
-}
-
 static void
 verify(const struct login_request *q, const struct signed_request *s,
     struct monitor_verdict *v)
@@ -112,7 +99,7 @@ verify(const struct login_request *q, const struct signed_request *s,
 
 	if (auth_methods_may(&l->methods, q->method->name) &&
 	    login_key_is_welcome(l, s->alg, s->blob, &k, &permits) &&
-	    (!s->hostbound || host_is_ours(l, s->hostkey))) {
+	    (!s->hostbound || hostkeys_own(&l->state->keys, s->hostkey))) {
 		l->checked = true;
 		put_signed_data(q, s, &data);
 		signed_data = (struct span){ buf_data(&data), buf_len(&data) };
