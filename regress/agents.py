@@ -126,9 +126,18 @@ class Running:
             self.process = harness.start(
                 [*self.args, "-a", self.path], stdout=subprocess.DEVNULL,
                 stderr=log, env=harness.clean_env(**self.env), **kw)
-        assert harness.wait_for(self.path.exists), self.said()
-        assert ask(self.path, bytes([LIST]))  # it has begun
+        if not harness.wait_for(self.answers):
+            said = self.said()
+            self.__exit__()
+            raise AssertionError(f"the agent did not begin: {said}")
         return self
+
+    def answers(self):
+        """Its socket is there a moment before it can be connected to."""
+        try:
+            return ask(self.path, bytes([LIST]))
+        except OSError:
+            return None
 
     def said(self):
         return self.log.read_text()

@@ -207,7 +207,7 @@ def test_command(home):
     process = harness.start(
         [hpn("ssh-agent"), "sh", "-c", "echo $SSH_AUTH_SOCK $SSH_AGENT_PID; "
          "ulimit -c; ulimit -n; read x; exit 7"], env=clean_env(HOME=home),
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
     try:
         path, pid = process.stdout.readline().decode().split()
         assert comments(path) == []
