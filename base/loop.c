@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/ready.h"
 
@@ -314,6 +315,18 @@ loop_on_signal(struct loop *l, int signo, loop_signal_fn fn, void *arg)
 			(void)raise(signo);
 	}
 	return 0;
+}
+
+void
+loop_on_signal_if_wanted(struct loop *l, int signo, loop_signal_fn fn,
+    void *arg)
+{
+	struct sigaction old;
+
+	if (sigaction(signo, NULL, &old) == 0 && old.sa_handler == SIG_IGN)
+		return;
+	if (loop_on_signal(l, signo, fn, arg) != 0)
+		log_debug("signal %d: %s", signo, err_text(ERR_SYSTEM));
 }
 
 int

@@ -50,6 +50,11 @@ void loop_cancel(struct loop *l, struct loop_timer *t); /* NULL is fine */
 int loop_on_signal(struct loop *l, int signo, loop_signal_fn fn,
     void *arg) must_check;
 
+/* The same for a signal that may have been ignored since before this program
+ * began (nohup), which it then stays. Only a lack of means is logged. */
+void loop_on_signal_if_wanted(struct loop *l, int signo, loop_signal_fn fn,
+    void *arg);
+
 /* signo, unless it is ignored, ends the process at once with this status:
  * for programs with nothing to tidy up. Not for signals of loop_on_signal(). */
 int loop_exit_on_signal(int signo, int status) must_check;

@@ -166,18 +166,6 @@ on_resize(void *arg, int signo)
 		(void)kill((pid_t)p->master_pid, signo);
 }
 
-/* Signals that were ignored (nohup) stay so. */
-static void
-catch_signal(struct mux_passenger *p, int signo, loop_signal_fn fn)
-{
-	struct sigaction old;
-
-	if (sigaction(signo, NULL, &old) == 0 && old.sa_handler == SIG_IGN)
-		return;
-	if (loop_on_signal(p->loop, signo, fn, p) != 0)
-		log_debug("signal %d: %s", signo, err_text(ERR_SYSTEM));
-}
-
 static void
 go_to_background(void)
 {
@@ -209,12 +197,12 @@ wait_for_end(struct mux_passenger *p)
 	}
 	if ((r = mux_link_new(&link, p->loop, fd, &hooks)) != 0)
 		goto out;
-	catch_signal(p, SIGHUP, on_stop_signal);
-	catch_signal(p, SIGINT, on_stop_signal);
-	catch_signal(p, SIGTERM, on_stop_signal);
+	loop_on_signal_if_wanted(p->loop, SIGHUP, on_stop_signal, p);
+	loop_on_signal_if_wanted(p->loop, SIGINT, on_stop_signal, p);
+	loop_on_signal_if_wanted(p->loop, SIGTERM, on_stop_signal, p);
 	if (p->tty) {
 		tty_enter_raw(STDIN_FILENO);
-		catch_signal(p, SIGWINCH, on_resize);
+		loop_on_signal_if_wanted(p->loop, SIGWINCH, on_resize, p);
 	}
 	r = loop_run(p->loop);
 	tty_leave_raw();

@@ -143,27 +143,15 @@ on_resize(void *arg, int signo)
 		mux_master_resized(p->sharing.master);
 }
 
-/* Signals that were ignored (nohup) stay so. */
-static void
-catch_signal(struct ssh_run *p, int signo, loop_signal_fn fn)
-{
-	struct sigaction old;
-
-	if (sigaction(signo, NULL, &old) == 0 && old.sa_handler == SIG_IGN)
-		return;
-	if (loop_on_signal(p->loop, signo, fn, p) != 0)
-		log_debug("signal %d: %s", signo, err_text(ERR_SYSTEM));
-}
-
 static void
 catch_signals(struct ssh_run *p)
 {
-	catch_signal(p, SIGHUP, on_stop_signal);
-	catch_signal(p, SIGINT, on_stop_signal);
-	catch_signal(p, SIGQUIT, on_stop_signal);
-	catch_signal(p, SIGTERM, on_stop_signal);
+	loop_on_signal_if_wanted(p->loop, SIGHUP, on_stop_signal, p);
+	loop_on_signal_if_wanted(p->loop, SIGINT, on_stop_signal, p);
+	loop_on_signal_if_wanted(p->loop, SIGQUIT, on_stop_signal, p);
+	loop_on_signal_if_wanted(p->loop, SIGTERM, on_stop_signal, p);
 	if (p->tty || p->sharing.master != NULL)
-		catch_signal(p, SIGWINCH, on_resize);
+		loop_on_signal_if_wanted(p->loop, SIGWINCH, on_resize, p);
 }
 
 static void

@@ -102,22 +102,6 @@ is_user_certificate(const struct key *k)
 	return key_is_cert(k) && key_cert(k)->kind == CERT_USER;
 }
 
-/* The name of the file that the private key of a certificate has by custom. */
-static char *
-private_name(const char *path)
-{
-	static const char *const ends[] = { "-cert.pub", ".pub" };
-	size_t len = strlen(path);
-
-	for (size_t i = 0; i < ARRAY_LEN(ends); i++) {
-		size_t n = strlen(ends[i]);
-
-		if (len > n && strcmp(path + len - n, ends[i]) == 0)
-			return xstrndup(path, len - n);
-	}
-	return xstrdup(path);
-}
-
 static void
 add_certificate_file(struct pubkey_state *s, const struct named_file *f)
 {
@@ -135,7 +119,7 @@ add_certificate_file(struct pubkey_state *s, const struct named_file *f)
 					err_text(r));
 		return;
 	}
-	path = private_name(f->path);
+	path = keyfile_private_path(f->path);
 	place_file(s, f, k, strcmp(path, f->path) != 0 ? path : NULL);
 	free(path);
 }
@@ -166,7 +150,7 @@ static void
 add_certified(struct pubkey_state *s, const struct named_file *f,
     struct key *cert)
 {
-	char *path = private_name(f->path);
+	char *path = keyfile_private_path(f->path);
 	struct key *plain = NULL;
 
 	if (key_public_of(key_identity(cert), &plain) != 0)

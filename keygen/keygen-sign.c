@@ -65,26 +65,10 @@ find_in_agent(struct signing *s)
 	return plain || cert;
 }
 
-/* The private file of a public one. */
-static char *
-private_path(const char *path)
-{
-	static const char *const ends[] = { "-cert.pub", ".pub" };
-	size_t len = strlen(path);
-
-	for (size_t i = 0; i < ARRAY_LEN(ends); i++) {
-		size_t n = strlen(ends[i]);
-
-		if (len > n && strcmp(path + len - n, ends[i]) == 0)
-			return xstrndup(path, len - n);
-	}
-	return xstrdup(path);
-}
-
 static void
 load_private(struct signing *s)
 {
-	char *path = private_path(opt.file), *pass = NULL, *comment = NULL;
+	char *path = keyfile_private_path(opt.file), *pass = NULL, *comment = NULL;
 
 	s->private = keygen_load_private(path, &pass, &comment);
 	if (!key_same_identity(s->private, s->named))

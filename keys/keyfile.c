@@ -249,3 +249,18 @@ keyfile_save_public(const char *path, const struct key *k,
 	buf_clear(&content);
 	return r;
 }
+
+char *
+keyfile_private_path(const char *public_path)
+{
+	static const char *const ends[] = { "-cert.pub", ".pub" };
+	size_t len = strlen(public_path);
+
+	for (size_t i = 0; i < ARRAY_LEN(ends); i++) {
+		size_t n = strlen(ends[i]);
+
+		if (len > n && strcmp(public_path + len - n, ends[i]) == 0)
+			return xstrndup(public_path, len - n);
+	}
+	return xstrdup(public_path);
+}

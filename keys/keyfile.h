@@ -36,6 +36,9 @@ int keyfile_load_private(const char *path, const char *pass, bool check_mode,
     struct key **out, char **comment) must_check;
 int keyfile_load_public(const char *path, struct key **out,
     char **comment) must_check;
+/* The name that the private file of a public one has by custom: without .pub,
+ * or -cert.pub. Caller frees. */
+char *keyfile_private_path(const char *public_path);
 int keyfile_save_private(const char *path, const struct key *k,
     enum keyfile_format format, const char *pass, const char *comment,
     const char *cipher, uint32_t rounds) must_check;
