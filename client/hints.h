@@ -3,7 +3,8 @@
  * What a host did last time, so that the next connection can send several
  * messages at once instead of waiting for answers. In a file beside known_hosts
  * each host has a line: name, key exchange method, host key algorithm,
- * fingerprint of the user key that worked (or "-"), and the word "asked" if the
+ * fingerprint of the user key that worked, or the name of a method that works
+ * without the user (or "-"), and the word "asked" if the
  * user had to answer a prompt. A wrong or lost hint costs a round trip and
  * nothing else; nothing in it is secret, and nothing of it is trusted.
  *
@@ -19,7 +20,8 @@
 struct hints {
 	char *kex;     /* the server's first method; "-": we prefer another */
 	char *hostkey; /* its first host key algorithm */
-	char *fingerprint; /* "SHA256:..." of the user's key; NULL: none */
+	char *fingerprint; /* "SHA256:..." of the user's key, or a method that
+			    * works without the user; NULL: neither */
 	bool interactive; /* to log in, the user had to answer a prompt */
 };
 
