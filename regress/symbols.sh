@@ -24,7 +24,7 @@ absent() {
 number=$((number + 1))
 missing=
 for pattern in session_ sftp_serve pam_ login_ monitor_on_ serve_ key_ hostkeys_ server_conf_ \
-	privs_enter monitor_pty gss_wire_; do
+	privs_enter monitor_pty gss_acceptor_ gss_initiator_ delegated_; do
 	nm ./hpnsshd-session | grep -qE " [Tt] $pattern" || missing="$missing $pattern"
 done
 if [ -z "$missing" ]; then

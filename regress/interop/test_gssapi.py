@@ -3,6 +3,7 @@
 and the installed ones, against a KDC of the tests' own."""
 
 import os
+import pwd
 import re
 import selectors
 import socket
@@ -221,6 +222,56 @@ def test_delegation(krb, ticket, servers, client_kind, server_kind):
     assert none.out == b"none\n"
     none = client.ssh("echo ${KRB5CCNAME-none}", env=krb.env(ticket)).ok()
     assert none.out == b"none\n"
+
+
+@pytest.mark.skipif(not harness.IS_ROOT or not harness.built_with("PAM"),
+                    reason="needs root, and PAM")
+def test_delegation_with_pam(krb, ticket, servers):
+    server = servers("hpn", "UsePAM yes\nPAMServiceName sshd")
+    done = client_of("hpn", server).ssh(
+        "klist -s && echo $KRB5CCNAME", flags=["-K"],
+        env=krb.env(ticket)).ok()
+    path = Path(done.text.strip().removeprefix("FILE:"))
+    assert path.name.startswith(f"krb5cc_{os.getuid()}_"), done
+    assert harness.wait_for(lambda: not path.exists(), 20)
+
+
+def test_another_users_tickets(krb, servers, other_user, tmp_path):
+    """They are stored as the user who logs in, not as the server."""
+    krb.admin(kerberos.REALM, f"add_principal -pw {kerberos.PASSWORD} "
+              f"{other_user}")
+    cache = krb.ticket(tmp_path / "cc", "-f",
+                       principal=f"{other_user}@{kerberos.REALM}")
+    client = client_of("hpn", servers("hpn"), user=other_user)
+    done = client.ssh("id -u; stat -c '%u %a' ${KRB5CCNAME#FILE:}; klist -s",
+                      flags=["-K"], env=krb.env(cache)).ok()
+    uid, listing = done.text.splitlines()
+    assert listing == f"{uid} 600" and uid != str(os.getuid()), done
+    # and nobody else's account
+    done = client_of("hpn", servers("hpn")).ssh("true", env=krb.env(cache))
+    assert done.rc == 255 and "Permission denied" in done.errors, done
+
+
+def test_k5login(krb, servers, other_user, tmp_path):
+    """Whom the user names may log in, and with the file nobody else; it is
+    read as the user, and a trap in its place stops nobody but the user."""
+    home = Path(pwd.getpwnam(other_user).pw_dir)
+    krb.admin(kerberos.REALM, "add_principal -pw "
+              f"{kerberos.PASSWORD} guest")
+    cache = krb.ticket(tmp_path / "cc", principal=f"guest@{kerberos.REALM}")
+    client = client_of("hpn", servers("hpn"), user=other_user)
+    assert client.ssh("true", env=krb.env(cache)).rc == 255
+    account = pwd.getpwnam(other_user)
+    path = home / ".k5login"
+    try:
+        path.write_text(f"guest@{kerberos.REALM}\n")
+        os.chown(path, account.pw_uid, account.pw_gid)
+        done = client.ssh("id -un", env=krb.env(cache))
+        assert (done.rc, done.text.strip()) == (0, other_user), done
+        path.write_text(f"somebody@{kerberos.REALM}\n")
+        assert client.ssh("true", env=krb.env(cache)).rc == 255
+    finally:
+        path.unlink(missing_ok=True)
 
 
 def test_second_hop(krb, ticket, servers):

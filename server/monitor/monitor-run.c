@@ -305,8 +305,10 @@ begin_pam_session(struct monitor *m)
 
 	if (initgroups(u->name, u->gid) == -1)
 		fatal("initgroups for %s: %s", u->name, strerror(errno));
-	if (pam_begin_session(m->login->pam) != 0)
-		fatal("PAM opens no session for user %s", u->name);
+	if (pam_begin_session(m->login->pam) == 0)
+		return;
+	delegated_remove(m->login);
+	fatal("PAM opens no session for user %s", u->name);
 }
 
 static _Noreturn void
