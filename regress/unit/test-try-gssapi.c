@@ -254,7 +254,11 @@ refusals(void **state)
 		{ { TOKEN, "done" }, { MIC, "" } },
 		/* no integrity, as RFC 4462 would allow */
 		{ { TOKEN, "done" }, { DONE, NULL } },
+		/* the right words in the wrong message */
 		{ { MIC, "mic" } },
+		{ { MIC, "done" }, { MIC, "mic" } },
+		{ { TOKEN, "done" }, { TOKEN, "mic" } },
+		{ { TOKEN, "done" }, { ERRTOK, "mic" } },
 		{ { TOKEN, "bad" }, { MIC, "mic" } },
 		{ { TOKEN, "" } },
 		{ { TOKEN, NULL } },
