@@ -42,6 +42,7 @@ usage(void)
 	    "       hpnssh-keygen -F host [-Hlv] [-f known_hosts]\n"
 	    "       hpnssh-keygen -H [-f known_hosts]\n"
 	    "       hpnssh-keygen -R host [-f known_hosts]\n"
+	    "       hpnssh-keygen -r host [-g] [-f file] [-O option]\n"
 	    "       hpnssh-keygen -A [-q] [-f prefix]\n"
 	    "       hpnssh-keygen -s ca_key -I identity [-hqU] "
 	    "[-n principals]\n"
@@ -195,6 +196,7 @@ static const struct {
 	{ 'k', true, keygen_make_krl },
 	{ 'l', false, keygen_fingerprint },
 	{ 'p', false, keygen_passphrase },
+	{ 'r', false, keygen_dns_records },
 	{ 's', true, keygen_certify },
 	{ 'y', false, keygen_public },
 };
@@ -204,6 +206,9 @@ static bool
 flag_option(int letter)
 {
 	switch (letter) {
+	case 'g':
+		opt.generic = true;
+		return true;
 	case 'H':
 		opt.hash_hosts = true;
 		return true;
@@ -239,9 +244,11 @@ mode_of_flags(int mode)
 	if (mode != 'F') {
 		if (opt.hash_hosts)
 			set_mode(&mode, 'H');
-		if (opt.fingerprint && mode != 'Q')
+		if (opt.fingerprint && mode != 'Q' && mode != 'B')
 			set_mode(&mode, 'l');
 	}
+	if (mode == 0 && opt.revoked != NULL)
+		return 'r';
 	return mode == 0 && opt.ca != NULL ? 's' : mode;
 }
 
@@ -255,11 +262,12 @@ check_belonging(int mode)
 		bool given;
 		const char *modes;
 	} belongs[] = {
+		{ 'g', opt.generic, "r" },
 		{ 'h', opt.for_host, "s" },
 		{ 'I', opt.identity != NULL, "sY" },
 		{ 'n', opt.names != NULL, "sY" },
-		{ 'O', opt.options.n > 0, "MYs" },
-		{ 'r', opt.revoked != NULL, "Y" },
+		{ 'O', opt.options.n > 0, "MYrs" },
+		{ 'r', opt.revoked != NULL, "Yr" },
 		{ 's', opt.ca != NULL, "Yks" },
 		{ 'U', opt.use_agent, "Ys" },
 		{ 'u', opt.update, "k" },
@@ -329,6 +337,9 @@ parse_options(int argc, char **argv)
 		case 'p':
 		case 'y':
 			set_mode(&mode, letter);
+			break;
+		case 'X': /* the old name of -i */
+			set_mode(&mode, 'i');
 			break;
 		case '?':
 			usage();

@@ -39,10 +39,11 @@ static _Noreturn void
 usage(void)
 {
 	fputs("usage: hpnsshd [-46DdeGiqTtV] [-C connection_spec]"
-	      " [-E log_file]\n"
-	      "               [-f config_file] [-g login_grace_time]"
-	      " [-h host_key_file]\n"
-	      "               [-o option] [-p port] [-u len]\n",
+	      " [-c host_certificate]\n"
+	      "               [-E log_file] [-f config_file]"
+	      " [-g login_grace_time]\n"
+	      "               [-h host_key_file] [-o option] [-p port]"
+	      " [-u len]\n",
 	    stderr);
 	exit(1);
 }
@@ -67,6 +68,7 @@ static const struct {
 } keyword_flags[] = {
 	{ '4', "AddressFamily", "inet" },
 	{ '6', "AddressFamily", "inet6" },
+	{ 'c', "HostCertificate", NULL },
 	{ 'g', "LoginGraceTime", NULL },
 	{ 'h', "HostKey", NULL },
 	{ 'p', "Port", NULL },
@@ -167,7 +169,7 @@ parse_argv(struct options *o, int argc, char **argv)
 	int flag;
 
 	while ((flag = getopt(argc, argv,
-		    "46b:C:DdE:ef:Gg:h:ik:o:p:QqrTtu:V")) != -1)
+		    "46b:C:c:DdE:ef:Gg:h:ik:o:p:QqrTtu:V")) != -1)
 		set_flag(o, flag);
 	if (optind != argc) {
 		fprintf(stderr, "Extra argument %s.\n", argv[optind]);
@@ -265,10 +267,10 @@ find_privsep(struct server_state *s)
 static void
 load_keys(struct server_state *s)
 {
-	if (hostkeys_load(&s->keys, &s->conf.algs.host_key,
-		s->conf.algs.host_key_given,
-		s->conf.algs.required_rsa_size) == 0)
-		fatal("no hostkeys available -- exiting.");
+	if (hostkeys_load(&s->keys, &s->conf) > 0)
+		return;
+	log_msg(LOG_LVL_FATAL, "sshd: no hostkeys available -- exiting.");
+	exit(1);
 }
 
 /* Where the program is, for SIGHUP: as it was called, so that a newer one

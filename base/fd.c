@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/wire.h"
 
@@ -179,6 +180,65 @@ fd_write_all(int fd, const void *p, size_t len)
 				wait_for(fd, POLLOUT);
 			else
 				return ERR_SYSTEM;
+			continue;
+		}
+		from += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+/* ERR_TIMEOUT at end_ms. */
+static int
+wait_until(int fd, short events, uint64_t end_ms)
+{
+	struct pollfd p = { .fd = fd, .events = events };
+	uint64_t now = clock_ms();
+
+	if (now >= end_ms)
+		return ERR_TIMEOUT;
+	(void)poll(&p, 1, (int)MIN(end_ms - now, 60 * 1000));
+	return 0;
+}
+
+int
+fd_read_until(int fd, void *p, size_t len, uint64_t end_ms)
+{
+	uint8_t *to = p;
+	ssize_t n;
+	int r;
+
+	while (len > 0) {
+		n = fd_read(fd, to, len);
+		if (n == 0)
+			return ERR_EOF;
+		if (n == -1 && errno != EAGAIN)
+			return ERR_SYSTEM;
+		if (n == -1) {
+			if ((r = wait_until(fd, POLLIN, end_ms)) != 0)
+				return r;
+			continue;
+		}
+		to += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+int
+fd_write_until(int fd, const void *p, size_t len, uint64_t end_ms)
+{
+	const uint8_t *from = p;
+	ssize_t n;
+	int r;
+
+	while (len > 0) {
+		n = fd_write(fd, from, len);
+		if (n == -1 && errno != EAGAIN)
+			return ERR_SYSTEM;
+		if (n == -1) {
+			if ((r = wait_until(fd, POLLOUT, end_ms)) != 0)
+				return r;
 			continue;
 		}
 		from += n;

@@ -37,6 +37,11 @@ int fd_pwrite_all(int fd, const void *p, size_t len,
  * EAGAIN. */
 int fd_read_all(int fd, void *p, size_t len) must_check;
 int fd_write_all(int fd, const void *p, size_t len) must_check;
+/* The same of a non-blocking descriptor, or ERR_TIMEOUT when clock_ms() is
+ * end_ms. */
+int fd_read_until(int fd, void *p, size_t len, uint64_t end_ms) must_check;
+int fd_write_until(int fd, const void *p, size_t len,
+    uint64_t end_ms) must_check;
 
 /* Whole regular file or pipe, at most max bytes (ERR_LIMIT). Appends. */
 int fd_read_file(int fd, struct buf *out, size_t max) must_check;

@@ -8,8 +8,8 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/prompt.h"
 #include "base/str.h"
-#include "client/prompt.h"
 #include "client/tty.h"
 #include "keys/knownhosts.h"
 
@@ -293,6 +293,20 @@ hostlearn_announced(struct hostlearn *h, struct rd *data)
 
 /* ---- life --------------------------------------------------------------- */
 
+/* What is announced, and known, is the key that a certificate is for. */
+static int
+plain_key(struct span blob, struct key **out)
+{
+	struct buf identity = { 0 };
+	int r = key_identity_of_blob(blob, &identity);
+
+	if (r == 0)
+		r = key_from_blob((struct span){ buf_data(&identity),
+				      buf_len(&identity) }, out);
+	buf_clear(&identity);
+	return r;
+}
+
 int
 hostlearn_new(struct hostlearn **out, const struct client_conf *conf,
     const struct hostcheck *check, const struct kex *k, struct channels *chs)
@@ -309,7 +323,7 @@ hostlearn_new(struct hostlearn **out, const struct client_conf *conf,
 	h->check = check;
 	h->kex = k;
 	h->channels = chs;
-	if ((r = key_from_blob(kex_hostkey(k), &h->shown)) != 0) {
+	if ((r = plain_key(kex_hostkey(k), &h->shown)) != 0) {
 		hostlearn_free(h);
 		return r;
 	}

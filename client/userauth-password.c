@@ -5,7 +5,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "client/prompt.h"
+#include "base/prompt.h"
 #include "client/userauth-internal.h"
 
 enum { NEW_PASSWORD_TRIES = 3 };

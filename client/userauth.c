@@ -8,8 +8,8 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/prompt.h"
 #include "base/str.h"
-#include "client/prompt.h"
 #include "client/userauth-internal.h"
 
 enum { METHOD_LIST_MAX = 4096, BANNER_MAX = 64 * 1024 };

@@ -15,6 +15,9 @@ extern const struct conf_type client_obscure_type;
 /* int: CLIENT_PERSIST_*, or seconds. */
 extern const struct conf_type client_persist_type;
 
+/* int[2]: CLIENT_ADD_*, seconds. */
+extern const struct conf_type client_add_keys_type;
+
 /* After reading: -W's defaults; tokens of paths; ClearAllForwardings. */
 void client_conf_default_forwards(struct client_conf *c);
 int client_conf_settle_forwards(struct client_conf *c) must_check;

@@ -250,6 +250,23 @@ keygen_passphrase(void)
 	return r == 0 ? OK : FAILED;
 }
 
+static void
+print_old_comment(const char *comment)
+{
+	char *shown;
+
+	if (opt.quiet)
+		return;
+	if (comment == NULL || *comment == '\0') {
+		printf("No existing comment\n");
+		return;
+	}
+	shown = keygen_printable(comment);
+	printf("Old comment: %s\n", shown);
+	free(shown);
+}
+
+/* A PEM file, which has no room for a comment, becomes one that has. */
 int
 keygen_comment(void)
 {
@@ -260,13 +277,7 @@ keygen_comment(void)
 
 	keygen_require_file(path);
 	k = keygen_load_private(path, &pass, &comment);
-	if (comment == NULL)
-		fatal("%s is a PEM file, which holds no comment; "
-		      "hpnssh-keygen -p makes it one that does", path);
-	shown = keygen_printable(comment);
-	if (!opt.quiet)
-		printf("Old comment: %s\n", shown);
-	free(shown);
+	print_old_comment(comment);
 	new = opt.comment != NULL ? xstrdup(opt.comment) :
 				    keygen_ask_line("New comment: ");
 	saved = save_pair(path, k, KEYFILE_OPENSSH, pass, new);

@@ -126,6 +126,15 @@ fingerprint_line(const char *line)
 	return true;
 }
 
+static void
+find_own_comment(const char *path, char **comment)
+{
+	struct key *k = NULL;
+
+	if (keyfile_load_private(path, "", false, &k, comment) == 0)
+		key_free(k);
+}
+
 static bool
 fingerprint_private(const char *path)
 {
@@ -134,6 +143,8 @@ fingerprint_private(const char *path)
 
 	if (keyfile_load_public(path, &k, &comment) != 0)
 		return false;
+	if (comment == NULL) /* there is no .pub: it may be inside */
+		find_own_comment(path, &comment);
 	print_fingerprint(k, comment != NULL ? comment : "");
 	free(comment);
 	key_free(k);

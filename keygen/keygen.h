@@ -26,7 +26,7 @@ struct keygen_options {
 	const char *validity; /* -V */
 	const char *number;   /* -z: a serial number or a version */
 	const char *operation; /* -Y, -M */
-	const char *revoked;   /* -r */
+	const char *revoked;   /* -r: with -Y a list, else a host's name */
 	struct strlist options; /* each -O */
 	char **args;		/* what stands behind the options */
 	size_t n_args;
@@ -36,6 +36,7 @@ struct keygen_options {
 	bool for_host;	/* -h */
 	bool use_agent; /* -U */
 	bool update;	/* -u */
+	bool generic;	/* -g */
 };
 extern struct keygen_options opt;
 
@@ -66,6 +67,8 @@ int keygen_show_certs(void);
 /* keygen/keygen-krl.c */
 int keygen_make_krl(void);
 int keygen_query_krl(void);
+/* keygen/keygen-sshfp.c */
+int keygen_dns_records(void);
 /* keygen/keygen-moduli.c */
 int keygen_moduli(void);
 /* keygen/keygen-sig.c */

@@ -8,40 +8,42 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/mem.h"
+#include "keys/agent-client-internal.h"
 
-/* RFC 9987 section 5. */
-enum {
-	AGENT_FAILURE = 5,
-	AGENT_SUCCESS = 6,
-	AGENT_REQUEST_IDENTITIES = 11,
-	AGENT_IDENTITIES_ANSWER = 12,
-	AGENT_SIGN_REQUEST = 13,
-	AGENT_SIGN_RESPONSE = 14,
-	AGENT_EXTENSION = 27,
-	AGENT_EXTENSION_FAILURE = 28,
-};
+enum { COMMENT_MAX = 64 * 1024 };
 
-/* The digest for a signature of an RSA key. Without a flag it is SHA-1. */
-enum { SIGN_RSA_SHA2_256 = 2, SIGN_RSA_SHA2_512 = 4 };
+/* A connect(2) waits while the agent has many others to accept; for how long
+ * is what the option says. */
+static int
+connect_within(int fd, const struct sockaddr_un *sun, unsigned limit_ms)
+{
+	const struct timeval tv = { .tv_sec = limit_ms / 1000,
+		.tv_usec = (suseconds_t)(limit_ms % 1000) * 1000 };
 
-enum {
-	MESSAGE_MAX = 256 * 1024, /* bytes */
-	KEYS_MAX = 2048,
-	COMMENT_MAX = 64 * 1024,
-};
-
-struct agent {
-	int fd;
-};
+	if (limit_ms > 0 &&
+	    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &tv, sizeof tv) == -1)
+		return ERR_SYSTEM;
+	if (connect(fd, (const struct sockaddr *)sun, sizeof *sun) == -1)
+		return limit_ms > 0 && errno == EAGAIN ? ERR_TIMEOUT :
+							 ERR_SYSTEM;
+	return limit_ms > 0 ? fd_set_nonblock(fd, true) : 0;
+}
 
 int
 agent_open(struct agent **out, const char *path)
 {
+	return agent_open_within(out, path, 0);
+}
+
+int
+agent_open_within(struct agent **out, const char *path, unsigned limit_ms)
+{
 	struct sockaddr_un sun = { .sun_family = AF_UNIX };
 	struct agent *a;
-	int fd;
+	int fd, r;
 
 	if (path == NULL)
 		path = getenv("SSH_AUTH_SOCK");
@@ -55,16 +57,16 @@ agent_open(struct agent **out, const char *path)
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd == -1)
 		return ERR_SYSTEM;
-	if (connect(fd, (struct sockaddr *)&sun, sizeof sun) == -1) {
+	if ((r = connect_within(fd, &sun, limit_ms)) != 0) {
 		fd_close(&fd);
-		return ERR_SYSTEM;
+		return r;
 	}
 	a = malloc(sizeof *a);
 	if (a == NULL) {
 		fd_close(&fd);
 		return ERR_NOMEM;
 	}
-	a->fd = fd;
+	*a = (struct agent){ .fd = fd, .limit_ms = limit_ms };
 	*out = a;
 	return 0;
 }
@@ -78,20 +80,52 @@ agent_close(struct agent *a)
 	free(a);
 }
 
-/* Sends the request and reads the answer, which must be of type want. After an
- * error other than ERR_AGENT the connection cannot be used any more. */
 static int
-exchange(struct agent *a, const struct buf *request, uint8_t want,
-    struct buf *answer, struct rd *rd)
+exchange_within(struct agent *a, const struct buf *request,
+    struct buf *answer)
+{
+	uint64_t end_ms = clock_ms() + a->limit_ms;
+	uint8_t head[4], *to;
+	uint32_t len;
+	int r;
+
+	wire_put_u32(head, (uint32_t)buf_len(request));
+	if ((r = fd_write_until(a->fd, head, sizeof head, end_ms)) != 0 ||
+	    (r = fd_write_until(a->fd, buf_data(request), buf_len(request),
+		 end_ms)) != 0 ||
+	    (r = fd_read_until(a->fd, head, sizeof head, end_ms)) != 0)
+		return r;
+	if ((len = wire_get_u32(head)) > AGENT_MESSAGE_MAX)
+		return ERR_LIMIT;
+	if ((to = buf_reserve(answer, len)) == NULL)
+		return buf_err(answer);
+	if ((r = fd_read_until(a->fd, to, len, end_ms)) == 0)
+		buf_commit(answer, len);
+	return r;
+}
+
+static int
+exchange_patiently(struct agent *a, const struct buf *request,
+    struct buf *answer)
+{
+	int r = fd_send_msg(a->fd, request);
+
+	return r == 0 ? fd_receive_msg(a->fd, answer, AGENT_MESSAGE_MAX) : r;
+}
+
+int
+agent_exchange(struct agent *a, const struct buf *request,
+    enum agent_message want, struct buf *answer, struct rd *rd)
 {
 	uint8_t type;
 	int r;
 
-	if (buf_len(request) > MESSAGE_MAX)
+	if ((r = buf_err(request)) != 0)
+		return r;
+	if (buf_len(request) > AGENT_MESSAGE_MAX)
 		return ERR_LIMIT;
-	r = fd_send_msg(a->fd, request);
-	if (r == 0)
-		r = fd_receive_msg(a->fd, answer, MESSAGE_MAX);
+	r = a->limit_ms > 0 ? exchange_within(a, request, answer) :
+			      exchange_patiently(a, request, answer);
 	if (r != 0)
 		return r;
 	*rd = rd_from_buf(answer);
@@ -108,7 +142,7 @@ compose_bind(struct buf *b, struct span hostkey, struct span session_id,
     struct span signature, bool forwarding)
 {
 	buf_put_u8(b, AGENT_EXTENSION);
-	buf_put_cstring(b, "session-bind@openssh.com");
+	buf_put_cstring(b, AGENT_EXT_BIND);
 	buf_put_string(b, hostkey.p, hostkey.len);
 	buf_put_string(b, session_id.p, session_id.len);
 	buf_put_string(b, signature.p, signature.len);
@@ -135,7 +169,7 @@ agent_bind(struct agent *a, struct span hostkey, struct span session_id,
 
 	compose_bind(&request, hostkey, session_id, signature, forwarding);
 	if ((r = buf_err(&request)) == 0)
-		r = exchange(a, &request, AGENT_SUCCESS, &answer, &rd);
+		r = agent_exchange(a, &request, AGENT_SUCCESS, &answer, &rd);
 	buf_clear(&answer);
 	buf_clear(&request);
 	return r;
@@ -174,11 +208,11 @@ agent_list(struct agent *a, struct agent_key **keys, size_t *count)
 	int r;
 
 	buf_put_u8(&request, AGENT_REQUEST_IDENTITIES);
-	r = exchange(a, &request, AGENT_IDENTITIES_ANSWER, &answer, &rd);
+	r = agent_exchange(a, &request, AGENT_IDENTITIES_ANSWER, &answer, &rd);
 	if (r != 0)
 		goto out;
 	announced = rd_u32(&rd);
-	if (announced > KEYS_MAX) {
+	if (announced > AGENT_KEYS_MAX) {
 		r = ERR_LIMIT;
 		goto out;
 	}
@@ -224,9 +258,9 @@ static uint32_t
 flags_of(const char *alg)
 {
 	if (strcmp(alg, "rsa-sha2-256") == 0)
-		return SIGN_RSA_SHA2_256;
+		return AGENT_SIGN_RSA_SHA2_256;
 	if (strcmp(alg, "rsa-sha2-512") == 0)
-		return SIGN_RSA_SHA2_512;
+		return AGENT_SIGN_RSA_SHA2_512;
 	return 0;
 }
 
@@ -251,7 +285,7 @@ agent_sign(struct agent *a, const struct key *k, const char *alg,
 	buf_close_string(&request, mark);
 	buf_put_string(&request, data.p, data.len);
 	buf_put_u32(&request, flags_of(alg));
-	r = exchange(a, &request, AGENT_SIGN_RESPONSE, &answer, &rd);
+	r = agent_exchange(a, &request, AGENT_SIGN_RESPONSE, &answer, &rd);
 	if (r != 0)
 		goto out;
 	sig = rd_string(&rd);

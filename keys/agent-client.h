@@ -2,11 +2,13 @@
 /*
  * Talking to a running ssh-agent (RFC 9987) over its UNIX socket.
  *
- * Threads: any; a struct agent belongs to one thread at a time. Calls block.
+ * Threads: any; a struct agent belongs to one thread at a time. Calls block,
+ * but for an agent that was opened with a limit.
  */
 #ifndef HPN_KEYS_AGENT_CLIENT_H
 #define HPN_KEYS_AGENT_CLIENT_H
 
+#include "base/str.h"
 #include "keys/key.h"
 
 struct agent;
@@ -18,6 +20,10 @@ struct agent_key {
 
 /* path NULL = $SSH_AUTH_SOCK; ERR_NOT_FOUND if there is none. */
 int agent_open(struct agent **out, const char *path) must_check;
+/* Each call that uses it, and this one, ends with ERR_TIMEOUT after so many
+ * milliseconds; then it is of no use any more. */
+int agent_open_within(struct agent **out, const char *path,
+    unsigned limit_ms) must_check;
 void agent_close(struct agent *a);
 /*
  * Tells the agent what this connection to it is used for (extension
@@ -39,5 +45,52 @@ void agent_keys_free(struct agent_key *keys, size_t count);
 /* Appends the wire signature; ERR_AGENT if refused. */
 int agent_sign(struct agent *a, const struct key *k, const char *alg,
     struct span data, struct buf *signature) must_check;
+
+/* --- changing what an agent holds -------------------------------------- */
+
+/* One end of a way that a key may be used on: a host, known by its keys. */
+struct agent_host_key {
+	struct key *key;
+	bool is_ca; /* it certifies the host's keys */
+};
+struct agent_hop {
+	char *user; /* pattern; NULL: any. Only of the host it goes to */
+	char *host; /* NULL: this one, where the way begins */
+	struct agent_host_key *keys;
+	size_t n;
+};
+struct agent_destination {
+	struct agent_hop from, to;
+};
+
+/* What an agent may do with a key. Zeroed: everything. All is borrowed. */
+struct agent_constraints {
+	uint32_t lifetime; /* s; 0: no end */
+	bool confirm;	   /* it asks the user before each use */
+	const char *sk_provider; /* library for a security key; NULL: none */
+	const struct agent_destination *destinations;
+	size_t n_destinations; /* 0: no restriction */
+	/* Of a library's keys: certificates that belong to them. */
+	struct key *const *certs;
+	size_t n_certs;
+	bool certs_only; /* the plain keys are not wanted */
+};
+
+/* The key or private certificate. A key that is there already gets the new
+ * comment and constraints. ERR_AGENT: refused. constraints may be NULL. */
+int agent_add(struct agent *a, const struct key *k, const char *comment,
+    const struct agent_constraints *constraints) must_check;
+int agent_remove(struct agent *a, const struct key *k) must_check;
+int agent_remove_all(struct agent *a) must_check;
+/* The keys of a PKCS#11 library, which the agent loads. */
+int agent_add_provider(struct agent *a, const char *library, const char *pin,
+    const struct agent_constraints *constraints) must_check;
+int agent_remove_provider(struct agent *a, const char *library,
+    const char *pin) must_check;
+/* Until it is unlocked with the same passphrase, it has no keys to show. */
+int agent_lock(struct agent *a, const char *passphrase) must_check;
+int agent_unlock(struct agent *a, const char *passphrase) must_check;
+/* Appends the names of the extensions that it knows. */
+int agent_query(struct agent *a, struct strlist *names) must_check;
 
 #endif

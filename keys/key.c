@@ -196,6 +196,37 @@ get_private_rest(struct key *cert, struct rd *rd)
 	return r;
 }
 
+int
+key_private_cert(const struct key *cert, const struct key *priv,
+    struct key **out)
+{
+	struct key *joined = NULL;
+	struct buf blob = { 0 }, rest;
+	struct rd rd;
+	int r;
+
+	if (!key_is_cert(cert) || key_is_cert(priv) || !key_is_private(priv) ||
+	    !key_same_identity(cert, priv))
+		return ERR_ARGUMENT;
+	buf_init_secret(&rest);
+	r = key_to_blob(cert, &blob);
+	if (r == 0)
+		r = key_from_blob((struct span){ buf_data(&blob),
+		    buf_len(&blob) }, &joined);
+	if (r == 0)
+		r = put_private_rest(priv, &rest);
+	rd = rd_from_buf(&rest);
+	if (r == 0)
+		r = get_private_rest(joined, &rd);
+	if (r == 0)
+		*out = joined;
+	else
+		key_free(joined);
+	buf_clear(&rest);
+	buf_clear(&blob);
+	return r;
+}
+
 static int
 private_cert_from_wire(struct span type, struct rd *rd, struct key **out)
 {

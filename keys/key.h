@@ -109,5 +109,9 @@ int key_verify(const struct key *k, const char *alg, struct span data,
  * a certificate is the certificate, and what of its key is not public. */
 int key_private_to_wire(const struct key *k, struct buf *out) must_check;
 int key_private_from_wire(struct rd *r, struct key **out) must_check;
+/* The certificate with the private half of the key that it certifies, as an
+ * agent takes it. ERR_ARGUMENT: priv is not that key. */
+int key_private_cert(const struct key *cert, const struct key *priv,
+    struct key **out) must_check;
 
 #endif

@@ -1,11 +1,18 @@
 # SPDX-License-Identifier: ISC
 """A small agent (RFC 9987) for tests: one key, and a record of what it was
-told. And its client."""
+told. And its client; and programs that are agents."""
 
 import os
+import shutil
+import signal
 import socket
 import struct
-import threading
+import subprocess
+import tempfile
+from pathlib import Path
+
+import harness
+from forwarding import Service
 
 LIST, KEYS, SIGN, SIGNATURE = 11, 12, 13, 14
 FAILURE, SUCCESS, EXTENSION = 5, 6, 27
@@ -56,35 +63,26 @@ def comments(path):
     return out
 
 
-class Agent:
+class Agent(Service):
     """key: as of sshwire.load_key(). bound: what it was told of connections,
     as (host key, session id, signature, forwarded)."""
 
     def __init__(self, path, key, comment="test key", silent=False):
-        self.path, self.key, self.comment = str(path), key, comment
+        self.key, self.comment = key, comment
         self.silent = silent
-        self.bound, self.messages, self.connections = [], [], 0
-        self.listener = socket.socket(socket.AF_UNIX)
-        self.listener.bind(self.path)
-        self.listener.listen(4)  # who is busy is tried again
-        threading.Thread(target=self._accept, daemon=True).start()
+        self.bound, self.messages = [], []
+        # One that is busy: who connects has to try again.
+        super().__init__(self._talk, str(path), backlog=4)
 
-    def _accept(self):
-        while True:
-            try:
-                sock, _ = self.listener.accept()
-            except OSError:
-                return
-            self.connections += 1
-            threading.Thread(target=self._serve, args=(sock,),
-                             daemon=True).start()
+    @property
+    def connections(self):
+        return len(self.peers)
 
-    def _serve(self, sock):
-        with sock:
-            while message := receive(sock):
-                self.messages.append(message)
-                if not self.silent:
-                    sock.sendall(string(self._answer(message)))
+    def _talk(self, sock):
+        while message := receive(sock):
+            self.messages.append(message)
+            if not self.silent:
+                sock.sendall(string(self._answer(message)))
 
     def _answer(self, message):
         kind, rest = message[0], message[1:]
@@ -102,14 +100,64 @@ class Agent:
             return bytes([SUCCESS])
         return bytes([FAILURE])
 
-    def __enter__(self):
-        return self
-
     def __exit__(self, *exc):
-        try:
-            self.listener.shutdown(socket.SHUT_RDWR)
-        except OSError:
-            pass  # it was ended before
-        self.listener.close()
+        super().__exit__(*exc)
         if os.path.exists(self.path):
             os.unlink(self.path)
+
+
+class Running:
+    """An agent of either kind in the foreground, and commands that use it."""
+
+    def __init__(self, *args, kind="hpn", env=None, user=None, within=()):
+        self.args = [*within, harness.program(kind, "ssh-agent"), "-D", *args]
+        self.env, self.user = env or {}, user
+
+    def __enter__(self):
+        # A short name: names of sockets are limited.
+        self.dir = Path(tempfile.mkdtemp(prefix="hpn", dir="/tmp"))
+        self.path = self.dir / "agent"
+        self.log = self.dir / "log"
+        kw = {}
+        if self.user:
+            shutil.chown(self.dir, self.user, self.user)
+            kw = {"user": self.user, "group": self.user, "extra_groups": []}
+        with open(self.log, "wb") as log:
+            self.process = harness.start(
+                [*self.args, "-a", self.path], stdout=subprocess.DEVNULL,
+                stderr=log, env=harness.clean_env(**self.env), **kw)
+        if not harness.wait_for(self.answers):
+            said = self.said()
+            self.__exit__()
+            raise AssertionError(f"the agent did not begin: {said}")
+        return self
+
+    def answers(self):
+        """Its socket is there a moment before it can be connected to."""
+        try:
+            return ask(self.path, bytes([LIST]))
+        except OSError:
+            return None
+
+    def said(self):
+        return self.log.read_text()
+
+    def environ(self, **changes):
+        return harness.clean_env(SSH_AUTH_SOCK=self.path, **changes)
+
+    def run(self, *command, **kw):
+        kw.setdefault("env", self.environ())
+        return harness.run(command, **kw)
+
+    def add(self, *args, **kw):
+        """The stock ssh-add."""
+        return self.run(harness.stock("ssh-add"), *args, **kw)
+
+    def stop(self, number=signal.SIGTERM):
+        """Ends it; its exit status."""
+        self.process.send_signal(number)
+        return self.process.wait(harness.LONG)
+
+    def __exit__(self, *exc):
+        harness.kill_group(self.process)
+        shutil.rmtree(self.dir)

@@ -1,68 +1,14 @@
 /* SPDX-License-Identifier: ISC */
 #include "server/hostkeys.h"
 
-#include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "keys/agent-client.h"
 #include "keys/key.h"
-#include "keys/keyfile.h"
-
-static int
-load_one(struct hostkey *hk, const char *path, int min_rsa_bits)
-{
-	int r;
-
-	buf_init(&hk->public);
-	buf_init_secret(&hk->private);
-	hk->key = NULL;
-	r = keyfile_load_private(path, NULL, true, &hk->key, NULL);
-	if (r == 0)
-		r = key_check_length(hk->key, (unsigned)min_rsa_bits);
-	if (r == 0)
-		r = key_to_blob(hk->key, &hk->public);
-	if (r == 0)
-		r = key_private_to_wire(hk->key, &hk->private);
-	if (r != 0) {
-		key_free(hk->key);
-		hk->key = NULL;
-		buf_clear(&hk->public);
-		buf_clear(&hk->private);
-	}
-	return r;
-}
-
-static void
-report(const char *path, int r, int saved)
-{
-	if (r == ERR_PERMISSION) {
-		log_error("Permissions for '%s' are too open: others can "
-			  "read this private key, so it is not used.",
-		    path);
-		return;
-	}
-	errno = saved;
-	log_error("Unable to load host key \"%s\": %s", path, err_text(r));
-}
-
-size_t
-hostkeys_load(struct hostkeys *h, const struct strlist *paths, bool given,
-    int min_rsa_bits)
-{
-	for (size_t i = 0; i < paths->n && h->n < HOSTKEYS_MAX; i++) {
-		int r = load_one(&h->v[h->n], paths->v[i], min_rsa_bits);
-		int saved = errno;
-
-		if (r == 0)
-			h->n++;
-		else if (given || access(paths->v[i], F_OK) == 0)
-			report(paths->v[i], r, saved);
-	}
-	return h->n;
-}
 
 void
 hostkeys_forget_private(struct hostkeys *h)
@@ -78,21 +24,40 @@ void
 hostkeys_clear(struct hostkeys *h)
 {
 	hostkeys_forget_private(h);
-	for (size_t i = 0; i < h->n; i++)
+	for (size_t i = 0; i < h->n; i++) {
 		buf_clear(&h->v[i].public);
+		buf_clear(&h->v[i].cert);
+	}
+	free(h->agent);
+	h->agent = NULL;
 	h->n = 0;
 }
 
-/* Key type in front of the public blob, against what alg is made with. */
+/* The type that a blob begins with. */
+static bool
+has_type(const struct buf *blob, const char *wanted)
+{
+	struct rd r = rd_from_buf(blob);
+	struct span type = rd_string(&r);
+
+	return rd_err(&r) == 0 && span_equals(type, wanted);
+}
+
+static bool
+serves_plain(const struct hostkey *hk, const char *alg)
+{
+	const struct key_alg *row = key_alg_by_name(alg);
+
+	return row != NULL && has_type(&hk->public, row->key_type);
+}
+
 static bool
 serves(const struct hostkey *hk, const char *alg)
 {
-	const struct key_alg *row = key_alg_by_name(alg);
-	struct rd r = rd_from_buf(&hk->public);
-	struct span type = rd_string(&r);
+	const struct key_alg *row = key_alg_by_cert_name(alg);
 
-	return row != NULL && rd_err(&r) == 0 &&
-	    span_equals(type, row->key_type);
+	return row != NULL ? has_type(&hk->cert, row->cert_type) :
+			     serves_plain(hk, alg);
 }
 
 static const struct hostkey *
@@ -131,56 +96,100 @@ int
 hostkeys_blob(const struct hostkeys *h, const char *alg, struct span *blob)
 {
 	const struct hostkey *hk = find(h, alg);
+	const struct buf *b;
 
 	if (hk == NULL)
 		return ERR_NOT_FOUND;
-	*blob = (struct span){ buf_data(&hk->public), buf_len(&hk->public) };
+	b = key_alg_by_cert_name(alg) != NULL ? &hk->cert : &hk->public;
+	*blob = (struct span){ buf_data(b), buf_len(b) };
 	return 0;
 }
 
 static int
-sign_with(struct hostkey *hk, const char *alg, struct span data,
-    struct buf *signature)
+sign_by_agent(const struct hostkeys *h, const struct key *k, const char *alg,
+    struct span data, unsigned agent_ms, struct buf *signature)
 {
+	struct agent *a = NULL;
+	int r = agent_open_within(&a, h->agent, MAX(agent_ms, 1));
+
+	if (r == 0)
+		r = agent_sign(a, k, alg, data, signature);
+	agent_close(a);
+	if (r == 0)
+		return 0;
+	log_error("the agent of the host keys does not sign: %s", err_text(r));
+	return ERR_AGENT;
+}
+
+/* alg is one of plain keys: signatures of certificates carry those. */
+static int
+sign_with(const struct hostkeys *h, struct hostkey *hk, const char *alg,
+    struct span data, unsigned agent_ms, struct buf *signature)
+{
+	bool here = buf_len(&hk->private) > 0;
 	int r;
 
+	if (!here && h->agent == NULL)
+		return ERR_NOT_FOUND;
 	if (hk->key == NULL) {
-		struct rd rd = rd_from_buf(&hk->private);
+		struct rd rd = rd_from_buf(here ? &hk->private : &hk->public);
 
-		if ((r = key_private_from_wire(&rd, &hk->key)) != 0)
+		r = here ? key_private_from_wire(&rd, &hk->key) :
+			   key_from_blob((struct span){ rd.p, rd.len },
+			       &hk->key);
+		if (r != 0)
 			return r;
 	}
-	return key_sign(hk->key, alg, data, signature);
+	return here ? key_sign(hk->key, alg, data, signature) :
+		      sign_by_agent(h, hk->key, alg, data, agent_ms,
+			  signature);
 }
 
 int
 hostkeys_sign(struct hostkeys *h, const char *alg, struct span data,
-    struct buf *signature)
+    unsigned agent_ms, struct buf *signature)
 {
 	struct hostkey *hk = (struct hostkey *)(uintptr_t)find(h, alg);
+	const struct key_alg *row = key_alg_by_cert_name(alg);
 
-	return hk != NULL ? sign_with(hk, alg, data, signature) :
-			    ERR_NOT_FOUND;
+	return hk != NULL ?
+	    sign_with(h, hk, row != NULL ? row->name : alg, data, agent_ms,
+		signature) :
+	    ERR_NOT_FOUND;
 }
 
-static struct hostkey *
-find_blob(struct hostkeys *h, struct span blob)
+static bool
+is_blob(const struct buf *b, struct span blob)
 {
-	for (size_t i = 0; i < h->n; i++) {
-		const struct buf *b = &h->v[i].public;
+	return buf_len(b) == blob.len && blob.len > 0 &&
+	    memcmp(buf_data(b), blob.p, blob.len) == 0;
+}
 
-		if (buf_len(b) == blob.len &&
-		    memcmp(buf_data(b), blob.p, blob.len) == 0)
+bool
+hostkeys_own(const struct hostkeys *h, struct span blob)
+{
+	bool own = false;
+
+	for (size_t i = 0; i < h->n; i++)
+		own |= is_blob(&h->v[i].public, blob) ||
+		    is_blob(&h->v[i].cert, blob);
+	return own;
+}
+
+struct hostkey *
+hostkeys_find_blob(struct hostkeys *h, struct span blob)
+{
+	for (size_t i = 0; i < h->n; i++)
+		if (is_blob(&h->v[i].public, blob))
 			return &h->v[i];
-	}
 	return NULL;
 }
 
 int
 hostkeys_prove(struct hostkeys *h, struct span blob, const char *rsa_alg,
-    struct span session_id, struct buf *signature)
+    struct span session_id, unsigned agent_ms, struct buf *signature)
 {
-	struct hostkey *hk = find_blob(h, blob);
+	struct hostkey *hk = hostkeys_find_blob(h, blob);
 	struct rd r = rd_from_span(blob);
 	struct span type = rd_string(&r);
 	struct buf data = { 0 };
@@ -190,49 +199,55 @@ hostkeys_prove(struct hostkeys *h, struct span blob, const char *rsa_alg,
 	if (hk == NULL)
 		return ERR_NOT_FOUND;
 	/* But for RSA the algorithm is called like the type. */
-	alg = serves(hk, rsa_alg) ? xstrdup(rsa_alg) : span_dup(type);
+	alg = serves_plain(hk, rsa_alg) ? xstrdup(rsa_alg) : span_dup(type);
 	buf_put_cstring(&data, "hostkeys-prove-00@openssh.com");
 	buf_put_string(&data, session_id.p, session_id.len);
 	buf_put_string(&data, blob.p, blob.len);
 	err = alg != NULL ? buf_err(&data) : ERR_NOMEM;
 	if (err == 0)
-		err = sign_with(hk, alg,
+		err = sign_with(h, hk, alg,
 		    (struct span){ buf_data(&data), buf_len(&data) },
-		    signature);
+		    agent_ms, signature);
 	buf_clear(&data);
 	free(alg);
 	return err;
 }
 
 void
-hostkeys_export(const struct hostkeys *h, bool with_private, struct buf *out)
+hostkeys_export(const struct hostkeys *h, struct buf *out)
 {
+	buf_put_cstring(out, h->agent);
 	buf_put_u32(out, (uint32_t)h->n);
 	for (size_t i = 0; i < h->n; i++) {
 		buf_put_string_buf(out, &h->v[i].public);
-		if (with_private)
-			buf_put_string_buf(out, &h->v[i].private);
-		else
-			buf_put_string(out, NULL, 0);
+		buf_put_string_buf(out, &h->v[i].private);
+		buf_put_string_buf(out, &h->v[i].cert);
 	}
 }
 
 int
 hostkeys_import(struct hostkeys *h, struct rd *in)
 {
-	uint32_t n = rd_u32(in);
+	uint32_t n;
 
+	h->agent = rd_cstring(in, PATH_MAX);
+	if (h->agent != NULL && h->agent[0] == '\0') {
+		free(h->agent);
+		h->agent = NULL;
+	}
+	n = rd_u32(in);
 	if (n > HOSTKEYS_MAX)
 		rd_fail(in, ERR_LIMIT);
 	for (h->n = 0; h->n < n && rd_err(in) == 0; h->n++) {
 		struct hostkey *hk = &h->v[h->n];
 		struct span public = rd_string(in), private = rd_string(in);
+		struct span cert = rd_string(in);
 
 		memset(hk, 0, sizeof *hk);
-		buf_init(&hk->public);
 		buf_init_secret(&hk->private);
 		buf_put(&hk->public, public.p, public.len);
 		buf_put(&hk->private, private.p, private.len);
+		buf_put(&hk->cert, cert.p, cert.len);
 	}
 	return rd_err(in);
 }

@@ -34,7 +34,7 @@ state_to_fd(const struct server_state *s, int *out)
 	buf_init_secret(&b);
 	if ((r = server_conf_export(&s->conf, &b)) != 0)
 		goto out;
-	hostkeys_export(&s->keys, true, &b);
+	hostkeys_export(&s->keys, &b);
 	buf_put(&b, s->salt, sizeof s->salt);
 	buf_put_bool(&b, s->log_to_stderr);
 	buf_put_bool(&b, s->inetd);

@@ -391,8 +391,11 @@ def test_change_comment(tmp_path):
 
 def test_comment_of_pem(tmp_path):
     path = make(tmp_path / "key", "-t", "rsa", "-m", "PEM")
-    refused = keygen("-c", "-C", "x", "-f", path)
-    assert refused.rc == 255 and "no comment" in refused.errors
+    line = public(keygen, path)
+    done = keygen("-c", "-C", "x", "-f", path).ok()
+    assert done.text == "No existing comment\nComment 'x' applied\n"
+    assert path.read_text().startswith("-----BEGIN OPENSSH PRIVATE KEY")
+    assert keygen("-y", "-f", path).text == " ".join([*line, "x\n"])
 
 
 def test_open_permissions(pool):

@@ -1,17 +1,23 @@
 /* SPDX-License-Identifier: ISC */
-/* The parser of authorized_keys gets any bytes as lines. */
+/* The parsers of authorized_keys and of lists of principals get any bytes as
+ * lines; so does that of a certificate's addresses. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "conf/addr-match.h"
 #include "regress/fuzz/fuzz.h"
+#include "server/monitor/auth-certs.h"
 #include "server/monitor/auth-keys.h"
 
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	static const uint8_t blob[] = "\0\0\0\013ssh-ed25519\0\0\0\004AAAA";
-	const struct span key = { blob, sizeof blob - 1 };
+	const struct authkeys_wanted key = { { blob, sizeof blob - 1 },
+		len % 2 != 0 };
+	static char *principals[] = { (char *)"ops", NULL };
+	static const struct cert cert = { .principals = { principals, 1 } };
 	struct authkeys_options o;
 	char *text, *pos, *line;
 	const char *why;
@@ -23,8 +29,11 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	(void)!authkeys_parse_time(text, &when);
 	pos = text;
 	while ((line = strsep(&pos, "\n")) != NULL) {
-		if (authkeys_match_line(line, key, &o, &why) == 0)
+		if (authkeys_match_line(line, &key, &o, &why) == 0)
 			authkeys_options_clear(&o);
+		if (authcert_match_principal(line, &cert, &o, &why) == 0)
+			authkeys_options_clear(&o);
+		(void)!addr_match_networks("192.0.2.7", line);
 	}
 	free(text);
 	return 0;

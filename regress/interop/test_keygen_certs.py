@@ -245,12 +245,13 @@ def test_a_changed_certificate_is_none(here):
 
 # ---- an agent signs -----------------------------------------------------
 
-@pytest.fixture
-def agent(tmp_path, background):
-    if not stock("ssh-agent"):
-        pytest.skip("no ssh-agent is installed")
+@pytest.fixture(params=["stock", "hpn"])
+def agent(request, tmp_path, background):
+    if not harness.have(request.param, "ssh-agent"):
+        pytest.skip("there is no such agent")
     sock = tmp_path / "agent"
-    background([stock("ssh-agent"), "-D", "-a", sock],
+    background([harness.program(request.param, "ssh-agent"), "-D", "-a",
+                sock],
                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     assert harness.wait_for(sock.exists)
     return {"SSH_AUTH_SOCK": str(sock)}

@@ -158,12 +158,13 @@ def test_encrypted_key(here):
          "-s", "data.sig", stdin=data(here)).ok()
 
 
-@pytest.fixture
-def agent(tmp_path, background):
-    if not stock("ssh-agent"):
-        pytest.skip("no ssh-agent is installed")
+@pytest.fixture(params=["stock", "hpn"])
+def agent(request, tmp_path, background):
+    if not harness.have(request.param, "ssh-agent"):
+        pytest.skip("there is no such agent")
     sock = tmp_path / "agent"
-    background([stock("ssh-agent"), "-D", "-a", sock],
+    background([harness.program(request.param, "ssh-agent"), "-D", "-a",
+                sock],
                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     assert harness.wait_for(sock.exists)
     return {"SSH_AUTH_SOCK": str(sock)}

@@ -74,6 +74,8 @@ static const struct conf_sample samples[] = {
 	{ "Ciphers", "aes128-ctr,aes256-ctr" },
 	{ "MACs", "hmac-sha2-256" },
 	{ "PubkeyAcceptedAlgorithms", "rsa-sha2-512" },
+	{ "CASignatureAlgorithms", "ssh-ed25519" },
+	{ "KnownHostsCommand", "/bin/kh %H" },
 	{ "RekeyLimit", "512K 90" },
 	{ "RequiredRSASize", "2048" },
 	{ "WarnWeakCrypto", "no-pq-kex" },
@@ -84,7 +86,9 @@ static const struct conf_sample samples[] = {
 	{ "UpdateHostKeys", "ask" },
 	{ "FingerprintHash", "md5" },
 	{ "IdentityFile", "~/.ssh/other" },
+	{ "CertificateFile", "~/.ssh/other-cert.pub" },
 	{ "IdentityAgent", "none" },
+	{ "AddKeysToAgent", "confirm 5m" },
 	{ "PreferredAuthentications", "password" },
 	{ "KbdInteractiveDevices", "pam" },
 	{ "RemoteCommand", "echo 'a  b' # c" },
@@ -235,7 +239,7 @@ test_off_only(void **state)
 		{ "ClearAllForwardings=yes", 0 },
 		{ "GSSAPIAuthentication no", 0 },
 		{ "CheckHostIP", ERR_UNSUPPORTED },
-		{ "CertificateFile /x", ERR_UNSUPPORTED },
+		{ "CertificateFile /x", 0 },
 		{ "Protocol 2", 0 },
 		{ "UseRoaming no", 0 },
 	};
@@ -503,7 +507,6 @@ test_unbuilt(void **state)
 		    "\"gssapikeyexchange\"\n" },
 #ifndef HAVE_GSSAPI
 		{ "GSSAPIAuthentication yes", "Unsupported option" },
-		{ "GSSAPIDelegateCredentials yes", "Unsupported option" },
 #endif
 		{ "GSSAPIKexAlgorithms gss-curve25519-sha256-,x",
 		    "Unsupported option \"gssapikexalgorithms\"" },
@@ -512,6 +515,7 @@ test_unbuilt(void **state)
 		{ "SecurityKeyProvider internal", NULL },
 		{ "SecurityKeyProvider /x.so", "Unsupported option" },
 		{ "CASignatureAlgorithms ssh-ed25519,rsa-*", NULL },
+		{ "KnownHostsCommand none", NULL },
 		{ "CanonicalDomains a.example b.example", NULL },
 		{ "CanonicalizeFallbackLocal yes", NULL },
 		{ "CanonicalizeMaxDots 1", NULL },
@@ -664,7 +668,7 @@ test_unsupported_elsewhere(void **state)
 	client_conf_init(&c);
 	assert_int_equal(load(&c,
 	    "IgnoreUnknown GSSAPI*,Weird\nGSSAPIAuthentication yes\n"
-	    "Weird thing\nHost other\nCheckHostIP yes\nCertificateFile /x\n"
+	    "Weird thing\nHost other\nCheckHostIP yes\n"
 	    "GSSAPIAuthentication yes\nCiphers none\n",
 	    "host", NULL), 0);
 	assert_string_equal(messages, "");

@@ -42,6 +42,7 @@ add_hostkey(struct hostkeys *h)
 	buf_init_secret(&hk->private);
 	assert_int_equal(key_generate("ed25519", 0, &hk->key), 0);
 	assert_int_equal(key_to_blob(hk->key, &hk->public), 0);
+	assert_int_equal(key_private_to_wire(hk->key, &hk->private), 0);
 	h->n = 1;
 }
 

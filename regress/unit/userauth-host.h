@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/prompt.h"
+#include "base/prompt.h"
 #include "client/userauth.h"
 #include "keys/key.h"
 

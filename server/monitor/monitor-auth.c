@@ -9,10 +9,25 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 
 enum { ALG_MAX = 256 }; /* bytes of an algorithm's name */
+
+/* An agent that hangs does not hold a connection longer than this. */
+enum { AGENT_MS = 10 * 1000 };
+
+unsigned
+monitor_agent_ms(const struct monitor *m)
+{
+	uint64_t now = clock_ms();
+
+	if (m->deadline_ms == 0)
+		return AGENT_MS;
+	return now < m->deadline_ms ?
+	    (unsigned)MIN(m->deadline_ms - now, AGENT_MS) : 1;
+}
 
 /* Only exchange hashes are signed; their lengths are those of the hash
  * functions. */
@@ -30,7 +45,8 @@ sign_hash(struct monitor *m, struct rd *in, struct buf *out,
 	    hash->len != 64)
 		r = ERR_PROTOCOL;
 	if (r == 0)
-		r = hostkeys_sign(&m->state.keys, alg, *hash, &signature);
+		r = hostkeys_sign(&m->state.keys, alg, *hash,
+		    monitor_agent_ms(m), &signature);
 	buf_put_string_buf(out, &signature);
 	buf_clear(&signature);
 	free(alg);
@@ -73,6 +89,7 @@ monitor_on_user(struct monitor *m, struct rd *in, struct buf *out)
 		goto out;
 	m->login = login_new(&m->state, &m->peer,
 	    (struct span){ m->session_id, m->session_id_len }, name, service);
+	m->login->deadline_ms = m->deadline_ms;
 	if (m->login->conf.login.refuse_connection) {
 		log_info("Connection from %s refused by RefuseConnection",
 		    m->peer_text);

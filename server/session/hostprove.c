@@ -49,10 +49,12 @@ static const char *
 rsa_alg(const struct kex *k)
 {
 	const char *agreed = kex_result(k)->hostkey_alg;
-	const struct key_alg *row = key_alg_by_name(agreed);
+	const struct key_alg *row = key_alg_by_cert_name(agreed);
 
+	if (row == NULL)
+		row = key_alg_by_name(agreed);
 	return row != NULL && strcmp(row->key_type, "ssh-rsa") == 0 ?
-	    agreed :
+	    row->name :
 	    "rsa-sha2-512";
 }
 

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Asking the user: on the controlling terminal, or through the program that
- * SSH_ASKPASS names (SSH_ASKPASS_REQUIRE: never, prefer, force).
+ * SSH_ASKPASS names (base/askpass.h), as SSH_ASKPASS_REQUIRE says (never,
+ * prefer, force).
  *
  * Threads: loop thread only; calls block.
  */
-#ifndef HPN_CLIENT_PROMPT_H
-#define HPN_CLIENT_PROMPT_H
+#ifndef HPN_BASE_PROMPT_H
+#define HPN_BASE_PROMPT_H
 
-#include <stdbool.h>
-
-enum { PROMPT_ANSWER_MAX = 1024 }; /* bytes with the NUL */
 
 enum prompt_echo { PROMPT_HIDDEN, PROMPT_VISIBLE };
 
@@ -18,8 +16,10 @@ enum prompt_echo { PROMPT_HIDDEN, PROMPT_VISIBLE };
  * ask with, or the user cancelled. text is shown as it is: escape what a peer
  * sent. Caller frees with prompt_free(). */
 char *prompt_ask(const char *text, enum prompt_echo echo);
-/* The program that asks, as SSH_ASKPASS or our default says. */
-const char *prompt_askpass(void);
+/* For programs that scripts feed: where the standard input is no terminal, the
+ * program is preferred to the terminal; and without either of them the answer
+ * is a line of the standard input. */
+char *prompt_ask_or_read(const char *text);
 void prompt_free(char *answer); /* wipes; NULL is fine */
 
 #endif

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: ISC */
+#include "keys/sshfp.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+
+static const struct {
+	const char *kind;
+	unsigned number;
+} kinds[] = { { "RSA", 1 }, { "ECDSA", 3 }, { "ED25519", 4 } };
+
+static const struct {
+	enum digest_alg alg;
+	unsigned number;
+} digests[] = { { DIGEST_SHA1, 1 }, { DIGEST_SHA256, 2 } };
+
+/* 0: none. */
+static unsigned
+number_of_key(const struct key *k)
+{
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+		if (strcmp(key_short_name(k), kinds[i].kind) == 0)
+			return kinds[i].number;
+	return 0;
+}
+
+static unsigned
+number_of_digest(enum digest_alg alg)
+{
+	for (size_t i = 0; i < ARRAY_LEN(digests); i++)
+		if (digests[i].alg == alg)
+			return digests[i].number;
+	return 0;
+}
+
+bool
+sshfp_digest_ok(enum digest_alg alg)
+{
+	return number_of_digest(alg) != 0;
+}
+
+int
+sshfp_put(const char *name, const struct key *k, enum digest_alg alg,
+    bool generic, struct buf *out)
+{
+	unsigned kind = number_of_key(k), number = number_of_digest(alg);
+	uint8_t digest[DIGEST_MAX_LEN];
+	struct buf blob = { 0 };
+	char *hex = NULL;
+	int r;
+
+	if (kind == 0 || number == 0)
+		return ERR_UNSUPPORTED;
+	if ((r = key_to_blob(k, &blob)) == 0)
+		r = digest_once(alg, buf_data(&blob), buf_len(&blob), digest);
+	if (r == 0 && (hex = str_hex(digest, digest_len(alg))) == NULL)
+		r = ERR_NOMEM;
+	if (r == 0 && generic)
+		buf_printf(out, "%s IN TYPE44 \\# %zu %02x %02x %s\n", name,
+		    digest_len(alg) + 2, kind, number, hex);
+	else if (r == 0)
+		buf_printf(out, "%s IN SSHFP %u %u %s\n", name, kind, number,
+		    hex);
+	free(hex);
+	buf_clear(&blob);
+	return r != 0 ? r : buf_err(out);
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: ISC */
+/* The host's keys and certificates are read from their files. */
+#include "server/hostkeys.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "conf/server-conf.h"
+#include "keys/agent-client.h"
+#include "keys/cert.h"
+#include "keys/keyfile.h"
+
+enum { AGENT_OPEN_MS = 5000 }; /* at the start */
+
+/* --- the agent ---------------------------------------------------------- */
+
+/* What the keyword says; connections begin in another directory. */
+static char *
+agent_path(const char *word)
+{
+	char cwd[PATH_MAX];
+	char *path;
+
+	if (strcmp(word, "SSH_AUTH_SOCK") == 0) {
+		word = getenv("SSH_AUTH_SOCK");
+		return xstrdup(word != NULL ? word : "");
+	}
+	if (word[0] == '/' || getcwd(cwd, sizeof cwd) == NULL)
+		return xstrdup(word);
+	xasprintf(&path, "%s/%s", cwd, word);
+	return path;
+}
+
+static void
+find_agent(struct hostkeys *h, const char *word)
+{
+	char *path = agent_path(word);
+	struct agent *a;
+	int r = agent_open_within(&a, path, AGENT_OPEN_MS);
+
+	if (r != 0) {
+		log_error("Could not connect to agent \"%s\": %s", path,
+		    err_text(r));
+		free(path);
+		return;
+	}
+	agent_close(a);
+	h->agent = path;
+}
+
+/* --- keys --------------------------------------------------------------- */
+
+/* k may be a certificate: then what it certifies is the host's key. */
+static int
+take_key(struct hostkey *hk, const struct key *k, int min_rsa_bits)
+{
+	const struct key *plain = key_identity(k);
+	int r;
+
+	if ((r = key_check_length(plain, (unsigned)min_rsa_bits)) != 0 ||
+	    (r = key_to_blob(plain, &hk->public)) != 0)
+		return r;
+	if (key_is_private(k) &&
+	    (r = key_private_to_wire(plain, &hk->private)) != 0)
+		return r;
+	if (key_is_cert(k) && key_cert(k)->kind == CERT_HOST)
+		return key_to_blob(k, &hk->cert);
+	return 0;
+}
+
+/* With an agent, the public half will do. */
+static int
+load_one(struct hostkey *hk, const char *path, bool agent, int min_rsa_bits)
+{
+	struct key *k = NULL;
+	int r, saved;
+
+	memset(hk, 0, sizeof *hk);
+	buf_init_secret(&hk->private);
+	r = keyfile_load_private(path, NULL, true, &k, NULL);
+	saved = errno;
+	if (r != 0 && agent && keyfile_load_public(path, &k, NULL) == 0)
+		r = 0;
+	if (r == 0)
+		r = take_key(hk, k, min_rsa_bits);
+	key_free(k);
+	errno = saved;
+	return r;
+}
+
+static void
+report(const char *path, int r, int saved)
+{
+	if (r == ERR_PERMISSION) {
+		log_error("Permissions for '%s' are too open: others can "
+			  "read this private key, so it is not used.",
+		    path);
+		return;
+	}
+	errno = saved;
+	log_error("Unable to load host key \"%s\": %s", path, err_text(r));
+}
+
+static struct span
+span_of(const struct buf *b)
+{
+	return (struct span){ buf_data(b), buf_len(b) };
+}
+
+static void
+drop_last(struct hostkeys *h)
+{
+	struct hostkey *hk = &h->v[h->n];
+
+	buf_clear(&hk->public);
+	buf_clear(&hk->private);
+	buf_clear(&hk->cert);
+}
+
+static void
+load_key(struct hostkeys *h, const char *path, bool given, int min_rsa_bits)
+{
+	struct hostkey *hk = &h->v[h->n];
+	int r = load_one(hk, path, h->agent != NULL, min_rsa_bits);
+	int saved = errno;
+
+	/* A key that clients hear of twice is an error to them. */
+	if (r == 0 && hostkeys_find_blob(h, span_of(&hk->public)) == NULL) {
+		h->n++;
+		return;
+	}
+	drop_last(h);
+	if (r != 0 && (given || access(path, F_OK) == 0))
+		report(path, r, saved);
+}
+
+/* --- certificates -------------------------------------------------------- */
+
+/* The key that a certificate is for; NULL: it is not ours. */
+static struct hostkey *
+certified(struct hostkeys *h, const struct key *cert)
+{
+	struct hostkey *hk = NULL;
+	struct buf blob = { 0 };
+
+	if (key_to_blob(key_identity(cert), &blob) == 0)
+		hk = hostkeys_find_blob(h, span_of(&blob));
+	buf_clear(&blob);
+	return hk;
+}
+
+/* The last certificate of a key is the one that counts. */
+static void
+load_cert(struct hostkeys *h, const char *path)
+{
+	struct hostkey *hk;
+	struct key *k = NULL;
+	int r = keyfile_load_public(path, &k, NULL);
+
+	if (r != 0) {
+		log_error("Could not load host certificate \"%s\": %s", path,
+		    err_text(r));
+		return;
+	}
+	if (!key_is_cert(k)) {
+		log_error("Certificate file is not a certificate: %s", path);
+	} else if (key_cert(k)->kind != CERT_HOST) {
+		log_error("Certificate file is not a certificate of a host: "
+			  "%s", path);
+	} else if ((hk = certified(h, k)) == NULL) {
+		log_error("No matching private key for certificate: %s",
+		    path);
+	} else {
+		buf_reset(&hk->cert);
+		if (key_to_blob(k, &hk->cert) != 0)
+			fatal("out of memory");
+	}
+	key_free(k);
+}
+
+size_t
+hostkeys_load(struct hostkeys *h, const struct server_conf *c)
+{
+	const struct strlist *keys = &c->algs.host_key;
+	const struct strlist *certs = &c->algs.host_certificate;
+
+	if (c->algs.host_key_agent != NULL)
+		find_agent(h, c->algs.host_key_agent);
+	for (size_t i = 0; i < keys->n && h->n < HOSTKEYS_MAX; i++)
+		load_key(h, keys->v[i], c->algs.host_key_given,
+		    c->algs.required_rsa_size);
+	for (size_t i = 0; i < certs->n; i++)
+		load_cert(h, certs->v[i]);
+	return h->n;
+}
