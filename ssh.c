@@ -125,7 +125,7 @@ take_flag(struct program *p, int flag)
 	case '1':
 		fatal("hpnssh: SSH protocol version 1 is gone");
 	case '2': /* the only one there is */
-	case 'K': /* GSSAPI is not built: as stock without it */
+	case 'K': /* built without GSSAPI: as stock without it */
 	case 'k':
 		break;
 	case 'E':

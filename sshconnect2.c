@@ -366,6 +366,7 @@ start_auth(struct sshlogin *l)
 		    buf_len(&l->host_signature) },
 		.no_passwords = hostcheck_distrusted(l->hostcheck),
 		.in_order = sshlogin_peer_is_openssh(l),
+		.forgives = sshlogin_peer_is_hpnssh(l),
 		.key_hint = l->hints.fingerprint,
 		.secret = l->p.secret,
 	};

@@ -4,7 +4,7 @@
 # shellcheck shell=sh disable=SC2154
 
 build_packages='gcc make autoconf automake pkg-config libc6-dev libssl-dev zlib1g-dev
-	libbsd-dev libseccomp-dev libpam0g-dev libedit-dev'
+	libbsd-dev libseccomp-dev libpam0g-dev libedit-dev libkrb5-dev'
 unit_packages='libcmocka-dev'
 # What the tests call themselves: build-aux/programs has the list.
 test_packages='binutils bash fuse3 iproute2 procps python3-minimal'
@@ -12,7 +12,7 @@ test_packages='binutils bash fuse3 iproute2 procps python3-minimal'
 peer_packages='openssh-client openssh-server openssh-sftp-server dropbear-bin
 	putty-tools rsync sshfs lftp rclone git curl python3-pytest python3-paramiko
 	python3-asyncssh fail2ban autossh ansible-core iperf3 xauth xvfb
-	x11-utils gpg-agent gpgconf'
+	x11-utils gpg-agent gpgconf krb5-kdc krb5-admin-server krb5-user'
 
 say()
 {
@@ -68,14 +68,15 @@ need_packages()
 	loud_services
 }
 
-# An sshd or fail2ban that is installed for the tests must not become a service
+# An sshd, fail2ban or KDC that is installed for the tests must not become a service
 # of this machine: neither started now (policy-rc.d), nor at the next boot.
 quiet_services()
 {
 	policy=
-	sshd_was_there=no fail2ban_was_there=no
+	sshd_was_there=no fail2ban_was_there=no kdc_was_there=no
 	[ ! -e /usr/sbin/sshd ] || sshd_was_there=yes
 	[ ! -e /usr/bin/fail2ban-server ] || fail2ban_was_there=yes
+	[ ! -e /usr/sbin/krb5kdc ] || kdc_was_there=yes
 	if [ ! -e /usr/sbin/policy-rc.d ]; then
 		printf '#!/bin/sh\nexit 101\n' >"$scratch/policy-rc.d"
 		as_root install -m 755 "$scratch/policy-rc.d" \
@@ -95,8 +96,13 @@ loud_services()
 		keep_from_boot fail2ban fail2ban.service
 		say "(fail2ban is installed for its filters; it is not started)"
 	fi
+	if [ "$kdc_was_there" = no ] && [ -e /usr/sbin/krb5kdc ]; then
+		keep_from_boot krb5-kdc krb5-kdc.service
+		keep_from_boot krb5-admin-server krb5-admin-server.service
+		say "(a KDC is installed for tests of its own; it is not started)"
+	fi
 	policy=
-	sshd_was_there=yes fail2ban_was_there=yes
+	sshd_was_there=yes fail2ban_was_there=yes kdc_was_there=yes
 }
 
 # keep_from_boot SCRIPT UNIT...: of /etc/init.d, and of systemd.

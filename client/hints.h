@@ -4,8 +4,9 @@
  * messages at once instead of waiting for answers. In a file beside known_hosts
  * each host has a line: name, key exchange method, host key algorithm,
  * fingerprint of the user key that worked (or "-"; of a certificate, with that
- * of its authority behind an @), and the word "asked" if the user had to answer
- * a prompt. A wrong or lost hint costs a round trip and
+ * of its authority behind an @; or the name of a method that works without the
+ * user), and the word "asked" if the user had to answer a prompt. A wrong or
+ * lost hint costs a round trip and
  * nothing else; nothing in it is secret, and nothing of it is trusted.
  *
  * Threads: loop thread only.
@@ -21,7 +22,8 @@ struct hints {
 	char *kex;     /* the server's first method; "-": we prefer another */
 	char *hostkey; /* its first host key algorithm */
 	char *fingerprint; /* "SHA256:..." of the user's key, and perhaps
-			    * "@SHA256:..."; NULL: none */
+			    * "@SHA256:..."; or a method that works without
+			    * the user; NULL: none */
 	bool interactive; /* to log in, the user had to answer a prompt */
 };
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 #include "client/ssh-flags.h"
 
+#include "config.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +23,11 @@ static const struct {
 	{ 'e', "EscapeChar", NULL },
 	{ 'f', "ForkAfterAuthentication", "yes" },
 	{ 'i', "IdentityFile", NULL },
+#ifdef HAVE_GSSAPI /* else ssh.c passes over them */
+	{ 'K', "GSSAPIAuthentication", "yes" },
+	{ 'K', "GSSAPIDelegateCredentials", "yes" },
+	{ 'k', "GSSAPIDelegateCredentials", "no" },
+#endif
 	{ 'l', "User", NULL },
 	{ 'm', "MACs", NULL },
 	{ 'N', "SessionType", "none" },
@@ -33,17 +40,17 @@ static const struct {
 static int
 set_by_keyword(struct client_conf *conf, int flag, const char *argument)
 {
-	int r;
+	int r = 0, found = 0;
 
-	for (size_t i = 0; i < ARRAY_LEN(keyword_flags); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(keyword_flags) && r == 0; i++) {
 		if (keyword_flags[i].flag != flag)
 			continue;
+		found = 1;
 		r = client_conf_set(conf, keyword_flags[i].keyword,
 		    keyword_flags[i].value != NULL ? keyword_flags[i].value :
 						     argument);
-		return r != 0 ? r : 1;
 	}
-	return 0;
+	return r != 0 ? r : found;
 }
 
 /* The first proxy counts; a second one is refused rather than ignored. */

@@ -99,6 +99,7 @@ struct userauth {
 	enum userauth_effort effort; /* from success on */
 	unsigned password_tries, kbdint_tries;
 	struct pubkey_state *pubkey; /* made at the first use */
+	struct gssapi_state *gssapi; /* the same */
 };
 
 #define USERAUTH_OPS(id, name) extern const struct userauth_ops userauth_##id;
@@ -121,6 +122,8 @@ int userauth_advance(struct userauth *ua) must_check;
 /* A peer's text, fit for a terminal: control characters and broken UTF-8
  * escaped, line ends kept. Appends. */
 void userauth_put_clean(struct buf *out, struct span text);
+
+void gssapi_state_free(struct gssapi_state *s);
 
 /* As userauth_key_hint(). */
 char *pubkey_used(const struct userauth *ua);

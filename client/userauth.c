@@ -119,6 +119,7 @@ userauth_free(struct userauth *ua)
 		return;
 	prompt_free(ua->answer);
 	pubkey_state_free(ua->pubkey);
+	gssapi_state_free(ua->gssapi);
 	free(ua->offered);
 	free(ua->key_hint);
 	free(ua->server_sig_algs);
@@ -194,14 +195,15 @@ method_id(const char *name)
 	return USERAUTH_ID_NONE;
 }
 
-/* The method that will be tried first, as far as the configuration says. */
+/* The next of the methods that are preferred, as far as the configuration
+ * says. *pos: behind the last one. */
 static enum userauth_id
-preferred_method(const struct userauth *ua)
+next_preferred(const struct userauth *ua, const char **pos)
 {
-	const char *pos = ua->p.conf->auth.preferred_authentications, *name;
+	const char *name;
 	size_t len;
 
-	while (csv_next(&pos, &name, &len)) {
+	while (csv_next(pos, &name, &len)) {
 		char *copy = xstrndup(name, len);
 		enum userauth_id id = method_id(copy);
 
@@ -227,6 +229,7 @@ request_methods(struct userauth *ua)
 int
 userauth_start(struct userauth *ua)
 {
+	const char *pos = ua->p.conf->auth.preferred_authentications;
 	enum userauth_id id;
 	struct buf b;
 	int r;
@@ -236,8 +239,8 @@ userauth_start(struct userauth *ua)
 	buf_put_cstring(&b, "ssh-userauth");
 	if ((r = userauth_send(ua, &b)) != 0)
 		return r;
-	id = preferred_method(ua);
-	if (id != USERAUTH_ID_NONE && methods[id].ops->goes_first) {
+	while ((id = next_preferred(ua, &pos)) != USERAUTH_ID_NONE &&
+	    methods[id].ops->goes_first) {
 		ua->current = id;
 		if ((r = methods[id].ops->next(ua)) != 0)
 			return r < 0 ? r : 0;

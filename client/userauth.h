@@ -47,6 +47,9 @@ struct userauth_params {
 	/* The server answers each of several requests, in their order. (Other
 	 * servers drop a request when the next one arrives.) */
 	bool in_order;
+	/* The server is this project's: it passes over messages of a method
+	 * that it has refused. (OpenSSH ends the connection then.) */
+	bool forgives;
 	/* What userauth_key_hint() said last time, or NULL. */
 	const char *key_hint;
 	/* Filled with the user's answer; with BatchMode it is used in place of
@@ -65,7 +68,8 @@ void userauth_set_extensions(struct userauth *ua, const char *sig_algs,
     bool hostbound);
 
 /* Asks for the service and, without waiting, sends the first request: of
- * public keys if there are any, else "none" to learn the methods. */
+ * a ticket or public keys if there are any, else "none" to learn the
+ * methods. */
 int userauth_start(struct userauth *ua) must_check;
 /* A message 6 or 50-79, body behind its type: 0; 1 = the user is
  * authenticated; 2 = the message is not known here; ERR_DENIED: no method is
@@ -74,8 +78,8 @@ enum { USERAUTH_DONE = 1, USERAUTH_UNKNOWN = 2 };
 int userauth_input(struct userauth *ua, uint8_t type,
     struct rd body) must_check;
 /* The first request carries a signature, so its success is expected, and more
- * may be sent behind it. Only for keys from files without a passphrase: an
- * agent's may need a touch or a confirmation. */
+ * may be sent behind it. Only for tickets, and for keys from files without a
+ * passphrase: an agent's may need a touch or a confirmation. */
 bool userauth_expects_success(const struct userauth *ua);
 /* Some request was refused, or was only a part of what is needed. */
 bool userauth_was_refused(const struct userauth *ua);
@@ -84,8 +88,8 @@ enum userauth_effort userauth_effort(const struct userauth *ua);
 /* Name of the method that succeeded. */
 const char *userauth_method(const struct userauth *ua);
 /* The key that succeeded: its fingerprint (SHA256), or, of a certificate, those
- * of its key and of its authority with an @ between; caller frees; NULL if it
- * was no key. */
+ * of its key and of its authority with an @ between; or the name of a
+ * method that works without the user. Caller frees; NULL if it was neither. */
 char *userauth_key_hint(const struct userauth *ua);
 
 /* -Z: appends a line for each key that would be tried, in their order, and for

@@ -27,6 +27,10 @@
 	ROW(PUBLICKEY, publickey, .name = "publickey",                        \
 	    .alias = "publickey-hostbound-v00@openssh.com",                   \
 	    AUTH_OPTION(pubkey), .proves_key = true)                          \
+	ROW(GSSAPI, gssapi, .name = "gssapi-with-mic", AUTH_OPTION(gssapi),   \
+	    .proves_key = true,                                               \
+	    .dialogue_min = SSH_MSG_USERAUTH_GSSAPI_RESPONSE,                 \
+	    .dialogue_max = SSH_MSG_USERAUTH_GSSAPI_MIC)                      \
 	ROW(PASSWORD, password, .name = "password", AUTH_OPTION(password),    \
 	    .has_secret = true, .logs_failures = true)                        \
 	ROW(KBDINT, kbdint, .name = "keyboard-interactive", .device = "pam",  \
@@ -48,6 +52,9 @@ struct auth_method {
 	/* Messages of its dialogue (60..79): ours, and the client's reply.
 	 * 0: it has no dialogue. */
 	uint8_t prompt, answer;
+	/* Or, where there are several kinds of each: from this one to that
+	 * one. They go to the monitor, and come from it, type first. */
+	uint8_t dialogue_min, dialogue_max;
 };
 
 /* The number is also the method's on the wire to the monitor. */

@@ -59,6 +59,7 @@ enum { CLIENT_PERSIST_NO = -1, CLIENT_PERSIST_FOREVER = 0 };
  * they are preferred, unless PreferredAuthentications names another.
  */
 #define CLIENT_AUTH_METHODS(M)                                                \
+	M(gssapi, "gssapi-with-mic")                                          \
 	M(pubkey, "publickey")                                                \
 	M(kbdint, "keyboard-interactive")                                     \
 	M(password, "password")
@@ -165,6 +166,8 @@ struct client_conf {
 		int pubkey_authentication;	 /* CLIENT_PUBKEY_* */
 		int password_authentication;	 /* flag */
 		int kbd_interactive_authentication; /* flag */
+		int gssapi_authentication;	    /* flag */
+		int gssapi_delegate_credentials;    /* flag */
 		char *kbd_interactive_devices;	    /* comma list */
 		int number_of_password_prompts;
 		int batch_mode; /* flag */

@@ -7,6 +7,8 @@
 #ifndef HPN_CONF_CONF_INTERNAL_H
 #define HPN_CONF_CONF_INTERNAL_H
 
+#include "config.h"
+
 #include "conf/conf.h"
 
 #define TEXT_(x) #x
@@ -40,6 +42,13 @@
 	.type = &conf_unbuilt, .as = &conf_##kind, .def = list, .notice = what
 #define UNBUILT_FLAG(what) UNBUILT(flag, "no,false", what)
 #define UNBUILT_ANY(what) .type = &conf_unbuilt, .notice = what
+/* A flag of Kerberos logins: off is what its UNBUILT form gives no notice for,
+ * or NULL. */
+#ifdef HAVE_GSSAPI
+#define GSS_FLAG(field, value, off) FLAG(field, value)
+#else
+#define GSS_FLAG(field, value, off) UNBUILT(flag, off, &unsupported)
+#endif
 #define GONE(what) .type = &conf_deprecated, .notice = what
 #define IGNORED .type = &conf_deprecated
 #define STRUCTURE .type = &conf_structure

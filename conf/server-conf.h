@@ -135,6 +135,12 @@ struct server_conf {
 		int password_authentication;	    /* flag */
 		int permit_empty_passwords;	    /* flag */
 		int kbd_interactive_authentication; /* flag */
+		/* The last three are not inside Match. */
+		int gssapi_authentication;	  /* flag */
+		int gssapi_cleanup_credentials;	  /* flag: at logout */
+		int gssapi_delegate_credentials;  /* flag: keep what comes */
+		int gssapi_strict_acceptor_check; /* flag: only tickets for
+						     this host's name */
 	} login;
 
 	/* What a login gets. The first three are not inside Match. */

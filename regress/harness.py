@@ -50,6 +50,13 @@ def is_sanitized():
     return header.exists() and "define WITH_SANITIZER 1" in header.read_text()
 
 
+def built_with(what):
+    """Whether the build has an optional library: built_with("GSSAPI")."""
+    header = BUILD / "include/config.h"
+    return header.exists() and \
+        f"define HAVE_{what} 1" in header.read_text()
+
+
 SLOW = 4 if is_sanitized() else 1  # factor of all timeouts
 # Timeout, in seconds, for events that must happen: a busy machine does not
 # take as long, only a fault does. A login may take 120 s.

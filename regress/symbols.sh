@@ -24,7 +24,7 @@ absent() {
 number=$((number + 1))
 missing=
 for pattern in session_ sftp_serve pam_ login_ monitor_on_ serve_ key_ hostkeys_ server_conf_ \
-	privs_enter monitor_pty; do
+	privs_enter monitor_pty gss_acceptor_ gss_initiator_ delegated_; do
 	nm ./hpnsshd-session | grep -qE " [Tt] $pattern" || missing="$missing $pattern"
 done
 if [ -z "$missing" ]; then
@@ -37,6 +37,7 @@ absent "sessions or programs of users" "session_|pty_make|serve_|chroot_|interna
 absent "file transfer" "sftp_|xfer_|part_|rcp_"
 absent "forwarding" "forward_|stdio_"
 absent "PAM, passwords or authorized_keys" "pam_|passwd_|authkeys_|login_|loginrec_|decoy_"
+absent "Kerberos" "gss_(acceptor|initiator)|delegated_"
 absent "keys" "key_|keyfile_|hostkeys_|knownhosts_|agent_"
 absent "configurations" "conf_|server_conf_"
 absent "making of moduli" "moduli_(generate|screen|format)"

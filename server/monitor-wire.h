@@ -34,8 +34,9 @@ enum monitor_request {
 	/* Each is answered by a struct monitor_verdict. */
 	MONITOR_TRY,		/* u8 enum auth_method_id, the fields that
 				 * this method's auth_read_WORD() writes */
-	MONITOR_TRY_ANSWER,	/* body of the client's message in a dialogue:
-				 * only as the reply to MONITOR_PROMPTS */
+	MONITOR_TRY_ANSWER,	/* body of the client's message in a dialogue,
+				 * or the whole, see struct auth_method: only
+				 * as the reply to MONITOR_PROMPTS */
 	MONITOR_HAND_OVER,	/* peer's identification line, packet
 				 * and kex state; the last request */
 	/* From the session process. */
@@ -54,13 +55,16 @@ enum monitor_result {
 	MONITOR_SUCCESS,
 	MONITOR_PARTIAL, /* right, but another method is needed as well */
 	MONITOR_KEY_OK,	 /* a signature with this key would do */
-	MONITOR_PROMPTS, /* info: body of the method's prompt message */
+	/* info: body of the method's prompt message; of methods with several
+	 * kinds of messages, a whole message or nothing, also with a
+	 * failure. */
+	MONITOR_PROMPTS,
 };
 
 struct monitor_verdict {
 	enum monitor_result result;
 	char *methods;	    /* that may continue; owned */
-	struct buf info;    /* see MONITOR_PROMPTS */
+	struct buf info; /* see MONITOR_PROMPTS */
 	bool counts;	    /* against MaxAuthTries */
 	bool final;	    /* no further try is welcome: disconnect */
 };

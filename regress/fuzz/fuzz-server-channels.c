@@ -121,7 +121,7 @@ params(void)
 	    .remote = "peer",
 	    .id_local = "",
 	    .id_remote = "",
-	    .pam_env = &none,
+	    .login_env = &none,
 	    .auth_info = &info,
 	    .socket_fd = -1,
 	    .monitor_fd = -1};

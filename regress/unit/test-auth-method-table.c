@@ -30,6 +30,15 @@ rows_are_whole(void **state)
 			assert_in_range(m->answer, METHOD_MESSAGE_MIN,
 			    METHOD_MESSAGE_MAX);
 		}
+		/* Several kinds of messages, or one of each. */
+		assert_true(m->dialogue_max == 0 || m->prompt == 0);
+		assert_int_equal(m->dialogue_min == 0, m->dialogue_max == 0);
+		if (m->dialogue_max != 0) {
+			assert_in_range(m->dialogue_min, METHOD_MESSAGE_MIN,
+			    m->dialogue_max);
+			assert_in_range(m->dialogue_max, m->dialogue_min,
+			    METHOD_MESSAGE_MAX);
+		}
 		/* What lets nobody in needs no option, what does has one. */
 		assert_int_equal(m->option == 0, m->asks_only);
 		assert_true(m->option + sizeof(int) <=

@@ -71,18 +71,27 @@ answer_user(void)
 	buf_clear(&b);
 }
 
+/* info: of the method; its first byte, or 0 for none. */
 static void
-answer_try(enum monitor_result result)
+answer_with(enum monitor_result result, uint8_t info)
 {
 	char methods[] = "publickey,keyboard-interactive";
-	const struct monitor_verdict v = { .result = result,
-		.methods = methods };
+	struct monitor_verdict v = { .result = result, .methods = methods };
 	struct buf b = { 0 };
 
+	if (info != 0)
+		buf_put_u8(&v.info, info);
 	buf_put_bool(&b, true);
 	monitor_verdict_put(&b, &v);
 	assert_int_equal(fd_send_msg(mon[1], &b), 0);
 	buf_clear(&b);
+	buf_clear(&v.info);
+}
+
+static void
+answer_try(enum monitor_result result)
+{
+	answer_with(result, 0);
 }
 
 /* Takes what the monitor would have been asked. */
@@ -196,6 +205,101 @@ messages_are_limited(void **state)
 	assert_int_equal(said, 1024);
 }
 
+/* ---- a method with several kinds of messages ----------------------------- */
+
+static int
+request_gssapi(uint32_t mechanisms)
+{
+	struct buf b = { 0 };
+	int r;
+
+	buf_put_u8(&b, SSH_MSG_USERAUTH_REQUEST);
+	buf_put_cstring(&b, "somebody");
+	buf_put_cstring(&b, "ssh-connection");
+	buf_put_cstring(&b, "gssapi-with-mic");
+	buf_put_u32(&b, mechanisms);
+	for (uint32_t i = 0; i < mechanisms && i < 2; i++)
+		buf_put_cstring(&b, "oid");
+	r = client_says(&b);
+	buf_clear(&b);
+	return r;
+}
+
+/* A message of one string. */
+static int
+say(uint8_t type)
+{
+	struct buf b = { 0 };
+	int r;
+
+	buf_put_u8(&b, type);
+	buf_put_cstring(&b, "text");
+	r = client_says(&b);
+	buf_clear(&b);
+	return r;
+}
+
+static void
+dialogues_of_several_kinds(void **state)
+{
+	(void)state;
+	assert_int_equal(ask_service(), 0);
+	/* In no dialogue: an error. */
+	assert_int_equal(say(SSH_MSG_USERAUTH_GSSAPI_TOKEN), ERR_PROTOCOL);
+	answer_user();
+	answer_with(MONITOR_PROMPTS, SSH_MSG_USERAUTH_GSSAPI_RESPONSE);
+	assert_int_equal(request_gssapi(2), 0);
+	answer_with(MONITOR_PROMPTS, SSH_MSG_USERAUTH_GSSAPI_TOKEN);
+	assert_int_equal(say(SSH_MSG_USERAUTH_GSSAPI_TOKEN), 0);
+	answer_with(MONITOR_PROMPTS, 0); /* only waits for the next one */
+	assert_int_equal(say(SSH_MSG_USERAUTH_GSSAPI_TOKEN), 0);
+	assert_int_equal(say(59), ERR_PROTOCOL);
+	assert_int_equal(say(67), ERR_PROTOCOL);
+	answer_with(MONITOR_SUCCESS, 0);
+	assert_int_equal(say(SSH_MSG_USERAUTH_GSSAPI_MIC), 0);
+	assert_true(auth_succeeded(a));
+	assert_int_equal(say(SSH_MSG_USERAUTH_GSSAPI_MIC), ERR_PROTOCOL);
+}
+
+/* What was sent behind a request, before its refusal arrived, is passed over;
+ * with the next request that is past. */
+static void
+late_messages_are_passed_over(void **state)
+{
+	(void)state;
+	assert_int_equal(ask_service(), 0);
+	answer_user();
+	answer_try(MONITOR_FAILURE);
+	assert_int_equal(request_gssapi(1), 0);
+	assert_int_equal(say(SSH_MSG_USERAUTH_GSSAPI_TOKEN), 0);
+	assert_int_equal(say(SSH_MSG_USERAUTH_GSSAPI_MIC), 0);
+	answer_try(MONITOR_KEY_OK);
+	assert_int_equal(query_key(), 0);
+	assert_int_equal(say(SSH_MSG_USERAUTH_GSSAPI_TOKEN), ERR_PROTOCOL);
+}
+
+/* The monitor has no other messages sent than those of the dialogue. */
+static void
+made_messages_are_checked(void **state)
+{
+	(void)state;
+	assert_int_equal(ask_service(), 0);
+	answer_user();
+	answer_with(MONITOR_PROMPTS, SSH_MSG_USERAUTH_SUCCESS);
+	assert_int_equal(request_gssapi(1), ERR_PROTOCOL);
+}
+
+static void
+lists_of_mechanisms_are_checked(void **state)
+{
+	(void)state;
+	assert_int_equal(ask_service(), 0);
+	answer_user();
+	assert_int_equal(request_gssapi(0), ERR_PROTOCOL);
+	assert_int_equal(request_gssapi(2049), ERR_PROTOCOL);
+	assert_true(request_gssapi(3) < 0);
+}
+
 int
 main(void)
 {
@@ -203,6 +307,10 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(dialogues_that_are_given_up_count),
 		TEST(messages_are_limited),
+		TEST(dialogues_of_several_kinds),
+		TEST(late_messages_are_passed_over),
+		TEST(made_messages_are_checked),
+		TEST(lists_of_mechanisms_are_checked),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: ISC */
+#include "config.h"
+
 #include "regress/unit/conf-sample.h"
 #include "regress/unit/help.h"
 
@@ -552,9 +554,17 @@ test_unbuilt(void **state)
 	static const struct {
 		const char *text, *message; /* NULL: quiet */
 	} cases[] = {
-		{ "GSSAPIAuthentication yes\n",
+		{ "GSSAPIKeyExchange yes\n",
 		    "config line 1: Unsupported option "
-		    "GSSAPIAuthentication\n" },
+		    "GSSAPIKeyExchange\n" },
+		{ "KerberosAuthentication yes\n",
+		    "Unsupported option KerberosAuthentication\n" },
+		{ "KerberosAuthentication no\n", NULL },
+#ifndef HAVE_GSSAPI
+		{ "GSSAPIAuthentication yes\n", "Unsupported option" },
+		{ "GSSAPICleanupCredentials yes\n", "Unsupported option" },
+		{ "GSSAPIStrictAcceptorCheck no\n", "Unsupported option" },
+#endif
 		{ "KerberosOrLocalPasswd yes\n", NULL },
 		{ "KerberosTicketCleanup yes\n", "Unsupported option" },
 		{ "IgnoreUserKnownHosts no\n"
@@ -576,7 +586,7 @@ test_unbuilt(void **state)
 			fail_msg("%s: %s", cases[i].text, messages);
 		server_conf_clear(&c);
 	}
-	must_read(&c, "Match all\nGSSAPIAuthentication yes\n");
+	must_read(&c, "Match all\nKerberosAuthentication yes\n");
 	assert_null(strstr(strstr(messages, "Unsupported") + 1, "Unsupp"));
 	server_conf_clear(&c);
 }

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: ISC */
+#include "config.h"
+
 #include "regress/unit/help.h"
 
 #include "base/mem.h"
@@ -169,10 +171,41 @@ agent_and_display(void **state)
 	}
 }
 
+#ifdef HAVE_GSSAPI
+static void
+tickets(void **state)
+{
+	static const struct {
+		const char *line;
+		int authentication, delegate;
+	} rows[] = {
+		{ "", 0, 0 },
+		{ "-K", 1, 1 },
+		{ "-k", 0, 0 },
+		{ "-oGSSAPIAuthentication=yes -k", 1, 0 },
+		{ "-k -K", 1, 0 }, /* the first one counts */
+	};
+	struct client_conf c;
+	struct ssh_flags f;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		assert_int_equal(take(&f, &c, rows[i].line), 0);
+		if (c.auth.gssapi_authentication != rows[i].authentication ||
+		    c.auth.gssapi_delegate_credentials != rows[i].delegate)
+			fail_msg("%s", rows[i].line);
+		client_conf_clear(&c);
+	}
+}
+#endif
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+#ifdef HAVE_GSSAPI
+		cmocka_unit_test(tickets),
+#endif
 	    cmocka_unit_test(masters),
 	    cmocka_unit_test(commands),
 	    cmocka_unit_test(tunnels),

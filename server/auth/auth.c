@@ -46,6 +46,9 @@ struct auth {
 	bool optimistic; /* both of auth_put_optimistic() were sent */
 	char *user, *service; /* NULL before the first request */
 	const struct auth_method *dialogue; /* waits for an answer; or NULL */
+	/* The last try was this one's, and it was refused: messages of its
+	 * dialogue may have been sent before the client knew; or NULL. */
+	const struct auth_method *refused;
 	struct monitor_user info;
 	int messages, tries, failures;
 	uint64_t began_us; /* when the current request came */
@@ -248,15 +251,36 @@ conclude_failure(struct auth *a, const struct monitor_verdict *v, bool delay)
 	return put_failure(a, v->methods, false);
 }
 
+/* Is this type of message one of several in the method's dialogue? */
+static bool
+is_in_dialogue(const struct auth_method *m, uint8_t type)
+{
+	return m->dialogue_max != 0 && type >= m->dialogue_min &&
+	    type <= m->dialogue_max;
+}
+
+/* A message that the monitor has made, type first; nothing if it is empty. */
+static int
+put_made(struct auth *a, const struct auth_method *m, const struct buf *made)
+{
+	if (buf_len(made) == 0)
+		return 0;
+	return is_in_dialogue(m, buf_data(made)[0]) ?
+	    packet_put(a->packet, made) :
+	    ERR_PROTOCOL;
+}
+
 /* The body of the method's own message comes from the monitor. */
 static int
 put_prompt(struct auth *a, const struct auth_method *m, const struct buf *body)
 {
 	struct buf msg = { 0 };
 
-	if (m->prompt == 0)
+	if (m->prompt == 0 && m->dialogue_max == 0)
 		return ERR_PROTOCOL;
 	a->dialogue = m;
+	if (m->prompt == 0)
+		return put_made(a, m, body);
 	buf_put_u8(&msg, m->prompt);
 	buf_put_buf(&msg, body);
 	return put_and_clear(a, &msg);
@@ -267,6 +291,7 @@ conclude(struct auth *a, const struct auth_method *m,
     const struct monitor_verdict *v)
 {
 	struct buf msg = { 0 };
+	int r;
 
 	a->dialogue = NULL;
 	switch (v->result) {
@@ -283,6 +308,9 @@ conclude(struct auth *a, const struct auth_method *m,
 	case MONITOR_FAILURE:
 		break;
 	}
+	a->refused = m;
+	if (m != NULL && m->prompt == 0 && (r = put_made(a, m, &v->info)) != 0)
+		return r;
 	return conclude_failure(a, v, true);
 }
 
@@ -423,6 +451,7 @@ on_request(struct auth *a, struct rd *r)
 		goto out;
 	}
 	a->tries++;
+	a->refused = NULL;
 	if ((err = drop_dialogue(a)) == 0 &&
 	    (err = settle_user(a, &user, &service)) == 0)
 		err = run_method(a, method, r);
@@ -433,19 +462,23 @@ out:
 	return err;
 }
 
-/* A message of a method's own: in its dialogue only. */
+/* A message of a method's own: in its dialogue only, or (of several kinds) too
+ * late for it. all: with its type. */
 static int
-on_dialogue(struct auth *a, uint8_t type, struct rd *r)
+on_dialogue(struct auth *a, uint8_t type, struct span all)
 {
 	const struct auth_method *m = a->dialogue;
 	struct monitor_verdict v = { 0 };
 	int err;
 
-	if (m == NULL || type != m->answer)
+	if (m == NULL && a->refused != NULL && is_in_dialogue(a->refused, type))
+		return 0;
+	if (m == NULL || (type != m->answer && !is_in_dialogue(m, type)))
 		return ERR_PROTOCOL;
 	a->began_us = clock_us();
-	err = monitor_try_answer(a->monitor_fd, (struct span){ r->p, r->len },
-	    &v);
+	if (m->dialogue_max == 0)
+		all = (struct span){ all.p + 1, all.len - 1 };
+	err = monitor_try_answer(a->monitor_fd, all, &v);
 	if (err == 0)
 		err = conclude(a, m, &v);
 	monitor_verdict_clear(&v);
@@ -474,9 +507,10 @@ on_service_request(struct auth *a, struct rd *r)
 int
 auth_input(struct auth *a, struct rd payload)
 {
+	struct span all = { payload.p, payload.len };
 	uint8_t type = rd_u8(&payload);
 
-	if (a->state == AUTH_SUCCEEDED)
+	if (a->state == AUTH_SUCCEEDED || rd_err(&payload) != 0)
 		return ERR_PROTOCOL;
 	if (++a->messages > MESSAGES_MAX)
 		return give_up(a, SSH_DISCONNECT_PROTOCOL_ERROR,
@@ -487,6 +521,6 @@ auth_input(struct auth *a, struct rd payload)
 	case SSH_MSG_USERAUTH_REQUEST:
 		return on_request(a, &payload);
 	default:
-		return on_dialogue(a, type, &payload);
+		return on_dialogue(a, type, all);
 	}
 }

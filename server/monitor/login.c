@@ -9,6 +9,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "gss/gss.h"
 #include "server/monitor/login-internal.h"
 #include "server/monitor/login-rules.h"
 #include "server/monitor/loginrec.h"
@@ -129,6 +130,8 @@ login_free(struct login *l)
 	if (l == NULL)
 		return;
 	pam_free(l->pam);
+	gss_acceptor_free(l->gss);
+	free(l->ccache);
 	auth_methods_clear(&l->methods);
 	permits_clear(&l->permits);
 	strlist_clear(&l->used_keys);

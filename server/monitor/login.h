@@ -26,6 +26,8 @@
 #include "server/state.h"
 #include "server/user.h"
 
+struct gss_acceptor;
+
 struct login {
 	const struct server_state *state; /* borrowed */
 	const struct peer *peer;	  /* borrowed */
@@ -45,6 +47,9 @@ struct login {
 	struct strlist used_keys;    /* fingerprints of identities */
 	struct buf auth_info; /* a line per method that succeeded */
 	struct pam *pam;     /* NULL without UsePAM */
+	/* Who came with a ticket, and may have brought more; or NULL. */
+	struct gss_acceptor *gss;
+	char *ccache; /* path of what was brought, once stored; or NULL */
 	struct decoys decoys; /* loaded when first needed */
 	struct span session_id; /* borrowed from the monitor */
 	uint64_t deadline_ms; /* of login, monotonic; 0: none */

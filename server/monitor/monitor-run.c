@@ -26,6 +26,7 @@
 #include "base/tcp.h"
 #include "base/version.h"
 #include "keys/key.h"
+#include "server/monitor/delegated.h"
 #include "server/session/serve.h"
 
 enum {
@@ -304,14 +305,16 @@ begin_pam_session(struct monitor *m)
 
 	if (initgroups(u->name, u->gid) == -1)
 		fatal("initgroups for %s: %s", u->name, strerror(errno));
-	if (pam_begin_session(m->login->pam) != 0)
-		fatal("PAM opens no session for user %s", u->name);
+	if (pam_begin_session(m->login->pam) == 0)
+		return;
+	delegated_remove(m->login);
+	fatal("PAM opens no session for user %s", u->name);
 }
 
 static _Noreturn void
 run_user(struct monitor *m, int fd, uint64_t began_ms)
 {
-	struct strlist pam_env = { 0 };
+	struct strlist login_env = { 0 };
 	struct login *l = m->login;
 	const struct serve_params params = { .conf = &l->conf,
 		.user = l->user,
@@ -322,7 +325,7 @@ run_user(struct monitor *m, int fd, uint64_t began_ms)
 		.id_local = m->id_local,
 		.id_remote = m->id_remote,
 		.keys = &m->state.keys,
-		.pam_env = &pam_env,
+		.login_env = &login_env,
 		.auth_info = &l->auth_info,
 		.must_change = l->must_change,
 		.pam = l->pam != NULL,
@@ -333,7 +336,9 @@ run_user(struct monitor *m, int fd, uint64_t began_ms)
 		.began_ms = began_ms };
 
 	if (l->pam != NULL)
-		pam_environment(l->pam, &pam_env);
+		pam_environment(l->pam, &login_env);
+	else
+		delegated_environment(l, &login_env);
 	/* The rest of what the monitor has is shared with it, as long as it is
 	 * left alone. */
 	hostkeys_forget_private(&m->state.keys);
@@ -359,6 +364,7 @@ start_user(struct monitor *m)
 	uint64_t began_ms = clock_ms();
 	int pair[2];
 
+	delegated_store(m->login);
 	if (m->login->pam != NULL)
 		begin_pam_session(m);
 	/* Match may give this user another one than this address. */
@@ -439,6 +445,7 @@ serve_user(struct monitor *m, struct loop *loop)
 	fd_close(&m->fd);
 	r = reap(m, "session");
 	monitor_logout_all(m);
+	delegated_remove(m->login);
 	return r;
 }
 

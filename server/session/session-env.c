@@ -170,7 +170,7 @@ session_environment(const struct session_start *s)
 	set_account(&e, s);
 	set_list(&e, &p->permits->env);
 	set_from_file(&e, p);
-	set_list(&e, p->pam_env);
+	set_list(&e, p->login_env);
 	set_list(&e, &p->conf->session.set_env);
 	set_connection(&e, s);
 	return e.v;

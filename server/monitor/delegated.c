@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: ISC */
+#include "server/monitor/delegated.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "gss/gss.h"
+#include "server/monitor/login.h"
+#include "server/privs.h"
+
+static const char variable[] = "KRB5CCNAME";
+
+/* A new empty file that only the user can read. */
+static int
+make_file(char *path)
+{
+	int fd = mkstemp(path);
+
+	if (fd == -1) {
+		log_error("%s: %s", path, strerror(errno));
+		return ERR_SYSTEM;
+	}
+	close(fd);
+	return 0;
+}
+
+/* As the user. True: the file at path holds them. */
+static bool
+write_as_user(struct login *l, char *path)
+{
+	bool ok = false;
+
+	if (privs_enter(l->user) != 0)
+		return false;
+	if (make_file(path) == 0) {
+		ok = gss_acceptor_store(l->gss, path) == 0;
+		if (!ok) {
+			log_error("cannot store the credentials of user %s: "
+				  "%s",
+			    l->user->name, gss_acceptor_error(l->gss));
+			(void)unlink(path);
+		}
+	}
+	privs_leave();
+	return ok;
+}
+
+static void
+store(struct login *l)
+{
+	char *path, *name;
+
+	xasprintf(&path, "/tmp/krb5cc_%u_XXXXXX", (unsigned)l->user->uid);
+	if (!write_as_user(l, path)) {
+		free(path);
+		return;
+	}
+	l->ccache = path;
+	if (l->pam == NULL)
+		return;
+	xasprintf(&name, "FILE:%s", path);
+	pam_set_variable(l->pam, variable, name);
+	free(name);
+}
+
+void
+delegated_store(struct login *l)
+{
+	if (l->gss == NULL)
+		return;
+	if (l->conf.login.gssapi_delegate_credentials &&
+	    gss_acceptor_has_credentials(l->gss))
+		store(l);
+	gss_acceptor_free(l->gss);
+	l->gss = NULL;
+}
+
+void
+delegated_environment(const struct login *l, struct strlist *env)
+{
+	char *assignment;
+
+	if (l->ccache == NULL)
+		return;
+	xasprintf(&assignment, "%s=FILE:%s", variable, l->ccache);
+	if (strlist_add(env, assignment) != 0)
+		fatal("out of memory");
+	free(assignment);
+}
+
+/* The user may have put something else there by now, or nothing. */
+void
+delegated_remove(const struct login *l)
+{
+	if (l->ccache == NULL || !l->conf.login.gssapi_cleanup_credentials ||
+	    privs_enter(l->user) != 0)
+		return;
+	if (unlink(l->ccache) == -1 && errno != ENOENT)
+		log_error("%s: %s", l->ccache, strerror(errno));
+	privs_leave();
+}

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * "gssapi-with-mic" (RFC 4462 section 3) in the monitor: tokens until it is
+ * known who the client is, then a MIC that ties that to this connection. A
+ * name that nobody may log in with gets the same dialogue, up to its end.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "gss/gss-wire.h"
+#include "gss/gss.h"
+#include "packet.h"
+#include "server/monitor/login-internal.h"
+#include "server/privs.h"
+
+enum { MIC_MAX = 4096, NAME_MAX_BYTES = 256 };
+
+/* What the dialogue knows. */
+struct talk {
+	const struct login_request *q;
+	struct gss_acceptor *acceptor;
+	struct buf in;	/* the client's last message */
+	struct buf out; /* ours */
+};
+
+static struct span
+span_of(const struct buf *b)
+{
+	return (struct span){ buf_data(b), buf_len(b) };
+}
+
+/* Sends t->out, and waits for a message of this kind, which has one string. */
+static int
+converse(struct talk *t, uint8_t want, struct span *string)
+{
+	const struct login_dialogue *d = t->q->dialogue;
+	struct rd r;
+	uint8_t type;
+	int err;
+
+	buf_reset(&t->in);
+	if ((err = d->converse(d->arg, &t->out, &t->in)) != 0)
+		return err;
+	buf_reset(&t->out);
+	r = rd_from_buf(&t->in);
+	type = rd_u8(&r);
+	if (type == SSH_MSG_USERAUTH_GSSAPI_ERRTOK)
+		log_verbose("GSSAPI: the client gives up");
+	else if (type != want)
+		log_verbose("GSSAPI: message %u of the client has no place",
+		    type);
+	if (type != want)
+		return ERR_DENIED;
+	*string = rd_string(&r);
+	return rd_end(&r) == 0 ? 0 : ERR_DENIED;
+}
+
+static int
+agree(struct talk *t, struct span *token)
+{
+	const struct login *l = t->q->login;
+	struct span oid = gss_wire_kerberos();
+
+	buf_put_u8(&t->out, SSH_MSG_USERAUTH_GSSAPI_RESPONSE);
+	buf_put_string(&t->out, oid.p, oid.len);
+	log_verbose("Postponed gssapi-with-mic for %s%s from %s port %u ssh2 "
+		    "[preauth]",
+	    l->name_ok ? "" : "invalid user ", l->name, l->peer->address,
+	    l->peer->port);
+	return converse(t, SSH_MSG_USERAUTH_GSSAPI_TOKEN, token);
+}
+
+/* A token, and our answer to it. With ERR_DENIED what is in t->out tells the
+ * client why. */
+static int
+step(struct talk *t, struct span token, bool *complete)
+{
+	struct buf reply = { 0 };
+	int r = ERR_DENIED;
+
+	*complete = false;
+	if (token.len <= GSS_TOKEN_MAX)
+		r = gss_acceptor_step(t->acceptor, token, &reply, complete);
+	if (r != 0)
+		log_verbose("GSSAPI: %s", gss_acceptor_error(t->acceptor));
+	if (buf_len(&reply) > 0) {
+		buf_put_u8(&t->out,
+		    r == 0 ? SSH_MSG_USERAUTH_GSSAPI_TOKEN :
+			     SSH_MSG_USERAUTH_GSSAPI_ERRTOK);
+		buf_put_string_buf(&t->out, &reply);
+	}
+	buf_clear(&reply);
+	return r;
+}
+
+static int
+exchange_tokens(struct talk *t, struct span *mic)
+{
+	bool complete = false;
+	struct span token;
+	int r = agree(t, &token);
+
+	for (int i = 0; r == 0 && i < GSS_STEPS_MAX; i++) {
+		if ((r = step(t, token, &complete)) != 0)
+			return r;
+		if (complete)
+			return converse(t, SSH_MSG_USERAUTH_GSSAPI_MIC, mic);
+		/* Both would wait for each other. */
+		if (buf_len(&t->out) == 0)
+			return ERR_DENIED;
+		r = converse(t, SSH_MSG_USERAUTH_GSSAPI_TOKEN, &token);
+	}
+	return r != 0 ? r : ERR_DENIED;
+}
+
+static int
+verify(struct talk *t, struct span mic)
+{
+	const struct login *l = t->q->login;
+	struct buf data = { 0 };
+	int r = ERR_DENIED;
+
+	gss_wire_put_signed(&data, l->session_id, l->name, l->service);
+	if (mic.len <= MIC_MAX && buf_err(&data) == 0)
+		r = gss_acceptor_verify(t->acceptor, span_of(&data), mic);
+	if (r != 0)
+		log_verbose("GSSAPI: the MIC is wrong: %s",
+		    gss_acceptor_error(t->acceptor));
+	buf_clear(&data);
+	return r;
+}
+
+/* A file of the user's decides, so it is read as the user. */
+static bool
+may_be_user(const struct talk *t)
+{
+	const struct login *l = t->q->login;
+	bool may;
+
+	if (!l->name_ok || privs_enter(l->user) != 0)
+		return false;
+	may = gss_acceptor_may_be(t->acceptor, l->user->name);
+	privs_leave();
+	if (may)
+		log_info("Authorized to %s, krb5 principal %s (krb5_kuserok)",
+		    l->user->name, gss_acceptor_principal(t->acceptor));
+	return may;
+}
+
+/* An own name, or none, for GSSAPIStrictAcceptorCheck. ERR_NOT_FOUND: there is
+ * nothing that a ticket could be for, as on hosts without Kerberos. */
+static int
+open_acceptor(const struct login *l, struct gss_acceptor **out)
+{
+	char host[NAME_MAX_BYTES] = "", *why = NULL;
+	bool strict = l->conf.login.gssapi_strict_acceptor_check != 0;
+	int r;
+
+	if (strict && gethostname(host, sizeof host - 1) == -1) {
+		log_error("gethostname: %s", strerror(errno));
+		return ERR_NOT_FOUND;
+	}
+	r = gss_acceptor_new(out, strict ? host : NULL, &why);
+	if (r != 0)
+		log_verbose("GSSAPI: no key for a service of this host: %s",
+		    why != NULL ? why : err_text(r));
+	free(why);
+	return r == 0 ? 0 : ERR_NOT_FOUND;
+}
+
+/* 0: the client is who may log in; ERR_DENIED, ERR_CANCELLED. */
+static int
+lead_dialogue(struct talk *t)
+{
+	struct span mic;
+	int r = exchange_tokens(t, &mic);
+
+	if (r == 0)
+		r = verify(t, mic);
+	if (r == 0 && !may_be_user(t))
+		r = ERR_DENIED;
+	return r;
+}
+
+/* The dialogue was begun: its end. */
+static int
+conclude(struct talk *t, struct login_try *try, struct monitor_verdict *v)
+{
+	struct login *l = t->q->login;
+	int r;
+
+	l->checked = true;
+	r = lead_dialogue(t);
+	if (r == ERR_CANCELLED || (r != 0 && r != ERR_DENIED))
+		return r;
+	try->ok = r == 0;
+	try->what = gss_acceptor_principal(t->acceptor);
+	login_conclude(l, try, NULL, v);
+	if (!try->ok) {
+		buf_put_buf(&v->info, &t->out);
+		return 0;
+	}
+	gss_acceptor_free(l->gss);
+	l->gss = t->acceptor;
+	t->acceptor = NULL;
+	return 0;
+}
+
+int
+login_try_gssapi(const struct login_request *q, struct monitor_verdict *v)
+{
+	bool kerberos = rd_bool(q->in);
+	struct talk t = { .q = q };
+	struct login_try try = { .method = q->method };
+	struct login *l = q->login;
+	int r = rd_end(q->in);
+
+	if (r != 0)
+		return r;
+	if (kerberos && auth_methods_may(&l->methods, q->method->name) &&
+	    open_acceptor(l, &t.acceptor) == 0)
+		r = conclude(&t, &try, v);
+	else
+		login_conclude(l, &try, NULL, v);
+	gss_acceptor_free(t.acceptor);
+	buf_clear(&t.in);
+	buf_clear(&t.out);
+	return r;
+}
