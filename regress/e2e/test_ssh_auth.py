@@ -458,7 +458,7 @@ def test_wrong_host_key_gets_no_password(asks, askpass, keys, tmp_path):
 def test_three_connections_ask_once(asks, keys, tmp_path, data_file, how, up):
     """What was answered for the first connection does for the others."""
     server = asks(**{how: "right" if how == "password" else
-                     [("Code: ", False, "right")]})
+                     [("Password: ", False, "right")]})
     asked, script = tmp_path / "asked", tmp_path / "askpass"
     script.write_text(f'#!/bin/sh\necho "$1" >>{asked}\necho right\n')
     script.chmod(0o755)
