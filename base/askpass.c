@@ -26,7 +26,7 @@ struct askpass {
 	struct loop_timer *timer;
 	int fd;
 	pid_t pid;
-	char answer[ASKPASS_ANSWER_MAX]; /* its beginning */
+	char answer[ASKPASS_BUFFER_BYTES]; /* its beginning */
 	size_t len;
 	askpass_fn told;
 	void *arg;
@@ -123,11 +123,32 @@ release(struct askpass *a)
 	mem_free_secret(a, sizeof *a);
 }
 
+/* The first line of its output; false if that is not all there. */
+static bool
+cut_line(struct askpass *a)
+{
+	size_t got = MIN(a->len, sizeof a->answer - 1), len;
+
+	a->answer[got] = '\0';
+	len = strcspn(a->answer, "\r\n");
+	if (len > ASKPASS_ANSWER_MAX)
+		log_error("askpass: an answer of more than %d bytes is not "
+			  "taken",
+		    (int)ASKPASS_ANSWER_MAX);
+	else if (len < got && a->answer[len] == '\0')
+		log_error("askpass: an answer with a NUL is not taken");
+	else {
+		a->answer[len] = '\0';
+		return true;
+	}
+	return false;
+}
+
 static bool
 is_agreed(struct askpass *a, int status)
 {
-	a->answer[MIN(a->len, sizeof a->answer - 1)] = '\0';
-	a->answer[strcspn(a->answer, "\r\n")] = '\0';
+	if (!cut_line(a))
+		return false;
 	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
 		if (WIFEXITED(status) && WEXITSTATUS(status) == CANNOT_RUN)
 			log_error("askpass: cannot run %s", askpass_program());
@@ -145,7 +166,7 @@ reap(void *arg)
 	struct askpass *a = arg;
 	askpass_fn told = a->told;
 	void *told_arg = a->arg;
-	char answer[ASKPASS_ANSWER_MAX];
+	char answer[ASKPASS_BUFFER_BYTES];
 	bool agreed, secret;
 	int status;
 	pid_t pid = waitpid(a->pid, &status, WNOHANG);
@@ -257,9 +278,9 @@ askpass_wait(enum askpass_kind kind, const char *text)
 	}
 	/* Who is asked for a text and says nothing at all has cancelled. */
 	if (agreed && (kind != ASKPASS_SECRET || a->len > 0)) {
-		answer = xcalloc(1, ASKPASS_ANSWER_MAX);
+		answer = xcalloc(1, ASKPASS_BUFFER_BYTES);
 		if (kind == ASKPASS_SECRET)
-			memcpy(answer, a->answer, ASKPASS_ANSWER_MAX);
+			memcpy(answer, a->answer, ASKPASS_BUFFER_BYTES);
 	}
 	mem_free_secret(a, sizeof *a);
 	return answer;
@@ -268,5 +289,5 @@ askpass_wait(enum askpass_kind kind, const char *text)
 void
 askpass_free(char *answer)
 {
-	mem_free_secret(answer, ASKPASS_ANSWER_MAX);
+	mem_free_secret(answer, ASKPASS_BUFFER_BYTES);
 }

@@ -13,7 +13,13 @@
 
 #include "base/loop.h"
 
-enum { ASKPASS_ANSWER_MAX = 1024 }; /* bytes with the NUL */
+/* Bytes of an answer that is taken; a longer one is refused, as a part of a
+ * secret is none. Some institutions' tokens have many. */
+enum {
+	ASKPASS_ANSWER_MAX = 16 * 1024,
+	/* Of its buffer: one byte too many is noticed, and a NUL. */
+	ASKPASS_BUFFER_BYTES = ASKPASS_ANSWER_MAX + 2,
+};
 
 enum askpass_kind {
 	ASKPASS_CONFIRM, /* yes or no */
@@ -33,7 +39,8 @@ bool askpass_has_display(void);
 bool askpass_possible(void);
 
 /* Waits. The answer, empty if it was a confirmation; caller frees. NULL: the
- * user cancelled or did not agree, or nobody could be asked. */
+ * user cancelled or did not agree, nobody could be asked, or the answer is too
+ * long, which was logged. */
 char *askpass_wait(enum askpass_kind kind, const char *text);
 void askpass_free(char *answer); /* wipes; NULL is fine */
 

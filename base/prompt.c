@@ -6,6 +6,7 @@
 #include <readpassphrase.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <strings.h>
 #include <unistd.h>
 
@@ -13,6 +14,10 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
+
+/* The kernel drops what is behind byte 4095 of a line of a terminal, so of a
+ * line with that many nobody knows whether it is whole. */
+enum { TERMINAL_LINE_MAX = 4094 };
 
 static bool
 have_tty(void)
@@ -34,12 +39,30 @@ is_preferred(void)
 	    strcasecmp(require, "prefer") == 0);
 }
 
+/* Whoever types more than fits is not to send the beginning only. */
+static bool
+is_whole(const char *answer)
+{
+	bool terminal = have_tty() || isatty(STDIN_FILENO);
+	size_t max = terminal ? TERMINAL_LINE_MAX : ASKPASS_ANSWER_MAX;
+
+	if (strlen(answer) <= max)
+		return true;
+	log_error("an answer of more than %zu bytes is not taken%s", max,
+	    terminal ? " from a terminal; SSH_ASKPASS may give longer ones" :
+		       "");
+	return false;
+}
+
 static char *
 ask_terminal(const char *text, int flags)
 {
-	char *answer = xcalloc(1, ASKPASS_ANSWER_MAX);
+	char *answer = xcalloc(1, ASKPASS_BUFFER_BYTES);
 
-	if (readpassphrase(text, answer, ASKPASS_ANSWER_MAX, flags) != NULL)
+	errno = 0;
+	if (readpassphrase(text, answer, ASKPASS_BUFFER_BYTES, flags) !=
+		NULL &&
+	    is_whole(answer))
 		return answer;
 	if (errno == ENOTTY || errno == ENXIO)
 		log_debug("no terminal to ask on");

@@ -265,6 +265,21 @@ logins_max(const struct remote *r)
 	return 0;
 }
 
+/* What the user did for the first login can not be done again without asking,
+ * so the server never hears of a further one. */
+static void
+stay_with_one(struct remote *r)
+{
+	for (struct conn *c = r->conns; c != NULL; c = c->next)
+		if (awaits_login(c)) {
+			log_verbose("what this login asked for is not good "
+				    "for another one: everything goes over "
+				    "one connection");
+			break;
+		}
+	give_up_others(r);
+}
+
 static void
 log_in(struct conn *conn)
 {
@@ -285,7 +300,7 @@ remote_conn_log_in_next(struct remote *r)
 	if (r->conns == NULL || !has_login_result(r->conns))
 		return;
 	if ((most = logins_max(r)) == 0)
-		give_up_others(r);
+		stay_with_one(r);
 	for (const struct conn *c = r->conns; c != NULL; c = c->next)
 		n += c->state == CONN_LOGGING_IN;
 	for (struct conn *c = r->conns; c != NULL && n < most; c = c->next) {

@@ -39,7 +39,8 @@ struct userauth_ops {
 	/* There was a FAILURE: will the server answer to other requests of
 	 * this method? NULL: there is only one at a time. */
 	bool (*refused)(struct userauth *ua);
-	/* The last request was part of a success: start anew (may be NULL). */
+	/* Some method's last request, ua->current's, was part of a success:
+	 * start anew, as what was refused may be taken now (may be NULL). */
 	void (*partial)(struct userauth *ua);
 	/* As userauth_key_hint(). NULL: it uses no keys. */
 	char *(*used_key)(const struct userauth *ua);
@@ -59,6 +60,7 @@ struct candidate {
 	bool in_agent; /* which signs, unless priv does */
 	bool plain_in_agent; /* and has the key only, not the certificate */
 	bool tried; /* not to be tried (again) before a partial success */
+	bool proven; /* it was a part of a success: not to be tried again */
 	bool accepted; /* the server would take it; it has not signed yet */
 };
 
@@ -93,8 +95,9 @@ struct userauth {
 	enum userauth_id current; /* of the last request */
 	bool exhausted[USERAUTH_METHOD_COUNT];
 	unsigned requests_seen; /* kbdint: INFO_REQUESTs of this try */
-	unsigned prompts_answered; /* by the user since the last refusal, also
-				    * prompts for passphrases */
+	unsigned prompts_answered; /* by the user, without those of tries that
+				    * were refused; also for passphrases */
+	unsigned prompts_proven;   /* of these, before a partial success */
 	char *answer; /* the last one, if it may become p.secret's; or NULL */
 	enum userauth_effort effort; /* from success on */
 	unsigned password_tries, kbdint_tries;

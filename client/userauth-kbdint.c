@@ -68,6 +68,23 @@ log_text(struct span text)
 	}
 }
 
+/* Is a password asked for, which would be right again on a further connection?
+ * Of what reads otherwise, in other languages too, that is not known: it may be
+ * a code that is good for one time, and each further one a failed login. */
+static bool
+is_for_password(struct span prompt)
+{
+	static const char *const for_once[] = { "one-time", "one time",
+		"onetime", "otp", "code", "token", "pin", "new " };
+	char *text = xstrndup((const char *)prompt.p, cut(prompt).len);
+	bool is = strcasestr(text, "password") != NULL;
+
+	for (size_t i = 0; i < ARRAY_LEN(for_once) && is; i++)
+		is = strcasestr(text, for_once[i]) == NULL;
+	free(text);
+	return is;
+}
+
 /* Appends the user's answer as a string. */
 static bool
 answer_one(struct userauth *ua, struct span prompt, bool echo,
@@ -77,7 +94,8 @@ answer_one(struct userauth *ua, struct span prompt, bool echo,
 	char *shown, *answer = NULL;
 
 	if (ua->p.conf->auth.batch_mode) {
-		if (echo || ua->prompts_answered++ > 0)
+		if (echo || !is_for_password(prompt) ||
+		    ua->prompts_answered++ > 0)
 			return false;
 		buf_put_cstring(out, userauth_kept_answer(ua));
 		return true;
@@ -94,7 +112,7 @@ answer_one(struct userauth *ua, struct span prompt, bool echo,
 	if (answer == NULL)
 		return false;
 	buf_put_cstring(out, answer);
-	if (echo) {
+	if (echo || !is_for_password(prompt)) {
 		prompt_free(answer);
 		answer = NULL;
 	}

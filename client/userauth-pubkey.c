@@ -396,16 +396,19 @@ pubkey_input(struct userauth *ua, uint8_t type, struct rd body)
 	return s->signing || s->in_flight > 0 ? 0 : userauth_advance(ua);
 }
 
-/* The key that succeeded is not used again; the others are tried anew. */
+/* A key that succeeded is not used again; the others are tried anew. */
 static void
 pubkey_partial(struct userauth *ua)
 {
 	struct pubkey_state *s = ua->pubkey;
 
+	if (s == NULL)
+		return;
+	if (ua->current == USERAUTH_ID_pubkey && s->n > 0)
+		s->v[s->current].proven = true;
 	for (size_t i = 0; i < s->n; i++) {
 		s->v[i].accepted = false;
-		if (i != s->current)
-			s->v[i].tried = false;
+		s->v[i].tried = s->v[i].proven;
 	}
 }
 

@@ -307,6 +307,27 @@ userauth_advance(struct userauth *ua)
 	return give_up(ua);
 }
 
+/* What was answered for a try that was refused helps nobody. */
+static void
+forget_refused(struct userauth *ua)
+{
+	if (ua->prompts_answered == ua->prompts_proven)
+		return;
+	ua->prompts_answered = ua->prompts_proven;
+	prompt_free(ua->answer);
+	ua->answer = NULL;
+}
+
+/* After a partial success. */
+static void
+begin_anew(struct userauth *ua)
+{
+	memset(ua->exhausted, 0, sizeof ua->exhausted);
+	for (int i = 0; i < USERAUTH_METHOD_COUNT; i++)
+		if (methods[i].ops->partial != NULL)
+			methods[i].ops->partial(ua);
+}
+
 static int
 on_failure(struct userauth *ua, struct rd body)
 {
@@ -325,16 +346,14 @@ on_failure(struct userauth *ua, struct rd body)
 	more = ops != NULL && ops->refused != NULL && ops->refused(ua);
 	if (more)
 		return partial ? ERR_PROTOCOL : 0;
-	if (!partial)
-		ua->prompts_answered = 0;
 	if (partial) {
+		ua->prompts_proven = ua->prompts_answered;
 		log_verbose("Authenticated with partial success; more is asked "
 			    "for: %s",
 		    list);
-		memset(ua->exhausted, 0, sizeof ua->exhausted);
-		if (ops != NULL && ops->partial != NULL)
-			ops->partial(ua);
+		begin_anew(ua);
 	} else {
+		forget_refused(ua);
 		log_debug("authentication methods that can continue: %s",
 		    list);
 	}

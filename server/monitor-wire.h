@@ -23,6 +23,7 @@
 enum {
 	MONITOR_MSG_MAX = 8 * 1024 * 1024, /* bytes; a hand-over has queues */
 	MONITOR_NAMES_MAX = 64 * 1024,	   /* bytes of a list of names */
+	MONITOR_SECRET_MAX = 16 * 1024,	   /* of a password, an answer */
 	MONITOR_FD_SOCKET = 3,	/* hpnsshd-auth's end of the connection */
 	MONITOR_FD_MONITOR = 4, /* and of its socket to the monitor */
 };

@@ -141,7 +141,6 @@ def test_passphrases_that_differ_are_asked_again(tmp_path):
     (["-E", "blake2b-512", "-l"], "blake2b-512"),
     (["-D", "lib"], "-D is not available"),
     (["-K"], "-K is not available"),
-    (["-r", "host"], "-r is not available"),
     (["-y", "-p"], "together"),
     (["-O", "verify-required"], "-O is not available"),
     (["-h"], "-h is not available"),

@@ -150,6 +150,25 @@ has(int argc, const char **argv, const char *word)
 	return 0;
 }
 
+/* "right", or what is in the file that right=FILE names. */
+static int
+is_right(const char *password, int argc, const char **argv)
+{
+	static char text[65536];
+	FILE *f = NULL;
+	size_t n;
+
+	for (int i = 1; i < argc && f == NULL; i++)
+		if (strncmp(argv[i], "right=", 6) == 0)
+			f = fopen(argv[i] + 6, "r");
+	if (f == NULL)
+		return strcmp(password, "right") == 0;
+	n = fread(text, 1, sizeof text - 1, f);
+	fclose(f);
+	text[n] = '\0';
+	return strcmp(password, text) == 0;
+}
+
 static void
 note(pam_handle_t *h, const char *file, const char *step, const char *text)
 {
@@ -184,7 +203,7 @@ pam_sm_authenticate(pam_handle_t *h, int flags, int argc, const char **argv)
 	pam_putenv(h, "SSH_CONNECTION_X=3");
 	pam_putenv(h, "SSH_ORIGINAL_COMMAND=4");
 	pam_putenv(h, "SSH_TTY=5");
-	return strcmp(password, "right") == 0 ? PAM_SUCCESS : PAM_AUTH_ERR;
+	return is_right(password, argc, argv) ? PAM_SUCCESS : PAM_AUTH_ERR;
 }
 
 int

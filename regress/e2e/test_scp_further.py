@@ -177,9 +177,24 @@ def asked_scp(keys, port, data, target, tmp_path, answer, key="none",
     return done, asked.read_text().splitlines()
 
 
+@pytest.mark.parametrize("prompt", [
+    "Code: ", "One-time password: ", "Password + OTP: ", "Token password: ",
+    "Mot de passe : "])
+def test_one_time_code(asks, keys, data_file, tmp_path, prompt):  # noqa: F811
+    """What may be one is never tried again."""
+    server = asks(prompts=[(prompt, False, "right")], once=True)
+    data, target = data_file(SIZE), tmp_path / "out"
+    done, asked = asked_scp(keys, server.port, data, target, tmp_path,
+                            "right")
+    errors = copied(done, data, target)
+    assert len(asked) == 1
+    assert server.tries == [["right"]], errors
+    assert "everything goes over one connection" in errors
+
+
 def test_one_time_password(asks, keys, data_file, tmp_path):  # noqa: F811
     """It is tried once more, as a password would do again, and that is it."""
-    server = asks(prompts=[("Code: ", False, "right")], once=True)
+    server = asks(prompts=[("Password: ", False, "right")], once=True)
     data, target = data_file(SIZE), tmp_path / "out"
     done, asked = asked_scp(keys, server.port, data, target, tmp_path,
                             "right")

@@ -406,6 +406,48 @@ def test_password_change(asks, askpass):
     assert "\x1b" not in done.errors
 
 
+def test_password_change_at_the_terminal(asks):
+    """Two that differ are asked for again; nothing is shown."""
+    server = asks(password="right", expired="old")
+    with Terminal(server.args("-o", "LogLevel=INFO")) as t:
+        t.expect("me@127.0.0.1's password: ")
+        t.line("old")
+        t.expect("The server wants a new password: too old")
+        for first, second in (("newer", "nower"), ("newest", "newest")):
+            if first == "newer":
+                t.expect("old password: ")
+                t.line("old")
+            t.expect("new password: ")
+            t.line(first)
+            t.expect("new password once more: ")
+            t.line(second)
+        t.expect("welcome")
+        assert t.wait() == 5
+        assert b"The two differ" in t.shown
+        assert b"newest" not in t.shown and b"\x1b" not in t.shown
+    assert server.tries == ["old", ("old", "newest")]
+
+
+@pytest.mark.parametrize("answers", [
+    ["old"], ["old", "old"], ["old", "old", ""], ["old", "old", "new"]])
+def test_password_change_given_up(asks, askpass, answers):
+    """Nothing is changed to what the user has not given twice."""
+    server = asks(password="right", expired="old")
+    done = run(server.args(), env=askpass(*answers))
+    assert done.rc == 255 and server.tries == ["old"], done
+
+
+def test_nobody_to_ask_for_a_new_password(asks, askpass, tmp_path):
+    """Neither a terminal nor a program: the login fails, and does not
+    wait."""
+    server = asks(password="right", expired="old")
+    env = askpass("old")
+    script = tmp_path / "askpass"
+    script.write_text(script.read_text() + f"rm {script}\n")
+    done = run(["setsid", "-w", *server.args()], env=env)
+    assert done.rc == 255 and server.tries == ["old"], done
+
+
 def test_keyboard_interactive(asks):
     server = asks(prompts=[("Password: ", False, "right"),
                            ("Code\x1b[5m: ", True, "123")])
@@ -458,7 +500,7 @@ def test_wrong_host_key_gets_no_password(asks, askpass, keys, tmp_path):
 def test_three_connections_ask_once(asks, keys, tmp_path, data_file, how, up):
     """What was answered for the first connection does for the others."""
     server = asks(**{how: "right" if how == "password" else
-                     [("Code: ", False, "right")]})
+                     [("Password: ", False, "right")]})
     asked, script = tmp_path / "asked", tmp_path / "askpass"
     script.write_text(f'#!/bin/sh\necho "$1" >>{asked}\necho right\n')
     script.chmod(0o755)

@@ -129,8 +129,14 @@ test_secret(void **state)
 	assert_false(agrees(ASKPASS_SECRET, "echo the PIN; exit 1"));
 	assert_string_equal(told.answer, "(none)");
 	assert_true(agrees(ASKPASS_SECRET,
-	    "head -c 5000 /dev/zero | tr '\\0' x"));
-	assert_int_equal(strlen(told.answer), ASKPASS_ANSWER_MAX - 1);
+	    "head -c 16384 /dev/zero | tr '\\0' x; echo"));
+	assert_int_equal(strlen(told.answer), ASKPASS_ANSWER_MAX);
+	/* A part of a secret is none. */
+	assert_false(agrees(ASKPASS_SECRET,
+	    "head -c 16385 /dev/zero | tr '\\0' x; echo"));
+	assert_string_equal(told.answer, "(none)");
+	assert_false(agrees(ASKPASS_SECRET, "printf 'the\\0PIN\\n'"));
+	assert_string_equal(told.answer, "(none)");
 }
 
 static void

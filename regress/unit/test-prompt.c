@@ -73,7 +73,8 @@ test_answers(void **state)
 	unsetenv("SSH_ASKPASS_PROMPT");
 }
 
-/* More than there is room for is read, so that the program can end. */
+/* More than there is room for is read, so that the program can end; it is no
+ * answer, and neither is its beginning. */
 static void
 test_long_answer(void **state)
 {
@@ -82,8 +83,11 @@ test_long_answer(void **state)
 	(void)state;
 	write_script("head -c 300000 /dev/zero | tr '\\0' x");
 	answer = askpass_wait(ASKPASS_SECRET, "What?");
+	assert_null(answer);
+	write_script("head -c 16384 /dev/zero | tr '\\0' x");
+	answer = askpass_wait(ASKPASS_SECRET, "What?");
 	assert_non_null(answer);
-	assert_int_equal(strlen(answer), ASKPASS_ANSWER_MAX - 1);
+	assert_int_equal(strlen(answer), ASKPASS_ANSWER_MAX);
 	askpass_free(answer);
 	setenv("SSH_ASKPASS", "/nonexistent/askpass", 1);
 	assert_null(askpass_wait(ASKPASS_SECRET, "What?"));

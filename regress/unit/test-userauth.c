@@ -208,6 +208,27 @@ further_connections_do_not_ask(void **state)
 	assert_int_equal(secret.effort, USERAUTH_INTERACTIVE);
 }
 
+/* A refusal does not hide what was answered for a step before it. */
+static void
+mistyped_last_answer(void **state)
+{
+	struct userauth_secret secret = { .answer = NULL };
+
+	(void)state;
+	auth_host.conf.auth.batch_mode = 0;
+	answer_with("one\ntwo\nthree\n");
+	login_with(&secret);
+	refused("password");
+	expect_password("one");
+	assert_int_equal(fail_with("keyboard-interactive", true), 0);
+	ask_one("two");
+	assert_int_equal(fail_with("keyboard-interactive", false), 0);
+	ask_one("three");
+	succeed("keyboard-interactive");
+	assert_null(secret.answer);
+	assert_int_equal(secret.effort, USERAUTH_INTERACTIVE);
+}
+
 static void
 a_distrusted_host_gets_no_password(void **state)
 {
@@ -249,6 +270,7 @@ main(void)
 		LOGIN_TEST(preference_and_partial_success),
 		LOGIN_TEST(batch_mode_asks_nobody),
 		LOGIN_TEST(further_connections_do_not_ask),
+		LOGIN_TEST(mistyped_last_answer),
 		LOGIN_TEST(a_distrusted_host_gets_no_password),
 		LOGIN_TEST(messages_out_of_order),
 	};

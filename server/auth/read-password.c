@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* "password" (RFC 4252 section 8). */
 #include "server/auth/auth-internal.h"
-
-enum { PASSWORD_MAX = 8 * 1024 };
+#include "server/monitor-wire.h"
 
 int
 auth_read_password(struct auth_try *t, struct rd *in)
@@ -16,7 +15,7 @@ auth_read_password(struct auth_try *t, struct rd *in)
 	if ((err = rd_end(in)) != 0)
 		return err;
 	/* We never ask for a change, so one is nothing but a wrong try. */
-	usable = !change && password.len <= PASSWORD_MAX;
+	usable = !change && password.len <= MONITOR_SECRET_MAX;
 	buf_put_string(&t->fields, password.p, usable ? password.len : 0);
 	buf_put_bool(&t->fields, usable);
 	return 0;

@@ -9,10 +9,7 @@
 #include "base/mem.h"
 #include "server/monitor/login-internal.h"
 
-enum {
-	ANSWER_MAX = 8192, /* bytes */
-	QUESTIONS_MAX = 64,
-};
+enum { QUESTIONS_MAX = 64 };
 
 static void
 put_questions(struct buf *b, const char *info,
@@ -38,7 +35,7 @@ take_answers(const struct buf *body, size_t count, char **answers)
 	if (rd_u32(&r) != count)
 		err = ERR_FORMAT;
 	while (err == 0 && got < count) {
-		answers[got] = rd_cstring(&r, ANSWER_MAX);
+		answers[got] = rd_cstring(&r, MONITOR_SECRET_MAX);
 		if ((err = rd_err(&r)) == 0)
 			got++;
 	}

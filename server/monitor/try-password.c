@@ -8,8 +8,6 @@
 #include "server/monitor/auth-passwd.h"
 #include "server/monitor/login-internal.h"
 
-enum { PASSWORD_MAX = 8192 }; /* bytes */
-
 /* With PAM the age of a password is checked together with the account. */
 static bool
 is_young_enough(const struct login *l, bool *must_change)
@@ -84,7 +82,7 @@ login_try_password(const struct login_request *q, struct monitor_verdict *v)
 	char *text;
 	int r = rd_end(q->in);
 
-	if (r == 0 && password.len > PASSWORD_MAX)
+	if (r == 0 && password.len > MONITOR_SECRET_MAX)
 		r = ERR_LIMIT;
 	if (r != 0)
 		return r;
