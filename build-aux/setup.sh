@@ -4,7 +4,7 @@
 # shellcheck shell=sh disable=SC2154
 
 build_packages='gcc make autoconf automake pkg-config libc6-dev libssl-dev zlib1g-dev
-	libbsd-dev libseccomp-dev libpam0g-dev libedit-dev'
+	libbsd-dev libseccomp-dev libpam0g-dev libedit-dev libp11-kit-dev'
 unit_packages='libcmocka-dev'
 # What the tests call themselves: build-aux/programs has the list.
 test_packages='binutils bash fuse3 iproute2 procps python3-minimal'
@@ -12,7 +12,7 @@ test_packages='binutils bash fuse3 iproute2 procps python3-minimal'
 peer_packages='openssh-client openssh-server openssh-sftp-server dropbear-bin
 	putty-tools rsync sshfs lftp rclone git curl python3-pytest python3-paramiko
 	python3-asyncssh fail2ban autossh ansible-core iperf3 xauth xvfb
-	x11-utils gpg-agent gpgconf'
+	x11-utils gpg-agent gpgconf softhsm2 opensc openssl'
 
 say()
 {

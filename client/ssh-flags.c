@@ -20,6 +20,7 @@ static const struct {
 	{ 'c', "Ciphers", NULL },
 	{ 'e', "EscapeChar", NULL },
 	{ 'f', "ForkAfterAuthentication", "yes" },
+	{ 'I', "PKCS11Provider", NULL },
 	{ 'i', "IdentityFile", NULL },
 	{ 'l', "User", NULL },
 	{ 'm', "MACs", NULL },
