@@ -44,10 +44,12 @@ usage(void)
 	    "       hpnssh-keygen -R host [-f known_hosts]\n"
 	    "       hpnssh-keygen -r host [-g] [-f file] [-O option]\n"
 	    "       hpnssh-keygen -A [-q] [-f prefix]\n"
+	    "       hpnssh-keygen -D pkcs11 [-lv] [-E hash]\n"
 	    "       hpnssh-keygen -s ca_key -I identity [-hqU] "
-	    "[-n principals]\n"
-	    "                     [-O option] [-t algorithm] [-V validity] "
-	    "[-z serial]\n"
+	    "[-D pkcs11]\n"
+	    "                     [-n principals] [-O option] "
+	    "[-t algorithm]\n"
+	    "                     [-V validity] [-z serial]\n"
 	    "                     file ...\n"
 	    "       hpnssh-keygen -L [-f file]\n"
 	    "       hpnssh-keygen -k -f krl [-qu] [-C comment] "
@@ -120,6 +122,9 @@ value_option(int letter, const char *value)
 	case 'C':
 		opt.comment = value;
 		return true;
+	case 'D':
+		opt.library = value;
+		return true;
 	case 'E':
 		hash = digest_parse(value);
 		if (hash < 0 || !key_fingerprint_hash_ok((enum digest_alg)hash))
@@ -183,6 +188,7 @@ static const struct {
 } modes[] = {
 	{ 'A', false, keygen_host_keys },
 	{ 'B', false, keygen_bubblebabble },
+	{ 'D', false, keygen_list_token },
 	{ 'F', false, keygen_find_host },
 	{ 'H', false, keygen_hash_hosts },
 	{ 'L', false, keygen_show_certs },
@@ -249,6 +255,9 @@ mode_of_flags(int mode)
 	}
 	if (mode == 0 && opt.revoked != NULL)
 		return 'r';
+	if (opt.library != NULL && opt.ca == NULL &&
+	    (mode == 0 || mode == 'l'))
+		return 'D';
 	return mode == 0 && opt.ca != NULL ? 's' : mode;
 }
 
@@ -262,6 +271,7 @@ check_belonging(int mode)
 		bool given;
 		const char *modes;
 	} belongs[] = {
+		{ 'D', opt.library != NULL, "Ds" },
 		{ 'g', opt.generic, "r" },
 		{ 'h', opt.for_host, "s" },
 		{ 'I', opt.identity != NULL, "sY" },

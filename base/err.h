@@ -47,6 +47,10 @@
 	ERR(REVOKED, "key is revoked")                                        \
 	ERR(HOSTKEY, "host key verification failed")                          \
 	ERR(AGENT, "agent refused or failed")                                 \
+	ERR(P11, "the PKCS#11 provider failed")                               \
+	ERR(PIN, "PIN incorrect")                                             \
+	ERR(PIN_LOCKED, "PIN locked")                                         \
+	ERR(PIN_NEEDED, "pin required")                                       \
 	ERR(DISCONNECTED, "disconnected by the peer")                         \
 	ERR(CLOSED, "connection closed")                                      \
 	ERR(TIMEOUT, "timed out")                                             \

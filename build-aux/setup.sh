@@ -4,7 +4,8 @@
 # shellcheck shell=sh disable=SC2154
 
 build_packages='gcc make autoconf automake pkg-config libc6-dev libssl-dev zlib1g-dev
-	libbsd-dev libseccomp-dev libpam0g-dev libedit-dev libkrb5-dev'
+	libbsd-dev libseccomp-dev libpam0g-dev libedit-dev libkrb5-dev
+	libp11-kit-dev'
 unit_packages='libcmocka-dev'
 # What the tests call themselves: build-aux/programs has the list.
 test_packages='binutils bash fuse3 iproute2 procps python3-minimal'
@@ -13,7 +14,7 @@ peer_packages='openssh-client openssh-server openssh-sftp-server dropbear-bin
 	putty-tools rsync sshfs lftp rclone git curl python3-pytest python3-paramiko
 	python3-asyncssh fail2ban autossh ansible-core iperf3 xauth xvfb
 	x11-utils gpg-agent gpgconf krb5-kdc krb5-admin-server krb5-user
-	oathtool libpam-oath libpam-google-authenticator'
+	oathtool libpam-oath libpam-google-authenticator softhsm2 opensc openssl'
 
 say()
 {

@@ -22,6 +22,7 @@ static const struct {
 	{ 'c', "Ciphers", NULL },
 	{ 'e', "EscapeChar", NULL },
 	{ 'f', "ForkAfterAuthentication", "yes" },
+	{ 'I', "PKCS11Provider", NULL },
 	{ 'i', "IdentityFile", NULL },
 #ifdef HAVE_GSSAPI /* else ssh.c passes over them */
 	{ 'K', "GSSAPIAuthentication", "yes" },

@@ -13,6 +13,7 @@
 #include "client/userauth-order.h"
 #include "keys/agent-client.h"
 #include "keys/key.h"
+#include "keys/p11-client.h"
 
 enum {
 	USERAUTH_TEXT_MAX = 4096, /* bytes of a peer's text that are shown */
@@ -57,6 +58,7 @@ struct candidate {
 	char *name;	  /* for texts: path or comment */
 	char *alg;	  /* signature algorithm, from the offer on */
 	struct key_place place;
+	bool in_token; /* of PKCS11Provider, which signs */
 	bool in_agent; /* which signs, unless priv does */
 	bool plain_in_agent; /* and has the key only, not the certificate */
 	bool tried; /* not to be tried (again) before a partial success */
@@ -74,6 +76,8 @@ struct pubkey_state {
 	bool signing;
 	bool flight_sent; /* there is one flight only */
 	struct agent *agent;
+	struct p11 *p11; /* for the keys of tokens; NULL: none */
+	bool pin_was_wrong; /* it is not asked for again: tokens lock up */
 };
 
 enum userauth_state {
@@ -140,5 +144,14 @@ const struct key *pubkey_loaded(const struct pubkey_state *s,
 /* Appends what logs call it: PATH TYPE FINGERPRINT explicit agent. */
 void pubkey_describe(const struct candidate *c, struct buf *out);
 void pubkey_state_free(struct pubkey_state *s);
+/* Appends one that is zeroed. */
+struct candidate *pubkey_add(struct pubkey_state *s);
+
+/* client/userauth-token.c. Behind the files: puts the keys of the tokens of
+ * PKCS11Provider in front of them. One that is of no use was logged. */
+void pubkey_add_tokens(struct userauth *ua, struct pubkey_state *s);
+/* By the token; may ask the user. alg: of a plain key. */
+int pubkey_token_sign(struct userauth *ua, const struct key *k,
+    const char *alg, struct span data, struct buf *signature) must_check;
 
 #endif

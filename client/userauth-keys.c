@@ -38,13 +38,14 @@ pubkey_state_free(struct pubkey_state *s)
 		candidate_clear(&s->v[i]);
 	free(s->v);
 	agent_close(s->agent);
+	p11_end(s->p11);
 	free(s);
 }
 
 /* --- files ------------------------------------------------------------- */
 
-static struct candidate *
-add_candidate(struct pubkey_state *s)
+struct candidate *
+pubkey_add(struct pubkey_state *s)
 {
 	s->v = xrecallocarray(s->v, s->n, s->n + 1, sizeof *s->v);
 	return &s->v[s->n++];
@@ -89,7 +90,7 @@ place_file(struct pubkey_state *s, const struct named_file *f, struct key *k,
 		key_free(k);
 		return;
 	}
-	c = add_candidate(s);
+	c = pubkey_add(s);
 	c->pub = k;
 	c->path = path != NULL ? xstrdup(path) : NULL;
 	c->name = xstrdup(f->path);
@@ -296,7 +297,7 @@ add_agent_key(struct pubkey_state *s, struct agent_key *k, bool named_only)
 	if (c != NULL) {
 		c->place.group = KEY_OF_AGENT_NAMED;
 	} else {
-		c = add_candidate(s);
+		c = pubkey_add(s);
 		c->pub = k->key;
 		c->name = k->comment;
 		c->place = (struct key_place){ KEY_OF_AGENT, false,
@@ -338,7 +339,8 @@ find_signer(const struct pubkey_state *s, struct candidate *c)
 {
 	const struct candidate *plain;
 
-	if (c->in_agent || c->pub == NULL || !key_is_cert(c->pub))
+	if (c->in_agent || c->in_token || c->pub == NULL ||
+	    !key_is_cert(c->pub))
 		return true;
 	plain = find_plain(s, c->pub);
 	if (plain != NULL && plain->path != NULL) {
@@ -347,7 +349,9 @@ find_signer(const struct pubkey_state *s, struct candidate *c)
 	}
 	if (plain != NULL && plain->in_agent)
 		c->in_agent = c->plain_in_agent = true;
-	if (c->in_agent || (c->path != NULL && access(c->path, F_OK) == 0))
+	c->in_token = plain != NULL && plain->in_token;
+	if (c->in_agent || c->in_token ||
+	    (c->path != NULL && access(c->path, F_OK) == 0))
 		return true;
 	log_info("Certificate %s: there is no private key for it", c->name);
 	return false;
@@ -516,8 +520,8 @@ pubkey_describe(const struct candidate *c, struct buf *out)
 		    fp != NULL ? fp : "");
 		free(fp);
 	}
-	buf_printf(out, "%s%s", c->place.is_explicit ? " explicit" : "",
-	    c->in_agent ? " agent" : "");
+	buf_printf(out, "%s%s%s", c->place.is_explicit ? " explicit" : "",
+	    c->in_token ? " token" : "", c->in_agent ? " agent" : "");
 }
 
 static void
@@ -534,7 +538,7 @@ log_list(const struct pubkey_state *s)
 }
 
 static int
-make_list(const struct userauth *ua, struct pubkey_state *s, bool missing)
+make_list(struct userauth *ua, struct pubkey_state *s, bool missing)
 {
 	const struct client_conf *conf = ua->p.conf;
 	int r = add_files(ua, s, "CertificateFile",
@@ -545,6 +549,7 @@ make_list(const struct userauth *ua, struct pubkey_state *s, bool missing)
 		    &conf->auth.identity_file, KEY_OF_FILE, missing);
 	if (r != 0)
 		return r;
+	pubkey_add_tokens(ua, s);
 	add_agent(ua, s);
 	find_signers(s);
 	put_in_order(s);
@@ -587,7 +592,7 @@ is_accepted(const struct client_conf *conf, const struct candidate *c)
 int
 userauth_list_keys(const struct client_conf *conf, struct buf *out)
 {
-	const struct userauth ua = { .p.conf = conf };
+	struct userauth ua = { .p.conf = conf };
 	struct pubkey_state *s = xcalloc(1, sizeof *s);
 	int r = make_list(&ua, s, true);
 

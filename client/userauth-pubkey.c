@@ -161,6 +161,9 @@ sign_with(struct userauth *ua, const struct candidate *c, const char *alg,
 	if (is_loaded(ua, c))
 		return key_sign(pubkey_loaded(s, c), plain_alg(alg), data,
 		    signature);
+	if (c->in_token && !c->in_agent)
+		return pubkey_token_sign(ua, key_identity(c->pub),
+		    plain_alg(alg), data, signature);
 	if (c->plain_in_agent)
 		return agent_sign(s->agent, key_identity(c->pub),
 		    plain_alg(alg), data, signature);
@@ -174,7 +177,7 @@ sign(struct userauth *ua, struct candidate *c, const char *alg,
 	struct buf data = { 0 };
 	int r;
 
-	if (!c->in_agent && !is_loaded(ua, c) &&
+	if (!c->in_agent && !c->in_token && !is_loaded(ua, c) &&
 	    (r = load_private(ua, c)) != 0)
 		return r;
 	buf_put_string_buf(&data, &ua->session_id);

@@ -269,6 +269,8 @@ static const struct conf_row rows[] = {
 	    .max = CERTIFICATE_FILES_MAX },
 	{ "IdentitiesOnly", NULL, FLAG(auth.identities_only, "no") },
 	{ "IdentityAgent", NULL, TEXTUAL(auth.identity_agent) },
+	{ "PKCS11Provider", "SmartcardDevice", TEXTUAL(auth.pkcs11_provider),
+	    .flags = CONF_NONE },
 	{ "AddKeysToAgent", NULL,
 	    .type = &client_add_keys_type, AT(auth.add_keys), .def = "no" },
 	{ "PreferredAuthentications", NULL,
@@ -357,7 +359,6 @@ static const struct conf_row rows[] = {
 	{ "CheckHostIP", NULL, OFF },
 	{ "HostbasedAuthentication", NULL, OFF },
 	{ "LogVerbose", NULL, ONLY("none") },
-	{ "PKCS11Provider", "SmartcardDevice", ONLY("none") },
 	{ "VerifyHostKeyDNS", NULL, OFF },
 
 	/* Not built either: parameters of what is off. */

@@ -159,6 +159,7 @@ struct client_conf {
 		int identities_only;	      /* flag */
 		char *
 		    identity_agent; /* NULL: $SSH_AUTH_SOCK; "none": no agent */
+		char *pkcs11_provider; /* path of a library; NULL: none */
 		/* One row is both. */
 		int add_keys;		/* CLIENT_ADD_* */
 		int add_keys_lifetime;	/* s; 0 = no end */

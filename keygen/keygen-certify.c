@@ -12,19 +12,25 @@
 #include "base/str.h"
 #include "keygen/keygen-cert.h"
 #include "keys/agent-client.h"
+#include "keys/p11-ask.h"
 
-/* Who signs: a private key, or an agent that holds it. */
+/* Who signs: a private key; or an agent, or a token, that holds it. */
 struct authority {
 	struct key *key;
-	struct agent *agent; /* NULL: key is private */
+	struct agent *agent;
+	struct p11 *token; /* both NULL: key is private */
 	const char *alg;
 };
 
 static int
 sign(void *arg, struct span data, struct buf *signature)
 {
+	struct p11_ask ask = { .may_ask = true };
 	struct authority *a = arg;
 
+	if (a->token != NULL)
+		return p11_ask_sign(&ask, a->token, a->key, a->alg, data,
+		    signature);
 	return a->agent != NULL ?
 	    agent_sign(a->agent, a->key, a->alg, data, signature) :
 	    key_sign(a->key, a->alg, data, signature);
@@ -76,11 +82,35 @@ load_from_agent(struct authority *a)
 }
 
 static void
+load_from_token(struct authority *a)
+{
+	struct p11_ask ask = { .may_ask = true };
+	struct p11_list list;
+	bool found = false;
+	int r = keyfile_load_public(opt.ca, &a->key, NULL);
+
+	if (r != 0)
+		fatal("Cannot load CA public key %s: %s", opt.ca,
+		    err_text(r));
+	if (p11_ask_open(&ask, opt.library, &a->token, &list) != 0)
+		exit(255);
+	for (size_t i = 0; i < list.n_keys; i++)
+		found |= key_equal_public(list.keys[i].key, a->key);
+	p11_list_clear(&list);
+	if (!found)
+		fatal("No PKCS#11 key matching %s found", opt.ca);
+}
+
+static void
 load_authority(struct authority *a)
 {
 	char *pass = NULL, *comment = NULL;
 
-	if (opt.use_agent) {
+	if (opt.use_agent && opt.library != NULL)
+		fatal("-U and -D cannot be used together");
+	if (opt.library != NULL) {
+		load_from_token(a);
+	} else if (opt.use_agent) {
 		load_from_agent(a);
 	} else {
 		a->key = keygen_load_private(opt.ca, &pass, &comment);
@@ -138,7 +168,10 @@ certify(struct authority *a, const struct cert_request *request,
 	r = cert_make(k, request, a->key, sign, a, &cert);
 	if (r != 0)
 		fatal("Couldn't certify key %s via %s: %s", path,
-		    a->agent != NULL ? "agent" : "CA key", err_text(r));
+		    a->token != NULL	   ? "token" :
+			a->agent != NULL ? "agent" :
+					   "CA key",
+		    err_text(r));
 	r = keyfile_save_public(to, cert, comment);
 	if (r != 0)
 		fatal("Saving certificate \"%s\" failed: %s", to,
@@ -211,6 +244,7 @@ keygen_certify(void)
 	cert_options_clear(&request.critical);
 	cert_options_clear(&request.extensions);
 	agent_close(a.agent);
+	p11_end(a.token);
 	key_free(a.key);
 	return OK;
 }

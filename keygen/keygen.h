@@ -24,6 +24,7 @@ struct keygen_options {
 	const char *identity; /* -I: of a certificate, or of a signer */
 	const char *names;    /* -n: principals; with -Y the namespace */
 	const char *validity; /* -V */
+	const char *library;  /* -D: for tokens */
 	const char *number;   /* -z: a serial number or a version */
 	const char *operation; /* -Y, -M */
 	const char *revoked;   /* -r: with -Y a list, else a host's name */
@@ -62,6 +63,8 @@ int keygen_hash_hosts(void);
 
 /* keygen/keygen-certify.c */
 int keygen_certify(void);
+/* keygen/keygen-token.c */
+int keygen_list_token(void);
 /* keygen/keygen-cert-show.c */
 int keygen_show_certs(void);
 /* keygen/keygen-krl.c */

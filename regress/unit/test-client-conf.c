@@ -88,6 +88,7 @@ static const struct conf_sample samples[] = {
 	{ "IdentityFile", "~/.ssh/other" },
 	{ "CertificateFile", "~/.ssh/other-cert.pub" },
 	{ "IdentityAgent", "none" },
+	{ "PKCS11Provider", "/lib/token.so" },
 	{ "AddKeysToAgent", "confirm 5m" },
 	{ "PreferredAuthentications", "password" },
 	{ "KbdInteractiveDevices", "pam" },

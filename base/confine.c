@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: ISC */
+#include "base/confine.h"
+
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
+
+enum {
+	FILES_MAX = 128,
+	FILE_BYTES_MAX = 16 * 1024 * 1024,
+};
+
+/* Never to more than it is. */
+static void
+lower(int what, rlim_t to)
+{
+	struct rlimit l;
+
+	if (getrlimit(what, &l) == -1)
+		return;
+	l.rlim_cur = l.rlim_max = l.rlim_max < to ? l.rlim_max : to;
+	(void)!setrlimit(what, &l);
+}
+
+void
+confine_process(void)
+{
+	(void)setsid();
+	(void)unsetenv("SSH_AUTH_SOCK");
+	lower(RLIMIT_NOFILE, FILES_MAX);
+	lower(RLIMIT_FSIZE, FILE_BYTES_MAX);
+#ifdef __linux__
+	(void)!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+#endif
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The public key in an X.509 certificate, as tokens hold them. Nothing else of
+ * the certificate is looked at: whose key it is, is not for us to believe.
+ *
+ * Threads: any.
+ */
+#ifndef HPN_KEYS_KEY_X509_H
+#define HPN_KEYS_KEY_X509_H
+
+#include "keys/key.h"
+
+/* *subject: one line that names it; caller frees. ERR_KEY_TYPE: a key that SSH
+ * has no type for. */
+int key_from_x509(struct span der, struct key **out,
+    char **subject) must_check;
+
+#endif
