@@ -32,6 +32,16 @@ clock_ms(void)
 }
 
 uint64_t
+clock_boot_ms(void)
+{
+#ifdef CLOCK_BOOTTIME
+	return read_clock(CLOCK_BOOTTIME) / 1000000;
+#else
+	return clock_ms();
+#endif
+}
+
+uint64_t
 clock_thread_us(void)
 {
 	return read_clock(CLOCK_THREAD_CPUTIME_ID) / 1000;

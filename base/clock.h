@@ -14,6 +14,8 @@
 uint64_t clock_ns(void);
 uint64_t clock_us(void);
 uint64_t clock_ms(void);
+/* The same, and also while the machine sleeps, where the system can tell. */
+uint64_t clock_boot_ms(void);
 /* CPU time that the calling thread has used. */
 uint64_t clock_thread_us(void);
 

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/askpass.h"
 #include "base/mem.h"
-#include "client/mux-confirm.h"
 #include "client/mux-master-internal.h"
 
 enum { QUESTION_MAX = 2048 };
@@ -24,11 +24,12 @@ conclude(struct passenger *p, bool allowed)
 }
 
 static void
-on_told(void *arg, bool allowed)
+on_told(void *arg, bool allowed, const char *answer)
 {
 	struct mux_master *m = arg;
 	struct passenger *p = m->asked;
 
+	(void)answer;
 	m->confirm = NULL;
 	m->asked = NULL;
 	conclude(p, allowed);
@@ -49,8 +50,8 @@ ask_next(struct mux_master *m)
 	if (next == NULL)
 		return;
 	m->asked = next;
-	m->confirm = mux_confirm_ask(m->p.session.loop, next->question,
-	    on_told, m);
+	m->confirm = askpass_ask(m->p.session.loop, ASKPASS_CONFIRM,
+	    next->question, on_told, m);
 	if (m->confirm == NULL) {
 		m->asked = NULL;
 		conclude(next, false);
@@ -93,7 +94,7 @@ passenger_leave_question(struct passenger *p)
 	p->question = NULL;
 	if (m->asked != p)
 		return;
-	mux_confirm_drop(m->confirm);
+	askpass_drop(m->confirm);
 	m->confirm = NULL;
 	m->asked = NULL;
 	ask_next(m);

@@ -13,7 +13,7 @@
 #include "client/mux-wire.h"
 
 struct foreign;
-struct mux_confirm;
+struct askpass;
 struct mux_pending;
 struct stdio_forward;
 
@@ -62,7 +62,7 @@ struct mux_master {
 	struct passenger *passengers;
 	size_t count;
 	struct mux_pending *pending; /* forwards that the server considers */
-	struct mux_confirm *confirm; /* the question that is asked now... */
+	struct askpass *confirm; /* the question that is asked now... */
 	struct passenger *asked;     /* ...and whose it is */
 	bool keeps; /* USE_SHARING has begun */
 };

@@ -11,12 +11,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/askpass.h"
 #include "base/child.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
-
-#define ASKPASS_DEFAULT "/usr/bin/ssh-askpass"
 
 static bool
 have_tty(void)
@@ -29,15 +28,6 @@ have_tty(void)
 }
 
 static bool
-have_display(void)
-{
-	const char *x = getenv("DISPLAY"), *wayland = getenv("WAYLAND_DISPLAY");
-
-	return (x != NULL && *x != '\0') ||
-	    (wayland != NULL && *wayland != '\0');
-}
-
-static bool
 use_askpass(void)
 {
 	const char *require = getenv("SSH_ASKPASS_REQUIRE");
@@ -46,7 +36,7 @@ use_askpass(void)
 		return true;
 	if (require != NULL && strcasecmp(require, "never") == 0)
 		return false;
-	if (!have_display())
+	if (!askpass_has_display())
 		return false;
 	return (require != NULL && strcasecmp(require, "prefer") == 0) ||
 	    !have_tty();
@@ -81,19 +71,10 @@ read_answer(int fd, char *answer)
 	return len > 0;
 }
 
-const char *
-prompt_askpass(void)
-{
-	const char *program = getenv("SSH_ASKPASS");
-
-	return program != NULL && *program != '\0' ? program :
-						      ASKPASS_DEFAULT;
-}
-
 static char *
 ask_program(const char *text)
 {
-	const char *program = prompt_askpass();
+	const char *program = askpass_program();
 	char *answer;
 	int p[2], status;
 	bool got;

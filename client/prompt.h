@@ -18,8 +18,6 @@ enum prompt_echo { PROMPT_HIDDEN, PROMPT_VISIBLE };
  * ask with, or the user cancelled. text is shown as it is: escape what a peer
  * sent. Caller frees with prompt_free(). */
 char *prompt_ask(const char *text, enum prompt_echo echo);
-/* The program that asks, as SSH_ASKPASS or our default says. */
-const char *prompt_askpass(void);
 void prompt_free(char *answer); /* wipes; NULL is fine */
 
 #endif

@@ -10,27 +10,9 @@
 
 #include "base/fd.h"
 #include "base/mem.h"
+#include "keys/agent-wire.h"
 
-/* RFC 9987 section 5. */
-enum {
-	AGENT_FAILURE = 5,
-	AGENT_SUCCESS = 6,
-	AGENT_REQUEST_IDENTITIES = 11,
-	AGENT_IDENTITIES_ANSWER = 12,
-	AGENT_SIGN_REQUEST = 13,
-	AGENT_SIGN_RESPONSE = 14,
-	AGENT_EXTENSION = 27,
-	AGENT_EXTENSION_FAILURE = 28,
-};
-
-/* The digest for a signature of an RSA key. Without a flag it is SHA-1. */
-enum { SIGN_RSA_SHA2_256 = 2, SIGN_RSA_SHA2_512 = 4 };
-
-enum {
-	MESSAGE_MAX = 256 * 1024, /* bytes */
-	KEYS_MAX = 2048,
-	COMMENT_MAX = 64 * 1024,
-};
+enum { COMMENT_MAX = 64 * 1024 };
 
 struct agent {
 	int fd;
@@ -87,11 +69,11 @@ exchange(struct agent *a, const struct buf *request, uint8_t want,
 	uint8_t type;
 	int r;
 
-	if (buf_len(request) > MESSAGE_MAX)
+	if (buf_len(request) > AGENT_MESSAGE_MAX)
 		return ERR_LIMIT;
 	r = fd_send_msg(a->fd, request);
 	if (r == 0)
-		r = fd_receive_msg(a->fd, answer, MESSAGE_MAX);
+		r = fd_receive_msg(a->fd, answer, AGENT_MESSAGE_MAX);
 	if (r != 0)
 		return r;
 	*rd = rd_from_buf(answer);
@@ -108,7 +90,7 @@ compose_bind(struct buf *b, struct span hostkey, struct span session_id,
     struct span signature, bool forwarding)
 {
 	buf_put_u8(b, AGENT_EXTENSION);
-	buf_put_cstring(b, "session-bind@openssh.com");
+	buf_put_cstring(b, AGENT_EXT_BIND);
 	buf_put_string(b, hostkey.p, hostkey.len);
 	buf_put_string(b, session_id.p, session_id.len);
 	buf_put_string(b, signature.p, signature.len);
@@ -178,7 +160,7 @@ agent_list(struct agent *a, struct agent_key **keys, size_t *count)
 	if (r != 0)
 		goto out;
 	announced = rd_u32(&rd);
-	if (announced > KEYS_MAX) {
+	if (announced > AGENT_KEYS_MAX) {
 		r = ERR_LIMIT;
 		goto out;
 	}
@@ -224,9 +206,9 @@ static uint32_t
 flags_of(const char *alg)
 {
 	if (strcmp(alg, "rsa-sha2-256") == 0)
-		return SIGN_RSA_SHA2_256;
+		return AGENT_SIGN_RSA_SHA2_256;
 	if (strcmp(alg, "rsa-sha2-512") == 0)
-		return SIGN_RSA_SHA2_512;
+		return AGENT_SIGN_RSA_SHA2_512;
 	return 0;
 }
 

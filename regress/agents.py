@@ -1,11 +1,18 @@
 # SPDX-License-Identifier: ISC
 """A small agent (RFC 9987) for tests: one key, and a record of what it was
-told. And its client."""
+told. And its client; and programs that are agents."""
 
 import os
+import shutil
+import signal
 import socket
 import struct
+import subprocess
+import tempfile
 import threading
+from pathlib import Path
+
+import harness
 
 LIST, KEYS, SIGN, SIGNATURE = 11, 12, 13, 14
 FAILURE, SUCCESS, EXTENSION = 5, 6, 27
@@ -113,3 +120,50 @@ class Agent:
         self.listener.close()
         if os.path.exists(self.path):
             os.unlink(self.path)
+
+
+class Running:
+    """An agent of either kind in the foreground, and commands that use it."""
+
+    def __init__(self, *args, kind="hpn", env=None, user=None, within=()):
+        self.args = [*within, harness.program(kind, "ssh-agent"), "-D", *args]
+        self.env, self.user = env or {}, user
+
+    def __enter__(self):
+        # A short name: names of sockets are limited.
+        self.dir = Path(tempfile.mkdtemp(prefix="hpn", dir="/tmp"))
+        self.path = self.dir / "agent"
+        self.log = self.dir / "log"
+        kw = {}
+        if self.user:
+            shutil.chown(self.dir, self.user, self.user)
+            kw = {"user": self.user, "group": self.user, "extra_groups": []}
+        with open(self.log, "wb") as log:
+            self.process = harness.start(
+                [*self.args, "-a", self.path], stdout=subprocess.DEVNULL,
+                stderr=log, env=harness.clean_env(**self.env), **kw)
+        assert harness.wait_for(self.path.exists), self.said()
+        return self
+
+    def said(self):
+        return self.log.read_text()
+
+    def environ(self, **changes):
+        return harness.clean_env(SSH_AUTH_SOCK=self.path, **changes)
+
+    def run(self, *command, **kw):
+        kw.setdefault("env", self.environ())
+        return harness.run(command, **kw)
+
+    def add(self, *args, **kw):
+        """The stock ssh-add."""
+        return self.run(harness.stock("ssh-add"), *args, **kw)
+
+    def stop(self, number=signal.SIGTERM):
+        """Ends it; its exit status."""
+        self.process.send_signal(number)
+        return self.process.wait(harness.LONG)
+
+    def __exit__(self, *exc):
+        harness.kill_group(self.process)
+        shutil.rmtree(self.dir)

@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "forward/listeners.h"
-#include "server/session/agent-socket.h"
+#include "keys/agent-socket.h"
 
 enum {
 	WINDOW = 64 * 1024, /* bytes */
@@ -58,7 +58,8 @@ begin(struct agent_door *d, struct loop *l, const struct serve_params *p)
 {
 	struct listener_params params = { .loop = l, .mask = MASK, .arg = d,
 		.accepted = on_accepted };
-	int r = agent_socket_path(p->user->home, &d->path);
+	int r = agent_socket_path(p->user->home,
+	    AGENT_SOCKET_FORWARDED, &d->path);
 
 	if (r != 0)
 		return r;

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Inside of agent/: the agent's state, a client, and how requests are answered
+ * at once or later. Not for other folders.
+ *
+ * Threads: loop thread only.
+ */
+#ifndef HPN_AGENT_INTERNAL_H
+#define HPN_AGENT_INTERNAL_H
+
+#include "agent/agentd.h"
+#include "agent/constraints.h"
+#include "agent/identities.h"
+#include "base/askpass.h"
+
+struct client;
+
+struct agentd {
+	struct loop *loop;
+	struct agent_params p;
+	struct identities *keys;
+	struct shield *shield;
+
+	/* Passphrases that did not unlock it since one did, and when the next
+	 * may be tried (clock_ms). */
+	unsigned wrong;
+	uint64_t next_try_ms;
+	unsigned dialogs; /* that are shown now */
+
+	int listener; /* -1: none */
+	struct loop_fd *watch;
+	struct loop_timer *pause; /* no client is taken before it is over */
+	struct client *clients;
+	size_t n_clients, buffered; /* bytes of their requests */
+};
+
+/* What a client's first request waits for: one of these, or nothing. */
+struct waiting {
+	struct askpass *dialog;
+	const struct elsewhere_ops *ops;
+	void *job; /* by ops */
+	struct loop_timer *timer;
+};
+
+struct client {
+	struct agentd *a;
+	int fd;
+	struct loop_fd *watch;
+	struct loop_timer *turn; /* for its next request */
+	struct buf in, out;	 /* in begins with its first request */
+	struct binds binds;
+	struct waiting waiting;
+	/* What was found out for the first request, which is then looked at
+	 * once more: the entry whose use was confirmed, and that it is this
+	 * client's turn to try a passphrase. */
+	uint64_t confirmed;
+	bool may_try;
+	struct client *next, *prev;
+};
+
+/* WAITS: something in c->waiting will call client_answer() or
+ * client_again(). */
+enum outcome { ANSWERED, WAITS };
+
+/* A request that is looked at. body is behind its type. */
+struct request {
+	struct agentd *a;
+	struct client *c;
+	uint8_t type;
+	struct rd body;
+	struct buf *answer; /* its message, from the type on */
+};
+
+/* requests.c: the table of them. ANSWERED: answer has the message. */
+enum outcome requests_run(struct client *c, struct span message,
+    struct buf *answer);
+/* Fills the answer; for those who return ANSWERED. */
+enum outcome request_fail(struct request *q);
+enum outcome request_succeed(struct request *q);
+
+/* requests-keys.c, requests-sign.c, requests-lock.c */
+enum outcome request_list(struct request *q);
+enum outcome request_add(struct request *q);
+enum outcome request_remove(struct request *q);
+enum outcome request_remove_all(struct request *q);
+enum outcome request_sign(struct request *q);
+enum outcome request_lock(struct request *q);
+enum outcome request_unlock(struct request *q);
+
+/* clients.c. The answer to the first request, or another look at it; then the
+ * next one. Not from inside of requests_run(). */
+void client_answer(struct client *c, const struct buf *message);
+void client_fail(struct client *c);
+void client_again(struct client *c);
+void client_end(struct client *c);
+
+/* confirm.c: asks whether the entry may be used for data. False: it cannot be
+ * asked, which is no consent. */
+bool confirm_ask(struct client *c, const struct identity *id,
+    const struct sign_data *data) must_check;
+
+#endif

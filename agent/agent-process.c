@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: ISC */
+#include "agent/agent-process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <syslog.h>
+#include <unistd.h>
+
+#include "agent/socket-place.h"
+#include "base/fd.h"
+#include "base/hide.h"
+#include "base/log.h"
+#include "base/str.h"
+
+enum {
+	FAILED = 1,
+	ENDED = 2, /* by a signal, or with the command */
+	FATAL = 255,
+	PARENT_MS = 10 * 1000, /* how often the command is looked for */
+};
+
+#define SOCKET_VARIABLE "SSH_AUTH_SOCK"
+#define PID_VARIABLE	"SSH_AGENT_PID"
+
+/* ---- what the shell is told ---------------------------------------------- */
+
+static bool
+is_c_shell(enum agent_shell shell)
+{
+	const char *name = getenv("SHELL");
+	size_t len = name != NULL ? strlen(name) : 0;
+
+	if (shell != AGENT_SHELL_GUESS)
+		return shell == AGENT_SHELL_C;
+	return len >= 3 && strcmp(name + len - 3, "csh") == 0;
+}
+
+/* The output is given to a shell, so a path is quoted that is more to it than a
+ * word. */
+static void
+print_word(const char *s)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
+				    "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789/._-+,:@%=";
+
+	if (s[strspn(s, plain)] == '\0') {
+		fputs(s, stdout);
+		return;
+	}
+	putchar('\'');
+	for (; *s != '\0'; s++) {
+		if (*s == '\'')
+			fputs("'\\''", stdout);
+		else
+			putchar(*s);
+	}
+	putchar('\'');
+}
+
+static void
+print_variable(bool c_shell, const char *name, const char *value)
+{
+	printf(c_shell ? "setenv %s " : "%s=", name);
+	print_word(value);
+	printf(c_shell ? ";\n" : "; export %s;\n", name);
+}
+
+static void
+print_agent(const struct agent_run *run, const char *path, pid_t pid)
+{
+	bool c_shell = is_c_shell(run->shell);
+	char number[32];
+
+	snprintf(number, sizeof number, "%ld", (long)pid);
+	print_variable(c_shell, SOCKET_VARIABLE, path);
+	if (!run->stays)
+		print_variable(c_shell, PID_VARIABLE, number);
+	printf("echo Agent pid %s;\n", number);
+	(void)fflush(stdout);
+}
+
+int
+agent_process_kill(enum agent_shell shell)
+{
+	const char *text = getenv(PID_VARIABLE);
+	const char *unset = is_c_shell(shell) ? "unsetenv" : "unset";
+	const char *why = NULL;
+	long long pid;
+
+	if (text == NULL) {
+		fprintf(stderr, "%s not set, cannot kill agent\n",
+		    PID_VARIABLE);
+		return FAILED;
+	}
+	pid = strtonum(text, 2, INT_MAX, &why);
+	if (why != NULL) {
+		fprintf(stderr, "%s=\"%s\", which is not a good PID: %s\n",
+		    PID_VARIABLE, text, why);
+		return FAILED;
+	}
+	if (kill((pid_t)pid, SIGTERM) == -1) {
+		fprintf(stderr, "kill: %s\n", strerror(errno));
+		return FAILED;
+	}
+	printf("%s %s;\n%s %s;\necho Agent pid %lld killed;\n", unset,
+	    SOCKET_VARIABLE, unset, PID_VARIABLE, pid);
+	return 0;
+}
+
+/* ---- the loop ------------------------------------------------------------ */
+
+struct service {
+	struct loop *loop;
+	struct agentd *agentd;
+	pid_t parent; /* that it lives as long as; 0: nobody */
+	bool handed;  /* by systemd, which ends us with SIGTERM */
+	int status;
+};
+
+static void
+on_end(void *arg, int signo)
+{
+	struct service *s = arg;
+
+	s->status = s->handed && signo == SIGTERM ? 0 : ENDED;
+	loop_stop(s->loop);
+}
+
+static void
+on_remove(void *arg, int signo)
+{
+	struct service *s = arg;
+
+	(void)signo;
+	log_debug("a signal removes all keys");
+	agentd_remove_keys(s->agentd);
+}
+
+static void
+look_for_parent(void *arg)
+{
+	struct service *s = arg;
+
+	if (getppid() != s->parent ||
+	    loop_after(s->loop, PARENT_MS, look_for_parent, s) == NULL)
+		on_end(s, 0);
+}
+
+static int
+take_signals(struct service *s, bool stays)
+{
+	int r;
+
+	if (signal(SIGPIPE, SIG_IGN) == SIG_ERR ||
+	    (!stays && signal(SIGINT, SIG_IGN) == SIG_ERR))
+		return ERR_SYSTEM;
+	if (stays && (r = loop_on_signal(s->loop, SIGINT, on_end, s)) != 0)
+		return r;
+	if ((r = loop_on_signal(s->loop, SIGTERM, on_end, s)) != 0 ||
+	    (r = loop_on_signal(s->loop, SIGHUP, on_end, s)) != 0)
+		return r;
+	return loop_on_signal(s->loop, SIGUSR1, on_remove, s);
+}
+
+static int
+serve(const struct agent_run *run, int listener, pid_t parent, bool handed)
+{
+	struct service s = { .parent = parent, .handed = handed,
+		.status = FAILED };
+	int r = ERR_NOMEM;
+
+	hide_process();
+	fd_raise_limit();
+	s.loop = loop_new();
+	if (s.loop != NULL)
+		r = agentd_new(&s.agentd, s.loop, &run->params);
+	if (r == 0)
+		r = take_signals(&s, run->stays);
+	if (r == 0)
+		r = agentd_listen(s.agentd, listener);
+	if (r == 0) {
+		if (parent != 0)
+			look_for_parent(&s);
+		r = loop_run(s.loop);
+	}
+	if (r != 0)
+		log_error("%s", err_text(r));
+	agentd_free(s.agentd);
+	loop_free(s.loop);
+	return s.status;
+}
+
+/* ---- processes ----------------------------------------------------------- */
+
+static int
+go_to_background(void)
+{
+	int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (fd == -1 || setsid() == -1 || chdir("/") == -1)
+		return ERR_SYSTEM;
+	for (int i = STDIN_FILENO; i <= STDERR_FILENO; i++)
+		if (dup2(fd, i) == -1)
+			return ERR_SYSTEM;
+	fd_close(&fd);
+	log_to_syslog(LOG_AUTH);
+	return 0;
+}
+
+/* What the starter had open, a pipe perhaps that others wait for, stays open in
+ * nobody's interest. */
+static int
+keep_only(int *fd)
+{
+	int kept = STDERR_FILENO + 1;
+
+	if (*fd != kept && dup3(*fd, kept, O_CLOEXEC) == -1)
+		return ERR_SYSTEM;
+	*fd = kept;
+	closefrom(kept + 1);
+	return 0;
+}
+
+static _Noreturn void
+run_child(const struct agent_run *run, struct socket_place *place,
+    pid_t parent)
+{
+	int status = FAILED;
+
+	if (keep_only(&place->fd) == 0 && go_to_background() == 0)
+		status = serve(run, place->fd, parent, false);
+	socket_place_remove(place);
+	_exit(status);
+}
+
+static _Noreturn void
+run_command(char **command, const char *path, pid_t agent)
+{
+	char number[32];
+
+	snprintf(number, sizeof number, "%ld", (long)agent);
+	if (setenv(SOCKET_VARIABLE, path, 1) == 0 &&
+	    setenv(PID_VARIABLE, number, 1) == 0)
+		execvp(command[0], command);
+	fprintf(stderr, "%s: %s\n", command[0], strerror(errno));
+	exit(FAILED);
+}
+
+static int
+run_apart(const struct agent_run *run, struct socket_place *place)
+{
+	pid_t parent = getpid(), agent;
+
+	(void)fflush(stdout);
+	agent = fork();
+	if (agent == -1) {
+		log_error("fork: %s", strerror(errno));
+		socket_place_remove(place);
+		return FAILED;
+	}
+	if (agent == 0)
+		run_child(run, place, run->command != NULL ? parent : 0);
+	if (run->command != NULL)
+		run_command(run->command, place->path, agent);
+	print_agent(run, place->path, agent);
+	socket_place_forget(place);
+	return 0;
+}
+
+static int
+make_socket(const struct agent_run *run, struct socket_place *place)
+{
+	if (run->path != NULL)
+		return socket_place_named(place, run->path);
+	if (run->temporary)
+		return socket_place_temporary(place);
+	return socket_place_usual(place, !run->keeps_stale);
+}
+
+int
+agent_process_run(const struct agent_run *run)
+{
+	struct socket_place place = { .fd = -1 };
+	bool handed = false;
+	int status;
+
+	if (run->stays && run->path == NULL && run->command == NULL &&
+	    socket_place_handed(&place, &handed) != 0)
+		return FATAL;
+	if (!handed && make_socket(run, &place) != 0) {
+		socket_place_remove(&place);
+		return FAILED;
+	}
+	if (!run->stays)
+		return run_apart(run, &place);
+	if (!handed)
+		print_agent(run, place.path, getpid());
+	status = serve(run, place.fd, 0, handed);
+	socket_place_remove(&place);
+	return status;
+}

@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: ISC */
+#include "agent/destinations.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "keys/cert.h"
+
+enum { USER_MAX = 256, HOST_MAX = 4096, /* bytes */ STEP = 8 };
+
+static struct span
+span_of_buf(const struct buf *b)
+{
+	return (struct span){ buf_data(b), buf_len(b) };
+}
+
+static bool
+span_same(struct span a, struct span b)
+{
+	return a.len == b.len && (a.len == 0 || memcmp(a.p, b.p, a.len) == 0);
+}
+
+/* ---- reading destinations ------------------------------------------------ */
+
+/* Appends the key in its usual form. One of a type that is not known here can
+ * be nobody's: a bind with it is not possible. */
+static int
+put_canonical(struct span blob, struct buf *out)
+{
+	struct key *k = NULL;
+	int r = key_from_blob(blob, &k);
+
+	if (r == ERR_KEY_TYPE) {
+		buf_put(out, blob.p, blob.len);
+		return buf_err(out);
+	}
+	if (r == 0)
+		r = key_to_blob(k, out);
+	key_free(k);
+	return r;
+}
+
+static int
+add_key(struct dest_end *end, struct span blob, bool is_ca, struct buf *blobs)
+{
+	struct dest_key *more;
+	size_t at = buf_len(blobs);
+	int r;
+
+	if (end->n % STEP == 0) {
+		more = reallocarray(end->keys, end->n + STEP,
+		    sizeof *more);
+		if (more == NULL)
+			return ERR_NOMEM;
+		end->keys = more;
+	}
+	if ((r = put_canonical(blob, blobs)) != 0)
+		return r;
+	end->keys[end->n++] = (struct dest_key){ .at = at,
+		.len = buf_len(blobs) - at, .is_ca = is_ca };
+	return 0;
+}
+
+/* NULL if it is empty. */
+static char *
+optional_text(struct rd *rd, size_t max)
+{
+	char *s = rd_cstring(rd, max);
+
+	if (s != NULL && *s == '\0') {
+		free(s);
+		s = NULL;
+	}
+	return s;
+}
+
+static int
+parse_end(struct rd rd, struct dest_end *end, struct buf *blobs)
+{
+	struct span reserved, blob;
+	bool is_ca;
+	int r;
+
+	end->user = optional_text(&rd, USER_MAX);
+	end->host = optional_text(&rd, HOST_MAX);
+	reserved = rd_string(&rd);
+	if ((r = rd_err(&rd)) != 0)
+		return r;
+	if (reserved.len > 0)
+		return ERR_UNSUPPORTED;
+	while (rd.len > 0) {
+		blob = rd_string(&rd);
+		is_ca = rd_bool(&rd);
+		if ((r = rd_err(&rd)) != 0 ||
+		    (r = add_key(end, blob, is_ca, blobs)) != 0)
+			return r;
+	}
+	return 0;
+}
+
+static int
+parse_one(struct rd rd, struct destination *d, struct buf *blobs)
+{
+	struct rd from = rd_sub(&rd), to = rd_sub(&rd);
+	struct span reserved = rd_string(&rd);
+	int r;
+
+	if ((r = rd_end(&rd)) != 0)
+		return r;
+	if (reserved.len > 0)
+		return ERR_UNSUPPORTED;
+	if ((r = parse_end(from, &d->from, blobs)) != 0 ||
+	    (r = parse_end(to, &d->to, blobs)) != 0)
+		return r;
+	/* A hop begins here (neither), or at a host that is known (both). */
+	if (d->from.user != NULL ||
+	    (d->from.host == NULL) != (d->from.n == 0))
+		return ERR_FORMAT;
+	return d->to.host == NULL || d->to.n == 0 ? ERR_FORMAT : 0;
+}
+
+static int
+add_destination(struct destinations *d, struct rd rd)
+{
+	struct destination *more;
+
+	if (d->n == AGENT_DESTINATIONS_MAX)
+		return ERR_LIMIT;
+	if (d->n % STEP == 0) {
+		more = reallocarray(d->v, d->n + STEP, sizeof *more);
+		if (more == NULL)
+			return ERR_NOMEM;
+		d->v = more;
+	}
+	d->v[d->n] = (struct destination){ 0 };
+	return parse_one(rd, &d->v[d->n++], &d->blobs);
+}
+
+int
+destinations_parse(struct rd list, struct destinations *out)
+{
+	struct rd rd;
+	int r;
+
+	*out = (struct destinations){ 0 };
+	while (list.len > 0) {
+		rd = rd_sub(&list);
+		if ((r = rd_err(&list)) != 0 ||
+		    (r = add_destination(out, rd)) != 0)
+			return r;
+	}
+	if ((r = rd_err(&list)) != 0)
+		return r;
+	return out->n == 0 ? ERR_FORMAT : 0;
+}
+
+static void
+end_clear(struct dest_end *e)
+{
+	free(e->user);
+	free(e->host);
+	free(e->keys);
+}
+
+void
+destinations_clear(struct destinations *d)
+{
+	for (size_t i = 0; i < d->n; i++) {
+		end_clear(&d->v[i].from);
+		end_clear(&d->v[i].to);
+	}
+	free(d->v);
+	buf_clear(&d->blobs);
+	*d = (struct destinations){ 0 };
+}
+
+/* ---- binds --------------------------------------------------------------- */
+
+static void
+bind_clear(struct bind *b)
+{
+	key_free(b->host_key);
+	buf_clear(&b->blob);
+	buf_clear(&b->id);
+	*b = (struct bind){ 0 };
+}
+
+void
+binds_clear(struct binds *b)
+{
+	for (size_t i = 0; i < b->n; i++)
+		bind_clear(&b->v[i]);
+	*b = (struct binds){ 0 };
+}
+
+/* By whichever algorithm the host signed with. */
+static int
+verify(const struct key *host_key, struct span id, struct span signature)
+{
+	const struct key *k = key_identity(host_key);
+	struct rd rd = rd_from_span(signature);
+	struct span alg = rd_string(&rd);
+	const struct key_alg *row;
+
+	for (size_t i = 0; (row = key_alg_at(i)) != NULL; i++)
+		if (rd_err(&rd) == 0 && span_equals(alg, row->name) &&
+		    key_serves(k, row->name))
+			return key_verify(k, row->name, id, signature);
+	return ERR_SIGNATURE;
+}
+
+static int
+read_bind(struct rd *fields, struct bind *out)
+{
+	struct span blob = rd_string(fields), id = rd_string(fields);
+	struct span signature = rd_string(fields);
+	int r;
+
+	out->forwarding = rd_bool(fields);
+	if ((r = rd_end(fields)) != 0)
+		return r;
+	if (id.len == 0 || id.len > AGENT_SESSION_ID_MAX)
+		return ERR_FORMAT;
+	if ((r = key_from_blob(blob, &out->host_key)) != 0 ||
+	    (r = key_to_blob(out->host_key, &out->blob)) != 0)
+		return r;
+	buf_put(&out->id, id.p, id.len);
+	if ((r = buf_err(&out->id)) != 0)
+		return r;
+	return verify(out->host_key, id, signature);
+}
+
+/* Does it agree with what was told before? *known: it is the same. */
+static int
+compare_with_earlier(const struct binds *b, const struct bind *fresh,
+    bool *known)
+{
+	*known = false;
+	for (size_t i = 0; i < b->n; i++) {
+		if (!b->v[i].forwarding)
+			return ERR_DENIED;
+		if (!span_same(span_of_buf(&b->v[i].id),
+			span_of_buf(&fresh->id)))
+			continue;
+		if (!span_same(span_of_buf(&b->v[i].blob),
+			span_of_buf(&fresh->blob)))
+			return ERR_DENIED;
+		*known = true;
+	}
+	return 0;
+}
+
+int
+binds_add(struct binds *b, struct rd *fields)
+{
+	struct bind fresh = { 0 };
+	bool known = false;
+	int r;
+
+	b->tried = true;
+	r = read_bind(fields, &fresh);
+	if (r == 0)
+		r = compare_with_earlier(b, &fresh, &known);
+	if (r == 0 && !known && b->n == BINDS_MAX)
+		r = ERR_LIMIT;
+	if (r == 0 && !known)
+		b->v[b->n++] = fresh;
+	else
+		bind_clear(&fresh);
+	return r;
+}
+
+/* ---- the rules ----------------------------------------------------------- */
+
+/* Is the host with this key the one that the end means? */
+static bool
+is_at(const struct destinations *d, const struct dest_end *end,
+    const struct bind *b, uint64_t now)
+{
+	const struct cert *cert = key_cert(b->host_key);
+	struct buf ca = { 0 };
+	struct span key = span_of_buf(&b->blob);
+	bool found = false;
+
+	if (cert != NULL) {
+		if (end->host == NULL ||
+		    cert_host_refusal(cert, now, end->host,
+			key_alg_default_plain_list()) != NULL ||
+		    key_to_blob(cert->ca, &ca) != 0)
+			goto out;
+		key = span_of_buf(&ca);
+	}
+	for (size_t i = 0; i < end->n && !found; i++) {
+		const struct dest_key *k = &end->keys[i];
+
+		found = k->is_ca == (cert != NULL) &&
+		    span_same(key, (struct span){ buf_data(&d->blobs) + k->at,
+				       k->len });
+	}
+out:
+	buf_clear(&ca);
+	return found;
+}
+
+/* Does a destination lead from one to the other? from NULL: it begins here. to
+ * NULL: anywhere. user NULL: whoever it is. */
+static bool
+leads(const struct destinations *d, const struct bind *from,
+    const struct bind *to, const char *user, uint64_t now)
+{
+	for (size_t i = 0; i < d->n; i++) {
+		const struct destination *v = &d->v[i];
+
+		if (from == NULL ? v->from.n > 0 :
+				   !is_at(d, &v->from, from, now))
+			continue;
+		if (to != NULL && !is_at(d, &v->to, to, now))
+			continue;
+		if (user != NULL && v->to.user != NULL &&
+		    !str_match(user, v->to.user))
+			continue;
+		return true;
+	}
+	return false;
+}
+
+/* user NULL: this is not about a signature. */
+static const char *
+refuse(const struct destinations *d, const struct binds *b, const char *user,
+    uint64_t now)
+{
+	const struct bind *last;
+
+	if (b->n == 0)
+		return b->tried ? "its connection could not be bound" : NULL;
+	last = &b->v[b->n - 1];
+	for (const struct bind *to = b->v; to <= last; to++) {
+		const struct bind *from = to > b->v ? to - 1 : NULL;
+
+		if (to < last && !to->forwarding)
+			return "it is forwarded over a connection that is not "
+			       "for that";
+		if (!leads(d, from, to, to == last ? user : NULL, now))
+			return "no destination of the key allows the way";
+	}
+	if (last->forwarding && user != NULL)
+		return "the last host is not where somebody logs in";
+	if (last->forwarding && !leads(d, last, NULL, NULL, now))
+		return "no destination of the key begins at the last host";
+	return NULL;
+}
+
+const char *
+destinations_refuse(const struct destinations *d, const struct binds *b,
+    uint64_t now)
+{
+	return d->n == 0 ? NULL : refuse(d, b, NULL, now);
+}
+
+const char *
+destinations_refuse_signing(const struct destinations *d,
+    const struct binds *b, const struct sign_data *data, uint64_t now)
+{
+	const struct bind *last;
+
+	if (d->n == 0)
+		return NULL;
+	if (b->n == 0)
+		return b->tried ? "its connection could not be bound" :
+				  "its connection is bound to no session";
+	if (data->kind != SIGN_DATA_LOGIN)
+		return "it is not for a login";
+	last = &b->v[b->n - 1];
+	if (!span_same(data->session_id, span_of_buf(&last->id)))
+		return "it is for another session";
+	if (data->host_key.p == NULL && b->n > 1)
+		return "it does not name the host";
+	if (data->host_key.p != NULL &&
+	    !span_same(data->host_key, span_of_buf(&last->blob)))
+		return "it is for another host";
+	return refuse(d, b, data->user, now);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The keys that the agent holds, in the order in which they came. A key and a
+ * certificate for it are two entries; what comes once more takes the place of
+ * what was there. Their number and what they need is bounded: a list of all of
+ * them fits into one message.
+ *
+ * Threads: loop thread only.
+ */
+#ifndef HPN_AGENT_IDENTITIES_H
+#define HPN_AGENT_IDENTITIES_H
+
+#include "agent/destinations.h"
+#include "agent/elsewhere.h"
+#include "agent/shield.h"
+#include "base/loop.h"
+
+enum {
+	IDENTITIES_MAX = AGENT_KEYS_MAX,
+	/* Bytes of the messages by which all were added. */
+	IDENTITIES_COST_MAX = 16 * 1024 * 1024,
+};
+
+struct identity {
+	uint64_t serial; /* another one each time something is added */
+	struct key *key; /* without its private half */
+	struct buf blob;
+	char *comment;
+	struct buf secret; /* sealed private key; empty: it is elsewhere */
+	const struct elsewhere_ops *ops;
+	void *elsewhere; /* owned, by ops->release */
+	char *application; /* of a FIDO key; else NULL */
+	char *provider;	   /* that it came from; else NULL */
+	bool confirm;
+	uint64_t expires_ms; /* clock_boot_ms(); 0: never */
+	struct destinations destinations;
+	size_t cost; /* bytes of its message */
+	struct identity *next;
+};
+
+struct identities;
+
+int identities_new(struct identities **out, struct loop *loop) must_check;
+void identities_free(struct identities *t);
+
+/* Zeroed but for the key (owned) and its blob. */
+int identity_new(const struct key *k, struct identity **out) must_check;
+void identity_free(struct identity *id);
+
+/* Takes ownership, also when it fails. ERR_LIMIT: it does not fit in. */
+int identities_add(struct identities *t, struct identity *id) must_check;
+/* NULL: it is not there. Expired ones are not. */
+struct identity *identities_find(struct identities *t, struct span blob);
+struct identity *identities_first(struct identities *t); /* and id->next */
+void identities_remove(struct identities *t, struct identity *id);
+/* All of a provider; how many. */
+size_t identities_remove_provider(struct identities *t, const char *provider);
+void identities_remove_all(struct identities *t);
+
+#endif

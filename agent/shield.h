@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Private keys at rest: encrypted with a key of this process, which lies in a
+ * page of its own, is not swapped out, and is all that must be kept from others
+ * and wiped. Keys are in the clear only while something is computed with them.
+ * Locking encrypts that one key with a passphrase, so that a locked agent has
+ * nothing in its memory that opens the others.
+ *
+ * Threads: loop thread only.
+ */
+#ifndef HPN_AGENT_SHIELD_H
+#define HPN_AGENT_SHIELD_H
+
+#include <stdbool.h>
+
+#include "base/buf.h"
+#include "base/wire.h"
+
+struct shield;
+
+int shield_new(struct shield **out) must_check;
+void shield_free(struct shield *s); /* wipes; NULL is fine */
+
+/* seal appends to out; open appends to out, which is to be a secret buffer.
+ * ERR_DENIED: it is locked. ERR_MAC: these are not bytes that seal made.
+ * ERR_LIMIT: plain is too long, or there were too many. */
+int shield_seal(struct shield *s, const struct buf *plain,
+    struct buf *out) must_check;
+int shield_open(const struct shield *s, const struct buf *sealed,
+    struct buf *out) must_check;
+
+/* Both hash the passphrase, which takes some milliseconds. lock: ERR_ARGUMENT
+ * if it is empty, ERR_DENIED if it is locked. unlock: ERR_PASSPHRASE;
+ * ERR_DENIED if it is not locked. */
+int shield_lock(struct shield *s, struct span passphrase) must_check;
+int shield_unlock(struct shield *s, struct span passphrase) must_check;
+bool shield_is_locked(const struct shield *s);
+
+#endif

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: ISC */
+#include "agent/socket-place.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/listen.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "crypto/rand.h"
+#include "keys/agent-socket.h"
+
+enum { OTHERS = 0177, HANDED_FD = 3, RANDOM_LETTERS = 12 };
+
+/* The agent leaves the directory in which it was started. */
+static char *
+absolute(const char *path)
+{
+	char here[PATH_MAX];
+
+	if (*path == '/')
+		return strdup(path);
+	return getcwd(here, sizeof here) != NULL ? str_join_path(here, path) :
+						   NULL;
+}
+
+static int
+note_file(struct socket_place *s)
+{
+	struct stat st;
+
+	s->whole = absolute(s->path);
+	if (s->whole == NULL)
+		return ERR_NOMEM;
+	if (lstat(s->whole, &st) == -1)
+		return ERR_SYSTEM;
+	s->dev = st.st_dev;
+	s->ino = st.st_ino;
+	return 0;
+}
+
+/* s->path is set. */
+static int
+open_socket(struct socket_place *s)
+{
+	struct listen_set set = { 0 };
+	int r = listen_open_path(&set, s->path, OTHERS, false);
+
+	if (r != 0) {
+		log_error("cannot bind to path %s: %s", s->path,
+		    r == ERR_LIMIT ? "it is too long" : err_text(r));
+		return r;
+	}
+	s->fd = set.fd[0];
+	if ((r = note_file(s)) != 0)
+		log_error("%s: %s", s->path, err_text(r));
+	return r;
+}
+
+int
+socket_place_named(struct socket_place *s, const char *path)
+{
+	*s = (struct socket_place){ .fd = -1 };
+	s->path = strdup(path);
+	return s->path != NULL ? open_socket(s) : ERR_NOMEM;
+}
+
+/* mkdtemp(3) knows six letters; these names have twelve. */
+static int
+make_directory(const char *top, char **out)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyz"
+				      "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+	char random[RANDOM_LETTERS + 1] = "";
+
+	for (size_t i = 0; i < RANDOM_LETTERS; i++)
+		random[i] = letters[rand_uniform(sizeof letters - 1)];
+	if (asprintf(out, "%s/ssh-%s", top, random) == -1) {
+		*out = NULL;
+		return ERR_NOMEM;
+	}
+	if (mkdir(*out, 0700) == 0)
+		return 0;
+	log_error("mkdir: %s: %s", *out, strerror(errno));
+	free(*out);
+	*out = NULL;
+	return ERR_SYSTEM;
+}
+
+int
+socket_place_temporary(struct socket_place *s)
+{
+	const char *top = getenv("TMPDIR");
+	int r;
+
+	*s = (struct socket_place){ .fd = -1 };
+	if (top == NULL || *top == '\0')
+		top = "/tmp";
+	if ((r = make_directory(top, &s->directory)) != 0)
+		return r;
+	if (asprintf(&s->path, "%s/agent.%ld", s->directory,
+		(long)getpid()) == -1) {
+		s->path = NULL;
+		return ERR_NOMEM;
+	}
+	return open_socket(s);
+}
+
+static const char *
+home_directory(void)
+{
+	const char *home = getenv("HOME");
+	const struct passwd *pw;
+
+	if (home != NULL && *home != '\0')
+		return home;
+	pw = getpwuid(getuid());
+	return pw != NULL ? pw->pw_dir : NULL;
+}
+
+int
+socket_place_usual(struct socket_place *s, bool clean)
+{
+	const char *home = home_directory();
+	int r;
+
+	*s = (struct socket_place){ .fd = -1 };
+	if (home == NULL) {
+		log_error("the home directory is not known");
+		return ERR_NOT_FOUND;
+	}
+	if (clean && (r = agent_socket_clean(home, false)) != 0)
+		log_debug("stale sockets: %s", err_text(r));
+	r = agent_socket_path(home, AGENT_SOCKET_OWN, &s->path);
+	if (r != 0) {
+		log_error("no socket for the agent below %s/.ssh: %s", home,
+		    err_text(r));
+		return r;
+	}
+	return open_socket(s);
+}
+
+/* ---- systemd ------------------------------------------------------------- */
+
+static bool
+is_listening(int fd)
+{
+	int on = 0, domain = 0;
+	socklen_t len = sizeof on, domain_len = sizeof domain;
+
+	return getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &on, &len) == 0 &&
+	    on != 0 &&
+	    getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &domain_len) == 0 &&
+	    domain == AF_UNIX;
+}
+
+int
+socket_place_handed(struct socket_place *s, bool *handed)
+{
+	const char *pid = getenv("LISTEN_PID"), *count = getenv("LISTEN_FDS");
+	int64_t n;
+	int r;
+
+	*s = (struct socket_place){ .fd = -1 };
+	*handed = pid != NULL && count != NULL &&
+	    str_to_int(pid, 1, INT_MAX, &n) == 0 && n == getpid();
+	if (!*handed)
+		return 0;
+	if (strcmp(count, "1") != 0) {
+		log_error("LISTEN_FDS: one socket is expected, not %s", count);
+		return ERR_ARGUMENT;
+	}
+	if (!is_listening(HANDED_FD)) {
+		log_error("LISTEN_FDS: descriptor %d is no socket that "
+			  "listens", HANDED_FD);
+		return ERR_ARGUMENT;
+	}
+	if ((r = fd_set_cloexec(HANDED_FD, true)) != 0 ||
+	    (r = fd_set_nonblock(HANDED_FD, true)) != 0)
+		return r;
+	(void)unsetenv("LISTEN_PID");
+	(void)unsetenv("LISTEN_FDS");
+	s->fd = HANDED_FD;
+	return 0;
+}
+
+/* ---- the end ------------------------------------------------------------- */
+
+void
+socket_place_forget(struct socket_place *s)
+{
+	fd_close(&s->fd);
+	free(s->path);
+	free(s->whole);
+	free(s->directory);
+	*s = (struct socket_place){ .fd = -1 };
+}
+
+void
+socket_place_remove(struct socket_place *s)
+{
+	struct stat st;
+
+	if (s->whole != NULL && lstat(s->whole, &st) == 0 &&
+	    st.st_dev == s->dev && st.st_ino == s->ino)
+		(void)unlink(s->whole);
+	if (s->directory != NULL)
+		(void)rmdir(s->directory);
+	socket_place_forget(s);
+}

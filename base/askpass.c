@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: ISC */
+#include "base/askpass.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/child.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/mem.h"
+
+#define ASKPASS_DEFAULT "/usr/bin/ssh-askpass"
+
+enum { REAP_MS = 20, CANNOT_RUN = 127 };
+
+struct askpass {
+	enum askpass_kind kind;
+	struct loop *loop;
+	struct loop_fd *watch;
+	struct loop_timer *timer;
+	int fd;
+	pid_t pid;
+	char answer[ASKPASS_ANSWER_MAX]; /* its beginning */
+	size_t len;
+	askpass_fn told;
+	void *arg;
+};
+
+/* What the program is told of its task in SSH_ASKPASS_PROMPT. */
+static const char *const prompts[] = {
+	[ASKPASS_CONFIRM] = "confirm",
+	[ASKPASS_SECRET] = NULL,
+	[ASKPASS_NOTICE] = "none",
+};
+
+const char *
+askpass_program(void)
+{
+	const char *program = getenv("SSH_ASKPASS");
+
+	return program != NULL && *program != '\0' ? program :
+						      ASKPASS_DEFAULT;
+}
+
+bool
+askpass_has_display(void)
+{
+	const char *x = getenv("DISPLAY"), *wayland = getenv("WAYLAND_DISPLAY");
+
+	return (x != NULL && *x != '\0') ||
+	    (wayland != NULL && *wayland != '\0');
+}
+
+static bool
+set_prompt(enum askpass_kind kind)
+{
+	if (prompts[kind] == NULL)
+		return unsetenv("SSH_ASKPASS_PROMPT") == 0;
+	return setenv("SSH_ASKPASS_PROMPT", prompts[kind], 1) == 0;
+}
+
+static _Noreturn void
+run_program(enum askpass_kind kind, const char *text, int out)
+{
+	const char *program = askpass_program();
+
+	if (dup2(out, STDOUT_FILENO) != -1 && set_prompt(kind)) {
+		signal(SIGPIPE, SIG_DFL);
+		fd_restore_limit();
+		execlp(program, program, text, (char *)NULL);
+	}
+	_exit(CANNOT_RUN);
+}
+
+static void
+release(struct askpass *a)
+{
+	loop_unwatch(a->loop, a->watch);
+	loop_cancel(a->loop, a->timer);
+	fd_close(&a->fd);
+	mem_free_secret(a, sizeof *a);
+}
+
+static bool
+is_agreed(struct askpass *a, int status)
+{
+	a->answer[MIN(a->len, sizeof a->answer - 1)] = '\0';
+	a->answer[strcspn(a->answer, "\r\n")] = '\0';
+	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+		if (WIFEXITED(status) && WEXITSTATUS(status) == CANNOT_RUN)
+			log_error("askpass: cannot run %s", askpass_program());
+		return false;
+	}
+	return a->kind != ASKPASS_CONFIRM || a->answer[0] == '\0' ||
+	    strcasecmp(a->answer, "yes") == 0;
+}
+
+/* Its output has ended, and it will end any moment: that is looked at now and
+ * then, because nothing here may wait. */
+static void
+reap(void *arg)
+{
+	struct askpass *a = arg;
+	askpass_fn told = a->told;
+	void *told_arg = a->arg;
+	char answer[ASKPASS_ANSWER_MAX];
+	bool agreed, secret;
+	int status;
+	pid_t pid = waitpid(a->pid, &status, WNOHANG);
+
+	a->timer = NULL;
+	if (pid == 0 || (pid == -1 && errno == EINTR)) {
+		a->timer = loop_after(a->loop, REAP_MS, reap, a);
+		return;
+	}
+	agreed = pid == a->pid && is_agreed(a, status);
+	secret = agreed && a->kind == ASKPASS_SECRET;
+	memcpy(answer, a->answer, sizeof answer);
+	release(a);
+	told(told_arg, agreed, secret ? answer : NULL);
+	explicit_bzero(answer, sizeof answer);
+}
+
+static void
+on_answer(void *arg, int fd, int events)
+{
+	struct askpass *a = arg;
+	char piece[64];
+	ssize_t n = fd_read(fd, piece, sizeof piece);
+	size_t room = sizeof a->answer - a->len;
+
+	(void)events;
+	if (n == -1 && errno == EAGAIN)
+		return;
+	if (n > 0) {
+		memcpy(a->answer + a->len, piece, MIN((size_t)n, room));
+		a->len += MIN((size_t)n, room);
+		explicit_bzero(piece, sizeof piece);
+		return;
+	}
+	loop_unwatch(a->loop, a->watch);
+	a->watch = NULL;
+	reap(a);
+}
+
+struct askpass *
+askpass_ask(struct loop *loop, enum askpass_kind kind, const char *text,
+    askpass_fn told, void *arg)
+{
+	struct askpass *a = calloc(1, sizeof *a);
+	int p[2];
+
+	if (a == NULL || pipe2(p, O_CLOEXEC) == -1) {
+		log_error("askpass: %s", strerror(errno));
+		free(a);
+		return NULL;
+	}
+	a->kind = kind;
+	a->loop = loop;
+	a->told = told;
+	a->arg = arg;
+	a->fd = p[0];
+	if (fd_set_nonblock(p[0], true) == 0)
+		a->watch = loop_watch(loop, p[0], LOOP_READ, on_answer, a);
+	a->pid = a->watch != NULL ? fork() : -1;
+	if (a->pid == 0)
+		run_program(kind, text, p[1]);
+	fd_close(&p[1]);
+	if (a->pid != -1)
+		return a;
+	log_error("askpass: fork: %s", strerror(errno));
+	release(a);
+	return NULL;
+}
+
+/* What SIGKILL has ended is there to be reaped: this does not wait for anything
+ * that the program could still do. */
+void
+askpass_drop(struct askpass *a)
+{
+	int status;
+
+	if (a == NULL)
+		return;
+	(void)kill(a->pid, SIGKILL);
+	(void)!child_reap(a->pid, &status);
+	release(a);
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: ISC */
+#include "base/hide.h"
+
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
+
+void
+hide_process(void)
+{
+	const struct rlimit none = { 0, 0 };
+
+	(void)!setrlimit(RLIMIT_CORE, &none);
+#ifdef __linux__
+	(void)!prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+#endif
+}
+
+void *
+hide_alloc(size_t len)
+{
+	void *p = mmap(NULL, len, PROT_READ | PROT_WRITE,
+	    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED)
+		return NULL;
+	/* A user may lock few pages, or none. */
+	(void)!mlock(p, len);
+#ifdef MADV_DONTDUMP
+	(void)!madvise(p, len, MADV_DONTDUMP);
+#endif
+	return p;
+}
+
+void
+hide_free(void *p, size_t len)
+{
+	if (p == NULL)
+		return;
+	explicit_bzero(p, len);
+	(void)!munmap(p, len);
+}
