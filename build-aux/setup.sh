@@ -4,7 +4,7 @@
 # shellcheck shell=sh disable=SC2154
 
 build_packages='gcc make autoconf automake pkg-config libc6-dev libssl-dev zlib1g-dev
-	libbsd-dev libseccomp-dev libpam0g-dev libedit-dev'
+	libbsd-dev libseccomp-dev libpam0g-dev libedit-dev libfido2-dev'
 unit_packages='libcmocka-dev'
 # What the tests call themselves: build-aux/programs has the list.
 test_packages='binutils bash fuse3 iproute2 procps python3-minimal'

@@ -7,7 +7,7 @@ srcdir=${1:-$(dirname "$0")/..}
 cd "$srcdir" || exit 1
 
 sources=$(find . \( -path ./.git -o -path ./build \) -prune -o \( -name '*.c' -o -name '*.h' \) -print |
-	sed 's|^\./||' | grep -E '^([^/]+|(compat|base|crypto|keys|agent|conf|forward|client|server|xfer|keygen)/.+|regress/(unit|fuzz)/[^/]+)$' |
+	sed 's|^\./||' | grep -E '^([^/]+|(compat|base|crypto|keys|agent|sk|conf|forward|client|server|xfer|keygen)/.+|regress/(unit|fuzz)/[^/]+)$' |
 	grep -v '^config\.h$' | LC_ALL=C sort)
 
 # shellcheck disable=SC2086
@@ -36,13 +36,14 @@ BEGIN {
 
 	may["keygen"] = may["keys"] " keygen"
 	may["agent"] = may["keys"] " agent"
+	may["sk"] = may["keys"] " sk"
 	may["client"] = may["forward"] " client xfer xfer/sftp xfer/transfer xfer/rcp"
 	may["server"] = may["conf"] " server"
 	may["server/listener"] = may["server"] " server/listener"
 	may["server/auth"] = may["server"] " server/auth"
 	may["server/session"] = may["forward"] " server server/session xfer xfer/serve"
 	may["server/monitor"] = may["server"] " server/monitor server/session"
-	may["program"] = may["forward"] " client agent keygen server server/listener server/monitor" \
+	may["program"] = may["forward"] " client agent sk keygen server server/listener server/monitor" \
 	    " server/auth server/session xfer xfer/sftp xfer/serve xfer/transfer xfer/rcp" \
 	    " xfer/shell program"
 	may["test"] = may["program"] " test"
@@ -54,6 +55,8 @@ BEGIN {
 	door["threads.h"] = "^base/"
 	door["histedit.h"] = "^sftp[.]c$"
 	door["editline/"] = "^sftp[.]c$"
+	door["fido.h"] = "^sk/";			files["fido.h"] = 1
+	door["fido/"] = "^sk/";				files["fido/"] = 1
 	door["security/"] = "^server/monitor/";		files["security/"] = 1
 	door["seccomp.h"] = "^(server/auth|regress)/";	files["seccomp.h"] = 1
 	door["utmp"] = "^server/monitor/";		files["utmp"] = 1
