@@ -56,6 +56,7 @@ struct kex {
 	struct packet *packet;
 	struct kex_hooks hooks;
 	bool server;
+	bool proxied; /* keys are the master's: no exchange ever */
 	char *mine[KEX_LIST_COUNT]; /* own proposal, without pseudo names */
 	char *peer[KEX_LIST_COUNT]; /* the peer's last one */
 	enum kex_none none; /* where "none" goes in later proposals */

@@ -36,6 +36,20 @@ kex_new(struct kex **out, struct packet *p, const struct kex_hooks *hooks,
 	return 0;
 }
 
+int
+kex_new_proxied(struct kex **out, struct packet *p)
+{
+	struct kex *k = calloc(1, sizeof *k);
+
+	if (k == NULL)
+		return ERR_NOMEM;
+	k->packet = p;
+	k->moduli_fd = -1;
+	k->first_done = k->proxied = true;
+	*out = k;
+	return 0;
+}
+
 /* Forgets the exchange that is over, keeps what belongs to the connection. */
 static void
 end_exchange(struct kex *k)
@@ -302,6 +316,8 @@ kex_start(struct kex *k)
 {
 	int r;
 
+	if (k->proxied)
+		return ERR_UNSUPPORTED;
 	if (k->sent_init)
 		return 0;
 	if (k->guess && !k->first_done)
@@ -695,7 +711,7 @@ kex_session_id(const struct kex *k)
 const struct kex_result *
 kex_result(const struct kex *k)
 {
-	return &k->result;
+	return k->proxied ? NULL : &k->result;
 }
 
 struct span

@@ -70,6 +70,9 @@ struct kex_hooks {
 int kex_new(struct kex **out, struct packet *p, const struct kex_hooks *hooks,
     const struct kex_proposal *mine, const char *id_local,
     const char *id_remote) must_check;
+/* Of a connection that is a master's (packet_set_proxied()): the first exchange
+ * was the master's, and there will be no other. Nothing is known of it. */
+int kex_new_proxied(struct kex **out, struct packet *p) must_check;
 void kex_free(struct kex *k);
 int kex_set_remote_id(struct kex *k, const char *id_remote) must_check;
 /* Client: the first exchange sends a guessed packet behind KEXINIT (RFC 4253
@@ -97,7 +100,8 @@ void kex_set_moduli_fd(struct kex *k, int fd);
 /* Server: value of server-sig-algs in EXT_INFO. */
 int kex_set_sig_algs(struct kex *k, const char *list) must_check;
 
-/* Sends KEXINIT unless an exchange is running. */
+/* Sends KEXINIT unless an exchange is running. ERR_UNSUPPORTED: keys are not
+ * ours. */
 int kex_start(struct kex *k) must_check;
 /* A message of type 7 or 20-49. ERR_KEX_EARLY: the peer wants new keys
  * before packet_authenticated(): as a client ever, as a server too often. */
@@ -108,6 +112,7 @@ bool kex_first_done(const struct kex *k);
 
 /* Session identifier: empty until the first exchange is done. */
 struct span kex_session_id(const struct kex *k);
+/* NULL: it is the master's. */
 const struct kex_result *kex_result(const struct kex *k);
 /* The server host key of the last exchange. */
 struct span kex_hostkey(const struct kex *k);

@@ -28,6 +28,8 @@ enum {
 	 * from where sequence numbers begin again. */
 	PACKET_RX_MAX_PREAUTH = 64 * 1024,
 	PACKET_PAD_MIN = 4,
+	PACKET_PROXIED_MIN = 4, /* bytes of a message and its padding: OpenSSH
+				 * takes no shorter one through its proxy */
 	PACKET_SIZE_MIN = 16, /* RFC 4253 section 6: whole packet, no MAC */
 	PACKET_TAG_MAX = 64,
 	PACKET_SLACK = 4 + 1 + 255 + PACKET_TAG_MAX, /* around a payload */
@@ -162,7 +164,7 @@ struct packet_threads {
 
 struct packet {
 	int fd_in, fd_out;
-	bool server, authenticated;
+	bool server, authenticated, proxied;
 	struct packet_half half[2]; /* by enum packet_dir */
 	struct packet_sending tx;
 	struct packet_receiving rx;

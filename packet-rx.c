@@ -209,12 +209,26 @@ pass_refused(struct packet *p)
 	return ERR_MAC;
 }
 
+/* Of the packet at rx_off. */
+static bool
+length_is_possible(const struct packet *p)
+{
+	const struct cipher *c = p->half[PACKET_RX].cipher;
+	size_t align = c != NULL ? cipher_align(c) : 8;
+	size_t head = c != NULL && cipher_length_apart(c) ? 0 : 4;
+
+	if (p->proxied)
+		return p->rx.len > 1 && p->rx.len <= CIPHER_LEN_MAX;
+	return p->rx.len >= 1 + PACKET_PAD_MIN && p->rx.len <= CIPHER_LEN_MAX &&
+	    (head + p->rx.len) % align == 0;
+}
+
 /* Makes the length of the packet at rx_off known: 1, or 0 for more input. */
 static int
 take_length(struct packet *p)
 {
 	struct packet_half *h = &p->half[PACKET_RX];
-	size_t have = p->rx.end - p->rx.off, align, head;
+	size_t have = p->rx.end - p->rx.off;
 	uint8_t *pkt = p->rx.buf + p->rx.off;
 	int r;
 
@@ -227,10 +241,7 @@ take_length(struct packet *p)
 		if (r != 0)
 			return r;
 	}
-	align = h->cipher != NULL ? cipher_align(h->cipher) : 8;
-	head = h->cipher != NULL && cipher_length_apart(h->cipher) ? 0 : 4;
-	if (p->rx.len < 1 + PACKET_PAD_MIN || p->rx.len > CIPHER_LEN_MAX ||
-	    (head + p->rx.len) % align != 0)
+	if (!length_is_possible(p))
 		return refuse(p, ERR_PACKET_LENGTH, 0);
 	p->rx.have_len = true;
 	return 1;
@@ -277,7 +288,7 @@ take_payload(struct packet *p, const uint8_t *pkt, uint32_t len, uint32_t seqnr,
 	struct packet_half *h = &p->half[PACKET_RX];
 	size_t pad = pkt[4];
 
-	if (pad < PACKET_PAD_MIN || pad + 1 >= len)
+	if ((pad < PACKET_PAD_MIN && !p->proxied) || pad + 1 >= len)
 		return ERR_PROTOCOL;
 	*payload = (struct span){ pkt + 5, len - 1 - pad };
 	p->rx.seqnr = seqnr;
@@ -432,6 +443,9 @@ is_expected(const struct packet *p, uint8_t type)
 		    type == SSH_MSG_EXT_INFO;
 	case PACKET_EXPECT_STRICT:
 		return ssh_msg_is_kex(type) || type == SSH_MSG_DISCONNECT;
+	case PACKET_EXPECT_CONNECTION:
+		return type >= SSH_MSG_GLOBAL_REQUEST &&
+		    type <= SSH_MSG_CHANNEL_FAILURE;
 	}
 	return false;
 }

@@ -142,12 +142,16 @@ packet_put_identification(struct packet *p, const char *line)
 
 /* Padding so that the encrypted part is a multiple of the block. */
 static size_t
-padding_for(const struct cipher *c, size_t payload_len)
+padding_for(const struct packet *p, size_t payload_len)
 {
+	const struct cipher *c = p->half[PACKET_TX].cipher;
 	size_t align = c != NULL ? cipher_align(c) : 8;
 	size_t head = c != NULL && cipher_length_apart(c) ? 0 : 4;
 	size_t pad = align - (head + 1 + payload_len) % align;
 
+	if (p->proxied)
+		return payload_len < PACKET_PROXIED_MIN ?
+		    PACKET_PROXIED_MIN - payload_len : 0;
 	if (pad < PACKET_PAD_MIN)
 		pad += align;
 	while (4 + 1 + payload_len + pad < PACKET_SIZE_MIN)
@@ -194,7 +198,7 @@ static int
 finish_packet(struct packet *p, uint8_t *place, size_t len)
 {
 	struct packet_half *h = &p->half[PACKET_TX];
-	size_t pad = padding_for(h->cipher, len), size;
+	size_t pad = padding_for(p, len), size;
 	uint32_t field = (uint32_t)(1 + len + pad);
 	int r;
 
@@ -465,8 +469,9 @@ packet_disconnect(struct packet *p, enum ssh_disconnect reason,
 {
 	struct buf b;
 
-	if (p->tx.bulk != NULL)
-		p->tx.bulk = NULL;
+	p->tx.bulk = NULL;
+	if (p->proxied)
+		return; /* the master just sees that we are gone */
 	buf_init(&b);
 	buf_put_u8(&b, SSH_MSG_DISCONNECT);
 	buf_put_u32(&b, reason);

@@ -138,13 +138,6 @@ packet_mac_name(const struct packet *p, enum packet_dir dir)
 	return h->keys.mac != NULL ? h->keys.mac->name : "<implicit>";
 }
 
-bool
-packet_compressing(const struct packet *p)
-{
-	return p->half[PACKET_TX].zlib != NULL ||
-	    p->half[PACKET_RX].zlib != NULL;
-}
-
 void
 packet_set_expect(struct packet *p, enum packet_expect expect)
 {
@@ -160,6 +153,14 @@ packet_authenticated(struct packet *p)
 	if ((r = start_compression(p, PACKET_TX)) != 0)
 		return r;
 	return start_compression(p, PACKET_RX);
+}
+
+void
+packet_set_proxied(struct packet *p)
+{
+	ENSURE(p->half[PACKET_TX].total.packets == 0 && p->rx.end == 0);
+	p->proxied = p->authenticated = true;
+	p->rx.expect = PACKET_EXPECT_CONNECTION;
 }
 
 bool

@@ -173,7 +173,6 @@ int packet_set_keys(struct packet *p, enum packet_dir dir,
 /* Names in use: "none" where nothing is. */
 const char *packet_cipher_name(const struct packet *p, enum packet_dir dir);
 const char *packet_mac_name(const struct packet *p, enum packet_dir dir);
-bool packet_compressing(const struct packet *p);
 /* Own KEXINIT is out (true) / own NEWKEYS is out (false): between them put
  * postpones messages. */
 int packet_postpone(struct packet *p, bool hold) must_check;
@@ -183,8 +182,16 @@ enum packet_expect {
 	PACKET_EXPECT_KEX,    /* 1-4, 7, 20-49: between the peer's KEXINIT and
 			       * its NEWKEYS (RFC 4253 section 7.1) */
 	PACKET_EXPECT_STRICT, /* DISCONNECT, 20-49: first strict exchange */
+	PACKET_EXPECT_CONNECTION, /* 80-100: through a master's proxy */
 };
 void packet_set_expect(struct packet *p, enum packet_expect expect);
+/*
+ * Before anything else: the other end is not a server but a master of this
+ * user, which gives its connection (-O proxy). There are no keys here: a packet
+ * is its length, the length of its padding, a message of the connection
+ * protocol, and the padding. The user is authenticated.
+ */
+void packet_set_proxied(struct packet *p);
 /* The user is authenticated: delayed compression may start. */
 int packet_authenticated(struct packet *p) must_check;
 bool packet_is_authenticated(const struct packet *p);

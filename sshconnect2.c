@@ -504,7 +504,7 @@ sshlogin_is_predictable(const struct sshlogin *l)
 bool
 sshlogin_is_distrusted(const struct sshlogin *l)
 {
-	return hostcheck_distrusted(l->hostcheck);
+	return l->hostcheck != NULL && hostcheck_distrusted(l->hostcheck);
 }
 
 /* The list with name moved to its front; caller frees. */
@@ -698,6 +698,43 @@ make_ident(struct sshlogin *l)
 	return ERR_LIMIT;
 }
 
+/* ---- through a master's proxy ------------------------------------------- */
+
+static void
+on_proxied(void *arg)
+{
+	struct sshlogin *l = arg;
+
+	l->auth_timer = NULL;
+	log_verbose("Using a master's connection to %s.",
+	    l->p.conf->load.original_host);
+	l->p.authenticated(l->p.arg);
+	connection_pause(l->connection, false);
+}
+
+static int
+begin_proxied(struct sshlogin *l)
+{
+	const struct connection_hooks hooks = {
+		.arg = l,
+		.auth = on_auth,
+		.ended = on_ended,
+	};
+	int fd = l->p.link->fd, r;
+
+	if ((l->packet = packet_new(fd, fd, false)) == NULL)
+		return ERR_NOMEM;
+	packet_set_proxied(l->packet);
+	if ((r = kex_new_proxied(&l->kex, l->packet)) != 0 ||
+	    (r = connection_new(&l->connection, l->p.loop, l->packet, l->kex,
+		 &hooks)) != 0)
+		return r;
+	l->state = LOGIN_AUTHENTICATED;
+	connection_pause(l->connection, true); /* until there are channels */
+	l->auth_timer = loop_after(l->p.loop, 0, on_proxied, l);
+	return 0;
+}
+
 /* ---- life --------------------------------------------------------------- */
 
 static int
@@ -748,7 +785,7 @@ sshlogin_new(struct sshlogin **out, const struct sshlogin_params *params)
 	int r;
 
 	l->p = *params;
-	if ((r = begin(l)) != 0) {
+	if ((r = l->p.proxied ? begin_proxied(l) : begin(l)) != 0) {
 		report_end(l, r);
 		sshlogin_free(l);
 		return r;
@@ -822,6 +859,9 @@ int
 sshlogin_learn_hostkeys(const struct sshlogin *l, struct channels *chs,
     struct hostlearn **out)
 {
+	*out = NULL;
+	if (l->p.proxied)
+		return 0; /* it is the master who knows the host */
 	return hostlearn_new(out, l->p.conf, l->hostcheck, l->kex, chs);
 }
 

@@ -25,6 +25,10 @@ struct sshlogin_params {
 	const struct client_conf *conf; /* these three are borrowed */
 	const struct sshlink *link;
 	struct loop *loop;
+	/* The link leads to a master that gives its connection (-O proxy):
+	 * there is nothing to log in for. Nothing goes out before
+	 * authenticated() is called, which is in the loop. */
+	bool proxied;
 	bool quiet;	     /* messages for the user are only for debugging */
 	struct userauth_secret *secret; /* see client/userauth.h; or NULL */
 	/* The first login to the same host, which is freed later: this one

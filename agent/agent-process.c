@@ -152,6 +152,29 @@ look_for_parent(void *arg)
 		on_end(s, 0);
 }
 
+/* From before there is a socket until there are handlers, signals wait: one that
+ * ends the process in between would leave the socket behind. */
+static sigset_t usual_signals;
+
+static void
+hold_signals(void)
+{
+	sigset_t held;
+
+	sigemptyset(&held);
+	sigaddset(&held, SIGHUP);
+	sigaddset(&held, SIGINT);
+	sigaddset(&held, SIGTERM);
+	sigaddset(&held, SIGUSR1);
+	(void)sigprocmask(SIG_BLOCK, &held, &usual_signals);
+}
+
+static void
+release_signals(void)
+{
+	(void)sigprocmask(SIG_SETMASK, &usual_signals, NULL);
+}
+
 static int
 take_signals(struct service *s, bool stays)
 {
@@ -182,13 +205,15 @@ serve(const struct agent_run *run, int listener, pid_t parent, bool handed)
 		r = agentd_new(&s.agentd, s.loop, &run->params);
 	if (r == 0)
 		r = take_signals(&s, run->stays);
+	release_signals();
 	if (r == 0)
 		r = agentd_listen(s.agentd, listener);
-	if (r == 0) {
-		if (parent != 0)
-			look_for_parent(&s);
+	/* In the loop, which can only be stopped from inside. */
+	if (r == 0 && parent != 0 &&
+	    loop_after(s.loop, 0, look_for_parent, &s) == NULL)
+		r = ERR_NOMEM;
+	if (r == 0)
 		r = loop_run(s.loop);
-	}
 	if (r != 0)
 		log_error("%s", err_text(r));
 	agentd_free(s.agentd);
@@ -266,6 +291,7 @@ run_apart(const struct agent_run *run, struct socket_place *place)
 	}
 	if (agent == 0)
 		run_child(run, place, run->command != NULL ? parent : 0);
+	release_signals();
 	if (run->command != NULL)
 		run_command(run->command, place->path, agent);
 	print_agent(run, place->path, agent);
@@ -290,6 +316,7 @@ agent_process_run(const struct agent_run *run)
 	bool handed = false;
 	int status;
 
+	hold_signals();
 	if (run->stays && run->path == NULL && run->command == NULL &&
 	    socket_place_handed(&place, &handed) != 0)
 		return FATAL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The command line of ~C: forwards that are added and cancelled while a
- * session runs. The line is typed on a terminal in raw mode, so that it is
- * shown and edited here; nothing waits for it.
+ * The command line of ~C: forwards that are added and cancelled, and commands
+ * of this host, while a session runs. The line is typed on a terminal in raw
+ * mode, so that it is shown and edited here; nothing waits for it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "client/client-session-internal.h"
 #include "client/forwards.h"
+#include "client/local-command.h"
 
 enum { CTRL_H = 8, CTRL_U = 21, DELETE = 127 };
 
@@ -50,6 +51,9 @@ help(struct session *s)
 	    "  -KL[address:]port                 cancel a forward of -L\n"
 	    "  -KR[address:]port                 cancel a forward of -R\n"
 	    "  -KD[address:]port                 cancel a forward of -D\n");
+	if (s->p.conf->session.permit_local_command)
+		session_show(s,
+		    "  !command                          run it here\n");
 }
 
 static void
@@ -95,6 +99,21 @@ cancel(struct session *s, const struct kind *k, const char *text)
 	forward_spec_clear(&spec);
 }
 
+/* The command has the terminal; as with ~^Z, nothing else goes on. */
+static void
+run_local(struct session *s, const char *command)
+{
+	bool raw = s->raw;
+
+	session_set_raw(s, false);
+	session_set_nonblock(s, false);
+	local_command_typed(command);
+	session_set_nonblock(s, true);
+	if (raw)
+		session_set_raw(s, true);
+	session_resized(s);
+}
+
 static const char *
 skip_blanks(const char *p)
 {
@@ -117,7 +136,7 @@ run(struct session *s, const char *p)
 		return;
 	}
 	if (*p == '!' && s->p.conf->session.permit_local_command) {
-		log_info("Local commands are not available in this version.");
+		run_local(s, p + 1);
 		return;
 	}
 	if ((cancels = *p == 'K'))

@@ -73,6 +73,17 @@ put_rekey(struct buf *b, const struct conf_rekey *limit)
 }
 
 static void
+put_algorithms(struct buf *b, const struct kex_result *k)
+{
+	buf_printf(b, "  kexalgorithm %s%s\n", k->kex,
+	    k->post_quantum ? " (post-quantum)" : "");
+	buf_printf(b, "  hostkeyalgorithm %s\n", k->hostkey_alg);
+	put_both(b, "cipher", k->cipher_tx, k->cipher_rx);
+	put_both(b, "mac", k->mac_tx, k->mac_rx);
+	put_both(b, "compression", k->comp_tx, k->comp_rx);
+}
+
+static void
 put_traffic(struct buf *b, const struct packet *p, enum packet_dir dir,
     const char *word)
 {
@@ -94,13 +105,12 @@ conn_info_put(struct buf *b, const struct session_params *s)
 	put_path(b, p);
 	buf_printf(b, "  duration %llu seconds\n",
 	    (unsigned long long)(clock_ms() - s->began_ms) / 1000);
-	buf_printf(b, "  kexalgorithm %s%s\n", k->kex,
-	    k->post_quantum ? " (post-quantum)" : "");
-	buf_printf(b, "  hostkeyalgorithm %s\n", k->hostkey_alg);
-	put_both(b, "cipher", k->cipher_tx, k->cipher_rx);
-	put_both(b, "mac", k->mac_tx, k->mac_rx);
-	put_both(b, "compression", k->comp_tx, k->comp_rx);
-	put_rekey(b, &s->conf->algs.rekey_limit);
+	if (k != NULL) {
+		put_algorithms(b, k);
+		put_rekey(b, &s->conf->algs.rekey_limit);
+	} else {
+		buf_printf(b, "  through the proxy of a master\n");
+	}
 	buf_printf(b, "  traffic");
 	put_traffic(b, p, PACKET_RX, "in,");
 	put_traffic(b, p, PACKET_TX, "out");

@@ -20,7 +20,7 @@ struct forwards_remote {
 	struct forwards_remote *next;
 	struct forwards *f;
 	struct forward_spec spec;
-	bool stands;	/* the server said so */
+	bool stands;	/* the server said so, or we shall not hear it */
 	bool cancelled; /* before it did */
 	uint16_t port;	/* where it listens; 0: not known yet */
 	struct forwards_waiter *waiters;
@@ -185,6 +185,23 @@ find(const struct forwards *f, const struct forward_endpoint *listen,
 	return NULL;
 }
 
+/* False: it cannot be asked for; that was told. */
+static bool
+may_ask(const struct forwards *f, const struct forward_spec *spec)
+{
+	if (!f->p.proxied)
+		return true;
+	if (spec->listen.path != NULL)
+		log_error("Paths that the server listens on are not possible "
+			  "through a master's proxy.");
+	else if (f->p.conf->forward.exit_on_failure)
+		log_error("ExitOnForwardFailure is set, and whether the server "
+			  "listens is not known through a master's proxy.");
+	else
+		return true;
+	return false;
+}
+
 static void
 ask(struct forwards *f, const struct forward_spec *spec,
     forwards_done_fn done, void *arg)
@@ -195,10 +212,13 @@ ask(struct forwards *f, const struct forward_spec *spec,
 		fatal("%s", err_text(ERR_NOMEM));
 	m->f = f;
 	m->port = spec->listen.port;
+	/* OpenSSH's master keeps the answer for itself. */
+	m->stands = f->p.proxied && m->port != 0;
 	m->next = f->remotes;
 	f->remotes = m;
 	forwards_wait(&m->waiters, done, arg);
-	if (send_request(m, "tcpip-forward", "streamlocal-forward@openssh.com",
+	if (!may_ask(f, spec) ||
+	    send_request(m, "tcpip-forward", "streamlocal-forward@openssh.com",
 		on_reply) != 0) {
 		/* It stays, because an answer may be expected. */
 		m->cancelled = true;
@@ -233,6 +253,11 @@ forwards_cancel_remote(struct forwards *f,
 	struct forwards_remote *m;
 	bool found = false;
 
+	if (f->p.proxied && find(f, listen, spec) != NULL) {
+		log_info("What the server listens on cannot be cancelled "
+			 "through a master's proxy.");
+		return false;
+	}
 	while ((m = find(f, listen, spec)) != NULL) {
 		found = true;
 		if (m->stands) {

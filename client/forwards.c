@@ -136,14 +136,22 @@ forwards_free(struct forwards *f)
 	free(f);
 }
 
+const char *
+forwards_refusal(const struct forwards *f)
+{
+	return f->p.distrusted ? "Port forwarding is disabled to avoid "
+				 "man-in-the-middle attacks." : NULL;
+}
+
 void
 forwards_add(struct forwards *f, const struct forward_spec *spec,
     forwards_done_fn done, void *arg)
 {
-	if (f->p.distrusted) {
+	const char *why = forwards_refusal(f);
+
+	if (why != NULL) {
 		if (done != NULL)
-			done(arg, "Port forwarding is disabled to avoid "
-				  "man-in-the-middle attacks.", 0);
+			done(arg, why, 0);
 	} else if (spec->kind == FORWARD_REMOTE) {
 		forwards_add_remote(f, spec, done, arg);
 	} else {

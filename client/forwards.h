@@ -31,6 +31,9 @@ struct forwards_params {
 	/* The server's host key is not the one that is known: nothing is
 	 * forwarded. */
 	bool distrusted;
+	/* It is a master's connection, whose owner lets us ask for nothing but
+	 * ports that the server listens on, for as long as we are there. */
+	bool proxied;
 };
 
 int forwards_new(struct forwards **out,
@@ -47,6 +50,8 @@ typedef void (*forwards_done_fn)(void *arg, const char *error,
  * error. spec is copied. done may be NULL. */
 void forwards_add(struct forwards *f, const struct forward_spec *spec,
     forwards_done_fn done, void *arg);
+/* Why nothing may be forwarded over this connection; NULL: it may. */
+const char *forwards_refusal(const struct forwards *f);
 /* Does it stand, or may it still? */
 bool forwards_has(const struct forwards *f, const struct forward_spec *spec);
 /* True: it stood, with the same listening side and the same target. Its

@@ -3,8 +3,9 @@
  * What a host did last time, so that the next connection can send several
  * messages at once instead of waiting for answers. In a file beside known_hosts
  * each host has a line: name, key exchange method, host key algorithm,
- * fingerprint of the user key that worked (or "-"), and the word "asked" if the
- * user had to answer a prompt. A wrong or lost hint costs a round trip and
+ * fingerprint of the user key that worked (or "-"; of a certificate, with that
+ * of its authority behind an @), and the word "asked" if the user had to answer
+ * a prompt. A wrong or lost hint costs a round trip and
  * nothing else; nothing in it is secret, and nothing of it is trusted.
  *
  * Threads: loop thread only.
@@ -19,7 +20,8 @@
 struct hints {
 	char *kex;     /* the server's first method; "-": we prefer another */
 	char *hostkey; /* its first host key algorithm */
-	char *fingerprint; /* "SHA256:..." of the user's key; NULL: none */
+	char *fingerprint; /* "SHA256:..." of the user's key, and perhaps
+			    * "@SHA256:..."; NULL: none */
 	bool interactive; /* to log in, the user had to answer a prompt */
 };
 

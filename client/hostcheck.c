@@ -1,40 +1,23 @@
 /* SPDX-License-Identifier: ISC */
-#include "client/hostcheck.h"
+#include "client/hostcheck-internal.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "client/prompt.h"
+#include "client/hostcert.h"
+#include "client/known-hosts-command.h"
 #include "conf/defaults.h"
 #include "keys/revoked-keys.h"
 
 enum { REVOKED_FILE_MAX = 1 << 24 /* bytes */ };
-
-struct hostcheck {
-	const struct client_conf *conf;
-	char *name; /* as known_hosts spells it */
-	/* The host's name under the other default port; NULL if the user
-	 * has given a port or an alias. */
-	char *other_name;
-	char *address;
-	uint16_t port;
-	struct strlist user_files, all_files, revoked_files;
-	struct buf accepted; /* blob of the host's identity, which the first
-			      * key exchange of this connection has shown */
-	const struct hostcheck *first; /* NULL: this is no further one */
-	bool first_undecided; /* it may not have accepted a key yet */
-	const char *noted_in; /* of user_files, or NULL */
-	bool distrusted;
-};
 
 /* Only if the user gave no port, a key under the other default port may be this
  * server's. */
@@ -101,6 +84,8 @@ hostcheck_free(struct hostcheck *h)
 	strlist_clear(&h->all_files);
 	strlist_clear(&h->revoked_files);
 	buf_clear(&h->accepted);
+	buf_clear(&h->order_lines);
+	buf_clear(&h->lines);
 	free(h);
 }
 
@@ -122,99 +107,6 @@ hostcheck_set_first(struct hostcheck *h, const struct hostcheck *first,
 {
 	h->first = first;
 	h->first_undecided = undecided;
-}
-
-/* ---- which algorithms to ask for ---------------------------------------- */
-
-static void
-append_name(struct buf *list, const char *name, size_t len)
-{
-	if (buf_len(list) > 0)
-		buf_put_u8(list, ',');
-	buf_put(list, name, len);
-}
-
-char *
-hostcheck_order(const char *algorithms, const struct strlist *types)
-{
-	struct buf known = { 0 }, others = { 0 };
-	const char *pos = algorithms, *name;
-	char *list;
-	size_t len;
-
-	while (csv_next(&pos, &name, &len)) {
-		char *copy = xstrndup(name, len);
-		/* By plain names only: known keys say nothing of
-		 * certificates. */
-		const struct key_alg *alg = key_alg_by_name(copy);
-
-		if (alg != NULL && strlist_has(types, alg->key_type))
-			append_name(&known, name, len);
-		else
-			append_name(&others, name, len);
-		free(copy);
-	}
-	if (buf_len(&others) > 0)
-		append_name(&known, (const char *)buf_data(&others),
-		    buf_len(&others));
-	list = buf_dup_string(&known);
-	buf_clear(&known);
-	buf_clear(&others);
-	if (list == NULL)
-		fatal("%s", err_text(ERR_NOMEM));
-	return list;
-}
-
-/* The types of the host's keys, as far as they are known. */
-static int
-known_types(const struct hostcheck *h, struct strlist *types)
-{
-	const struct buf *blob;
-	struct key *k;
-	int r;
-
-	if (h->first == NULL || buf_len(&h->first->accepted) == 0) {
-		r = knownhosts_types(&h->all_files, h->name, types);
-		if (r == 0 && types->n == 0 && h->other_name != NULL)
-			r = knownhosts_types(&h->all_files, h->other_name,
-			    types);
-		return r;
-	}
-	blob = &h->first->accepted;
-	r = key_from_blob((struct span){ buf_data(blob), buf_len(blob) }, &k);
-	if (r != 0)
-		return r;
-	r = strlist_add(types, key_type(k));
-	key_free(k);
-	return r;
-}
-
-char *
-hostcheck_algorithms(const struct hostcheck *h)
-{
-	struct strlist types = { 0 };
-	char *list;
-
-	if (h->conf->algs.host_key_algorithms_given)
-		return xstrdup(h->conf->algs.host_key_algorithms);
-	if (known_types(h, &types) != 0)
-		strlist_clear(&types);
-	list = hostcheck_order(h->conf->algs.host_key_algorithms, &types);
-	strlist_clear(&types);
-	return list;
-}
-
-bool
-hostcheck_knows(const struct hostcheck *h, const char *alg)
-{
-	const struct key_alg *row = key_alg_by_name(alg);
-	struct strlist types = { 0 };
-	bool known;
-
-	known = row != NULL && known_types(h, &types) == 0 &&
-	    strlist_has(&types, row->key_type);
-	strlist_clear(&types);
-	return known;
 }
 
 const char *
@@ -239,13 +131,6 @@ hostcheck_hints_path(const struct hostcheck *h)
 }
 
 /* ---- the check ---------------------------------------------------------- */
-
-/* The verdict of the files on a key, and the name of this host that it belongs
- * to: name or other_name of the hostcheck. */
-struct verdict {
-	struct knownhosts_found found;
-	const char *name;
-};
 
 enum hostcheck_action
 hostcheck_decide(enum knownhosts_verdict verdict, int strict, bool batch)
@@ -286,45 +171,6 @@ is_loopback(const char *address)
 	    IN6_IS_ADDR_LOOPBACK(&six);
 }
 
-static char *
-fingerprint(const struct hostcheck *h, const struct key *k)
-{
-	char *fp = key_fingerprint(
-	    k, (enum digest_alg)h->conf->known.fingerprint_hash);
-
-	if (fp == NULL)
-		fatal("%s", err_text(ERR_NOMEM));
-	return fp;
-}
-
-static void
-log_lines(enum log_level level, const char *text)
-{
-	while (*text != '\0') {
-		size_t len = strcspn(text, "\n");
-
-		log_msg(level, "%.*s", (int)len, text);
-		text += len + (text[len] == '\n');
-	}
-}
-
-static void
-show_picture(const struct hostcheck *h, const struct key *k)
-{
-	char *fp, *art;
-
-	if (!h->conf->known.visual_host_key)
-		return;
-	fp = fingerprint(h, k);
-	art =
-	    key_randomart(k, (enum digest_alg)h->conf->known.fingerprint_hash);
-	log_info("Host key fingerprint is %s", fp);
-	if (art != NULL)
-		log_lines(LOG_LVL_INFO, art);
-	free(art);
-	free(fp);
-}
-
 /* Is the key in a RevokedHostKeys file? One that cannot be read revokes
  * everything. */
 static bool
@@ -344,55 +190,6 @@ in_revoked_file(const char *path, const struct key *k)
 	}
 	buf_clear(&list);
 	return revoked;
-}
-
-static void
-banner(const char *text)
-{
-	static const char line[] = "@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@"
-				   "@@@@@@@@@@@@@@@@@@@";
-
-	log_error("%s", line);
-	log_error("@ %-*s@", (int)sizeof line - 4, text);
-	log_error("%s", line);
-}
-
-static void
-warn_changed(const struct hostcheck *h, const struct key *k,
-    const struct verdict *v)
-{
-	const struct knownhosts_found *found = &v->found;
-	char *fp = fingerprint(h, k);
-
-	banner("WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!");
-	log_error("This host is known under another key. Either its key was "
-		  "replaced, or");
-	log_error("SOMEBODY IS BETWEEN YOU AND THE HOST and reads along "
-		  "(man-in-the-middle attack).");
-	log_error("It now shows the %s key %s.", key_short_name(k), fp);
-	log_error("If you can make sure, by another way than this connection, "
-		  "that this is right,");
-	log_error("remove the old key:  hpnssh-keygen -f '%s' -R '%s'",
-	    found->path != NULL ? found->path : "known_hosts", v->name);
-	if (v->name == h->other_name)
-		log_error("(No port was given, so this key counts for %s as "
-			  "well. If another server is meant to be there, give "
-			  "its port with -p.)",
-		    h->name);
-	if (found->path != NULL)
-		log_error("Offending %s key in %s:%u", key_short_name(k),
-		    found->path, found->line);
-	free(fp);
-}
-
-static void
-warn_revoked(const struct hostcheck *h, const struct key *k,
-    const char *where, unsigned line)
-{
-	banner("WARNING: REVOKED HOST KEY DETECTED!");
-	log_error("The %s key of %s is marked as revoked in %s:%u.",
-	    key_short_name(k), h->name, where, line);
-	log_error("Somebody may be using a stolen key to pass as this host.");
 }
 
 /* True if it is noted now. */
@@ -424,104 +221,40 @@ find_user_file(const struct hostcheck *h, const char *path)
 	return NULL;
 }
 
-/* Names that the files have for this same key: a hint for the user. */
-static void
-list_other_names(const struct hostcheck *h, const struct key *k,
-    struct buf *out)
+struct knownhosts_places
+hostcheck_places(const struct hostcheck *h, const struct buf *lines)
 {
-	struct knownhosts_line line;
-	unsigned found = 0;
-
-	for (size_t i = 0; i < h->all_files.n; i++) {
-		FILE *f = fopen(h->all_files.v[i], "re");
-		char *text = NULL;
-		size_t cap = 0;
-
-		for (unsigned n = 1; f != NULL && getline(&text, &cap, f) > 0;
-		     n++) {
-			text[strcspn(text, "\r\n")] = '\0';
-			if (knownhosts_parse_line(text, &line) != 0)
-				continue;
-			if (line.marker == KNOWNHOSTS_NONE &&
-			    line.key != NULL && key_same_identity(line.key, k))
-				buf_printf(out, "%s    %s:%u: %.200s\n",
-				    found++ == 0 ?
-					"The same key is known for:\n" :
-					"",
-				    h->all_files.v[i], n,
-				    line.hosts[0] == '|' ? "(hashed name)" :
-							   line.hosts);
-			knownhosts_line_clear(&line);
-		}
-		free(text);
-		if (f != NULL)
-			fclose(f);
-	}
-	if (found == 0)
-		buf_printf(out,
-		    "This key is not known by any other names.\n");
+	return (struct knownhosts_places){ &h->all_files,
+		{ buf_data(lines), buf_len(lines) },
+		"KnownHostsCommand-" KNOWN_HOSTS_FOR_HOSTNAME };
 }
 
-static bool
-is_yes(const char *answer, const char *fp, bool *decided)
+char *
+hostcheck_name_alone(const struct hostcheck *h)
 {
-	*decided = true;
-	if (strcasecmp(answer, "yes") == 0 || strcmp(answer, fp) == 0)
-		return true;
-	*decided = strcasecmp(answer, "no") == 0;
-	return false;
-}
-
-static bool
-ask_user(const struct hostcheck *h, const struct key *k,
-    enum knownhosts_verdict verdict)
-{
-	struct buf text = { 0 };
-	char *fp = fingerprint(h, k), *question, *answer;
-	bool accepted = false, decided = false;
-
-	buf_printf(&text, "The authenticity of host '%s", h->name);
-	if (h->address != NULL)
-		buf_printf(&text, " (%s)", h->address);
-	buf_printf(&text, "' can't be established.\n");
-	if (verdict == KNOWNHOSTS_OTHER_TYPE)
-		buf_printf(&text, "Keys of other types are known for it.\n");
-	buf_printf(&text, "%s key fingerprint is %s.\n", key_short_name(k), fp);
-	list_other_names(h, k, &text);
-	buf_printf(&text, "Are you sure you want to continue connecting "
-			  "(yes/no/[fingerprint])? ");
-	question = buf_dup_string(&text);
-	while (!decided && question != NULL) {
-		answer = prompt_ask(question, PROMPT_VISIBLE);
-		if (answer == NULL)
-			break;
-		answer[strcspn(answer, "\r\n")] = '\0';
-		accepted = is_yes(answer, fp, &decided);
-		prompt_free(answer);
-		free(question);
-		question = xstrdup(
-		    "Please type 'yes', 'no' or the fingerprint: ");
-	}
-	free(question);
-	free(fp);
-	buf_clear(&text);
-	return accepted;
-}
-
-/* Under a port of its own a host may still be known by its name alone. */
-static bool
-known_without_port(const struct hostcheck *h, const struct key *k)
-{
-	struct knownhosts_found found = { 0 };
 	char *name;
-	bool known;
 
 	if (h->conf->host.host_key_alias != NULL ||
 	    h->port == HPN_KNOWN_HOSTS_PORT)
-		return false;
+		return NULL;
 	name = knownhosts_name(h->conf->host.hostname, HPN_KNOWN_HOSTS_PORT);
+	if (name == NULL)
+		fatal("%s", err_text(ERR_NOMEM));
+	return name;
+}
+
+/* Under a port of its own a host may still be known by its name alone, to the
+ * files: the command was asked for the other name. */
+static bool
+known_without_port(const struct hostcheck *h, const struct key *k)
+{
+	const struct knownhosts_places places = { .files = &h->all_files };
+	struct knownhosts_found found = { 0 };
+	char *name = hostcheck_name_alone(h);
+	bool known;
+
 	known = name != NULL &&
-	    knownhosts_check(&h->all_files, name, k, &found) == 0 &&
+	    knownhosts_check(&places, name, k, &found) == 0 &&
 	    found.verdict == KNOWNHOSTS_OK;
 	if (known)
 		log_debug("host key is known for %s without the port", name);
@@ -530,23 +263,19 @@ known_without_port(const struct hostcheck *h, const struct key *k)
 	return known;
 }
 
-static void
-explain_refusal(const struct hostcheck *h, const struct key *k,
-    const struct verdict *v)
+int
+hostcheck_find_ca(const struct hostcheck *h, const struct buf *lines,
+    const struct key *ca, struct knownhosts_found *found)
 {
-	switch (v->found.verdict) {
-	case KNOWNHOSTS_CHANGED:
-		log_error("Host key for %s has changed and you have requested "
-			  "strict checking.",
-		    v->name);
-		break;
-	case KNOWNHOSTS_IS_REVOKED:
-		break;
-	default:
-		log_error("No %s host key is known for %s and you have "
-			  "requested strict checking.",
-		    key_short_name(k), h->name);
-	}
+	const struct knownhosts_places all = hostcheck_places(h, lines);
+	const struct knownhosts_places files = { .files = &h->all_files };
+	char *alone = hostcheck_name_alone(h);
+	int r = knownhosts_find_ca(&all, h->name, ca, found);
+
+	if (r == 0 && found->verdict != KNOWNHOSTS_OK && alone != NULL)
+		r = knownhosts_find_ca(&files, alone, ca, found);
+	free(alone);
+	return r;
 }
 
 enum knownhosts_verdict
@@ -566,15 +295,16 @@ hostcheck_combine(enum knownhosts_verdict reached,
 static int
 look_up(const struct hostcheck *h, const struct key *k, struct verdict *v)
 {
+	const struct knownhosts_places places = hostcheck_places(h, &h->lines);
 	struct knownhosts_found other;
 	enum knownhosts_verdict both;
 	int r;
 
 	v->name = h->name;
-	r = knownhosts_check(&h->all_files, h->name, k, &v->found);
+	r = knownhosts_check(&places, h->name, k, &v->found);
 	if (r != 0 || h->other_name == NULL)
 		return r;
-	r = knownhosts_check(&h->all_files, h->other_name, k, &other);
+	r = knownhosts_check(&places, h->other_name, k, &other);
 	if (r != 0)
 		return r;
 	both = hostcheck_combine(v->found.verdict, other.verdict);
@@ -603,7 +333,7 @@ apply_verdict(struct hostcheck *h, const struct key *k,
 			h->noted_in = find_user_file(h, v->found.path);
 		return 0;
 	case HOSTCHECK_ASK:
-		if (!ask_user(h, k, v->found.verdict))
+		if (!hostcheck_ask_user(h, k, v->found.verdict))
 			return ERR_HOSTKEY;
 		/* A key that the user has checked may introduce the host's
 		 * other keys (UpdateHostKeys). */
@@ -621,12 +351,13 @@ apply_verdict(struct hostcheck *h, const struct key *k,
 	case HOSTCHECK_REFUSE:
 		break;
 	}
-	explain_refusal(h, k, v);
+	hostcheck_explain_refusal(h, k, v);
 	return ERR_HOSTKEY;
 }
 
+/* Whether the plain key is known. */
 static int
-check_known_hosts(struct hostcheck *h, const struct key *k)
+check_plain(struct hostcheck *h, const struct key *k)
 {
 	struct verdict v = { 0 };
 	int r = look_up(h, k, &v);
@@ -640,14 +371,100 @@ check_known_hosts(struct hostcheck *h, const struct key *k)
 	    known_without_port(h, k))
 		goto out;
 	if (v.found.verdict == KNOWNHOSTS_CHANGED)
-		warn_changed(h, k, &v);
+		hostcheck_warn_changed(h, k, &v);
 	if (v.found.verdict == KNOWNHOSTS_IS_REVOKED)
-		warn_revoked(h, k, v.found.path != NULL ? v.found.path : "?",
-		    v.found.line);
+		hostcheck_warn_revoked(h, k, &v.found);
 	r = apply_verdict(h, k, &v);
 out:
 	knownhosts_found_clear(&v.found);
 	return r;
+}
+
+/* Principals are names without a port. */
+static enum hostcert_verdict
+judge_certificate(const struct hostcheck *h, const struct cert *c,
+    bool revoked, bool ca_known)
+{
+	const char *alias = h->conf->host.host_key_alias, *why;
+	struct hostcert_facts facts = {
+		.revoked = revoked,
+		.ca_known = ca_known,
+		.host = alias != NULL ? alias : h->conf->host.hostname,
+		.now = (uint64_t)time(NULL),
+		.ca_algorithms = h->conf->algs.ca_signature_algorithms,
+	};
+	enum hostcert_verdict verdict = hostcert_decide(c, &facts, &why);
+
+	if (why != NULL)
+		log_error("%s", why);
+	return verdict;
+}
+
+/* *verdict is set unless there is an error. */
+static int
+check_certificate(const struct hostcheck *h, const struct key *k,
+    enum hostcert_verdict *verdict)
+{
+	struct knownhosts_found ca = { 0 };
+	struct verdict v = { 0 };
+	bool revoked;
+	int r = look_up(h, k, &v);
+
+	if (r == 0)
+		r = hostcheck_find_ca(h, &h->lines, key_cert(k)->ca, &ca);
+	if (r != 0) {
+		log_error("known_hosts: %s", err_text(r));
+		goto out;
+	}
+	revoked = v.found.verdict == KNOWNHOSTS_IS_REVOKED;
+	*verdict = judge_certificate(h, key_cert(k), revoked,
+	    ca.verdict == KNOWNHOSTS_OK);
+	if (revoked)
+		hostcheck_warn_revoked(h, k, &v.found);
+	if (*verdict == HOSTCERT_ACCEPT) {
+		log_debug("Host '%s' is known and matches the %s host "
+			  "certificate.",
+		    h->name, key_short_name(k));
+		log_debug("Found CA key in %s:%u", ca.path, ca.line);
+	}
+out:
+	knownhosts_found_clear(&v.found);
+	knownhosts_found_clear(&ca);
+	return r;
+}
+
+/* What KnownHostsCommand says of the key that is looked for now. */
+static int
+ask_command(struct hostcheck *h, const struct key *k)
+{
+	buf_reset(&h->lines);
+	return known_hosts_command(h->conf, KNOWN_HOSTS_FOR_HOSTNAME, h->name,
+	    k, &h->lines);
+}
+
+/* A certificate that is of no use leaves the key that it is for. */
+static int
+check_known_hosts(struct hostcheck *h, const struct key *k)
+{
+	enum hostcert_verdict verdict = HOSTCERT_UNKNOWN;
+	int r = ask_command(h, k);
+
+	if (r != 0)
+		return r;
+	if (!key_is_cert(k))
+		return check_plain(h, k);
+	if ((r = check_certificate(h, k, &verdict)) != 0)
+		return r;
+	if (verdict == HOSTCERT_ACCEPT)
+		return 0;
+	if (verdict == HOSTCERT_REFUSE)
+		return ERR_HOSTKEY;
+	log_debug("the plain key of the %s certificate is looked for",
+	    key_short_name(k));
+	k = key_identity(k);
+	if ((r = ask_command(h, k)) != 0)
+		return r;
+	return check_plain(h, k);
 }
 
 static bool
@@ -709,21 +526,16 @@ check_first(struct hostcheck *h, struct span blob)
 		    err_text(r));
 		return r;
 	}
-	if (key_is_cert(k)) {
-		log_error("certificates of hosts are not built yet");
-		key_free(k);
-		return ERR_HOSTKEY;
-	}
-	fp = fingerprint(h, k);
+	fp = hostcheck_fingerprint(h, k);
 	log_debug("server host key: %s %s", key_type(k), fp);
 	free(fp);
-	r = check_policy(h, k);
+	r = h->command_failed ? ERR_HOSTKEY : check_policy(h, k);
 	if (r == 0 && is_revoked(h, k))
 		r = ERR_HOSTKEY;
 	if (r == 0)
 		r = check_known(h, k);
 	if (r == 0)
-		show_picture(h, k);
+		hostcheck_show_picture(h, k);
 	key_free(k);
 	return r;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Is this the host that was meant? Its key against known_hosts, what
- * StrictHostKeyChecking says, and the user (RFC 4251 section 4.1).
+ * Is this the host that was meant? Its certificate against the authorities that
+ * known_hosts has, its key against known_hosts, what StrictHostKeyChecking
+ * says, and the user (RFC 4251 section 4.1).
  *
  * Threads: loop thread only; asking the user blocks.
  */
@@ -35,11 +36,13 @@ void hostcheck_set_first(struct hostcheck *h, const struct hostcheck *first,
  * accepted since? 0, or ERR_HOSTKEY, which was logged. */
 int hostcheck_confirm(struct hostcheck *h) must_check;
 
-/* The host key algorithms to propose: those of keys that are known for this
- * host (or the one that first accepted) come first. Caller frees. */
-char *hostcheck_algorithms(const struct hostcheck *h);
-/* Is a key that serves this algorithm known for the host? */
-bool hostcheck_knows(const struct hostcheck *h, const char *alg);
+/* The host key algorithms to propose: first those of certificates, if an
+ * authority is known for this host, then those of keys that are known for it
+ * (or the one that first accepted). Caller frees. */
+char *hostcheck_algorithms(struct hostcheck *h);
+/* May this algorithm be the first of them, because what it serves for is known?
+ * If an authority is, only those of certificates may. */
+bool hostcheck_knows(struct hostcheck *h, const char *alg);
 /* How known_hosts spells the host, and the file of hints beside the user's
  * known_hosts (caller frees; NULL: there shall be none). */
 const char *hostcheck_name(const struct hostcheck *h);
@@ -76,8 +79,10 @@ enum hostcheck_action hostcheck_decide(enum knownhosts_verdict verdict,
  */
 enum knownhosts_verdict hostcheck_combine(enum knownhosts_verdict reached,
     enum knownhosts_verdict other);
-/* algorithms (comma list) with those for the key types moved to the front.
- * Caller frees. */
-char *hostcheck_order(const char *algorithms, const struct strlist *types);
+/* algorithms (comma list) with those for the key types, plain or with a
+ * certificate, moved to the front, and (certificates) those of all certificates
+ * in front of these. Caller frees. */
+char *hostcheck_order(const char *algorithms, const struct strlist *types,
+    bool certificates);
 
 #endif

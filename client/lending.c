@@ -17,21 +17,18 @@ struct lending {
 
 /* To a host that may be somebody else nothing is lent. */
 static int
-lend_nothing(const struct client_conf *conf)
+lend_nothing(const struct client_conf *conf, const char *why)
 {
 	bool agent = agent_forward_is_wanted(conf);
 	bool x11 = x11_forward_is_wanted(conf);
 
 	if (agent)
-		log_error("Agent forwarding is disabled to avoid "
-			  "man-in-the-middle attacks.");
+		log_error("Agent forwarding is %s.", why);
 	if (x11)
-		log_error("X11 forwarding is disabled to avoid "
-			  "man-in-the-middle attacks.");
+		log_error("X11 forwarding is %s.", why);
 	if (!(agent || x11) || !conf->forward.exit_on_failure)
 		return 0;
-	log_error("Nothing can be forwarded to this host, and "
-		  "ExitOnForwardFailure is set.");
+	log_error("ExitOnForwardFailure is set: that is the end.");
 	return ERR_DENIED;
 }
 
@@ -60,6 +57,18 @@ lend(struct lending *l, const struct lending_params *p)
 	return r;
 }
 
+static int
+choose(struct lending *l, const struct lending_params *p)
+{
+	if (p->proxied)
+		return lend_nothing(p->conf,
+		    "not possible through a master's proxy");
+	if (sshlogin_is_distrusted(p->login))
+		return lend_nothing(p->conf,
+		    "disabled to avoid man-in-the-middle attacks");
+	return lend(l, p);
+}
+
 /* They keep hpnssh running. */
 static void
 on_count(void *arg, int change)
@@ -84,8 +93,7 @@ lending_new(struct lending **out, const struct lending_params *p)
 	int r = forwarded_list_new(&l->list, &list);
 
 	if (r == 0)
-		r = sshlogin_is_distrusted(p->login) ? lend_nothing(p->conf) :
-						       lend(l, p);
+		r = choose(l, p);
 	if (r != 0) {
 		lending_free(l);
 		return r;

@@ -27,6 +27,9 @@ struct lending_params {
 	struct channels *channels;
 	const struct kex *kex;
 	const struct sshlogin *login;
+	/* The connection is a master's: what the server opens for the agent or
+	 * the display comes to that one. */
+	bool proxied;
 	struct uses *uses; /* where connections to them count; may be NULL */
 };
 

@@ -174,12 +174,6 @@ mux_command_find(const char *word)
 	return NULL;
 }
 
-const char *
-mux_command_name(const struct mux_command *command)
-{
-	return command->word;
-}
-
 int
 mux_command_run(const struct mux_command *command, struct mux_call *call,
     const struct client_conf *conf)

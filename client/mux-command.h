@@ -15,8 +15,6 @@
 /* NULL: there is no such word. */
 struct mux_command;
 const struct mux_command *mux_command_find(const char *word);
-/* The name that it was found by. */
-const char *mux_command_name(const struct mux_command *command);
 /* Says it to the master; the exit status. */
 int mux_command_run(const struct mux_command *command, struct mux_call *call,
     const struct client_conf *conf);

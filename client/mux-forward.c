@@ -92,8 +92,9 @@ mux_forward_from_spec(struct mux_forward *out, const struct forward_spec *spec)
 
 /* ---- requests ----------------------------------------------------------- */
 
-int
-mux_forward_request(struct mux_call *c, const struct forward_spec *spec,
+/* *port: what the server has picked for port 0, else 0. */
+static int
+request(struct mux_call *c, const struct forward_spec *spec,
     bool cancel, uint32_t *port)
 {
 	struct mux_forward f;
@@ -125,7 +126,7 @@ request_list(struct mux_call *c, const struct forward_list *list, bool cancel,
 	uint32_t port;
 
 	for (size_t i = 0; i < list->n; i++) {
-		r = mux_forward_request(c, &list->v[i], cancel, &port);
+		r = request(c, &list->v[i], cancel, &port);
 		told(arg, c, &list->v[i], r, port);
 		if (first == 0)
 			first = r;

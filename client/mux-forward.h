@@ -3,7 +3,7 @@
  * Forwards between a passenger and its master: a forward as users write it, as
  * a message has it, and the request for it.
  *
- * Threads: loop thread only; mux_forward_request() blocks.
+ * Threads: loop thread only; mux_forward_request_all() blocks.
  */
 #ifndef HPN_CLIENT_MUX_FORWARD_H
 #define HPN_CLIENT_MUX_FORWARD_H
@@ -23,13 +23,10 @@ int mux_forward_to_spec(struct forward_spec *out,
 int mux_forward_from_spec(struct mux_forward *out,
     const struct forward_spec *spec) must_check;
 
-/* Asks for the forward, or (cancel) for its end. Errors of mux_call(). *port:
- * what the server has picked for port 0, else 0. */
-int mux_forward_request(struct mux_call *c, const struct forward_spec *spec,
-    bool cancel, uint32_t *port) must_check;
-/* All of the configuration. told is called for each with its port, or with
- * what mux_forward_request() returned; the first error is returned, and
- * nothing is asked for behind it unless goes_on. */
+/* Asks for all of the configuration, or (cancel) for their end. told is called
+ * for each with the port that the server has picked for port 0, or with the
+ * error of mux_call(); the first error is returned, and nothing is asked for
+ * behind it unless goes_on. */
 typedef void (*mux_forward_told)(void *arg, const struct mux_call *c,
     const struct forward_spec *spec, int err, uint32_t port);
 int mux_forward_request_all(struct mux_call *c,

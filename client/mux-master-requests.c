@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "channels.h"
 #include "client/conn-info.h"
+#include "client/forwards.h"
 #include "client/mux-master-internal.h"
 
 enum { INFO_NO, INFO_YES };
@@ -123,21 +124,33 @@ static const struct row {
 	int (*handle)(struct passenger *p, uint32_t id, struct rd *r);
 	bool alone; /* a passenger has one such thing at most */
 	uint8_t fds; /* that follow */
+	bool forwards; /* not to a host that nothing is forwarded to */
 } rows[] = {
-	{ MUX_SESSION, passenger_wants_session, true, MUX_SESSION_FDS },
-	{ MUX_STDIO, passenger_wants_stdio, true, MUX_STDIO_FDS },
-	{ MUX_PROXY, passenger_wants_proxy, true, 0 },
-	{ MUX_CHECK, check, false, 0 },
-	{ MUX_EXIT, end_master, false, 0 },
-	{ MUX_STOP, stop_listening, false, 0 },
-	{ MUX_INFO, inform, false, 0 },
-	{ MUX_ADD_FORWARD, passenger_wants_forward, false, 0 },
-	{ MUX_CANCEL_FORWARD, passenger_cancels_forward, false, 0 },
+	{ MUX_SESSION, passenger_wants_session, true, MUX_SESSION_FDS, false },
+	{ MUX_STDIO, passenger_wants_stdio, true, MUX_STDIO_FDS, true },
+	{ MUX_PROXY, passenger_wants_proxy, true, 0, true },
+	{ MUX_CHECK, check, false, 0, false },
+	{ MUX_EXIT, end_master, false, 0, false },
+	{ MUX_STOP, stop_listening, false, 0, false },
+	{ MUX_INFO, inform, false, 0, false },
+	{ MUX_ADD_FORWARD, passenger_wants_forward, false, 0, false },
+	{ MUX_CANCEL_FORWARD, passenger_cancels_forward, false, 0, false },
 };
+
+/* Why not; NULL: it is handled. */
+static const char *
+refusal(const struct passenger *p, const struct row *row)
+{
+	if (row->alone && p->state != PASSENGER_READY)
+		return "Multiple sessions not supported";
+	return row->forwards && p->m->p.forwards != NULL ?
+	    forwards_refusal(p->m->p.forwards) : NULL;
+}
 
 int
 passenger_request(struct passenger *p, uint32_t type, struct rd *r)
 {
+	const char *why;
 	uint32_t id = rd_u32(r);
 	int err = rd_err(r);
 
@@ -146,10 +159,9 @@ passenger_request(struct passenger *p, uint32_t type, struct rd *r)
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		if (rows[i].type != type)
 			continue;
-		if (!rows[i].alone || p->state == PASSENGER_READY)
+		if ((why = refusal(p, &rows[i])) == NULL)
 			return rows[i].handle(p, id, r);
-		passenger_refuse(p, MUX_FAILURE, id,
-		    "Multiple sessions not supported");
+		passenger_refuse(p, MUX_FAILURE, id, why);
 		/* Its descriptors come all the same: they are not read as
 		 * messages. */
 		mux_link_await_fds(p->link, rows[i].fds);

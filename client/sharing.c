@@ -135,6 +135,58 @@ sharing_command(const struct client_conf *conf, const char *word)
 	return status;
 }
 
+bool
+sharing_word_is_proxy(const char *word)
+{
+	return strcmp(word, "proxy") == 0;
+}
+
+static int
+ask_for_proxy(struct mux_call *call)
+{
+	struct buf b = { 0 };
+	struct rd rest;
+	int r;
+
+	mux_call_begin(call, &b, MUX_PROXY);
+	r = mux_call(call, &b, NULL, 0, &rest);
+	buf_clear(&b);
+	if (r == 0)
+		r = rd_end(&rest);
+	if (r == 0 && call->type != MUX_PROXY_OK)
+		r = ERR_PROTOCOL;
+	if (r == ERR_DENIED)
+		log_error("Master refused \"proxy\": %s", call->why);
+	else if (r != 0)
+		log_error("proxy: the master %s",
+		    r == ERR_CLOSED ? "is gone" : err_text(r));
+	return r;
+}
+
+int
+sharing_proxy(struct sharing *s, int *fd)
+{
+	struct mux_call call;
+	int r;
+
+	s->rides = s->serves = s->keeps = false;
+	if (s->path == NULL) {
+		log_error("No ControlPath specified for \"-O\" command");
+		return ERR_NOT_FOUND;
+	}
+	r = mux_call_open(&call, s->path, timeout_ms(s->conf));
+	if (r != 0) {
+		report_connect(s, LOG_LVL_ERROR, r);
+		return r;
+	}
+	if ((r = ask_for_proxy(&call)) == 0) {
+		*fd = call.fd;
+		call.fd = -1;
+	}
+	mux_call_close(&call);
+	return r;
+}
+
 static int
 ride_along(struct sharing *s, struct mux_passenger *ride, int *status)
 {

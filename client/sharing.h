@@ -36,6 +36,13 @@ bool sharing_is_off(const struct sharing *s);
 
 /* -O: a master acts, and we only tell it to. The exit status. */
 int sharing_command(const struct client_conf *conf, const char *word);
+/* Is this a word of -O for which the program itself goes on, as a client of its
+ * own on the master's connection? */
+bool sharing_word_is_proxy(const char *word);
+/* As that: the master's socket, over which it speaks the connection protocol
+ * (packet_set_proxied()). The role ends, because the connection is another's.
+ * Errors were logged. */
+int sharing_proxy(struct sharing *s, int *fd) must_check;
 /* Connects to the master, if there is one; why not was reported. */
 int sharing_call(const struct sharing *s, struct mux_call *call) must_check;
 /* If there is a master, it makes what ride describes (conf and call are filled

@@ -120,6 +120,7 @@ lend(struct sshclient *c)
 		.channels = c->channels,
 		.kex = sshlogin_kex(c->login),
 		.login = c->login,
+		.proxied = c->p.proxied,
 		.uses = c->p.uses,
 	};
 
@@ -135,6 +136,7 @@ make_forwards(struct sshclient *c)
 		.channels = c->channels,
 		.uses = c->p.uses,
 		.distrusted = sshlogin_is_distrusted(c->login),
+		.proxied = c->p.proxied,
 	};
 
 	if (c->p.uses == NULL || c->from_server.forwards != NULL)
@@ -220,13 +222,15 @@ start(struct sshclient *c)
 	if (r != 0)
 		return r;
 	connection_set_channels(connection, c->channels);
-	connection_set_alive(connection,
-	    (uint32_t)c->conf->tcp.server_alive_interval,
-	    (uint32_t)c->conf->tcp.server_alive_count_max);
+	if (!c->p.proxied)
+		connection_set_alive(connection,
+		    (uint32_t)c->conf->tcp.server_alive_interval,
+		    (uint32_t)c->conf->tcp.server_alive_count_max);
 	channels_on_use(c->channels, on_use, c);
 	if ((r = start_pace(c)) != 0)
 		return r;
-	if ((r = c->p.ready(c->p.arg)) != 0)
+	/* Alive checks, ciphers and metrics are the master's. */
+	if ((r = c->p.ready(c->p.arg)) != 0 || c->p.proxied)
 		return r;
 	if (c->link.proxy != 0 && (r = channels_measure_path(c->channels)) != 0)
 		return r;
@@ -286,6 +290,7 @@ sshclient_new(struct sshclient **out, const struct sshclient_params *params)
 	struct sshclient *first = params->first;
 	struct sshlogin_params login = {
 		.link = &c->link,
+		.proxied = params->proxied,
 		.loop = params->loop,
 		.arg = c,
 		.send_optimistic =
@@ -295,12 +300,14 @@ sshclient_new(struct sshclient **out, const struct sshclient_params *params)
 		.complete = is_complete,
 		.ended = on_ended,
 	};
-	int r;
+	int r = 0;
 
 	c->p = *params;
 	c->conf = params->conf;
 	c->link.fd = -1;
-	if (first != NULL) {
+	if (params->proxied) {
+		c->link.fd = params->proxy_fd;
+	} else if (first != NULL) {
 		be_quiet(c);
 		login.quiet = true;
 		login.keys_only = params->keys_only;
@@ -339,7 +346,7 @@ sshclient_free(struct sshclient *c)
 {
 	if (c == NULL)
 		return;
-	if (c->ready && c->p.first == NULL)
+	if (c->ready && c->p.first == NULL && !c->p.proxied)
 		report_why_slow(c);
 	if (c->login != NULL)
 		sshlogin_disconnect(c->login);

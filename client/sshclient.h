@@ -28,6 +28,9 @@ struct sshclient_params {
 	struct client_conf *conf;
 	struct loop *loop;
 	bool tty;	   /* there will be a terminal */
+	/* Through a master's proxy: its socket, which is owned from here on. */
+	bool proxied;
+	int proxy_fd;
 	bool need_none;	   /* the switch to the cipher none must succeed */
 	bool keep_answer; /* of the user: further connections will need it */
 	bool lends; /* agent and display, as the configuration says */
@@ -53,8 +56,8 @@ struct sshclient_params {
 	void (*ended)(void *arg, int err);
 };
 
-/* Connects, which blocks (but not for a further one), and sends the first
- * messages. Errors were logged. */
+/* Connects, which blocks (but not for a further one, or if it is proxied), and
+ * sends the first messages. Errors were logged. */
 int sshclient_new(struct sshclient **out,
     const struct sshclient_params *params) must_check;
 /* Logs why it was slow, disconnects, closes. Sessions are freed before. NULL is

@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "client/userauth.h"
+#include "client/userauth-order.h"
 #include "keys/agent-client.h"
 #include "keys/key.h"
 
@@ -47,14 +48,16 @@ struct userauth_ops {
 /* Offers that are sent without waiting: strict servers allow three tries. */
 enum { FLIGHT_MAX = 3 };
 
-/* A key that may be tried. */
+/* A key that may be tried, plain or with a certificate. */
 struct candidate {
 	struct key *pub;  /* NULL: not known without the passphrase */
-	struct key *priv; /* loaded */
-	char *path;	  /* file; NULL: in the agent only */
+	struct key *priv; /* loaded; plain */
+	char *path;	  /* file of the private key; NULL: there is none */
 	char *name;	  /* for texts: path or comment */
 	char *alg;	  /* signature algorithm, from the offer on */
-	bool in_agent;
+	struct key_place place;
+	bool in_agent; /* which signs, unless priv does */
+	bool plain_in_agent; /* and has the key only, not the certificate */
 	bool tried; /* not to be tried (again) before a partial success */
 	bool accepted; /* the server would take it; it has not signed yet */
 };
@@ -124,6 +127,12 @@ char *pubkey_used(const struct userauth *ua);
 /* Makes ua->pubkey. */
 int pubkey_make_list(struct userauth *ua) must_check;
 bool pubkey_is_hinted_first(const struct userauth *ua);
+/* The private key, if it was loaded, be it for a certificate or for the key
+ * alone; or NULL. */
+const struct key *pubkey_loaded(const struct pubkey_state *s,
+    const struct candidate *c);
+/* Appends what logs call it: PATH TYPE FINGERPRINT explicit agent. */
+void pubkey_describe(const struct candidate *c, struct buf *out);
 void pubkey_state_free(struct pubkey_state *s);
 
 #endif

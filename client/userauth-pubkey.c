@@ -30,6 +30,15 @@
 
 /* ---- one key ------------------------------------------------------------ */
 
+/* The name that signatures by alg carry: that of a plain key. */
+static const char *
+plain_alg(const char *alg)
+{
+	const struct key_alg *row = key_alg_by_cert_name(alg);
+
+	return row != NULL ? row->name : alg;
+}
+
 /*
  * The signature algorithm: the first of ours that the server takes. For a
  * server that did not say what it takes, our first one.
@@ -45,7 +54,7 @@ choose_alg(const struct userauth *ua, const struct key *k)
 		char *copy = xstrndup(name, len);
 
 		if (key_serves(k, copy) &&
-		    (theirs == NULL || csv_has(theirs, copy)))
+		    (theirs == NULL || csv_has(theirs, plain_alg(copy))))
 			return copy;
 		free(copy);
 	}
@@ -118,10 +127,11 @@ out:
 		warn_permissions(c->path);
 	else if (r != 0 && r != ERR_PASSPHRASE)
 		log_error("Load key \"%s\": %s", c->path, err_text(r));
-	if (r == 0 && c->pub != NULL && !key_equal_public(c->pub, c->priv)) {
+	if (r == 0 && c->pub != NULL && !key_same_identity(c->pub, c->priv)) {
 		log_error("Load key \"%s\": the private key is not that of "
-			  "the .pub file beside it",
-		    c->path);
+			  "the %s",
+		    c->path, key_is_cert(c->pub) ? "certificate" :
+						   ".pub file beside it");
 		key_free(c->priv);
 		c->priv = NULL;
 		r = ERR_FORMAT;
@@ -129,25 +139,46 @@ out:
 	return r;
 }
 
+/* Is its private key there, without asking anybody? The agent may ask. */
+static bool
+is_loaded(const struct userauth *ua, const struct candidate *c)
+{
+	return c->priv != NULL ||
+	    (!c->in_agent && pubkey_loaded(ua->pubkey, c) != NULL);
+}
+
+/* By the agent, or by a private key that is loaded. */
+static int
+sign_with(struct userauth *ua, const struct candidate *c, const char *alg,
+    struct span data, struct buf *signature)
+{
+	const struct pubkey_state *s = ua->pubkey;
+
+	if (is_loaded(ua, c))
+		return key_sign(pubkey_loaded(s, c), plain_alg(alg), data,
+		    signature);
+	if (c->plain_in_agent)
+		return agent_sign(s->agent, key_identity(c->pub),
+		    plain_alg(alg), data, signature);
+	return agent_sign(s->agent, c->pub, alg, data, signature);
+}
+
 static int
 sign(struct userauth *ua, struct candidate *c, const char *alg,
     const struct buf *request, struct buf *signature)
 {
 	struct buf data = { 0 };
-	struct span text;
 	int r;
 
-	if (!c->in_agent && c->priv == NULL &&
+	if (!c->in_agent && !is_loaded(ua, c) &&
 	    (r = load_private(ua, c)) != 0)
 		return r;
 	buf_put_string_buf(&data, &ua->session_id);
 	buf_put_buf(&data, request);
 	if ((r = buf_err(&data)) == 0) {
-		text = (struct span){ buf_data(&data), buf_len(&data) };
-		r = c->in_agent ?
-		    agent_sign(ua->pubkey->agent, c->pub, alg, text,
-			signature) :
-		    key_sign(c->priv, alg, text, signature);
+		r = sign_with(ua, c, alg,
+		    (struct span){ buf_data(&data), buf_len(&data) },
+		    signature);
 		if (r != 0)
 			log_error("Signing with the %s key %s failed: %s",
 			    key_short_name(c->pub), c->name, err_text(r));
@@ -219,6 +250,18 @@ prepare(struct userauth *ua, struct candidate *c)
 	return true;
 }
 
+/* what: an event of the log. */
+static void
+log_key(const char *what, const struct candidate *c)
+{
+	struct buf text = { 0 };
+
+	pubkey_describe(c, &text);
+	log_debug("%s: %.*s", what, (int)buf_len(&text),
+	    (const char *)buf_data(&text));
+	buf_clear(&text);
+}
+
 static int
 try_candidate(struct userauth *ua, struct candidate *c)
 {
@@ -228,8 +271,9 @@ try_candidate(struct userauth *ua, struct candidate *c)
 		return 0;
 	if (c->accepted)
 		return send_signed(ua, c);
-	log_debug("Offering public key: %s %s", c->name, c->alg);
-	if (c->priv == NULL)
+	log_key("Offering public key", c);
+	log_debug("it would sign by %s", c->alg);
+	if (!is_loaded(ua, c))
 		return send_offer(ua, c);
 	r = send_signed(ua, c);
 	ua->signed_first = r == 1 && ua->state == USERAUTH_SERVICE_REQUESTED;
@@ -247,9 +291,9 @@ pubkey_enabled(const struct userauth *ua)
 /* May it be offered before the offer in front of it is answered? Not if it
  * would sign, or ask the user for a passphrase to know its public half. */
 static bool
-can_follow(const struct candidate *c)
+can_follow(const struct userauth *ua, const struct candidate *c)
 {
-	return c->pub != NULL && c->priv == NULL && !c->accepted;
+	return c->pub != NULL && !is_loaded(ua, c) && !c->accepted;
 }
 
 static int
@@ -269,7 +313,7 @@ pubkey_next(struct userauth *ua)
 
 		if (c->tried)
 			continue;
-		if (s->in_flight > 0 && !can_follow(c))
+		if (s->in_flight > 0 && !can_follow(ua, c))
 			break;
 		c->tried = true;
 		if ((r = try_candidate(ua, c)) < 0)
@@ -300,7 +344,7 @@ pubkey_refused(struct userauth *ua)
 	if (s == NULL)
 		return false;
 	if (s->in_flight > 0)
-		log_debug("Server refuses key: %s", take_from_flight(s)->name);
+		log_key("Server refuses key", take_from_flight(s));
 	else
 		s->signing = false;
 	return s->in_flight > 0 || s->signing;
@@ -336,7 +380,7 @@ pubkey_input(struct userauth *ua, uint8_t type, struct rd body)
 		log_error("The server accepts a key that was not offered.");
 		return ERR_PROTOCOL;
 	}
-	log_debug("Server accepts key: %s", c->name);
+	log_key("Server accepts key", c);
 	if (s->signing) {
 		/* Another one signed already; should that not do: */
 		c->accepted = true;

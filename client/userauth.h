@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/wire.h"
 #include "conf/client-conf.h"
@@ -46,7 +47,7 @@ struct userauth_params {
 	/* The server answers each of several requests, in their order. (Other
 	 * servers drop a request when the next one arrives.) */
 	bool in_order;
-	/* Fingerprint (SHA256) of the key that worked last time, or NULL. */
+	/* What userauth_key_hint() said last time, or NULL. */
 	const char *key_hint;
 	/* Filled with the user's answer; with BatchMode it is used in place of
 	 * an answer. NULL: neither. */
@@ -82,8 +83,14 @@ bool userauth_was_refused(const struct userauth *ua);
 enum userauth_effort userauth_effort(const struct userauth *ua);
 /* Name of the method that succeeded. */
 const char *userauth_method(const struct userauth *ua);
-/* Fingerprint of the key that succeeded; caller frees; NULL if it was no
- * key. */
+/* The key that succeeded: its fingerprint (SHA256), or, of a certificate, those
+ * of its key and of its authority with an @ between; caller frees; NULL if it
+ * was no key. */
 char *userauth_key_hint(const struct userauth *ua);
+
+/* -Z: appends a line for each key that would be tried, in their order, and for
+ * files of IdentityFile that are not there. */
+int userauth_list_keys(const struct client_conf *conf,
+    struct buf *out) must_check;
 
 #endif

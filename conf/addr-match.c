@@ -140,3 +140,48 @@ addr_match_list(const char *addr, const char *list)
 {
 	return addr_match_host(NULL, addr, list);
 }
+
+/* One item of such a list. */
+static int
+match_network(const char *addr, const char *item, bool *hit)
+{
+	struct addr net;
+	unsigned bits;
+	int r;
+
+	if (item[strspn(item, "0123456789abcdefABCDEF.:/")] != '\0')
+		return ERR_SYNTAX;
+	if (strchr(item, '/') != NULL) {
+		if ((r = cidr_parse(item, &net, &bits)) != 0)
+			return ERR_SYNTAX;
+	} else {
+		if (!addr_parse(item, &net))
+			return ERR_SYNTAX;
+		bits = net.bits;
+	}
+	*hit = addr != NULL && is_inside(addr, &net, bits);
+	return 0;
+}
+
+int
+addr_match_networks(const char *addr, const char *list)
+{
+	bool hit, found = false;
+	size_t len;
+	char *item;
+	int r;
+
+	for (;; list += len + 1) {
+		len = strcspn(list, ",");
+		if ((item = strndup(list, len)) == NULL)
+			return ERR_NOMEM;
+		hit = false;
+		r = match_network(addr, item, &hit);
+		free(item);
+		if (r != 0)
+			return r;
+		found |= hit;
+		if (list[len] == '\0')
+			return found ? 1 : 0;
+	}
+}

@@ -22,4 +22,9 @@ int addr_match_list(const char *addr, const char *list) must_check;
 int addr_match_host(const char *host, const char *addr,
     const char *list) must_check;
 
+/* Comma list of nothing but addresses and networks, as certificates have it: 1
+ * inside of one, 0 outside of all, ERR_SYNTAX if any of them is something else
+ * or empty. addr NULL: the list is only checked. */
+int addr_match_networks(const char *addr, const char *list) must_check;
+
 #endif

@@ -24,6 +24,7 @@ struct facts {
 	char *hash; /* %C */
 	char *local_user, *home;
 	const char *host, *typed_host, *user, *key_name, *jump, *tunnel;
+	struct client_host_tokens shown;
 };
 
 static const char usual[] = "CdhijkLlnpru";
@@ -40,6 +41,7 @@ static const struct {
 	[CLIENT_TOKENS_HOSTNAME] = { "h", false, false },
 	[CLIENT_TOKENS_SOCKET] = { usual, false, false },
 	[CLIENT_TOKENS_USER] = { "dhijkLlnpu", true, false },
+	[CLIENT_TOKENS_KNOWN_HOSTS] = { "CdhijkLlnprufHIKt", true, false },
 };
 
 /* A name for the connection that fits into a path. */
@@ -94,6 +96,12 @@ facts_clear(struct facts *f)
 	free(f->hash);
 }
 
+static const char *
+or_none(const char *text)
+{
+	return text != NULL ? text : "NONE";
+}
+
 static int
 expand_with(struct facts *f, enum client_tokens set, const char *text,
     char **out, char *bad)
@@ -113,6 +121,11 @@ expand_with(struct facts *f, enum client_tokens set, const char *text,
 		{ 'r', f->user },
 		{ 'T', f->tunnel },
 		{ 'u', f->local_user },
+		{ 'f', or_none(f->shown.fingerprint) },
+		{ 'H', or_none(f->shown.name) },
+		{ 'I', or_none(f->shown.reason) },
+		{ 'K', or_none(f->shown.base64) },
+		{ 't', or_none(f->shown.key_type) },
 	};
 	size_t n = 0;
 
@@ -145,9 +158,10 @@ explain(const char *what, const char *text, int r, char bad)
 	return r;
 }
 
-int
-client_conf_expand(const struct client_conf *c, enum client_tokens set,
-    const char *what, const char *text, char **out)
+static int
+expand(const struct client_conf *c, enum client_tokens set,
+    const struct client_host_tokens *shown, const char *what,
+    const char *text, char **out)
 {
 	char *path = NULL, bad = '\0';
 	struct facts f;
@@ -155,6 +169,8 @@ client_conf_expand(const struct client_conf *c, enum client_tokens set,
 
 	*out = NULL;
 	facts_gather(&f, c);
+	if (shown != NULL)
+		f.shown = *shown;
 	if (sets[set].tilde)
 		r = tokens_expand_tilde(text, f.home, &path);
 	if (r == 0)
@@ -163,6 +179,21 @@ client_conf_expand(const struct client_conf *c, enum client_tokens set,
 	facts_clear(&f);
 	free(path);
 	return r < 0 ? explain(what, text, r, bad) : 0;
+}
+
+int
+client_conf_expand(const struct client_conf *c, enum client_tokens set,
+    const char *what, const char *text, char **out)
+{
+	return expand(c, set, NULL, what, text, out);
+}
+
+int
+client_conf_expand_host(const struct client_conf *c,
+    const struct client_host_tokens *host, const char *what, const char *text,
+    char **out)
+{
+	return expand(c, CLIENT_TOKENS_KNOWN_HOSTS, host, what, text, out);
 }
 
 int

@@ -501,6 +501,33 @@ read_if_there(struct client_conf *c, const char *path, unsigned flags)
 	return r == ERR_NOT_FOUND ? 0 : r;
 }
 
+/* Notes the items of list from `from` on. */
+static int
+note_system_identities(struct client_conf *c, const struct strlist *list,
+    size_t from)
+{
+	int r = 0;
+
+	for (size_t i = from; i < list->n && r == 0; i++)
+		r = strlist_add(&c->load.system_identities, list->v[i]);
+	return r;
+}
+
+static int
+read_system_file(struct client_conf *c, unsigned flags)
+{
+	size_t keys = c->auth.identity_file.n;
+	size_t certs = c->auth.certificate_file.n;
+	int r = read_if_there(c, SYSCONFDIR "/ssh_config", flags);
+
+	if (r == 0)
+		r = note_system_identities(c, &c->auth.identity_file, keys);
+	if (r == 0)
+		r = note_system_identities(c, &c->auth.certificate_file,
+		    certs);
+	return r;
+}
+
 static int
 read_files(struct client_conf *c, const char *config_path, unsigned flags)
 {
@@ -522,9 +549,7 @@ read_files(struct client_conf *c, const char *config_path, unsigned flags)
 		r = read_if_there(c, path, flags | CLIENT_CONF_USER);
 		free(path);
 	}
-	if (r == 0)
-		r = read_if_there(c, SYSCONFDIR "/ssh_config", flags);
-	return r;
+	return r == 0 ? read_system_file(c, flags) : r;
 }
 
 /*

@@ -23,6 +23,7 @@
 #define FIELDS struct client_conf
 #define HAPPY_DELAY_MS 250
 #define HAPPY_DELAY_MAX_MS 600000
+#define CERTIFICATE_FILES_MAX 100
 #define FORWARDS(field, kind)                                                 \
 	.type = &client_forward_type, AT(field), .param = kind,               \
 	.flags = CONF_APPEND | CONF_RAW
@@ -212,6 +213,8 @@ static const struct conf_row rows[] = {
 	{ "MACs", NULL, ALGS(algs.macs, ALGS_MAC) },
 	{ "PubkeyAcceptedAlgorithms", "PubkeyAcceptedKeyTypes",
 	    ALGS(algs.pubkey_accepted_algorithms, ALGS_PUBKEY) },
+	{ "CASignatureAlgorithms", NULL,
+	    ALGS(algs.ca_signature_algorithms, ALGS_CA) },
 	{ "Compression", NULL, FLAG(algs.compression, "no") },
 	{ "RekeyLimit", NULL, .type = &conf_bytes_time, AT(algs.rekey_limit),
 	    .def = "default none" },
@@ -245,6 +248,8 @@ static const struct conf_row rows[] = {
 	    .def = "~/.ssh/known_hosts ~/.ssh/known_hosts2" },
 	{ "RevokedHostKeys", NULL, LIST(known.revoked_host_keys),
 	    .flags = CONF_NONE | CONF_ALONE },
+	{ "KnownHostsCommand", NULL, TEXTUAL(known.known_hosts_command),
+	    .flags = CONF_RAW | CONF_NONE },
 	{ "StrictHostKeyChecking", NULL,
 	    CHOICE(known.strict_host_key_checking, strict_values, "ask") },
 	{ "HashKnownHosts", NULL, FLAG(known.hash_known_hosts, "no") },
@@ -259,6 +264,9 @@ static const struct conf_row rows[] = {
 	{ "IdentityFile", "IdentityFile2", LIST(auth.identity_file),
 	    .flags = CONF_APPEND | CONF_NONE | CONF_ONE,
 	    .def = "~/.ssh/id_rsa ~/.ssh/id_ecdsa ~/.ssh/id_ed25519" },
+	{ "CertificateFile", NULL, LIST(auth.certificate_file),
+	    .flags = CONF_APPEND | CONF_NONE | CONF_ONE,
+	    .max = CERTIFICATE_FILES_MAX },
 	{ "IdentitiesOnly", NULL, FLAG(auth.identities_only, "no") },
 	{ "IdentityAgent", NULL, TEXTUAL(auth.identity_agent) },
 	{ "PreferredAuthentications", NULL,
@@ -345,10 +353,8 @@ static const struct conf_row rows[] = {
 	/* Not built: only the values that mean "off" are accepted. */
 	{ "AddKeysToAgent", NULL, OFF },
 	{ "CanonicalizeHostname", NULL, OFF },
-	{ "CertificateFile", NULL, ONLY("none") },
 	{ "CheckHostIP", NULL, OFF },
 	{ "HostbasedAuthentication", NULL, OFF },
-	{ "KnownHostsCommand", NULL, ONLY("none") },
 	{ "LogVerbose", NULL, ONLY("none") },
 	{ "PKCS11Provider", "SmartcardDevice", ONLY("none") },
 	{ "VerifyHostKeyDNS", NULL, OFF },
@@ -359,8 +365,6 @@ static const struct conf_row rows[] = {
 	{ "CanonicalizeMaxDots", NULL, UNBUILT(int, NULL, NULL),
 	    .max = INT_MAX },
 	{ "CanonicalizePermittedCNAMEs", NULL, UNBUILT(list, NULL, NULL) },
-	{ "CASignatureAlgorithms", NULL, UNBUILT(algs, NULL, NULL),
-	    .param = ALGS_HOST_KEY },
 	{ "EnableSSHKeysign", NULL, UNBUILT_FLAG(NULL) },
 	{ "GSSAPIAuthentication", NULL, UNBUILT_FLAG(&unsupported) },
 	{ "GSSAPIClientIdentity", NULL, UNBUILT_ANY(&unsupported) },
@@ -418,6 +422,7 @@ client_conf_clear(struct client_conf *c)
 	free(c->load.command);
 	free(c->load.config_path);
 	free(c->load.tunnel_name);
+	strlist_clear(&c->load.system_identities);
 	client_conf_init(c);
 }
 
@@ -628,6 +633,16 @@ client_conf_finish(struct client_conf *c)
 	c->algs.host_key_algorithms_given =
 	    client_conf_is_set(c, "HostKeyAlgorithms");
 	return 0;
+}
+
+bool
+client_conf_is_explicit(const struct client_conf *c, const char *path)
+{
+	if (strlist_has(&c->load.system_identities, path))
+		return false;
+	return strlist_has(&c->auth.certificate_file, path) ||
+	    (c->auth.identity_file_given &&
+		strlist_has(&c->auth.identity_file, path));
 }
 
 /* ControlPath is shown as the path that it stands for. */

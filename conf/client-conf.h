@@ -109,6 +109,7 @@ struct client_conf {
 		char *ciphers;
 		char *macs;
 		char *pubkey_accepted_algorithms;
+		char *ca_signature_algorithms; /* for certificates of hosts */
 		int compression; /* flag */
 		struct conf_rekey rekey_limit;
 		int required_rsa_size; /* bits */
@@ -143,6 +144,7 @@ struct client_conf {
 		int no_host_authentication_for_localhost; /* flag */
 		int visual_host_key;			  /* flag */
 		int fingerprint_hash; /* enum digest_alg: MD5 or SHA256 */
+		char *known_hosts_command; /* words and tokens as written */
 	} known;
 
 	/* Who we are. */
@@ -150,6 +152,7 @@ struct client_conf {
 		struct strlist
 		    identity_file; /* as written; tokens not expanded */
 		bool identity_file_given;     /* not just the default names */
+		struct strlist certificate_file; /* the same */
 		int identities_only;	      /* flag */
 		char *
 		    identity_agent; /* NULL: $SSH_AUTH_SOCK; "none": no agent */
@@ -228,6 +231,9 @@ struct client_conf {
 		bool port_given; /* anywhere: no fallback */
 		bool user_is_literal; /* from -l or user@host: has no tokens */
 		bool want_final; /* a Match final was seen */
+		/* What of IdentityFile and CertificateFile only the system's
+		 * file names. */
+		struct strlist system_identities;
 		bool stdio_forward; /* as in the context */
 		char *tunnel_name; /* %T: our interface; NULL: none. Set by
 				      who opened it. */
@@ -294,13 +300,28 @@ enum client_tokens {
 	CLIENT_TOKENS_HOSTNAME, /* %% %h */
 	CLIENT_TOKENS_SOCKET,  /* the usual set: paths of forwards */
 	CLIENT_TOKENS_USER,    /* the usual set without %r %C; ${VAR} */
+	CLIENT_TOKENS_KNOWN_HOSTS, /* the usual set, %f %H %I %K %t; ${VAR} */
+};
+/* Those of KnownHostsCommand that are about a host key. */
+struct client_host_tokens {
+	const char *reason; /* %I */
+	const char *name;   /* %H */
+	/* %t %f %K; NULL: no key was shown yet. */
+	const char *key_type, *fingerprint, *base64;
 };
 /* Caller frees *out. Logs; ERR_SYNTAX for an unknown token. what names the
  * keyword in messages. Uses the present hostname and port of c. */
 int client_conf_expand(const struct client_conf *c, enum client_tokens set,
     const char *what, const char *text, char **out) must_check;
+int client_conf_expand_host(const struct client_conf *c,
+    const struct client_host_tokens *host, const char *what, const char *text,
+    char **out) must_check;
 int client_conf_expand_list(const struct client_conf *c, const char *what,
     const struct strlist *paths, struct strlist *out) must_check;
+
+/* Did the user name this IdentityFile or CertificateFile, rather than the
+ * system's file or nobody? */
+bool client_conf_is_explicit(const struct client_conf *c, const char *path);
 
 /* Socket of the agent: $SSH_AUTH_SOCK, or what IdentityAgent says; NULL:
  * none. Caller frees. */

@@ -69,7 +69,6 @@ int conf_unsupported_keyword(const struct conf_row *row, const char *why,
     const struct conf_location *at) must_check;
 
 /* Functions for struct conf_type. */
-void conf_clear_string(void *field);
 void conf_clear_list(void *field);
 int conf_format_list(const struct conf_row *row, const void *field,
     struct strlist *words) must_check;

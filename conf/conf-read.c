@@ -87,8 +87,8 @@ read_word(const char **s, char *out, const struct conf_location *at)
 	return 0;
 }
 
-int
-conf_words(const char *rest, struct strlist *words,
+static int
+split(const char *rest, bool comments, struct strlist *words,
     const struct conf_location *at)
 {
 	char *word = xmalloc(strlen(rest) + 1);
@@ -96,7 +96,7 @@ conf_words(const char *rest, struct strlist *words,
 
 	for (;;) {
 		rest += strspn(rest, blanks);
-		if (*rest == '\0' || *rest == '#')
+		if (*rest == '\0' || (comments && *rest == '#'))
 			break;
 		if (words->n >= CONF_WORDS_MAX) {
 			r = conf_error(at, "too many words");
@@ -108,6 +108,20 @@ conf_words(const char *rest, struct strlist *words,
 	}
 	free(word);
 	return r;
+}
+
+int
+conf_words(const char *rest, struct strlist *words,
+    const struct conf_location *at)
+{
+	return split(rest, true, words, at);
+}
+
+int
+conf_command_words(const char *command, struct strlist *words,
+    const struct conf_location *at)
+{
+	return split(command, false, words, at);
 }
 
 /* --- files --- */

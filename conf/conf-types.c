@@ -284,8 +284,8 @@ const struct conf_enum conf_no_time[] = { { "none", 0 }, { NULL, 0 } };
 
 /* --- texts: char * --- */
 
-void
-conf_clear_string(void *field)
+static void
+clear_string(void *field)
 {
 	char **s = field;
 
@@ -300,14 +300,14 @@ parse_string(const struct conf_row *row, void *field,
 	int r;
 
 	if (is_none(row, words)) {
-		conf_clear_string(field);
+		clear_string(field);
 		return 0;
 	}
 	if (words->v[0][0] == '\0')
 		return conf_error(at, "%s: empty argument", row->name);
 	if ((r = run_check(row, words->v[0], at)) < 0)
 		return r;
-	conf_clear_string(field);
+	clear_string(field);
 	*(char **)field = xstrdup(words->v[0]);
 	return 0;
 }
@@ -330,7 +330,7 @@ parse_flag_text(const struct conf_row *row, void *field,
 
 	if (*s == '\0')
 		return conf_error(at, "%s: empty argument", row->name);
-	conf_clear_string(field);
+	clear_string(field);
 	if (str_equal_nocase(s, "yes") || str_equal_nocase(s, "true"))
 		*(char **)field = xstrdup("yes");
 	else if (!str_equal_nocase(s, "no") && !str_equal_nocase(s, "false"))
@@ -366,7 +366,7 @@ parse_algs(const struct conf_row *row, void *field,
 		conf_tell(LOG_LVL_VERBOSE, at, "%s: goes on without %s, not "
 		    "built into this version", row->name, res.left_out);
 	if (r == 0) {
-		conf_clear_string(field);
+		clear_string(field);
 		*(char **)field = res.list;
 		res.list = NULL;
 	}
@@ -381,7 +381,7 @@ default_algs(const struct conf_row *row, void *field)
 
 	if (list == NULL)
 		return ERR_NOMEM;
-	conf_clear_string(field);
+	clear_string(field);
 	*(char **)field = list;
 	return 0;
 }
@@ -412,6 +412,12 @@ settle_list(struct strlist *list, struct strlist *next, int r)
 	return r;
 }
 
+static size_t
+list_max(const struct conf_row *row)
+{
+	return row->max != 0 ? (size_t)row->max : CONF_WORDS_MAX;
+}
+
 static int
 parse_list(const struct conf_row *row, void *field,
     const struct strlist *words, const struct conf_location *at)
@@ -427,7 +433,7 @@ parse_list(const struct conf_row *row, void *field,
 			r = conf_error(at, "%s: empty argument", row->name);
 		else if (strlist_has(&next, words->v[i]))
 			continue;
-		else if (next.n >= CONF_WORDS_MAX)
+		else if (next.n >= list_max(row))
 			r = conf_error(at, "%s: the list is too long",
 			    row->name);
 		else if ((r = run_check(row, words->v[i], at)) == 0)
@@ -643,11 +649,11 @@ const struct conf_type conf_time = { parse_time, format_int, NULL, NULL, true };
 const struct conf_type conf_choice = { parse_choice, format_choice, NULL,
 	NULL, true };
 const struct conf_type conf_string = { parse_string, format_string,
-	conf_clear_string, NULL, true };
+	clear_string, NULL, true };
 const struct conf_type conf_flag_text = { parse_flag_text, format_flag_text,
-	conf_clear_string, NULL, true };
+	clear_string, NULL, true };
 const struct conf_type conf_algs = { parse_algs, format_string,
-	conf_clear_string, default_algs, true };
+	clear_string, default_algs, true };
 const struct conf_type conf_list = { parse_list, conf_format_list,
 	conf_clear_list, NULL, false };
 const struct conf_type conf_env = { parse_env, conf_format_list,

@@ -111,7 +111,7 @@ struct conf_row {
 	size_t offset; /* of the field */
 	unsigned flags;
 	const char *def; /* as in a file; NULL = zeroed field */
-	int64_t min, max;
+	int64_t min, max; /* of a list: max is that of its items; 0: none */
 	const struct conf_enum *values;
 	int param; /* for the type */
 	/* May refuse what was parsed (one word of it): returns NULL, or a
@@ -210,6 +210,9 @@ int conf_line_split(struct conf_line *line, const char *text,
 void conf_line_clear(struct conf_line *line);
 /* Words with quotes and comments taken away. */
 int conf_words(const char *rest, struct strlist *words,
+    const struct conf_location *at) must_check;
+/* The same for a command with its arguments, in which a # begins no comment. */
+int conf_command_words(const char *command, struct strlist *words,
     const struct conf_location *at) must_check;
 
 /* Parses into the field unless it has a value already (then the line is

@@ -13,6 +13,7 @@
 #include "conf/addr-match.h"
 #include "conf/algs.h"
 #include "conf/auth-method-table.h"
+#include "conf/command-words.h"
 #include "conf/defaults.h"
 #include "conf/permit-pattern.h"
 #include "conf/server-match.h"
@@ -58,6 +59,21 @@ check_addresses(const char *word)
 {
 	return addr_match_list(NULL, word) < -1 ?
 	    "is no list of addresses and networks" : NULL;
+}
+
+/* Checks a command line of a program that is run without a shell. */
+static const char *
+check_command(const char *line)
+{
+	struct strlist words = { 0 };
+	const char *fault = NULL;
+
+	if (line[0] != '/')
+		fault = "must be an absolute path";
+	else if (command_words(line, &words) != 0)
+		fault = "is no command line";
+	strlist_clear(&words);
+	return fault;
 }
 
 static const struct conf_enum forward_values[] = {
@@ -224,6 +240,23 @@ static const struct conf_row rows[] = {
 	    .flags = CONF_NONE,
 	    .def = ".ssh/authorized_keys .ssh/authorized_keys2" },
 	{ "RevokedKeys", NULL, LIST(login.revoked_keys), .flags = CONF_NONE },
+	{ "TrustedUserCAKeys", NULL, TEXTUAL(login.trusted_user_ca_keys),
+	    .flags = CONF_NONE },
+	{ "CASignatureAlgorithms", NULL,
+	    ALGS(algs.ca_signature_algorithms, ALGS_CA) },
+	{ "AuthorizedPrincipalsFile", NULL,
+	    TEXTUAL(login.authorized_principals_file), .flags = CONF_NONE },
+	{ "AuthorizedKeysCommand", NULL,
+	    TEXTUAL(login.authorized_keys_command),
+	    .flags = CONF_RAW | CONF_NONE, .check = check_command },
+	{ "AuthorizedKeysCommandUser", NULL,
+	    TEXTUAL(login.authorized_keys_command_user), .flags = CONF_NONE },
+	{ "AuthorizedPrincipalsCommand", NULL,
+	    TEXTUAL(login.authorized_principals_command),
+	    .flags = CONF_RAW | CONF_NONE, .check = check_command },
+	{ "AuthorizedPrincipalsCommandUser", NULL,
+	    TEXTUAL(login.authorized_principals_command_user),
+	    .flags = CONF_NONE },
 	{ "PubkeyAuthentication", "DSAAuthentication",
 	    FLAG(login.pubkey_authentication, "yes") },
 	{ "PubkeyAcceptedAlgorithms", "PubkeyAcceptedKeyTypes",
@@ -281,22 +314,14 @@ static const struct conf_row rows[] = {
 	    .values = conf_no_time },
 
 	/* Not built: only values that describe what happens anyway. */
-	{ "AuthorizedKeysCommand", NULL, ONLY("none") },
-	{ "AuthorizedKeysCommandUser", NULL, ONLY("none") },
-	{ "AuthorizedPrincipalsCommand", NULL, ONLY("none") },
-	{ "AuthorizedPrincipalsCommandUser", NULL, ONLY("none") },
-	{ "AuthorizedPrincipalsFile", NULL, ONLY("none") },
 	{ "HostbasedAuthentication", NULL, OFF },
 	{ "HostCertificate", NULL, ONLY("none"), GLOBAL },
 	{ "HostKeyAgent", NULL, ONLY("none"), GLOBAL },
 	{ "LogVerbose", NULL, ONLY("none") },
 	{ "PubkeyAuthOptions", NULL, ONLY("none") },
 	{ "RDomain", NULL, ONLY("none") },
-	{ "TrustedUserCAKeys", NULL, ONLY("none") },
 
 	/* Parameters of functions that are not built. */
-	{ "CASignatureAlgorithms", NULL, UNBUILT(algs, NULL, NULL),
-	    .param = ALGS_HOST_KEY },
 	{ "GSSAPIAuthentication", NULL, UNBUILT_FLAG(&unsupported) },
 	{ "GSSAPICleanupCredentials", NULL, UNBUILT(flag, NULL, &unsupported),
 	    GLOBAL },
@@ -475,13 +500,29 @@ check_methods(const struct server_conf *c)
 	return ERR_ARGUMENT;
 }
 
+/* Refuses a command without a user who runs it: it would let nobody in. */
+static int
+check_command_user(const char *keyword, const char *command, const char *user)
+{
+	if (command == NULL || user != NULL)
+		return 0;
+	log_error("%s set without %sUser", keyword, keyword);
+	return ERR_ARGUMENT;
+}
+
 int
 server_conf_finish(struct server_conf *c)
 {
 	int r;
 
 	if ((r = conf_set_defaults(&server_conf_table, c)) < 0 ||
-	    (r = check_methods(c)) < 0)
+	    (r = check_methods(c)) < 0 ||
+	    (r = check_command_user("AuthorizedKeysCommand",
+		 c->login.authorized_keys_command,
+		 c->login.authorized_keys_command_user)) < 0 ||
+	    (r = check_command_user("AuthorizedPrincipalsCommand",
+		 c->login.authorized_principals_command,
+		 c->login.authorized_principals_command_user)) < 0)
 		return r;
 	derive(c);
 	return 0;

@@ -102,6 +102,7 @@ struct server_conf {
 		int compression; /* SERVER_COMPRESSION_* */
 		int fingerprint_hash; /* enum digest_alg: MD5 or SHA256 */
 		char *pubkey_accepted_algorithms;
+		char *ca_signature_algorithms; /* of certificates */
 		struct conf_rekey rekey_limit;
 		int required_rsa_size; /* bits */
 	} algs;
@@ -122,6 +123,12 @@ struct server_conf {
 		struct strlist
 		    authorized_keys_file;    /* tokens not expanded; empty */
 		struct strlist revoked_keys; /* paths of key lists */
+		char *trusted_user_ca_keys;  /* path */
+		char *authorized_principals_file; /* tokens not expanded */
+		/* Command lines, and who runs them; tokens not expanded. */
+		char *authorized_keys_command, *authorized_keys_command_user;
+		char *authorized_principals_command;
+		char *authorized_principals_command_user;
 		int pubkey_authentication;   /* flag */
 		int password_authentication;	    /* flag */
 		int permit_empty_passwords;	    /* flag */

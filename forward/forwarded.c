@@ -13,7 +13,6 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/resolve.h"
-#include "base/str.h"
 
 enum {
 	TEXT_MAX = 256, /* bytes of a target in messages */
@@ -48,7 +47,7 @@ struct forwarded {
 	bool counted;
 	struct forwarded_waiter waiter; /* for the answer to an open */
 	struct buf first;    /* to be written before all else */
-	char target[TEXT_MAX]; /* for messages, escaped */
+	char target[TEXT_MAX]; /* for messages */
 };
 
 struct forwarded_list {
@@ -312,7 +311,7 @@ start_path(struct forwarded *f, const char *path)
 		return ERR_LIMIT;
 	sun->sun_family = AF_UNIX;
 	memcpy(sun->sun_path, path, strlen(path) + 1);
-	str_escape(f->target, sizeof f->target, path);
+	strlcpy(f->target, path, sizeof f->target);
 	return start_dial(f, &a, 1);
 }
 
@@ -320,11 +319,10 @@ static int
 start_host(struct forwarded *f, const char *host, uint16_t port)
 {
 	struct forwarded_list *l = f->list;
-	char escaped[TEXT_MAX - sizeof " port 65535"];
 	struct dial_address a;
 
-	str_escape(escaped, sizeof escaped, host);
-	snprintf(f->target, sizeof f->target, "%s port %u", escaped, port);
+	snprintf(f->target, sizeof f->target, "%.*s port %u",
+	    (int)(sizeof f->target - sizeof " port 65535"), host, port);
 	if (resolve_address(host, port, l->p.family, &a))
 		return start_dial(f, &a, 1);
 	if (l->resolver == NULL &&

@@ -13,7 +13,6 @@
 #include "base/listen.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/str.h"
 #include "forward/forwarded.h"
 
 enum {
@@ -117,13 +116,11 @@ open_addresses(struct listener *l, const struct listener_params *p)
 static int
 open_path(struct listener *l, const struct listener_params *p)
 {
-	char escaped[256];
 	int r = listen_open_path(&l->sockets, p->path, p->mask, p->replace);
 
 	if (r == 0)
 		return 0;
-	str_escape(escaped, sizeof escaped, p->path);
-	log_error("unix_listener: cannot bind to path %s: %s", escaped,
+	log_error("unix_listener: cannot bind to path %s: %s", p->path,
 	    r == ERR_SYSTEM ? strerror(errno) : "the path is too long");
 	return r;
 }

@@ -20,6 +20,9 @@ struct knownhosts_lines {
 /* Close also after an error of open. */
 int knownhosts_lines_open(struct knownhosts_lines *l,
     const char *path) must_check;
+/* The same with the content of a file, which is copied. */
+int knownhosts_lines_begin(struct knownhosts_lines *l,
+    struct span content) must_check;
 /* 1: text and raw are the next line's; 0: there is none. */
 int knownhosts_lines_next(struct knownhosts_lines *l) must_check;
 void knownhosts_lines_close(struct knownhosts_lines *l);

@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "crypto/digest.h"
 #include "crypto/rand.h"
+#include "keys/cert.h"
 #include "keys/knownhosts-internal.h"
 
 enum {
@@ -36,6 +37,15 @@ knownhosts_lines_open(struct knownhosts_lines *l, const char *path)
 	r = file_read(path, &l->content, FILE_MAX_BYTES);
 	l->left = (struct span){ buf_data(&l->content), buf_len(&l->content) };
 	return r;
+}
+
+int
+knownhosts_lines_begin(struct knownhosts_lines *l, struct span content)
+{
+	*l = (struct knownhosts_lines){ 0 };
+	buf_put(&l->content, content.p, content.len);
+	l->left = (struct span){ buf_data(&l->content), buf_len(&l->content) };
+	return buf_err(&l->content);
 }
 
 void
@@ -262,22 +272,31 @@ knownhosts_hosts_match(const char *hosts, const char *host)
 
 /* Looking up. */
 
+static int
+each_line(struct knownhosts_lines *lines, knownhosts_line_fn fn, void *arg)
+{
+	struct knownhosts_line line = { 0 };
+	int r = 0, parsed;
+
+	while (r == 0 && (r = knownhosts_lines_next(lines)) == 1) {
+		parsed = knownhosts_parse_line(lines->text, &line);
+		r = parsed == ERR_NOMEM ? parsed : 0;
+		if (r == 0 && parsed != ERR_NOT_FOUND)
+			r = fn(arg, lines->text, lines->number,
+			    parsed == 0 ? &line : NULL);
+		knownhosts_line_clear(&line);
+	}
+	return r;
+}
+
 int
 knownhosts_each_line(const char *path, knownhosts_line_fn fn, void *arg)
 {
 	struct knownhosts_lines lines;
-	struct knownhosts_line line = { 0 };
-	int r, parsed;
+	int r = knownhosts_lines_open(&lines, path);
 
-	r = knownhosts_lines_open(&lines, path);
-	while (r == 0 && (r = knownhosts_lines_next(&lines)) == 1) {
-		parsed = knownhosts_parse_line(lines.text, &line);
-		r = parsed == ERR_NOMEM ? parsed : 0;
-		if (r == 0 && parsed != ERR_NOT_FOUND)
-			r = fn(arg, lines.text, lines.number,
-			    parsed == 0 ? &line : NULL);
-		knownhosts_line_clear(&line);
-	}
+	if (r == 0)
+		r = each_line(&lines, fn, arg);
 	knownhosts_lines_close(&lines);
 	return r;
 }
@@ -309,6 +328,26 @@ rank(enum knownhosts_verdict v)
 	return 0;
 }
 
+/* Does a line with @revoked for this key concern k? */
+static bool
+revokes(const struct key *revoked, const struct key *k)
+{
+	const struct cert *c = key_cert(k);
+
+	return key_same_identity(revoked, k) ||
+	    (c != NULL && key_same_identity(revoked, c->ca));
+}
+
+static int
+note_line(struct check *c, enum knownhosts_verdict v, unsigned number)
+{
+	free(c->found->path);
+	c->found->path = strdup(c->path);
+	c->found->line = number;
+	c->found->verdict = v;
+	return c->found->path != NULL ? 0 : ERR_NOMEM;
+}
+
 static int
 check_line(void *arg, const char *text, unsigned number,
     const struct knownhosts_line *line)
@@ -327,7 +366,7 @@ check_line(void *arg, const char *text, unsigned number,
 		return 0;
 	same = key_same_identity(line->key, c->key);
 	if (line->marker == KNOWNHOSTS_REVOKED) {
-		if (!same)
+		if (!revokes(line->key, c->key))
 			return 0;
 		v = KNOWNHOSTS_IS_REVOKED;
 	} else if (same) {
@@ -338,44 +377,77 @@ check_line(void *arg, const char *text, unsigned number,
 	} else {
 		v = KNOWNHOSTS_OTHER_TYPE;
 	}
-	if (rank(v) <= rank(c->found->verdict))
+	return rank(v) <= rank(c->found->verdict) ? 0 : note_line(c, v, number);
+}
+
+static int
+ca_line(void *arg, const char *text, unsigned number,
+    const struct knownhosts_line *line)
+{
+	struct check *c = arg;
+
+	(void)text;
+	if (line == NULL || line->key == NULL ||
+	    line->marker != KNOWNHOSTS_CA ||
+	    c->found->verdict == KNOWNHOSTS_OK ||
+	    (c->key != NULL && !key_equal_public(line->key, c->key)) ||
+	    !knownhosts_hosts_match(line->hosts, c->name))
 		return 0;
-	free(c->found->path);
-	c->found->path = strdup(c->path);
-	c->found->line = number;
-	c->found->verdict = v;
-	return c->found->path != NULL ? 0 : ERR_NOMEM;
+	return note_line(c, KNOWNHOSTS_OK, number);
 }
 
 /* A missing file counts as empty. A file that cannot be read is an error,
  * because it might revoke the key. */
 static int
-each_line_of_all(const struct strlist *paths, struct check *c,
+each_line_of_all(const struct knownhosts_places *places, struct check *c,
     knownhosts_line_fn fn, void *arg)
 {
+	struct knownhosts_lines lines;
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < paths->n; i++) {
-		c->path = paths->v[i];
-		r = knownhosts_each_line(paths->v[i], fn, arg);
+	for (size_t i = 0; r == 0 && i < places->files->n; i++) {
+		c->path = places->files->v[i];
+		r = knownhosts_each_line(c->path, fn, arg);
 		if (r == ERR_SYSTEM && (errno == ENOENT || errno == ENOTDIR))
 			r = 0;
 	}
+	if (r != 0 || places->lines.len == 0)
+		return r;
+	c->path = places->lines_name;
+	r = knownhosts_lines_begin(&lines, places->lines);
+	if (r == 0)
+		r = each_line(&lines, fn, arg);
+	knownhosts_lines_close(&lines);
 	return r;
 }
 
-int
-knownhosts_check(const struct strlist *paths, const char *name,
-    const struct key *k, struct knownhosts_found *found)
+static int
+look_up(const struct knownhosts_places *places, const char *name,
+    const struct key *k, knownhosts_line_fn fn,
+    struct knownhosts_found *found)
 {
 	struct check c = { NULL, name, k, found };
 	int r;
 
 	*found = (struct knownhosts_found){ .verdict = KNOWNHOSTS_NEW };
-	r = each_line_of_all(paths, &c, check_line, &c);
+	r = each_line_of_all(places, &c, fn, &c);
 	if (r != 0)
 		knownhosts_found_clear(found);
 	return r;
+}
+
+int
+knownhosts_check(const struct knownhosts_places *places, const char *name,
+    const struct key *k, struct knownhosts_found *found)
+{
+	return look_up(places, name, k, check_line, found);
+}
+
+int
+knownhosts_find_ca(const struct knownhosts_places *places, const char *name,
+    const struct key *ca, struct knownhosts_found *found)
+{
+	return look_up(places, name, ca, ca_line, found);
 }
 
 void
@@ -434,16 +506,16 @@ types_line(void *arg, const char *text, unsigned number,
 }
 
 int
-knownhosts_types(const struct strlist *paths, const char *name,
+knownhosts_types(const struct knownhosts_places *places, const char *name,
     struct strlist *types)
 {
 	struct types t = { { .name = name }, KNOWNHOSTS_REVOKED, { 0 }, types };
 	int r;
 
-	r = each_line_of_all(paths, &t.check, types_line, &t);
+	r = each_line_of_all(places, &t.check, types_line, &t);
 	t.marker = KNOWNHOSTS_NONE;
 	if (r == 0)
-		r = each_line_of_all(paths, &t.check, types_line, &t);
+		r = each_line_of_all(places, &t.check, types_line, &t);
 	strlist_clear(&t.revoked);
 	return r;
 }

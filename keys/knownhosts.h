@@ -53,14 +53,28 @@ struct knownhosts_found {
 	unsigned line;
 };
 
-/* Looks in all the files; a missing one counts as empty. */
-int knownhosts_check(const struct strlist *paths, const char *name,
+/* Where to look: in the files, of which a missing one counts as empty, and then
+ * in lines that came from elsewhere. All is borrowed. */
+struct knownhosts_places {
+	const struct strlist *files;
+	struct span lines;
+	const char *lines_name; /* in place of the path of a file */
+};
+
+/* Looks in all the places for the key's identity. A certificate is revoked by
+ * its authority, too. */
+int knownhosts_check(const struct knownhosts_places *places, const char *name,
     const struct key *k, struct knownhosts_found *found) must_check;
+/* The first line by which ca (NULL: anybody) may certify a host of this name:
+ * KNOWNHOSTS_OK, or KNOWNHOSTS_NEW if there is none. */
+int knownhosts_find_ca(const struct knownhosts_places *places,
+    const char *name, const struct key *ca,
+    struct knownhosts_found *found) must_check;
 void knownhosts_found_clear(struct knownhosts_found *f);
 /* Types of the keys that are known for a name ("ssh-ed25519"...) and not
  * marked as revoked for it, to order the proposal. */
-int knownhosts_types(const struct strlist *paths, const char *name,
-    struct strlist *types) must_check;
+int knownhosts_types(const struct knownhosts_places *places,
+    const char *name, struct strlist *types) must_check;
 /* Appends a line; makes the file (0600) and its directory (0700).
  * ERR_ARGUMENT: the name is a pattern or a list, or no word at all. */
 int knownhosts_add(const char *path, const char *name, const struct key *k,

@@ -9,10 +9,10 @@ import socket
 import struct
 import subprocess
 import tempfile
-import threading
 from pathlib import Path
 
 import harness
+from forwarding import Service
 
 LIST, KEYS, SIGN, SIGNATURE = 11, 12, 13, 14
 FAILURE, SUCCESS, EXTENSION = 5, 6, 27
@@ -63,35 +63,26 @@ def comments(path):
     return out
 
 
-class Agent:
+class Agent(Service):
     """key: as of sshwire.load_key(). bound: what it was told of connections,
     as (host key, session id, signature, forwarded)."""
 
     def __init__(self, path, key, comment="test key", silent=False):
-        self.path, self.key, self.comment = str(path), key, comment
+        self.key, self.comment = key, comment
         self.silent = silent
-        self.bound, self.messages, self.connections = [], [], 0
-        self.listener = socket.socket(socket.AF_UNIX)
-        self.listener.bind(self.path)
-        self.listener.listen(4)  # who is busy is tried again
-        threading.Thread(target=self._accept, daemon=True).start()
+        self.bound, self.messages = [], []
+        # One that is busy: who connects has to try again.
+        super().__init__(self._talk, str(path), backlog=4)
 
-    def _accept(self):
-        while True:
-            try:
-                sock, _ = self.listener.accept()
-            except OSError:
-                return
-            self.connections += 1
-            threading.Thread(target=self._serve, args=(sock,),
-                             daemon=True).start()
+    @property
+    def connections(self):
+        return len(self.peers)
 
-    def _serve(self, sock):
-        with sock:
-            while message := receive(sock):
-                self.messages.append(message)
-                if not self.silent:
-                    sock.sendall(string(self._answer(message)))
+    def _talk(self, sock):
+        while message := receive(sock):
+            self.messages.append(message)
+            if not self.silent:
+                sock.sendall(string(self._answer(message)))
 
     def _answer(self, message):
         kind, rest = message[0], message[1:]
@@ -109,15 +100,8 @@ class Agent:
             return bytes([SUCCESS])
         return bytes([FAILURE])
 
-    def __enter__(self):
-        return self
-
     def __exit__(self, *exc):
-        try:
-            self.listener.shutdown(socket.SHUT_RDWR)
-        except OSError:
-            pass  # it was ended before
-        self.listener.close()
+        super().__exit__(*exc)
         if os.path.exists(self.path):
             os.unlink(self.path)
 
@@ -143,6 +127,7 @@ class Running:
                 [*self.args, "-a", self.path], stdout=subprocess.DEVNULL,
                 stderr=log, env=harness.clean_env(**self.env), **kw)
         assert harness.wait_for(self.path.exists), self.said()
+        assert ask(self.path, bytes([LIST]))  # it has begun
         return self
 
     def said(self):

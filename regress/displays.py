@@ -2,11 +2,9 @@
 """X servers and X clients for tests: as much of the X Window System Protocol
 as it takes to connect."""
 
-import socket
 import struct
-import threading
 
-from harness import LONG, free_port
+from forwarding import Service
 
 MIT = b"MIT-MAGIC-COOKIE-1"
 
@@ -36,72 +34,36 @@ def exactly(sock, count):
     return data
 
 
-class FakeX:
+class FakeX(Service):
     """An X server on 127.0.0.1 or at a path: records the first packet of each
     connection, answers "hello" to those with its cookie, and then says back
     what it hears. The others are closed."""
 
     def __init__(self, cookie, path=None):
         self.cookie, self.packets = cookie, []
-        self.connections = 0
-        if path:
-            self.listener = socket.socket(socket.AF_UNIX)
-            self.listener.bind(str(path))
-        else:
-            self.listener = self._on_a_display()
-        self.listener.listen(16)
-        threading.Thread(target=self._accept, daemon=True).start()
+        super().__init__(self._talk, path)
+        self.number = self.port and self.port - 6000
 
-    def _on_a_display(self):
-        while True:
-            port = free_port()
-            s = socket.socket()
-            try:
-                if port > 6000:
-                    s.bind(("127.0.0.1", port))
-                    self.number = port - 6000
-                    return s
-            except OSError:
-                s.close()
+    @property
+    def connections(self):
+        return len(self.peers)
 
     @property
     def name(self):
         return f"127.0.0.1:{self.number}"
 
-    def _accept(self):
-        while True:
-            try:
-                sock, _ = self.listener.accept()
-            except OSError:
-                return
-            self.connections += 1
-            threading.Thread(target=self._serve, args=(sock,),
-                             daemon=True).start()
-
-    def _serve(self, sock):
-        sock.settimeout(LONG)
-        with sock:
-            head = exactly(sock, 12)
-            if len(head) < 12:
-                return
-            order = ">" if head[:1] == b"B" else "<"
-            name, data = struct.unpack_from(order + "HH", head, 6)
-            body = exactly(sock, len(padded(bytes(name)))
-                           + len(padded(bytes(data))))
-            self.packets.append(head + body)
-            cookie = body[len(padded(bytes(name))):][:data]
-            if (body[:name], cookie) != (MIT, self.cookie):
-                return
-            sock.sendall(b"hello")
-            while chunk := sock.recv(65536):
-                sock.sendall(chunk)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *exc):
-        try:
-            self.listener.shutdown(socket.SHUT_RDWR)
-        except OSError:
-            pass  # it was ended before
-        self.listener.close()
+    def _talk(self, sock):
+        head = exactly(sock, 12)
+        if len(head) < 12:
+            return
+        order = ">" if head[:1] == b"B" else "<"
+        name, data = struct.unpack_from(order + "HH", head, 6)
+        body = exactly(sock, len(padded(bytes(name)))
+                       + len(padded(bytes(data))))
+        self.packets.append(head + body)
+        cookie = body[len(padded(bytes(name))):][:data]
+        if (body[:name], cookie) != (MIT, self.cookie):
+            return
+        sock.sendall(b"hello")
+        while chunk := sock.recv(65536):
+            sock.sendall(chunk)

@@ -44,14 +44,15 @@ class Service:
     """Does serve(socket) with whoever connects to a free port of the
     loopback, or to a path."""
 
-    def __init__(self, serve=echo, path=None, address="127.0.0.1"):
+    def __init__(self, serve=echo, path=None, address="127.0.0.1",
+                 backlog=256):
         family = socket.AF_UNIX if path else \
             socket.AF_INET6 if ":" in address else socket.AF_INET
         self.serve, self.path, self.peers = serve, path, []
         self.listener = socket.socket(family)
         self.listener.bind(str(path) if path else (address, 0))
         self.port = None if path else self.listener.getsockname()[1]
-        self.listener.listen(256)
+        self.listener.listen(backlog)
         threading.Thread(target=self._accept, daemon=True).start()
 
     def _accept(self):

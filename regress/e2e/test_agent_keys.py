@@ -4,12 +4,10 @@ limits on their use, the lock; and that no secret stays in its memory."""
 
 import os
 import re
-import stat
 import threading
-import time
 
 import pytest
-from agents import Running, ask, string
+from agents import Running
 from cryptography.hazmat.primitives import serialization
 
 import harness

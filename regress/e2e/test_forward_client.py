@@ -7,6 +7,7 @@ import resource
 import pytest
 from forwarding import (answers, exactly, forward, forward_to, free_port,
                         reach, says, service, taken)
+from muxes import Master, passenger
 from sshwire import (CHANNEL_CLOSE, CHANNEL_OPEN, CHANNEL_REQUEST,
                      CHANNEL_SUCCESS, GLOBAL_REQUEST, OPEN_CONFIRMATION,
                      OPEN_FAILURE, REQUEST_FAILURE, REQUEST_SUCCESS,
@@ -16,7 +17,7 @@ from sshwire import (CHANNEL_CLOSE, CHANNEL_OPEN, CHANNEL_REQUEST,
 from terminal import Terminal
 
 import harness
-from harness import LONG, Client, wait_for
+from harness import LONG, Client, run, wait_for
 
 pytestmark = pytest.mark.skipif(not harness.have("hpn", "ssh"),
                                 reason="hpnssh is not built")
@@ -118,6 +119,37 @@ def test_editing_the_command_line(shell, service):
     terminal.type("-L\x03")
     terminal.line("echo for the she''ll")
     terminal.expect("for the shell")
+
+
+def test_local_command(shell, tmp_path):
+    """It has the terminal, as it was before the session, and the keys."""
+    ran = tmp_path / "ran"
+    terminal = shell(options=["EnableEscapeCommandline=yes",
+                              "PermitLocalCommand=yes"])
+    command(terminal, f"!echo lo''cal $(tty -s && echo yes); touch {ran}",
+            "local yes")
+    assert wait_for(ran.exists)
+    terminal.line("echo o''n")
+    terminal.expect("on")
+    assert terminal.is_raw()
+    terminal.type("\r~C")
+    terminal.expect("ssh> ")
+    terminal.line("!echo sl''eeps; exec sleep 600")
+    terminal.expect("sleeps")
+    assert not terminal.is_raw()
+    terminal.type("\x03")  # for the command, not for us
+    assert wait_for(terminal.is_raw)
+    terminal.line("exit 7")
+    assert terminal.wait() == 7
+
+
+def test_no_local_command_unless_permitted(shell, tmp_path):
+    ran = tmp_path / "ran"
+    terminal = shell()
+    command(terminal, f"!touch {ran}", "Invalid command.")
+    terminal.line("exit 7")
+    assert terminal.wait() == 7
+    assert not ran.exists()
 
 
 def test_command_line_is_off_by_default(shell):
@@ -225,6 +257,30 @@ def test_nothing_is_forwarded_to_a_changed_host(client, keys, tmp_path,
         "attacks." in done.errors
     assert (done.rc, done.out) == ((255, b"") if strict == "yes"
                                    else (0, b"ran\n")), done
+
+
+def test_nothing_through_a_changed_host(client, keys, tmp_path):
+    """Neither -W, nor what a passenger forwards itself; its sessions are as
+    the master's own."""
+    port = client.server.port
+    known = tmp_path / "known_hosts"
+    known.write_text(f"[127.0.0.1]:{port} "
+                     + " ".join(keys.public("ed25519-other").split()[:2])
+                     + "\n")
+    options = ["StrictHostKeyChecking=no", "HostKeyAlgorithms=ssh-ed25519"]
+    done = Client("hpn", client.server, known_hosts=known,
+                  options=options).ssh(flags=["-W", "127.0.0.1:1"])
+    assert "Error: forwarding disabled due to host key check failure" \
+        in done.errors
+    assert (done.rc, done.out) == (255, b"")
+    with Master("hpn", client.server, tmp_path / "socket", options=options,
+                known_hosts=known) as master:
+        for flags in ["-W", "127.0.0.1:1"], ["-O", "proxy"]:
+            done = run(passenger("hpn", master.path, flags=flags))
+            assert (done.rc, done.out) == (255, b"")
+            assert "disabled to avoid man-in-the-middle" in done.errors
+        assert run(passenger("hpn", master.path, "echo on")).ok().out \
+            == b"on\n"
 
 
 # ---- servers that do what they like ------------------------------------

@@ -11,7 +11,8 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	static const uint8_t blob[] = "\0\0\0\013ssh-ed25519\0\0\0\004AAAA";
-	const struct span key = { blob, sizeof blob - 1 };
+	const struct authkeys_wanted key = { { blob, sizeof blob - 1 },
+		len % 2 != 0 };
 	struct authkeys_options o;
 	char *text, *pos, *line;
 	const char *why;
@@ -23,7 +24,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	(void)!authkeys_parse_time(text, &when);
 	pos = text;
 	while ((line = strsep(&pos, "\n")) != NULL) {
-		if (authkeys_match_line(line, key, &o, &why) == 0)
+		if (authkeys_match_line(line, &key, &o, &why) == 0)
 			authkeys_options_clear(&o);
 	}
 	free(text);

@@ -41,17 +41,20 @@ look(void *arg, const char *text, unsigned number,
 }
 
 static void
-check(const char *path, char *name)
+check(const char *path, char *name, struct span lines)
 {
 	struct strlist paths = {0}, types = {0};
+	struct knownhosts_places places = {&paths, lines, "lines"};
 	struct knownhosts_found found;
 
 	(void)!knownhosts_each_line(path, look, name);
 	if (strlist_add(&paths, path) != 0)
 		abort();
-	if (knownhosts_check(&paths, name, some_key(), &found) == 0)
+	if (knownhosts_check(&places, name, some_key(), &found) == 0)
 		knownhosts_found_clear(&found);
-	(void)!knownhosts_types(&paths, name, &types);
+	if (knownhosts_find_ca(&places, name, NULL, &found) == 0)
+		knownhosts_found_clear(&found);
+	(void)!knownhosts_types(&places, name, &types);
 	strlist_clear(&types);
 	strlist_clear(&paths);
 }
@@ -71,7 +74,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		memcpy(name, data, name_len);
 	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
 	if (fd_write_all(fd, data, len) == 0)
-		check(path, name);
+		check(path, name, (struct span){data, len});
 	close(fd);
 	return 0;
 }

@@ -15,10 +15,12 @@ from pathlib import Path
 import pytest
 
 import harness
-from harness import IS_ROOT, LONG, Client, run
+from harness import IS_ROOT, LONG, ME, Client, run
 
 sys.path.append(str(Path(harness.__file__).parent / "e2e"))
 from authlog import EVENTS, Peer  # noqa: E402
+from usercerts import (CERT_ALG, Authority, RawClient,  # noqa: E402
+                       blob_of)
 
 FILTER = Path("/etc/fail2ban/filter.d/sshd.conf")
 MODES = ["normal", "ddos", "aggressive"]
@@ -175,3 +177,37 @@ def test_logins_of_real_clients(syslog, keys, tmp_path, kind, level):
     assert "Accepted publickey for" in log.read_text()
     for mode in MODES:
         assert not seen(log, mode), (mode, log.read_text())
+
+
+def test_certificates_that_are_refused(syslog, keys, tmp_path):
+    """One is counted as a key is that lets nobody in, and its text leads to no
+    other address."""
+    config = tmp_path / "config"
+    config.mkdir()
+    ca = Authority(config, "hpn")
+    public = keys.public("ed25519-a")
+    hostile = "x from 192.0.2.99 port 22 ssh2\n"
+    shown = [
+        ("127.7.8.1", ME, ca.certify(public, names="other")),
+        ("127.7.8.2", ME, ca.certify(public, names=ME, id=hostile)),
+        ("127.7.8.3", ME, ca.certify(public, "-V", "20200101:20210101",
+                                     names=ME, id=hostile)),
+        ("127.7.8.4", "no-such-user", ca.certify(public, names=ME))]
+    sink = syslog(f"LogLevel VERBOSE\nTrustedUserCAKeys {ca.key}.pub\n"
+                  f"DenyUsers nobody\nRevokedKeys {config / 'revoked'}\n")
+    (config / "revoked").write_text(keys.public("ed25519-b") + "\n")
+    for address, user, cert in shown:
+        client = RawClient(sink.server, user, address)
+        taken = client.offer(CERT_ALG, blob_of(cert))
+        assert taken == (address == "127.7.8.2")
+        client.close()
+        assert harness.wait_for(lambda: not sink.server.connections())
+    sink.process.send_signal(signal.SIGTERM)
+    lines = sink.until("Received signal 15; terminating.").lines
+    assert sum("Refusing certificate ID" in line for line in lines) == 2
+    log = tmp_path / "auth.log"
+    log.write_text("".join(line + "\n" for line in lines))
+    everybody = {address for address, _, _ in shown}
+    assert seen(log, "normal") == {"127.7.8.4"}, log.read_text()
+    assert seen(log, "ddos") == everybody, log.read_text()
+    assert seen(log, "aggressive") == everybody, log.read_text()

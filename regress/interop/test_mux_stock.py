@@ -38,10 +38,14 @@ def forwarding(request, shared_servers, tmp_path):
         yield master, kind
 
 
-def ride(pair, *command, **kw):
+def ride_args(pair, *command, **kw):
     master, kind = pair
+    return passenger(kind, master.path, *command, **kw)
+
+
+def ride(pair, *command, **kw):
     stdin = kw.pop("stdin", b"")
-    return run(passenger(kind, master.path, *command, **kw), stdin=stdin)
+    return run(ride_args(pair, *command, **kw), stdin=stdin)
 
 
 def test_exit_status_and_streams(pair):
@@ -253,34 +257,27 @@ def test_nobody_at_the_other_end(forwarding):
 
 # ---- a client of its own (-O proxy) -------------------------------------
 
-@pytest.fixture
-def proxy_master(sshd, tmp_path):
-    with Master("hpn", sshd, tmp_path / "socket") as master:
-        yield master
+def proxied(pair, *command, flags=(), **kw):
+    return ride_args(pair, *command, flags=["-O", "proxy", *flags], **kw)
 
 
-def proxied(master, *command, flags=(), **kw):
-    return passenger("stock", master.path, *command,
-                     flags=["-O", "proxy", *flags], **kw)
-
-
-def test_stock_as_a_proxied_client(proxy_master):
+def test_proxied_streams(pair):
     data = os.urandom(3 << 20)
-    done = run(proxied(proxy_master, "cat; echo err >&2; exit 41"), stdin=data)
+    done = run(proxied(pair, "cat; echo err >&2; exit 41"), stdin=data)
     assert (done.rc, done.out, done.err) == (41, data, b"err\n")
 
 
-def test_proxied_terminal(proxy_master):
-    with Terminal(proxied(proxy_master, flags=["-tt"])) as terminal:
+def test_proxied_terminal(pair):
+    with Terminal(proxied(pair, flags=["-tt"])) as terminal:
         terminal.line("stty -echo; echo on $TERM; exit 5")
         terminal.expect("on xterm")
         assert terminal.wait() == 5
 
 
-def test_proxied_forwards(proxy_master, echo_port):
+def test_proxied_forwards(pair, echo_port):
     """In both directions, and they end with their client."""
     local, remote = harness.free_port(), harness.free_port()
-    held = start(proxied(proxy_master, "echo there; cat", flags=[
+    held = start(proxied(pair, "echo there; cat", flags=[
         "-L", f"{local}:127.0.0.1:{echo_port}",
         "-R", f"{remote}:127.0.0.1:{echo_port}"]),
         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -291,6 +288,19 @@ def test_proxied_forwards(proxy_master, echo_port):
     held.communicate(b"", LONG)
     assert held.returncode == 0
     assert wait_for(lambda: not answers(local) and not answers(remote))
+    # the master goes on, for others
+    assert ride(pair, "echo on").ok().out == b"on\n"
+
+
+def test_proxied_client_of_a_master_that_is_killed(pair):
+    master, _ = pair
+    held = start(proxied(pair, "echo there; exec sleep 600"),
+                 stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                 stderr=subprocess.DEVNULL)
+    assert held.stdout.readline() == b"there\n"
+    master.process.kill()
+    assert held.wait(LONG) == 255
+    held.communicate()
 
 
 # ---- as others use it ---------------------------------------------------

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -22,6 +23,10 @@ static const uint8_t blob_a[] = "\0\0\0\013ssh-ed25519\0\0\0\004AAAA";
 static const uint8_t blob_b[] = "\0\0\0\013ssh-ed25519\0\0\0\004BBBB";
 static const struct span key_a = { blob_a, sizeof blob_a - 1 };
 static const struct span key_b = { blob_b, sizeof blob_b - 1 };
+static const struct authkeys_wanted plain_a = { { blob_a, sizeof blob_a - 1 },
+	false };
+static const struct authkeys_wanted ca_a = { { blob_a, sizeof blob_a - 1 },
+	true };
 static char *line_a, *line_b;
 static char dir[] = "/tmp/test-auth-keys-XXXXXX";
 
@@ -51,7 +56,8 @@ tear_down(void **state)
 }
 
 static int
-match(const char *options, struct authkeys_options *o)
+match_as(const struct authkeys_wanted *wanted, const char *options,
+    struct authkeys_options *o)
 {
 	const char *why;
 	char *line;
@@ -59,11 +65,17 @@ match(const char *options, struct authkeys_options *o)
 
 	xasprintf(&line, "%s%s%s a comment", options,
 	    options[0] != '\0' ? " " : "", line_a);
-	r = authkeys_match_line(line, key_a, o, &why);
+	r = authkeys_match_line(line, wanted, o, &why);
 	if (r != 0 && r != ERR_NOT_FOUND)
 		assert_non_null(why);
 	free(line);
 	return r;
+}
+
+static int
+match(const char *options, struct authkeys_options *o)
+{
+	return match_as(&plain_a, options, o);
 }
 
 static void
@@ -186,10 +198,92 @@ principals_belong_to_a_ca(void **state)
 	(void)state;
 	assert_int_equal(match("principals=\"a\"", &o), ERR_SYNTAX);
 	assert_int_equal(match("principals=\"a\",pty", &o), ERR_SYNTAX);
-	assert_int_equal(match("principals=\"a\",cert-authority", &o), 0);
+	assert_int_equal(match_as(&ca_a, "principals=\"a\"", &o),
+	    ERR_SYNTAX);
+	assert_int_equal(match_as(&ca_a, "principals=\"a\",cert-authority",
+			     &o), 0);
 	assert_true(o.cert_authority);
 	assert_string_equal(o.principals, "a");
 	authkeys_options_clear(&o);
+}
+
+/* A certificate by a key that may log in is no such key; nor may the key of an
+ * authority log in itself. */
+static void
+a_key_and_an_authority_are_two_things(void **state)
+{
+	static const struct {
+		const char *options;
+		bool key, authority;
+	} rows[] = {
+		{ "", true, false },
+		{ "pty", true, false },
+		{ "cert-authority", false, true },
+		{ "CERT-AUTHORITY,pty", false, true },
+		{ "principals=\"a\",cert-authority", false, true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct authkeys_options o;
+
+		assert_int_equal(match_as(&plain_a, rows[i].options, &o),
+		    rows[i].key ? 0 : ERR_NOT_FOUND);
+		authkeys_options_clear(&o);
+		assert_int_equal(match_as(&ca_a, rows[i].options, &o),
+		    rows[i].authority ? 0 : ERR_NOT_FOUND);
+		authkeys_options_clear(&o);
+	}
+}
+
+static void
+options_alone(void **state)
+{
+	struct authkeys_options o;
+	const char *why;
+
+	(void)state;
+	assert_int_equal(authkeys_parse_options("command=\"a b\",no-pty", &o,
+			     &why), 0);
+	assert_string_equal(o.permits.command, "a b");
+	assert_false(o.permits.pty);
+	authkeys_options_clear(&o);
+	assert_int_equal(authkeys_parse_options("no-pty restrict", &o, &why),
+	    ERR_SYNTAX);
+	assert_int_equal(authkeys_parse_options("no-pty ", &o, &why),
+	    ERR_SYNTAX);
+	assert_int_equal(authkeys_parse_options("", &o, &why),
+	    ERR_UNSUPPORTED);
+}
+
+static void
+when_options_apply(void **state)
+{
+	static const struct {
+		const char *options;
+		enum authkeys_applies result;
+	} rows[] = {
+		{ "pty", AUTHKEYS_APPLIES },
+		{ "expiry-time=\"19700102Z\"", AUTHKEYS_EXPIRED },
+		{ "expiry-time=\"19700103Z\"", AUTHKEYS_APPLIES },
+		{ "from=\"192.0.2.0/24\"", AUTHKEYS_APPLIES },
+		{ "from=\"*.example.org\"", AUTHKEYS_APPLIES },
+		{ "from=\"!192.0.2.7,*\"", AUTHKEYS_ELSEWHERE },
+		{ "from=\"198.51.100.1\"", AUTHKEYS_ELSEWHERE },
+		{ "from=\"\"", AUTHKEYS_ELSEWHERE },
+		{ "from=\"192.0.2.0/33\"", AUTHKEYS_BAD_NETWORK },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct authkeys_options o;
+
+		assert_int_equal(match(rows[i].options, &o), 0);
+		assert_int_equal(authkeys_options_apply(&o,
+				     "client.example.org", "192.0.2.7", 86400),
+		    rows[i].result);
+		authkeys_options_clear(&o);
+	}
 }
 
 static void
@@ -228,13 +322,13 @@ lines_that_are_none(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-		assert_int_equal(authkeys_match_line(rows[i], key_a, &o, &why),
-		    ERR_NOT_FOUND);
-	assert_int_equal(authkeys_match_line(line_b, key_a, &o, &why),
+		assert_int_equal(authkeys_match_line(rows[i], &plain_a, &o,
+				     &why), ERR_NOT_FOUND);
+	assert_int_equal(authkeys_match_line(line_b, &plain_a, &o, &why),
 	    ERR_NOT_FOUND);
 	/* The type in front has to be that of the key. */
-	assert_int_equal(authkeys_match_line("ssh-rsa AAAA", key_a, &o, &why),
-	    ERR_UNSUPPORTED);
+	assert_int_equal(authkeys_match_line("ssh-rsa AAAA", &plain_a, &o,
+			     &why), ERR_UNSUPPORTED);
 }
 
 static void
@@ -277,7 +371,7 @@ the_earliest_expiry_counts(void **state)
 	authkeys_options_clear(&o);
 }
 
-/* ---- files -------------------------------------------------------------- */
+/* ---- files ------------------------------------------------------------- */
 
 struct search {
 	const char *text;
@@ -291,8 +385,9 @@ static void
 search(const struct search *s)
 {
 	struct user *u = user_self();
-	struct authkeys_query q = { .user = u, .identity = key_a,
+	struct authkeys_query q = { .user = u, .wanted = plain_a,
 		.address = "192.0.2.7", .host = "client.example.org",
+		.now = time(NULL),
 		.strict_modes = !s->lax };
 	struct permits p;
 	unsigned line = 0;
@@ -357,6 +452,9 @@ main(void)
 		cmocka_unit_test(values),
 		cmocka_unit_test(options_of_security_keys),
 		cmocka_unit_test(principals_belong_to_a_ca),
+		cmocka_unit_test(a_key_and_an_authority_are_two_things),
+		cmocka_unit_test(options_alone),
+		cmocka_unit_test(when_options_apply),
 		cmocka_unit_test(wrong_options),
 		cmocka_unit_test(lines_that_are_none),
 		cmocka_unit_test(times),

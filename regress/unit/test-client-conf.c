@@ -72,6 +72,8 @@ static const struct conf_sample samples[] = {
 	{ "Ciphers", "aes128-ctr,aes256-ctr" },
 	{ "MACs", "hmac-sha2-256" },
 	{ "PubkeyAcceptedAlgorithms", "rsa-sha2-512" },
+	{ "CASignatureAlgorithms", "ssh-ed25519" },
+	{ "KnownHostsCommand", "/bin/kh %H" },
 	{ "RekeyLimit", "512K 90" },
 	{ "RequiredRSASize", "2048" },
 	{ "WarnWeakCrypto", "no-pq-kex" },
@@ -82,6 +84,7 @@ static const struct conf_sample samples[] = {
 	{ "UpdateHostKeys", "ask" },
 	{ "FingerprintHash", "md5" },
 	{ "IdentityFile", "~/.ssh/other" },
+	{ "CertificateFile", "~/.ssh/other-cert.pub" },
 	{ "IdentityAgent", "none" },
 	{ "PreferredAuthentications", "password" },
 	{ "KbdInteractiveDevices", "pam" },
@@ -233,7 +236,7 @@ test_off_only(void **state)
 		{ "ClearAllForwardings=yes", 0 },
 		{ "GSSAPIAuthentication no", 0 },
 		{ "CheckHostIP", ERR_UNSUPPORTED },
-		{ "CertificateFile /x", ERR_UNSUPPORTED },
+		{ "CertificateFile /x", 0 },
 		{ "Protocol 2", 0 },
 		{ "UseRoaming no", 0 },
 	};
@@ -506,6 +509,7 @@ test_unbuilt(void **state)
 		{ "SecurityKeyProvider internal", NULL },
 		{ "SecurityKeyProvider /x.so", "Unsupported option" },
 		{ "CASignatureAlgorithms ssh-ed25519,rsa-*", NULL },
+		{ "KnownHostsCommand none", NULL },
 		{ "CanonicalDomains a.example b.example", NULL },
 		{ "CanonicalizeFallbackLocal yes", NULL },
 		{ "CanonicalizeMaxDots 1", NULL },
@@ -658,7 +662,7 @@ test_unsupported_elsewhere(void **state)
 	client_conf_init(&c);
 	assert_int_equal(load(&c,
 	    "IgnoreUnknown GSSAPI*,Weird\nGSSAPIAuthentication yes\n"
-	    "Weird thing\nHost other\nCheckHostIP yes\nCertificateFile /x\n"
+	    "Weird thing\nHost other\nCheckHostIP yes\n"
 	    "GSSAPIAuthentication yes\nCiphers none\n",
 	    "host", NULL), 0);
 	assert_string_equal(messages, "");

@@ -87,28 +87,46 @@ two_names(void **state)
 static void
 known_types_come_first(void **state)
 {
-	static const char all[] =
+	static const char plain[] =
 	    "ssh-ed25519,ecdsa-sha2-nistp256,rsa-sha2-512,rsa-sha2-256";
+	static const char both[] = "ssh-ed25519-cert-v01@openssh.com,"
+	    "rsa-sha2-512-cert-v01@openssh.com,ssh-ed25519,rsa-sha2-512";
 	static const struct {
-		const char *types, *want;
+		const char *all, *types;
+		bool certificates; /* an authority is known */
+		const char *want;
 	} t[] = {
-		{ "", all },
-		{ "ssh-ed25519", all },
-		{ "ssh-rsa", "rsa-sha2-512,rsa-sha2-256,ssh-ed25519,"
-			     "ecdsa-sha2-nistp256" },
-		{ "ssh-rsa ecdsa-sha2-nistp256",
+		{ plain, "", false, plain },
+		{ plain, "ssh-ed25519", false, plain },
+		{ plain, "ssh-rsa", false,
+		    "rsa-sha2-512,rsa-sha2-256,ssh-ed25519,"
+		    "ecdsa-sha2-nistp256" },
+		{ plain, "ssh-rsa ecdsa-sha2-nistp256", false,
 		    "ecdsa-sha2-nistp256,rsa-sha2-512,rsa-sha2-256,"
 		    "ssh-ed25519" },
-		{ "ssh-dss", all },
+		{ plain, "ssh-dss", false, plain },
+		{ plain, "", true, plain },
+		/* A known key may come with a certificate. */
+		{ both, "", false, both },
+		{ both, "ssh-rsa", false,
+		    "rsa-sha2-512-cert-v01@openssh.com,rsa-sha2-512,"
+		    "ssh-ed25519-cert-v01@openssh.com,ssh-ed25519" },
+		/* With an authority, one of another type is better. */
+		{ both, "ssh-rsa", true,
+		    "ssh-ed25519-cert-v01@openssh.com,"
+		    "rsa-sha2-512-cert-v01@openssh.com,rsa-sha2-512,"
+		    "ssh-ed25519" },
+		{ "x,ssh-ed25519,ssh-ed25519-cert-v01@openssh.com", "", true,
+		    "ssh-ed25519-cert-v01@openssh.com,x,ssh-ed25519" },
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
+	for (size_t i = 0; i < ARRAY_LEN(t); i++) {
 		struct strlist types = { 0 };
 		char *got;
 
 		assert_int_equal(strlist_split(&types, t[i].types, " "), 0);
-		got = hostcheck_order(all, &types);
+		got = hostcheck_order(t[i].all, &types, t[i].certificates);
 		assert_string_equal(got, t[i].want);
 		free(got);
 		strlist_clear(&types);
@@ -288,9 +306,13 @@ a_further_connection_asks_for_that_type(void **state)
 	begin_two(h, ecdsa, false);
 	unlink(known_hosts);
 	algorithms = hostcheck_algorithms(h[1]);
-	assert_memory_equal(algorithms, "ecdsa-sha2-nistp256,", 20);
+	assert_true(str_has_prefix(algorithms,
+	    "ecdsa-sha2-nistp256-cert-v01@openssh.com,"
+	    "ecdsa-sha2-nistp256,"));
 	free(algorithms);
 	assert_true(hostcheck_knows(h[1], "ecdsa-sha2-nistp256"));
+	assert_true(hostcheck_knows(h[1],
+	    "ecdsa-sha2-nistp256-cert-v01@openssh.com"));
 	assert_false(hostcheck_knows(h[1], "ssh-ed25519"));
 	end_two(h);
 	key_free(ecdsa);

@@ -235,6 +235,7 @@ test_check(void **state)
 	    {"unknown", ED1, KNOWNHOSTS_NEW, 0, 0},
 	};
 	struct strlist paths = {0}, types = {0};
+	struct knownhosts_places places = {.files = &paths};
 
 	(void)state;
 	assert_int_equal(file_replace(path, file1, strlen(file1), 0600), 0);
@@ -249,11 +250,11 @@ test_check(void **state)
 
 		/* Lines are of keys; a certificate is its key to them. */
 		assert_int_equal(
-		    knownhosts_check(&paths, cases[i].name, cert, &f), 0);
+		    knownhosts_check(&places, cases[i].name, cert, &f), 0);
 		assert_int_equal(f.verdict, cases[i].want);
 		knownhosts_found_clear(&f);
 		assert_int_equal(
-		    knownhosts_check(&paths, cases[i].name, k, &f), 0);
+		    knownhosts_check(&places, cases[i].name, k, &f), 0);
 		assert_int_equal(f.verdict, cases[i].want);
 		assert_int_equal(f.line, cases[i].line);
 		if (cases[i].file != 0)
@@ -265,12 +266,12 @@ test_check(void **state)
 		key_free(cert);
 		key_free(k);
 	}
-	assert_int_equal(knownhosts_types(&paths, "plain", &types), 0);
+	assert_int_equal(knownhosts_types(&places, "plain", &types), 0);
 	assert_int_equal(types.n, 2);
 	assert_string_equal(types.v[0], "ssh-ed25519");
 	assert_string_equal(types.v[1], "ecdsa-sha2-nistp256");
 	strlist_clear(&types);
-	assert_int_equal(knownhosts_types(&paths, "never", &types), 0);
+	assert_int_equal(knownhosts_types(&places, "never", &types), 0);
 	assert_int_equal(types.n, 0);
 	strlist_clear(&paths);
 }
@@ -280,6 +281,7 @@ static void
 test_odd_lines(void **state)
 {
 	struct strlist paths = {0};
+	struct knownhosts_places places = {.files = &paths};
 	struct knownhosts_found f;
 	struct key *k = key_of(ED1);
 	struct buf b = {0};
@@ -293,11 +295,11 @@ test_odd_lines(void **state)
 	assert_int_equal(
 	    file_replace(path, buf_data(&b), buf_len(&b), 0600), 0);
 	assert_int_equal(strlist_add(&paths, path), 0);
-	assert_int_equal(knownhosts_check(&paths, "host", k, &f), 0);
+	assert_int_equal(knownhosts_check(&places, "host", k, &f), 0);
 	assert_int_equal(f.verdict, KNOWNHOSTS_OK);
 	assert_int_equal(f.line, 3);
 	knownhosts_found_clear(&f);
-	assert_int_equal(knownhosts_check(&paths, "x", k, &f), 0);
+	assert_int_equal(knownhosts_check(&places, "x", k, &f), 0);
 	assert_int_equal(f.verdict, KNOWNHOSTS_NEW);
 	knownhosts_found_clear(&f);
 	strlist_clear(&paths);
@@ -309,6 +311,7 @@ static void
 test_add(void **state)
 {
 	struct strlist paths = {0};
+	struct knownhosts_places places = {.files = &paths};
 	struct knownhosts_found f;
 	struct key *k = key_of(ED1), *ec = key_of(EC1);
 	struct key *cert = make_cert_for(k);
@@ -335,7 +338,7 @@ test_add(void **state)
 	assert_non_null(strstr(s, "\n|1|"));
 	free(s);
 	assert_int_equal(strlist_add(&paths, path), 0);
-	assert_int_equal(knownhosts_check(&paths, "secret", k, &f), 0);
+	assert_int_equal(knownhosts_check(&places, "secret", k, &f), 0);
 	assert_int_equal(f.verdict, KNOWNHOSTS_OK);
 	knownhosts_found_clear(&f);
 	strlist_clear(&paths);
@@ -435,6 +438,7 @@ test_hash_all(void **state)
 	char old[sizeof path + 4];
 	struct notes n = {0};
 	struct strlist paths = {0};
+	struct knownhosts_places places = {.files = &paths};
 	struct knownhosts_found f;
 	struct key *k = key_of(ED1);
 	unsigned changed;
@@ -457,7 +461,7 @@ test_hash_all(void **state)
 	assert_int_equal(strlist_add(&paths, path), 0);
 	for (const char *const *h = (const char *const[]){"a", "b", NULL};
 	     *h != NULL; h++) {
-		assert_int_equal(knownhosts_check(&paths, *h, k, &f), 0);
+		assert_int_equal(knownhosts_check(&places, *h, k, &f), 0);
 		assert_int_equal(f.verdict, KNOWNHOSTS_OK);
 		knownhosts_found_clear(&f);
 	}
@@ -529,6 +533,93 @@ remove_dir(void **state)
 	return rmdir(dir);
 }
 
+/* Who may certify hosts, in files and in lines from elsewhere. */
+static void
+test_authorities(void **state)
+{
+	static const char file[] = "host " ED1 "\n"
+				   "@cert-authority *.a,!no.a " ED1 "\n"
+				   "@cert-authority *.a " ED2 "\n"
+				   "@revoked *.a " EC1 "\n"
+				   "@cert-authority x.b " CERT1 "\n";
+	static const char lines[] = "# comment\n"
+				    "@cert-authority [h]:* " ED2 "\n";
+	static const struct {
+		const char *name, *ca; /* NULL: any */
+		int line;	       /* 0: none; -n: of lines */
+	} cases[] = {
+		{ "host", ED1, 0 },
+		{ "x.a", ED1, 2 },
+		{ "no.a", ED1, 0 },
+		{ "no.a", ED2, 3 },
+		{ "x.a", EC1, 0 },
+		{ "x.a", NULL, 2 },
+		{ "host", NULL, 0 },
+		{ "x.b", NULL, 0 },
+		{ "[h]:22", ED2, -2 },
+		{ "[h]:22", ED1, 0 },
+		{ "h", NULL, 0 },
+	};
+	struct strlist paths = {0};
+	struct knownhosts_places places = { &paths,
+		{ (const uint8_t *)lines, strlen(lines) }, "lines" };
+
+	(void)state;
+	assert_int_equal(file_replace(path, file, strlen(file), 0600), 0);
+	assert_int_equal(strlist_add(&paths, path), 0);
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct knownhosts_found f;
+		struct key *ca =
+		    cases[i].ca != NULL ? key_of(cases[i].ca) : NULL;
+
+		assert_int_equal(
+		    knownhosts_find_ca(&places, cases[i].name, ca, &f), 0);
+		assert_int_equal(f.verdict, cases[i].line != 0 ?
+			KNOWNHOSTS_OK : KNOWNHOSTS_NEW);
+		assert_int_equal(f.line, abs(cases[i].line));
+		if (cases[i].line != 0)
+			assert_string_equal(f.path,
+			    cases[i].line > 0 ? path : "lines");
+		knownhosts_found_clear(&f);
+		key_free(ca);
+	}
+	strlist_clear(&paths);
+}
+
+/* A key in @revoked revokes what it certified, and only under that name. */
+static void
+test_revoked_authority(void **state)
+{
+	static const struct cert_request request = { .kind = CERT_HOST,
+		.id = "h", .valid_before = CERT_FOREVER };
+	struct key *ca, *k = key_of(ED1), *cert;
+	struct strlist paths = {0};
+	struct knownhosts_places places = { .files = &paths,
+		.lines_name = "lines" };
+	struct knownhosts_found f;
+	struct buf text = {0};
+
+	(void)state;
+	assert_int_equal(key_generate("ed25519", 0, &ca), 0);
+	cert = make_cert_by(k, &request, ca, "ssh-ed25519");
+	buf_printf(&text, "a,b " ED1 "\n@revoked a ");
+	assert_int_equal(key_format_line(ca, NULL, &text), 0);
+	places.lines = (struct span){ buf_data(&text), buf_len(&text) };
+	assert_int_equal(knownhosts_check(&places, "a", cert, &f), 0);
+	assert_int_equal(f.verdict, KNOWNHOSTS_IS_REVOKED);
+	knownhosts_found_clear(&f);
+	assert_int_equal(knownhosts_check(&places, "a", k, &f), 0);
+	assert_int_equal(f.verdict, KNOWNHOSTS_OK);
+	knownhosts_found_clear(&f);
+	assert_int_equal(knownhosts_check(&places, "b", cert, &f), 0);
+	assert_int_equal(f.verdict, KNOWNHOSTS_OK);
+	knownhosts_found_clear(&f);
+	buf_clear(&text);
+	key_free(cert);
+	key_free(ca);
+	key_free(k);
+}
+
 int
 main(void)
 {
@@ -537,6 +628,8 @@ main(void)
 	    cmocka_unit_test(test_names),
 	    cmocka_unit_test(test_parse),
 	    cmocka_unit_test(test_check),
+	    cmocka_unit_test(test_authorities),
+	    cmocka_unit_test(test_revoked_authority),
 	    cmocka_unit_test(test_odd_lines),
 	    cmocka_unit_test(test_add),
 	    cmocka_unit_test(test_remove),

@@ -126,7 +126,8 @@ test_no_proxy_beside_a_session(void **state)
 	close(fd);
 }
 
-/* It has opened its window wide. */
+/* It has opened its window wide. What has come for it until the master gives
+ * up is that one's limit, not that of a buffer. */
 static void
 test_proxy_that_does_not_read(void **state)
 {
@@ -140,6 +141,8 @@ test_proxy_that_does_not_read(void **state)
 	for (int i = 0; i < 1000 && mw.far_channel[0] != NULL; i++)
 		mw_run();
 	assert_null(mw.far_channel[0]); /* closed by the master */
+	assert_in_range(packet_counters(mw.near_packet, PACKET_RX).payload,
+	    64U << 20, 80U << 20);
 	assert_true(mw_is_dropped(fd));
 	mw_check_others();
 	close(zeros);

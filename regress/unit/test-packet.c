@@ -574,6 +574,115 @@ test_packets_before_authentication(void **state)
 	pair_close(&t);
 }
 
+/* ---- through a master's proxy: no keys, and a form of its own ---- */
+
+static void
+expect_bytes(int fd, const void *want, size_t len)
+{
+	uint8_t got[64];
+
+	assert_int_equal(read(fd, got, sizeof got), len);
+	assert_memory_equal(got, want, len);
+}
+
+static void
+test_proxied_form(void **state)
+{
+	static const uint8_t close_7[] = { 0, 0, 0, 6, 0,
+		SSH_MSG_CHANNEL_CLOSE, 0, 0, 0, 7 };
+	/* 4 bytes of a message and padding; what is in that does not matter. */
+	static const uint8_t failure[] = { 0, 0, 0, 5, 3,
+		SSH_MSG_REQUEST_FAILURE };
+	uint8_t got[64];
+	struct rd r;
+	struct pair t;
+
+	(void)state;
+	pair_open(&t);
+	packet_set_proxied(t.a);
+	assert_true(packet_is_authenticated(t.a));
+	assert_int_equal(put(t.a, SSH_MSG_CHANNEL_CLOSE, "\0\0\0\7", 4), 0);
+	assert_int_equal(packet_flush(t.a), 0);
+	expect_bytes(t.fd[1], close_7, sizeof close_7);
+	assert_int_equal(put(t.a, SSH_MSG_REQUEST_FAILURE, "", 0), 0);
+	assert_int_equal(packet_flush(t.a), 0);
+	assert_int_equal(read(t.fd[1], got, sizeof got), 9);
+	assert_memory_equal(got, failure, sizeof failure);
+	/* It must not end the connection of others. */
+	packet_disconnect(t.a, SSH_DISCONNECT_BY_APPLICATION, "bye");
+	assert_int_equal(packet_tx_pending(t.a), 0);
+
+	/* The other way, with padding and without. */
+	assert_int_equal(write(t.fd[1], failure, sizeof failure),
+	    sizeof failure);
+	assert_int_equal(write(t.fd[1], "xyz", 3), 3);
+	assert_int_equal(write(t.fd[1], close_7, sizeof close_7),
+	    sizeof close_7);
+	assert_true(packet_fill(t.a) > 0);
+	assert_int_equal(packet_next(t.a, &r), 1);
+	assert_int_equal(rd_u8(&r), SSH_MSG_REQUEST_FAILURE);
+	assert_int_equal(r.len, 0);
+	assert_int_equal(packet_next(t.a, &r), 1);
+	assert_int_equal(rd_u8(&r), SSH_MSG_CHANNEL_CLOSE);
+	assert_int_equal(r.len, 4);
+	assert_int_equal(packet_next(t.a, &r), 0);
+	pair_close(&t);
+}
+
+/* All sizes, and no new keys are ever due. */
+static void
+test_proxied_bulk(void **state)
+{
+	struct pair t;
+
+	(void)state;
+	pair_open(&t);
+	packet_set_proxied(t.a);
+	packet_set_proxied(t.b);
+	packet_set_rekey_limit(t.a, 1, 0);
+	check_sizes(&t);
+	assert_false(packet_rekey_due(t.a));
+	assert_false(packet_rekey_due(t.b));
+	pair_close(&t);
+}
+
+static void
+test_proxied_master_that_breaks_the_rules(void **state)
+{
+	static const struct {
+		const char *bytes;
+		size_t len;
+		int err;
+	} bad[] = {
+		{ "\0\0\0\0", 4, ERR_PACKET_LENGTH },
+		{ "\0\0\0\1\0", 5, ERR_PACKET_LENGTH }, /* no message */
+		{ "\0\4\0\1", 4, ERR_PACKET_LENGTH },
+		{ "\xff\xff\xff\xff", 4, ERR_PACKET_LENGTH },
+		/* All of it is padding, or more than all. */
+		{ "\0\0\0\6\5\x61\0\0\0\0", 10, ERR_PROTOCOL },
+		{ "\0\0\0\6\xff\x61\0\0\0\0", 10, ERR_PROTOCOL },
+		/* Messages that are no part of the connection protocol. */
+		{ "\0\0\0\6\0\1\0\0\0\0", 10, ERR_PROTOCOL },
+		{ "\0\0\0\6\0\2\0\0\0\0", 10, ERR_PROTOCOL },
+		{ "\0\0\0\6\0\x14\0\0\0\0", 10, ERR_PROTOCOL }, /* KEXINIT */
+		{ "\0\0\0\6\0\x32\0\0\0\0", 10, ERR_PROTOCOL }, /* USERAUTH */
+		{ "\0\0\0\6\0\xc0\0\0\0\0", 10, ERR_PROTOCOL }, /* PING */
+	};
+	struct pair t;
+	struct rd r;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		pair_open(&t);
+		packet_set_proxied(t.a);
+		assert_int_equal(write(t.fd[1], bad[i].bytes, bad[i].len),
+		    bad[i].len);
+		assert_true(packet_fill(t.a) > 0);
+		assert_int_equal(packet_next(t.a, &r), bad[i].err);
+		pair_close(&t);
+	}
+}
+
 int
 main(void)
 {
@@ -594,6 +703,9 @@ main(void)
 		cmocka_unit_test(test_room),
 		cmocka_unit_test(test_trim),
 		cmocka_unit_test(test_packets_before_authentication),
+		cmocka_unit_test(test_proxied_form),
+		cmocka_unit_test(test_proxied_bulk),
+		cmocka_unit_test(test_proxied_master_that_breaks_the_rules),
 	};
 
 	log_init("test-packet", LOG_LVL_ERROR);

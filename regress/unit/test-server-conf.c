@@ -110,6 +110,16 @@ static const struct conf_sample samples[] = {
 				   "publickey,keyboard-interactive" },
 	{ "AuthorizedKeysFile", "none" },
 	{ "RevokedKeys", "/a /b" },
+	{ "TrustedUserCAKeys", "/etc/ssh/cas" },
+	{ "CASignatureAlgorithms", "ssh-ed25519" },
+	{ "AuthorizedPrincipalsFile", "/etc/ssh/principals/%u" },
+	/* It is nothing without somebody who runs it. */
+	{ "AuthorizedKeysCommand", "/usr/bin/keys 'a b' %u # c\n"
+				   "AuthorizedKeysCommandUser nobody" },
+	{ "AuthorizedKeysCommandUser", "nobody" },
+	{ "AuthorizedPrincipalsCommand", "/usr/bin/names %u %i\n"
+					 "AuthorizedPrincipalsCommandUser %u" },
+	{ "AuthorizedPrincipalsCommandUser", "nobody" },
 	{ "PubkeyAcceptedAlgorithms", "ssh-ed25519" },
 	{ "RekeyLimit", "1M 1h" },
 	{ "RequiredRSASize", "3072" },
@@ -417,7 +427,16 @@ test_faults(void **state)
 		    "config: terminating, 2 bad configuration options\n" },
 		{ "HostCertificate x\n", "line 1: HostCertificate \"x\" is "
 					 "not supported by this version" },
-		{ "AuthorizedKeysCommand /x\n", "is not supported by this" },
+		{ "AuthorizedKeysCommand x\n", "must be an absolute path" },
+		{ "AuthorizedKeysCommand /x 'y\n", "is no command line" },
+		{ "AuthorizedKeysCommand /x\n", "AuthorizedKeysCommand set "
+		  "without AuthorizedKeysCommandUser" },
+		{ "AuthorizedPrincipalsCommand /x\n",
+		    "set without AuthorizedPrincipalsCommandUser" },
+		{ "AuthorizedPrincipalsCommandUser x\n"
+		  "AuthorizedPrincipalsCommandUser none\n"
+		  "AuthorizedPrincipalsCommand /x %u\n"
+		  "AuthorizedKeysCommand none\n", NULL },
 		{ "KerberosOrLocalPasswd no\n", "is not supported by this" },
 		{ "X11Forwarding maybe\n", "neither yes nor no" },
 		{ "X11DisplayOffset -1\n", "X11DisplayOffset" },
@@ -673,9 +692,42 @@ test_addr_match(void **state)
 		{ "fe80::1%eth0", "fe80::/10", 1 },
 		{ "192.0.2.1", "", 0 },
 	};
+	/* what certificates may have */
+	static const struct {
+		const char *addr, *list;
+		int r;
+	} networks[] = {
+		{ "192.0.2.1", "192.0.2.1", 1 },
+		{ "192.0.2.1", "10.0.0.0/8,192.0.2.0/24", 1 },
+		{ "192.0.2.1", "10.0.0.0/8,192.0.2.2", 0 },
+		{ "::ffff:192.0.2.1", "192.0.2.1", 1 },
+		{ "2001:db8::1", "2001:DB8::/32", 1 },
+		{ "2001:db8::1", "0.0.0.0/0", 0 },
+		{ "UNKNOWN", "0.0.0.0/0,::/0", 0 },
+		{ NULL, "0.0.0.0/0,::1", 0 },
+		{ NULL, "", ERR_SYNTAX },
+		{ "192.0.2.1", "192.0.2.1,", ERR_SYNTAX },
+		{ "192.0.2.1", ",192.0.2.1", ERR_SYNTAX },
+		{ "192.0.2.1", "192.0.2.1,,10.0.0.1", ERR_SYNTAX },
+		{ "192.0.2.1", "192.0.2.1,x", ERR_SYNTAX },
+		{ "192.0.2.1", "192.0.2.?", ERR_SYNTAX },
+		{ "192.0.2.1", "*", ERR_SYNTAX },
+		{ "192.0.2.1", "!10.0.0.1,192.0.2.1", ERR_SYNTAX },
+		{ "192.0.2.1", "192.0.2.1/33", ERR_SYNTAX },
+		{ "192.0.2.1", "192.0.2.1/24", ERR_SYNTAX },
+		{ "192.0.2.1", "192.0.2.0/", ERR_SYNTAX },
+		{ "192.0.2.1", "192.0.2", ERR_SYNTAX },
+		{ "192.0.2.1", " 192.0.2.1", ERR_SYNTAX },
+		{ "fe80::1", "fe80::1%eth0", ERR_SYNTAX },
+	};
 	int r;
 
 	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(networks); i++) {
+		r = addr_match_networks(networks[i].addr, networks[i].list);
+		if (r != networks[i].r)
+			fail_msg("%s: %d", networks[i].list, r);
+	}
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		r = addr_match_list(cases[i].addr, cases[i].list);
 		if (r != cases[i].r)

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "base/mem.h"
+#include "conf/addr-match.h"
 
 enum { ENV_MAX = 1024 }; /* environment= options of a line */
 
@@ -229,13 +230,25 @@ parse_options(const char **s, struct authkeys_options *o,
 			return ERR_SYNTAX;
 		}
 	}
-	/* Whoever wrote it wants to restrict, and a plain key can't be. */
-	if (o->principals != NULL && !o->cert_authority) {
-		*why = "principals without cert-authority";
-		return ERR_SYNTAX;
-	}
 	*s = p;
 	return 0;
+}
+
+int
+authkeys_parse_options(const char *text, struct authkeys_options *o,
+    const char **why)
+{
+	int r;
+
+	authkeys_options_init(o);
+	r = parse_options(&text, o, why);
+	if (r == 0 && *text != '\0') {
+		*why = "blanks between options";
+		r = ERR_SYNTAX;
+	}
+	if (r != 0)
+		authkeys_options_clear(o);
+	return r;
 }
 
 static int
@@ -308,10 +321,9 @@ parse_key(const char *s, uint8_t **blob, size_t *len)
 }
 
 /* 0 if the key at s is this one, ERR_NOT_FOUND if it is some other, or
- * ERR_FORMAT. A line has a plain key, which is its own identity, so the bytes
- * of the blobs tell. */
+ * ERR_FORMAT. A line has a plain key, so the bytes of the blobs tell. */
 static int
-look_for_key(const char *s, struct span identity)
+look_for_key(const char *s, struct span blob_wanted)
 {
 	uint8_t *blob;
 	size_t len;
@@ -320,13 +332,27 @@ look_for_key(const char *s, struct span identity)
 
 	if (r != 0)
 		return r;
-	same = len == identity.len && memcmp(blob, identity.p, len) == 0;
+	same = len == blob_wanted.len && memcmp(blob, blob_wanted.p, len) == 0;
 	free(blob);
 	return same ? 0 : ERR_NOT_FOUND;
 }
 
+/* What an authority's line says of certificates is nothing about its own key,
+ * and nobody is let in by a certificate of a key that may log in itself. */
+static int
+check_kind(const struct authkeys_wanted *wanted,
+    const struct authkeys_options *o, const char **why)
+{
+	/* Whoever wrote it wants to restrict, and a plain key can't be. */
+	if (o->principals != NULL && !o->cert_authority) {
+		*why = "principals without cert-authority";
+		return ERR_SYNTAX;
+	}
+	return o->cert_authority == wanted->is_ca ? 0 : ERR_NOT_FOUND;
+}
+
 int
-authkeys_match_line(const char *line, struct span identity,
+authkeys_match_line(const char *line, const struct authkeys_wanted *wanted,
     struct authkeys_options *o, const char **why)
 {
 	const char *s = skip_blanks(line), *rest;
@@ -336,18 +362,36 @@ authkeys_match_line(const char *line, struct span identity,
 	*why = NULL;
 	if (*s == '\0' || *s == '\n' || *s == '\r' || *s == '#')
 		return ERR_NOT_FOUND;
-	if ((r = look_for_key(s, identity)) != ERR_FORMAT)
-		return r;
+	r = look_for_key(s, wanted->blob);
 	/* Not a key: options come first. They are only of interest if the
 	 * key behind them is the one looked for. */
-	rest = s;
-	r = parse_options(&rest, o, why);
-	if (r == 0) {
-		r = look_for_key(skip_blanks(rest), identity);
+	if (r == ERR_FORMAT) {
+		rest = s;
+		r = parse_options(&rest, o, why);
+		if (r == 0)
+			r = look_for_key(skip_blanks(rest), wanted->blob);
 		if (r == ERR_FORMAT)
 			*why = "no key behind the options";
 	}
+	if (r == 0)
+		r = check_kind(wanted, o, why);
 	if (r != 0)
 		authkeys_options_clear(o);
 	return r;
+}
+
+enum authkeys_applies
+authkeys_options_apply(const struct authkeys_options *o, const char *host,
+    const char *address, int64_t now)
+{
+	int r;
+
+	if (o->permits.expires != 0 && now >= o->permits.expires)
+		return AUTHKEYS_EXPIRED;
+	if (o->from == NULL)
+		return AUTHKEYS_APPLIES;
+	r = addr_match_host(host, address, o->from);
+	if (r == 1)
+		return AUTHKEYS_APPLIES;
+	return r < -1 ? AUTHKEYS_BAD_NETWORK : AUTHKEYS_ELSEWHERE;
 }

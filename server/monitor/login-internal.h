@@ -4,6 +4,7 @@
 #define HPN_SERVER_MONITOR_LOGIN_INTERNAL_H
 
 #include "conf/auth-method-table.h"
+#include "keys/key.h"
 #include "server/monitor/login.h"
 
 /* What the auth process wants to have tried. */
@@ -45,6 +46,30 @@ void login_record_failure(const struct login *l);
 /* This method can not let this user in, whatever the client sends. */
 bool login_method_is_hopeless(const struct login *l,
     const struct auth_method *m);
+
+/* In login-keys.c: all that can be said about a key without a signature. *k is
+ * the key, or certificate, if it could be read; *permits what it allows, which
+ * caller clears. The same again for the text of a key in the log, which caller
+ * frees: "ED25519 SHA256:..."; of a certificate with its id, number and CA. */
+bool login_key_is_welcome(struct login *l, const char *alg, struct span blob,
+    struct key **k, struct permits *permits) must_check;
+char *login_key_text(const struct login *l, const struct key *k);
+/* Where two keys are asked for, it can not be the same one twice, nor a key and
+ * its certificate. */
+void login_key_was_used(struct login *l, const struct key *k);
+/* environment= as PermitUserEnvironment lets it through. */
+void login_filter_env(const struct login *l, struct permits *p);
+
+/* In login-certs.c: does TrustedUserCAKeys let the certificate in? */
+bool login_cert_by_ca(struct login *l, const struct key *cert,
+    struct permits *permits) must_check;
+
+/* In login-commands.c: appends the output for this user and key. Errors were
+ * logged; then there is no output. */
+int login_run_keys_command(const struct login *l, const struct key *k,
+    struct buf *out) must_check;
+int login_run_principals_command(const struct login *l,
+    const struct key *cert, struct buf *out) must_check;
 
 /* In try-password.c. *must_change: it is right, but too old. */
 bool login_password_is_right(struct login *l, const char *password,

@@ -42,11 +42,12 @@ struct login {
 	bool asked_none, tried_empty;
 	struct auth_methods methods;
 	struct permits permits; /* what all proofs so far allow */
-	struct strlist used_keys;    /* fingerprints */
+	struct strlist used_keys;    /* fingerprints of identities */
 	struct buf auth_info; /* a line per method that succeeded */
 	struct pam *pam;     /* NULL without UsePAM */
 	struct decoys decoys; /* loaded when first needed */
 	struct span session_id; /* borrowed from the monitor */
+	uint64_t deadline_ms; /* of login, monotonic; 0: none */
 };
 
 struct login *login_new(const struct server_state *state,

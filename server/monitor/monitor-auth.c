@@ -73,6 +73,7 @@ monitor_on_user(struct monitor *m, struct rd *in, struct buf *out)
 		goto out;
 	m->login = login_new(&m->state, &m->peer,
 	    (struct span){ m->session_id, m->session_id_len }, name, service);
+	m->login->deadline_ms = m->deadline_ms;
 	if (m->login->conf.login.refuse_connection) {
 		log_info("Connection from %s refused by RefuseConnection",
 		    m->peer_text);

@@ -7,34 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "conf/tokens.h"
 #include "keys/key.h"
-#include "keys/revoked-keys.h"
 #include "packet.h"
-#include "server/monitor/auth-keys.h"
 #include "server/monitor/login-internal.h"
 
-enum {
-	ALG_MAX = 256, /* bytes of an algorithm's name */
-	REVOKED_MAX = 64 * 1024 * 1024,
-};
-
-/* "ED25519 SHA256:..."; caller frees. */
-static char *
-key_text(const struct login *l, const struct key *k)
-{
-	char *print = key_fingerprint(k,
-	    (enum digest_alg)l->conf.algs.fingerprint_hash);
-	char *text;
-
-	xasprintf(&text, "%s %s", key_short_name(k),
-	    print != NULL ? print : "?");
-	free(print);
-	return text;
-}
+enum { ALG_MAX = 256 }; /* bytes of an algorithm's name */
 
 /* "ssh-ed25519 AAAA..."; NULL if memory is out. Caller frees. */
 static char *
@@ -51,157 +30,6 @@ key_line(const struct key *k)
 	return line;
 }
 
-/* RevokedKeys: a list that cannot be read revokes everything. */
-static bool
-is_revoked_by(const char *path, const struct key *k)
-{
-	struct buf list = { 0 };
-	bool revoked = false;
-	int r = file_read(path, &list, REVOKED_MAX);
-
-	if (r == 0)
-		r = revoked_keys_find(&list, k, &revoked);
-	if (r != 0)
-		log_error("RevokedKeys %s: %s: all keys are refused", path,
-		    err_text(r));
-	buf_clear(&list);
-	return revoked || r != 0;
-}
-
-static bool
-is_revoked(const struct login *l, const struct key *k)
-{
-	for (size_t i = 0; i < l->conf.login.revoked_keys.n; i++)
-		if (is_revoked_by(l->conf.login.revoked_keys.v[i], k))
-			return true;
-	return false;
-}
-
-/* Caller frees. */
-static char *
-keys_path(const struct login *l, const char *pattern)
-{
-	char uid[24], *path = NULL, *full, bad;
-
-	snprintf(uid, sizeof uid, "%u", (unsigned)l->user->uid);
-	{
-		const struct token tokens[] = { { 'h', l->user->home },
-			{ 'U', uid }, { 'u', l->user->name } };
-
-		if (tokens_expand(pattern, tokens, ARRAY_LEN(tokens), &path,
-			&bad) != 0) {
-			log_error("AuthorizedKeysFile \"%s\": bad token",
-			    pattern);
-			return NULL;
-		}
-	}
-	full = user_path(l->user, path);
-	free(path);
-	return full;
-}
-
-/* environment= of the key, as PermitUserEnvironment lets it through. */
-static void
-filter_env(const struct login *l, struct permits *p)
-{
-	struct strlist kept = { 0 };
-
-	for (size_t i = 0; i < p->env.n; i++) {
-		char *name = xstrndup(p->env.v[i],
-		    strcspn(p->env.v[i], "="));
-
-		if (server_conf_permits_variable(&l->conf, name) &&
-		    strlist_add(&kept, p->env.v[i]) != 0)
-			fatal("out of memory");
-		free(name);
-	}
-	strlist_clear(&p->env);
-	p->env = kept;
-}
-
-/* "FILE:LINE", if the key is in one of the user's files; else NULL. Caller
- * frees. */
-static char *
-find_authorized(struct login *l, struct span identity, struct permits *p)
-{
-	const struct authkeys_query q = {.user = l->user,
-	    .identity = identity,
-	    .address = l->peer->address,
-	    .host = l->peer->host,
-	    .strict_modes = l->conf.login.strict_modes != 0,
-	    .user_environment =
-		l->conf.session.permit_user_environment != NULL};
-	char *found = NULL;
-	unsigned line;
-
-	for (size_t i = 0;
-	    found == NULL && i < l->conf.login.authorized_keys_file.n; i++) {
-		char *path =
-		    keys_path(l, l->conf.login.authorized_keys_file.v[i]);
-
-		if (path != NULL &&
-		    authkeys_search(&q, path, p, &line) == 0) {
-			xasprintf(&found, "%s:%u", path, line);
-			filter_env(l, p);
-		}
-		free(path);
-	}
-	return found;
-}
-
-/* May keys of this kind log in, whosever they are? */
-static bool
-policy_allows(const struct login *l, const char *alg, const struct key *k)
-{
-	if (!key_serves(k, alg) ||
-	    !csv_has(l->conf.algs.pubkey_accepted_algorithms, alg)) {
-		log_info("userauth_pubkey: signature algorithm %s is not in "
-			 "PubkeyAcceptedAlgorithms",
-		    alg);
-		return false;
-	}
-	if (key_check_length(k, (unsigned)l->conf.algs.required_rsa_size) !=
-	    0) {
-		log_info("refusing key of user %s: it is too short", l->name);
-		return false;
-	}
-	return true;
-}
-
-/* All that can be said about the key without a signature, by four checks that
- * know nothing of each other: parsing, policy, lookup, revocation. *k is the
- * key if it could be read at all. Caller clears *p. */
-static bool
-acceptable(struct login *l, const char *alg, struct span blob,
-    struct key **k, struct permits *p)
-{
-	struct buf identity = { 0 };
-	char *where, *text;
-	bool ok;
-	int r = key_from_blob(blob, k);
-
-	if (r != 0) {
-		*k = NULL;
-		log_debug("public key of user %s: %s", l->name, err_text(r));
-		return false;
-	}
-	/* A line with its key must not let a certificate in. */
-	if (key_is_cert(*k) || !policy_allows(l, alg, *k) ||
-	    key_identity_of_blob(blob, &identity) != 0)
-		return false;
-	where = find_authorized(l,
-	    (struct span){ buf_data(&identity), buf_len(&identity) }, p);
-	buf_clear(&identity);
-	ok = where != NULL && l->allowed && !is_revoked(l, *k);
-	if (ok) {
-		text = key_text(l, *k);
-		log_verbose("Accepted key %s found at %s", text, where);
-		free(text);
-	}
-	free(where);
-	return ok;
-}
-
 static void
 query(const struct login_request *q, const char *alg, struct span blob,
     struct monitor_verdict *v)
@@ -213,7 +41,7 @@ query(const struct login_request *q, const char *alg, struct span blob,
 	char *text = NULL;
 
 	if (auth_methods_may(&l->methods, q->method->name) &&
-	    acceptable(l, alg, blob, &k, &permits)) {
+	    login_key_is_welcome(l, alg, blob, &k, &permits)) {
 		v->result = MONITOR_KEY_OK;
 		v->methods = auth_methods_next(&l->methods);
 		log_verbose("Postponed publickey for %s from %s port %u ssh2 "
@@ -221,7 +49,7 @@ query(const struct login_request *q, const char *alg, struct span blob,
 		    l->name, l->peer->address, l->peer->port);
 	} else {
 		if (k != NULL)
-			t.what = text = key_text(l, k);
+			t.what = text = login_key_text(l, k);
 		login_conclude(l, &t, NULL, v);
 	}
 	permits_clear(&permits);
@@ -283,7 +111,7 @@ verify(const struct login_request *q, const struct signed_request *s,
 	struct span signed_data;
 
 	if (auth_methods_may(&l->methods, q->method->name) &&
-	    acceptable(l, s->alg, s->blob, &k, &permits) &&
+	    login_key_is_welcome(l, s->alg, s->blob, &k, &permits) &&
 	    (!s->hostbound || host_is_ours(l, s->hostkey))) {
 		l->checked = true;
 		put_signed_data(q, s, &data);
@@ -292,17 +120,14 @@ verify(const struct login_request *q, const struct signed_request *s,
 		    key_verify(k, s->alg, signed_data, s->signature) == 0;
 	}
 	if (k != NULL)
-		t.what = text = key_text(l, k);
-	/* Where two keys are asked for, it can not be the same one twice. */
-	if (t.ok && strlist_has(&l->used_keys, text))
-		t.ok = false;
+		t.what = text = login_key_text(l, k);
 	if (t.ok) {
 		t.permits = &permits;
 		t.line = line = key_line(k);
 	}
 	login_conclude(l, &t, NULL, v);
-	if (t.ok && strlist_add(&l->used_keys, text) != 0)
-		fatal("out of memory");
+	if (t.ok)
+		login_key_was_used(l, k);
 	permits_clear(&permits);
 	key_free(k);
 	free(text);

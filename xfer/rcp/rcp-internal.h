@@ -42,9 +42,6 @@ int rcp_put(struct rcp *c, const void *p, size_t len) must_check;
 int rcp_get(struct rcp *c, void *p, size_t len) must_check;
 /* What there is, at most max bytes; 0 at the end. */
 ssize_t rcp_get_some(struct rcp *c, void *p, size_t max) must_check;
-/* Up to the newline, which is left out, into c->line behind `have` bytes
- * that are there already. */
-int rcp_get_line(struct rcp *c, size_t have) must_check;
 
 /* Answers. rcp_answer(): 0; 1: refused, which was printed and counted. */
 int rcp_ok(struct rcp *c) must_check;

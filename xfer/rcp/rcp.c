@@ -166,8 +166,10 @@ rcp_get(struct rcp *c, void *p, size_t len)
 	return 0;
 }
 
-int
-rcp_get_line(struct rcp *c, size_t have)
+/* Up to the newline, which is left out, into c->line behind `have` bytes that
+ * are there already. */
+static int
+get_line(struct rcp *c, size_t have)
 {
 	uint8_t byte = 0;
 	int r;
@@ -262,7 +264,7 @@ rcp_ok(struct rcp *c)
 int
 rcp_peer_message(struct rcp *c, uint8_t code)
 {
-	int r = rcp_get_line(c, 0);
+	int r = get_line(c, 0);
 
 	if (r < 0)
 		return r;
@@ -285,7 +287,7 @@ rcp_answer(struct rcp *c)
 		return rcp_peer_message(c, code);
 	/* Not of the protocol: output of a shell or its profile. */
 	c->line[0] = (char)code;
-	if ((r = rcp_get_line(c, 1)) < 0)
+	if ((r = get_line(c, 1)) < 0)
 		return r;
 	c->failures++;
 	print_line(c, c->line);
@@ -320,7 +322,7 @@ rcp_next_record(struct rcp *c, struct rcp_record *rec, bool first)
 	if (byte == '\n')
 		return rcp_protocol_error(c, "unexpected <newline>");
 	c->line[0] = (char)byte;
-	if ((r = rcp_get_line(c, 1)) < 0)
+	if ((r = get_line(c, 1)) < 0)
 		return r;
 	if (rcp_record_parse(rec, c->line, c->opts.resume) == 0)
 		return 1;

@@ -565,8 +565,8 @@ serve_readlink(struct sftp_serve *s, struct serve_op *op, struct rd *r)
  * The absolute path. Its last part may be missing: a client resolves so the
  * path of a file that it is about to make. Caller frees; NULL with errno.
  */
-char *
-serve_resolve(const char *path)
+static char *
+resolve(const char *path)
 {
 	char *full = realpath(path, NULL), *copy, *parent = NULL;
 	const char *last;
@@ -606,7 +606,7 @@ out:
 int
 serve_run_resolve(struct serve_op *op)
 {
-	char *full = serve_resolve(op->path[0] != '\0' ? op->path : ".");
+	char *full = resolve(op->path[0] != '\0' ? op->path : ".");
 
 	if (full == NULL)
 		return -1;

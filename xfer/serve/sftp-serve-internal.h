@@ -287,7 +287,6 @@ void serve_put_handle(struct sftp_serve *s, uint32_t id, int slot);
 /* before: "", or "forced " */
 void serve_log_close(struct sftp_serve *s, const struct serve_handle *h,
     bool is_dir, const char *before);
-int serve_handle_fd(const struct serve_handle *h);
 /* The op works on this handle, in all of the file. */
 void serve_touch_handle(struct sftp_serve *s, struct serve_op *op,
     const struct serve_handle *h, bool changes);
@@ -308,7 +307,6 @@ int serve_apply_attrs(const char *path, int fd, bool nofollow,
 void serve_status(struct sftp_serve *s, uint32_t id, uint32_t status);
 void serve_fail(struct sftp_serve *s, uint32_t id, uint32_t status,
     const char *text);
-void serve_attrs(struct sftp_serve *s, uint32_t id, const struct stat *st);
 void serve_name(struct sftp_serve *s, uint32_t id, const char *name);
 /* EXTENDED_REPLY; the mark is for buf_close_string. */
 size_t serve_begin_reply(struct sftp_serve *s, uint32_t id);
@@ -320,9 +318,6 @@ void serve_done_attrs(struct sftp_serve *s, struct serve_op *op);
 void serve_done_name(struct sftp_serve *s, struct serve_op *op);
 void serve_done_data(struct sftp_serve *s, struct serve_op *op);
 
-/* Absolute path of what exists up to the last part; caller frees; NULL with
- * errno. */
-char *serve_resolve(const char *path);
 /* run: op->path to op->data. */
 int serve_run_resolve(struct serve_op *op);
 

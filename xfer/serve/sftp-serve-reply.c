@@ -120,8 +120,8 @@ serve_log_close(struct sftp_serve *s, const struct serve_handle *h,
 		    (unsigned long long)h->bytes_written);
 }
 
-int
-serve_handle_fd(const struct serve_handle *h)
+static int
+handle_fd(const struct serve_handle *h)
 {
 	return h->dir != NULL ? dirfd(h->dir) : h->fd;
 }
@@ -136,7 +136,7 @@ serve_touch_handle(struct sftp_serve *s, struct serve_op *op,
 	op->order.to = UINT64_MAX;
 	op->order.changes = changes;
 	op->file.slot = (int)(h - s->handles);
-	op->file.fd = serve_handle_fd(h);
+	op->file.fd = handle_fd(h);
 }
 
 void
@@ -210,8 +210,8 @@ serve_begin_reply(struct sftp_serve *s, uint32_t id)
 	return mark;
 }
 
-void
-serve_attrs(struct sftp_serve *s, uint32_t id, const struct stat *st)
+static void
+put_attrs(struct sftp_serve *s, uint32_t id, const struct stat *st)
 {
 	struct sftp_attrs attrs;
 	size_t mark = buf_open_string(&s->out);
@@ -258,7 +258,7 @@ void
 serve_done_attrs(struct sftp_serve *s, struct serve_op *op)
 {
 	if (!failed(s, op))
-		serve_attrs(s, op->id, &op->st);
+		put_attrs(s, op->id, &op->st);
 }
 
 void

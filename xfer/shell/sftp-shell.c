@@ -358,8 +358,9 @@ parse(const char *line, struct shell_words *words,
 				     SHELL_OK;
 }
 
-int
-shell_line(struct shell *sh, const char *line)
+/* SHELL_FAILED only for what ends a batch. */
+static int
+run_line(struct shell *sh, const char *line)
 {
 	const struct shell_command *c = NULL;
 	struct shell_words words = { .n = 0 };
@@ -407,7 +408,7 @@ shell_run(struct shell *sh)
 			return SHELL_OK;
 		if (sh->p.echo && !is_silent(line))
 			shell_print("sftp> %s", line);
-		r = shell_line(sh, line);
+		r = run_line(sh, line);
 		if (r == SHELL_QUIT)
 			return SHELL_OK;
 		if (r < 0 || (r == SHELL_FAILED && sh->p.batch))

@@ -54,8 +54,6 @@ int shell_begin(struct shell *sh) must_check;
  * else files are fetched, and it is SHELL_QUIT or SHELL_FAILED. Escaped as a
  * pattern. */
 int shell_go(struct shell *sh, const char *path, const char *local) must_check;
-/* One line. SHELL_FAILED only for what ends a batch. */
-int shell_line(struct shell *sh, const char *line) must_check;
 /* Lines until they end: SHELL_OK, or SHELL_FAILED of a batch. */
 int shell_run(struct shell *sh) must_check;
 

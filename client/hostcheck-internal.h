@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Inside of client/: what checks a host's key, what tells the user of it, and
+ * what proposes algorithms.
+ *
+ * Threads: loop thread only.
+ */
+#ifndef HPN_CLIENT_HOSTCHECK_INTERNAL_H
+#define HPN_CLIENT_HOSTCHECK_INTERNAL_H
+
+#include "base/buf.h"
+#include "client/hostcheck.h"
+
+struct hostcheck {
+	const struct client_conf *conf;
+	char *name; /* as known_hosts spells it */
+	/* The host's name under the other default port; NULL if the user
+	 * has given a port or an alias. */
+	char *other_name;
+	char *address;
+	uint16_t port;
+	struct strlist user_files, all_files, revoked_files;
+	struct buf accepted; /* blob of the host's identity, which the first
+			      * key exchange of this connection has shown */
+	const struct hostcheck *first; /* NULL: this is no further one */
+	bool first_undecided; /* it may not have accepted a key yet */
+	const char *noted_in; /* of user_files, or NULL */
+	bool distrusted;
+	/* What KnownHostsCommand printed for the proposal, and for the key
+	 * that was shown. */
+	struct buf order_lines, lines;
+	bool order_asked, command_failed;
+};
+
+/* The verdict of the files on a key, and the name of this host that it belongs
+ * to: name or other_name of the hostcheck. */
+struct verdict {
+	struct knownhosts_found found;
+	const char *name;
+};
+
+/* All files, and lines of KnownHostsCommand. */
+struct knownhosts_places hostcheck_places(const struct hostcheck *h,
+    const struct buf *lines);
+/* The host's name without its port, under which it may be known as well; NULL:
+ * there is no such name. Caller frees. */
+char *hostcheck_name_alone(const struct hostcheck *h);
+/* Looks for an authority (NULL: any) under the host's name with its port and
+ * without; not under that with the other default port, which a pattern may
+ * match that leaves this host out. */
+int hostcheck_find_ca(const struct hostcheck *h, const struct buf *lines,
+    const struct key *ca, struct knownhosts_found *found) must_check;
+
+/* Messages and questions (hostcheck-tell.c). k is never a certificate, but for
+ * that of warn_revoked(). */
+char *hostcheck_fingerprint(const struct hostcheck *h, const struct key *k);
+void hostcheck_show_picture(const struct hostcheck *h, const struct key *k);
+void hostcheck_warn_changed(const struct hostcheck *h, const struct key *k,
+    const struct verdict *v);
+void hostcheck_warn_revoked(const struct hostcheck *h, const struct key *k,
+    const struct knownhosts_found *found);
+void hostcheck_explain_refusal(const struct hostcheck *h,
+    const struct key *k, const struct verdict *v);
+bool hostcheck_ask_user(const struct hostcheck *h, const struct key *k,
+    enum knownhosts_verdict verdict) must_check;
+
+#endif

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: ISC */
+/* What the user is told of a host's key, and asked. */
+#include "client/hostcheck-internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "client/prompt.h"
+
+char *
+hostcheck_fingerprint(const struct hostcheck *h, const struct key *k)
+{
+	char *fp = key_fingerprint(
+	    k, (enum digest_alg)h->conf->known.fingerprint_hash);
+
+	if (fp == NULL)
+		fatal("%s", err_text(ERR_NOMEM));
+	return fp;
+}
+
+static void
+log_lines(enum log_level level, const char *text)
+{
+	while (*text != '\0') {
+		size_t len = strcspn(text, "\n");
+
+		log_msg(level, "%.*s", (int)len, text);
+		text += len + (text[len] == '\n');
+	}
+}
+
+void
+hostcheck_show_picture(const struct hostcheck *h, const struct key *k)
+{
+	char *fp, *art;
+
+	if (!h->conf->known.visual_host_key)
+		return;
+	fp = hostcheck_fingerprint(h, k);
+	art =
+	    key_randomart(k, (enum digest_alg)h->conf->known.fingerprint_hash);
+	log_info("Host key fingerprint is %s", fp);
+	if (art != NULL)
+		log_lines(LOG_LVL_INFO, art);
+	free(art);
+	free(fp);
+}
+
+static void
+banner(const char *text)
+{
+	static const char line[] = "@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@"
+				   "@@@@@@@@@@@@@@@@@@@";
+
+	log_error("%s", line);
+	log_error("@ %-*s@", (int)sizeof line - 4, text);
+	log_error("%s", line);
+}
+
+void
+hostcheck_warn_changed(const struct hostcheck *h, const struct key *k,
+    const struct verdict *v)
+{
+	const struct knownhosts_found *found = &v->found;
+	char *fp = hostcheck_fingerprint(h, k);
+
+	banner("WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!");
+	log_error("This host is known under another key. Either its key was "
+		  "replaced, or");
+	log_error("SOMEBODY IS BETWEEN YOU AND THE HOST and reads along "
+		  "(man-in-the-middle attack).");
+	log_error("It now shows the %s key %s.", key_short_name(k), fp);
+	log_error("If you can make sure, by another way than this connection, "
+		  "that this is right,");
+	log_error("remove the old key:  hpnssh-keygen -f '%s' -R '%s'",
+	    found->path != NULL ? found->path : "known_hosts", v->name);
+	if (v->name == h->other_name)
+		log_error("(No port was given, so this key counts for %s as "
+			  "well. If another server is meant to be there, give "
+			  "its port with -p.)",
+		    h->name);
+	if (found->path != NULL)
+		log_error("Offending %s key in %s:%u", key_short_name(k),
+		    found->path, found->line);
+	free(fp);
+}
+
+void
+hostcheck_warn_revoked(const struct hostcheck *h, const struct key *k,
+    const struct knownhosts_found *found)
+{
+	banner("WARNING: REVOKED HOST KEY DETECTED!");
+	log_error("The %s key of %s is marked as revoked in %s:%u.",
+	    key_short_name(k), h->name,
+	    found->path != NULL ? found->path : "?", found->line);
+	log_error("Somebody may be using a stolen key to pass as this host.");
+}
+
+void
+hostcheck_explain_refusal(const struct hostcheck *h, const struct key *k,
+    const struct verdict *v)
+{
+	switch (v->found.verdict) {
+	case KNOWNHOSTS_CHANGED:
+		log_error("Host key for %s has changed and you have requested "
+			  "strict checking.",
+		    v->name);
+		break;
+	case KNOWNHOSTS_IS_REVOKED:
+		break;
+	default:
+		log_error("No %s host key is known for %s and you have "
+			  "requested strict checking.",
+		    key_short_name(k), h->name);
+	}
+}
+
+/* Names that the files have for this same key: a hint for the user. */
+static void
+list_other_names(const struct hostcheck *h, const struct key *k,
+    struct buf *out)
+{
+	struct knownhosts_line line;
+	unsigned found = 0;
+
+	for (size_t i = 0; i < h->all_files.n; i++) {
+		FILE *f = fopen(h->all_files.v[i], "re");
+		char *text = NULL;
+		size_t cap = 0;
+
+		for (unsigned n = 1; f != NULL && getline(&text, &cap, f) > 0;
+		     n++) {
+			text[strcspn(text, "\r\n")] = '\0';
+			if (knownhosts_parse_line(text, &line) != 0)
+				continue;
+			if (line.marker == KNOWNHOSTS_NONE &&
+			    line.key != NULL && key_same_identity(line.key, k))
+				buf_printf(out, "%s    %s:%u: %.200s\n",
+				    found++ == 0 ?
+					"The same key is known for:\n" :
+					"",
+				    h->all_files.v[i], n,
+				    line.hosts[0] == '|' ? "(hashed name)" :
+							   line.hosts);
+			knownhosts_line_clear(&line);
+		}
+		free(text);
+		if (f != NULL)
+			fclose(f);
+	}
+	if (found == 0)
+		buf_printf(out,
+		    "This key is not known by any other names.\n");
+}
+
+static bool
+is_yes(const char *answer, const char *fp, bool *decided)
+{
+	*decided = true;
+	if (strcasecmp(answer, "yes") == 0 || strcmp(answer, fp) == 0)
+		return true;
+	*decided = strcasecmp(answer, "no") == 0;
+	return false;
+}
+
+bool
+hostcheck_ask_user(const struct hostcheck *h, const struct key *k,
+    enum knownhosts_verdict verdict)
+{
+	struct buf text = { 0 };
+	char *fp = hostcheck_fingerprint(h, k), *question, *answer;
+	bool accepted = false, decided = false;
+
+	buf_printf(&text, "The authenticity of host '%s", h->name);
+	if (h->address != NULL)
+		buf_printf(&text, " (%s)", h->address);
+	buf_printf(&text, "' can't be established.\n");
+	if (verdict == KNOWNHOSTS_OTHER_TYPE)
+		buf_printf(&text, "Keys of other types are known for it.\n");
+	buf_printf(&text, "%s key fingerprint is %s.\n", key_short_name(k), fp);
+	list_other_names(h, k, &text);
+	buf_printf(&text, "Are you sure you want to continue connecting "
+			  "(yes/no/[fingerprint])? ");
+	question = buf_dup_string(&text);
+	while (!decided && question != NULL) {
+		answer = prompt_ask(question, PROMPT_VISIBLE);
+		if (answer == NULL)
+			break;
+		answer[strcspn(answer, "\r\n")] = '\0';
+		accepted = is_yes(answer, fp, &decided);
+		prompt_free(answer);
+		free(question);
+		question = xstrdup(
+		    "Please type 'yes', 'no' or the fingerprint: ");
+	}
+	free(question);
+	free(fp);
+	buf_clear(&text);
+	return accepted;
+}
+

@@ -1,0 +1,559 @@
+/* SPDX-License-Identifier: ISC */
+#include "client/ssh-run.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/loop.h"
+#include "channels.h"
+#include "client/client-session.h"
+#include "client/forwards.h"
+#include "client/local-command.h"
+#include "client/sharing.h"
+#include "client/sshclient.h"
+#include "client/standard-streams.h"
+#include "client/tty.h"
+#include "client/tunnel.h"
+#include "client/uses.h"
+#include "connection.h"
+#include "forward/stdio-forward.h"
+
+enum { EXIT_ERROR = 255 };
+
+/* The loop's callbacks get it as their arg. */
+struct ssh_run {
+	struct client_conf *conf;
+	const struct forward_endpoint *through; /* -W; or NULL */
+	const char *remote;
+	bool tty;
+	bool proxied; /* over this socket: */
+	int proxy_fd;
+
+	struct loop *loop;
+	struct sshclient *client;
+	struct session *session;
+	struct stdio_forward *forward; /* -W */
+	struct tunnel *tunnel;	       /* -w */
+	struct uses uses; /* the run ends with the last of them */
+	struct sharing sharing;
+	/* All of them: on with go_on(). */
+	bool logged_in, forwards_begun, tunnel_begun;
+	bool gone_on, gave_up;
+	bool session_ended; /* by its own end, not the connection's */
+	bool lost;	    /* the connection */
+	int status;
+};
+
+static void
+stop(struct ssh_run *p, int status)
+{
+	p->status = status;
+	loop_stop(p->loop);
+}
+
+/* A lost connection does not end a session that is there: it ends by itself,
+ * when its output is written, with the exit status that the server may have
+ * sent before. */
+static void
+on_connection_ended(void *arg, int err)
+{
+	struct ssh_run *p = arg;
+
+	p->lost = true;
+	if (p->sharing.master != NULL)
+		mux_master_lost(p->sharing.master);
+	if (connection_is_lost(err) &&
+	    ((p->session != NULL && session_channel(p->session) != NULL) ||
+		(p->sharing.master != NULL &&
+		    mux_master_is_used(p->sharing.master)))) {
+		forwards_stop_listening(sshclient_forwards(p->client));
+		return;
+	}
+	stop(p, p->session_ended ? p->status : EXIT_ERROR);
+}
+
+static void
+on_unused(void *arg)
+{
+	const struct ssh_run *p = arg;
+
+	loop_stop(p->loop);
+}
+
+static void
+on_session_ended(void *arg)
+{
+	struct ssh_run *p = arg;
+
+	p->session_ended = true;
+	/* Passengers and forwarded connections may go on for long. */
+	tty_leave_raw();
+	/* A refused session ends before session_new() has returned it. */
+	p->status = p->session != NULL ? session_status(p->session) :
+					 EXIT_ERROR;
+	if (p->lost && (p->sharing.master == NULL ||
+	    !mux_master_is_used(p->sharing.master)))
+		loop_stop(p->loop); /* nothing else goes on, either */
+	uses_end(&p->uses, USE_SESSION);
+}
+
+/* -W: the reader of our output sees its end at once, also if it is the same
+ * socket as our input. */
+static void
+on_forward_eof(void *arg)
+{
+	(void)arg;
+	(void)shutdown(STDOUT_FILENO, SHUT_WR);
+	stdio_to_null(STDOUT_FILENO);
+}
+
+static void
+on_forward_ended(void *arg, bool failed)
+{
+	struct ssh_run *p = arg;
+
+	p->status = failed ? EXIT_ERROR : 0;
+	uses_end(&p->uses, USE_STDIO_FORWARD);
+}
+
+/* Whoever ends a connection without a session has got what was wanted. */
+static void
+on_stop_signal(void *arg, int signo)
+{
+	struct ssh_run *p = arg;
+
+	log_verbose("Ended by signal %d.", signo);
+	stop(p, signo == SIGTERM && p->uses.count[USE_NO_SESSION] > 0 ?
+		0 : EXIT_ERROR);
+}
+
+static void
+on_resize(void *arg, int signo)
+{
+	struct ssh_run *p = arg;
+
+	(void)signo;
+	if (p->session != NULL)
+		session_resized(p->session);
+	if (p->sharing.master != NULL)
+		mux_master_resized(p->sharing.master);
+}
+
+/* Signals that were ignored (nohup) stay so. */
+static void
+catch_signal(struct ssh_run *p, int signo, loop_signal_fn fn)
+{
+	struct sigaction old;
+
+	if (sigaction(signo, NULL, &old) == 0 && old.sa_handler == SIG_IGN)
+		return;
+	if (loop_on_signal(p->loop, signo, fn, p) != 0)
+		log_debug("signal %d: %s", signo, err_text(ERR_SYSTEM));
+}
+
+static void
+catch_signals(struct ssh_run *p)
+{
+	catch_signal(p, SIGHUP, on_stop_signal);
+	catch_signal(p, SIGINT, on_stop_signal);
+	catch_signal(p, SIGQUIT, on_stop_signal);
+	catch_signal(p, SIGTERM, on_stop_signal);
+	if (p->tty || p->sharing.master != NULL)
+		catch_signal(p, SIGWINCH, on_resize);
+}
+
+static void
+go_to_background(void)
+{
+	pid_t pid = fork();
+
+	if (pid == -1)
+		fatal("fork: %s", err_text(ERR_SYSTEM));
+	if (pid > 0)
+		_exit(0);
+	if (setsid() == -1)
+		log_debug("setsid: %s", err_text(ERR_SYSTEM));
+}
+
+static int
+open_forward(struct ssh_run *p)
+{
+	struct stdio_forward_params params = {
+		.channels = sshclient_channels(p->client),
+		.target = { .host = p->through->host,
+		    .port = p->through->port,
+		    .path = p->through->path },
+		.eof = on_forward_eof,
+		.ended = on_forward_ended,
+		.arg = p,
+	};
+
+	if (sshclient_is_distrusted(p->client)) {
+		log_error("Error: forwarding disabled due to host key check "
+			  "failure");
+		return ERR_DENIED;
+	}
+	uses_begin(&p->uses, USE_STDIO_FORWARD);
+	return stdio_forward_new(&p->forward, &params);
+}
+
+/* With ExitOnForwardFailure nothing is run before the forwards stand. */
+static bool
+waits_for_forwards(const struct ssh_run *p)
+{
+	return p->conf->forward.exit_on_failure &&
+	    (p->conf->forward.local.n > 0 || p->conf->forward.remote.n > 0 ||
+		tunnel_is_wanted(p->conf));
+}
+
+/*
+ * An optimistic session is the first channel of the connection, because its
+ * number at the server has to be known. What the server shall listen on is
+ * asked for right behind, and in front of the requests that start the command,
+ * which may use it. A session that waits for forwards is not: it is opened
+ * behind the requests, so that the answers to them come first.
+ */
+static int
+open_session(struct ssh_run *p, bool optimistic)
+{
+	struct session_params params = {
+	    .command = p->remote,
+	    .subsystem =
+		p->conf->session.session_type == CLIENT_SESSION_SUBSYSTEM,
+	    .tty = p->tty,
+	    .attach_later = true,
+	    .stdio = session_stdio_own(),
+	    .ended = on_session_ended,
+	    .arg = p,
+	};
+	int r = 0;
+
+	sshclient_fill(p->client, &params);
+	if (optimistic && waits_for_forwards(p))
+		forwards_ask_early(sshclient_forwards(p->client));
+	if (p->through != NULL) {
+		r = open_forward(p);
+	} else if (p->conf->session.session_type != CLIENT_SESSION_NONE) {
+		uses_begin(&p->uses, USE_SESSION);
+		r = session_new(&p->session, &params);
+	} else {
+		uses_begin(&p->uses, USE_NO_SESSION);
+	}
+	if (r == 0 && optimistic && !waits_for_forwards(p)) {
+		forwards_ask_early(sshclient_forwards(p->client));
+		if (p->session != NULL)
+			session_open_optimistically(p->session);
+	}
+	/* Nobody who takes over this connection shall open another one. */
+	if (r == 0 && params.peer_is_openssh && sharing_is_off(&p->sharing))
+		r = channels_global_request(params.channels,
+		    "no-more-sessions@openssh.com", NULL, NULL, NULL);
+	return r;
+}
+
+/* The user will probably be authenticated by the first request: the requests
+ * of the session are sent behind it at once. */
+static int
+on_optimistic(void *arg)
+{
+	struct ssh_run *p = arg;
+
+	/* The channel of a tunnel goes first, for SSH_TUNNEL. */
+	if (tunnel_is_wanted(p->conf))
+		return 0;
+	if (!p->sharing.keeps && (p->through != NULL ||
+	    p->conf->session.session_type != CLIENT_SESSION_NONE))
+		return open_session(p, true);
+	forwards_ask_early(sshclient_forwards(p->client));
+	return 0;
+}
+
+/* Now the standard descriptors may be taken over. */
+static void
+attach(struct ssh_run *p)
+{
+	if (p->session != NULL)
+		session_attach(p->session);
+	if (p->forward == NULL)
+		return;
+	stdio_set_nonblock();
+	stdio_forward_attach(p->forward, STDIN_FILENO, STDOUT_FILENO);
+}
+
+/* ---- connection sharing ------------------------------------------------- */
+
+static struct mux_passenger
+as_passenger(const struct ssh_run *p)
+{
+	int type = p->conf->session.session_type;
+
+	return (struct mux_passenger){
+		.target = p->through,
+		.none = type == CLIENT_SESSION_NONE && p->through == NULL,
+		.command = p->remote,
+		.subsystem = type == CLIENT_SESSION_SUBSYSTEM,
+		.tty = p->tty,
+	};
+}
+
+static bool
+on_passenger_tty(void *arg)
+{
+	const struct ssh_run *p = arg;
+
+	return sshclient_leave_none(p->client);
+}
+
+static void
+on_master_exit(void *arg)
+{
+	stop(arg, EXIT_ERROR);
+}
+
+/* What has no session, and was there for its passengers, ends with them. */
+static void
+on_master_stop(void *arg)
+{
+	struct ssh_run *p = arg;
+
+	if (p->uses.count[USE_NO_SESSION] == 0)
+		return;
+	p->status = EXIT_ERROR;
+	uses_end(&p->uses, USE_NO_SESSION);
+}
+
+static void
+on_no_passenger(void *arg)
+{
+	struct ssh_run *p = arg;
+
+	if (p->lost && (p->session == NULL || p->session_ended))
+		stop(p, p->session_ended ? p->status : EXIT_ERROR);
+}
+
+/* The process that stays in the foreground has no part in the connection any
+ * more. */
+static void
+on_left_behind(void *arg)
+{
+	const struct ssh_run *p = arg;
+	int fd = sshclient_fd(p->client);
+
+	forwards_stop_listening(sshclient_forwards(p->client));
+	tunnel_free(p->tunnel);
+	fd_close(&fd);
+}
+
+/* A master that is kept has no session of its own: that is made by the process
+ * which stays in the foreground. */
+static int
+share(struct ssh_run *p)
+{
+	struct mux_master_params params = {
+		.forwards = sshclient_forwards(p->client),
+		.uses = &p->uses,
+		.arg = p,
+		.leave_none = on_passenger_tty,
+		.exit = on_master_exit,
+		.stop = on_master_stop,
+		.empty = on_no_passenger,
+	};
+	struct mux_passenger ride = as_passenger(p);
+	int r;
+
+	sshclient_fill(p->client, &params.session);
+	r = sharing_serve(&p->sharing, &params);
+	if (r != 0 || !p->sharing.keeps)
+		return r;
+	ride.has_forwards = true;
+	r = sharing_go_to_background(&p->sharing, p->loop, &ride,
+	    on_left_behind, p);
+	p->tty = false;
+	p->status = 0;
+	return r;
+}
+
+/* Everything is there: now it may be used. */
+static int
+go_on(struct ssh_run *p)
+{
+	bool kept = p->sharing.keeps;
+	int r;
+
+	if (p->gone_on || !p->logged_in ||
+	    (!(p->forwards_begun && p->tunnel_begun) &&
+		waits_for_forwards(p)))
+		return 0;
+	p->gone_on = true;
+	if ((r = local_command_run(p->conf)) < 0 || (r = share(p)) != 0)
+		return r;
+	if (p->sharing.keeps) {
+		catch_signals(p);
+		return 0;
+	}
+	if (kept && (r = open_session(p, false)) != 0)
+		return r;
+	if (p->conf->session.stdin_null ||
+	    p->conf->session.fork_after_authentication)
+		stdio_to_null(STDIN_FILENO);
+	if (p->conf->session.fork_after_authentication)
+		go_to_background();
+	catch_signals(p);
+	attach(p);
+	return 0;
+}
+
+/* The server has not been asked to run anything: it hears no more of the
+ * session. */
+static void
+give_up(struct ssh_run *p)
+{
+	session_free(p->session);
+	p->session = NULL;
+	p->gave_up = true;
+	stop(p, EXIT_ERROR);
+}
+
+static void
+on_forwards_begun(void *arg, bool failed)
+{
+	struct ssh_run *p = arg;
+
+	p->forwards_begun = true;
+	if (failed || go_on(p) != 0)
+		give_up(p);
+}
+
+static void
+on_tunnel_begun(void *arg, bool failed)
+{
+	struct ssh_run *p = arg;
+
+	p->tunnel_begun = true;
+	if (failed || go_on(p) != 0)
+		give_up(p);
+}
+
+static void
+begin_tunnel(struct ssh_run *p)
+{
+	const struct tunnel_params params = {
+		.conf = p->conf,
+		.loop = p->loop,
+		.channels = sshclient_channels(p->client),
+		.uses = &p->uses,
+		.distrusted = sshclient_is_distrusted(p->client),
+		.arg = p,
+		.done = on_tunnel_begun,
+	};
+
+	if (tunnel_is_wanted(p->conf))
+		tunnel_new(&p->tunnel, &params);
+	else
+		p->tunnel_begun = true;
+}
+
+static int
+on_ready(void *arg)
+{
+	struct ssh_run *p = arg;
+	int r = 0;
+
+	forwards_add_configured(sshclient_forwards(p->client),
+	    on_forwards_begun, p);
+	if (!p->gave_up)
+		begin_tunnel(p);
+	if (p->gave_up)
+		return 0;
+	if (p->session == NULL && p->forward == NULL && !p->sharing.keeps)
+		r = open_session(p, false);
+	p->logged_in = true;
+	return r != 0 ? r : go_on(p);
+}
+
+/* ---- from beginning to end ---------------------------------------------- */
+
+static int
+connect_and_run(struct ssh_run *p)
+{
+	struct sshclient_params params = {
+		.conf = p->conf,
+		.tty = p->tty,
+		.proxied = p->proxied,
+		.proxy_fd = p->proxy_fd,
+		.uses = &p->uses,
+		.arg = p,
+		/* For passengers it may have sessions all the same. */
+		.lends = !sharing_is_off(&p->sharing) || (p->through == NULL &&
+		    p->conf->session.session_type != CLIENT_SESSION_NONE),
+		.send_optimistic = on_optimistic,
+		.ready = on_ready,
+		.ended = on_connection_ended,
+	};
+	int r;
+
+	p->status = EXIT_ERROR;
+	p->uses = (struct uses){ .unused = on_unused, .arg = p };
+	if (p->conf->host.refuse_connection != NULL) {
+		log_error("hpnssh: %s", p->conf->host.refuse_connection);
+		return EXIT_ERROR;
+	}
+	fd_raise_limit(); /* forwards take two descriptors and more each */
+	if ((p->loop = loop_new()) == NULL) {
+		log_error("%s", err_text(ERR_SYSTEM));
+		return EXIT_ERROR;
+	}
+	params.loop = p->loop;
+	if (sshclient_new(&p->client, &params) != 0)
+		goto out;
+	if ((r = loop_run(p->loop)) != 0) {
+		log_error("%s", err_text(r));
+		p->status = EXIT_ERROR;
+	}
+	tty_leave_raw();
+out:
+	sharing_clear(&p->sharing);
+	session_free(p->session);
+	stdio_forward_free(p->forward);
+	tunnel_free(p->tunnel);
+	sshclient_free(p->client);
+	loop_free(p->loop);
+	if (p->tty && p->session_ended)
+		log_info(
+		    "Connection to %s closed.", p->conf->load.original_host);
+	return p->status;
+}
+
+/* With a master that is there already, or alone. */
+int
+ssh_run(const struct ssh_run_params *params)
+{
+	struct ssh_run run = {
+		.conf = params->conf,
+		.through = params->through,
+		.remote = params->remote,
+		.tty = params->tty,
+		.proxied = params->proxied,
+		.proxy_fd = -1,
+	};
+	struct mux_passenger ride;
+	int status = EXIT_ERROR;
+
+	if (sharing_init(&run.sharing, run.conf) != 0)
+		return EXIT_ERROR;
+	if (run.proxied) {
+		if (sharing_proxy(&run.sharing, &run.proxy_fd) == 0)
+			return connect_and_run(&run);
+		sharing_clear(&run.sharing);
+		return status;
+	}
+	ride = as_passenger(&run);
+	if (!sharing_ride(&run.sharing, &ride, &status))
+		return connect_and_run(&run);
+	sharing_clear(&run.sharing);
+	return status;
+}

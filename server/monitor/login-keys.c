@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Is a key welcome? Its name, its form, the policy for all keys, what is
+ * revoked, and then the places that may know it, in this order: the user's
+ * files, authorities of certificates, the command for keys. The first that
+ * lets it in ends the search; nothing that fails does.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "keys/cert.h"
+#include "keys/revoked-keys.h"
+#include "server/monitor/auth-certs.h"
+#include "server/monitor/auth-files.h"
+#include "server/monitor/login-internal.h"
+
+enum { REVOKED_MAX = 64 * 1024 * 1024 };
+
+/* ---- texts ------------------------------------------------------------- */
+
+/* "ED25519 SHA256:..."; caller frees. */
+static char *
+short_text(const struct login *l, const struct key *k)
+{
+	char *print = key_fingerprint(k,
+	    (enum digest_alg)l->conf.algs.fingerprint_hash);
+	char *text;
+
+	xasprintf(&text, "%s %s", key_short_name(k),
+	    print != NULL ? print : "?");
+	free(print);
+	return text;
+}
+
+char *
+login_key_text(const struct login *l, const struct key *k)
+{
+	const struct cert *c = key_cert(k);
+	char *text = short_text(l, k), *ca, *whole;
+
+	if (c == NULL)
+		return text;
+	ca = short_text(l, c->ca);
+	xasprintf(&whole, "%s ID %.*s (serial %llu) CA %s", text,
+	    AUTHCERT_ID_SHOWN, c->id, (unsigned long long)c->serial, ca);
+	free(text);
+	free(ca);
+	return whole;
+}
+
+static void
+log_found(const struct login *l, const struct key *k, const char *where)
+{
+	const struct cert *c = key_cert(k);
+	char *text = short_text(l, c != NULL ? c->ca : k);
+
+	if (c != NULL)
+		log_verbose("Accepted certificate ID \"%.*s\" (serial %llu) "
+			    "signed by CA %s found at %s",
+		    AUTHCERT_ID_SHOWN, c->id, (unsigned long long)c->serial,
+		    text, where);
+	else
+		log_verbose("Accepted key %s found at %s", text, where);
+	free(text);
+}
+
+/* ---- by name, before anything is parsed -------------------------------- */
+
+/* Is the blob of the type that the algorithm is for? */
+static bool
+names_agree(const char *alg, struct span blob)
+{
+	const struct key_alg *plain = key_alg_by_name(alg);
+	const struct key_alg *of_cert = key_alg_by_cert_name(alg);
+	struct rd r = rd_from_span(blob);
+	struct span type = rd_string(&r);
+	const char *wanted = plain != NULL ? plain->key_type :
+	    of_cert != NULL		   ? of_cert->cert_type :
+					     NULL;
+
+	return wanted != NULL && rd_err(&r) == 0 && span_equals(type, wanted);
+}
+
+/* What a stranger sends is parsed with the superuser's rights, so most of it
+ * should not come that far. */
+static bool
+may_be_parsed(const struct login *l, const char *alg, struct span blob)
+{
+	if (!csv_has(l->conf.algs.pubkey_accepted_algorithms, alg)) {
+		log_info("userauth_pubkey: signature algorithm %s not in "
+			 "PubkeyAcceptedAlgorithms",
+		    alg);
+		return false;
+	}
+	if (blob.len > CERT_BLOB_MAX || !names_agree(alg, blob)) {
+		log_info("userauth_pubkey: key of user %s is not one for %s",
+		    l->name, alg);
+		return false;
+	}
+	return true;
+}
+
+/* ---- the policy for all keys ------------------------------------------- */
+
+/* By which a key that was used is known: a key and its certificates have the
+ * same. Caller frees. */
+static char *
+used_name(const struct key *k)
+{
+	char *print = key_fingerprint(key_identity(k), DIGEST_SHA256);
+
+	if (print == NULL)
+		fatal("out of memory");
+	return print;
+}
+
+static bool
+was_used(const struct login *l, const struct key *k)
+{
+	char *name = used_name(k);
+	bool was = strlist_has(&l->used_keys, name);
+
+	free(name);
+	return was;
+}
+
+void
+login_key_was_used(struct login *l, const struct key *k)
+{
+	char *name = used_name(k);
+
+	if (strlist_add(&l->used_keys, name) != 0)
+		fatal("out of memory");
+	free(name);
+}
+
+/* May keys of this kind log in, whosever they are? */
+static bool
+policy_allows(const struct login *l, const char *alg, const struct key *k)
+{
+	const struct cert *c = key_cert(k);
+
+	if (!key_serves(k, alg))
+		return false;
+	if (was_used(l, k)) {
+		log_info("refusing previously-used %s key", key_short_name(k));
+		return false;
+	}
+	if (c != NULL &&
+	    !cert_alg_allowed(c, l->conf.algs.ca_signature_algorithms)) {
+		log_info("userauth_pubkey: certificate signature algorithm "
+			 "%s: signature algorithm not supported",
+		    c->signature_alg);
+		return false;
+	}
+	if (key_check_length(k, (unsigned)l->conf.algs.required_rsa_size) !=
+	    0) {
+		log_info("refusing key of user %s: it is too short", l->name);
+		return false;
+	}
+	return true;
+}
+
+/* ---- revocation -------------------------------------------------------- */
+
+/* A list that cannot be read revokes everything. For a certificate it may name
+ * the key, the certificate or the authority. */
+static bool
+is_revoked_by(const struct login *l, const char *path, const struct key *k)
+{
+	struct buf list = { 0 };
+	bool revoked = false;
+	char *text = NULL;
+	int r = file_read(path, &list, REVOKED_MAX);
+
+	if (r == 0)
+		r = revoked_keys_find(&list, k, &revoked);
+	if (r != 0 || revoked)
+		text = short_text(l, k);
+	if (r != 0)
+		log_error("Error checking authentication key %s in revoked "
+			  "keys file %s: %s",
+		    text, path, err_text(r));
+	else if (revoked)
+		log_error("Authentication key %s revoked by file %s", text,
+		    path);
+	free(text);
+	buf_clear(&list);
+	return revoked || r != 0;
+}
+
+static bool
+is_revoked(const struct login *l, const struct key *k)
+{
+	for (size_t i = 0; i < l->conf.login.revoked_keys.n; i++)
+		if (is_revoked_by(l, l->conf.login.revoked_keys.v[i], k))
+			return true;
+	return false;
+}
+
+/* ---- where it is known ------------------------------------------------- */
+
+void
+login_filter_env(const struct login *l, struct permits *p)
+{
+	struct strlist kept = { 0 };
+
+	for (size_t i = 0; i < p->env.n; i++) {
+		char *name = xstrndup(p->env.v[i],
+		    strcspn(p->env.v[i], "="));
+
+		if (server_conf_permits_variable(&l->conf, name) &&
+		    strlist_add(&kept, p->env.v[i]) != 0)
+			fatal("out of memory");
+		free(name);
+	}
+	strlist_clear(&p->env);
+	p->env = kept;
+}
+
+static bool
+found_in_file(const struct login *l, const struct authkeys_query *q,
+    const struct key *k, const char *path, struct permits *p)
+{
+	unsigned line;
+	char *where;
+
+	if (authkeys_search(q, path, p, &line) != 0)
+		return false;
+	xasprintf(&where, "%s:%u", path, line);
+	log_found(l, k, where);
+	free(where);
+	return true;
+}
+
+static bool
+found_in_files(const struct login *l, const struct authkeys_query *q,
+    const struct key *k, struct permits *p)
+{
+	const struct strlist *patterns = &l->conf.login.authorized_keys_file;
+	struct strlist paths = { 0 };
+	bool found = false;
+
+	for (size_t i = 0; i < patterns->n; i++)
+		if (!str_equal_nocase(patterns->v[i], "none") &&
+		    authfiles_paths(l->user, "AuthorizedKeysFile",
+			patterns->v[i], &paths) != 0)
+			log_debug("no files of AuthorizedKeysFile \"%s\"",
+			    patterns->v[i]);
+	for (size_t i = 0; !found && i < paths.n; i++)
+		found = found_in_file(l, q, k, paths.v[i], p);
+	strlist_clear(&paths);
+	return found;
+}
+
+/* What the command has written is read as a file would be. */
+static bool
+found_by_command(const struct login *l, const struct authkeys_query *q,
+    const struct key *k, struct permits *p)
+{
+	const char *command = l->conf.login.authorized_keys_command;
+	struct buf out = { 0 };
+	unsigned line = 0;
+	bool found = false;
+	char *where;
+	FILE *f;
+
+	if (login_run_keys_command(l, k, &out) == 0 && buf_len(&out) > 0) {
+		f = fmemopen((void *)(uintptr_t)buf_data(&out), buf_len(&out),
+		    "r");
+		found = f != NULL &&
+		    authkeys_search_lines(q, f, command, p, &line) == 0;
+		if (f != NULL)
+			fclose(f);
+	}
+	if (found) {
+		xasprintf(&where, "%s:%u", command, line);
+		log_found(l, k, where);
+		free(where);
+	}
+	buf_clear(&out);
+	return found;
+}
+
+static bool
+find(struct login *l, const struct key *k, struct span wanted,
+    struct permits *p)
+{
+	const struct authkeys_query q = { .user = l->user,
+		.wanted = { .blob = wanted, .is_ca = key_is_cert(k) },
+		.cert = key_cert(k),
+		.address = l->peer->address,
+		.host = l->peer->host,
+		.now = time(NULL),
+		.hash = (enum digest_alg)l->conf.algs.fingerprint_hash,
+		.strict_modes = l->conf.login.strict_modes != 0,
+		.user_environment =
+		    l->conf.session.permit_user_environment != NULL };
+
+	if (found_in_files(l, &q, k, p))
+		return true;
+	if (key_is_cert(k) && l->conf.login.trusted_user_ca_keys != NULL &&
+	    login_cert_by_ca(l, k, p))
+		return true;
+	return l->conf.login.authorized_keys_command != NULL &&
+	    found_by_command(l, &q, k, p);
+}
+
+/* ---- all of it --------------------------------------------------------- */
+
+static bool
+may_be_known(struct login *l, const struct key *k, struct permits *p)
+{
+	const struct cert *c = key_cert(k);
+	struct buf wanted = { 0 };
+	bool found = false, demoted;
+
+	if (key_to_blob(c != NULL ? c->ca : k, &wanted) != 0) {
+		buf_clear(&wanted);
+		return false;
+	}
+	/* Of users who may not log in, nothing of this is news. */
+	demoted = log_demote(!l->allowed);
+	if (!is_revoked(l, k))
+		found = find(l, k,
+		    (struct span){ buf_data(&wanted), buf_len(&wanted) }, p);
+	(void)log_demote(demoted);
+	buf_clear(&wanted);
+	if (found)
+		login_filter_env(l, p);
+	return found && l->allowed;
+}
+
+bool
+login_key_is_welcome(struct login *l, const char *alg, struct span blob,
+    struct key **k, struct permits *permits)
+{
+	int r;
+
+	*k = NULL;
+	if (!may_be_parsed(l, alg, blob))
+		return false;
+	if ((r = key_from_blob(blob, k)) != 0) {
+		*k = NULL;
+		log_debug("public key of user %s: %s", l->name, err_text(r));
+		return false;
+	}
+	return policy_allows(l, alg, *k) && may_be_known(l, *k, permits);
+}
