@@ -32,14 +32,6 @@ enum { EXIT_ERROR = 255 };
 static const char optstring[] =
     "+1246AB:CD:E:F:GI:J:KL:MNO:P:Q:R:S:TVW:XYZab:c:e:fgi:kl:m:no:p:qstvw:xy";
 
-/* Known from OpenSSH, and not built here yet: better refused than ignored. */
-static const struct {
-	char flag;
-	const char *what;
-} refused[] = {
-	{ 'I', "PKCS#11" },
-};
-
 /* What the command line and the configuration ask for. */
 struct program {
 	struct client_conf conf;

@@ -126,6 +126,37 @@ prompt_ask(const char *text, enum prompt_echo echo)
 	return NULL;
 }
 
+pid_t
+prompt_show(const char *text)
+{
+	int null;
+	pid_t pid;
+
+	if (!use_askpass())
+		return 0;
+	null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (null == -1)
+		return 0;
+	pid = fork();
+	if (pid == 0) {
+		setenv("SSH_ASKPASS_PROMPT", "none", 1);
+		run_askpass(askpass_program(), text, null);
+	}
+	fd_close(&null);
+	return pid == -1 ? 0 : pid;
+}
+
+void
+prompt_hide(pid_t window)
+{
+	int status;
+
+	if (window == 0)
+		return;
+	(void)kill(window, SIGKILL);
+	(void)!child_reap(window, &status);
+}
+
 void
 prompt_free(char *answer)
 {

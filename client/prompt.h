@@ -9,6 +9,7 @@
 #define HPN_CLIENT_PROMPT_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 enum { PROMPT_ANSWER_MAX = 1024 }; /* bytes with the NUL */
 
@@ -18,6 +19,10 @@ enum prompt_echo { PROMPT_HIDDEN, PROMPT_VISIBLE };
  * ask with, or the user cancelled. text is shown as it is: escape what a peer
  * sent. Caller frees with prompt_free(). */
 char *prompt_ask(const char *text, enum prompt_echo echo);
+/* Shows text in a window, if there is a display, until it is hidden; 0: it is
+ * not shown. */
+pid_t prompt_show(const char *text);
+void prompt_hide(pid_t window);
 void prompt_free(char *answer); /* wipes; NULL is fine */
 
 #endif

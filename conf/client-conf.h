@@ -156,6 +156,7 @@ struct client_conf {
 		int identities_only;	      /* flag */
 		char *
 		    identity_agent; /* NULL: $SSH_AUTH_SOCK; "none": no agent */
+		char *security_key_provider; /* see sk_provider() */
 		char *preferred_authentications; /* comma list */
 		int pubkey_authentication;	 /* CLIENT_PUBKEY_* */
 		int password_authentication;	 /* flag */

@@ -40,7 +40,7 @@ enum sk_status {
 /* Texts and spans are borrowed: of what is read, from the message. */
 struct sk_request {
 	enum sk_op op;
-	const char *provider;		/* "internal", or the path of a library */
+	const char *provider; /* "internal", or the path of a library */
 	const char *device, *pin, *user; /* NULL: not given */
 	const char *application;	/* not with SK_LOAD */
 	uint32_t alg;

@@ -110,6 +110,7 @@ static const struct conf_sample samples[] = {
 				   "publickey,keyboard-interactive" },
 	{ "AuthorizedKeysFile", "none" },
 	{ "RevokedKeys", "/a /b" },
+	{ "PubkeyAuthOptions", "touch-required verify-required" },
 	{ "TrustedUserCAKeys", "/etc/ssh/cas" },
 	{ "CASignatureAlgorithms", "ssh-ed25519" },
 	{ "AuthorizedPrincipalsFile", "/etc/ssh/principals/%u" },
