@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "keygen/keygen-cert.h"
+#include "keygen/keygen-sk.h"
 #include "keys/agent-client.h"
 
 /* Who signs: a private key, or an agent that holds it. */
@@ -25,6 +26,9 @@ sign(void *arg, struct span data, struct buf *signature)
 {
 	struct authority *a = arg;
 
+	if (a->agent == NULL && key_sk(a->key) != NULL)
+		return keygen_sk_sign(a->key, a->alg, data,
+		    "Enter PIN for CA key: ", signature);
 	return a->agent != NULL ?
 	    agent_sign(a->agent, a->key, a->alg, data, signature) :
 	    key_sign(a->key, a->alg, data, signature);
