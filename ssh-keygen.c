@@ -28,8 +28,11 @@ usage(void)
 	    "usage: hpnssh-keygen [-q] [-a rounds] [-b bits] [-C comment] "
 	    "[-f file]\n"
 	    "                     [-m format] [-N new_passphrase] "
-	    "[-t ed25519 | ecdsa | rsa]\n"
-	    "                     [-Z cipher]\n"
+	    "[-t ed25519 | ecdsa | rsa |\n"
+	    "                     ed25519-sk | ecdsa-sk] [-O option] "
+	    "[-w provider] [-Z cipher]\n"
+	    "       hpnssh-keygen -K [-q] [-N new_passphrase] [-O device=path] "
+	    "[-w provider]\n"
 	    "       hpnssh-keygen -p [-a rounds] [-f file] [-m format] "
 	    "[-N new_passphrase]\n"
 	    "                     [-P old_passphrase] [-Z cipher]\n"
@@ -166,6 +169,9 @@ value_option(int letter, const char *value)
 	case 'V':
 		opt.validity = value;
 		return true;
+	case 'w':
+		opt.provider = value;
+		return true;
 	case 'Z':
 		if (!keyfile_cipher_known(value))
 			fatal("Invalid cipher \"%s\" for a private key",
@@ -191,6 +197,7 @@ static const struct {
 	{ 'D', false, keygen_list_token },
 	{ 'F', false, keygen_find_host },
 	{ 'H', false, keygen_hash_hosts },
+	{ 'K', false, keygen_resident },
 	{ 'L', false, keygen_show_certs },
 	{ 'M', true, keygen_moduli },
 	{ 'Q', true, keygen_query_krl },
@@ -276,7 +283,7 @@ check_belonging(int mode)
 		{ 'h', opt.for_host, "s" },
 		{ 'I', opt.identity != NULL, "sY" },
 		{ 'n', opt.names != NULL, "sY" },
-		{ 'O', opt.options.n > 0, "MYrs" },
+		{ 'O', opt.options.n > 0 && mode != 0, "MYrsK" },
 		{ 'r', opt.revoked != NULL, "Yr" },
 		{ 's', opt.ca != NULL, "Yks" },
 		{ 'U', opt.use_agent, "Ys" },
@@ -338,6 +345,7 @@ parse_options(int argc, char **argv)
 			break;
 		case 'A':
 		case 'B':
+		case 'K':
 		case 'L':
 		case 'Q':
 		case 'c':

@@ -291,3 +291,31 @@ askpass_free(char *answer)
 {
 	mem_free_secret(answer, ASKPASS_BUFFER_BYTES);
 }
+
+/* --- showing ------------------------------------------------------------ */
+
+pid_t
+askpass_show(const char *text)
+{
+	pid_t pid;
+	int fd;
+
+	if (!askpass_possible())
+		return 0;
+	pid = start_program(ASKPASS_NOTICE, text, &fd);
+	if (pid == -1)
+		return 0;
+	fd_close(&fd);
+	return pid;
+}
+
+void
+askpass_hide(pid_t window)
+{
+	int status;
+
+	if (window == 0)
+		return;
+	(void)kill(window, SIGKILL);
+	(void)!child_reap(window, &status);
+}

@@ -10,6 +10,7 @@
 #define HPN_BASE_ASKPASS_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "base/loop.h"
 
@@ -43,6 +44,11 @@ bool askpass_possible(void);
  * long, which was logged. */
 char *askpass_wait(enum askpass_kind kind, const char *text);
 void askpass_free(char *answer); /* wipes; NULL is fine */
+
+/* Shows text, if that may be done, until it is hidden; 0: it is not shown, and
+ * nothing is to hide. */
+pid_t askpass_show(const char *text);
+void askpass_hide(pid_t window);
 
 /* answer: what was typed, for ASKPASS_SECRET only, without its line end and
  * wiped afterwards. agreed: the program exited well; for ASKPASS_CONFIRM

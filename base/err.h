@@ -54,7 +54,11 @@
 	ERR(DISCONNECTED, "disconnected by the peer")                         \
 	ERR(CLOSED, "connection closed")                                      \
 	ERR(TIMEOUT, "timed out")                                             \
-	ERR(CANCELLED, "cancelled")
+	ERR(CANCELLED, "cancelled")                                           \
+	ERR(SK_HELPER, "the helper for security keys failed")                 \
+	ERR(SK_PIN, "a PIN is required, or it is wrong")                      \
+	ERR(SK_DEVICE, "device not found")                                    \
+	ERR(SK_EXISTS, "the authenticator has such a key already")
 
 #define ERR_ENUM(name, text) ERR_ORD_##name,
 enum err_ord { ERR_LIST(ERR_ENUM) ERR_ORD_COUNT };

@@ -481,7 +481,9 @@ load_if_it_signs_first(const struct userauth *ua, struct pubkey_state *s)
 	struct key *priv = NULL;
 	char *comment = NULL;
 
+	/* Nor security keys, which are to be touched. */
 	if (s->n == 0 || c->path == NULL || c->pub == NULL ||
+	    key_sk(c->pub) != NULL ||
 	    (s->n > 1 && !is_hinted(ua, c) && !is_one_key(s)))
 		return;
 	if (keyfile_load_private(c->path, NULL, true, &priv, &comment) != 0)

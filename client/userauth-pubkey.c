@@ -22,9 +22,11 @@
 #include "base/str.h"
 #include "client/agent-add.h"
 #include "client/userauth-internal.h"
+#include "client/userauth-sk.h"
 #include "keys/agent-client.h"
 #include "keys/key.h"
 #include "keys/keyfile.h"
+#include "keys/sk-client.h"
 
 #define METHOD_PLAIN "publickey"
 #define METHOD_BOUND "publickey-hostbound-v00@openssh.com"
@@ -54,7 +56,7 @@ choose_alg(const struct userauth *ua, const struct key *k)
 	while (csv_next(&pos, &name, &len)) {
 		char *copy = xstrndup(name, len);
 
-		if (key_serves(k, copy) &&
+		if (key_serves(k, copy) && sk_can_sign(copy) &&
 		    (theirs == NULL || csv_has(theirs, plain_alg(copy))))
 			return copy;
 		free(copy);
@@ -157,10 +159,15 @@ sign_with(struct userauth *ua, const struct candidate *c, const char *alg,
     struct span data, struct buf *signature)
 {
 	const struct pubkey_state *s = ua->pubkey;
+	const struct key *k;
 
-	if (is_loaded(ua, c))
-		return key_sign(pubkey_loaded(s, c), plain_alg(alg), data,
-		    signature);
+	if (is_loaded(ua, c)) {
+		k = pubkey_loaded(s, c);
+		return key_sk(k) != NULL ?
+		    userauth_sk_sign(ua, c, k, plain_alg(alg), data,
+			signature) :
+		    key_sign(k, plain_alg(alg), data, signature);
+	}
 	if (c->in_token && !c->in_agent)
 		return pubkey_token_sign(ua, key_identity(c->pub),
 		    plain_alg(alg), data, signature);
@@ -248,6 +255,8 @@ prepare(struct userauth *ua, struct candidate *c)
 		    key_short_name(c->pub), c->name);
 		return false;
 	}
+	if (!userauth_sk_has_provider(ua, c))
+		return false;
 	free(c->alg);
 	if ((c->alg = choose_alg(ua, c->pub)) == NULL) {
 		log_info("Skipping %s key %s: no mutual signature algorithm",
@@ -280,7 +289,7 @@ try_candidate(struct userauth *ua, struct candidate *c)
 		return send_signed(ua, c);
 	log_key("Offering public key", c);
 	log_debug("it would sign by %s", c->alg);
-	if (!is_loaded(ua, c))
+	if (!is_loaded(ua, c) || key_sk(c->pub) != NULL)
 		return send_offer(ua, c);
 	r = send_signed(ua, c);
 	ua->signed_first = r == 1 && ua->state == USERAUTH_SERVICE_REQUESTED;

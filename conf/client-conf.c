@@ -2,6 +2,8 @@
 /* The client's keywords: the table, setting, defaults, dump. */
 #include "conf/client-conf.h"
 
+#include "config.h"
+
 #include <ctype.h>
 #include <limits.h>
 #include <pwd.h>
@@ -165,6 +167,13 @@ static const struct conf_notice no_effect = { LOG_LVL_INFO, "keyword \"",
 /* --- the table: one row, one keyword --- */
 
 /* clang-format off */
+/* What hpnssh-sk-helper can do by itself, or else a library. */
+#ifdef HAVE_LIBFIDO2
+#define SK_PROVIDER "internal"
+#else
+#define SK_PROVIDER "$SSH_SK_PROVIDER"
+#endif
+
 static const struct conf_row rows[] = {
 	{ "Host", NULL, STRUCTURE },
 	{ "Match", NULL, STRUCTURE },
@@ -263,7 +272,8 @@ static const struct conf_row rows[] = {
 
 	{ "IdentityFile", "IdentityFile2", LIST(auth.identity_file),
 	    .flags = CONF_APPEND | CONF_NONE | CONF_ONE,
-	    .def = "~/.ssh/id_rsa ~/.ssh/id_ecdsa ~/.ssh/id_ed25519" },
+	    .def = "~/.ssh/id_rsa ~/.ssh/id_ecdsa ~/.ssh/id_ecdsa_sk "
+		   "~/.ssh/id_ed25519 ~/.ssh/id_ed25519_sk" },
 	{ "CertificateFile", NULL, LIST(auth.certificate_file),
 	    .flags = CONF_APPEND | CONF_NONE | CONF_ONE,
 	    .max = CERTIFICATE_FILES_MAX },
@@ -273,6 +283,8 @@ static const struct conf_row rows[] = {
 	    .flags = CONF_NONE },
 	{ "AddKeysToAgent", NULL,
 	    .type = &client_add_keys_type, AT(auth.add_keys), .def = "no" },
+	{ "SecurityKeyProvider", NULL, TEXTUAL(auth.security_key_provider),
+	    .def = SK_PROVIDER },
 	{ "PreferredAuthentications", NULL,
 	    TEXTUAL(auth.preferred_authentications),
 	    .def = &(AUTH_METHOD_NAMES)[1] },
@@ -380,8 +392,6 @@ static const struct conf_row rows[] = {
 	{ "GSSAPITrustDns", NULL, UNBUILT_FLAG(&unsupported) },
 	{ "HostbasedAcceptedAlgorithms", "HostbasedKeyTypes",
 	    UNBUILT(algs, NULL, NULL), .param = ALGS_PUBKEY },
-	{ "SecurityKeyProvider", NULL,
-	    UNBUILT(string, "internal", &unsupported) },
 
 	/* No longer in OpenSSH either. */
 	{ "Protocol", NULL, IGNORED },

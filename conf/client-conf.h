@@ -163,6 +163,7 @@ struct client_conf {
 		/* One row is both. */
 		int add_keys;		/* CLIENT_ADD_* */
 		int add_keys_lifetime;	/* s; 0 = no end */
+		char *security_key_provider; /* see sk_provider() */
 		char *preferred_authentications; /* comma list */
 		int pubkey_authentication;	 /* CLIENT_PUBKEY_* */
 		int password_authentication;	 /* flag */

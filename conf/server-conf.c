@@ -55,6 +55,14 @@ check_user_pattern(const char *word)
 }
 
 static const char *
+check_pubkey_option(const char *word)
+{
+	return csv_has_nocase("none,touch-required,verify-required", word) ?
+	    NULL :
+	    "is no option for public keys";
+}
+
+static const char *
 check_addresses(const char *word)
 {
 	return addr_match_list(NULL, word) < -1 ?
@@ -263,6 +271,8 @@ static const struct conf_row rows[] = {
 	    .flags = CONF_NONE },
 	{ "PubkeyAuthentication", "DSAAuthentication",
 	    FLAG(login.pubkey_authentication, "yes") },
+	{ "PubkeyAuthOptions", NULL, LIST(login.pubkey_auth_options),
+	    .flags = CONF_NONE, .check = check_pubkey_option },
 	{ "PubkeyAcceptedAlgorithms", "PubkeyAcceptedKeyTypes",
 	    ALGS(algs.pubkey_accepted_algorithms, ALGS_PUBKEY) },
 	{ "PasswordAuthentication", NULL,
@@ -320,7 +330,6 @@ static const struct conf_row rows[] = {
 	/* Not built: only values that describe what happens anyway. */
 	{ "HostbasedAuthentication", NULL, OFF },
 	{ "LogVerbose", NULL, ONLY("none") },
-	{ "PubkeyAuthOptions", NULL, ONLY("none") },
 	{ "RDomain", NULL, ONLY("none") },
 
 	/* Parameters of functions that are not built. */

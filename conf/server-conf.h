@@ -132,6 +132,8 @@ struct server_conf {
 		char *authorized_principals_command;
 		char *authorized_principals_command_user;
 		int pubkey_authentication;   /* flag */
+		/* "touch-required", "verify-required": of security keys. */
+		struct strlist pubkey_auth_options;
 		int password_authentication;	    /* flag */
 		int permit_empty_passwords;	    /* flag */
 		int kbd_interactive_authentication; /* flag */

@@ -84,6 +84,10 @@ default_key_name(void)
 
 	if (strcmp(type, "rsa") == 0)
 		return "id_rsa";
+	if (strcmp(type, "ecdsa-sk") == 0)
+		return "id_ecdsa_sk";
+	if (strcmp(type, "ed25519-sk") == 0)
+		return "id_ed25519_sk";
 	return strcmp(type, "ecdsa") == 0 ? "id_ecdsa" : "id_ed25519";
 }
 
@@ -130,8 +134,8 @@ keygen_pass_free(char *pass)
 	mem_free_secret(pass, pass != NULL ? strlen(pass) : 0);
 }
 
-static char *
-ask_pass(const char *prompt)
+char *
+keygen_ask_pass(const char *prompt)
 {
 	char pass[PASS_MAX], *copy;
 
@@ -149,8 +153,8 @@ ask_new_pass(const char *prompt)
 	char *first, *second;
 
 	for (;;) {
-		first = ask_pass(prompt);
-		second = ask_pass("Enter same passphrase again: ");
+		first = keygen_ask_pass(prompt);
+		second = keygen_ask_pass("Enter same passphrase again: ");
 		if (strcmp(first, second) == 0)
 			break;
 		keygen_pass_free(first);
@@ -205,7 +209,7 @@ keygen_load_private(const char *path, char **pass, char **comment)
 	if (r == ERR_PASSPHRASE && opt.pass == NULL) {
 		xasprintf(&prompt, "Enter passphrase for \"%s\": ", path);
 		keygen_pass_free(*pass);
-		*pass = ask_pass(prompt);
+		*pass = keygen_ask_pass(prompt);
 		free(prompt);
 		r = keyfile_load_private(path, *pass, true, &k, comment);
 	}

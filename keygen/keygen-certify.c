@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "keygen/keygen-cert.h"
+#include "keygen/keygen-sk.h"
 #include "keys/agent-client.h"
 #include "keys/p11-ask.h"
 
@@ -31,6 +32,9 @@ sign(void *arg, struct span data, struct buf *signature)
 	if (a->token != NULL)
 		return p11_ask_sign(&ask, a->token, a->key, a->alg, data,
 		    signature);
+	if (a->agent == NULL && key_sk(a->key) != NULL)
+		return keygen_sk_sign(a->key, a->alg, data,
+		    "Enter PIN for CA key: ", signature);
 	return a->agent != NULL ?
 	    agent_sign(a->agent, a->key, a->alg, data, signature) :
 	    key_sign(a->key, a->alg, data, signature);

@@ -11,6 +11,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "keygen/keygen-sk.h"
 
 /* The names of key types that -t takes. */
 static const struct {
@@ -27,9 +28,13 @@ static const struct {
 	{ "ssh-rsa", "rsa", 0 },
 	{ "rsa-sha2-256", "rsa", 0 },
 	{ "rsa-sha2-512", "rsa", 0 },
+	{ "ed25519-sk", "ed25519-sk", 0 },
+	{ "sk-ssh-ed25519@openssh.com", "ed25519-sk", 0 },
+	{ "ecdsa-sk", "ecdsa-sk", 0 },
+	{ "sk-ecdsa-sha2-nistp256@openssh.com", "ecdsa-sk", 0 },
 };
 
-static const char *const later_types[] = { "ed25519-sk", "ecdsa-sk",
+static const char *const later_types[] = {
 	"mldsa44-ed25519", "dsa", "dss" };
 
 static void
@@ -70,10 +75,9 @@ check_bits(void)
 		      "or 521 bits");
 }
 
-/* Writes both files of a pair, or neither. */
-static bool
-save_pair(const char *path, const struct key *k, enum keyfile_format format,
-    const char *pass, const char *comment)
+bool
+keygen_save_pair(const char *path, const struct key *k,
+    enum keyfile_format format, const char *pass, const char *comment)
 {
 	char *pub;
 	int r;
@@ -134,12 +138,20 @@ keygen_generate(void)
 	struct key *k = NULL;
 	bool saved;
 	char *prompt;
+	struct attestation attestation = { .path = NULL };
+	bool sk;
 	int r;
 
 	resolve_type();
 	check_bits();
+	sk = keygen_sk_is_type(opt.type);
+	if (!sk && opt.options.n > 0)
+		fatal("option -O is not available for keys of type %s",
+		    opt.type);
 	if (!opt.quiet)
 		printf("Generating public/private %s key pair.\n", opt.type);
+	if (sk)
+		k = keygen_sk_make(&attestation);
 	path = keygen_key_path("Enter file in which to save the key");
 	make_ssh_directory(path);
 	if (!keygen_confirm_overwrite(path))
@@ -148,14 +160,16 @@ keygen_generate(void)
 	    "Enter passphrase for \"%s\" (empty for no passphrase): ", path);
 	pass = keygen_new_pass_for(prompt, format);
 	free(prompt);
-	r = key_generate(opt.type, opt.bits, &k);
+	r = sk ? 0 : key_generate(opt.type, opt.bits, &k);
 	if (r != 0)
 		fatal("Cannot generate a %s key: %s", opt.type, err_text(r));
 	comment = opt.comment != NULL ? xstrdup(opt.comment) :
 					keygen_default_comment();
-	saved = save_pair(path, k, format, pass, comment);
+	saved = keygen_save_pair(path, k, format, pass, comment);
 	if (saved && !opt.quiet)
 		report_new_key(k, path, comment);
+	if (saved && sk)
+		keygen_sk_save_attestation(&attestation);
 	keygen_pass_free(pass);
 	free(comment);
 	free(path);
@@ -191,7 +205,7 @@ make_host_key(const char *type, const char *text, bool *announced)
 		fatal("Cannot generate a %s key: %s", type, err_text(r));
 	comment = opt.comment != NULL ? xstrdup(opt.comment) :
 					keygen_default_comment();
-	ok = save_pair(path, k, keygen_private_format(), "", comment);
+	ok = keygen_save_pair(path, k, keygen_private_format(), "", comment);
 	key_free(k);
 	free(comment);
 	free(path);
@@ -280,7 +294,7 @@ keygen_comment(void)
 	print_old_comment(comment);
 	new = opt.comment != NULL ? xstrdup(opt.comment) :
 				    keygen_ask_line("New comment: ");
-	saved = save_pair(path, k, KEYFILE_OPENSSH, pass, new);
+	saved = keygen_save_pair(path, k, KEYFILE_OPENSSH, pass, new);
 	if (saved && !opt.quiet) {
 		shown = keygen_printable(new);
 		printf("Comment '%s' applied\n", shown);

@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "keygen/keygen-sig.h"
+#include "keygen/keygen-sk.h"
 #include "keys/agent-client.h"
 
 /* Who signs. named: the key or certificate that the signature names. */
@@ -31,6 +32,16 @@ sign(void *arg, const struct key *k, const char *alg, struct span data,
 {
 	struct signing *s = arg;
 
+	if (s->private != NULL && key_sk(s->private) != NULL) {
+		char *text;
+		int r;
+
+		xasprintf(&text, "Enter PIN for %s key: ",
+		    key_short_name(s->private));
+		r = keygen_sk_sign(s->private, alg, data, text, signature);
+		free(text);
+		return r;
+	}
 	if (s->private != NULL)
 		return key_sign(s->private, alg, data, signature);
 	if (s->by_cert)

@@ -28,6 +28,7 @@ struct keygen_options {
 	const char *number;   /* -z: a serial number or a version */
 	const char *operation; /* -Y, -M */
 	const char *revoked;   /* -r: with -Y a list, else a host's name */
+	const char *provider;  /* -w: of security keys */
 	struct strlist options; /* each -O */
 	char **args;		/* what stands behind the options */
 	size_t n_args;
@@ -46,6 +47,13 @@ int keygen_generate(void);
 int keygen_host_keys(void);
 int keygen_passphrase(void);
 int keygen_comment(void);
+/* Writes both files of a pair, or neither. */
+bool keygen_save_pair(const char *path, const struct key *k,
+    enum keyfile_format format, const char *pass, const char *comment);
+/* keygen/keygen-resident.c */
+int keygen_resident(void);
+/* keygen/keygen-sk.c: -w, the environment's, or what is built in. */
+const char *keygen_sk_provider(void);
 /* keygen/keygen-show.c */
 int keygen_public(void);
 int keygen_fingerprint(void);
@@ -90,6 +98,8 @@ bool keygen_confirm_overwrite(const char *path);
 /* The passphrase for a file that is to be written: that of -N, or else the
  * user's answer. */
 char *keygen_new_pass_for(const char *prompt, enum keyfile_format format);
+/* Ends the program if there is no answer. */
+char *keygen_ask_pass(const char *prompt);
 void keygen_pass_free(char *pass);
 /* *comment is NULL if the format has none. */
 struct key *keygen_load_private(const char *path, char **pass,

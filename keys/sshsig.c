@@ -106,9 +106,10 @@ read_alg(struct sshsig *s)
 	struct span name = rd_string(&r);
 	const struct key_alg *row;
 
+	/* Behind it is what a security key adds; key_verify() knows. */
 	(void)rd_string(&r);
-	if (rd_end(&r) != 0)
-		return rd_end(&r);
+	if (rd_err(&r) != 0)
+		return rd_err(&r);
 	for (size_t i = 0; (row = key_alg_at(i)) != NULL; i++)
 		if (span_equals(name, row->name))
 			s->alg = row->name;

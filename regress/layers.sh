@@ -7,7 +7,7 @@ srcdir=${1:-$(dirname "$0")/..}
 cd "$srcdir" || exit 1
 
 sources=$(find . \( -path ./.git -o -path ./build \) -prune -o \( -name '*.c' -o -name '*.h' \) -print |
-	sed 's|^\./||' | grep -E '^([^/]+|(compat|base|crypto|keys|agent|gss|p11|conf|forward|client|server|xfer|keygen|add|keyscan)/.+|regress/(unit|fuzz)/[^/]+)$' |
+	sed 's|^\./||' | grep -E '^([^/]+|(compat|base|crypto|keys|agent|gss|p11|sk|conf|forward|client|server|xfer|keygen|add|keyscan)/.+|regress/(unit|fuzz)/[^/]+)$' |
 	grep -v '^config\.h$' | LC_ALL=C sort)
 
 # shellcheck disable=SC2086
@@ -39,6 +39,7 @@ BEGIN {
 	may["add"] = may["keys"] " add"
 	may["agent"] = may["keys"] " agent"
 	may["p11"] = may["keys"] " p11"
+	may["sk"] = may["keys"] " sk"
 	may["keyscan"] = may["conf"] " keyscan"
 	may["client"] = may["forward"] " client gss xfer xfer/sftp xfer/transfer xfer/rcp"
 	may["server"] = may["conf"] " server gss"
@@ -46,7 +47,7 @@ BEGIN {
 	may["server/auth"] = may["server"] " server/auth"
 	may["server/session"] = may["forward"] " server server/session xfer xfer/serve"
 	may["server/monitor"] = may["server"] " server/monitor server/session"
-	may["program"] = may["forward"] " client agent gss p11 keygen add keyscan server server/listener server/monitor" \
+	may["program"] = may["forward"] " client agent gss p11 sk keygen add keyscan server server/listener server/monitor" \
 	    " server/auth server/session xfer xfer/sftp xfer/serve xfer/transfer xfer/rcp" \
 	    " xfer/shell program"
 	may["test"] = may["program"] " test"
@@ -59,6 +60,8 @@ BEGIN {
 	door["histedit.h"] = "^sftp[.]c$"
 	door["editline/"] = "^sftp[.]c$"
 	door["p11-kit/"] = "^p11/";			files["p11-kit/"] = 1
+	door["fido.h"] = "^sk/";			files["fido.h"] = 1
+	door["fido/"] = "^sk/";				files["fido/"] = 1
 	door["security/"] = "^server/monitor/";		files["security/"] = 1
 	door["gssapi/"] = "^gss/";			files["gssapi/"] = 1
 	door["krb5.h"] = "^gss/";			files["krb5.h"] = 1

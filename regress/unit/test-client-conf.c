@@ -90,6 +90,7 @@ static const struct conf_sample samples[] = {
 	{ "IdentityAgent", "none" },
 	{ "PKCS11Provider", "/lib/token.so" },
 	{ "AddKeysToAgent", "confirm 5m" },
+	{ "SecurityKeyProvider", "/lib/sk.so" },
 	{ "PreferredAuthentications", "password" },
 	{ "KbdInteractiveDevices", "pam" },
 	{ "RemoteCommand", "echo 'a  b' # c" },
@@ -274,7 +275,7 @@ test_defaults(void **state)
 	assert_false(c.load.port_given);
 	assert_false(c.auth.identity_file_given);
 	assert_false(c.log.log_level_given);
-	assert_int_equal(c.auth.identity_file.n, 3);
+	assert_int_equal(c.auth.identity_file.n, 5);
 	assert_int_equal(c.known.user_known_hosts_file.n, 2);
 	assert_int_equal(c.known.strict_host_key_checking, CLIENT_ASK_ASK);
 	assert_int_equal(c.session.escape_char, '~');
@@ -514,7 +515,7 @@ test_unbuilt(void **state)
 		{ "GSSAPIAuthentication no", NULL },
 		{ "CompressionLevel 6", "Unsupported option" },
 		{ "SecurityKeyProvider internal", NULL },
-		{ "SecurityKeyProvider /x.so", "Unsupported option" },
+		{ "SecurityKeyProvider /x.so", NULL },
 		{ "CASignatureAlgorithms ssh-ed25519,rsa-*", NULL },
 		{ "KnownHostsCommand none", NULL },
 		{ "CanonicalDomains a.example b.example", NULL },

@@ -57,6 +57,11 @@ char *login_key_text(const struct login *l, const struct key *k);
 /* Where two keys are asked for, it can not be the same one twice, nor a key and
  * its certificate. */
 void login_key_was_used(struct login *l, const struct key *k);
+/* In login-sk.c: verifies, also that a security key was touched and knew its
+ * user as far as that is asked for; what is missing is logged. */
+bool login_signature_is_good(const struct login *l, const struct key *k,
+    const char *alg, struct span data, struct span signature,
+    const struct permits *p) must_check;
 /* environment= as PermitUserEnvironment lets it through. */
 void login_filter_env(const struct login *l, struct permits *p);
 

@@ -104,7 +104,8 @@ verify(const struct login_request *q, const struct signed_request *s,
 		put_signed_data(q, s, &data);
 		signed_data = (struct span){ buf_data(&data), buf_len(&data) };
 		t.ok = buf_err(&data) == 0 &&
-		    key_verify(k, s->alg, signed_data, s->signature) == 0;
+		    login_signature_is_good(l, k, s->alg, signed_data,
+			s->signature, &permits);
 	}
 	if (k != NULL)
 		t.what = text = login_key_text(l, k);

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * hpnssh-sk-helper: does one thing with a security key (FIDO) for a program
+ * that keeps the library for it out of its own process. Reads one request
+ * from standard input, which is a socket, and writes one answer to it.
+ */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/hide.h"
+#include "base/log.h"
+#include "keys/sk-wire.h"
+#include "sk/sk-fido2.h"
+#include "sk/sk-provider.h"
+#include "sk/sk-serve.h"
+
+/* The socket, out of the way of a library that prints or reads something. */
+static int
+take_socket(void)
+{
+	int fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (fd == -1 || null == -1 || dup2(null, STDIN_FILENO) == -1 ||
+	    dup2(STDERR_FILENO, STDOUT_FILENO) == -1)
+		fatal("cannot arrange descriptors: %s", err_text(ERR_SYSTEM));
+	fd_close(&null);
+	return fd;
+}
+
+/* From here on the end of the caller ends this process too, wherever it is:
+ * SIGIO is not caught. */
+static void
+end_with_caller(int fd)
+{
+	if (fcntl(fd, F_SETOWN, getpid()) == -1 ||
+	    fcntl(fd, F_SETFL, O_ASYNC) == -1)
+		fatal("cannot watch the caller: %s", err_text(ERR_SYSTEM));
+}
+
+static int
+find_api(const char *provider, struct sk_api *api)
+{
+	const char *why = NULL;
+
+	if (strcmp(provider, "internal") == 0) {
+		if (sk_fido2_api(api))
+			return 0;
+		log_error("this version was built without libfido2, so there "
+			  "is no provider \"internal\"");
+		return ERR_UNSUPPORTED;
+	}
+	if (sk_provider_load(provider, api, &why) == 0)
+		return 0;
+	log_error("provider \"%s\": %s", provider, why);
+	return ERR_FORMAT;
+}
+
+int
+main(int argc, char **argv)
+{
+	struct buf message, answer;
+	struct sk_request q;
+	struct sk_api api;
+	int fd, r;
+
+	(void)argv;
+	hide_process(); /* PINs are in it */
+	fd_sanitise_stdio();
+	log_init("hpnssh-sk-helper", LOG_LVL_INFO);
+	log_to_stderr();
+	if (argc != 1)
+		fatal("this program is run by others, without arguments");
+	signal(SIGIO, SIG_DFL);
+	signal(SIGPIPE, SIG_DFL);
+	fd = take_socket();
+	buf_init_secret(&message);
+	buf_init_secret(&answer);
+	r = fd_receive_msg(fd, &message, SK_REQUEST_MAX);
+	if (r == 0)
+		r = sk_read_request((struct span){ buf_data(&message),
+					buf_len(&message) },
+		    &q);
+	if (r != 0)
+		fatal("a request that cannot be read: %s", err_text(r));
+	end_with_caller(fd);
+	r = find_api(q.provider, &api);
+	if (r == 0)
+		r = sk_serve(&q, &api, &answer);
+	else
+		sk_put_head(&answer, q.op,
+		    r == ERR_UNSUPPORTED ? SK_UNSUPPORTED : SK_FAILED);
+	if (buf_err(&answer) == 0)
+		r = fd_send_msg(fd, &answer);
+	buf_clear(&message);
+	buf_clear(&answer);
+	return r == 0 ? 0 : 1;
+}
