@@ -195,8 +195,7 @@ def test_what_would_act_is_refused_by_the_client(option):
 
 
 @pytest.mark.parametrize("option", [
-    "HostbasedAuthentication=yes", "KerberosOrLocalPasswd=no",
-    "PubkeyAuthOptions=verify-required", "RDomain=x"])
+    "KerberosOrLocalPasswd=no", "PubkeyAuthOptions=verify-required", "RDomain=x"])
 def test_what_would_act_is_refused_by_the_server(keys, option):
     done = read_server("none", keys, "-o", option)
     assert done.rc != 0 and done.out == b""
