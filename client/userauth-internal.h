@@ -74,6 +74,8 @@ struct pubkey_state {
 	struct agent *agent;
 };
 
+struct hostbased_state; /* private to userauth-hostbased.c */
+
 enum userauth_state {
 	USERAUTH_SERVICE_REQUESTED, /* its grant is not waited for */
 	USERAUTH_SERVICE_GRANTED,
@@ -99,6 +101,7 @@ struct userauth {
 	enum userauth_effort effort; /* from success on */
 	unsigned password_tries, kbdint_tries;
 	struct pubkey_state *pubkey; /* made at the first use */
+	struct hostbased_state *hostbased; /* the same */
 };
 
 #define USERAUTH_OPS(id, name) extern const struct userauth_ops userauth_##id;
@@ -134,5 +137,6 @@ const struct key *pubkey_loaded(const struct pubkey_state *s,
 /* Appends what logs call it: PATH TYPE FINGERPRINT explicit agent. */
 void pubkey_describe(const struct candidate *c, struct buf *out);
 void pubkey_state_free(struct pubkey_state *s);
+void hostbased_state_free(struct hostbased_state *s);
 
 #endif

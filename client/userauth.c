@@ -119,6 +119,7 @@ userauth_free(struct userauth *ua)
 		return;
 	prompt_free(ua->answer);
 	pubkey_state_free(ua->pubkey);
+	hostbased_state_free(ua->hostbased);
 	free(ua->offered);
 	free(ua->key_hint);
 	free(ua->server_sig_algs);

@@ -59,6 +59,7 @@ enum { CLIENT_PERSIST_NO = -1, CLIENT_PERSIST_FOREVER = 0 };
  * they are preferred, unless PreferredAuthentications names another.
  */
 #define CLIENT_AUTH_METHODS(M)                                                \
+	M(hostbased, "hostbased")                                             \
 	M(pubkey, "publickey")                                                \
 	M(kbdint, "keyboard-interactive")                                     \
 	M(password, "password")
@@ -111,6 +112,7 @@ struct client_conf {
 		char *ciphers;
 		char *macs;
 		char *pubkey_accepted_algorithms;
+		char *hostbased_accepted_algorithms;
 		char *ca_signature_algorithms; /* for certificates of hosts */
 		int compression; /* flag */
 		struct conf_rekey rekey_limit;
@@ -167,6 +169,8 @@ struct client_conf {
 		int kbd_interactive_authentication; /* flag */
 		char *kbd_interactive_devices;	    /* comma list */
 		int number_of_password_prompts;
+		int hostbased_authentication; /* flag */
+		int enable_ssh_keysign;	      /* flag; for hpnssh-keysign */
 		int batch_mode; /* flag */
 		bool batch_given; /* BatchMode on the command line: jump hosts
 				     too */
