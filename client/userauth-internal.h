@@ -80,6 +80,8 @@ struct pubkey_state {
 	bool pin_was_wrong; /* it is not asked for again: tokens lock up */
 };
 
+struct hostbased_state; /* private to userauth-hostbased.c */
+
 enum userauth_state {
 	USERAUTH_SERVICE_REQUESTED, /* its grant is not waited for */
 	USERAUTH_SERVICE_GRANTED,
@@ -107,6 +109,7 @@ struct userauth {
 	unsigned password_tries, kbdint_tries;
 	struct pubkey_state *pubkey; /* made at the first use */
 	struct gssapi_state *gssapi; /* the same */
+	struct hostbased_state *hostbased; /* the same */
 };
 
 #define USERAUTH_OPS(id, name) extern const struct userauth_ops userauth_##id;
@@ -153,5 +156,6 @@ void pubkey_add_tokens(struct userauth *ua, struct pubkey_state *s);
 /* By the token; may ask the user. alg: of a plain key. */
 int pubkey_token_sign(struct userauth *ua, const struct key *k,
     const char *alg, struct span data, struct buf *signature) must_check;
+void hostbased_state_free(struct hostbased_state *s);
 
 #endif

@@ -120,6 +120,7 @@ userauth_free(struct userauth *ua)
 	prompt_free(ua->answer);
 	pubkey_state_free(ua->pubkey);
 	gssapi_state_free(ua->gssapi);
+	hostbased_state_free(ua->hostbased);
 	free(ua->offered);
 	free(ua->key_hint);
 	free(ua->server_sig_algs);

@@ -36,7 +36,9 @@
 	ROW(KBDINT, kbdint, .name = "keyboard-interactive", .device = "pam",  \
 	    AUTH_OPTION(kbd_interactive), .needs_pam = true,                  \
 	    .has_secret = true, .prompt = SSH_MSG_USERAUTH_INFO_REQUEST,      \
-	    .answer = SSH_MSG_USERAUTH_INFO_RESPONSE)
+	    .answer = SSH_MSG_USERAUTH_INFO_RESPONSE)                         \
+	ROW(HOSTBASED, hostbased, .name = "hostbased",                        \
+	    AUTH_OPTION(hostbased), .proves_key = true)
 
 struct auth_method {
 	const char *name;

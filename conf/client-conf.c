@@ -300,6 +300,11 @@ static const struct conf_row rows[] = {
 	    TEXTUAL(auth.kbd_interactive_devices) },
 	{ "NumberOfPasswordPrompts", NULL,
 	    NUMBER(auth.number_of_password_prompts, 0, INT_MAX, "3") },
+	{ "HostbasedAuthentication", NULL,
+	    FLAG(auth.hostbased_authentication, "no") },
+	{ "HostbasedAcceptedAlgorithms", "HostbasedKeyTypes",
+	    ALGS(algs.hostbased_accepted_algorithms, ALGS_PUBKEY) },
+	{ "EnableSSHKeysign", NULL, FLAG(auth.enable_ssh_keysign, "no") },
 	{ "BatchMode", NULL, FLAG(auth.batch_mode, "no") },
 
 	{ "RemoteCommand", NULL, TEXTUAL(session.remote_command),
@@ -369,7 +374,6 @@ static const struct conf_row rows[] = {
 	/* Not built: only the values that mean "off" are accepted. */
 	{ "CanonicalizeHostname", NULL, OFF },
 	{ "CheckHostIP", NULL, OFF },
-	{ "HostbasedAuthentication", NULL, OFF },
 	{ "LogVerbose", NULL, ONLY("none") },
 	{ "VerifyHostKeyDNS", NULL, OFF },
 
@@ -379,7 +383,6 @@ static const struct conf_row rows[] = {
 	{ "CanonicalizeMaxDots", NULL, UNBUILT(int, NULL, NULL),
 	    .max = INT_MAX },
 	{ "CanonicalizePermittedCNAMEs", NULL, UNBUILT(list, NULL, NULL) },
-	{ "EnableSSHKeysign", NULL, UNBUILT_FLAG(NULL) },
 	{ "GSSAPIAuthentication", NULL,
 	    GSS_FLAG(auth.gssapi_authentication, "no", "no,false") },
 	{ "GSSAPIClientIdentity", NULL, UNBUILT_ANY(&unsupported) },
@@ -390,8 +393,6 @@ static const struct conf_row rows[] = {
 	{ "GSSAPIRenewalForcesRekey", NULL, UNBUILT_FLAG(&unsupported) },
 	{ "GSSAPIServerIdentity", NULL, UNBUILT_ANY(&unsupported) },
 	{ "GSSAPITrustDns", NULL, UNBUILT_FLAG(&unsupported) },
-	{ "HostbasedAcceptedAlgorithms", "HostbasedKeyTypes",
-	    UNBUILT(algs, NULL, NULL), .param = ALGS_PUBKEY },
 
 	/* No longer in OpenSSH either. */
 	{ "Protocol", NULL, IGNORED },

@@ -60,6 +60,7 @@ enum { CLIENT_PERSIST_NO = -1, CLIENT_PERSIST_FOREVER = 0 };
  */
 #define CLIENT_AUTH_METHODS(M)                                                \
 	M(gssapi, "gssapi-with-mic")                                          \
+	M(hostbased, "hostbased")                                             \
 	M(pubkey, "publickey")                                                \
 	M(kbdint, "keyboard-interactive")                                     \
 	M(password, "password")
@@ -112,6 +113,7 @@ struct client_conf {
 		char *ciphers;
 		char *macs;
 		char *pubkey_accepted_algorithms;
+		char *hostbased_accepted_algorithms;
 		char *ca_signature_algorithms; /* for certificates of hosts */
 		int compression; /* flag */
 		struct conf_rekey rekey_limit;
@@ -172,6 +174,8 @@ struct client_conf {
 		int gssapi_delegate_credentials;    /* flag */
 		char *kbd_interactive_devices;	    /* comma list */
 		int number_of_password_prompts;
+		int hostbased_authentication; /* flag */
+		int enable_ssh_keysign;	      /* flag; for hpnssh-keysign */
 		int batch_mode; /* flag */
 		bool batch_given; /* BatchMode on the command line: jump hosts
 				     too */

@@ -114,16 +114,16 @@ static const struct conf_enum gateway_values[] = {
 	{ NULL, 0 },
 };
 
-/* --- what is not built --- */
-
 static const struct conf_enum rhosts_values[] = {
-	{ "yes", 0 },
-	{ "no", 0 },
-	{ "shosts-only", 0 },
-	{ "true", 0 },
-	{ "false", 0 },
+	{ "yes", SERVER_RHOSTS_NONE },
+	{ "no", SERVER_RHOSTS_ALL },
+	{ "shosts-only", SERVER_RHOSTS_SHOSTS },
+	{ "true", SERVER_RHOSTS_NONE },
+	{ "false", SERVER_RHOSTS_ALL },
 	{ NULL, 0 },
 };
+
+/* --- what is not built --- */
 
 /* The texts are those of OpenSSH, because programs look for them. */
 static const struct conf_notice unsupported = { LOG_LVL_INFO,
@@ -282,6 +282,16 @@ static const struct conf_row rows[] = {
 	{ "KbdInteractiveAuthentication",
 	    "ChallengeResponseAuthentication,SKeyAuthentication",
 	    FLAG(login.kbd_interactive_authentication, "yes") },
+	{ "HostbasedAuthentication", NULL,
+	    FLAG(login.hostbased_authentication, "no") },
+	{ "HostbasedAcceptedAlgorithms", "HostbasedAcceptedKeyTypes",
+	    ALGS(algs.hostbased_accepted_algorithms, ALGS_PUBKEY) },
+	{ "HostbasedUsesNameFromPacketOnly", NULL,
+	    FLAG(login.hostbased_packet_name, "no") },
+	{ "IgnoreRhosts", NULL,
+	    CHOICE(login.ignore_rhosts, rhosts_values, "yes") },
+	{ "IgnoreUserKnownHosts", NULL,
+	    FLAG(login.ignore_user_known_hosts, "no"), GLOBAL },
 	{ "PermitTTY", NULL, FLAG(session.permit_tty, "yes") },
 	{ "PermitUserRC", NULL, FLAG(session.permit_user_rc, "yes") },
 	{ "ExposeAuthInfo", NULL, FLAG(session.expose_auth_info, "no") },
@@ -328,7 +338,6 @@ static const struct conf_row rows[] = {
 	    .values = conf_no_time },
 
 	/* Not built: only values that describe what happens anyway. */
-	{ "HostbasedAuthentication", NULL, OFF },
 	{ "LogVerbose", NULL, ONLY("none") },
 	{ "RDomain", NULL, ONLY("none") },
 
@@ -347,12 +356,6 @@ static const struct conf_row rows[] = {
 	{ "GSSAPIStrictAcceptorCheck", NULL,
 	    GSS_FLAG(login.gssapi_strict_acceptor_check, "yes", NULL),
 	    GLOBAL },
-	{ "HostbasedAcceptedAlgorithms", "HostbasedAcceptedKeyTypes",
-	    UNBUILT(algs, NULL, NULL), .param = ALGS_PUBKEY },
-	{ "HostbasedUsesNameFromPacketOnly", NULL, UNBUILT_FLAG(NULL) },
-	{ "IgnoreRhosts", NULL, UNBUILT(choice, "yes,true", NULL),
-	    .values = rhosts_values },
-	{ "IgnoreUserKnownHosts", NULL, UNBUILT(flag, NULL, NULL), GLOBAL },
 	{ "KerberosAuthentication", NULL, UNBUILT_FLAG(&unsupported) },
 	{ "KerberosGetAFSToken", NULL, UNBUILT_FLAG(&unsupported), GLOBAL },
 	/* "no" would refuse passwords that we accept. */

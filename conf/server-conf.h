@@ -31,6 +31,8 @@ enum {
 	SERVER_ROOT_PROHIBIT_PASSWORD,
 	SERVER_ROOT_FORCED_COMMANDS_ONLY,
 };
+/* IgnoreRhosts: which of a user's own lists of hosts count. */
+enum { SERVER_RHOSTS_NONE, SERVER_RHOSTS_SHOSTS, SERVER_RHOSTS_ALL };
 enum { SERVER_COMPRESSION_NO, SERVER_COMPRESSION_DELAYED };
 /* Bits: what AllowTcpForwarding and AllowStreamLocalForwarding allow. */
 enum {
@@ -104,6 +106,7 @@ struct server_conf {
 		int compression; /* SERVER_COMPRESSION_* */
 		int fingerprint_hash; /* enum digest_alg: MD5 or SHA256 */
 		char *pubkey_accepted_algorithms;
+		char *hostbased_accepted_algorithms;
 		char *ca_signature_algorithms; /* of certificates */
 		struct conf_rekey rekey_limit;
 		int required_rsa_size; /* bits */
@@ -137,6 +140,11 @@ struct server_conf {
 		int password_authentication;	    /* flag */
 		int permit_empty_passwords;	    /* flag */
 		int kbd_interactive_authentication; /* flag */
+		int hostbased_authentication;	    /* flag */
+		int hostbased_packet_name; /* flag: the client's own name for
+					    * its host counts */
+		int ignore_rhosts; /* SERVER_RHOSTS_* */
+		int ignore_user_known_hosts; /* flag; not inside Match */
 		/* The last three are not inside Match. */
 		int gssapi_authentication;	  /* flag */
 		int gssapi_cleanup_credentials;	  /* flag: at logout */

@@ -7,7 +7,7 @@ srcdir=${1:-$(dirname "$0")/..}
 cd "$srcdir" || exit 1
 
 sources=$(find . \( -path ./.git -o -path ./build \) -prune -o \( -name '*.c' -o -name '*.h' \) -print |
-	sed 's|^\./||' | grep -E '^([^/]+|(compat|base|crypto|keys|agent|gss|p11|sk|conf|forward|client|server|xfer|keygen|add|keyscan)/.+|regress/(unit|fuzz)/[^/]+)$' |
+	sed 's|^\./||' | grep -E '^([^/]+|(compat|base|crypto|keys|agent|gss|p11|sk|conf|forward|client|server|xfer|keygen|add|keyscan|keysign)/.+|regress/(unit|fuzz)/[^/]+)$' |
 	grep -v '^config\.h$' | LC_ALL=C sort)
 
 # shellcheck disable=SC2086
@@ -41,13 +41,14 @@ BEGIN {
 	may["p11"] = may["keys"] " p11"
 	may["sk"] = may["keys"] " sk"
 	may["keyscan"] = may["conf"] " keyscan"
+	may["keysign"] = may["keys"] " keysign"
 	may["client"] = may["forward"] " client gss xfer xfer/sftp xfer/transfer xfer/rcp"
 	may["server"] = may["conf"] " server gss"
 	may["server/listener"] = may["server"] " server/listener"
 	may["server/auth"] = may["server"] " server/auth"
 	may["server/session"] = may["forward"] " server server/session xfer xfer/serve"
 	may["server/monitor"] = may["server"] " server/monitor server/session"
-	may["program"] = may["forward"] " client agent gss p11 sk keygen add keyscan server server/listener server/monitor" \
+	may["program"] = may["forward"] " client agent gss p11 sk keygen add keyscan keysign server server/listener server/monitor" \
 	    " server/auth server/session xfer xfer/sftp xfer/serve xfer/transfer xfer/rcp" \
 	    " xfer/shell program"
 	may["test"] = may["program"] " test"

@@ -198,8 +198,7 @@ def test_what_would_act_is_refused_by_the_client(option):
 
 
 @pytest.mark.parametrize("option", [
-    "HostbasedAuthentication=yes", "KerberosOrLocalPasswd=no",
-    "RDomain=x"])
+    "KerberosOrLocalPasswd=no", "RDomain=x"])
 def test_what_would_act_is_refused_by_the_server(keys, option):
     done = read_server("none", keys, "-o", option)
     assert done.rc != 0 and done.out == b""

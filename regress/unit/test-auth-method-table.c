@@ -64,7 +64,7 @@ names_are_found(void **state)
 		assert_null(auth_method_by_name(m->alias, strlen(m->alias)));
 	}
 	assert_null(auth_method_requested(""));
-	assert_null(auth_method_requested("hostbased"));
+	assert_null(auth_method_requested("host-based"));
 	assert_null(auth_method_by_name("passwords", 9));
 }
 

@@ -126,6 +126,8 @@ static const struct conf_sample samples[] = {
 					 "AuthorizedPrincipalsCommandUser %u" },
 	{ "AuthorizedPrincipalsCommandUser", "nobody" },
 	{ "PubkeyAcceptedAlgorithms", "ssh-ed25519" },
+	{ "HostbasedAcceptedAlgorithms", "ssh-ed25519" },
+	{ "IgnoreRhosts", "shosts-only" },
 	{ "RekeyLimit", "1M 1h" },
 	{ "RequiredRSASize", "3072" },
 	{ "IPQoS", "none" },
@@ -568,12 +570,8 @@ test_unbuilt(void **state)
 #endif
 		{ "KerberosOrLocalPasswd yes\n", NULL },
 		{ "KerberosTicketCleanup yes\n", "Unsupported option" },
-		{ "IgnoreUserKnownHosts no\n"
-		  "HostbasedUsesNameFromPacketOnly yes\n"
-		  "IgnoreRhosts shosts-only\n"
-		  "SecurityKeyProvider internal\nHostCertificate none\n"
+		{ "SecurityKeyProvider internal\nHostCertificate none\n"
 		  "CASignatureAlgorithms ssh-ed25519,sk-*\n"
-		  "HostbasedAcceptedAlgorithms ssh-ed25519\n"
 		  "LogVerbose none\nChannelTimeout none\n", NULL },
 	};
 	struct server_conf c;
@@ -589,6 +587,38 @@ test_unbuilt(void **state)
 	}
 	must_read(&c, "Match all\nKerberosAuthentication yes\n");
 	assert_null(strstr(strstr(messages, "Unsupported") + 1, "Unsupp"));
+	server_conf_clear(&c);
+}
+
+/* Host-based logins: the three words of IgnoreRhosts, and what stands behind
+ * Match. */
+static void
+test_hostbased(void **state)
+{
+	const struct server_conf_spec joe = { .user = "joe" };
+	struct server_conf c, out;
+	char *text;
+
+	(void)state;
+	must_read(&c, "Match user joe\nHostbasedAuthentication yes\n"
+	    "IgnoreRhosts shosts-only\nHostbasedUsesNameFromPacketOnly yes\n"
+	    "HostbasedAcceptedAlgorithms ssh-ed25519\n");
+	assert_int_equal(c.login.hostbased_authentication, 0);
+	assert_int_equal(c.login.ignore_rhosts, SERVER_RHOSTS_NONE);
+	assert_int_equal(server_conf_for(&c, &joe, &out), 0);
+	assert_int_equal(out.login.hostbased_authentication, 1);
+	assert_int_equal(out.login.hostbased_packet_name, 1);
+	assert_int_equal(out.login.ignore_rhosts, SERVER_RHOSTS_SHOSTS);
+	assert_string_equal(out.algs.hostbased_accepted_algorithms,
+	    "ssh-ed25519");
+	text = dump(&out);
+	assert_non_null(strstr(text, "\nignorerhosts shosts-only\n"));
+	free(text);
+	server_conf_clear(&out);
+	server_conf_clear(&c);
+	must_read(&c, "IgnoreRhosts no\nIgnoreUserKnownHosts yes\n");
+	assert_int_equal(c.login.ignore_rhosts, SERVER_RHOSTS_ALL);
+	assert_int_equal(c.login.ignore_user_known_hosts, 1);
 	server_conf_clear(&c);
 }
 
@@ -767,6 +797,7 @@ main(void)
 	    cmocka_unit_test(test_import_cut),
 	    cmocka_unit_test(test_deprecated),
 	    cmocka_unit_test(test_unbuilt),
+	    cmocka_unit_test(test_hostbased),
 	    cmocka_unit_test(test_match_all),
 	    cmocka_unit_test(test_set_env),
 	    cmocka_unit_test(test_services),

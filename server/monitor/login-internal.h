@@ -47,6 +47,21 @@ void login_record_failure(const struct login *l);
 bool login_method_is_hopeless(const struct login *l,
     const struct auth_method *m);
 
+/* Which algorithms a method takes, and what the log calls list and method. */
+struct login_key_list {
+	const char *algorithms, *keyword, *shown;
+};
+
+/* In login-keys.c: is it a key for alg that the list and the policy for all
+ * keys allow, whosever it is? *k is the key, or certificate, if it could be
+ * read. And is it in no file of RevokedKeys? */
+bool login_key_is_allowed(const struct login *l,
+    const struct login_key_list *list, const char *alg, struct span blob,
+    struct key **k) must_check;
+bool login_key_is_revoked(const struct login *l, const struct key *k);
+/* "ssh-ed25519 AAAA..."; NULL if memory is out. Caller frees. */
+char *login_key_line(const struct key *k);
+
 /* In login-keys.c: all that can be said about a key without a signature. *k is
  * the key, or certificate, if it could be read; *permits what it allows, which
  * caller clears. The same again for the text of a key in the log, which caller

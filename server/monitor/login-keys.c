@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Is a key welcome? Its name, its form, the policy for all keys, what is
- * revoked, and then the places that may know it, in this order: the user's
- * files, authorities of certificates, the command for keys. The first that
- * lets it in ends the search; nothing that fails does.
+ * revoked (which hold for keys of hosts as well), and then the places that may
+ * know it, in this order: the user's files, authorities of certificates, the
+ * command for keys. The first that lets it in ends the search; nothing that
+ * fails does.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,6 +54,20 @@ login_key_text(const struct login *l, const struct key *k)
 	return whole;
 }
 
+char *
+login_key_line(const struct key *k)
+{
+	struct buf b = { 0 };
+	char *line = NULL;
+
+	if (key_format_line(k, NULL, &b) == 0)
+		line = buf_dup_string(&b);
+	if (line != NULL)
+		line[strcspn(line, "\n")] = '\0';
+	buf_clear(&b);
+	return line;
+}
+
 static void
 log_found(const struct login *l, const struct key *k, const char *where)
 {
@@ -89,16 +104,16 @@ names_agree(const char *alg, struct span blob)
 /* What a stranger sends is parsed with the superuser's rights, so most of it
  * should not come that far. */
 static bool
-may_be_parsed(const struct login *l, const char *alg, struct span blob)
+may_be_parsed(const struct login *l, const struct login_key_list *list,
+    const char *alg, struct span blob)
 {
-	if (!csv_has(l->conf.algs.pubkey_accepted_algorithms, alg)) {
-		log_info("userauth_pubkey: signature algorithm %s not in "
-			 "PubkeyAcceptedAlgorithms",
-		    alg);
+	if (!csv_has(list->algorithms, alg)) {
+		log_info("%s: signature algorithm %s not in %s", list->shown,
+		    alg, list->keyword);
 		return false;
 	}
 	if (blob.len > CERT_BLOB_MAX || !names_agree(alg, blob)) {
-		log_info("userauth_pubkey: key of user %s is not one for %s",
+		log_info("%s: key of user %s is not one for %s", list->shown,
 		    l->name, alg);
 		return false;
 	}
@@ -141,7 +156,8 @@ login_key_was_used(struct login *l, const struct key *k)
 
 /* May keys of this kind log in, whosever they are? */
 static bool
-policy_allows(const struct login *l, const char *alg, const struct key *k)
+policy_allows(const struct login *l, const struct login_key_list *list,
+    const char *alg, const struct key *k)
 {
 	const struct cert *c = key_cert(k);
 
@@ -153,9 +169,9 @@ policy_allows(const struct login *l, const char *alg, const struct key *k)
 	}
 	if (c != NULL &&
 	    !cert_alg_allowed(c, l->conf.algs.ca_signature_algorithms)) {
-		log_info("userauth_pubkey: certificate signature algorithm "
-			 "%s: signature algorithm not supported",
-		    c->signature_alg);
+		log_info("%s: certificate signature algorithm %s: signature "
+			 "algorithm not supported",
+		    list->shown, c->signature_alg);
 		return false;
 	}
 	if (key_check_length(k, (unsigned)l->conf.algs.required_rsa_size) !=
@@ -194,8 +210,8 @@ is_revoked_by(const struct login *l, const char *path, const struct key *k)
 	return revoked || r != 0;
 }
 
-static bool
-is_revoked(const struct login *l, const struct key *k)
+bool
+login_key_is_revoked(const struct login *l, const struct key *k)
 {
 	for (size_t i = 0; i < l->conf.login.revoked_keys.n; i++)
 		if (is_revoked_by(l, l->conf.login.revoked_keys.v[i], k))
@@ -326,7 +342,7 @@ may_be_known(struct login *l, const struct key *k, struct permits *p)
 	}
 	/* Of users who may not log in, nothing of this is news. */
 	demoted = log_demote(!l->allowed);
-	if (!is_revoked(l, k))
+	if (!login_key_is_revoked(l, k))
 		found = find(l, k,
 		    (struct span){ buf_data(&wanted), buf_len(&wanted) }, p);
 	(void)log_demote(demoted);
@@ -337,18 +353,31 @@ may_be_known(struct login *l, const struct key *k, struct permits *p)
 }
 
 bool
-login_key_is_welcome(struct login *l, const char *alg, struct span blob,
-    struct key **k, struct permits *permits)
+login_key_is_allowed(const struct login *l, const struct login_key_list *list,
+    const char *alg, struct span blob, struct key **k)
 {
 	int r;
 
 	*k = NULL;
-	if (!may_be_parsed(l, alg, blob))
+	if (!may_be_parsed(l, list, alg, blob))
 		return false;
 	if ((r = key_from_blob(blob, k)) != 0) {
 		*k = NULL;
 		log_debug("public key of user %s: %s", l->name, err_text(r));
 		return false;
 	}
-	return policy_allows(l, alg, *k) && may_be_known(l, *k, permits);
+	return policy_allows(l, list, alg, *k);
+}
+
+bool
+login_key_is_welcome(struct login *l, const char *alg, struct span blob,
+    struct key **k, struct permits *permits)
+{
+	const struct login_key_list list = {
+		.algorithms = l->conf.algs.pubkey_accepted_algorithms,
+		.keyword = "PubkeyAcceptedAlgorithms",
+		.shown = "userauth_pubkey" };
+
+	return login_key_is_allowed(l, &list, alg, blob, k) &&
+	    may_be_known(l, *k, permits);
 }

@@ -15,21 +15,6 @@
 
 enum { ALG_MAX = 256 }; /* bytes of an algorithm's name */
 
-/* "ssh-ed25519 AAAA..."; NULL if memory is out. Caller frees. */
-static char *
-key_line(const struct key *k)
-{
-	struct buf b = { 0 };
-	char *line = NULL;
-
-	if (key_format_line(k, NULL, &b) == 0)
-		line = buf_dup_string(&b);
-	if (line != NULL)
-		line[strcspn(line, "\n")] = '\0';
-	buf_clear(&b);
-	return line;
-}
-
 static void
 query(const struct login_request *q, const char *alg, struct span blob,
     struct monitor_verdict *v)
@@ -111,7 +96,7 @@ verify(const struct login_request *q, const struct signed_request *s,
 		t.what = text = login_key_text(l, k);
 	if (t.ok) {
 		t.permits = &permits;
-		t.line = line = key_line(k);
+		t.line = line = login_key_line(k);
 	}
 	login_conclude(l, &t, NULL, v);
 	if (t.ok)

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * hpnssh-keysign: signs for host-based authentication with the private keys of
+ * this host, for users who cannot read them. It is setuid root, and is that for
+ * no longer than opening four files takes: everything that a caller can
+ * influence is read with the caller's own rights.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/hide.h"
+#include "base/local-name.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "conf/client-conf.h"
+#include "crypto/library.h"
+#include "keys/keyfile.h"
+#include "keysign/keysign-check.h"
+
+enum { KEY_FILE_MAX = 1024 * 1024 /* bytes */ };
+
+#define CONFIG SYSCONFDIR "/ssh_config"
+
+static const char *const files[KEYSIGN_KEYS_MAX] = {
+	SYSCONFDIR "/ssh_host_ecdsa_key",
+	SYSCONFDIR "/ssh_host_ed25519_key",
+	SYSCONFDIR "/ssh_host_rsa_key",
+	SYSCONFDIR "/ssh_host_mldsa44_ed25519_key",
+};
+
+/* ---- with the superuser's rights --------------------------------------- */
+
+/* Descriptors 0 to 2 are open, so that no key gets one of these; nor may one
+ * become the connection's, which the caller may have left closed. */
+static void
+open_keys(int fds[KEYSIGN_KEYS_MAX])
+{
+	for (size_t i = 0; i < KEYSIGN_KEYS_MAX; i++) {
+		int fd = open(files[i], O_RDONLY | O_CLOEXEC | O_NOCTTY);
+
+		fds[i] = fd;
+		if (fd == -1 || fd > KEYSIGN_CONNECTION_FD)
+			continue;
+		fds[i] = fcntl(fd, F_DUPFD_CLOEXEC, KEYSIGN_CONNECTION_FD + 1);
+		close(fd);
+	}
+}
+
+/* The supplementary groups are the caller's own anyway. */
+static void
+become_caller(void)
+{
+	uid_t uid = getuid(), r, e, s;
+	gid_t gid = getgid(), rg, eg, sg;
+
+	if (setresgid(gid, gid, gid) == -1 || setresuid(uid, uid, uid) == -1 ||
+	    getresgid(&rg, &eg, &sg) == -1 || getresuid(&r, &e, &s) == -1 ||
+	    r != uid || e != uid || s != uid || rg != gid || eg != gid ||
+	    sg != gid || (uid != 0 && setuid(0) == 0))
+		_exit(1);
+}
+
+/* ---- with the caller's ------------------------------------------------- */
+
+static void
+must_be_enabled(void)
+{
+	struct client_conf c;
+	int r;
+
+	client_conf_init(&c);
+	r = client_conf_read_file(&c, CONFIG, 0);
+	if (r != 0 && r != ERR_NOT_FOUND)
+		fatal("%s cannot be read", CONFIG);
+	if (!c.auth.enable_ssh_keysign)
+		fatal("ssh-keysign not enabled in %s", CONFIG);
+	client_conf_clear(&c);
+}
+
+static struct key *
+load_key(int fd, const char *path)
+{
+	struct key *k = NULL;
+	struct buf b;
+	int r;
+
+	buf_init_secret(&b);
+	r = fd_read_file(fd, &b, KEY_FILE_MAX);
+	if (r == 0)
+		r = keyfile_parse_private((struct span){ buf_data(&b),
+					      buf_len(&b) },
+		    NULL, &k, NULL);
+	buf_clear(&b);
+	if (r == 0)
+		return k;
+	log_debug("%s: %s", path, err_text(r));
+	return NULL;
+}
+
+static void
+load_keys(int fds[KEYSIGN_KEYS_MAX], struct key *keys[KEYSIGN_KEYS_MAX])
+{
+	bool any = false;
+
+	for (size_t i = 0; i < KEYSIGN_KEYS_MAX; i++) {
+		keys[i] = fds[i] != -1 ? load_key(fds[i], files[i]) : NULL;
+		any = any || keys[i] != NULL;
+		fd_close(&fds[i]);
+	}
+	if (!any)
+		fatal("no hostkey could be read: the program has to be "
+		      "setuid root, and the files without a passphrase");
+}
+
+static void
+serve(struct key *const keys[KEYSIGN_KEYS_MAX])
+{
+	const struct passwd *pw = getpwuid(getuid());
+	struct buf request = { 0 }, answer = { 0 };
+	struct keysign_facts facts = { .keys = keys, .n = KEYSIGN_KEYS_MAX };
+	struct keysign_order order;
+	struct span data;
+	const char *why = "malformed request";
+	char *host;
+	int r;
+
+	if (pw == NULL)
+		fatal("there is no account for user ID %u",
+		    (unsigned)getuid());
+	facts.user = pw->pw_name;
+	r = fd_receive_msg(STDIN_FILENO, &request, KEYSIGN_REQUEST_MAX);
+	if (r == 0)
+		r = keysign_read((struct span){ buf_data(&request),
+				     buf_len(&request) },
+		    &data, &why);
+	if (r != 0)
+		fatal("not a valid request: %s", why);
+	facts.host = host = local_name(KEYSIGN_CONNECTION_FD);
+	if (keysign_check(data, &facts, &order, &why) != 0)
+		fatal("not a valid request: %s", why);
+	if (keysign_answer(&order, &answer) != 0 ||
+	    fd_write_all(STDOUT_FILENO, buf_data(&answer),
+		buf_len(&answer)) != 0)
+		fatal("the signature was not made");
+	free(host);
+	buf_clear(&request);
+	buf_clear(&answer);
+}
+
+int
+main(void)
+{
+	int fds[KEYSIGN_KEYS_MAX];
+	struct key *keys[KEYSIGN_KEYS_MAX];
+
+	fd_sanitise_stdio();
+	closefrom(KEYSIGN_CONNECTION_FD + 1);
+	open_keys(fds);
+	become_caller();
+	if (clearenv() != 0)
+		_exit(1);
+	hide_process();
+	crypto_library_start();
+	log_init("hpnssh-keysign", LOG_LVL_ERROR);
+	must_be_enabled();
+	load_keys(fds, keys);
+	serve(keys);
+	for (size_t i = 0; i < KEYSIGN_KEYS_MAX; i++)
+		key_free(keys[i]);
+	return 0;
+}
