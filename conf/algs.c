@@ -120,17 +120,9 @@ static const struct {
 } unbuilt[] = {
 	/* chacha20-poly1305@openssh.com by another name */
 	{ ALGS_CIPHER, "chacha20-poly1305-mt@hpnssh.org" },
-	/* certificates of what follows */
 	{ ALGS_HOST_KEY,
-	    "sk-ssh-ed25519-cert-v01@openssh.com,"
-	    "sk-ecdsa-sha2-nistp256-cert-v01@openssh.com,"
-	    "webauthn-sk-ecdsa-sha2-nistp256-cert-v01@openssh.com,"
+	    "ssh-mldsa44-ed25519@openssh.com,"
 	    "ssh-mldsa44-ed25519-cert-v01@openssh.com" },
-	/* security keys */
-	{ ALGS_HOST_KEY,
-	    "sk-ssh-ed25519@openssh.com,sk-ecdsa-sha2-nistp256@openssh.com,"
-	    "webauthn-sk-ecdsa-sha2-nistp256@openssh.com" },
-	{ ALGS_HOST_KEY, "ssh-mldsa44-ed25519@openssh.com" },
 };
 
 /* The kind that has the same table of names. */

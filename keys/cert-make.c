@@ -95,7 +95,6 @@ static int
 put_signed_part(const struct key *k, const struct cert_request *request,
     const struct key *ca, struct buf *out)
 {
-	const struct key_ops *ops = k->kind->ops;
 	uint8_t nonce[NONCE_LEN];
 	size_t mark;
 	int r;
@@ -103,7 +102,7 @@ put_signed_part(const struct key *k, const struct cert_request *request,
 	rand_bytes(nonce, sizeof nonce);
 	buf_put_cstring(out, k->kind->cert_type);
 	buf_put_string(out, nonce, sizeof nonce);
-	r = ops->put_public(k->kind->param, k->pkey, out);
+	r = key_put_public_fields(k, out);
 	if (r != 0)
 		return r;
 	buf_put_u64(out, request->serial);
@@ -133,9 +132,7 @@ keep_private_half(struct key *cert, const struct key *k)
 
 	if (!k->is_private)
 		return 0;
-	if (EVP_PKEY_up_ref(k->pkey) != 1)
-		return key_evp_failed();
-	r = key_make(k->kind, k->pkey, true, &copy);
+	r = key_dup(k, &copy);
 	if (r != 0)
 		return r;
 	key_free(cert->certified);

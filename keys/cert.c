@@ -129,17 +129,13 @@ static int
 read_cert(const struct key_alg *kind, struct cert *c, struct rd r,
     struct key **certified)
 {
-	const struct key_ops *ops = kind->ops;
 	struct span all, signature;
-	EVP_PKEY *pkey = NULL;
 	int res;
 
 	(void)rd_string(&r); /* nonce */
 	if ((res = rd_err(&r)) != 0)
 		return res;
-	res = ops->get_public(kind->param, &r, &pkey);
-	if (res == 0)
-		res = key_make(kind, pkey, false, certified);
+	res = key_get_public_fields(kind, &r, certified);
 	if (res == 0)
 		res = read_tail(c, &r);
 	if (res != 0)

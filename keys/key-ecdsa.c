@@ -282,6 +282,21 @@ bits(int param, const EVP_PKEY *pkey)
 	return (unsigned)param;
 }
 
+/* In an authenticator, and signed by a browser. */
+#define SK(name, is_webauthn)                                                 \
+	const struct key_ops name = {                                         \
+		.is_sk = true,                                                \
+		.webauthn = is_webauthn,                                      \
+		.get_public = get_public,                                     \
+		.put_public = put_public,                                     \
+		.put_lead = put_public,                                       \
+		.verify = verify,                                             \
+		.bits = bits,                                                 \
+	}
+
+SK(key_ops_sk_ecdsa, false);
+SK(key_ops_sk_webauthn, true);
+
 const struct key_ops key_ops_ecdsa = {
 	.owns = owns,
 	.generate = generate,

@@ -128,6 +128,15 @@ bits(int param, const EVP_PKEY *pkey)
 	return 256;
 }
 
+/* In an authenticator. */
+const struct key_ops key_ops_sk_ed25519 = {
+	.is_sk = true,
+	.get_public = get_public,
+	.put_public = put_public,
+	.verify = verify,
+	.bits = bits,
+};
+
 const struct key_ops key_ops_ed25519 = {
 	.owns = owns,
 	.generate = generate,

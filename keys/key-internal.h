@@ -22,6 +22,7 @@ struct key {
 	const struct key_alg *kind; /* first row of its key type */
 	EVP_PKEY *pkey;		    /* owned; never changed, so shareable */
 	bool is_private;
+	struct key_sk *sk;     /* owned; NULL: this is no security key */
 	struct key *certified; /* owned; NULL: this is no certificate */
 	struct cert *cert;     /* owned; likewise */
 };
@@ -32,6 +33,9 @@ struct key {
  * behind the type name and check them; the put_ functions append them.
  */
 struct key_ops {
+	/* The key is in an authenticator: behind the fields of the functions
+	 * below come those of key-sk.c, and there is no private half. */
+	bool is_sk, webauthn;
 	/* Is this OpenSSL key one of the row's key type? */
 	bool (*owns)(const EVP_PKEY *pkey, int param);
 	/* ERR_KEY_LENGTH if this row does not make keys of so many bits;
@@ -58,14 +62,39 @@ struct key_ops {
 extern const struct key_ops key_ops_ed25519;
 extern const struct key_ops key_ops_ecdsa;
 extern const struct key_ops key_ops_rsa;
+extern const struct key_ops key_ops_sk_ed25519, key_ops_sk_ecdsa,
+    key_ops_sk_webauthn;
 
 /* First row of a key type, plain or of its certificates; NULL if it is not
  * known. */
 const struct key_alg *key_kind_by_type(struct span key_type,
     bool *certificate);
-/* Makes a key and takes ownership of pkey, also when it fails. */
+/* Makes a key and takes ownership of pkey, also when it fails. For the
+ * functions below, and for keys that are no security keys. */
 int key_make(const struct key_alg *kind, EVP_PKEY *pkey, bool is_private,
     struct key **out) must_check;
+
+/* The fields of a plain key behind its type's name. */
+int key_get_public_fields(const struct key_alg *kind, struct rd *r,
+    struct key **out) must_check;
+int key_put_public_fields(const struct key *k, struct buf *out) must_check;
+/* The same key once more. */
+int key_dup(const struct key *k, struct key **out) must_check;
+
+/* key-sk.c: what security keys have besides. get_private adds to what
+ * get_public has made. */
+void key_sk_free(struct key_sk *sk);
+int key_sk_dup(const struct key_sk *sk, struct key_sk **out) must_check;
+int key_sk_get_public(struct rd *r, struct key_sk **out) must_check;
+int key_sk_put_public(const struct key_sk *sk, struct buf *out) must_check;
+int key_sk_get_private(struct rd *r, struct key_sk *sk) must_check;
+int key_sk_put_private(const struct key_sk *sk, struct buf *out) must_check;
+/* raw is the signature proper, rest what follows it. */
+typedef int (*key_sk_verify_fn)(const struct key *k, struct span data,
+    struct span raw);
+int key_sk_verify(const struct key *k, bool webauthn, key_sk_verify_fn verify,
+    struct span message, struct span raw, struct rd *rest,
+    struct key_sk_seen *seen) must_check;
 
 /* What keys/cert.c knows of certificates. read: r stands behind the type name
  * of blob. */

@@ -29,6 +29,12 @@
 	    ecdsa, 384)                                                       \
 	OFFERED("ecdsa-sha2-nistp521", "ecdsa-sha2-nistp521", "", "ECDSA",    \
 	    ecdsa, 521)                                                       \
+	OFFERED("sk-ssh-ed25519", "sk-ssh-ed25519", "@openssh.com",           \
+	    "ED25519-SK", sk_ed25519, 0)                                      \
+	OFFERED("sk-ecdsa-sha2-nistp256", "sk-ecdsa-sha2-nistp256",           \
+	    "@openssh.com", "ECDSA-SK", sk_ecdsa, 256)                        \
+	OFFERED("webauthn-sk-ecdsa-sha2-nistp256", "sk-ecdsa-sha2-nistp256",  \
+	    "@openssh.com", "ECDSA-SK", sk_webauthn, 256)                     \
 	OFFERED("rsa-sha2-512", "ssh-rsa", "", "RSA", rsa, DIGEST_SHA512)     \
 	OFFERED("rsa-sha2-256", "ssh-rsa", "", "RSA", rsa, DIGEST_SHA256)     \
 	KNOWN("ssh-rsa", "ssh-rsa", "", "RSA", rsa, DIGEST_SHA1)

@@ -43,6 +43,7 @@ key_free(struct key *k)
 	if (k == NULL)
 		return;
 	EVP_PKEY_free(k->pkey); /* wipes with the last reference */
+	key_sk_free(k->sk);
 	key_free(k->certified);
 	cert_free(k->cert);
 	free(k);
@@ -69,7 +70,8 @@ key_generate(const char *type, unsigned bits, struct key **out)
 	int r = ERR_KEY_TYPE;
 
 	for (size_t i = 0; (row = key_alg_at(i)) != NULL; i++) {
-		if (strcasecmp(row->short_name, type) != 0)
+		if (strcasecmp(row->short_name, type) != 0 ||
+		    ops_of(row)->generate == NULL)
 			continue;
 		r = ops_of(row)->generate(row->param, bits, &pkey);
 		if (r != ERR_KEY_LENGTH)
@@ -81,12 +83,94 @@ key_generate(const char *type, unsigned bits, struct key **out)
 /* Wire forms. */
 
 int
+key_get_public_fields(const struct key_alg *kind, struct rd *rd,
+    struct key **out)
+{
+	EVP_PKEY *pkey = NULL;
+	struct key *k = NULL;
+	int r = ops_of(kind)->get_public(kind->param, rd, &pkey);
+
+	if (r == 0)
+		r = key_make(kind, pkey, false, &k);
+	if (r == 0 && ops_of(kind)->is_sk)
+		r = key_sk_get_public(rd, &k->sk);
+	if (r == 0)
+		*out = k;
+	else
+		key_free(k);
+	return r;
+}
+
+int
+key_put_public_fields(const struct key *k, struct buf *out)
+{
+	int r = ops_of(k->kind)->put_public(k->kind->param, k->pkey, out);
+
+	return r == 0 && k->sk != NULL ? key_sk_put_public(k->sk, out) : r;
+}
+
+/* The fields of a private key behind its type's name. */
+static int
+get_private_fields(const struct key_alg *kind, struct rd *rd,
+    struct key **out)
+{
+	EVP_PKEY *pkey = NULL;
+	struct key *k = NULL;
+	int r;
+
+	if (!ops_of(kind)->is_sk) {
+		r = ops_of(kind)->get_private(kind->param, rd, &pkey);
+		return r == 0 ? key_make(kind, pkey, true, out) : r;
+	}
+	r = key_get_public_fields(kind, rd, &k);
+	if (r == 0)
+		r = key_sk_get_private(rd, k->sk);
+	if (r != 0) {
+		key_free(k);
+		return r;
+	}
+	k->is_private = true;
+	*out = k;
+	return 0;
+}
+
+static int
+put_private_fields(const struct key *k, struct buf *out)
+{
+	int r;
+
+	if (k->sk == NULL)
+		return ops_of(k->kind)->put_private(k->kind->param, k->pkey,
+		    out);
+	r = key_put_public_fields(k, out);
+	return r == 0 ? key_sk_put_private(k->sk, out) : r;
+}
+
+int
+key_dup(const struct key *k, struct key **out)
+{
+	struct key *copy = NULL;
+	int r;
+
+	if (EVP_PKEY_up_ref(k->pkey) != 1)
+		return key_evp_failed();
+	r = key_make(k->kind, k->pkey, k->is_private, &copy);
+	if (r == 0)
+		r = key_sk_dup(k->sk, &copy->sk);
+	if (r == 0)
+		*out = copy;
+	else
+		key_free(copy);
+	return r;
+}
+
+int
 key_from_blob(struct span blob, struct key **out)
 {
 	struct rd rd = rd_from_span(blob);
 	struct span type = rd_string(&rd);
 	const struct key_alg *kind;
-	EVP_PKEY *pkey = NULL;
+	struct key *k = NULL;
 	bool certificate;
 	int r = rd_err(&rd);
 
@@ -97,15 +181,14 @@ key_from_blob(struct span blob, struct key **out)
 		return ERR_KEY_TYPE;
 	if (certificate)
 		return cert_read(kind, blob, rd, out);
-	r = ops_of(kind)->get_public(kind->param, &rd, &pkey);
-	if (r != 0)
-		return r;
-	r = rd_end(&rd);
-	if (r != 0) {
-		EVP_PKEY_free(pkey);
-		return r;
-	}
-	return key_make(kind, pkey, false, out);
+	r = key_get_public_fields(kind, &rd, &k);
+	if (r == 0)
+		r = rd_end(&rd);
+	if (r == 0)
+		*out = k;
+	else
+		key_free(k);
+	return r;
 }
 
 int
@@ -114,7 +197,7 @@ key_to_blob(const struct key *k, struct buf *out)
 	if (k->cert != NULL)
 		return cert_put_blob(k->cert, out);
 	buf_put_cstring(out, k->kind->key_type);
-	return ops_of(k->kind)->put_public(k->kind->param, k->pkey, out);
+	return key_put_public_fields(k, out);
 }
 
 /* The private form without the fields that a certificate holds. */
@@ -132,7 +215,7 @@ put_private_rest(const struct key *k, struct buf *out)
 	lead = buf_len(&all);
 	buf_reset(&all);
 	if (r == 0)
-		r = ops->put_private(k->kind->param, k->pkey, &all);
+		r = put_private_fields(k, &all);
 	if (r == 0) {
 		ENSURE(buf_len(&all) >= lead);
 		buf_put(out, buf_data(&all) + lead, buf_len(&all) - lead);
@@ -152,8 +235,7 @@ key_private_to_wire(const struct key *k, struct buf *out)
 		return ERR_ARGUMENT;
 	buf_put_cstring(out, key_type(k));
 	if (k->cert == NULL)
-		return ops_of(k->kind)->put_private(k->kind->param, k->pkey,
-		    out);
+		return put_private_fields(k, out);
 	mark = buf_open_string(out);
 	r = key_to_blob(k, out);
 	buf_close_string(out, mark);
@@ -166,7 +248,6 @@ get_private_rest(struct key *cert, struct rd *rd)
 {
 	const struct key_alg *kind = cert->kind;
 	const struct key_ops *ops = ops_of(kind);
-	EVP_PKEY *pkey = NULL;
 	struct key *k = NULL;
 	struct rd joined;
 	struct buf all;
@@ -180,9 +261,7 @@ get_private_rest(struct key *cert, struct rd *rd)
 		r = buf_err(&all);
 	joined = rd_from_buf(&all);
 	if (r == 0)
-		r = ops->get_private(kind->param, &joined, &pkey);
-	if (r == 0)
-		r = key_make(kind, pkey, true, &k);
+		r = get_private_fields(kind, &joined, &k);
 	if (r == 0 && !key_equal_public(k, cert->certified))
 		r = ERR_FORMAT;
 	if (r == 0) {
@@ -252,7 +331,6 @@ key_private_from_wire(struct rd *rd, struct key **out)
 {
 	struct span type = rd_string(rd);
 	const struct key_alg *kind;
-	EVP_PKEY *pkey = NULL;
 	bool certificate;
 	int r = rd_err(rd);
 
@@ -263,8 +341,7 @@ key_private_from_wire(struct rd *rd, struct key **out)
 		return ERR_KEY_TYPE;
 	if (certificate)
 		return private_cert_from_wire(type, rd, out);
-	r = ops_of(kind)->get_private(kind->param, rd, &pkey);
-	return r == 0 ? key_make(kind, pkey, true, out) : r;
+	return get_private_fields(kind, rd, out);
 }
 
 int
@@ -279,7 +356,8 @@ key_from_pkey(const EVP_PKEY *pkey, bool is_private, struct key **out)
 	int r;
 
 	for (i = 0; (row = key_alg_at(i)) != NULL; i++) {
-		if (ops_of(row)->owns(pkey, row->param))
+		if (ops_of(row)->owns != NULL &&
+		    ops_of(row)->owns(pkey, row->param))
 			break;
 	}
 	if (row == NULL)
@@ -376,6 +454,12 @@ key_short_name(const struct key *k)
 {
 	return key_is_cert(k) ? k->kind->cert_short_name :
 				k->kind->short_name;
+}
+
+const struct key_sk *
+key_sk(const struct key *k)
+{
+	return key_identity(k)->sk;
 }
 
 unsigned
@@ -485,6 +569,8 @@ key_sign(const struct key *k, const char *alg, struct span data,
 		return ERR_ARGUMENT;
 	if (row == NULL)
 		return ERR_KEY_TYPE;
+	if (ops_of(row)->sign == NULL)
+		return ERR_UNSUPPORTED;
 	r = ops_of(row)->sign(row->param, key_identity(k)->pkey, data, &raw);
 	if (r == 0) {
 		buf_put_cstring(signature, row->name);
@@ -495,18 +581,40 @@ key_sign(const struct key *k, const char *alg, struct span data,
 	return r;
 }
 
+/* By the numbers of a security key, whose message was put together. */
+static int
+verify_sk_numbers(const struct key *k, struct span data, struct span raw)
+{
+	return ops_of(k->kind)->verify(k->kind->param, k->pkey, data, raw);
+}
+
 int
-key_verify(const struct key *k, const char *alg, struct span data,
-    struct span signature)
+key_verify_seen(const struct key *k, const char *alg, struct span data,
+    struct span signature, struct key_sk_seen *seen)
 {
 	const struct key_alg *row = row_for(k, alg);
 	struct rd rd = rd_from_span(signature);
 	struct span name = rd_string(&rd), raw = rd_string(&rd);
 
+	*seen = (struct key_sk_seen){ 0 };
 	if (row == NULL)
 		return ERR_KEY_TYPE;
-	if (rd_end(&rd) != 0 || !span_equals(name, row->name))
+	if (rd_err(&rd) != 0 || !span_equals(name, row->name))
+		return ERR_SIGNATURE;
+	if (ops_of(row)->is_sk)
+		return key_sk_verify(key_identity(k), ops_of(row)->webauthn,
+		    verify_sk_numbers, data, raw, &rd, seen);
+	if (rd_end(&rd) != 0)
 		return ERR_SIGNATURE;
 	return ops_of(row)->verify(row->param, key_identity(k)->pkey, data,
 	    raw);
+}
+
+int
+key_verify(const struct key *k, const char *alg, struct span data,
+    struct span signature)
+{
+	struct key_sk_seen seen;
+
+	return key_verify_seen(k, alg, data, signature, &seen);
 }

@@ -19,6 +19,31 @@
 
 struct key;
 
+/*
+ * What a security key (FIDO) has besides its public numbers. A private key of
+ * this kind has no secret: its authenticator is asked for signatures, by means
+ * of the handle (keys/sk-client.h).
+ */
+struct key_sk {
+	char *application; /* "ssh:" and what its user appended */
+	/* Of a private key: KEY_SK_*; and what the authenticator gave. */
+	uint8_t flags;
+	struct buf handle, reserved;
+};
+
+enum {
+	KEY_SK_TOUCH = 0x01,    /* it has to be touched for each signature */
+	KEY_SK_VERIFY = 0x04,   /* it has to know its user (a PIN, a finger) */
+	KEY_SK_FORCE = 0x10,    /* when made: in place of another */
+	KEY_SK_RESIDENT = 0x20, /* the authenticator keeps the handle, too */
+};
+
+/* What an authenticator says happened when it signed. */
+struct key_sk_seen {
+	bool touched, user_verified;
+	uint32_t counter;
+};
+
 /* A signature algorithm; several may share a key type (rsa). */
 struct key_alg {
 	const char *name;     /* signature algorithm on the wire */
@@ -67,6 +92,8 @@ int key_format_line(const struct key *k, const char *comment,
 const char *key_type(const struct key *k); /* "ssh-rsa", ... */
 const char *key_short_name(const struct key *k);
 unsigned key_bits(const struct key *k);
+/* NULL if it is no security key. Borrowed from k. */
+const struct key_sk *key_sk(const struct key *k);
 bool key_is_private(const struct key *k);
 bool key_is_cert(const struct key *k);
 /* Is the public half the same, byte for byte? */
@@ -104,6 +131,9 @@ int key_sign(const struct key *k, const char *alg, struct span data,
 /* ERR_SIGNATURE also if the signature's algorithm is not alg. */
 int key_verify(const struct key *k, const char *alg, struct span data,
     struct span signature) must_check;
+/* The same; *seen is filled for a security key, and else zeroed. */
+int key_verify_seen(const struct key *k, const char *alg, struct span data,
+    struct span signature, struct key_sk_seen *seen) must_check;
 
 /* Private part of the openssh-key-v1 format and of the agent protocol. That of
  * a certificate is the certificate, and what of its key is not public. */

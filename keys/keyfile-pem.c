@@ -73,6 +73,10 @@ keyfile_pem_format(const struct key *k, enum keyfile_format format,
 
 	if (bio == NULL)
 		return ERR_NOMEM;
+	if (key_sk(k) != NULL) {
+		r = ERR_KEY_TYPE; /* PEM has no word for it */
+		goto out;
+	}
 	if (pass_len > 0) {
 		if (pass_len < PASS_MIN || pass_len > INT_MAX) {
 			r = ERR_ARGUMENT;

@@ -55,6 +55,12 @@ test_table(void **state)
 	    {"ecdsa-sha2-nistp256", "ecdsa-sha2-nistp256", "ECDSA", true},
 	    {"ecdsa-sha2-nistp384", "ecdsa-sha2-nistp384", "ECDSA", true},
 	    {"ecdsa-sha2-nistp521", "ecdsa-sha2-nistp521", "ECDSA", true},
+	    {"sk-ssh-ed25519@openssh.com", "sk-ssh-ed25519@openssh.com",
+		"ED25519-SK", true},
+	    {"sk-ecdsa-sha2-nistp256@openssh.com",
+		"sk-ecdsa-sha2-nistp256@openssh.com", "ECDSA-SK", true},
+	    {"webauthn-sk-ecdsa-sha2-nistp256@openssh.com",
+		"sk-ecdsa-sha2-nistp256@openssh.com", "ECDSA-SK", true},
 	    {"rsa-sha2-512", "ssh-rsa", "RSA", true},
 	    {"rsa-sha2-256", "ssh-rsa", "RSA", true},
 	    {"ssh-rsa", "ssh-rsa", "RSA", false},
@@ -75,16 +81,25 @@ test_table(void **state)
 	assert_null(key_alg_by_name("ssh-dss"));
 	assert_string_equal(key_alg_default_plain_list(),
 	    "ssh-ed25519,ecdsa-sha2-nistp256,ecdsa-sha2-nistp384,"
-	    "ecdsa-sha2-nistp521,rsa-sha2-512,rsa-sha2-256");
+	    "ecdsa-sha2-nistp521,sk-ssh-ed25519@openssh.com,"
+	    "sk-ecdsa-sha2-nistp256@openssh.com,"
+	    "webauthn-sk-ecdsa-sha2-nistp256@openssh.com,"
+	    "rsa-sha2-512,rsa-sha2-256");
 	assert_string_equal(key_alg_default_list(),
 	    "ssh-ed25519-cert-v01@openssh.com,"
 	    "ecdsa-sha2-nistp256-cert-v01@openssh.com,"
 	    "ecdsa-sha2-nistp384-cert-v01@openssh.com,"
 	    "ecdsa-sha2-nistp521-cert-v01@openssh.com,"
+	    "sk-ssh-ed25519-cert-v01@openssh.com,"
+	    "sk-ecdsa-sha2-nistp256-cert-v01@openssh.com,"
+	    "webauthn-sk-ecdsa-sha2-nistp256-cert-v01@openssh.com,"
 	    "rsa-sha2-512-cert-v01@openssh.com,"
 	    "rsa-sha2-256-cert-v01@openssh.com,"
 	    "ssh-ed25519,ecdsa-sha2-nistp256,ecdsa-sha2-nistp384,"
-	    "ecdsa-sha2-nistp521,rsa-sha2-512,rsa-sha2-256");
+	    "ecdsa-sha2-nistp521,sk-ssh-ed25519@openssh.com,"
+	    "sk-ecdsa-sha2-nistp256@openssh.com,"
+	    "webauthn-sk-ecdsa-sha2-nistp256@openssh.com,"
+	    "rsa-sha2-512,rsa-sha2-256");
 }
 
 /* What a server says that it can verify: certificates sign by the plain
@@ -643,7 +658,8 @@ test_bad_blobs(void **state)
 	    {"ssh-dss", NULL, "00", ERR_KEY_TYPE},
 	    {"ssh-ed25519-cert-v01@openssh.com", NULL, "00", ERR_TRUNCATED},
 	    {"rsa-sha2-512-cert-v01@openssh.com", NULL, "00", ERR_KEY_TYPE},
-	    {"sk-ssh-ed25519@openssh.com", NULL, "00", ERR_KEY_TYPE},
+	    {"sk-ssh-ed25519@openssh.com", NULL, "00", ERR_FORMAT},
+	    {"ssh-mldsa44-ed25519@openssh.com", NULL, "00", ERR_KEY_TYPE},
 	    {"rsa-sha2-512", NULL, "00", ERR_KEY_TYPE},
 	    {"", NULL, "", ERR_KEY_TYPE},
 	};

@@ -448,7 +448,7 @@ test_faults(void **state)
 		{ "PermitOpen any h:80\n", "must appear alone" },
 		{ "PermitListen h:abc\n", "bad port number in permitlisten" },
 		{ "CASignatureAlgorithms rot13\n", "unknown algorithm" },
-		{ "HostKeyAlgorithms sk-ssh-ed25519@openssh.com\n",
+		{ "HostKeyAlgorithms ssh-mldsa44-ed25519@openssh.com\n",
 		    "no algorithm is left" },
 		{ "IPQoS 0x10\n", "bad value" },
 		{ "Port 70000\n", "is no port" },
