@@ -39,7 +39,7 @@ as_they_are_shown(void **state)
 
 	(void)state;
 	load(&c, "CertificateFile ~/%n-cert.pub\nCertificateFile none\n"
-		 "CertificateFile /b\nCASignatureAlgorithms -rsa*\n"
+		 "CertificateFile /b\nCASignatureAlgorithms -rsa*,*sk-*\n"
 		 "KnownHostsCommand  /bin/x \"a  b\" # %H \n");
 	assert_dumped(&c, "\ncertificatefile ~/%n-cert.pub\n"
 			  "certificatefile /b\n");
