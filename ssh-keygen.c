@@ -28,7 +28,7 @@ usage(void)
 	    "usage: hpnssh-keygen [-q] [-a rounds] [-b bits] [-C comment] "
 	    "[-f file]\n"
 	    "                     [-m format] [-N new_passphrase] "
-	    "[-t ed25519 | ecdsa | rsa]\n"
+	    "[-t ed25519 | ecdsa | rsa | mldsa44-ed25519]\n"
 	    "                     [-Z cipher]\n"
 	    "       hpnssh-keygen -p [-a rounds] [-f file] [-m format] "
 	    "[-N new_passphrase]\n"

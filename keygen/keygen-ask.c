@@ -84,6 +84,8 @@ default_key_name(void)
 
 	if (strcmp(type, "rsa") == 0)
 		return "id_rsa";
+	if (strcmp(type, "mldsa44-ed25519") == 0)
+		return "id_mldsa44_ed25519";
 	return strcmp(type, "ecdsa") == 0 ? "id_ecdsa" : "id_ed25519";
 }
 
