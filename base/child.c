@@ -5,13 +5,23 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/mem.h"
+
 extern char **environ;
 
-enum { PIPE_BYTES = 1024 * 1024 };
+enum {
+	PIPE_BYTES = 1024 * 1024,
+	READ_BYTES = 64 * 1024,
+	LOOK_MS = 1, /* between looks at a child that is to end soon */
+	POLL_MS = 60 * 1000,
+};
 
 /* Pipes move whole pages; of all that was measured, they carry most. */
 int
@@ -68,6 +78,63 @@ child_wait(pid_t pid)
 		return ERR_SYSTEM;
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) :
 				     WEXITSTATUS(status);
+}
+
+static int
+wait_readable(int fd, uint64_t deadline_ms)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	for (;;) {
+		uint64_t now = clock_ms();
+		int n;
+
+		if (now >= deadline_ms)
+			return ERR_TIMEOUT;
+		n = poll(&p, 1, (int)MIN(deadline_ms - now, (uint64_t)POLL_MS));
+		if (n > 0)
+			return 0;
+		if (n == -1 && errno != EINTR)
+			return ERR_SYSTEM;
+	}
+}
+
+int
+child_read_all(int fd, uint64_t deadline_ms, size_t max, struct buf *out)
+{
+	size_t start = buf_len(out);
+	uint8_t *room;
+	ssize_t n;
+	int r;
+
+	for (;;) {
+		if ((r = wait_readable(fd, deadline_ms)) != 0)
+			return r;
+		if ((room = buf_reserve(out, READ_BYTES)) == NULL)
+			return buf_err(out);
+		if ((n = fd_read(fd, room, READ_BYTES)) <= 0)
+			return n == 0 ? 0 : ERR_SYSTEM;
+		buf_commit(out, (size_t)n);
+		if (buf_len(out) - start > max)
+			return ERR_LIMIT;
+	}
+}
+
+/* Nobody is told when a child ends, and most end with their output. */
+int
+child_reap_until(pid_t pid, uint64_t deadline_ms, int *status)
+{
+	for (;;) {
+		pid_t done = waitpid(pid, status, WNOHANG);
+
+		if (done == pid)
+			return 0;
+		if (done == -1 && errno != EINTR)
+			return ERR_SYSTEM;
+		if (clock_ms() >= deadline_ms)
+			return ERR_TIMEOUT;
+		(void)poll(NULL, 0, LOOK_MS);
+	}
 }
 
 bool

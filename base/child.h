@@ -8,8 +8,10 @@
 #define HPN_BASE_CHILD_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 
 /* A wide pipe, not for programs that are started: ends[0] is read. */
@@ -21,6 +23,14 @@ int child_spawn(pid_t *pid, char *const argv[], int in, int out) must_check;
 int child_reap(pid_t pid, int *status) must_check;
 /* The same: its exit status, or 128 + signal. */
 int child_wait(pid_t pid) must_check;
+/*
+ * For a caller that has nothing else to wait for, and no longer than to the
+ * deadline (clock_ms): ERR_TIMEOUT. The first appends what fd gives up to its
+ * end; ERR_LIMIT for more than max bytes. The second waits as child_reap().
+ */
+int child_read_all(int fd, uint64_t deadline_ms, size_t max,
+    struct buf *out) must_check;
+int child_reap_until(pid_t pid, uint64_t deadline_ms, int *status) must_check;
 /* Does this status of waitpid(2) tell of a crash, rather than of an exit or
  * of a signal that was sent on purpose? */
 bool child_crashed(int wait_status);

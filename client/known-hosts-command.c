@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 #include "client/known-hosts-command.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -14,11 +12,11 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "conf/command-words.h"
 
 enum {
 	TIME_MAX_MS = 30 * 1000,
 	OUTPUT_MAX = 1024 * 1024, /* bytes */
-	READ_BYTES = 64 * 1024,
 };
 
 #define WHAT "KnownHostsCommand"
@@ -63,10 +61,8 @@ static int
 make_argv(const struct client_conf *conf,
     const struct client_host_tokens *tokens, struct strlist *argv)
 {
-	const struct conf_location at = { .file = NULL };
 	struct strlist words = { 0 };
-	int r = conf_command_words(conf->known.known_hosts_command, &words,
-	    &at);
+	int r = command_words(conf->known.known_hosts_command, &words);
 
 	if (r == 0 && (words.n == 0 || words.v[0][0] != '/')) {
 		log_error(WHAT ": the path of the program is not absolute");
@@ -80,58 +76,19 @@ make_argv(const struct client_conf *conf,
 
 /* --- the program --- */
 
-/* Reads to the end of fd, which is there before the deadline. */
-static int
-read_output(int fd, uint64_t deadline_ms, struct buf *out)
-{
-	size_t start = buf_len(out);
-
-	for (;;) {
-		struct pollfd p = { .fd = fd, .events = POLLIN };
-		uint64_t now = clock_ms();
-		uint8_t *room;
-		ssize_t n;
-		int r;
-
-		if (now >= deadline_ms)
-			return ERR_TIMEOUT;
-		r = poll(&p, 1, (int)(deadline_ms - now));
-		if (r == -1 && errno != EINTR)
-			return ERR_SYSTEM;
-		if (r <= 0)
-			continue;
-		room = buf_reserve(out, READ_BYTES);
-		if (room == NULL)
-			return buf_err(out);
-		n = fd_read(fd, room, READ_BYTES);
-		if (n <= 0)
-			return n == 0 ? 0 : ERR_SYSTEM;
-		buf_commit(out, (size_t)n);
-		if (buf_len(out) - start > OUTPUT_MAX)
-			return ERR_LIMIT;
-	}
-}
-
 /* A program that closes its output may run on; not for longer than it may
- * print. */
+ * print. Its exit status; ERR_TIMEOUT. */
 static int
 end_program(pid_t pid, uint64_t deadline_ms)
 {
-	enum { STEP_MS = 5 };
-	siginfo_t info = { 0 };
+	int status, r = child_reap_until(pid, deadline_ms, &status);
 
-	while (clock_ms() < deadline_ms) {
-		info.si_pid = 0;
-		if (waitid(P_PID, (id_t)pid, &info,
-			WEXITED | WNOHANG | WNOWAIT) == -1 && errno != EINTR)
-			return ERR_SYSTEM;
-		if (info.si_pid == pid)
-			return child_wait(pid);
-		(void)poll(NULL, 0, STEP_MS);
-	}
+	if (r == 0)
+		return WIFEXITED(status) ? WEXITSTATUS(status) :
+					   128 + WTERMSIG(status);
 	(void)kill(pid, SIGKILL);
 	(void)!child_wait(pid);
-	return ERR_TIMEOUT;
+	return r;
 }
 
 static void
@@ -171,7 +128,7 @@ run(char *const argv[], int limit_ms, struct buf *out)
 	fd_close(&null);
 	fd_close(&ends[1]);
 	if (r == 0) {
-		r = read_output(ends[0], deadline_ms, out);
+		r = child_read_all(ends[0], deadline_ms, OUTPUT_MAX, out);
 		fd_close(&ends[0]); /* nothing more that it prints counts */
 		status = end_program(pid, r == 0 ? deadline_ms : 0);
 		if (r == 0)

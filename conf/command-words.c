@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char blanks[] = " \t";
+static const char blanks[] = " \t\r\f\v";
 
 static bool
 is_escape(const char *s, char quote)
@@ -14,9 +14,8 @@ is_escape(const char *s, char quote)
 	return strchr("\"'\\", s[1]) != NULL || (quote == '\0' && s[1] == ' ');
 }
 
-/* Copies the word at *s to out, which has room for all of it. */
-static int
-take_word(const char **s, char *out)
+int
+command_word(const char **s, char *out)
 {
 	const char *p = *s;
 	char quote = '\0';
@@ -48,7 +47,7 @@ command_words(const char *text, struct strlist *words)
 		text += strspn(text, blanks);
 		if (*text == '\0')
 			break;
-		r = words->n < COMMAND_WORDS_MAX ? take_word(&text, word) :
+		r = words->n < COMMAND_WORDS_MAX ? command_word(&text, word) :
 						   ERR_LIMIT;
 		if (r == 0)
 			r = strlist_add(words, word);

@@ -11,6 +11,10 @@
 
 enum { COMMAND_WORDS_MAX = 256 };
 
+/* Copies the word at *s to out, which has room for all of the text, and leaves
+ * *s behind it. The words of configurations are made so, too. */
+int command_word(const char **s, char *out) must_check;
+
 /* Appends them. Blanks part words, unless they stand in quotes of either kind
  * or behind a backslash, which makes quotes and itself ordinary, too; a # is
  * nothing special. ERR_SYNTAX: a quote is not closed; ERR_LIMIT. */

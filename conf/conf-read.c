@@ -13,6 +13,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "conf/command-words.h"
 #include "conf/tokens.h"
 
 enum { FAULTS_MAX = 20 }; /* after so many, the rest is not read */
@@ -55,40 +56,8 @@ conf_line_clear(struct conf_line *line)
 	line->keyword = line->rest = NULL;
 }
 
-/*
- * Reads the word at *s into out (room for all of it). A part in quotes may
- * hold blanks. A backslash in front of a quote or a backslash, or outside of
- * quotes in front of a blank, makes it an ordinary character.
- */
-static int
-read_word(const char **s, char *out, const struct conf_location *at)
-{
-	const char *p = *s;
-	char quote = '\0';
-
-	for (; *p != '\0'; p++) {
-		if (quote == '\0' && strchr(blanks, *p) != NULL)
-			break;
-		if (*p == '\\' && p[1] != '\0' &&
-		    (strchr("\"'\\", p[1]) != NULL ||
-			(quote == '\0' && p[1] == ' ')))
-			*out++ = *++p;
-		else if (quote == '\0' && (*p == '"' || *p == '\''))
-			quote = *p;
-		else if (quote != '\0' && *p == quote)
-			quote = '\0';
-		else
-			*out++ = *p;
-	}
-	*out = '\0';
-	*s = p;
-	if (quote != '\0')
-		return conf_error(at, "a quote is not closed");
-	return 0;
-}
-
-static int
-split(const char *rest, bool comments, struct strlist *words,
+int
+conf_words(const char *rest, struct strlist *words,
     const struct conf_location *at)
 {
 	char *word = xmalloc(strlen(rest) + 1);
@@ -96,32 +65,21 @@ split(const char *rest, bool comments, struct strlist *words,
 
 	for (;;) {
 		rest += strspn(rest, blanks);
-		if (*rest == '\0' || (comments && *rest == '#'))
+		if (*rest == '\0' || *rest == '#')
 			break;
 		if (words->n >= CONF_WORDS_MAX) {
 			r = conf_error(at, "too many words");
 			break;
 		}
-		if ((r = read_word(&rest, word, at)) < 0 ||
-		    (r = strlist_add(words, word)) < 0)
+		if ((r = command_word(&rest, word)) != 0) {
+			r = conf_error(at, "a quote is not closed");
+			break;
+		}
+		if ((r = strlist_add(words, word)) < 0)
 			break;
 	}
 	free(word);
 	return r;
-}
-
-int
-conf_words(const char *rest, struct strlist *words,
-    const struct conf_location *at)
-{
-	return split(rest, true, words, at);
-}
-
-int
-conf_command_words(const char *command, struct strlist *words,
-    const struct conf_location *at)
-{
-	return split(command, false, words, at);
 }
 
 /* --- files --- */

@@ -211,9 +211,6 @@ void conf_line_clear(struct conf_line *line);
 /* Words with quotes and comments taken away. */
 int conf_words(const char *rest, struct strlist *words,
     const struct conf_location *at) must_check;
-/* The same for a command with its arguments, in which a # begins no comment. */
-int conf_command_words(const char *command, struct strlist *words,
-    const struct conf_location *at) must_check;
 
 /* Parses into the field unless it has a value already (then the line is
  * only checked). ERR_UNSUPPORTED: refused keyword or value. */

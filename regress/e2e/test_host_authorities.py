@@ -186,7 +186,11 @@ def test_nothing_is_learned_from_a_certified_host(certified):
     client = certified()
     know(client, trusted(client))
     assert outcome(client, options=["UpdateHostKeys=yes"]).rc == 0
-    # but from one that its plain key has shown
+
+
+def test_a_plain_key_introduces_others(certified):
+    """Though it came in a certificate, by nobody that is known."""
+    client = certified()
     know(client, plain(client))
     done = client.ssh("sleep 0.5", options=["UpdateHostKeys=yes"])
     assert done.rc == 0

@@ -5,11 +5,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/child.h"
@@ -20,7 +18,7 @@
 #include "server/monitor/auth-files.h"
 #include "server/privs.h"
 
-enum { ENV_MAX = 6, READ_BYTES = 16 * 1024, PAUSE_NS = 1000 * 1000 };
+enum { ENV_MAX = 6 };
 
 static const char path[] =
     "PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin";
@@ -89,69 +87,19 @@ count_lines(const uint8_t *p, size_t len)
 	return n;
 }
 
-/* 1: there is something to read, or the end. */
-static int
-wait_readable(int fd, uint64_t deadline_ms)
-{
-	struct pollfd p = { .fd = fd, .events = POLLIN };
-
-	for (;;) {
-		uint64_t now = clock_ms();
-		int n;
-
-		if (now >= deadline_ms)
-			return ERR_TIMEOUT;
-		n = poll(&p, 1, (int)MIN(deadline_ms - now, 60 * 1000));
-		if (n > 0)
-			return 0;
-		if (n == -1 && errno != EINTR)
-			return ERR_SYSTEM;
-	}
-}
-
 /* All of it, up to its end. */
 static int
 read_output(int fd, uint64_t deadline_ms, struct buf *out)
 {
-	uint8_t chunk[READ_BYTES];
-	size_t lines = 0, bytes = 0;
-	ssize_t n;
-	int r;
+	int r = child_read_all(fd, deadline_ms, AUTHCOMMAND_OUTPUT_MAX, out);
 
-	for (;;) {
-		if ((r = wait_readable(fd, deadline_ms)) != 0)
-			return r;
-		if ((n = fd_read(fd, chunk, sizeof chunk)) <= 0)
-			return n == 0 ? buf_err(out) : ERR_SYSTEM;
-		bytes += (size_t)n;
-		lines += count_lines(chunk, (size_t)n);
-		if (bytes > AUTHCOMMAND_OUTPUT_MAX ||
-		    lines > AUTHCOMMAND_LINES_MAX)
-			return ERR_LIMIT;
-		buf_put(out, chunk, (size_t)n);
-	}
+	if (r == 0 &&
+	    count_lines(buf_data(out), buf_len(out)) > AUTHCOMMAND_LINES_MAX)
+		r = ERR_LIMIT;
+	return r;
 }
 
 /* ---- its end ----------------------------------------------------------- */
-
-/* Nobody is told when a child ends, and most end with their output. */
-static int
-wait_for_end(pid_t pid, uint64_t deadline_ms, int *status)
-{
-	const struct timespec pause = { .tv_nsec = PAUSE_NS };
-
-	for (;;) {
-		pid_t done = waitpid(pid, status, WNOHANG);
-
-		if (done == pid)
-			return 0;
-		if (done == -1 && errno != EINTR)
-			return ERR_SYSTEM;
-		if (clock_ms() >= deadline_ms)
-			return ERR_TIMEOUT;
-		(void)nanosleep(&pause, NULL);
-	}
-}
 
 /* It may not be the leader of its group yet. */
 static void
@@ -205,7 +153,7 @@ attend(const struct authcommand *c, pid_t pid, int fd, struct buf *out)
 	int status = 0, r = read_output(fd, deadline_ms, out);
 
 	if (r == 0)
-		r = wait_for_end(pid, deadline_ms, &status);
+		r = child_reap_until(pid, deadline_ms, &status);
 	if (r == 0)
 		return check_status(c, status);
 	log_error("%s %s was killed: %s", c->keyword, c->argv[0],
