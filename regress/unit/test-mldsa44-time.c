@@ -3,7 +3,7 @@
  * Keys and signatures of ML-DSA-44 in constant time: valgrind runs them with a
  * seed and randomness that count as undefined, so that it complains of each
  * branch and each index that depends on them. What ct_reveal() names is
- * allowed.
+ * allowed. And a signature that only a signer who does not reject gives out.
  */
 #include "regress/unit/hex.h"
 
@@ -85,11 +85,46 @@ test_constant_time(void **state)
 #endif
 }
 
+/* A response that is too large, in a signature that is right otherwise. */
+static void
+test_large_response(void **state)
+{
+	static const uint8_t seed[MLDSA44_SEED_LEN] = { 8 };
+	static struct expanded x;
+	static struct attempt t;
+	struct mldsa44_message m = { { NULL, 0 }, { NULL, 0 } };
+	uint8_t mu[CRH_LEN], mask_seed[CRH_LEN] = { 1 };
+	bool found = false, large;
+	uint32_t other;
+
+	(void)state;
+	expand_key(&x, public, seed);
+	assert_int_equal(hash_message(mu, x.tr, &m), 0);
+	for (int i = 0; i < K; i++) {
+		ntt(&x.s1.v[i]);
+		ntt(&x.s2.v[i]);
+		ntt(&x.t0.v[i]);
+	}
+	for (unsigned round = 0; round < 100 && !found; round++) {
+		commit(&t, &x, mu, mask_seed, L * round);
+		large = respond(&t, &x) != 0;
+		other = check_low(&t, &x) | make_hints(&t, &x);
+		for (int i = 0; i < L; i++)
+			other |= poly_reaches(&t.z.v[i], GAMMA1);
+		found = large && other == 0;
+	}
+	assert_true(found);
+	put_signature(signature, &t);
+	assert_int_equal(mldsa44_own_verify(signature, public, &m),
+	    ERR_SIGNATURE);
+}
+
 int
 main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_constant_time),
+		cmocka_unit_test(test_large_response),
 	};
 
 #ifdef HAVE_MEMCHECK
