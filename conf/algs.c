@@ -120,9 +120,6 @@ static const struct {
 } unbuilt[] = {
 	/* chacha20-poly1305@openssh.com by another name */
 	{ ALGS_CIPHER, "chacha20-poly1305-mt@hpnssh.org" },
-	{ ALGS_HOST_KEY,
-	    "ssh-mldsa44-ed25519@openssh.com,"
-	    "ssh-mldsa44-ed25519-cert-v01@openssh.com" },
 };
 
 /* The kind that has the same table of names. */

@@ -273,7 +273,8 @@ static const struct conf_row rows[] = {
 	{ "IdentityFile", "IdentityFile2", LIST(auth.identity_file),
 	    .flags = CONF_APPEND | CONF_NONE | CONF_ONE,
 	    .def = "~/.ssh/id_rsa ~/.ssh/id_ecdsa ~/.ssh/id_ecdsa_sk "
-		   "~/.ssh/id_ed25519 ~/.ssh/id_ed25519_sk" },
+		   "~/.ssh/id_ed25519 ~/.ssh/id_ed25519_sk "
+		   "~/.ssh/id_mldsa44_ed25519" },
 	{ "CertificateFile", NULL, LIST(auth.certificate_file),
 	    .flags = CONF_APPEND | CONF_NONE | CONF_ONE,
 	    .max = CERTIFICATE_FILES_MAX },

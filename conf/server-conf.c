@@ -190,7 +190,8 @@ static const struct conf_row rows[] = {
 	    .flags = CONF_GLOBAL | CONF_APPEND | CONF_ONE,
 	    .def = SYSCONFDIR "/ssh_host_rsa_key " SYSCONFDIR
 			      "/ssh_host_ecdsa_key " SYSCONFDIR
-			      "/ssh_host_ed25519_key" },
+			      "/ssh_host_ed25519_key " SYSCONFDIR
+			      "/ssh_host_mldsa44_ed25519_key" },
 	{ "HostCertificate", NULL, LIST(algs.host_certificate),
 	    .flags = CONF_GLOBAL | CONF_APPEND | CONF_ONE | CONF_NONE },
 	{ "HostKeyAgent", NULL, TEXTUAL(algs.host_key_agent),

@@ -88,6 +88,8 @@ default_key_name(void)
 		return "id_ecdsa_sk";
 	if (strcmp(type, "ed25519-sk") == 0)
 		return "id_ed25519_sk";
+	if (strcmp(type, "mldsa44-ed25519") == 0)
+		return "id_mldsa44_ed25519";
 	return strcmp(type, "ecdsa") == 0 ? "id_ecdsa" : "id_ed25519";
 }
 

@@ -32,10 +32,11 @@ static const struct {
 	{ "sk-ssh-ed25519@openssh.com", "ed25519-sk", 0 },
 	{ "ecdsa-sk", "ecdsa-sk", 0 },
 	{ "sk-ecdsa-sha2-nistp256@openssh.com", "ecdsa-sk", 0 },
+	{ "mldsa44-ed25519", "mldsa44-ed25519", 0 },
+	{ "ssh-mldsa44-ed25519@openssh.com", "mldsa44-ed25519", 0 },
 };
 
-static const char *const later_types[] = {
-	"mldsa44-ed25519", "dsa", "dss" };
+static const char *const later_types[] = { "dsa", "dss" };
 
 static void
 resolve_type(void)
@@ -180,7 +181,8 @@ keygen_generate(void)
 /* -A: makes the host keys that are missing. An empty file counts as missing:
  * an image build that was interrupted leaves one. */
 static bool
-make_host_key(const char *type, const char *text, bool *announced)
+make_host_key(const char *type, const char *name, const char *text,
+    bool *announced)
 {
 	char *path, *comment;
 	struct key *k = NULL;
@@ -189,7 +191,7 @@ make_host_key(const char *type, const char *text, bool *announced)
 	int r;
 
 	xasprintf(&path, "%s%s/ssh_host_%s_key",
-	    opt.file != NULL ? opt.file : "", SYSCONFDIR, type);
+	    opt.file != NULL ? opt.file : "", SYSCONFDIR, name);
 	if (stat(path, &st) == 0 && st.st_size > 0) {
 		free(path);
 		return true;
@@ -216,13 +218,18 @@ int
 keygen_host_keys(void)
 {
 	static const struct {
-		const char *type, *text;
-	} kinds[] = { { "rsa", "RSA" }, { "ecdsa", "ECDSA" },
-		{ "ed25519", "ED25519" } };
+		const char *type, *name, *text;
+	} kinds[] = {
+		{ "rsa", "rsa", "RSA" },
+		{ "ecdsa", "ecdsa", "ECDSA" },
+		{ "ed25519", "ed25519", "ED25519" },
+		{ "mldsa44-ed25519", "mldsa44_ed25519", "MLDSA44-ED25519" },
+	};
 	bool announced = false, ok = true;
 
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
-		ok &= make_host_key(kinds[i].type, kinds[i].text, &announced);
+		ok &= make_host_key(kinds[i].type, kinds[i].name,
+		    kinds[i].text, &announced);
 	if (announced && !opt.quiet)
 		printf("\n");
 	return ok ? OK : FAILED;

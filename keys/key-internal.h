@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Inside of keys/: what a key is made of, and the operations that each
- * family (ed25519, ecdsa, rsa) gives to its rows of the table in
+ * family (ed25519, ecdsa, rsa...) gives to its rows of the table in
  * key-table.c. Not for other folders.
  *
  * Threads: as key.h.
@@ -20,9 +20,11 @@ struct cert;
  * that is to be computed is computed with certified. */
 struct key {
 	const struct key_alg *kind; /* first row of its key type */
-	EVP_PKEY *pkey;		    /* owned; never changed, so shareable */
+	EVP_PKEY *pkey;		    /* owned; never changed, so shareable;
+				     * NULL where mldsa is the key */
 	bool is_private;
 	struct key_sk *sk;     /* owned; NULL: this is no security key */
+	struct key_mldsa *mldsa; /* owned; NULL: pkey is the key */
 	struct key *certified; /* owned; NULL: this is no certificate */
 	struct cert *cert;     /* owned; likewise */
 };
@@ -36,6 +38,9 @@ struct key_ops {
 	/* The key is in an authenticator: behind the fields of the functions
 	 * below come those of key-sk.c, and there is no private half. */
 	bool is_sk, webauthn;
+	/* Two keys in one: the functions of key-mldsa.c are called in place of
+	 * those below, except for bits. */
+	bool is_mldsa;
 	/* Is this OpenSSL key one of the row's key type? */
 	bool (*owns)(const EVP_PKEY *pkey, int param);
 	/* ERR_KEY_LENGTH if this row does not make keys of so many bits;
@@ -64,6 +69,7 @@ extern const struct key_ops key_ops_ecdsa;
 extern const struct key_ops key_ops_rsa;
 extern const struct key_ops key_ops_sk_ed25519, key_ops_sk_ecdsa,
     key_ops_sk_webauthn;
+extern const struct key_ops key_ops_mldsa44_ed25519;
 
 /* First row of a key type, plain or of its certificates; NULL if it is not
  * known. */
@@ -95,6 +101,24 @@ typedef int (*key_sk_verify_fn)(const struct key *k, struct span data,
 int key_sk_verify(const struct key *k, bool webauthn, key_sk_verify_fn verify,
     struct span message, struct span raw, struct rd *rest,
     struct key_sk_seen *seen) must_check;
+
+/* key-mldsa.c: keys of ML-DSA-44 and Ed25519. get_private checks that both
+ * halves belong together. */
+void key_mldsa_free(struct key_mldsa *m); /* wipes */
+int key_mldsa_dup(const struct key_mldsa *m,
+    struct key_mldsa **out) must_check;
+int key_mldsa_generate(struct key_mldsa **out) must_check;
+int key_mldsa_get_public(struct rd *r, struct key_mldsa **out) must_check;
+int key_mldsa_put_public(const struct key_mldsa *m,
+    struct buf *out) must_check;
+int key_mldsa_get_private(struct rd *r, struct key_mldsa **out) must_check;
+int key_mldsa_put_private(const struct key_mldsa *m,
+    struct buf *out) must_check;
+/* The raw signature, as of struct key_ops. */
+int key_mldsa_sign(const struct key_mldsa *m, struct span data,
+    struct buf *out) must_check;
+int key_mldsa_verify(const struct key_mldsa *m, struct span data,
+    struct span signature) must_check;
 
 /* What keys/cert.c knows of certificates. read: r stands behind the type name
  * of blob. */

@@ -37,7 +37,9 @@
 	    "@openssh.com", "ECDSA-SK", sk_webauthn, 256)                     \
 	OFFERED("rsa-sha2-512", "ssh-rsa", "", "RSA", rsa, DIGEST_SHA512)     \
 	OFFERED("rsa-sha2-256", "ssh-rsa", "", "RSA", rsa, DIGEST_SHA256)     \
-	KNOWN("ssh-rsa", "ssh-rsa", "", "RSA", rsa, DIGEST_SHA1)
+	KNOWN("ssh-rsa", "ssh-rsa", "", "RSA", rsa, DIGEST_SHA1)              \
+	KNOWN("ssh-mldsa44-ed25519", "ssh-mldsa44-ed25519", "@openssh.com",   \
+	    "MLDSA44-ED25519", mldsa44_ed25519, 0)
 /* clang-format on */
 
 #define CERT "-cert-v01@openssh.com"

@@ -44,9 +44,27 @@ key_free(struct key *k)
 		return;
 	EVP_PKEY_free(k->pkey); /* wipes with the last reference */
 	key_sk_free(k->sk);
+	key_mldsa_free(k->mldsa);
 	key_free(k->certified);
 	cert_free(k->cert);
 	free(k);
+}
+
+/* Takes ownership of m. */
+static int
+make_mldsa(const struct key_alg *kind, struct key_mldsa *m, bool is_private,
+    struct key **out)
+{
+	struct key *k = NULL;
+	int r = key_make(kind, NULL, is_private, &k);
+
+	if (r != 0) {
+		key_mldsa_free(m);
+		return r;
+	}
+	k->mldsa = m;
+	*out = k;
+	return 0;
 }
 
 int
@@ -62,6 +80,15 @@ key_public_of(const struct key *k, struct key **out)
 	return r;
 }
 
+static int
+generate_mldsa(const struct key_alg *kind, struct key **out)
+{
+	struct key_mldsa *m = NULL;
+	int r = key_mldsa_generate(&m);
+
+	return r == 0 ? make_mldsa(kind, m, true, out) : r;
+}
+
 int
 key_generate(const char *type, unsigned bits, struct key **out)
 {
@@ -70,8 +97,11 @@ key_generate(const char *type, unsigned bits, struct key **out)
 	int r = ERR_KEY_TYPE;
 
 	for (size_t i = 0; (row = key_alg_at(i)) != NULL; i++) {
-		if (strcasecmp(row->short_name, type) != 0 ||
-		    ops_of(row)->generate == NULL)
+		if (strcasecmp(row->short_name, type) != 0)
+			continue;
+		if (ops_of(row)->is_mldsa)
+			return generate_mldsa(row, out);
+		if (ops_of(row)->generate == NULL)
 			continue;
 		r = ops_of(row)->generate(row->param, bits, &pkey);
 		if (r != ERR_KEY_LENGTH)
@@ -82,14 +112,28 @@ key_generate(const char *type, unsigned bits, struct key **out)
 
 /* Wire forms. */
 
+static int
+get_mldsa(const struct key_alg *kind, struct rd *rd, bool is_private,
+    struct key **out)
+{
+	struct key_mldsa *m = NULL;
+	int r = is_private ? key_mldsa_get_private(rd, &m) :
+			     key_mldsa_get_public(rd, &m);
+
+	return r == 0 ? make_mldsa(kind, m, is_private, out) : r;
+}
+
 int
 key_get_public_fields(const struct key_alg *kind, struct rd *rd,
     struct key **out)
 {
 	EVP_PKEY *pkey = NULL;
 	struct key *k = NULL;
-	int r = ops_of(kind)->get_public(kind->param, rd, &pkey);
+	int r;
 
+	if (ops_of(kind)->is_mldsa)
+		return get_mldsa(kind, rd, false, out);
+	r = ops_of(kind)->get_public(kind->param, rd, &pkey);
 	if (r == 0)
 		r = key_make(kind, pkey, false, &k);
 	if (r == 0 && ops_of(kind)->is_sk)
@@ -104,8 +148,11 @@ key_get_public_fields(const struct key_alg *kind, struct rd *rd,
 int
 key_put_public_fields(const struct key *k, struct buf *out)
 {
-	int r = ops_of(k->kind)->put_public(k->kind->param, k->pkey, out);
+	int r;
 
+	if (k->mldsa != NULL)
+		return key_mldsa_put_public(k->mldsa, out);
+	r = ops_of(k->kind)->put_public(k->kind->param, k->pkey, out);
 	return r == 0 && k->sk != NULL ? key_sk_put_public(k->sk, out) : r;
 }
 
@@ -118,6 +165,8 @@ get_private_fields(const struct key_alg *kind, struct rd *rd,
 	struct key *k = NULL;
 	int r;
 
+	if (ops_of(kind)->is_mldsa)
+		return get_mldsa(kind, rd, true, out);
 	if (!ops_of(kind)->is_sk) {
 		r = ops_of(kind)->get_private(kind->param, rd, &pkey);
 		return r == 0 ? key_make(kind, pkey, true, out) : r;
@@ -139,6 +188,8 @@ put_private_fields(const struct key *k, struct buf *out)
 {
 	int r;
 
+	if (k->mldsa != NULL)
+		return key_mldsa_put_private(k->mldsa, out);
 	if (k->sk == NULL)
 		return ops_of(k->kind)->put_private(k->kind->param, k->pkey,
 		    out);
@@ -152,11 +203,13 @@ key_dup(const struct key *k, struct key **out)
 	struct key *copy = NULL;
 	int r;
 
-	if (EVP_PKEY_up_ref(k->pkey) != 1)
+	if (k->pkey != NULL && EVP_PKEY_up_ref(k->pkey) != 1)
 		return key_evp_failed();
 	r = key_make(k->kind, k->pkey, k->is_private, &copy);
 	if (r == 0)
 		r = key_sk_dup(k->sk, &copy->sk);
+	if (r == 0)
+		r = key_mldsa_dup(k->mldsa, &copy->mldsa);
 	if (r == 0)
 		*out = copy;
 	else
@@ -200,18 +253,30 @@ key_to_blob(const struct key *k, struct buf *out)
 	return key_put_public_fields(k, out);
 }
 
+/* The fields with which a private form begins and which a certificate holds.
+ * k need not be private. */
+static int
+put_lead(const struct key *k, struct buf *out)
+{
+	const struct key_ops *ops = ops_of(k->kind);
+
+	if (k->mldsa != NULL)
+		return key_put_public_fields(k, out);
+	return ops->put_lead != NULL ?
+	    ops->put_lead(k->kind->param, k->pkey, out) :
+	    0;
+}
+
 /* The private form without the fields that a certificate holds. */
 static int
 put_private_rest(const struct key *k, struct buf *out)
 {
-	const struct key_ops *ops = ops_of(k->kind);
 	struct buf all;
-	size_t lead = 0;
-	int r = 0;
+	size_t lead;
+	int r;
 
 	buf_init_secret(&all);
-	if (ops->put_lead != NULL)
-		r = ops->put_lead(k->kind->param, k->pkey, &all);
+	r = put_lead(k, &all);
 	lead = buf_len(&all);
 	buf_reset(&all);
 	if (r == 0)
@@ -247,15 +312,13 @@ static int
 get_private_rest(struct key *cert, struct rd *rd)
 {
 	const struct key_alg *kind = cert->kind;
-	const struct key_ops *ops = ops_of(kind);
 	struct key *k = NULL;
 	struct rd joined;
 	struct buf all;
-	int r = 0;
+	int r;
 
 	buf_init_secret(&all);
-	if (ops->put_lead != NULL)
-		r = ops->put_lead(kind->param, cert->certified->pkey, &all);
+	r = put_lead(cert->certified, &all);
 	buf_put(&all, rd->p, rd->len);
 	if (r == 0)
 		r = buf_err(&all);
@@ -462,6 +525,12 @@ key_sk(const struct key *k)
 	return key_identity(k)->sk;
 }
 
+bool
+key_has_pem(const struct key *k)
+{
+	return key_identity(k)->pkey != NULL && key_sk(k) == NULL;
+}
+
 unsigned
 key_bits(const struct key *k)
 {
@@ -557,6 +626,17 @@ key_check_length(const struct key *k, unsigned min_rsa_bits)
 
 /* Signatures. */
 
+static int
+sign_raw(const struct key_alg *row, const struct key *k, struct span data,
+    struct buf *out)
+{
+	if (k->mldsa != NULL)
+		return key_mldsa_sign(k->mldsa, data, out);
+	return ops_of(row)->sign != NULL ?
+	    ops_of(row)->sign(row->param, k->pkey, data, out) :
+	    ERR_UNSUPPORTED;
+}
+
 int
 key_sign(const struct key *k, const char *alg, struct span data,
     struct buf *signature)
@@ -569,9 +649,7 @@ key_sign(const struct key *k, const char *alg, struct span data,
 		return ERR_ARGUMENT;
 	if (row == NULL)
 		return ERR_KEY_TYPE;
-	if (ops_of(row)->sign == NULL)
-		return ERR_UNSUPPORTED;
-	r = ops_of(row)->sign(row->param, key_identity(k)->pkey, data, &raw);
+	r = sign_raw(row, key_identity(k), data, &raw);
 	if (r == 0) {
 		buf_put_cstring(signature, row->name);
 		buf_put_string_buf(signature, &raw);
@@ -606,6 +684,8 @@ key_verify_seen(const struct key *k, const char *alg, struct span data,
 		    verify_sk_numbers, data, raw, &rd, seen);
 	if (rd_end(&rd) != 0)
 		return ERR_SIGNATURE;
+	if (ops_of(row)->is_mldsa)
+		return key_mldsa_verify(key_identity(k)->mldsa, data, raw);
 	return ops_of(row)->verify(row->param, key_identity(k)->pkey, data,
 	    raw);
 }

@@ -73,7 +73,8 @@ char *key_algs_of_signatures(const char *algorithms);
 /* Creation and end. */
 void key_free(struct key *k); /* wipes */
 int key_public_of(const struct key *k, struct key **out) must_check;
-/* type: "rsa", "ecdsa", "ed25519"; bits 0 = default (3072, 256, -). */
+/* type: "rsa", "ecdsa", "ed25519", "mldsa44-ed25519"; bits 0 = default (3072,
+ * 256, -, -). */
 int key_generate(const char *type, unsigned bits, struct key **out) must_check;
 
 /* Wire blobs of public keys (RFC 4253 section 6.6) and of certificates, which
@@ -94,6 +95,9 @@ const char *key_short_name(const struct key *k);
 unsigned key_bits(const struct key *k);
 /* NULL if it is no security key. Borrowed from k. */
 const struct key_sk *key_sk(const struct key *k);
+/* Has this kind of key a form in PEM files? Security keys, and those with
+ * ML-DSA, do not. */
+bool key_has_pem(const struct key *k);
 bool key_is_private(const struct key *k);
 bool key_is_cert(const struct key *k);
 /* Is the public half the same, byte for byte? */

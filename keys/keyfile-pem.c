@@ -73,7 +73,7 @@ keyfile_pem_format(const struct key *k, enum keyfile_format format,
 
 	if (bio == NULL)
 		return ERR_NOMEM;
-	if (key_sk(k) != NULL) {
+	if (!key_has_pem(k)) {
 		r = ERR_KEY_TYPE; /* PEM has no word for it */
 		goto out;
 	}

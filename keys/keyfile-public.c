@@ -100,7 +100,7 @@ import_rfc4716(struct span content, struct key **out)
 static int
 export_pem(const struct key *k, const char *structure, struct buf *out)
 {
-	OSSL_ENCODER_CTX *ctx = key_sk(k) != NULL ? NULL :
+	OSSL_ENCODER_CTX *ctx = !key_has_pem(k) ? NULL :
 	    OSSL_ENCODER_CTX_new_for_pkey(key_identity(k)->pkey,
 		EVP_PKEY_PUBLIC_KEY, "PEM", structure, NULL);
 	unsigned char *data = NULL;

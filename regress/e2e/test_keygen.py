@@ -442,8 +442,10 @@ def test_host_keys(tmp_path):
     os.makedirs(directory)
     made = keygen("-A", "-f", tmp_path).ok()
     assert made.text == \
-        "hpnssh-keygen: generating new host keys: RSA ECDSA ED25519\n"
-    names = [f"ssh_host_{t}_key" for t in ("ecdsa", "ed25519", "rsa")]
+        "hpnssh-keygen: generating new host keys: RSA ECDSA ED25519 " \
+        "MLDSA44-ED25519\n"
+    names = [f"ssh_host_{t}_key"
+             for t in ("ecdsa", "ed25519", "mldsa44_ed25519", "rsa")]
     assert sorted(os.listdir(directory)) == \
         sorted(names + [n + ".pub" for n in names])
     for name in names:

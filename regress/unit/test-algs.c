@@ -36,7 +36,6 @@ test_lists(void **state)
 		/* Without the names that are not built nothing is left. */
 		{ ALGS_CIPHER, "chacha20-poly1305-mt@hpnssh.org", ERR_SYNTAX,
 		    NULL },
-		{ ALGS_HOST_KEY, "ssh-mldsa44-*", ERR_SYNTAX, NULL },
 	};
 	struct algs_result res;
 
@@ -96,8 +95,10 @@ test_names(void **state)
 	expect(ALGS_PUBKEY, "ssh-ed255??,ssh-ed25519", "ssh-ed25519", NULL);
 	expect(ALGS_HOST_KEY, "ssh-ed25519-cert-*,ssh-ed25519",
 	    "ssh-ed25519-cert-v01@openssh.com,ssh-ed25519", NULL);
-	expect(ALGS_HOST_KEY, "ssh-mldsa44-*,ssh-ed25519", "ssh-ed25519",
-	    "ssh-mldsa44-*");
+	expect(ALGS_HOST_KEY, "ssh-mldsa44-*,ssh-ed25519",
+	    "ssh-mldsa44-ed25519@openssh.com,"
+	    "ssh-mldsa44-ed25519-cert-v01@openssh.com,ssh-ed25519",
+	    NULL);
 	pubkeys = algs_default(ALGS_PUBKEY);
 	expect(ALGS_PUBKEY, "+rsa-*", pubkeys, NULL);
 	free(pubkeys);

@@ -276,7 +276,7 @@ test_defaults(void **state)
 	assert_false(c.load.port_given);
 	assert_false(c.auth.identity_file_given);
 	assert_false(c.log.log_level_given);
-	assert_int_equal(c.auth.identity_file.n, 5);
+	assert_int_equal(c.auth.identity_file.n, 6);
 	assert_int_equal(c.known.user_known_hosts_file.n, 2);
 	assert_int_equal(c.known.strict_host_key_checking, CLIENT_ASK_ASK);
 	assert_int_equal(c.session.escape_char, '~');

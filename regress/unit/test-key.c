@@ -64,6 +64,8 @@ test_table(void **state)
 	    {"rsa-sha2-512", "ssh-rsa", "RSA", true},
 	    {"rsa-sha2-256", "ssh-rsa", "RSA", true},
 	    {"ssh-rsa", "ssh-rsa", "RSA", false},
+	    {"ssh-mldsa44-ed25519@openssh.com",
+		"ssh-mldsa44-ed25519@openssh.com", "MLDSA44-ED25519", false},
 	};
 	const struct key_alg *a;
 
@@ -268,6 +270,8 @@ static const struct kind {
     {"ecdsa", 384, "ecdsa-sha2-nistp384", {"ecdsa-sha2-nistp384"}},
     {"ecdsa", 521, "ecdsa-sha2-nistp521", {"ecdsa-sha2-nistp521"}},
     {"rsa", 1024, "ssh-rsa", {"rsa-sha2-512", "rsa-sha2-256", "ssh-rsa"}},
+    {"mldsa44-ed25519", 256, "ssh-mldsa44-ed25519@openssh.com",
+	{"ssh-mldsa44-ed25519@openssh.com"}},
 };
 
 static struct key *
@@ -659,7 +663,7 @@ test_bad_blobs(void **state)
 	    {"ssh-ed25519-cert-v01@openssh.com", NULL, "00", ERR_TRUNCATED},
 	    {"rsa-sha2-512-cert-v01@openssh.com", NULL, "00", ERR_KEY_TYPE},
 	    {"sk-ssh-ed25519@openssh.com", NULL, "00", ERR_FORMAT},
-	    {"ssh-mldsa44-ed25519@openssh.com", NULL, "00", ERR_KEY_TYPE},
+	    {"ssh-mldsa44-ed25519@openssh.com", NULL, "00", ERR_FORMAT},
 	    {"rsa-sha2-512", NULL, "00", ERR_KEY_TYPE},
 	    {"", NULL, "", ERR_KEY_TYPE},
 	};

@@ -158,7 +158,7 @@ test_parse(void **state)
 		false},
 	    {"@revoked a " CERT1 " c", 0, KNOWNHOSTS_REVOKED, "a", "c", true},
 	    /* types of other times */
-	    {"a ssh-mldsa44-ed25519@openssh.com AAAA c", 0, KNOWNHOSTS_NONE,
+	    {"a ssh-xmss@openssh.com AAAA c", 0, KNOWNHOSTS_NONE,
 		"a", "c", false},
 	    {"a 1024 35 1234567 c", 0, KNOWNHOSTS_NONE, "a", "1234567 c",
 		false},

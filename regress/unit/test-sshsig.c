@@ -12,7 +12,7 @@ static const struct kind {
 	const char *type;
 	unsigned bits;
 } kinds[] = { { "ed25519", 0 }, { "ecdsa", 256 }, { "ecdsa", 384 },
-	{ "ecdsa", 521 }, { "rsa", 1024 } };
+	{ "ecdsa", 521 }, { "rsa", 1024 }, { "mldsa44-ed25519", 0 } };
 
 static struct key *
 generate(const struct kind *kind)
