@@ -79,7 +79,8 @@ find_in_agent(struct signing *s)
 static void
 load_private(struct signing *s)
 {
-	char *path = keyfile_private_path(opt.file), *pass = NULL, *comment = NULL;
+	char *path = keyfile_private_path(opt.file);
+	char *pass = NULL, *comment = NULL;
 
 	s->private = keygen_load_private(path, &pass, &comment);
 	if (!key_same_identity(s->private, s->named))

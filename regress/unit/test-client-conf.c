@@ -895,7 +895,6 @@ main(void)
 	    cmocka_unit_test(test_expand),
 	    cmocka_unit_test(test_agent),
 	};
-
 	return cmocka_run_group_tests_name("client-conf", tests, set_up,
 	    temp_remove);
 }
