@@ -78,7 +78,7 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static uint8_t pkt[4 + BODY_MAX + 2 * CIPHER_IV_MAX + MAC_MAX_LEN];
-	struct cipher *enc = NULL, *dec = NULL;
+	struct cipher *enc = NULL, *dec = NULL, *garbled = NULL;
 	const struct cipher_alg *alg;
 	const struct mac_alg *mac;
 	struct cipher_pos pos;
@@ -94,13 +94,16 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		.block = data[1] * 0x0001010101010101u };
 	data += HEAD_LEN;
 	size -= HEAD_LEN;
+	/* What a chained cipher has decrypted is part of its state. */
 	if (cipher_new(&enc, alg, mac, true, key, key, key) == 0 &&
-	    cipher_new(&dec, alg, mac, false, key, key, key) == 0) {
+	    cipher_new(&dec, alg, mac, false, key, key, key) == 0 &&
+	    cipher_new(&garbled, alg, mac, false, key, key, key) == 0) {
 		memcpy(pkt, data, size);
-		decrypt_garbage(dec, &pos, pkt, size);
+		decrypt_garbage(garbled, &pos, pkt, size);
 		round_trip(enc, dec, &pos, pkt, data, size);
 	}
 	cipher_free(enc);
 	cipher_free(dec);
+	cipher_free(garbled);
 	return 0;
 }
