@@ -436,7 +436,8 @@ def test_another_user(sshd, tmp_path, other_user):
     squatter = start(["python3", "-c",
                       "import socket, time; s = socket.socket(socket.AF_UNIX)\n"
                       f"s.bind('{path}'); s.listen(); print(flush=True); time.sleep(60)"],
-                     user=other_user, stdout=subprocess.PIPE)
+                     user=other_user, group=other_user, extra_groups=[],
+                     stdout=subprocess.PIPE)
     squatter.stdout.readline()
     path.chmod(0o777)
     done = ride(path, "true")

@@ -45,15 +45,6 @@ def test_auth_ciphers_only():
     assert ssh("-Q", "nothing").rc == 255
 
 
-@pytest.mark.parametrize("flag", [["-I", "lib"]])
-def test_what_is_not_built_is_refused(flag):
-    done = ssh(*flag, "host")
-    assert done.rc == 255
-    assert f"hpnssh: {flag[0]}: " in done.errors
-    assert "not available in this version" in done.errors
-    assert done.errors.count("\n") == 1
-
-
 @pytest.mark.parametrize("args", [
     [], ["-?"], ["-p"], ["@host"], ["user@"], ["ssh://"], ["ssh://h:0"]])
 def test_usage(args):
