@@ -67,7 +67,7 @@ def test_what_is_said_when_a_key_is_made(tmp_path):
                     "user=me", "-O", "application=ssh:x", "-O",
                     "no-touch-required", "-O", "device=token", "-O",
                     f"write-attestation={tmp_path}/{kind}.att").ok()
-        said.append(done.text.replace(f"/{kind}", "/KEY"))
+        said.append(done.text.replace(f"{tmp_path}/{kind}", "/KEY"))
     assert said[0] == said[1]
     assert (tmp_path / "hpn.pub").read_text() \
         == (tmp_path / "stock.pub").read_text()
