@@ -21,6 +21,7 @@ enum {
 	READ_BYTES = 64 * 1024,
 	LOOK_MS = 1, /* between looks at a child that is to end soon */
 	POLL_MS = 60 * 1000,
+	ABANDONED_MAX = 64,
 };
 
 /* Pipes move whole pages; of all that was measured, they carry most. */
@@ -135,6 +136,34 @@ child_reap_until(pid_t pid, uint64_t deadline_ms, int *status)
 			return ERR_TIMEOUT;
 		(void)poll(NULL, 0, LOOK_MS);
 	}
+}
+
+/* Killed, and not waited for yet; 0: free. */
+static pid_t abandoned[ABANDONED_MAX];
+
+void
+child_reap_abandoned(void)
+{
+	int status;
+
+	for (size_t i = 0; i < ABANDONED_MAX; i++)
+		if (abandoned[i] != 0 &&
+		    waitpid(abandoned[i], &status, WNOHANG) != 0)
+			abandoned[i] = 0;
+}
+
+void
+child_abandon(pid_t pid)
+{
+	(void)kill(pid, SIGKILL);
+	child_reap_abandoned();
+	for (size_t i = 0; i < ABANDONED_MAX; i++) {
+		if (abandoned[i] == 0) {
+			abandoned[i] = pid;
+			break;
+		}
+	}
+	child_reap_abandoned();
 }
 
 bool

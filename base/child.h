@@ -31,6 +31,13 @@ int child_wait(pid_t pid) must_check;
 int child_read_all(int fd, uint64_t deadline_ms, size_t max,
     struct buf *out) must_check;
 int child_reap_until(pid_t pid, uint64_t deadline_ms, int *status) must_check;
+/*
+ * Kills a child that nobody shall wait for: one that sits in a driver may take
+ * its time. It is reaped in passing, by later calls of either function. One
+ * thread only.
+ */
+void child_abandon(pid_t pid);
+void child_reap_abandoned(void);
 /* Does this status of waitpid(2) tell of a crash, rather than of an exit or
  * of a signal that was sent on purpose? */
 bool child_crashed(int wait_status);

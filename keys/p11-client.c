@@ -3,11 +3,9 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/child.h"
@@ -18,7 +16,6 @@
 enum {
 	LIMIT_MS = 20 * 1000, /* slow cards make a signature in a few */
 	LIMIT_READER_MS = 120 * 1000, /* users type */
-	ABANDONED_MAX = 64,
 };
 
 struct p11 {
@@ -37,35 +34,6 @@ struct p11 {
 };
 
 /* ---- processes ----------------------------------------------------------- */
-
-/* Helpers that were killed and have not been waited for. A library may sit in
- * a driver that does not let it go, and nobody shall wait for that. */
-static pid_t abandoned[ABANDONED_MAX];
-
-static void
-reap_abandoned(void)
-{
-	int status;
-
-	for (size_t i = 0; i < ABANDONED_MAX; i++)
-		if (abandoned[i] != 0 &&
-		    waitpid(abandoned[i], &status, WNOHANG) != 0)
-			abandoned[i] = 0;
-}
-
-static void
-abandon(pid_t pid)
-{
-	(void)kill(pid, SIGKILL);
-	reap_abandoned();
-	for (size_t i = 0; i < ABANDONED_MAX; i++) {
-		if (abandoned[i] == 0) {
-			abandoned[i] = pid;
-			break;
-		}
-	}
-	reap_abandoned();
-}
 
 static int
 spawn_helper(struct p11 *p)
@@ -94,7 +62,7 @@ give_up(struct p11 *p)
 {
 	fd_close(&p->fd);
 	if (p->pid > 0)
-		abandon(p->pid);
+		child_abandon(p->pid);
 	p->pid = 0;
 	buf_clear(&p->out);
 	buf_clear(&p->in);
@@ -111,7 +79,7 @@ p11_start(struct p11 **out, const char *path)
 	p->fd = -1;
 	buf_init_secret(&p->out);
 	p->path = strdup(path);
-	reap_abandoned();
+	child_reap_abandoned();
 	if (p->path != NULL)
 		r = spawn_helper(p);
 	if (r == 0)

@@ -3,11 +3,9 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/child.h"
@@ -23,7 +21,6 @@
 enum {
 	/* Users look for their token; tokens give up by themselves. */
 	LIMIT_DEFAULT_MS = 120 * 1000,
-	ABANDONED_MAX = 64,
 };
 
 /* A helper that was asked, up to its answer. */
@@ -40,34 +37,6 @@ struct sk_call {
 };
 
 /* ---- processes ----------------------------------------------------------- */
-
-/* Helpers that were killed and have not been waited for. One whose device was
- * pulled out may take its time, and nobody shall wait for it. */
-static pid_t abandoned[ABANDONED_MAX];
-
-static void
-reap_abandoned(void)
-{
-	int status;
-
-	for (size_t i = 0; i < ABANDONED_MAX; i++)
-		if (abandoned[i] != 0 &&
-		    waitpid(abandoned[i], &status, WNOHANG) != 0)
-			abandoned[i] = 0;
-}
-
-static void
-abandon(pid_t pid)
-{
-	(void)kill(pid, SIGKILL);
-	for (size_t i = 0; i < ABANDONED_MAX; i++) {
-		if (abandoned[i] == 0) {
-			abandoned[i] = pid;
-			break;
-		}
-	}
-	reap_abandoned();
-}
 
 static int
 spawn_helper(struct sk_call *c)
@@ -99,7 +68,7 @@ sk_call_end(struct sk_call *c)
 		return;
 	fd_close(&c->fd);
 	if (c->pid > 0)
-		abandon(c->pid);
+		child_abandon(c->pid);
 	buf_clear(&c->out);
 	buf_clear(&c->in);
 	buf_clear(&c->data);
@@ -127,7 +96,7 @@ call_begin(struct sk_call **out, const struct sk_request *q)
 		r = buf_err(&c->out);
 	}
 	buf_clear(&body);
-	reap_abandoned();
+	child_reap_abandoned();
 	if (r == 0)
 		r = spawn_helper(c);
 	if (r == 0)
