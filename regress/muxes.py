@@ -4,6 +4,7 @@
 import os
 import signal
 import stat
+import subprocess
 
 from harness import LONG, Client, clean_env, program, run, start, wait_for
 
@@ -34,9 +35,18 @@ class Master:
         return self
 
     def __exit__(self, *exc):
-        if self.process.poll() is None:
+        """A stock master whose signal comes just before it waits for its
+        sockets waits on: it is told again. Ours must not need that."""
+        again = 1 if self.client.kind == "hpn" else 20
+        for _ in range(again):
+            if self.process.poll() is not None:
+                return
             self.process.send_signal(signal.SIGTERM)
-        self.process.wait(LONG)
+            try:
+                self.process.wait(LONG / again)
+            except subprocess.TimeoutExpired:
+                pass
+        self.process.wait(0)
 
     def command(self, word, kind="hpn"):
         return control(kind, self.path, word)
