@@ -285,6 +285,11 @@ def ours_among_children():
 
 # ---- network -----------------------------------------------------------
 
+def noise(size):
+    """Bytes without a pattern, the same in every run and every worker."""
+    return random.Random(size).randbytes(size)
+
+
 def free_port():
     """A port that nobody listens on, outside of the ephemeral range."""
     while True:

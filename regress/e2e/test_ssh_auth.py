@@ -2,7 +2,6 @@
 """hpnssh proves who the user is: keys, agent, passwords, prompts."""
 
 import asyncio
-import os
 import re
 import shutil
 import socket
@@ -12,8 +11,8 @@ import threading
 import pytest
 from terminal import Terminal
 
-from harness import (IS_ROOT, LONG, ME, Client, clean_env, free_port, hpn, run,
-                     start, stock, wait_for)
+from harness import (IS_ROOT, LONG, ME, Client, clean_env, free_port, hpn, noise,
+                     run, start, stock, wait_for)
 
 KEYS = ["ed25519", "rsa", "ecdsa256", "ecdsa384", "ecdsa521"]
 
@@ -120,7 +119,7 @@ def test_key_that_others_may_read(client, tmp_path, keys):
 
 @pytest.mark.parametrize("content", [
     b"", b"garbage\n", b"-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA\n",
-    os.urandom(5000)])
+    noise(5000)])
 def test_file_that_is_no_key(client, tmp_path, content):
     path = tmp_path / "bad"
     path.write_bytes(content)
