@@ -611,31 +611,33 @@ token_is(const char *how)
 	assert_int_equal(setenv("SSH_SK_HELPER", "./hpnssh-sk-helper", 1), 0);
 }
 
-static void
-make_fido(void)
+static struct key *
+make_fido(const char *application)
 {
 	const struct sk_enroll e = { .type = "ed25519-sk",
-		.application = "ssh:unit", .flags = KEY_SK_TOUCH,
+		.application = application, .flags = KEY_SK_TOUCH,
 		.challenge = { (const uint8_t *)"c", 1 } };
 	const struct sk_params p = { .provider = token };
 	struct sk_enrolled made;
+	struct key *k;
 
 	token_is("");
 	assert_int_equal(sk_client_enroll(&p, &e, &made), 0);
-	fido = made.key;
+	k = made.key;
 	made.key = NULL;
 	sk_enrolled_clear(&made);
+	return k;
 }
 
 static void
-add_fido(void)
+add_fido(const struct key *k)
 {
 	struct buf b = { 0 }, more = { 0 };
 
 	buf_put_u8(&more, AGENT_CONSTRAIN_EXTENSION);
 	buf_put_cstring(&more, AGENT_CONSTRAIN_SK_PROVIDER);
 	buf_put_cstring(&more, token);
-	agent_host_put_add(&b, fido, "f", &more);
+	agent_host_put_add(&b, k, "f", &more);
 	buf_clear(&more);
 	assert_int_equal(agent_host_ask(&host, fd, &b), AGENT_SUCCESS);
 }
@@ -649,7 +651,7 @@ test_fido(void **state)
 	(void)state;
 	askpass("1234\n");
 	token_is("");
-	add_fido();
+	add_fido(fido);
 	send_sign(fd, fido);
 	send_sign(other, fido);
 	assert_int_equal(answered(fd), AGENT_SIGN_RESPONSE);
@@ -696,6 +698,20 @@ test_fido_refused(void **state)
 	assert_int_equal(agent_host_count(&host, fd), 0);
 }
 
+/* "data" is neither a login nor a file. */
+static void
+test_fido_websafe(void **state)
+{
+	struct key *web = make_fido("https://bank");
+
+	(void)state;
+	add_fido(web);
+	assert_int_equal(sign(fd, web), AGENT_FAILURE);
+	host.agentd->p.websafe = NULL;
+	assert_int_equal(sign(fd, web), AGENT_SIGN_RESPONSE);
+	key_free(web);
+}
+
 static void
 test_fido_bad(void **state)
 {
@@ -704,7 +720,7 @@ test_fido_bad(void **state)
 
 	(void)state;
 	askpass(NULL);
-	add_fido();
+	add_fido(fido);
 	for (size_t i = 0; i < ARRAY_LEN(hows); i++) {
 		token_is(hows[i]);
 		assert_int_equal(sign(fd, fido), AGENT_FAILURE);
@@ -721,7 +737,7 @@ test_fido_hangs(void **state)
 
 	(void)state;
 	askpass("1234\n");
-	add_fido();
+	add_fido(fido);
 	token_is("hang");
 	host.agentd->p.token_limit_ms = SHORT_MS;
 	send_sign(fd, fido);
@@ -762,7 +778,7 @@ make_all(void **state)
 
 	assert_int_equal(key_generate("ed25519", 0, &key), 0);
 	cert = make_cert_for(key);
-	make_fido();
+	fido = make_fido("ssh:unit");
 	library = temp_file("lib.so", "");
 	return r;
 }
@@ -816,6 +832,7 @@ main(void)
 		TEST(test_rules),
 		TEST(test_fido),
 		TEST(test_fido_refused),
+		TEST(test_fido_websafe),
 		TEST(test_fido_bad),
 		TEST(test_fido_hangs),
 	};
