@@ -23,7 +23,8 @@
 #include "keys/sk-client.h"
 #include "regress/unit/make-cert.h"
 
-enum { SHORT_MS = 300, LONG_MS = 20 * 1000 };
+/* A token that takes LATE_MS is late for those that wait for an answer. */
+enum { SHORT_MS = 300, LONG_MS = 20 * 1000, LATE_MS = 60 * 1000 };
 
 static struct agent_host host;
 static struct key *key, *cert, *fido;
@@ -32,7 +33,7 @@ static char *library, token[] = "regress/sk-token.so";
 
 static struct agent_params usual = { .fingerprint = DIGEST_SHA256,
 	.websafe = "", .providers = "*/lib.so,*/sk-token.so",
-	.token_limit_ms = LONG_MS };
+	.token_limit_ms = LATE_MS };
 
 /* ---- what helpers do ----------------------------------------------------- */
 
@@ -436,7 +437,7 @@ test_hangs_when_added(void **state)
 	assert_int_equal(started(&pid), 1);
 	assert_true(is_gone(pid));
 	/* The client does not wait for it. */
-	host.agentd->p.token_limit_ms = LONG_MS;
+	host.agentd->p.token_limit_ms = LATE_MS;
 	put_provider(&b, library, "", NULL);
 	agent_host_send(fd, &b);
 	buf_clear(&b);
@@ -465,7 +466,7 @@ test_hangs_when_signing(void **state)
 	assert_true(is_gone(pid));
 	/* The key is there still, and another helper is tried. */
 	answer_signature(2, "data");
-	host.agentd->p.token_limit_ms = LONG_MS;
+	host.agentd->p.token_limit_ms = LATE_MS;
 	assert_int_equal(sign(fd, key), AGENT_SIGN_RESPONSE);
 	assert_int_equal(started(&pid), 2);
 }
@@ -522,7 +523,7 @@ test_client_goes(void **state)
 	(void)started(&pid);
 	assert_int_equal(kill(-pid, SIGKILL), 0);
 	assert_true(is_gone(pid));
-	host.agentd->p.token_limit_ms = LONG_MS;
+	host.agentd->p.token_limit_ms = LATE_MS;
 	answer_signature(2, "data");
 	assert_int_equal(sign(fd, key), AGENT_SIGN_RESPONSE);
 }
@@ -743,12 +744,14 @@ test_fido_hangs(void **state)
 	send_sign(fd, fido);
 	assert_goes_on();
 	assert_int_equal(answered(fd), AGENT_FAILURE);
-	host.agentd->p.token_limit_ms = LONG_MS;
+	host.agentd->p.token_limit_ms = LATE_MS;
 	send_sign(fd, fido);
 	while (host.agentd->dialogs == 0)
 		assert_int_equal(loop_turn(host.loop, 5), 0);
 	token_is("");
 	send_sign(other, fido);
+	/* It has no turn while the key waits for the other's touch. */
+	assert_false(agent_host_answer(&host, other, &b, SHORT_MS));
 	close(fd);
 	assert_int_equal(answered(other), AGENT_SIGN_RESPONSE);
 	fd = agent_host_client(&host);
