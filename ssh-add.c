@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/version.h"
+#include "keys/sk-client.h"
 
 #ifndef SYSCONFDIR
 #define SYSCONFDIR "/etc/hpnssh"
@@ -35,10 +36,10 @@ static _Noreturn void
 usage(void)
 {
 	fprintf(stderr,
-	    "usage: hpnssh-add [-CcDdkLlNQqvXx] [-E fingerprint_hash] "
+	    "usage: hpnssh-add [-CcDdKkLlNQqvXx] [-E fingerprint_hash] "
 	    "[-H hostkey_file]\n"
-	    "                  [-h destination_constraint] [-t life] "
-	    "[file ...]\n"
+	    "                  [-h destination_constraint] [-S provider] "
+	    "[-t life] [file ...]\n"
 	    "       hpnssh-add -s pkcs11 [-Ccqv] [-h destination_constraint] "
 	    "[-t life]\n"
 	    "                  [certificate ...]\n"
@@ -110,10 +111,7 @@ run_remove_library(struct agent *a, struct command *c)
 static int
 run_resident(struct agent *a, struct command *c)
 {
-	(void)a;
-	(void)c;
-	log_error("option -K is not available in this version");
-	return FAILED;
+	return add_resident(a, &c->o);
 }
 
 static int
@@ -234,7 +232,8 @@ value_option(struct command *c, int letter, const char *value)
 		keep(&c->destinations, value);
 		return true;
 	case 'S':
-		fatal("option -S is not available in this version");
+		c->o.sk_provider = sk_provider(value);
+		return true;
 	case 't':
 		set_lifetime(c, value);
 		return true;
@@ -345,7 +344,8 @@ open_agent(void)
 int
 main(int argc, char **argv)
 {
-	struct command c = { .o = { .hash = DIGEST_SHA256 } };
+	struct command c = { .o = { .hash = DIGEST_SHA256,
+				 .sk_provider = "internal" } };
 	struct add_destinations destinations = { 0 };
 	struct agent *a;
 	int status;
@@ -356,6 +356,8 @@ main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	log_init("hpnssh-add", LOG_LVL_INFO);
 	log_to_stderr();
+	if (sk_provider("$SSH_SK_PROVIDER") != NULL)
+		c.o.sk_provider = sk_provider("$SSH_SK_PROVIDER");
 	a = open_agent();
 	parse(&c, argc, argv);
 	find_destinations(&c, &destinations);

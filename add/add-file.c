@@ -140,23 +140,32 @@ format_lifetime(uint32_t s, char *out, size_t size)
 		    (unsigned)(s % 60));
 }
 
+void
+add_tell_constraints(const struct add_options *o,
+    const struct agent_constraints *c)
+{
+	char lifetime[LIFETIME_TEXT_MAX];
+
+	if (o->quiet)
+		return;
+	if (c->lifetime > 0) {
+		format_lifetime(c->lifetime, lifetime, sizeof lifetime);
+		fprintf(stderr, "Lifetime set to %s\n", lifetime);
+	}
+	if (c->confirm)
+		fprintf(stderr, "The user must confirm each use of the "
+				"key\n");
+}
+
 static void
 tell_added(const struct add_options *o, const struct agent_constraints *c,
     const char *what, const char *name, const char *text)
 {
-	char *shown = add_printable(text), lifetime[LIFETIME_TEXT_MAX];
+	char *shown = add_printable(text);
 
-	if (!o->quiet) {
+	if (!o->quiet)
 		fprintf(stderr, "%s added: %s (%s)\n", what, name, shown);
-		if (c->lifetime > 0) {
-			format_lifetime(c->lifetime, lifetime,
-			    sizeof lifetime);
-			fprintf(stderr, "Lifetime set to %s\n", lifetime);
-		}
-		if (c->confirm)
-			fprintf(stderr, "The user must confirm each use of "
-					"the key\n");
-	}
+	add_tell_constraints(o, c);
 	free(shown);
 }
 
@@ -187,7 +196,7 @@ static void
 add_joined(const struct adding *d, const struct key *cert, const char *path,
     const char *comment)
 {
-	struct agent_constraints c = d->o->constraints;
+	struct agent_constraints c = add_constraints_for(d->o, cert);
 	const char *id = key_cert(cert)->id;
 	char *shown;
 	int r;
@@ -235,17 +244,28 @@ add_cert_beside(const struct adding *d, const struct key *k, const char *name,
 	free(path);
 }
 
+/* --- keys of authenticators -------------------------------------------- */
+
+struct agent_constraints
+add_constraints_for(const struct add_options *o, const struct key *k)
+{
+	struct agent_constraints c = o->constraints;
+
+	c.sk_provider = key_sk(k) != NULL ? o->sk_provider : NULL;
+	return c;
+}
+
 /* --- files ------------------------------------------------------------- */
 
 static bool
 add_plain(const struct adding *d, const struct key *k, const char *name,
     const char *comment)
 {
-	int r = agent_add(d->agent, k, comment, &d->o->constraints);
+	struct agent_constraints c = add_constraints_for(d->o, k);
+	int r = agent_add(d->agent, k, comment, &c);
 
 	if (r == 0)
-		tell_added(d->o, &d->o->constraints, "Identity", name,
-		    comment);
+		tell_added(d->o, &c, "Identity", name, comment);
 	else
 		fprintf(stderr, "Could not add identity \"%s\": %s\n", name,
 		    add_why(r));
@@ -263,6 +283,11 @@ add_file(struct adding *d, const char *path)
 
 	if (!load(d, path, name, &k, &comment))
 		return false;
+	if (key_sk(k) != NULL && d->o->sk_provider == NULL) {
+		fprintf(stderr, "Cannot load FIDO key %s without provider\n",
+		    name);
+		goto out;
+	}
 	if (comment == NULL || *comment == '\0') {
 		free(comment);
 		comment = xstrdup(name);
@@ -271,6 +296,7 @@ add_file(struct adding *d, const char *path)
 		added = add_plain(d, k, name, comment);
 	if (!d->o->plain_only && path == name)
 		add_cert_beside(d, k, name, comment);
+out:
 	free(comment);
 	key_free(k);
 	return added;

@@ -26,7 +26,8 @@ void
 add_default_files(struct strlist *paths)
 {
 	static const char *const names[] = { "id_rsa", "id_ecdsa",
-		"id_ed25519", "id_mldsa44_ed25519" };
+		"id_ecdsa_sk", "id_ed25519", "id_ed25519_sk",
+		"id_mldsa44_ed25519" };
 
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
 		char *path = add_home_file(names[i]);

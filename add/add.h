@@ -17,6 +17,7 @@ enum { OK = 0, FAILED = 1, NO_AGENT = 2 };
 
 struct add_options {
 	struct agent_constraints constraints; /* -c, -t, -h */
+	const char *sk_provider;	      /* -S; NULL: there is none */
 	enum digest_alg hash;		      /* -E */
 	bool quiet;			      /* -q */
 	bool plain_only;		      /* -k */
@@ -28,6 +29,13 @@ struct add_options {
 /* add/add-file.c: key files, with the certificates beside them. */
 int add_files(struct agent *a, const struct add_options *o,
     const struct strlist *paths);
+/* Those of a key: only one of a FIDO authenticator has a provider. */
+struct agent_constraints add_constraints_for(const struct add_options *o,
+    const struct key *k);
+void add_tell_constraints(const struct add_options *o,
+    const struct agent_constraints *c);
+/* add/add-resident.c */
+int add_resident(struct agent *a, const struct add_options *o);
 /* add/add-remove.c */
 int add_remove_files(struct agent *a, const struct add_options *o,
     const struct strlist *paths);

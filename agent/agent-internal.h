@@ -14,6 +14,9 @@
 #include "base/askpass.h"
 
 struct client;
+struct dialog;
+struct fido_job;
+struct provider;
 
 struct agentd {
 	struct loop *loop;
@@ -27,6 +30,10 @@ struct agentd {
 	uint64_t next_try_ms;
 	unsigned dialogs; /* that are shown now */
 
+	struct provider *providers;
+	struct fido_job *fido_jobs; /* in the order of their turns */
+	struct loop_timer *fido_turn, *reaper;
+
 	int listener; /* -1: none */
 	struct loop_fd *watch;
 	struct loop_timer *pause; /* no client is taken before it is over */
@@ -36,9 +43,9 @@ struct agentd {
 
 /* What a client's first request waits for: one of these, or nothing. */
 struct waiting {
-	struct askpass *dialog;
-	const struct elsewhere_ops *ops;
-	void *job; /* by ops */
+	struct dialog *dialog;
+	void *job; /* of something elsewhere */
+	void (*cancel)(void *job);
 	struct loop_timer *timer;
 };
 
@@ -78,11 +85,16 @@ enum outcome requests_run(struct client *c, struct span message,
 enum outcome request_fail(struct request *q);
 enum outcome request_succeed(struct request *q);
 
-/* requests-keys.c, requests-sign.c, requests-lock.c */
+/* requests-keys.c, requests-providers.c, requests-sign.c, requests-lock.c */
 enum outcome request_list(struct request *q);
 enum outcome request_add(struct request *q);
 enum outcome request_remove(struct request *q);
 enum outcome request_remove_all(struct request *q);
+/* Gives an entry what the constraints say. */
+int request_constrain(const struct agentd *a, const struct constraints *c,
+    struct identity *id) must_check;
+enum outcome request_add_provider(struct request *q);
+enum outcome request_remove_provider(struct request *q);
 enum outcome request_sign(struct request *q);
 enum outcome request_lock(struct request *q);
 enum outcome request_unlock(struct request *q);
@@ -93,6 +105,24 @@ void client_answer(struct client *c, const struct buf *message);
 void client_fail(struct client *c);
 void client_again(struct client *c);
 void client_end(struct client *c);
+
+/* agentd.c: helpers that were ended leave nothing behind. */
+void agentd_reap_soon(struct agentd *a);
+/* Ends all helpers; keys stay. */
+void agentd_stop_tokens(struct agentd *a);
+
+/* dialogs.c. Why there can be no question now; NULL: there can. */
+const char *dialog_refusal(const struct agentd *a);
+/* As askpass_ask(). */
+struct dialog *dialog_ask(struct agentd *a, enum askpass_kind kind,
+    const char *text, askpass_fn told, void *arg);
+void dialog_drop(struct dialog *d); /* NULL is fine */
+
+/* sealed-keys.c; as shield_seal(), shield_open(). */
+int sealed_key_make(struct shield *s, const struct key *k,
+    struct buf *out) must_check;
+int sealed_key_open(const struct shield *s, const struct buf *sealed,
+    struct key **out) must_check;
 
 /* confirm.c: asks whether the entry may be used for data. False: it cannot be
  * asked, which is no consent. */

@@ -3,7 +3,11 @@
 
 #include <stdlib.h>
 
-#include "agent/agent-internal.h"
+#include "agent/fido-keys.h"
+#include "agent/providers.h"
+#include "base/child.h"
+
+enum { REAP_MS = 200 };
 
 int
 agentd_new(struct agentd **out, struct loop *loop,
@@ -37,6 +41,8 @@ agentd_free(struct agentd *a)
 	loop_unwatch(a->loop, a->watch);
 	loop_cancel(a->loop, a->pause);
 	identities_free(a->keys);
+	loop_cancel(a->loop, a->fido_turn);
+	loop_cancel(a->loop, a->reaper);
 	shield_free(a->shield);
 	free(a);
 }
@@ -44,5 +50,29 @@ agentd_free(struct agentd *a)
 void
 agentd_remove_keys(struct agentd *a)
 {
+	providers_stop_opening(a);
 	identities_remove_all(a->keys);
+}
+
+void
+agentd_stop_tokens(struct agentd *a)
+{
+	providers_stop_all(a);
+	fido_stop_all(a);
+}
+
+static void
+on_reap(void *arg)
+{
+	struct agentd *a = arg;
+
+	a->reaper = NULL;
+	child_reap_abandoned();
+}
+
+void
+agentd_reap_soon(struct agentd *a)
+{
+	if (a->reaper == NULL)
+		a->reaper = loop_after(a->loop, REAP_MS, on_reap, a);
 }

@@ -26,6 +26,7 @@ struct agent_params {
 	/* FIDO keys of applications that match none of these patterns sign
 	 * logins and files only, not what web pages want. NULL: all do all. */
 	const char *websafe;
+	unsigned token_limit_ms; /* for what tokens do; 0: as usual */
 };
 
 int agentd_new(struct agentd **out, struct loop *loop,

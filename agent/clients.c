@@ -50,11 +50,9 @@ is_waiting(const struct client *c)
 static void
 stop_waiting(struct client *c)
 {
-	if (c->waiting.dialog != NULL)
-		c->a->dialogs--;
-	askpass_drop(c->waiting.dialog);
+	dialog_drop(c->waiting.dialog);
 	if (c->waiting.job != NULL)
-		c->waiting.ops->cancel(c->waiting.job);
+		c->waiting.cancel(c->waiting.job);
 	loop_cancel(c->a->loop, c->waiting.timer);
 	c->waiting = (struct waiting){ 0 };
 }

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/*
- * Asking the user whether a key may be used. Each question is a window, so
- * there are never many at once.
- */
+/* Asking the user whether a key may be used. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
@@ -11,7 +8,7 @@
 #include "base/log.h"
 #include "base/str.h"
 
-enum { DIALOGS_MAX = 8, SHOWN_MAX = 1024 /* bytes */ };
+enum { SHOWN_MAX = 1024 /* bytes */ };
 
 static char *
 question(const struct agentd *a, const struct identity *id,
@@ -41,7 +38,6 @@ on_told(void *arg, bool agreed, const char *answer)
 
 	(void)answer;
 	c->waiting.dialog = NULL;
-	c->a->dialogs--;
 	log_debug("the use of a key was %s", agreed ? "confirmed" : "refused");
 	if (agreed) {
 		client_again(c);
@@ -55,13 +51,9 @@ confirm_ask(struct client *c, const struct identity *id,
     const struct sign_data *data)
 {
 	struct agentd *a = c->a;
-	const char *why = NULL;
+	const char *why = dialog_refusal(a);
 	char *text;
 
-	if (a->dialogs >= DIALOGS_MAX)
-		why = "too many questions are open";
-	else if (!askpass_possible())
-		why = "there is no display to ask on";
 	if (why != NULL) {
 		log_info("the use of %s is to be confirmed, and %s",
 		    id->comment, why);
@@ -70,12 +62,10 @@ confirm_ask(struct client *c, const struct identity *id,
 	text = question(a, id, data);
 	if (text == NULL)
 		return false;
-	c->waiting.dialog = askpass_ask(a->loop, ASKPASS_CONFIRM, text,
-	    on_told, c);
+	c->waiting.dialog = dialog_ask(a, ASKPASS_CONFIRM, text, on_told, c);
 	free(text);
 	if (c->waiting.dialog == NULL)
 		return false;
 	c->confirmed = id->serial;
-	a->dialogs++;
 	return true;
 }

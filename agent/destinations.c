@@ -176,6 +176,43 @@ destinations_clear(struct destinations *d)
 	*d = (struct destinations){ 0 };
 }
 
+static int
+end_copy(const struct dest_end *e, struct dest_end *out)
+{
+	if (e->user != NULL && (out->user = strdup(e->user)) == NULL)
+		return ERR_NOMEM;
+	if (e->host != NULL && (out->host = strdup(e->host)) == NULL)
+		return ERR_NOMEM;
+	if (e->n == 0)
+		return 0;
+	out->keys = calloc(e->n, sizeof *out->keys);
+	if (out->keys == NULL)
+		return ERR_NOMEM;
+	memcpy(out->keys, e->keys, e->n * sizeof *out->keys);
+	out->n = e->n;
+	return 0;
+}
+
+int
+destinations_copy(const struct destinations *d, struct destinations *out)
+{
+	int r = 0;
+
+	if (d->n == 0)
+		return 0;
+	out->v = calloc(d->n, sizeof *out->v);
+	if (out->v == NULL)
+		return ERR_NOMEM;
+	buf_put_buf(&out->blobs, &d->blobs);
+	while (r == 0 && out->n < d->n) {
+		r = end_copy(&d->v[out->n].from, &out->v[out->n].from);
+		if (r == 0)
+			r = end_copy(&d->v[out->n].to, &out->v[out->n].to);
+		out->n++;
+	}
+	return r != 0 ? r : buf_err(&out->blobs);
+}
+
 /* ---- binds --------------------------------------------------------------- */
 
 static void

@@ -59,6 +59,9 @@ struct destinations {
  * caller also if it fails. An empty list is ERR_FORMAT. */
 int destinations_parse(struct rd list, struct destinations *out) must_check;
 void destinations_clear(struct destinations *d);
+/* out was zeroed; the same if it fails. */
+int destinations_copy(const struct destinations *d,
+    struct destinations *out) must_check;
 
 enum { BINDS_MAX = 16 };
 

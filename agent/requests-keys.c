@@ -4,7 +4,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "agent/agent-internal.h"
+#include "agent/fido-keys.h"
+#include "agent/providers.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -46,37 +47,45 @@ request_list(struct request *q)
 
 /* ---- adding -------------------------------------------------------------- */
 
-/* The private half, sealed. */
-static int
-seal(struct shield *s, const struct key *k, struct buf *out)
+int
+request_constrain(const struct agentd *a, const struct constraints *c,
+    struct identity *id)
 {
-	struct buf plain;
+	uint64_t lifetime_s = c->has_lifetime ? c->lifetime_s :
+						a->p.lifetime_s;
+
+	if (c->has_lifetime || lifetime_s > 0)
+		id->expires_ms = clock_boot_ms() + lifetime_s * 1000;
+	id->confirm = c->confirm;
+	return destinations_copy(&c->destinations, &id->destinations);
+}
+
+/* A key that came without a provider is for the one that is built in. */
+static int
+hold_fido(struct request *q, const struct key *k, const char *provider,
+    struct identity *id)
+{
+	char *path = NULL;
 	int r;
 
-	buf_init_secret(&plain);
-	r = key_private_to_wire(k, &plain);
+	if (provider == NULL || strcmp(provider, "internal") == 0)
+		return fido_hold(q->a, k, "internal", id);
+	r = provider_admit(q, provider, &path);
 	if (r == 0)
-		r = shield_seal(s, &plain, out);
-	buf_clear(&plain);
+		r = fido_hold(q->a, k, path, id);
+	free(path);
 	return r;
 }
 
 static int
-apply_constraints(const struct request *q, struct constraints *c,
+hold(struct request *q, const struct key *k, const char *provider,
     struct identity *id)
 {
-	uint64_t lifetime_s = c->has_lifetime ? c->lifetime_s :
-						q->a->p.lifetime_s;
-
-	/* Only for FIDO keys, which are not among these. */
-	if (c->sk_provider != NULL)
-		return ERR_KEY_TYPE;
-	if (c->has_lifetime || lifetime_s > 0)
-		id->expires_ms = clock_boot_ms() + lifetime_s * 1000;
-	id->confirm = c->confirm;
-	id->destinations = c->destinations;
-	c->destinations = (struct destinations){ 0 };
-	return 0;
+	if (key_sk(k) != NULL)
+		return hold_fido(q, k, provider, id);
+	return provider != NULL ?
+	    ERR_KEY_TYPE :
+	    sealed_key_make(q->a->shield, k, &id->secret);
 }
 
 /* Reads key, comment and constraints to the end. */
@@ -100,9 +109,9 @@ read_identity(struct request *q, struct identity **out)
 	if (r == 0)
 		r = constraints_parse(&q->body, CONSTRAINTS_OF_KEY, &c);
 	if (r == 0)
-		r = apply_constraints(q, &c, id);
+		r = hold(q, k, c.sk_provider, id);
 	if (r == 0)
-		r = seal(q->a->shield, k, &id->secret);
+		r = request_constrain(q->a, &c, id);
 	constraints_clear(&c);
 	key_free(k);
 	if (r == 0)
@@ -168,7 +177,7 @@ request_remove(struct request *q)
 enum outcome
 request_remove_all(struct request *q)
 {
-	identities_remove_all(q->a->keys);
+	agentd_remove_keys(q->a);
 	log_debug("removed all keys");
 	return request_succeed(q);
 }

@@ -23,6 +23,7 @@ request_lock(struct request *q)
 		return request_fail(q);
 	log_debug("locked");
 	q->a->wrong = 0;
+	agentd_stop_tokens(q->a);
 	return request_succeed(q);
 }
 

@@ -63,17 +63,9 @@ sign_here(struct request *q, const struct identity *id, const char *alg,
     struct span data)
 {
 	struct key *k = NULL;
-	struct buf plain;
-	struct rd rd;
 	size_t mark;
-	int r;
+	int r = sealed_key_open(q->a->shield, &id->secret, &k);
 
-	buf_init_secret(&plain);
-	r = shield_open(q->a->shield, &id->secret, &plain);
-	rd = rd_from_buf(&plain);
-	if (r == 0)
-		r = key_private_from_wire(&rd, &k);
-	buf_clear(&plain);
 	buf_put_u8(q->answer, AGENT_SIGN_RESPONSE);
 	mark = buf_open_string(q->answer);
 	if (r == 0)
@@ -109,7 +101,7 @@ sign_elsewhere(struct request *q, struct identity *id, const char *alg,
 {
 	struct client *c = q->c;
 
-	c->waiting.ops = id->ops;
+	c->waiting.cancel = id->ops->cancel;
 	return id->ops->sign(id->elsewhere, alg, data, on_signed, c,
 	    &c->waiting.job);
 }

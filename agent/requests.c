@@ -23,14 +23,6 @@ request_succeed(struct request *q)
 	return ANSWERED;
 }
 
-/* Libraries for tokens are loaded by helper processes only, never here. */
-static enum outcome
-refuse_provider(struct request *q)
-{
-	log_info("tokens (PKCS#11) are not available in this version");
-	return request_fail(q);
-}
-
 /* ---- extensions ---------------------------------------------------------- */
 
 static enum outcome bind_session(struct request *q);
@@ -100,12 +92,12 @@ static const struct {
 	{ AGENT_ADD_IDENTITY, false, request_add },
 	{ AGENT_REMOVE_IDENTITY, false, request_remove },
 	{ AGENT_REMOVE_ALL, false, request_remove_all },
-	{ AGENT_ADD_PROVIDER, false, refuse_provider },
-	{ AGENT_REMOVE_PROVIDER, false, refuse_provider },
+	{ AGENT_ADD_PROVIDER, false, request_add_provider },
+	{ AGENT_REMOVE_PROVIDER, false, request_remove_provider },
 	{ AGENT_LOCK, false, request_lock },
 	{ AGENT_UNLOCK, true, request_unlock },
 	{ AGENT_ADD_CONSTRAINED, false, request_add },
-	{ AGENT_ADD_PROVIDER_CONSTRAINED, false, refuse_provider },
+	{ AGENT_ADD_PROVIDER_CONSTRAINED, false, request_add_provider },
 	{ AGENT_EXTENSION, true, run_extension },
 };
 

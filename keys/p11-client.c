@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: ISC */
 #include "keys/p11-client.h"
 
-#include <errno.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
-#include "base/child.h"
 #include "base/clock.h"
-#include "base/fd.h"
-#include "base/mem.h"
+#include "base/helper.h"
 
 enum {
 	LIMIT_MS = 20 * 1000, /* slow cards make a signature in a few */
@@ -20,10 +14,7 @@ enum {
 
 struct p11 {
 	char *path;
-	pid_t pid;
-	int fd; /* -1: it was given up */
-	struct buf out; /* with its length in front; holds the PIN */
-	struct buf in;
+	struct helper helper;
 	enum p11_op op;
 	char *wanted;
 	bool on_reader;
@@ -33,40 +24,7 @@ struct p11 {
 	struct buf data;
 };
 
-/* ---- processes ----------------------------------------------------------- */
-
-static int
-spawn_helper(struct p11 *p)
-{
-	const char *path = getenv("SSH_PKCS11_HELPER");
-	char *argv[2] = { NULL, NULL };
-	int pair[2], r;
-
-	if (path == NULL || *path == '\0')
-		path = LIBEXECDIR "/hpnssh-pkcs11-helper";
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == -1)
-		return ERR_SYSTEM;
-	p->fd = pair[0];
-	argv[0] = strdup(path);
-	r = argv[0] == NULL ? ERR_NOMEM : fd_set_nonblock(p->fd, true);
-	if (r == 0 && child_spawn(&p->pid, argv, pair[1], pair[1]) != 0)
-		r = ERR_P11;
-	free(argv[0]);
-	fd_close(&pair[1]);
-	return r;
-}
-
-/* It is not asked again. */
-static void
-give_up(struct p11 *p)
-{
-	fd_close(&p->fd);
-	if (p->pid > 0)
-		child_abandon(p->pid);
-	p->pid = 0;
-	buf_clear(&p->out);
-	buf_clear(&p->in);
-}
+/* ---- life ---------------------------------------------------------------- */
 
 int
 p11_start(struct p11 **out, const char *path)
@@ -76,12 +34,12 @@ p11_start(struct p11 **out, const char *path)
 
 	if (p == NULL)
 		return ERR_NOMEM;
-	p->fd = -1;
-	buf_init_secret(&p->out);
+	p->helper.fd = -1;
 	p->path = strdup(path);
-	child_reap_abandoned();
 	if (p->path != NULL)
-		r = spawn_helper(p);
+		r = helper_start(&p->helper, "SSH_PKCS11_HELPER",
+		    LIBEXECDIR "/hpnssh-pkcs11-helper", P11_ANSWER_MAX,
+		    ERR_P11);
 	if (r == 0)
 		*out = p;
 	else
@@ -97,8 +55,6 @@ forget_call(struct p11 *p)
 	free(p->alg);
 	p->alg = NULL;
 	buf_clear(&p->data);
-	buf_clear(&p->out);
-	buf_clear(&p->in);
 }
 
 void
@@ -106,7 +62,7 @@ p11_end(struct p11 *p)
 {
 	if (p == NULL)
 		return;
-	give_up(p);
+	helper_give_up(&p->helper);
 	forget_call(p);
 	free(p->wanted);
 	free(p->path);
@@ -118,13 +74,13 @@ p11_end(struct p11 *p)
 int
 p11_fd(const struct p11 *p)
 {
-	return p->fd;
+	return p->helper.fd;
 }
 
 bool
 p11_writes(const struct p11 *p)
 {
-	return buf_len(&p->out) > 0;
+	return helper_writes(&p->helper);
 }
 
 static int
@@ -133,8 +89,6 @@ begin(struct p11 *p, struct p11_request *q, const struct p11_pin *pin)
 	struct buf body;
 	int r;
 
-	if (p->fd == -1)
-		return ERR_P11;
 	q->pin_kind = pin->kind;
 	if (pin->kind == P11_PIN_GIVEN)
 		q->pin = (struct span){ (const uint8_t *)pin->text,
@@ -142,76 +96,14 @@ begin(struct p11 *p, struct p11_request *q, const struct p11_pin *pin)
 	if (q->pin.len > P11_PIN_MAX)
 		return ERR_LIMIT;
 	p->op = q->op;
-	buf_clear(&p->in);
-	buf_set_max(&p->in, P11_ANSWER_MAX + 4);
-	buf_init_secret(&p->out);
 	buf_init_secret(&body);
 	r = p11_put_request(q, &body);
 	if (r == 0 && buf_len(&body) > P11_REQUEST_MAX)
 		r = ERR_LIMIT;
-	if (r == 0) {
-		buf_put_string_buf(&p->out, &body);
-		r = buf_err(&p->out);
-	}
+	if (r == 0)
+		r = helper_ask(&p->helper, &body);
 	buf_clear(&body);
 	return r;
-}
-
-static int
-call_write(struct p11 *p)
-{
-	ssize_t n;
-
-	while (buf_len(&p->out) > 0) {
-		n = send(p->fd, buf_data(&p->out), buf_len(&p->out),
-		    MSG_NOSIGNAL);
-		if (n == -1 && errno == EINTR)
-			continue;
-		if (n == -1)
-			return errno == EAGAIN ? ERR_AGAIN : ERR_P11;
-		buf_consume(&p->out, (size_t)n);
-	}
-	return 0;
-}
-
-/* How many bytes the answer lacks, as far as is known. */
-static int
-call_lacks(const struct p11 *p, size_t *lacks)
-{
-	size_t have = buf_len(&p->in), len;
-
-	*lacks = 4 - have;
-	if (have < 4)
-		return 0;
-	len = wire_get_u32(buf_data(&p->in));
-	if (len > P11_ANSWER_MAX)
-		return ERR_P11;
-	*lacks = 4 + len - have;
-	return 0;
-}
-
-static int
-call_read(struct p11 *p)
-{
-	size_t lacks;
-	uint8_t *room;
-	ssize_t n;
-	int r;
-
-	for (;;) {
-		r = call_lacks(p, &lacks);
-		if (r != 0 || lacks == 0)
-			return r;
-		room = buf_reserve(&p->in, lacks);
-		if (room == NULL)
-			return buf_err(&p->in);
-		n = fd_read(p->fd, room, lacks);
-		if (n == -1 && errno == EAGAIN)
-			return ERR_AGAIN;
-		if (n <= 0)
-			return ERR_P11;
-		buf_commit(&p->in, (size_t)n);
-	}
 }
 
 static int
@@ -249,21 +141,15 @@ static int
 step(struct p11 *p, struct rd *rd)
 {
 	enum p11_status status = P11_FAILED;
-	int r = p->fd == -1 ? ERR_P11 : call_write(p);
+	struct span answer;
+	int r = helper_step(&p->helper, &answer);
 
-	if (r == 0)
-		r = call_read(p);
-	if (r == ERR_AGAIN)
+	if (r != 0)
 		return r;
-	if (r == 0 && p11_read_head((struct span){ buf_data(&p->in) + 4,
-				       buf_len(&p->in) - 4 },
-			  p->op, rd, &status) != 0)
-		r = ERR_P11;
-	if (r != 0) {
-		give_up(p);
-		return r;
-	}
-	return error_of(p, status, rd);
+	if (p11_read_head(answer, p->op, rd, &status) == 0)
+		return error_of(p, status, rd);
+	helper_give_up(&p->helper);
+	return ERR_P11;
 }
 
 int
@@ -286,7 +172,7 @@ p11_list_step(struct p11 *p, struct p11_list *out)
 		return r;
 	if (p11_read_list(&rd, out) == 0)
 		return 0;
-	give_up(p);
+	helper_give_up(&p->helper);
 	return ERR_P11;
 }
 
@@ -340,29 +226,15 @@ p11_sign_step(struct p11 *p, struct buf *signature)
 
 /* ---- waiting ------------------------------------------------------------- */
 
-static void
-wait_until(const struct p11 *p, uint64_t end, uint64_t now)
-{
-	struct pollfd pfd = { .fd = p->fd,
-		.events = p11_writes(p) ? POLLOUT : POLLIN };
-
-	(void)poll(&pfd, 1, (int)(end - now));
-}
-
 /* True while it is worth another step. */
 static bool
 wait_more(struct p11 *p, uint64_t end, int *r)
 {
-	uint64_t now = clock_ms();
-
 	if (*r != ERR_AGAIN)
 		return false;
-	if (now < end) {
-		wait_until(p, end, now);
+	if ((*r = helper_wait(&p->helper, end)) == 0)
 		return true;
-	}
-	give_up(p);
-	*r = ERR_TIMEOUT;
+	helper_give_up(&p->helper);
 	return false;
 }
 

@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: ISC */
 #include "keys/sk-client.h"
 
-#include <errno.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
-#include "base/child.h"
 #include "base/clock.h"
-#include "base/fd.h"
-#include "base/mem.h"
+#include "base/helper.h"
 #include "base/str.h"
 #include "keys/sk-wire.h"
 
@@ -26,38 +20,12 @@ enum {
 /* A helper that was asked, up to its answer. */
 struct sk_call {
 	enum sk_op op;
-	pid_t pid;
-	int fd;
-	struct buf out; /* with its length in front; holds the PIN */
-	struct buf in;
+	struct helper helper;
 	/* Of a signature: whose, and over what. */
 	struct key *key; /* public */
 	char *alg;
 	struct buf data;
 };
-
-/* ---- processes ----------------------------------------------------------- */
-
-static int
-spawn_helper(struct sk_call *c)
-{
-	const char *path = getenv("SSH_SK_HELPER");
-	char *argv[2] = { NULL, NULL };
-	int pair[2], r;
-
-	if (path == NULL || *path == '\0')
-		path = LIBEXECDIR "/hpnssh-sk-helper";
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == -1)
-		return ERR_SYSTEM;
-	c->fd = pair[0];
-	argv[0] = strdup(path);
-	r = argv[0] == NULL ? ERR_NOMEM : fd_set_nonblock(c->fd, true);
-	if (r == 0 && child_spawn(&c->pid, argv, pair[1], pair[1]) != 0)
-		r = ERR_SK_HELPER;
-	free(argv[0]);
-	fd_close(&pair[1]);
-	return r;
-}
 
 /* ---- calls --------------------------------------------------------------- */
 
@@ -66,11 +34,7 @@ sk_call_end(struct sk_call *c)
 {
 	if (c == NULL)
 		return;
-	fd_close(&c->fd);
-	if (c->pid > 0)
-		child_abandon(c->pid);
-	buf_clear(&c->out);
-	buf_clear(&c->in);
+	helper_give_up(&c->helper);
 	buf_clear(&c->data);
 	key_free(c->key);
 	free(c->alg);
@@ -87,18 +51,16 @@ call_begin(struct sk_call **out, const struct sk_request *q)
 	if (c == NULL)
 		return ERR_NOMEM;
 	c->op = q->op;
-	c->fd = -1;
-	buf_init_secret(&c->out);
+	c->helper.fd = -1;
 	buf_init_secret(&body);
 	r = sk_put_request(q, &body);
-	if (r == 0) {
-		buf_put_string_buf(&c->out, &body);
-		r = buf_err(&c->out);
-	}
-	buf_clear(&body);
-	child_reap_abandoned();
 	if (r == 0)
-		r = spawn_helper(c);
+		r = helper_start(&c->helper, "SSH_SK_HELPER",
+		    LIBEXECDIR "/hpnssh-sk-helper", SK_ANSWER_MAX,
+		    ERR_SK_HELPER);
+	if (r == 0)
+		r = helper_ask(&c->helper, &body);
+	buf_clear(&body);
 	if (r == 0)
 		*out = c;
 	else
@@ -109,70 +71,13 @@ call_begin(struct sk_call **out, const struct sk_request *q)
 int
 sk_call_fd(const struct sk_call *c)
 {
-	return c->fd;
+	return c->helper.fd;
 }
 
 bool
 sk_call_writes(const struct sk_call *c)
 {
-	return buf_len(&c->out) > 0;
-}
-
-static int
-call_write(struct sk_call *c)
-{
-	ssize_t n;
-
-	while (buf_len(&c->out) > 0) {
-		n = send(c->fd, buf_data(&c->out), buf_len(&c->out),
-		    MSG_NOSIGNAL);
-		if (n == -1 && errno == EINTR)
-			continue;
-		if (n == -1)
-			return errno == EAGAIN ? ERR_AGAIN : ERR_SK_HELPER;
-		buf_consume(&c->out, (size_t)n);
-	}
-	return 0;
-}
-
-/* How many bytes the answer lacks, as far as is known. */
-static int
-call_lacks(const struct sk_call *c, size_t *lacks)
-{
-	size_t have = buf_len(&c->in), len;
-
-	*lacks = 4 - have;
-	if (have < 4)
-		return 0;
-	len = wire_get_u32(buf_data(&c->in));
-	if (len > SK_ANSWER_MAX)
-		return ERR_SK_HELPER;
-	*lacks = 4 + len - have;
-	return 0;
-}
-
-static int
-call_read(struct sk_call *c)
-{
-	size_t lacks;
-	uint8_t *p;
-	ssize_t n;
-	int r;
-
-	for (;;) {
-		r = call_lacks(c, &lacks);
-		if (r != 0 || lacks == 0)
-			return r;
-		p = buf_reserve(&c->in, lacks);
-		if (p == NULL)
-			return buf_err(&c->in);
-		n = fd_read(c->fd, p, lacks);
-		if (n == -1 && errno == EAGAIN)
-			return ERR_AGAIN;
-		if (n <= 0)
-			return ERR_SK_HELPER;
-		buf_commit(&c->in, (size_t)n);
-	}
+	return helper_writes(&c->helper);
 }
 
 static int
@@ -201,15 +106,12 @@ static int
 call_step(struct sk_call *c, struct rd *rd)
 {
 	enum sk_status status = SK_FAILED;
-	int r = call_write(c);
+	struct span answer;
+	int r = helper_step(&c->helper, &answer);
 
-	if (r == 0)
-		r = call_read(c);
 	if (r != 0)
 		return r;
-	r = sk_read_head((struct span){ buf_data(&c->in) + 4,
-			     buf_len(&c->in) - 4 },
-	    c->op, rd, &status);
+	r = sk_read_head(answer, c->op, rd, &status);
 	return r != 0 ? ERR_SK_HELPER : error_of(status);
 }
 
@@ -219,17 +121,11 @@ call_finish(struct sk_call *c, const struct sk_params *p, struct rd *rd)
 {
 	uint64_t end = clock_ms() +
 	    (p->limit_ms != 0 ? p->limit_ms : LIMIT_DEFAULT_MS);
-	struct pollfd pfd = { .fd = c->fd };
-	uint64_t now;
 	int r;
 
-	while ((r = call_step(c, rd)) == ERR_AGAIN) {
-		now = clock_ms();
-		if (now >= end)
-			return ERR_TIMEOUT;
-		pfd.events = sk_call_writes(c) ? POLLIN | POLLOUT : POLLIN;
-		(void)poll(&pfd, 1, (int)(end - now));
-	}
+	while ((r = call_step(c, rd)) == ERR_AGAIN)
+		if ((r = helper_wait(&c->helper, end)) != 0)
+			break;
 	return r;
 }
 

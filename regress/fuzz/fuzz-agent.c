@@ -3,7 +3,8 @@
  * Clients of an agent. The input is a row of steps: 'm' is a message behind a
  * 16 bit length, 'r' bytes as they are behind such a length, 'n' the next
  * client, 'x' the end of this one, 'a' takes what was answered, and 't' some
- * turns of the loop. Whatever they say, the agent goes on: a last client gets
+ * turns of the loop. Helpers for tokens end at once, so that all but their
+ * answers is reached. Whatever they say, the agent goes on: a last client gets
  * a list of keys.
  */
 #include <signal.h>
@@ -118,7 +119,9 @@ set_up(void)
 {
 	log_set_level(LOG_LVL_QUIET);
 	signal(SIGPIPE, SIG_IGN);
-	if (setenv("SSH_ASKPASS_REQUIRE", "never", 1) != 0)
+	if (setenv("SSH_ASKPASS_REQUIRE", "never", 1) != 0 ||
+	    setenv("SSH_PKCS11_HELPER", "/bin/true", 1) != 0 ||
+	    setenv("SSH_SK_HELPER", "/bin/true", 1) != 0)
 		abort();
 }
 
@@ -126,7 +129,7 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct agent_params params = { .fingerprint = DIGEST_SHA256,
-		.websafe = "" };
+		.websafe = "", .providers = "/usr/*", .token_limit_ms = 100 };
 	static bool ready;
 	int fds[CLIENTS];
 

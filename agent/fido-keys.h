@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * FIDO keys that the agent holds: each signature is made by a helper process
+ * (keys/sk-client.h), while a window tells the user to touch the key or asks
+ * for its PIN. A provider is asked for one signature at a time, since an
+ * authenticator can wait for one touch only; the others stand in line.
+ *
+ * Threads: loop thread only.
+ */
+#ifndef HPN_AGENT_FIDO_KEYS_H
+#define HPN_AGENT_FIDO_KEYS_H
+
+#include "agent/agent-internal.h"
+
+/* Makes id the entry of k, which is private. provider: "internal", or a path
+ * that may be used. */
+int fido_hold(struct agentd *a, const struct key *k, const char *provider,
+    struct identity *id) must_check;
+/* Ends what is under way. */
+void fido_stop_all(struct agentd *a);
+
+#endif

@@ -1,0 +1,696 @@
+/* SPDX-License-Identifier: ISC */
+#include "agent/providers.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "keys/p11-client.h"
+
+enum {
+	PROVIDERS_MAX = 32,
+	LIMIT_MS = 20 * 1000, /* slow cards make a signature in a few */
+	LIMIT_READER_MS = 120 * 1000, /* users type */
+};
+
+/* What the helper, or for ASKING the user, is doing. */
+enum state { IDLE, OPENING, LISTING, ASKING, LOGGING_IN, SIGNING };
+
+struct opening {
+	provider_opened_fn fn;
+	void *arg;
+	char pin[P11_PIN_MAX + 1];
+	size_t next;   /* token that may want a login */
+	bool began, logged_in;
+	int failure; /* of a login; 0: none */
+};
+
+struct provider {
+	struct agentd *a;
+	char *path;
+	struct p11 *helper; /* NULL: the next signature starts one */
+	struct loop_fd *watch;
+	struct loop_timer *limit, *turn;
+	struct dialog *dialog;
+	enum state state;
+	struct p11_list list; /* what it said last */
+	uint32_t token;	      /* that the user is asked about */
+	bool asked;
+	enum state after; /* ASKING */
+	struct opening *opening; /* NULL: that is over */
+	struct provider_job *jobs; /* the first is under way, unless IDLE */
+	size_t keys;
+	struct provider *next;
+};
+
+struct provider_key {
+	struct provider *p;
+	struct key *key;
+};
+
+/* A signature that is wanted. */
+struct provider_job {
+	struct provider *p;
+	const struct provider_key *of; /* NULL: nobody waits for it any more */
+	struct key *key;
+	char *alg;
+	struct buf data;
+	elsewhere_fn done;
+	void *arg;
+	struct provider_job *next;
+};
+
+static void on_helper(void *arg, int fd, int events);
+
+/* ---- the helper ---------------------------------------------------------- */
+
+static void
+end_call(struct provider *p)
+{
+	loop_cancel(p->a->loop, p->limit);
+	p->limit = NULL;
+	dialog_drop(p->dialog);
+	p->dialog = NULL;
+	p->state = IDLE;
+	p->asked = false;
+}
+
+static void
+end_helper(struct provider *p)
+{
+	end_call(p);
+	loop_unwatch(p->a->loop, p->watch);
+	p->watch = NULL;
+	if (p->helper == NULL)
+		return;
+	p11_end(p->helper);
+	p->helper = NULL;
+	agentd_reap_soon(p->a);
+}
+
+static int
+start_helper(struct provider *p)
+{
+	int r = p11_start(&p->helper, p->path);
+
+	if (r != 0)
+		return r;
+	p->watch = loop_watch(p->a->loop, p11_fd(p->helper), LOOP_READ,
+	    on_helper, p);
+	return p->watch != NULL ? 0 : ERR_NOMEM;
+}
+
+/* ---- jobs ---------------------------------------------------------------- */
+
+static void run(void *arg);
+static void on_limit(void *arg);
+
+static void
+schedule(struct provider *p)
+{
+	if (p->jobs == NULL || p->state != IDLE || p->turn != NULL)
+		return;
+	p->turn = loop_after(p->a->loop, 0, run, p);
+	if (p->turn == NULL)
+		log_error("no timer for a token");
+}
+
+static void
+job_free(struct provider_job *j)
+{
+	key_free(j->key);
+	free(j->alg);
+	buf_clear(&j->data);
+	free(j);
+}
+
+static void
+unlink_job(struct provider_job *j)
+{
+	struct provider_job **at = &j->p->jobs;
+
+	while (*at != j)
+		at = &(*at)->next;
+	*at = j->next;
+}
+
+/* The first one is over. */
+static void
+finish(struct provider *p, int r, struct span signature)
+{
+	struct provider_job *j = p->jobs;
+	elsewhere_fn done = j->of != NULL ? j->done : NULL;
+	void *arg = j->arg;
+
+	end_call(p);
+	unlink_job(j);
+	job_free(j);
+	schedule(p);
+	if (done != NULL)
+		done(arg, r, signature);
+}
+
+/* What the helper began goes on until it answers: it cannot be told. */
+static void
+forget_job(struct provider_job *j)
+{
+	struct provider *p = j->p;
+
+	j->of = NULL;
+	if (p->jobs == j && p->state != IDLE && p->state != ASKING)
+		return;
+	if (p->jobs == j)
+		end_call(p);
+	unlink_job(j);
+	job_free(j);
+	schedule(p);
+}
+
+/* Who ends a helper ends what all wait for. */
+static void
+fail_all(struct provider *p, int r)
+{
+	end_helper(p);
+	while (p->jobs != NULL)
+		finish(p, r, (struct span){ 0 });
+}
+
+/* ---- life ---------------------------------------------------------------- */
+
+static void
+provider_end(struct provider *p)
+{
+	struct provider **at = &p->a->providers;
+
+	while (*at != p)
+		at = &(*at)->next;
+	*at = p->next;
+	end_helper(p);
+	while (p->jobs != NULL) {
+		struct provider_job *j = p->jobs;
+
+		p->jobs = j->next;
+		job_free(j);
+	}
+	loop_cancel(p->a->loop, p->turn);
+	if (p->opening != NULL)
+		mem_free_secret(p->opening, sizeof *p->opening);
+	p11_list_clear(&p->list);
+	log_debug("provider %s: ended", p->path);
+	free(p->path);
+	free(p);
+}
+
+static void
+opened(struct provider *p, int r)
+{
+	struct opening *o = p->opening;
+	provider_opened_fn fn = o->fn;
+	void *arg = o->arg;
+
+	p->opening = NULL;
+	mem_free_secret(o, sizeof *o);
+	end_call(p);
+	if (r == 0 && p->list.n_keys == 0)
+		r = ERR_NOT_FOUND;
+	p->keys++; /* it stays while fn looks at it */
+	fn(arg, r, p, &p->list);
+	if (--p->keys == 0)
+		provider_end(p);
+}
+
+/* The keys stay if there are some. */
+static void
+stop(struct provider *p, int r)
+{
+	if (p->opening != NULL)
+		opened(p, r);
+	else
+		fail_all(p, r);
+}
+
+void
+providers_stop_opening(struct agentd *a)
+{
+	struct provider *p = a->providers, *next;
+
+	for (; p != NULL; p = next) {
+		next = p->next;
+		if (p->opening != NULL)
+			opened(p, ERR_CANCELLED);
+	}
+}
+
+void
+providers_stop_all(struct agentd *a)
+{
+	struct provider *p = a->providers, *next;
+
+	for (; p != NULL; p = next) {
+		next = p->next;
+		stop(p, ERR_CANCELLED);
+	}
+}
+
+void
+provider_close(struct provider *p)
+{
+	provider_end(p);
+}
+
+/* ---- calls --------------------------------------------------------------- */
+
+static int
+begin_list(struct provider *p, enum state state, const struct p11_pin *pin)
+{
+	p->state = state;
+	return p11_begin_list(p->helper, pin);
+}
+
+static int
+begin_sign(struct provider *p, const struct p11_pin *pin)
+{
+	const struct provider_job *j = p->jobs;
+
+	p->state = SIGNING;
+	return p11_begin_sign(p->helper, j->key, j->alg,
+	    (struct span){ buf_data(&j->data), buf_len(&j->data) }, pin);
+}
+
+static int
+set_limit(struct provider *p, unsigned ms)
+{
+	if (p->a->p.token_limit_ms != 0)
+		ms = p->a->p.token_limit_ms;
+	p->limit = loop_after(p->a->loop, ms, on_limit, p);
+	return p->limit != NULL ? 0 : ERR_NOMEM;
+}
+
+/* r: how a call began. */
+static void
+wait_for(struct provider *p, int r, bool on_reader)
+{
+	if (r == 0)
+		r = set_limit(p, on_reader ? LIMIT_READER_MS : LIMIT_MS);
+	if (r == 0)
+		loop_fd_want(p->watch, LOOP_WRITE);
+	else if (p->opening == NULL && p->helper != NULL &&
+	    p11_fd(p->helper) != -1)
+		finish(p, r, (struct span){ 0 });
+	else
+		stop(p, r);
+}
+
+static void
+on_limit(void *arg)
+{
+	struct provider *p = arg;
+
+	p->limit = NULL;
+	log_info("provider %s does not answer", p->path);
+	stop(p, ERR_TIMEOUT);
+}
+
+/* ---- PINs ---------------------------------------------------------------- */
+
+static void
+on_pin(void *arg, bool agreed, const char *answer)
+{
+	struct provider *p = arg;
+	struct p11_pin pin = { P11_PIN_GIVEN, answer, p->token };
+
+	p->dialog = NULL;
+	if (!agreed || answer == NULL || *answer == '\0')
+		finish(p, ERR_CANCELLED, (struct span){ 0 });
+	else
+		wait_for(p, p->after == SIGNING ? begin_sign(p, &pin) :
+			begin_list(p, LOGGING_IN, &pin), false);
+}
+
+static void
+on_notice_gone(void *arg, bool agreed, const char *answer)
+{
+	struct provider *p = arg;
+
+	(void)agreed;
+	(void)answer;
+	p->dialog = NULL;
+}
+
+static void
+use_reader(struct provider *p, const char *text)
+{
+	static const struct p11_pin pin = { .kind = P11_PIN_ON_READER };
+
+	if (dialog_refusal(p->a) == NULL)
+		p->dialog = dialog_ask(p->a, ASKPASS_NOTICE, text,
+		    on_notice_gone, p);
+	wait_for(p, begin_sign(p, &pin), true);
+}
+
+/* Asks for a PIN once for a signature. */
+static void
+ask_pin(struct provider *p, const char *label, bool on_reader,
+    enum state after)
+{
+	const char *why = p->asked ? "it was asked for" :
+				     dialog_refusal(p->a);
+	char clean[4 * P11_LABEL_MAX + 1], *text = NULL;
+
+	str_escape(clean, sizeof clean, label);
+	p->asked = true;
+	p->after = after;
+	if ((why == NULL || on_reader) &&
+	    asprintf(&text, "Enter PIN for '%s': ", clean) == -1)
+		text = NULL;
+	if (text != NULL && on_reader) {
+		use_reader(p, text);
+	} else {
+		p->state = ASKING;
+		if (text != NULL)
+			p->dialog = dialog_ask(p->a, ASKPASS_SECRET, text,
+			    on_pin, p);
+		if (why != NULL)
+			log_info("token '%s' wants its PIN, and %s", clean,
+			    why);
+		if (p->dialog == NULL)
+			finish(p, ERR_PIN_NEEDED, (struct span){ 0 });
+	}
+	free(text);
+}
+
+/* ---- answers ------------------------------------------------------------- */
+
+/* Each token that wants one gets the PIN: whoever gave it knows which. */
+static void
+opening_goes_on(struct provider *p, int r)
+{
+	struct opening *o = p->opening;
+	struct p11_pin pin = { P11_PIN_GIVEN, o->pin, 0 };
+
+	if (r != 0 && (!o->began || r != ERR_PIN)) {
+		opened(p, r);
+		return;
+	}
+	if (r != 0)
+		o->failure = r;
+	else if (o->began)
+		o->logged_in = true;
+	o->began = true;
+	while (o->next < p->list.n_tokens &&
+	    (!p->list.tokens[o->next].wants_login ||
+		p->list.tokens[o->next].on_reader))
+		o->next++;
+	if (o->next >= p->list.n_tokens) {
+		opened(p, o->logged_in ? 0 : o->failure);
+	} else if (*o->pin == '\0') {
+		opened(p, ERR_PIN_NEEDED);
+	} else {
+		pin.token = (uint32_t)o->next++;
+		wait_for(p, begin_list(p, OPENING, &pin), false);
+	}
+}
+
+static bool
+is_listed(const struct provider *p)
+{
+	for (size_t i = 0; i < p->list.n_keys; i++)
+		if (key_equal_public(p->list.keys[i].key, p->jobs->key))
+			return true;
+	return false;
+}
+
+/* A helper that was started again. Some tokens show nothing before a login. */
+static void
+listed_again(struct provider *p)
+{
+	static const struct p11_pin none = { .kind = P11_PIN_NONE };
+
+	for (uint32_t i = 0; !is_listed(p) && i < p->list.n_tokens; i++) {
+		if (!p->list.tokens[i].wants_login || p->asked ||
+		    p->list.tokens[i].on_reader)
+			continue;
+		p->token = i;
+		ask_pin(p, p->list.tokens[i].label, false, LOGGING_IN);
+		return;
+	}
+	wait_for(p, begin_sign(p, &none), false);
+}
+
+static int
+take_list(struct provider *p)
+{
+	struct p11_list more = { 0 };
+	int r = p11_list_step(p->helper, &more);
+
+	if (r == 0) {
+		p11_list_clear(&p->list);
+		p->list = more;
+	} else {
+		p11_list_clear(&more);
+	}
+	return r;
+}
+
+/* An answer, or that there will be none. */
+static void
+call_over(struct provider *p, enum state state, int r, struct span signature)
+{
+	const char *label;
+	bool on_reader;
+
+	loop_cancel(p->a->loop, p->limit);
+	p->limit = NULL;
+	dialog_drop(p->dialog);
+	p->dialog = NULL;
+	if (state == OPENING) {
+		opening_goes_on(p, r);
+	} else if (p11_fd(p->helper) == -1) {
+		fail_all(p, r);
+	} else if (p->jobs->of == NULL) {
+		finish(p, ERR_CANCELLED, (struct span){ 0 });
+	} else if (state == SIGNING && r == ERR_PIN_NEEDED) {
+		label = p11_wanted(p->helper, &on_reader);
+		ask_pin(p, label, on_reader, SIGNING);
+	} else if (state == SIGNING || r != 0) {
+		finish(p, r, signature);
+	} else {
+		listed_again(p);
+	}
+}
+
+static void
+on_helper(void *arg, int fd, int events)
+{
+	struct provider *p = arg;
+	struct buf signature = { 0 };
+	int r;
+
+	(void)fd;
+	(void)events;
+	if (p->state == IDLE || p->state == ASKING) {
+		log_info("the helper of %s ended", p->path);
+		if (p->state == IDLE)
+			end_helper(p);
+		else
+			fail_all(p, ERR_P11);
+		return;
+	}
+	r = p->state == SIGNING ? p11_sign_step(p->helper, &signature) :
+				  take_list(p);
+	if (r == ERR_AGAIN) {
+		loop_fd_want(p->watch,
+		    p11_writes(p->helper) ? LOOP_WRITE : LOOP_READ);
+		return;
+	}
+	loop_fd_want(p->watch, LOOP_READ);
+	call_over(p, p->state, r, (struct span){ buf_data(&signature),
+				       buf_len(&signature) });
+	buf_clear(&signature);
+}
+
+static void
+run(void *arg)
+{
+	static const struct p11_pin none = { .kind = P11_PIN_NONE };
+	struct provider *p = arg;
+	int r = 0;
+
+	p->turn = NULL;
+	if (p->jobs == NULL || p->state != IDLE)
+		return;
+	if (p->helper != NULL) {
+		wait_for(p, begin_sign(p, &none), false);
+		return;
+	}
+	r = start_helper(p);
+	if (r == 0)
+		r = begin_list(p, LISTING, &none);
+	wait_for(p, r, false);
+}
+
+/* ---- keys ---------------------------------------------------------------- */
+
+/* Signatures carry the plain name, also those for a certificate. */
+static const char *
+plain_name(const char *alg)
+{
+	const struct key_alg *row = key_alg_by_cert_name(alg);
+
+	return row != NULL ? row->name : alg;
+}
+
+static int
+provider_sign(void *key, const char *alg, struct span data, elsewhere_fn done,
+    void *arg, void **job)
+{
+	struct provider_key *k = key;
+	struct provider_job *j = calloc(1, sizeof *j), **at = &k->p->jobs;
+	int r;
+
+	if (j == NULL)
+		return ERR_NOMEM;
+	*j = (struct provider_job){ .p = k->p, .of = k, .done = done,
+		.arg = arg };
+	j->alg = strdup(plain_name(alg));
+	buf_put(&j->data, data.p, data.len);
+	r = j->alg == NULL ? ERR_NOMEM : buf_err(&j->data);
+	if (r == 0)
+		r = key_public_of(k->key, &j->key);
+	if (r != 0) {
+		job_free(j);
+		return r;
+	}
+	while (*at != NULL)
+		at = &(*at)->next;
+	*at = j;
+	*job = j;
+	schedule(k->p);
+	return 0;
+}
+
+static void
+provider_cancel(void *job)
+{
+	forget_job(job);
+}
+
+static void
+provider_release(void *key)
+{
+	struct provider_key *k = key;
+	struct provider *p = k->p;
+	struct provider_job *j = p->jobs, *next;
+
+	for (; j != NULL; j = next) {
+		elsewhere_fn done = j->done;
+		void *arg = j->arg;
+
+		next = j->next;
+		if (j->of != k)
+			continue;
+		forget_job(j);
+		done(arg, ERR_CANCELLED, (struct span){ 0 });
+	}
+	key_free(k->key);
+	free(k);
+	if (--p->keys == 0)
+		provider_end(p);
+}
+
+static const struct elsewhere_ops provider_ops = { provider_sign,
+	provider_cancel, provider_release };
+
+int
+provider_hold(struct provider *p, const struct key *k, struct identity *id)
+{
+	struct provider_key *held = calloc(1, sizeof *held);
+	int r;
+
+	if (held == NULL)
+		return ERR_NOMEM;
+	held->p = p;
+	id->provider = strdup(p->path);
+	r = id->provider == NULL ? ERR_NOMEM : key_public_of(k, &held->key);
+	if (r != 0) {
+		free(held);
+		return r;
+	}
+	id->ops = &provider_ops;
+	id->elsewhere = held;
+	p->keys++;
+	return 0;
+}
+
+/* ---- opening ------------------------------------------------------------- */
+
+/* One of which the helper is gone makes room for the new one. */
+static int
+make_room(struct agentd *a, const char *path)
+{
+	struct provider *p = a->providers;
+	size_t n = 0;
+
+	for (; p != NULL && strcmp(p->path, path) != 0; p = p->next)
+		n++;
+	if (p == NULL)
+		return n < PROVIDERS_MAX ? 0 : ERR_LIMIT;
+	if (p->opening != NULL || p->helper != NULL || p->jobs != NULL) {
+		log_info("provider %s is there already", path);
+		return ERR_ARGUMENT;
+	}
+	(void)identities_remove_provider(a->keys, path);
+	return 0;
+}
+
+static struct provider *
+provider_new(struct agentd *a, const char *path, const char *pin)
+{
+	struct provider *p = calloc(1, sizeof *p);
+	struct opening *o = calloc(1, sizeof *o);
+
+	if (p == NULL || o == NULL || (p->path = strdup(path)) == NULL) {
+		free(p);
+		free(o);
+		return NULL;
+	}
+	strlcpy(o->pin, pin, sizeof o->pin);
+	p->a = a;
+	p->opening = o;
+	p->next = a->providers;
+	a->providers = p;
+	return p;
+}
+
+int
+provider_open(struct agentd *a, const char *path, const char *pin,
+    provider_opened_fn fn, void *arg, struct provider **out)
+{
+	static const struct p11_pin none = { .kind = P11_PIN_NONE };
+	struct provider *p;
+	int r = make_room(a, path);
+
+	if (r != 0)
+		return r;
+	if (strlen(pin) > P11_PIN_MAX)
+		return ERR_LIMIT;
+	if ((p = provider_new(a, path, pin)) == NULL)
+		return ERR_NOMEM;
+	p->opening->fn = fn;
+	p->opening->arg = arg;
+	r = start_helper(p);
+	if (r == 0)
+		r = begin_list(p, OPENING, &none);
+	if (r == 0)
+		r = set_limit(p, LIMIT_MS);
+	if (r != 0) {
+		provider_end(p);
+		return r;
+	}
+	loop_fd_want(p->watch, LOOP_WRITE);
+	*out = p;
+	return 0;
+}
