@@ -47,6 +47,14 @@ list_kex(struct buf *out)
 		put_line(out, kem_at(i)->name);
 }
 
+/* As they stand in configurations. */
+static void
+list_gss_kex(struct buf *out)
+{
+	for (size_t i = 0; kem_gss_at(i) != NULL; i++)
+		put_line(out, kem_gss_at(i)->gss_prefix);
+}
+
 static void
 list_compression(struct buf *out)
 {
@@ -126,6 +134,8 @@ static const struct {
 	{ "compression", list_compression },
 	{ "kex", list_kex },
 	{ "KexAlgorithms", list_kex },
+	{ "kex-gss", list_gss_kex },
+	{ "GSSAPIKexAlgorithms", list_gss_kex },
 	{ "key", list_key_types },
 	{ "key-ca-sign", list_signatures },
 	{ "key-cert", list_cert_types },

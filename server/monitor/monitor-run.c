@@ -181,6 +181,7 @@ send_params(const struct monitor *m)
 	    key_algs_of_signatures(c->algs.pubkey_accepted_algorithms);
 	struct monitor_params p = { .ident = m->id_local,
 		.kex = c->algs.kex_algorithms,
+		.gss_kex = (char *)(uintptr_t)gss_exchange_methods(m->gss),
 		.hostkey_algs = algs,
 		.ciphers = c->algs.ciphers,
 		.macs = c->algs.macs,
@@ -265,6 +266,7 @@ authenticate(struct monitor *m)
 {
 	int r = 0;
 
+	m->gss = gss_exchange_new(&m->state.conf);
 	start_auth(m);
 	send_params(m);
 	while (r == 0 && m->phase != MONITOR_PHASE_OVER)
@@ -325,6 +327,7 @@ run_user(struct monitor *m, int fd, uint64_t began_ms)
 		.id_local = m->id_local,
 		.id_remote = m->id_remote,
 		.keys = &m->state.keys,
+		.gss_kex = gss_exchange_methods(m->gss),
 		.login_env = &login_env,
 		.auth_info = &l->auth_info,
 		.must_change = l->must_change,
@@ -342,6 +345,7 @@ run_user(struct monitor *m, int fd, uint64_t began_ms)
 	/* The rest of what the monitor has is shared with it, as long as it is
 	 * left alone. */
 	hostkeys_forget_private(&m->state.keys);
+	gss_exchange_forget(m->gss);
 	exit(serve_run(&params));
 }
 
@@ -467,6 +471,7 @@ monitor_run(void)
 	loop = loop_new();
 	status = serve_user(&m, loop);
 	login_free(m.login);
+	gss_exchange_free(m.gss);
 	state_clear(&m.state);
 	loop_free(loop);
 	return status;
