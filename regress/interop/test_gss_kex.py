@@ -119,6 +119,24 @@ def test_off_by_default(krb, ticket, servers):
     assert "Permission denied (publickey,gssapi-with-mic" in done.errors
 
 
+@pytest.mark.parametrize("client_kind", KINDS)
+def test_server_without_host_keys(krb, ticket, tmp_path, keys, client_kind):
+    config = (f"HostKey {tmp_path}/none\nGSSAPIKeyExchange yes\n"
+              "GSSAPIAuthentication yes\nGSSAPIStrictAcceptorCheck no\n"
+              "RekeyLimit 1M")
+    with Server("hpn", tmp_path / "server", keys, ["ed25519"], config,
+                host_keys=(), env=krb.env()) as server:
+        client = client_of(client_kind, server)
+        done = client.ssh("head -c 3M /dev/zero", env=krb.env(ticket))
+        assert done.rc == 0 and len(done.out) == 3 << 20, done
+        assert "kex: host key algorithm: null" in done.errors
+        # who has no ticket has no way in
+        done = client_of(client_kind, server, "ed25519").ssh(
+            "true", env=krb.env())
+        assert done.rc == 255, done
+        assert "no matching host key type found" in done.errors
+
+
 # ---- tickets that are of no use ------------------------------------------
 
 def test_no_ticket(krb, servers):

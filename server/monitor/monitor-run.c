@@ -349,6 +349,15 @@ run_user(struct monitor *m, int fd, uint64_t began_ms)
 	exit(serve_run(&params));
 }
 
+static _Noreturn void
+give_up_user(const struct monitor *m, const char *what)
+{
+	int err = errno;
+
+	delegated_remove(m->login);
+	fatal("%s: %s", what, strerror(err));
+}
+
 /* SIGTERM and SIGHUP are blocked while there is no handler for them but
  * already something to undo at the end: the session that PAM has opened. */
 static void
@@ -376,11 +385,11 @@ start_user(struct monitor *m)
 		(void)tcp_set_congestion(m->socket_fd,
 		    m->login->conf.data.congestion_control);
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == -1)
-		fatal("socketpair: %s", strerror(errno));
+		give_up_user(m, "socketpair");
 	block_end_signals(true);
 	m->child = fork();
 	if (m->child == -1)
-		fatal("fork: %s", strerror(errno));
+		give_up_user(m, "fork");
 	if (m->child == 0) {
 		block_end_signals(false);
 		close(pair[0]);
