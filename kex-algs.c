@@ -75,11 +75,42 @@ settle_ciphers(struct kex *k)
 	return k->sent_ciphers != NULL && k->sent_macs != NULL ? 0 : ERR_NOMEM;
 }
 
+/* With GSSAPI's methods first. RFC 4462 section 5: a host that needs no key has
+ * the algorithm "null", which a client names last, and a server if it has no
+ * other. */
+static int
+settle_gss(struct kex *k)
+{
+	const char *keys = k->mine[KEX_LIST_HOSTKEY];
+	struct kex_gss *g = &k->gss;
+	struct buf b = { 0 };
+
+	free(g->sent_kex);
+	free(g->sent_hostkeys);
+	g->sent_kex = g->sent_hostkeys = NULL;
+	if (!kex_gss_offered(k))
+		return 0;
+	buf_printf(&b, "%s,%s", g->methods, k->mine[KEX_LIST_KEX]);
+	g->sent_kex = buf_dup_string(&b);
+	buf_reset(&b);
+	buf_printf(&b, "%s%s%s", keys, *keys != '\0' && !k->server ? "," : "",
+	    *keys == '\0' || !k->server ? "null" : "");
+	g->sent_hostkeys = buf_dup_string(&b);
+	buf_clear(&b);
+	return g->sent_kex != NULL && g->sent_hostkeys != NULL ? 0 : ERR_NOMEM;
+}
+
 /* What KEXINIT says; both directions are the same for all that may change. */
 static const char *
 sent_list(const struct kex *k, enum kex_list list)
 {
 	switch (list) {
+	case KEX_LIST_KEX:
+		return k->gss.sent_kex != NULL ? k->gss.sent_kex :
+						 k->mine[list];
+	case KEX_LIST_HOSTKEY:
+		return k->gss.sent_hostkeys != NULL ? k->gss.sent_hostkeys :
+						      k->mine[list];
 	case KEX_LIST_CIPHER_CS:
 	case KEX_LIST_CIPHER_SC:
 		return k->sent_ciphers;
@@ -98,7 +129,7 @@ kex_compose_init(struct kex *k)
 	struct buf *b = &k->my_init;
 	int r;
 
-	if ((r = settle_ciphers(k)) != 0)
+	if ((r = settle_ciphers(k)) != 0 || (r = settle_gss(k)) != 0)
 		return r;
 	rand_bytes(cookie, sizeof cookie);
 	buf_reset(b);
@@ -244,7 +275,10 @@ kex_agree(struct kex *k)
 		return ERR_NO_KEX_MATCH;
 	free(k->result.hostkey_alg);
 	k->result.hostkey_alg = common(k, KEX_LIST_HOSTKEY);
-	if (k->result.hostkey_alg == NULL)
+	/* Without a host key only GSSAPI says who the host is. */
+	if (k->result.hostkey_alg == NULL ||
+	    (k->kem_alg->gss_prefix == NULL &&
+		strcmp(k->result.hostkey_alg, "null") == 0))
 		return ERR_NO_HOSTKEY_MATCH;
 	if ((r = agree_direction(k, !k->server, &k->tx)) != 0 ||
 	    (r = agree_direction(k, k->server, &k->rx)) != 0)
@@ -271,7 +305,8 @@ first_of(const char *list)
 const struct kem_alg *
 kex_first_method(const struct kex *k)
 {
-	char *name = first_of(k->mine[KEX_LIST_KEX]);
+	char *name = first_of(kex_gss_offered(k) ? k->gss.methods :
+						   k->mine[KEX_LIST_KEX]);
 	const struct kem_alg *alg = name != NULL ? kem_by_name(name) : NULL;
 
 	free(name);
@@ -307,6 +342,8 @@ same_first(const char *a, const char *b)
 bool
 kex_guess_is_right(const struct kex *k)
 {
-	return same_first(k->mine[KEX_LIST_KEX], k->peer[KEX_LIST_KEX]) &&
-	    same_first(k->mine[KEX_LIST_HOSTKEY], k->peer[KEX_LIST_HOSTKEY]);
+	return same_first(sent_list(k, KEX_LIST_KEX),
+		   k->peer[KEX_LIST_KEX]) &&
+	    same_first(sent_list(k, KEX_LIST_HOSTKEY),
+		k->peer[KEX_LIST_HOSTKEY]);
 }

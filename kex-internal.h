@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What kex.c, kex-algs.c and kex-state.c share. Included by these only.
+ * What kex.c, kex-algs.c, kex-gss.c and kex-state.c share. Included by these
+ * only.
  *
  * Threads: loop thread only.
  */
@@ -34,6 +35,9 @@ enum {
 	/* Exchanges that a server may begin between the first one and success
 	 * of user authentication; some do, by the clock. */
 	KEX_EARLY_MAX = 4,
+	KEX_GSS_STEPS_MAX = 16,	       /* tokens of the peer in an exchange */
+	KEX_GSS_TOKEN_MAX = 128 * 1024, /* bytes */
+	KEX_GSS_TEXT_MAX = 1024,       /* of an error that is logged */
 };
 
 /* Group exchange (RFC 4419): the sizes asked for (bits), and the group. */
@@ -51,6 +55,30 @@ struct kex_ext {
 	bool peer_agent_forward; /* client */
 	bool peer_takes_early;	 /* client */
 	bool peer_wants; /* the peer's KEXINIT asked for it */
+};
+
+/* A client without a ticket for a new exchange asks for one and waits. */
+enum kex_gss_ticket {
+	KEX_TICKET_UNKNOWN,
+	KEX_TICKET_AWAITED,
+	KEX_TICKET_THERE,
+	KEX_TICKET_NONE,
+};
+
+/* Key exchange by GSSAPI. */
+struct kex_gss {
+	struct kex_gss_hooks hooks;
+	char *methods; /* NULL: none */
+	/* What the KEXINIT that is out says of methods and host keys, where
+	 * that is not just the proposal; else NULL. */
+	char *sent_kex, *sent_hostkeys;
+	enum kex_gss_ticket ticket;
+	bool peer_follows; /* of a KEXINIT that waits for our ticket */
+	bool used;	   /* in the first exchange */
+	/* The exchange that is running. */
+	bool began, complete;
+	unsigned steps;	    /* tokens of the peer */
+	struct buf hostkey; /* as it is hashed: empty if there was none */
 };
 
 struct kex {
@@ -78,6 +106,7 @@ struct kex {
 	const struct kem_alg *kem_alg;
 	struct kem *kem;
 	struct kex_gex gex;
+	struct kex_gss gss;
 	struct buf client_value;
 	struct packet_keys tx, rx; /* secret, until NEWKEYS */
 
@@ -89,6 +118,28 @@ struct kex {
 	struct buf hostkey;
 	struct kex_result result;
 };
+
+/* kex.c */
+/* Sends b (type first) and empties it. */
+int kex_send_and_clear(struct kex *k, struct buf *b) must_check;
+int kex_exchange_hash(const struct kex *k, struct span client_value,
+    struct span server_value, const struct buf *shared,
+    uint8_t *hash) must_check;
+/* The secret is known to both: make keys, send NEWKEYS and use the tx ones. */
+int kex_take_secret(struct kex *k, const struct buf *shared,
+    const uint8_t *hash) must_check;
+/* Goes on with the peer's KEXINIT, once our own is out. */
+int kex_begin(struct kex *k, bool peer_follows) must_check;
+
+/* kex-gss.c */
+void kex_gss_free(struct kex *k);
+void kex_gss_end_exchange(struct kex *k);
+/* Does the KEXINIT that comes next propose methods of GSSAPI? */
+bool kex_gss_offered(const struct kex *k);
+/* 1: our KEXINIT has to wait for kex_gss_ready(). */
+int kex_gss_wait(struct kex *k) must_check;
+int kex_gss_client_begin(struct kex *k) must_check;
+int kex_gss_input(struct kex *k, uint8_t type, struct rd r) must_check;
 
 /* kex-algs.c */
 int kex_copy_proposal(char *to[KEX_LIST_COUNT],

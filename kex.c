@@ -61,6 +61,7 @@ end_exchange(struct kex *k)
 	buf_clear(&k->gex.prime);
 	buf_clear(&k->gex.generator);
 	buf_clear(&k->client_value);
+	kex_gss_end_exchange(k);
 	explicit_bzero(&k->tx, sizeof k->tx);
 	explicit_bzero(&k->rx, sizeof k->rx);
 	k->sent_init = k->got_init = false;
@@ -76,6 +77,7 @@ kex_free(struct kex *k)
 	end_exchange(k);
 	kex_free_lists(k->mine);
 	kex_free_lists(k->peer);
+	kex_gss_free(k);
 	free(k->sent_ciphers);
 	free(k->sent_macs);
 	free(k->id_client);
@@ -139,9 +141,8 @@ kex_set_sig_algs(struct kex *k, const char *list)
 	return set_string(&k->ext.sig_algs, list);
 }
 
-/* Sends b (type first) and empties it. */
-static int
-send_and_clear(struct kex *k, struct buf *b)
+int
+kex_send_and_clear(struct kex *k, struct buf *b)
 {
 	int r = packet_put(k->packet, b);
 
@@ -201,12 +202,13 @@ derive_direction(const struct kex *k, bool client_to_server,
 	return r;
 }
 
-static int
-exchange_hash(const struct kex *k, struct span client_value,
+int
+kex_exchange_hash(const struct kex *k, struct span client_value,
     struct span server_value, const struct buf *shared, uint8_t *hash)
 {
 	const struct buf *ic = k->server ? &k->peer_init : &k->my_init;
 	const struct buf *is = k->server ? &k->my_init : &k->peer_init;
+	bool gss = k->kem_alg->gss_prefix != NULL;
 	struct buf in;
 	int r;
 
@@ -215,7 +217,7 @@ exchange_hash(const struct kex *k, struct span client_value,
 	buf_put_cstring(&in, k->id_server);
 	buf_put_string_buf(&in, ic);
 	buf_put_string_buf(&in, is);
-	buf_put_string_buf(&in, &k->hostkey);
+	buf_put_string_buf(&in, gss ? &k->gss.hostkey : &k->hostkey);
 	if (k->kem_alg->group_exchange) {
 		buf_put_u32(&in, k->gex.min);
 		buf_put_u32(&in, k->gex.want);
@@ -253,12 +255,11 @@ send_ext_info(struct kex *k)
 	buf_put_cstring(&b, "0");
 	buf_put_cstring(&b, "early-messages@hpnssh.org");
 	buf_put_cstring(&b, "0");
-	return send_and_clear(k, &b);
+	return kex_send_and_clear(k, &b);
 }
 
-/* The secret is known to both: make keys, send NEWKEYS and use the tx ones. */
-static int
-take_secret(struct kex *k, const struct buf *shared, const uint8_t *hash)
+int
+kex_take_secret(struct kex *k, const struct buf *shared, const uint8_t *hash)
 {
 	struct buf b;
 	int r;
@@ -274,7 +275,7 @@ take_secret(struct kex *k, const struct buf *shared, const uint8_t *hash)
 		return r;
 	buf_init(&b);
 	buf_put_u8(&b, SSH_MSG_NEWKEYS);
-	if ((r = send_and_clear(k, &b)) != 0)
+	if ((r = kex_send_and_clear(k, &b)) != 0)
 		return r;
 	r = packet_set_keys(k->packet, PACKET_TX, &k->tx, k->strict);
 	if (r != 0)
@@ -303,6 +304,8 @@ client_send_value(struct kex *k)
 	struct buf b;
 	int r;
 
+	if (k->kem_alg->gss_prefix != NULL)
+		return kex_gss_client_begin(k);
 	buf_reset(&k->client_value);
 	if ((r = kem_client_init(k->kem, &k->client_value)) != 0)
 		return r;
@@ -310,7 +313,7 @@ client_send_value(struct kex *k)
 	buf_put_u8(&b, k->kem_alg->group_exchange ? SSH_MSG_GEX_INIT :
 						    SSH_MSG_KEX_INIT);
 	buf_put_string_buf(&b, &k->client_value);
-	return send_and_clear(k, &b);
+	return kex_send_and_clear(k, &b);
 }
 
 int
@@ -320,8 +323,10 @@ kex_start(struct kex *k)
 
 	if (k->proxied)
 		return ERR_UNSUPPORTED;
-	if (k->sent_init)
+	if (k->sent_init || (r = kex_gss_wait(k)) == 1)
 		return 0;
+	if (r != 0)
+		return r;
 	if (k->guess && !k->first_done)
 		k->kem_alg = kex_first_method(k);
 	k->guessed = k->guess && !k->first_done && k->kem_alg != NULL;
@@ -363,7 +368,7 @@ client_begin(struct kex *k)
 	buf_put_u32(&b, k->gex.min);
 	buf_put_u32(&b, k->gex.want);
 	buf_put_u32(&b, k->gex.max);
-	return send_and_clear(k, &b);
+	return kex_send_and_clear(k, &b);
 }
 
 static int
@@ -410,14 +415,14 @@ client_on_reply(struct kex *k, struct rd r)
 		goto out;
 	mine = (struct span){ buf_data(&k->client_value),
 		buf_len(&k->client_value) };
-	if ((err = exchange_hash(k, mine, value, &shared, hash)) != 0)
+	if ((err = kex_exchange_hash(k, mine, value, &shared, hash)) != 0)
 		goto out;
 	signed_data = (struct span){ hash, digest_len(k->kem_alg->digest) };
 	err = k->hooks.verify(k->hooks.arg, alg, blob, signed_data, signature);
 	if (err == 0)
 		err = k->hooks.check_hostkey(k->hooks.arg, blob, alg);
 	if (err == 0)
-		err = take_secret(k, &shared, hash);
+		err = kex_take_secret(k, &shared, hash);
 out:
 	buf_clear(&shared);
 	return err;
@@ -465,7 +470,7 @@ server_on_group_request(struct kex *k, struct rd r)
 	buf_put_mpint(&b, buf_data(&k->gex.prime), buf_len(&k->gex.prime));
 	buf_put_mpint(&b, buf_data(&k->gex.generator),
 	    buf_len(&k->gex.generator));
-	return send_and_clear(k, &b);
+	return kex_send_and_clear(k, &b);
 }
 
 static int
@@ -521,9 +526,11 @@ server_on_value(struct kex *k, struct rd r)
 	if (err != 0)
 		goto out;
 	mine = (struct span){ buf_data(&value), buf_len(&value) };
-	if ((err = exchange_hash(k, client_value, mine, &shared, hash)) == 0 &&
-	    (err = server_send_reply(k, &value, hash)) == 0)
-		err = take_secret(k, &shared, hash);
+	err = kex_exchange_hash(k, client_value, mine, &shared, hash);
+	if (err == 0)
+		err = server_send_reply(k, &value, hash);
+	if (err == 0)
+		err = kex_take_secret(k, &shared, hash);
 out:
 	buf_clear(&shared);
 	buf_clear(&value);
@@ -539,6 +546,17 @@ count_early_exchange(struct kex *k)
 	if (!k->first_done || packet_is_authenticated(k->packet))
 		return 0;
 	return k->server || k->early++ >= KEX_EARLY_MAX ? ERR_KEX_EARLY : 0;
+}
+
+int
+kex_begin(struct kex *k, bool peer_follows)
+{
+	int r = kex_agree(k);
+
+	if (r != 0)
+		return r;
+	k->skip_guess = peer_follows && !kex_guess_is_right(k);
+	return k->server ? 0 : client_begin(k);
 }
 
 static int
@@ -572,10 +590,10 @@ on_kexinit(struct kex *k, struct rd payload)
 	packet_set_expect(k->packet, !k->first_done && k->strict ?
 		PACKET_EXPECT_STRICT :
 		PACKET_EXPECT_KEX);
-	if ((r = kex_agree(k)) != 0)
-		return r;
-	k->skip_guess = follows && !kex_guess_is_right(k);
-	return k->server ? 0 : client_begin(k);
+	if (k->sent_init)
+		return kex_begin(k, follows);
+	k->gss.peer_follows = follows;
+	return 0;
 }
 
 static int
@@ -684,12 +702,14 @@ kex_input(struct kex *k, struct rd payload)
 	default:
 		break;
 	}
-	if (!k->got_init)
+	if (!k->got_init || !k->sent_init)
 		return ERR_PROTOCOL;
 	if (k->skip_guess) {
 		k->skip_guess = false;
 		return 0;
 	}
+	if (k->kem_alg->gss_prefix != NULL)
+		return kex_gss_input(k, type, r);
 	return k->server ? server_input(k, type, r) :
 			   client_input(k, type, r);
 }

@@ -64,6 +64,29 @@ struct kex_hooks {
 	void (*ext_info)(void *arg, struct span name, struct span value);
 };
 
+/* Key exchange by GSSAPI (RFC 4462 section 2): what whoever has the tickets or
+ * the keytab does for it. An error ends the connection; the callee has logged
+ * why. */
+struct kex_gss_hooks {
+	void *arg;
+	/* Client: a ticket is wanted for an exchange after the first, which
+	 * waits for kex_gss_ready(). */
+	int (*prepare)(void *arg);
+	/* Client: the first token of an exchange. It is there already. */
+	int (*first)(void *arg, struct buf *token);
+	/* The peer's token, and the answer to it, which may be empty, or with
+	 * an error tell the peer why. */
+	int (*step)(void *arg, struct span token, struct buf *out,
+	    bool *complete);
+	/* Client: did the server compute this MIC over the exchange hash? */
+	int (*verify)(void *arg, struct span hash, struct span mic);
+	/* Client: the server has shown a host key, for which Kerberos vouches
+	 * and no signature. */
+	int (*hostkey)(void *arg, struct span blob);
+	/* Server: a MIC over the exchange hash. */
+	int (*sign)(void *arg, struct span hash, struct buf *mic);
+};
+
 /* Life. Strings are copied. id_local and id_remote are the identification
  * lines without CR LF; id_remote NULL: not known yet, but before the peer's
  * KEXINIT is given to kex_input(). */
@@ -79,6 +102,19 @@ int kex_set_remote_id(struct kex *k, const char *id_remote) must_check;
  * section 7): the value of the first method. Right if the server's first
  * method and host key algorithm are ours; else it costs nothing but work. */
 void kex_set_guess(struct kex *k, bool guess);
+/* Before the first exchange, or an import: proposes these methods of GSSAPI (a
+ * comma list) in front of the others. Where the first exchange was none of
+ * them, a client does not propose them again. */
+int kex_set_gss(struct kex *k, const struct kex_gss_hooks *hooks,
+    const char *methods) must_check;
+/* Client, once after prepare(): is there a ticket? Else this exchange is a
+ * plain one. */
+int kex_gss_ready(struct kex *k, bool ticket) must_check;
+/* Client: a ticket is there before anybody has asked for a new exchange, so
+ * there shall be one. Passed over while there is one. */
+int kex_gss_renew(struct kex *k) must_check;
+/* The last exchange was by GSSAPI. */
+bool kex_is_gss(const struct kex *k);
 /* The peer's first key exchange method and host key algorithm, as it offered
  * them last; false if there was no KEXINIT yet. Caller frees. */
 bool kex_peer_first(const struct kex *k, char **kex, char **hostkey);
@@ -114,7 +150,7 @@ bool kex_first_done(const struct kex *k);
 struct span kex_session_id(const struct kex *k);
 /* NULL: it is the master's. */
 const struct kex_result *kex_result(const struct kex *k);
-/* The server host key of the last exchange. */
+/* The server host key of the last exchange; empty: by GSSAPI, without one. */
 struct span kex_hostkey(const struct kex *k);
 /* Client, from the server's EXT_INFO; NULL or false if not given. */
 const char *kex_server_sig_algs(const struct kex *k);

@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "base/version.h"
 #include "crypto/kem.h"
+#include "client/gss-kex.h"
 #include "client/hints.h"
 #include "client/hostcheck.h"
 #include "client/hostlearn.h"
@@ -38,6 +39,7 @@ struct sshlogin {
 	struct packet *packet;
 	struct kex *kex;
 	struct connection *connection;
+	struct gss_kex *gss; /* NULL: keys are not exchanged by GSSAPI */
 	struct userauth *userauth;
 	struct loop_fd *watch;	    /* until the identification is there */
 	struct loop_timer *timeout; /* ConnectTimeout */
@@ -304,6 +306,7 @@ conclude_auth(struct sshlogin *l)
 	if ((r = packet_authenticated(l->packet)) != 0)
 		return r;
 	l->state = LOGIN_AUTHENTICATED;
+	gss_kex_settle(l->gss);
 	loop_cancel(l->p.loop, l->timeout);
 	l->timeout = NULL;
 	log_verbose("Authenticated to %s ([%s]:%u) using \"%s\".",
@@ -367,6 +370,9 @@ start_auth(struct sshlogin *l)
 		.no_passwords = hostcheck_distrusted(l->hostcheck),
 		.in_order = sshlogin_peer_is_openssh(l),
 		.forgives = sshlogin_peer_is_hpnssh(l),
+		.address = l->p.link->address,
+		.gss_sign = kex_is_gss(l->kex) ? gss_kex_sign : NULL,
+		.gss_arg = l->gss,
 		.key_hint = l->hints.fingerprint,
 		.secret = l->p.secret,
 	};
@@ -508,21 +514,6 @@ sshlogin_is_distrusted(const struct sshlogin *l)
 	return l->hostcheck != NULL && hostcheck_distrusted(l->hostcheck);
 }
 
-/* The list with name moved to its front; caller frees. */
-static char *
-put_first(const char *list, const char *name)
-{
-	char *rest, *out;
-
-	if (name == NULL || !csv_has(list, name))
-		return xstrdup(list);
-	if ((rest = csv_filter(list, name, false)) == NULL)
-		fatal("%s", err_text(ERR_NOMEM));
-	xasprintf(&out, "%s%s%s", name, *rest != '\0' ? "," : "", rest);
-	free(rest);
-	return out;
-}
-
 /*
  * A guess is right only if client and server have the same first method, so
  * the server's goes to the front of ours: but only a post-quantum one, because
@@ -534,7 +525,7 @@ kex_list(const struct sshlogin *l)
 	const char *list = l->p.conf->algs.kex_algorithms, *hint = l->hints.kex;
 	const struct kem_alg *alg = hint != NULL ? kem_by_name(hint) : NULL;
 
-	return put_first(list,
+	return hints_put_first(list,
 	    alg != NULL && alg->post_quantum ? hint : NULL);
 }
 
@@ -547,18 +538,21 @@ hostkey_list(const struct sshlogin *l)
 	if (hint == NULL || l->p.conf->algs.host_key_algorithms_given ||
 	    !hostcheck_knows(l->hostcheck, hint))
 		return list;
-	out = put_first(list, hint);
+	out = hints_put_first(list, hint);
 	free(list);
 	return out;
 }
 
-static bool
-begins_with(const char *list, const char *name)
+/* An exchange went on. */
+static void
+on_gss_moved(void *arg, int err)
 {
-	size_t len = strcspn(list, ",");
+	struct sshlogin *l = arg;
 
-	return name != NULL && strlen(name) == len &&
-	    strncmp(list, name, len) == 0;
+	if (err != 0)
+		end(l, err);
+	else
+		connection_kick(l->connection);
 }
 
 /* peer_ident NULL: before the server's identification arrived. */
@@ -581,13 +575,23 @@ start_kex(struct sshlogin *l)
 		.verify = on_verify,
 		.done = on_kex_done,
 	};
+	const struct gss_kex_params gss = { .conf = conf,
+		.address = l->p.link->address,
+		.hostcheck = l->hostcheck,
+		.loop = l->p.loop,
+		.arg = l,
+		.moved = on_gss_moved };
 	int r;
 
 	r = kex_new(&l->kex, l->packet, &kex_hooks, &mine, l->ident,
 	    l->peer_ident);
-	if (r == 0) {
-		kex_set_guess(l->kex, begins_with(methods, l->hints.kex) &&
-			begins_with(hostkeys, l->hints.hostkey));
+	if (r == 0 && (r = gss_kex_offer(&l->gss, &gss, l->kex)) == 0) {
+		const char *first = gss_kex_methods(l->gss);
+
+		if (first == NULL)
+			first = methods;
+		kex_set_guess(l->kex, hints_is_first(first, l->hints.kex) &&
+			hints_is_first(hostkeys, l->hints.hostkey));
 		r = kex_start(l->kex);
 	}
 	free(methods);
@@ -805,6 +809,7 @@ sshlogin_free(struct sshlogin *l)
 	loop_cancel(l->p.loop, l->auth_timer);
 	connection_free(l->connection);
 	userauth_free(l->userauth);
+	gss_kex_free(l->gss);
 	kex_free(l->kex);
 	packet_free(l->packet);
 	hostcheck_free(l->hostcheck);

@@ -269,6 +269,11 @@ load_keys(struct server_state *s)
 {
 	if (hostkeys_load(&s->keys, &s->conf) > 0)
 		return;
+	if (s->conf.login.gssapi_key_exchange) {
+		log_info("no hostkeys available: keys are exchanged by GSSAPI "
+			 "only");
+		return;
+	}
 	log_msg(LOG_LVL_FATAL, "sshd: no hostkeys available -- exiting.");
 	exit(1);
 }

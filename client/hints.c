@@ -7,6 +7,8 @@
 
 #include "base/buf.h"
 #include "base/fd.h"
+#include "base/log.h"
+#include "base/mem.h"
 #include "base/str.h"
 
 enum {
@@ -142,4 +144,27 @@ int
 hints_drop(const char *path, const char *name)
 {
 	return rewrite(path, name, NULL);
+}
+
+char *
+hints_put_first(const char *list, const char *name)
+{
+	char *rest, *out;
+
+	if (name == NULL || !csv_has(list, name))
+		return xstrdup(list);
+	if ((rest = csv_filter(list, name, false)) == NULL)
+		fatal("%s", err_text(ERR_NOMEM));
+	xasprintf(&out, "%s%s%s", name, *rest != '\0' ? "," : "", rest);
+	free(rest);
+	return out;
+}
+
+bool
+hints_is_first(const char *list, const char *name)
+{
+	size_t len = strcspn(list, ",");
+
+	return name != NULL && strlen(name) == len &&
+	    strncmp(list, name, len) == 0;
 }

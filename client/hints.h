@@ -38,4 +38,9 @@ int hints_save(const char *path, const char *name,
 int hints_drop(const char *path, const char *name) must_check;
 void hints_clear(struct hints *h);
 
+/* A list of names with this one (NULL: none) moved to its front, if it is
+ * there; caller frees. Is it the first one? */
+char *hints_put_first(const char *list, const char *name);
+bool hints_is_first(const char *list, const char *name);
+
 #endif

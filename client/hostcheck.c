@@ -598,3 +598,26 @@ hostcheck_key(struct hostcheck *h, struct span blob)
 	}
 	return key_identity_of_blob(blob, &h->accepted);
 }
+
+int
+hostcheck_vouched(struct hostcheck *h, struct span blob)
+{
+	struct key *k = NULL;
+	int r;
+
+	if (buf_len(&h->accepted) > 0)
+		return hostcheck_key(h, blob);
+	if ((r = key_from_blob(blob, &k)) != 0)
+		log_error("The server's host key cannot be used: %s",
+		    err_text(r));
+	else if (hostcheck_is_revoked(h, k))
+		r = ERR_HOSTKEY;
+	key_free(k);
+	if (r == 0 && h->first != NULL && buf_len(&h->first->accepted) > 0)
+		r = check_further(h, blob);
+	if (r == 0)
+		r = key_identity_of_blob(blob, &h->accepted);
+	if (r != 0)
+		log_error("Host key verification failed.");
+	return r != 0 ? ERR_HOSTKEY : 0;
+}

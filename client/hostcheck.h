@@ -49,6 +49,9 @@ const char *hostcheck_name(const struct hostcheck *h);
 char *hostcheck_hints_path(const struct hostcheck *h);
 /* The host shows this key. 0, or ERR_HOSTKEY; the reason was logged. */
 int hostcheck_key(struct hostcheck *h, struct span blob) must_check;
+/* The same, but that the key is the host's is proven otherwise, by Kerberos:
+ * it is no news for known_hosts, and no other is right from now on. */
+int hostcheck_vouched(struct hostcheck *h, struct span blob) must_check;
 /* The user's file that has the key of this connection, so that other keys of
  * the host may be added there; NULL if there is none. */
 const char *hostcheck_noted_in(const struct hostcheck *h);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 #include "client/query.h"
 
+#include "config.h"
+
 #include <string.h>
 #include <strings.h>
 
@@ -46,6 +48,16 @@ list_kex(struct buf *out)
 	for (size_t i = 0; kem_at(i) != NULL; i++)
 		put_line(out, kem_at(i)->name);
 }
+
+#ifdef HAVE_GSSAPI
+/* As they stand in configurations. */
+static void
+list_gss_kex(struct buf *out)
+{
+	for (size_t i = 0; kem_gss_at(i) != NULL; i++)
+		put_line(out, kem_gss_at(i)->gss_prefix);
+}
+#endif
 
 static void
 list_compression(struct buf *out)
@@ -126,6 +138,10 @@ static const struct {
 	{ "compression", list_compression },
 	{ "kex", list_kex },
 	{ "KexAlgorithms", list_kex },
+#ifdef HAVE_GSSAPI
+	{ "kex-gss", list_gss_kex },
+	{ "GSSAPIKexAlgorithms", list_gss_kex },
+#endif
 	{ "key", list_key_types },
 	{ "key-ca-sign", list_signatures },
 	{ "key-cert", list_cert_types },

@@ -53,7 +53,7 @@ start_login(struct userauth *ua, char **why)
 	struct gssapi_state *s = ua->gssapi;
 	struct buf data = { 0 };
 	/* Nobody acts for the user at a host that may be another one. */
-	struct gss_wish wish = { .host = conf->host.hostname,
+	struct gss_wish wish = {
 		.delegate = conf->auth.gssapi_delegate_credentials &&
 		    !ua->p.no_passwords,
 		.mutual = !ua->p.forgives };
@@ -62,7 +62,8 @@ start_login(struct userauth *ua, char **why)
 	gss_wire_put_signed(&data,
 	    (struct span){ buf_data(&ua->session_id),
 		buf_len(&ua->session_id) },
-	    conf->host.user, "ssh-connection");
+	    conf->host.user, "ssh-connection", "gssapi-with-mic");
+	gss_login_target(&wish, conf, ua->p.address);
 	wish.signed_data = (struct span){ buf_data(&data), buf_len(&data) };
 	if ((r = buf_err(&data)) == 0)
 		r = gss_login_start(&s->login, &wish,

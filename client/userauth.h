@@ -34,7 +34,7 @@ struct userauth_secret {
 	char *answer; /* owned; freed by prompt_free(); NULL: none */
 };
 
-/* conf, packet and secret are borrowed, the rest is copied. */
+/* conf, packet, address and secret are borrowed, the rest is copied. */
 struct userauth_params {
 	const struct client_conf *conf;
 	struct packet *packet;
@@ -50,6 +50,11 @@ struct userauth_params {
 	/* The server is this project's: it passes over messages of a method
 	 * that it has refused. (OpenSSH ends the connection then.) */
 	bool forgives;
+	const char *address; /* numeric, of the server; or NULL */
+	/* The keys were exchanged by GSSAPI: a MIC by that context. NULL: they
+	 * were not. */
+	int (*gss_sign)(void *arg, struct span data, struct buf *mic);
+	void *gss_arg;
 	/* What userauth_key_hint() said last time, or NULL. */
 	const char *key_hint;
 	/* Filled with the user's answer; with BatchMode it is used in place of

@@ -24,6 +24,9 @@
 	KEX_SERVER ",diffie-hellman-group-exchange-sha256,"                   \
 	"diffie-hellman-group16-sha512,diffie-hellman-group18-sha512,"        \
 	"diffie-hellman-group14-sha256"
+#define KEX_GSS                                                               \
+	"gss-curve25519-sha256-,gss-nistp256-sha256-,gss-group16-sha512-,"    \
+	"gss-group14-sha256-"
 #define MACS                                                                  \
 	"umac-64-etm@openssh.com,umac-128-etm@openssh.com,"                   \
 	"hmac-sha2-256-etm@openssh.com,hmac-sha2-512-etm@openssh.com,"        \
@@ -57,6 +60,9 @@ name_at(enum algs_kind kind, size_t index)
 	case ALGS_KEX_SERVER:
 		kem = kem_at(index);
 		return kem != NULL ? kem->name : NULL;
+	case ALGS_KEX_GSS:
+		kem = kem_gss_at(index);
+		return kem != NULL ? kem->gss_prefix : NULL;
 	case ALGS_CIPHER:
 		cipher = cipher_at(index);
 		return cipher != NULL ? cipher->name : NULL;
@@ -82,6 +88,8 @@ policy(enum algs_kind kind)
 		return KEX_CLIENT;
 	case ALGS_KEX_SERVER:
 		return KEX_SERVER;
+	case ALGS_KEX_GSS:
+		return KEX_GSS;
 	case ALGS_CIPHER:
 		return cipher_default_list();
 	case ALGS_MAC:
@@ -120,6 +128,8 @@ static const struct {
 } unbuilt[] = {
 	/* chacha20-poly1305@openssh.com by another name */
 	{ ALGS_CIPHER, "chacha20-poly1305-mt@hpnssh.org" },
+	/* in the default list of distributions */
+	{ ALGS_KEX_GSS, "gss-gex-sha1-" },
 };
 
 /* The kind that has the same table of names. */

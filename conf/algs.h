@@ -22,6 +22,7 @@ enum algs_kind {
 	ALGS_HOST_KEY_SERVER,
 	ALGS_PUBKEY, /* user keys */
 	ALGS_CA, /* signatures of certificate authorities */
+	ALGS_KEX_GSS, /* by their prefixes */
 };
 
 /* Default proposal, only of names that the tables have. Caller frees; NULL

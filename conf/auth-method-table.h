@@ -27,6 +27,8 @@
 	ROW(PUBLICKEY, publickey, .name = "publickey",                        \
 	    .alias = "publickey-hostbound-v00@openssh.com",                   \
 	    AUTH_OPTION(pubkey), .proves_key = true)                          \
+	ROW(KEYEX, keyex, .name = "gssapi-keyex", AUTH_OPTION(gssapi),        \
+	    .needs_gss_kex = true, .proves_key = true)                        \
 	ROW(GSSAPI, gssapi, .name = "gssapi-with-mic", AUTH_OPTION(gssapi),   \
 	    .proves_key = true,                                               \
 	    .dialogue_min = SSH_MSG_USERAUTH_GSSAPI_RESPONSE,                 \
@@ -47,6 +49,7 @@ struct auth_method {
 	size_t option;	    /* int flag in struct server_conf that offers it;
 			     * 0: it is never offered */
 	bool needs_pam;	    /* offered only together with UsePAM */
+	bool needs_gss_kex; /* offered only if keys were exchanged by GSSAPI */
 	bool asks_only;	    /* the first one asks what is offered: no try */
 	bool proves_key;    /* what PermitRootLogin lets in without password */
 	bool has_secret;    /* a password or the like: a refusal takes longer */

@@ -372,6 +372,25 @@ static const struct conf_row rows[] = {
 	    .def = "no" },
 	{ "ProxyUseFdpass", NULL, FLAG(mux.proxy_use_fdpass, "no") },
 
+	/* Kerberos logins: in builds with GSSAPI. */
+	{ "GSSAPIAuthentication", NULL,
+	    GSS_FLAG(auth.gssapi_authentication, "no", "no,false") },
+	{ "GSSAPIClientIdentity", NULL,
+	    GSS_TEXT(auth.gssapi_client_identity) },
+	{ "GSSAPIDelegateCredentials", NULL,
+	    GSS_FLAG(auth.gssapi_delegate_credentials, "no", "no,false") },
+	{ "GSSAPIKexAlgorithms", NULL, GSS_KEX(auth.gssapi_kex_algorithms) },
+	{ "GSSAPIKeyExchange", NULL,
+	    GSS_FLAG(auth.gssapi_key_exchange, "no", "no,false") },
+	{ "GSSAPIRenewalForcesRekey", NULL,
+	    GSS_FLAG(auth.gssapi_renewal_rekey, "no", "no,false") },
+	{ "GSSAPIServerIdentity", NULL,
+	    GSS_TEXT(auth.gssapi_server_identity) },
+	{ "GSSAPITrustDns", NULL,
+	    GSS_FLAG(auth.gssapi_trust_dns, "no", "no,false") },
+
+	/* No longer in OpenSSH either. */
+
 	/* Not built: only the values that mean "off" are accepted. */
 	{ "CanonicalizeHostname", NULL, OFF },
 	{ "CheckHostIP", NULL, OFF },
@@ -384,18 +403,6 @@ static const struct conf_row rows[] = {
 	{ "CanonicalizeMaxDots", NULL, UNBUILT(int, NULL, NULL),
 	    .max = INT_MAX },
 	{ "CanonicalizePermittedCNAMEs", NULL, UNBUILT(list, NULL, NULL) },
-	{ "GSSAPIAuthentication", NULL,
-	    GSS_FLAG(auth.gssapi_authentication, "no", "no,false") },
-	{ "GSSAPIClientIdentity", NULL, UNBUILT_ANY(&unsupported) },
-	{ "GSSAPIDelegateCredentials", NULL,
-	    GSS_FLAG(auth.gssapi_delegate_credentials, "no", "no,false") },
-	{ "GSSAPIKexAlgorithms", NULL, UNBUILT_ANY(&unsupported) },
-	{ "GSSAPIKeyExchange", NULL, UNBUILT_FLAG(&unsupported) },
-	{ "GSSAPIRenewalForcesRekey", NULL, UNBUILT_FLAG(&unsupported) },
-	{ "GSSAPIServerIdentity", NULL, UNBUILT_ANY(&unsupported) },
-	{ "GSSAPITrustDns", NULL, UNBUILT_FLAG(&unsupported) },
-
-	/* No longer in OpenSSH either. */
 	{ "Protocol", NULL, IGNORED },
 	{ "AFSTokenPassing", NULL, GONE(&unsupported) },
 	{ "Cipher", NULL, GONE(&deprecated) },

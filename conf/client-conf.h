@@ -59,6 +59,7 @@ enum { CLIENT_PERSIST_NO = -1, CLIENT_PERSIST_FOREVER = 0 };
  * they are preferred, unless PreferredAuthentications names another.
  */
 #define CLIENT_AUTH_METHODS(M)                                                \
+	M(keyex, "gssapi-keyex")                                              \
 	M(gssapi, "gssapi-with-mic")                                          \
 	M(hostbased, "hostbased")                                             \
 	M(pubkey, "publickey")                                                \
@@ -172,6 +173,12 @@ struct client_conf {
 		int kbd_interactive_authentication; /* flag */
 		int gssapi_authentication;	    /* flag */
 		int gssapi_delegate_credentials;    /* flag */
+		int gssapi_key_exchange;	    /* flag */
+		int gssapi_renewal_rekey; /* flag: renewed tickets do it */
+		int gssapi_trust_dns;	  /* flag: it names the host */
+		char *gssapi_kex_algorithms;  /* prefixes: kem_gss_names() */
+		char *gssapi_client_identity; /* a principal */
+		char *gssapi_server_identity; /* a host */
 		char *kbd_interactive_devices;	    /* comma list */
 		int number_of_password_prompts;
 		int hostbased_authentication; /* flag */

@@ -42,12 +42,18 @@
 	.type = &conf_unbuilt, .as = &conf_##kind, .def = list, .notice = what
 #define UNBUILT_FLAG(what) UNBUILT(flag, "no,false", what)
 #define UNBUILT_ANY(what) .type = &conf_unbuilt, .notice = what
-/* A flag of Kerberos logins: off is what its UNBUILT form gives no notice for,
- * or NULL. */
+/* Of Kerberos logins, where these are built or not. In a flag off is what its
+ * UNBUILT form gives no notice for, or NULL. GSS_OFF can only be off. */
 #ifdef HAVE_GSSAPI
 #define GSS_FLAG(field, value, off) FLAG(field, value)
+#define GSS_TEXT(field) TEXTUAL(field)
+#define GSS_KEX(field) ALGS(field, ALGS_KEX_GSS)
+#define GSS_OFF OFF
 #else
 #define GSS_FLAG(field, value, off) UNBUILT(flag, off, &unsupported)
+#define GSS_TEXT(field) UNBUILT_ANY(&unsupported)
+#define GSS_KEX(field) UNBUILT_ANY(&unsupported)
+#define GSS_OFF UNBUILT_FLAG(&unsupported)
 #endif
 #define GONE(what) .type = &conf_deprecated, .notice = what
 #define IGNORED .type = &conf_deprecated

@@ -342,21 +342,27 @@ static const struct conf_row rows[] = {
 	{ "LogVerbose", NULL, ONLY("none") },
 	{ "RDomain", NULL, ONLY("none") },
 
-	/* Parameters of functions that are not built. */
+	/* Kerberos logins: in builds with GSSAPI. */
 	{ "GSSAPIAuthentication", NULL,
 	    GSS_FLAG(login.gssapi_authentication, "no", "no,false") },
 	{ "GSSAPICleanupCredentials", NULL,
 	    GSS_FLAG(login.gssapi_cleanup_credentials, "yes", NULL), GLOBAL },
 	{ "GSSAPIDelegateCredentials", NULL,
 	    GSS_FLAG(login.gssapi_delegate_credentials, "yes", NULL), GLOBAL },
-	{ "GSSAPIEnablek5users", NULL, UNBUILT_FLAG(&unsupported) },
-	{ "GSSAPIKexAlgorithms", NULL, UNBUILT_ANY(&unsupported), GLOBAL },
-	{ "GSSAPIKeyExchange", NULL, UNBUILT_FLAG(&unsupported), GLOBAL },
-	{ "GSSAPIStoreCredentialsOnRekey", NULL, UNBUILT_FLAG(&unsupported),
+	/* Files that let others into an account: none is read. */
+	{ "GSSAPIEnablek5users", NULL, GSS_OFF },
+	{ "GSSAPIKexAlgorithms", NULL, GSS_KEX(login.gssapi_kex_algorithms),
 	    GLOBAL },
+	{ "GSSAPIKeyExchange", NULL,
+	    GSS_FLAG(login.gssapi_key_exchange, "no", "no,false"), GLOBAL },
+	{ "GSSAPIStoreCredentialsOnRekey", NULL,
+	    GSS_FLAG(login.gssapi_store_on_rekey, "no", "no,false"), GLOBAL },
 	{ "GSSAPIStrictAcceptorCheck", NULL,
 	    GSS_FLAG(login.gssapi_strict_acceptor_check, "yes", NULL),
 	    GLOBAL },
+
+	/* Parameters of functions that are not built: passwords are checked by
+	 * Kerberos only through PAM. */
 	{ "KerberosAuthentication", NULL, UNBUILT_FLAG(&unsupported) },
 	{ "KerberosGetAFSToken", NULL, UNBUILT_FLAG(&unsupported), GLOBAL },
 	/* "no" would refuse passwords that we accept. */

@@ -145,12 +145,15 @@ struct server_conf {
 					    * its host counts */
 		int ignore_rhosts; /* SERVER_RHOSTS_* */
 		int ignore_user_known_hosts; /* flag; not inside Match */
-		/* The last three are not inside Match. */
+		/* From the second on they are not inside Match. */
 		int gssapi_authentication;	  /* flag */
 		int gssapi_cleanup_credentials;	  /* flag: at logout */
 		int gssapi_delegate_credentials;  /* flag: keep what comes */
 		int gssapi_strict_acceptor_check; /* flag: only tickets for
 						     this host's name */
+		int gssapi_key_exchange;   /* flag */
+		int gssapi_store_on_rekey; /* flag: what comes then, too */
+		char *gssapi_kex_algorithms; /* prefixes: kem_gss_names() */
 	} login;
 
 	/* What a login gets. The first three are not inside Match. */

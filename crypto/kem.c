@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/str.h"
 #include "crypto/kem-internal.h"
 
 struct kem {
@@ -58,10 +59,59 @@ static const struct kem_alg algs[] = {
 	  .ops = &kem_ops_dh, .param = DH_OLD_BITS },
 };
 
+/* With Kerberos 5, the one mechanism that we have. Its name here is the MD5 of
+ * its OID in DER, in base64. */
+#define GSS(prefix)                                                           \
+	.name = prefix "toWM5Slw5Ew8Mqkay+al2g==", .gss_prefix = prefix
+
+static const struct kem_alg gss_algs[] = {
+	{ GSS("gss-curve25519-sha256-"),
+	  .digest = DIGEST_SHA256, .ops = &kem_ops_x25519 },
+	{ GSS("gss-nistp256-sha256-"),
+	  .digest = DIGEST_SHA256, .ops = &kem_ops_ecdh, .param = KEM_P256 },
+	{ GSS("gss-group16-sha512-"),
+	  .digest = DIGEST_SHA512, .ops = &kem_ops_dh, .param = 4096 },
+	{ GSS("gss-group14-sha256-"),
+	  .digest = DIGEST_SHA256, .ops = &kem_ops_dh, .param = 2048 },
+	/* For old servers and clients, only where they are configured. */
+	{ GSS("gss-group14-sha1-"),
+	  .digest = DIGEST_SHA1, .weak = true,
+	  .ops = &kem_ops_dh, .param = 2048 },
+	{ GSS("gss-group1-sha1-"),
+	  .digest = DIGEST_SHA1, .weak = true,
+	  .ops = &kem_ops_dh, .param = DH_OLD_BITS },
+};
+
 const struct kem_alg *
 kem_at(size_t index)
 {
 	return index < ARRAY_LEN(algs) ? &algs[index] : NULL;
+}
+
+const struct kem_alg *
+kem_gss_at(size_t index)
+{
+	return index < ARRAY_LEN(gss_algs) ? &gss_algs[index] : NULL;
+}
+
+char *
+kem_gss_names(const char *prefixes)
+{
+	const char *pos = prefixes, *p;
+	struct buf b = { 0 };
+	char *names;
+	size_t len;
+
+	while (csv_next(&pos, &p, &len))
+		for (size_t i = 0; i < ARRAY_LEN(gss_algs); i++)
+			if (strlen(gss_algs[i].gss_prefix) == len &&
+			    memcmp(gss_algs[i].gss_prefix, p, len) == 0)
+				buf_printf(&b, "%s%s",
+				    buf_len(&b) > 0 ? "," : "",
+				    gss_algs[i].name);
+	names = buf_dup_string(&b);
+	buf_clear(&b);
+	return names;
 }
 
 const struct kem_alg *
@@ -70,6 +120,10 @@ kem_by_name(const char *name)
 	for (size_t i = 0; i < ARRAY_LEN(algs); i++) {
 		if (strcmp(algs[i].name, name) == 0)
 			return &algs[i];
+	}
+	for (size_t i = 0; i < ARRAY_LEN(gss_algs); i++) {
+		if (strcmp(gss_algs[i].name, name) == 0)
+			return &gss_algs[i];
 	}
 	return NULL;
 }

@@ -31,12 +31,21 @@ struct kem_alg {
 	bool post_quantum;
 	bool group_exchange; /* RFC 4419: needs kem_new_group() */
 	bool weak; /* by today's knowledge: users are warned */
+	/* GSSAPI's (RFC 4462, 8732): what configurations call it, the name
+	 * without its mechanism. NULL: a plain one. */
+	const char *gss_prefix;
 	const void *ops;     /* private to kem.c */
 	int param;
 };
 
-const struct kem_alg *kem_by_name(const char *name); /* NULL: unknown */
-const struct kem_alg *kem_at(size_t index);	     /* NULL at the end */
+/* NULL: unknown. */
+const struct kem_alg *kem_by_name(const char *name);
+/* The plain ones, then GSSAPI's; NULL at the end of each. */
+const struct kem_alg *kem_at(size_t index);
+const struct kem_alg *kem_gss_at(size_t index);
+/* The names of the methods that a comma list of prefixes is about. Caller
+ * frees; NULL when memory is out. */
+char *kem_gss_names(const char *prefixes);
 
 int kem_new(struct kem **out, const struct kem_alg *alg) must_check;
 /* For group exchange: prime and generator, big-endian. Refuses groups of

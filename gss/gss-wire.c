@@ -45,11 +45,11 @@ gss_wire_get_request(struct rd *in, bool *found)
 
 void
 gss_wire_put_signed(struct buf *b, struct span session_id, const char *user,
-    const char *service)
+    const char *service, const char *method)
 {
 	buf_put_string(b, session_id.p, session_id.len);
 	buf_put_u8(b, SSH_MSG_USERAUTH_REQUEST);
 	buf_put_cstring(b, user);
 	buf_put_cstring(b, service);
-	buf_put_cstring(b, "gssapi-with-mic");
+	buf_put_cstring(b, method);
 }

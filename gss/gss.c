@@ -11,6 +11,7 @@
 #include <krb5.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/mem.h"
 #include "gss/gss-wire.h"
@@ -20,7 +21,9 @@ enum { REASONS_MAX = 4 }; /* lines of the library about one failure */
 struct gss_initiator {
 	gss_ctx_id_t context;
 	gss_name_t service;
+	gss_cred_id_t cred; /* of the identity that was wished for */
 	struct gss_wish wish;
+	bool complete;
 };
 
 struct gss_acceptor {
@@ -149,27 +152,42 @@ reason(OM_uint32 major, OM_uint32 minor)
 	return s;
 }
 
-/* Of the service "host" at a host. *why on error. */
+/* Types of names: 1.2.840.113554.1.2.1.4, a service based on a host, and
+ * 1.2.840.113554.1.2.1.1, a user. */
+static const uint8_t service_type[] = { 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x12,
+	0x01, 0x02, 0x01, 0x04 };
+static const uint8_t user_type[] = { 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x12, 0x01,
+	0x02, 0x01, 0x01 };
+
+/* *why on error. */
 static int
-import_service(const char *host, gss_name_t *name, char **why)
+import_name(const char *name, const uint8_t oid[sizeof service_type],
+    gss_name_t *out, char **why)
 {
-	/* 1.2.840.113554.1.2.1.4: a service based on a host */
-	static const uint8_t type_oid[] = { 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x12,
-		0x01, 0x02, 0x01, 0x04 };
-	gss_OID_desc type = { .length = sizeof type_oid,
-		.elements = (void *)(uintptr_t)type_oid };
+	gss_OID_desc type = { .length = sizeof service_type,
+		.elements = (void *)(uintptr_t)oid };
 	gss_buffer_desc text;
 	OM_uint32 major, minor;
-	char *service;
 
-	xasprintf(&service, "host@%s", host);
-	text = buffer_of((struct span){ (uint8_t *)service, strlen(service) });
-	major = lib.import_name(&minor, &text, &type, name);
-	free(service);
+	text = buffer_of((struct span){ (const uint8_t *)name, strlen(name) });
+	major = lib.import_name(&minor, &text, &type, out);
 	if (!GSS_ERROR(major))
 		return 0;
 	*why = reason(major, minor);
 	return ERR_DENIED;
+}
+
+/* Of the service "host" at a host. */
+static int
+import_service(const char *host, gss_name_t *name, char **why)
+{
+	char *service;
+	int r;
+
+	xasprintf(&service, "host@%s", host);
+	r = import_name(service, service_type, name, why);
+	free(service);
+	return r;
 }
 
 /* ---- the client's side ------------------------------------------------- */
@@ -189,6 +207,27 @@ sign(gss_ctx_id_t context, struct span data, struct buf *mic, char **why)
 	return buf_err(mic);
 }
 
+/* The credentials of one principal, out of those that there are. */
+static int
+take_identity(struct gss_initiator *i, char **why)
+{
+	gss_OID_desc mech = kerberos();
+	gss_OID_set_desc mechs = { .count = 1, .elements = &mech };
+	gss_name_t name = GSS_C_NO_NAME;
+	OM_uint32 major, minor, unused;
+
+	if (i->wish.identity == NULL)
+		return 0;
+	if (import_name(i->wish.identity, user_type, &name, why) != 0)
+		return ERR_DENIED;
+	major = lib.acquire_cred(&minor, name, GSS_C_INDEFINITE, &mechs,
+	    GSS_C_INITIATE, &i->cred, NULL, NULL);
+	if (GSS_ERROR(major))
+		*why = reason(major, minor);
+	(void)lib.release_name(&unused, &name);
+	return GSS_ERROR(major) ? ERR_DENIED : 0;
+}
+
 int
 gss_initiator_new(struct gss_initiator **out, const struct gss_wish *wish,
     char **why)
@@ -201,8 +240,10 @@ gss_initiator_new(struct gss_initiator **out, const struct gss_wish *wish,
 		return ERR_UNSUPPORTED;
 	i = xcalloc(1, sizeof *i);
 	i->context = GSS_C_NO_CONTEXT;
+	i->cred = GSS_C_NO_CREDENTIAL;
 	i->wish = *wish;
-	if ((r = import_service(wish->host, &i->service, why)) != 0) {
+	if ((r = import_service(wish->host, &i->service, why)) != 0 ||
+	    (r = take_identity(i, why)) != 0) {
 		gss_initiator_free(i);
 		return r;
 	}
@@ -219,6 +260,7 @@ gss_initiator_free(struct gss_initiator *i)
 		return;
 	(void)lib.delete_sec_context(&minor, &i->context, GSS_C_NO_BUFFER);
 	(void)lib.release_name(&minor, &i->service);
+	(void)lib.release_cred(&minor, &i->cred);
 	free(i);
 }
 
@@ -238,8 +280,10 @@ conclude(struct gss_initiator *i, OM_uint32 got, struct gss_proof *out,
 
 	if ((got & must) != must)
 		return ERR_DENIED;
-	out->complete = true;
+	out->complete = i->complete = true;
 	out->delegated = (got & GSS_C_DELEG_FLAG) != 0;
+	if (i->wish.signed_data.p == NULL)
+		return 0;
 	return sign(i->context, i->wish.signed_data, &out->mic, why);
 }
 
@@ -249,15 +293,18 @@ gss_initiator_step(struct gss_initiator *i, struct span token,
 {
 	gss_OID_desc mech = kerberos();
 	gss_buffer_desc in = buffer_of(token), reply = GSS_C_EMPTY_BUFFER;
-	OM_uint32 major, minor, got = 0;
+	OM_uint32 major, minor, got = 0, left_s = 0;
 
 	*why = NULL;
 	*out = (struct gss_proof){ .complete = false };
-	major = lib.init_sec_context(&minor, GSS_C_NO_CREDENTIAL, &i->context,
+	if (i->complete)
+		return ERR_PROTOCOL; /* a token too many */
+	major = lib.init_sec_context(&minor, i->cred, &i->context,
 	    i->service, &mech, flags_of(&i->wish), 0,
 	    GSS_C_NO_CHANNEL_BINDINGS, token.len > 0 ? &in : GSS_C_NO_BUFFER,
-	    NULL, &reply, &got, NULL);
+	    NULL, &reply, &got, &left_s);
 	take_buffer(&out->token, &reply);
+	out->expires_s = (uint64_t)time(NULL) + left_s;
 	if (GSS_ERROR(major)) {
 		*why = reason(major, minor);
 		return ERR_DENIED;
@@ -265,6 +312,37 @@ gss_initiator_step(struct gss_initiator *i, struct span token,
 	if ((major & GSS_S_CONTINUE_NEEDED) == 0)
 		return conclude(i, got, out, why);
 	return buf_err(&out->token);
+}
+
+int
+gss_initiator_sign(struct gss_initiator *i, struct span data, struct buf *mic,
+    char **why)
+{
+	*why = NULL;
+	return i->complete ? sign(i->context, data, mic, why) : ERR_PROTOCOL;
+}
+
+/* *why on error. */
+static int
+verify(gss_ctx_id_t context, struct span data, struct span mic, char **why)
+{
+	gss_buffer_desc text = buffer_of(data), sum = buffer_of(mic);
+	OM_uint32 major, minor;
+
+	major = lib.verify_mic(&minor, context, &text, &sum, NULL);
+	/* Supplementary bits tell of replayed or old messages. */
+	if (major == GSS_S_COMPLETE)
+		return 0;
+	*why = reason(major, minor);
+	return ERR_DENIED;
+}
+
+int
+gss_initiator_verify(struct gss_initiator *i, struct span data,
+    struct span mic, char **why)
+{
+	*why = NULL;
+	return i->complete ? verify(i->context, data, mic, why) : ERR_PROTOCOL;
 }
 
 /* ---- the server's side ------------------------------------------------- */
@@ -394,14 +472,21 @@ gss_acceptor_step(struct gss_acceptor *a, struct span token, struct buf *out,
 int
 gss_acceptor_verify(struct gss_acceptor *a, struct span data, struct span mic)
 {
-	gss_buffer_desc text = buffer_of(data), sum = buffer_of(mic);
-	OM_uint32 major, minor;
+	char *why;
 
 	if (a->principal == NULL)
 		return fail(a, xstrdup("a MIC too early"));
-	major = lib.verify_mic(&minor, a->context, &text, &sum, NULL);
-	/* Supplementary bits tell of replayed or old messages. */
-	return major == GSS_S_COMPLETE ? 0 : fail(a, reason(major, minor));
+	return verify(a->context, data, mic, &why) == 0 ? 0 : fail(a, why);
+}
+
+int
+gss_acceptor_sign(struct gss_acceptor *a, struct span data, struct buf *mic)
+{
+	char *why = NULL;
+
+	if (a->principal == NULL)
+		return fail(a, xstrdup("a MIC is asked for too early"));
+	return sign(a->context, data, mic, &why) == 0 ? 0 : fail(a, why);
 }
 
 const char *

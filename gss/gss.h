@@ -11,6 +11,7 @@
 #define HPN_GSS_GSS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -20,18 +21,26 @@
 
 struct gss_wish {
 	const char *host; /* whose service "host" is to be convinced */
+	/* Its numeric address, where the name that DNS has for that counts and
+	 * not the one above; or NULL. Is for client/gss-login.h. */
+	const char *address;
+	/* The principal to be, of those that there are tickets of; NULL: as
+	 * the library chooses. */
+	const char *identity;
 	bool delegate;	  /* let it act for the user further on */
 	/* It has to prove itself too, which takes another token of it. RFC
 	 * 4462 section 3.4 has no use for that, as its host key has settled
 	 * who it is, but OpenSSH's server insists on it. */
 	bool mutual;
-	struct span signed_data; /* to compute the MIC over; borrowed */
+	struct span signed_data; /* to compute the MIC over; borrowed. NULL:
+				  * none is wanted */
 };
 /* What is for the server; both may be empty. */
 struct gss_proof {
 	struct buf token;
-	bool complete;	/* then there is a MIC, and nothing more to do */
+	bool complete;	/* then there is the MIC that was wished for */
 	bool delegated; /* as wished; the KDC may not allow it */
+	uint64_t expires_s; /* of the ticket, since 1970 */
 	struct buf mic;
 };
 
@@ -54,6 +63,13 @@ void gss_initiator_free(struct gss_initiator *i);
 int gss_initiator_step(struct gss_initiator *i, struct span token,
     struct gss_proof *out, char **why) must_check;
 
+/* Of a complete context: a MIC over data for the server, and is this the
+ * server's over data? */
+int gss_initiator_sign(struct gss_initiator *i, struct span data,
+    struct buf *mic, char **why) must_check;
+int gss_initiator_verify(struct gss_initiator *i, struct span data,
+    struct span mic, char **why) must_check;
+
 /* ---- the server's side -------------------------------------------------- */
 
 struct gss_acceptor;
@@ -71,6 +87,9 @@ int gss_acceptor_step(struct gss_acceptor *a, struct span token,
 /* Of a complete context: did the client compute this MIC over the data? */
 int gss_acceptor_verify(struct gss_acceptor *a, struct span data,
     struct span mic) must_check;
+/* Of a complete context: a MIC over the data for the client. */
+int gss_acceptor_sign(struct gss_acceptor *a, struct span data,
+    struct buf *mic) must_check;
 /* Why the last call failed; never NULL. */
 const char *gss_acceptor_error(const struct gss_acceptor *a);
 /* Who the client is, in Kerberos' notation; NULL before it is complete. */

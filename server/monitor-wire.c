@@ -63,6 +63,7 @@ monitor_params_put(struct buf *b, const struct monitor_params *p)
 	buf_put_cstring(b, p->ciphers);
 	buf_put_cstring(b, p->macs);
 	buf_put_cstring(b, p->compression);
+	put_optional(b, p->gss_kex);
 	buf_put_cstring(b, p->sig_algs);
 	buf_put_cstring(b, p->pubkey_algs);
 	put_optional(b, p->methods);
@@ -90,6 +91,7 @@ monitor_params_get(struct rd *r, struct monitor_params *p)
 	p->ciphers = rd_cstring(r, MONITOR_NAMES_MAX);
 	p->macs = rd_cstring(r, MONITOR_NAMES_MAX);
 	p->compression = rd_cstring(r, MONITOR_NAMES_MAX);
+	p->gss_kex = monitor_get_optional(r, MONITOR_NAMES_MAX);
 	p->sig_algs = rd_cstring(r, MONITOR_NAMES_MAX);
 	p->pubkey_algs = rd_cstring(r, MONITOR_NAMES_MAX);
 	p->methods = monitor_get_optional(r, MONITOR_NAMES_MAX);
@@ -137,6 +139,7 @@ monitor_params_clear(struct monitor_params *p)
 {
 	free(p->ident);
 	free(p->kex);
+	free(p->gss_kex);
 	free(p->hostkey_algs);
 	free(p->ciphers);
 	free(p->macs);
@@ -187,4 +190,50 @@ monitor_call_for_signature(int fd, enum monitor_request what, const char *alg,
 	buf_clear(&b);
 	buf_clear(&answer);
 	return err;
+}
+
+int
+monitor_call_gss_step(int fd, enum monitor_request what, struct span token,
+    struct buf *out, bool *complete)
+{
+	struct buf b = { 0 }, answer = { 0 };
+	struct span reply;
+	struct rd r;
+	bool good = false;
+	int err;
+
+	*complete = false;
+	buf_put_u8(&b, (uint8_t)what);
+	buf_put_string(&b, token.p, token.len);
+	if ((err = monitor_call(fd, &b, &answer, &r)) == 0) {
+		good = rd_bool(&r);
+		*complete = rd_bool(&r);
+		reply = rd_string(&r);
+		buf_put(out, reply.p, reply.len);
+		err = rd_end(&r);
+	}
+	buf_clear(&b);
+	buf_clear(&answer);
+	return err != 0 ? err : good ? buf_err(out) : ERR_DENIED;
+}
+
+int
+monitor_call_gss_sign(int fd, enum monitor_request what, struct span hash,
+    struct buf *mic)
+{
+	struct buf b = { 0 }, answer = { 0 };
+	struct span made;
+	struct rd r;
+	int err;
+
+	buf_put_u8(&b, (uint8_t)what);
+	buf_put_string(&b, hash.p, hash.len);
+	if ((err = monitor_call(fd, &b, &answer, &r)) == 0) {
+		made = rd_string(&r);
+		buf_put(mic, made.p, made.len);
+		err = rd_end(&r);
+	}
+	buf_clear(&b);
+	buf_clear(&answer);
+	return err != 0 ? err : buf_err(mic);
 }

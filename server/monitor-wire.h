@@ -48,6 +48,12 @@ enum monitor_request {
 	MONITOR_PTY_END,	/* name: its session is over */
 	MONITOR_PROVE,		/* RSA alg, public blob of a host key:
 				 * signature for hostkeys-prove-00 */
+	/* Key exchange by GSSAPI; from hpnsshd-auth, and for rekeys from the
+	 * session process. */
+	MONITOR_GSS_STEP,	/* token: see gss_exchange_step() */
+	MONITOR_GSS_SIGN,	/* exchange hash: MIC */
+	MONITOR_GSS_STEP_REKEY,
+	MONITOR_GSS_SIGN_REKEY,
 	MONITOR_REQUEST_COUNT,
 };
 
@@ -84,6 +90,7 @@ void monitor_user_clear(struct monitor_user *u);
 struct monitor_params {
 	char *ident; /* identification line to send */
 	char *kex, *hostkey_algs, *ciphers, *macs, *compression;
+	char *gss_kex;	 /* methods of GSSAPI; or NULL */
 	char *sig_algs;	 /* for server-sig-algs */
 	char *pubkey_algs; /* accepted from users */
 	char *methods;	   /* that every user may begin with; or NULL */
@@ -112,6 +119,12 @@ int monitor_call(int fd, const struct buf *request, struct buf *answer,
     struct rd *r) must_check;
 int monitor_call_for_signature(int fd, enum monitor_request what,
     const char *alg, struct span data, struct buf *signature) must_check;
+/* MONITOR_GSS_STEP, and MONITOR_GSS_SIGN, or those for a rekey. ERR_DENIED: the
+ * client's ticket is not good, and out tells it why. */
+int monitor_call_gss_step(int fd, enum monitor_request what,
+    struct span token, struct buf *out, bool *complete) must_check;
+int monitor_call_gss_sign(int fd, enum monitor_request what,
+    struct span hash, struct buf *mic) must_check;
 /* A text that may be missing (NULL). Caller frees. */
 char *monitor_get_optional(struct rd *r, size_t max);
 

@@ -3,8 +3,11 @@
 their KDC on a loopback port. Nothing of the machine's own is read."""
 
 import os
+import selectors
 import socket
 import struct
+import threading
+import time
 from pathlib import Path
 
 import harness
@@ -124,3 +127,56 @@ def set_offset(ccache, seconds):
     Path(ccache).write_bytes(struct.pack(">HH", version, len(tag)) + tag
                              + data[4 + length:])
     os.chmod(ccache, 0o600)
+
+
+class Relay:
+    """Carries one connection after another, each way with a delay; counts
+    how often the server answers something: the round trips."""
+
+    DELAY = 0.05
+
+    def __init__(self, port):
+        self.to, self.answers = port, []
+        self.listener = socket.socket()
+        self.listener.bind(("127.0.0.1", 0))
+        self.listener.listen()
+        self.port = self.listener.getsockname()[1]
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        while True:
+            try:
+                client = self.listener.accept()[0]
+            except OSError:
+                return
+            with client, socket.create_connection(
+                    ("127.0.0.1", self.to)) as server:
+                self.carry(client, server)
+
+    def carry(self, client, server):
+        way, due, last = {client: server, server: client}, [], None
+        self.answers.append(0)
+        with selectors.DefaultSelector() as ready:
+            for s in way:
+                ready.register(s, selectors.EVENT_READ)
+            while True:
+                now = time.monotonic()
+                while due and due[0][0] <= now:
+                    _, source, data = due.pop(0)
+                    if source is server and last is client:
+                        self.answers[-1] += 1
+                    last = source
+                    way[source].sendall(data)
+                for key, _ in ready.select(
+                        due[0][0] - now if due else None):
+                    try:
+                        data = key.fileobj.recv(1 << 20)
+                    except OSError:
+                        data = b""
+                    if not data:
+                        return
+                    due.append((time.monotonic() + self.DELAY, key.fileobj,
+                                data))
+
+    def close(self):
+        self.listener.close()

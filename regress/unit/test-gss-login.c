@@ -66,6 +66,29 @@ gss_initiator_step(struct gss_initiator *i, struct span token,
 	return 0;
 }
 
+int
+gss_initiator_sign(struct gss_initiator *i, struct span data, struct buf *mic,
+    char **why)
+{
+	(void)i;
+	*why = NULL;
+	buf_put(mic, "MIC of ", 7);
+	buf_put(mic, data.p, data.len);
+	return 0;
+}
+
+int
+gss_initiator_verify(struct gss_initiator *i, struct span data,
+    struct span mic, char **why)
+{
+	(void)i;
+	*why = NULL;
+	if (span_equals(data, "hash") && span_equals(mic, "mic"))
+		return 0;
+	*why = strdup("Message stream modified");
+	return ERR_DENIED;
+}
+
 /* ---- tests --------------------------------------------------------------- */
 
 static int
@@ -194,6 +217,34 @@ tokens_have_a_limit(void **state)
 	assert_no_child();
 }
 
+/* Of a context that stands, and with the words of the library. */
+static void
+macs(void **state)
+{
+	struct buf mic = { 0 };
+	struct gss_proof p;
+	struct gss_login *l;
+	char *why;
+
+	(void)state;
+	assert_int_equal(begin("one", 60, &l, &p, &why), 0);
+	free(why);
+	gss_proof_clear(&p);
+	assert_int_equal(gss_login_sign(l, span_text("data"), &mic, &why), 0);
+	assert_is(&mic, "MIC of data");
+	free(why);
+	assert_int_equal(gss_login_verify(l, span_text("hash"),
+			     span_text("mic"), &why), 0);
+	free(why);
+	assert_int_equal(gss_login_verify(l, span_text("hash"),
+			     span_text("MIC"), &why), ERR_DENIED);
+	assert_string_equal(why, "Message stream modified");
+	free(why);
+	gss_login_end(l);
+	buf_clear(&mic);
+	assert_no_child();
+}
+
 int
 main(void)
 {
@@ -203,6 +254,7 @@ main(void)
 		cmocka_unit_test(reasons_come_through),
 		cmocka_unit_test(it_ends),
 		cmocka_unit_test(tokens_have_a_limit),
+		cmocka_unit_test(macs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,7 +2,12 @@
 /* Lists of mechanisms, and what a MIC is computed over. */
 #include "regress/unit/help.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+#include "base/str.h"
+#include "crypto/digest.h"
+#include "crypto/kem.h"
 
 #include "gss/gss-wire.h"
 
@@ -103,10 +108,32 @@ signed_data_names_all(void **state)
 
 	(void)state;
 	gss_wire_put_signed(&b, (struct span){ (const uint8_t *)"id", 2 },
-	    "me", "ssh");
+	    "me", "ssh", "gssapi-with-mic");
 	assert_int_equal(buf_len(&b), sizeof want - 1);
 	assert_memory_equal(buf_data(&b), want, sizeof want - 1);
 	buf_clear(&b);
+}
+
+/* What the names of key exchange methods end with. */
+static void
+suffix_is_of_the_oid(void **state)
+{
+	struct span oid = gss_wire_kerberos();
+	uint8_t sum[DIGEST_MAX_LEN];
+	char *text;
+
+	(void)state;
+	assert_int_equal(digest_once(DIGEST_MD5, oid.p, oid.len, sum), 0);
+	text = str_base64_encode(sum, 16);
+	assert_non_null(text);
+	for (size_t i = 0; kem_gss_at(i) != NULL; i++) {
+		const struct kem_alg *alg = kem_gss_at(i);
+		size_t len = strlen(alg->gss_prefix);
+
+		assert_memory_equal(alg->name, alg->gss_prefix, len);
+		assert_string_equal(alg->name + len, text);
+	}
+	free(text);
 }
 
 int
@@ -117,6 +144,7 @@ main(void)
 		cmocka_unit_test(lists_have_limits),
 		cmocka_unit_test(only_the_whole_oid_counts),
 		cmocka_unit_test(signed_data_names_all),
+		cmocka_unit_test(suffix_is_of_the_oid),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -398,6 +398,46 @@ garbage_is_no_key(void **state)
 	hostcheck_free(h);
 }
 
+static int
+vouch(struct hostcheck *h, const struct key *k)
+{
+	struct buf blob = { 0 };
+	int r;
+
+	assert_int_equal(key_to_blob(k, &blob), 0);
+	r = hostcheck_vouched(h,
+	    (struct span){ buf_data(&blob), buf_len(&blob) });
+	buf_clear(&blob);
+	return r;
+}
+
+/* Kerberos has proven the host: its key needs not be known, but it stays the
+ * same, here and in a further connection, and must not be revoked. */
+static void
+a_key_that_is_vouched_for(void **state)
+{
+	struct strlist *revoked = &conf.known.revoked_host_keys;
+	struct hostcheck *h[2];
+
+	(void)state;
+	conf.known.strict_host_key_checking = CLIENT_ASK_YES;
+	begin_two(h, NULL, true);
+	assert_int_equal(vouch(h[0], second), 0);
+	assert_int_equal(vouch(h[0], first), ERR_HOSTKEY);
+	assert_int_equal(show(h[0], first), ERR_HOSTKEY);
+	assert_int_equal(show(h[0], second), 0);
+	assert_false(hostcheck_distrusted(h[0]));
+	assert_null(hostcheck_noted_in(h[0]));
+	assert_int_equal(vouch(h[1], first), ERR_HOSTKEY);
+	end_two(h);
+	/* A list that cannot be read refuses every key. */
+	assert_int_equal(strlist_add(revoked, "/nonexistent/revoked"), 0);
+	begin_two(h, NULL, true);
+	assert_int_equal(vouch(h[0], second), ERR_HOSTKEY);
+	end_two(h);
+	strlist_clear(revoked);
+}
+
 int
 main(void)
 {
@@ -413,6 +453,7 @@ main(void)
 		cmocka_unit_test(an_early_one_waits_for_the_first),
 		cmocka_unit_test(distrust_is_shared),
 		cmocka_unit_test(garbage_is_no_key),
+		cmocka_unit_test(a_key_that_is_vouched_for),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

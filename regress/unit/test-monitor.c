@@ -182,6 +182,18 @@ nothing_out_of_its_phase(void **state)
 		{ MONITOR_PHASE_AUTH, MONITOR_TRY_ANSWER },
 		{ MONITOR_PHASE_AUTH, MONITOR_HAND_OVER },
 		{ MONITOR_PHASE_AUTH, MONITOR_PTY },
+		{ MONITOR_PHASE_KEX, MONITOR_GSS_STEP_REKEY },
+		{ MONITOR_PHASE_KEX, MONITOR_GSS_SIGN_REKEY },
+		{ MONITOR_PHASE_AUTH, MONITOR_GSS_STEP },
+		{ MONITOR_PHASE_AUTH, MONITOR_GSS_SIGN },
+		{ MONITOR_PHASE_AUTH, MONITOR_GSS_STEP_REKEY },
+		{ MONITOR_PHASE_AUTH, MONITOR_GSS_SIGN_REKEY },
+		{ MONITOR_PHASE_DIALOGUE, MONITOR_GSS_STEP },
+		{ MONITOR_PHASE_DIALOGUE, MONITOR_GSS_SIGN },
+		{ MONITOR_PHASE_ACCEPTED, MONITOR_GSS_STEP },
+		{ MONITOR_PHASE_ACCEPTED, MONITOR_GSS_SIGN_REKEY },
+		{ MONITOR_PHASE_SESSION, MONITOR_GSS_STEP },
+		{ MONITOR_PHASE_SESSION, MONITOR_GSS_SIGN },
 		{ MONITOR_PHASE_KEX, MONITOR_PTY_END },
 		{ MONITOR_PHASE_AUTH, MONITOR_PTY_END },
 		{ MONITOR_PHASE_ACCEPTED, MONITOR_PTY },
@@ -719,6 +731,20 @@ login_takes_no_longer_than_it_may(void **state)
 	assert_int_equal(monitor_step(m), ERR_TIMEOUT);
 }
 
+/* One exchange hash is signed before the login, by the host's key or by the
+ * context of GSSAPI; and without such an exchange there is nothing to ask. */
+static void
+test_one_exchange_of_either_kind(void **state)
+{
+	static const uint8_t token[] = { 0, 0, 0, 1, 't' };
+
+	(void)state;
+	assert_int_equal(ask(MONITOR_GSS_STEP, token, sizeof token),
+	    ERR_PROTOCOL);
+	m->session_id_len = 32; /* there was one by GSSAPI */
+	assert_int_equal(ask_sign(32), ERR_PROTOCOL);
+}
+
 int
 main(void)
 {
@@ -745,6 +771,7 @@ main(void)
 		TEST(terminals_may_be_closed_without_a_word),
 		TEST(an_end_is_noticed),
 		TEST(login_takes_no_longer_than_it_may),
+		TEST(test_one_exchange_of_either_kind),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

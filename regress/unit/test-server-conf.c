@@ -92,6 +92,7 @@ static const struct conf_sample samples[] = {
 	{ "HostKeyAgent", "/agent" },
 	{ "HostKeyAlgorithms", "ssh-ed25519" },
 	{ "KexAlgorithms", "curve25519-sha256" },
+	{ "GSSAPIKexAlgorithms", "gss-nistp256-sha256-" },
 	{ "Ciphers", "aes256-ctr" },
 	{ "MACs", "hmac-sha2-512" },
 	{ "Compression", "no" },
@@ -555,13 +556,14 @@ test_unbuilt(void **state)
 	static const struct {
 		const char *text, *message; /* NULL: quiet */
 	} cases[] = {
-		{ "GSSAPIKeyExchange yes\n",
-		    "config line 1: Unsupported option "
-		    "GSSAPIKeyExchange\n" },
 		{ "KerberosAuthentication yes\n",
 		    "Unsupported option KerberosAuthentication\n" },
 		{ "KerberosAuthentication no\n", NULL },
 #ifndef HAVE_GSSAPI
+		{ "GSSAPIKeyExchange yes\n",
+		    "config line 1: Unsupported option "
+		    "GSSAPIKeyExchange\n" },
+		{ "GSSAPIEnablek5users yes\n", "Unsupported option" },
 		{ "GSSAPIAuthentication yes\n", "Unsupported option" },
 		{ "GSSAPICleanupCredentials yes\n", "Unsupported option" },
 		{ "GSSAPIStrictAcceptorCheck no\n", "Unsupported option" },

@@ -63,11 +63,41 @@ on_sign(void *arg, const char *alg, struct span data, struct buf *signature)
 }
 
 static int
+on_gss_step(void *arg, struct span token, struct buf *out, bool *complete)
+{
+	const struct preauth *pa = arg;
+
+	return monitor_call_gss_step(pa->monitor_fd, MONITOR_GSS_STEP, token,
+	    out, complete);
+}
+
+static int
+on_gss_sign(void *arg, struct span hash, struct buf *mic)
+{
+	const struct preauth *pa = arg;
+
+	return monitor_call_gss_sign(pa->monitor_fd, MONITOR_GSS_SIGN, hash,
+	    mic);
+}
+
+/* NULL: no methods of GSSAPI. */
+static int
+offer_gss(struct preauth *pa, const char *methods)
+{
+	const struct kex_gss_hooks hooks = { .arg = pa,
+		.step = on_gss_step,
+		.sign = on_gss_sign };
+
+	return methods != NULL ? kex_set_gss(pa->kex, &hooks, methods) : 0;
+}
+
+static int
 on_keys_sent(void *arg)
 {
 	struct preauth *pa = arg;
 
-	if (!auth_client_waits(pa->id_remote))
+	/* There are other methods then than those that were foreseen. */
+	if (kex_is_gss(pa->kex) || !auth_client_waits(pa->id_remote))
 		return 0;
 	return auth_put_optimistic(pa->auth);
 }
@@ -174,6 +204,7 @@ start_kex(struct preauth *pa, const char *id_remote)
 	pa->socket_watch = NULL;
 	if ((r = kex_new(&pa->kex, pa->packet, &kex_hooks, &mine,
 		 pa->params.ident, id_remote)) != 0 ||
+	    (r = offer_gss(pa, pa->params.gss_kex)) != 0 ||
 	    (r = kex_set_sig_algs(pa->kex, pa->params.sig_algs)) != 0 ||
 	    (r = connection_new(&pa->connection, pa->loop, pa->packet, pa->kex,
 		 &hooks)) != 0)

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -30,21 +31,26 @@ make_file(char *path)
 
 /* As the user. True: the file at path holds them. */
 static bool
+write_file(const struct login *l, struct gss_acceptor *client, char *path)
+{
+	if (make_file(path) != 0)
+		return false;
+	if (gss_acceptor_store(client, path) == 0)
+		return true;
+	log_error("cannot store the credentials of user %s: %s",
+	    l->user->name, gss_acceptor_error(client));
+	(void)unlink(path);
+	return false;
+}
+
+static bool
 write_as_user(struct login *l, char *path)
 {
-	bool ok = false;
+	bool ok;
 
 	if (privs_enter(l->user) != 0)
 		return false;
-	if (make_file(path) == 0) {
-		ok = gss_acceptor_store(l->gss, path) == 0;
-		if (!ok) {
-			log_error("cannot store the credentials of user %s: "
-				  "%s",
-			    l->user->name, gss_acceptor_error(l->gss));
-			(void)unlink(path);
-		}
-	}
+	ok = write_file(l, l->gss, path);
 	privs_leave();
 	return ok;
 }
@@ -75,8 +81,51 @@ delegated_store(struct login *l)
 	if (l->conf.login.gssapi_delegate_credentials &&
 	    gss_acceptor_has_credentials(l->gss))
 		store(l);
+	l->principal = xstrdup(gss_acceptor_principal(l->gss));
 	gss_acceptor_free(l->gss);
 	l->gss = NULL;
+}
+
+static bool
+is_regular(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+/* As the user: programs that read the old find the whole new one next. */
+static void
+replace_file(const struct login *l, struct gss_acceptor *client)
+{
+	char *path;
+
+	if (!is_regular(l->ccache))
+		return;
+	xasprintf(&path, "/tmp/krb5cc_%u_XXXXXX", (unsigned)l->user->uid);
+	if (write_file(l, client, path)) {
+		if (rename(path, l->ccache) == -1) {
+			log_error("%s: %s", l->ccache, strerror(errno));
+			(void)unlink(path);
+		} else {
+			log_verbose("renewed the credentials of user %s",
+			    l->user->name);
+		}
+	}
+	free(path);
+}
+
+void
+delegated_renew(struct login *l, struct gss_acceptor *client)
+{
+	if (!l->conf.login.gssapi_store_on_rekey || l->ccache == NULL ||
+	    l->principal == NULL || client == NULL ||
+	    !gss_acceptor_has_credentials(client) ||
+	    strcmp(l->principal, gss_acceptor_principal(client)) != 0 ||
+	    privs_enter(l->user) != 0)
+		return;
+	replace_file(l, client);
+	privs_leave();
 }
 
 void

@@ -10,12 +10,17 @@
 
 #include "base/str.h"
 
+struct gss_acceptor;
 struct login;
 
 /* Of a complete login, before its session begins: stores them if there are
  * any and the configuration wants them, tells PAM, and drops what the login
  * has of GSSAPI. A failure is logged; the session has no tickets then. */
 void delegated_store(struct login *l);
+/* Of a rekey by GSSAPI: puts what came with it in the place of what was stored,
+ * if the configuration wants it, if it is the same principal's, and if the user
+ * still has the old. */
+void delegated_renew(struct login *l, struct gss_acceptor *client);
 /* For a session without PAM. */
 void delegated_environment(const struct login *l, struct strlist *env);
 /* When the session is over, if the configuration wants it. */

@@ -80,6 +80,10 @@ bool login_signature_is_good(const struct login *l, const struct key *k,
 /* environment= as PermitUserEnvironment lets it through. */
 void login_filter_env(const struct login *l, struct permits *p);
 
+/* In try-gssapi.c: may the principal log in as this user? */
+bool login_gss_may_be_user(const struct login *l,
+    const struct gss_acceptor *client);
+
 /* In login-certs.c: does TrustedUserCAKeys let the certificate in? */
 bool login_cert_by_ca(struct login *l, const struct key *cert,
     struct permits *permits) must_check;

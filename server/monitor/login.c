@@ -18,8 +18,9 @@ enum { BANNER_MAX = 64 * 1024 };
 
 /* ---- life ------------------------------------------------------------- */
 
+/* by_gss: the keys were exchanged by GSSAPI. */
 static char *
-enabled_methods(const struct server_conf *c)
+enabled_methods(const struct server_conf *c, bool by_gss)
 {
 	const struct auth_method *m;
 	struct buf b = { 0 };
@@ -28,7 +29,8 @@ enabled_methods(const struct server_conf *c)
 	for (size_t i = 0; i < AUTH_METHOD_COUNT; i++) {
 		m = &auth_method_table[i];
 		if (auth_method_enabled(m, c) &&
-		    (!m->needs_pam || c->login.use_pam))
+		    (!m->needs_pam || c->login.use_pam) &&
+		    (!m->needs_gss_kex || by_gss))
 			buf_printf(&b, "%s%s", buf_len(&b) > 0 ? "," : "",
 			    m->name);
 	}
@@ -47,7 +49,7 @@ login_methods_of_all(const struct server_conf *c)
 
 	if (server_conf_has_match(c) || c->login.permit_empty_passwords)
 		return NULL;
-	enabled = enabled_methods(c);
+	enabled = enabled_methods(c, false);
 	if (auth_methods_init(&m, &c->login.authentication_methods, enabled) ==
 	    0)
 		list = auth_methods_next(&m);
@@ -92,7 +94,8 @@ start_pam(struct login *l)
 
 struct login *
 login_new(const struct server_state *state, const struct peer *peer,
-    struct span session_id, const char *name, const char *service)
+    struct span session_id, struct gss_exchange *exchange, const char *name,
+    const char *service)
 {
 	struct login *l = xcalloc(1, sizeof *l);
 	char *account = xstrndup(name, strcspn(name, ":")), *enabled;
@@ -100,6 +103,7 @@ login_new(const struct server_state *state, const struct peer *peer,
 	l->state = state;
 	l->peer = peer;
 	l->session_id = session_id;
+	l->gss_exchange = exchange;
 	l->name = xstrdup(name);
 	l->service = xstrdup(service);
 	l->user = user_lookup(account);
@@ -111,7 +115,7 @@ login_new(const struct server_state *state, const struct peer *peer,
 		log_info("user %s asks for the service \"%s\"", name, service);
 		l->allowed = false;
 	}
-	enabled = enabled_methods(&l->conf);
+	enabled = enabled_methods(&l->conf, exchange != NULL);
 	if (auth_methods_init(&l->methods,
 		&l->conf.login.authentication_methods, enabled) != 0) {
 		log_error("AuthenticationMethods leaves no way in for user %s",
@@ -132,6 +136,7 @@ login_free(struct login *l)
 	pam_free(l->pam);
 	gss_acceptor_free(l->gss);
 	free(l->ccache);
+	free(l->principal);
 	auth_methods_clear(&l->methods);
 	permits_clear(&l->permits);
 	strlist_clear(&l->used_keys);

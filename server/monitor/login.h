@@ -27,6 +27,7 @@
 #include "server/user.h"
 
 struct gss_acceptor;
+struct gss_exchange;
 
 struct login {
 	const struct server_state *state; /* borrowed */
@@ -47,8 +48,11 @@ struct login {
 	struct strlist used_keys;    /* fingerprints of identities */
 	struct buf auth_info; /* a line per method that succeeded */
 	struct pam *pam;     /* NULL without UsePAM */
+	/* The key exchange, if it was by GSSAPI; else NULL. Borrowed. */
+	struct gss_exchange *gss_exchange;
 	/* Who came with a ticket, and may have brought more; or NULL. */
 	struct gss_acceptor *gss;
+	char *principal; /* of whom that was, once stored; or NULL */
 	char *ccache; /* path of what was brought, once stored; or NULL */
 	struct decoys decoys; /* loaded when first needed */
 	struct span session_id; /* borrowed from the monitor */
@@ -56,8 +60,8 @@ struct login {
 };
 
 struct login *login_new(const struct server_state *state,
-    const struct peer *peer, struct span session_id, const char *name,
-    const char *service);
+    const struct peer *peer, struct span session_id,
+    struct gss_exchange *exchange, const char *name, const char *service);
 /* The methods that may be tried first, if they are the same for every user and
  * none of these may come in by "none": caller frees; else NULL. */
 char *login_methods_of_all(const struct server_conf *c);

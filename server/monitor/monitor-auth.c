@@ -58,8 +58,11 @@ int
 monitor_on_sign(struct monitor *m, struct rd *in, struct buf *out)
 {
 	struct span hash;
-	int r = sign_hash(m, in, out, &hash);
+	int r;
 
+	if (m->session_id_len != 0)
+		return ERR_PROTOCOL; /* there was an exchange by GSSAPI */
+	r = sign_hash(m, in, out, &hash);
 	if (r == 0) {
 		memcpy(m->session_id, hash.p, hash.len);
 		m->session_id_len = hash.len;
@@ -88,7 +91,9 @@ monitor_on_user(struct monitor *m, struct rd *in, struct buf *out)
 	if (r != 0)
 		goto out;
 	m->login = login_new(&m->state, &m->peer,
-	    (struct span){ m->session_id, m->session_id_len }, name, service);
+	    (struct span){ m->session_id, m->session_id_len },
+	    gss_exchange_client(m->gss) != NULL ? m->gss : NULL, name,
+	    service);
 	m->login->deadline_ms = m->deadline_ms;
 	if (m->login->conf.login.refuse_connection) {
 		log_info("Connection from %s refused by RefuseConnection",

@@ -181,6 +181,7 @@ send_params(const struct monitor *m)
 	    key_algs_of_signatures(c->algs.pubkey_accepted_algorithms);
 	struct monitor_params p = { .ident = m->id_local,
 		.kex = c->algs.kex_algorithms,
+		.gss_kex = (char *)(uintptr_t)gss_exchange_methods(m->gss),
 		.hostkey_algs = algs,
 		.ciphers = c->algs.ciphers,
 		.macs = c->algs.macs,
@@ -265,6 +266,7 @@ authenticate(struct monitor *m)
 {
 	int r = 0;
 
+	m->gss = gss_exchange_new(&m->state.conf);
 	start_auth(m);
 	send_params(m);
 	while (r == 0 && m->phase != MONITOR_PHASE_OVER)
@@ -325,6 +327,7 @@ run_user(struct monitor *m, int fd, uint64_t began_ms)
 		.id_local = m->id_local,
 		.id_remote = m->id_remote,
 		.keys = &m->state.keys,
+		.gss_kex = gss_exchange_methods(m->gss),
 		.login_env = &login_env,
 		.auth_info = &l->auth_info,
 		.must_change = l->must_change,
@@ -342,7 +345,17 @@ run_user(struct monitor *m, int fd, uint64_t began_ms)
 	/* The rest of what the monitor has is shared with it, as long as it is
 	 * left alone. */
 	hostkeys_forget_private(&m->state.keys);
+	gss_exchange_forget(m->gss);
 	exit(serve_run(&params));
+}
+
+static _Noreturn void
+give_up_user(const struct monitor *m, const char *what)
+{
+	int err = errno;
+
+	delegated_remove(m->login);
+	fatal("%s: %s", what, strerror(err));
 }
 
 /* SIGTERM and SIGHUP are blocked while there is no handler for them but
@@ -372,11 +385,11 @@ start_user(struct monitor *m)
 		(void)tcp_set_congestion(m->socket_fd,
 		    m->login->conf.data.congestion_control);
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == -1)
-		fatal("socketpair: %s", strerror(errno));
+		give_up_user(m, "socketpair");
 	block_end_signals(true);
 	m->child = fork();
 	if (m->child == -1)
-		fatal("fork: %s", strerror(errno));
+		give_up_user(m, "fork");
 	if (m->child == 0) {
 		block_end_signals(false);
 		close(pair[0]);
@@ -467,6 +480,7 @@ monitor_run(void)
 	loop = loop_new();
 	status = serve_user(&m, loop);
 	login_free(m.login);
+	gss_exchange_free(m.gss);
 	state_clear(&m.state);
 	loop_free(loop);
 	return status;

@@ -18,6 +18,7 @@
 #include "base/err.h"
 #include "base/wire.h"
 #include "server/monitor-wire.h"
+#include "server/monitor/gss-exchange.h"
 #include "server/monitor/login.h"
 #include "server/peer.h"
 #include "server/state.h"
@@ -53,6 +54,7 @@ struct monitor {
 	uint64_t deadline_ms; /* of login, monotonic; 0: none */
 	uint8_t session_id[64];
 	size_t session_id_len; /* 0: the first exchange is not done */
+	struct gss_exchange *gss; /* NULL: keys by GSSAPI are not offered */
 	struct login *login;
 	struct buf packet_state, kex_state; /* handed over; secret */
 	char *id_local, *id_remote; /* identification lines */
@@ -91,9 +93,15 @@ unsigned monitor_agent_ms(const struct monitor *m);
  * on how this process ends. */
 void monitor_report_penalty(struct monitor *m, enum penalty_class c);
 
-/* Handlers, in monitor-auth.c and monitor-session.c */
+/* Handlers, in monitor-auth.c, monitor-gss.c and monitor-session.c */
 int monitor_on_sign(struct monitor *m, struct rd *in, struct buf *out);
 int monitor_on_sign_rekey(struct monitor *m, struct rd *in, struct buf *out);
+int monitor_on_gss_step(struct monitor *m, struct rd *in, struct buf *out);
+int monitor_on_gss_sign(struct monitor *m, struct rd *in, struct buf *out);
+int monitor_on_gss_step_rekey(struct monitor *m, struct rd *in,
+    struct buf *out);
+int monitor_on_gss_sign_rekey(struct monitor *m, struct rd *in,
+    struct buf *out);
 int monitor_on_user(struct monitor *m, struct rd *in, struct buf *out);
 int monitor_on_try(struct monitor *m, struct rd *in, struct buf *out);
 int monitor_on_hand_over(struct monitor *m, struct rd *in, struct buf *out);

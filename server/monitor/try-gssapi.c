@@ -4,19 +4,13 @@
  * known who the client is, then a MIC that ties that to this connection. A
  * name that nobody may log in with gets the same dialogue, up to its end.
  */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "base/log.h"
 #include "gss/gss-wire.h"
 #include "gss/gss.h"
 #include "packet.h"
+#include "server/monitor/gss-exchange.h"
 #include "server/monitor/login-internal.h"
 #include "server/privs.h"
-
-enum { MIC_MAX = 4096, NAME_MAX_BYTES = 256 };
 
 /* What the dialogue knows. */
 struct talk {
@@ -123,8 +117,9 @@ verify(struct talk *t, struct span mic)
 	struct buf data = { 0 };
 	int r = ERR_DENIED;
 
-	gss_wire_put_signed(&data, l->session_id, l->name, l->service);
-	if (mic.len <= MIC_MAX && buf_err(&data) == 0)
+	gss_wire_put_signed(&data, l->session_id, l->name, l->service,
+	    t->q->method->name);
+	if (mic.len <= GSS_MIC_MAX && buf_err(&data) == 0)
 		r = gss_acceptor_verify(t->acceptor, span_of(&data), mic);
 	if (r != 0)
 		log_verbose("GSSAPI: the MIC is wrong: %s",
@@ -134,41 +129,19 @@ verify(struct talk *t, struct span mic)
 }
 
 /* A file of the user's decides, so it is read as the user. */
-static bool
-may_be_user(const struct talk *t)
+bool
+login_gss_may_be_user(const struct login *l, const struct gss_acceptor *client)
 {
-	const struct login *l = t->q->login;
 	bool may;
 
 	if (!l->name_ok || privs_enter(l->user) != 0)
 		return false;
-	may = gss_acceptor_may_be(t->acceptor, l->user->name);
+	may = gss_acceptor_may_be(client, l->user->name);
 	privs_leave();
 	if (may)
 		log_info("Authorized to %s, krb5 principal %s (krb5_kuserok)",
-		    l->user->name, gss_acceptor_principal(t->acceptor));
+		    l->user->name, gss_acceptor_principal(client));
 	return may;
-}
-
-/* An own name, or none, for GSSAPIStrictAcceptorCheck. ERR_NOT_FOUND: there is
- * nothing that a ticket could be for, as on hosts without Kerberos. */
-static int
-open_acceptor(const struct login *l, struct gss_acceptor **out)
-{
-	char host[NAME_MAX_BYTES] = "", *why = NULL;
-	bool strict = l->conf.login.gssapi_strict_acceptor_check != 0;
-	int r;
-
-	if (strict && gethostname(host, sizeof host - 1) == -1) {
-		log_error("gethostname: %s", strerror(errno));
-		return ERR_NOT_FOUND;
-	}
-	r = gss_acceptor_new(out, strict ? host : NULL, &why);
-	if (r != 0)
-		log_verbose("GSSAPI: no key for a service of this host: %s",
-		    why != NULL ? why : err_text(r));
-	free(why);
-	return r == 0 ? 0 : ERR_NOT_FOUND;
 }
 
 /* 0: the client is who may log in; ERR_DENIED, ERR_CANCELLED. */
@@ -180,7 +153,7 @@ lead_dialogue(struct talk *t)
 
 	if (r == 0)
 		r = verify(t, mic);
-	if (r == 0 && !may_be_user(t))
+	if (r == 0 && !login_gss_may_be_user(t->q->login, t->acceptor))
 		r = ERR_DENIED;
 	return r;
 }
@@ -221,7 +194,7 @@ login_try_gssapi(const struct login_request *q, struct monitor_verdict *v)
 	if (r != 0)
 		return r;
 	if (kerberos && auth_methods_may(&l->methods, q->method->name) &&
-	    open_acceptor(l, &t.acceptor) == 0)
+	    gss_exchange_acceptor(&l->conf, &t.acceptor) == 0)
 		r = conclude(&t, &try, v);
 	else
 		login_conclude(l, &try, NULL, v);

@@ -70,6 +70,35 @@ on_sign(void *arg, const char *alg, struct span data, struct buf *signature)
 	return monitor_sign_rekey(sv->params->monitor_fd, alg, data, signature);
 }
 
+static int
+on_gss_step(void *arg, struct span token, struct buf *out, bool *complete)
+{
+	const struct serve *sv = arg;
+
+	return monitor_call_gss_step(sv->params->monitor_fd,
+	    MONITOR_GSS_STEP_REKEY, token, out, complete);
+}
+
+static int
+on_gss_sign(void *arg, struct span hash, struct buf *mic)
+{
+	const struct serve *sv = arg;
+
+	return monitor_call_gss_sign(sv->params->monitor_fd,
+	    MONITOR_GSS_SIGN_REKEY, hash, mic);
+}
+
+/* NULL: no methods of GSSAPI. */
+static int
+offer_gss(struct serve *sv, const char *methods)
+{
+	const struct kex_gss_hooks hooks = { .arg = sv,
+		.step = on_gss_step,
+		.sign = on_gss_sign };
+
+	return methods != NULL ? kex_set_gss(sv->kex, &hooks, methods) : 0;
+}
+
 static void
 on_kex_done(void *arg, bool first)
 {
@@ -227,7 +256,8 @@ begin(struct serve *sv)
 	r = kex_new(&sv->kex, sv->packet, &kex_hooks, &mine, p->id_local,
 	    p->id_remote);
 	free(algs);
-	if (r != 0 || (r = import_state(sv)) != 0 ||
+	if (r != 0 || (r = offer_gss(sv, p->gss_kex)) != 0 ||
+	    (r = import_state(sv)) != 0 ||
 	    (r = kex_set_moduli(sv->kex, p->conf->listen.moduli_file)) != 0 ||
 	    (r = channels_new(&sv->channels, sv->packet, sv->loop)) != 0 ||
 	    (r = hostprove_new(&sv->hostprove, sv->channels, sv->kex, p)) !=

@@ -29,6 +29,7 @@ struct serve_params {
 	/* Identification lines: each key exchange hashes them. */
 	const char *id_local, *id_remote;
 	const struct hostkeys *keys; /* public halves */
+	const char *gss_kex; /* methods of GSSAPI; or NULL */
 	const struct strlist *login_env; /* that came with the login */
 	const struct buf *auth_info; /* lines for SSH_USER_AUTH */
 	bool must_change;	/* sessions change the password, no more */
