@@ -181,6 +181,18 @@ static const struct conf_row rows[] = {
 
 	{ "User", NULL, TEXTUAL(host.user) },
 	{ "Hostname", NULL, TEXTUAL(host.hostname) },
+	{ "CanonicalizeHostname", NULL,
+	    CHOICE(canonical.hostname, client_canonical_values, "no") },
+	{ "CanonicalizeFallbackLocal", NULL,
+	    FLAG(canonical.fallback_local, "yes") },
+	{ "CanonicalizeMaxDots", NULL,
+	    NUMBER(canonical.max_dots, 0, INT_MAX, "1") },
+	{ "CanonicalDomains", NULL,
+	    .type = &client_domains_type, AT(canonical.domains),
+	    .flags = CONF_NONE | CONF_ALONE, .max = CLIENT_CANONICAL_MAX },
+	{ "CanonicalizePermittedCNAMEs", NULL,
+	    .type = &client_cnames_type, AT(canonical.cnames),
+	    .flags = CONF_NONE | CONF_ALONE, .max = CLIENT_CANONICAL_MAX },
 	{ "Port", NULL, PORT(host.port, TEXT(HPN_DEFAULT_PORT)) },
 	{ "Fallback", NULL, FLAG(host.fallback, "yes") },
 	{ "FallbackPort", NULL,
@@ -373,17 +385,11 @@ static const struct conf_row rows[] = {
 	{ "ProxyUseFdpass", NULL, FLAG(mux.proxy_use_fdpass, "no") },
 
 	/* Not built: only the values that mean "off" are accepted. */
-	{ "CanonicalizeHostname", NULL, OFF },
 	{ "CheckHostIP", NULL, OFF },
 	{ "LogVerbose", NULL, ONLY("none") },
 	{ "VerifyHostKeyDNS", NULL, OFF },
 
 	/* Not built either: parameters of what is off. */
-	{ "CanonicalDomains", NULL, UNBUILT(list, NULL, NULL) },
-	{ "CanonicalizeFallbackLocal", NULL, UNBUILT(flag, NULL, NULL) },
-	{ "CanonicalizeMaxDots", NULL, UNBUILT(int, NULL, NULL),
-	    .max = INT_MAX },
-	{ "CanonicalizePermittedCNAMEs", NULL, UNBUILT(list, NULL, NULL) },
 	{ "GSSAPIAuthentication", NULL,
 	    GSS_FLAG(auth.gssapi_authentication, "no", "no,false") },
 	{ "GSSAPIClientIdentity", NULL, UNBUILT_ANY(&unsupported) },
@@ -438,6 +444,8 @@ client_conf_clear(struct client_conf *c)
 	free(c->load.command);
 	free(c->load.config_path);
 	free(c->load.tunnel_name);
+	if (c->load.addresses != NULL)
+		freeaddrinfo(c->load.addresses);
 	strlist_clear(&c->load.system_identities);
 	client_conf_init(c);
 }
@@ -588,11 +596,6 @@ settle_names(struct client_conf *c)
 	char *user;
 	int r;
 
-	if (c->host.hostname == NULL && c->load.original_host != NULL) {
-		c->host.hostname = xstrdup(c->load.original_host);
-		for (char *p = c->host.hostname; *p != '\0'; p++)
-			*p = (char)tolower((unsigned char)*p);
-	}
 	if (c->host.user == NULL) {
 		if ((pw = getpwuid(getuid())) == NULL) {
 			log_error("There is no account for user ID %u",
