@@ -278,6 +278,8 @@ static const struct conf_row rows[] = {
 	    CHOICE(known.update_host_keys, update_values, "yes") },
 	{ "NoHostAuthenticationForLocalhost", NULL,
 	    FLAG(known.no_host_authentication_for_localhost, "no") },
+	{ "VerifyHostKeyDNS", NULL,
+	    CHOICE(known.verify_host_key_dns, update_values, "no") },
 	{ "VisualHostKey", NULL, FLAG(known.visual_host_key, "no") },
 	{ "FingerprintHash", NULL,
 	    CHOICE(known.fingerprint_hash, conf_fingerprint_hashes, "sha256") },
@@ -387,7 +389,6 @@ static const struct conf_row rows[] = {
 	/* Not built: only the values that mean "off" are accepted. */
 	{ "CheckHostIP", NULL, OFF },
 	{ "LogVerbose", NULL, ONLY("none") },
-	{ "VerifyHostKeyDNS", NULL, OFF },
 
 	/* Not built either: parameters of what is off. */
 	{ "GSSAPIAuthentication", NULL,
@@ -643,9 +644,11 @@ client_conf_finish(struct client_conf *c)
 	if (client_conf_is_set(c, "MetricsPath") && !client_conf_is_set(c,
 	    "Metrics"))
 		c->data.metrics = 1;
-	/* Files that the user has named are not changed unasked. */
-	if (client_conf_is_set(c,
-	    "UserKnownHostsFile") && !client_conf_is_set(c, "UpdateHostKeys"))
+	/* Files that the user has named are not changed unasked, nor does one
+	 * grow who trusts the DNS. */
+	if (!client_conf_is_set(c, "UpdateHostKeys") &&
+	    (client_conf_is_set(c, "UserKnownHostsFile") ||
+		c->known.verify_host_key_dns != CLIENT_ASK_NO))
 		c->known.update_host_keys = CLIENT_ASK_NO;
 	c->log.log_level_given = client_conf_is_set(c, "LogLevel");
 	c->auth.identity_file_given = client_conf_is_set(c, "IdentityFile");
