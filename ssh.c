@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/version.h"
+#include "client/name-lookup.h"
 #include "client/query.h"
 #include "client/sharing.h"
 #include "client/ssh-flags.h"
@@ -238,6 +239,7 @@ load_configuration(struct program *p)
 		.command = p->command,
 		.config_path = p->flags.config_path,
 		.stdio_forward = p->is_through,
+		.resolve = name_look_up,
 	};
 
 	if (client_conf_load(&p->conf, &context) != 0)

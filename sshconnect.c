@@ -216,6 +216,27 @@ find_candidates(struct candidates *c, const struct client_conf *conf,
 		add_addresses(c, list, (uint16_t)conf->host.fallback_port, 1);
 }
 
+/* The search for the canonical name may have found them already. */
+static int
+find_addresses(struct candidates *c, const struct client_conf *conf)
+{
+	struct addrinfo *list = NULL;
+	int r;
+
+	if (conf->load.addresses != NULL &&
+	    conf->load.addresses_family == conf->tcp.address_family) {
+		find_candidates(c, conf, conf->load.addresses);
+		return 0;
+	}
+	r = resolve(conf->host.hostname, conf->host.port,
+	    conf->tcp.address_family, false, &list);
+	if (r != 0)
+		return r;
+	find_candidates(c, conf, list);
+	freeaddrinfo(list);
+	return 0;
+}
+
 static void
 take_winner(struct sshlink *link, struct client_conf *conf, int fd,
     const struct dial_address *a)
@@ -284,14 +305,10 @@ static int
 connect_tcp(struct sshlink *link, struct client_conf *conf)
 {
 	struct candidates *c = xcalloc(1, sizeof *c);
-	struct addrinfo *list = NULL;
 	int attempts = conf->tcp.connection_attempts, r;
 
-	r = resolve(conf->host.hostname, conf->host.port,
-	    conf->tcp.address_family, false, &list);
-	if (r != 0)
+	if ((r = find_addresses(c, conf)) != 0)
 		goto out;
-	find_candidates(c, conf, list);
 	r = ERR_SYSTEM;
 	for (int i = 0; r != 0 && i < attempts; i++) {
 		if (i > 0) {
@@ -300,7 +317,6 @@ connect_tcp(struct sshlink *link, struct client_conf *conf)
 		}
 		r = dial_once(link, conf, c, i + 1 == attempts);
 	}
-	freeaddrinfo(list);
 out:
 	free(c);
 	return r;

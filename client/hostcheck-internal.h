@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "client/hostcheck.h"
+#include "keys/sshfp.h"
 
 struct hostcheck {
 	const struct client_conf *conf;
@@ -26,6 +27,7 @@ struct hostcheck {
 	bool first_undecided; /* it may not have accepted a key yet */
 	const char *noted_in; /* of user_files, or NULL */
 	bool distrusted;
+	enum sshfp_verdict in_dns; /* of the key that is checked */
 	/* What KnownHostsCommand printed for the proposal, and for the key
 	 * that was shown. */
 	struct buf order_lines, lines;
@@ -51,6 +53,10 @@ char *hostcheck_name_alone(const struct hostcheck *h);
 int hostcheck_find_ca(const struct hostcheck *h, const struct buf *lines,
     const struct key *ca, struct knownhosts_found *found) must_check;
 
+/* VerifyHostKeyDNS (hostcheck-dns.c): sets h->in_dns. True: the key is right,
+ * and nothing else need be asked. k is no certificate. */
+bool hostcheck_by_dns(struct hostcheck *h, const struct key *k);
+
 /* Messages and questions (hostcheck-tell.c). k is never a certificate, but for
  * that of warn_revoked(). */
 char *hostcheck_fingerprint(const struct hostcheck *h, const struct key *k);
@@ -59,6 +65,7 @@ void hostcheck_warn_changed(const struct hostcheck *h, const struct key *k,
     const struct verdict *v);
 void hostcheck_warn_revoked(const struct hostcheck *h, const struct key *k,
     const struct knownhosts_found *found);
+void hostcheck_warn_dns(const struct hostcheck *h, const struct key *k);
 void hostcheck_explain_refusal(const struct hostcheck *h,
     const struct key *k, const struct verdict *v);
 bool hostcheck_ask_user(const struct hostcheck *h, const struct key *k,

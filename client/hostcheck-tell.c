@@ -101,6 +101,22 @@ hostcheck_warn_revoked(const struct hostcheck *h, const struct key *k,
 }
 
 void
+hostcheck_warn_dns(const struct hostcheck *h, const struct key *k)
+{
+	char *fp = hostcheck_fingerprint(h, k);
+
+	banner("WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!");
+	log_error("IT IS POSSIBLE THAT SOMEONE IS DOING SOMETHING NASTY!");
+	log_error("The DNS has SSHFP records of %s, and none of them is that "
+		  "of its %s key",
+	    h->conf->host.hostname, key_short_name(k));
+	log_error("%s.", fp);
+	log_error("Update the SSHFP RR in DNS with the new host key to get rid "
+		  "of this message.");
+	free(fp);
+}
+
+void
 hostcheck_explain_refusal(const struct hostcheck *h, const struct key *k,
     const struct verdict *v)
 {
@@ -182,6 +198,9 @@ hostcheck_ask_user(const struct hostcheck *h, const struct key *k,
 	if (verdict == KNOWNHOSTS_OTHER_TYPE)
 		buf_printf(&text, "Keys of other types are known for it.\n");
 	buf_printf(&text, "%s key fingerprint is %s.\n", key_short_name(k), fp);
+	if (h->conf->known.verify_host_key_dns != CLIENT_ASK_NO)
+		buf_printf(&text, "%s host key fingerprint found in DNS.\n",
+		    h->in_dns == SSHFP_MATCH ? "Matching" : "No matching");
 	list_other_names(h, k, &text);
 	buf_printf(&text, "Are you sure you want to continue connecting "
 			  "(yes/no/[fingerprint])? ");

@@ -508,11 +508,14 @@ check_policy(const struct hostcheck *h, const struct key *k)
 static int
 check_known(struct hostcheck *h, const struct key *k)
 {
-	if (!h->conf->known.no_host_authentication_for_localhost ||
-	    !is_loopback(h->address))
-		return check_known_hosts(h, k);
-	log_debug("loopback address: host key is not checked");
-	return 0;
+	if (h->conf->known.no_host_authentication_for_localhost &&
+	    is_loopback(h->address)) {
+		log_debug("loopback address: host key is not checked");
+		return 0;
+	}
+	if (hostcheck_by_dns(h, key_is_cert(k) ? key_identity(k) : k))
+		return 0;
+	return check_known_hosts(h, k);
 }
 
 static int

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/tcp.h"
+#include "client/name-lookup.h"
 #include "client/ssh-command.h"
 #include "client/ssh-flags.h"
 #include "conf/destination.h"
@@ -47,7 +48,8 @@ static int
 load_conf(struct remote *r)
 {
 	const struct remote_params *p = &r->p;
-	struct client_conf_context context = { .host = p->host };
+	struct client_conf_context context = { .host = p->host,
+		.resolve = name_look_up };
 	struct ssh_flags flags = { .config_path = NULL };
 	char port[16];
 	int err = fix_conf(&r->conf);

@@ -12,11 +12,20 @@ extern const struct conf_type client_forward_type;
 extern const struct conf_type client_tunnel_type;
 /* int: ms; 0 = off. */
 extern const struct conf_type client_obscure_type;
+/* struct strlist, in lower case: domains; "PATTERNS:PATTERNS". */
+extern const struct conf_type client_domains_type;
+extern const struct conf_type client_cnames_type;
+extern const struct conf_enum client_canonical_values[];
 /* int: CLIENT_PERSIST_*, or seconds. */
 extern const struct conf_type client_persist_type;
 
 /* int[2]: CLIENT_ADD_*, seconds. */
 extern const struct conf_type client_add_keys_type;
+
+/* Between the two passes: settles the host's name, which is looked up if that
+ * is wished for. ERR_*: was logged. */
+int client_conf_canonicalize(struct client_conf *c,
+    client_conf_resolve_fn resolve) must_check;
 
 /* After reading: -W's defaults; tokens of paths; ClearAllForwardings. */
 void client_conf_default_forwards(struct client_conf *c);

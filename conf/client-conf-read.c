@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* The client's files: Host, Match and Include, and the order of reading. */
-#include "base/child.h"
-#include "conf/client-conf.h"
+#include "conf/client-conf-internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/version.h"
@@ -39,6 +39,7 @@ struct criterion {
 	struct reader *rd;
 	const char *value; /* NULL for those without argument */
 	bool so_far;	   /* all criteria before it matched */
+	bool negated;
 	const struct conf_location *at;
 };
 
@@ -66,7 +67,8 @@ match_all(const struct criterion *k)
 static int
 match_final(const struct criterion *k)
 {
-	k->rd->c->load.want_final = true;
+	if (!k->negated)
+		k->rd->c->load.want_final = true;
 	return (k->rd->flags & CLIENT_CONF_FINAL) != 0;
 }
 
@@ -227,11 +229,11 @@ match_exec(const struct criterion *k)
 	return r;
 }
 
+/* Unlike final, it asks for no second pass. */
 static int
 match_canonical(const struct criterion *k)
 {
-	return conf_unsupported(k->at, "Match canonical is not supported by "
-	    "this version");
+	return (k->rd->flags & CLIENT_CONF_FINAL) != 0;
 }
 
 static const struct {
@@ -266,6 +268,7 @@ match_one(struct reader *rd, const struct strlist *words, size_t *i,
 	int r;
 
 	name += negated;
+	k.negated = negated;
 	len = strcspn(name, "=");
 	for (n = 0; n < ARRAY_LEN(criteria); n++)
 		if (str_is_span_nocase(criteria[n].name, name, len))
@@ -408,14 +411,15 @@ structure_line(struct reader *rd, const char *name, const char *rest,
 	return r;
 }
 
-/* Expands %h in a Hostname that was just set. */
+/* Expands %h in a Hostname that was just set. Once: the name may have a %,
+ * which stands in front of the interface of an address. */
 static int
 expand_hostname(struct client_conf *c)
 {
 	char *name;
 	int r;
 
-	if (c->host.hostname == NULL || strchr(c->host.hostname, '%') == NULL)
+	if (strchr(c->host.hostname, '%') == NULL)
 		return 0;
 	r = client_conf_expand(c, CLIENT_TOKENS_HOSTNAME, "Hostname",
 	    c->host.hostname, &name);
@@ -424,6 +428,18 @@ expand_hostname(struct client_conf *c)
 	free(c->host.hostname);
 	c->host.hostname = name;
 	return 0;
+}
+
+static int
+active_line(struct client_conf *c, const struct conf_row *row,
+    const char *rest, const struct conf_location *at)
+{
+	bool was_set = c->host.hostname != NULL;
+	int r = client_conf_apply(c, row, rest, at);
+
+	if (r == 0 && !was_set && c->host.hostname != NULL)
+		r = expand_hostname(c);
+	return r;
 }
 
 static int
@@ -456,12 +472,10 @@ keyword_line(void *arg, const struct conf_line *line,
 		return 0;
 	}
 	if (rd->active)
-		r = client_conf_apply(c, row, line->rest, &where);
+		r = active_line(c, row, line->rest, &where);
 	else
 		r = conf_try(row, line->rest, &where);
-	if (r == ERR_UNSUPPORTED && where.quiet)
-		r = 0;
-	return r < 0 ? r : expand_hostname(c);
+	return r == ERR_UNSUPPORTED && where.quiet ? 0 : r;
 }
 
 /* --- files --- */
@@ -592,10 +606,13 @@ client_conf_load(struct client_conf *c,
 	if ((r = check_name("hostname", c->load.original_host)) < 0 ||
 	    (c->host.user != NULL &&
 		(r = check_name("username", c->host.user)) < 0) ||
-	    (r = expand_hostname(c)) < 0 ||
+	    (c->host.hostname != NULL && (r = expand_hostname(c)) < 0) ||
 	    (r = read_files(c, context->config_path, 0)) < 0)
 		return r;
-	if (c->load.want_final &&
+	if ((r = client_conf_canonicalize(c, context->resolve)) < 0)
+		return r;
+	if ((c->load.want_final ||
+		c->canonical.hostname != CLIENT_CANONICAL_NO) &&
 	    (r = read_files(c, context->config_path, CLIENT_CONF_FINAL)) < 0)
 		return r;
 	return client_conf_finish(c);

@@ -181,6 +181,18 @@ static const struct conf_row rows[] = {
 
 	{ "User", NULL, TEXTUAL(host.user) },
 	{ "Hostname", NULL, TEXTUAL(host.hostname) },
+	{ "CanonicalizeHostname", NULL,
+	    CHOICE(canonical.hostname, client_canonical_values, "no") },
+	{ "CanonicalizeFallbackLocal", NULL,
+	    FLAG(canonical.fallback_local, "yes") },
+	{ "CanonicalizeMaxDots", NULL,
+	    NUMBER(canonical.max_dots, 0, INT_MAX, "1") },
+	{ "CanonicalDomains", NULL,
+	    .type = &client_domains_type, AT(canonical.domains),
+	    .flags = CONF_NONE | CONF_ALONE, .max = CLIENT_CANONICAL_MAX },
+	{ "CanonicalizePermittedCNAMEs", NULL,
+	    .type = &client_cnames_type, AT(canonical.cnames),
+	    .flags = CONF_NONE | CONF_ALONE, .max = CLIENT_CANONICAL_MAX },
 	{ "Port", NULL, PORT(host.port, TEXT(HPN_DEFAULT_PORT)) },
 	{ "Fallback", NULL, FLAG(host.fallback, "yes") },
 	{ "FallbackPort", NULL,
@@ -266,6 +278,8 @@ static const struct conf_row rows[] = {
 	    CHOICE(known.update_host_keys, update_values, "yes") },
 	{ "NoHostAuthenticationForLocalhost", NULL,
 	    FLAG(known.no_host_authentication_for_localhost, "no") },
+	{ "VerifyHostKeyDNS", NULL,
+	    CHOICE(known.verify_host_key_dns, update_values, "no") },
 	{ "VisualHostKey", NULL, FLAG(known.visual_host_key, "no") },
 	{ "FingerprintHash", NULL,
 	    CHOICE(known.fingerprint_hash, conf_fingerprint_hashes, "sha256") },
@@ -389,20 +403,11 @@ static const struct conf_row rows[] = {
 	{ "GSSAPITrustDns", NULL,
 	    GSS_FLAG(auth.gssapi_trust_dns, "no", "no,false") },
 
-	/* No longer in OpenSSH either. */
-
 	/* Not built: only the values that mean "off" are accepted. */
-	{ "CanonicalizeHostname", NULL, OFF },
 	{ "CheckHostIP", NULL, OFF },
 	{ "LogVerbose", NULL, ONLY("none") },
-	{ "VerifyHostKeyDNS", NULL, OFF },
 
-	/* Not built either: parameters of what is off. */
-	{ "CanonicalDomains", NULL, UNBUILT(list, NULL, NULL) },
-	{ "CanonicalizeFallbackLocal", NULL, UNBUILT(flag, NULL, NULL) },
-	{ "CanonicalizeMaxDots", NULL, UNBUILT(int, NULL, NULL),
-	    .max = INT_MAX },
-	{ "CanonicalizePermittedCNAMEs", NULL, UNBUILT(list, NULL, NULL) },
+	/* No longer in OpenSSH either. */
 	{ "Protocol", NULL, IGNORED },
 	{ "AFSTokenPassing", NULL, GONE(&unsupported) },
 	{ "Cipher", NULL, GONE(&deprecated) },
@@ -445,6 +450,8 @@ client_conf_clear(struct client_conf *c)
 	free(c->load.command);
 	free(c->load.config_path);
 	free(c->load.tunnel_name);
+	if (c->load.addresses != NULL)
+		freeaddrinfo(c->load.addresses);
 	strlist_clear(&c->load.system_identities);
 	client_conf_init(c);
 }
@@ -595,11 +602,6 @@ settle_names(struct client_conf *c)
 	char *user;
 	int r;
 
-	if (c->host.hostname == NULL && c->load.original_host != NULL) {
-		c->host.hostname = xstrdup(c->load.original_host);
-		for (char *p = c->host.hostname; *p != '\0'; p++)
-			*p = (char)tolower((unsigned char)*p);
-	}
 	if (c->host.user == NULL) {
 		if ((pw = getpwuid(getuid())) == NULL) {
 			log_error("There is no account for user ID %u",
@@ -647,9 +649,11 @@ client_conf_finish(struct client_conf *c)
 	if (client_conf_is_set(c, "MetricsPath") && !client_conf_is_set(c,
 	    "Metrics"))
 		c->data.metrics = 1;
-	/* Files that the user has named are not changed unasked. */
-	if (client_conf_is_set(c,
-	    "UserKnownHostsFile") && !client_conf_is_set(c, "UpdateHostKeys"))
+	/* Files that the user has named are not changed unasked, nor does one
+	 * grow who trusts the DNS. */
+	if (!client_conf_is_set(c, "UpdateHostKeys") &&
+	    (client_conf_is_set(c, "UserKnownHostsFile") ||
+		c->known.verify_host_key_dns != CLIENT_ASK_NO))
 		c->known.update_host_keys = CLIENT_ASK_NO;
 	c->log.log_level_given = client_conf_is_set(c, "LogLevel");
 	c->auth.identity_file_given = client_conf_is_set(c, "IdentityFile");

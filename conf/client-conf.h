@@ -5,13 +5,15 @@
  * found for a keyword wins.
  *
  * The order of use: init; set_option for each -o and flag; load (which
- * reads both files, twice if Match final asks for it, and sets defaults).
+ * reads both files, twice if the host's canonical name or Match final asks for
+ * it, and sets defaults).
  *
  * Threads: loop thread only.
  */
 #ifndef HPN_CONF_CLIENT_CONF_H
 #define HPN_CONF_CLIENT_CONF_H
 
+#include <netdb.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -51,6 +53,8 @@ enum {
 };
 /* AddKeysToAgent. confirm: the agent asks before each use. */
 enum { CLIENT_ADD_NO, CLIENT_ADD_YES, CLIENT_ADD_ASK, CLIENT_ADD_CONFIRM };
+enum { CLIENT_CANONICAL_NO, CLIENT_CANONICAL_YES, CLIENT_CANONICAL_ALWAYS };
+enum { CLIENT_CANONICAL_MAX = 32 }; /* domains, rules for aliases */
 enum { CLIENT_PERSIST_NO = -1, CLIENT_PERSIST_FOREVER = 0 };
 
 /*
@@ -83,6 +87,15 @@ struct client_conf {
 		char *tag;
 		char *refuse_connection; /* do not connect; log this text */
 	} host;
+
+	/* The host's canonical name. */
+	struct {
+		int hostname; /* CLIENT_CANONICAL_* */
+		struct strlist domains;
+		int max_dots;
+		int fallback_local;    /* flag */
+		struct strlist cnames; /* "PATTERNS:PATTERNS" */
+	} canonical;
 
 	/* TCP, or what is in its place. */
 	struct {
@@ -147,6 +160,7 @@ struct client_conf {
 		int hash_known_hosts;	      /* flag */
 		int update_host_keys; /* CLIENT_ASK_*: learn the host's other
 					 keys */
+		int verify_host_key_dns; /* CLIENT_ASK_*: SSHFP records */
 		int no_host_authentication_for_localhost; /* flag */
 		int visual_host_key;			  /* flag */
 		int fingerprint_hash; /* enum digest_alg: MD5 or SHA256 */
@@ -252,6 +266,10 @@ struct client_conf {
 		bool port_given; /* anywhere: no fallback */
 		bool user_is_literal; /* from -l or user@host: has no tokens */
 		bool want_final; /* a Match final was seen */
+		/* What the canonical name was found to have, of this family;
+		 * NULL: nothing was looked up. */
+		struct addrinfo *addresses;
+		int addresses_family;
 		/* What of IdentityFile and CertificateFile only the system's
 		 * file names. */
 		struct strlist system_identities;
@@ -285,6 +303,14 @@ bool client_conf_is_tunnel_device(const char *text);
 /* Was the keyword given, until now? */
 bool client_conf_is_set(const struct client_conf *c, const char *keyword);
 
+/*
+ * Looks up a name. 0: *list are its addresses (freeaddrinfo), *alias is the
+ * name that the resolver ends at, or NULL (the caller frees). ERR_NOT_FOUND:
+ * it has none, which is logged as an error if the name was expected to exist.
+ */
+typedef int (*client_conf_resolve_fn)(const char *name, int family,
+    bool expected, struct addrinfo **list, char **alias);
+
 struct client_conf_context {
 	const char *host;    /* as typed, without user@ and port */
 	const char *command; /* to be run remotely; NULL: a shell */
@@ -293,6 +319,7 @@ struct client_conf_context {
 	/* -W: forwards that fail end the program, and others are forgotten,
 	 * unless the configuration says otherwise. */
 	bool stdio_forward;
+	client_conf_resolve_fn resolve; /* NULL: no name is looked up */
 };
 
 /* Reads the files, sets defaults, hostname, user. All faults are logged;

@@ -42,20 +42,31 @@ sshfp_digest_ok(enum digest_alg alg)
 	return number_of_digest(alg) != 0;
 }
 
+static int
+fingerprint(const struct key *k, enum digest_alg alg,
+    uint8_t digest[DIGEST_MAX_LEN])
+{
+	struct buf blob = { 0 };
+	int r;
+
+	if ((r = key_to_blob(k, &blob)) == 0)
+		r = digest_once(alg, buf_data(&blob), buf_len(&blob), digest);
+	buf_clear(&blob);
+	return r;
+}
+
 int
 sshfp_put(const char *name, const struct key *k, enum digest_alg alg,
     bool generic, struct buf *out)
 {
 	unsigned kind = number_of_key(k), number = number_of_digest(alg);
 	uint8_t digest[DIGEST_MAX_LEN];
-	struct buf blob = { 0 };
 	char *hex = NULL;
 	int r;
 
 	if (kind == 0 || number == 0)
 		return ERR_UNSUPPORTED;
-	if ((r = key_to_blob(k, &blob)) == 0)
-		r = digest_once(alg, buf_data(&blob), buf_len(&blob), digest);
+	r = fingerprint(k, alg, digest);
 	if (r == 0 && (hex = str_hex(digest, digest_len(alg))) == NULL)
 		r = ERR_NOMEM;
 	if (r == 0 && generic)
@@ -65,6 +76,42 @@ sshfp_put(const char *name, const struct key *k, enum digest_alg alg,
 		buf_printf(out, "%s IN SSHFP %u %u %s\n", name, kind, number,
 		    hex);
 	free(hex);
-	buf_clear(&blob);
 	return r != 0 ? r : buf_err(out);
+}
+
+int
+sshfp_compare(const struct key *k, struct span record)
+{
+	struct rd in = rd_from_span(record);
+	unsigned kind = rd_u8(&in), number = rd_u8(&in);
+	uint8_t digest[DIGEST_MAX_LEN];
+
+	if (rd_err(&in) != 0 || kind == 0 || kind != number_of_key(k))
+		return 0;
+	for (size_t i = 0; i < ARRAY_LEN(digests); i++) {
+		enum digest_alg alg = digests[i].alg;
+
+		if (digests[i].number != number || in.len != digest_len(alg))
+			continue;
+		if (fingerprint(k, alg, digest) != 0)
+			return -1;
+		return memcmp(in.p, digest, in.len) == 0 ? 1 : -1;
+	}
+	return 0;
+}
+
+enum sshfp_verdict
+sshfp_judge(const struct key *k, const struct span *records, size_t n)
+{
+	bool equal = false, unequal = false;
+
+	for (size_t i = 0; i < n; i++) {
+		int c = sshfp_compare(k, records[i]);
+
+		equal = equal || c > 0;
+		unequal = unequal || c < 0;
+	}
+	if (n == 0)
+		return SSHFP_NOTHING;
+	return equal && !unequal ? SSHFP_MATCH : SSHFP_MISMATCH;
 }

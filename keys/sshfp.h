@@ -7,6 +7,7 @@
 #ifndef HPN_KEYS_SSHFP_H
 #define HPN_KEYS_SSHFP_H
 
+#include "base/wire.h"
 #include "keys/key.h"
 
 /* Is there a number for this digest? */
@@ -16,5 +17,19 @@ bool sshfp_digest_ok(enum digest_alg alg);
  * the key's type, as for certificates. */
 int sshfp_put(const char *name, const struct key *k, enum digest_alg alg,
     bool generic, struct buf *out) must_check;
+
+/* What the data of a record says of a key: 1: it is this one; -1: the key of
+ * this type is another one; 0: nothing, because it is about a key of another
+ * type, or its digest is of no known kind or of the wrong length. */
+int sshfp_compare(const struct key *k, struct span record);
+
+enum sshfp_verdict {
+	SSHFP_NOTHING, /* there are no records */
+	SSHFP_MATCH,
+	SSHFP_MISMATCH,
+};
+/* One that fits is needed, and none may say otherwise. */
+enum sshfp_verdict sshfp_judge(const struct key *k,
+    const struct span *records, size_t n);
 
 #endif

@@ -189,8 +189,7 @@ def test_options_of_ansible(tmp_path):
 
 
 @pytest.mark.parametrize("option", [
-    "CheckHostIP=yes",
-    "VerifyHostKeyDNS=yes"])
+    "CheckHostIP=yes"])
 def test_what_would_act_is_refused_by_the_client(option):
     done = ssh("-G", "-F", "none", "-o", option, "host")
     assert done.rc == 255 and done.out == b""

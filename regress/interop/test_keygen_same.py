@@ -141,6 +141,14 @@ def test_ends_the_same(pool, tmp_path, args):
     assert bool(ours.errors) == bool(theirs.errors)
 
 
+@pytest.mark.parametrize("flags", [[], ["-g"]], ids=["own", "generic"])
+@pytest.mark.parametrize("name", ["rsa", "ecdsa", "ecdsa521", "ed25519"])
+def test_records(pool, name, flags):
+    args = ["-r", "h.test", *flags, "-f", name]
+    theirs = run([THEIRS, *args], cwd=pool).ok()
+    assert run([OURS, *args], cwd=pool).ok().text == theirs.text
+
+
 @pytest.mark.parametrize("name, number", [("sha1", 1), ("sha256", 2)])
 def test_records_of_one_digest(pool, name, number):
     """The installed one is too old for the option."""

@@ -54,6 +54,10 @@ dump(const struct client_conf *c)
 
 /* A value unlike the default for the rows that cannot do with a guess. */
 static const struct conf_sample samples[] = {
+	{ "CanonicalizeHostname", "always" },
+	{ "CanonicalDomains", "a.test b.test" },
+	{ "CanonicalizePermittedCNAMEs", "a,*.b:*.c d:e" },
+	{ "VerifyHostKeyDNS", "ask" },
 	{ "User", "someone" },
 	{ "Hostname", "host.example.org" },
 	{ "HostKeyAlias", "alias" },
@@ -478,7 +482,7 @@ test_faults(void **state)
 		{ "SendEnv A=b\n", "holds no \"=\"" },
 		{ "IPQoS 0x10\n", "bad value \"0x10\"" },
 		{ "IPQoS 256\n", "bad value \"256\"" },
-		{ "Match canonical\n", "canonical is not supported" },
+		{ "Match canonical x\n", "unknown criterion \"x\"" },
 		{ "Match localnetwork 1.2.3.4/99\n", "no list of networks" },
 		{ "Host\n", "Host: missing argument" },
 		{ "SetEnv A\n", "is not NAME=value" },
@@ -519,10 +523,6 @@ test_unbuilt(void **state)
 		{ "SecurityKeyProvider /x.so", NULL },
 		{ "CASignatureAlgorithms ssh-ed25519,rsa-*", NULL },
 		{ "KnownHostsCommand none", NULL },
-		{ "CanonicalDomains a.example b.example", NULL },
-		{ "CanonicalizeFallbackLocal yes", NULL },
-		{ "CanonicalizeMaxDots 1", NULL },
-		{ "CanonicalizePermittedCNAMEs none", NULL },
 		{ "CertificateFile none", NULL },
 		{ "ForwardX11Timeout 20m", NULL },
 		{ "GatewayPorts yes", NULL },
@@ -558,7 +558,7 @@ static void
 test_unbuilt_faults(void **state)
 {
 	static const char *const bad[] = { "CASignatureAlgorithms rot13",
-		"CanonicalizeMaxDots x", "ForwardX11Timeout x",
+		"ForwardX11Timeout x",
 		"HostbasedAcceptedAlgorithms rot13", "StreamLocalBindMask 8",
 		"StreamLocalBindMask 1777", "StreamLocalBindUnlink x",
 		"TunnelDevice x", "TunnelDevice 1:x", "TunnelDevice :",

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: ISC */
+#include "base/dns.h"
+
+#include "config.h"
+
+#include <sys/types.h>
+#include <netinet/in.h>
+
+#include <arpa/nameser.h>
+#include <netdb.h>
+#include <resolv.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+
+enum {
+	MESSAGE_MAX = 65535, /* bytes of an answer, over TCP */
+	WAIT_S = 5,	     /* for one server, the first time */
+	TRIES = 2,
+	SERVERS = 2,
+};
+
+/* ---- reading ------------------------------------------------------------ */
+
+/* The name, without the dot at its end. */
+static void
+copy_name(char *out, size_t size, const char *name)
+{
+	size_t len = strlcpy(out, name, size);
+
+	if (len > 0 && len < size && out[len - 1] == '.')
+		out[len - 1] = '\0';
+}
+
+/* What an alias leads to. */
+static int
+read_alias(const ns_msg *m, const ns_rr *rr, char name[NS_MAXDNAME])
+{
+	char target[NS_MAXDNAME];
+
+	if (dn_expand(ns_msg_base(*m), ns_msg_end(*m), ns_rr_rdata(*rr),
+		target, sizeof target) < 0)
+		return ERR_FORMAT;
+	copy_name(name, NS_MAXDNAME, target);
+	return 0;
+}
+
+static int
+keep_record(const ns_rr *rr, struct dns_answer *out)
+{
+	struct dns_record *record = &out->v[out->n];
+
+	if (out->n == DNS_RECORDS_MAX || ns_rr_rdlen(*rr) > DNS_DATA_MAX)
+		return ERR_LIMIT;
+	record->len = ns_rr_rdlen(*rr);
+	memcpy(record->data, ns_rr_rdata(*rr), record->len);
+	out->n++;
+	return 0;
+}
+
+/* An alias stands in front of what it leads to. */
+static int
+read_records(ns_msg *m, char name[NS_MAXDNAME], uint16_t type,
+    struct dns_answer *out)
+{
+	char owner[NS_MAXDNAME];
+	ns_rr rr;
+	int r = 0;
+
+	for (int i = 0; r == 0 && i < ns_msg_count(*m, ns_s_an); i++) {
+		if (ns_parserr(m, ns_s_an, i, &rr) == -1)
+			return ERR_FORMAT;
+		copy_name(owner, sizeof owner, ns_rr_name(rr));
+		if (ns_rr_class(rr) != ns_c_in ||
+		    !str_equal_nocase(owner, name))
+			continue;
+		if (ns_rr_type(rr) == type)
+			r = keep_record(&rr, out);
+		else if (ns_rr_type(rr) == ns_t_cname)
+			r = read_alias(m, &rr, name);
+	}
+	return r;
+}
+
+int
+dns_read(const uint8_t *message, size_t len, const char *name, uint16_t type,
+    struct dns_answer *out)
+{
+	char wanted[NS_MAXDNAME];
+	ns_msg m;
+	int r;
+
+	out->n = 0;
+	out->authentic = false;
+	if (len > MESSAGE_MAX || strlen(name) >= sizeof wanted ||
+	    ns_initparse(message, (int)len, &m) == -1)
+		return ERR_FORMAT;
+	if (ns_msg_getflag(m, ns_f_rcode) != ns_r_noerror)
+		return ERR_NOT_FOUND;
+	copy_name(wanted, sizeof wanted, name);
+	r = read_records(&m, wanted, type, out);
+	if (r != 0)
+		out->n = 0;
+	else
+		out->authentic = ns_msg_getflag(m, ns_f_ad) != 0;
+	return r;
+}
+
+/* ---- asking ------------------------------------------------------------- */
+
+#if HAVE_DECL_RES_NQUERY
+
+static int
+least(int a, int b)
+{
+	return a < b ? a : b;
+}
+
+/* RES_USE_DNSSEC asks for validation. Whether AD is handed on is for
+ * resolv.conf to say (trust-ad): where it does not, the way to the server is
+ * not trusted, and the C library clears it. */
+static int
+ask(const char *name, uint16_t type, uint8_t *message, size_t *len)
+{
+	struct __res_state state;
+	int n, why;
+
+	memset(&state, 0, sizeof state);
+	if (res_ninit(&state) == -1)
+		return ERR_SYSTEM;
+	state.options |= RES_USE_EDNS0 | RES_USE_DNSSEC;
+	state.retrans = least(state.retrans, WAIT_S);
+	state.retry = least(state.retry, TRIES);
+	state.nscount = least(state.nscount, SERVERS);
+	n = res_nquery(&state, name, ns_c_in, type, message, MESSAGE_MAX);
+	why = state.res_h_errno;
+	res_nclose(&state);
+	if (n == -1)
+		return why == HOST_NOT_FOUND || why == NO_DATA ?
+		    ERR_NOT_FOUND : ERR_SYSTEM;
+	*len = (size_t)n;
+	return 0;
+}
+
+#else
+
+/* A resolver that does not tell whether AD can be trusted. */
+static int
+ask(const char *name, uint16_t type, uint8_t *message, size_t *len)
+{
+	int n = res_query(name, ns_c_in, type, message, MESSAGE_MAX);
+
+	if (n == -1)
+		return h_errno == HOST_NOT_FOUND || h_errno == NO_DATA ?
+		    ERR_NOT_FOUND : ERR_SYSTEM;
+	if (n > 3)
+		message[3] &= (uint8_t)~0x20; /* AD */
+	*len = (size_t)n;
+	return 0;
+}
+
+#endif
+
+int
+dns_look_up(const char *name, uint16_t type, struct dns_answer *out)
+{
+	uint8_t *message = malloc(MESSAGE_MAX);
+	size_t len = 0;
+	int r;
+
+	out->n = 0;
+	out->authentic = false;
+	if (message == NULL)
+		return ERR_NOMEM;
+	r = ask(name, type, message, &len);
+	if (r == 0 && len > MESSAGE_MAX)
+		r = ERR_LIMIT;
+	if (r == 0)
+		r = dns_read(message, len, name, type, out);
+	free(message);
+	return r == ERR_NOT_FOUND ? 0 : r;
+}
