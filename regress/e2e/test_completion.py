@@ -34,9 +34,10 @@ def offer(home):
                   "COMP_POINT=${#1}; _hpnssh; "
                   "[ ${#COMPREPLY[@]} = 0 ] || printf '%s\\n' \"${COMPREPLY[@]}\"")
         done = run([stock("bash"), "--norc", "-c", script, "bash", line],
-                   env=clean_env(HOME=str(home), HPN_COMPLETE_BIN=str(BUILD),
-                                 HPN_COMPLETE=f"{HERE}/hpnssh-complete",
-                                 **env), timeout=60)
+                   env=clean_env(**{
+                       "HOME": str(home), "HPN_COMPLETE_BIN": str(BUILD),
+                       "HPN_COMPLETE": f"{HERE}/hpnssh-complete", **env}),
+                   timeout=60)
         assert done.rc == 0 and done.errors == "", done
         return done.text.splitlines()
     return ask
@@ -121,6 +122,15 @@ def test_nobody_is_asked(home, offer, config, shared_by):
     began = time.monotonic()
     assert offer(f"hpnscp -F {config} there:/",
                  XDG_RUNTIME_DIR=str(shared_by)) == []
+    assert time.monotonic() - began < 30
+
+
+def test_a_server_that_never_ends(home, offer):
+    """Each question has a limit of its own: here no answer ever comes."""
+    (home / "hpnssh").write_text("#!/bin/sh\nexec sleep 300\n")
+    (home / "hpnssh").chmod(0o755)
+    began = time.monotonic()
+    assert offer("hpnscp there:/", HPN_COMPLETE_BIN=str(home)) == []
     assert time.monotonic() - began < 30
 
 
