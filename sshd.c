@@ -241,7 +241,7 @@ static void
 find_privsep(struct server_state *s)
 {
 	static const char *const names[] = { "hpnsshd", "sshd", "nobody" };
-	static const char dir[] = LOCALSTATEDIR "/empty";
+	static const char dir[] = PRIVSEPDIR;
 	const struct passwd *pw = NULL;
 	struct stat st;
 

@@ -26,5 +26,11 @@
 #ifndef LOCALSTATEDIR
 #define LOCALSTATEDIR "/var"
 #endif
+#ifndef RUNSTATEDIR
+#define RUNSTATEDIR LOCALSTATEDIR "/run"
+#endif
+#ifndef PRIVSEPDIR
+#define PRIVSEPDIR LOCALSTATEDIR "/empty"
+#endif
 
 #endif

@@ -169,7 +169,7 @@ static const struct conf_row rows[] = {
 	    .flags = CONF_GLOBAL | CONF_NONE, .check = check_addresses },
 	{ "PidFile", NULL, TEXTUAL(listen.pid_file),
 	    .flags = CONF_GLOBAL | CONF_NONE,
-	    .def = LOCALSTATEDIR "/run/hpnsshd.pid" },
+	    .def = RUNSTATEDIR "/hpnsshd.pid" },
 	{ "TCPKeepAlive", "KeepAlive",
 	    FLAG(listen.tcp_keep_alive, "yes"), GLOBAL },
 	{ "UseDNS", NULL, FLAG(listen.use_dns, "no"), GLOBAL },

@@ -1,0 +1,17 @@
+#%Module1.0
+# SPDX-License-Identifier: ISC
+# Environment Modules: put it into a directory of MODULEPATH as hpn-ssh/VERSION,
+# with the prefix that configure or the tarball had.
+set prefix /opt/hpn-ssh
+
+proc ModulesHelp { } {
+    puts stderr "hpnssh, hpnscp, hpnsftp and the programs for keys. To have git,"
+    puts stderr "rsync and sshfs run through them: export PATH=\$HPNSSH_LINKS:\$PATH"
+}
+module-whatis "SSH suite for large data and long paths"
+
+prepend-path PATH $prefix/bin
+prepend-path MANPATH $prefix/share/man
+setenv HPNSSH_LINKS $prefix/libexec/hpnssh/links
+setenv SSH_SK_HELPER $prefix/libexec/hpnssh/hpnssh-sk-helper
+setenv SSH_PKCS11_HELPER $prefix/libexec/hpnssh/hpnssh-pkcs11-helper
