@@ -220,6 +220,8 @@ static void
 start_log(struct program *p)
 {
 	log_set_level((enum log_level)p->conf.log.log_level);
+	if (log_set_places(&p->conf.log.log_verbose) != 0)
+		fatal("%s", err_text(ERR_NOMEM));
 	if (p->log_path != NULL) {
 		if (log_to_file(p->log_path) != 0)
 			fatal("hpnssh: %s: %s", p->log_path,

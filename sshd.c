@@ -202,6 +202,7 @@ set_up_log(struct options *o)
 	else
 		log_set_level((enum log_level)o->state.conf.log.log_level);
 	o->state.conf.log.log_level = log_get_level();
+	state_log_places(&o->state.conf);
 	o->state.log_to_stderr = o->log_to_stderr;
 }
 

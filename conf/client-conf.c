@@ -329,6 +329,8 @@ static const struct conf_row rows[] = {
 
 	{ "LogLevel", NULL, .type = &conf_log_level, AT(log.log_level),
 	    .def = "INFO" },
+	{ "LogVerbose", NULL, LIST(log.log_verbose),
+	    .flags = CONF_NONE | CONF_ALONE },
 	{ "SyslogFacility", NULL,
 	    .type = &conf_facility, AT(log.syslog_facility),
 	    .def = "USER" },
@@ -375,7 +377,6 @@ static const struct conf_row rows[] = {
 	/* Not built: only the values that mean "off" are accepted. */
 	{ "CanonicalizeHostname", NULL, OFF },
 	{ "CheckHostIP", NULL, OFF },
-	{ "LogVerbose", NULL, ONLY("none") },
 	{ "VerifyHostKeyDNS", NULL, OFF },
 
 	/* Not built either: parameters of what is off. */

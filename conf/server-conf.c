@@ -219,6 +219,8 @@ static const struct conf_row rows[] = {
 
 	{ "LogLevel", NULL, .type = &conf_log_level, AT(log.log_level),
 	    .def = "INFO" },
+	{ "LogVerbose", NULL, LIST(log.log_verbose),
+	    .flags = CONF_NONE | CONF_ALONE },
 	{ "PAMServiceName", NULL, TEXTUAL(login.pam_service_name),
 	    .def = "hpnsshd" },
 	{ "RefuseConnection", NULL, FLAG(login.refuse_connection, "no") },
@@ -339,7 +341,6 @@ static const struct conf_row rows[] = {
 	    .values = conf_no_time },
 
 	/* Not built: only values that describe what happens anyway. */
-	{ "LogVerbose", NULL, ONLY("none") },
 	{ "RDomain", NULL, ONLY("none") },
 
 	/* Parameters of functions that are not built. */

@@ -212,6 +212,7 @@ struct server_conf {
 		int syslog_facility; /* LOG_* */
 		int log_level; /* enum log_level */
 		bool log_level_given;
+		struct strlist log_verbose; /* see log_set_places() */
 	} log;
 
 	/* Not keywords. */

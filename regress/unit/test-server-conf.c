@@ -98,6 +98,7 @@ static const struct conf_sample samples[] = {
 	{ "FingerprintHash", "md5" },
 	{ "PermitUserEnvironment", "LANG,LC_*" },
 	{ "LogLevel", "VERBOSE" },
+	{ "LogVerbose", "kex.c:* *:main():*,!x" },
 	{ "PAMServiceName", "other" },
 	{ "PermitRootLogin", "forced-commands-only" },
 	{ "AllowUsers", "a b@192.0.2.0/24" },
@@ -570,7 +571,7 @@ test_unbuilt(void **state)
 		{ "KerberosTicketCleanup yes\n", "Unsupported option" },
 		{ "SecurityKeyProvider internal\nHostCertificate none\n"
 		  "CASignatureAlgorithms ssh-ed25519,sk-*\n"
-		  "LogVerbose none\nChannelTimeout none\n", NULL },
+		  "ChannelTimeout none\n", NULL },
 	};
 	struct server_conf c;
 

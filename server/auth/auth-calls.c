@@ -6,12 +6,13 @@
 #include "base/fd.h"
 
 void
-monitor_log(int fd, enum log_level level, const char *text)
+monitor_log(int fd, enum log_level level, bool forced, const char *text)
 {
 	struct buf b = { 0 };
 
 	buf_put_u8(&b, MONITOR_LOG);
-	buf_put_u8(&b, (uint8_t)level);
+	buf_put_u8(&b,
+	    (uint8_t)((unsigned)level | (forced ? MONITOR_LOG_FORCED : 0)));
 	buf_put_cstring(&b, text);
 	(void)!fd_send_msg(fd, &b);
 	buf_clear(&b);
