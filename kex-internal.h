@@ -50,6 +50,7 @@ struct kex_ext {
 	bool peer_hostbound, peer_pings;
 	bool peer_agent_forward; /* client */
 	bool peer_wants; /* the peer's KEXINIT asked for it */
+	bool peer_in_auth; /* server: it takes another one later */
 };
 
 struct kex {

@@ -51,6 +51,7 @@ monitor_user_clear(struct monitor_user *u)
 {
 	free(u->methods);
 	free(u->banner);
+	free(u->sig_algs);
 	memset(u, 0, sizeof *u);
 }
 

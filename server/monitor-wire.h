@@ -77,6 +77,7 @@ void monitor_verdict_put(struct buf *b, const struct monitor_verdict *v);
 struct monitor_user {
 	char *methods; /* as above; owned */
 	char *banner;  /* NULL: none; owned */
+	char *sig_algs; /* for a second server-sig-algs; owned */
 	int max_auth_tries;
 	bool invalid; /* unknown, or not allowed: for log lines only */
 };

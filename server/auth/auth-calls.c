@@ -40,6 +40,7 @@ monitor_user(int fd, const char *name, const char *service,
 	if ((err = monitor_call(fd, &b, &answer, &r)) == 0) {
 		out->methods = rd_cstring(&r, MONITOR_NAMES_MAX);
 		out->banner = monitor_get_optional(&r, MONITOR_MSG_MAX);
+		out->sig_algs = rd_cstring(&r, MONITOR_NAMES_MAX);
 		out->max_auth_tries = (int)rd_u32(&r);
 		out->invalid = rd_bool(&r);
 		err = rd_end(&r);

@@ -345,6 +345,8 @@ settle_user(struct auth *a, char **user, char **service)
 	log_info("SSH: Server;Ltype: Authname;Remote: %s;Name: %s",
 	    a->params->remote, a->user);
 	r = monitor_user(a->monitor_fd, a->user, a->service, &a->info);
+	if (r == 0)
+		r = kex_put_user_sig_algs(a->kex, a->info.sig_algs);
 	return r != 0 ? r : put_banner(a);
 }
 

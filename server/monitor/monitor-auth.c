@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "keys/key.h"
 
 enum { ALG_MAX = 256 }; /* bytes of an algorithm's name */
 
@@ -106,6 +107,10 @@ monitor_on_user(struct monitor *m, struct rd *in, struct buf *out)
 	text = login_banner(m->login);
 	buf_put_bool(out, text != NULL);
 	buf_put_cstring(out, text);
+	free(text);
+	text = key_algs_of_signatures(
+	    m->login->conf.algs.pubkey_accepted_algorithms);
+	buf_put_cstring(out, text != NULL ? text : "");
 	free(text);
 	buf_put_u32(out, (uint32_t)m->login->conf.login.max_auth_tries);
 	buf_put_bool(out, !m->login->name_ok);
