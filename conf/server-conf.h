@@ -14,6 +14,7 @@
 #ifndef HPN_CONF_SERVER_CONF_H
 #define HPN_CONF_SERVER_CONF_H
 
+#include <net/if.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -246,9 +247,11 @@ struct server_conf_spec {
 	const char *addr; /* of the peer, numeric */
 	const char *laddr; /* own, numeric */
 	int lport;
+	const char *rdomain; /* that the connection is bound to; "": none */
 	bool invalid_user; /* there is no such account */
 };
-/* From "user=x,host=y,addr=..,laddr=..,lport=.." (-C, repeatable). Strings
+/* From "user=x,host=y,addr=..,laddr=..,lport=..,
+ * rdomain=..,invalid-user" (-C, repeatable). Strings
  * are allocated, freed by spec_clear(). */
 int server_conf_spec_parse(struct server_conf_spec *s,
     const char *text) must_check;
@@ -266,6 +269,7 @@ bool server_conf_has_match(const struct server_conf *c);
 struct server_listen {
 	char host[256]; /* "" = every address */
 	char port[6];	/* decimal */
+	char rdomain[IFNAMSIZ]; /* "" = none */
 };
 bool server_conf_listen(const struct server_conf *c, size_t index,
     struct server_listen *out);

@@ -78,6 +78,10 @@ on_listen_failed(void *arg, enum listen_step step, const struct sockaddr *sa,
 	case LISTEN_SOCKET: /* a kernel without IPv6 is no fault */
 		log_verbose("socket for %s: %s", address, strerror(error));
 		break;
+	case LISTEN_DEVICE:
+		log_error("routing domain of port %u on %s: %s", port,
+		    address, strerror(error));
+		break;
 	case LISTEN_BIND:
 		log_error("Bind to port %u on %s failed: %s.", port, address,
 		    strerror(error));
@@ -103,6 +107,7 @@ open_sockets(struct listener *l)
 			.port = at.port,
 			.family = conf->listen.address_family,
 			.mptcp = conf->listen.use_mptcp,
+			.device = at.rdomain[0] != '\0' ? at.rdomain : NULL,
 			.failed = on_listen_failed,
 		};
 		int r = listen_open(&l->sockets, &spec, &why);
@@ -120,6 +125,7 @@ static void
 log_sockets(const struct listener *l)
 {
 	for (size_t i = 0; i < l->sockets.n; i++) {
+		char domain[IFNAMSIZ];
 		struct sockaddr_storage ss;
 		socklen_t len = sizeof ss;
 		uint16_t port;
@@ -130,7 +136,9 @@ log_sockets(const struct listener *l)
 			continue;
 		address = peer_format_address((struct sockaddr *)&ss, len,
 		    &port);
-		log_info("Server listening on %s port %u.", address, port);
+		peer_rdomain(l->sockets.fd[i], domain);
+		log_info("Server listening on %s port %u%s%s.", address, port,
+		    domain[0] != '\0' ? " rdomain " : "", domain);
 		free(address);
 	}
 }

@@ -64,6 +64,7 @@ make_conf(struct login *l)
 		.addr = l->peer->address,
 		.laddr = l->peer->local_address,
 		.lport = l->peer->local_port,
+		.rdomain = l->peer->rdomain,
 		.invalid_user = !l->user->valid };
 
 	if (server_conf_for(&l->state->conf, &spec, &l->conf) != 0)

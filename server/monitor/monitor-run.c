@@ -89,7 +89,8 @@ apply_address_rules(struct monitor *m)
 	const struct server_conf_spec spec = { .host = m->peer.host,
 		.addr = m->peer.address,
 		.laddr = m->peer.local_address,
-		.lport = m->peer.local_port };
+		.lport = m->peer.local_port,
+		.rdomain = m->peer.rdomain };
 	struct server_conf conf;
 
 	if (!server_conf_has_match(&m->state.conf)) {
@@ -150,8 +151,9 @@ begin(struct monitor *m)
 	peer_init(&m->peer, m->socket_fd, m->state.conf.listen.use_dns != 0);
 	xasprintf(&m->peer_text, "%s port %u", m->peer.address, m->peer.port);
 	xasprintf(&m->remote, "%s-%u", m->peer.address, m->peer.port);
-	log_verbose("Connection from %s on %s port %u rdomain \"\"",
-	    m->peer_text, m->peer.local_address, m->peer.local_port);
+	log_verbose("Connection from %s on %s port %u rdomain \"%s\"",
+	    m->peer_text, m->peer.local_address, m->peer.local_port,
+	    m->peer.rdomain);
 	set_up_socket(m);
 	apply_address_rules(m);
 	set_deadline(m);
