@@ -244,7 +244,7 @@ static const struct conf_row rows[] = {
 	{ "DisableMTAES", NULL, FLAG(data.disable_mtaes, "no") },
 	{ "Metrics", NULL, FLAG(data.metrics, "no") },
 	{ "MetricsInterval", NULL,
-	    NUMBER(data.metrics_interval, 1, 86400, "5") },
+	    NUMBER(data.metrics_interval, 0, INT_MAX, "5") },
 	{ "MetricsPath", NULL, TEXTUAL(data.metrics_path),
 	    .def = "./ssh_stack_metrics" },
 
