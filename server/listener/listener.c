@@ -58,6 +58,7 @@ struct listener {
 	struct startup *startups;
 	int startup_count;
 	struct admission *admission;
+	char title[256]; /* the command line */
 	bool restart;
 	bool pid_written;
 	int status;
@@ -143,6 +144,30 @@ log_sockets(const struct listener *l)
 	}
 }
 
+/* ---- the title of the process ------------------------------------------- */
+
+/* For ps(1), and for monitoring that reads it. */
+static void
+show_startups(const struct listener *l)
+{
+	const struct server_startups *max = &l->state->conf.listen.max_startups;
+
+	setproctitle("%s [listener] %d of %d-%d startups", l->title,
+	    l->startup_count, max->begin, max->full);
+}
+
+static void
+make_title(struct listener *l)
+{
+	char **argv = l->opts->argv;
+
+	for (size_t i = 0; argv[i] != NULL; i++) {
+		strlcat(l->title, i > 0 ? " " : "", sizeof l->title);
+		strlcat(l->title, argv[i], sizeof l->title);
+	}
+	show_startups(l);
+}
+
 /* ---- starting hpnsshd-session ------------------------------------------ */
 
 /* The low numbers are where hpnsshd-session finds its descriptors; nothing
@@ -203,6 +228,7 @@ startup_over(struct startup *s)
 		at = &(*at)->next;
 	*at = s->next;
 	s->listener->startup_count--;
+	show_startups(s->listener);
 	loop_unwatch(s->listener->loop, s->watch);
 	fd_close(&s->fd);
 	free(s);
@@ -296,6 +322,7 @@ start_connection(struct listener *l, int connection,
 	s->next = l->startups;
 	l->startups = s;
 	l->startup_count++;
+	show_startups(l);
 }
 
 /* ---- accepting ---------------------------------------------------------- */
@@ -526,6 +553,7 @@ listener_run(struct server_state *state, const struct listener_opts *opts)
 	set_up_loop(&l);
 	write_pid_file(&l);
 	log_sockets(&l);
+	make_title(&l);
 	notify_ready();
 	if (loop_run(l.loop) != 0)
 		log_error("poll: %s", strerror(errno));
