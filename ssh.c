@@ -290,8 +290,8 @@ choose_remote(struct program *p)
 		fatal("hpnssh: which subsystem?");
 	if (conf->session.fork_after_authentication && p->remote == NULL &&
 	    conf->session.session_type != CLIENT_SESSION_NONE)
-		fatal("hpnssh: nothing to run in the background: a command, "
-		      "or -N, is needed with -f");
+		fatal("Cannot fork into background without a command to "
+		      "execute.");
 }
 
 static void

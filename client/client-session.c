@@ -220,6 +220,12 @@ request_start(struct session *s)
 					       "exec";
 	if (s->p.command != NULL)
 		put_command(s, &b);
+	if (s->p.command == NULL)
+		log_debug("Entering interactive session.");
+	else
+		log_debug("Sending %s: %s", s->p.subsystem ? "subsystem" :
+							     "command",
+		    s->p.command);
 	name_kind(s);
 	if ((r = buf_err(&b)) == 0)
 		r = channel_request(s->channel, s->start_name, &b,
