@@ -55,6 +55,7 @@ struct kex_ext {
 	bool peer_agent_forward; /* client */
 	bool peer_takes_early;	 /* client */
 	bool peer_wants; /* the peer's KEXINIT asked for it */
+	bool peer_in_auth; /* server: it takes another one later */
 };
 
 /* A client without a ticket for a new exchange asks for one and waits. */

@@ -237,11 +237,28 @@ kex_exchange_hash(const struct kex *k, struct span client_value,
 	return r;
 }
 
+#define IN_AUTH "ext-info-in-auth@openssh.com"
+
+static int
+client_send_ext_info(struct kex *k)
+{
+	struct buf b;
+
+	buf_init(&b);
+	buf_put_u8(&b, SSH_MSG_EXT_INFO);
+	buf_put_u32(&b, 1);
+	buf_put_cstring(&b, IN_AUTH);
+	buf_put_cstring(&b, "0");
+	return send_and_clear(k, &b);
+}
+
 static int
 send_ext_info(struct kex *k)
 {
 	struct buf b;
 
+	if (!k->server)
+		return client_send_ext_info(k);
 	buf_init(&b);
 	buf_put_u8(&b, SSH_MSG_EXT_INFO);
 	buf_put_u32(&b, 5);
@@ -256,6 +273,24 @@ send_ext_info(struct kex *k)
 	buf_put_cstring(&b, "early-messages@hpnssh.org");
 	buf_put_cstring(&b, "0");
 	return kex_send_and_clear(k, &b);
+}
+
+int
+kex_put_user_sig_algs(const struct kex *k, const char *list)
+{
+	struct buf b;
+	int r;
+
+	if (!k->ext.peer_in_auth || packet_is_authenticated(k->packet))
+		return 0;
+	buf_init(&b);
+	buf_put_u8(&b, SSH_MSG_EXT_INFO);
+	buf_put_u32(&b, 1);
+	buf_put_cstring(&b, "server-sig-algs");
+	buf_put_cstring(&b, list);
+	r = packet_put(k->packet, &b);
+	buf_clear(&b);
+	return r;
 }
 
 int
@@ -281,7 +316,7 @@ kex_take_secret(struct kex *k, const struct buf *shared, const uint8_t *hash)
 	if (r != 0)
 		return r;
 	k->sent_newkeys = true;
-	if (k->server && !k->first_done && k->ext.peer_wants &&
+	if (!k->first_done && k->ext.peer_wants &&
 	    (r = send_ext_info(k)) != 0)
 		return r;
 	if ((r = packet_postpone(k->packet, false)) == 0 && k->server &&
@@ -634,6 +669,8 @@ note_extension(struct kex *k, struct span name, struct span value)
 		k->ext.peer_hostbound = span_equals(value, "0");
 	} else if (span_equals(name, "ping@openssh.com")) {
 		k->ext.peer_pings = span_equals(value, "0");
+	} else if (span_equals(name, IN_AUTH)) {
+		k->ext.peer_in_auth = span_equals(value, "0");
 	} else if (span_equals(name, "agent-forward")) {
 		k->ext.peer_agent_forward = span_equals(value, "0");
 	} else if (span_equals(name, "early-messages@hpnssh.org")) {
@@ -652,6 +689,9 @@ on_ext_info(struct kex *k, struct rd r)
 
 	if (!k->first_done || count > KEX_EXT_MAX)
 		return ERR_PROTOCOL;
+	/* What it is about is settled; some send it after each exchange. */
+	if (packet_is_authenticated(k->packet))
+		return 0;
 	while (count-- > 0) {
 		struct span name = rd_string(&r), value = rd_string(&r);
 

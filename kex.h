@@ -136,6 +136,11 @@ void kex_set_moduli_fd(struct kex *k, int fd);
 /* Server: value of server-sig-algs in EXT_INFO. */
 int kex_set_sig_algs(struct kex *k, const char *list) must_check;
 
+/* Server: what this user's keys may sign with, in a second EXT_INFO (RFC 8308
+ * section 2.4), if the client said that it takes one before the end of user
+ * authentication. */
+int kex_put_user_sig_algs(const struct kex *k, const char *list) must_check;
+
 /* Sends KEXINIT unless an exchange is running. ERR_UNSUPPORTED: keys are not
  * ours. */
 int kex_start(struct kex *k) must_check;

@@ -221,6 +221,8 @@ static void
 start_log(struct program *p)
 {
 	log_set_level((enum log_level)p->conf.log.log_level);
+	if (log_set_places(&p->conf.log.log_verbose) != 0)
+		fatal("%s", err_text(ERR_NOMEM));
 	if (p->log_path != NULL) {
 		if (log_to_file(p->log_path) != 0)
 			fatal("hpnssh: %s: %s", p->log_path,
@@ -290,8 +292,8 @@ choose_remote(struct program *p)
 		fatal("hpnssh: which subsystem?");
 	if (conf->session.fork_after_authentication && p->remote == NULL &&
 	    conf->session.session_type != CLIENT_SESSION_NONE)
-		fatal("hpnssh: nothing to run in the background: a command, "
-		      "or -N, is needed with -f");
+		fatal("Cannot fork into background without a command to "
+		      "execute.");
 }
 
 static void

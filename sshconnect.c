@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: ISC */
+#include "conf/defaults.h"
 #include "sshconnect.h"
 
 #include <errno.h>
@@ -237,6 +238,17 @@ find_addresses(struct candidates *c, const struct client_conf *conf)
 	return 0;
 }
 
+/* In the words of HPN-SSH 18. */
+static void
+tell_fallback(const struct client_conf *conf, uint16_t port)
+{
+	log_info("HPNSSH server not available on default port %d",
+	    conf->host.port);
+	log_info("Falling back to %s port %u",
+	    port == HPN_FALLBACK_PORT ? "OpenSSH default" : "user defined",
+	    port);
+}
+
 static void
 take_winner(struct sshlink *link, struct client_conf *conf, int fd,
     const struct dial_address *a)
@@ -251,8 +263,7 @@ take_winner(struct sshlink *link, struct client_conf *conf, int fd,
 	link->address = xstrdup(text);
 	log_debug("Connection established to %s port %u.", text, link->port);
 	if (link->port != conf->host.port) {
-		log_info("hpnssh: no answer on port %d of %s, using port %u",
-		    conf->host.port, conf->host.hostname, link->port);
+		tell_fallback(conf, link->port);
 		conf->host.port = link->port;
 	}
 	set_socket_options(fd, conf);

@@ -890,3 +890,9 @@ sshlogin_peer_is_hpn(const struct sshlogin *l)
 {
 	return l->peer_ident != NULL && strstr(l->peer_ident, "_hpn") != NULL;
 }
+
+const char *
+sshlogin_peer_ident(const struct sshlogin *l)
+{
+	return l->peer_ident != NULL ? l->peer_ident : "";
+}

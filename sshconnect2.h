@@ -97,5 +97,7 @@ bool sshlogin_peer_is_openssh(const struct sshlogin *l);
 bool sshlogin_peer_is_hpnssh(const struct sshlogin *l);
 /* It calls itself HPN-SSH. */
 bool sshlogin_peer_is_hpn(const struct sshlogin *l);
+/* Its identification; "": not known. Borrowed. */
+const char *sshlogin_peer_ident(const struct sshlogin *l);
 
 #endif

@@ -5,7 +5,9 @@
  * server/monitor-wire.h; it is of no use otherwise.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "config.h"
 
@@ -26,13 +28,14 @@ __lsan_is_turned_off(void)
 }
 #endif
 
+extern char **environ;
+
 int
 main(int argc, char **argv)
 {
 	int type;
 	socklen_t len = sizeof type;
 
-	(void)argv;
 	if (argc > 1 || getsockopt(MONITOR_FD_MONITOR, SOL_SOCKET, SO_TYPE,
 		&type, &len) == -1) {
 		fputs("hpnsshd-auth is started by hpnsshd-session\n", stderr);
@@ -40,5 +43,7 @@ main(int argc, char **argv)
 	}
 	fd_sanitise_stdio();
 	crypto_library_start();
+	setproctitle_init(argc, argv, environ);
+	setproctitle("[net]");
 	return preauth_run(MONITOR_FD_SOCKET, MONITOR_FD_MONITOR);
 }

@@ -5,21 +5,26 @@
  */
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include "base/fd.h"
 #include "crypto/library.h"
 #include "server/monitor/monitor.h"
 #include "server/state.h"
 
+extern char **environ;
+
 int
 main(int argc, char **argv)
 {
-	(void)argv;
 	if (argc > 1 || fcntl(STATE_FD_STATE, F_GET_SEALS) == -1) {
 		fputs("hpnsshd-session is started by hpnsshd\n", stderr);
 		return 1;
 	}
 	fd_sanitise_stdio();
 	crypto_library_start();
+	setproctitle_init(argc, argv, environ);
+	setproctitle("[accepted]");
 	return monitor_run();
 }

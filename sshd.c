@@ -202,6 +202,7 @@ set_up_log(struct options *o)
 	else
 		log_set_level((enum log_level)o->state.conf.log.log_level);
 	o->state.conf.log.log_level = log_get_level();
+	state_log_places(&o->state.conf);
 	o->state.log_to_stderr = o->log_to_stderr;
 }
 
@@ -295,12 +296,28 @@ find_exe(const char *argv0)
 	return path;
 }
 
+/* The arguments as they were: the title of the process is written over the
+ * first of them. */
+static char **
+copy_arguments(int argc, char **argv)
+{
+	char **copy = xcalloc((size_t)argc + 1, sizeof *copy);
+
+	for (int i = 0; i < argc; i++)
+		copy[i] = xstrdup(argv[i]);
+	return copy;
+}
+
+extern char **environ;
+
 int
 main(int argc, char **argv)
 {
 	static struct options o;
 	struct listener_opts opts;
+	char **original = copy_arguments(argc, argv);
 
+	setproctitle_init(argc, argv, environ);
 	fd_sanitise_stdio();
 	crypto_library_start();
 	closefrom(STDERR_FILENO + 1);
@@ -326,8 +343,8 @@ main(int argc, char **argv)
 	rand_bytes(o.state.salt, sizeof o.state.salt);
 	opts = (struct listener_opts){ .foreground = o.foreground,
 		.debug = o.debug > 0,
-		.exe = find_exe(argv[0]),
-		.argv = argv };
+		.exe = find_exe(original[0]),
+		.argv = original };
 	if (o.inetd)
 		listener_inetd(&o.state);
 	return listener_run(&o.state, &opts);

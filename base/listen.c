@@ -36,6 +36,20 @@ open_socket(const struct addrinfo *ai, bool mptcp)
 	return fd != -1 ? fd : socket(ai->ai_family, type, ai->ai_protocol);
 }
 
+static bool
+bind_to_device(int fd, const char *device)
+{
+#ifdef SO_BINDTODEVICE
+	return setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, device,
+	    (socklen_t)strlen(device) + 1) == 0;
+#else
+	(void)fd;
+	(void)device;
+	errno = ENOPROTOOPT;
+	return false;
+#endif
+}
+
 /* The socket, or -1. */
 static int
 listen_at(const struct listen_spec *spec, const struct addrinfo *ai)
@@ -51,7 +65,10 @@ listen_at(const struct listen_spec *spec, const struct addrinfo *ai)
 	if (ai->ai_family == AF_INET6)
 		(void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on,
 		    sizeof on);
-	if (bind(fd, ai->ai_addr, ai->ai_addrlen) == -1) {
+	if (spec->device != NULL && !bind_to_device(fd, spec->device)) {
+		report(spec, LISTEN_DEVICE, ai);
+		fd_close(&fd);
+	} else if (bind(fd, ai->ai_addr, ai->ai_addrlen) == -1) {
 		report(spec, LISTEN_BIND, ai);
 		fd_close(&fd);
 	} else if (listen(fd, BACKLOG) == -1) {

@@ -26,6 +26,7 @@ struct listen_set {
 
 enum listen_step {
 	LISTEN_SOCKET, /* the system lacks this family, perhaps */
+	LISTEN_DEVICE,
 	LISTEN_BIND,
 	LISTEN_LISTEN,
 };
@@ -36,6 +37,7 @@ struct listen_spec {
 	const char *port; /* a number; "0": one that is free */
 	int family;	  /* AF_UNSPEC, AF_INET, AF_INET6 */
 	bool mptcp;	  /* Multipath TCP where the system has it */
+	const char *device; /* interface, or VRF; NULL: any */
 	void *arg;
 	/* May be NULL. error: errno. */
 	void (*failed)(void *arg, enum listen_step step,

@@ -12,11 +12,11 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "base/str.h"
 
 enum {
 	TEXT_MAX = 2048, /* a longer message is cut */
 	ESCAPED_MAX = 4096,
+	PLACE_MAX = 256, /* file, function, line, program and process */
 };
 
 static struct {
@@ -29,6 +29,8 @@ static struct {
 	void (*fatal_hook)(void);
 	bool demote;
 	bool crlf;
+	bool forced; /* the line that is being written */
+	struct strlist places;
 } st = { .name = "hpnssh", .level = LOG_LVL_INFO, .fd = STDERR_FILENO,
 	.facility = -1 };
 
@@ -205,40 +207,112 @@ write_line(enum log_level level, const char *text)
 		(void)!write(st.fd, line, MIN((size_t)n, sizeof line - 1));
 }
 
+/* What is escaped already. */
 static void
-emit(enum log_level level, const char *fmt, va_list ap)
+put(enum log_level level, bool forced, const char *text)
 {
-	char text[TEXT_MAX], escaped[ESCAPED_MAX];
-	int saved = errno;
-
-	vsnprintf(text, sizeof text, fmt, ap);
-	str_escape(escaped, sizeof escaped, text);
+	st.forced = forced;
 	if (st.sink != NULL)
-		st.sink(st.sink_arg, level, escaped);
+		st.sink(st.sink_arg, level, text);
 	else if (st.facility != -1)
 		syslog(syslog_priority[level], "%s%s",
 		    level == LOG_LVL_ERROR	? "error: " :
 			level == LOG_LVL_FATAL	? "fatal: " :
 			level >= LOG_LVL_DEBUG1 ? "debug: " :
 						  "",
-		    escaped);
+		    text);
 	else if (st.fd != -1)
-		write_line(level, escaped);
+		write_line(level, text);
+	st.forced = false;
+}
+
+static void
+emit(enum log_level level, const char *place, const char *fmt, va_list ap)
+{
+	char text[TEXT_MAX + PLACE_MAX], escaped[ESCAPED_MAX];
+	int saved = errno;
+	size_t used;
+
+	used = strlcpy(text, place, PLACE_MAX);
+	used = MIN(used, PLACE_MAX - 1);
+	vsnprintf(text + used, TEXT_MAX, fmt, ap);
+	str_escape(escaped, sizeof escaped, text);
+	put(level, used > 0, escaped);
 	errno = saved;
 }
 
-void
-log_msg(enum log_level level, const char *fmt, ...)
+/* The text that goes before a line of this place, if it is one that was asked
+ * for; or "". */
+static const char *
+place_prefix(const struct log_place *place, char *out, size_t size)
 {
+	const char *slash = strrchr(place->file, '/');
+	size_t len;
+
+	out[0] = '\0';
+	if (st.places.n == 0)
+		return out;
+	snprintf(out, size, "%.64s:%.64s():%d",
+	    slash != NULL ? slash + 1 : place->file, place->function,
+	    place->line);
+	for (size_t i = 0; i < st.places.n; i++) {
+		if (str_match_list(out, st.places.v[i], false) <= 0)
+			continue;
+		len = strlen(out);
+		snprintf(out + len, size - len, " (bin=%.64s, pid=%ld): ",
+		    getprogname(), (long)getpid());
+		return out;
+	}
+	out[0] = '\0';
+	return out;
+}
+
+void
+log_at(const struct log_place *place, enum log_level level, const char *fmt,
+    ...)
+{
+	char prefix[PLACE_MAX];
 	va_list ap;
 
 	if (st.demote && level > LOG_LVL_FATAL && level < LOG_LVL_DEBUG1)
 		level = LOG_LVL_DEBUG1;
-	if (level > st.level)
+	if (place_prefix(place, prefix, sizeof prefix)[0] == '\0' &&
+	    level > st.level)
 		return;
 	va_start(ap, fmt);
-	emit(level, fmt, ap);
+	emit(level, prefix, fmt, ap);
 	va_end(ap);
+}
+
+void
+log_relay(enum log_level level, bool forced, const char *text)
+{
+	char escaped[ESCAPED_MAX];
+	int saved = errno;
+
+	if (!forced && level > st.level)
+		return;
+	str_escape(escaped, sizeof escaped, text);
+	put(level, forced, escaped);
+	errno = saved;
+}
+
+int
+log_set_places(const struct strlist *lists)
+{
+	return strlist_copy(&st.places, lists);
+}
+
+const struct strlist *
+log_places(void)
+{
+	return &st.places;
+}
+
+bool
+log_is_forced(void)
+{
+	return st.forced;
 }
 
 bool
@@ -251,14 +325,16 @@ log_demote(bool on)
 }
 
 void
-fatal(const char *fmt, ...)
+fatal_at(const struct log_place *place, const char *fmt, ...)
 {
 	static bool dying;
+	char prefix[PLACE_MAX];
 	va_list ap;
 
-	if (LOG_LVL_FATAL <= st.level) {
+	if (place_prefix(place, prefix, sizeof prefix)[0] != '\0' ||
+	    LOG_LVL_FATAL <= st.level) {
 		va_start(ap, fmt);
-		emit(LOG_LVL_FATAL, fmt, ap);
+		emit(LOG_LVL_FATAL, prefix, fmt, ap);
 		va_end(ap);
 	}
 	if (!dying && st.fatal_hook != NULL) {

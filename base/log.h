@@ -12,6 +12,7 @@
 #include <stdbool.h>
 
 #include "base/err.h"
+#include "base/str.h"
 
 /* Names and order are those of the LogLevel keyword. */
 enum log_level {
@@ -25,7 +26,8 @@ enum log_level {
 	LOG_LVL_DEBUG3,
 };
 
-/* Gets each message that passes the level, escaped, without newline. */
+/* Gets each message that passes the level, or that log_set_places() asks for,
+ * escaped, without newline. */
 typedef void (*log_sink_fn)(void *arg, enum log_level level, const char *text);
 
 /* Life. name is borrowed for ever (a literal or argv[0]'s base name). */
@@ -41,6 +43,14 @@ int log_to_file(const char *path) must_check;
  * that nobody asked for. Gives how it was before. */
 bool log_demote(bool on);
 void log_to_sink(log_sink_fn sink, void *arg);
+/* LogVerbose: lines of these places are logged whatever the level is, with
+ * their place in front: "file.c:function():12 (bin=hpnssh, pid=1): text". Each
+ * item is a list of patterns for the part before the blank. Copied; none: as
+ * it was in the beginning. */
+int log_set_places(const struct strlist *lists) must_check;
+const struct strlist *log_places(void);
+/* For a sink: does the line come only or also because of its place? */
+bool log_is_forced(void);
 /* Lines end with CR LF, for a terminal that is raw. */
 void log_set_crlf(bool crlf);
 
@@ -51,7 +61,23 @@ int log_facility_parse(const char *name);
 const char *log_facility_name(int facility);
 
 /* Use. No newline in fmt. */
-void log_msg(enum log_level level, const char *fmt, ...) printf_like(2, 3);
+#ifdef __FILE_NAME__
+#define LOG_FILE __FILE_NAME__
+#else
+#define LOG_FILE __FILE__
+#endif
+struct log_place {
+	const char *file, *function; /* literals */
+	int line;
+};
+#define LOG_HERE                                                              \
+	&(const struct log_place)                                             \
+	{                                                                     \
+		LOG_FILE, __func__, __LINE__                                  \
+	}
+void log_at(const struct log_place *place, enum log_level level,
+    const char *fmt, ...) printf_like(3, 4);
+#define log_msg(level, ...) log_at(LOG_HERE, level, __VA_ARGS__)
 #define log_error(...) log_msg(LOG_LVL_ERROR, __VA_ARGS__)
 #define log_info(...) log_msg(LOG_LVL_INFO, __VA_ARGS__)
 #define log_verbose(...) log_msg(LOG_LVL_VERBOSE, __VA_ARGS__)
@@ -59,8 +85,14 @@ void log_msg(enum log_level level, const char *fmt, ...) printf_like(2, 3);
 #define log_debug2(...) log_msg(LOG_LVL_DEBUG2, __VA_ARGS__)
 #define log_debug3(...) log_msg(LOG_LVL_DEBUG3, __VA_ARGS__)
 
+/* A line that another process has logged: it was asked about its place there.
+ * A forced one passes at any level. */
+void log_relay(enum log_level level, bool forced, const char *text);
+
 /* Programs, client/ and server/ only: logs, runs the hook, exits 255. */
-_Noreturn void fatal(const char *fmt, ...) printf_like(1, 2);
+_Noreturn void fatal_at(const struct log_place *place, const char *fmt, ...)
+    printf_like(2, 3);
+#define fatal(...) fatal_at(LOG_HERE, __VA_ARGS__)
 void fatal_set_hook(void (*hook)(void));
 
 #endif

@@ -195,6 +195,20 @@ name_kind(struct session *s)
 	free(name);
 }
 
+/* Where HPN-SSH 16 to 18 is the server, an scp is its hpnscp. */
+static void
+put_command(const struct session *s, struct buf *b)
+{
+	const char *command = s->p.command;
+	size_t mark = buf_open_string(b);
+
+	if (s->p.peer_is_hpn_18 && !s->p.subsystem &&
+	    strcspn(command, " ") == 3 && str_has_prefix(command, "scp"))
+		buf_put(b, "hpn", 3);
+	buf_put(b, command, strlen(command));
+	buf_close_string(b, mark);
+}
+
 static int
 request_start(struct session *s)
 {
@@ -205,7 +219,13 @@ request_start(struct session *s)
 	    s->p.subsystem		     ? "subsystem" :
 					       "exec";
 	if (s->p.command != NULL)
-		buf_put_cstring(&b, s->p.command);
+		put_command(s, &b);
+	if (s->p.command == NULL)
+		log_debug("Entering interactive session.");
+	else
+		log_debug("Sending %s: %s", s->p.subsystem ? "subsystem" :
+							     "command",
+		    s->p.command);
 	name_kind(s);
 	if ((r = buf_err(&b)) == 0)
 		r = channel_request(s->channel, s->start_name, &b,

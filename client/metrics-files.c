@@ -14,6 +14,7 @@
 
 enum {
 	BLOB_MAX = 64 * 1024, /* bytes of a server's answer */
+	SHORTEST_MS = 100,
 	QUIET_FIRST_MS = 250, /* doubled each time, up to the interval */
 };
 
@@ -192,7 +193,8 @@ metrics_new(struct metrics **out, const struct client_conf *conf,
 	m->loop = l;
 	m->channels = chs;
 	m->packet = p;
-	m->interval_ms = (uint64_t)conf->data.metrics_interval * 1000;
+	m->interval_ms = MAX((uint64_t)conf->data.metrics_interval * 1000,
+	    SHORTEST_MS);
 	m->quiet = !conf->data.metrics;
 	m->wait_ms = m->quiet ? QUIET_FIRST_MS : m->interval_ms;
 	m->local.fd = m->remote.fd = -1;

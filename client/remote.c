@@ -74,7 +74,7 @@ load_conf(struct remote *r)
 	if (p->watched && r->conf.tcp.server_alive_interval == 0)
 		r->conf.tcp.server_alive_interval = ALIVE_INTERVAL_S;
 	log_set_level((enum log_level)r->conf.log.log_level);
-	return 0;
+	return log_set_places(&r->conf.log.log_verbose);
 }
 
 static int

@@ -429,6 +429,17 @@ sshclient_leave_none(struct sshclient *c)
 	return none_switch_leave(&c->none);
 }
 
+/* HPN-SSH 16 to 18, and not this project's. */
+static bool
+peer_is_hpn_18(const struct sshlogin *l)
+{
+	const char *ident = sshlogin_peer_ident(l);
+
+	return sshlogin_peer_is_openssh(l) && !sshlogin_peer_is_hpnssh(l) &&
+	    (strstr(ident, "hpn16") != NULL || strstr(ident, "hpn17") != NULL ||
+		strstr(ident, "hpn18") != NULL);
+}
+
 void
 sshclient_fill(const struct sshclient *c, struct session_params *s)
 {
@@ -440,6 +451,7 @@ sshclient_fill(const struct sshclient *c, struct session_params *s)
 	s->lending = c->from_server.lending;
 	s->forwards = c->from_server.forwards;
 	s->peer_is_openssh = sshlogin_peer_is_openssh(c->login);
+	s->peer_is_hpn_18 = peer_is_hpn_18(c->login);
 	s->quiet = c->p.first != NULL;
 	s->began_ms = c->began_ms;
 	/* Where data goes to this program, what the server's program says is

@@ -97,6 +97,7 @@ warn_permissions(const char *path)
 	log_error("WARNING: UNPROTECTED PRIVATE KEY FILE! Permissions %04o "
 		  "for '%s' are too open; this key is not used.",
 	    (unsigned)(sb.st_mode & 07777), path);
+	log_error("Load key \"%s\": bad permissions", path); /* as stock */
 }
 
 /* Tries without a passphrase, then asks for one. */

@@ -355,7 +355,7 @@ on_failure(struct userauth *ua, struct rd body)
 		begin_anew(ua);
 	} else {
 		forget_refused(ua);
-		log_debug("authentication methods that can continue: %s",
+		log_debug("Authentications that can continue: %s",
 		    list);
 	}
 	return userauth_advance(ua);

@@ -256,7 +256,7 @@ static const struct conf_row rows[] = {
 	{ "DisableMTAES", NULL, FLAG(data.disable_mtaes, "no") },
 	{ "Metrics", NULL, FLAG(data.metrics, "no") },
 	{ "MetricsInterval", NULL,
-	    NUMBER(data.metrics_interval, 1, 86400, "5") },
+	    NUMBER(data.metrics_interval, 0, INT_MAX, "5") },
 	{ "MetricsPath", NULL, TEXTUAL(data.metrics_path),
 	    .def = "./ssh_stack_metrics" },
 
@@ -343,6 +343,8 @@ static const struct conf_row rows[] = {
 
 	{ "LogLevel", NULL, .type = &conf_log_level, AT(log.log_level),
 	    .def = "INFO" },
+	{ "LogVerbose", NULL, LIST(log.log_verbose),
+	    .flags = CONF_NONE | CONF_ALONE },
 	{ "SyslogFacility", NULL,
 	    .type = &conf_facility, AT(log.syslog_facility),
 	    .def = "USER" },
@@ -405,7 +407,6 @@ static const struct conf_row rows[] = {
 
 	/* Not built: only the values that mean "off" are accepted. */
 	{ "CheckHostIP", NULL, OFF },
-	{ "LogVerbose", NULL, ONLY("none") },
 
 	/* No longer in OpenSSH either. */
 	{ "Protocol", NULL, IGNORED },

@@ -27,6 +27,8 @@ parse_fixed(const struct conf_row *row, void *field,
 	(void)field;
 	if (csv_has_nocase(row->def, words->v[0]))
 		return 0;
+	if (row->notice != NULL)
+		return conf_unsupported(at, "%s", row->notice->before);
 	return conf_unsupported(at, "%s \"%s\" is not supported by this "
 	    "version", row->name, words->v[0]);
 }

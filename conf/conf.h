@@ -119,7 +119,8 @@ struct conf_row {
 	const char *(*check)(const char *word);
 	/* Of conf_unbuilt: what the words must be; NULL: anything. */
 	const struct conf_type *as;
-	/* Of rows without a field: logged when they are given; may be NULL. */
+	/* Of rows without a field: logged when they are given; may be NULL. Of
+	 * conf_fixed: instead of the usual line, when a value is refused. */
 	const struct conf_notice *notice;
 };
 

@@ -13,7 +13,9 @@ extern const struct conf_type server_net_bits_type;
 extern const struct conf_type server_methods_type;
 extern const struct conf_type server_subsystem_type;
 
-/* ListenAddress: "host", "host:port", "[host]:port", a bare IPv6 address. */
+/* ListenAddress: "host", "host:port", "[host]:port", a bare IPv6 address; with
+ * RDOMAIN and the name of an interface behind it, or without. */
+#define RDOMAIN " rdomain "
 bool server_split_listen(const char *text, struct server_listen *out);
 
 /* Length of the name that "name command" begins with; 0 if there is no

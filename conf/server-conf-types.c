@@ -14,9 +14,24 @@ bool
 server_split_listen(const char *text, struct server_listen *out)
 {
 	const char *host = text, *port = "", *colon;
-	size_t len = strlen(text);
+	const char *blank = strchr(text, ' ');
+	char address[sizeof out->host + sizeof out->port + 4];
+	size_t len;
 	int number = 0;
 
+	out->rdomain[0] = '\0';
+	if (blank != NULL) {
+		if (!str_has_prefix(blank, RDOMAIN) ||
+		    (size_t)(blank - text) >= sizeof address ||
+		    strlcpy(out->rdomain, blank + sizeof RDOMAIN - 1,
+			sizeof out->rdomain) >= sizeof out->rdomain ||
+		    out->rdomain[0] == '\0')
+			return false;
+		memcpy(address, text, (size_t)(blank - text));
+		address[blank - text] = '\0';
+		host = text = address;
+	}
+	len = strlen(text);
 	if (*text == '[') {
 		host = text + 1;
 		len = strcspn(host, "]");
@@ -78,13 +93,42 @@ add_listen(struct strlist *out, const char *word,
 {
 	const char *host = *listen->host != '\0' ? listen->host : "*";
 	bool ipv6 = strchr(host, ':') != NULL;
-	char text[sizeof listen->host + sizeof listen->port + 4];
+	char text[sizeof *listen + sizeof RDOMAIN + 4];
 
 	if (*listen->port == '\0')
 		return strlist_add(out, word);
-	snprintf(text, sizeof text, "%s%s%s:%s", ipv6 ? "[" : "", host,
-	    ipv6 ? "]" : "", listen->port);
+	snprintf(text, sizeof text, "%s%s%s:%s%s%s", ipv6 ? "[" : "", host,
+	    ipv6 ? "]" : "", listen->port,
+	    listen->rdomain[0] != '\0' ? RDOMAIN : "", listen->rdomain);
 	return strlist_add(out, text);
+}
+
+/* "ADDRESS" or "ADDRESS rdomain NAME" as it is kept, with single blanks. */
+static int
+parse_listen_line(const struct conf_row *row, struct strlist *out,
+    const char *line, const struct conf_location *at)
+{
+	struct server_listen listen;
+	struct strlist words = { 0 };
+	char *text = NULL;
+	int r = conf_words(line, &words, at);
+
+	if (r == 0 && words.n != 1 &&
+	    (words.n != 3 || !str_equal_nocase(words.v[1], "rdomain")))
+		r = conf_error(at, "%s: takes an address, and perhaps "
+				   "rdomain and its name", row->name);
+	if (r == 0) {
+		xasprintf(&text, "%s%s%s", words.v[0],
+		    words.n == 3 ? RDOMAIN : "",
+		    words.n == 3 ? words.v[2] : "");
+		r = server_split_listen(text, &listen) ?
+		    add_listen(out, text, &listen) :
+		    conf_error(at, "%s: %s: is no address to listen on",
+			row->name, text);
+	}
+	free(text);
+	strlist_clear(&words);
+	return r;
 }
 
 /* ListenAddress: the name of its port's service is looked up here as well. */
@@ -93,14 +137,10 @@ parse_listen(const struct conf_row *row, void *field,
     const struct strlist *words, const struct conf_location *at)
 {
 	struct strlist numeric = { 0 };
-	struct server_listen listen;
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < words->n; i++)
-		r = server_split_listen(words->v[i], &listen) ?
-		    add_listen(&numeric, words->v[i], &listen) :
-		    conf_error(at, "%s: %s: is no address to listen on",
-			row->name, words->v[i]);
+		r = parse_listen_line(row, &numeric, words->v[i], at);
 	if (r == 0)
 		r = conf_list.parse(row, field, &numeric, at);
 	strlist_clear(&numeric);

@@ -133,6 +133,9 @@ static const struct conf_notice deprecated = { LOG_LVL_INFO,
 static const struct conf_notice no_effect = { LOG_LVL_INFO, "keyword \"",
 	"\" is deprecated and has no effect", false };
 
+static const struct conf_notice no_rdomain = { LOG_LVL_ERROR,
+	"setting RDomain not supported on this platform.", "", false };
+
 /* --- the table: one row, one keyword --- */
 
 #define OF(kind, field) .type = &server_##kind##_type, AT(field)
@@ -147,7 +150,7 @@ static const struct conf_row rows[] = {
 	    .flags = CONF_GLOBAL | CONF_APPEND | CONF_ONE,
 	    .def = TEXT(HPN_DEFAULT_PORT) },
 	{ "ListenAddress", NULL, OF(listen, listen.listen_address),
-	    .flags = CONF_GLOBAL | CONF_APPEND | CONF_ONE },
+	    .flags = CONF_GLOBAL | CONF_APPEND | CONF_RAW },
 	{ "AddressFamily", NULL,
 	    CHOICE(listen.address_family, conf_families, "any"),
 	    GLOBAL },
@@ -219,6 +222,8 @@ static const struct conf_row rows[] = {
 
 	{ "LogLevel", NULL, .type = &conf_log_level, AT(log.log_level),
 	    .def = "INFO" },
+	{ "LogVerbose", NULL, LIST(log.log_verbose),
+	    .flags = CONF_NONE | CONF_ALONE },
 	{ "PAMServiceName", NULL, TEXTUAL(login.pam_service_name),
 	    .def = "hpnsshd" },
 	{ "RefuseConnection", NULL, FLAG(login.refuse_connection, "no") },
@@ -338,9 +343,8 @@ static const struct conf_row rows[] = {
 	    TIME(session.unused_connection_timeout, "none"),
 	    .values = conf_no_time },
 
-	/* Not built: only values that describe what happens anyway. */
-	{ "LogVerbose", NULL, ONLY("none") },
-	{ "RDomain", NULL, ONLY("none") },
+	/* Needs a system where a process can be moved to another one. */
+	{ "RDomain", NULL, ONLY("none"), .notice = &no_rdomain },
 
 	/* Kerberos logins: in builds with GSSAPI. */
 	{ "GSSAPIAuthentication", NULL,

@@ -14,6 +14,7 @@
 #ifndef HPN_CONF_SERVER_CONF_H
 #define HPN_CONF_SERVER_CONF_H
 
+#include <net/if.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -215,6 +216,7 @@ struct server_conf {
 		int syslog_facility; /* LOG_* */
 		int log_level; /* enum log_level */
 		bool log_level_given;
+		struct strlist log_verbose; /* see log_set_places() */
 	} log;
 
 	/* Not keywords. */
@@ -248,9 +250,11 @@ struct server_conf_spec {
 	const char *addr; /* of the peer, numeric */
 	const char *laddr; /* own, numeric */
 	int lport;
+	const char *rdomain; /* that the connection is bound to; "": none */
 	bool invalid_user; /* there is no such account */
 };
-/* From "user=x,host=y,addr=..,laddr=..,lport=.." (-C, repeatable). Strings
+/* From "user=x,host=y,addr=..,laddr=..,lport=..,
+ * rdomain=..,invalid-user" (-C, repeatable). Strings
  * are allocated, freed by spec_clear(). */
 int server_conf_spec_parse(struct server_conf_spec *s,
     const char *text) must_check;
@@ -268,6 +272,7 @@ bool server_conf_has_match(const struct server_conf *c);
 struct server_listen {
 	char host[256]; /* "" = every address */
 	char port[6];	/* decimal */
+	char rdomain[IFNAMSIZ]; /* "" = none */
 };
 bool server_conf_listen(const struct server_conf *c, size_t index,
     struct server_listen *out);

@@ -122,6 +122,13 @@ match_local_port(const struct server_conf_spec *spec, const char *value)
 }
 
 static int
+match_rdomain(const struct server_conf_spec *spec, const char *value)
+{
+	return spec->rdomain != NULL &&
+	    str_match_list(spec->rdomain, value, false) > 0;
+}
+
+static int
 match_version(const struct server_conf_spec *spec, const char *value)
 {
 	(void)spec;
@@ -140,6 +147,7 @@ static const struct criterion {
 	{ "address", match_address, true },
 	{ "localaddress", match_local_address, true },
 	{ "localport", match_local_port, true },
+	{ "rdomain", match_rdomain, true },
 	{ "version", match_version, true },
 	{ "invalid-user", match_invalid_user, false },
 };
@@ -220,6 +228,7 @@ spec_item(struct server_conf_spec *s, const char *name, size_t len,
 		{ "host", &s->host },
 		{ "addr", &s->addr },
 		{ "laddr", &s->laddr },
+		{ "rdomain", &s->rdomain },
 	};
 	int64_t port;
 
@@ -273,6 +282,7 @@ server_conf_spec_clear(struct server_conf_spec *s)
 	free((char *)s->host);
 	free((char *)s->addr);
 	free((char *)s->laddr);
+	free((char *)s->rdomain);
 	memset(s, 0, sizeof *s);
 }
 

@@ -51,6 +51,7 @@ monitor_user_clear(struct monitor_user *u)
 {
 	free(u->methods);
 	free(u->banner);
+	free(u->sig_algs);
 	memset(u, 0, sizeof *u);
 }
 
@@ -76,6 +77,22 @@ monitor_params_put(struct buf *b, const struct monitor_params *p)
 	buf_put_string_buf(b, &p->hostkeys);
 	buf_put(b, p->salt, sizeof p->salt);
 	buf_put_u8(b, (uint8_t)p->log_level);
+	for (size_t i = 0; i < p->log_places.n; i++)
+		buf_put_cstring(b, p->log_places.v[i]);
+}
+
+static int
+get_places(struct rd *r, struct strlist *places)
+{
+	char *text;
+	int err = 0;
+
+	while (r->len > 0 && rd_err(r) == 0 && err == 0) {
+		text = rd_cstring(r, MONITOR_NAMES_MAX);
+		err = text == NULL ? ERR_NOMEM : strlist_add(places, text);
+		free(text);
+	}
+	return err;
 }
 
 int
@@ -105,6 +122,8 @@ monitor_params_get(struct rd *r, struct monitor_params *p)
 	buf_put(&p->hostkeys, keys.p, keys.len);
 	salt = rd_bytes(r, sizeof p->salt);
 	p->log_level = rd_u8(r);
+	if ((err = get_places(r, &p->log_places)) != 0)
+		return err;
 	if ((err = rd_end(r)) == 0)
 		memcpy(p->salt, salt.p, sizeof p->salt);
 	return err != 0 ? err : buf_err(&p->hostkeys);
@@ -152,6 +171,7 @@ monitor_params_clear(struct monitor_params *p)
 	free(p->peer);
 	free(p->remote);
 	buf_clear(&p->hostkeys);
+	strlist_clear(&p->log_places);
 	explicit_bzero(p, sizeof *p);
 }
 

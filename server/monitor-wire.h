@@ -26,10 +26,12 @@ enum {
 	MONITOR_SECRET_MAX = 16 * 1024,	   /* of a password, an answer */
 	MONITOR_FD_SOCKET = 3,	/* hpnsshd-auth's end of the connection */
 	MONITOR_FD_MONITOR = 4, /* and of its socket to the monitor */
+	MONITOR_LOG_FORCED = 0x80, /* logged because of its place */
 };
 
 enum monitor_request {
-	MONITOR_LOG = 1,	/* u8 level, text; no answer */
+	MONITOR_LOG = 1,	/* u8 level, perhaps MONITOR_LOG_FORCED;
+				 * text; no answer */
 	MONITOR_SIGN,		/* alg, exchange hash: signature */
 	MONITOR_USER,		/* name, service: struct monitor_user */
 	/* Each is answered by a struct monitor_verdict. */
@@ -81,6 +83,7 @@ void monitor_verdict_put(struct buf *b, const struct monitor_verdict *v);
 struct monitor_user {
 	char *methods; /* as above; owned */
 	char *banner;  /* NULL: none; owned */
+	char *sig_algs; /* for a second server-sig-algs; owned */
 	int max_auth_tries;
 	bool invalid; /* unknown, or not allowed: for log lines only */
 };
@@ -102,6 +105,7 @@ struct monitor_params {
 	struct buf hostkeys; /* public blobs: see monitor_params_hostkey() */
 	uint8_t salt[32];
 	int log_level;
+	struct strlist log_places; /* see log_set_places() */
 };
 void monitor_params_put(struct buf *b, const struct monitor_params *p);
 int monitor_params_get(struct rd *r, struct monitor_params *p) must_check;

@@ -79,6 +79,22 @@ verified_name(const struct sockaddr *sa, socklen_t len, const char *address)
 }
 
 void
+peer_rdomain(int fd, char name[IFNAMSIZ])
+{
+	socklen_t len = IFNAMSIZ;
+
+	memset(name, 0, IFNAMSIZ);
+#ifdef SO_BINDTODEVICE
+	if (getsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, name, &len) == -1)
+		len = 0;
+#else
+	(void)fd;
+	len = 0;
+#endif
+	name[MIN(len, (socklen_t)IFNAMSIZ - 1)] = '\0';
+}
+
+void
 peer_init(struct peer *p, int fd, bool use_dns)
 {
 	struct sockaddr_storage ss;
@@ -100,6 +116,7 @@ peer_init(struct peer *p, int fd, bool use_dns)
 		    p->address);
 	if (p->host == NULL)
 		p->host = xstrdup(p->address);
+	peer_rdomain(fd, p->rdomain);
 }
 
 void

@@ -7,6 +7,7 @@
 #ifndef HPN_SERVER_PEER_H
 #define HPN_SERVER_PEER_H
 
+#include <net/if.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/socket.h>
@@ -16,11 +17,16 @@ struct peer {
 	char *local_address; /* numeric */
 	char *host;	     /* verified name, or the address; owned */
 	uint16_t port, local_port;
+	char rdomain[IFNAMSIZ]; /* interface or VRF that the connection is
+				 * bound to; "": none */
 };
 
 /* Numeric address and port; IPv4 in IPv6 is given as IPv4. Caller frees. */
 char *peer_format_address(const struct sockaddr *sa, socklen_t len,
     uint16_t *port);
+
+/* The interface or VRF that a socket is bound to; "": none. */
+void peer_rdomain(int fd, char name[IFNAMSIZ]);
 
 void peer_init(struct peer *p, int fd, bool use_dns);
 void peer_clear(struct peer *p);

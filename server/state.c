@@ -119,6 +119,13 @@ out:
 	return r;
 }
 
+void
+state_log_places(const struct server_conf *conf)
+{
+	if (log_set_places(&conf->log.log_verbose) != 0)
+		fatal("%s", err_text(ERR_NOMEM));
+}
+
 char *
 state_helper_path(const char *configured, const char *name)
 {

@@ -51,6 +51,9 @@ int state_to_fd(const struct server_state *s, int *fd) must_check;
 /* s is initialised here. */
 int state_from_fd(struct server_state *s, int fd) must_check;
 
+/* LogVerbose of conf counts from now on. */
+void state_log_places(const struct server_conf *conf);
+
 /* A helper program of ours: the given path, or beside this executable if
  * that runs from the tree it was built in, or as installed. Caller frees. */
 char *state_helper_path(const char *configured, const char *name);

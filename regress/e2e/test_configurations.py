@@ -196,8 +196,7 @@ def test_what_would_act_is_refused_by_the_client(option):
     assert "is not supported by this version" in done.errors
 
 
-@pytest.mark.parametrize("option", [
-    "KerberosOrLocalPasswd=no", "RDomain=x"])
+@pytest.mark.parametrize("option", ["KerberosOrLocalPasswd=no"])
 def test_what_would_act_is_refused_by_the_server(keys, option):
     done = read_server("none", keys, "-o", option)
     assert done.rc != 0 and done.out == b""

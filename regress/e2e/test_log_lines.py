@@ -9,6 +9,7 @@ from authlog import EVENTS, Peer, missing_and_unexpected
 from sshwire import load_key
 
 import harness
+from harness import Client
 
 pytestmark = pytest.mark.skipif(not harness.have("hpn", "sshd"),
                                 reason="hpnsshd is not built")
@@ -39,3 +40,35 @@ def test_lines(make_server, keys, name, level):
     server = make_server(event.config + f"LogLevel {level}\n")
     event.act(Peer(server, keys, ADDRESS))
     assert wait_for_lines(server, event, level) == ([], [])
+
+
+PLACE = r"[a-z0-9-]+\.c:[a-z_0-9]+\(\):\d+ \(bin=[a-z-]+, pid=\d+\): "
+
+
+def test_log_verbose(make_server, keys):
+    """Lines of every process of a connection, and of no other place; inside
+    Match for those whom the block is about."""
+    # One place each: of the process with the network, of the monitor.
+    server = make_server("LogVerbose preauth.c:*,kexlog.c:* nowhere.c:*\n"
+                         f"Match User {harness.ME}\n"
+                         "LogVerbose try-*.c:*,login*.c:*\n")
+    Client("hpn", server).ssh("true").ok()
+    text = server.log_text()
+    forced = [line for line in text.splitlines() if re.search(PLACE, line)]
+    sources = {re.search(r"([a-z-]+\.c):", line)[1] for line in forced}
+    assert "kexlog.c" in sources and "login.c" in sources, text
+    assert all(re.match(r"(kexlog|preauth|try-.*|login.*)\.c", s)
+               for s in sources), sources
+    kex = [line for line in forced if "kexlog.c:" in line]
+    assert any(line.endswith(" [preauth]") for line in kex)
+    assert not any("bin=hpnsshd-auth, " not in s for s in kex if "[preauth]" in s)
+
+
+def test_log_verbose_client(ssh):
+    quiet = ssh.ssh("true", options=["LogVerbose=none"]).ok()
+    assert not re.search(PLACE, quiet.errors)
+    loud = ssh.ssh("true", options=["LogVerbose=kex*.c:*,!*:*:1"]).ok()
+    lines = [line for line in loud.errors.splitlines()
+             if re.search(PLACE, line)]
+    assert lines and all(re.match(r"(debug\d: )?kex", s) for s in lines)
+    assert "identity file" not in loud.errors

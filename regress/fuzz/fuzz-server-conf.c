@@ -9,7 +9,7 @@ static void
 move_it(const struct server_conf *c)
 {
 	static const struct server_conf_spec spec = { "root", "host.example",
-		"192.0.2.1", "127.0.0.1", 22, false };
+		"192.0.2.1", "127.0.0.1", 22, "vrf", false };
 	struct server_conf moved, out;
 	struct server_listen listen;
 	struct buf b;

@@ -26,6 +26,7 @@ put_answers(int fd, enum monitor_result result)
 	buf_put_cstring(&b, methods);
 	buf_put_bool(&b, true);
 	buf_put_cstring(&b, "banner\n");
+	buf_put_cstring(&b, "ssh-ed25519");
 	buf_put_u32(&b, 6);
 	buf_put_bool(&b, false);
 	(void)!fd_send_msg(fd, &b);

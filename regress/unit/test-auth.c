@@ -65,6 +65,7 @@ answer_user(void)
 	buf_put_cstring(&b, "publickey,keyboard-interactive");
 	buf_put_bool(&b, false); /* no banner */
 	buf_put_cstring(&b, "");
+	buf_put_cstring(&b, "ssh-ed25519"); /* server-sig-algs */
 	buf_put_u32(&b, MAX_AUTH_TRIES);
 	buf_put_bool(&b, false); /* a user that may log in */
 	assert_int_equal(fd_send_msg(mon[1], &b), 0);

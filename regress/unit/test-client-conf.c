@@ -124,6 +124,7 @@ static const struct conf_sample samples[] = {
 	{ "DynamicForward", "[::1]:1080" },
 	{ "LocalCommand", "true %h" },
 	{ "LogLevel", "DEBUG2" },
+	{ "LogVerbose", "kex.c:* *:main():*,!x" },
 	{ "SyslogFacility", "LOCAL3" },
 	{ "IgnoreUnknown", "Use*,Foo" },
 };
@@ -526,7 +527,6 @@ test_unbuilt(void **state)
 		{ "CertificateFile none", NULL },
 		{ "ForwardX11Timeout 20m", NULL },
 		{ "GatewayPorts yes", NULL },
-		{ "LogVerbose none", NULL },
 		{ "PermitRemoteOpen any", NULL },
 		{ "StreamLocalBindMask 0177", NULL },
 		{ "StreamLocalBindUnlink yes", NULL },

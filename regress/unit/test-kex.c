@@ -143,14 +143,20 @@ pair_open_stranger(struct pair *t, const struct kex_proposal *client,
 	side_open(&t->s, t->fd[1], true, server);
 }
 
+static void
+pair_login(struct pair *t)
+{
+	assert_int_equal(packet_authenticated(t->c.packet), 0);
+	assert_int_equal(packet_authenticated(t->s.packet), 0);
+}
+
 /* New keys are welcome at any time. */
 static void
 pair_open(struct pair *t, const struct kex_proposal *client,
     const struct kex_proposal *server)
 {
 	pair_open_stranger(t, client, server);
-	assert_int_equal(packet_authenticated(t->c.packet), 0);
-	assert_int_equal(packet_authenticated(t->s.packet), 0);
+	pair_login(t);
 }
 
 static void
@@ -226,7 +232,7 @@ test_every_method(void **state)
 		struct kex_proposal p = proposal(kem_at(i)->name);
 		struct pair t;
 
-		pair_open(&t, &p, &p);
+		pair_open_stranger(&t, &p, &p);
 		assert_int_equal(kex_start(t.c.kex), 0);
 		assert_int_equal(kex_start(t.s.kex), 0);
 		assert_int_equal(settle(&t), 0);
@@ -237,6 +243,7 @@ test_every_method(void **state)
 		assert_true(kex_peer_hostbound(t.c.kex));
 		assert_true(kex_peer_agent_forward(t.c.kex));
 		assert_int_equal(t.c.checked, 1);
+		pair_login(&t);
 		/* Rekey from either side, and from both at once. */
 		assert_int_equal(kex_start(t.c.kex), 0);
 		assert_int_equal(settle(&t), 0);
@@ -246,6 +253,32 @@ test_every_method(void **state)
 		assert_in_step(&t, 3);
 		pair_close(&t);
 	}
+}
+
+/* The second EXT_INFO comes to a client that asked for it; none has an effect
+ * once the user is authenticated. */
+static void
+test_user_sig_algs(void **state)
+{
+	struct kex_proposal p = proposal("curve25519-sha256");
+	struct pair t;
+
+	(void)state;
+	pair_open_stranger(&t, &p, &p);
+	assert_int_equal(kex_put_user_sig_algs(t.s.kex, "too-early"), 0);
+	assert_int_equal(kex_start(t.c.kex), 0);
+	assert_int_equal(settle(&t), 0);
+	assert_string_equal(kex_server_sig_algs(t.c.kex), "rsa-sha2-512");
+	assert_int_equal(kex_put_user_sig_algs(t.s.kex, "ssh-ed25519"), 0);
+	assert_int_equal(settle(&t), 0);
+	assert_string_equal(kex_server_sig_algs(t.c.kex), "ssh-ed25519");
+	assert_true(kex_peer_hostbound(t.c.kex)); /* not said again, but true */
+
+	assert_int_equal(packet_authenticated(t.c.packet), 0);
+	assert_int_equal(kex_put_user_sig_algs(t.s.kex, "ssh-rsa"), 0);
+	assert_int_equal(settle(&t), 0);
+	assert_string_equal(kex_server_sig_algs(t.c.kex), "ssh-ed25519");
+	pair_close(&t);
 }
 
 static void
@@ -457,9 +490,9 @@ check_guess(const char *server_kex, const char *server_hostkeys, bool right)
 	assert_int_equal(kex_set_remote_id(t.c.kex, "SSH-2.0-server"), 0);
 	assert_int_equal(settle(&t), 0);
 	assert_in_step(&t, 1);
-	/* A wrong guess costs one more packet, a right one none. */
+	/* NEWKEYS and EXT_INFO; a wrong guess costs one more packet. */
 	sent = packet_counters(t.c.packet, PACKET_TX).packets - sent;
-	assert_int_equal(sent, right ? 1 : 2);
+	assert_int_equal(sent, right ? 2 : 3);
 	assert_true(kex_peer_first(t.c.kex, &first, &hostkey));
 	assert_int_equal(strncmp(server_kex, first, strlen(first)), 0);
 	free(first);
@@ -625,6 +658,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_method),
+		cmocka_unit_test(test_user_sig_algs),
 		cmocka_unit_test(test_none),
 		cmocka_unit_test(test_none_unwanted),
 		cmocka_unit_test(test_none_switch),

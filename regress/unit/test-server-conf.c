@@ -75,7 +75,7 @@ move(const struct server_conf *from, struct server_conf *to)
 
 static const struct conf_sample samples[] = {
 	{ "Port", "17" },
-	{ "ListenAddress", "[::1]:99" },
+	{ "ListenAddress", "[::1]:99 rdomain vrf-1" },
 	{ "AddressFamily", "inet" },
 	{ "MaxStartups", "3:50:9" },
 	{ "PerSourceNetBlockSize", "24:64" },
@@ -99,6 +99,7 @@ static const struct conf_sample samples[] = {
 	{ "FingerprintHash", "md5" },
 	{ "PermitUserEnvironment", "LANG,LC_*" },
 	{ "LogLevel", "VERBOSE" },
+	{ "LogVerbose", "kex.c:* *:main():*,!x" },
 	{ "PAMServiceName", "other" },
 	{ "PermitRootLogin", "forced-commands-only" },
 	{ "AllowUsers", "a b@192.0.2.0/24" },
@@ -317,6 +318,9 @@ test_match(void **state)
 		{ "user joe", "user=joe", true },
 		{ "user joe", "user=jane", false },
 		{ "user joe", "", false },
+		{ "rdomain vrf*,!vrf-x", "rdomain=vrf-1", true },
+		{ "rdomain vrf*,!vrf-x", "rdomain=vrf-x", false },
+		{ "rdomain vrf*", "user=joe", false },
 		{ "user j*,!jane", "user=jane", false },
 		{ "user=joe", "user=joe", true },
 		{ "user root group root", "user=root", true },
@@ -433,8 +437,8 @@ test_faults(void **state)
 		    "config: line 3: Bad configuration option: Nonsense\n" },
 		{ "Nonsense 1\nUsePAM x\n",
 		    "config: terminating, 2 bad configuration options\n" },
-		{ "RDomain x\n", "line 1: RDomain \"x\" is "
-				 "not supported by this version" },
+		{ "RDomain x\n", "line 1: setting RDomain "
+				 "not supported on this platform." },
 		{ "AuthorizedKeysCommand x\n", "must be an absolute path" },
 		{ "AuthorizedKeysCommand /x 'y\n", "is no command line" },
 		{ "AuthorizedKeysCommand /x\n", "AuthorizedKeysCommand set "
@@ -459,6 +463,12 @@ test_faults(void **state)
 		{ "Port 1 2\n", "takes one argument" },
 		{ "ListenAddress a:b:c]\n", NULL },
 		{ "ListenAddress [::1\n", "is no address" },
+		{ "ListenAddress a b\n", "takes an address" },
+		{ "ListenAddress a vrf b\n", "takes an address" },
+		{ "ListenAddress a rdomain\n", "takes an address" },
+		{ "ListenAddress a rdomain 0123456789abcdef\n",
+		    "is no address" },
+		{ "ListenAddress a RDomain \"0123456789abcde\" # c\n", NULL },
 		{ "ListenAddress a:70000\n", "is no address" },
 		{ "MaxStartups 10:200:5\n", "is not begin:rate:full" },
 		{ "MaxStartups 10:20\n", "is not begin:rate:full" },
@@ -572,7 +582,7 @@ test_unbuilt(void **state)
 		{ "KerberosTicketCleanup yes\n", "Unsupported option" },
 		{ "SecurityKeyProvider internal\nHostCertificate none\n"
 		  "CASignatureAlgorithms ssh-ed25519,sk-*\n"
-		  "LogVerbose none\nChannelTimeout none\n", NULL },
+		  "ChannelTimeout none\n", NULL },
 	};
 	struct server_conf c;
 

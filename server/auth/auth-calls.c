@@ -6,12 +6,13 @@
 #include "base/fd.h"
 
 void
-monitor_log(int fd, enum log_level level, const char *text)
+monitor_log(int fd, enum log_level level, bool forced, const char *text)
 {
 	struct buf b = { 0 };
 
 	buf_put_u8(&b, MONITOR_LOG);
-	buf_put_u8(&b, (uint8_t)level);
+	buf_put_u8(&b,
+	    (uint8_t)((unsigned)level | (forced ? MONITOR_LOG_FORCED : 0)));
 	buf_put_cstring(&b, text);
 	(void)!fd_send_msg(fd, &b);
 	buf_clear(&b);
@@ -39,6 +40,7 @@ monitor_user(int fd, const char *name, const char *service,
 	if ((err = monitor_call(fd, &b, &answer, &r)) == 0) {
 		out->methods = rd_cstring(&r, MONITOR_NAMES_MAX);
 		out->banner = monitor_get_optional(&r, MONITOR_MSG_MAX);
+		out->sig_algs = rd_cstring(&r, MONITOR_NAMES_MAX);
 		out->max_auth_tries = (int)rd_u32(&r);
 		out->invalid = rd_bool(&r);
 		err = rd_end(&r);

@@ -10,7 +10,7 @@
 
 #include "server/monitor-wire.h"
 
-void monitor_log(int fd, enum log_level level, const char *text);
+void monitor_log(int fd, enum log_level level, bool forced, const char *text);
 /* The exchange hash, once. */
 int monitor_sign(int fd, const char *alg, struct span hash,
     struct buf *signature) must_check;

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 #include <string.h>
 #include <time.h>
 
@@ -345,6 +346,10 @@ settle_user(struct auth *a, char **user, char **service)
 	log_info("SSH: Server;Ltype: Authname;Remote: %s;Name: %s",
 	    a->params->remote, a->user);
 	r = monitor_user(a->monitor_fd, a->user, a->service, &a->info);
+	setproctitle("%s [net]",
+	    r == 0 && !a->info.invalid ? a->user : "unknown");
+	if (r == 0)
+		r = kex_put_user_sig_algs(a->kex, a->info.sig_algs);
 	return r != 0 ? r : put_banner(a);
 }
 

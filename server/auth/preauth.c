@@ -304,7 +304,7 @@ to_monitor(void *arg, enum log_level level, const char *text)
 {
 	const struct preauth *pa = arg;
 
-	monitor_log(pa->monitor_fd, level, text);
+	monitor_log(pa->monitor_fd, level, log_is_forced(), text);
 }
 
 /* Libraries get ready while they may still open files. */
@@ -357,6 +357,8 @@ receive_params(struct preauth *pa)
 	if (r != 0)
 		_exit(255); /* the log needs the monitor, too */
 	log_set_level((enum log_level)pa->params.log_level);
+	if (log_set_places(&pa->params.log_places) != 0)
+		_exit(255);
 	log_to_sink(to_monitor, pa);
 }
 

@@ -58,6 +58,7 @@ struct listener {
 	struct startup *startups;
 	int startup_count;
 	struct admission *admission;
+	char title[256]; /* the command line */
 	bool restart;
 	bool pid_written;
 	int status;
@@ -77,6 +78,10 @@ on_listen_failed(void *arg, enum listen_step step, const struct sockaddr *sa,
 	switch (step) {
 	case LISTEN_SOCKET: /* a kernel without IPv6 is no fault */
 		log_verbose("socket for %s: %s", address, strerror(error));
+		break;
+	case LISTEN_DEVICE:
+		log_error("routing domain of port %u on %s: %s", port,
+		    address, strerror(error));
 		break;
 	case LISTEN_BIND:
 		log_error("Bind to port %u on %s failed: %s.", port, address,
@@ -103,6 +108,7 @@ open_sockets(struct listener *l)
 			.port = at.port,
 			.family = conf->listen.address_family,
 			.mptcp = conf->listen.use_mptcp,
+			.device = at.rdomain[0] != '\0' ? at.rdomain : NULL,
 			.failed = on_listen_failed,
 		};
 		int r = listen_open(&l->sockets, &spec, &why);
@@ -120,6 +126,7 @@ static void
 log_sockets(const struct listener *l)
 {
 	for (size_t i = 0; i < l->sockets.n; i++) {
+		char domain[IFNAMSIZ];
 		struct sockaddr_storage ss;
 		socklen_t len = sizeof ss;
 		uint16_t port;
@@ -130,9 +137,35 @@ log_sockets(const struct listener *l)
 			continue;
 		address = peer_format_address((struct sockaddr *)&ss, len,
 		    &port);
-		log_info("Server listening on %s port %u.", address, port);
+		peer_rdomain(l->sockets.fd[i], domain);
+		log_info("Server listening on %s port %u%s%s.", address, port,
+		    domain[0] != '\0' ? " rdomain " : "", domain);
 		free(address);
 	}
+}
+
+/* ---- the title of the process ------------------------------------------- */
+
+/* For ps(1), and for monitoring that reads it. */
+static void
+show_startups(const struct listener *l)
+{
+	const struct server_startups *max = &l->state->conf.listen.max_startups;
+
+	setproctitle("%s [listener] %d of %d-%d startups", l->title,
+	    l->startup_count, max->begin, max->full);
+}
+
+static void
+make_title(struct listener *l)
+{
+	char **argv = l->opts->argv;
+
+	for (size_t i = 0; argv[i] != NULL; i++) {
+		strlcat(l->title, i > 0 ? " " : "", sizeof l->title);
+		strlcat(l->title, argv[i], sizeof l->title);
+	}
+	show_startups(l);
 }
 
 /* ---- starting hpnsshd-session ------------------------------------------ */
@@ -195,6 +228,7 @@ startup_over(struct startup *s)
 		at = &(*at)->next;
 	*at = s->next;
 	s->listener->startup_count--;
+	show_startups(s->listener);
 	loop_unwatch(s->listener->loop, s->watch);
 	fd_close(&s->fd);
 	free(s);
@@ -288,6 +322,7 @@ start_connection(struct listener *l, int connection,
 	s->next = l->startups;
 	l->startups = s;
 	l->startup_count++;
+	show_startups(l);
 }
 
 /* ---- accepting ---------------------------------------------------------- */
@@ -518,6 +553,7 @@ listener_run(struct server_state *state, const struct listener_opts *opts)
 	set_up_loop(&l);
 	write_pid_file(&l);
 	log_sockets(&l);
+	make_title(&l);
 	notify_ready();
 	if (loop_run(l.loop) != 0)
 		log_error("poll: %s", strerror(errno));

@@ -83,7 +83,7 @@ put_all(struct texts *t, const struct login *l, const struct user *subject,
 	    (enum digest_alg)l->conf.algs.fingerprint_hash);
 	t->base64 = key_base64(k);
 	put(t, 'C', t->endpoints);
-	put(t, 'D', ""); /* no routing domains */
+	put(t, 'D', p->rdomain);
 	put(t, 'f', t->print);
 	put(t, 'h', subject->home);
 	put(t, 'k', t->base64);

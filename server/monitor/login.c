@@ -66,12 +66,14 @@ make_conf(struct login *l)
 		.addr = l->peer->address,
 		.laddr = l->peer->local_address,
 		.lport = l->peer->local_port,
+		.rdomain = l->peer->rdomain,
 		.invalid_user = !l->user->valid };
 
 	if (server_conf_for(&l->state->conf, &spec, &l->conf) != 0)
 		fatal("cannot make the configuration for user %s",
 		    l->user->name);
 	log_set_level((enum log_level)l->conf.log.log_level);
+	state_log_places(&l->conf);
 }
 
 static void

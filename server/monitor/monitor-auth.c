@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "keys/key.h"
 
 enum { ALG_MAX = 256 }; /* bytes of an algorithm's name */
 
@@ -105,12 +106,19 @@ monitor_on_user(struct monitor *m, struct rd *in, struct buf *out)
 	if (!m->login->name_ok)
 		monitor_report_penalty(m, PENALTY_INVALID_USER);
 	m->phase = MONITOR_PHASE_AUTH;
+	/* Who only has a name that is right is "unknown" to other users. */
+	setproctitle("%s [priv]", m->login->name_ok ? m->login->user->name :
+						      "unknown");
 	text = auth_methods_next(&m->login->methods);
 	buf_put_cstring(out, text);
 	free(text);
 	text = login_banner(m->login);
 	buf_put_bool(out, text != NULL);
 	buf_put_cstring(out, text);
+	free(text);
+	text = key_algs_of_signatures(
+	    m->login->conf.algs.pubkey_accepted_algorithms);
+	buf_put_cstring(out, text != NULL ? text : "");
 	free(text);
 	buf_put_u32(out, (uint32_t)m->login->conf.login.max_auth_tries);
 	buf_put_bool(out, !m->login->name_ok);

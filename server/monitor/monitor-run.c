@@ -46,6 +46,7 @@ set_up_log(const struct server_state *s)
 		log_to_stderr();
 	else
 		log_to_syslog(s->conf.log.syslog_facility);
+	state_log_places(&s->conf);
 }
 
 static void
@@ -88,7 +89,8 @@ apply_address_rules(struct monitor *m)
 	const struct server_conf_spec spec = { .host = m->peer.host,
 		.addr = m->peer.address,
 		.laddr = m->peer.local_address,
-		.lport = m->peer.local_port };
+		.lport = m->peer.local_port,
+		.rdomain = m->peer.rdomain };
 	struct server_conf conf;
 
 	if (!server_conf_has_match(&m->state.conf)) {
@@ -100,6 +102,7 @@ apply_address_rules(struct monitor *m)
 		if (server_conf_for(&m->state.conf, &spec, &conf) != 0)
 			fatal("cannot make the connection's configuration");
 		log_set_level((enum log_level)conf.log.log_level);
+		state_log_places(&conf);
 		(void)tcp_set_congestion(m->socket_fd,
 		    conf.data.congestion_control);
 		if (!conf.login.refuse_connection) {
@@ -148,8 +151,9 @@ begin(struct monitor *m)
 	peer_init(&m->peer, m->socket_fd, m->state.conf.listen.use_dns != 0);
 	xasprintf(&m->peer_text, "%s port %u", m->peer.address, m->peer.port);
 	xasprintf(&m->remote, "%s-%u", m->peer.address, m->peer.port);
-	log_verbose("Connection from %s on %s port %u rdomain \"\"",
-	    m->peer_text, m->peer.local_address, m->peer.local_port);
+	log_verbose("Connection from %s on %s port %u rdomain \"%s\"",
+	    m->peer_text, m->peer.local_address, m->peer.local_port,
+	    m->peer.rdomain);
 	set_up_socket(m);
 	apply_address_rules(m);
 	set_deadline(m);
@@ -197,7 +201,8 @@ send_params(const struct monitor *m)
 		.gid = m->state.auth_gid,
 		.peer = m->peer_text,
 		.remote = m->remote,
-		.log_level = (int)log_get_level() };
+		.log_level = (int)log_get_level(),
+		.log_places = *log_places() };
 	struct buf b;
 
 	if (sig_algs == NULL)

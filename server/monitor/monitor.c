@@ -77,15 +77,20 @@ may_log(struct monitor *m, enum log_level level)
 static int
 on_log(struct monitor *m, struct rd *in, struct buf *out)
 {
-	uint8_t level = rd_u8(in);
-	char *text = rd_cstring(in, LINE_MAX_BYTES);
+	uint8_t byte = rd_u8(in), level = byte & ~MONITOR_LOG_FORCED;
+	/* A word of the other side counts only if somebody asked for it. */
+	bool forced = (byte & MONITOR_LOG_FORCED) != 0 && log_places()->n > 0;
+	char *text = rd_cstring(in, LINE_MAX_BYTES), *marked;
 	int r = rd_end(in);
 
 	(void)out;
 	if (r == 0 && level > LOG_LVL_DEBUG3)
 		r = ERR_PROTOCOL;
-	if (r == 0 && may_log(m, (enum log_level)level))
-		log_msg((enum log_level)level, "%s [preauth]", text);
+	if (r == 0 && may_log(m, (enum log_level)level)) {
+		xasprintf(&marked, "%s [preauth]", text);
+		log_relay((enum log_level)level, forced, marked);
+		free(marked);
+	}
 	free(text);
 	return r;
 }

@@ -84,6 +84,23 @@ close_fds(struct session *s)
 	fd_close(&s->tty);
 }
 
+/* For ps(1): "user@pts/0,pts/1", or "user@notty". */
+static void
+show_terminals(const struct sessions *ss)
+{
+	char list[128] = "";
+	const struct session *s;
+
+	for (s = ss->list; s != NULL; s = s->next) {
+		if (s->tty_name[0] == '\0')
+			continue;
+		strlcat(list, list[0] != '\0' ? "," : "", sizeof list);
+		strlcat(list, s->tty_name + strlen("/dev/"), sizeof list);
+	}
+	setproctitle("%s@%s", ss->params->user->name,
+	    list[0] != '\0' ? list : "notty");
+}
+
 /* It is on record as long as it is open, and not longer. */
 static void
 end_terminal(struct session *s)
@@ -93,6 +110,7 @@ end_terminal(struct session *s)
 	if (monitor_pty_end(s->all->params->monitor_fd, s->tty_name) != 0)
 		log_debug("no answer to the end of a login");
 	s->tty_name[0] = '\0';
+	show_terminals(s->all);
 }
 
 static void
@@ -503,6 +521,7 @@ on_pty_req(struct session *s, struct rd *r)
 	s->tty = pty.slave;
 	s->greeting = pty.text;
 	memcpy(s->tty_name, pty.name, sizeof s->tty_name);
+	show_terminals(s->all);
 	if (fd_set_nonblock(s->pty, true) != 0 ||
 	    pty_apply_modes(s->tty, modes) != 0)
 		log_debug("terminal modes were not all set");
@@ -834,6 +853,7 @@ sessions_new(struct loop *l, const struct packet *p, struct kex *k,
 	ss->auth_info_path = write_auth_info(params);
 	if (loop_on_signal(l, SIGCHLD, on_sigchld, ss) != 0)
 		fatal("out of memory");
+	show_terminals(ss);
 	return ss;
 }
 
