@@ -852,20 +852,33 @@ test_expand(void **state)
 static void
 test_agent(void **state)
 {
+	static const struct {
+		const char *line, *path; /* NULL: none */
+	} cases[] = {
+		{ "IdentityAgent SSH_AUTH_SOCK", "/env" },
+		{ "IdentityAgent $HPN_TEST_SOCK", "/sock%h" },
+		{ "IdentityAgent $HPN_TEST_NONE", NULL },
+		{ "IdentityAgent none", NULL },
+		{ "IdentityAgent /x/%h", "/x/h" },
+	};
 	struct client_conf c;
+	char *path;
 
 	(void)state;
-	setenv("HPN_TEST_SOCK", "/sock", 1);
-	client_conf_init(&c);
-	assert_int_equal(load(&c, "IdentityAgent SSH_AUTH_SOCK", "h", NULL),
-	    0);
-	assert_null(c.auth.identity_agent);
-	client_conf_clear(&c);
-	client_conf_init(&c);
-	assert_int_equal(load(&c, "IdentityAgent $HPN_TEST_SOCK", "h", NULL),
-	    0);
-	assert_string_equal(c.auth.identity_agent, "/sock");
-	client_conf_clear(&c);
+	setenv("SSH_AUTH_SOCK", "/env", 1);
+	setenv("HPN_TEST_SOCK", "/sock%h", 1);
+	unsetenv("HPN_TEST_NONE");
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		client_conf_init(&c);
+		assert_int_equal(load(&c, cases[i].line, "h", NULL), 0);
+		path = client_conf_agent(&c);
+		if (cases[i].path == NULL)
+			assert_null(path);
+		else
+			assert_string_equal(path, cases[i].path);
+		free(path);
+		client_conf_clear(&c);
+	}
 }
 
 int
