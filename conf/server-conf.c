@@ -360,8 +360,8 @@ static const struct conf_row rows[] = {
 	{ "KerberosGetAFSToken", NULL, UNBUILT_FLAG(&unsupported), GLOBAL },
 	/* "no" would refuse passwords that we accept. */
 	{ "KerberosOrLocalPasswd", NULL, ONLY("yes,true"), GLOBAL },
-	{ "KerberosTicketCleanup", NULL, UNBUILT(flag, "yes,true", &unsupported),
-	    GLOBAL },
+	{ "KerberosTicketCleanup", NULL,
+	    UNBUILT(flag, "yes,true", &unsupported), GLOBAL },
 	{ "KerberosUniqueCCache", NULL, UNBUILT_FLAG(&unsupported), GLOBAL },
 	{ "KerberosUseKuserok", NULL, UNBUILT(flag, NULL, &unsupported) },
 	{ "SecurityKeyProvider", NULL,

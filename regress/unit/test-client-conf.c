@@ -849,38 +849,6 @@ test_expand(void **state)
 	client_conf_clear(&c);
 }
 
-static void
-test_agent(void **state)
-{
-	static const struct {
-		const char *line, *path; /* NULL: none */
-	} cases[] = {
-		{ "IdentityAgent SSH_AUTH_SOCK", "/env" },
-		{ "IdentityAgent $HPN_TEST_SOCK", "/sock%h" },
-		{ "IdentityAgent $HPN_TEST_NONE", NULL },
-		{ "IdentityAgent none", NULL },
-		{ "IdentityAgent /x/%h", "/x/h" },
-	};
-	struct client_conf c;
-	char *path;
-
-	(void)state;
-	setenv("SSH_AUTH_SOCK", "/env", 1);
-	setenv("HPN_TEST_SOCK", "/sock%h", 1);
-	unsetenv("HPN_TEST_NONE");
-	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		client_conf_init(&c);
-		assert_int_equal(load(&c, cases[i].line, "h", NULL), 0);
-		path = client_conf_agent(&c);
-		if (cases[i].path == NULL)
-			assert_null(path);
-		else
-			assert_string_equal(path, cases[i].path);
-		free(path);
-		client_conf_clear(&c);
-	}
-}
-
 int
 main(void)
 {
@@ -906,7 +874,6 @@ main(void)
 	    cmocka_unit_test(test_rest_of_line),
 	    cmocka_unit_test(test_proxies),
 	    cmocka_unit_test(test_expand),
-	    cmocka_unit_test(test_agent),
 	};
 	return cmocka_run_group_tests_name("client-conf", tests, set_up,
 	    temp_remove);
