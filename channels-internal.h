@@ -139,7 +139,7 @@ struct channel {
 
 	uint32_t peer_window; /* bytes we may still send */
 	uint32_t peer_window_top; /* the most it ever was */
-	uint32_t early; /* bytes sent before there was a window */
+	uint32_t early; /* bytes sent, or taken, before there was a window */
 	uint32_t peer_max_packet;
 	uint32_t max_packet; /* of data, in the peer's packets */
 	struct recv_window window;
@@ -165,6 +165,13 @@ struct channel {
 struct channels_foreign {
 	size_t channels, listen_count;
 	struct foreign_listen *listens;
+};
+
+/* channels-early.c: early messages, in both directions. */
+struct channels_early {
+	bool sent, taken;
+	struct channel **by_peer; /* opened by the peer, by its number */
+	size_t n;		  /* numbers that there is room for */
 };
 
 struct named_open {
@@ -212,6 +219,7 @@ struct channels {
 	uint64_t tx_blocked; /* packets that had to wait in this turn */
 	size_t turn_bytes;   /* read from sources in this turn */
 	struct channels_foreign foreign;
+	struct channels_early early;
 };
 
 /* channels.c */
@@ -305,6 +313,19 @@ int channel_offer_foreign(struct channel *c, struct foreign *f,
     struct rd r) must_check;
 void channel_free_foreign(struct channel *c);
 void channels_clear_foreign(struct channels *chs);
+
+/* channels-early.c. expect: our OPEN goes out, and messages may follow it.
+ * note: the peer's OPEN arrived. find: whose message it is with such a number;
+ * NULL: it was refused. keep: data for one without an answer. count: it has a
+ * window now. */
+void channel_expect_early(struct channel *c);
+int channel_note_early(struct channel *c) must_check;
+void channel_forget_early(struct channel *c);
+void channels_clear_early(struct channels *chs);
+bool channels_is_early(const struct channels *chs, uint32_t id);
+struct channel *channels_find_early(const struct channels *chs, uint32_t id);
+int channel_keep_early(struct channel *c, struct span data) must_check;
+int channel_count_early(struct channel *c) must_check;
 
 /* channels-io.c. has_datagrams: see struct channel_io. */
 bool channel_has_datagrams(const struct channel *c);

@@ -529,20 +529,6 @@ channel_send_data(struct channel *c, uint32_t ext, const void *p, size_t len)
 	return channels_send(c->chs, &b);
 }
 
-int
-channel_send_early(struct channel *c, const void *p, size_t len)
-{
-	struct buf b;
-	int r;
-
-	ENSURE(c->optimistic);
-	channel_msg(c, &b, SSH_MSG_CHANNEL_DATA);
-	buf_put_string(&b, p, len);
-	if ((r = channels_send(c->chs, &b)) == 0)
-		c->early += (uint32_t)len;
-	return r;
-}
-
 void
 channel_update_watches(struct channel *c)
 {

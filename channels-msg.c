@@ -12,17 +12,37 @@ enum { NAME_MAX_LEN = 255, TEXT_MAX_LEN = 1024 };
 
 /* Whatever the message says, the channel has something to do. */
 static struct channel *
+found(struct channel *c, uint32_t id)
+{
+	if (c == NULL || c->state == CHANNEL_DEAD) {
+		log_debug("message for an unknown channel %u", id);
+		return NULL;
+	}
+	channel_touch(c);
+	return c;
+}
+
+static struct channel *
 find(struct channels *chs, struct rd *r)
 {
 	uint32_t id = rd_u32(r);
 
-	if (rd_err(r) != 0 || id >= chs->n || chs->v[id] == NULL ||
-	    chs->v[id]->state == CHANNEL_DEAD) {
-		log_debug("message for an unknown channel %u", id);
-		return NULL;
-	}
-	channel_touch(chs->v[id]);
-	return chs->v[id];
+	return found(rd_err(r) == 0 && id < chs->n ? chs->v[id] : NULL, id);
+}
+
+/* For data and requests, which may be early. NULL and *early: they are for a
+ * channel that we refused, and have no effect. */
+static struct channel *
+find_early(struct channels *chs, struct rd *r, bool *early)
+{
+	struct rd ahead = *r;
+	uint32_t id = rd_u32(&ahead);
+
+	*early = channels_is_early(chs, id);
+	if (!*early)
+		return find(chs, r);
+	*r = ahead;
+	return found(channels_find_early(chs, id), id);
 }
 
 static int
@@ -59,17 +79,23 @@ int
 channel_accept(struct channel *c, const struct channel_ops *ops, void *arg,
     uint32_t window, uint32_t max_packet)
 {
+	uint32_t offered;
 	struct buf b;
+	int r;
 
 	ENSURE(c->state == CHANNEL_INCOMING);
 	c->ops = ops;
 	c->arg = arg;
 	channel_offer(c, window, max_packet);
+	/* The peer takes out of it what it has sent early. */
+	offered = c->window.left;
+	if ((r = channel_count_early(c)) != 0)
+		return r;
 	c->state = CHANNEL_OPEN;
 	channel_start_clock(c);
 	channel_msg(c, &b, SSH_MSG_CHANNEL_OPEN_CONFIRMATION);
 	buf_put_u32(&b, c->id);
-	buf_put_u32(&b, c->window.left);
+	buf_put_u32(&b, offered);
 	buf_put_u32(&b, c->max_packet);
 	return channels_send(c->chs, &b);
 }
@@ -152,7 +178,8 @@ on_open(struct channels *chs, struct rd r)
 		c->peer_id = peer_id;
 		c->peer_window = window;
 		c->peer_max_packet = max_packet;
-		err = handle_open(chs, type, c, &r);
+		if ((err = channel_note_early(c)) == 0)
+			err = handle_open(chs, type, c, &r);
 	}
 out:
 	free(type);
@@ -232,13 +259,18 @@ on_window_adjust(struct channels *chs, struct rd r)
 static int
 on_data(struct channels *chs, struct rd r, bool extended)
 {
-	struct channel *c = find(chs, &r);
+	bool early;
+	struct channel *c = find_early(chs, &r, &early);
 	uint32_t ext = extended ? rd_u32(&r) : 0;
 	struct span data = rd_string(&r);
 	int err = rd_end(&r);
 
-	if (c == NULL || err != 0)
-		return c == NULL ? ERR_PROTOCOL : err;
+	if (err != 0)
+		return err;
+	if (c == NULL)
+		return early ? 0 : ERR_PROTOCOL;
+	if (c->state == CHANNEL_INCOMING && early && !extended)
+		return channel_keep_early(c, data);
 	if (c->state != CHANNEL_OPEN || channel_got_eof(c))
 		return ERR_PROTOCOL;
 	/* Sent optimistically behind a request that we refused. It is thrown
@@ -285,12 +317,15 @@ on_close(struct channels *chs, struct rd r)
 static int
 on_request(struct channels *chs, struct rd r)
 {
-	struct channel *c = find(chs, &r);
+	bool early;
+	struct channel *c = find_early(chs, &r, &early);
 	struct span name = rd_string(&r);
 	bool want_reply = rd_bool(&r);
 	struct buf b;
 	int answer = CHANNEL_FAILURE, err;
 
+	if (c == NULL && early)
+		return 0;
 	if (c == NULL || c->state != CHANNEL_OPEN)
 		return ERR_PROTOCOL;
 	if ((err = rd_err(&r)) != 0)

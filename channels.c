@@ -79,6 +79,7 @@ channel_free(struct channel *c)
 	channel_forget_touch(c);
 	channel_forget_waits(c);
 	channel_forget_use(c);
+	channel_forget_early(c);
 	chs->offered -= c->offered;
 	chs->v[c->id] = NULL;
 	chs->free_from = MIN(chs->free_from, (size_t)c->id);
@@ -110,6 +111,7 @@ channels_free(struct channels *chs)
 	replies_clear(&chs->replies);
 	channels_clear_owed(chs);
 	channels_clear_foreign(chs);
+	channels_clear_early(chs);
 	free(chs);
 }
 
@@ -255,6 +257,7 @@ channel_open(struct channel **out, struct channels *chs, const char *type,
 	c->ops = ops;
 	c->arg = arg;
 	channel_offer(c, window, max_packet);
+	channel_expect_early(c);
 	buf_init(&b);
 	buf_put_u8(&b, SSH_MSG_CHANNEL_OPEN);
 	buf_put_cstring(&b, type);
@@ -350,7 +353,8 @@ channel_request(struct channel *c, const char *name, const struct buf *data,
 	struct buf b;
 	int r;
 
-	if (c->state != CHANNEL_OPEN || c->sending == SENDING_CLOSED)
+	if ((c->state != CHANNEL_OPEN && !channel_is_early(c)) ||
+	    c->sending == SENDING_CLOSED)
 		return ERR_CLOSED;
 	if (done != NULL && (r = replies_push(&c->replies, done, arg)) != 0)
 		return r;

@@ -31,6 +31,7 @@ enum {
 	CHANNEL_PACKET_DEFAULT = 32 * 1024,	  /* bytes of data */
 	CHANNEL_PACKET_LARGE = 252 * 1024,
 	CHANNEL_WINDOW_MAX = 128 * 1024 * 1024,
+	CHANNEL_EARLY_MAX = 4096, /* bytes of early data for a channel */
 	CHANNELS_MAX = 16384, /* channels of a connection at the same time */
 	CHANNEL_EXT_STDERR = 1, /* RFC 4254 section 5.2 */
 };
@@ -152,9 +153,23 @@ int channel_open(struct channel **out, struct channels *chs, const char *type,
  * wrong one, and the connection ends with ERR_PROTOCOL. */
 void channel_open_optimistically(struct channel *c, uint32_t peer_id);
 
-/* A little data behind the requests on an optimistic channel, for peers known
- * to open their window when they start a program: it is taken out of the window
- * that they will tell. */
+
+/*
+ * Early messages: data and requests may follow an OPEN at once, addressed by
+ * the number that its sender has for the channel (docs/ROUND-TRIPS.md). They
+ * have no effect if the channel is refused. take: the peer may. send: it takes
+ * them.
+ *
+ * is_early: a channel that we opened has no answer yet, and requests may go
+ * ahead of it. early_room: bytes of data that may; send_early: sends them.
+ * They are taken out of the window that the peer will tell. send_early is also
+ * for optimistic channels of peers that are known to open their window when
+ * they start a program.
+ */
+void channels_take_early(struct channels *chs);
+void channels_send_early(struct channels *chs, bool send);
+bool channel_is_early(const struct channel *c);
+size_t channel_early_room(const struct channel *c);
 int channel_send_early(struct channel *c, const void *p,
     size_t len) must_check;
 /* The owner goes: the channel is closed, without any more callbacks. One that

@@ -49,6 +49,7 @@ struct kex_ext {
 	char *peer_sig_algs; /* client: what it said */
 	bool peer_hostbound, peer_pings;
 	bool peer_agent_forward; /* client */
+	bool peer_takes_early;	 /* client */
 	bool peer_wants; /* the peer's KEXINIT asked for it */
 };
 

@@ -242,7 +242,7 @@ send_ext_info(struct kex *k)
 
 	buf_init(&b);
 	buf_put_u8(&b, SSH_MSG_EXT_INFO);
-	buf_put_u32(&b, 4);
+	buf_put_u32(&b, 5);
 	buf_put_cstring(&b, "server-sig-algs");
 	buf_put_cstring(&b, k->ext.sig_algs != NULL ? k->ext.sig_algs : "");
 	buf_put_cstring(&b, "publickey-hostbound@openssh.com");
@@ -250,6 +250,8 @@ send_ext_info(struct kex *k)
 	buf_put_cstring(&b, "ping@openssh.com");
 	buf_put_cstring(&b, "0");
 	buf_put_cstring(&b, "agent-forward");
+	buf_put_cstring(&b, "0");
+	buf_put_cstring(&b, "early-messages@hpnssh.org");
 	buf_put_cstring(&b, "0");
 	return send_and_clear(k, &b);
 }
@@ -616,6 +618,8 @@ note_extension(struct kex *k, struct span name, struct span value)
 		k->ext.peer_pings = span_equals(value, "0");
 	} else if (span_equals(name, "agent-forward")) {
 		k->ext.peer_agent_forward = span_equals(value, "0");
+	} else if (span_equals(name, "early-messages@hpnssh.org")) {
+		k->ext.peer_takes_early = span_equals(value, "0");
 	}
 	if (k->hooks.ext_info != NULL)
 		k->hooks.ext_info(k->hooks.arg, name, value);
@@ -742,6 +746,12 @@ bool
 kex_peer_agent_forward(const struct kex *k)
 {
 	return k->ext.peer_agent_forward;
+}
+
+bool
+kex_peer_takes_early(const struct kex *k)
+{
+	return k->ext.peer_takes_early;
 }
 
 const char *

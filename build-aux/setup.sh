@@ -12,10 +12,11 @@ test_packages='binutils bash fuse3 iproute2 procps python3-minimal
 	valgrind'
 # The peers of the interoperability tests.
 peer_packages='openssh-client openssh-server openssh-sftp-server dropbear-bin
-	putty-tools rsync sshfs lftp rclone git curl python3-pytest python3-paramiko
-	python3-asyncssh fail2ban autossh ansible-core iperf3 xauth xvfb
-	x11-utils gpg-agent gpgconf krb5-kdc krb5-admin-server krb5-user
-	oathtool libpam-oath libpam-google-authenticator softhsm2 opensc openssl'
+	putty-tools rsync sshfs lftp rclone git curl python3-pytest
+	python3-pytest-xdist python3-paramiko python3-asyncssh fail2ban autossh
+	ansible-core iperf3 xauth xvfb x11-utils gpg-agent gpgconf krb5-kdc
+	krb5-admin-server krb5-user oathtool libpam-oath
+	libpam-google-authenticator softhsm2 opensc openssl'
 
 say()
 {

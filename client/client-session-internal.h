@@ -18,7 +18,8 @@ enum {
 enum session_state {
 	SESSION_OPENING,   /* the channel is not there yet */
 	SESSION_OPENED,	   /* nothing was asked for on it yet */
-	SESSION_REQUESTED, /* the requests that start it were sent */
+	SESSION_REQUESTED, /* the requests that start it were sent, maybe
+			      early: before the channel is there */
 	SESSION_ATTACHED,  /* its descriptors move bytes */
 	SESSION_OVER,	   /* ended() was called */
 };

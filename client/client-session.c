@@ -216,7 +216,7 @@ request_start(struct session *s)
 
 /* ---- what happens on the channel ---------------------------------------- */
 
-static void
+static int
 send_requests(struct session *s)
 {
 	int r = request_lending(s);
@@ -227,14 +227,20 @@ send_requests(struct session *s)
 		r = request_env(s);
 	if (r == 0)
 		r = request_start(s);
-	if (r != 0) {
-		log_error("session: %s", err_text(r));
-		session_abort(s, STATUS_UNKNOWN);
+	if (r == 0)
+		s->state = SESSION_REQUESTED;
+	return r;
+}
+
+static void
+request_all(struct session *s)
+{
+	int r = send_requests(s);
+
+	if (r == 0)
 		return;
-	}
-	s->state = SESSION_REQUESTED;
-	if (s->p.guest != NULL)
-		s->p.guest->opened(s->p.arg);
+	log_error("session: %s", err_text(r));
+	session_abort(s, STATUS_UNKNOWN);
 }
 
 static void
@@ -243,7 +249,10 @@ on_opened(void *arg, struct channel *c)
 	struct session *s = arg;
 
 	(void)c;
-	s->state = SESSION_OPENED;
+	if (s->state == SESSION_OPENING)
+		s->state = SESSION_OPENED;
+	if (s->p.guest != NULL)
+		s->p.guest->opened(s->p.arg);
 	if (s->may_attach)
 		session_attach(s);
 }
@@ -255,7 +264,7 @@ session_attach(struct session *s)
 
 	s->may_attach = true;
 	if (s->state == SESSION_OPENED)
-		send_requests(s);
+		request_all(s);
 	if (s->state != SESSION_REQUESTED || s->channel == NULL)
 		return;
 	s->state = SESSION_ATTACHED;
@@ -287,7 +296,7 @@ session_open_optimistically(struct session *s)
 {
 	channel_open_optimistically(s->channel, 0);
 	if (s->state == SESSION_OPENED)
-		send_requests(s);
+		request_all(s);
 	if (s->p.io != NULL && s->state == SESSION_REQUESTED &&
 	    send_early(s) != 0)
 		session_abort(s, STATUS_UNKNOWN);
@@ -446,6 +455,11 @@ session_new(struct session **out, const struct session_params *params)
 	}
 	channel_set_name(s->channel, "client-session");
 	channel_set_interactive(s->channel, s->tty);
+	if (s->may_attach && channel_is_early(s->channel) &&
+	    (r = send_requests(s)) != 0) {
+		session_free(s);
+		return r;
+	}
 	*out = s;
 	return 0;
 }

@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "channels-timeout.h"
 #include "client/forwards-internal.h"
+#include "forward/early-data.h"
 
 struct forwards_local {
 	struct forwards_local *next;
@@ -33,6 +34,7 @@ struct forwards_opening {
 	struct channel *channel;
 	const struct forwarded_kind *kind;
 	int fd;
+	struct early_data early;
 	uint8_t reply[REPLY_MAX];
 	size_t reply_len;
 };
@@ -73,6 +75,7 @@ free_opening(struct forwards_opening *o)
 		o->next->at = o->at;
 	if (f->unanswered-- == FORWARDS_UNANSWERED_MAX)
 		pause_all(f, false);
+	early_data_end(&o->early);
 	fd_close(&o->fd);
 	free(o);
 }
@@ -84,6 +87,7 @@ on_opened(void *arg, struct channel *c)
 	struct forwards *f = o->f;
 	int fd = o->fd;
 
+	early_data_end(&o->early);
 	if (o->reply_len > 0) /* its target was told by SOCKS */
 		channel_set_kind(c, "dynamic-tcpip");
 	/* The socket is new, so that this short text fits into it. */
@@ -166,8 +170,13 @@ send_open(struct forwards_opening *o, const struct forwarded_target *target,
 	if (r != 0)
 		return r;
 	set_name(o, target, a);
-	if (first.len == 0)
+	if (first.len == 0) {
+		/* One that speaks SOCKS waits for the reply. */
+		if (o->reply_len == 0)
+			early_data_begin(&o->early, o->f->p.loop, o->fd,
+			    o->channel);
 		return 0;
+	}
 	if ((r = channel_send_data(o->channel, 0, first.p, first.len)) != 0)
 		channel_leave(o->channel);
 	return r;

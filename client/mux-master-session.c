@@ -269,7 +269,6 @@ on_forward_opened(void *arg)
 	buf_put_u32(&b, 0);
 	passenger_send(p, &b);
 	buf_clear(&b);
-	stdio_forward_attach(p->forward, p->fds[0], p->fds[1]);
 }
 
 static void
@@ -296,6 +295,7 @@ start_stdio(struct passenger *p)
 {
 	bool path = p->target.port == MUX_PORT_PATH;
 	struct stdio_forward_params params = {
+		.loop = p->m->p.session.loop,
 		.channels = p->m->p.session.channels,
 		.target = {
 			.host = p->target.host,
@@ -314,7 +314,9 @@ start_stdio(struct passenger *p)
 		fail(p, "Invalid forwarding request");
 		return;
 	}
-	if (stdio_forward_new(&p->forward, &params) != 0)
+	if (stdio_forward_new(&p->forward, &params) == 0)
+		stdio_forward_attach(p->forward, p->fds[0], p->fds[1]);
+	else
 		fail(p, "Session open refused");
 }
 

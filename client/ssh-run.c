@@ -171,6 +171,7 @@ static int
 open_forward(struct ssh_run *p)
 {
 	struct stdio_forward_params params = {
+		.loop = p->loop,
 		.channels = sshclient_channels(p->client),
 		.target = { .host = p->through->host,
 		    .port = p->through->port,

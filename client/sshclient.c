@@ -160,6 +160,8 @@ make_channels(struct sshclient *c)
 	}
 	channels_set_exact_windows(
 	    c->channels, !sshlogin_peer_is_hpnssh(c->login));
+	channels_send_early(c->channels,
+	    kex_peer_takes_early(sshlogin_kex(c->login)));
 	channels_set_dynamic(c->channels,
 	    c->conf->data.tcp_rcv_buf_poll && !c->conf->data.hpn_disabled);
 	packet_set_threads(packet, c->conf->data.cipher_threads);

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "forward/early-data.h"
 
 struct stdio_forward {
 	struct stdio_forward_params p;
@@ -13,13 +14,20 @@ struct stdio_forward {
 	uint32_t id;
 	bool opened, attached;
 	int source, sink;
+	struct early_data early;
 };
 
 static void
 connect_descriptors(struct stdio_forward *f)
 {
-	if (f->opened && f->attached)
-		channel_set_fds(f->channel, f->source, f->sink, -1, -1);
+	if (!f->attached)
+		return;
+	if (!f->opened) {
+		early_data_begin(&f->early, f->p.loop, f->source, f->channel);
+		return;
+	}
+	early_data_end(&f->early);
+	channel_set_fds(f->channel, f->source, f->sink, -1, -1);
 }
 
 static void
@@ -41,6 +49,7 @@ on_refused(void *arg, struct channel *c, uint32_t reason, const char *text)
 	enum log_level level = f->p.quiet ? LOG_LVL_DEBUG1 : LOG_LVL_ERROR;
 
 	(void)c;
+	early_data_end(&f->early);
 	f->channel = NULL;
 	log_msg(level, "channel %u: open failed: %s%s%s", f->id,
 	    forwarded_reason(reason), *text != '\0' ? ": " : "", text);
@@ -74,6 +83,7 @@ on_closed(void *arg, struct channel *c)
 	struct stdio_forward *f = arg;
 
 	(void)c;
+	early_data_end(&f->early);
 	f->channel = NULL;
 	f->p.ended(f->p.arg, false);
 }
@@ -135,6 +145,7 @@ stdio_forward_free(struct stdio_forward *f)
 {
 	if (f == NULL)
 		return;
+	early_data_end(&f->early);
 	if (f->channel != NULL)
 		channel_leave(f->channel);
 	free(f);

@@ -19,7 +19,8 @@
 struct stdio_forward;
 
 struct stdio_forward_params {
-	struct channels *channels; /* borrowed */
+	struct loop *loop;	   /* borrowed */
+	struct channels *channels; /* likewise */
 	struct forwarded_target target; /* where the server connects to */
 	bool quiet; /* who is told of a refusal is not who reads our log */
 	void *arg;
@@ -36,7 +37,8 @@ struct stdio_forward_params {
  * stdio_forward_attach(). */
 int stdio_forward_new(struct stdio_forward **out,
     const struct stdio_forward_params *params) must_check;
-/* The descriptors (borrowed) to be tied to the channel when it is open. */
+/* The descriptors (borrowed) to be tied to the channel when it is open. A first
+ * piece of the source may go early. */
 void stdio_forward_attach(struct stdio_forward *f, int source, int sink);
 void stdio_forward_free(struct stdio_forward *f);
 

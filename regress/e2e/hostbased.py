@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from ownetc import OWN_GROUP, UID, USER, OwnEtc, problem
+from ownetc import OWN_GROUP, UID, USER, MountPoint, OwnEtc, problem
 from sshwire import (USERAUTH_FAILURE, USERAUTH_REQUEST, USERAUTH_SUCCESS,
                      connect, load_key, message, string)
 
@@ -54,15 +54,7 @@ class Place(OwnEtc):
         path, = [line.split()[1] for line in done.ok().text.splitlines()
                  if line.startswith("sshdsessionpath ")]
         self.helpers_place = Path(path).parent
-        self.made_helpers = not self.helpers_place.exists()
-        self.helpers_place.mkdir(parents=True, exist_ok=True)
-        # Where another run of these tests removes a directory, what is mounted
-        # on it here is gone too; it does not remove one with a file in it.
-        self.kept = [at / f"in-use-{os.getpid()}"
-                     for at in (self.conf_place, self.helpers_place)]
-        for path in self.kept:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.touch()
+        self.mount_points.append(MountPoint(self.helpers_place))
         self.helpers = self.dir / "helpers"
         self.helpers.mkdir()
         keysign = self.helpers / "hpnssh-keysign"
@@ -165,14 +157,6 @@ class Place(OwnEtc):
         harness.wait_for(lambda: not server.connections())
         return kind == USERAUTH_SUCCESS, \
             server.log.read_bytes()[mark:].decode().replace("\r", "")
-
-    def end(self):
-        for path in self.kept:
-            path.unlink(missing_ok=True)
-        super().end()
-        if self.made_helpers:
-            with contextlib.suppress(OSError):
-                os.removedirs(self.helpers_place)
 
 
 @contextlib.contextmanager

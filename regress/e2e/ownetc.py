@@ -32,6 +32,34 @@ def problem():
     return None
 
 
+class MountPoint:
+    """A directory of the machine to mount on, made if it is not there. Several
+    runs of these tests may share it: a file of each keeps the others from
+    removing it, with which what is mounted there would go too."""
+
+    def __init__(self, path):
+        self.path = path
+        self.file = path / f"in-use-{os.getpid()}-{id(self)}"
+        self.made = not path.exists() or any(path.glob("in-use-*"))
+
+        def kept():
+            try:
+                path.mkdir(parents=True, exist_ok=True)
+                self.file.touch()
+                return True
+            except FileNotFoundError:
+                return False  # another run has just removed it
+        assert harness.wait_for(kept)
+
+    def end(self):
+        self.file.unlink()
+        if self.made:
+            try:
+                os.removedirs(self.path)
+            except OSError:
+                pass  # somebody else uses it
+
+
 class OwnEtc:
     def __init__(self, directory, keys):
         self.dir, self.keys = Path(directory), keys
@@ -56,8 +84,7 @@ class OwnEtc:
         moduli, = [line.split()[1] for line in done.ok().text.splitlines()
                    if line.startswith("modulifile ")]
         self.conf_place = Path(moduli).parent  # ours, of this build
-        self.made_place = not self.conf_place.exists()
-        self.conf_place.mkdir(parents=True, exist_ok=True)
+        self.mount_points = [MountPoint(self.conf_place)]
 
     def account(self, shell="/bin/sh"):
         added = {
@@ -108,11 +135,8 @@ class OwnEtc:
     def end(self):
         for server in self.servers:
             server.stop()
-        if self.made_place:
-            try:
-                os.removedirs(self.conf_place)
-            except OSError:
-                pass  # somebody else uses it by now
+        for point in self.mount_points:
+            point.end()
 
 
 class Opened:

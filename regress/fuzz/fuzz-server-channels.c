@@ -165,6 +165,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	if (p != NULL && channels_new(&chs, p, l) == 0 &&
 	    kex_new(&k, p, &(struct kex_hooks){ 0 },
 		&(struct kex_proposal){ "", "", "", "", "" }, "", "") == 0) {
+		channels_take_early(chs);
 		owners.channels = chs;
 		owners.packet = p;
 		ss = owners.sessions = sessions_new(l, p, k, sp, NULL);
