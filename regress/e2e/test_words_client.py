@@ -295,3 +295,56 @@ def test_old_flags(ssh, keys):
                keys.path("ed25519")]).ok()
     assert old.out == run([hpn("ssh-keygen"), "-l", "-f",
                            keys.path("ed25519")]).ok().out
+
+
+def test_session_types(ssh):
+    """The words are the name of a subsystem, or a command."""
+    assert ssh.ssh("exit 3", flags=["-oSessionType=default"]).rc == 3
+    done = ssh.ssh("sftp", flags=["-oSessionType=subsystem"])
+    assert done.rc == 0 and done.out == b""
+    done = ssh.ssh("exit 3", flags=["-oSessionType=subsystem"])
+    assert done.rc == 255 and "subsystem request failed" in done.errors
+
+
+def test_list_of_the_system(ssh):
+    known = ssh.server.known_hosts
+    for words, rc in ((f"{known}", 0), (f"/not/there {known}", 0),
+                      ("none", 255), ("/not/there", 255)):
+        done = ssh.ssh("true", flags=["-oUserKnownHostsFile=none"],
+                       options=[f"GlobalKnownHostsFile={words}",
+                                "UserKnownHostsFile=none"])
+        assert done.rc == rc, words
+
+
+def test_master_of_the_command_line(ssh, tmp_path):
+    path = tmp_path / "s"
+    master = subprocess.Popen(
+        [*ssh.ssh_args(flags=["-M", "-S", str(path), "-N"])],
+        stdin=subprocess.DEVNULL)
+    try:
+        assert harness.wait_for(path.exists)
+        check = [*ssh.ssh_args(flags=["-S", str(path), "-O", "check"])]
+        assert harness.wait_for(lambda: run(check).rc == 0)
+        assert "Master running" in run(check).errors
+        assert run([*check[:-2], "exit", check[-1]]).rc == 0
+        master.wait(harness.LONG)
+    finally:
+        master.kill()
+        master.wait()
+
+
+@pytest.mark.parametrize("name", ["scp", "sftp"])
+def test_flags_that_copies_pass_on(tmp_path, name):
+    program, told = tmp_path / "ssh", tmp_path / "told"
+    program.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" >{told}\nexit 1\n')
+    program.chmod(0o755)
+    run([hpn(name), "-S", program, "-6", "-J", "jump", "-v", "h:x",
+         tmp_path / "y"])
+    words = told.read_text().splitlines()
+    assert "-6" in words and "-v" in words
+    assert "jump" in words[words.index("-J") + 1:]
+
+
+def test_flag_of_old_sftp_servers():
+    lines = run([hpn("sftp-server"), "-Q", "requests"]).ok().out
+    assert run([hpn("sftp-server"), "-c", "-Q", "requests"]).ok().out == lines
