@@ -38,6 +38,7 @@ static const struct {
 	const char *name;
 	enum log_level level;
 } levels[] = {
+	{ "SILENT", LOG_LVL_QUIET },
 	{ "QUIET", LOG_LVL_QUIET },
 	{ "FATAL", LOG_LVL_FATAL },
 	{ "ERROR", LOG_LVL_ERROR },
@@ -166,8 +167,7 @@ const char *
 log_level_name(enum log_level level)
 {
 	for (size_t i = 0; i < ARRAY_LEN(levels); i++)
-		if (levels[i].level == level &&
-		    strcmp(levels[i].name, "DEBUG") != 0)
+		if (levels[i].level == level)
 			return levels[i].name;
 	return "UNKNOWN";
 }

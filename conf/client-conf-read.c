@@ -332,10 +332,10 @@ host_line(struct reader *rd, const struct strlist *words,
 	for (size_t i = 0; i < words->n; i++) {
 		if (words->v[i][0] == '!')
 			barred = barred ||
-			    str_match_nocase(rd->host, words->v[i] + 1);
+			    str_match(rd->host, words->v[i] + 1);
 		else
 			found = found ||
-			    str_match_nocase(rd->host, words->v[i]);
+			    str_match(rd->host, words->v[i]);
 	}
 	return rd->enclosing && found && !barred;
 }

@@ -4,6 +4,7 @@
 
 #include "config.h"
 
+#include <arpa/inet.h>
 #include <ctype.h>
 #include <limits.h>
 #include <pwd.h>
@@ -30,15 +31,15 @@
 	.type = &client_forward_type, AT(field), .param = kind,               \
 	.flags = CONF_APPEND | CONF_RAW
 
-/* --- values --- */
+/* --- values: -G shows the first name of each, as OpenSSH does --- */
 
 static const struct conf_enum strict_values[] = {
-	{ "ask", CLIENT_ASK_ASK },
-	{ "yes", CLIENT_ASK_YES },
-	{ "no", CLIENT_ASK_NO },
-	{ "accept-new", CLIENT_ASK_ACCEPT_NEW },
 	{ "true", CLIENT_ASK_YES },
 	{ "false", CLIENT_ASK_NO },
+	{ "ask", CLIENT_ASK_ASK },
+	{ "accept-new", CLIENT_ASK_ACCEPT_NEW },
+	{ "yes", CLIENT_ASK_YES },
+	{ "no", CLIENT_ASK_NO },
 	{ "off", CLIENT_ASK_NO },
 	{ NULL, 0 },
 };
@@ -53,12 +54,12 @@ static const struct conf_enum update_values[] = {
 };
 
 static const struct conf_enum tty_values[] = {
-	{ "auto", CLIENT_TTY_AUTO },
-	{ "no", CLIENT_TTY_NO },
-	{ "yes", CLIENT_TTY_YES },
-	{ "force", CLIENT_TTY_FORCE },
-	{ "false", CLIENT_TTY_NO },
 	{ "true", CLIENT_TTY_YES },
+	{ "false", CLIENT_TTY_NO },
+	{ "auto", CLIENT_TTY_AUTO },
+	{ "force", CLIENT_TTY_FORCE },
+	{ "yes", CLIENT_TTY_YES },
+	{ "no", CLIENT_TTY_NO },
 	{ NULL, 0 },
 };
 
@@ -120,12 +121,12 @@ static const struct conf_type escape_type = { parse_escape, format_escape,
 	NULL, NULL, false };
 
 static const struct conf_enum pubkey_values[] = {
-	{ "yes", CLIENT_PUBKEY_YES },
-	{ "no", CLIENT_PUBKEY_NO },
-	{ "unbound", CLIENT_PUBKEY_UNBOUND },
-	{ "host-bound", CLIENT_PUBKEY_HOST_BOUND },
 	{ "true", CLIENT_PUBKEY_YES },
 	{ "false", CLIENT_PUBKEY_NO },
+	{ "unbound", CLIENT_PUBKEY_UNBOUND },
+	{ "host-bound", CLIENT_PUBKEY_HOST_BOUND },
+	{ "yes", CLIENT_PUBKEY_YES },
+	{ "no", CLIENT_PUBKEY_NO },
 	{ NULL, 0 },
 };
 
@@ -268,7 +269,7 @@ static const struct conf_row rows[] = {
 	    .flags = CONF_NONE | CONF_ALONE,
 	    .def = "~/.ssh/known_hosts ~/.ssh/known_hosts2" },
 	{ "RevokedHostKeys", NULL, LIST(known.revoked_host_keys),
-	    .flags = CONF_NONE | CONF_ALONE },
+	    .flags = CONF_NONE | CONF_ALONE | CONF_HIDDEN },
 	{ "KnownHostsCommand", NULL, TEXTUAL(known.known_hosts_command),
 	    .flags = CONF_RAW | CONF_NONE },
 	{ "StrictHostKeyChecking", NULL,
@@ -290,7 +291,7 @@ static const struct conf_row rows[] = {
 		   "~/.ssh/id_ed25519 ~/.ssh/id_ed25519_sk "
 		   "~/.ssh/id_mldsa44_ed25519" },
 	{ "CertificateFile", NULL, LIST(auth.certificate_file),
-	    .flags = CONF_APPEND | CONF_NONE | CONF_ONE,
+	    .flags = CONF_APPEND | CONF_NONE | CONF_ONE | CONF_HIDDEN,
 	    .max = CERTIFICATE_FILES_MAX },
 	{ "IdentitiesOnly", NULL, FLAG(auth.identities_only, "no") },
 	{ "IdentityAgent", NULL, TEXTUAL(auth.identity_agent) },
@@ -334,8 +335,7 @@ static const struct conf_row rows[] = {
 	    .def = "~" },
 	{ "SendEnv", NULL, LIST(session.send_env), .flags = CONF_APPEND,
 	    .check = conf_check_env_pattern },
-	{ "SetEnv", NULL, .type = &conf_env, AT(session.set_env),
-	    .flags = CONF_LINES },
+	{ "SetEnv", NULL, .type = &conf_env, AT(session.set_env) },
 	{ "PermitLocalCommand", NULL,
 	    FLAG(session.permit_local_command, "no") },
 	{ "LocalCommand", NULL, TEXTUAL(session.local_command),
@@ -577,23 +577,16 @@ apply_send_env_removals(struct client_conf *c)
 	return r;
 }
 
-/* Replaces $NAME and SSH_AUTH_SOCK by the value of the variable. */
+/* Names of hosts are looked up, and searched in files, in lower case. */
 static void
-expand_agent(struct client_conf *c)
+lower_name(char *name)
 {
-	const char *s = c->auth.identity_agent, *value;
+	struct in6_addr address;
 
-	if (s == NULL)
+	if (name == NULL || inet_pton(AF_INET6, name, &address) == 1)
 		return;
-	if (strcmp(s, "SSH_AUTH_SOCK") == 0) {
-		free(c->auth.identity_agent);
-		c->auth.identity_agent = NULL;
-	} else if (s[0] == '$' && s[1] != '{') {
-		value = getenv(s + 1);
-		value = value != NULL && *value != '\0' ? value : "none";
-		free(c->auth.identity_agent);
-		c->auth.identity_agent = xstrdup(value);
-	}
+	for (; *name != '\0'; name++)
+		*name = (char)tolower((unsigned char)*name);
 }
 
 static int
@@ -603,6 +596,8 @@ settle_names(struct client_conf *c)
 	char *user;
 	int r;
 
+	lower_name(c->host.hostname);
+	lower_name(c->host.host_key_alias);
 	if (c->host.user == NULL) {
 		if ((pw = getpwuid(getuid())) == NULL) {
 			log_error("There is no account for user ID %u",
@@ -646,7 +641,6 @@ client_conf_finish(struct client_conf *c)
 	    (r = apply_send_env_removals(c)) < 0 ||
 	    (r = client_conf_settle_forwards(c)) < 0)
 		return r;
-	expand_agent(c);
 	if (client_conf_is_set(c, "MetricsPath") && !client_conf_is_set(c,
 	    "Metrics"))
 		c->data.metrics = 1;
@@ -671,25 +665,4 @@ client_conf_is_explicit(const struct client_conf *c, const char *path)
 	return strlist_has(&c->auth.certificate_file, path) ||
 	    (c->auth.identity_file_given &&
 		strlist_has(&c->auth.identity_file, path));
-}
-
-/* ControlPath is shown as the path that it stands for. */
-int
-client_conf_dump(const struct client_conf *c, struct buf *out)
-{
-	struct client_conf shown = *c;
-	char *path = NULL;
-	int r = 0;
-
-	if (c->load.original_host != NULL)
-		buf_printf(out, "host %s\n", c->load.original_host);
-	if (c->mux.control_path != NULL)
-		r = client_conf_expand(c, CLIENT_TOKENS_PATH, "ControlPath",
-		    c->mux.control_path, &path);
-	if (path != NULL)
-		shown.mux.control_path = path;
-	if (r == 0)
-		r = conf_dump(&client_conf_table, &shown, out);
-	free(path);
-	return r;
 }

@@ -524,11 +524,11 @@ format_rekey(const struct conf_row *row, const void *field,
 /* --- FingerprintHash --- */
 
 const struct conf_enum conf_fingerprint_hashes[] = {
-	{ "sha256", DIGEST_SHA256 },
-	{ "md5", DIGEST_MD5 },
-	{ "sha1", DIGEST_SHA1 },
-	{ "sha384", DIGEST_SHA384 },
-	{ "sha512", DIGEST_SHA512 },
+	{ "SHA256", DIGEST_SHA256 },
+	{ "MD5", DIGEST_MD5 },
+	{ "SHA1", DIGEST_SHA1 },
+	{ "SHA384", DIGEST_SHA384 },
+	{ "SHA512", DIGEST_SHA512 },
 	{ NULL, 0 },
 };
 

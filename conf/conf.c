@@ -393,7 +393,7 @@ put_word(struct buf *out, const char *word, bool raw)
 static bool
 is_omitted(const struct conf_row *row, const struct strlist *words)
 {
-	if (row->type == &conf_string)
+	if (row->type == &conf_string || (row->flags & CONF_HIDDEN) != 0)
 		return words->n == 0;
 	return !conf_row_has_field(row) && words->n > 0 &&
 	    strcmp(words->v[0], "none") == 0;

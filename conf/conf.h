@@ -102,6 +102,7 @@ enum conf_row_flag {
 	CONF_LINES = 64,    /* dumped as a line per item */
 	CONF_ALONE = 128,   /* "none" stands alone or not at all */
 	CONF_PARTS = 256,   /* each line may add parts; dumped as one line */
+	CONF_HIDDEN = 512,  /* left out of dumps while it is empty */
 };
 
 struct conf_row {

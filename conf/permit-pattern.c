@@ -120,5 +120,26 @@ parse(const struct conf_row *row, void *field, const struct strlist *words,
 	return conf_list.parse(row, field, words, at);
 }
 
-const struct conf_type conf_permits = { parse, conf_format_list,
+/* A port that stands alone is shown with the host that it means. */
+static int
+format(const struct conf_row *row, const void *field, struct strlist *words)
+{
+	const struct strlist *list = field;
+	char *text;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < list->n; i++) {
+		if (row->param == 0 || stands_alone(list->v[i]) ||
+		    strchr(list->v[i], ':') != NULL) {
+			r = strlist_add(words, list->v[i]);
+			continue;
+		}
+		xasprintf(&text, "*:%s", list->v[i]);
+		r = strlist_add(words, text);
+		free(text);
+	}
+	return r;
+}
+
+const struct conf_type conf_permits = { parse, format,
 	conf_clear_list, NULL, false };

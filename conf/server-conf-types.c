@@ -186,7 +186,7 @@ parse_startups(const struct conf_row *row, void *field,
 	n = parse_colons(words->v[0], min, max, v, ARRAY_LEN(v));
 	if (n == 1) {
 		v[2] = v[0];
-		v[1] = 100;
+		v[1] = 30;
 	} else if (n != 3 || v[0] > v[2]) {
 		return conf_error(at, "%s: \"%s\" is not begin:rate:full",
 		    row->name, words->v[0]);

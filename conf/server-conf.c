@@ -22,11 +22,11 @@
 
 #define FIELDS struct server_conf
 
-/* --- values --- */
+/* --- values: -T shows the first name of each, as OpenSSH does --- */
 
 static const struct conf_enum root_values[] = {
-	{ "prohibit-password", SERVER_ROOT_PROHIBIT_PASSWORD },
 	{ "without-password", SERVER_ROOT_PROHIBIT_PASSWORD },
+	{ "prohibit-password", SERVER_ROOT_PROHIBIT_PASSWORD },
 	{ "yes", SERVER_ROOT_YES },
 	{ "no", SERVER_ROOT_NO },
 	{ "forced-commands-only", SERVER_ROOT_FORCED_COMMANDS_ONLY },
@@ -248,8 +248,7 @@ static const struct conf_row rows[] = {
 	    .flags = CONF_NONE },
 	{ "AcceptEnv", NULL, LIST(session.accept_env), .flags = CONF_APPEND,
 	    .check = conf_check_env_pattern },
-	{ "SetEnv", NULL, .type = &conf_env, AT(session.set_env),
-	    .flags = CONF_LINES },
+	{ "SetEnv", NULL, .type = &conf_env, AT(session.set_env) },
 	{ "Subsystem", NULL, OF(subsystem, session.subsystem),
 	    .flags = CONF_APPEND | CONF_RAW },
 	{ "AuthenticationMethods", NULL,
@@ -371,8 +370,8 @@ static const struct conf_row rows[] = {
 	{ "KerberosGetAFSToken", NULL, UNBUILT_FLAG(&unsupported), GLOBAL },
 	/* "no" would refuse passwords that we accept. */
 	{ "KerberosOrLocalPasswd", NULL, ONLY("yes,true"), GLOBAL },
-	{ "KerberosTicketCleanup", NULL, UNBUILT(flag, NULL, &unsupported),
-	    GLOBAL },
+	{ "KerberosTicketCleanup", NULL,
+	    UNBUILT(flag, "yes,true", &unsupported), GLOBAL },
 	{ "KerberosUniqueCCache", NULL, UNBUILT_FLAG(&unsupported), GLOBAL },
 	{ "KerberosUseKuserok", NULL, UNBUILT(flag, NULL, &unsupported) },
 	{ "SecurityKeyProvider", NULL,
@@ -660,12 +659,6 @@ server_conf_subsystem(const struct server_conf *c, const char *name)
 			return s + len + strspn(s + len, " \t");
 	}
 	return NULL;
-}
-
-int
-server_conf_dump(const struct server_conf *c, struct buf *out)
-{
-	return conf_dump(&server_conf_table, c, out);
 }
 
 /* --- to another process: rows, u32 blocks; a block: u32 parent, u32 words,

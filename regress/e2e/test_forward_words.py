@@ -251,7 +251,7 @@ def test_server_words_in_match(keys, tmp_path):
     mine = ("allowtcpforwarding local", "allowstreamlocalforwarding remote",
             "allowagentforwarding no", "disableforwarding yes",
             "gatewayports clientspecified", "permitopen h:80 [::1]:*",
-            "permitlisten 8080", "permittunnel ethernet", "x11forwarding yes",
+            "permitlisten *:8080", "permittunnel ethernet", "x11forwarding yes",
             "x11displayoffset 20", "x11uselocalhost no",
             "streamlocalbindmask 022", "streamlocalbindunlink yes",
             "channeltimeout *=60", "unusedconnectiontimeout 60")

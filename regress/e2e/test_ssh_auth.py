@@ -295,7 +295,7 @@ class AsyncServer:
                  once=False):
         asyncssh = pytest.importorskip("asyncssh")
         outer = self
-        self.tries = []
+        self.tries, self.devices = [], []
 
         class Auth(asyncssh.SSHServer):
             def begin_auth(self, username):
@@ -318,6 +318,7 @@ class AsyncServer:
                 return prompts is not None
 
             def get_kbdint_challenge(self, username, lang, submethods):
+                outer.devices.append(submethods)
                 return "name", "instruction\x1b[2J", "", [
                     (text, echo) for text, echo, _ in prompts]
 
@@ -460,6 +461,17 @@ def test_keyboard_interactive(asks):
         assert t.wait() == 5
         assert b"123" in t.shown and b"right" not in t.shown
         assert b"\x1b" not in t.shown
+
+
+def test_devices_of_a_dialogue(asks, askpass):
+    """They are what the server is asked for; without dialogues, nothing is."""
+    server = asks(prompts=[("Code: ", False, "123")])
+    done = run(server.args("-o", "KbdInteractiveDevices=pam,otp"),
+               env=askpass("123"))
+    assert done.rc == 5 and server.devices == ["pam,otp"]
+    done = run(server.args("-o", "KbdInteractiveAuthentication=no"),
+               env=askpass("123"))
+    assert done.rc == 255 and len(server.devices) == 1
 
 
 @pytest.mark.parametrize("options", [

@@ -204,7 +204,7 @@ def test_no_session_is_asked_for(world):
                          config=config)
     assert done.rc == 0 and done.out == b"good" and done.err == b""
     text = world.ssh("-G", "-W", "a:1", "j1").text
-    assert "\nsessiontype none\n" in text and "\nrequesttty no\n" in text
+    assert "\nsessiontype none\n" in text and "\nrequesttty false\n" in text
 
 
 def test_nobody_reads(world):

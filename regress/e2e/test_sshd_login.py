@@ -354,6 +354,9 @@ def test_empty_and_locked_passwords(make_server, other_user, askpass):
     client = password_client(server, other_user, "password")
     run(["passwd", "-d", other_user]).ok()
     assert client.ssh("exit 3", env=askpass("", "", "")).rc == 255
+    lax = make_server(CONFIGS["shadow"] + "PermitEmptyPasswords yes\n")
+    assert password_client(lax, other_user, "password").ssh(
+        "exit 3", env=askpass("", "", "")).rc == 3
     run(["usermod", "-p", "!", other_user]).ok()
     assert client.ssh("exit 3", env=askpass("!", "", "")).rc == 255
 

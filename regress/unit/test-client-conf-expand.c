@@ -108,6 +108,37 @@ tokens_of_a_host_key(void **state)
 	client_conf_clear(&c);
 }
 
+static void
+the_socket_of_the_agent(void **state)
+{
+	static const struct {
+		const char *line, *path; /* NULL: none */
+	} cases[] = {
+		{ "IdentityAgent SSH_AUTH_SOCK", "/env" },
+		{ "IdentityAgent $HPN_TEST_SOCK", "/sock%h" },
+		{ "IdentityAgent $HPN_TEST_NONE", NULL },
+		{ "IdentityAgent none", NULL },
+		{ "IdentityAgent /x/%h", "/x/host" },
+	};
+	struct client_conf c;
+	char *path;
+
+	(void)state;
+	setenv("SSH_AUTH_SOCK", "/env", 1);
+	setenv("HPN_TEST_SOCK", "/sock%h", 1);
+	unsetenv("HPN_TEST_NONE");
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		load(&c, cases[i].line);
+		path = client_conf_agent(&c);
+		if (cases[i].path == NULL)
+			assert_null(path);
+		else
+			assert_string_equal(path, cases[i].path);
+		free(path);
+		client_conf_clear(&c);
+	}
+}
+
 static int
 set_up(void **state)
 {
@@ -123,6 +154,7 @@ main(void)
 		cmocka_unit_test(what_the_user_has_named),
 		cmocka_unit_test(a_hundred_certificates),
 		cmocka_unit_test(tokens_of_a_host_key),
+		cmocka_unit_test(the_socket_of_the_agent),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, temp_remove);

@@ -849,25 +849,6 @@ test_expand(void **state)
 	client_conf_clear(&c);
 }
 
-static void
-test_agent(void **state)
-{
-	struct client_conf c;
-
-	(void)state;
-	setenv("HPN_TEST_SOCK", "/sock", 1);
-	client_conf_init(&c);
-	assert_int_equal(load(&c, "IdentityAgent SSH_AUTH_SOCK", "h", NULL),
-	    0);
-	assert_null(c.auth.identity_agent);
-	client_conf_clear(&c);
-	client_conf_init(&c);
-	assert_int_equal(load(&c, "IdentityAgent $HPN_TEST_SOCK", "h", NULL),
-	    0);
-	assert_string_equal(c.auth.identity_agent, "/sock");
-	client_conf_clear(&c);
-}
-
 int
 main(void)
 {
@@ -893,7 +874,6 @@ main(void)
 	    cmocka_unit_test(test_rest_of_line),
 	    cmocka_unit_test(test_proxies),
 	    cmocka_unit_test(test_expand),
-	    cmocka_unit_test(test_agent),
 	};
 	return cmocka_run_group_tests_name("client-conf", tests, set_up,
 	    temp_remove);

@@ -579,7 +579,8 @@ test_unbuilt(void **state)
 		{ "GSSAPIStrictAcceptorCheck no\n", "Unsupported option" },
 #endif
 		{ "KerberosOrLocalPasswd yes\n", NULL },
-		{ "KerberosTicketCleanup yes\n", "Unsupported option" },
+		{ "KerberosTicketCleanup no\n", "Unsupported option" },
+		{ "KerberosTicketCleanup yes\n", NULL },
 		{ "SecurityKeyProvider internal\nHostCertificate none\n"
 		  "CASignatureAlgorithms ssh-ed25519,sk-*\n"
 		  "ChannelTimeout none\n", NULL },
@@ -688,7 +689,7 @@ test_set_env(void **state)
 	    "Match user joe\nSetEnv D=5\nSetEnv E=6\n"
 	    "Match user j*\nSetEnv F=7\n");
 	text = dump(&c);
-	assert_non_null(strstr(text, "\nsetenv A=1\nsetenv B=2\n"));
+	assert_non_null(strstr(text, "\nsetenv A=1 B=2\n"));
 	free(text);
 	move(&c, &moved);
 	server_conf_clear(&c);

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: ISC */
+/* What -G shows of the client's configuration: its values as they would be
+ * used, so that programs that ask need no tokens and no ~ of ours. */
+#include "conf/client-conf.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "conf/destination.h"
+
+/* A copy of the configuration, and what is its own in it. */
+struct shown {
+	struct client_conf conf;
+	char *control_path, *agent, *command, *forward_agent, *jump;
+	struct strlist known_hosts;
+};
+
+/* *field becomes *own: what it stands for; other texts stay. */
+static int
+show_text(const struct client_conf *c, enum client_tokens set,
+    const char *keyword, char **field, char **own)
+{
+	int r;
+
+	if (*field == NULL)
+		return 0;
+	r = client_conf_expand(c, set, keyword, *field, own);
+	if (r == 0)
+		*field = *own;
+	return r;
+}
+
+/* The name of a variable, which is read when there is a use for it. */
+static bool
+is_variable(const char *text)
+{
+	return strcmp(text, "SSH_AUTH_SOCK") == 0 ||
+	    (text[0] == '$' && text[1] != '{');
+}
+
+static int
+show_socket(const struct client_conf *c, const char *keyword, char **field,
+    char **own)
+{
+	if (*field == NULL || is_variable(*field) ||
+	    strcmp(*field, "yes") == 0 || strcmp(*field, "none") == 0)
+		return 0;
+	return show_text(c, CLIENT_TOKENS_PATH, keyword, field, own);
+}
+
+/* Puts [user@]host[:port] in front of what *list has. */
+static int
+add_jump(const struct destination *d, char **list)
+{
+	bool address = strchr(d->host, ':') != NULL;
+	char *text;
+
+	xasprintf(&text, "%s%s%s%s%s%s%s%s%s", d->user != NULL ? d->user : "",
+	    d->user != NULL ? "@" : "", address ? "[" : "", d->host,
+	    address ? "]" : "", d->port != NULL ? ":" : "",
+	    d->port != NULL ? d->port : "", *list != NULL ? "," : "",
+	    *list != NULL ? *list : "");
+	free(*list);
+	*list = text;
+	return 0;
+}
+
+/* Jump hosts are shown in one form, however they were written. */
+static int
+show_jumps(char **field, char **own)
+{
+	char *left = *field != NULL ? xstrdup(*field) : NULL, *rest;
+	struct destination d;
+	int r = 0;
+
+	while (r == 0 && left != NULL) {
+		r = destination_last_jump(&d, left, &rest);
+		if (r == 0)
+			r = add_jump(&d, own);
+		destination_clear(&d);
+		free(left);
+		left = r == 0 ? rest : NULL;
+	}
+	if (r == 0 && *own != NULL)
+		*field = *own;
+	return r;
+}
+
+static int
+show(const struct client_conf *c, struct shown *s)
+{
+	struct client_conf *to = &s->conf;
+	int r;
+
+	if ((r = show_text(c, CLIENT_TOKENS_PATH, "ControlPath",
+		 &to->mux.control_path, &s->control_path)) < 0 ||
+	    (r = show_text(c, CLIENT_TOKENS_COMMAND, "RemoteCommand",
+		 &to->session.remote_command, &s->command)) < 0 ||
+	    (r = show_socket(c, "IdentityAgent", &to->auth.identity_agent,
+		 &s->agent)) < 0 ||
+	    (r = show_socket(c, "ForwardAgent", &to->forward.forward_agent,
+		 &s->forward_agent)) < 0 ||
+	    (r = show_jumps(&to->tcp.proxy_jump, &s->jump)) < 0 ||
+	    (r = client_conf_expand_list(c, "UserKnownHostsFile",
+		 &c->known.user_known_hosts_file, &s->known_hosts)) < 0)
+		return r;
+	to->known.user_known_hosts_file = s->known_hosts;
+	return 0;
+}
+
+int
+client_conf_dump(const struct client_conf *c, struct buf *out)
+{
+	struct shown s = { .conf = *c };
+	int r = show(c, &s);
+
+	if (r == 0 && c->load.original_host != NULL)
+		buf_printf(out, "host %s\n", c->load.original_host);
+	if (r == 0)
+		r = conf_dump(&client_conf_table, &s.conf, out);
+	free(s.control_path);
+	free(s.agent);
+	free(s.command);
+	free(s.forward_agent);
+	free(s.jump);
+	strlist_clear(&s.known_hosts);
+	return r;
+}

@@ -1,0 +1,157 @@
+#!/bin/sh
+# SPDX-License-Identifier: ISC
+# words.sh srcdir, in a build directory: every keyword and every flag of
+# OpenSSH 10.5 and HPN-SSH 18.8 has a row in regress/data/words/, which names
+# the test that sees it act; what is built takes it, the manual tells of it,
+# and nothing is built without a row. Rows that are "pending" are told of.
+srcdir=${1:-.}
+words=$srcdir/regress/data/words
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+tab=$(printf '\t')
+failed=0
+n=0
+
+# result TEXT: complaints in $dir/bad, if there are any
+result()
+{
+	n=$((n + 1))
+	if [ -s "$dir/bad" ]; then
+		sed 's/^/# /' "$dir/bad"
+		echo "not ok $n - $1"
+		failed=1
+	else
+		echo "ok $n - $1"
+	fi
+	: >"$dir/bad"
+}
+
+# rows NAME: the rows of a file
+rows()
+{
+	grep -v '^#' "$words/$1"
+}
+
+: >"$dir/bad"
+rows client | awk -F '\t' '{ print "client\t" $1 }' >"$dir/have"
+rows server | awk -F '\t' '{ print "server\t" $1 }' >>"$dir/have"
+rows flags | awk -F '\t' '{ print $1 "\t" $2 }' >>"$dir/have"
+sort "$dir/have" | uniq -d | sed 's/$/: two rows/' >"$dir/bad"
+result "one row a word"
+
+rows names | grep -vxF -f "$dir/have" | sed 's/$/: no row/' >"$dir/bad"
+result "every word of the manuals has a row"
+
+# ---- the tests ----------------------------------------------------------
+
+(cd "$srcdir/regress" && grep -Ho '^def test_[a-zA-Z0-9_]*' e2e/test_*.py \
+	interop/test_*.py) | sed 's,^[^/]*/,,; s,:def ,::,' >"$dir/tests"
+for f in client server flags; do
+	rows $f | awk -F '\t' -v f=$f 'NF != 4 { print f ": " $0 ": not four" }'
+	rows $f | cut -f 4 | grep -v '^pending$' | sort -u |
+		grep -vxF -f "$dir/tests" | sed 's/$/: no such test/'
+done >"$dir/bad"
+result "every test is there"
+
+# ---- what is built ------------------------------------------------------
+
+# keywords FILE: those of a table, by name and by other name
+keywords()
+{
+	sed -n '/conf_row rows\[\] = {/,/^};/p' "$1" | awk '
+	/^\t\{ "/ { open = 1; line = "" }
+	open { line = line $0 }
+	open && (/NULL,/ || /",[^"]*$/) {
+		sub(/ NULL,.*/, "", line)
+		while (match(line, /"[A-Za-z0-9,]*"/)) {
+			text = substr(line, RSTART + 1, RLENGTH - 2)
+			line = substr(line, RSTART + RLENGTH)
+			count = split(text, names, ",")
+			for (i = 1; i <= count; i++)
+				if (names[i] ~ /^[A-Z][A-Za-z0-9]+$/)
+					print names[i]
+			if (line !~ /^,? *"|^"/ && line !~ /^,\t/)
+				break
+		}
+		open = 0
+	}'
+}
+for side in client server; do
+	keywords "$srcdir/conf/$side-conf.c" | sed "s/^/$side$tab/"
+done | grep -vxF -f "$dir/have" | sed 's/$/: in the table, no row/' >"$dir/bad"
+result "every keyword of the tables has a row"
+
+# letters PROGRAM SOURCE: the flags that a source gives to getopt
+copy=$(sed -n 's/^#define COPY_FLAGS "\(.*\)"/\1/p' \
+	"$srcdir/client/copy-flags.h")
+letters()
+{
+	awk '/optstring\[\] =|letters\[\] =|getopt(_long)?\(argc/ { on = 1 }
+	    on { print } on && /;|-1\)/ { on = 0 }' "$srcdir/$2" |
+	    sed "s/COPY_FLAGS/\"$copy\"/" | grep -o '"[^" ]*"' |
+	    tr -d '":+\n' | grep -o . | sed "s/^/$1$tab-/"
+}
+{
+	letters hpnssh ssh.c
+	letters hpnsshd sshd.c
+	letters hpnscp scp.c
+	letters hpnsftp sftp.c
+	letters hpnsftp-server xfer/serve/sftp-server-main.c
+	letters hpnssh-keygen ssh-keygen.c
+	letters hpnssh-agent ssh-agent.c
+	letters hpnssh-add ssh-add.c
+	letters hpnssh-keyscan ssh-keyscan.c
+} | sort -u >"$dir/flags"
+grep -vxF -f "$dir/have" "$dir/flags" |
+	sed 's/$/: in the program, no row/' >"$dir/bad"
+rows flags | awk -F '\t' '$4 != "pending" { print $1 "\t" $2 }' |
+	grep -vxF -f "$dir/flags" | sed 's/$/: the program has it not/' \
+	>>"$dir/bad"
+result "rows and programs have the same flags"
+
+if [ -x ./hpnssh ] && [ -x ./hpnsshd ]; then
+	rows client | while IFS=$tab read -r word value _ _; do
+		printf '%s %s\n' "$word" "$value" >"$dir/config"
+		./hpnssh -G -F "$dir/config" h >/dev/null 2>"$dir/said" ||
+			echo "hpnssh refuses $word $value:" \
+				"$(head -n 1 "$dir/said")"
+	done >"$dir/bad"
+	rows server | while IFS=$tab read -r word value _ _; do
+		printf '%s %s\n' "$word" "$value" >"$dir/config"
+		case $word in
+		*sCommandUser) # of no use alone
+			echo "${word%User} none" >>"$dir/config" ;;
+		esac
+		./hpnsshd -G -f "$dir/config" >/dev/null 2>"$dir/said" ||
+			echo "hpnsshd refuses $word $value:" \
+				"$(head -n 1 "$dir/said")"
+	done >>"$dir/bad"
+	result "the programs take every word"
+fi
+
+# ---- the manual ---------------------------------------------------------
+
+# Not: words that nothing has any more, and other names of a word.
+told='passed over|nothing|another name of|protocol 1|internal'
+for side in client:hpnssh_config.5 server:hpnsshd_config.5; do
+	page=$srcdir/man/${side#*:}
+	rows "${side%:*}" | grep -Ev "$tab($told)" | cut -f 1 |
+	while read -r word; do
+		grep -qx "\.It Cm $word" "$page" ||
+			echo "${side#*:} does not tell of $word"
+	done
+done >"$dir/bad"
+rows flags | grep -Ev "$tab($told)" | while IFS=$tab read -r p flag _ test; do
+	page=$(echo "$srcdir/man/$p".[18])
+	[ "$test" != pending ] || continue
+	grep -Eq "^\.It (.* )?Fl ${flag#-}( |$)" "$page" ||
+		echo "${page##*/} does not tell of $flag"
+done >>"$dir/bad"
+result "the manual tells of every word"
+
+for f in client server flags; do
+	rows $f | awk -F '\t' -v f=$f '$4 == "pending" {
+		print "# pending: " (f == "flags" ? $1 " " $2 : $1 ", " f) }'
+done
+echo "1..$n"
+exit $failed
