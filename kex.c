@@ -249,7 +249,7 @@ client_send_ext_info(struct kex *k)
 	buf_put_u32(&b, 1);
 	buf_put_cstring(&b, IN_AUTH);
 	buf_put_cstring(&b, "0");
-	return send_and_clear(k, &b);
+	return kex_send_and_clear(k, &b);
 }
 
 static int
