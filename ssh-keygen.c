@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/version.h"
+#include "config.h"
 
 enum { ROUNDS_MAX = 1000000 };
 
@@ -127,6 +128,9 @@ value_option(int letter, const char *value)
 		opt.comment = value;
 		return true;
 	case 'D':
+#ifndef HAVE_PKCS11
+		fatal("no pkcs11 support");
+#endif
 		opt.library = value;
 		return true;
 	case 'E':

@@ -135,8 +135,9 @@ take_flag(struct program *p, int flag)
 	case 'G':
 		p->show = client_conf_dump;
 		break;
-	case 'I': /* known from OpenSSH: better refused than ignored */
-		fatal("hpnssh: -I: PKCS#11 is not available in this version");
+	case 'I': /* built without PKCS#11: as stock without it */
+		fprintf(stderr, "no support for PKCS#11.\n");
+		break;
 	case 'Q':
 		answer_query(optarg);
 	case 'T':

@@ -22,7 +22,9 @@ static const struct {
 	{ 'c', "Ciphers", NULL },
 	{ 'e', "EscapeChar", NULL },
 	{ 'f', "ForkAfterAuthentication", "yes" },
+#ifdef HAVE_PKCS11 /* else ssh.c says so */
 	{ 'I', "PKCS11Provider", NULL },
+#endif
 	{ 'i', "IdentityFile", NULL },
 #ifdef HAVE_GSSAPI /* else ssh.c passes over them */
 	{ 'K', "GSSAPIAuthentication", "yes" },

@@ -96,7 +96,9 @@ static const struct conf_sample samples[] = {
 	{ "IdentityFile", "~/.ssh/other" },
 	{ "CertificateFile", "~/.ssh/other-cert.pub" },
 	{ "IdentityAgent", "none" },
+#ifdef HAVE_PKCS11
 	{ "PKCS11Provider", "/lib/token.so" },
+#endif
 	{ "AddKeysToAgent", "confirm 5m" },
 	{ "SecurityKeyProvider", "/lib/sk.so" },
 	{ "PreferredAuthentications", "password" },
@@ -518,6 +520,11 @@ test_unbuilt(void **state)
 		{ "GSSAPIKeyExchange yes", "Unsupported option" },
 		{ "GSSAPIKexAlgorithms gss-x", "Unsupported option" },
 #endif
+#ifndef HAVE_PKCS11
+		{ "PKCS11Provider /x.so", "option \"pkcs11provider\"" },
+		{ "SmartcardDevice /x.so", "Unsupported option" },
+#endif
+		{ "PKCS11Provider none", NULL },
 		{ "GSSAPIAuthentication no", NULL },
 		{ "CompressionLevel 6", "line 0: Unsupported option \"comp" },
 		{ "SecurityKeyProvider internal", NULL },

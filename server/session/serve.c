@@ -2,7 +2,6 @@
 #include "server/session/serve.h"
 
 #include <errno.h>
-#include <malloc.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -354,7 +353,7 @@ serve_run(const struct serve_params *params)
 	if ((r = begin(&sv)) != 0)
 		fatal("cannot take the connection over: %s", err_text(r));
 	/* What authentication has used is not needed any more. */
-	malloc_trim(0);
+	mem_give_back();
 	r = loop_run(sv.loop);
 	if (r != 0)
 		log_error("loop: %s", err_text(r));
