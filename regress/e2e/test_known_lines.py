@@ -50,3 +50,84 @@ def test_methods_that_can_continue(sshd, tmp_path):
     done = client.ssh("true", flags=["-v"])
     assert done.rc == 255
     assert "debug1: Authentications that can continue: " in done.errors
+
+
+def both(name, *args):
+    """The first line and the exit code of ours, and of the stock program."""
+    out = []
+    for kind in ("hpn", "stock"):
+        program = harness.program(kind, name)
+        done = run([program, *args], env=dict(harness.clean_env(),
+                                              SSH_AUTH_SOCK="/nonexistent"))
+        out.append((done.errors.splitlines()[0], done.rc))
+    return out
+
+
+NEEDS_STOCK = pytest.mark.skipif(not harness.have("stock", "ssh"),
+                                 reason="no stock OpenSSH")
+
+
+@NEEDS_STOCK
+@pytest.mark.parametrize("flags", [
+    ["-p", "x"], ["-p", "0"], ["-p", "65536"], ["-c", "nosuch"],
+    ["-c", "none"], ["-c", "aes128-ctr,nosuch"], ["-m", "nosuch"],
+    ["-e", "xx"], ["-e", ""], ["-9"], ["--nosuch"], ["-o", "Port=x"],
+    ["-L", "x"], ["-w", "x"], ["-E", "/nonexistent/x"], ["-O", "x"]], ids=str)
+def test_wrong_flags_as_stock_tells_them(flags):
+    ours, stock = both("ssh", "-F", "none", *flags, "h")
+    assert ours == stock
+
+
+@NEEDS_STOCK
+@pytest.mark.parametrize("name", ["ssh", "sftp", "ssh-keygen", "ssh-agent",
+                                  "ssh-keyscan"])
+def test_unknown_letter(name):
+    ours, stock = both(name, "-9")
+    assert ours == stock
+    assert ours[0] == "unknown option -- 9"
+
+
+def test_add_tells_its_usage_without_an_agent():
+    done = run([hpn("ssh-add"), "-?"], env=harness.clean_env())
+    assert done.rc == 1
+    assert done.errors.startswith("unknown option -- ?\nusage: hpnssh-add")
+
+
+@pytest.fixture
+def sshd_config(keys, tmp_path):
+    config = tmp_path / "sshd_config"
+    config.write_text(f"HostKey {keys.path('ed25519-host')}\n")
+    return config
+
+
+@pytest.mark.skipif(harness.stock("sshd") is None, reason="no stock sshd")
+@pytest.mark.parametrize("flags, line", [
+    (["-p", "x", "-t"], "Bad port number."),
+    (["-p", "0", "-t"], "Bad port number."),
+    (["-g", "x", "-t"], "Invalid login grace time."),
+    (["-o", "Nosuch=1", "-t"],
+     "command-line: line 0: Bad configuration option: Nosuch"),
+    (["-E", "/nonexistent/x", "-t"],
+     "Couldn't open logfile /nonexistent/x: No such file or directory"),
+    (["-C", "x", "-T"], "Invalid test mode specification x"),
+    (["-9"], "unknown option -- 9"),
+    (["-p"], "option requires an argument -- p"),
+    (["extra"], "Extra argument extra."),
+    (["-f", "/nonexistent/x", "-t"],
+     "/nonexistent/x: No such file or directory")], ids=str)
+def test_wrong_flags_of_the_server(sshd_config, flags, line):
+    ours, stock = both("sshd", "-f", sshd_config, *flags)
+    assert ours == stock == (line, 1)
+
+
+def test_wrong_configuration_of_the_server(sshd_config):
+    sshd_config.write_text("Port x\n")
+    done = run([hpn("sshd"), "-t", "-f", sshd_config])
+    assert done.rc == 255
+
+
+def test_debugged_server_ends_with_its_connection(make_server):
+    """As stock's: with 255, also after a session that went well."""
+    server = make_server(args=["-d"])
+    Client("hpn", server).ssh("true").ok()
+    assert server.process.wait(20) == 255
