@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: ISC
 """Lines that scripts and editors look for in what hpnssh says."""
 
+import re
+
 import pytest
 
 import harness
@@ -131,3 +133,74 @@ def test_debugged_server_ends_with_its_connection(make_server):
     server = make_server(args=["-d"])
     Client("hpn", server).ssh("true").ok()
     assert server.process.wait(20) == 255
+
+
+def test_proxy_that_ends():
+    done = run([hpn("ssh"), "-F", "none", "-o", "ProxyCommand=echo hello",
+                "-o", "LogLevel=INFO", "nohost", "true"])
+    assert done.rc == 255
+    assert done.errors == (
+        "kex_exchange_identification: Connection closed by remote host\n"
+        "hpnssh: it says: hello\n"
+        "Connection closed by UNKNOWN port 65535\n")
+
+
+def test_box_of_a_changed_key(sshd, tmp_path):
+    files = tmp_path / "known_hosts"
+    files.write_text(f"[127.0.0.1]:{sshd.port} "
+                     f"{sshd.keys.public('ed25519')}\n")
+    told = []
+    for kind in ("hpn", "stock"):
+        if not harness.have(kind, "ssh"):
+            continue
+        done = run([harness.program(kind, "ssh"), "-F", "none", "-p",
+                    str(sshd.port), "-o", "StrictHostKeyChecking=yes", "-o",
+                    "HostKeyAlgorithms=ssh-ed25519", "-o",
+                    f"UserKnownHostsFile={files}", "127.0.0.1", "true"])
+        assert done.rc == 255
+        lines = done.errors.splitlines()
+        assert lines[1] == ("@    WARNING: REMOTE HOST IDENTIFICATION HAS "
+                            "CHANGED!     @")
+        for line in ("IT IS POSSIBLE THAT SOMEONE IS DOING SOMETHING NASTY!",
+                     f"Add correct host key in {files} to get rid of this "
+                     "message.",
+                     f"Offending ED25519 key in {files}:1"):
+            assert line in lines
+        told.append(lines[:4] + lines[-2:])
+    assert all(t == told[0] for t in told)
+
+
+def test_debug_lines_of_a_whole_connection(ssh):
+    done = ssh.ssh("exit 3", flags=["-v"])
+    assert done.rc == 3
+    for line in ("Local version string SSH-2.0-OpenSSH_",
+                 "Remote protocol version 2.0, remote software version OpenSS",
+                 "Server host key: ssh-ed25519 SHA256:", "Exit status 3\n"):
+        assert f"\ndebug1: {line}" in done.errors
+    found = re.search(r"^Transferred: sent (\d+), received (\d+) bytes, in "
+                      r"(\d+\.\d) seconds\nBytes per second: sent \d+\.\d, "
+                      r"received \d+\.\d\n", done.errors, re.M)
+    assert found, done
+    # the key exchange alone is more than a kilobyte in each direction
+    assert 1000 < int(found[1]) < 20000 and 1000 < int(found[2]) < 20000
+    assert float(found[3]) < 60
+    assert "Transferred" not in ssh.ssh("true").ok().errors
+
+
+def test_next_method(sshd):
+    client = Client("hpn", sshd, key="rsa")
+    done = client.ssh("true", flags=["-v"]).ok()
+    assert "debug1: Next authentication method: publickey\n" in done.errors
+
+
+def test_login_by_a_proxy(ssh):
+    python = ("import socket,sys,os,threading;"
+              f"s=socket.create_connection(('127.0.0.1',{ssh.server.port}));"
+              "f=lambda a,b:[os.write(b,d) for d in iter("
+              "lambda:os.read(a,65536),b'')];"
+              "threading.Thread(target=f,args=(0,s.fileno()),daemon=True)"
+              ".start();f(s.fileno(),1)")
+    done = ssh.ssh("true", flags=["-v"], options=[
+        f'ProxyCommand=python3 -c "{python}"']).ok()
+    assert 'Authenticated to 127.0.0.1 (via proxy) using "publickey".\n' \
+        in done.errors
