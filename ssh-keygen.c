@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/flags-getopt.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/version.h"
@@ -334,7 +335,7 @@ parse_options(int argc, char **argv)
 				      "a:b:f:m:n:r:s:t:w:z:";
 	int letter, mode = 0;
 
-	while ((letter = getopt(argc, argv, letters)) != -1) {
+	while ((letter = flags_getopt(argc, argv, letters)) != -1) {
 		if (value_option(letter, optarg) || flag_option(letter))
 			continue;
 		switch (letter) {
