@@ -170,16 +170,19 @@ test_fields(void **state)
 	assert_false(ask_path(NO_PATH, span_text("")));
 }
 
-/* Nobody could learn which port it is. */
+/* Nobody could learn which port it is, so that none is opened: there is still
+ * room for all. */
 static void
 test_any_port_without_a_reply(void **state)
 {
-	struct buf b = { 0 };
-
 	(void)state;
-	buf_put_cstring(&b, "localhost");
-	buf_put_u32(&b, 0);
-	assert_int_equal(client_misspeaks(NULL, TCP, &b), 0);
+	for (int i = 0; i < MOST; i++) {
+		struct buf b = { 0 };
+
+		buf_put_cstring(&b, "localhost");
+		buf_put_u32(&b, 0);
+		assert_int_equal(client_misspeaks(NULL, TCP, &b), 0);
+	}
 	listen_any("localhost");
 }
 
