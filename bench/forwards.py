@@ -8,15 +8,17 @@ as it can. Bytes go "down" from the server's side, "up" from the client's.
 """
 
 import contextlib
+import json
 import os
+import shutil
 import socket
 import subprocess
 import tempfile
 import time
 from pathlib import Path
 
-from benchlib import (MB, LongPath, end_process, free_port, median, pss,
-                      spawn, timed)
+from benchlib import (CLIENT, IS_ROOT, MB, SERVER, LongPath, Unavailable,
+                      end_process, free_port, median, pss, spawn, timed)
 
 GCM = ["-c", "aes128-gcm@openssh.com"]
 
@@ -91,6 +93,121 @@ class Tunnel:
     def close(self):
         for process in reversed(self.processes):
             end_process(process)
+
+
+class Cable:
+    """Two namespaces side by side, for a client and a server, with nothing
+    between them that takes time. They end with the two processes that hold
+    them."""
+
+    port = 2221
+
+    def __init__(self):
+        self.holders = [spawn(["unshare", "-n", "sleep", "900"])
+                        for _ in range(2)]
+        try:
+            self.make()
+        except BaseException:
+            self.close()
+            raise
+
+    def make(self):
+        time.sleep(0.3)  # until both are in their namespaces
+        near, far = (holder.pid for holder in self.holders)
+        self.spaces = {"client": f"/proc/{near}/ns/net",
+                       "server": f"/proc/{far}/ns/net"}
+        if os.stat(self.spaces["server"]).st_ino in (
+                os.stat(self.spaces["client"]).st_ino,
+                os.stat("/proc/self/ns/net").st_ino):
+            raise Unavailable("no network namespaces here")
+        for command in (
+                f"link add cable netns {near} type veth peer name cable "
+                f"netns {far}",
+                "client addr add " + CLIENT + "/24 dev cable",
+                "server addr add " + SERVER + "/24 dev cable",
+                "client link set lo up", "server link set lo up",
+                "client link set cable up", "server link set cable up"):
+            self.ip(*command.split())
+
+    def ip(self, *words):
+        """With the side first, where it is in one of them."""
+        where = self.enter(words[0]) if words[0] in self.spaces else []
+        done = subprocess.run(
+            [*where, "ip", *(words[1:] if where else words)], timeout=20,
+            capture_output=True, text=True)
+        if done.returncode != 0:
+            raise Unavailable(f"ip {' '.join(words)}: {done.stderr.strip()}")
+
+    def enter(self, side):
+        return ["nsenter", f"--net={self.spaces[side]}"]
+
+    def next_port(self):
+        self.port += 1
+        return self.port
+
+    def close(self):
+        for holder in self.holders:
+            end_process(holder)
+
+
+class Interfaces:
+    """A point-to-point tunnel of one pair of programs, and iperf3 at its far
+    end. number: which addresses and interfaces it has."""
+
+    def __init__(self, client, server, number):
+        self.server, self.path = server, server.path
+        self.far, self.device = f"10.78.{number}.2", f"tun{number}"
+        self.processes = [spawn(server.command(
+            client, "-N", options=[*GCM, "-o", "ExitOnForwardFailure=yes",
+                                   "-w", f"{number}:{number}"]))]
+        try:
+            self.configure(f"10.78.{number}.1")
+        except BaseException:
+            self.close()
+            raise
+
+    def is_there(self, side):
+        if self.processes[0].poll() is not None:
+            raise RuntimeError("the client has ended without a tunnel")
+        return subprocess.run([*self.path.enter(side), "ip", "link", "show",
+                               self.device], capture_output=True,
+                              timeout=20).returncode == 0
+
+    def configure(self, near):
+        until(lambda: self.is_there("client") and self.is_there("server"),
+              f"no interface {self.device}")
+        for side, me, peer in (("client", near, self.far),
+                               ("server", self.far, near)):
+            self.path.ip(side, "addr", "add", me, "peer", peer, "dev",
+                         self.device)
+            self.path.ip(side, "link", "set", self.device, "up")
+        self.processes.append(spawn([*self.path.enter("server"), "iperf3",
+                                     "-s", "-B", self.far],
+                                    stderr=subprocess.DEVNULL))
+        until(lambda: subprocess.run(
+            [*self.path.enter("server"), "ss", "-Hltn", "src", self.far],
+            capture_output=True, timeout=20).stdout, "no iperf3 -s")
+
+    def move(self, direction, seconds):
+        """Mbit/s of one stream."""
+        done = timed([*self.path.enter("client"), "iperf3", "-J", "-c",
+                      self.far, "-t", str(seconds),
+                      *(["-R"] if direction == "down" else [])],
+                     seconds + 30)
+        return json.loads(done.out)["end"]["sum_received"][
+            "bits_per_second"] / 1e6
+
+    def close(self):
+        for process in reversed(self.processes):
+            end_process(process)
+
+
+def until(true, otherwise):
+    for _ in range(200):
+        if true():
+            return
+        time.sleep(0.05)
+    raise RuntimeError(otherwise)
 
 
 class Forwards:
@@ -170,6 +287,31 @@ class Forwards:
         self.add("shortforwards", "200 connections through -L, 20 at a time",
                  "RTT", self.turns({name: (lambda t=t: all_of_them(t))
                                     for name, t in tunnels.items()}))
+        self.drop([*tunnels.values(), *servers.values(), path])
+
+    def tun(self):
+        """One TCP stream through a tunnel between interfaces (-w)."""
+        if not IS_ROOT:
+            raise Unavailable("tunnels need root")
+        if not os.access("/dev/net/tun", os.W_OK):
+            raise Unavailable("no /dev/net/tun")
+        if not shutil.which("iperf3"):
+            raise Unavailable("no iperf3")
+        path = self.work.keep(Cable())
+        servers = self.servers(path, options=["PermitTunnel yes"])
+        tunnels = {}
+        for number, (name, (client, server)) in enumerate(
+                self.pairs().items()):
+            try:
+                tunnels[name] = self.work.keep(Interfaces(
+                    client, servers[server.name], number))
+            except RuntimeError as why:
+                self.skip(f"{name}, -w", why)
+        for direction in ("down", "up"):
+            self.add("tun", f"one stream {direction}", "Mbit/s", self.turns({
+                name: (lambda t=t: t.move(direction,
+                                          1 if self.args.quick else 5))
+                for name, t in tunnels.items()}))
         self.drop([*tunnels.values(), *servers.values(), path])
 
     def idleforwards(self):

@@ -63,6 +63,16 @@ class Place:
         harness.wait_for(lambda: not self.server.connections())
         return done, self.log_since(mark)
 
+    def try_once(self, cert, key=KEY):
+        """Is it let in, and what was logged meanwhile: a client of our own
+        takes a fifth of the processor time of a program, and runs nothing."""
+        mark = self.server.log.stat().st_size
+        raw = RawClient(self.server, ME)
+        answer = raw.login(self.keys.path(key), CERT_ALG, blob_of(cert))
+        raw.close()
+        harness.wait_for(lambda: not self.server.connections())
+        return answer == "yes", self.log_since(mark)
+
 
 @pytest.fixture
 def place(make_server, tmp_path, keys):
@@ -529,18 +539,19 @@ def test_revoked(place, ca, keys, kind, maker):
             (f"sha256: {ca.public}", [], True),
             (f"key: {keys.public('ed25519-other')}", [], False)]:
         krl(maker, p.revoked, text, *args)
-        done, log = p.login(cert)
-        assert done.rc == (255 if is_it else 3), (text, done, log)
+        let_in, log = p.try_once(cert)
+        assert let_in != is_it, (text, log)
         assert bool(re.search(revoked, log)) == is_it, (text, log)
     for text, both in [(mine, False), (ca.public, True)]:
         p.revoked.write_text(f"# those\n{text}\n")
-        assert p.login(cert)[0].rc == 255, text
-        assert (p.login(other, key="ed25519-other")[0].rc == 255) == both
+        assert not p.try_once(cert)[0], text
+        assert p.try_once(other, key="ed25519-other")[0] != both
+    assert p.login(cert)[0].rc == 255
     for damage in (b"SSHKRL\n\0", b"SSHKRL\n\0" + b"\0\0\0\2" + bytes(40),
                    b"nonsense"):
         p.revoked.write_bytes(damage)
-        done, log = p.login(cert)
-        assert done.rc == 255, damage
+        let_in, log = p.try_once(cert)
+        assert not let_in, damage
         assert re.search(f"Error checking authentication key ED25519-CERT {FP}"
                          f" in revoked keys file {p.revoked}: ", log), log
 
