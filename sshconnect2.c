@@ -103,10 +103,10 @@ report_lost(const struct sshlogin *l, int err)
 	if (l->state == LOGIN_AUTHENTICATED) {
 		if (err == ERR_SYSTEM)
 			log_error("Connection to %s lost: %s",
-			    l->p.conf->load.original_host, err_text(err));
+			    l->p.conf->host.hostname, err_text(err));
 		else
 			log_error("Connection to %s closed by remote host.",
-			    l->p.conf->load.original_host);
+			    l->p.conf->host.hostname);
 		return;
 	}
 	if (l->peer_ident == NULL) {
@@ -147,7 +147,7 @@ report_end(const struct sshlogin *l, int err)
 		break;
 	case ERR_TIMEOUT:
 		log_error("Timeout, server %s not responding.",
-		    l->p.conf->load.original_host);
+		    l->p.conf->host.hostname);
 		break;
 	default:
 		log_error("Connection to %s port %u: %s", peer_name(l),
@@ -310,7 +310,7 @@ conclude_auth(struct sshlogin *l)
 	loop_cancel(l->p.loop, l->timeout);
 	l->timeout = NULL;
 	log_verbose("Authenticated to %s ([%s]:%u) using \"%s\".",
-	    l->p.conf->load.original_host, peer_name(l), l->p.link->port,
+	    l->p.conf->host.hostname, peer_name(l), l->p.link->port,
 	    userauth_method(l->userauth));
 	save_hints(l);
 	l->p.authenticated(l->p.arg);
@@ -712,7 +712,7 @@ on_proxied(void *arg)
 
 	l->auth_timer = NULL;
 	log_verbose("Using a master's connection to %s.",
-	    l->p.conf->load.original_host);
+	    l->p.conf->host.hostname);
 	l->p.authenticated(l->p.arg);
 	connection_pause(l->connection, false);
 }
