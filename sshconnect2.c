@@ -636,7 +636,7 @@ on_proxied(void *arg)
 
 	l->auth_timer = NULL;
 	log_verbose("Using a master's connection to %s.",
-	    l->p.conf->load.original_host);
+	    l->p.conf->host.hostname);
 	l->p.authenticated(l->p.arg);
 	connection_pause(l->connection, false);
 }

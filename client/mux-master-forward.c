@@ -126,7 +126,7 @@ passenger_wants_forward(struct passenger *p, uint32_t id, struct rd *r)
 	describe(target, sizeof target, f->target_host, f->target_port);
 	passenger_ask(p, on_add_allowed, "Open %s forward %s -> %s on %s?",
 	    names[f->type - 1], listen, target,
-	    p->m->p.session.conf->load.original_host);
+	    p->m->p.session.conf->host.hostname);
 	return 0;
 }
 

@@ -45,7 +45,7 @@ end_master(struct passenger *p, uint32_t id, struct rd *r)
 {
 	p->request = id;
 	passenger_ask(p, on_end_allowed, "Terminate shared connection to %s? ",
-	    p->m->p.session.conf->load.original_host);
+	    p->m->p.session.conf->host.hostname);
 	return rd_end(r);
 }
 
@@ -66,7 +66,7 @@ stop_listening(struct passenger *p, uint32_t id, struct rd *r)
 	p->request = id;
 	passenger_ask(p, on_stop_allowed,
 	    "Disable further multiplexing on shared connection to %s? ",
-	    p->m->p.session.conf->load.original_host);
+	    p->m->p.session.conf->host.hostname);
 	return rd_end(r);
 }
 

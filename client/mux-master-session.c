@@ -74,7 +74,7 @@ ask(struct passenger *p)
 	if (to->host == NULL)
 		passenger_ask(p, on_answered,
 		    "Allow shared connection to %s? ",
-		    p->m->p.session.conf->load.original_host);
+		    p->m->p.session.conf->host.hostname);
 	else if (to->port == MUX_PORT_PATH)
 		passenger_ask(p, on_answered, "Allow forward to path %s",
 		    to->host);

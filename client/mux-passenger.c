@@ -244,7 +244,7 @@ mux_passenger_run(struct mux_passenger *p, int *status)
 	*status = p->target != NULL && p->ended ? 0 : p->status;
 	if (tty)
 		log_info("Shared connection to %s closed.",
-		    p->conf->load.original_host);
+		    p->conf->host.hostname);
 	stdio_restore_blocking();
 	return 0;
 }

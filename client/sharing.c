@@ -265,9 +265,6 @@ sharing_go_to_background(struct sharing *s, struct loop *loop,
 	if (setsid() == -1)
 		log_debug("setsid: %s", err_text(ERR_SYSTEM));
 	setproctitle("%s [mux]", s->path); /* people look for such ones */
-	stdio_to_null(STDIN_FILENO);
-	stdio_to_null(STDOUT_FILENO);
-	if (log_get_level() < LOG_LVL_DEBUG1)
-		stdio_to_null(STDERR_FILENO);
+	stdio_leave();
 	return 0;
 }

@@ -155,7 +155,7 @@ catch_signals(struct ssh_run *p)
 }
 
 static void
-go_to_background(void)
+go_to_background(bool leaves_stdio)
 {
 	pid_t pid = fork();
 
@@ -165,6 +165,8 @@ go_to_background(void)
 		_exit(0);
 	if (setsid() == -1)
 		log_debug("setsid: %s", err_text(ERR_SYSTEM));
+	if (leaves_stdio)
+		stdio_leave();
 }
 
 static int
@@ -390,7 +392,7 @@ go_on(struct ssh_run *p)
 	    p->conf->session.fork_after_authentication)
 		stdio_to_null(STDIN_FILENO);
 	if (p->conf->session.fork_after_authentication)
-		go_to_background();
+		go_to_background(p->session == NULL && p->through == NULL);
 	catch_signals(p);
 	attach(p);
 	return 0;
@@ -514,7 +516,7 @@ out:
 	loop_free(p->loop);
 	if (p->tty && p->session_ended)
 		log_info(
-		    "Connection to %s closed.", p->conf->load.original_host);
+		    "Connection to %s closed.", p->conf->host.hostname);
 	return p->status;
 }
 

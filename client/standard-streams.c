@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/log.h"
 #include "client/tty.h"
 
 static bool changed[3]; /* descriptors whose shared flag we set */
@@ -113,6 +114,15 @@ stdio_to_null(int fd)
 	changed[fd] = false;
 	(void)dup2(null, fd);
 	fd_close(&null);
+}
+
+void
+stdio_leave(void)
+{
+	stdio_to_null(STDIN_FILENO);
+	stdio_to_null(STDOUT_FILENO);
+	if (log_get_level() < LOG_LVL_DEBUG1)
+		stdio_to_null(STDERR_FILENO);
 }
 
 /* ---- for a session ------------------------------------------------------ */

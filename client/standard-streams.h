@@ -29,6 +29,9 @@ void stdio_restore_blocking(void);
 bool stdio_reopen_nonblock(int fd);
 /* Replaces fd by /dev/null. */
 void stdio_to_null(int fd);
+/* For a process in the background that has no session on 0, 1 and 2: who reads
+ * a pipe of theirs would wait for its end. Debug lines are still told. */
+void stdio_leave(void);
 
 /* 0, 1 and 2 of this process, and the terminal on 0, as a session has them. */
 struct session_stdio session_stdio_own(void);

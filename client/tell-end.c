@@ -63,10 +63,10 @@ tell_lost(const struct tell_end *t, int err)
 	if (t->authenticated) {
 		if (err == ERR_SYSTEM)
 			log_error("Connection to %s lost: %s",
-			    t->conf->load.original_host, err_text(err));
+			    t->conf->host.hostname, err_text(err));
 		else
 			log_error("Connection to %s closed by remote host.",
-			    t->conf->load.original_host);
+			    t->conf->host.hostname);
 		return;
 	}
 	if (!t->identified) {
@@ -105,7 +105,7 @@ tell_end(const struct tell_end *t, int err)
 		break;
 	case ERR_TIMEOUT:
 		log_error("Timeout, server %s not responding.",
-		    t->conf->load.original_host);
+		    t->conf->host.hostname);
 		break;
 	default:
 		log_error("Connection to %s port %u: %s", t->name,

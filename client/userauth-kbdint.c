@@ -101,7 +101,7 @@ answer_one(struct userauth *ua, struct span prompt, bool echo,
 		return true;
 	}
 	buf_printf(&text, "(%s@%s) ", ua->p.conf->host.user,
-	    ua->p.conf->load.original_host);
+	    ua->p.conf->host.hostname);
 	userauth_put_clean(&text, cut(prompt));
 	shown = buf_dup_string(&text);
 	buf_clear(&text);

@@ -26,7 +26,7 @@ prompt_user(const struct userauth *ua, const char *what)
 	char *text, *answer;
 
 	xasprintf(&text, "%s@%s's %s: ", ua->p.conf->host.user,
-	    ua->p.conf->load.original_host, what);
+	    ua->p.conf->host.hostname, what);
 	answer = prompt_ask(text, PROMPT_HIDDEN);
 	free(text);
 	return answer;

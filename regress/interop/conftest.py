@@ -1,18 +1,39 @@
 # SPDX-License-Identifier: ISC
-"""Servers of others, for the tests in this directory."""
+"""Servers of others, and an installation of ours, for the tests in this
+directory."""
 
 import asyncio
 import contextlib
 import os
 import pathlib
 import pwd
+import shutil
 import socket
+import tempfile
 import threading
 
 import pytest
 
 import harness
-from harness import run, stock
+from harness import BUILD, clean_env, run, stock
+
+
+@pytest.fixture(scope="session")
+def installed(tmp_path_factory):
+    """The directory of links of an installation below a directory."""
+    top = tmp_path_factory.mktemp("installed")
+    run(["make", "-s", "-C", BUILD, "install", f"DESTDIR={top}"],
+        timeout=600, env=clean_env(PATH=os.environ["PATH"])).ok()
+    (links,) = top.rglob("hpnssh/links")
+    return links
+
+
+@pytest.fixture
+def short():
+    """A directory with a short name: names of sockets are limited."""
+    path = pathlib.Path(tempfile.mkdtemp(prefix="hpn", dir="/tmp"))
+    yield path
+    shutil.rmtree(path)
 
 
 class Foreign:

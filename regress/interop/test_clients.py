@@ -12,16 +12,13 @@ import subprocess
 import threading
 
 import pytest
+from callers import fuse_problem, git_env, need
 
 import harness
 from harness import ME, MIB, Client, clean_env, run, stock
 
 pytestmark = pytest.mark.skipif(not harness.have("hpn", "sshd"),
                                 reason="hpnsshd is not built")
-
-
-def need(name):
-    return stock(name) or pytest.skip(f"{name} is not installed")
 
 
 @pytest.fixture
@@ -146,10 +143,7 @@ def ssh_command(client):
 
 def test_git_clone_and_push(stock_client, tmp_path):
     git = need("git")
-    env = clean_env(GIT_SSH_COMMAND=ssh_command(stock_client),
-                    GIT_CONFIG_GLOBAL="/dev/null", GIT_CONFIG_NOSYSTEM="1",
-                    GIT_AUTHOR_NAME="t", GIT_AUTHOR_EMAIL="t@t",
-                    GIT_COMMITTER_NAME="t", GIT_COMMITTER_EMAIL="t@t")
+    env = git_env(GIT_SSH_COMMAND=ssh_command(stock_client))
 
     def call(*args):
         return run([git, *args], env=env, timeout=60).ok()
@@ -178,14 +172,6 @@ def test_rsync_both_ways(stock_client, tmp_path):
     run([rsync, "-a", "-e", shell, f"{remote}/", tmp_path / "back"],
         timeout=60).ok()
     run(["diff", "-r", source, tmp_path / "back"]).ok()
-
-
-def fuse_problem():
-    try:
-        os.close(os.open("/dev/fuse", os.O_RDWR))
-    except OSError as e:
-        return f"/dev/fuse: {e.strerror}"
-    return None
 
 
 def test_sshfs(stock_client, background, data_file, tmp_path):

@@ -13,6 +13,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from callers import need
 from conftest import Foreign, asyncssh_with
 from forwarding import (Service, answer_at_eof, answers, exactly, forward_to,
                         free_port, reach, says, service, to_the_end)
@@ -30,10 +31,6 @@ pytestmark = [
                        reason="hpnssh and hpnsshd are not built"),
     pytest.mark.filterwarnings("ignore")]
 HERE = Path(__file__).parent
-
-
-def need(name):
-    return stock(name) or pytest.skip(f"{name} is not installed")
 
 
 @pytest.fixture

@@ -7,22 +7,12 @@ import os
 import pytest
 
 import harness
-from harness import BUILD, ME, Client, clean_env, run, stock
+from harness import ME, Client, clean_env, run, stock
 
 pytestmark = pytest.mark.skipif(not harness.have("hpn", "ssh", "scp", "sshd"),
                                 reason="hpnssh and hpnsshd are not built")
 CALLERS = ["rsync", "git", "sh", "cat", "grep", "sed", "head", "ls", "mktemp", "rm",
            "readlink", "tail", "tr", "cut", "sort", "wc", "mkdir"]
-
-
-@pytest.fixture(scope="module")
-def installed(tmp_path_factory):
-    """The directory of links of an installation below a directory."""
-    top = tmp_path_factory.mktemp("installed")
-    run(["make", "-s", "-C", BUILD, "install", f"DESTDIR={top}"],
-        timeout=600, env=clean_env(PATH=os.environ["PATH"])).ok()
-    (links,) = top.rglob("hpnssh/links")
-    return links
 
 
 @pytest.fixture

@@ -6,10 +6,10 @@ import os
 import re
 import shutil
 import subprocess
-import tempfile
 from pathlib import Path
 
 import pytest
+from callers import fuse_problem, git_env, need
 from forwarding import answers, free_port, reach, says, service, to_the_end
 from muxes import Master, control, is_socket, passenger
 
@@ -20,18 +20,6 @@ from harness import LONG, ME, MIB, Client, clean_env, run, start, stock, \
 pytestmark = pytest.mark.skipif(not harness.have("hpn", "ssh", "sshd"),
                                 reason="hpnssh and hpnsshd are not built")
 SERVERS = pytest.mark.parametrize("kind", ["hpn", "stock"])
-
-
-def need(name):
-    return stock(name) or pytest.skip(f"{name} is not installed")
-
-
-@pytest.fixture
-def short():
-    """A directory with a short name: names of sockets are limited."""
-    path = Path(tempfile.mkdtemp(prefix="hpn", dir="/tmp"))
-    yield path
-    shutil.rmtree(path)
 
 
 @pytest.fixture
@@ -127,10 +115,7 @@ def test_ansible(server, short, sftp):
 def test_git(auto, server, tmp_path):
     """clone, push and fetch, of which the first makes the connection."""
     git = need("git")
-    env = clean_env(GIT_SSH_COMMAND=auto.command, GIT_SSH_VARIANT="ssh",
-                    GIT_CONFIG_GLOBAL="/dev/null", GIT_CONFIG_NOSYSTEM="1",
-                    GIT_AUTHOR_NAME="t", GIT_AUTHOR_EMAIL="t@t",
-                    GIT_COMMITTER_NAME="t", GIT_COMMITTER_EMAIL="t@t")
+    env = git_env(GIT_SSH_COMMAND=auto.command, GIT_SSH_VARIANT="ssh")
 
     def call(*args):
         return run([git, *args], env=env).ok().text
@@ -207,8 +192,8 @@ def test_lftp(auto, server, data_file, tmp_path):
 def test_sshfs(auto, server, background, data_file, tmp_path):
     """A master is there, and goes on when the mount is gone."""
     sshfs, unmount = need("sshfs"), need("fusermount3")
-    if not os.access("/dev/fuse", os.W_OK):
-        pytest.skip("no /dev/fuse")
+    if fuse_problem():
+        pytest.skip(fuse_problem())
     run([*auto.args, "127.0.0.1", "true"]).ok()
     mount, exported = tmp_path / "mount", tmp_path / "exported"
     mount.mkdir()

@@ -7,9 +7,10 @@ import os
 import random
 
 import pytest
+from callers import need
 
 import harness
-from harness import ME, MIB, Client, clean_env, run, stock
+from harness import ME, MIB, Client, clean_env, run
 
 pytestmark = pytest.mark.skipif(not harness.have("hpn", "scp", "sshd"),
                                 reason="hpnscp or hpnsshd is not built")
@@ -86,10 +87,6 @@ def many_dirs(shared):
 @pytest.fixture(scope="module")
 def tame_tree(shared):
     return make_tree(shared / "tame", TAME, 2)
-
-
-def need(name):
-    return stock(name) or pytest.skip(f"{name} is not installed")
 
 
 def there_and_back(client, tree, tmp_path, *flags):
