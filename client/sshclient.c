@@ -160,6 +160,7 @@ make_channels(struct sshclient *c)
 	}
 	channels_set_exact_windows(
 	    c->channels, !sshlogin_peer_is_hpnssh(c->login));
+	channels_take_early(c->channels);
 	channels_send_early(c->channels,
 	    kex_peer_takes_early(sshlogin_kex(c->login)));
 	channels_set_dynamic(c->channels,

@@ -277,6 +277,7 @@ begin(struct serve *sv)
 	channels_set_exact_windows(sv->channels,
 	    strstr(p->id_remote, HPN_TRUE_NAME) == NULL);
 	channels_take_early(sv->channels);
+	channels_send_early(sv->channels, kex_peer_takes_early(sv->kex));
 	channels_set_dynamic(sv->channels,
 	    p->conf->data.tcp_rcv_buf_poll && !p->conf->data.hpn_disabled);
 	if ((r = channel_use_new(&sv->use, sv->loop, sv->channels, p,
