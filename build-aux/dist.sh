@@ -17,7 +17,9 @@ trap 'rm -rf "$scratch"' EXIT
 git -C "$top" archive --prefix="$name/" HEAD >"$scratch/tree.tar"
 tar -C "$scratch" -xf "$scratch/tree.tar"
 (cd "$scratch/$name" && autoreconf -fi >/dev/null 2>&1 && rm -rf autom4te.cache)
-tar -C "$scratch" --sort=name --owner=0 --group=0 --numeric-owner \
+# Modes are not those that the umask left.
+tar -C "$scratch" --format=gnu --sort=name --mode=u+rw,go=rX --owner=0 \
+	--group=0 --numeric-owner \
 	--mtime="@$(git -C "$top" log -1 --format=%ct)" -cf - "$name" |
 	gzip -9n >"$scratch/$name.tar.gz"
 mv "$scratch/$name.tar.gz" "$to/"

@@ -1,8 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: ISC
-# check-deb.sh [-d DIRECTORY] ROOT: builds the Debian packages and takes them
-# through a life in a copy of ROOT, a bare Debian (debootstrap's or mmdebstrap's
-# minbase): installs them, logs in, copies, upgrades under a running session,
+# check-deb.sh [-d DIRECTORY] ROOT: builds the Debian packages in a copy of ROOT,
+# a bare Debian (debootstrap's or mmdebstrap's minbase) that gets what
+# Build-Depends names and nothing else, as a user without privileges or network,
+# with their tests. Looks at them with lintian, at their units with systemd's
+# tools, and runs debian/tests. Then it takes them through a life in another
+# copy: installs them, logs in, copies, upgrades under a running session,
 # removes, installs again, purges, and lists what is left. As root; ROOT itself
 # is only read.
 #   -d DIRECTORY   takes the packages that are there, or leaves those that it
@@ -14,7 +17,7 @@ debs=
 while getopts d: option; do
 	case $option in
 	d) debs=$OPTARG ;;
-	*) sed -n '3,10s/^# \{0,1\}//p' "$0" >&2; exit 1 ;;
+	*) sed -n '3,13s/^# \{0,1\}//p' "$0" >&2; exit 1 ;;
 	esac
 done
 shift $((OPTIND - 1))
@@ -28,10 +31,10 @@ die()
 [ $# = 1 ] || die "say which root to take: check-deb.sh [-d directory] ROOT"
 [ -x "$1/usr/bin/dpkg" ] || die "$1 is no root of a Debian system"
 [ "$(id -u)" = 0 ] || die "only root can do this"
-for tool in dpkg-buildpackage dh lintian unshare chroot ip; do
+for tool in dpkg-deb lintian autopkgtest systemd-analyze unshare chroot ip; do
 	command -v "$tool" >/dev/null ||
-		die "$tool is missing: apt-get install dpkg-dev debhelper" \
-			"lintian util-linux coreutils iproute2"
+		die "$tool is missing: apt-get install dpkg lintian" \
+			"autopkgtest systemd util-linux coreutils iproute2"
 done
 
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/hpn-deb.XXXXXX") || exit 1
@@ -40,21 +43,124 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 failed=0
 
-# build: the files that git knows, in a directory of their own.
+# A Debian's root with processes of its own, which end with the command.
+# shellcheck disable=SC2016 # the inner shell expands these
+enter='root=$1
+	shift
+	mount -t proc proc "$root/proc" &&
+		mount --rbind /dev "$root/dev" &&
+		exec chroot "$root" "$@"'
+
+# with_network ROOT COMMAND...: in there, with this machine's network.
+with_network()
+{
+	unshare --mount --pid --fork --kill-child sh -c "$enter" sh "$@"
+}
+
+# alone ROOT COMMAND...: in there, with a network of its own.
+alone()
+{
+	unshare --mount --pid --fork --kill-child --net sh -c "ip link set lo up
+		$enter" sh "$@"
+}
+
+# copy_root DIRECTORY: of the Debian that was named, with this machine's names.
+copy_root()
+{
+	cp -a "$bare" "$1" && cp /etc/resolv.conf /etc/hosts "$1/etc/" || exit 1
+}
+
+# build: the files that git knows, as a buildd does it.
 build()
 {
-	mkdir "$scratch/tree" || exit 1
+	copy_root "$scratch/builder"
+	mkdir -p "$scratch/builder/build/tree" "$debs" || exit 1
 	(cd "$top" && git ls-files -z | tar --null -T - -cf -) |
-		tar -C "$scratch/tree" -xf - || exit 1
-	if ! (cd "$scratch/tree" &&
-		DEB_BUILD_OPTIONS="nocheck ${DEB_BUILD_OPTIONS:-}" \
-			dpkg-buildpackage -us -uc -b) >"$scratch/build.log" 2>&1
+		tar -C "$scratch/builder/build/tree" --no-same-owner -xf - ||
+		exit 1
+	with_network "$scratch/builder" sh -c '
+		export DEBIAN_FRONTEND=noninteractive
+		cd /build/tree && apt-get -q update &&
+			apt-get -q -y --no-install-recommends \
+				install build-essential &&
+			apt-get -q -y --no-install-recommends build-dep ./ &&
+			useradd -m builder && chown -R builder /build' \
+		>"$scratch/apt.log" 2>&1 || {
+		tail "$scratch/apt.log" >&2
+		die "apt-get cannot fetch what the build needs"
+	}
+	if ! alone "$scratch/builder" setpriv --reuid=builder \
+		--regid=builder --init-groups --reset-env \
+		env "DEB_BUILD_OPTIONS=${DEB_BUILD_OPTIONS:-}" LC_ALL=C.UTF-8 \
+		sh -c 'cd /build/tree && dpkg-buildpackage -us -uc -b' \
+		>"$scratch/build.log" 2>&1
 	then
+		cp "$scratch/build.log" "$debs/"
 		tail -n 30 "$scratch/build.log" >&2
-		die "the build failed"
+		die "the build failed: $debs/build.log"
 	fi
-	mkdir -p "$debs" && mv "$scratch"/*.deb "$scratch"/*.changes \
-		"$scratch"/*.buildinfo "$debs/" || exit 1
+	mv "$scratch/builder"/build/*.deb "$scratch/builder"/build/*.changes \
+		"$scratch/builder"/build/*.buildinfo "$scratch/build.log" \
+		"$debs/" || exit 1
+	rm -rf "$scratch/builder"
+	grep -E '^[0-9]+ passed' "$debs/build.log"
+}
+
+# check TEXT COMMAND...
+check()
+{
+	text=$1
+	shift
+	if "$@" >"$scratch/check.log" 2>&1; then
+		echo "ok: $text"
+	else
+		echo "FAIL: $text"
+		sed 's/^/    /' "$scratch/check.log"
+		failed=$((failed + 1))
+	fi
+}
+
+lintian_is_content()
+{
+	lintian --fail-on error,warning --tag-display-limit 0 \
+		--allow-root "$debs"/*.changes
+}
+
+# The units run programs of the packages, which are not installed here: the copies
+# that systemd is to verify name where they were unpacked.
+units_are_right()
+{
+	there=$scratch/unpacked
+	for deb in "$scratch/debs"/*.deb; do
+		dpkg-deb -x "$deb" "$there" || return 1
+	done
+	mkdir "$scratch/units" &&
+		find "$there" -path '*/systemd/system/hpnssh*' \
+			-exec cp {} "$scratch/units/" ';' &&
+		[ "$(find "$scratch/units" -type f | wc -l)" = 3 ] &&
+		sed -i "s|/usr/sbin/hpnsshd|$there&|" "$scratch"/units/* &&
+		systemd-analyze --man=no --recursive-errors=no verify \
+			"$scratch"/units/* &&
+		systemd-sysusers --dry-run \
+			"$there/usr/lib/sysusers.d/hpnssh-server.conf" &&
+		systemd-tmpfiles --create --root="$there" \
+			"$there/usr/lib/tmpfiles.d/hpnssh-server.conf" &&
+		[ "$(stat -c %a:%U "$there/run/hpnsshd")" = 755:root ]
+}
+
+# debian/tests, in a copy of their own.
+autopkgtest_passes()
+{
+	copy_root "$scratch/testbed"
+	# shellcheck disable=SC2016 # the inner shell expands these
+	unshare --mount --pid --fork --kill-child sh -c '
+		mount -t proc proc "$1/proc" && mount --rbind /dev "$1/dev" ||
+			exit 1
+		testbed=$1
+		shift
+		exec autopkgtest --no-built-binaries --apt-upgrade "$@" \
+			-- chroot "$testbed"' sh \
+		"$scratch/testbed" "$scratch/debs"/*.deb "$top/"
 }
 
 # later_version: the same packages with a higher version, for the upgrade.
@@ -72,18 +178,11 @@ later_version()
 	done
 }
 
+bare=$1
 debs=${debs:-$scratch/built}
+mkdir -p "$debs" && debs=$(cd "$debs" && pwd) || exit 1
 ls "$debs"/hpnssh-server_*.deb >/dev/null 2>&1 || build
-debs=$(cd "$debs" && pwd)
 echo "packages: $debs"
-
-if lintian --fail-on error,warning --tag-display-limit 0 \
-	--allow-root "$debs"/*.changes; then
-	echo "ok: lintian"
-else
-	echo "FAIL: lintian"
-	failed=1
-fi
 
 mkdir -p "$scratch/debs"
 for deb in "$debs"/*.deb; do
@@ -92,30 +191,23 @@ for deb in "$debs"/*.deb; do
 	*) cp "$deb" "$scratch/debs/" || exit 1 ;;
 	esac
 done
+check "lintian" lintian_is_content
+check "units, sysusers, tmpfiles" units_are_right
+check "autopkgtest" autopkgtest_passes
 later_version
 
 # What the packages need is fetched with this machine's network; their life
 # is in a network of its own, so that port 2222 is free.
 root=$scratch/root
-cp -a "$1" "$root" && mkdir "$root/life" &&
+copy_root "$root"
+mkdir "$root/life" &&
 	cp -r "$scratch/debs" "$scratch/later" \
-		"$top/packaging/check-deb-life.sh" "$root/life/" &&
-	cp /etc/resolv.conf /etc/hosts "$root/etc/" || exit 1
-
-# In the root, with processes of its own that end with it.
-# shellcheck disable=SC2016 # the inner shell expands these
-enter='root=$1
-	shift
-	mount -t proc proc "$root/proc" &&
-		mount --rbind /dev "$root/dev" &&
-		exec chroot "$root" "$@"'
-unshare --mount --pid --fork --kill-child sh -c "$enter" sh "$root" \
+		"$top/packaging/check-deb-life.sh" "$root/life/" || exit 1
+with_network "$root" \
 	sh -c 'apt-get -q update && apt-get -q -y --download-only \
-		--no-install-recommends install /life/debs/*.deb \
-		systemd-standalone-sysusers' \
+		--no-install-recommends install /life/debs/*.deb' \
 	>"$scratch/apt.log" 2>&1 || {
 	tail "$scratch/apt.log" >&2
 	die "apt-get cannot fetch what the packages need"
 }
-unshare --mount --pid --fork --kill-child --net sh -c "ip link set lo up
-	$enter" sh "$root" sh /life/check-deb-life.sh "$failed"
+alone "$root" sh /life/check-deb-life.sh "$failed"

@@ -10,8 +10,8 @@ proc ModulesHelp { } {
 }
 module-whatis "SSH suite for large data and long paths"
 
+# man finds ../share/man by PATH; a MANPATH would hide the system's own pages.
 prepend-path PATH $prefix/bin
-prepend-path MANPATH $prefix/share/man
 setenv HPNSSH_LINKS $prefix/libexec/hpnssh/links
 setenv SSH_SK_HELPER $prefix/libexec/hpnssh/hpnssh-sk-helper
 setenv SSH_PKCS11_HELPER $prefix/libexec/hpnssh/hpnssh-pkcs11-helper
