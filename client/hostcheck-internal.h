@@ -41,6 +41,12 @@ struct verdict {
 	const char *name;
 };
 
+/* The same under the host's address. */
+struct address_verdict {
+	struct knownhosts_found found;
+	char *name; /* as known_hosts spells it; NULL: it is not looked at */
+};
+
 /* All files, and lines of KnownHostsCommand. */
 struct knownhosts_places hostcheck_places(const struct hostcheck *h,
     const struct buf *lines);
@@ -57,6 +63,22 @@ int hostcheck_find_ca(const struct hostcheck *h, const struct buf *lines,
  * and nothing else need be asked. k is no certificate. */
 bool hostcheck_by_dns(struct hostcheck *h, const struct key *k);
 
+/*
+ * CheckHostIP (hostcheck-address.c). find: what the files, and
+ * KnownHostsCommand, say of the key under the address and that port. judge:
+ * whether that is reason to refuse the key, whose verdict under the name is v.
+ * note: adds the address if nothing is known of it and it may be, else tells
+ * that it is not known. k is no certificate, which vouches for names.
+ */
+int hostcheck_find_address(const struct hostcheck *h, const struct key *k,
+    uint16_t port, struct address_verdict *a) must_check;
+int hostcheck_judge_address(const struct hostcheck *h, const struct key *k,
+    const struct verdict *v, const struct address_verdict *a) must_check;
+void hostcheck_note_address(const struct hostcheck *h, const struct key *k,
+    const struct address_verdict *a, bool may_be_noted);
+void hostcheck_clear_address(struct address_verdict *a);
+bool hostcheck_is_loopback(const char *address); /* NULL: no */
+
 /* Messages and questions (hostcheck-tell.c). k is never a certificate, but for
  * that of warn_revoked(). */
 char *hostcheck_fingerprint(const struct hostcheck *h, const struct key *k);
@@ -65,6 +87,8 @@ void hostcheck_warn_changed(const struct hostcheck *h, const struct key *k,
     const struct verdict *v);
 void hostcheck_warn_revoked(const struct hostcheck *h, const struct key *k,
     const struct knownhosts_found *found);
+void hostcheck_warn_spoofing(const struct hostcheck *h, const struct key *k,
+    const struct address_verdict *a);
 void hostcheck_warn_dns(const struct hostcheck *h, const struct key *k);
 void hostcheck_explain_refusal(const struct hostcheck *h,
     const struct key *k, const struct verdict *v);

@@ -106,6 +106,27 @@ hostcheck_warn_revoked(const struct hostcheck *h, const struct key *k,
 	log_error("Somebody may be using a stolen key to pass as this host.");
 }
 
+/* The name has another key. If the address has that as well, the host may just
+ * have a new one; else the name may have been led elsewhere. */
+void
+hostcheck_warn_spoofing(const struct hostcheck *h, const struct key *k,
+    const struct address_verdict *a)
+{
+	if (a->found.verdict == KNOWNHOSTS_CHANGED)
+		return;
+	banner("WARNING: POSSIBLE DNS SPOOFING DETECTED!");
+	log_error("%s is not known under this %s key, and its address", h->name,
+	    key_short_name(k));
+	log_error("%s is %s.", a->name,
+	    a->found.verdict == KNOWNHOSTS_OK ? "known under it" :
+						"not known at all");
+	log_error("The name may lead to somebody else's machine now, or it "
+		  "was given to another one.");
+	if (a->found.verdict == KNOWNHOSTS_OK && a->found.path != NULL)
+		log_error("Offending key for IP in %s:%u", a->found.path,
+		    a->found.line);
+}
+
 void
 hostcheck_warn_dns(const struct hostcheck *h, const struct key *k)
 {

@@ -158,8 +158,8 @@ hostcheck_decide(enum knownhosts_verdict verdict, int strict, bool batch)
 	}
 }
 
-static bool
-is_loopback(const char *address)
+bool
+hostcheck_is_loopback(const char *address)
 {
 	struct in6_addr six;
 	struct in_addr four;
@@ -245,20 +245,26 @@ hostcheck_name_alone(const struct hostcheck *h)
 }
 
 /* Under a port of its own a host may still be known by its name alone, to the
- * files: the command was asked for the other name. */
+ * files: the command was asked for the other name. Then v is the verdict on
+ * that. */
 static bool
-known_without_port(const struct hostcheck *h, const struct key *k)
+known_without_port(const struct hostcheck *h, const struct key *k,
+    struct verdict *v)
 {
 	const struct knownhosts_places places = { .files = &h->all_files };
-	struct knownhosts_found found = { 0 };
+	struct knownhosts_found found = { 0 }, other;
 	char *name = hostcheck_name_alone(h);
 	bool known;
 
 	known = name != NULL &&
 	    knownhosts_check(&places, name, k, &found) == 0 &&
 	    found.verdict == KNOWNHOSTS_OK;
-	if (known)
+	if (known) {
 		log_debug("host key is known for %s without the port", name);
+		other = v->found;
+		v->found = found;
+		found = other;
+	}
 	knownhosts_found_clear(&found);
 	free(name);
 	return known;
@@ -356,28 +362,80 @@ apply_verdict(struct hostcheck *h, const struct key *k,
 	return ERR_HOSTKEY;
 }
 
+/* May the address be noted? Beside a name that a file has, with the port that
+ * was reached, or that was just noted itself. */
+static bool
+may_note_address(const struct hostcheck *h, const struct verdict *v)
+{
+	return v->found.verdict != KNOWNHOSTS_OK ||
+	    (v->name == h->name && v->found.path != NULL &&
+		strlist_has(&h->all_files, v->found.path));
+}
+
+/* A host that is known without its port: nor may its address be known without
+ * it under another key. */
+static int
+accept_without_port(const struct hostcheck *h, const struct key *k,
+    const struct verdict *v)
+{
+	struct address_verdict a;
+	int r = hostcheck_find_address(h, k, HPN_KNOWN_HOSTS_PORT, &a);
+
+	if (r == 0)
+		r = hostcheck_judge_address(h, k, v, &a);
+	if (r == 0)
+		hostcheck_note_address(h, k, &a, false);
+	hostcheck_clear_address(&a);
+	return r;
+}
+
+static void
+warn_of(const struct hostcheck *h, const struct key *k,
+    const struct verdict *v)
+{
+	if (v->found.verdict == KNOWNHOSTS_CHANGED)
+		hostcheck_warn_changed(h, k, v);
+	if (v->found.verdict == KNOWNHOSTS_IS_REVOKED)
+		hostcheck_warn_revoked(h, k, &v->found);
+}
+
+/* What is known of the key under the name, and of the address. */
+static int
+judge_plain(struct hostcheck *h, const struct key *k, struct verdict *v,
+    const struct address_verdict *a)
+{
+	bool is_new = v->found.verdict == KNOWNHOSTS_NEW ||
+	    v->found.verdict == KNOWNHOSTS_OTHER_TYPE;
+	bool alone = is_new && known_without_port(h, k, v);
+	int r = hostcheck_judge_address(h, k, v, a);
+
+	warn_of(h, k, v);
+	if (r != 0)
+		return r;
+	if (alone)
+		return accept_without_port(h, k, v);
+	if ((r = apply_verdict(h, k, v)) == 0 &&
+	    v->found.verdict != KNOWNHOSTS_CHANGED)
+		hostcheck_note_address(h, k, a, may_note_address(h, v));
+	return r;
+}
+
 /* Whether the plain key is known. */
 static int
 check_plain(struct hostcheck *h, const struct key *k)
 {
 	struct verdict v = { 0 };
+	struct address_verdict a = { 0 };
 	int r = look_up(h, k, &v);
 
-	if (r != 0) {
+	if (r == 0)
+		r = hostcheck_find_address(h, k, h->port, &a);
+	if (r != 0)
 		log_error("known_hosts: %s", err_text(r));
-		goto out;
-	}
-	if ((v.found.verdict == KNOWNHOSTS_NEW ||
-		v.found.verdict == KNOWNHOSTS_OTHER_TYPE) &&
-	    known_without_port(h, k))
-		goto out;
-	if (v.found.verdict == KNOWNHOSTS_CHANGED)
-		hostcheck_warn_changed(h, k, &v);
-	if (v.found.verdict == KNOWNHOSTS_IS_REVOKED)
-		hostcheck_warn_revoked(h, k, &v.found);
-	r = apply_verdict(h, k, &v);
-out:
+	else
+		r = judge_plain(h, k, &v, &a);
 	knownhosts_found_clear(&v.found);
+	hostcheck_clear_address(&a);
 	return r;
 }
 
@@ -509,7 +567,7 @@ static int
 check_known(struct hostcheck *h, const struct key *k)
 {
 	if (h->conf->known.no_host_authentication_for_localhost &&
-	    is_loopback(h->address)) {
+	    hostcheck_is_loopback(h->address)) {
 		log_debug("loopback address: host key is not checked");
 		return 0;
 	}

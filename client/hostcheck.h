@@ -46,6 +46,9 @@ bool hostcheck_knows(struct hostcheck *h, const char *alg);
 /* How known_hosts spells the host, and the file of hints beside the user's
  * known_hosts (caller frees; NULL: there shall be none). */
 const char *hostcheck_name(const struct hostcheck *h);
+/* The same of its address, if known_hosts shall have that as well; or NULL.
+ * Caller frees. */
+char *hostcheck_address_name(const struct hostcheck *h);
 char *hostcheck_hints_path(const struct hostcheck *h);
 /* The host shows this key. 0, or ERR_HOSTKEY; the reason was logged. */
 int hostcheck_key(struct hostcheck *h, struct span blob) must_check;

@@ -96,6 +96,24 @@ user_agrees(const struct hostlearn *h, unsigned dropped)
 	return agreed;
 }
 
+/* CheckHostIP: where the address has the key that was shown, it gets the others
+ * as well. */
+static void
+update_address(struct hostlearn *h)
+{
+	struct knownhosts_renewal rn = renewal_of(h);
+	char *name = hostcheck_address_name(h->check);
+	int r;
+
+	if (name == NULL)
+		return;
+	rn.name = name;
+	r = knownhosts_renew(hostcheck_noted_in(h->check), &rn, false);
+	if (r != 0)
+		log_debug("keys of %s: %s", name, err_text(r));
+	free(name);
+}
+
 /* h->keys are the host's, each known before or proved. */
 static void
 update_file(struct hostlearn *h)
@@ -104,8 +122,10 @@ update_file(struct hostlearn *h)
 	const char *path = hostcheck_noted_in(h->check);
 	int r = knownhosts_renew(path, &rn, true);
 
-	if (r == 0 && rn.added + rn.dropped == 0)
+	if (r == 0 && rn.added + rn.dropped == 0) {
+		update_address(h);
 		return;
+	}
 	if (r == 0 && h->conf->known.update_host_keys == CLIENT_ASK_ASK &&
 	    !user_agrees(h, rn.dropped))
 		return;
@@ -117,6 +137,7 @@ update_file(struct hostlearn *h)
 	}
 	log_verbose("%s: %u keys of %s added, %u removed", path, rn.added,
 	    rn.name, rn.dropped);
+	update_address(h);
 }
 
 /* ---- the proof ---------------------------------------------------------- */

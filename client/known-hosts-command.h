@@ -17,6 +17,7 @@
  * types, or whether a key is that of the host. */
 #define KNOWN_HOSTS_FOR_ORDER "ORDER"
 #define KNOWN_HOSTS_FOR_HOSTNAME "HOSTNAME"
+#define KNOWN_HOSTS_FOR_ADDRESS "ADDRESS"
 
 /* Appends what it prints. name is that of the host as the lines shall have it;
  * k is the key that the host shows, or NULL. Without the keyword nothing is

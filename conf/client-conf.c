@@ -274,6 +274,7 @@ static const struct conf_row rows[] = {
 	    .flags = CONF_RAW | CONF_NONE },
 	{ "StrictHostKeyChecking", NULL,
 	    CHOICE(known.strict_host_key_checking, strict_values, "ask") },
+	{ "CheckHostIP", NULL, FLAG(known.check_host_ip, "no") },
 	{ "HashKnownHosts", NULL, FLAG(known.hash_known_hosts, "no") },
 	{ "UpdateHostKeys", NULL,
 	    CHOICE(known.update_host_keys, update_values, "yes") },
@@ -404,9 +405,6 @@ static const struct conf_row rows[] = {
 	    GSS_TEXT(auth.gssapi_server_identity) },
 	{ "GSSAPITrustDns", NULL,
 	    GSS_FLAG(auth.gssapi_trust_dns, "no", "no,false") },
-
-	/* Not built: only the values that mean "off" are accepted. */
-	{ "CheckHostIP", NULL, OFF },
 
 	/* No longer in OpenSSH either. */
 	{ "Protocol", NULL, IGNORED },

@@ -160,6 +160,7 @@ struct client_conf {
 		int hash_known_hosts;	      /* flag */
 		int update_host_keys; /* CLIENT_ASK_*: learn the host's other
 					 keys */
+		int check_host_ip; /* flag: known_hosts has addresses, too */
 		int verify_host_key_dns; /* CLIENT_ASK_*: SSHFP records */
 		int no_host_authentication_for_localhost; /* flag */
 		int visual_host_key;			  /* flag */

@@ -34,7 +34,6 @@
 	.flags = CONF_NONE
 /* Only these values, because they describe what happens anyway. */
 #define ONLY(list) .type = &conf_fixed, .def = list
-#define OFF ONLY("no,false")
 #define REFUSED .type = &conf_refused
 /* Parameters of functions that are not built. No notice for the values in the
  * list, which describe what happens anyway. */
@@ -48,7 +47,7 @@
 #define GSS_FLAG(field, value, off) FLAG(field, value)
 #define GSS_TEXT(field) TEXTUAL(field)
 #define GSS_KEX(field) ALGS(field, ALGS_KEX_GSS)
-#define GSS_OFF OFF
+#define GSS_OFF ONLY("no,false")
 #else
 #define GSS_FLAG(field, value, off) UNBUILT(flag, off, &unsupported)
 #define GSS_TEXT(field) UNBUILT_ANY(&unsupported)

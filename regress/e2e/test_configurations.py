@@ -188,14 +188,6 @@ def test_options_of_ansible(tmp_path):
                         got["controlpath"])
 
 
-@pytest.mark.parametrize("option", [
-    "CheckHostIP=yes"])
-def test_what_would_act_is_refused_by_the_client(option):
-    done = ssh("-G", "-F", "none", "-o", option, "host")
-    assert done.rc == 255 and done.out == b""
-    assert "is not supported by this version" in done.errors
-
-
 @pytest.mark.parametrize("option", ["KerberosOrLocalPasswd=no"])
 def test_what_would_act_is_refused_by_the_server(keys, option):
     done = read_server("none", keys, "-o", option)

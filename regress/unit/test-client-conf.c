@@ -247,11 +247,9 @@ test_off_only(void **state)
 	} cases[] = {
 		{ "ForwardAgent no", 0 },
 		{ "ControlMaster no", 0 },
-		{ "CheckHostIP yes", ERR_UNSUPPORTED },
 		{ "ControlPath none", 0 },
 		{ "ClearAllForwardings=yes", 0 },
 		{ "GSSAPIAuthentication no", 0 },
-		{ "CheckHostIP", ERR_UNSUPPORTED },
 		{ "CertificateFile /x", 0 },
 		{ "Protocol 2", 0 },
 		{ "UseRoaming no", 0 },
@@ -457,12 +455,7 @@ test_faults(void **state)
 		{ "\nNonsense yes\nOther 1\n",
 		    "config: terminating, 2 bad configuration options\n" },
 		{ "Host other\nNonsense yes\n", "line 2: Bad configuration" },
-		{ "CheckHostIP\n",
-		    "config: line 1: Bad configuration option: checkhostip "
-		    "(missing argument)" },
-		{ "CheckHostIP yes\n",
-		    "config line 1: CheckHostIP \"yes\" is not supported "
-		    "by this version" },
+		{ "CheckHostIP\n", "line 1: CheckHostIP: missing argument" },
 		{ "Port\n", "line 1: Port: missing argument" },
 		{ "Port 0\n", "line 1: Bad port '0'." },
 		{ "Port 65536\n", "Bad port '65536'." },
@@ -676,7 +669,7 @@ test_unsupported_elsewhere(void **state)
 	client_conf_init(&c);
 	assert_int_equal(load(&c,
 	    "IgnoreUnknown GSSAPI*,Weird\nGSSAPIAuthentication yes\n"
-	    "Weird thing\nHost other\nCheckHostIP yes\n"
+	    "Weird thing\nHost other\n"
 	    "GSSAPIAuthentication yes\nCiphers none\n",
 	    "host", NULL), 0);
 	assert_string_equal(messages, "");
