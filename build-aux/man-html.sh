@@ -14,7 +14,9 @@ body { max-width: 45em; margin: 1em auto; padding: 0 1em; line-height: 1.4;
 table.head, table.foot { width: 100%; color: #666; }
 td.head-vol, td.foot-os { text-align: center; }
 td.head-rtitle, td.foot-date { text-align: right; }
-.Nm, .Fl, .Cm, .Ic, code { font-family: monospace; }
+.Nm, .Fl, .Cm, .Ic { font-family: monospace; font-weight: bold; }
+.Pa, .Ar { font-style: italic; }
+.Nd, .Op { display: inline; }
 .Bd-indent, .D1 { margin-left: 2em; }
 pre, .D1 { overflow-x: auto; background: #f4f4f4; padding: 0.4em; }
 dl.Bl-tag > dt { margin-top: 0.6em; }
@@ -24,6 +26,8 @@ a.permalink:hover { text-decoration: underline; }
 END
 
 # mandoc links to a page of ours if its file is there.
+ours='%N.%S.html'
+others='https://manpages.debian.org/%N.%S'
 for page in *.[158]; do
 	: >"$page.html"
 done
@@ -34,8 +38,7 @@ done
 	echo '<h1>Manual of HPN-SSH</h1><dl>'
 } >index.html
 for page in *.[158]; do
-	mandoc -T html -O toc,style=man.css \
-	    -O 'man=%N.%S.html;https://manpages.debian.org/%N.%S' \
+	mandoc -T html -O "toc,style=man.css,man=$ours;$others" \
 	    "$page" >"$page.html"
 	about=$(sed -n 's/^\.Nd //p' "$page")
 	printf '<dt><a href="%s.html">%s(%s)</a></dt><dd>%s</dd>\n' "$page" \

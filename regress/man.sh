@@ -113,17 +113,22 @@ sh "$srcdir/build-aux/man-html.sh" "$dir/html" >"$dir/bad" 2>&1
 		grep -o 'id="[^"]*"' "$page" | sed "s/^id=\"/$page#/; s/\"$//"
 		echo "$page"
 	done >anchors
+	echo man.css >>anchors
 	grep -o 'href="[^"]*"' ./*.html |
 	    sed 's,^\./,,; s/:href="/ /; s/"$//' | awk '
 	NR == FNR { have[$0] = 1; next }
-	$2 ~ /^https:/ || $2 == "man.css" { next }
+	$2 ~ /^https:/ { next }
+	$2 == "man.css" { styled++ }
 	{
 		links++
 		to = $2 ~ /^#/ ? $1 $2 : $2
 		if (!(to in have))
 			print $1 ": there is no " to
 	}
-	END { if (links < 100) print "only " links + 0 " links" }' anchors -
+	END {
+		if (links < 100 || styled < 10)
+			print "only " links + 0 " links, " styled + 0 " styles"
+	}' anchors -
 ) >>"$dir/bad"
 result "links of the HTML pages lead somewhere"
 echo "1..$n"
