@@ -29,7 +29,7 @@ echo $? >"$logs/$name.rc"
 list=
 for t in "$srcdir/regress/layers.sh" "$srcdir/regress/style.sh" \
 	"$srcdir/regress/signals.sh" "$srcdir/regress/symbols.sh" \
-	"$srcdir/regress/words.sh" "$@"; do
+	"$srcdir/regress/words.sh" "$srcdir/regress/man.sh" "$@"; do
 	case $t in
 	*"$word"*) [ -e "$t" ] && list="$list $t" ;;
 	esac
