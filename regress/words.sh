@@ -91,7 +91,17 @@ letters()
 	    sed "s/COPY_FLAGS/\"$copy\"/" | grep -o '"[^" ]*"' |
 	    tr -d '":+\n' | grep -o . | sed "s/^/$1$tab-/"
 }
+
+# long_options PROGRAM SOURCE: those of its tables for getopt_long
+long_options()
 {
+	sed -n '/struct option [a-z_]*\[\] = {/,/^};/p' "$srcdir/$2" |
+	    sed -n "s/^[[:space:]]*{ \"\([a-z-]*\)\",.*/$1$tab--\1/p"
+}
+{
+	for f in scp sftp ssh sshd ssh-keygen ssh-agent ssh-add ssh-keyscan; do
+		long_options hpn$f $f.c
+	done
 	letters hpnssh ssh.c
 	letters hpnsshd sshd.c
 	letters hpnscp scp.c
