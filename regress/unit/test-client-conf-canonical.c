@@ -331,7 +331,7 @@ second_pass(void **state)
 		{ "Match final\nCanonicalizeHostname yes\n"
 		  "Match canonical\nPort 7\n", 7 },
 		{ "Hostname x\nMatch final host x\nPort 7\n", 7 },
-		{ "Host ALIAS\nHostname REAL\nMatch final host REAL\n"
+		{ "Host alias\nHostname REAL\nMatch final host REAL\n"
 		  "Port 7\nMatch final originalhost alias\nPort 8\n", 7 },
 	};
 	struct client_conf c;
