@@ -361,6 +361,7 @@ main(int argc, char **argv)
 		c.o.sk_provider = sk_provider("$SSH_SK_PROVIDER");
 	parse(&c, argc, argv);
 	a = open_agent();
+	log_debug("The agent is at %s", getenv("SSH_AUTH_SOCK"));
 	find_destinations(&c, &destinations);
 	status = action_of(c.action)->run(a, &c);
 	agent_close(a);

@@ -234,7 +234,7 @@ conclude_auth(struct sshlogin *l)
 	gss_kex_settle(l->gss);
 	loop_cancel(l->p.loop, l->timeout);
 	l->timeout = NULL;
-	tell_authenticated(l->p.conf->load.original_host, peer_name(l),
+	tell_authenticated(l->p.conf->host.hostname, peer_name(l),
 	    l->p.link, userauth_method(l->userauth));
 	save_hints(l);
 	l->p.authenticated(l->p.arg);

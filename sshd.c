@@ -167,6 +167,8 @@ set_flag(struct options *o, int flag)
 	case 'Q':
 	case 'r':
 		break;
+	case 'R':
+		fatal("-R is internal to sshd, and hpnsshd has no use for it.");
 	case 'T':
 		o->dump = true;
 		break;
@@ -191,7 +193,7 @@ parse_argv(struct options *o, int argc, char **argv)
 	int flag;
 
 	while ((flag = flags_getopt(argc, argv,
-		    "46b:C:c:DdE:ef:Gg:h:ik:o:p:QqrTtu:V")) != -1)
+		    "46b:C:c:DdE:ef:Gg:h:ik:o:p:QqRrTtu:V")) != -1)
 		set_flag(o, flag);
 	if (optind != argc) {
 		fprintf(stderr, "Extra argument %s.\n", argv[optind]);

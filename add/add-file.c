@@ -283,6 +283,7 @@ add_file(struct adding *d, const char *path)
 
 	if (!load(d, path, name, &k, &comment))
 		return false;
+	log_debug("%s has a key of type %s", name, key_short_name(k));
 	if (key_sk(k) != NULL && d->o->sk_provider == NULL) {
 		fprintf(stderr, "Cannot load FIDO key %s without provider\n",
 		    name);

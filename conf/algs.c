@@ -126,10 +126,20 @@ static const struct {
 	enum algs_kind kind;
 	const char *names;
 } unbuilt[] = {
-	/* chacha20-poly1305@openssh.com by another name */
-	{ ALGS_CIPHER, "chacha20-poly1305-mt@hpnssh.org" },
 	/* in the default list of distributions */
 	{ ALGS_KEX_GSS, "gss-gex-sha1-" },
+};
+
+/*
+ * Other names of what is built. HPN-SSH's cipher differs from OpenSSH's in its
+ * program only, so who names it gets that.
+ */
+static const struct {
+	enum algs_kind kind;
+	const char *name, *means;
+} other_names[] = {
+	{ ALGS_CIPHER, "chacha20-poly1305-mt@hpnssh.org",
+	    "chacha20-poly1305@openssh.com" },
 };
 
 /* The kind that has the same table of names. */
@@ -226,6 +236,10 @@ add_built(struct result *res, const char *name)
 	bool found = false;
 	const char *known;
 
+	for (size_t i = 0; i < ARRAY_LEN(other_names); i++)
+		if (other_names[i].kind == table_of(res->kind) &&
+		    strcmp(other_names[i].name, name) == 0)
+			name = other_names[i].means;
 	if (!is_pattern(res->kind, name)) {
 		found = known_span(res->kind, name, strlen(name));
 		if (found)

@@ -2,6 +2,7 @@
 /* The kinds of values that both the client and the server have. */
 #include "conf/conf-internal.h"
 
+#include <ctype.h>
 #include <arpa/inet.h>
 #include <limits.h>
 #include <netdb.h>
@@ -569,14 +570,19 @@ static const struct conf_enum dscp_values[] = {
 	{ NULL, 0 },
 };
 
+/* Numbers may be hexadecimal, as tables of such values have them. */
 static bool
 parse_dscp_word(const char *word, int *out)
 {
-	int64_t v;
+	char *end;
+	long v;
 
 	if (enum_value(dscp_values, word, out))
 		return true;
-	if (str_to_int(word, 0, 255, &v) < 0)
+	if (!isdigit((unsigned char)word[0]))
+		return false;
+	v = strtol(word, &end, 0);
+	if (*end != '\0' || v > 255)
 		return false;
 	*out = (int)v;
 	return true;

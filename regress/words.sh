@@ -91,7 +91,17 @@ letters()
 	    sed "s/COPY_FLAGS/\"$copy\"/" | grep -o '"[^" ]*"' |
 	    tr -d '":+\n' | grep -o . | sed "s/^/$1$tab-/"
 }
+
+# long_options PROGRAM SOURCE: those of its tables for getopt_long
+long_options()
 {
+	sed -n '/struct option [a-z_]*\[\] = {/,/^};/p' "$srcdir/$2" |
+	    sed -n "s/^[[:space:]]*{ \"\([a-z-]*\)\",.*/$1$tab--\1/p"
+}
+{
+	for f in scp sftp ssh sshd ssh-keygen ssh-agent ssh-add ssh-keyscan; do
+		long_options hpn$f $f.c
+	done
 	letters hpnssh ssh.c
 	letters hpnsshd sshd.c
 	letters hpnscp scp.c
@@ -127,6 +137,40 @@ if [ -x ./hpnssh ] && [ -x ./hpnsshd ]; then
 				"$(head -n 1 "$dir/said")"
 	done >>"$dir/bad"
 	result "the programs take every word"
+fi
+
+# ---- more values --------------------------------------------------------
+
+# takes SIDE WORD VALUE: whether the program takes it; what it said in said
+takes()
+{
+	printf '%s %s\n' "$2" "$3" >"$dir/config"
+	case $1 in
+	client) ./hpnssh -G -F "$dir/config" h ;;
+	server) ./hpnsshd -G -f "$dir/config" ;;
+	esac </dev/null >/dev/null 2>"$dir/said"
+}
+
+if [ -x ./hpnssh ] && [ -x ./hpnsshd ]; then
+	rows values | while IFS=$tab read -r side word values library; do
+		if [ -n "$library" ] &&
+		    ! grep -q "define HAVE_$library 1" include/config.h; then
+			continue
+		fi
+		printf '%s\n' "$values" | tr '|' '\n' |
+		while IFS= read -r value; do
+			takes "$side" "$word" "$value" ||
+				echo "$side refuses $word $value:" \
+					"$(head -n 1 "$dir/said")"
+		done
+	done >"$dir/bad"
+	result "the programs take every value"
+
+	rows refused | while IFS=$tab read -r side word value _; do
+		! takes "$side" "$word" "$value" ||
+			echo "$side takes $word $value: no row of refused"
+	done >"$dir/bad"
+	result "what is refused on purpose is refused"
 fi
 
 # ---- the manual ---------------------------------------------------------

@@ -113,6 +113,14 @@ def test_quiet(agent, here):
     assert add(agent, "-q", "key", cwd=here).ok().errors == ""
 
 
+def test_more_is_told(agent, here):
+    quiet = add(agent, here / "key").ok().errors
+    assert "debug" not in quiet
+    told = add(agent, "-v", here / "key").ok().errors
+    assert f"debug1: The agent is at {agent.env()['SSH_AUTH_SOCK']}" in told
+    assert f"debug1: {here / 'key'} has a key of type ED25519\n" in told
+
+
 def test_constraints(agent, here):
     done = add(agent, "-c", "-t", "1h", "key", cwd=here).ok()
     assert done.errors.splitlines() == [

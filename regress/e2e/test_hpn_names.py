@@ -63,3 +63,10 @@ def test_shortest_metrics_interval(ssh, tmp_path):
     rows = [line for line in (tmp_path / "m.local").read_text().splitlines()
             if line[:2].isdigit()]
     assert 5 <= len(rows) <= 13
+
+
+def test_name_of_the_cipher(ssh):
+    """Alone, too: it is OpenSSH's with more threads."""
+    ssh.ssh("true", flags=["-c", "chacha20-poly1305-mt@hpnssh.org"]).ok()
+    assert harness.wait_for(lambda: "Enc: chacha20-poly1305@openssh.com;"
+                            in ssh.server.log_text())

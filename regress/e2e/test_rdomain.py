@@ -44,9 +44,10 @@ def test_no_such_domain(tmp_path, keys):
         assert s.connect_ex(("127.0.0.1", port)) != 0
 
 
-def test_processes_stay_where_they_are(keys):
+@pytest.mark.parametrize("domain", ["lo", "%D", "7"])
+def test_processes_stay_where_they_are(keys, domain):
     done = run([hpn("sshd"), "-t", "-f", "none", "-h",
-                keys.path("ed25519-host"), "-o", "RDomain=lo"])
+                keys.path("ed25519-host"), "-o", f"RDomain={domain}"])
     assert done.rc == 255
     assert "setting RDomain not supported on this platform." in done.errors
 

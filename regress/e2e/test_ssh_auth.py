@@ -398,6 +398,13 @@ def test_password_three_times_wrong(asks, askpass):
     assert done.rc == 255 and server.tries[3:] == ["d"]
 
 
+def test_no_passwords(asks, askpass):
+    server = asks(password="right")
+    done = run(server.args("-o", "PasswordAuthentication=no"),
+               env=askpass("right"))
+    assert done.rc == 255 and server.tries == []
+
+
 def test_password_change(asks, askpass):
     server = asks(password="right", expired="old")
     done = run(server.args(), env=askpass("old", "old", "new", "new"))

@@ -7,6 +7,7 @@ import socket
 import subprocess
 
 import pytest
+import sshwire
 
 import harness
 from harness import Client, free_port, hpn, run, stock
@@ -240,3 +241,37 @@ def test_host_certificate(keys):
 def test_version():
     done = run([hpn("sshd"), "-V"])
     assert done.rc == 0 and "OpenSSH_10." in done.errors
+
+
+def group_of(server, least, wanted, most):
+    """The prime that it chooses for a group exchange."""
+    wire = sshwire.connect(server).identify()
+    wire.send_kexinit(kex="diffie-hellman-group-exchange-sha256")
+    wire.read_kexinit()
+    wire.say(34, least, wanted, most)
+    prime = int.from_bytes(wire.expect(31).string(), "big")
+    wire.close()
+    return prime
+
+
+def test_groups_of_a_file(make_server, tmp_path):
+    """A file with one group: that is taken, though the client would rather
+    have a smaller one. It is the server's own of that size, so no secret."""
+    kex = "KexAlgorithms diffie-hellman-group-exchange-sha256\n"
+    plain = make_server(f"{kex}ModuliFile /not/there\n")
+    prime = group_of(plain, 4096, 4096, 4096)
+    assert prime.bit_length() == 4096
+    assert group_of(plain, 2048, 2048, 8192).bit_length() == 2048
+    moduli = tmp_path / "moduli"
+    moduli.write_text(f"20260101000000 2 6 100 4095 2 {prime:X}\n")
+    server = make_server(f"{kex}ModuliFile {moduli}\n")
+    assert group_of(server, 2048, 2048, 8192) == prime
+    assert group_of(server, 2048, 2048, 3072) != prime
+
+
+def test_flag_of_split_servers(keys):
+    """-R is how parts of another server start each other."""
+    done = run([hpn("sshd"), "-R", "-f", "none", "-h",
+                keys.path("ed25519-host")])
+    assert done.rc == 255 and done.errors == \
+        "-R is internal to sshd, and hpnsshd has no use for it.\n"

@@ -51,10 +51,10 @@ class Agent(Running):
     """With an askpass that says what the file pin has, and notes in the file
     asked what it is asked."""
 
-    def __init__(self, token, kind="hpn", how="", debug=False):
-        allowed = f"{Path(LIBRARY).resolve()},{FIDO.resolve()}"
+    def __init__(self, token, kind="hpn", how="", debug=False, more=(),
+                 allowed=f"{Path(LIBRARY or '/').resolve()},{FIDO.resolve()}"):
         self.token, self.how = token, how
-        super().__init__("-P", allowed, kind=kind)
+        super().__init__("-P", allowed, *more, kind=kind)
         if debug:
             self.args[self.args.index("-D")] = "-d"
         self.kind = kind
@@ -145,6 +145,35 @@ def test_signatures(token, tmp_path, kind, add):
             path = tmp_path / f"{i}.pub"
             path.write_text(line + "\n")
             agent.add("-T", path, kind=add).ok()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_libraries_that_are_allowed(token, fido, kind):
+    """-P: no others, also not those that are allowed without it."""
+    with Agent(token, kind, allowed=FIDO.resolve()) as agent:
+        assert agent.add("-s", LIBRARY).rc == 1
+        agent.add(fido / "ed25519").ok()
+    with Agent(token, kind, allowed="/not/*") as agent:
+        assert agent.add("-s", LIBRARY).rc == 1
+        assert agent.add(fido / "ed25519").rc == 1
+        assert agent.add("-l").rc == 1
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("more,added", [
+    ((), False), (("-O", "allow-remote-pkcs11"), True)])
+def test_library_from_elsewhere(token, sshd, kind, more, added):
+    """By a program at the end of a forwarded agent."""
+    with Agent(token, kind, more=more) as agent:
+        words = [f"SSH_ASKPASS={agent.extra['SSH_ASKPASS']}",
+                 "SSH_ASKPASS_REQUIRE=force", str(hpn("ssh-add")), "-s",
+                 LIBRARY]
+        done = Client("hpn", sshd).ssh(" ".join(words), flags=["-A"],
+                                       env=agent.environ())
+        assert (done.rc == 0) == added, done
+        assert (agent.add("-l").rc == 0) == added
+        if not added:
+            agent.add("-s", LIBRARY).ok()
 
 
 # ---- logins ------------------------------------------------------------------

@@ -7,14 +7,13 @@ import os
 import re
 import shutil
 import signal
-import socket
 import sys
-import threading
 from pathlib import Path
 
 import pytest
 
 import harness
+import syslogs
 from harness import IS_ROOT, LONG, ME, Client, run
 
 sys.path.append(str(Path(harness.__file__).parent / "e2e"))
@@ -33,66 +32,22 @@ pytestmark = [
                        reason="fail2ban is not installed"),
 ]
 
-# A /dev, for this process and what it starts, whose log is ours: the devices
-# of the machine's own, the terminals included.
-PRIVATE_DEV = """
-set -e
-dev=$1
-shift
-for name in null zero random urandom tty ptmx; do
-    : >"$dev/$name"
-    mount --bind "/dev/$name" "$dev/$name"
-done
-mkdir "$dev/pts" "$dev/shm"
-mount --rbind /dev/pts "$dev/pts"
-ln -s /proc/self/fd "$dev/fd"
-mount --bind "$dev" /dev
-exec "$@"
-"""
-
-
-class Syslog:
+class Service(syslogs.Syslog):
     """hpnsshd as a service, and what it says to /dev/log."""
 
     def __init__(self, directory, server):
-        self.directory = directory
-        directory.mkdir()
-        self.log = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        self.log.bind(str(directory / "log"))
-        os.chmod(directory / "log", 0o666)
+        super().__init__(directory)
         self.server = server
         server.port = harness.free_port()
         config = server.dir / "sshd_config"
         config.write_text(server.config_text())
-        self.process = harness.start(
-            ["unshare", "--mount", "--propagation", "private", "sh", "-c",
-             PRIVATE_DEV, "sh", str(directory), harness.hpn("sshd"), "-D",
-             "-f", config])
+        self.process = harness.start(self.within(harness.hpn("sshd"), "-D",
+                                                 "-f", config))
         server.process = self.process
-        self.lines = []
-        # At all times, or the one who logs waits.
-        self.reader = threading.Thread(target=self.read, daemon=True)
-        self.reader.start()
-
-    def read(self):
-        """Lines as they would stand in a log file."""
-        while line := self.log.recv(8192).decode(errors="replace"):
-            head = re.fullmatch(r"<\d+>(\w{3} [ \d]\d \S+) (.*)",
-                                line.rstrip("\0\n"), re.S)
-            self.lines.append(f"{head[1]} host {head[2]}" if head else line)
-
-    def until(self, text):
-        assert harness.wait_for(
-            lambda: any(text in line for line in self.lines), LONG), \
-            "\n".join((f"no {text!r} in", *self.lines))
-        return self
 
     def close(self):
         self.server.stop()
-        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as end:
-            end.sendto(b"", str(self.directory / "log"))
-        self.reader.join(LONG)
-        self.log.close()
+        super().close()
 
 
 @pytest.fixture
@@ -104,7 +59,7 @@ def syslog(tmp_path, keys):
         number = len(made)
         server = harness.Server("hpn", tmp_path / f"server{number}", keys,
                                 ["ed25519"], config)
-        made.append(Syslog(tmp_path / f"dev{number}", server))
+        made.append(Service(tmp_path / f"dev{number}", server))
         made[-1].until("Server listening on")
         return made[-1]
 

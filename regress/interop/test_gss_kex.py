@@ -119,6 +119,21 @@ def test_off_by_default(krb, ticket, servers):
     assert "Permission denied (publickey,gssapi-with-mic" in done.errors
 
 
+@pytest.mark.parametrize("config,method", [
+    ("GSSAPIKexAlgorithms gss-group16-sha512-", "gss-group16-sha512-"),
+    ("GSSAPIKexAlgorithms gss-nistp256-sha256-,gss-group14-sha256-",
+     "gss-nistp256-sha256-"), ("GSSAPIKeyExchange no", None)])
+def test_what_the_server_wants(krb, ticket, servers, config, method):
+    """Of all that the client proposes."""
+    client = client_of("hpn", servers("hpn", config), "ed25519", options=[
+        "GSSAPIKexAlgorithms=" + ",".join(PREFIXES)])
+    done = client.ssh("true", env=krb.env(ticket)).ok()
+    if method is None:
+        assert "kex: algorithm: gss-" not in done.errors
+    else:
+        assert f"kex: algorithm: {method}{SUFFIX}" in done.errors
+
+
 @pytest.mark.parametrize("client_kind", KINDS)
 def test_server_without_host_keys(krb, ticket, tmp_path, keys, client_kind):
     config = (f"HostKey {tmp_path}/none\nGSSAPIKeyExchange yes\n"

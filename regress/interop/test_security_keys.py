@@ -104,6 +104,19 @@ def test_pins(tmp_path):
         assert right.wait() == 0 and b"1234" not in right.shown
 
 
+def test_library_that_is_named(tmp_path):
+    """-w comes before the environment's."""
+    def made(name, in_environment, *args):
+        return run([hpn("ssh-keygen"), "-t", "ed25519-sk", "-N", "", "-f",
+                    tmp_path / name, *args], env=harness.clean_env(
+                        SSH_SK_PROVIDER=in_environment,
+                        SSH_SK_HELPER=hpn("ssh-sk-helper"))).rc == 0
+    assert made("one", "/not/there", "-w", TOKEN)
+    assert not made("two", "/not/there")
+    assert not made("three", TOKEN, "-w", "/not/there")
+    assert [p.name for p in tmp_path.glob("*.pub")] == ["one.pub"]
+
+
 def test_a_resident_key_is_not_replaced_unasked(tmp_path):
     def again(answer):
         return make("hpn", tmp_path / "k", "ecdsa-sk", "-O", "resident",

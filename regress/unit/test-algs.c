@@ -34,8 +34,7 @@ test_lists(void **state)
 		{ ALGS_HOST_KEY, "ssh-ed25519,foo*", ERR_UNSUPPORTED, "foo*" },
 		{ ALGS_HOST_KEY, "ssh-dss", ERR_UNSUPPORTED, "ssh-dss" },
 		/* Without the names that are not built nothing is left. */
-		{ ALGS_CIPHER, "chacha20-poly1305-mt@hpnssh.org", ERR_SYNTAX,
-		    NULL },
+		{ ALGS_KEX_GSS, "gss-gex-sha1-", ERR_SYNTAX, NULL },
 	};
 	struct algs_result res;
 
@@ -77,8 +76,12 @@ test_names(void **state)
 	expect(ALGS_CIPHER, "aes256-ctr,aes128-ctr,aes256-ctr",
 	    "aes256-ctr,aes128-ctr", NULL);
 	/* Names of others that are not here. */
-	expect(ALGS_CIPHER, "chacha20-poly1305-mt@hpnssh.org,aes128-ctr",
-	    "aes128-ctr", "chacha20-poly1305-mt@hpnssh.org");
+	expect(ALGS_KEX_GSS, "gss-gex-sha1-,gss-group14-sha1-",
+	    "gss-group14-sha1-", "gss-gex-sha1-");
+	/* By HPN-SSH's name, once, and in its place. */
+	expect(ALGS_CIPHER, "chacha20-poly1305-mt@hpnssh.org,aes128-ctr,"
+	    "chacha20-poly1305@openssh.com",
+	    "chacha20-poly1305@openssh.com,aes128-ctr", NULL);
 	/* Old ones are there for those who ask, and in no default. */
 	xasprintf(&more, "%s,aes128-cbc,3des-cbc", base);
 	expect(ALGS_CIPHER, "+aes128-cbc,3des-cbc", more, NULL);

@@ -476,8 +476,10 @@ test_faults(void **state)
 		{ "GlobalKnownHostsFile none /x\n", "must appear alone" },
 		{ "UserKnownHostsFile /a none\n", "must appear alone" },
 		{ "SendEnv A=b\n", "holds no \"=\"" },
-		{ "IPQoS 0x10\n", "bad value \"0x10\"" },
+		{ "IPQoS 0x100\n", "bad value \"0x100\"" },
 		{ "IPQoS 256\n", "bad value \"256\"" },
+		{ "IPQoS -1\n", "bad value \"-1\"" },
+		{ "IPQoS 0x\n", "bad value \"0x\"" },
 		{ "Match canonical x\n", "unknown criterion \"x\"" },
 		{ "Match localnetwork 1.2.3.4/99\n", "no list of networks" },
 		{ "Host\n", "Host: missing argument" },
@@ -648,7 +650,7 @@ test_taken_values(void **state)
 	client_conf_init(&c);
 	set_lines(&c, "Port ssh\nNumberOfPasswordPrompts 0\n"
 	    "RequiredRSASize 0\nPubkeyAuthentication unbound\n"
-	    "IPQoS lowdelay 16\nUserKnownHostsFile none\n");
+	    "IPQoS lowdelay 0x10\nUserKnownHostsFile none\n");
 	assert_int_equal(c.host.port, 22);
 	assert_int_equal(c.auth.number_of_password_prompts, 0);
 	assert_int_equal(c.algs.required_rsa_size, 0);

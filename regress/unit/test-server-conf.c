@@ -458,7 +458,7 @@ test_faults(void **state)
 		{ "PermitOpen any h:80\n", "must appear alone" },
 		{ "PermitListen h:abc\n", "bad port number in permitlisten" },
 		{ "CASignatureAlgorithms rot13\n", "unknown algorithm" },
-		{ "IPQoS 0x10\n", "bad value" },
+		{ "IPQoS 0x1g\n", "bad value" },
 		{ "Port 70000\n", "is no port" },
 		{ "Port 1 2\n", "takes one argument" },
 		{ "ListenAddress a:b:c]\n", NULL },
