@@ -107,16 +107,13 @@ channels_clear_early(struct channels *chs)
 bool
 channels_is_early(const struct channels *chs, uint32_t id)
 {
-	return chs->early.taken && (id & EARLY_BIT) != 0;
+	return (id & EARLY_BIT) != 0 && (id & ~EARLY_BIT) < chs->early.n;
 }
 
 struct channel *
 channels_find_early(const struct channels *chs, uint32_t id)
 {
-	const struct channels_early *e = &chs->early;
-
-	id &= ~EARLY_BIT;
-	return id < e->n ? e->by_peer[id] : NULL;
+	return chs->early.by_peer[id & ~EARLY_BIT];
 }
 
 /* It waits in the queue of the sink that the channel will have. */

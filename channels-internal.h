@@ -315,9 +315,9 @@ void channel_free_foreign(struct channel *c);
 void channels_clear_foreign(struct channels *chs);
 
 /* channels-early.c. expect: our OPEN goes out, and messages may follow it.
- * note: the peer's OPEN arrived. find: whose message it is with such a number;
- * NULL: it was refused. keep: data for one without an answer. count: it has a
- * window now. */
+ * note: the peer's OPEN arrived. is_early: a number that the peer may have
+ * used for an OPEN. find: whose it is now; NULL: it was refused. keep: data
+ * for one without an answer. count: it has a window now. */
 void channel_expect_early(struct channel *c);
 int channel_note_early(struct channel *c) must_check;
 void channel_forget_early(struct channel *c);

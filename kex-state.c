@@ -19,6 +19,7 @@ kex_export(const struct kex *k, struct buf *out)
 	buf_put_bool(out, k->strict);
 	buf_put_bool(out, k->ext.peer_wants);
 	buf_put_bool(out, k->ext.peer_hostbound);
+	buf_put_bool(out, k->ext.peer_takes_early);
 	buf_put_cstring(out, k->result.kex);
 	buf_put_cstring(out, k->result.hostkey_alg);
 	buf_put_cstring(out, k->result.cipher_tx);
@@ -73,6 +74,7 @@ kex_import(struct kex *k, struct rd *in)
 	k->strict = rd_bool(in);
 	k->ext.peer_wants = rd_bool(in);
 	k->ext.peer_hostbound = rd_bool(in);
+	k->ext.peer_takes_early = rd_bool(in);
 	kem = rd_cstring(in, TEXT_MAX);
 	if (kem != NULL)
 		k->kem_alg = kem_by_name(kem);

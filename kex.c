@@ -238,6 +238,7 @@ kex_exchange_hash(const struct kex *k, struct span client_value,
 }
 
 #define IN_AUTH "ext-info-in-auth@openssh.com"
+#define EARLY "early-messages@hpnssh.org"
 
 static int
 client_send_ext_info(struct kex *k)
@@ -246,8 +247,10 @@ client_send_ext_info(struct kex *k)
 
 	buf_init(&b);
 	buf_put_u8(&b, SSH_MSG_EXT_INFO);
-	buf_put_u32(&b, 1);
+	buf_put_u32(&b, 2);
 	buf_put_cstring(&b, IN_AUTH);
+	buf_put_cstring(&b, "0");
+	buf_put_cstring(&b, EARLY);
 	buf_put_cstring(&b, "0");
 	return kex_send_and_clear(k, &b);
 }
@@ -270,7 +273,7 @@ send_ext_info(struct kex *k)
 	buf_put_cstring(&b, "0");
 	buf_put_cstring(&b, "agent-forward");
 	buf_put_cstring(&b, "0");
-	buf_put_cstring(&b, "early-messages@hpnssh.org");
+	buf_put_cstring(&b, EARLY);
 	buf_put_cstring(&b, "0");
 	return kex_send_and_clear(k, &b);
 }
@@ -673,7 +676,7 @@ note_extension(struct kex *k, struct span name, struct span value)
 		k->ext.peer_in_auth = span_equals(value, "0");
 	} else if (span_equals(name, "agent-forward")) {
 		k->ext.peer_agent_forward = span_equals(value, "0");
-	} else if (span_equals(name, "early-messages@hpnssh.org")) {
+	} else if (span_equals(name, EARLY)) {
 		k->ext.peer_takes_early = span_equals(value, "0");
 	}
 	if (k->hooks.ext_info != NULL)

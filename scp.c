@@ -5,7 +5,6 @@
  */
 #include "config.h"
 
-#include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/flags-getopt.h"
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/mem.h"
@@ -348,9 +348,9 @@ main(int argc, char **argv)
 	log_to_stderr();
 	fatal_set_hook(on_fatal);
 	catch_signals();
-	while ((opt = getopt_long(argc, argv,
+	while ((opt = flags_getopt_long(argc, argv,
 		    COPY_FLAGS "123BORTX:Zdfj:prstz",
-		    long_options, NULL)) != -1)
+		    long_options)) != -1)
 		one_option(opt, optarg);
 	argc -= optind;
 	argv += optind;

@@ -22,6 +22,7 @@
 
 #include "base/buf.h"
 #include "base/fd.h"
+#include "base/flags-getopt.h"
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/mem.h"
@@ -500,7 +501,7 @@ main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	log_init("hpnsftp", LOG_LVL_INFO);
 	log_to_stderr();
-	while ((opt = getopt(argc, argv,
+	while ((opt = flags_getopt(argc, argv,
 		    COPY_FLAGS "aB:b:fNpR:rs:X:")) != -1)
 		one_option(opt, optarg);
 	argc -= optind;

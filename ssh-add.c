@@ -14,6 +14,7 @@
 #include "add/add-destination.h"
 #include "add/add.h"
 #include "base/fd.h"
+#include "base/flags-getopt.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/version.h"
@@ -275,7 +276,7 @@ parse(struct command *c, int argc, char **argv)
 {
 	int letter;
 
-	while ((letter = getopt(argc, argv,
+	while ((letter = flags_getopt(argc, argv,
 		    "CDKLNQTXcdklqvxE:H:S:e:h:s:t:")) != -1)
 		if (!value_option(c, letter, optarg))
 			flag_option(c, letter);
@@ -358,8 +359,8 @@ main(int argc, char **argv)
 	log_to_stderr();
 	if (sk_provider("$SSH_SK_PROVIDER") != NULL)
 		c.o.sk_provider = sk_provider("$SSH_SK_PROVIDER");
-	a = open_agent();
 	parse(&c, argc, argv);
+	a = open_agent();
 	log_debug("The agent is at %s", getenv("SSH_AUTH_SOCK"));
 	find_destinations(&c, &destinations);
 	status = action_of(c.action)->run(a, &c);

@@ -12,6 +12,7 @@
 
 #include "agent/agent-process.h"
 #include "base/fd.h"
+#include "base/flags-getopt.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -154,7 +155,8 @@ parse_options(int argc, char **argv)
 	int letter;
 
 	/* What stands behind the command belongs to the command. */
-	while ((letter = getopt(argc, argv, "+cDdkTUuVsa:E:O:P:t:")) != -1)
+	while ((letter = flags_getopt(argc, argv,
+		    "+cDdkTUuVsa:E:O:P:t:")) != -1)
 		if (!value_option(letter, optarg))
 			flag_option(letter);
 	argv += optind;

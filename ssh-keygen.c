@@ -13,9 +13,11 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/flags-getopt.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/version.h"
+#include "config.h"
 
 enum { ROUNDS_MAX = 1000000 };
 
@@ -127,6 +129,9 @@ value_option(int letter, const char *value)
 		opt.comment = value;
 		return true;
 	case 'D':
+#ifndef HAVE_PKCS11
+		fatal("no pkcs11 support");
+#endif
 		opt.library = value;
 		return true;
 	case 'E':
@@ -330,7 +335,7 @@ parse_options(int argc, char **argv)
 				      "a:b:f:m:n:r:s:t:w:z:";
 	int letter, mode = 0;
 
-	while ((letter = getopt(argc, argv, letters)) != -1) {
+	while ((letter = flags_getopt(argc, argv, letters)) != -1) {
 		if (value_option(letter, optarg) || flag_option(letter))
 			continue;
 		switch (letter) {

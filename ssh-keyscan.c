@@ -12,6 +12,7 @@
 
 #include "base/buf.h"
 #include "base/fd.h"
+#include "base/flags-getopt.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -256,7 +257,7 @@ parse_argv(struct options *o, int argc, char **argv)
 {
 	int flag;
 
-	while ((flag = getopt(argc, argv, "46cDf:HO:p:qT:t:v")) != -1)
+	while ((flag = flags_getopt(argc, argv, "46cDf:HO:p:qT:t:v")) != -1)
 		set_flag(o, flag);
 	if (optind == argc && o->files.n == 0)
 		usage();

@@ -51,8 +51,8 @@ find_api(const char *provider, struct sk_api *api)
 	if (strcmp(provider, "internal") == 0) {
 		if (sk_fido2_api(api))
 			return 0;
-		log_error("this version was built without libfido2, so there "
-			  "is no provider \"internal\"");
+		log_error("internal security key support not enabled: built "
+			  "without libfido2");
 		return ERR_UNSUPPORTED;
 	}
 	if (sk_provider_load(provider, api, &why) == 0)

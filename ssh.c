@@ -3,8 +3,8 @@
  * hpnssh: reads the command line and the configuration. What they ask for is
  * done by client/ssh-run.h.
  */
+#include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/flags-getopt.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/version.h"
@@ -135,8 +136,9 @@ take_flag(struct program *p, int flag)
 	case 'G':
 		p->show = client_conf_dump;
 		break;
-	case 'I': /* known from OpenSSH: better refused than ignored */
-		fatal("hpnssh: -I: PKCS#11 is not available in this version");
+	case 'I': /* built without PKCS#11: as stock without it */
+		fprintf(stderr, "no support for PKCS#11.\n");
+		break;
 	case 'Q':
 		answer_query(optarg);
 	case 'T':
@@ -194,7 +196,7 @@ parse_arguments(struct program *p, int argc, char **argv)
 
 	for (;;) {
 		while (!flags_end &&
-		    (flag = getopt(argc, argv, optstring)) != -1)
+		    (flag = flags_getopt(argc, argv, optstring)) != -1)
 			take_flag(p, flag);
 		if (optind > 1 && strcmp(argv[optind - 1], "--") == 0)
 			flags_end = true;
@@ -217,6 +219,13 @@ parse_arguments(struct program *p, int argc, char **argv)
 
 /* ---- the configuration -------------------------------------------------- */
 
+static _Noreturn void
+cannot_log(const char *path)
+{
+	log_error("Couldn't open logfile %s: %s", path, strerror(errno));
+	exit(1); /* as stock, and not 255 */
+}
+
 static void
 start_log(struct program *p)
 {
@@ -225,8 +234,7 @@ start_log(struct program *p)
 		fatal("%s", err_text(ERR_NOMEM));
 	if (p->log_path != NULL) {
 		if (log_to_file(p->log_path) != 0)
-			fatal("hpnssh: %s: %s", p->log_path,
-			    err_text(ERR_SYSTEM));
+			cannot_log(p->log_path);
 	} else if (p->to_syslog) {
 		log_to_syslog(p->conf.log.syslog_facility);
 	}

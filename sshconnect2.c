@@ -14,6 +14,7 @@
 #include "client/hints.h"
 #include "client/hostcheck.h"
 #include "client/hostlearn.h"
+#include "client/tell-end.h"
 #include "client/userauth.h"
 #include "client/weak-crypto.h"
 #include "kex.h"
@@ -64,95 +65,19 @@ peer_name(const struct sshlogin *l)
 					    l->p.conf->host.hostname;
 }
 
-static const char *
-what_did_not_match(int err)
-{
-	switch (err) {
-	case ERR_NO_KEX_MATCH:
-		return "key exchange method";
-	case ERR_NO_HOSTKEY_MATCH:
-		return "host key type";
-	case ERR_NO_CIPHER_MATCH:
-		return "cipher";
-	case ERR_NO_MAC_MATCH:
-		return "MAC";
-	case ERR_NO_COMP_MATCH:
-		return "compression";
-	default:
-		return NULL;
-	}
-}
-
-static void
-report_disconnect(const struct sshlogin *l)
-{
-	uint32_t reason = 0;
-	const char *text = packet_disconnect_text(l->packet, &reason);
-
-	log_error("Received disconnect from %s port %u:%u: %s", peer_name(l),
-	    l->p.link->port, reason, text);
-	log_error("Disconnected from %s port %u", peer_name(l),
-	    l->p.link->port);
-}
-
-/* The connection broke. EOF, a reset and a timeout of TCP are all the same to
- * the user. */
-static void
-report_lost(const struct sshlogin *l, int err)
-{
-	if (l->state == LOGIN_AUTHENTICATED) {
-		if (err == ERR_SYSTEM)
-			log_error("Connection to %s lost: %s",
-			    l->p.conf->load.original_host, err_text(err));
-		else
-			log_error("Connection to %s closed by remote host.",
-			    l->p.conf->load.original_host);
-		return;
-	}
-	if (l->peer_ident == NULL) {
-		log_error("hpnssh: no SSH identification from %s port %u",
-		    peer_name(l), l->p.link->port);
-		if (l->last_line != NULL)
-			log_error("hpnssh: it says: %s", l->last_line);
-	}
-	log_error("Connection %s by %s port %u",
-	    err == ERR_SYSTEM && errno == ECONNRESET ? "reset" : "closed",
-	    peer_name(l), l->p.link->port);
-}
-
 static void
 report_end(const struct sshlogin *l, int err)
 {
-	const char *what = what_did_not_match(err), *offer;
+	const struct tell_end t = { .conf = l->p.conf,
+		.link = l->p.link,
+		.name = peer_name(l),
+		.packet = l->packet,
+		.kex = l->kex,
+		.last_line = l->last_line,
+		.identified = l->peer_ident != NULL,
+		.authenticated = l->state == LOGIN_AUTHENTICATED };
 
-	if (what != NULL) {
-		offer = kex_peer_offer(l->kex, err);
-		log_error("Unable to negotiate with %s port %u: no matching %s "
-			  "found. Their offer: %s",
-		    peer_name(l), l->p.link->port, what,
-		    offer != NULL ? offer : "");
-		return;
-	}
-	switch (err) {
-	case ERR_DENIED:
-	case ERR_HOSTKEY:
-		break; /* was logged where it happened */
-	case ERR_CLOSED:
-	case ERR_EOF:
-	case ERR_SYSTEM:
-		report_lost(l, err);
-		break;
-	case ERR_DISCONNECTED:
-		report_disconnect(l);
-		break;
-	case ERR_TIMEOUT:
-		log_error("Timeout, server %s not responding.",
-		    l->p.conf->load.original_host);
-		break;
-	default:
-		log_error("Connection to %s port %u: %s", peer_name(l),
-		    l->p.link->port, err_text(err));
-	}
+	tell_end(&t, err);
 }
 
 /* With p.quiet, messages are for debugging only from here on. Returns what
@@ -309,9 +234,8 @@ conclude_auth(struct sshlogin *l)
 	gss_kex_settle(l->gss);
 	loop_cancel(l->p.loop, l->timeout);
 	l->timeout = NULL;
-	log_verbose("Authenticated to %s ([%s]:%u) using \"%s\".",
-	    l->p.conf->load.original_host, peer_name(l), l->p.link->port,
-	    userauth_method(l->userauth));
+	tell_authenticated(l->p.conf->load.original_host, peer_name(l),
+	    l->p.link, userauth_method(l->userauth));
 	save_hints(l);
 	l->p.authenticated(l->p.arg);
 	return 0;
@@ -639,7 +563,7 @@ on_other_line(void *arg, const char *text)
 static int
 check_peer(const struct sshlogin *l)
 {
-	log_debug("Remote identification: %s", l->peer_ident);
+	tell_identifications(l->ident, l->peer_ident);
 	if (str_has_prefix(l->peer_ident, "SSH-2.0-") ||
 	    str_has_prefix(l->peer_ident, "SSH-1.99-"))
 		return 0;

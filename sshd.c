@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/flags-getopt.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/version.h"
@@ -55,24 +56,45 @@ must(int r)
 		exit(255);
 }
 
+/* The same of the command line, where scripts know 1. */
 static void
-set(struct options *o, const char *keyword, const char *value)
+must_flag(int r)
 {
-	must(server_conf_set(&o->state.conf, keyword, value));
+	if (r != 0)
+		exit(1);
 }
 
 /* Flags that stand for a keyword. */
 static const struct {
 	char flag;
 	const char *keyword, *value; /* value NULL: the argument */
+	/* What programs read when the argument is wrong; NULL: the keyword's
+	 * own line. */
+	const char *wrong;
 } keyword_flags[] = {
-	{ '4', "AddressFamily", "inet" },
-	{ '6', "AddressFamily", "inet6" },
-	{ 'c', "HostCertificate", NULL },
-	{ 'g', "LoginGraceTime", NULL },
-	{ 'h', "HostKey", NULL },
-	{ 'p', "Port", NULL },
+	{ '4', "AddressFamily", "inet", NULL },
+	{ '6', "AddressFamily", "inet6", NULL },
+	{ 'c', "HostCertificate", NULL, NULL },
+	{ 'g', "LoginGraceTime", NULL, "Invalid login grace time." },
+	{ 'h', "HostKey", NULL, NULL },
+	{ 'p', "Port", NULL, "Bad port number." },
 };
+
+static void
+set(struct options *o, const char *keyword, const char *value,
+    const char *wrong)
+{
+	enum log_level level = log_get_level();
+	int r;
+
+	if (wrong != NULL)
+		log_set_level(LOG_LVL_QUIET);
+	r = server_conf_set(&o->state.conf, keyword, value);
+	log_set_level(level);
+	if (r != 0 && wrong != NULL)
+		log_error("%s", wrong);
+	must_flag(r);
+}
 
 static bool
 set_keyword_flag(struct options *o, int flag)
@@ -83,7 +105,7 @@ set_keyword_flag(struct options *o, int flag)
 		if (keyword_flags[i].flag != flag)
 			continue;
 		set(o, keyword_flags[i].keyword,
-		    value != NULL ? value : optarg);
+		    value != NULL ? value : optarg, keyword_flags[i].wrong);
 		return true;
 	}
 	return false;
@@ -100,7 +122,7 @@ set_utmp_len(struct options *o, const char *arg)
 	if (err != NULL)
 		fatal("-u %s: %s", arg, err);
 	if (len == 0)
-		set(o, "UseDNS", "no");
+		set(o, "UseDNS", "no", NULL);
 }
 
 static void
@@ -108,7 +130,7 @@ set_flag(struct options *o, int flag)
 {
 	switch (flag) {
 	case 'C':
-		must(server_conf_spec_parse(&o->spec, optarg));
+		must_flag(server_conf_spec_parse(&o->spec, optarg));
 		o->have_spec = true;
 		break;
 	case 'D':
@@ -116,7 +138,7 @@ set_flag(struct options *o, int flag)
 		break;
 	case 'd':
 		o->debug++;
-		o->foreground = o->log_to_stderr = true;
+		o->foreground = o->log_to_stderr = o->state.once = true;
 		break;
 	case 'E':
 		o->log_file = optarg;
@@ -135,7 +157,7 @@ set_flag(struct options *o, int flag)
 		o->inetd = true;
 		break;
 	case 'o':
-		must(server_conf_set_option(&o->state.conf, optarg));
+		must_flag(server_conf_set_option(&o->state.conf, optarg));
 		break;
 	case 'q':
 		o->quiet = true;
@@ -170,7 +192,7 @@ parse_argv(struct options *o, int argc, char **argv)
 {
 	int flag;
 
-	while ((flag = getopt(argc, argv,
+	while ((flag = flags_getopt(argc, argv,
 		    "46b:C:c:DdE:ef:Gg:h:ik:o:p:QqRrTtu:V")) != -1)
 		set_flag(o, flag);
 	if (optind != argc) {
@@ -191,9 +213,11 @@ set_up_log(struct options *o)
 
 	if (o->log_file != NULL) {
 		fd = open(o->log_file, O_WRONLY | O_CREAT | O_APPEND, 0600);
-		if (fd == -1 || dup2(fd, STDERR_FILENO) == -1)
-			fatal("Couldn't open logfile %s: %s", o->log_file,
+		if (fd == -1 || dup2(fd, STDERR_FILENO) == -1) {
+			log_error("Couldn't open logfile %s: %s", o->log_file,
 			    strerror(errno));
+			exit(1);
+		}
 		if (fd != STDERR_FILENO)
 			close(fd);
 	}
@@ -212,11 +236,15 @@ static void
 read_config(struct options *o)
 {
 	const char *path = o->config;
+	int r = 0;
 
 	if (path == NULL)
 		path = SYSCONFDIR "/sshd_config";
 	if (strcmp(path, "none") != 0)
-		must(server_conf_read_file(&o->state.conf, path));
+		r = server_conf_read_file(&o->state.conf, path);
+	if (r == ERR_NOT_FOUND)
+		exit(1);
+	must(r);
 	must(server_conf_finish(&o->state.conf));
 }
 

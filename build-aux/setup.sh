@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: ISC
 # What quickstart, run-tests and .ci/run share; read with `.`, by a script that
 # has set `top` to the root of the tree. POSIX sh.
-# shellcheck shell=sh disable=SC2154
+# shellcheck shell=sh disable=SC2154,SC2034,SC3013
 
 build_packages='gcc make autoconf automake pkg-config libc6-dev libssl-dev zlib1g-dev
 	libbsd-dev libseccomp-dev libpam0g-dev libedit-dev libkrb5-dev

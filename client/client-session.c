@@ -364,7 +364,7 @@ on_request(void *arg, struct channel *c, struct span name, struct rd *data)
 		if ((r = rd_end(data)) != 0)
 			return r;
 		s->status = (int)(status & 0xff);
-		log_debug("remote command ended with status %u", status);
+		log_debug("Exit status %u", status);
 		return CHANNEL_SUCCESS;
 	}
 	if (span_equals(name, "exit-signal"))

@@ -53,11 +53,13 @@ hostcheck_show_picture(const struct hostcheck *h, const struct key *k)
 static void
 banner(const char *text)
 {
+	enum { left = 4 };
 	static const char line[] = "@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@"
 				   "@@@@@@@@@@@@@@@@@@@";
 
 	log_error("%s", line);
-	log_error("@ %-*s@", (int)sizeof line - 4, text);
+	/* With as many blanks in front as stock's. */
+	log_error("@%*s%-*s@", left, "", (int)sizeof line - 3 - left, text);
 	log_error("%s", line);
 }
 
@@ -69,11 +71,15 @@ hostcheck_warn_changed(const struct hostcheck *h, const struct key *k,
 	char *fp = hostcheck_fingerprint(h, k);
 
 	banner("WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!");
+	log_error("IT IS POSSIBLE THAT SOMEONE IS DOING SOMETHING NASTY!");
 	log_error("This host is known under another key. Either its key was "
 		  "replaced, or");
 	log_error("SOMEBODY IS BETWEEN YOU AND THE HOST and reads along "
 		  "(man-in-the-middle attack).");
 	log_error("It now shows the %s key %s.", key_short_name(k), fp);
+	if (found->path != NULL)
+		log_error("Add correct host key in %s to get rid of this "
+			  "message.", found->path);
 	log_error("If you can make sure, by another way than this connection, "
 		  "that this is right,");
 	log_error("remove the old key:  hpnssh-keygen -f '%s' -R '%s'",

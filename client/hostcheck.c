@@ -531,7 +531,7 @@ check_first(struct hostcheck *h, struct span blob)
 		return r;
 	}
 	fp = hostcheck_fingerprint(h, k);
-	log_debug("server host key: %s %s", key_type(k), fp);
+	log_debug("Server host key: %s %s", key_type(k), fp);
 	free(fp);
 	r = h->command_failed ? ERR_HOSTKEY : check_policy(h, k);
 	if (r == 0 && is_revoked(h, k))

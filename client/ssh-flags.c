@@ -22,7 +22,9 @@ static const struct {
 	{ 'c', "Ciphers", NULL },
 	{ 'e', "EscapeChar", NULL },
 	{ 'f', "ForkAfterAuthentication", "yes" },
+#ifdef HAVE_PKCS11 /* else ssh.c says so */
 	{ 'I', "PKCS11Provider", NULL },
+#endif
 	{ 'i', "IdentityFile", NULL },
 #ifdef HAVE_GSSAPI /* else ssh.c passes over them */
 	{ 'K', "GSSAPIAuthentication", "yes" },
@@ -38,6 +40,42 @@ static const struct {
 	{ 's', "SessionType", "subsystem" },
 };
 
+/* What programs read when the argument of a flag is wrong; for others the
+ * keyword's own line is better, because it says why. */
+static const struct {
+	char flag;
+	const char *before, *behind;
+} wrong_arguments[] = {
+	{ 'c', "Unknown cipher type '", "'" },
+	{ 'e', "Bad escape character '", "'." },
+	{ 'm', "Unknown mac type '", "'" },
+	{ 'p', "Bad port '", "'" },
+};
+
+static int
+set_or_say(struct client_conf *conf, int flag, const char *keyword,
+    const char *value)
+{
+	enum log_level level = log_get_level();
+	size_t i = 0;
+	int r;
+
+	while (i < ARRAY_LEN(wrong_arguments) &&
+	    wrong_arguments[i].flag != flag)
+		i++;
+	if (i == ARRAY_LEN(wrong_arguments))
+		return client_conf_set(conf, keyword, value);
+	log_set_level(LOG_LVL_QUIET);
+	r = client_conf_set(conf, keyword, value);
+	log_set_level(level);
+	if (r == ERR_SYNTAX || r == ERR_UNSUPPORTED)
+		log_error("%s%s%s", wrong_arguments[i].before, value,
+		    wrong_arguments[i].behind);
+	else if (r < 0)
+		log_error("-%c %s: %s", flag, value, err_text(r));
+	return r;
+}
+
 static int
 set_by_keyword(struct client_conf *conf, int flag, const char *argument)
 {
@@ -47,7 +85,7 @@ set_by_keyword(struct client_conf *conf, int flag, const char *argument)
 		if (keyword_flags[i].flag != flag)
 			continue;
 		found = 1;
-		r = client_conf_set(conf, keyword_flags[i].keyword,
+		r = set_or_say(conf, flag, keyword_flags[i].keyword,
 		    keyword_flags[i].value != NULL ? keyword_flags[i].value :
 						     argument);
 	}

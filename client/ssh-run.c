@@ -504,6 +504,7 @@ connect_and_run(struct ssh_run *p)
 		p->status = EXIT_ERROR;
 	}
 	tty_leave_raw();
+	sshclient_tell_transferred(p->client);
 out:
 	sharing_clear(&p->sharing);
 	session_free(p->session);

@@ -18,6 +18,7 @@
 #include "client/lending.h"
 #include "client/metrics-files.h"
 #include "client/none-switch.h"
+#include "client/tell-end.h"
 #include "client/userauth.h"
 #include "client/why-slow.h"
 
@@ -160,6 +161,7 @@ make_channels(struct sshclient *c)
 	}
 	channels_set_exact_windows(
 	    c->channels, !sshlogin_peer_is_hpnssh(c->login));
+	channels_take_early(c->channels);
 	channels_send_early(c->channels,
 	    kex_peer_takes_early(sshlogin_kex(c->login)));
 	channels_set_dynamic(c->channels,
@@ -397,6 +399,14 @@ sshclient_further(const struct sshclient *c)
 		break;
 	}
 	return SSHCLIENT_FURTHER_NEVER;
+}
+
+void
+sshclient_tell_transferred(const struct sshclient *c)
+{
+	if (c->began_ms != 0 && !c->p.proxied)
+		tell_transferred(sshlogin_packet(c->login),
+		    clock_ms() - c->began_ms);
 }
 
 struct channels *

@@ -83,6 +83,8 @@ enum sshclient_further {
 };
 enum sshclient_further sshclient_further(const struct sshclient *c);
 
+/* How much went over it since the login, for -v. */
+void sshclient_tell_transferred(const struct sshclient *c);
 struct channels *sshclient_channels(const struct sshclient *c);
 /* From send_optimistic() on; NULL: it cannot forward. */
 struct forwards *sshclient_forwards(const struct sshclient *c);

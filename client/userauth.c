@@ -227,6 +227,14 @@ request_methods(struct userauth *ua)
 	return userauth_send(ua, &b);
 }
 
+static void
+tell_next(struct userauth *ua, enum userauth_id id)
+{
+	if (ua->current != id)
+		log_debug("Next authentication method: %s", methods[id].name);
+	ua->current = id;
+}
+
 int
 userauth_start(struct userauth *ua)
 {
@@ -242,7 +250,7 @@ userauth_start(struct userauth *ua)
 		return r;
 	while ((id = next_preferred(ua, &pos)) != USERAUTH_ID_NONE &&
 	    methods[id].ops->goes_first) {
-		ua->current = id;
+		tell_next(ua, id);
 		if ((r = methods[id].ops->next(ua)) != 0)
 			return r < 0 ? r : 0;
 	}
@@ -297,10 +305,7 @@ userauth_advance(struct userauth *ua)
 		free(copy);
 		if (!usable)
 			continue;
-		if (ua->current != id)
-			log_debug("next authentication method: %s",
-			    methods[id].name);
-		ua->current = id;
+		tell_next(ua, id);
 		if ((r = methods[id].ops->next(ua)) != 0)
 			return r < 0 ? r : 0;
 		ua->exhausted[id] = true;

@@ -55,6 +55,20 @@
 #define GSS_KEX(field) UNBUILT_ANY(&unsupported)
 #define GSS_OFF UNBUILT_FLAG(&unsupported)
 #endif
+/* The library of a token, where a helper is built that loads it. */
+#ifdef HAVE_PKCS11
+#define P11_TEXT(field) TEXTUAL(field), .flags = CONF_NONE
+#else
+#define P11_TEXT(field) UNBUILT(string, "none", &unsupported)
+#endif
+/* A flag that is kept, and that is said to be unsupported when it is on. */
+#define UNBUILT_KEPT(field, value, what)                                      \
+	.type = &conf_unbuilt_kept, AT(field), .def = value, .notice = what
+#ifdef HAVE_PAM
+#define PAM_FLAG(field, value) FLAG(field, value)
+#else
+#define PAM_FLAG(field, value) UNBUILT_KEPT(field, value, &unsupported)
+#endif
 #define GONE(what) .type = &conf_deprecated, .notice = what
 #define IGNORED .type = &conf_deprecated
 #define STRUCTURE .type = &conf_structure

@@ -173,7 +173,9 @@ parse_port(const struct conf_row *row, void *field,
 	int port = conf_port_number(words->v[0]);
 
 	if (port <= 0)
-		return conf_error(at, "Bad %s '%s'.", row->name, words->v[0]);
+		return conf_error(at, "Bad %s '%s'.",
+		    strcmp(row->name, "Port") == 0 ? "port" : row->name,
+		    words->v[0]);
 	*(int *)field = port;
 	return 0;
 }

@@ -112,6 +112,26 @@ parse_unbuilt(const struct conf_row *row, void *field,
 	return 0;
 }
 
+/* What it turns on decides who may log in, so it is not passed over: the notice
+ * says why nobody does. */
+static int
+parse_unbuilt_kept(const struct conf_row *row, void *field,
+    const struct strlist *words, const struct conf_location *at)
+{
+	int r = conf_flag.parse(row, field, words, at);
+
+	if (r == 0 && csv_has_nocase("yes,true", words->v[0]))
+		give_notice(row, at);
+	return r;
+}
+
+static int
+format_kept(const struct conf_row *row, const void *field,
+    struct strlist *words)
+{
+	return conf_flag.format(row, field, words);
+}
+
 static int
 parse_deprecated(const struct conf_row *row, void *field,
     const struct strlist *words, const struct conf_location *at)
@@ -130,6 +150,8 @@ const struct conf_type conf_refused = { parse_refused, NULL, NULL, NULL,
 	false };
 const struct conf_type conf_unbuilt = { parse_unbuilt, format_fixed, NULL,
 	NULL, false };
+const struct conf_type conf_unbuilt_kept = { parse_unbuilt_kept, format_kept,
+	NULL, NULL, true };
 const struct conf_type conf_deprecated = { parse_deprecated, NULL, NULL, NULL,
 	false };
 const struct conf_type conf_structure = { parse_structure, NULL, NULL, NULL,

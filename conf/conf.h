@@ -158,6 +158,7 @@ extern const struct conf_type conf_refused;
  * has no effect. The words are checked by row->as. The values in row->def
  * (comma list, first = shown, may be NULL) need no notice. */
 extern const struct conf_type conf_unbuilt;
+extern const struct conf_type conf_unbuilt_kept; /* int, as conf_flag */
 /* No field: no implementation has it any more. Any words. */
 extern const struct conf_type conf_deprecated;
 /* No field: Host, Match, Include: handled by the reader. */

@@ -213,7 +213,7 @@ static const struct conf_row rows[] = {
 	    GLOBAL },
 
 	{ "StrictModes", NULL, FLAG(login.strict_modes, "yes"), GLOBAL },
-	{ "UsePAM", NULL, FLAG(login.use_pam, "no"), GLOBAL },
+	{ "UsePAM", NULL, PAM_FLAG(login.use_pam, "no"), GLOBAL },
 	{ "PermitUserEnvironment", NULL,
 	    .type = &conf_flag_text, AT(session.permit_user_environment),
 	    GLOBAL, .def = "no" },

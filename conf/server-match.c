@@ -271,7 +271,7 @@ server_conf_spec_parse(struct server_conf_spec *s, const char *text)
 		free(value);
 	}
 	if (r < 0)
-		log_error("Invalid connection specification \"%s\"", text);
+		log_error("Invalid test mode specification %s", text);
 	return r;
 }
 

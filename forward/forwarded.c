@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/resolve.h"
+#include "forward/early-data.h"
 
 enum {
 	TEXT_MAX = 256, /* bytes of a target in messages */
@@ -38,6 +39,7 @@ struct forwarded {
 	const struct forwarded_kind *kind;
 	struct channel *channel;
 	int fd;			 /* -1: not connected yet */
+	struct early_data early; /* of fd, before the channel is open */
 	struct resolve *resolve; /* its name is looked up */
 	struct dial *dial;	 /* it is connected to */
 	size_t addresses;	 /* of the dial */
@@ -92,6 +94,7 @@ add(struct forwarded_list *l, const struct forwarded_kind *kind,
 	f->kind = kind;
 	f->channel = c;
 	f->fd = fd;
+	f->early.loop = l->p.loop;
 	f->at = &l->first;
 	f->next = l->first;
 	if (f->next != NULL)
@@ -120,6 +123,7 @@ free_forwarded(struct forwarded *f)
 	if (f->next != NULL)
 		f->next->at = f->at;
 	l->count--;
+	early_data_end(&f->early);
 	resolve_cancel(f->resolve);
 	dial_free(f->dial);
 	buf_clear(&f->first);
@@ -136,6 +140,7 @@ free_forwarded(struct forwarded *f)
 static void
 tie(struct forwarded *f)
 {
+	early_data_end(&f->early);
 	f->counted = true;
 	if (f->list->p.count != NULL)
 		f->list->p.count(f->list->p.arg, 1);
@@ -415,8 +420,11 @@ forwarded_open(struct forwarded_list *l, const struct forwarded_kind *kind,
 
 	if (r != 0)
 		return r;
-	if (first.len > 0 &&
-	    (r = channel_send_data(f->channel, 0, first.p, first.len)) != 0) {
+	if (first.len == 0)
+		early_data_begin(&f->early, l->p.loop, fd, f->channel);
+	else
+		r = channel_send_data(f->channel, 0, first.p, first.len);
+	if (r != 0) {
 		channel_leave(f->channel);
 		free_forwarded(f);
 		return r;
@@ -434,9 +442,11 @@ forwarded_open_for(struct forwarded_list *l,
 	struct forwarded *f;
 	int r = open_channel(l, kind, fd, extra, &f);
 
-	if (r == 0)
-		f->waiter = *waiter;
-	return r;
+	if (r != 0)
+		return r;
+	f->waiter = *waiter;
+	early_data_begin(&f->early, l->p.loop, fd, f->channel);
+	return 0;
 }
 
 int

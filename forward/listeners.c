@@ -57,8 +57,8 @@ on_failure(void *arg, enum listen_step step, const struct sockaddr *sa,
 	    NI_NUMERICHOST | NI_NUMERICSERV);
 	if (t->text[0] != '\0')
 		log_verbose("%s", t->text);
-	snprintf(t->text, sizeof t->text, "%s [%s]:%s: %s", steps[step], host,
-	    port, strerror(error));
+	snprintf(t->text, sizeof t->text, "%s [%.150s]:%s: %s", steps[step],
+	    host, port, strerror(error));
 }
 
 /* Where any port will do, the first socket picks it, and the others follow:

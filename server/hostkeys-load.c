@@ -19,7 +19,8 @@ enum { AGENT_OPEN_MS = 5000 }; /* at the start */
 
 /* --- the agent ---------------------------------------------------------- */
 
-/* What the keyword says; connections begin in another directory. */
+/* What the keyword says; connections begin in another directory. NULL: the
+ * environment is to say it, and does not. */
 static char *
 agent_path(const char *word)
 {
@@ -28,7 +29,7 @@ agent_path(const char *word)
 
 	if (strcmp(word, "SSH_AUTH_SOCK") == 0) {
 		word = getenv("SSH_AUTH_SOCK");
-		return xstrdup(word != NULL ? word : "");
+		return word != NULL && *word != '\0' ? xstrdup(word) : NULL;
 	}
 	if (word[0] == '/' || getcwd(cwd, sizeof cwd) == NULL)
 		return xstrdup(word);
@@ -41,9 +42,13 @@ find_agent(struct hostkeys *h, const char *word)
 {
 	char *path = agent_path(word);
 	struct agent *a;
-	int r = agent_open_within(&a, path, AGENT_OPEN_MS);
+	int r;
 
-	if (r != 0) {
+	if (path == NULL) {
+		log_error("HostKeyAgent: SSH_AUTH_SOCK is not set");
+		return;
+	}
+	if ((r = agent_open_within(&a, path, AGENT_OPEN_MS)) != 0) {
 		log_error("Could not connect to agent \"%s\": %s", path,
 		    err_text(r));
 		free(path);

@@ -37,7 +37,7 @@ state_to_fd(const struct server_state *s, int *out)
 	hostkeys_export(&s->keys, &b);
 	buf_put(&b, s->salt, sizeof s->salt);
 	buf_put_bool(&b, s->log_to_stderr);
-	buf_put_bool(&b, s->inetd);
+	buf_put_bool(&b, s->once);
 	buf_put_cstring(&b, s->auth_path);
 	buf_put_cstring(&b, s->chroot);
 	buf_put_u32(&b, s->auth_uid);
@@ -102,7 +102,7 @@ state_from_fd(struct server_state *s, int fd)
 		goto out;
 	salt = rd_bytes(&rd, sizeof s->salt);
 	s->log_to_stderr = rd_bool(&rd);
-	s->inetd = rd_bool(&rd);
+	s->once = rd_bool(&rd);
 	s->auth_path = rd_cstring(&rd, PATH_MAX);
 	s->chroot = rd_cstring(&rd, PATH_MAX);
 	s->auth_uid = rd_u32(&rd);

@@ -38,7 +38,7 @@ struct server_state {
 	struct hostkeys keys;
 	uint8_t salt[32];   /* secret; for delays that differ by user */
 	bool log_to_stderr; /* -e, -E, -d; else to syslog */
-	bool inetd;
+	bool once;	    /* -d: the connection's end is sshd's */
 	char *auth_path; /* of hpnsshd-auth; owned */
 	char *chroot;	 /* for hpnsshd-auth; owned; NULL: not the superuser */
 	uint32_t auth_uid, auth_gid; /* for hpnsshd-auth, with chroot */

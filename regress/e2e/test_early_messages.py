@@ -13,7 +13,8 @@ from muxes import Master, passenger
 from sshwire import (CHANNEL_CLOSE, CHANNEL_DATA, CHANNEL_EOF, CHANNEL_OPEN,
                      CHANNEL_REQUEST, EXT_INFO, GLOBAL_REQUEST,
                      OPEN_CONFIRMATION, OPEN_FAILURE, REQUEST_FAILURE,
-                     REQUEST_SUCCESS, FakeServer, connect, load_key, string)
+                     REQUEST_SUCCESS, USERAUTH_SUCCESS, FakeServer, connect,
+                     load_key, string)
 
 import harness
 from harness import LONG, ME, Client, have, run, start, wait_for
@@ -158,6 +159,26 @@ def test_anything_else_ends_the_connection(sshd, log_in, cheat):
         wire.drain()
 
 
+def test_the_server_sends_early_too(sshd, keys):
+    """What connects to a port that it listens on for the client."""
+    wire = connect(sshd)
+    wire.handshake()
+    wire.say(EXT_INFO, 1, NAME, "0")
+    wire.ask_service()
+    wire.send(wire.signed_request(ME, load_key(keys.path("ed25519"))))
+    wire.expect(USERAUTH_SUCCESS)
+    wire.say(GLOBAL_REQUEST, "tcpip-forward", True, "localhost", 0)
+    port = wire.expect(REQUEST_SUCCESS).u32()
+    with reach(port) as sock:
+        sock.sendall(b"early")
+        number = opened(wire, "forwarded-tcpip")
+        assert has_sent(wire) == (EARLY | number, b"early")
+        wire.say(OPEN_CONFIRMATION, number, 5, 1 << 20, 1 << 15)
+        sock.sendall(b"then")
+        assert has_sent(wire) == (5, b"then")
+    wire.close()
+
+
 # ---- the client, with servers that wait --------------------------------
 
 @pytest.fixture
@@ -245,6 +266,29 @@ def test_a_forward_that_is_refused(fake, forward_to):  # noqa: F811
         except ConnectionResetError:
             pass
     one.shows("open failed: connect failed: not there")
+
+
+@pytest.mark.parametrize("asked", [True, False])
+def test_data_of_a_server(fake, forward_to, service, asked):  # noqa: F811
+    """For a forward that was asked for; for another it goes nowhere."""
+    there, seen = service(), []
+
+    def script(w):
+        w.expect(GLOBAL_REQUEST)
+        w.say(REQUEST_SUCCESS)
+        w.say(CHANNEL_OPEN, "forwarded-tcpip", 3, 1 << 20, 1 << 15,
+              "localhost", 80 if asked else 81, "192.0.2.1", 9)
+        w.say(CHANNEL_DATA, EARLY | 3, string(b"early"))
+        if asked:
+            w.expect(OPEN_CONFIRMATION)
+            seen.append(has_sent(w))
+        else:
+            seen.append(w.expect(OPEN_FAILURE).u32())
+
+    forward_to(Client("hpn", fake(script)), "-R",
+               f"80:127.0.0.1:{there.port}").wait()
+    assert seen == [(3, b"early") if asked else 3]
+    assert bool(there.peers) == asked
 
 
 def test_other_servers_are_sent_nothing(fake, forward_to):  # noqa: F811

@@ -717,7 +717,7 @@ def test_window_overflow(logged_in):
 
 @pytest.mark.parametrize("hurt", [
     [CHANNEL_DATA, 1, "x"], [CHANNEL_DATA, 0xffffffff, "x"],
-    [CHANNEL_DATA, 0x80000000, "x"], [EXTENDED_DATA, 77, 1, "x"],
+    [CHANNEL_DATA, 0x80000009, "x"], [EXTENDED_DATA, 77, 1, "x"],
     [CHANNEL_EOF, 99], [CHANNEL_CLOSE, 0xffffffff], [WINDOW_ADJUST, 9, 9],
     [CHANNEL_REQUEST, 5, "exec", True, "id"], [CHANNEL_SUCCESS, 0],
     [CHANNEL_FAILURE, 0xfffffffe], [OPEN_CONFIRMATION, 0, 0, 0, 0],

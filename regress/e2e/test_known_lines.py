@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: ISC
 """Lines that scripts and editors look for in what hpnssh says."""
 
+import re
+
 import pytest
 
 import harness
@@ -50,3 +52,155 @@ def test_methods_that_can_continue(sshd, tmp_path):
     done = client.ssh("true", flags=["-v"])
     assert done.rc == 255
     assert "debug1: Authentications that can continue: " in done.errors
+
+
+def both(name, *args):
+    """The first line and the exit code of ours, and of the stock program."""
+    out = []
+    for kind in ("hpn", "stock"):
+        program = harness.program(kind, name)
+        done = run([program, *args], env=dict(harness.clean_env(),
+                                              SSH_AUTH_SOCK="/nonexistent"))
+        out.append((done.errors.splitlines()[0], done.rc))
+    return out
+
+
+NEEDS_STOCK = pytest.mark.skipif(not harness.have("stock", "ssh"),
+                                 reason="no stock OpenSSH")
+
+
+@NEEDS_STOCK
+@pytest.mark.parametrize("flags", [
+    ["-p", "x"], ["-p", "0"], ["-p", "65536"], ["-c", "nosuch"],
+    ["-c", "none"], ["-c", "aes128-ctr,nosuch"], ["-m", "nosuch"],
+    ["-e", "xx"], ["-e", ""], ["-9"], ["--nosuch"], ["-o", "Port=x"],
+    ["-L", "x"], ["-w", "x"], ["-E", "/nonexistent/x"], ["-O", "x"]], ids=str)
+def test_wrong_flags_as_stock_tells_them(flags):
+    ours, stock = both("ssh", "-F", "none", *flags, "h")
+    assert ours == stock
+
+
+@NEEDS_STOCK
+@pytest.mark.parametrize("name", ["ssh", "sftp", "ssh-keygen", "ssh-agent",
+                                  "ssh-keyscan"])
+def test_unknown_letter(name):
+    ours, stock = both(name, "-9")
+    assert ours == stock
+    assert ours[0] == "unknown option -- 9"
+
+
+def test_add_tells_its_usage_without_an_agent():
+    done = run([hpn("ssh-add"), "-?"], env=harness.clean_env())
+    assert done.rc == 1
+    assert done.errors.startswith("unknown option -- ?\nusage: hpnssh-add")
+
+
+@pytest.fixture
+def sshd_config(keys, tmp_path):
+    config = tmp_path / "sshd_config"
+    config.write_text(f"HostKey {keys.path('ed25519-host')}\n")
+    return config
+
+
+@pytest.mark.skipif(harness.stock("sshd") is None, reason="no stock sshd")
+@pytest.mark.parametrize("flags, line", [
+    (["-p", "x", "-t"], "Bad port number."),
+    (["-p", "0", "-t"], "Bad port number."),
+    (["-g", "x", "-t"], "Invalid login grace time."),
+    (["-o", "Nosuch=1", "-t"],
+     "command-line: line 0: Bad configuration option: Nosuch"),
+    (["-E", "/nonexistent/x", "-t"],
+     "Couldn't open logfile /nonexistent/x: No such file or directory"),
+    (["-C", "x", "-T"], "Invalid test mode specification x"),
+    (["-9"], "unknown option -- 9"),
+    (["-p"], "option requires an argument -- p"),
+    (["extra"], "Extra argument extra."),
+    (["-f", "/nonexistent/x", "-t"],
+     "/nonexistent/x: No such file or directory")], ids=str)
+def test_wrong_flags_of_the_server(sshd_config, flags, line):
+    ours, stock = both("sshd", "-f", sshd_config, *flags)
+    assert ours == stock == (line, 1)
+
+
+def test_wrong_configuration_of_the_server(sshd_config):
+    sshd_config.write_text("Port x\n")
+    done = run([hpn("sshd"), "-t", "-f", sshd_config])
+    assert done.rc == 255
+
+
+def test_debugged_server_ends_with_its_connection(make_server):
+    """As stock's: with 255, also after a session that went well."""
+    server = make_server(args=["-d"])
+    Client("hpn", server).ssh("true").ok()
+    assert server.process.wait(20) == 255
+
+
+def test_proxy_that_ends():
+    done = run([hpn("ssh"), "-F", "none", "-o", "ProxyCommand=echo hello",
+                "-o", "LogLevel=INFO", "nohost", "true"])
+    assert done.rc == 255
+    assert done.errors == (
+        "kex_exchange_identification: Connection closed by remote host\n"
+        "hpnssh: it says: hello\n"
+        "Connection closed by UNKNOWN port 65535\n")
+
+
+def test_box_of_a_changed_key(sshd, tmp_path):
+    files = tmp_path / "known_hosts"
+    files.write_text(f"[127.0.0.1]:{sshd.port} "
+                     f"{sshd.keys.public('ed25519')}\n")
+    told = []
+    for kind in ("hpn", "stock"):
+        if not harness.have(kind, "ssh"):
+            continue
+        done = run([harness.program(kind, "ssh"), "-F", "none", "-p",
+                    str(sshd.port), "-o", "StrictHostKeyChecking=yes", "-o",
+                    "HostKeyAlgorithms=ssh-ed25519", "-o",
+                    f"UserKnownHostsFile={files}", "127.0.0.1", "true"])
+        assert done.rc == 255
+        lines = done.errors.splitlines()
+        assert lines[1] == ("@    WARNING: REMOTE HOST IDENTIFICATION HAS "
+                            "CHANGED!     @")
+        for line in ("IT IS POSSIBLE THAT SOMEONE IS DOING SOMETHING NASTY!",
+                     f"Add correct host key in {files} to get rid of this "
+                     "message.",
+                     f"Offending ED25519 key in {files}:1"):
+            assert line in lines
+        told.append(lines[:4] + lines[-2:])
+    assert all(t == told[0] for t in told)
+
+
+def test_debug_lines_of_a_whole_connection(ssh):
+    done = ssh.ssh("exit 3", flags=["-v"])
+    assert done.rc == 3
+    for line in ("Local version string SSH-2.0-OpenSSH_",
+                 "Remote protocol version 2.0, remote software version OpenSS",
+                 "Server host key: ssh-ed25519 SHA256:", "Exit status 3\n"):
+        assert f"\ndebug1: {line}" in done.errors
+    found = re.search(r"^Transferred: sent (\d+), received (\d+) bytes, in "
+                      r"(\d+\.\d) seconds\nBytes per second: sent \d+\.\d, "
+                      r"received \d+\.\d\n", done.errors, re.M)
+    assert found, done
+    # the key exchange alone is more than a kilobyte in each direction
+    assert 1000 < int(found[1]) < 20000 and 1000 < int(found[2]) < 20000
+    assert float(found[3]) < 60
+    assert "Transferred" not in ssh.ssh("true").ok().errors
+
+
+def test_next_method(sshd):
+    client = Client("hpn", sshd, key="rsa")
+    done = client.ssh("true", flags=["-v"]).ok()
+    assert "debug1: Next authentication method: publickey\n" in done.errors
+
+
+def test_login_by_a_proxy(ssh):
+    python = ("import socket,sys,os,threading;"
+              f"s=socket.create_connection(('127.0.0.1',{ssh.server.port}));"
+              "f=lambda a,b:[os.write(b,d) for d in iter("
+              "lambda:os.read(a,65536),b'')];"
+              "threading.Thread(target=f,args=(0,s.fileno()),daemon=True)"
+              ".start();f(s.fileno(),1)")
+    done = ssh.ssh("true", flags=["-v"], options=[
+        f'ProxyCommand=python3 -c "{python}"']).ok()
+    assert 'Authenticated to 127.0.0.1 (via proxy) using "publickey".\n' \
+        in done.errors

@@ -329,6 +329,16 @@ def test_no_agent_at_the_start(keys, tmp_path):
     assert f'Unable to load host key "{tmp_path / "k"}"' in done.errors
 
 
+def test_agent_of_the_environment_that_is_not_named(keys, tmp_path):
+    config = tmp_path / "config"
+    config.write_text("HostKeyAgent SSH_AUTH_SOCK\n"
+                      f"HostKey {keys.path('ed25519-host')}\n")
+    for env in clean_env(), clean_env(SSH_AUTH_SOCK=""):
+        done = run([hpn("sshd"), "-t", "-f", config], env=env)
+        assert done.errors == "HostKeyAgent: SSH_AUTH_SOCK is not set\n"
+        assert done.rc == 0  # there is a key in a file
+
+
 def test_agent_that_accepts_nobody_delays_the_start_for_a_while(
         keys, tmp_path):
     with socket.socket(socket.AF_UNIX) as listener:

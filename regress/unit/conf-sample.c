@@ -8,7 +8,7 @@
 const char *
 conf_sample(const struct conf_row *row, const struct conf_sample *v, size_t n)
 {
-	if (row->type == &conf_flag)
+	if (row->type == &conf_flag || row->type == &conf_unbuilt_kept)
 		return strcmp(row->def, "yes") == 0 ? "no" : "yes";
 	for (size_t i = 0; i < n; i++)
 		if (strcmp(v[i].name, row->name) == 0)

@@ -253,9 +253,11 @@ test_whose_number(void **state)
 	begin(&w, false);
 	assert_int_equal(world_run(&w, 3), 0);
 	put(&w, SSH_MSG_CHANNEL_DATA, (w.a.ch->id + 1) | EARLY, DATA("\1x"));
-	put(&w, SSH_MSG_CHANNEL_DATA, EARLY | (EARLY - 1), DATA("\1x"));
 	assert_int_equal(world_run(&w, 3), 0);
 	assert_int_equal(w.b.ch->window.left, w.b.ch->window.max);
+	/* One that was never near. */
+	put(&w, SSH_MSG_CHANNEL_DATA, EARLY | (EARLY - 1), DATA("\1x"));
+	assert_int_equal(world_run(&w, 3), ERR_PROTOCOL);
 	world_close(&w);
 
 	world_open(&w);

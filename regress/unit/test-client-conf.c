@@ -96,7 +96,9 @@ static const struct conf_sample samples[] = {
 	{ "IdentityFile", "~/.ssh/other" },
 	{ "CertificateFile", "~/.ssh/other-cert.pub" },
 	{ "IdentityAgent", "none" },
+#ifdef HAVE_PKCS11
 	{ "PKCS11Provider", "/lib/token.so" },
+#endif
 	{ "AddKeysToAgent", "confirm 5m" },
 	{ "SecurityKeyProvider", "/lib/sk.so" },
 	{ "PreferredAuthentications", "password" },
@@ -462,11 +464,11 @@ test_faults(void **state)
 		    "config line 1: CheckHostIP \"yes\" is not supported "
 		    "by this version" },
 		{ "Port\n", "line 1: Port: missing argument" },
-		{ "Port 0\n", "line 1: Bad Port '0'." },
-		{ "Port 65536\n", "Bad Port '65536'." },
-		{ "Port no-such-service\n", "Bad Port 'no-such-service'." },
+		{ "Port 0\n", "line 1: Bad port '0'." },
+		{ "Port 65536\n", "Bad port '65536'." },
+		{ "Port no-such-service\n", "Bad port 'no-such-service'." },
 		{ "Port 1 2\n", "takes one argument" },
-		{ "Host other\nPort x\n", "line 2: Bad Port 'x'." },
+		{ "Host other\nPort x\n", "line 2: Bad port 'x'." },
 		{ "Compression maybe\n", "neither yes nor no" },
 		{ "Ciphers rot13\n", "unknown algorithm \"rot13\"" },
 		{ "Ciphers none\n", "unknown algorithm \"none\"" },
@@ -520,6 +522,11 @@ test_unbuilt(void **state)
 		{ "GSSAPIKeyExchange yes", "Unsupported option" },
 		{ "GSSAPIKexAlgorithms gss-x", "Unsupported option" },
 #endif
+#ifndef HAVE_PKCS11
+		{ "PKCS11Provider /x.so", "option \"pkcs11provider\"" },
+		{ "SmartcardDevice /x.so", "Unsupported option" },
+#endif
+		{ "PKCS11Provider none", NULL },
 		{ "GSSAPIAuthentication no", NULL },
 		{ "CompressionLevel 6", "line 0: Unsupported option \"comp" },
 		{ "SecurityKeyProvider internal", NULL },

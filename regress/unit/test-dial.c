@@ -490,7 +490,7 @@ test_errors(void **state)
 {
 	struct port ports[2];
 	struct dialer h = { 0 };
-	struct dial_address v[2];
+	struct dial_address v[2] = { 0 };
 	struct dial_params p = params_for(&h, v, 2);
 	uint64_t begun = clock_ms();
 	size_t which;

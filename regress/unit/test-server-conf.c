@@ -578,6 +578,10 @@ test_unbuilt(void **state)
 		{ "GSSAPICleanupCredentials yes\n", "Unsupported option" },
 		{ "GSSAPIStrictAcceptorCheck no\n", "Unsupported option" },
 #endif
+#ifndef HAVE_PAM
+		{ "UsePAM yes\n", "line 1: Unsupported option UsePAM\n" },
+#endif
+		{ "UsePAM no\n", NULL },
 		{ "KerberosOrLocalPasswd yes\n", NULL },
 		{ "KerberosTicketCleanup no\n", "Unsupported option" },
 		{ "KerberosTicketCleanup yes\n", NULL },

@@ -17,7 +17,7 @@ int
 sandbox_enter(void)
 {
 	static const struct {
-		__rlimit_resource_t what;
+		int what;
 		rlim_t value;
 	} limits[] = { { RLIMIT_FSIZE, 0 }, { RLIMIT_NPROC, 0 },
 		{ RLIMIT_CORE, 0 }, { RLIMIT_NOFILE, 4 } };

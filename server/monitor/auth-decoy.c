@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "compat/libc.h"
 
 enum {
 	DES_LEN = 13,	  /* of the traditional hash and its salt */
@@ -114,7 +115,7 @@ collect(FILE *shadow, struct strlist *settings)
 	}
 	if (settings->n > 0)
 		return;
-	standard = crypt_gensalt(NULL, 0, NULL, 0);
+	standard = libc_password_setting();
 	if (strlist_add(settings, standard != NULL ? standard : "$6$....$") !=
 	    0)
 		fatal("out of memory");

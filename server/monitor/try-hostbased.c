@@ -4,7 +4,6 @@
  * its user. The host is recognized by its key, as in known_hosts files, and
  * lists of hosts (rhosts.h) say whose word counts for whom.
  */
-#include <netdb.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -12,6 +11,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "compat/libc.h"
 #include "keys/cert.h"
 #include "keys/knownhosts.h"
 #include "packet.h"
@@ -131,12 +131,6 @@ is_known(const struct login *l, const struct key *k, const char *host)
 
 /* ---- may that host speak for the user? --------------------------------- */
 
-static bool
-in_netgroup(const char *group, const char *host, const char *user)
-{
-	return innetgr(group, host, user, NULL) == 1;
-}
-
 /* The name that counts is the one that the address leads to, unless the
  * configuration trusts the client to tell it. Names of hosts that end in a dot
  * are absolute: here all are. */
@@ -165,7 +159,7 @@ may_speak(const struct login *l, const struct host_request *h,
 		    host : l->peer->address,
 		.client_user = h->client_user,
 		.login = l->user->name,
-		.in_netgroup = in_netgroup };
+		.in_netgroup = libc_in_netgroup };
 
 	return *host != '\0' && rhosts_allow(&rules, &q);
 }

@@ -2,7 +2,6 @@
 #include "server/session/serve.h"
 
 #include <errno.h>
-#include <malloc.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -277,6 +276,7 @@ begin(struct serve *sv)
 	channels_set_exact_windows(sv->channels,
 	    strstr(p->id_remote, HPN_TRUE_NAME) == NULL);
 	channels_take_early(sv->channels);
+	channels_send_early(sv->channels, kex_peer_takes_early(sv->kex));
 	channels_set_dynamic(sv->channels,
 	    p->conf->data.tcp_rcv_buf_poll && !p->conf->data.hpn_disabled);
 	if ((r = channel_use_new(&sv->use, sv->loop, sv->channels, p,
@@ -353,7 +353,7 @@ serve_run(const struct serve_params *params)
 	if ((r = begin(&sv)) != 0)
 		fatal("cannot take the connection over: %s", err_text(r));
 	/* What authentication has used is not needed any more. */
-	malloc_trim(0);
+	mem_give_back();
 	r = loop_run(sv.loop);
 	if (r != 0)
 		log_error("loop: %s", err_text(r));

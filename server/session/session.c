@@ -241,8 +241,9 @@ on_source_end(void *arg, struct channel *c)
 
 	(void)c;
 	s->sources_ended = true;
+	/* as waitpid() tells of one that has exited */
 	if (s->sftp != NULL && s->state != SESSION_EXITED)
-		on_exit_status(s, W_EXITCODE(internal_sftp_status(s->sftp), 0));
+		on_exit_status(s, internal_sftp_status(s->sftp) << 8);
 	else
 		close_if_over(s);
 }

@@ -11,6 +11,7 @@
 
 #include "base/fd.h"
 #include "base/mem.h"
+#include "compat/libc.h"
 #include "xfer/part-lock.h"
 #include "xfer/part-name.h"
 #include "xfer/serve/sftp-serve-internal.h"
@@ -292,7 +293,7 @@ read_cached(struct sftp_serve *s, struct serve_handle *h,
 	ssize_t n;
 
 	if (s->opts.threads > 0 && !h->no_nowait) {
-		n = preadv2(h->fd, iov, count, (off_t)offset, RWF_NOWAIT);
+		n = libc_preadv_nowait(h->fd, iov, count, (off_t)offset);
 		if (n >= 0 && (size_t)n < op->len &&
 		    (fstat(h->fd, &st) != 0 || !S_ISREG(st.st_mode) ||
 			offset + (uint64_t)n < (uint64_t)st.st_size)) {

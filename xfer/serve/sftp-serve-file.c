@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "compat/libc.h"
 #include "xfer/serve/sftp-serve-internal.h"
 
 enum {
@@ -460,7 +461,7 @@ run_rename(struct serve_op *op)
 	const char *from = op->path, *to = op->path2;
 	struct stat st;
 
-	if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
+	if (libc_rename_new(from, to) == 0)
 		return 0;
 	if (errno != EINVAL && errno != ENOSYS)
 		return -1;

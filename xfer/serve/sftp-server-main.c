@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 
 #include <errno.h>
-#include <getopt.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +14,7 @@
 
 #include "base/buf.h"
 #include "base/fd.h"
+#include "base/flags-getopt.h"
 #include "base/log.h"
 #include "xfer/serve/sftp-serve.h"
 
@@ -138,7 +138,7 @@ parse_args(struct server_args *a, int argc, char **argv)
 		.facility = LOG_AUTH };
 	optind = 0; /* the caller may have parsed its own argv before */
 	while (!a->done &&
-	    (opt = getopt(argc, argv, "cd:ef:hl:P:p:Q:Ru:")) != -1)
+	    (opt = flags_getopt(argc, argv, "cd:ef:hl:P:p:Q:Ru:")) != -1)
 		if ((r = one_option(a, opt, optarg)) < 0)
 			return r;
 	return 0;

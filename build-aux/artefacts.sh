@@ -1,0 +1,78 @@
+#!/bin/sh
+# SPDX-License-Identifier: ISC
+# artefacts.sh [-i] KIND DIRECTORY: makes packages for this system and writes
+# them to the directory, with a bill of materials and checksums.
+#   KIND   deb, rpm: hpn-ssh-VERSION-KIND-SYSTEM-MACHINE.tar, which holds all
+#          tarball: the programs for any Linux with glibc
+#   -i     installs first what that needs, as root
+# Debian packages go through their life (packaging/check-deb.sh) before.
+set -eu
+top=$(cd "$(dirname "$0")/.." && pwd)
+install=
+[ "${1:-}" != -i ] || { install=yes; shift; }
+[ $# = 2 ] || { sed -n '3,9s/^# \{0,1\}//p' "$0" >&2; exit 1; }
+kind=$1
+mkdir -p "$2"
+to=$(cd "$2" && pwd)
+
+die()
+{
+	printf 'artefacts.sh: %s\n' "$*" >&2
+	exit 1
+}
+
+case $kind in
+deb) need='debhelper dpkg-dev lintian debootstrap fakeroot' ;;
+rpm) need= ;;
+tarball) need='binutils git' ;;
+*) die "$kind is none of deb, rpm, tarball" ;;
+esac
+# shellcheck disable=SC2086
+[ -z "$install" ] || "$top/build-aux/packages.sh" $need
+
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/hpn-artefacts.XXXXXX")
+trap 'rm -rf "$scratch"' EXIT
+trap 'exit 130' INT TERM HUP
+version=$(sed -n 's/^AC_INIT(\[HPN-SSH\], \[\([^]]*\)\].*/\1/p' "$top/configure.ac")
+system=$(. /etc/os-release && echo "$ID-${VERSION_ID:-rolling}")
+name=hpn-ssh-$version-$kind-$system-$(uname -m)
+made=$scratch/$name
+mkdir "$made"
+
+make_deb()
+{
+	release=$(. /etc/os-release && echo "$VERSION_CODENAME")
+	mirror=$(apt-get indextargets --format '$(REPO_URI)' \
+		'Identifier: Packages' 'Label: Debian' | head -n 1)
+	debootstrap --variant=minbase "$release" "$scratch/root" "$mirror" \
+		>"$scratch/log" 2>&1 || {
+		tail "$scratch/log" >&2
+		die "debootstrap failed"
+	}
+	"$top/packaging/check-deb.sh" -d "$made" "$scratch/root"
+}
+
+make_rpm()
+{
+	"$top/packaging/make-rpm.sh" "$made"
+}
+
+make_tarball()
+{
+	"$top/packaging/make-tarball.sh" "$made"
+}
+
+"make_$kind"
+[ -e "$top/configure" ] || (cd "$top" && autoreconf -fi)
+mkdir "$scratch/build"
+(cd "$scratch/build" && "$top/configure" -q) >/dev/null
+python3 "$top/build-aux/sbom.py" "$scratch/build" >"$made/$name.spdx.json"
+if [ "$kind" = tarball ]; then
+	mv "$made"/* "$to/"
+else
+	(cd "$made" && sha256sum -- * >"$scratch/sums" &&
+		mv "$scratch/sums" SHA256SUMS)
+	tar -C "$scratch" --sort=name --owner=0 --group=0 --numeric-owner \
+		-cf "$to/$name.tar" "$name"
+fi
+ls "$to"

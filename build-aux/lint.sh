@@ -1,0 +1,37 @@
+#!/bin/sh
+# SPDX-License-Identifier: ISC
+# lint.sh: shellcheck on every script of the tree, and actionlint on the
+# workflows where it is installed
+# (go install github.com/rhysd/actionlint/cmd/actionlint@latest).
+# Closing line: N passed, N failed.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+passed=0 failed=0
+command -v shellcheck >/dev/null || {
+	echo "lint.sh: shellcheck is missing (Debian package: shellcheck)" >&2
+	exit 1
+}
+
+try()
+{
+	if "$@"; then
+		passed=$((passed + 1))
+	else
+		failed=$((failed + 1))
+	fi
+}
+
+for script in $(git ls-files | while read -r file; do
+	[ -f "$file" ] && head -n 1 "$file" | tr -d '\0' |
+		grep -Eq '^#!(/bin/sh|/bin/bash|/usr/bin/env (ba)?sh)( |$)' &&
+		echo "$file"
+done); do
+	try shellcheck -x -P SCRIPTDIR -P build-aux -S warning "$script"
+done
+if command -v actionlint >/dev/null; then
+	try actionlint
+else
+	echo "(no actionlint here)"
+fi
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]

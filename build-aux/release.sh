@@ -1,0 +1,75 @@
+#!/bin/sh
+# SPDX-License-Identifier: ISC
+# release.sh TAG DIRECTORY: what is published for a tag (v1.2.3): the source
+# tarball, a bill of materials of a build of it, the notes from CHANGELOG.md, and
+# SHA256SUMS of all files in the directory, packages that are there already too.
+# It refuses a tree with changes, a tag that is not the commit that is checked
+# out, a tag that is not the version of configure.ac, and a version that
+# CHANGELOG.md does not have or calls unreleased.
+# release.sh -c TAG: only checks
+set -eu
+top=$(cd "$(dirname "$0")/.." && pwd)
+check=
+[ "${1:-}" != -c ] || { check=yes; shift; }
+
+die()
+{
+	printf 'release.sh: %s\n' "$*" >&2
+	exit 1
+}
+
+# notes VERSION: what stands below its heading in CHANGELOG.md.
+notes()
+{
+	awk -v version="$1" '
+		/^## / { mine = ($2 == version); next }
+		mine' "$top/CHANGELOG.md" |
+		sed -e '/./,$!d'
+}
+
+[ -n "$check" ] && [ $# = 1 ] || [ $# = 2 ] || { sed -n '3,10s/^# \{0,1\}//p' "$0" >&2; exit 1; }
+tag=$1 version=${1#v}
+[ "$tag" = "v$version" ] || die "a tag is v and the version, not $tag"
+[ -z "$(git -C "$top" status --porcelain)" ] ||
+	die "the tree has changes that are not committed"
+commit=$(git -C "$top" rev-parse -q --verify "refs/tags/$tag^{commit}") ||
+	die "there is no tag $tag"
+[ "$commit" = "$(git -C "$top" rev-parse HEAD)" ] ||
+	die "$tag is not the commit that is checked out"
+here=$(sed -n 's/^AC_INIT(\[HPN-SSH\], \[\([^]]*\)\].*/\1/p' "$top/configure.ac")
+[ "$here" = "$version" ] || die "$tag, but configure.ac has version $here"
+heading=$(awk -v version="$version" '/^## / && $2 == version' \
+	"$top/CHANGELOG.md")
+case $heading in
+'') die "CHANGELOG.md has no heading for $version" ;;
+*unreleased*) die "CHANGELOG.md calls $version unreleased" ;;
+esac
+[ -n "$(notes "$version")" ] || die "CHANGELOG.md says nothing of $version"
+[ -z "$check" ] || exit 0
+
+mkdir -p "$2"
+to=$(cd "$2" && pwd)
+case $to/ in
+"$top"/*) die "the directory is in the tree: take one outside" ;;
+esac
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/hpn-release.XXXXXX")
+trap 'rm -rf "$scratch"' EXIT
+trap 'exit 130' INT TERM HUP
+name=hpn-ssh-$version
+sh "$top/build-aux/dist.sh" "$to"
+# packaging/make-rpm.sh has built one such tarball.
+tar -C "$scratch" -xf "$to/$name.tar.gz"
+if ! (cd "$scratch/$name" && ./configure -q) \
+	>"$scratch/log" 2>&1; then
+	tail -n 20 "$scratch/log" >&2
+	die "configure of the tarball fails"
+fi
+SOURCE_DATE_EPOCH=$(git -C "$top" log -1 --format=%ct) \
+	python3 "$top/build-aux/sbom.py" "$scratch/$name" \
+	>"$to/$name.spdx.json"
+notes "$version" >"$to/NOTES.md"
+rm -f "$to/SHA256SUMS"
+(cd "$to" && find . -type f ! -name NOTES.md -printf '%P\0' | LC_ALL=C sort -z |
+	xargs -0 sha256sum) >"$scratch/sums"
+mv "$scratch/sums" "$to/SHA256SUMS"
+cat "$to/SHA256SUMS"

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Calls that glibc has and not every other C library (musl): where one is
+ * missing, the kernel's own call stands in, or the answer is that of a system
+ * without such a thing.
+ *
+ * Threads: any, but for libc_in_netgroup().
+ */
+#ifndef HPN_COMPAT_LIBC_H
+#define HPN_COMPAT_LIBC_H
+
+#include <sys/types.h>
+#include <sys/uio.h>
+
+#include <stdbool.h>
+
+/* As rename(), but fails with EEXIST where the new name exists, and with ENOSYS
+ * or EINVAL where that cannot be asked for. */
+int libc_rename_new(const char *from, const char *to);
+
+/* As preadv(), but fails with EAGAIN where it would wait for a disk, and with
+ * another error where that cannot be asked for. */
+ssize_t libc_preadv_nowait(int fd, const struct iovec *iov, int count,
+    off_t offset);
+
+/* Nobody is in a netgroup where there are none. */
+bool libc_in_netgroup(const char *group, const char *host, const char *user);
+
+/* What a new password's hash begins with here; NULL: nobody knows. */
+const char *libc_password_setting(void);
+
+#endif
