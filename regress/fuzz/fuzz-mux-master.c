@@ -297,7 +297,7 @@ some_kex(struct packet *p)
 
 	buf_put_string(&b, id, sizeof id);
 	buf_put_cstring(&b, ""); /* host key */
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < 4; i++)
 		buf_put_bool(&b, false);
 	buf_put_cstring(&b, "curve25519-sha256");
 	buf_put_cstring(&b, "ssh-ed25519");
