@@ -64,7 +64,8 @@ def test_ext_info_of_the_client(tmp_path, keys, wanted):
     with FakeServer(tmp_path, keys, script) as server:
         Client("hpn", server).ssh("true")
     if wanted:
-        assert entries(got[0]) == {IN_AUTH: "0"}
+        assert entries(got[0]) == {IN_AUTH: "0",
+                               "early-messages@hpnssh.org": "0"}
     else:
         assert got[0][0] == SERVICE_REQUEST
 

@@ -230,7 +230,7 @@ def test_log_file(client, tmp_path):
     assert done.rc == 0 and done.err == b""
     assert "Authenticated to" in log.read_text()
     done = client.ssh("true", flags=["-E", "/nonexistent/x"])
-    assert done.rc == 255 and "/nonexistent/x" in done.errors
+    assert done.rc == 1 and "/nonexistent/x" in done.errors
 
 
 PROXY = """

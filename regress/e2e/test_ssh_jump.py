@@ -255,14 +255,19 @@ def test_hops(world, hops, target):
 
 def test_order(world):
     """j1 is the one that we connect to, and j2 is asked for the target."""
-    done = world.ssh("-v", "-J", "j1,j2", "own", "true").ok()
     ports = {name: s.port for name, s in world.servers.items()}
+    marks = {name: s.log.stat().st_size for name, s in world.servers.items()}
+    done = world.ssh("-v", "-J", "j1,j2", "own", "true").ok()
     assert done.errors.count("Connecting to ") == 1
     assert f"Connecting to 127.0.0.1 [127.0.0.1] port {ports['j1']}." in \
         done.errors
-    told = [line.split()[2] for line in done.errors.splitlines()
+    told = [line for line in done.errors.splitlines()
             if line.startswith("Authenticated to")]
-    assert told == ["j1", "j2", "own"]
+    assert len(told) == 3 and f"127.0.0.1]:{ports['j1']})" in told[0], told
+    assert all("(via proxy)" in line for line in told[1:]), told
+    for name in "j1", "j2", "own":
+        log = world.servers[name].log.read_bytes()[marks[name]:]
+        assert log.count(b"Accepted publickey") == 1, name
 
 
 def test_keyword_uri_user_and_port(world, keys):
@@ -292,9 +297,10 @@ def test_configuration_of_the_hop(world, make_server):
                        f"{world.servers['j2'].port}\nProxyJump j1\n")
     done = world.ssh("-v", "own", "echo there", config=good).ok()
     assert done.text == "there\n"
-    assert [line.split()[2] for line in done.errors.splitlines()
-            if line.startswith("Authenticated to")] == \
-        ["j1", "inner", "own"]
+    told = [line for line in done.errors.splitlines()
+            if line.startswith("Authenticated to")]
+    assert len(told) == 3, told
+    assert f"127.0.0.1]:{world.servers['j1'].port})" in told[0], told
 
 
 def test_none_and_the_first_wins(world):

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from forwarding import answers
 
 import harness
 from harness import clean_env, hpn, run, stock
@@ -262,7 +263,7 @@ done
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     sock = home / "S.gpg-agent.ssh"
     try:
-        assert harness.wait_for(sock.exists, 20)
+        assert harness.wait_for(lambda: answers(sock), 20)
         yield {"SSH_AUTH_SOCK": str(sock)}
     finally:
         run(["gpgconf", "--homedir", home, "--kill", "gpg-agent"])
