@@ -184,7 +184,7 @@ def test_lock(here, agents):
 def test_no_agent(here):
     for path in "", "none", str(here / "junk"):
         agent = {tool: {"SSH_AUTH_SOCK": path} for tool in TOOLS}
-        for args in (["-l"], ["ed25519"], ["-z"], ["-t", "x"]):
+        for args in (["-l"], ["ed25519"], ["-d", "x"]):
             assert both(agent, *args, cwd=here).rc == 2
 
 
