@@ -42,16 +42,6 @@ def git_env(**changes):
         GIT_COMMITTER_NAME="t", GIT_COMMITTER_EMAIL="t@t", **changes)
 
 
-def home_problem():
-    """Why nobody can have a home of a test's here, or None."""
-    if not harness.IS_ROOT:
-        return "needs root: mounts"
-    if run(["unshare", "-m", "--propagation", "private", "mount", "--bind",
-            "/etc", "/etc"]).rc != 0:
-        return "mounting is not possible here"
-    return None
-
-
 class Caller:
     """Somebody in whose PATH `links` come first, or nothing but the installed
     programs do, and whose configuration knows a server by the name `there`.

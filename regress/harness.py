@@ -285,6 +285,16 @@ def ours_among_children():
 
 # ---- network -----------------------------------------------------------
 
+def mount_problem():
+    """Why a test can mount nothing here for itself alone, or None."""
+    if not IS_ROOT:
+        return "needs root: mounts"
+    if run(["unshare", "-m", "--propagation", "private", "mount", "--bind",
+            "/etc", "/etc"]).rc != 0:
+        return "mounting is not possible here"
+    return None
+
+
 def noise(size):
     """Bytes without a pattern, the same in every run and every worker."""
     return random.Random(size).randbytes(size)

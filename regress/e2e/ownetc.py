@@ -22,14 +22,7 @@ mount --bind "$1" /etc && mount --bind "$2" "$3" && shift 3 && exec "$@"
 """
 
 
-def problem():
-    """Why there can be no such server here, or None."""
-    if not harness.IS_ROOT:
-        return "needs root: mounts"
-    if run(["unshare", "-m", "--propagation", "private", "mount", "--bind",
-            "/etc", "/etc"]).rc != 0:
-        return "mounting is not possible here"
-    return None
+problem = harness.mount_problem  # why there can be no such server
 
 
 class MountPoint:

@@ -180,3 +180,27 @@ class Relay:
 
     def close(self):
         self.listener.close()
+
+
+def answers_of_a_login(server, client_of, krb, ticket, directory, method):
+    """How often an answer is waited for until `true` has run, by key and by
+    ticket, at a host that is known."""
+    relay = Relay(server.port)
+    try:
+        counts = []
+        for key, env in (("ed25519", krb.env()), (None, krb.env(ticket))):
+            known = directory / f"known-{key}"
+            known.write_text(server.known_hosts.read_text().replace(
+                f":{server.port}", f":{relay.port}"))
+            client = client_of("hpn", server, key, known_hosts=known)
+            line = client.ssh_args()
+            line[line.index("-p") + 1] = str(relay.port)
+            for _ in range(2):  # the second time it knows the host
+                done = run([*line, "true"], env=env).ok()
+            assert f'using "{"publickey" if key else method}"' \
+                in done.errors
+            harness.wait_for(lambda: server.connections() == {}, 10)
+            counts.append(relay.answers[-1])
+    finally:
+        relay.close()
+    return counts

@@ -11,7 +11,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from callers import Caller, fuse_problem, home_problem, need
+from callers import Caller, fuse_problem, need
 from forwarding import free_port, reach, says, service, to_the_end
 
 import harness
@@ -20,8 +20,8 @@ from harness import LONG, ME, wait_for
 pytestmark = [
     pytest.mark.skipif(not harness.have("hpn", "ssh", "scp", "sshd"),
                        reason="hpnssh and hpnsshd are not built"),
-    pytest.mark.skipif(home_problem() is not None,
-                       reason=str(home_problem()))]
+    pytest.mark.skipif(harness.mount_problem() is not None,
+                       reason=str(harness.mount_problem()))]
 
 
 @pytest.fixture
