@@ -7,7 +7,7 @@ import socket
 import subprocess
 
 import pytest
-from forwarding import (Service, forward_to, free_port, reach,  # noqa: F401
+from forwarding import (forward_to, free_port, reach,  # noqa: F401
                         service)
 from muxes import Master, passenger
 from sshwire import (CHANNEL_CLOSE, CHANNEL_DATA, CHANNEL_EOF, CHANNEL_OPEN,
@@ -16,7 +16,6 @@ from sshwire import (CHANNEL_CLOSE, CHANNEL_DATA, CHANNEL_EOF, CHANNEL_OPEN,
                      REQUEST_SUCCESS, USERAUTH_SUCCESS, FakeServer, connect,
                      load_key, string)
 
-import harness
 from harness import LONG, ME, Client, have, run, start, wait_for
 
 pytestmark = pytest.mark.skipif(not have("hpn", "ssh", "sshd"),
