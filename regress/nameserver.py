@@ -65,8 +65,8 @@ def question_of(packet):
 
 class NameServer:
     """records: (name, "A", "127.0.0.1") and the like. silent: names that it
-    says nothing about; stuck: those for whose SSHFP records it wants a
-    connection, on which it is silent (held); secure: it has validated what
+    says nothing about; stuck: (name, "SSHFP") and the like, for which
+    it wants a connection, on which it is silent (held); secure: it has validated what
     it says; raw: bytes that answer a name, behind the header and the
     question."""
 
@@ -160,7 +160,8 @@ class NameServer:
 
     def is_stuck(self, packet):
         name, number, _ = question_of(packet)
-        return name in self.stuck and number == TYPES["SSHFP"]
+        return number in [TYPES[kind] for stuck, kind in self.stuck
+                          if stuck == name]
 
     def _datagrams(self, sock):
         while True:

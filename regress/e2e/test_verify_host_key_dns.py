@@ -255,12 +255,22 @@ def test_keys_that_nobody_tells(signed, visit, names):
     assert done.rc == 255 and "DNS lookup error" in done.errors
 
 
+def test_asked_once_for_a_connection(visit, names):
+    """New keys of a session that runs are no reason to wait for the DNS."""
+    visit.publish()
+    args = visit.command("RekeyLimit=16K", "LogLevel=DEBUG", YES)
+    done = run([*args[:-1], "head -c 300000 /dev/zero"]).ok()
+    assert len(done.out) == 300000
+    assert "new keys are in use" in done.errors
+    assert len([q for q in names.asked if q[1] == 44]) == 1
+
+
 # ---- a resolver that takes its time ---------------------------------------
 
 @pytest.fixture
 def patient(visit, names):
     """It takes a connection for the records of box.test, and is silent."""
-    names.stuck.add("box.test")
+    names.stuck.add(("box.test", "SSHFP"))
     return visit
 
 
