@@ -6,17 +6,14 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/mem.h"
 #include "base/str.h"
 #include "xfer/progress.h"
 
 static void
 print_line(const char *path, const char *text)
 {
-	size_t size = strlen(path) * 4 + 1;
-	char *shown = xmalloc(size);
+	char *shown = xstr_escape(path);
 
-	str_escape(shown, size, path);
 	fprintf(stderr, "hpnscp: %s: %s\n", shown, text);
 	free(shown);
 }

@@ -153,7 +153,6 @@ void
 userauth_put_clean(struct buf *out, struct span text)
 {
 	char *copy, *line, *next, *clean;
-	size_t size;
 
 	copy = xcalloc(1, text.len + 1);
 	/* NUL would end the text early. */
@@ -163,9 +162,7 @@ userauth_put_clean(struct buf *out, struct span text)
 		if ((next = strchr(line, '\n')) != NULL)
 			*next++ = '\0';
 		line[strcspn(line, "\r")] = '\0';
-		size = strlen(line) * 4 + 1;
-		clean = xcalloc(1, size);
-		str_escape(clean, size, line);
+		clean = xstr_escape(line);
 		buf_put(out, clean, strlen(clean));
 		if (next != NULL)
 			buf_put_u8(out, '\n');
