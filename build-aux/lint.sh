@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: ISC
-# lint.sh: shellcheck on every script of the tree, and actionlint on the
-# workflows where it is installed
+# lint.sh: shellcheck on every script of the tree and every file that says by a
+# directive that a shell reads it, and actionlint on the workflows where it is
+# installed
 # (go install github.com/rhysd/actionlint/cmd/actionlint@latest).
 # Closing line: N passed, N failed.
 set -u
@@ -22,9 +23,9 @@ try()
 }
 
 for script in $(git ls-files | while read -r file; do
-	[ -f "$file" ] && head -n 1 "$file" | tr -d '\0' |
-		grep -Eq '^#!(/bin/sh|/bin/bash|/usr/bin/env (ba)?sh)( |$)' &&
-		echo "$file"
+	[ -f "$file" ] && head -n 9 "$file" | tr -d '\0' | grep -aEq -e \
+		'^#!(/bin/sh|/bin/bash|/usr/bin/env (ba)?sh)( |$)' \
+		-e '^# shellcheck shell=' && echo "$file"
 done); do
 	try shellcheck -x -P SCRIPTDIR -P build-aux -S warning "$script"
 done
