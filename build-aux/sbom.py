@@ -7,6 +7,7 @@ that it came from. The same commit and machine give the same bytes."""
 import hashlib
 import json
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -45,7 +46,8 @@ def answer(*command):
 
 
 def debian_package(header):
-    """(name, version, architecture) of the package that has the header."""
+    """(distribution, name, version, architecture) of the package that has the
+    header."""
     triplet = answer("gcc", "-print-multiarch") or ""
     for path in (f"/usr/include/{triplet}/{header}", f"/usr/include/{header}"):
         owner = os.path.exists(path) and answer("dpkg-query", "-S", path)
@@ -53,7 +55,8 @@ def debian_package(header):
             name = owner.split(": ")[0].split(",")[0].split(":")[0]
             shown = answer("dpkg-query", "-W", "-f",
                            "${Version} ${Architecture}\n", name)
-            return (name, *shown.splitlines()[0].split())
+            system = platform.freedesktop_os_release()["ID"]
+            return (system, name, *shown.splitlines()[0].split())
     return None
 
 
@@ -64,7 +67,7 @@ def library(name, licence, modules, header):
     found = {
         "SPDXID": f"SPDXRef-Package-{name}",
         "name": name,
-        "versionInfo": version or (package[1] if package else "NOASSERTION"),
+        "versionInfo": version or (package[2] if package else "NOASSERTION"),
         "downloadLocation": "NOASSERTION",
         "filesAnalyzed": False,
         "licenseConcluded": "NOASSERTION",
@@ -75,9 +78,9 @@ def library(name, licence, modules, header):
         found["externalRefs"] = [{
             "referenceCategory": "PACKAGE-MANAGER",
             "referenceType": "purl",
-            "referenceLocator": "pkg:deb/debian/{}@{}?arch={}".format(
-                package[0], package[1].replace(":", "%3A").replace(
-                    "+", "%2B"), package[2]),
+            "referenceLocator": "pkg:deb/{}/{}@{}?arch={}".format(
+                *package[:2], package[2].replace(":", "%3A").replace(
+                    "+", "%2B"), package[3]),
         }]
     return found
 
