@@ -92,7 +92,7 @@ expand_source(struct scp *scp, struct scp_host *host,
 		free(name);
 	}
 	if (names->n == before)
-		scp_report(scp, source->path, strerror(ENOENT));
+		scp_report(scp, NULL, source->path, strerror(ENOENT));
 	free(pattern);
 }
 
@@ -206,7 +206,7 @@ fetch(struct batch *b, const char *name, const char *dir, bool is_dir)
 		    !scp->xfer.links, &attrs));
 
 	if (r != 0) {
-		scp_report(scp, name, sftp_status_text((uint32_t)r));
+		scp_report(scp, NULL, name, sftp_status_text((uint32_t)r));
 		return;
 	}
 	to = target_name(scp, dir, is_dir, name);

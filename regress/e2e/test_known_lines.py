@@ -204,3 +204,32 @@ def test_login_by_a_proxy(ssh):
         f'ProxyCommand=python3 -c "{python}"']).ok()
     assert 'Authenticated to 127.0.0.1 (via proxy) using "publickey".\n' \
         in done.errors
+
+
+@pytest.mark.parametrize("deny", [False, True], ids=["there", "denied"])
+@pytest.mark.parametrize("kind", ["hpn", "stock"])
+def test_what_scp_tried(tmp_path, kind, deny):
+    """The words in front of a name, as scp has them for what it asked."""
+    if not harness.have(kind, "scp") or not harness.have("hpn", "sftp-server"):
+        pytest.skip(f"no {kind} scp")
+    server = tmp_path / "server"
+    server.write_text(f"#!/bin/sh\nexec {hpn('sftp-server')} "
+                      f"{'-P open' if deny else ''}\n")
+    server.chmod(0o755)
+    here = tmp_path / "f"
+    here.write_bytes(bytes(100000))
+
+    def line(*args):
+        done = run([harness.program(kind, "scp"), "-D", server, *args])
+        assert done.rc in (1, 255), done
+        return done.errors.splitlines()[0].split(": ", 1)[1]
+
+    none = f"{tmp_path}/none"
+    reason = "Permission denied" if deny else "No such file or directory"
+    assert line(here, f"x:{none}/x") == f'dest open "{none}/x": {reason}'
+    if deny:
+        assert line(f"x:{here}", none) == f'remote open "{here}": {reason}'
+        return
+    assert line(f"x:{here}", f"{none}/x") == f'open local "{none}/x": {reason}'
+    assert line(none, f"x:{none}/x") == f'stat local "{none}": {reason}'
+    assert line(f"x:{none}", here) == f"{none}: {reason}"
