@@ -32,7 +32,8 @@ struct scp {
 };
 
 /* arg is the struct scp. One line about one thing that went wrong; the rest
- * goes on; tried is one of XFER_TRIED_* or NULL. Or (note) about what is no failure; path NULL: about none. */
+ * goes on; tried is one of XFER_TRIED_* or NULL. Or (note) about what is no
+ * failure; path NULL: about none. */
 void scp_report(void *arg, const char *tried, const char *path,
     const char *text);
 void scp_note(void *arg, const char *path, const char *text);
