@@ -135,6 +135,22 @@ def test_debugged_server_ends_with_its_connection(make_server):
     assert server.process.wait(20) == 255
 
 
+@pytest.mark.parametrize("kind", ["hpn", "stock"])
+def test_key_that_is_not_there_and_proxy_that_ends(tmp_path, kind):
+    """The flag is looked at before anything else happens; the same word in a
+    file of options is for hosts that may have such a key."""
+    if not harness.have(kind, "ssh"):
+        pytest.skip(f"no {kind} ssh")
+    line = (f"Warning: Identity file {tmp_path}/none not accessible: No such "
+            "file or directory.")
+    for flags, told in ((["-i", tmp_path / "none"], 1),
+                        (["-o", f"IdentityFile={tmp_path}/none"], 0)):
+        done = run([harness.program(kind, "ssh"), "-F", "none", "-o",
+                    "ProxyCommand=false", *flags, "nohost", "true"])
+        assert done.rc == 255
+        assert done.errors.splitlines().count(line) == told, done
+
+
 def test_proxy_that_ends():
     done = run([hpn("ssh"), "-F", "none", "-o", "ProxyCommand=echo hello",
                 "-o", "LogLevel=INFO", "nohost", "true"])
