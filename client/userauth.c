@@ -336,6 +336,15 @@ begin_anew(struct userauth *ua)
 			methods[i].ops->partial(ua);
 }
 
+static void
+tell_success(const struct userauth *ua)
+{
+	const struct userauth_ops *ops = current_ops(ua);
+
+	if (ops != NULL && ops->succeeded != NULL)
+		ops->succeeded(ua);
+}
+
 static int
 on_failure(struct userauth *ua, struct rd body)
 {
@@ -356,15 +365,14 @@ on_failure(struct userauth *ua, struct rd body)
 		return partial ? ERR_PROTOCOL : 0;
 	if (partial) {
 		ua->prompts_proven = ua->prompts_answered;
-		log_verbose("Authenticated with partial success; more is asked "
-			    "for: %s",
-		    list);
+		tell_success(ua);
+		log_verbose("Authenticated using \"%s\" with partial success.",
+		    userauth_method(ua));
 		begin_anew(ua);
 	} else {
 		forget_refused(ua);
-		log_debug("Authentications that can continue: %s",
-		    list);
 	}
+	log_debug("Authentications that can continue: %s", list);
 	return userauth_advance(ua);
 }
 
@@ -405,6 +413,7 @@ userauth_input(struct userauth *ua, uint8_t type, struct rd body)
 	case SSH_MSG_USERAUTH_BANNER:
 		return on_banner(ua, body);
 	case SSH_MSG_USERAUTH_SUCCESS:
+		tell_success(ua);
 		ua->state = USERAUTH_SUCCEEDED;
 		ua->effort = effort_of(ua);
 		fill_secret(ua);
