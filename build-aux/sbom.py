@@ -21,6 +21,7 @@ LIBRARIES = (
     (None, "libbsd", "BSD-3-Clause", ("libbsd",), "bsd/bsd.h"),
     ("HAVE_SECCOMP", "libseccomp", "LGPL-2.1-only", ("libseccomp",),
      "seccomp.h"),
+    ("HAVE_IPSEC_MB", "ipsec-mb", "BSD-3-Clause", (), "intel-ipsec-mb.h"),
     ("HAVE_LIBEDIT", "libedit", "BSD-3-Clause", ("libedit",), "histedit.h"),
     ("HAVE_LIBFIDO2", "libfido2", "BSD-2-Clause", ("libfido2",), "fido.h"),
     ("HAVE_PKCS11", "p11-kit", "BSD-3-Clause", ("p11-kit-1",),
@@ -29,6 +30,8 @@ LIBRARIES = (
      "security/pam_appl.h"),
     ("HAVE_GSSAPI", "krb5", "MIT", ("krb5-gssapi", "mit-krb5-gssapi"),
      "gssapi/gssapi_krb5.h"),
+    ("HAVE_LIBUNBOUND", "unbound", "BSD-3-Clause", ("libunbound",),
+     "unbound.h"),
 )
 OURS = "SPDXRef-Package-hpn-ssh"
 
