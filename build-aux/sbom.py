@@ -22,6 +22,7 @@ LIBRARIES = (
     (None, "libbsd", "BSD-3-Clause", ("libbsd",), "bsd/bsd.h"),
     ("HAVE_SECCOMP", "libseccomp", "LGPL-2.1-only", ("libseccomp",),
      "seccomp.h"),
+    ("HAVE_IPSEC_MB", "ipsec-mb", "BSD-3-Clause", (), "intel-ipsec-mb.h"),
     ("HAVE_LIBEDIT", "libedit", "BSD-3-Clause", ("libedit",), "histedit.h"),
     ("HAVE_LIBFIDO2", "libfido2", "BSD-2-Clause", ("libfido2",), "fido.h"),
     ("HAVE_PKCS11", "p11-kit", "BSD-3-Clause", ("p11-kit-1",),

@@ -17,6 +17,7 @@ full		-					ssh-flags client-conf server-conf
 pam		--without-pam				server-conf auth-methods auth-passwd
 gssapi		--without-gssapi			client-conf server-conf ssh-flags kex-gss gss-wire
 seccomp		--without-seccomp			sandbox
+ipsec-mb	--without-ipsec-mb			cipher cipher-gcm-wide
 libedit		--without-libedit			sftp-shell
 pkcs11		--without-pkcs11			client-conf ssh-flags p11-client p11-wire agent-tokens
 libfido2	--without-libfido2			client-conf sk-client sk-wire sk-der

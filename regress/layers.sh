@@ -56,6 +56,7 @@ BEGIN {
 	# outside header (prefix): where its door is, and through how many files
 	door["openssl/"] = "^(crypto/|keys/|cipher[^/]*$|regress/)"
 	door["zlib.h"] = "^packet[^/]*$";		files["zlib.h"] = 1
+	door["intel-ipsec-mb.h"] = "^cipher-gcm";	files["intel-ipsec-mb.h"] = 1
 	door["pthread.h"] = "^(base/|regress/)"
 	door["threads.h"] = "^base/"
 	door["histedit.h"] = "^sftp[.]c$"

@@ -41,7 +41,8 @@ class HpnSsh(AutotoolsPackage):
 
     def configure_args(self):
         # PAM and the filter of system calls are for a server that root starts.
-        args = ["--without-pam", "--without-seccomp", "--disable-werror"]
+        args = ["--without-pam", "--without-seccomp", "--without-ipsec-mb",
+                "--disable-werror"]
         args += self.with_or_without("gssapi")
         args += self.with_or_without("libedit")
         args += self.with_or_without("libfido2", variant="fido2")
