@@ -339,6 +339,14 @@ on_left_behind(void *arg)
 	fd_close(&fd);
 }
 
+static int
+on_tell_anchor(void *arg, struct mux_anchor *out)
+{
+	const struct ssh_run *p = arg;
+
+	return sshclient_tell_anchor(p->client, out);
+}
+
 /* A master that is kept has no session of its own: that is made by the process
  * which stays in the foreground. */
 static int
@@ -348,6 +356,7 @@ share(struct ssh_run *p)
 		.forwards = sshclient_forwards(p->client),
 		.uses = &p->uses,
 		.arg = p,
+		.tell_anchor = on_tell_anchor,
 		.leave_none = on_passenger_tty,
 		.exit = on_master_exit,
 		.stop = on_master_stop,

@@ -465,7 +465,7 @@ def test_bytes_that_are_no_messages(master):
                         pass
                 except ConnectionResetError:
                     pass  # not all that was said was read
-        assert held.recv(100).endswith(b"info\0\0\0\x010")
+        assert b"info\0\0\0\x010" in held.recv(100)
     ride(master.path, "true").ok()
 
 
