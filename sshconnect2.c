@@ -530,9 +530,7 @@ start_kex(struct sshlogin *l)
 
 	r = kex_new(&l->kex, l->packet, &kex_hooks, &mine, l->ident,
 	    l->peer_ident);
-	/* Clients that have a connection of their own through a master
-	 * (-O proxy) may not know early messages. */
-	if (r == 0 && l->p.conf->mux.control_master == CLIENT_MASTER_NO)
+	if (r == 0)
 		kex_take_early(l->kex);
 	if (r == 0 && (r = gss_kex_offer(&l->gss, &gss, l->kex)) == 0) {
 		const char *first = gss_kex_methods(l->gss);
