@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/loop.h"
 #include "channels.h"
+#include "client/background.h"
 #include "client/client-session.h"
 #include "client/forwards.h"
 #include "client/local-command.h"
@@ -152,21 +153,6 @@ catch_signals(struct ssh_run *p)
 	loop_on_signal_if_wanted(p->loop, SIGTERM, on_stop_signal, p);
 	if (p->tty || p->sharing.master != NULL)
 		loop_on_signal_if_wanted(p->loop, SIGWINCH, on_resize, p);
-}
-
-static void
-go_to_background(bool leaves_stdio)
-{
-	pid_t pid = fork();
-
-	if (pid == -1)
-		fatal("fork: %s", err_text(ERR_SYSTEM));
-	if (pid > 0)
-		_exit(0);
-	if (setsid() == -1)
-		log_debug("setsid: %s", err_text(ERR_SYSTEM));
-	if (leaves_stdio)
-		stdio_leave();
 }
 
 static int
@@ -401,7 +387,7 @@ go_on(struct ssh_run *p)
 	    p->conf->session.fork_after_authentication)
 		stdio_to_null(STDIN_FILENO);
 	if (p->conf->session.fork_after_authentication)
-		go_to_background(p->session == NULL && p->through == NULL);
+		background_enter(p->session == NULL && p->through == NULL);
 	catch_signals(p);
 	attach(p);
 	return 0;
