@@ -261,7 +261,8 @@ take_winner(struct sshlink *link, struct client_conf *conf, int fd,
 	link->peer = a->sa;
 	link->peer_len = a->len;
 	link->address = xstrdup(text);
-	log_debug("Connection established to %s port %u.", text, link->port);
+	log_debug("%s port %u answered first", text, link->port);
+	log_debug("Connection established.");
 	if (link->port != conf->host.port) {
 		tell_fallback(conf, link->port);
 		conf->host.port = link->port;
@@ -359,7 +360,7 @@ shell_command(struct strlist *argv, const struct client_conf *conf)
 
 	if (r != 0)
 		return r;
-	log_debug("running the proxy command: %s", command);
+	log_debug("Executing proxy command: exec %s", command);
 	if (shell == NULL || *shell == '\0')
 		shell = "/bin/sh";
 	xasprintf(&line, "exec %s", command);

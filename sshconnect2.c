@@ -586,7 +586,7 @@ on_other_line(void *arg, const char *text)
 static int
 check_peer(const struct sshlogin *l)
 {
-	tell_identifications(l->ident, l->peer_ident);
+	tell_identifications(l->p.conf, l->ident, l->peer_ident);
 	if (str_has_prefix(l->peer_ident, "SSH-2.0-") ||
 	    str_has_prefix(l->peer_ident, "SSH-1.99-"))
 		return 0;

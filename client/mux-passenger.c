@@ -76,6 +76,8 @@ request(struct mux_passenger *p)
 	if (r == 0) {
 		p->channel = rd_u32(&rest);
 		r = rd_end(&rest);
+		log_debug("mux_client_request_session: master session id: %u",
+		    p->channel);
 	}
 	if (r == 0 && p->call->type != MUX_OPENED)
 		r = ERR_PROTOCOL;

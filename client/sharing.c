@@ -84,10 +84,14 @@ report_connect(const struct sharing *s, enum log_level level, int err)
 int
 sharing_call(const struct sharing *s, struct mux_call *call)
 {
-	int r = mux_call_open(call, s->path, timeout_ms(s->conf));
-	bool gone = r == ERR_SYSTEM && errno == ENOENT;
-	bool stale = r == ERR_SYSTEM && errno == ECONNREFUSED;
+	bool gone, stale;
+	int r;
 
+	if (s->serves)
+		log_debug("auto-mux: Trying existing master at '%s'", s->path);
+	r = mux_call_open(call, s->path, timeout_ms(s->conf));
+	gone = r == ERR_SYSTEM && errno == ENOENT;
+	stale = r == ERR_SYSTEM && errno == ECONNREFUSED;
 	if (r == 0)
 		log_debug("using the connection of %s", s->path);
 	else if (gone)

@@ -449,6 +449,7 @@ on_ready(void *arg)
 	struct ssh_run *p = arg;
 	int r = 0;
 
+	log_debug("Entering interactive session.");
 	forwards_add_configured(sshclient_forwards(p->client),
 	    on_forwards_begun, p);
 	if (!p->gave_up)

@@ -176,9 +176,6 @@ add_identity_file(const struct userauth *ua, struct pubkey_state *s,
 		add_certified(s, f, pub);
 	else if (r == 0 || missing || access(f->path, F_OK) == 0)
 		place_file(s, f, r == 0 ? pub : NULL, f->path);
-	else if (ua->p.conf->auth.identity_file_given)
-		log_info("Warning: Identity file %s not accessible: %s.",
-		    f->path, err_text(ERR_SYSTEM));
 	else
 		log_debug3("no identity %s", f->path);
 	if (ua->p.conf->auth.certificate_file.n == 0)

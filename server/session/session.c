@@ -752,7 +752,9 @@ static const struct {
 static int
 on_request(void *arg, struct channel *c, struct span name, struct rd *data)
 {
-	(void)c;
+	log_debug("session_input_channel_req: session %u req %.*s",
+	    channel_id(c), (int)MIN(name.len, (size_t)NAME_MAX_BYTES),
+	    (const char *)name.p);
 	for (size_t i = 0; i < ARRAY_LEN(requests); i++)
 		if (span_equals(name, requests[i].name))
 			return requests[i].fn(arg, data);
