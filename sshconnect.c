@@ -454,6 +454,26 @@ sshlink_open(struct sshlink *link, struct client_conf *conf)
 }
 
 int
+sshlink_place(struct sshlink *link, const char *address, uint16_t port)
+{
+	const struct addrinfo hints = {
+		.ai_flags = AI_NUMERICHOST,
+		.ai_socktype = SOCK_STREAM,
+	};
+	struct addrinfo *ai;
+
+	*link = (struct sshlink){ .fd = -1, .port = port };
+	if (getaddrinfo(address, NULL, &hints, &ai) != 0)
+		return ERR_FORMAT;
+	memcpy(&link->peer, ai->ai_addr, ai->ai_addrlen);
+	link->peer_len = ai->ai_addrlen;
+	freeaddrinfo(ai);
+	set_port(&link->peer, port);
+	link->address = xstrdup(address);
+	return 0;
+}
+
+int
 sshlink_open_further(struct sshlink *link, const struct sshlink *first,
     const struct client_conf *conf)
 {

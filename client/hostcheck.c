@@ -102,6 +102,12 @@ hostcheck_distrusted(const struct hostcheck *h)
 	return h->first != NULL ? h->first->distrusted : h->distrusted;
 }
 
+struct span
+hostcheck_accepted(const struct hostcheck *h)
+{
+	return (struct span){ buf_data(&h->accepted), buf_len(&h->accepted) };
+}
+
 void
 hostcheck_set_first(struct hostcheck *h, const struct hostcheck *first,
     bool undecided)

@@ -9,8 +9,8 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "client/background.h"
 #include "client/mux-socket.h"
-#include "client/standard-streams.h"
 
 enum { EXIT_ERROR = 255, MS = 1000 };
 
@@ -266,9 +266,7 @@ sharing_go_to_background(struct sharing *s, struct loop *loop,
 		loop_free(loop);
 		become_passenger(s, ride);
 	}
-	if (setsid() == -1)
-		log_debug("setsid: %s", err_text(ERR_SYSTEM));
 	setproctitle("%s [mux]", s->path); /* people look for such ones */
-	stdio_leave();
+	background_settle(true);
 	return 0;
 }

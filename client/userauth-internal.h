@@ -141,6 +141,8 @@ void gssapi_state_free(struct gssapi_state *s);
 
 /* As userauth_key_hint(). */
 char *pubkey_used(const struct userauth *ua);
+/* Somebody has to touch it. */
+bool pubkey_used_is_security_key(const struct userauth *ua);
 /* Makes ua->pubkey. */
 int pubkey_make_list(struct userauth *ua) must_check;
 bool pubkey_is_hinted_first(const struct userauth *ua);

@@ -85,6 +85,13 @@ userauth_effort(const struct userauth *ua)
 	return ua->effort;
 }
 
+bool
+userauth_can_be_repeated(const struct userauth *ua)
+{
+	return ua->state == USERAUTH_SUCCEEDED &&
+	    ua->effort == USERAUTH_SILENT && !pubkey_used_is_security_key(ua);
+}
+
 static enum userauth_effort
 effort_of(const struct userauth *ua)
 {
