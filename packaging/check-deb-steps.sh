@@ -36,7 +36,13 @@ within()
 # taken for the packages': copies that useradd makes of its files, say.
 warm_up()
 {
-	useradd -m traveller && su -c true traveller && userdel -r traveller
+	useradd -m traveller && su -c true traveller && forget_traveller
+}
+
+# What logind keeps for a user ends some time after the last session.
+forget_traveller()
+{
+	within 30 userdel -r traveller 2>/dev/null
 }
 
 # What there is: files, users, groups, and what the files in /etc say, but for
@@ -134,7 +140,7 @@ session_goes_on()
 # purge: after what is not the packages' is gone.
 purge()
 {
-	cd / && userdel -r traveller 2>/dev/null
+	cd / && forget_traveller || return 1
 	rm -f /etc/hpnssh/ssh_known_hosts /etc/hpnssh/sshd_config.d/banner.conf
 	apt purge --auto-remove hpnssh-client hpnssh-server hpnssh-sftp-server
 }

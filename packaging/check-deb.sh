@@ -7,11 +7,11 @@
 # tools, and runs debian/tests. Then it takes them through a life in another
 # copy: installs them, logs in, copies, upgrades under a running session,
 # removes, installs again, purges, and lists what is left; and through the life
-# of their units in a third, which systemd-nspawn boots. As root; ROOT itself is
-# only read.
+# of their units in a third, which systemd-nspawn boots, where there is that. As
+# root; ROOT itself is only read.
 #   -d DIRECTORY   takes the packages that are there, or leaves those that it
 #                  built there
-# Closing line: N passed, N failed.
+# Closing line: N passed, N failed[, N skipped].
 set -u
 top=$(cd "$(dirname "$0")/.." && pwd) || exit 1
 debs=
@@ -33,19 +33,17 @@ die()
 [ -x "$1/usr/bin/dpkg" ] && [ -c "$1/dev/null" ] && [ -c "$1/dev/ptmx" ] ||
 	die "$1 is no root of a Debian system, or has no devices"
 [ "$(id -u)" = 0 ] || die "only root can do this"
-for tool in dpkg-deb lintian autopkgtest systemd-analyze systemd-nspawn unshare \
-	chroot ip; do
+for tool in dpkg-deb lintian autopkgtest systemd-analyze unshare chroot ip; do
 	command -v "$tool" >/dev/null ||
 		die "$tool is missing: apt-get install dpkg lintian" \
-			"autopkgtest systemd systemd-container util-linux" \
-			"coreutils iproute2"
+			"autopkgtest systemd util-linux coreutils iproute2"
 done
 
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/hpn-deb.XXXXXX") || exit 1
 trap 'rm -rf "$scratch"' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
-passed=0 failed=0
+passed=0 failed=0 skipped=
 
 # A Debian's root with processes and terminals of its own, which end with the
 # command, and the few devices that the root was made with.
@@ -78,14 +76,19 @@ copy_root()
 	cp -a "$bare" "$1" && cp /etc/resolv.conf /etc/hosts "$1/etc/" || exit 1
 }
 
-# build: the files that git knows, as a buildd does it.
+# tree_into DIRECTORY: the files that git knows.
+tree_into()
+{
+	mkdir -p "$1" || exit 1
+	(cd "$top" && git ls-files -z | tar --null -T - -cf -) |
+		tar -C "$1" --no-same-owner -xf - || exit 1
+}
+
+# build: as a buildd does it.
 build()
 {
 	copy_root "$scratch/builder"
-	mkdir -p "$scratch/builder/build/tree" "$debs" || exit 1
-	(cd "$top" && git ls-files -z | tar --null -T - -cf -) |
-		tar -C "$scratch/builder/build/tree" --no-same-owner -xf - ||
-		exit 1
+	tree_into "$scratch/builder/build/tree"
 	with_network "$scratch/builder" sh -c '
 		export DEBIAN_FRONTEND=noninteractive
 		cd /build/tree && apt-get -q update &&
@@ -161,10 +164,11 @@ units_are_right()
 autopkgtest_passes()
 {
 	copy_root "$scratch/testbed"
+	tree_into "$scratch/tree"
 	unshare --mount --pid --fork --kill-child sh -c "$mounts
 		exec autopkgtest --no-built-binaries --apt-upgrade \"\$@\" \
 			-- chroot \"\$root\"" sh \
-		"$scratch/testbed" "$scratch/debs"/*.deb "$top/"
+		"$scratch/testbed" "$scratch/debs"/*.deb "$scratch/tree/"
 }
 
 # later_version: the same packages with a higher version, for the upgrade.
@@ -172,7 +176,7 @@ later_version()
 {
 	mkdir -p "$scratch/later"
 	for deb in "$scratch/debs"/*.deb; do
-		unpacked=$scratch/unpacked
+		unpacked=$scratch/one
 		dpkg-deb -R "$deb" "$unpacked" || exit 1
 		sed -i -e '/^Version:/s/$/+1/' -e 's/(= \([^)]*\))/(= \1+1)/g' \
 			"$unpacked/DEBIAN/control" || exit 1
@@ -234,6 +238,11 @@ life()
 life_of_units()
 {
 	echo "== a life of the units"
+	command -v systemd-nspawn >/dev/null || {
+		echo "skipped: systemd-nspawn is missing (systemd-container)"
+		skipped=', 1 skipped'
+		return
+	}
 	ready_for_life "$scratch/machine" systemd-sysv libpam-systemd dbus
 	cat >"$scratch/machine/etc/systemd/system/life.service" <<-'END'
 		[Unit]
@@ -285,5 +294,5 @@ later_version
 
 life
 life_of_units
-echo "$passed passed, $failed failed"
+echo "$passed passed, $failed failed$skipped"
 [ "$failed" = 0 ]
