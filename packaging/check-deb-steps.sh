@@ -142,7 +142,11 @@ purge()
 {
 	cd / && forget_traveller || return 1
 	rm -f /etc/hpnssh/ssh_known_hosts /etc/hpnssh/sshd_config.d/banner.conf
-	apt purge --auto-remove hpnssh-client hpnssh-server hpnssh-sftp-server
+	# without this, apt keeps what systemd, say, only suggests
+	apt -o APT::AutoRemove::SuggestsImportant=false \
+		-o APT::AutoRemove::RecommendsImportant=false \
+		purge --auto-remove hpnssh-client hpnssh-server \
+		hpnssh-sftp-server
 }
 
 no_process_is_left()

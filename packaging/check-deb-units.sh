@@ -53,12 +53,18 @@ logind_has_the_session()
 
 is_replaced()
 {
-	[ "$(main_pid)" != "$old_pid" ] && [ "$(main_pid)" != 0 ]
+	new_pid=$(main_pid)
+	echo "$old_pid, then $new_pid"
+	systemctl --no-pager status hpnssh.service
+	[ "$new_pid" != "$old_pid" ] && [ "$new_pid" != 0 ]
 }
 
 is_the_same()
 {
-	[ "$(main_pid)" = "$old_pid" ]
+	[ "$(main_pid)" = "$old_pid" ] || {
+		systemctl --no-pager status hpnssh.service
+		return 1
+	}
 }
 
 reload_is_heard()
@@ -106,7 +112,7 @@ server_is_gone()
 no_unit_is_left()
 {
 	systemctl daemon-reload
-	! systemctl --plain --no-legend list-units --all 'hpnssh*' | grep . &&
+	! systemctl --plain --no-legend list-units 'hpnssh*' | grep . &&
 		! systemctl --no-legend list-unit-files 'hpnssh*' | grep .
 }
 
@@ -131,6 +137,7 @@ old_pid=$(main_pid)
 result "a reload takes the configuration" reload_is_heard
 result "by the same listener" is_the_same
 result "a wrong configuration changes nothing" wrong_configuration_is_not_loaded
+result "somebody listens" somebody_listens
 result "stop" systemctl stop hpnssh.service
 result "nobody listens" nobody_listens
 result "the session goes on" session_goes_on
@@ -151,6 +158,7 @@ result "and its unit ends" within 10 server_is_gone
 result "sshd_not_to_be_run keeps the socket away" stays_away hpnssh.socket
 systemctl start hpnssh.socket
 
+result "somebody listens again" somebody_listens
 result "purge" purge
 result "nobody listens any more" nobody_listens
 result "no unit is left" no_unit_is_left
