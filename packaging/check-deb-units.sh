@@ -70,7 +70,10 @@ is_the_same()
 reload_is_heard()
 {
 	echo 'Banner /etc/issue' >/etc/hpnssh/sshd_config.d/banner.conf
-	systemctl reload hpnssh.service
+	systemctl reload hpnssh.service || {
+		systemctl --no-pager -l status hpnssh.service
+		return 1
+	}
 	as_traveller "hpnssh -o BatchMode=yes 127.0.0.1 true" 2>&1 |
 		grep 'Debian'
 }
