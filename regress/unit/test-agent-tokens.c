@@ -134,7 +134,7 @@ helpers(const char *at_last)
 	free(path);
 	drop_file("started");
 	drop_file("asked");
-	for (int i = 1; i < 5; i++) {
+	for (int i = 1; i < 9; i++) {
 		char name[32];
 
 		snprintf(name, sizeof name, "answer.%d", i);
@@ -561,6 +561,133 @@ test_lock(void **state)
 	assert_asked("|Enter PIN for 'my token': \n");
 }
 
+/* ---- PIN windows that nobody answers ------------------------------------- */
+
+/* One that says what DIR/say has as soon as it has something. */
+static void
+slow_askpass(void)
+{
+	char text[512], *path;
+
+	askpass("");
+	snprintf(text, sizeof text, "#!/bin/sh\ncd %s\necho $$ >window\n"
+		 "until test -s say; do sleep 0.02; done\ncat say\n",
+	    temp_dir);
+	path = temp_file("askpass", text);
+	assert_int_equal(chmod(path, 0700), 0);
+	free(path);
+	drop_file("window");
+}
+
+static pid_t
+wait_for_window(void)
+{
+	uint64_t began = clock_ms();
+	char path[128];
+	struct buf b = { 0 };
+	pid_t pid = 0;
+
+	snprintf(path, sizeof path, "%s/window", temp_dir);
+	while (pid == 0 && clock_ms() - began < LONG_MS) {
+		char *text;
+
+		assert_int_equal(loop_turn(host.loop, 20), 0);
+		buf_reset(&b);
+		if (file_read(path, &b, 100) != 0)
+			continue;
+		assert_non_null(text = buf_dup_string(&b));
+		pid = (pid_t)atoi(text);
+		free(text);
+	}
+	buf_clear(&b);
+	assert_int_not_equal(pid, 0);
+	return pid;
+}
+
+/* The window is closed, and who waits for it refused. Who needs no PIN has
+ * not waited. */
+static void
+test_pin_not_given(void **state)
+{
+	int third = agent_host_client(&host);
+	pid_t window, pid = 0;
+
+	(void)state;
+	slow_askpass();
+	helpers("exec sleep 60");
+	answer_list(1, false);
+	answer_status(2, P11_SIGN, P11_NEEDS_PIN);
+	answer_signature(3, "data");
+	answer_status(4, P11_SIGN, P11_NEEDS_PIN);
+	answer_signature(5, "data");
+	answer_signature(6, "data");
+	assert_int_equal(add_provider(library, ""), AGENT_SUCCESS);
+	host.agentd->p.token_limit_ms = 4 * SHORT_MS;
+	send_sign(fd, key);
+	window = wait_for_window();
+	host.agentd->p.token_limit_ms = LATE_MS;
+	assert_int_equal(sign(other, key), AGENT_SIGN_RESPONSE);
+	send_sign(third, key);
+	assert_int_equal(sign(other, key), AGENT_SIGN_RESPONSE);
+	assert_int_equal(kill(window, 0), 0);
+	assert_int_equal(answered(fd), AGENT_FAILURE);
+	assert_int_equal(answered(third), AGENT_FAILURE);
+	assert_true(is_gone(window));
+	assert_int_equal(host.agentd->dialogs, 0);
+	/* Nothing else has ended. */
+	assert_int_equal(sign(fd, key), AGENT_SIGN_RESPONSE);
+	assert_int_equal(started(&pid), 1);
+	close(third);
+}
+
+/* The PIN comes while the helper signs for another one; and its asker goes. */
+static void
+test_pin_while_busy(void **state)
+{
+	int third = agent_host_client(&host);
+	char path[128];
+	struct buf b = { 0 };
+
+	(void)state;
+	slow_askpass();
+	helpers("until cat answer.$n 2>/dev/null; do sleep 0.02; done");
+	answer_list(1, false);
+	answer_status(2, P11_SIGN, P11_NEEDS_PIN);
+	assert_int_equal(add_provider(library, ""), AGENT_SUCCESS);
+	send_sign(fd, key);
+	(void)wait_for_window();
+	send_sign(other, key);
+	for (int i = 0; i < 10; i++)
+		assert_int_equal(loop_turn(host.loop, 5), 0);
+	free(temp_file("say", "2580\n"));
+	while (host.agentd->dialogs > 0)
+		assert_int_equal(loop_turn(host.loop, 20), 0);
+	answer_signature(4, "data");
+	answer_signature(3, "data");
+	assert_int_equal(answered(other), AGENT_SIGN_RESPONSE);
+	assert_int_equal(answered(fd), AGENT_SIGN_RESPONSE);
+	snprintf(path, sizeof path, "%s/asked", temp_dir);
+	assert_int_equal(file_read(path, &b, 10000), 0);
+	assert_non_null(memmem(buf_data(&b), buf_len(&b), "2580", 4));
+	/* A window goes with the client that wanted it; the next one's comes. */
+	slow_askpass();
+	answer_status(5, P11_SIGN, P11_NEEDS_PIN);
+	send_sign(third, key);
+	(void)wait_for_window();
+	answer_status(6, P11_SIGN, P11_NEEDS_PIN);
+	send_sign(fd, key);
+	for (int i = 0; i < 20; i++)
+		assert_int_equal(loop_turn(host.loop, 5), 0);
+	drop_file("window");
+	answer_status(7, P11_SIGN, P11_NEEDS_PIN);
+	answer_signature(8, "data");
+	close(third);
+	(void)wait_for_window();
+	free(temp_file("say", "2580\n"));
+	assert_int_equal(answered(fd), AGENT_SIGN_RESPONSE);
+	buf_clear(&b);
+}
+
 /* ---- who may name a provider --------------------------------------------- */
 
 static void
@@ -832,6 +959,8 @@ main(void)
 		TEST(test_ends_and_lies),
 		TEST(test_client_goes),
 		TEST(test_lock),
+		TEST(test_pin_not_given),
+		TEST(test_pin_while_busy),
 		TEST(test_rules),
 		TEST(test_fido),
 		TEST(test_fido_refused),
