@@ -304,24 +304,54 @@ authenticate(struct monitor *m)
 
 /* ---- the user's process ------------------------------------------------ */
 
+/* SIGTERM and SIGHUP are only noted while the loop does not take them but
+ * there is already something to undo at the end: the file with credentials,
+ * the session that PAM has opened. */
+static volatile sig_atomic_t end_early;
+
+static void
+on_early_end(int signo)
+{
+	(void)signo;
+	end_early = 1;
+}
+
+static void
+catch_end_signals(void (*handler)(int signo))
+{
+	struct sigaction act = { .sa_handler = handler,
+		.sa_flags = SA_RESTART };
+
+	sigemptyset(&act.sa_mask);
+	(void)sigaction(SIGTERM, &act, NULL);
+	(void)sigaction(SIGHUP, &act, NULL);
+}
+
 /* The modules get the user's groups to add theirs to. */
 static void
 begin_pam_session(struct monitor *m)
 {
 	const struct user *u = m->login->user;
+	int r;
 
 	if (initgroups(u->name, u->gid) == -1)
 		fatal("initgroups for %s: %s", u->name, strerror(errno));
-	if (pam_begin_session(m->login->pam) == 0)
+	/* Modules may wait for ever. */
+	if (m->login->ccache == NULL)
+		catch_end_signals(SIG_DFL);
+	r = pam_begin_session(m->login->pam);
+	catch_end_signals(on_early_end);
+	if (r == 0)
 		return;
 	delegated_remove(m->login);
 	fatal("PAM opens no session for user %s", u->name);
 }
 
 static _Noreturn void
-run_user(struct monitor *m, int fd, uint64_t began_ms)
+run_user(struct monitor *m, int fd, pid_t monitor, uint64_t began_ms)
 {
 	struct strlist login_env = { 0 };
+	int status;
 	struct login *l = m->login;
 	const struct serve_params params = { .conf = &l->conf,
 		.user = l->user,
@@ -351,7 +381,9 @@ run_user(struct monitor *m, int fd, uint64_t began_ms)
 	 * left alone. */
 	hostkeys_forget_private(&m->state.keys);
 	gss_exchange_forget(m->gss);
-	exit(serve_run(&params));
+	status = serve_run(&params);
+	delegated_remove_orphan(l, monitor);
+	exit(status);
 }
 
 static _Noreturn void
@@ -363,25 +395,14 @@ give_up_user(const struct monitor *m, const char *what)
 	fatal("%s: %s", what, strerror(err));
 }
 
-/* SIGTERM and SIGHUP are blocked while there is no handler for them but
- * already something to undo at the end: the session that PAM has opened. */
-static void
-block_end_signals(bool block)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	(void)sigprocmask(block ? SIG_BLOCK : SIG_UNBLOCK, &set, NULL);
-}
-
 static void
 start_user(struct monitor *m)
 {
 	uint64_t began_ms = clock_ms();
+	pid_t self = getpid();
 	int pair[2];
 
+	catch_end_signals(on_early_end);
 	delegated_store(m->login);
 	if (m->login->pam != NULL)
 		begin_pam_session(m);
@@ -391,14 +412,13 @@ start_user(struct monitor *m)
 		    m->login->conf.data.congestion_control);
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == -1)
 		give_up_user(m, "socketpair");
-	block_end_signals(true);
 	m->child = fork();
 	if (m->child == -1)
 		give_up_user(m, "fork");
 	if (m->child == 0) {
-		block_end_signals(false);
+		catch_end_signals(SIG_DFL);
 		close(pair[0]);
-		run_user(m, pair[1], began_ms);
+		run_user(m, pair[1], self, began_ms);
 	}
 	close(pair[1]);
 	m->fd = pair[0];
@@ -452,8 +472,8 @@ serve_user(struct monitor *m, struct loop *loop)
 	    loop_on_signal(w.loop, SIGTERM, on_end_signal, &w) != 0 ||
 	    loop_on_signal(w.loop, SIGHUP, on_end_signal, &w) != 0)
 		fatal("out of memory");
-	block_end_signals(false);
-	r = loop_run(w.loop);
+	w.end_requested = end_early != 0;
+	r = w.end_requested ? 0 : loop_run(w.loop);
 	if (w.error != 0 && w.error != ERR_EOF)
 		r = w.error;
 	if (r != 0)
