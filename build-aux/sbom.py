@@ -29,6 +29,8 @@ LIBRARIES = (
      "security/pam_appl.h"),
     ("HAVE_GSSAPI", "krb5", "MIT", ("krb5-gssapi", "mit-krb5-gssapi"),
      "gssapi/gssapi_krb5.h"),
+    ("HAVE_LIBUNBOUND", "unbound", "BSD-3-Clause", ("libunbound",),
+     "unbound.h"),
 )
 OURS = "SPDXRef-Package-hpn-ssh"
 

@@ -5,7 +5,7 @@
 
 build_packages='gcc make autoconf automake pkg-config libc6-dev libssl-dev zlib1g-dev
 	libbsd-dev libseccomp-dev libpam0g-dev libedit-dev libkrb5-dev
-	libp11-kit-dev libfido2-dev'
+	libp11-kit-dev libfido2-dev libunbound-dev'
 unit_packages='libcmocka-dev'
 # What the tests call themselves: build-aux/programs has the list.
 test_packages='binutils bash fuse3 iproute2 mandoc procps

@@ -20,6 +20,7 @@ seccomp		--without-seccomp			sandbox
 libedit		--without-libedit			sftp-shell
 pkcs11		--without-pkcs11			client-conf ssh-flags p11-client p11-wire agent-tokens
 libfido2	--without-libfido2			client-conf sk-client sk-wire sk-der
+libunbound	--without-libunbound			dns dns-validate sshfp
 poll		ac_cv_func_epoll_create1=no		ready loop
 resolver	ac_cv_have_decl_res_nquery=no		dns sshfp
 hardening	--disable-hardening			sandbox

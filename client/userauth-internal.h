@@ -97,6 +97,7 @@ struct userauth {
 	enum userauth_state state;
 	bool signed_first; /* the first request carries a signature */
 	bool refused; /* there was a FAILURE */
+	bool asked_none; /* the request "none" was sent */
 	char *offered; /* methods that the server named last */
 	enum userauth_id current; /* of the last request */
 	bool exhausted[USERAUTH_METHOD_COUNT];

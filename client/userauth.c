@@ -222,6 +222,7 @@ request_methods(struct userauth *ua)
 	struct buf b;
 
 	ua->current = USERAUTH_ID_NONE;
+	ua->asked_none = true;
 	buf_init(&b);
 	userauth_put_request(ua, &b, "none");
 	return userauth_send(ua, &b);
@@ -310,6 +311,10 @@ userauth_advance(struct userauth *ua)
 			return r < 0 ? r : 0;
 		ua->exhausted[id] = true;
 	}
+	/* A server that offers nothing may wait for this request: it lets an
+	 * empty password in, and never offers that. */
+	if (!ua->asked_none && ua->offered[0] == '\0')
+		return request_methods(ua);
 	return give_up(ua);
 }
 

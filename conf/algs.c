@@ -240,6 +240,14 @@ add_known(struct result *res, const char *name)
 	return found;
 }
 
+/* HPN-SSH has it in its table of MACs. Here NoneMacEnabled adds it to later
+ * exchanges (kex_set_none()), so that no login goes without. */
+static bool
+is_for_later(const struct result *res, const char *name)
+{
+	return res->kind == ALGS_MAC && strcmp(name, "none") == 0;
+}
+
 /* Appends the names of text; each must be known. */
 static int
 add_names(struct result *res, const char *text, char **bad)
@@ -251,7 +259,7 @@ add_names(struct result *res, const char *text, char **bad)
 	while (csv_next(&pos, &p, &len)) {
 		if ((name = strndup(p, len)) == NULL)
 			return ERR_NOMEM;
-		if (!add_known(res, name)) {
+		if (!is_for_later(res, name) && !add_known(res, name)) {
 			*bad = name;
 			return ERR_UNSUPPORTED;
 		}

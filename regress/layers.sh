@@ -63,6 +63,7 @@ BEGIN {
 	door["p11-kit/"] = "^p11/";			files["p11-kit/"] = 1
 	door["fido.h"] = "^sk/";			files["fido.h"] = 1
 	door["fido/"] = "^sk/";				files["fido/"] = 1
+	door["unbound.h"] = "^base/";			files["unbound.h"] = 1
 	door["security/"] = "^server/monitor/";		files["security/"] = 1
 	door["gssapi/"] = "^gss/";			files["gssapi/"] = 1
 	door["krb5.h"] = "^gss/";			files["krb5.h"] = 1

@@ -363,6 +363,54 @@ def test_empty_and_locked_passwords(make_server, other_user, askpass):
 
 @needs_root
 @any_client
+@pytest.mark.parametrize("methods,empty,rc", [
+    ("none", "yes", 3), ("none", "no", 255), ("password", "yes", 255),
+    ("none,password", "yes", 255), ("none,publickey", "yes", 3)])
+def test_method_none(make_server, other_user, kind, methods, empty, rc):
+    """For accounts without a password, where these are let in: and a key
+    may be needed as well."""
+    server = make_server(CONFIGS["shadow"] + f"PermitEmptyPasswords {empty}\n"
+                         f"AuthenticationMethods {methods}\n")
+    key = "ed25519" if "publickey" in methods else "ed25519-stranger"
+    client = Client(kind, server, user=other_user, key=key)
+    run(["usermod", "-p", "*", other_user]).ok()
+    assert client.ssh("exit 3").rc == 255
+    run(["passwd", "-d", other_user]).ok()
+    assert client.ssh("exit 3").rc == rc
+    assert ("Accepted none for" in server.log_text()) == (
+        methods == "none" and rc == 3)
+
+
+@needs_root
+@pytest.mark.parametrize("entry", [
+    "password:bsdauth", "keyboard-interactive:bsdauth"])
+def test_method_by_another_device(make_server, password_user, askpass, entry,
+                                  tmp_path):
+    """Stock takes any name for one; nobody is asked, and nobody is in."""
+    needs_pam(CONFIGS["pam"])
+    server = make_server(CONFIGS["pam"] + f"AuthenticationMethods {entry}\n")
+    client = password_client(server, password_user, entry.split(":")[0])
+    assert client.ssh("exit 3", env=askpass(PASSWORD)).rc == 255
+    assert "AuthenticationMethods leaves no way in" in server.log_text()
+
+
+@needs_root
+@pytest.mark.parametrize("how", ["shadow", "pam"])
+@pytest.mark.parametrize("kerberos,local,rc", [
+    ("no", "no", 3), ("yes", "yes", 3), ("yes", "no", 255)])
+def test_passwords_that_are_not_kerberos(make_server, password_user, askpass,
+                                         how, kerberos, local, rc):
+    """Those that Kerberos alone may accept are right nowhere."""
+    needs_pam(CONFIGS[how])
+    server = make_server(CONFIGS[how] + f"KerberosAuthentication {kerberos}\n"
+                         f"KerberosOrLocalPasswd {local}\n")
+    client = password_client(server, password_user, "password")
+    assert client.ssh("exit 3", env=askpass(*[PASSWORD] * 3)).rc == rc
+    assert ("not checked by Kerberos" in server.log_text()) == (rc == 255)
+
+
+@needs_root
+@any_client
 def test_key_and_password_together(make_server, password_user, askpass, kind):
     server = make_server(CONFIGS["shadow"] +
                          "AuthenticationMethods publickey,password\n")

@@ -35,6 +35,7 @@ test_lists(void **state)
 		{ ALGS_HOST_KEY, "ssh-dss", ERR_UNSUPPORTED, "ssh-dss" },
 		{ ALGS_KEX_GSS, "gss-gex-sha256-", ERR_UNSUPPORTED,
 		    "gss-gex-sha256-" },
+		{ ALGS_MAC, "none", ERR_SYNTAX, NULL },
 	};
 	struct algs_result res;
 
@@ -80,6 +81,8 @@ test_names(void **state)
 	xasprintf(&more, "%s,aes128-cbc,3des-cbc", base);
 	expect(ALGS_CIPHER, "+aes128-cbc,3des-cbc", more);
 	expect(ALGS_MAC, "hmac-md5,hmac-sha2-256", "hmac-md5,hmac-sha2-256");
+	/* Not before the login. */
+	expect(ALGS_MAC, "none,hmac-sha2-256,none", "hmac-sha2-256");
 	expect(ALGS_KEX_SERVER,
 	    "diffie-hellman-group14-sha1,curve25519-sha256",
 	    "diffie-hellman-group14-sha1,curve25519-sha256");
