@@ -46,7 +46,7 @@ test_provider(void **state)
 	answer_signature(3, "data");
 	assert_int_equal(add_provider(library, ""), AGENT_SUCCESS);
 	assert_int_equal(add_provider(library, ""), AGENT_FAILURE);
-	assert_int_equal(agent_host_count(&tokens_host, fd), 1);
+	assert_int_equal(agent_host_count(&t_host, fd), 1);
 	/* Two at once: one waits for the other. */
 	send_sign(fd, key);
 	send_sign(other, key);
@@ -55,10 +55,10 @@ test_provider(void **state)
 	assert_int_equal(started(&pid), 1);
 	assert_int_equal(kill(pid, 0), 0);
 	assert_int_equal(remove_provider(), AGENT_SUCCESS);
-	assert_int_equal(agent_host_count(&tokens_host, fd), 0);
+	assert_int_equal(agent_host_count(&t_host, fd), 0);
 	assert_true(is_gone(pid));
 	assert_int_equal(remove_provider(), AGENT_FAILURE);
-	assert_null(tokens_host.agentd->providers);
+	assert_null(t_host.agentd->providers);
 }
 
 static void
@@ -73,7 +73,7 @@ test_remove_all(void **state)
 	assert_int_equal(add_provider(library, ""), AGENT_SUCCESS);
 	assert_int_equal(started(&pid), 1);
 	buf_put_u8(&b, AGENT_REMOVE_ALL);
-	assert_int_equal(agent_host_ask(&tokens_host, other, &b), AGENT_SUCCESS);
+	assert_int_equal(agent_host_ask(&t_host, other, &b), AGENT_SUCCESS);
 	assert_true(is_gone(pid));
 	/* Also of one that is not there yet. */
 	helpers("exec sleep 60");
@@ -82,9 +82,9 @@ test_remove_all(void **state)
 	buf_clear(&b);
 	assert_goes_on();
 	buf_put_u8(&b, AGENT_REMOVE_ALL);
-	assert_int_equal(agent_host_ask(&tokens_host, other, &b), AGENT_SUCCESS);
+	assert_int_equal(agent_host_ask(&t_host, other, &b), AGENT_SUCCESS);
 	assert_int_equal(answered(fd), AGENT_FAILURE);
-	assert_null(tokens_host.agentd->providers);
+	assert_null(t_host.agentd->providers);
 }
 
 /* The PIN is asked for by those that want it, and a wrong one is told. */
@@ -105,8 +105,8 @@ test_pin(void **state)
 	assert_int_equal(remove_provider(), AGENT_SUCCESS);
 	answer_status(2, P11_LIST, P11_PIN_WRONG);
 	assert_int_equal(add_provider(library, "4321"), AGENT_FAILURE);
-	assert_int_equal(agent_host_count(&tokens_host, fd), 0);
-	assert_null(tokens_host.agentd->providers);
+	assert_int_equal(agent_host_count(&t_host, fd), 0);
+	assert_null(t_host.agentd->providers);
 }
 
 static void
@@ -137,8 +137,9 @@ test_certs(void **state)
 		}
 		buf_close_string(&more, list);
 		put_provider(&b, library, "", &more);
-		assert_int_equal(agent_host_ask(&tokens_host, fd, &b), AGENT_SUCCESS);
-		assert_int_equal(agent_host_count(&tokens_host, fd), 2 - only);
+		assert_int_equal(agent_host_ask(&t_host, fd, &b),
+		    AGENT_SUCCESS);
+		assert_int_equal(agent_host_count(&t_host, fd), 2 - only);
 		assert_int_equal(sign(fd, cert), AGENT_SIGN_RESPONSE);
 		assert_int_equal(sign(fd, key),
 		    only ? AGENT_FAILURE : AGENT_SIGN_RESPONSE);
@@ -149,9 +150,9 @@ test_certs(void **state)
 	buf_put_u8(&more, AGENT_CONSTRAIN_LIFETIME);
 	buf_put_u32(&more, 0);
 	put_provider(&b, library, "", &more);
-	assert_int_equal(agent_host_ask(&tokens_host, fd, &b), AGENT_SUCCESS);
-	assert_int_equal(agent_host_count(&tokens_host, fd), 0);
-	assert_null(tokens_host.agentd->providers);
+	assert_int_equal(agent_host_ask(&t_host, fd, &b), AGENT_SUCCESS);
+	assert_int_equal(agent_host_count(&t_host, fd), 0);
+	assert_null(t_host.agentd->providers);
 	buf_clear(&more);
 	key_free(stranger);
 	key_free(strange);
@@ -164,7 +165,7 @@ test_hangs_when_added(void **state)
 	pid_t pid = 0;
 
 	(void)state;
-	tokens_host.agentd->p.token_limit_ms = SHORT_MS;
+	t_host.agentd->p.token_limit_ms = SHORT_MS;
 	helpers("exec sleep 60");
 	put_provider(&b, library, "", NULL);
 	agent_host_send(fd, &b);
@@ -174,16 +175,16 @@ test_hangs_when_added(void **state)
 	assert_int_equal(started(&pid), 1);
 	assert_true(is_gone(pid));
 	/* The client does not wait for it. */
-	tokens_host.agentd->p.token_limit_ms = LATE_MS;
+	t_host.agentd->p.token_limit_ms = LATE_MS;
 	put_provider(&b, library, "", NULL);
 	agent_host_send(fd, &b);
 	buf_clear(&b);
 	while (started(&pid) < 2)
-		assert_int_equal(loop_turn(tokens_host.loop, 20), 0);
+		assert_int_equal(loop_turn(t_host.loop, 20), 0);
 	close(fd);
 	assert_true(is_gone(pid));
-	assert_null(tokens_host.agentd->providers);
-	fd = agent_host_client(&tokens_host);
+	assert_null(t_host.agentd->providers);
+	fd = agent_host_client(&t_host);
 }
 
 static void
@@ -195,7 +196,7 @@ test_hangs_when_signing(void **state)
 	helpers("exec sleep 60");
 	answer_list(1, false);
 	assert_int_equal(add_provider(library, ""), AGENT_SUCCESS);
-	tokens_host.agentd->p.token_limit_ms = SHORT_MS;
+	t_host.agentd->p.token_limit_ms = SHORT_MS;
 	send_sign(fd, key);
 	assert_goes_on();
 	assert_int_equal(answered(fd), AGENT_FAILURE);
@@ -203,7 +204,7 @@ test_hangs_when_signing(void **state)
 	assert_true(is_gone(pid));
 	/* The key is there still, and another helper is tried. */
 	answer_signature(2, "data");
-	tokens_host.agentd->p.token_limit_ms = LATE_MS;
+	t_host.agentd->p.token_limit_ms = LATE_MS;
 	assert_int_equal(sign(fd, key), AGENT_SIGN_RESPONSE);
 	assert_int_equal(started(&pid), 2);
 }
@@ -236,7 +237,7 @@ test_ends_and_lies(void **state)
 	assert_int_equal(kill(-pid, SIGKILL), 0);
 	assert_true(is_gone(pid));
 	assert_int_equal(add_provider(library, ""), AGENT_SUCCESS);
-	assert_int_equal(agent_host_count(&tokens_host, fd), 1);
+	assert_int_equal(agent_host_count(&t_host, fd), 1);
 	assert_int_equal(sign(fd, key), AGENT_SIGN_RESPONSE);
 }
 
@@ -244,7 +245,7 @@ test_ends_and_lies(void **state)
 static void
 test_client_goes(void **state)
 {
-	int client = agent_host_client(&tokens_host);
+	int client = agent_host_client(&t_host);
 	pid_t pid = 0;
 
 	(void)state;
@@ -253,14 +254,14 @@ test_client_goes(void **state)
 	assert_int_equal(add_provider(library, ""), AGENT_SUCCESS);
 	send_sign(client, key);
 	for (int i = 0; i < 10; i++)
-		assert_int_equal(loop_turn(tokens_host.loop, 5), 0);
+		assert_int_equal(loop_turn(t_host.loop, 5), 0);
 	close(client);
-	tokens_host.agentd->p.token_limit_ms = SHORT_MS;
+	t_host.agentd->p.token_limit_ms = SHORT_MS;
 	assert_goes_on();
 	(void)started(&pid);
 	assert_int_equal(kill(-pid, SIGKILL), 0);
 	assert_true(is_gone(pid));
-	tokens_host.agentd->p.token_limit_ms = LATE_MS;
+	t_host.agentd->p.token_limit_ms = LATE_MS;
 	answer_signature(2, "data");
 	assert_int_equal(sign(fd, key), AGENT_SIGN_RESPONSE);
 }
@@ -279,12 +280,12 @@ test_lock(void **state)
 	assert_int_equal(started(&pid), 1);
 	send_sign(fd, key);
 	for (int i = 0; i < 10; i++)
-		assert_int_equal(loop_turn(tokens_host.loop, 5), 0);
+		assert_int_equal(loop_turn(t_host.loop, 5), 0);
 	assert_int_equal(lock(true), AGENT_SUCCESS);
 	assert_int_equal(answered(fd), AGENT_FAILURE);
 	assert_true(is_gone(pid));
 	assert_int_equal(lock(false), AGENT_SUCCESS);
-	assert_int_equal(agent_host_count(&tokens_host, fd), 1);
+	assert_int_equal(agent_host_count(&t_host, fd), 1);
 	answer_status(2, P11_SIGN, P11_NEEDS_PIN);
 	answer_signature(3, "data");
 	assert_int_equal(sign(fd, key), AGENT_SIGN_RESPONSE);
@@ -328,7 +329,7 @@ wait_for_window(void)
 	while (pid == 0 && clock_ms() - began < LONG_MS) {
 		char *text;
 
-		assert_int_equal(loop_turn(tokens_host.loop, 20), 0);
+		assert_int_equal(loop_turn(t_host.loop, 20), 0);
 		buf_reset(&b);
 		if (file_read(path, &b, 100) != 0)
 			continue;
@@ -346,7 +347,7 @@ wait_for_window(void)
 static void
 test_pin_not_given(void **state)
 {
-	int third = agent_host_client(&tokens_host);
+	int third = agent_host_client(&t_host);
 	pid_t window, pid = 0;
 
 	(void)state;
@@ -359,10 +360,10 @@ test_pin_not_given(void **state)
 	answer_signature(5, "data");
 	answer_signature(6, "data");
 	assert_int_equal(add_provider(library, ""), AGENT_SUCCESS);
-	tokens_host.agentd->p.token_limit_ms = 4 * SHORT_MS;
+	t_host.agentd->p.token_limit_ms = 4 * SHORT_MS;
 	send_sign(fd, key);
 	window = wait_for_window();
-	tokens_host.agentd->p.token_limit_ms = LATE_MS;
+	t_host.agentd->p.token_limit_ms = LATE_MS;
 	assert_int_equal(sign(other, key), AGENT_SIGN_RESPONSE);
 	send_sign(third, key);
 	assert_int_equal(sign(other, key), AGENT_SIGN_RESPONSE);
@@ -370,7 +371,7 @@ test_pin_not_given(void **state)
 	assert_int_equal(answered(fd), AGENT_FAILURE);
 	assert_int_equal(answered(third), AGENT_FAILURE);
 	assert_true(is_gone(window));
-	assert_int_equal(tokens_host.agentd->dialogs, 0);
+	assert_int_equal(t_host.agentd->dialogs, 0);
 	/* Nothing else has ended. */
 	assert_int_equal(sign(fd, key), AGENT_SIGN_RESPONSE);
 	assert_int_equal(started(&pid), 1);
@@ -381,7 +382,7 @@ test_pin_not_given(void **state)
 static void
 test_pin_while_busy(void **state)
 {
-	int third = agent_host_client(&tokens_host);
+	int third = agent_host_client(&t_host);
 	char path[128];
 	struct buf b = { 0 };
 
@@ -395,10 +396,10 @@ test_pin_while_busy(void **state)
 	(void)wait_for_window();
 	send_sign(other, key);
 	for (int i = 0; i < 10; i++)
-		assert_int_equal(loop_turn(tokens_host.loop, 5), 0);
+		assert_int_equal(loop_turn(t_host.loop, 5), 0);
 	free(temp_file("say", "2580\n"));
-	while (tokens_host.agentd->dialogs > 0)
-		assert_int_equal(loop_turn(tokens_host.loop, 20), 0);
+	while (t_host.agentd->dialogs > 0)
+		assert_int_equal(loop_turn(t_host.loop, 20), 0);
 	answer_signature(4, "data");
 	answer_signature(3, "data");
 	assert_int_equal(answered(other), AGENT_SIGN_RESPONSE);
@@ -414,7 +415,7 @@ test_pin_while_busy(void **state)
 	answer_status(6, P11_SIGN, P11_NEEDS_PIN);
 	send_sign(fd, key);
 	for (int i = 0; i < 20; i++)
-		assert_int_equal(loop_turn(tokens_host.loop, 5), 0);
+		assert_int_equal(loop_turn(t_host.loop, 5), 0);
 	drop_file("window");
 	answer_status(7, P11_SIGN, P11_NEEDS_PIN);
 	answer_signature(8, "data");
@@ -445,24 +446,24 @@ test_rules(void **state)
 	/* What cannot be kept. */
 	buf_put_u8(&more, 7);
 	put_provider(&b, library, "", &more);
-	assert_int_equal(agent_host_ask(&tokens_host, fd, &b), AGENT_FAILURE);
+	assert_int_equal(agent_host_ask(&t_host, fd, &b), AGENT_FAILURE);
 	buf_clear(&more);
 	/* Whoever tried to bind is on another host. */
 	buf_put_u8(&b, AGENT_EXTENSION);
 	buf_put_cstring(&b, AGENT_EXT_BIND);
-	assert_int_equal(agent_host_ask(&tokens_host, fd, &b),
+	assert_int_equal(agent_host_ask(&t_host, fd, &b),
 	    AGENT_EXTENSION_FAILURE);
 	assert_int_equal(add_provider(library, ""), AGENT_FAILURE);
 	buf_put_u8(&more, AGENT_CONSTRAIN_EXTENSION);
 	buf_put_cstring(&more, AGENT_CONSTRAIN_SK_PROVIDER);
 	buf_put_cstring(&more, token);
 	agent_host_put_add(&b, fido, "f", &more);
-	assert_int_equal(agent_host_ask(&tokens_host, fd, &b), AGENT_FAILURE);
+	assert_int_equal(agent_host_ask(&t_host, fd, &b), AGENT_FAILURE);
 	agent_host_put_add(&b, fido, "f", &more);
-	assert_int_equal(agent_host_ask(&tokens_host, other, &b), AGENT_SUCCESS);
+	assert_int_equal(agent_host_ask(&t_host, other, &b), AGENT_SUCCESS);
 	buf_clear(&more);
 	assert_int_equal(started(&pid), 0);
-	tokens_host.agentd->p.remote_providers = true;
+	t_host.agentd->p.remote_providers = true;
 	assert_int_equal(add_provider(library, ""), AGENT_SUCCESS);
 	assert_int_equal(started(&pid), 1);
 }
@@ -504,7 +505,7 @@ add_fido(const struct key *k)
 	buf_put_cstring(&more, token);
 	agent_host_put_add(&b, k, "f", &more);
 	buf_clear(&more);
-	assert_int_equal(agent_host_ask(&tokens_host, fd, &b), AGENT_SUCCESS);
+	assert_int_equal(agent_host_ask(&t_host, fd, &b), AGENT_SUCCESS);
 }
 
 /* The notice is there while the token waits; then it is taken away. */
@@ -521,7 +522,7 @@ test_fido(void **state)
 	send_sign(other, fido);
 	assert_int_equal(answered(fd), AGENT_SIGN_RESPONSE);
 	assert_int_equal(answered(other), AGENT_SIGN_RESPONSE);
-	assert_int_equal(tokens_host.agentd->dialogs, 0);
+	assert_int_equal(t_host.agentd->dialogs, 0);
 	token_is("pin");
 	askpass("1234\n");
 	assert_int_equal(sign(fd, fido), AGENT_SIGN_RESPONSE);
@@ -534,8 +535,8 @@ test_fido(void **state)
 	assert_int_equal(sign(fd, fido), AGENT_FAILURE);
 	askpass("");
 	assert_int_equal(sign(fd, fido), AGENT_FAILURE);
-	assert_int_equal(tokens_host.agentd->dialogs, 0);
-	assert_null(tokens_host.agentd->fido_jobs);
+	assert_int_equal(t_host.agentd->dialogs, 0);
+	assert_null(t_host.agentd->fido_jobs);
 	free(fp);
 }
 
@@ -550,7 +551,7 @@ test_fido_refused(void **state)
 	buf_put_cstring(&more, AGENT_CONSTRAIN_SK_PROVIDER);
 	buf_put_cstring(&more, bad);
 	agent_host_put_add(&b, fido, "f", &more);
-	assert_int_equal(agent_host_ask(&tokens_host, fd, &b), AGENT_FAILURE);
+	assert_int_equal(agent_host_ask(&t_host, fd, &b), AGENT_FAILURE);
 	buf_clear(&more);
 	free(bad);
 	/* Of a key in memory there is no provider. */
@@ -558,9 +559,9 @@ test_fido_refused(void **state)
 	buf_put_cstring(&more, AGENT_CONSTRAIN_SK_PROVIDER);
 	buf_put_cstring(&more, token);
 	agent_host_put_add(&b, key, "k", &more);
-	assert_int_equal(agent_host_ask(&tokens_host, fd, &b), AGENT_FAILURE);
+	assert_int_equal(agent_host_ask(&t_host, fd, &b), AGENT_FAILURE);
 	buf_clear(&more);
-	assert_int_equal(agent_host_count(&tokens_host, fd), 0);
+	assert_int_equal(agent_host_count(&t_host, fd), 0);
 }
 
 /* "data" is neither a login nor a file. */
@@ -572,7 +573,7 @@ test_fido_websafe(void **state)
 	(void)state;
 	add_fido(web);
 	assert_int_equal(sign(fd, web), AGENT_FAILURE);
-	tokens_host.agentd->p.websafe = NULL;
+	t_host.agentd->p.websafe = NULL;
 	assert_int_equal(sign(fd, web), AGENT_SIGN_RESPONSE);
 	key_free(web);
 }
@@ -604,36 +605,36 @@ test_fido_hangs(void **state)
 	askpass("1234\n");
 	add_fido(fido);
 	token_is("hang");
-	tokens_host.agentd->p.token_limit_ms = SHORT_MS;
+	t_host.agentd->p.token_limit_ms = SHORT_MS;
 	send_sign(fd, fido);
 	assert_goes_on();
 	assert_int_equal(answered(fd), AGENT_FAILURE);
-	tokens_host.agentd->p.token_limit_ms = LATE_MS;
+	t_host.agentd->p.token_limit_ms = LATE_MS;
 	send_sign(fd, fido);
-	while (tokens_host.agentd->dialogs == 0)
-		assert_int_equal(loop_turn(tokens_host.loop, 5), 0);
+	while (t_host.agentd->dialogs == 0)
+		assert_int_equal(loop_turn(t_host.loop, 5), 0);
 	token_is("");
 	send_sign(other, fido);
 	/* It has no turn while the key waits for the other's touch. */
-	assert_false(agent_host_answer(&tokens_host, other, &b, SHORT_MS));
+	assert_false(agent_host_answer(&t_host, other, &b, SHORT_MS));
 	close(fd);
 	assert_int_equal(answered(other), AGENT_SIGN_RESPONSE);
-	fd = agent_host_client(&tokens_host);
+	fd = agent_host_client(&t_host);
 	token_is("hang");
 	send_sign(fd, fido);
-	while (tokens_host.agentd->dialogs == 0)
-		assert_int_equal(loop_turn(tokens_host.loop, 5), 0);
+	while (t_host.agentd->dialogs == 0)
+		assert_int_equal(loop_turn(t_host.loop, 5), 0);
 	assert_int_equal(lock(true), AGENT_SUCCESS);
 	assert_int_equal(answered(fd), AGENT_FAILURE);
 	assert_int_equal(lock(false), AGENT_SUCCESS);
 	send_sign(fd, fido);
-	while (tokens_host.agentd->dialogs == 0)
-		assert_int_equal(loop_turn(tokens_host.loop, 5), 0);
+	while (t_host.agentd->dialogs == 0)
+		assert_int_equal(loop_turn(t_host.loop, 5), 0);
 	buf_put_u8(&b, AGENT_REMOVE_ALL);
-	assert_int_equal(agent_host_ask(&tokens_host, other, &b), AGENT_SUCCESS);
+	assert_int_equal(agent_host_ask(&t_host, other, &b), AGENT_SUCCESS);
 	assert_int_equal(answered(fd), AGENT_FAILURE);
-	assert_null(tokens_host.agentd->fido_jobs);
-	assert_int_equal(tokens_host.agentd->dialogs, 0);
+	assert_null(t_host.agentd->fido_jobs);
+	assert_int_equal(t_host.agentd->dialogs, 0);
 }
 
 /* ---- all ----------------------------------------------------------------- */
@@ -665,9 +666,9 @@ set_up(void **state)
 {
 	(void)state;
 	askpass(NULL);
-	agent_host_open(&tokens_host, &usual);
-	fd = agent_host_client(&tokens_host);
-	other = agent_host_client(&tokens_host);
+	agent_host_open(&t_host, &usual);
+	fd = agent_host_client(&t_host);
+	other = agent_host_client(&t_host);
 	return 0;
 }
 
@@ -677,7 +678,7 @@ tear_down(void **state)
 	(void)state;
 	close(fd);
 	close(other);
-	agent_host_close(&tokens_host);
+	agent_host_close(&t_host);
 	return 0;
 }
 

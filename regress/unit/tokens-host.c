@@ -14,7 +14,7 @@
 #include "base/str.h"
 #include "keys/agent-wire.h"
 
-struct agent_host tokens_host;
+struct agent_host t_host;
 struct key *key;
 int fd, other;
 char *library;
@@ -152,7 +152,7 @@ is_gone(pid_t pid)
 	uint64_t began = clock_ms();
 
 	while (kill(pid, 0) == 0 && clock_ms() - began < LONG_MS)
-		assert_int_equal(loop_turn(tokens_host.loop, 20), 0);
+		assert_int_equal(loop_turn(t_host.loop, 20), 0);
 	return kill(pid, 0) == -1 && errno == ESRCH;
 }
 
@@ -214,7 +214,7 @@ add_provider(const char *path, const char *pin)
 	struct buf b = { 0 };
 
 	put_provider(&b, path, pin, NULL);
-	return agent_host_ask(&tokens_host, fd, &b);
+	return agent_host_ask(&t_host, fd, &b);
 }
 
 int
@@ -224,7 +224,7 @@ remove_provider(void)
 
 	put_provider(&b, library, "", NULL);
 	((uint8_t *)(uintptr_t)buf_data(&b))[0] = AGENT_REMOVE_PROVIDER;
-	return agent_host_ask(&tokens_host, fd, &b);
+	return agent_host_ask(&t_host, fd, &b);
 }
 
 void
@@ -243,7 +243,7 @@ answered(int client)
 	struct buf b = { 0 };
 	int type = -1;
 
-	if (agent_host_answer(&tokens_host, client, &b, LONG_MS))
+	if (agent_host_answer(&t_host, client, &b, LONG_MS))
 		type = buf_data(&b)[0];
 	buf_clear(&b);
 	return type;
@@ -262,7 +262,7 @@ lock(bool on)
 	struct buf b = { 0 };
 
 	agent_host_put_lock(&b, on, "word");
-	return agent_host_ask(&tokens_host, other, &b);
+	return agent_host_ask(&t_host, other, &b);
 }
 
 /* Other clients are answered meanwhile. */
@@ -274,7 +274,7 @@ assert_goes_on(void)
 
 	assert_int_equal(key_generate("ed25519", 0, &plain), 0);
 	agent_host_put_add(&b, plain, "plain", NULL);
-	assert_int_equal(agent_host_ask(&tokens_host, other, &b), AGENT_SUCCESS);
+	assert_int_equal(agent_host_ask(&t_host, other, &b), AGENT_SUCCESS);
 	assert_int_equal(sign(other, plain), AGENT_SIGN_RESPONSE);
 	key_free(plain);
 }

@@ -16,7 +16,7 @@
 enum { LONG_MS = 20 * 1000 };
 
 /* Set by the test program. */
-extern struct agent_host tokens_host;
+extern struct agent_host t_host;
 extern struct key *key; /* of the token */
 extern int fd, other;	/* clients */
 extern char *library;	/* path of it */
