@@ -304,32 +304,28 @@ authenticate(struct monitor *m)
 
 /* ---- the user's process ------------------------------------------------ */
 
-/* SIGTERM and SIGHUP are only noted while the loop does not take them but
- * there is already something to undo at the end: the file with credentials,
- * the session that PAM has opened. */
-static volatile sig_atomic_t end_early;
-
+/* While the loop does not run, SIGTERM and SIGHUP are only noted: there is
+ * already something to undo at the end, the file with credentials and the
+ * session that PAM has opened. serve_user() says what they do. */
 static void
-on_early_end(int signo)
+on_early_end(void *arg, int signo)
 {
+	(void)arg;
 	(void)signo;
-	end_early = 1;
 }
 
+/* fn NULL: they end the process, also if they have come. */
 static void
-catch_end_signals(void (*handler)(int signo))
+catch_end_signals(struct loop *loop, loop_signal_fn fn)
 {
-	struct sigaction act = { .sa_handler = handler,
-		.sa_flags = SA_RESTART };
-
-	sigemptyset(&act.sa_mask);
-	(void)sigaction(SIGTERM, &act, NULL);
-	(void)sigaction(SIGHUP, &act, NULL);
+	if (loop_on_signal(loop, SIGTERM, fn, NULL) != 0 ||
+	    loop_on_signal(loop, SIGHUP, fn, NULL) != 0)
+		fatal("out of memory");
 }
 
 /* The modules get the user's groups to add theirs to. */
 static void
-begin_pam_session(struct monitor *m)
+begin_pam_session(struct monitor *m, struct loop *loop)
 {
 	const struct user *u = m->login->user;
 	int r;
@@ -338,9 +334,9 @@ begin_pam_session(struct monitor *m)
 		fatal("initgroups for %s: %s", u->name, strerror(errno));
 	/* Modules may wait for ever. */
 	if (m->login->ccache == NULL)
-		catch_end_signals(SIG_DFL);
+		catch_end_signals(loop, NULL);
 	r = pam_begin_session(m->login->pam);
-	catch_end_signals(on_early_end);
+	catch_end_signals(loop, on_early_end);
 	if (r == 0)
 		return;
 	delegated_remove(m->login);
@@ -396,16 +392,16 @@ give_up_user(const struct monitor *m, const char *what)
 }
 
 static void
-start_user(struct monitor *m)
+start_user(struct monitor *m, struct loop *loop)
 {
 	uint64_t began_ms = clock_ms();
 	pid_t self = getpid();
 	int pair[2];
 
-	catch_end_signals(on_early_end);
+	catch_end_signals(loop, on_early_end);
 	delegated_store(m->login);
 	if (m->login->pam != NULL)
-		begin_pam_session(m);
+		begin_pam_session(m, loop);
 	/* Match may give this user another one than this address. */
 	if (server_conf_has_match(&m->state.conf))
 		(void)tcp_set_congestion(m->socket_fd,
@@ -416,7 +412,7 @@ start_user(struct monitor *m)
 	if (m->child == -1)
 		give_up_user(m, "fork");
 	if (m->child == 0) {
-		catch_end_signals(SIG_DFL);
+		loop_free(loop);
 		close(pair[0]);
 		run_user(m, pair[1], self, began_ms);
 	}
@@ -467,13 +463,11 @@ serve_user(struct monitor *m, struct loop *loop)
 	struct wait w = { .m = m, .loop = loop };
 	int r;
 
-	if (loop == NULL ||
-	    loop_watch(w.loop, m->fd, LOOP_READ, on_request, &w) == NULL ||
+	if (loop_watch(w.loop, m->fd, LOOP_READ, on_request, &w) == NULL ||
 	    loop_on_signal(w.loop, SIGTERM, on_end_signal, &w) != 0 ||
 	    loop_on_signal(w.loop, SIGHUP, on_end_signal, &w) != 0)
 		fatal("out of memory");
-	w.end_requested = end_early != 0;
-	r = w.end_requested ? 0 : loop_run(w.loop);
+	r = loop_run(w.loop);
 	if (w.error != 0 && w.error != ERR_EOF)
 		r = w.error;
 	if (r != 0)
@@ -501,8 +495,9 @@ monitor_run(void)
 	xasprintf(&m.id_local, "%s%s%s", HPN_IDENT,
 	    addendum != NULL ? " " : "", addendum != NULL ? addendum : "");
 	authenticate(&m);
-	start_user(&m);
-	loop = loop_new();
+	if ((loop = loop_new()) == NULL)
+		fatal("out of memory");
+	start_user(&m, loop);
 	status = serve_user(&m, loop);
 	if (m.state.once) /* as stock's: test suites wait for it */
 		status = STATUS_FATAL;
