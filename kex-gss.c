@@ -2,6 +2,7 @@
 /*
  * Key exchange by GSSAPI (RFC 4462 section 2, RFC 8732): Diffie-Hellman as in
  * the plain methods, but who the server is says a MIC over the exchange hash.
+ * In a group exchange the group is asked for first, as there.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -303,6 +304,9 @@ client_input(struct kex *k, uint8_t type, struct rd r)
 		return client_on_complete(k, r);
 	case SSH_MSG_KEXGSS_ERROR:
 		return client_on_error(r);
+	case SSH_MSG_KEXGSS_GROUP:
+		return k->kem_alg->group_exchange ? kex_client_on_group(k, r) :
+						    ERR_PROTOCOL;
 	default:
 		return ERR_PROTOCOL;
 	}
@@ -429,9 +433,10 @@ server_on_token(struct kex *k, struct span token)
 }
 
 static int
-server_input(struct kex *k, uint8_t type, struct rd r)
+server_on_message(struct kex *k, uint8_t type, struct rd r)
 {
 	bool init = type == SSH_MSG_KEXGSS_INIT;
+	bool gex = k->kem_alg->group_exchange;
 	struct span token = rd_string(&r), value = { 0 };
 	int err;
 
@@ -440,17 +445,28 @@ server_input(struct kex *k, uint8_t type, struct rd r)
 	if ((err = rd_end(&r)) != 0)
 		return err;
 	if ((!init && type != SSH_MSG_KEXGSS_CONTINUE) ||
-	    init == k->gss.began || k->sent_newkeys)
+	    init == k->gss.began || k->sent_newkeys ||
+	    gex != k->gex.got_group)
 		return ERR_PROTOCOL;
 	if (init) {
 		k->gss.began = true;
 		buf_reset(&k->client_value);
 		buf_put(&k->client_value, value.p, value.len);
-		if ((err = buf_err(&k->client_value)) != 0 ||
-		    (err = kem_new(&k->kem, k->kem_alg)) != 0)
+		if ((err = buf_err(&k->client_value)) == 0 && !gex)
+			err = kem_new(&k->kem, k->kem_alg);
+		if (err != 0)
 			return err;
 	}
 	return server_on_token(k, token);
+}
+
+static int
+server_input(struct kex *k, uint8_t type, struct rd r)
+{
+	if (type != SSH_MSG_KEXGSS_GROUPREQ)
+		return server_on_message(k, type, r);
+	return k->kem_alg->group_exchange ? kex_server_on_group_request(k, r) :
+					    ERR_PROTOCOL;
 }
 
 int

@@ -129,6 +129,10 @@ int kex_exchange_hash(const struct kex *k, struct span client_value,
 /* The secret is known to both: make keys, send NEWKEYS and use the tx ones. */
 int kex_take_secret(struct kex *k, const struct buf *shared,
     const uint8_t *hash) must_check;
+/* The messages of a group exchange that come before the values; with GSSAPI
+ * they have other numbers. */
+int kex_client_on_group(struct kex *k, struct rd r) must_check;
+int kex_server_on_group_request(struct kex *k, struct rd r) must_check;
 /* Goes on with the peer's KEXINIT, once our own is out. */
 int kex_begin(struct kex *k, bool peer_follows) must_check;
 

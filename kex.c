@@ -405,7 +405,8 @@ client_begin(struct kex *k)
 	k->gex.want = group_size_wanted(k);
 	k->gex.max = KEX_GEX_MAX;
 	buf_init(&b);
-	buf_put_u8(&b, SSH_MSG_GEX_REQUEST);
+	buf_put_u8(&b, kex_is_gss(k) ? SSH_MSG_KEXGSS_GROUPREQ :
+				       SSH_MSG_GEX_REQUEST);
 	buf_put_u32(&b, k->gex.min);
 	buf_put_u32(&b, k->gex.want);
 	buf_put_u32(&b, k->gex.max);
@@ -414,8 +415,8 @@ client_begin(struct kex *k)
 	return kex_send_and_clear(k, &b);
 }
 
-static int
-client_on_group(struct kex *k, struct rd r)
+int
+kex_client_on_group(struct kex *k, struct rd r)
 {
 	struct span prime = rd_mpint(&r), generator = rd_mpint(&r);
 	int err;
@@ -484,8 +485,8 @@ choose_group(struct kex *k)
 	    &k->gex.prime, &k->gex.generator);
 }
 
-static int
-server_on_group_request(struct kex *k, struct rd r)
+int
+kex_server_on_group_request(struct kex *k, struct rd r)
 {
 	struct buf b;
 	int err;
@@ -509,7 +510,8 @@ server_on_group_request(struct kex *k, struct rd r)
 	if (err != 0)
 		return err;
 	buf_init(&b);
-	buf_put_u8(&b, SSH_MSG_GEX_GROUP);
+	buf_put_u8(&b, kex_is_gss(k) ? SSH_MSG_KEXGSS_GROUP :
+				       SSH_MSG_GEX_GROUP);
 	buf_put_mpint(&b, buf_data(&k->gex.prime), buf_len(&k->gex.prime));
 	buf_put_mpint(&b, buf_data(&k->gex.generator),
 	    buf_len(&k->gex.generator));
@@ -717,7 +719,7 @@ server_input(struct kex *k, uint8_t type, struct rd r)
 	bool gex = k->kem_alg->group_exchange;
 
 	if (gex && type == SSH_MSG_GEX_REQUEST)
-		return server_on_group_request(k, r);
+		return kex_server_on_group_request(k, r);
 	if (type == (gex ? SSH_MSG_GEX_INIT : SSH_MSG_KEX_INIT))
 		return server_on_value(k, r);
 	return ERR_PROTOCOL;
@@ -729,7 +731,7 @@ client_input(struct kex *k, uint8_t type, struct rd r)
 	bool gex = k->kem_alg->group_exchange;
 
 	if (gex && type == SSH_MSG_GEX_GROUP)
-		return client_on_group(k, r);
+		return kex_client_on_group(k, r);
 	if (type == (gex ? SSH_MSG_GEX_REPLY : SSH_MSG_KEX_REPLY))
 		return client_on_reply(k, r);
 	return ERR_PROTOCOL;

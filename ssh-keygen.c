@@ -289,7 +289,7 @@ check_belonging(int mode)
 		{ 'h', opt.for_host, "s" },
 		{ 'I', opt.identity != NULL, "sY" },
 		{ 'n', opt.names != NULL, "sY" },
-		{ 'O', opt.options.n > 0 && mode != 0, "MYrsK" },
+		{ 'O', opt.options.n > 0 && mode != 0, "MYrsKp" },
 		{ 'r', opt.revoked != NULL, "Yr" },
 		{ 's', opt.ca != NULL, "Yks" },
 		{ 'U', opt.use_agent, "Ys" },

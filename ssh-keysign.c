@@ -36,20 +36,21 @@ static const char *const files[KEYSIGN_KEYS_MAX] = {
 
 /* ---- with the superuser's rights --------------------------------------- */
 
-/* Descriptors 0 to 2 are open, so that no key gets one of these; nor may one
- * become the connection's, which the caller may have left closed. */
 static void
 open_keys(int fds[KEYSIGN_KEYS_MAX])
 {
-	for (size_t i = 0; i < KEYSIGN_KEYS_MAX; i++) {
-		int fd = open(files[i], O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	for (size_t i = 0; i < KEYSIGN_KEYS_MAX; i++)
+		fds[i] = open(files[i], O_RDONLY | O_CLOEXEC | O_NOCTTY);
+}
 
-		fds[i] = fd;
-		if (fd == -1 || fd > KEYSIGN_CONNECTION_FD)
-			continue;
-		fds[i] = fcntl(fd, F_DUPFD_CLOEXEC, KEYSIGN_CONNECTION_FD + 1);
-		close(fd);
-	}
+/* What the caller has left closed would otherwise be the next file that is
+ * opened here. */
+static void
+must_have_connection(void)
+{
+	for (int fd = 0; fd <= KEYSIGN_CONNECTION_FD; fd++)
+		if (fcntl(fd, F_GETFD) == -1)
+			fatal("descriptor %d is not open", fd);
 }
 
 /* The supplementary groups are the caller's own anyway. */
@@ -75,7 +76,7 @@ must_be_enabled(void)
 	int r;
 
 	client_conf_init(&c);
-	r = client_conf_read_file(&c, CONFIG, 0);
+	r = client_conf_read_file(&c, CONFIG, CLIENT_CONF_ROOT);
 	if (r != 0 && r != ERR_NOT_FOUND)
 		fatal("%s cannot be read", CONFIG);
 	if (!c.auth.enable_ssh_keysign)
@@ -159,7 +160,9 @@ main(void)
 	int fds[KEYSIGN_KEYS_MAX];
 	struct key *keys[KEYSIGN_KEYS_MAX];
 
+	log_init("hpnssh-keysign", LOG_LVL_ERROR);
 	fd_sanitise_stdio();
+	must_have_connection();
 	closefrom(KEYSIGN_CONNECTION_FD + 1);
 	open_keys(fds);
 	become_caller();
@@ -167,7 +170,6 @@ main(void)
 		_exit(1);
 	hide_process();
 	crypto_library_start();
-	log_init("hpnssh-keysign", LOG_LVL_ERROR);
 	must_be_enabled();
 	load_keys(fds, keys);
 	serve(keys);

@@ -13,11 +13,11 @@
 enum {
 	PROVIDERS_MAX = 32,
 	LIMIT_MS = 20 * 1000, /* slow cards make a signature in a few */
-	LIMIT_READER_MS = 120 * 1000, /* users type */
+	LIMIT_USER_MS = 120 * 1000, /* users type, or are not there */
 };
 
-/* What the helper, or for ASKING the user, is doing. */
-enum state { IDLE, OPENING, LISTING, ASKING, LOGGING_IN, SIGNING };
+/* What the helper is doing. */
+enum state { IDLE, OPENING, LISTING, LOGGING_IN, SIGNING };
 
 struct opening {
 	provider_opened_fn fn;
@@ -28,20 +28,30 @@ struct opening {
 	int failure; /* of a login; 0: none */
 };
 
+/* A PIN that the user is asked for. The helper may work for other jobs
+ * meanwhile. */
+struct question {
+	struct provider_job *job; /* NULL: there is no question */
+	struct dialog *dialog;	  /* NULL: it was answered */
+	struct loop_timer *limit;
+	enum state after; /* what the PIN is for */
+	uint32_t token;
+	char pin[P11_PIN_MAX + 1];
+};
+
 struct provider {
 	struct agentd *a;
 	char *path;
 	struct p11 *helper; /* NULL: the next signature starts one */
 	struct loop_fd *watch;
 	struct loop_timer *limit, *turn;
-	struct dialog *dialog;
+	struct dialog *notice; /* that a reader wants the PIN */
 	enum state state;
 	struct p11_list list; /* what it said last */
-	uint32_t token;	      /* that the user is asked about */
-	bool asked;
-	enum state after; /* ASKING */
+	struct question question;
 	struct opening *opening; /* NULL: that is over */
-	struct provider_job *jobs; /* the first is under way, unless IDLE */
+	struct provider_job *jobs;
+	struct provider_job *job; /* that the helper works for, unless IDLE */
 	size_t keys;
 	struct provider *next;
 };
@@ -60,6 +70,8 @@ struct provider_job {
 	struct buf data;
 	elsewhere_fn done;
 	void *arg;
+	bool asked;	/* the user was, for the PIN */
+	bool wants_pin; /* and waits until another question is over */
 	struct provider_job *next;
 };
 
@@ -72,16 +84,27 @@ end_call(struct provider *p)
 {
 	loop_cancel(p->a->loop, p->limit);
 	p->limit = NULL;
-	dialog_drop(p->dialog);
-	p->dialog = NULL;
+	dialog_drop(p->notice);
+	p->notice = NULL;
 	p->state = IDLE;
-	p->asked = false;
+	p->job = NULL;
+}
+
+static void
+end_question(struct provider *p)
+{
+	struct question *q = &p->question;
+
+	loop_cancel(p->a->loop, q->limit);
+	dialog_drop(q->dialog);
+	explicit_bzero(q, sizeof *q);
 }
 
 static void
 end_helper(struct provider *p)
 {
 	end_call(p);
+	end_question(p);
 	loop_unwatch(p->a->loop, p->watch);
 	p->watch = NULL;
 	if (p->helper == NULL)
@@ -108,10 +131,35 @@ start_helper(struct provider *p)
 static void run(void *arg);
 static void on_limit(void *arg);
 
+static bool
+is_listed(const struct provider *p, const struct provider_job *j)
+{
+	for (size_t i = 0; i < p->list.n_keys; i++)
+		if (key_equal_public(p->list.keys[i].key, j->key))
+			return true;
+	return false;
+}
+
+/* Who needs no PIN does not wait for the user's answer. */
+static struct provider_job *
+next_job(const struct provider *p)
+{
+	const struct question *q = &p->question;
+	struct provider_job *j = p->jobs;
+
+	if (q->job == NULL)
+		return j;
+	if (q->dialog == NULL)
+		return q->job;
+	while (j != NULL && (j == q->job || j->wants_pin || !is_listed(p, j)))
+		j = j->next;
+	return j;
+}
+
 static void
 schedule(struct provider *p)
 {
-	if (p->jobs == NULL || p->state != IDLE || p->turn != NULL)
+	if (p->state != IDLE || p->turn != NULL || next_job(p) == NULL)
 		return;
 	p->turn = loop_after(p->a->loop, 0, run, p);
 	if (p->turn == NULL)
@@ -137,18 +185,27 @@ unlink_job(struct provider_job *j)
 	*at = j->next;
 }
 
-/* The first one is over. */
 static void
-finish(struct provider *p, int r, struct span signature)
+drop_job(struct provider_job *j)
 {
-	struct provider_job *j = p->jobs;
-	elsewhere_fn done = j->of != NULL ? j->done : NULL;
-	void *arg = j->arg;
+	struct provider *p = j->p;
 
-	end_call(p);
+	if (p->job == j)
+		end_call(p);
+	if (p->question.job == j)
+		end_question(p);
 	unlink_job(j);
 	job_free(j);
 	schedule(p);
+}
+
+static void
+finish(struct provider_job *j, int r, struct span signature)
+{
+	elsewhere_fn done = j->of != NULL ? j->done : NULL;
+	void *arg = j->arg;
+
+	drop_job(j);
 	if (done != NULL)
 		done(arg, r, signature);
 }
@@ -157,16 +214,9 @@ finish(struct provider *p, int r, struct span signature)
 static void
 forget_job(struct provider_job *j)
 {
-	struct provider *p = j->p;
-
 	j->of = NULL;
-	if (p->jobs == j && p->state != IDLE && p->state != ASKING)
-		return;
-	if (p->jobs == j)
-		end_call(p);
-	unlink_job(j);
-	job_free(j);
-	schedule(p);
+	if (j->p->job != j)
+		drop_job(j);
 }
 
 /* Who ends a helper ends what all wait for. */
@@ -175,7 +225,7 @@ fail_all(struct provider *p, int r)
 {
 	end_helper(p);
 	while (p->jobs != NULL)
-		finish(p, r, (struct span){ 0 });
+		finish(p->jobs, r, (struct span){ 0 });
 }
 
 /* ---- life ---------------------------------------------------------------- */
@@ -273,19 +323,25 @@ begin_list(struct provider *p, enum state state, const struct p11_pin *pin)
 static int
 begin_sign(struct provider *p, const struct p11_pin *pin)
 {
-	const struct provider_job *j = p->jobs;
+	const struct provider_job *j = p->job;
 
 	p->state = SIGNING;
 	return p11_begin_sign(p->helper, j->key, j->alg,
 	    (struct span){ buf_data(&j->data), buf_len(&j->data) }, pin);
 }
 
-static int
-set_limit(struct provider *p, unsigned ms)
+static struct loop_timer *
+new_limit(struct provider *p, unsigned ms, void (*fn)(void *arg))
 {
 	if (p->a->p.token_limit_ms != 0)
 		ms = p->a->p.token_limit_ms;
-	p->limit = loop_after(p->a->loop, ms, on_limit, p);
+	return loop_after(p->a->loop, ms, fn, p);
+}
+
+static int
+set_limit(struct provider *p, unsigned ms)
+{
+	p->limit = new_limit(p, ms, on_limit);
 	return p->limit != NULL ? 0 : ERR_NOMEM;
 }
 
@@ -294,12 +350,12 @@ static void
 wait_for(struct provider *p, int r, bool on_reader)
 {
 	if (r == 0)
-		r = set_limit(p, on_reader ? LIMIT_READER_MS : LIMIT_MS);
+		r = set_limit(p, on_reader ? LIMIT_USER_MS : LIMIT_MS);
 	if (r == 0)
 		loop_fd_want(p->watch, LOOP_WRITE);
 	else if (p->opening == NULL && p->helper != NULL &&
 	    p11_fd(p->helper) != -1)
-		finish(p, r, (struct span){ 0 });
+		finish(p->job, r, (struct span){ 0 });
 	else
 		stop(p, r);
 }
@@ -320,14 +376,47 @@ static void
 on_pin(void *arg, bool agreed, const char *answer)
 {
 	struct provider *p = arg;
-	struct p11_pin pin = { P11_PIN_GIVEN, answer, p->token };
+	struct question *q = &p->question;
 
-	p->dialog = NULL;
+	q->dialog = NULL;
+	loop_cancel(p->a->loop, q->limit);
+	q->limit = NULL;
 	if (!agreed || answer == NULL || *answer == '\0')
-		finish(p, ERR_CANCELLED, (struct span){ 0 });
+		finish(q->job, ERR_CANCELLED, (struct span){ 0 });
+	else if (strlcpy(q->pin, answer, sizeof q->pin) >= sizeof q->pin)
+		finish(q->job, ERR_LIMIT, (struct span){ 0 });
 	else
-		wait_for(p, p->after == SIGNING ? begin_sign(p, &pin) :
-			begin_list(p, LOGGING_IN, &pin), false);
+		schedule(p);
+}
+
+static void
+use_pin(struct provider *p)
+{
+	struct question *q = &p->question;
+	const struct p11_pin pin = { P11_PIN_GIVEN, q->pin, q->token };
+	int r = q->after == SIGNING ? begin_sign(p, &pin) :
+				      begin_list(p, LOGGING_IN, &pin);
+
+	end_question(p);
+	wait_for(p, r, false);
+}
+
+/* Nobody is there: who waits for the answer, or to ask, is refused. */
+static void
+on_no_answer(void *arg)
+{
+	struct provider *p = arg;
+	struct provider_job *j;
+
+	p->question.limit = NULL;
+	log_info("provider %s: nobody has entered the PIN", p->path);
+	finish(p->question.job, ERR_TIMEOUT, (struct span){ 0 });
+	do {
+		for (j = p->jobs; j != NULL && !j->wants_pin; j = j->next)
+			;
+		if (j != NULL)
+			finish(j, ERR_TIMEOUT, (struct span){ 0 });
+	} while (j != NULL);
 }
 
 static void
@@ -337,7 +426,7 @@ on_notice_gone(void *arg, bool agreed, const char *answer)
 
 	(void)agreed;
 	(void)answer;
-	p->dialog = NULL;
+	p->notice = NULL;
 }
 
 static void
@@ -346,38 +435,64 @@ use_reader(struct provider *p, const char *text)
 	static const struct p11_pin pin = { .kind = P11_PIN_ON_READER };
 
 	if (dialog_refusal(p->a) == NULL)
-		p->dialog = dialog_ask(p->a, ASKPASS_NOTICE, text,
+		p->notice = dialog_ask(p->a, ASKPASS_NOTICE, text,
 		    on_notice_gone, p);
 	wait_for(p, begin_sign(p, &pin), true);
 }
 
-/* Asks for a PIN once for a signature. */
-static void
-ask_pin(struct provider *p, const char *label, bool on_reader,
+static int
+open_question(struct provider *p, const char *text, uint32_t token,
     enum state after)
 {
-	const char *why = p->asked ? "it was asked for" :
-				     dialog_refusal(p->a);
-	char clean[4 * P11_LABEL_MAX + 1], *text = NULL;
+	struct question *q = &p->question;
 
+	q->dialog = dialog_ask(p->a, ASKPASS_SECRET, text, on_pin, p);
+	q->limit = new_limit(p, LIMIT_USER_MS, on_no_answer);
+	if (q->dialog == NULL || q->limit == NULL) {
+		end_question(p);
+		return ERR_PIN_NEEDED;
+	}
+	q->job = p->job;
+	q->token = token;
+	q->after = after;
+	return 0;
+}
+
+/* Asks for a PIN once for a signature, and for one at a time. */
+static void
+ask_pin(struct provider *p, const char *label, bool on_reader, uint32_t token,
+    enum state after)
+{
+	struct provider_job *j = p->job;
+	const char *why = j->asked ? "it was asked for" : dialog_refusal(p->a);
+	char clean[4 * P11_LABEL_MAX + 1], *text = NULL;
+	int r = ERR_PIN_NEEDED;
+
+	if (!j->asked && !on_reader && p->question.job != NULL) {
+		j->wants_pin = true;
+		end_call(p);
+		schedule(p);
+		return;
+	}
 	str_escape(clean, sizeof clean, label);
-	p->asked = true;
-	p->after = after;
+	j->asked = true;
 	if ((why == NULL || on_reader) &&
 	    asprintf(&text, "Enter PIN for '%s': ", clean) == -1)
 		text = NULL;
 	if (text != NULL && on_reader) {
 		use_reader(p, text);
 	} else {
-		p->state = ASKING;
 		if (text != NULL)
-			p->dialog = dialog_ask(p->a, ASKPASS_SECRET, text,
-			    on_pin, p);
+			r = open_question(p, text, token, after);
 		if (why != NULL)
 			log_info("token '%s' wants its PIN, and %s", clean,
 			    why);
-		if (p->dialog == NULL)
-			finish(p, ERR_PIN_NEEDED, (struct span){ 0 });
+		if (r == 0) {
+			end_call(p);
+			schedule(p);
+		} else {
+			finish(j, r, (struct span){ 0 });
+		}
 	}
 	free(text);
 }
@@ -414,27 +529,18 @@ opening_goes_on(struct provider *p, int r)
 	}
 }
 
-static bool
-is_listed(const struct provider *p)
-{
-	for (size_t i = 0; i < p->list.n_keys; i++)
-		if (key_equal_public(p->list.keys[i].key, p->jobs->key))
-			return true;
-	return false;
-}
-
 /* A helper that was started again. Some tokens show nothing before a login. */
 static void
 listed_again(struct provider *p)
 {
 	static const struct p11_pin none = { .kind = P11_PIN_NONE };
 
-	for (uint32_t i = 0; !is_listed(p) && i < p->list.n_tokens; i++) {
-		if (!p->list.tokens[i].wants_login || p->asked ||
+	for (uint32_t i = 0; !is_listed(p, p->job) && i < p->list.n_tokens;
+	     i++) {
+		if (!p->list.tokens[i].wants_login || p->job->asked ||
 		    p->list.tokens[i].on_reader)
 			continue;
-		p->token = i;
-		ask_pin(p, p->list.tokens[i].label, false, LOGGING_IN);
+		ask_pin(p, p->list.tokens[i].label, false, i, LOGGING_IN);
 		return;
 	}
 	wait_for(p, begin_sign(p, &none), false);
@@ -464,19 +570,19 @@ call_over(struct provider *p, enum state state, int r, struct span signature)
 
 	loop_cancel(p->a->loop, p->limit);
 	p->limit = NULL;
-	dialog_drop(p->dialog);
-	p->dialog = NULL;
+	dialog_drop(p->notice);
+	p->notice = NULL;
 	if (state == OPENING) {
 		opening_goes_on(p, r);
 	} else if (p11_fd(p->helper) == -1) {
 		fail_all(p, r);
-	} else if (p->jobs->of == NULL) {
-		finish(p, ERR_CANCELLED, (struct span){ 0 });
+	} else if (p->job->of == NULL) {
+		finish(p->job, ERR_CANCELLED, (struct span){ 0 });
 	} else if (state == SIGNING && r == ERR_PIN_NEEDED) {
 		label = p11_wanted(p->helper, &on_reader);
-		ask_pin(p, label, on_reader, SIGNING);
+		ask_pin(p, label, on_reader, 0, SIGNING);
 	} else if (state == SIGNING || r != 0) {
-		finish(p, r, signature);
+		finish(p->job, r, signature);
 	} else {
 		listed_again(p);
 	}
@@ -491,9 +597,9 @@ on_helper(void *arg, int fd, int events)
 
 	(void)fd;
 	(void)events;
-	if (p->state == IDLE || p->state == ASKING) {
+	if (p->state == IDLE) {
 		log_info("the helper of %s ended", p->path);
-		if (p->state == IDLE)
+		if (p->question.job == NULL)
 			end_helper(p);
 		else
 			fail_all(p, ERR_P11);
@@ -520,8 +626,13 @@ run(void *arg)
 	int r = 0;
 
 	p->turn = NULL;
-	if (p->jobs == NULL || p->state != IDLE)
+	if (p->state != IDLE || (p->job = next_job(p)) == NULL)
 		return;
+	p->job->wants_pin = false;
+	if (p->job == p->question.job) {
+		use_pin(p);
+		return;
+	}
 	if (p->helper != NULL) {
 		wait_for(p, begin_sign(p, &none), false);
 		return;

@@ -9,6 +9,34 @@
 
 #include "base/str.h"
 
+/* Users can have sockets with any address: in a network namespace of their
+ * own, or by IP_FREEBIND. One of this host's can be bound here. */
+static bool
+is_of_this_host(const struct sockaddr_storage *ss, socklen_t len)
+{
+	struct sockaddr_storage any_port = *ss;
+	int fd = socket(ss->ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	bool is;
+
+	if (ss->ss_family == AF_INET)
+		((struct sockaddr_in *)&any_port)->sin_port = 0;
+	else
+		((struct sockaddr_in6 *)&any_port)->sin6_port = 0;
+	is = fd != -1 && bind(fd, (struct sockaddr *)&any_port, len) == 0;
+	if (fd != -1)
+		close(fd);
+	return is;
+}
+
+static bool
+is_connected(int fd)
+{
+	struct sockaddr_storage peer;
+	socklen_t len = sizeof peer;
+
+	return getpeername(fd, (struct sockaddr *)&peer, &len) == 0;
+}
+
 static bool
 name_of_address(int fd, char *name, size_t size)
 {
@@ -17,7 +45,8 @@ name_of_address(int fd, char *name, size_t size)
 
 	memset(&ss, 0, sizeof ss);
 	if (getsockname(fd, (struct sockaddr *)&ss, &len) == -1 ||
-	    (ss.ss_family != AF_INET && ss.ss_family != AF_INET6))
+	    (ss.ss_family != AF_INET && ss.ss_family != AF_INET6) ||
+	    !is_connected(fd) || !is_of_this_host(&ss, len))
 		return false;
 	return getnameinfo((struct sockaddr *)&ss, len, name,
 		   (socklen_t)size, NULL, 0, NI_NAMEREQD) == 0;

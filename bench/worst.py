@@ -1,19 +1,23 @@
 # SPDX-License-Identifier: ISC
-"""The row `worst` of bench/run: copies to a stock server over a long path
-where further connections, or additional channels, are refused. hpnscp with
-its defaults should never be slower than with one connection, nor than stock.
+"""The rows `worst` and `codes` of bench/run: copies to a stock server over a
+long path where further connections, or additional channels, are refused, or
+would take a code that is good once. hpnscp with its defaults should never be
+slower than with one connection, nor than stock.
 """
 
+import glob
 import os
 import shlex
+import shutil
 import tempfile
 from pathlib import Path
 
-from benchlib import MB, LongPath, Server, timed
+from benchlib import MB, LongPath, Server, Unavailable, timed
 
 UNKNOWN = ["-o", "UserKnownHostsFile=/dev/null",
            "-o", "StrictHostKeyChecking=no"]
 PHRASE = "a phrase"
+HEX = "3132333435363738393031323334353637383930"  # of the codes
 
 
 class Situation:
@@ -21,9 +25,9 @@ class Situation:
     client (the first counts), of the path, or a question to the user."""
 
     def __init__(self, what, config=(), client=lambda _: (), firewall=False,
-                 asked=False):
+                 asked=False, server=Server):
         self.what, self.config, self.client = what, config, client
-        self.firewall, self.asked = firewall, asked
+        self.firewall, self.asked, self.server = firewall, asked, server
 
 
 def proxied(once):
@@ -38,6 +42,47 @@ def proxied(once):
     return options
 
 
+class CodeServer(Server):
+    """Wants a password and a code (pam_oath), by PAM services of its own."""
+
+    def __init__(self, work, *args, **kw):
+        if not shutil.which("oathtool") or not glob.glob(
+                "/lib/*/security/pam_oath.so"):
+            raise Unavailable("pam_oath or oathtool is not installed")
+        self.pam = Path(tempfile.mkdtemp(dir=work.dir))
+        (self.pam / "pam.d").mkdir()
+        users, check = self.pam / "users", self.pam / "check"
+        check.write_text(f"#!/bin/sh\ntest \"$(tr -d '\\0')\" = '{PHRASE}'\n")
+        check.chmod(0o755)
+        (self.pam / "pam.d" / "sshd").write_text(
+            f"auth required pam_exec.so expose_authtok quiet {check}\n"
+            f"auth required pam_oath.so usersfile={users} window=20\n"
+            "account required pam_permit.so\n"
+            "session required pam_permit.so\n")
+        (self.pam / "count").write_text("0")
+        self.ask = self.pam / "ask"
+        self.ask.write_text(
+            f"#!/bin/sh\ncd {self.pam}\ncase $1 in\n*One-time*)"
+            " n=$(cat count)\n echo $((n + 1)) >count\n"
+            f" exec oathtool --hotp -c $n {HEX};;\nesac\necho '{PHRASE}'\n")
+        self.ask.chmod(0o755)
+        super().__init__(work, *args, **kw)
+        users.write_text(f"HOTP {self.user} - {HEX}\n")
+        users.chmod(0o600)
+
+    def entered(self, side):
+        mount = 'mount --bind "$1" /etc/pam.d && shift && exec "$@"'
+        return super().entered(side) if side != "server" else [
+            *super().entered(side), "unshare", "-m", "--propagation",
+            "private", "sh", "-c", mount, "sh", str(self.pam / "pam.d")]
+
+
+CODES = Situation(
+    "a password and a code that is good once are asked for",
+    ["UsePAM yes", "KbdInteractiveAuthentication yes",
+     "AuthenticationMethods keyboard-interactive"],
+    client=lambda _: ["-o", "BatchMode=no", "-o", "PubkeyAuthentication=no"],
+    server=CodeServer)
 SITUATIONS = (
     Situation("nothing in the way"),
     Situation("host key not on file", client=lambda _: UNKNOWN),
@@ -52,22 +97,33 @@ SITUATIONS = (
 )
 
 
+def answered(ask, argv):
+    return ["env", f"SSH_ASKPASS={ask}", "SSH_ASKPASS_REQUIRE=force", *argv]
+
+
 class Worst:
     """The methods of Bench for this row."""
 
     def worst(self):
         """Must not be slower where further connections are refused."""
         for situation in SITUATIONS:
-            size = (50 if self.args.quick else 150) * MB
-            path = self.work.keep(LongPath(self.work, 1000, 100,
-                                           firewall=situation.firewall))
-            server = self.work.keep(Server(self.work, self.work.stock, path,
-                                           options=situation.config))
-            for direction in ("up", "down"):
-                self.worst_cell(situation, server, size, direction)
-            self.drop([server, path])
+            self.situation("worst", situation)
 
-    def worst_cell(self, situation, server, size, direction):
+    def codes(self):
+        """One question, one connection, as fast as one can be."""
+        self.situation("codes", CODES)
+
+    def situation(self, row, situation):
+        size = (50 if self.args.quick else 150) * MB
+        path = self.work.keep(LongPath(self.work, 1000, 100,
+                                       firewall=situation.firewall))
+        server = self.work.keep(situation.server(
+            self.work, self.work.stock, path, options=situation.config))
+        for direction in ("up", "down"):
+            self.worst_cell(row, situation, server, size, direction)
+        self.drop([server, path])
+
+    def worst_cell(self, row, situation, server, size, direction):
         ours, stock, data = self.work.ours, self.work.stock, \
             self.work.file(size)
         jobs = {name: (lambda c=c, more=more: self.hindered(
@@ -83,7 +139,7 @@ class Worst:
         for other in ("-j 1", "stock"):
             got[f"auto / {other}"] = [
                 a / b for a, b in zip(got["auto"], got[other])]
-        self.add("worst", what, "s", got)
+        self.add(row, what, "s", got)
 
     def hindered(self, situation, server, client, data, direction, more):
         """Seconds of one copy, whose result is compared."""
@@ -96,8 +152,9 @@ class Worst:
             argv = self.copy_command(client, server, data, target, direction,
                                      *more)
             if situation.asked:
-                argv = ["env", f"SSH_ASKPASS={self.work.dir}/ask",
-                        "SSH_ASKPASS_REQUIRE=force", *self.without_key(argv)]
+                argv = answered(self.work.dir / "ask", self.without_key(argv))
+            if situation is CODES:
+                argv = answered(server.ask, argv)
             wall = timed(argv, 240).wall
             if target.stat().st_size != data.stat().st_size:
                 raise RuntimeError("not whole")

@@ -117,20 +117,6 @@ known_span(enum algs_kind kind, const char *p, size_t len)
 }
 
 /*
- * Names of OpenSSH and HPN-SSH that this program does not have. Configurations
- * that were written for those are valid, so these names are left out of a list
- * without an error. A row belongs to all kinds that have the same table of
- * names as its own.
- */
-static const struct {
-	enum algs_kind kind;
-	const char *names;
-} unbuilt[] = {
-	/* in the default list of distributions */
-	{ ALGS_KEX_GSS, "gss-gex-sha1-" },
-};
-
-/*
  * Other names of what is built. HPN-SSH's cipher differs from OpenSSH's in its
  * program only, so who names it gets that.
  */
@@ -218,8 +204,7 @@ algs_default(enum algs_kind kind)
 /* What was parsed so far. */
 struct result {
 	enum algs_kind kind;
-	struct builder list;	 /* algorithms that are here */
-	struct builder left_out; /* names that are known, and not built */
+	struct builder list;
 };
 
 /* Lists of key algorithms may hold patterns, as those of stock do. */
@@ -229,9 +214,9 @@ is_pattern(enum algs_kind kind, const char *name)
 	return table_of(kind) == ALGS_HOST_KEY && strpbrk(name, "*?") != NULL;
 }
 
-/* Adds what is built; true if there is any. */
+/* Adds what there is of that name; true if there is any. */
 static bool
-add_built(struct result *res, const char *name)
+add_known(struct result *res, const char *name)
 {
 	bool found = false;
 	const char *known;
@@ -263,33 +248,6 @@ is_for_later(const struct result *res, const char *name)
 	return res->kind == ALGS_MAC && strcmp(name, "none") == 0;
 }
 
-/* The same for what is known and not built. */
-static bool
-add_unbuilt(struct result *res, const char *name)
-{
-	bool pattern = is_pattern(res->kind, name), found = false;
-	const char *pos, *p;
-	char *known;
-	size_t len;
-
-	for (size_t i = 0; i < ARRAY_LEN(unbuilt); i++) {
-		if (unbuilt[i].kind != table_of(res->kind))
-			continue;
-		pos = unbuilt[i].names;
-		while (csv_next(&pos, &p, &len)) {
-			if ((known = strndup(p, len)) == NULL)
-				return found;
-			if (pattern ? str_match(known, name) :
-				      strcmp(known, name) == 0)
-				found = true;
-			free(known);
-		}
-	}
-	if (found)
-		builder_add(&res->left_out, name, strlen(name));
-	return found;
-}
-
 /* Appends the names of text; each must be known. */
 static int
 add_names(struct result *res, const char *text, char **bad)
@@ -301,8 +259,7 @@ add_names(struct result *res, const char *text, char **bad)
 	while (csv_next(&pos, &p, &len)) {
 		if ((name = strndup(p, len)) == NULL)
 			return ERR_NOMEM;
-		if (!is_for_later(res, name) && !add_built(res, name) &&
-		    !add_unbuilt(res, name)) {
+		if (!is_for_later(res, name) && !add_known(res, name)) {
 			*bad = name;
 			return ERR_UNSUPPORTED;
 		}
@@ -359,8 +316,7 @@ algs_parse(enum algs_kind kind, const char *text, struct algs_result *out)
 	memset(out, 0, sizeof *out);
 	if ((base = algs_default(kind)) == NULL ||
 	    builder_init(&res.list,
-		strlen(base) + strlen(text) + table_len(kind) + 2) < 0 ||
-	    builder_init(&res.left_out, strlen(text) + 2) < 0)
+		strlen(base) + strlen(text) + table_len(kind) + 2) < 0)
 		goto out;
 	r = change ? parse_change(&res, text, base, &out->bad) :
 		     add_names(&res, text, &out->bad);
@@ -370,14 +326,9 @@ algs_parse(enum algs_kind kind, const char *text, struct algs_result *out)
 		out->list = res.list.list;
 		res.list.list = NULL;
 	}
-	if (r == 0 && res.left_out.len > 0) {
-		out->left_out = res.left_out.list;
-		res.left_out.list = NULL;
-	}
 out:
 	free(base);
 	free(res.list.list);
-	free(res.left_out.list);
 	return r;
 }
 
@@ -385,7 +336,6 @@ void
 algs_result_clear(struct algs_result *res)
 {
 	free(res->list);
-	free(res->left_out);
 	free(res->bad);
 	memset(res, 0, sizeof *res);
 }

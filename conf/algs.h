@@ -31,9 +31,8 @@ char *algs_default(enum algs_kind kind);
 
 /* A parsed list. Texts are owned; NULL: there is none. */
 struct algs_result {
-	char *list;	/* each name once */
-	char *left_out; /* names of OpenSSH or HPN-SSH that are not built */
-	char *bad;	/* ERR_UNSUPPORTED: the name that is not known */
+	char *list; /* each name once */
+	char *bad;  /* ERR_UNSUPPORTED: the name that is not known */
 };
 
 /* ERR_UNSUPPORTED: see res->bad; ERR_SYNTAX: nothing is left. Then there is no

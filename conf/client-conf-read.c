@@ -218,7 +218,8 @@ match_exec(const struct criterion *k)
 	char *command;
 	int r;
 
-	if (!k->so_far || k->rd->c->load.inert)
+	if (!k->so_far || k->rd->c->load.inert ||
+	    (k->rd->flags & CLIENT_CONF_ROOT) != 0)
 		return 0;
 	r = client_conf_expand(k->rd->c, CLIENT_TOKENS_COMMAND, "Match exec",
 	    k->value, &command);
@@ -347,6 +348,15 @@ host_line(struct reader *rd, const struct strlist *words,
 static int keyword_line(void *arg, const struct conf_line *line,
     const struct conf_location *at);
 
+static enum conf_writers
+writers(unsigned flags)
+{
+	if ((flags & CLIENT_CONF_ROOT) != 0)
+		return CONF_BY_ROOT;
+	return (flags & CLIENT_CONF_USER) != 0 ? CONF_BY_USER_OR_ROOT :
+						 CONF_BY_ANYONE;
+}
+
 static int
 include_files(struct reader *rd, const struct strlist *words,
     const struct conf_location *at)
@@ -362,8 +372,8 @@ include_files(struct reader *rd, const struct strlist *words,
 	r = conf_include_paths(words, rd->dir, &paths, at);
 	for (size_t i = 0; r == 0 && i < paths.n; i++) {
 		inner.active = rd->active;
-		r = conf_read(paths.v[i],
-		    (rd->flags & CLIENT_CONF_USER) != 0, keyword_line, &inner);
+		r = conf_read(paths.v[i], writers(rd->flags), keyword_line,
+		    &inner);
 		if (r == ERR_NOT_FOUND)
 			r = 0;
 		if (first == 0)
@@ -505,7 +515,7 @@ client_conf_read_file(struct client_conf *c, const char *path,
 		rd.dir = user_dir;
 	}
 	log_debug("Reading configuration data %s", path);
-	r = conf_read(path, (flags & CLIENT_CONF_USER) != 0, keyword_line, &rd);
+	r = conf_read(path, writers(flags), keyword_line, &rd);
 	free(user_dir);
 	free((char *)rd.host);
 	return r;

@@ -330,7 +330,12 @@ int client_conf_load(struct client_conf *c,
     const struct client_conf_context *context) must_check;
 
 /* The steps of load, for tests and fuzzing. */
-enum { CLIENT_CONF_USER = 1, CLIENT_CONF_FINAL = 2 };
+enum {
+	CLIENT_CONF_USER = 1,
+	CLIENT_CONF_FINAL = 2,
+	CLIENT_CONF_ROOT = 4, /* what root wrote and nothing else, also where
+				 it is included; Match exec runs nothing */
+};
 int client_conf_read_file(struct client_conf *c, const char *path,
     unsigned flags) must_check; /* ERR_NOT_FOUND: no such file */
 int client_conf_apply(struct client_conf *c, const struct conf_row *row,

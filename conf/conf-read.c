@@ -85,15 +85,16 @@ conf_words(const char *rest, struct strlist *words,
 /* --- files --- */
 
 static int
-check_owner(int fd, const char *path)
+check_owner(int fd, const char *path, enum conf_writers writers)
 {
+	const bool users = writers == CONF_BY_USER_OR_ROOT;
 	struct stat st;
 
 	if (fstat(fd, &st) == -1) {
 		log_error("%s: %s", path, strerror(errno));
 		return ERR_SYSTEM;
 	}
-	if ((st.st_uid != 0 && st.st_uid != getuid()) ||
+	if ((st.st_uid != 0 && !(users && st.st_uid == getuid())) ||
 	    (st.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
 		log_error("Bad owner or permissions on %s", path);
 		return ERR_PERMISSION;
@@ -102,7 +103,7 @@ check_owner(int fd, const char *path)
 }
 
 static int
-read_whole(const char *path, bool own_only, struct buf *out)
+read_whole(const char *path, enum conf_writers writers, struct buf *out)
 {
 	int fd, r = 0;
 
@@ -113,8 +114,8 @@ read_whole(const char *path, bool own_only, struct buf *out)
 		log_error("%s: %s", path, strerror(errno));
 		return ERR_SYSTEM;
 	}
-	if (own_only)
-		r = check_owner(fd, path);
+	if (writers != CONF_BY_ANYONE)
+		r = check_owner(fd, path, writers);
 	if (r == 0) {
 		r = fd_read_file(fd, out, CONF_FILE_MAX);
 		if (r < 0)
@@ -176,13 +177,14 @@ each_line(const char *path, const struct buf *content, conf_line_fn fn,
 }
 
 int
-conf_read(const char *path, bool own_only, conf_line_fn fn, void *arg)
+conf_read(const char *path, enum conf_writers writers, conf_line_fn fn,
+    void *arg)
 {
 	struct buf content;
 	int r;
 
 	buf_init(&content);
-	r = read_whole(path, own_only, &content);
+	r = read_whole(path, writers, &content);
 	if (r == 0)
 		r = each_line(path, &content, fn, arg);
 	buf_clear(&content);

@@ -365,9 +365,6 @@ parse_algs(const struct conf_row *row, void *field,
 	else if (r == ERR_SYNTAX)
 		r = conf_error(at, "%s: no algorithm is left by \"%s\"",
 		    row->name, words->v[0]);
-	if (r == 0 && res.left_out != NULL && !at->quiet && !at->again)
-		conf_tell(LOG_LVL_VERBOSE, at, "%s: goes on without %s, not "
-		    "built into this version", row->name, res.left_out);
 	if (r == 0) {
 		clear_string(field);
 		*(char **)field = res.list;

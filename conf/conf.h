@@ -229,11 +229,12 @@ int conf_try(const struct conf_row *row, const char *rest,
     const struct conf_location *at) must_check;
 
 /* Calls fn for each line of a file that has a keyword. Not there =
- * ERR_NOT_FOUND, silently; other faults are logged. own_only: refused if
- * others than the user (or root) could have written it. */
+ * ERR_NOT_FOUND, silently; other faults are logged. A file that others than
+ * these could have written is refused. */
+enum conf_writers { CONF_BY_ANYONE, CONF_BY_USER_OR_ROOT, CONF_BY_ROOT };
 typedef int (*conf_line_fn)(void *arg, const struct conf_line *line,
     const struct conf_location *at);
-int conf_read(const char *path, bool own_only, conf_line_fn fn,
+int conf_read(const char *path, enum conf_writers writers, conf_line_fn fn,
     void *arg) must_check;
 /* Files that Include's words name: globs, relative to dir (or ~). Sorted. */
 int conf_include_paths(const struct strlist *words, const char *dir,

@@ -357,7 +357,8 @@ include_line(struct reader *rd, const struct strlist *words,
 	r = conf_include_paths(words, SYSCONFDIR, &paths, at);
 	for (size_t i = 0; r == 0 && i < paths.n; i++) {
 		inner.block = rd->block;
-		r = conf_read(paths.v[i], false, keyword_line, &inner);
+		r = conf_read(paths.v[i], CONF_BY_ANYONE, keyword_line,
+		    &inner);
 		if (first == 0)
 			first = r;
 		r = 0;
@@ -440,7 +441,7 @@ int
 server_conf_read_file(struct server_conf *c, const char *path)
 {
 	struct reader rd = { .c = c };
-	int r = conf_read(path, false, keyword_line, &rd);
+	int r = conf_read(path, CONF_BY_ANYONE, keyword_line, &rd);
 
 	if (r == ERR_NOT_FOUND)
 		log_error("%s: %s", path, strerror(ENOENT));

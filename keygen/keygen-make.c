@@ -250,6 +250,7 @@ keygen_passphrase(void)
 	keygen_require_file(path);
 	k = keygen_load_private(path, &old, &comment);
 	keygen_find_comment(path, &comment);
+	keygen_sk_change(k, path);
 	if (*comment != '\0' && !opt.quiet) {
 		shown = xstr_escape(comment);
 		printf("Key has comment '%s'\n", shown);

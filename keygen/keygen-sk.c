@@ -219,6 +219,60 @@ keygen_sk_make(struct attestation *a)
 	return k;
 }
 
+/* ---- changing ------------------------------------------------------------ */
+
+static const struct {
+	const char *on, *off; /* words of -O */
+	uint8_t flag;
+} changes[] = {
+	{ "touch-required", "no-touch-required", KEY_SK_TOUCH },
+	{ "verify-required", "no-verify-required", KEY_SK_VERIFY },
+};
+
+static void
+change(uint8_t *flags, const char *text)
+{
+	for (size_t i = 0; i < ARRAY_LEN(changes); i++) {
+		if (strcasecmp(text, changes[i].on) == 0) {
+			*flags |= changes[i].flag;
+			return;
+		}
+		if (strcasecmp(text, changes[i].off) == 0) {
+			*flags &= (uint8_t)~changes[i].flag;
+			return;
+		}
+	}
+	fatal("Option \"%s\" is unsupported for key passphrase change", text);
+}
+
+static void
+tell_flags(const char *path, const char *which, uint8_t flags)
+{
+	if (!opt.verbose)
+		return;
+	log_info("%s: %s FIDO key flags: %s %s", path, which,
+	    (flags & KEY_SK_TOUCH) != 0 ? changes[0].on : changes[0].off,
+	    (flags & KEY_SK_VERIFY) != 0 ? changes[1].on : changes[1].off);
+}
+
+void
+keygen_sk_change(struct key *k, const char *path)
+{
+	const struct key_sk *sk = key_sk(k);
+	uint8_t flags = sk != NULL ? sk->flags : 0;
+
+	if (opt.options.n == 0)
+		return;
+	for (size_t i = 0; i < opt.options.n; i++)
+		change(&flags, opt.options.v[i]);
+	if (sk == NULL)
+		fatal("FIDO-specific option requested for non-FIDO key %s",
+		    path);
+	tell_flags(path, "original", sk->flags);
+	tell_flags(path, "updated", flags);
+	key_sk_set_flags(k, flags);
+}
+
 /* ---- signing ------------------------------------------------------------- */
 
 static int

@@ -24,4 +24,8 @@ void keygen_sk_save_attestation(struct attestation *a);
 int keygen_sk_sign(const struct key *k, const char *alg, struct span data,
     const char *pin_prompt, struct buf *signature) must_check;
 
+/* Changes what the private half k, of the file at path, wants of its
+ * authenticator, as -O says. Ends the program if that cannot be. */
+void keygen_sk_change(struct key *k, const char *path);
+
 #endif

@@ -525,6 +525,12 @@ key_sk(const struct key *k)
 	return key_identity(k)->sk;
 }
 
+void
+key_sk_set_flags(struct key *k, uint8_t flags)
+{
+	k->sk->flags = flags;
+}
+
 bool
 key_has_pem(const struct key *k)
 {

@@ -95,6 +95,8 @@ const char *key_short_name(const struct key *k);
 unsigned key_bits(const struct key *k);
 /* NULL if it is no security key. Borrowed from k. */
 const struct key_sk *key_sk(const struct key *k);
+/* Of a security key's private half, which k is. */
+void key_sk_set_flags(struct key *k, uint8_t flags);
 /* Has this kind of key a form in PEM files? Security keys, and those with
  * ML-DSA, do not. */
 bool key_has_pem(const struct key *k);

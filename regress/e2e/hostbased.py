@@ -109,17 +109,21 @@ class Place(OwnEtc):
         return ["setpriv", "--reuid", user, "--regid", group,
                 "--clear-groups"]
 
-    def own(self, *command, user=UID, group=OWN_GROUP, over=None, **kw):
-        """Runs a command on this host, as its user. over: a file, and the one
-        in whose place it is shown."""
+    def own_command(self, *command, user=UID, group=OWN_GROUP, over=None):
+        """What runs a command on this host, as its user. over: a file, and
+        the one in whose place it is shown."""
         if over:
             command = ["sh", "-c", MOUNT, "sh", *over, *self.setpriv(
                 user, group), *command]
         else:
             command = [*self.setpriv(user, group), *command]
-        return run(["unshare", "-m", "--propagation", "private", "sh", "-c",
-                    ENTER, "sh", self.etc, self.conf, self.conf_place,
-                    self.helpers, self.helpers_place, *command],
+        return ["unshare", "-m", "--propagation", "private", "sh", "-c",
+                ENTER, "sh", self.etc, self.conf, self.conf_place,
+                self.helpers, self.helpers_place, *command]
+
+    def own(self, *command, user=UID, group=OWN_GROUP, over=None, **kw):
+        return run(self.own_command(*command, user=user, group=group,
+                                    over=over),
                    env=harness.clean_env(HOME=self.home), **kw)
 
     def ssh(self, server, *command, kind="hpn", user=USER, options=(), **kw):

@@ -94,15 +94,6 @@ def test_client_connects(configs, name, sshd):
     assert done.errors.count("Unsupported option") == len(UNSUPPORTED[name])
 
 
-@pytest.mark.skipif(not GSSAPI, reason="built without GSSAPI")
-def test_left_out_algorithms_are_told_of_on_request(configs):
-    path = configs("fedora") / "ssh_config"
-    flag = "-oGSSAPIKexAlgorithms=gss-gex-sha1-,gss-group14-sha1-"
-    told = "goes on without gss-gex-sha1-, not built"
-    assert told in ssh("-v", "-G", "-F", path, flag, "host").errors
-    assert told not in ssh("-G", "-F", path, flag, "host").errors
-
-
 @every_distribution
 def test_server_file(configs, keys, name):
     path = configs(name) / "sshd_config"

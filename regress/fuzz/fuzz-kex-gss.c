@@ -147,7 +147,8 @@ exchange(struct packet *p, struct seen *seen, const uint8_t *data, size_t len)
 	if (kex_new(&k, p, &hooks, &proposal, "SSH-2.0-a", "SSH-2.0-b") == 0 &&
 	    kex_set_gss(k, &gss,
 		"gss-curve25519-sha256-toWM5Slw5Ew8Mqkay+al2g==,"
-		"gss-nistp256-sha256-toWM5Slw5Ew8Mqkay+al2g==") == 0)
+		"gss-nistp256-sha256-toWM5Slw5Ew8Mqkay+al2g==,"
+		"gss-gex-sha1-toWM5Slw5Ew8Mqkay+al2g==") == 0)
 		feed(k, rd_from(data, len));
 	kex_free(k);
 }

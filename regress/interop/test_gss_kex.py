@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import agents
 import harness
 import kerberos
 from harness import ME, Client, Server, stock
@@ -15,7 +16,7 @@ from harness import ME, Client, Server, stock
 KINDS = ["hpn", "stock"]
 PREFIXES = ["gss-curve25519-sha256-", "gss-nistp256-sha256-",
             "gss-group16-sha512-", "gss-group14-sha256-",
-            "gss-group14-sha1-"]
+            "gss-group14-sha1-", "gss-gex-sha1-"]
 SUFFIX = "toWM5Slw5Ew8Mqkay+al2g=="
 
 pytestmark = [
@@ -150,6 +151,36 @@ def test_server_without_host_keys(krb, ticket, tmp_path, keys, client_kind):
             "true", env=krb.env())
         assert done.rc == 255, done
         assert "no matching host key type found" in done.errors
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_keys_for_some_destinations(krb, ticket, servers, keys, tmp_path,
+                                    kind):
+    """No key of the host signs, so the agent is not told which host it is: it
+    refuses a key that it may use for that host only."""
+    server = servers("hpn")
+    known = tmp_path / "known"
+    known.write_text("there " + " ".join(
+        keys.public(f"{server.host_keys[0]}-host").split()[:2]) + "\n")
+    with agents.Running() as agent:
+        client = client_of(kind, server, options=[
+            "PreferredAuthentications=publickey", "IdentityFile=none"])
+        client.fixed.remove("IdentitiesOnly=yes")
+
+        def log_in(*options):
+            return agent.run(*client.ssh_args(*options), "echo in", env={
+                **krb.env(ticket), **agent.environ()})
+        agent.add(keys.path("ed25519")).ok()
+        done = log_in()
+        assert (done.rc, done.out) == (0, b"in\n"), done
+        assert "kex: algorithm: gss-" in done.errors
+        agent.add("-D").ok()
+        agent.add("-H", known, "-h", "there", keys.path("ed25519")).ok()
+        done = log_in()
+        assert done.rc == 255 and done.out == b"", done
+        assert "kex: algorithm: gss-" in done.errors
+        done = log_in("GSSAPIKeyExchange=no")
+        assert (done.rc, done.out) == (0, b"in\n"), done
 
 
 # ---- tickets that are of no use ------------------------------------------

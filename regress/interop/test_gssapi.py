@@ -5,7 +5,10 @@ and the installed ones, against a KDC of the tests' own."""
 import os
 import pwd
 import re
+import signal
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +16,10 @@ import pytest
 import harness
 import kerberos
 from harness import ME, Client, Server, stock
+
+sys.path.append(str(Path(harness.__file__).parent / "e2e"))
+
+import ownetc  # noqa: E402
 
 KINDS = ["hpn", "stock"]
 
@@ -231,6 +238,60 @@ def test_delegation_with_pam(krb, ticket, servers):
     path = Path(done.text.strip().removeprefix("FILE:"))
     assert path.name.startswith(f"krb5cc_{os.getuid()}_"), done
     assert harness.wait_for(lambda: not path.exists(), 20)
+
+
+@pytest.mark.parametrize("killed", ["monitor", "session"])
+def test_delegation_and_a_process_that_is_killed(krb, ticket, servers,
+                                                 background, killed):
+    """The other one of the two removes the file."""
+    client = client_of("hpn", servers("hpn"))
+    running = background(
+        client.ssh_args(flags=["-K"]) + [
+            "echo ${KRB5CCNAME#FILE:} $PPID; exec sleep 600"],
+        env=krb.env(ticket), stdout=subprocess.PIPE, text=True)
+    name, session = running.stdout.readline().split()
+    assert Path(name).exists()
+    with open(f"/proc/{session}/stat") as f:
+        monitor = f.read().rpartition(")")[2].split()[1]
+    os.kill(int(monitor if killed == "monitor" else session), signal.SIGKILL)
+    assert harness.wait_for(lambda: not Path(name).exists(), 20)
+    assert running.wait(harness.LONG) == 255
+
+
+@pytest.mark.skipif(ownetc.problem() is not None,
+                    reason=f"{ownetc.problem()}")
+def test_delegation_and_an_end_before_the_session(krb, keys, tmp_path):
+    """A module of PAM's ends the server's process for this login."""
+    harness.open_up(tmp_path)
+    own = ownetc.OwnEtc(tmp_path / "own", keys)
+    try:
+        if not own.pam_service():
+            pytest.skip("built without PAM")
+        ended = tmp_path / "ended"
+        script = tmp_path / "end"
+        script.write_text(
+            f"#!/bin/sh\nls /tmp/krb5cc_{ownetc.UID}_* >{ended}\n"
+            "kill -TERM $PPID\nsleep 0.5\n")
+        script.chmod(0o755)
+        with open(own.etc / "pam.d" / "hpnsshd", "a") as f:
+            f.write(f"session optional pam_exec.so type=open_session "
+                    f"{script}\n")
+        krb.admin(kerberos.REALM, f"add_principal -pw {kerberos.PASSWORD} "
+                  f"{ownetc.USER}")
+        cache = krb.ticket(tmp_path / "cc", "-f",
+                           principal=f"{ownetc.USER}@{kerberos.REALM}")
+        server = own.server(
+            "UsePAM yes\nPAMServiceName hpnsshd\nGSSAPIAuthentication yes\n"
+            "GSSAPIStrictAcceptorCheck no\n"
+            f"SetEnv KRB5_CONFIG={krb.config}\n", env=krb.env())
+        client = client_of("hpn", server, user=ownetc.USER)
+        done = client.ssh("echo in", flags=["-K"], env=krb.env(cache))
+        assert done.rc == 255 and done.out == b"", (done, server.log_text())
+        name = ended.read_text().strip()
+        assert name.startswith("/tmp/krb5cc_"), server.log_text()
+        assert harness.wait_for(lambda: not Path(name).exists(), 20)
+    finally:
+        own.end()
 
 
 def test_another_users_tickets(krb, servers, other_user, tmp_path):

@@ -104,6 +104,56 @@ def test_pins(tmp_path):
         assert right.wait() == 0 and b"1234" not in right.shown
 
 
+def handle(path):
+    """The line of a private half that says what it wants, and all of it."""
+    done = keygen("hpn", "-p", "-v", "-N", "", "-O", "Touch-Required", "-f",
+                  path).ok()
+    return [line.partition(": ")[2] for line in done.errors.splitlines()
+            if "FIDO key flags" in line]
+
+
+def test_what_a_key_wants_is_changed(tmp_path):
+    """Its public half and the rest stay; stock reads what was written."""
+    key = tmp_path / "k"
+    make("stock", key, "ed25519-sk", "-O", "resident").ok()
+    before = keygen("stock", "-y", "-f", key).ok().text
+    for words, then in (
+            (["no-touch-required"], "no-touch-required no-verify-required"),
+            (["verify-required"], "no-touch-required verify-required"),
+            (["touch-required", "NO-verify-required", "verify-required"],
+             "touch-required verify-required"),
+            (["no-verify-required", "no-touch-required"],
+             "no-touch-required no-verify-required")):
+        args = [a for word in words for a in ("-O", word)]
+        done = keygen("hpn", "-p", "-v", "-N", "", *args, "-f", key).ok()
+        assert f"{key}: updated FIDO key flags: {then}\n" in \
+            done.errors.replace("\r", "")
+        copy = tmp_path / "copy"
+        copy.write_bytes(key.read_bytes())
+        copy.chmod(0o600)
+        assert handle(copy)[0] == f"original FIDO key flags: {then}"
+    assert keygen("stock", "-y", "-f", key).ok().text == before
+    # stock's helper is asked to sign without a touch, and does
+    data = tmp_path / "data"
+    data.write_text("x")
+    signed = keygen("stock", "-Y", "sign", "-n", "n", "-f", key, data).ok()
+    assert "user presence" not in signed.errors
+
+
+@pytest.mark.parametrize("word, of, why", [
+    ("resident", "ed25519-sk",
+     'Option "resident" is unsupported for key passphrase change'),
+    ("verify-required", "ed25519",
+     "FIDO-specific option requested for non-FIDO key ")])
+def test_what_cannot_be_changed(tmp_path, word, of, why):
+    key = tmp_path / "k"
+    make("hpn", key, of).ok()
+    before = key.read_bytes()
+    done = keygen("hpn", "-p", "-N", "", "-O", word, "-f", key)
+    assert done.rc == 255 and why in done.errors
+    assert key.read_bytes() == before
+
+
 def test_library_that_is_named(tmp_path):
     """-w comes before the environment's."""
     def made(name, in_environment, *args):

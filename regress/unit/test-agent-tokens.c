@@ -4,9 +4,8 @@
  * our helper and a token in software (so it runs in the folder of a build).
  * They work, hang, end and lie, and nobody else waits for them.
  */
-#include "regress/unit/agent-host.h"
+#include "regress/unit/tokens-host.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,276 +23,14 @@
 #include "regress/unit/make-cert.h"
 
 /* A token that takes LATE_MS is late for those that wait for an answer. */
-enum { SHORT_MS = 300, LONG_MS = 20 * 1000, LATE_MS = 60 * 1000 };
+enum { SHORT_MS = 300, LATE_MS = 60 * 1000 };
 
-static struct agent_host host;
-static struct key *key, *cert, *fido;
-static int fd, other;
-static char *library, token[] = "regress/sk-token.so";
+static struct key *cert, *fido;
+static char token[] = "regress/sk-token.so";
 
 static struct agent_params usual = { .fingerprint = DIGEST_SHA256,
 	.websafe = "", .providers = "*/lib.so,*/sk-token.so",
 	.token_limit_ms = LATE_MS };
-
-/* ---- what helpers do ----------------------------------------------------- */
-
-static void
-put_file(const char *name, const struct buf *content)
-{
-	char path[128];
-
-	snprintf(path, sizeof path, "%s/%s", temp_dir, name);
-	assert_int_equal(buf_err(content), 0);
-	assert_int_equal(file_replace(path, buf_data(content),
-	    buf_len(content), 0600), 0);
-}
-
-static void
-drop_file(const char *name)
-{
-	char path[128];
-
-	snprintf(path, sizeof path, "%s/%s", temp_dir, name);
-	(void)unlink(path);
-}
-
-/* The answer number n of each helper. */
-static void
-answer_is(int n, const struct buf *body)
-{
-	struct buf framed = { 0 };
-	char name[32];
-
-	snprintf(name, sizeof name, "answer.%d", n);
-	buf_put_string_buf(&framed, body);
-	put_file(name, &framed);
-	buf_clear(&framed);
-}
-
-static void
-answer_list(int n, bool wants_login)
-{
-	struct p11_list list = { 0 };
-	struct key *copy = NULL;
-	struct buf b = { 0 };
-
-	assert_int_equal(key_public_of(key, &copy), 0);
-	assert_int_equal(p11_list_add_key(&list, copy, "label", 0), 0);
-	assert_int_equal(p11_list_add_token(&list, "my token", wants_login,
-	    false), 0);
-	p11_put_head(&b, P11_LIST, P11_DONE);
-	assert_int_equal(p11_put_list(&list, &b), 0);
-	answer_is(n, &b);
-	p11_list_clear(&list);
-	buf_clear(&b);
-}
-
-static void
-answer_signature(int n, const char *data)
-{
-	struct buf b = { 0 }, made = { 0 };
-
-	assert_int_equal(key_sign(key, "ssh-ed25519", span_text(data), &made),
-	    0);
-	p11_put_head(&b, P11_SIGN, P11_DONE);
-	buf_put_string_buf(&b, &made);
-	answer_is(n, &b);
-	buf_clear(&made);
-	buf_clear(&b);
-}
-
-static void
-answer_status(int n, enum p11_op op, enum p11_status status)
-{
-	struct buf b = { 0 };
-
-	p11_put_head(&b, op, status);
-	if (status == P11_NEEDS_PIN) {
-		buf_put_cstring(&b, "my token");
-		buf_put_bool(&b, false);
-	}
-	answer_is(n, &b);
-	buf_clear(&b);
-}
-
-/* Helpers are process groups, note that they run, give answer.1, answer.2 and
- * so on, and end or hang when there is no more. */
-static void
-helpers(const char *at_last)
-{
-	char text[1024], *path;
-
-	snprintf(text, sizeof text, "#!/usr/bin/setsid /bin/sh\ncd %s\n"
-		 "echo $$ >>started\nn=0\n"
-		 "while len=$(head -c 4 | od -An -tu4 --endian=big) &&"
-		 " test \"$len\"; do\nhead -c $len >>asked\nn=$((n+1))\n"
-		 "cat answer.$n 2>/dev/null || %s\ndone\n", temp_dir, at_last);
-	path = temp_file("helper", text);
-	assert_int_equal(chmod(path, 0700), 0);
-	assert_int_equal(setenv("SSH_PKCS11_HELPER", path, 1), 0);
-	free(path);
-	drop_file("started");
-	drop_file("asked");
-	for (int i = 1; i < 5; i++) {
-		char name[32];
-
-		snprintf(name, sizeof name, "answer.%d", i);
-		drop_file(name);
-	}
-}
-
-/* How many there were; *last is the newest. */
-static int
-started(pid_t *last)
-{
-	struct buf b = { 0 };
-	char path[128], *text, *p;
-	int n = 0;
-
-	snprintf(path, sizeof path, "%s/started", temp_dir);
-	(void)!file_read(path, &b, 10000);
-	assert_non_null(text = buf_dup_string(&b));
-	for (p = text; *p != '\0'; p = strchr(p, '\n') + 1) {
-		*last = (pid_t)atoi(p);
-		n++;
-	}
-	free(text);
-	buf_clear(&b);
-	return n;
-}
-
-static bool
-is_gone(pid_t pid)
-{
-	uint64_t began = clock_ms();
-
-	while (kill(pid, 0) == 0 && clock_ms() - began < LONG_MS)
-		assert_int_equal(loop_turn(host.loop, 20), 0);
-	return kill(pid, 0) == -1 && errno == ESRCH;
-}
-
-/* A program in place of a window: notes what is asked in DIR/questions, and
- * says what DIR/say has. */
-static void
-askpass(const char *say)
-{
-	char text[512], *path;
-
-	snprintf(text, sizeof text, "#!/bin/sh\n"
-		 "echo \"$SSH_ASKPASS_PROMPT|$1\" >>%s/questions\n"
-		 "test \"$SSH_ASKPASS_PROMPT\" = none && exec sleep 60\n"
-		 "cat %s/say\n", temp_dir, temp_dir);
-	path = temp_file("askpass", text);
-	assert_int_equal(chmod(path, 0700), 0);
-	assert_int_equal(setenv("SSH_ASKPASS", path, 1), 0);
-	assert_int_equal(setenv("SSH_ASKPASS_REQUIRE",
-	    say != NULL ? "force" : "never", 1), 0);
-	free(path);
-	free(temp_file("say", say != NULL ? say : ""));
-	drop_file("questions");
-}
-
-/* What was, but for notices: they may be taken away before they are noted. */
-static void
-assert_asked(const char *want)
-{
-	char path[128], *text, *question;
-	struct buf b = { 0 };
-
-	snprintf(path, sizeof path, "%s/questions", temp_dir);
-	(void)!file_read(path, &b, 10000);
-	assert_non_null(text = buf_dup_string(&b));
-	question = str_has_prefix(text, "none|") ? strchr(text, '\n') + 1 :
-						   text;
-	assert_string_equal(question, want);
-	free(text);
-	buf_clear(&b);
-}
-
-/* ---- requests ------------------------------------------------------------ */
-
-static void
-put_provider(struct buf *b, const char *path, const char *pin,
-    const struct buf *constraints)
-{
-	buf_put_u8(b, constraints != NULL ? AGENT_ADD_PROVIDER_CONSTRAINED :
-					    AGENT_ADD_PROVIDER);
-	buf_put_cstring(b, path);
-	buf_put_cstring(b, pin);
-	if (constraints != NULL)
-		buf_put_buf(b, constraints);
-}
-
-static int
-add_provider(const char *path, const char *pin)
-{
-	struct buf b = { 0 };
-
-	put_provider(&b, path, pin, NULL);
-	return agent_host_ask(&host, fd, &b);
-}
-
-static int
-remove_provider(void)
-{
-	struct buf b = { 0 };
-
-	put_provider(&b, library, "", NULL);
-	((uint8_t *)(uintptr_t)buf_data(&b))[0] = AGENT_REMOVE_PROVIDER;
-	return agent_host_ask(&host, fd, &b);
-}
-
-static void
-send_sign(int client, const struct key *k)
-{
-	struct buf b = { 0 };
-
-	agent_host_put_sign(&b, k, "data", 0);
-	agent_host_send(client, &b);
-	buf_clear(&b);
-}
-
-static int
-answered(int client)
-{
-	struct buf b = { 0 };
-	int type = -1;
-
-	if (agent_host_answer(&host, client, &b, LONG_MS))
-		type = buf_data(&b)[0];
-	buf_clear(&b);
-	return type;
-}
-
-static int
-sign(int client, const struct key *k)
-{
-	send_sign(client, k);
-	return answered(client);
-}
-
-static int
-lock(bool on)
-{
-	struct buf b = { 0 };
-
-	agent_host_put_lock(&b, on, "word");
-	return agent_host_ask(&host, other, &b);
-}
-
-/* Other clients are answered meanwhile. */
-static void
-assert_goes_on(void)
-{
-	struct key *plain = NULL;
-	struct buf b = { 0 };
-
-	assert_int_equal(key_generate("ed25519", 0, &plain), 0);
-	agent_host_put_add(&b, plain, "plain", NULL);
-	assert_int_equal(agent_host_ask(&host, other, &b), AGENT_SUCCESS);
-	assert_int_equal(sign(other, plain), AGENT_SIGN_RESPONSE);
-	key_free(plain);
-}
 
 /* ---- PKCS#11 ------------------------------------------------------------- */
 
@@ -309,7 +46,7 @@ test_provider(void **state)
 	answer_signature(3, "data");
 	assert_int_equal(add_provider(library, ""), AGENT_SUCCESS);
 	assert_int_equal(add_provider(library, ""), AGENT_FAILURE);
-	assert_int_equal(agent_host_count(&host, fd), 1);
+	assert_int_equal(agent_host_count(&t_host, fd), 1);
 	/* Two at once: one waits for the other. */
 	send_sign(fd, key);
 	send_sign(other, key);
@@ -318,10 +55,10 @@ test_provider(void **state)
 	assert_int_equal(started(&pid), 1);
 	assert_int_equal(kill(pid, 0), 0);
 	assert_int_equal(remove_provider(), AGENT_SUCCESS);
-	assert_int_equal(agent_host_count(&host, fd), 0);
+	assert_int_equal(agent_host_count(&t_host, fd), 0);
 	assert_true(is_gone(pid));
 	assert_int_equal(remove_provider(), AGENT_FAILURE);
-	assert_null(host.agentd->providers);
+	assert_null(t_host.agentd->providers);
 }
 
 static void
@@ -336,7 +73,7 @@ test_remove_all(void **state)
 	assert_int_equal(add_provider(library, ""), AGENT_SUCCESS);
 	assert_int_equal(started(&pid), 1);
 	buf_put_u8(&b, AGENT_REMOVE_ALL);
-	assert_int_equal(agent_host_ask(&host, other, &b), AGENT_SUCCESS);
+	assert_int_equal(agent_host_ask(&t_host, other, &b), AGENT_SUCCESS);
 	assert_true(is_gone(pid));
 	/* Also of one that is not there yet. */
 	helpers("exec sleep 60");
@@ -345,9 +82,9 @@ test_remove_all(void **state)
 	buf_clear(&b);
 	assert_goes_on();
 	buf_put_u8(&b, AGENT_REMOVE_ALL);
-	assert_int_equal(agent_host_ask(&host, other, &b), AGENT_SUCCESS);
+	assert_int_equal(agent_host_ask(&t_host, other, &b), AGENT_SUCCESS);
 	assert_int_equal(answered(fd), AGENT_FAILURE);
-	assert_null(host.agentd->providers);
+	assert_null(t_host.agentd->providers);
 }
 
 /* The PIN is asked for by those that want it, and a wrong one is told. */
@@ -368,8 +105,8 @@ test_pin(void **state)
 	assert_int_equal(remove_provider(), AGENT_SUCCESS);
 	answer_status(2, P11_LIST, P11_PIN_WRONG);
 	assert_int_equal(add_provider(library, "4321"), AGENT_FAILURE);
-	assert_int_equal(agent_host_count(&host, fd), 0);
-	assert_null(host.agentd->providers);
+	assert_int_equal(agent_host_count(&t_host, fd), 0);
+	assert_null(t_host.agentd->providers);
 }
 
 static void
@@ -400,8 +137,9 @@ test_certs(void **state)
 		}
 		buf_close_string(&more, list);
 		put_provider(&b, library, "", &more);
-		assert_int_equal(agent_host_ask(&host, fd, &b), AGENT_SUCCESS);
-		assert_int_equal(agent_host_count(&host, fd), 2 - only);
+		assert_int_equal(agent_host_ask(&t_host, fd, &b),
+		    AGENT_SUCCESS);
+		assert_int_equal(agent_host_count(&t_host, fd), 2 - only);
 		assert_int_equal(sign(fd, cert), AGENT_SIGN_RESPONSE);
 		assert_int_equal(sign(fd, key),
 		    only ? AGENT_FAILURE : AGENT_SIGN_RESPONSE);
@@ -412,9 +150,9 @@ test_certs(void **state)
 	buf_put_u8(&more, AGENT_CONSTRAIN_LIFETIME);
 	buf_put_u32(&more, 0);
 	put_provider(&b, library, "", &more);
-	assert_int_equal(agent_host_ask(&host, fd, &b), AGENT_SUCCESS);
-	assert_int_equal(agent_host_count(&host, fd), 0);
-	assert_null(host.agentd->providers);
+	assert_int_equal(agent_host_ask(&t_host, fd, &b), AGENT_SUCCESS);
+	assert_int_equal(agent_host_count(&t_host, fd), 0);
+	assert_null(t_host.agentd->providers);
 	buf_clear(&more);
 	key_free(stranger);
 	key_free(strange);
@@ -427,7 +165,7 @@ test_hangs_when_added(void **state)
 	pid_t pid = 0;
 
 	(void)state;
-	host.agentd->p.token_limit_ms = SHORT_MS;
+	t_host.agentd->p.token_limit_ms = SHORT_MS;
 	helpers("exec sleep 60");
 	put_provider(&b, library, "", NULL);
 	agent_host_send(fd, &b);
@@ -437,16 +175,16 @@ test_hangs_when_added(void **state)
 	assert_int_equal(started(&pid), 1);
 	assert_true(is_gone(pid));
 	/* The client does not wait for it. */
-	host.agentd->p.token_limit_ms = LATE_MS;
+	t_host.agentd->p.token_limit_ms = LATE_MS;
 	put_provider(&b, library, "", NULL);
 	agent_host_send(fd, &b);
 	buf_clear(&b);
 	while (started(&pid) < 2)
-		assert_int_equal(loop_turn(host.loop, 20), 0);
+		assert_int_equal(loop_turn(t_host.loop, 20), 0);
 	close(fd);
 	assert_true(is_gone(pid));
-	assert_null(host.agentd->providers);
-	fd = agent_host_client(&host);
+	assert_null(t_host.agentd->providers);
+	fd = agent_host_client(&t_host);
 }
 
 static void
@@ -458,7 +196,7 @@ test_hangs_when_signing(void **state)
 	helpers("exec sleep 60");
 	answer_list(1, false);
 	assert_int_equal(add_provider(library, ""), AGENT_SUCCESS);
-	host.agentd->p.token_limit_ms = SHORT_MS;
+	t_host.agentd->p.token_limit_ms = SHORT_MS;
 	send_sign(fd, key);
 	assert_goes_on();
 	assert_int_equal(answered(fd), AGENT_FAILURE);
@@ -466,7 +204,7 @@ test_hangs_when_signing(void **state)
 	assert_true(is_gone(pid));
 	/* The key is there still, and another helper is tried. */
 	answer_signature(2, "data");
-	host.agentd->p.token_limit_ms = LATE_MS;
+	t_host.agentd->p.token_limit_ms = LATE_MS;
 	assert_int_equal(sign(fd, key), AGENT_SIGN_RESPONSE);
 	assert_int_equal(started(&pid), 2);
 }
@@ -502,7 +240,7 @@ test_ends_and_lies(void **state)
 	assert_int_equal(kill(-pid, SIGKILL), 0);
 	assert_true(is_gone(pid));
 	assert_int_equal(add_provider(library, ""), AGENT_SUCCESS);
-	assert_int_equal(agent_host_count(&host, fd), 1);
+	assert_int_equal(agent_host_count(&t_host, fd), 1);
 	assert_int_equal(sign(fd, key), AGENT_SIGN_RESPONSE);
 }
 
@@ -510,7 +248,7 @@ test_ends_and_lies(void **state)
 static void
 test_client_goes(void **state)
 {
-	int client = agent_host_client(&host);
+	int client = agent_host_client(&t_host);
 	pid_t pid = 0;
 
 	(void)state;
@@ -519,14 +257,14 @@ test_client_goes(void **state)
 	assert_int_equal(add_provider(library, ""), AGENT_SUCCESS);
 	send_sign(client, key);
 	for (int i = 0; i < 10; i++)
-		assert_int_equal(loop_turn(host.loop, 5), 0);
+		assert_int_equal(loop_turn(t_host.loop, 5), 0);
 	close(client);
-	host.agentd->p.token_limit_ms = SHORT_MS;
+	t_host.agentd->p.token_limit_ms = SHORT_MS;
 	assert_goes_on();
 	(void)started(&pid);
 	assert_int_equal(kill(-pid, SIGKILL), 0);
 	assert_true(is_gone(pid));
-	host.agentd->p.token_limit_ms = LATE_MS;
+	t_host.agentd->p.token_limit_ms = LATE_MS;
 	answer_signature(2, "data");
 	assert_int_equal(sign(fd, key), AGENT_SIGN_RESPONSE);
 }
@@ -545,12 +283,12 @@ test_lock(void **state)
 	assert_int_equal(started(&pid), 1);
 	send_sign(fd, key);
 	for (int i = 0; i < 10; i++)
-		assert_int_equal(loop_turn(host.loop, 5), 0);
+		assert_int_equal(loop_turn(t_host.loop, 5), 0);
 	assert_int_equal(lock(true), AGENT_SUCCESS);
 	assert_int_equal(answered(fd), AGENT_FAILURE);
 	assert_true(is_gone(pid));
 	assert_int_equal(lock(false), AGENT_SUCCESS);
-	assert_int_equal(agent_host_count(&host, fd), 1);
+	assert_int_equal(agent_host_count(&t_host, fd), 1);
 	answer_status(2, P11_SIGN, P11_NEEDS_PIN);
 	answer_signature(3, "data");
 	assert_int_equal(sign(fd, key), AGENT_SIGN_RESPONSE);
@@ -562,6 +300,133 @@ test_lock(void **state)
 	askpass("1\n");
 	assert_int_equal(sign(fd, key), AGENT_FAILURE);
 	assert_asked("|Enter PIN for 'my token': \n");
+}
+
+/* ---- PIN windows that nobody answers ------------------------------------- */
+
+/* One that says what DIR/say has as soon as it has something. */
+static void
+slow_askpass(void)
+{
+	char text[512], *path;
+
+	askpass("");
+	snprintf(text, sizeof text, "#!/bin/sh\ncd %s\necho $$ >window\n"
+		 "until test -s say; do sleep 0.02; done\ncat say\n",
+	    temp_dir);
+	path = temp_file("askpass", text);
+	assert_int_equal(chmod(path, 0700), 0);
+	free(path);
+	drop_file("window");
+}
+
+static pid_t
+wait_for_window(void)
+{
+	uint64_t began = clock_ms();
+	char path[128];
+	struct buf b = { 0 };
+	pid_t pid = 0;
+
+	snprintf(path, sizeof path, "%s/window", temp_dir);
+	while (pid == 0 && clock_ms() - began < LONG_MS) {
+		char *text;
+
+		assert_int_equal(loop_turn(t_host.loop, 20), 0);
+		buf_reset(&b);
+		if (file_read(path, &b, 100) != 0)
+			continue;
+		assert_non_null(text = buf_dup_string(&b));
+		pid = (pid_t)atoi(text);
+		free(text);
+	}
+	buf_clear(&b);
+	assert_int_not_equal(pid, 0);
+	return pid;
+}
+
+/* The window is closed, and who waits for it refused. Who needs no PIN has
+ * not waited. */
+static void
+test_pin_not_given(void **state)
+{
+	int third = agent_host_client(&t_host);
+	pid_t window, pid = 0;
+
+	(void)state;
+	slow_askpass();
+	helpers("exec sleep 60");
+	answer_list(1, false);
+	answer_status(2, P11_SIGN, P11_NEEDS_PIN);
+	answer_signature(3, "data");
+	answer_status(4, P11_SIGN, P11_NEEDS_PIN);
+	answer_signature(5, "data");
+	answer_signature(6, "data");
+	assert_int_equal(add_provider(library, ""), AGENT_SUCCESS);
+	t_host.agentd->p.token_limit_ms = 4 * SHORT_MS;
+	send_sign(fd, key);
+	window = wait_for_window();
+	t_host.agentd->p.token_limit_ms = LATE_MS;
+	assert_int_equal(sign(other, key), AGENT_SIGN_RESPONSE);
+	send_sign(third, key);
+	assert_int_equal(sign(other, key), AGENT_SIGN_RESPONSE);
+	assert_int_equal(kill(window, 0), 0);
+	assert_int_equal(answered(fd), AGENT_FAILURE);
+	assert_int_equal(answered(third), AGENT_FAILURE);
+	assert_true(is_gone(window));
+	assert_int_equal(t_host.agentd->dialogs, 0);
+	/* Nothing else has ended. */
+	assert_int_equal(sign(fd, key), AGENT_SIGN_RESPONSE);
+	assert_int_equal(started(&pid), 1);
+	close(third);
+}
+
+/* The PIN comes while the helper signs for another one; and its asker goes. */
+static void
+test_pin_while_busy(void **state)
+{
+	int third = agent_host_client(&t_host);
+	char path[128];
+	struct buf b = { 0 };
+
+	(void)state;
+	slow_askpass();
+	helpers("until cat answer.$n 2>/dev/null; do sleep 0.02; done");
+	answer_list(1, false);
+	answer_status(2, P11_SIGN, P11_NEEDS_PIN);
+	assert_int_equal(add_provider(library, ""), AGENT_SUCCESS);
+	send_sign(fd, key);
+	(void)wait_for_window();
+	send_sign(other, key);
+	for (int i = 0; i < 10; i++)
+		assert_int_equal(loop_turn(t_host.loop, 5), 0);
+	free(temp_file("say", "2580\n"));
+	while (t_host.agentd->dialogs > 0)
+		assert_int_equal(loop_turn(t_host.loop, 20), 0);
+	answer_signature(4, "data");
+	answer_signature(3, "data");
+	assert_int_equal(answered(other), AGENT_SIGN_RESPONSE);
+	assert_int_equal(answered(fd), AGENT_SIGN_RESPONSE);
+	snprintf(path, sizeof path, "%s/asked", temp_dir);
+	assert_int_equal(file_read(path, &b, 10000), 0);
+	assert_non_null(memmem(buf_data(&b), buf_len(&b), "2580", 4));
+	/* A window goes with the client that wanted it; then comes the next. */
+	slow_askpass();
+	answer_status(5, P11_SIGN, P11_NEEDS_PIN);
+	send_sign(third, key);
+	(void)wait_for_window();
+	answer_status(6, P11_SIGN, P11_NEEDS_PIN);
+	send_sign(fd, key);
+	for (int i = 0; i < 20; i++)
+		assert_int_equal(loop_turn(t_host.loop, 5), 0);
+	drop_file("window");
+	answer_status(7, P11_SIGN, P11_NEEDS_PIN);
+	answer_signature(8, "data");
+	close(third);
+	(void)wait_for_window();
+	free(temp_file("say", "2580\n"));
+	assert_int_equal(answered(fd), AGENT_SIGN_RESPONSE);
+	buf_clear(&b);
 }
 
 /* ---- who may name a provider --------------------------------------------- */
@@ -584,24 +449,24 @@ test_rules(void **state)
 	/* What cannot be kept. */
 	buf_put_u8(&more, 7);
 	put_provider(&b, library, "", &more);
-	assert_int_equal(agent_host_ask(&host, fd, &b), AGENT_FAILURE);
+	assert_int_equal(agent_host_ask(&t_host, fd, &b), AGENT_FAILURE);
 	buf_clear(&more);
 	/* Whoever tried to bind is on another host. */
 	buf_put_u8(&b, AGENT_EXTENSION);
 	buf_put_cstring(&b, AGENT_EXT_BIND);
-	assert_int_equal(agent_host_ask(&host, fd, &b),
+	assert_int_equal(agent_host_ask(&t_host, fd, &b),
 	    AGENT_EXTENSION_FAILURE);
 	assert_int_equal(add_provider(library, ""), AGENT_FAILURE);
 	buf_put_u8(&more, AGENT_CONSTRAIN_EXTENSION);
 	buf_put_cstring(&more, AGENT_CONSTRAIN_SK_PROVIDER);
 	buf_put_cstring(&more, token);
 	agent_host_put_add(&b, fido, "f", &more);
-	assert_int_equal(agent_host_ask(&host, fd, &b), AGENT_FAILURE);
+	assert_int_equal(agent_host_ask(&t_host, fd, &b), AGENT_FAILURE);
 	agent_host_put_add(&b, fido, "f", &more);
-	assert_int_equal(agent_host_ask(&host, other, &b), AGENT_SUCCESS);
+	assert_int_equal(agent_host_ask(&t_host, other, &b), AGENT_SUCCESS);
 	buf_clear(&more);
 	assert_int_equal(started(&pid), 0);
-	host.agentd->p.remote_providers = true;
+	t_host.agentd->p.remote_providers = true;
 	assert_int_equal(add_provider(library, ""), AGENT_SUCCESS);
 	assert_int_equal(started(&pid), 1);
 }
@@ -643,7 +508,7 @@ add_fido(const struct key *k)
 	buf_put_cstring(&more, token);
 	agent_host_put_add(&b, k, "f", &more);
 	buf_clear(&more);
-	assert_int_equal(agent_host_ask(&host, fd, &b), AGENT_SUCCESS);
+	assert_int_equal(agent_host_ask(&t_host, fd, &b), AGENT_SUCCESS);
 }
 
 /* The notice is there while the token waits; then it is taken away. */
@@ -660,7 +525,7 @@ test_fido(void **state)
 	send_sign(other, fido);
 	assert_int_equal(answered(fd), AGENT_SIGN_RESPONSE);
 	assert_int_equal(answered(other), AGENT_SIGN_RESPONSE);
-	assert_int_equal(host.agentd->dialogs, 0);
+	assert_int_equal(t_host.agentd->dialogs, 0);
 	token_is("pin");
 	askpass("1234\n");
 	assert_int_equal(sign(fd, fido), AGENT_SIGN_RESPONSE);
@@ -673,8 +538,8 @@ test_fido(void **state)
 	assert_int_equal(sign(fd, fido), AGENT_FAILURE);
 	askpass("");
 	assert_int_equal(sign(fd, fido), AGENT_FAILURE);
-	assert_int_equal(host.agentd->dialogs, 0);
-	assert_null(host.agentd->fido_jobs);
+	assert_int_equal(t_host.agentd->dialogs, 0);
+	assert_null(t_host.agentd->fido_jobs);
 	free(fp);
 }
 
@@ -689,7 +554,7 @@ test_fido_refused(void **state)
 	buf_put_cstring(&more, AGENT_CONSTRAIN_SK_PROVIDER);
 	buf_put_cstring(&more, bad);
 	agent_host_put_add(&b, fido, "f", &more);
-	assert_int_equal(agent_host_ask(&host, fd, &b), AGENT_FAILURE);
+	assert_int_equal(agent_host_ask(&t_host, fd, &b), AGENT_FAILURE);
 	buf_clear(&more);
 	free(bad);
 	/* Of a key in memory there is no provider. */
@@ -697,9 +562,9 @@ test_fido_refused(void **state)
 	buf_put_cstring(&more, AGENT_CONSTRAIN_SK_PROVIDER);
 	buf_put_cstring(&more, token);
 	agent_host_put_add(&b, key, "k", &more);
-	assert_int_equal(agent_host_ask(&host, fd, &b), AGENT_FAILURE);
+	assert_int_equal(agent_host_ask(&t_host, fd, &b), AGENT_FAILURE);
 	buf_clear(&more);
-	assert_int_equal(agent_host_count(&host, fd), 0);
+	assert_int_equal(agent_host_count(&t_host, fd), 0);
 }
 
 /* "data" is neither a login nor a file. */
@@ -711,7 +576,7 @@ test_fido_websafe(void **state)
 	(void)state;
 	add_fido(web);
 	assert_int_equal(sign(fd, web), AGENT_FAILURE);
-	host.agentd->p.websafe = NULL;
+	t_host.agentd->p.websafe = NULL;
 	assert_int_equal(sign(fd, web), AGENT_SIGN_RESPONSE);
 	key_free(web);
 }
@@ -743,36 +608,36 @@ test_fido_hangs(void **state)
 	askpass("1234\n");
 	add_fido(fido);
 	token_is("hang");
-	host.agentd->p.token_limit_ms = SHORT_MS;
+	t_host.agentd->p.token_limit_ms = SHORT_MS;
 	send_sign(fd, fido);
 	assert_goes_on();
 	assert_int_equal(answered(fd), AGENT_FAILURE);
-	host.agentd->p.token_limit_ms = LATE_MS;
+	t_host.agentd->p.token_limit_ms = LATE_MS;
 	send_sign(fd, fido);
-	while (host.agentd->dialogs == 0)
-		assert_int_equal(loop_turn(host.loop, 5), 0);
+	while (t_host.agentd->dialogs == 0)
+		assert_int_equal(loop_turn(t_host.loop, 5), 0);
 	token_is("");
 	send_sign(other, fido);
 	/* It has no turn while the key waits for the other's touch. */
-	assert_false(agent_host_answer(&host, other, &b, SHORT_MS));
+	assert_false(agent_host_answer(&t_host, other, &b, SHORT_MS));
 	close(fd);
 	assert_int_equal(answered(other), AGENT_SIGN_RESPONSE);
-	fd = agent_host_client(&host);
+	fd = agent_host_client(&t_host);
 	token_is("hang");
 	send_sign(fd, fido);
-	while (host.agentd->dialogs == 0)
-		assert_int_equal(loop_turn(host.loop, 5), 0);
+	while (t_host.agentd->dialogs == 0)
+		assert_int_equal(loop_turn(t_host.loop, 5), 0);
 	assert_int_equal(lock(true), AGENT_SUCCESS);
 	assert_int_equal(answered(fd), AGENT_FAILURE);
 	assert_int_equal(lock(false), AGENT_SUCCESS);
 	send_sign(fd, fido);
-	while (host.agentd->dialogs == 0)
-		assert_int_equal(loop_turn(host.loop, 5), 0);
+	while (t_host.agentd->dialogs == 0)
+		assert_int_equal(loop_turn(t_host.loop, 5), 0);
 	buf_put_u8(&b, AGENT_REMOVE_ALL);
-	assert_int_equal(agent_host_ask(&host, other, &b), AGENT_SUCCESS);
+	assert_int_equal(agent_host_ask(&t_host, other, &b), AGENT_SUCCESS);
 	assert_int_equal(answered(fd), AGENT_FAILURE);
-	assert_null(host.agentd->fido_jobs);
-	assert_int_equal(host.agentd->dialogs, 0);
+	assert_null(t_host.agentd->fido_jobs);
+	assert_int_equal(t_host.agentd->dialogs, 0);
 }
 
 /* ---- all ----------------------------------------------------------------- */
@@ -804,9 +669,9 @@ set_up(void **state)
 {
 	(void)state;
 	askpass(NULL);
-	agent_host_open(&host, &usual);
-	fd = agent_host_client(&host);
-	other = agent_host_client(&host);
+	agent_host_open(&t_host, &usual);
+	fd = agent_host_client(&t_host);
+	other = agent_host_client(&t_host);
 	return 0;
 }
 
@@ -816,7 +681,7 @@ tear_down(void **state)
 	(void)state;
 	close(fd);
 	close(other);
-	agent_host_close(&host);
+	agent_host_close(&t_host);
 	return 0;
 }
 
@@ -835,6 +700,8 @@ main(void)
 		TEST(test_ends_and_lies),
 		TEST(test_client_goes),
 		TEST(test_lock),
+		TEST(test_pin_not_given),
+		TEST(test_pin_while_busy),
 		TEST(test_rules),
 		TEST(test_fido),
 		TEST(test_fido_refused),

@@ -12,6 +12,7 @@
 
 #include "base/fd.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "crypto/digest.h"
 #include "crypto/kem.h"
 #include "kex.h"
@@ -19,6 +20,7 @@
 
 #define HOSTKEY "the public half of a host key"
 #define METHOD "gss-curve25519-sha256-toWM5Slw5Ew8Mqkay+al2g=="
+#define GROUPS "gss-gex-sha1-toWM5Slw5Ew8Mqkay+al2g=="
 #define PLAIN "curve25519-sha256"
 
 struct side {
@@ -601,6 +603,106 @@ messages_out_of_place(void **state)
 	buf_clear(&b);
 }
 
+static struct buf
+message_of(uint8_t type, size_t numbers, const uint32_t *v)
+{
+	struct buf b = { 0 };
+
+	buf_put_u8(&b, type);
+	for (size_t i = 0; i < numbers; i++)
+		buf_put_u32(&b, v[i]);
+	assert_int_equal(buf_err(&b), 0);
+	return b;
+}
+
+/* One of the two, in an exchange by this method that waits for it. */
+static void
+wait_for_message(struct pair *t, const char *method, bool server)
+{
+	struct side *to = server ? &t->s : &t->c;
+	struct side *from = server ? &t->c : &t->s;
+
+	pair_open(t, method, method, "ssh-ed25519");
+	assert_int_equal(kex_start(from->kex), 0);
+	assert_int_equal(packet_flush(from->packet), 0);
+	assert_int_equal(turn(to), 0);
+}
+
+/* A group is asked for once, before anything else, and for such a method. */
+static void
+groups_out_of_place(void **state)
+{
+	static const uint32_t sizes[] = { 2048, 3072, 8192 };
+	static const uint32_t bad[][3] = { { 3072, 2048, 8192 },
+		{ 2048, 8192, 3072 }, { 512, 1024, 1536 },
+		{ 9000, 9000, 9000 } };
+	struct buf ask = message_of(SSH_MSG_KEXGSS_GROUPREQ, 3, sizes), b;
+	struct buf init = { 0 };
+	struct pair t;
+
+	(void)state;
+	buf_put_u8(&init, SSH_MSG_KEXGSS_INIT);
+	buf_put_cstring(&init, "token");
+	buf_put_cstring(&init, "value");
+	wait_for_message(&t, METHOD, true);
+	assert_int_equal(kex_input(t.s.kex, rd_from_buf(&ask)), ERR_PROTOCOL);
+	pair_close(&t);
+	wait_for_message(&t, GROUPS, true);
+	assert_int_equal(kex_input(t.s.kex, rd_from_buf(&init)),
+	    ERR_PROTOCOL);
+	assert_int_equal(t.s.tokens, 0);
+	assert_int_equal(kex_input(t.s.kex, rd_from_buf(&ask)), 0);
+	assert_int_equal(kex_input(t.s.kex, rd_from_buf(&ask)), ERR_PROTOCOL);
+	pair_close(&t);
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		wait_for_message(&t, GROUPS, true);
+		b = message_of(SSH_MSG_KEXGSS_GROUPREQ, 3, bad[i]);
+		assert_int_equal(kex_input(t.s.kex, rd_from_buf(&b)),
+		    ERR_PROTOCOL);
+		buf_clear(&b);
+		pair_close(&t);
+	}
+	buf_clear(&ask);
+	buf_clear(&init);
+}
+
+/* A server's group that is too small, comes twice, or that nobody wants. */
+static void
+bad_groups(void **state)
+{
+	static const uint8_t two[] = { 2 };
+	uint8_t prime[256], small[128];
+	struct buf b = { 0 }, weak = { 0 };
+	struct pair t;
+
+	(void)state;
+	memset(prime, 0xff, sizeof prime);
+	memset(small, 0xff, sizeof small);
+	buf_put_u8(&b, SSH_MSG_KEXGSS_GROUP);
+	buf_put_mpint(&b, prime, sizeof prime);
+	buf_put_mpint(&b, two, sizeof two);
+	buf_put_u8(&weak, SSH_MSG_KEXGSS_GROUP);
+	buf_put_mpint(&weak, small, sizeof small);
+	buf_put_mpint(&weak, two, sizeof two);
+	wait_for_message(&t, METHOD, false);
+	assert_int_equal(kex_input(t.c.kex, rd_from_buf(&b)), ERR_PROTOCOL);
+	pair_close(&t);
+	wait_for_message(&t, GROUPS, false);
+	assert_true(kex_input(t.c.kex, rd_from_buf(&weak)) < 0);
+	assert_int_equal(kex_input(t.c.kex, rd_from_buf(&b)), ERR_PROTOCOL);
+	pair_close(&t);
+	buf_clear(&b);
+	/* No token before the group: nothing was begun. */
+	buf_put_u8(&b, SSH_MSG_KEXGSS_CONTINUE);
+	buf_put_cstring(&b, "token");
+	wait_for_message(&t, GROUPS, false);
+	assert_int_equal(kex_input(t.c.kex, rd_from_buf(&b)), ERR_PROTOCOL);
+	assert_int_equal(t.c.tokens, 0);
+	pair_close(&t);
+	buf_clear(&b);
+	buf_clear(&weak);
+}
+
 /* Whatever is in it, one line is shown and the connection ends. */
 static void
 an_error_is_bounded(void **state)
@@ -677,6 +779,8 @@ main(void)
 		cmocka_unit_test(tokens_have_limits),
 		cmocka_unit_test(refused_ticket),
 		cmocka_unit_test(messages_out_of_place),
+		cmocka_unit_test(groups_out_of_place),
+		cmocka_unit_test(bad_groups),
 		cmocka_unit_test(an_error_is_bounded),
 		cmocka_unit_test(a_client_out_of_place),
 	};

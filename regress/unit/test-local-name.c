@@ -3,7 +3,9 @@
  * where no address leads to it. */
 #include "regress/unit/help.h"
 
+#include <netinet/in.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/local-name.h"
@@ -45,12 +47,42 @@ test_no_connection(void **state)
 	close(ends[1]);
 }
 
+/* An address that a socket only claims does not name this host. */
+static void
+test_claimed_address(void **state)
+{
+	struct sockaddr_in to = { .sin_family = AF_INET,
+		.sin_addr = { htonl(INADDR_LOOPBACK) } };
+	int on = 1, fd = socket(AF_INET, SOCK_STREAM, 0);
+	char system[256] = "";
+	char *name;
+
+	(void)state;
+	assert_int_equal(gethostname(system, sizeof system - 1), 0);
+	assert_int_equal(bind(fd, (struct sockaddr *)&to, sizeof to), 0);
+	assert_text(name = local_name(fd), system);
+	free(name);
+	close(fd);
+#ifdef IP_FREEBIND
+	fd = socket(AF_INET, SOCK_DGRAM, 0);
+	to.sin_addr.s_addr = htonl(0xc0000207); /* of no host */
+	assert_int_equal(setsockopt(fd, IPPROTO_IP, IP_FREEBIND, &on,
+			     sizeof on), 0);
+	assert_int_equal(bind(fd, (struct sockaddr *)&to, sizeof to), 0);
+	assert_text(name = local_name(fd), system);
+	free(name);
+	close(fd);
+#endif
+	(void)on;
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sent_names),
 		cmocka_unit_test(test_no_connection),
+		cmocka_unit_test(test_claimed_address),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -141,14 +141,32 @@ delegated_environment(const struct login *l, struct strlist *env)
 	free(assignment);
 }
 
-/* The user may have put something else there by now, or nothing. */
+static bool
+is_to_go(const struct login *l)
+{
+	return l->ccache != NULL && l->conf.login.gssapi_cleanup_credentials;
+}
+
+/* As the user, who may have put something else there by now, or nothing. */
+static void
+remove_file(const char *path)
+{
+	if (unlink(path) == -1 && errno != ENOENT)
+		log_error("%s: %s", path, strerror(errno));
+}
+
 void
 delegated_remove(const struct login *l)
 {
-	if (l->ccache == NULL || !l->conf.login.gssapi_cleanup_credentials ||
-	    privs_enter(l->user) != 0)
+	if (!is_to_go(l) || privs_enter(l->user) != 0)
 		return;
-	if (unlink(l->ccache) == -1 && errno != ENOENT)
-		log_error("%s: %s", l->ccache, strerror(errno));
+	remove_file(l->ccache);
 	privs_leave();
+}
+
+void
+delegated_remove_orphan(const struct login *l, pid_t monitor)
+{
+	if (is_to_go(l) && getppid() != monitor)
+		remove_file(l->ccache);
 }

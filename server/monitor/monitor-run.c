@@ -304,24 +304,50 @@ authenticate(struct monitor *m)
 
 /* ---- the user's process ------------------------------------------------ */
 
+/* While the loop does not run, SIGTERM and SIGHUP are only noted: there is
+ * already something to undo at the end, the file with credentials and the
+ * session that PAM has opened. serve_user() says what they do. */
+static void
+on_early_end(void *arg, int signo)
+{
+	(void)arg;
+	(void)signo;
+}
+
+/* fn NULL: they end the process, also if they have come. */
+static void
+catch_end_signals(struct loop *loop, loop_signal_fn fn)
+{
+	if (loop_on_signal(loop, SIGTERM, fn, NULL) != 0 ||
+	    loop_on_signal(loop, SIGHUP, fn, NULL) != 0)
+		fatal("out of memory");
+}
+
 /* The modules get the user's groups to add theirs to. */
 static void
-begin_pam_session(struct monitor *m)
+begin_pam_session(struct monitor *m, struct loop *loop)
 {
 	const struct user *u = m->login->user;
+	int r;
 
 	if (initgroups(u->name, u->gid) == -1)
 		fatal("initgroups for %s: %s", u->name, strerror(errno));
-	if (pam_begin_session(m->login->pam) == 0)
+	/* Modules may wait for ever. */
+	if (m->login->ccache == NULL)
+		catch_end_signals(loop, NULL);
+	r = pam_begin_session(m->login->pam);
+	catch_end_signals(loop, on_early_end);
+	if (r == 0)
 		return;
 	delegated_remove(m->login);
 	fatal("PAM opens no session for user %s", u->name);
 }
 
 static _Noreturn void
-run_user(struct monitor *m, int fd, uint64_t began_ms)
+run_user(struct monitor *m, int fd, pid_t monitor, uint64_t began_ms)
 {
 	struct strlist login_env = { 0 };
+	int status;
 	struct login *l = m->login;
 	const struct serve_params params = { .conf = &l->conf,
 		.user = l->user,
@@ -351,7 +377,9 @@ run_user(struct monitor *m, int fd, uint64_t began_ms)
 	 * left alone. */
 	hostkeys_forget_private(&m->state.keys);
 	gss_exchange_forget(m->gss);
-	exit(serve_run(&params));
+	status = serve_run(&params);
+	delegated_remove_orphan(l, monitor);
+	exit(status);
 }
 
 static _Noreturn void
@@ -363,42 +391,30 @@ give_up_user(const struct monitor *m, const char *what)
 	fatal("%s: %s", what, strerror(err));
 }
 
-/* SIGTERM and SIGHUP are blocked while there is no handler for them but
- * already something to undo at the end: the session that PAM has opened. */
 static void
-block_end_signals(bool block)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	(void)sigprocmask(block ? SIG_BLOCK : SIG_UNBLOCK, &set, NULL);
-}
-
-static void
-start_user(struct monitor *m)
+start_user(struct monitor *m, struct loop *loop)
 {
 	uint64_t began_ms = clock_ms();
+	pid_t self = getpid();
 	int pair[2];
 
+	catch_end_signals(loop, on_early_end);
 	delegated_store(m->login);
 	if (m->login->pam != NULL)
-		begin_pam_session(m);
+		begin_pam_session(m, loop);
 	/* Match may give this user another one than this address. */
 	if (server_conf_has_match(&m->state.conf))
 		(void)tcp_set_congestion(m->socket_fd,
 		    m->login->conf.data.congestion_control);
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == -1)
 		give_up_user(m, "socketpair");
-	block_end_signals(true);
 	m->child = fork();
 	if (m->child == -1)
 		give_up_user(m, "fork");
 	if (m->child == 0) {
-		block_end_signals(false);
+		loop_free(loop);
 		close(pair[0]);
-		run_user(m, pair[1], began_ms);
+		run_user(m, pair[1], self, began_ms);
 	}
 	close(pair[1]);
 	m->fd = pair[0];
@@ -447,12 +463,10 @@ serve_user(struct monitor *m, struct loop *loop)
 	struct wait w = { .m = m, .loop = loop };
 	int r;
 
-	if (loop == NULL ||
-	    loop_watch(w.loop, m->fd, LOOP_READ, on_request, &w) == NULL ||
+	if (loop_watch(w.loop, m->fd, LOOP_READ, on_request, &w) == NULL ||
 	    loop_on_signal(w.loop, SIGTERM, on_end_signal, &w) != 0 ||
 	    loop_on_signal(w.loop, SIGHUP, on_end_signal, &w) != 0)
 		fatal("out of memory");
-	block_end_signals(false);
 	r = loop_run(w.loop);
 	if (w.error != 0 && w.error != ERR_EOF)
 		r = w.error;
@@ -481,8 +495,9 @@ monitor_run(void)
 	xasprintf(&m.id_local, "%s%s%s", HPN_IDENT,
 	    addendum != NULL ? " " : "", addendum != NULL ? addendum : "");
 	authenticate(&m);
-	start_user(&m);
-	loop = loop_new();
+	if ((loop = loop_new()) == NULL)
+		fatal("out of memory");
+	start_user(&m, loop);
 	status = serve_user(&m, loop);
 	if (m.state.once) /* as stock's: test suites wait for it */
 		status = STATUS_FATAL;
