@@ -23,7 +23,7 @@ die()
 }
 
 case $kind in
-deb) need='debhelper dpkg-dev lintian debootstrap fakeroot' ;;
+deb) need='autopkgtest debhelper debootstrap dpkg-dev iproute2 lintian systemd' ;;
 rpm) need= ;;
 tarball) need='binutils git' ;;
 *) die "$kind is none of deb, rpm, tarball" ;;

@@ -118,7 +118,8 @@ keep_from_boot()
 	shift
 	! command -v systemctl >/dev/null 2>&1 ||
 		as_root systemctl --quiet disable "$@" >/dev/null 2>&1 || :
-	! command -v update-rc.d >/dev/null 2>&1 ||
+	# it is not in an ordinary user's PATH
+	[ ! -x /usr/sbin/update-rc.d ] ||
 		as_root update-rc.d "$script" disable >/dev/null 2>&1 || :
 }
 

@@ -214,8 +214,10 @@ p11_sign_step(struct p11 *p, struct buf *signature)
 	if (r != 0)
 		return r;
 	made = rd_string(&rd);
-	if (rd_end(&rd) != 0)
+	if (rd_end(&rd) != 0) {
+		helper_give_up(&p->helper);
 		return ERR_P11;
+	}
 	r = key_verify(p->key, p->alg,
 	    (struct span){ buf_data(&p->data), buf_len(&p->data) }, made);
 	if (r != 0)

@@ -6,18 +6,19 @@
 # with their tests. Looks at them with lintian, at their units with systemd's
 # tools, and runs debian/tests. Then it takes them through a life in another
 # copy: installs them, logs in, copies, upgrades under a running session,
-# removes, installs again, purges, and lists what is left. As root; ROOT itself
-# is only read.
+# removes, installs again, purges, and lists what is left; and through the life
+# of their units in a third, which systemd-nspawn boots, where there is that. As
+# root; ROOT itself is only read.
 #   -d DIRECTORY   takes the packages that are there, or leaves those that it
 #                  built there
-# Closing line: N passed, N failed.
+# Closing line: N passed, N failed[, N skipped].
 set -u
 top=$(cd "$(dirname "$0")/.." && pwd) || exit 1
 debs=
 while getopts d: option; do
 	case $option in
 	d) debs=$OPTARG ;;
-	*) sed -n '3,13s/^# \{0,1\}//p' "$0" >&2; exit 1 ;;
+	*) sed -n '3,14s/^# \{0,1\}//p' "$0" >&2; exit 1 ;;
 	esac
 done
 shift $((OPTIND - 1))
@@ -29,7 +30,8 @@ die()
 }
 
 [ $# = 1 ] || die "say which root to take: check-deb.sh [-d directory] ROOT"
-[ -x "$1/usr/bin/dpkg" ] || die "$1 is no root of a Debian system"
+[ -x "$1/usr/bin/dpkg" ] && [ -c "$1/dev/null" ] && [ -c "$1/dev/ptmx" ] ||
+	die "$1 is no root of a Debian system, or has no devices"
 [ "$(id -u)" = 0 ] || die "only root can do this"
 for tool in dpkg-deb lintian autopkgtest systemd-analyze unshare chroot ip; do
 	command -v "$tool" >/dev/null ||
@@ -41,15 +43,19 @@ scratch=$(mktemp -d "${TMPDIR:-/tmp}/hpn-deb.XXXXXX") || exit 1
 trap 'rm -rf "$scratch"' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
-failed=0
+passed=0 failed=0 skipped=
 
-# A Debian's root with processes of its own, which end with the command.
+# A Debian's root with processes and terminals of its own, which end with the
+# command, and the few devices that the root was made with.
 # shellcheck disable=SC2016 # the inner shell expands these
-enter='root=$1
-	shift
+mounts='root=$1
 	mount -t proc proc "$root/proc" &&
-		mount --rbind /dev "$root/dev" &&
-		exec chroot "$root" "$@"'
+		mount -t devpts -o newinstance,mode=620,ptmxmode=666 devpts \
+			"$root/dev/pts" &&
+		mount -t tmpfs -o mode=1777 tmpfs "$root/dev/shm" || exit 1
+	shift'
+enter="$mounts
+	exec chroot \"\$root\" \"\$@\""
 
 # with_network ROOT COMMAND...: in there, with this machine's network.
 with_network()
@@ -70,14 +76,19 @@ copy_root()
 	cp -a "$bare" "$1" && cp /etc/resolv.conf /etc/hosts "$1/etc/" || exit 1
 }
 
-# build: the files that git knows, as a buildd does it.
+# tree_into DIRECTORY: the files that git knows.
+tree_into()
+{
+	mkdir -p "$1" || exit 1
+	(cd "$top" && git ls-files -z | tar --null -T - -cf -) |
+		tar -C "$1" --no-same-owner -xf - || exit 1
+}
+
+# build: as a buildd does it.
 build()
 {
 	copy_root "$scratch/builder"
-	mkdir -p "$scratch/builder/build/tree" "$debs" || exit 1
-	(cd "$top" && git ls-files -z | tar --null -T - -cf -) |
-		tar -C "$scratch/builder/build/tree" --no-same-owner -xf - ||
-		exit 1
+	tree_into "$scratch/builder/build/tree"
 	with_network "$scratch/builder" sh -c '
 		export DEBIAN_FRONTEND=noninteractive
 		cd /build/tree && apt-get -q update &&
@@ -113,6 +124,7 @@ check()
 	shift
 	if "$@" >"$scratch/check.log" 2>&1; then
 		echo "ok: $text"
+		passed=$((passed + 1))
 	else
 		echo "FAIL: $text"
 		sed 's/^/    /' "$scratch/check.log"
@@ -152,15 +164,11 @@ units_are_right()
 autopkgtest_passes()
 {
 	copy_root "$scratch/testbed"
-	# shellcheck disable=SC2016 # the inner shell expands these
-	unshare --mount --pid --fork --kill-child sh -c '
-		mount -t proc proc "$1/proc" && mount --rbind /dev "$1/dev" ||
-			exit 1
-		testbed=$1
-		shift
-		exec autopkgtest --no-built-binaries --apt-upgrade "$@" \
-			-- chroot "$testbed"' sh \
-		"$scratch/testbed" "$scratch/debs"/*.deb "$top/"
+	tree_into "$scratch/tree"
+	unshare --mount --pid --fork --kill-child sh -c "$mounts
+		exec autopkgtest --no-built-binaries --apt-upgrade \"\$@\" \
+			-- chroot \"\$root\"" sh \
+		"$scratch/testbed" "$scratch/debs"/*.deb "$scratch/tree/"
 }
 
 # later_version: the same packages with a higher version, for the upgrade.
@@ -168,7 +176,7 @@ later_version()
 {
 	mkdir -p "$scratch/later"
 	for deb in "$scratch/debs"/*.deb; do
-		unpacked=$scratch/unpacked
+		unpacked=$scratch/one
 		dpkg-deb -R "$deb" "$unpacked" || exit 1
 		sed -i -e '/^Version:/s/$/+1/' -e 's/(= \([^)]*\))/(= \1+1)/g' \
 			"$unpacked/DEBIAN/control" || exit 1
@@ -176,6 +184,94 @@ later_version()
 			"$scratch/later/${deb##*/}" >/dev/null || exit 1
 		rm -rf "$unpacked"
 	done
+}
+
+# ready_for_life ROOT PACKAGE...: a copy of the Debian that was named, with the
+# packages of before and after the upgrade. What those need is fetched with this
+# machine's network and not installed; PACKAGE... is.
+ready_for_life()
+{
+	root=$1
+	shift
+	copy_root "$root"
+	mkdir "$root/life" &&
+		cp -r "$scratch/debs" "$scratch/later" \
+			"$top"/packaging/check-deb-*.sh "$root/life/" || exit 1
+	with_network "$root" sh -c '
+		export DEBIAN_FRONTEND=noninteractive
+		get="apt-get -q -y --no-install-recommends"
+		apt-get -q update && { [ $# = 0 ] || $get install "$@"; } &&
+			$get --download-only install /life/debs/*.deb' sh "$@" \
+		>"$scratch/apt.log" 2>&1 || {
+		tail "$scratch/apt.log" >&2
+		die "apt-get cannot fetch what the packages need"
+	}
+}
+
+# count: adds up what a life says, which ends with its closing line.
+count()
+{
+	sed '$d' "$1"
+	closing=$(tail -n 1 "$1")
+	case $closing in
+	[0-9]*' passed, '[0-9]*' failed')
+		# shellcheck disable=SC2046
+		set -- $(echo "$closing" | tr -cd '0-9 ')
+		passed=$((passed + $1)) failed=$((failed + $2)) ;;
+	*)
+		echo "$closing"
+		echo "FAIL: it ended without its closing line"
+		failed=$((failed + 1)) ;;
+	esac
+}
+
+# A network of its own, so that port 2222 is free.
+life()
+{
+	echo "== a life"
+	ready_for_life "$scratch/root"
+	alone "$scratch/root" sh /life/check-deb-life.sh >"$scratch/life.log"
+	count "$scratch/life.log"
+}
+
+# Where systemd does not run this machine there is nobody to register with.
+life_of_units()
+{
+	echo "== a life of the units"
+	command -v systemd-nspawn >/dev/null || {
+		echo "skipped: systemd-nspawn is missing (systemd-container)"
+		skipped=', 1 skipped'
+		return
+	}
+	ready_for_life "$scratch/machine" systemd-sysv libpam-systemd dbus
+	cat >"$scratch/machine/etc/systemd/system/life.service" <<-'END'
+		[Unit]
+		Description=Check of the packages' units
+		After=dbus.service systemd-logind.service
+		SuccessAction=exit
+		FailureAction=exit
+
+		[Service]
+		Type=exec
+		WorkingDirectory=/
+		ExecStart=/bin/sh /life/check-deb-units.sh
+		StandardOutput=file:/life/log
+		StandardError=file:/life/log
+	END
+	mkdir -p "$scratch/machine/etc/systemd/system/multi-user.target.wants"
+	ln -s ../life.service \
+		"$scratch/machine/etc/systemd/system/multi-user.target.wants/"
+	: >"$scratch/machine/life/log"
+	without_systemd=
+	[ -d /run/systemd/system ] ||
+		without_systemd='--register=no --keep-unit'
+	# shellcheck disable=SC2086
+	SYSTEMD_NSPAWN_UNIFIED_HIERARCHY=1 timeout -k 10 300 \
+		systemd-nspawn -q $without_systemd --private-network --boot \
+		--console=pipe -D "$scratch/machine" \
+		</dev/null >"$scratch/boot.log" 2>&1
+	[ -s "$scratch/machine/life/log" ] || cat "$scratch/boot.log"
+	count "$scratch/machine/life/log"
 }
 
 bare=$1
@@ -196,18 +292,7 @@ check "units, sysusers, tmpfiles" units_are_right
 check "autopkgtest" autopkgtest_passes
 later_version
 
-# What the packages need is fetched with this machine's network; their life
-# is in a network of its own, so that port 2222 is free.
-root=$scratch/root
-copy_root "$root"
-mkdir "$root/life" &&
-	cp -r "$scratch/debs" "$scratch/later" \
-		"$top/packaging/check-deb-life.sh" "$root/life/" || exit 1
-with_network "$root" \
-	sh -c 'apt-get -q update && apt-get -q -y --download-only \
-		--no-install-recommends install /life/debs/*.deb' \
-	>"$scratch/apt.log" 2>&1 || {
-	tail "$scratch/apt.log" >&2
-	die "apt-get cannot fetch what the packages need"
-}
-alone "$root" sh /life/check-deb-life.sh "$failed"
+life
+life_of_units
+echo "$passed passed, $failed failed$skipped"
+[ "$failed" = 0 ]

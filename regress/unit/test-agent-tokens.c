@@ -491,7 +491,10 @@ test_ends_and_lies(void **state)
 	buf_clear(&bad);
 	assert_int_equal(started(&pid), 2);
 	assert_int_equal(kill(-pid, SIGKILL), 0);
+	assert_true(is_gone(pid));
 	assert_int_equal(sign(fd, key), AGENT_FAILURE);
+	assert_int_equal(started(&pid), 3);
+	assert_true(is_gone(pid));
 	answer_signature(2, "data");
 	assert_int_equal(sign(fd, key), AGENT_SIGN_RESPONSE);
 	/* A helper that is gone does not forbid to add it once more. */

@@ -296,7 +296,8 @@ on_peer_closed(void *arg, struct channel *c)
 		return;
 	if (s->sftp != NULL) {
 		internal_sftp_stop(s->sftp);
-		on_exit_status(s, W_EXITCODE(internal_sftp_status(s->sftp), 0));
+		/* as waitpid() has it; musl lacks W_EXITCODE */
+		on_exit_status(s, internal_sftp_status(s->sftp) << 8);
 		return;
 	}
 	channel_end_source(c);
