@@ -2,7 +2,8 @@
 /*
  * Early messages (docs/ROUND-TRIPS.md): for a channel that the sender has
  * opened, and whose number it has not been told yet. It uses its own number
- * instead, with the highest bit set.
+ * instead, with the highest bit set. Those for foreign channels are kept in
+ * channels-foreign.c.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -30,6 +30,10 @@ struct foreign_channel {
 	uint32_t number;       /* that the owner has given it */
 	enum foreign_stage stage;
 	struct foreign_side side[SIDES];
+	/* The peer's data from before the owner's answer (channels-early.c),
+	 * as far as the owner has not got it; and what follows it. */
+	struct buf early;
+	bool eof_waits, close_waits;
 };
 
 /* A port that the peer listens on for an owner, or was asked to. */
@@ -132,6 +136,7 @@ channel_free_foreign(struct channel *c)
 		return;
 	forget_owner(c);
 	c->chs->foreign.channels--;
+	buf_clear(&c->foreign->early);
 	free(c->foreign);
 	c->foreign = NULL;
 }
@@ -156,6 +161,7 @@ orphan(struct channel *c)
 	struct buf b;
 	int r = 0;
 
+	buf_clear(&c->foreign->early);
 	switch (c->foreign->stage) {
 	case FOREIGN_ASKED:
 		break; /* closed when it is confirmed */
@@ -296,6 +302,103 @@ channel_offer_foreign(struct channel *c, struct foreign *f, struct rd r)
 		err = send_open(c, OWNER, rest);
 	buf_clear(&b);
 	return err;
+}
+
+/* ---- early data --------------------------------------------------------- */
+
+static int
+hand_over(struct channel *c, size_t len)
+{
+	struct foreign_channel *x = c->foreign;
+	struct buf b;
+
+	begin(c, OWNER, &b, SSH_MSG_CHANNEL_DATA);
+	buf_put_string(&b, buf_data(&x->early), len);
+	buf_consume(&x->early, len);
+	x->side[PEER].window -= (uint32_t)len;
+	return send_to(c, OWNER, &b);
+}
+
+static int
+hand_over_ends(struct channel *c)
+{
+	struct foreign_channel *x = c->foreign;
+	int r = 0;
+
+	if (x->eof_waits)
+		r = send_bare(c, OWNER, SSH_MSG_CHANNEL_EOF);
+	if (r == 0 && x->close_waits)
+		r = send_bare(c, OWNER, SSH_MSG_CHANNEL_CLOSE);
+	x->eof_waits = x->close_waits = false;
+	return r;
+}
+
+/* As ordinary data, as far as the owner's window goes: of that the peer takes
+ * what it has sent early, but it did not know how wide it would be. */
+static int
+hand_over_early(struct channel *c)
+{
+	struct foreign_channel *x = c->foreign;
+	const struct foreign_side *s = &x->side[PEER];
+	size_t len;
+	int r = 0;
+
+	while (r == 0 && (len = MIN(buf_len(&x->early),
+	    (size_t)MIN(s->window, s->max_packet))) > 0)
+		r = hand_over(c, len);
+	if (r != 0 || buf_len(&x->early) > 0)
+		return r;
+	buf_clear(&x->early);
+	return hand_over_ends(c);
+}
+
+int
+channel_keep_foreign(struct channel *c, struct span data)
+{
+	struct foreign_channel *x = c->foreign;
+	const struct foreign_side *s = &x->side[PEER];
+	int r;
+
+	if (x->stage == FOREIGN_ASKED || s->eof || s->close ||
+	    data.len > CHANNEL_EARLY_MAX - c->early)
+		return ERR_PROTOCOL;
+	c->early += (uint32_t)data.len;
+	if (x->owner == NULL || x->side[OWNER].close)
+		return 0;
+	buf_put(&x->early, data.p, data.len);
+	r = buf_err(&x->early);
+	return r == 0 && x->stage == FOREIGN_OPEN ? hand_over_early(c) : r;
+}
+
+/* The peer's EOF or CLOSE, behind data that waits. */
+static bool
+must_wait(struct channel *c, enum side from, uint8_t type)
+{
+	struct foreign_channel *x = c->foreign;
+
+	if (from == OWNER || buf_len(&x->early) == 0)
+		return false;
+	x->eof_waits = x->eof_waits || type == SSH_MSG_CHANNEL_EOF;
+	x->close_waits = x->close_waits || type == SSH_MSG_CHANNEL_CLOSE;
+	return type == SSH_MSG_CHANNEL_EOF || type == SSH_MSG_CHANNEL_CLOSE;
+}
+
+/* The owner's message went to the peer: may early data, or need it no more? */
+static int
+settle_early(struct channel *c, uint8_t type)
+{
+	struct foreign_channel *x = c->foreign;
+
+	switch (type) {
+	case SSH_MSG_CHANNEL_OPEN_CONFIRMATION:
+	case SSH_MSG_CHANNEL_WINDOW_ADJUST:
+		return hand_over_early(c);
+	case SSH_MSG_CHANNEL_CLOSE:
+		buf_clear(&x->early);
+		return hand_over_ends(c);
+	default:
+		return 0;
+	}
 }
 
 /* ---- messages of a channel ---------------------------------------------- */
@@ -450,7 +553,7 @@ relay(struct channel *c, enum side from, uint8_t type, struct rd r)
 	struct buf b;
 	int err = check(c, from, type, &r);
 
-	if (err != 0)
+	if (err != 0 || must_wait(c, from, type))
 		return err;
 	begin(c, to, &b, type);
 	if (type == SSH_MSG_CHANNEL_OPEN_CONFIRMATION) {
@@ -459,6 +562,8 @@ relay(struct channel *c, enum side from, uint8_t type, struct rd r)
 	}
 	put_rest(&b, rest);
 	err = send_to(c, to, &b);
+	if (err == 0 && from == OWNER)
+		err = settle_early(c, type);
 	if (type == SSH_MSG_CHANNEL_OPEN_FAILURE || is_closed(c))
 		die(c);
 	return err;

@@ -309,6 +309,8 @@ int channel_input_foreign(struct channel *c, uint8_t type,
     struct rd r) must_check;
 struct foreign *channels_claim_foreign(const struct channels *chs,
     const char *type, struct rd r);
+/* Early data of the peer. */
+int channel_keep_foreign(struct channel *c, struct span data) must_check;
 int channel_offer_foreign(struct channel *c, struct foreign *f,
     struct rd r) must_check;
 void channel_free_foreign(struct channel *c);

@@ -271,6 +271,8 @@ on_data(struct channels *chs, struct rd r, bool extended)
 		return early ? 0 : ERR_PROTOCOL;
 	if (c->state == CHANNEL_INCOMING && early && !extended)
 		return channel_keep_early(c, data);
+	if (c->state == CHANNEL_FOREIGN && early && !extended)
+		return channel_keep_foreign(c, data);
 	if (c->state != CHANNEL_OPEN || channel_got_eof(c))
 		return ERR_PROTOCOL;
 	/* Sent optimistically behind a request that we refused. It is thrown

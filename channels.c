@@ -67,11 +67,23 @@ replies_clear(struct replies *q)
 		;
 }
 
+/* In lines of the log. */
+static const char *
+name_of(const struct channel *c)
+{
+	if (strcmp(c->type, "session") != 0)
+		return c->type;
+	return packet_is_server(c->chs->packet) ? "server-session" :
+						  "client-session";
+}
+
 void
 channel_free(struct channel *c)
 {
 	struct channels *chs = c->chs;
 
+	log_debug("channel %u: free: %s, nchannels %zu", c->id, name_of(c),
+	    chs->count);
 	channel_clear_io(c);
 	channel_free_foreign(c);
 	buf_clear(&c->send);
@@ -201,6 +213,7 @@ channel_new(struct channel **out, struct channels *chs, const char *type)
 	chs->v[id] = c;
 	chs->count++;
 	channel_touch(c);
+	log_debug("channel %u: new %s [%s]", c->id, c->type, name_of(c));
 	*out = c;
 	return 0;
 }

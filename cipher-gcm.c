@@ -8,15 +8,25 @@
 
 #include <openssl/evp.h>
 
+#include "base/mem.h"
 #include "base/wire.h"
+#include "cipher-gcm-wide.h"
 #include "cipher-internal.h"
 
-enum { FIXED_LEN = 4, NONCE_LEN = 12, TAG_LEN = 16 };
+enum {
+	FIXED_LEN = 4,
+	NONCE_LEN = 12,
+	TAG_LEN = 16,
+	WIDE_AFTER = 4 * 1024 * 1024, /* bytes: then gcm_wide_new() pays */
+};
 
 struct gcm {
 	EVP_CIPHER_CTX *ctx; /* owned */
 	uint8_t nonce[NONCE_LEN];
 	uint64_t first; /* counter of the first packet */
+	uint8_t key[CIPHER_KEY_MAX]; /* until wide was asked for */
+	uint64_t bytes;		     /* done until then */
+	struct gcm_wide *wide;	     /* owned; NULL: OpenSSL does it */
 };
 
 static void
@@ -27,6 +37,7 @@ stop(void *state)
 	if (g == NULL)
 		return;
 	EVP_CIPHER_CTX_free(g->ctx);
+	gcm_wide_free(g->wide);
 	freezero(g, sizeof(*g));
 }
 
@@ -42,6 +53,7 @@ start(struct cipher *c, const uint8_t *key, const uint8_t *iv)
 	c->state = g;
 	memcpy(g->nonce, iv, NONCE_LEN);
 	g->first = wire_get_u64(iv + FIXED_LEN);
+	memcpy(g->key, key, c->alg->key_len);
 	aes = EVP_CIPHER_fetch(NULL, c->alg->ops->algorithm, NULL);
 	g->ctx = EVP_CIPHER_CTX_new();
 	if (aes != NULL && g->ctx != NULL &&
@@ -51,13 +63,35 @@ start(struct cipher *c, const uint8_t *key, const uint8_t *iv)
 	return r;
 }
 
+static void
+set_nonce(struct gcm *g, const struct cipher_pos *pos)
+{
+	wire_put_u64(g->nonce + FIXED_LEN, g->first + pos->packet);
+}
+
+/* Of a packet with len bytes: shall wide do it? Packets do not depend on each
+ * other, so that may change with any of them. */
+static bool
+is_wide(struct cipher *c, uint32_t len)
+{
+	struct gcm *g = c->state;
+
+	if (g->bytes >= WIDE_AFTER)
+		return g->wide != NULL;
+	g->bytes += len;
+	if (g->bytes < WIDE_AFTER)
+		return false;
+	g->wide = gcm_wide_new(g->key, c->alg->key_len);
+	explicit_bzero(g->key, sizeof g->key);
+	return g->wide != NULL;
+}
+
 /* The packet's nonce, and the length as additional data. */
 static int
-begin(struct gcm *g, const struct cipher_pos *pos, const uint8_t *pkt)
+begin(struct gcm *g, const uint8_t *pkt)
 {
 	int n;
 
-	wire_put_u64(g->nonce + FIXED_LEN, g->first + pos->packet);
 	if (EVP_CipherInit_ex2(g->ctx, NULL, NULL, g->nonce, -1, NULL) != 1 ||
 	    EVP_CipherUpdate(g->ctx, NULL, &n, pkt, 4) != 1)
 		return ERR_CRYPTO;
@@ -69,9 +103,14 @@ encrypt_packet(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
     uint32_t len)
 {
 	struct gcm *g = c->state;
-	int n, r = begin(g, pos, pkt);
+	int n, r;
 
-	if (r != 0)
+	set_nonce(g, pos);
+	if (is_wide(c, len)) {
+		gcm_wide_encrypt(g->wide, g->nonce, pkt, len);
+		return 0;
+	}
+	if ((r = begin(g, pkt)) != 0)
 		return r;
 	if (EVP_CipherUpdate(g->ctx, pkt + 4, &n, pkt + 4, (int)len) != 1 ||
 	    EVP_CipherFinal_ex(g->ctx, pkt + 4 + n, &n) != 1 ||
@@ -86,9 +125,13 @@ decrypt_packet(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
     uint32_t len)
 {
 	struct gcm *g = c->state;
-	int n, r = begin(g, pos, pkt);
+	int n, r;
 
-	if (r != 0)
+	set_nonce(g, pos);
+	if (is_wide(c, len))
+		return gcm_wide_decrypt(g->wide, g->nonce, pkt, len) ?
+		    0 : ERR_MAC;
+	if ((r = begin(g, pkt)) != 0)
 		return r;
 	if (EVP_CIPHER_CTX_ctrl(g->ctx, EVP_CTRL_AEAD_SET_TAG, TAG_LEN,
 		pkt + 4 + len) != 1 ||

@@ -321,6 +321,7 @@ kex_take_secret(struct kex *k, const struct buf *shared, const uint8_t *hash)
 	if (r != 0)
 		return r;
 	k->sent_newkeys = true;
+	log_debug("SSH2_MSG_NEWKEYS sent");
 	if (!k->first_done && k->ext.peer_wants &&
 	    (r = send_ext_info(k)) != 0)
 		return r;
@@ -374,7 +375,7 @@ kex_start(struct kex *k)
 	    (r = packet_put(k->packet, &k->my_init)) != 0)
 		return r;
 	k->sent_init = true;
-	log_debug2("KEXINIT sent");
+	log_debug("SSH2_MSG_KEXINIT sent");
 	if ((r = packet_postpone(k->packet, true)) != 0 || !k->guessed)
 		return r;
 	log_debug2("guessed key exchange packet sent: %s", k->kem_alg->name);
@@ -408,6 +409,8 @@ client_begin(struct kex *k)
 	buf_put_u32(&b, k->gex.min);
 	buf_put_u32(&b, k->gex.want);
 	buf_put_u32(&b, k->gex.max);
+	log_debug("SSH2_MSG_KEX_DH_GEX_REQUEST(%u<%u<%u) sent", k->gex.min,
+	    k->gex.want, k->gex.max);
 	return kex_send_and_clear(k, &b);
 }
 
@@ -610,7 +613,7 @@ on_kexinit(struct kex *k, struct rd payload)
 		return ERR_PROTOCOL;
 	if ((r = count_early_exchange(k)) != 0)
 		return r;
-	log_debug2("KEXINIT received");
+	log_debug("SSH2_MSG_KEXINIT received");
 	buf_reset(&k->peer_init);
 	buf_put(&k->peer_init, payload.p, payload.len);
 	if ((r = buf_err(&k->peer_init)) != 0)
@@ -649,6 +652,7 @@ on_newkeys(struct kex *k, struct rd r)
 	err = packet_set_keys(k->packet, PACKET_RX, &k->rx, k->strict);
 	if (err != 0)
 		return err;
+	log_debug("SSH2_MSG_NEWKEYS received");
 	packet_set_expect(k->packet, PACKET_EXPECT_ANY);
 	k->first_done = true;
 	end_exchange(k);

@@ -451,6 +451,20 @@ is_expected(const struct packet *p, uint8_t type)
 }
 
 /* Transport messages that end here: 0 when dealt with, 1 for the others. */
+/* A client's user asks for lines with -v; a server's log is not for what a
+ * client would like to see in it. */
+static void
+show_debug_message(const struct packet *p, struct rd r)
+{
+	struct span text;
+
+	(void)rd_bool(&r);
+	text = rd_string(&r);
+	if (rd_err(&r) == 0 && !p->server)
+		log_debug("Remote: %.*s", (int)MIN(text.len, (size_t)900),
+		    (const char *)text.p);
+}
+
 static int
 handle_transport_message(struct packet *p, uint8_t type, struct rd r)
 {
@@ -464,7 +478,7 @@ handle_transport_message(struct packet *p, uint8_t type, struct rd r)
 		log_debug("peer does not implement packet %u", rd_u32(&r));
 		return 0;
 	case SSH_MSG_DEBUG:
-		log_debug2("peer sent a debug message");
+		show_debug_message(p, r);
 		return 0;
 	case SSH_MSG_PING:
 		if (p->half[PACKET_RX].cipher == NULL)

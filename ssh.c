@@ -238,7 +238,8 @@ start_log(struct program *p)
 	} else if (p->to_syslog) {
 		log_to_syslog(p->conf.log.syslog_facility);
 	}
-	log_debug("%s, %s", RELEASE, crypto_library_version());
+	if (p->flags.verbosity > 0)
+		log_info("%s, %s", RELEASE, crypto_library_version());
 }
 
 static void

@@ -261,7 +261,8 @@ take_winner(struct sshlink *link, struct client_conf *conf, int fd,
 	link->peer = a->sa;
 	link->peer_len = a->len;
 	link->address = xstrdup(text);
-	log_debug("Connection established to %s port %u.", text, link->port);
+	log_debug("%s port %u answered first", text, link->port);
+	log_debug("Connection established.");
 	if (link->port != conf->host.port) {
 		tell_fallback(conf, link->port);
 		conf->host.port = link->port;
@@ -359,7 +360,7 @@ shell_command(struct strlist *argv, const struct client_conf *conf)
 
 	if (r != 0)
 		return r;
-	log_debug("running the proxy command: %s", command);
+	log_debug("Executing proxy command: exec %s", command);
 	if (shell == NULL || *shell == '\0')
 		shell = "/bin/sh";
 	xasprintf(&line, "exec %s", command);
@@ -450,6 +451,26 @@ sshlink_open(struct sshlink *link, struct client_conf *conf)
 		return connect_tcp(link, conf);
 	r = connect_proxy(link, conf);
 	return r == 0 && passes_descriptor(conf) ? take_descriptor(link) : r;
+}
+
+int
+sshlink_place(struct sshlink *link, const char *address, uint16_t port)
+{
+	const struct addrinfo hints = {
+		.ai_flags = AI_NUMERICHOST,
+		.ai_socktype = SOCK_STREAM,
+	};
+	struct addrinfo *ai;
+
+	*link = (struct sshlink){ .fd = -1, .port = port };
+	if (getaddrinfo(address, NULL, &hints, &ai) != 0)
+		return ERR_FORMAT;
+	memcpy(&link->peer, ai->ai_addr, ai->ai_addrlen);
+	link->peer_len = ai->ai_addrlen;
+	freeaddrinfo(ai);
+	set_port(&link->peer, port);
+	link->address = xstrdup(address);
+	return 0;
 }
 
 int

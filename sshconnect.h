@@ -33,6 +33,9 @@ int sshlink_open(struct sshlink *link, struct client_conf *conf) must_check;
  * another proxy command. It does not wait, and logs no errors. */
 int sshlink_open_further(struct sshlink *link, const struct sshlink *first,
     const struct client_conf *conf) must_check;
+/* Not open, but known: where further ones lead. address is numeric. */
+int sshlink_place(struct sshlink *link, const char *address,
+    uint16_t port) must_check;
 /* Closes, and ends the proxy command. */
 void sshlink_close(struct sshlink *link);
 /* Type of service for what the connection is used for. */

@@ -215,11 +215,30 @@ save_hints(struct sshlogin *l)
 	hints_clear(&now);
 }
 
+/* The same user by another key may be under other rules of the server. */
+static bool
+is_let_in_rightly(const struct sshlogin *l)
+{
+	char *by;
+	bool right;
+
+	if (l->p.login_by == NULL)
+		return true;
+	by = userauth_key_hint(l->userauth);
+	right = same_text(by, l->p.login_by);
+	free(by);
+	return right;
+}
+
 static int
 conclude_auth(struct sshlogin *l)
 {
 	int r;
 
+	if (!is_let_in_rightly(l)) {
+		log_error("this connection was let in by another key");
+		return ERR_DENIED;
+	}
 	if (l->sent_optimistic && userauth_was_refused(l->userauth)) {
 		/* It dropped what arrived before the user was authenticated:
 		 * send it again. */
@@ -297,7 +316,9 @@ start_auth(struct sshlogin *l)
 		.address = l->p.link->address,
 		.gss_sign = kex_is_gss(l->kex) ? gss_kex_sign : NULL,
 		.gss_arg = l->gss,
-		.key_hint = l->hints.fingerprint,
+		.key_hint = l->p.login_by != NULL ? l->p.login_by :
+						    l->hints.fingerprint,
+		.hinted_only = l->p.login_by != NULL,
 		.secret = l->p.secret,
 	};
 	int r = userauth_new(&l->userauth, &params);
@@ -509,9 +530,7 @@ start_kex(struct sshlogin *l)
 
 	r = kex_new(&l->kex, l->packet, &kex_hooks, &mine, l->ident,
 	    l->peer_ident);
-	/* Clients that have a connection of their own through a master
-	 * (-O proxy) may not know early messages. */
-	if (r == 0 && l->p.conf->mux.control_master == CLIENT_MASTER_NO)
+	if (r == 0)
 		kex_take_early(l->kex);
 	if (r == 0 && (r = gss_kex_offer(&l->gss, &gss, l->kex)) == 0) {
 		const char *first = gss_kex_methods(l->gss);
@@ -567,7 +586,7 @@ on_other_line(void *arg, const char *text)
 static int
 check_peer(const struct sshlogin *l)
 {
-	tell_identifications(l->ident, l->peer_ident);
+	tell_identifications(l->p.conf, l->ident, l->peer_ident);
 	if (str_has_prefix(l->peer_ident, "SSH-2.0-") ||
 	    str_has_prefix(l->peer_ident, "SSH-1.99-"))
 		return 0;
@@ -679,8 +698,7 @@ begin(struct sshlogin *l)
 	r = hostcheck_new(&l->hostcheck, conf, l->p.link->address,
 	    l->p.link->port);
 	if (r == 0 && l->p.first != NULL)
-		hostcheck_set_first(l->hostcheck, l->p.first->hostcheck,
-		    l->p.keys_only);
+		hostcheck_set_first(l->hostcheck, l->p.first, l->p.keys_only);
 	if (r == 0)
 		r = make_ident(l);
 	if (r != 0)
@@ -776,6 +794,18 @@ struct connection *
 sshlogin_connection(const struct sshlogin *l)
 {
 	return l->connection;
+}
+
+const struct hostcheck *
+sshlogin_hostcheck(const struct sshlogin *l)
+{
+	return l->hostcheck;
+}
+
+const struct userauth *
+sshlogin_userauth(const struct sshlogin *l)
+{
+	return l->userauth;
 }
 
 struct sshlogin_binding

@@ -17,8 +17,10 @@
 #include "sshconnect.h"
 
 struct channels;
+struct hostcheck;
 struct hostlearn;
 struct sshlogin;
+struct userauth;
 struct userauth_secret;
 
 struct sshlogin_params {
@@ -31,10 +33,13 @@ struct sshlogin_params {
 	bool proxied;
 	bool quiet;	     /* messages for the user are only for debugging */
 	struct userauth_secret *secret; /* see client/userauth.h; or NULL */
-	/* The first login to the same host, which is freed later: this one
-	 * takes no other host key than that one accepted. NULL: this is the
-	 * first itself. */
-	const struct sshlogin *first;
+	/* Of the first login to the same host, and freed later: this one takes
+	 * no other host key than that one accepted. NULL: this is the first
+	 * itself. */
+	const struct hostcheck *first;
+	/* What has to let it in: a key, as userauth_key_hint(). NULL: whatever
+	 * does. Borrowed. */
+	const char *login_by;
 	bool keys_only;	     /* stop when keys are agreed on,
 			      * until sshlogin_log_in() */
 	void *arg;
@@ -81,6 +86,9 @@ bool sshlogin_is_distrusted(const struct sshlogin *l);
 struct packet *sshlogin_packet(const struct sshlogin *l);
 struct kex *sshlogin_kex(const struct sshlogin *l);
 struct connection *sshlogin_connection(const struct sshlogin *l);
+/* Borrowed; NULL with proxied. */
+const struct hostcheck *sshlogin_hostcheck(const struct sshlogin *l);
+const struct userauth *sshlogin_userauth(const struct sshlogin *l);
 /* Which connection this is, provably: the host's key, and its signature over
  * the session identifier, as they were in the first exchange. Borrowed. */
 struct sshlogin_binding {

@@ -230,6 +230,8 @@ set_up_log(struct options *o)
 	o->state.conf.log.log_level = log_get_level();
 	state_log_places(&o->state.conf);
 	o->state.log_to_stderr = o->log_to_stderr;
+	log_debug("sshd version %s, %s", &HPN_IDENT[strlen("SSH-2.0-")],
+	    crypto_library_version());
 }
 
 static void

@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/prompt.h"
+#include "base/str.h"
 #include "keys/cert.h"
 #include "keys/keyfile.h"
 
@@ -161,7 +162,7 @@ static void
 tell_added(const struct add_options *o, const struct agent_constraints *c,
     const char *what, const char *name, const char *text)
 {
-	char *shown = add_printable(text);
+	char *shown = xstr_escape(text);
 
 	if (!o->quiet)
 		fprintf(stderr, "%s added: %s (%s)\n", what, name, shown);
@@ -211,7 +212,7 @@ add_joined(const struct adding *d, const struct key *cert, const char *path,
 		tell_added(d->o, &c, "Certificate", path, id);
 		return;
 	}
-	shown = add_printable(id);
+	shown = xstr_escape(id);
 	fprintf(stderr, "Certificate %s (%s) add failed: %s\n", path, shown,
 	    add_why(r));
 	free(shown);

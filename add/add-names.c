@@ -47,16 +47,6 @@ add_cert_path(const char *path)
 	return cert;
 }
 
-char *
-add_printable(const char *text)
-{
-	size_t size = 4 * strlen(text) + 1;
-	char *out = xmalloc(size);
-
-	str_escape(out, size, text);
-	return out;
-}
-
 const char *
 add_why(int err)
 {

@@ -10,6 +10,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "keys/keyfile.h"
 
 enum { INPUT_MAX = 16 * 1024 * 1024 }; /* bytes of public keys */
@@ -18,7 +19,7 @@ static bool
 remove_key(struct agent *a, const struct add_options *o, const struct key *k,
     const char *name, const char *comment)
 {
-	char *shown = add_printable(comment);
+	char *shown = xstr_escape(comment);
 	int r = agent_remove(a, k);
 
 	if (r != 0)

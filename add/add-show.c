@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "crypto/rand.h"
 #include "keys/keyfile.h"
 
@@ -53,7 +54,7 @@ list(struct agent *a, bool lines, enum digest_alg hash)
 	if (count == 0)
 		puts("The agent has no identities.");
 	for (size_t i = 0; i < count; i++) {
-		char *comment = add_printable(keys[i].comment);
+		char *comment = xstr_escape(keys[i].comment);
 
 		if (lines)
 			print_line(&keys[i], comment);
@@ -87,7 +88,7 @@ add_list_extensions(struct agent *a)
 		fatal("Unable to query the agent's extensions: %s",
 		    add_why(r));
 	for (size_t i = 0; i < names.n; i++) {
-		char *shown = add_printable(names.v[i]);
+		char *shown = xstr_escape(names.v[i]);
 
 		puts(shown);
 		free(shown);

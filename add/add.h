@@ -63,8 +63,6 @@ char *add_home_file(const char *name);
 void add_default_files(struct strlist *paths);
 /* The path of the certificate that belongs to a key file. */
 char *add_cert_path(const char *path);
-/* What another wrote may hold anything, and is printed with escapes. */
-char *add_printable(const char *text);
 /* Why an agent did not do something. */
 const char *add_why(int err);
 

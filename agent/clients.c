@@ -13,6 +13,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "compat/cpu.h"
 
 enum {
 	LENGTH = 4, /* bytes in front of a message */
@@ -255,6 +256,7 @@ run_first(struct client *c, size_t len)
 	if (requests_run(c, message, &answer) == ANSWERED)
 		deliver(c, &answer);
 	buf_clear(&answer);
+	cpu_clear_vectors(); /* where arithmetic with a key has left parts */
 }
 
 /* Is there something to be done for it? */

@@ -13,6 +13,7 @@
 #include "base/hide.h"
 #include "base/mem.h"
 #include "cipher.h"
+#include "compat/cpu.h"
 #include "crypto/digest.h"
 #include "crypto/kdf.h"
 #include "crypto/rand.h"
@@ -118,6 +119,7 @@ shield_seal(struct shield *s, const struct buf *plain, struct buf *out)
 			explicit_bzero(p, body);
 	}
 	cipher_free(c);
+	cpu_clear_vectors();
 	if (r == 0)
 		r = buf_err(out);
 	if (r != 0 && buf_len(out) > at)
@@ -170,6 +172,7 @@ shield_open(const struct shield *s, const struct buf *sealed, struct buf *out)
 		r = open_copy(c, &copy, out);
 	cipher_free(c);
 	buf_clear(&copy);
+	cpu_clear_vectors();
 	return r;
 }
 

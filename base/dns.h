@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Records of the DNS that are not addresses, through the system's resolver.
+ * Records of the DNS that are not addresses, through the system's resolver;
+ * what it has not validated is by this program where it can
+ * (base/dns-validate.h). Asking and reading are the work of a child.
  *
- * Threads: any.
+ * Threads: loop thread only; dns_read(): any.
  */
 #ifndef HPN_BASE_DNS_H
 #define HPN_BASE_DNS_H
@@ -17,6 +19,7 @@ enum {
 	DNS_TYPE_SSHFP = 44, /* RFC 4255 */
 	DNS_RECORDS_MAX = 32, /* of an answer; with more it is refused */
 	DNS_DATA_MAX = 256,   /* bytes of a record; longer ones are refused */
+	DNS_WAIT_S = 10,
 };
 
 struct dns_record {
@@ -27,13 +30,14 @@ struct dns_record {
 struct dns_answer {
 	struct dns_record v[DNS_RECORDS_MAX];
 	size_t n;
-	/* The resolver says that it has validated the answer (RFC 4035), and
-	 * the system's configuration says that it may be believed. */
+	/* It is validated (RFC 4035): by us, or the resolver says so, and the
+	 * system's configuration says that it may be believed. */
 	bool authentic;
 };
 
-/* Waits for the resolver, 20 seconds at most. No such record: 0, with n = 0.
- * ERR_*: there is no answer, or one that makes no sense. */
+/* Waits for the resolver, DNS_WAIT_S seconds at most. No such record: 0, with
+ * n = 0. ERR_SIGNATURE: the owner has signed something else. Other ERR_*:
+ * there is no answer, or one that makes no sense. */
 int dns_look_up(const char *name, uint16_t type,
     struct dns_answer *out) must_check;
 /* The part that reads: the records of that type which the message has for the

@@ -453,6 +453,16 @@ str_escape(char *out, size_t size, const char *text)
 	out[at] = '\0';
 }
 
+char *
+xstr_escape(const char *text)
+{
+	size_t size = 4 * strlen(text) + 1;
+	char *out = xmalloc(size);
+
+	str_escape(out, size, text);
+	return out;
+}
+
 bool
 str_equal_nocase(const char *a, const char *b)
 {

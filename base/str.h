@@ -57,6 +57,9 @@ int str_to_bytes(const char *s, uint64_t *bytes) must_check;
 /* Copies text with control and non-ASCII-invalid bytes as \ooo octal;
  * always terminates; valid UTF-8 passes. */
 void str_escape(char *out, size_t size, const char *text);
+/* All of text so, in memory that the caller frees; ends the process if there
+ * is none. */
+char *xstr_escape(const char *text);
 /* Bytes of the UTF-8 character (RFC 3629, strict) at p, which is *code; 0:
  * there is none. */
 size_t str_utf8_len(const char *p, uint32_t *code);

@@ -95,6 +95,36 @@ class Tunnel:
             end_process(process)
 
 
+class BareTunnel:
+    """`limit tunnel`: what -L costs where nothing but the encryption and the
+    kernel's copies is left of it. cipher: as OpenSSL calls it, or none."""
+
+    def __init__(self, work, cipher):
+        self.work, self.port, served = work, free_port(), free_port()
+        self.processes = [
+            spawn([work.limit, "serve", served]),
+            spawn([work.limit, "tunnel", "-c", cipher, self.port, served])]
+        time.sleep(0.3)  # until both listen
+
+    def cpu(self):
+        """CPU seconds of the tunnel's processes, which end with each
+        connection."""
+        time.sleep(0.2)
+        stat = Path(f"/proc/{self.processes[1].pid}/stat").read_text()
+        fields = stat[stat.rindex(")") + 2:].split()
+        return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+
+    def move(self, direction, size, limit=120):
+        before = self.cpu()
+        done = timed([self.work.limit, "get" if direction == "down" else
+                      "put", "127.0.0.1", self.port, size], limit)
+        return float(done.out.split()[1]), self.cpu() - before
+
+    def close(self):
+        for process in reversed(self.processes):
+            end_process(process)
+
+
 class Cable:
     """Two namespaces side by side, for a client and a server, with nothing
     between them that takes time. They end with the two processes that hold
@@ -231,6 +261,11 @@ class Forwards:
         servers = self.servers()
         for kind in ("-L", "-R", "-D", "-L, sockets"):
             tunnels = self.tunnels(servers, kind)
+            if kind == "-L":
+                for name, cipher in (("limit", "aes-128-gcm"),
+                                     ("limit, none", "none")):
+                    tunnels[name] = self.work.keep(
+                        BareTunnel(self.work, cipher))
             for direction in ("down", "up"):
                 got = self.turns({
                     name: (lambda t=t: t.move(direction, size))

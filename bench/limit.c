@@ -11,6 +11,12 @@
  *		-p: IN comes through a pipe from a process, OUT leaves through
  *		one, as in `ssh host 'cat >OUT' <IN`
  *		Prints: bytes seconds cpu-sender cpu-receiver
+ *	limit tunnel [-c CIPHER] [-b KIB] [-r KIB] PORT TARGET
+ *		what `ssh -L` does, and nothing else: who connects to PORT is
+ *		connected to TARGET, another port of this host, through two
+ *		processes a direction with encrypted records between them, of
+ *		252 KiB by default. CIPHER none shows what the kernel takes
+ *		for its four copies. Until it is killed
  *	limit serve PORT
  *		answers what `get` and `put` ask for, until it is killed. PORT
  *		may be the path of a socket
@@ -189,6 +195,8 @@ send_records(int in, int sock, const char *cipher, size_t record, size_t batch)
 			memcpy(at, &len, HEAD);
 			record_cipher_run(&s, at + HEAD, (size_t)n);
 			used += HEAD + (size_t)n + TAG;
+			if ((size_t)n < record)
+				break; /* nothing more is there now */
 		}
 		write_all(sock, buf, used);
 	}
@@ -318,10 +326,15 @@ through_cat(int fd, bool reading)
 	return reading ? p[0] : p[1];
 }
 
+struct options {
+	const char *cipher;
+	size_t record, batch; /* bytes */
+	bool pipes;
+};
+
 /* One half in a process of its own; its CPU time is that of its tree. */
 static pid_t
-half_start(bool sending, int sock, int fd, const char *cipher, size_t record,
-    size_t batch, bool pipes)
+half_start(bool sending, int sock, int fd, const struct options *o)
 {
 	pid_t pid = fork();
 
@@ -329,12 +342,13 @@ half_start(bool sending, int sock, int fd, const char *cipher, size_t record,
 		err(1, "fork");
 	if (pid > 0)
 		return pid;
-	if (pipes)
+	if (o->pipes)
 		fd = through_cat(fd, sending);
 	if (sending)
-		send_records(fd, sock, cipher, record, batch);
+		send_records(fd, sock, o->cipher, o->record, o->batch);
 	else
-		receive_records(sock, fd, cipher, record, batch);
+		receive_records(sock, fd, o->cipher, o->record, o->batch);
+	(void)shutdown(fd, SHUT_WR); /* others may have it open too */
 	close(fd);
 	shutdown(sock, SHUT_RDWR);
 	while (wait(NULL) > 0)
@@ -342,32 +356,51 @@ half_start(bool sending, int sock, int fd, const char *cipher, size_t record,
 	exit(0);
 }
 
+/* Two connected TCP sockets. */
+static void
+tcp_pair(int sock[2])
+{
+	uint16_t port;
+	int lfd = listener(0, &port);
+
+	sock[0] = dial("127.0.0.1", port, "");
+	if ((sock[1] = accept(lfd, NULL, NULL)) < 0)
+		err(1, "accept");
+	close(lfd);
+}
+
+/* False: not as they should be, or not followed by two words. */
+static bool
+read_options(struct options *o, int argc, char **argv)
+{
+	int opt;
+
+	while ((opt = getopt(argc, argv, "c:b:r:p")) != -1) {
+		if (opt == 'c')
+			o->cipher = optarg;
+		else if (opt == 'b')
+			o->batch = strtoul(optarg, NULL, 10) << 10;
+		else if (opt == 'r')
+			o->record = strtoul(optarg, NULL, 10) << 10;
+		else if (opt == 'p')
+			o->pipes = true;
+		else
+			return false;
+	}
+	return argc - optind == 2 && o->record != 0 && o->batch >= o->record;
+}
+
 static int
 cmd_encrypt(int argc, char **argv)
 {
-	const char *cipher = "aes-128-gcm";
-	size_t record = 32 << 10, batch = 1 << 20;
-	int opt, in, out, lfd, tx, rx, status, failed = 0;
+	struct options o = { "aes-128-gcm", 32 << 10, 1 << 20, false };
+	int in, out, sock[2], status, failed = 0;
 	struct rusage ru;
-	uint16_t port;
-	bool pipes = false;
 	double began, cpu[2] = { 0, 0 };
 	pid_t pid[2];
 	off_t size;
 
-	while ((opt = getopt(argc, argv, "c:b:r:p")) != -1) {
-		if (opt == 'c')
-			cipher = optarg;
-		else if (opt == 'b')
-			batch = strtoul(optarg, NULL, 10) << 10;
-		else if (opt == 'r')
-			record = strtoul(optarg, NULL, 10) << 10;
-		else if (opt == 'p')
-			pipes = true;
-		else
-			return 2;
-	}
-	if (argc - optind != 2 || record == 0 || batch < record)
+	if (!read_options(&o, argc, argv))
 		return 2;
 	if ((in = open(argv[optind], O_RDONLY | O_CLOEXEC)) < 0)
 		err(1, "%s", argv[optind]);
@@ -376,15 +409,12 @@ cmd_encrypt(int argc, char **argv)
 		err(1, "%s", argv[optind + 1]);
 	size = lseek(in, 0, SEEK_END);
 	lseek(in, 0, SEEK_SET);
-	lfd = listener(0, &port);
-	tx = dial("127.0.0.1", port, "");
-	if ((rx = accept(lfd, NULL, NULL)) < 0)
-		err(1, "accept");
+	tcp_pair(sock);
 	began = now();
-	pid[0] = half_start(true, tx, in, cipher, record, batch, pipes);
-	pid[1] = half_start(false, rx, out, cipher, record, batch, pipes);
-	close(tx);
-	close(rx);
+	pid[0] = half_start(true, sock[0], in, &o);
+	pid[1] = half_start(false, sock[1], out, &o);
+	close(sock[0]);
+	close(sock[1]);
 	for (int i = 0; i < 2; i++) {
 		pid_t ended = wait4(-1, &status, 0, &ru);
 
@@ -396,6 +426,43 @@ cmd_encrypt(int argc, char **argv)
 	printf("%lld %.6f %.6f %.6f\n", (long long)size, now() - began, cpu[0],
 	    cpu[1]);
 	return 0;
+}
+
+/* Carries what comes from one socket to the other. */
+static void
+carry(int from, int to, const struct options *o)
+{
+	int sock[2];
+
+	tcp_pair(sock);
+	(void)half_start(true, sock[0], from, o);
+	(void)half_start(false, sock[1], to, o);
+	close(sock[0]);
+	close(sock[1]);
+}
+
+static int
+cmd_tunnel(int argc, char **argv)
+{
+	struct options o = { "aes-128-gcm", 252 << 10, 1 << 20, false };
+	uint16_t target;
+	int lfd, near, far;
+
+	if (!read_options(&o, argc, argv))
+		return 2;
+	lfd = listener((uint16_t)strtoul(argv[optind], NULL, 10), NULL);
+	target = (uint16_t)strtoul(argv[optind + 1], NULL, 10);
+	for (;;) {
+		if ((near = accept(lfd, NULL, NULL)) < 0)
+			err(1, "accept");
+		far = dial("127.0.0.1", target, "");
+		carry(near, far, &o);
+		carry(far, near, &o);
+		close(near);
+		close(far);
+		while (wait(NULL) > 0)
+			continue;
+	}
 }
 
 /* ---- plain TCP ---------------------------------------------------------- */
@@ -513,6 +580,8 @@ main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	if (argc > 1 && strcmp(argv[1], "encrypt") == 0)
 		r = cmd_encrypt(argc - 1, argv + 1);
+	else if (argc > 1 && strcmp(argv[1], "tunnel") == 0)
+		r = cmd_tunnel(argc - 1, argv + 1);
 	else if (argc > 2 && strcmp(argv[1], "serve") == 0)
 		r = cmd_serve(argv[2]);
 	else if (argc > 1 && strcmp(argv[1], "get") == 0)

@@ -1,11 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: ISC
-# lint.sh: shellcheck on every script of the tree, and actionlint on the
-# workflows where it is installed
-# (go install github.com/rhysd/actionlint/cmd/actionlint@latest).
+# lint.sh [-i]: shellcheck on every script of the tree and every file that says
+# by a directive that a shell reads it, and actionlint on the workflows where it
+# is installed.
+#   -i   has go build actionlint for this run where it is not, or fails
 # Closing line: N passed, N failed.
 set -u
 cd "$(dirname "$0")/.." || exit 1
+install=
+[ "${1:-}" != -i ] || install=yes
 passed=0 failed=0
 command -v shellcheck >/dev/null || {
 	echo "lint.sh: shellcheck is missing (Debian package: shellcheck)" >&2
@@ -22,12 +25,20 @@ try()
 }
 
 for script in $(git ls-files | while read -r file; do
-	[ -f "$file" ] && head -n 1 "$file" | tr -d '\0' |
-		grep -Eq '^#!(/bin/sh|/bin/bash|/usr/bin/env (ba)?sh)( |$)' &&
-		echo "$file"
+	[ -f "$file" ] && head -n 9 "$file" | tr -d '\0' | grep -aEq -e \
+		'^#!(/bin/sh|/bin/bash|/usr/bin/env (ba)?sh)( |$)' \
+		-e '^# shellcheck shell=' && echo "$file"
 done); do
 	try shellcheck -x -P SCRIPTDIR -P build-aux -S warning "$script"
 done
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/hpn-lint.XXXXXX") || exit 1
+trap 'rm -rf "$scratch"' EXIT
+trap 'exit 130' INT TERM HUP
+if [ -n "$install" ] && ! command -v actionlint >/dev/null; then
+	try env GOBIN="$scratch" \
+		go install github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
+	PATH=$scratch:$PATH
+fi
 if command -v actionlint >/dev/null; then
 	try actionlint
 else

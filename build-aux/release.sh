@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: ISC
 # release.sh TAG DIRECTORY: what is published for a tag (v1.2.3): the source
-# tarball, a bill of materials of a build of it, the notes from CHANGELOG.md, and
-# SHA256SUMS of all files in the directory, packages that are there already too.
+# tarball, a bill of materials of a build of it, and SHA256SUMS of all files in
+# the directory, packages that are there already too. Beside them NOTES.md, the
+# text of the release: its section of CHANGELOG.md.
 # It refuses a tree with changes, a tag that is not the commit that is checked
 # out, a tag that is not the version of configure.ac, and a version that
 # CHANGELOG.md does not have or calls unreleased.

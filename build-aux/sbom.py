@@ -7,6 +7,7 @@ that it came from. The same commit and machine give the same bytes."""
 import hashlib
 import json
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -21,6 +22,7 @@ LIBRARIES = (
     (None, "libbsd", "BSD-3-Clause", ("libbsd",), "bsd/bsd.h"),
     ("HAVE_SECCOMP", "libseccomp", "LGPL-2.1-only", ("libseccomp",),
      "seccomp.h"),
+    ("HAVE_IPSEC_MB", "ipsec-mb", "BSD-3-Clause", (), "intel-ipsec-mb.h"),
     ("HAVE_LIBEDIT", "libedit", "BSD-3-Clause", ("libedit",), "histedit.h"),
     ("HAVE_LIBFIDO2", "libfido2", "BSD-2-Clause", ("libfido2",), "fido.h"),
     ("HAVE_PKCS11", "p11-kit", "BSD-3-Clause", ("p11-kit-1",),
@@ -29,6 +31,8 @@ LIBRARIES = (
      "security/pam_appl.h"),
     ("HAVE_GSSAPI", "krb5", "MIT", ("krb5-gssapi", "mit-krb5-gssapi"),
      "gssapi/gssapi_krb5.h"),
+    ("HAVE_LIBUNBOUND", "unbound", "BSD-3-Clause", ("libunbound",),
+     "unbound.h"),
 )
 OURS = "SPDXRef-Package-hpn-ssh"
 
@@ -43,7 +47,8 @@ def answer(*command):
 
 
 def debian_package(header):
-    """(name, version, architecture) of the package that has the header."""
+    """(distribution, name, version, architecture) of the package that has the
+    header."""
     triplet = answer("gcc", "-print-multiarch") or ""
     for path in (f"/usr/include/{triplet}/{header}", f"/usr/include/{header}"):
         owner = os.path.exists(path) and answer("dpkg-query", "-S", path)
@@ -51,7 +56,8 @@ def debian_package(header):
             name = owner.split(": ")[0].split(",")[0].split(":")[0]
             shown = answer("dpkg-query", "-W", "-f",
                            "${Version} ${Architecture}\n", name)
-            return (name, *shown.splitlines()[0].split())
+            system = platform.freedesktop_os_release()["ID"]
+            return (system, name, *shown.splitlines()[0].split())
     return None
 
 
@@ -62,7 +68,7 @@ def library(name, licence, modules, header):
     found = {
         "SPDXID": f"SPDXRef-Package-{name}",
         "name": name,
-        "versionInfo": version or (package[1] if package else "NOASSERTION"),
+        "versionInfo": version or (package[2] if package else "NOASSERTION"),
         "downloadLocation": "NOASSERTION",
         "filesAnalyzed": False,
         "licenseConcluded": "NOASSERTION",
@@ -73,9 +79,9 @@ def library(name, licence, modules, header):
         found["externalRefs"] = [{
             "referenceCategory": "PACKAGE-MANAGER",
             "referenceType": "purl",
-            "referenceLocator": "pkg:deb/debian/{}@{}?arch={}".format(
-                package[0], package[1].replace(":", "%3A").replace(
-                    "+", "%2B"), package[2]),
+            "referenceLocator": "pkg:deb/{}/{}@{}?arch={}".format(
+                *package[:2], package[2].replace(":", "%3A").replace(
+                    "+", "%2B"), package[3]),
         }]
     return found
 

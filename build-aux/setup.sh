@@ -5,11 +5,13 @@
 
 build_packages='gcc make autoconf automake pkg-config libc6-dev libssl-dev zlib1g-dev
 	libbsd-dev libseccomp-dev libpam0g-dev libedit-dev libkrb5-dev
-	libp11-kit-dev libfido2-dev'
+	libp11-kit-dev libfido2-dev libunbound-dev'
+# For AES-GCM, on one kind of processor.
+[ "$(uname -m)" != x86_64 ] || build_packages="$build_packages libipsec-mb-dev"
 unit_packages='libcmocka-dev'
 # What the tests call themselves: build-aux/programs has the list.
-test_packages='binutils bash fuse3 iproute2 mandoc procps
-	python3-minimal valgrind'
+test_packages='binutils bash fish fuse3 iproute2 mandoc procps
+	python3-minimal valgrind zsh'
 # The peers of the interoperability tests.
 peer_packages='openssh-client openssh-server openssh-sftp-server dropbear-bin
 	putty-tools rsync sshfs lftp rclone git curl python3-pytest

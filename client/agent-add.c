@@ -7,6 +7,7 @@
 #include "base/askpass.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "keys/agent-client.h"
 
 /* By the askpass program only: the terminal belongs to the session. */
@@ -14,14 +15,12 @@ static bool
 user_agrees(const struct client_conf *conf, const char *path,
     const char *comment)
 {
-	size_t size = 4 * strlen(comment) + 1;
 	char *shown, *question, *answer;
 	bool agreed;
 
 	if (conf->auth.batch_mode || !askpass_possible())
 		return false;
-	shown = xmalloc(size);
-	str_escape(shown, size, comment);
+	shown = xstr_escape(comment);
 	xasprintf(&question, "Add key %s (%s) to agent?", path, shown);
 	answer = askpass_wait(ASKPASS_CONFIRM, question);
 	agreed = answer != NULL;

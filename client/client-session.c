@@ -220,9 +220,7 @@ request_start(struct session *s)
 					       "exec";
 	if (s->p.command != NULL)
 		put_command(s, &b);
-	if (s->p.command == NULL)
-		log_debug("Entering interactive session.");
-	else
+	if (s->p.command != NULL)
 		log_debug("Sending %s: %s", s->p.subsystem ? "subsystem" :
 							     "command",
 		    s->p.command);

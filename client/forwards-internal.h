@@ -77,6 +77,12 @@ void forwards_wait(struct forwards_waiter **list, forwards_done_fn done,
 /* Tells and frees all of them. */
 void forwards_tell(struct forwards_waiter *list, const char *error,
     uint16_t allocated);
+/* What a line of the log calls the target of a forward; to be freed. */
+char *forwards_target(const struct forward_spec *s);
+/* The line for a forward that was asked for. remote: connections begin at the
+ * server. */
+void forwards_tell_wanted(const struct forwards *f,
+    const struct forward_spec *s, bool remote);
 /* Frees them without a word. */
 void forwards_forget(struct forwards_waiter *list);
 /* Does it listen there, whatever its target is? */

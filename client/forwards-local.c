@@ -380,6 +380,7 @@ forwards_add_local(struct forwards *f, const struct forward_spec *spec,
 		l->next = f->locals;
 		f->locals = l;
 		forwards_wait(&l->waiters, done, arg);
+		forwards_tell_wanted(f, spec, false);
 		start(l);
 	} else if (l->listener == NULL) {
 		forwards_wait(&l->waiters, done, arg);

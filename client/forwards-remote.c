@@ -136,6 +136,24 @@ take_port(struct forwards_remote *m, struct rd *data)
 	return true;
 }
 
+/* Programs read this line. */
+static void
+tell_stands(const struct forwards_remote *m)
+{
+	const struct forward_endpoint *e = &m->spec.listen;
+	char *target = forwards_target(&m->spec);
+
+	if (e->path != NULL)
+		log_debug("remote forward success for: listen %s, connect %s",
+		    e->path, target);
+	else
+		log_debug("remote forward success for: listen %s%s%u, connect "
+			  "%s",
+		    e->host != NULL ? e->host : "", e->host != NULL ? ":" : "",
+		    m->port, target);
+	free(target);
+}
+
 static void
 on_reply(void *arg, bool ok, struct rd data)
 {
@@ -152,9 +170,7 @@ on_reply(void *arg, bool ok, struct rd data)
 		remove_remote(m);
 		return;
 	}
-	log_debug("remote forward success for: listen %s:%u",
-	    m->spec.listen.path != NULL ? m->spec.listen.path : address(m),
-	    m->port);
+	tell_stands(m);
 	m->stands = true;
 	m->waiters = NULL;
 	forwards_tell(waiters, NULL, allocated(m));
@@ -217,6 +233,7 @@ ask(struct forwards *f, const struct forward_spec *spec,
 	m->next = f->remotes;
 	f->remotes = m;
 	forwards_wait(&m->waiters, done, arg);
+	forwards_tell_wanted(f, spec, true);
 	if (!may_ask(f, spec) ||
 	    send_request(m, "tcpip-forward", "streamlocal-forward@openssh.com",
 		on_reply) != 0) {

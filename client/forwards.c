@@ -271,6 +271,41 @@ is_wanted(const struct forwards *f)
 	    f->p.conf->forward.remote.n > 0;
 }
 
+char *
+forwards_target(const struct forward_spec *s)
+{
+	const struct forward_endpoint *e = &s->target;
+	char *text;
+
+	if (e->path != NULL)
+		return xstrdup(e->path);
+	xasprintf(&text, "%s:%u", s->target_is_socks ? "socks" : e->host,
+	    s->target_is_socks ? 0 : e->port);
+	return text;
+}
+
+void
+forwards_tell_wanted(const struct forwards *f, const struct forward_spec *s,
+    bool remote)
+{
+	const struct forward_endpoint *e = &s->listen;
+	const char *any = f->p.conf->forward.gateway_ports ? "*" : "LOCALHOST";
+	const char *host = e->host != NULL ? e->host : any;
+	const char *where = remote ? "Remote" : "Local";
+	const char *from = remote ? "from" : "to";
+	const char *to = remote ? "local" : "remote";
+	char *target = forwards_target(s);
+
+	if (e->path != NULL)
+		log_debug("%s connections %s %s forwarded to %s address %s",
+		    where, from, e->path, to, target);
+	else
+		log_debug("%s connections %s %s:%u forwarded to %s address %s",
+		    where, from, *host != '\0' ? host : "*", e->port, to,
+		    target);
+	free(target);
+}
+
 void
 forwards_add_configured(struct forwards *f,
     void (*done)(void *arg, bool failed), void *arg)

@@ -102,6 +102,12 @@ hostcheck_distrusted(const struct hostcheck *h)
 	return h->first != NULL ? h->first->distrusted : h->distrusted;
 }
 
+struct span
+hostcheck_accepted(const struct hostcheck *h)
+{
+	return (struct span){ buf_data(&h->accepted), buf_len(&h->accepted) };
+}
+
 void
 hostcheck_set_first(struct hostcheck *h, const struct hostcheck *first,
     bool undecided)
@@ -329,15 +335,18 @@ static int
 apply_verdict(struct hostcheck *h, const struct key *k,
     const struct verdict *v)
 {
+	const char *path = v->found.path;
+
 	switch (hostcheck_decide(v->found.verdict,
 	    h->conf->known.strict_host_key_checking,
 	    h->conf->auth.batch_mode)) {
 	case HOSTCHECK_ACCEPT:
-		log_debug("host key is known for %s: %s:%u", v->name,
-		    v->found.path != NULL ? v->found.path : "?",
+		log_debug("Host '%s' is known and matches the %s host key.",
+		    v->name, key_short_name(k));
+		log_debug("Found key in %s:%u", path != NULL ? path : "?",
 		    v->found.line);
 		if (v->name == h->name)
-			h->noted_in = find_user_file(h, v->found.path);
+			h->noted_in = find_user_file(h, path);
 		return 0;
 	case HOSTCHECK_ASK:
 		if (!hostcheck_ask_user(h, k, v->found.verdict))

@@ -36,6 +36,9 @@ void hostcheck_set_first(struct hostcheck *h, const struct hostcheck *first,
  * accepted since? 0, or ERR_HOSTKEY, which was logged. */
 int hostcheck_confirm(struct hostcheck *h) must_check;
 
+/* The blob of the identity that was accepted; empty: none yet. Borrowed. */
+struct span hostcheck_accepted(const struct hostcheck *h);
+
 /* The host key algorithms to propose: first those of certificates, if an
  * authority is known for this host, then those of keys that are known for it
  * (or the one that first accepted). Caller frees. */

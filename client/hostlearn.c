@@ -15,7 +15,7 @@
 
 #define PROVE "hostkeys-prove-00@openssh.com"
 
-enum { ALG_MAX = 256 };
+enum { ALG_MAX = 256, QUESTIONS_MAX = 3 };
 
 struct hostlearn {
 	const struct client_conf *conf;
@@ -56,17 +56,51 @@ fingerprint(const struct hostlearn *h, const struct key *k)
 	return fp;
 }
 
+/* Why nobody can be asked on this connection; NULL: the user can. What a
+ * command reads and writes is no place for questions. */
+static const char *
+why_not_ask(const struct client_conf *conf)
+{
+	if (conf->mux.control_master != CLIENT_MASTER_NO &&
+	    conf->mux.control_path != NULL &&
+	    conf->mux.control_persist != CLIENT_PERSIST_NO)
+		return "ControlPersist";
+	if (conf->load.command != NULL || conf->session.remote_command != NULL)
+		return "a remote command";
+	if (conf->session.request_tty == CLIENT_TTY_NO)
+		return "RequestTTY=no";
+	if (conf->session.fork_after_authentication)
+		return "ForkAfterAuthentication";
+	if (conf->auth.batch_mode)
+		return "BatchMode";
+	return conf->log.log_level < LOG_LVL_INFO ? "a low LogLevel" : NULL;
+}
+
+static bool
+says_yes(const char *question)
+{
+	int answer = -1;
+
+	for (int i = 0; i < QUESTIONS_MAX && answer == -1; i++) {
+		char *text = prompt_ask(question, PROMPT_VISIBLE);
+
+		if (text == NULL || strcasecmp(text, "no") == 0)
+			answer = 0;
+		else if (strcasecmp(text, "yes") == 0)
+			answer = 1;
+		prompt_free(text);
+	}
+	return answer == 1;
+}
+
 /* In the middle of a session: the terminal leaves raw mode for the question. */
 static bool
 user_agrees(const struct hostlearn *h, unsigned dropped)
 {
 	bool raw = tty_is_raw(), agreed;
 	struct buf text = { 0 };
-	char *question, *answer;
+	char *question;
 
-	if (h->conf->auth.batch_mode ||
-	    h->conf->session.fork_after_authentication)
-		return false;
 	buf_printf(&text, "The host %s has changed what keys it has, and "
 			  "proved it:\n",
 	    hostcheck_name(h->check));
@@ -86,12 +120,9 @@ user_agrees(const struct hostlearn *h, unsigned dropped)
 	question = buf_dup_string(&text);
 	buf_clear(&text);
 	tty_leave_raw();
-	answer = question != NULL ? prompt_ask(question, PROMPT_VISIBLE) :
-				    NULL;
+	agreed = question != NULL && says_yes(question);
 	if (raw)
 		tty_enter_raw(STDIN_FILENO);
-	agreed = answer != NULL && strcasecmp(answer, "yes") == 0;
-	prompt_free(answer);
 	free(question);
 	return agreed;
 }
@@ -333,12 +364,18 @@ hostlearn_new(struct hostlearn **out, const struct client_conf *conf,
     const struct hostcheck *check, const struct kex *k, struct channels *chs)
 {
 	struct hostlearn *h;
+	const char *why;
 	int r;
 
 	*out = NULL;
 	if (conf->known.update_host_keys == CLIENT_ASK_NO ||
 	    hostcheck_noted_in(check) == NULL)
 		return 0;
+	if (conf->known.update_host_keys == CLIENT_ASK_ASK &&
+	    (why = why_not_ask(conf)) != NULL) {
+		log_debug("UpdateHostKeys=ask is off with %s", why);
+		return 0;
+	}
 	h = xcalloc(1, sizeof *h);
 	h->conf = conf;
 	h->check = check;

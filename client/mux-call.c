@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/mem.h"
+#include "client/mux-anchor.h"
 #include "client/mux-socket.h"
 
 enum { WHY_MAX = 1024, LENGTH = 4 };
@@ -89,15 +90,21 @@ send_message(struct mux_call *c, const struct buf *message)
 	return r;
 }
 
-/* The extensions of a hello, of which one means something to us. */
+/* The extensions of a hello, of which two mean something to us. */
 static void
 note_extensions(struct mux_call *c, struct rd r)
 {
+	struct span name, value;
+
 	(void)rd_u32(&r); /* version */
 	while (r.len > 0 && rd_err(&r) == 0) {
-		if (span_equals(rd_string(&r), "info"))
+		name = rd_string(&r);
+		value = rd_string(&r);
+		if (span_equals(name, "info"))
 			c->knows_info = true;
-		(void)rd_string(&r);
+		else if (span_equals(name, MUX_ANCHOR_NAME))
+			c->knows_anchor =
+			    span_equals(value, MUX_ANCHOR_VERSION);
 	}
 }
 

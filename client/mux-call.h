@@ -20,7 +20,9 @@
 struct mux_call {
 	int fd; /* -1: none */
 	uint32_t last_request;
-	bool knows_info; /* MUX_INFO */
+	bool knows_info;   /* MUX_INFO */
+	bool knows_anchor; /* and what it tells of its connection to others
+			    * of ours (client/mux-anchor.h) */
 	uint32_t type;	 /* of the last answer */
 	struct buf answer;
 	char *why; /* a refusal's text, escaped */

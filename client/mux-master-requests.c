@@ -11,6 +11,7 @@
 #include "channels.h"
 #include "client/conn-info.h"
 #include "client/forwards.h"
+#include "client/mux-anchor.h"
 #include "client/mux-master-internal.h"
 
 enum { INFO_NO, INFO_YES };
@@ -93,12 +94,24 @@ list_channels(const struct channels *chs, struct buf *text)
 	channels_describe(chs, text);
 }
 
+/* For a copy that may make further connections. This is no text. */
+static void
+put_anchor(const struct mux_master_params *m, struct buf *out)
+{
+	struct mux_anchor anchor = { 0 };
+
+	if (m->tell_anchor != NULL && m->tell_anchor(m->arg, &anchor) == 0)
+		mux_anchor_put(out, &anchor);
+	mux_anchor_clear(&anchor);
+}
+
 static int
 inform(struct passenger *p, uint32_t id, struct rd *r)
 {
 	const struct session_params *s = &p->m->p.session;
 	struct span what = rd_string(r);
 	struct buf b = { 0 }, text = { 0 };
+	bool is_text = true;
 	int err = rd_end(r);
 
 	if (err != 0)
@@ -107,12 +120,18 @@ inform(struct passenger *p, uint32_t id, struct rd *r)
 		conn_info_put(&text, s);
 	else if (span_equals(what, "channels"))
 		list_channels(s->channels, &text);
+	else if (span_equals(what, MUX_ANCHOR_NAME)) {
+		is_text = false;
+		put_anchor(&p->m->p, &text);
+	}
 	mux_begin_request(&b, MUX_INFO_TEXT, id);
 	buf_put_u32(&b, buf_len(&text) > 0 ? INFO_YES : INFO_NO);
-	if (buf_len(&text) > 0)
+	if (buf_len(&text) == 0)
+		buf_put_cstring(&b, "info request type not supported");
+	else if (is_text)
 		put_lines(&b, &text);
 	else
-		buf_put_cstring(&b, "info request type not supported");
+		buf_put_string_buf(&b, &text);
 	passenger_send(p, &b);
 	buf_clear(&text);
 	buf_clear(&b);

@@ -7,6 +7,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "client/mux-anchor.h"
 #include "client/mux-master-internal.h"
 
 enum {
@@ -130,6 +131,7 @@ say_hello(struct passenger *p)
 
 	mux_begin(&b, MUX_HELLO);
 	mux_put_hello(&b, "info", "0");
+	mux_put_extension(&b, MUX_ANCHOR_NAME, MUX_ANCHOR_VERSION);
 	passenger_send(p, &b);
 	buf_clear(&b);
 }

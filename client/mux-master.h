@@ -26,6 +26,7 @@
 enum { MUX_PASSENGERS_MAX = 512 };
 
 struct forwards;
+struct mux_anchor;
 struct mux_master;
 
 struct mux_master_params {
@@ -39,6 +40,9 @@ struct mux_master_params {
 	int persist_s;	   /* ends when it was idle for so long; 0: never for
 			    * that; -1: it is not kept for passengers */
 	void *arg;
+	/* What further connections beside this one hold to. ERR_UNSUPPORTED:
+	 * none can be made; *out is empty then. May be NULL: none either. */
+	int (*tell_anchor)(void *arg, struct mux_anchor *out);
 	/* A terminal will be opened. False: not now. May be NULL. */
 	bool (*leave_none)(void *arg);
 	/* A passenger wants this process to end, now, or (stop) when its last

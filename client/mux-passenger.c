@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/mem.h"
+#include "client/background.h"
 #include "client/mux-forward.h"
 #include "client/mux-link.h"
 #include "client/mux-request.h"
@@ -75,6 +76,8 @@ request(struct mux_passenger *p)
 	if (r == 0) {
 		p->channel = rd_u32(&rest);
 		r = rd_end(&rest);
+		log_debug("mux_client_request_session: master session id: %u",
+		    p->channel);
 	}
 	if (r == 0 && p->call->type != MUX_OPENED)
 		r = ERR_PROTOCOL;
@@ -166,18 +169,6 @@ on_resize(void *arg, int signo)
 		(void)kill((pid_t)p->master_pid, signo);
 }
 
-static void
-go_to_background(void)
-{
-	pid_t pid = fork();
-
-	if (pid == -1)
-		fatal("fork: %s", err_text(ERR_SYSTEM));
-	if (pid > 0)
-		_exit(0);
-	(void)setsid();
-}
-
 static int
 wait_for_end(struct mux_passenger *p)
 {
@@ -237,7 +228,7 @@ mux_passenger_run(struct mux_passenger *p, int *status)
 	if (!p->none && (r = request(p)) != 0)
 		return r;
 	if (p->conf->session.fork_after_authentication)
-		go_to_background();
+		background_enter(false); /* the master's session is on them */
 	if ((r = wait_for_end(p)) != 0)
 		log_error("%s", err_text(r));
 	/* -W has no status: it ends when one of the two sides does. */

@@ -76,9 +76,14 @@ void
 mux_put_hello(struct buf *b, const char *extension, const char *value)
 {
 	buf_put_u32(b, MUX_VERSION);
-	if (extension == NULL)
-		return;
-	buf_put_cstring(b, extension);
+	if (extension != NULL)
+		mux_put_extension(b, extension, value);
+}
+
+void
+mux_put_extension(struct buf *b, const char *name, const char *value)
+{
+	buf_put_cstring(b, name);
 	buf_put_cstring(b, value);
 }
 

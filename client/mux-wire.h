@@ -102,6 +102,8 @@ void mux_consume(struct buf *in);
 
 /* Behind the type. extension: a name and its value, or NULL. */
 void mux_put_hello(struct buf *b, const char *extension, const char *value);
+/* One more, behind it. */
+void mux_put_extension(struct buf *b, const char *name, const char *value);
 /* ERR_UNSUPPORTED: another version. Extensions are read and ignored. */
 int mux_read_hello(struct rd *r) must_check;
 

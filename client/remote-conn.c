@@ -72,7 +72,8 @@ remote_conn_is_up(const struct conn *conn)
 static bool
 has_login_result(const struct conn *conn)
 {
-	return remote_conn_is_up(conn) || conn->state == CONN_ENDED;
+	return remote_conn_is_up(conn) || conn->state == CONN_PIPED ||
+	    conn->state == CONN_ENDED;
 }
 
 static bool
@@ -138,6 +139,7 @@ end_conn(struct conn *conn)
 	if (refused && conn->number > 0)
 		log_debug("connection %u is refused", conn->number);
 	become(conn, CONN_ENDED);
+	conn->r->no_further = conn->r->no_further || refused;
 	remote_streams_end(conn);
 	if (refused)
 		give_up_others(conn->r);
@@ -155,10 +157,15 @@ remote_conn_refuse_sessions(struct conn *conn)
 
 /* ---- what a connection reports ------------------------------------------ */
 
+/* The server's answer may come in the turn in which the client gave up waiting
+ * for it. */
 static int
 on_login_expected(void *arg)
 {
-	return remote_streams_login_expected(arg);
+	struct conn *conn = arg;
+
+	return conn->state == CONN_ENDED ? ERR_CANCELLED :
+	    remote_streams_login_expected(conn);
 }
 
 static int
@@ -166,6 +173,8 @@ on_login_done(void *arg)
 {
 	struct conn *conn = arg;
 
+	if (conn->state == CONN_ENDED)
+		return ERR_CANCELLED;
 	become(conn, CONN_READY);
 	if (conn->number > 0)
 		log_debug("connection %u is ready", conn->number);
@@ -208,6 +217,19 @@ remote_conn_remove(struct conn *conn)
 	free(conn);
 }
 
+void
+remote_conn_remove_left(struct remote *r)
+{
+	struct conn *conn, *next;
+
+	for (conn = r->conns; conn != NULL; conn = next) {
+		next = conn->next;
+		if (conn->number > 0 && conn->state == CONN_ENDED &&
+		    conn->streams == 0)
+			remote_conn_remove(conn);
+	}
+}
+
 int
 remote_conn_connect(struct conn *conn, bool standby)
 {
@@ -221,7 +243,10 @@ remote_conn_connect(struct conn *conn, bool standby)
 		.first = conn->number > 0 ? r->conns->client : NULL,
 		.keys_only = standby,
 		.arg = conn,
-		.send_optimistic = on_login_expected,
+		/* Beside a master: a stream of which nothing was sent can
+		 * still be carried by that. */
+		.send_optimistic =
+		    r->conns->ride != NULL ? NULL : on_login_expected,
 		.ready = on_login_done,
 		.ended = on_ended,
 	};
@@ -297,7 +322,8 @@ remote_conn_log_in_next(struct remote *r)
 {
 	unsigned n = 0, most;
 
-	if (r->conns == NULL || !has_login_result(r->conns))
+	if (r->conns == NULL || r->conns->client == NULL ||
+	    !has_login_result(r->conns))
 		return;
 	if ((most = logins_max(r)) == 0)
 		stay_with_one(r);
@@ -320,7 +346,8 @@ remote_conn_finish_logins(struct remote *r)
 	uint64_t now = clock_ms(), until = now + FINISH_MS;
 	const struct conn *conn;
 
-	if (r->conns == NULL || !remote_conn_is_up(r->conns))
+	if (r->conns == NULL || (!remote_conn_is_up(r->conns) &&
+	    r->conns->state != CONN_PIPED))
 		return;
 	for (; now < until; now = clock_ms()) {
 		conn = r->conns->next;

@@ -20,7 +20,8 @@
 #include "xfer/sftp/carrier.h"
 
 /* A connection of a host: an SSH connection of this process, or what another
- * process has in its place. */
+ * process has in its place. Where that is a master which has told of its
+ * connection, others of this process can be beside it. */
 enum conn_state {
 	CONN_PLANNED,	 /* the server knows nothing of it yet */
 	CONN_STANDBY,	 /* exchanges keys while the first one logs in, and
@@ -52,7 +53,8 @@ struct conn {
 	unsigned number; /* 0: the first, which stays until remote_close() */
 	enum conn_state state;
 	uint64_t since_ms; /* when it got that state */
-	/* From CONN_STANDBY or CONN_LOGGING_IN on, if it could be made. */
+	/* From CONN_STANDBY or CONN_LOGGING_IN on, if it could be made. Of a
+	 * first one that a master has: what stands for it, or NULL. */
 	struct sshclient *client;
 	struct mux_ride *ride; /* of CONN_PIPED: the master's; NULL: none */
 	unsigned streams;
@@ -80,6 +82,8 @@ struct remote {
 	struct conn *conns;  /* the first one stays first */
 	struct stream *streams;
 	unsigned conn_count; /* how many were ever made: the next number */
+	uint64_t ride_rtt_us; /* of a master's path; 0: not known */
+	bool no_further;      /* a further connection was refused */
 	int status;	     /* of the first stream */
 };
 
@@ -93,6 +97,9 @@ bool remote_conn_may_become(enum conn_state from, enum conn_state to);
 struct conn *remote_conn_add(struct remote *r);
 /* Its streams are gone already. */
 void remote_conn_remove(struct conn *conn);
+/* Those that ended, and whose streams a master's connection carries now. Not
+ * inside of a callback. */
+void remote_conn_remove_left(struct remote *r);
 /* Connects a planned one. On an error it is CONN_ENDED. */
 int remote_conn_connect(struct conn *conn, bool standby) must_check;
 /* Another process has it. */
@@ -128,6 +135,10 @@ int remote_stream_spawn(struct remote *r, struct sftp **out) must_check;
  * over. conn is a planned one, and removed on an error. */
 int remote_stream_add_piped(struct stream **out, struct conn *conn,
     const int fds[2]) must_check;
+/* The same for a stream that is there, STREAM_QUEUED, and leaves its
+ * connection. Nothing is freed: this may be called by that. */
+int remote_stream_use_pipe(struct stream *stream, struct conn *conn,
+    const int fds[2]) must_check;
 
 /* The login will probably succeed: requests the session of conn's first
  * stream already. */
@@ -140,10 +151,14 @@ void remote_streams_end(struct conn *conn);
 /* ---- the connection of a master (remote-ride.c) ------------------------- */
 
 /* The first stream is a session of a master, if there is one that makes it;
- * waits for that. False: a connection of our own is to be made. */
+ * waits for that. False: a connection of our own is to be made. With the
+ * master's word for it, r->conns->client stands for its connection. */
 bool remote_ride_begin(struct remote *r);
 /* One more session of it, which may be refused later. */
 int remote_ride_add(struct remote *r, struct stream **out) must_check;
+/* The same for a stream of which nothing was sent, whose connection was
+ * refused. */
+int remote_ride_carry(struct stream *stream) must_check;
 /* Of its program, or 255 if that is not known; 0 while it runs. */
 int remote_ride_status(const struct conn *conn);
 /* NULL is fine. */

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A remote host by the connection of a master (ControlPath): each stream is a
- * session of it.
+ * A remote host by the connection of a master (ControlPath): the first stream
+ * is a session of it, and others may be.
  *
- * DESIGN. With a master there are no connections of our own beside its. A
- * further one has to lead to the address and the host key of the first, and
- * what those of the master are only the master knows: a name that means another
- * host by now would get some ranges of a file. So -j makes sessions of the
+ * DESIGN. A connection of our own beside it has to lead to the same address,
+ * host key and account, and what those of the master are only the master
+ * knows: a name that means another host by now would get some ranges of a file.
+ * So they are made only if the master tells (client/mux-anchor.h), and are held
+ * to that. Otherwise, and when they are refused, -j makes sessions of the
  * master.
  */
 #include "client/remote-internal.h"
@@ -14,6 +15,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "client/mux-anchor.h"
 #include "client/mux-ride.h"
 #include "client/sharing.h"
 
@@ -25,9 +27,52 @@ is_wanted(const struct remote *r)
 	return !r->p.clear && !r->p.watched;
 }
 
+/* Only a path that is the master's is the same: not one through a proxy. */
+static bool
+may_have_further(const struct remote *r)
+{
+	return r->p.connections != 1 && r->conf.tcp.proxy_command == NULL &&
+	    r->conf.tcp.proxy_jump == NULL;
+}
+
+/* What stands for the master's connection, if it tells of that. */
+static int
+ask_for_anchor(const struct remote *r, struct mux_call *call,
+    struct mux_anchor *out)
+{
+	int err;
+
+	*out = (struct mux_anchor){ 0 };
+	if (!may_have_further(r))
+		return 0;
+	err = mux_anchor_ask(call, out);
+	return err == ERR_UNSUPPORTED ? 0 : err;
+}
+
+static void
+drop_anchor(struct remote *r, const struct mux_anchor *anchor)
+{
+	const struct sshclient_params params = { .conf = &r->conf,
+		.loop = r->p.loop };
+	int err;
+
+	if (anchor->address == NULL)
+		return;
+	err = sshclient_new_elsewhere(&r->conns->client, &params, anchor);
+	if (err != 0) {
+		log_debug("no connections beside the master's: %s",
+		    err_text(err));
+		return;
+	}
+	r->ride_rtt_us = anchor->rtt_us;
+	log_debug("further connections would lead to %s port %u",
+	    anchor->address, anchor->port);
+}
+
+/* anchor NULL: it is not asked for. */
 static int
 new_ride(struct remote *r, const struct sharing *sharing,
-    struct mux_ride **out, int fds[2])
+    struct mux_anchor *anchor, struct mux_ride **out, int fds[2])
 {
 	const char *server = r->p.subsystem != NULL ? r->p.subsystem : "sftp";
 	const struct mux_ride_params params = {
@@ -44,32 +89,56 @@ new_ride(struct remote *r, const struct sharing *sharing,
 		return ERR_NOT_FOUND;
 	if ((err = sharing_call(sharing, &call)) != 0)
 		return err;
+	if (anchor != NULL &&
+	    (err = ask_for_anchor(r, &call, anchor)) != 0) {
+		mux_call_close(&call);
+		return err;
+	}
 	return mux_ride_new(out, &params, &call, fds);
 }
 
-/* Without a master there is no connection in the list either. */
+/* A planned connection that has one; without a master there is none in the list
+ * either. */
 static int
-add_ride(struct remote *r, struct stream **out)
+add_ride(struct remote *r, struct mux_anchor *anchor, struct conn **out,
+    int fds[2])
 {
 	struct sharing sharing;
 	struct mux_ride *ride;
-	struct conn *conn;
-	int fds[2], err;
+	int err;
 
 	if ((err = sharing_init(&sharing, &r->conf)) == 0)
-		err = new_ride(r, &sharing, &ride, fds);
+		err = new_ride(r, &sharing, anchor, &ride, fds);
 	sharing_clear(&sharing);
 	if (err != 0)
 		return err;
-	conn = remote_conn_add(r);
-	conn->ride = ride;
-	return remote_stream_add_piped(out, conn, fds);
+	*out = remote_conn_add(r);
+	(*out)->ride = ride;
+	return 0;
 }
 
 int
 remote_ride_add(struct remote *r, struct stream **out)
 {
-	return remote_conn_limit_reached(r) ? ERR_LIMIT : add_ride(r, out);
+	struct conn *conn;
+	int fds[2], err;
+
+	if (remote_conn_limit_reached(r))
+		return ERR_LIMIT;
+	if ((err = add_ride(r, NULL, &conn, fds)) != 0)
+		return err;
+	return remote_stream_add_piped(out, conn, fds);
+}
+
+int
+remote_ride_carry(struct stream *stream)
+{
+	struct conn *conn;
+	int fds[2], err;
+
+	if ((err = add_ride(stream->r, NULL, &conn, fds)) != 0)
+		return err;
+	return remote_stream_use_pipe(stream, conn, fds);
 }
 
 /* Waits for the master's answer. */
@@ -82,15 +151,16 @@ is_made(const struct conn *conn)
 	return mux_ride_is_open(conn->ride);
 }
 
-bool
-remote_ride_begin(struct remote *r)
+static bool
+begin(struct remote *r, struct mux_anchor *anchor)
 {
 	struct stream *stream;
+	struct conn *conn;
+	int fds[2];
 
-	if (!is_wanted(r))
-		return false;
-	if (add_ride(r, &stream) == 0) {
-		if (is_made(stream->conn))
+	if (add_ride(r, anchor, &conn, fds) == 0 &&
+	    remote_stream_add_piped(&stream, conn, fds) == 0) {
+		if (is_made(conn))
 			return true;
 		remote_stream_remove(stream);
 		remote_conn_remove(r->conns);
@@ -99,6 +169,18 @@ remote_ride_begin(struct remote *r)
 	r->conn_count = 0;
 	r->status = 0;
 	return false;
+}
+
+bool
+remote_ride_begin(struct remote *r)
+{
+	struct mux_anchor anchor = { 0 };
+	bool begun = is_wanted(r) && begin(r, &anchor);
+
+	if (begun)
+		drop_anchor(r, &anchor);
+	mux_anchor_clear(&anchor);
+	return begun;
 }
 
 int

@@ -169,12 +169,23 @@ remote_streams_login_done(struct conn *conn)
 	return err;
 }
 
+/* Where the user has asked for so many streams, those that get no connection
+ * beside a master's are sessions of that. */
+static bool
+is_carried(struct stream *stream)
+{
+	const struct remote *r = stream->r;
+
+	return stream->state == STREAM_QUEUED && r->conns->ride != NULL &&
+	    r->p.connections > 1 && remote_ride_carry(stream) == 0;
+}
+
 void
 remote_streams_end(struct conn *conn)
 {
 	for (struct stream *stream = conn->r->streams; stream != NULL;
 	     stream = stream->next) {
-		if (stream->conn != conn)
+		if (stream->conn != conn || is_carried(stream))
 			continue;
 		/* Once its channel is closed the session's status counts. */
 		if (stream->first && (stream->session == NULL ||
@@ -326,6 +337,28 @@ remote_stream_add_piped(struct stream **out, struct conn *conn,
 }
 
 int
+remote_stream_use_pipe(struct stream *stream, struct conn *conn,
+    const int fds[2])
+{
+	int err = xfer_pipe_open(&stream->pipe, conn->r->p.loop, fds[0],
+	    fds[1]);
+
+	if (err != 0) {
+		(void)xfer_pipe_close(&stream->pipe);
+		stream->pipe.fd_in = stream->pipe.fd_out = -1;
+		remote_conn_remove(conn);
+		return err;
+	}
+	stream->conn->streams--;
+	stream->conn = conn;
+	conn->streams++;
+	remote_conn_use_pipe(conn);
+	become(stream, STREAM_PIPED);
+	xfer_pipe_attach(&stream->pipe, stream->sftp);
+	return 0;
+}
+
+int
 remote_stream_spawn(struct remote *r, struct sftp **out)
 {
 	struct stream *stream;
@@ -393,6 +426,18 @@ open_on_ride(struct remote *r, struct sftp **out)
 	return err;
 }
 
+/* An unclaimed stream that found its connection refused rides by now. */
+static bool
+has_only_rides(const struct remote *r)
+{
+	const struct stream *stream = r->streams;
+
+	while (stream != NULL && !stream->unclaimed)
+		stream = stream->next;
+	return r->conns->ride != NULL && stream == NULL &&
+	    (r->conns->client == NULL || r->no_further);
+}
+
 static struct stream *
 stream_of(const struct remote *r, const struct sftp *s)
 {
@@ -413,8 +458,8 @@ streams_open(void *arg, enum xfer_stream_kind kind, struct sftp **out)
 		return open_on_channel(r, out);
 	if (r->argv.n > 0)
 		return remote_stream_spawn(r, out);
-	return r->conns->ride != NULL ? open_on_ride(r, out) :
-					open_on_connection(r, out);
+	return has_only_rides(r) ? open_on_ride(r, out) :
+				   open_on_connection(r, out);
 }
 
 static void
@@ -432,6 +477,8 @@ streams_path(void *arg, const struct sftp *s, struct xfer_stream_stats *out)
 	struct channels_times times;
 
 	*out = (struct xfer_stream_stats){ .connection = conn->number };
+	if (conn->ride != NULL)
+		out->rtt_us = stream->r->ride_rtt_us;
 	if (!remote_conn_is_up(conn))
 		return;
 	times = channels_times(sshclient_channels(conn->client));
@@ -445,8 +492,9 @@ streams_path(void *arg, const struct sftp *s, struct xfer_stream_stats *out)
 static int
 streams_turn(void *arg, int timeout_ms)
 {
-	const struct remote *r = arg;
+	struct remote *r = arg;
 
+	remote_conn_remove_left(r);
 	return loop_turn(r->p.loop, timeout_ms);
 }
 

@@ -129,6 +129,21 @@ connect_early(struct remote *r)
 	return err;
 }
 
+/* The same beside a master's, which is logged in. */
+static int
+plan_early(struct remote *r)
+{
+	struct stream *stream;
+	unsigned n = xfer_streams_early(r->ride_rtt_us, r->p.bulk,
+	    r->p.connections);
+	int err = 0;
+
+	while (n-- > 0 &&
+	    (err = remote_stream_add_connected(r, &stream)) == 0)
+		stream->unclaimed = true;
+	return err;
+}
+
 static int
 begin_here(struct remote *r)
 {
@@ -138,10 +153,10 @@ begin_here(struct remote *r)
 
 	if ((err = load_conf(r)) != 0 || (err = check_host(r)) != 0)
 		return err;
-	if (remote_ride_begin(r))
-		return 0;
 	if ((err = loop_on_turn(r->p.loop, on_turn, r)) != 0)
 		return err;
+	if (remote_ride_begin(r))
+		return r->conns->client != NULL ? plan_early(r) : 0;
 	conn = remote_conn_add(r);
 	if ((err = remote_stream_add(&stream, conn)) != 0)
 		return err;

@@ -92,7 +92,7 @@ expand_source(struct scp *scp, struct scp_host *host,
 		free(name);
 	}
 	if (names->n == before)
-		scp_report(scp, source->path, strerror(ENOENT));
+		scp_report(scp, NULL, source->path, strerror(ENOENT));
 	free(pattern);
 }
 
@@ -206,7 +206,7 @@ fetch(struct batch *b, const char *name, const char *dir, bool is_dir)
 		    !scp->xfer.links, &attrs));
 
 	if (r != 0) {
-		scp_report(scp, name, sftp_status_text((uint32_t)r));
+		scp_report(scp, NULL, name, sftp_status_text((uint32_t)r));
 		return;
 	}
 	to = target_name(scp, dir, is_dir, name);
@@ -276,6 +276,19 @@ copy_between(struct scp *scp, const struct xfer_target *source,
 
 /* ---- by other means ----------------------------------------------------- */
 
+/* Another program has failed, and has told the user why. Whoever reads events
+ * hears of it too, unless there was one about it: before is how many there
+ * were. */
+static void
+tell_failed(struct scp *scp, const char *source, unsigned long before)
+{
+	struct progress *p = scp->xfer.progress;
+
+	scp->failed = true;
+	if (progress_errors(p) == before)
+		progress_error(p, source, "not copied");
+}
+
 /* Copies on this machine are cp(1)'s work. */
 static void
 copy_here(struct scp *scp, const char *source, const char *target)
@@ -295,7 +308,7 @@ copy_here(struct scp *scp, const char *source, const char *target)
 	if (child_spawn(&pid, (char **)argv, -1, -1) != 0)
 		scp_die(scp, "cp", strerror(errno));
 	if (child_wait(pid) != 0)
-		scp->failed = true;
+		tell_failed(scp, source, progress_errors(scp->xfer.progress));
 }
 
 /* How many of the sources were copied, which are on one host; 0: it is for
@@ -304,6 +317,7 @@ static int
 copy_legacy(struct scp *scp, const struct xfer_target *sources, int n,
     const struct xfer_target *target)
 {
+	unsigned long before = progress_errors(scp->xfer.progress);
 	bool ok;
 
 	if (sources[0].remote && target->remote && scp->direct)
@@ -320,7 +334,8 @@ copy_legacy(struct scp *scp, const struct xfer_target *sources, int n,
 		    legacy_direct(sources, target, &scp->legacy) :
 		    legacy_between(sources, target, &scp->legacy);
 	}
-	scp->failed = scp->failed || !ok;
+	if (!ok)
+		tell_failed(scp, sources[0].path, before);
 	return n;
 }
 

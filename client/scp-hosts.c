@@ -114,11 +114,12 @@ expand_tilde(struct scp *scp, struct scp_host *host, const char *tilde,
 		r = scp_host_result(scp,
 		    sftp_call_name(host->sftp, SFTP_EXTENDED, tilde, &home));
 		if (r != 0)
-			scp_report(scp, path, sftp_status_text((uint32_t)r));
+			scp_report(scp, NULL, path,
+			    sftp_status_text((uint32_t)r));
 	} else if (tilde[1] == '\0') {
 		home = xstrdup("."); /* where paths begin */
 	} else {
-		scp_report(scp, path, "the server cannot expand ~user");
+		scp_report(scp, NULL, path, "the server cannot expand ~user");
 	}
 	return home;
 }

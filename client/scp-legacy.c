@@ -38,6 +38,7 @@ static void
 report(const struct legacy_opts *o, const char *what, const char *text)
 {
 	progress_clear_line(o->progress);
+	progress_error(o->progress, what, text);
 	fprintf(stderr, "hpnscp: %s: %s\n", what, text);
 }
 
@@ -162,6 +163,7 @@ link_close(struct link *l, int result, const struct legacy_opts *o)
 		    "the other side did not start an hpnscp that knows it");
 	} else if (result == ERR_CLOSED) {
 		progress_clear_line(o->progress);
+		progress_error(o->progress, "connection", "lost connection");
 		fprintf(stderr, "lost connection\n");
 	} else if (result < 0 && result != ERR_PROTOCOL &&
 	    result != ERR_CANCELLED) {

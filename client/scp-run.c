@@ -6,28 +6,28 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/mem.h"
 #include "base/str.h"
 #include "xfer/progress.h"
 
 static void
-print_line(const char *path, const char *text)
+print_line(const char *tried, const char *path, const char *text)
 {
-	size_t size = strlen(path) * 4 + 1;
-	char *shown = xmalloc(size);
+	char *shown = xstr_escape(path);
 
-	str_escape(shown, size, path);
-	fprintf(stderr, "hpnscp: %s: %s\n", shown, text);
+	if (tried != NULL)
+		fprintf(stderr, "hpnscp: %s \"%s\": %s\n", tried, shown, text);
+	else
+		fprintf(stderr, "hpnscp: %s: %s\n", shown, text);
 	free(shown);
 }
 
 void
-scp_report(void *arg, const char *path, const char *text)
+scp_report(void *arg, const char *tried, const char *path, const char *text)
 {
 	struct scp *scp = arg;
 
 	progress_error(scp->xfer.progress, path, text);
-	print_line(path, text);
+	print_line(tried, path, text);
 	scp->failed = true;
 }
 
@@ -39,7 +39,7 @@ scp_note(void *arg, const char *path, const char *text)
 	if (scp->flags.quiet)
 		return;
 	if (path != NULL)
-		print_line(path, text);
+		print_line(NULL, path, text);
 	else
 		fprintf(stderr, "hpnscp: %s\n", text);
 }
@@ -55,6 +55,6 @@ _Noreturn void
 scp_die(struct scp *scp, const char *path, const char *text)
 {
 	progress_clear_line(scp->xfer.progress);
-	scp_report(scp, path, text);
+	scp_report(scp, NULL, path, text);
 	scp_exit(scp, 1);
 }

@@ -32,8 +32,10 @@ struct scp {
 };
 
 /* arg is the struct scp. One line about one thing that went wrong; the rest
- * goes on. Or (note) about what is no failure; path NULL: about none. */
-void scp_report(void *arg, const char *path, const char *text);
+ * goes on; tried is one of XFER_TRIED_* or NULL. Or (note) about what is no
+ * failure; path NULL: about none. */
+void scp_report(void *arg, const char *tried, const char *path,
+    const char *text);
 void scp_note(void *arg, const char *path, const char *text);
 /* Reports, and ends the program. */
 _Noreturn void scp_die(struct scp *scp, const char *path, const char *text);

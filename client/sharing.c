@@ -9,8 +9,8 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "client/background.h"
 #include "client/mux-socket.h"
-#include "client/standard-streams.h"
 
 enum { EXIT_ERROR = 255, MS = 1000 };
 
@@ -84,10 +84,14 @@ report_connect(const struct sharing *s, enum log_level level, int err)
 int
 sharing_call(const struct sharing *s, struct mux_call *call)
 {
-	int r = mux_call_open(call, s->path, timeout_ms(s->conf));
-	bool gone = r == ERR_SYSTEM && errno == ENOENT;
-	bool stale = r == ERR_SYSTEM && errno == ECONNREFUSED;
+	bool gone, stale;
+	int r;
 
+	if (s->serves)
+		log_debug("auto-mux: Trying existing master at '%s'", s->path);
+	r = mux_call_open(call, s->path, timeout_ms(s->conf));
+	gone = r == ERR_SYSTEM && errno == ENOENT;
+	stale = r == ERR_SYSTEM && errno == ECONNREFUSED;
 	if (r == 0)
 		log_debug("using the connection of %s", s->path);
 	else if (gone)
@@ -262,9 +266,7 @@ sharing_go_to_background(struct sharing *s, struct loop *loop,
 		loop_free(loop);
 		become_passenger(s, ride);
 	}
-	if (setsid() == -1)
-		log_debug("setsid: %s", err_text(ERR_SYSTEM));
 	setproctitle("%s [mux]", s->path); /* people look for such ones */
-	stdio_leave();
+	background_settle(true);
 	return 0;
 }

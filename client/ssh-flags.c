@@ -3,8 +3,10 @@
 
 #include "config.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "base/mem.h"
@@ -25,7 +27,6 @@ static const struct {
 #ifdef HAVE_PKCS11 /* else ssh.c says so */
 	{ 'I', "PKCS11Provider", NULL },
 #endif
-	{ 'i', "IdentityFile", NULL },
 #ifdef HAVE_GSSAPI /* else ssh.c passes over them */
 	{ 'K', "GSSAPIAuthentication", "yes" },
 	{ 'K', "GSSAPIDelegateCredentials", "yes" },
@@ -74,6 +75,18 @@ set_or_say(struct client_conf *conf, int flag, const char *keyword,
 	else if (r < 0)
 		log_error("-%c %s: %s", flag, value, err_text(r));
 	return r;
+}
+
+/* At once: a proxy may end before any key is read. Names with something to
+ * expand are known later. */
+static int
+take_identity(struct client_conf *conf, const char *path)
+{
+	if (strpbrk(path, "%$") == NULL && path[0] != '~' &&
+	    strcmp(path, "none") != 0 && access(path, F_OK) != 0)
+		log_info("Warning: Identity file %s not accessible: %s.", path,
+		    strerror(errno));
+	return set_or_say(conf, 'i', "IdentityFile", path) < 0 ? ERR_SYNTAX : 1;
 }
 
 static int
@@ -186,7 +199,7 @@ take_verbose(struct ssh_flags *f)
 }
 
 /* Those that take an argument and are no row of keyword_flags. */
-static const char with_argument[] = "DFJLORSow";
+static const char with_argument[] = "DFJLORSiow";
 
 int
 ssh_flag_take(struct ssh_flags *f, struct client_conf *conf, int flag,
@@ -225,6 +238,8 @@ ssh_flag_take(struct ssh_flags *f, struct client_conf *conf, int flag,
 	case 'o':
 		r = client_conf_set_option(conf, argument);
 		return r != 0 ? r : 1;
+	case 'i':
+		return take_identity(conf, argument);
 	case 'q':
 		f->quiet = true;
 		return 1;

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/loop.h"
 #include "channels.h"
+#include "client/background.h"
 #include "client/client-session.h"
 #include "client/forwards.h"
 #include "client/local-command.h"
@@ -152,21 +153,6 @@ catch_signals(struct ssh_run *p)
 	loop_on_signal_if_wanted(p->loop, SIGTERM, on_stop_signal, p);
 	if (p->tty || p->sharing.master != NULL)
 		loop_on_signal_if_wanted(p->loop, SIGWINCH, on_resize, p);
-}
-
-static void
-go_to_background(bool leaves_stdio)
-{
-	pid_t pid = fork();
-
-	if (pid == -1)
-		fatal("fork: %s", err_text(ERR_SYSTEM));
-	if (pid > 0)
-		_exit(0);
-	if (setsid() == -1)
-		log_debug("setsid: %s", err_text(ERR_SYSTEM));
-	if (leaves_stdio)
-		stdio_leave();
 }
 
 static int
@@ -339,6 +325,14 @@ on_left_behind(void *arg)
 	fd_close(&fd);
 }
 
+static int
+on_tell_anchor(void *arg, struct mux_anchor *out)
+{
+	const struct ssh_run *p = arg;
+
+	return sshclient_tell_anchor(p->client, out);
+}
+
 /* A master that is kept has no session of its own: that is made by the process
  * which stays in the foreground. */
 static int
@@ -348,6 +342,7 @@ share(struct ssh_run *p)
 		.forwards = sshclient_forwards(p->client),
 		.uses = &p->uses,
 		.arg = p,
+		.tell_anchor = on_tell_anchor,
 		.leave_none = on_passenger_tty,
 		.exit = on_master_exit,
 		.stop = on_master_stop,
@@ -392,7 +387,7 @@ go_on(struct ssh_run *p)
 	    p->conf->session.fork_after_authentication)
 		stdio_to_null(STDIN_FILENO);
 	if (p->conf->session.fork_after_authentication)
-		go_to_background(p->session == NULL && p->through == NULL);
+		background_enter(p->session == NULL && p->through == NULL);
 	catch_signals(p);
 	attach(p);
 	return 0;
@@ -454,6 +449,7 @@ on_ready(void *arg)
 	struct ssh_run *p = arg;
 	int r = 0;
 
+	log_debug("Entering interactive session.");
 	forwards_add_configured(sshclient_forwards(p->client),
 	    on_forwards_begun, p);
 	if (!p->gave_up)

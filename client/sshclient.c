@@ -12,11 +12,14 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/prompt.h"
+#include "base/tcp.h"
 #include "client/forwards.h"
 #include "client/from-server.h"
+#include "client/hostcheck.h"
 #include "client/hostlearn.h"
 #include "client/lending.h"
 #include "client/metrics-files.h"
+#include "client/mux-anchor.h"
 #include "client/none-switch.h"
 #include "client/tell-end.h"
 #include "client/userauth.h"
@@ -25,8 +28,15 @@
 /* A further connection is made without the user: it must not wait for ever. */
 enum { FURTHER_TIMEOUT_S = 20 };
 
+/* In place of a first connection of this process: what further ones hold to. */
+struct anchorage {
+	struct hostcheck *hostcheck; /* has accepted the host key */
+	char *user, *login;
+};
+
 struct sshclient {
 	struct sshclient_params p;
+	struct anchorage *anchorage; /* NULL: this is a connection */
 	struct client_conf quiet; /* of a further one: borrows p.conf's */
 	const struct client_conf *conf;
 	struct sshlink link;
@@ -274,6 +284,8 @@ on_rekeyed(void *arg)
 static void
 be_quiet(struct sshclient *c)
 {
+	const struct anchorage *a = c->p.first->anchorage;
+
 	c->quiet = *c->p.conf;
 	c->quiet.auth.batch_mode = 1;
 	c->quiet.known.update_host_keys = CLIENT_ASK_NO;
@@ -284,7 +296,22 @@ be_quiet(struct sshclient *c)
 		c->quiet.log.verbosity = -1;
 	if (c->quiet.tcp.connect_timeout <= 0)
 		c->quiet.tcp.connect_timeout = FURTHER_TIMEOUT_S;
+	if (a != NULL) {
+		c->quiet.host.user = a->user;
+		/* It could vouch for a host that shows no key. */
+		c->quiet.auth.gssapi_key_exchange = 0;
+	}
 	c->conf = &c->quiet;
+}
+
+/* What a further connection has to find. */
+static void
+hold_to(const struct sshclient *first, struct sshlogin_params *login)
+{
+	login->first = first->anchorage != NULL ?
+	    first->anchorage->hostcheck : sshlogin_hostcheck(first->login);
+	login->login_by =
+	    first->anchorage != NULL ? first->anchorage->login : NULL;
 }
 
 int
@@ -316,7 +343,7 @@ sshclient_new(struct sshclient **out, const struct sshclient_params *params)
 		login.quiet = true;
 		login.keys_only = params->keys_only;
 		login.secret = &first->secret;
-		login.first = first->login;
+		hold_to(first, &login);
 		r = sshlink_open_further(&c->link, &first->link, c->conf);
 	} else {
 		if (params->keep_answer)
@@ -327,6 +354,57 @@ sshclient_new(struct sshclient **out, const struct sshclient_params *params)
 	if (r == 0)
 		r = sshlogin_new(&c->login, &login);
 	if (r != 0) {
+		sshclient_free(c);
+		return r;
+	}
+	*out = c;
+	return 0;
+}
+
+static void
+free_anchorage(struct anchorage *a)
+{
+	if (a == NULL)
+		return;
+	hostcheck_free(a->hostcheck);
+	free(a->user);
+	free(a->login);
+	free(a);
+}
+
+static int
+drop_anchor(struct sshclient *c, const struct mux_anchor *anchor)
+{
+	struct anchorage *a = c->anchorage = xcalloc(1, sizeof *a);
+	struct span key = { buf_data(&anchor->host_key),
+		buf_len(&anchor->host_key) };
+	bool was_demoted;
+	int r = sshlink_place(&c->link, anchor->address, anchor->port);
+
+	a->user = xstrdup(anchor->user);
+	a->login = xstrdup(anchor->login);
+	if (r == 0)
+		r = hostcheck_new(&a->hostcheck, c->conf, anchor->address,
+		    anchor->port);
+	if (r != 0)
+		return r;
+	was_demoted = log_demote(true);
+	r = hostcheck_vouched(a->hostcheck, key);
+	(void)log_demote(was_demoted);
+	return r;
+}
+
+int
+sshclient_new_elsewhere(struct sshclient **out,
+    const struct sshclient_params *params, const struct mux_anchor *anchor)
+{
+	struct sshclient *c = xcalloc(1, sizeof *c);
+	int r;
+
+	c->p = *params;
+	c->conf = params->conf;
+	c->link.fd = -1;
+	if ((r = drop_anchor(c, anchor)) != 0) {
 		sshclient_free(c);
 		return r;
 	}
@@ -363,6 +441,7 @@ sshclient_free(struct sshclient *c)
 	hostlearn_free(c->from_server.hostlearn);
 	sshlogin_free(c->login);
 	sshlink_close(&c->link);
+	free_anchorage(c->anchorage);
 	prompt_free(c->secret.answer);
 	free(c);
 }
@@ -390,15 +469,40 @@ sshclient_further(const struct sshclient *c)
 {
 	switch (c->secret.effort) {
 	case USERAUTH_SILENT:
-		/* Whether a proxy asked the user is not known here. */
-		return c->link.proxy != 0 ? SSHCLIENT_FURTHER_POSSIBLE :
-					    SSHCLIENT_FURTHER_LIKELY;
+		/* Whether a proxy asked the user is not known here, nor what
+		 * keys another process has. */
+		return c->link.proxy != 0 || c->anchorage != NULL ?
+		    SSHCLIENT_FURTHER_POSSIBLE : SSHCLIENT_FURTHER_LIKELY;
 	case USERAUTH_ONE_ANSWER:
 		return SSHCLIENT_FURTHER_POSSIBLE;
 	case USERAUTH_INTERACTIVE:
 		break;
 	}
 	return SSHCLIENT_FURTHER_NEVER;
+}
+
+int
+sshclient_tell_anchor(const struct sshclient *c, struct mux_anchor *out)
+{
+	const struct hostcheck *host = sshlogin_hostcheck(c->login);
+	const struct userauth *user = sshlogin_userauth(c->login);
+	struct span key;
+
+	*out = (struct mux_anchor){ 0 };
+	/* Behind a proxy there is no address. */
+	if (c->link.address == NULL || host == NULL || user == NULL ||
+	    hostcheck_distrusted(host) || !userauth_can_be_repeated(user))
+		return ERR_UNSUPPORTED;
+	key = hostcheck_accepted(host);
+	out->login = userauth_key_hint(user);
+	if (key.len == 0 || out->login == NULL)
+		return ERR_UNSUPPORTED;
+	buf_put(&out->host_key, key.p, key.len);
+	out->address = xstrdup(c->link.address);
+	out->port = c->link.port;
+	out->user = xstrdup(c->conf->host.user);
+	out->rtt_us = tcp_rtt_us(c->link.fd);
+	return buf_err(&out->host_key);
 }
 
 void

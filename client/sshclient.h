@@ -20,6 +20,7 @@
 #include "sshconnect2.h"
 
 struct forwards;
+struct mux_anchor;
 struct sshclient;
 struct uses;
 
@@ -60,6 +61,18 @@ struct sshclient_params {
  * sends the first messages. Errors were logged. */
 int sshclient_new(struct sshclient **out,
     const struct sshclient_params *params) must_check;
+/* No connection, but what stands for one that another process has: further ones
+ * can be made beside it, as beside a first one. They lead to that address, show
+ * that host key, and are let in by that key. Nothing is sent. */
+int sshclient_new_elsewhere(struct sshclient **out,
+    const struct sshclient_params *params,
+    const struct mux_anchor *anchor) must_check;
+/* For that: what this connection is, once its user is authenticated.
+ * ERR_UNSUPPORTED: it went through a proxy, its host key is not trusted, or its
+ * login cannot be repeated without the user. The caller clears it in any
+ * case. */
+int sshclient_tell_anchor(const struct sshclient *c,
+    struct mux_anchor *out) must_check;
 /* Logs why it was slow, disconnects, closes. Sessions are freed before. NULL is
  * fine. */
 void sshclient_free(struct sshclient *c);

@@ -139,7 +139,8 @@ tell_transferred(const struct packet *p, uint64_t took_ms)
 }
 
 void
-tell_identifications(const char *ours, const char *theirs)
+tell_identifications(const struct client_conf *conf, const char *ours,
+    const char *theirs)
 {
 	size_t len = strcspn(theirs, "-"), version;
 	const char *rest = theirs + len + (theirs[len] == '-');
@@ -148,4 +149,6 @@ tell_identifications(const char *ours, const char *theirs)
 	log_debug("Local version string %s", ours);
 	log_debug("Remote protocol version %.*s, remote software version %s",
 	    (int)version, rest, rest + version + (rest[version] == '-'));
+	log_debug("Authenticating to %s:%u as '%s'", conf->host.hostname,
+	    conf->host.port, conf->host.user);
 }

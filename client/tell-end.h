@@ -32,6 +32,7 @@ void tell_end(const struct tell_end *t, int err);
 void tell_authenticated(const char *host, const char *name,
     const struct sshlink *link, const char *method);
 void tell_transferred(const struct packet *p, uint64_t took_ms);
-void tell_identifications(const char *ours, const char *theirs);
+void tell_identifications(const struct client_conf *conf, const char *ours,
+    const char *theirs);
 
 #endif

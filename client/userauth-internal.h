@@ -43,6 +43,8 @@ struct userauth_ops {
 	/* Some method's last request, ua->current's, was part of a success:
 	 * start anew, as what was refused may be taken now (may be NULL). */
 	void (*partial)(struct userauth *ua);
+	/* Its last request was all, or a part, of a success (may be NULL). */
+	void (*succeeded)(const struct userauth *ua);
 	/* As userauth_key_hint(). NULL: it uses no keys. */
 	char *(*used_key)(const struct userauth *ua);
 };
@@ -64,6 +66,7 @@ struct candidate {
 	bool tried; /* not to be tried (again) before a partial success */
 	bool proven; /* it was a part of a success: not to be tried again */
 	bool accepted; /* the server would take it; it has not signed yet */
+	bool told;     /* that the server accepts it */
 };
 
 struct pubkey_state {
@@ -97,6 +100,7 @@ struct userauth {
 	enum userauth_state state;
 	bool signed_first; /* the first request carries a signature */
 	bool refused; /* there was a FAILURE */
+	bool asked_none; /* the request "none" was sent */
 	char *offered; /* methods that the server named last */
 	enum userauth_id current; /* of the last request */
 	bool exhausted[USERAUTH_METHOD_COUNT];
@@ -137,6 +141,8 @@ void gssapi_state_free(struct gssapi_state *s);
 
 /* As userauth_key_hint(). */
 char *pubkey_used(const struct userauth *ua);
+/* Somebody has to touch it. */
+bool pubkey_used_is_security_key(const struct userauth *ua);
 /* Makes ua->pubkey. */
 int pubkey_make_list(struct userauth *ua) must_check;
 bool pubkey_is_hinted_first(const struct userauth *ua);

@@ -176,9 +176,6 @@ add_identity_file(const struct userauth *ua, struct pubkey_state *s,
 		add_certified(s, f, pub);
 	else if (r == 0 || missing || access(f->path, F_OK) == 0)
 		place_file(s, f, r == 0 ? pub : NULL, f->path);
-	else if (ua->p.conf->auth.identity_file_given)
-		log_info("Warning: Identity file %s not accessible: %s.",
-		    f->path, err_text(ERR_SYSTEM));
 	else
 		log_debug3("no identity %s", f->path);
 	if (ua->p.conf->auth.certificate_file.n == 0)
@@ -447,6 +444,21 @@ put_hinted_first(const struct userauth *ua, struct pubkey_state *s)
 	}
 }
 
+/* A key that nobody has read yet may be the one. */
+static void
+drop_others(const struct userauth *ua, struct pubkey_state *s)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < s->n; i++) {
+		if (s->v[i].pub == NULL || is_hinted(ua, &s->v[i]))
+			s->v[kept++] = s->v[i];
+		else
+			candidate_clear(&s->v[i]);
+	}
+	s->n = kept;
+}
+
 const struct key *
 pubkey_loaded(const struct pubkey_state *s, const struct candidate *c)
 {
@@ -510,6 +522,16 @@ pubkey_used(const struct userauth *ua)
 	return c->pub != NULL ? hint_of(c->pub) : NULL;
 }
 
+bool
+pubkey_used_is_security_key(const struct userauth *ua)
+{
+	const struct pubkey_state *s = ua->pubkey;
+
+	return s != NULL && s->current < s->n &&
+	    s->v[s->current].pub != NULL &&
+	    key_sk(s->v[s->current].pub) != NULL;
+}
+
 void
 pubkey_describe(const struct candidate *c, struct buf *out)
 {
@@ -568,6 +590,8 @@ pubkey_make_list(struct userauth *ua)
 	if ((r = make_list(ua, s, false)) != 0)
 		return r;
 	put_hinted_first(ua, s);
+	if (ua->p.hinted_only)
+		drop_others(ua, s);
 	if (ua->state == USERAUTH_SERVICE_REQUESTED)
 		load_if_it_signs_first(ua, s);
 	log_list(s);

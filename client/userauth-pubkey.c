@@ -398,6 +398,7 @@ pubkey_input(struct userauth *ua, uint8_t type, struct rd body)
 		return ERR_PROTOCOL;
 	}
 	log_key("Server accepts key", c);
+	c->told = true;
 	if (s->signing) {
 		/* Another one signed already; should that not do: */
 		c->accepted = true;
@@ -407,6 +408,16 @@ pubkey_input(struct userauth *ua, uint8_t type, struct rd body)
 	if ((r = send_signed(ua, c)) < 0)
 		return r;
 	return s->signing || s->in_flight > 0 ? 0 : userauth_advance(ua);
+}
+
+/* The server was not asked first whether it would take the key. */
+static void
+pubkey_succeeded(const struct userauth *ua)
+{
+	const struct pubkey_state *s = ua->pubkey;
+
+	if (s != NULL && s->n > 0 && !s->v[s->current].told)
+		log_key("Server accepts key", &s->v[s->current]);
 }
 
 /* A key that succeeded is not used again; the others are tried anew. */
@@ -432,5 +443,6 @@ const struct userauth_ops userauth_pubkey = {
 	.input = pubkey_input,
 	.refused = pubkey_refused,
 	.partial = pubkey_partial,
+	.succeeded = pubkey_succeeded,
 	.used_key = pubkey_used,
 };

@@ -85,6 +85,13 @@ userauth_effort(const struct userauth *ua)
 	return ua->effort;
 }
 
+bool
+userauth_can_be_repeated(const struct userauth *ua)
+{
+	return ua->state == USERAUTH_SUCCEEDED &&
+	    ua->effort == USERAUTH_SILENT && !pubkey_used_is_security_key(ua);
+}
+
 static enum userauth_effort
 effort_of(const struct userauth *ua)
 {
@@ -153,7 +160,6 @@ void
 userauth_put_clean(struct buf *out, struct span text)
 {
 	char *copy, *line, *next, *clean;
-	size_t size;
 
 	copy = xcalloc(1, text.len + 1);
 	/* NUL would end the text early. */
@@ -163,9 +169,7 @@ userauth_put_clean(struct buf *out, struct span text)
 		if ((next = strchr(line, '\n')) != NULL)
 			*next++ = '\0';
 		line[strcspn(line, "\r")] = '\0';
-		size = strlen(line) * 4 + 1;
-		clean = xcalloc(1, size);
-		str_escape(clean, size, line);
+		clean = xstr_escape(line);
 		buf_put(out, clean, strlen(clean));
 		if (next != NULL)
 			buf_put_u8(out, '\n');
@@ -222,6 +226,7 @@ request_methods(struct userauth *ua)
 	struct buf b;
 
 	ua->current = USERAUTH_ID_NONE;
+	ua->asked_none = true;
 	buf_init(&b);
 	userauth_put_request(ua, &b, "none");
 	return userauth_send(ua, &b);
@@ -310,6 +315,10 @@ userauth_advance(struct userauth *ua)
 			return r < 0 ? r : 0;
 		ua->exhausted[id] = true;
 	}
+	/* A server that offers nothing may wait for this request: it lets an
+	 * empty password in, and never offers that. */
+	if (!ua->asked_none && ua->offered[0] == '\0')
+		return request_methods(ua);
 	return give_up(ua);
 }
 
@@ -334,6 +343,15 @@ begin_anew(struct userauth *ua)
 			methods[i].ops->partial(ua);
 }
 
+static void
+tell_success(const struct userauth *ua)
+{
+	const struct userauth_ops *ops = current_ops(ua);
+
+	if (ops != NULL && ops->succeeded != NULL)
+		ops->succeeded(ua);
+}
+
 static int
 on_failure(struct userauth *ua, struct rd body)
 {
@@ -354,15 +372,14 @@ on_failure(struct userauth *ua, struct rd body)
 		return partial ? ERR_PROTOCOL : 0;
 	if (partial) {
 		ua->prompts_proven = ua->prompts_answered;
-		log_verbose("Authenticated with partial success; more is asked "
-			    "for: %s",
-		    list);
+		tell_success(ua);
+		log_verbose("Authenticated using \"%s\" with partial success.",
+		    userauth_method(ua));
 		begin_anew(ua);
 	} else {
 		forget_refused(ua);
-		log_debug("Authentications that can continue: %s",
-		    list);
 	}
+	log_debug("Authentications that can continue: %s", list);
 	return userauth_advance(ua);
 }
 
@@ -403,6 +420,7 @@ userauth_input(struct userauth *ua, uint8_t type, struct rd body)
 	case SSH_MSG_USERAUTH_BANNER:
 		return on_banner(ua, body);
 	case SSH_MSG_USERAUTH_SUCCESS:
+		tell_success(ua);
 		ua->state = USERAUTH_SUCCEEDED;
 		ua->effort = effort_of(ua);
 		fill_secret(ua);

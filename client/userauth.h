@@ -57,6 +57,7 @@ struct userauth_params {
 	void *gss_arg;
 	/* What userauth_key_hint() said last time, or NULL. */
 	const char *key_hint;
+	bool hinted_only; /* no key that is known to be another one */
 	/* Filled with the user's answer; with BatchMode it is used in place of
 	 * an answer. NULL: neither. */
 	struct userauth_secret *secret;
@@ -90,6 +91,9 @@ bool userauth_expects_success(const struct userauth *ua);
 bool userauth_was_refused(const struct userauth *ua);
 /* What the user had to do until it succeeded. */
 enum userauth_effort userauth_effort(const struct userauth *ua);
+/* It succeeded, and another process of the user could do the same without the
+ * user. */
+bool userauth_can_be_repeated(const struct userauth *ua);
 /* Name of the method that succeeded. */
 const char *userauth_method(const struct userauth *ua);
 /* The key that succeeded: its fingerprint (SHA256), or, of a certificate, those

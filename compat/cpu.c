@@ -48,3 +48,54 @@ cpu_has_avx2(void)
 }
 
 #endif
+
+#if defined(__x86_64__)
+
+#define LOWER_VECTORS                                                      \
+	"xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7",    \
+	    "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14",   \
+	    "xmm15"
+
+/* Never inlined: code for older processors cannot name the upper vectors among
+ * what it changes, but by convention no vector outlives a call. */
+__attribute__((noinline)) void
+cpu_clear_vectors(void)
+{
+	/* VZEROALL knows the first sixteen only, in all their width. */
+	if (__builtin_cpu_supports("avx512f"))
+		__asm__ volatile(
+		    ".irp n,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31\n"
+		    "vpxorq %%zmm\\n, %%zmm\\n, %%zmm\\n\n"
+		    ".endr" ::: "memory");
+	if (__builtin_cpu_supports("avx"))
+		__asm__ volatile("vzeroall" ::: "memory", LOWER_VECTORS);
+	else
+		__asm__ volatile(
+		    ".irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15\n"
+		    "pxor %%xmm\\n, %%xmm\\n\n"
+		    ".endr" ::: "memory", LOWER_VECTORS);
+}
+
+#elif defined(__aarch64__)
+
+void
+cpu_clear_vectors(void)
+{
+	__asm__ volatile(
+	    ".irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15\n"
+	    "movi v\\n\\().2d, #0\n"
+	    ".endr\n"
+	    ".irp n,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31\n"
+	    "movi v\\n\\().2d, #0\n"
+	    ".endr" ::: "v8", "v9", "v10", "v11", "v12", "v13", "v14", "v15",
+	    "memory");
+}
+
+#else
+
+void
+cpu_clear_vectors(void)
+{
+}
+
+#endif

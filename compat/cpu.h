@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * What the processor can do: CPU_X86_64 when compiling, the functions at run
- * time.
+ * time; and what it is to forget.
  *
  * Threads: any.
  */
@@ -21,5 +21,10 @@
 bool cpu_has_aes_gcm(void);
 /* x86 with 256 bit integer vectors. */
 bool cpu_has_avx2(void);
+
+/* Sets the vector registers to zero, where it is known how. Arithmetic with a
+ * secret leaves parts of it there, and the kernel writes all registers on the
+ * stack of a process that gets a signal. */
+void cpu_clear_vectors(void);
 
 #endif

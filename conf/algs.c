@@ -255,6 +255,14 @@ add_built(struct result *res, const char *name)
 	return found;
 }
 
+/* HPN-SSH has it in its table of MACs. Here NoneMacEnabled adds it to later
+ * exchanges (kex_set_none()), so that no login goes without. */
+static bool
+is_for_later(const struct result *res, const char *name)
+{
+	return res->kind == ALGS_MAC && strcmp(name, "none") == 0;
+}
+
 /* The same for what is known and not built. */
 static bool
 add_unbuilt(struct result *res, const char *name)
@@ -293,7 +301,8 @@ add_names(struct result *res, const char *text, char **bad)
 	while (csv_next(&pos, &p, &len)) {
 		if ((name = strndup(p, len)) == NULL)
 			return ERR_NOMEM;
-		if (!add_built(res, name) && !add_unbuilt(res, name)) {
+		if (!is_for_later(res, name) && !add_built(res, name) &&
+		    !add_unbuilt(res, name)) {
 			*bad = name;
 			return ERR_UNSUPPORTED;
 		}

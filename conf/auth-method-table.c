@@ -39,16 +39,14 @@ auth_method_requested(const char *name)
 }
 
 const struct auth_method *
-auth_method_listed(const char *entry, size_t len)
+auth_method_listed(const char *entry, size_t len, bool *has_device)
 {
 	const char *colon = memchr(entry, ':', len);
 	size_t base = colon != NULL ? (size_t)(colon - entry) : len;
 	const struct auth_method *m = auth_method_by_name(entry, base);
 
-	if (m == NULL || m->option == 0)
-		return NULL;
-	if (colon != NULL && !is_text(colon + 1, len - base - 1, m->device))
-		return NULL;
+	*has_device = m != NULL &&
+	    (colon == NULL || is_text(colon + 1, len - base - 1, m->device));
 	return m;
 }
 
@@ -57,5 +55,11 @@ auth_method_enabled(const struct auth_method *m, const struct server_conf *c)
 {
 	const char *flag = (const char *)c + m->option;
 
-	return m->option != 0 && *(const int *)(const void *)flag != 0;
+	return m->option == 0 || *(const int *)(const void *)flag != 0;
+}
+
+bool
+auth_method_offered(const struct auth_method *m, const struct server_conf *c)
+{
+	return m->option != 0 && auth_method_enabled(m, c);
 }

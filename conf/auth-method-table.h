@@ -47,7 +47,7 @@ struct auth_method {
 	const char *alias;  /* another name in requests; or NULL */
 	const char *device; /* that AuthenticationMethods may name; or NULL */
 	size_t option;	    /* int flag in struct server_conf that offers it;
-			     * 0: it is never offered */
+			     * 0: it is always there, and never offered */
 	bool needs_pam;	    /* offered only together with UsePAM */
 	bool needs_gss_kex; /* offered only if keys were exchanged by GSSAPI */
 	bool asks_only;	    /* the first one asks what is offered: no try */
@@ -77,10 +77,14 @@ const struct auth_method *auth_method_by_name(const char *name, size_t len);
 /* By the name or the alias that a client gave; NULL: there is none. */
 const struct auth_method *auth_method_requested(const char *name);
 /* The method of an entry of AuthenticationMethods, "name" or "name:device";
- * NULL: it is none that is ever offered. */
-const struct auth_method *auth_method_listed(const char *entry, size_t len);
-/* Its own option is on; needs_pam is not looked at. */
+ * NULL: there is none. *has_device: it can be done with that device. */
+const struct auth_method *auth_method_listed(const char *entry, size_t len,
+    bool *has_device);
+/* Its own option is on, if it has one; needs_pam is not looked at. */
 bool auth_method_enabled(const struct auth_method *m,
+    const struct server_conf *c);
+/* The same, and clients are told of it. */
+bool auth_method_offered(const struct auth_method *m,
     const struct server_conf *c);
 
 #endif

@@ -325,7 +325,8 @@ static int
 host_line(struct reader *rd, const struct strlist *words,
     const struct conf_location *at)
 {
-	bool found = false, barred = false;
+	const char *hit = NULL;
+	bool barred = false;
 
 	if (words->n == 0)
 		return conf_error(at, "Host: missing argument");
@@ -333,11 +334,14 @@ host_line(struct reader *rd, const struct strlist *words,
 		if (words->v[i][0] == '!')
 			barred = barred ||
 			    str_match(rd->host, words->v[i] + 1);
-		else
-			found = found ||
-			    str_match(rd->host, words->v[i]);
+		else if (hit == NULL && str_match(rd->host, words->v[i]))
+			hit = words->v[i];
 	}
-	return rd->enclosing && found && !barred;
+	if (!rd->enclosing || hit == NULL || barred)
+		return false;
+	log_debug("%s line %u: Applying options for %s", at->file, at->line,
+	    hit);
+	return true;
 }
 
 static int keyword_line(void *arg, const struct conf_line *line,

@@ -249,13 +249,14 @@ static bool
 methods_valid(const char *list)
 {
 	const char *pos = list, *entry;
+	bool unused;
 	size_t len;
 
 	if (*list == '\0' || *list == ',' || strstr(list, ",,") != NULL ||
 	    list[strlen(list) - 1] == ',')
 		return false;
 	while (csv_next(&pos, &entry, &len))
-		if (auth_method_listed(entry, len) == NULL)
+		if (auth_method_listed(entry, len, &unused) == NULL)
 			return false;
 	return true;
 }

@@ -364,12 +364,13 @@ static const struct conf_row rows[] = {
 	    GSS_FLAG(login.gssapi_strict_acceptor_check, "yes", NULL),
 	    GLOBAL },
 
-	/* Parameters of functions that are not built: passwords are checked by
-	 * Kerberos only through PAM. */
-	{ "KerberosAuthentication", NULL, UNBUILT_FLAG(&unsupported) },
+	/* Passwords are checked by Kerberos only through PAM. What is kept are
+	 * the two that say if others may be right beside it. */
+	{ "KerberosAuthentication", NULL,
+	    UNBUILT_KEPT(login.kerberos_authentication, "no", &unsupported) },
 	{ "KerberosGetAFSToken", NULL, UNBUILT_FLAG(&unsupported), GLOBAL },
-	/* "no" would refuse passwords that we accept. */
-	{ "KerberosOrLocalPasswd", NULL, ONLY("yes,true"), GLOBAL },
+	{ "KerberosOrLocalPasswd", NULL,
+	    FLAG(login.kerberos_or_local_passwd, "yes"), GLOBAL },
 	{ "KerberosTicketCleanup", NULL,
 	    UNBUILT(flag, "yes,true", &unsupported), GLOBAL },
 	{ "KerberosUniqueCCache", NULL, UNBUILT_FLAG(&unsupported), GLOBAL },
@@ -499,10 +500,11 @@ methods_enabled(const struct server_conf *c, const char *list)
 {
 	const struct auth_method *m;
 	const char *pos = list, *entry;
+	bool unused;
 	size_t len;
 
 	while (csv_next(&pos, &entry, &len)) {
-		m = auth_method_listed(entry, len);
+		m = auth_method_listed(entry, len, &unused);
 		if (m == NULL || !auth_method_enabled(m, c))
 			return false;
 	}

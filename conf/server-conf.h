@@ -155,6 +155,8 @@ struct server_conf {
 		int gssapi_key_exchange;   /* flag */
 		int gssapi_store_on_rekey; /* flag: what comes then, too */
 		char *gssapi_kex_algorithms; /* prefixes: kem_gss_names() */
+		int kerberos_authentication;  /* flag: of passwords */
+		int kerberos_or_local_passwd; /* flag: not by it alone */
 	} login;
 
 	/* What a login gets. The first three are not inside Match. */

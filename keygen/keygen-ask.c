@@ -14,7 +14,6 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/str.h"
 
 enum {
 	PASS_MAX = 1024,
@@ -49,16 +48,6 @@ keygen_default_comment(void)
 		host[sizeof host - 1] = '\0';
 	xasprintf(&text, "%s@%s", me()->pw_name, host);
 	return text;
-}
-
-char *
-keygen_printable(const char *text)
-{
-	size_t size = 4 * strlen(text) + 1;
-	char *out = xmalloc(size);
-
-	str_escape(out, size, text);
-	return out;
 }
 
 char *

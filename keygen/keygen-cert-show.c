@@ -24,7 +24,7 @@ fingerprint(const struct key *k)
 static void
 show_text(const char *before, const char *text, const char *after)
 {
-	char *shown = keygen_printable(text);
+	char *shown = xstr_escape(text);
 
 	printf("%s%s%s", before, shown, after);
 	free(shown);

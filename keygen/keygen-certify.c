@@ -140,13 +140,13 @@ cert_path(const char *path)
 static void
 report(const char *path, const struct cert *c)
 {
-	char *id = keygen_printable(c->id), *range = keygen_validity(c);
+	char *id = xstr_escape(c->id), *range = keygen_validity(c);
 
 	fprintf(stderr, "Signed %s key %s: id \"%s\" serial %llu",
 	    c->kind == CERT_HOST ? "host" : "user", path, id,
 	    (unsigned long long)c->serial);
 	for (size_t i = 0; i < c->principals.n; i++) {
-		char *name = keygen_printable(c->principals.v[i]);
+		char *name = xstr_escape(c->principals.v[i]);
 
 		fprintf(stderr, "%s%s", i == 0 ? " for " : ",", name);
 		free(name);

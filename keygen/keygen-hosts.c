@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "keys/knownhosts.h"
 
 static char *
@@ -28,7 +29,7 @@ static void
 print_found_fingerprint(const struct knownhosts_line *line)
 {
 	char *fp = key_fingerprint(line->key, opt.hash);
-	char *shown = keygen_printable(line->comment);
+	char *shown = xstr_escape(line->comment);
 
 	if (fp == NULL)
 		fatal("out of memory");

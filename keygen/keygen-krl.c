@@ -374,7 +374,7 @@ show_cert_item(const struct krl_item *item)
 		    (unsigned long long)item->last);
 	} else {
 		id = span_dup(item->bytes);
-		shown = keygen_printable(id != NULL ? id : "(no text)");
+		shown = xstr_escape(id != NULL ? id : "(no text)");
 		printf("id: %s\n", shown);
 		free(shown);
 		free(id);
@@ -437,7 +437,7 @@ show_krl(struct span content)
 	    (unsigned long long)h.version, text);
 	comment = span_dup(h.comment);
 	if (comment != NULL && *comment != '\0') {
-		printable = keygen_printable(comment);
+		printable = xstr_escape(comment);
 		printf("# Comment: %s\n", printable);
 		free(printable);
 	}
@@ -463,7 +463,7 @@ query_file(struct span content, const char *path)
 	r = krl_find(content, k, &revoked);
 	if (r != 0)
 		fatal("%s: %s", path, err_text(r));
-	shown = keygen_printable(comment != NULL ? comment : "");
+	shown = xstr_escape(comment != NULL ? comment : "");
 	printf("%s%s%s%s: %s\n", path, *shown != '\0' ? " (" : "", shown,
 	    *shown != '\0' ? ")" : "", revoked ? "REVOKED" : "ok");
 	free(shown);

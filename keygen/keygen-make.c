@@ -11,6 +11,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "keygen/keygen-sk.h"
 
 /* The names of key types that -t takes. */
@@ -118,7 +119,7 @@ static void
 report_new_key(const struct key *k, const char *path, const char *comment)
 {
 	char *fp = key_fingerprint(k, opt.hash);
-	char *shown = keygen_printable(comment);
+	char *shown = xstr_escape(comment);
 
 	if (fp == NULL)
 		fatal("out of memory");
@@ -250,7 +251,7 @@ keygen_passphrase(void)
 	k = keygen_load_private(path, &old, &comment);
 	keygen_find_comment(path, &comment);
 	if (*comment != '\0' && !opt.quiet) {
-		shown = keygen_printable(comment);
+		shown = xstr_escape(comment);
 		printf("Key has comment '%s'\n", shown);
 		free(shown);
 	}
@@ -282,7 +283,7 @@ print_old_comment(const char *comment)
 		printf("No existing comment\n");
 		return;
 	}
-	shown = keygen_printable(comment);
+	shown = xstr_escape(comment);
 	printf("Old comment: %s\n", shown);
 	free(shown);
 }
@@ -303,7 +304,7 @@ keygen_comment(void)
 				    keygen_ask_line("New comment: ");
 	saved = keygen_save_pair(path, k, KEYFILE_OPENSSH, pass, new);
 	if (saved && !opt.quiet) {
-		shown = keygen_printable(new);
+		shown = xstr_escape(new);
 		printf("Comment '%s' applied\n", shown);
 		free(shown);
 	}

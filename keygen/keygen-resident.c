@@ -99,7 +99,7 @@ save(const struct sk_resident *found, const char *pass)
 {
 	const char *application = key_sk(found->key)->application;
 	const char *name = own_name(application);
-	char *path = file_name(found), *shown = keygen_printable(name);
+	char *path = file_name(found), *shown = xstr_escape(name);
 
 	if (!keygen_confirm_overwrite(path)) {
 		free(shown);

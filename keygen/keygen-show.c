@@ -68,7 +68,7 @@ print_fingerprint(const struct key *k, const char *comment)
 	char *fp = bubblebabble ? key_bubblebabble(k) :
 				  key_fingerprint(k, opt.hash);
 	char *shown =
-	    keygen_printable(*comment != '\0' ? comment : "no comment");
+	    xstr_escape(*comment != '\0' ? comment : "no comment");
 
 	if (fp == NULL)
 		fatal("out of memory");

@@ -7,12 +7,13 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "keys/p11-ask.h"
 
 static void
 print_line(const struct p11_key *k)
 {
-	char *label = keygen_printable(k->label);
+	char *label = xstr_escape(k->label);
 	struct buf line = { 0 };
 	int r = key_format_line(k->key, label, &line);
 

@@ -155,8 +155,8 @@ report(const struct sshsig *s, const char *who)
 	fp = key_fingerprint(s->key, opt.hash);
 	if (fp == NULL)
 		fatal("out of memory");
-	ns = keygen_printable(s->namespace);
-	name = keygen_printable(who != NULL ? who : "");
+	ns = xstr_escape(s->namespace);
+	name = xstr_escape(who != NULL ? who : "");
 	printf("Good \"%s\" signature%s%s with %s key %s\n", ns,
 	    who != NULL ? " for " : "", name, key_short_name(s->key), fp);
 	free(name);
@@ -339,7 +339,7 @@ no_principal(int status)
 static void
 print_name(const char *name)
 {
-	char *shown = keygen_printable(name);
+	char *shown = xstr_escape(name);
 
 	printf("%s\n", shown);
 	free(shown);

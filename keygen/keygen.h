@@ -88,8 +88,6 @@ int keygen_signature(void);
 /* keygen/keygen-ask.c. The caller frees the texts. */
 char *keygen_home_file(const char *name); /* in ~/.ssh */
 char *keygen_default_comment(void);
-/* A comment may come from anybody, so it is printed with escapes. */
-char *keygen_printable(const char *text);
 /* Reads a line from the terminal or a pipe. Ends the program at end of file. */
 char *keygen_ask_line(const char *prompt);
 /* The path that -f gives, or else that the user answers. */

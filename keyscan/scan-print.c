@@ -2,7 +2,6 @@
 #include "keyscan/scan-print.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "base/str.h"
@@ -88,13 +87,11 @@ void
 scan_print_banner(const struct scan_style *s, const char *host,
     const char *banner, struct buf *out)
 {
-	size_t size = 4 * strlen(banner) + 1;
 	char *shown;
 
 	if (s->no_banner)
 		return;
-	shown = xmalloc(size);
-	str_escape(shown, size, banner);
+	shown = xstr_escape(banner);
 	buf_printf(out, "%c %s:%u %s\n", s->records ? ';' : '#', host, s->port,
 	    shown);
 	free(shown);

@@ -37,6 +37,7 @@ prefix=/opt/hpn-ssh
 mkdir "$scratch/build"
 cd "$scratch/build"
 if ! { "$top/configure" -q --prefix=$prefix --sysconfdir=/etc --disable-werror \
+	--without-ipsec-mb \
 	CRYPTO_LIBS='-l:libcrypto.a -ldl -pthread' ZLIB_LIBS=-l:libz.a \
 	EDIT_LIBS='-l:libedit.a -l:libtinfo.a -l:libbsd.a -l:libmd.a' \
 	SECCOMP_LIBS=-l:libseccomp.a &&

@@ -56,6 +56,7 @@ BEGIN {
 	# outside header (prefix): where its door is, and through how many files
 	door["openssl/"] = "^(crypto/|keys/|cipher[^/]*$|regress/)"
 	door["zlib.h"] = "^packet[^/]*$";		files["zlib.h"] = 1
+	door["intel-ipsec-mb.h"] = "^cipher-gcm";	files["intel-ipsec-mb.h"] = 1
 	door["pthread.h"] = "^(base/|regress/)"
 	door["threads.h"] = "^base/"
 	door["histedit.h"] = "^sftp[.]c$"
@@ -63,6 +64,7 @@ BEGIN {
 	door["p11-kit/"] = "^p11/";			files["p11-kit/"] = 1
 	door["fido.h"] = "^sk/";			files["fido.h"] = 1
 	door["fido/"] = "^sk/";				files["fido/"] = 1
+	door["unbound.h"] = "^base/";			files["unbound.h"] = 1
 	door["security/"] = "^server/monitor/";		files["security/"] = 1
 	door["gssapi/"] = "^gss/";			files["gssapi/"] = 1
 	door["krb5.h"] = "^gss/";			files["krb5.h"] = 1

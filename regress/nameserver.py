@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: ISC
 """A name server of the tests' own on a loopback address, and programs that
-see no other one: in a mount namespace with a resolv.conf of theirs."""
+see no other one: in a mount namespace with a resolv.conf of theirs, and
+without the keys of the real root."""
 
 import os
 import socket
@@ -16,7 +17,9 @@ REFUSED, NXDOMAIN, SERVFAIL, FORMERR = 5, 3, 2, 1
 ENTER = """
 mount --bind "$1/hosts" /etc/hosts &&
 mount --bind "$1/resolv.conf" /etc/resolv.conf &&
-mount --bind "$1/nsswitch.conf" /etc/nsswitch.conf && shift && exec "$@"
+mount --bind "$1/nsswitch.conf" /etc/nsswitch.conf &&
+{ ! test -d /usr/share/dns || mount -t tmpfs none /usr/share/dns; } &&
+shift && exec "$@"
 """
 
 
@@ -62,8 +65,10 @@ def question_of(packet):
 
 class NameServer:
     """records: (name, "A", "127.0.0.1") and the like. silent: names that it
-    says nothing about; secure: it has validated what it says; raw: bytes
-    that answer a name, behind the header and the question."""
+    says nothing about; stuck: (name, "SSHFP") and the like, for which
+    it wants a connection, on which it is silent (held); secure: it has validated what
+    it says; raw: bytes that answer a name, behind the header and the
+    question."""
 
     def __init__(self, directory):
         self.dir = directory / "names"
@@ -71,6 +76,7 @@ class NameServer:
         self.records, self.silent, self.raw = [], set(), {}
         self.secure, self.rcode = False, {}
         self.asked, self.counts = [], {}
+        self.stuck, self.held = set(), []
         self.sockets = self._bind()
         self.address = self.sockets[0].getsockname()[0]
         for name, text in {
@@ -152,6 +158,11 @@ class NameServer:
         return packet[:2] + struct.pack(">HHHHH", flags, 1, count, 0, 0) + \
             question + body
 
+    def is_stuck(self, packet):
+        name, number, _ = question_of(packet)
+        return number in [TYPES[kind] for stuck, kind in self.stuck
+                          if stuck == name]
+
     def _datagrams(self, sock):
         while True:
             try:
@@ -159,7 +170,8 @@ class NameServer:
                 if not packet:  # it was closed
                     return
                 reply = self.answer(packet)
-                if reply is not None and len(reply) > 1232:
+                if reply is not None and (
+                        len(reply) > 1232 or self.is_stuck(packet)):
                     flags = struct.unpack(">H", reply[2:4])[0] | 0x200
                     question = question_of(packet)[2]
                     reply = reply[:2] + struct.pack(
@@ -175,6 +187,9 @@ class NameServer:
                 conn, _ = sock.accept()
             except OSError:
                 return
+            if self.stuck:
+                self.held.append(conn)
+                continue
             with conn:
                 conn.settimeout(5)
                 try:

@@ -128,6 +128,22 @@ drop_last(struct hostkeys *h)
 }
 
 static void
+tell_key(const struct hostkeys *h)
+{
+	struct key *k = NULL;
+	char *print;
+
+	if (log_get_level() < LOG_LVL_DEBUG1 ||
+	    key_from_blob(span_of(&h->v[h->n].public), &k) != 0)
+		return;
+	print = key_fingerprint(k, DIGEST_SHA256);
+	log_debug("private host key #%zu: %s %s", h->n, key_type(k),
+	    print != NULL ? print : "?");
+	free(print);
+	key_free(k);
+}
+
+static void
 load_key(struct hostkeys *h, const char *path, bool given, int min_rsa_bits)
 {
 	struct hostkey *hk = &h->v[h->n];
@@ -136,6 +152,7 @@ load_key(struct hostkeys *h, const char *path, bool given, int min_rsa_bits)
 
 	/* A key that clients hear of twice is an error to them. */
 	if (r == 0 && hostkeys_find_blob(h, span_of(&hk->public)) == NULL) {
+		tell_key(h);
 		h->n++;
 		return;
 	}

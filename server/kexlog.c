@@ -9,7 +9,7 @@
 #include "kex.h"
 
 bool
-kexlog_version(const char *line, const char *remote)
+kexlog_version(const char *line, const char *ours, const char *remote)
 {
 	const char *protocol = line + 4, *software;
 	int len;
@@ -20,6 +20,9 @@ kexlog_version(const char *line, const char *remote)
 	if (protocol[len] != '-')
 		return false;
 	software = protocol + len + 1;
+	log_debug("Local version string %s", ours);
+	log_debug("Remote protocol version %.*s, remote software version %s",
+	    len, protocol, software);
 	log_info("SSH: Server;Ltype: Version;Remote: %s;Protocol: %.*s;"
 		 "Client: %s",
 	    remote, len, protocol, software);

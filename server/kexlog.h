@@ -16,7 +16,7 @@
 struct kex;
 
 /* The peer's identification line. False if its protocol is not 2.0. */
-bool kexlog_version(const char *line, const char *remote);
+bool kexlog_version(const char *line, const char *ours, const char *remote);
 void kexlog_result(const struct kex *k, const char *remote);
 /* At the end of a connection: true counts. */
 void kexlog_throughput(const struct packet *p, const char *remote,

@@ -121,6 +121,12 @@ progress_error(struct progress *p, const char *path, const char *text)
 	progress_flush(p);
 }
 
+unsigned long
+progress_errors(const struct progress *p)
+{
+	return p != NULL ? p->errors : 0;
+}
+
 void
 progress_end_events(struct progress *p, uint64_t now_ms)
 {

@@ -93,6 +93,8 @@ void progress_request(struct progress *p);
 /* For programs: events of the whole, in style JSON only. */
 void progress_begin_events(struct progress *p, uint64_t now_ms);
 void progress_error(struct progress *p, const char *path, const char *text);
+/* How many of these there were. */
+unsigned long progress_errors(const struct progress *p);
 void progress_end_events(struct progress *p, uint64_t now_ms);
 
 /* Parts, for tests. "1.5MB", "12 KB"-like amounts of at most 6 columns. */

@@ -8,11 +8,13 @@ _hpnssh()
 	local helper=${HPN_COMPLETE:-/usr/libexec/hpnssh/hpnssh-complete}
 	local words current line cut
 	[ -x "$helper" ] || return 0
-	# Not COMP_WORDS: bash cuts host:path and key=value into pieces.
-	read -ra words <<<"${COMP_LINE:0:COMP_POINT}"
+	# Not COMP_WORDS: bash cuts host:path and key=value into pieces. Without
+	# -r, so that a blank behind a backslash is a part of its word.
+	# shellcheck disable=SC2162
+	read -a words <<<"${COMP_LINE:0:COMP_POINT}"
 	current=
 	case ${COMP_LINE:0:COMP_POINT} in
-	*[[:blank:]]) ;;
+	*[!\\][[:blank:]]) ;;
 	*) current=${words[${#words[@]} - 1]}
 		unset "words[${#words[@]} - 1]" ;;
 	esac

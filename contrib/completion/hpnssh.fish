@@ -7,7 +7,9 @@ function __hpnssh_complete
     set -q HPN_COMPLETE; and set helper $HPN_COMPLETE
     test -x $helper; or return
     set -l current (commandline -ct)
-    for line in ($helper (commandline -opc) "$current" 2>/dev/null)
+    # without the backslashes and quotes that were typed
+    set -l word (string unescape -- $current; or printf '%s\n' $current)
+    for line in ($helper (commandline -opc) "$word" 2>/dev/null)
         if test "$line" = :files
             __fish_complete_path "$current"
         else

@@ -20,6 +20,7 @@ class HpnSsh(AutotoolsPackage):
     variant("libedit", default=True, description="editing of lines in hpnsftp")
     variant("fido2", default=False, description="security keys")
     variant("pkcs11", default=False, description="keys of tokens")
+    variant("unbound", default=False, description="DNSSEC of its own")
 
     depends_on("c", type="build")
     depends_on("autoconf", type="build")
@@ -33,17 +34,23 @@ class HpnSsh(AutotoolsPackage):
     depends_on("libedit", when="+libedit")
     depends_on("libfido2", when="+fido2")
     depends_on("p11-kit", when="+pkcs11")
+    depends_on("unbound", when="+unbound")
 
     conflicts("platform=darwin")
     conflicts("platform=windows")
 
     def configure_args(self):
         # PAM and the filter of system calls are for a server that root starts.
-        args = ["--without-pam", "--without-seccomp", "--disable-werror"]
+        args = ["--without-pam", "--without-seccomp", "--without-ipsec-mb",
+                "--disable-werror"]
         args += self.with_or_without("gssapi")
         args += self.with_or_without("libedit")
         args += self.with_or_without("libfido2", variant="fido2")
         args += self.with_or_without("pkcs11")
+        args += self.with_or_without("libunbound", variant="unbound")
+        if self.spec.satisfies("+unbound"):
+            library = self.spec["unbound"].libs[0]
+            args.append(f"UNBOUND_LIBRARY={library}")
         return args
 
     def setup_run_environment(self, env):

@@ -14,7 +14,7 @@ from harness import Client, clean_env, run
 
 HEX, BASE32 = "3132333435363738393031323334353637383930", "JBSWY3DPEHPK3PXP"
 ACCOUNT = "account required pam_permit.so\nsession required pam_permit.so\n"
-UNIX = "auth required pam_unix.so\n"
+UNIX = "auth required pam_unix.so nodelay\n"  # it waits 2 s where one fails
 PAM = "UsePAM yes\nKbdInteractiveAuthentication yes\nLogLevel VERBOSE\n"
 
 

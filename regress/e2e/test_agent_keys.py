@@ -2,8 +2,11 @@
 """hpnssh-agent with the stock ssh-add and both clients: keys, certificates,
 limits on their use, the lock; and that no secret stays in its memory."""
 
+import contextlib
+import ctypes
 import os
 import re
+import signal
 import threading
 
 import pytest
@@ -307,3 +310,42 @@ def test_memory(agent, keys, name, tmp_path):
     agent.add("-T", f"{path}.pub").ok()
     agent.add("-D").ok()
     assert found(agent, *pieces) == []
+
+
+PTRACE_CONT, PTRACE_SEIZE = 7, 0x4206
+PTRACE_O_TRACEEXIT, PTRACE_EVENT_EXIT = 0x40, 6
+
+
+@contextlib.contextmanager
+def about_to_end(pid, signo):
+    """The process has done all it does before its end, and still has its
+    memory."""
+    def ptrace(request, data):
+        if libc.ptrace(request, pid, None, ctypes.c_void_p(data)) == -1:
+            raise OSError(ctypes.get_errno(), f"ptrace {request}")
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.ptrace.restype = ctypes.c_long
+    ptrace(PTRACE_SEIZE, PTRACE_O_TRACEEXIT)
+    os.kill(pid, signo)
+    status = 0
+    while status >> 8 != signal.SIGTRAP | PTRACE_EVENT_EXIT << 8:
+        _, status = os.waitpid(pid, 0)
+        assert os.WIFSTOPPED(status)
+        if status >> 8 == signo:  # on its way to the process
+            ptrace(PTRACE_CONT, signo)
+    try:
+        yield
+    finally:
+        ptrace(PTRACE_CONT, 0)
+
+
+@pytest.mark.skipif(os.getuid() != 0 or harness.is_sanitized(),
+                    reason="only root may look, and not at a sanitizer")
+@pytest.mark.parametrize("name", ["ed25519", "rsa"])
+def test_memory_at_the_end(agent, keys, name):
+    path = certificate(keys, name)
+    agent.add(path).ok()
+    agent.add("-T", f"{path}.pub").ok()
+    with about_to_end(agent.process.pid, signal.SIGTERM):
+        assert found(agent, *(p for s in secrets_of(path)
+                              for p in runs(s))) == []

@@ -3,11 +3,14 @@
 tokens and known_hosts have then, and what a hostile name server can do. That
 -G agrees with the stock ssh is in interop/test_canonical_same.py."""
 
+import signal
+import time
+
 import pytest
 
 import harness
 import nameserver
-from harness import Client, hpn, run
+from harness import Client, hpn, run, start, wait_for
 
 pytestmark = pytest.mark.skipif(not harness.have("hpn", "ssh", "sshd"),
                                 reason="hpnssh and hpnsshd are not built")
@@ -129,6 +132,18 @@ def test_silent_name_server(names):
         "box"))
     assert done.rc == 255 and "no time is left" in done.errors
     assert done.seconds < 10
+
+
+def test_interrupt_ends_look_up(names):
+    names.stuck = {("box.dom.test", "A"), ("box.dom.test", "AAAA")}
+    options = [word for o in YES for word in ("-o", o)]
+    with start(names.within(hpn("ssh"), "-F", "none", *options, "box",
+                            "true")) as process:
+        wait_for(lambda: names.held)
+        began = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(5 * harness.SLOW) != 0
+        assert time.monotonic() - began < 5 * harness.SLOW
 
 
 def test_broken_name_server(names):

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 import harness
-from harness import BUILD, TOP, clean_env, query, run, stock
+import shells
+from harness import BUILD, query, run, stock
 
 pytestmark = pytest.mark.skipif(not harness.have("hpn", "ssh", "scp", "sshd"),
                                 reason="hpnssh is not built")
-HERE = TOP / "contrib/completion"
 # As a hostile server or neighbour would write them.
 TRAPS = ["$(touch${IFS}trap)", "`touch${IFS}trap`", "a;touch${IFS}trap",
          "-oProxyCommand=x", "..\x1b[2J"]
@@ -26,20 +26,19 @@ def home(tmp_path):
     return tmp_path
 
 
+@pytest.fixture(params=shells.NAMES)
+def shell(request):
+    if stock(request.param) is None:
+        pytest.skip(f"{request.param} is not installed")
+    return request.param
+
+
 @pytest.fixture
-def offer(home):
-    """offer("hpnssh -o "): what bash would show for this line."""
+def offer(home, shell):
+    """offer("hpnssh -o "): what the shell would show for this line."""
     def ask(line, **env):
-        script = (f"cd {home}; . {HERE}/hpnssh.bash; COMP_LINE=$1; "
-                  "COMP_POINT=${#1}; _hpnssh; "
-                  "[ ${#COMPREPLY[@]} = 0 ] || printf '%s\\n' \"${COMPREPLY[@]}\"")
-        done = run([stock("bash"), "--norc", "-c", script, "bash", line],
-                   env=clean_env(**{
-                       "HOME": str(home), "HPN_COMPLETE_BIN": str(BUILD),
-                       "HPN_COMPLETE": f"{HERE}/hpnssh-complete", **env}),
-                   timeout=60)
-        assert done.rc == 0 and done.errors == "", done
-        return done.text.splitlines()
+        return shells.offer(shell, home, line,
+                            **{"HPN_COMPLETE_BIN": BUILD, **env})
     return ask
 
 
@@ -65,10 +64,11 @@ def test_hosts(home, offer):
 def test_programs_are_asked(offer):
     assert offer("hpnssh -c aes128") == sorted(
         c for c in query("hpn", "cipher") if c.startswith("aes128"))
-    assert offer("hpnssh -o Ciphers=chacha") == ["chacha20-poly1305@openssh.com"]
+    assert offer("hpnssh -o Ciphers=chacha") == [
+        "Ciphers=chacha20-poly1305@openssh.com"]
     assert offer("hpnssh -o ProxyJ") == ["ProxyJump="]
     assert offer("hpnssh -o proxyj") == ["proxyjump="]
-    assert offer("hpnssh -o batchmode=y") == ["yes"]
+    assert offer("hpnssh -o batchmode=y") == ["batchmode=yes"]
     assert {"-J", "-4", "-W"} <= set(offer("hpnssh -"))
     assert "--verify" in offer("hpnscp --v")
     assert "-D" in offer("hpnsftp -")
@@ -98,12 +98,15 @@ def shared_by():
 def test_remote_paths(home, offer, config, sshd, shared_by):
     files = home / "files"
     (files / "apple tree").mkdir(parents=True)
+    (files / "apple tree/seed").write_text("")
     for name in ["apricot", "banana", *TRAPS]:
         (files / name).write_text("")
     before = sshd.log_text().count("Accepted publickey")
     line = f"hpnscp -F {config} there:{files}/"
     assert offer(line + "ap", XDG_RUNTIME_DIR=str(shared_by)) == [
-        f"{files}/apple\\ tree/", f"{files}/apricot"]
+        f"there:{files}/apple tree/", f"there:{files}/apricot"]
+    assert offer(line + "apple\\ tree/s", XDG_RUNTIME_DIR=str(shared_by)) == [
+        f"there:{files}/apple tree/seed"]
     assert "trap" not in "".join(
         offer(line, XDG_RUNTIME_DIR=str(shared_by)))
     assert not (home / "trap").exists()
@@ -134,10 +137,20 @@ def test_a_server_that_never_ends(home, offer):
     assert time.monotonic() - began < 30
 
 
-@pytest.mark.parametrize("shell,name", [("zsh", "_hpnssh"),
-                                        ("fish", "hpnssh.fish")])
-def test_other_shells_can_read_theirs(shell, name):
-    path = shutil.which(shell, path="/usr/bin:/bin")
-    if path is None:
-        pytest.skip(f"{shell} is not installed")
-    assert run([path, "-n", HERE / name]).ok().errors == ""
+def test_what_a_person_with_zsh_sees(home, config):
+    """Tab in a zsh: one candidate is put into the line, as zsh quotes it, with
+    a blank behind it where the word is at its end."""
+    if stock("zsh") is None:
+        pytest.skip("zsh is not installed")
+
+    def types(line):
+        env = harness.clean_env(
+            HOME=home, ZDOTDIR=home, TERM="dumb", LC_ALL="C.UTF-8",
+            HPN_COMPLETE=shells.COMPLETIONS / "hpnssh-complete",
+            HPN_COMPLETE_BIN=BUILD)
+        return shells.zsh_types(home, line, env)[0]
+    (home / "one key").write_text("")
+    assert types("hpnssh -o ProxyJ") == "hpnssh -o ProxyJump="
+    assert types(f"hpnssh -F {config} the") == f"hpnssh -F {config} there "
+    assert types(f"hpnscp -F {config} the") == f"hpnscp -F {config} there:"
+    assert types("hpnssh -i one") == "hpnssh -i one\\ key "

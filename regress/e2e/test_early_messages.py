@@ -3,7 +3,9 @@
 yet. They save a round trip, and must get nobody anything that he would not
 get by waiting."""
 
+import functools
 import socket
+import struct
 import subprocess
 
 import pytest
@@ -14,9 +16,10 @@ from sshwire import (CHANNEL_CLOSE, CHANNEL_DATA, CHANNEL_EOF, CHANNEL_OPEN,
                      CHANNEL_REQUEST, EXT_INFO, GLOBAL_REQUEST,
                      OPEN_CONFIRMATION, OPEN_FAILURE, REQUEST_FAILURE,
                      REQUEST_SUCCESS, USERAUTH_SUCCESS, FakeServer, connect,
-                     load_key, string)
+                     load_key, string, u32)
+from test_mux_proxy import Proxied
 
-from harness import LONG, ME, Client, have, run, start, wait_for
+from harness import LONG, ME, Client, have, rss_kib, run, start, wait_for
 
 pytestmark = pytest.mark.skipif(not have("hpn", "ssh", "sshd"),
                                 reason="hpnssh or hpnsshd is not built")
@@ -365,3 +368,114 @@ def test_standard_input_through_a_master(sshd, tmp_path):
             assert one.stdout.read(4) == b"good"
             one.terminate()
     assert not server.errors, server.errors
+
+
+def listening(w):
+    """The client's -R, or that of a passenger, stands."""
+    request = w.expect(GLOBAL_REQUEST)
+    assert request.text() == "tcpip-forward"
+    w.say(REQUEST_SUCCESS)
+
+
+def comes(w, number, *data):
+    """Somebody, to port 80, who sends at once."""
+    w.say(CHANNEL_OPEN, "forwarded-tcpip", number, 1 << 20, 1 << 15,
+          "localhost", 80, "192.0.2.1", 9)
+    for one in data:
+        w.say(CHANNEL_DATA, EARLY | number, string(one))
+
+
+def test_a_master_says_so_too(tmp_path, sshd, service):  # noqa: F811
+    """And its own -R takes what comes early."""
+    there, seen = service(), []
+
+    def talk(w):
+        w.kexinit = functools.partial(w.kexinit,
+                                      kex="curve25519-sha256,ext-info-s")
+        w.handshake(server.host)
+        w.accept_user()
+        assert string(NAME) + string("0") in w.ext_info
+        listening(w)
+        comes(w, 3, b"early")
+        w.expect(OPEN_CONFIRMATION)
+        seen.append(has_sent(w))
+        w.drain()
+
+    server = FakeServer(tmp_path, sshd.keys, talk)
+    with server, Master("hpn", server, tmp_path / "socket",
+                        flags=["-R", f"80:127.0.0.1:{there.port}"]):
+        assert wait_for(lambda: seen or server.errors, LONG)
+    assert seen == [(3, b"early")], server.errors
+
+
+def asks_for_port(master):
+    p = Proxied(master.path)
+    p.put(GLOBAL_REQUEST, "tcpip-forward", False, "localhost", 80)
+    return p
+
+
+def offered_to(p):
+    """The number of the channel that the passenger is offered."""
+    rest, kind = p.expect(CHANNEL_OPEN), string("forwarded-tcpip")
+    assert rest.startswith(kind)
+    return struct.unpack_from(">I", rest, len(kind))[0]
+
+
+def test_for_a_client_behind_the_master(tmp_path, sshd):
+    """It knows nothing of early messages (-O proxy), and gets ordinary
+    ones."""
+    def talk(w):
+        w.handshake(server.host)
+        w.accept_user()
+        listening(w)
+        comes(w, 3, b"ear", b"ly")
+        answer = w.expect(OPEN_CONFIRMATION)
+        assert answer.u32() == 3
+        ours = answer.u32()
+        assert has_sent(w) == (3, b"welcome")
+        w.say(CHANNEL_DATA, ours, string(b"then"))
+        comes(w, 4, b"for nobody")
+        assert w.expect(OPEN_FAILURE).u32() == 4
+        w.drain()
+
+    server = FakeServer(tmp_path, sshd.keys, talk)
+    with server, Master("hpn", server, tmp_path / "socket") as master, \
+            asks_for_port(master) as p:
+        number = offered_to(p)
+        p.put(OPEN_CONFIRMATION, number, 6, 1 << 20, 1 << 15)
+        assert p.expect(CHANNEL_DATA) == u32(6) + string(b"early")
+        p.put(CHANNEL_DATA, number, "welcome")
+        assert p.expect(CHANNEL_DATA) == u32(6) + string(b"then")
+        p.put(OPEN_FAILURE, offered_to(p), 2, "no", "")
+    assert not server.errors, server.errors
+
+
+@pytest.mark.parametrize("cheat", [
+    lambda w: comes(w, 3, b"a" * MOST, b"b"),
+    lambda w: (comes(w, 3), w.say(CHANNEL_EOF, EARLY | 3)),
+    lambda w: (comes(w, 3),
+               w.say(CHANNEL_REQUEST, EARLY | 3, "exec", False, "true")),
+    lambda w: [comes(w, n, b"a" * MOST) for n in range(3, 1200)]
+    + [w.say(CHANNEL_DATA, EARLY | 3, string(b"b"))],
+], ids=["too much", "eof", "request", "of many"])
+def test_a_server_that_floods_a_master(tmp_path, sshd, cheat):
+    """For a passenger that does not answer: the connection ends, and what was
+    kept until then had a limit."""
+    ended = []
+
+    def talk(w):
+        w.handshake(server.host)
+        w.accept_user()
+        listening(w)
+        cheat(w)
+        w.drain()
+        ended.append(True)
+
+    server = FakeServer(tmp_path, sshd.keys, talk)
+    with server, Master("hpn", server, tmp_path / "socket") as master, \
+            asks_for_port(master):
+        before = rss_kib(master.process.pid)
+        assert wait_for(lambda: master.process.poll() is not None
+                        or rss_kib(master.process.pid) > before + 16384, LONG)
+        assert master.process.poll() == 255
+    assert ended and not server.errors, server.errors

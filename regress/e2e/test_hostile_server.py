@@ -757,6 +757,24 @@ def test_server_that_stops_in_a_session(fake):
     assert "Timeout, server 127.0.0.1 not responding." in done.errors
 
 
+def test_questions_before_the_end(fake):
+    """As many as ServerAliveCountMax says, one a second, and no more."""
+    asked = {}
+
+    def act(w, number):
+        w.raw(u32(48) + b"x" * 20)
+
+    for most in (1, 4):
+        server = fake(in_session(lambda: server, act))
+        began = time.monotonic()
+        refused(visit(server, options=("ServerAliveInterval=1",
+                                       f"ServerAliveCountMax={most}")))
+        asked[most] = time.monotonic() - began
+    # 2 s and 5 s; the default, 3, would take 4 s for both.
+    assert asked[4] - asked[1] > 2.2, asked
+    assert asked[4] > 4.5, asked
+
+
 def test_server_that_stops_in_a_rekey(fake):
     """So does a server that begins new keys and never goes on."""
     def act(w, number):

@@ -179,7 +179,10 @@ def test_server_allows_it_by_match(make_server):
 # ---- the client ------------------------------------------------------------
 
 @pytest.mark.parametrize("mac", [(), ("NoneMacEnabled=yes",),
-                                 ("MACs=hmac-sha2-512",)])
+                                 ("MACs=hmac-sha2-512",),
+                                 ("MACs=none,hmac-sha2-512",),
+                                 ("MACs=none,hmac-sha2-512",
+                                  "NoneMacEnabled=yes")])
 def test_bytes_in_clear(client, data_file, mac):
     path = data_file(5 * MIB)
     done = client.ssh("cat; sleep 0.2", options=[*WANTED, *mac],
@@ -187,6 +190,18 @@ def test_bytes_in_clear(client, data_file, mac):
     assert done.out == path.read_bytes()
     assert done.errors.count("NOT ENCRYPTED") == 1, done
     assert ("MAC none" in done.errors) == ("NoneMacEnabled=yes" in mac)
+
+
+@pytest.mark.parametrize("side", ["client", "server"])
+def test_no_mac_before_the_login(shared_servers, side):
+    """Whatever MACs says: HPN-SSH takes the name there."""
+    macs = "MACs none,hmac-sha2-512"
+    server = shared_servers("hpn", macs if side == "server" else "")
+    client = Client("hpn", server, log_level="DEBUG")
+    done = client.ssh("true", options=["Ciphers=aes128-ctr", macs.replace(
+        " ", "=") if side == "client" else "MACs=hmac-sha2-512"]).ok()
+    assert "MAC: hmac-sha2-512 " in done.errors and \
+        "MAC: none" not in done.errors
 
 
 def test_many_rekeys_stay_in_clear(client, server):

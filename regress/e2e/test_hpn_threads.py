@@ -56,6 +56,21 @@ def test_server(shared_servers, kind, form):
         assert told(server.log_text(), form, cipher), server.log_text()
 
 
+@pytest.mark.parametrize("side", ["client", "server"])
+def test_how_many(make_server, side):
+    """More than any machine would take by itself for one connection."""
+    options = {"CipherForm": "pipeline", "CipherThreads": "5"}
+    given = "".join(f"{k} {v}\n" for k, v in options.items())
+    server = make_server((given if side == "server" else "")
+                         + "LogLevel DEBUG1\n")
+    client = Client("hpn", server, log_level="DEBUG1")
+    done = client.ssh("cat", stdin=DATA, options=["Ciphers=aes128-ctr"] + [
+        f"{k}={v}" for k, v in options.items() if side == "client"])
+    assert (done.rc, done.out == DATA) == (0, True), done
+    text = done.errors if side == "client" else server.log_text()
+    assert "5 threads help with aes128-ctr" in text, text
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_in_the_background(sshd, tmp_path, form):
     """-f: threads belong to the process that goes on."""

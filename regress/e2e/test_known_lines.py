@@ -135,6 +135,22 @@ def test_debugged_server_ends_with_its_connection(make_server):
     assert server.process.wait(20) == 255
 
 
+@pytest.mark.parametrize("kind", ["hpn", "stock"])
+def test_key_that_is_not_there_and_proxy_that_ends(tmp_path, kind):
+    """The flag is looked at before anything else happens; the same word in a
+    file of options is for hosts that may have such a key."""
+    if not harness.have(kind, "ssh"):
+        pytest.skip(f"no {kind} ssh")
+    line = (f"Warning: Identity file {tmp_path}/none not accessible: No such "
+            "file or directory.")
+    for flags, told in ((["-i", tmp_path / "none"], 1),
+                        (["-o", f"IdentityFile={tmp_path}/none"], 0)):
+        done = run([harness.program(kind, "ssh"), "-F", "none", "-o",
+                    "ProxyCommand=false", *flags, "nohost", "true"])
+        assert done.rc == 255
+        assert done.errors.splitlines().count(line) == told, done
+
+
 def test_proxy_that_ends():
     done = run([hpn("ssh"), "-F", "none", "-o", "ProxyCommand=echo hello",
                 "-o", "LogLevel=INFO", "nohost", "true"])
@@ -204,3 +220,32 @@ def test_login_by_a_proxy(ssh):
         f'ProxyCommand=python3 -c "{python}"']).ok()
     assert 'Authenticated to 127.0.0.1 (via proxy) using "publickey".\n' \
         in done.errors
+
+
+@pytest.mark.parametrize("deny", [False, True], ids=["there", "denied"])
+@pytest.mark.parametrize("kind", ["hpn", "stock"])
+def test_what_scp_tried(tmp_path, kind, deny):
+    """The words in front of a name, as scp has them for what it asked."""
+    if not harness.have(kind, "scp") or not harness.have("hpn", "sftp-server"):
+        pytest.skip(f"no {kind} scp")
+    server = tmp_path / "server"
+    server.write_text(f"#!/bin/sh\nexec {hpn('sftp-server')} "
+                      f"{'-P open' if deny else ''}\n")
+    server.chmod(0o755)
+    here = tmp_path / "f"
+    here.write_bytes(bytes(100000))
+
+    def line(*args):
+        done = run([harness.program(kind, "scp"), "-D", server, *args])
+        assert done.rc in (1, 255), done
+        return done.errors.splitlines()[0].split(": ", 1)[1]
+
+    none = f"{tmp_path}/none"
+    reason = "Permission denied" if deny else "No such file or directory"
+    assert line(here, f"x:{none}/x") == f'dest open "{none}/x": {reason}'
+    if deny:
+        assert line(f"x:{here}", none) == f'remote open "{here}": {reason}'
+        return
+    assert line(f"x:{here}", f"{none}/x") == f'open local "{none}/x": {reason}'
+    assert line(none, f"x:{none}/x") == f'stat local "{none}": {reason}'
+    assert line(f"x:{none}", here) == f"{none}: {reason}"

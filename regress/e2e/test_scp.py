@@ -154,13 +154,13 @@ def test_what_is_wrong_is_said(tmp_path, data_file):
     d = tmp_path / "dir"
     d.mkdir()
     refused(scp(tmp_path / "none", f"x:{d}"),
-            f"{tmp_path}/none: No such file or directory")
+            f'stat local "{tmp_path}/none": No such file or directory')
     refused(scp(f"x:{tmp_path}/none", d),
             f"{tmp_path}/none: No such file or directory")
     refused(scp(f, f"x:{tmp_path}/none/x"),
-            f"{tmp_path}/none/x: No such file or directory")
+            f'dest open "{tmp_path}/none/x": No such file or directory')
     refused(scp(f"x:{f}", tmp_path / "none/x"),
-            f"{tmp_path}/none/x: No such file or directory")
+            f'open local "{tmp_path}/none/x": No such file or directory')
     refused(scp(d, f"x:{tmp_path}/x"), f"{d}: not a regular file")
     refused(scp(f"x:{d}", tmp_path / "x"), f"{d}: not a regular file")
     refused(scp(f, f, f"x:{f}"), f"{f}: Not a directory")
@@ -193,7 +193,7 @@ def test_between(tmp_path, data_file):
     refused(scp(f"x:{tmp_path}/none", f"y:{out}"),
             f"{tmp_path}/none: No such file or directory")
     refused(scp(f"x:{two}", f"y:{tmp_path}/none/x"),
-            f"{tmp_path}/none/x: No such file or directory")
+            f'dest open "{tmp_path}/none/x": No such file or directory')
     refused(scp(f"x:{tree}", f"y:{out}"), f"{tree}: not a regular file")
     (tree / "broken").symlink_to("nowhere")
     refused(scp("-r", f"x:{tree}", f"y:{out}"),
@@ -205,7 +205,7 @@ def test_goes_on_after_a_failure(tmp_path, data_file):
     f = data_file(10)
     (tmp_path / "out").mkdir()
     refused(scp(tmp_path / "none", f, f"x:{tmp_path}/out"),
-            f"{tmp_path}/none: No such file or directory")
+            f'stat local "{tmp_path}/none": No such file or directory')
     assert (tmp_path / "out/data").exists()
 
 
@@ -213,8 +213,9 @@ def test_goes_on_after_a_failure(tmp_path, data_file):
 def test_permissions(tmp_path, data_file):
     f = data_file(10)
     f.chmod(0)
-    refused(scp(f, f"x:{tmp_path}/x"), f"{f}: Permission denied")
-    refused(scp(f"x:{f}", tmp_path / "x"), f"{f}: Permission denied")
+    refused(scp(f, f"x:{tmp_path}/x"), f'open local "{f}": Permission denied')
+    refused(scp(f"x:{f}", tmp_path / "x"),
+            f'remote open "{f}": Permission denied')
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full")

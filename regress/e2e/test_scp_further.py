@@ -162,7 +162,7 @@ def test_no_second_proxy(server, keys, data_file, tmp_path):
     errors = copied(run(argv(keys, server.port, data, target, "-j", "4",
                              options=(f"ProxyCommand={script}",))),
                     data, target)
-    assert errors.count("running the proxy command") <= 2, errors
+    assert errors.count("Executing proxy command: exec") <= 2, errors
 
 
 def asked_scp(keys, port, data, target, tmp_path, answer, key="none",

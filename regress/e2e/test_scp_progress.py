@@ -85,6 +85,35 @@ def test_events(tmp_path, data_file):
     assert json.loads(done.out.splitlines()[-1])["failures"] == 1, done
 
 
+def test_events_of_failures(tmp_path, ssh):
+    """Whatever is not copied is an event, by every way of copying."""
+    none, there = tmp_path / "none", f":{tmp_path}/there"
+    (tmp_path / "f").write_text("x")
+    (tmp_path / "dir").mkdir()
+
+    def errors(done):
+        events = [json.loads(line) for line in done.out.splitlines()]
+        assert done.rc == 1 and events[-1]["event"] == "end", done
+        found = [(e["path"], e["text"]) for e in events
+                 if e["event"] == "error"]
+        assert events[-1]["failures"] == len(found), done
+        return found
+
+    reason = "No such file or directory"
+    for flags in ((), ("-O",)):
+        flags = ("--json", *flags, "-S", hpn("ssh"))
+        assert errors(ssh.scp(none, there, flags=flags)) == [
+            (str(none), reason)]
+        assert errors(ssh.scp(none, tmp_path / "f", f":{tmp_path}/dir",
+                              flags=flags)) == [(str(none), reason)]
+    assert errors(ssh.scp(f":{none}", there[1:], flags=flags)) == [
+        ("connection", f"scp: {none}: {reason}")]
+    assert errors(ssh.scp(tmp_path / "f", f":{none}/x", flags=flags)) == [
+        ("connection", f"scp: {none}/x: {reason}")]
+    assert errors(run([SCP, "--json", none, there[1:]])) == [
+        (str(none), "not copied")]
+
+
 @pytest.mark.parametrize("flags", [["-q"], ["-B"], ["--json"]])
 def test_signal_asks(tmp_path, data_file, flags):
     f = data_file(2000000, "big")

@@ -4,6 +4,7 @@ roles with stock peers, and nothing that a hostile server says gets in."""
 
 import base64
 import os
+import tempfile
 
 import pytest
 from sshwire import (CHANNEL_CLOSE, CHANNEL_REQUEST, GLOBAL_REQUEST,
@@ -161,23 +162,49 @@ def test_a_link_stays_one(known, tmp_path):
     assert real.stat().st_mode & 0o777 == 0o640
 
 
-@pytest.mark.parametrize("answer", ["yes", "no"])
-def test_ask(known, answer):
+QUESTION = "Accept updated hostkeys? (yes/no): "
+
+
+@pytest.mark.parametrize("answers", [
+    ["yes"], ["no"], ["hm", "", "yes"], ["hm", "y", "n"]])
+def test_ask(known, answers):
     k = known(update="ask")
     k.note(key_of(k.server, "ed25519-host"))
-    args = k.client.ssh_args("BatchMode=no")
-    with Terminal([*args, "sleep 0.5"]) as terminal:
-        terminal.expect("Accept updated hostkeys? (yes/no): ")
-        terminal.line(answer)
+    with Terminal(k.client.ssh_args("BatchMode=no")) as terminal:
+        for answer in answers:
+            terminal.expect(QUESTION)
+            terminal.line(answer)
+        terminal.line("exit")
         assert terminal.wait() == 0
-    want = HOST_KEYS if answer == "yes" else ["ed25519"]
+    want = HOST_KEYS if answers[-1] == "yes" else ["ed25519"]
     assert k.keys() == host_keys(k.server, want)
 
 
-def test_nobody_to_ask(known):
-    k = known(update="ask")
+@pytest.fixture
+def short():
+    """A directory for sockets, whose paths must be short."""
+    with tempfile.TemporaryDirectory(prefix="hpn", dir="/tmp",
+                                     ignore_cleanup_errors=True) as path:
+        yield path
+
+
+@pytest.mark.parametrize("client", ["hpn", "stock"])
+@pytest.mark.parametrize("how", [
+    ["-oBatchMode=yes"], ["-oRequestTTY=no"],
+    ["-oControlPersist=1", "-oControlMaster=yes", "-oControlPath={dir}/s"],
+    ["-oLogLevel=ERROR"], ["-oRemoteCommand=sleep 0.3; exit"],
+    ["-tt", "sleep 0.3; exit"]])
+def test_nobody_to_ask(known, client, how, short):
+    """There is a terminal, but what uses it is not to be disturbed."""
+    how = [word.format(dir=short) for word in how]
+    flags = [word for word in how if word.startswith("-")]
+    k = known(client, update="ask")
     k.note(key_of(k.server, "ed25519-host"))
-    k.visit()
+    program, *rest = k.client.ssh_args("BatchMode=no")
+    with Terminal([program, *flags, *rest, *how[len(flags):]]) as terminal:
+        terminal.line("sleep 0.3; exit")
+        assert terminal.wait() == 0
+        assert QUESTION.encode() not in terminal.shown
     assert k.keys() == host_keys(k.server, ["ed25519"])
 
 

@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "conf/addr-match.h"
+#include "keys/timestamp.h"
 #include "regress/fuzz/fuzz.h"
 #include "server/monitor/auth-certs.h"
 #include "server/monitor/auth-keys.h"
@@ -21,12 +22,12 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	struct authkeys_options o;
 	char *text, *pos, *line;
 	const char *why;
-	int64_t when;
+	uint64_t when;
 
 	if (len > 65536)
 		return 0;
 	text = xstrndup((const char *)data, len);
-	(void)!authkeys_parse_time(text, &when);
+	(void)!timestamp_parse(text, &when);
 	pos = text;
 	while ((line = strsep(&pos, "\n")) != NULL) {
 		if (authkeys_match_line(line, &key, &o, &why) == 0)

@@ -72,7 +72,15 @@ ALGORITHMS = {"ciphers", "macs", "kexalgorithms", "hostkeyalgorithms",
 NEWER = ("webauthn-", "mlkem", "ssh-mldsa")
 
 
+# A build without the library does not know the value.
+LACKING = tuple(word for what, word in (
+    ("GSSAPI", "gssapi"), ("PKCS11", "pkcs11provider"))
+    if not harness.built_with(what))
+
+
 def normal(keyword, values):
+    if keyword.startswith(LACKING):
+        return None
     if keyword in ALGORITHMS:
         names = [n for n in values[0].split(",") if not n.startswith(NEWER)]
         # 10.5 servers propose none of these; 9.2 does.

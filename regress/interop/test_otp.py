@@ -61,7 +61,7 @@ CASES = {
         ["Verification code", PASS]),
     "password with the code behind": Case(
         "password", lambda o: o.google_line("forward_pass")
-        + "auth required pam_unix.so use_first_pass\n",
+        + "auth required pam_unix.so use_first_pass nodelay\n",
         lambda: [PASSWORD + google(1)], [PASS]),
     "key, code": Case(
         "publickey,keyboard-interactive", lambda o: o.oath,

@@ -122,7 +122,7 @@ on_cancel(void *arg, struct rd *data, struct buf *reply)
 static const struct channel_ops own_ops = { .closed = on_far_closed };
 
 /* The server opens a channel for somebody who came to its port. */
-void
+struct channel *
 come_to(const char *host, uint32_t port)
 {
 	struct channel *c;
@@ -136,6 +136,7 @@ come_to(const char *host, uint32_t port)
 			     &far_ops, NULL, FAR_WINDOW, FAR_PACKET), 0);
 	note_far(c);
 	buf_clear(&b);
+	return c;
 }
 
 /* ---- both sides --------------------------------------------------------- */
@@ -405,6 +406,41 @@ expect_only(uint8_t type, uint32_t number)
 {
 	struct rd r = expect(type, number);
 
+	assert_int_equal(rd_end(&r), 0);
+	buf_clear(&w.inbox[0].b);
+}
+
+uint32_t
+offered_channel(void)
+{
+	struct rd r;
+	uint32_t id;
+
+	run(4);
+	assert_int_equal(w.inbox_count, 1);
+	assert_int_equal(w.inbox[0].type, SSH_MSG_CHANNEL_OPEN);
+	r = w.inbox[0].r;
+	assert_true(span_equals(rd_string(&r), "forwarded-tcpip"));
+	id = rd_u32(&r);
+	assert_int_equal(rd_u32(&r), FAR_WINDOW);
+	assert_int_equal(rd_u32(&r), FAR_PACKET);
+	assert_true(span_equals(rd_string(&r), "here"));
+	assert_int_equal(rd_u32(&r), FAR_PORT);
+	assert_true(span_equals(rd_string(&r), "192.0.2.1"));
+	assert_int_equal(rd_u32(&r), 1234);
+	assert_int_equal(rd_end(&r), 0);
+	empty_inbox();
+	return id;
+}
+
+void
+listen_for_owner(void)
+{
+	struct rd r;
+
+	assert_int_equal(say_global(w.owner, "tcpip-forward", "here", 0, true),
+	    0);
+	r = expect(SSH_MSG_REQUEST_SUCCESS, FAR_PORT);
 	assert_int_equal(rd_end(&r), 0);
 	buf_clear(&w.inbox[0].b);
 }

@@ -51,7 +51,7 @@ void empty_inbox(void);
 /* Our own channel still carries what it is given. */
 void check_own(void);
 /* The server opens a channel for somebody who came to its port. */
-void come_to(const char *host, uint32_t port);
+struct channel *come_to(const char *host, uint32_t port);
 
 /* What the owner f says. b is cleared. */
 int foreign_say(struct foreign *f, struct buf *b);
@@ -73,5 +73,9 @@ struct rd expect(uint8_t type, uint32_t number);
 void expect_only(uint8_t type, uint32_t number);
 /* An open channel; its number as the owner knows it. */
 uint32_t open_channel(struct foreign *f, uint32_t number);
+/* The server listens at "here" for w.owner. */
+void listen_for_owner(void);
+/* Somebody came there: the number of the OPEN that is all that came. */
+uint32_t offered_channel(void);
 
 #endif

@@ -33,6 +33,7 @@ test_lists(void **state)
 		{ ALGS_CIPHER, "aes*", ERR_UNSUPPORTED, "aes*" },
 		{ ALGS_HOST_KEY, "ssh-ed25519,foo*", ERR_UNSUPPORTED, "foo*" },
 		{ ALGS_HOST_KEY, "ssh-dss", ERR_UNSUPPORTED, "ssh-dss" },
+		{ ALGS_MAC, "none", ERR_SYNTAX, NULL },
 		/* Without the names that are not built nothing is left. */
 		{ ALGS_KEX_GSS, "gss-gex-sha1-", ERR_SYNTAX, NULL },
 	};
@@ -87,6 +88,8 @@ test_names(void **state)
 	expect(ALGS_CIPHER, "+aes128-cbc,3des-cbc", more, NULL);
 	expect(ALGS_MAC, "hmac-md5,hmac-sha2-256", "hmac-md5,hmac-sha2-256",
 	    NULL);
+	/* Not before the login. */
+	expect(ALGS_MAC, "none,hmac-sha2-256,none", "hmac-sha2-256", NULL);
 	expect(ALGS_KEX_SERVER,
 	    "diffie-hellman-group14-sha1,curve25519-sha256",
 	    "diffie-hellman-group14-sha1,curve25519-sha256", NULL);

@@ -52,12 +52,14 @@ names_are_found(void **state)
 	(void)state;
 	for (size_t i = 0; i < AUTH_METHOD_COUNT; i++) {
 		const struct auth_method *m = &auth_method_table[i];
+		bool has_device;
 
 		assert_ptr_equal(auth_method_requested(m->name), m);
 		assert_ptr_equal(auth_method_by_name(m->name,
 				     strlen(m->name)), m);
-		assert_ptr_equal(auth_method_listed(m->name, strlen(m->name)),
-		    m->option != 0 ? m : NULL);
+		assert_ptr_equal(auth_method_listed(m->name, strlen(m->name),
+				     &has_device), m);
+		assert_true(has_device);
 		if (m->alias == NULL)
 			continue;
 		assert_ptr_equal(auth_method_requested(m->alias), m);
@@ -73,23 +75,27 @@ devices_of_lists(void **state)
 {
 	static const struct {
 		const char *entry;
-		bool ok;
+		bool known, has_device;
 	} rows[] = {
-		{ "keyboard-interactive", true },
-		{ "keyboard-interactive:pam", true },
-		{ "keyboard-interactive:", false },
-		{ "keyboard-interactive:skey", false },
-		{ "password:pam", false },
-		{ "none", false },
-		{ "publickey-hostbound-v00@openssh.com", false },
-		{ "", false },
+		{ "keyboard-interactive", true, true },
+		{ "keyboard-interactive:pam", true, true },
+		{ "keyboard-interactive:", true, false },
+		{ "keyboard-interactive:skey", true, false },
+		{ "password:pam", true, false },
+		{ "none:pam", true, false },
+		{ "publickey-hostbound-v00@openssh.com", false, false },
+		{ ":pam", false, false },
+		{ "", false, false },
 	};
+	bool has_device;
 
 	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		assert_int_equal(auth_method_listed(rows[i].entry,
-				     strlen(rows[i].entry)) != NULL,
-		    rows[i].ok);
+				     strlen(rows[i].entry), &has_device) !=
+			NULL, rows[i].known);
+		assert_int_equal(has_device, rows[i].has_device);
+	}
 }
 
 static void
@@ -107,9 +113,11 @@ options_turn_methods_off(void **state)
 		assert_int_equal(server_conf_set(&c, keywords[off], "no"), 0);
 		assert_int_equal(server_conf_finish(&c), 0);
 		for (size_t i = 0; i < ARRAY_LEN(ids); i++)
-			assert_int_equal(auth_method_enabled(
+			assert_int_equal(auth_method_offered(
 				&auth_method_table[ids[i]], &c), i != off);
-		assert_false(auth_method_enabled(
+		assert_true(auth_method_enabled(
+		    &auth_method_table[AUTH_METHOD_NONE], &c));
+		assert_false(auth_method_offered(
 		    &auth_method_table[AUTH_METHOD_NONE], &c));
 		server_conf_clear(&c);
 	}

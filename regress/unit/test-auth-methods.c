@@ -51,7 +51,7 @@ any_method_is_enough(void **state)
 		expect_next(&m, "publickey,password");
 		assert_true(auth_methods_may(&m, "password"));
 		assert_false(auth_methods_may(&m, "keyboard-interactive"));
-		assert_int_equal(auth_methods_done(&m, "password", NULL), 1);
+		assert_int_equal(auth_methods_done(&m, "password"), 1);
 		auth_methods_clear(&m);
 		strlist_clear(&l);
 	}
@@ -69,24 +69,49 @@ methods_in_their_order(void **state)
 			     "publickey,password,keyboard-interactive"),
 	    0);
 	expect_next(&m, "publickey,password");
-	assert_int_equal(auth_methods_done(&m, "publickey", NULL), 0);
+	assert_int_equal(auth_methods_done(&m, "publickey"), 0);
 	expect_next(&m, "password,keyboard-interactive");
-	assert_int_equal(auth_methods_done(&m, "keyboard-interactive", "pam"),
-	    1);
+	assert_int_equal(auth_methods_done(&m, "keyboard-interactive"), 1);
 	auth_methods_clear(&m);
 	strlist_clear(&l);
 }
 
+/* A list that asks for another one is as good as none. */
 static void
 the_device_has_to_fit(void **state)
 {
-	struct strlist l = lists("keyboard-interactive:other");
+	struct strlist l = lists("keyboard-interactive:other password:pam");
 	struct auth_methods m;
 
 	(void)state;
-	assert_int_equal(auth_methods_init(&m, &l, "keyboard-interactive"), 0);
-	assert_int_equal(auth_methods_done(&m, "keyboard-interactive", "pam"),
-	    0);
+	assert_int_equal(auth_methods_init(&m, &l,
+			     "keyboard-interactive,password"),
+	    ERR_NOT_FOUND);
+	expect_next(&m, "");
+	assert_false(auth_methods_may(&m, "keyboard-interactive"));
+	assert_false(auth_methods_may(&m, "password"));
+	auth_methods_clear(&m);
+	strlist_clear(&l);
+}
+
+/* Nobody is told of it, and where it is not named it is nothing. */
+static void
+none_is_named(void **state)
+{
+	struct strlist l = lists("none,publickey publickey,none");
+	struct auth_methods m;
+
+	(void)state;
+	assert_int_equal(auth_methods_init(&m, &l, "publickey,password"), 0);
+	expect_next(&m, "publickey");
+	assert_true(auth_methods_may(&m, "none"));
+	assert_int_equal(auth_methods_done(&m, "none"), 0);
+	assert_int_equal(auth_methods_done(&m, "publickey"), 1);
+	auth_methods_clear(&m);
+	strlist_clear(&l);
+	l = lists("publickey");
+	assert_int_equal(auth_methods_init(&m, &l, "publickey"), 0);
+	assert_false(auth_methods_may(&m, "none"));
 	auth_methods_clear(&m);
 	strlist_clear(&l);
 }
@@ -103,8 +128,8 @@ lists_that_can_not_be_done(void **state)
 	auth_methods_clear(&m);
 	assert_int_equal(auth_methods_init(&m, &l, "password"), 0);
 	expect_next(&m, "password");
-	assert_int_equal(auth_methods_done(&m, "password", NULL), 0);
-	assert_int_equal(auth_methods_done(&m, "password", NULL), 1);
+	assert_int_equal(auth_methods_done(&m, "password"), 0);
+	assert_int_equal(auth_methods_done(&m, "password"), 1);
 	auth_methods_clear(&m);
 	strlist_clear(&l);
 }
@@ -249,6 +274,7 @@ main(void)
 		cmocka_unit_test(any_method_is_enough),
 		cmocka_unit_test(methods_in_their_order),
 		cmocka_unit_test(the_device_has_to_fit),
+		cmocka_unit_test(none_is_named),
 		cmocka_unit_test(lists_that_can_not_be_done),
 		cmocka_unit_test(drops_rise_with_the_count),
 		cmocka_unit_test(sources),

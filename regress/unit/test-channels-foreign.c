@@ -368,56 +368,21 @@ test_connection_is_lost(void **state)
 
 /* ---- ports -------------------------------------------------------------- */
 
-static uint32_t
-offered_channel(void)
-{
-	struct rd r;
-	uint32_t id;
-
-	run(4);
-	assert_int_equal(w.inbox_count, 1);
-	assert_int_equal(w.inbox[0].type, SSH_MSG_CHANNEL_OPEN);
-	r = w.inbox[0].r;
-	assert_true(span_equals(rd_string(&r), "forwarded-tcpip"));
-	id = rd_u32(&r);
-	assert_int_equal(rd_u32(&r), FAR_WINDOW);
-	assert_int_equal(rd_u32(&r), FAR_PACKET);
-	assert_true(span_equals(rd_string(&r), "here"));
-	assert_int_equal(rd_u32(&r), FAR_PORT);
-	assert_true(span_equals(rd_string(&r), "192.0.2.1"));
-	assert_int_equal(rd_u32(&r), 1234);
-	assert_int_equal(rd_end(&r), 0);
-	empty_inbox();
-	return id;
-}
-
-static void
-listen_for_owner(void)
-{
-	struct rd r;
-
-	assert_int_equal(say_global(w.owner, "tcpip-forward", "here", 0, true),
-	    0);
-	r = expect(SSH_MSG_REQUEST_SUCCESS, FAR_PORT);
-	assert_int_equal(rd_end(&r), 0);
-	buf_clear(&w.inbox[0].b);
-}
-
 static void
 test_port(void **state)
 {
 	uint32_t id;
 
 	(void)state;
-	come_to("here", FAR_PORT); /* nobody has asked for it yet */
+	(void)come_to("here", FAR_PORT); /* nobody has asked for it yet */
 	run(4);
 	assert_int_equal(w.inbox_count, 0);
 	listen_for_owner();
-	come_to("elsewhere", FAR_PORT);
-	come_to("here", FAR_PORT + 1);
+	(void)come_to("elsewhere", FAR_PORT);
+	(void)come_to("here", FAR_PORT + 1);
 	run(4);
 	assert_int_equal(w.inbox_count, 0);
-	come_to("here", FAR_PORT);
+	(void)come_to("here", FAR_PORT);
 	id = offered_channel();
 	assert_int_equal(say_data(w.owner, id, 1), ERR_PROTOCOL);
 	assert_int_equal(SAY(w.owner, SSH_MSG_CHANNEL_OPEN_CONFIRMATION, id, 77,
@@ -427,11 +392,11 @@ test_port(void **state)
 	(void)expect(SSH_MSG_CHANNEL_DATA, 77);
 	buf_clear(&w.inbox[0].b);
 	assert_int_equal(say_data(w.owner, id, 1), 0);
-	come_to("here", FAR_PORT);
+	(void)come_to("here", FAR_PORT);
 	id = offered_channel();
 	assert_int_equal(SAY(w.owner, SSH_MSG_CHANNEL_OPEN_FAILURE, id, 2, 0,
 			     0), 0);
-	come_to("here", FAR_PORT);
+	(void)come_to("here", FAR_PORT);
 	(void)offered_channel(); /* not answered */
 	run(2);
 	foreign_free(w.owner);
@@ -440,7 +405,7 @@ test_port(void **state)
 	assert_int_equal(w.cancels, 1);
 	assert_int_equal(channels_count(w.near), 1);
 	assert_int_equal(channels_count(w.far), 1);
-	come_to("here", FAR_PORT);
+	(void)come_to("here", FAR_PORT);
 	run(4);
 	assert_int_equal(w.inbox_count, 0);
 }
@@ -565,7 +530,8 @@ read_inbox(struct dice *d)
 		if (offered)
 			assert_int_equal(SAY(w.owner,
 					     SSH_MSG_CHANNEL_OPEN_CONFIRMATION,
-					     id, 1, FAR_WINDOW, FAR_PACKET), 0);
+					     id, 1, dice_below(d, FAR_WINDOW),
+					     FAR_PACKET), 0);
 		if (id_count < IDS)
 			ids[id_count++] = id;
 	}
@@ -637,7 +603,9 @@ serve_anything(struct dice *d)
 	static const uint8_t zeros[5000];
 
 	if (dice_below(d, 20) == 0 && channels_count(w.far) < 50)
-		come_to("here", FAR_PORT);
+		assert_int_equal(channel_send_early(come_to("here", FAR_PORT),
+				     zeros, dice_below(d, CHANNEL_EARLY_MAX)),
+		    0);
 	if (c == NULL || !channel_is_accepted(c))
 		return;
 	switch (dice_below(d, 8)) {
@@ -672,6 +640,8 @@ test_anything(void **state)
 	unsigned errors = 0, heard = 0;
 
 	(void)state;
+	channels_take_early(w.near);
+	channels_send_early(w.far, true);
 	for (int i = 0; i < STEPS; i++) {
 		if (say_anything(&d) != 0) {
 			errors++;

@@ -21,6 +21,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "client/mux-anchor.h"
 #include "client/mux-master.h"
 #include "client/mux-socket.h"
 #include "client/mux-wire.h"
@@ -79,6 +80,22 @@ test_no_messages(void **state)
 
 /* ---- requests ----------------------------------------------------------- */
 
+/* There is no such connection: the master has nobody to ask. */
+static void
+ask_anchor(int fd)
+{
+	struct buf b = { 0 }, in = { 0 };
+	struct rd r;
+
+	mux_begin_request(&b, MUX_INFO, REQUEST);
+	buf_put_cstring(&b, MUX_ANCHOR_NAME);
+	mw_send_message(fd, &b);
+	r = mw_receive(fd, &in, MUX_INFO_TEXT);
+	assert_int_equal(rd_u32(&r), REQUEST);
+	assert_int_equal(rd_u32(&r), 0);
+	buf_clear(&in);
+}
+
 static void
 test_requests(void **state)
 {
@@ -98,6 +115,7 @@ test_requests(void **state)
 	r = mw_receive(fd, &in, MUX_INFO_TEXT);
 	assert_int_equal(rd_u32(&r), REQUEST);
 	assert_int_equal(rd_u32(&r), 0);
+	ask_anchor(fd);
 	mw_send_request(fd, MUX_STOP);
 	r = mw_receive(fd, &in, MUX_OK);
 	assert_int_equal(mw.stops, 1);

@@ -241,7 +241,7 @@ enter(int fd)
 	if (prctl(PR_GET_DUMPABLE) != 0)
 		missing |= 4;
 	for (size_t i = 0; i < ARRAY_LEN(limits); i++)
-		if (getrlimit((__rlimit_resource_t)limits[i], &rl) != 0 ||
+		if (getrlimit(limits[i], &rl) != 0 ||
 		    rl.rlim_cur != 0 || rl.rlim_max != 0)
 			missing |= 8 << i;
 	if (getrlimit(RLIMIT_NOFILE, &rl) != 0 || rl.rlim_max > 4)

@@ -449,7 +449,8 @@ test_faults(void **state)
 		  "AuthorizedPrincipalsCommandUser none\n"
 		  "AuthorizedPrincipalsCommand /x %u\n"
 		  "AuthorizedKeysCommand none\n", NULL },
-		{ "KerberosOrLocalPasswd no\n", "is not supported by this" },
+		{ "KerberosOrLocalPasswd maybe\n", "neither yes nor no" },
+		{ "AuthenticationMethods none password:x\n", NULL },
 		{ "X11Forwarding maybe\n", "neither yes nor no" },
 		{ "X11DisplayOffset -1\n", "X11DisplayOffset" },
 		{ "StreamLocalBindMask 0999\n", "is no octal mode" },

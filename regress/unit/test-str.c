@@ -249,8 +249,12 @@ test_escape(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		char *all = xstr_escape(cases[i].text);
+
 		str_escape(out, sizeof out, cases[i].text);
 		assert_string_equal(out, cases[i].out);
+		assert_string_equal(all, cases[i].out);
+		free(all);
 	}
 	/* Never half of a character, always an end. */
 	str_escape(out, 5, "ab\ncd");

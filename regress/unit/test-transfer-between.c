@@ -22,12 +22,13 @@
 static struct strlist reports;
 
 static void
-report(void *arg, const char *path, const char *text)
+report(void *arg, const char *tried, const char *path, const char *text)
 {
 	char line[4096];
 
 	(void)arg;
-	snprintf(line, sizeof line, "%s: %s", path, text);
+	snprintf(line, sizeof line, "%s%s%s: %s", tried ? tried : "",
+	    tried ? " " : "", path, text);
 	assert_int_equal(strlist_add(&reports, line), 0);
 }
 
@@ -214,9 +215,9 @@ test_failures(void **state)
 	fill_file("f", 10, 1);
 	hosts_begin(&h, 1, 0);
 	assert_int_equal(copy(&h, "f", "none/x", plain), 1);
-	expect("none/x: No such file or directory");
+	expect("dest open none/x: No such file or directory");
 	assert_int_equal(copy(&h, "f", "busy", plain), 1);
-	expect("busy: Failure");
+	expect("dest open busy: Failure");
 	assert_int_equal(copy(&h, "d", "x", plain), 1);
 	expect("d: not a regular file");
 	assert_int_equal(copy(&h, "d/fifo", "x", plain), 1);
@@ -255,7 +256,7 @@ test_unreadable(void **state)
 	assert_int_equal(xfer_new_between(&x, h.a, h.b, &opts), 0);
 	assert_int_equal(xfer_copy(x, "gone", &gone, "out"), 0);
 	assert_int_equal(xfer_run(x), 0);
-	expect("gone: No such file or directory");
+	expect("remote open gone: No such file or directory");
 	assert_int_equal(xfer_copy(x, "huge", &huge, "out"), 0);
 	assert_int_equal(xfer_run(x), 0);
 	expect("huge: File too large");

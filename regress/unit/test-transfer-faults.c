@@ -509,7 +509,9 @@ test_vanished(void **state)
 
 		host_make_file("src", 1000, 1);
 		assert_int_equal(host_copy(&h, up, "src", "dst", opts), -1);
-		assert_true(host_reported("src: No such file or directory"));
+		assert_true(host_reported(up ?
+			"open local src: No such file or directory" :
+			"remote open src: No such file or directory"));
 		assert_false(exists("dst"));
 		assert_false(exists(PART));
 	}

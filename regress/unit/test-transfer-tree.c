@@ -35,12 +35,13 @@ expect_same(const char *one, const char *two)
 static struct strlist reports;
 
 static void
-report(void *arg, const char *path, const char *text)
+report(void *arg, const char *tried, const char *path, const char *text)
 {
 	char line[4096];
 
 	(void)arg;
-	snprintf(line, sizeof line, "%s: %s", path, text);
+	snprintf(line, sizeof line, "%s%s%s: %s", tried ? tried : "",
+	    tried ? " " : "", path, text);
 	assert_int_equal(strlist_add(&reports, line), 0);
 }
 
@@ -209,17 +210,17 @@ test_failures(void **state)
 	assert_int_equal(symlink("nowhere", "d/broken"), 0);
 	memory_begin(&m, 1, false, 0);
 	assert_int_equal(put(&m, "none", "x", plain), 1);
-	assert_true(reported("none: No such file or directory"));
+	assert_true(reported("stat local none: No such file or directory"));
 	assert_int_equal(put(&m, "f", "none/x", plain), 1);
-	assert_true(reported("none/x: No such file or directory"));
+	assert_true(reported("dest open none/x: No such file or directory"));
 	assert_int_equal(put(&m, "d", "x", plain), 1);
 	assert_true(reported("d: not a regular file"));
 	assert_int_equal(get(&m, "d", "x", plain), 1);
 	assert_true(reported("d: not a regular file"));
 	assert_int_equal(get(&m, "f", "none/x", plain), 1);
-	assert_true(reported("none/x: No such file or directory"));
+	assert_true(reported("open local none/x: No such file or directory"));
 	assert_int_equal(put(&m, "f", "d", plain), 1);
-	assert_true(reported("d: Failure"));
+	assert_true(reported("dest open d: Failure"));
 	assert_int_equal(put(&m, "d", "f", tree), 1);
 	assert_true(reported("f: Not a directory"));
 	assert_int_equal(get(&m, "d", "f", tree), 1);

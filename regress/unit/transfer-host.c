@@ -396,12 +396,13 @@ host_same(const char *one, const char *two)
 struct strlist host_reports;
 
 static void
-report(void *arg, const char *path, const char *text)
+report(void *arg, const char *tried, const char *path, const char *text)
 {
 	char line[4096];
 
 	(void)arg;
-	snprintf(line, sizeof line, "%s: %s", path, text);
+	snprintf(line, sizeof line, "%s%s%s: %s", tried ? tried : "",
+	    tried ? " " : "", path, text);
 	assert_int_equal(strlist_add(&host_reports, line), 0);
 }
 

@@ -455,6 +455,9 @@ on_request(struct auth *a, struct rd *r)
 		err = ERR_PROTOCOL;
 		goto out;
 	}
+	log_debug("userauth-request for user %s service %s method %s", user,
+	    service, method);
+	log_debug("attempt %d failures %d", a->tries, a->failures);
 	a->tries++;
 	a->refused = NULL;
 	if ((err = drop_dialogue(a)) == 0 &&

@@ -236,7 +236,7 @@ check_identification(const struct preauth *pa, const char *line)
 {
 	unsigned major;
 
-	if (kexlog_version(line, pa->params.remote))
+	if (kexlog_version(line, pa->params.ident, pa->params.remote))
 		return NULL;
 	if (sscanf(line, "SSH-%4u.%*4u-", &major) != 1 || major == 2)
 		return "invalid format";

@@ -192,8 +192,7 @@ limit(int resource, rlim_t value)
 {
 	struct rlimit rl = { .rlim_cur = value, .rlim_max = value };
 
-	return setrlimit((__rlimit_resource_t)resource, &rl) == -1 ? ERR_SYSTEM
-								    : 0;
+	return setrlimit(resource, &rl) == -1 ? ERR_SYSTEM : 0;
 }
 
 int

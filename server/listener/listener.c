@@ -138,6 +138,7 @@ log_sockets(const struct listener *l)
 		address = peer_format_address((struct sockaddr *)&ss, len,
 		    &port);
 		peer_rdomain(l->sockets.fd[i], domain);
+		log_debug("Bind to port %u on %s.", port, address);
 		log_info("Server listening on %s port %u%s%s.", address, port,
 		    domain[0] != '\0' ? " rdomain " : "", domain);
 		free(address);
@@ -310,6 +311,7 @@ start_connection(struct listener *l, int connection,
 		fd_close(&ends[0]);
 		return;
 	}
+	log_debug("Forked child %ld.", (long)pid);
 	s = xcalloc(1, sizeof *s);
 	s->listener = l;
 	s->pid = pid;
@@ -402,8 +404,11 @@ on_connection(void *arg, int fd, int events)
 		}
 		return;
 	}
-	if (l->opts->debug)
+	if (l->opts->debug) {
+		log_debug("Server will not fork when running in debugging "
+			  "mode.");
 		become_session(l, connection);
+	}
 	peer = admission_peer_of(l->admission, (struct sockaddr *)&ss, len);
 	if (is_refused(l, connection, (struct sockaddr *)&ss, len, &peer))
 		(void)!send(connection, refusal, sizeof refusal - 1,

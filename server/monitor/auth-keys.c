@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <time.h>
 
 #include "base/mem.h"
 #include "conf/addr-match.h"
+#include "keys/timestamp.h"
 
 enum { ENV_MAX = 1024 }; /* environment= options of a line */
 
@@ -123,16 +123,16 @@ set_once(char **field, char **text, const char **why)
 	return 0;
 }
 
-/* The earliest of several counts. */
+/* The earliest of several counts. 0 would be none. */
 static int
 set_expiry(struct permits *p, const char *text)
 {
-	int64_t when;
+	uint64_t when;
 
-	if (authkeys_parse_time(text, &when) != 0)
+	if (timestamp_parse(text, &when) != 0 || when == 0)
 		return ERR_SYNTAX;
-	if (p->expires == 0 || when < p->expires)
-		p->expires = when;
+	if (p->expires == 0 || (int64_t)when < p->expires)
+		p->expires = (int64_t)when;
 	return 0;
 }
 
@@ -249,45 +249,6 @@ authkeys_parse_options(const char *text, struct authkeys_options *o,
 	if (r != 0)
 		authkeys_options_clear(o);
 	return r;
-}
-
-static int
-digits(const char *s, size_t n)
-{
-	int v = 0;
-
-	for (size_t i = 0; i < n; i++)
-		v = v * 10 + (s[i] - '0');
-	return v;
-}
-
-int
-authkeys_parse_time(const char *s, int64_t *when)
-{
-	size_t len = strspn(s, "0123456789");
-	bool utc = s[len] == 'Z' && s[len + 1] == '\0';
-	struct tm tm = { .tm_isdst = -1 }, asked;
-	time_t t;
-
-	if ((!utc && s[len] != '\0') || (len != 8 && len != 12 && len != 14))
-		return ERR_SYNTAX;
-	tm.tm_year = digits(s, 4) - 1900;
-	tm.tm_mon = digits(s + 4, 2) - 1;
-	tm.tm_mday = digits(s + 6, 2);
-	if (len >= 12) {
-		tm.tm_hour = digits(s + 8, 2);
-		tm.tm_min = digits(s + 10, 2);
-	}
-	if (len == 14)
-		tm.tm_sec = digits(s + 12, 2);
-	asked = tm;
-	t = utc ? timegm(&tm) : mktime(&tm);
-	/* A date that does not exist comes back as another one. */
-	if (t <= 0 || tm.tm_mon != asked.tm_mon ||
-	    tm.tm_mday != asked.tm_mday || tm.tm_min != asked.tm_min)
-		return ERR_SYNTAX;
-	*when = t;
-	return 0;
 }
 
 static const char *

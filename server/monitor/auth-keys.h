@@ -59,9 +59,6 @@ enum authkeys_applies {
 enum authkeys_applies authkeys_options_apply(const struct authkeys_options *o,
     const char *host, const char *address, int64_t now) must_check;
 
-/* Time of expiry-time= : YYYYMMDD[HHMM[SS]][Z]; local time without the Z. */
-int authkeys_parse_time(const char *s, int64_t *when) must_check;
-
 struct authkeys_query {
 	const struct user *user;
 	struct authkeys_wanted wanted;

@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "conf/auth-method-table.h"
 
 static void
 add(struct strlist *l, const char *s, size_t len)
@@ -15,19 +16,28 @@ add(struct strlist *l, const char *s, size_t len)
 		fatal("out of memory");
 }
 
-/* A name in a list, "method" or "method:device", against a method. */
+/* Does an entry of a list, "method" or "method:device", ask for a method? */
 static bool
-names(const char *entry, size_t len, const char *method, const char *device)
+names(const char *entry, size_t len, const char *method)
 {
-	const char *colon = memchr(entry, ':', len);
-	size_t base = colon != NULL ? (size_t)(colon - entry) : len;
+	bool has_device;
+	const struct auth_method *m = auth_method_listed(entry, len,
+	    &has_device);
 
-	if (strlen(method) != base || strncmp(entry, method, base) != 0)
-		return false;
-	if (colon == NULL || device == NULL)
+	return m != NULL && has_device && strcmp(m->name, method) == 0;
+}
+
+/* Can it be done? "none" is never offered, and always there: whether it is
+ * enough, for an empty password, is seen when it is tried. */
+static bool
+is_there(const struct auth_methods *m, const char *entry, size_t len)
+{
+	if (names(entry, len, auth_method_table[AUTH_METHOD_NONE].name))
 		return true;
-	return strlen(device) == len - base - 1 &&
-	    strncmp(colon + 1, device, len - base - 1) == 0;
+	for (size_t i = 0; i < m->enabled.n; i++)
+		if (names(entry, len, m->enabled.v[i]))
+			return true;
+	return false;
 }
 
 static bool
@@ -36,14 +46,9 @@ all_enabled(const struct auth_methods *m, const char *list)
 	const char *pos = list, *entry;
 	size_t len;
 
-	while (csv_next(&pos, &entry, &len)) {
-		bool found = false;
-
-		for (size_t i = 0; i < m->enabled.n && !found; i++)
-			found = names(entry, len, m->enabled.v[i], NULL);
-		if (!found)
+	while (csv_next(&pos, &entry, &len))
+		if (!is_there(m, entry, len))
 			return false;
-	}
 	return true;
 }
 
@@ -78,8 +83,7 @@ auth_methods_may(const struct auth_methods *m, const char *method)
 	if (m->any)
 		return strlist_has(&m->enabled, method);
 	for (size_t i = 0; i < m->lists.n; i++)
-		if (names(m->lists.v[i], strcspn(m->lists.v[i], ","), method,
-			NULL))
+		if (names(m->lists.v[i], strcspn(m->lists.v[i], ","), method))
 			return true;
 	return false;
 }
@@ -102,8 +106,7 @@ auth_methods_next(const struct auth_methods *m)
 }
 
 int
-auth_methods_done(struct auth_methods *m, const char *method,
-    const char *device)
+auth_methods_done(struct auth_methods *m, const char *method)
 {
 	struct strlist rest = { 0 };
 	int complete = 0;
@@ -114,7 +117,7 @@ auth_methods_done(struct auth_methods *m, const char *method,
 		const char *list = m->lists.v[i];
 		size_t len = strcspn(list, ",");
 
-		if (!names(list, len, method, device)) {
+		if (!names(list, len, method)) {
 			add(&rest, list, strlen(list));
 		} else if (list[len] == ',') {
 			list += len + 1;

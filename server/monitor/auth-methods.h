@@ -20,7 +20,8 @@ struct auth_methods {
 };
 
 /* lists: as configured, none or "any" = any. Lists with a method that is not
- * enabled are dropped; ERR_NOT_FOUND if that leaves none. */
+ * enabled, or with a device that it does not have, are dropped; ERR_NOT_FOUND
+ * if that leaves none. */
 int auth_methods_init(struct auth_methods *m, const struct strlist *lists,
     const char *enabled) must_check;
 void auth_methods_clear(struct auth_methods *m);
@@ -28,9 +29,7 @@ void auth_methods_clear(struct auth_methods *m);
 /* Comma list of the methods that may be tried now. Caller frees. */
 char *auth_methods_next(const struct auth_methods *m);
 bool auth_methods_may(const struct auth_methods *m, const char *method);
-/* The method succeeded (device: as in keyboard-interactive:pam, or NULL):
- * 1 that was the last one needed, 0 more are needed. */
-int auth_methods_done(struct auth_methods *m, const char *method,
-    const char *device) must_check;
+/* The method succeeded: 1 that was the last one needed, 0 more are needed. */
+int auth_methods_done(struct auth_methods *m, const char *method) must_check;
 
 #endif

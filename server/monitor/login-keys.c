@@ -74,13 +74,15 @@ log_found(const struct login *l, const struct key *k, const char *where)
 	const struct cert *c = key_cert(k);
 	char *text = short_text(l, c != NULL ? c->ca : k);
 
-	if (c != NULL)
+	if (c != NULL) {
 		log_verbose("Accepted certificate ID \"%.*s\" (serial %llu) "
 			    "signed by CA %s found at %s",
 		    AUTHCERT_ID_SHOWN, c->id, (unsigned long long)c->serial,
 		    text, where);
-	else
+	} else {
+		log_debug("%s: matching key found: %s", where, text);
 		log_verbose("Accepted key %s found at %s", text, where);
+	}
 	free(text);
 }
 
@@ -246,6 +248,7 @@ found_in_file(const struct login *l, const struct authkeys_query *q,
 	unsigned line;
 	char *where;
 
+	log_debug("trying public key file %s", path);
 	if (authkeys_search(q, path, p, &line) != 0)
 		return false;
 	xasprintf(&where, "%s:%u", path, line);

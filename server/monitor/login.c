@@ -28,7 +28,7 @@ enabled_methods(const struct server_conf *c, bool by_gss)
 
 	for (size_t i = 0; i < AUTH_METHOD_COUNT; i++) {
 		m = &auth_method_table[i];
-		if (auth_method_enabled(m, c) &&
+		if (auth_method_offered(m, c) &&
 		    (!m->needs_pam || c->login.use_pam) &&
 		    (!m->needs_gss_kex || by_gss))
 			buf_printf(&b, "%s%s", buf_len(&b) > 0 ? "," : "",
@@ -284,7 +284,7 @@ login_conclude(struct login *l, struct login_try *t,
 	v->result = MONITOR_FAILURE;
 	if (t->ok) {
 		add_auth_info(l, t);
-		r = auth_methods_done(&l->methods, m->name, m->device);
+		r = auth_methods_done(&l->methods, m->name);
 		l->must_change = l->must_change || t->must_change;
 		if (r == 1 && !account_agrees(l, talk)) {
 			l->allowed = false;

@@ -5,19 +5,28 @@
  */
 #include "server/monitor/login-internal.h"
 
-/* True: the empty password is right, and there is a verdict. */
+static bool
+may_be_empty(const struct login *l)
+{
+	return l->conf.login.permit_empty_passwords &&
+	    l->conf.login.password_authentication;
+}
+
+/* True: the empty password is right, and there is a verdict. Where any method
+ * does, this was a password; AuthenticationMethods means it by "none". */
 static bool
 try_empty_password(const struct login_request *q, struct monitor_verdict *v)
 {
 	struct login *l = q->login;
 	struct login_try t = {
-		.method = &auth_method_table[AUTH_METHOD_PASSWORD],
+		.method = l->methods.any ?
+		    &auth_method_table[AUTH_METHOD_PASSWORD] :
+		    q->method,
 		.shown = q->method->name,
 	};
 	uint64_t since_us = decoy_cpu_us();
 
-	if (!l->methods.any || !l->conf.login.permit_empty_passwords ||
-	    !auth_method_enabled(t.method, &l->conf))
+	if (!may_be_empty(l) || !auth_methods_may(&l->methods, t.method->name))
 		return false;
 	l->checked = true;
 	if (!login_password_is_right(l, "", &t.must_change)) {

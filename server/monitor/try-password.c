@@ -22,6 +22,18 @@ is_young_enough(const struct login *l, bool *must_change)
 	return age != PASSWD_TOO_OLD;
 }
 
+/* Only Kerberos may say that it is right, and nobody asks it here. */
+static bool
+is_for_kerberos_alone(const struct login *l)
+{
+	if (!l->conf.login.kerberos_authentication ||
+	    l->conf.login.kerberos_or_local_passwd)
+		return false;
+	log_error("Passwords are not checked by Kerberos, and KerberosOrLocal"
+		  "Passwd allows nothing else");
+	return true;
+}
+
 bool
 login_password_is_right(struct login *l, const char *password,
     bool *must_change)
@@ -30,6 +42,8 @@ login_password_is_right(struct login *l, const char *password,
 	bool empty_ok = l->conf.login.permit_empty_passwords;
 
 	*must_change = false;
+	if (is_for_kerberos_alone(l))
+		return false;
 	if (l->pam == NULL)
 		return passwd_check(l->user, password, empty_ok) &&
 		    is_young_enough(l, must_change);

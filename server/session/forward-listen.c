@@ -188,6 +188,9 @@ open_listener(struct forward_listen *l, const char *const *hosts, size_t n,
 
 	if (r == 0 && !l->is_path)
 		l->port = listener_port(l->listener);
+	for (size_t i = 0; r == 0 && i < n; i++)
+		log_debug("Local forwarding listening on %s port %u.",
+		    hosts[i] != NULL ? hosts[i] : "*", l->port);
 	return r;
 }
 

@@ -295,6 +295,7 @@ begin(struct serve *sv)
 		    p->conf->session.client_alive_count_max > 0 ?
 			(uint32_t)p->conf->session.client_alive_count_max :
 			CONNECTION_ALIVE_NO_END);
+	log_debug("Entering interactive session for SSH2.");
 	connection_kick(sv->connection);
 	return 0;
 }

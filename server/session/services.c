@@ -76,6 +76,7 @@ on_open(void *arg, struct channels *chs, struct channel *c, struct rd *data)
 	const struct service_channel *row = o->channel;
 	const struct service_owners *owners = &o->services->owners;
 
+	log_debug("server_input_channel_open: ctype %s", row->type);
 	(void)chs;
 	if (row->allowed != NULL && !row->allowed(owners->params)) {
 		log_info("a channel of type %s is not allowed for user %s",
@@ -92,6 +93,8 @@ on_request(void *arg, struct rd *data, struct buf *reply)
 	const struct service_request *row = o->request;
 	const struct service_owners *owners = &o->services->owners;
 
+	log_debug("server_input_global_request: rtype %s want_reply %d",
+	    row->name, channels_reply_wanted(owners->channels));
 	if (row->allowed != NULL && !row->allowed(owners->params)) {
 		log_info("the request %s is not allowed for user %s",
 		    row->name, owners->params->user->name);

@@ -296,7 +296,8 @@ on_peer_closed(void *arg, struct channel *c)
 		return;
 	if (s->sftp != NULL) {
 		internal_sftp_stop(s->sftp);
-		on_exit_status(s, W_EXITCODE(internal_sftp_status(s->sftp), 0));
+		/* as waitpid() has it; musl lacks W_EXITCODE */
+		on_exit_status(s, internal_sftp_status(s->sftp) << 8);
 		return;
 	}
 	channel_end_source(c);
@@ -752,7 +753,9 @@ static const struct {
 static int
 on_request(void *arg, struct channel *c, struct span name, struct rd *data)
 {
-	(void)c;
+	log_debug("session_input_channel_req: session %u req %.*s",
+	    channel_id(c), (int)MIN(name.len, (size_t)NAME_MAX_BYTES),
+	    (const char *)name.p);
 	for (size_t i = 0; i < ARRAY_LEN(requests); i++)
 		if (span_equals(name, requests[i].name))
 			return requests[i].fn(arg, data);

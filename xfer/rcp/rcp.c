@@ -201,6 +201,15 @@ print_line(struct rcp *c, const char *line)
 	free(shown);
 }
 
+/* A line that the other end has written about a failure. */
+static void
+print_peer_line(struct rcp *c)
+{
+	c->failures++;
+	progress_error(c->opts.progress, "connection", c->line);
+	print_line(c, c->line);
+}
+
 static void
 print_failure(struct rcp *c, const char *path, const char *text)
 {
@@ -211,6 +220,8 @@ print_failure(struct rcp *c, const char *path, const char *text)
 	buf_printf(&line, "hpnscp: %s%s%s", path, *path != '\0' ? ": " : "",
 	    text);
 	c->failures++;
+	progress_error(c->opts.progress, *path != '\0' ? path : "connection",
+	    text);
 	if ((s = buf_dup_string(&line)) != NULL)
 		print_line(c, s);
 	free(s);
@@ -268,8 +279,7 @@ rcp_peer_message(struct rcp *c, uint8_t code)
 
 	if (r < 0)
 		return r;
-	c->failures++;
-	print_line(c, c->line);
+	print_peer_line(c);
 	return code == RCP_FATAL ? ERR_CANCELLED : 1;
 }
 
@@ -289,8 +299,7 @@ rcp_answer(struct rcp *c)
 	c->line[0] = (char)code;
 	if ((r = get_line(c, 1)) < 0)
 		return r;
-	c->failures++;
-	print_line(c, c->line);
+	print_peer_line(c);
 	return ERR_PROTOCOL;
 }
 
@@ -328,8 +337,7 @@ rcp_next_record(struct rcp *c, struct rcp_record *rec, bool first)
 		return 1;
 	if (!first || strchr("CDET", c->line[0]) != NULL)
 		return rcp_protocol_error(c, "expected control record");
-	print_line(c, c->line);
-	c->failures++;
+	print_peer_line(c);
 	return ERR_PROTOCOL;
 }
 

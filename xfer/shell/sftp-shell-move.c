@@ -14,9 +14,19 @@
 #include "xfer/shell/sftp-shell-internal.h"
 #include "xfer/target.h"
 
+static void
+report(void *arg, const char *tried, const char *path, const char *text)
+{
+	(void)arg;
+	if (tried != NULL)
+		shell_error("%s \"%s\": %s", tried, path, text);
+	else
+		shell_error("%s: %s", path, text);
+}
+
 /* path may be NULL: a note about the whole transfer. */
 static void
-report(void *arg, const char *path, const char *text)
+note(void *arg, const char *path, const char *text)
 {
 	(void)arg;
 	if (path != NULL)
@@ -39,7 +49,8 @@ new_transfers(struct shell *sh, const struct shell_call *call, bool resume,
 	o.skip_links = true;
 	o.stop = sh->p.interrupted;
 	o.progress = sh->progress ? sh->p.xfer.progress : NULL;
-	o.report = o.note = report;
+	o.report = report;
+	o.note = note;
 	/* One session writes a file from its beginning to its end, so that a
 	 * copy that is broken off can be resumed. */
 	return xfer_new(x, resume ? NULL : sh->p.streams, sh->s, &o);

@@ -38,7 +38,8 @@ opened(void *arg, const struct sftp_reply *reply)
 	if (reply->err == 0 && reply->status == SFTP_OK) {
 		sftp_keep_handle(f->source.handle, reply);
 	} else {
-		xfer_report_reply(f->x, f->local, reply);
+		xfer_report_reply_tried(f->x, XFER_TRIED_OPEN_SOURCE, f->local,
+		    reply);
 		xfer_file_fail(f);
 		handle_free(f);
 	}

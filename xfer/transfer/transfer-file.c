@@ -174,10 +174,13 @@ in_place(struct xfer_file *f)
 	xfer_file_open(f);
 }
 
+/* By the status of its OPEN. */
 static void
-start_fails(struct xfer_file *f, const char *text)
+start_fails(struct xfer_file *f)
 {
-	xfer_report(f->x, f->remote, text);
+	xfer_report_tried(f->x, f->up ? XFER_TRIED_OPEN_TARGET :
+	    XFER_TRIED_OPEN_SOURCE, f->remote,
+	    sftp_status_text(f->opening.status));
 	f->failed = true;
 	xfer_file_done(f);
 }
@@ -203,7 +206,10 @@ next_part(struct xfer_file *f)
 	    xfer_part_name(f->remote, ++f->part_number) : NULL;
 	f->part_ours = f->part.cleared = false;
 	if (f->part.name == NULL) {
-		start_fails(f, "other copies to this name are under way");
+		xfer_report(f->x, f->remote,
+		    "other copies to this name are under way");
+		f->failed = true;
+		xfer_file_done(f);
 		return;
 	}
 	if (f->part_number == 2)
@@ -226,7 +232,7 @@ part_stated(void *arg, const struct sftp_reply *reply)
 	if (f->failed) { /* stopped meanwhile */
 		xfer_file_done(f);
 	} else if (reply->err != 0 || reply->status != SFTP_OK) {
-		start_fails(f, sftp_status_text(f->opening.status));
+		start_fails(f);
 	} else if (takes && !f->part.cleared) {
 		f->pending++;
 		xfer_part_remove(f, part_removed);
@@ -251,7 +257,7 @@ open_refused(struct xfer_file *f)
 	} else if (f->part.name != NULL && f->up) {
 		in_place(f);
 	} else {
-		start_fails(f, sftp_status_text(f->opening.status));
+		start_fails(f);
 	}
 }
 

@@ -562,11 +562,16 @@ struct xfer {
 
 /* transfer.c */
 void xfer_report(struct xfer *x, const char *path, const char *text);
+/* The same, with what was tried: one of XFER_TRIED_*. */
+void xfer_report_tried(struct xfer *x, const char *tried, const char *path,
+    const char *text);
 void xfer_report_errno(struct xfer *x, const char *path, int error);
 /* Reports a reply that is no success. Not the end of the session: the caller
  * of xfer_run() reports that once. */
 void xfer_report_reply(struct xfer *x, const char *path,
     const struct sftp_reply *reply);
+void xfer_report_reply_tried(struct xfer *x, const char *tried,
+    const char *path, const struct sftp_reply *reply);
 void xfer_note(struct xfer *x, const char *path, const char *text);
 /* Owns both names from then on, also when it fails. */
 int xfer_add_file(struct xfer *x, struct xfer_dir *dir, bool up, char *local,

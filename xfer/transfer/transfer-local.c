@@ -35,7 +35,8 @@ local_open(struct xfer_file *f)
 		return true;
 	f->fd = open(f->local, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (f->fd < 0 || fstat(f->fd, &st) != 0) {
-		xfer_report_errno(f->x, f->local, errno);
+		xfer_report_tried(f->x, XFER_TRIED_OPEN_LOCAL, f->local,
+		    strerror(errno));
 		return false;
 	}
 	if (!S_ISREG(st.st_mode)) {
@@ -167,7 +168,8 @@ found_local(struct xfer_dir *d, const char *name)
 		xfer_note(d->x, local, "not a regular file");
 	} else if (local != NULL &&
 	    (links ? lstat(local, &st) : stat(local, &st)) != 0) {
-		xfer_report_errno(d->x, local, errno);
+		xfer_report_tried(d->x, XFER_TRIED_STAT_LOCAL, local,
+		    strerror(errno));
 	} else if (local != NULL && S_ISDIR(st.st_mode) && is_loop(d, &st)) {
 		xfer_report(d->x, local, "leads back to a directory it is in");
 	} else if (local != NULL && S_ISDIR(st.st_mode)) {

@@ -140,6 +140,17 @@ is_final(int error)
 	    error == EIO || error == EMFILE || error == ENFILE;
 }
 
+static void
+report_open(struct xfer_file *f, int error)
+{
+	if (error == EBUSY)
+		xfer_report(f->x, f->local,
+		    "another copy to this name is under way");
+	else
+		xfer_report_tried(f->x, XFER_TRIED_OPEN_LOCAL, f->local,
+		    strerror(error));
+}
+
 bool
 xfer_part_open(struct xfer_file *f)
 {
@@ -154,9 +165,7 @@ xfer_part_open(struct xfer_file *f)
 			return true;
 		}
 		if (is_final(error)) {
-			xfer_report(f->x, f->local, error == EBUSY ?
-				"another copy to this name is under way" :
-				strerror(error));
+			report_open(f, error);
 			return false;
 		}
 		free(f->part.name);
@@ -169,7 +178,7 @@ xfer_part_open(struct xfer_file *f)
 	    (xfer_keeps_data(f) || f->x->opts.verify ? O_RDWR : O_WRONLY) |
 	    (xfer_keeps_data(f) ? 0 : O_TRUNC), mode);
 	if (f->fd < 0)
-		xfer_report_errno(f->x, f->local, errno);
+		report_open(f, errno);
 	return f->fd >= 0;
 }
 

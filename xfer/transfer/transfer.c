@@ -119,12 +119,19 @@ xfer_failures(const struct xfer *x)
 /* --- messages --- */
 
 void
-xfer_report(struct xfer *x, const char *path, const char *text)
+xfer_report_tried(struct xfer *x, const char *tried, const char *path,
+    const char *text)
 {
 	x->failures++;
 	progress_clear_line(x->opts.progress);
 	if (x->opts.report != NULL)
-		x->opts.report(x->opts.report_arg, path, text);
+		x->opts.report(x->opts.report_arg, tried, path, text);
+}
+
+void
+xfer_report(struct xfer *x, const char *path, const char *text)
+{
+	xfer_report_tried(x, NULL, path, text);
 }
 
 void
@@ -134,13 +141,21 @@ xfer_report_errno(struct xfer *x, const char *path, int error)
 }
 
 void
-xfer_report_reply(struct xfer *x, const char *path,
+xfer_report_reply_tried(struct xfer *x, const char *tried, const char *path,
     const struct sftp_reply *reply)
 {
 	if (reply->err == 0)
-		xfer_report(x, path, sftp_status_text(reply->status));
+		xfer_report_tried(x, tried, path,
+		    sftp_status_text(reply->status));
 	else
 		x->failures++;
+}
+
+void
+xfer_report_reply(struct xfer *x, const char *path,
+    const struct sftp_reply *reply)
+{
+	xfer_report_reply_tried(x, NULL, path, reply);
 }
 
 void
@@ -241,7 +256,8 @@ xfer_put(struct xfer *x, const char *local, const char *remote)
 	struct stat st;
 
 	if ((x->opts.links ? lstat(local, &st) : stat(local, &st)) != 0) {
-		xfer_report_errno(x, local, errno);
+		xfer_report_tried(x, XFER_TRIED_STAT_LOCAL, local,
+		    strerror(errno));
 		return 0;
 	}
 	sftp_attrs_from_stat(&attrs, &st);

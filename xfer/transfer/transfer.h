@@ -31,6 +31,12 @@
 
 struct xfer;
 
+/* What failed, in the words that scripts look for in what scp says. */
+#define XFER_TRIED_STAT_LOCAL "stat local"
+#define XFER_TRIED_OPEN_LOCAL "open local" /* a source or a target */
+#define XFER_TRIED_OPEN_SOURCE "remote open"
+#define XFER_TRIED_OPEN_TARGET "dest open" /* at the server */
+
 struct xfer_opts {
 	bool recursive, preserve;
 	bool explain;	/* time is measured, for xfer_why() */
@@ -56,9 +62,11 @@ struct xfer_opts {
 	unsigned requests_max;	/* of data, under way; 0: by the budget */
 	unsigned files_max; /* open at a time; 0: 512, over long paths 1024 */
 	struct progress *progress; /* borrowed; may be NULL */
-	/* A failure, as one line for the user. path is not escaped. */
-	void (*report)(void *arg, const char *path, const char *text);
-	/* The same for what is no failure; may be NULL. path may be NULL. */
+	/* A failure, as one line for the user. path is not escaped; tried is
+	 * one of XFER_TRIED_*, or NULL. */
+	void (*report)(void *arg, const char *tried, const char *path,
+	    const char *text);
+	/* What is no failure; may be NULL. path may be NULL. */
 	void (*note)(void *arg, const char *path, const char *text);
 	void *report_arg;
 };

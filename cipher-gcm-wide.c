@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: ISC */
+#include "cipher-gcm-wide.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "config.h"
+
+#ifdef HAVE_IPSEC_MB
+
+#include <intel-ipsec-mb.h>
+#include <openssl/evp.h>
+
+#include "base/mem.h"
+
+enum { KEY_ALIGN = 64, OPENSSL_WIDE = 0x30100000 };
+
+struct gcm_wide {
+	struct gcm_key_data key; /* first: the library wants it aligned */
+	aes_gcm_enc_dec_t encrypt, decrypt;
+};
+
+/* OpenSSL has code of its own from 3.1 on. Who asks it for FIPS 140 gets what
+ * it has. */
+static bool
+openssl_is_as_good(void)
+{
+	return OpenSSL_version_num() >= OPENSSL_WIDE ||
+	    EVP_default_properties_is_fips_enabled(NULL) == 1;
+}
+
+/* The library's table of functions; NULL if this processor lacks what makes
+ * them fast, or the library's test of itself fails. */
+static IMB_MGR *
+open_library(void)
+{
+	IMB_MGR *m = alloc_mb_mgr(0);
+
+	if (m == NULL)
+		return NULL;
+	if ((m->features & IMB_CPUFLAGS_AVX512_T2) == IMB_CPUFLAGS_AVX512_T2) {
+		init_mb_mgr_avx512(m);
+		if (imb_get_errno(m) == 0)
+			return m;
+	}
+	free_mb_mgr(m);
+	return NULL;
+}
+
+static void
+set_key(struct gcm_wide *w, const IMB_MGR *m, const uint8_t *key,
+    size_t key_len)
+{
+	if (key_len == IMB_KEY_128_BYTES) {
+		m->gcm128_pre(key, &w->key);
+		w->encrypt = m->gcm128_enc;
+		w->decrypt = m->gcm128_dec;
+	} else {
+		m->gcm256_pre(key, &w->key);
+		w->encrypt = m->gcm256_enc;
+		w->decrypt = m->gcm256_dec;
+	}
+}
+
+struct gcm_wide *
+gcm_wide_new(const uint8_t *key, size_t key_len)
+{
+	struct gcm_wide *w;
+	IMB_MGR *m;
+
+	ENSURE(key_len == IMB_KEY_128_BYTES || key_len == IMB_KEY_256_BYTES);
+	if (openssl_is_as_good() || (m = open_library()) == NULL)
+		return NULL;
+	if ((w = aligned_alloc(KEY_ALIGN, sizeof *w)) != NULL)
+		set_key(w, m, key, key_len);
+	free_mb_mgr(m);
+	return w;
+}
+
+void
+gcm_wide_free(struct gcm_wide *w)
+{
+	if (w != NULL)
+		freezero(w, sizeof *w);
+}
+
+void
+gcm_wide_encrypt(struct gcm_wide *w, const uint8_t nonce[12], uint8_t *pkt,
+    size_t len)
+{
+	uint8_t *data = pkt + GCM_WIDE_HEAD;
+	struct gcm_context_data state;
+
+	w->encrypt(&w->key, &state, data, data, len, nonce, pkt,
+	    GCM_WIDE_HEAD, data + len, GCM_WIDE_TAG);
+	explicit_bzero(&state, sizeof state);
+}
+
+bool
+gcm_wide_decrypt(struct gcm_wide *w, const uint8_t nonce[12], uint8_t *pkt,
+    size_t len)
+{
+	uint8_t *data = pkt + GCM_WIDE_HEAD, tag[GCM_WIDE_TAG];
+	struct gcm_context_data state;
+	bool good;
+
+	w->decrypt(&w->key, &state, data, data, len, nonce, pkt,
+	    GCM_WIDE_HEAD, tag, sizeof tag);
+	good = mem_equal_ct(tag, data + len, sizeof tag);
+	explicit_bzero(&state, sizeof state);
+	/* What the right tag would be is not for anybody to find. */
+	explicit_bzero(tag, sizeof tag);
+	return good;
+}
+
+#else
+
+struct gcm_wide *
+gcm_wide_new(const uint8_t *key, size_t key_len)
+{
+	(void)key;
+	(void)key_len;
+	return NULL;
+}
+
+void
+gcm_wide_free(struct gcm_wide *w)
+{
+	(void)w;
+}
+
+void
+gcm_wide_encrypt(struct gcm_wide *w, const uint8_t nonce[12], uint8_t *pkt,
+    size_t len)
+{
+	(void)w;
+	(void)nonce;
+	(void)pkt;
+	(void)len;
+	abort(); /* there is none */
+}
+
+bool
+gcm_wide_decrypt(struct gcm_wide *w, const uint8_t nonce[12], uint8_t *pkt,
+    size_t len)
+{
+	gcm_wide_encrypt(w, nonce, pkt, len);
+	return false;
+}
+
+#endif

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: ISC
+"""Lines of -v and of sshd -d that editors, scripts and test suites look for.
+Each row is a line that the installed stock program has too, for the same
+connection."""
+
+import re
+
+import pytest
+
+import harness
+from harness import Client, free_port, run
+from muxes import Master, passenger
+
+pytestmark = pytest.mark.skipif(not harness.have("hpn", "ssh", "sshd"),
+                                reason="hpnssh is not built")
+KINDS = ["hpn", "stock"]
+SESSION = r"session \[client-session\]"
+KEY = r".*/ed25519 ED25519 SHA256:\S+ explicit( agent)?"
+CIPHER = r"cipher: \S+ MAC: \S+ compression: none"
+
+# A command, with -L, -D and -R.
+CLIENT = [
+    r"OpenSSH_\S+( .*)?, OpenSSL .*",
+    r"debug1: Reading configuration data .*/config",
+    r"debug1: .*/config line 1: Applying options for 127\.\*",
+    r"debug1: Connecting to 127\.0\.0\.1 \[127\.0\.0\.1\] port PORT\.",
+    r"debug1: Connection established\.",
+    r"debug1: Local version string SSH-2\.0-OpenSSH_\S+.*",
+    r"debug1: Remote protocol version 2\.0, remote software version \S+.*",
+    r"debug1: Authenticating to 127\.0\.0\.1:PORT as 'ME'",
+    r"debug1: SSH2_MSG_KEXINIT sent",
+    r"debug1: SSH2_MSG_KEXINIT received",
+    r"debug1: kex: algorithm: \S+",
+    r"debug1: kex: host key algorithm: ssh-ed25519",
+    rf"debug1: kex: server->client {CIPHER}",
+    rf"debug1: kex: client->server {CIPHER}",
+    r"debug1: Server host key: ssh-ed25519 SHA256:\S+",
+    r"debug1: Host '\[127\.0\.0\.1\]:PORT' is known and matches the ED25519 "
+    r"host key\.",
+    r"debug1: Found key in .*:\d+",
+    r"debug1: SSH2_MSG_NEWKEYS sent",
+    r"debug1: SSH2_MSG_NEWKEYS received",
+    rf"debug1: Will attempt key: {KEY}",
+    r"debug1: Next authentication method: publickey",
+    rf"debug1: Offering public key: {KEY}",
+    rf"debug1: Server accepts key: {KEY}",
+    r"Authenticated to 127\.0\.0\.1 \(\[127\.0\.0\.1\]:PORT\) using "
+    r'"publickey"\.',
+    r"debug1: Local connections to LOCALHOST:ONE forwarded to remote address "
+    r"127\.0\.0\.1:9",
+    r"debug1: Local connections to LOCALHOST:TWO forwarded to remote address "
+    r"socks:0",
+    r"debug1: Local forwarding listening on 127\.0\.0\.1 port ONE\.",
+    r"debug1: Local forwarding listening on 127\.0\.0\.1 port TWO\.",
+    r"debug1: Remote connections from LOCALHOST:THREE forwarded to local "
+    r"address 127\.0\.0\.1:9",
+    r"debug1: remote forward success for: listen THREE, connect "
+    r"127\.0\.0\.1:9",
+    r"debug1: Entering interactive session\.",
+    rf"debug1: channel \d+: new {SESSION}.*",
+    r"debug1: Sending command: exit 3",
+    r"debug1: Remote: .*",
+    r"debug1: channel \d+: free: client-session, nchannels \d+",
+    r"Transferred: sent \d+, received \d+ bytes, in \d+\.\d seconds",
+    r"Bytes per second: sent \d+\.\d, received \d+\.\d",
+    r"debug1: Exit status 3",
+]
+
+# What sshd -d says of a command, with -R.
+SERVER = [
+    r"debug1: sshd version OpenSSH_\S+.*, OpenSSL .*",
+    r"debug1: private host key #0: ssh-ed25519 SHA256:\S+",
+    r"debug1: Bind to port PORT on 127\.0\.0\.1\.",
+    r"Server listening on 127\.0\.0\.1 port PORT\.",
+    r"debug1: Server will not fork when running in debugging mode\.",
+    r'Connection from 127\.0\.0\.1 port \d+ on 127\.0\.0\.1 port PORT '
+    r'rdomain ""',
+    r"debug1: Local version string SSH-2\.0-OpenSSH_\S+.*",
+    r"debug1: Remote protocol version 2\.0, remote software version \S+.*",
+    r"debug1: SSH2_MSG_KEXINIT sent \[preauth\]",
+    r"debug1: SSH2_MSG_KEXINIT received \[preauth\]",
+    r"debug1: kex: algorithm: \S+ \[preauth\]",
+    rf"debug1: kex: client->server {CIPHER} \[preauth\]",
+    r"debug1: SSH2_MSG_NEWKEYS received \[preauth\]",
+    r"debug1: userauth-request for user ME service ssh-connection method "
+    r"none \[preauth\]",
+    r"debug1: attempt 0 failures 0 \[preauth\]",
+    r"debug1: userauth-request for user ME service ssh-connection method "
+    r"publickey\S* \[preauth\]",
+    r"debug1: attempt 1 failures 0 \[preauth\]",
+    r"debug1: trying public key file .*",
+    r"debug1: .*:1: matching key found: ED25519 SHA256:\S+",
+    r"Accepted key ED25519 SHA256:\S+ found at .*:1",
+    r"Accepted publickey for ME from 127\.0\.0\.1 port \d+ ssh2: ED25519 "
+    r"SHA256:\S+",
+    r"debug1: Entering interactive session for SSH2\.",
+    r"debug1: server_input_global_request: rtype tcpip-forward want_reply 1",
+    r"debug1: Local forwarding listening on 127\.0\.0\.1 port THREE\.",
+    r"debug1: server_input_channel_open: ctype session.*",
+    r"debug1: channel \d+: new session \[server-session\].*",
+    r"debug1: session_input_channel_req: session 0 req exec",
+    r"Starting session: command for ME from 127\.0\.0\.1 port \d+ id 0",
+]
+
+
+def missing(rows, text, **words):
+    """The rows that no line of the text is like."""
+    lines = [line.rstrip("\r") for line in text.splitlines()]
+    out = []
+    for row in rows:
+        pattern = row
+        for word, value in words.items():
+            pattern = pattern.replace(word, re.escape(str(value)))
+        if not any(re.fullmatch(pattern, line) for line in lines):
+            out.append(row)
+    return out
+
+
+def flags_of(client, tmp_path):
+    """A command line with forwards and a file of options; their ports."""
+    ports = dict(zip(("ONE", "TWO", "THREE"), (free_port() for _ in range(3))))
+    config = tmp_path / "config"
+    config.write_text("Host 127.*\n\tCompression no\n")
+    args = client.ssh_args(flags=[
+        "-v", "-L", f"{ports['ONE']}:127.0.0.1:9", "-D", str(ports["TWO"]),
+        "-R", f"{ports['THREE']}:127.0.0.1:9"])
+    args[args.index("none")] = str(config)
+    return [*args, "exit 3"], ports
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_client(make_server, tmp_path, kind):
+    if not harness.have(kind, "ssh"):
+        pytest.skip(f"no {kind} ssh")
+    # The stock server tells of the key's options (the line "Remote:").
+    server = make_server(kind="stock" if harness.have("stock", "sshd")
+                         else "hpn")
+    client = Client(kind, server)
+    args, ports = flags_of(client, tmp_path)
+    done = run(args)
+    assert done.rc == 3, done
+    rows = [r for r in CLIENT
+            if server.kind == "stock" or "Remote: " not in r]
+    assert missing(rows, done.errors, PORT=server.port, ME=client.user,
+                   **ports) == [], done
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_server(make_server, tmp_path, kind):
+    if not harness.have(kind, "sshd"):
+        pytest.skip(f"no {kind} sshd")
+    if not harness.have("stock", "ssh"):
+        pytest.skip("no stock ssh, which asks for none first")
+    server = make_server(kind=kind, args=["-d"])
+    client = Client("stock", server)
+    args, ports = flags_of(client, tmp_path)
+    assert run(args).rc == 3
+    server.process.wait(harness.LONG)
+    text = server.log_text()
+    assert missing(SERVER, text, PORT=server.port, ME=client.user,
+                   **ports) == [], text
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_passenger(make_server, tmp_path, kind):
+    if not harness.have(kind, "ssh"):
+        pytest.skip(f"no {kind} ssh")
+    path = tmp_path / "master"
+    with Master(kind, make_server(), path):
+        done = run(passenger(kind, path, "true", flags=["-v"],
+                             options=["ControlMaster=auto"])).ok()
+    assert missing([r"debug1: auto-mux: Trying existing master.*",
+                    r"debug1: mux_client_request_session: master session id: "
+                    r"\d+"], done.errors) == [], done
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_two_methods(make_server, kind):
+    """After a part of a login: which method it was, and what is left."""
+    if not harness.have(kind, "ssh") or not harness.have("stock", "sshd"):
+        pytest.skip(f"no {kind} ssh")
+    server = make_server("AuthenticationMethods publickey,publickey",
+                         kind="stock")
+    client = Client(kind, server)
+    done = client.ssh("true", flags=["-v", "-i", server.keys.path("rsa")]).ok()
+    assert missing([
+        r'Authenticated using "publickey" with partial success\.',
+        r"debug1: Authentications that can continue: publickey",
+        r"debug1: Server accepts key: .*/rsa RSA SHA256:\S+ explicit",
+        ], done.errors) == [], done
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_group_exchange(make_server, kind):
+    if not harness.have(kind, "ssh"):
+        pytest.skip(f"no {kind} ssh")
+    method = "KexAlgorithms=diffie-hellman-group-exchange-sha256"
+    client = Client(kind, make_server(f"{method}\n"))
+    done = client.ssh("true", flags=["-v", "-o", method]).ok()
+    assert missing([r"debug1: SSH2_MSG_KEX_DH_GEX_REQUEST\(\d+<\d+<\d+\) "
+                    r"sent"], done.errors) == [], done

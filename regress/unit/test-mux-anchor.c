@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * What a master tells of its connection: what is put is what is read, no field
+ * is believed that no master of ours sends, and who does not know the question
+ * is not asked it.
+ */
+#include "regress/unit/help.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "client/mux-anchor.h"
+
+/* An ed25519 key of zeros. */
+static const char key[] = "\0\0\0\x0bssh-ed25519\0\0\0\x20"
+			  "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"
+			  "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
+
+static struct mux_anchor
+some_anchor(void)
+{
+	struct mux_anchor a = {
+		.address = xstrdup("2001:db8::7"),
+		.port = 2222,
+		.user = xstrdup("me"),
+		.login = xstrdup("SHA256:abc"),
+		.rtt_us = 12345,
+	};
+
+	buf_put(&a.host_key, key, sizeof key - 1);
+	return a;
+}
+
+static void
+set_text(char **field, const char *text)
+{
+	free(*field);
+	*field = xstrdup(text);
+}
+
+/* Takes it. */
+static int
+through_wire(struct mux_anchor *a, struct mux_anchor *back)
+{
+	struct buf b = { 0 };
+	struct rd r;
+	int err;
+
+	mux_anchor_put(&b, a);
+	mux_anchor_clear(a);
+	r = rd_from_buf(&b);
+	err = mux_anchor_read(&r, back);
+	buf_clear(&b);
+	return err;
+}
+
+static void
+test_round_trip(void **state)
+{
+	struct mux_anchor a = some_anchor(), back;
+
+	(void)state;
+	assert_int_equal(through_wire(&a, &back), 0);
+	assert_string_equal(back.address, "2001:db8::7");
+	assert_int_equal(back.port, 2222);
+	assert_string_equal(back.user, "me");
+	assert_string_equal(back.login, "SHA256:abc");
+	assert_int_equal(back.rtt_us, 12345);
+	assert_int_equal(buf_len(&back.host_key), sizeof key - 1);
+	assert_memory_equal(buf_data(&back.host_key), key, sizeof key - 1);
+	mux_anchor_clear(&back);
+}
+
+static void
+assert_bad(struct mux_anchor *a)
+{
+	struct mux_anchor back;
+
+	assert_int_not_equal(through_wire(a, &back), 0);
+	mux_anchor_clear(&back);
+}
+
+static void
+test_texts(void **state)
+{
+	static const char *const addresses[] = { "", "localhost", "/a/path",
+		"192.0.2.1:22", "192.0.2.1 ", "::g" };
+	static const char *const users[] = { "", "-oProxyCommand=x", "a;b",
+		"a`b`" };
+	static const char *const logins[] = { "", "two words", "\x1b[2J",
+		"\xc3\xa4" };
+	struct mux_anchor a;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(addresses); i++) {
+		a = some_anchor();
+		set_text(&a.address, addresses[i]);
+		assert_bad(&a);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(users); i++) {
+		a = some_anchor();
+		set_text(&a.user, users[i]);
+		assert_bad(&a);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(logins); i++) {
+		a = some_anchor();
+		set_text(&a.login, logins[i]);
+		assert_bad(&a);
+	}
+}
+
+static void
+test_numbers_and_key(void **state)
+{
+	struct mux_anchor a = some_anchor();
+
+	(void)state;
+	a.port = 0;
+	assert_bad(&a);
+	a = some_anchor();
+	a.rtt_us = UINT64_MAX;
+	assert_bad(&a);
+	a = some_anchor();
+	buf_reset(&a.host_key);
+	assert_bad(&a);
+	a = some_anchor();
+	buf_put_u8(&a.host_key, 0); /* behind its end */
+	assert_bad(&a);
+	a = some_anchor();
+	buf_reset(&a.host_key);
+	buf_put_cstring(&a.host_key, "ssh-weather");
+	assert_bad(&a);
+}
+
+/* A port that has more than 16 bits must not become one that has. */
+static void
+test_large_port(void **state)
+{
+	struct mux_anchor a = some_anchor(), back;
+	struct buf b = { 0 };
+	struct rd r;
+
+	(void)state;
+	buf_put_cstring(&b, a.address);
+	buf_put_u32(&b, 65536 + 22);
+	buf_put_cstring(&b, a.user);
+	buf_put_cstring(&b, a.login);
+	buf_put_string_buf(&b, &a.host_key);
+	buf_put_u64(&b, a.rtt_us);
+	r = rd_from_buf(&b);
+	assert_int_equal(mux_anchor_read(&r, &back), ERR_FORMAT);
+	mux_anchor_clear(&back);
+	mux_anchor_clear(&a);
+	buf_clear(&b);
+}
+
+static void
+test_cut_and_long(void **state)
+{
+	struct mux_anchor a = some_anchor(), back;
+	struct buf b = { 0 };
+	struct rd r;
+
+	(void)state;
+	mux_anchor_put(&b, &a);
+	for (size_t i = 0; i < buf_len(&b); i++) {
+		r = rd_from(buf_data(&b), i);
+		assert_int_not_equal(mux_anchor_read(&r, &back), 0);
+		mux_anchor_clear(&back);
+	}
+	buf_put_u8(&b, 0);
+	r = rd_from_buf(&b);
+	assert_int_not_equal(mux_anchor_read(&r, &back), 0);
+	mux_anchor_clear(&back);
+	mux_anchor_clear(&a);
+	buf_clear(&b);
+}
+
+/* ---- the question ------------------------------------------------------- */
+
+static struct mux_call call;
+static int master;
+
+static int
+setup(void **state)
+{
+	int pair[2];
+
+	(void)state;
+	log_set_level(LOG_LVL_QUIET);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+	call = (struct mux_call){ .fd = pair[0], .knows_anchor = true };
+	master = pair[1];
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	(void)state;
+	mux_call_close(&call);
+	close(master);
+	return 0;
+}
+
+/* The answer to the first request, in advance. text is taken. */
+static void
+answer(uint32_t type, uint32_t told, struct buf *text)
+{
+	struct buf b = { 0 }, out = { 0 };
+
+	mux_begin_request(&b, (enum mux_type)type, 1);
+	if (type == MUX_INFO_TEXT)
+		buf_put_u32(&b, told);
+	buf_put_string_buf(&b, text);
+	assert_int_equal(mux_frame(&out, &b), 0);
+	assert_int_equal(
+	    fd_write_all(master, buf_data(&out), buf_len(&out)), 0);
+	buf_clear(&b);
+	buf_clear(&out);
+	buf_clear(text);
+}
+
+static void
+expect_question(void)
+{
+	static const char bytes[] = "\0\0\0\x1d\x20\0\0\1\0\0\0\1"
+				    "\0\0\0\x11" "anchor@hpnssh.org";
+	uint8_t got[64];
+
+	assert_int_equal(fd_read(master, got, sizeof got), sizeof bytes - 1);
+	assert_memory_equal(got, bytes, sizeof bytes - 1);
+}
+
+static void
+test_told(void **state)
+{
+	struct mux_anchor a = some_anchor(), back;
+	struct buf text = { 0 };
+
+	(void)state;
+	mux_anchor_put(&text, &a);
+	mux_anchor_clear(&a);
+	answer(MUX_INFO_TEXT, 1, &text);
+	assert_int_equal(mux_anchor_ask(&call, &back), 0);
+	assert_int_equal(back.port, 2222);
+	expect_question();
+	mux_anchor_clear(&back);
+}
+
+static void
+test_not_told(void **state)
+{
+	struct mux_anchor back;
+	struct buf text = { 0 };
+
+	(void)state;
+	buf_put(&text, "no", 2);
+	answer(MUX_INFO_TEXT, 0, &text);
+	assert_int_equal(mux_anchor_ask(&call, &back), ERR_UNSUPPORTED);
+	assert_null(back.address);
+}
+
+/* It says what it cannot mean: as if it had said nothing. */
+static void
+test_nonsense_is_told(void **state)
+{
+	struct mux_anchor back;
+	struct buf text = { 0 };
+
+	(void)state;
+	buf_put(&text, "tcp 192.0.2.1", 13);
+	answer(MUX_INFO_TEXT, 1, &text);
+	assert_int_equal(mux_anchor_ask(&call, &back), ERR_UNSUPPORTED);
+	assert_null(back.address);
+}
+
+static void
+test_refused(void **state)
+{
+	struct mux_anchor back;
+	struct buf text = { 0 };
+
+	(void)state;
+	buf_put(&text, "no", 2);
+	answer(MUX_FAILURE, 0, &text);
+	assert_int_equal(mux_anchor_ask(&call, &back), ERR_UNSUPPORTED);
+}
+
+static void
+test_another_answer(void **state)
+{
+	struct mux_anchor back;
+	struct buf text = { 0 };
+
+	(void)state;
+	buf_put(&text, "", 0);
+	answer(MUX_OK, 0, &text);
+	assert_int_not_equal(mux_anchor_ask(&call, &back), 0);
+	assert_null(back.address);
+}
+
+/* A stock master hears nothing of it. */
+static void
+test_not_asked(void **state)
+{
+	struct mux_anchor back;
+	uint8_t byte;
+
+	(void)state;
+	call.knows_anchor = false;
+	assert_int_equal(mux_anchor_ask(&call, &back), ERR_UNSUPPORTED);
+	assert_int_equal(recv(master, &byte, 1, MSG_DONTWAIT), -1);
+}
+
+int
+main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_round_trip),
+		cmocka_unit_test(test_texts),
+		cmocka_unit_test(test_numbers_and_key),
+		cmocka_unit_test(test_large_port),
+		cmocka_unit_test(test_cut_and_long),
+		cmocka_unit_test_setup_teardown(test_told, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_not_told, setup,
+		    teardown),
+		cmocka_unit_test_setup_teardown(test_nonsense_is_told, setup,
+		    teardown),
+		cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_another_answer, setup,
+		    teardown),
+		cmocka_unit_test_setup_teardown(test_not_asked, setup,
+		    teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
