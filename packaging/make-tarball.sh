@@ -69,6 +69,13 @@ strip bin/hpnssh bin/hpnscp bin/hpnsftp bin/hpnssh-[!c]* sbin/hpnsshd \
 programs=$(find bin sbin libexec -type f -perm /100 ! -name '*-copy-id' \
 	! -name '*-complete')
 # shellcheck disable=SC2086
+outside=$(objdump -p $programs | awk '$1 == "NEEDED" { print $2 }' | sort -u |
+	grep -Ev '^(ld-linux.*|lib(c|m|resolv|fido2))[.]so' || :)
+[ -z "$outside" ] || {
+	echo "make-tarball.sh: programs want other libraries: $outside" >&2
+	exit 1
+}
+# shellcheck disable=SC2086
 glibc=$(objdump -T $programs | sed -n 's/.*GLIBC_\([0-9.]*\)).*/\1/p' |
 	sort -uV | tail -n 1)
 cat >README <<END
