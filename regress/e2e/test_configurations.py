@@ -182,7 +182,7 @@ def test_options_of_ansible(tmp_path):
                         got["controlpath"])
 
 
-@pytest.mark.parametrize("option", ["KerberosOrLocalPasswd=no"])
+@pytest.mark.parametrize("option", ["GSSAPIEnablek5users=yes"])
 def test_what_would_act_is_refused_by_the_server(keys, option):
     done = read_server("none", keys, "-o", option)
     assert done.rc != 0 and done.out == b""
