@@ -97,7 +97,8 @@ end_question(struct provider *p)
 
 	loop_cancel(p->a->loop, q->limit);
 	dialog_drop(q->dialog);
-	explicit_bzero(q, sizeof *q);
+	explicit_bzero(q->pin, sizeof q->pin);
+	*q = (struct question){ 0 };
 }
 
 static void
