@@ -416,8 +416,10 @@ pubkey_succeeded(const struct userauth *ua)
 {
 	const struct pubkey_state *s = ua->pubkey;
 
-	if (s != NULL && s->n > 0 && !s->v[s->current].told)
-		log_key("Server accepts key", &s->v[s->current]);
+	if (s == NULL || s->n == 0 || s->v[s->current].told)
+		return;
+	log_key("Server accepts key", &s->v[s->current]);
+	log_debug2("it was not asked before the signature");
 }
 
 /* A key that succeeded is not used again; the others are tried anew. */

@@ -596,11 +596,11 @@ def query(kind, what):
     return done.text.split() if done.rc == 0 else []
 
 
-def rss_kib(pid):
+def rss_kib(pid, what="VmRSS"):
     """Resident memory of a process; 0 when it is gone."""
     try:
         for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-            if line.startswith("VmRSS:"):
+            if line.startswith(f"{what}:"):
                 return int(line.split()[1])
     except OSError:
         pass

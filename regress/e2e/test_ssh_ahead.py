@@ -46,7 +46,7 @@ def test_second_contact_is_ahead(client):
     assert (second.rc, second.out) == (4, b"two\n"), second
     assert "guessed key exchange packet sent" in second.errors
     assert "guess was wrong" not in second.errors
-    assert "Server accepts key" not in second.errors
+    assert "it was not asked before the signature" in second.errors
 
 
 @pytest.mark.parametrize("column, value", [
@@ -110,8 +110,11 @@ def test_a_server_that_has_no_time(tmp_path, keys):
         path.write_text(line)
         done = Client("hpn", fake).ssh("true")
         assert done.rc == 255
-        assert "kex_exchange_identification: Connection closed by remote " \
-            "host\nhpnssh: it says: Not allowed at this time\n" in done.errors, done
+        # What it did not read makes its end a reset, seen sooner or later.
+        assert re.search(r"kex_exchange_identification: (Connection closed by "
+                         r"remote host|read: Connection reset by peer)\n"
+                         r"hpnssh: it says: Not allowed at this time\n",
+                         done.errors), done
         assert path.read_text() == line
 
 

@@ -259,7 +259,8 @@ def test_asked_once_for_a_connection(visit, names):
     """New keys of a session that runs are no reason to wait for the DNS."""
     visit.publish()
     args = visit.command("RekeyLimit=16K", "LogLevel=DEBUG", YES)
-    done = run([*args[:-1], "head -c 300000 /dev/zero"]).ok()
+    done = run([*args[:-1], "for i in 1 2 3; do head -c 100000 /dev/zero; "
+                "sleep 0.2; done"]).ok()
     assert len(done.out) == 300000
     assert "new keys are in use" in done.errors
     assert len([q for q in names.asked if q[1] == 44]) == 1
