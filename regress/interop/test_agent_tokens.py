@@ -132,7 +132,12 @@ def of_stock(token, fido):
 @pytest.mark.parametrize("kind,add", [p for p in PAIRS if "hpn" in p])
 def test_as_stock(token, fido, of_stock, kind, add):
     with Agent(token, kind) as agent:
-        assert transcript(agent, add, token, fido) == of_stock
+        own = transcript(agent, add, token, fido)
+    # OpenSSH 10.0's agent removes what is not there any more; 9.2's refuses.
+    step, rc, _, err = own.pop(3)
+    assert step[0] == "-e" and (kind == "stock" or rc == 1
+                                and b"agent refused operation" in err)
+    assert own == of_stock[:3] + of_stock[4:]
 
 
 @pytest.mark.parametrize("kind,add", [p for p in PAIRS if "hpn" in p])
