@@ -277,8 +277,8 @@ def test_rekey(krb, ticket, servers, client_kind, server_kind, tmp_path):
     known.write_text("")
     client = client_of(client_kind, servers(server_kind), known_hosts=known,
                        options=["RekeyLimit=1M"])
-    done = client.ssh("head -c 6M /dev/zero", env=krb.env(ticket))
-    assert done.rc == 0 and len(done.out) == 6 << 20, done
+    done = client.ssh("head -c 16M /dev/zero", env=krb.env(ticket))
+    assert done.rc == 0 and len(done.out) == 16 << 20, done
     assert rekeys(done) >= 3
     assert done.errors.count("kex: algorithm: gss-") == rekeys(done)
 
@@ -289,8 +289,8 @@ def test_servers_own_rekey(krb, ticket, servers, server_kind, tmp_path):
     known.write_text("")
     client = client_of("hpn", servers(server_kind, "RekeyLimit 1M"),
                        known_hosts=known)
-    done = client.ssh("head -c 6M /dev/zero", env=krb.env(ticket))
-    assert done.rc == 0 and len(done.out) == 6 << 20, done
+    done = client.ssh("head -c 16M /dev/zero", env=krb.env(ticket))
+    assert done.rc == 0 and len(done.out) == 16 << 20, done
     assert done.errors.count("kex: algorithm: gss-") == rekeys(done) >= 3
 
 
@@ -302,9 +302,9 @@ def test_rekey_without_a_ticket(krb, servers, tmp_path):
     known.write_text("")
     client = client_of("hpn", servers("hpn"), known_hosts=known,
                        options=["RekeyLimit=1M"])
-    done = client.ssh(f"rm {cache}; head -c 6M /dev/zero",
+    done = client.ssh(f"rm {cache}; head -c 16M /dev/zero",
                       env=krb.env(cache))
-    assert done.rc == 0 and len(done.out) == 6 << 20, done
+    assert done.rc == 0 and len(done.out) == 16 << 20, done
     assert done.errors.count("kex: algorithm: gss-") == 1 < rekeys(done)
     assert known.read_text() == ""
 
