@@ -53,7 +53,7 @@ struct kex_ext {
 	char *peer_sig_algs; /* client: what it said */
 	bool peer_hostbound, peer_pings;
 	bool peer_agent_forward; /* client */
-	bool takes_early, peer_takes_early; /* takes: what a client says */
+	bool peer_takes_early;
 	bool peer_wants; /* the peer's KEXINIT asked for it */
 	bool peer_in_auth; /* server: it takes another one later */
 };

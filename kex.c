@@ -247,13 +247,11 @@ client_send_ext_info(struct kex *k)
 
 	buf_init(&b);
 	buf_put_u8(&b, SSH_MSG_EXT_INFO);
-	buf_put_u32(&b, k->ext.takes_early ? 2 : 1);
+	buf_put_u32(&b, 2);
 	buf_put_cstring(&b, IN_AUTH);
 	buf_put_cstring(&b, "0");
-	if (k->ext.takes_early) {
-		buf_put_cstring(&b, EARLY);
-		buf_put_cstring(&b, "0");
-	}
+	buf_put_cstring(&b, EARLY);
+	buf_put_cstring(&b, "0");
 	return kex_send_and_clear(k, &b);
 }
 
@@ -817,12 +815,6 @@ bool
 kex_peer_agent_forward(const struct kex *k)
 {
 	return k->ext.peer_agent_forward;
-}
-
-void
-kex_take_early(struct kex *k)
-{
-	k->ext.takes_early = true;
 }
 
 bool

@@ -164,10 +164,7 @@ bool kex_peer_hostbound(const struct kex *k);
 bool kex_peer_pings(const struct kex *k);
 /* It knows "agent-req" and "agent-connect". */
 bool kex_peer_agent_forward(const struct kex *k);
-/* Client, before the first exchange: says that it takes early messages for
- * channels (channels.h), which a server says in any case. */
-void kex_take_early(struct kex *k);
-/* The peer takes them. */
+/* It takes early messages for channels (channels.h), as we do. */
 bool kex_peer_takes_early(const struct kex *k);
 /* Names that the peer offered last, for error texts; NULL if none. */
 const char *kex_peer_offer(const struct kex *k, int err);

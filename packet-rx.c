@@ -450,7 +450,6 @@ is_expected(const struct packet *p, uint8_t type)
 	return false;
 }
 
-/* Transport messages that end here: 0 when dealt with, 1 for the others. */
 /* A client's user asks for lines with -v; a server's log is not for what a
  * client would like to see in it. */
 static void
@@ -465,6 +464,7 @@ show_debug_message(const struct packet *p, struct rd r)
 		    (const char *)text.p);
 }
 
+/* Transport messages that end here: 0 when dealt with, 1 for the others. */
 static int
 handle_transport_message(struct packet *p, uint8_t type, struct rd r)
 {

@@ -530,8 +530,6 @@ start_kex(struct sshlogin *l)
 
 	r = kex_new(&l->kex, l->packet, &kex_hooks, &mine, l->ident,
 	    l->peer_ident);
-	if (r == 0)
-		kex_take_early(l->kex);
 	if (r == 0 && (r = gss_kex_offer(&l->gss, &gss, l->kex)) == 0) {
 		const char *first = gss_kex_methods(l->gss);
 
