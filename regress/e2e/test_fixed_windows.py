@@ -4,15 +4,11 @@ has them stay at 2 MiB, and hpnssh -v says that they held the data back."""
 
 import os
 import re
-import sys
-from pathlib import Path
 
 import pytest
+from farpath import benchlib, far_path
 
 import harness
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
-import benchlib  # noqa: E402
 
 pytestmark = pytest.mark.skipif(not harness.have("hpn", "ssh", "sshd"),
                                 reason="hpnssh or hpnsshd is not built")
@@ -22,17 +18,8 @@ WORDS = [("HPNDisabled", "yes"), ("TcpRcvBufPoll", "no")]
 
 @pytest.fixture(scope="module")
 def path():
-    try:
-        work = benchlib.Work(benchlib.build_directory())
-    except (benchlib.Unavailable, OSError) as why:
-        pytest.skip(str(why))
-    try:
-        try:
-            yield work, work.keep(benchlib.LongPath(work, 1000, 100))
-        except benchlib.Unavailable as why:
-            pytest.skip(str(why))
-    finally:
-        work.close()
+    with far_path(1000, 100) as made:
+        yield made
 
 
 def told(path, command, *server_options, options=(), stdin=None):

@@ -3,15 +3,11 @@
 in behind it, and not at all when it is refused."""
 
 import re
-import sys
-from pathlib import Path
 
 import pytest
+from farpath import benchlib, far_path
 
 import harness
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
-import benchlib  # noqa: E402
 
 pytestmark = pytest.mark.skipif(not harness.have("hpn", "scp", "sshd"),
                                 reason="hpnscp or hpnsshd is not built")
@@ -58,17 +54,8 @@ class Far:
 
 @pytest.fixture(scope="module")
 def path():
-    try:
-        work = benchlib.Work(benchlib.build_directory())
-    except (benchlib.Unavailable, OSError) as why:
-        pytest.skip(str(why))
-    try:
-        try:
-            yield work, work.keep(benchlib.LongPath(work, 1000, RTT_MS))
-        except benchlib.Unavailable as why:
-            pytest.skip(str(why))
-    finally:
-        work.close()
+    with far_path(1000, RTT_MS) as made:
+        yield made
 
 
 @pytest.fixture(params=["hpn", "stock"])
