@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "server/session/session-plan.h"
+#include "server/session-plan.h"
 
 enum { SHELL = SESSION_SHELL, EXEC = SESSION_EXEC, SUB = SESSION_SUBSYSTEM };
 enum {
@@ -116,10 +116,50 @@ every_row(void **state)
 	}
 }
 
+/* Whether a login may do SFTP only is what its plans say, whatever is asked. */
+static bool
+plans_are_sftp_only(const char *config, const char *key)
+{
+	static const struct session_request all[] = {
+		{ SESSION_SHELL, NULL }, { SESSION_EXEC, "ls" },
+		{ SESSION_EXEC, "internal-sftp" },
+		{ SESSION_SUBSYSTEM, "internal-sftp" },
+		{ SESSION_SUBSYSTEM, "/usr/lib/sftp-server" },
+	};
+	const struct session_rules rules = { config, key, true };
+	bool only = true;
+
+	for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+		enum session_runs runs = session_plan(&all[i], &rules).runs;
+
+		only = only && (runs == SESSION_RUNS_SFTP ||
+				   runs == SESSION_RUNS_REFUSAL);
+	}
+	return only;
+}
+
+static void
+sftp_only(void **state)
+{
+	static const char *const commands[] = { NULL, "internal-sftp",
+		"internal-sftp -R", "internal-sftp\t-R", "internal-sftpd",
+		"/usr/lib/sftp-server", "sh", "" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(commands); i++)
+		for (size_t j = 0; j < ARRAY_LEN(commands); j++)
+			assert_int_equal(
+			    session_is_sftp_only(commands[i], commands[j]),
+			    plans_are_sftp_only(commands[i], commands[j]));
+	assert_true(session_is_sftp_only(NULL, "internal-sftp"));
+	assert_false(session_is_sftp_only("sh", "internal-sftp"));
+}
+
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(every_row) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(every_row),
+		cmocka_unit_test(sftp_only) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
