@@ -10,6 +10,8 @@
 #include "base/fd.h"
 #include "base/label.h"
 #include "base/log.h"
+#include "base/lookup.h"
+#include "server/privs.h"
 #include "server/session/serve.h"
 #include "server/state.h"
 #include "server/user-state.h"
@@ -51,6 +53,13 @@ restore_attributes(const struct user_state *s)
 		    s->exec_label, strerror(errno));
 	if (s->keep_caps)
 		(void)prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0);
+}
+
+/* Of the process that asks the system for names. */
+static void
+become(const void *user)
+{
+	privs_become(user);
 }
 
 /* Nobody else does it if the monitor is not there any more. */
@@ -95,6 +104,9 @@ user_run(int socket_fd, int monitor_fd)
 	    fd_set_cloexec(monitor_fd, true) != 0)
 		return 255;
 	receive(&s, monitor_fd);
+	if (s.conf.session.chroot_directory != NULL &&
+	    lookup_begin(become, &s.user) != 0)
+		fatal("look-ups: %s", strerror(errno));
 	restore_attributes(&s);
 	params = params_of(&s);
 	params.socket_fd = socket_fd;
