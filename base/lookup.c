@@ -132,6 +132,7 @@ lookup_begin(void (*become)(const void *arg), const void *arg)
 	if (pid == 0) {
 		hold_only(ends[1]);
 		become(arg);
+		setproctitle("[names]");
 		hide();
 		if (chdir("/") == -1)
 			_exit(1);
