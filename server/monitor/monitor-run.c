@@ -242,13 +242,12 @@ start_auth(struct monitor *m)
 }
 
 int
-monitor_reap(struct monitor *m, const char *what)
+monitor_reap(struct monitor *m, pid_t pid, const char *what)
 {
 	int status = 0;
 
-	if (child_reap(m->child, &status) != 0)
+	if (child_reap(pid, &status) != 0)
 		return MONITOR_STATUS_FATAL;
-	m->child = 0;
 	if (child_crashed(status))
 		monitor_report_penalty(m, PENALTY_CRASH);
 	if (WIFEXITED(status))
@@ -287,12 +286,13 @@ authenticate(struct monitor *m)
 		(void)waitpid(m->child, NULL, 0);
 		exit(MONITOR_STATUS_FATAL);
 	}
-	if (monitor_reap(m, "hpnsshd-auth") != 0 || r != 0) {
-		if (m->phase == MONITOR_PHASE_OVER)
-			log_error("hpnsshd-auth for %s failed at its end",
-			    m->peer_text);
+	if (r != 0) {
+		(void)monitor_reap(m, m->child, "hpnsshd-auth");
 		exit(MONITOR_STATUS_FATAL);
 	}
+	/* It has handed all over: nobody has to wait for its end. */
+	m->auth = m->child;
+	m->child = 0;
 	alarm(0);
 	m->deadline_ms = 0;
 	report_authenticated(m);

@@ -214,7 +214,7 @@ serve_user(struct monitor *m, struct loop *loop)
 	if (w.end_requested || r != 0)
 		kill(m->child, SIGTERM);
 	fd_close(&m->fd);
-	r = monitor_reap(m, "session");
+	r = monitor_reap(m, m->child, "session");
 	monitor_logout_all(m);
 	delegated_remove(m->login);
 	return r;
@@ -224,5 +224,8 @@ int
 monitor_serve_user(struct monitor *m, struct loop *loop)
 {
 	start_user(m, loop);
+	if (monitor_reap(m, m->auth, "hpnsshd-auth") != 0)
+		log_error("hpnsshd-auth for %s failed at its end",
+		    m->peer_text);
 	return serve_user(m, loop);
 }

@@ -51,7 +51,8 @@ struct monitor {
 	enum penalty_class penalty; /* the highest reported to it */
 	int user_program; /* hpnsshd-user; see user-exec.h */
 	bool sftp_only;	  /* the login may do SFTP, and nothing else */
-	pid_t child;
+	pid_t child; /* who is answered; hpnsshd-auth first */
+	pid_t auth;  /* hpnsshd-auth, once it has handed over */
 	enum monitor_phase phase;
 	uint32_t asked[MONITOR_REQUEST_COUNT]; /* how often each came */
 	uint32_t tries;	 /* requests of all kinds that are tries */
@@ -121,8 +122,8 @@ int monitor_answer(struct monitor *m, const struct buf *fields) must_check;
 /* Records the end of the logins that are still on record. */
 void monitor_logout_all(struct monitor *m);
 
-/* The child's exit status; a death by signal is worth a line. */
-int monitor_reap(struct monitor *m, const char *what);
+/* A child's exit status; a death by signal is worth a line. */
+int monitor_reap(struct monitor *m, pid_t pid, const char *what);
 /* After the login (monitor-user.c): starts the user's process and answers it
  * until it ends. Returns the exit status. The loop, and with it the handlers of
  * signals, has to live until this returns. */
