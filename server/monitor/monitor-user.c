@@ -227,5 +227,7 @@ monitor_serve_user(struct monitor *m, struct loop *loop)
 	if (monitor_reap(m, m->auth, "hpnsshd-auth") != 0)
 		log_error("hpnsshd-auth for %s failed at its end",
 		    m->peer_text);
+	/* What authentication has used is not needed any more. */
+	mem_give_back();
 	return serve_user(m, loop);
 }

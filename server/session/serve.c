@@ -352,6 +352,7 @@ serve_run(const struct serve_params *params)
 	fd_raise_limit();
 	if ((r = begin(&sv)) != 0)
 		fatal("cannot take the connection over: %s", err_text(r));
+	mem_give_back();
 	r = loop_run(sv.loop);
 	if (r != 0)
 		log_error("loop: %s", err_text(r));
