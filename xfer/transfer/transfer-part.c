@@ -117,7 +117,7 @@ open_part(struct xfer_file *f, mode_t mode)
 	bool keep = xfer_keeps_data(f);
 	struct stat st;
 
-	f->fd = xfer_part_claim(f->part.name, mode, &keep);
+	f->fd = xfer_part_claim(AT_FDCWD, f->part.name, mode, &keep);
 	if (!keep)
 		f->target.reuse = XFER_REUSE_NOTHING;
 	if (f->fd < 0)
@@ -185,7 +185,7 @@ xfer_part_open(struct xfer_file *f)
 bool
 xfer_part_rename(struct xfer_file *f, int lock)
 {
-	if (!xfer_part_is(lock, f->part.name)) {
+	if (!xfer_part_is(lock, AT_FDCWD, f->part.name)) {
 		xfer_report(f->x, f->local, "another copy took its part");
 		return false;
 	}
@@ -212,7 +212,8 @@ xfer_part_withdraw(struct xfer_file *f, int lock)
 	const struct xfer_path_request q = { .type = SFTP_SETSTAT,
 		.path = f->remote, .attrs = &a };
 
-	if (f->part.name != NULL && (f->up || xfer_part_is(lock, f->part.name)))
+	if (f->part.name != NULL &&
+	    (f->up || xfer_part_is(lock, AT_FDCWD, f->part.name)))
 		xfer_part_remove_surely(f);
 	else if (f->part.name == NULL && f->up)
 		xfer_request_path(f->x, &q, NULL, NULL);
