@@ -440,14 +440,14 @@ test_make(void **state)
 	/* a link in its place, which may lead to a directory, and a file */
 	assert_int_equal(symlink("../outside", "t/link"), 0);
 	expect_error(local_make(t, "link", 0755, LOCAL_LINKS_NONE, &e, &made),
-	    ENOTDIR);
+	    EEXIST);
 	assert_int_equal(local_make(t, "link", 0755, LOCAL_LINKS_OWN, &e,
 	    &made), 0);
 	assert_false(made);
 	local_dir_unref(e);
 	make("t/file", "");
 	expect_error(local_make(t, "file", 0755, LOCAL_LINKS_OWN, &e, &made),
-	    ENOTDIR);
+	    EEXIST);
 	expect_outside_whole();
 	local_dir_unref(d);
 	local_dir_unref(t);

@@ -372,6 +372,7 @@ local_make(struct local_dir *parent, const char *name, mode_t mode,
 		return -1;
 	if (fd_of(d) < 0) {
 		local_dir_unref(d);
+		errno = errno == ENOTDIR ? EEXIST : errno;
 		return -1;
 	}
 	*out = d;

@@ -77,7 +77,8 @@ const char *local_last_name(const char *path);
 /* A directory that was found in another one. */
 struct local_dir *local_child(struct local_dir *parent, const char *name,
     const struct stat *found, enum local_links rule) must_check;
-/* Makes one, or takes what is there: then *made is false. */
+/* Makes one, or takes what is there: then *made is false. EEXIST: that is no
+ * directory. */
 int local_make(struct local_dir *parent, const char *name, mode_t mode,
     enum local_links rule, struct local_dir **out, bool *made) must_check;
 
