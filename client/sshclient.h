@@ -71,10 +71,10 @@ int sshclient_new_elsewhere(struct sshclient **out,
  * answered for it is wiped, and one that is begun in spite of that is
  * SSHCLIENT_FURTHER_NEVER's. */
 void sshclient_forget_answer(struct sshclient *c);
-/* For sshclient_new_elsewhere(): what this connection is, once its user is authenticated.
- * ERR_UNSUPPORTED: it went through a proxy, its host key is not trusted, or its
- * login cannot be repeated without the user. The caller clears it in any
- * case. */
+/* For sshclient_new_elsewhere(): what this connection is, once its user is
+ * authenticated. ERR_UNSUPPORTED: it went through a proxy, its host key is not
+ * trusted, or its login cannot be repeated without the user. The caller clears
+ * it in any case. */
 int sshclient_tell_anchor(const struct sshclient *c,
     struct mux_anchor *out) must_check;
 /* Logs why it was slow, disconnects, closes. Sessions are freed before. NULL is
