@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 #include "crypto/library.h"
 
+#include "config.h"
+
 #include <openssl/crypto.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,6 +44,25 @@ take_again(void *p, size_t len, const char *file, int line)
 	return q;
 }
 
+/* With the file of --with-openssl-conf, unless the user names another one, which
+ * counts for nothing in a program with rights that its caller does not have. */
+static void
+start(uint64_t options)
+{
+#ifdef OPENSSL_CONF_FILE
+	OPENSSL_INIT_SETTINGS *settings = OPENSSL_INIT_new();
+
+	if (settings != NULL && secure_getenv("OPENSSL_CONF") == NULL &&
+	    OPENSSL_INIT_set_config_filename(settings, OPENSSL_CONF_FILE) == 1)
+		options |= OPENSSL_INIT_LOAD_CONFIG;
+	(void)OPENSSL_init_crypto(options, settings);
+	OPENSSL_INIT_free(settings);
+#else
+	/* It fails only when memory is out; the next call then fails too. */
+	(void)OPENSSL_init_crypto(options, NULL);
+#endif
+}
+
 void
 crypto_library_start(void)
 {
@@ -53,10 +74,7 @@ crypto_library_start(void)
 		(void)CRYPTO_set_mem_functions(take, take_again,
 		    wipe_and_free);
 	free(p);
-	/* It fails only when memory is out; the next call then fails too. */
-	(void)OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT |
-		OPENSSL_INIT_NO_LOAD_CRYPTO_STRINGS,
-	    NULL);
+	start(OPENSSL_INIT_NO_ATEXIT | OPENSSL_INIT_NO_LOAD_CRYPTO_STRINGS);
 }
 
 const char *
