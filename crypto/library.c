@@ -44,8 +44,9 @@ take_again(void *p, size_t len, const char *file, int line)
 	return q;
 }
 
-/* With the file of --with-openssl-conf, unless the user names another one, which
- * counts for nothing in a program with rights that its caller does not have. */
+/* With the file of --with-openssl-conf, unless the user names another one,
+ * which counts for nothing in a program with rights that its caller does not
+ * have. */
 static void
 start(uint64_t options)
 {
