@@ -29,10 +29,11 @@ BEGIN {
 	may["forward"] = may["conf"] " forward"
 
 	may["xfer"] = "compat base crypto xfer"
+	may["xfer/local"] = may["xfer"] " xfer/local"
 	may["xfer/sftp"] = may["xfer"] " xfer/sftp"
 	may["xfer/serve"] = may["xfer/sftp"] " xfer/serve"
-	may["xfer/transfer"] = may["xfer/sftp"] " xfer/transfer"
-	may["xfer/rcp"] = may["xfer"] " xfer/rcp"
+	may["xfer/transfer"] = may["xfer/sftp"] " xfer/local xfer/transfer"
+	may["xfer/rcp"] = may["xfer/local"] " xfer/rcp"
 	may["xfer/shell"] = may["xfer/transfer"] " xfer/shell"
 
 	may["keygen"] = may["keys"] " keygen"
@@ -49,7 +50,7 @@ BEGIN {
 	may["server/session"] = may["forward"] " server server/session xfer xfer/serve"
 	may["server/monitor"] = may["server"] " server/monitor server/session"
 	may["program"] = may["forward"] " client agent gss p11 sk keygen add keyscan keysign server server/listener server/monitor" \
-	    " server/auth server/session xfer xfer/sftp xfer/serve xfer/transfer xfer/rcp" \
+	    " server/auth server/session xfer xfer/local xfer/sftp xfer/serve xfer/transfer xfer/rcp" \
 	    " xfer/shell program"
 	may["test"] = may["program"] " test"
 
