@@ -42,8 +42,7 @@ char *knownhosts_hash(const char *name);
 enum knownhosts_verdict {
 	KNOWNHOSTS_OK,	    /* key is known */
 	KNOWNHOSTS_NEW,	    /* no key of this host */
-	KNOWNHOSTS_CHANGED, /* another key of the same type is known */
-	KNOWNHOSTS_OTHER_TYPE, /* keys of other types only */
+	KNOWNHOSTS_CHANGED, /* only other keys are, of whatever type */
 	KNOWNHOSTS_IS_REVOKED,
 };
 
@@ -51,6 +50,7 @@ struct knownhosts_found {
 	enum knownhosts_verdict verdict;
 	char *path; /* file of the line that decided; owned */
 	unsigned line;
+	const char *type; /* of the key that this line has, as key_short_name */
 };
 
 /* Where to look: in the files, of which a missing one counts as empty, and then
