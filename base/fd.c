@@ -480,6 +480,16 @@ fd_restore_limit(void)
 	limit_before = 0;
 }
 
+size_t
+fd_limit(void)
+{
+	struct rlimit l;
+
+	if (getrlimit(RLIMIT_NOFILE, &l) == -1 || l.rlim_cur > INT_MAX)
+		return INT_MAX; /* no descriptor is larger */
+	return (size_t)l.rlim_cur;
+}
+
 void
 fd_sanitise_stdio(void)
 {

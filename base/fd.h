@@ -79,6 +79,7 @@ void fd_set_quickack(int fd);
  * cannot use, a larger number: to be called in the child, before exec. */
 void fd_raise_limit(void);
 void fd_restore_limit(void);
+size_t fd_limit(void);
 
 /* Opens /dev/null on 0, 1 and 2 where these are closed. */
 void fd_sanitise_stdio(void);
