@@ -495,8 +495,8 @@ main(int argc, char **argv)
 	const char *local = NULL;
 	int opt, status;
 
-	setlocale(LC_CTYPE, "");
 	fd_sanitise_stdio();
+	setlocale(LC_CTYPE, "");
 	crypto_library_start();
 	signal(SIGPIPE, SIG_IGN);
 	log_init("hpnsftp", LOG_LVL_INFO);

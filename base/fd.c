@@ -493,10 +493,8 @@ fd_limit(void)
 void
 fd_sanitise_stdio(void)
 {
-	int fd = open("/dev/null", O_RDWR);
-
-	while (fd >= 0 && fd < 2)
-		fd = dup(fd);
-	if (fd > 2)
-		close(fd);
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) == -1 && errno == EBADF &&
+		    open("/dev/null", O_RDWR) != fd)
+			_exit(255); /* nobody could be told */
 }

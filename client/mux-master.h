@@ -27,7 +27,7 @@
 #include "conf/client-conf.h"
 
 enum {
-	MUX_PASSENGER_FDS = 4, /* that a passenger takes: its link, and its own */
+	MUX_PASSENGER_FDS = 4, /* of a passenger: its link, and its own */
 	MUX_RESERVED_FDS = 64, /* for the connection, and forwards */
 };
 
