@@ -88,7 +88,7 @@ int monitor_converse(struct monitor *m, const struct monitor_verdict *v,
     struct buf *answer) must_check;
 
 /*
- * Signatures of a session have a pace: a burst, then so many in a second.
+ * Signatures of a session have a pace: a few at once, then 100 in a second.
  * Milliseconds to wait before the one that is wanted now. *busy_ms, 0 at
  * first, is when all that were taken will have been paid for. Pure.
  */

@@ -83,7 +83,7 @@ run_put(struct serve_op *op)
 	/* Who may not read the target may not read its replacement either. */
 	if (there && op->flags == 0)
 		mode &= S_IRWXU;
-	fd = xfer_part_claim(op->path2, mode, &keep);
+	fd = xfer_part_claim(AT_FDCWD, op->path2, mode, &keep);
 	return fd < 0 ? -1 : finish(op, fd, fill(op, fd, there));
 }
 

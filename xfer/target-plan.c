@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: ISC */
+#include "xfer/target-plan.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+/* The first row that fits; docs/TRANSFERS.md has the same table. */
+static const struct {
+	unsigned has, lacks;
+	enum target_plan plan;
+} rows[] = {
+	{ TARGET_IS_SOURCE, 0, TARGET_KEEP },
+	{ TARGET_THERE | TARGET_READ_ONLY, 0, TARGET_REFUSE },
+	{ TARGET_NO_PART, 0, TARGET_IN_PLACE },
+	{ 0, TARGET_THERE, TARGET_RENAME },
+	{ 0, TARGET_REGULAR, TARGET_IN_PLACE },
+	{ TARGET_NAMES, 0, TARGET_IN_PLACE },
+	{ TARGET_OTHER_OWNER, 0, TARGET_IN_PLACE },
+	{ 0, 0, TARGET_RENAME },
+};
+
+enum target_plan
+target_plan(unsigned facts)
+{
+	size_t i = 0;
+
+	while ((facts & rows[i].has) != rows[i].has ||
+	    (facts & rows[i].lacks) != 0)
+		i++;
+	return rows[i].plan;
+}
+
+/* access(2) knows of access control lists, and changes nothing: neither times
+ * nor what watches the file. */
+bool
+target_is_read_only(const char *path, mode_t mode)
+{
+	return target_asks_writable(mode) &&
+	    faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) != 0 &&
+	    (errno == EACCES || errno == EPERM || errno == EROFS);
+}
