@@ -230,10 +230,10 @@ keep_descriptors(const struct session_start *s)
 
 	if (s->plan.runs == SESSION_RUNS_SFTP && (o = owners_new()) != NULL)
 		fd = owners_start(o);
-	if (fd != -1 && (fd == FD_OWNERS || dup3(fd, FD_OWNERS, O_CLOEXEC) != -1))
-		owners_moved(o, FD_OWNERS);
-	else
-		fd = -1;
+	if (fd != -1 && fd != FD_OWNERS)
+		fd = dup3(fd, FD_OWNERS, O_CLOEXEC);
+	if (fd != -1)
+		owners_moved(o, fd);
 	closefrom(fd != -1 ? FD_OWNERS + 1 : STDERR_FILENO + 1);
 	return o;
 }

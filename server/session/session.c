@@ -70,7 +70,7 @@ struct sessions {
 	const struct forward_tunnels *tunnels; /* NULL: there are none */
 	struct forwarded_list *forwarded; /* NULL before the first session */
 	struct agent_door *agent;  /* the client's; NULL: it lends none */
-	struct owners *owners; /* for SFTP; NULL before the first such session */
+	struct owners *owners; /* of SFTP; NULL before the first such session */
 	struct displays *displays; /* NULL before the first request for one */
 };
 
