@@ -54,13 +54,10 @@ struct start {
 static void
 reset_signals(void)
 {
-	struct sigaction usual;
 	sigset_t none;
 
-	memset(&usual, 0, sizeof usual);
-	usual.sa_handler = SIG_DFL;
 	for (int signo = 1; signo < NSIG; signo++)
-		(void)sigaction(signo, &usual, NULL);
+		(void)signal(signo, SIG_DFL);
 	sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
