@@ -13,6 +13,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/open-named.h"
 #include "crypto/digest.h"
 #include "crypto/rand.h"
 #include "keys/cert.h"
@@ -572,7 +573,7 @@ make_directory_of(const char *path)
 static int
 append(const char *path, const struct buf *text)
 {
-	int fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	int fd = open_named(path, O_RDWR | O_CREAT | O_APPEND, 0600);
 	struct stat st;
 	char last = '\n';
 	int r = 0, saved;
