@@ -497,8 +497,8 @@ main(int argc, char **argv)
 	const char *local = NULL;
 	int opt, status;
 
-	setlocale(LC_CTYPE, "");
 	fd_sanitise_stdio();
+	setlocale(LC_CTYPE, "");
 	crypto_library_start();
 	cipher_use_wide_gcm();
 	signal(SIGPIPE, SIG_IGN);

@@ -501,13 +501,21 @@ fd_restore_limit(void)
 	limit_before = 0;
 }
 
+size_t
+fd_limit(void)
+{
+	struct rlimit l;
+
+	if (getrlimit(RLIMIT_NOFILE, &l) == -1 || l.rlim_cur > INT_MAX)
+		return INT_MAX; /* no descriptor is larger */
+	return (size_t)l.rlim_cur;
+}
+
 void
 fd_sanitise_stdio(void)
 {
-	int fd = open("/dev/null", O_RDWR);
-
-	while (fd >= 0 && fd < 2)
-		fd = dup(fd);
-	if (fd > 2)
-		close(fd);
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) == -1 && errno == EBADF &&
+		    open("/dev/null", O_RDWR) != fd)
+			_exit(255); /* nobody could be told */
 }

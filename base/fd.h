@@ -79,8 +79,12 @@ void fd_set_quickack(int fd);
  * cannot use, a larger number: to be called in the child, before exec. */
 void fd_raise_limit(void);
 void fd_restore_limit(void);
+size_t fd_limit(void);
 
-/* Opens /dev/null on 0, 1 and 2 where these are closed. */
+/* The first thing that a program does: 0, 1 and 2 are /dev/null where they are
+ * closed, as cron and daemons may start it. Nothing that is opened later gets
+ * their numbers: not a key file, into which an error would be written. Where
+ * there is no /dev/null for them, the program ends. */
 void fd_sanitise_stdio(void);
 
 #endif

@@ -23,6 +23,7 @@
 #include "server/listener/admission.h"
 #include "server/listener/inetd-pipes.h"
 #include "server/listener/penalties.h"
+#include "server/listener/reload.h"
 #include "server/peer.h"
 
 enum {
@@ -58,6 +59,7 @@ struct listener {
 	struct startup *startups;
 	int startup_count;
 	struct admission *admission;
+	struct reload reload;
 	char title[256]; /* the command line */
 	bool restart;
 	bool pid_written;
@@ -430,6 +432,25 @@ find_startup(const struct listener *l, pid_t pid)
 	return s;
 }
 
+/* Some other child than a connection's has. */
+static void
+check_ended(struct listener *l, pid_t pid, int status)
+{
+	switch (reload_child_ended(&l->reload, pid, status)) {
+	case RELOAD_YES:
+		log_info("Received SIGHUP; restarting.");
+		l->restart = true;
+		loop_stop(l->loop);
+		break;
+	case RELOAD_NO:
+		notify_ready(); /* again, as before */
+		break;
+	case RELOAD_WAIT:
+	case RELOAD_NOT_MINE:
+		break;
+	}
+}
+
 static void
 on_child(void *arg, int signo)
 {
@@ -442,6 +463,8 @@ on_child(void *arg, int signo)
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
 		if ((s = find_startup(l, pid)) != NULL)
 			startup_ended(s, status);
+		else
+			check_ended(l, pid, status);
 }
 
 static void
@@ -450,10 +473,8 @@ on_hangup(void *arg, int signo)
 	struct listener *l = arg;
 
 	(void)signo;
-	log_info("Received SIGHUP; restarting.");
 	notify_reloading();
-	l->restart = true;
-	loop_stop(l->loop);
+	reload_ask(&l->reload);
 }
 
 static void
@@ -488,6 +509,17 @@ write_pid_file(struct listener *l)
 
 /* ---- the whole --------------------------------------------------------- */
 
+/* Not while nobody heeds it: it would end the program that is about to. */
+static void
+hold_hangups(bool on)
+{
+	sigset_t set;
+
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGHUP);
+	(void)sigprocmask(on ? SIG_BLOCK : SIG_UNBLOCK, &set, NULL);
+}
+
 static void
 set_up_loop(struct listener *l)
 {
@@ -504,6 +536,8 @@ set_up_loop(struct listener *l)
 		if (l->watches[i] == NULL)
 			fatal("out of memory");
 	}
+	hold_hangups(false);
+	reload_init(&l->reload, l->loop, l->opts->exe, l->opts->argv);
 	/* Connections from before a restart may have ended during it. */
 	on_child(l, SIGCHLD);
 }
@@ -568,9 +602,11 @@ listener_run(struct server_state *state, const struct listener_opts *opts)
 	while (l.startups != NULL)
 		startup_over(l.startups);
 	admission_free(l.admission);
+	reload_clear(&l.reload);
 	loop_free(l.loop);
 	if (l.restart) {
 		setenv(RESTARTED, "1", 1);
+		hold_hangups(true);
 		execv(opts->exe, opts->argv);
 		log_error("cannot restart %s: %s", opts->exe, strerror(errno));
 	}

@@ -17,7 +17,7 @@
 #include "xfer/part-lock.h"
 
 enum {
-	FDS_MAX = 64,
+	FDS_MAX = 128,
 	FDS_LEAST = 4, /* two directories of a link(2), and their parents */
 	FDS_SHARE = 8, /* that part of all that this process may have */
 };

@@ -41,16 +41,6 @@ struct place {
 static int receive_into(struct rcp *c, const struct place *place,
     unsigned depth, const struct strlist *wanted);
 
-/* What the user has named; if not, errno, or 0 for something else. */
-static bool
-is_dir(const char *path)
-{
-	struct stat st;
-
-	errno = 0;
-	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-}
-
 /* --- files --- */
 
 static void
@@ -324,21 +314,34 @@ receive_into(struct rcp *c, const struct place *place, unsigned depth,
 	}
 }
 
+/* What the user has named: a directory, which is held on to from now on, or
+ * what becomes a file or a directory. */
+static int
+find_target(struct rcp *c, const char *target, struct place *place)
+{
+	struct stat st;
+
+	place->path = target;
+	place->at = local_root(c->local, target, LOCAL_LINKS_OWN);
+	if (place->at == NULL)
+		return ERR_NOMEM;
+	if (local_dir_stat(place->at, &st) == 0)
+		return 0;
+	if (c->opts.need_dir)
+		return rcp_end_session(c, target, local_error_text(errno));
+	local_dir_unref(place->at);
+	place->at = local_place(c->local, target, LOCAL_LINKS_OWN,
+	    &place->name);
+	return place->at != NULL ? 0 : ERR_NOMEM;
+}
+
 int
 rcp_receive(struct rcp *c, const char *target, const struct strlist *wanted)
 {
-	struct place place = { .path = target };
-	bool into = is_dir(target);
-	int r;
+	struct place place = { .at = NULL };
+	int r = find_target(c, target, &place);
 
-	if (!into && c->opts.need_dir)
-		return rcp_end_session(c, target,
-		    strerror(errno != 0 ? errno : ENOTDIR));
-	place.at = into ? local_root(c->local, target, LOCAL_LINKS_OWN) :
-	    local_place(c->local, target, LOCAL_LINKS_OWN, &place.name);
-	if (place.at == NULL)
-		return ERR_NOMEM;
-	if ((r = rcp_ok(c)) == 0)
+	if (r == 0 && (r = rcp_ok(c)) == 0)
 		r = receive_into(c, &place, 0, wanted);
 	local_dir_unref(place.at);
 	return r;
