@@ -44,12 +44,13 @@ extern struct keygen_options opt;
 
 /* keygen/keygen-make.c */
 int keygen_generate(void);
-int keygen_host_keys(void);
 int keygen_passphrase(void);
 int keygen_comment(void);
 /* Writes both files of a pair, or neither. */
 bool keygen_save_pair(const char *path, const struct key *k,
     enum keyfile_format format, const char *pass, const char *comment);
+/* keygen/keygen-host-keys.c */
+int keygen_host_keys(void);
 /* keygen/keygen-resident.c */
 int keygen_resident(void);
 /* keygen/keygen-sk.c: -w, the environment's, or what is built in. */
