@@ -89,6 +89,8 @@ int keygen_signature(void);
 /* keygen/keygen-ask.c. The caller frees the texts. */
 char *keygen_home_file(const char *name); /* in ~/.ssh */
 char *keygen_default_comment(void);
+/* A line of a file, for another file: as it is, but a terminal gets it escaped. */
+void keygen_print_text(const char *line);
 /* Reads a line from the terminal or a pipe. Ends the program at end of file. */
 char *keygen_ask_line(const char *prompt);
 /* The path that -f gives, or else that the user answers. */
