@@ -134,8 +134,8 @@ hints_load(const char *path, const char *name, struct hints *out)
 	return r;
 }
 
-/* Writes the file with the line h in place of the host's; NULL: without it. Lines
- * of an earlier version, with names in clear, are dropped. */
+/* Writes the file with the line h in place of the host's; NULL: without it.
+ * Lines of an earlier version, with names in clear, are dropped. */
 static int
 rewrite(const char *path, const char *name, const struct hints *h)
 {

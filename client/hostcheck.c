@@ -257,8 +257,8 @@ hostcheck_name_alone(const struct hostcheck *h)
 }
 
 /* Under a port of its own a host may still be known by its name alone, or its
- * key revoked, to the files: the command was asked for the other name. Then v is
- * the verdict on that. */
+ * key revoked, to the files: the command was asked for the other name. Then v
+ * is the verdict on that. */
 static bool
 known_without_port(const struct hostcheck *h, const struct key *k,
     struct verdict *v)

@@ -202,8 +202,8 @@ static void
 show_stock_keys(void)
 {
 	static const char why[] =
-	    "# Written by hpnssh-keygen -A when there were no keys of hpnsshd's "
-	    "own: clients\n# that know this host by its OpenSSH server know it "
+	    "# Written by hpnssh-keygen -A when there were no keys of "
+	    "hpnsshd's own: clients\n# that know this host by its OpenSSH server know it "
 	    "by these. Of each type the\n# first is shown, and the others are "
 	    "announced. One that is gone is passed over.\n";
 	struct buf keys = { 0 }, text = { 0 };
@@ -227,8 +227,8 @@ show_stock_keys(void)
 		fd_close(&fd);
 	}
 	if (fd != -1 && !opt.quiet)
-		printf("hpnssh-keygen: hpnsshd shows the host keys of OpenSSH's "
-		       "server here (%s)\n", path);
+		printf("hpnssh-keygen: hpnsshd shows the host keys of "
+		       "OpenSSH's server here (%s)\n", path);
 	if (fd != -1)
 		fd_close(&fd);
 	free(path);

@@ -89,7 +89,7 @@ int keygen_signature(void);
 /* keygen/keygen-ask.c. The caller frees the texts. */
 char *keygen_home_file(const char *name); /* in ~/.ssh */
 char *keygen_default_comment(void);
-/* A line of a file, for another file: as it is, but a terminal gets it escaped. */
+/* A line of a file, for another file: as it is, but escaped for a terminal. */
 void keygen_print_text(const char *line);
 /* Reads a line from the terminal or a pipe. Ends the program at end of file. */
 char *keygen_ask_line(const char *prompt);
