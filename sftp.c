@@ -27,6 +27,7 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "cipher.h"
 #include "client/copy-flags.h"
 #include "client/remote.h"
 #include "crypto/library.h"
@@ -498,6 +499,7 @@ main(int argc, char **argv)
 	setlocale(LC_CTYPE, "");
 	fd_sanitise_stdio();
 	crypto_library_start();
+	cipher_use_wide_gcm();
 	signal(SIGPIPE, SIG_IGN);
 	log_init("hpnsftp", LOG_LVL_INFO);
 	log_to_stderr();

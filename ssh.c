@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/version.h"
+#include "cipher.h"
 #include "client/name-lookup.h"
 #include "client/query.h"
 #include "client/sharing.h"
@@ -379,6 +380,7 @@ main(int argc, char **argv)
 	guard_closed_output();
 	fd_sanitise_stdio();
 	crypto_library_start();
+	cipher_use_wide_gcm();
 	signal(SIGPIPE, SIG_IGN);
 	log_init("hpnssh", LOG_LVL_INFO);
 	client_conf_init(&p.conf);

@@ -16,6 +16,10 @@
 enum {
 	TEXT_MAX = 2048, /* a longer message is cut */
 	ESCAPED_MAX = 4096,
+	/* Of another process's line, which may be anybody's: programs that
+	 * collect lines cut them at 2048 bytes or more. */
+	RELAYED_MAX = 1536,
+	MARK_MAX = 32,
 	PLACE_MAX = 256, /* file, function, line, program and process */
 };
 
@@ -285,14 +289,16 @@ log_at(const struct log_place *place, enum log_level level, const char *fmt,
 }
 
 void
-log_relay(enum log_level level, bool forced, const char *text)
+log_relay(enum log_level level, bool forced, const char *text,
+    const char *mark)
 {
-	char escaped[ESCAPED_MAX];
+	char escaped[RELAYED_MAX + MARK_MAX];
 	int saved = errno;
 
 	if (!forced && level > st.level)
 		return;
-	str_escape(escaped, sizeof escaped, text);
+	str_escape(escaped, RELAYED_MAX, text);
+	strlcat(escaped, mark, sizeof escaped);
 	put(level, forced, escaped);
 	errno = saved;
 }

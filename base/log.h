@@ -86,8 +86,10 @@ void log_at(const struct log_place *place, enum log_level level,
 #define log_debug3(...) log_msg(LOG_LVL_DEBUG3, __VA_ARGS__)
 
 /* A line that another process has logged: it was asked about its place there.
- * A forced one passes at any level. */
-void log_relay(enum log_level level, bool forced, const char *text);
+ * A forced one passes at any level. The mark stands behind it, whatever its
+ * length: the text is cut for that. */
+void log_relay(enum log_level level, bool forced, const char *text,
+    const char *mark);
 
 /* Programs, client/ and server/ only: logs, runs the hook, exits 255. */
 _Noreturn void fatal_at(const struct log_place *place, const char *fmt, ...)

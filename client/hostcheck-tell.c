@@ -181,7 +181,8 @@ list_other_names(const struct hostcheck *h, const struct key *k,
 			if (knownhosts_parse_line(text, &line) != 0)
 				continue;
 			if (line.marker == KNOWNHOSTS_NONE &&
-			    line.key != NULL && key_same_identity(line.key, k))
+			    line.key != NULL && !key_is_cert(line.key) &&
+			    key_same_identity(line.key, k))
 				buf_printf(out, "%s    %s:%u: %.200s\n",
 				    found++ == 0 ?
 					"The same key is known for:\n" :

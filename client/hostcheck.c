@@ -123,6 +123,12 @@ hostcheck_name(const struct hostcheck *h)
 	return h->name;
 }
 
+const char *
+hostcheck_other_name(const struct hostcheck *h)
+{
+	return h->other_name;
+}
+
 /* A user who hashes host names, or keeps no known_hosts, wants no other file
  * with names of hosts either. */
 char *

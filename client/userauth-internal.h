@@ -153,6 +153,10 @@ const struct key *pubkey_loaded(const struct pubkey_state *s,
 /* Appends what logs call it: PATH TYPE FINGERPRINT explicit agent. */
 void pubkey_describe(const struct candidate *c, struct buf *out);
 void pubkey_state_free(struct pubkey_state *s);
+/* The user is authenticated: what only signed goes, that is private keys, the
+ * connection to the agent and the process that has the tokens. s may be
+ * NULL. */
+void pubkey_forget(struct pubkey_state *s);
 /* Appends one that is zeroed. */
 struct candidate *pubkey_add(struct pubkey_state *s);
 

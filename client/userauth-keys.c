@@ -42,6 +42,21 @@ pubkey_state_free(struct pubkey_state *s)
 	free(s);
 }
 
+void
+pubkey_forget(struct pubkey_state *s)
+{
+	if (s == NULL)
+		return;
+	for (size_t i = 0; i < s->n; i++) {
+		key_free(s->v[i].priv);
+		s->v[i].priv = NULL;
+	}
+	agent_close(s->agent);
+	s->agent = NULL;
+	p11_end(s->p11);
+	s->p11 = NULL;
+}
+
 /* --- files ------------------------------------------------------------- */
 
 struct candidate *

@@ -10,6 +10,9 @@
 #include <stdio.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#ifdef HAVE_MALLOC_USABLE_SIZE
+#include <malloc.h>
+#endif
 
 enum {
 	NO_REPLACE = 1, /* RENAME_NOREPLACE of Linux */
@@ -49,6 +52,17 @@ libc_preadv_nowait(int fd, const struct iovec *iov, int count, off_t offset)
 	(void)offset;
 	errno = ENOSYS;
 	return -1;
+#endif
+}
+
+size_t
+libc_memory_size(void *p)
+{
+#ifdef HAVE_MALLOC_USABLE_SIZE
+	return malloc_usable_size(p);
+#else
+	(void)p;
+	return 0;
 #endif
 }
 

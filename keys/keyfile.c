@@ -150,7 +150,8 @@ parse_public(const struct buf *content, struct key **out, char **comment)
 		r = parse_public_line(line, out, comment);
 		break;
 	}
-	free(text);
+	/* Of a private key, its text. */
+	mem_free_secret(text, buf_len(content));
 	return r;
 }
 

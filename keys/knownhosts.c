@@ -3,12 +3,9 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/fd.h"
 #include "base/log.h"
@@ -19,7 +16,6 @@
 #include "keys/knownhosts-internal.h"
 
 enum {
-	FILE_MAX_BYTES = 64 * 1024 * 1024,
 	LINE_MAX_BYTES = 64 * 1024,
 	SALT_LEN = 20, /* as long as an HMAC-SHA1 */
 };
@@ -34,7 +30,7 @@ knownhosts_lines_open(struct knownhosts_lines *l, const char *path)
 	int r;
 
 	*l = (struct knownhosts_lines){ 0 };
-	r = file_read(path, &l->content, FILE_MAX_BYTES);
+	r = file_read(path, &l->content, KNOWNHOSTS_FILE_MAX);
 	l->left = (struct span){ buf_data(&l->content), buf_len(&l->content) };
 	return r;
 }
@@ -124,9 +120,8 @@ skip_key(const char **s)
 	}
 }
 
-/* Marker and hosts; *s is left behind them. */
-static int
-parse_hosts(const char **s, struct knownhosts_line *l)
+int
+knownhosts_parse_hosts(const char **s, struct knownhosts_line *l)
 {
 	size_t len;
 	int r;
@@ -146,9 +141,8 @@ parse_hosts(const char **s, struct knownhosts_line *l)
 	return l->hosts != NULL ? 0 : ERR_NOMEM;
 }
 
-/* Key and comment, behind the hosts. */
-static int
-parse_key(const char *s, struct knownhosts_line *l)
+int
+knownhosts_parse_key(const char *s, struct knownhosts_line *l)
 {
 	int r = key_parse_line(&s, &l->key);
 
@@ -158,9 +152,9 @@ parse_key(const char *s, struct knownhosts_line *l)
 	}
 	if (r != 0)
 		return r;
-	/* Lines make keys known, not certificates; they may revoke either. */
+	/* No certificate is an authority. */
 	if (l->key != NULL && key_is_cert(l->key) &&
-	    l->marker != KNOWNHOSTS_REVOKED) {
+	    l->marker == KNOWNHOSTS_CA) {
 		key_free(l->key);
 		l->key = NULL;
 	}
@@ -175,12 +169,12 @@ static int
 parse_line_of(const char *line, const char *name, struct knownhosts_line *out)
 {
 	struct knownhosts_line l = { 0 };
-	int r = parse_hosts(&line, &l);
+	int r = knownhosts_parse_hosts(&line, &l);
 
 	if (r == 0 && name != NULL && !knownhosts_hosts_match(l.hosts, name))
 		r = ERR_NOT_FOUND;
 	if (r == 0)
-		r = parse_key(line, &l);
+		r = knownhosts_parse_key(line, &l);
 	if (r == 0)
 		*out = l;
 	else
@@ -399,7 +393,8 @@ check_line(void *arg, const char *text, unsigned number,
 		if (!revokes(line->key, c->key))
 			return 0;
 		v = KNOWNHOSTS_IS_REVOKED;
-	} else if (key_same_identity(line->key, c->key)) {
+	} else if (key_same_identity(line->key, c->key) &&
+	    !key_is_cert(line->key)) {
 		v = KNOWNHOSTS_OK;
 	} else {
 		v = KNOWNHOSTS_CHANGED;
@@ -519,7 +514,8 @@ types_line(void *arg, const char *text, unsigned number,
 
 	(void)text;
 	(void)number;
-	if (line == NULL || line->key == NULL || line->marker != t->marker)
+	if (line == NULL || line->key == NULL || line->marker != t->marker ||
+	    (t->marker == KNOWNHOSTS_NONE && key_is_cert(line->key)))
 		return 0;
 	r = key_format_line(line->key, NULL, &b);
 	if (r == 0 && (key = buf_dup_string(&b)) == NULL)
@@ -549,51 +545,6 @@ knownhosts_types(const struct knownhosts_places *places, const char *name,
 }
 
 /* Adding. */
-
-static int
-make_directory_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	char *dir;
-	int r = 0;
-
-	if (slash == NULL || slash == path)
-		return 0;
-	dir = strndup(path, (size_t)(slash - path));
-	if (dir == NULL)
-		return ERR_NOMEM;
-	if (mkdir(dir, 0700) == -1 && errno != EEXIST)
-		r = ERR_SYSTEM;
-	free(dir);
-	return r;
-}
-
-/* Appends the text on a line of its own, or leaves the file as it was. */
-static int
-append(const char *path, const struct buf *text)
-{
-	int fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-	struct stat st;
-	char last = '\n';
-	int r = 0, saved;
-
-	if (fd == -1)
-		return ERR_SYSTEM;
-	if (fstat(fd, &st) == -1 ||
-	    (st.st_size > 0 && pread(fd, &last, 1, st.st_size - 1) != 1))
-		r = ERR_SYSTEM;
-	if (r == 0 && last != '\n')
-		r = fd_write_all(fd, "\n", 1);
-	if (r == 0)
-		r = fd_write_all(fd, buf_data(text), buf_len(text));
-	if (r != 0 && S_ISREG(st.st_mode)) {
-		saved = errno;
-		(void)!ftruncate(fd, st.st_size);
-		errno = saved;
-	}
-	fd_close(&fd);
-	return r;
-}
 
 /* Can this name be written as the first field of a line? It must not hold what
  * would begin another field or line, a comment or a marker, and must not be a
@@ -635,9 +586,8 @@ knownhosts_add(const char *path, const char *name, const struct key *k,
 	int r = knownhosts_format(name, k, hash, &text);
 
 	if (r == 0)
-		r = make_directory_of(path);
-	if (r == 0)
-		r = append(path, &text);
+		r = knownhosts_append(path,
+		    (struct span){ buf_data(&text), buf_len(&text) });
 	buf_clear(&text);
 	return r;
 }

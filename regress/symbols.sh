@@ -1,7 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: ISC
 # symbols.sh: what hpnsshd-auth, the process that talks to strangers, does not
-# contain. Run in the folder of a build (TAP).
+# contain; and which libraries are loaded, with what they run then, into
+# programs with rights that their callers do not have. Run in the folder of a
+# build (TAP).
 program=./hpnsshd-auth
 [ -x "$program" ] || { echo "1..0 # skip $program is not built"; exit 0; }
 command -v nm >/dev/null || { echo "1..0 # skip there is no nm"; exit 0; }
@@ -44,5 +46,49 @@ absent "making of moduli" "moduli_(generate|screen|format)"
 absent "acting as a user" "privs_(enter|leave|become$|set_groups)"
 absent "the session's calls" "monitor_(pty|prove|sign_rekey)"
 absent "answers of the monitor" "monitor_on_|monitor_run"
+
+# only PROGRAM LIBRARY...: it is linked with these at most, beside those of the
+# C library, of a sanitizer, and of calls that C libraries lack.
+only() {
+	who=$1
+	shift
+	number=$((number + 1))
+	allowed="c pthread dl m resolv rt gcc_s bsd md asan ubsan $*"
+	extra=$(readelf -d "$who" | sed -n 's/.*(NEEDED).*\[\(.*\)]/\1/p' |
+		grep -vE "^(ld-.*|lib($(echo "$allowed" | tr ' ' '|'))[.].*)$")
+	if [ -n "$extra" ]; then
+		echo "$extra" | sed 's/^/# /'
+		echo "not ok $number - libraries of $who"
+		status=1
+	else
+		echo "ok $number - libraries of $who"
+	fi
+}
+
+# lacks PROGRAM WHAT PATTERN: as absent(), of another one.
+lacks() {
+	number=$((number + 1))
+	if found=$(nm "$1" | sed -n 's/^[0-9a-f]* [TtDdBb] //p' | grep -E "^($3)"); then
+		echo "$found" | sed 's/^/# /'
+		echo "not ok $number - $1 has no $2"
+		status=1
+	else
+		echo "ok $number - $1 has no $2"
+	fi
+}
+
+if command -v readelf >/dev/null && readelf -d ./hpnsshd | grep -q NEEDED; then
+	only ./hpnssh-keysign crypto
+	only ./hpnsshd crypto
+	only ./hpnsshd-auth crypto z seccomp
+	only ./hpnssh-agent crypto
+	only ./hpnssh-sk-helper crypto fido2
+	[ ! -x ./hpnssh-pkcs11-helper ] || only ./hpnssh-pkcs11-helper crypto
+fi
+# What encrypts packets has more functions than names of ciphers.
+for who in ./hpnssh-keysign ./hpnsshd; do
+	lacks $who "ciphers of packets" \
+		"cipher_(new|encrypt|aes|chachapoly)|gcm_wide|packet_|channels_"
+done
 rm -f symbols.list
 exit $status

@@ -15,6 +15,7 @@
 #include "crypto/digest.h"
 #include "server/auth/auth-calls.h"
 #include "server/auth/auth-internal.h"
+#include "server/kexlog.h"
 #include "server/user.h"
 
 enum {
@@ -343,8 +344,7 @@ settle_user(struct auth *a, char **user, char **service)
 	a->user = *user;
 	a->service = *service;
 	*user = *service = NULL;
-	log_info("SSH: Server;Ltype: Authname;Remote: %s;Name: %s",
-	    a->params->remote, a->user);
+	kexlog_name(a->user, a->params->remote);
 	r = monitor_user(a->monitor_fd, a->user, a->service, &a->info);
 	setproctitle("%s [net]",
 	    r == 0 && !a->info.invalid ? a->user : "unknown");

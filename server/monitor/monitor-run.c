@@ -28,6 +28,7 @@
 #include "keys/key.h"
 #include "server/monitor/delegated.h"
 #include "server/session/serve.h"
+#include "server/session/session-plan.h"
 
 enum {
 	ALARM_SLACK_S = 5, /* modules may block a little past the deadline */
@@ -394,12 +395,16 @@ give_up_user(const struct monitor *m, const char *what)
 static void
 start_user(struct monitor *m, struct loop *loop)
 {
+	const struct login *l = m->login;
 	uint64_t began_ms = clock_ms();
 	pid_t self = getpid();
 	int pair[2];
 
 	catch_end_signals(loop, on_early_end);
 	delegated_store(m->login);
+	m->sftp_only = !l->must_change &&
+	    session_is_sftp_only(l->conf.session.force_command,
+		l->permits.command);
 	if (m->login->pam != NULL)
 		begin_pam_session(m, loop);
 	/* Match may give this user another one than this address. */

@@ -44,6 +44,7 @@ struct monitor {
 	int fd;		 /* to the unprivileged process */
 	int startup_fd;	 /* to the listener; see server/state.h */
 	enum penalty_class penalty; /* the highest reported to it */
+	bool sftp_only;	  /* the login may do SFTP, and nothing else */
 	pid_t child;
 	enum monitor_phase phase;
 	uint32_t asked[MONITOR_REQUEST_COUNT]; /* how often each came */
@@ -80,7 +81,7 @@ int monitor_converse(struct monitor *m, const struct monitor_verdict *v,
     struct buf *answer) must_check;
 
 /*
- * Signatures of a session have a pace: a burst, then so many in a second.
+ * Signatures of a session have a pace: a few at once, then 100 in a second.
  * Milliseconds to wait before the one that is wanted now. *busy_ms, 0 at
  * first, is when all that were taken will have been paid for. Pure.
  */

@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "base/version.h"
 #include "channels.h"
+#include "cipher.h"
 #include "connection.h"
 #include "forward/forwarded.h"
 #include "kex.h"
@@ -351,6 +352,7 @@ serve_run(const struct serve_params *params)
 	become_user(&sv);
 	signal(SIGPIPE, SIG_IGN);
 	fd_raise_limit();
+	cipher_use_wide_gcm();
 	if ((r = begin(&sv)) != 0)
 		fatal("cannot take the connection over: %s", err_text(r));
 	/* What authentication has used is not needed any more. */

@@ -69,3 +69,12 @@ session_plan(const struct session_request *request,
 	plan.signals = plan.forced == SESSION_FORCED_NOT && !subsystem;
 	return plan;
 }
+
+bool
+session_is_sftp_only(const char *config_command, const char *key_command)
+{
+	const char *forced = config_command != NULL ? config_command :
+						      key_command;
+
+	return forced != NULL && is_internal_sftp(forced);
+}

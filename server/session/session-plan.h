@@ -57,4 +57,9 @@ struct session_plan {
 struct session_plan session_plan(const struct session_request *request,
     const struct session_rules *rules);
 
+/* Is there no request that makes such a login run anything but our own SFTP
+ * server? */
+bool session_is_sftp_only(const char *config_command,
+    const char *key_command);
+
 #endif

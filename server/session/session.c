@@ -510,6 +510,7 @@ on_pty_req(struct session *s, struct rd *r)
 	if ((err = rd_end(r)) != 0 || s->pty != -1 || s->state != SESSION_NEW ||
 	    !s->all->params->conf->session.permit_tty ||
 	    !s->all->params->permits->pty ||
+	    serve_is_sftp_only(s->all->params) ||
 	    !none_exclude(s->all->kex, s->all->packet, "a terminal")) {
 		free(term);
 		return err;
