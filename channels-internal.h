@@ -152,6 +152,7 @@ struct channel {
 	uint32_t max_packet; /* of data, in the peer's packets */
 	struct recv_window window;
 	uint64_t offered; /* bytes of it as counted in struct channels */
+	uint64_t mover; /* period in which it moved data; recv_movers_note() */
 	struct channel_waits waits; /* as counted in struct channels */
 	struct channel_clock clock;
 
@@ -204,6 +205,7 @@ struct channels {
 	struct channel_list active; /* something happened to them */
 	struct channel_row quick, bulk; /* interactive ones, and the others */
 	uint64_t offered; /* bytes that the peer may make us keep, in sum */
+	struct recv_movers movers;
 	size_t waiting_window, waiting_sink, waiting_own_window; /* channels */
 	struct queue_pool pool;
 	struct channels_clock clock;
