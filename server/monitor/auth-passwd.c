@@ -13,9 +13,6 @@
 
 enum {
 	DAY_S = 24 * 60 * 60,
-	/* With nullok, pam_unix looks first if the password is empty, and to
-	 * do that it hashes the empty one. */
-	PAM_HASHES = 2,
 };
 
 /* Caller frees; NULL if there is none to be had. */
@@ -64,7 +61,7 @@ passwd_equalise_cost(const struct decoys *decoys, const struct user *u,
     const struct passwd_effort *effort)
 {
 	char *own = u->valid ? stored_hash(u->name) : NULL;
-	unsigned times = effort->by_pam ? PAM_HASHES : 1;
+	unsigned times = effort->by_pam ? PASSWD_PAM_HASHES : 1;
 	unsigned done = effort->by_pam ?
 	    decoys_done(decoys, own, effort->spent_us, times) : 1;
 	char *password = decoy_password(effort->password_len);
