@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: ISC */
 #include "client/metrics-files.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -70,6 +72,22 @@ metrics_put_row(struct buf *out, const struct tcp_numbers *t,
 
 /* ---- files ------------------------------------------------------------- */
 
+/* The name is made here, perhaps in a directory where others may put a link or
+ * a pipe of that name. */
+static int
+open_table(const char *path)
+{
+	struct stat st;
+	int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC |
+		O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0644);
+
+	if (fd != -1 && (fstat(fd, &st) == -1 || !S_ISREG(st.st_mode))) {
+		fd_close(&fd);
+		errno = EINVAL;
+	}
+	return fd;
+}
+
 /* The file is opened with the first row, which decides on the columns. */
 static void
 write_row(struct table *to, const struct tcp_numbers *t)
@@ -81,8 +99,7 @@ write_row(struct table *to, const struct tcp_numbers *t)
 	if (to->path == NULL || localtime_r(&now, &when) == NULL)
 		return;
 	if (to->fd == -1) {
-		to->fd = open(to->path,
-		    O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+		to->fd = open_table(to->path);
 		metrics_put_heading(&text, to->remote, t->kernel);
 	}
 	metrics_put_row(&text, t, &when);
