@@ -26,6 +26,10 @@ ssize_t libc_preadv_nowait(int fd, const struct iovec *iov, int count,
 /* Nobody is in a netgroup where there are none. */
 bool libc_in_netgroup(const char *group, const char *host, const char *user);
 
+/* From here on memory is overwritten when freed, but for small pieces: the
+ * C library reads files of accounts into buffers of its own. */
+void libc_wipe_freed(void);
+
 /* What a new password's hash begins with here; NULL: nobody knows. */
 const char *libc_password_setting(void);
 

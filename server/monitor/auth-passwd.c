@@ -13,19 +13,25 @@
 
 enum {
 	DAY_S = 24 * 60 * 60,
+	LINE_MAX_BYTES = 16 * 1024, /* of an account */
 };
 
 /* Caller frees; NULL if there is none to be had. */
 static char *
 stored_hash(const char *name)
 {
-	const struct spwd *sp = getspnam(name);
+	char *line = xcalloc(1, LINE_MAX_BYTES), *hash = NULL;
+	struct spwd entry, *sp = NULL;
 	const struct passwd *pw;
-	const char *field = sp != NULL ? sp->sp_pwdp : NULL;
 
-	if (field == NULL && (pw = getpwnam(name)) != NULL)
-		field = pw->pw_passwd;
-	return field != NULL ? xstrdup(field) : NULL;
+	if (getspnam_r(name, &entry, line, LINE_MAX_BYTES, &sp) == 0 &&
+	    sp != NULL)
+		hash = xstrdup(sp->sp_pwdp);
+	else if ((pw = getpwnam(name)) != NULL)
+		hash = xstrdup(pw->pw_passwd);
+	/* It may be another account's: the last that was looked at. */
+	mem_free_secret(line, LINE_MAX_BYTES);
+	return hash;
 }
 
 static void
