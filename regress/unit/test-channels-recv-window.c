@@ -379,7 +379,7 @@ test_movers(void **state)
 			    (uint64_t)ms);
 		assert_int_equal(recv_movers_count(&m), ARRAY_LEN(period));
 	}
-	/* One alone: the others are forgotten soon, or after a pause at once. */
+	/* One alone: the others are forgotten soon; after a pause at once. */
 	for (int ms = 9000; ms < 11500; ms += 10)
 		period[0] = recv_movers_note(&m, period[0], (uint64_t)ms);
 	assert_int_equal(recv_movers_count(&m), 1);
