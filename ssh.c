@@ -172,8 +172,7 @@ take_destination(struct program *p, const char *text)
 	if (destination_parse(&p->dest, text) != 0)
 		usage();
 	if (p->dest.user != NULL && !destination_user_ok(p->dest.user))
-		fatal("hpnssh: the user name has characters that are not "
-		      "allowed");
+		fatal("remote username contains invalid characters");
 	if (!destination_host_ok(p->dest.host))
 		fatal("hpnssh: the host name has characters that are not "
 		      "allowed");

@@ -19,6 +19,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/open-named.h"
 #include "base/wire.h"
 
 enum { READ_CHUNK = 16 * 1024 };
@@ -282,26 +283,46 @@ file_read(const char *path, struct buf *out, size_t max)
 	return r;
 }
 
+enum { RANDOM_BYTES = 8 };
+
+/* A new file beside the name: its descriptor, or -1. *tmp: the caller's. */
+static int
+make_beside(int dir, const char *name, char **tmp)
+{
+	uint8_t bytes[RANDOM_BYTES];
+
+	*tmp = NULL;
+	if (getentropy(bytes, sizeof bytes) == -1 ||
+	    asprintf(tmp, "%s.%02x%02x%02x%02x%02x%02x%02x%02x", name,
+		bytes[0], bytes[1], bytes[2], bytes[3], bytes[4], bytes[5],
+		bytes[6], bytes[7]) == -1)
+		return -1;
+	return openat(dir, *tmp,
+	    O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+}
+
 int
 file_replace(const char *path, const void *p, size_t len, mode_t mode)
 {
+	const char *name;
 	char *tmp = NULL;
-	int fd = -1, r = ERR_SYSTEM, saved;
+	int dir, fd, r = ERR_SYSTEM, saved;
 
-	if (asprintf(&tmp, "%s.XXXXXXXXXX", path) == -1)
-		return ERR_NOMEM;
-	if ((fd = mkostemp(tmp, O_CLOEXEC)) == -1)
+	if ((dir = open_named_parent(path, &name)) == -1)
+		return ERR_SYSTEM;
+	if ((fd = make_beside(dir, name, &tmp)) == -1)
 		goto out;
 	if (fchmod(fd, mode) == 0 && fd_write_all(fd, p, len) == 0 &&
-	    fsync(fd) == 0 && rename(tmp, path) == 0)
+	    fsync(fd) == 0 && renameat(dir, tmp, dir, name) == 0)
 		r = 0;
 	if (r != 0) {
 		saved = errno;
-		unlink(tmp);
+		unlinkat(dir, tmp, 0);
 		errno = saved;
 	}
 out:
 	fd_close(&fd);
+	fd_close(&dir);
 	free(tmp);
 	return r;
 }

@@ -21,6 +21,7 @@
 #include "base/mem.h"
 #include "crypto/rand.h"
 #include "server/listener/admission.h"
+#include "server/listener/hash-survey.h"
 #include "server/listener/inetd-pipes.h"
 #include "server/listener/penalties.h"
 #include "server/listener/reload.h"
@@ -60,6 +61,7 @@ struct listener {
 	int startup_count;
 	struct admission *admission;
 	struct reload reload;
+	struct hash_survey *survey;
 	char title[256]; /* the command line */
 	bool restart;
 	bool pid_written;
@@ -411,6 +413,7 @@ on_connection(void *arg, int fd, int events)
 			  "mode.");
 		become_session(l, connection);
 	}
+	hash_survey_look(l->survey, clock_ms());
 	peer = admission_peer_of(l->admission, (struct sockaddr *)&ss, len);
 	if (is_refused(l, connection, (struct sockaddr *)&ss, len, &peer))
 		(void)!send(connection, refusal, sizeof refusal - 1,
@@ -561,6 +564,21 @@ go_to_background(const struct listener *l)
 		log_to_syslog(l->state->conf.log.syslog_facility);
 }
 
+/* hash_survey_fn. Connections from here on get it. */
+static void
+on_hashes(void *arg, const struct decoys *d)
+{
+	struct listener *l = arg;
+	int r = state_renew_decoys(&l->state_fd, d);
+
+	if (r != 0)
+		log_error("cannot keep how accounts are hashed: %s",
+		    err_text(r));
+	else
+		log_debug("Accounts are hashed in %zu ways that count.",
+		    d->settings.n);
+}
+
 static void
 prepare(struct listener *l)
 {
@@ -573,6 +591,11 @@ prepare(struct listener *l)
 	if (access(l->session_path, X_OK) == -1)
 		fatal("%s does not exist or is not executable",
 		    l->session_path);
+	/* A process that stays finds more out in time. */
+	if (l->opts->debug)
+		hash_survey_once(&l->state->decoys);
+	else
+		decoys_choose(&l->state->decoys, NULL, 0);
 	if ((r = state_to_fd(l->state, &l->state_fd)) != 0)
 		fatal("cannot keep the configuration for connections: %s",
 		    err_text(r));
@@ -593,6 +616,8 @@ listener_run(struct server_state *state, const struct listener_opts *opts)
 	write_pid_file(&l);
 	log_sockets(&l);
 	make_title(&l);
+	if (!opts->debug)
+		l.survey = hash_survey_new(l.loop, on_hashes, &l);
 	notify_ready();
 	if (loop_run(l.loop) != 0)
 		log_error("poll: %s", strerror(errno));
@@ -603,6 +628,7 @@ listener_run(struct server_state *state, const struct listener_opts *opts)
 		startup_over(l.startups);
 	admission_free(l.admission);
 	reload_clear(&l.reload);
+	hash_survey_free(l.survey);
 	loop_free(l.loop);
 	if (l.restart) {
 		setenv(RESTARTED, "1", 1);

@@ -145,6 +145,8 @@ begin(struct monitor *m)
 		fatal("no connection: %s", strerror(errno));
 	if (fd_set_cloexec(m->startup_fd, true) != 0)
 		m->startup_fd = -1;
+	/* The name of an address may be long in coming. */
+	set_deadline(m);
 	peer_init(&m->peer, m->socket_fd, m->state.conf.listen.use_dns != 0);
 	xasprintf(&m->peer_text, "%s port %u", m->peer.address, m->peer.port);
 	xasprintf(&m->remote, "%s-%u", m->peer.address, m->peer.port);
@@ -153,7 +155,6 @@ begin(struct monitor *m)
 	    m->peer.rdomain);
 	set_up_socket(m);
 	apply_address_rules(m);
-	set_deadline(m);
 }
 
 /* ---- hpnsshd-auth ------------------------------------------------------ */
@@ -198,6 +199,7 @@ send_params(const struct monitor *m)
 		.gid = m->state.auth_gid,
 		.peer = m->peer_text,
 		.remote = m->remote,
+		.floor_us = login_floor_us(&m->state),
 		.log_level = (int)log_get_level(),
 		.log_places = *log_places() };
 	struct buf b;
