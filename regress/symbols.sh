@@ -60,7 +60,7 @@ absent "loading of host keys, or signing with them" "hostkeys_(load|sign|prove)"
 absent "login before" "preauth_|auth_(new|input)|sandbox_"
 
 of hpnsshd-auth
-absent "sessions or programs of users" "session_|pty_make|serve_|chroot_|internal_sftp"
+absent "sessions or programs of users" "session_|pty_make|serve_run|chroot_|internal_sftp"
 absent "file transfer" "sftp_|xfer_|part_|rcp_"
 absent "forwarding" "forward_|stdio_"
 absent "PAM, passwords or authorized_keys" "pam_|passwd_|authkeys_|login_|loginrec_|decoy_"
