@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/open-named.h"
 
 enum {
 	TEXT_MAX = 2048, /* a longer message is cut */
@@ -131,12 +132,19 @@ log_to_syslog(int facility)
 	openlog(st.name, LOG_PID, facility);
 }
 
+void
+log_connect(void)
+{
+	if (st.facility != -1)
+		openlog(st.name, LOG_PID | LOG_NDELAY, st.facility);
+}
+
 int
 log_to_file(const char *path)
 {
 	int fd;
 
-	fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	fd = open_named(path, O_WRONLY | O_CREAT | O_APPEND, 0600);
 	if (fd == -1)
 		return ERR_SYSTEM;
 	forget_target();

@@ -129,15 +129,14 @@ hostcheck_other_name(const struct hostcheck *h)
 	return h->other_name;
 }
 
-/* A user who hashes host names, or keeps no known_hosts, wants no other file
- * with names of hosts either. */
+/* A user who keeps no known_hosts wants no other file of hosts either. */
 char *
 hostcheck_hints_path(const struct hostcheck *h)
 {
 	struct stat st;
 	char *path;
 
-	if (h->conf->known.hash_known_hosts || h->user_files.n == 0 ||
+	if (h->user_files.n == 0 ||
 	    stat(h->user_files.v[0], &st) == -1 || !S_ISREG(st.st_mode))
 		return NULL;
 	xasprintf(&path, "%s.hints", h->user_files.v[0]);
@@ -258,8 +257,8 @@ hostcheck_name_alone(const struct hostcheck *h)
 }
 
 /* Under a port of its own a host may still be known by its name alone, or its
- * key revoked, to the files: the command was asked for the other name. Then v is
- * the verdict on that. */
+ * key revoked, to the files: the command was asked for the other name. Then v
+ * is the verdict on that. */
 static bool
 known_without_port(const struct hostcheck *h, const struct key *k,
     struct verdict *v)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: ISC */
+#include <malloc.h>
 #include "compat/libc.h"
 
 #include "config.h"
@@ -76,5 +77,13 @@ libc_in_netgroup(const char *group, const char *host, const char *user)
 	(void)host;
 	(void)user;
 	return false;
+#endif
+}
+
+void
+libc_wipe_freed(void)
+{
+#ifdef M_PERTURB
+	(void)mallopt(M_PERTURB, 0xa5);
 #endif
 }

@@ -67,10 +67,11 @@ find_line(void *arg, const char *text, unsigned number,
 		if (hash == NULL)
 			return ERR_NOMEM;
 		rest = text + strspn(text, " \t") + strlen(line->hosts);
-		printf("%s%s\n", hash, rest);
+		printf("%s", hash);
+		keygen_print_text(rest);
 		free(hash);
 	} else {
-		printf("%s\n", text);
+		keygen_print_text(text);
 	}
 	return 0;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Changing a known_hosts file. Several programs do it at the same time: lines
- * are appended at each first contact, and the file is replaced by a new one when
- * a host has other keys, or names are removed or hashed. What one has appended
- * must not be lost by another's replacing (it may be a @revoked). Our own
- * programs lock the file for that; others only append, and what they have
+ * are appended at each first contact, and the file is replaced by a new one
+ * when a host has other keys, or names are removed or hashed. What one has
+ * appended must not be lost by another's replacing (it may be a @revoked). Our
+ * own programs lock the file for that; others only append, and what they have
  * appended meanwhile is found and kept.
  */
 #include <errno.h>
@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/mem.h"
+#include "base/open-named.h"
 #include "keys/knownhosts-internal.h"
 
 enum {
@@ -56,7 +57,7 @@ open_locked(const char *path, int flags)
 	for (;;) {
 		struct stat st;
 
-		fd = open(path, flags | O_CLOEXEC, 0600);
+		fd = open_named(path, flags, 0600);
 		if (fd == -1 || fstat(fd, &st) == -1 || !S_ISREG(st.st_mode))
 			return fd;
 		if ((try_lock(fd) && is_at(fd, path)) || clock_ms() >= end)

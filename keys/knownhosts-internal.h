@@ -38,8 +38,8 @@ int knownhosts_parse_key(const char *s, struct knownhosts_line *l) must_check;
 
 /* Appends whole lines; makes the file (0600) and its directory (0700). */
 int knownhosts_append(const char *path, struct span text) must_check;
-/* A file that is to be replaced: what it had when it was locked. Release it also
- * after an error. */
+/* A file that is to be replaced: what it had when it was locked. Release it
+ * also after an error. */
 struct knownhosts_held {
 	int fd;
 	struct buf content;

@@ -10,7 +10,8 @@
 #include "base/mem.h"
 #include "keys/knownhosts-internal.h"
 
-enum { NAMES_MAX = 2 }; /* of a line that a program has written: name, address */
+/* A line that a program has written has a name, and perhaps an address. */
+enum { NAMES_MAX = 2 };
 
 struct renew {
 	struct knownhosts_renewal *rn;

@@ -335,8 +335,8 @@ struct check {
 	struct knownhosts_found *found;
 };
 
-/* The verdict of a line replaces that of an earlier one if it has a higher rank.
- * Of several other keys the last is told of. */
+/* The verdict of a line replaces that of an earlier one if it has a higher
+ * rank. Of several other keys the last is told of. */
 static int
 rank(enum knownhosts_verdict v)
 {
@@ -420,8 +420,8 @@ ca_line(void *arg, const char *text, unsigned number,
 	return note_line(c, KNOWNHOSTS_OK, number, line->key);
 }
 
-/* Calls fn for the lines of c->name. A missing file counts as empty. A file that
- * cannot be read is an error, because it might revoke the key. */
+/* Calls fn for the lines of c->name. A missing file counts as empty. A file
+ * that cannot be read is an error, because it might revoke the key. */
 static int
 each_line_of_all(const struct knownhosts_places *places, struct check *c,
     knownhosts_line_fn fn, void *arg)

@@ -416,7 +416,8 @@ under_the_other_default_port(void **state)
 
 	(void)state;
 	conf.load.port_given = false;
-	for (const struct row *row = rows; row < rows + ARRAY_LEN(rows); row++) {
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		const struct row *row = &rows[i];
 		char want[MODES + 1];
 
 		if (!is_for_both(row))

@@ -19,6 +19,7 @@
 #include "base/mem.h"
 #include "keys/key.h"
 #include "regress/unit/monitor-host.h"
+#include "regress/unit/no-superuser.h"
 #include "server/pty.h"
 
 uid_t geteuid(void);

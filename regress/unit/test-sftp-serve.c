@@ -5,6 +5,7 @@
 
 #include <sys/stat.h>
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -486,6 +487,57 @@ test_framing_errors(void **state)
 	restart(&opts);
 }
 
+/* A STAT of a path with so many bytes: the answer's status. */
+static void
+check_path_len(size_t len, uint32_t status)
+{
+	char *path = malloc(len + 1);
+
+	assert_non_null(path);
+	memset(path, '/', len);
+	path[len] = '\0';
+	ask_path(SFTP_LSTAT, path);
+	if (status == SFTP_OK)
+		assert_int_equal(answer().type, SFTP_ATTRS);
+	else
+		expect_status(status);
+	free(path);
+}
+
+/* The longest message, path and list, and one more of each. */
+static void
+test_exactly_the_most(void **state)
+{
+	const struct sftp_serve_opts opts = { .home = temp_dir };
+	uint8_t *raw = calloc(1, 4 + SFTP_MESSAGE_MAX + 1);
+
+	(void)state;
+	assert_non_null(raw);
+	check_path_len(PATH_MAX - 1, SFTP_OK);
+	check_path_len(PATH_MAX, SFTP_BAD_MESSAGE); /* the system's word */
+	check_path_len(SFTP_PATH_MAX, SFTP_BAD_MESSAGE);
+	check_path_len(SFTP_PATH_MAX + 1, SFTP_BAD_MESSAGE);
+	for (uint32_t n = 4096; n <= 4097; n++) {
+		ask_ext("users-groups-by-id@openssh.com");
+		buf_put_string(&message, raw, 4 * (size_t)n);
+		buf_put_string(&message, raw, 4 * 4096);
+		if (n == 4096)
+			assert_int_equal(answer().type, SFTP_EXTENDED_REPLY);
+		else
+			expect_status(SFTP_BAD_MESSAGE);
+	}
+	for (size_t more = 0; more < 2; more++) {
+		restart(&opts);
+		wire_put_u32(raw, (uint32_t)(SFTP_MESSAGE_MAX + more));
+		raw[4] = SFTP_STAT; /* of "", and more than it should have */
+		assert_int_equal(sftp_serve_input(server, raw,
+				     4 + SFTP_MESSAGE_MAX + more),
+		    more == 0 ? 4 + SFTP_MESSAGE_MAX : ERR_PROTOCOL);
+	}
+	free(raw);
+	restart(&opts);
+}
+
 /* The same session byte by byte, and in pieces of other sizes. */
 static void
 test_pieces(void **state)
@@ -651,6 +703,7 @@ main(void)
 		cmocka_unit_test(test_realpath),
 		cmocka_unit_test(test_malformed),
 		cmocka_unit_test(test_framing_errors),
+		cmocka_unit_test(test_exactly_the_most),
 		cmocka_unit_test(test_pieces),
 		cmocka_unit_test(test_back_pressure),
 		cmocka_unit_test(test_offsets),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* What the monitor signs, asked of it as both processes would. */
 #include "regress/unit/monitor-host.h"
+#include "regress/unit/no-superuser.h"
 
 #include <string.h>
 
