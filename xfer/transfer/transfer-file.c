@@ -139,14 +139,18 @@ begin_data(struct xfer_file *f)
 
 	xfer_file_enter(f, XFER_MOVING);
 	if (!f->progress.begun)
-		f->progress.occupied = xfer_keeps_data(f) ? there : 0;
+		f->progress.occupied =
+		    xfer_keeps_data(f) ? there : f->target.old_size;
+	/* At a server it is not known whether it was longer. */
+	if (!f->progress.begun && f->up && xfer_overwrites(f))
+		f->progress.needs_size = true;
 	if (!f->progress.begun && f->target.reuse == XFER_REUSE_TRUSTED) {
 		f->progress.next = f->progress.moved = there;
 		f->item.done = f->item.tick_done = there;
 	} else if (!f->progress.begun && xfer_keeps_data(f) &&
 	    xfer_has(f->x, SFTP_EXT_CHECK_FILE)) {
 		f->progress.next = MIN(there, f->source.size);
-		f->progress.needs_size = there > f->source.size;
+		f->progress.needs_size |= there > f->source.size;
 		xfer_compare_start(f, XFER_COMPARE_PART, f->progress.next);
 	} else if (!f->progress.begun && xfer_keeps_data(f)) {
 		xfer_marks_read(f);
@@ -170,7 +174,7 @@ in_place(struct xfer_file *f)
 	free(f->part.name);
 	f->part.name = NULL;
 	f->target.reuse = XFER_REUSE_NOTHING;
-	f->target.set_mode = false;
+	f->target.set_mode = f->opening.inspected = false;
 	xfer_file_open(f);
 }
 
@@ -275,6 +279,11 @@ made_inspected(void *arg, const struct sftp_reply *reply)
 	xfer_file_settle(e->file);
 }
 
+struct xfer_asking {
+	struct xfer_file *file;
+	struct sftp *s;
+};
+
 static void
 nlink_done(void *arg, const struct sftp_reply *reply)
 {
@@ -288,6 +297,44 @@ nlink_done(void *arg, const struct sftp_reply *reply)
 		f->target.nlink = st.nlink;
 	xfer_target_skip_replaced(f);
 	xfer_path_answered(f, reply);
+}
+
+/* A handle that is given is closed without a word. */
+static void
+writable_done(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_asking *asking = arg;
+	struct xfer_file *f = asking->file;
+	struct sftp *s = asking->s;
+	struct sftp_handle h;
+
+	free(asking);
+	f->pending--;
+	if (reply->err != 0)
+		return;
+	if (reply->status == SFTP_OK) {
+		sftp_keep_handle(&h, reply);
+		sftp_close(s, &h, NULL, NULL);
+	}
+	f->target.read_only = reply->status == SFTP_PERMISSION_DENIED;
+	xfer_file_settle(f);
+}
+
+/* May the target be written? Only its server knows. */
+static void
+ask_writable(struct xfer_file *f, struct xfer_stream *stream)
+{
+	struct xfer_asking *asking = malloc(sizeof *asking);
+
+	if (asking == NULL) {
+		xfer_report_errno(f->x, f->remote, ENOMEM);
+		xfer_file_fail(f);
+		return;
+	}
+	*asking = (struct xfer_asking){ .file = f, .s = stream->s };
+	f->pending++;
+	sftp_open(stream->s, f->remote, SFTP_O_WRITE, NULL, writable_done,
+	    asking);
 }
 
 /* What OPEN made may have another owner or mode than what it replaces, or may
@@ -309,6 +356,8 @@ inspect_made(struct xfer_file *f, struct xfer_handle *e)
 		return false;
 	f->opening.inspected = true;
 	xfer_handle_fstat(e, made_inspected);
+	if (exists && target_asks_writable(f->target.attrs.mode))
+		ask_writable(f, e->stream);
 	if (exists && sftp_has(e->stream->s, SFTP_EXT_STAT_NS)) {
 		f->pending++;
 		xfer_request_path(f->x, &q, nlink_done, f);
@@ -344,6 +393,17 @@ remake_part(struct xfer_file *f)
 	xfer_part_remove(f, part_removed);
 }
 
+/* A part that an earlier run left stays for one that may. */
+static void
+refuse_target(struct xfer_file *f)
+{
+	if (!xfer_keeps_data(f))
+		xfer_part_remove(f, NULL);
+	xfer_handles_drop(f);
+	f->opening.status = SFTP_PERMISSION_DENIED;
+	start_fails(f);
+}
+
 /* Attributes of the part that was opened, and of the target, are known. */
 static void
 part_opened(struct xfer_file *f)
@@ -352,16 +412,49 @@ part_opened(struct xfer_file *f)
 	    (!S_ISREG(f->part.made.mode) ||
 		xfer_owner_differs(f, &f->part.made))) {
 		xfer_file_restart(f, false); /* it was exchanged */
-	} else if (!xfer_may_replace(
-		       &f->target.attrs, f->target.nlink, &f->part.made)) {
-		in_place(f);
-	} else if (xfer_part_is_lax(f) && !f->part.remade) {
-		remake_part(f);
-	} else {
+		return;
+	}
+	switch (xfer_plan(f)) {
+	case TARGET_REFUSE:
+		refuse_target(f);
+		return;
+	case TARGET_RENAME:
+		if (xfer_part_is_lax(f) && !f->part.remade) {
+			remake_part(f);
+			return;
+		}
 		if ((f->part.made.flags | f->target.attrs.flags) & SFTP_A_MODE)
 			xfer_part_mode(f, f->source.attrs.mode);
 		begin_data(f);
+		return;
+	default:
+		in_place(f);
 	}
+}
+
+/* No hole may be left in old content: how much of it is there? */
+static void
+target_inspected(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_handle *e = arg;
+	struct xfer_file *f = e->file;
+
+	if (!xfer_handle_answered(e, reply))
+		return;
+	f->target.old_size = reply->type == SFTP_ATTRS &&
+	    (reply->attrs.flags & SFTP_A_SIZE) ? reply->attrs.size :
+						 UINT64_MAX;
+	xfer_file_settle(f);
+}
+
+static bool
+inspect_target(struct xfer_file *f, struct xfer_handle *e)
+{
+	if (f->opening.inspected || !f->x->opts.sparse)
+		return false;
+	f->opening.inspected = true;
+	xfer_handle_fstat(e, target_inspected);
+	return true;
 }
 
 /* The first OPEN was answered, and the requests that were sent with it. */
@@ -381,11 +474,13 @@ first_opened(struct xfer_file *f)
 	} else if (f->target.reuse == XFER_REUSE_WHOLE) {
 		open_whole(f);
 	} else if (f->up && f->part.name != NULL && !f->progress.begun) {
-		if (f->target.attrs.flags != 0 &&
-		    !S_ISREG(f->target.attrs.mode))
+		if (xfer_plan(f) != TARGET_RENAME)
 			in_place(f);
 		else if (!inspect_made(f, e))
 			part_opened(f);
+	} else if (f->up && xfer_overwrites(f) && !f->progress.begun &&
+	    inspect_target(f, e)) {
+		return;
 	} else if (!f->up && f->fd < 0 && !xfer_part_open(f)) {
 		f->failed = true;
 		xfer_file_done(f);
@@ -419,7 +514,7 @@ xfer_file_open(struct xfer_file *f)
 	}
 	if (f->up && f->target.reuse == XFER_REUSE_NOTHING)
 		flags |= SFTP_O_CREAT |
-		    (f->part.name != NULL ? SFTP_O_EXCL : SFTP_O_TRUNC);
+		    (f->part.name != NULL ? SFTP_O_EXCL : 0u);
 	xfer_file_enter(f, XFER_OPENING);
 	f->opening.status = 0;
 	xfer_handle_open(f, stream, xfer_open_name(f), flags);
@@ -668,10 +763,23 @@ xfer_file_start(struct xfer_file *f)
 		xfer_file_begin(f);
 }
 
+/* It is the source, which is not even opened for writing. */
+static void
+keep_target(struct xfer_file *f)
+{
+	xfer_note(f->x, f->remote, "is the same file as its source");
+	progress_add(f->x->opts.progress, &f->item, f->source.size);
+	xfer_file_done(f);
+}
+
 void
 xfer_file_begin(struct xfer_file *f)
 {
 	xfer_file_enter(f, XFER_STATING_TARGET);
+	if (xfer_plan(f) == TARGET_KEEP) {
+		keep_target(f);
+		return;
+	}
 	if (f->x->opts.hard_links && !f->source.copied && xfer_hard_start(f))
 		return;
 	if (xfer_small_start(f))

@@ -42,6 +42,7 @@
 #include <dirent.h>
 
 #include "xfer/part-name.h"
+#include "xfer/target-plan.h"
 #include "xfer/transfer/transfer.h"
 
 enum {
@@ -54,7 +55,9 @@ enum {
 	XFER_OUTPUT_MAX = 512 * 1024, /* buffered bytes, then requests wait */
 	XFER_STREAMS_MAX = 32,
 	XFER_MODE_COPIED = 0777,
-	XFER_MODE_PRESERVED = 07777,
+	XFER_MODE_PRESERVED = 01777, /* the copy's owner is another, who gives
+				      * his rights to nobody by that */
+	XFER_MODE_KEPT = 07777, /* of a target that is replaced */
 	XFER_MODE_PART = 0600, /* a part is to be opened again */
 	/* Whole pages; with its header it fits in one of the large packets that
 	 * our own client and server exchange. */
@@ -178,6 +181,7 @@ enum xfer_reuse {
 /* What is done to an upload's handle when all data is sent, in this order. */
 enum xfer_tail_step {
 	XFER_TAIL_SIZE,
+	XFER_TAIL_LENGTH, /* was it cut? */
 	XFER_TAIL_ATTRS,
 	XFER_TAIL_TIMES,
 	XFER_TAIL_SYNC,
@@ -279,8 +283,11 @@ struct xfer_source {
 struct xfer_target {
 	struct sftp_attrs attrs; /* flags 0: there is nothing */
 	uint32_t nlink;		 /* 0: unknown */
+	struct xfer_exact exact; /* where it may be the source */
 	bool known;		 /* the requests before OPEN are answered */
 	enum xfer_reuse reuse;
+	bool read_only;		 /* we were refused to write it */
+	uint64_t old_size;	 /* when it was opened in place; 0: unknown */
 	bool set_mode;		 /* mode is to be set at the end */
 	uint32_t mode;
 };
@@ -333,6 +340,7 @@ struct xfer_progress {
 struct xfer_tail {
 	enum xfer_tail_step step; /* the next one */
 	bool size_set;		 /* the target was cut, or grown, to its size */
+	uint32_t size_status;	 /* why that was refused; 0: it was not */
 	bool verified;
 	bool lost;		 /* the stream ended before it had answered */
 	unsigned renames;	 /* tries */
@@ -384,6 +392,13 @@ struct xfer_file {
 	struct progress_item item;
 	TAILQ_ENTRY(xfer_file) entry;
 };
+
+/* Is the target written from its beginning, without having been cut? */
+static inline bool
+xfer_overwrites(const struct xfer_file *f)
+{
+	return f->part.name == NULL && f->target.reuse == XFER_REUSE_NOTHING;
+}
 
 /* Does what is opened hold data that is used? */
 static inline bool
@@ -664,9 +679,8 @@ bool xfer_sparse_write(struct xfer_file *f, const uint8_t *p, size_t len,
     uint64_t offset);
 
 /* transfer-part.c */
-/* May a file with these attributes be replaced by one like made? */
-bool xfer_may_replace(const struct sftp_attrs *target, uint32_t nlink,
-    const struct sftp_attrs *made);
+/* By what is known of the target, and of the part if that is made. */
+enum target_plan xfer_plan(const struct xfer_file *f);
 /* What is at the target and is replaced without a question (a link, a further
  * name) counts as not there. */
 void xfer_target_skip_replaced(struct xfer_file *f);
@@ -768,6 +782,8 @@ void xfer_walk_ends(struct xfer_dir *d);
 int xfer_between_check(struct xfer *x) must_check;
 /* How many files may be open at a time. */
 size_t xfer_between_files(const struct xfer *x);
+/* Is the target the source? Only where both are on one machine, which tells. */
+bool xfer_between_same(const struct xfer_file *f);
 void xfer_between_free(struct xfer *x);
 
 /* transfer-resume.c */
