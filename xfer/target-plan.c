@@ -5,7 +5,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-/* The first row that fits; docs/TRANSFERS.md has the same table. */
+/* The first row that fits; docs/TRANSFERS.md has the same list. */
 static const struct {
 	unsigned has, lacks;
 	enum target_plan plan;

@@ -279,11 +279,6 @@ made_inspected(void *arg, const struct sftp_reply *reply)
 	xfer_file_settle(e->file);
 }
 
-struct xfer_asking {
-	struct xfer_file *file;
-	struct sftp *s;
-};
-
 static void
 nlink_done(void *arg, const struct sftp_reply *reply)
 {
@@ -297,44 +292,6 @@ nlink_done(void *arg, const struct sftp_reply *reply)
 		f->target.nlink = st.nlink;
 	xfer_target_skip_replaced(f);
 	xfer_path_answered(f, reply);
-}
-
-/* A handle that is given is closed without a word. */
-static void
-writable_done(void *arg, const struct sftp_reply *reply)
-{
-	struct xfer_asking *asking = arg;
-	struct xfer_file *f = asking->file;
-	struct sftp *s = asking->s;
-	struct sftp_handle h;
-
-	free(asking);
-	f->pending--;
-	if (reply->err != 0)
-		return;
-	if (reply->status == SFTP_OK) {
-		sftp_keep_handle(&h, reply);
-		sftp_close(s, &h, NULL, NULL);
-	}
-	f->target.read_only = reply->status == SFTP_PERMISSION_DENIED;
-	xfer_file_settle(f);
-}
-
-/* May the target be written? Only its server knows. */
-static void
-ask_writable(struct xfer_file *f, struct xfer_stream *stream)
-{
-	struct xfer_asking *asking = malloc(sizeof *asking);
-
-	if (asking == NULL) {
-		xfer_report_errno(f->x, f->remote, ENOMEM);
-		xfer_file_fail(f);
-		return;
-	}
-	*asking = (struct xfer_asking){ .file = f, .s = stream->s };
-	f->pending++;
-	sftp_open(stream->s, f->remote, SFTP_O_WRITE, NULL, writable_done,
-	    asking);
 }
 
 /* What OPEN made may have another owner or mode than what it replaces, or may
@@ -357,7 +314,7 @@ inspect_made(struct xfer_file *f, struct xfer_handle *e)
 	f->opening.inspected = true;
 	xfer_handle_fstat(e, made_inspected);
 	if (exists && target_asks_writable(f->target.attrs.mode))
-		ask_writable(f, e->stream);
+		xfer_target_ask(f, e->stream);
 	if (exists && sftp_has(e->stream->s, SFTP_EXT_STAT_NS)) {
 		f->pending++;
 		xfer_request_path(f->x, &q, nlink_done, f);
@@ -432,31 +389,6 @@ part_opened(struct xfer_file *f)
 	}
 }
 
-/* No hole may be left in old content: how much of it is there? */
-static void
-target_inspected(void *arg, const struct sftp_reply *reply)
-{
-	struct xfer_handle *e = arg;
-	struct xfer_file *f = e->file;
-
-	if (!xfer_handle_answered(e, reply))
-		return;
-	f->target.old_size = reply->type == SFTP_ATTRS &&
-	    (reply->attrs.flags & SFTP_A_SIZE) ? reply->attrs.size :
-						 UINT64_MAX;
-	xfer_file_settle(f);
-}
-
-static bool
-inspect_target(struct xfer_file *f, struct xfer_handle *e)
-{
-	if (f->opening.inspected || !f->x->opts.sparse)
-		return false;
-	f->opening.inspected = true;
-	xfer_handle_fstat(e, target_inspected);
-	return true;
-}
-
 /* The first OPEN was answered, and the requests that were sent with it. */
 static void
 first_opened(struct xfer_file *f)
@@ -479,7 +411,7 @@ first_opened(struct xfer_file *f)
 		else if (!inspect_made(f, e))
 			part_opened(f);
 	} else if (f->up && xfer_overwrites(f) && !f->progress.begun &&
-	    inspect_target(f, e)) {
+	    xfer_target_inspect(f, e)) {
 		return;
 	} else if (!f->up && f->fd < 0 && !xfer_part_open(f)) {
 		f->failed = true;

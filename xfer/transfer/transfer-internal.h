@@ -13,6 +13,7 @@
  *	transfer-sparse.c	holes
  *	transfer-finish.c	the tail: what follows when all data is sent
  *	transfer-part.c		the part, and whether it may replace the target
+ *	transfer-target.c	what a server is asked of a target
  *	transfer-owner.c	whose an old part at the server is
  *	transfer-rename.c	the part gets the target's name
  *	transfer-times.c	times of sources
@@ -55,8 +56,7 @@ enum {
 	XFER_OUTPUT_MAX = 512 * 1024, /* buffered bytes, then requests wait */
 	XFER_STREAMS_MAX = 32,
 	XFER_MODE_COPIED = 0777,
-	XFER_MODE_PRESERVED = 01777, /* the copy's owner is another, who gives
-				      * his rights to nobody by that */
+	XFER_MODE_PRESERVED = 01777, /* the copy's owner is another */
 	XFER_MODE_KEPT = 07777, /* of a target that is replaced */
 	XFER_MODE_PART = 0600, /* a part is to be opened again */
 	/* Whole pages; with its header it fits in one of the large packets that
@@ -393,13 +393,6 @@ struct xfer_file {
 	TAILQ_ENTRY(xfer_file) entry;
 };
 
-/* Is the target written from its beginning, without having been cut? */
-static inline bool
-xfer_overwrites(const struct xfer_file *f)
-{
-	return f->part.name == NULL && f->target.reuse == XFER_REUSE_NOTHING;
-}
-
 /* Does what is opened hold data that is used? */
 static inline bool
 xfer_keeps_data(const struct xfer_file *f)
@@ -693,6 +686,14 @@ void xfer_part_mode(struct xfer_file *f, uint32_t wanted);
 uint32_t xfer_part_first_mode(const struct xfer_file *f);
 /* May others do with the part what they may not do with the target? */
 bool xfer_part_is_lax(const struct xfer_file *f);
+
+/* transfer-target.c: answers settle the file. */
+/* Is the target written from its beginning, without having been cut? */
+bool xfer_overwrites(const struct xfer_file *f);
+/* May a target that is replaced be written? Only its server knows. */
+void xfer_target_ask(struct xfer_file *f, struct xfer_stream *stream);
+/* How much old content is there? False: it does not matter, or is known. */
+bool xfer_target_inspect(struct xfer_file *f, struct xfer_handle *e);
 
 /* transfer-owner.c: whose is the old part of an upload? */
 /* made: attributes of a file that the server has just made for us. */
