@@ -3,6 +3,7 @@
 them: with hpnscp, hpnsftp, both servers, both ways and -O."""
 
 import os
+import pwd
 import shutil
 import stat
 from pathlib import Path
@@ -138,6 +139,13 @@ def test_trees(tmp_path, server, up):
 
 # ---- what may not be written -----------------------------------------------
 
+def own(user, *paths):
+    if user is not None:
+        for path in paths:
+            account = pwd.getpwnam(user)
+            os.chown(path, account.pw_uid, account.pw_gid)
+
+
 @pytest.fixture
 def place(tmp_path):
     """Where an ordinary user may write; who that is."""
@@ -146,15 +154,9 @@ def place(tmp_path):
         return
     top = Path("/tmp") / f"hpn-modes-{os.getpid()}"
     top.mkdir(mode=0o755)
-    shutil.chown(top, USER)
+    own(USER, top)
     yield top, USER
     shutil.rmtree(top)
-
-
-def own(user, *paths):
-    if user is not None:
-        for path in paths:
-            shutil.chown(path, user)
 
 
 @pytest.mark.parametrize("size", [20, 200_000])
