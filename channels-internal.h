@@ -124,9 +124,17 @@ struct channel_list {
 	struct channel *first, *last;
 };
 
+/* Linked by row_next and row_prev: who has, or may have, something to send. */
+struct channel_row {
+	struct channel *first, *last;
+	size_t n;
+};
+
 struct channel {
 	struct channels *chs;
-	struct channel *next_active, *next_round; /* channels-turn.c */
+	/* channels-turn.c */
+	struct channel *next_active, *row_next, *row_prev;
+	struct channel_row *row; /* in which it waits to be served, or NULL */
 	bool active; /* the next turn looks at it */
 	uint32_t id, peer_id;
 	enum channel_state state;
@@ -144,6 +152,7 @@ struct channel {
 	uint32_t max_packet; /* of data, in the peer's packets */
 	struct recv_window window;
 	uint64_t offered; /* bytes of it as counted in struct channels */
+	uint64_t mover; /* period in which it moved data; recv_movers_note() */
 	struct channel_waits waits; /* as counted in struct channels */
 	struct channel_clock clock;
 
@@ -193,8 +202,10 @@ struct channels {
 	size_t n;	  /* numbers that v has room for */
 	size_t count;	  /* channels that there are */
 	size_t free_from; /* below it no number is free */
-	struct channel_list active;
+	struct channel_list active; /* something happened to them */
+	struct channel_row quick, bulk; /* interactive ones, and the others */
 	uint64_t offered; /* bytes that the peer may make us keep, in sum */
+	struct recv_movers movers;
 	size_t waiting_window, waiting_sink, waiting_own_window; /* channels */
 	struct queue_pool pool;
 	struct channels_clock clock;

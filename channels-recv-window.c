@@ -72,6 +72,60 @@ recv_window_first(uint32_t wanted, uint64_t offered, size_t others,
 }
 
 uint64_t
+recv_movers_note(struct recv_movers *m, uint64_t period, uint64_t now_ms)
+{
+	uint64_t passed = now_ms - m->began_ms;
+
+	if (m->period == 0 || passed >= RECV_MOVERS_MS) {
+		m->last = passed < 2 * RECV_MOVERS_MS ? m->now : 0;
+		m->now = 0;
+		m->began_ms = now_ms;
+		m->period++;
+	}
+	if (period != m->period)
+		m->now++;
+	return m->period;
+}
+
+size_t
+recv_movers_count(const struct recv_movers *m)
+{
+	return MAX(MAX(m->now, m->last), (size_t)1);
+}
+
+uint32_t
+recv_window_share(size_t movers)
+{
+	return (uint32_t)MAX(CHANNELS_GROW_LIMIT / movers,
+	    (size_t)RECV_WINDOW_LEAST_OF_MANY);
+}
+
+uint32_t
+recv_window_limit(uint64_t offered, size_t movers)
+{
+	uint64_t left = offered < CHANNELS_GROW_LIMIT ?
+	    CHANNELS_GROW_LIMIT - offered : 0;
+
+	return (uint32_t)MIN(left, (uint64_t)recv_window_share(movers));
+}
+
+bool
+recv_window_is_short(uint64_t offered)
+{
+	return offered >= CHANNELS_GROW_LIMIT / 16 * 15;
+}
+
+uint32_t
+recv_window_fair(size_t movers, bool exact)
+{
+	uint32_t most = exact ?
+	    (uint32_t)(RECV_WINDOW_BACKLOG_MAX / movers) :
+	    CHANNEL_WINDOW_DEFAULT;
+
+	return MIN(recv_window_share(movers), most);
+}
+
+uint64_t
 recv_window_sum_max(size_t channels)
 {
 	size_t first = MIN(channels, (size_t)CHANNELS_MANY);
@@ -146,6 +200,16 @@ recv_window_rest(struct recv_window *w, uint64_t now_ms)
 }
 
 void
+recv_window_shrink(struct recv_window *w, uint32_t share)
+{
+	if (w->max / 9 * 8 <= share)
+		return;
+	w->withheld += w->max - share;
+	w->max = share;
+	w->unproven = MIN(w->unproven, share);
+}
+
+void
 recv_window_withhold(struct recv_window *w)
 {
 	uint32_t kept = MIN(w->consumed, w->withheld);
@@ -175,6 +239,7 @@ recv_window_grow(struct recv_window *w, const struct recv_path *path,
 		    MAX(elapsed, path->rtt_us);
 		next = recv_window_next(w->max, per_rtt, w->per_rtt, path);
 	}
+	next = MAX(next, MIN(path->share, path->limit));
 	if (elapsed >= MAX(path->rtt_us, (uint64_t)RECV_WINDOW_MEASURE_US)) {
 		w->per_rtt = per_rtt;
 		w->measured_us = now_us;

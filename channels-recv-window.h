@@ -35,8 +35,10 @@
  * 50 ms, so that something is left for a channel that is opened later. The
  * first ones get what they want, up to half of what is left; further ones so
  * little of it that a thousand which idle leave enough for one that is busy to
- * grow. Outside of the budget each has a little in any case, and beyond a
- * thousand channels less of it.
+ * grow. Those that move data get equal shares soon: smaller windows grow to
+ * one, and when the budget is short larger ones shrink to one. Outside of the
+ * budget each has a little in any case, and beyond a thousand channels less of
+ * it.
  *
  * What OpenSSH's sender cannot send yet it keeps in one buffer of 16 MiB at
  * most. It moves the content to the front when half of that was sent, but
@@ -55,6 +57,7 @@ enum {
 	CHANNELS_MANY = 1024,
 	RECV_WINDOW_MEASURE_US = 1000, /* least time to measure a rate over */
 	RECV_WINDOW_REST_MS = 10 * 1000, /* unused so long, it halves */
+	RECV_MOVERS_MS = 1000, /* who moved nothing for longer does not count */
 };
 
 struct recv_window {
@@ -73,8 +76,23 @@ struct recv_path {
 	uint64_t rtt_us; /* round trip time; 0: not known */
 	uint32_t rcvbuf; /* bytes of the connection's TCP receive buffer */
 	uint32_t limit;	 /* bytes that this window may grow to */
+	uint32_t share;	 /* it gets these without proof, within the limit */
 	bool exact;	 /* see channels_set_exact_windows() */
 };
+
+/* Which channels moved data of late: their number is what the budget is
+ * divided by. Channels that idle do not count. */
+struct recv_movers {
+	uint64_t period; /* number of the current one; the first is 1 */
+	uint64_t began_ms;
+	size_t now, last; /* that moved in this period, and the one before */
+};
+
+/* A channel moves data that moved last in this period (0: never): which it is
+ * now. */
+uint64_t recv_movers_note(struct recv_movers *m, uint64_t period,
+    uint64_t now_ms);
+size_t recv_movers_count(const struct recv_movers *m);
 
 /* The first offer, of so many bytes. */
 void recv_window_init(struct recv_window *w, uint32_t bytes);
@@ -92,6 +110,9 @@ void recv_window_consume(struct recv_window *w, uint32_t bytes);
  * if there is nothing to tell.
  */
 bool recv_window_adjust_due(const struct recv_window *w, uint32_t packet);
+/* Becomes smaller, after a rest: where the budget is short, to an equal share
+ * of it. What is only a little more stays. */
+void recv_window_shrink(struct recv_window *w, uint32_t share);
 void recv_window_rest(struct recv_window *w, uint64_t now_ms);
 void recv_window_withhold(struct recv_window *w);
 bool recv_window_may_grow(const struct recv_window *w);
@@ -110,6 +131,18 @@ uint32_t recv_window_next(uint32_t max, uint64_t per_rtt, uint64_t before,
  * windows do not grow later, so the first few are as wide as was asked. */
 uint32_t recv_window_first(uint32_t wanted, uint64_t offered, size_t others,
     bool fixed);
+/* What each of so many that move data may have of the budget. */
+uint32_t recv_window_share(size_t movers);
+/* How far a window may grow where the others have `offered`. */
+uint32_t recv_window_limit(uint64_t offered, size_t movers);
+/* Has the sum of all offers come so near to the budget that large windows keep
+ * small ones from growing? */
+bool recv_window_is_short(uint64_t offered);
+/* Of it, what is given without proof that it is of use: as much as the first
+ * channels have from the beginning. Beside their windows small ones never
+ * prove it: an adjust of ours then waits in queues for many of the path's round
+ * trips, so that little seems to arrive in one. */
+uint32_t recv_window_fair(size_t movers, bool exact);
 /* Bytes that so many channels offer at most. */
 uint64_t recv_window_sum_max(size_t channels);
 /* And the window after a time in which nothing was used of it. */

@@ -33,19 +33,43 @@ take_first(struct channel_list *list)
 	return c;
 }
 
-/* from is empty afterwards. */
+/* ---- rows ---------------------------------------------------------------- */
+
 static void
-append_all(struct channel_list *list, struct channel_list *from)
+leave_row(struct channel *c)
 {
-	if (from->first == NULL)
+	struct channel_row *row = c->row;
+
+	if (row == NULL)
 		return;
-	if (list->last != NULL)
-		list->last->next_active = from->first;
-	else
-		list->first = from->first;
-	list->last = from->last;
-	*from = (struct channel_list){ NULL, NULL };
+	*(c->row_prev != NULL ? &c->row_prev->row_next : &row->first) =
+	    c->row_next;
+	*(c->row_next != NULL ? &c->row_next->row_prev : &row->last) =
+	    c->row_prev;
+	row->n--;
+	c->row = NULL;
 }
+
+/* At the end of the row that is its own now; who waits there already keeps his
+ * place. */
+static void
+join_row(struct channel *c)
+{
+	struct channel_row *row = c->interactive ? &c->chs->quick :
+						   &c->chs->bulk;
+
+	if (c->row == row)
+		return;
+	leave_row(c);
+	c->row = row;
+	c->row_next = NULL;
+	c->row_prev = row->last;
+	*(row->last != NULL ? &row->last->row_next : &row->first) = c;
+	row->last = c;
+	row->n++;
+}
+
+/* ---- touched ones -------------------------------------------------------- */
 
 void
 channel_touch(struct channel *c)
@@ -62,6 +86,7 @@ channel_forget_touch(struct channel *c)
 	struct channel_list rest = c->chs->active;
 	struct channel *one;
 
+	leave_row(c);
 	if (!c->active)
 		return;
 	c->chs->active = (struct channel_list){ NULL, NULL };
@@ -71,24 +96,42 @@ channel_forget_touch(struct channel *c)
 	c->active = false;
 }
 
-/* Those that may send, interactive ones first, linked by next_round. */
-static struct channel *
-first_round(struct channels *chs)
-{
-	struct channel *first = NULL, **at = &first;
+/* ---- a turn -------------------------------------------------------------- */
 
-	for (int pass = 0; pass < 2; pass++) {
-		for (struct channel *c = chs->active.first; c != NULL;
-		    c = c->next_active) {
-			if (c->state != CHANNEL_OPEN ||
-			    c->interactive != (pass == 0))
-				continue;
-			*at = c;
-			at = &c->next_round;
-		}
+/* Whoever was touched may have something to send. */
+static void
+join_touched(struct channels *chs)
+{
+	for (struct channel *c = chs->active.first; c != NULL;
+	    c = c->next_active)
+		if (c->state == CHANNEL_OPEN)
+			join_row(c);
+}
+
+/* A packet from each that is in the row now, from its head. Who was served goes
+ * to the end, who has nothing leaves it, and whoever finds no room in the ring
+ * is the first in the next turn. All but him are looked at in the end. */
+static int
+serve_row(struct channels *chs, struct channel_row *row)
+{
+	size_t n = row->n;
+	struct channel *c;
+	bool moved;
+	int r;
+
+	while (n-- > 0 && (c = row->first) != NULL) {
+		if ((r = channel_pump(c, &moved)) != 0)
+			return r;
+		if (!moved && chs->tx_blocked != 0)
+			return 0;
+		channel_touch(c);
+		leave_row(c);
+		if (moved)
+			join_row(c);
+		if (chs->tx_blocked != 0)
+			return 0;
 	}
-	*at = NULL;
-	return first;
+	return 0;
 }
 
 /* Rounds of one packet each, interactive channels first, so that none has to
@@ -96,21 +139,16 @@ first_round(struct channels *chs)
 static int
 pump_all(struct channels *chs)
 {
-	struct channel *round = first_round(chs), **at;
-	bool moved;
-	int r;
+	int r = 0;
 
-	while (round != NULL && chs->tx_blocked == 0) {
-		for (at = &round; *at != NULL;) {
-			if ((r = channel_pump(*at, &moved)) != 0)
-				return r;
-			if (moved)
-				at = &(*at)->next_round;
-			else
-				*at = (*at)->next_round;
-		}
+	join_touched(chs);
+	while (r == 0 && chs->tx_blocked == 0 &&
+	    chs->quick.n + chs->bulk.n > 0) {
+		r = serve_row(chs, &chs->quick);
+		if (r == 0 && chs->tx_blocked == 0)
+			r = serve_row(chs, &chs->bulk);
 	}
-	return 0;
+	return r;
 }
 
 /* What is not about data: adjusts, EOF and CLOSE, and answers that nobody is
@@ -129,13 +167,12 @@ finish_turn(struct channel *c)
 	return channel_advance_close(c);
 }
 
-/* The channels that were touched, and have more to send than there was room
- * for, are looked at again in the next turn. Who was first in this one is last
- * then. */
+/* The channels that were touched, or served. However many others wait in the
+ * rows: nothing has changed for them. */
 static int
 finish_all(struct channels *chs)
 {
-	struct channel_list todo = chs->active, kept = { NULL, NULL };
+	struct channel_list todo = chs->active;
 	struct channel *c;
 	int r = 0;
 
@@ -151,18 +188,15 @@ finish_all(struct channels *chs)
 		channel_note_waits(c);
 		channel_note_use(c, chs->counted_ms);
 		channel_count_use(c);
-		if (!c->active && channel_has_output(c)) {
-			c->active = true;
-			append(&kept, c);
-		}
+		if (channel_has_output(c))
+			join_row(c);
+		else
+			leave_row(c);
 	}
 	if (chs->active.first != NULL)
 		loop_again(chs->loop); /* by what was called meanwhile */
-	if ((c = take_first(&kept)) != NULL)
-		append(&kept, c);
-	append_all(&kept, &chs->active);
-	append_all(&kept, &todo); /* after an error */
-	chs->active = kept;
+	while ((c = take_first(&todo)) != NULL) /* after an error */
+		append(&chs->active, c);
 	return r;
 }
 

@@ -32,10 +32,8 @@ channels_offered(const struct channels *chs)
 static uint32_t
 grow_limit(const struct channel *c)
 {
-	uint64_t others = c->chs->offered - c->offered;
-
-	return others < CHANNELS_GROW_LIMIT ?
-	    CHANNELS_GROW_LIMIT - (uint32_t)others : 0;
+	return recv_window_limit(c->chs->offered - c->offered,
+	    recv_movers_count(&c->chs->movers));
 }
 
 void
@@ -122,22 +120,40 @@ grow(struct channel *c)
 	path = (struct recv_path){ .rtt_us = chs->rtt_us,
 		.rcvbuf = chs->rcvbuf,
 		.limit = grow_limit(c),
+		.share = recv_window_fair(recv_movers_count(&chs->movers),
+		    chs->exact_windows),
 		.exact = chs->exact_windows };
 	recv_window_grow(&c->window, &path, clock_us());
+}
+
+/* Beside others: an equal share, where there is not enough for all. */
+static void
+shrink(struct channel *c, uint64_t now_ms)
+{
+	struct channels *chs = c->chs;
+
+	c->mover = recv_movers_note(&chs->movers, c->mover, now_ms);
+	if (recv_window_is_short(chs->offered))
+		recv_window_shrink(&c->window,
+		    recv_window_share(recv_movers_count(&chs->movers)));
 }
 
 /* One adjust at most a turn. */
 int
 channel_adjust_window(struct channel *c)
 {
+	uint64_t now_ms;
 	uint32_t bytes;
 	struct buf b;
 
 	if (!recv_window_adjust_due(&c->window, c->max_packet) ||
 	    channel_got_eof(c) || c->sending == SENDING_CLOSED)
 		return 0;
-	if (!c->chs->fixed_windows)
-		recv_window_rest(&c->window, clock_ms());
+	now_ms = clock_ms();
+	if (!c->chs->fixed_windows) {
+		recv_window_rest(&c->window, now_ms);
+		shrink(c, now_ms);
+	}
 	recv_window_withhold(&c->window);
 	grow(c);
 	channel_count_offered(c);

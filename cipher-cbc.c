@@ -46,7 +46,7 @@ start(struct cipher *c, const uint8_t *key, const uint8_t *iv)
 		return ERR_NOMEM;
 	c->state = s;
 	memcpy(s->chain, iv, c->alg->iv_len);
-	block = EVP_CIPHER_fetch(NULL, c->alg->ops->algorithm, NULL);
+	block = EVP_CIPHER_fetch(NULL, c->ops->algorithm, NULL);
 	s->ctx = EVP_CIPHER_CTX_new();
 	if (block != NULL && s->ctx != NULL &&
 	    EVP_CipherInit_ex2(s->ctx, block, key, iv, c->encrypts, NULL) ==

@@ -66,7 +66,7 @@ start(struct cipher *c, const uint8_t *key, const uint8_t *iv)
 	if (s == NULL)
 		return ERR_NOMEM;
 	c->state = s;
-	chacha = EVP_CIPHER_fetch(NULL, c->alg->ops->algorithm, NULL);
+	chacha = EVP_CIPHER_fetch(NULL, c->ops->algorithm, NULL);
 	poly = EVP_MAC_fetch(NULL, "POLY1305", NULL);
 	if (chacha == NULL || poly == NULL)
 		goto out;

@@ -44,7 +44,7 @@ start(struct cipher *c, const uint8_t *key, const uint8_t *iv)
 	c->state = s;
 	s->start.high = wire_get_u64(iv);
 	s->start.low = wire_get_u64(iv + 8);
-	aes = EVP_CIPHER_fetch(NULL, c->alg->ops->algorithm, NULL);
+	aes = EVP_CIPHER_fetch(NULL, c->ops->algorithm, NULL);
 	s->ctx = EVP_CIPHER_CTX_new();
 	/* Counter mode only ever encrypts. */
 	if (aes != NULL && s->ctx != NULL &&

@@ -6,6 +6,8 @@
 
 #include "config.h"
 
+#include "cipher.h"
+
 #ifdef HAVE_IPSEC_MB
 
 #include <intel-ipsec-mb.h>
@@ -149,3 +151,16 @@ gcm_wide_decrypt(struct gcm_wide *w, const uint8_t nonce[12], uint8_t *pkt,
 }
 
 #endif
+
+void
+cipher_use_wide_gcm(void)
+{
+	static const struct gcm_wide_ops ops = {
+		.new = gcm_wide_new,
+		.free = gcm_wide_free,
+		.encrypt = gcm_wide_encrypt,
+		.decrypt = gcm_wide_decrypt,
+	};
+
+	cipher_gcm_take_wide(&ops);
+}

@@ -18,6 +18,19 @@
 
 struct gcm_wide;
 
+/* The functions below, for cipher-gcm.c, which names none of them. */
+struct gcm_wide_ops {
+	struct gcm_wide *(*new)(const uint8_t *key, size_t key_len);
+	void (*free)(struct gcm_wide *w);
+	void (*encrypt)(struct gcm_wide *w, const uint8_t nonce[12],
+	    uint8_t *pkt, size_t len);
+	bool (*decrypt)(struct gcm_wide *w, const uint8_t nonce[12],
+	    uint8_t *pkt, size_t len);
+};
+
+/* In cipher-gcm.c: it uses them from then on. */
+void cipher_gcm_take_wide(const struct gcm_wide_ops *ops);
+
 enum { GCM_WIDE_HEAD = 4, GCM_WIDE_TAG = 16 }; /* bytes */
 
 /* Takes about a millisecond, so it is not for what moves little. key_len: 16

@@ -20,6 +20,9 @@ enum {
 	WIDE_AFTER = 4 * 1024 * 1024, /* bytes: then gcm_wide_new() pays */
 };
 
+/* NULL: the program does not use it. */
+static const struct gcm_wide_ops *wide_ops;
+
 struct gcm {
 	EVP_CIPHER_CTX *ctx; /* owned */
 	uint8_t nonce[NONCE_LEN];
@@ -29,6 +32,12 @@ struct gcm {
 	struct gcm_wide *wide;	     /* owned; NULL: OpenSSL does it */
 };
 
+void
+cipher_gcm_take_wide(const struct gcm_wide_ops *ops)
+{
+	wide_ops = ops;
+}
+
 static void
 stop(void *state)
 {
@@ -37,7 +46,8 @@ stop(void *state)
 	if (g == NULL)
 		return;
 	EVP_CIPHER_CTX_free(g->ctx);
-	gcm_wide_free(g->wide);
+	if (g->wide != NULL)
+		wide_ops->free(g->wide);
 	freezero(g, sizeof(*g));
 }
 
@@ -54,7 +64,7 @@ start(struct cipher *c, const uint8_t *key, const uint8_t *iv)
 	memcpy(g->nonce, iv, NONCE_LEN);
 	g->first = wire_get_u64(iv + FIXED_LEN);
 	memcpy(g->key, key, c->alg->key_len);
-	aes = EVP_CIPHER_fetch(NULL, c->alg->ops->algorithm, NULL);
+	aes = EVP_CIPHER_fetch(NULL, c->ops->algorithm, NULL);
 	g->ctx = EVP_CIPHER_CTX_new();
 	if (aes != NULL && g->ctx != NULL &&
 	    EVP_CipherInit_ex2(g->ctx, aes, key, iv, c->encrypts, NULL) == 1)
@@ -81,7 +91,8 @@ is_wide(struct cipher *c, uint32_t len)
 	g->bytes += len;
 	if (g->bytes < WIDE_AFTER)
 		return false;
-	g->wide = gcm_wide_new(g->key, c->alg->key_len);
+	if (wide_ops != NULL)
+		g->wide = wide_ops->new(g->key, c->alg->key_len);
 	explicit_bzero(g->key, sizeof g->key);
 	return g->wide != NULL;
 }
@@ -107,7 +118,7 @@ encrypt_packet(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
 
 	set_nonce(g, pos);
 	if (is_wide(c, len)) {
-		gcm_wide_encrypt(g->wide, g->nonce, pkt, len);
+		wide_ops->encrypt(g->wide, g->nonce, pkt, len);
 		return 0;
 	}
 	if ((r = begin(g, pkt)) != 0)
@@ -129,7 +140,7 @@ decrypt_packet(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
 
 	set_nonce(g, pos);
 	if (is_wide(c, len))
-		return gcm_wide_decrypt(g->wide, g->nonce, pkt, len) ?
+		return wide_ops->decrypt(g->wide, g->nonce, pkt, len) ?
 		    0 : ERR_MAC;
 	if ((r = begin(g, pkt)) != 0)
 		return r;

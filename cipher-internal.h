@@ -12,6 +12,7 @@
 
 struct cipher {
 	const struct cipher_alg *alg;
+	const struct cipher_ops *ops;
 	const struct mac_alg *mac_alg; /* NULL with an AEAD */
 	struct mac *mac;	       /* owned; NULL with an AEAD */
 	bool encrypts;

@@ -2,78 +2,25 @@
 #include "cipher.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "base/wire.h"
 #include "cipher-internal.h"
-#include "compat/cpu.h"
 
-/* One row a cipher: name, bytes of key, IV, block and tag, needs a MAC, its
- * functions, weak. */
-static const struct cipher_alg algs[] = {
-	{ "chacha20-poly1305@openssh.com", 64, 0, 8, 16, false,
-	    &cipher_chachapoly, false },
-	{ "aes128-gcm@openssh.com", 16, 12, 16, 16, false, &cipher_aes128_gcm,
-	    false },
-	{ "aes256-gcm@openssh.com", 32, 12, 16, 16, false, &cipher_aes256_gcm,
-	    false },
-	{ "aes128-ctr", 16, 16, 16, 0, true, &cipher_aes128_ctr,
-	    false },
-	{ "aes192-ctr", 24, 16, 16, 0, true, &cipher_aes192_ctr,
-	    false },
-	{ "aes256-ctr", 32, 16, 16, 0, true, &cipher_aes256_ctr,
-	    false },
-	/* For old devices, only where they are configured. */
-	{ "aes128-cbc", 16, 16, 16, 0, true, &cipher_aes128_cbc, true },
-	{ "aes192-cbc", 24, 16, 16, 0, true, &cipher_aes192_cbc, true },
-	{ "aes256-cbc", 32, 16, 16, 0, true, &cipher_aes256_cbc, true },
-	{ "3des-cbc", 24, 8, 8, 0, true, &cipher_des3_cbc, true },
+/* A row for each kind of cipher-names.c. */
+static const struct cipher_ops *const ops[CIPHER_KINDS] = {
+	[CIPHER_CHACHAPOLY] = &cipher_chachapoly,
+	[CIPHER_AES128_GCM] = &cipher_aes128_gcm,
+	[CIPHER_AES256_GCM] = &cipher_aes256_gcm,
+	[CIPHER_AES128_CTR] = &cipher_aes128_ctr,
+	[CIPHER_AES192_CTR] = &cipher_aes192_ctr,
+	[CIPHER_AES256_CTR] = &cipher_aes256_ctr,
+	[CIPHER_AES128_CBC] = &cipher_aes128_cbc,
+	[CIPHER_AES192_CBC] = &cipher_aes192_cbc,
+	[CIPHER_AES256_CBC] = &cipher_aes256_cbc,
+	[CIPHER_DES3_CBC] = &cipher_des3_cbc,
+	[CIPHER_NONE] = &cipher_none,
 };
-
-/* Cannot be chosen as a cipher; NoneEnabled and NoneSwitch ask for it. */
-static const struct cipher_alg none = { "none", 0, 0, 8, 0, true,
-	&cipher_none, false };
-
-bool
-cipher_is_none(const struct cipher_alg *alg)
-{
-	return alg == &none;
-}
-
-const struct cipher_alg *
-cipher_by_name(const char *name)
-{
-	if (strcmp(name, none.name) == 0)
-		return &none;
-	for (size_t i = 0; i < ARRAY_LEN(algs); i++) {
-		if (strcmp(name, algs[i].name) == 0)
-			return &algs[i];
-	}
-	return NULL;
-}
-
-const struct cipher_alg *
-cipher_at(size_t index)
-{
-	return index < ARRAY_LEN(algs) ? &algs[index] : NULL;
-}
-
-/* Without its instructions AES is slow, and leaks through cache timing. */
-const char *
-cipher_default_list(void)
-{
-	static const char gcm_first[] =
-	    "aes128-gcm@openssh.com,aes256-gcm@openssh.com,"
-	    "chacha20-poly1305@openssh.com,"
-	    "aes128-ctr,aes192-ctr,aes256-ctr";
-	static const char chacha_first[] =
-	    "chacha20-poly1305@openssh.com,"
-	    "aes128-gcm@openssh.com,aes256-gcm@openssh.com,"
-	    "aes128-ctr,aes192-ctr,aes256-ctr";
-
-	return cpu_has_aes_gcm() ? gcm_first : chacha_first;
-}
 
 int
 cipher_new(struct cipher **out, const struct cipher_alg *alg,
@@ -90,6 +37,7 @@ cipher_new(struct cipher **out, const struct cipher_alg *alg,
 	if (c == NULL)
 		return ERR_NOMEM;
 	c->alg = alg;
+	c->ops = ops[alg->kind];
 	c->mac_alg = mac;
 	c->encrypts = encrypts;
 	c->tag_len = mac != NULL ? mac->tag_len : alg->tag_len;
@@ -97,7 +45,7 @@ cipher_new(struct cipher **out, const struct cipher_alg *alg,
 	if (mac != NULL)
 		r = mac_new(&c->mac, mac, mac_key);
 	if (r == 0)
-		r = alg->ops->start(c, key, iv);
+		r = c->ops->start(c, key, iv);
 	if (r != 0) {
 		cipher_free(c);
 		return r;
@@ -111,7 +59,7 @@ cipher_free(struct cipher *c)
 {
 	if (c == NULL)
 		return;
-	c->alg->ops->stop(c->state);
+	c->ops->stop(c->state);
 	mac_free(c->mac);
 	free(c);
 }
@@ -166,7 +114,7 @@ cipher_encrypt(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
     uint32_t len)
 {
 	ENSURE(c->encrypts && length_is_sane(c, len));
-	return c->alg->ops->encrypt(c, pos, pkt, len);
+	return c->ops->encrypt(c, pos, pkt, len);
 }
 
 int
@@ -174,7 +122,7 @@ cipher_decrypt_length(struct cipher *c, const struct cipher_pos *pos,
     uint8_t *pkt, uint32_t *len)
 {
 	ENSURE(!c->encrypts);
-	return c->alg->ops->decrypt_length(c, pos, pkt, len);
+	return c->ops->decrypt_length(c, pos, pkt, len);
 }
 
 int
@@ -184,7 +132,7 @@ cipher_decrypt(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
 	ENSURE(!c->encrypts);
 	if (!length_is_sane(c, len))
 		return ERR_PACKET_LENGTH;
-	return c->alg->ops->decrypt(c, pos, pkt, len);
+	return c->ops->decrypt(c, pos, pkt, len);
 }
 
 int
@@ -212,13 +160,13 @@ cipher_check_mac(struct cipher *c, const struct cipher_pos *pos,
 bool
 cipher_is_chained(const struct cipher_alg *alg)
 {
-	return alg->ops->chain != NULL;
+	return ops[alg->kind]->chain != NULL;
 }
 
 void
 cipher_chain(const struct cipher *c, uint8_t *iv)
 {
-	c->alg->ops->chain(c, iv);
+	c->ops->chain(c, iv);
 }
 
 bool
@@ -241,14 +189,14 @@ cipher_spend(struct cipher *c, size_t len)
 bool
 cipher_keystream_can(const struct cipher_alg *alg)
 {
-	return alg->ops->keystream != NULL;
+	return ops[alg->kind]->keystream != NULL;
 }
 
 bool
 cipher_keystream_measure(struct cipher *c)
 {
 	return cipher_keystream_can(c->alg) &&
-	    c->alg->ops->keystream->measure(c);
+	    c->ops->keystream->measure(c);
 }
 
 int
@@ -258,19 +206,19 @@ cipher_keystream_start(struct cipher *c, const struct cipher_pos *pos,
 	if (!cipher_keystream_can(c->alg))
 		return ERR_ARGUMENT;
 	cipher_keystream_stop(c);
-	return c->alg->ops->keystream->start(c, pos->block, threads);
+	return c->ops->keystream->start(c, pos->block, threads);
 }
 
 void
 cipher_keystream_stop(struct cipher *c)
 {
 	if (cipher_keystream_can(c->alg))
-		c->alg->ops->keystream->stop(c);
+		c->ops->keystream->stop(c);
 }
 
 size_t
 cipher_keystream_threads(const struct cipher *c)
 {
-	return cipher_keystream_can(c->alg) ? c->alg->ops->keystream->threads(c)
+	return cipher_keystream_can(c->alg) ? c->ops->keystream->threads(c)
 					    : 0;
 }

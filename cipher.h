@@ -31,7 +31,21 @@ enum {
 	CIPHER_LEN_MAX = 0x40000, /* largest value of the length field */
 };
 
-struct cipher_ops;
+/* What does the work: a row of cipher.c. */
+enum cipher_kind {
+	CIPHER_CHACHAPOLY,
+	CIPHER_AES128_GCM,
+	CIPHER_AES256_GCM,
+	CIPHER_AES128_CTR,
+	CIPHER_AES192_CTR,
+	CIPHER_AES256_CTR,
+	CIPHER_AES128_CBC,
+	CIPHER_AES192_CBC,
+	CIPHER_AES256_CBC,
+	CIPHER_DES3_CBC,
+	CIPHER_NONE,
+	CIPHER_KINDS,
+};
 
 struct cipher_alg {
 	const char *name;
@@ -40,7 +54,7 @@ struct cipher_alg {
 	size_t block_len;  /* bytes; padding aligns to max(8, this) */
 	size_t tag_len;	   /* bytes; 0: a MAC algorithm is needed */
 	bool needs_mac;
-	const struct cipher_ops *ops;
+	enum cipher_kind kind;
 	bool weak; /* by today's knowledge: users are warned */
 };
 
@@ -59,6 +73,12 @@ bool cipher_is_none(const struct cipher_alg *alg);
 const struct cipher_alg *cipher_at(size_t index);	   /* NULL at end */
 /* Comma list of the default proposal, fastest on this CPU first. Static. */
 const char *cipher_default_list(void);
+
+/* From now on AES-GCM of much data is done by the widest instructions, if there
+ * is a library for that. It is for programs that move data, as users: others
+ * neither need that library nor run what it does when it is loaded. Before any
+ * thread. */
+void cipher_use_wide_gcm(void);
 
 /* key, iv, mac_key have the lengths of the rows; mac is NULL for AEADs (and
  * mac_key unused). The context copies what it needs and wipes on free. */

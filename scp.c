@@ -18,6 +18,7 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "cipher.h"
 #include "client/scp-copy.h"
 #include "client/scp-hosts.h"
 #include "client/scp-run.h"
@@ -343,6 +344,7 @@ main(int argc, char **argv)
 
 	fd_sanitise_stdio();
 	crypto_library_start();
+	cipher_use_wide_gcm();
 	signal(SIGPIPE, SIG_IGN);
 	log_init("hpnscp", LOG_LVL_INFO);
 	log_to_stderr();

@@ -26,7 +26,9 @@
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/mem.h"
+#include "base/open-named.h"
 #include "base/str.h"
+#include "cipher.h"
 #include "client/copy-flags.h"
 #include "client/remote.h"
 #include "crypto/library.h"
@@ -436,7 +438,7 @@ set_batch(const char *file)
 		die(file, "there is a batch file already");
 	g.batch_file = file;
 	if (strcmp(file, "-") != 0)
-		g.in = open(file, O_RDONLY | O_CLOEXEC);
+		g.in = open_named(file, O_RDONLY, 0);
 	if (g.in < 0)
 		die(file, strerror(errno));
 	copy_flags_set_batch(&g.flags);
@@ -495,9 +497,10 @@ main(int argc, char **argv)
 	const char *local = NULL;
 	int opt, status;
 
-	setlocale(LC_CTYPE, "");
 	fd_sanitise_stdio();
+	setlocale(LC_CTYPE, "");
 	crypto_library_start();
+	cipher_use_wide_gcm();
 	signal(SIGPIPE, SIG_IGN);
 	log_init("hpnsftp", LOG_LVL_INFO);
 	log_to_stderr();

@@ -160,8 +160,8 @@ main(void)
 	int fds[KEYSIGN_KEYS_MAX];
 	struct key *keys[KEYSIGN_KEYS_MAX];
 
-	log_init("hpnssh-keysign", LOG_LVL_ERROR);
 	fd_sanitise_stdio();
+	log_init("hpnssh-keysign", LOG_LVL_ERROR);
 	must_have_connection();
 	closefrom(KEYSIGN_CONNECTION_FD + 1);
 	open_keys(fds);

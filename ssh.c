@@ -4,7 +4,6 @@
  * done by client/ssh-run.h.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +15,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/version.h"
+#include "cipher.h"
 #include "client/name-lookup.h"
 #include "client/query.h"
 #include "client/sharing.h"
@@ -172,8 +172,7 @@ take_destination(struct program *p, const char *text)
 	if (destination_parse(&p->dest, text) != 0)
 		usage();
 	if (p->dest.user != NULL && !destination_user_ok(p->dest.user))
-		fatal("hpnssh: the user name has characters that are not "
-		      "allowed");
+		fatal("remote username contains invalid characters");
 	if (!destination_host_ok(p->dest.host))
 		fatal("hpnssh: the host name has characters that are not "
 		      "allowed");
@@ -338,18 +337,6 @@ choose_tty(struct program *p)
 
 /* ---- from beginning to end ---------------------------------------------- */
 
-/* Was hpnssh started with standard output closed? Then 1 becomes a descriptor
- * to which writing fails, as it does on a closed one, so that no other file
- * gets the number. */
-static void
-guard_closed_output(void)
-{
-	if (fcntl(STDOUT_FILENO, F_GETFD) != -1 ||
-	    fcntl(STDIN_FILENO, F_GETFD) == -1)
-		return;
-	(void)!open("/dev/null", O_RDONLY);
-}
-
 extern char **environ;
 
 static int
@@ -375,10 +362,10 @@ main(int argc, char **argv)
 	static struct program p = { .tty_wish = -1 };
 	int status = 0;
 
-	setproctitle_init(argc, argv, environ);
-	guard_closed_output();
 	fd_sanitise_stdio();
+	setproctitle_init(argc, argv, environ);
 	crypto_library_start();
+	cipher_use_wide_gcm();
 	signal(SIGPIPE, SIG_IGN);
 	log_init("hpnssh", LOG_LVL_INFO);
 	client_conf_init(&p.conf);

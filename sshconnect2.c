@@ -480,7 +480,7 @@ hostkey_list(const struct sshlogin *l)
 	char *list = hostcheck_algorithms(l->hostcheck), *out;
 	const char *hint = l->hints.hostkey;
 
-	if (hint == NULL || l->p.conf->algs.host_key_algorithms_given ||
+	if (hint == NULL || l->p.conf->algs.host_key_order_given ||
 	    !hostcheck_knows(l->hostcheck, hint))
 		return list;
 	out = hints_put_first(list, hint);

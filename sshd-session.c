@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "compat/libc.h"
 #include "crypto/library.h"
 #include "server/monitor/monitor.h"
 #include "server/state.h"
@@ -23,6 +24,7 @@ main(int argc, char **argv)
 		return 1;
 	}
 	fd_sanitise_stdio();
+	libc_wipe_freed();
 	crypto_library_start();
 	setproctitle_init(argc, argv, environ);
 	setproctitle("[accepted]");

@@ -18,6 +18,7 @@
 #include "base/flags-getopt.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/open-named.h"
 #include "base/version.h"
 #include "conf/defaults.h"
 #include "conf/server-conf.h"
@@ -212,7 +213,8 @@ set_up_log(struct options *o)
 	int fd;
 
 	if (o->log_file != NULL) {
-		fd = open(o->log_file, O_WRONLY | O_CREAT | O_APPEND, 0600);
+		fd = open_named(o->log_file, O_WRONLY | O_CREAT | O_APPEND,
+		    0600);
 		if (fd == -1 || dup2(fd, STDERR_FILENO) == -1) {
 			log_error("Couldn't open logfile %s: %s", o->log_file,
 			    strerror(errno));
@@ -368,6 +370,7 @@ main(int argc, char **argv)
 		dump_config(&o);
 	o.state.auth_path = state_helper_path(
 	    o.state.conf.listen.sshd_auth_path, "hpnsshd-auth");
+	o.state.user_path = state_helper_path(NULL, "hpnsshd-user");
 	if (o.test) {
 		state_clear(&o.state);
 		return 0;

@@ -55,6 +55,8 @@ take_line(void *arg, const char *text, unsigned number,
 		return 0;
 	if (line->marker == KNOWNHOSTS_REVOKED)
 		return note_revoked(s, line->key);
+	if (key_is_cert(line->key))
+		return 0; /* no line makes a certificate known */
 	return note_key(s->hop, line->key, line->marker == KNOWNHOSTS_CA);
 }
 

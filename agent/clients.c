@@ -256,7 +256,9 @@ run_first(struct client *c, size_t len)
 	if (requests_run(c, message, &answer) == ANSWERED)
 		deliver(c, &answer);
 	buf_clear(&answer);
-	cpu_clear_vectors(); /* where arithmetic with a key has left parts */
+	/* Where arithmetic with a key has left parts. */
+	cpu_clear_vectors();
+	cpu_clear_stack();
 }
 
 /* Is there something to be done for it? */

@@ -19,6 +19,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/open-named.h"
 #include "base/wire.h"
 
 enum { READ_CHUNK = 16 * 1024 };
@@ -282,26 +283,46 @@ file_read(const char *path, struct buf *out, size_t max)
 	return r;
 }
 
+enum { RANDOM_BYTES = 8 };
+
+/* A new file beside the name: its descriptor, or -1. *tmp: the caller's. */
+static int
+make_beside(int dir, const char *name, char **tmp)
+{
+	uint8_t bytes[RANDOM_BYTES];
+
+	*tmp = NULL;
+	if (getentropy(bytes, sizeof bytes) == -1 ||
+	    asprintf(tmp, "%s.%02x%02x%02x%02x%02x%02x%02x%02x", name,
+		bytes[0], bytes[1], bytes[2], bytes[3], bytes[4], bytes[5],
+		bytes[6], bytes[7]) == -1)
+		return -1;
+	return openat(dir, *tmp,
+	    O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+}
+
 int
 file_replace(const char *path, const void *p, size_t len, mode_t mode)
 {
+	const char *name;
 	char *tmp = NULL;
-	int fd = -1, r = ERR_SYSTEM, saved;
+	int dir, fd, r = ERR_SYSTEM, saved;
 
-	if (asprintf(&tmp, "%s.XXXXXXXXXX", path) == -1)
-		return ERR_NOMEM;
-	if ((fd = mkostemp(tmp, O_CLOEXEC)) == -1)
+	if ((dir = open_named_parent(path, &name)) == -1)
+		return ERR_SYSTEM;
+	if ((fd = make_beside(dir, name, &tmp)) == -1)
 		goto out;
 	if (fchmod(fd, mode) == 0 && fd_write_all(fd, p, len) == 0 &&
-	    fsync(fd) == 0 && rename(tmp, path) == 0)
+	    fsync(fd) == 0 && renameat(dir, tmp, dir, name) == 0)
 		r = 0;
 	if (r != 0) {
 		saved = errno;
-		unlink(tmp);
+		unlinkat(dir, tmp, 0);
 		errno = saved;
 	}
 out:
 	fd_close(&fd);
+	fd_close(&dir);
 	free(tmp);
 	return r;
 }
@@ -422,6 +443,59 @@ fd_receive_fds(int sock, int *fds, size_t n)
 }
 
 int
+fd_send_with(int sock, const void *p, size_t len, int fd)
+{
+	union fd_control control;
+	struct iovec iov = { .iov_base = (void *)(uintptr_t)p,
+		.iov_len = len };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+	struct cmsghdr *c;
+	ssize_t sent;
+
+	memset(&control, 0, sizeof control);
+	if (fd != -1) {
+		msg.msg_control = control.space;
+		msg.msg_controllen = CMSG_SPACE(sizeof fd);
+		c = CMSG_FIRSTHDR(&msg);
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN(sizeof fd);
+		memcpy(CMSG_DATA(c), &fd, sizeof fd);
+	}
+	do {
+		sent = sendmsg(sock, &msg, MSG_NOSIGNAL);
+	} while (sent == -1 && errno == EINTR);
+	return sent == (ssize_t)len ? 0 : ERR_SYSTEM;
+}
+
+ssize_t
+fd_receive_with(int sock, void *p, size_t max, int *fd)
+{
+	union fd_control control;
+	struct iovec iov = { .iov_base = p, .iov_len = max };
+	struct msghdr msg = { .msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = control.space,
+		.msg_controllen = sizeof control.space };
+	int got[FD_PASS_MAX];
+	size_t count;
+	ssize_t len;
+
+	*fd = -1;
+	do {
+		len = recvmsg(sock, &msg, MSG_CMSG_CLOEXEC);
+	} while (len == -1 && errno == EINTR);
+	if (len <= 0)
+		return len;
+	count = take_fds(&msg, got, FD_PASS_MAX);
+	if (count > 0)
+		*fd = got[0];
+	while (count > 1)
+		fd_close(&got[--count]);
+	return len;
+}
+
+int
 fd_rcvbuf(int fd)
 {
 	socklen_t len = sizeof(int);
@@ -480,13 +554,21 @@ fd_restore_limit(void)
 	limit_before = 0;
 }
 
+size_t
+fd_limit(void)
+{
+	struct rlimit l;
+
+	if (getrlimit(RLIMIT_NOFILE, &l) == -1 || l.rlim_cur > INT_MAX)
+		return INT_MAX; /* no descriptor is larger */
+	return (size_t)l.rlim_cur;
+}
+
 void
 fd_sanitise_stdio(void)
 {
-	int fd = open("/dev/null", O_RDWR);
-
-	while (fd >= 0 && fd < 2)
-		fd = dup(fd);
-	if (fd > 2)
-		close(fd);
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) == -1 && errno == EBADF &&
+		    open("/dev/null", O_RDWR) != fd)
+			_exit(255); /* nobody could be told */
 }

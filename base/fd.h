@@ -63,6 +63,12 @@ int fd_receive_msg(int sock, struct buf *body, size_t max) must_check;
 enum { FD_PASS_MAX = 4 };
 int fd_send_fds(int sock, const int *fds, size_t n) must_check;
 int fd_receive_fds(int sock, int *fds, size_t n) must_check;
+/* One message of a socket that keeps them apart (SOCK_SEQPACKET), with a
+ * descriptor or (-1) without. */
+int fd_send_with(int sock, const void *p, size_t len, int fd) must_check;
+/* Waits; bytes, 0 at the end, or -1. *fd, which is owned by the caller, is -1
+ * if none came with it. */
+ssize_t fd_receive_with(int sock, void *p, size_t max, int *fd);
 
 /* Bytes of the kernel's receive buffer of a TCP socket (SO_RCVBUF); 0 if
  * fd is no socket. */
@@ -79,8 +85,12 @@ void fd_set_quickack(int fd);
  * cannot use, a larger number: to be called in the child, before exec. */
 void fd_raise_limit(void);
 void fd_restore_limit(void);
+size_t fd_limit(void);
 
-/* Opens /dev/null on 0, 1 and 2 where these are closed. */
+/* The first thing that a program does: 0, 1 and 2 are /dev/null where they are
+ * closed, as cron and daemons may start it. Nothing that is opened later gets
+ * their numbers: not a key file, into which an error would be written. Where
+ * there is no /dev/null for them, the program ends. */
 void fd_sanitise_stdio(void);
 
 #endif

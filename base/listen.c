@@ -11,8 +11,6 @@
 
 #include "base/fd.h"
 
-enum { BACKLOG = 128 };
-
 static void
 report(const struct listen_spec *spec, enum listen_step step,
     const struct addrinfo *ai)
@@ -71,7 +69,7 @@ listen_at(const struct listen_spec *spec, const struct addrinfo *ai)
 	} else if (bind(fd, ai->ai_addr, ai->ai_addrlen) == -1) {
 		report(spec, LISTEN_BIND, ai);
 		fd_close(&fd);
-	} else if (listen(fd, BACKLOG) == -1) {
+	} else if (listen(fd, SOMAXCONN) == -1) {
 		report(spec, LISTEN_LISTEN, ai);
 		fd_close(&fd);
 	}
@@ -148,7 +146,7 @@ listen_open_path(struct listen_set *set, const char *path, mode_t mask,
 	old = umask(mask);
 	r = bind(fd, (const struct sockaddr *)&sun, sizeof sun);
 	(void)umask(old);
-	if (r == 0 && listen(fd, BACKLOG) == -1) {
+	if (r == 0 && listen(fd, SOMAXCONN) == -1) {
 		r = -1;
 		remove_socket(path);
 	}

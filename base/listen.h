@@ -45,7 +45,8 @@ struct listen_spec {
 };
 
 /*
- * Adds a socket for each address that is possible; that some are not is no
+ * Adds a socket for each address that is possible, where as many connections
+ * may wait as the system lets; that some addresses are not possible is no
  * error, and the set may stay empty. A socket for IPv6 takes no connections
  * of IPv4, and an address that was in use a moment ago can be used again.
  * ERR_NOT_FOUND: the host has no address, *why (static) says why.

@@ -12,10 +12,15 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/open-named.h"
 
 enum {
 	TEXT_MAX = 2048, /* a longer message is cut */
 	ESCAPED_MAX = 4096,
+	/* Of another process's line, which may be anybody's: programs that
+	 * collect lines cut them at 2048 bytes or more. */
+	RELAYED_MAX = 1536,
+	MARK_MAX = 32,
 	PLACE_MAX = 256, /* file, function, line, program and process */
 };
 
@@ -127,12 +132,19 @@ log_to_syslog(int facility)
 	openlog(st.name, LOG_PID, facility);
 }
 
+void
+log_connect(void)
+{
+	if (st.facility != -1)
+		openlog(st.name, LOG_PID | LOG_NDELAY, st.facility);
+}
+
 int
 log_to_file(const char *path)
 {
 	int fd;
 
-	fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	fd = open_named(path, O_WRONLY | O_CREAT | O_APPEND, 0600);
 	if (fd == -1)
 		return ERR_SYSTEM;
 	forget_target();
@@ -285,14 +297,16 @@ log_at(const struct log_place *place, enum log_level level, const char *fmt,
 }
 
 void
-log_relay(enum log_level level, bool forced, const char *text)
+log_relay(enum log_level level, bool forced, const char *text,
+    const char *mark)
 {
-	char escaped[ESCAPED_MAX];
+	char escaped[RELAYED_MAX + MARK_MAX];
 	int saved = errno;
 
 	if (!forced && level > st.level)
 		return;
-	str_escape(escaped, sizeof escaped, text);
+	str_escape(escaped, RELAYED_MAX, text);
+	strlcat(escaped, mark, sizeof escaped);
 	put(level, forced, escaped);
 	errno = saved;
 }

@@ -37,6 +37,9 @@ enum log_level log_get_level(void);
 void log_to_stderr(void);
 /* facility is one of syslog(3)'s LOG_* facilities. */
 void log_to_syslog(int facility);
+/* Connects to the system's log now, not with the first line: for processes
+ * that change their root directory. Others are left as they are. */
+void log_connect(void);
 /* Appends to a file; ERR_SYSTEM if it cannot be opened. */
 int log_to_file(const char *path) must_check;
 /* While on, lines from VERBOSE to ERROR are DEBUG1: they are about something
@@ -86,8 +89,10 @@ void log_at(const struct log_place *place, enum log_level level,
 #define log_debug3(...) log_msg(LOG_LVL_DEBUG3, __VA_ARGS__)
 
 /* A line that another process has logged: it was asked about its place there.
- * A forced one passes at any level. */
-void log_relay(enum log_level level, bool forced, const char *text);
+ * A forced one passes at any level. The mark stands behind it, whatever its
+ * length: the text is cut for that. */
+void log_relay(enum log_level level, bool forced, const char *text,
+    const char *mark);
 
 /* Programs, client/ and server/ only: logs, runs the hook, exits 255. */
 _Noreturn void fatal_at(const struct log_place *place, const char *fmt, ...)

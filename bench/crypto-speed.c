@@ -132,6 +132,7 @@ main(int argc, char **argv)
 	const struct cipher_alg *alg;
 	const struct mac_alg *mac;
 
+	cipher_use_wide_gcm();
 	printf("%-61s", "encrypt/decrypt, MB/s, for packets of");
 	for (size_t i = 0; i < ARRAY_LEN(sizes); i++)
 		printf(" %13zu", sizes[i]);

@@ -349,6 +349,7 @@ main(int argc, char **argv)
 	int runs = 7, opt;
 	size_t most = 1;
 
+	cipher_use_wide_gcm();
 	while ((opt = getopt(argc, argv, "kn:t:")) != -1) {
 		if (opt == 'k')
 			keystream = true;

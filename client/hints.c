@@ -2,14 +2,17 @@
 #include "client/hints.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "keys/knownhosts.h"
 
 enum {
 	FILE_MAX = 256 * 1024, /* bytes; a larger file is not ours */
@@ -26,13 +29,28 @@ hints_clear(struct hints *h)
 	*h = (struct hints){ 0 };
 }
 
+/* A link or a device in its place is nothing of ours. */
+static int
+read_file(const char *path, struct buf *content)
+{
+	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), r;
+	struct stat st;
+
+	if (fd == -1)
+		return ERR_SYSTEM;
+	r = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ?
+	    fd_read_file(fd, content, FILE_MAX) : ERR_FORMAT;
+	fd_close(&fd);
+	return r;
+}
+
 /* The file's lines; a file that is not there has none. */
 static int
 read_lines(const char *path, struct strlist *lines)
 {
 	struct buf content = { 0 };
 	char *text;
-	int r = file_read(path, &content, FILE_MAX);
+	int r = read_file(path, &content);
 
 	if (r == ERR_SYSTEM && errno == ENOENT)
 		r = 0;
@@ -46,12 +64,22 @@ read_lines(const char *path, struct strlist *lines)
 	return r;
 }
 
+/* Names are hashed as in known_hosts: who hides them there wants none here, and
+ * nobody reads this file. */
+static bool
+is_hashed(const char *line)
+{
+	return str_has_prefix(line, "|1|");
+}
+
 static bool
 is_of(const char *line, const char *name)
 {
-	size_t len = strlen(name);
+	char *first = xstrndup(line, strcspn(line, " "));
+	bool is = is_hashed(first) && knownhosts_hosts_match(first, name);
 
-	return strncmp(line, name, len) == 0 && line[len] == ' ';
+	free(first);
+	return is;
 }
 
 /* Algorithm names go into our proposal: nothing but such names passes. */
@@ -106,12 +134,14 @@ hints_load(const char *path, const char *name, struct hints *out)
 	return r;
 }
 
-/* Writes the file with the line h in place of the host's; NULL: without it. */
+/* Writes the file with the line h in place of the host's; NULL: without it.
+ * Lines of an earlier version, with names in clear, are dropped. */
 static int
 rewrite(const char *path, const char *name, const struct hints *h)
 {
 	struct strlist lines = { 0 };
 	struct buf out = { 0 };
+	char *hash = NULL; /* that of the old line, or a new one */
 	size_t first = 0;
 	int r = read_lines(path, &lines);
 
@@ -119,16 +149,28 @@ rewrite(const char *path, const char *name, const struct hints *h)
 		goto out;
 	if (lines.n >= LINES_MAX)
 		first = lines.n - LINES_MAX + 1;
-	for (size_t i = first; i < lines.n; i++)
-		if (!is_of(lines.v[i], name))
-			buf_printf(&out, "%s\n", lines.v[i]);
-	if (h != NULL)
-		buf_printf(&out, "%s %s %s %s%s\n", name, h->kex, h->hostkey,
+	for (size_t i = first; i < lines.n; i++) {
+		const char *line = lines.v[i];
+
+		if (!is_hashed(line))
+			continue;
+		if (!is_of(line, name))
+			buf_printf(&out, "%s\n", line);
+		else if (hash == NULL)
+			hash = xstrndup(line, strcspn(line, " "));
+	}
+	if (hash == NULL && (hash = knownhosts_hash(name)) == NULL)
+		r = ERR_NOMEM;
+	if (h != NULL && hash != NULL)
+		buf_printf(&out, "%s %s %s %s%s\n", hash, h->kex, h->hostkey,
 		    h->fingerprint != NULL ? h->fingerprint : "-",
 		    h->interactive ? " asked" : "");
-	if ((r = buf_err(&out)) == 0)
+	if (r == 0)
+		r = buf_err(&out);
+	if (r == 0)
 		r = file_replace(path, buf_data(&out), buf_len(&out), 0600);
 out:
+	free(hash);
 	strlist_clear(&lines);
 	buf_clear(&out);
 	return r;

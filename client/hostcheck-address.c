@@ -34,6 +34,31 @@ hostcheck_address_name(const struct hostcheck *h)
 	return name;
 }
 
+/* The name of the host may be known under the other default port; so may its
+ * address be, and as with the name that counts (hostcheck_combine). */
+static int
+find_under_other_port(const struct hostcheck *h,
+    const struct knownhosts_places *places, const struct key *k,
+    struct address_verdict *a)
+{
+	struct address_verdict other = { .found = { 0 } };
+	int r;
+
+	other.name = knownhosts_name(h->address, h->other_port);
+	if (other.name == NULL)
+		return ERR_NOMEM;
+	r = knownhosts_check(places, other.name, k, &other.found);
+	if (r == 0 && hostcheck_combine(a->found.verdict,
+	    other.found.verdict) != a->found.verdict) {
+		struct address_verdict reached = *a;
+
+		*a = other;
+		other = reached;
+	}
+	hostcheck_clear_address(&other);
+	return r;
+}
+
 int
 hostcheck_find_address(const struct hostcheck *h, const struct key *k,
     uint16_t port, struct address_verdict *a)
@@ -55,6 +80,8 @@ hostcheck_find_address(const struct hostcheck *h, const struct key *k,
 				    KNOWN_HOSTS_FOR_ADDRESS;
 		r = knownhosts_check(&places, a->name, k, &a->found);
 	}
+	if (r == 0 && port == h->port && h->other_name != NULL)
+		r = find_under_other_port(h, &places, k, a);
 	buf_clear(&lines);
 	return r;
 }
@@ -142,8 +169,7 @@ hostcheck_note_address(const struct hostcheck *h, const struct key *k,
 	const char *path = h->user_files.n > 0 ? h->user_files.v[0] : NULL;
 	int r = ERR_NOT_FOUND;
 
-	if (a->name == NULL || (a->found.verdict != KNOWNHOSTS_NEW &&
-	    a->found.verdict != KNOWNHOSTS_OTHER_TYPE))
+	if (a->name == NULL || a->found.verdict != KNOWNHOSTS_NEW)
 		return;
 	if (may_be_noted && path != NULL)
 		r = knownhosts_add(path, a->name, k,

@@ -19,7 +19,7 @@ struct hostcheck {
 	 * has given a port or an alias. */
 	char *other_name;
 	char *address;
-	uint16_t port;
+	uint16_t port, other_port; /* other_port: that of other_name */
 	struct strlist user_files, all_files, revoked_files;
 	struct buf accepted; /* blob of the host's identity, which the first
 			      * key exchange of this connection has shown */
@@ -65,7 +65,8 @@ bool hostcheck_by_dns(struct hostcheck *h, const struct key *k);
 
 /*
  * CheckHostIP (hostcheck-address.c). find: what the files, and
- * KnownHostsCommand, say of the key under the address and that port. judge:
+ * KnownHostsCommand, say of the key under the address and that port (and the
+ * other default port, where the name counts under that as well). judge:
  * whether that is reason to refuse the key, whose verdict under the name is v.
  * note: adds the address if nothing is known of it and it may be, else tells
  * that it is not known. k is no certificate, which vouches for names.
@@ -92,7 +93,7 @@ void hostcheck_warn_spoofing(const struct hostcheck *h, const struct key *k,
 void hostcheck_warn_dns(const struct hostcheck *h, const struct key *k);
 void hostcheck_explain_refusal(const struct hostcheck *h,
     const struct key *k, const struct verdict *v);
-bool hostcheck_ask_user(const struct hostcheck *h, const struct key *k,
-    enum knownhosts_verdict verdict) must_check;
+bool hostcheck_ask_user(const struct hostcheck *h,
+    const struct key *k) must_check;
 
 #endif

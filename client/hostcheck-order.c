@@ -141,7 +141,7 @@ hostcheck_algorithms(struct hostcheck *h)
 	struct strlist types = { 0 };
 	char *list;
 
-	if (h->conf->algs.host_key_algorithms_given)
+	if (h->conf->algs.host_key_order_given)
 		return xstrdup(h->conf->algs.host_key_algorithms);
 	if (known_types(h, &types) != 0)
 		strlist_clear(&types);

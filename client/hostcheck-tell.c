@@ -90,7 +90,7 @@ hostcheck_warn_changed(const struct hostcheck *h, const struct key *k,
 			  "its port with -p.)",
 		    h->name);
 	if (found->path != NULL)
-		log_error("Offending %s key in %s:%u", key_short_name(k),
+		log_error("Offending %s key in %s:%u", found->type,
 		    found->path, found->line);
 	free(fp);
 }
@@ -181,7 +181,8 @@ list_other_names(const struct hostcheck *h, const struct key *k,
 			if (knownhosts_parse_line(text, &line) != 0)
 				continue;
 			if (line.marker == KNOWNHOSTS_NONE &&
-			    line.key != NULL && key_same_identity(line.key, k))
+			    line.key != NULL && !key_is_cert(line.key) &&
+			    key_same_identity(line.key, k))
 				buf_printf(out, "%s    %s:%u: %.200s\n",
 				    found++ == 0 ?
 					"The same key is known for:\n" :
@@ -211,8 +212,7 @@ is_yes(const char *answer, const char *fp, bool *decided)
 }
 
 bool
-hostcheck_ask_user(const struct hostcheck *h, const struct key *k,
-    enum knownhosts_verdict verdict)
+hostcheck_ask_user(const struct hostcheck *h, const struct key *k)
 {
 	struct buf text = { 0 };
 	char *fp = hostcheck_fingerprint(h, k), *question, *answer;
@@ -222,8 +222,6 @@ hostcheck_ask_user(const struct hostcheck *h, const struct key *k,
 	if (h->address != NULL)
 		buf_printf(&text, " (%s)", h->address);
 	buf_printf(&text, "' can't be established.\n");
-	if (verdict == KNOWNHOSTS_OTHER_TYPE)
-		buf_printf(&text, "Keys of other types are known for it.\n");
 	buf_printf(&text, "%s key fingerprint is %s.\n", key_short_name(k), fp);
 	if (h->conf->known.verify_host_key_dns != CLIENT_ASK_NO)
 		buf_printf(&text, "%s host key fingerprint found in DNS.\n",

@@ -32,7 +32,8 @@ set_other_name(struct hostcheck *h)
 	if (c->load.port_given || c->host.host_key_alias != NULL ||
 	    other == h->port)
 		return 0;
-	h->other_name = knownhosts_name(c->host.hostname, (uint16_t)other);
+	h->other_port = (uint16_t)other;
+	h->other_name = knownhosts_name(c->host.hostname, h->other_port);
 	return h->other_name != NULL ? 0 : ERR_NOMEM;
 }
 
@@ -122,15 +123,20 @@ hostcheck_name(const struct hostcheck *h)
 	return h->name;
 }
 
-/* A user who hashes host names, or keeps no known_hosts, wants no other file
- * with names of hosts either. */
+const char *
+hostcheck_other_name(const struct hostcheck *h)
+{
+	return h->other_name;
+}
+
+/* A user who keeps no known_hosts wants no other file of hosts either. */
 char *
 hostcheck_hints_path(const struct hostcheck *h)
 {
 	struct stat st;
 	char *path;
 
-	if (h->conf->known.hash_known_hosts || h->user_files.n == 0 ||
+	if (h->user_files.n == 0 ||
 	    stat(h->user_files.v[0], &st) == -1 || !S_ISREG(st.st_mode))
 		return NULL;
 	xasprintf(&path, "%s.hints", h->user_files.v[0]);
@@ -250,9 +256,9 @@ hostcheck_name_alone(const struct hostcheck *h)
 	return name;
 }
 
-/* Under a port of its own a host may still be known by its name alone, to the
- * files: the command was asked for the other name. Then v is the verdict on
- * that. */
+/* Under a port of its own a host may still be known by its name alone, or its
+ * key revoked, to the files: the command was asked for the other name. Then v
+ * is the verdict on that. */
 static bool
 known_without_port(const struct hostcheck *h, const struct key *k,
     struct verdict *v)
@@ -260,13 +266,14 @@ known_without_port(const struct hostcheck *h, const struct key *k,
 	const struct knownhosts_places places = { .files = &h->all_files };
 	struct knownhosts_found found = { 0 }, other;
 	char *name = hostcheck_name_alone(h);
-	bool known;
+	bool known = false;
 
-	known = name != NULL &&
-	    knownhosts_check(&places, name, k, &found) == 0 &&
-	    found.verdict == KNOWNHOSTS_OK;
-	if (known) {
-		log_debug("host key is known for %s without the port", name);
+	if (name != NULL && knownhosts_check(&places, name, k, &found) == 0 &&
+	    (found.verdict == KNOWNHOSTS_OK ||
+		found.verdict == KNOWNHOSTS_IS_REVOKED)) {
+		known = found.verdict == KNOWNHOSTS_OK;
+		log_debug("host key is %s for %s without the port",
+		    known ? "known" : "revoked", name);
 		other = v->found;
 		v->found = found;
 		found = other;
@@ -295,13 +302,8 @@ enum knownhosts_verdict
 hostcheck_combine(enum knownhosts_verdict reached,
     enum knownhosts_verdict other)
 {
-	bool is_unknown = reached == KNOWNHOSTS_NEW ||
-	    reached == KNOWNHOSTS_OTHER_TYPE;
-
-	if (other == KNOWNHOSTS_IS_REVOKED ||
-	    (is_unknown && other != KNOWNHOSTS_NEW))
-		return other;
-	return reached;
+	return other == KNOWNHOSTS_IS_REVOKED || reached == KNOWNHOSTS_NEW ?
+	    other : reached;
 }
 
 /* Looks the key up under both names. */
@@ -349,7 +351,7 @@ apply_verdict(struct hostcheck *h, const struct key *k,
 			h->noted_in = find_user_file(h, path);
 		return 0;
 	case HOSTCHECK_ASK:
-		if (!hostcheck_ask_user(h, k, v->found.verdict))
+		if (!hostcheck_ask_user(h, k))
 			return ERR_HOSTKEY;
 		/* A key that the user has checked may introduce the host's
 		 * other keys (UpdateHostKeys). */
@@ -413,9 +415,8 @@ static int
 judge_plain(struct hostcheck *h, const struct key *k, struct verdict *v,
     const struct address_verdict *a)
 {
-	bool is_new = v->found.verdict == KNOWNHOSTS_NEW ||
-	    v->found.verdict == KNOWNHOSTS_OTHER_TYPE;
-	bool alone = is_new && known_without_port(h, k, v);
+	bool alone = v->found.verdict == KNOWNHOSTS_NEW &&
+	    known_without_port(h, k, v);
 	int r = hostcheck_judge_address(h, k, v, a);
 
 	warn_of(h, k, v);

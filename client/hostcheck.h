@@ -49,6 +49,8 @@ bool hostcheck_knows(struct hostcheck *h, const char *alg);
 /* How known_hosts spells the host, and the file of hints beside the user's
  * known_hosts (caller frees; NULL: there shall be none). */
 const char *hostcheck_name(const struct hostcheck *h);
+/* The same for the other default port, where that counts; or NULL. */
+const char *hostcheck_other_name(const struct hostcheck *h);
 /* The same of its address, if known_hosts shall have that as well; or NULL.
  * Caller frees. */
 char *hostcheck_address_name(const struct hostcheck *h);

@@ -23,6 +23,7 @@ struct hostlearn {
 	const struct kex *kex;
 	struct channels *channels;
 	struct key *shown; /* the one of this connection */
+	char *address; /* as known_hosts spells it, if it shall have it */
 	/* What the server announced: all that are understood, then only
 	 * those that are in the file and those to be proved. */
 	struct key *keys[KNOWNHOSTS_RENEW_MAX];
@@ -38,11 +39,18 @@ renewal_of(struct hostlearn *h)
 {
 	return (struct knownhosts_renewal){
 		.name = hostcheck_name(h->check),
+		.also = { hostcheck_other_name(h->check), h->address },
 		.shown = h->shown,
 		.keys = h->keys,
 		.n = h->n,
 		.hash = h->conf->known.hash_known_hosts != 0,
 	};
+}
+
+static const char *
+why_not(const struct knownhosts_renewal *rn, int r)
+{
+	return r == ERR_NOT_FOUND && rn->why != NULL ? rn->why : err_text(r);
 }
 
 static char *
@@ -133,16 +141,15 @@ static void
 update_address(struct hostlearn *h)
 {
 	struct knownhosts_renewal rn = renewal_of(h);
-	char *name = hostcheck_address_name(h->check);
 	int r;
 
-	if (name == NULL)
+	if (h->address == NULL)
 		return;
-	rn.name = name;
+	rn.also[1] = rn.name;
+	rn.name = h->address;
 	r = knownhosts_renew(hostcheck_noted_in(h->check), &rn, false);
 	if (r != 0)
-		log_debug("keys of %s: %s", name, err_text(r));
-	free(name);
+		log_debug("keys of %s: %s", rn.name, why_not(&rn, r));
 }
 
 /* h->keys are the host's, each known before or proved. */
@@ -163,7 +170,7 @@ update_file(struct hostlearn *h)
 	if (r == 0)
 		r = knownhosts_renew(path, &rn, false);
 	if (r != 0) {
-		log_debug("%s: %s", path, err_text(r));
+		log_debug("%s: %s", path, why_not(&rn, r));
 		return;
 	}
 	log_verbose("%s: %u keys of %s added, %u removed", path, rn.added,
@@ -173,8 +180,33 @@ update_file(struct hostlearn *h)
 
 /* ---- the proof ---------------------------------------------------------- */
 
+/* May it show itself by one of the algorithms that we accept from hosts? */
+static bool
+is_acceptable(const struct hostlearn *h, const struct key *k)
+{
+	const char *pos = h->conf->algs.host_key_algorithms, *name;
+	bool acceptable = false;
+	size_t len;
+
+	while (!acceptable && csv_next(&pos, &name, &len)) {
+		char *alg = xstrndup(name, len);
+
+		acceptable = key_serves(k, alg);
+		free(alg);
+	}
+	return acceptable;
+}
+
 /* The signature names its algorithm: one that we would accept as a host key
- * algorithm, too. */
+ * algorithm, too; or, as the server does not know which these are, another one
+ * of RSA that is not older. */
+static bool
+is_right_alg(const struct hostlearn *h, const char *alg)
+{
+	return csv_has(h->conf->algs.host_key_algorithms, alg) ||
+	    str_has_prefix(alg, "rsa-sha2-");
+}
+
 static bool
 is_proved(const struct hostlearn *h, const struct key *k,
     struct span signature)
@@ -191,8 +223,7 @@ is_proved(const struct hostlearn *h, const struct key *k,
 	buf_put_string(&b, session_id.p, session_id.len);
 	buf_put_string_buf(&b, &blob);
 	data = (struct span){ buf_data(&b), buf_len(&b) };
-	good = buf_err(&b) == 0 && key_serves(k, alg) &&
-	    csv_has(h->conf->algs.host_key_algorithms, alg) &&
+	good = buf_err(&b) == 0 && key_serves(k, alg) && is_right_alg(h, alg) &&
 	    key_verify(k, alg, data, signature) == 0;
 out:
 	buf_clear(&blob);
@@ -287,9 +318,10 @@ read_keys(struct hostlearn *h, struct rd *data)
 static bool
 is_fit(const struct hostlearn *h, const struct key *k)
 {
-	return key_check_length(k, (unsigned)h->conf->algs.required_rsa_size) ==
-		   0 &&
-	       !hostcheck_is_revoked(h->check, k);
+	return is_acceptable(h, k) &&
+	    key_check_length(k, (unsigned)h->conf->algs.required_rsa_size) ==
+		0 &&
+	    !hostcheck_is_revoked(h->check, k);
 }
 
 /* Drops new keys that may not be used here. Returns how many new ones are left,
@@ -334,7 +366,7 @@ hostlearn_announced(struct hostlearn *h, struct rd *data)
 	rn = renewal_of(h);
 	r = knownhosts_renew(hostcheck_noted_in(h->check), &rn, true);
 	if (r != 0) {
-		log_debug("known_hosts is not updated: %s", err_text(r));
+		log_debug("known_hosts is not updated: %s", why_not(&rn, r));
 		return CHANNEL_FAILURE;
 	}
 	if (sort_keys(h, &rn) > 0)
@@ -381,6 +413,7 @@ hostlearn_new(struct hostlearn **out, const struct client_conf *conf,
 	h->check = check;
 	h->kex = k;
 	h->channels = chs;
+	h->address = hostcheck_address_name(check);
 	if ((r = plain_key(kex_hostkey(k), &h->shown)) != 0) {
 		hostlearn_free(h);
 		return r;
@@ -397,5 +430,6 @@ hostlearn_free(struct hostlearn *h)
 	for (size_t i = 0; i < h->n; i++)
 		key_free(h->keys[i]);
 	key_free(h->shown);
+	free(h->address);
 	free(h);
 }

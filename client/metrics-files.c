@@ -11,6 +11,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/open-named.h"
 
 enum {
 	BLOB_MAX = 64 * 1024, /* bytes of a server's answer */
@@ -81,8 +82,8 @@ write_row(struct table *to, const struct tcp_numbers *t)
 	if (to->path == NULL || localtime_r(&now, &when) == NULL)
 		return;
 	if (to->fd == -1) {
-		to->fd = open(to->path,
-		    O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+		to->fd = open_named(to->path, O_WRONLY | O_CREAT | O_APPEND,
+		    0644);
 		metrics_put_heading(&text, to->remote, t->kernel);
 	}
 	metrics_put_row(&text, t, &when);

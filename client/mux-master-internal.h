@@ -61,6 +61,7 @@ struct mux_master {
 	struct loop_timer *idle_timer;
 	struct passenger *passengers;
 	size_t count;
+	bool told_full; /* that there is no room; once until all are gone */
 	struct mux_pending *pending; /* forwards that the server considers */
 	struct askpass *confirm; /* the question that is asked now... */
 	struct passenger *asked;     /* ...and whose it is */

@@ -78,6 +78,8 @@ unlink_passenger(struct passenger *p)
 		at = &(*at)->next;
 	*at = p->next;
 	p->m->count--;
+	if (p->m->count == 0)
+		p->m->told_full = false;
 }
 
 static void
@@ -136,6 +138,24 @@ say_hello(struct passenger *p)
 	buf_clear(&b);
 }
 
+size_t
+mux_master_room(size_t fds)
+{
+	size_t reserved = MIN((size_t)MUX_RESERVED_FDS, fds / 2);
+
+	return MAX((fds - reserved) / MUX_PASSENGER_FDS, (size_t)1);
+}
+
+/* A line for each of hundreds that come in vain would be of use to nobody. */
+static void
+tell_full(struct mux_master *m, const char *what)
+{
+	log_msg(m->told_full ? LOG_LVL_DEBUG1 : LOG_LVL_ERROR,
+	    "%s: there are %zu passengers, and no descriptors for more", what,
+	    m->count);
+	m->told_full = true;
+}
+
 void
 mux_master_take(struct mux_master *m, int fd)
 {
@@ -146,8 +166,8 @@ mux_master_take(struct mux_master *m, int fd)
 		.ended = on_link_ended,
 	};
 
-	if (m->count >= MUX_PASSENGERS_MAX) {
-		log_error("there are %d passengers: no more", (int)m->count);
+	if (m->count >= mux_master_room(fd_limit())) {
+		tell_full(m, "a passenger is turned away");
 		fd_close(&fd);
 		return;
 	}
@@ -195,7 +215,7 @@ on_pause_end(void *arg)
 static void
 pause_accepting(struct mux_master *m)
 {
-	log_error("accepting a passenger: %s", err_text(ERR_SYSTEM));
+	tell_full(m, err_text(ERR_SYSTEM));
 	m->pause_timer =
 	    loop_after(m->p.session.loop, PAUSE_MS, on_pause_end, m);
 	if (m->pause_timer != NULL)

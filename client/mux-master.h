@@ -8,7 +8,9 @@
  * DESIGN. A passenger is trusted with the connection, because it has the
  * master's user id, or is root; but not to behave. Whatever it sends or does
  * not read, the others go on: nothing here waits for it, and each thing that
- * it can make grow has a limit.
+ * it can make grow has a limit. How many there are is bounded by the
+ * descriptors that this process may have: room is left for those of each, so
+ * that none comes in who can't hand over his own.
  *
  * Threads: loop thread only.
  */
@@ -16,6 +18,7 @@
 #define HPN_CLIENT_MUX_MASTER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "base/err.h"
 #include "base/loop.h"
@@ -23,7 +26,10 @@
 #include "client/uses.h"
 #include "conf/client-conf.h"
 
-enum { MUX_PASSENGERS_MAX = 512 };
+enum {
+	MUX_PASSENGER_FDS = 4, /* of a passenger: its link, and its own */
+	MUX_RESERVED_FDS = 64, /* for the connection, and forwards */
+};
 
 struct forwards;
 struct mux_anchor;
@@ -69,6 +75,8 @@ void mux_master_take(struct mux_master *m, int fd);
 void mux_master_lost(struct mux_master *m);
 /* A terminal was resized; it is not known whose. */
 void mux_master_resized(struct mux_master *m);
+/* So many passengers are let in with that many descriptors. */
+size_t mux_master_room(size_t fds);
 /* There are passengers. */
 bool mux_master_is_used(const struct mux_master *m);
 

@@ -16,7 +16,7 @@
 #include "base/mem.h"
 #include "crypto/rand.h"
 
-enum { BACKLOG = 64, RETRY_MS = 20, RANDOM_BYTES = 6, TRIES = 10 };
+enum { RETRY_MS = 20, RANDOM_BYTES = 6, TRIES = 10 };
 
 static int
 fill_address(struct sockaddr_un *sun, const char *path)
@@ -64,7 +64,7 @@ bind_hidden(struct mux_socket *s, const char *name)
 	umask(mask);
 	if (r == -1)
 		return ERR_SYSTEM;
-	if (listen(s->fd, BACKLOG) == -1 || lstat(name, &st) == -1) {
+	if (listen(s->fd, SOMAXCONN) == -1 || lstat(name, &st) == -1) {
 		(void)unlink(name);
 		return ERR_SYSTEM;
 	}

@@ -317,6 +317,20 @@ log_in(struct conn *conn)
 		end_conn(conn);
 }
 
+/* A number that the user gave is reached once; who is to try again after a loss
+ * may have to log in at any time. */
+static bool
+may_log_in_again(const struct remote *r)
+{
+	if (r->p.watched)
+		return true;
+	for (const struct conn *c = r->conns; c != NULL; c = c->next)
+		if (awaits_login(c) || c->state == CONN_LOGGING_IN)
+			return true;
+	return !r->no_further &&
+	    (r->p.connections == 0 || r->conn_count < r->p.connections);
+}
+
 void
 remote_conn_log_in_next(struct remote *r)
 {
@@ -335,6 +349,8 @@ remote_conn_log_in_next(struct remote *r)
 		log_in(c);
 		n++;
 	}
+	if (!may_log_in_again(r))
+		sshclient_forget_answer(r->conns->client);
 }
 
 /* Stock servers count a login that is broken off, with a penalty of a second

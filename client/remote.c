@@ -85,10 +85,6 @@ check_host(const struct remote *r)
 		log_error("the host name has characters that are not allowed");
 		return ERR_SYNTAX;
 	}
-	if (r->p.user != NULL && !destination_user_ok(r->p.user)) {
-		log_error("the user name has characters that are not allowed");
-		return ERR_SYNTAX;
-	}
 	if (r->conf.host.refuse_connection != NULL) {
 		log_error("%s", r->conf.host.refuse_connection);
 		return ERR_DENIED;

@@ -481,6 +481,16 @@ sshclient_further(const struct sshclient *c)
 	return SSHCLIENT_FURTHER_NEVER;
 }
 
+void
+sshclient_forget_answer(struct sshclient *c)
+{
+	if (c->secret.answer == NULL)
+		return;
+	prompt_free(c->secret.answer);
+	c->secret = (struct userauth_secret){ .effort =
+						  USERAUTH_INTERACTIVE };
+}
+
 int
 sshclient_tell_anchor(const struct sshclient *c, struct mux_anchor *out)
 {

@@ -67,10 +67,14 @@ int sshclient_new(struct sshclient **out,
 int sshclient_new_elsewhere(struct sshclient **out,
     const struct sshclient_params *params,
     const struct mux_anchor *anchor) must_check;
-/* For that: what this connection is, once its user is authenticated.
- * ERR_UNSUPPORTED: it went through a proxy, its host key is not trusted, or its
- * login cannot be repeated without the user. The caller clears it in any
- * case. */
+/* Of a first one: there will be no further connection any more. What the user
+ * answered for it is wiped, and one that is begun in spite of that is
+ * SSHCLIENT_FURTHER_NEVER's. */
+void sshclient_forget_answer(struct sshclient *c);
+/* For sshclient_new_elsewhere(): what this connection is, once its user is
+ * authenticated. ERR_UNSUPPORTED: it went through a proxy, its host key is not
+ * trusted, or its login cannot be repeated without the user. The caller clears
+ * it in any case. */
 int sshclient_tell_anchor(const struct sshclient *c,
     struct mux_anchor *out) must_check;
 /* Logs why it was slow, disconnects, closes. Sessions are freed before. NULL is

@@ -52,9 +52,16 @@ struct userauth_ops {
 /* Offers that are sent without waiting: strict servers allow three tries. */
 enum { FLIGHT_MAX = 3 };
 
+/* A public key or certificate in short: by it one is found among thousands
+ * without encoding them all. */
+struct key_mark {
+	uint8_t sha256[32]; /* of its blob */
+};
+
 /* A key that may be tried, plain or with a certificate. */
 struct candidate {
 	struct key *pub;  /* NULL: not known without the passphrase */
+	struct key_mark mark; /* of pub */
 	struct key *priv; /* loaded; plain */
 	char *path;	  /* file of the private key; NULL: there is none */
 	char *name;	  /* for texts: path or comment */
@@ -71,7 +78,7 @@ struct candidate {
 
 struct pubkey_state {
 	struct candidate *v; /* in the order of trying */
-	size_t n;
+	size_t n, room;
 	/* Offers that the server has not answered yet, in their order; behind
 	 * them, if signing, the signed request of current. */
 	size_t flight[FLIGHT_MAX], in_flight;
@@ -153,8 +160,16 @@ const struct key *pubkey_loaded(const struct pubkey_state *s,
 /* Appends what logs call it: PATH TYPE FINGERPRINT explicit agent. */
 void pubkey_describe(const struct candidate *c, struct buf *out);
 void pubkey_state_free(struct pubkey_state *s);
-/* Appends one that is zeroed. */
-struct candidate *pubkey_add(struct pubkey_state *s);
+/* The user is authenticated: what only signed goes, that is private keys, the
+ * connection to the agent and the process that has the tokens. s may be
+ * NULL. */
+void pubkey_forget(struct pubkey_state *s);
+struct key_mark pubkey_mark(const struct key *k);
+/* Appends one. Takes pub, which may be NULL. */
+struct candidate *pubkey_add(struct pubkey_state *s, struct key *pub,
+    const struct key_mark *mark);
+/* Does it have this public key? */
+bool pubkey_is(const struct candidate *c, const struct key_mark *mark);
 
 /* client/userauth-token.c. Behind the files: puts the keys of the tokens of
  * PKCS11Provider in front of them. One that is of no use was logged. */

@@ -42,13 +42,60 @@ pubkey_state_free(struct pubkey_state *s)
 	free(s);
 }
 
+void
+pubkey_forget(struct pubkey_state *s)
+{
+	if (s == NULL)
+		return;
+	for (size_t i = 0; i < s->n; i++) {
+		key_free(s->v[i].priv);
+		s->v[i].priv = NULL;
+	}
+	agent_close(s->agent);
+	s->agent = NULL;
+	p11_end(s->p11);
+	s->p11 = NULL;
+}
+
 /* --- files ------------------------------------------------------------- */
 
-struct candidate *
-pubkey_add(struct pubkey_state *s)
+struct key_mark
+pubkey_mark(const struct key *k)
 {
-	s->v = xrecallocarray(s->v, s->n, s->n + 1, sizeof *s->v);
-	return &s->v[s->n++];
+	struct buf blob = { 0 };
+	struct key_mark mark;
+	int r = key_to_blob(k, &blob);
+
+	if (r == 0)
+		r = digest_once(DIGEST_SHA256, buf_data(&blob),
+		    buf_len(&blob), mark.sha256);
+	if (r != 0)
+		fatal("%s", err_text(r));
+	buf_clear(&blob);
+	return mark;
+}
+
+bool
+pubkey_is(const struct candidate *c, const struct key_mark *mark)
+{
+	return c->pub != NULL &&
+	    memcmp(c->mark.sha256, mark->sha256, sizeof mark->sha256) == 0;
+}
+
+struct candidate *
+pubkey_add(struct pubkey_state *s, struct key *pub,
+    const struct key_mark *mark)
+{
+	size_t room = s->room;
+	struct candidate *c;
+
+	if (s->n == room) {
+		s->room = MAX((size_t)16, 2 * room);
+		s->v = xrecallocarray(s->v, room, s->room, sizeof *s->v);
+	}
+	c = &s->v[s->n++];
+	*c = (struct candidate){ .pub = pub, .mark = *mark };
+	return c;
 }
 
 static enum key_rank
@@ -58,15 +105,16 @@ rank_of(const struct key *k)
 					     KEY_RANK_PLAIN;
 }
 
-/* Is this the file, or the key, of a candidate already? */
+/* Is this the file, or the key (NULL: not known), of a candidate already? */
 static bool
-is_placed(const struct pubkey_state *s, const struct key *k, const char *path)
+is_placed(const struct pubkey_state *s, const struct key_mark *mark,
+    const char *path)
 {
 	for (size_t i = 0; i < s->n; i++) {
 		const struct candidate *c = &s->v[i];
 
-		if (k != NULL ? key_equal_public(c->pub, k) :
-				c->pub == NULL && strcmp(c->path, path) == 0)
+		if (mark != NULL ? pubkey_is(c, mark) :
+				   c->pub == NULL && strcmp(c->path, path) == 0)
 			return true;
 	}
 	return false;
@@ -84,14 +132,16 @@ static void
 place_file(struct pubkey_state *s, const struct named_file *f, struct key *k,
     const char *path)
 {
+	struct key_mark mark = { { 0 } };
 	struct candidate *c;
 
-	if (is_placed(s, k, path)) {
+	if (k != NULL)
+		mark = pubkey_mark(k);
+	if (is_placed(s, k != NULL ? &mark : NULL, path)) {
 		key_free(k);
 		return;
 	}
-	c = pubkey_add(s);
-	c->pub = k;
+	c = pubkey_add(s, k, &mark);
 	c->path = path != NULL ? xstrdup(path) : NULL;
 	c->name = xstrdup(f->path);
 	c->place = (struct key_place){ f->group, f->is_explicit, rank_of(k) };
@@ -251,13 +301,14 @@ open_agent(const struct userauth *ua, struct pubkey_state *s,
 
 /* The one with this public key goes to the end. NULL: there is none. */
 static struct candidate *
-move_to_end(struct pubkey_state *s, const struct key *k)
+move_to_end(struct pubkey_state *s, const struct key_mark *mark)
 {
 	for (size_t i = 0; i < s->n; i++) {
-		struct candidate c = s->v[i];
+		struct candidate c;
 
-		if (c.pub == NULL || !key_equal_public(c.pub, k))
+		if (!pubkey_is(&s->v[i], mark))
 			continue;
+		c = s->v[i];
 		memmove(s->v + i, s->v + i + 1,
 		    (s->n - i - 1) * sizeof *s->v);
 		s->v[s->n - 1] = c;
@@ -267,11 +318,12 @@ move_to_end(struct pubkey_state *s, const struct key *k)
 }
 
 static struct candidate *
-find(struct pubkey_state *s, const struct key *k, enum key_group group)
+find(struct pubkey_state *s, const struct key_mark *mark,
+    enum key_group group)
 {
 	for (size_t i = 0; i < s->n; i++)
 		if (s->v[i].place.group == group &&
-		    key_equal_public(s->v[i].pub, k))
+		    pubkey_is(&s->v[i], mark))
 			return &s->v[i];
 	return NULL;
 }
@@ -280,7 +332,8 @@ find(struct pubkey_state *s, const struct key *k, enum key_group group)
 static void
 add_agent_key(struct pubkey_state *s, struct agent_key *k, bool named_only)
 {
-	struct candidate *c = find(s, k->key, KEY_OF_CERTIFICATE_FILE);
+	struct key_mark mark = pubkey_mark(k->key);
+	struct candidate *c = find(s, &mark, KEY_OF_CERTIFICATE_FILE);
 
 	if (c != NULL) {
 		c->in_agent = true;
@@ -288,14 +341,13 @@ add_agent_key(struct pubkey_state *s, struct agent_key *k, bool named_only)
 	}
 	if (key_is_cert(k->key) && !is_user_certificate(k->key))
 		return;
-	c = move_to_end(s, k->key);
+	c = move_to_end(s, &mark);
 	if (c == NULL && named_only)
 		return;
 	if (c != NULL) {
 		c->place.group = KEY_OF_AGENT_NAMED;
 	} else {
-		c = pubkey_add(s);
-		c->pub = k->key;
+		c = pubkey_add(s, k->key, &mark);
 		c->name = k->comment;
 		c->place = (struct key_place){ KEY_OF_AGENT, false,
 			rank_of(k->key) };
@@ -387,6 +439,7 @@ put_in_order(struct pubkey_state *s)
 		v[i] = s->v[order[i]];
 	free(s->v);
 	s->v = v;
+	s->room = s->n + 1;
 	free(places);
 	free(order);
 }
@@ -548,9 +601,18 @@ pubkey_describe(const struct candidate *c, struct buf *out)
 	    c->in_token ? " token" : "", c->in_agent ? " agent" : "");
 }
 
+/* Fingerprints of thousands are not made for nobody. */
+static bool
+somebody_reads(void)
+{
+	return log_get_level() >= LOG_LVL_DEBUG1 || log_places()->n > 0;
+}
+
 static void
 log_list(const struct pubkey_state *s)
 {
+	if (!somebody_reads())
+		return;
 	for (size_t i = 0; i < s->n; i++) {
 		struct buf text = { 0 };
 

@@ -13,10 +13,10 @@
 
 /* That of a file which has the same key, too. NULL: there is none. */
 static struct candidate *
-find(struct pubkey_state *s, const struct key *k)
+find(struct pubkey_state *s, const struct key_mark *mark)
 {
 	for (size_t i = 0; i < s->n; i++)
-		if (s->v[i].pub != NULL && key_equal_public(s->v[i].pub, k))
+		if (pubkey_is(&s->v[i], mark))
 			return &s->v[i];
 	return NULL;
 }
@@ -37,13 +37,13 @@ static bool
 place_key(const struct userauth *ua, struct pubkey_state *s,
     struct p11_key *k, size_t index)
 {
-	struct candidate *c = find(s, k->key);
+	struct key_mark mark = pubkey_mark(k->key);
+	struct candidate *c = find(s, &mark);
 
 	if (c == NULL) {
 		if (ua->p.conf->auth.identities_only)
 			return false;
-		c = pubkey_add(s);
-		c->pub = k->key;
+		c = pubkey_add(s, k->key, &mark);
 		k->key = NULL;
 	}
 	/* The token signs, not a file. */

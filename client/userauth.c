@@ -11,6 +11,7 @@
 #include "base/prompt.h"
 #include "base/str.h"
 #include "client/userauth-internal.h"
+#include "compat/cpu.h"
 
 enum { METHOD_LIST_MAX = 4096, BANNER_MAX = 64 * 1024 };
 
@@ -117,6 +118,18 @@ fill_secret(struct userauth *ua)
 	prompt_free(secret->answer);
 	secret->answer = ua->answer;
 	ua->answer = NULL;
+}
+
+/* The user is authenticated: nothing that proved it is needed again, but for
+ * what fill_secret() took. */
+static void
+forget_proofs(struct userauth *ua)
+{
+	prompt_free(ua->answer);
+	ua->answer = NULL;
+	pubkey_forget(ua->pubkey);
+	cpu_clear_vectors();
+	cpu_clear_stack();
 }
 
 void
@@ -424,6 +437,7 @@ userauth_input(struct userauth *ua, uint8_t type, struct rd body)
 		ua->state = USERAUTH_SUCCEEDED;
 		ua->effort = effort_of(ua);
 		fill_secret(ua);
+		forget_proofs(ua);
 		return USERAUTH_DONE;
 	default:
 		if (type < 60 || ua->current == USERAUTH_ID_NONE)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 #include "compat/cpu.h"
 
+#include <string.h>
+
 #if defined(__x86_64__) || defined(__i386__)
 
 bool
@@ -99,3 +101,16 @@ cpu_clear_vectors(void)
 }
 
 #endif
+
+/* Deeper than any signature reaches; a new thread has more, too. */
+enum { STACK_BYTES = 64 * 1024 };
+
+/* Never inlined: its array lies where functions that the caller called before
+ * had theirs. */
+__attribute__((noinline)) void
+cpu_clear_stack(void)
+{
+	char below[STACK_BYTES];
+
+	explicit_bzero(below, sizeof below);
+}

@@ -26,5 +26,8 @@ bool cpu_has_avx2(void);
  * secret leaves parts of it there, and the kernel writes all registers on the
  * stack of a process that gets a signal. */
 void cpu_clear_vectors(void);
+/* Sets to zero what lies below the caller's frame on the stack: what returned
+ * functions, also those of a library, left there of a secret. */
+void cpu_clear_stack(void);
 
 #endif

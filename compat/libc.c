@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: ISC */
+#include <malloc.h>
 #include "compat/libc.h"
 
 #include "config.h"
@@ -10,6 +11,9 @@
 #include <stdio.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#ifdef HAVE_MALLOC_USABLE_SIZE
+#include <malloc.h>
+#endif
 
 enum {
 	NO_REPLACE = 1, /* RENAME_NOREPLACE of Linux */
@@ -52,6 +56,17 @@ libc_preadv_nowait(int fd, const struct iovec *iov, int count, off_t offset)
 #endif
 }
 
+size_t
+libc_memory_size(void *p)
+{
+#ifdef HAVE_MALLOC_USABLE_SIZE
+	return malloc_usable_size(p);
+#else
+	(void)p;
+	return 0;
+#endif
+}
+
 bool
 libc_in_netgroup(const char *group, const char *host, const char *user)
 {
@@ -62,5 +77,13 @@ libc_in_netgroup(const char *group, const char *host, const char *user)
 	(void)host;
 	(void)user;
 	return false;
+#endif
+}
+
+void
+libc_wipe_freed(void)
+{
+#ifdef M_PERTURB
+	(void)mallopt(M_PERTURB, 0xa5);
 #endif
 }

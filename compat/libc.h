@@ -13,6 +13,7 @@
 #include <sys/uio.h>
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /* As rename(), but fails with EEXIST where the new name exists, and with ENOSYS
  * or EINVAL where that cannot be asked for. */
@@ -25,6 +26,12 @@ ssize_t libc_preadv_nowait(int fd, const struct iovec *iov, int count,
 
 /* Nobody is in a netgroup where there are none. */
 bool libc_in_netgroup(const char *group, const char *host, const char *user);
+
+/* How many bytes there are at p, of malloc(); 0: nobody knows. */
+size_t libc_memory_size(void *p);
+/* From here on memory is overwritten when freed, but for small pieces: the
+ * C library reads files of accounts into buffers of its own. */
+void libc_wipe_freed(void);
 
 /* What a new password's hash begins with here; NULL: nobody knows. */
 const char *libc_password_setting(void);

@@ -21,6 +21,7 @@
 #include "base/version.h"
 #include "conf/addr-match.h"
 #include "conf/defaults.h"
+#include "conf/destination.h"
 
 struct reader {
 	struct client_conf *c;
@@ -586,7 +587,7 @@ read_files(struct client_conf *c, const char *config_path, unsigned flags)
  * interpret are refused.
  */
 static int
-check_name(const char *what, const char *name)
+check_host(const char *name)
 {
 	bool bad = *name == '-' || *name == '\0' ||
 	    strpbrk(name, "'`\"$;&<>|(){}") != NULL ||
@@ -597,7 +598,17 @@ check_name(const char *what, const char *name)
 		bad = bad || *p < 0x20 || *p == 0x7f;
 	if (!bad)
 		return 0;
-	log_error("The %s contains invalid characters", what);
+	log_error("The hostname contains invalid characters");
+	return ERR_ARGUMENT;
+}
+
+/* The one rule for users, whichever program and flag they are from. */
+static int
+check_user(const char *name)
+{
+	if (name == NULL || destination_user_ok(name))
+		return 0;
+	log_error("remote username contains invalid characters");
 	return ERR_ARGUMENT;
 }
 
@@ -617,9 +628,8 @@ client_conf_load(struct client_conf *c,
 	    xstrdup(context->config_path) : NULL;
 	c->auth.batch_given = c->auth.batch_mode;
 	c->load.stdio_forward = context->stdio_forward;
-	if ((r = check_name("hostname", c->load.original_host)) < 0 ||
-	    (c->host.user != NULL &&
-		(r = check_name("username", c->host.user)) < 0) ||
+	if ((r = check_host(c->load.original_host)) < 0 ||
+	    (r = check_user(c->host.user)) < 0 ||
 	    (c->host.hostname != NULL && (r = expand_hostname(c)) < 0) ||
 	    (r = read_files(c, context->config_path, 0)) < 0)
 		return r;

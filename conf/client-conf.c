@@ -477,10 +477,24 @@ other_proxy_given(const struct client_conf *c, const struct conf_row *row)
 	    c->tcp.proxy_jump != NULL;
 }
 
+/* The value tells more than the list that it makes; the first one counts. */
+static void
+note_host_key_order(struct client_conf *c, const struct conf_row *row,
+    const char *value)
+{
+	if (row->offset !=
+		offsetof(struct client_conf, algs.host_key_algorithms) ||
+	    client_conf_is_set(c, row->name))
+		return;
+	value += strspn(value, " \t\"");
+	c->algs.host_key_order_given = *value != '+' && *value != '-';
+}
+
 int
 client_conf_apply(struct client_conf *c, const struct conf_row *row,
     const char *rest, const struct conf_location *at)
 {
+	note_host_key_order(c, row, rest);
 	if (other_proxy_given(c, row))
 		return conf_try(row, rest, at);
 	return conf_apply(&client_conf_table, c, row, rest, at);
@@ -650,8 +664,6 @@ client_conf_finish(struct client_conf *c)
 		c->known.update_host_keys = CLIENT_ASK_NO;
 	c->log.log_level_given = client_conf_is_set(c, "LogLevel");
 	c->auth.identity_file_given = client_conf_is_set(c, "IdentityFile");
-	c->algs.host_key_algorithms_given =
-	    client_conf_is_set(c, "HostKeyAlgorithms");
 	return 0;
 }
 

@@ -121,9 +121,11 @@ struct client_conf {
 	/* Algorithms: final comma lists. */
 	struct {
 		char *kex_algorithms;
-		char *host_key_algorithms; /* host_key_algorithms_given: user's
-					      order */
-		bool host_key_algorithms_given;
+		char *host_key_algorithms;
+		/* The user gave a whole list, or what is to be its front:
+		 * then its order stays. One that only adds and removes is
+		 * ordered by the keys that are known, as the default. */
+		bool host_key_order_given;
 		char *ciphers;
 		char *macs;
 		char *pubkey_accepted_algorithms;

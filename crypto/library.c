@@ -1,14 +1,89 @@
 /* SPDX-License-Identifier: ISC */
 #include "crypto/library.h"
 
+#include "config.h"
+
 #include <openssl/crypto.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compat/libc.h"
+
+static void *
+take(size_t len, const char *file, int line)
+{
+	(void)file;
+	(void)line;
+	return malloc(len);
+}
+
+/* All of it, also what was reserved beyond what was asked for: a shorter
+ * realloc() may have left something there. */
+static void
+wipe_and_free(void *p, const char *file, int line)
+{
+	(void)file;
+	(void)line;
+	if (p != NULL)
+		explicit_bzero(p, libc_memory_size(p));
+	free(p);
+}
+
+/* Never by realloc(3), which leaves a copy where it moves. */
+static void *
+take_again(void *p, size_t len, const char *file, int line)
+{
+	size_t had = p != NULL ? libc_memory_size(p) : 0;
+	void *q = NULL;
+
+	if (len > 0 && (q = malloc(len)) == NULL)
+		return NULL;
+	if (had > 0 && len > 0)
+		memcpy(q, p, had < len ? had : len);
+	wipe_and_free(p, file, line);
+	return q;
+}
+
+/* With the file of --with-openssl-conf, unless the user names another one,
+ * which counts for nothing in a program with rights that its caller does not
+ * have. */
+static void
+start(uint64_t options)
+{
+#ifdef OPENSSL_CONF_FILE
+	OPENSSL_INIT_SETTINGS *settings = OPENSSL_INIT_new();
+
+	if (settings != NULL && secure_getenv("OPENSSL_CONF") == NULL &&
+	    OPENSSL_INIT_set_config_filename(settings, OPENSSL_CONF_FILE) == 1)
+		options |= OPENSSL_INIT_LOAD_CONFIG;
+	(void)OPENSSL_init_crypto(options, settings);
+	OPENSSL_INIT_free(settings);
+#else
+	/* It fails only when memory is out; the next call then fails too. */
+	(void)OPENSSL_init_crypto(options, NULL);
+#endif
+}
 
 void
 crypto_library_start(void)
 {
-	/* It fails only when memory is out; the next call then fails too. */
+	void *p = malloc(1);
+
+	/* Not possible any more once the library has taken memory, as in
+	 * a second call: then all is set already. */
+	if (libc_memory_size(p) > 0)
+		(void)CRYPTO_set_mem_functions(take, take_again,
+		    wipe_and_free);
+	free(p);
+	start(OPENSSL_INIT_NO_ATEXIT | OPENSSL_INIT_NO_LOAD_CRYPTO_STRINGS);
+}
+
+void
+crypto_library_start_now(void)
+{
 	(void)OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT |
-		OPENSSL_INIT_NO_LOAD_CRYPTO_STRINGS,
+		OPENSSL_INIT_NO_LOAD_CRYPTO_STRINGS |
+		OPENSSL_INIT_LOAD_CONFIG,
 	    NULL);
 }
 

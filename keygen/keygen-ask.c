@@ -14,6 +14,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/str.h"
 
 enum {
 	PASS_MAX = 1024,
@@ -48,6 +49,16 @@ keygen_default_comment(void)
 		host[sizeof host - 1] = '\0';
 	xasprintf(&text, "%s@%s", me()->pw_name, host);
 	return text;
+}
+
+void
+keygen_print_text(const char *line)
+{
+	char *shown = isatty(STDOUT_FILENO) == 1 ? xstr_escape(line) :
+						   xstrdup(line);
+
+	printf("%s\n", shown);
+	free(shown);
 }
 
 char *

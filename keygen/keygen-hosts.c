@@ -67,10 +67,11 @@ find_line(void *arg, const char *text, unsigned number,
 		if (hash == NULL)
 			return ERR_NOMEM;
 		rest = text + strspn(text, " \t") + strlen(line->hosts);
-		printf("%s%s\n", hash, rest);
+		printf("%s", hash);
+		keygen_print_text(rest);
 		free(hash);
 	} else {
-		printf("%s\n", text);
+		keygen_print_text(text);
 	}
 	return 0;
 }
@@ -104,10 +105,19 @@ note_edit(void *arg, enum knownhosts_note note, unsigned number,
 		    number, text);
 		break;
 	case KNOWNHOSTS_NOTE_BAD_LINE:
-		log_info("%s:%u: line is not understood and left as it is",
-		    path, number);
+		log_error("%s:%u: invalid line", path, number);
 		break;
 	}
+}
+
+/* As stock's: a file that is not understood is not rewritten. */
+static int
+refuse(char *path)
+{
+	log_error("%s is not a valid known_hosts file.", path);
+	log_error("Not replacing existing known_hosts file because of errors");
+	free(path);
+	return FAILED;
 }
 
 static void
@@ -124,6 +134,8 @@ keygen_remove_host(void)
 	unsigned changed = 0;
 	int r = knownhosts_remove(path, opt.host, note_edit, path, &changed);
 
+	if (r == ERR_FORMAT)
+		return refuse(path);
 	if (r != 0)
 		fatal("%s: %s", path, err_text(r));
 	if (changed == 0)
@@ -141,6 +153,8 @@ keygen_hash_hosts(void)
 	unsigned changed = 0;
 	int r = knownhosts_hash_all(path, note_edit, path, &changed);
 
+	if (r == ERR_FORMAT)
+		return refuse(path);
 	if (r != 0)
 		fatal("%s: %s", path, err_text(r));
 	if (changed > 0) {

@@ -179,63 +179,6 @@ keygen_generate(void)
 	return saved ? OK : FAILED;
 }
 
-/* -A: makes the host keys that are missing. An empty file counts as missing:
- * an image build that was interrupted leaves one. */
-static bool
-make_host_key(const char *type, const char *name, const char *text,
-    bool *announced)
-{
-	char *path, *comment;
-	struct key *k = NULL;
-	struct stat st;
-	bool ok = true;
-	int r;
-
-	xasprintf(&path, "%s%s/ssh_host_%s_key",
-	    opt.file != NULL ? opt.file : "", SYSCONFDIR, name);
-	if (stat(path, &st) == 0 && st.st_size > 0) {
-		free(path);
-		return true;
-	}
-	if (!*announced && !opt.quiet)
-		printf("hpnssh-keygen: generating new host keys:");
-	*announced = true;
-	if (!opt.quiet)
-		printf(" %s", text);
-	fflush(stdout);
-	r = key_generate(type, 0, &k);
-	if (r != 0)
-		fatal("Cannot generate a %s key: %s", type, err_text(r));
-	comment = opt.comment != NULL ? xstrdup(opt.comment) :
-					keygen_default_comment();
-	ok = keygen_save_pair(path, k, keygen_private_format(), "", comment);
-	key_free(k);
-	free(comment);
-	free(path);
-	return ok;
-}
-
-int
-keygen_host_keys(void)
-{
-	static const struct {
-		const char *type, *name, *text;
-	} kinds[] = {
-		{ "rsa", "rsa", "RSA" },
-		{ "ecdsa", "ecdsa", "ECDSA" },
-		{ "ed25519", "ed25519", "ED25519" },
-		{ "mldsa44-ed25519", "mldsa44_ed25519", "MLDSA44-ED25519" },
-	};
-	bool announced = false, ok = true;
-
-	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
-		ok &= make_host_key(kinds[i].type, kinds[i].name,
-		    kinds[i].text, &announced);
-	if (announced && !opt.quiet)
-		printf("\n");
-	return ok ? OK : FAILED;
-}
-
 /* --- changing ---------------------------------------------------------- */
 
 int

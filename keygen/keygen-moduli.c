@@ -4,6 +4,7 @@
 #include "keygen/keygen.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/open-named.h"
 #include "base/str.h"
 #include "crypto/moduli.h"
 
@@ -103,7 +105,9 @@ put_line(FILE *to, const struct modulus *m)
 static FILE *
 open_output(const char *mode)
 {
-	FILE *to = fopen(opt.args[0], mode);
+	int fd = open_named(opt.args[0], O_WRONLY | O_CREAT |
+		(*mode == 'a' ? O_APPEND : O_TRUNC), 0666);
+	FILE *to = fd != -1 ? fdopen(fd, mode) : NULL;
 
 	if (to == NULL)
 		fatal("Couldn't open moduli file \"%s\": %s", opt.args[0],

@@ -99,7 +99,7 @@ save(const struct sk_resident *found, const char *pass)
 {
 	const char *application = key_sk(found->key)->application;
 	const char *name = own_name(application);
-	char *path = file_name(found), *shown = xstr_escape(name);
+	char *path = file_name(found), *shown = xstr_escape(application);
 
 	if (!keygen_confirm_overwrite(path)) {
 		free(shown);
@@ -112,7 +112,7 @@ save(const struct sk_resident *found, const char *pass)
 	if (!opt.quiet)
 		printf("Saved %s key%s%s to %s\n", key_short_name(found->key),
 		    *name != '\0' ? " " : "",
-		    *name != '\0' ? application : "", path);
+		    *name != '\0' ? shown : "", path);
 	free(shown);
 	free(path);
 }

@@ -25,7 +25,7 @@ print_line(const struct key *k, const char *comment)
 	if (key_format_line(k, comment, &text) != 0 ||
 	    (line = buf_dup_string(&text)) == NULL)
 		fatal("out of memory");
-	printf("%s\n", line);
+	keygen_print_text(line);
 	free(line);
 	buf_clear(&text);
 }

@@ -44,12 +44,13 @@ extern struct keygen_options opt;
 
 /* keygen/keygen-make.c */
 int keygen_generate(void);
-int keygen_host_keys(void);
 int keygen_passphrase(void);
 int keygen_comment(void);
 /* Writes both files of a pair, or neither. */
 bool keygen_save_pair(const char *path, const struct key *k,
     enum keyfile_format format, const char *pass, const char *comment);
+/* keygen/keygen-host-keys.c */
+int keygen_host_keys(void);
 /* keygen/keygen-resident.c */
 int keygen_resident(void);
 /* keygen/keygen-sk.c: -w, the environment's, or what is built in. */
@@ -88,6 +89,8 @@ int keygen_signature(void);
 /* keygen/keygen-ask.c. The caller frees the texts. */
 char *keygen_home_file(const char *name); /* in ~/.ssh */
 char *keygen_default_comment(void);
+/* A line of a file, for another file: as it is, but escaped for a terminal. */
+void keygen_print_text(const char *line);
 /* Reads a line from the terminal or a pipe. Ends the program at end of file. */
 char *keygen_ask_line(const char *prompt);
 /* The path that -f gives, or else that the user answers. */

@@ -11,6 +11,7 @@
 
 #include "base/fd.h"
 #include "base/mem.h"
+#include "base/open-named.h"
 #include "keys/keyfile-internal.h"
 
 enum { FILE_MAX_BYTES = 1024 * 1024 };
@@ -150,7 +151,8 @@ parse_public(const struct buf *content, struct key **out, char **comment)
 		r = parse_public_line(line, out, comment);
 		break;
 	}
-	free(text);
+	/* Of a private key, its text. */
+	mem_free_secret(text, buf_len(content));
 	return r;
 }
 
@@ -209,7 +211,7 @@ save(const char *path, const struct buf *content, mode_t mode)
 	if (stat(path, &st) == -1 || S_ISREG(st.st_mode))
 		return file_replace(path, buf_data(content), buf_len(content),
 		    mode);
-	fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+	fd = open_named(path, O_WRONLY, 0);
 	if (fd == -1)
 		return ERR_SYSTEM;
 	r = fd_write_all(fd, buf_data(content), buf_len(content));

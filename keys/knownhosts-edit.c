@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -15,7 +14,7 @@ struct edit {
 	const char *host; /* to be removed; NULL: hash all */
 	knownhosts_note_fn note;
 	void *arg;
-	unsigned changed;
+	unsigned changed, bad;
 	struct buf out;
 };
 
@@ -61,8 +60,10 @@ edit_line(struct edit *e, const struct knownhosts_lines *lines)
 	if (parsed == ERR_NOMEM)
 		return parsed;
 	if (parsed != 0) {
-		if (parsed != ERR_NOT_FOUND)
+		if (parsed != ERR_NOT_FOUND) {
 			note(e, KNOWNHOSTS_NOTE_BAD_LINE, lines->number, NULL);
+			e->bad++;
+		}
 	} else if (e->host != NULL) {
 		if (line.marker == KNOWNHOSTS_NONE &&
 		    knownhosts_hosts_match(line.hosts, e->host)) {
@@ -87,23 +88,20 @@ edit_line(struct edit *e, const struct knownhosts_lines *lines)
 	return r != 0 ? r : buf_err(&e->out);
 }
 
-/* Keeps the old content under path.old, then puts the new one in place. */
+/* The old content is kept under path.old. */
 static int
-replace(const char *path, const struct buf *content)
+replace(const struct knownhosts_held *held, const char *path,
+    const struct buf *content)
 {
-	struct stat st;
 	char *old = NULL;
 	int r = 0;
 
-	if (stat(path, &st) == -1)
-		return ERR_SYSTEM;
 	if (asprintf(&old, "%s.old", path) == -1)
 		return ERR_NOMEM;
 	if ((unlink(old) == -1 && errno != ENOENT) || link(path, old) == -1)
 		r = ERR_SYSTEM;
 	if (r == 0)
-		r = file_replace(path, buf_data(content), buf_len(content),
-		    st.st_mode & 0666);
+		r = knownhosts_replace(held, path, content);
 	free(old);
 	return r;
 }
@@ -111,14 +109,22 @@ replace(const char *path, const struct buf *content)
 static int
 edit(const char *path, struct edit *e)
 {
-	struct knownhosts_lines lines;
-	int r = knownhosts_lines_open(&lines, path);
+	struct knownhosts_held held;
+	struct knownhosts_lines lines = { 0 };
+	int r = knownhosts_hold(&held, path);
 
+	if (r == 0)
+		r = knownhosts_lines_begin(&lines,
+		    (struct span){ buf_data(&held.content),
+			buf_len(&held.content) });
 	while (r == 0 && (r = knownhosts_lines_next(&lines)) == 1)
 		r = edit_line(e, &lines);
 	knownhosts_lines_close(&lines);
+	if (r == 0 && e->bad > 0)
+		r = ERR_FORMAT;
 	if (r == 0 && e->changed > 0)
-		r = replace(path, &e->out);
+		r = replace(&held, path, &e->out);
+	knownhosts_release(&held);
 	buf_clear(&e->out);
 	return r;
 }

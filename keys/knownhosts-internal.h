@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Inside of keys/: reading a known_hosts file line by line.
+ * Inside of keys/: reading a known_hosts file line by line, and changing it
+ * (knownhosts-file.c).
  *
  * Threads: any.
  */
@@ -8,6 +9,8 @@
 #define HPN_KEYS_KNOWNHOSTS_INTERNAL_H
 
 #include "keys/knownhosts.h"
+
+enum { KNOWNHOSTS_FILE_MAX = 64 * 1024 * 1024 }; /* bytes */
 
 struct knownhosts_lines {
 	struct buf content; /* the whole file */
@@ -26,6 +29,27 @@ int knownhosts_lines_begin(struct knownhosts_lines *l,
 /* 1: text and raw are the next line's; 0: there is none. */
 int knownhosts_lines_next(struct knownhosts_lines *l) must_check;
 void knownhosts_lines_close(struct knownhosts_lines *l);
+
+/* A line in two steps. The first: marker and hosts; *s is left behind them. The
+ * second: key and comment. Clear the line after each. */
+int knownhosts_parse_hosts(const char **s,
+    struct knownhosts_line *l) must_check;
+int knownhosts_parse_key(const char *s, struct knownhosts_line *l) must_check;
+
+/* Appends whole lines; makes the file (0600) and its directory (0700). */
+int knownhosts_append(const char *path, struct span text) must_check;
+/* A file that is to be replaced: what it had when it was locked. Release it
+ * also after an error. */
+struct knownhosts_held {
+	int fd;
+	struct buf content;
+};
+int knownhosts_hold(struct knownhosts_held *h, const char *path) must_check;
+/* Puts this in place of the held content, with what was appended meanwhile.
+ * ERR_AGAIN: it was changed in another way, and is left alone. */
+int knownhosts_replace(const struct knownhosts_held *h, const char *path,
+    const struct buf *content) must_check;
+void knownhosts_release(struct knownhosts_held *h);
 
 bool knownhosts_is_hashed(const char *hosts);
 /* Appends a whole line. */

@@ -3,12 +3,9 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/fd.h"
 #include "base/log.h"
@@ -19,7 +16,6 @@
 #include "keys/knownhosts-internal.h"
 
 enum {
-	FILE_MAX_BYTES = 64 * 1024 * 1024,
 	LINE_MAX_BYTES = 64 * 1024,
 	SALT_LEN = 20, /* as long as an HMAC-SHA1 */
 };
@@ -34,7 +30,7 @@ knownhosts_lines_open(struct knownhosts_lines *l, const char *path)
 	int r;
 
 	*l = (struct knownhosts_lines){ 0 };
-	r = file_read(path, &l->content, FILE_MAX_BYTES);
+	r = file_read(path, &l->content, KNOWNHOSTS_FILE_MAX);
 	l->left = (struct span){ buf_data(&l->content), buf_len(&l->content) };
 	return r;
 }
@@ -125,49 +121,71 @@ skip_key(const char **s)
 }
 
 int
-knownhosts_parse_line(const char *line, struct knownhosts_line *out)
+knownhosts_parse_hosts(const char **s, struct knownhosts_line *l)
 {
-	struct knownhosts_line l = { 0 };
-	const char *s = line + strspn(line, " \t");
 	size_t len;
 	int r;
 
-	if (*s == '\0' || *s == '#' || *s == '\r' || *s == '\n')
+	*s += strspn(*s, " \t");
+	if (**s == '\0' || **s == '#' || **s == '\r' || **s == '\n')
 		return ERR_NOT_FOUND;
-	if (strlen(s) > LINE_MAX_BYTES)
+	if (strlen(*s) > LINE_MAX_BYTES)
 		return ERR_LIMIT;
-	r = parse_marker(&s, &l.marker);
-	if (r != 0)
+	if ((r = parse_marker(s, &l->marker)) != 0)
 		return r;
-	len = strcspn(s, " \t\r\n");
-	if (len == 0 || s[len] == '\0')
+	len = strcspn(*s, " \t\r\n");
+	if (len == 0 || (*s)[len] == '\0')
 		return ERR_FORMAT;
-	l.hosts = strndup(s, len);
-	if (l.hosts == NULL)
-		return ERR_NOMEM;
-	s += len;
-	r = key_parse_line(&s, &l.key);
+	l->hosts = strndup(*s, len);
+	*s += len;
+	return l->hosts != NULL ? 0 : ERR_NOMEM;
+}
+
+int
+knownhosts_parse_key(const char *s, struct knownhosts_line *l)
+{
+	int r = key_parse_line(&s, &l->key);
+
 	if (r == ERR_KEY_TYPE) {
 		skip_key(&s);
 		r = 0;
 	}
-	/* Lines make keys known, not certificates; they may revoke either. */
-	if (r == 0 && l.key != NULL && key_is_cert(l.key) &&
-	    l.marker != KNOWNHOSTS_REVOKED) {
-		key_free(l.key);
-		l.key = NULL;
+	if (r != 0)
+		return r;
+	/* No certificate is an authority. */
+	if (l->key != NULL && key_is_cert(l->key) &&
+	    l->marker == KNOWNHOSTS_CA) {
+		key_free(l->key);
+		l->key = NULL;
 	}
-	if (r == 0) {
-		s += strspn(s, " \t");
-		l.comment = strndup(s, strcspn(s, "\r\n"));
-		if (l.comment == NULL)
-			r = ERR_NOMEM;
-	}
+	s += strspn(s, " \t");
+	l->comment = strndup(s, strcspn(s, "\r\n"));
+	return l->comment != NULL ? 0 : ERR_NOMEM;
+}
+
+/* A key costs more to decode than a name to compare: with a name, only lines
+ * for that name are parsed to their end, and others are ERR_NOT_FOUND. */
+static int
+parse_line_of(const char *line, const char *name, struct knownhosts_line *out)
+{
+	struct knownhosts_line l = { 0 };
+	int r = knownhosts_parse_hosts(&line, &l);
+
+	if (r == 0 && name != NULL && !knownhosts_hosts_match(l.hosts, name))
+		r = ERR_NOT_FOUND;
+	if (r == 0)
+		r = knownhosts_parse_key(line, &l);
 	if (r == 0)
 		*out = l;
 	else
 		knownhosts_line_clear(&l);
 	return r;
+}
+
+int
+knownhosts_parse_line(const char *line, struct knownhosts_line *out)
+{
+	return parse_line_of(line, NULL, out);
 }
 
 void
@@ -272,14 +290,16 @@ knownhosts_hosts_match(const char *hosts, const char *host)
 
 /* Looking up. */
 
+/* name: NULL, or only lines for it. */
 static int
-each_line(struct knownhosts_lines *lines, knownhosts_line_fn fn, void *arg)
+each_line(struct knownhosts_lines *lines, const char *name,
+    knownhosts_line_fn fn, void *arg)
 {
 	struct knownhosts_line line = { 0 };
 	int r = 0, parsed;
 
 	while (r == 0 && (r = knownhosts_lines_next(lines)) == 1) {
-		parsed = knownhosts_parse_line(lines->text, &line);
+		parsed = parse_line_of(lines->text, name, &line);
 		r = parsed == ERR_NOMEM ? parsed : 0;
 		if (r == 0 && parsed != ERR_NOT_FOUND)
 			r = fn(arg, lines->text, lines->number,
@@ -289,16 +309,23 @@ each_line(struct knownhosts_lines *lines, knownhosts_line_fn fn, void *arg)
 	return r;
 }
 
-int
-knownhosts_each_line(const char *path, knownhosts_line_fn fn, void *arg)
+static int
+each_line_of_file(const char *path, const char *name, knownhosts_line_fn fn,
+    void *arg)
 {
 	struct knownhosts_lines lines;
 	int r = knownhosts_lines_open(&lines, path);
 
 	if (r == 0)
-		r = each_line(&lines, fn, arg);
+		r = each_line(&lines, name, fn, arg);
 	knownhosts_lines_close(&lines);
 	return r;
+}
+
+int
+knownhosts_each_line(const char *path, knownhosts_line_fn fn, void *arg)
+{
+	return each_line_of_file(path, NULL, fn, arg);
 }
 
 struct check {
@@ -308,22 +335,20 @@ struct check {
 	struct knownhosts_found *found;
 };
 
-/* Counts the verdict of one line: it replaces that of an earlier line if it
- * has a higher rank. */
+/* The verdict of a line replaces that of an earlier one if it has a higher
+ * rank. Of several other keys the last is told of. */
 static int
 rank(enum knownhosts_verdict v)
 {
 	switch (v) {
 	case KNOWNHOSTS_NEW:
 		return 0;
-	case KNOWNHOSTS_OTHER_TYPE:
-		return 1;
 	case KNOWNHOSTS_CHANGED:
-		return 2;
+		return 1;
 	case KNOWNHOSTS_OK:
-		return 3;
+		return 2;
 	case KNOWNHOSTS_IS_REVOKED:
-		return 4;
+		return 3;
 	}
 	return 0;
 }
@@ -339,11 +364,13 @@ revokes(const struct key *revoked, const struct key *k)
 }
 
 static int
-note_line(struct check *c, enum knownhosts_verdict v, unsigned number)
+note_line(struct check *c, enum knownhosts_verdict v, unsigned number,
+    const struct key *k)
 {
 	free(c->found->path);
 	c->found->path = strdup(c->path);
 	c->found->line = number;
+	c->found->type = key_short_name(k);
 	c->found->verdict = v;
 	return c->found->path != NULL ? 0 : ERR_NOMEM;
 }
@@ -354,30 +381,28 @@ check_line(void *arg, const char *text, unsigned number,
 {
 	struct check *c = arg;
 	enum knownhosts_verdict v;
-	bool same;
 
 	(void)text;
 	if (line == NULL) {
 		log_debug("%s:%u: line is not understood", c->path, number);
 		return 0;
 	}
-	if (line->key == NULL || line->marker == KNOWNHOSTS_CA ||
-	    !knownhosts_hosts_match(line->hosts, c->name))
+	if (line->key == NULL || line->marker == KNOWNHOSTS_CA)
 		return 0;
-	same = key_same_identity(line->key, c->key);
 	if (line->marker == KNOWNHOSTS_REVOKED) {
 		if (!revokes(line->key, c->key))
 			return 0;
 		v = KNOWNHOSTS_IS_REVOKED;
-	} else if (same) {
+	} else if (key_same_identity(line->key, c->key) &&
+	    !key_is_cert(line->key)) {
 		v = KNOWNHOSTS_OK;
-	} else if (strcmp(key_type(line->key),
-		       key_type(key_identity(c->key))) == 0) {
-		v = KNOWNHOSTS_CHANGED;
 	} else {
-		v = KNOWNHOSTS_OTHER_TYPE;
+		v = KNOWNHOSTS_CHANGED;
 	}
-	return rank(v) <= rank(c->found->verdict) ? 0 : note_line(c, v, number);
+	if (rank(v) < rank(c->found->verdict) ||
+	    (v == c->found->verdict && v != KNOWNHOSTS_CHANGED))
+		return 0;
+	return note_line(c, v, number, line->key);
 }
 
 static int
@@ -390,14 +415,13 @@ ca_line(void *arg, const char *text, unsigned number,
 	if (line == NULL || line->key == NULL ||
 	    line->marker != KNOWNHOSTS_CA ||
 	    c->found->verdict == KNOWNHOSTS_OK ||
-	    (c->key != NULL && !key_equal_public(line->key, c->key)) ||
-	    !knownhosts_hosts_match(line->hosts, c->name))
+	    (c->key != NULL && !key_equal_public(line->key, c->key)))
 		return 0;
-	return note_line(c, KNOWNHOSTS_OK, number);
+	return note_line(c, KNOWNHOSTS_OK, number, line->key);
 }
 
-/* A missing file counts as empty. A file that cannot be read is an error,
- * because it might revoke the key. */
+/* Calls fn for the lines of c->name. A missing file counts as empty. A file
+ * that cannot be read is an error, because it might revoke the key. */
 static int
 each_line_of_all(const struct knownhosts_places *places, struct check *c,
     knownhosts_line_fn fn, void *arg)
@@ -407,7 +431,7 @@ each_line_of_all(const struct knownhosts_places *places, struct check *c,
 
 	for (size_t i = 0; r == 0 && i < places->files->n; i++) {
 		c->path = places->files->v[i];
-		r = knownhosts_each_line(c->path, fn, arg);
+		r = each_line_of_file(c->path, c->name, fn, arg);
 		if (r == ERR_SYSTEM && (errno == ENOENT || errno == ENOTDIR))
 			r = 0;
 	}
@@ -416,7 +440,7 @@ each_line_of_all(const struct knownhosts_places *places, struct check *c,
 	c->path = places->lines_name;
 	r = knownhosts_lines_begin(&lines, places->lines);
 	if (r == 0)
-		r = each_line(&lines, fn, arg);
+		r = each_line(&lines, c->name, fn, arg);
 	knownhosts_lines_close(&lines);
 	return r;
 }
@@ -491,7 +515,7 @@ types_line(void *arg, const char *text, unsigned number,
 	(void)text;
 	(void)number;
 	if (line == NULL || line->key == NULL || line->marker != t->marker ||
-	    !knownhosts_hosts_match(line->hosts, t->check.name))
+	    (t->marker == KNOWNHOSTS_NONE && key_is_cert(line->key)))
 		return 0;
 	r = key_format_line(line->key, NULL, &b);
 	if (r == 0 && (key = buf_dup_string(&b)) == NULL)
@@ -521,51 +545,6 @@ knownhosts_types(const struct knownhosts_places *places, const char *name,
 }
 
 /* Adding. */
-
-static int
-make_directory_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	char *dir;
-	int r = 0;
-
-	if (slash == NULL || slash == path)
-		return 0;
-	dir = strndup(path, (size_t)(slash - path));
-	if (dir == NULL)
-		return ERR_NOMEM;
-	if (mkdir(dir, 0700) == -1 && errno != EEXIST)
-		r = ERR_SYSTEM;
-	free(dir);
-	return r;
-}
-
-/* Appends the text on a line of its own, or leaves the file as it was. */
-static int
-append(const char *path, const struct buf *text)
-{
-	int fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-	struct stat st;
-	char last = '\n';
-	int r = 0, saved;
-
-	if (fd == -1)
-		return ERR_SYSTEM;
-	if (fstat(fd, &st) == -1 ||
-	    (st.st_size > 0 && pread(fd, &last, 1, st.st_size - 1) != 1))
-		r = ERR_SYSTEM;
-	if (r == 0 && last != '\n')
-		r = fd_write_all(fd, "\n", 1);
-	if (r == 0)
-		r = fd_write_all(fd, buf_data(text), buf_len(text));
-	if (r != 0 && S_ISREG(st.st_mode)) {
-		saved = errno;
-		(void)!ftruncate(fd, st.st_size);
-		errno = saved;
-	}
-	fd_close(&fd);
-	return r;
-}
 
 /* Can this name be written as the first field of a line? It must not hold what
  * would begin another field or line, a comment or a marker, and must not be a
@@ -607,9 +586,8 @@ knownhosts_add(const char *path, const char *name, const struct key *k,
 	int r = knownhosts_format(name, k, hash, &text);
 
 	if (r == 0)
-		r = make_directory_of(path);
-	if (r == 0)
-		r = append(path, &text);
+		r = knownhosts_append(path,
+		    (struct span){ buf_data(&text), buf_len(&text) });
 	buf_clear(&text);
 	return r;
 }

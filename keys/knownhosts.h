@@ -24,7 +24,8 @@ enum knownhosts_marker {
 struct knownhosts_line {
 	enum knownhosts_marker marker;
 	char *hosts; /* the first field as written */
-	struct key *key; /* NULL: of no known type, or a certificate */
+	struct key *key; /* NULL: of no known type. A certificate makes no key
+			  * known, and may be revoked. */
 	char *comment;
 };
 
@@ -42,8 +43,7 @@ char *knownhosts_hash(const char *name);
 enum knownhosts_verdict {
 	KNOWNHOSTS_OK,	    /* key is known */
 	KNOWNHOSTS_NEW,	    /* no key of this host */
-	KNOWNHOSTS_CHANGED, /* another key of the same type is known */
-	KNOWNHOSTS_OTHER_TYPE, /* keys of other types only */
+	KNOWNHOSTS_CHANGED, /* only other keys are, of whatever type */
 	KNOWNHOSTS_IS_REVOKED,
 };
 
@@ -51,6 +51,7 @@ struct knownhosts_found {
 	enum knownhosts_verdict verdict;
 	char *path; /* file of the line that decided; owned */
 	unsigned line;
+	const char *type; /* of the key that this line has, as key_short_name */
 };
 
 /* Where to look: in the files, of which a missing one counts as empty, and then
@@ -91,7 +92,8 @@ int knownhosts_each_line(const char *path, knownhosts_line_fn fn,
 /*
  * Rewriting a file: *changed counts the lines or names that were changed.
  * If there are any, what was there before is kept as path.old. Lines with a
- * marker and lines that cannot be parsed stay as they are.
+ * marker stay as they are. ERR_FORMAT: some line cannot be parsed, and the file
+ * stays as it was.
  */
 enum knownhosts_note {
 	KNOWNHOSTS_NOTE_REMOVED,
@@ -108,14 +110,20 @@ int knownhosts_hash_all(const char *path, knownhosts_note_fn fn, void *arg,
 /*
  * Brings one file up to date with the keys that a host has now: those that
  * are not in it are appended (hash as for knownhosts_add), and lines for the
- * host alone whose keys are not among them are dropped. Lines with a marker,
- * with several names or with patterns stay. shown is the key the host showed
- * for this connection; if no line has it for this very name (a pattern does
- * not count), nothing is done: ERR_NOT_FOUND.
+ * host alone whose keys are not among them are dropped. shown is the key the
+ * host showed for this connection.
+ *
+ * ERR_NOT_FOUND: nothing is done, and why tells the reason. Either no line has
+ * that key for this name; or somebody looks after these lines by hand: one that
+ * names the host has a marker, a pattern or more than two names, or a key that
+ * is to be added or dropped stands under another name.
  */
-enum { KNOWNHOSTS_RENEW_MAX = 64 };
+enum { KNOWNHOSTS_RENEW_MAX = 64, KNOWNHOSTS_RENEW_NAMES = 2 };
 struct knownhosts_renewal {
 	const char *name;
+	/* What the same host is called as well (NULL: nothing): its keys may
+	 * stand under these. */
+	const char *also[KNOWNHOSTS_RENEW_NAMES];
 	const struct key *shown;
 	struct key **keys; /* all, with shown; borrowed */
 	size_t n;
@@ -124,6 +132,7 @@ struct knownhosts_renewal {
 	 * added and dropped. */
 	bool had[KNOWNHOSTS_RENEW_MAX];
 	unsigned added, dropped;
+	const char *why;
 };
 int knownhosts_renew(const char *path, struct knownhosts_renewal *rn,
     bool only_look) must_check;

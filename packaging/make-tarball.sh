@@ -37,7 +37,7 @@ prefix=/opt/hpn-ssh
 mkdir "$scratch/build"
 cd "$scratch/build"
 if ! { "$top/configure" -q --prefix=$prefix --sysconfdir=/etc --disable-werror \
-	--without-ipsec-mb \
+	--without-ipsec-mb --with-openssl-conf=/etc/ssl/openssl.cnf \
 	CRYPTO_LIBS='-l:libcrypto.a -ldl -pthread' ZLIB_LIBS=-l:libz.a \
 	EDIT_LIBS='-l:libedit.a -l:libtinfo.a -l:libbsd.a -l:libmd.a' \
 	SECCOMP_LIBS=-l:libseccomp.a &&
@@ -57,7 +57,7 @@ mkdir -p etc
 mv "$scratch/root/etc/hpnssh" etc/samples
 rm -rf var libexec/hpnssh/hpnssh-keysign share/man/man8/hpnssh-keysign.8
 # hpnsshd looks for its helpers beside itself first.
-for helper in hpnsshd-session hpnsshd-auth; do
+for helper in hpnsshd-session hpnsshd-auth hpnsshd-user; do
 	ln -s "../libexec/hpnssh/$helper" "sbin/$helper"
 done
 mkdir -p share/modulefiles
@@ -139,6 +139,14 @@ until grep -q 'listening on' server.log; do
 	[ $tries -lt 100 ] || { cat server.log >&2; exit 1; }
 	sleep 0.1
 done
+# Of the OpenSSL in it, which was built for this system, only what is /etc's.
+if command -v strace >/dev/null; then
+	strace -f -qq -e trace=openat -o opens "$there/bin/hpnssh" -Q cipher >/dev/null
+	grep -q '"/etc/ssl/openssl.cnf"' opens && ! grep '/usr/lib/ssl' opens || {
+		echo "make-tarball.sh: OpenSSL reads another configuration" >&2
+		exit 1
+	}
+fi
 head -c 3000000 /dev/urandom >sent
 # shellcheck disable=SC2086
 $as "$there/libexec/hpnssh/links/scp" -F none -i id -P "$port" -o BatchMode=yes \

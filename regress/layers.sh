@@ -29,10 +29,11 @@ BEGIN {
 	may["forward"] = may["conf"] " forward"
 
 	may["xfer"] = "compat base crypto xfer"
+	may["xfer/local"] = may["xfer"] " xfer/local"
 	may["xfer/sftp"] = may["xfer"] " xfer/sftp"
 	may["xfer/serve"] = may["xfer/sftp"] " xfer/serve"
-	may["xfer/transfer"] = may["xfer/sftp"] " xfer/transfer"
-	may["xfer/rcp"] = may["xfer"] " xfer/rcp"
+	may["xfer/transfer"] = may["xfer/sftp"] " xfer/local xfer/transfer"
+	may["xfer/rcp"] = may["xfer/local"] " xfer/rcp"
 	may["xfer/shell"] = may["xfer/transfer"] " xfer/shell"
 
 	may["keygen"] = may["keys"] " keygen"
@@ -47,9 +48,9 @@ BEGIN {
 	may["server/listener"] = may["server"] " server/listener"
 	may["server/auth"] = may["server"] " server/auth"
 	may["server/session"] = may["forward"] " server server/session xfer xfer/serve"
-	may["server/monitor"] = may["server"] " server/monitor server/session"
+	may["server/monitor"] = may["server"] " server/monitor"
 	may["program"] = may["forward"] " client agent gss p11 sk keygen add keyscan keysign server server/listener server/monitor" \
-	    " server/auth server/session xfer xfer/sftp xfer/serve xfer/transfer xfer/rcp" \
+	    " server/auth server/session xfer xfer/local xfer/sftp xfer/serve xfer/transfer xfer/rcp" \
 	    " xfer/shell program"
 	may["test"] = may["program"] " test"
 
@@ -145,13 +146,23 @@ FNR == 1 { from = floor_of(FILENAME) }
 		report(4, "the platform is asked outside of compat/ and base/")
 }
 
+# What a copy does below its roots goes through the room for local trees.
+FILENAME ~ /^xfer\/(transfer|rcp)\// {
+	text = $0
+	gsub(/"([^"\\]|\\.)*"/, "", text)
+	if (text !~ /^ ?[*\/]/ && text !~ /^[ \t]*\/?[*]/ &&
+	    match(text, /(^|[^a-z_>.])(f?open|openat2?|creat|opendir|l?stat|fstatat|statx|f?access|faccessat|mkdir|mkdirat|mknod|mknodat|mkfifo|rmdir|unlink|unlinkat|remove|rename|renameat2?|link|linkat|symlink|symlinkat|readlink|readlinkat|l?chmod|fchmodat|l?chown|fchownat|l?utimes|utime|utimensat|truncate|[lg]*etxattr|lsetxattr|setxattr)\(/))
+		report(6, "a file is named by a path, not by xfer/local/local-tree.h")
+}
+
 END {
 	what[1] = "includes go downwards"
 	what[2] = "includes are spelled from the root"
 	what[3] = "outside libraries have one door"
 	what[4] = "platforms are asked in compat/ and base/ only"
 	what[5] = "internal headers are included by their own module"
-	for (i = 1; i <= 5; i++) {
+	what[6] = "copies name local files by directory and name"
+	for (i = 1; i <= 6; i++) {
 		printf "%sok %d - %s\n", i in bad ? "not " : "", i, what[i]
 		failed += i in bad
 	}
@@ -171,16 +182,16 @@ result() {
 }
 
 doc=docs/ARCHITECTURE.md
-result 6 "$doc names every folder" "$(
+result 7 "$doc names every folder" "$(
 	find . -name '.?*' -prune -o \( -path ./build -o -path './regress/*/*' -o \
 		-path ./autom4te.cache -o -path ./include -o -path './contrib/*' -o \
 		-path './debian/*' -o -path './packaging/*' \) -prune -o -type d -print |
 		sed -n 's|^\./||p' | while read -r folder; do
 			grep -q "\`$folder/\`" "$doc" || echo "not named in $doc: $folder/"
 		done)"
-result 7 "each source has a purpose, in the comment that it or its header opens with" "$(
+result 8 "each source has a purpose, in the comment that it or its header opens with" "$(
 	sh build-aux/purposes.sh | sed -n 's/:$/: no opening comment/p')"
-result 8 "no two sources have one name, so that a test and a backtrace name a file" "$(
+result 9 "no two sources have one name, so that a test and a backtrace name a file" "$(
 	echo "$sources" | grep -v '^regress/' | sed 's|.*/||' | sort | uniq -d)"
 
 # A defence names its tests behind "tests:", up to the next item or empty line.
@@ -189,7 +200,7 @@ named=$(awk '
 	/^- |^$|^[^ ]/ { on = 0 }
 	sub(/.*; tests: /, "") { on = 1 }
 	on { gsub(/[,()]/, " "); print }' "$model" | tr -s ' ' '\n' | grep -v '/')
-result 9 "$model names tests that exist" "$(
+result 10 "$model names tests that exist" "$(
 	[ -n "$named" ] || echo "no test is named"
 	for test in $named; do
 		grep -rqE "(^|def )$test\(" regress --include='*.c' --include='*.py' ||

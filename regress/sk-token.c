@@ -12,6 +12,7 @@
  *   liar       signs something else; huge: has a signature of a gigabyte;
  *   empty      returns success and nothing; short: public keys of 5 bytes
  *   two        has two resident keys (of the applications ssh: and ssh:two)
+ *   hostile    has one whose application would clear a terminal
  * Devices other than "token" do not exist.
  */
 #include <openssl/ec.h>
@@ -315,7 +316,9 @@ sk_load_resident_keys(const char *pin, struct sk_option **options,
 		*n = 1 << 30;
 		return 0;
 	}
-	*keys = calloc(3, sizeof **keys);
+	*keys = calloc(4, sizeof **keys);
+	if (is_set("hostile"))
+		(*keys)[(*n)++] = resident(1, "ssh:\033[2J", "alice");
 	if (is_set("two")) {
 		(*keys)[(*n)++] = resident(1, "ssh:", "");
 		(*keys)[(*n)++] = resident(0, "ssh:two", "alice");

@@ -2,16 +2,44 @@
 #include "server/kexlog.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "kex.h"
+
+char *
+kexlog_field(const char *text, size_t len)
+{
+	static const char escaped[] = "\\073";
+	char *out = xcalloc(len * strlen(escaped) + 1, 1), *to = out;
+
+	for (size_t i = 0; i < len; i++) {
+		if (text[i] == ';')
+			to = stpcpy(to, escaped);
+		else
+			*to++ = text[i];
+	}
+	return out;
+}
+
+void
+kexlog_name(const char *name, const char *remote)
+{
+	char *field = kexlog_field(name, strlen(name));
+
+	log_info("SSH: Server;Ltype: Authname;Remote: %s;Name: %s", remote,
+	    field);
+	free(field);
+}
 
 bool
 kexlog_version(const char *line, const char *ours, const char *remote)
 {
 	const char *protocol = line + 4, *software;
+	char *fields[2];
 	int len;
 
 	if (!str_has_prefix(line, "SSH-"))
@@ -23,9 +51,13 @@ kexlog_version(const char *line, const char *ours, const char *remote)
 	log_debug("Local version string %s", ours);
 	log_debug("Remote protocol version %.*s, remote software version %s",
 	    len, protocol, software);
-	log_info("SSH: Server;Ltype: Version;Remote: %s;Protocol: %.*s;"
+	fields[0] = kexlog_field(protocol, (size_t)len);
+	fields[1] = kexlog_field(software, strlen(software));
+	log_info("SSH: Server;Ltype: Version;Remote: %s;Protocol: %s;"
 		 "Client: %s",
-	    remote, len, protocol, software);
+	    remote, fields[0], fields[1]);
+	free(fields[0]);
+	free(fields[1]);
 	return str_has_prefix(protocol, "2.0-") ||
 	    str_has_prefix(protocol, "1.99-");
 }

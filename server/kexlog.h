@@ -15,6 +15,10 @@
 
 struct kex;
 
+/* Of a peer's text: a new string, in which nothing begins another field. */
+char *kexlog_field(const char *text, size_t len);
+/* The name that the client gave. */
+void kexlog_name(const char *name, const char *remote);
 /* The peer's identification line. False if its protocol is not 2.0. */
 bool kexlog_version(const char *line, const char *ours, const char *remote);
 void kexlog_result(const struct kex *k, const char *remote);

@@ -76,6 +76,7 @@ monitor_params_put(struct buf *b, const struct monitor_params *p)
 	buf_put_cstring(b, p->remote);
 	buf_put_string_buf(b, &p->hostkeys);
 	buf_put(b, p->salt, sizeof p->salt);
+	buf_put_u64(b, p->floor_us);
 	buf_put_u8(b, (uint8_t)p->log_level);
 	for (size_t i = 0; i < p->log_places.n; i++)
 		buf_put_cstring(b, p->log_places.v[i]);
@@ -121,6 +122,7 @@ monitor_params_get(struct rd *r, struct monitor_params *p)
 	keys = rd_string(r);
 	buf_put(&p->hostkeys, keys.p, keys.len);
 	salt = rd_bytes(r, sizeof p->salt);
+	p->floor_us = rd_u64(r);
 	p->log_level = rd_u8(r);
 	if ((err = get_places(r, &p->log_places)) != 0)
 		return err;

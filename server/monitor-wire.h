@@ -104,6 +104,7 @@ struct monitor_params {
 	char *remote;	 /* "address-n", for HPN's log lines */
 	struct buf hostkeys; /* public blobs: see monitor_params_hostkey() */
 	uint8_t salt[32];
+	uint64_t floor_us; /* a secret is refused no earlier; see decoys.h */
 	int log_level;
 	struct strlist log_places; /* see log_set_places() */
 };

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,9 +21,37 @@ state_clear(struct server_state *s)
 {
 	server_conf_clear(&s->conf);
 	hostkeys_clear(&s->keys);
+	decoys_clear(&s->decoys);
 	free(s->auth_path);
+	free(s->user_path);
 	free(s->chroot);
 	explicit_bzero(s, sizeof *s);
+}
+
+/* No more than this is put into it. */
+static int
+seal(int fd)
+{
+	return fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_WRITE |
+		    F_SEAL_SHRINK | F_SEAL_GROW) == -1 ?
+	    ERR_SYSTEM :
+	    0;
+}
+
+static int
+make_file(void)
+{
+	return memfd_create("hpnsshd", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+}
+
+/* At the end, and their length behind them. */
+static void
+put_decoys(struct buf *b, const struct decoys *d)
+{
+	size_t before = buf_len(b);
+
+	decoys_export(d, b);
+	buf_put_u32(b, (uint32_t)(buf_len(b) - before));
 }
 
 int
@@ -39,26 +68,66 @@ state_to_fd(const struct server_state *s, int *out)
 	buf_put_bool(&b, s->log_to_stderr);
 	buf_put_bool(&b, s->once);
 	buf_put_cstring(&b, s->auth_path);
+	buf_put_cstring(&b, s->user_path);
 	buf_put_cstring(&b, s->chroot);
 	buf_put_u32(&b, s->auth_uid);
 	buf_put_u32(&b, s->auth_gid);
+	put_decoys(&b, &s->decoys);
 	if ((r = buf_err(&b)) != 0)
 		goto out;
 	r = ERR_SYSTEM;
-	fd = memfd_create("hpnsshd", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	if (fd == -1)
+	if ((fd = make_file()) == -1 ||
+	    (r = fd_write_all(fd, buf_data(&b), buf_len(&b))) != 0 ||
+	    (r = seal(fd)) != 0)
 		goto out;
-	if ((r = fd_write_all(fd, buf_data(&b), buf_len(&b))) != 0)
-		goto out;
-	if (fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_WRITE | F_SEAL_SHRINK |
-		    F_SEAL_GROW) == -1) {
-		r = ERR_SYSTEM;
-		goto out;
-	}
 	*out = fd;
 	fd = -1;
 out:
 	fd_close(&fd);
+	buf_clear(&b);
+	return r;
+}
+
+/* Without reading what it copies. */
+static int
+copy_beginning(int from, int to, off_t len)
+{
+	off_t at = 0;
+	ssize_t n;
+
+	while (at < len) {
+		n = sendfile(to, from, &at, (size_t)(len - at));
+		if (n <= 0)
+			return ERR_SYSTEM;
+	}
+	return 0;
+}
+
+int
+state_renew_decoys(int *fd, const struct decoys *d)
+{
+	struct buf b = { 0 };
+	uint8_t len[4];
+	struct stat st;
+	int made, r = ERR_SYSTEM;
+
+	if ((made = make_file()) == -1 || fstat(*fd, &st) == -1 ||
+	    st.st_size < (off_t)sizeof len ||
+	    pread(*fd, len, sizeof len, st.st_size - (off_t)sizeof len) !=
+		sizeof len)
+		goto out;
+	st.st_size -= (off_t)(sizeof len + wire_get_u32(len));
+	put_decoys(&b, d);
+	if ((r = buf_err(&b)) != 0 ||
+	    (r = copy_beginning(*fd, made, st.st_size)) != 0 ||
+	    (r = fd_write_all(made, buf_data(&b), buf_len(&b))) != 0 ||
+	    (r = seal(made)) != 0)
+		goto out;
+	fd_close(fd);
+	*fd = made;
+	made = -1;
+out:
+	fd_close(&made);
 	buf_clear(&b);
 	return r;
 }
@@ -104,9 +173,13 @@ state_from_fd(struct server_state *s, int fd)
 	s->log_to_stderr = rd_bool(&rd);
 	s->once = rd_bool(&rd);
 	s->auth_path = rd_cstring(&rd, PATH_MAX);
+	s->user_path = rd_cstring(&rd, PATH_MAX);
 	s->chroot = rd_cstring(&rd, PATH_MAX);
 	s->auth_uid = rd_u32(&rd);
 	s->auth_gid = rd_u32(&rd);
+	if ((r = decoys_import(&s->decoys, &rd)) != 0)
+		goto out;
+	(void)rd_u32(&rd); /* their length */
 	if ((r = rd_end(&rd)) != 0)
 		goto out;
 	memcpy(s->salt, salt.p, sizeof s->salt);

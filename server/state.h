@@ -16,6 +16,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "conf/server-conf.h"
+#include "server/decoys.h"
 #include "server/hostkeys.h"
 
 /* In the system log all processes are called as OpenSSH's sshd is, since
@@ -36,10 +37,12 @@ enum { STATE_AUTHENTICATED = 0xff };
 struct server_state {
 	struct server_conf conf;
 	struct hostkeys keys;
+	struct decoys decoys;
 	uint8_t salt[32];   /* secret; for delays that differ by user */
 	bool log_to_stderr; /* -e, -E, -d; else to syslog */
 	bool once;	    /* -d: the connection's end is sshd's */
 	char *auth_path; /* of hpnsshd-auth; owned */
+	char *user_path; /* of hpnsshd-user; owned */
 	char *chroot;	 /* for hpnsshd-auth; owned; NULL: not the superuser */
 	uint32_t auth_uid, auth_gid; /* for hpnsshd-auth, with chroot */
 };
@@ -48,6 +51,9 @@ void state_clear(struct server_state *s); /* wipes */
 
 /* A new sealed descriptor, close-on-exec; ERR_SYSTEM, ERR_NOMEM. */
 int state_to_fd(const struct server_state *s, int *fd) must_check;
+/* Instead of *fd, a new one with other decoys: the listener holds no host keys
+ * any more, and does not get them by this. */
+int state_renew_decoys(int *fd, const struct decoys *d) must_check;
 /* s is initialised here. */
 int state_from_fd(struct server_state *s, int fd) must_check;
 

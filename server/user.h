@@ -20,7 +20,9 @@ struct user {
 	bool valid; /* false: made up */
 };
 
-enum { USER_NAME_MAX = 1024 }; /* bytes of a name that a client may send */
+/* Bytes of a name that a client may send. Escaped, it must not push the rest of
+ * a log line over the end: the address stands behind it. */
+enum { USER_NAME_MAX = 256 };
 
 /* Never NULL; out of memory ends the process. */
 struct user *user_lookup(const char *name);

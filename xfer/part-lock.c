@@ -13,11 +13,12 @@
 enum { TRIES = 16 }; /* other processes may take and leave the name */
 
 bool
-xfer_part_is(int fd, const char *path)
+xfer_part_is(int fd, int at, const char *name)
 {
 	struct stat st, named;
 
-	return fstat(fd, &st) == 0 && lstat(path, &named) == 0 &&
+	return fstat(fd, &st) == 0 &&
+	    fstatat(at, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
 	    st.st_dev == named.st_dev && st.st_ino == named.st_ino;
 }
 
@@ -43,16 +44,16 @@ xfer_part_is_own(int fd)
  * so a process that has the lock has the file of that name.
  */
 static int
-take_old(const char *path, bool keep, int *out)
+take_old(int at, const char *name, bool keep, int *out)
 {
 	struct stat st;
 	int fd, r;
 
-	if (lstat(path, &st) != 0)
+	if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
 		return errno == ENOENT ? 0 : -1;
 	if (!S_ISREG(st.st_mode))
-		return unlink(path);
-	fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+		return unlinkat(at, name, 0);
+	fd = openat(at, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (fd < 0)
 		return errno == ENOENT ? 0 : -1;
 	if (!lock(fd, LOCK_EX)) {
@@ -60,33 +61,33 @@ take_old(const char *path, bool keep, int *out)
 		fd_close(&fd);
 		return -1;
 	}
-	if (keep && xfer_part_is_own(fd) && xfer_part_is(fd, path)) {
+	if (keep && xfer_part_is_own(fd) && xfer_part_is(fd, at, name)) {
 		*out = fd;
 		return 1;
 	}
-	r = xfer_part_is(fd, path) ? unlink(path) : 0;
+	r = xfer_part_is(fd, at, name) ? unlinkat(at, name, 0) : 0;
 	(void)close(fd);
 	return r;
 }
 
 int
-xfer_part_claim(const char *path, mode_t mode, bool *keep)
+xfer_part_claim(int at, const char *name, mode_t mode, bool *keep)
 {
 	const int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_CREAT | O_EXCL;
 	int fd, r;
 
 	for (int i = 0; i < TRIES; i++) {
-		if (*keep && (r = take_old(path, true, &fd)) != 0)
+		if (*keep && (r = take_old(at, name, true, &fd)) != 0)
 			return r > 0 ? fd : -1;
 		*keep = false;
-		fd = open(path, flags, mode);
-		if (fd >= 0 && lock(fd, LOCK_EX) && xfer_part_is(fd, path))
+		fd = openat(at, name, flags, mode);
+		if (fd >= 0 && lock(fd, LOCK_EX) && xfer_part_is(fd, at, name))
 			return fd;
 		if (fd >= 0)
 			(void)close(fd); /* another process was quicker */
 		else if (errno != EEXIST)
 			return -1;
-		else if (take_old(path, false, NULL) < 0)
+		else if (take_old(at, name, false, NULL) < 0)
 			return -1;
 	}
 	errno = EBUSY;

@@ -7,6 +7,8 @@
  * part for the same client, hold it together. File systems without locks
  * tell nothing.
  *
+ * A name is looked up from the directory `at`, as by openat(2).
+ *
  * Threads: any.
  */
 #ifndef HPN_XFER_PART_LOCK_H
@@ -23,9 +25,9 @@
  * descriptor, or -1 with errno: EBUSY if somebody holds it who may, as he is
  * this user; EACCES or EPERM if it is another's and cannot go.
  */
-int xfer_part_claim(const char *path, mode_t mode, bool *keep);
+int xfer_part_claim(int at, const char *name, mode_t mode, bool *keep);
 /* Is this still the name of what fd is? */
-bool xfer_part_is(int fd, const char *path);
+bool xfer_part_is(int fd, int at, const char *name);
 /* Is it a file of this user's, with one name? Nothing else is a part of ours,
  * whatever its name: a neighbour may have put it there. */
 bool xfer_part_is_own(int fd);

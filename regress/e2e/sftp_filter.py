@@ -246,6 +246,36 @@ def exchanged(uid):
     return on_request, None
 
 
+def neighbour(what, does):
+    """Does something at the client's when a request of such a kind names
+    something: KIND[,KIND]:NAME:ARGUMENT..."""
+    kinds, name, *rest = what.split(":")
+    kinds, name = [int(k) for k in kinds.split(",")], os.fsencode(name)
+    count = itertools.count()
+
+    def on_request(m):
+        if m[0] in kinds and name in m and next(count) == 0:
+            does(*rest)
+    return on_request, None
+
+
+def swap(what):
+    """Puts a link in place of something."""
+    def does(path, link):
+        os.rename(path, path + ".away")
+        os.symlink(link, path)
+    return neighbour(what, does)
+
+
+def renew(what):
+    """Puts another file in place of one."""
+    def does(path):
+        with open(path + ".new", "w", encoding="ascii") as other:
+            other.write("newer than that")
+        os.rename(path + ".new", path)
+    return neighbour(what, does)
+
+
 def parallel(_):
     """Like that of golang's pkg/sftp: WRITE is done beside what follows it,
     in the worst case behind it; only CLOSE waits."""

@@ -5,15 +5,14 @@ limits on their use, the lock; and that no secret stays in its memory."""
 import contextlib
 import ctypes
 import os
-import re
 import signal
 import threading
 
 import pytest
 from agents import Running
-from cryptography.hazmat.primitives import serialization
 
 import harness
+import memories
 from harness import BITS, Client, run, stock, wait_for
 
 pytestmark = pytest.mark.skipif(
@@ -238,51 +237,8 @@ def test_forwarded_key_that_may_not(agent, keys, hosts):
 
 # ---- memory ----------------------------------------------------------------
 
-def big(number):
-    return number.to_bytes((number.bit_length() + 7) // 8, "big")
-
-
-def secrets_of(path):
-    """The numbers that nobody else may know, as bytes."""
-    key = serialization.load_ssh_private_key(path.read_bytes(), None)
-    numbers = getattr(key, "private_numbers", None)
-    if numbers is None:
-        return [key.private_bytes_raw()
-                if hasattr(key, "private_bytes_raw") else
-                key.private_bytes(serialization.Encoding.Raw,
-                                  serialization.PrivateFormat.Raw,
-                                  serialization.NoEncryption())]
-    n = numbers()
-    if hasattr(n, "private_value"):
-        return [big(n.private_value)]
-    return [big(x) for x in (n.p, n.q, n.d, n.dmp1, n.dmq1, n.iqmp)]
-
-
-def runs(secret):
-    """Pieces of it, in both orders of bytes."""
-    return [piece for order in (secret, secret[::-1])
-            for piece in (order[:16], order[8:24], order[-16:])]
-
-
-def memory(pid):
-    with open(f"/proc/{pid}/maps") as maps, \
-            open(f"/proc/{pid}/mem", "rb") as mem:
-        for line in maps:
-            begin, end, rights = re.match(
-                r"([0-9a-f]+)-([0-9a-f]+) (\S+)", line).groups()
-            if "r" not in rights or "[v" in line:
-                continue
-            mem.seek(int(begin, 16))
-            try:
-                yield mem.read(int(end, 16) - int(begin, 16))
-            except OSError:
-                continue
-
-
 def found(agent, *texts):
-    areas = list(memory(agent.process.pid))
-    assert sum(map(len, areas)) > 100000
-    return [t for t in texts if any(t in area for area in areas)]
+    return memories.found(agent.process.pid, *texts)
 
 
 @pytest.mark.skipif(os.getuid() != 0 or harness.is_sanitized(),
@@ -292,7 +248,7 @@ def test_memory(agent, keys, name, tmp_path):
     """A secret is in memory only while something is computed with it: not when
     the key lies there, nor after signatures, a lock, its removal."""
     path = certificate(keys, name)
-    pieces = [p for s in secrets_of(path) for p in runs(s)]
+    pieces = [p for s in memories.secrets_of(path) for p in memories.runs(s)]
     assert all(len(p) == 16 for p in pieces)
     passphrase = b"a passphrase of some length"
     env = agent.environ(**askpass(tmp_path, f"echo {passphrase.decode()}"))
@@ -347,5 +303,5 @@ def test_memory_at_the_end(agent, keys, name):
     agent.add(path).ok()
     agent.add("-T", f"{path}.pub").ok()
     with about_to_end(agent.process.pid, signal.SIGTERM):
-        assert found(agent, *(p for s in secrets_of(path)
-                              for p in runs(s))) == []
+        assert found(agent, *(p for s in memories.secrets_of(path)
+                              for p in memories.runs(s))) == []

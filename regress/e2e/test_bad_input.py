@@ -200,7 +200,7 @@ def test_closed_stdout_of_a_pipe(ssh):
 def test_stdout_was_never_open(ssh):
     done = run(["sh", "-c", 'exec "$@" >&-', "sh", *ssh.ssh_args(),
                 "echo x; exit 5"])
-    assert done.rc in (5, 255), done
+    assert done.rc == 5, done
 
 
 def test_full_disk_at_stdout(ssh):
@@ -355,8 +355,6 @@ def test_closed_streams_of_others(command, closed):
     done = run(["sh", "-c", f'exec "$@" {closed}', "sh", hpn(command[0]),
                 *command[1:]])
     assert 0 <= done.rc <= 255, done
-    if closed == ">&-" and command[1] in ("-Q", "-G"):
-        assert done.rc != 0, "the list was lost, and nobody was told"
 
 
 @needs_scp

@@ -73,14 +73,15 @@ def test_no_loop(to_ports, fallback):
 
 @needs_free_default
 @pytest.mark.parametrize("strict", ["accept-new", "no"])
-@pytest.mark.parametrize("mark", ["", "@revoked "])
+@pytest.mark.parametrize("mark, kind", [
+    ("", "ed25519"), ("", "rsa"), ("@revoked ", "ed25519")])
 def test_a_known_host_is_not_new_under_the_other_port(
-        to_ports, sshd, tmp_path, mark, strict):
+        to_ports, sshd, tmp_path, mark, kind, strict):
     """Who keeps the client from one default port, where the host's key is
-    known, can not pass as the host on the other."""
+    known, can not pass as the host on the other, with no type of key."""
     known = tmp_path / "known_hosts"
     right = " ".join(sshd.keys.public("ed25519-host").split()[:2])
-    other = " ".join(sshd.keys.public("ed25519-other").split()[:2])
+    other = " ".join(sshd.keys.public(f"{kind}-other").split()[:2])
     name = "[127.0.0.1]:2222"
     options = [f"UserKnownHostsFile={known}", "PasswordAuthentication=yes"]
 
@@ -90,6 +91,7 @@ def test_a_known_host_is_not_new_under_the_other_port(
 
     known.write_text(f"{mark}{name} {right if mark else other}\n")
     before = known.read_text()
+    options += ["HostKeyAlgorithms=ssh-ed25519"]
     done = visit()
     if mark or strict == "accept-new":
         assert done.rc == 255, done

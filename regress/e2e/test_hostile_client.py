@@ -241,7 +241,7 @@ def test_before_the_service(with_keys, hurt):
     [USERAUTH_REQUEST, "a", "ssh-connection", "publickey", u32(7)],
     [USERAUTH_REQUEST, u32(0xfffffff0), bytes(300)],
     [USERAUTH_REQUEST, string("a\0b"), "ssh-connection", "none"],
-    [USERAUTH_REQUEST, string("a" * 1025), "ssh-connection", "none"],
+    [USERAUTH_REQUEST, string("a" * 257), "ssh-connection", "none"],
     [USERAUTH_REQUEST, string("a" * 200_000), "ssh-connection", "none"],
     [USERAUTH_REQUEST, "a", string("b" * 257), "none"],
     [USERAUTH_REQUEST, "a", "ssh-connection", string("b" * 257)],

@@ -2,6 +2,7 @@
 """Metrics: TCP_INFO of both ends in two files; servers that know the request
 and servers that do not."""
 
+import os
 import re
 import struct
 
@@ -80,6 +81,27 @@ def test_file_that_cannot_be_written(sshd, tmp_path):
     done = Client("hpn", sshd).ssh("echo on", options=[
         f"MetricsPath={tmp_path}/none/m"]).ok()
     assert done.out == b"on\n" and "Metrics: " in done.errors
+
+
+@pytest.mark.parametrize("kind", ["link", "pipe"])
+def test_what_others_put_in_the_way(sshd, tmp_path, kind):
+    """A link or a pipe of the file's name, as another user can leave one in a
+    directory that everybody may write: not followed, not waited for."""
+    if kind == "link" and os.getuid() != 0:
+        pytest.skip("only root can make another user's link")
+    shared, target = tmp_path / "shared", tmp_path / "target"
+    shared.mkdir()
+    shared.chmod(0o1777)
+    name = shared / "m.local"
+    if kind == "pipe":
+        os.mkfifo(name)
+    else:
+        name.symlink_to(target)
+        os.lchown(name, 65534, 65534)
+    done = Client("hpn", sshd).ssh(
+        "true", options=("Metrics=yes", f"MetricsPath={shared / 'm'}"))
+    assert done.rc == 0 and "Metrics: " in done.errors, done
+    assert not target.exists()
 
 
 def entry(key, kind, data):

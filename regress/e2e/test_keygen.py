@@ -10,6 +10,8 @@ import subprocess
 
 import pytest
 
+from terminal import Terminal
+
 from harness import IS_ROOT, have, hpn, run, stock
 
 KEYGEN = hpn("ssh-keygen")
@@ -347,6 +349,20 @@ def test_comment_is_escaped(tmp_path, pool):
     path = tmp_path / "evil.pub"
     path.write_text(f"{key[0]} {key[1]} \x1b]0;title\x07\n")
     assert b"\x1b" not in keygen("-lf", path).ok().out
+
+
+def test_lines_of_files_on_a_terminal(tmp_path):
+    """-F and -y copy lines for files; a terminal gets them escaped."""
+    key = tmp_path / "k"
+    make(key, "-t", "ed25519", "-C", "a\x1b[2J")
+    known = tmp_path / "known"
+    known.write_text("h " + (tmp_path / "k.pub").read_text())
+    for args in (["-F", "h", "-f", known], ["-y", "-P", "", "-f", key]):
+        assert b"\x1b[2J\n" in keygen(*args).ok().out
+        with Terminal([hpn("ssh-keygen"), *map(str, args)]) as terminal:
+            assert terminal.wait() == 0
+            assert b"\x1b" not in terminal.shown
+            assert b"a\\033[2J" in terminal.shown
 
 
 # ---- changing -----------------------------------------------------------

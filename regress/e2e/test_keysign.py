@@ -260,11 +260,14 @@ def hostile_environment(top):
     env = {name: str(top) for name in (
         "PATH", "HOME", "LD_LIBRARY_PATH", "OPENSSL_MODULES",
         "OPENSSL_ENGINES", "GCONV_PATH", "LOCPATH", "TMPDIR", "SSL_CERT_DIR",
-        "SYSTEMD_NSS_RESOLVE_VALIDATE")}
+        "SYSTEMD_NSS_RESOLVE_VALIDATE", "NLSPATH", "TZDIR", "SSL_CERT_FILE",
+        "XDG_CONFIG_HOME", "LD_ORIGIN_PATH")}
     env.update(
         LD_PRELOAD=f"{top}/preload.so", LD_AUDIT=f"{top}/audit.so",
         LD_DEBUG="all", LD_DEBUG_OUTPUT=f"{top}/debug", LD_BIND_NOW="1",
-        OPENSSL_CONF=f"{top}/openssl.cnf", HOSTALIASES=f"{top}/aliases",
+        OPENSSL_CONF=f"{top}/openssl.cnf", KRB5_CONFIG=f"{top}/krb5.conf",
+        KRB5_KTNAME=f"{top}/keytab", TZ=f":{top}/zone",
+        CTLOG_FILE=f"{top}/ctlog", HOSTALIASES=f"{top}/aliases",
         LOCALDOMAIN="lie.hpntest", RES_OPTIONS="debug ndots:9",
         RESOLV_MULTI="on", RANDFILE=f"{top}/id", MALLOC_CHECK_="3",
         MALLOC_TRACE=f"{top}/trace", MALLOC_PERTURB_="165",

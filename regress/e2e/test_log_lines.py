@@ -6,7 +6,7 @@ import re
 
 import pytest
 from authlog import EVENTS, Peer, missing_and_unexpected
-from sshwire import load_key
+from sshwire import USERAUTH_FAILURE, load_key
 
 import harness
 from harness import Client
@@ -72,3 +72,30 @@ def test_log_verbose_client(ssh):
              if re.search(PLACE, line)]
     assert lines and all(re.match(r"(debug\d: )?kex", s) for s in lines)
     assert "identity file" not in loud.errors
+
+
+@pytest.mark.parametrize("unit", ["a", "\x1b", "\n", ";", "\\", "\u009b", "é"],
+                         ids=ascii)
+def test_longest_names(make_server, keys, unit):
+    """No name pushes off the line what stands behind it: the address, by which
+    a source that guesses is found, and the mark of lines of hpnsshd-auth."""
+    server = make_server("PasswordAuthentication yes\n")
+    name = unit * (256 // len(unit.encode()))
+    wire = Peer(server, keys, ADDRESS).wire()
+    wire.auth_request(name, "password", False, "a wrong one")
+    wire.expect(USERAUTH_FAILURE)
+    wire.close()
+    assert harness.wait_for(lambda: not server.connections())
+    lines = [line for line in server.log_text().splitlines()
+             if not line.startswith("Server listening")]
+    about = [line for line in lines
+             if re.match("Invalid user|Failed password|Connection", line)]
+    assert len(about) == 3, lines
+    for line in about:
+        assert re.search(rf" (from|by .* user .*) {ADDRESS} port \d+", line)
+        assert line.isascii() and line.isprintable() or unit == "é"
+    marked = [line for line in lines if line.endswith(" [preauth]")]
+    assert len(marked) >= 3, lines
+    # HPN's own lines: no field but the three that there are always.
+    name_line, = [line for line in lines if "Ltype: Authname" in line]
+    assert name_line.count(";") == 3

@@ -2,6 +2,8 @@
 """hpnssh tells a host that it knows everything at once, and goes step by
 step where that was wrong: nobody sees a difference but in time."""
 
+import base64
+import hmac
 import re
 
 import pytest
@@ -24,6 +26,14 @@ def client(server, tmp_path):
     known.write_text("".join(
         line for line in server.known_hosts.read_text().splitlines(True)))
     return Client("hpn", server, known_hosts=known, log_level="DEBUG2")
+
+
+def hashed(port):
+    """A server of this machine, as the file of hints names it."""
+    salt = b"s" * 20
+    name = hmac.new(salt, f"[127.0.0.1]:{port}".encode(), "sha1").digest()
+    return "|1|{}|{}".format(*(base64.b64encode(b).decode()
+                               for b in (salt, name)))
 
 
 def hints(client):
@@ -91,7 +101,7 @@ def test_a_server_that_falls_over_a_guess(tmp_path, keys):
     with FakeServer(tmp_path, keys, script) as fake:
         client = Client("hpn", fake)
         path = fake.known_hosts.with_name("fake-known-hosts.hints")
-        path.write_text(f"[127.0.0.1]:{fake.port} mlkem768x25519-sha256 "
+        path.write_text(f"{hashed(fake.port)} mlkem768x25519-sha256 "
                         "ssh-ed25519 -\n")
         assert client.ssh("true").rc == 255
         assert path.read_text() == ""
@@ -106,7 +116,7 @@ def test_a_server_that_has_no_time(tmp_path, keys):
 
     with FakeServer(tmp_path, keys, script) as fake:
         path = fake.known_hosts.with_name("fake-known-hosts.hints")
-        line = f"[127.0.0.1]:{fake.port} mlkem768x25519-sha256 ssh-ed25519 -\n"
+        line = f"{hashed(fake.port)} mlkem768x25519-sha256 ssh-ed25519 -\n"
         path.write_text(line)
         done = Client("hpn", fake).ssh("true")
         assert done.rc == 255
@@ -163,9 +173,13 @@ def test_hints_of_a_first_contact(server, tmp_path):
     assert client.ssh("true").rc == 0
 
 
-def test_no_hints_for_who_hides_names(client):
-    assert client.ssh("true", options=("HashKnownHosts=yes",)).rc == 0
-    assert not hints(client).exists()
+def test_no_name_in_clear(client):
+    """Also who hashes the names in known_hosts is ahead, and tells none."""
+    for _ in range(2):
+        done = client.ssh("true", options=("HashKnownHosts=yes",))
+        assert done.rc == 0
+    assert "guessed key exchange packet sent" in done.errors
+    assert "127.0.0.1" not in hints(client).read_text()
 
 
 def test_compressed_session(client):

@@ -292,7 +292,7 @@ class AsyncServer:
     """asyncssh as the server: user `me`, the passwords of `right`."""
 
     def __init__(self, keys, password=None, prompts=None, expired=None,
-                 once=False):
+                 once=False, stays=False):
         asyncssh = pytest.importorskip("asyncssh")
         outer = self
         self.tries, self.devices = [], []
@@ -330,6 +330,8 @@ class AsyncServer:
 
         async def process(session):
             session.stdout.write("welcome\n")
+            if stays:  # until the client's input ends
+                await session.stdin.read()
             session.exit(5)
 
         async def serve():

@@ -101,6 +101,36 @@ def test_changed_key(client, strict, status):
     assert client.known_hosts.read_text() == before
 
 
+@pytest.mark.parametrize("strict, status", [
+    ("yes", 255), ("ask", 255), ("accept-new", 255), ("no", 0)])
+@pytest.mark.parametrize("kind", ["rsa", "ecdsa256"])
+def test_changed_to_another_type(client, kind, strict, status):
+    """A host that is known shows a key of a type that it never had: that is no
+    new host, and nothing is learnt from it."""
+    know(client, public(client, f"{kind}-other"))
+    before = client.known_hosts.read_text()
+    client.fixed[0] = f"StrictHostKeyChecking={strict}"
+    done = client.ssh("sleep 0.3", options=[
+        "HostKeyAlgorithms=ssh-ed25519", "UpdateHostKeys=yes"])
+    assert done.rc == status, done
+    assert "REMOTE HOST IDENTIFICATION HAS CHANGED!" in done.errors
+    assert (f"Offending {kind[:5].upper()} key in {client.known_hosts}:1"
+            ) in done.errors
+    assert ("so that nobody gets your password" in done.errors) \
+        == (strict == "no")
+    assert client.known_hosts.read_text() == before
+
+
+def test_no_password_for_another_type(client):
+    know(client, public(client, "rsa-other"))
+    client.fixed[0] = "StrictHostKeyChecking=no"
+    done = client.ssh("true", options=[
+        "HostKeyAlgorithms=ssh-ed25519", "PreferredAuthentications=password",
+        "BatchMode=no"])
+    assert done.rc == 255 and "password:" not in done.errors, done
+    assert "so that nobody gets your password" in done.errors
+
+
 def test_revoked_key(client):
     know(client, public(client))
     with open(client.known_hosts, "a") as f:
@@ -155,9 +185,19 @@ def test_no_patterns_are_noted(client, name):
     assert not client.known_hosts.exists()
 
 
-def test_known_type_is_asked_for(client):
-    know(client, public(client, "ecdsa256-host"))
-    assert client.ssh("true").rc == 0
+@pytest.mark.parametrize("algorithms", [
+    None, "+ssh-rsa", "-ssh-dss*,ssh-ed448", "^sk-ssh-ed25519@openssh.com"])
+@pytest.mark.parametrize("kind", ["ecdsa256", "ecdsa521", "rsa", "ed25519"])
+def test_known_type_is_asked_for(client, kind, algorithms):
+    """A host has keys of several types. Also where the user adds to the list or
+    takes something away, the known one is what it has to show."""
+    know(client, public(client, f"{kind}-host"))
+    options = [f"HostKeyAlgorithms={algorithms}"] if algorithms else []
+    done = client.ssh("true", options=options)
+    # An order that the user gives counts.
+    keeps = algorithms and algorithms[0] == "^" and kind != "ed25519"
+    assert done.rc == (255 if keeps else 0), done
+    assert ("HAS CHANGED" in done.errors) == bool(keeps)
 
 
 def test_other_type_only(client):

@@ -11,7 +11,8 @@ import time
 
 import pytest
 
-from harness import LONG, Client, is_sanitized, run, start, wait_for
+from harness import (LONG, Client, free_port, hpn, is_sanitized, kill_group,
+                     run, start, wait_for)
 
 
 @pytest.fixture(params=["hpn", "stock"])
@@ -66,11 +67,50 @@ def test_full_disk(client):
         in done.errors
 
 
-def test_closed_output(client):
-    done = client.ssh("echo text", preexec=lambda: os.close(1))
-    assert done.rc == 255
-    assert "writing standard output" in done.errors
-    assert client.ssh("true", preexec=lambda: os.close(1)).rc == 0
+@pytest.mark.parametrize("closed", [(0,), (1,), (2,), (0, 1), (1, 2),
+                                    (0, 1, 2)], ids=str)
+def test_closed_streams(client, closed):
+    """As cron and daemons may start it: what is missing is /dev/null, and all
+    else goes its way, the exit status too."""
+    def close():
+        for fd in closed:
+            os.close(fd)
+
+    done = client.ssh("cat; echo x; echo e >&2; exit 3", preexec=close)
+    assert done.rc == 3, done
+    assert done.out == (b"" if 1 in closed else b"x\n")
+    if 2 not in closed:
+        assert b"e\n" in done.err
+
+
+@pytest.mark.parametrize("closed", [0, 1, 2])
+@pytest.mark.parametrize("program", ["ssh-agent", "sftp-server", "sshd"])
+def test_nothing_else_gets_their_numbers(program, closed, keys, tmp_path):
+    args = {"ssh-agent": ["-D", "-a", tmp_path / "agent"], "sftp-server": [],
+            "sshd": ["-D", "-e", "-f", tmp_path / "config"]}[program]
+    if program == "sftp-server" and closed == 0:
+        pytest.skip("it ends with its input")
+    (tmp_path / "config").write_text(
+        f"ListenAddress 127.0.0.1\nPort {free_port()}\nUsePAM no\n"
+        f"HostKey {keys.path('ed25519')}\n")
+    process = start([hpn(program), *args], stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                    preexec_fn=lambda: os.close(closed))
+
+    def it_is_what():
+        try:
+            exe = os.readlink(f"/proc/{process.pid}/exe")
+            return (os.path.samefile(exe, hpn(program)) and
+                    os.readlink(f"/proc/{process.pid}/fd/{closed}"))
+        except FileNotFoundError:
+            return None
+
+    try:
+        assert wait_for(it_is_what) == "/dev/null"
+    finally:
+        kill_group(process)
+        for pipe in (process.stdin, process.stdout, process.stderr):
+            pipe.close()
 
 
 def test_reader_that_goes_away(client):

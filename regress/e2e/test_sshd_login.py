@@ -743,12 +743,60 @@ def test_sighup_reads_the_configuration_again(make_server):
     assert ends_well(session)
 
 
-def test_sighup_with_a_wrong_configuration(make_server):
-    """Says why, and does not go on half-configured."""
+@pytest.mark.parametrize("broken,word", [
+    ("NoSuchKeyword yes\n", "NoSuchKeyword"), ("Port 99999999\n", "99999999"),
+    ("HostKey /nonexistent\n", "/nonexistent"),
+    ("Match Nonsense x\n", "Nonsense")], ids=lambda b: b.split()[0])
+def test_sighup_with_a_wrong_configuration(make_server, broken, word):
+    """Says why and goes on with the old one, the same process; when it is
+    mended the next signal is heeded."""
     server = make_server()
-    server.config.write_text("NoSuchKeyword yes\n")
+    client = Client("hpn", server)
+    session = begun_session(client)
+    good = server.config_text()
+    server.config.write_text(
+        good + broken if not broken.startswith("HostKey")
+        else re.sub("(?m)^HostKey .*$", broken.strip(), good))
+    for count in (1, 2):
+        server.process.send_signal(signal.SIGHUP)
+        assert harness.wait_for(
+            lambda: server.log_text().count("the old one stays") == count)
+        assert client.ssh("exit 4").rc == 4
+    assert server.process.poll() is None
+    assert word in server.log_text()
+    server.config.write_text(good + "ForceCommand echo new\n")
     server.process.send_signal(signal.SIGHUP)
-    assert harness.wait_for(lambda: "NoSuchKeyword" in server.log_text())
+    assert harness.wait_for(
+        lambda: client.ssh("true").out == b"new\n"), server.log_text()
+    assert ends_well(session)
+
+
+def test_many_sighups(make_server):
+    """While one is considered: the last configuration counts."""
+    server = make_server()
+    client = Client("hpn", server)
+    good = server.config_text()
+    for text in ("ForceCommand echo one\n", "NoSuchKeyword yes\n",
+                 "ForceCommand echo two\n") * 5:
+        server.config.write_text(good + text)
+        server.process.send_signal(signal.SIGHUP)
+    assert harness.wait_for(
+        lambda: client.ssh("true").out == b"two\n"), server.log_text()
+
+
+def test_a_check_that_hangs(make_server, tmp_path):
+    """A FIFO with no writer: the old one serves all the time, and ends when
+    it is told to."""
+    server = make_server()
+    client = Client("hpn", server)
+    os.mkfifo(tmp_path / "fifo")
+    server.config.write_text(server.config_text()
+                             + f"Include {tmp_path}/fifo\n")
+    server.process.send_signal(signal.SIGHUP)
+    for _ in range(3):
+        assert client.ssh("exit 4").rc == 4
+    server.process.terminate()
+    assert server.process.wait(harness.LONG) == 0
 
 
 def test_sigterm(make_server):

@@ -125,13 +125,45 @@ def test_old_keys_go(known, server):
     old = key_of(k.server, "ed25519-old")
     k.note(key_of(k.server, "ed25519-host"))
     k.note(old)
-    k.note(old, name="other.example")
     k.note(old, name=f"{k.name},other.example")
     k.visit()
     assert k.keys() == host_keys(k.server)
-    text = k.path.read_text()
-    assert f"\nother.example {old}\n" in text
-    assert f"{k.name},other.example {old}\n" in text
+    assert f"{k.name},other.example {old}\n" in k.path.read_text()
+
+
+@pytest.mark.parametrize("client", ["hpn", "stock"])
+@pytest.mark.parametrize("key, name, mark", [
+    ("ed25519-host", "other.example", ""),  # it was shown
+    ("rsa-host", "other.example", ""),      # it would come
+    ("ed25519-old", "other.example", ""),   # it would go
+    ("rsa-host", "other.example", "@revoked "),
+    ("ed25519-other", "*", "@revoked "),
+    ("ed25519-other", "{}", "@cert-authority "),
+    ("ed25519-other", "{},a,b", "")])
+def test_lines_that_somebody_looks_after(known, client, key, name, mark):
+    """Keys of other names, and lines of the host that no program writes: as
+    stock's client, ours changes nothing then."""
+    k = known(client)
+    k.note(key_of(k.server, "ed25519-host"))
+    k.note(key_of(k.server, "ed25519-old"))
+    k.note(key_of(k.server, key), name=name.format(k.name), mark=mark)
+    before = k.path.read_text()
+    k.visit()
+    assert k.path.read_text() == before
+
+
+@pytest.mark.parametrize("algorithms", [
+    "ssh-ed25519", "ssh-ed25519,rsa-sha2-256", "-ecdsa*"])
+def test_keys_that_are_not_accepted(known, algorithms):
+    """What the client would not accept from a host is passed over, without a
+    word, and keeps it from learning nothing else."""
+    k = known()
+    k.note(key_of(k.server, "ed25519-host"))
+    done = k.client.ssh("sleep 0.3", options=[
+        f"HostKeyAlgorithms={algorithms}", "LogLevel=INFO"])
+    assert done.rc == 0 and "could not prove" not in done.errors, done
+    names = ["ed25519"] if algorithms == "ssh-ed25519" else ["ed25519", "rsa"]
+    assert k.keys() == host_keys(k.server, names)
 
 
 def test_who_is_known_by_a_pattern_stays(known):
@@ -142,11 +174,13 @@ def test_who_is_known_by_a_pattern_stays(known):
     assert k.path.read_text() == before
 
 
-def test_revoked_keys_stay_out(known):
+def test_revoked_keys_stay_out(known, tmp_path):
     k = known()
     k.note(key_of(k.server, "ed25519-host"))
-    k.note(key_of(k.server, "rsa-host"), name="*", mark="@revoked ")
-    k.visit()
+    revoked = tmp_path / "revoked"
+    revoked.write_text(key_of(k.server, "rsa-host") + "\n")
+    done = k.client.ssh("sleep 0.3", options=[f"RevokedHostKeys={revoked}"])
+    assert done.rc == 0, done
     assert k.keys() == host_keys(k.server) - host_keys(k.server, ["rsa"])
 
 

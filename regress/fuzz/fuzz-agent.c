@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Clients of an agent. The input is a row of steps: 'm' is a message behind a
- * 16 bit length, 'r' bytes as they are behind such a length, 'n' the next
- * client, 'x' the end of this one, 'a' takes what was answered, and 't' some
- * turns of the loop. Helpers for tokens end at once, so that all but their
- * answers is reached. Whatever they say, the agent goes on: a last client gets
+ * Clients of an agent, and the helpers that it starts for tokens. The input is
+ * a row of steps: 'm' is a message behind a 16 bit length, 'r' bytes as they
+ * are behind such a length, 'n' the next client, 'x' the end of this one, 'a'
+ * takes what was answered, and 't' some turns of the loop. 'h' is an answer of
+ * the newest helper behind a 16 bit length, 'H' are bytes of it as they are,
+ * and 'e' is its end. Whatever they say, the agent goes on: a last client gets
  * a list of keys.
+ *
+ * No process is started: child_spawn() and its kin are those below, and a
+ * helper is this end of its socket. A process for each would take longer than
+ * a hundred inputs.
  */
+#include <fcntl.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -15,14 +21,73 @@
 
 #include "agent/agentd.h"
 #include "base/buf.h"
+#include "base/child.h"
 #include "base/log.h"
 #include "keys/agent-wire.h"
 #include "regress/fuzz/fuzz.h"
 
-enum { CLIENTS = 4, TURNS = 3, STEPS_MAX = 200 };
+enum { CLIENTS = 4, TURNS = 3, STEPS_MAX = 200, HELPERS_MAX = 64 };
 
 static struct loop *loop;
 static struct agentd *agentd;
+
+/* ---- helpers ------------------------------------------------------------- */
+
+/* Our ends of their sockets, and at 0 none; a pid is an index. */
+static int helpers[HELPERS_MAX + 1];
+static int helper_count;
+
+static void
+helper_end(int number)
+{
+	if (helpers[number] > 0)
+		close(helpers[number]);
+	helpers[number] = 0;
+}
+
+static void
+helpers_clear(void)
+{
+	while (helper_count > 0)
+		helper_end(helper_count--);
+}
+
+int
+child_spawn(pid_t *pid, char *const argv[], int in, int out)
+{
+	(void)argv;
+	if (in == -1 || in != out || helper_count == HELPERS_MAX)
+		return ERR_SYSTEM;
+	*pid = ++helper_count;
+	helpers[*pid] = fcntl(in, F_DUPFD_CLOEXEC, 3);
+	if (helpers[*pid] == -1)
+		abort();
+	return 0;
+}
+
+void
+child_abandon(pid_t pid)
+{
+	if (pid < 1 || pid > helper_count)
+		abort();
+	helper_end(pid);
+}
+
+void
+child_reap_abandoned(void)
+{
+}
+
+/* For dialogs, of which there are none here. */
+int
+child_reap(pid_t pid, int *status)
+{
+	(void)pid;
+	*status = 0;
+	return 0;
+}
+
+/* ---- clients ------------------------------------------------------------- */
 
 static int
 new_client(void)
@@ -52,7 +117,8 @@ send_bytes(int fd, struct span bytes, bool framed)
 	if (framed)
 		buf_put_u32(&b, (uint32_t)bytes.len);
 	buf_put(&b, bytes.p, bytes.len);
-	(void)!send(fd, buf_data(&b), buf_len(&b), MSG_NOSIGNAL);
+	(void)!send(fd, buf_data(&b), buf_len(&b),
+	    MSG_NOSIGNAL | MSG_DONTWAIT);
 	buf_clear(&b);
 }
 
@@ -61,8 +127,20 @@ take_answers(int fd)
 {
 	uint8_t got[4096];
 
-	while (recv(fd, got, sizeof got, 0) > 0)
+	while (recv(fd, got, sizeof got, MSG_DONTWAIT) > 0)
 		;
+}
+
+/* The newest helper takes what it was asked, and answers. */
+static void
+helper_says(struct span bytes, bool framed)
+{
+	int fd = helpers[helper_count];
+
+	if (fd <= 0)
+		return;
+	take_answers(fd);
+	send_bytes(fd, bytes, framed);
 }
 
 static void
@@ -87,6 +165,15 @@ play(struct rd in, int *fds)
 			break;
 		case 'a':
 			take_answers(*fd);
+			break;
+		case 'h':
+			helper_says(fuzz_piece(&in), true);
+			break;
+		case 'H':
+			helper_says(fuzz_piece(&in), false);
+			break;
+		case 'e':
+			helper_end(helper_count);
 			break;
 		case 't':
 			turns();
@@ -119,9 +206,7 @@ set_up(void)
 {
 	log_set_level(LOG_LVL_QUIET);
 	signal(SIGPIPE, SIG_IGN);
-	if (setenv("SSH_ASKPASS_REQUIRE", "never", 1) != 0 ||
-	    setenv("SSH_PKCS11_HELPER", "/bin/true", 1) != 0 ||
-	    setenv("SSH_SK_HELPER", "/bin/true", 1) != 0)
+	if (setenv("SSH_ASKPASS_REQUIRE", "never", 1) != 0)
 		abort();
 }
 
@@ -144,6 +229,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	play(rd_from(data, size), fds);
 	check();
 	agentd_free(agentd);
+	helpers_clear();
 	for (int i = 0; i < CLIENTS; i++)
 		close(fds[i]);
 	loop_free(loop);

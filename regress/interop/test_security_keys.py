@@ -196,6 +196,18 @@ def test_resident_keys(tmp_path):
     assert files[0] == files[1] and len(files[0]) == 2
 
 
+def test_what_a_token_says_to_a_terminal(tmp_path):
+    """Its application is foreign text: shown escaped."""
+    with Terminal(["/bin/sh", "-c", f"cd {tmp_path} && exec "
+                   f"{hpn('ssh-keygen')} -K -N ''"],
+                  env=token("hostile,pin", "hpn")) as shown:
+        shown.expect("Enter PIN for authenticator: ")
+        shown.line("1234")
+        shown.expect("Saved ED25519-SK key ssh:\\033[2J to ")
+        assert shown.wait() == 0
+        assert b"\x1b[2J" not in shown.shown
+
+
 # ---- signatures of files ------------------------------------------------
 
 @pytest.mark.parametrize("name", [f"{k}-{t}" for k in TOOLS for t in TYPES])

@@ -115,6 +115,12 @@ sshclient_further(const struct sshclient *c)
 	return f.more;
 }
 
+void
+sshclient_forget_answer(struct sshclient *c)
+{
+	assert_true(c->p.first == NULL); /* only that one has one */
+}
+
 struct channels *
 sshclient_channels(const struct sshclient *c)
 {

@@ -244,7 +244,7 @@ refusals_end_on_marks(void **state)
 
 		for (uint64_t spent = 0; spent < 1000000; spent += 100) {
 			uint64_t end = spent +
-			    auth_delay_us(salt, "ann", secret, spent);
+			    auth_delay_us(salt, "ann", secret, 0, spent);
 
 			assert_true(end >= least && end >= last);
 			assert_true(end <= MAX(least, spent) * 17 / 16 + 1);
@@ -259,12 +259,12 @@ static void
 marks_depend_on_name_and_secret(void **state)
 {
 	static const uint8_t salt[32] = { 1 }, other[32] = { 2 };
-	uint64_t ann = auth_delay_us(salt, "ann", true, 0);
+	uint64_t ann = auth_delay_us(salt, "ann", true, 0, 0);
 
 	(void)state;
-	assert_int_equal(auth_delay_us(salt, "ann", true, 0), ann);
-	assert_int_not_equal(auth_delay_us(salt, "bob", true, 0), ann);
-	assert_int_not_equal(auth_delay_us(other, "ann", true, 0), ann);
+	assert_int_equal(auth_delay_us(salt, "ann", true, 0, 0), ann);
+	assert_int_not_equal(auth_delay_us(salt, "bob", true, 0, 0), ann);
+	assert_int_not_equal(auth_delay_us(other, "ann", true, 0, 0), ann);
 }
 
 int

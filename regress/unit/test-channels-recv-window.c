@@ -158,7 +158,8 @@ test_window_of_many(void **state)
 struct model {
 	struct recv_window w;
 	uint64_t told, sent; /* bytes: offered to the peer, and sent by it */
-	uint64_t now_ms;
+	uint64_t now_ms, mover;
+	uint32_t share; /* to which it shrinks; 0: it need not */
 	bool fixed;
 };
 
@@ -215,6 +216,16 @@ adjust(struct model *m, const struct recv_path *path)
 	assert_true(w->max <= before);
 	assert_true(w->max == before || w->max >= CHANNEL_WINDOW_DEFAULT);
 	check(m);
+	if (!m->fixed && m->share > 0) {
+		uint64_t kept = kept_by(w);
+
+		before = w->max;
+		recv_window_shrink(w, m->share);
+		assert_true(w->max <= before);
+		assert_true(w->max >= MIN(before, m->share));
+		assert_int_equal(kept_by(w), kept); /* nothing is taken back */
+		check(m);
+	}
 	recv_window_withhold(w);
 	check(m);
 	before = w->max;
@@ -283,6 +294,8 @@ test_invariant(void **state)
 			path.rtt_us = dice_below(&dice, 300 * 1000);
 			path.rcvbuf = dice_below(&dice, 100u << 20);
 			path.limit = dice_below(&dice, CHANNELS_GROW_LIMIT);
+			path.share = dice_below(&dice, 4u << 20);
+			m.share = dice_below(&dice, 8u << 20);
 			random_event(&m, &dice, &path);
 		}
 	}
@@ -351,6 +364,134 @@ test_budget_of_many(void **state)
 	assert_true(sum > CHANNELS_BUDGET / 2);
 }
 
+/* Who idles is not counted, soon. */
+static void
+test_movers(void **state)
+{
+	struct recv_movers m = { 0 };
+	uint64_t period[100] = { 0 };
+
+	(void)state;
+	assert_int_equal(recv_movers_count(&m), 1);
+	for (int ms = 5000; ms < 9000; ms += 10) {
+		for (size_t i = 0; i < ARRAY_LEN(period); i++)
+			period[i] = recv_movers_note(&m, period[i],
+			    (uint64_t)ms);
+		assert_int_equal(recv_movers_count(&m), ARRAY_LEN(period));
+	}
+	/* One alone: the others are forgotten soon; after a pause at once. */
+	for (int ms = 9000; ms < 11500; ms += 10)
+		period[0] = recv_movers_note(&m, period[0], (uint64_t)ms);
+	assert_int_equal(recv_movers_count(&m), 1);
+	for (size_t i = 0; i < ARRAY_LEN(period); i++)
+		period[i] = recv_movers_note(&m, period[i], 12000);
+	period[0] = recv_movers_note(&m, period[0], 60000);
+	assert_int_equal(recv_movers_count(&m), 1);
+}
+
+/* Channels that were opened one after the other, so that the first have large
+ * windows; some idle. */
+struct crowd {
+	struct model m[CHANNELS_MAX];
+	size_t n;
+	uint64_t sum, now_ms;
+	struct recv_movers movers;
+};
+
+static void
+open_crowd(struct crowd *c, size_t n)
+{
+	memset(c, 0, sizeof *c);
+	c->n = n;
+	c->now_ms = 1000;
+	for (size_t i = 0; i < n; i++) {
+		uint32_t w = recv_window_first(CHANNEL_WINDOW_DEFAULT, c->sum,
+		    i, false);
+
+		recv_window_init(&c->m[i].w, w);
+		c->m[i].told = w;
+		c->sum += w;
+	}
+}
+
+/* One uses all that it has. rtt_us: of the path, and so is rcvbuf. */
+static void
+use(struct crowd *c, size_t i, uint64_t rtt_us)
+{
+	struct model *one = &c->m[i];
+	uint64_t own = kept_by(&one->w);
+	size_t movers;
+	struct recv_path path = { .rtt_us = rtt_us, .rcvbuf = 100u << 20 };
+
+	one->now_ms = c->now_ms;
+	one->mover = recv_movers_note(&c->movers, one->mover, c->now_ms);
+	movers = recv_movers_count(&c->movers);
+	path.limit = recv_window_limit(c->sum - own, movers);
+	path.share = recv_window_fair(movers, false);
+	one->share = recv_window_is_short(c->sum) ? recv_window_share(movers) :
+						    0;
+	receive(one, one->w.left);
+	recv_window_consume(&one->w, one->w.waiting);
+	adjust(one, &path);
+	c->sum += kept_by(&one->w) - own;
+	assert_true(c->sum <= recv_window_sum_max(c->n));
+}
+
+/* All move data: soon their windows are equal, on a short path (where none
+ * proves that it needs more) and on a long one, where the first grew while it
+ * was alone. */
+static void
+test_equal_shares(void **state)
+{
+	static const size_t numbers[] = { 2, 10, 100, 1000, 9000 };
+	static const uint64_t rtts[] = { 50, 100 * 1000 };
+	static struct crowd c;
+
+	(void)state;
+	for (size_t k = 0; k < 2 * ARRAY_LEN(numbers); k++) {
+		uint64_t rtt_us = rtts[k % 2];
+		uint32_t least = UINT32_MAX, most = 0;
+
+		open_crowd(&c, numbers[k / 2]);
+		for (int i = 0; i < 40; i++, c.now_ms += 100)
+			use(&c, 0, rtt_us);
+		for (int turn = 0; turn < 60; turn++, c.now_ms += 100)
+			for (size_t i = 0; i < c.n; i++)
+				use(&c, i, rtt_us);
+		for (size_t i = 0; i < c.n; i++) {
+			least = MIN(least, c.m[i].w.max);
+			most = MAX(most, c.m[i].w.max);
+		}
+		/* More than that have no more than the least each. */
+		if (c.n <= 1000)
+			assert_true(most - least <= least / 8);
+		assert_true(least >= recv_window_share(c.n) / 2 ||
+		    least == CHANNEL_WINDOW_DEFAULT);
+	}
+}
+
+/* A thousand that idle do not keep one on a long path from growing, nor do
+ * those that have just stopped. */
+static void
+test_idle_ones_do_not_starve_one(void **state)
+{
+	static struct crowd c;
+
+	(void)state;
+	open_crowd(&c, 1000);
+	for (int i = 0; i < 100; i++, c.now_ms += 100)
+		use(&c, 999, 100 * 1000);
+	assert_true(c.m[999].w.max > (7 << 20));
+	open_crowd(&c, 20);
+	for (int turn = 0; turn < 50; turn++, c.now_ms += 100)
+		for (size_t i = 0; i < c.n; i++)
+			use(&c, i, 100 * 1000);
+	for (int i = 0; i < 50; i++, c.now_ms += 100)
+		use(&c, 0, 100 * 1000);
+	assert_int_equal(recv_movers_count(&c.movers), 1);
+	assert_true(c.m[0].w.max >= CHANNEL_WINDOW_DEFAULT);
+}
+
 int
 main(void)
 {
@@ -362,6 +503,9 @@ main(void)
 		cmocka_unit_test(test_invariant),
 		cmocka_unit_test(test_fixed_stays),
 		cmocka_unit_test(test_budget_of_many),
+		cmocka_unit_test(test_movers),
+		cmocka_unit_test(test_equal_shares),
+		cmocka_unit_test(test_idle_ones_do_not_starve_one),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -295,6 +295,74 @@ test_stopped_sink_stops_alone(void **state)
 	world_close(&w);
 }
 
+/* Whoever comes when others have large windows gets as large a one, and so
+ * does as well: ten that send all the time, from the first to the last. */
+static void
+test_equal_windows(void **state)
+{
+	enum { TEN = 10 };
+	struct pair p[TEN];
+	uint64_t least = UINT64_MAX, most = 0;
+	struct world w;
+
+	(void)state;
+	memset(p, 0, sizeof p);
+	world_open(&w);
+	for (int i = 0; i < TEN; i++) {
+		open_pair(&w, &p[i]);
+		p[i].from.gives = UINT64_MAX;
+		channel_wake(p[i].from.c);
+	}
+	assert_true(p[TEN - 1].to.c->window.max < CHANNEL_WINDOW_DEFAULT);
+	assert_int_equal(world_run(&w, TURNS), 0);
+	for (int i = 0; i < TEN; i++) {
+		least = MIN(least, p[i].to.c->window.max);
+		most = MAX(most, p[i].to.c->window.max);
+	}
+	assert_int_equal(least, most);
+	world_close(&w);
+}
+
+/* A turn serves the first in the row, as far as there is room, and is not
+ * about the others; in the end all were served equally often. */
+static void
+test_row_of_many(void **state)
+{
+	enum { SOME = 500, ROUNDS = 4 };
+	static struct pair p[SOME];
+	uint64_t before[SOME], sum = 0, least, most;
+	struct world w;
+
+	(void)state;
+	memset(p, 0, sizeof p);
+	world_open(&w);
+	for (int i = 0; i < SOME; i++) {
+		open_pair(&w, &p[i]);
+		p[i].from.gives = UINT64_MAX;
+		channel_wake(p[i].from.c);
+	}
+	assert_int_equal(world_run(&w, 200), 0);
+	for (int i = 0; i < SOME; i++)
+		before[i] = p[i].from.looks;
+	for (int turn = 0; turn < 4000 && sum < ROUNDS * SOME; turn++) {
+		assert_int_equal(world_run(&w, 1), 0);
+		assert_null(w.a.chs->active.first);
+		sum = 0;
+		for (int i = 0; i < SOME; i++)
+			sum += p[i].from.looks - before[i];
+	}
+	assert_true(sum >= ROUNDS * SOME);
+	least = UINT64_MAX;
+	most = 0;
+	for (int i = 0; i < SOME; i++) {
+		least = MIN(least, p[i].from.looks - before[i]);
+		most = MAX(most, p[i].from.looks - before[i]);
+	}
+	assert_in_range(most - least, 0, 2 * ROUNDS);
+	assert_true(least > 0);
+	world_close(&w);
+}
+
 int
 main(void)
 {
@@ -304,6 +372,8 @@ main(void)
 		cmocka_unit_test(test_equal_shares),
 		cmocka_unit_test(test_interactive_first),
 		cmocka_unit_test(test_stopped_sink_stops_alone),
+		cmocka_unit_test(test_equal_windows),
+		cmocka_unit_test(test_row_of_many),
 	};
 
 	signal(SIGPIPE, SIG_IGN);

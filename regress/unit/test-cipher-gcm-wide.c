@@ -161,12 +161,11 @@ check_between(struct ends *e, struct cipher *enc, struct cipher *dec,
 }
 
 static void
-test_in_the_middle_of_a_stream(void **state)
+send_streams(void)
 {
 	struct cipher *enc, *dec;
 	struct ends e;
 
-	(void)state;
 	for (size_t i = 0; i < 2; i++) {
 		ends_open(&e, names[i]);
 		enc = by_openssl(&e, true);
@@ -179,6 +178,41 @@ test_in_the_middle_of_a_stream(void **state)
 	}
 }
 
+static void
+test_in_the_middle_of_a_stream(void **state)
+{
+	(void)state;
+	cipher_use_wide_gcm();
+	send_streams();
+}
+
+static unsigned asked;
+
+static struct gcm_wide *
+have_none(const uint8_t *key, size_t key_len)
+{
+	(void)key;
+	(void)key_len;
+	asked++;
+	return NULL;
+}
+
+/* A program that has not said so does without. */
+static void
+test_only_where_it_is_wanted(void **state)
+{
+	static const struct gcm_wide_ops ops = { .new = have_none };
+
+	(void)state;
+	cipher_gcm_take_wide(&ops);
+	send_streams();
+	assert_int_equal(asked, 4); /* each end of each of the two */
+	cipher_gcm_take_wide(NULL);
+	asked = 0;
+	send_streams();
+	assert_int_equal(asked, 0);
+}
+
 int
 main(void)
 {
@@ -186,6 +220,7 @@ main(void)
 		cmocka_unit_test(test_same_as_openssl),
 		cmocka_unit_test(test_changed),
 		cmocka_unit_test(test_in_the_middle_of_a_stream),
+		cmocka_unit_test(test_only_where_it_is_wanted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

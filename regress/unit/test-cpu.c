@@ -28,11 +28,48 @@ test_clear_vectors(void **state)
 	assert_memory_equal(left, (char[16]){ 0 }, sizeof left);
 }
 
+static volatile uintptr_t frame_at;
+
+/* Leaves a text far below the caller's frame. */
+__attribute__((noinline)) static void
+leave_behind(void)
+{
+	volatile char frame[16 * 1024];
+
+	for (size_t i = 0; i < sizeof frame; i++)
+		frame[i] = 'x';
+	frame_at = (uintptr_t)frame;
+}
+
+/* By volatile reads, of what no object is at. */
+__attribute__((noinline, no_sanitize("address"))) static size_t
+count_left(uintptr_t at)
+{
+	const volatile char *p = (const volatile char *)at;
+	size_t n = 0;
+
+	for (size_t i = 0; i < 8 * 1024; i++)
+		n += p[i] == 'x';
+	return n;
+}
+
+static void
+test_clear_stack(void **state)
+{
+	(void)state;
+	leave_behind();
+	assert_true(count_left(frame_at) > 0); /* else nothing is proved */
+	leave_behind();
+	cpu_clear_stack();
+	assert_int_equal(count_left(frame_at), 0);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_clear_vectors),
+		cmocka_unit_test(test_clear_stack),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,6 +16,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "client/hints.h"
+#include "keys/knownhosts.h"
 
 static char path[64];
 
@@ -101,9 +102,13 @@ test_odd_lines(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(odd); i++) {
-		assert_int_equal(file_replace(path, odd[i], strlen(odd[i]),
-				     0600),
+		char *hash = knownhosts_hash("host"), *line;
+
+		xasprintf(&line, "%s%s", hash, odd[i] + strlen("host"));
+		assert_int_equal(file_replace(path, line, strlen(line), 0600),
 		    0);
+		free(line);
+		free(hash);
 		assert_int_not_equal(hints_load(path, "host", &h), 0);
 		/* Such a line does not stay. */
 		if (odd[i][4] != '\0') {
@@ -121,8 +126,14 @@ test_stays_short(void **state)
 	struct hints h;
 
 	(void)state;
-	for (int i = 0; i < 1500; i++)
-		buf_printf(&b, "host%d a b c\n", i);
+	for (int i = 0; i < 1500; i++) {
+		char name[32], *hash;
+
+		snprintf(name, sizeof name, "host%d", i);
+		hash = knownhosts_hash(name);
+		buf_printf(&b, "%s a b c\n", hash);
+		free(hash);
+	}
 	assert_int_equal(file_replace(path, buf_data(&b), buf_len(&b), 0600),
 	    0);
 	buf_clear(&b);
@@ -132,6 +143,68 @@ test_stays_short(void **state)
 	hints_clear(&h);
 	assert_int_equal(hints_load(path, "new", &h), 0);
 	hints_clear(&h);
+}
+
+static char *
+content(void)
+{
+	struct buf b = { 0 };
+	char *text;
+
+	assert_int_equal(file_read(path, &b, 1 << 20), 0);
+	text = buf_dup_string(&b);
+	buf_clear(&b);
+	return text;
+}
+
+/* No name is readable, not even one that an earlier version has written; a host
+ * keeps its hash. */
+static void
+test_no_names_in_clear(void **state)
+{
+	static const char earlier[] = "secret.host a b c\nhost a b c\n";
+	struct hints h;
+	char *text, *again;
+
+	(void)state;
+	assert_int_equal(file_replace(path, earlier, strlen(earlier), 0600),
+	    0);
+	assert_int_equal(hints_load(path, "host", &h), ERR_NOT_FOUND);
+	save("host", "curve25519-sha256", NULL);
+	text = content();
+	assert_null(strstr(text, "host "));
+	assert_int_equal(strncmp(text, "|1|", 3), 0);
+	save("host", "curve25519-sha256", NULL);
+	again = content();
+	assert_string_equal(again, text);
+	free(again);
+	free(text);
+}
+
+/* Whatever lies in the file's place is neither read nor written to. */
+static void
+test_no_links(void **state)
+{
+	char target[sizeof path + 2];
+	struct hints h;
+	struct stat st;
+
+	(void)state;
+	snprintf(target, sizeof target, "%s.t", path);
+	save("host", "curve25519-sha256", NULL);
+	assert_int_equal(rename(path, target), 0);
+	assert_int_equal(symlink(target, path), 0);
+	assert_int_not_equal(hints_load(path, "host", &h), 0);
+	assert_int_not_equal(hints_drop(path, "host"), 0);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(rename(target, path), 0);
+	assert_int_equal(hints_load(path, "host", &h), 0);
+	hints_clear(&h);
+	unlink(path);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	assert_int_not_equal(hints_load(path, "host", &h), 0);
+	assert_int_equal(lstat(path, &st), 0);
+	assert_true(S_ISFIFO(st.st_mode));
 }
 
 int
@@ -144,6 +217,10 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_odd_lines, setup,
 		    teardown),
 		cmocka_unit_test_setup_teardown(test_stays_short, setup,
+		    teardown),
+		cmocka_unit_test_setup_teardown(test_no_names_in_clear, setup,
+		    teardown),
+		cmocka_unit_test_setup_teardown(test_no_links, setup,
 		    teardown),
 	};
 

@@ -3,12 +3,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -16,6 +18,24 @@
 #include <cmocka.h>
 
 #include "base/listen.h"
+#include "base/mem.h"
+
+enum { MANY = 400, WAIT_MS = 200 };
+
+/* How many the system lets wait at a socket. */
+static size_t
+system_limit(void)
+{
+	FILE *f = fopen("/proc/sys/net/core/somaxconn", "r");
+	size_t n = SOMAXCONN;
+
+	if (f != NULL) {
+		if (fscanf(f, "%zu", &n) != 1)
+			n = 0;
+		fclose(f);
+	}
+	return n < SOMAXCONN ? n : SOMAXCONN;
+}
 
 struct failures {
 	int n, error;
@@ -217,6 +237,61 @@ no_more_than_the_limit(void **state)
 	listen_close(&set);
 }
 
+/* Of so many that connect at once, how many need not try again? */
+static size_t
+connect_many(const struct sockaddr *sa, socklen_t len)
+{
+	int fd[MANY];
+	size_t n = 0;
+
+	for (size_t i = 0; i < MANY; i++) {
+		struct pollfd p = { .events = POLLOUT };
+
+		p.fd = fd[i] = socket(sa->sa_family,
+		    SOCK_STREAM | SOCK_NONBLOCK, 0);
+		assert_int_not_equal(fd[i], -1);
+		if (connect(fd[i], sa, len) == 0 ||
+		    (errno == EINPROGRESS && poll(&p, 1, WAIT_MS) == 1))
+			n++;
+		else
+			break;
+	}
+	for (size_t i = 0; i < MIN(n + 1, (size_t)MANY); i++)
+		close(fd[i]);
+	return n;
+}
+
+/* Nobody accepts, and yet they have connected: whoever finds the queue full
+ * waits a second or more until TCP tries again. */
+static void
+many_at_once(void **state)
+{
+	const struct listen_spec spec = { .host = "127.0.0.1", .port = "0" };
+	struct sockaddr_storage ss;
+	struct listen_set set = { 0 };
+	socklen_t len = sizeof ss;
+	char dir[] = "/tmp/test-listen.XXXXXX", path[64];
+	const char *why;
+
+	(void)state;
+	if (system_limit() < MANY)
+		skip();
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof path, "%s/s", dir);
+	assert_int_equal(listen_open(&set, &spec, &why), 0);
+	assert_int_equal(listen_open_path(&set, path, 0177, false), 0);
+	for (size_t i = 0; i < 2; i++) {
+		len = sizeof ss;
+		assert_int_equal(getsockname(set.fd[i],
+				     (struct sockaddr *)&ss, &len), 0);
+		assert_int_equal(connect_many((struct sockaddr *)&ss, len),
+		    MANY);
+	}
+	listen_close(&set);
+	unlink(path);
+	rmdir(dir);
+}
+
 int
 main(void)
 {
@@ -228,6 +303,7 @@ main(void)
 		cmocka_unit_test(one_family),
 		cmocka_unit_test(no_such_address),
 		cmocka_unit_test(no_more_than_the_limit),
+		cmocka_unit_test(many_at_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

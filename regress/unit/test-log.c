@@ -121,13 +121,14 @@ relayed(void **state)
 {
 	(void)state;
 	ask_for("*");
-	log_relay(LOG_LVL_DEBUG1, false, "log.c:put():1 (bin=x, pid=1): x");
+	log_relay(LOG_LVL_DEBUG1, false, "log.c:put():1 (bin=x, pid=1): x",
+	    "");
 	assert_int_equal(count, 0);
-	log_relay(LOG_LVL_DEBUG1, true, "from\nthere");
+	log_relay(LOG_LVL_DEBUG1, true, "from\nthere", "");
 	assert_string_equal(got, "from\\012there");
 	assert_true(got_forced);
-	log_relay(LOG_LVL_INFO, false, "line");
-	assert_string_equal(got, "line");
+	log_relay(LOG_LVL_INFO, false, "line", " [mark]");
+	assert_string_equal(got, "line [mark]");
 	assert_false(got_forced);
 }
 

@@ -12,8 +12,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -26,6 +28,7 @@
 #include "client/mux-socket.h"
 #include "client/mux-wire.h"
 #include "packet.h"
+#include "regress/unit/help.h"
 #include "regress/unit/mux-host.h"
 
 /* ---- what is said first ------------------------------------------------- */
@@ -315,26 +318,72 @@ test_one_that_does_not_read(void **state)
 	close(fd);
 }
 
+static size_t
+lines_about(const char *what)
+{
+	size_t n = 0;
+
+	for (const char *at = messages; (at = strstr(at, what)) != NULL; at++)
+		n++;
+	return n;
+}
+
+static void
+turned_away(void)
+{
+	int over = mw_silent_passenger();
+	char byte;
+
+	assert_int_equal(fd_read(over, &byte, 1), 0);
+	close(over);
+}
+
+/* As many as there are descriptors for, with those that each hands over; of
+ * the others there is one line. */
 static void
 test_limit_of_passengers(void **state)
 {
-	static int fds[MUX_PASSENGERS_MAX];
-	int over;
-	char byte;
+	enum { MOST = 84 };
+	struct rlimit before, few;
+	int fds[MOST];
 
 	(void)state;
-	for (int i = 0; i < MUX_PASSENGERS_MAX; i++)
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	few = (struct rlimit){ MUX_RESERVED_FDS + MUX_PASSENGER_FDS * MOST,
+		before.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+	messages_keep();
+	log_set_level(LOG_LVL_ERROR);
+	for (int i = 0; i < MOST; i++)
 		fds[i] = mw_silent_passenger();
-	over = mw_silent_passenger();
-	assert_int_equal(fd_read(over, &byte, 1), 0);
-	close(over);
+	for (int i = 0; i < 3; i++)
+		turned_away();
+	assert_int_equal(lines_about("turned away"), 1);
 	close(fds[0]);
 	mw_run();
 	fds[0] = mw_new_passenger();
 	mw_expect_hello(fds[0]);
-	for (int i = 0; i < MUX_PASSENGERS_MAX; i++)
+	turned_away();
+	assert_int_equal(lines_about("turned away"), 1);
+	for (int i = 0; i < MOST; i++)
 		close(fds[i]);
 	mw_run();
+	messages_forget();
+	log_set_level(LOG_LVL_QUIET);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+}
+
+/* The default of many systems lets in fewer than 512; a larger number more. */
+static void
+test_room_of_passengers(void **state)
+{
+	(void)state;
+	assert_int_equal(mux_master_room(1024), 240);
+	assert_int_equal(mux_master_room(20 * 1024), 5104);
+	assert_int_equal(mux_master_room(INT_MAX),
+	    (INT_MAX - MUX_RESERVED_FDS) / MUX_PASSENGER_FDS);
+	assert_in_range(mux_master_room(20), 1, 4);
+	assert_int_equal(mux_master_room(0), 1);
 }
 
 /* ---- a lost connection -------------------------------------------------- */
@@ -430,6 +479,7 @@ main(void)
 		TEST(test_gone_between_descriptors),
 		TEST(test_one_that_does_not_read),
 		TEST(test_limit_of_passengers),
+		TEST(test_room_of_passengers),
 		TEST(test_lost_connection),
 		TEST(test_kept_until_idle),
 		TEST(test_stopped_while_kept),

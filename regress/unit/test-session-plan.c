@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "server/session/session-plan.h"
+#include "server/session-plan.h"
 
 enum { SHELL = SESSION_SHELL, EXEC = SESSION_EXEC, SUB = SESSION_SUBSYSTEM };
 enum {
@@ -116,10 +116,45 @@ every_row(void **state)
 	}
 }
 
+/* Of such a login the monitor takes no request but those of new keys: not one
+ * that could have anything else run. */
+static void
+logins_for_sftp_only(void **state)
+{
+	static const char *const commands[] = { NULL, "internal-sftp",
+		"internal-sftp -R", "internal-sftp-not", "/bin/internal-sftp",
+		"true", "" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(commands); i++)
+		for (size_t j = 0; j < ARRAY_LEN(commands); j++) {
+			size_t counts = commands[i] != NULL ? i : j;
+			const struct session_rules rules = {
+				.config_command = commands[i],
+				.key_command = commands[j] };
+			bool only = session_is_sftp_only(commands[i],
+			    commands[j]);
+
+			assert_int_equal(only, counts == 1 || counts == 2);
+			for (int kind = SHELL; kind <= SUB; kind++) {
+				const struct session_request request = {
+					.kind = (enum session_kind)kind,
+					.command = "x" };
+				enum session_runs runs =
+				    session_plan(&request, &rules).runs;
+
+				assert_int_equal(only,
+				    runs == SESSION_RUNS_SFTP ||
+					runs == SESSION_RUNS_REFUSAL);
+			}
+		}
+}
+
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(every_row) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(every_row),
+		cmocka_unit_test(logins_for_sftp_only) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

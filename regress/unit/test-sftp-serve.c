@@ -5,6 +5,7 @@
 
 #include <sys/stat.h>
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -30,7 +31,7 @@ test_version(void **state)
 
 	(void)state;
 	begin(&opts);
-	buf_put_u32(ask(SFTP_INIT), 6);
+	buf_put_u32(ask_for(SFTP_INIT), 6);
 	reply = answer();
 	assert_int_equal(reply.type, SFTP_VERSION_REPLY);
 	assert_int_equal(rd_u32(&reply.body), 3);
@@ -85,7 +86,7 @@ test_file(void **state)
 	assert_true(span_equals(rd_string(&reply.body), "ld"));
 	ask_read(h, 11, 1);
 	expect_status(SFTP_EOF);
-	put_handle(ask(SFTP_FSTAT), h);
+	put_handle(ask_for(SFTP_FSTAT), h);
 	reply = answer();
 	assert_int_equal(reply.type, SFTP_ATTRS);
 	assert_int_equal(rd_u32(&reply.body), 15);
@@ -132,7 +133,7 @@ test_attributes(void **state)
 	a.mode = 0640;
 	a.size = 1;
 	a.mtime = 3000;
-	put_handle(ask(SFTP_FSETSTAT), h);
+	put_handle(ask_for(SFTP_FSETSTAT), h);
 	sftp_put_attrs(&message, &a);
 	expect_status(SFTP_OK);
 	close_handle(h, SFTP_OK);
@@ -259,7 +260,7 @@ test_directory(void **state)
 	ask_path(SFTP_OPENDIR, "many");
 	h = answer_handle();
 	for (;;) {
-		put_handle(ask(SFTP_READDIR), h);
+		put_handle(ask_for(SFTP_READDIR), h);
 		reply = answer();
 		if (reply.type == SFTP_STATUS)
 			break;
@@ -403,7 +404,7 @@ test_refusals(void **state)
 	h = answer_handle();
 	ask_write(h, 0, "y", 1);
 	expect_status(SFTP_PERMISSION_DENIED);
-	put_handle(ask(SFTP_FSETSTAT), h);
+	put_handle(ask_for(SFTP_FSETSTAT), h);
 	sftp_put_attrs(&message, NULL);
 	expect_status(SFTP_PERMISSION_DENIED);
 	close_handle(h, SFTP_OK);
@@ -434,17 +435,17 @@ test_malformed(void **state)
 	uint32_t h;
 
 	(void)state;
-	buf_put_u32(ask(SFTP_STAT), 100);
+	buf_put_u32(ask_for(SFTP_STAT), 100);
 	expect_status(SFTP_BAD_MESSAGE);
-	buf_put_string(ask(SFTP_STAT), "a\0b", 3);
+	buf_put_string(ask_for(SFTP_STAT), "a\0b", 3);
 	expect_status(SFTP_BAD_MESSAGE);
-	ask(SFTP_OPEN);
+	ask_for(SFTP_OPEN);
 	expect_status(SFTP_BAD_MESSAGE);
 	ask_read(0xdeadbeef, 0, 1);
 	expect_status(SFTP_FAILURE);
 	ask_write(0xdeadbeef, 0, "x", 1);
 	expect_status(SFTP_NO_SUCH_FILE);
-	buf_put_string(ask(SFTP_WRITE), "not our handle", 14);
+	buf_put_string(ask_for(SFTP_WRITE), "not our handle", 14);
 	buf_put_u64(&message, 0);
 	buf_put_string(&message, "some data", 9);
 	expect_status(SFTP_NO_SUCH_FILE);
@@ -483,6 +484,57 @@ test_framing_errors(void **state)
 		assert_int_equal(
 		    sftp_serve_input(server, raw, len), ERR_PROTOCOL);
 	}
+	restart(&opts);
+}
+
+/* A STAT of a path with so many bytes: the answer's status. */
+static void
+check_path_len(size_t len, uint32_t status)
+{
+	char *path = malloc(len + 1);
+
+	assert_non_null(path);
+	memset(path, '/', len);
+	path[len] = '\0';
+	ask_path(SFTP_LSTAT, path);
+	if (status == SFTP_OK)
+		assert_int_equal(answer().type, SFTP_ATTRS);
+	else
+		expect_status(status);
+	free(path);
+}
+
+/* The longest message, path and list, and one more of each. */
+static void
+test_exactly_the_most(void **state)
+{
+	const struct sftp_serve_opts opts = { .home = temp_dir };
+	uint8_t *raw = calloc(1, 4 + SFTP_MESSAGE_MAX + 1);
+
+	(void)state;
+	assert_non_null(raw);
+	check_path_len(PATH_MAX - 1, SFTP_OK);
+	check_path_len(PATH_MAX, SFTP_BAD_MESSAGE); /* the system's word */
+	check_path_len(SFTP_PATH_MAX, SFTP_BAD_MESSAGE);
+	check_path_len(SFTP_PATH_MAX + 1, SFTP_BAD_MESSAGE);
+	for (uint32_t n = 4096; n <= 4097; n++) {
+		ask_ext("users-groups-by-id@openssh.com");
+		buf_put_string(&message, raw, 4 * (size_t)n);
+		buf_put_string(&message, raw, 4 * 4096);
+		if (n == 4096)
+			assert_int_equal(answer().type, SFTP_EXTENDED_REPLY);
+		else
+			expect_status(SFTP_BAD_MESSAGE);
+	}
+	for (size_t more = 0; more < 2; more++) {
+		restart(&opts);
+		wire_put_u32(raw, (uint32_t)(SFTP_MESSAGE_MAX + more));
+		raw[4] = SFTP_STAT; /* of "", and more than it should have */
+		assert_int_equal(sftp_serve_input(server, raw,
+				     4 + SFTP_MESSAGE_MAX + more),
+		    more == 0 ? 4 + SFTP_MESSAGE_MAX : ERR_PROTOCOL);
+	}
+	free(raw);
 	restart(&opts);
 }
 
@@ -651,6 +703,7 @@ main(void)
 		cmocka_unit_test(test_realpath),
 		cmocka_unit_test(test_malformed),
 		cmocka_unit_test(test_framing_errors),
+		cmocka_unit_test(test_exactly_the_most),
 		cmocka_unit_test(test_pieces),
 		cmocka_unit_test(test_back_pressure),
 		cmocka_unit_test(test_offsets),

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 #include "regress/unit/hex.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <stdlib.h>
 
 #include "base/mem.h"
@@ -157,10 +160,42 @@ test_limits(void **state)
 	umac_free(NULL);
 }
 
+/* Vectors read no byte behind a message, nor does the tag depend on one: each
+ * message ends where a page does, behind which nothing may be read. */
+static void
+test_at_the_end_of_a_page(void **state)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE), most = 2100;
+	static const uint8_t key[UMAC_KEY_LEN] = "abcdefghijklmnop";
+	uint8_t *pages = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE,
+	    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint8_t elsewhere[2200], tag[2][16];
+	struct umac *u = NULL;
+
+	(void)state;
+	assert_true(pages != MAP_FAILED && page > most);
+	for (size_t i = 0; i < page; i++)
+		pages[i] = (uint8_t)(i * 7 + i / 251);
+	assert_int_equal(mprotect(pages + page, page, PROT_NONE), 0);
+	assert_int_equal(umac_new(&u, 16, key), 0);
+	for (size_t len = 0; len <= most; len++) {
+		memset(elsewhere, 0xff, sizeof elsewhere);
+		memcpy(elsewhere + 1, pages + page - len, len);
+		assert_int_equal(umac_compute(u, len, pages + page - len, len,
+				     tag[0]), 0);
+		assert_int_equal(umac_compute(u, len, elsewhere + 1, len,
+				     tag[1]), 0);
+		assert_memory_equal(tag[0], tag[1], 16);
+	}
+	umac_free(u);
+	assert_int_equal(munmap(pages, 2 * page), 0);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_at_the_end_of_a_page),
 		cmocka_unit_test(test_vectors),
 		cmocka_unit_test(test_nh_agree),
 		cmocka_unit_test(test_marked_word),

@@ -15,6 +15,7 @@
 #include "crypto/digest.h"
 #include "server/auth/auth-calls.h"
 #include "server/auth/auth-internal.h"
+#include "server/kexlog.h"
 #include "server/user.h"
 
 enum {
@@ -204,9 +205,10 @@ give_up(struct auth *a, enum ssh_disconnect reason, const char *text)
  * step, and where it is not, nobody can tell it from the step. */
 uint64_t
 auth_delay_us(const uint8_t salt[32], const char *user, bool secret,
-    uint64_t spent_us)
+    uint64_t floor_us, uint64_t spent_us)
 {
-	uint64_t mark = secret ? REFUSAL_OF_SECRET_US : REFUSAL_US;
+	uint64_t mark = secret ? MAX(floor_us, (uint64_t)REFUSAL_OF_SECRET_US) :
+				 REFUSAL_US;
 	uint8_t sum[DIGEST_MAX_LEN];
 
 	if (digest_hmac(DIGEST_SHA256, salt, 32, user, strlen(user), sum) == 0)
@@ -220,7 +222,7 @@ static void
 fill_time(const struct auth *a)
 {
 	uint64_t wait_us = auth_delay_us(a->params->salt, a->user, a->secret,
-	    clock_us() - a->began_us);
+	    a->params->floor_us, clock_us() - a->began_us);
 	struct timespec ts;
 
 	ts.tv_sec = (time_t)(wait_us / US_PER_S);
@@ -343,8 +345,7 @@ settle_user(struct auth *a, char **user, char **service)
 	a->user = *user;
 	a->service = *service;
 	*user = *service = NULL;
-	log_info("SSH: Server;Ltype: Authname;Remote: %s;Name: %s",
-	    a->params->remote, a->user);
+	kexlog_name(a->user, a->params->remote);
 	r = monitor_user(a->monitor_fd, a->user, a->service, &a->info);
 	setproctitle("%s [net]",
 	    r == 0 && !a->info.invalid ? a->user : "unknown");

@@ -54,6 +54,6 @@ bool auth_user_invalid(const struct auth *a); /* unknown, or not allowed */
  * on a secret of this server. Microseconds to wait for the next of these.
  * secret: the request had a password or the like. Pure. */
 uint64_t auth_delay_us(const uint8_t salt[32], const char *user, bool secret,
-    uint64_t spent_us);
+    uint64_t floor_us, uint64_t spent_us);
 
 #endif

@@ -21,8 +21,10 @@
 #include "base/mem.h"
 #include "crypto/rand.h"
 #include "server/listener/admission.h"
+#include "server/listener/hash-survey.h"
 #include "server/listener/inetd-pipes.h"
 #include "server/listener/penalties.h"
+#include "server/listener/reload.h"
 #include "server/peer.h"
 
 enum {
@@ -58,6 +60,8 @@ struct listener {
 	struct startup *startups;
 	int startup_count;
 	struct admission *admission;
+	struct reload reload;
+	struct hash_survey *survey;
 	char title[256]; /* the command line */
 	bool restart;
 	bool pid_written;
@@ -409,6 +413,7 @@ on_connection(void *arg, int fd, int events)
 			  "mode.");
 		become_session(l, connection);
 	}
+	hash_survey_look(l->survey, clock_ms());
 	peer = admission_peer_of(l->admission, (struct sockaddr *)&ss, len);
 	if (is_refused(l, connection, (struct sockaddr *)&ss, len, &peer))
 		(void)!send(connection, refusal, sizeof refusal - 1,
@@ -430,6 +435,25 @@ find_startup(const struct listener *l, pid_t pid)
 	return s;
 }
 
+/* Some other child than a connection's has. */
+static void
+check_ended(struct listener *l, pid_t pid, int status)
+{
+	switch (reload_child_ended(&l->reload, pid, status)) {
+	case RELOAD_YES:
+		log_info("Received SIGHUP; restarting.");
+		l->restart = true;
+		loop_stop(l->loop);
+		break;
+	case RELOAD_NO:
+		notify_ready(); /* again, as before */
+		break;
+	case RELOAD_WAIT:
+	case RELOAD_NOT_MINE:
+		break;
+	}
+}
+
 static void
 on_child(void *arg, int signo)
 {
@@ -442,6 +466,8 @@ on_child(void *arg, int signo)
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
 		if ((s = find_startup(l, pid)) != NULL)
 			startup_ended(s, status);
+		else
+			check_ended(l, pid, status);
 }
 
 static void
@@ -450,10 +476,8 @@ on_hangup(void *arg, int signo)
 	struct listener *l = arg;
 
 	(void)signo;
-	log_info("Received SIGHUP; restarting.");
 	notify_reloading();
-	l->restart = true;
-	loop_stop(l->loop);
+	reload_ask(&l->reload);
 }
 
 static void
@@ -488,6 +512,17 @@ write_pid_file(struct listener *l)
 
 /* ---- the whole --------------------------------------------------------- */
 
+/* Not while nobody heeds it: it would end the program that is about to. */
+static void
+hold_hangups(bool on)
+{
+	sigset_t set;
+
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGHUP);
+	(void)sigprocmask(on ? SIG_BLOCK : SIG_UNBLOCK, &set, NULL);
+}
+
 static void
 set_up_loop(struct listener *l)
 {
@@ -504,6 +539,8 @@ set_up_loop(struct listener *l)
 		if (l->watches[i] == NULL)
 			fatal("out of memory");
 	}
+	hold_hangups(false);
+	reload_init(&l->reload, l->loop, l->opts->exe, l->opts->argv);
 	/* Connections from before a restart may have ended during it. */
 	on_child(l, SIGCHLD);
 }
@@ -527,6 +564,21 @@ go_to_background(const struct listener *l)
 		log_to_syslog(l->state->conf.log.syslog_facility);
 }
 
+/* hash_survey_fn. Connections from here on get it. */
+static void
+on_hashes(void *arg, const struct decoys *d)
+{
+	struct listener *l = arg;
+	int r = state_renew_decoys(&l->state_fd, d);
+
+	if (r != 0)
+		log_error("cannot keep how accounts are hashed: %s",
+		    err_text(r));
+	else
+		log_debug("Accounts are hashed in %zu ways that count.",
+		    d->settings.n);
+}
+
 static void
 prepare(struct listener *l)
 {
@@ -539,6 +591,11 @@ prepare(struct listener *l)
 	if (access(l->session_path, X_OK) == -1)
 		fatal("%s does not exist or is not executable",
 		    l->session_path);
+	/* A process that stays finds more out in time. */
+	if (l->opts->debug)
+		hash_survey_once(&l->state->decoys);
+	else
+		decoys_choose(&l->state->decoys, NULL, 0);
 	if ((r = state_to_fd(l->state, &l->state_fd)) != 0)
 		fatal("cannot keep the configuration for connections: %s",
 		    err_text(r));
@@ -559,6 +616,8 @@ listener_run(struct server_state *state, const struct listener_opts *opts)
 	write_pid_file(&l);
 	log_sockets(&l);
 	make_title(&l);
+	if (!opts->debug)
+		l.survey = hash_survey_new(l.loop, on_hashes, &l);
 	notify_ready();
 	if (loop_run(l.loop) != 0)
 		log_error("poll: %s", strerror(errno));
@@ -568,9 +627,12 @@ listener_run(struct server_state *state, const struct listener_opts *opts)
 	while (l.startups != NULL)
 		startup_over(l.startups);
 	admission_free(l.admission);
+	reload_clear(&l.reload);
+	hash_survey_free(l.survey);
 	loop_free(l.loop);
 	if (l.restart) {
 		setenv(RESTARTED, "1", 1);
+		hold_hangups(true);
 		execv(opts->exe, opts->argv);
 		log_error("cannot restart %s: %s", opts->exe, strerror(errno));
 	}

@@ -2,71 +2,11 @@
 #include "server/monitor/auth-decoy.h"
 
 #include <crypt.h>
-#include <shadow.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
-#include "base/log.h"
 #include "base/mem.h"
-#include "compat/libc.h"
-
-enum {
-	DES_LEN = 13,	  /* of the traditional hash and its salt */
-	BCRYPT_HEAD = 7,  /* "$2b$12$" */
-	SCRYPT_HEAD = 14, /* "$7$" and its costs; no '$' ends them */
-};
-
-static const char des_digits[] = "./0123456789abcdefghijklmnopqrstuvwxyz"
-				 "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
-
-bool
-decoy_is_hash(const char *field)
-{
-	return field[0] == '$' ||
-	    (strlen(field) == DES_LEN && strspn(field, des_digits) == DES_LEN);
-}
-
-/* Bytes in front of the salt: those of "$method$" or "$method$costs$". 0: the
- * field does not have that form. */
-static size_t
-head_len(const char *field)
-{
-	size_t end = strlen(field);
-
-	while (end > 0 && field[end - 1] != '$') /* the hash */
-		end--;
-	while (end > 0 && field[end - 1] == '$')
-		end--;
-	while (end > 0 && field[end - 1] != '$') /* the salt */
-		end--;
-	return end > 1 ? end : 0;
-}
-
-/* The salt is made of dots, which all methods accept. */
-char *
-decoy_setting(const char *field)
-{
-	const char *salt = "........$";
-	size_t head;
-	char *setting;
-
-	if (!decoy_is_hash(field))
-		return NULL;
-	if (field[0] != '$')
-		return xstrdup("..");
-	head = head_len(field);
-	if (str_has_prefix(field, "$2")) {
-		head = BCRYPT_HEAD;
-		salt = "......................";
-	} else if (str_has_prefix(field, "$7$")) {
-		head = SCRYPT_HEAD;
-	}
-	if (head == 0 || strlen(field) <= head)
-		return NULL;
-	xasprintf(&setting, "%.*s%s", (int)head, field, salt);
-	return setting;
-}
 
 uint64_t
 decoy_cpu_us(void)
@@ -92,62 +32,6 @@ hash(const char *password, const char *setting)
 
 	(void)crypt_r(password, setting, data);
 	mem_free_secret(data, sizeof *data);
-}
-
-/* Collects one setting for each method that accounts of the file use. If there
- * is none, the setting that new passwords get. */
-static void
-collect(FILE *shadow, struct strlist *settings)
-{
-	const struct spwd *sp;
-	const char *standard;
-	char *setting;
-
-	for (int i = 0; shadow != NULL && i < DECOY_ACCOUNTS_MAX &&
-	    settings->n < DECOY_METHODS_MAX; i++) {
-		if ((sp = fgetspent(shadow)) == NULL)
-			break;
-		setting = decoy_setting(sp->sp_pwdp);
-		if (setting != NULL && !strlist_has(settings, setting) &&
-		    strlist_add(settings, setting) != 0)
-			fatal("out of memory");
-		free(setting);
-	}
-	if (settings->n > 0)
-		return;
-	standard = libc_password_setting();
-	if (strlist_add(settings, standard != NULL ? standard : "$6$....$") !=
-	    0)
-		fatal("out of memory");
-}
-
-void
-decoys_load(struct decoys *d, FILE *shadow)
-{
-	collect(shadow, &d->settings);
-	for (size_t i = 0; i < d->settings.n; i++) {
-		uint64_t before = decoy_cpu_us();
-
-		hash("", d->settings.v[i]);
-		d->cost_us[i] = decoy_cpu_us() - before;
-	}
-}
-
-void
-decoys_load_system(struct decoys *d)
-{
-	FILE *shadow = fopen(SHADOW, "re");
-
-	decoys_load(d, shadow);
-	if (shadow != NULL)
-		fclose(shadow);
-}
-
-void
-decoys_clear(struct decoys *d)
-{
-	strlist_clear(&d->settings);
-	*d = (struct decoys){ 0 };
 }
 
 /* Index in d->settings of the field's method. A method that is not among them
@@ -177,7 +61,12 @@ decoys_done(const struct decoys *d, const char *field, uint64_t spent_us,
 
 	if (i == d->settings.n)
 		return 0;
-	cost_us = MAX(d->cost_us[i], (uint64_t)1);
+	cost_us = d->cost_us[i];
+	if (cost_us == 0) { /* nobody has measured it yet */
+		cost_us = decoy_cpu_us();
+		hash("", d->settings.v[i]);
+		cost_us = MAX(decoy_cpu_us() - cost_us, (uint64_t)1);
+	}
 	count = (spent_us + cost_us / 2) / cost_us;
 	return count < max ? (unsigned)count : max;
 }
@@ -196,6 +85,13 @@ decoys_spend(const struct decoys *d, const char *field, unsigned done,
 		}
 	}
 	return count;
+}
+
+/* A quarter more than the hashes: modules take time, too. */
+uint64_t
+decoys_floor_us(const struct decoys *d, unsigned times)
+{
+	return d->dearest_us * times * 5 / 4;
 }
 
 char *

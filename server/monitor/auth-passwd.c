@@ -13,22 +13,25 @@
 
 enum {
 	DAY_S = 24 * 60 * 60,
-	/* With nullok, pam_unix looks first if the password is empty, and to
-	 * do that it hashes the empty one. */
-	PAM_HASHES = 2,
+	LINE_MAX_BYTES = 16 * 1024, /* of an account */
 };
 
 /* Caller frees; NULL if there is none to be had. */
 static char *
 stored_hash(const char *name)
 {
-	const struct spwd *sp = getspnam(name);
+	char *line = xcalloc(1, LINE_MAX_BYTES), *hash = NULL;
+	struct spwd entry, *sp = NULL;
 	const struct passwd *pw;
-	const char *field = sp != NULL ? sp->sp_pwdp : NULL;
 
-	if (field == NULL && (pw = getpwnam(name)) != NULL)
-		field = pw->pw_passwd;
-	return field != NULL ? xstrdup(field) : NULL;
+	if (getspnam_r(name, &entry, line, LINE_MAX_BYTES, &sp) == 0 &&
+	    sp != NULL)
+		hash = xstrdup(sp->sp_pwdp);
+	else if ((pw = getpwnam(name)) != NULL)
+		hash = xstrdup(pw->pw_passwd);
+	/* It may be another account's: the last that was looked at. */
+	mem_free_secret(line, LINE_MAX_BYTES);
+	return hash;
 }
 
 static void
@@ -64,7 +67,7 @@ passwd_equalise_cost(const struct decoys *decoys, const struct user *u,
     const struct passwd_effort *effort)
 {
 	char *own = u->valid ? stored_hash(u->name) : NULL;
-	unsigned times = effort->by_pam ? PAM_HASHES : 1;
+	unsigned times = effort->by_pam ? PASSWD_PAM_HASHES : 1;
 	unsigned done = effort->by_pam ?
 	    decoys_done(decoys, own, effort->spent_us, times) : 1;
 	char *password = decoy_password(effort->password_len);

@@ -14,6 +14,10 @@
 #include "server/monitor/auth-decoy.h"
 #include "server/user.h"
 
+/* With nullok, pam_unix looks first if the password is empty, and to do that it
+ * hashes the empty one. */
+enum { PASSWD_PAM_HASHES = 2 };
+
 /* Costs one hash if the user has one, else nothing. */
 bool passwd_check(const struct user *u, const char *password,
     bool permit_empty);

@@ -8,10 +8,10 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "crypto/digest.h"
 #include "crypto/kem.h"
 #include "gss/gss-wire.h"
 #include "gss/gss.h"
+#include "server/monitor/sign-rules.h"
 
 enum { NAME_MAX_BYTES = 256 };
 
@@ -71,15 +71,6 @@ gss_exchange_free(struct gss_exchange *x)
 	free(x);
 }
 
-void
-gss_exchange_forget(struct gss_exchange *x)
-{
-	if (x == NULL)
-		return;
-	gss_acceptor_free(x->acceptor);
-	x->acceptor = NULL;
-}
-
 const char *
 gss_exchange_methods(const struct gss_exchange *x)
 {
@@ -124,21 +115,14 @@ gss_exchange_step(struct gss_exchange *x, struct span token, bool rekey,
 	return buf_err(out);
 }
 
-static bool
-is_hash(struct span hash)
-{
-	return hash.len == digest_len(DIGEST_SHA1) ||
-	    hash.len == digest_len(DIGEST_SHA256) ||
-	    hash.len == digest_len(DIGEST_SHA512);
-}
-
 int
 gss_exchange_sign(struct gss_exchange *x, struct span hash, struct buf *out)
 {
 	struct buf mic = { 0 };
 	int r;
 
-	if (x == NULL || !x->complete || x->is_signed || !is_hash(hash))
+	if (x == NULL || !x->complete || x->is_signed ||
+	    !sign_rules_hash_len(x->methods, hash.len))
 		return ERR_PROTOCOL;
 	x->is_signed = true;
 	if ((r = gss_acceptor_sign(x->acceptor, hash, &mic)) != 0)

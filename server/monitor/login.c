@@ -142,7 +142,6 @@ login_free(struct login *l)
 	auth_methods_clear(&l->methods);
 	permits_clear(&l->permits);
 	strlist_clear(&l->used_keys);
-	decoys_clear(&l->decoys);
 	buf_clear(&l->auth_info);
 	server_conf_clear(&l->conf);
 	user_free(l->user);

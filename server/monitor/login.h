@@ -18,7 +18,6 @@
 #include "conf/auth-method-table.h"
 #include "conf/server-conf.h"
 #include "server/monitor-wire.h"
-#include "server/monitor/auth-decoy.h"
 #include "server/monitor/auth-methods.h"
 #include "server/monitor/auth-pam.h"
 #include "server/peer.h"
@@ -54,7 +53,6 @@ struct login {
 	struct gss_acceptor *gss;
 	char *principal; /* of whom that was, once stored; or NULL */
 	char *ccache; /* path of what was brought, once stored; or NULL */
-	struct decoys decoys; /* loaded when first needed */
 	struct span session_id; /* borrowed from the monitor */
 	uint64_t deadline_ms; /* of login, monotonic; 0: none */
 };
@@ -66,6 +64,8 @@ struct login *login_new(const struct server_state *state,
  * none of these may come in by "none": caller frees; else NULL. */
 char *login_methods_of_all(const struct server_conf *c);
 void login_free(struct login *l);
+/* No try of a secret is refused earlier, for nobody. */
+uint64_t login_floor_us(const struct server_state *state);
 
 /* Text of Banner; NULL if there is none. Caller frees. */
 char *login_banner(const struct login *l);

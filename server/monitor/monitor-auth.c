@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "keys/key.h"
+#include "server/monitor/sign-rules.h"
 
 enum { ALG_MAX = 256 }; /* bytes of an algorithm's name */
 
@@ -30,8 +31,8 @@ monitor_agent_ms(const struct monitor *m)
 	    (unsigned)MIN(m->deadline_ms - now, AGENT_MS) : 1;
 }
 
-/* Only exchange hashes are signed; their lengths are those of the hash
- * functions. */
+/* Only what could be an exchange hash of this configuration is signed, and only
+ * by what a client could have agreed on. */
 static int
 sign_hash(struct monitor *m, struct rd *in, struct buf *out,
     struct span *hash)
@@ -42,8 +43,10 @@ sign_hash(struct monitor *m, struct rd *in, struct buf *out,
 
 	*hash = rd_string(in);
 	r = rd_end(in);
-	if (r == 0 && hash->len != 20 && hash->len != 32 && hash->len != 48 &&
-	    hash->len != 64)
+	if (r == 0 &&
+	    (!sign_rules_hash_len(m->state.conf.algs.kex_algorithms,
+		 hash->len) ||
+		!sign_rules_alg(&m->state.conf, &m->state.keys, alg)))
 		r = ERR_PROTOCOL;
 	if (r == 0)
 		r = hostkeys_sign(&m->state.keys, alg, *hash,
@@ -76,7 +79,6 @@ monitor_on_sign_rekey(struct monitor *m, struct rd *in, struct buf *out)
 {
 	struct span hash;
 
-	monitor_wait_to_sign(m);
 	return sign_hash(m, in, out, &hash);
 }
 

@@ -55,7 +55,6 @@ monitor_on_gss_sign(struct monitor *m, struct rd *in, struct buf *out)
 int
 monitor_on_gss_step_rekey(struct monitor *m, struct rd *in, struct buf *out)
 {
-	monitor_wait_to_sign(m);
 	return step(m, in, true, out);
 }
 

@@ -23,13 +23,17 @@ enum {
 	LINES_MAX = 256,  /* log lines of hpnsshd-auth; a login has a dozen */
 };
 
-/* What may be asked, when, and how often: the only place that says so.
+/* What may be asked, when, how often and how fast: the only place that says so.
  * hpnsshd-auth and the user's process have no request in common. The latter
- * logs by itself. */
+ * logs by itself. docs/SECURITY-MODEL.md tells what each row is worth to a
+ * process that was taken over. */
 static const struct row {
 	unsigned phases; /* enum monitor_phase: those it is admitted in */
 	bool once, answered;
 	bool is_try; /* to log in: counted, and refused after too many */
+	bool paced;  /* see monitor_sign_wait_ms() */
+	/* Of a login that may do SFTP only, too: what new keys need. */
+	bool for_sftp;
 	monitor_handler handler; /* NULL: monitor_converse() waits for it */
 } table[MONITOR_REQUEST_COUNT] = {
 	[MONITOR_LOG] = { BEFORE_SESSION, .handler = on_log },
@@ -48,17 +52,19 @@ static const struct row {
 	[MONITOR_HAND_OVER] = { MONITOR_PHASE_ACCEPTED, .once = true,
 	    .handler = monitor_on_hand_over },
 	[MONITOR_SIGN_REKEY] = { MONITOR_PHASE_SESSION, .answered = true,
+	    .paced = true, .for_sftp = true,
 	    .handler = monitor_on_sign_rekey },
 	[MONITOR_GSS_STEP_REKEY] = { MONITOR_PHASE_SESSION, .answered = true,
+	    .paced = true, .for_sftp = true,
 	    .handler = monitor_on_gss_step_rekey },
 	[MONITOR_GSS_SIGN_REKEY] = { MONITOR_PHASE_SESSION, .answered = true,
-	    .handler = monitor_on_gss_sign_rekey },
+	    .for_sftp = true, .handler = monitor_on_gss_sign_rekey },
 	[MONITOR_PTY] = { MONITOR_PHASE_SESSION, .answered = true,
 	    .handler = monitor_on_pty },
 	[MONITOR_PTY_END] = { MONITOR_PHASE_SESSION, .answered = true,
 	    .handler = monitor_on_pty_end },
 	[MONITOR_PROVE] = { MONITOR_PHASE_SESSION, .answered = true,
-	    .handler = monitor_on_prove },
+	    .paced = true, .handler = monitor_on_prove },
 };
 
 /* Lines of a level that is off unless an administrator searches for a fault
@@ -80,17 +86,14 @@ on_log(struct monitor *m, struct rd *in, struct buf *out)
 	uint8_t byte = rd_u8(in), level = byte & ~MONITOR_LOG_FORCED;
 	/* A word of the other side counts only if somebody asked for it. */
 	bool forced = (byte & MONITOR_LOG_FORCED) != 0 && log_places()->n > 0;
-	char *text = rd_cstring(in, LINE_MAX_BYTES), *marked;
+	char *text = rd_cstring(in, LINE_MAX_BYTES);
 	int r = rd_end(in);
 
 	(void)out;
 	if (r == 0 && level > LOG_LVL_DEBUG3)
 		r = ERR_PROTOCOL;
-	if (r == 0 && may_log(m, (enum log_level)level)) {
-		xasprintf(&marked, "%s [preauth]", text);
-		log_relay((enum log_level)level, forced, marked);
-		free(marked);
-	}
+	if (r == 0 && may_log(m, (enum log_level)level))
+		log_relay((enum log_level)level, forced, text, " [preauth]");
 	free(text);
 	return r;
 }
@@ -170,7 +173,8 @@ admit(struct monitor *m, uint8_t type)
 		return NULL;
 	row = &table[type];
 	if (!(row->phases & m->phase) || (row->once && m->asked[type] > 0) ||
-	    (row->is_try && !may_try(m)))
+	    (row->is_try && !may_try(m)) || (m->sftp_only && !row->for_sftp &&
+		m->phase == MONITOR_PHASE_SESSION))
 		return NULL;
 	m->asked[type]++;
 	return row;
@@ -191,6 +195,8 @@ dispatch(struct monitor *m, const struct buf *msg)
 		return ERR_PROTOCOL;
 	}
 	m->owes_answer = row->answered;
+	if (row->paced)
+		monitor_wait_to_sign(m);
 	buf_init_secret(&out);
 	err = row->handler(m, &r, &out);
 	if (err == 0 && m->owes_answer)

@@ -58,9 +58,17 @@ login_equalise_cost(struct login *l, size_t secret_len, uint64_t since_us)
 		.by_pam = l->pam != NULL,
 		.spent_us = decoy_cpu_us() - since_us };
 
-	if (l->decoys.settings.n == 0)
-		decoys_load_system(&l->decoys);
-	passwd_equalise_cost(&l->decoys, l->user, &effort);
+	passwd_equalise_cost(&l->state->decoys, l->user, &effort);
+}
+
+/* Modules hash more than once, and Match may have a user go to them. */
+uint64_t
+login_floor_us(const struct server_state *state)
+{
+	bool by_pam = state->conf.login.use_pam ||
+	    server_conf_has_match(&state->conf);
+
+	return decoys_floor_us(&state->decoys, by_pam ? PASSWD_PAM_HASHES : 1);
 }
 
 static void

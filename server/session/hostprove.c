@@ -67,7 +67,7 @@ hostprove_answer(const struct service_owners *o, struct rd *data,
 	size_t asked = 0;
 	int r = 0;
 
-	if (h->rounds == ROUNDS_MAX)
+	if (h->rounds == ROUNDS_MAX || serve_is_sftp_only(h->params))
 		return CHANNEL_FAILURE;
 	h->rounds++;
 	while (data->len > 0 && r == 0) {
@@ -104,7 +104,9 @@ hostprove_new(struct hostprove **out, struct channels *chs,
 
 	h->params = params;
 	h->kex = k;
-	if (bears_announcement(params->id_remote))
+	/* Proofs would not be had. */
+	if (bears_announcement(params->id_remote) &&
+	    !serve_is_sftp_only(params))
 		r = announce(h, chs);
 	if (r != 0) {
 		free(h);

@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "base/version.h"
 #include "channels.h"
+#include "cipher.h"
 #include "connection.h"
 #include "forward/forwarded.h"
 #include "kex.h"
@@ -332,9 +333,8 @@ become_user(struct serve *sv)
 {
 	const struct serve_params *p = sv->params;
 
-	if (!p->pam) /* else modules have added to them */
-		privs_set_groups(p->user);
 	if (p->conf->session.chroot_directory != NULL) {
+		log_connect();
 		sv->nologin = session_nologin(p->user);
 		tzset();
 		chroot_enter(p->conf->session.chroot_directory, p->user);
@@ -351,9 +351,9 @@ serve_run(const struct serve_params *params)
 	become_user(&sv);
 	signal(SIGPIPE, SIG_IGN);
 	fd_raise_limit();
+	cipher_use_wide_gcm();
 	if ((r = begin(&sv)) != 0)
 		fatal("cannot take the connection over: %s", err_text(r));
-	/* What authentication has used is not needed any more. */
 	mem_give_back();
 	r = loop_run(sv.loop);
 	if (r != 0)

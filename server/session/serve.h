@@ -16,6 +16,7 @@
 #include "server/hostkeys.h"
 #include "server/peer.h"
 #include "server/permits.h"
+#include "server/session-plan.h"
 #include "server/user.h"
 
 /* Everything is borrowed. */
@@ -33,11 +34,20 @@ struct serve_params {
 	const struct strlist *login_env; /* that came with the login */
 	const struct buf *auth_info; /* lines for SSH_USER_AUTH */
 	bool must_change;	/* sessions change the password, no more */
-	bool pam;		/* PAM has set the supplementary groups */
 	int socket_fd, monitor_fd;
 	struct buf *packet_state, *kex_state; /* cleared once used */
 	uint64_t began_ms;
 };
+
+/* Then nothing is asked of the monitor but what new keys need: it answers
+ * nothing else. */
+static inline bool
+serve_is_sftp_only(const struct serve_params *p)
+{
+	return !p->must_change &&
+	    session_is_sftp_only(p->conf->session.force_command,
+		p->permits->command);
+}
 
 /* Becomes the user and serves; returns the exit status. */
 int serve_run(const struct serve_params *params);

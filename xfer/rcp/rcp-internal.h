@@ -12,6 +12,7 @@
 
 #include "base/buf.h"
 #include "crypto/digest.h"
+#include "xfer/local/local-tree.h"
 #include "xfer/progress.h"
 #include "xfer/rcp/rcp-proto.h"
 #include "xfer/rcp/rcp.h"
@@ -24,6 +25,7 @@ enum {
 struct rcp {
 	int fd_in, fd_out;
 	struct rcp_opts opts;
+	struct local_tree *local; /* owned */
 	uint8_t *block; /* RCP_BLOCK bytes of a file */
 	uint8_t *input; /* RCP_INPUT bytes, of which [at, end) is unread */
 	size_t at, end;

@@ -25,7 +25,9 @@ enum { KEPT_MODES = 01777 };
 struct incoming {
 	const struct rcp_record *rec;
 	const struct timespec *times; /* access, modification; NULL: now */
-	const char *path;
+	struct local_dir *at;
+	const char *name;     /* in there */
+	const char *path;     /* of both, for messages */
 	int fd;
 	bool existed;
 	int64_t start;	      /* bytes that are not sent again (-Z) */
@@ -33,16 +35,15 @@ struct incoming {
 	int error;	      /* first errno on this side; 0: none */
 };
 
-static int receive_into(struct rcp *c, const char *target, unsigned depth,
-    const struct strlist *wanted);
+/* Where records of one level go. */
+struct place {
+	struct local_dir *at;
+	const char *name; /* in there; NULL: each record has its own */
+	const char *path; /* of both, for messages */
+};
 
-static bool
-is_dir(const char *path)
-{
-	struct stat st;
-
-	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-}
+static int receive_into(struct rcp *c, const struct place *place,
+    unsigned depth, const struct strlist *wanted);
 
 /* --- files --- */
 
@@ -53,21 +54,29 @@ note(struct incoming *in, bool ok)
 		in->error = errno;
 }
 
+/* Links are written through, as rcp does, but not those of a neighbour. */
+static int
+open_target(const struct incoming *in, int flags, int mode)
+{
+	return local_open_target(in->at, in->name, flags, (mode_t)mode,
+	    LOCAL_LINKS_OWN);
+}
+
 /* A file that may be read but not written may be complete already. */
 static bool
 open_file(struct rcp *c, struct incoming *in)
 {
-	int flags = O_CREAT | O_NOCTTY | O_CLOEXEC, mode = in->rec->mode & 0777;
+	int flags = O_CREAT | O_NOCTTY, mode = in->rec->mode & 0777;
 	struct stat st;
 
-	in->existed = stat(in->path, &st) == 0;
+	in->existed = local_stat(in->at, in->name, LOCAL_LINKS_OWN, &st) == 0;
 	if (!c->opts.resume || (in->existed && !S_ISREG(st.st_mode)))
-		in->fd = open(in->path, flags | O_WRONLY, mode);
+		in->fd = open_target(in, flags | O_WRONLY, mode);
 	else
-		in->fd = open(in->path, flags | O_RDWR, mode);
+		in->fd = open_target(in, flags | O_RDWR, mode);
 	note(in, in->fd >= 0);
 	if (in->fd < 0 && c->opts.resume && in->existed && errno == EACCES)
-		in->fd = open(in->path, O_RDONLY | O_NOCTTY | O_CLOEXEC);
+		in->fd = open_target(in, O_RDONLY | O_NOCTTY, 0);
 	return in->error == 0;
 }
 
@@ -173,18 +182,18 @@ receive_open(struct rcp *c, struct incoming *in)
 
 static int
 receive_file(struct rcp *c, const struct rcp_record *rec,
-    const struct timespec *times, const char *path)
+    const struct timespec *times, const struct place *to)
 {
-	struct incoming in = { .rec = rec, .times = times, .path = path,
-		.fd = -1 };
+	struct incoming in = { .rec = rec, .times = times, .at = to->at,
+		.name = to->name, .path = to->path, .fd = -1 };
 	int r = 0;
 
 	if (open_file(c, &in))
 		r = receive_open(c, &in);
 	else if (c->opts.resume)
-		r = rcp_resume_refuse(c, in.fd, rec, path, in.error);
+		r = rcp_resume_refuse(c, in.fd, rec, to->path, in.error);
 	else
-		rcp_fail(c, path, strerror(in.error));
+		rcp_fail(c, to->path, local_error_text(in.error));
 	fd_close(&in.fd);
 	digest_free(in.hash);
 	return r < 0 ? r : 0;
@@ -195,20 +204,19 @@ receive_file(struct rcp *c, const struct rcp_record *rec,
 /* Until its content is there, the directory has to be open to us. Its final
  * mode, or -1 on error; *change: that is to be set at the end. */
 static int
-make_dir(struct rcp *c, const struct rcp_record *rec, const char *path,
-    mode_t *mode, bool *change)
+make_dir(struct rcp *c, const struct rcp_record *rec, const struct place *to,
+    struct local_dir **dir, mode_t *mode, bool *change)
 {
-	bool made = mkdir(path, (rec->mode & 0777) | S_IRWXU) == 0;
 	struct stat st;
+	bool made;
 
-	if (!made && errno != EEXIST)
-		return -1;
-	if (stat(path, &st) != 0)
-		return -1;
-	if (!S_ISDIR(st.st_mode)) {
-		errno = ENOTDIR;
+	if (local_make(to->at, to->name, (rec->mode & 0777) | S_IRWXU,
+		LOCAL_LINKS_OWN, dir, &made) != 0) {
+		errno = errno == EEXIST ? ENOTDIR : errno;
 		return -1;
 	}
+	if (local_dir_stat(*dir, &st) != 0)
+		return -1;
 	/* The group bit that the parent directory handed down stays. */
 	*mode = c->opts.preserve ?
 	    rec->mode :
@@ -220,50 +228,55 @@ make_dir(struct rcp *c, const struct rcp_record *rec, const char *path,
 
 static int
 receive_dir(struct rcp *c, const struct rcp_record *rec,
-    const struct timespec *times, const char *path, unsigned depth)
+    const struct timespec *times, const struct place *to, unsigned depth)
 {
+	struct place place = { .path = to->path };
 	bool change, ok = true;
 	mode_t mode;
 	int r;
 
-	if (make_dir(c, rec, path, &mode, &change) < 0) {
-		rcp_fail(c, path, strerror(errno));
+	if (make_dir(c, rec, to, &place.at, &mode, &change) < 0) {
+		rcp_fail(c, to->path, local_error_text(errno));
+		local_dir_unref(place.at);
 		return 0;
 	}
-	if ((r = rcp_ok(c)) < 0 ||
-	    (r = receive_into(c, path, depth + 1, NULL)) < 0)
-		return r;
-	if (change)
-		ok = chmod(path, mode) == 0;
-	if (ok && c->opts.preserve && times != NULL)
-		ok = utimensat(AT_FDCWD, path, times, 0) == 0;
-	if (ok)
-		return rcp_ok(c);
-	rcp_fail(c, path, strerror(errno));
-	return 0;
+	r = rcp_ok(c);
+	if (r == 0)
+		r = receive_into(c, &place, depth + 1, NULL);
+	if (r == 0 && change)
+		ok = local_dir_set_mode(place.at, mode) == 0;
+	if (r == 0 && ok && c->opts.preserve && times != NULL)
+		ok = local_dir_set_times(place.at, times) == 0;
+	if (r == 0 && !ok)
+		rcp_fail(c, to->path, local_error_text(errno));
+	else if (r == 0)
+		r = rcp_ok(c);
+	local_dir_unref(place.at);
+	return r;
 }
 
 /* --- records --- */
 
 static int
 receive_entry(struct rcp *c, const struct rcp_record *rec,
-    const struct timespec *times, const char *target, bool inside,
+    const struct timespec *times, const struct place *place,
     unsigned depth)
 {
-	size_t len = strlen(target);
-	const char *slash = len > 0 && target[len - 1] == '/' ? "" : "/";
 	/* The line is read over by the records inside of a directory. */
 	struct rcp_record own = *rec;
 	char *name = strdup(rec->name), *path = NULL;
+	struct place to = *place;
 	int r = ERR_NOMEM;
 
 	own.name = name;
-	if (name != NULL &&
-	    asprintf(&path, "%s%s%s", target, inside ? slash : "",
-		inside ? name : "") >= 0)
+	if (place->name == NULL && name != NULL) {
+		to.name = name;
+		to.path = path = str_join_path(place->path, name);
+	}
+	if (name != NULL && to.path != NULL)
 		r = rec->type == 'D' ?
-		    receive_dir(c, &own, times, path, depth) :
-		    receive_file(c, &own, times, path);
+		    receive_dir(c, &own, times, &to, depth) :
+		    receive_file(c, &own, times, &to);
 	free(path);
 	free(name);
 	return r;
@@ -271,12 +284,12 @@ receive_entry(struct rcp *c, const struct rcp_record *rec,
 
 /* Handles records until E, or at the top until the end of input. */
 static int
-receive_into(struct rcp *c, const char *target, unsigned depth,
+receive_into(struct rcp *c, const struct place *place, unsigned depth,
     const struct strlist *wanted)
 {
 	struct timespec times[2];
 	struct rcp_record rec;
-	bool timed = false, first = depth == 0, inside = is_dir(target);
+	bool timed = false, first = depth == 0;
 	int r;
 
 	for (;; first = false) {
@@ -297,24 +310,43 @@ receive_into(struct rcp *c, const char *target, unsigned depth,
 				return r;
 			continue;
 		}
-		r = receive_entry(c, &rec, timed ? times : NULL, target,
-		    inside, depth);
+		r = receive_entry(c, &rec, timed ? times : NULL, place,
+		    depth);
 		if (r < 0)
 			return r;
 		timed = false;
 	}
 }
 
+/* What the user has named: a directory, which is held on to from now on, or
+ * what becomes a file or a directory. */
+static int
+find_target(struct rcp *c, const char *target, struct place *place)
+{
+	struct stat st;
+
+	place->path = target;
+	place->at = local_root(c->local, target, LOCAL_LINKS_OWN);
+	if (place->at == NULL)
+		return ERR_NOMEM;
+	if (local_dir_stat(place->at, &st) == 0)
+		return 0;
+	if (c->opts.need_dir)
+		return rcp_end_session(c, target, local_error_text(errno));
+	local_dir_unref(place->at);
+	place->at = local_place(c->local, target, LOCAL_LINKS_OWN,
+	    &place->name);
+	return place->at != NULL ? 0 : ERR_NOMEM;
+}
+
 int
 rcp_receive(struct rcp *c, const char *target, const struct strlist *wanted)
 {
-	struct stat st;
-	int r;
+	struct place place = { .at = NULL };
+	int r = find_target(c, target, &place);
 
-	if (c->opts.need_dir && !is_dir(target))
-		return rcp_end_session(c, target,
-		    strerror(stat(target, &st) == 0 ? ENOTDIR : errno));
-	if ((r = rcp_ok(c)) < 0)
-		return r;
-	return receive_into(c, target, 0, wanted);
+	if (r == 0 && (r = rcp_ok(c)) == 0)
+		r = receive_into(c, &place, 0, wanted);
+	local_dir_unref(place.at);
+	return r;
 }

@@ -21,7 +21,8 @@
 
 enum { SENT_MODES = S_ISUID | S_ISGID | S_IRWXU | S_IRWXG | S_IRWXO };
 
-static int send_path(struct rcp *c, const char *path);
+static int send_name(struct rcp *c, struct local_dir *at, const char *name,
+    const char *path);
 
 /* The answer is read by the next rcp_read_answers(). */
 static int
@@ -143,16 +144,14 @@ send_file(struct rcp *c, int fd, const struct stat *st, const char *path,
 /* --- directories --- */
 
 static int
-list_dir(int fd, struct strlist *names)
+list_dir(struct local_dir *dir, struct strlist *names)
 {
-	DIR *d = fdopendir(fd);
+	DIR *d = local_dir_list(dir);
 	const struct dirent *de;
 	int r = 0;
 
-	if (d == NULL) {
-		close(fd);
+	if (d == NULL)
 		return ERR_SYSTEM;
-	}
 	while (r == 0 && (errno = 0, de = readdir(d)) != NULL)
 		if (rcp_name_is_plain(de->d_name))
 			r = strlist_add(names, de->d_name);
@@ -163,7 +162,8 @@ list_dir(int fd, struct strlist *names)
 }
 
 static int
-send_entries(struct rcp *c, const char *path, const struct strlist *names)
+send_entries(struct rcp *c, struct local_dir *dir, const char *path,
+    const struct strlist *names)
 {
 	char *below;
 	int r = 0;
@@ -172,22 +172,21 @@ send_entries(struct rcp *c, const char *path, const struct strlist *names)
 		below = str_join_path(path, names->v[i]);
 		if (below == NULL)
 			return ERR_NOMEM;
-		r = send_path(c, below);
+		r = send_name(c, dir, names->v[i], below);
 		free(below);
 	}
 	return r;
 }
 
-/* Consumes fd. */
 static int
-send_dir(struct rcp *c, int fd, const struct stat *st, const char *path,
-    const char *name)
+send_dir(struct rcp *c, struct local_dir *dir, const struct stat *st,
+    const char *path, const char *name)
 {
 	struct strlist names = { NULL, 0 };
-	int r = list_dir(fd, &names);
+	int r = list_dir(dir, &names);
 
 	if (r == ERR_SYSTEM) { /* what could be listed is sent */
-		rcp_fail(c, path, strerror(errno));
+		rcp_fail(c, path, local_error_text(errno));
 		r = 0;
 	}
 	if (r == 0)
@@ -195,58 +194,71 @@ send_dir(struct rcp *c, int fd, const struct stat *st, const char *path,
 	if (r == 0)
 		r = rcp_read_answers(c);
 	if (r == 0)
-		r = send_entries(c, path, &names);
+		r = send_entries(c, dir, path, &names);
 	strlist_clear(&names);
 	if (r != 0)
 		return r < 0 ? r : 0;
 	return put_line(c, "E\n");
 }
 
-/* --- the paths of the command line --- */
+/* --- names --- */
 
+/* name_sent: as the sink gets it. */
 static int
-send_open(struct rcp *c, int fd, const char *path, const char *name)
+send_found(struct rcp *c, struct local_dir *at, const char *name, int fd,
+    const struct stat *st, const char *path, const char *name_sent)
 {
-	struct stat st;
+	struct local_dir *dir;
 	int r = 0;
 
-	if (fstat(fd, &st) != 0)
-		rcp_fail(c, path, strerror(errno));
-	else if (S_ISDIR(st.st_mode) && c->opts.recursive)
-		return send_dir(c, fd, &st, path, name);
-	else if (S_ISREG(st.st_mode))
-		r = send_file(c, fd, &st, path, name);
-	else
+	if (S_ISDIR(st->st_mode) && c->opts.recursive) {
+		dir = local_child(at, name, st, LOCAL_LINKS_ALL);
+		r = dir != NULL ? send_dir(c, dir, st, path, name_sent) :
+				  ERR_NOMEM;
+		local_dir_unref(dir);
+	} else if (S_ISREG(st->st_mode)) {
+		r = send_file(c, fd, st, path, name_sent);
+	} else {
 		rcp_fail(c, path, "not a regular file");
-	close(fd);
+	}
+	return r;
+}
+
+/* Links are followed, as rcp does; but a directory is the one that was found
+ * until all in it was sent. */
+static int
+send_name(struct rcp *c, struct local_dir *at, const char *name,
+    const char *path)
+{
+	const char *last = local_last_name(path);
+	char *name_sent = strndup(last, *last == '/' ? 1 : strcspn(last, "/"));
+	struct stat st;
+	int fd, r = 0;
+
+	if (name_sent == NULL)
+		return ERR_NOMEM;
+	fd = local_open_source(at, name, LOCAL_LINKS_ALL, &st);
+	if (fd < 0)
+		rcp_fail(c, path, local_error_text(errno));
+	else if (strchr(name_sent, '\n') != NULL)
+		rcp_fail(c, path,
+		    "this protocol cannot carry a newline in a name");
+	else
+		r = send_found(c, at, name, fd, &st, path, name_sent);
+	fd_close(&fd);
+	free(name_sent);
 	return r;
 }
 
 static int
 send_path(struct rcp *c, const char *path)
 {
-	size_t end = strlen(path), start;
-	char *name;
-	int fd, r = 0;
+	const char *name;
+	struct local_dir *at =
+	    local_place(c->local, path, LOCAL_LINKS_ALL, &name);
+	int r = at != NULL ? send_name(c, at, name, path) : ERR_NOMEM;
 
-	while (end > 1 && path[end - 1] == '/')
-		end--;
-	for (start = end; start > 0 && path[start - 1] != '/'; start--)
-		;
-	name = strndup(path + start, end - start);
-	if (name == NULL)
-		return ERR_NOMEM;
-	/* Opening a FIFO must not block. */
-	fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	if (fd < 0)
-		rcp_fail(c, path, strerror(errno));
-	else if (strchr(name, '\n') != NULL) {
-		rcp_fail(c, path,
-		    "this protocol cannot carry a newline in a name");
-		close(fd);
-	} else
-		r = send_open(c, fd, path, name);
-	free(name);
+	local_dir_unref(at);
 	return r;
 }
 

@@ -34,7 +34,8 @@ rcp_new(struct rcp **out, int fd_in, int fd_out, const struct rcp_opts *opts)
 	buf_init(&c->output);
 	c->block = malloc(RCP_BLOCK);
 	c->input = malloc(RCP_INPUT);
-	if (c->block == NULL || c->input == NULL) {
+	c->local = local_tree_new(0);
+	if (c->block == NULL || c->input == NULL || c->local == NULL) {
 		rcp_free(c);
 		return ERR_NOMEM;
 	}
@@ -49,6 +50,7 @@ rcp_free(struct rcp *c)
 		return;
 	rcp_progress_finish(c, false);
 	buf_clear(&c->output);
+	local_tree_free(c->local);
 	free(c->block);
 	free(c->input);
 	free(c);

@@ -85,7 +85,7 @@ static int
 claim_part(const struct serve_op *op)
 {
 	bool keep = false;
-	int fd = xfer_part_claim(op->path, op->mode, &keep);
+	int fd = xfer_part_claim(AT_FDCWD, op->path, op->mode, &keep);
 
 	if (fd < 0 && (errno == EACCES || errno == EPERM))
 		errno = EBUSY;

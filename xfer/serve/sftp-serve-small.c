@@ -36,7 +36,8 @@ facts_of(const struct serve_op *op, bool there, const struct stat *made)
 		facts |= TARGET_REGULAR;
 	if (there && op->st.st_nlink != 1)
 		facts |= TARGET_NAMES;
-	if (there && target_is_read_only(op->path, op->st.st_mode))
+	if (there &&
+	    target_is_read_only(AT_FDCWD, op->path, op->st.st_mode))
 		facts |= TARGET_READ_ONLY;
 	if (there && made != NULL && (made->st_uid != op->st.st_uid ||
 		made->st_gid != op->st.st_gid))
@@ -115,7 +116,7 @@ run_put(struct serve_op *op)
 	/* Who may not read the target may not read its replacement either. */
 	if (there && op->flags == 0)
 		mode &= S_IRWXU;
-	fd = xfer_part_claim(op->path2, mode, &keep);
+	fd = xfer_part_claim(AT_FDCWD, op->path2, mode, &keep);
 	return fd < 0 ? -1 : finish(op, fd, fill(op, fd, there));
 }
 

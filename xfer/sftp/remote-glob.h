@@ -18,8 +18,8 @@ bool remote_glob_has_magic(const char *pattern);
 /* The name that a pattern without magic stands for; caller frees; NULL when
  * out of memory. */
 char *remote_glob_unescape(const char *pattern);
-/* Appends the matches, sorted. None is no error. A status > 0 or ERR_* as
- * from sftp_call_*(), ERR_LIMIT if there are far too many. */
+/* Appends the matches, sorted, each once. None is no error. A status > 0 or
+ * ERR_* as from sftp_call_*(), ERR_LIMIT if there are far too many. */
 int remote_glob(struct sftp *s, const char *pattern,
     struct strlist *out) must_check;
 

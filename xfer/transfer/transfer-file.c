@@ -100,6 +100,7 @@ xfer_file_free(struct xfer_file *f)
 	free(f->small.data);
 	free(f->opening.probe);
 	free(f->source.link);
+	local_dir_unref(f->at);
 	free(f->local);
 	free(f->remote);
 	free(f);
@@ -326,7 +327,8 @@ static void
 open_whole(struct xfer_file *f)
 {
 	if (!f->up) {
-		f->fd = open(f->local, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+		f->fd = local_open_target(f->at, f->name, O_RDONLY, 0,
+		    LOCAL_LINKS_NONE);
 		if (f->fd < 0) {
 			xfer_file_restart(f, false);
 			return;

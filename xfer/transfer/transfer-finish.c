@@ -90,7 +90,8 @@ finish_local(struct xfer_file *f)
 	}
 	if (!f->failed && set_local_attrs(f) != 0)
 		finish_fails(f, errno);
-	if (part && (lock = fcntl(f->fd, F_DUPFD_CLOEXEC, 0)) < 0)
+	if (f->target.reuse != XFER_REUSE_WHOLE &&
+	    (lock = fcntl(f->fd, F_DUPFD_CLOEXEC, 0)) < 0)
 		finish_fails(f, errno);
 	close_local(f);
 	if (f->progress.unstored)

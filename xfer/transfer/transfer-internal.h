@@ -42,6 +42,7 @@
 
 #include <dirent.h>
 
+#include "xfer/local/local-tree.h"
 #include "xfer/part-name.h"
 #include "xfer/target-plan.h"
 #include "xfer/transfer/transfer.h"
@@ -249,6 +250,8 @@ struct xfer_dir {
 	unsigned refusals;	 /* of OPENDIR so far */
 	int depth;
 	char *local, *remote;	 /* owned */
+	struct local_dir *at;	 /* owned; NULL: it is not on this host, or
+				  * not there */
 	struct sftp_attrs attrs; /* of the source */
 	struct xfer_exact exact;
 	DIR *dirp;		 /* upload: NULL until listed */
@@ -371,6 +374,9 @@ struct xfer_file {
 	struct xfer *x;
 	struct xfer_dir *dir; /* holds a reference; may be NULL */
 	char *local, *remote; /* owned */
+	struct local_dir *at; /* owned; where it is on this host; or NULL */
+	const char *name;     /* in there */
+	enum local_links links; /* what a link of that name may lead to */
 	enum xfer_state state;
 	bool up, failed;
 	bool resume;	      /* what is there already may be used */
@@ -556,6 +562,7 @@ struct xfer {
 	struct xfer_data data;
 	struct xfer_digests *digests; /* owned; NULL: none yet */
 	struct xfer_hard_table *hards; /* owned */
+	struct local_tree *local; /* owned */
 	struct {
 		bool no_digests, no_hard_links;
 	} noted; /* these notes were given, once */
@@ -581,9 +588,13 @@ void xfer_report_reply(struct xfer *x, const char *path,
 void xfer_report_reply_tried(struct xfer *x, const char *tried,
     const char *path, const struct sftp_reply *reply);
 void xfer_note(struct xfer *x, const char *path, const char *text);
+/* Links on this host, in the way of what is written: those that are copied are
+ * never gone through. */
+enum local_links xfer_target_links(const struct xfer *x);
 /* Owns both names from then on, also when it fails. */
 int xfer_add_file(struct xfer *x, struct xfer_dir *dir, bool up, char *local,
-    char *remote, const struct sftp_attrs *attrs) must_check;
+    char *remote, const struct sftp_attrs *attrs,
+    enum local_links links) must_check;
 void xfer_queue_file(struct xfer_file *f);
 
 /* transfer-file.c */
@@ -672,6 +683,8 @@ bool xfer_sparse_write(struct xfer_file *f, const uint8_t *p, size_t len,
     uint64_t offset);
 
 /* transfer-part.c */
+/* The part of a download, where the file is. */
+const char *xfer_part_local(const struct xfer_file *f);
 /* By what is known of the target, and of the part if that is made. */
 enum target_plan xfer_plan(const struct xfer_file *f);
 /* What is at the target and is replaced without a question (a link, a further
@@ -710,7 +723,8 @@ void xfer_owner_probe_drop(struct xfer_file *f);
 /* Gives a download's part its name, while lock holds it. False: reported. */
 bool xfer_part_rename(struct xfer_file *f, int lock);
 /* What was written may not be stored: removes what would let a later run take
- * it for whole (the part, or the target's time). lock: of a download. */
+ * it for whole (the part, or the target's time). lock: a descriptor of what a
+ * download has written. */
 void xfer_part_withdraw(struct xfer_file *f, int lock);
 
 /* transfer-rename.c */
@@ -842,27 +856,13 @@ void xfer_request_path(struct xfer *x, const struct xfer_path_request *q,
 void xfer_path_requests_send(struct xfer *x);
 void xfer_path_requests_free(struct xfer *x);
 
-/* transfer-growth.c: decisions of numbers only. */
-/* Does one more login take less time than TCP's slow start for so many bytes?
- */
-bool xfer_login_pays(uint64_t rtt_ms, uint64_t bytes);
-/* How many connections to open now. */
-unsigned xfer_growth_next(struct xfer_growth *g, const struct xfer_sample *s);
-/* How many channels to open now, if there are `have`. */
-unsigned xfer_channels_next(unsigned have, const struct xfer_streams_view *s);
-/* Would l finish len more bytes after the estimated end of the whole
- * transfer? Then it declines them. */
-bool xfer_stream_lags(const struct xfer_stream *l, uint32_t len);
-/* How large its blocks are, how many bytes it may have under way, and how
- * many may wait to be sent. */
-uint32_t xfer_stream_block(const struct xfer_stream *l);
-size_t xfer_stream_room(const struct xfer_stream *l, bool up);
-size_t xfer_stream_queue(const struct xfer_stream *l);
-
 /* transfer-tree.c */
+/* Owns both names and `at` from then on. at: of a source on this host; else
+ * NULL. exact: NULL: unknown. */
 int xfer_add_dir(struct xfer *x, struct xfer_dir *parent, bool up,
-    char *local, char *remote, const struct sftp_attrs *attrs,
-    const struct xfer_exact *exact) must_check; /* NULL: unknown */
+    struct local_dir *at, char *local, char *remote,
+    const struct sftp_attrs *attrs,
+    const struct xfer_exact *exact) must_check;
 void xfer_dir_unref(struct xfer_dir *d);
 void xfer_dirs_free(struct xfer *x);
 /* Sets the times of directories that are complete, as handles are free. */
@@ -895,5 +895,7 @@ bool xfer_opendir_answered(struct xfer_dir *d, struct xfer_stream *l,
     const struct sftp_reply *reply);
 /* Sends CLOSE; the answer is ignored. */
 void xfer_closedir_send(struct xfer_stream *l, const struct sftp_handle *h);
+
+#include "xfer/transfer/transfer-growth.h"
 
 #endif

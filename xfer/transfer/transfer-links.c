@@ -24,6 +24,7 @@ struct xfer_hard {
 	uint64_t dev, ino;
 	struct xfer_file *owner; /* the name being copied; NULL: it is done */
 	char *path;		 /* owned; of the target, once it is there */
+	struct local_dir *at;	 /* owned; of a download: where it is */
 	uint32_t names;		 /* that were not found yet */
 	struct xfer_files waiting;
 	struct xfer_hard *next;
@@ -82,7 +83,7 @@ remove_old(struct xfer_file *f, const char *path)
 	if (!f->resume || path == NULL)
 		return;
 	if (!f->up) {
-		(void)unlink(path);
+		(void)local_remove(f->at, local_last_name(path));
 		return;
 	}
 	f->pending += 2; /* one of them until the request is sent */
@@ -109,34 +110,37 @@ remove_old_link(struct xfer_file *f)
 
 /* --- at this end --- */
 
+/* h: whose first name is there; NULL: a symbolic link. */
 static int
-make_local(const struct xfer_file *f, const char *first, const char *name)
+make_local(
+    const struct xfer_file *f, const struct xfer_hard *h, const char *name)
 {
-	return f->source.symlink ? symlink(f->source.link, name) :
-			    linkat(AT_FDCWD, first, AT_FDCWD, name, 0);
+	return h == NULL ? local_symlink(f->source.link, f->at, name) :
+			   local_link(h->at, local_last_name(h->path), f->at,
+			       name);
 }
 
 /* 0, or -1 and errno. */
 static int
-link_local(struct xfer_file *f, const char *first)
+link_local(struct xfer_file *f, const struct xfer_hard *h)
 {
 	char *part;
 	int r, error;
 
-	if (make_local(f, first, f->local) == 0)
+	if (make_local(f, h, f->name) == 0)
 		return 0;
 	if (errno != EEXIST)
 		return -1;
-	part = xfer_link_name(f->local);
+	part = xfer_link_name(f->name);
 	if (part == NULL)
 		return -1;
-	(void)unlink(part);
-	r = make_local(f, first, part);
+	(void)local_remove(f->at, part);
+	r = make_local(f, h, part);
 	if (r == 0)
-		r = rename(part, f->local);
+		r = local_rename(f->at, part, f->name);
 	error = errno;
 	/* rename() leaves it if both are names of the same file. */
-	(void)unlink(part);
+	(void)local_remove(f->at, part);
 	free(part);
 	errno = error;
 	return r;
@@ -333,10 +337,11 @@ static void
 put_symlink(struct xfer_file *f)
 {
 	char text[PATH_MAX + 1];
-	ssize_t len = readlink(f->local, text, sizeof text);
+	ssize_t len = local_read_link(f->at, f->name, text, sizeof text);
 	struct stat st;
 
-	if (len < 0 || lstat(f->local, &st) != 0) {
+	if (len < 0 ||
+	    local_stat(f->at, f->name, LOCAL_LINKS_NONE, &st) != 0) {
 		xfer_report_errno(f->x, f->local, errno);
 		linked(f, false);
 		return;
@@ -359,7 +364,7 @@ set_link_times(const struct xfer_file *f)
 	xfer_times(&f->source.attrs, &f->source.exact, ts);
 	return !f->x->opts.preserve ||
 	    (f->source.attrs.flags & SFTP_A_TIMES) == 0 ||
-	    utimensat(AT_FDCWD, f->local, ts, AT_SYMLINK_NOFOLLOW) == 0;
+	    local_set_link_times(f->at, f->name, ts) == 0;
 }
 
 /* Both answers are there. */
@@ -474,6 +479,7 @@ hard_remove(struct xfer *x, struct xfer_hard **at)
 
 	*at = h->next;
 	x->hards->used--;
+	local_dir_unref(h->at);
 	free(h->path);
 	free(h);
 }
@@ -533,7 +539,7 @@ link_to(struct xfer_file *f, struct xfer_hard **at)
 	if (!f->up) {
 		remove_old_part(f);
 		remove_old_link(f);
-		r = link_local(f, h->path);
+		r = link_local(f, h);
 	}
 	if (--h->names == 0)
 		hard_remove(f->x, at); /* it was the last name */
@@ -589,6 +595,8 @@ xfer_hard_done(struct xfer_file *f)
 	h->owner = NULL;
 	if (!f->failed)
 		h->path = strdup(f->up ? f->remote : f->local);
+	if (!f->up && h->path != NULL)
+		h->at = local_dir_ref(f->at);
 	while ((other = TAILQ_FIRST(&h->waiting)) != NULL) {
 		TAILQ_REMOVE(&h->waiting, other, entry);
 		x->files.held--;

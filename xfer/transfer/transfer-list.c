@@ -290,11 +290,12 @@ add_remote(struct xfer_dir *d, char *local, char *remote,
     const struct sftp_attrs *attrs)
 {
 	if (S_ISDIR(attrs->mode))
-		return xfer_add_dir(d->x, d, d->up, local, remote, attrs,
-		    NULL);
+		return xfer_add_dir(d->x, d, d->up, NULL, local, remote,
+		    attrs, NULL);
 	if (S_ISREG(attrs->mode) ||
 	    (S_ISLNK(attrs->mode) && d->x->opts.links))
-		return xfer_add_file(d->x, d, d->up, local, remote, attrs);
+		return xfer_add_file(d->x, d, d->up, local, remote, attrs,
+		    xfer_target_links(d->x));
 	xfer_report(d->x, source_of(d, local, remote), "not a regular file");
 	free(local);
 	free(remote);

@@ -25,7 +25,8 @@ enum {
 
 /* --- files --- */
 
-/* O_NONBLOCK: opening must not wait for the writer of a pipe. */
+/* What was found as a file is read as one: if a link has taken its name, it is
+ * not followed. Another file of that name is what is copied. */
 static bool
 local_open(struct xfer_file *f)
 {
@@ -33,10 +34,10 @@ local_open(struct xfer_file *f)
 
 	if (f->fd >= 0)
 		return true;
-	f->fd = open(f->local, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (f->fd < 0 || fstat(f->fd, &st) != 0) {
+	f->fd = local_open_source(f->at, f->name, f->links, &st);
+	if (f->fd < 0) {
 		xfer_report_tried(f->x, XFER_TRIED_OPEN_LOCAL, f->local,
-		    strerror(errno));
+		    local_error_text(errno));
 		return false;
 	}
 	if (!S_ISREG(st.st_mode)) {
@@ -153,38 +154,71 @@ is_loop(const struct xfer_dir *d, const struct stat *st)
 	return false;
 }
 
+/* Is it copied? If not, that was told. */
+static bool
+is_wanted(struct xfer_dir *d, const char *local, const struct stat *st)
+{
+	bool links = d->x->opts.links;
+
+	if (S_ISLNK(st->st_mode) && d->x->opts.skip_links)
+		xfer_note(d->x, local, "not a regular file");
+	else if (S_ISDIR(st->st_mode) && is_loop(d, st))
+		xfer_report(d->x, local, "leads back to a directory it is in");
+	else if (!S_ISDIR(st->st_mode) && !S_ISREG(st->st_mode) &&
+	    !(links && S_ISLNK(st->st_mode)))
+		xfer_report(d->x, local, "not a regular file");
+	else
+		return true;
+	return false;
+}
+
+static int
+add_found(struct xfer_dir *d, const char *name, char *local, char *remote,
+    const struct stat *st, enum local_links links)
+{
+	struct xfer_exact exact;
+	struct sftp_attrs attrs;
+	struct local_dir *at;
+
+	sftp_attrs_from_stat(&attrs, st);
+	if (!S_ISDIR(st->st_mode))
+		return xfer_add_file(d->x, d, true, local, remote, &attrs,
+		    links);
+	xfer_exact_from_stat(&exact, st);
+	at = local_child(d->at, name, st, links);
+	if (at != NULL)
+		return xfer_add_dir(d->x, d, true, at, local, remote, &attrs,
+		    &exact);
+	free(local);
+	free(remote);
+	return ERR_NOMEM;
+}
+
 static int
 found_local(struct xfer_dir *d, const char *name)
 {
 	char *local = str_join_path(d->local, name);
 	char *remote = str_join_path(d->remote, name);
-	bool links = d->x->opts.links;
-	struct xfer_exact exact;
-	struct sftp_attrs attrs;
+	const struct xfer_opts *o = &d->x->opts;
+	enum local_links links = LOCAL_LINKS_NONE;
 	struct stat st;
+	int r;
 
-	if (d->x->opts.skip_links && local != NULL &&
-	    lstat(local, &st) == 0 && S_ISLNK(st.st_mode)) {
-		xfer_note(d->x, local, "not a regular file");
-	} else if (local != NULL &&
-	    (links ? lstat(local, &st) : stat(local, &st)) != 0) {
-		xfer_report_tried(d->x, XFER_TRIED_STAT_LOCAL, local,
-		    strerror(errno));
-	} else if (local != NULL && S_ISDIR(st.st_mode) && is_loop(d, &st)) {
-		xfer_report(d->x, local, "leads back to a directory it is in");
-	} else if (local != NULL && S_ISDIR(st.st_mode)) {
-		sftp_attrs_from_stat(&attrs, &st);
-		xfer_exact_from_stat(&exact, &st);
-		return xfer_add_dir(d->x, d, true, local, remote, &attrs,
-		    &exact);
-	} else if (local != NULL && !S_ISREG(st.st_mode) &&
-	    !(links && S_ISLNK(st.st_mode))) {
-		xfer_report(d->x, local, "not a regular file");
-	} else {
-		sftp_attrs_from_stat(&attrs, &st);
-		return xfer_add_file(d->x, d, true, local, remote,
-		    local != NULL ? &attrs : NULL);
+	if (local == NULL || remote == NULL) {
+		free(local);
+		free(remote);
+		return ERR_NOMEM;
 	}
+	r = local_stat(d->at, name, links, &st);
+	if (r == 0 && S_ISLNK(st.st_mode) && !o->links && !o->skip_links) {
+		links = LOCAL_LINKS_ALL;
+		r = local_stat(d->at, name, links, &st);
+	}
+	if (r != 0)
+		xfer_report_tried(d->x, XFER_TRIED_STAT_LOCAL, local,
+		    local_error_text(errno));
+	else if (is_wanted(d, local, &st))
+		return add_found(d, name, local, remote, &st, links);
 	free(local);
 	free(remote);
 	return 0;
@@ -212,7 +246,7 @@ walk(struct xfer_dir *d)
 		xfer_walk_ends(d);
 		return 0;
 	}
-	if (d->dirp == NULL && (d->dirp = opendir(d->local)) == NULL) {
+	if (d->dirp == NULL && (d->dirp = local_dir_list(d->at)) == NULL) {
 		xfer_report_errno(x, d->local, errno);
 		xfer_walk_ends(d);
 		return 0;

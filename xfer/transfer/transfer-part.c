@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "xfer/part-lock.h"
 #include "xfer/transfer/transfer-internal.h"
 
 enum target_plan
@@ -38,13 +37,20 @@ xfer_plan(const struct xfer_file *f)
 	return target_plan(facts);
 }
 
+const char *
+xfer_part_local(const struct xfer_file *f)
+{
+	return local_last_name(f->part.name);
+}
+
 static void
-stat_path(const char *path, struct sftp_attrs *attrs, uint32_t *nlink)
+stat_name(const struct xfer_file *f, const char *name,
+    struct sftp_attrs *attrs, uint32_t *nlink)
 {
 	struct stat st;
 
 	attrs->flags = 0;
-	if (lstat(path, &st) != 0)
+	if (local_stat(f->at, name, LOCAL_LINKS_NONE, &st) != 0)
 		return;
 	sftp_attrs_from_stat(attrs, &st);
 	*nlink = (uint32_t)st.st_nlink;
@@ -65,11 +71,11 @@ xfer_part_stat(struct xfer_file *f)
 {
 	uint32_t nlink = 1;
 
-	stat_path(f->local, &f->target.attrs, &f->target.nlink);
+	stat_name(f, f->name, &f->target.attrs, &f->target.nlink);
 	xfer_target_skip_replaced(f);
 	if (f->part.name == NULL || !f->resume)
 		return;
-	stat_path(f->part.name, &f->part.old, &nlink);
+	stat_name(f, xfer_part_local(f), &f->part.old, &nlink);
 	if (nlink != 1 || f->part.old.uid != geteuid())
 		f->part.old.flags = 0; /* not one of ours */
 }
@@ -125,7 +131,7 @@ open_part(struct xfer_file *f, mode_t mode)
 	bool keep = xfer_keeps_data(f);
 	struct stat st;
 
-	f->fd = xfer_part_claim(f->part.name, mode, &keep);
+	f->fd = local_part_claim(f->at, xfer_part_local(f), mode, &keep);
 	if (!keep)
 		f->target.reuse = XFER_REUSE_NOTHING;
 	if (f->fd < 0)
@@ -140,7 +146,7 @@ static void
 forget_part(struct xfer_file *f)
 {
 	if (f->fd >= 0) {
-		(void)unlink(f->part.name);
+		(void)local_remove(f->at, xfer_part_local(f));
 		fd_close(&f->fd);
 	}
 	free(f->part.name);
@@ -164,7 +170,7 @@ report_open(struct xfer_file *f, int error)
 		    "another copy to this name is under way");
 	else
 		xfer_report_tried(f->x, XFER_TRIED_OPEN_LOCAL, f->local,
-		    strerror(error));
+		    local_error_text(error));
 }
 
 /* It is not cut before all data is here: it may be the source. */
@@ -173,10 +179,9 @@ open_in_place(struct xfer_file *f)
 {
 	struct stat st;
 
-	f->fd = open(f->local, O_CREAT | O_CLOEXEC |
-	    (f->x->opts.links ? O_NOFOLLOW : 0) |
+	f->fd = local_open_target(f->at, f->name, O_CREAT |
 	    (xfer_keeps_data(f) || f->x->opts.verify ? O_RDWR : O_WRONLY),
-	    xfer_part_first_mode(f));
+	    xfer_part_first_mode(f), f->links);
 	if (f->fd < 0) {
 		report_open(f, errno);
 		return false;
@@ -207,8 +212,12 @@ try_part(struct xfer_file *f)
 bool
 xfer_part_open(struct xfer_file *f)
 {
+	if (strchr(f->name, '/') != NULL) { /* so the user says */
+		report_open(f, EISDIR);
+		return false;
+	}
 	f->target.read_only = (f->target.attrs.flags & SFTP_A_MODE) &&
-	    target_is_read_only(f->local, f->target.attrs.mode);
+	    local_is_read_only(f->at, f->name, f->target.attrs.mode);
 	if (f->part.name != NULL && xfer_plan(f) != TARGET_REFUSE &&
 	    !try_part(f))
 		return false;
@@ -229,17 +238,17 @@ xfer_part_open(struct xfer_file *f)
 bool
 xfer_part_rename(struct xfer_file *f, int lock)
 {
-	if (!xfer_part_is(lock, f->part.name)) {
+	if (!local_part_is(lock, f->at, xfer_part_local(f))) {
 		xfer_report(f->x, f->local, "another copy took its part");
 		return false;
 	}
-	if (rename(f->part.name, f->local) != 0) {
+	if (local_rename(f->at, xfer_part_local(f), f->name) != 0) {
 		xfer_report_errno(f->x, f->local, errno);
 		return false;
 	}
 	/* rename() does nothing if both are names of one file. */
 	if (f->x->opts.hard_links)
-		(void)unlink(f->part.name);
+		(void)local_remove(f->at, xfer_part_local(f));
 	return true;
 }
 
@@ -256,10 +265,11 @@ xfer_part_withdraw(struct xfer_file *f, int lock)
 	const struct xfer_path_request q = { .type = SFTP_SETSTAT,
 		.path = f->remote, .attrs = &a };
 
-	if (f->part.name != NULL && (f->up || xfer_part_is(lock, f->part.name)))
+	if (f->part.name != NULL &&
+	    (f->up || local_part_is(lock, f->at, xfer_part_local(f))))
 		xfer_part_remove_surely(f);
 	else if (f->part.name == NULL && f->up)
 		xfer_request_path(f->x, &q, NULL, NULL);
 	else if (f->part.name == NULL)
-		(void)utimensat(AT_FDCWD, f->local, times, 0);
+		(void)futimens(lock, times);
 }

@@ -31,7 +31,7 @@ xfer_part_remove(struct xfer_file *f, sftp_done_fn done)
 	if (f->up)
 		xfer_request_path(f->x, &q, done, f);
 	else
-		(void)unlink(f->part.name);
+		(void)local_remove(f->at, xfer_part_local(f));
 }
 
 static void
@@ -50,7 +50,7 @@ xfer_part_remove_surely(struct xfer_file *f)
 		.path = f->part.name };
 
 	if (!f->up) {
-		(void)unlink(f->part.name);
+		(void)local_remove(f->at, xfer_part_local(f));
 		return;
 	}
 	f->pending += 2; /* one of them until the request is sent */

@@ -32,6 +32,7 @@ dir_free(struct xfer_dir *d)
 	TAILQ_REMOVE(&x->dirs.all, d, all);
 	x->dirs.count--;
 	xfer_dir_unlist(d);
+	local_dir_unref(d->at);
 	free(d->local);
 	free(d->remote);
 	free(d);
@@ -80,9 +81,10 @@ fix_local(struct xfer_dir *d)
 	xfer_times(a, &d->exact, ts);
 	if (!d->x->opts.preserve)
 		mode &= XFER_MODE_COPIED & ~d->x->umask;
-	if (((a->flags & SFTP_A_MODE) && chmod(d->local, mode) != 0) ||
+	if (((a->flags & SFTP_A_MODE) &&
+		local_dir_set_mode(d->at, mode) != 0) ||
 	    (d->x->opts.preserve && (a->flags & SFTP_A_TIMES) &&
-		utimensat(AT_FDCWD, d->local, ts, 0) != 0))
+		local_dir_set_times(d->at, ts) != 0))
 		xfer_report_errno(d->x, d->local, errno);
 }
 
@@ -257,10 +259,10 @@ static void
 mkdir_done(void *arg, const struct sftp_reply *reply)
 {
 	struct xfer_dir *d = arg;
-	/* If links are copied, no file goes through one. */
+	/* If links are copied, no file goes through one, not even by a root:
+	 * a copy to the same name may have made it just before. */
 	const struct xfer_path_request q = { .path = d->remote,
-		.type = d->x->opts.links && d->parent != NULL ? SFTP_LSTAT :
-								SFTP_STAT };
+		.type = d->x->opts.links ? SFTP_LSTAT : SFTP_STAT };
 
 	if (d->x->over)
 		return;
@@ -278,29 +280,33 @@ mkdir_done(void *arg, const struct sftp_reply *reply)
 	}
 }
 
-/* A server that sends links must not send files through them. */
+/* A server that sends links must not send files through them, not even by a
+ * root: another copy to the same name may have made one. */
 static bool
 make_local(struct xfer_dir *d, mode_t mode)
 {
+	struct xfer *x = d->x;
+	const char *name = local_last_name(d->local);
+	struct local_dir *above = d->parent != NULL ?
+	    local_dir_ref(d->parent->at) :
+	    local_place(x->local, d->local, LOCAL_LINKS_OWN, &name);
+	bool made = false;
 	struct stat st;
+	int r = -1;
 
-	if (mkdir(d->local, mode) == 0) {
-		d->state = XFER_DIR_MADE;
-		return true;
-	}
-	if (errno != EEXIST)
+	if (above != NULL)
+		r = local_make(above, name, mode, xfer_target_links(x), &d->at,
+		    &made);
+	local_dir_unref(above);
+	if (r != 0)
 		return false;
-	if ((d->x->opts.links && d->parent != NULL ?
-		lstat(d->local, &st) : stat(d->local, &st)) != 0)
-		return false;
-	errno = EEXIST;
 	/* One that a copy with -p left read-only is to be filled again. */
-	if (S_ISDIR(st.st_mode) && d->x->opts.preserve &&
+	if (!made && x->opts.preserve && local_dir_stat(d->at, &st) == 0 &&
 	    (st.st_mode & MODE_OWNER) != MODE_OWNER)
-		(void)chmod(d->local, (st.st_mode & 07777) | MODE_OWNER);
-	if (S_ISDIR(st.st_mode))
-		d->state = XFER_DIR_FOUND;
-	return S_ISDIR(st.st_mode);
+		(void)!local_dir_set_mode(d->at,
+		    (st.st_mode & 07777) | MODE_OWNER);
+	d->state = made ? XFER_DIR_MADE : XFER_DIR_FOUND;
+	return true;
 }
 
 static void
@@ -357,9 +363,9 @@ make_dir(struct xfer_dir *d)
 }
 
 int
-xfer_add_dir(struct xfer *x, struct xfer_dir *parent, bool up, char *local,
-    char *remote, const struct sftp_attrs *attrs,
-    const struct xfer_exact *exact)
+xfer_add_dir(struct xfer *x, struct xfer_dir *parent, bool up,
+    struct local_dir *at, char *local, char *remote,
+    const struct sftp_attrs *attrs, const struct xfer_exact *exact)
 {
 	struct xfer_dir *d = NULL;
 	int depth = parent != NULL ? parent->depth + 1 : 0, r = 0;
@@ -379,7 +385,8 @@ xfer_add_dir(struct xfer *x, struct xfer_dir *parent, bool up, char *local,
 		goto out;
 	}
 	*d = (struct xfer_dir){ .x = x, .parent = parent, .refs = 1,
-		.up = up, .depth = depth, .local = local, .remote = remote,
+		.up = up, .depth = depth, .at = at, .local = local,
+		.remote = remote,
 		.attrs = *attrs };
 	if (exact != NULL)
 		d->exact = *exact;
@@ -393,6 +400,7 @@ xfer_add_dir(struct xfer *x, struct xfer_dir *parent, bool up, char *local,
 	return 0;
 out:
 	free(d);
+	local_dir_unref(at);
 	free(local);
 	free(remote);
 	return r;

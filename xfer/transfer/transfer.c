@@ -63,7 +63,9 @@ xfer_new(struct xfer **out, const struct xfer_streams *streams, struct sftp *s,
 	TAILQ_INIT(&x->dirs.all);
 	x->umask = umask(0);
 	umask(x->umask);
-	if (xfer_stream_add(x, s, XFER_STREAM_CONNECTION, true) < 0) {
+	if ((x->local = local_tree_new(0)) == NULL ||
+	    xfer_stream_add(x, s, XFER_STREAM_CONNECTION, true) < 0) {
+		local_tree_free(x->local);
 		free(x);
 		return ERR_NOMEM;
 	}
@@ -104,6 +106,7 @@ xfer_free(struct xfer *x)
 	xfer_between_free(x);
 	xfer_streams_free(x);
 	xfer_blocks_free(x);
+	local_tree_free(x->local);
 	progress_end(x->opts.progress, clock_ms());
 	free(x->data.scratch);
 	free(x->data.small);
@@ -137,7 +140,7 @@ xfer_report(struct xfer *x, const char *path, const char *text)
 void
 xfer_report_errno(struct xfer *x, const char *path, int error)
 {
-	xfer_report(x, path, strerror(error));
+	xfer_report(x, path, local_error_text(error));
 }
 
 void
@@ -175,29 +178,52 @@ xfer_queue_file(struct xfer_file *f)
 	f->x->files.queued++;
 }
 
+enum local_links
+xfer_target_links(const struct xfer *x)
+{
+	return x->opts.links ? LOCAL_LINKS_NONE : LOCAL_LINKS_OWN;
+}
+
+/* Where it is on this host. */
+static bool
+find_place(struct xfer_file *f)
+{
+	bool away = f->up && f->x->origin.stream != NULL;
+
+	if (away)
+		return true;
+	if (f->dir != NULL) {
+		f->at = local_dir_ref(f->dir->at);
+		f->name = local_last_name(f->local);
+	} else {
+		f->at = local_place(f->x->local, f->local,
+		    f->up ? LOCAL_LINKS_ALL : LOCAL_LINKS_OWN, &f->name);
+	}
+	return f->at != NULL;
+}
+
 int
 xfer_add_file(struct xfer *x, struct xfer_dir *dir, bool up, char *local,
-    char *remote, const struct sftp_attrs *attrs)
+    char *remote, const struct sftp_attrs *attrs, enum local_links links)
 {
 	struct xfer_file *f = x->stopped ? NULL : calloc(1, sizeof *f);
 
-	if (f == NULL || local == NULL || remote == NULL) {
-		free(f);
-		free(local);
-		free(remote);
-		return x->stopped ? 0 : ERR_NOMEM;
-	}
+	if (f == NULL || local == NULL || remote == NULL)
+		goto fail;
 	*f = (struct xfer_file){ .x = x,
 		.dir = dir,
 		.up = up,
 		.local = local,
 		.remote = remote,
+		.links = links,
 		.fd = -1,
 		.part_number = 1,
 		.resume = x->opts.resume,
 		.progress = XFER_PROGRESS_START,
 		.source.symlink = attrs != NULL &&
 		    (attrs->flags & SFTP_A_MODE) && S_ISLNK(attrs->mode) };
+	if (!find_place(f))
+		goto fail;
 	TAILQ_INIT(&f->handles);
 	if (attrs != NULL)
 		f->source.attrs = *attrs;
@@ -212,6 +238,11 @@ xfer_add_file(struct xfer *x, struct xfer_dir *dir, bool up, char *local,
 		x->files.held++;
 	}
 	return 0;
+fail:
+	free(f);
+	free(local);
+	free(remote);
+	return x->stopped ? 0 : ERR_NOMEM;
 }
 
 static size_t
@@ -248,29 +279,51 @@ start_files(struct xfer *x)
 
 /* --- queueing and running --- */
 
-int
-xfer_put(struct xfer *x, const char *local, const char *remote)
+/* A source on this host, whose name in `above` is that. */
+static int
+add_local(struct xfer *x, struct local_dir *above, const char *name,
+    const char *local, const char *remote)
 {
+	enum local_links links =
+	    x->opts.links ? LOCAL_LINKS_NONE : LOCAL_LINKS_ALL;
 	struct xfer_exact exact;
 	struct sftp_attrs attrs;
+	struct local_dir *at;
 	struct stat st;
 
-	if ((x->opts.links ? lstat(local, &st) : stat(local, &st)) != 0) {
+	if (local_stat(above, name, links, &st) != 0) {
 		xfer_report_tried(x, XFER_TRIED_STAT_LOCAL, local,
-		    strerror(errno));
+		    local_error_text(errno));
 		return 0;
 	}
 	sftp_attrs_from_stat(&attrs, &st);
 	xfer_exact_from_stat(&exact, &st);
 	if (!S_ISDIR(st.st_mode))
 		return xfer_add_file(x, NULL, true, strdup(local),
-		    strdup(remote), &attrs);
+		    strdup(remote), &attrs, links);
 	if (!x->opts.recursive) {
 		xfer_report(x, local, "not a regular file");
 		return 0;
 	}
-	return xfer_add_dir(x, NULL, true, strdup(local), strdup(remote),
-	    &attrs, &exact);
+	at = local_child(above, name, &st, links);
+	return at == NULL ? ERR_NOMEM :
+	    xfer_add_dir(x, NULL, true, at, strdup(local), strdup(remote),
+		&attrs, &exact);
+}
+
+int
+xfer_put(struct xfer *x, const char *local, const char *remote)
+{
+	const char *name;
+	struct local_dir *above =
+	    local_place(x->local, local, LOCAL_LINKS_ALL, &name);
+	int r;
+
+	if (above == NULL)
+		return ERR_NOMEM;
+	r = add_local(x, above, name, local, remote);
+	local_dir_unref(above);
+	return r;
 }
 
 /* A source on a server. */
@@ -285,9 +338,9 @@ add_named(struct xfer *x, bool up, const char *local, const char *remote,
 
 	if (file)
 		return xfer_add_file(x, NULL, up, strdup(local),
-		    strdup(remote), attrs);
+		    strdup(remote), attrs, xfer_target_links(x));
 	if (dir && x->opts.recursive)
-		return xfer_add_dir(x, NULL, up, strdup(local),
+		return xfer_add_dir(x, NULL, up, NULL, strdup(local),
 		    strdup(remote), attrs, NULL);
 	xfer_report(x, up ? local : remote, "not a regular file");
 	return 0;

@@ -5,8 +5,8 @@
  *
  * Threads: any; pure.
  */
-#ifndef HPN_SERVER_SESSION_SESSION_PLAN_H
-#define HPN_SERVER_SESSION_SESSION_PLAN_H
+#ifndef HPN_SERVER_SESSION_PLAN_H
+#define HPN_SERVER_SESSION_PLAN_H
 
 #include <stdbool.h>
 
@@ -56,5 +56,10 @@ struct session_plan {
 
 struct session_plan session_plan(const struct session_request *request,
     const struct session_rules *rules);
+
+/* Is there no request that makes such a login run anything but our own SFTP
+ * server? */
+bool session_is_sftp_only(const char *config_command,
+    const char *key_command);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "server/session/session-plan.h"
+#include "server/session-plan.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -68,4 +68,13 @@ session_plan(const struct session_request *request,
 	    plan.forced != SESSION_FORCED_BY_CONFIG;
 	plan.signals = plan.forced == SESSION_FORCED_NOT && !subsystem;
 	return plan;
+}
+
+bool
+session_is_sftp_only(const char *config_command, const char *key_command)
+{
+	const char *forced = config_command != NULL ? config_command :
+						      key_command;
+
+	return forced != NULL && is_internal_sftp(forced);
 }

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The path is walked by hand, a component at a time, from held directories.
+ * What a link says goes in front of what is left of the path.
+ */
+#include "base/open-named.h"
+
+#include <sys/stat.h>
+#include <sys/vfs.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+
+enum {
+	LINKS_MAX = 40, /* one behind the other, as Linux has it */
+	TRIES_MAX = 8,  /* while somebody makes and removes the file */
+	PROC_MAGIC = 0x9fa0,
+};
+
+struct walk {
+	int dir;	/* held: the directory that has been reached */
+	char rest[PATH_MAX]; /* the way from there */
+	unsigned links;
+};
+
+static bool
+is_ours(const struct stat *st)
+{
+	return st->st_uid == 0 || st->st_uid == geteuid();
+}
+
+/* Links there lead where no text does, and only the kernel makes them. */
+static bool
+is_proc(int dir)
+{
+	struct statfs fs;
+
+	return fstatfs(dir, &fs) == 0 && fs.f_type == PROC_MAGIC;
+}
+
+static bool
+others_write(int dir)
+{
+	struct stat st;
+
+	return fstat(dir, &st) == -1 || !is_ours(&st) ||
+	    (st.st_mode & S_IWOTH) != 0 ||
+	    ((st.st_mode & S_IWGRP) != 0 && st.st_gid != getegid());
+}
+
+static int
+step_to(struct walk *w, int dir)
+{
+	if (dir == -1)
+		return -1;
+	fd_close(&w->dir);
+	w->dir = dir;
+	return 0;
+}
+
+static int
+enter(struct walk *w, const char *name)
+{
+	return step_to(w, openat(w->dir, name,
+	    O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
+}
+
+static int
+begin(struct walk *w, const char *path)
+{
+	size_t len = strlen(path);
+
+	w->dir = -1;
+	w->links = 0;
+	if (len == 0 || len >= sizeof w->rest) {
+		errno = len == 0 ? ENOENT : ENAMETOOLONG;
+		return -1;
+	}
+	memcpy(w->rest, path, len + 1);
+	w->dir = open(*path == '/' ? "/" : ".",
+	    O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return w->dir == -1 ? -1 : 0;
+}
+
+/* Where a link leads becomes what is left. 1: it was followed; -1. */
+static int
+follow(struct walk *w, const char *name, const struct stat *link,
+    const char *behind)
+{
+	char text[PATH_MAX], joined[PATH_MAX];
+	ssize_t n;
+
+	if (!is_ours(link) || ++w->links > LINKS_MAX) {
+		errno = ELOOP;
+		return -1;
+	}
+	n = readlinkat(w->dir, name, text, sizeof text - 1);
+	if (n <= 0)
+		return -1;
+	text[n] = '\0';
+	if ((size_t)snprintf(joined, sizeof joined, "%s%s%s", text,
+		*behind != '\0' ? "/" : "", behind) >= sizeof joined) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	memcpy(w->rest, joined, strlen(joined) + 1);
+	if (text[0] == '/')
+		return step_to(w, open("/", O_PATH | O_DIRECTORY |
+		    O_CLOEXEC)) == 0 ? 1 : -1;
+	return 1;
+}
+
+/* Cuts the first component off. False: it is the last one. */
+static bool
+next_component(struct walk *w, char name[PATH_MAX], const char **behind)
+{
+	const char *p = w->rest + strspn(w->rest, "/");
+	size_t len = strcspn(p, "/");
+
+	memcpy(name, p, len);
+	name[len] = '\0';
+	*behind = p + len + strspn(p + len, "/");
+	return **behind != '\0';
+}
+
+/* Goes on to the directory of the last component, whose name is left in
+ * name. follows: also through links that are this. */
+static int
+walk(struct walk *w, char name[PATH_MAX], bool follows)
+{
+	const char *behind;
+	struct stat st;
+	bool more;
+
+	for (;;) {
+		more = next_component(w, name, &behind);
+		if (name[0] == '\0')
+			strlcpy(name, ".", PATH_MAX);
+		if (!more && (!follows || is_proc(w->dir)))
+			return 0;
+		if (fstatat(w->dir, name, &st, AT_SYMLINK_NOFOLLOW) == -1)
+			return more ? -1 : 0;
+		if (S_ISLNK(st.st_mode)) {
+			if (follow(w, name, &st, behind) < 0)
+				return -1;
+			continue;
+		}
+		if (!more)
+			return 0;
+		if (enter(w, name) == -1)
+			return -1;
+		memmove(w->rest, behind, strlen(behind) + 1);
+	}
+}
+
+/* ---- the last component -------------------------------------------------- */
+
+/* Of a directory that others write. Nothing is waited for there, so a pipe that
+ * was put in between is only an error. */
+static int
+open_among_others(int dir, const char *name, int flags, mode_t mode)
+{
+	const bool writes = (flags & O_ACCMODE) != O_RDONLY;
+	int fd = -1;
+	struct stat st;
+
+	if ((flags & O_EXCL) != 0)
+		return openat(dir, name, flags | O_NOFOLLOW, mode);
+	for (int i = 0; i < TRIES_MAX && fd == -1; i++) {
+		fd = openat(dir, name, (flags & ~(O_CREAT | O_TRUNC)) |
+		    O_NOFOLLOW | O_NONBLOCK);
+		if (fd != -1 || errno != ENOENT || (flags & O_CREAT) == 0)
+			break;
+		fd = openat(dir, name, flags | O_EXCL | O_NOFOLLOW, mode);
+		if (fd != -1)
+			return fd;
+		if (errno != EEXIST)
+			break;
+	}
+	if (fd == -1)
+		return -1;
+	if (fstat(fd, &st) == -1 || !S_ISREG(st.st_mode) ||
+	    (writes && (!is_ours(&st) || st.st_nlink != 1))) {
+		fd_close(&fd);
+		errno = EACCES;
+		return -1;
+	}
+	if (fd_set_nonblock(fd, (flags & O_NONBLOCK) != 0) != 0 ||
+	    ((flags & O_TRUNC) != 0 && ftruncate(fd, 0) == -1))
+		fd_close(&fd);
+	return fd;
+}
+
+int
+open_named(const char *path, int flags, mode_t mode)
+{
+	char name[PATH_MAX];
+	struct walk w;
+	int fd = -1, saved;
+
+	flags |= O_CLOEXEC | O_NOCTTY;
+	if (begin(&w, path) == 0 && walk(&w, name, true) == 0) {
+		if (is_proc(w.dir))
+			fd = openat(w.dir, name, flags, mode);
+		else if (others_write(w.dir))
+			fd = open_among_others(w.dir, name, flags, mode);
+		else
+			fd = openat(w.dir, name, flags | O_NOFOLLOW, mode);
+	}
+	saved = errno;
+	fd_close(&w.dir);
+	errno = saved;
+	return fd;
+}
+
+int
+open_named_parent(const char *path, const char **last)
+{
+	const char *slash = strrchr(path, '/');
+	char name[PATH_MAX];
+	struct walk w;
+	int saved;
+
+	*last = slash != NULL ? slash + 1 : path;
+	if (**last == '\0') {
+		errno = *path != '\0' ? EISDIR : ENOENT;
+		return -1;
+	}
+	if (begin(&w, path) == 0 && walk(&w, name, false) == 0)
+		return w.dir;
+	saved = errno;
+	fd_close(&w.dir);
+	errno = saved;
+	return -1;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Opening a file by the name that the caller of a program gave for it: logs,
+ * batches, metrics, keys, checkpoints. The name may lead through directories
+ * that others can write, as /tmp, and what is found there may have been put
+ * there for us to write or read through.
+ *
+ * THE RULE. Every link on the way, also the last component, counts only if root
+ * or the effective user owns it (ELOOP otherwise). In a directory that others
+ * can write only regular files are opened (EACCES), and for writing only those
+ * that are root's or ours and have no other name. Elsewhere devices and pipes
+ * are as good as files, and so is a descriptor by its name, wherever
+ * it leads: /dev/stderr, /dev/fd/N, /proc/self/fd/N.
+ *
+ * Threads: any.
+ */
+#ifndef HPN_BASE_OPEN_NAMED_H
+#define HPN_BASE_OPEN_NAMED_H
+
+#include <sys/types.h>
+
+#include "base/err.h"
+
+/* As open(2), always with O_CLOEXEC and O_NOCTTY. -1 sets errno. */
+int open_named(const char *path, int flags, mode_t mode);
+
+/* The directory that the last component of path is in, for *at() calls, and
+ * that component, within path; it is not looked at itself. Links on the way as
+ * above. -1 sets errno. */
+int open_named_parent(const char *path, const char **last);
+
+#endif

@@ -1,0 +1,398 @@
+# SPDX-License-Identifier: ISC
+"""Copies stay in their trees: a link that a server has just sent, or that a
+neighbour puts in place of what was found, leads no copy out of the source or the
+target, whatever the protocol."""
+
+import os
+import shlex
+import shutil
+import stat
+import sys
+from pathlib import Path
+
+import pytest
+
+from harness import clean_env, have, hpn, run
+
+SCP, SFTP = hpn("scp"), hpn("sftp")
+OURS = hpn("sftp-server")
+STOCK = "/usr/lib/openssh/sftp-server"
+SERVERS = [OURS] + ([STOCK] if os.path.exists(STOCK) else [])
+FILTER = Path(__file__).with_name("sftp_filter.py")
+NOBODY = 65534
+OPEN, MKDIR, EXTENDED = 3, 14, 200
+
+pytestmark = pytest.mark.skipif(not have("hpn", "scp", "sftp", "sftp-server"),
+                                reason="hpnscp is not built")
+as_root = pytest.mark.skipif(os.getuid() != 0,
+                             reason="links cannot be given away")
+
+
+def scp(*args, server=OURS, **kw):
+    return run([SCP, "-D", server, *args], **kw)
+
+
+def program(path, text):
+    path.write_text("#!/bin/sh\n" + text)
+    path.chmod(0o755)
+    return path
+
+
+@pytest.fixture
+def outside(tmp_path):
+    """What no copy may read or change: looked at when the test ends."""
+    top = tmp_path / "outside"
+    top.mkdir()
+    (top / "f").write_text("precious")
+    top.chmod(0o755)
+    os.utime(top, (10**9, 10**9))
+    yield top
+    assert os.listdir(top) == ["f"]
+    assert (top / "f").read_text() == "precious"
+    assert stat.S_IMODE(top.stat().st_mode) == 0o755
+    assert top.stat().st_mtime == 10**9
+
+
+# ---- roots ---------------------------------------------------------------
+
+FLAGS = [[], ["-p"], ["--hard-links"], ["-Z"], ["--in-place"], ["-j", "2"]]
+
+
+@pytest.fixture
+def roots(tmp_path, outside):
+    """x as a link, and as a directory whose file the link's target has too."""
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a/x").symlink_to(outside)
+    (tmp_path / "b/x").mkdir(parents=True)
+    (tmp_path / "b/x/f").write_text("evil")
+    (tmp_path / "b/x/new").write_text("evil")
+    (tmp_path / "b/x").chmod(0o700)
+    (tmp_path / "to").mkdir()
+    return tmp_path
+
+
+def expect_link_alone(top):
+    assert os.listdir(top / "to") == ["x"]
+    assert (top / "to/x").is_symlink()
+
+
+@pytest.mark.parametrize("server", SERVERS)
+@pytest.mark.parametrize("flags", FLAGS)
+@pytest.mark.parametrize("sources", [["one:{0}/a/x", "two:{0}/b/x"],
+                                     ["one:{0}/a/x", "one:{0}/b/x"],
+                                     ["one:{0}/a/*", "two:{0}/b/*"],
+                                     ["one:{0}/[ab]/x"],
+                                     ["one:{0}/a/x", "two:{0}/b/."]])
+def test_downloads_of_one_name(roots, sources, flags, server):
+    sources = [s.format(roots) for s in sources]
+    done = scp("-r", "--links", *flags, *sources, roots / "to",
+               server=server)
+    assert done.rc == 1
+    expect_link_alone(roots)
+
+
+@pytest.mark.parametrize("server", SERVERS)
+@pytest.mark.parametrize("flags", FLAGS)
+def test_uploads_of_one_name(roots, flags, server):
+    done = scp("-r", "--links", *flags, roots / "a/x", roots / "b/x",
+               f"h:{roots}/to", server=server)
+    assert done.rc == 1
+    expect_link_alone(roots)
+
+
+@pytest.mark.parametrize("server", SERVERS)
+@pytest.mark.parametrize("up", [True, False])
+def test_links_of_the_user(tmp_path, server, up):
+    """The directory that the user names may be a link, also with --links, and
+    so may be what is in it without --links."""
+    (tmp_path / "t/d").mkdir(parents=True)
+    (tmp_path / "t/d/g").write_text("g")
+    (tmp_path / "there/t").mkdir(parents=True)
+    (tmp_path / "link").symlink_to("there")
+    far, near = ("", "h:") if up else ("h:", "")
+    for target in ("link", "link/", "link/."):
+        for flags in ([], ["--links"]):
+            scp("-r", *flags, f"{far}{tmp_path}/t",
+                f"{near}{tmp_path}/{target}", server=server).ok()
+            assert (tmp_path / "there/t/d/g").read_text() == "g"
+            shutil.rmtree(tmp_path / "there/t/d")
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "there/t/d").symlink_to(tmp_path / "elsewhere")
+    scp("-r", f"{far}{tmp_path}/t", f"{near}{tmp_path}/there",
+        server=server).ok()
+    assert (tmp_path / "elsewhere/g").read_text() == "g"
+    done = scp("-r", "--links", f"{far}{tmp_path}/t",
+               f"{near}{tmp_path}/there", server=server)
+    assert done.rc == 1
+
+
+# ---- a server that lists a name twice ------------------------------------
+
+TWICE = r"""
+import os, struct, sys
+
+def get(n):
+    data = b""
+    while len(data) < n:
+        piece = os.read(0, n - len(data))
+        if not piece:
+            sys.exit(0)
+        data += piece
+    return data
+
+def string(s):
+    return struct.pack(">I", len(s)) + s
+
+def send(kind, body):
+    os.write(1, struct.pack(">IB", len(body) + 1, kind) + body)
+
+def attrs(mode):
+    return struct.pack(">IQI", 0x5, 4, mode)
+
+DIR, FILE, LINK = 0o40700, 0o100644, 0o120777
+names = {b"src": [b"x", b"x"], b"x": [b"f"]}
+seen, left = [], {}
+while True:
+    length, kind = struct.unpack(">IB", get(5))
+    body = get(length - 1)
+    if kind == 1:
+        send(2, struct.pack(">I", 3))
+        continue
+    rid, rest = body[:4], body[4:]
+    n, = struct.unpack(">I", rest[:4])
+    name = rest[4:4 + n]
+    last = name.rstrip(b"/").split(b"/")[-1]
+    if kind in (7, 17):
+        # a link, when it is asked for the first time
+        first = last == b"x" and last not in seen
+        seen.append(last)
+        send(105, rid + attrs(LINK if first else FILE if last == b"f"
+                              else DIR))
+    elif kind == 11:
+        left[name] = list(names.get(last, []))
+        send(102, rid + string(name))
+    elif kind == 12 and left.get(name):
+        entry = left[name].pop(0)
+        send(104, rid + struct.pack(">I", 1) + string(entry) * 2 +
+             attrs(FILE if entry == b"f" else DIR))
+    elif kind == 19:
+        send(104, rid + struct.pack(">I", 1) + string(OUTSIDE) + string(b"") +
+             struct.pack(">I", 0))
+    elif kind == 3:
+        send(102, rid + string(name))
+    elif kind == 5 and struct.unpack(">Q", rest[4 + n:12 + n])[0] == 0:
+        send(103, rid + string(b"evil"))
+    elif kind == 4:
+        send(101, rid + struct.pack(">I", 0) + string(b"") * 2)
+    else:
+        send(101, rid + struct.pack(">I", 8 if kind > 12 else 1) +
+             string(b"") * 2)
+"""
+
+
+@pytest.mark.parametrize("flags", FLAGS)
+@pytest.mark.parametrize("sources", [["h:src/*"], ["h:src/x", "h:src/x"],
+                                     ["h:src/*", "h:src/?"]])
+def test_name_listed_twice(tmp_path, outside, sources, flags):
+    script = tmp_path / "server.py"
+    script.write_text(TWICE.replace("OUTSIDE", repr(os.fsencode(outside))))
+    server = program(tmp_path / "server", f"exec {sys.executable} {script}\n")
+    (tmp_path / "to").mkdir()
+    scp("-r", "--links", *flags, *sources, tmp_path / "to", server=server)
+    expect_link_alone(tmp_path)
+
+
+# ---- what was found is replaced ------------------------------------------
+
+def beside(tmp_path, server, mode, kinds, *what):
+    """A server in front of which a neighbour of the client's waits."""
+    kinds = ",".join(str(k) for k in kinds)
+    mode = mode + "=" + ":".join([kinds, *(str(w) for w in what)])
+    return program(tmp_path / "beside", f"exec {sys.executable} {FILTER} "
+                   f"{shlex.quote(mode)} {server}\n")
+
+
+@pytest.fixture
+def source(tmp_path):
+    (tmp_path / "t/d").mkdir(parents=True)
+    (tmp_path / "t/d/f").write_text("ours")
+    (tmp_path / "up").mkdir()
+    return tmp_path / "t"
+
+
+@pytest.mark.parametrize("server", SERVERS)
+@pytest.mark.parametrize("flags", [["--links"], [], ["-p"], ["--hard-links"],
+                                   ["sftp"]])
+@pytest.mark.parametrize("at", ["d", "t"])
+def test_nothing_outside_is_read(tmp_path, outside, source, at, flags, server):
+    """A directory of the source becomes a link when the target's is made: the
+    files in it are queued by then (d), or it is not read yet (t)."""
+    directory = source / "d" if at == "d" else source
+    name = "up/t/d" if at == "d" else "up/t"
+    server = beside(tmp_path, server, "swap", [MKDIR], name, directory,
+                    outside)
+    if flags == ["sftp"]:
+        done = run([SFTP, "-D", server, "-b", "-"],
+                   stdin=f"put -r {source} {tmp_path}/up\n".encode())
+    else:
+        done = scp("-r", *flags, source, f"h:{tmp_path}/up", server=server)
+    assert directory.is_symlink()
+    if at == "t":
+        assert done.rc == 1
+        assert b"changed while it was being copied" in done.err + done.out
+    for path in (tmp_path / "up").rglob("*"):
+        assert path.is_dir() or path.read_text() == "ours", path
+
+
+@pytest.mark.parametrize("server", SERVERS)
+def test_file_becomes_link(tmp_path, outside, source, server):
+    """Found as a file, so no link is followed, even if links are."""
+    server = beside(tmp_path, server, "swap", [MKDIR], "up/t/d",
+                    source / "d/f", outside / "f")
+    done = scp("-r", source, f"h:{tmp_path}/up", server=server)
+    assert done.rc == 1 and (source / "d/f").is_symlink()
+    assert b"is a symbolic link that is not followed" in done.err
+    assert os.listdir(tmp_path / "up/t/d") == []
+
+
+@pytest.mark.parametrize("server", SERVERS)
+def test_file_is_written_anew(tmp_path, source, server):
+    """Programs put another file in a file's place all the time."""
+    server = beside(tmp_path, server, "renew", [MKDIR], "up/t/d",
+                    source / "d/f")
+    scp("-r", source, f"h:{tmp_path}/up", server=server).ok()
+    assert (tmp_path / "up/t/d/f").read_text() == "newer than that"
+
+
+@pytest.mark.parametrize("server", SERVERS)
+@pytest.mark.parametrize("flags", [[], ["-p"], ["--links"], ["--in-place"],
+                                   ["-Z"], ["--links", "--hard-links"]])
+def test_nothing_outside_is_written(tmp_path, outside, source, flags, server):
+    """A directory of the target becomes a link when its file is asked for."""
+    to = tmp_path / "to"
+    to.mkdir()
+    os.link(source / "d/f", source / "d/g")
+    (source / "d/link").symlink_to("f")
+    server = beside(tmp_path, server, "swap", [OPEN, EXTENDED], "t/d/",
+                    to / "t/d", outside)
+    scp("-r", *flags, f"h:{source}", to, server=server).ok()
+    assert (to / "t/d").is_symlink()
+    assert sorted(os.listdir(to / "t/d.away")) == ["f", "g", "link"]
+
+
+# ---- neighbours' links ---------------------------------------------------
+
+@as_root
+@pytest.mark.parametrize("flags", [[], ["-p"], ["--in-place"], ["-O"]])
+def test_links_of_others(tmp_path, outside, source, flags):
+    """As a target, a link counts if it is root's or the user's own."""
+    to = tmp_path / "to"
+    to.mkdir()
+    for link, leads in ((to / "f", outside / "f"), (to / "t", outside),
+                        (tmp_path / "planted", outside)):
+        link.symlink_to(leads)
+        os.lchown(link, NOBODY, NOBODY)
+    far = ["-D", OURS]
+    if "-O" in flags:
+        (tmp_path / "bin").mkdir()
+        (tmp_path / "bin/scp").symlink_to(SCP)
+        far = ["-S", program(tmp_path / "ssh",
+                             'while [ "$1" != -- ]; do shift; done\nshift 2\n'
+                             f'PATH={tmp_path}/bin:$PATH exec sh -c "$*"\n')]
+    for args in ((f"h:{source}/d/f", to / "f"), ("-r", f"h:{source}", to),
+                 (f"h:{source}/d/f", tmp_path / "planted"),
+                 ("-r", f"h:{source}", tmp_path / "planted")):
+        done = run([SCP, *far, *flags, *args])
+        assert done.rc == 1, args
+        assert b"is a symbolic link that is not followed" in done.err, args
+    # the user's own one is written through
+    (to / "f").unlink()
+    (tmp_path / "mine").write_text("old")
+    (to / "f").symlink_to(tmp_path / "mine")
+    run([SCP, *far, *flags, f"h:{source}/d/f", to / "f"]).ok()
+    assert (tmp_path / "mine").read_text() == "ours"
+    assert (to / "f").is_symlink()
+
+
+@pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1",
+                                  "/proc/self/fd/1"])
+def test_descriptors_by_name(tmp_path, name):
+    """Links of /proc lead where only the kernel knows."""
+    (tmp_path / "f").write_text("to the pipe")
+    done = scp("-q", f"h:{tmp_path}/f", name).ok()
+    assert done.out == b"to the pipe"
+
+
+# ---- the legacy protocol -------------------------------------------------
+
+FAR = r"""
+import os, sys
+def put(x): os.write(1, x)
+def ack(): return os.read(0, 1)
+def line():
+    s = b""
+    while not s.endswith(b"\n"):
+        c = os.read(0, 1)
+        if not c: sys.exit(9)
+        s += c
+    return s
+def swap(directory, link):
+    os.rename(directory, directory + ".away")
+    os.symlink(link, directory)
+"""
+
+
+@pytest.fixture
+def legacy(tmp_path):
+    """hpnscp -O with a far end in Python."""
+    def copy(code, *args):
+        far = tmp_path / "far.py"
+        far.write_text(FAR + code)
+        ssh = program(tmp_path / "ssh", f"exec {sys.executable} {far}\n")
+        return run([SCP, "-O", "-S", ssh, *args], env=clean_env())
+    return copy
+
+
+def test_legacy_source(tmp_path, outside, source, legacy):
+    """The sink is told of a directory, which becomes a link then."""
+    got = tmp_path / "got"
+    legacy(f"""
+put(b"\\0")
+log = open({str(got)!r}, "wb", 0)
+while True:
+    said = line()
+    log.write(said)
+    if said.endswith(b" d\\n"):
+        swap({str(source / "d")!r}, {str(outside)!r})
+    put(b"\\0")
+    if said[:1] == b"C":
+        data = b""
+        while not data.endswith(b"\\0"):
+            data += os.read(0, 1)
+        log.write(data)
+        put(b"\\0")
+""", "-r", source, "h:up")
+    assert (source / "d").is_symlink()
+    assert b" d\n" in got.read_bytes()
+    assert b"precious" not in got.read_bytes()
+
+
+@pytest.mark.parametrize("flags", [[], ["-p"]])
+def test_legacy_sink(tmp_path, outside, legacy, flags):
+    """A directory that was made becomes a link before its file comes."""
+    to = tmp_path / "to"
+    to.mkdir()
+    legacy(f"""
+ack()
+for record in (b"T5 0 5 0\\n", b"D0755 0 t\\n", b"T5 0 5 0\\n", b"D0700 0 d\\n"):
+    put(record)
+    ack()
+swap({str(to / "t/d")!r}, {str(outside)!r})
+for record in (b"C0644 4 f\\n", b"evil\\0", b"D0700 0 new\\n", b"E\\n", b"E\\n",
+               b"E\\n"):
+    put(record)
+    ack()
+""", "-r", *flags, "h:t", to).ok()
+    assert (to / "t/d").is_symlink()
+    assert (to / "t/d.away/f").read_text() == "evil"
+    assert (to / "t/d.away/new").is_dir()

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: ISC */
+#include "server/listener/hash-survey.h"
+
+#include <crypt.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/child.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/mem.h"
+
+#define SHADOW "/etc/shadow"
+
+enum {
+	FILE_MAX = 8 * 1024 * 1024, /* bytes that are looked at */
+	ACCOUNTS_MAX = 4096,	    /* likewise */
+	USES_MAX = 16,		    /* methods and costs that are told apart */
+	HASH_MAX_MS = 2000,	    /* of CPU time: a dearer one costs that */
+	ALL_MAX_US = 5 * 1000 * 1000, /* of CPU time: the rest is dear */
+	ONCE_MS = 2000,		    /* of time, where somebody waits */
+	ANSWER_MAX = 4096,
+	LOOK_MS = 5000,
+};
+
+struct hash_survey {
+	struct loop *loop;
+	hash_survey_fn found;
+	void *arg;
+	int fd; /* of a child that has not answered yet, or -1 */
+	struct loop_fd *watch;
+	struct buf answer;
+	struct stat seen; /* the file as it was read */
+	uint64_t looked_ms;
+};
+
+/* ---- in the child ------------------------------------------------------- */
+
+struct survey {
+	struct decoy_use uses[USES_MAX];
+	size_t n;
+};
+
+static void
+count_use(struct survey *s, const char *field)
+{
+	char *setting = decoy_setting(field);
+	size_t i;
+
+	if (setting == NULL)
+		return;
+	for (i = 0; i < s->n; i++)
+		if (strcmp(s->uses[i].setting, setting) == 0)
+			break;
+	if (i < s->n || s->n == USES_MAX ||
+	    strlen(setting) >= DECOY_SETTING_MAX) {
+		free(setting);
+		if (i == s->n)
+			return;
+	} else {
+		s->uses[s->n++].setting = setting;
+	}
+	s->uses[i].accounts++;
+}
+
+/* The text is taken apart in place. */
+static void
+read_accounts(struct survey *s, char *text)
+{
+	char *line, *field;
+
+	for (int i = 0; i < ACCOUNTS_MAX &&
+	    (line = strsep(&text, "\n")) != NULL; i++) {
+		(void)strsep(&line, ":");
+		if ((field = strsep(&line, ":")) != NULL)
+			count_use(s, field);
+	}
+}
+
+/* Into memory that is wiped, by the system's own call: the C library would
+ * leave lines in buffers of its own. */
+static void
+read_shadow(struct survey *s)
+{
+	int fd = open(SHADOW, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	struct buf b;
+	uint8_t *to;
+	ssize_t n;
+
+	buf_init_secret(&b);
+	while (fd != -1 && buf_len(&b) < FILE_MAX &&
+	    (to = buf_reserve(&b, 64 * 1024)) != NULL &&
+	    (n = fd_read(fd, to, 64 * 1024)) > 0)
+		buf_commit(&b, (size_t)n);
+	buf_put_u8(&b, 0);
+	if (buf_err(&b) == 0)
+		read_accounts(s, (char *)(uintptr_t)buf_data(&b));
+	buf_clear(&b);
+	fd_close(&fd);
+}
+
+/* In a process of its own, which its clock ends: what a field asks for may
+ * take hours. */
+static uint64_t
+measure(const char *setting)
+{
+	const struct itimerval limit = {
+		.it_value.tv_sec = HASH_MAX_MS / 1000 };
+	struct rusage used;
+	int status;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		signal(SIGPROF, SIG_DFL);
+		(void)setitimer(ITIMER_PROF, &limit, NULL);
+		(void)crypt("", setting);
+		_exit(0);
+	}
+	if (pid == -1 || wait4(pid, &status, 0, &used) == -1)
+		return HASH_MAX_MS * 1000;
+	if (!WIFEXITED(status))
+		return HASH_MAX_MS * 1000;
+	return MAX((uint64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) *
+		    1000000 +
+		(uint64_t)(used.ru_utime.tv_usec + used.ru_stime.tv_usec),
+	    (uint64_t)1);
+}
+
+static int
+by_accounts(const void *a, const void *b)
+{
+	const struct decoy_use *x = a, *y = b;
+
+	return (x->accounts < y->accounts) - (x->accounts > y->accounts);
+}
+
+static _Noreturn void
+run_child(int out, bool measures)
+{
+	struct survey s = { .n = 0 };
+	struct decoys d;
+	struct buf b = { 0 };
+	uint64_t spent_us = 0;
+
+	(void)prctl(PR_SET_DUMPABLE, 0);
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	/* Sockets, the file with the host's keys. */
+	if (dup2(out, STDIN_FILENO) == -1)
+		_exit(1);
+	closefrom(STDERR_FILENO + 1);
+	errno = 0;
+	(void)!nice(10);
+	read_shadow(&s);
+	qsort(s.uses, s.n, sizeof s.uses[0], by_accounts);
+	for (size_t i = 0; measures && i < s.n; i++) {
+		s.uses[i].cost_us = spent_us < ALL_MAX_US ?
+		    measure(s.uses[i].setting) : HASH_MAX_MS * 1000;
+		spent_us += s.uses[i].cost_us;
+	}
+	decoys_choose(&d, s.uses, s.n);
+	decoys_export(&d, &b);
+	_exit(buf_err(&b) == 0 && fd_write_all(STDIN_FILENO, buf_data(&b),
+		  buf_len(&b)) == 0 ? 0 : 1);
+}
+
+/* ---- in the listener ---------------------------------------------------- */
+
+/* The end to read from, or -1. */
+static int
+start_child(pid_t *pid, bool measures)
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) == -1)
+		return -1;
+	*pid = fork();
+	if (*pid == 0)
+		run_child(ends[1], measures);
+	fd_close(&ends[1]);
+	if (*pid == -1)
+		fd_close(&ends[0]);
+	return ends[0];
+}
+
+static int
+take(const struct buf *answer, struct decoys *d)
+{
+	struct rd in = rd_from_buf(answer);
+	int r = decoys_import(d, &in);
+
+	return r != 0 ? r : rd_end(&in);
+}
+
+static void
+forget_child(struct hash_survey *s)
+{
+	loop_unwatch(s->loop, s->watch);
+	s->watch = NULL;
+	fd_close(&s->fd);
+	buf_reset(&s->answer);
+}
+
+static void
+on_answer(void *arg, int fd, int events)
+{
+	struct hash_survey *s = arg;
+	struct decoys d = { 0 };
+	uint8_t part[512];
+	ssize_t n = fd_read(fd, part, sizeof part);
+
+	(void)events;
+	if (n > 0) {
+		buf_put(&s->answer, part, (size_t)n);
+		if (buf_len(&s->answer) <= ANSWER_MAX)
+			return;
+	}
+	if (n == 0 && take(&s->answer, &d) == 0)
+		s->found(s->arg, &d);
+	else
+		log_error("cannot find out how accounts are hashed");
+	decoys_clear(&d);
+	forget_child(s);
+}
+
+static void
+begin(struct hash_survey *s)
+{
+	pid_t pid;
+
+	/* Whoever changes it from here on is noticed later. */
+	if (stat(SHADOW, &s->seen) == -1 || geteuid() != 0)
+		return;
+	s->fd = start_child(&pid, true);
+	if (s->fd == -1)
+		return;
+	s->watch = loop_watch(s->loop, s->fd, LOOP_READ, on_answer, s);
+	if (s->watch == NULL)
+		fatal("out of memory");
+}
+
+struct hash_survey *
+hash_survey_new(struct loop *loop, hash_survey_fn found, void *arg)
+{
+	struct hash_survey *s = xcalloc(1, sizeof *s);
+
+	s->loop = loop;
+	s->found = found;
+	s->arg = arg;
+	s->fd = -1;
+	s->looked_ms = clock_ms();
+	begin(s);
+	return s;
+}
+
+void
+hash_survey_free(struct hash_survey *s)
+{
+	if (s == NULL)
+		return;
+	forget_child(s);
+	buf_clear(&s->answer);
+	free(s);
+}
+
+static bool
+is_same(const struct stat *a, const struct stat *b)
+{
+	return a->st_ino == b->st_ino && a->st_dev == b->st_dev &&
+	    a->st_size == b->st_size &&
+	    a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
+	    a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+void
+hash_survey_look(struct hash_survey *s, uint64_t now_ms)
+{
+	struct stat now;
+
+	if (s->fd != -1 || now_ms - s->looked_ms < LOOK_MS)
+		return;
+	s->looked_ms = now_ms;
+	if (stat(SHADOW, &now) == 0 && !is_same(&now, &s->seen))
+		begin(s);
+}
+
+void
+hash_survey_once(struct decoys *d)
+{
+	struct buf answer = { 0 };
+	pid_t pid;
+	int fd, r = ERR_SYSTEM;
+
+	if (geteuid() == 0 && (fd = start_child(&pid, false)) != -1) {
+		r = child_read_all(fd, clock_ms() + ONCE_MS, ANSWER_MAX,
+		    &answer);
+		if (r == 0)
+			r = take(&answer, d);
+		fd_close(&fd);
+		if (r != 0)
+			kill(pid, SIGKILL);
+		(void)!child_wait(pid);
+	}
+	if (r != 0)
+		decoys_choose(d, NULL, 0);
+	buf_clear(&answer);
+}

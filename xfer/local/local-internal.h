@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Inside of the local tree: what its two files share.
+ *
+ *	local-tree.c	directories, and what is done in them
+ *	local-open.c	opening one name, and what a link may lead to
+ */
+#ifndef HPN_XFER_LOCAL_LOCAL_INTERNAL_H
+#define HPN_XFER_LOCAL_LOCAL_INTERNAL_H
+
+#include "xfer/local/local-tree.h"
+
+/* openat(2), of a name whose links are followed by the rule only; close-on-exec
+ * always. */
+int local_open_at(int at, const char *name, int flags, mode_t mode,
+    enum local_links rule);
+
+#endif

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Opening one name in a directory, and what a link may lead to.
+ *
+ * A link that is followed only if it is root's or our own is opened itself
+ * (O_PATH), so that what is looked at and what is read are one thing. Then its
+ * text is followed, from the directory that it lies in; what the text ends in
+ * may be a link again, which is looked at in turn. The directories that a text
+ * leads through are the word of the link's owner.
+ */
+#include <sys/vfs.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "xfer/local/local-internal.h"
+
+enum {
+	LINKS_MAX = 40, /* one behind the other, as Linux has it */
+	PROC_MAGIC = 0x9fa0,
+};
+
+bool
+local_links_follow(const struct stat *link, enum local_links rule)
+{
+	return rule == LOCAL_LINKS_ALL || (rule == LOCAL_LINKS_OWN &&
+	    (link->st_uid == 0 || link->st_uid == geteuid()));
+}
+
+const char *
+local_error_text(int error)
+{
+	switch (error) {
+	case ESTALE:
+		return "changed while it was being copied";
+	case ELOOP:
+		return "is a symbolic link that is not followed";
+	default:
+		return strerror(error);
+	}
+}
+
+/* Does the kernel alone know where this link leads? Those of /proc are such
+ * (/dev/stdout ends in one), and nobody can plant one. */
+static bool
+is_magic(int link)
+{
+	struct statfs fs;
+
+	return fstatfs(link, &fs) == 0 && fs.f_type == PROC_MAGIC;
+}
+
+/* The text of a link that may be followed: its length, or -1. *magic: it is
+ * followed by its name. */
+static ssize_t
+text_of(int at, const char *name, enum local_links rule, char *text,
+    size_t size, bool *magic)
+{
+	int fd = openat(at, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	ssize_t n = -1;
+	struct stat st;
+
+	if (fd < 0)
+		return -1;
+	*magic = is_magic(fd);
+	if (fstat(fd, &st) == 0) {
+		if (!S_ISLNK(st.st_mode))
+			errno = ENOTDIR;
+		else if (!local_links_follow(&st, rule))
+			errno = ELOOP;
+		else if ((n = readlinkat(fd, "", text, size - 1)) >= 0)
+			text[n] = '\0';
+	}
+	fd_close(&fd);
+	if (n == (ssize_t)size - 1) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	return n;
+}
+
+static bool
+is_dots(const char *name)
+{
+	return *name == '\0' || strcmp(name, ".") == 0 ||
+	    strcmp(name, "..") == 0;
+}
+
+/* The directory that a link's text ends in; name gets the last part, which is
+ * empty if it is no name. */
+static int
+step(int at, char *text, char name[NAME_MAX + 1])
+{
+	char *slash = strrchr(text, '/'), *last = slash ? slash + 1 : text;
+
+	if (strlen(last) > NAME_MAX) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	strcpy(name, is_dots(last) ? "" : last);
+	if (*name != '\0')
+		*last = '\0';
+	return openat(at, *text != '\0' ? text : ".",
+	    O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+/* name is a link, perhaps. */
+static int
+open_through(int at, const char *link, int flags, mode_t mode,
+    enum local_links rule)
+{
+	char text[PATH_MAX + 1], name[NAME_MAX + 1];
+	int fd = -1, dir = -1, next;
+	bool magic;
+
+	if (strlen(link) > NAME_MAX) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	strcpy(name, link);
+	for (int i = 0; i < LINKS_MAX; i++) {
+		if (text_of(at, name, rule, text, sizeof text, &magic) < 0)
+			break;
+		if (magic) {
+			fd = openat(at, name, flags, mode);
+			break;
+		}
+		next = step(at, text, name);
+		fd_close(&dir);
+		at = dir = next;
+		if (dir < 0)
+			break;
+		fd = openat(dir, *name != '\0' ? name : ".",
+		    flags | O_NOFOLLOW, mode);
+		if (fd >= 0 || (errno != ELOOP && errno != ENOTDIR))
+			break;
+	}
+	fd_close(&dir);
+	return fd;
+}
+
+int
+local_open_at(int at, const char *name, int flags, mode_t mode,
+    enum local_links rule)
+{
+	int fd;
+
+	flags |= O_CLOEXEC;
+	if (rule == LOCAL_LINKS_ALL)
+		return openat(at, name, flags, mode);
+	fd = openat(at, name, flags | O_NOFOLLOW, mode);
+	if (fd >= 0 || (errno != ELOOP && errno != ENOTDIR) ||
+	    rule == LOCAL_LINKS_NONE)
+		return fd;
+	return open_through(at, name, flags, mode, rule);
+}

@@ -1,0 +1,578 @@
+/* SPDX-License-Identifier: ISC */
+#include "xfer/local/local-tree.h"
+
+#include <sys/queue.h>
+#include <sys/resource.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/mem.h"
+#include "xfer/local/local-internal.h"
+#include "xfer/part-lock.h"
+#include "xfer/target-plan.h"
+
+enum {
+	FDS_MAX = 128,
+	FDS_LEAST = 4, /* two directories of a link(2), and their parents */
+	FDS_SHARE = 8, /* that part of all that this process may have */
+};
+
+struct local_dir {
+	struct local_tree *tree;
+	struct local_dir *parent; /* holds a reference; NULL: a root */
+	struct local_dir *below;  /* while it is opened: what comes next */
+	enum local_links rule;
+	bool known; /* it was seen: */
+	dev_t dev;
+	ino_t ino;
+	int fd; /* owned; -1: none now */
+	unsigned refs;
+	bool pinned; /* its descriptor stays */
+	TAILQ_ENTRY(local_dir) entry; /* in tree->open, while it has one */
+	char name[]; /* of a root: its path */
+};
+TAILQ_HEAD(local_dirs, local_dir);
+
+struct local_tree {
+	struct local_dirs open; /* the one that was used last is first */
+	unsigned count, max;
+	struct local_dir *last; /* holds a reference; the root of late */
+};
+
+/* --- life --- */
+
+static unsigned
+usual_max(void)
+{
+	struct rlimit rl;
+
+	if (getrlimit(RLIMIT_NOFILE, &rl) != 0 ||
+	    rl.rlim_cur >= (rlim_t)FDS_MAX * FDS_SHARE)
+		return FDS_MAX;
+	return MAX((unsigned)rl.rlim_cur / FDS_SHARE, (unsigned)FDS_LEAST);
+}
+
+struct local_tree *
+local_tree_new(unsigned fds_max)
+{
+	struct local_tree *t = calloc(1, sizeof *t);
+
+	if (t == NULL)
+		return NULL;
+	t->max = fds_max != 0 ? MAX(fds_max, (unsigned)FDS_LEAST) :
+				usual_max();
+	TAILQ_INIT(&t->open);
+	return t;
+}
+
+void
+local_tree_free(struct local_tree *t)
+{
+	if (t == NULL)
+		return;
+	local_dir_unref(t->last);
+	ENSURE(TAILQ_EMPTY(&t->open));
+	free(t);
+}
+
+unsigned
+local_tree_fds(const struct local_tree *t)
+{
+	return t->count;
+}
+
+static struct local_dir *
+dir_new(struct local_tree *t, struct local_dir *parent, const char *name,
+    size_t len, enum local_links rule)
+{
+	struct local_dir *d = malloc(sizeof *d + len + 1);
+
+	if (d == NULL)
+		return NULL;
+	*d = (struct local_dir){ .tree = t, .rule = rule, .fd = -1, .refs = 1 };
+	d->parent = parent != NULL ? local_dir_ref(parent) : NULL;
+	memcpy(d->name, name, len);
+	d->name[len] = '\0';
+	return d;
+}
+
+struct local_dir *
+local_dir_ref(struct local_dir *d)
+{
+	d->refs++;
+	return d;
+}
+
+static void
+dir_close(struct local_dir *d)
+{
+	if (d->fd < 0)
+		return;
+	fd_close(&d->fd);
+	TAILQ_REMOVE(&d->tree->open, d, entry);
+	d->tree->count--;
+}
+
+void
+local_dir_unref(struct local_dir *d)
+{
+	struct local_dir *parent;
+
+	for (; d != NULL && --d->refs == 0; d = parent) {
+		parent = d->parent;
+		dir_close(d);
+		free(d);
+	}
+}
+
+/* --- names --- */
+
+const char *
+local_last_name(const char *path)
+{
+	size_t end = strlen(path);
+
+	while (end > 0 && path[end - 1] == '/')
+		end--;
+	while (end > 0 && path[end - 1] != '/')
+		end--;
+	return path + end;
+}
+
+static bool
+is_dots(const char *name)
+{
+	size_t len = strcspn(name, "/");
+
+	return len == 0 || (len == 1 && name[0] == '.') ||
+	    (len == 2 && name[0] == '.' && name[1] == '.');
+}
+
+/* Bytes of path without slashes, and parts ".", at its end. */
+static size_t
+bare_len(const char *path)
+{
+	size_t len = strlen(path);
+
+	for (;;) {
+		if (len > 1 && path[len - 1] == '/')
+			len--;
+		else if (len > 2 && path[len - 1] == '.' &&
+		    path[len - 2] == '/')
+			len--;
+		else
+			return len;
+	}
+}
+
+struct local_dir *
+local_root(struct local_tree *t, const char *path, enum local_links rule)
+{
+	struct local_dir *d = t->last;
+	size_t len;
+
+	if (*path == '\0')
+		path = ".";
+	len = bare_len(path);
+	/* A list of files is in few directories, one after the other. */
+	if (d != NULL && d->rule == rule && strlen(d->name) == len &&
+	    memcmp(d->name, path, len) == 0)
+		return local_dir_ref(d);
+	d = dir_new(t, NULL, path, len, rule);
+	if (d == NULL)
+		return NULL;
+	local_dir_unref(t->last);
+	t->last = local_dir_ref(d);
+	return d;
+}
+
+struct local_dir *
+local_place(struct local_tree *t, const char *path, enum local_links rule,
+    const char **name)
+{
+	const char *last = local_last_name(path);
+	struct local_dir *d;
+	char *above;
+
+	if (is_dots(last)) {
+		*name = ".";
+		return local_root(t, path, rule);
+	}
+	*name = last;
+	above = strndup(path, (size_t)(last - path));
+	d = above != NULL ? local_root(t, above, rule) : NULL;
+	free(above);
+	return d;
+}
+
+/* --- descriptors --- */
+
+/* Gives descriptors back until there are at most so many. */
+static void
+give_back(struct local_tree *t, unsigned most)
+{
+	struct local_dir *d, *before;
+
+	for (d = TAILQ_LAST(&t->open, local_dirs); d != NULL && t->count > most;
+	    d = before) {
+		before = TAILQ_PREV(d, local_dirs, entry);
+		if (!d->pinned)
+			dir_close(d);
+	}
+}
+
+static void
+used(struct local_dir *d)
+{
+	TAILQ_REMOVE(&d->tree->open, d, entry);
+	TAILQ_INSERT_HEAD(&d->tree->open, d, entry);
+}
+
+/* One that may not be read can still be a step on the way. */
+static int
+open_dir(int at, const char *name, enum local_links rule)
+{
+	int fd = local_open_at(at, name,
+	    O_RDONLY | O_DIRECTORY | O_NOCTTY | O_NONBLOCK, 0, rule);
+
+	if (fd < 0 && errno == EACCES)
+		fd = local_open_at(at, name, O_PATH | O_DIRECTORY, 0, rule);
+	return fd;
+}
+
+static int
+open_root(const char *path, enum local_links rule)
+{
+	const char *last = local_last_name(path);
+	char *above;
+	int fd, at;
+
+	if (is_dots(last) || rule == LOCAL_LINKS_ALL)
+		return open_dir(AT_FDCWD, path, LOCAL_LINKS_ALL);
+	fd = open_dir(AT_FDCWD, path, LOCAL_LINKS_NONE);
+	if (fd >= 0 || (errno != ENOTDIR && errno != ELOOP))
+		return fd;
+	above = strndup(path, (size_t)(last - path));
+	if (above == NULL)
+		return -1;
+	at = openat(AT_FDCWD, *above != '\0' ? above : ".",
+	    O_PATH | O_DIRECTORY | O_CLOEXEC);
+	free(above);
+	if (at < 0)
+		return -1;
+	fd = open_dir(at, last, rule);
+	fd_close(&at);
+	return fd;
+}
+
+static int
+open_in(const struct local_dir *d)
+{
+	return d->parent == NULL ? open_root(d->name, d->rule) :
+	    open_dir(d->parent->fd, d->name, d->rule);
+}
+
+/* Its parent is open. */
+static int
+open_one(struct local_dir *d)
+{
+	struct local_tree *t = d->tree;
+	struct stat st;
+	int fd;
+
+	give_back(t, t->max - 1);
+	fd = open_in(d);
+	if (fd < 0 && (errno == EMFILE || errno == ENFILE)) {
+		/* Other parts of the program have taken what is left. */
+		give_back(t, 1);
+		fd = open_in(d);
+	}
+	if (fd < 0 && d->known && (errno == ENOTDIR || errno == ELOOP))
+		errno = ESTALE;
+	if (fd < 0)
+		return -1;
+	if (fstat(fd, &st) != 0 || (d->known &&
+	    (st.st_dev != d->dev || st.st_ino != d->ino))) {
+		fd_close(&fd);
+		errno = ESTALE;
+		return -1;
+	}
+	d->known = true;
+	d->dev = st.st_dev;
+	d->ino = st.st_ino;
+	d->fd = fd;
+	TAILQ_INSERT_HEAD(&t->open, d, entry);
+	t->count++;
+	return 0;
+}
+
+/* A descriptor that is good until the next call, or -1. It is opened again from
+ * the nearest directory above it that is open; the way down is noted. */
+static int
+fd_of(struct local_dir *d)
+{
+	struct local_dir *from = d, *next;
+
+	if (d->fd >= 0) {
+		used(d);
+		return d->fd;
+	}
+	d->below = NULL;
+	while (from->parent != NULL && from->parent->fd < 0) {
+		from->parent->below = from;
+		from = from->parent;
+	}
+	if (from->parent != NULL)
+		used(from->parent);
+	for (; from != NULL; from = next) {
+		next = from->below;
+		if (open_one(from) != 0)
+			return -1;
+	}
+	return d->fd;
+}
+
+/* --- directories --- */
+
+struct local_dir *
+local_child(struct local_dir *parent, const char *name,
+    const struct stat *found, enum local_links rule)
+{
+	struct local_dir *d = dir_new(parent->tree, parent, name, strlen(name),
+	    rule);
+
+	if (d == NULL)
+		return NULL;
+	d->known = true;
+	d->dev = found->st_dev;
+	d->ino = found->st_ino;
+	return d;
+}
+
+int
+local_make(struct local_dir *parent, const char *name, mode_t mode,
+    enum local_links rule, struct local_dir **out, bool *made)
+{
+	int at = fd_of(parent);
+	struct local_dir *d;
+
+	*out = NULL;
+	if (at < 0)
+		return -1;
+	*made = mkdirat(at, name, mode) == 0;
+	if (!*made && errno != EEXIST)
+		return -1;
+	d = dir_new(parent->tree, parent, name, strlen(name), rule);
+	if (d == NULL)
+		return -1;
+	if (fd_of(d) < 0) {
+		local_dir_unref(d);
+		errno = errno == ENOTDIR ? EEXIST : errno;
+		return -1;
+	}
+	*out = d;
+	return 0;
+}
+
+int
+local_dir_stat(struct local_dir *d, struct stat *st)
+{
+	int fd = fd_of(d);
+
+	return fd < 0 ? -1 : fstat(fd, st);
+}
+
+/* The name of a descriptor that was opened as a step only (O_PATH): the calls
+ * that change what it is of refuse the number, but not this. */
+static void
+name_of(int fd, char name[32])
+{
+	snprintf(name, 32, "/proc/self/fd/%d", fd);
+}
+
+int
+local_dir_set_mode(struct local_dir *d, mode_t mode)
+{
+	int fd = fd_of(d);
+	char name[32];
+
+	if (fd < 0)
+		return -1;
+	if (fchmod(fd, mode) == 0)
+		return 0;
+	if (errno != EBADF)
+		return -1;
+	name_of(fd, name);
+	return chmod(name, mode);
+}
+
+int
+local_dir_set_times(struct local_dir *d, const struct timespec times[2])
+{
+	int fd = fd_of(d);
+	char name[32];
+
+	if (fd < 0)
+		return -1;
+	if (futimens(fd, times) == 0)
+		return 0;
+	if (errno != EBADF)
+		return -1;
+	name_of(fd, name);
+	return utimensat(AT_FDCWD, name, times, 0);
+}
+
+/* A second number of the same descriptor, which needs no right to search. */
+DIR *
+local_dir_list(struct local_dir *d)
+{
+	int fd = fd_of(d), own;
+	DIR *dir;
+
+	if (fd < 0)
+		return NULL;
+	own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	if (own < 0 && errno == EMFILE) {
+		give_back(d->tree, 1);
+		own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	}
+	if (own < 0)
+		return NULL;
+	if (lseek(own, 0, SEEK_SET) != 0 || (dir = fdopendir(own)) == NULL) {
+		errno = errno == EBADF ? EACCES : errno; /* but a step */
+		fd_close(&own);
+		return NULL;
+	}
+	return dir;
+}
+
+/* --- what is in them --- */
+
+int
+local_stat(struct local_dir *d, const char *name, enum local_links rule,
+    struct stat *st)
+{
+	int at = fd_of(d);
+
+	if (at < 0)
+		return -1;
+	if (rule == LOCAL_LINKS_ALL)
+		return fstatat(at, name, st, 0);
+	if (fstatat(at, name, st, AT_SYMLINK_NOFOLLOW) != 0)
+		return -1;
+	if (!S_ISLNK(st->st_mode) || !local_links_follow(st, rule))
+		return 0;
+	return fstatat(at, name, st, 0);
+}
+
+int
+local_open_source(struct local_dir *d, const char *name, enum local_links rule,
+    struct stat *st)
+{
+	int at = fd_of(d), fd;
+
+	if (at < 0)
+		return -1;
+	fd = local_open_at(at, name, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0,
+	    rule);
+	if (fd >= 0 && fstat(fd, st) != 0)
+		fd_close(&fd);
+	return fd;
+}
+
+int
+local_open_target(struct local_dir *d, const char *name, int flags,
+    mode_t mode, enum local_links rule)
+{
+	int at = fd_of(d);
+
+	return at < 0 ? -1 : local_open_at(at, name, flags, mode, rule);
+}
+
+int
+local_part_claim(struct local_dir *d, const char *name, mode_t mode,
+    bool *keep)
+{
+	int at = fd_of(d);
+
+	return at < 0 ? -1 : xfer_part_claim(at, name, mode, keep);
+}
+
+bool
+local_part_is(int fd, struct local_dir *d, const char *name)
+{
+	int at = fd_of(d);
+
+	return at >= 0 && xfer_part_is(fd, at, name);
+}
+
+bool
+local_is_read_only(struct local_dir *d, const char *name, mode_t mode)
+{
+	int at = target_asks_writable(mode) ? fd_of(d) : -1;
+
+	return at >= 0 && target_is_read_only(at, name, mode);
+}
+
+int
+local_remove(struct local_dir *d, const char *name)
+{
+	int at = fd_of(d);
+
+	return at < 0 ? -1 : unlinkat(at, name, 0);
+}
+
+int
+local_rename(struct local_dir *d, const char *from, const char *to)
+{
+	int at = fd_of(d);
+
+	return at < 0 ? -1 : renameat(at, from, at, to);
+}
+
+int
+local_symlink(const char *text, struct local_dir *d, const char *name)
+{
+	int at = fd_of(d);
+
+	return at < 0 ? -1 : symlinkat(text, at, name);
+}
+
+int
+local_link(struct local_dir *from, const char *first, struct local_dir *to,
+    const char *name)
+{
+	int at = fd_of(from), other, r = -1;
+
+	if (at < 0)
+		return -1;
+	from->pinned = true;
+	if ((other = fd_of(to)) >= 0)
+		r = linkat(at, first, other, name, 0);
+	from->pinned = false;
+	return r;
+}
+
+ssize_t
+local_read_link(struct local_dir *d, const char *name, char *text, size_t size)
+{
+	int at = fd_of(d);
+
+	return at < 0 ? -1 : readlinkat(at, name, text, size);
+}
+
+int
+local_set_link_times(struct local_dir *d, const char *name,
+    const struct timespec times[2])
+{
+	int at = fd_of(d);
+
+	return at < 0 ? -1 :
+	    utimensat(at, name, times, AT_SYMLINK_NOFOLLOW);
+}
