@@ -226,7 +226,6 @@ class Copy:
             self.fail()
             return
         for source in c.sources:
-            self.written.clear()
             self.copy_root(source, is_dir)
         while self.finish:
             self.finish.pop()()
@@ -339,6 +338,10 @@ class Copy:
     def copy_entry(self, node, name, below, there):
         if not self.may(node, 1):
             self.fail()
+            if self.c.way != "up":
+                # A server lists names without types then, and today they are
+                # passed over, as by stock's scp.
+                self.unsure_exit = True
             return
         if below.kind == "link" and not self.c.links:
             if self.c.shell:
@@ -370,6 +373,8 @@ class Copy:
             return
         if c.way == "up" and not c.own and not c.resume:
             return
+        if c.resume and (made := parent.names.get(name)):
+            made.loose_mode = True  # today the part's mode may stay
         if ok and renamed and not c.in_place and c.way != "between" and \
                 c.resume:
             del parent.names[self.part_name(name)]
@@ -382,7 +387,7 @@ class Copy:
         through = False
         parent.mtime = None  # a part may have been there
         if there and there.kind == "link":
-            if c.links and c.in_place:
+            if c.links and (c.in_place or not self.may(parent, 2)):
                 if c.way == "up":
                     raise NoRule  # today it is written through
                 self.fail()
@@ -408,6 +413,8 @@ class Copy:
         if there and there.kind == "fifo":
             raise NoRule
         if there and there.kind == "char":
+            if c.preserve:
+                there.mtime, there.loose_mode = None, True
             return
         if there and there.kind != "file":
             self.fail()
@@ -472,6 +479,10 @@ class Copy:
 
     def replace_file(self, node, parent, name, there, through):
         c = self.c
+        if there.number is None:
+            raise NoRule  # made by this command, which has no order
+        if (c.verify or c.resume) and not self.may(there, 4):
+            raise NoRule
         if not self.may(there, 2):
             self.fail()
             self.settle_part(parent, name, False, False)
