@@ -10,7 +10,7 @@ import ownetc
 import pytest
 from ownetc import USER, OwnEtc
 from sshwire import USERAUTH_FAILURE, Wire
-from test_agent_keys import memory
+from memories import memory
 
 import harness
 from harness import LONG
