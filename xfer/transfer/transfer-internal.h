@@ -19,8 +19,7 @@
  *	transfer-times.c	times of sources
  *	transfer-resume.c	comparisons of both ends, and marks
  *	transfer-digest.c	digests of this end
- *	transfer-streams.c	streams, and path requests
- *	transfer-growth.c	how many streams, and how much for each
+ *	transfer-streams.c	streams, path requests; -growth.c: how many
  *	transfer-tree.c		beginning and end of a directory
  *	transfer-list.c		listing of directories
  *	transfer-links.c	symbolic and hard links
