@@ -111,7 +111,7 @@ decoys_choose(struct decoys *d, const struct decoy_use *uses, size_t n)
 	*d = (struct decoys){ 0 };
 	if (n == 0) {
 		standard = libc_password_setting();
-		add(d, standard != NULL ? standard : "$6$....$", 0);
+		add(d, standard != NULL ? standard : DECOY_STANDARD, 0);
 		return;
 	}
 	median = median_of(uses, n);

@@ -19,6 +19,9 @@
 #include "base/str.h"
 #include "base/wire.h"
 
+/* Where the system does not say what new passwords are hashed with. */
+#define DECOY_STANDARD "$6$....$"
+
 enum {
 	DECOY_METHODS_MAX = 4, /* that a failed try pays for */
 	DECOY_SETTING_MAX = 384, /* bytes; libcrypt has this limit */

@@ -142,8 +142,10 @@ what_is_paid_for(void **state)
 		for (size_t j = 0; j < d.settings.n; j++)
 			assert_int_equal(d.settings.v[j][0], rows[i].paid[j]);
 		assert_int_equal(d.dearest_us, rows[i].dearest_us);
-		assert_int_equal(decoys_floor_us(&d, 2),
-		    rows[i].dearest_us * 5 / 2);
+		assert_int_equal(decoys_floor_us(&d, 2, 100),
+		    rows[i].dearest_us * 3);
+		assert_int_equal(decoys_floor_us(&d, 1, 200),
+		    rows[i].dearest_us * 3);
 		decoys_export(&d, &b);
 		in = rd_from_buf(&b);
 		assert_int_equal(decoys_import(&got, &in), 0);
@@ -218,6 +220,69 @@ hashes_that_were_made_before(void **state)
 	decoys_clear(&d);
 }
 
+#ifdef HAVE_CRYPT_GENSALT
+/* Counts what the code under test has hashed. */
+static unsigned hashes_made;
+
+char *
+crypt_r(const char *phrase, const char *setting, struct crypt_data *data)
+{
+	hashes_made++;
+	return crypt_rn(phrase, setting, data, sizeof *data);
+}
+
+/* Before costs are known one hash measures them, whoever the try was for. */
+static void
+measuring_does_not_show(void **state)
+{
+	static const char *const fields[] = { "$5$rounds=1000$s$h", "$1$s$h",
+		"$6$s$h", "!", "*", "", NULL };
+	struct decoys d;
+
+	(void)state;
+	load(&d, "$5$rounds=1000$........$", "$1$........$");
+	for (int known = 0; known < 2; known++) {
+		d.cost_us[0] = d.cost_us[1] = known ? 50 : 0;
+		for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
+			hashes_made = 0;
+			(void)decoys_done(&d, fields[i], 100, 2);
+			assert_int_equal(hashes_made, !known);
+		}
+	}
+	decoys_clear(&d);
+}
+#else
+static void
+measuring_does_not_show(void **state)
+{
+	(void)state;
+	skip(); /* no other function to do the work */
+}
+#endif
+
+/* Waiting stretches with load as computing does. */
+static void
+busy_machines(void **state)
+{
+	static const struct {
+		double load;
+		long cpus;
+		unsigned stretch;
+	} rows[] = {
+		{ 0, 1, 100 }, { 0, 8, 100 }, { 7, 8, 100 }, { 1, 1, 200 },
+		{ 14, 2, 750 }, { 15, 2, 800 }, { 400, 2, 800 },
+		{ 1e300, 1, 800 }, { -1, 1, 100 }, { 1, -1, 200 },
+	};
+	const struct decoys dear = { .dearest_us = 2000000 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		assert_int_equal(decoy_stretch(rows[i].load, rows[i].cpus),
+		    rows[i].stretch);
+	assert_int_equal(decoys_floor_us(&dear, 1, 300), 9000000);
+	assert_int_equal(decoys_floor_us(&dear, 2, 800), 10000000);
+}
+
 static void
 passwords(void **state)
 {
@@ -240,6 +305,8 @@ main(void)
 		cmocka_unit_test(there_is_always_one),
 		cmocka_unit_test(each_try_costs_the_same),
 		cmocka_unit_test(hashes_that_were_made_before),
+		cmocka_unit_test(measuring_does_not_show),
+		cmocka_unit_test(busy_machines),
 		cmocka_unit_test(passwords),
 	};
 

@@ -2,7 +2,6 @@
 #include "server/listener/hash-survey.h"
 
 #include <crypt.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -20,6 +19,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "compat/libc.h"
 
 #define SHADOW "/etc/shadow"
 
@@ -29,6 +29,8 @@ enum {
 	USES_MAX = 16,		    /* methods and costs that are told apart */
 	HASH_MAX_MS = 2000,	    /* of CPU time: a dearer one costs that */
 	ALL_MAX_US = 5 * 1000 * 1000, /* of CPU time: the rest is dear */
+	CHEAP_US = 100 * 1000, /* of CPU time */
+	MEASURES = 3,
 	ONCE_MS = 2000,		    /* of time, where somebody waits */
 	ANSWER_MAX = 4096,
 	LOOK_MS = 5000,
@@ -110,10 +112,18 @@ read_shadow(struct survey *s)
 	fd_close(&fd);
 }
 
+static void
+count_standard(struct survey *s)
+{
+	const char *setting = libc_password_setting();
+
+	s->uses[s->n++].setting = setting != NULL ? setting : DECOY_STANDARD;
+}
+
 /* In a process of its own, which its clock ends: what a field asks for may
  * take hours. */
 static uint64_t
-measure(const char *setting)
+measure_once(const char *setting)
 {
 	const struct itimerval limit = {
 		.it_value.tv_sec = HASH_MAX_MS / 1000 };
@@ -135,6 +145,18 @@ measure(const char *setting)
 		    1000000 +
 		(uint64_t)(used.ru_utime.tv_usec + used.ru_stime.tv_usec),
 	    (uint64_t)1);
+}
+
+/* Of cheap ones the least of some: other load makes a hash dearer, not cheaper,
+ * and they are counted by their time. */
+static uint64_t
+measure(const char *setting)
+{
+	uint64_t us = measure_once(setting);
+
+	for (int i = 1; i < MEASURES && us < CHEAP_US; i++)
+		us = MIN(us, measure_once(setting));
+	return us;
 }
 
 static int
@@ -159,9 +181,10 @@ run_child(int out, bool measures)
 	if (dup2(out, STDIN_FILENO) == -1)
 		_exit(1);
 	closefrom(STDERR_FILENO + 1);
-	errno = 0;
-	(void)!nice(10);
 	read_shadow(&s);
+	/* Nobody has a password: what one would be hashed with. */
+	if (s.n == 0)
+		count_standard(&s);
 	qsort(s.uses, s.n, sizeof s.uses[0], by_accounts);
 	for (size_t i = 0; measures && i < s.n; i++) {
 		s.uses[i].cost_us = spent_us < ALL_MAX_US ?

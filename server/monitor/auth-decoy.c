@@ -8,6 +8,11 @@
 
 #include "base/mem.h"
 
+enum {
+	STRETCH_MAX = 800, /* percent */
+	FLOOR_MAX_US = 10 * 1000 * 1000, /* mistyping is no punishment */
+};
+
 uint64_t
 decoy_cpu_us(void)
 {
@@ -52,22 +57,28 @@ index_of(const struct decoys *d, const char *field)
 	return i;
 }
 
+/* Where nobody has measured it yet, which is done for every user then, or the
+ * measuring would show who has a hash. */
+static uint64_t
+cost_of(const struct decoys *d, size_t i)
+{
+	uint64_t began_us = decoy_cpu_us();
+
+	if (d->cost_us[i] != 0)
+		return d->cost_us[i];
+	hash("", d->settings.v[i]);
+	return MAX(decoy_cpu_us() - began_us, (uint64_t)1);
+}
+
 unsigned
 decoys_done(const struct decoys *d, const char *field, uint64_t spent_us,
     unsigned max)
 {
 	size_t i = index_of(d, field);
-	uint64_t cost_us, count;
+	bool has_none = i == d->settings.n;
+	uint64_t cost_us = cost_of(d, has_none ? 0 : i), count;
 
-	if (i == d->settings.n)
-		return 0;
-	cost_us = d->cost_us[i];
-	if (cost_us == 0) { /* nobody has measured it yet */
-		cost_us = decoy_cpu_us();
-		hash("", d->settings.v[i]);
-		cost_us = MAX(decoy_cpu_us() - cost_us, (uint64_t)1);
-	}
-	count = (spent_us + cost_us / 2) / cost_us;
+	count = has_none ? 0 : (spent_us + cost_us / 2) / cost_us;
 	return count < max ? (unsigned)count : max;
 }
 
@@ -87,11 +98,24 @@ decoys_spend(const struct decoys *d, const char *field, unsigned done,
 	return count;
 }
 
-/* A quarter more than the hashes: modules take time, too. */
-uint64_t
-decoys_floor_us(const struct decoys *d, unsigned times)
+/* A try is one more that wants to run. */
+unsigned
+decoy_stretch(double load, long cpus)
 {
-	return d->dearest_us * times * 5 / 4;
+	double percent = 100 * (MAX(load, 0.0) + 1) / (double)MAX(cpus, 1L);
+
+	return percent < STRETCH_MAX ? (unsigned)MAX(percent, 100.0) :
+				       STRETCH_MAX;
+}
+
+/* Half more than the hashes: modules take time, too, and neighbours that come
+ * and go. */
+uint64_t
+decoys_floor_us(const struct decoys *d, unsigned times, unsigned stretch)
+{
+	uint64_t us = d->dearest_us * times * 3 / 2 * stretch / 100;
+
+	return MIN(us, (uint64_t)FLOOR_MAX_US);
 }
 
 char *

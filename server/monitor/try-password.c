@@ -2,6 +2,7 @@
 /* "password" (RFC 4252 section 8) in the monitor. */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "base/mem.h"
@@ -61,14 +62,19 @@ login_equalise_cost(struct login *l, size_t secret_len, uint64_t since_us)
 	passwd_equalise_cost(&l->state->decoys, l->user, &effort);
 }
 
-/* Modules hash more than once, and Match may have a user go to them. */
+/* Modules hash more than once, and Match may have a user go to them. On a busy
+ * machine a hash takes longer, and who only waits for it has to wait longer. */
 uint64_t
 login_floor_us(const struct server_state *state)
 {
 	bool by_pam = state->conf.login.use_pam ||
 	    server_conf_has_match(&state->conf);
+	double load;
 
-	return decoys_floor_us(&state->decoys, by_pam ? PASSWD_PAM_HASHES : 1);
+	if (getloadavg(&load, 1) != 1)
+		load = 0;
+	return decoys_floor_us(&state->decoys, by_pam ? PASSWD_PAM_HASHES : 1,
+	    decoy_stretch(load, sysconf(_SC_NPROCESSORS_ONLN)));
 }
 
 static void
