@@ -36,8 +36,9 @@
  * first ones get what they want, up to half of what is left; further ones so
  * little of it that a thousand which idle leave enough for one that is busy to
  * grow. Those that move data get equal shares soon: smaller windows grow to
- * one, and when the budget is short larger ones shrink to one. Outside of the budget each has a little in any case, and beyond a
- * thousand channels less of it.
+ * one, and when the budget is short larger ones shrink to one. Outside of the
+ * budget each has a little in any case, and beyond a thousand channels less of
+ * it.
  *
  * What OpenSSH's sender cannot send yet it keeps in one buffer of 16 MiB at
  * most. It moves the content to the front when half of that was sent, but

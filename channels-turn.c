@@ -112,7 +112,7 @@ join_touched(struct channels *chs)
  * to the end, who has nothing leaves it, and whoever finds no room in the ring
  * is the first in the next turn. All but him are looked at in the end. */
 static int
-serve_row(struct channels *chs, struct channel_row *row)
+turn_row(struct channels *chs, struct channel_row *row)
 {
 	size_t n = row->n;
 	struct channel *c;
@@ -144,9 +144,9 @@ pump_all(struct channels *chs)
 	join_touched(chs);
 	while (r == 0 && chs->tx_blocked == 0 &&
 	    chs->quick.n + chs->bulk.n > 0) {
-		r = serve_row(chs, &chs->quick);
+		r = turn_row(chs, &chs->quick);
 		if (r == 0 && chs->tx_blocked == 0)
-			r = serve_row(chs, &chs->bulk);
+			r = turn_row(chs, &chs->bulk);
 	}
 	return r;
 }

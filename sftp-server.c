@@ -30,7 +30,7 @@ main(int argc, char **argv)
 	user = xstrdup(pw->pw_name);
 	home = xstrdup(pw->pw_dir);
 	status = sftp_server_main(argc, argv, STDIN_FILENO, STDOUT_FILENO,
-	    user, home);
+	    user, home, NULL);
 	free(user);
 	free(home);
 	return status;

@@ -372,6 +372,7 @@ main(int argc, char **argv)
 		dump_config(&o);
 	o.state.auth_path = state_helper_path(
 	    o.state.conf.listen.sshd_auth_path, "hpnsshd-auth");
+	o.state.user_path = state_helper_path(NULL, "hpnsshd-user");
 	if (o.test) {
 		state_clear(&o.state);
 		return 0;

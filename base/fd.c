@@ -443,6 +443,59 @@ fd_receive_fds(int sock, int *fds, size_t n)
 }
 
 int
+fd_send_with(int sock, const void *p, size_t len, int fd)
+{
+	union fd_control control;
+	struct iovec iov = { .iov_base = (void *)(uintptr_t)p,
+		.iov_len = len };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+	struct cmsghdr *c;
+	ssize_t sent;
+
+	memset(&control, 0, sizeof control);
+	if (fd != -1) {
+		msg.msg_control = control.space;
+		msg.msg_controllen = CMSG_SPACE(sizeof fd);
+		c = CMSG_FIRSTHDR(&msg);
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN(sizeof fd);
+		memcpy(CMSG_DATA(c), &fd, sizeof fd);
+	}
+	do {
+		sent = sendmsg(sock, &msg, MSG_NOSIGNAL);
+	} while (sent == -1 && errno == EINTR);
+	return sent == (ssize_t)len ? 0 : ERR_SYSTEM;
+}
+
+ssize_t
+fd_receive_with(int sock, void *p, size_t max, int *fd)
+{
+	union fd_control control;
+	struct iovec iov = { .iov_base = p, .iov_len = max };
+	struct msghdr msg = { .msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = control.space,
+		.msg_controllen = sizeof control.space };
+	int got[FD_PASS_MAX];
+	size_t count;
+	ssize_t len;
+
+	*fd = -1;
+	do {
+		len = recvmsg(sock, &msg, MSG_CMSG_CLOEXEC);
+	} while (len == -1 && errno == EINTR);
+	if (len <= 0)
+		return len;
+	count = take_fds(&msg, got, FD_PASS_MAX);
+	if (count > 0)
+		*fd = got[0];
+	while (count > 1)
+		fd_close(&got[--count]);
+	return len;
+}
+
+int
 fd_rcvbuf(int fd)
 {
 	socklen_t len = sizeof(int);

@@ -63,6 +63,12 @@ int fd_receive_msg(int sock, struct buf *body, size_t max) must_check;
 enum { FD_PASS_MAX = 4 };
 int fd_send_fds(int sock, const int *fds, size_t n) must_check;
 int fd_receive_fds(int sock, int *fds, size_t n) must_check;
+/* One message of a socket that keeps them apart (SOCK_SEQPACKET), with a
+ * descriptor or (-1) without. */
+int fd_send_with(int sock, const void *p, size_t len, int fd) must_check;
+/* Waits; bytes, 0 at the end, or -1. *fd, which is owned by the caller, is -1
+ * if none came with it. */
+ssize_t fd_receive_with(int sock, void *p, size_t max, int *fd);
 
 /* Bytes of the kernel's receive buffer of a TCP socket (SO_RCVBUF); 0 if
  * fd is no socket. */

@@ -132,6 +132,13 @@ log_to_syslog(int facility)
 	openlog(st.name, LOG_PID, facility);
 }
 
+void
+log_connect(void)
+{
+	if (st.facility != -1)
+		openlog(st.name, LOG_PID | LOG_NDELAY, st.facility);
+}
+
 int
 log_to_file(const char *path)
 {

@@ -37,6 +37,9 @@ enum log_level log_get_level(void);
 void log_to_stderr(void);
 /* facility is one of syslog(3)'s LOG_* facilities. */
 void log_to_syslog(int facility);
+/* Connects to the system's log now, not with the first line: for processes
+ * that change their root directory. Others are left as they are. */
+void log_connect(void);
 /* Appends to a file; ERR_SYSTEM if it cannot be opened. */
 int log_to_file(const char *path) must_check;
 /* While on, lines from VERBOSE to ERROR are DEBUG1: they are about something

@@ -2,18 +2,15 @@
 #include "base/resolve.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/fd.h"
+#include "base/lookup.h"
 #include "base/mem.h"
 #include "base/str.h"
 
@@ -113,57 +110,20 @@ answer_len(const struct answer *a)
 	return offsetof(struct answer, v) + a->n * sizeof a->v[0];
 }
 
-static _Noreturn void
-serve_questions(int sock)
+void
+resolve_serve(int sock)
 {
 	static struct answer answer;
 	struct question q;
 
 	while (recv(sock, &q, sizeof q, 0) == (ssize_t)sizeof q) {
+		q.port[sizeof q.port - 1] = '\0';
+		q.host[sizeof q.host - 1] = '\0';
 		look_up(&q, &answer);
 		if (send(sock, &answer, answer_len(&answer), MSG_NOSIGNAL) ==
 		    -1)
-			break;
+			return;
 	}
-	_exit(0);
-}
-
-/* It must hold nothing of this process: a connection would not end as long as
- * somebody else has its descriptor. */
-static _Noreturn void
-become_process(int sock)
-{
-	int null = open("/dev/null", O_RDWR);
-
-	for (int signo = 1; signo < NSIG; signo++)
-		(void)signal(signo, SIG_DFL);
-	for (int fd = 0; null != -1 && fd <= STDERR_FILENO; fd++)
-		(void)dup2(null, fd);
-	if (dup2(sock, STDERR_FILENO + 1) == -1)
-		_exit(1);
-	closefrom(STDERR_FILENO + 2);
-	serve_questions(STDERR_FILENO + 1);
-}
-
-/* Twice forked, so that nobody has to wait for its end. */
-static int
-start_process(int sock)
-{
-	int status;
-	pid_t pid = fork();
-
-	if (pid == -1)
-		return ERR_SYSTEM;
-	if (pid == 0) {
-		pid = fork();
-		if (pid == 0)
-			become_process(sock);
-		_exit(pid == -1 ? 1 : 0);
-	}
-	while (waitpid(pid, &status, 0) == -1)
-		if (errno != EINTR)
-			return ERR_SYSTEM;
-	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : ERR_SYSTEM;
 }
 
 /* ---- in the loop -------------------------------------------------------- */
@@ -224,7 +184,7 @@ open_process(struct process *p)
 	p->sock = ends[0];
 	p->watch = loop_watch(p->resolver->loop, p->sock, LOOP_READ, on_answer,
 	    p);
-	if (p->watch == NULL || start_process(ends[1]) != 0)
+	if (p->watch == NULL || lookup_process(LOOKUP_HOSTS, ends[1]) != 0)
 		end_process(p);
 	fd_close(&ends[1]);
 	return p->sock != -1;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Addresses of a host name without stopping the event loop: the system's
- * resolver, which can wait for seconds, runs in processes of its own. They
- * are started when they are needed, hold none of our descriptors, and end
- * with the resolver.
+ * resolver, which can wait for seconds, runs in processes of its own
+ * (base/lookup.h). They are started when they are needed, and end with the
+ * resolver.
  *
  * Threads: loop thread only.
  */
@@ -41,5 +41,8 @@ int resolve_start(struct resolve **out, struct resolver *r, const char *host,
     uint16_t port, int family, resolve_fn fn, void *arg) must_check;
 /* fn will not be called. NULL is fine. */
 void resolve_cancel(struct resolve *q);
+
+/* In such a process: answers until the other end is gone. */
+void resolve_serve(int sock);
 
 #endif

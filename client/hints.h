@@ -2,10 +2,11 @@
 /*
  * What a host did last time, so that the next connection can send several
  * messages at once instead of waiting for answers. In a file beside known_hosts
- * each host has a line: its name, hashed with a salt as in known_hosts; key exchange method; host key algorithm; fingerprint of the user key that
- * worked (or "-"; of a certificate, with that of its authority behind an @; or
- * the name of a method that works without the user); and the word "asked" if
- * the user had to answer a prompt. A wrong or lost hint costs a round trip and
+ * each host has a line: its name, hashed with a salt as in known_hosts; key
+ * exchange method; host key algorithm; fingerprint of the user key that worked
+ * (or "-"; of a certificate, with that of its authority behind an @; or the
+ * name of a method that works without the user); and the word "asked" if the
+ * user had to answer a prompt. A wrong or lost hint costs a round trip and
  * nothing else; nothing in it is secret, and nothing of it is trusted.
  *
  * Threads: loop thread only.

@@ -117,7 +117,7 @@ batch_begin(struct batch *b, struct scp *scp, struct scp_host *host,
 		.preserve = scp->preserve, .in_place = true,
 		.rate_bytes = scp->xfer.rate_bytes,
 		.progress = scp->xfer.progress, .report = scp_report,
-		.report_arg = scp };
+		.note = scp_note, .report_arg = scp };
 
 	*b = (struct batch){ .scp = scp, .host = host, .to = to };
 	check_memory(scp, "memory", to != NULL ?

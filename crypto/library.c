@@ -78,6 +78,15 @@ crypto_library_start(void)
 	start(OPENSSL_INIT_NO_ATEXIT | OPENSSL_INIT_NO_LOAD_CRYPTO_STRINGS);
 }
 
+void
+crypto_library_start_now(void)
+{
+	(void)OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT |
+		OPENSSL_INIT_NO_LOAD_CRYPTO_STRINGS |
+		OPENSSL_INIT_LOAD_CONFIG,
+	    NULL);
+}
+
 const char *
 crypto_library_version(void)
 {

@@ -19,6 +19,9 @@
  * nor with all that is on the way to a signature.
  */
 void crypto_library_start(void);
+/* The same, and reads its configuration now, not when it is first needed: for
+ * processes that change their root directory. */
+void crypto_library_start_now(void);
 /* Name, version and date of the library that is loaded. Static. */
 const char *crypto_library_version(void);
 

@@ -203,9 +203,11 @@ show_stock_keys(void)
 {
 	static const char why[] =
 	    "# Written by hpnssh-keygen -A when there were no keys of "
-	    "hpnsshd's own: clients\n# that know this host by its OpenSSH server know it "
-	    "by these. Of each type the\n# first is shown, and the others are "
-	    "announced. One that is gone is passed over.\n";
+	    "hpnsshd's own: clients\n"
+	    "# that know this host by its OpenSSH server know it by "
+	    "these. Of each type the\n"
+	    "# first is shown, and the others are announced. One that is "
+	    "gone is passed over.\n";
 	struct buf keys = { 0 }, text = { 0 };
 	char *path;
 	int fd;

@@ -2,9 +2,9 @@
 /*
  * Changing a known_hosts file. Several programs do it at the same time: lines
  * are appended at each first contact, and the file is replaced by a new one
- * when a host has other keys, or names are removed or hashed. What one has appended
- * must not be lost by another's replacing (it may be a @revoked). Our own
- * programs lock the file for that; others only append, and what they have
+ * when a host has other keys, or names are removed or hashed. What one has
+ * appended must not be lost by another's replacing (it may be a @revoked). Our
+ * own programs lock the file for that; others only append, and what they have
  * appended meanwhile is found and kept.
  */
 #include <errno.h>

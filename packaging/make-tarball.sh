@@ -57,7 +57,7 @@ mkdir -p etc
 mv "$scratch/root/etc/hpnssh" etc/samples
 rm -rf var libexec/hpnssh/hpnssh-keysign share/man/man8/hpnssh-keysign.8
 # hpnsshd looks for its helpers beside itself first.
-for helper in hpnsshd-session hpnsshd-auth; do
+for helper in hpnsshd-session hpnsshd-auth hpnsshd-user; do
 	ln -s "../libexec/hpnssh/$helper" "sbin/$helper"
 done
 mkdir -p share/modulefiles

@@ -48,7 +48,7 @@ BEGIN {
 	may["server/listener"] = may["server"] " server/listener"
 	may["server/auth"] = may["server"] " server/auth"
 	may["server/session"] = may["forward"] " server server/session xfer xfer/serve"
-	may["server/monitor"] = may["server"] " server/monitor server/session"
+	may["server/monitor"] = may["server"] " server/monitor"
 	may["program"] = may["forward"] " client agent gss p11 sk keygen add keyscan keysign server server/listener server/monitor" \
 	    " server/auth server/session xfer xfer/local xfer/sftp xfer/serve xfer/transfer xfer/rcp" \
 	    " xfer/shell program"

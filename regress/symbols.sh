@@ -1,40 +1,65 @@
 #!/bin/sh
 # SPDX-License-Identifier: ISC
-# symbols.sh: what hpnsshd-auth, the process that talks to strangers, does not
-# contain; and which libraries are loaded, with what they run then, into
-# programs with rights that their callers do not have. Run in the folder of a
-# build (TAP).
-program=./hpnsshd-auth
-[ -x "$program" ] || { echo "1..0 # skip $program is not built"; exit 0; }
+# symbols.sh: what processes of the server do not contain: hpnsshd-auth, which
+# talks to strangers; hpnsshd-user, which belongs to a user; and the monitor,
+# which reads nothing of the network. And which libraries are loaded, with what
+# they run then, into programs with rights that their callers do not have. Run in
+# the folder of a build (TAP).
+[ -x ./hpnsshd-auth ] || { echo "1..0 # skip hpnsshd-auth is not built"; exit 0; }
 command -v nm >/dev/null || { echo "1..0 # skip there is no nm"; exit 0; }
-nm "$program" | sed -n 's/^[0-9a-f]* [TtDdBb] //p' | sort -u >symbols.list
 status=0 number=0
+
+# of PROGRAM: the rows below are about this one.
+of() {
+	program=$1
+	nm "./$program" | sed -n 's/^[0-9a-f]* [TtDdBb] //p' | sort -u >symbols.list
+}
 
 # absent WHAT PATTERN: no symbol of the program's own has such a name.
 absent() {
 	number=$((number + 1))
 	if found=$(grep -E "^($2)" symbols.list); then
 		echo "$found" | sed 's/^/# /'
-		echo "not ok $number - hpnsshd-auth has no $1"
+		echo "not ok $number - $program has no $1"
 		status=1
 	else
-		echo "ok $number - hpnsshd-auth has no $1"
+		echo "ok $number - $program has no $1"
 	fi
 }
 
-# The patterns must fit the tree: a program that has all of these is asked first.
-number=$((number + 1))
-missing=
-for pattern in session_ sftp_serve pam_ login_ monitor_on_ serve_ key_ hostkeys_ server_conf_ \
-	privs_enter monitor_pty gss_acceptor_ gss_initiator_ delegated_; do
-	nm ./hpnsshd-session | grep -qE " [Tt] $pattern" || missing="$missing $pattern"
-done
-if [ -z "$missing" ]; then
-	echo "ok $number - hpnsshd-session has what is looked for"
-else
-	echo "not ok $number - hpnsshd-session has nothing named$missing"
-	status=1
-fi
+# present PATTERN...: the patterns must fit the tree, so a program that has all
+# of these is asked.
+present() {
+	number=$((number + 1))
+	missing=
+	for pattern in "$@"; do
+		grep -qE "^$pattern" symbols.list || missing="$missing $pattern"
+	done
+	if [ -z "$missing" ]; then
+		echo "ok $number - $program has what is looked for"
+	else
+		echo "not ok $number - $program has nothing named$missing"
+		status=1
+	fi
+}
+
+of hpnsshd-session
+present session_is_sftp_only pam_ passwd_ login_ loginrec_ decoy_ monitor_on_ monitor_run key_ \
+	hostkeys_sign hostkeys_prove server_conf_ privs_enter gss_acceptor_ delegated_ user_exec
+absent "packets, key exchange or channels" "packet_(new|next|fill|flush|put)|kex_new|channels_|connection_"
+absent "sessions of users or file transfer" "session_child|sessions_|internal_sftp|sftp_|serve_|forward_(listen|tunnel|direct)"
+absent "calls of the other processes" "monitor_(pty$|prove$|sign_rekey|sign$)"
+
+of hpnsshd-user
+present session_ serve_ sftp_serve forward_ monitor_pty monitor_prove chroot_ packet_new kex_new \
+	channels_new
+absent "monitor" "monitor_(on_|run|step|answer|reap)|user_exec"
+absent "PAM, passwords or authorized_keys" "pam_|passwd_|authkeys_|login_|loginrec_|decoy_"
+absent "Kerberos" "gss_(acceptor|initiator)|delegated_"
+absent "loading of host keys, or signing with them" "hostkeys_(load|sign|prove)"
+absent "login before" "preauth_|auth_(new|input)|sandbox_"
+
+of hpnsshd-auth
 absent "sessions or programs of users" "session_|pty_make|serve_|chroot_|internal_sftp"
 absent "file transfer" "sftp_|xfer_|part_|rcp_"
 absent "forwarding" "forward_|stdio_"
@@ -79,8 +104,10 @@ lacks() {
 
 if command -v readelf >/dev/null && readelf -d ./hpnsshd | grep -q NEEDED; then
 	only ./hpnssh-keysign crypto
-	only ./hpnsshd crypto
+	# its child tries how long a hash of an account takes
+	only ./hpnsshd crypto crypt
 	only ./hpnsshd-auth crypto z seccomp
+	only ./hpnsshd-session crypto crypt
 	only ./hpnssh-agent crypto
 	only ./hpnssh-sk-helper crypto fido2
 	[ ! -x ./hpnssh-pkcs11-helper ] || only ./hpnssh-pkcs11-helper crypto

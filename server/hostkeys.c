@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "server/hostkeys.h"
+#include "server/hostkeys-internal.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -7,7 +7,6 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "keys/agent-client.h"
 #include "keys/key.h"
 
 void
@@ -43,8 +42,8 @@ has_type(const struct buf *blob, const char *wanted)
 	return rd_err(&r) == 0 && span_equals(type, wanted);
 }
 
-static bool
-serves_plain(const struct hostkey *hk, const char *alg)
+bool
+hostkeys_serve_plain(const struct hostkey *hk, const char *alg)
 {
 	const struct key_alg *row = key_alg_by_name(alg);
 
@@ -57,11 +56,11 @@ serves(const struct hostkey *hk, const char *alg)
 	const struct key_alg *row = key_alg_by_cert_name(alg);
 
 	return row != NULL ? has_type(&hk->cert, row->cert_type) :
-			     serves_plain(hk, alg);
+			     hostkeys_serve_plain(hk, alg);
 }
 
-static const struct hostkey *
-find(const struct hostkeys *h, const char *alg)
+const struct hostkey *
+hostkeys_find(const struct hostkeys *h, const char *alg)
 {
 	for (size_t i = 0; i < h->n; i++)
 		if (serves(&h->v[i], alg))
@@ -80,7 +79,7 @@ hostkeys_algs(const struct hostkeys *h, const char *wanted)
 	while (csv_next(&pos, &name, &len)) {
 		char *alg = xstrndup(name, len);
 
-		if (find(h, alg) != NULL)
+		if (hostkeys_find(h, alg) != NULL)
 			buf_printf(&out, "%s%s", buf_len(&out) > 0 ? "," : "",
 			    alg);
 		free(alg);
@@ -95,7 +94,7 @@ hostkeys_algs(const struct hostkeys *h, const char *wanted)
 int
 hostkeys_blob(const struct hostkeys *h, const char *alg, struct span *blob)
 {
-	const struct hostkey *hk = find(h, alg);
+	const struct hostkey *hk = hostkeys_find(h, alg);
 	const struct buf *b;
 
 	if (hk == NULL)
@@ -103,59 +102,6 @@ hostkeys_blob(const struct hostkeys *h, const char *alg, struct span *blob)
 	b = key_alg_by_cert_name(alg) != NULL ? &hk->cert : &hk->public;
 	*blob = (struct span){ buf_data(b), buf_len(b) };
 	return 0;
-}
-
-static int
-sign_by_agent(const struct hostkeys *h, const struct key *k, const char *alg,
-    struct span data, unsigned agent_ms, struct buf *signature)
-{
-	struct agent *a = NULL;
-	int r = agent_open_within(&a, h->agent, MAX(agent_ms, 1));
-
-	if (r == 0)
-		r = agent_sign(a, k, alg, data, signature);
-	agent_close(a);
-	if (r == 0)
-		return 0;
-	log_error("the agent of the host keys does not sign: %s", err_text(r));
-	return ERR_AGENT;
-}
-
-/* alg is one of plain keys: signatures of certificates carry those. */
-static int
-sign_with(const struct hostkeys *h, struct hostkey *hk, const char *alg,
-    struct span data, unsigned agent_ms, struct buf *signature)
-{
-	bool here = buf_len(&hk->private) > 0;
-	int r;
-
-	if (!here && h->agent == NULL)
-		return ERR_NOT_FOUND;
-	if (hk->key == NULL) {
-		struct rd rd = rd_from_buf(here ? &hk->private : &hk->public);
-
-		r = here ? key_private_from_wire(&rd, &hk->key) :
-			   key_from_blob((struct span){ rd.p, rd.len },
-			       &hk->key);
-		if (r != 0)
-			return r;
-	}
-	return here ? key_sign(hk->key, alg, data, signature) :
-		      sign_by_agent(h, hk->key, alg, data, agent_ms,
-			  signature);
-}
-
-int
-hostkeys_sign(struct hostkeys *h, const char *alg, struct span data,
-    unsigned agent_ms, struct buf *signature)
-{
-	struct hostkey *hk = (struct hostkey *)(uintptr_t)find(h, alg);
-	const struct key_alg *row = key_alg_by_cert_name(alg);
-
-	return hk != NULL ?
-	    sign_with(h, hk, row != NULL ? row->name : alg, data, agent_ms,
-		signature) :
-	    ERR_NOT_FOUND;
 }
 
 static bool
@@ -185,34 +131,6 @@ hostkeys_find_blob(struct hostkeys *h, struct span blob)
 	return NULL;
 }
 
-int
-hostkeys_prove(struct hostkeys *h, struct span blob, const char *rsa_alg,
-    struct span session_id, unsigned agent_ms, struct buf *signature)
-{
-	struct hostkey *hk = hostkeys_find_blob(h, blob);
-	struct rd r = rd_from_span(blob);
-	struct span type = rd_string(&r);
-	struct buf data = { 0 };
-	char *alg;
-	int err;
-
-	if (hk == NULL)
-		return ERR_NOT_FOUND;
-	/* But for RSA the algorithm is called like the type. */
-	alg = serves_plain(hk, rsa_alg) ? xstrdup(rsa_alg) : span_dup(type);
-	buf_put_cstring(&data, "hostkeys-prove-00@openssh.com");
-	buf_put_string(&data, session_id.p, session_id.len);
-	buf_put_string(&data, blob.p, blob.len);
-	err = alg != NULL ? buf_err(&data) : ERR_NOMEM;
-	if (err == 0)
-		err = sign_with(h, hk, alg,
-		    (struct span){ buf_data(&data), buf_len(&data) },
-		    agent_ms, signature);
-	buf_clear(&data);
-	free(alg);
-	return err;
-}
-
 void
 hostkeys_export(const struct hostkeys *h, struct buf *out)
 {
@@ -221,6 +139,18 @@ hostkeys_export(const struct hostkeys *h, struct buf *out)
 	for (size_t i = 0; i < h->n; i++) {
 		buf_put_string_buf(out, &h->v[i].public);
 		buf_put_string_buf(out, &h->v[i].private);
+		buf_put_string_buf(out, &h->v[i].cert);
+	}
+}
+
+void
+hostkeys_export_public(const struct hostkeys *h, struct buf *out)
+{
+	buf_put_cstring(out, "");
+	buf_put_u32(out, (uint32_t)h->n);
+	for (size_t i = 0; i < h->n; i++) {
+		buf_put_string_buf(out, &h->v[i].public);
+		buf_put_cstring(out, "");
 		buf_put_string_buf(out, &h->v[i].cert);
 	}
 }

@@ -76,6 +76,8 @@ int hostkeys_prove(struct hostkeys *h, struct span blob, const char *rsa_alg,
 
 /* To processes of our own. */
 void hostkeys_export(const struct hostkeys *h, struct buf *out);
+/* Without private halves, and without an agent. */
+void hostkeys_export_public(const struct hostkeys *h, struct buf *out);
 int hostkeys_import(struct hostkeys *h, struct rd *in) must_check;
 
 #endif

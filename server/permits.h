@@ -100,6 +100,13 @@ int permits_add_env(struct permits *p, const char *assignment) must_check;
 void permits_open_nothing(struct permits *p);
 void permits_listen_nothing(struct permits *p);
 
+/* To another process of ours. What is imported is cleared also after an error:
+ * one that no login can have is an error (ERR_FORMAT, ERR_LIMIT). */
+struct buf;
+struct rd;
+void permits_export(const struct permits *p, struct buf *out);
+int permits_import(struct permits *p, struct rd *in) must_check;
+
 /* What the configuration of this user allows. */
 struct server_conf;
 void permits_init_conf(struct permits *p, const struct server_conf *conf);

@@ -23,6 +23,7 @@ state_clear(struct server_state *s)
 	hostkeys_clear(&s->keys);
 	decoys_clear(&s->decoys);
 	free(s->auth_path);
+	free(s->user_path);
 	free(s->chroot);
 	explicit_bzero(s, sizeof *s);
 }
@@ -67,6 +68,7 @@ state_to_fd(const struct server_state *s, int *out)
 	buf_put_bool(&b, s->log_to_stderr);
 	buf_put_bool(&b, s->once);
 	buf_put_cstring(&b, s->auth_path);
+	buf_put_cstring(&b, s->user_path);
 	buf_put_cstring(&b, s->chroot);
 	buf_put_u32(&b, s->auth_uid);
 	buf_put_u32(&b, s->auth_gid);
@@ -171,6 +173,7 @@ state_from_fd(struct server_state *s, int fd)
 	s->log_to_stderr = rd_bool(&rd);
 	s->once = rd_bool(&rd);
 	s->auth_path = rd_cstring(&rd, PATH_MAX);
+	s->user_path = rd_cstring(&rd, PATH_MAX);
 	s->chroot = rd_cstring(&rd, PATH_MAX);
 	s->auth_uid = rd_u32(&rd);
 	s->auth_gid = rd_u32(&rd);

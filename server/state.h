@@ -42,6 +42,7 @@ struct server_state {
 	bool log_to_stderr; /* -e, -E, -d; else to syslog */
 	bool once;	    /* -d: the connection's end is sshd's */
 	char *auth_path; /* of hpnsshd-auth; owned */
+	char *user_path; /* of hpnsshd-user; owned */
 	char *chroot;	 /* for hpnsshd-auth; owned; NULL: not the superuser */
 	uint32_t auth_uid, auth_gid; /* for hpnsshd-auth, with chroot */
 };

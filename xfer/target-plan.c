@@ -5,7 +5,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-/* The first row that fits; docs/TRANSFERS.md has the same table. */
+/* The first row that fits; docs/TRANSFERS.md has the same list. */
 static const struct {
 	unsigned has, lacks;
 	enum target_plan plan;
@@ -34,9 +34,9 @@ target_plan(unsigned facts)
 /* access(2) knows of access control lists, and changes nothing: neither times
  * nor what watches the file. */
 bool
-target_is_read_only(const char *path, mode_t mode)
+target_is_read_only(int at, const char *path, mode_t mode)
 {
 	return target_asks_writable(mode) &&
-	    faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) != 0 &&
+	    faccessat(at, path, W_OK, AT_EACCESS) != 0 &&
 	    (errno == EACCES || errno == EPERM || errno == EROFS);
 }

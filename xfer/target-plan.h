@@ -54,8 +54,8 @@ target_asks_writable(mode_t mode)
 	return S_ISREG(mode) && (mode & S_IWUSR) == 0;
 }
 
-/* True: errno is one of those that say that this user may not write to a file
- * of that name. */
-bool target_is_read_only(const char *path, mode_t mode);
+/* Does the kernel say that this user may not write the file of that name below
+ * the directory `at`, which has that mode? */
+bool target_is_read_only(int at, const char *path, mode_t mode);
 
 #endif

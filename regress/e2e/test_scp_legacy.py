@@ -197,7 +197,7 @@ def test_modes(link, tmp_path):
         os.umask(before)
     mode = {n: stat.S_IMODE((tmp_path / n).stat().st_mode)
             for n in ("up", "down", "group/d")}
-    assert mode == {"up": 0o750, "down": 0o6777, "group/d": 0o2750}
+    assert mode == {"up": 0o750, "down": 0o777, "group/d": 0o2750}
 
 
 # ---- what goes wrong ---------------------------------------------------

@@ -198,8 +198,11 @@ def test_name_listed_twice(tmp_path, outside, sources, flags):
     script.write_text(TWICE.replace("OUTSIDE", repr(os.fsencode(outside))))
     server = program(tmp_path / "server", f"exec {sys.executable} {script}\n")
     (tmp_path / "to").mkdir()
-    scp("-r", "--links", *flags, *sources, tmp_path / "to", server=server)
+    done = scp("-r", "--links", *flags, *sources, tmp_path / "to",
+               server=server)
     expect_link_alone(tmp_path)
+    # within one pattern it is one name
+    assert done.rc == (0 if sources == ["h:src/*"] else 1)
 
 
 # ---- what was found is replaced ------------------------------------------

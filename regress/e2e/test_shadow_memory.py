@@ -10,10 +10,10 @@ import ownetc
 import pytest
 from ownetc import USER, OwnEtc
 from sshwire import USERAUTH_FAILURE, Wire
-from memories import memory
 
 import harness
 from harness import LONG
+from memories import memory
 
 pytestmark = pytest.mark.skipif(
     os.getuid() != 0 or harness.is_sanitized() or bool(ownetc.problem()),

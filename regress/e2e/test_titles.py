@@ -64,13 +64,13 @@ def test_sessions(make_server):
     client = Client("hpn", server)
     with Terminal([*client.ssh_args(flags=["-tt"]), "sleep 100"]) as terminal:
         assert wait_for(lambda: any(
-            t.startswith(f"hpnsshd-session: {ME}@pts/")
+            t.startswith(f"hpnsshd-user: {ME}@pts/")
             for t in below(server.process.pid)), LONG)
         assert f"hpnsshd-session: {ME} [priv]" in below(server.process.pid)
         assert listener_says(server, 0, "10-100")
         terminal.type(b"\x03")
     done = client.ssh("tr '\\0' ' ' </proc/$PPID/cmdline")
-    assert done.ok().out.decode().strip() == f"hpnsshd-session: {ME}@notty"
+    assert done.ok().out.decode().strip() == f"hpnsshd-user: {ME}@notty"
 
 
 def test_restart_keeps_the_arguments(make_server):

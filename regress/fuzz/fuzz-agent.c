@@ -23,6 +23,7 @@
 #include "base/buf.h"
 #include "base/child.h"
 #include "base/log.h"
+#include "crypto/kdf.h"
 #include "keys/agent-wire.h"
 #include "regress/fuzz/fuzz.h"
 
@@ -84,6 +85,22 @@ child_reap(pid_t pid, int *status)
 {
 	(void)pid;
 	*status = 0;
+	return 0;
+}
+
+/* What is to be slow is: a third of the time. This is as good for telling one
+ * passphrase from another. */
+int
+kdf_bcrypt(const void *pass, size_t pass_len, const uint8_t *salt,
+    size_t salt_len, uint32_t rounds, uint8_t *out, size_t out_len)
+{
+	const uint8_t *p = pass;
+
+	(void)rounds;
+	for (size_t i = 0; i < out_len; i++)
+		out[i] = (uint8_t)(pass_len + i + salt[i % salt_len]);
+	for (size_t i = 0; i < pass_len; i++)
+		out[i % out_len] ^= p[i];
 	return 0;
 }
 

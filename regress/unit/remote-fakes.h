@@ -142,12 +142,6 @@ sshclient_fill(const struct sshclient *c, struct session_params *s)
 	s->peer_is_openssh = true;
 }
 
-void
-sshclient_forget_answer(struct sshclient *c)
-{
-	assert_non_null(c);
-}
-
 int
 session_new(struct session **out, const struct session_params *params)
 {

@@ -17,7 +17,7 @@ struct buf message, replies;
 static size_t mark; /* where message begins */
 
 struct buf *
-ask(uint8_t type)
+ask_for(uint8_t type)
 {
 	buf_reset(&message);
 	mark = buf_open_string(&message);
@@ -30,7 +30,7 @@ ask(uint8_t type)
 struct buf *
 ask_ext(const char *name)
 {
-	struct buf *b = ask(SFTP_EXTENDED);
+	struct buf *b = ask_for(SFTP_EXTENDED);
 
 	buf_put_cstring(b, name);
 	return b;
@@ -165,7 +165,7 @@ put_handle(struct buf *b, uint32_t handle)
 void
 ask_open(const char *path, uint32_t pflags)
 {
-	struct buf *b = ask(SFTP_OPEN);
+	struct buf *b = ask_for(SFTP_OPEN);
 
 	buf_put_cstring(b, path);
 	buf_put_u32(b, pflags);
@@ -175,13 +175,13 @@ ask_open(const char *path, uint32_t pflags)
 void
 ask_path(uint8_t type, const char *path)
 {
-	buf_put_cstring(ask(type), path);
+	buf_put_cstring(ask_for(type), path);
 }
 
 void
 ask_paths(uint8_t type, const char *one, const char *two)
 {
-	struct buf *b = ask(type);
+	struct buf *b = ask_for(type);
 
 	buf_put_cstring(b, one);
 	buf_put_cstring(b, two);
@@ -190,7 +190,7 @@ ask_paths(uint8_t type, const char *one, const char *two)
 void
 ask_write(uint32_t handle, uint64_t offset, const void *p, size_t len)
 {
-	struct buf *b = ask(SFTP_WRITE);
+	struct buf *b = ask_for(SFTP_WRITE);
 
 	put_handle(b, handle);
 	buf_put_u64(b, offset);
@@ -200,7 +200,7 @@ ask_write(uint32_t handle, uint64_t offset, const void *p, size_t len)
 void
 ask_read(uint32_t handle, uint64_t offset, uint32_t len)
 {
-	struct buf *b = ask(SFTP_READ);
+	struct buf *b = ask_for(SFTP_READ);
 
 	put_handle(b, handle);
 	buf_put_u64(b, offset);
@@ -210,7 +210,7 @@ ask_read(uint32_t handle, uint64_t offset, uint32_t len)
 void
 close_handle(uint32_t handle, uint32_t status)
 {
-	put_handle(ask(SFTP_CLOSE), handle);
+	put_handle(ask_for(SFTP_CLOSE), handle);
 	expect_status(status);
 }
 
@@ -239,7 +239,7 @@ void
 restart(const struct sftp_serve_opts *opts)
 {
 	begin(opts);
-	buf_put_u32(ask(SFTP_INIT), 3);
+	buf_put_u32(ask_for(SFTP_INIT), 3);
 	assert_int_equal(answer().type, SFTP_VERSION_REPLY);
 }
 

@@ -36,7 +36,7 @@ void begin(const struct sftp_serve_opts *opts);
 void restart(const struct sftp_serve_opts *opts);
 
 /* A request in message, to which its fields are put; the id is 42. */
-struct buf *ask(uint8_t type);
+struct buf *ask_for(uint8_t type);
 struct buf *ask_ext(const char *name);
 void put_handle(struct buf *b, uint32_t handle);
 /* Those whose fields are all known. */

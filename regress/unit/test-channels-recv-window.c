@@ -221,7 +221,8 @@ adjust(struct model *m, const struct recv_path *path)
 
 		before = w->max;
 		recv_window_shrink(w, m->share);
-		assert_true(w->max <= before && w->max >= MIN(before, m->share));
+		assert_true(w->max <= before);
+		assert_true(w->max >= MIN(before, m->share));
 		assert_int_equal(kept_by(w), kept); /* nothing is taken back */
 		check(m);
 	}
@@ -378,7 +379,7 @@ test_movers(void **state)
 			    (uint64_t)ms);
 		assert_int_equal(recv_movers_count(&m), ARRAY_LEN(period));
 	}
-	/* One alone, after a time in which nobody moved anything and without. */
+	/* One alone: the others are forgotten soon; after a pause at once. */
 	for (int ms = 9000; ms < 11500; ms += 10)
 		period[0] = recv_movers_note(&m, period[0], (uint64_t)ms);
 	assert_int_equal(recv_movers_count(&m), 1);

@@ -165,6 +165,7 @@ static void
 test_replaced_after_scan(void **state)
 {
 	struct local_dir *t = root("t"), *d, *e;
+	struct stat st;
 
 	(void)state;
 	make("outside/f", "precious");
@@ -195,6 +196,13 @@ test_replaced_after_scan(void **state)
 	expect_refused(d, ENOENT);
 	/* the same one, at last */
 	assert_int_equal(rename("away", "t/d"), 0);
+	/* the same number on another device is another directory */
+	assert_int_equal(local_stat(t, "d", LOCAL_LINKS_NONE, &st), 0);
+	st.st_dev++;
+	e = local_child(t, "d", &st, LOCAL_LINKS_NONE);
+	assert_non_null(e);
+	expect_refused(e, ESTALE);
+	local_dir_unref(e);
 	e = find(d, "e", LOCAL_LINKS_NONE);
 	expect_outside_whole();
 	local_dir_unref(e);
@@ -236,6 +244,7 @@ test_replaced_while_held(void **state)
 static void
 test_file_becomes_link(void **state)
 {
+	const struct timespec times[2] = { { .tv_sec = 5 }, { .tv_sec = 5 } };
 	struct local_dir *t = root("t");
 	struct stat st;
 	bool keep = true;
@@ -258,8 +267,13 @@ test_file_becomes_link(void **state)
 	assert_int_equal(local_rename(t, "f", "g"), 0);
 	assert_false(local_part_is(fd, t, "f"));
 	close(fd);
-	/* what is removed or replaced is the link */
+	/* what is removed or replaced, or gets times, is the link */
 	assert_int_equal(symlink("../outside/f", "t/f"), 0);
+	assert_int_equal(local_set_link_times(t, "f", times), 0);
+	assert_int_equal(stat("outside/f", &st), 0);
+	assert_int_not_equal(st.st_mtime, 5);
+	assert_int_equal(lstat("t/f", &st), 0);
+	assert_int_equal(st.st_mtime, 5);
 	assert_int_equal(local_rename(t, "g", "f"), 0);
 	expect_text("t/f", "data");
 	assert_int_equal(symlink("../outside/f", "t/h"), 0);

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "server/session/session-plan.h"
+#include "server/session-plan.h"
 
 enum { SHELL = SESSION_SHELL, EXEC = SESSION_EXEC, SUB = SESSION_SUBSYSTEM };
 enum {

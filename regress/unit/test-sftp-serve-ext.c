@@ -384,7 +384,7 @@ expect_own(const struct own *own, const struct sftp_serve_opts *opts,
 
 	make_file("g", "text");
 	begin(opts);
-	buf_put_u32(ask(SFTP_INIT), 3);
+	buf_put_u32(ask_for(SFTP_INIT), 3);
 	reply = answer();
 	if (own->wire != NULL)
 		assert_int_equal(memmem(reply.body.p, reply.body.len,

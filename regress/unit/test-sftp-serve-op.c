@@ -111,9 +111,9 @@ test_order_of_names(void **state)
 		buf_reset(&all);
 		ask_write(place, 0, "12345", 5);
 		queue(&all);
-		put_handle(ask(SFTP_FSTAT), place);
+		put_handle(ask_for(SFTP_FSTAT), place);
 		queue(&all);
-		put_handle(ask(SFTP_CLOSE), place);
+		put_handle(ask_for(SFTP_CLOSE), place);
 		queue(&all);
 		ask_path(SFTP_STAT, "d/b");
 		queue(&all);

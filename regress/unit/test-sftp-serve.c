@@ -31,7 +31,7 @@ test_version(void **state)
 
 	(void)state;
 	begin(&opts);
-	buf_put_u32(ask(SFTP_INIT), 6);
+	buf_put_u32(ask_for(SFTP_INIT), 6);
 	reply = answer();
 	assert_int_equal(reply.type, SFTP_VERSION_REPLY);
 	assert_int_equal(rd_u32(&reply.body), 3);
@@ -86,7 +86,7 @@ test_file(void **state)
 	assert_true(span_equals(rd_string(&reply.body), "ld"));
 	ask_read(h, 11, 1);
 	expect_status(SFTP_EOF);
-	put_handle(ask(SFTP_FSTAT), h);
+	put_handle(ask_for(SFTP_FSTAT), h);
 	reply = answer();
 	assert_int_equal(reply.type, SFTP_ATTRS);
 	assert_int_equal(rd_u32(&reply.body), 15);
@@ -133,7 +133,7 @@ test_attributes(void **state)
 	a.mode = 0640;
 	a.size = 1;
 	a.mtime = 3000;
-	put_handle(ask(SFTP_FSETSTAT), h);
+	put_handle(ask_for(SFTP_FSETSTAT), h);
 	sftp_put_attrs(&message, &a);
 	expect_status(SFTP_OK);
 	close_handle(h, SFTP_OK);
@@ -260,7 +260,7 @@ test_directory(void **state)
 	ask_path(SFTP_OPENDIR, "many");
 	h = answer_handle();
 	for (;;) {
-		put_handle(ask(SFTP_READDIR), h);
+		put_handle(ask_for(SFTP_READDIR), h);
 		reply = answer();
 		if (reply.type == SFTP_STATUS)
 			break;
@@ -404,7 +404,7 @@ test_refusals(void **state)
 	h = answer_handle();
 	ask_write(h, 0, "y", 1);
 	expect_status(SFTP_PERMISSION_DENIED);
-	put_handle(ask(SFTP_FSETSTAT), h);
+	put_handle(ask_for(SFTP_FSETSTAT), h);
 	sftp_put_attrs(&message, NULL);
 	expect_status(SFTP_PERMISSION_DENIED);
 	close_handle(h, SFTP_OK);
@@ -435,17 +435,17 @@ test_malformed(void **state)
 	uint32_t h;
 
 	(void)state;
-	buf_put_u32(ask(SFTP_STAT), 100);
+	buf_put_u32(ask_for(SFTP_STAT), 100);
 	expect_status(SFTP_BAD_MESSAGE);
-	buf_put_string(ask(SFTP_STAT), "a\0b", 3);
+	buf_put_string(ask_for(SFTP_STAT), "a\0b", 3);
 	expect_status(SFTP_BAD_MESSAGE);
-	ask(SFTP_OPEN);
+	ask_for(SFTP_OPEN);
 	expect_status(SFTP_BAD_MESSAGE);
 	ask_read(0xdeadbeef, 0, 1);
 	expect_status(SFTP_FAILURE);
 	ask_write(0xdeadbeef, 0, "x", 1);
 	expect_status(SFTP_NO_SUCH_FILE);
-	buf_put_string(ask(SFTP_WRITE), "not our handle", 14);
+	buf_put_string(ask_for(SFTP_WRITE), "not our handle", 14);
 	buf_put_u64(&message, 0);
 	buf_put_string(&message, "some data", 9);
 	expect_status(SFTP_NO_SUCH_FILE);

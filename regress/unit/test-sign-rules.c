@@ -7,16 +7,6 @@
 
 #include "base/mem.h"
 
-uid_t geteuid(void);
-
-/* Not the superuser: nothing goes into the records of this system. (In the
- * archive of what tests share, it would be every test's.) */
-uid_t
-geteuid(void)
-{
-	return 65534;
-}
-
 static void
 set(const char *keyword, const char *value)
 {

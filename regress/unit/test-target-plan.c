@@ -76,18 +76,18 @@ test_read_only(void **state)
 	assert_true(fd >= 0);
 	assert_int_equal(fstat(fd, &st), 0);
 	assert_false(target_asks_writable(st.st_mode));
-	assert_false(target_is_read_only(name, st.st_mode));
+	assert_false(target_is_read_only(AT_FDCWD, name, st.st_mode));
 	assert_int_equal(fchmod(fd, 0400), 0);
 	assert_int_equal(fstat(fd, &st), 0);
 	assert_true(target_asks_writable(st.st_mode));
 	/* Root may. */
-	assert_int_equal(target_is_read_only(name, st.st_mode),
+	assert_int_equal(target_is_read_only(AT_FDCWD, name, st.st_mode),
 	    geteuid() != 0);
 	/* What is no file, or not there, is not asked about. */
 	assert_false(target_asks_writable(S_IFIFO | 0400));
 	assert_false(target_asks_writable(S_IFLNK | 0400));
 	assert_int_equal(unlink(name), 0);
-	assert_false(target_is_read_only(name, S_IFREG | 0400));
+	assert_false(target_is_read_only(AT_FDCWD, name, S_IFREG | 0400));
 	(void)close(fd);
 }
 

@@ -177,6 +177,35 @@ mode_of(const char *name)
 	return st.st_mode & 07777;
 }
 
+/* By another name, in blocks that come in any order, over several streams. */
+static void
+test_onto_itself(void **state)
+{
+	const struct xfer_opts ways[] = { { .in_place = true },
+		{ .preserve = false }, { .sparse = true, .in_place = true },
+		{ .in_place = true, .verify = true },
+		{ .resume = true, .in_place = true } };
+
+	(void)state;
+	for (unsigned n = 0; n < 6 * ARRAY_LEN(ways); n++) {
+		struct host h = { .seed = n + 1, .stock = n % 3 == 1,
+			.unordered = n % 3 == 2 };
+		size_t size = n % 5 == 0 ? 0 : n * 700001 % 9000000;
+
+		host_make_file("src", size, n);
+		host_make_file("same", size, n);
+		assert_int_equal(n % 4 < 2 ? link("src", "name") :
+			symlink("src", "name"), 0);
+		assert_int_equal(host_copy(&h, n % 2 == 0, "src", "name",
+		    ways[n % ARRAY_LEN(ways)]), 0);
+		assert_true(host_same("src", "same"));
+		assert_true(host_same("name", "same"));
+		assert_int_equal(unlink("src") | unlink("name") |
+		    unlink("same"), 0);
+	}
+	host_reported("");
+}
+
 /* What a link or another name leads to is written, a file is replaced. */
 static void
 test_targets(void **state)
@@ -226,7 +255,8 @@ test_targets(void **state)
 		/* a source that may not be written, of many blocks */
 		assert_int_equal(chmod("src", 0444) | unlink("dst"), 0);
 		assert_int_equal(host_copy(&h, up, "src", "dst", plain), 0);
-		assert_int_equal(mode_of("dst"), 0444);
+		assert_int_equal(mode_of("dst"), up ? 0444 : 0644);
+		assert_int_equal(chmod("dst", 0644), 0);
 		/* an old part is no obstacle, nor used */
 		host_make_file(".dst.hpnpart", 3000000, 6);
 		assert_int_equal(host_copy(&h, up, "src", "dst", plain), 0);
@@ -614,6 +644,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_part_names),
+		cmocka_unit_test(test_onto_itself),
 		cmocka_unit_test(test_targets),
 		cmocka_unit_test(test_unordered),
 		cmocka_unit_test(test_wrong_guess),

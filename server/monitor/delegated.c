@@ -164,9 +164,8 @@ delegated_remove(const struct login *l)
 	privs_leave();
 }
 
-void
-delegated_remove_orphan(const struct login *l, pid_t monitor)
+char *
+delegated_to_remove(const struct login *l)
 {
-	if (is_to_go(l) && getppid() != monitor)
-		remove_file(l->ccache);
+	return is_to_go(l) ? l->ccache : NULL;
 }

@@ -27,8 +27,8 @@ void delegated_renew(struct login *l, struct gss_acceptor *client);
 void delegated_environment(const struct login *l, struct strlist *env);
 /* When the session is over, if the configuration wants it. */
 void delegated_remove(const struct login *l);
-/* The same by the user's process, if the monitor is not there any more. (From
- * inside of a ChrootDirectory nothing of it is found.) */
-void delegated_remove_orphan(const struct login *l, pid_t monitor);
+/* What the user's process removes if the monitor is not there any more; NULL:
+ * nothing. (From inside of a ChrootDirectory nothing of it is found.) */
+char *delegated_to_remove(const struct login *l);
 
 #endif

@@ -71,15 +71,6 @@ gss_exchange_free(struct gss_exchange *x)
 	free(x);
 }
 
-void
-gss_exchange_forget(struct gss_exchange *x)
-{
-	if (x == NULL)
-		return;
-	gss_acceptor_free(x->acceptor);
-	x->acceptor = NULL;
-}
-
 const char *
 gss_exchange_methods(const struct gss_exchange *x)
 {

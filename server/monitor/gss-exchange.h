@@ -29,9 +29,6 @@ int gss_exchange_acceptor(const struct server_conf *conf,
 /* NULL: the configuration does not want it, or there is no key. */
 struct gss_exchange *gss_exchange_new(const struct server_conf *conf);
 void gss_exchange_free(struct gss_exchange *x);
-/* The user's process has no use for context and keytab, only for the methods.
- */
-void gss_exchange_forget(struct gss_exchange *x);
 /* The methods to propose, a comma list; NULL for x: NULL. */
 const char *gss_exchange_methods(const struct gss_exchange *x);
 

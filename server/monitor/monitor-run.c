@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * The life of a connection in its privileged process: hpnsshd-auth first,
- * then the user's process.
+ * then the user's process (monitor-user.c).
  */
 #include "base/clock.h"
 #include "server/monitor/monitor.h"
@@ -26,14 +26,9 @@
 #include "base/tcp.h"
 #include "base/version.h"
 #include "keys/key.h"
-#include "server/monitor/delegated.h"
-#include "server/session/serve.h"
-#include "server/session/session-plan.h"
+#include "server/monitor/user-exec.h"
 
-enum {
-	ALARM_SLACK_S = 5, /* modules may block a little past the deadline */
-	STATUS_FATAL = 255,
-};
+enum { ALARM_SLACK_S = 5 }; /* modules may block a little past the deadline */
 
 extern char **environ;
 
@@ -115,7 +110,7 @@ apply_address_rules(struct monitor *m)
 	log_info("Connection from %s refused by RefuseConnection",
 	    m->peer_text);
 	monitor_report_penalty(m, PENALTY_REFUSED);
-	exit(STATUS_FATAL);
+	exit(MONITOR_STATUS_FATAL);
 }
 
 static void
@@ -145,6 +140,7 @@ begin(struct monitor *m)
 	m->socket_fd = STATE_FD_SOCKET;
 	m->startup_fd = STATE_FD_STARTUP;
 	m->phase = MONITOR_PHASE_KEX;
+	m->user_program = user_exec_open(m->state.user_path);
 	if (fd_set_cloexec(m->socket_fd, true) != 0)
 		fatal("no connection: %s", strerror(errno));
 	if (fd_set_cloexec(m->startup_fd, true) != 0)
@@ -247,15 +243,13 @@ start_auth(struct monitor *m)
 	m->fd = pair[0];
 }
 
-/* The exit status; a death by signal is worth a line. */
-static int
-reap(struct monitor *m, const char *what)
+int
+monitor_reap(struct monitor *m, pid_t pid, const char *what)
 {
 	int status = 0;
 
-	if (child_reap(m->child, &status) != 0)
-		return STATUS_FATAL;
-	m->child = 0;
+	if (child_reap(pid, &status) != 0)
+		return MONITOR_STATUS_FATAL;
 	if (child_crashed(status))
 		monitor_report_penalty(m, PENALTY_CRASH);
 	if (WIFEXITED(status))
@@ -266,7 +260,7 @@ reap(struct monitor *m, const char *what)
 	else if (WTERMSIG(status) != SIGTERM && WTERMSIG(status) != SIGHUP)
 		log_error("%s for %s was killed by signal %d", what,
 		    m->peer_text, WTERMSIG(status));
-	return STATUS_FATAL;
+	return MONITOR_STATUS_FATAL;
 }
 
 static void
@@ -292,200 +286,18 @@ authenticate(struct monitor *m)
 	if (r != 0 && r != ERR_EOF) {
 		kill(m->child, SIGKILL);
 		(void)waitpid(m->child, NULL, 0);
-		exit(STATUS_FATAL);
+		exit(MONITOR_STATUS_FATAL);
 	}
-	if (reap(m, "hpnsshd-auth") != 0 || r != 0) {
-		if (m->phase == MONITOR_PHASE_OVER)
-			log_error("hpnsshd-auth for %s failed at its end",
-			    m->peer_text);
-		exit(STATUS_FATAL);
+	if (r != 0) {
+		(void)monitor_reap(m, m->child, "hpnsshd-auth");
+		exit(MONITOR_STATUS_FATAL);
 	}
+	/* It has handed all over: nobody has to wait for its end. */
+	m->auth = m->child;
+	m->child = 0;
 	alarm(0);
 	m->deadline_ms = 0;
 	report_authenticated(m);
-}
-
-/* ---- the user's process ------------------------------------------------ */
-
-/* While the loop does not run, SIGTERM and SIGHUP are only noted: there is
- * already something to undo at the end, the file with credentials and the
- * session that PAM has opened. serve_user() says what they do. */
-static void
-on_early_end(void *arg, int signo)
-{
-	(void)arg;
-	(void)signo;
-}
-
-/* fn NULL: they end the process, also if they have come. */
-static void
-catch_end_signals(struct loop *loop, loop_signal_fn fn)
-{
-	if (loop_on_signal(loop, SIGTERM, fn, NULL) != 0 ||
-	    loop_on_signal(loop, SIGHUP, fn, NULL) != 0)
-		fatal("out of memory");
-}
-
-/* The modules get the user's groups to add theirs to. */
-static void
-begin_pam_session(struct monitor *m, struct loop *loop)
-{
-	const struct user *u = m->login->user;
-	int r;
-
-	if (initgroups(u->name, u->gid) == -1)
-		fatal("initgroups for %s: %s", u->name, strerror(errno));
-	/* Modules may wait for ever. */
-	if (m->login->ccache == NULL)
-		catch_end_signals(loop, NULL);
-	r = pam_begin_session(m->login->pam);
-	catch_end_signals(loop, on_early_end);
-	if (r == 0)
-		return;
-	delegated_remove(m->login);
-	fatal("PAM opens no session for user %s", u->name);
-}
-
-static _Noreturn void
-run_user(struct monitor *m, int fd, pid_t monitor, uint64_t began_ms)
-{
-	struct strlist login_env = { 0 };
-	int status;
-	struct login *l = m->login;
-	const struct serve_params params = { .conf = &l->conf,
-		.user = l->user,
-		.permits = &l->permits,
-		.peer = &m->peer,
-		.peer_text = m->peer_text,
-		.remote = m->remote,
-		.id_local = m->id_local,
-		.id_remote = m->id_remote,
-		.keys = &m->state.keys,
-		.gss_kex = gss_exchange_methods(m->gss),
-		.login_env = &login_env,
-		.auth_info = &l->auth_info,
-		.must_change = l->must_change,
-		.pam = l->pam != NULL,
-		.socket_fd = m->socket_fd,
-		.monitor_fd = fd,
-		.packet_state = &m->packet_state,
-		.kex_state = &m->kex_state,
-		.began_ms = began_ms };
-
-	if (l->pam != NULL)
-		pam_environment(l->pam, &login_env);
-	else
-		delegated_environment(l, &login_env);
-	/* The rest of what the monitor has is shared with it, as long as it is
-	 * left alone. */
-	hostkeys_forget_private(&m->state.keys);
-	gss_exchange_forget(m->gss);
-	status = serve_run(&params);
-	delegated_remove_orphan(l, monitor);
-	exit(status);
-}
-
-static _Noreturn void
-give_up_user(const struct monitor *m, const char *what)
-{
-	int err = errno;
-
-	delegated_remove(m->login);
-	fatal("%s: %s", what, strerror(err));
-}
-
-static void
-start_user(struct monitor *m, struct loop *loop)
-{
-	const struct login *l = m->login;
-	uint64_t began_ms = clock_ms();
-	pid_t self = getpid();
-	int pair[2];
-
-	catch_end_signals(loop, on_early_end);
-	delegated_store(m->login);
-	m->sftp_only = !l->must_change &&
-	    session_is_sftp_only(l->conf.session.force_command,
-		l->permits.command);
-	if (m->login->pam != NULL)
-		begin_pam_session(m, loop);
-	/* Match may give this user another one than this address. */
-	if (server_conf_has_match(&m->state.conf))
-		(void)tcp_set_congestion(m->socket_fd,
-		    m->login->conf.data.congestion_control);
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == -1)
-		give_up_user(m, "socketpair");
-	m->child = fork();
-	if (m->child == -1)
-		give_up_user(m, "fork");
-	if (m->child == 0) {
-		loop_free(loop);
-		close(pair[0]);
-		run_user(m, pair[1], self, began_ms);
-	}
-	close(pair[1]);
-	m->fd = pair[0];
-	m->phase = MONITOR_PHASE_SESSION;
-	log_verbose("User child is on pid %ld", (long)m->child);
-	fd_close(&m->socket_fd);
-	buf_clear(&m->packet_state);
-	buf_clear(&m->kex_state);
-}
-
-/* The monitor's wait for its child's requests, or a signal to end. */
-struct wait {
-	struct monitor *m;
-	struct loop *loop;
-	int error;
-	bool end_requested;
-};
-
-static void
-on_request(void *arg, int fd, int events)
-{
-	struct wait *w = arg;
-
-	(void)fd;
-	(void)events;
-	if ((w->error = monitor_step(w->m)) != 0)
-		loop_stop(w->loop);
-}
-
-static void
-on_end_signal(void *arg, int signo)
-{
-	struct wait *w = arg;
-
-	(void)signo;
-	w->end_requested = true;
-	loop_stop(w->loop);
-}
-
-/* The loop, and with it the handlers of signals, lives until records and the
- * PAM session are closed: without a handler a signal would kill this process
- * before. */
-static int
-serve_user(struct monitor *m, struct loop *loop)
-{
-	struct wait w = { .m = m, .loop = loop };
-	int r;
-
-	if (loop_watch(w.loop, m->fd, LOOP_READ, on_request, &w) == NULL ||
-	    loop_on_signal(w.loop, SIGTERM, on_end_signal, &w) != 0 ||
-	    loop_on_signal(w.loop, SIGHUP, on_end_signal, &w) != 0)
-		fatal("out of memory");
-	r = loop_run(w.loop);
-	if (w.error != 0 && w.error != ERR_EOF)
-		r = w.error;
-	if (r != 0)
-		log_error("user's process is stopped: %s", err_text(r));
-	if (w.end_requested || r != 0)
-		kill(m->child, SIGTERM);
-	fd_close(&m->fd);
-	r = reap(m, "session");
-	monitor_logout_all(m);
-	delegated_remove(m->login);
-	return r;
 }
 
 int
@@ -504,10 +316,9 @@ monitor_run(void)
 	authenticate(&m);
 	if ((loop = loop_new()) == NULL)
 		fatal("out of memory");
-	start_user(&m, loop);
-	status = serve_user(&m, loop);
+	status = monitor_serve_user(&m, loop);
 	if (m.state.once) /* as stock's: test suites wait for it */
-		status = STATUS_FATAL;
+		status = MONITOR_STATUS_FATAL;
 	login_free(m.login);
 	gss_exchange_free(m.gss);
 	state_clear(&m.state);

@@ -33,7 +33,12 @@ enum monitor_phase {
 	MONITOR_PHASE_OVER = 32,    /* no request is admitted any more */
 };
 
-enum { MONITOR_TTYS_MAX = 256 };
+enum {
+	MONITOR_TTYS_MAX = 256,
+	MONITOR_STATUS_FATAL = 255, /* of the process */
+};
+
+struct loop;
 
 struct monitor {
 	struct server_state state;
@@ -44,8 +49,10 @@ struct monitor {
 	int fd;		 /* to the unprivileged process */
 	int startup_fd;	 /* to the listener; see server/state.h */
 	enum penalty_class penalty; /* the highest reported to it */
+	int user_program; /* hpnsshd-user; see user-exec.h */
 	bool sftp_only;	  /* the login may do SFTP, and nothing else */
-	pid_t child;
+	pid_t child; /* who is answered; hpnsshd-auth first */
+	pid_t auth;  /* hpnsshd-auth, once it has handed over */
 	enum monitor_phase phase;
 	uint32_t asked[MONITOR_REQUEST_COUNT]; /* how often each came */
 	uint32_t tries;	 /* requests of all kinds that are tries */
@@ -115,6 +122,12 @@ int monitor_answer(struct monitor *m, const struct buf *fields) must_check;
 /* Records the end of the logins that are still on record. */
 void monitor_logout_all(struct monitor *m);
 
+/* A child's exit status; a death by signal is worth a line. */
+int monitor_reap(struct monitor *m, pid_t pid, const char *what);
+/* After the login (monitor-user.c): starts the user's process and answers it
+ * until it ends. Returns the exit status. The loop, and with it the handlers of
+ * signals, has to live until this returns. */
+int monitor_serve_user(struct monitor *m, struct loop *loop);
 /* The whole life of a connection, with the descriptors of server/state.h.
  * Returns the exit status. */
 int monitor_run(void);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 #include "server/session/internal-sftp.h"
 
-#include <sys/prctl.h>
-
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -49,7 +47,8 @@ split(char *text, char *argv[ARGS_MAX + 1])
 }
 
 int
-internal_sftp_run(const char *command, const struct user *user)
+internal_sftp_run(const char *command, const struct user *user,
+    struct owners *owners)
 {
 	char *text = xstrdup(command);
 	char *argv[ARGS_MAX + 1];
@@ -59,7 +58,7 @@ internal_sftp_run(const char *command, const struct user *user)
 		log_error("internal-sftp: more than %d arguments", ARGS_MAX);
 	else
 		status = sftp_server_main(argc, argv, STDIN_FILENO,
-		    STDOUT_FILENO, user->name, user->home);
+		    STDOUT_FILENO, user->name, user->home, owners);
 	free(text);
 	return status;
 }
@@ -210,10 +209,14 @@ static const struct channel_io io = {
 
 struct internal_sftp *
 internal_sftp_start(const char *command, const struct user *user,
-    struct loop *l, struct channel *c)
+    struct owners *owners, struct loop *l, struct channel *c)
 {
-	struct sftp_serve_opts opts = { .home = user->home, .quiet = true,
-		.direct = true, .threads = SFTP_SERVE_THREADS };
+	struct sftp_serve_opts opts = { .home = user->home,
+		.user = user->name,
+		.owners = owners,
+		.quiet = true,
+		.direct = true,
+		.threads = SFTP_SERVE_THREADS };
 	struct internal_sftp *is = xcalloc(1, sizeof *is);
 
 	is->text = xstrdup(command);
@@ -224,8 +227,6 @@ internal_sftp_start(const char *command, const struct user *user,
 		internal_sftp_free(is);
 		return NULL;
 	}
-	/* Else a client could write to this process through /proc. */
-	(void)prctl(PR_SET_DUMPABLE, 0);
 	/* As a child does; in a root directory of their own, few have one. */
 	if (chdir(user->home) == -1 && chdir("/") == -1)
 		log_error("chdir: no directory to start in");

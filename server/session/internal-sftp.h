@@ -18,13 +18,16 @@
 #include "server/user.h"
 
 struct internal_sftp;
+struct owners;
 
 /* In a child, over descriptors 0 and 1. Returns the exit status. */
-int internal_sftp_run(const char *command, const struct user *user);
+int internal_sftp_run(const char *command, const struct user *user,
+    struct owners *owners);
 
 /* Here. All is borrowed. NULL: it has to be a child. */
 struct internal_sftp *internal_sftp_start(const char *command,
-    const struct user *user, struct loop *l, struct channel *c);
+    const struct user *user, struct owners *owners, struct loop *l,
+    struct channel *c);
 /* The channel's source is at its end: the exit status. */
 int internal_sftp_status(const struct internal_sftp *is);
 /* The peer wants no more of it; what it still sends is dropped. */

@@ -333,9 +333,8 @@ become_user(struct serve *sv)
 {
 	const struct serve_params *p = sv->params;
 
-	if (!p->pam) /* else modules have added to them */
-		privs_set_groups(p->user);
 	if (p->conf->session.chroot_directory != NULL) {
+		log_connect();
 		sv->nologin = session_nologin(p->user);
 		tzset();
 		chroot_enter(p->conf->session.chroot_directory, p->user);
@@ -355,7 +354,6 @@ serve_run(const struct serve_params *params)
 	cipher_use_wide_gcm();
 	if ((r = begin(&sv)) != 0)
 		fatal("cannot take the connection over: %s", err_text(r));
-	/* What authentication has used is not needed any more. */
 	mem_give_back();
 	r = loop_run(sv.loop);
 	if (r != 0)

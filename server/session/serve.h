@@ -16,7 +16,7 @@
 #include "server/hostkeys.h"
 #include "server/peer.h"
 #include "server/permits.h"
-#include "server/session/session-plan.h"
+#include "server/session-plan.h"
 #include "server/user.h"
 
 /* Everything is borrowed. */
@@ -34,7 +34,6 @@ struct serve_params {
 	const struct strlist *login_env; /* that came with the login */
 	const struct buf *auth_info; /* lines for SSH_USER_AUTH */
 	bool must_change;	/* sessions change the password, no more */
-	bool pam;		/* PAM has set the supplementary groups */
 	int socket_fd, monitor_fd;
 	struct buf *packet_state, *kex_state; /* cleared once used */
 	uint64_t began_ms;

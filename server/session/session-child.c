@@ -17,6 +17,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/owners.h"
 #include "conf/defaults.h"
 #include "server/privs.h"
 #include "server/session/forward-x11.h"
@@ -27,7 +28,11 @@
 #define USER_RC ".ssh/rc" /* in the home directory */
 #define PASSWD_PROGRAM "/usr/bin/passwd"
 
-enum { TEXT_FILE_MAX = 64 * 1024, EXIT_NOLOGIN = 254 };
+enum {
+	TEXT_FILE_MAX = 64 * 1024,
+	EXIT_NOLOGIN = 254,
+	FD_OWNERS = STDERR_FILENO + 1, /* see keep_descriptors() */
+};
 
 static const char *
 shell_name(const struct user *u)
@@ -213,7 +218,24 @@ take_descriptors(const struct session_start *s)
 	    dup2(s->fd_out, STDOUT_FILENO) == -1 ||
 	    dup2(s->fd_err, STDERR_FILENO) == -1)
 		_exit(255);
-	closefrom(STDERR_FILENO + 1);
+}
+
+/* Our own SFTP server asks for names in a process of its own, and this one
+ * keeps nothing but its end of a socket. */
+static struct owners *
+keep_descriptors(const struct session_start *s)
+{
+	struct owners *o = NULL;
+	int fd = -1;
+
+	if (s->plan.runs == SESSION_RUNS_SFTP && (o = owners_new()) != NULL)
+		fd = owners_start(o);
+	if (fd != -1 && fd != FD_OWNERS)
+		fd = dup3(fd, FD_OWNERS, O_CLOEXEC);
+	if (fd != -1)
+		owners_moved(o, fd);
+	closefrom(fd != -1 ? FD_OWNERS + 1 : STDERR_FILENO + 1);
+	return o;
 }
 
 static void
@@ -271,11 +293,11 @@ run_shell(const struct session_start *s, char **env)
 }
 
 static _Noreturn void
-run_sftp(const struct session_start *s)
+run_sftp(const struct session_start *s, struct owners *owners)
 {
 	log_init("internal-sftp", LOG_LVL_ERROR);
 	log_to_syslog(LOG_AUTH);
-	_exit(internal_sftp_run(s->plan.command, s->params->user));
+	_exit(internal_sftp_run(s->plan.command, s->params->user, owners));
 }
 
 static _Noreturn void
@@ -289,11 +311,11 @@ refuse(void)
 }
 
 static _Noreturn void
-run(const struct session_start *s, char **env)
+run(const struct session_start *s, char **env, struct owners *owners)
 {
 	switch (s->plan.runs) {
 	case SESSION_RUNS_SFTP:
-		run_sftp(s);
+		run_sftp(s, owners);
 	case SESSION_RUNS_REFUSAL:
 		refuse();
 	case SESSION_RUNS_LOGIN_SHELL:
@@ -306,6 +328,7 @@ run(const struct session_start *s, char **env)
 void
 session_child(const struct session_start *s)
 {
+	struct owners *owners;
 	char **env;
 
 	/* The handlers of the loop write to a pipe that we share with the
@@ -319,6 +342,7 @@ session_child(const struct session_start *s)
 		_exit(255);
 	}
 	take_descriptors(s);
+	owners = keep_descriptors(s);
 	fd_restore_limit();
 	log_to_stderr();
 	if (s->nologin != NULL)
@@ -330,5 +354,5 @@ session_child(const struct session_start *s)
 	if (s->tty != NULL && s->plan.runs == SESSION_RUNS_LOGIN_SHELL)
 		greet(s);
 	run_before(s, env);
-	run(s, env);
+	run(s, env, owners);
 }

@@ -13,6 +13,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/owners.h"
 #include "channels-timeout.h"
 #include "server/session/forward-agent.h"
 #include "server/session/forward-tunnel.h"
@@ -69,6 +70,7 @@ struct sessions {
 	const struct forward_tunnels *tunnels; /* NULL: there are none */
 	struct forwarded_list *forwarded; /* NULL before the first session */
 	struct agent_door *agent;  /* the client's; NULL: it lends none */
+	struct owners *owners; /* of SFTP; NULL before the first such session */
 	struct displays *displays; /* NULL before the first request for one */
 };
 
@@ -401,8 +403,10 @@ start_here(struct session *s, const struct session_start *start)
 	    s->all->params->must_change || start->nologin != NULL ||
 	    session_has_system_rc())
 		return false;
+	if (s->all->owners == NULL)
+		s->all->owners = owners_new();
 	s->sftp = internal_sftp_start(start->plan.command,
-	    s->all->params->user, s->all->loop, s->channel);
+	    s->all->params->user, s->all->owners, s->all->loop, s->channel);
 	return s->sftp != NULL;
 }
 
@@ -875,6 +879,7 @@ sessions_free(struct sessions *ss)
 	while (ss->list != NULL)
 		session_free(ss->list);
 	displays_free(ss->displays);
+	owners_free(ss->owners);
 	agent_door_close(ss->agent);
 	if (loop_on_signal(ss->loop, SIGCHLD, NULL, NULL) != 0)
 		log_debug("SIGCHLD stays handled");

@@ -20,7 +20,7 @@
 #include "server/pty.h"
 #include "server/session/serve.h"
 #include "server/session/services.h"
-#include "server/session/session-plan.h"
+#include "server/session-plan.h"
 
 struct display_names;
 struct sessions;

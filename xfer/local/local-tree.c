@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "xfer/local/local-internal.h"
 #include "xfer/part-lock.h"
+#include "xfer/target-plan.h"
 
 enum {
 	FDS_MAX = 128,
@@ -509,6 +510,14 @@ local_part_is(int fd, struct local_dir *d, const char *name)
 	int at = fd_of(d);
 
 	return at >= 0 && xfer_part_is(fd, at, name);
+}
+
+bool
+local_is_read_only(struct local_dir *d, const char *name, mode_t mode)
+{
+	int at = target_asks_writable(mode) ? fd_of(d) : -1;
+
+	return at >= 0 && target_is_read_only(at, name, mode);
 }
 
 int

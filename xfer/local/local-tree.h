@@ -107,6 +107,8 @@ int local_open_target(struct local_dir *d, const char *name, int flags,
 int local_part_claim(struct local_dir *d, const char *name, mode_t mode,
     bool *keep) must_check;
 bool local_part_is(int fd, struct local_dir *d, const char *name);
+/* Was this user refused to write a file that has that mode? */
+bool local_is_read_only(struct local_dir *d, const char *name, mode_t mode);
 /* Not a directory. */
 int local_remove(struct local_dir *d, const char *name);
 /* Within a directory. */

@@ -17,6 +17,10 @@
 #include "base/mem.h"
 #include "xfer/rcp/rcp-internal.h"
 
+/* Of a file, with -p: the copy's owner is another than the source's, and gives
+ * his rights to nobody by that. */
+enum { KEPT_MODES = 01777 };
+
 /* A file that is being received. */
 struct incoming {
 	const struct rcp_record *rec;
@@ -120,7 +124,7 @@ complete(struct rcp *c, struct incoming *in)
 	    S_ISREG(st.st_mode) && st.st_size != in->rec->size)
 		note(in, ftruncate(in->fd, (off_t)in->rec->size) == 0);
 	if (in->error == 0 && c->opts.preserve) {
-		note(in, fchmod(in->fd, in->rec->mode) == 0);
+		note(in, fchmod(in->fd, in->rec->mode & KEPT_MODES) == 0);
 		if (in->times != NULL)
 			note(in, futimens(in->fd, in->times) == 0);
 	}

@@ -93,25 +93,14 @@ serve_limits(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 static char *
 expand(const struct sftp_serve *s, const char *path)
 {
-	const char *rest = path + 1 + strcspn(path + 1, "/"), *home = NULL;
-	const struct passwd *pw = NULL;
-	char *user, *joined;
+	const char *rest = path + 1 + strcspn(path + 1, "/");
+	char *user = strndup(path + 1, (size_t)(rest - path - 1));
+	char *joined = NULL, home[SERVE_HOME_MAX];
 
-	if (rest == path + 1) {
-		home = s->opts.home;
-		if (home == NULL)
-			pw = getpwuid(getuid());
-	} else {
-		user = strndup(path + 1, (size_t)(rest - path - 1));
-		if (user == NULL)
-			return NULL;
-		pw = getpwnam(user);
-		free(user);
-	}
-	if (pw != NULL)
-		home = pw->pw_dir;
-	if (home == NULL || asprintf(&joined, "%s%s", home, rest) < 0)
-		return NULL;
+	if (user != NULL && serve_home_of(s, user, home) &&
+	    asprintf(&joined, "%s%s", home, rest) < 0)
+		joined = NULL;
+	free(user);
 	return joined;
 }
 
@@ -139,16 +128,15 @@ serve_expand_path(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 int
 serve_home_directory(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 {
-	const struct passwd *pw;
+	char home[SERVE_HOME_MAX];
 
 	op->path = rd_cstring(r, SFTP_PATH_MAX);
 	if (op->path == NULL)
 		return rd_err(r);
 	serve_verbose(s, "home-directory \"%s\"", op->path);
-	pw = op->path[0] != '\0' ? getpwnam(op->path) : getpwuid(getuid());
-	if (pw == NULL)
+	if (!serve_home_of(s, op->path, home))
 		return ERR_NOT_FOUND;
-	serve_name(s, op->id, pw->pw_dir);
+	serve_name(s, op->id, home);
 	return 0;
 }
 
@@ -157,8 +145,7 @@ serve_users_groups(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 {
 	struct rd uids = rd_sub(r), gids = rd_sub(r);
 	struct buf *b = &s->out;
-	const struct passwd *pw;
-	const struct group *gr;
+	char name[SERVE_OWNER_MAX];
 	int err = rd_err(r);
 	size_t mark, list;
 
@@ -172,14 +159,14 @@ serve_users_groups(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 	mark = serve_begin_reply(s, op->id);
 	list = buf_open_string(b);
 	while (uids.len > 0) {
-		pw = getpwuid(rd_u32(&uids));
-		buf_put_cstring(b, pw != NULL ? pw->pw_name : "");
+		(void)serve_owner(s, OWNERS_USER, rd_u32(&uids), -1, name);
+		buf_put_cstring(b, name);
 	}
 	buf_close_string(b, list);
 	list = buf_open_string(b);
 	while (gids.len > 0) {
-		gr = getgrgid(rd_u32(&gids));
-		buf_put_cstring(b, gr != NULL ? gr->gr_name : "");
+		(void)serve_owner(s, OWNERS_GROUP, rd_u32(&gids), -1, name);
+		buf_put_cstring(b, name);
 	}
 	buf_close_string(b, list);
 	buf_close_string(b, mark);

@@ -2,9 +2,7 @@
 /* Attributes, directories and names; see sftp-serve-internal.h. */
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <limits.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -252,49 +250,12 @@ serve_opendir(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 	return 0;
 }
 
-static const char *
-user_name(struct sftp_serve *s, uint32_t uid)
-{
-	const struct passwd *pw;
-
-	if (s->last_user.known && s->last_user.id == uid)
-		return s->last_user.name;
-	s->last_user.known = true;
-	s->last_user.id = uid;
-	pw = getpwuid(uid);
-	if (pw != NULL)
-		strlcpy(s->last_user.name, pw->pw_name,
-		    sizeof s->last_user.name);
-	else
-		snprintf(s->last_user.name, sizeof s->last_user.name, "%u",
-		    uid);
-	return s->last_user.name;
-}
-
-static const char *
-group_name(struct sftp_serve *s, uint32_t gid)
-{
-	const struct group *gr;
-
-	if (s->last_group.known && s->last_group.id == gid)
-		return s->last_group.name;
-	s->last_group.known = true;
-	s->last_group.id = gid;
-	gr = getgrgid(gid);
-	if (gr != NULL)
-		strlcpy(s->last_group.name, gr->gr_name,
-		    sizeof s->last_group.name);
-	else
-		snprintf(s->last_group.name, sizeof s->last_group.name, "%u",
-		    gid);
-	return s->last_group.name;
-}
-
 /* The line that a listing shows for an entry, in the manner of ls -l. */
 static void
-long_name(struct sftp_serve *s, char *out, size_t size, const char *name,
-    const struct stat *st)
+long_name(struct sftp_serve *s, char *out, size_t size, int dir,
+    const char *name, const struct stat *st)
 {
+	char user[SERVE_OWNER_MAX], group[SERVE_OWNER_MAX];
 	enum { HALF_YEAR_S = 365 * 24 * 3600 / 2 };
 	char mode[12], date[32] = "";
 	time_t now = time(NULL);
@@ -305,9 +266,10 @@ long_name(struct sftp_serve *s, char *out, size_t size, const char *name,
 	if (localtime_r(&st->st_mtime, &tm) != NULL)
 		strftime(date, sizeof date,
 		    recent ? "%b %e %H:%M" : "%b %e  %Y", &tm);
+	serve_owners(s, st, dir, name, user, group);
 	snprintf(out, size, "%s %3ju %-8s %-8s %8jd %s %s", mode,
-	    (uintmax_t)st->st_nlink, user_name(s, st->st_uid),
-	    group_name(s, st->st_gid), (intmax_t)st->st_size, date, name);
+	    (uintmax_t)st->st_nlink, user, group, (intmax_t)st->st_size, date,
+	    name);
 }
 
 /* Puts entries into op->data as struct stat and name. The names of owners are
@@ -334,7 +296,7 @@ run_readdir(struct serve_op *op)
 }
 
 static void
-put_entry(struct sftp_serve *s, struct rd *entries)
+put_entry(struct sftp_serve *s, int dir, struct rd *entries)
 {
 	char line[LONGNAME_MAX];
 	struct sftp_attrs attrs;
@@ -344,7 +306,7 @@ put_entry(struct sftp_serve *s, struct rd *entries)
 	memcpy(&st, rd_bytes(entries, sizeof st).p, sizeof st);
 	name = (const char *)rd_string(entries).p;
 	sftp_attrs_from_stat(&attrs, &st);
-	long_name(s, line, sizeof line, name, &st);
+	long_name(s, line, sizeof line, dir, name, &st);
 	buf_put_cstring(&s->out, name);
 	buf_put_cstring(&s->out, line);
 	sftp_put_attrs(&s->out, &attrs);
@@ -369,7 +331,7 @@ done_readdir(struct sftp_serve *s, struct serve_op *op)
 	buf_put_u32(&s->out, op->id);
 	buf_put_u32(&s->out, (uint32_t)op->count);
 	while (entries.len > 0)
-		put_entry(s, &entries);
+		put_entry(s, dirfd(op->file.dir), &entries);
 	buf_close_string(&s->out, mark);
 }
 

@@ -15,10 +15,12 @@
 #include <sys/stat.h>
 
 #include <dirent.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "base/log.h"
+#include "base/owners.h"
 #include "base/wire.h"
 #include "xfer/serve/sftp-serve.h"
 #include "xfer/sftp/sftp-proto.h"
@@ -142,6 +144,14 @@ struct serve_write {
 	struct serve_op op;
 };
 
+enum { SERVE_OWNER_MAX = OWNERS_NAME_MAX, SERVE_HOME_MAX = PATH_MAX };
+
+struct serve_owner_name {
+	bool known;
+	uint32_t id;
+	char text[SERVE_OWNER_MAX]; /* "": it has none */
+};
+
 struct sftp_serve {
 	struct sftp_serve_opts opts;
 	enum {
@@ -171,11 +181,7 @@ struct sftp_serve {
 	bool remote; /* something opened was on another machine */
 	int suspect; /* calls left of which serve_timer counts the sleeps */
 	/* One remembered name each: directories mostly have one owner. */
-	struct {
-		bool known;
-		uint32_t id;
-		char name[40];
-	} last_user, last_group;
+	struct serve_owner_name last_user, last_group;
 };
 
 /*
@@ -302,6 +308,18 @@ void serve_log_times(struct sftp_serve *s, const char *path, time_t mtime);
 /* SETSTAT's work, by name or (path NULL) by descriptor. 0 or -1. */
 int serve_apply_attrs(const char *path, int fd, bool nofollow,
     const struct sftp_attrs *attrs);
+
+/* sftp-serve-owners.c: names of those who own files. The name, or "" and false:
+ * there is none, or it cannot be told. file: see base/owners.h. */
+bool serve_owner(struct sftp_serve *s, enum owners_kind kind, uint32_t id,
+    int file, char name[SERVE_OWNER_MAX]);
+/* Those of an entry of a directory, or their numbers. */
+void serve_owners(struct sftp_serve *s, const struct stat *st, int dir,
+    const char *entry, char user[SERVE_OWNER_MAX],
+    char group[SERVE_OWNER_MAX]);
+/* user "": the own one. */
+bool serve_home_of(const struct sftp_serve *s, const char *user,
+    char home[SERVE_HOME_MAX]);
 
 /* Replies. */
 void serve_status(struct sftp_serve *s, uint32_t id, uint32_t status);

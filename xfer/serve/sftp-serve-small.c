@@ -14,6 +14,7 @@
 #include "base/fd.h"
 #include "xfer/part-lock.h"
 #include "xfer/part-name.h"
+#include "xfer/target-plan.h"
 #include "xfer/serve/sftp-serve-internal.h"
 
 /* --- put-file --- */
@@ -25,19 +26,51 @@ refuse(void)
 	return -1;
 }
 
+/* made: the part's; NULL: it is not made yet. */
+static unsigned
+facts_of(const struct serve_op *op, bool there, const struct stat *made)
+{
+	unsigned facts = there ? TARGET_THERE : 0;
+
+	if (there && S_ISREG(op->st.st_mode))
+		facts |= TARGET_REGULAR;
+	if (there && op->st.st_nlink != 1)
+		facts |= TARGET_NAMES;
+	if (there &&
+	    target_is_read_only(AT_FDCWD, op->path, op->st.st_mode))
+		facts |= TARGET_READ_ONLY;
+	if (there && made != NULL && (made->st_uid != op->st.st_uid ||
+		made->st_gid != op->st.st_gid))
+		facts |= TARGET_OTHER_OWNER;
+	return facts;
+}
+
+/* 0: by a part. */
+static int
+check_plan(const struct serve_op *op, bool there, const struct stat *made)
+{
+	switch (target_plan(facts_of(op, there, made))) {
+	case TARGET_RENAME:
+		return 0;
+	case TARGET_REFUSE:
+		errno = EACCES;
+		return -1;
+	default:
+		return refuse();
+	}
+}
+
 /* Writes data and attributes. An existing target gives its mode to the new
- * file, and is only replaced by one of the same owner. */
+ * file. */
 static int
 fill(struct serve_op *op, int fd, bool there)
 {
 	struct sftp_attrs attrs = op->attrs;
 	struct stat made;
 
-	if (there && fstat(fd, &made) != 0)
+	if (there && (fstat(fd, &made) != 0 ||
+		check_plan(op, there, &made) != 0))
 		return -1;
-	if (there && (made.st_uid != op->st.st_uid ||
-		made.st_gid != op->st.st_gid))
-		return refuse();
 	if (fd_write_all(fd, buf_data(&op->data), buf_len(&op->data)) != 0)
 		return -1;
 	if (op->flags == 0) {
@@ -78,8 +111,8 @@ run_put(struct serve_op *op)
 
 	if (!there && errno != ENOENT)
 		return -1;
-	if (there && (!S_ISREG(op->st.st_mode) || op->st.st_nlink != 1))
-		return refuse();
+	if (check_plan(op, there, NULL) != 0)
+		return -1;
 	/* Who may not read the target may not read its replacement either. */
 	if (there && op->flags == 0)
 		mode &= S_IRWXU;

@@ -32,6 +32,7 @@ enum {
 	SFTP_SERVE_THREADS = 4,		    /* a good number of them */
 };
 
+struct owners;
 struct sftp_serve;
 
 /* All strings are borrowed for the life of the engine; NULL = not given. */
@@ -40,6 +41,10 @@ struct sftp_serve_opts {
 	const char *allowed; /* only these requests, comma list of names */
 	const char *denied;  /* not these */
 	const char *home;    /* for "~" */
+	const char *user;    /* whose it is */
+	/* Who is asked for names, in a process of its own; NULL: the system,
+	 * in this one. */
+	struct owners *owners;
 	bool quiet;	     /* log errors only */
 	/* The caller takes replies with sftp_serve_take(), not from the
 	 * buffer: READs wait for that. */

@@ -309,7 +309,7 @@ run(const struct server_args *a, int fd_in, int fd_out, const char *user)
 
 int
 sftp_server_main(int argc, char **argv, int fd_in, int fd_out,
-    const char *user, const char *home)
+    const char *user, const char *home, struct owners *owners)
 {
 	struct server_args a;
 	const char *slash;
@@ -331,6 +331,8 @@ sftp_server_main(int argc, char **argv, int fd_in, int fd_out,
 	if (a.start_dir != NULL && !enter_start_dir(a.start_dir, user, home))
 		return 1;
 	a.serve.home = home;
+	a.serve.user = user;
+	a.serve.owners = owners;
 	a.serve.threads = SFTP_SERVE_THREADS;
 	return run(&a, fd_in, fd_out, user);
 }

@@ -9,13 +9,16 @@
 #ifndef HPN_XFER_SERVE_SFTP_SERVER_MAIN_H
 #define HPN_XFER_SERVE_SFTP_SERVER_MAIN_H
 
+struct owners;
+
 /*
  * argv[0] is the name for log lines; user and home (borrowed) are those of
- * the session. Logging is set up here, by -e, -f and -l. The descriptors are
- * left open and non-blocking; they may be the same socket. Returns an exit
- * status: 0, or 1 after a usage error or a broken session.
+ * the session; owners as in struct sftp_serve_opts. Logging is set up here, by
+ * -e, -f and -l. The descriptors are left open and non-blocking; they may be
+ * the same socket. Returns an exit status: 0, or 1 after a usage error or a
+ * broken session.
  */
 int sftp_server_main(int argc, char **argv, int fd_in, int fd_out,
-    const char *user, const char *home);
+    const char *user, const char *home, struct owners *owners);
 
 #endif

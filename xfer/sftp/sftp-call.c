@@ -209,12 +209,67 @@ sftp_call_setstat(struct sftp *s, const char *path, bool follow,
 	return wait_for(s, &c);
 }
 
+static int
+fstat_handle(struct sftp *s, const struct sftp_handle *h, uint64_t *size)
+{
+	struct call c = { .done = false };
+	int r;
+
+	sftp_handle_request(s, SFTP_FSTAT, h, attrs_done, &c);
+	r = wait_for(s, &c);
+	*size = c.attrs.size;
+	return r == 0 && !(c.attrs.flags & SFTP_A_SIZE) ? SFTP_BAD_MESSAGE : r;
+}
+
+static int
+cut_handle(struct sftp *s, const struct sftp_handle *h, uint64_t size)
+{
+	const struct sftp_attrs a = { .flags = SFTP_A_SIZE, .size = size };
+	struct call c = { .done = false };
+
+	sftp_fsetstat(s, h, &a, status_done, &c);
+	return wait_for(s, &c);
+}
+
+static int
+close_handle(struct sftp *s, const struct sftp_handle *h)
+{
+	struct call c = { .done = false };
+
+	sftp_close(s, h, status_done, &c);
+	return wait_for(s, &c);
+}
+
+/*
+ * The target may be the source: so it is not cut before its new content is
+ * there. Its size is asked for first: a file that somebody writes to is then
+ * not longer than itself. A source of /proc has no size, but content; what is
+ * longer than nothing is another file, and is cut ahead.
+ */
+static int
+copy_handles(struct sftp *s, const struct sftp_handle *from,
+    const struct sftp_handle *to)
+{
+	struct call copy = { .done = false };
+	uint64_t old, size;
+	int r;
+
+	if ((r = fstat_handle(s, to, &old)) != 0 ||
+	    (r = fstat_handle(s, from, &size)) != 0)
+		return r;
+	if (size == 0 && old > 0 && (r = cut_handle(s, to, 0)) != 0)
+		return r;
+	sftp_copy_data(s, from, 0, 0, to, 0, status_done, &copy);
+	if ((r = wait_for(s, &copy)) != 0)
+		return r;
+	return size > 0 && old > size ? cut_handle(s, to, size) : 0;
+}
+
 int
 sftp_call_copy(struct sftp *s, const char *from, const char *to,
     const struct sftp_attrs *attrs, const char **failed)
 {
 	struct call in = { .done = false }, out = { .done = false };
-	struct call copy = { .done = false }, end[2] = { { .done = false } };
 	int r, last;
 
 	*failed = NULL;
@@ -225,20 +280,16 @@ sftp_call_copy(struct sftp *s, const char *from, const char *to,
 		*failed = from;
 		return r;
 	}
-	sftp_open(s, to, SFTP_O_WRITE | SFTP_O_CREAT | SFTP_O_TRUNC, attrs,
-	    handle_done, &out);
+	sftp_open(s, to, SFTP_O_WRITE | SFTP_O_CREAT, attrs, handle_done,
+	    &out);
 	if ((r = wait_for(s, &out)) != 0) {
 		*failed = to;
 	} else {
-		sftp_copy_data(s, &in.handle, 0, 0, &out.handle, 0,
-		    status_done, &copy);
-		r = wait_for(s, &copy);
-		sftp_close(s, &out.handle, status_done, &end[0]);
-		last = wait_for(s, &end[0]);
+		r = copy_handles(s, &in.handle, &out.handle);
+		last = close_handle(s, &out.handle);
 		r = r != 0 ? r : last;
 	}
-	sftp_close(s, &in.handle, status_done, &end[1]);
-	last = wait_for(s, &end[1]);
+	last = close_handle(s, &in.handle);
 	return r != 0 ? r : last;
 }
 

@@ -252,7 +252,7 @@ int sftp_call_ext(struct sftp *s, enum sftp_extension ext, const char *first,
 int sftp_call_setstat(struct sftp *s, const char *path, bool follow,
     const struct sftp_attrs *attrs) must_check;
 /* The server copies a file (COPY_DATA); *failed is the path that could not
- * be opened, or NULL. */
+ * be opened, or NULL. A file that is copied onto itself stays whole. */
 int sftp_call_copy(struct sftp *s, const char *from, const char *to,
     const struct sftp_attrs *attrs, const char **failed) must_check;
 /* Names of one user and one group; "" where unknown. */

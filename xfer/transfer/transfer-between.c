@@ -47,6 +47,52 @@ opened(void *arg, const struct sftp_reply *reply)
 		xfer_file_settle(f);
 }
 
+static void
+source_numbered(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_file *f = arg;
+
+	f->pending--;
+	(void)xfer_exact_from_reply(&f->source.exact, reply);
+	xfer_path_answered(f, reply);
+}
+
+static void
+target_numbered(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_file *f = arg;
+
+	f->pending--;
+	(void)xfer_exact_from_reply(&f->target.exact, reply);
+	xfer_path_answered(f, reply);
+}
+
+/* Numbers of devices and files are compared of one machine only: clones of one
+ * image have the same. One session leads to one machine. */
+static void
+ask_numbers(struct xfer_file *f)
+{
+	struct xfer_path_request q = { .type = SFTP_EXTENDED,
+		.ext = SFTP_EXT_STAT_NS, .path = f->local, .follow = true };
+
+	if (f->x->origin.stream != TAILQ_FIRST(&f->x->streams) ||
+	    !xfer_has(f->x, SFTP_EXT_STAT_NS))
+		return;
+	f->pending += 2;
+	xfer_request_path(f->x, &q, source_numbered, f);
+	q.path = f->remote;
+	xfer_request_path(f->x, &q, target_numbered, f);
+}
+
+bool
+xfer_between_same(const struct xfer_file *f)
+{
+	const struct xfer_exact *a = &f->source.exact, *b = &f->target.exact;
+
+	return f->x->origin.stream != NULL && a->known && b->known &&
+	    a->ino != 0 && a->dev == b->dev && a->ino == b->ino;
+}
+
 static bool
 between_open(struct xfer_file *f)
 {
@@ -68,6 +114,7 @@ between_open(struct xfer_file *f)
 	f->pending++;
 	l->handles++;
 	sftp_open(l->s, f->local, SFTP_O_READ, NULL, opened, f);
+	ask_numbers(f);
 	return true;
 }
 

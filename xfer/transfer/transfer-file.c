@@ -140,14 +140,18 @@ begin_data(struct xfer_file *f)
 
 	xfer_file_enter(f, XFER_MOVING);
 	if (!f->progress.begun)
-		f->progress.occupied = xfer_keeps_data(f) ? there : 0;
+		f->progress.occupied =
+		    xfer_keeps_data(f) ? there : f->target.old_size;
+	/* At a server it is not known whether it was longer. */
+	if (!f->progress.begun && f->up && xfer_overwrites(f))
+		f->progress.needs_size = true;
 	if (!f->progress.begun && f->target.reuse == XFER_REUSE_TRUSTED) {
 		f->progress.next = f->progress.moved = there;
 		f->item.done = f->item.tick_done = there;
 	} else if (!f->progress.begun && xfer_keeps_data(f) &&
 	    xfer_has(f->x, SFTP_EXT_CHECK_FILE)) {
 		f->progress.next = MIN(there, f->source.size);
-		f->progress.needs_size = there > f->source.size;
+		f->progress.needs_size |= there > f->source.size;
 		xfer_compare_start(f, XFER_COMPARE_PART, f->progress.next);
 	} else if (!f->progress.begun && xfer_keeps_data(f)) {
 		xfer_marks_read(f);
@@ -171,7 +175,7 @@ in_place(struct xfer_file *f)
 	free(f->part.name);
 	f->part.name = NULL;
 	f->target.reuse = XFER_REUSE_NOTHING;
-	f->target.set_mode = false;
+	f->target.set_mode = f->opening.inspected = false;
 	xfer_file_open(f);
 }
 
@@ -310,6 +314,8 @@ inspect_made(struct xfer_file *f, struct xfer_handle *e)
 		return false;
 	f->opening.inspected = true;
 	xfer_handle_fstat(e, made_inspected);
+	if (exists && target_asks_writable(f->target.attrs.mode))
+		xfer_target_ask(f, e->stream);
 	if (exists && sftp_has(e->stream->s, SFTP_EXT_STAT_NS)) {
 		f->pending++;
 		xfer_request_path(f->x, &q, nlink_done, f);
@@ -346,6 +352,17 @@ remake_part(struct xfer_file *f)
 	xfer_part_remove(f, part_removed);
 }
 
+/* A part that an earlier run left stays for one that may. */
+static void
+refuse_target(struct xfer_file *f)
+{
+	if (!xfer_keeps_data(f))
+		xfer_part_remove(f, NULL);
+	xfer_handles_drop(f);
+	f->opening.status = SFTP_PERMISSION_DENIED;
+	start_fails(f);
+}
+
 /* Attributes of the part that was opened, and of the target, are known. */
 static void
 part_opened(struct xfer_file *f)
@@ -354,15 +371,23 @@ part_opened(struct xfer_file *f)
 	    (!S_ISREG(f->part.made.mode) ||
 		xfer_owner_differs(f, &f->part.made))) {
 		xfer_file_restart(f, false); /* it was exchanged */
-	} else if (!xfer_may_replace(
-		       &f->target.attrs, f->target.nlink, &f->part.made)) {
-		in_place(f);
-	} else if (xfer_part_is_lax(f) && !f->part.remade) {
-		remake_part(f);
-	} else {
+		return;
+	}
+	switch (xfer_plan(f)) {
+	case TARGET_REFUSE:
+		refuse_target(f);
+		return;
+	case TARGET_RENAME:
+		if (xfer_part_is_lax(f) && !f->part.remade) {
+			remake_part(f);
+			return;
+		}
 		if ((f->part.made.flags | f->target.attrs.flags) & SFTP_A_MODE)
 			xfer_part_mode(f, f->source.attrs.mode);
 		begin_data(f);
+		return;
+	default:
+		in_place(f);
 	}
 }
 
@@ -383,11 +408,13 @@ first_opened(struct xfer_file *f)
 	} else if (f->target.reuse == XFER_REUSE_WHOLE) {
 		open_whole(f);
 	} else if (f->up && f->part.name != NULL && !f->progress.begun) {
-		if (f->target.attrs.flags != 0 &&
-		    !S_ISREG(f->target.attrs.mode))
+		if (xfer_plan(f) != TARGET_RENAME)
 			in_place(f);
 		else if (!inspect_made(f, e))
 			part_opened(f);
+	} else if (f->up && xfer_overwrites(f) && !f->progress.begun &&
+	    xfer_target_inspect(f, e)) {
+		return;
 	} else if (!f->up && f->fd < 0 && !xfer_part_open(f)) {
 		f->failed = true;
 		xfer_file_done(f);
@@ -421,7 +448,7 @@ xfer_file_open(struct xfer_file *f)
 	}
 	if (f->up && f->target.reuse == XFER_REUSE_NOTHING)
 		flags |= SFTP_O_CREAT |
-		    (f->part.name != NULL ? SFTP_O_EXCL : SFTP_O_TRUNC);
+		    (f->part.name != NULL ? SFTP_O_EXCL : 0u);
 	xfer_file_enter(f, XFER_OPENING);
 	f->opening.status = 0;
 	xfer_handle_open(f, stream, xfer_open_name(f), flags);
@@ -670,10 +697,23 @@ xfer_file_start(struct xfer_file *f)
 		xfer_file_begin(f);
 }
 
+/* It is the source, which is not even opened for writing. */
+static void
+keep_target(struct xfer_file *f)
+{
+	xfer_note(f->x, f->remote, "is the same file as its source");
+	progress_add(f->x->opts.progress, &f->item, f->source.size);
+	xfer_file_done(f);
+}
+
 void
 xfer_file_begin(struct xfer_file *f)
 {
 	xfer_file_enter(f, XFER_STATING_TARGET);
+	if (xfer_plan(f) == TARGET_KEEP) {
+		keep_target(f);
+		return;
+	}
 	if (f->x->opts.hard_links && !f->source.copied && xfer_hard_start(f))
 		return;
 	if (xfer_small_start(f))

@@ -22,11 +22,12 @@ set_local_times(const struct xfer_file *f)
 	return f->source.attrs.flags & SFTP_A_TIMES ? futimens(f->fd, ts) : 0;
 }
 
-/* The source may have ended before its size. */
+/* The source may have ended before its size, or has none to tell. */
 static uint64_t
 end_of(const struct xfer_file *f)
 {
-	return MIN(f->source.size, f->progress.eof_at);
+	return MIN(f->source.size != 0 ? f->source.size : UINT64_MAX,
+	    f->progress.eof_at);
 }
 
 static int
@@ -155,12 +156,56 @@ send_fsync(struct xfer_handle *e)
 	    e);
 }
 
+/* Of a target that is written in place its length counts, and not whether the
+ * server took the request: it may be a device or a pipe, or have that length
+ * already. */
+static void
+size_done(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_handle *e = arg;
+
+	if (!xfer_overwrites(e->file) || reply->err != 0) {
+		tail_done(arg, reply);
+		return;
+	}
+	(void)xfer_handle_answered(e, reply);
+	e->file->tail.size_status = reply->status;
+	xfer_file_settle(e->file);
+}
+
+/* Data of other streams may still be under way, so it may be shorter. */
+static void
+length_known(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_handle *e = arg;
+	struct xfer_file *f = e->file;
+	const struct sftp_attrs *a = &reply->attrs;
+	const char *why = NULL;
+
+	if (!xfer_handle_answered(e, reply)) {
+		f->tail.lost = true;
+		return;
+	}
+	if (reply->type != SFTP_ATTRS || !(a->flags & SFTP_A_SIZE))
+		why = f->tail.size_status != 0 ?
+		    sftp_status_text(f->tail.size_status) : NULL;
+	else if (a->size > end_of(f) &&
+	    !((a->flags & SFTP_A_MODE) && !S_ISREG(a->mode)))
+		why = "cannot be cut to its length";
+	if (why != NULL && !f->failed) {
+		xfer_report(f->x, f->remote, why);
+		xfer_file_fail(f);
+	}
+	xfer_file_settle(f);
+}
+
 static void
 set_attrs(struct xfer_handle *e, const struct sftp_attrs *a)
 {
 	e->pending++;
 	e->file->pending++;
-	sftp_fsetstat(e->stream->s, &e->handle, a, tail_done, e);
+	sftp_fsetstat(e->stream->s, &e->handle, a,
+	    a->flags & SFTP_A_SIZE ? size_done : tail_done, e);
 }
 
 static void
@@ -214,6 +259,9 @@ send_step(struct xfer_handle *e, enum xfer_tail_step step)
 	if (step == XFER_TAIL_SIZE && f->progress.needs_size &&
 	    !f->tail.size_set && !f->failed)
 		send_size(e, end_of(f));
+	else if (step == XFER_TAIL_LENGTH && f->progress.needs_size &&
+	    xfer_overwrites(f) && !f->failed)
+		xfer_handle_fstat(e, length_known);
 	else if (step == XFER_TAIL_ATTRS && !f->failed)
 		send_attrs(e);
 	else if (step == XFER_TAIL_TIMES && !f->failed && wants_times_ns(e))
@@ -245,6 +293,9 @@ xfer_tail_continue(struct xfer_file *f)
 static void
 send_tail(struct xfer_file *f)
 {
+	/* Some of it is new, and its length may be that of the source. */
+	f->progress.unstored |= f->failed && xfer_overwrites(f) &&
+	    f->progress.moved > 0 && !xfer_has(f->x, SFTP_EXT_CHECK_FILE);
 	xfer_file_enter(f, XFER_CLOSING);
 	f->tail.step = XFER_TAIL_SIZE;
 	if (!f->up)
@@ -323,13 +374,13 @@ check_end(struct xfer_handle *e)
 }
 
 /* Must data that is under way have arrived before the size is set? If the size
- * only cuts marks off, no: they are behind the data. */
+ * only cuts marks or old content off, no: they are behind the data. */
 static bool
 size_waits(const struct xfer_file *f)
 {
 	return f->progress.needs_size &&
-	    (f->progress.chunk_left == NULL || f->progress.sparse ||
-		f->progress.eof_at != UINT64_MAX);
+	    ((f->progress.chunk_left == NULL && !xfer_overwrites(f)) ||
+		f->progress.sparse || f->progress.eof_at != UINT64_MAX);
 }
 
 void
@@ -353,8 +404,7 @@ xfer_file_sent(struct xfer_file *f)
 		check_end(xfer_main_handle(f));
 		return;
 	}
-	size = MIN(f->source.size != 0 ? f->source.size : UINT64_MAX,
-	    f->progress.eof_at);
+	size = end_of(f);
 	if (f->x->opts.verify && f->progress.needs_size && !f->failed &&
 	    !f->tail.size_set) {
 		set_size(f, size);

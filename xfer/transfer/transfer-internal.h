@@ -13,13 +13,13 @@
  *	transfer-sparse.c	holes
  *	transfer-finish.c	the tail: what follows when all data is sent
  *	transfer-part.c		the part, and whether it may replace the target
+ *	transfer-target.c	what a server is asked of a target
  *	transfer-owner.c	whose an old part at the server is
  *	transfer-rename.c	the part gets the target's name
  *	transfer-times.c	times of sources
  *	transfer-resume.c	comparisons of both ends, and marks
  *	transfer-digest.c	digests of this end
- *	transfer-streams.c	streams, and path requests
- *	transfer-growth.c	how many streams, and how much for each
+ *	transfer-streams.c	streams, path requests; -growth.c: how many
  *	transfer-tree.c		beginning and end of a directory
  *	transfer-list.c		listing of directories
  *	transfer-links.c	symbolic and hard links
@@ -43,6 +43,7 @@
 
 #include "xfer/local/local-tree.h"
 #include "xfer/part-name.h"
+#include "xfer/target-plan.h"
 #include "xfer/transfer/transfer.h"
 
 enum {
@@ -55,7 +56,8 @@ enum {
 	XFER_OUTPUT_MAX = 512 * 1024, /* buffered bytes, then requests wait */
 	XFER_STREAMS_MAX = 32,
 	XFER_MODE_COPIED = 0777,
-	XFER_MODE_PRESERVED = 07777,
+	XFER_MODE_PRESERVED = 01777, /* the copy's owner is another */
+	XFER_MODE_KEPT = 07777, /* of a target that is replaced */
 	XFER_MODE_PART = 0600, /* a part is to be opened again */
 	/* Whole pages; with its header it fits in one of the large packets that
 	 * our own client and server exchange. */
@@ -179,6 +181,7 @@ enum xfer_reuse {
 /* What is done to an upload's handle when all data is sent, in this order. */
 enum xfer_tail_step {
 	XFER_TAIL_SIZE,
+	XFER_TAIL_LENGTH, /* was it cut? */
 	XFER_TAIL_ATTRS,
 	XFER_TAIL_TIMES,
 	XFER_TAIL_SYNC,
@@ -282,8 +285,11 @@ struct xfer_source {
 struct xfer_target {
 	struct sftp_attrs attrs; /* flags 0: there is nothing */
 	uint32_t nlink;		 /* 0: unknown */
+	struct xfer_exact exact; /* where it may be the source */
 	bool known;		 /* the requests before OPEN are answered */
 	enum xfer_reuse reuse;
+	bool read_only;		 /* we were refused to write it */
+	uint64_t old_size;	 /* when it was opened in place; 0: unknown */
 	bool set_mode;		 /* mode is to be set at the end */
 	uint32_t mode;
 };
@@ -336,6 +342,7 @@ struct xfer_progress {
 struct xfer_tail {
 	enum xfer_tail_step step; /* the next one */
 	bool size_set;		 /* the target was cut, or grown, to its size */
+	uint32_t size_status;	 /* why that was refused; 0: it was not */
 	bool verified;
 	bool lost;		 /* the stream ended before it had answered */
 	unsigned renames;	 /* tries */
@@ -677,9 +684,8 @@ bool xfer_sparse_write(struct xfer_file *f, const uint8_t *p, size_t len,
 /* transfer-part.c */
 /* The part of a download, where the file is. */
 const char *xfer_part_local(const struct xfer_file *f);
-/* May a file with these attributes be replaced by one like made? */
-bool xfer_may_replace(const struct sftp_attrs *target, uint32_t nlink,
-    const struct sftp_attrs *made);
+/* By what is known of the target, and of the part if that is made. */
+enum target_plan xfer_plan(const struct xfer_file *f);
 /* What is at the target and is replaced without a question (a link, a further
  * name) counts as not there. */
 void xfer_target_skip_replaced(struct xfer_file *f);
@@ -692,6 +698,14 @@ void xfer_part_mode(struct xfer_file *f, uint32_t wanted);
 uint32_t xfer_part_first_mode(const struct xfer_file *f);
 /* May others do with the part what they may not do with the target? */
 bool xfer_part_is_lax(const struct xfer_file *f);
+
+/* transfer-target.c: answers settle the file. */
+/* Is the target written from its beginning, without having been cut? */
+bool xfer_overwrites(const struct xfer_file *f);
+/* May a target that is replaced be written? Only its server knows. */
+void xfer_target_ask(struct xfer_file *f, struct xfer_stream *stream);
+/* How much old content is there? False: it does not matter, or is known. */
+bool xfer_target_inspect(struct xfer_file *f, struct xfer_handle *e);
 
 /* transfer-owner.c: whose is the old part of an upload? */
 /* made: attributes of a file that the server has just made for us. */
@@ -782,6 +796,8 @@ void xfer_walk_ends(struct xfer_dir *d);
 int xfer_between_check(struct xfer *x) must_check;
 /* How many files may be open at a time. */
 size_t xfer_between_files(const struct xfer *x);
+/* Is the target the source? Only where both are on one machine, which tells. */
+bool xfer_between_same(const struct xfer_file *f);
 void xfer_between_free(struct xfer *x);
 
 /* transfer-resume.c */
@@ -839,23 +855,6 @@ void xfer_request_path(struct xfer *x, const struct xfer_path_request *q,
 void xfer_path_requests_send(struct xfer *x);
 void xfer_path_requests_free(struct xfer *x);
 
-/* transfer-growth.c: decisions of numbers only. */
-/* Does one more login take less time than TCP's slow start for so many bytes?
- */
-bool xfer_login_pays(uint64_t rtt_ms, uint64_t bytes);
-/* How many connections to open now. */
-unsigned xfer_growth_next(struct xfer_growth *g, const struct xfer_sample *s);
-/* How many channels to open now, if there are `have`. */
-unsigned xfer_channels_next(unsigned have, const struct xfer_streams_view *s);
-/* Would l finish len more bytes after the estimated end of the whole
- * transfer? Then it declines them. */
-bool xfer_stream_lags(const struct xfer_stream *l, uint32_t len);
-/* How large its blocks are, how many bytes it may have under way, and how
- * many may wait to be sent. */
-uint32_t xfer_stream_block(const struct xfer_stream *l);
-size_t xfer_stream_room(const struct xfer_stream *l, bool up);
-size_t xfer_stream_queue(const struct xfer_stream *l);
-
 /* transfer-tree.c */
 /* Owns both names and `at` from then on. at: of a source on this host; else
  * NULL. exact: NULL: unknown. */
@@ -895,5 +894,7 @@ bool xfer_opendir_answered(struct xfer_dir *d, struct xfer_stream *l,
     const struct sftp_reply *reply);
 /* Sends CLOSE; the answer is ignored. */
 void xfer_closedir_send(struct xfer_stream *l, const struct sftp_handle *h);
+
+#include "xfer/transfer/transfer-growth.h"
 
 #endif

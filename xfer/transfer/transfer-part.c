@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Where the data of a file goes first.
- *
- * The part (xfer/part-name.h) is renamed over the target when it is whole. A
- * target is written in place, as it is when nobody knows of parts, if it is no
- * regular file (a link, a device, a pipe), has several names, has another
- * owner or group than the part would have, or if no part can be made beside
- * it. So whatever hangs on the file itself stays; its mode is given to what
- * takes its place.
+ * Where the data of a file goes first: to a part (xfer/part-name.h), which is
+ * renamed over the target when it is whole, or into the target itself, so that
+ * whatever hangs on the file stays. xfer/target-plan.h decides. The mode of
+ * what is replaced is given to what takes its place.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,20 +12,29 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "xfer/transfer/transfer-internal.h"
 
-bool
-xfer_may_replace(const struct sftp_attrs *target, uint32_t nlink,
-    const struct sftp_attrs *made)
+enum target_plan
+xfer_plan(const struct xfer_file *f)
 {
-	if (target->flags == 0)
-		return true;
-	if ((target->flags & SFTP_A_MODE) && !S_ISREG(target->mode))
-		return false;
-	if ((target->flags & made->flags & SFTP_A_OWNER) &&
-	    (target->uid != made->uid || target->gid != made->gid))
-		return false;
-	return nlink <= 1;
+	const struct sftp_attrs *t = &f->target.attrs, *made = &f->part.made;
+	unsigned facts = 0;
+
+	facts |= xfer_between_same(f) ? TARGET_IS_SOURCE : 0;
+	facts |= f->part.name == NULL ? TARGET_NO_PART : 0;
+	facts |= f->target.read_only ? TARGET_READ_ONLY : 0;
+	if (t->flags == 0)
+		return target_plan(facts);
+	facts |= TARGET_THERE;
+	if (!(t->flags & SFTP_A_MODE) || S_ISREG(t->mode))
+		facts |= TARGET_REGULAR;
+	if (f->target.nlink > 1)
+		facts |= TARGET_NAMES;
+	if ((t->flags & made->flags & SFTP_A_OWNER) &&
+	    (t->uid != made->uid || t->gid != made->gid))
+		facts |= TARGET_OTHER_OWNER;
+	return target_plan(facts);
 }
 
 const char *
@@ -78,17 +83,18 @@ xfer_part_stat(struct xfer_file *f)
 void
 xfer_part_mode(struct xfer_file *f, uint32_t wanted)
 {
-	uint32_t made = f->part.made.mode & XFER_MODE_PRESERVED;
+	uint32_t made = f->part.made.mode & XFER_MODE_KEPT;
 
 	f->target.mode = f->target.attrs.flags & SFTP_A_MODE ?
-	    f->target.attrs.mode & XFER_MODE_PRESERVED :
+	    f->target.attrs.mode & XFER_MODE_KEPT :
 	    made & ~(XFER_MODE_PART & ~wanted);
 	f->target.set_mode = f->target.mode != made;
 }
 
 /* If a target is replaced, the part is made for its owner alone: others who
  * open it early could go on reading after its mode was changed to that of the
- * target. With -p the target gets the mode of the source in any case. */
+ * target. With -p the target gets the mode of the source in any case. Without
+ * it the owner of what is downloaded may write, as with scp. */
 uint32_t
 xfer_part_first_mode(const struct xfer_file *f)
 {
@@ -96,6 +102,8 @@ xfer_part_first_mode(const struct xfer_file *f)
 	    f->source.attrs.mode & XFER_MODE_COPIED :
 	    0666;
 
+	if (!f->up && !f->x->opts.preserve)
+		mode |= S_IWUSR;
 	if (f->part.name != NULL && (f->target.attrs.flags & SFTP_A_MODE) &&
 	    !f->x->opts.preserve)
 		mode &= S_IRWXU;
@@ -130,12 +138,20 @@ open_part(struct xfer_file *f, mode_t mode)
 		return errno;
 	if (fstat(f->fd, &st) == 0)
 		sftp_attrs_from_stat(&f->part.made, &st);
-	if (xfer_may_replace(&f->target.attrs, f->target.nlink, &f->part.made))
-		return 0;
-	(void)local_remove(f->at, xfer_part_local(f));
-	(void)close(f->fd);
-	f->fd = -1;
-	return EXDEV;
+	return 0;
+}
+
+/* There is none, or it may not take the target's place. */
+static void
+forget_part(struct xfer_file *f)
+{
+	if (f->fd >= 0) {
+		(void)local_remove(f->at, xfer_part_local(f));
+		fd_close(&f->fd);
+	}
+	free(f->part.name);
+	f->part.name = NULL;
+	f->target.reuse = XFER_REUSE_NOTHING;
 }
 
 /* Would a write in place fail as well, or spoil what another copy does? */
@@ -157,38 +173,66 @@ report_open(struct xfer_file *f, int error)
 		    local_error_text(error));
 }
 
+/* It is not cut before all data is here: it may be the source. */
+static bool
+open_in_place(struct xfer_file *f)
+{
+	struct stat st;
+
+	f->fd = local_open_target(f->at, f->name, O_CREAT |
+	    (xfer_keeps_data(f) || f->x->opts.verify ? O_RDWR : O_WRONLY),
+	    xfer_part_first_mode(f), f->links);
+	if (f->fd < 0) {
+		report_open(f, errno);
+		return false;
+	}
+	if (xfer_overwrites(f) && fstat(f->fd, &st) == 0 &&
+	    S_ISREG(st.st_mode)) {
+		f->target.old_size = (uint64_t)st.st_size;
+		f->progress.needs_size = true;
+	}
+	return true;
+}
+
+/* A later run must be able to read the part. */
+static bool
+try_part(struct xfer_file *f)
+{
+	int error = open_part(f, xfer_part_first_mode(f) | XFER_MODE_PART);
+
+	if (error != 0 && is_final(error)) {
+		report_open(f, error);
+		return false;
+	}
+	if (error != 0)
+		forget_part(f);
+	return true;
+}
+
 bool
 xfer_part_open(struct xfer_file *f)
 {
-	mode_t mode = xfer_part_first_mode(f);
-	int error;
-
 	if (strchr(f->name, '/') != NULL) { /* so the user says */
 		report_open(f, EISDIR);
 		return false;
 	}
-	if (f->part.name != NULL) {
-		/* A later run must be able to read the part. */
-		error = open_part(f, mode | XFER_MODE_PART);
-		if (error == 0) {
-			xfer_part_mode(f, mode);
-			return true;
-		}
-		if (is_final(error)) {
-			report_open(f, error);
-			return false;
-		}
-		free(f->part.name);
-		f->part.name = NULL;
-		f->target.reuse = XFER_REUSE_NOTHING;
-		mode = xfer_part_first_mode(f);
+	f->target.read_only = (f->target.attrs.flags & SFTP_A_MODE) &&
+	    local_is_read_only(f->at, f->name, f->target.attrs.mode);
+	if (f->part.name != NULL && xfer_plan(f) != TARGET_REFUSE &&
+	    !try_part(f))
+		return false;
+	switch (xfer_plan(f)) {
+	case TARGET_RENAME:
+		xfer_part_mode(f, xfer_part_first_mode(f));
+		return true;
+	case TARGET_REFUSE:
+		report_open(f, EACCES);
+		return false;
+	default:
+		if (f->part.name != NULL)
+			forget_part(f);
+		return open_in_place(f);
 	}
-	f->fd = local_open_target(f->at, f->name, O_CREAT |
-	    (xfer_keeps_data(f) || f->x->opts.verify ? O_RDWR : O_WRONLY) |
-	    (xfer_keeps_data(f) ? 0 : O_TRUNC), mode, f->links);
-	if (f->fd < 0)
-		report_open(f, errno);
-	return f->fd >= 0;
 }
 
 bool

@@ -110,6 +110,7 @@ count_moved(struct xfer_file *f)
 static void
 write_target(struct xfer_file *f, const uint8_t *p, size_t len)
 {
+	f->progress.eof_at = len;
 	xfer_part_stat(f);
 	if (!xfer_part_open(f)) {
 		f->failed = true;
@@ -243,7 +244,8 @@ guess_end(struct xfer_file *f, const struct sftp_reply *reply)
 	if (small->opened && !(small->guess_closed && guess_fits(small)))
 		sftp_close(small->stream->s, &small->handle, NULL, NULL);
 	if (f->up && f->target.attrs.flags != 0 &&
-	    (!xfer_may_replace(&f->target.attrs, 0, &f->part.made) ||
+	    (xfer_plan(f) != TARGET_RENAME ||
+		target_asks_writable(f->target.attrs.mode) ||
 		(!f->x->opts.preserve &&
 		    f->target.attrs.mode != f->part.made.mode)))
 		f->small.outcome = XFER_GUESS_WRONG;

@@ -75,12 +75,12 @@ static void
 fix_local(struct xfer_dir *d)
 {
 	const struct sftp_attrs *a = &d->attrs;
-	mode_t mode = a->mode & 07777;
+	mode_t mode = a->mode & XFER_MODE_PRESERVED;
 	struct timespec ts[2];
 
 	xfer_times(a, &d->exact, ts);
 	if (!d->x->opts.preserve)
-		mode &= 0777 & ~d->x->umask;
+		mode &= XFER_MODE_COPIED & ~d->x->umask;
 	if (((a->flags & SFTP_A_MODE) &&
 		local_dir_set_mode(d->at, mode) != 0) ||
 	    (d->x->opts.preserve && (a->flags & SFTP_A_TIMES) &&
@@ -96,7 +96,7 @@ fix_remote(struct xfer_dir *d, uint32_t what)
 		.path = d->remote, .attrs = &a };
 
 	a.flags &= what;
-	a.mode &= d->x->opts.preserve ? 07777 : 0777;
+	a.mode &= d->x->opts.preserve ? XFER_MODE_PRESERVED : XFER_MODE_COPIED;
 	xfer_request_path(d->x, &q, fix_done, d);
 }
 

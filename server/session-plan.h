@@ -5,8 +5,8 @@
  *
  * Threads: any; pure.
  */
-#ifndef HPN_SERVER_SESSION_SESSION_PLAN_H
-#define HPN_SERVER_SESSION_SESSION_PLAN_H
+#ifndef HPN_SERVER_SESSION_PLAN_H
+#define HPN_SERVER_SESSION_PLAN_H
 
 #include <stdbool.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "server/session/session-plan.h"
+#include "server/session-plan.h"
 
 #include <stddef.h>
 #include <string.h>

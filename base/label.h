@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The attribute of this process that says what the programs are labelled with
+ * that it executes (SELinux): modules of PAM set it for a user's programs.
+ * Read and written as a file, so no library is needed.
+ *
+ * Threads: the calling one's attribute.
+ */
+#ifndef HPN_BASE_LABEL_H
+#define HPN_BASE_LABEL_H
+
+#include "base/err.h"
+
+/* NULL: none is set, or the system has no such thing. Caller frees. */
+char *label_of_programs(void);
+/* "": none. ERR_SYSTEM with errno. */
+int label_set_of_programs(const char *label) must_check;
+
+/* The same with another file, for tests. */
+char *label_read(const char *path);
+int label_write(const char *path, const char *label) must_check;
+
+#endif

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: ISC */
+#include "base/lookup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/owners.h"
+#include "base/resolve.h"
+
+enum {
+	FD_SOCK = STDERR_FILENO + 1, /* of each of these processes */
+	PROCESSES_MAX = 8,	     /* of a starter, at the same time */
+};
+
+static int starter = -1; /* our end */
+
+/* ---- in a process of its own -------------------------------------------- */
+
+/* It must hold nothing of this process: a connection would not end as long as
+ * somebody else has its descriptor. */
+static void
+hold_only(int sock)
+{
+	int null = open("/dev/null", O_RDWR);
+
+	for (int signo = 1; signo < NSIG; signo++)
+		(void)signal(signo, SIG_DFL);
+	for (int fd = 0; null != -1 && fd <= STDERR_FILENO; fd++)
+		(void)dup2(null, fd);
+	if (dup2(sock, FD_SOCK) == -1)
+		_exit(1);
+	closefrom(FD_SOCK + 1);
+}
+
+static _Noreturn void
+serve(enum lookup_kind kind, bool shown_only)
+{
+	if (kind == LOOKUP_HOSTS)
+		resolve_serve(FD_SOCK);
+	else if (kind == LOOKUP_OWNERS)
+		owners_serve(FD_SOCK, shown_only);
+	_exit(0);
+}
+
+/* Twice forked, so that nobody has to wait for its end. */
+static int
+fork_process(enum lookup_kind kind, int sock)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (pid == -1)
+		return ERR_SYSTEM;
+	if (pid == 0) {
+		pid = fork();
+		if (pid == 0) {
+			hold_only(sock);
+			serve(kind, false);
+		}
+		_exit(pid == -1 ? 1 : 0);
+	}
+	while (waitpid(pid, &status, 0) == -1)
+		if (errno != EINTR)
+			return ERR_SYSTEM;
+	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : ERR_SYSTEM;
+}
+
+/* ---- the starter -------------------------------------------------------- */
+
+/* A user's other programs run as the same user: they must not get at what is
+ * outside of their root directory by way of this process. */
+static void
+hide(void)
+{
+	const struct rlimit none = { 0, 0 };
+
+	(void)setrlimit(RLIMIT_CORE, &none);
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == -1 ||
+	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1)
+		_exit(1);
+}
+
+static void
+start_one(uint8_t kind, int sock)
+{
+	static int running;
+	pid_t pid;
+
+	while (waitpid(-1, NULL, WNOHANG) > 0)
+		running--;
+	if (running >= PROCESSES_MAX || (pid = fork()) == -1)
+		return;
+	if (pid == 0) {
+		hold_only(sock);
+		serve((enum lookup_kind)kind, true);
+	}
+	running++;
+}
+
+static _Noreturn void
+serve_starts(void)
+{
+	uint8_t kind;
+	int sock;
+
+	while (fd_receive_with(FD_SOCK, &kind, 1, &sock) == 1) {
+		if (sock != -1)
+			start_one(kind, sock);
+		fd_close(&sock);
+	}
+	_exit(0);
+}
+
+/* ---- in the process that asks ------------------------------------------- */
+
+int
+lookup_begin(void (*become)(const void *arg), const void *arg)
+{
+	int ends[2];
+	pid_t pid;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == -1)
+		return ERR_SYSTEM;
+	pid = fork();
+	if (pid == 0) {
+		hold_only(ends[1]);
+		become(arg);
+		setproctitle("[names]");
+		hide();
+		if (chdir("/") == -1)
+			_exit(1);
+		serve_starts();
+	}
+	fd_close(&ends[1]);
+	if (pid == -1) {
+		fd_close(&ends[0]);
+		return ERR_SYSTEM;
+	}
+	starter = ends[0];
+	return 0;
+}
+
+bool
+lookup_has_starter(void)
+{
+	return starter != -1;
+}
+
+void
+lookup_end(void)
+{
+	fd_close(&starter);
+}
+
+int
+lookup_process(enum lookup_kind kind, int sock)
+{
+	uint8_t byte = (uint8_t)kind;
+
+	if (starter == -1)
+		return fork_process(kind, sock);
+	return fd_send_with(starter, &byte, 1, sock);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Processes that ask the system for names. It answers by modules and files
+ * (NSS) that a process with something to lose had better not load, and can
+ * wait for long. Each of these processes holds nothing but its end of a
+ * socket, and ends with the other end.
+ *
+ * They are forked from the process that asks; or, for one that is about to
+ * change its root directory, from a starter that was forked before: whoever
+ * may write to that directory would choose what is loaded, and what a name
+ * means.
+ *
+ * Threads: loop thread only.
+ */
+#ifndef HPN_BASE_LOOKUP_H
+#define HPN_BASE_LOOKUP_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+
+enum lookup_kind {
+	LOOKUP_HOSTS = 1, /* base/resolve.h */
+	LOOKUP_OWNERS,	  /* base/owners.h */
+};
+
+/* Forks the starter; to be called while there are no secrets in this process
+ * and no threads. become, called in it, gives up what it must not have, as an
+ * identity; it ends the process if it cannot. The user's programs cannot look
+ * into the starter. ERR_SYSTEM with errno. */
+int lookup_begin(void (*become)(const void *arg),
+    const void *arg) must_check;
+/* Is there a starter? Then owners are told of files that were shown only. */
+bool lookup_has_starter(void);
+/* For tests, which begin more than once. */
+void lookup_end(void);
+
+/* A process of that kind at this end of a socket (SOCK_SEQPACKET), which the
+ * caller closes. ERR_SYSTEM with errno. What goes wrong later ends the socket.
+ */
+int lookup_process(enum lookup_kind kind, int sock) must_check;
+
+#endif

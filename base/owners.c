@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: ISC */
+#include "base/owners.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <poll.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/lookup.h"
+#include "base/mem.h"
+
+enum {
+	CACHE_SIZE = 256, /* names of a kind */
+	SHOWN_MAX = 4096, /* ids of a kind that files have shown */
+	USER_MAX = 256,	  /* bytes of a user's name that is asked about */
+	WAIT_MS = 1000,
+	KIND_HOME = OWNERS_GROUP + 1,
+};
+
+/* One message each. */
+struct question {
+	uint32_t kind; /* enum owners_kind, KIND_HOME */
+	uint32_t id;   /* of a KIND_HOME: a number that the answer repeats */
+	char user[USER_MAX];
+};
+
+struct answer {
+	uint32_t kind, id;
+	char text[OWNERS_HOME_MAX]; /* "": none */
+};
+
+/* ---- in a process of its own -------------------------------------------- */
+
+static struct shown {
+	uint32_t v[SHOWN_MAX];
+	size_t n;
+} shown_users, shown_groups;
+
+static bool
+was_shown(const struct shown *s, uint32_t id)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (s->v[i] == id)
+			return true;
+	return false;
+}
+
+static void
+show(struct shown *s, uint32_t id)
+{
+	if (s->n < SHOWN_MAX && !was_shown(s, id))
+		s->v[s->n++] = id;
+}
+
+/* A descriptor proves what the file says that it is of. */
+static void
+take_file(int fd)
+{
+	struct stat st;
+
+	if (fd == -1 || fstat(fd, &st) == -1)
+		return;
+	show(&shown_users, st.st_uid);
+	show(&shown_groups, st.st_gid);
+}
+
+/* A name that could do something to a terminal, or to the columns of a
+ * listing, is none. */
+static void
+put_name(char *text, size_t size, const char *name)
+{
+	for (const char *c = name; *c != '\0'; c++)
+		if ((unsigned char)*c <= ' ' || *c == 0x7f)
+			return;
+	strlcpy(text, name, size);
+}
+
+static void
+look_up(const struct question *q, bool shown_only, struct answer *a)
+{
+	const struct passwd *pw;
+	const struct group *gr;
+
+	if (q->kind == OWNERS_USER &&
+	    (!shown_only || was_shown(&shown_users, q->id)) &&
+	    (pw = getpwuid(q->id)) != NULL)
+		put_name(a->text, OWNERS_NAME_MAX, pw->pw_name);
+	if (q->kind == OWNERS_GROUP &&
+	    (!shown_only || was_shown(&shown_groups, q->id)) &&
+	    (gr = getgrgid(q->id)) != NULL)
+		put_name(a->text, OWNERS_NAME_MAX, gr->gr_name);
+	if (q->kind == KIND_HOME && !shown_only &&
+	    memchr(q->user, '\0', sizeof q->user) != NULL &&
+	    (pw = getpwnam(q->user)) != NULL &&
+	    strlen(pw->pw_dir) < sizeof a->text)
+		strlcpy(a->text, pw->pw_dir, sizeof a->text);
+}
+
+void
+owners_serve(int sock, bool shown_only)
+{
+	static struct question q;
+	static struct answer a;
+	int file;
+
+	while (fd_receive_with(sock, &q, sizeof q, &file) ==
+	    (ssize_t)sizeof q) {
+		take_file(file);
+		fd_close(&file);
+		memset(&a, 0, sizeof a);
+		a.kind = q.kind;
+		a.id = q.id;
+		look_up(&q, shown_only, &a);
+		if (send(sock, &a, sizeof a, MSG_NOSIGNAL) == -1)
+			return;
+	}
+}
+
+/* ---- in the process that asks ------------------------------------------- */
+
+struct name {
+	bool known;
+	uint32_t id;
+	char text[OWNERS_NAME_MAX]; /* "": it has none */
+};
+
+struct owners {
+	int sock;	    /* -1: not started */
+	bool failed;	    /* it is not started again */
+	bool late;	    /* a question was given up waiting for */
+	uint32_t homes;	    /* asked for so far */
+	struct name users[CACHE_SIZE], groups[CACHE_SIZE];
+};
+
+struct owners *
+owners_new(void)
+{
+	struct owners *o = calloc(1, sizeof *o);
+
+	if (o != NULL)
+		o->sock = -1;
+	return o;
+}
+
+void
+owners_free(struct owners *o)
+{
+	if (o == NULL)
+		return;
+	fd_close(&o->sock);
+	free(o);
+}
+
+int
+owners_start(struct owners *o)
+{
+	int ends[2];
+
+	if (o->sock != -1 || o->failed)
+		return o->sock;
+	o->failed = true; /* unless */
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == -1)
+		return -1;
+	if (lookup_process(LOOKUP_OWNERS, ends[1]) == 0) {
+		o->failed = false;
+		o->sock = ends[0];
+	} else {
+		fd_close(&ends[0]);
+	}
+	fd_close(&ends[1]);
+	return o->sock;
+}
+
+void
+owners_moved(struct owners *o, int fd)
+{
+	o->sock = fd;
+}
+
+static struct name *
+slot_of(struct owners *o, uint32_t kind, uint32_t id)
+{
+	struct name *all = kind == OWNERS_USER ? o->users : o->groups;
+
+	return &all[(id ^ (id >> 8) ^ (id >> 16)) % CACHE_SIZE];
+}
+
+bool
+owners_knows(const struct owners *o, enum owners_kind kind, uint32_t id)
+{
+	const struct name *n =
+	    slot_of((struct owners *)(uintptr_t)o, kind, id);
+
+	return n->known && n->id == id;
+}
+
+static void
+give_up(struct owners *o)
+{
+	fd_close(&o->sock);
+	o->failed = true;
+}
+
+static void
+remember(struct owners *o, const struct answer *a)
+{
+	struct name *n = slot_of(o, a->kind, a->id);
+
+	n->known = true;
+	n->id = a->id;
+	strlcpy(n->text, a->text, sizeof n->text);
+}
+
+/* The next answer, or ERR_AGAIN. There is one for each question. */
+static int
+take_answer(struct owners *o, struct answer *a)
+{
+	ssize_t n = recv(o->sock, a, sizeof *a, MSG_DONTWAIT);
+
+	if (n == -1 && (errno == EAGAIN || errno == EINTR))
+		return ERR_AGAIN;
+	if (n != (ssize_t)sizeof *a ||
+	    memchr(a->text, '\0', sizeof a->text) == NULL) {
+		give_up(o);
+		return ERR_EOF;
+	}
+	if (a->kind == OWNERS_USER || a->kind == OWNERS_GROUP)
+		remember(o, a);
+	return 0;
+}
+
+static int
+wait_answer(struct owners *o, const struct question *q, struct answer *a)
+{
+	uint64_t end_ms = clock_ms() + WAIT_MS, now;
+	struct pollfd p = { .fd = o->sock, .events = POLLIN };
+	int r;
+
+	while ((r = take_answer(o, a)) == ERR_AGAIN) {
+		if ((now = clock_ms()) >= end_ms)
+			break;
+		(void)poll(&p, 1, (int)(end_ms - now));
+	}
+	if (r == ERR_AGAIN)
+		o->late = true;
+	if (r == 0 && (a->kind != q->kind || a->id != q->id)) {
+		give_up(o);
+		r = ERR_EOF;
+	}
+	return r;
+}
+
+static bool
+ask(struct owners *o, const struct question *q, int file, struct answer *a)
+{
+	if (owners_start(o) == -1)
+		return false;
+	if (o->late) {
+		if (take_answer(o, a) != 0)
+			return false;
+		o->late = false;
+	}
+	if (fd_send_with(o->sock, q, sizeof *q, file) != 0) {
+		give_up(o);
+		return false;
+	}
+	return wait_answer(o, q, a) == 0 && a->text[0] != '\0';
+}
+
+/* In a root directory of the user's, that a file was not shown yet is no
+ * reason to believe that its owner has no name. */
+static void
+forget_refusal(struct owners *o, enum owners_kind kind, uint32_t id)
+{
+	slot_of(o, kind, id)->known = false;
+}
+
+bool
+owners_name(struct owners *o, enum owners_kind kind, uint32_t id, int file,
+    char name[OWNERS_NAME_MAX])
+{
+	struct question q = { .kind = kind, .id = id };
+	struct answer a;
+
+	if (!owners_knows(o, kind, id)) {
+		bool found = ask(o, &q, file, &a);
+
+		if (!found && file == -1)
+			forget_refusal(o, kind, id);
+		if (!found)
+			return false;
+	}
+	strlcpy(name, slot_of(o, kind, id)->text, OWNERS_NAME_MAX);
+	return name[0] != '\0';
+}
+
+bool
+owners_home(struct owners *o, const char *user, char home[OWNERS_HOME_MAX])
+{
+	struct question q = { .kind = KIND_HOME, .id = o->homes++ };
+	struct answer a;
+
+	if (strlen(user) >= sizeof q.user)
+		return false;
+	strlcpy(q.user, user, sizeof q.user);
+	if (!ask(o, &q, -1, &a))
+		return false;
+	strlcpy(home, a.text, OWNERS_HOME_MAX);
+	return true;
+}

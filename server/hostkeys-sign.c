@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: ISC */
+/* Signing with the host's keys: in the monitor only. */
+#include "server/hostkeys-internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "keys/agent-client.h"
+#include "keys/key.h"
+
+static int
+sign_by_agent(const struct hostkeys *h, const struct key *k, const char *alg,
+    struct span data, unsigned agent_ms, struct buf *signature)
+{
+	struct agent *a = NULL;
+	int r = agent_open_within(&a, h->agent, MAX(agent_ms, 1));
+
+	if (r == 0)
+		r = agent_sign(a, k, alg, data, signature);
+	agent_close(a);
+	if (r == 0)
+		return 0;
+	log_error("the agent of the host keys does not sign: %s", err_text(r));
+	return ERR_AGENT;
+}
+
+/* alg is one of plain keys: signatures of certificates carry those. */
+static int
+sign_with(const struct hostkeys *h, struct hostkey *hk, const char *alg,
+    struct span data, unsigned agent_ms, struct buf *signature)
+{
+	bool here = buf_len(&hk->private) > 0;
+	int r;
+
+	if (!here && h->agent == NULL)
+		return ERR_NOT_FOUND;
+	if (hk->key == NULL) {
+		struct rd rd = rd_from_buf(here ? &hk->private : &hk->public);
+
+		r = here ? key_private_from_wire(&rd, &hk->key) :
+			   key_from_blob((struct span){ rd.p, rd.len },
+			       &hk->key);
+		if (r != 0)
+			return r;
+	}
+	return here ? key_sign(hk->key, alg, data, signature) :
+		      sign_by_agent(h, hk->key, alg, data, agent_ms,
+			  signature);
+}
+
+int
+hostkeys_sign(struct hostkeys *h, const char *alg, struct span data,
+    unsigned agent_ms, struct buf *signature)
+{
+	struct hostkey *hk = (struct hostkey *)(uintptr_t)hostkeys_find(h, alg);
+	const struct key_alg *row = key_alg_by_cert_name(alg);
+
+	return hk != NULL ?
+	    sign_with(h, hk, row != NULL ? row->name : alg, data, agent_ms,
+		signature) :
+	    ERR_NOT_FOUND;
+}
+
+int
+hostkeys_prove(struct hostkeys *h, struct span blob, const char *rsa_alg,
+    struct span session_id, unsigned agent_ms, struct buf *signature)
+{
+	struct hostkey *hk = hostkeys_find_blob(h, blob);
+	struct rd r = rd_from_span(blob);
+	struct span type = rd_string(&r);
+	struct buf data = { 0 };
+	char *alg;
+	int err;
+
+	if (hk == NULL)
+		return ERR_NOT_FOUND;
+	/* But for RSA the algorithm is called like the type. */
+	alg = hostkeys_serve_plain(hk, rsa_alg) ? xstrdup(rsa_alg) :
+						  span_dup(type);
+	buf_put_cstring(&data, "hostkeys-prove-00@openssh.com");
+	buf_put_string(&data, session_id.p, session_id.len);
+	buf_put_string(&data, blob.p, blob.len);
+	err = alg != NULL ? buf_err(&data) : ERR_NOMEM;
+	if (err == 0)
+		err = sign_with(h, hk, alg,
+		    (struct span){ buf_data(&data), buf_len(&data) },
+		    agent_ms, signature);
+	buf_clear(&data);
+	free(alg);
+	return err;
+}

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The monitor after the login: the user's process is started and answered.
+ */
+#include "server/monitor/monitor.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "base/tcp.h"
+#include "server/monitor/delegated.h"
+#include "server/monitor/user-exec.h"
+#include "server/privs.h"
+#include "server/session-plan.h"
+#include "server/user-state.h"
+
+/* ---- before it ---------------------------------------------------------- */
+
+/* While the loop does not run, SIGTERM and SIGHUP are only noted: there is
+ * already something to undo at the end, the file with credentials and the
+ * session that PAM has opened. serve_user() says what they do. */
+static void
+on_early_end(void *arg, int signo)
+{
+	(void)arg;
+	(void)signo;
+}
+
+/* fn NULL: they end the process, also if they have come. */
+static void
+catch_end_signals(struct loop *loop, loop_signal_fn fn)
+{
+	if (loop_on_signal(loop, SIGTERM, fn, NULL) != 0 ||
+	    loop_on_signal(loop, SIGHUP, fn, NULL) != 0)
+		fatal("out of memory");
+}
+
+/* The modules get the user's groups to add theirs to. */
+static void
+begin_pam_session(struct monitor *m, struct loop *loop)
+{
+	const struct user *u = m->login->user;
+	int r;
+
+	privs_set_groups(u);
+	/* Modules may wait for ever. */
+	if (m->login->ccache == NULL)
+		catch_end_signals(loop, NULL);
+	r = pam_begin_session(m->login->pam);
+	catch_end_signals(loop, on_early_end);
+	if (r == 0)
+		return;
+	delegated_remove(m->login);
+	fatal("PAM opens no session for user %s", u->name);
+}
+
+static _Noreturn void
+give_up_user(const struct monitor *m, const char *what)
+{
+	int err = errno;
+
+	delegated_remove(m->login);
+	fatal("%s: %s", what, strerror(err));
+}
+
+/* ---- its start ---------------------------------------------------------- */
+
+static void
+put_environment(const struct monitor *m, struct strlist *env)
+{
+	if (m->login->pam != NULL)
+		pam_environment(m->login->pam, env);
+	else
+		delegated_environment(m->login, env);
+}
+
+/* Borrowed from everywhere, and only read. */
+static int
+send_state(const struct monitor *m, struct user_state *s)
+{
+	const struct login *l = m->login;
+
+	s->conf = l->conf;
+	s->user = *l->user;
+	s->permits = l->permits;
+	s->peer = m->peer;
+	s->peer_text = m->peer_text;
+	s->remote = m->remote;
+	s->id_local = m->id_local;
+	s->id_remote = m->id_remote;
+	s->keys = m->state.keys;
+	s->gss_kex = (char *)(uintptr_t)gss_exchange_methods(m->gss);
+	s->auth_info = l->auth_info;
+	s->must_change = l->must_change;
+	s->ccache = delegated_to_remove(l);
+	s->monitor = getpid();
+	s->keep_caps = prctl(PR_GET_KEEPCAPS, 0, 0, 0, 0) == 1;
+	s->log_level = (int)log_get_level();
+	s->log_places = *log_places();
+	s->log_to_stderr = m->state.log_to_stderr;
+	s->packet_state = m->packet_state;
+	s->kex_state = m->kex_state;
+	return user_state_send(s, m->fd);
+}
+
+static void
+execute_user(struct monitor *m)
+{
+	struct user_state s = { .began_ms = clock_ms() };
+	int pair[2], r;
+
+	put_environment(m, &s.login_env);
+	s.exec_label = user_exec_take_label();
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == -1)
+		give_up_user(m, "socketpair");
+	m->fd = pair[0];
+	if (user_exec(&m->child, m->user_program, m->socket_fd, pair[1]) != 0)
+		give_up_user(m, m->state.user_path);
+	fd_close(&pair[1]);
+	fd_close(&m->user_program);
+	log_verbose("User child is on pid %ld", (long)m->child);
+	if ((r = send_state(m, &s)) != 0)
+		log_error("the user's process does not take its state: %s",
+		    err_text(r));
+	strlist_clear(&s.login_env);
+	free(s.exec_label);
+}
+
+static void
+start_user(struct monitor *m, struct loop *loop)
+{
+	const struct login *l = m->login;
+
+	catch_end_signals(loop, on_early_end);
+	delegated_store(m->login);
+	m->sftp_only = !l->must_change &&
+	    session_is_sftp_only(l->conf.session.force_command,
+		l->permits.command);
+	if (l->pam != NULL)
+		begin_pam_session(m, loop);
+	else
+		privs_set_groups(l->user);
+	/* Match may give this user another one than this address. */
+	if (server_conf_has_match(&m->state.conf))
+		(void)tcp_set_congestion(m->socket_fd,
+		    l->conf.data.congestion_control);
+	execute_user(m);
+	m->phase = MONITOR_PHASE_SESSION;
+	fd_close(&m->socket_fd);
+	buf_clear(&m->packet_state);
+	buf_clear(&m->kex_state);
+}
+
+/* ---- its requests ------------------------------------------------------- */
+
+/* The monitor's wait for its child's requests, or a signal to end. */
+struct wait {
+	struct monitor *m;
+	struct loop *loop;
+	int error;
+	bool end_requested;
+};
+
+static void
+on_request(void *arg, int fd, int events)
+{
+	struct wait *w = arg;
+
+	(void)fd;
+	(void)events;
+	if ((w->error = monitor_step(w->m)) != 0)
+		loop_stop(w->loop);
+}
+
+static void
+on_end_signal(void *arg, int signo)
+{
+	struct wait *w = arg;
+
+	(void)signo;
+	w->end_requested = true;
+	loop_stop(w->loop);
+}
+
+/* The loop, and with it the handlers of signals, lives until records and the
+ * PAM session are closed: without a handler a signal would kill this process
+ * before. */
+static int
+serve_user(struct monitor *m, struct loop *loop)
+{
+	struct wait w = { .m = m, .loop = loop };
+	int r;
+
+	if (loop_watch(w.loop, m->fd, LOOP_READ, on_request, &w) == NULL ||
+	    loop_on_signal(w.loop, SIGTERM, on_end_signal, &w) != 0 ||
+	    loop_on_signal(w.loop, SIGHUP, on_end_signal, &w) != 0)
+		fatal("out of memory");
+	r = loop_run(w.loop);
+	if (w.error != 0 && w.error != ERR_EOF)
+		r = w.error;
+	if (r != 0)
+		log_error("user's process is stopped: %s", err_text(r));
+	if (w.end_requested || r != 0)
+		kill(m->child, SIGTERM);
+	fd_close(&m->fd);
+	r = monitor_reap(m, m->child, "session");
+	monitor_logout_all(m);
+	delegated_remove(m->login);
+	return r;
+}
+
+int
+monitor_serve_user(struct monitor *m, struct loop *loop)
+{
+	start_user(m, loop);
+	if (monitor_reap(m, m->auth, "hpnsshd-auth") != 0)
+		log_error("hpnsshd-auth for %s failed at its end",
+		    m->peer_text);
+	/* What authentication has used is not needed any more. */
+	mem_give_back();
+	return serve_user(m, loop);
+}

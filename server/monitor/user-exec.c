@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: ISC */
+#include "server/monitor/user-exec.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/label.h"
+#include "base/log.h"
+#include "server/user-state.h"
+
+extern char **environ;
+
+enum {
+	FD_PROGRAM = USER_FD_MONITOR + 1, /* closed by the execution */
+	FD_ABOVE = FD_PROGRAM + 1,
+};
+
+int
+user_exec_open(const char *path)
+{
+	int fd = open(path, O_PATH | O_CLOEXEC);
+
+	if (fd == -1)
+		fatal("%s: %s", path, strerror(errno));
+	return fd;
+}
+
+char *
+user_exec_take_label(void)
+{
+	char *label = label_of_programs();
+
+	if (label != NULL && label_set_of_programs("") != 0)
+		fatal("cannot clear the attribute of programs: %s",
+		    strerror(errno));
+	return label;
+}
+
+/* ---- in the child ------------------------------------------------------- */
+
+/* The child shares the parent's memory until it executes the program: system
+ * calls only, and nothing is written to but what is handed in. */
+struct start {
+	int program, socket_fd, monitor_fd; /* above FD_ABOVE */
+	int error; /* errno; 0: none */
+};
+
+/* What is ignored stays so over an execution. */
+static void
+reset_signals(void)
+{
+	sigset_t none;
+
+	for (int signo = 1; signo < NSIG; signo++)
+		(void)signal(signo, SIG_DFL);
+	sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static void
+run(struct start *s)
+{
+	static char name[] = "hpnsshd-user";
+	static char *const argv[] = { name, NULL };
+
+	if (dup2(s->socket_fd, USER_FD_SOCKET) == -1 ||
+	    dup2(s->monitor_fd, USER_FD_MONITOR) == -1 ||
+	    dup3(s->program, FD_PROGRAM, O_CLOEXEC) == -1) {
+		s->error = errno;
+		return;
+	}
+	closefrom(FD_ABOVE);
+	reset_signals();
+	(void)fexecve(FD_PROGRAM, argv, environ);
+	s->error = errno;
+}
+
+/* vfork(): the monitor's memory need not be copied, page table by page table,
+ * for a process that leaves it at once. */
+static pid_t
+start_child(struct start *s)
+{
+	sigset_t all, before;
+	pid_t pid;
+
+	/* No handler of ours may run in the child. */
+	sigfillset(&all);
+	(void)sigprocmask(SIG_SETMASK, &all, &before);
+	pid = vfork();
+	if (pid == 0) {
+		run(s);
+		_exit(127);
+	}
+	(void)sigprocmask(SIG_SETMASK, &before, NULL);
+	return pid;
+}
+
+/* ---- in the parent ------------------------------------------------------ */
+
+/* Copies, out of the way of those numbers that the program has them at. */
+static int
+make_copies(struct start *s, int program, int socket_fd, int monitor_fd)
+{
+	s->program = fcntl(program, F_DUPFD_CLOEXEC, FD_ABOVE);
+	s->socket_fd = fcntl(socket_fd, F_DUPFD_CLOEXEC, FD_ABOVE);
+	s->monitor_fd = fcntl(monitor_fd, F_DUPFD_CLOEXEC, FD_ABOVE);
+	return s->program == -1 || s->socket_fd == -1 || s->monitor_fd == -1 ?
+	    ERR_SYSTEM :
+	    0;
+}
+
+int
+user_exec(pid_t *pid, int program, int socket_fd, int monitor_fd)
+{
+	struct start s = { .error = 0 };
+	int r = make_copies(&s, program, socket_fd, monitor_fd);
+
+	if (r == 0 && (*pid = start_child(&s)) == -1)
+		r = ERR_SYSTEM;
+	fd_close(&s.program);
+	fd_close(&s.socket_fd);
+	fd_close(&s.monitor_fd);
+	if (r == 0 && s.error != 0) {
+		(void)waitpid(*pid, NULL, 0);
+		errno = s.error;
+		r = ERR_SYSTEM;
+	}
+	return r;
+}

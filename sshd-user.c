@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * hpnsshd-user: the user's process of a connection. hpnsshd-session executes
+ * it after the login, as the superuser, with descriptors as in
+ * server/user-state.h; it is of no use otherwise. It becomes the user itself,
+ * so the system lets no program of the user's look into it.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "config.h"
+
+#include "base/fd.h"
+#include "crypto/library.h"
+#include "server/session/user-run.h"
+#include "server/user-state.h"
+
+extern char **environ;
+
+int
+main(int argc, char **argv)
+{
+	int type, status;
+	socklen_t len = sizeof type;
+
+	/* Where an ordinary user has started the server, there is no change of
+	 * identity that would do this. Its children are the user's own. */
+	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+	if (argc > 1 || getsockopt(USER_FD_MONITOR, SOL_SOCKET, SO_TYPE,
+		&type, &len) == -1) {
+		fputs("hpnsshd-user is started by hpnsshd-session\n", stderr);
+		return 1;
+	}
+	/* The kernel has it named after a descriptor. */
+	(void)prctl(PR_SET_NAME, "hpnsshd-user", 0, 0, 0);
+	fd_sanitise_stdio();
+	crypto_library_start_now();
+	setproctitle_init(argc, argv, environ);
+	status = user_run(USER_FD_SOCKET, USER_FD_MONITOR);
+#ifdef WITH_SANITIZER
+	/* The search for leaks traces its own process. */
+	(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+#endif
+	return status;
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: ISC */
+/* Names of the owners of files, and homes; see sftp-serve-internal.h. */
+#include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "xfer/serve/sftp-serve-internal.h"
+
+static bool
+ask_system(enum owners_kind kind, uint32_t id, char name[SERVE_OWNER_MAX])
+{
+	const struct passwd *pw = NULL;
+	const struct group *gr = NULL;
+
+	if (kind == OWNERS_USER && (pw = getpwuid(id)) != NULL)
+		strlcpy(name, pw->pw_name, SERVE_OWNER_MAX);
+	if (kind == OWNERS_GROUP && (gr = getgrgid(id)) != NULL)
+		strlcpy(name, gr->gr_name, SERVE_OWNER_MAX);
+	return pw != NULL || gr != NULL;
+}
+
+bool
+serve_owner(struct sftp_serve *s, enum owners_kind kind, uint32_t id,
+    int file, char name[SERVE_OWNER_MAX])
+{
+	bool found = s->opts.owners != NULL ?
+	    owners_name(s->opts.owners, kind, id, file, name) :
+	    ask_system(kind, id, name);
+
+	if (!found)
+		name[0] = '\0';
+	return found;
+}
+
+/* Opened for its owner's sake alone: this reads nothing of it, nor needs any
+ * right to it. */
+static int
+show_file(const struct sftp_serve *s, const struct stat *st, int dir,
+    const char *entry)
+{
+	const struct owners *o = s->opts.owners;
+
+	if (o == NULL ||
+	    (owners_knows(o, OWNERS_USER, st->st_uid) &&
+		owners_knows(o, OWNERS_GROUP, st->st_gid)))
+		return -1;
+	return openat(dir, entry, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+}
+
+static void
+name_or_number(struct sftp_serve *s, struct serve_owner_name *last,
+    enum owners_kind kind, uint32_t id, int file, char text[SERVE_OWNER_MAX])
+{
+	if (!last->known || last->id != id) {
+		last->known = serve_owner(s, kind, id, file, last->text) ||
+		    s->opts.owners == NULL;
+		last->id = id;
+	}
+	if (last->text[0] != '\0')
+		strlcpy(text, last->text, SERVE_OWNER_MAX);
+	else
+		snprintf(text, SERVE_OWNER_MAX, "%u", id);
+}
+
+void
+serve_owners(struct sftp_serve *s, const struct stat *st, int dir,
+    const char *entry, char user[SERVE_OWNER_MAX], char group[SERVE_OWNER_MAX])
+{
+	int file = show_file(s, st, dir, entry);
+
+	name_or_number(s, &s->last_user, OWNERS_USER, st->st_uid, file, user);
+	name_or_number(s, &s->last_group, OWNERS_GROUP, st->st_gid, file,
+	    group);
+	if (file != -1)
+		close(file);
+}
+
+static bool
+copy_home(char home[SERVE_HOME_MAX], const char *from)
+{
+	return from != NULL && strlcpy(home, from, SERVE_HOME_MAX) <
+	    SERVE_HOME_MAX;
+}
+
+bool
+serve_home_of(const struct sftp_serve *s, const char *user,
+    char home[SERVE_HOME_MAX])
+{
+	const struct passwd *pw;
+
+	if (s->opts.home != NULL &&
+	    (user[0] == '\0' ||
+		(s->opts.user != NULL && strcmp(user, s->opts.user) == 0)))
+		return copy_home(home, s->opts.home);
+	if (s->opts.owners != NULL)
+		return user[0] != '\0' &&
+		    owners_home(s->opts.owners, user, home);
+	pw = user[0] != '\0' ? getpwnam(user) : getpwuid(getuid());
+	return pw != NULL && copy_home(home, pw->pw_dir);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: ISC */
+/* How many streams there are, and how much each has: decisions of numbers only.
+ * Its types are those of transfer-internal.h. Threads: one at a time. */
+#ifndef HPN_XFER_TRANSFER_TRANSFER_GROWTH_H
+#define HPN_XFER_TRANSFER_TRANSFER_GROWTH_H
+
+#include "xfer/transfer/transfer-internal.h"
+
+/* Does one more login take less time than TCP's slow start for so many bytes?
+ */
+bool xfer_login_pays(uint64_t rtt_ms, uint64_t bytes);
+/* How many connections to open now. */
+unsigned xfer_growth_next(struct xfer_growth *g, const struct xfer_sample *s);
+/* How many channels to open now, if there are `have`. */
+unsigned xfer_channels_next(unsigned have, const struct xfer_streams_view *s);
+/* Would l finish len more bytes after the estimated end of the whole
+ * transfer? Then it declines them. */
+bool xfer_stream_lags(const struct xfer_stream *l, uint32_t len);
+/* How large its blocks are, how many bytes it may have under way, and how
+ * many may wait to be sent. */
+uint32_t xfer_stream_block(const struct xfer_stream *l);
+size_t xfer_stream_room(const struct xfer_stream *l, bool up);
+size_t xfer_stream_queue(const struct xfer_stream *l);
+
+#endif

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * What a server is asked of a target before anything of it is touched: may it
+ * be written, and how much old content has it?
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "xfer/transfer/transfer-internal.h"
+
+bool
+xfer_overwrites(const struct xfer_file *f)
+{
+	return f->part.name == NULL && f->target.reuse == XFER_REUSE_NOTHING;
+}
+
+struct asking {
+	struct xfer_file *file;
+	struct sftp *s;
+};
+
+/* A handle that is given is closed without a word. */
+static void
+writable_done(void *arg, const struct sftp_reply *reply)
+{
+	struct asking *asking = arg;
+	struct xfer_file *f = asking->file;
+	struct sftp *s = asking->s;
+	struct sftp_handle h;
+
+	free(asking);
+	f->pending--;
+	if (reply->err != 0)
+		return;
+	if (reply->status == SFTP_OK) {
+		sftp_keep_handle(&h, reply);
+		sftp_close(s, &h, NULL, NULL);
+	}
+	f->target.read_only = reply->status == SFTP_PERMISSION_DENIED;
+	xfer_file_settle(f);
+}
+
+void
+xfer_target_ask(struct xfer_file *f, struct xfer_stream *stream)
+{
+	struct asking *asking = malloc(sizeof *asking);
+
+	if (asking == NULL) {
+		xfer_report_errno(f->x, f->remote, ENOMEM);
+		xfer_file_fail(f);
+		return;
+	}
+	*asking = (struct asking){ .file = f, .s = stream->s };
+	f->pending++;
+	sftp_open(stream->s, f->remote, SFTP_O_WRITE, NULL, writable_done,
+	    asking);
+}
+
+/* No hole may be left in old content. */
+static void
+target_inspected(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_handle *e = arg;
+	struct xfer_file *f = e->file;
+
+	if (!xfer_handle_answered(e, reply))
+		return;
+	f->target.old_size = reply->type == SFTP_ATTRS &&
+	    (reply->attrs.flags & SFTP_A_SIZE) ? reply->attrs.size :
+						 UINT64_MAX;
+	xfer_file_settle(f);
+}
+
+bool
+xfer_target_inspect(struct xfer_file *f, struct xfer_handle *e)
+{
+	if (f->opening.inspected || !f->x->opts.sparse)
+		return false;
+	f->opening.inspected = true;
+	xfer_handle_fstat(e, target_inspected);
+	return true;
+}
