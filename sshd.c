@@ -271,11 +271,12 @@ dump_config(struct options *o)
 	exit(0);
 }
 
-/* Who hpnsshd-auth is to be, and where it is locked in. */
+/* Who hpnsshd-auth is to be, and where it is locked in. Not a user that others
+ * share, as nobody is: they could signal and trace it. */
 static void
 find_privsep(struct server_state *s)
 {
-	static const char *const names[] = { "hpnsshd", "sshd", "nobody" };
+	static const char *const names[] = { "hpnsshd", "sshd" };
 	static const char dir[] = PRIVSEPDIR;
 	const struct passwd *pw = NULL;
 	struct stat st;
@@ -285,7 +286,8 @@ find_privsep(struct server_state *s)
 	for (size_t i = 0; i < ARRAY_LEN(names) && pw == NULL; i++)
 		pw = getpwnam(names[i]);
 	if (pw == NULL || pw->pw_uid == 0)
-		fatal("Privilege separation user hpnsshd does not exist");
+		fatal("Privilege separation user hpnsshd does not exist, nor "
+		      "does sshd: useradd --system --no-create-home hpnsshd");
 	(void)mkdir(LOCALSTATEDIR, 0755);
 	(void)mkdir(dir, 0755);
 	if (stat(dir, &st) == -1 || !S_ISDIR(st.st_mode))

@@ -123,6 +123,26 @@ keep_from_boot()
 		as_root update-rc.d "$script" disable >/dev/null 2>&1 || :
 }
 
+# need_auth_user: root's hpnsshd has a user that packages make; where no server is
+# installed it is made until drop_auth_user.
+made_auth_user=
+need_auth_user()
+{
+	[ "$(id -u)" = 0 ] || return 0
+	for name in hpnsshd sshd; do
+		! id "$name" >/dev/null 2>&1 || return 0
+	done
+	useradd --system --no-create-home --shell /usr/sbin/nologin hpnsshd ||
+		die "cannot make the user hpnsshd"
+	made_auth_user=yes
+}
+
+drop_auth_user()
+{
+	[ -z "$made_auth_user" ] || userdel hpnsshd
+	made_auth_user=
+}
+
 processors()
 {
 	getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2

@@ -43,12 +43,14 @@ scratch=$(mktemp -d "${TMPDIR:-/tmp}/hpn-variants.XXXXXX") || exit 1
 trap 'rm -rf "$scratch"' EXIT
 trap 'exit 130' INT TERM HUP
 . "$top/build-aux/setup.sh"
+trap 'drop_auth_user; rm -rf "$scratch"' EXIT
 : "${CFLAGS:=-O0}"
 export CFLAGS
 compiler=${CC:-cc}
 compiler=${compiler##*/}
 prefix=$(build_dir variants)/installed
-# where hpnsshd-auth of root is locked in, without which hpnsshd -T fails
+# who hpnsshd-auth of root is and where it is locked in: else hpnsshd -T fails
+need_auth_user
 mkdir -p "$prefix/var/empty" && chmod 755 "$prefix/var/empty" || exit 1
 passed=0 failed=0
 

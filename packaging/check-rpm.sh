@@ -79,7 +79,7 @@ they_run()
 	"$scratch/unpacked/usr/bin/hpnssh" -V &&
 		"$scratch/unpacked/usr/bin/hpnssh-keygen" -q -t ed25519 -N '' \
 			-f "$scratch/host" &&
-		"$scratch/unpacked$sbin/hpnsshd" -t -h "$scratch/host" \
+		"$scratch/unpacked$sbin/hpnsshd" -G \
 			-f "$scratch/unpacked/etc/hpnssh/sshd_config"
 }
 

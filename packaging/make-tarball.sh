@@ -120,8 +120,9 @@ PasswordAuthentication no
 Subsystem sftp internal-sftp
 END
 printf '[127.0.0.1]:%s %s\n' "$port" "$(cut -d' ' -f1,2 host.pub)" >known_hosts
-if [ "$(id -u)" = 0 ] && [ ! -d $prefix/var/empty ]; then
-	echo "(root's hpnsshd needs $prefix/var/empty: tried as nobody)"
+if [ "$(id -u)" = 0 ] && { [ ! -d $prefix/var/empty ] ||
+	! { id hpnsshd || id sshd; } >/dev/null 2>&1; }; then
+	echo "(root's hpnsshd needs $prefix/var/empty and a user: tried as nobody)"
 	chmod 711 "$scratch"
 	chown -R nobody "$scratch/home"
 	as='setpriv --reuid=nobody --regid=nogroup --clear-groups'
