@@ -243,7 +243,8 @@ pam_sm_open_session(pam_handle_t *h, int flags, int argc, const char **argv)
 int
 pam_sm_close_session(pam_handle_t *h, int flags, int argc, const char **argv)
 {
-	(void)h, (void)flags, (void)argc, (void)argv;
+	(void)flags, (void)argc;
+	note(h, argv[0], "closed", "-");
 	return PAM_SUCCESS;
 }
 """
@@ -567,6 +568,23 @@ def test_expired_for_good(make_server, aged_user, tmp_path, how):
     assert client.ssh("exit 3", env=env).rc == 255
     key = Client("hpn", server, user=aged_user).ssh("exit 3").rc
     assert key == (255 if how == "account" else 3)
+
+
+def test_no_session_stays_open_without_its_program(make_server, pam, keys,
+                                                   other_user, tmp_path):
+    """A user's process that cannot be executed ends what PAM has begun."""
+    broken = tmp_path / "hpnsshd-user"
+    broken.write_text("no program")
+    broken.chmod(0o755)
+    within = ["unshare", "--mount", "--propagation", "private", "sh", "-c",
+              'mount --bind "$0" "$1" && shift && exec "$@"', broken,
+              harness.BUILD / "hpnsshd-user"]
+    server = make_server(PAM, within=[*pam.within(), *within])
+    assert try_password(server, other_user, "right") == \
+        sshwire.USERAUTH_SUCCESS
+    assert harness.wait_for(lambda: not server.connections())
+    steps = [line.split()[0] for line in pam.lines()]
+    assert steps[-2:] == ["session", "closed"], steps
 
 
 @pytest.mark.parametrize("method", ["publickey", "password"])

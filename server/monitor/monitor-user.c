@@ -46,14 +46,24 @@ catch_end_signals(struct loop *loop, loop_signal_fn fn)
 		fatal("out of memory");
 }
 
+/* What the login has opened and written is undone before the end. */
+static _Noreturn void
+give_up_user(struct monitor *m, const char *what)
+{
+	delegated_remove(m->login);
+	login_free(m->login);
+	fatal("%s", what);
+}
+
 /* The modules get the user's groups to add theirs to. */
 static void
 begin_pam_session(struct monitor *m, struct loop *loop)
 {
-	const struct user *u = m->login->user;
+	const char *name = m->login->user->name;
+	char *what;
 	int r;
 
-	privs_set_groups(u);
+	privs_set_groups(m->login->user);
 	/* Modules may wait for ever. */
 	if (m->login->ccache == NULL)
 		catch_end_signals(loop, NULL);
@@ -61,17 +71,17 @@ begin_pam_session(struct monitor *m, struct loop *loop)
 	catch_end_signals(loop, on_early_end);
 	if (r == 0)
 		return;
-	delegated_remove(m->login);
-	fatal("PAM opens no session for user %s", u->name);
+	xasprintf(&what, "PAM opens no session for user %s", name);
+	give_up_user(m, what);
 }
 
 static _Noreturn void
-give_up_user(const struct monitor *m, const char *what)
+give_up_start(struct monitor *m, const char *of)
 {
-	int err = errno;
+	char *what;
 
-	delegated_remove(m->login);
-	fatal("%s: %s", what, strerror(err));
+	xasprintf(&what, "%s: %s", of, strerror(errno));
+	give_up_user(m, what);
 }
 
 /* ---- its start ---------------------------------------------------------- */
@@ -121,12 +131,13 @@ execute_user(struct monitor *m)
 	int pair[2], r;
 
 	put_environment(m, &s.login_env);
-	s.exec_label = user_exec_take_label();
+	if (user_exec_take_label(&s.exec_label) != 0)
+		give_up_start(m, "cannot clear the attribute of programs");
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == -1)
-		give_up_user(m, "socketpair");
+		give_up_start(m, "socketpair");
 	m->fd = pair[0];
 	if (user_exec(&m->child, m->user_program, m->socket_fd, pair[1]) != 0)
-		give_up_user(m, m->state.user_path);
+		give_up_start(m, m->state.user_path);
 	fd_close(&pair[1]);
 	fd_close(&m->user_program);
 	log_verbose("User child is on pid %ld", (long)m->child);

@@ -30,15 +30,12 @@ user_exec_open(const char *path)
 	return fd;
 }
 
-char *
-user_exec_take_label(void)
+int
+user_exec_take_label(char **label)
 {
-	char *label = label_of_programs();
-
-	if (label != NULL && label_set_of_programs("") != 0)
-		fatal("cannot clear the attribute of programs: %s",
-		    strerror(errno));
-	return label;
+	*label = label_of_programs();
+	return *label != NULL && label_set_of_programs("") != 0 ? ERR_SYSTEM :
+								  0;
 }
 
 /* ---- in the child ------------------------------------------------------- */

@@ -26,7 +26,7 @@ int user_exec(pid_t *pid, int program, int socket_fd,
 
 /* What PAM wants for the programs that the user runs (SELinux) is not meant
  * for ours: the attribute, which is cleared; caller frees. NULL: none is set.
- * Fatal if it cannot be cleared. */
-char *user_exec_take_label(void);
+ * ERR_SYSTEM with errno if it cannot be cleared. */
+int user_exec_take_label(char **label) must_check;
 
 #endif
