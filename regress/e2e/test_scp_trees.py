@@ -126,6 +126,25 @@ def test_links_of_the_user(tmp_path, server, up):
     assert done.rc == 1
 
 
+@pytest.mark.parametrize("server", SERVERS)
+@pytest.mark.parametrize("flags", FLAGS)
+def test_uploads_onto_a_link(tmp_path, outside, flags, server):
+    """With --links no directory below is made through one, and no file of
+    one that is there already is."""
+    (tmp_path / "t/d/sub/deep").mkdir(parents=True)
+    (tmp_path / "t/d/sub/f").write_text("evil")
+    (tmp_path / "there/sub/deep").mkdir(parents=True)
+    for number, link in enumerate([outside, tmp_path / "there"]):
+        target = tmp_path / f"to{number}/t"
+        target.mkdir(parents=True)
+        (target / "d").symlink_to(link)
+        done = scp("-r", "--links", *flags, tmp_path / "t",
+                   f"h:{tmp_path}/to{number}", server=server)
+        assert done.rc == 1 and done.errors.endswith("Not a directory\n")
+        assert (target / "d").is_symlink()
+    assert os.listdir(tmp_path / "there/sub") == ["deep"]
+
+
 # ---- a server that lists a name twice ------------------------------------
 
 TWICE = r"""

@@ -187,6 +187,14 @@ xfer_dir_unref(struct xfer_dir *d)
 
 /* --- the start of a directory --- */
 
+/* A root is listed only when it could be made. So is each directory if links
+ * are copied: no MKDIR below may go through a link of its name. */
+static bool
+is_listed_late(const struct xfer_dir *d)
+{
+	return d->up && (d->parent == NULL || d->x->opts.links);
+}
+
 /* It is known whether the directory can be filled: its files are queued, or
  * dropped. */
 static void
@@ -196,9 +204,9 @@ dir_settled(struct xfer_dir *d, enum xfer_dir_state state)
 	struct xfer_file *f;
 
 	d->state = state;
-	if (d->up && d->parent == NULL && there)
+	if (is_listed_late(d) && there)
 		xfer_dir_wait(d);
-	else if (d->up && d->parent == NULL)
+	else if (is_listed_late(d))
 		d->refs--; /* it is not listed */
 	while ((f = TAILQ_FIRST(&d->held)) != NULL) {
 		TAILQ_REMOVE(&d->held, f, entry);
@@ -345,8 +353,7 @@ make_dir(struct xfer_dir *d)
 		d->fix = (d->attrs.mode & MODE_OWNER) != MODE_OWNER;
 	d->fix |= d->x->opts.preserve;
 	if (d->up) {
-		/* A root is listed only when it could be made. */
-		if (d->parent != NULL)
+		if (!is_listed_late(d))
 			xfer_dir_wait(d);
 		d->refs++;
 		make_remote(d);
