@@ -326,7 +326,8 @@ def test_links_of_others(tmp_path, outside, source, flags):
                  ("-r", f"h:{source}", tmp_path / "planted")):
         done = run([SCP, *far, *flags, *args])
         assert done.rc == 1, args
-        assert b"is a symbolic link that is not followed" in done.err, args
+        assert b"by another user's symbolic link, which is not" in done.err, \
+            args
     # the user's own one is written through
     (to / "f").unlink()
     (tmp_path / "mine").write_text("old")

@@ -39,6 +39,9 @@ local_error_text(int error)
 		return "changed while it was being copied";
 	case ELOOP:
 		return "is a symbolic link that is not followed";
+	case ENOLINK:
+		return "is reached by another user's symbolic link, which is "
+		       "not followed";
 	default:
 		return strerror(error);
 	}
@@ -71,7 +74,7 @@ text_of(int at, const char *name, enum local_links rule, char *text,
 		if (!S_ISLNK(st.st_mode))
 			errno = ENOTDIR;
 		else if (!local_links_follow(&st, rule))
-			errno = ELOOP;
+			errno = ENOLINK;
 		else if ((n = readlinkat(fd, "", text, size - 1)) >= 0)
 			text[n] = '\0';
 	}

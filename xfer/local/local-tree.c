@@ -293,7 +293,8 @@ open_one(struct local_dir *d)
 		give_back(t, 1);
 		fd = open_in(d);
 	}
-	if (fd < 0 && d->known && (errno == ENOTDIR || errno == ELOOP))
+	if (fd < 0 && d->known &&
+	    (errno == ENOTDIR || errno == ELOOP || errno == ENOLINK))
 		errno = ESTALE;
 	if (fd < 0)
 		return -1;

@@ -17,7 +17,8 @@
  * from one of three rules (enum local_links).
  *
  * Functions that can fail give -1 with errno (NULL: no memory). ESTALE says
- * that a directory is not any more what it was; local_error_text() has words.
+ * that a directory is not any more what it was, ENOLINK that a link is another
+ * user's by LOCAL_LINKS_OWN; local_error_text() has words.
  * A name is one component, but for that of local_place(), which may be followed
  * by slashes.
  *
