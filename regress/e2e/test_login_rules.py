@@ -138,6 +138,7 @@ MODULE = r"""
 #include <security/pam_modules.h>
 #include <security/pam_ext.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Arguments: a file for the record, then words of what to do. */
@@ -235,8 +236,15 @@ pam_sm_setcred(pam_handle_t *h, int flags, int argc, const char **argv)
 int
 pam_sm_open_session(pam_handle_t *h, int flags, int argc, const char **argv)
 {
-	(void)flags, (void)argc;
+	char file[4096];
+
+	(void)flags;
 	note(h, argv[0], "session", "-");
+	snprintf(file, sizeof file, "%s.loader", argv[0]);
+	if (has(argc, argv, "set_environment")) {
+		setenv("LD_DEBUG", "libs", 1);
+		setenv("LD_DEBUG_OUTPUT", file, 1);
+	}
 	return PAM_SUCCESS;
 }
 
@@ -568,6 +576,19 @@ def test_expired_for_good(make_server, aged_user, tmp_path, how):
     assert client.ssh("exit 3", env=env).rc == 255
     key = Client("hpn", server, user=aged_user).ssh("exit 3").rc
     assert key == (255 if how == "account" else 3)
+
+
+def test_environment_is_not_that_of_modules(make_server, pam, other_user,
+                                            tmp_path):
+    """What a module sets in its process's own environment is nothing to the
+    loader of a program that the superuser executes."""
+    pam.service("set_environment")
+    server = make_server(PAM, within=pam.within())
+    assert try_password(server, other_user, "right") == \
+        sshwire.USERAUTH_SUCCESS
+    assert harness.wait_for(lambda: not server.connections())
+    assert "session" in [line.split()[0] for line in pam.lines()]
+    assert list(tmp_path.glob("record.loader*")) == []
 
 
 def test_no_session_stays_open_without_its_program(make_server, pam, keys,

@@ -11,6 +11,7 @@
 #include "base/fd.h"
 #include "base/label.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "server/user-state.h"
 
 extern char **environ;
@@ -20,11 +21,28 @@ enum {
 	FD_ABOVE = FD_PROGRAM + 1,
 };
 
+/* The program's environment, as it was before anybody else's code ran here. */
+static char **environment;
+
+static void
+keep_environment(void)
+{
+	size_t n = 0;
+
+	while (environ[n] != NULL)
+		n++;
+	environment = xcalloc(n + 1, sizeof *environment);
+	while (n-- > 0)
+		environment[n] = xstrdup(environ[n]);
+}
+
 int
 user_exec_open(const char *path)
 {
 	int fd = open(path, O_PATH | O_CLOEXEC);
 
+	if (environment == NULL)
+		keep_environment();
 	if (fd == -1)
 		fatal("%s: %s", path, strerror(errno));
 	return fd;
@@ -73,7 +91,7 @@ run(struct start *s)
 	}
 	closefrom(FD_ABOVE);
 	reset_signals();
-	(void)fexecve(FD_PROGRAM, argv, environ);
+	(void)fexecve(FD_PROGRAM, argv, environment);
 	s->error = errno;
 }
 

@@ -14,7 +14,9 @@
 
 /* A descriptor of the program, for user_exec(). It is opened long before it is
  * needed: PAM may put the process into a namespace where the path leads
- * elsewhere. Fatal on failure. */
+ * elsewhere. The environment is kept, too: a module that changes its process's
+ * own (LD_PRELOAD ...) means no program that the superuser runs. Fatal on
+ * failure. */
 int user_exec_open(const char *path);
 
 /* A child that runs it, with USER_FD_SOCKET, USER_FD_MONITOR and the standard
