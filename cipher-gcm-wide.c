@@ -10,6 +10,7 @@
 
 #ifdef HAVE_IPSEC_MB
 
+#include <dlfcn.h>
 #include <intel-ipsec-mb.h>
 #include <openssl/evp.h>
 
@@ -31,21 +32,69 @@ openssl_is_as_good(void)
 	    EVP_default_properties_is_fips_enabled(NULL) == 1;
 }
 
+#define FUNCTIONS(f)                                                           \
+	f(alloc_mb_mgr) f(free_mb_mgr) f(init_mb_mgr_avx512) f(imb_get_errno)
+
+struct library {
+#define MEMBER(name) __typeof__(&name) name;
+	FUNCTIONS(MEMBER)
+};
+
+/* Not linked with: most connections end before it pays, and would still wait
+ * for it at the start of every program. */
+static bool
+load_library(struct library *lib)
+{
+	void *handle = dlopen(IPSEC_MB_LIBRARY, RTLD_NOW);
+
+	if (handle == NULL)
+		return false;
+#define FIND(name)                                                            \
+	*(void **)&lib->name = dlsym(handle, #name);                          \
+	if (lib->name == NULL)                                                \
+		return false;
+	FUNCTIONS(FIND)
+	return true;
+}
+
+/* Of a process that has loaded it ahead. */
+static struct library early;
+static enum { WHEN_NEEDED, LOADED, MISSING } library_is;
+
+void
+cipher_load_wide_gcm(void)
+{
+	if (library_is == WHEN_NEEDED)
+		library_is =
+		    !openssl_is_as_good() && load_library(&early) ? LOADED :
+								    MISSING;
+}
+
+/* Several threads may do this at a time. */
+static bool
+find_library(struct library *lib)
+{
+	if (library_is == LOADED)
+		*lib = early;
+	return library_is == LOADED ||
+	    (library_is == WHEN_NEEDED && load_library(lib));
+}
+
 /* The library's table of functions; NULL if this processor lacks what makes
  * them fast, or the library's test of itself fails. */
 static IMB_MGR *
-open_library(void)
+make_manager(const struct library *lib)
 {
-	IMB_MGR *m = alloc_mb_mgr(0);
+	IMB_MGR *m = lib->alloc_mb_mgr(0);
 
 	if (m == NULL)
 		return NULL;
 	if ((m->features & IMB_CPUFLAGS_AVX512_T2) == IMB_CPUFLAGS_AVX512_T2) {
-		init_mb_mgr_avx512(m);
-		if (imb_get_errno(m) == 0)
+		lib->init_mb_mgr_avx512(m);
+		if (lib->imb_get_errno(m) == 0)
 			return m;
 	}
-	free_mb_mgr(m);
+	lib->free_mb_mgr(m);
 	return NULL;
 }
 
@@ -67,15 +116,17 @@ set_key(struct gcm_wide *w, const IMB_MGR *m, const uint8_t *key,
 struct gcm_wide *
 gcm_wide_new(const uint8_t *key, size_t key_len)
 {
+	struct library lib;
 	struct gcm_wide *w;
 	IMB_MGR *m;
 
 	ENSURE(key_len == IMB_KEY_128_BYTES || key_len == IMB_KEY_256_BYTES);
-	if (openssl_is_as_good() || (m = open_library()) == NULL)
+	if (openssl_is_as_good() || !find_library(&lib) ||
+	    (m = make_manager(&lib)) == NULL)
 		return NULL;
 	if ((w = aligned_alloc(KEY_ALIGN, sizeof *w)) != NULL)
 		set_key(w, m, key, key_len);
-	free_mb_mgr(m);
+	lib.free_mb_mgr(m);
 	return w;
 }
 
@@ -116,6 +167,11 @@ gcm_wide_decrypt(struct gcm_wide *w, const uint8_t nonce[12], uint8_t *pkt,
 }
 
 #else
+
+void
+cipher_load_wide_gcm(void)
+{
+}
 
 struct gcm_wide *
 gcm_wide_new(const uint8_t *key, size_t key_len)

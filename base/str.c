@@ -170,12 +170,13 @@ str_match_list(const char *s, const char *patterns, bool nocase)
 bool
 csv_next(const char **pos, const char **name, size_t *len)
 {
-	const char *s = *pos;
+	const char *s = *pos, *end;
 
 	while (*s == ',')
 		s++;
 	*name = s;
-	*len = strcspn(s, ",");
+	end = strchr(s, ',');
+	*len = end != NULL ? (size_t)(end - s) : strlen(s);
 	*pos = s + *len;
 	return *len > 0;
 }

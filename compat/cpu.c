@@ -3,19 +3,41 @@
 
 #include <string.h>
 
+#include "config.h"
+
 #if defined(__x86_64__) || defined(__i386__)
+
+#ifdef HAVE_SYS_PLATFORM_X86_H
+#include <sys/platform/x86.h>
+#endif
+
+/* What the C library has found at its start. The compiler's own functions ask
+ * the processor once more, at the start of every program that has them, and in
+ * a virtual machine each of those questions goes to the host. */
+#ifdef CPU_FEATURE_ACTIVE
+#define HAS_AES CPU_FEATURE_ACTIVE(AES)
+#define HAS_PCLMUL CPU_FEATURE_ACTIVE(PCLMULQDQ)
+#define HAS_AVX CPU_FEATURE_ACTIVE(AVX)
+#define HAS_AVX2 CPU_FEATURE_ACTIVE(AVX2)
+#define HAS_AVX512F CPU_FEATURE_ACTIVE(AVX512F)
+#else
+#define HAS_AES __builtin_cpu_supports("aes")
+#define HAS_PCLMUL __builtin_cpu_supports("pclmul")
+#define HAS_AVX __builtin_cpu_supports("avx")
+#define HAS_AVX2 __builtin_cpu_supports("avx2")
+#define HAS_AVX512F __builtin_cpu_supports("avx512f")
+#endif
 
 bool
 cpu_has_aes_gcm(void)
 {
-	return __builtin_cpu_supports("aes") &&
-	    __builtin_cpu_supports("pclmul");
+	return HAS_AES && HAS_PCLMUL;
 }
 
 bool
 cpu_has_avx2(void)
 {
-	return __builtin_cpu_supports("avx2");
+	return HAS_AVX2;
 }
 
 #else
@@ -64,12 +86,12 @@ __attribute__((noinline)) void
 cpu_clear_vectors(void)
 {
 	/* VZEROALL knows the first sixteen only, in all their width. */
-	if (__builtin_cpu_supports("avx512f"))
+	if (HAS_AVX512F)
 		__asm__ volatile(
 		    ".irp n,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31\n"
 		    "vpxorq %%zmm\\n, %%zmm\\n, %%zmm\\n\n"
 		    ".endr" ::: "memory");
-	if (__builtin_cpu_supports("avx"))
+	if (HAS_AVX)
 		__asm__ volatile("vzeroall" ::: "memory", LOWER_VECTORS);
 	else
 		__asm__ volatile(

@@ -38,10 +38,8 @@
 static const char *
 key_name_at(size_t index)
 {
-	size_t n = 0;
+	size_t n = key_alg_count();
 
-	while (key_alg_at(n) != NULL)
-		n++;
 	if (index < n)
 		return key_alg_at(index)->name;
 	return index < 2 * n ? key_alg_at(index - n)->cert_name : NULL;
@@ -110,9 +108,8 @@ known_span(enum algs_kind kind, const char *p, size_t len)
 	const char *name;
 
 	for (size_t i = 0; (name = name_at(kind, i)) != NULL; i++)
-		if (strcmp(name, "none") != 0 && strlen(name) == len &&
-		    memcmp(name, p, len) == 0)
-			return true;
+		if (strncmp(name, p, len) == 0 && name[len] == '\0')
+			return strcmp(name, "none") != 0;
 	return false;
 }
 
@@ -314,9 +311,10 @@ algs_parse(enum algs_kind kind, const char *text, struct algs_result *out)
 	int r = ERR_NOMEM;
 
 	memset(out, 0, sizeof *out);
-	if ((base = algs_default(kind)) == NULL ||
+	if ((change && (base = algs_default(kind)) == NULL) ||
 	    builder_init(&res.list,
-		strlen(base) + strlen(text) + table_len(kind) + 2) < 0)
+		(change ? strlen(base) : 0) + strlen(text) + table_len(kind) +
+		    2) < 0)
 		goto out;
 	r = change ? parse_change(&res, text, base, &out->bad) :
 		     add_names(&res, text, &out->bad);

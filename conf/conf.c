@@ -517,11 +517,22 @@ import_row(const struct conf_row *row, void *fields, struct rd *in,
 	return r;
 }
 
+/* They come in the order of the table: looked for behind the last one. */
+static const struct conf_row *
+find_behind(const struct conf_table *t, size_t last, const char *name)
+{
+	for (size_t i = last; i < t->count; i++)
+		if (strcmp(t->rows[i].name, name) == 0)
+			return &t->rows[i];
+	return conf_find(t, name);
+}
+
 int
 conf_import(const struct conf_table *t, void *fields, struct rd *in)
 {
 	struct conf_marks *marks = fields;
 	const struct conf_row *row;
+	size_t at = 0;
 	char *name;
 	bool end;
 	int r;
@@ -531,14 +542,14 @@ conf_import(const struct conf_table *t, void *fields, struct rd *in)
 		if (name == NULL)
 			return rd_err(in);
 		end = *name == '\0';
-		row = conf_find(t, name);
+		row = end ? NULL : find_behind(t, at, name);
 		free(name);
 		if (end)
 			return 0;
 		if (row == NULL || !conf_row_has_field(row))
 			return ERR_FORMAT;
-		r = import_row(row, fields, in,
-		    &marks->set[conf_index(t, row)]);
+		at = conf_index(t, row);
+		r = import_row(row, fields, in, &marks->set[at]);
 		if (r < 0)
 			return r;
 	}

@@ -85,6 +85,12 @@ key_alg_at(size_t index)
 	return index < ARRAY_LEN(table) ? &table[index] : NULL;
 }
 
+size_t
+key_alg_count(void)
+{
+	return ARRAY_LEN(table);
+}
+
 const char *
 key_alg_default_list(void)
 {

@@ -61,6 +61,7 @@ struct key_alg {
 const struct key_alg *key_alg_by_name(const char *name);
 const struct key_alg *key_alg_by_cert_name(const char *name);
 const struct key_alg *key_alg_at(size_t index);		 /* NULL at the end */
+size_t key_alg_count(void);
 /* Comma lists of the offered algorithms, in default order: with certificates,
  * which come first, and of plain keys alone. Static. */
 const char *key_alg_default_list(void);

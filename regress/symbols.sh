@@ -48,10 +48,11 @@ present session_is_sftp_only pam_ passwd_ login_ loginrec_ decoy_ monitor_on_ mo
 	hostkeys_sign hostkeys_prove server_conf_ privs_enter gss_acceptor_ delegated_ user_exec
 absent "packets, key exchange or channels" "packet_(new|next|fill|flush|put)|kex_new|channels_|connection_"
 absent "sessions of users or file transfer" "session_child|sessions_|internal_sftp|sftp_|serve_|forward_(listen|tunnel|direct)"
+absent "libipsec_mb" "gcm_wide_|cipher_(use|load)_wide"
 absent "calls of the other processes" "monitor_(pty$|prove$|sign_rekey|sign$)"
 
 of hpnsshd-user
-present session_ serve_ sftp_serve forward_ monitor_pty monitor_prove chroot_ packet_new kex_new \
+present session_ serve_ sftp_serve forward_ monitor_pty monitor_prove chroot_ gcm_wide_new packet_new kex_new \
 	channels_new
 absent "monitor" "monitor_(on_|run|step|answer|reap)|user_exec"
 absent "PAM, passwords or authorized_keys" "pam_|passwd_|authkeys_|login_|loginrec_|decoy_"
@@ -60,6 +61,7 @@ absent "loading of host keys, or signing with them" "hostkeys_(load|sign|prove)"
 absent "login before" "preauth_|auth_(new|input)|sandbox_"
 
 of hpnsshd-auth
+absent "libipsec_mb" "gcm_wide_|cipher_(use|load)_wide"
 absent "sessions or programs of users" "session_|pty_make|serve_run|chroot_|internal_sftp"
 absent "file transfer" "sftp_|xfer_|part_|rcp_"
 absent "forwarding" "forward_|stdio_"

@@ -85,7 +85,8 @@ def root_directory(own, tmp_path):
         ["ldd", harness.BUILD / "hpnsshd"]).text)
     for place in {*libraries, "/lib", "/usr/lib"}:
         (top / place.lstrip("/")).mkdir(parents=True, exist_ok=True)
-        shutil.copy(module, top / place.lstrip("/") / "libnss_planted.so.2")
+        for name in ("libnss_planted.so.2", "libIPSec_MB.so.1"):
+            shutil.copy(module, top / place.lstrip("/") / name)
     for path in (top / "etc", *(top / "etc").iterdir()):
         os.chown(path, UID, OWN_GROUP)
     (top / "files").mkdir()
@@ -150,6 +151,18 @@ def test_no_module_of_the_user_is_loaded(own, root_directory, flags):
     assert "of-user" in listed
     assert re.search(rf"{USER} +{USER} .*of-user", listed), listed
     assert re.search(r"59999 +59998 .*of-nobody", listed), listed
+
+
+def test_no_library_of_the_user_is_loaded(own, root_directory, tmp_path):
+    """More than what OpenSSL encrypts before libipsec_mb is asked for."""
+    large = root_directory / "files/large"
+    large.write_bytes(os.urandom(16 << 20))
+    server = own.server(f"ChrootDirectory {root_directory}\n"
+                        "Subsystem sftp internal-sftp\n"
+                        "Ciphers aes128-gcm@openssh.com\n")
+    sftp(server, f"get /files/large {tmp_path}/got\n")
+    assert (tmp_path / "got").read_bytes() == large.read_bytes()
+    assert not (root_directory / "etc/loaded").exists()
 
 
 def test_names_of_hosts_are_those_outside(own, root_directory):

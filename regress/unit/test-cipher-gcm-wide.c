@@ -3,6 +3,7 @@
  * this build, has no other than OpenSSL, the last test remains. */
 #include "regress/unit/hex.h"
 
+#include <dlfcn.h>
 #include <stdlib.h>
 
 #include "cipher-gcm-wide.h"
@@ -213,6 +214,42 @@ test_only_where_it_is_wanted(void **state)
 	assert_int_equal(asked, 0);
 }
 
+static unsigned opened;
+static bool may_open = true;
+
+void *
+dlopen(const char *name, int flags)
+{
+	void *(*real)(const char *, int);
+
+	*(void **)&real = dlsym(RTLD_NEXT, "dlopen");
+	opened++;
+	return may_open && real != NULL ? real(name, flags) : NULL;
+}
+
+/* A process that has asked for the library ahead, as before a change of its
+ * root directory, never asks again, whatever became of it. The last test. */
+static void
+test_never_after_the_root_changed(void **state)
+{
+	const uint8_t key[16] = { 1 };
+	struct gcm_wide *w = gcm_wide_new(key, sizeof key);
+
+	(void)state;
+	gcm_wide_free(w);
+	opened = 0;
+	may_open = false;
+	cipher_load_wide_gcm();
+	if (w != NULL)
+		assert_int_equal(opened, 1);
+	opened = 0;
+	may_open = true;
+	assert_null(gcm_wide_new(key, sizeof key));
+	cipher_load_wide_gcm();
+	assert_null(gcm_wide_new(key, sizeof key));
+	assert_int_equal(opened, 0);
+}
+
 int
 main(void)
 {
@@ -221,6 +258,7 @@ main(void)
 		cmocka_unit_test(test_changed),
 		cmocka_unit_test(test_in_the_middle_of_a_stream),
 		cmocka_unit_test(test_only_where_it_is_wanted),
+		cmocka_unit_test(test_never_after_the_root_changed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

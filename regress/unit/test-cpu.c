@@ -64,12 +64,28 @@ test_clear_stack(void **state)
 	assert_int_equal(count_left(frame_at), 0);
 }
 
+/* Whoever is asked: the C library, or the processor. */
+static void
+test_processor(void **state)
+{
+	(void)state;
+#if defined(__x86_64__)
+	assert_int_equal(cpu_has_avx2(), __builtin_cpu_supports("avx2") != 0);
+	assert_int_equal(cpu_has_aes_gcm(),
+	    __builtin_cpu_supports("aes") != 0 &&
+		__builtin_cpu_supports("pclmul") != 0);
+#else
+	assert_false(cpu_has_avx2());
+#endif
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_clear_vectors),
 		cmocka_unit_test(test_clear_stack),
+		cmocka_unit_test(test_processor),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -337,6 +337,7 @@ become_user(struct serve *sv)
 		log_connect();
 		sv->nologin = session_nologin(p->user);
 		tzset();
+		cipher_load_wide_gcm();
 		chroot_enter(p->conf->session.chroot_directory, p->user);
 	}
 	privs_become(p->user);
