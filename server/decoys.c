@@ -101,12 +101,24 @@ median_of(const struct decoy_use *uses, size_t n)
 	return found;
 }
 
+/* The row that a failed try pays for in any case. */
+static size_t
+base_of(const struct decoy_use *uses, size_t n)
+{
+	size_t found = median_of(uses, n);
+
+	for (size_t i = 0; i < n; i++)
+		if (uses[i].is_first && uses[i].cost_us < uses[found].cost_us)
+			found = i;
+	return found;
+}
+
 void
 decoys_choose(struct decoys *d, const struct decoy_use *uses, size_t n)
 {
 	const char *standard;
 	uint64_t left_us;
-	size_t median;
+	size_t base;
 
 	*d = (struct decoys){ 0 };
 	if (n == 0) {
@@ -114,12 +126,12 @@ decoys_choose(struct decoys *d, const struct decoy_use *uses, size_t n)
 		add(d, standard != NULL ? standard : DECOY_STANDARD, 0);
 		return;
 	}
-	median = median_of(uses, n);
-	add(d, uses[median].setting, uses[median].cost_us);
-	left_us = uses[median].cost_us / 2;
+	base = base_of(uses, n);
+	add(d, uses[base].setting, uses[base].cost_us);
+	left_us = uses[base].cost_us / 2;
 	for (size_t i = 0; i < n; i++) {
 		d->dearest_us = MAX(d->dearest_us, uses[i].cost_us);
-		if (i == median || d->settings.n == DECOY_METHODS_MAX ||
+		if (i == base || d->settings.n == DECOY_METHODS_MAX ||
 		    uses[i].cost_us == 0 || uses[i].cost_us > left_us)
 			continue;
 		add(d, uses[i].setting, uses[i].cost_us);

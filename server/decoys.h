@@ -46,11 +46,14 @@ struct decoy_use {
 	const char *setting;
 	uint32_t accounts;
 	uint64_t cost_us; /* 0: unknown */
+	bool is_first;	  /* the first account that has a password uses it */
 };
 
-/* The method of the account in the middle is paid for by every failed try, and
- * others as long as they cost no more than half of that together: one dear
- * account does not make every stranger's try dear. Pure. */
+/* Every failed try pays for the method of the account in the middle, or for
+ * that of the first account if it is cheaper, and for others as long as they
+ * cost no more than half of that together. So one dear account, first or last,
+ * does not make every stranger's try dear, and a try costs at most half more
+ * hashing than with stock, which hashes as the first account does. Pure. */
 void decoys_choose(struct decoys *d, const struct decoy_use *uses, size_t n);
 void decoys_clear(struct decoys *d);
 

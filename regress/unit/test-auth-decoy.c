@@ -95,18 +95,21 @@ every_method_has_a_decoy(void **state)
 }
 #endif
 
+#define USE(setting, n, cost) { setting, n, cost, false }
+#define FIRST(setting, n, cost) { setting, n, cost, true }
+
 /* Settings are never compared with their costs here: those are made up. */
 static void
 load(struct decoys *d, const char *first, const char *second)
 {
-	const struct decoy_use uses[] = { { first, 3, 100 },
-		{ second, 1, 40 } };
+	const struct decoy_use uses[] = { USE(first, 3, 100),
+		USE(second, 1, 40) };
 
 	decoys_choose(d, uses, second != NULL ? 2 : 1);
 }
 
-/* The commonest cost is paid, and others within half of it; the dearest one is
- * known for the time that it takes. */
+/* The commonest cost is paid, or the first account's if that is less, and others
+ * within half of it; the dearest one is known for the time that it takes. */
 static void
 what_is_paid_for(void **state)
 {
@@ -115,17 +118,22 @@ what_is_paid_for(void **state)
 		const char *paid; /* their first letters */
 		uint64_t dearest_us;
 	} rows[] = {
-		{ { { "a", 1, 20 } }, "a", 20 },
-		{ { { "a", 9, 20 }, { "d", 1, 1000000 } }, "a", 1000000 },
-		{ { { "d", 1, 1000000 }, { "a", 1, 20 } }, "a", 1000000 },
-		{ { { "d", 6, 1000000 }, { "a", 5, 20 } }, "da", 1000000 },
-		{ { { "a", 9, 20 }, { "b", 9, 9 }, { "c", 1, 2 } }, "bc",
+		{ { USE("a", 1, 20) }, "a", 20 },
+		{ { USE("a", 9, 20), USE("d", 1, 1000) }, "a", 1000 },
+		{ { USE("d", 1, 1000), USE("a", 1, 20) }, "a", 1000 },
+		{ { USE("d", 6, 1000), USE("a", 5, 20) }, "da", 1000 },
+		{ { USE("a", 9, 20), USE("b", 9, 9), USE("c", 1, 2) }, "bc",
 		    20 },
-		{ { { "a", 9, 20 }, { "b", 9, 20 } }, "a", 20 },
-		{ { { "a", 9, 40 }, { "b", 1, 4 }, { "c", 1, 4 },
-		      { "d", 1, 4 }, { "e", 1, 4 } }, "abcd", 40 },
+		{ { USE("a", 9, 20), USE("b", 9, 20) }, "a", 20 },
+		{ { USE("a", 9, 20), USE("b", 1, 11) }, "a", 20 },
+		{ { USE("a", 9, 40), USE("b", 1, 4), USE("c", 1, 4),
+		      USE("d", 1, 4), USE("e", 1, 4) }, "abcd", 40 },
+		{ { USE("a", 9, 20), FIRST("b", 1, 2) }, "b", 20 },
+		{ { USE("a", 9, 20), FIRST("b", 1, 2), USE("c", 3, 1) }, "bc",
+		    20 },
+		{ { USE("a", 9, 20), FIRST("d", 1, 1000) }, "a", 1000 },
 		/* Nothing was measured. */
-		{ { { "a", 9, 0 }, { "b", 1, 0 } }, "a", 0 },
+		{ { USE("a", 9, 0), USE("b", 1, 0) }, "a", 0 },
 	};
 
 	(void)state;

@@ -71,6 +71,7 @@ count_use(struct survey *s, const char *field)
 		if (i == s->n)
 			return;
 	} else {
+		s->uses[s->n].is_first = s->n == 0;
 		s->uses[s->n++].setting = setting;
 	}
 	s->uses[i].accounts++;
