@@ -411,11 +411,6 @@ class Copy:
         through = False
         parent.mtime = None  # a part may have been there
         if there and there.kind == "link":
-            if c.links and (c.in_place or not self.may(parent, 2)):
-                if c.way == "up":
-                    raise NoRule  # today it is written through
-                self.fail()
-                return
             if c.links:
                 there = None
             elif c.hard_links and node.nlink > 1:
