@@ -32,12 +32,12 @@ def pytest_configure(config):
 # Workers take file after file: those of which one takes a large part of a
 # minute come first, so that no worker has one left when the others are done.
 LONG_FILES = [f"test_{name}.py" for name in (
-    "matrix", "scp_breaks", "scp_broken_servers", "keygen", "hostile_client",
-    "user_certificates", "otp", "forward_client", "keygen_signatures",
-    "forward_server", "hostile_server", "transfer", "fail2ban",
-    "mux_programs", "forward_programs", "gss_kex", "client_certificates",
-    "scp_ahead", "scp_resume", "scp_fidelity", "scp_lanes", "tokens",
-    "x11_forwarding", "clients")]
+    "matrix", "copy_model", "scp_breaks", "scp_broken_servers", "keygen",
+    "hostile_client", "user_certificates", "otp", "forward_client",
+    "keygen_signatures", "forward_server", "hostile_server", "transfer",
+    "fail2ban", "mux_programs", "forward_programs", "gss_kex",
+    "client_certificates", "scp_ahead", "scp_resume", "scp_fidelity",
+    "scp_lanes", "tokens", "x11_forwarding", "clients")]
 
 
 def pytest_collection_modifyitems(items):

@@ -130,11 +130,14 @@ class Copy:
         self.failed = False
         self.unsure_exit = False
         self.written = {}  # nodes, and what was written to each
+        self.asked = {}  # names that each node is copied to
         self.firsts = {}  # of hard links: the target's node by the source's
         self.read = {}
         self.finish = []
         self.inside = []  # directories that are being copied
         self.listed, self.filled = set(), set()
+        self.removed, self.through = set(), set()
+        self.made = set()  # a directory and a name in it, of each copy
 
     # -- names --
 
@@ -229,11 +232,24 @@ class Copy:
             self.copy_root(source, is_dir)
         while self.finish:
             self.finish.pop()()
+        self.parts_among_sources()
+
+    def parts_among_sources(self):
+        """Not mended: a file that is copied under the name which the part of
+        another has is lost with that, or refused. Such stories are left
+        out."""
+        if any((parent, self.part_name(name)) in self.made
+               for parent, name in self.made):
+            raise NoRule
+        if self.through & self.made:
+            raise NoRule  # what is there depends on which was first
 
     def copy_root(self, source, is_dir):
         c = self.c
         try:
-            _, name, node = self.walk(source, follow=not c.links)
+            above, name, node = self.walk(source, follow=not c.links)
+            if (above, name) in self.removed:
+                raise NoRule  # as parts_among_sources()
             if node is None:
                 raise Refused("ENOENT")
         except Refused:
@@ -258,6 +274,7 @@ class Copy:
             self.copy_node(node, parent, name)
 
     def copy_node(self, node, parent, name):
+        self.made.add((parent, name))
         if node.kind == "dir":
             self.copy_dir(node, parent, name)
         elif node.kind == "file":
@@ -314,7 +331,7 @@ class Copy:
         new = getattr(there, "new", False)
         if new:
             there.mode |= 0o700
-        if c.preserve and not self.may(there, 2):
+        if c.preserve and not self.may(there, 7):
             raise NoRule  # a download fills it, an upload does not
         if node is not there or c.preserve:
             there.mtime = None
@@ -366,18 +383,25 @@ class Copy:
         part = parent.names.get(self.part_name(name))
         if part is None or part.number is None or part in self.written:
             return
-        if part.kind != "file" or part.nlink > 1:
+        if part.kind != "file":
+            # It is in the way; a link is not followed.
+            part.maybe_gone = c.way == "down" and part.kind != "dir"
             return
-        if part.uid != self.me:
+        # Not mended: the name goes though no such file is a part. One that we
+        # may not open stays.
+        if part.uid != self.me or part.nlink > 1 or not self.may(part, 6):
             part.maybe_gone = True
             return
         if c.way == "up" and not c.own and not c.resume:
             return
         if c.resume and (made := parent.names.get(name)):
             made.loose_mode = True  # today the part's mode may stay
+        if c.resume and not ok:
+            part.unsure = True  # it may be whole, and not renamed
         if ok and renamed and not c.in_place and c.way != "between" and \
                 c.resume:
             del parent.names[self.part_name(name)]
+            self.removed.add((parent, self.part_name(name)))
         elif c.way != "between":
             part.maybe_gone = True
 
@@ -387,15 +411,13 @@ class Copy:
         through = False
         parent.mtime = None  # a part may have been there
         if there and there.kind == "link":
-            if c.links and (c.in_place or not self.may(parent, 2)):
-                if c.way == "up":
-                    raise NoRule  # today it is written through
-                self.fail()
-                return
             if c.links:
                 there = None
+            elif c.hard_links and node.nlink > 1:
+                raise NoRule  # a further name replaces it, the first does not
             else:
                 through = True
+                self.settle_part(parent, name, False, False)
                 try:
                     parent, name, there = self.walk(
                         self.path_of(parent) + b"/" + name)
@@ -405,6 +427,7 @@ class Copy:
                 if parent is None:
                     self.fail()
                     return
+                self.through.add((parent, name))
         parent.mtime = None
         if not self.may(node, 4) or not self.may(parent, 1):
             self.fail()
@@ -415,10 +438,16 @@ class Copy:
         if there and there.kind == "char":
             if c.preserve:
                 there.mtime, there.loose_mode = None, True
+            # Not mended: of a device the size is set.
+            self.unsure_exit |= c.sparse and c.way == "down"
             return
         if there and there.kind != "file":
             self.fail()
             return
+        if c.hard_links and node.nlink > 1 and len(
+                self.asked.setdefault(node, [])) > node.nlink - 1:
+            raise NoRule  # also by links: now and then they are two files
+        self.asked.setdefault(node, []).append(name)
         first = self.firsts.get(node)
         if c.hard_links and first and node.nlink > 1 and (c.own or c.way == "up"):
             self.make_hard(first, parent, name, there)
@@ -446,7 +475,7 @@ class Copy:
         is read and written in one copy."""
         if node.unsure or (there in self.written and
                            self.written[there] != node.data) or \
-                (node in self.written and node is not there):
+                node in self.written:
             there.unsure = self.unsure_exit = True
         if there in self.read and there.data != node.data:
             for made in self.read[there]:
@@ -459,6 +488,7 @@ class Copy:
         c = self.c
         if not self.may(parent, 3):
             self.fail()
+            self.settle_part(parent, name, False, False)
             return None
         mode = node.mode & 0o777 & ~UMASK
         if c.way == "down":
@@ -481,6 +511,11 @@ class Copy:
         c = self.c
         if there.number is None:
             raise NoRule  # made by this command, which has no order
+        if c.own and name.endswith(b".hpnpart") and (
+                there.nlink > 1 or there.uid != self.me):
+            raise NoRule  # our server takes it for a part, and refuses
+        if node is there and c.way == "between" and c.own:
+            return there  # nothing is touched
         if (c.verify or c.resume) and not self.may(there, 4):
             raise NoRule
         if not self.may(there, 2):
@@ -494,7 +529,7 @@ class Copy:
         if c.resume and there.data == node.data:
             # Nothing moves; only what -p says is set, and its time.
             there.mtime = there.number = None
-            there.loose_names = True
+            there.loose_names = there.loose_setuid = True
             if c.preserve:
                 there.loose_mode = True
             self.settle_part(parent, name, True, True)

@@ -8,6 +8,7 @@ import shlex
 import shutil
 import stat
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -143,6 +144,51 @@ def test_uploads_onto_a_link(tmp_path, outside, flags, server):
         assert done.rc == 1 and done.errors.endswith("Not a directory\n")
         assert (target / "d").is_symlink()
     assert os.listdir(tmp_path / "there/sub") == ["deep"]
+
+
+@pytest.mark.parametrize("server", SERVERS)
+@pytest.mark.parametrize("up", [True, False])
+@pytest.mark.parametrize("flags", [[], ["-Z"], ["-p"], ["--verify"],
+                                   ["--in-place"], ["--in-place", "-Z"],
+                                   ["--in-place", "-p", "--verify"]])
+def test_file_onto_a_link(tmp_path, outside, server, up, flags):
+    """It is replaced, and never written through."""
+    far, near = ("", "h:") if up else ("h:", "")
+    (tmp_path / "f").write_text("content")
+    (tmp_path / "to").mkdir()
+    for n, link in enumerate([outside / "f", outside / "new"]):
+        (tmp_path / f"to/{n}").symlink_to(link)
+        (tmp_path / f"to/.{n}.hpnpart").write_text("of an earlier run")
+        scp("--links", *flags, f"{far}{tmp_path}/f",
+            f"{near}{tmp_path}/to/{n}", server=server).ok()
+        assert not (tmp_path / f"to/{n}").is_symlink()
+        assert (tmp_path / f"to/{n}").read_text() == "content"
+
+
+@pytest.fixture
+def shared():
+    """A directory that every user may enter."""
+    with tempfile.TemporaryDirectory() as top:
+        os.chmod(top, 0o755)
+        yield Path(top)
+
+
+@as_root
+@pytest.mark.parametrize("server", SERVERS)
+@pytest.mark.parametrize("flags", [[], ["-Z"], ["--in-place"]])
+def test_link_where_no_part_can_be_made(shared, server, flags):
+    """A user who may not replace it does not write through it either."""
+    source, victim = shared / "f", shared / "victim"
+    source.write_text("content")
+    victim.write_text("precious")
+    os.chown(victim, NOBODY, NOBODY)
+    (shared / "to").mkdir(mode=0o755)
+    (shared / "to/f").symlink_to(victim)
+    done = scp("--links", *flags, source, f"h:{shared}/to/f", server=server,
+               user="nobody")
+    assert done.rc == 1 and "Permission denied" in done.errors
+    assert victim.read_text() == "precious"
+    assert (shared / "to/f").is_symlink()
 
 
 # ---- a server that lists a name twice ------------------------------------

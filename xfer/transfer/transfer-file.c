@@ -446,6 +446,11 @@ xfer_file_open(struct xfer_file *f)
 		requeue(f);
 		return;
 	}
+	if (f->up && f->target.is_link && xfer_overwrites(f)) {
+		f->opening.status = SFTP_PERMISSION_DENIED; /* no part */
+		start_fails(f);
+		return;
+	}
 	if (f->up && f->target.reuse == XFER_REUSE_NOTHING)
 		flags |= SFTP_O_CREAT |
 		    (f->part.name != NULL ? SFTP_O_EXCL : 0u);
@@ -603,7 +608,7 @@ stat_remote(struct xfer_file *f)
 		stat_part(f);
 	/* A directory that was made just now is empty. */
 	if ((f->dir == NULL || f->dir->state != XFER_DIR_MADE) &&
-	    (f->part.name != NULL || f->resume)) {
+	    (f->part.name != NULL || f->resume || f->x->opts.links)) {
 		f->pending++;
 		xfer_request_path(f->x, &q, target_done, f);
 	}
@@ -724,7 +729,7 @@ xfer_file_begin(struct xfer_file *f)
 		return;
 	}
 	stat_remote(f);
-	if (f->resume) {
+	if (f->resume || (f->part.name == NULL && f->x->opts.links)) {
 		xfer_file_settle(f);
 		return;
 	}

@@ -289,6 +289,7 @@ struct xfer_target {
 	bool known;		 /* the requests before OPEN are answered */
 	enum xfer_reuse reuse;
 	bool read_only;		 /* we were refused to write it */
+	bool is_link;		 /* one that is replaced, counted as nothing */
 	uint64_t old_size;	 /* when it was opened in place; 0: unknown */
 	bool set_mode;		 /* mode is to be set at the end */
 	uint32_t mode;
@@ -727,8 +728,7 @@ bool xfer_part_rename(struct xfer_file *f, int lock);
 void xfer_part_withdraw(struct xfer_file *f, int lock);
 
 /* transfer-rename.c */
-/* After the answer to a path request: settles the file, unless the transfer
- * is being freed. */
+/* To a path request: settles the file, unless all is being freed. */
 void xfer_path_answered(struct xfer_file *f, const struct sftp_reply *reply);
 /* Removes the part; done may be NULL. If its stream is lost, the part may
  * stay. */

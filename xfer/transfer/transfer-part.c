@@ -56,12 +56,27 @@ stat_name(const struct xfer_file *f, const char *name,
 	*nlink = (uint32_t)st.st_nlink;
 }
 
+/* Links that are copied are not written through, but replaced: also where what
+ * is no link is written in place. What is at the part's name was not asked for
+ * then. */
+static void
+skip_link(struct xfer_file *f)
+{
+	f->target.attrs.flags = 0;
+	f->target.is_link = true;
+	if (f->part.name != NULL)
+		return;
+	f->part.name = xfer_part_name(f->up ? f->remote : f->local,
+	    f->part_number);
+	f->part.foreign = f->up;
+}
+
 void
 xfer_target_skip_replaced(struct xfer_file *f)
 {
-	/* Links that are copied are not written through, but replaced. */
-	if (f->x->opts.links && S_ISLNK(f->target.attrs.mode))
-		f->target.attrs.flags = 0;
+	if (f->x->opts.links && (f->target.attrs.flags & SFTP_A_MODE) &&
+	    S_ISLNK(f->target.attrs.mode))
+		skip_link(f);
 	if (f->x->opts.hard_links)
 		f->target.nlink = 1;
 }
