@@ -673,6 +673,29 @@ test_one_exchange_of_either_kind(void **state)
 	assert_int_equal(ask_sign(32), ERR_PROTOCOL);
 }
 
+/* Whoever has taken hpnsshd-auth over cannot keep the monitor from its work by
+ * staying. */
+static void
+a_child_that_stays_is_killed(void **state)
+{
+	pid_t pid = fork();
+
+	(void)state;
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		(void)signal(SIGTERM, SIG_IGN);
+		for (;;)
+			pause();
+	}
+	assert_int_equal(monitor_reap(m, pid, "a child", 20),
+	    MONITOR_STATUS_FATAL);
+	assert_int_equal(kill(pid, 0), -1);
+	pid = fork();
+	if (pid == 0)
+		_exit(3);
+	assert_int_equal(monitor_reap(m, pid, "a child", 60000), 3);
+}
+
 int
 main(void)
 {
@@ -701,6 +724,7 @@ main(void)
 		TEST(nothing_but_new_keys_for_sftp),
 		TEST(an_end_is_noticed),
 		TEST(login_takes_no_longer_than_it_may),
+		TEST(a_child_that_stays_is_killed),
 		TEST(test_one_exchange_of_either_kind),
 	};
 

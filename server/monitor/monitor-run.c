@@ -243,12 +243,24 @@ start_auth(struct monitor *m)
 	m->fd = pair[0];
 }
 
+static int
+reap(pid_t pid, uint64_t wait_ms, int *status)
+{
+	int r = ERR_TIMEOUT;
+
+	if (wait_ms != 0)
+		r = child_reap_until(pid, clock_ms() + wait_ms, status);
+	if (wait_ms != 0 && r == ERR_TIMEOUT)
+		(void)kill(pid, SIGKILL);
+	return r == ERR_TIMEOUT ? child_reap(pid, status) : r;
+}
+
 int
-monitor_reap(struct monitor *m, pid_t pid, const char *what)
+monitor_reap(struct monitor *m, pid_t pid, const char *what, uint64_t wait_ms)
 {
 	int status = 0;
 
-	if (child_reap(pid, &status) != 0)
+	if (reap(pid, wait_ms, &status) != 0)
 		return MONITOR_STATUS_FATAL;
 	if (child_crashed(status))
 		monitor_report_penalty(m, PENALTY_CRASH);
@@ -289,7 +301,7 @@ authenticate(struct monitor *m)
 		exit(MONITOR_STATUS_FATAL);
 	}
 	if (r != 0) {
-		(void)monitor_reap(m, m->child, "hpnsshd-auth");
+		(void)monitor_reap(m, m->child, "hpnsshd-auth", 0);
 		exit(MONITOR_STATUS_FATAL);
 	}
 	/* It has handed all over: nobody has to wait for its end. */

@@ -25,6 +25,8 @@
 #include "server/session-plan.h"
 #include "server/user-state.h"
 
+enum { AUTH_END_MS = 5000 }; /* for hpnsshd-auth, which has nothing to do */
+
 /* ---- before it ---------------------------------------------------------- */
 
 /* While the loop does not run, SIGTERM and SIGHUP are only noted: there is
@@ -225,7 +227,7 @@ serve_user(struct monitor *m, struct loop *loop)
 	if (w.end_requested || r != 0)
 		kill(m->child, SIGTERM);
 	fd_close(&m->fd);
-	r = monitor_reap(m, m->child, "session");
+	r = monitor_reap(m, m->child, "session", 0);
 	monitor_logout_all(m);
 	delegated_remove(m->login);
 	return r;
@@ -235,7 +237,9 @@ int
 monitor_serve_user(struct monitor *m, struct loop *loop)
 {
 	start_user(m, loop);
-	if (monitor_reap(m, m->auth, "hpnsshd-auth") != 0)
+	/* One that somebody has taken over may want to stay: no signal would
+	 * end this process meanwhile. */
+	if (monitor_reap(m, m->auth, "hpnsshd-auth", AUTH_END_MS) != 0)
 		log_error("hpnsshd-auth for %s failed at its end",
 		    m->peer_text);
 	/* What authentication has used is not needed any more. */

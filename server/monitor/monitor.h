@@ -122,8 +122,10 @@ int monitor_answer(struct monitor *m, const struct buf *fields) must_check;
 /* Records the end of the logins that are still on record. */
 void monitor_logout_all(struct monitor *m);
 
-/* A child's exit status; a death by signal is worth a line. */
-int monitor_reap(struct monitor *m, pid_t pid, const char *what);
+/* A child's exit status; a death by signal is worth a line. wait_ms: then it
+ * is killed; 0: it may take as long as it wants. */
+int monitor_reap(struct monitor *m, pid_t pid, const char *what,
+    uint64_t wait_ms);
 /* After the login (monitor-user.c): starts the user's process and answers it
  * until it ends. Returns the exit status. The loop, and with it the handlers of
  * signals, has to live until this returns. */
