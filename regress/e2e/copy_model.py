@@ -394,8 +394,8 @@ class Copy:
             return
         if c.way == "up" and not c.own and not c.resume:
             return
-        if c.resume and (made := parent.names.get(name)):
-            made.loose_mode = True  # today the part's mode may stay
+        if c.resume and c.way == "up" and (made := parent.names.get(name)):
+            made.less_mode = getattr(made, "new", False) and not c.preserve
         if c.resume and not ok:
             part.unsure = True  # it may be whole, and not renamed
         if ok and renamed and not c.in_place and c.way != "between" and \
@@ -496,6 +496,7 @@ class Copy:
         if c.preserve:
             mode = node.mode & 0o777
         made = Node("file", mode, self.me, node.data)
+        made.new = True
         self.times(node, made)
         parent.names[name] = made
         self.note_write(node, made)
@@ -601,6 +602,8 @@ def problems(want, have):
         wanted, got = w.mode, h.mode
         if getattr(w, "loose_setuid", False) and got & 0o7000 & ~wanted == 0:
             wanted, got = wanted & 0o777, got & 0o777
+        if getattr(w, "less_mode", False):
+            wanted &= got  # of what a part had that was left at a server
         if wanted != got:
             differ(path, "mode", oct(wanted), oct(got))
 

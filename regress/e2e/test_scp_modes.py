@@ -126,6 +126,27 @@ def test_targets_that_are_there(tmp_path, server, shell, up):
 
 
 @pytest.mark.parametrize("up", [True, False], ids=["up", "down"])
+@pytest.mark.parametrize("left", [0o600, 0o644, 0o666, 0o2755, 0o4755],
+                         ids=oct)
+def test_parts_that_are_left(tmp_path, server, umask, up, left):
+    """Their modes give a new target nothing."""
+    source, target = tmp_path / "s", tmp_path / "t"
+    source.write_bytes(os.urandom(300))
+    for mode in (0o644, 0o400):
+        source.chmod(mode)
+        part = tmp_path / ".t.hpnpart"
+        part.write_bytes(source.read_bytes()[:200])
+        part.chmod(left)
+        target.unlink(missing_ok=True)
+        scp(server, up, "-Z")(source, target).ok()
+        assert target.read_bytes() == source.read_bytes()
+        if up:
+            assert mode_of(target) & ~mode == 0
+        else:
+            assert mode_of(target) == mode | 0o200
+
+
+@pytest.mark.parametrize("up", [True, False], ids=["up", "down"])
 def test_trees(tmp_path, server, up):
     source, target = tmp_path / "s", tmp_path / "t"
     (source / "d").mkdir(parents=True)

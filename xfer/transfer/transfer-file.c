@@ -373,6 +373,9 @@ part_opened(struct xfer_file *f)
 		xfer_file_restart(f, false); /* it was exchanged */
 		return;
 	}
+	/* Our server has looked at a part that it opens. */
+	if (xfer_keeps_data(f) && f->part.made.flags == 0)
+		f->part.made = f->part.old;
 	switch (xfer_plan(f)) {
 	case TARGET_REFUSE:
 		refuse_target(f);
@@ -383,7 +386,7 @@ part_opened(struct xfer_file *f)
 			return;
 		}
 		if ((f->part.made.flags | f->target.attrs.flags) & SFTP_A_MODE)
-			xfer_part_mode(f, f->source.attrs.mode);
+			xfer_part_mode(f);
 		begin_data(f);
 		return;
 	default:

@@ -693,8 +693,8 @@ void xfer_target_skip_replaced(struct xfer_file *f);
 /* Learns what a download's target and old part are. */
 void xfer_part_stat(struct xfer_file *f);
 bool xfer_part_open(struct xfer_file *f);
-/* Decides the target's final mode, if the part was to be made with `wanted`. */
-void xfer_part_mode(struct xfer_file *f, uint32_t wanted);
+/* Decides the target's final mode. */
+void xfer_part_mode(struct xfer_file *f);
 /* The mode that a part, or a target, is made with. */
 uint32_t xfer_part_first_mode(const struct xfer_file *f);
 /* May others do with the part what they may not do with the target? */

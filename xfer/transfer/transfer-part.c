@@ -95,14 +95,21 @@ xfer_part_stat(struct xfer_file *f)
 		f->part.old.flags = 0; /* not one of ours */
 }
 
+/* A new part has its mode less the umask. The mode of one that was left says
+ * nothing of this copy: less is taken from it, as a server's umask is not known
+ * here, and never more. */
 void
-xfer_part_mode(struct xfer_file *f, uint32_t wanted)
+xfer_part_mode(struct xfer_file *f)
 {
 	uint32_t made = f->part.made.mode & XFER_MODE_KEPT;
+	uint32_t wanted = xfer_part_first_mode(f);
 
-	f->target.mode = f->target.attrs.flags & SFTP_A_MODE ?
-	    f->target.attrs.mode & XFER_MODE_KEPT :
-	    made & ~(XFER_MODE_PART & ~wanted);
+	if (f->target.attrs.flags & SFTP_A_MODE)
+		f->target.mode = f->target.attrs.mode & XFER_MODE_KEPT;
+	else if (!f->up && xfer_keeps_data(f))
+		f->target.mode = wanted & ~f->x->umask;
+	else
+		f->target.mode = wanted & made;
 	f->target.set_mode = f->target.mode != made;
 }
 
@@ -238,7 +245,7 @@ xfer_part_open(struct xfer_file *f)
 		return false;
 	switch (xfer_plan(f)) {
 	case TARGET_RENAME:
-		xfer_part_mode(f, xfer_part_first_mode(f));
+		xfer_part_mode(f);
 		return true;
 	case TARGET_REFUSE:
 		report_open(f, EACCES);
