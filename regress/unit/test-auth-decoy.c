@@ -108,8 +108,8 @@ load(struct decoys *d, const char *first, const char *second)
 	decoys_choose(d, uses, second != NULL ? 2 : 1);
 }
 
-/* The commonest cost is paid, or the first account's if that is less, and others
- * within half of it; the dearest one is known for the time that it takes. */
+/* The commonest cost is paid, or the first account's if that is less, and
+ * others within half of it; the dearest one is known for its time. */
 static void
 what_is_paid_for(void **state)
 {
