@@ -269,6 +269,23 @@ def children(of=None):
             if parent == of}
 
 
+def signal_all(pids, signo):
+    """To those that are still there: hpnsshd-auth ends behind a login."""
+    for pid in pids:
+        try:
+            os.kill(pid, signo)
+        except ProcessLookupError:
+            pass
+
+
+def title(pid):
+    """Its command line; empty: it has ended."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except (FileNotFoundError, ProcessLookupError):
+        return b""
+
+
 def descendants(of):
     below = {}
     for pid, parent, state, name in _processes():
@@ -520,8 +537,11 @@ class Server:
         return self.process is not None and self.process.poll() is None
 
     def connections(self):
-        """Processes below the listener, by id."""
-        return descendants(self.process.pid)
+        """Processes of connections, by id; none of those in which our listener
+        looks how accounts are hashed, which end by themselves."""
+        return {pid: (state, name)
+                for pid, (state, name) in descendants(self.process.pid).items()
+                if self.kind != "hpn" or name != "hpnsshd"}
 
     def stop(self):
         if self.process is None:

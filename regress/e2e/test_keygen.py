@@ -597,10 +597,13 @@ def test_no_known_hosts(tmp_path, args):
 
 
 def test_odd_lines_survive(hosts):
-    odd = "what is this\nhost sk-ssh-ed25519@openssh.com AAAA\n"
-    hosts.write_text(odd + hosts.read_text())
-    keygen("-R", "beta", "-f", hosts).ok()
-    assert hosts.read_text().startswith(odd)
+    """A file with lines that are none is left alone, as by stock's."""
+    hosts.write_text("what is this\nhost ssh-ed25519 AAAA\n" +
+                     hosts.read_text())
+    before = hosts.read_text()
+    failed = keygen("-R", "beta", "-f", hosts)
+    assert failed.rc == 1 and "Not replacing" in failed.errors, failed
+    assert hosts.read_text() == before
 
 
 # ---- keys at work -------------------------------------------------------

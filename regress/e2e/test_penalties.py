@@ -228,8 +228,7 @@ def test_crash_behind_a_login(make_server, keys, address):
     server = make_server(COLLECT)
     w = wire(server, address).login(ME, load_key(keys.path("ed25519")))
     w.open_session()
-    for pid in server.connections():
-        os.kill(pid, signal.SIGABRT)
+    harness.signal_all(server.connections(), signal.SIGABRT)
     assert harness.wait_for(lambda: not server.connections())
     after = next(addresses)
     with connect(server, after):

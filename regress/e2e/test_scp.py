@@ -53,7 +53,7 @@ def tree(tmp_path):
     (top / "a/run").write_text("#!/bin/sh\n")
     (top / "a/run").chmod(0o755)
     (top / "a/private").write_text("x")
-    (top / "a/private").chmod(0o400)
+    (top / "a/private").chmod(0o600)
     os.utime(top / "a/private", (1000000000, 1234567890))
     os.utime(top / "empty", (1000000000, 1000000001))
     return top

@@ -198,13 +198,11 @@ def test_server_that_hangs(make_server, background, data_file, tmp_path):
     scp = slowly(Client("hpn", server), background, data_file(3000000),
                  target, "ServerAliveInterval=1", "ServerAliveCountMax=1")
     begun(target)
-    for pid in server.connections():
-        os.kill(pid, 19)
+    harness.signal_all(server.connections(), 19)
     try:
         assert scp.wait(harness.LONG) == 1
     finally:
-        for pid in server.connections():
-            os.kill(pid, 18)
+        harness.signal_all(server.connections(), 18)
     errors = scp.stderr.read().decode()
     assert "Timeout, server 127.0.0.1 not responding." in errors, errors
 

@@ -11,6 +11,7 @@ import time
 
 import pytest
 
+import harness
 from harness import (LONG, Client, free_port, hpn, is_sanitized, kill_group,
                      run, start, wait_for)
 
@@ -97,16 +98,18 @@ def test_nothing_else_gets_their_numbers(program, closed, keys, tmp_path):
                     stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                     preexec_fn=lambda: os.close(closed))
 
-    def it_is_what():
+    def is_null():
+        """Before main() the loader has its libraries there."""
         try:
             exe = os.readlink(f"/proc/{process.pid}/exe")
             return (os.path.samefile(exe, hpn(program)) and
-                    os.readlink(f"/proc/{process.pid}/fd/{closed}"))
+                    os.readlink(f"/proc/{process.pid}/fd/{closed}") ==
+                    "/dev/null")
         except FileNotFoundError:
             return None
 
     try:
-        assert wait_for(it_is_what) == "/dev/null"
+        assert wait_for(is_null)
     finally:
         kill_group(process)
         for pipe in (process.stdin, process.stdout, process.stderr):
@@ -253,13 +256,11 @@ def test_server_that_is_stopped(make_server):
                     stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout.readline() == b"begun\n"
     pids = list(server.connections())
-    for pid in pids:
-        os.kill(pid, signal.SIGSTOP)
+    harness.signal_all(pids, signal.SIGSTOP)
     try:
         assert process.wait(LONG) == 255
     finally:
-        for pid in pids:
-            os.kill(pid, signal.SIGCONT)
+        harness.signal_all(pids, signal.SIGCONT)
     assert b"Timeout, server 127.0.0.1 not responding." \
         in process.stderr.read()
 

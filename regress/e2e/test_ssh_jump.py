@@ -376,8 +376,7 @@ def test_a_hop_that_dies(world, make_server, which):
               stderr=harness.subprocess.PIPE)
     assert p.stdout.readline() == b"ready\n"
     if which == "connection":
-        for pid in server.connections():
-            os.kill(pid, signal.SIGKILL)
+        harness.signal_all(server.connections(), signal.SIGKILL)
     else:
         helpers = [pid for pid, (_, name) in
                    harness.children(p.pid).items() if name == "hpnssh"]

@@ -490,8 +490,7 @@ def test_autossh(make_server, background, service, tmp_path):
         assert wait_for(lambda: says(here) == says(far) == b"hello", LONG)
         assert server.log_text().count("Accepted publickey") >= logins
         if logins < 3:
-            for pid in server.connections():
-                os.kill(pid, 9)
+            harness.signal_all(server.connections(), 9)
     one.terminate()
     assert one.wait(LONG) == 1
     assert wait_for(lambda: not answers(here) and not answers(far))

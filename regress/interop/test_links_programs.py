@@ -310,8 +310,7 @@ def test_autossh(caller, background, service):
         assert wait_for(lambda: says(here) == b"hello", LONG)
         assert caller.logins() == logins
         if logins == 1:
-            for pid in caller.server.connections():
-                os.kill(pid, signal.SIGKILL)
+            harness.signal_all(caller.server.connections(), signal.SIGKILL)
             assert wait_for(lambda: caller.logins() == 2, LONG)
     one.terminate()
     assert one.wait(LONG) == 1

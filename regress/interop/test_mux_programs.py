@@ -253,8 +253,7 @@ def test_autossh_finds_a_master(auto, server, background, service):
                              AUTOSSH_GATETIME="0"), stderr=subprocess.DEVNULL)
     assert wait_for(lambda: says(here) == b"hello", LONG)
     assert logins(server) == 1
-    for pid in server.connections():
-        os.kill(pid, 9)
+    harness.signal_all(server.connections(), 9)
     assert wait_for(lambda: not is_socket(auto.path) or logins(server) == 2)
     assert wait_for(lambda: says(here) == b"hello", LONG)
     assert logins(server) == 2
