@@ -52,8 +52,11 @@ def open_files(server):
     return len(list(Path(f"/proc/{server.process.pid}/fd").iterdir()))
 
 
-def settled(server):
-    return harness.wait_for(lambda: not server.connections())
+def left_over(server):
+    """What still runs below the server after a while."""
+    harness.wait_for(lambda: not server.connections())
+    return {pid: (state, harness.title(pid))
+            for pid, (state, _) in server.connections().items()}
 
 
 @pytest.mark.parametrize("flags", [(), ("-Z", "-j", "3")],
@@ -61,12 +64,12 @@ def settled(server):
 def test_one_after_the_other(sshd, tree, tmp_path, flags):
     client = Client("hpn", sshd)
     copies(client, tree, tmp_path / "first", flags)
-    assert settled(sshd)
+    assert left_over(sshd) == {}
     before = open_files(sshd)
     memory = harness.rss_kib(sshd.process.pid)
     for i in range(COUNT // 4):
         copies(client, tree, tmp_path / "to", flags)
-    assert settled(sshd)
+    assert left_over(sshd) == {}
     assert open_files(sshd) == before
     assert harness.rss_kib(sshd.process.pid) < memory + 2048
     assert {p.name for p in tmp_path.iterdir()} == {"tree"}
@@ -78,5 +81,5 @@ def test_several_at_once(sshd, tree, tmp_path):
         list(threads.map(
             lambda i: copies(client, tree, tmp_path / str(i)),
             range(-(-COUNT // 12))))
-    assert settled(sshd)
+    assert left_over(sshd) == {}
     assert {p.name for p in tmp_path.iterdir()} == {"tree"}
