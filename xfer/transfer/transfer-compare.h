@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: ISC */
+/* What is used of what is at the target already: comparisons of both ends,
+ * digests and marks. Threads: one at a time, and those of transfer-digest.c. */
+#ifndef HPN_XFER_TRANSFER_TRANSFER_COMPARE_H
+#define HPN_XFER_TRANSFER_TRANSFER_COMPARE_H
+
+#include "xfer/transfer/transfer.h"
+#include "xfer/transfer/transfer-limits.h"
+
+/* A comparison of both ends by digests, or by reading back. */
+struct xfer_compare {
+	enum {
+		XFER_COMPARE_NONE,
+		XFER_COMPARE_PART,   /* what differs is moved */
+		XFER_COMPARE_TARGET, /* is it complete? */
+		XFER_COMPARE_VERIFY, /* has all arrived? */
+	} why;
+	bool differs;
+	bool listed; /* in x->files.comparing */
+	int status; /* the server's reason why it gave no digests */
+	uint64_t next, size;
+	unsigned pending;
+	TAILQ_ENTRY(xfer_file) entry; /* in x->files.comparing */
+};
+
+/* transfer-resume.c */
+/* Compares the first size bytes of both ends; settles the file at the
+ * end. */
+void xfer_compare_start(struct xfer_file *f, int why, uint64_t size);
+void xfer_compare_stop(struct xfer_file *f);
+void xfer_compare_issue(struct xfer *x);
+/* Bytes of the request b are the same at both ends, or not. */
+void xfer_compared(struct xfer_block *b, uint64_t offset, uint32_t len,
+    bool same);
+/* Marks of what is whole, behind the data of a part, for servers that have
+ * no digests. */
+void xfer_marks_start(struct xfer_file *f);
+void xfer_marks_moved(struct xfer_block *b, uint32_t len);
+/* Reads what an earlier run left; then the data may move. */
+void xfer_marks_read(struct xfer_file *f);
+
+/* transfer-digest.c */
+/* Compares what is at offset with their digest; the result goes to
+ * xfer_compared(). False: no memory, or XFER_DIGESTS_MAX are waiting. */
+bool xfer_digest_post(struct xfer_block *b, uint64_t offset, uint32_t len,
+    const uint8_t *theirs) must_check;
+/* Wakes the threads, after one or more were posted. */
+void xfer_digest_kick(struct xfer *x);
+/* Passes on what is ready, without waiting; drain waits for all. */
+void xfer_digest_collect(struct xfer *x);
+void xfer_digest_drain(struct xfer *x);
+/* Milliseconds until there may be something to collect; -1: nothing waits. */
+int xfer_digest_wait_ms(const struct xfer *x);
+void xfer_digest_free(struct xfer *x);
+
+#endif

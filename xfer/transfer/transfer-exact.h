@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: ISC */
+/* Attributes that SFTP 3 has no place for. */
+#ifndef HPN_XFER_TRANSFER_TRANSFER_EXACT_H
+#define HPN_XFER_TRANSFER_TRANSFER_EXACT_H
+
+#include <sys/stat.h>
+
+#include "xfer/transfer/transfer.h"
+#include "xfer/transfer/transfer-limits.h"
+
+/* What the attributes of SFTP 3 have no place for. */
+struct xfer_exact {
+	bool known;
+	struct timespec times[2]; /* atime, mtime */
+	uint32_t nlink;
+	uint64_t dev, ino, blocks;
+};
+
+/* transfer-times.c */
+/* Times of the source, for the kernel. */
+void xfer_times(const struct sftp_attrs *a, const struct xfer_exact *e,
+    struct timespec out[2]);
+void xfer_exact_from_stat(struct xfer_exact *e, const struct stat *st);
+bool xfer_exact_from_reply(struct xfer_exact *e,
+    const struct sftp_reply *reply);
+/* Do they need times-ns, and does the server have it? */
+bool xfer_wants_times_ns(struct xfer *x, const struct xfer_exact *e);
+
+#endif

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: ISC */
+/* A file, by phases, and the steps that it takes. Threads: one at a time. */
+#ifndef HPN_XFER_TRANSFER_TRANSFER_FILE_H
+#define HPN_XFER_TRANSFER_TRANSFER_FILE_H
+
+#include "xfer/local/local-tree.h"
+#include "xfer/part-name.h"
+#include "xfer/transfer/transfer.h"
+#include "xfer/transfer/transfer-compare.h"
+#include "xfer/transfer/transfer-exact.h"
+#include "xfer/transfer/transfer-limits.h"
+
+/* Of a file. What may follow what is a table in transfer-file.c. */
+enum xfer_state {
+	XFER_QUEUED,
+	XFER_STATING_SOURCE, /* the server tells more of the source */
+	XFER_STATING_TARGET, /* what is there already? */
+	XFER_LINKING,	     /* a link is made: transfer-links.c */
+	XFER_OPENING,	     /* the first OPEN is under way */
+	XFER_MOVING,	     /* data */
+	XFER_MOVING_SMALL,   /* in one request, or one flight of them */
+	XFER_COMPARING,	     /* are both ends the same? */
+	XFER_CLOSING,	     /* attributes and CLOSE are under way */
+	XFER_RENAMING,	     /* the part gets the target's name, or goes
+			      * because the target is complete */
+	XFER_DONE,	     /* the loop frees it */
+};
+
+/* What is used of what is at the target already. */
+enum xfer_reuse {
+	XFER_REUSE_NOTHING,
+	XFER_REUSE_CHECKED, /* the data of the part, or of the target, that
+			     * digests or marks say is the source's */
+	XFER_REUSE_TRUSTED, /* the target's data: the rest is appended */
+	XFER_REUSE_WHOLE,   /* the target may be complete: only compared */
+};
+
+/* What is done to an upload's handle when all data is sent, in this order. */
+enum xfer_tail_step {
+	XFER_TAIL_SIZE,
+	XFER_TAIL_LENGTH, /* was it cut? */
+	XFER_TAIL_ATTRS,
+	XFER_TAIL_TIMES,
+	XFER_TAIL_SYNC,
+	XFER_TAIL_CLOSE,
+	XFER_TAIL_SENT,
+};
+
+/* --- a file, by phases: xfer_file_restart() clears most of them --- */
+
+/* What is read. It stays when the file is begun anew. */
+struct xfer_source {
+	struct sftp_attrs attrs;
+	struct xfer_exact exact;
+	uint64_t size;		 /* expected; 0: until it ends */
+	struct sftp_handle *handle; /* owned; at a second host, also while
+				     * OPEN is under way; NULL: none */
+	unsigned reads;		 /* under way there */
+	bool symlink;		 /* it is one, and copied as such */
+	char *link;		 /* owned; what the link that is made says: the
+				  * text of a symbolic one, the first name of
+				  * a hard one */
+	struct xfer_hard *hard;	 /* this is the name that is copied */
+	bool copied;		 /* although it could be a hard link */
+};
+
+/* What is at the target's name, and what of it is used. */
+struct xfer_target {
+	struct sftp_attrs attrs; /* flags 0: there is nothing */
+	uint32_t nlink;		 /* 0: unknown */
+	struct xfer_exact exact; /* where it may be the source */
+	bool known;		 /* the requests before OPEN are answered */
+	enum xfer_reuse reuse;
+	bool read_only;		 /* we were refused to write it */
+	bool is_link;		 /* one that is replaced, counted as nothing */
+	uint64_t old_size;	 /* when it was opened in place; 0: unknown */
+	bool set_mode;		 /* mode is to be set at the end */
+	uint32_t mode;
+};
+
+/* The part that data goes to. */
+struct xfer_part {
+	char *name;		 /* owned; NULL: the target in place */
+	struct sftp_attrs old;	 /* what was there; flags 0: nothing of use */
+	uint32_t old_nlink;	 /* 0: unknown */
+	struct sftp_attrs made;	 /* what OPEN made, or opened */
+	bool foreign;		 /* the old one is somebody else's */
+	bool cleared;		 /* the old one was removed */
+	bool remade;		 /* its first mode let others read it */
+};
+
+/* OPEN of the first handle, and of those that follow. */
+struct xfer_opening {
+	uint32_t status;	 /* of the first, if it was refused */
+	bool inspected;		 /* FSTAT of what it made was sent */
+	bool no_more;		 /* the server gives no further handle */
+	char *probe;		 /* owned; what is opened is a file that shows
+				  * who we are: see transfer-owner.c */
+};
+
+/* Which data has moved, and which has not. */
+struct xfer_progress {
+	bool begun;		 /* what follows is set: go on with it */
+	bool all_taken;		 /* nothing behind next is to be taken */
+	uint64_t next;		 /* offset of the next range */
+	struct xfer_range *todo; /* owned; before next */
+	uint64_t chunk;		 /* bytes of a range */
+	uint32_t *chunk_left;	 /* owned: bytes; NULL: no marks are made */
+	uint64_t moved;		 /* bytes that are at the target */
+	uint64_t received_until; /* highest offset received */
+	uint64_t eof_at;	 /* lowest offset where the source ended */
+	bool end_checked;	 /* FSTAT has told its size by then */
+	bool needs_size;	 /* what is written may be longer than the
+				  * source, or shorter */
+	bool write_failed;	 /* at the target */
+	bool unstored;		 /* what was written may be lost */
+	bool sparse;		 /* it has holes, or is read for zeros */
+	bool map_pending;	 /* the server is asked where its holes are */
+	unsigned maps;		 /* answers to that */
+	uint64_t occupied;	 /* before that offset the target held data,
+				  * so that zeros are written too */
+};
+#define XFER_PROGRESS_START ((struct xfer_progress){ .eof_at = UINT64_MAX })
+
+/* What is done when all data is sent. */
+struct xfer_tail {
+	enum xfer_tail_step step; /* the next one */
+	bool size_set;		 /* the target was cut, or grown, to its size */
+	uint32_t size_status;	 /* why that was refused; 0: it was not */
+	bool verified;
+	bool lost;		 /* the stream ended before it had answered */
+	unsigned renames;	 /* tries */
+};
+
+/* The answer to the first request for a link. */
+struct xfer_first_link {
+	int err;
+	uint32_t status;
+};
+
+/* One that moves in a single request, or in one flight of them. */
+struct xfer_small {
+	bool refused;		 /* it takes the ordinary steps instead */
+	struct xfer_stream *stream;
+	enum {
+		XFER_GUESS_RIGHT, /* so far */
+		XFER_GUESS_WRONG, /* or something else was refused */
+		XFER_GUESS_LOST,  /* the session is over */
+	} outcome;
+	struct sftp_handle guess, handle;
+	bool opened;		 /* handle is what the server has given */
+	bool guess_closed;	 /* guess, which may be another handle */
+	uint8_t *data;		 /* owned: of a download */
+};
+
+struct xfer_file {
+	struct xfer *x;
+	struct xfer_dir *dir; /* holds a reference; may be NULL */
+	char *local, *remote; /* owned */
+	struct local_dir *at; /* owned; where it is on this host; or NULL */
+	const char *name;     /* in there */
+	enum local_links links; /* what a link of that name may lead to */
+	enum xfer_state state;
+	bool up, failed;
+	bool resume;	      /* what is there already may be used */
+	unsigned part_number; /* from 1 on: see xfer/part-name.h */
+	bool part_ours;	      /* this run has made it, for all it knows */
+	int fd;		      /* owned; -1 */
+	struct xfer_handles handles;
+	unsigned blocks;      /* of data, under way */
+	unsigned pending;     /* other requests under way */
+	struct xfer_source source;
+	struct xfer_target target;
+	struct xfer_part part;
+	struct xfer_opening opening;
+	struct xfer_progress progress;
+	struct xfer_tail tail;
+	struct xfer_small small;
+	struct xfer_first_link first_link;
+	struct xfer_compare compare;
+	struct progress_item item;
+	TAILQ_ENTRY(xfer_file) entry;
+};
+
+/* Does what is opened hold data that is used? */
+static inline bool
+xfer_keeps_data(const struct xfer_file *f)
+{
+	return f->target.reuse == XFER_REUSE_CHECKED ||
+	    f->target.reuse == XFER_REUSE_TRUSTED;
+}
+
+struct xfer_file_lists {
+	struct xfer_files queue, active, done, comparing;
+	size_t queued, active_count;
+	size_t held;	 /* wait for their directory, or for another name */
+	size_t renaming; /* in that state: they have no handle */
+	size_t small;	 /* moving as small files: they have none either */
+	size_t max;	 /* with handles, at a time */
+};
+
+/* transfer-file.c */
+void xfer_file_enter(struct xfer_file *f, enum xfer_state state);
+void xfer_file_start(struct xfer_file *f);
+void xfer_file_fail(struct xfer_file *f);
+/* After an answer: moves the file on if it waits for nothing any more. */
+void xfer_file_settle(struct xfer_file *f);
+/* The stream is over, and with it the file's handle on it. */
+void xfer_file_lost(struct xfer_file *f, struct xfer_stream *stream);
+/* What is at the target is known: decides how much of it is used, and opens. */
+void xfer_file_choose_reuse(struct xfer_file *f);
+/* Begins anew. resume: with what is at the target by then. */
+void xfer_file_restart(struct xfer_file *f, bool resume);
+void xfer_file_free(struct xfer_file *f);
+/* The run was stopped: the file fails when its answers have come. */
+void xfer_file_stop(struct xfer_file *f);
+/* It has succeeded or failed, and no request is under way any more. */
+void xfer_file_done(struct xfer_file *f);
+/* All that is asked of the source is answered. */
+void xfer_file_begin(struct xfer_file *f);
+/* Opens what is read, or what data goes to. */
+void xfer_file_open(struct xfer_file *f);
+
+/* transfer-finish.c */
+/* All data is sent, or requested: takes the next step towards CLOSE. */
+void xfer_file_sent(struct xfer_file *f);
+/* Sends the next step of the tail, or all that are left. */
+void xfer_tail_continue(struct xfer_file *f);
+/* A comparison of the target, or to verify, has ended. */
+void xfer_file_compared(struct xfer_file *f, int why);
+/* The data of a small file is at its target or (download) in f->fd; or the
+ * file has failed. */
+void xfer_file_arrived(struct xfer_file *f);
+
+/* transfer-links.c */
+/* Copies a symbolic link. */
+void xfer_symlink_start(struct xfer_file *f);
+/* True: another name of the file is there, or will be, and f becomes a link
+ * to it. */
+bool xfer_hard_start(struct xfer_file *f);
+/* f is done: its other names, which waited for it, are queued. */
+void xfer_hard_done(struct xfer_file *f);
+void xfer_hard_free(struct xfer *x);
+
+/* transfer-sparse.c */
+/* Before data moves. */
+void xfer_sparse_start(struct xfer_file *f);
+/* Upload: skips a hole. False: there is data, *len bytes at most. */
+bool xfer_sparse_skip(struct xfer_handle *e, uint32_t *len);
+/* Download: writes what is not zeros. False: errno. */
+bool xfer_sparse_write(struct xfer_file *f, const uint8_t *p, size_t len,
+    uint64_t offset);
+
+/* transfer-small.c */
+/* True: it is being moved as a small file. */
+bool xfer_small_start(struct xfer_file *f);
+/* True: it may be moved so later, but enough is under way now, or it is not
+ * known yet what the server can do. */
+bool xfer_small_waits(struct xfer *x, const struct xfer_file *f);
+
+/* transfer-between.c: all of it does nothing if there is no second host. */
+/* ERR_*: one of the two sessions is over, and both are now, so that no request
+ * refers to the transfer any more. */
+int xfer_between_check(struct xfer *x) must_check;
+/* How many files may be open at a time. */
+size_t xfer_between_files(const struct xfer *x);
+/* Is the target the source? Only where both are on one machine, which tells. */
+bool xfer_between_same(const struct xfer_file *f);
+void xfer_between_free(struct xfer *x);
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: ISC */
+/* Bounds of a transfer, and the lists that its structures are in. */
+#ifndef HPN_XFER_TRANSFER_TRANSFER_LIMITS_H
+#define HPN_XFER_TRANSFER_TRANSFER_LIMITS_H
+
+#include <sys/queue.h>
+
+enum {
+	XFER_DEPTH_MAX = 64,	 /* directories below each other */
+	XFER_QUEUE_MAX = 2048,	 /* files found but not started */
+	XFER_DIRS_MAX = 1000000, /* directories found but not done */
+	XFER_LISTINGS_MAX = 1024, /* handles of directories */
+	XFER_NAMES_FIRST = 8,	 /* expected in a directory, at first */
+	XFER_NAMES_ROOM = 16384, /* known, then larger answers are dropped */
+	XFER_OUTPUT_MAX = 512 * 1024, /* buffered bytes, then requests wait */
+	XFER_STREAMS_MAX = 32,
+	XFER_MODE_COPIED = 0777,
+	XFER_MODE_PRESERVED = 01777, /* the copy's owner is another */
+	XFER_MODE_KEPT = 07777, /* of a target that is replaced */
+	XFER_MODE_PART = 0600, /* a part is to be opened again */
+	/* Whole pages; with its header it fits in one of the large packets that
+	 * our own client and server exchange. */
+	XFER_BLOCK_MAX = 248 * 1024,
+	XFER_CHUNK_MIN = 1024 * 1024,
+	XFER_CHUNK_MAX = 32 * 1024 * 1024,
+	XFER_DIGEST_BYTES = 32, /* SHA-256 */
+	XFER_DIGESTS_MAX = 1024, /* blocks being compared */
+};
+
+struct xfer;
+struct xfer_block;
+struct xfer_dir;
+struct xfer_file;
+struct xfer_handle;
+struct xfer_pending;
+struct xfer_stream;
+struct xfer_digests;
+struct xfer_names;
+TAILQ_HEAD(xfer_pending_list, xfer_pending);
+TAILQ_HEAD(xfer_files, xfer_file);
+TAILQ_HEAD(xfer_dirs, xfer_dir);
+TAILQ_HEAD(xfer_handles, xfer_handle);
+TAILQ_HEAD(xfer_stream_list, xfer_stream);
+
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: ISC */
+/* The part, and the target that it replaces. Threads: one at a time. */
+#ifndef HPN_XFER_TRANSFER_TRANSFER_PART_H
+#define HPN_XFER_TRANSFER_TRANSFER_PART_H
+
+#include "xfer/target-plan.h"
+#include "xfer/transfer/transfer.h"
+#include "xfer/transfer/transfer-limits.h"
+
+/* transfer-part.c */
+/* The part of a download, where the file is. */
+const char *xfer_part_local(const struct xfer_file *f);
+/* By what is known of the target, and of the part if that is made. */
+enum target_plan xfer_plan(const struct xfer_file *f);
+/* What is at the target and is replaced without a question (a link, a further
+ * name) counts as not there. */
+void xfer_target_skip_replaced(struct xfer_file *f);
+/* Learns what a download's target and old part are. */
+void xfer_part_stat(struct xfer_file *f);
+bool xfer_part_open(struct xfer_file *f);
+/* Decides the target's final mode. */
+void xfer_part_mode(struct xfer_file *f);
+/* The mode that a part, or a target, is made with. */
+uint32_t xfer_part_first_mode(const struct xfer_file *f);
+/* May others do with the part what they may not do with the target? */
+bool xfer_part_is_lax(const struct xfer_file *f);
+/* Gives a download's part its name, while lock holds it. False: reported. */
+bool xfer_part_rename(struct xfer_file *f, int lock);
+/* What was written may not be stored: removes what would let a later run take
+ * it for whole (the part, or the target's time). lock: a descriptor of what a
+ * download has written. */
+void xfer_part_withdraw(struct xfer_file *f, int lock);
+
+/* transfer-target.c: answers settle the file. */
+/* Is the target written from its beginning, without having been cut? */
+bool xfer_overwrites(const struct xfer_file *f);
+/* May a target that is replaced be written? Only its server knows. */
+void xfer_target_ask(struct xfer_file *f, struct xfer_stream *stream);
+/* How much old content is there? False: it does not matter, or is known. */
+bool xfer_target_inspect(struct xfer_file *f, struct xfer_handle *e);
+
+/* transfer-owner.c: whose is the old part of an upload? */
+/* made: attributes of a file that the server has just made for us. */
+void xfer_owner_learn(struct xfer *x, const struct sftp_attrs *made);
+/* Has the part another owner than that? An unknown owner does not differ. */
+bool xfer_owner_differs(const struct xfer_file *f,
+    const struct sftp_attrs *part);
+/* True: it must be found out first; then xfer_file_choose_reuse() is called
+ * again. */
+bool xfer_owner_probe(struct xfer_file *f);
+/* The probe was opened, or inspected. False: it failed, or was lost. */
+bool xfer_owner_probe_opened(struct xfer_file *f);
+void xfer_owner_probe_drop(struct xfer_file *f);
+
+/* transfer-rename.c */
+/* To a path request: settles the file, unless all is being freed. */
+void xfer_path_answered(struct xfer_file *f, const struct sftp_reply *reply);
+/* Removes the part; done may be NULL. If its stream is lost, the part may
+ * stay. */
+void xfer_part_remove(struct xfer_file *f, sftp_done_fn done);
+/* Removes the part whatever streams are lost. The caller makes no part of that
+ * name, and does not end the file, before f->pending says that it is done. */
+void xfer_part_remove_surely(struct xfer_file *f);
+/* Its part is whole, and closed. */
+void xfer_file_rename(struct xfer_file *f);
+
+#endif

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: ISC */
+/* Streams: how many there are, and requests that any of them may make. Threads:
+ * one at a time. */
+#ifndef HPN_XFER_TRANSFER_TRANSFER_STREAM_H
+#define HPN_XFER_TRANSFER_TRANSFER_STREAM_H
+
+#include "xfer/sftp/sftp-engine.h"
+#include "xfer/transfer/transfer.h"
+#include "xfer/transfer/transfer-limits.h"
+
+/* A request that names files by their paths: any stream may make it, and
+ * another stream repeats it if the first one is lost. */
+struct xfer_path_request {
+	enum sftp_type type; /* LSTAT, STAT, REMOVE, MKDIR, SETSTAT, RENAME,
+			      * READLINK, SYMLINK, EXTENDED */
+	enum sftp_extension ext; /* POSIX_RENAME, HARDLINK, STAT_NS,
+				  * LSETSTAT */
+	bool follow; /* STAT_NS: links */
+	const char *path, *second;
+	const struct sftp_attrs *attrs;
+	bool origin; /* to the second host that the sources are on */
+	/* It must not be repeated, because a second time it might do something
+	 * else. Its callback gets the error of the lost session. */
+	bool once;
+};
+
+/* What was learnt about more connections. */
+struct xfer_growth {
+	bool stopped;	    /* no more */
+	unsigned had;	    /* connections, before the last ones were opened */
+	unsigned wanted;    /* connections, with these */
+	double before;	    /* best rate with `had`, bytes a second */
+	double best;	    /* of all samples */
+	uint64_t since_ms;  /* when the last of them had moved data */
+};
+struct xfer_sample {
+	uint64_t now_ms, rtt_ms;
+	double rate;	    /* bytes a second, all streams */
+	double seconds_left; /* of work, at that rate */
+	uint64_t bulk_left;  /* bytes, of the files that move */
+	unsigned connections; /* that have moved data */
+	unsigned max;	    /* 0: as it pays */
+};
+
+/* What all streams show together. */
+struct xfer_streams_view {
+	uint64_t rtt_ms;  /* the longest */
+	uint64_t rate;	  /* bytes a second */
+	uint64_t windows; /* of the peer's channels, bytes */
+	uint64_t stalled_ms, bulk_left;
+	unsigned connections; /* that have moved data */
+	bool fixed; /* the windows do not follow the path by themselves */
+	bool held;  /* they hold an upload back */
+};
+
+/* Streams that were opened, and whether more are. */
+struct xfer_grow {
+	struct xfer_growth connections;
+	unsigned to_open;      /* connections */
+	unsigned channels;     /* the first included */
+	bool channels_stopped;
+};
+
+/* When all streams were lost. */
+struct xfer_retry {
+	unsigned used;
+	uint64_t at_ms; /* no stream is opened before */
+	bool answered;	/* a server did, once */
+};
+
+struct xfer_path_requests {
+	struct xfer_pending_list unsent; /* those under way are in no list */
+	size_t count; /* both */
+};
+
+/* transfer-streams.c */
+int xfer_stream_add(struct xfer *x, struct sftp *s, enum xfer_stream_kind kind,
+    bool borrowed) must_check;
+void xfer_streams_free(struct xfer *x);
+/* Gives the work of ended streams to others; opens streams anew when all are
+ * lost. ERR_*: no stream is left. */
+int xfer_streams_check(struct xfer *x) must_check;
+/* Measures, and opens more streams if that pays. */
+void xfer_streams_grow(struct xfer *x);
+/* Lets idle streams help with large files. */
+void xfer_streams_spread(struct xfer *x);
+int xfer_streams_turn(struct xfer *x, bool more, int timeout_ms) must_check;
+/* The stream for one more file; NULL: no handle is free. */
+struct xfer_stream *xfer_stream_pick(struct xfer *x);
+/* The first whose session is not over; NULL: there is none. */
+struct xfer_stream *xfer_stream_first(struct xfer *x);
+bool xfer_has(struct xfer *x, enum sftp_extension ext);
+/* done gets the server's answer, or ERR_NOMEM, or in xfer_free()
+ * ERR_CANCELLED; the error of a lost session only if q->once. NULL: the
+ * answer is ignored. */
+void xfer_request_path(struct xfer *x, const struct xfer_path_request *q,
+    sftp_done_fn done, void *arg);
+void xfer_path_requests_send(struct xfer *x);
+void xfer_path_requests_free(struct xfer *x);
+
+#endif
