@@ -8,9 +8,12 @@
  * THE RULE. Every link on the way, also the last component, counts only if root
  * or the effective user owns it (ELOOP otherwise). In a directory that others
  * can write only regular files are opened (EACCES), and for writing only those
- * that are root's or ours and have no other name. Elsewhere devices and pipes
- * are as good as files, and so is a descriptor by its name, wherever
- * it leads: /dev/stderr, /dev/fd/N, /proc/self/fd/N.
+ * that have no other name and are root's or ours; or anybody's, where not all
+ * can write but a group or another owner of the directory, and only to append
+ * (O_APPEND without O_TRUNC): there a log may be a log keeper's, whom the
+ * administrator has chosen, and nobody else can have put it there. Elsewhere
+ * devices and pipes are as good as files, and so is a descriptor by its name,
+ * wherever it leads: /dev/stderr, /dev/fd/N, /proc/self/fd/N.
  *
  * Threads: any.
  */
