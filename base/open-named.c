@@ -171,24 +171,31 @@ walk(struct walk *w, char name[PATH_MAX], bool follows)
 
 /* ---- the last component -------------------------------------------------- */
 
-/* A file that was found where others write. It has this name and no other at
- * the moment in which the name is looked at: one that was taken away before
- * would leave it with the name that it has elsewhere. */
+/* What was found where others write has this name and no other, at the moment
+ * in which the name is looked at: one that was taken away before would leave it
+ * with the name that it has elsewhere. st: what it is. */
+static bool
+is_only_name(int fd, int dir, const char *name, struct stat *st)
+{
+	struct stat at;
+
+	return fstat(fd, st) == 0 &&
+	    fstatat(dir, name, &at, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    at.st_dev == st->st_dev && at.st_ino == st->st_ino &&
+	    at.st_nlink == 1;
+}
+
 static bool
 is_good(int fd, int dir, const char *name, int flags, enum writers writers)
 {
-	struct stat st, at;
+	struct stat st;
+	bool appends = (flags & O_APPEND) != 0 && (flags & O_TRUNC) == 0;
 
 	if (fstat(fd, &st) == -1 || !S_ISREG(st.st_mode))
 		return false;
-	if ((flags & O_ACCMODE) == O_RDONLY)
-		return true;
-	return fstatat(dir, name, &at, AT_SYMLINK_NOFOLLOW) == 0 &&
-	    at.st_dev == st.st_dev && at.st_ino == st.st_ino &&
-	    at.st_nlink == 1 &&
-	    (is_ours(&at) ||
-		(writers == WRITERS_SOME && (flags & O_APPEND) != 0 &&
-		    (flags & O_TRUNC) == 0));
+	return (flags & O_ACCMODE) == O_RDONLY ||
+	    (is_only_name(fd, dir, name, &st) &&
+		(is_ours(&st) || (writers == WRITERS_SOME && appends)));
 }
 
 /* Of a directory that others write. Nothing is waited for there, so a pipe that
@@ -242,6 +249,30 @@ open_named(const char *path, int flags, mode_t mode)
 			    writers);
 		else
 			fd = openat(w.dir, name, flags | O_NOFOLLOW, mode);
+	}
+	saved = errno;
+	fd_close(&w.dir);
+	errno = saved;
+	return fd;
+}
+
+int
+open_named_socket(const char *path)
+{
+	char name[PATH_MAX];
+	struct walk w;
+	struct stat st;
+	int fd = -1, saved;
+
+	if (begin(&w, path) == 0 && walk(&w, name, true) == 0)
+		fd = openat(w.dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (fd != -1 && fstat(fd, &st) == 0 && S_ISLNK(st.st_mode)) {
+		fd_close(&fd);
+		errno = ELOOP;
+	} else if (fd != -1 && writers_of(w.dir) != WRITERS_NONE &&
+	    (!is_only_name(fd, w.dir, name, &st) || !is_ours(&st))) {
+		fd_close(&fd);
+		errno = EACCES;
 	}
 	saved = errno;
 	fd_close(&w.dir);
