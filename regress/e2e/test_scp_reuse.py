@@ -187,3 +187,72 @@ def test_failed_in_place(tmp_path):
                 f"x:{pair.target}"])
     assert done.rc == 1
     assert pair.target.stat().st_mtime == 0
+
+
+# ---- small files ---------------------------------------------------------
+
+@pytest.fixture
+def counted(tmp_path):
+    """A copy of our server's, whose requests are counted in bytes."""
+    server = tmp_path / "counting"
+    server.write_text(f"#!/bin/sh\ntee {tmp_path}/requests | {OURS}\n")
+    server.chmod(0o755)
+
+    def copy(source, target, up, *flags):
+        names = [source, f"x:{target}"] if up else [f"x:{source}", target]
+        run([SCP, "-q", "-r", *flags, "-D", server, *names]).ok()
+        return (tmp_path / "requests").stat().st_size
+    return copy
+
+
+def small_files(top, *sizes):
+    top.mkdir()
+    for size in sizes:
+        for i in range(100):
+            (top / f"f{size}-{i}").write_bytes(os.urandom(size))
+    return top
+
+
+def content(top):
+    return {p.name: p.read_bytes() for p in top.iterdir()}
+
+
+@both_ways
+def test_nothing_to_resume(tmp_path, counted, up):
+    """Then -Z costs nothing: a small file is one request."""
+    tree = small_files(tmp_path / "from", 0, 20, 1000)
+    plain = counted(tree, tmp_path / "a", up)
+    resumed = counted(tree, tmp_path / "b", up, "-Z")
+    assert content(tmp_path / "b") == content(tree)
+    assert resumed < plain * 1.05
+
+
+@both_ways
+def test_empty_files_again(tmp_path, counted, up):
+    """Nor where they have been: what has no content is not compared."""
+    tree = small_files(tmp_path / "from", 0)
+    (tmp_path / "to").mkdir()
+    (tmp_path / "to/from").mkdir()
+    plain = counted(tree, tmp_path / "to", up)
+    assert counted(tree, tmp_path / "to", up, "-Z") < plain * 1.05
+
+
+@servers
+@both_ways
+@pytest.mark.parametrize("flags", ([], ["-p"]), ids=" ".join)
+def test_half(tmp_path, server, up, flags):
+    """Some are there, some are parts, some are something else, some are not
+    there; -Z makes all of them whole."""
+    tree = small_files(tmp_path / "from", 0, 20, 5000)
+    target = tmp_path / "to"
+    run([SCP, "-q", "-r", "-p", tree, target]).ok()
+    for i, path in enumerate(sorted(target.iterdir())):
+        if i % 5 == 1:
+            path.unlink()
+        elif i % 5 == 2:
+            path.write_bytes(b"other")
+        elif i % 5 == 3:
+            path.rename(target / f".{path.name}.hpnpart")
+    names = [f"{tree}/.", f"x:{target}"] if up else [f"x:{tree}/.", target]
+    run([SCP, "-q", "-r", "-Z", *flags, "-D", server, *names]).ok()
+    assert content(target) == content(tree)

@@ -706,10 +706,13 @@ xfer_file_begin(struct xfer_file *f)
 	}
 	if (f->x->opts.hard_links && !f->source.copied && xfer_hard_start(f))
 		return;
+	if (!f->up && f->resume)
+		xfer_part_stat(f);
 	if (xfer_small_start(f))
 		return;
 	if (!f->up) {
-		xfer_part_stat(f);
+		if (!f->resume)
+			xfer_part_stat(f);
 		xfer_file_choose_reuse(f);
 		return;
 	}

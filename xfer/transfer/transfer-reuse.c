@@ -21,6 +21,21 @@ xfer_is_full_file(const struct sftp_attrs *a)
 	return is_file(a) && a->size > 0;
 }
 
+/* With -p even an empty file may be complete, or not. */
+bool
+xfer_may_resume(const struct xfer_file *f)
+{
+	const struct xfer_opts *o = &f->x->opts;
+
+	if (!f->resume && !o->resume)
+		return false;
+	if (f->dir != NULL && f->dir->state == XFER_DIR_MADE)
+		return false;
+	if (f->source.size == 0 && !o->preserve)
+		return false;
+	return f->up || f->target.attrs.flags != 0 || f->part.old.flags != 0;
+}
+
 static struct reuse_time
 mtime_of(const struct sftp_attrs *a, const struct xfer_exact *e)
 {
