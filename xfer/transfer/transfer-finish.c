@@ -295,7 +295,7 @@ send_tail(struct xfer_file *f)
 {
 	/* Some of it is new, and its length may be that of the source. */
 	f->progress.unstored |= f->failed && xfer_overwrites(f) &&
-	    f->progress.moved > 0 && !xfer_has(f->x, SFTP_EXT_CHECK_FILE);
+	    f->progress.moved > 0;
 	xfer_file_enter(f, XFER_CLOSING);
 	f->tail.step = XFER_TAIL_SIZE;
 	if (!f->up)
