@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,12 +25,10 @@
 #include "server/listener/penalties.h"
 #include "server/listener/places.h"
 #include "server/listener/reload.h"
+#include "server/listener/session-start.h"
 #include "server/peer.h"
 
-enum {
-	FIRST_FREE_FD = STATE_FD_STARTUP + 1,
-	PAUSE_MS = 100, /* after running out of descriptors */
-};
+enum { PAUSE_MS = 100 }; /* after running out of descriptors */
 
 /* Set for the program that replaces this one at SIGHUP: it is in the
  * background already. */
@@ -55,8 +52,8 @@ struct listener {
 	struct server_state *state;
 	const struct listener_opts *opts;
 	struct loop *loop;
-	char *session_path;
-	int state_fd;
+	struct session_program session;
+	struct session_spare spare;
 	struct listen_set sockets;
 	struct loop_fd *watches[LISTEN_MAX];
 	struct startup *startups;
@@ -94,56 +91,7 @@ make_title(struct listener *l)
 	show_startups(l);
 }
 
-/* ---- starting hpnsshd-session ------------------------------------------ */
-
-/* The low numbers are where hpnsshd-session finds its descriptors; nothing
- * of ours may be there when they are put in place. */
-static void
-reserve_low_fds(void)
-{
-	int fd;
-
-	do {
-		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-		if (fd == -1)
-			fatal("/dev/null: %s", strerror(errno));
-	} while (fd < FIRST_FREE_FD);
-	close(fd);
-}
-
-static int
-spawn_session(const struct listener *l, int connection, int startup,
-    pid_t *pid)
-{
-	char *argv[] = { l->session_path, NULL };
-	posix_spawn_file_actions_t fa;
-	posix_spawnattr_t attr;
-	sigset_t none;
-	short flags = POSIX_SPAWN_SETSIGMASK;
-	int r;
-
-	if (!l->opts->debug)
-		flags |= POSIX_SPAWN_SETSID;
-	sigemptyset(&none);
-	if ((r = posix_spawn_file_actions_init(&fa)) != 0)
-		return r;
-	if ((r = posix_spawnattr_init(&attr)) != 0)
-		goto out;
-	if ((r = posix_spawn_file_actions_adddup2(&fa, connection,
-		 STATE_FD_SOCKET)) == 0 &&
-	    (r = posix_spawn_file_actions_adddup2(&fa, l->state_fd,
-		 STATE_FD_STATE)) == 0 &&
-	    (r = posix_spawn_file_actions_adddup2(&fa, startup,
-		 STATE_FD_STARTUP)) == 0 &&
-	    (r = posix_spawnattr_setsigmask(&attr, &none)) == 0 &&
-	    (r = posix_spawnattr_setflags(&attr, flags)) == 0)
-		r = posix_spawn(pid, l->session_path, &fa, &attr, argv,
-		    environ);
-	posix_spawnattr_destroy(&attr);
-out:
-	posix_spawn_file_actions_destroy(&fa);
-	return r;
-}
+/* ---- connections that are not authenticated ------------------------------ */
 
 static void
 startup_over(struct startup *s)
@@ -158,6 +106,16 @@ startup_over(struct startup *s)
 	loop_unwatch(s->listener->loop, s->watch);
 	fd_close(&s->fd);
 	free(s);
+}
+
+/* One login is over: there is time to make the next one ready. */
+static void
+startup_leaves(struct startup *s)
+{
+	struct listener *l = s->listener;
+
+	startup_over(s);
+	session_spare_fill(&l->spare, &l->session);
 }
 
 /* Reads what hpnsshd-session has reported until now. True: the user is
@@ -192,7 +150,7 @@ on_startup_report(void *arg, int fd, int events)
 	(void)fd;
 	(void)events;
 	if (is_authenticated(s))
-		startup_over(s);
+		startup_leaves(s);
 }
 
 /* The clock has ended it where its own time limits do not act: something that
@@ -230,38 +188,29 @@ startup_ended(struct startup *s, int wait_status)
 		admission_penalise(l->admission, &s->peer, s->why,
 		    (int64_t)clock_us());
 	}
-	startup_over(s);
+	startup_leaves(s);
 }
 
 static void
 start_connection(struct listener *l, int connection,
     const struct sockaddr_storage *from, const struct admission_peer *peer)
 {
+	struct session_process process;
 	struct startup *s;
 	socklen_t len = sizeof s->to;
-	int ends[2], r;
-	pid_t pid;
+	int r;
 
-	if (pipe2(ends, O_CLOEXEC) == -1) {
-		log_error("pipe: %s", strerror(errno));
-		return;
-	}
-	/* Only this end. */
-	if (fcntl(ends[0], F_SETFL, O_NONBLOCK) == -1)
-		fatal("pipe: %s", strerror(errno));
-	r = spawn_session(l, connection, ends[1], &pid);
-	fd_close(&ends[1]);
-	if (r != 0) {
-		log_error("cannot start %s: %s", l->session_path,
+	if (!session_spare_take(&l->spare, connection, &process) &&
+	    (r = session_start(&l->session, connection, &process)) != 0) {
+		log_error("cannot start %s: %s", l->session.path,
 		    strerror(r));
-		fd_close(&ends[0]);
 		return;
 	}
-	log_debug("Forked child %ld.", (long)pid);
+	log_debug("Forked child %ld.", (long)process.pid);
 	s = xcalloc(1, sizeof *s);
 	s->listener = l;
-	s->pid = pid;
-	s->fd = ends[0];
+	s->pid = process.pid;
+	s->fd = process.reports;
 	s->peer = *peer;
 	s->from = *from;
 	(void)getsockname(connection, (struct sockaddr *)&s->to, &len);
@@ -321,15 +270,15 @@ pause_accepting(struct listener *l)
 static _Noreturn void
 become_session(const struct listener *l, int connection)
 {
-	char *argv[] = { l->session_path, NULL };
+	char *argv[] = { l->session.path, NULL };
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	if (null == -1 || dup2(connection, STATE_FD_SOCKET) == -1 ||
-	    dup2(l->state_fd, STATE_FD_STATE) == -1 ||
+	    dup2(l->session.state_fd, STATE_FD_STATE) == -1 ||
 	    dup2(null, STATE_FD_STARTUP) == -1)
 		fatal("dup2: %s", strerror(errno));
-	execve(l->session_path, argv, environ);
-	fatal("cannot start %s: %s", l->session_path, strerror(errno));
+	execve(l->session.path, argv, environ);
+	fatal("cannot start %s: %s", l->session.path, strerror(errno));
 }
 
 static void
@@ -410,7 +359,7 @@ on_child(void *arg, int signo)
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
 		if ((s = find_startup(l, pid)) != NULL)
 			startup_ended(s, status);
-		else
+		else if (!session_spare_ended(&l->spare, pid))
 			check_ended(l, pid, status);
 }
 
@@ -517,14 +466,17 @@ static void
 on_hashes(void *arg, const struct decoys *d)
 {
 	struct listener *l = arg;
-	int r = state_renew_decoys(&l->state_fd, d);
+	int r = state_renew_decoys(&l->session.state_fd, d);
 
-	if (r != 0)
+	if (r != 0) {
 		log_error("cannot keep how accounts are hashed: %s",
 		    err_text(r));
-	else
-		log_debug("Accounts are hashed in %zu ways that count.",
-		    d->settings.n);
+		return;
+	}
+	session_spare_drop(&l->spare);
+	session_spare_fill(&l->spare, &l->session);
+	log_debug("Accounts are hashed in %zu ways that count.",
+	    d->settings.n);
 }
 
 static void
@@ -533,20 +485,21 @@ prepare(struct listener *l)
 	const struct server_conf *c = &l->state->conf;
 	int r;
 
-	reserve_low_fds();
-	l->session_path = state_helper_path(c->listen.sshd_session_path,
+	session_start_reserve();
+	l->session.path = state_helper_path(c->listen.sshd_session_path,
 	    "hpnsshd-session");
-	if (access(l->session_path, X_OK) == -1)
+	if (access(l->session.path, X_OK) == -1)
 		fatal("%s does not exist or is not executable",
-		    l->session_path);
+		    l->session.path);
 	/* A process that stays finds more out in time. */
 	if (l->opts->debug)
 		hash_survey_once(&l->state->decoys);
 	else
 		decoys_choose(&l->state->decoys, NULL, 0);
-	if ((r = state_to_fd(l->state, &l->state_fd)) != 0)
+	if ((r = state_to_fd(l->state, &l->session.state_fd)) != 0)
 		fatal("cannot keep the configuration for connections: %s",
 		    err_text(r));
+	l->session.leads = !l->opts->debug;
 	/* From here on the keys are in that file alone. */
 	hostkeys_clear(&l->state->keys);
 }
@@ -564,8 +517,10 @@ listener_run(struct server_state *state, const struct listener_opts *opts)
 	write_pid_file(&l);
 	places_log(&l.sockets);
 	make_title(&l);
-	if (!opts->debug)
+	if (!opts->debug) {
+		session_spare_fill(&l.spare, &l.session);
 		l.survey = hash_survey_new(l.loop, on_hashes, &l);
+	}
 	notify_ready();
 	if (loop_run(l.loop) != 0)
 		log_error("poll: %s", strerror(errno));
@@ -574,6 +529,7 @@ listener_run(struct server_state *state, const struct listener_opts *opts)
 	listen_close(&l.sockets);
 	while (l.startups != NULL)
 		startup_over(l.startups);
+	session_spare_drop(&l.spare);
 	admission_free(l.admission);
 	reload_clear(&l.reload);
 	hash_survey_free(l.survey);
@@ -584,8 +540,8 @@ listener_run(struct server_state *state, const struct listener_opts *opts)
 		execv(opts->exe, opts->argv);
 		log_error("cannot restart %s: %s", opts->exe, strerror(errno));
 	}
-	free(l.session_path);
-	close(l.state_fd);
+	free(l.session.path);
+	close(l.session.state_fd);
 	return l.status;
 }
 
@@ -599,7 +555,7 @@ listener_inetd(struct server_state *state)
 	prepare(&l);
 	connection = inetd_pipes_needed() ?
 	    inetd_pipes_start() :
-	    fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, FIRST_FREE_FD);
+	    fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STATE_FD_FIRST_FREE);
 	null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	if (connection == -1 || null == -1 || dup2(null, STDIN_FILENO) == -1 ||
 	    dup2(null, STDOUT_FILENO) == -1)

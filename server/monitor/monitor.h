@@ -132,7 +132,7 @@ int monitor_reap(struct monitor *m, pid_t pid, const char *what,
  * signals, has to live until this returns. */
 int monitor_serve_user(struct monitor *m, struct loop *loop);
 /* The whole life of a connection, with the descriptors of server/state.h.
- * Returns the exit status. */
-int monitor_run(void);
+ * waits: the connection is received first. Returns the exit status. */
+int monitor_run(bool waits);
 
 #endif
