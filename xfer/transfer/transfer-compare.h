@@ -24,6 +24,16 @@ struct xfer_compare {
 	TAILQ_ENTRY(xfer_file) entry; /* in x->files.comparing */
 };
 
+/* transfer-reuse.c */
+/* A regular file that is not empty. */
+bool xfer_is_full_file(const struct sftp_attrs *a);
+/* May there be something that a copy goes on from? Of a download it is known
+ * what is at the target. */
+bool xfer_may_resume(const struct xfer_file *f);
+/* What is at the target, and what is the file's own part, is known: takes what
+ * is good of them, and opens what is to be opened. */
+void xfer_reuse_begin(struct xfer_file *f);
+
 /* transfer-resume.c */
 /* Compares the first size bytes of both ends; settles the file at the
  * end. */

@@ -338,7 +338,8 @@ open_whole(struct xfer_file *f)
 		}
 	}
 	xfer_file_enter(f, XFER_COMPARING);
-	xfer_compare_start(f, XFER_COMPARE_TARGET, f->source.size);
+	xfer_compare_start(f, XFER_COMPARE_TARGET,
+	    f->target.same ? 0 : f->source.size);
 }
 
 /* The part was made before it was known that it replaces a file which others
@@ -464,13 +465,6 @@ xfer_file_open(struct xfer_file *f)
 	xfer_handle_open(f, stream, xfer_open_name(f), flags);
 }
 
-static bool
-is_file(const struct sftp_attrs *a)
-{
-	return (a->flags & SFTP_A_MODE) && S_ISREG(a->mode) &&
-	    (a->flags & SFTP_A_SIZE) && a->size > 0;
-}
-
 /* The target is the beginning of the source, without a comparison. */
 static void
 append(struct xfer_file *f)
@@ -491,14 +485,9 @@ append(struct xfer_file *f)
 	}
 }
 
-
 void
 xfer_file_choose_reuse(struct xfer_file *f)
 {
-	bool digests = xfer_has(f->x, SFTP_EXT_CHECK_FILE);
-	bool same_size =
-	    is_file(&f->target.attrs) && f->target.attrs.size == f->source.size;
-
 	f->target.known = true;
 	if (f->failed) { /* stopped meanwhile */
 		xfer_file_done(f);
@@ -509,46 +498,22 @@ xfer_file_choose_reuse(struct xfer_file *f)
 	f->part.foreign |= xfer_owner_differs(f, &f->part.old);
 	if (f->part.foreign)
 		f->part.old.flags = 0;
-	if (f->x->opts.append && f->resume && is_file(&f->target.attrs) &&
-	    !(f->part.name != NULL && is_file(&f->part.old))) {
+	if (f->x->opts.append && f->resume &&
+	    xfer_is_full_file(&f->target.attrs) &&
+	    !(f->part.name != NULL && xfer_is_full_file(&f->part.old))) {
 		append(f);
 		return;
 	}
-	if (!f->resume || f->source.size == 0) {
-		xfer_file_open(f);
-		return;
-	}
-	if (!digests && !f->x->noted.no_digests) {
+	if (f->resume && f->source.size > 0 &&
+	    !xfer_has(f->x, SFTP_EXT_CHECK_FILE) && !f->x->noted.no_digests) {
 		f->x->noted.no_digests = true;
 		xfer_note(f->x, NULL, "the server has no digests: what is "
 		    "there is trusted by size and time");
 	}
-	if (f->part.name != NULL && is_file(&f->part.old) &&
-	    xfer_owner_probe(f)) {
+	if (f->resume && f->source.size > 0 && f->part.name != NULL &&
+	    xfer_is_full_file(&f->part.old) && xfer_owner_probe(f))
 		return;
-	} else if (f->part.name != NULL && is_file(&f->part.old)) {
-		if (digests || f->part.old.size > f->source.size ||
-		    xfer_is_whole(f))
-			f->target.reuse = XFER_REUSE_CHECKED;
-	} else if (same_size && digests) {
-		f->target.reuse = XFER_REUSE_WHOLE;
-	} else if (same_size && !digests &&
-	    (f->target.attrs.flags & f->source.attrs.flags & SFTP_A_TIMES) &&
-	    f->target.attrs.mtime == f->source.attrs.mtime) {
-		progress_add(f->x->opts.progress, &f->item, f->source.size);
-		if (f->part.name != NULL && f->part.old.flags != 0) {
-			xfer_file_enter(f, XFER_RENAMING);
-			xfer_part_remove_surely(f);
-			xfer_file_settle(f);
-		} else {
-			xfer_file_done(f);
-		}
-		return;
-	} else if (f->part.name == NULL && is_file(&f->target.attrs) &&
-	    digests) {
-		f->target.reuse = XFER_REUSE_CHECKED;
-	}
-	xfer_file_open(f);
+	xfer_reuse_begin(f);
 }
 
 static void
@@ -560,6 +525,16 @@ target_done(void *arg, const struct sftp_reply *reply)
 	if (reply->err == 0 && reply->type == SFTP_ATTRS)
 		f->target.attrs = reply->attrs;
 	xfer_target_skip_replaced(f);
+	xfer_path_answered(f, reply);
+}
+
+static void
+target_exact(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_file *f = arg;
+
+	f->pending--;
+	(void)xfer_exact_from_reply(&f->target.exact, reply);
 	xfer_path_answered(f, reply);
 }
 
@@ -606,8 +581,7 @@ stat_part(struct xfer_file *f)
 static void
 stat_remote(struct xfer_file *f)
 {
-	const struct xfer_path_request q = { .type = SFTP_LSTAT,
-		.path = f->remote };
+	struct xfer_path_request q = { .type = SFTP_LSTAT, .path = f->remote };
 
 	f->pending++;
 	if (f->part.name != NULL && f->resume)
@@ -616,9 +590,17 @@ stat_remote(struct xfer_file *f)
 	 * streams that were lost have made. */
 	if ((f->dir == NULL || f->dir->state != XFER_DIR_MADE ||
 		f->x->retry.begun) &&
-	    (f->part.name != NULL || f->resume || f->x->opts.links)) {
+	    (f->part.name != NULL || f->resume || f->x->opts.links ||
+		f->x->opts.hard_links)) {
 		f->pending++;
 		xfer_request_path(f->x, &q, target_done, f);
+		q.type = SFTP_EXTENDED;
+		q.ext = SFTP_EXT_STAT_NS;
+		if (f->resume && f->x->opts.preserve &&
+		    xfer_has(f->x, q.ext)) {
+			f->pending++;
+			xfer_request_path(f->x, &q, target_exact, f);
+		}
 	}
 	f->pending--;
 }
@@ -730,15 +712,19 @@ xfer_file_begin(struct xfer_file *f)
 	}
 	if (f->x->opts.hard_links && !f->source.copied && xfer_hard_start(f))
 		return;
+	if (!f->up && f->resume)
+		xfer_part_stat(f);
 	if (xfer_small_start(f))
 		return;
 	if (!f->up) {
-		xfer_part_stat(f);
+		if (!f->resume)
+			xfer_part_stat(f);
 		xfer_file_choose_reuse(f);
 		return;
 	}
 	stat_remote(f);
-	if (f->resume || (f->part.name == NULL && f->x->opts.links)) {
+	if (f->resume || (f->part.name == NULL &&
+	    (f->x->opts.links || f->x->opts.hard_links))) {
 		xfer_file_settle(f);
 		return;
 	}

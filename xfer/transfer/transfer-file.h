@@ -68,9 +68,10 @@ struct xfer_source {
 struct xfer_target {
 	struct sftp_attrs attrs; /* flags 0: there is nothing */
 	uint32_t nlink;		 /* 0: unknown */
-	struct xfer_exact exact; /* where it may be the source */
+	struct xfer_exact exact; /* where it may be the source, or the same */
 	bool known;		 /* the requests before OPEN are answered */
 	enum xfer_reuse reuse;
+	bool same;		 /* reuse WHOLE: it is, and gets attributes */
 	bool read_only;		 /* we were refused to write it */
 	bool is_link;		 /* one that is replaced, counted as nothing */
 	uint64_t old_size;	 /* when it was opened in place; 0: unknown */

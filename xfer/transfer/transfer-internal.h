@@ -18,6 +18,7 @@
  *	transfer-owner.c	whose an old part at the server is
  *	transfer-rename.c	the part gets the target's name
  *	transfer-times.c	times of sources
+ *	transfer-reuse.c	what is used of what is there already
  *	transfer-resume.c	comparisons of both ends, and marks
  *	transfer-digest.c	digests of this end
  *	transfer-streams.c	streams, path requests; -growth.c: how many
