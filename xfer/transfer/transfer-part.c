@@ -211,8 +211,10 @@ open_in_place(struct xfer_file *f)
 		report_open(f, errno);
 		return false;
 	}
-	if (xfer_overwrites(f) && fstat(f->fd, &st) == 0 &&
-	    S_ISREG(st.st_mode)) {
+	if (!xfer_overwrites(f))
+		return true;
+	f->target.old_size = UINT64_MAX; /* a device does not tell */
+	if (fstat(f->fd, &st) == 0 && S_ISREG(st.st_mode)) {
 		f->target.old_size = (uint64_t)st.st_size;
 		f->progress.needs_size = true;
 	}
@@ -277,6 +279,20 @@ xfer_part_rename(struct xfer_file *f, int lock)
 	return true;
 }
 
+/* Devices and pipes, whose times are nobody's business; what a link at a server
+ * leads to is not known. */
+static bool
+is_special(const struct xfer_file *f, int lock)
+{
+	const struct sftp_attrs *t = &f->target.attrs;
+	struct stat st;
+
+	if (!f->up)
+		return fstat(lock, &st) != 0 || !S_ISREG(st.st_mode);
+	return (t->flags & SFTP_A_MODE) && !S_ISREG(t->mode) &&
+	    !S_ISLNK(t->mode);
+}
+
 /* Without a part the target gets another time, so that size and time do not
  * make a later run take it for complete. */
 void
@@ -293,8 +309,10 @@ xfer_part_withdraw(struct xfer_file *f, int lock)
 	if (f->part.name != NULL &&
 	    (f->up || local_part_is(lock, f->at, xfer_part_local(f))))
 		xfer_part_remove_surely(f);
-	else if (f->part.name == NULL && f->up)
+	else if (f->part.name != NULL || is_special(f, lock))
+		return;
+	else if (f->up)
 		xfer_request_path(f->x, &q, NULL, NULL);
-	else if (f->part.name == NULL)
+	else
 		(void)futimens(lock, times);
 }
