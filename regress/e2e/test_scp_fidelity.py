@@ -186,6 +186,36 @@ def test_hard_links(tmp_path):
         assert (copy / "d/c").read_bytes() == (top / "a").read_bytes()
 
 
+@pytest.mark.parametrize("server", SERVERS)
+@pytest.mark.parametrize("up", [True, False])
+@pytest.mark.parametrize("flags", [[], ["--in-place"]])
+def test_names_onto_special_files(tmp_path, server, up, flags):
+    """Links of a file take the place of files only, and lead to such: what is
+    behind a link is written, and a socket refuses that, whichever name is the
+    first."""
+    if not up and server != OURS:
+        pytest.skip("stock's server does not tell of hard links")
+    top, out = tmp_path / "t", tmp_path / "out"
+    top.mkdir()
+    out.mkdir()
+    (top / "a").write_text("content")
+    for name in ("b", "c", "d"):
+        os.link(top / "a", top / name)
+    (out / "b").symlink_to(tmp_path / "there")
+    (tmp_path / "there").write_text("old")
+    with socket.socket(socket.AF_UNIX) as s:
+        s.bind(str(out / "c"))
+    done = scp("-r", "--hard-links", *flags,
+               *((f"{top}/.", f"x:{out}") if up else (f"x:{top}/.", out)),
+               server=server)
+    assert done.rc == 1 and stat.S_ISSOCK((out / "c").lstat().st_mode)
+    assert (out / "b").is_symlink()
+    assert (tmp_path / "there").read_text() == "content"
+    for name in ("a", "d"):
+        assert stat.S_ISREG((out / name).lstat().st_mode)
+        assert (out / name).read_text() == "content"
+
+
 @pytest.mark.skipif(STOCK not in SERVERS, reason="no stock sftp-server")
 def test_hard_links_with_stock(tmp_path):
     top = tmp_path / "t"

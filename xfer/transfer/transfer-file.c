@@ -611,7 +611,8 @@ stat_remote(struct xfer_file *f)
 		stat_part(f);
 	/* A directory that was made just now is empty. */
 	if ((f->dir == NULL || f->dir->state != XFER_DIR_MADE) &&
-	    (f->part.name != NULL || f->resume || f->x->opts.links)) {
+	    (f->part.name != NULL || f->resume || f->x->opts.links ||
+		f->x->opts.hard_links)) {
 		f->pending++;
 		xfer_request_path(f->x, &q, target_done, f);
 	}
@@ -732,7 +733,8 @@ xfer_file_begin(struct xfer_file *f)
 		return;
 	}
 	stat_remote(f);
-	if (f->resume || (f->part.name == NULL && f->x->opts.links)) {
+	if (f->resume || (f->part.name == NULL &&
+	    (f->x->opts.links || f->x->opts.hard_links))) {
 		xfer_file_settle(f);
 		return;
 	}
