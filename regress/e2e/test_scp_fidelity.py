@@ -10,25 +10,18 @@ import shutil
 import socket
 import stat
 import subprocess
-import sys
 
 import pytest
 
-from harness import MIB, have, hpn, run
+from copies import (DIR, FILE, LINK, OURS, SCP, SERVERS, STOCK, lying_server,
+                    scp)
+from harness import MIB, have, run
 
-SCP = hpn("scp")
-OURS = hpn("sftp-server")
-STOCK = "/usr/lib/openssh/sftp-server"
 STOCK_SCP = shutil.which("scp", path="/usr/bin:/bin")
-SERVERS = [OURS] + ([STOCK] if os.path.exists(STOCK) else [])
 
 pytestmark = pytest.mark.skipif(not have("hpn", "scp", "sftp-server"),
                                 reason="hpnscp is not built")
 not_root = pytest.mark.skipif(os.getuid() == 0, reason="root may do it all")
-
-
-def scp(*args, server=OURS, **kw):
-    return run([SCP, "-D", server, *args], **kw)
 
 
 def both_ways(tmp_path, source, *flags, server=OURS):
@@ -493,79 +486,16 @@ def test_other_place_than_stock(tmp_path, sources, target, status, files, up):
 
 # ---- hostile servers ---------------------------------------------------
 
-HOSTILE = r'''
-import os, struct, sys
-
-def get(n):
-    data = b""
-    while len(data) < n:
-        piece = os.read(0, n - len(data))
-        if not piece:
-            sys.exit(0)
-        data += piece
-    return data
-
-def string(s):
-    return struct.pack(">I", len(s)) + s
-
-def send(kind, body):
-    os.write(1, struct.pack(">IB", len(body) + 1, kind) + body)
-
-def attrs(mode, size=4):
-    return struct.pack(">IQI", 0x5, size, mode)
-
-DIR, FILE, LINK = 0o40755, 0o100644, 0o120777
-listings = eval(sys.argv[1])
-left = {}
-while True:
-    length, kind = struct.unpack(">IB", get(5))
-    body = get(length - 1)
-    if kind == 1:
-        send(2, struct.pack(">I", 3))
-        continue
-    rid, rest = body[:4], body[4:]
-    n, = struct.unpack(">I", rest[:4])
-    name = rest[4:4 + n]
-    if kind in (17, 7):
-        send(105, rid + attrs(DIR))
-    elif kind == 11:
-        left[name] = list(listings.get(name.split(b"/")[-1], []))
-        send(102, rid + string(name))
-    elif kind == 12:
-        if left.get(name):
-            entry, mode = left[name].pop(0)
-            send(104, rid + struct.pack(">I", 1) + string(entry) +
-                 string(entry) + attrs(mode))
-        else:
-            send(101, rid + struct.pack(">I", 1) + string(b"") + string(b""))
-    elif kind == 19:
-        send(104, rid + struct.pack(">I", 1) + string(OUTSIDE) + string(b"")
-             + struct.pack(">I", 0))
-    elif kind == 3:
-        send(102, rid + string(name))
-    elif kind == 5:
-        at, = struct.unpack(">Q", rest[4 + n:12 + n])
-        if at == 0:
-            send(103, rid + string(b"evil"))
-        else:
-            send(101, rid + struct.pack(">I", 1) + string(b"") + string(b""))
-    elif kind == 4:
-        send(101, rid + struct.pack(">I", 0) + string(b"") + string(b""))
-    else:
-        send(101, rid + struct.pack(">I", 8) + string(b"") + string(b""))
-'''
-
 LISTINGS = [
     # a link, and then a directory of the same name
-    "{b'src': [(b'a', LINK), (b'a', DIR)], b'a': [(b'f', FILE)]}",
-    "{b'src': [(b'a', DIR), (b'a', LINK), (b'a', DIR)], "
-    "b'a': [(b'f', FILE)]}",
+    {b"src": [(b"a", LINK), (b"a", DIR)], b"a": [(b"f", FILE)]},
+    {b"src": [(b"a", DIR), (b"a", LINK), (b"a", DIR)], b"a": [(b"f", FILE)]},
     # a link, and then a file of the same name, or of its part's
-    "{b'src': [(b'victim', LINK), (b'victim', FILE)]}",
-    "{b'src': [(b'.victim.hpnpart', LINK), (b'victim', FILE)]}",
-    "{b'src': [(b'victim', FILE), (b'.victim.hpnpart', LINK)]}",
-    "{b'src': [(b'a', LINK), (b'a/f', FILE), (b'../f', FILE), "
-    "(b'..', DIR), (b'/f', FILE)]}",
+    {b"src": [(b"victim", LINK), (b"victim", FILE)]},
+    {b"src": [(b".victim.hpnpart", LINK), (b"victim", FILE)]},
+    {b"src": [(b"victim", FILE), (b".victim.hpnpart", LINK)]},
+    {b"src": [(b"a", LINK), (b"a/f", FILE), (b"../f", FILE), (b"..", DIR),
+              (b"/f", FILE)]},
 ]
 
 
@@ -578,13 +508,8 @@ def test_hostile_links(tmp_path, listing, flags, links):
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "victim").write_text("precious")
-    victim = outside if "b'a'" in listing else outside / "victim"
-    script = tmp_path / "server.py"
-    script.write_text(HOSTILE.replace("OUTSIDE", repr(os.fsencode(victim))))
-    runner = tmp_path / "server"
-    runner.write_text(f"#!/bin/sh\nexec {sys.executable} {script} "
-                      f'"{listing}"\n')
-    runner.chmod(0o755)
+    victim = outside if b"a" in listing else outside / "victim"
+    runner = lying_server(tmp_path, victim, listing)
     (tmp_path / "top").mkdir()
     for _ in range(2):
         scp("-r", *flags, *links, "x:src", tmp_path / "top", server=runner)
