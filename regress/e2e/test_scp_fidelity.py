@@ -182,7 +182,8 @@ def test_hard_links(tmp_path):
 @pytest.mark.parametrize("server", SERVERS)
 @pytest.mark.parametrize("up", [True, False])
 @pytest.mark.parametrize("flags", [[], ["--in-place"]])
-def test_names_onto_special_files(tmp_path, server, up, flags):
+@pytest.mark.parametrize("order", ["abcd", "bcda"])
+def test_names_onto_special_files(tmp_path, server, up, flags, order):
     """Links of a file take the place of files only, and lead to such: what is
     behind a link is written, and a socket refuses that, whichever name is the
     first."""
@@ -198,9 +199,10 @@ def test_names_onto_special_files(tmp_path, server, up, flags):
     (tmp_path / "there").write_text("old")
     with socket.socket(socket.AF_UNIX) as s:
         s.bind(str(out / "c"))
-    done = scp("-r", "--hard-links", *flags,
-               *((f"{top}/.", f"x:{out}") if up else (f"x:{top}/.", out)),
-               server=server)
+    sources = [top / name for name in order]
+    ends = (*sources, f"x:{out}") if up else \
+        (*(f"x:{s}" for s in sources), out)
+    done = scp("--hard-links", *flags, *ends, server=server)
     assert done.rc == 1 and stat.S_ISSOCK((out / "c").lstat().st_mode)
     assert (out / "b").is_symlink()
     assert (tmp_path / "there").read_text() == "content"
@@ -294,11 +296,11 @@ def test_sparse_resume_and_verify(tmp_path):
 @pytest.mark.skipif(os.getuid() != 0, reason="makes a device")
 @pytest.mark.parametrize("server", SERVERS)
 @pytest.mark.parametrize("up", [True, False])
-@pytest.mark.parametrize("flags", [[], ["--verify"]])
-def test_time_of_a_device(tmp_path, data_file, server, up, flags):
+@pytest.mark.parametrize("kind,flags", [("full", []), ("null", ["--verify"])])
+def test_time_of_a_device(tmp_path, data_file, server, up, kind, flags):
     """It stays also where a copy fails, as no later copy believes it."""
-    f, device = data_file(300000), tmp_path / "full"
-    os.mknod(device, 0o666 | stat.S_IFCHR, os.stat("/dev/full").st_rdev)
+    f, device = data_file(300000), tmp_path / "device"
+    os.mknod(device, 0o666 | stat.S_IFCHR, os.stat(f"/dev/{kind}").st_rdev)
     before = device.stat().st_mtime
     done = scp(*flags, *((f, f"x:{device}") if up else (f"x:{f}", device)),
                server=server)
