@@ -389,11 +389,13 @@ class Copy:
         """What is left of a part that stood there."""
         c = self.c
         part = parent.names.get(self.part_name(name))
-        if part is None or part.number is None or part in self.written or \
-                c.way == "between":
+        if part is None or part.number is None or c.way == "between":
             return
-        if part.kind != "file":
+        if part.kind != "file" or part in (parent.names.get(name), *(
+                self.written if part.nlink > 1 else ())):
             raise NoRule("part names")
+        if part in self.written:
+            return
         # Not mended: the name goes though no such file is a part. One that we
         # may not open stays.
         if part.uid != self.me or part.nlink > 1 or not self.may(part, 6):
@@ -411,6 +413,13 @@ class Copy:
             self.removed.add((parent, self.part_name(name)))
         else:
             part.maybe_gone = True
+
+    def check_part(self, parent, name):
+        """Not mended: of a stock server's, another user's, or one that has
+        several names, is taken for ours at first."""
+        part = parent.names.get(self.part_name(name))
+        if part and part.data and not self.c.own and self.c.way == "up":
+            raise NoRule("part names")
 
     def has_part(self, parent, name):
         """One that -Z goes on with."""
@@ -446,7 +455,7 @@ class Copy:
             self.copy_data(node, parent, name, there, through)
             return
         if there and there.kind == "char" and self.may(node, 4):
-            self.copy_to_device(there)
+            self.copy_to_device(node, there)
             return
         if there and there.kind == "fifo":
             raise NoRule("no end")
@@ -455,21 +464,16 @@ class Copy:
         self.unsure_exit |= self.c.resume and self.c.way == "down"
         self.settle_part(parent, name, False, False)
 
-    def copy_to_device(self, there):
+    def copy_to_device(self, node, there):
         c = self.c
         if c.preserve or c.verify:
             there.mtime, there.loose_mode = None, True
-        self.failed |= c.verify  # what was written cannot be read
+        self.failed |= c.verify and node.data != b""  # what was written cannot be read
 
     def copy_data(self, node, parent, name, there, through):
         c = self.c
         several = c.hard_links and node.nlink > 1
-        if several:
-            self.names_before.setdefault(node, node.nlink)
-            asked = self.asked.setdefault(node, [])
-            if len(asked) > node.nlink - 1:
-                raise NoRule("no order")  # also by links
-            asked.append(there)
+        stood = self.note_name(node, there) if several else set()
         first = None if through else self.firsts.get(node)
         if several and first and (c.own or c.way == "up"):
             made = self.make_hard(first, parent, name, there)
@@ -479,8 +483,21 @@ class Copy:
             made = self.replace_file(node, parent, name, there, through)
         if made and not through:
             self.firsts[node] = made
-        if made and several and not through and len({*asked} - {None}) > 0:
-            made.loose_mode = True  # that of the one which was first
+            # Mode and inode are those of the one which was first.
+            if stood:
+                made.loose_mode, made.number = True, None
+
+    def note_name(self, node, there):
+        """Of a file with several; what stands where they are copied to."""
+        self.names_before.setdefault(node, node.nlink)
+        asked = self.asked.setdefault(node, [])
+        if len(asked) > node.nlink - 1:
+            raise NoRule("no order")  # also by links
+        asked.append(there)
+        stood = {*asked} - {None}
+        if any(s.uid != self.me for s in stood):
+            raise NoRule("no order")  # it stays his, or is replaced
+        return stood
 
     def make_hard(self, first, parent, name, there):
         if not self.may(parent, 3) or (there and not self.may(there, 2)):
@@ -541,6 +558,8 @@ class Copy:
         if node is there and c.way == "between" and c.own:
             return there  # nothing is touched
         part = not through and self.has_part(parent, name)
+        if c.resume and not part and not through:
+            self.check_part(parent, name)
         if self.append and there.data and not through and not part:
             return self.append_file(node, there)
         if (c.verify or c.resume) and not self.may(there, 4):
@@ -548,7 +567,8 @@ class Copy:
         if not self.may(there, 2):
             self.refuse_file(node, parent, name, there)
             return None
-        if c.resume and not part and self.is_complete(node, there):
+        if c.resume and not part and self.is_complete(
+                node, there, through):
             if not through:
                 self.settle_part(parent, name, True, True)
             return there
@@ -579,6 +599,8 @@ class Copy:
         self.settle_part(parent, name, False, False)
         if c.resume or (c.way == "between" and node is there):
             self.unsure_exit = True
+        if c.resume and c.preserve and there.data == node.data:
+            there.mtime, there.loose_mode = None, True  # it is complete
 
     def write_in_place(self, node, parent, name, there, through):
         self.note_write(node, there)
@@ -594,15 +616,19 @@ class Copy:
 
     # -- what is there already --
 
-    def is_complete(self, node, there):
+    def note_read(self, node, there):
+        """Both, without a write."""
+        if {node, there} & self.written.keys():
+            there.unsure = self.unsure_exit = True
+        self.read.setdefault(node, []).append(there)
+
+    def is_complete(self, node, there, through):
         """With -Z. Nothing moves; only what -p says is set, and its time."""
         c = self.c
         same = there.mtime is not None and node.mtime is not None and \
             len(there.data) == len(node.data) and \
             there.mtime // 10**9 == node.mtime // 10**9
-        if {node, there} & self.written.keys():
-            there.unsure = self.unsure_exit = True
-        self.read.setdefault(node, []).append(there)
+        self.note_read(node, there)
         if there.data == node.data:
             there.mtime = there.number = None
             there.loose_names = there.loose_setuid = True
@@ -610,10 +636,11 @@ class Copy:
             return True
         if same and c.own and c.preserve:
             raise NoRule("size and time")
-        return same and not c.own
+        return same and not c.own and not through
 
     def append_file(self, node, there):
         """A target is the beginning of its source, and is not compared."""
+        self.note_read(node, there)
         if len(there.data) > len(node.data):
             self.fail()
             return None
