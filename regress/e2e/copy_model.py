@@ -386,19 +386,21 @@ class Copy:
         return b"." + name + b".hpnpart"
 
     def settle_part(self, parent, name, renamed, ok):
-        """What is left of a part that stood there."""
+        """What is left of a part that stood there. What is written through a
+        link has none there."""
         c = self.c
+        if (parent, name) in self.through:
+            return
         part = parent.names.get(self.part_name(name))
         if part is None or part.number is None or c.way == "between":
             return
-        if part.kind != "file" or part in (parent.names.get(name), *(
-                self.written if part.nlink > 1 else ())):
+        if part.kind != "file" or part.nlink > 1:
             raise NoRule("part names")
         if part in self.written:
             return
         # Not mended: the name goes though no such file is a part. One that we
         # may not open stays.
-        if part.uid != self.me or part.nlink > 1 or not self.may(part, 6):
+        if part.uid != self.me or not self.may(part, 6):
             part.maybe_gone = True
             return
         if c.way == "up" and not c.own and not c.resume:
@@ -569,8 +571,7 @@ class Copy:
             return None
         if c.resume and not part and self.is_complete(
                 node, there, through):
-            if not through:
-                self.settle_part(parent, name, True, True)
+            self.settle_part(parent, name, True, True)
             return there
         if part and c.resume and not self.may(parent, 2):
             raise NoRule("rename refused")
@@ -578,7 +579,7 @@ class Copy:
             c.own or c.way == "down")
         if through or many or c.in_place or c.way == "between" or \
                 there.uid != self.me or not self.may(parent, 2):
-            return self.write_in_place(node, parent, name, there, through)
+            return self.write_in_place(node, parent, name, there)
         made = Node("file", node.mode & 0o777 if c.preserve else there.mode,
                     self.me, node.data)
         made.loose_setuid = not c.preserve
@@ -602,7 +603,7 @@ class Copy:
         if c.resume and c.preserve and there.data == node.data:
             there.mtime, there.loose_mode = None, True  # it is complete
 
-    def write_in_place(self, node, parent, name, there, through):
+    def write_in_place(self, node, parent, name, there):
         self.note_write(node, there)
         there.data = node.data
         self.times(node, there)
@@ -610,8 +611,7 @@ class Copy:
             there.mode = node.mode & 0o777
         else:
             there.loose_setuid = True
-        if not through:
-            self.settle_part(parent, name, False, True)
+        self.settle_part(parent, name, False, True)
         return there
 
     # -- what is there already --

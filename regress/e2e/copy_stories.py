@@ -160,7 +160,7 @@ class Story:
             c.resume, c.words = half(0.4), rng.randrange(64)
             c.pattern, c.no_target = half(0.25), half(0.1)
         elif program == "legacy":
-            c.resume = half(0.3) and c.own and c.way != "between"
+            c.resume = half() and c.own and c.way != "between"
         elif c.way != "between":
             c.resume, c.links = half(0.25), half(0.4)
             c.hard_links, c.sparse = half(0.25), half(0.2)
