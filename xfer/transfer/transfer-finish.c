@@ -309,7 +309,7 @@ send_tail(struct xfer_file *f)
 {
 	/* Some of it is new, and its length may be that of the source. */
 	f->progress.unstored |= f->failed && xfer_overwrites(f) &&
-	    f->progress.moved > 0 && !xfer_has(f->x, SFTP_EXT_CHECK_FILE);
+	    f->progress.moved > 0;
 	xfer_file_enter(f, XFER_CLOSING);
 	f->tail.step = XFER_TAIL_SIZE;
 	if (!f->up)
@@ -419,8 +419,9 @@ xfer_file_sent(struct xfer_file *f)
 		return;
 	}
 	size = end_of(f);
+	/* Marks stay until it is verified: it may have to go on later. */
 	if (f->x->opts.verify && f->progress.needs_size && !f->failed &&
-	    !f->tail.size_set) {
+	    !f->tail.size_set && f->progress.chunk_left == NULL) {
 		set_size(f, size);
 		return;
 	}

@@ -45,7 +45,7 @@ xfer_part_local(const struct xfer_file *f)
 
 static void
 stat_name(const struct xfer_file *f, const char *name,
-    struct sftp_attrs *attrs, uint32_t *nlink)
+    struct sftp_attrs *attrs, struct xfer_exact *exact)
 {
 	struct stat st;
 
@@ -53,7 +53,7 @@ stat_name(const struct xfer_file *f, const char *name,
 	if (local_stat(f->at, name, LOCAL_LINKS_NONE, &st) != 0)
 		return;
 	sftp_attrs_from_stat(attrs, &st);
-	*nlink = (uint32_t)st.st_nlink;
+	xfer_exact_from_stat(exact, &st);
 }
 
 /* Links that are copied are not written through, but replaced: also where what
@@ -84,14 +84,17 @@ xfer_target_skip_replaced(struct xfer_file *f)
 void
 xfer_part_stat(struct xfer_file *f)
 {
-	uint32_t nlink = 1;
+	struct xfer_exact old = { .nlink = 1 };
 
-	stat_name(f, f->name, &f->target.attrs, &f->target.nlink);
+	f->target.exact = (struct xfer_exact){ .known = false };
+	stat_name(f, f->name, &f->target.attrs, &f->target.exact);
+	if (f->target.exact.known)
+		f->target.nlink = f->target.exact.nlink;
 	xfer_target_skip_replaced(f);
 	if (f->part.name == NULL || !f->resume)
 		return;
-	stat_name(f, xfer_part_local(f), &f->part.old, &nlink);
-	if (nlink != 1 || f->part.old.uid != geteuid())
+	stat_name(f, xfer_part_local(f), &f->part.old, &old);
+	if (old.nlink != 1 || f->part.old.uid != geteuid())
 		f->part.old.flags = 0; /* not one of ours */
 }
 
