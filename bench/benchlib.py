@@ -269,11 +269,13 @@ class Work:
 
     def helpers(self):
         flags = ["-O2", "-std=c11", "-D_GNU_SOURCE"]
-        for name, libs in (("netpath", ["-lm"]), ("limit", ["-lcrypto"])):
+        for name, libs in (("netpath", ["-lm"]), ("limit", ["-lcrypto"]),
+                           ("streams", [])):
             subprocess.run([os.environ.get("CC", "cc"), *flags, "-o",
                             self.dir / name, TOP / "bench" / (name + ".c"),
                             *libs], check=True, timeout=120)
         self.limit = str(self.dir / "limit")
+        self.streams = str(self.dir / "streams")
 
     def keys(self):
         for name in ("user", "host"):
