@@ -3,7 +3,7 @@
  * Samples that copies took over paths of bench/run --rows neighbours, as
  * hpnscp -vvv prints them: time (ms), round trip without a queue and of late
  * (us), rate (bytes a second), seconds and bytes left, connections that have
- * moved data.
+ * moved data. The share of the fastest one is not in these.
  */
 #ifndef HPN_REGRESS_UNIT_GROWTH_TRACES_H
 #define HPN_REGRESS_UNIT_GROWTH_TRACES_H

@@ -31,7 +31,7 @@ test_growth(void **state)
 	assert_int_equal(after(&g, &s, 0), 0);
 	s.rate = 200;
 	assert_int_equal(after(&g, &s, 100), 0);
-	assert_int_equal(after(&g, &s, 199), 0);
+	assert_int_equal(after(&g, &s, 299), 0);
 	assert_int_equal(g.use, 1);
 	assert_int_equal(after(&g, &s, 1), 3);
 	assert_int_equal(g.use, 4);
@@ -82,7 +82,7 @@ test_growth_prepared(void **state)
 	assert_int_equal(after(&g, &s, 0), 0);
 	assert_int_equal(g.use, 1);
 	g.stopped = true; /* one was refused */
-	assert_int_equal(after(&g, &s, 200), 0);
+	assert_int_equal(after(&g, &s, 300), 0);
 	assert_int_equal(g.use, 2);
 	s.connections = 2;
 	s.rate = 150;

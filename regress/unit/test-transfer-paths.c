@@ -86,14 +86,18 @@ sample(const struct copy *c, double took_s)
 	struct xfer_sample s = { .now_ms = (uint64_t)(c->path.now_s * 1000),
 		.rtt_ms = (uint64_t)(c->path.base_s * 1000) + 1,
 		.max = c->max };
-	double trip = 0, left = c->bytes - moved(c);
+	double trip = 0, left = c->bytes - moved(c), top = 0, sum = 0;
 
 	for (unsigned i = 0; i < c->opened; i++) {
 		const struct path_flow *f = &c->path.flow[i];
 
 		s.connections += f->moved > 0;
 		s.ready += c->path.now_s >= c->start_s[i];
-		if (!f->on || f->moved <= 0 || c->blind)
+		if (!f->on)
+			continue;
+		top = MAX(top, f->window);
+		sum += f->window;
+		if (f->moved <= 0 || c->blind)
 			continue;
 		if (trip <= 0 || f->trip_s < trip)
 			trip = f->trip_s;
@@ -101,6 +105,7 @@ sample(const struct copy *c, double took_s)
 			s.least_us = (uint64_t)(f->least_s * 1e6);
 	}
 	s.trip_us = (uint64_t)(trip * 1e6);
+	s.top = sum > 0 ? top / sum : 0;
 	s.rate = (moved(c) - c->sample_bytes) / took_s;
 	s.bulk_left = left > 0 ? (uint64_t)left : 0;
 	s.seconds_left = s.rate > 0 ? left / s.rate : 0;

@@ -148,11 +148,14 @@ use_fewer(struct xfer_growth *g, const struct xfer_sample *s)
 {
 	unsigned have = in_use(g, s);
 	uint64_t keep = (have * g->least_us + s->trip_us - 1) / s->trip_us;
+	/* The fastest may do alone, as it is when the others are young. */
+	bool one = s->top * (double)s->trip_us >= (double)g->least_us;
 
+	keep = one ? 1 : keep;
 	keep = MIN(keep, (uint64_t)have - 1);
 	keep = MAX(keep, (uint64_t)MAX(g->floor, 1u));
 	if (g->used == 0 && keep < have && has_time(s) &&
-	    (keep * s->trip_us >= have * g->least_us ||
+	    (one || keep * s->trip_us >= have * g->least_us ||
 		s->seconds_left > ROOM_S))
 		step_down(g, s, (unsigned)keep);
 }
@@ -225,7 +228,8 @@ may_rise(const struct xfer_growth *g, const struct xfer_sample *s)
 	uint64_t stands_ms = s->now_ms - g->risen_ms;
 
 	return s->rtt_ms >= RTT_WORTH_MS && has_time(s) &&
-	    (g->had == 0 ? stands_ms >= show : stands_ms > 0) &&
+	    (g->had == 0 ? stands_ms >= MAX(show, 3 * s->rtt_ms) :
+			   stands_ms > 0) &&
 	    (g->had == 0 || s->now_ms - g->since_ms >= show) &&
 	    (g->filled_ms == 0 ||
 		(double)(s->now_ms - g->filled_ms) >= least_ms(s));

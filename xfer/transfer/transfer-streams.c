@@ -370,20 +370,32 @@ connection_bit(const struct xfer_stream *l)
 	    UINT64_C(1) << l->connection : 0;
 }
 
+struct connection_rates {
+	uint64_t of[64]; /* bytes a second */
+};
+
+static struct connection_rates
+rates_of(const struct xfer *x)
+{
+	struct connection_rates r = { .of = { 0 } };
+	const struct xfer_stream *l;
+
+	TAILQ_FOREACH(l, &x->streams, entry)
+		if (connection_bit(l) != 0)
+			r.of[l->connection] += l->rate;
+	return r;
+}
+
 /* Of those in the set; of equal ones the youngest. */
 static uint64_t
 slowest_connection(const struct xfer *x, uint64_t set)
 {
-	uint64_t rates[64] = { 0 };
-	const struct xfer_stream *l;
+	const struct connection_rates r = rates_of(x);
 	unsigned slowest = 64;
 
-	TAILQ_FOREACH(l, &x->streams, entry)
-		if (connection_bit(l) != 0)
-			rates[l->connection] += l->rate;
 	for (unsigned i = 0; i < 64; i++)
 		if ((set & UINT64_C(1) << i) != 0 &&
-		    (slowest == 64 || rates[i] <= rates[slowest]))
+		    (slowest == 64 || r.of[i] <= r.of[slowest]))
 			slowest = i;
 	return UINT64_C(1) << slowest;
 }
@@ -647,10 +659,10 @@ static void
 log_sample(const struct xfer_sample *s, const struct xfer_growth *g,
     unsigned add)
 {
-	log_debug3("growth: { %" PRIu64 ", %" PRIu64 ", %" PRIu64 ", %.0f, "
-		   "%.1f, %" PRIu64 ", %u }, /* +%u, %u */", s->now_ms,
-	    s->least_us, s->trip_us, s->rate, s->seconds_left, s->bulk_left,
-	    s->connections, add, g->use);
+	log_debug3("growth: T(%" PRIu64 ", %" PRIu64 ", %" PRIu64 ", %.0f, "
+		   "%.1f, %" PRIu64 ", %u), /* %.2f +%u %u */", s->now_ms,
+	    s->least_us, s->trip_us, s->rate, s->seconds_left,
+	    s->bulk_left, s->connections, s->top, add, g->use);
 }
 
 static void
@@ -666,6 +678,7 @@ grow_connections(struct xfer *x, uint64_t now, double rate,
 	unsigned before = g->use, add;
 
 	s.seconds_left = rate > 0 ? bytes_left(x) / rate : 0;
+	s.top = view->rate > 0 ? (double)view->top / (double)view->rate : 0;
 	add = xfer_growth_next(g, &s);
 	x->grow.to_open += add;
 	log_sample(&s, g, add);
@@ -692,7 +705,8 @@ open_connections(struct xfer *x)
 	}
 }
 
-/* Streams that can carry data: those that are being opened do not count. */
+/* Streams that carry data: those that are being opened, or idle, do not count.
+ */
 static unsigned
 count_up(const struct xfer *x)
 {
@@ -700,7 +714,8 @@ count_up(const struct xfer *x)
 	unsigned n = 0;
 
 	TAILQ_FOREACH(l, &x->streams, entry)
-		n += sftp_error(l->s) == 0 && sftp_has_version(l->s);
+		n += sftp_error(l->s) == 0 && sftp_has_version(l->s) &&
+		    !l->idle;
 	return n;
 }
 
@@ -732,6 +747,7 @@ static void
 measure(struct xfer *x, uint64_t now, struct xfer_streams_view *out)
 {
 	uint64_t connections = 0, ready = 0;
+	struct connection_rates rates;
 	struct xfer_stream_stats path;
 	struct xfer_stream *l;
 	unsigned up = count_up(x);
@@ -759,6 +775,9 @@ measure(struct xfer *x, uint64_t now, struct xfer_streams_view *out)
 		out->connections++;
 	}
 	out->ready = count_bits(ready);
+	rates = rates_of(x);
+	for (unsigned i = 0; i < 64; i++)
+		out->top = MAX(out->top, rates.of[i]);
 	out->bulk_left = bulk_left(x);
 }
 
