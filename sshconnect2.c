@@ -182,6 +182,25 @@ on_timeout(void *arg)
 	(void)log_demote(was_demoted);
 }
 
+static void
+start_limit(struct sshlogin *l)
+{
+	int seconds = l->p.conf->tcp.connect_timeout;
+
+	loop_cancel(l->p.loop, l->timeout);
+	l->timeout = seconds <= 0 || l->state == LOGIN_ENDED ? NULL :
+	    loop_after(l->p.loop, (uint64_t)seconds * 1000, on_timeout, l);
+}
+
+/* The server has answered, and what followed from that here, perhaps with the
+ * user's help, is done. */
+static void
+renew_limit(struct sshlogin *l)
+{
+	if (l->p.watched && l->state != LOGIN_AUTHENTICATED)
+		start_limit(l);
+}
+
 /* ---- authentication ----------------------------------------------------- */
 
 static bool
@@ -288,6 +307,8 @@ on_auth(void *arg, uint8_t type, struct rd payload)
 		r = connection_unimplemented(l->connection);
 	else if (r == USERAUTH_DONE)
 		r = conclude_auth(l);
+	else if (r == 0 && type != SSH_MSG_USERAUTH_BANNER)
+		renew_limit(l);
 	(void)log_demote(was_demoted);
 	return r;
 }
@@ -356,6 +377,8 @@ on_auth_timer(void *arg)
 	l->auth_timer = NULL;
 	if (l->state != LOGIN_ENDED && (r = start_auth(l)) != 0)
 		end(l, r);
+	else
+		renew_limit(l);
 	(void)log_demote(was_demoted);
 }
 
@@ -381,6 +404,9 @@ on_hostkey(void *arg, struct span blob, const char *alg)
 
 	(void)alg;
 	r = hostcheck_key(l->hostcheck, blob);
+	/* The user may have been asked, or a command. */
+	if (l->timeout != NULL)
+		start_limit(l);
 	(void)log_demote(was_demoted);
 	return r;
 }
@@ -424,7 +450,7 @@ on_kex_done(void *arg, bool first)
 		return;
 	}
 	/* From here on it may wait for the user, but not with BatchMode. */
-	if (!l->p.conf->auth.batch_mode) {
+	if (!l->p.conf->auth.batch_mode && !l->p.watched) {
 		loop_cancel(l->p.loop, l->timeout);
 		l->timeout = NULL;
 	}
@@ -565,6 +591,7 @@ start_packets(struct sshlogin *l)
 	};
 	int r;
 
+	renew_limit(l);
 	if (l->kex == NULL)
 		r = start_kex(l);
 	else
@@ -718,9 +745,9 @@ begin(struct sshlogin *l)
 	l->watch = loop_watch(l->p.loop, fd, LOOP_READ, on_readable, l);
 	if (l->watch == NULL)
 		return ERR_NOMEM;
-	if (conf->tcp.connect_timeout > 0)
-		l->timeout = loop_after(l->p.loop,
-		    (uint64_t)conf->tcp.connect_timeout * 1000, on_timeout, l);
+	if (!l->p.proxy_may_ask || l->p.link->proxy == 0 ||
+	    conf->auth.batch_mode)
+		start_limit(l);
 	r = packet_put_identification(l->packet, l->ident);
 	find_hints_place(l);
 	/* With hints, the key exchange starts before the server's

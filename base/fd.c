@@ -124,6 +124,30 @@ fd_pread_all(int fd, void *p, size_t len, uint64_t offset)
 	return (ssize_t)got;
 }
 
+bool
+fd_has_holes(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+	    st.st_blocks < st.st_size / 512;
+}
+
+bool
+fd_is_hole(int fd, uint64_t offset, uint64_t len)
+{
+	off_t data = lseek(fd, (off_t)offset, SEEK_DATA);
+	struct stat st;
+
+	if (data >= 0)
+		return (uint64_t)data >= offset &&
+		    (uint64_t)data - offset >= len;
+	/* There is no more data; or the file ends before. */
+	return errno == ENXIO && fstat(fd, &st) == 0 &&
+	    (uint64_t)st.st_size >= offset && (uint64_t)st.st_size - offset >=
+	    len;
+}
+
 int
 fd_pwrite_all(int fd, const void *p, size_t len, uint64_t offset)
 {

@@ -77,6 +77,7 @@ struct xfer_retry {
 /* Of a stream, as it was seen then. */
 struct xfer_watch {
 	uint64_t received, output, acked; /* bytes */
+	bool up;
 	uint64_t silent_ms; /* since it owes an answer, or has moved any */
 	uint64_t unheard_ms; /* since anything came */
 	uint64_t in_doubt; /* received when the last doubt began */
