@@ -21,6 +21,7 @@ struct xfer_compare {
 	uint64_t shown; /* bytes in the progress, of a target */
 	int status; /* the server's reason why it gave no digests */
 	uint64_t next, size;
+	uint64_t same_until; /* so much was read back already, to verify */
 	unsigned pending;
 	TAILQ_ENTRY(xfer_file) entry; /* in x->files.comparing */
 };
@@ -52,6 +53,10 @@ void xfer_marks_start(struct xfer_file *f);
 void xfer_marks_moved(struct xfer_block *b, uint32_t len);
 /* Reads what an earlier run left; then the data may move. */
 void xfer_marks_read(struct xfer_file *f);
+/* Before the file is queued to go on: has its part all data? */
+void xfer_whole_learn(struct xfer_file *f);
+/* Is what is at the part's name that part? */
+bool xfer_is_whole(const struct xfer_file *f);
 
 /* transfer-digest.c */
 /* Compares what is at offset with their digest; the result goes to

@@ -18,9 +18,11 @@
 #include "base/mem.h"
 #include "xfer/transfer/transfer-internal.h"
 
-enum { CHUNKS_WANTED = 64 };
-
-static void requeue_or_end(struct xfer_file *f);
+enum {
+	CHUNKS_WANTED = 64,
+	CHUNKS_RETRIED = 65536, /* of a chunk that is not whole when all
+				 * streams are lost, all is moved again */
+};
 
 /* --- states --- */
 
@@ -120,6 +122,7 @@ xfer_file_done(struct xfer_file *f)
 	ENSURE(f->pending == 0 && f->blocks == 0);
 	xfer_hard_done(f);
 	xfer_file_enter(f, XFER_DONE);
+	x->retry.kept += !f->failed;
 	xfer_compare_stop(f);
 	xfer_handles_drop(f);
 	progress_finish(x->opts.progress, &f->item, !f->failed,
@@ -406,7 +409,7 @@ first_opened(struct xfer_file *f)
 	if (f->failed) {
 		xfer_file_done(f);
 	} else if (e == NULL && f->opening.status == 0) {
-		requeue_or_end(f); /* its stream was lost meanwhile */
+		xfer_file_go_on(f); /* its stream was lost meanwhile */
 	} else if (e == NULL) {
 		open_refused(f);
 	} else if (f->target.reuse == XFER_REUSE_WHOLE) {
@@ -427,9 +430,8 @@ first_opened(struct xfer_file *f)
 	}
 }
 
-/* Back to the queue, in front. */
-static void
-requeue(struct xfer_file *f)
+void
+xfer_file_requeue(struct xfer_file *f)
 {
 	struct xfer *x = f->x;
 
@@ -447,7 +449,7 @@ xfer_file_open(struct xfer_file *f)
 	uint32_t flags = xfer_open_flags(f);
 
 	if (stream == NULL) {
-		requeue(f);
+		xfer_file_requeue(f);
 		return;
 	}
 	if (f->up && f->target.is_link && xfer_overwrites(f)) {
@@ -584,8 +586,10 @@ stat_remote(struct xfer_file *f)
 	f->pending++;
 	if (f->part.name != NULL && f->resume)
 		stat_part(f);
-	/* A directory that was made just now is empty. */
-	if ((f->dir == NULL || f->dir->state != XFER_DIR_MADE) &&
+	/* A directory that was made just now is empty, but for what the
+	 * streams that were lost have made. */
+	if ((f->dir == NULL || f->dir->state != XFER_DIR_MADE ||
+		f->x->retry.begun) &&
 	    (f->part.name != NULL || f->resume || f->x->opts.links ||
 		f->x->opts.hard_links)) {
 		f->pending++;
@@ -606,8 +610,9 @@ prepare(struct xfer_file *f)
 {
 	f->source.size =
 	    f->source.attrs.flags & SFTP_A_SIZE ? f->source.attrs.size : 0;
-	f->progress.chunk =
-	    f->source.size / CHUNKS_WANTED / XFER_CHUNK_MIN * XFER_CHUNK_MIN;
+	f->progress.chunk = f->source.size / XFER_CHUNK_MIN /
+	    (f->x->opts.retries > 0 ? CHUNKS_RETRIED : CHUNKS_WANTED) *
+	    XFER_CHUNK_MIN;
 	f->progress.chunk = MAX(f->progress.chunk, (uint64_t)XFER_CHUNK_MIN);
 	f->progress.chunk = MIN(f->progress.chunk, (uint64_t)XFER_CHUNK_MAX);
 	if (f->item.state != PROGRESS_MOVES)
@@ -729,8 +734,7 @@ xfer_file_begin(struct xfer_file *f)
 		return;
 	}
 	stat_remote(f);
-	if (f->resume || (f->part.name == NULL &&
-	    (f->x->opts.links || f->x->opts.hard_links))) {
+	if (f->resume || (f->part.name == NULL && f->x->opts.links)) {
 		xfer_file_settle(f);
 		return;
 	}
@@ -738,7 +742,7 @@ xfer_file_begin(struct xfer_file *f)
 	xfer_file_open(f);
 }
 
-/* --- beginning anew, and going on --- */
+/* --- beginning anew --- */
 
 void
 xfer_file_restart(struct xfer_file *f, bool resume)
@@ -755,59 +759,11 @@ xfer_file_restart(struct xfer_file *f, bool resume)
 	f->progress = XFER_PROGRESS_START;
 	f->tail = (struct xfer_tail){ .step = XFER_TAIL_SIZE };
 	f->item.done = 0;
+	if (!f->up || !resume)
+		f->compare.same_until = 0;
+	f->whole.known &= resume;
 	if (f->state != XFER_QUEUED)
-		requeue(f);
-}
-
-/* Its handles are lost: it is queued, to go on over another stream. */
-static void
-requeue_or_end(struct xfer_file *f)
-{
-	if (f->pending > 0 || f->blocks > 0)
-		return;
-	xfer_handles_drop(f);
-	f->opening.inspected = f->progress.begun;
-	f->tail = (struct xfer_tail){ .step = XFER_TAIL_SIZE };
-	if (f->failed) {
-		xfer_file_done(f);
-	} else if (f->target.reuse == XFER_REUSE_WHOLE || !f->progress.begun) {
-		xfer_file_restart(f, f->resume);
-	} else {
-		xfer_compare_stop(f);
-		f->target.reuse = XFER_REUSE_CHECKED;
-		requeue(f);
-	}
-}
-
-void
-xfer_file_lost(struct xfer_file *f, struct xfer_stream *stream)
-{
-	struct xfer_handle *e, *next;
-	bool lost = false;
-
-	for (e = TAILQ_FIRST(&f->handles); e != NULL; e = next) {
-		next = TAILQ_NEXT(e, entry);
-		if (e->stream != stream)
-			continue;
-		if (e->next < e->until && f->source.size != 0)
-			xfer_range_add(f, e->next, e->until - e->next);
-		else if (e->next < e->until)
-			f->progress.begun = false; /* without a size: anew */
-		xfer_handle_free(e);
-		lost = true;
-	}
-	if (f->state == XFER_MOVING_SMALL && f->pending == 0)
-		xfer_file_restart(f, f->resume);
-	if (!lost)
-		return;
-	if (f->state == XFER_MOVING && f->progress.begun) {
-		TAILQ_FOREACH(e, &f->handles, entry)
-			xfer_handle_wake(e);
-		xfer_file_settle(f);
-	} else if (f->pending == 0) {
-		/* Else its other requests, on other streams, are answered. */
-		requeue_or_end(f);
-	}
+		xfer_file_requeue(f);
 }
 
 void
@@ -824,6 +780,10 @@ xfer_file_stop(struct xfer_file *f)
 void
 xfer_file_settle(struct xfer_file *f)
 {
+	if (f->late != XFER_LATE_NO) {
+		xfer_late_settle(f);
+		return;
+	}
 	switch (f->state) {
 	case XFER_STATING_SOURCE:
 		if (f->pending > 0)
@@ -843,7 +803,7 @@ xfer_file_settle(struct xfer_file *f)
 		break;
 	case XFER_MOVING:
 		if (xfer_main_handle(f) == NULL)
-			requeue_or_end(f);
+			xfer_file_go_on(f);
 		else if (xfer_data_sent(f))
 			xfer_file_sent(f);
 		break;
@@ -854,7 +814,7 @@ xfer_file_settle(struct xfer_file *f)
 			break;
 		/* A stream took some of it with it, perhaps another's. */
 		if (f->tail.lost || f->progress.todo != NULL) {
-			requeue_or_end(f);
+			xfer_file_go_on(f);
 			break;
 		}
 		xfer_handles_drop(f);

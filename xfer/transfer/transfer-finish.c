@@ -419,8 +419,9 @@ xfer_file_sent(struct xfer_file *f)
 		return;
 	}
 	size = end_of(f);
+	/* Marks stay until it is verified: it may have to go on later. */
 	if (f->x->opts.verify && f->progress.needs_size && !f->failed &&
-	    !f->tail.size_set) {
+	    !f->tail.size_set && f->progress.chunk_left == NULL) {
 		set_size(f, size);
 		return;
 	}

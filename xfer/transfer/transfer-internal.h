@@ -22,6 +22,8 @@
  *	transfer-resume.c	comparisons of both ends, and marks
  *	transfer-digest.c	digests of this end
  *	transfer-streams.c	streams, path requests; -growth.c: how many
+ *	transfer-retry.c	the end of streams, and what follows it
+ *	transfer-late.c		what a silent stream may still do
  *	transfer-tree.c		beginning and end of a directory
  *	transfer-there.c	what directories of targets have in them
  *	transfer-list.c		listing of directories

@@ -420,6 +420,7 @@ remote_ends(struct xfer_dir *d)
 		xfer_dir_wait(d);
 		return;
 	}
+	d->x->retry.kept++;
 	xfer_dir_unlist(d);
 	xfer_dir_unref(d);
 }

@@ -29,7 +29,9 @@ xfer_may_resume(const struct xfer_file *f)
 
 	if (!f->resume && !o->resume)
 		return false;
-	if (f->dir != NULL && f->dir->state == XFER_DIR_MADE)
+	/* New, but for what streams that were lost have made. */
+	if (f->dir != NULL && f->dir->state == XFER_DIR_MADE &&
+	    !f->x->retry.begun)
 		return false;
 	if (f->source.size == 0 && !o->preserve)
 		return false;
@@ -92,8 +94,10 @@ plan(const struct xfer_file *f)
 
 	if (f->part.name != NULL && f->source.size > 0 &&
 	    xfer_is_full_file(&f->part.old))
-		facts |= REUSE_PART | (f->part.old.size > f->source.size ?
-			REUSE_MARKS : 0u);
+		facts |= REUSE_PART |
+		    (f->part.old.size > f->source.size || xfer_is_whole(f) ?
+			    REUSE_MARKS :
+			    0u);
 	if (is_file(there) && (f->source.attrs.flags & SFTP_A_SIZE)) {
 		facts |= REUSE_TARGET;
 		facts |= f->source.size > 0 && there->size > 0 ?

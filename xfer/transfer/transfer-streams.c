@@ -2,13 +2,15 @@
 /*
  * Streams: the sessions of a transfer. Path requests go to the first stream
  * whose session is not over, in order; files go to the one with the least to
- * do. When a stream ends, the others do its work. How many there are is
- * decided in transfer-growth.c.
+ * do. What follows when a stream ends is in transfer-retry.c. How many there
+ * are is decided in transfer-growth.c.
  */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/loop.h"
 #include "base/mem.h"
 #include "xfer/transfer/transfer-internal.h"
@@ -22,8 +24,6 @@ enum {
 	SAMPLE_MS = 100,
 	SPREAD_FILES = 64, /* tried for an idle stream in a turn */
 	WINDOW_FIXED = 4 * 1024 * 1024, /* a wider one follows the path */
-	RETRY_MS = 1000,
-	RETRY_MAX_MS = 60000,
 };
 
 /* --- path requests --- */
@@ -177,8 +177,8 @@ xfer_stream_add(struct xfer *x, struct sftp *s, enum xfer_stream_kind kind,
 	return 0;
 }
 
-static void
-stream_free(struct xfer_stream *l)
+void
+xfer_stream_free(struct xfer_stream *l)
 {
 	struct xfer *x = l->x;
 
@@ -197,11 +197,11 @@ xfer_streams_free(struct xfer *x)
 	struct xfer_stream *l;
 
 	while ((l = TAILQ_FIRST(&x->streams)) != NULL)
-		stream_free(l);
+		xfer_stream_free(l);
 }
 
-static int
-stream_open(struct xfer *x, enum xfer_stream_kind kind)
+int
+xfer_stream_open(struct xfer *x, enum xfer_stream_kind kind)
 {
 	struct sftp *s;
 	int r;
@@ -251,10 +251,11 @@ takes_files(const struct xfer_stream *l)
 	    handles - MAX((size_t)l->dirs_open, (size_t)HANDLES_SPARE) :
 	    MAX(handles / 2, (size_t)1);
 
-	if (sftp_error(l->s) != 0 || l->handles >= limit)
+	if (sftp_error(l->s) != 0 || l->handles >= limit || l->idle)
 		return false;
-	/* On the first stream files begin before VERSION has come. */
-	if (l != TAILQ_FIRST(&l->x->streams))
+	/* On the first stream files begin before VERSION has come; not again,
+	 * because what they can go on with depends on that. */
+	if (l != TAILQ_FIRST(&l->x->streams) || l->x->retry.begun)
 		return sftp_has_version(l->s);
 	return sftp_has_version(l->s) ||
 	    !(l->x->opts.resume || l->x->opts.verify);
@@ -303,8 +304,8 @@ wants_help(const struct xfer_file *f, const struct xfer_stream *l)
 
 /* A handle on l that gave its range back, because it was slow then, may take
  * another one. */
-static bool
-let_help(struct xfer_file *f, struct xfer_stream *l)
+bool
+xfer_stream_help(struct xfer_file *f, struct xfer_stream *l)
 {
 	struct xfer_handle *e = handle_on(f, l);
 
@@ -331,7 +332,7 @@ xfer_streams_spread(struct xfer *x)
 			continue;
 		seen = 0;
 		TAILQ_FOREACH(f, &x->files.active, entry) {
-			if (wants_help(f, l) && let_help(f, l))
+			if (wants_help(f, l) && xfer_stream_help(f, l))
 				break;
 			if (++seen >= SPREAD_FILES)
 				break;
@@ -339,100 +340,81 @@ xfer_streams_spread(struct xfer *x)
 	}
 }
 
-/* --- the end of streams --- */
+/* --- idle connections --- */
 
-/* A stream that ends before it has moved data was refused: no more of its kind
- * are opened. Streams of the other kind, and those that work, stay. */
-static void
-learn_refusal(struct xfer *x, const struct xfer_stream *l)
+void
+xfer_streams_wake(struct xfer *x)
 {
-	if (l->proved)
-		return;
-	if (l->kind == XFER_STREAM_CHANNEL)
-		x->grow.channels_stopped = true;
-	else
-		x->grow.connections.stopped = true;
+	struct xfer_stream *l;
+
+	TAILQ_FOREACH(l, &x->streams, entry)
+		l->idle = false;
 }
 
-static void
-stream_gone(struct xfer_stream *l)
+static unsigned
+count_bits(uint64_t v)
 {
-	struct xfer *x = l->x;
-	struct xfer_file *f, *next;
+	unsigned n = 0;
 
-	xfer_digest_drain(x); /* its blocks are still in use there */
-	x->err = sftp_error(l->s);
-	x->retry.answered |= sftp_has_version(l->s);
-	learn_refusal(x, l);
-	for (f = TAILQ_FIRST(&x->files.active); f != NULL; f = next) {
-		next = TAILQ_NEXT(f, entry);
-		xfer_file_lost(f, l);
-	}
-	xfer_dirs_lost(x, l);
-	stream_free(l);
+	for (; v != 0; v &= v - 1)
+		n++;
+	return n;
 }
 
-static void
-begin_anew(struct xfer *x, uint64_t now)
+static uint64_t
+connection_bit(const struct xfer_stream *l)
 {
-	unsigned wait = x->opts.retry_wait_ms != 0 ? x->opts.retry_wait_ms :
-						     RETRY_MS;
-	struct xfer_file *f;
-
-	/* Which data of a file has arrived is not known after all streams are
-	 * lost, so files are resumed. Those that are still active wait for
-	 * answers to path requests. */
-	TAILQ_FOREACH(f, &x->files.active, entry)
-		f->resume = true;
-	TAILQ_FOREACH(f, &x->files.queue, entry)
-		if (f->target.known)
-			xfer_file_restart(f, true);
-	for (unsigned i = 0; i < x->retry.used && wait < RETRY_MAX_MS; i++)
-		wait *= 2;
-	/* Whether the next connection can have others beside it is not known.
-	 */
-	x->grow.connections = (struct xfer_growth){ .stopped = false };
-	x->grow.to_open = 0;
-	x->grow.channels = 1;
-	x->grow.channels_stopped = false;
-	x->retry.used++;
-	x->retry.at_ms = now + MIN(wait, (unsigned)RETRY_MAX_MS);
-	xfer_note(x, NULL, "the connection is lost; trying again");
+	return l->connection < 64 && sftp_error(l->s) == 0 ?
+	    UINT64_C(1) << l->connection : 0;
 }
 
-int
-xfer_streams_check(struct xfer *x)
-{
-	struct xfer_stream *l, *next;
-	uint64_t now;
-	bool lost = false;
-	int r = xfer_between_check(x);
+struct connection_rates {
+	uint64_t of[64]; /* bytes a second */
+};
 
-	if (r < 0)
-		return r;
-	for (l = TAILQ_FIRST(&x->streams); l != NULL; l = next) {
-		next = TAILQ_NEXT(l, entry);
-		if (sftp_error(l->s) != 0) {
-			stream_gone(l);
-			lost = true;
-		}
+static struct connection_rates
+rates_of(const struct xfer *x)
+{
+	struct connection_rates r = { .of = { 0 } };
+	const struct xfer_stream *l;
+
+	TAILQ_FOREACH(l, &x->streams, entry)
+		if (connection_bit(l) != 0)
+			r.of[l->connection] += l->rate;
+	return r;
+}
+
+/* Of those in the set; of equal ones the youngest. */
+static uint64_t
+slowest_connection(const struct xfer *x, uint64_t set)
+{
+	const struct connection_rates r = rates_of(x);
+	unsigned slowest = 64;
+
+	for (unsigned i = 0; i < 64; i++)
+		if ((set & UINT64_C(1) << i) != 0 &&
+		    (slowest == 64 || r.of[i] <= r.of[slowest]))
+			slowest = i;
+	return UINT64_C(1) << slowest;
+}
+
+/* So many connections take work, the fastest; 0: all. */
+static void
+let_idle(struct xfer *x, unsigned use)
+{
+	uint64_t all = 0, busy = 0;
+	struct xfer_stream *l;
+
+	TAILQ_FOREACH(l, &x->streams, entry) {
+		all |= connection_bit(l);
+		busy |= l->idle ? 0 : connection_bit(l);
 	}
-	if (x->stream_count > 0)
-		return 0;
-	now = clock_ms();
-	if (lost || x->retry.at_ms == 0) {
-		/* If no server has ever answered, a retry is of no use. */
-		if (x->retry.used >= x->opts.retries || !x->retry.answered ||
-		    x->host.ops == NULL)
-			return x->err != 0 ? x->err : ERR_CLOSED;
-		begin_anew(x, now);
-		return 0;
-	}
-	if (now < x->retry.at_ms)
-		return 0;
-	x->retry.at_ms = 0; /* a failure counts as the loss of a stream */
-	(void)!stream_open(x, XFER_STREAM_CONNECTION);
-	return 0;
+	if (use == 0 || count_bits(busy) < use)
+		busy = all;
+	while (use != 0 && count_bits(busy) > use)
+		busy &= ~slowest_connection(x, busy);
+	TAILQ_FOREACH(l, &x->streams, entry)
+		l->idle = (connection_bit(l) & ~busy) != 0;
 }
 
 /* --- a turn --- */
@@ -543,7 +525,7 @@ estimate_rest(struct xfer *x, uint64_t rtt)
 	if (x->stream_count < 2)
 		return;
 	TAILQ_FOREACH(l, &x->streams, entry) {
-		if (sftp_error(l->s) != 0)
+		if (sftp_error(l->s) != 0 || l->idle)
 			continue;
 		rate += l->rate;
 		if (x->measured.fastest == NULL ||
@@ -565,7 +547,7 @@ grow_channels(struct xfer *x, unsigned add)
 	if (x->grow.channels_stopped)
 		return;
 	while (add-- > 0) {
-		if (stream_open(x, XFER_STREAM_CHANNEL) < 0) {
+		if (xfer_stream_open(x, XFER_STREAM_CHANNEL) < 0) {
 			x->grow.channels_stopped = true;
 			return;
 		}
@@ -573,16 +555,38 @@ grow_channels(struct xfer *x, unsigned add)
 	}
 }
 
+/* With -vvv: what tests can be fed with (regress/unit/growth-traces.h). */
 static void
-grow_connections(struct xfer *x, uint64_t now, uint64_t rtt, double rate,
-    unsigned connections)
+log_sample(const struct xfer_sample *s, const struct xfer_growth *g,
+    unsigned add)
 {
-	struct xfer_sample s = { .now_ms = now, .rtt_ms = rtt, .rate = rate,
-		.connections = connections, .max = x->opts.connections_max };
+	log_debug3("growth: T(%" PRIu64 ", %" PRIu64 ", %" PRIu64 ", %.0f, "
+		   "%.1f, %" PRIu64 ", %u), /* %.2f +%u %u */", s->now_ms,
+	    s->least_us, s->trip_us, s->rate, s->seconds_left,
+	    s->bulk_left, s->connections, s->top, add, g->use);
+}
 
-	s.bulk_left = bulk_left(x);
+static void
+grow_connections(struct xfer *x, uint64_t now, double rate,
+    const struct xfer_streams_view *view)
+{
+	struct xfer_growth *g = &x->grow.connections;
+	struct xfer_sample s = { .now_ms = now, .rtt_ms = view->rtt_ms,
+		.rate = rate, .connections = view->connections,
+		.ready = view->ready, .bulk_left = view->bulk_left,
+		.max = x->opts.connections_max, .least_us = view->least_us,
+		.trip_us = view->trip_us };
+	unsigned before = g->use, add;
+
 	s.seconds_left = rate > 0 ? bytes_left(x) / rate : 0;
-	x->grow.to_open += xfer_growth_next(&x->grow.connections, &s);
+	s.top = view->rate > 0 ? (double)view->top / (double)view->rate : 0;
+	add = xfer_growth_next(g, &s);
+	x->grow.to_open += add;
+	log_sample(&s, g, add);
+	if (before != 0 && g->use != before)
+		log_debug("connections that take work: %u; round trip %" PRIu64
+			  " ms, %" PRIu64 " without a queue", g->use,
+		    s.trip_us / 1000, g->least_us / 1000);
 }
 
 static void
@@ -591,7 +595,7 @@ open_connections(struct xfer *x)
 	int r = 0;
 
 	while (x->grow.to_open > 0 && r == 0) {
-		r = stream_open(x, XFER_STREAM_CONNECTION);
+		r = xfer_stream_open(x, XFER_STREAM_CONNECTION);
 		if (r == ERR_AGAIN)
 			return; /* another one is being opened */
 		x->grow.to_open--;
@@ -602,7 +606,8 @@ open_connections(struct xfer *x)
 	}
 }
 
-/* Streams that can carry data: those that are being opened do not count. */
+/* Streams that carry data: those that are being opened, or idle, do not count.
+ */
 static unsigned
 count_up(const struct xfer *x)
 {
@@ -610,15 +615,40 @@ count_up(const struct xfer *x)
 	unsigned n = 0;
 
 	TAILQ_FOREACH(l, &x->streams, entry)
-		n += sftp_error(l->s) == 0 && sftp_has_version(l->s);
+		n += sftp_error(l->s) == 0 && sftp_has_version(l->s) &&
+		    !l->idle;
 	return n;
+}
+
+/* All may be on different ways to the host: only if a queue stands on each of
+ * them there is nothing to gain. */
+static void
+see_path(const struct xfer_stream *l, const struct xfer_stream_stats *path,
+    struct xfer_streams_view *out)
+{
+	const struct xfer_file *f = TAILQ_FIRST(&l->x->files.active);
+	uint64_t trip = path->sent_us;
+
+	/* Of what is received the kernel may know nothing yet. Before there is
+	 * data, answers took what the server took. */
+	if (!l->proved)
+		trip = path->rtt_us;
+	else if (f != NULL && !f->up && path->received_us != 0)
+		trip = path->received_us;
+	if (trip == 0 || path->rtt_us == 0)
+		return;
+	if (out->trip_us == 0 || trip < out->trip_us)
+		out->trip_us = trip;
+	if (out->least_us == 0 || path->rtt_us < out->least_us)
+		out->least_us = path->rtt_us;
 }
 
 /* Sums up the measures of all streams. */
 static void
 measure(struct xfer *x, uint64_t now, struct xfer_streams_view *out)
 {
-	uint64_t connections = 0;
+	uint64_t connections = 0, ready = 0;
+	struct connection_rates rates;
 	struct xfer_stream_stats path;
 	struct xfer_stream *l;
 	unsigned up = count_up(x);
@@ -627,11 +657,17 @@ measure(struct xfer *x, uint64_t now, struct xfer_streams_view *out)
 	TAILQ_FOREACH(l, &x->streams, entry) {
 		uint64_t own = stream_rtt(l, &path);
 
+		l->connection = path.connection;
+		if (sftp_has_version(l->s))
+			ready |= connection_bit(l);
 		adapt_window(l, now, own, up);
 		out->rtt_ms = MAX(out->rtt_ms, own);
 		out->fixed = out->fixed && path.send_window <= WINDOW_FIXED;
 		out->windows += path.send_window;
 		out->rate += l->rate;
+		/* The first one before there is data, too. */
+		if (!l->idle && (l->proved || l == TAILQ_FIRST(&x->streams)))
+			see_path(l, &path, out);
 		if (!l->proved || path.connection >= 64 ||
 		    (connections & UINT64_C(1) << path.connection) != 0)
 			continue;
@@ -639,22 +675,30 @@ measure(struct xfer *x, uint64_t now, struct xfer_streams_view *out)
 		out->stalled_ms = MAX(out->stalled_ms, path.window_stall_ms);
 		out->connections++;
 	}
+	out->ready = count_bits(ready);
+	rates = rates_of(x);
+	for (unsigned i = 0; i < 64; i++)
+		out->top = MAX(out->top, rates.of[i]);
 	out->bulk_left = bulk_left(x);
 }
 
 /* A number that the user gave, and the first connections over a long path, are
- * opened before anything is measured. */
-static bool
-grows_at_once(const struct xfer *x, const struct xfer_streams_view *now)
+ * opened before anything is measured. The latter idle until they are needed. */
+static void
+grow_at_once(struct xfer *x, const struct xfer_streams_view *now)
 {
-	if (x->grow.connections.stopped || x->grow.connections.had != 0)
-		return false;
-	if (x->opts.connections_max > 1)
-		return now->connections > 0 || xfer_streams_early(
-		    now->rtt_ms * 1000, now->bulk_left, 0) > 0;
-	return x->opts.rate_bytes == 0 && x->opts.connections_max == 0 &&
-	    xfer_streams_early(now->rtt_ms * 1000, now->bulk_left, 0) > 0 &&
-	    xfer_login_pays(now->rtt_ms, now->bulk_left);
+	struct xfer_growth *g = &x->grow.connections;
+	unsigned most = x->opts.connections_max;
+	unsigned early = xfer_streams_early(now->rtt_ms * 1000,
+	    now->bulk_left, 0);
+
+	if (g->stopped || g->asked != 0)
+		return;
+	if (most > 1 && (now->connections > 0 || early > 0))
+		x->grow.to_open += xfer_growth_begin(g, most - 1);
+	else if (most == 0 && early > 0 && x->opts.rate_bytes == 0 &&
+	    now->trip_us != 0 && xfer_login_pays(now->rtt_ms, now->bulk_left))
+		x->grow.to_open += xfer_growth_begin(g, early);
 }
 
 void
@@ -670,10 +714,10 @@ xfer_streams_grow(struct xfer *x)
 	estimate_rest(x, view.rtt_ms);
 	if (x->host.ops == NULL)
 		return;
-	if (grows_at_once(x, &view))
-		grow_connections(x, now, view.rtt_ms, 1,
-		    MAX(view.connections, 1u));
+	grow_at_once(x, &view);
 	open_connections(x);
+	let_idle(x, x->opts.connections_max != 0 ? 0 :
+	    MAX(x->grow.connections.use, 1u));
 	grow_channels(x, xfer_channels_next(x->grow.channels, &view));
 	if (took < SAMPLE_MS || took < view.rtt_ms)
 		return;
@@ -681,17 +725,15 @@ xfer_streams_grow(struct xfer *x)
 	    x->measured.acked > x->measured.sample_acked) {
 		stall = view.stalled_ms > x->measured.stalled_ms ?
 		    view.stalled_ms - x->measured.stalled_ms : 0;
-		x->retry.used = 0;
 		view.held = view.fixed && stall * 10 >= took * 3;
 		if (view.held)
 			grow_channels(x, xfer_channels_next(x->grow.channels,
 			    &view));
 		else
-			grow_connections(x, now, view.rtt_ms,
+			grow_connections(x, now,
 			    (double)(x->measured.acked -
 				x->measured.sample_acked) *
-				1000 / (double)took,
-			    view.connections);
+				1000 / (double)took, &view);
 	}
 	x->measured.stalled_ms = view.stalled_ms;
 	x->measured.sample_ms = now;
