@@ -154,17 +154,15 @@ hostcheck_other_name(const struct hostcheck *h)
 }
 
 /* A user who keeps no known_hosts wants no other file of hosts either. */
-char *
-hostcheck_hints_path(const struct hostcheck *h)
+const char *
+hostcheck_hints_file(const struct hostcheck *h)
 {
 	struct stat st;
-	char *path;
 
 	if (h->user_files.n == 0 ||
 	    stat(h->user_files.v[0], &st) == -1 || !S_ISREG(st.st_mode))
 		return NULL;
-	xasprintf(&path, "%s.hints", h->user_files.v[0]);
-	return path;
+	return h->user_files.v[0];
 }
 
 /* ---- the check ---------------------------------------------------------- */

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "base/err.h"
 #include "base/str.h"
 
 struct user {
@@ -35,9 +36,8 @@ struct user *user_lookup(const char *name);
 struct user *user_self(void);
 void user_free(struct user *u);
 
-/* Appends the names of the user's groups; a group without one, and all groups
- * of a user who is not valid, are left out. */
-void user_group_names(const struct user *u, struct strlist *names);
+/* As user_groups(); of a user who is not valid, none. */
+int user_group_names(const struct user *u, struct strlist *names) must_check;
 /* Base name of the shell is usable: the file exists and is executable. */
 bool user_shell_ok(const struct user *u, const char **why);
 /* ~ and relative paths: below the home directory. Caller frees. */

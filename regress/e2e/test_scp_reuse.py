@@ -2,6 +2,7 @@
 """What -Z takes for complete: size and time with -p, as rsync does; the content
 without it, or with --verify. docs/TRANSFERS.md has the rule."""
 
+import json
 import os
 import stat
 import sys
@@ -256,3 +257,66 @@ def test_half(tmp_path, server, up, flags):
     names = [f"{tree}/.", f"x:{target}"] if up else [f"x:{tree}/.", target]
     run([SCP, "-q", "-r", "-Z", *flags, "-D", server, *names]).ok()
     assert content(target) == content(tree)
+
+
+# ---- holes, and what is counted ------------------------------------------
+
+def sparse(path, at, data):
+    with open(path, "wb") as file:
+        file.truncate(400 << 30)
+        file.seek(at)
+        file.write(data)
+
+
+@both_ways
+def test_holes_are_not_read(tmp_path, up):
+    """400 GiB of nothing, with a little at the end, by digests."""
+    for name in ("from", "to"):
+        sparse(tmp_path / name, (400 << 30) - 9, b"the end")
+    before = (tmp_path / "to").stat().st_ino
+    names = ([tmp_path / "from", f"x:{tmp_path}/to"] if up else
+             [f"x:{tmp_path}/from", tmp_path / "to"])
+    run([SCP, "-q", "-Z", "-D", OURS, *names]).ok()
+    assert (tmp_path / "to").stat().st_ino == before
+
+
+@both_ways
+@pytest.mark.parametrize("holes", ("from", "to", "both"))
+def test_holes_are_zeros(tmp_path, up, holes):
+    """Zeros at one end, a hole at the other: the same. Then a byte differs in
+    what is a hole elsewhere."""
+    size = 8 << 20
+    for name in ("from", "to"):
+        with open(tmp_path / name, "wb") as file:
+            if holes in (name, "both"):
+                file.truncate(size)
+            else:
+                file.write(bytes(size))
+    names = ([tmp_path / "from", f"x:{tmp_path}/to"] if up else
+             [f"x:{tmp_path}/from", tmp_path / "to"])
+    before = (tmp_path / "to").stat().st_ino
+    run([SCP, "-q", "-Z", "-D", OURS, *names]).ok()
+    assert (tmp_path / "to").stat().st_ino == before
+    for name in ("from", "to"):
+        with open(tmp_path / name, "rb+") as file:
+            file.seek(5 << 20)
+            file.write(name.encode())
+        run([SCP, "-q", "-Z", "-D", OURS, *names]).ok()
+        assert ((tmp_path / "to").read_bytes() ==
+                (tmp_path / "from").read_bytes())
+
+
+@both_ways
+def test_comparing_is_counted(tmp_path, up):
+    """What was the same of a target that then differs counts once."""
+    size = 20 << 20
+    for name in ("from", "to"):
+        (tmp_path / name).write_bytes(bytes(size - 5) + name.encode())
+    size = (tmp_path / "from").stat().st_size
+    os.truncate(tmp_path / "to", size)
+    names = ([tmp_path / "from", f"x:{tmp_path}/to"] if up else
+             [f"x:{tmp_path}/from", tmp_path / "to"])
+    for _ in range(2):  # the second time it is the same
+        done = run([SCP, "--json", "-Z", "-D", OURS, *names]).ok()
+        end = json.loads(done.out.splitlines()[-1])
+        assert end["event"] == "end" and end["bytes"] == size

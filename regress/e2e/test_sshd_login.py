@@ -128,7 +128,7 @@ def test_many_keys_and_max_auth_tries(make_server, keys, kind):
 
     assert offer("ed25519-a", "ed25519-b", "rsa").rc == 0
     # or the key that worked just now would be the first to be tried
-    (client.known_hosts.parent / "known_hosts.hints").unlink(missing_ok=True)
+    harness.hints_file().unlink(missing_ok=True)
     done = offer("ed25519-a", "ed25519-b", "ed25519-c", "ed25519-d", "rsa")
     assert done.rc == 255
     assert "Too many authentication failures" in done.errors, done

@@ -90,6 +90,11 @@ def shut(sock, reset):
     sock.close()
 
 
+def small_buffers(sock):
+    for which in (socket.SO_SNDBUF, socket.SO_RCVBUF):
+        sock.setsockopt(socket.SOL_SOCKET, which, 2 * CHUNK)
+
+
 class Connection:
     def __init__(self, proxy, number, near):
         self.proxy, self.number, self.near = proxy, number, near
@@ -106,7 +111,11 @@ class Connection:
             shut(self.near, True)
             return
         try:
-            self.far = socket.create_connection(self.proxy.to)
+            self.far = socket.socket()
+            small_buffers(self.far)
+            self.far.connect(
+                self.number and self.proxy.to_later or self.proxy.to)
+            self.far.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         except OSError:
             shut(self.near, True)
             return
@@ -193,16 +202,23 @@ class Connection:
 
 class Proxy:
     """plan(number) gives the faults of a connection. together: what breaks
-    one breaks all that there are."""
+    one breaks all that there are. to_later: where all connections but the
+    first lead; None: where that does."""
 
     def __init__(self, to, plan=lambda number: [], port=0, together=False,
-                 tell=None):
+                 tell=None, to_later=None):
         self.to, self.plan, self.together = to, plan, together
+        self.to_later = to_later
         self.tell = tell
         self.connections, self.happenings = [], []
         self.bytes = 0
         self.lock = threading.Lock()
-        self.listener = socket.create_server(("127.0.0.1", port))
+        # What has passed is soon at the other end: little waits between.
+        self.listener = socket.socket()
+        self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        small_buffers(self.listener)
+        self.listener.bind(("127.0.0.1", port))
+        self.listener.listen(64)
         self.host, self.port = self.listener.getsockname()
         threading.Thread(target=self.accept, daemon=True).start()
 

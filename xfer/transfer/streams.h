@@ -10,6 +10,7 @@
 #ifndef HPN_XFER_TRANSFER_STREAMS_H
 #define HPN_XFER_TRANSFER_STREAMS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -24,7 +25,9 @@ enum xfer_stream_kind {
 /* What is known of a stream's path. Counters run from its connection's start.
  */
 struct xfer_stream_stats {
-	uint64_t rtt_us;	   /* 0: unknown */
+	uint64_t rtt_us;	   /* without queues; 0: unknown */
+	uint64_t sent_us;	   /* of late, of what is sent; and of what */
+	uint64_t received_us;	   /* is received. 0: unknown */
 	uint64_t window_stall_ms;  /* it had data to send, but the peer's
 				    * channel windows were used up */
 	uint64_t network_stall_ms; /* the kernel had what it could not send
@@ -33,8 +36,9 @@ struct xfer_stream_stats {
 			       * channel; 0: unknown */
 	unsigned connection;  /* which one carries it; 0: the first */
 	/* While the kernel has much that is not sent: bytes that the peer has
-	 * taken; else as it was before. 0: unknown */
+	 * taken. Else 0. */
 	uint64_t backlog_acked;
+	bool up; /* logged in: the server owes its VERSION */
 };
 
 struct xfer_streams_ops {

@@ -17,6 +17,8 @@ struct xfer_compare {
 	} why;
 	bool differs;
 	bool listed; /* in x->files.comparing */
+	bool sparse; /* this end has holes */
+	uint64_t shown; /* bytes in the progress, of a target */
 	int status; /* the server's reason why it gave no digests */
 	uint64_t next, size;
 	uint64_t same_until; /* so much was read back already, to verify */
@@ -59,6 +61,9 @@ bool xfer_is_whole(const struct xfer_file *f);
  * xfer_compared(). False: no memory, or XFER_DIGESTS_MAX are waiting. */
 bool xfer_digest_post(struct xfer_block *b, uint64_t offset, uint32_t len,
     const uint8_t *theirs) must_check;
+/* True: there is nothing but a hole, which has been compared at once. */
+bool xfer_digest_of_hole(struct xfer_file *f, uint64_t offset, uint32_t len,
+    const uint8_t *theirs, bool *same);
 /* Wakes the threads, after one or more were posted. */
 void xfer_digest_kick(struct xfer *x);
 /* Passes on what is ready, without waiting; drain waits for all. */

@@ -723,8 +723,7 @@ xfer_file_begin(struct xfer_file *f)
 		return;
 	}
 	stat_remote(f);
-	if (f->resume || (f->part.name == NULL &&
-	    (f->x->opts.links || f->x->opts.hard_links))) {
+	if (f->resume || (f->part.name == NULL && f->x->opts.links)) {
 		xfer_file_settle(f);
 		return;
 	}

@@ -439,6 +439,7 @@ void
 xfer_file_compared(struct xfer_file *f, int why)
 {
 	if (why == XFER_COMPARE_TARGET && f->compare.differs) {
+		f->item.done -= f->compare.shown;
 		xfer_handles_drop(f);
 		if (!f->up)
 			fd_close(&f->fd);
@@ -451,7 +452,8 @@ xfer_file_compared(struct xfer_file *f, int why)
 		if (f->part.name != NULL && f->part.old.flags != 0)
 			xfer_part_remove_surely(f);
 		f->progress.moved = f->source.size;
-		progress_add(f->x->opts.progress, &f->item, f->source.size);
+		progress_add(f->x->opts.progress, &f->item,
+		    f->source.size - f->compare.shown);
 	} else if (f->compare.differs) {
 		xfer_report(f->x, f->remote, f->compare.status != 0 ?
 			"cannot be verified" :

@@ -30,6 +30,7 @@ enum {
 	XFER_CHUNK_MIN = 1024 * 1024,
 	XFER_CHUNK_MAX = 32 * 1024 * 1024,
 	XFER_DIGEST_BYTES = 32, /* SHA-256 */
+	XFER_DIGEST_BLOCK = 1024 * 1024, /* bytes that one is of */
 	XFER_DIGESTS_MAX = 1024, /* blocks being compared */
 };
 

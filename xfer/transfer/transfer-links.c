@@ -3,8 +3,8 @@
  * Links. A symbolic link is made directly or, if its name is taken, under
  * another name and renamed; what it leads to does not matter. Of several names
  * of a file the first that is found is copied; the others become hard links to
- * it when it is complete, except where a copy would be written in place:
- * through a link, or to a device.
+ * it when it is complete, except where a copy would be written through a link
+ * or to a device.
  */
 #include <errno.h>
 #include <fcntl.h>

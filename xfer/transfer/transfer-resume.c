@@ -21,11 +21,12 @@
 #include "xfer/transfer/transfer-internal.h"
 
 enum {
-	BLOCK_BYTES = 1024 * 1024, /* of one digest */
+	BLOCK_BYTES = XFER_DIGEST_BLOCK,
 	/* Under way for a file: two, for two threads of the server, and large
 	 * enough that the round trip of a long path does not matter. */
 	REQUEST_BYTES = 32 * BLOCK_BYTES,
 	REQUESTS_MAX = 2,
+	REQUESTS_SPARSE = 16, /* holes cost nothing but round trips */
 	READS_MAX = 32,
 };
 
@@ -59,6 +60,10 @@ xfer_compared(struct xfer_block *b, uint64_t offset, uint32_t len, bool same)
 
 	if (f->compare.why != XFER_COMPARE_PART) {
 		f->compare.differs |= !same;
+		if (f->compare.why == XFER_COMPARE_TARGET && same) {
+			f->compare.shown += len;
+			progress_add(f->x->opts.progress, &f->item, len);
+		}
 	} else if (same) {
 		f->progress.moved += len;
 		progress_add(f->x->opts.progress, &f->item, len);
@@ -93,9 +98,12 @@ digests_done(void *arg, const struct sftp_reply *reply)
 		return;
 	}
 	for (uint64_t at = b->offset; at < end; at += len) {
+		bool same = false;
+
 		len = (uint32_t)MIN(end - at, (uint64_t)BLOCK_BYTES);
-		if (!xfer_digest_post(b, at, len, theirs))
-			xfer_compared(b, at, len, false);
+		if (xfer_digest_of_hole(f, at, len, theirs, &same) ||
+		    !xfer_digest_post(b, at, len, theirs))
+			xfer_compared(b, at, len, same);
 		theirs += XFER_DIGEST_BYTES;
 	}
 	xfer_digest_kick(f->x);
@@ -145,7 +153,8 @@ send_comparison(struct xfer_file *f, struct xfer_handle *e)
 	uint64_t len = digests ? REQUEST_BYTES : sftp_read_max(e->stream->s);
 	struct xfer_block *b;
 
-	if (c->pending >= (digests ? REQUESTS_MAX : READS_MAX))
+	if (c->pending >= (unsigned)(!digests ? READS_MAX :
+		c->sparse ? REQUESTS_SPARSE : REQUESTS_MAX))
 		return false;
 	len = MIN(len, c->size - c->next);
 	if (f->x->data.digest_blocks + blocks_of(len) > XFER_DIGESTS_MAX)
@@ -221,6 +230,8 @@ xfer_compare_start(struct xfer_file *f, int why, uint64_t size)
 	f->compare.why = why;
 	f->compare.differs = false;
 	f->compare.status = 0;
+	f->compare.shown = 0;
+	f->compare.sparse = f->fd >= 0 && fd_has_holes(f->fd);
 	f->compare.next = why == XFER_COMPARE_VERIFY ?
 	    MIN(f->compare.same_until, size) : 0;
 	f->compare.size = size;

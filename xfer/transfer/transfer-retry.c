@@ -34,8 +34,8 @@ silent_ms(const struct xfer *x)
 static bool
 owes_answers(const struct xfer_stream *l)
 {
-	return sftp_error(l->s) == 0 && sftp_has_version(l->s) &&
-	    sftp_pending(l->s) > 0;
+	return sftp_error(l->s) == 0 &&
+	    (sftp_has_version(l->s) ? sftp_pending(l->s) > 0 : l->watch.up);
 }
 
 /* Requests that still leave this host may not have got there yet. */
@@ -49,6 +49,7 @@ has_moved(struct xfer_stream *l)
 	l->watch.received = sftp_received(l->s);
 	l->watch.output = sftp_output_len(l->s);
 	l->watch.acked = path.backlog_acked;
+	l->watch.up = path.up;
 	if (l->watch.received != was.received)
 		l->watch.unheard_ms = 0;
 	return l->watch.received != was.received ||
@@ -196,6 +197,7 @@ stream_gone(struct xfer_stream *l)
 	x->err = sftp_error(l->s);
 	x->retry.answered |= sftp_has_version(l->s);
 	learn_refusal(x, l);
+	xfer_streams_wake(x);
 	/* Each goes to the front of the queue: they stay in order, so that
 	 * those end first that were begun first. */
 	for (f = TAILQ_LAST(&x->files.active, xfer_files); f != NULL;
