@@ -286,6 +286,11 @@ def title(pid):
         return b""
 
 
+def is_waiting(pid):
+    """Is it an hpnsshd-session without a connection?"""
+    return title(pid).startswith(b"hpnsshd-session: [waiting]")
+
+
 def descendants(of):
     below = {}
     for pid, parent, state, name in _processes():
@@ -538,10 +543,16 @@ class Server:
 
     def connections(self):
         """Processes of connections, by id; none of those in which our listener
-        looks how accounts are hashed, which end by themselves."""
-        return {pid: (state, name)
-                for pid, (state, name) in descendants(self.process.pid).items()
-                if self.kind != "hpn" or name != "hpnsshd"}
+        looks how accounts are hashed, which end by themselves, nor of those
+        that wait for a connection."""
+        found = descendants(self.process.pid)
+        if self.kind != "hpn":
+            return found
+        waiting = {pid for pid in found if is_waiting(pid)}
+        for pid in list(waiting):
+            waiting.update(descendants(pid))
+        return {pid: (state, name) for pid, (state, name) in found.items()
+                if name != "hpnsshd" and pid not in waiting}
 
     def stop(self):
         if self.process is None:

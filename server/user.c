@@ -44,7 +44,9 @@ make_up(const char *name)
 struct user *
 user_lookup(const char *name)
 {
-	struct passwd *pw = getpwnam(name);
+	/* Of the longest ones only the beginning may be known. */
+	struct passwd *pw =
+	    strlen(name) < USER_NAME_MAX ? getpwnam(name) : NULL;
 
 	return pw != NULL ? from_passwd(pw) : make_up(name);
 }

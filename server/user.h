@@ -20,9 +20,14 @@ struct user {
 	bool valid; /* false: made up */
 };
 
-/* Bytes of a name that a client may send. Escaped, it must not push the rest of
- * a log line over the end: the address stands behind it. */
-enum { USER_NAME_MAX = 256 };
+enum {
+	/* Bytes of a name that anybody can have: what a client sends beyond is
+	 * cut off, as it says no more about who that is. */
+	USER_NAME_MAX = 1024,
+	/* Of one in a log line. Escaped, it must not push the rest over the
+	 * end: the address stands behind it. */
+	USER_SHOWN_MAX = 256,
+};
 
 /* Never NULL; out of memory ends the process. */
 struct user *user_lookup(const char *name);

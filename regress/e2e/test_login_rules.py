@@ -450,7 +450,8 @@ crypt_r(const char *phrase, const char *setting, struct crypt_data *data)
 @pytest.mark.skipif(harness.is_sanitized(),
                     reason="preloads a library before the sanitizer's")
 @pytest.mark.parametrize("config", [
-    "UsePAM no\n", "UsePAM yes\nPAMServiceName sshd\n"])
+    "UsePAM no\n", "UsePAM yes\nPAMServiceName sshd\n",
+    "UsePAM yes\nPAMServiceName sshd\nPermitEmptyPasswords yes\n"])
 def test_same_hashes_for_all_users(make_server, other_user, tmp_path, config):
     """Existing, locked, without a password, disallowed, unknown: a refusal
     costs the same."""

@@ -14,7 +14,7 @@ import sys
 
 import pytest
 
-from harness import have, hpn, run
+from harness import MIB, have, hpn, run
 
 SCP = hpn("scp")
 OURS = hpn("sftp-server")
@@ -186,6 +186,36 @@ def test_hard_links(tmp_path):
         assert (copy / "d/c").read_bytes() == (top / "a").read_bytes()
 
 
+@pytest.mark.parametrize("server", SERVERS)
+@pytest.mark.parametrize("up", [True, False])
+@pytest.mark.parametrize("flags", [[], ["--in-place"]])
+def test_names_onto_special_files(tmp_path, server, up, flags):
+    """Links of a file take the place of files only, and lead to such: what is
+    behind a link is written, and a socket refuses that, whichever name is the
+    first."""
+    if not up and server != OURS:
+        pytest.skip("stock's server does not tell of hard links")
+    top, out = tmp_path / "t", tmp_path / "out"
+    top.mkdir()
+    out.mkdir()
+    (top / "a").write_text("content")
+    for name in ("b", "c", "d"):
+        os.link(top / "a", top / name)
+    (out / "b").symlink_to(tmp_path / "there")
+    (tmp_path / "there").write_text("old")
+    with socket.socket(socket.AF_UNIX) as s:
+        s.bind(str(out / "c"))
+    done = scp("-r", "--hard-links", *flags,
+               *((f"{top}/.", f"x:{out}") if up else (f"x:{top}/.", out)),
+               server=server)
+    assert done.rc == 1 and stat.S_ISSOCK((out / "c").lstat().st_mode)
+    assert (out / "b").is_symlink()
+    assert (tmp_path / "there").read_text() == "content"
+    for name in ("a", "d"):
+        assert stat.S_ISREG((out / name).lstat().st_mode)
+        assert (out / name).read_text() == "content"
+
+
 @pytest.mark.skipif(STOCK not in SERVERS, reason="no stock sftp-server")
 def test_hard_links_with_stock(tmp_path):
     top = tmp_path / "t"
@@ -266,6 +296,48 @@ def test_sparse_resume_and_verify(tmp_path):
         scp("--verify", "--sparse", *args).ok()
         assert (out / "dst").read_bytes() == src.read_bytes()
         assert (out / "dst").stat().st_blocks < (20 << 20) / 512
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="makes a device")
+@pytest.mark.parametrize("server", SERVERS)
+@pytest.mark.parametrize("up", [True, False])
+@pytest.mark.parametrize("flags", [[], ["--verify"]])
+def test_time_of_a_device(tmp_path, data_file, server, up, flags):
+    """It stays also where a copy fails, as no later copy believes it."""
+    f, device = data_file(300000), tmp_path / "full"
+    os.mknod(device, 0o666 | stat.S_IFCHR, os.stat("/dev/full").st_rdev)
+    before = device.stat().st_mtime
+    done = scp(*flags, *((f, f"x:{device}") if up else (f"x:{f}", device)),
+               server=server)
+    assert done.rc == 1 and device.stat().st_mtime >= before
+
+
+@pytest.fixture
+def block_device(tmp_path):
+    """Full of what is neither data of a test nor zeros."""
+    content = tmp_path / "device"
+    content.write_bytes(b"\xff" * MIB)
+    made = run(["losetup", "-f", "--show", content])
+    if made.rc != 0:
+        pytest.skip("no loop devices here")
+    device = made.text.strip()
+    yield device
+    run(["losetup", "-d", device])
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="attaches a loop device")
+@pytest.mark.parametrize("server", SERVERS)
+@pytest.mark.parametrize("up", [True, False])
+def test_sparse_onto_a_device(tmp_path, block_device, server, up):
+    """A device has old content where the source has holes."""
+    image = tmp_path / "image"
+    with open(image, "wb") as f:
+        f.write(b"head")
+        f.truncate(MIB)
+    scp("--sparse", *((image, f"x:{block_device}") if up else
+                      (f"x:{image}", block_device)), server=server).ok()
+    with open(block_device, "rb") as f:
+        assert f.read() == image.read_bytes()
 
 
 @pytest.mark.parametrize("server", SERVERS)

@@ -131,7 +131,7 @@ login_rules_allow(const struct login *l)
 	const struct server_conf *c = &l->conf;
 
 	if (!l->user->valid) {
-		log_info("Invalid user %s from %s port %u", l->name,
+		log_info("Invalid user %s from %s port %u", l->shown_name,
 		    l->peer->address, l->peer->port);
 		return false;
 	}

@@ -34,6 +34,9 @@ struct xfer_stream_stats {
 	uint32_t send_window; /* the widest window that the peer gave on this
 			       * channel; 0: unknown */
 	unsigned connection;  /* which one carries it; 0: the first */
+	/* While the kernel has much that is not sent: bytes that the peer has
+	 * taken; else as it was before. 0: unknown */
+	uint64_t backlog_acked;
 };
 
 struct xfer_streams_ops {
