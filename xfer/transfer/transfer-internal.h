@@ -126,6 +126,9 @@ struct xfer {
 		bool known;
 		struct sftp_attrs attrs;
 	} owner; /* of what the server makes for us */
+	uint64_t copy; /* the number of this run: see xfer/part-lock.h */
+	struct xfer_planned *planned; /* owned; of the named sources' targets
+				       * those that look like parts */
 	unsigned long failures;
 	struct xfer_spent spent;
 	mode_t umask;

@@ -60,6 +60,7 @@ xfer_compared(struct xfer_block *b, uint64_t offset, uint32_t len, bool same)
 	if (f->compare.why != XFER_COMPARE_PART) {
 		f->compare.differs |= !same;
 	} else if (same) {
+		f->part.unproven = false;
 		f->progress.moved += len;
 		progress_add(f->x->opts.progress, &f->item, len);
 	} else {
@@ -167,10 +168,12 @@ compare_over(struct xfer_file *f)
 	int why = f->compare.why;
 
 	xfer_compare_stop(f);
-	if (why == XFER_COMPARE_PART)
+	if (why == XFER_COMPARE_PART) {
+		f->part.refused = f->part.unproven;
 		xfer_file_settle(f);
-	else
+	} else {
 		xfer_file_compared(f, why);
+	}
 }
 
 static void
@@ -392,14 +395,17 @@ static void
 marks_known(struct xfer_file *f, const uint8_t *p, size_t len)
 {
 	struct xfer_handle *e;
+	bool right;
 
 	f->compare.why = XFER_COMPARE_NONE;
 	f->progress.next = 0;
-	if (!marks_apply(f, p, len)) {
-		f->progress.needs_size =
-		    true; /* of another source: all is moved */
+	/* Without them it is no part, or one of another source. */
+	right = marks_apply(f, p, len);
+	if (!right && f->part_ours) {
+		f->progress.needs_size = true;
 		xfer_marks_start(f);
 	}
+	f->part.unproven = f->part.refused = !right && !f->part_ours;
 	TAILQ_FOREACH(e, &f->handles, entry)
 		xfer_handle_wake(e);
 }
