@@ -4,8 +4,10 @@
  * authenticated yet. hpnsshd-session starts it with descriptors as in
  * server/monitor-wire.h; it is of no use otherwise.
  */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -33,6 +35,7 @@ extern char **environ;
 int
 main(int argc, char **argv)
 {
+	bool waits = argc == 1 && strcmp(argv[0], MONITOR_NAME_WAITS) == 0;
 	int type;
 	socklen_t len = sizeof type;
 
@@ -44,6 +47,9 @@ main(int argc, char **argv)
 	fd_sanitise_stdio();
 	crypto_library_start();
 	setproctitle_init(argc, argv, environ);
-	setproctitle("[net]");
-	return preauth_run(MONITOR_FD_SOCKET, MONITOR_FD_MONITOR);
+	if (waits)
+		setprogname("hpnsshd-auth");
+	else
+		setproctitle("[net]");
+	return preauth_run(MONITOR_FD_SOCKET, MONITOR_FD_MONITOR, waits);
 }

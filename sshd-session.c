@@ -4,8 +4,10 @@
  * it with descriptors as in server/state.h; it is of no use otherwise.
  */
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -19,6 +21,8 @@ extern char **environ;
 int
 main(int argc, char **argv)
 {
+	bool waits = argc == 1 && strcmp(argv[0], STATE_NAME_WAITS) == 0;
+
 	if (argc > 1 || fcntl(STATE_FD_STATE, F_GET_SEALS) == -1) {
 		fputs("hpnsshd-session is started by hpnsshd\n", stderr);
 		return 1;
@@ -27,6 +31,9 @@ main(int argc, char **argv)
 	libc_wipe_freed();
 	crypto_library_start();
 	setproctitle_init(argc, argv, environ);
-	setproctitle("[accepted]");
-	return monitor_run();
+	if (waits)
+		setprogname("hpnsshd-session");
+	else
+		setproctitle("[accepted]");
+	return monitor_run(waits);
 }

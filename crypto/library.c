@@ -4,6 +4,8 @@
 #include "config.h"
 
 #include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/rand.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -91,4 +93,18 @@ const char *
 crypto_library_version(void)
 {
 	return OpenSSL_version(OPENSSL_VERSION);
+}
+
+/* The first look-up of a kind makes all methods of that kind, which stay. */
+void
+crypto_library_warm(void)
+{
+	uint8_t byte;
+
+	(void)RAND_bytes(&byte, 1);
+	EVP_CIPHER_free(EVP_CIPHER_fetch(NULL, "AES-128-GCM", NULL));
+	EVP_MD_free(EVP_MD_fetch(NULL, "SHA2-256", NULL));
+	EVP_KEYMGMT_free(EVP_KEYMGMT_fetch(NULL, "X25519", NULL));
+	EVP_KEYEXCH_free(EVP_KEYEXCH_fetch(NULL, "X25519", NULL));
+	EVP_SIGNATURE_free(EVP_SIGNATURE_fetch(NULL, "ED25519", NULL));
 }

@@ -22,6 +22,9 @@ void crypto_library_start(void);
 /* The same, and reads its configuration now, not when it is first needed: for
  * processes that change their root directory. */
 void crypto_library_start_now(void);
+/* For processes that wait before they have work: looks up what a key exchange
+ * and a login need, so that this costs nothing later. */
+void crypto_library_warm(void);
 /* Name, version and date of the library that is loaded. Static. */
 const char *crypto_library_version(void);
 

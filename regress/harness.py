@@ -125,7 +125,8 @@ def clean_env(**changes):
     # By name: going through os.environ fails when another thread changes it.
     env = {k: os.environ[k]
            for k in ("HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "LANG",
-                     "ASAN_OPTIONS", "UBSAN_OPTIONS", "PATH", "TERM")
+                     "ASAN_OPTIONS", "UBSAN_OPTIONS", "PATH", "TERM",
+                     "XDG_STATE_HOME")
            if k in os.environ}
     env.setdefault("ASAN_OPTIONS", "detect_leaks=1")
     env.setdefault("UBSAN_OPTIONS", "print_stacktrace=1")
@@ -137,6 +138,11 @@ def clean_env(**changes):
         else:
             env[key] = str(value)
     return env
+
+
+def hints_file():
+    """Where clients of this run's tests keep hints."""
+    return Path(os.environ["XDG_STATE_HOME"]) / "hpnssh/hints"
 
 
 def kill_group(process):
@@ -284,6 +290,11 @@ def title(pid):
         return Path(f"/proc/{pid}/cmdline").read_bytes()
     except (FileNotFoundError, ProcessLookupError):
         return b""
+
+
+def is_waiting(pid):
+    """Is it an hpnsshd-session without a connection?"""
+    return title(pid).startswith(b"hpnsshd-session: [waiting]")
 
 
 def descendants(of):
@@ -538,10 +549,16 @@ class Server:
 
     def connections(self):
         """Processes of connections, by id; none of those in which our listener
-        looks how accounts are hashed, which end by themselves."""
-        return {pid: (state, name)
-                for pid, (state, name) in descendants(self.process.pid).items()
-                if self.kind != "hpn" or name != "hpnsshd"}
+        looks how accounts are hashed, which end by themselves, nor of those
+        that wait for a connection."""
+        found = descendants(self.process.pid)
+        if self.kind != "hpn":
+            return found
+        waiting = {pid for pid in found if is_waiting(pid)}
+        for pid in list(waiting):
+            waiting.update(descendants(pid))
+        return {pid: (state, name) for pid, (state, name) in found.items()
+                if name != "hpnsshd" and pid not in waiting}
 
     def stop(self):
         if self.process is None:

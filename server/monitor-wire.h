@@ -29,6 +29,9 @@ enum {
 	MONITOR_LOG_FORCED = 0x80, /* logged because of its place */
 };
 
+/* Its name, if the connection will come over that socket. */
+#define MONITOR_NAME_WAITS "hpnsshd-auth: [waiting]"
+
 enum monitor_request {
 	MONITOR_LOG = 1,	/* u8 level, perhaps MONITOR_LOG_FORCED;
 				 * text; no answer */

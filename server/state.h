@@ -28,7 +28,11 @@ enum {
 	STATE_FD_SOCKET = 3, /* the connection */
 	STATE_FD_STATE = 4,  /* the file in memory */
 	STATE_FD_STARTUP = 5, /* a pipe to the listener */
+	STATE_FD_FIRST_FREE,
 };
+/* Its name (argv[0], which ps(1) shows) if descriptor 3 is a socket that the
+ * connection will come from. */
+#define STATE_NAME_WAITS "hpnsshd-session: [waiting]"
 
 /* Bytes on that pipe: an enum penalty_class, whenever the connection has come
  * to deserve a higher one should it end without authentication; or this. */

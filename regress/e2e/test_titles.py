@@ -23,8 +23,10 @@ def title(pid):
 
 
 def below(pid):
-    """Titles of the process and all that come from it."""
-    return {title(p) for p in harness.descendants(pid)}
+    """Titles of the process and all that come from it, but not of those that
+    wait for a connection."""
+    return {title(p) for p in harness.descendants(pid)
+            if not title(p).endswith("[waiting]")}
 
 
 def listener_says(server, count, limits):

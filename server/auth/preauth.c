@@ -17,6 +17,7 @@
 #include "base/str.h"
 #include "connection.h"
 #include "crypto/digest.h"
+#include "crypto/library.h"
 #include "crypto/rand.h"
 #include "kex.h"
 #include "packet.h"
@@ -320,6 +321,20 @@ warm_up(void)
 }
 
 static void
+receive_connection(struct preauth *pa)
+{
+	int fd;
+
+	if (fd_receive_fds(pa->monitor_fd, &fd, 1) != 0)
+		_exit(255); /* the monitor has ended, or is about to */
+	if (fd != pa->socket_fd && dup2(fd, pa->socket_fd) == -1)
+		_exit(255);
+	if (fd != pa->socket_fd)
+		close(fd);
+	setproctitle("[net]");
+}
+
+static void
 open_moduli(struct preauth *pa)
 {
 	pa->moduli_fd = -1;
@@ -422,7 +437,7 @@ hand_over(struct preauth *pa)
 }
 
 int
-preauth_run(int socket_fd, int monitor_fd)
+preauth_run(int socket_fd, int monitor_fd, bool waits)
 {
 	struct preauth pa = { .socket_fd = socket_fd,
 		.monitor_fd = monitor_fd };
@@ -430,8 +445,12 @@ preauth_run(int socket_fd, int monitor_fd)
 
 	signal(SIGPIPE, SIG_IGN);
 	drop_stdio();
-	receive_params(&pa);
+	if (waits)
+		crypto_library_warm();
 	warm_up();
+	if (waits)
+		receive_connection(&pa);
+	receive_params(&pa);
 	open_moduli(&pa);
 	begin(&pa);
 	lock_in(&pa.params);

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,13 +23,12 @@
 #include "server/listener/hash-survey.h"
 #include "server/listener/inetd-pipes.h"
 #include "server/listener/penalties.h"
+#include "server/listener/places.h"
 #include "server/listener/reload.h"
+#include "server/listener/session-start.h"
 #include "server/peer.h"
 
-enum {
-	FIRST_FREE_FD = STATE_FD_STARTUP + 1,
-	PAUSE_MS = 100, /* after running out of descriptors */
-};
+enum { PAUSE_MS = 100 }; /* after running out of descriptors */
 
 /* Set for the program that replaces this one at SIGHUP: it is in the
  * background already. */
@@ -46,6 +44,7 @@ struct startup {
 	int fd; /* reports of hpnsshd-session; see server/state.h */
 	struct loop_fd *watch; /* NULL: there are no more reports */
 	struct admission_peer peer;
+	struct sockaddr_storage from, to; /* of the connection */
 	enum penalty_class why; /* it gets a penalty, should it end now */
 };
 
@@ -53,8 +52,8 @@ struct listener {
 	struct server_state *state;
 	const struct listener_opts *opts;
 	struct loop *loop;
-	char *session_path;
-	int state_fd;
+	struct session_program session;
+	struct session_spare spare;
 	struct listen_set sockets;
 	struct loop_fd *watches[LISTEN_MAX];
 	struct startup *startups;
@@ -67,87 +66,6 @@ struct listener {
 	bool pid_written;
 	int status;
 };
-
-/* ---- sockets ------------------------------------------------------------ */
-
-/* listen_spec's failed */
-static void
-on_listen_failed(void *arg, enum listen_step step, const struct sockaddr *sa,
-    socklen_t len, int error)
-{
-	uint16_t port;
-	char *address = peer_format_address(sa, len, &port);
-
-	(void)arg;
-	switch (step) {
-	case LISTEN_SOCKET: /* a kernel without IPv6 is no fault */
-		log_verbose("socket for %s: %s", address, strerror(error));
-		break;
-	case LISTEN_DEVICE:
-		log_error("routing domain of port %u on %s: %s", port,
-		    address, strerror(error));
-		break;
-	case LISTEN_BIND:
-		log_error("Bind to port %u on %s failed: %s.", port, address,
-		    strerror(error));
-		break;
-	case LISTEN_LISTEN:
-		log_error("listen on port %u of %s: %s", port, address,
-		    strerror(error));
-		break;
-	}
-	free(address);
-}
-
-static void
-open_sockets(struct listener *l)
-{
-	const struct server_conf *conf = &l->state->conf;
-	struct server_listen at;
-	const char *why;
-
-	for (size_t i = 0; server_conf_listen(conf, i, &at); i++) {
-		const struct listen_spec spec = {
-			.host = at.host[0] != '\0' ? at.host : NULL,
-			.port = at.port,
-			.family = conf->listen.address_family,
-			.mptcp = conf->listen.use_mptcp,
-			.device = at.rdomain[0] != '\0' ? at.rdomain : NULL,
-			.failed = on_listen_failed,
-		};
-		int r = listen_open(&l->sockets, &spec, &why);
-
-		if (r == ERR_LIMIT)
-			fatal("too many listen addresses");
-		if (r != 0)
-			fatal("bad addr or host: %s (%s)", at.host, why);
-	}
-	if (l->sockets.n == 0)
-		fatal("Cannot bind any address.");
-}
-
-static void
-log_sockets(const struct listener *l)
-{
-	for (size_t i = 0; i < l->sockets.n; i++) {
-		char domain[IFNAMSIZ];
-		struct sockaddr_storage ss;
-		socklen_t len = sizeof ss;
-		uint16_t port;
-		char *address;
-
-		if (getsockname(l->sockets.fd[i], (struct sockaddr *)&ss,
-			&len) == -1)
-			continue;
-		address = peer_format_address((struct sockaddr *)&ss, len,
-		    &port);
-		peer_rdomain(l->sockets.fd[i], domain);
-		log_debug("Bind to port %u on %s.", port, address);
-		log_info("Server listening on %s port %u%s%s.", address, port,
-		    domain[0] != '\0' ? " rdomain " : "", domain);
-		free(address);
-	}
-}
 
 /* ---- the title of the process ------------------------------------------- */
 
@@ -173,56 +91,7 @@ make_title(struct listener *l)
 	show_startups(l);
 }
 
-/* ---- starting hpnsshd-session ------------------------------------------ */
-
-/* The low numbers are where hpnsshd-session finds its descriptors; nothing
- * of ours may be there when they are put in place. */
-static void
-reserve_low_fds(void)
-{
-	int fd;
-
-	do {
-		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-		if (fd == -1)
-			fatal("/dev/null: %s", strerror(errno));
-	} while (fd < FIRST_FREE_FD);
-	close(fd);
-}
-
-static int
-spawn_session(const struct listener *l, int connection, int startup,
-    pid_t *pid)
-{
-	char *argv[] = { l->session_path, NULL };
-	posix_spawn_file_actions_t fa;
-	posix_spawnattr_t attr;
-	sigset_t none;
-	short flags = POSIX_SPAWN_SETSIGMASK;
-	int r;
-
-	if (!l->opts->debug)
-		flags |= POSIX_SPAWN_SETSID;
-	sigemptyset(&none);
-	if ((r = posix_spawn_file_actions_init(&fa)) != 0)
-		return r;
-	if ((r = posix_spawnattr_init(&attr)) != 0)
-		goto out;
-	if ((r = posix_spawn_file_actions_adddup2(&fa, connection,
-		 STATE_FD_SOCKET)) == 0 &&
-	    (r = posix_spawn_file_actions_adddup2(&fa, l->state_fd,
-		 STATE_FD_STATE)) == 0 &&
-	    (r = posix_spawn_file_actions_adddup2(&fa, startup,
-		 STATE_FD_STARTUP)) == 0 &&
-	    (r = posix_spawnattr_setsigmask(&attr, &none)) == 0 &&
-	    (r = posix_spawnattr_setflags(&attr, flags)) == 0)
-		r = posix_spawn(pid, l->session_path, &fa, &attr, argv,
-		    environ);
-	posix_spawnattr_destroy(&attr);
-out:
-	posix_spawn_file_actions_destroy(&fa);
-	return r;
-}
+/* ---- connections that are not authenticated ------------------------------ */
 
 static void
 startup_over(struct startup *s)
@@ -237,6 +106,16 @@ startup_over(struct startup *s)
 	loop_unwatch(s->listener->loop, s->watch);
 	fd_close(&s->fd);
 	free(s);
+}
+
+/* One login is over: there is time to make the next one ready. */
+static void
+startup_leaves(struct startup *s)
+{
+	struct listener *l = s->listener;
+
+	startup_over(s);
+	session_spare_fill(&l->spare, &l->session);
 }
 
 /* Reads what hpnsshd-session has reported until now. True: the user is
@@ -271,7 +150,25 @@ on_startup_report(void *arg, int fd, int events)
 	(void)fd;
 	(void)events;
 	if (is_authenticated(s))
-		startup_over(s);
+		startup_leaves(s);
+}
+
+/* The clock has ended it where its own time limits do not act: something that
+ * it called does not return, as a name server or a module. */
+static void
+log_timeout(const struct startup *s)
+{
+	uint16_t port;
+	char *from = peer_format_address((const struct sockaddr *)&s->from,
+	    sizeof s->from, &port);
+	char *to = peer_format_address((const struct sockaddr *)&s->to,
+	    sizeof s->to, &port);
+
+	log_info("Timeout before authentication for connection from %s to %s, "
+		 "pid = %ld",
+	    from, to, (long)s->pid);
+	free(from);
+	free(to);
 }
 
 /* The process has ended; wait_status is of waitpid(2). */
@@ -284,43 +181,39 @@ startup_ended(struct startup *s, int wait_status)
 		if (child_crashed(wait_status))
 			s->why = PENALTY_CRASH;
 		else if (WIFSIGNALED(wait_status) &&
-		    WTERMSIG(wait_status) == SIGALRM)
+		    WTERMSIG(wait_status) == SIGALRM) {
+			log_timeout(s);
 			s->why = MAX(s->why, PENALTY_GRACE);
+		}
 		admission_penalise(l->admission, &s->peer, s->why,
 		    (int64_t)clock_us());
 	}
-	startup_over(s);
+	startup_leaves(s);
 }
 
 static void
 start_connection(struct listener *l, int connection,
-    const struct admission_peer *peer)
+    const struct sockaddr_storage *from, const struct admission_peer *peer)
 {
+	struct session_process process;
 	struct startup *s;
-	int ends[2], r;
-	pid_t pid;
+	socklen_t len = sizeof s->to;
+	int r;
 
-	if (pipe2(ends, O_CLOEXEC) == -1) {
-		log_error("pipe: %s", strerror(errno));
-		return;
-	}
-	/* Only this end. */
-	if (fcntl(ends[0], F_SETFL, O_NONBLOCK) == -1)
-		fatal("pipe: %s", strerror(errno));
-	r = spawn_session(l, connection, ends[1], &pid);
-	fd_close(&ends[1]);
-	if (r != 0) {
-		log_error("cannot start %s: %s", l->session_path,
+	if (!session_spare_take(&l->spare, connection, &process) &&
+	    (r = session_start(&l->session, connection, &process)) != 0) {
+		log_error("cannot start %s: %s", l->session.path,
 		    strerror(r));
-		fd_close(&ends[0]);
 		return;
 	}
-	log_debug("Forked child %ld.", (long)pid);
+	log_debug("Forked child %ld.", (long)process.pid);
 	s = xcalloc(1, sizeof *s);
 	s->listener = l;
-	s->pid = pid;
-	s->fd = ends[0];
+	s->pid = process.pid;
+	s->fd = process.reports;
 	s->peer = *peer;
+	s->from = *from;
+	(void)getsockname(connection, (struct sockaddr *)&s->to, &len);
 	s->why = PENALTY_NOAUTH;
 	s->watch = loop_watch(l->loop, s->fd, LOOP_READ, on_startup_report, s);
 	if (s->watch == NULL)
@@ -377,15 +270,15 @@ pause_accepting(struct listener *l)
 static _Noreturn void
 become_session(const struct listener *l, int connection)
 {
-	char *argv[] = { l->session_path, NULL };
+	char *argv[] = { l->session.path, NULL };
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	if (null == -1 || dup2(connection, STATE_FD_SOCKET) == -1 ||
-	    dup2(l->state_fd, STATE_FD_STATE) == -1 ||
+	    dup2(l->session.state_fd, STATE_FD_STATE) == -1 ||
 	    dup2(null, STATE_FD_STARTUP) == -1)
 		fatal("dup2: %s", strerror(errno));
-	execve(l->session_path, argv, environ);
-	fatal("cannot start %s: %s", l->session_path, strerror(errno));
+	execve(l->session.path, argv, environ);
+	fatal("cannot start %s: %s", l->session.path, strerror(errno));
 }
 
 static void
@@ -419,7 +312,7 @@ on_connection(void *arg, int fd, int events)
 		(void)!send(connection, refusal, sizeof refusal - 1,
 		    MSG_DONTWAIT | MSG_NOSIGNAL);
 	else
-		start_connection(l, connection, &peer);
+		start_connection(l, connection, &ss, &peer);
 	fd_close(&connection);
 }
 
@@ -466,7 +359,7 @@ on_child(void *arg, int signo)
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
 		if ((s = find_startup(l, pid)) != NULL)
 			startup_ended(s, status);
-		else
+		else if (!session_spare_ended(&l->spare, pid))
 			check_ended(l, pid, status);
 }
 
@@ -540,7 +433,8 @@ set_up_loop(struct listener *l)
 			fatal("out of memory");
 	}
 	hold_hangups(false);
-	reload_init(&l->reload, l->loop, l->opts->exe, l->opts->argv);
+	reload_init(&l->reload, l->loop, l->opts->exe, l->opts->argv,
+	    &l->sockets);
 	/* Connections from before a restart may have ended during it. */
 	on_child(l, SIGCHLD);
 }
@@ -560,6 +454,9 @@ go_to_background(const struct listener *l)
 	close(null);
 	if (!l->opts->foreground && !restarted && daemon(0, to_stderr) == -1)
 		fatal("daemon: %s", strerror(errno));
+	/* Whatever file system we were started in can go. */
+	if (chdir("/") == -1)
+		log_error("chdir: %s", strerror(errno));
 	if (!to_stderr)
 		log_to_syslog(l->state->conf.log.syslog_facility);
 }
@@ -569,14 +466,17 @@ static void
 on_hashes(void *arg, const struct decoys *d)
 {
 	struct listener *l = arg;
-	int r = state_renew_decoys(&l->state_fd, d);
+	int r = state_renew_decoys(&l->session.state_fd, d);
 
-	if (r != 0)
+	if (r != 0) {
 		log_error("cannot keep how accounts are hashed: %s",
 		    err_text(r));
-	else
-		log_debug("Accounts are hashed in %zu ways that count.",
-		    d->settings.n);
+		return;
+	}
+	session_spare_drop(&l->spare);
+	session_spare_fill(&l->spare, &l->session);
+	log_debug("Accounts are hashed in %zu ways that count.",
+	    d->settings.n);
 }
 
 static void
@@ -585,20 +485,21 @@ prepare(struct listener *l)
 	const struct server_conf *c = &l->state->conf;
 	int r;
 
-	reserve_low_fds();
-	l->session_path = state_helper_path(c->listen.sshd_session_path,
+	session_start_reserve();
+	l->session.path = state_helper_path(c->listen.sshd_session_path,
 	    "hpnsshd-session");
-	if (access(l->session_path, X_OK) == -1)
+	if (access(l->session.path, X_OK) == -1)
 		fatal("%s does not exist or is not executable",
-		    l->session_path);
+		    l->session.path);
 	/* A process that stays finds more out in time. */
 	if (l->opts->debug)
 		hash_survey_once(&l->state->decoys);
 	else
 		decoys_choose(&l->state->decoys, NULL, 0);
-	if ((r = state_to_fd(l->state, &l->state_fd)) != 0)
+	if ((r = state_to_fd(l->state, &l->session.state_fd)) != 0)
 		fatal("cannot keep the configuration for connections: %s",
 		    err_text(r));
+	l->session.leads = !l->opts->debug;
 	/* From here on the keys are in that file alone. */
 	hostkeys_clear(&l->state->keys);
 }
@@ -609,15 +510,17 @@ listener_run(struct server_state *state, const struct listener_opts *opts)
 	struct listener l = { .state = state, .opts = opts, .status = 255 };
 
 	prepare(&l);
-	open_sockets(&l);
+	places_open(&state->conf, &l.sockets);
 	go_to_background(&l);
 	l.admission = admission_new(&state->conf);
 	set_up_loop(&l);
 	write_pid_file(&l);
-	log_sockets(&l);
+	places_log(&l.sockets);
 	make_title(&l);
-	if (!opts->debug)
+	if (!opts->debug) {
+		session_spare_fill(&l.spare, &l.session);
 		l.survey = hash_survey_new(l.loop, on_hashes, &l);
+	}
 	notify_ready();
 	if (loop_run(l.loop) != 0)
 		log_error("poll: %s", strerror(errno));
@@ -626,6 +529,7 @@ listener_run(struct server_state *state, const struct listener_opts *opts)
 	listen_close(&l.sockets);
 	while (l.startups != NULL)
 		startup_over(l.startups);
+	session_spare_drop(&l.spare);
 	admission_free(l.admission);
 	reload_clear(&l.reload);
 	hash_survey_free(l.survey);
@@ -636,8 +540,8 @@ listener_run(struct server_state *state, const struct listener_opts *opts)
 		execv(opts->exe, opts->argv);
 		log_error("cannot restart %s: %s", opts->exe, strerror(errno));
 	}
-	free(l.session_path);
-	close(l.state_fd);
+	free(l.session.path);
+	close(l.session.state_fd);
 	return l.status;
 }
 
@@ -651,7 +555,7 @@ listener_inetd(struct server_state *state)
 	prepare(&l);
 	connection = inetd_pipes_needed() ?
 	    inetd_pipes_start() :
-	    fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, FIRST_FREE_FD);
+	    fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STATE_FD_FIRST_FREE);
 	null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	if (connection == -1 || null == -1 || dup2(null, STDIN_FILENO) == -1 ||
 	    dup2(null, STDOUT_FILENO) == -1)

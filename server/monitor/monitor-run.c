@@ -7,6 +7,7 @@
 #include "server/monitor/monitor.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
 #include <signal.h>
 #include <spawn.h>
@@ -25,6 +26,7 @@
 #include "base/mem.h"
 #include "base/tcp.h"
 #include "base/version.h"
+#include "crypto/library.h"
 #include "keys/key.h"
 #include "server/monitor/user-exec.h"
 
@@ -126,8 +128,71 @@ set_deadline(struct monitor *m)
 	alarm((unsigned)grace_s + ALARM_SLACK_S);
 }
 
+/* ---- hpnsshd-auth's start ------------------------------------------------ */
+
+static int
+spawn_auth(struct monitor *m, bool waits, int its_end)
+{
+	static char name[] = MONITOR_NAME_WAITS;
+	/* setproctitle(3) writes over arguments and environment: room for the
+	 * name of a user. */
+	static char room[] = "TITLE=........................................";
+	char *argv[] = { waits ? name : m->state.auth_path, NULL };
+	char *env[] = { room, NULL };
+	posix_spawn_file_actions_t fa;
+	int r = posix_spawn_file_actions_init(&fa);
+
+	if (r != 0)
+		return r;
+	/* A copy to its own number takes close-on-exec away. */
+	if (waits)
+		r = posix_spawn_file_actions_addclose(&fa, MONITOR_FD_SOCKET);
+	else
+		r = posix_spawn_file_actions_adddup2(&fa, m->socket_fd,
+		    MONITOR_FD_SOCKET);
+	if (r == 0 &&
+	    (r = posix_spawn_file_actions_adddup2(&fa, its_end,
+		 MONITOR_FD_MONITOR)) == 0)
+		r = posix_spawn(&m->child, m->state.auth_path, &fa, NULL, argv,
+		    env);
+	posix_spawn_file_actions_destroy(&fa);
+	return r;
+}
+
+/* waits: it gets the connection later. */
 static void
-begin(struct monitor *m)
+start_auth(struct monitor *m, bool waits)
+{
+	int pair[2], r;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == -1)
+		fatal("socketpair: %s", strerror(errno));
+	if ((r = spawn_auth(m, waits, pair[1])) != 0)
+		fatal("cannot start %s: %s", m->state.auth_path, strerror(r));
+	close(pair[1]);
+	m->fd = pair[0];
+}
+
+/* ---- the connection ------------------------------------------------------ */
+
+/* A spare process: no connection has come, and none may. */
+static void
+wait_for_connection(struct monitor *m)
+{
+	int fd;
+
+	start_auth(m, true);
+	crypto_library_warm();
+	if (fd_receive_fds(STATE_FD_SOCKET, &fd, 1) != 0)
+		exit(0); /* the listener needs none any more */
+	if (dup3(fd, STATE_FD_SOCKET, O_CLOEXEC) == -1)
+		fatal("dup3: %s", strerror(errno));
+	fd_close(&fd);
+	setproctitle("[accepted]");
+}
+
+static void
+begin(struct monitor *m, bool waits)
 {
 	int state_fd = STATE_FD_STATE;
 	int r = state_from_fd(&m->state, state_fd);
@@ -145,6 +210,8 @@ begin(struct monitor *m)
 		fatal("no connection: %s", strerror(errno));
 	if (fd_set_cloexec(m->startup_fd, true) != 0)
 		m->startup_fd = -1;
+	if (waits)
+		wait_for_connection(m);
 	/* The name of an address may be long in coming. */
 	set_deadline(m);
 	peer_init(&m->peer, m->socket_fd, m->state.conf.listen.use_dns != 0);
@@ -220,29 +287,6 @@ send_params(const struct monitor *m)
 	free(algs);
 }
 
-static void
-start_auth(struct monitor *m)
-{
-	char *argv[] = { m->state.auth_path, NULL }, *env[] = { NULL };
-	posix_spawn_file_actions_t fa;
-	int pair[2], r;
-
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == -1)
-		fatal("socketpair: %s", strerror(errno));
-	/* A copy to its own number takes close-on-exec away. */
-	if ((r = posix_spawn_file_actions_init(&fa)) != 0 ||
-	    (r = posix_spawn_file_actions_adddup2(&fa, m->socket_fd,
-		 MONITOR_FD_SOCKET)) != 0 ||
-	    (r = posix_spawn_file_actions_adddup2(&fa, pair[1],
-		 MONITOR_FD_MONITOR)) != 0 ||
-	    (r = posix_spawn(&m->child, m->state.auth_path, &fa, NULL, argv,
-		 env)) != 0)
-		fatal("cannot start %s: %s", m->state.auth_path, strerror(r));
-	posix_spawn_file_actions_destroy(&fa);
-	close(pair[1]);
-	m->fd = pair[0];
-}
-
 static int
 reap(pid_t pid, uint64_t wait_ms, int *status)
 {
@@ -281,7 +325,10 @@ authenticate(struct monitor *m)
 	int r = 0;
 
 	m->gss = gss_exchange_new(&m->state.conf);
-	start_auth(m);
+	if (m->child == 0)
+		start_auth(m, false);
+	else if (fd_send_fds(m->fd, &m->socket_fd, 1) != 0)
+		fatal("cannot talk to hpnsshd-auth: %s", strerror(errno));
 	send_params(m);
 	while (r == 0 && m->phase != MONITOR_PHASE_OVER)
 		r = monitor_step(m);
@@ -313,7 +360,7 @@ authenticate(struct monitor *m)
 }
 
 int
-monitor_run(void)
+monitor_run(bool waits)
 {
 	static struct monitor m; /* zeroed; large for its table of ttys */
 	const char *addendum;
@@ -321,7 +368,7 @@ monitor_run(void)
 	int status;
 
 	signal(SIGPIPE, SIG_IGN);
-	begin(&m);
+	begin(&m, waits);
 	addendum = m.state.conf.listen.version_addendum;
 	xasprintf(&m.id_local, "%s%s%s", HPN_IDENT,
 	    addendum != NULL ? " " : "", addendum != NULL ? addendum : "");

@@ -58,6 +58,7 @@ struct monitor {
 	uint32_t tries;	 /* requests of all kinds that are tries */
 	uint32_t lines;	 /* of hpnsshd-auth that were logged */
 	bool owes_answer; /* the current request has no answer yet */
+	bool left_unread; /* who has ended, with something of ours unread */
 	struct buf pending; /* a request that came instead of an answer */
 	uint64_t deadline_ms; /* of login, monotonic; 0: none */
 	uint8_t session_id[64];
@@ -131,7 +132,7 @@ int monitor_reap(struct monitor *m, pid_t pid, const char *what,
  * signals, has to live until this returns. */
 int monitor_serve_user(struct monitor *m, struct loop *loop);
 /* The whole life of a connection, with the descriptors of server/state.h.
- * Returns the exit status. */
-int monitor_run(void);
+ * waits: the connection is received first. Returns the exit status. */
+int monitor_run(bool waits);
 
 #endif

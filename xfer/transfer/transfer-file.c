@@ -18,7 +18,11 @@
 #include "base/mem.h"
 #include "xfer/transfer/transfer-internal.h"
 
-enum { CHUNKS_WANTED = 64 };
+enum {
+	CHUNKS_WANTED = 64,
+	CHUNKS_RETRIED = 65536, /* of a chunk that is not whole when all
+				 * streams are lost, all is moved again */
+};
 
 /* --- states --- */
 
@@ -118,6 +122,7 @@ xfer_file_done(struct xfer_file *f)
 	ENSURE(f->pending == 0 && f->blocks == 0);
 	xfer_hard_done(f);
 	xfer_file_enter(f, XFER_DONE);
+	x->retry.kept += !f->failed;
 	xfer_compare_stop(f);
 	xfer_handles_drop(f);
 	progress_finish(x->opts.progress, &f->item, !f->failed,
@@ -325,7 +330,8 @@ open_whole(struct xfer_file *f)
 		}
 	}
 	xfer_file_enter(f, XFER_COMPARING);
-	xfer_compare_start(f, XFER_COMPARE_TARGET, f->source.size);
+	xfer_compare_start(f, XFER_COMPARE_TARGET,
+	    f->target.same ? 0 : f->source.size);
 }
 
 /* The part was made before it was known that it replaces a file which others
@@ -400,7 +406,7 @@ first_opened(struct xfer_file *f)
 	if (f->failed) {
 		xfer_file_done(f);
 	} else if (e == NULL && f->opening.status == 0) {
-		xfer_file_requeue(f); /* its stream was lost meanwhile */
+		xfer_file_go_on(f); /* its stream was lost meanwhile */
 	} else if (e == NULL) {
 		open_refused(f);
 	} else if (f->target.reuse == XFER_REUSE_WHOLE) {
@@ -421,9 +427,8 @@ first_opened(struct xfer_file *f)
 	}
 }
 
-/* Back to the queue, in front. */
-static void
-requeue(struct xfer_file *f)
+void
+xfer_file_requeue(struct xfer_file *f)
 {
 	struct xfer *x = f->x;
 
@@ -441,7 +446,7 @@ xfer_file_open(struct xfer_file *f)
 	uint32_t flags = xfer_open_flags(f);
 
 	if (stream == NULL) {
-		requeue(f);
+		xfer_file_requeue(f);
 		return;
 	}
 	if (f->up && f->target.is_link && xfer_overwrites(f)) {
@@ -462,8 +467,9 @@ prepare(struct xfer_file *f)
 {
 	f->source.size =
 	    f->source.attrs.flags & SFTP_A_SIZE ? f->source.attrs.size : 0;
-	f->progress.chunk =
-	    f->source.size / CHUNKS_WANTED / XFER_CHUNK_MIN * XFER_CHUNK_MIN;
+	f->progress.chunk = f->source.size / XFER_CHUNK_MIN /
+	    (f->x->opts.retries > 0 ? CHUNKS_RETRIED : CHUNKS_WANTED) *
+	    XFER_CHUNK_MIN;
 	f->progress.chunk = MAX(f->progress.chunk, (uint64_t)XFER_CHUNK_MIN);
 	f->progress.chunk = MIN(f->progress.chunk, (uint64_t)XFER_CHUNK_MAX);
 	if (f->item.state != PROGRESS_MOVES)
@@ -565,11 +571,17 @@ xfer_file_begin(struct xfer_file *f)
 	}
 	if (f->x->opts.hard_links && !f->source.copied && xfer_hard_start(f))
 		return;
+	if (!f->up && f->resume) {
+		xfer_part_avoid_plan(f);
+		xfer_part_stat(f);
+	}
 	if (xfer_small_start(f))
 		return;
-	xfer_part_avoid_plan(f);
+	if (f->up || !f->resume)
+		xfer_part_avoid_plan(f);
 	if (!f->up) {
-		xfer_part_stat(f);
+		if (!f->resume)
+			xfer_part_stat(f);
 		xfer_file_choose_reuse(f);
 		return;
 	}
@@ -582,7 +594,7 @@ xfer_file_begin(struct xfer_file *f)
 	xfer_file_open(f);
 }
 
-/* --- beginning anew, and going on --- */
+/* --- beginning anew --- */
 
 void
 xfer_file_restart(struct xfer_file *f, bool resume)
@@ -600,59 +612,11 @@ xfer_file_restart(struct xfer_file *f, bool resume)
 	f->tail = (struct xfer_tail){ .step = XFER_TAIL_SIZE };
 	f->renaming = (struct xfer_renaming){ .tries = 0 };
 	f->item.done = 0;
+	if (!f->up || !resume)
+		f->compare.same_until = 0;
+	f->whole.known &= resume;
 	if (f->state != XFER_QUEUED)
-		requeue(f);
-}
-
-void
-xfer_file_requeue(struct xfer_file *f)
-{
-	if (f->pending > 0 || f->blocks > 0)
-		return;
-	xfer_handles_drop(f);
-	f->opening.inspected = f->progress.begun;
-	f->tail = (struct xfer_tail){ .step = XFER_TAIL_SIZE };
-	if (f->failed) {
-		xfer_file_done(f);
-	} else if (f->target.reuse == XFER_REUSE_WHOLE ||
-	    !f->progress.begun || f->part.unproven) {
-		xfer_file_restart(f, f->resume);
-	} else {
-		xfer_compare_stop(f);
-		f->target.reuse = XFER_REUSE_CHECKED;
-		requeue(f);
-	}
-}
-
-void
-xfer_file_lost(struct xfer_file *f, struct xfer_stream *stream)
-{
-	struct xfer_handle *e, *next;
-	bool lost = false;
-
-	for (e = TAILQ_FIRST(&f->handles); e != NULL; e = next) {
-		next = TAILQ_NEXT(e, entry);
-		if (e->stream != stream)
-			continue;
-		if (e->next < e->until && f->source.size != 0)
-			xfer_range_add(f, e->next, e->until - e->next);
-		else if (e->next < e->until)
-			f->progress.begun = false; /* without a size: anew */
-		xfer_handle_free(e);
-		lost = true;
-	}
-	if (f->state == XFER_MOVING_SMALL && f->pending == 0)
-		xfer_file_restart(f, f->resume);
-	if (!lost)
-		return;
-	if (f->state == XFER_MOVING && f->progress.begun) {
-		TAILQ_FOREACH(e, &f->handles, entry)
-			xfer_handle_wake(e);
-		xfer_file_settle(f);
-	} else if (f->pending == 0) {
-		/* Else its other requests, on other streams, are answered. */
 		xfer_file_requeue(f);
-	}
 }
 
 void
@@ -669,6 +633,10 @@ xfer_file_stop(struct xfer_file *f)
 void
 xfer_file_settle(struct xfer_file *f)
 {
+	if (f->late != XFER_LATE_NO) {
+		xfer_late_settle(f);
+		return;
+	}
 	switch (f->state) {
 	case XFER_STATING_SOURCE:
 		if (f->pending > 0)
@@ -693,7 +661,7 @@ xfer_file_settle(struct xfer_file *f)
 			break;
 		}
 		if (xfer_main_handle(f) == NULL)
-			xfer_file_requeue(f);
+			xfer_file_go_on(f);
 		else if (xfer_data_sent(f))
 			xfer_file_sent(f);
 		break;
@@ -704,7 +672,7 @@ xfer_file_settle(struct xfer_file *f)
 			break;
 		/* A stream took some of it with it, perhaps another's. */
 		if (f->tail.lost || f->progress.todo != NULL) {
-			xfer_file_requeue(f);
+			xfer_file_go_on(f);
 			break;
 		}
 		if (!xfer_renames_handle(f))

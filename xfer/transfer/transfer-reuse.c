@@ -1,215 +1,143 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What is there already, and which of it is looked at: an old part, which must
- * show that it is one (transfer-resume.c) before it is written, else the next
- * name is looked at; or the target.
+ * What is used of what is there already: xfer/reuse-plan.h decides, by what
+ * is known of source, target and part.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include <time.h>
 
+#include "xfer/reuse-plan.h"
 #include "xfer/transfer/transfer-internal.h"
 
 static bool
 is_file(const struct sftp_attrs *a)
 {
 	return (a->flags & SFTP_A_MODE) && S_ISREG(a->mode) &&
-	    (a->flags & SFTP_A_SIZE) && a->size > 0;
+	    (a->flags & SFTP_A_SIZE);
 }
 
-/* The target is the beginning of the source, without a comparison. */
-static void
-append(struct xfer_file *f)
+bool
+xfer_is_full_file(const struct sftp_attrs *a)
 {
-	if (f->target.attrs.size > f->source.size) {
-		xfer_report(f->x, f->up ? f->remote : f->local,
-		    "cannot resume: the target is larger than the source");
-		f->failed = true;
-		xfer_file_done(f);
-	} else if (f->target.attrs.size == f->source.size) {
-		progress_add(f->x->opts.progress, &f->item, f->source.size);
-		xfer_file_done(f);
-	} else {
-		free(f->part.name);
-		f->part.name = NULL;
-		f->target.reuse = XFER_REUSE_TRUSTED;
-		xfer_file_open(f);
+	return is_file(a) && a->size > 0;
+}
+
+/* With -p even an empty file may be complete, or not. */
+bool
+xfer_may_resume(const struct xfer_file *f)
+{
+	const struct xfer_opts *o = &f->x->opts;
+
+	if (!f->resume && !o->resume)
+		return false;
+	/* New, but for what streams that were lost have made. */
+	if (f->dir != NULL && f->dir->state == XFER_DIR_MADE &&
+	    !f->x->retry.begun)
+		return false;
+	if (f->source.size == 0 && !o->preserve)
+		return false;
+	return f->up || f->target.attrs.flags != 0 || f->part.old.flags != 0;
+}
+
+static struct reuse_time
+mtime_of(const struct sftp_attrs *a, const struct xfer_exact *e)
+{
+	struct timespec times[2];
+
+	xfer_times(a, e, times);
+	return (struct reuse_time){ .exact = e->known,
+		.known = e->known || (a->flags & SFTP_A_TIMES) != 0,
+		.sec = times[1].tv_sec, .nsec = (uint32_t)times[1].tv_nsec };
+}
+
+static bool
+same_time(const struct xfer_file *f)
+{
+	struct reuse_time ours = mtime_of(&f->source.attrs, &f->source.exact);
+	struct reuse_time there = mtime_of(&f->target.attrs, &f->target.exact);
+
+	return reuse_same_time(&ours, &there, time(NULL));
+}
+
+/* Has the target the mode that it would get? */
+static bool
+same_mode(const struct xfer_file *f)
+{
+	const struct sftp_attrs *ours = &f->source.attrs;
+
+	return (ours->flags & SFTP_A_MODE) == 0 ||
+	    (f->target.attrs.mode & XFER_MODE_KEPT) ==
+	    (ours->mode & XFER_MODE_PRESERVED);
+}
+
+static unsigned
+facts_of_options(const struct xfer_file *f)
+{
+	const struct xfer_opts *o = &f->x->opts;
+	unsigned facts = 0;
+
+	facts |= f->resume ? REUSE_WANTED : 0;
+	facts |= o->preserve ? REUSE_PRESERVES : 0;
+	facts |= o->verify ? REUSE_VERIFIES : 0;
+	facts |= xfer_has(f->x, SFTP_EXT_CHECK_FILE) ? REUSE_DIGESTS : 0;
+	facts |= f->part.name == NULL ? REUSE_IN_PLACE : 0;
+	return facts;
+}
+
+/* A source that tells no size is read to its end, and has none to compare. */
+static enum reuse_plan
+plan(const struct xfer_file *f)
+{
+	const struct sftp_attrs *there = &f->target.attrs;
+	unsigned facts = facts_of_options(f);
+
+	if (f->part.name != NULL && f->source.size > 0 &&
+	    xfer_is_full_file(&f->part.old))
+		facts |= REUSE_PART |
+		    (f->part.old.size > f->source.size || xfer_is_whole(f) ?
+			    REUSE_MARKS :
+			    0u);
+	if (is_file(there) && (f->source.attrs.flags & SFTP_A_SIZE)) {
+		facts |= REUSE_TARGET;
+		facts |= f->source.size > 0 && there->size > 0 ?
+		    REUSE_CONTENT : 0;
+		facts |= there->size == f->source.size ? REUSE_SAME_SIZE : 0;
+		facts |= same_time(f) ? REUSE_SAME_TIME : 0;
+		facts |= same_mode(f) ? REUSE_SAME_MODE : 0;
 	}
+	return reuse_plan(facts);
 }
 
-/* Can it be seen whether that is a part of this file? An empty one has nothing
- * that could be lost; but it may be one that another copy has just made, which
- * its hold tells. */
-static bool
-may_be_part(const struct xfer_file *f, bool digests)
-{
-	const struct sftp_attrs *old = &f->part.old;
-
-	if ((old->flags & SFTP_A_MODE) && S_ISREG(old->mode) &&
-	    (old->flags & SFTP_A_SIZE) && old->size == 0)
-		return !f->up || xfer_has(f->x, SFTP_EXT_RENAME_PART);
-	return is_file(old) && f->source.size > 0 &&
-	    (digests || old->size > f->source.size);
-}
-
+/* It is complete, and nothing of it is opened. */
 static void
-plan_known(void *arg, const struct sftp_reply *reply)
+keep(struct xfer_file *f)
 {
-	struct xfer_file *f = arg;
-
-	f->pending--;
-	f->part.planned = reply->err == 0 && reply->status == SFTP_OK;
-	xfer_path_answered(f, reply);
-}
-
-/* Is it a name of the tree that is downloaded? True: the server is asked. */
-static bool
-asks_plan(struct xfer_file *f)
-{
-	struct xfer_path_request q = { .type = SFTP_LSTAT };
-	const char *slash = strrchr(f->remote, '/');
-	char *path;
-
-	if (f->up || f->dir == NULL || !f->resume || f->part.plan_asked)
-		return false;
-	if (asprintf(&path, "%.*s%s", slash == NULL ? 0 :
-		(int)(slash + 1 - f->remote), f->remote,
-		xfer_part_local(f)) < 0)
-		return false;
-	f->part.plan_asked = true;
-	f->pending++;
-	q.path = path;
-	xfer_request_path(f->x, &q, plan_known, f);
-	free(path);
-	return true;
+	progress_add(f->x->opts.progress, &f->item, f->source.size);
+	xfer_file_done(f);
 }
 
 void
-xfer_file_choose_reuse(struct xfer_file *f)
+xfer_reuse_begin(struct xfer_file *f)
 {
-	bool digests = xfer_has(f->x, SFTP_EXT_CHECK_FILE);
-	bool same_size =
-	    is_file(&f->target.attrs) && f->target.attrs.size == f->source.size;
-	bool there = f->resume && f->part.name != NULL && f->part.there;
-
-	f->target.known = true;
-	if (f->failed) { /* stopped meanwhile */
-		xfer_file_done(f);
+	switch (plan(f)) {
+	case REUSE_PLAN_KEEP:
+		keep(f);
 		return;
-	}
-	if (f->part.old_nlink > 1) /* what is another file's too is not ours */
-		f->part.old.flags = 0;
-	f->part.foreign |= xfer_owner_differs(f, &f->part.old);
-	if (f->part.foreign || f->part.planned)
-		f->part.old.flags = 0;
-	if (there && !may_be_part(f, digests) && !f->part_ours) {
-		xfer_part_pass(f);
-		return;
-	}
-	there = there && may_be_part(f, digests);
-	if (there && asks_plan(f))
-		return;
-	if (f->x->opts.append && f->resume && is_file(&f->target.attrs) &&
-	    !there) {
-		append(f);
-		return;
-	}
-	if (!f->resume || (f->source.size == 0 && !there)) {
-		xfer_file_open(f);
-		return;
-	}
-	if (!digests && !f->x->noted.no_digests) {
-		f->x->noted.no_digests = true;
-		xfer_note(f->x, NULL, "the server has no digests: what is "
-		    "there is trusted by size and time");
-	}
-	if (there && xfer_owner_probe(f)) {
-		return;
-	} else if (there) {
-		f->target.reuse = XFER_REUSE_CHECKED;
-		f->part.unproven = f->part.old.size > 0 && !f->part_ours;
-	} else if (same_size && digests) {
+	case REUSE_PLAN_ATTRS:
+		f->target.same = true;
 		f->target.reuse = XFER_REUSE_WHOLE;
-	} else if (same_size && !digests &&
-	    (f->target.attrs.flags & f->source.attrs.flags & SFTP_A_TIMES) &&
-	    f->target.attrs.mtime == f->source.attrs.mtime) {
-		progress_add(f->x->opts.progress, &f->item, f->source.size);
-		xfer_file_done(f);
-		return;
-	} else if (f->part.name == NULL && is_file(&f->target.attrs) &&
-	    digests) {
+		break;
+	case REUSE_PLAN_COMPARE:
+		f->target.reuse = XFER_REUSE_WHOLE;
+		break;
+	case REUSE_PLAN_PART:
+		f->part.unproven = !f->part_ours;
 		f->target.reuse = XFER_REUSE_CHECKED;
+		break;
+	case REUSE_PLAN_TARGET:
+		f->target.reuse = XFER_REUSE_CHECKED;
+		break;
+	case REUSE_PLAN_NOTHING:
+		break;
 	}
 	xfer_file_open(f);
-}
-
-static void
-target_done(void *arg, const struct sftp_reply *reply)
-{
-	struct xfer_file *f = arg;
-
-	f->pending--;
-	if (reply->err == 0 && reply->type == SFTP_ATTRS)
-		f->target.attrs = reply->attrs;
-	xfer_target_skip_replaced(f);
-	xfer_path_answered(f, reply);
-}
-
-static void
-old_part_done(void *arg, const struct sftp_reply *reply)
-{
-	struct xfer_file *f = arg;
-
-	f->pending--;
-	f->part.there = reply->err == 0 && reply->type == SFTP_ATTRS;
-	if (f->part.there)
-		f->part.old = reply->attrs;
-	xfer_path_answered(f, reply);
-}
-
-static void
-old_part_names(void *arg, const struct sftp_reply *reply)
-{
-	struct xfer_file *f = arg;
-	struct xfer_exact exact;
-
-	f->pending--;
-	if (xfer_exact_from_reply(&exact, reply))
-		f->part.old_nlink = exact.nlink;
-	xfer_path_answered(f, reply);
-}
-
-static void
-stat_part(struct xfer_file *f)
-{
-	struct xfer_path_request q = { .type = SFTP_LSTAT,
-		.path = f->part.name };
-
-	f->part.old_nlink = 0;
-	f->pending++;
-	xfer_request_path(f->x, &q, old_part_done, f);
-	if (!xfer_has(f->x, SFTP_EXT_STAT_NS))
-		return;
-	q.type = SFTP_EXTENDED;
-	q.ext = SFTP_EXT_STAT_NS;
-	f->pending++;
-	xfer_request_path(f->x, &q, old_part_names, f);
-}
-
-void
-xfer_target_stat(struct xfer_file *f)
-{
-	const struct xfer_path_request q = { .type = SFTP_LSTAT,
-		.path = f->remote };
-
-	f->pending++;
-	if (f->part.name != NULL && f->resume)
-		stat_part(f);
-	/* A directory that was made just now is empty. */
-	if ((f->dir == NULL || f->dir->state != XFER_DIR_MADE) &&
-	    (f->part.name != NULL || f->resume || f->x->opts.links)) {
-		f->pending++;
-		xfer_request_path(f->x, &q, target_done, f);
-	}
-	f->pending--;
 }

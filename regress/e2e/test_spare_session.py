@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: ISC
+"""The hpnsshd-session that is started ahead of its connection: logins use it,
+it never serves with what is not valid any more, and it holds nothing that it
+does not need."""
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+from sshwire import connect
+
+import harness
+from harness import Client, wait_for
+
+pytestmark = pytest.mark.skipif(not harness.have("hpn", "ssh", "sshd"),
+                                reason="hpnssh or hpnsshd is not built")
+
+
+def waiting(server, but=None):
+    """Ids of the process that waits and of its hpnsshd-auth, once both do."""
+    def found():
+        pids = harness.descendants(server.process.pid)
+        names = {harness.title(pid).rstrip(b"\0"): pid for pid in pids}
+        pair = [names.get(b"hpnsshd-session: [waiting]"),
+                names.get(b"hpnsshd-auth: [waiting]")]
+        return pair if None not in pair and pair[0] != but else None
+    assert wait_for(found)
+    return found()
+
+
+def serving(server):
+    """The id of the process that serves the login of the only client."""
+    client = Client("hpn", server)
+    said = client.ssh("echo $PPID; ps -o ppid= -p $PPID").ok().out.split()
+    return int(said[1])
+
+
+def test_logins_use_it(make_server):
+    server = make_server()
+    first, _ = waiting(server)
+    assert serving(server) == first
+    second, _ = waiting(server, first)
+    assert serving(server) == second
+
+
+def test_several_at_once(make_server):
+    server = make_server()
+    spare, _ = waiting(server)
+    wires = [connect(server).handshake() for _ in range(5)]
+    assert spare in server.connections()
+    for wire in wires:
+        wire.close()
+    assert wait_for(lambda: not server.connections())
+    waiting(server, spare)
+
+
+def test_it_knows_the_configuration_that_is_valid(make_server):
+    server = make_server("SetEnv WHICH=old\n")
+    client = Client("hpn", server)
+    spare, auth = waiting(server)
+    config = server.config
+    config.write_text(config.read_text().replace("=old", "=new"))
+    server.process.send_signal(signal.SIGHUP)
+    waiting(server, spare)
+    assert wait_for(lambda: not harness.title(spare)
+                    and not harness.title(auth))
+    assert client.ssh("echo $WHICH").ok().out == b"new\n"
+
+
+def test_one_that_dies_is_not_missed(make_server):
+    server = make_server()
+    spare, auth = waiting(server)
+    os.kill(spare, signal.SIGKILL)
+    assert wait_for(lambda: not harness.title(auth))
+    assert serving(server) != spare
+    waiting(server, spare)
+
+
+def test_its_hpnsshd_auth_may_die(make_server):
+    """The connection that gets it is lost; the next one is not."""
+    server = make_server()
+    spare, auth = waiting(server)
+    os.kill(auth, signal.SIGKILL)
+    Client("hpn", server).ssh("true")
+    assert serving(server) != spare
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_it_ends_with_the_listener(make_server, number):
+    server = make_server()
+    pair = waiting(server)
+    server.process.send_signal(number)
+    assert wait_for(lambda: not any(map(harness.title, pair)))
+
+
+def sockets(pid):
+    kinds = {}
+    for family in ("tcp", "tcp6", "unix"):
+        for line in Path(f"/proc/{pid}/net/{family}").read_text(
+                ).splitlines()[1:]:
+            kinds[line.split()[6 if family == "unix" else 9]] = family
+    found = [os.readlink(fd) for fd in Path(f"/proc/{pid}/fd").iterdir()]
+    return sorted(kinds.get(name[8:-1], "?") for name in found
+                  if name.startswith("socket:"))
+
+
+@pytest.mark.skipif(not harness.IS_ROOT, reason="needs root")
+def test_what_it_holds(make_server):
+    """The listener's sockets are not among it."""
+    server = make_server()
+    connect(server).handshake().close()
+    spare, auth = waiting(server)
+    # To the listener, to hpnsshd-auth, perhaps to the system log.
+    assert set(sockets(spare)) <= {"unix", "?"} and len(sockets(spare)) <= 3
+    assert sockets(auth) == ["unix"]
+    assert not [fd for fd in Path(f"/proc/{auth}/fd").iterdir()
+                if os.readlink(fd).startswith("pipe:")]
+
+
+def test_it_is_not_for_debugging(make_server):
+    """-d serves one connection, in the process itself."""
+    server = make_server(args=["-d"])
+    assert not harness.descendants(server.process.pid)
