@@ -41,8 +41,8 @@ enum {
 };
 
 /* Packets under the keys of a direction, at most: then their numbers begin
- * again, and with these what is never to be used twice. New keys are due at half
- * of it (packet.c). */
+ * again, and with these what is never to be used twice. New keys are due at
+ * half of it (packet.c). */
 #define PACKET_KEYS_MAX ((uint64_t)1 << 32)
 
 struct packet_half {

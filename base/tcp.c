@@ -188,19 +188,22 @@ take(const uint8_t *p, size_t size)
 	}
 }
 
-uint64_t
-tcp_rtt_us(int fd)
+void
+tcp_trips(int fd, struct tcp_trips *out)
 {
 	struct tcp_info info;
 	socklen_t len = sizeof info;
 
+	*out = (struct tcp_trips){ 0 };
 	memset(&info, 0, sizeof info);
 	if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len) == -1)
-		return 0;
+		return;
+	out->sent = info.tcpi_rtt;
+	out->received = info.tcpi_rcv_rtt;
 	/* All ones: no sample yet. */
-	if (info.tcpi_min_rtt == 0 || info.tcpi_min_rtt == UINT32_MAX)
-		return info.tcpi_rtt;
-	return info.tcpi_min_rtt;
+	out->least = info.tcpi_min_rtt == 0 ||
+		info.tcpi_min_rtt == UINT32_MAX ? info.tcpi_rtt :
+						  info.tcpi_min_rtt;
 }
 
 static uint32_t
@@ -278,13 +281,12 @@ tcp_buffer_limit(bool receive)
 
 #else
 
-uint64_t
-tcp_rtt_us(int fd)
+void
+tcp_trips(int fd, struct tcp_trips *out)
 {
 	(void)fd;
-	return 0;
+	*out = (struct tcp_trips){ 0 };
 }
-
 
 int
 tcp_measure(int fd, struct tcp_numbers *out)
@@ -316,3 +318,12 @@ tcp_buffer_limit(bool receive)
 }
 
 #endif
+
+uint64_t
+tcp_rtt_us(int fd)
+{
+	struct tcp_trips trips;
+
+	tcp_trips(fd, &trips);
+	return trips.least;
+}

@@ -122,6 +122,12 @@ void tcp_numbers_put(struct buf *out, const struct tcp_numbers *t);
 int tcp_numbers_get(struct rd *in, struct tcp_numbers *t) must_check;
 /* Round trip time without queues, microseconds; 0 if not known. */
 uint64_t tcp_rtt_us(int fd);
+/* Round trips of a connection, microseconds, 0 if not known: without queues;
+ * those of late, of what is sent, and of what is received. */
+struct tcp_trips {
+	uint64_t least, sent, received;
+};
+void tcp_trips(int fd, struct tcp_trips *out);
 /* Largest receive (or send) buffer that the kernel grows a connection's to,
  * in bytes; 0 if not known. */
 uint64_t tcp_buffer_limit(bool receive);

@@ -281,11 +281,13 @@ class Work:
 
     def helpers(self):
         flags = ["-O2", "-std=c11", "-D_GNU_SOURCE"]
-        for name, libs in (("netpath", ["-lm"]), ("limit", ["-lcrypto"])):
+        for name, libs in (("netpath", ["-lm"]), ("limit", ["-lcrypto"]),
+                           ("streams", [])):
             subprocess.run([os.environ.get("CC", "cc"), *flags, "-o",
                             self.dir / name, TOP / "bench" / (name + ".c"),
                             *libs], check=True, timeout=120)
         self.limit = str(self.dir / "limit")
+        self.streams = str(self.dir / "streams")
 
     def keys(self):
         for name in ("user", "host"):
@@ -506,9 +508,13 @@ def has_netem():
          "delay", "1ms"], capture_output=True, timeout=20).returncode == 0
 
 
+def both(value):
+    return tuple(value) if isinstance(value, (tuple, list)) else (value,) * 2
+
+
 class LongPath:
     """Two namespaces with a long path between them. rate in Mbit/s, rtt in
-    ms."""
+    ms, queue in bytes; each of rate and queue may be two: up, down."""
 
     def __init__(self, work, rate, rtt, loss=0.0, queue=None, control="cubic",
                  memory=256 << 20, send_memory=None, lifetime=900,
@@ -519,9 +525,9 @@ class LongPath:
             raise Unavailable("no /dev/net/tun")
         self.rtt = rtt / 1000
         self.port = 2221
-        bdp = rate * 1e6 / 8 * self.rtt
-        self.queue = int(queue if queue is not None else max(bdp, 256 << 10))
-        self.rate, self.loss, self.control = rate, loss, control
+        self.rate, self.loss, self.control = both(rate), loss, control
+        self.queue = both(queue) if queue is not None else tuple(
+            max(self.product(r), 256 << 10) for r in self.rate)
         self.process, self.holders = None, []
         self.firewall = firewall  # only bench/netpath.c has one
         if has_netem() and not firewall:
@@ -536,9 +542,10 @@ class LongPath:
 
     def by_program(self, work, rtt, lifetime):
         self.process = subprocess.Popen(
-            [work.dir / "netpath", "-r", str(self.rate), "-d", str(rtt / 2),
-             "-q", str(self.queue), "-l", str(self.loss), "-S", "7", "-t",
-             str(lifetime), *(["-1"] if self.firewall else [])],
+            [work.dir / "netpath", "-r", "{}:{}".format(*self.rate),
+             "-d", str(rtt / 2), "-q", "{:.0f}:{:.0f}".format(*self.queue),
+             "-l", str(self.loss), "-S", "7", "-t", str(lifetime),
+             *(["-1"] if self.firewall else [])],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, preexec_fn=die_with_parent, text=True)
         words = self.process.stdout.readline().split()
@@ -562,13 +569,24 @@ class LongPath:
                         "veth", "peer", "name", "path0", "netns", far],
                        check=True, timeout=20)
         # The limit counts packets, which GSO makes larger than segments.
-        packets = max(64, (self.queue + int(self.rate * 1e6 / 8 * self.rtt))
-                      // 1500)
-        for side in self.spaces:
+        for side, rate, queue in zip(("client", "server"), self.rate,
+                                     self.queue):
+            packets = max(64, int(queue + self.product(rate)) // 1500)
             self.run(side, "tc", "qdisc", "add", "dev", "path0", "root",
-                     "netem", "rate", f"{self.rate}mbit", "delay",
+                     "netem", "rate", f"{rate}mbit", "delay",
                      f"{rtt / 2}ms", "loss", f"{self.loss * 100}%", "limit",
                      str(packets))
+
+    def product(self, rate):
+        """Of bandwidth and delay, in bytes."""
+        return rate * 1e6 / 8 * self.rtt
+
+    def seed(self, number):
+        """From now on losses are those of this seed (0 to 255). The kernel's
+        netem has none."""
+        if self.process:
+            self.process.stdin.buffer.write(bytes([number]))
+            self.process.stdin.buffer.flush()
 
     def next_port(self):
         self.port += 1

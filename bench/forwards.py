@@ -47,12 +47,16 @@ class Tunnel:
         }[kind]
         self.target, self.call = shape[0], shape[3]
         self.side = "server" if kind == "-R" else "client"
-        self.processes = [spawn([*server.entered(shape[1]), work.limit,
-                                 "serve", shape[0]])]
+        self.processes = [spawn([*server.entered(shape[1]),
+                                 *self.served_by(work, shape[0])])]
         self.client = spawn(server.command(client, "-N", options=[
             *GCM, "-o", "ExitOnForwardFailure=yes", *shape[2]]))
         self.processes.append(self.client)
         self.wait(port if kind != "-L, sockets" else near)
+
+    @staticmethod
+    def served_by(work, where):
+        return [work.limit, "serve", where]
 
     def wait(self, where):
         for _ in range(200):

@@ -18,7 +18,9 @@
  *	-1 a firewall: while A has a TCP connection, the SYNs of further ones
  *	   are dropped
  *	-n only makes the namespaces (for a link that tc(8) shapes)
- *	-l counts in both directions
+ *	-r, -q and -l take one number for both directions, or two, A:B: from
+ *	   A to B, and from B to A
+ * A byte on its input is a new seed, with which losses begin anew.
  * Prints "ready FD-A FD-B" on its output when the devices are there, and one
  * line of counters for each direction on its error output at the end.
  */
@@ -63,16 +65,17 @@ struct direction {
 	int from, to;
 	uint8_t *ring; /* oldest packet at tail, next one at head */
 	size_t size, head, tail;
+	double ns_per_byte;    /* 0: no limit */
+	uint64_t queue_bytes;
+	double loss;
+	unsigned short chance[3]; /* state of erand48() */
 	uint64_t line_free_ns; /* when all accepted bytes will have left */
 	uint64_t segments_to_loss;
 	uint64_t segments, bytes, overflows, lost;
 };
 
 struct path {
-	double ns_per_byte; /* 0: no limit */
 	uint64_t delay_ns;
-	uint64_t queue_bytes;
-	double loss;
 	bool firewall;
 	uint16_t live; /* port at A of the connection that passes; 0: none */
 	struct direction dir[2];
@@ -192,17 +195,17 @@ path_accept(struct path *p, struct direction *d, struct slot *s, uint32_t len,
 	const struct virtio_net_hdr *v = (const void *)slot_data(s);
 	uint64_t bytes = wire_bytes(v, len), start = now;
 
-	if (d->line_free_ns > now && p->ns_per_byte > 0) {
+	if (d->line_free_ns > now && d->ns_per_byte > 0) {
 		double waiting =
-		    (double)(d->line_free_ns - now) / p->ns_per_byte;
+		    (double)(d->line_free_ns - now) / d->ns_per_byte;
 
-		if (waiting + (double)bytes > (double)p->queue_bytes) {
+		if (waiting + (double)bytes > (double)d->queue_bytes) {
 			d->overflows++;
 			return;
 		}
 		start = d->line_free_ns;
 	}
-	d->line_free_ns = start + (uint64_t)((double)bytes * p->ns_per_byte);
+	d->line_free_ns = start + (uint64_t)((double)bytes * d->ns_per_byte);
 	d->bytes += bytes;
 	s->due_ns = d->line_free_ns + p->delay_ns;
 	s->len = len;
@@ -225,11 +228,24 @@ path_deliver(struct direction *d, uint64_t now)
 /* ---- loss --------------------------------------------------------------- */
 
 static uint64_t
-loss_distance(const struct path *p)
+loss_distance(struct direction *d)
 {
-	if (p->loss <= 0)
+	if (d->loss <= 0)
 		return NEVER;
-	return (uint64_t)(log(1.0 - drand48()) / log(1.0 - p->loss));
+	return (uint64_t)(log(1.0 - erand48(d->chance)) / log(1.0 - d->loss));
+}
+
+static void
+path_seed(struct path *p, unsigned long seed)
+{
+	for (int i = 0; i < 2; i++) {
+		struct direction *d = &p->dir[i];
+
+		d->chance[0] = (unsigned short)(0x330e + i);
+		d->chance[1] = (unsigned short)seed;
+		d->chance[2] = (unsigned short)(seed >> 16);
+		d->segments_to_loss = loss_distance(d);
+	}
 }
 
 static uint32_t
@@ -334,7 +350,7 @@ path_lose(struct path *p, struct direction *d, struct slot *s, uint32_t len,
 		if (hit) {
 			d->lost++;
 			end++;
-			d->segments_to_loss = loss_distance(p);
+			d->segments_to_loss = loss_distance(d);
 		}
 		first = end;
 	}
@@ -411,7 +427,7 @@ path_run(struct path *p, uint64_t end_ns)
 		{ .fd = p->dir[1].from, .events = POLLIN },
 	};
 	bool more = false;
-	char c;
+	unsigned char c;
 
 	for (;;) {
 		uint64_t now = now_ns(), next = end_ns;
@@ -434,8 +450,11 @@ path_run(struct path *p, uint64_t end_ns)
 		}
 		if (ppoll(pfd, 3, &wait, NULL) < 0 && errno != EINTR)
 			err(1, "ppoll");
-		if (pfd[0].revents != 0 && read(STDIN_FILENO, &c, 1) <= 0)
-			return;
+		if (pfd[0].revents != 0) {
+			if (read(STDIN_FILENO, &c, 1) <= 0)
+				return;
+			path_seed(p, c);
+		}
 		more = false;
 		for (int i = 0; i < 2; i++)
 			if (pfd[1 + i].revents != 0)
@@ -446,16 +465,15 @@ path_run(struct path *p, uint64_t end_ns)
 static void
 path_open(struct path *p, int *tun)
 {
-	uint64_t in_flight = p->queue_bytes;
-
-	if (p->ns_per_byte > 0)
-		in_flight += (uint64_t)((double)p->delay_ns / p->ns_per_byte);
 	for (int i = 0; i < 2; i++) {
 		struct direction *d = &p->dir[i];
+		uint64_t in_flight = d->queue_bytes;
 
+		if (d->ns_per_byte > 0)
+			in_flight += (uint64_t)((double)p->delay_ns /
+			    d->ns_per_byte);
 		d->from = tun[i];
 		d->to = tun[1 - i];
-		d->segments_to_loss = loss_distance(p);
 		/* Twice as much: small packets have headers of slots too. */
 		d->size = (size_t)(2 * in_flight + (16u << 20)) & ~(size_t)15;
 		d->ring = mmap(NULL, d->size, PROT_READ | PROT_WRITE,
@@ -476,11 +494,44 @@ number(const char *name, const char *text, double max)
 	return value;
 }
 
+/* For both directions, or for each its own. */
+static void
+numbers(const char *name, char *text, double max, double out[2])
+{
+	char *second = strchr(text, ':');
+
+	if (second != NULL)
+		*second++ = '\0';
+	out[0] = number(name, text, max);
+	out[1] = second != NULL ? number(name, second, max) : out[0];
+}
+
+static void
+path_option(struct path *p, int opt, char *text)
+{
+	double v[2];
+
+	numbers(opt == 'r' ? "rate" : opt == 'q' ? "queue" : "loss", text,
+	    opt == 'r' ? 1e6 : opt == 'q' ? 1e9 : 0.5, v);
+	for (int i = 0; i < 2; i++) {
+		struct direction *d = &p->dir[i];
+
+		if (opt == 'r')
+			d->ns_per_byte = 8000 / fmax(1e-3, v[i]);
+		else if (opt == 'q')
+			d->queue_bytes = (uint64_t)v[i];
+		else
+			d->loss = v[i];
+	}
+}
+
 int
 main(int argc, char **argv)
 {
-	struct path p = { .queue_bytes = 1 << 20 };
+	struct path p = { .dir = { { .queue_bytes = 1 << 20 },
+				    { .queue_bytes = 1 << 20 } } };
 	uint64_t lifetime_s = 600;
+	unsigned long seed = 0;
 	int ns[2], tun[2] = { -1, -1 }, opt, home;
 	bool shaped = true;
 
@@ -489,18 +540,13 @@ main(int argc, char **argv)
 			shaped = false;
 		else if (opt == '1')
 			p.firewall = true;
-		else if (opt == 'r')
-			p.ns_per_byte = 8000 / fmax(1e-3,
-			    number("rate", optarg, 1e6));
+		else if (opt == 'r' || opt == 'q' || opt == 'l')
+			path_option(&p, opt, optarg);
 		else if (opt == 'd')
 			p.delay_ns = (uint64_t)(number("delay", optarg, 1e5) *
 			    1e6);
-		else if (opt == 'q')
-			p.queue_bytes = (uint64_t)number("queue", optarg, 1e9);
-		else if (opt == 'l')
-			p.loss = number("loss", optarg, 0.5);
 		else if (opt == 'S')
-			srand48((long)number("seed", optarg, INT_MAX));
+			seed = (unsigned long)number("seed", optarg, INT_MAX);
 		else if (opt == 't')
 			lifetime_s = (uint64_t)number("time", optarg, 1e6);
 		else
@@ -517,6 +563,7 @@ main(int argc, char **argv)
 		err(1, "setns");
 	if (shaped)
 		path_open(&p, tun);
+	path_seed(&p, seed);
 	prctl(PR_SET_TIMERSLACK, 1);
 	printf("ready %d %d\n", ns[0], ns[1]);
 	fflush(stdout);

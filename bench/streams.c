@@ -7,6 +7,7 @@
  * usage: streams serve PORT
  *	  streams get|put PORT COUNT SECONDS [SOCKS-TARGET-PORT]
  *
+ * Prints a line when measuring begins, and one at the end.
  * The first byte of a connection tells the server whether to send or to read.
  */
 #include <arpa/inet.h>
@@ -186,6 +187,8 @@ call(bool sends, int port, size_t count, double seconds, int target)
 	move_all(ep, sends, now() + SETTLE_S, &ended);
 	for (size_t i = 0; i < count; i++)
 		v[i].moved = 0;
+	puts("settled");
+	fflush(stdout);
 	began = now();
 	move_all(ep, sends, began + seconds, &ended);
 	seconds = now() - began;

@@ -489,6 +489,7 @@ streams_path(void *arg, const struct sftp *s, struct xfer_stream_stats *out)
 	const struct conn *conn = stream->conn;
 	const struct channel *c = channel_of(stream);
 	struct channels_times times;
+	struct tcp_trips trips;
 
 	*out = (struct xfer_stream_stats){ .connection = conn->number };
 	if (conn->ride != NULL)
@@ -497,8 +498,11 @@ streams_path(void *arg, const struct sftp *s, struct xfer_stream_stats *out)
 		return;
 	out->up = true;
 	times = channels_times(sshclient_channels(conn->client));
-	out->rtt_us = tcp_rtt_us(sshclient_fd(conn->client));
 	out->backlog_acked = backlog_acked(sshclient_fd(conn->client));
+	tcp_trips(sshclient_fd(conn->client), &trips);
+	out->rtt_us = trips.least;
+	out->sent_us = trips.sent;
+	out->received_us = trips.received;
 	out->window_stall_ms = times.window_ms;
 	out->network_stall_ms = times.network_ms;
 	if (c != NULL)

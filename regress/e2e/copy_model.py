@@ -9,6 +9,7 @@ from copy_world import Node
 
 UMASK = 0o022
 LINKS_MAX = 40
+YOUNG = 1_700_000_000  # older files have their time by the story
 
 
 class Refused(Exception):
@@ -39,8 +40,6 @@ REASONS = {
                            "else, which a download passes over",
     "rename refused": "a part was left in a directory that may not be "
                       "written, to a target that may be",
-    "size and time": "with -p -Z a target of another content has the size and "
-                     "the time of its source",
 }
 
 
@@ -273,6 +272,8 @@ class Copy:
 
     def copy_node(self, node, parent, name):
         self.made.add((parent, name))
+        if node.new:
+            raise NoRule("no order")  # it was not there, or just now
         if node.kind == "dir":
             self.copy_dir(node, parent, name)
         elif node.kind == "file":
@@ -417,10 +418,9 @@ class Copy:
             part.maybe_gone = True
 
     def check_part(self, parent, name):
-        """Not mended: of a stock server's, another user's, or one that has
-        several names, is taken for ours at first."""
+        """Not mended: another user's is taken for ours at first."""
         part = parent.names.get(self.part_name(name))
-        if part and part.data and not self.c.own and self.c.way == "up":
+        if part and part.data and self.c.way == "up":
             raise NoRule("part names")
 
     def has_part(self, parent, name):
@@ -600,7 +600,7 @@ class Copy:
         self.settle_part(parent, name, False, False)
         if c.resume or (c.way == "between" and node is there):
             self.unsure_exit = True
-        if c.resume and c.preserve and there.data == node.data:
+        if c.resume and c.preserve and len(there.data) == len(node.data):
             there.mtime, there.loose_mode = None, True  # it is complete
 
     def write_in_place(self, node, parent, name, there):
@@ -625,18 +625,25 @@ class Copy:
     def is_complete(self, node, there, through):
         """With -Z. Nothing moves; only what -p says is set, and its time."""
         c = self.c
-        same = there.mtime is not None and node.mtime is not None and \
-            len(there.data) == len(node.data) and \
-            there.mtime // 10**9 == node.mtime // 10**9
         self.note_read(node, there)
         if there.data == node.data:
             there.mtime = there.number = None
             there.loose_names = there.loose_setuid = True
             there.loose_mode = there.loose_mode or c.preserve
             return True
-        if same and c.own and c.preserve:
-            raise NoRule("size and time")
-        return same and not c.own and not through
+        if through or c.verify or not self.has_same_time(node, there):
+            return False
+        there.loose_mode = there.loose_mode or c.preserve
+        return c.preserve or not c.own
+
+    def has_same_time(self, node, there):
+        """And size. Whole seconds of a stock server count when they are
+        old."""
+        if None in (node.mtime, there.mtime) or \
+                len(node.data) != len(there.data):
+            return False
+        return node.mtime == there.mtime if self.c.own else \
+            node.mtime // 10**9 == there.mtime // 10**9 < YOUNG
 
     def append_file(self, node, there):
         """A target is the beginning of its source, and is not compared."""

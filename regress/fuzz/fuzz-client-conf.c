@@ -13,12 +13,15 @@ read_it(const char *path)
 	struct strlist paths = { 0 };
 	struct buf text;
 	char *command;
+	int r;
 
 	client_conf_init(&c);
 	buf_init(&text);
 	c.load.inert = true;
 	if (client_conf_load(&c, &context) == 0) {
-		if (client_conf_dump(&c, &text) != 0)
+		/* A token that nobody knows is found here only, as by stock. */
+		r = client_conf_dump(&c, &text);
+		if (r != 0 && r != ERR_SYNTAX)
 			abort();
 		if (c.tcp.proxy_command != NULL &&
 		    client_conf_expand(&c, CLIENT_TOKENS_PROXY, "fuzz",

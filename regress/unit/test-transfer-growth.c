@@ -4,6 +4,7 @@
  * by example, then what holds for whatever numbers are measured.
  */
 #include "regress/unit/dice.h"
+#include "regress/unit/growth-traces.h"
 #include "regress/unit/hex.h"
 
 #include "base/mem.h"
@@ -11,61 +12,191 @@
 
 /* --- examples --- */
 
+static unsigned
+after(struct xfer_growth *g, struct xfer_sample *s, uint64_t ms)
+{
+	s->now_ms += ms;
+	return xfer_growth_next(g, s);
+}
+
 static void
 test_growth(void **state)
 {
 	struct xfer_growth g = { .stopped = false };
-	struct xfer_sample s = { .now_ms = 1000, .rtt_ms = 100,
-		.rate = 100, .seconds_left = 10, .connections = 1 };
+	struct xfer_sample s = { .now_ms = 1000, .rtt_ms = 100, .rate = 100,
+		.seconds_left = 10, .connections = 1, .ready = 1 };
 
 	(void)state;
 	/* It still rises; then not any more. */
-	assert_int_equal(xfer_growth_next(&g, &s), 0);
+	assert_int_equal(after(&g, &s, 0), 0);
 	s.rate = 200;
-	assert_int_equal(xfer_growth_next(&g, &s), 0);
-	assert_int_equal(xfer_growth_next(&g, &s), 3);
+	assert_int_equal(after(&g, &s, 100), 0);
+	assert_int_equal(after(&g, &s, 299), 0);
+	assert_int_equal(g.use, 1);
+	assert_int_equal(after(&g, &s, 1), 3);
+	assert_int_equal(g.use, 4);
 	/* They are being opened; then have had no time to show. */
-	s.now_ms += 1000;
-	assert_int_equal(xfer_growth_next(&g, &s), 0);
-	s.connections = 4;
-	s.now_ms += 190;
-	assert_int_equal(xfer_growth_next(&g, &s), 0);
-	/* They brought much, the next ones nothing: that is it. */
-	s.now_ms += 10;
+	assert_int_equal(after(&g, &s, 1000), 0);
+	s.connections = s.ready = 4;
+	assert_int_equal(after(&g, &s, 190), 0);
+	/* They bring much, and it rises. */
 	s.rate = 700;
-	assert_int_equal(xfer_growth_next(&g, &s), 0);
-	assert_int_equal(xfer_growth_next(&g, &s), 4);
-	s.connections = 8;
-	s.now_ms += 3000;
-	assert_int_equal(xfer_growth_next(&g, &s), 0);
-	assert_true(g.stopped);
-	/* Over a long path much data is not waited for to show. */
-	g = (struct xfer_growth){ .stopped = false };
-	s = (struct xfer_sample){ .rtt_ms = 100, .rate = 200,
-		.seconds_left = 10, .connections = 1 };
-	assert_int_equal(xfer_growth_next(&g, &s), 0);
-	s.rate = 400;
-	s.bulk_left = 16 << 20;
-	assert_int_equal(xfer_growth_next(&g, &s), 3);
-	s.connections = 4;
-	s.now_ms += 1000;
-	s.rate = 800; /* but the others, which still rises */
-	assert_int_equal(xfer_growth_next(&g, &s), 0);
+	assert_int_equal(after(&g, &s, 10), 0);
 	/* A sample that is low by chance says nothing. */
 	s.rate = 500;
-	assert_int_equal(xfer_growth_next(&g, &s), 4);
+	assert_int_equal(after(&g, &s, 100), 4);
+	assert_int_equal(g.use, 8);
+	/* The next ones bring nothing: that is it. */
+	s.connections = s.ready = 8;
+	assert_int_equal(after(&g, &s, 3000), 0);
+	assert_true(g.stopped && g.enough);
 	/* Not worth it: a short path, or little left. */
 	g = (struct xfer_growth){ .best = 200 };
-	s = (struct xfer_sample){ .rtt_ms = 1, .rate = 200,
-		.seconds_left = 10, .connections = 1 };
-	assert_int_equal(xfer_growth_next(&g, &s), 0);
+	s = (struct xfer_sample){ .now_ms = 1000, .rtt_ms = 1, .rate = 200,
+		.seconds_left = 10, .connections = 1, .ready = 1 };
+	assert_int_equal(after(&g, &s, 0), 0);
 	s.rtt_ms = 100;
 	s.seconds_left = 1;
-	assert_int_equal(xfer_growth_next(&g, &s), 0);
-	/* A number that was asked for. */
+	assert_int_equal(after(&g, &s, 0), 0);
+	s.seconds_left = 10;
+	assert_int_equal(after(&g, &s, 0), 3);
+	/* A number that was asked for: all take work at once. */
+	g = (struct xfer_growth){ .stopped = false };
 	s.max = 5;
-	assert_int_equal(xfer_growth_next(&g, &s), 4);
-	assert_int_equal(xfer_growth_next(&g, &s), 0);
+	assert_int_equal(after(&g, &s, 0), 4);
+	assert_int_equal(after(&g, &s, 0), 0);
+	assert_int_equal(g.use, 0);
+}
+
+/* Those that are logged in, but idle, are taken into use without a login; when
+ * no further one is let in, only those. */
+static void
+test_growth_prepared(void **state)
+{
+	struct xfer_growth g = { .stopped = false };
+	struct xfer_sample s = { .now_ms = 1000, .rtt_ms = 100, .rate = 100,
+		.seconds_left = 10, .connections = 1, .ready = 2 };
+
+	(void)state;
+	assert_int_equal(xfer_growth_begin(&g, 3), 3);
+	assert_int_equal(after(&g, &s, 0), 0);
+	assert_int_equal(g.use, 1);
+	g.stopped = true; /* one was refused */
+	assert_int_equal(after(&g, &s, 300), 0);
+	assert_int_equal(g.use, 2);
+	s.connections = 2;
+	s.rate = 150;
+	assert_int_equal(after(&g, &s, 200), 0);
+	assert_int_equal(after(&g, &s, 200), 0);
+	assert_int_equal(g.use, 2);
+	/* Where the path is known, much is prepared for at the first sample. */
+	g = (struct xfer_growth){ .stopped = false };
+	s.least_us = s.trip_us = 100000;
+	s.bulk_left = 16 << 20;
+	assert_int_equal(after(&g, &s, 100), 3);
+	assert_int_equal(g.use, 1);
+	assert_int_equal(after(&g, &s, 100), 0);
+}
+
+/* On a path that is full nobody is added, and the surplus idles. */
+static void
+test_full_path(void **state)
+{
+	struct xfer_growth g = { .use = 4, .asked = 4, .best = 100 };
+	struct xfer_sample s = { .now_ms = 10000, .rtt_ms = 40, .rate = 100,
+		.seconds_left = 30, .connections = 4, .ready = 4,
+		.least_us = 40000, .trip_us = 40000 };
+
+	(void)state;
+	/* Less than a quarter may be chance. */
+	s.trip_us = 50000;
+	assert_int_equal(after(&g, &s, 300), 4);
+	g = (struct xfer_growth){ .use = 4, .asked = 4, .best = 100,
+		.least_us = 40000 };
+	/* The queue has to stand, and the rate with it. */
+	s.trip_us = 80000;
+	assert_int_equal(after(&g, &s, 300), 0);
+	s.rate = 120;
+	assert_int_equal(after(&g, &s, 300), 0);
+	assert_int_equal(g.use, 4);
+	/* Half of what is under way is in the queue. */
+	assert_int_equal(after(&g, &s, 200), 0);
+	assert_int_equal(g.use, 2);
+	/* Each step is judged before the next one. */
+	for (int i = 0; i < 9; i++)
+		assert_int_equal(after(&g, &s, 111), 0);
+	assert_int_equal(g.use, 2);
+	assert_int_equal(after(&g, &s, 1), 0);
+	assert_int_equal(g.use, 1);
+	/* It fills the path alone. */
+	assert_int_equal(after(&g, &s, 1000), 0);
+	/* Packets are lost, the queue is empty for too long: two do. */
+	s.trip_us = 40000;
+	s.rate = 50;
+	for (int i = 0; i < 9; i++)
+		assert_int_equal(after(&g, &s, 100), 0);
+	assert_int_equal(g.use, 1);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(after(&g, &s, 100), 0);
+	assert_int_equal(g.use, 2);
+	assert_int_equal(g.floor, 2);
+	/* Never less again. */
+	s.trip_us = 80000;
+	for (int i = 0; i < 30; i++)
+		assert_int_equal(after(&g, &s, 100), 0);
+	assert_int_equal(g.use, 2);
+}
+
+/* Nothing is changed near the end. */
+static void
+test_full_near_the_end(void **state)
+{
+	struct xfer_growth g = { .use = 2, .asked = 4, .best = 100,
+		.least_us = 40000 };
+	struct xfer_sample s = { .now_ms = 10000, .rtt_ms = 40, .rate = 100,
+		.seconds_left = 0.8, .connections = 4, .ready = 4,
+		.least_us = 40000, .trip_us = 90000 };
+
+	(void)state;
+	for (int i = 0; i < 30; i++)
+		assert_int_equal(after(&g, &s, 100), 0);
+	assert_int_equal(g.use, 2);
+	/* The last one may lack some of the rate for a while: not for what
+	 * is done in seconds. */
+	s.trip_us = 60000;
+	s.seconds_left = 9;
+	for (int i = 0; i < 30; i++)
+		assert_int_equal(after(&g, &s, 100), 0);
+	assert_int_equal(g.use, 2);
+	s.seconds_left = 11;
+	assert_int_equal(after(&g, &s, 100), 0);
+	assert_int_equal(g.use, 1);
+}
+
+/* What was recorded (hpnscp -vvv) over paths of bench/run --rows neighbours. */
+static void
+test_traces(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(traces); i++) {
+		const struct trace *t = &traces[i];
+		struct xfer_growth g = { .stopped = false };
+		unsigned opened = 1, most = 0;
+
+		for (size_t k = 0; k < t->n; k++) {
+			struct xfer_sample s = t->samples[k];
+
+			s.rtt_ms = s.least_us / 1000 + 1;
+			s.ready = s.connections;
+			opened += xfer_growth_next(&g, &s);
+			most = MAX(most, g.use);
+		}
+		if (opened != t->opened || most != t->most || g.use != t->use)
+			print_error("%s: %u opened, up to %u in use, %u in the "
+				    "end\n", t->name, opened, most, g.use);
+		assert_true(opened == t->opened && most == t->most &&
+		    g.use == t->use);
+	}
 }
 
 /* Before anything was measured. */
@@ -203,6 +334,7 @@ any_sample(struct dice *dice, uint64_t now_ms)
 	return (struct xfer_sample){ .now_ms = now_ms,
 		.rtt_ms = any(dice, 12), .rate = (double)any(dice, 34),
 		.seconds_left = (double)any(dice, 16) / 16,
+		.least_us = any(dice, 22), .trip_us = any(dice, 24),
 		.bulk_left = any(dice, 40) };
 }
 
@@ -220,24 +352,27 @@ test_growth_is_bounded(void **state)
 
 		for (int i = 0; i < STEPS; i++) {
 			struct xfer_sample s = any_sample(&dice, now_ms);
-			bool stopped = g.stopped;
-			double best = g.best;
+			struct xfer_growth was = g;
 
 			s.max = max;
 			s.connections = have;
+			s.ready = have + dice_below(&dice, wanted - have + 1);
 			add = xfer_growth_next(&g, &s);
 			wanted += add;
 			assert_true(wanted <= (max != 0 ? max : ALONE_MAX));
 			assert_true(max != 0 || add <= STEP_MAX);
-			if (stopped || have == 0 || s.rate <= 0)
+			if (was.stopped)
+				assert_true(g.stopped && add == 0);
+			if (max == 0 && (have == 0 || s.rate <= 0))
 				assert_int_equal(add, 0);
-			if (stopped)
-				assert_true(g.stopped);
-			if (have < wanted - add && max == 0)
-				assert_int_equal(add, 0);
-			assert_true(g.best >= best);
-			if (have < wanted && dice_below(&dice, 2) == 0)
-				have++;
+			assert_true(g.best >= was.best);
+			assert_true(g.use <= ALONE_MAX && g.use >= was.floor);
+			assert_true(max == 0 || g.use == 0);
+			assert_true(g.floor >= was.floor);
+			/* No step up before the last one had its time. */
+			if (have < MIN(was.use, s.ready))
+				assert_true(g.use <= MAX(was.use, g.floor));
+			have += have < wanted && dice_below(&dice, 2) == 0;
 			now_ms += any(&dice, 10);
 		}
 	}
@@ -385,6 +520,10 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_growth),
+		cmocka_unit_test(test_growth_prepared),
+		cmocka_unit_test(test_full_path),
+		cmocka_unit_test(test_full_near_the_end),
+		cmocka_unit_test(test_traces),
 		cmocka_unit_test(test_early),
 		cmocka_unit_test(test_login_pays),
 		cmocka_unit_test(test_channels),

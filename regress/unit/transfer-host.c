@@ -54,6 +54,12 @@ stream_of(struct host *h, const struct sftp *s)
 	return NULL;
 }
 
+void
+host_lose(struct host *h, const struct sftp *s)
+{
+	stream_dies(stream_of(h, s));
+}
+
 static int
 host_open(void *arg, enum xfer_stream_kind kind, struct sftp **out)
 {

@@ -79,6 +79,8 @@ extern struct strlist host_reports;
 int host_setup(void **state);
 int host_teardown(void **state);
 
+/* The session of that client is lost. */
+void host_lose(struct host *h, const struct sftp *s);
 unsigned host_random(struct host *h, unsigned below);
 /* Content that depends on the seed. */
 void host_make_file(const char *name, size_t len, unsigned seed);

@@ -25,7 +25,9 @@ enum xfer_stream_kind {
 /* What is known of a stream's path. Counters run from its connection's start.
  */
 struct xfer_stream_stats {
-	uint64_t rtt_us;	   /* 0: unknown */
+	uint64_t rtt_us;	   /* without queues; 0: unknown */
+	uint64_t sent_us;	   /* of late, of what is sent; and of what */
+	uint64_t received_us;	   /* is received. 0: unknown */
 	uint64_t window_stall_ms;  /* it had data to send, but the peer's
 				    * channel windows were used up */
 	uint64_t network_stall_ms; /* the kernel had what it could not send

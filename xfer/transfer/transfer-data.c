@@ -475,8 +475,38 @@ send_read(struct xfer_handle *e)
 
 /* --- both --- */
 
+/* Who goes on with what e gives back; NULL: nobody can. */
+static struct xfer_handle *
+heir(const struct xfer_handle *e)
+{
+	struct xfer_stream *l = e->stream;
+	struct xfer_handle *other;
+
+	TAILQ_FOREACH(other, &e->file->handles, entry)
+		if (other->state == XFER_HANDLE_OPEN &&
+		    (l->idle ? !other->stream->idle :
+			       other->stream == l->x->measured.fastest))
+			break;
+	return other;
+}
+
+/* A stream that is to idle, and has much left of a file that only it has open:
+ * it goes on until another one has it open too. */
+static void
+find_heir(struct xfer_handle *e)
+{
+	struct xfer_stream *l;
+
+	if (!e->stream->idle || e->until - e->next < SFTP_DATA_MAX)
+		return;
+	TAILQ_FOREACH(l, &e->stream->x->streams, entry)
+		if (!l->idle && xfer_stream_help(e->file, l))
+			return;
+}
+
 /* Near the end of the transfer, a slow stream gives the rest of its range
- * back for the fastest one, if it would itself finish last. */
+ * back for the fastest one, if it would itself finish last; one that is to idle
+ * always does. */
 static bool
 give_back(struct xfer_handle *e)
 {
@@ -487,12 +517,10 @@ give_back(struct xfer_handle *e)
 	if (f->source.size == 0 ||
 	    !xfer_stream_lags(l, xfer_block_size(l, f->up)))
 		return false;
-	TAILQ_FOREACH(other, &f->handles, entry)
-		if (other->stream == l->x->measured.fastest &&
-		    other->state == XFER_HANDLE_OPEN)
-			break;
-	if (other == NULL)
+	if ((other = heir(e)) == NULL) {
+		find_heir(e);
 		return false;
+	}
 	xfer_range_add(f, e->next, e->until - e->next);
 	e->next = e->until;
 	xfer_handle_wake(other);

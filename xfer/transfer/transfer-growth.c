@@ -11,6 +11,16 @@ enum {
 	CONNECTIONS_MAX = 12,	 /* if the user gave no number */
 	CONNECTIONS_STEP = 4,	 /* fewer than servers accept at once */
 	SHOW_MS = 200, /* until new connections change the rate */
+	/* Until fewer connections have taken up the rest. */
+	TRIAL_MS = 1000,
+	TRIAL_MAX_MS = 10000,
+	TRIAL_TRIPS = 8,
+	TRIAL_PART = 100, /* milliseconds of each second that is left */
+	TRY_S = 30, /* a trial is a small part of that */
+	REFILL_MAX_S = 60,
+	PACKET = 1448, /* bytes of data */
+	QUEUE_US = 1000, /* less than that may be the hosts */
+	ROOM_S = 10, /* what it takes to fill a path anew is little of that */
 	RTT_WORTH_MS = 5,
 	RTT_LONG_MS = 20,
 	BULK_WORTH = 16 * 1024 * 1024, /* bytes in large files */
@@ -47,47 +57,252 @@ xfer_login_pays(uint64_t rtt_ms, uint64_t bytes)
 	return rounds * rtt_ms > LOGIN_ROUNDS * rtt_ms + LOGIN_MS;
 }
 
+/* Packets wait on the way for a quarter of the round trip. */
+static bool
+queue_stands(const struct xfer_growth *g, const struct xfer_sample *s)
+{
+	return g->least_us != 0 &&
+	    s->trip_us > g->least_us + g->least_us / 4 + QUEUE_US;
+}
+
+/* More under way only makes the queue longer: it stands, and the rate does not
+ * rise. (In slow start a queue comes and goes while it does.) */
+static bool
+path_is_full(struct xfer_growth *g, const struct xfer_sample *s)
+{
+	uint64_t trip_ms = s->trip_us / 1000;
+
+	if (!queue_stands(g, s)) {
+		g->level = 0;
+		return false;
+	}
+	if (s->rate > 1.1 * g->level) {
+		g->level = s->rate;
+		g->level_ms = s->now_ms;
+		return false;
+	}
+	return s->now_ms - g->level_ms >= MAX((uint64_t)SHOW_MS, 2 * trip_ms);
+}
+
+static bool
+has_time(const struct xfer_sample *s)
+{
+	return s->seconds_left * 1000 >= 500 + 10 * (double)s->rtt_ms;
+}
+
+static unsigned
+in_use(const struct xfer_growth *g, const struct xfer_sample *s)
+{
+	return MIN(g->use, s->connections);
+}
+
+/* --- fewer --- */
+
+/* After a step: milliseconds until anything can be said. */
+static double
+least_ms(const struct xfer_sample *s)
+{
+	return MAX((double)TRIAL_MS, TRIAL_TRIPS * (double)s->rtt_ms);
+}
+
+/* Until a step down is judged: what it may cost by then has to be little of
+ * all that is left. */
+static double
+trial_ms(const struct xfer_sample *s)
+{
+	double wait = MIN(s->seconds_left * TRIAL_PART, (double)TRIAL_MAX_MS);
+
+	return MAX(wait, least_ms(s));
+}
+
+/* How long a loss empties a path that one connection fills: CUBIC, whose
+ * windows are cubic functions of time, needs that to fill it again. */
+static double
+refill_ms(const struct xfer_growth *g)
+{
+	double packets = g->filled * (double)g->least_us / 1e6 / PACKET;
+	double s = 1;
+
+	while (s < REFILL_MAX_S && s * s * s < 0.75 * packets)
+		s *= 1.25;
+	return s * 1000;
+}
+
+static void
+step_down(struct xfer_growth *g, const struct xfer_sample *s, unsigned keep)
+{
+	g->used = in_use(g, s);
+	g->used_rate = g->mean;
+	g->used_ms = s->now_ms;
+	g->was_full = g->level > 0;
+	g->use = keep;
+	g->enough = true;
+	g->level = 0;
+}
+
+/* Of what is under way on a full path, only the part of the shortest round trip
+ * is not in the queue, and as many connections as have that fill it. The last
+ * ones to go may leave it empty for some time. */
+static void
+use_fewer(struct xfer_growth *g, const struct xfer_sample *s)
+{
+	unsigned have = in_use(g, s);
+	uint64_t keep = (have * g->least_us + s->trip_us - 1) / s->trip_us;
+	/* The fastest may do alone, as it is when the others are young. */
+	bool one = s->top * (double)s->trip_us >= (double)g->least_us;
+
+	keep = one ? 1 : keep;
+	keep = MIN(keep, (uint64_t)have - 1);
+	keep = MAX(keep, (uint64_t)MAX(g->floor, 1u));
+	if (g->used == 0 && keep < have && has_time(s) &&
+	    (one || keep * s->trip_us >= have * g->least_us ||
+		s->seconds_left > ROOM_S))
+		step_down(g, s, (unsigned)keep);
+}
+
+/* Where packets are lost instead of waiting, only less can tell whether less is
+ * enough. */
+static void
+try_fewer(struct xfer_growth *g, const struct xfer_sample *s)
+{
+	unsigned have = in_use(g, s), keep = MAX(have / 2, MAX(g->floor, 1u));
+
+	if (g->enough && g->used == 0 && keep < have && s->trip_us != 0 &&
+	    s->seconds_left > TRY_S)
+		step_down(g, s, keep);
+}
+
+/* Do those that are left fill the path? They do if the queue stands again. If
+ * it does not, and some of the rate is gone, more take work again: so much is
+ * lost that these are too few. (A neighbour who comes makes the queue stand.)
+ */
+static void
+judge(struct xfer_growth *g, const struct xfer_sample *s)
+{
+	double took = (double)(s->now_ms - g->used_ms), wait;
+	double before = g->used != 0 ? g->used_rate : g->filled;
+
+	if (queue_stands(g, s)) {
+		g->filled = g->mean;
+		g->filled_ms = s->now_ms;
+		if (took >= least_ms(s))
+			g->used = 0;
+		return;
+	}
+	wait = MAX(least_ms(s), g->used != 0 ? trial_ms(s) : refill_ms(g));
+	if (took < wait || (double)(s->now_ms - g->filled_ms) < wait)
+		return;
+	if (g->mean >= 0.85 * before) {
+		if (!g->was_full)
+			g->used = 0;
+		return;
+	}
+	g->use = MIN(g->used != 0 ? g->used : 2 * g->use, s->ready);
+	g->floor = g->use;
+	g->enough = !g->was_full;
+	g->filled_ms = s->now_ms;
+	g->used = 0;
+}
+
+/* --- more --- */
+
+/* Did those of the last step bring what they should? */
+static bool
+brought_little(struct xfer_growth *g, const struct xfer_sample *s)
+{
+	if (g->had == 0 || g->best >= 1.1 * g->before)
+		return false;
+	g->stopped = g->enough = true;
+	/* To find its old rate with fewer takes a while. */
+	if (s->seconds_left > TRY_S && s->trip_us != 0)
+		step_down(g, s, g->had);
+	return true;
+}
+
+/* The rate does not rise, and the path has not been full of late. The first one
+ * has its slow start for itself; what follows is to be quick. */
+static bool
+may_rise(const struct xfer_growth *g, const struct xfer_sample *s)
+{
+	uint64_t show = MAX((uint64_t)SHOW_MS, 2 * s->rtt_ms);
+	uint64_t stands_ms = s->now_ms - g->risen_ms;
+
+	return s->rtt_ms >= RTT_WORTH_MS && has_time(s) &&
+	    (g->had == 0 ? stands_ms >= MAX(show, 3 * s->rtt_ms) :
+			   stands_ms > 0) &&
+	    (g->had == 0 || s->now_ms - g->since_ms >= show) &&
+	    (g->filled_ms == 0 ||
+		(double)(s->now_ms - g->filled_ms) >= least_ms(s));
+}
+
+/* To be logged in when they are needed. */
+static unsigned
+prepare(struct xfer_growth *g, const struct xfer_sample *s)
+{
+	return g->asked == 0 && !g->stopped && s->trip_us != 0 &&
+		has_time(s) ? xfer_growth_begin(g, xfer_streams_early(
+		    s->rtt_ms * 1000, s->bulk_left, 0)) : 0;
+}
+
+static unsigned
+use_more(struct xfer_growth *g, const struct xfer_sample *s)
+{
+	unsigned want = g->use + (g->use == 1 ? CONNECTIONS_STEP - 1 :
+						(unsigned)CONNECTIONS_STEP);
+	unsigned add;
+
+	want = MIN(want, (unsigned)CONNECTIONS_MAX);
+	if (g->stopped)
+		want = MIN(want, s->ready);
+	/* Those that are to take work have not yet. */
+	if (s->connections < MIN(g->use, g->stopped ? s->ready : g->use))
+		g->since_ms = s->now_ms;
+	if (g->enough || !may_rise(g, s) || brought_little(g, s) ||
+	    want <= g->use)
+		return prepare(g, s);
+	g->had = g->use;
+	g->before = g->best;
+	g->since_ms = s->now_ms;
+	g->use = want;
+	g->asked = MAX(g->asked, 1u);
+	add = want > g->asked ? want - g->asked : 0;
+	g->asked += add;
+	return add;
+}
+
+unsigned
+xfer_growth_begin(struct xfer_growth *g, unsigned add)
+{
+	g->asked = add > 0 ? 1 + add : 0;
+	return add;
+}
+
 unsigned
 xfer_growth_next(struct xfer_growth *g, const struct xfer_sample *s)
 {
-	unsigned most = s->max != 0 ? s->max : CONNECTIONS_MAX, add;
-	bool rising = s->rate > 1.25 * g->best;
-
-	g->best = MAX(g->best, s->rate);
-	if (g->stopped || s->rate <= 0 || s->connections == 0)
-		return 0;
 	if (s->max != 0) {
 		/* The user gave the number. */
-		g->stopped = true;
-		return s->max - 1;
+		unsigned add = g->asked == 0 && !g->stopped ? s->max - 1 : 0;
+
+		g->asked = s->max;
+		return add;
 	}
-	/* Over a long path the first ones save time by slow start alone, so
-	 * a rate that still rises is no reason to wait. */
-	if (g->had == 0 && s->rtt_ms >= RTT_LONG_MS &&
-	    s->bulk_left >= BULK_WORTH)
-		rising = false;
-	if (s->connections < g->wanted)
-		g->since_ms = s->now_ms;
-	if (s->rtt_ms < RTT_WORTH_MS || rising ||
-	    s->seconds_left * 1000 < 500 + 10 * (double)s->rtt_ms)
+	if (s->rate <= 0 || s->connections == 0)
 		return 0;
-	if (g->had != 0) {
-		/* Those opened last must have had time to change the rate. */
-		if (s->now_ms - g->since_ms < MAX(SHOW_MS, 2 * s->rtt_ms))
-			return 0;
-		if (g->best < 1.1 * g->before)
-			g->stopped = true;
-	}
-	if (g->stopped || s->connections >= most)
-		return 0;
-	add = MIN(s->connections == 1 ? CONNECTIONS_STEP - 1 :
-					(unsigned)CONNECTIONS_STEP,
-	    most - s->connections);
-	g->had = s->connections;
-	g->wanted = s->connections + add;
-	g->before = g->best;
-	g->since_ms = s->now_ms;
-	return add;
+	g->use = MAX(g->use, 1u);
+	if (s->rate > 1.25 * g->best)
+		g->risen_ms = s->now_ms;
+	g->best = MAX(g->best, s->rate);
+	g->mean += (s->rate - g->mean) / 4;
+	if (s->least_us != 0 &&
+	    (g->least_us == 0 || s->least_us < g->least_us))
+		g->least_us = s->least_us;
+	judge(g, s);
+	if (path_is_full(g, s))
+		use_fewer(g, s);
+	else if (!queue_stands(g, s))
+		try_fewer(g, s);
+	return queue_stands(g, s) ? 0 : use_more(g, s);
 }
 
 unsigned
@@ -111,6 +326,8 @@ xfer_stream_lags(const struct xfer_stream *l, uint32_t len)
 	const struct xfer *x = l->x;
 	uint64_t rtt = MAX(x->measured.rtt_ms, (uint64_t)1), rate = l->rate;
 
+	if (l->idle)
+		return true;
 	if (x->measured.fastest == NULL || l == x->measured.fastest)
 		return false;
 	/* A stream that has moved nothing yet may be a channel of the fastest

@@ -9,7 +9,10 @@
 /* Does one more login take less time than TCP's slow start for so many bytes?
  */
 bool xfer_login_pays(uint64_t rtt_ms, uint64_t bytes);
-/* How many connections to open now. */
+/* Before anything is measured so many more are opened, to be there when they
+ * are needed. Returns add. */
+unsigned xfer_growth_begin(struct xfer_growth *g, unsigned add);
+/* How many connections to open now. g->use says how many take work. */
 unsigned xfer_growth_next(struct xfer_growth *g, const struct xfer_sample *s);
 /* How many channels to open now, if there are `have`. */
 unsigned xfer_channels_next(unsigned have, const struct xfer_streams_view *s);

@@ -52,6 +52,9 @@ struct xfer_stream {
 	bool borrowed;	      /* the session is the caller's */
 	bool gone;	      /* its session is over; the loop frees it */
 	bool proved;	      /* has moved data */
+	bool idle;	      /* its connection is one too many: it takes no
+			       * more work */
+	unsigned connection;  /* that carries it */
 	struct xfer_handles moving;
 	unsigned handles;     /* of files, from OPEN to CLOSE */
 	unsigned blocks;

@@ -198,6 +198,7 @@ stream_gone(struct xfer_stream *l)
 	x->err = sftp_error(l->s);
 	x->retry.answered |= sftp_has_version(l->s);
 	learn_refusal(x, l);
+	xfer_streams_wake(x);
 	/* Each goes to the front of the queue: they stay in order, so that
 	 * those end first that were begun first. */
 	for (f = TAILQ_LAST(&x->files.active, xfer_files); f != NULL;

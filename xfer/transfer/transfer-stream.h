@@ -24,33 +24,59 @@ struct xfer_path_request {
 	bool once;
 };
 
-/* What was learnt about more connections. */
+/* What was learnt about more connections: transfer-growth.c. */
 struct xfer_growth {
-	bool stopped;	    /* no more */
-	unsigned had;	    /* connections, before the last ones were opened */
-	unsigned wanted;    /* connections, with these */
-	double before;	    /* best rate with `had`, bytes a second */
+	bool stopped;	    /* no more are opened */
+	bool enough;	    /* no more are taken into use */
+	unsigned use;	    /* connections that take work, the others idle; 0:
+			     * all do */
+	unsigned asked;	    /* connections, with those being opened; 0: none
+			     * was asked for */
+	/* Rates, bytes a second. */
 	double best;	    /* of all samples */
-	uint64_t since_ms;  /* when the last of them had moved data */
+	double mean;	    /* of the last ones */
+	uint64_t risen_ms;  /* when it rose by a quarter last */
+	/* The last step up. */
+	unsigned had;	    /* in use before; 0: there was none */
+	double before;	    /* best rate with these */
+	uint64_t since_ms;  /* when the last of the others had moved data */
+	/* The queue. */
+	uint64_t least_us;  /* the shortest round trip so far; 0: unknown */
+	double level;	    /* the highest rate since it stands; 0: it does
+			     * not */
+	uint64_t level_ms;  /* since when there was none 10 % above it */
+	double filled;	    /* the rate when it stood last */
+	uint64_t filled_ms; /* when that was; 0: never */
+	/* The last step down. */
+	unsigned used;	    /* before; 0: there was none, or it was right */
+	double used_rate;   /* with these */
+	uint64_t used_ms;   /* when that was */
+	bool was_full;	    /* the path, then */
+	unsigned floor;	    /* fewer were too few */
 };
 struct xfer_sample {
 	uint64_t now_ms, rtt_ms;
+	uint64_t least_us;  /* round trip without a queue, and now; of the */
+	uint64_t trip_us;   /* connections that take work; 0: unknown */
 	double rate;	    /* bytes a second, all streams */
+	double top;	    /* share of it that the fastest connection has */
 	double seconds_left; /* of work, at that rate */
 	uint64_t bulk_left;  /* bytes, of the files that move */
 	unsigned connections; /* that have moved data */
+	unsigned ready;	      /* that can */
 	unsigned max;	    /* 0: as it pays */
 };
 
 /* What all streams show together. */
 struct xfer_streams_view {
 	uint64_t rtt_ms;  /* the longest */
-	uint64_t rate;	  /* bytes a second */
+	uint64_t rate, top; /* bytes a second; of the fastest connection */
 	uint64_t windows; /* of the peer's channels, bytes */
 	uint64_t stalled_ms, bulk_left;
-	unsigned connections; /* that have moved data */
+	unsigned connections, ready; /* see xfer_sample */
 	bool fixed; /* the windows do not follow the path by themselves */
 	bool held;  /* they hold an upload back */
+	uint64_t least_us, trip_us; /* see xfer_sample */
 };
 
 /* Streams that were opened, and whether more are. */
@@ -98,6 +124,11 @@ void xfer_streams_free(struct xfer *x);
 void xfer_streams_grow(struct xfer *x);
 /* Lets idle streams help with large files. */
 void xfer_streams_spread(struct xfer *x);
+/* None is idle: whoever is left may be one that was. */
+void xfer_streams_wake(struct xfer *x);
+/* Has l move data of f too, with a further handle if it needs one. False: it
+ * can have none. */
+bool xfer_stream_help(struct xfer_file *f, struct xfer_stream *l);
 int xfer_streams_turn(struct xfer *x, bool more, int timeout_ms) must_check;
 /* The stream for one more file; NULL: no handle is free. */
 struct xfer_stream *xfer_stream_pick(struct xfer *x);

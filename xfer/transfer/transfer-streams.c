@@ -5,10 +5,12 @@
  * do. What follows when a stream ends is in transfer-retry.c. How many there
  * are is decided in transfer-growth.c.
  */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/loop.h"
 #include "base/mem.h"
 #include "xfer/transfer/transfer-internal.h"
@@ -249,7 +251,7 @@ takes_files(const struct xfer_stream *l)
 	    handles - MAX((size_t)l->dirs_open, (size_t)HANDLES_SPARE) :
 	    MAX(handles / 2, (size_t)1);
 
-	if (sftp_error(l->s) != 0 || l->handles >= limit)
+	if (sftp_error(l->s) != 0 || l->handles >= limit || l->idle)
 		return false;
 	/* On the first stream files begin before VERSION has come; not again,
 	 * because what they can go on with depends on that. */
@@ -302,8 +304,8 @@ wants_help(const struct xfer_file *f, const struct xfer_stream *l)
 
 /* A handle on l that gave its range back, because it was slow then, may take
  * another one. */
-static bool
-let_help(struct xfer_file *f, struct xfer_stream *l)
+bool
+xfer_stream_help(struct xfer_file *f, struct xfer_stream *l)
 {
 	struct xfer_handle *e = handle_on(f, l);
 
@@ -330,12 +332,89 @@ xfer_streams_spread(struct xfer *x)
 			continue;
 		seen = 0;
 		TAILQ_FOREACH(f, &x->files.active, entry) {
-			if (wants_help(f, l) && let_help(f, l))
+			if (wants_help(f, l) && xfer_stream_help(f, l))
 				break;
 			if (++seen >= SPREAD_FILES)
 				break;
 		}
 	}
+}
+
+/* --- idle connections --- */
+
+void
+xfer_streams_wake(struct xfer *x)
+{
+	struct xfer_stream *l;
+
+	TAILQ_FOREACH(l, &x->streams, entry)
+		l->idle = false;
+}
+
+static unsigned
+count_bits(uint64_t v)
+{
+	unsigned n = 0;
+
+	for (; v != 0; v &= v - 1)
+		n++;
+	return n;
+}
+
+static uint64_t
+connection_bit(const struct xfer_stream *l)
+{
+	return l->connection < 64 && sftp_error(l->s) == 0 ?
+	    UINT64_C(1) << l->connection : 0;
+}
+
+struct connection_rates {
+	uint64_t of[64]; /* bytes a second */
+};
+
+static struct connection_rates
+rates_of(const struct xfer *x)
+{
+	struct connection_rates r = { .of = { 0 } };
+	const struct xfer_stream *l;
+
+	TAILQ_FOREACH(l, &x->streams, entry)
+		if (connection_bit(l) != 0)
+			r.of[l->connection] += l->rate;
+	return r;
+}
+
+/* Of those in the set; of equal ones the youngest. */
+static uint64_t
+slowest_connection(const struct xfer *x, uint64_t set)
+{
+	const struct connection_rates r = rates_of(x);
+	unsigned slowest = 64;
+
+	for (unsigned i = 0; i < 64; i++)
+		if ((set & UINT64_C(1) << i) != 0 &&
+		    (slowest == 64 || r.of[i] <= r.of[slowest]))
+			slowest = i;
+	return UINT64_C(1) << slowest;
+}
+
+/* So many connections take work, the fastest; 0: all. */
+static void
+let_idle(struct xfer *x, unsigned use)
+{
+	uint64_t all = 0, busy = 0;
+	struct xfer_stream *l;
+
+	TAILQ_FOREACH(l, &x->streams, entry) {
+		all |= connection_bit(l);
+		busy |= l->idle ? 0 : connection_bit(l);
+	}
+	if (use == 0 || count_bits(busy) < use)
+		busy = all;
+	while (use != 0 && count_bits(busy) > use)
+		busy &= ~slowest_connection(x, busy);
+	TAILQ_FOREACH(l, &x->streams, entry)
+		l->idle = (connection_bit(l) & ~busy) != 0;
 }
 
 /* --- a turn --- */
@@ -446,7 +525,7 @@ estimate_rest(struct xfer *x, uint64_t rtt)
 	if (x->stream_count < 2)
 		return;
 	TAILQ_FOREACH(l, &x->streams, entry) {
-		if (sftp_error(l->s) != 0)
+		if (sftp_error(l->s) != 0 || l->idle)
 			continue;
 		rate += l->rate;
 		if (x->measured.fastest == NULL ||
@@ -476,16 +555,38 @@ grow_channels(struct xfer *x, unsigned add)
 	}
 }
 
+/* With -vvv: what tests can be fed with (regress/unit/growth-traces.h). */
 static void
-grow_connections(struct xfer *x, uint64_t now, uint64_t rtt, double rate,
-    unsigned connections)
+log_sample(const struct xfer_sample *s, const struct xfer_growth *g,
+    unsigned add)
 {
-	struct xfer_sample s = { .now_ms = now, .rtt_ms = rtt, .rate = rate,
-		.connections = connections, .max = x->opts.connections_max };
+	log_debug3("growth: T(%" PRIu64 ", %" PRIu64 ", %" PRIu64 ", %.0f, "
+		   "%.1f, %" PRIu64 ", %u), /* %.2f +%u %u */", s->now_ms,
+	    s->least_us, s->trip_us, s->rate, s->seconds_left,
+	    s->bulk_left, s->connections, s->top, add, g->use);
+}
 
-	s.bulk_left = bulk_left(x);
+static void
+grow_connections(struct xfer *x, uint64_t now, double rate,
+    const struct xfer_streams_view *view)
+{
+	struct xfer_growth *g = &x->grow.connections;
+	struct xfer_sample s = { .now_ms = now, .rtt_ms = view->rtt_ms,
+		.rate = rate, .connections = view->connections,
+		.ready = view->ready, .bulk_left = view->bulk_left,
+		.max = x->opts.connections_max, .least_us = view->least_us,
+		.trip_us = view->trip_us };
+	unsigned before = g->use, add;
+
 	s.seconds_left = rate > 0 ? bytes_left(x) / rate : 0;
-	x->grow.to_open += xfer_growth_next(&x->grow.connections, &s);
+	s.top = view->rate > 0 ? (double)view->top / (double)view->rate : 0;
+	add = xfer_growth_next(g, &s);
+	x->grow.to_open += add;
+	log_sample(&s, g, add);
+	if (before != 0 && g->use != before)
+		log_debug("connections that take work: %u; round trip %" PRIu64
+			  " ms, %" PRIu64 " without a queue", g->use,
+		    s.trip_us / 1000, g->least_us / 1000);
 }
 
 static void
@@ -505,7 +606,8 @@ open_connections(struct xfer *x)
 	}
 }
 
-/* Streams that can carry data: those that are being opened do not count. */
+/* Streams that carry data: those that are being opened, or idle, do not count.
+ */
 static unsigned
 count_up(const struct xfer *x)
 {
@@ -513,15 +615,40 @@ count_up(const struct xfer *x)
 	unsigned n = 0;
 
 	TAILQ_FOREACH(l, &x->streams, entry)
-		n += sftp_error(l->s) == 0 && sftp_has_version(l->s);
+		n += sftp_error(l->s) == 0 && sftp_has_version(l->s) &&
+		    !l->idle;
 	return n;
+}
+
+/* All may be on different ways to the host: only if a queue stands on each of
+ * them there is nothing to gain. */
+static void
+see_path(const struct xfer_stream *l, const struct xfer_stream_stats *path,
+    struct xfer_streams_view *out)
+{
+	const struct xfer_file *f = TAILQ_FIRST(&l->x->files.active);
+	uint64_t trip = path->sent_us;
+
+	/* Of what is received the kernel may know nothing yet. Before there is
+	 * data, answers took what the server took. */
+	if (!l->proved)
+		trip = path->rtt_us;
+	else if (f != NULL && !f->up && path->received_us != 0)
+		trip = path->received_us;
+	if (trip == 0 || path->rtt_us == 0)
+		return;
+	if (out->trip_us == 0 || trip < out->trip_us)
+		out->trip_us = trip;
+	if (out->least_us == 0 || path->rtt_us < out->least_us)
+		out->least_us = path->rtt_us;
 }
 
 /* Sums up the measures of all streams. */
 static void
 measure(struct xfer *x, uint64_t now, struct xfer_streams_view *out)
 {
-	uint64_t connections = 0;
+	uint64_t connections = 0, ready = 0;
+	struct connection_rates rates;
 	struct xfer_stream_stats path;
 	struct xfer_stream *l;
 	unsigned up = count_up(x);
@@ -530,11 +657,17 @@ measure(struct xfer *x, uint64_t now, struct xfer_streams_view *out)
 	TAILQ_FOREACH(l, &x->streams, entry) {
 		uint64_t own = stream_rtt(l, &path);
 
+		l->connection = path.connection;
+		if (sftp_has_version(l->s))
+			ready |= connection_bit(l);
 		adapt_window(l, now, own, up);
 		out->rtt_ms = MAX(out->rtt_ms, own);
 		out->fixed = out->fixed && path.send_window <= WINDOW_FIXED;
 		out->windows += path.send_window;
 		out->rate += l->rate;
+		/* The first one before there is data, too. */
+		if (!l->idle && (l->proved || l == TAILQ_FIRST(&x->streams)))
+			see_path(l, &path, out);
 		if (!l->proved || path.connection >= 64 ||
 		    (connections & UINT64_C(1) << path.connection) != 0)
 			continue;
@@ -542,22 +675,30 @@ measure(struct xfer *x, uint64_t now, struct xfer_streams_view *out)
 		out->stalled_ms = MAX(out->stalled_ms, path.window_stall_ms);
 		out->connections++;
 	}
+	out->ready = count_bits(ready);
+	rates = rates_of(x);
+	for (unsigned i = 0; i < 64; i++)
+		out->top = MAX(out->top, rates.of[i]);
 	out->bulk_left = bulk_left(x);
 }
 
 /* A number that the user gave, and the first connections over a long path, are
- * opened before anything is measured. */
-static bool
-grows_at_once(const struct xfer *x, const struct xfer_streams_view *now)
+ * opened before anything is measured. The latter idle until they are needed. */
+static void
+grow_at_once(struct xfer *x, const struct xfer_streams_view *now)
 {
-	if (x->grow.connections.stopped || x->grow.connections.had != 0)
-		return false;
-	if (x->opts.connections_max > 1)
-		return now->connections > 0 || xfer_streams_early(
-		    now->rtt_ms * 1000, now->bulk_left, 0) > 0;
-	return x->opts.rate_bytes == 0 && x->opts.connections_max == 0 &&
-	    xfer_streams_early(now->rtt_ms * 1000, now->bulk_left, 0) > 0 &&
-	    xfer_login_pays(now->rtt_ms, now->bulk_left);
+	struct xfer_growth *g = &x->grow.connections;
+	unsigned most = x->opts.connections_max;
+	unsigned early = xfer_streams_early(now->rtt_ms * 1000,
+	    now->bulk_left, 0);
+
+	if (g->stopped || g->asked != 0)
+		return;
+	if (most > 1 && (now->connections > 0 || early > 0))
+		x->grow.to_open += xfer_growth_begin(g, most - 1);
+	else if (most == 0 && early > 0 && x->opts.rate_bytes == 0 &&
+	    now->trip_us != 0 && xfer_login_pays(now->rtt_ms, now->bulk_left))
+		x->grow.to_open += xfer_growth_begin(g, early);
 }
 
 void
@@ -573,10 +714,10 @@ xfer_streams_grow(struct xfer *x)
 	estimate_rest(x, view.rtt_ms);
 	if (x->host.ops == NULL)
 		return;
-	if (grows_at_once(x, &view))
-		grow_connections(x, now, view.rtt_ms, 1,
-		    MAX(view.connections, 1u));
+	grow_at_once(x, &view);
 	open_connections(x);
+	let_idle(x, x->opts.connections_max != 0 ? 0 :
+	    MAX(x->grow.connections.use, 1u));
 	grow_channels(x, xfer_channels_next(x->grow.channels, &view));
 	if (took < SAMPLE_MS || took < view.rtt_ms)
 		return;
@@ -589,11 +730,10 @@ xfer_streams_grow(struct xfer *x)
 			grow_channels(x, xfer_channels_next(x->grow.channels,
 			    &view));
 		else
-			grow_connections(x, now, view.rtt_ms,
+			grow_connections(x, now,
 			    (double)(x->measured.acked -
 				x->measured.sample_acked) *
-				1000 / (double)took,
-			    view.connections);
+				1000 / (double)took, &view);
 	}
 	x->measured.stalled_ms = view.stalled_ms;
 	x->measured.sample_ms = now;
