@@ -105,7 +105,9 @@ static int
 judge_hashing(struct edit *e, const struct knownhosts_head *h,
     const struct knownhosts_lines *lines, bool *keep)
 {
+	const char *pos = h->hosts, *name;
 	bool pattern;
+	size_t len;
 
 	*keep = !knownhosts_may_be_hashed(h->marker, h->hosts, &pattern);
 	if (pattern)
@@ -113,7 +115,8 @@ judge_hashing(struct edit *e, const struct knownhosts_head *h,
 	if (*keep)
 		return 0;
 	begin_to_differ(e, lines);
-	e->changed++;
+	while (csv_next(&pos, &name, &len))
+		e->changed++;
 	return knownhosts_hash_line(h->hosts, rest_of(lines, h), &e->out);
 }
 
