@@ -278,8 +278,16 @@ head_start_ms(const struct client_conf *conf)
 	    (uint32_t)conf->tcp.happy_delay : DIAL_NEXT_MS;
 }
 
-/* Tries all candidates once. ERR_TIMEOUT, ERR_SYSTEM: none of them answers,
- * which is logged if this was the last attempt. */
+/* Who resets a connection has accepted it, perhaps one too many. */
+static int
+why_failed(int error)
+{
+	return error == ETIMEDOUT ? ERR_TIMEOUT :
+	    error == ECONNRESET ? ERR_CLOSED : ERR_SYSTEM;
+}
+
+/* Tries all candidates once. ERR_TIMEOUT, ERR_CLOSED, ERR_SYSTEM: none of them
+ * can be used, which is logged if this was the last attempt. */
 static int
 dial_once(struct sshlink *link, struct client_conf *conf,
     struct candidates *c, bool is_last)
@@ -310,8 +318,8 @@ dial_once(struct sshlink *link, struct client_conf *conf,
 	else if (is_last)
 		report_failure(c, d);
 	if (fd == -1)
-		r = c->n > 0 && dial_error(d, c->n - 1) == ETIMEDOUT ?
-		    ERR_TIMEOUT : ERR_SYSTEM;
+		r = c->n > 0 ? why_failed(dial_error(d, c->n - 1)) :
+			       ERR_SYSTEM;
 	dial_free(d);
 	return r;
 }

@@ -8,6 +8,8 @@ import os
 import struct
 from pathlib import Path
 
+import pytest
+
 import harness
 from harness import Server, hpn, run
 
@@ -126,6 +128,18 @@ class OwnEtc:
             server.stop()
         for point in self.mount_points:
             point.end()
+
+
+@pytest.fixture
+def own(tmp_path, keys):
+    """One for a test, with a home directory that its user can enter."""
+    if problem():
+        pytest.skip(problem())
+    harness.open_up(tmp_path)
+    place = OwnEtc(tmp_path / "own", keys)
+    harness.open_up(place.home)
+    yield place
+    place.end()
 
 
 class Opened:

@@ -142,6 +142,20 @@ def digests(how):
     return None, on_reply
 
 
+def listings(how):
+    """Answers to readdir-ns are cut, or empty, or promise too much."""
+    def on_reply(request, m):
+        if extension(request) != b"readdir-ns@hpnssh.org" or \
+                m[0] != EXTENDED_REPLY:
+            return m
+        if how == "cut":
+            return m[:len(m) // 2]
+        if how == "many":
+            return m[:5] + b"\xff" * 4 + m[9:]
+        return m[:int(how)]
+    return None, on_reply
+
+
 def reads(how):
     def on_reply(request, m):
         if request[0] != READ or m[0] != DATA:

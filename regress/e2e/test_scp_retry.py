@@ -18,7 +18,7 @@ import pytest
 
 import harness
 from faults.proxy import Fault, Proxy, for_connections, random_breaks
-from harness import ME, Client, Server, have, hpn, run
+from harness import ME, Client, Server, clean_env, have, hpn, run
 
 pytestmark = pytest.mark.skipif(not have("hpn", "scp", "sshd"),
                                 reason="hpnscp or hpnsshd is not built")
@@ -134,8 +134,10 @@ def test_first_connection_is_silent(shared_servers, tmp_path, kind):
 
     def one(at):
         place = small(tmp_path / str(at), server, at % 2 == 0)
+        # As where a person could be asked.
         proxy, done, _ = through(
-            place, [Fault("stall", "down", at, conn=0)], "--retry=1")
+            place, [Fault("stall", "down", at, conn=0)], "--retry=1",
+            options=("BatchMode=no", *QUICK))
         done.ok()
         assert len(proxy.connections) == 2, (at, proxy.happenings)
         place.check()
@@ -162,6 +164,27 @@ def test_first_connection_is_refused(shared_servers, tmp_path):
     place = small(tmp_path, shared_servers("hpn"))
     proxy, done, _ = through(place, [Fault("refuse", conn=0)], "--retry=1")
     done.ok()
+    place.check()
+
+
+def test_a_person_has_time(shared_servers, keys, tmp_path):
+    """What somebody takes to answer is no silence of the host."""
+    place = small(tmp_path, shared_servers("hpn"))
+    key = tmp_path / "key"
+    key.write_bytes(keys.path("ed25519").read_bytes())
+    key.chmod(0o600)
+    run([hpn("ssh-keygen"), "-q", "-p", "-P", "", "-N", "secret", "-f",
+         key]).ok()
+    askpass = tmp_path / "askpass"
+    askpass.write_text("#!/bin/sh\nsleep 3\necho secret\n")
+    askpass.chmod(0o755)
+    with Proxy(("127.0.0.1", place.server.port)) as proxy:
+        command = place.command(proxy, "--retry=2", options=(
+            "BatchMode=no", "ConnectTimeout=1"))
+        command[command.index("-i") + 1] = str(key)
+        run(command, env=clean_env(SSH_ASKPASS=str(askpass),
+                                   SSH_ASKPASS_REQUIRE="force")).ok()
+        assert len(proxy.connections) == 1
     place.check()
 
 

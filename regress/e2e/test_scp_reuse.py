@@ -4,6 +4,7 @@ without it, or with --verify. docs/TRANSFERS.md has the rule."""
 
 import json
 import os
+import shutil
 import stat
 import sys
 import time
@@ -257,6 +258,66 @@ def test_half(tmp_path, server, up, flags):
     names = [f"{tree}/.", f"x:{target}"] if up else [f"x:{tree}/.", target]
     run([SCP, "-q", "-r", "-Z", *flags, "-D", server, *names]).ok()
     assert content(target) == content(tree)
+
+
+@both_ways
+def test_listed(tmp_path, counted, up):
+    """What is complete costs a share of a listing, not a request."""
+    tree = small_files(tmp_path / "from", 0, 20, 5000)
+    (tmp_path / "to").mkdir()
+    counted(tree, tmp_path / "to", up, "-p")
+    assert counted(tree, tmp_path / "to", up, "-p", "-Z") < 300 * 10
+    assert content(tmp_path / "to/from") == content(tree)
+
+
+@servers
+@both_ways
+def test_names_and_listings(tmp_path, server, up):
+    """Other letters, links, directories and parts in the way of names."""
+    tree, target = tmp_path / "from", tmp_path / "to"
+    tree.mkdir()
+    for name in ("\u00e9", "e\u0301", "-", " ", "link", "dir", "part", "same",
+                 "n" * 250):
+        (tree / name).write_text("of " + name)
+        os.utime(tree / name, ns=(OLD, OLD))
+    run([SCP, "-q", "-r", "-p", tree, target]).ok()
+    (target / "link").unlink()
+    (tmp_path / "else").write_text("of link")
+    os.utime(tmp_path / "else", ns=(OLD, OLD))
+    (target / "link").symlink_to(tmp_path / "else")
+    (target / "part").rename(target / ".part.hpnpart")
+    kept = {p.name: p.stat().st_ino for p in target.iterdir()
+            if p.name not in ("link", ".part.hpnpart")}
+    names = [f"{tree}/.", f"x:{target}"] if up else [f"x:{tree}/.", target]
+    run([SCP, "-q", "-r", "-p", "-Z", "-D", server, *names]).ok()
+    assert content(target) == content(tree)
+    assert kept == {n: (target / n).stat().st_ino for n in kept}
+
+
+@both_ways
+@pytest.mark.parametrize("mode", ("with_limit=3", "listings=cut", "listings=many",
+                                  "listings=5", "listings=9", "dies=20"))
+def test_listings_that_fail(tmp_path, up, mode):
+    """Nothing is taken for there, or left out without a word."""
+    tree, target = small_files(tmp_path / "from", 20), tmp_path / "to"
+    (tree / "sub").mkdir()
+    (tree / "sub/f").write_text("f")
+    shutil.copytree(tree, target)
+    for i in range(50):
+        (target / f"f20-{i}").write_bytes(bytes(20))
+        os.utime(target / f"f20-{i}", (1, 1))
+    server = tmp_path / "server"
+    server.write_text(f"#!/bin/sh\nexec {sys.executable} {FILTER} {mode} "
+                      f"{OURS}\n")
+    server.chmod(0o755)
+    names = [f"{tree}/.", f"x:{target}"] if up else [f"x:{tree}/.", target]
+    done = run([SCP, "-q", "-r", "-p", "-Z", "-D", server, *names])
+    shutil.rmtree(tree / "sub")
+    shutil.rmtree(target / "sub")
+    if done.rc == 0:
+        assert content(target) == content(tree)
+    else:
+        assert done.errors and (not up or mode == "dies=20")
 
 
 # ---- holes, and what is counted ------------------------------------------

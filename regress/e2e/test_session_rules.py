@@ -12,8 +12,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from ownetc import (GROUP, OWN_GROUP, PASSWORD, UID, USER, Opened, OwnEtc,
-                    problem)
+from ownetc import GROUP, OWN_GROUP, PASSWORD, UID, USER, Opened, own
 from sshwire import (CHANNEL_CLOSE, CHANNEL_DATA, CHANNEL_FAILURE,
                      CHANNEL_OPEN, CHANNEL_REQUEST, CHANNEL_SUCCESS,
                      EXTENDED_DATA, OPEN_CONFIRMATION, connect, load_key)
@@ -33,18 +32,6 @@ either_server = pytest.mark.parametrize("kind", ["hpn", pytest.param(
 ONLY_SFTP = b"This service allows sftp connections only."
 PIDFD_GETFD = 438  # the number of the system call, on every architecture
 INIT, VERSION = b"\0\0\0\5\1\0\0\0\3", b"\2\0\0\0\3"
-
-
-@pytest.fixture
-def own(tmp_path, keys):
-    why = problem()
-    if why:
-        pytest.skip(why)
-    harness.open_up(tmp_path)
-    place = OwnEtc(tmp_path / "own", keys)
-    harness.open_up(place.home)
-    yield place
-    place.end()
 
 
 def client_of(server, **kw):

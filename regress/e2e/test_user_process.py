@@ -13,7 +13,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from ownetc import HASH, OWN_GROUP, PASSWORD, UID, USER, OwnEtc, problem
+from ownetc import HASH, OWN_GROUP, PASSWORD, UID, USER, own
 from sshwire import (CHANNEL_DATA, CHANNEL_OPEN, CHANNEL_REQUEST,
                      CHANNEL_SUCCESS, OPEN_CONFIRMATION, connect, load_key)
 
@@ -54,18 +54,6 @@ PLANTED = r"""
 __attribute__((constructor)) static void loaded(void);
 static void loaded(void) { (void)!open("/etc/loaded", O_CREAT | O_WRONLY, 0600); }
 """
-
-
-@pytest.fixture
-def own(tmp_path, keys):
-    why = problem()
-    if why:
-        pytest.skip(why)
-    harness.open_up(tmp_path)
-    place = OwnEtc(tmp_path / "own", keys)
-    harness.open_up(place.home)
-    yield place
-    place.end()
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "crypto/digest.h"
+#include "xfer/sftp/sftp-engine.h"
 
 static void
 expect_digests(const char *alg, const char *hex)
@@ -125,6 +126,51 @@ test_check_holes(void **state)
 	close(fd);
 	free(bytes);
 	assert_int_equal(unlink("holes"), 0);
+}
+
+/* All entries, with what stat-ns tells, and the end; beside READDIR. */
+static void
+test_readdir_ns(void **state)
+{
+	struct sftp_stat_ns ns;
+	struct sftp_entry e;
+	struct reply reply;
+	unsigned found = 0;
+	struct stat st;
+	uint32_t h, n;
+
+	(void)state;
+	assert_int_equal(mkdir("dir", 0700), 0);
+	make_file("dir/f", "12345");
+	assert_int_equal(symlink("f", "dir/l"), 0);
+	ask_path(SFTP_OPENDIR, "dir");
+	h = answer_handle();
+	put_handle(ask_ext("readdir-ns@hpnssh.org"), h);
+	reply = answer();
+	assert_int_equal(reply.type, SFTP_EXTENDED_REPLY);
+	n = rd_u32(&reply.body);
+	assert_int_equal(n, 4); /* with "." and ".." */
+	for (; n > 0; n--) {
+		assert_true(sftp_next_entry_ns(&reply.body, true, &e, &ns));
+		if (!span_equals(e.name, "f") && !span_equals(e.name, "l"))
+			continue;
+		assert_int_equal(lstat(span_equals(e.name, "f") ? "dir/f" :
+			"dir/l", &st), 0);
+		found++;
+		assert_int_equal(e.attrs.size, st.st_size);
+		assert_int_equal(e.attrs.mode, st.st_mode);
+		assert_int_equal(ns.mtime, st.st_mtim.tv_sec);
+		assert_int_equal(ns.mtime_ns, st.st_mtim.tv_nsec);
+		assert_int_equal(ns.ino, st.st_ino);
+	}
+	assert_int_equal(found, 2);
+	assert_int_equal(rd_end(&reply.body), 0);
+	put_handle(ask_ext("readdir-ns@hpnssh.org"), h);
+	expect_status(SFTP_EOF);
+	close_handle(h, SFTP_OK);
+	put_handle(ask_ext("readdir-ns@hpnssh.org"), h);
+	expect_status(SFTP_FAILURE);
+	assert_int_equal(system("rm -r dir"), 0);
 }
 
 static void
@@ -350,6 +396,20 @@ ask_sparse_map(uint32_t h)
 }
 
 static void
+ask_readdir_ns(uint32_t h)
+{
+	struct reply reply;
+
+	ask_path(SFTP_OPENDIR, ".");
+	reply = answer();
+	if (reply.type == SFTP_HANDLE) {
+		(void)rd_u32(&reply.body);
+		h = rd_u32(&reply.body);
+	}
+	put_handle(ask_ext("readdir-ns@hpnssh.org"), h);
+}
+
+static void
 ask_put_p(uint32_t h)
 {
 	(void)h;
@@ -376,6 +436,8 @@ static const struct own {
 	{ "stat-ns", "stat-ns@hpnssh.org", "stat,lstat", ask_stat_ns, false },
 	{ "sparse-map", "sparse-map@hpnssh.org", "read", ask_sparse_map,
 	    false },
+	{ "readdir-ns", "readdir-ns@hpnssh.org", "opendir,readdir",
+	    ask_readdir_ns, false },
 	{ "put-file", "put-file@hpnssh.org",
 	    "open,write,close,lstat,fsetstat,posix-rename,remove", ask_put_p,
 	    true },
@@ -479,6 +541,8 @@ test_own_requests_refused(void **state)
 		/* Nothing else is needed. */
 		opts.denied = "setstat,rename,mkdir,rmdir,symlink,readlink,"
 			      "opendir,readdir,realpath,copy-data,fsync";
+		if (strcmp(own->name, "readdir-ns") == 0)
+			opts.denied = "setstat,rename,stat,lstat,stat-ns";
 		expect_own(own, &opts, true);
 	}
 	restart(&all);
@@ -722,6 +786,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_check_file),
 		cmocka_unit_test(test_check_holes),
+		cmocka_unit_test(test_readdir_ns),
 		cmocka_unit_test(test_times_ns),
 		cmocka_unit_test(test_put_file),
 		cmocka_unit_test(test_get_file),

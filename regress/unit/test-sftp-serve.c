@@ -23,7 +23,8 @@ test_version(void **state)
 		"expand-path@openssh.com", "copy-data", "home-directory",
 		"users-groups-by-id@openssh.com", "check-file",
 		"times-ns@hpnssh.org", "stat-ns@hpnssh.org",
-		"sparse-map@hpnssh.org", "put-file@hpnssh.org",
+		"sparse-map@hpnssh.org", "readdir-ns@hpnssh.org",
+		"put-file@hpnssh.org",
 		"get-file@hpnssh.org" };
 	const struct sftp_serve_opts opts = { .read_only = false };
 	struct reply reply;

@@ -335,6 +335,49 @@ done_readdir(struct sftp_serve *s, struct serve_op *op)
 	buf_close_string(&s->out, mark);
 }
 
+static void
+put_entry_ns(struct sftp_serve *s, struct rd *entries)
+{
+	struct sftp_attrs attrs;
+	struct stat st;
+
+	memcpy(&st, rd_bytes(entries, sizeof st).p, sizeof st);
+	buf_put_cstring(&s->out, (const char *)rd_string(entries).p);
+	sftp_attrs_from_stat(&attrs, &st);
+	sftp_put_attrs(&s->out, &attrs);
+	serve_put_stat_ns(&s->out, &st);
+}
+
+static void
+done_readdir_ns(struct sftp_serve *s, struct serve_op *op)
+{
+	struct rd entries = rd_from_buf(&op->data);
+	size_t mark;
+
+	if (op->error != 0) {
+		serve_done_status(s, op);
+		return;
+	}
+	if (op->count == 0) {
+		serve_status(s, op->id, SFTP_EOF);
+		return;
+	}
+	mark = serve_begin_reply(s, op->id);
+	buf_put_u32(&s->out, (uint32_t)op->count);
+	while (entries.len > 0)
+		put_entry_ns(s, &entries);
+	buf_close_string(&s->out, mark);
+}
+
+int
+serve_readdir_ns(struct sftp_serve *s, struct serve_op *op, struct rd *r)
+{
+	int err = serve_readdir(s, op, r);
+
+	op->done = done_readdir_ns;
+	return err;
+}
+
 int
 serve_readdir(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 {

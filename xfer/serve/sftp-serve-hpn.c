@@ -364,19 +364,23 @@ put_time(struct buf *b, const struct timespec *ts)
 	buf_put_u32(b, (uint32_t)ts->tv_nsec);
 }
 
+void
+serve_put_stat_ns(struct buf *b, const struct stat *st)
+{
+	put_time(b, &st->st_atim);
+	put_time(b, &st->st_mtim);
+	buf_put_u32(b, (uint32_t)st->st_nlink);
+	buf_put_u64(b, st->st_dev);
+	buf_put_u64(b, st->st_ino);
+	buf_put_u64(b, (uint64_t)st->st_blocks);
+}
+
 static int
 run_stat_ns(struct serve_op *op)
 {
-	struct stat *st = &op->st;
-
-	if (fstatat(AT_FDCWD, op->path, st, op->flags) != 0)
+	if (fstatat(AT_FDCWD, op->path, &op->st, op->flags) != 0)
 		return -1;
-	put_time(&op->data, &st->st_atim);
-	put_time(&op->data, &st->st_mtim);
-	buf_put_u32(&op->data, (uint32_t)st->st_nlink);
-	buf_put_u64(&op->data, st->st_dev);
-	buf_put_u64(&op->data, st->st_ino);
-	buf_put_u64(&op->data, (uint64_t)st->st_blocks);
+	serve_put_stat_ns(&op->data, &op->st);
 	return 0;
 }
 

@@ -218,6 +218,7 @@ SERVE_HANDLER(fsetstat);
 SERVE_HANDLER(lsetstat);
 SERVE_HANDLER(opendir);
 SERVE_HANDLER(readdir);
+SERVE_HANDLER(readdir_ns);
 SERVE_HANDLER(remove);
 SERVE_HANDLER(mkdir);
 SERVE_HANDLER(rmdir);
@@ -240,6 +241,8 @@ SERVE_HANDLER(check_file_handle);
 SERVE_HANDLER(check_file_name);
 SERVE_HANDLER(times_ns);
 SERVE_HANDLER(stat_ns);
+/* What stat-ns says, as it stands on the wire. */
+void serve_put_stat_ns(struct buf *b, const struct stat *st);
 SERVE_HANDLER(sparse_map);
 
 /* sftp-serve-small.c */

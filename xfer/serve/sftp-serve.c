@@ -96,6 +96,8 @@ static const struct request requests[] = {
 	    serve_stat_ns),
 	OTHER("sparse-map", "sparse-map@hpnssh.org", "1", "read",
 	    serve_sparse_map),
+	OTHER("readdir-ns", "readdir-ns@hpnssh.org", "1",
+	    "opendir,readdir", serve_readdir_ns),
 	OTHER("put-file", "put-file@hpnssh.org", "1",
 	    "open,write,close,lstat,fsetstat,posix-rename,remove",
 	    serve_put_file),

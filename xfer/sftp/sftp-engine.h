@@ -47,6 +47,7 @@ enum sftp_extension {
 	SFTP_EXT_TIMES_NS,
 	SFTP_EXT_STAT_NS,
 	SFTP_EXT_SPARSE_MAP,
+	SFTP_EXT_READDIR_NS,
 	SFTP_EXT_PUT_FILE,
 	SFTP_EXT_GET_FILE,
 	SFTP_EXT_COUNT,
@@ -199,6 +200,10 @@ struct sftp_stat_ns {
 	uint64_t dev, ino, blocks;
 };
 int sftp_get_stat_ns(struct rd *body, struct sftp_stat_ns *st) must_check;
+/* The next entry of READDIR's answer, or (exact) of that of readdir-ns, behind
+ * their number. *st is set by the latter only; there is no long name. */
+bool sftp_next_entry_ns(struct rd *body, bool exact, struct sftp_entry *entry,
+    struct sftp_stat_ns *st);
 
 /* put-file@hpnssh.org: all of a file, at most SFTP_DATA_MAX bytes with the
  * path; with `exact` its mode and times as well, else the mode is that of a

@@ -302,6 +302,19 @@ sftp_next_entry(struct rd *body, struct sftp_entry *entry)
 }
 
 bool
+sftp_next_entry_ns(struct rd *body, bool exact, struct sftp_entry *entry,
+    struct sftp_stat_ns *st)
+{
+	if (!exact)
+		return sftp_next_entry(body, entry);
+	if (body->len == 0 || body->err != 0)
+		return false;
+	*entry = (struct sftp_entry){ .name = rd_string(body) };
+	sftp_get_attrs(body, &entry->attrs);
+	return sftp_get_stat_ns(body, st) == 0;
+}
+
+bool
 sftp_name_is_safe(struct span name)
 {
 	if (name.len == 0 || name.len > 4096 || span_equals(name, ".") ||

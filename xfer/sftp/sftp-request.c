@@ -26,6 +26,7 @@ const struct sftp_offer sftp_extensions[SFTP_EXT_COUNT] = {
 	[SFTP_EXT_TIMES_NS] = { "times-ns@hpnssh.org", "1" },
 	[SFTP_EXT_STAT_NS] = { "stat-ns@hpnssh.org", "1" },
 	[SFTP_EXT_SPARSE_MAP] = { "sparse-map@hpnssh.org", "1" },
+	[SFTP_EXT_READDIR_NS] = { "readdir-ns@hpnssh.org", "1" },
 	[SFTP_EXT_PUT_FILE] = { "put-file@hpnssh.org", "1" },
 	[SFTP_EXT_GET_FILE] = { "get-file@hpnssh.org", "1" },
 };

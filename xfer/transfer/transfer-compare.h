@@ -29,6 +29,8 @@ struct xfer_compare {
 /* transfer-reuse.c */
 /* A regular file that is not empty. */
 bool xfer_is_full_file(const struct sftp_attrs *a);
+/* True: listings have told that it is complete, and it is done. */
+bool xfer_reuse_listed(struct xfer_file *f);
 /* May there be something that a copy goes on from? Of a download it is known
  * what is at the target. */
 bool xfer_may_resume(const struct xfer_file *f);

@@ -53,11 +53,13 @@ struct xfer_dir {
 	struct xfer_exact exact;
 	DIR *dirp;		 /* upload: NULL until listed */
 	struct xfer_listing listing; /* download */
+	struct xfer_there *there; /* owned: what the target had in it, when it
+				   * was found; NULL: not known */
 	struct xfer_names *names;  /* hashes of the names found so far */
 	struct xfer_files held;	   /* upload: until it is there */
 	/* in x->dirs: waiting, walking, listing or fixing */
 	TAILQ_ENTRY(xfer_dir) entry;
-	TAILQ_ENTRY(xfer_dir) turn; /* ready */
+	TAILQ_ENTRY(xfer_dir) turn; /* ready, or looking */
 	TAILQ_ENTRY(xfer_dir) all;
 };
 
@@ -72,8 +74,11 @@ struct xfer_dir_lists {
 	/* Waiting to be listed, newest first; uploads that are being read;
 	 * downloads with a handle or an OPENDIR in flight; of these, the ones
 	 * that READDIRs may be sent for; uploads that wait for a handle to
-	 * have their times set; and all there are. */
-	struct xfer_dirs waiting, walking, listing, ready, fixing, all;
+	 * have their times set; uploads whose targets are to be listed; and
+	 * all there are. */
+	struct xfer_dirs waiting, walking, listing, ready, fixing, looking;
+	struct xfer_dirs all;
+	size_t names_there; /* in all d->there */
 	size_t count, waiting_count, walking_count, listing_count;
 	bool any;	   /* there was one */
 	size_t walking_max; /* open in the midst of being read */
@@ -106,8 +111,21 @@ int xfer_add_dir(struct xfer *x, struct xfer_dir *parent,
     const struct xfer_found *found) must_check;
 void xfer_dir_unref(struct xfer_dir *d);
 void xfer_dirs_free(struct xfer *x);
+/* An upload's directory was there before: its files may be copied now. */
+void xfer_dir_found(struct xfer_dir *d);
 /* Sets the times of directories that are complete, as handles are free. */
 void xfer_dirs_fix(struct xfer *x);
+
+/* transfer-there.c */
+/* d was there before. True: its names are listed, then xfer_dir_found(). */
+bool xfer_there_begin(struct xfer_dir *d);
+/* Lists more targets, as handles are free. */
+void xfer_there_issue(struct xfer *x);
+void xfer_there_free(struct xfer_dir *d);
+/* Is it known that neither f's target nor its part were there? */
+bool xfer_there_lacks(const struct xfer_file *f);
+/* True: f->target says what was there; its part was not. */
+bool xfer_there_find(struct xfer_file *f);
 
 /* transfer-list.c */
 /* It may be listed, as soon as its turn comes. */

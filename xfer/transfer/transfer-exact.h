@@ -21,6 +21,9 @@ struct xfer_exact {
 void xfer_times(const struct sftp_attrs *a, const struct xfer_exact *e,
     struct timespec out[2]);
 void xfer_exact_from_stat(struct xfer_exact *e, const struct stat *st);
+/* False: they are no times. */
+bool xfer_exact_from_numbers(struct xfer_exact *e,
+    const struct sftp_stat_ns *st);
 bool xfer_exact_from_reply(struct xfer_exact *e,
     const struct sftp_reply *reply);
 /* Do they need times-ns, and does the server have it? */

@@ -675,12 +675,23 @@ xfer_file_start(struct xfer_file *f)
 		xfer_file_open(f);
 		return;
 	}
+	if (f->up && f->dir != NULL && f->dir->there != NULL) {
+		prepare(f);
+		if (xfer_reuse_listed(f))
+			return;
+	}
 	if (f->up && !f->source.symlink && !f->x->origin.ops->open(f)) {
 		f->failed = true;
 		xfer_file_done(f);
 		return;
 	}
 	prepare(f);
+	if (!f->up && f->resume && f->source.exact.known) {
+		xfer_part_stat(f);
+		if (xfer_reuse_listed(f))
+			return;
+		f->source.exact.known = false; /* it is asked for anew */
+	}
 	if (f->source.size > INT64_MAX) { /* so says the server */
 		xfer_report_errno(f->x, f->remote, EFBIG);
 		f->failed = true;

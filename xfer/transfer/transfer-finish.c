@@ -419,9 +419,8 @@ xfer_file_sent(struct xfer_file *f)
 		return;
 	}
 	size = end_of(f);
-	/* Marks stay until it is verified: it may have to go on later. */
 	if (f->x->opts.verify && f->progress.needs_size && !f->failed &&
-	    !f->tail.size_set && f->progress.chunk_left == NULL) {
+	    !f->tail.size_set) {
 		set_size(f, size);
 		return;
 	}

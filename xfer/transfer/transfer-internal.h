@@ -25,6 +25,7 @@
  *	transfer-retry.c	the end of streams, and what follows it
  *	transfer-late.c		what a silent stream may still do
  *	transfer-tree.c		beginning and end of a directory
+ *	transfer-there.c	what directories of targets have in them
  *	transfer-list.c		listing of directories
  *	transfer-links.c	symbolic and hard links
  *	transfer-why.c		what the time was spent on
@@ -152,8 +153,8 @@ void xfer_note(struct xfer *x, const char *path, const char *text);
 enum local_links xfer_target_links(const struct xfer *x);
 /* Owns both names from then on, also when it fails. */
 int xfer_add_file(struct xfer *x, struct xfer_dir *dir, bool up, char *local,
-    char *remote, const struct sftp_attrs *attrs,
-    enum local_links links) must_check;
+    char *remote, const struct sftp_attrs *attrs, enum local_links links,
+    const struct xfer_exact *exact) must_check;
 void xfer_queue_file(struct xfer_file *f);
 
 #include "xfer/transfer/transfer-growth.h"

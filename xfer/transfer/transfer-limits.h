@@ -43,6 +43,7 @@ struct xfer_pending;
 struct xfer_stream;
 struct xfer_digests;
 struct xfer_names;
+struct xfer_there;
 TAILQ_HEAD(xfer_pending_list, xfer_pending);
 TAILQ_HEAD(xfer_files, xfer_file);
 TAILQ_HEAD(xfer_dirs, xfer_dir);

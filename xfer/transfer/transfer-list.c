@@ -56,6 +56,7 @@ enum {
 	LISTINGS_FEW = 64, /* when much is known, no more of those with
 			    * directories in them */
 	LISTINGS_LEAST = 8, /* the same, above names_max */
+	ENTRY_LEAST = 4 + 4 + 52, /* bytes of one of readdir-ns */
 	LATE_CLOSES = 64,  /* directories without early CLOSE after a bad one */
 	OPENS_MAX = 16,	   /* tries of OPENDIR while other handles are open */
 	GROWTH_COST = 8,   /* successes per handle before one more is tried */
@@ -289,7 +290,8 @@ path_of(const struct xfer_dir *d)
 /* by_link: a link's name was listed, or what it is was not told. */
 static int
 add_remote(struct xfer_dir *d, char *local, char *remote,
-    const struct sftp_attrs *attrs, bool by_link)
+    const struct sftp_attrs *attrs, const struct xfer_exact *exact,
+    bool by_link)
 {
 	if (S_ISDIR(attrs->mode))
 		return xfer_add_dir(d->x, d, &(struct xfer_found){
@@ -298,7 +300,7 @@ add_remote(struct xfer_dir *d, char *local, char *remote,
 	if (S_ISREG(attrs->mode) ||
 	    (S_ISLNK(attrs->mode) && d->x->opts.links))
 		return xfer_add_file(d->x, d, d->up, local, remote, attrs,
-		    xfer_target_links(d->x));
+		    xfer_target_links(d->x), exact);
 	xfer_report(d->x, source_of(d, local, remote), "not a regular file");
 	free(local);
 	free(remote);
@@ -322,7 +324,7 @@ lookup_done(void *arg, const struct sftp_reply *reply)
 		free(l->remote);
 	} else if (reply->err == 0 && reply->type == SFTP_ATTRS) {
 		if (add_remote(d, l->local, l->remote, &reply->attrs,
-			true) < 0)
+			NULL, true) < 0)
 			xfer_report(d->x, path_of(d), "out of memory");
 	} else {
 		xfer_report_reply(d->x, source_of(d, l->local, l->remote),
@@ -335,7 +337,8 @@ lookup_done(void *arg, const struct sftp_reply *reply)
 }
 
 static int
-found_remote(struct xfer_dir *d, const struct sftp_entry *entry)
+found_remote(struct xfer_dir *d, const struct sftp_entry *entry,
+    const struct xfer_exact *exact)
 {
 	char *name = span_dup(entry->name), *local, *remote;
 	const struct sftp_attrs *a = &entry->attrs;
@@ -361,7 +364,7 @@ found_remote(struct xfer_dir *d, const struct sftp_entry *entry)
 	if ((a->flags & SFTP_A_MODE) && (a->mode & S_IFMT) != 0 &&
 	    (!S_ISLNK(a->mode) || d->x->opts.links) && local != NULL &&
 	    remote != NULL)
-		return add_remote(d, local, remote, a, false);
+		return add_remote(d, local, remote, a, exact, false);
 	l = malloc(sizeof *l);
 	if (l == NULL || local == NULL || remote == NULL) {
 		free(l);
@@ -490,10 +493,13 @@ static void
 take_names(struct xfer_dir *d, const struct sftp_reply *reply)
 {
 	size_t before = d->x->dirs.count;
+	bool exact = reply->type == SFTP_EXTENDED_REPLY;
+	struct xfer_exact times;
 	struct sftp_entry entry;
+	struct sftp_stat_ns st;
 	struct rd r = reply->body;
 
-	while (sftp_next_entry(&r, &entry)) {
+	while (sftp_next_entry_ns(&r, exact, &entry, &st)) {
 		if (span_equals(entry.name, ".") ||
 		    span_equals(entry.name, ".."))
 			continue;
@@ -502,13 +508,18 @@ take_names(struct xfer_dir *d, const struct sftp_reply *reply)
 			    "the server sent an unsafe file name");
 			continue;
 		}
-		if (found_remote(d, &entry) < 0) {
+		if (found_remote(d, &entry, exact &&
+			xfer_exact_from_numbers(&times, &st) ? &times :
+							       NULL) < 0) {
 			xfer_report(d->x, path_of(d), err_text(ERR_NOMEM));
 			d->listing.ended = true;
 		}
 	}
 	learn_usual(&d->x->dirs.usual_dirs[level(d)],
 	    (unsigned)(d->x->dirs.count - before));
+	if (r.err != 0 || (exact && reply->count == 0))
+		xfer_report(d->x, path_of(d),
+		    sftp_status_text(SFTP_BAD_MESSAGE));
 	if (r.err != 0 || reply->count == 0)
 		d->listing.ended = true;
 }
@@ -523,18 +534,37 @@ make_ready(struct xfer_dir *d)
 	d->listing.ready = true;
 }
 
+/* Nanoseconds are worth a request of our own where they may show that files are
+ * complete. */
+static bool
+asks_exactly(const struct xfer_dir *d)
+{
+	const struct xfer_opts *o = &d->x->opts;
+
+	return !d->up && o->resume && o->preserve &&
+	    sftp_has(d->listing.stream->s, SFTP_EXT_READDIR_NS);
+}
+
 static void
 readdir_done(void *arg, const struct sftp_reply *reply)
 {
 	struct xfer_dir *d = arg;
-	bool names = take_answer(d, reply);
+	struct sftp_reply answer = *reply;
+	uint32_t most;
+	bool names;
 
+	if (reply->err == 0 && reply->type == SFTP_EXTENDED_REPLY) {
+		answer.count = rd_u32(&answer.body);
+		most = (uint32_t)(answer.body.len / ENTRY_LEAST);
+		answer.count = MIN(answer.count, most);
+	}
+	names = take_answer(d, &answer);
 	if (reply->err != 0) {
 		d->listing.dropped = true; /* see xfer_dirs_lost() */
 		return;
 	}
 	if (names)
-		take_names(d, reply);
+		take_names(d, &answer);
 	make_ready(d);
 	remote_ends(d);
 }
@@ -652,8 +682,13 @@ read_remote(struct xfer_dir *d)
 		d->listing.expected += names;
 		x->dirs.expected += names;
 		x->dirs.readdirs++;
-		sftp_handle_request(d->listing.stream->s, SFTP_READDIR,
-		    d->listing.handle, readdir_done, d);
+		if (asks_exactly(d))
+			sftp_ext_handle(d->listing.stream->s,
+			    SFTP_EXT_READDIR_NS, d->listing.handle,
+			    readdir_done, d);
+		else
+			sftp_handle_request(d->listing.stream->s, SFTP_READDIR,
+			    d->listing.handle, readdir_done, d);
 		if (d->listing.batch == 0)
 			names = 1; /* the end */
 	}

@@ -182,10 +182,10 @@ add_found(struct xfer_dir *d, const char *name, char *local, char *remote,
 	struct local_dir *at;
 
 	sftp_attrs_from_stat(&attrs, st);
+	xfer_exact_from_stat(&exact, st);
 	if (!S_ISDIR(st->st_mode))
 		return xfer_add_file(d->x, d, true, local, remote, &attrs,
-		    links);
-	xfer_exact_from_stat(&exact, st);
+		    links, &exact);
 	at = local_child(d->at, name, st, links);
 	if (at != NULL)
 		return xfer_add_dir(d->x, d, &(struct xfer_found){ .up = true,

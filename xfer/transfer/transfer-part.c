@@ -94,7 +94,8 @@ xfer_part_stat(struct xfer_file *f)
 	if (f->part.name == NULL || !f->resume)
 		return;
 	stat_name(f, xfer_part_local(f), &f->part.old, &old);
-	if (old.nlink != 1 || f->part.old.uid != geteuid())
+	if (f->part.old.flags != 0 &&
+	    (old.nlink != 1 || f->part.old.uid != geteuid()))
 		f->part.old.flags = 0; /* not one of ours */
 }
 

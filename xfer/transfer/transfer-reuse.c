@@ -35,6 +35,8 @@ xfer_may_resume(const struct xfer_file *f)
 		return false;
 	if (f->source.size == 0 && !o->preserve)
 		return false;
+	if (f->up && xfer_there_lacks(f))
+		return false;
 	return f->up || f->target.attrs.flags != 0 || f->part.old.flags != 0;
 }
 
@@ -119,6 +121,25 @@ keep(struct xfer_file *f)
 	} else {
 		xfer_file_done(f);
 	}
+}
+
+bool
+xfer_reuse_listed(struct xfer_file *f)
+{
+	const struct xfer_opts *o = &f->x->opts;
+
+	if (!f->resume || !o->preserve || o->verify || o->append ||
+	    o->hard_links || f->source.symlink || !f->source.exact.known)
+		return false;
+	if (f->up ? !xfer_there_find(f) : f->target.attrs.flags == 0 ||
+	    f->part.old.flags != 0)
+		return false;
+	if (plan(f) == REUSE_PLAN_KEEP) {
+		keep(f);
+		return true;
+	}
+	f->target = (struct xfer_target){ .known = false };
+	return false;
 }
 
 void

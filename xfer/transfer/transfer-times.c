@@ -24,22 +24,28 @@ xfer_exact_from_stat(struct xfer_exact *e, const struct stat *st)
 }
 
 bool
-xfer_exact_from_reply(struct xfer_exact *e, const struct sftp_reply *reply)
+xfer_exact_from_numbers(struct xfer_exact *e, const struct sftp_stat_ns *st)
 {
 	const long ns_max = 999999999;
+
+	if (st->atime_ns > ns_max || st->mtime_ns > ns_max)
+		return false;
+	*e = (struct xfer_exact){ .known = true, .times = {
+		{ .tv_sec = st->atime, .tv_nsec = (long)st->atime_ns },
+		{ .tv_sec = st->mtime, .tv_nsec = (long)st->mtime_ns } },
+		.nlink = st->nlink, .dev = st->dev, .ino = st->ino,
+		.blocks = st->blocks };
+	return true;
+}
+
+bool
+xfer_exact_from_reply(struct xfer_exact *e, const struct sftp_reply *reply)
+{
 	struct sftp_stat_ns st;
 	struct rd r = reply->body;
 
-	if (reply->err != 0 || reply->type != SFTP_EXTENDED_REPLY ||
-	    sftp_get_stat_ns(&r, &st) < 0 || st.atime_ns > ns_max ||
-	    st.mtime_ns > ns_max)
-		return false;
-	*e = (struct xfer_exact){ .known = true, .times = {
-		{ .tv_sec = st.atime, .tv_nsec = (long)st.atime_ns },
-		{ .tv_sec = st.mtime, .tv_nsec = (long)st.mtime_ns } },
-		.nlink = st.nlink, .dev = st.dev, .ino = st.ino,
-		.blocks = st.blocks };
-	return true;
+	return reply->err == 0 && reply->type == SFTP_EXTENDED_REPLY &&
+	    sftp_get_stat_ns(&r, &st) == 0 && xfer_exact_from_numbers(e, &st);
 }
 
 bool

@@ -32,6 +32,7 @@ dir_free(struct xfer_dir *d)
 	TAILQ_REMOVE(&x->dirs.all, d, all);
 	x->dirs.count--;
 	xfer_dir_unlist(d);
+	xfer_there_free(d);
 	local_dir_unref(d->at);
 	free(d->local);
 	free(d->remote);
@@ -229,6 +230,12 @@ dir_settled(struct xfer_dir *d, enum xfer_dir_state state)
 	xfer_dir_unref(d);
 }
 
+void
+xfer_dir_found(struct xfer_dir *d)
+{
+	dir_settled(d, XFER_DIR_FOUND);
+}
+
 /* If its parent has failed, that was reported, and this is not. */
 static void
 dir_refused(struct xfer_dir *d, const struct sftp_reply *reply)
@@ -250,10 +257,12 @@ exists_done(void *arg, const struct sftp_reply *reply)
 	if (d->x->over)
 		return;
 	if (reply->err == 0 && reply->type == SFTP_ATTRS &&
-	    S_ISDIR(reply->attrs.mode))
-		dir_settled(d, XFER_DIR_FOUND);
-	else
+	    S_ISDIR(reply->attrs.mode)) {
+		if (!xfer_there_begin(d))
+			xfer_dir_found(d);
+	} else {
 		dir_refused(d, reply);
+	}
 }
 
 static void

@@ -67,6 +67,7 @@ xfer_new(struct xfer **out, const struct xfer_streams *streams, struct sftp *s,
 	TAILQ_INIT(&x->dirs.listing);
 	TAILQ_INIT(&x->dirs.ready);
 	TAILQ_INIT(&x->dirs.fixing);
+	TAILQ_INIT(&x->dirs.looking);
 	TAILQ_INIT(&x->dirs.all);
 	x->umask = umask(0);
 	umask(x->umask);
@@ -219,7 +220,8 @@ find_place(struct xfer_file *f)
 
 int
 xfer_add_file(struct xfer *x, struct xfer_dir *dir, bool up, char *local,
-    char *remote, const struct sftp_attrs *attrs, enum local_links links)
+    char *remote, const struct sftp_attrs *attrs, enum local_links links,
+    const struct xfer_exact *exact)
 {
 	struct xfer_file *f = x->stopped ? NULL : calloc(1, sizeof *f);
 
@@ -242,6 +244,8 @@ xfer_add_file(struct xfer *x, struct xfer_dir *dir, bool up, char *local,
 	TAILQ_INIT(&f->handles);
 	if (attrs != NULL)
 		f->source.attrs = *attrs;
+	if (exact != NULL)
+		f->source.exact = *exact;
 	progress_found(x->opts.progress, &f->item,
 	    f->source.attrs.flags & SFTP_A_SIZE ? f->source.attrs.size : 0);
 	if (dir != NULL)
@@ -315,7 +319,7 @@ add_local(struct xfer *x, struct local_dir *above, const char *name,
 	xfer_exact_from_stat(&exact, &st);
 	if (!S_ISDIR(st.st_mode))
 		return xfer_add_file(x, NULL, true, strdup(local),
-		    strdup(remote), &attrs, links);
+		    strdup(remote), &attrs, links, NULL);
 	if (!x->opts.recursive) {
 		xfer_report(x, local, "not a regular file");
 		return 0;
@@ -354,7 +358,7 @@ add_named(struct xfer *x, bool up, const char *local, const char *remote,
 
 	if (file)
 		return xfer_add_file(x, NULL, up, strdup(local),
-		    strdup(remote), attrs, xfer_target_links(x));
+		    strdup(remote), attrs, xfer_target_links(x), NULL);
 	if (dir && x->opts.recursive)
 		return xfer_add_dir(x, NULL, &(struct xfer_found){ .up = up,
 			.local = strdup(local), .remote = strdup(remote),
@@ -478,6 +482,7 @@ run(struct xfer *x)
 		if (x->opts.stop != NULL && *x->opts.stop && !x->stopped)
 			stop(x);
 		xfer_path_requests_send(x);
+		xfer_there_issue(x);
 		more = xfer_list(x);
 		more |= start_files(x);
 		xfer_streams_spread(x);
