@@ -1,16 +1,24 @@
 /* SPDX-License-Identifier: ISC */
 #include "xfer/part-lock.h"
 
-#include <sys/file.h>
 #include <sys/stat.h>
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "xfer/part-name.h"
 
-enum { TRIES = 16 }; /* other processes may take and leave the name */
+/*
+ * Each copy has a byte of this range, far behind any data, and a shared lock on
+ * that. A lock on another byte is another copy's. Both sides set theirs first
+ * and look then, so two that begin at once may both be refused, but never both
+ * succeed.
+ */
+#define RANGE_FROM ((off_t)1 << 61)
+#define RANGE_LEN ((off_t)1 << 60)
 
 bool
 xfer_part_is(int fd, int at, const char *name)
@@ -22,13 +30,6 @@ xfer_part_is(int fd, int at, const char *name)
 	    st.st_dev == named.st_dev && st.st_ino == named.st_ino;
 }
 
-/* False: another process has the lock. */
-static bool
-lock(int fd, int how)
-{
-	return flock(fd, how | LOCK_NB) == 0 || errno != EWOULDBLOCK;
-}
-
 bool
 xfer_part_is_own(int fd)
 {
@@ -38,67 +39,101 @@ xfer_part_is_own(int fd)
 	    st.st_nlink == 1 && st.st_uid == geteuid();
 }
 
-/*
- * Handles a part that exists: 1 if *out is to be used, 0 if the name is free
- * now or was so before, -1 with errno. A name is removed only under the lock,
- * so a process that has the lock has the file of that name.
- */
-static int
-take_old(int at, const char *name, bool keep, int *out)
+/* Has another open file a lock there? */
+static bool
+is_locked(int fd, off_t from, off_t len, bool if_unknown)
 {
-	struct stat st;
-	int fd, r;
+	struct flock l = { .l_type = F_WRLCK, .l_whence = SEEK_SET,
+		.l_start = from, .l_len = len };
 
-	if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
-		return errno == ENOENT ? 0 : -1;
-	if (!S_ISREG(st.st_mode))
-		return unlinkat(at, name, 0);
-	fd = openat(at, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	if (fd < 0)
-		return errno == ENOENT ? 0 : -1;
-	if (!lock(fd, LOCK_EX)) {
-		errno = xfer_part_is_own(fd) ? EBUSY : EACCES;
-		fd_close(&fd);
-		return -1;
-	}
-	if (keep && xfer_part_is_own(fd) && xfer_part_is(fd, at, name)) {
-		*out = fd;
-		return 1;
-	}
-	r = xfer_part_is(fd, at, name) ? unlinkat(at, name, 0) : 0;
-	(void)close(fd);
-	return r;
+	if (len == 0)
+		return false;
+	if (fcntl(fd, F_OFD_GETLK, &l) != 0)
+		return if_unknown;
+	return l.l_type != F_UNLCK;
 }
 
-int
-xfer_part_claim(int at, const char *name, mode_t mode, bool *keep)
+/* False: somebody locks all of it, as none of ours does. */
+static bool
+set(int fd, short type, off_t byte)
 {
-	const int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_CREAT | O_EXCL;
-	int fd, r;
+	struct flock l = { .l_type = type, .l_whence = SEEK_SET,
+		.l_start = byte, .l_len = 1 };
 
-	for (int i = 0; i < TRIES; i++) {
-		if (*keep && (r = take_old(at, name, true, &fd)) != 0)
-			return r > 0 ? fd : -1;
-		*keep = false;
-		fd = openat(at, name, flags, mode);
-		if (fd >= 0 && lock(fd, LOCK_EX) && xfer_part_is(fd, at, name))
-			return fd;
-		if (fd >= 0)
-			(void)close(fd); /* another process was quicker */
-		else if (errno != EEXIST)
-			return -1;
-		else if (take_old(at, name, false, NULL) < 0)
-			return -1;
-	}
-	errno = EBUSY;
-	return -1;
+	return fcntl(fd, F_OFD_SETLK, &l) == 0 ||
+	    (errno != EAGAIN && errno != EACCES);
 }
 
 bool
-xfer_part_share(int fd)
+xfer_part_hold(int fd, uint64_t copy, bool further)
 {
-	if (lock(fd, LOCK_SH))
-		return true;
+	off_t byte = RANGE_FROM + (off_t)(copy % (uint64_t)RANGE_LEN);
+
+	if ((!further || is_locked(fd, byte, 1, true)) &&
+	    set(fd, F_RDLCK, byte)) {
+		if (!is_locked(fd, RANGE_FROM, byte - RANGE_FROM, false) &&
+		    !is_locked(fd, byte + 1,
+			RANGE_FROM + RANGE_LEN - byte - 1, false))
+			return true;
+		(void)set(fd, F_UNLCK, byte);
+	}
 	errno = EBUSY;
 	return false;
+}
+
+bool
+xfer_part_is_held(int at, const char *name)
+{
+	int fd = openat(at, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW |
+		O_NONBLOCK | O_NOCTTY);
+	bool held = fd >= 0 && is_locked(fd, RANGE_FROM, RANGE_LEN, false);
+
+	fd_close(&fd);
+	return held;
+}
+
+int
+xfer_part_make(int at, const char *name, mode_t mode, uint64_t copy)
+{
+	int fd = openat(at, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_CREAT |
+		O_EXCL, mode);
+
+	if (fd < 0 || (xfer_part_hold(fd, copy, false) &&
+	    xfer_part_is(fd, at, name)))
+		return fd;
+	/* Another copy was quick to take it over, or it is gone. */
+	fd_close(&fd);
+	errno = EEXIST;
+	return -1;
+}
+
+int
+xfer_part_take(int at, const char *name, uint64_t copy)
+{
+	int fd = openat(at, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK |
+		O_NOCTTY);
+	bool own = fd >= 0 && xfer_part_is_own(fd);
+
+	if (own && xfer_part_hold(fd, copy, false) &&
+	    xfer_part_is(fd, at, name))
+		return fd;
+	if (fd >= 0)
+		errno = own ? EBUSY : EPERM;
+	fd_close(&fd);
+	return -1;
+}
+
+int
+xfer_part_to_target(int fd, int at, const char *part, const char *target)
+{
+	errno = ESTALE;
+	if (!xfer_part_is(fd, at, part))
+		return -1;
+	errno = EBUSY;
+	if (xfer_is_part(target) && xfer_part_is_held(at, target))
+		return -1;
+	if (renameat(at, part, at, target) != 0)
+		return -1;
+	errno = ESTALE;
+	return xfer_part_is(fd, at, target) ? 0 : -1;
 }

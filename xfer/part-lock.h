@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Who writes to a part holds a lock on it (flock), which ends with the
- * process: so a part of somebody who is at it is told from one that was left
- * behind. A program that receives holds it alone, from before it writes until
- * the part has its final name; servers, where several sessions may write one
- * part for the same client, hold it together. File systems without locks
- * tell nothing.
+ * A part belongs to the copy that made it, or that has taken it over. Each
+ * descriptor that a part is written through is held for its copy, a number:
+ * handles of one copy, which may be of several sessions and processes, hold a
+ * part together, two copies never do. A hold is a lock of the open file
+ * (F_OFD_SETLK), so it ends with it, and with the process. File systems without
+ * locks tell nothing, and hold nothing.
  *
  * A name is looked up from the directory `at`, as by openat(2).
  *
@@ -17,22 +17,30 @@
 #include <sys/types.h>
 
 #include <stdbool.h>
+#include <stdint.h>
 
-/*
- * Opens a part for reading and writing, held alone. With keep it is one that
- * is there, is ours and has no other name; else (or if there is none such,
- * then *keep becomes false) a new one, and one that was left behind goes. A
- * descriptor, or -1 with errno: EBUSY if somebody holds it who may, as he is
- * this user; EACCES or EPERM if it is another's and cannot go.
- */
-int xfer_part_claim(int at, const char *name, mode_t mode, bool *keep);
+/* For programs that tell no number: they hold parts together. */
+enum { XFER_COPY_UNKNOWN = 0 };
+
+/* Makes a new part, open for reading and writing, and held. A descriptor, or
+ * -1 with errno; EEXIST: the name is taken. */
+int xfer_part_make(int at, const char *name, mode_t mode, uint64_t copy);
+/* Opens one that is there. It must be ours and have no other name (else EPERM),
+ * and nobody else may hold it (EBUSY). */
+int xfer_part_take(int at, const char *name, uint64_t copy);
+/* Holds what fd is, which is open for reading. further: only if the copy has it
+ * open already. False: EBUSY. */
+bool xfer_part_hold(int fd, uint64_t copy, bool further);
+/* Does somebody write to the part of that name? */
+bool xfer_part_is_held(int at, const char *name);
 /* Is this still the name of what fd is? */
 bool xfer_part_is(int fd, int at, const char *name);
 /* Is it a file of this user's, with one name? Nothing else is a part of ours,
  * whatever its name: a neighbour may have put it there. */
 bool xfer_part_is_own(int fd);
-/* A server's, which was opened for writing, or claimed. False (EBUSY):
- * somebody else holds it alone. */
-bool xfer_part_share(int fd);
+/* Renames what fd is, and nothing else: ESTALE if the part's name was that of
+ * another file before, or the target's is afterwards. A target that is itself a
+ * part which somebody writes is left alone: EBUSY. */
+int xfer_part_to_target(int fd, int at, const char *part, const char *target);
 
 #endif

@@ -35,26 +35,34 @@ beside(const char *target, const char *suffix)
 	return path;
 }
 
+/* A name with a random number in it, that ends so. */
+static char *
+beside_random(const char *target, const char *end)
+{
+	char suffix[SUFFIX_MAX + 2 * (int)sizeof(uint64_t)];
+	uint64_t number;
+
+	rand_bytes(&number, sizeof number);
+	snprintf(suffix, sizeof suffix, ".%016jx%s", (uintmax_t)number, end);
+	return beside(target, suffix);
+}
+
 char *
 xfer_part_name(const char *target, unsigned number)
 {
 	char suffix[SUFFIX_MAX] = PART;
 
+	if (number > XFER_PARTS_MAX)
+		return beside_random(target, PART);
 	if (number > 1)
-		snprintf(suffix, sizeof suffix, PART "%u",
-		    number % (XFER_PARTS_MAX + 1));
+		snprintf(suffix, sizeof suffix, PART "%u", number);
 	return beside(target, suffix);
 }
 
 char *
 xfer_probe_name(const char *target)
 {
-	char suffix[SUFFIX_MAX + 2 * (int)sizeof(uint64_t)];
-	uint64_t number;
-
-	rand_bytes(&number, sizeof number);
-	snprintf(suffix, sizeof suffix, ".%016jx" PART, (uintmax_t)number);
-	return beside(target, suffix);
+	return beside_random(target, PART);
 }
 
 bool
@@ -73,5 +81,5 @@ xfer_is_part(const char *path)
 char *
 xfer_link_name(const char *target)
 {
-	return beside(target, ".hpnlink");
+	return beside_random(target, ".hpnlink");
 }

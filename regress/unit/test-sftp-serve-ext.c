@@ -2,7 +2,6 @@
 /* check-file and the extensions of our own, and what becomes of parts. */
 #include "regress/unit/sftp-host.h"
 
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
@@ -15,6 +14,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "crypto/digest.h"
+#include "xfer/part-lock.h"
 #include "xfer/sftp/sftp-engine.h"
 
 static void
@@ -256,9 +256,10 @@ test_put_file(void **state)
 	expect_status(SFTP_OK);
 	expect_file("p", "new");
 	expect_mode("p", 0644); /* by the umask */
-	/* What is there keeps its mode; an old part is no obstacle. */
+	/* What is there keeps its mode. A file with a part's name is no
+	 * obstacle, and stays. */
 	assert_int_equal(chmod("p", 0600), 0);
-	make_file(".p.hpnpart", "a longer text of an older one");
+	make_file(".p.hpnpart", "a text");
 	ask_put("p", false, 0444, "over");
 	expect_status(SFTP_OK);
 	expect_file("p", "over");
@@ -285,19 +286,15 @@ test_put_file(void **state)
 	(void)answer();
 	ask_put("", false, 0644, "x");
 	expect_status(SFTP_NO_SUCH_FILE);
-	/* A part that cannot be removed. */
-	assert_int_equal(unlink("q") | mkdir(".p.hpnpart", 0755), 0);
-	ask_put("p", false, 0644, "x");
-	(void)answer();
-	expect_file("p", "");
-	assert_int_equal(rmdir(".p.hpnpart"), 0);
+	assert_int_equal(unlink("q"), 0);
+	expect_file(".p.hpnpart", "a text");
 	/* Cut short */
 	ask_put("p", false, 0644, "x");
 	buf_truncate(&message, buf_len(&message) - 2);
 	expect_status(SFTP_BAD_MESSAGE);
 	expect_file("p", "");
-	assert_int_not_equal(access(".p.hpnpart", F_OK), 0);
-	assert_int_equal(unlink("p") | unlink("l"), 0);
+	assert_int_equal(unlink("p") | unlink("l") | unlink(".p.hpnpart"), 0);
+	assert_int_not_equal(system("ls -A | grep hpnpart"), 0);
 }
 
 static void
@@ -417,6 +414,14 @@ ask_put_p(uint32_t h)
 }
 
 static void
+ask_rename_part(uint32_t h)
+{
+	put_handle(ask_ext("rename-part@hpnssh.org"), h);
+	buf_put_cstring(&message, "g");
+	buf_put_cstring(&message, "g");
+}
+
+static void
 ask_get_g(uint32_t h)
 {
 	(void)h;
@@ -441,6 +446,8 @@ static const struct own {
 	{ "put-file", "put-file@hpnssh.org",
 	    "open,write,close,lstat,fsetstat,posix-rename,remove", ask_put_p,
 	    true },
+	{ "rename-part", "rename-part@hpnssh.org", "close,posix-rename,remove",
+	    ask_rename_part, true },
 	{ "get-file", "get-file@hpnssh.org", "open,read,close,fstat",
 	    ask_get_g, false },
 };
@@ -548,30 +555,28 @@ test_own_requests_refused(void **state)
 	restart(&all);
 }
 
-/* To claim a part that was left behind is to remove it. */
-static void
-test_claims_remove(void **state)
-{
-	const uint32_t make = SFTP_O_WRITE | SFTP_O_CREAT | SFTP_O_EXCL;
-	const struct sftp_serve_opts all = { .home = temp_dir },
-		denied = { .denied = "remove" };
-
-	(void)state;
-	make_file(".p.hpnpart", "left");
-	restart(&denied);
-	ask_open(".p.hpnpart", make);
-	expect_status(SFTP_FAILURE);
-	expect_file(".p.hpnpart", "left");
-	restart(&all);
-	ask_open(".p.hpnpart", make);
-	close_handle(answer_handle(), SFTP_OK);
-	expect_file(".p.hpnpart", "");
-	assert_int_equal(unlink(".p.hpnpart"), 0);
-}
-
 /* --- parts --- */
 
-/* A part that somebody is at is not replaced; one that was left behind is. */
+static void
+ask_open_for(const char *path, uint32_t pflags, uint64_t copy, bool further)
+{
+	const struct sftp_attrs a = { .flags = SFTP_A_EXTENDED, .copy = copy,
+		.further = further };
+	struct buf *b = ask_for(SFTP_OPEN);
+
+	buf_put_cstring(b, path);
+	buf_put_u32(b, pflags);
+	sftp_put_attrs(b, &a);
+}
+
+static void
+expect_refused(void)
+{
+	expect_status(SFTP_FAILURE);
+}
+
+/* A part is of one copy; what was left is not replaced, but may be taken over
+ * when nobody has it. */
 static void
 test_parts(void **state)
 {
@@ -582,32 +587,116 @@ test_parts(void **state)
 	(void)state;
 	make_file(".p.hpnpart", "left");
 	ask_open(".p.hpnpart", make);
+	expect_refused();
+	ask_open_for(".p.hpnpart", SFTP_O_WRITE, 7, true);
+	expect_refused(); /* nobody has it, so there is nothing to go on with */
+	ask_open_for(".p.hpnpart", SFTP_O_WRITE, 7, false);
 	one = answer_handle();
-	expect_file(".p.hpnpart", "");
-	ask_open(".p.hpnpart", make);
-	expect_status(SFTP_FAILURE);
-	ask_put("p", false, 0644, "x"); /* nor by that */
-	expect_status(SFTP_FAILURE);
-	ask_open(".p.hpnpart", SFTP_O_WRITE); /* another stream */
+	ask_open_for(".p.hpnpart", SFTP_O_WRITE, 8, false);
+	expect_refused();
+	ask_open(".p.hpnpart", SFTP_O_WRITE); /* of an unknown copy */
+	expect_refused();
+	ask_open_for(".p.hpnpart", SFTP_O_WRITE, 7, true); /* another stream */
 	two = answer_handle();
 	ask_write(one, 0, "ab", 2);
 	expect_status(SFTP_OK);
 	ask_write(two, 1, "c", 1);
 	expect_status(SFTP_OK);
-	expect_file(".p.hpnpart", "ac");
+	expect_file(".p.hpnpart", "acft");
+	/* Nothing is renamed onto it. */
+	make_file("n", "new");
+	ask_paths(SFTP_RENAME, "n", ".p.hpnpart");
+	expect_refused();
+	buf_put_cstring(ask_ext("posix-rename@openssh.com"), "n");
+	buf_put_cstring(&message, ".p.hpnpart");
+	expect_refused();
+	ask_put(".p.hpnpart", false, 0644, "x");
+	expect_refused();
+	expect_file(".p.hpnpart", "acft");
 	close_handle(one, SFTP_OK);
 	close_handle(two, SFTP_OK);
+	buf_put_cstring(ask_ext("posix-rename@openssh.com"), "n");
+	buf_put_cstring(&message, ".p.hpnpart");
+	expect_status(SFTP_OK);
 	/* A download of this host has it for itself. */
-	fd = open(".p.hpnpart", O_RDWR);
-	assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
+	fd = xfer_part_take(AT_FDCWD, ".p.hpnpart", 9);
+	assert_true(fd >= 0);
 	ask_open(".p.hpnpart", SFTP_O_WRITE);
-	expect_status(SFTP_FAILURE);
+	expect_refused();
 	close(fd);
 	/* Of other names nothing of that is true. */
 	assert_int_equal(rename(".p.hpnpart", "p.hpnpart"), 0);
 	ask_open("p.hpnpart", make);
-	expect_status(SFTP_FAILURE);
+	expect_refused();
 	assert_int_equal(unlink("p.hpnpart"), 0);
+}
+
+static uint32_t
+made_part(const char *text)
+{
+	uint32_t h;
+
+	ask_open_for(".p.hpnpart", SFTP_O_WRITE | SFTP_O_CREAT | SFTP_O_EXCL,
+	    7, false);
+	h = answer_handle();
+	ask_write(h, 0, text, strlen(text));
+	expect_status(SFTP_OK);
+	return h;
+}
+
+static void
+ask_rename(uint32_t h, const char *part, const char *target)
+{
+	put_handle(ask_ext("rename-part@hpnssh.org"), h);
+	buf_put_cstring(&message, part);
+	buf_put_cstring(&message, target);
+}
+
+/* What is renamed is what the handle is of, or nothing is. */
+static void
+test_rename_part(void **state)
+{
+	uint32_t h, other;
+
+	(void)state;
+	make_file("p", "old");
+	h = made_part("new");
+	ask_rename(h, ".p.hpnpart", "p");
+	expect_status(SFTP_OK);
+	expect_file("p", "new");
+	assert_int_not_equal(access(".p.hpnpart", F_OK), 0);
+	close_handle(h, SFTP_FAILURE); /* it is closed */
+	/* exchanged, by a file and by a link; removed; no part at all */
+	for (int i = 0; i < 4; i++) {
+		h = made_part("newer");
+		make_file("n", "his");
+		if (i == 0)
+			assert_int_equal(rename("n", ".p.hpnpart"), 0);
+		else
+			assert_int_equal(unlink(".p.hpnpart"), 0);
+		if (i == 1)
+			assert_int_equal(symlink("n", ".p.hpnpart"), 0);
+		ask_rename(h, i == 3 ? "n" : ".p.hpnpart", "p");
+		expect_status(SFTP_NO_SUCH_FILE);
+		expect_file("p", "new");
+		(void)unlink("n");
+		(void)unlink(".p.hpnpart");
+		close_handle(h, SFTP_FAILURE);
+	}
+	/* onto a part that is being written */
+	h = made_part("of p");
+	buf_put_cstring(ask_for(SFTP_OPEN), "..p.hpnpart.hpnpart");
+	buf_put_u32(&message, SFTP_O_WRITE | SFTP_O_CREAT | SFTP_O_EXCL);
+	sftp_put_attrs(&message, NULL);
+	other = answer_handle();
+	ask_rename(other, "..p.hpnpart.hpnpart", ".p.hpnpart");
+	expect_refused();
+	ask_rename(h, ".p.hpnpart", "p");
+	expect_status(SFTP_OK);
+	expect_file("p", "of p");
+	ask_rename(77, ".p.hpnpart", "p");
+	expect_refused();
+	assert_int_equal(unlink("p") | unlink("..p.hpnpart.hpnpart"), 0);
 }
 
 static void
@@ -792,8 +881,8 @@ main(void)
 		cmocka_unit_test(test_get_file),
 		cmocka_unit_test(test_own_requests_are_known),
 		cmocka_unit_test(test_own_requests_refused),
-		cmocka_unit_test(test_claims_remove),
 		cmocka_unit_test(test_parts),
+	cmocka_unit_test(test_rename_part),
 		cmocka_unit_test(test_parts_of_others),
 		cmocka_unit_test(test_part_is_private),
 		cmocka_unit_test(test_sparse_map),

@@ -181,6 +181,7 @@ hide_some(const struct host *h, uint8_t *p, size_t len)
 	if (h->stock || h->unordered) {
 		hide(p, len, "times-ns");
 		hide(p, len, "sparse-map");
+		hide(p, len, "rename-part");
 		hide(p, len, "readdir-ns");
 	}
 }

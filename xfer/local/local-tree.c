@@ -497,12 +497,29 @@ local_open_target(struct local_dir *d, const char *name, int flags,
 }
 
 int
-local_part_claim(struct local_dir *d, const char *name, mode_t mode,
-    bool *keep)
+local_part_make(struct local_dir *d, const char *name, mode_t mode,
+    uint64_t copy)
 {
 	int at = fd_of(d);
 
-	return at < 0 ? -1 : xfer_part_claim(at, name, mode, keep);
+	return at < 0 ? -1 : xfer_part_make(at, name, mode, copy);
+}
+
+int
+local_part_take(struct local_dir *d, const char *name, uint64_t copy)
+{
+	int at = fd_of(d);
+
+	return at < 0 ? -1 : xfer_part_take(at, name, copy);
+}
+
+int
+local_part_to_target(int fd, struct local_dir *d, const char *part,
+    const char *target)
+{
+	int at = fd_of(d);
+
+	return at < 0 ? -1 : xfer_part_to_target(fd, at, part, target);
 }
 
 bool

@@ -32,6 +32,7 @@
 
 #include <dirent.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <time.h>
 
 #include "base/err.h"
@@ -105,8 +106,11 @@ int local_open_source(struct local_dir *d, const char *name,
 int local_open_target(struct local_dir *d, const char *name, int flags,
     mode_t mode, enum local_links rule) must_check;
 /* As those of xfer/part-lock.h. */
-int local_part_claim(struct local_dir *d, const char *name, mode_t mode,
-    bool *keep) must_check;
+int local_part_make(struct local_dir *d, const char *name, mode_t mode,
+    uint64_t copy);
+int local_part_take(struct local_dir *d, const char *name, uint64_t copy);
+int local_part_to_target(int fd, struct local_dir *d, const char *part,
+    const char *target);
 bool local_part_is(int fd, struct local_dir *d, const char *name);
 /* Was this user refused to write a file that has that mode? */
 bool local_is_read_only(struct local_dir *d, const char *name, mode_t mode);

@@ -79,38 +79,26 @@ open_file(const struct serve_op *op)
 	return fd;
 }
 
-/* Replaces a part that exists. Another user's part that cannot be removed is
- * reported like one that is being written. */
-static int
-claim_part(const struct serve_op *op)
-{
-	bool keep = false;
-	int fd = xfer_part_claim(AT_FDCWD, op->path, op->mode, &keep);
-
-	if (fd < 0 && (errno == EACCES || errno == EPERM))
-		errno = EBUSY;
-	return fd;
-}
-
 /*
  * Opens a part for writing. Others may be able to write to its directory, so an
  * existing file is a part only if it is ours, and is not touched before that is
- * known. A part that no process writes counts as missing, if the client may
- * remove files.
+ * known, and that no other copy has it.
  */
 static int
 open_part(const struct serve_op *op)
 {
-	int flags = (op->flags & ~O_TRUNC) | O_NONBLOCK | O_NOFOLLOW;
-	int fd = open(op->path, flags, op->mode);
+	/* To hold it takes a descriptor that reads. */
+	int flags = (op->flags & ~(O_TRUNC | O_ACCMODE)) | O_RDWR |
+	    O_NONBLOCK | O_NOFOLLOW;
 	bool made = (flags & O_CREAT) != 0 && (flags & O_EXCL) != 0;
+	int fd = open(op->path, flags, op->mode);
 
-	if (fd < 0 && errno == EEXIST && op->open.may_remove)
-		fd = claim_part(op);
 	if (fd < 0)
 		return -1;
 	errno = EPERM;
-	if ((made || xfer_part_is_own(fd)) && xfer_part_share(fd) &&
+	if ((made || xfer_part_is_own(fd)) &&
+	    xfer_part_hold(fd, op->attrs.copy, op->attrs.further) &&
+	    xfer_part_is(fd, AT_FDCWD, op->path) &&
 	    ((op->flags & O_TRUNC) == 0 || ftruncate(fd, 0) == 0))
 		return fd;
 	fd_close(&fd);
@@ -175,7 +163,6 @@ serve_open(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 		return 0;
 	}
 	op->flags = open_flags(pflags);
-	op->open.may_remove = serve_allows(s, SFTP_REMOVE);
 	op->order.opens = (op->flags & O_TRUNC) == 0;
 	op->order.changes = (op->flags & (O_TRUNC | O_CREAT)) != 0;
 	op->run = run_open;

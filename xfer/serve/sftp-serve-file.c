@@ -11,6 +11,8 @@
 
 #include "base/mem.h"
 #include "compat/libc.h"
+#include "xfer/part-lock.h"
+#include "xfer/part-name.h"
 #include "xfer/serve/sftp-serve-internal.h"
 
 enum {
@@ -459,6 +461,16 @@ serve_remove(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 	return change_one(s, op, r, "remove", run_unlink);
 }
 
+/* A part that somebody writes keeps its name. */
+static int
+check_new_name(const char *to)
+{
+	if (!xfer_is_part(to) || !xfer_part_is_held(AT_FDCWD, to))
+		return 0;
+	errno = EBUSY;
+	return -1;
+}
+
 /* The draft's RENAME fails if the new name exists. */
 static int
 run_rename(struct serve_op *op)
@@ -466,6 +478,8 @@ run_rename(struct serve_op *op)
 	const char *from = op->path, *to = op->path2;
 	struct stat st;
 
+	if (check_new_name(to) != 0)
+		return -1;
 	if (libc_rename_new(from, to) == 0)
 		return 0;
 	if (errno != EINVAL && errno != ENOSYS)
@@ -485,7 +499,8 @@ run_rename(struct serve_op *op)
 static int
 run_posix_rename(struct serve_op *op)
 {
-	return rename(op->path, op->path2);
+	return check_new_name(op->path2) != 0 ? -1 :
+						rename(op->path, op->path2);
 }
 
 static int

@@ -113,8 +113,7 @@ struct serve_op {
 		DIR *dir; /* NULL: none */
 	} own; /* owned: opened by this op, or taken from a handle to close */
 	struct {
-		bool remote;	 /* it is on another machine */
-		bool may_remove; /* the client may remove files */
+		bool remote; /* it is on another machine */
 	} open; /* of what is opened */
 	int flags;
 	mode_t mode;
@@ -245,6 +244,14 @@ SERVE_HANDLER(stat_ns);
 void serve_put_stat_ns(struct buf *b, const struct stat *st);
 SERVE_HANDLER(sparse_map);
 
+/* sftp-serve-part.c */
+SERVE_HANDLER(rename_part);
+/* Closes *fd, a part, and renames that, and nothing else, to its target. If
+ * that fails, the part goes, unless it is to be kept and its data is not lost.
+ * 0 or -1; ESTALE: see part-lock.h. */
+int serve_part_end(int *fd, const char *part, const char *target, bool keep);
+/* Removes the part if that is still the name of what fd is. */
+void serve_part_remove(int fd, const char *part);
 /* sftp-serve-small.c */
 SERVE_HANDLER(put_file);
 SERVE_HANDLER(get_file);

@@ -81,33 +81,12 @@ fill(struct serve_op *op, int fd, bool there)
 	return serve_apply_attrs(NULL, fd, false, &attrs);
 }
 
-/* Some file systems report only at close that there is no room. */
-static int
-finish(const struct serve_op *op, int fd, int r)
-{
-	int lock = r == 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1, error = errno;
-
-	if (r == 0 && lock < 0)
-		r = -1;
-	if (close(fd) != 0 && r == 0) {
-		r = -1;
-		error = errno;
-	}
-	if (r == 0 && (r = rename(op->path2, op->path)) != 0)
-		error = errno;
-	if (r != 0)
-		(void)unlink(op->path2);
-	fd_close(&lock);
-	errno = error;
-	return r;
-}
-
 static int
 run_put(struct serve_op *op)
 {
-	bool there = lstat(op->path, &op->st) == 0, keep = false;
+	bool there = lstat(op->path, &op->st) == 0;
 	mode_t mode = op->mode & 0777;
-	int fd;
+	int fd, r;
 
 	if (!there && errno != ENOENT)
 		return -1;
@@ -116,8 +95,15 @@ run_put(struct serve_op *op)
 	/* Who may not read the target may not read its replacement either. */
 	if (there && op->flags == 0)
 		mode &= S_IRWXU;
-	fd = xfer_part_claim(AT_FDCWD, op->path2, mode, &keep);
-	return fd < 0 ? -1 : finish(op, fd, fill(op, fd, there));
+	fd = xfer_part_make(AT_FDCWD, op->path2, mode, XFER_COPY_UNKNOWN);
+	if (fd < 0)
+		return -1;
+	r = fill(op, fd, there);
+	if (r == 0)
+		return serve_part_end(&fd, op->path2, op->path, false);
+	serve_part_remove(fd, op->path2);
+	fd_close(&fd);
+	return r;
 }
 
 /* The log lines are those of the requests that put-file replaces. */
@@ -159,7 +145,7 @@ serve_put_file(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 	op->mode = op->attrs.flags & SFTP_A_MODE ?
 	    op->attrs.mode & SERVE_MODE_BITS :
 	    0666;
-	op->path2 = xfer_part_name(op->path, 1);
+	op->path2 = xfer_probe_name(op->path); /* in no plan of the client's */
 	buf_put(&op->data, data.p, data.len);
 	if (op->path2 == NULL || buf_err(&op->data) != 0)
 		return ERR_NOMEM;

@@ -101,6 +101,8 @@ static const struct request requests[] = {
 	OTHER("put-file", "put-file@hpnssh.org", "1",
 	    "open,write,close,lstat,fsetstat,posix-rename,remove",
 	    serve_put_file),
+	OTHER("rename-part", "rename-part@hpnssh.org", "1",
+	    "close,posix-rename,remove", serve_rename_part),
 	OTHER("get-file", "get-file@hpnssh.org", "1",
 	    "open,read,close,fstat", serve_get_file),
 };

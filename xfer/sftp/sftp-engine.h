@@ -50,6 +50,7 @@ enum sftp_extension {
 	SFTP_EXT_READDIR_NS,
 	SFTP_EXT_PUT_FILE,
 	SFTP_EXT_GET_FILE,
+	SFTP_EXT_RENAME_PART,
 	SFTP_EXT_COUNT,
 };
 
@@ -216,6 +217,11 @@ void sftp_get_file(struct sftp *s, const char *path, uint32_t most,
     sftp_done_fn done, void *arg);
 int sftp_get_file_reply(struct rd *body, struct sftp_attrs *attrs,
     struct span *data) must_check;
+
+/* rename-part@hpnssh.org: closes the handle, in any case, and gives what it is
+ * of the target's name. NO_SUCH_FILE: it has not the part's name any more. */
+void sftp_rename_part(struct sftp *s, const struct sftp_handle *h,
+    const char *part, const char *target, sftp_done_fn done, void *arg);
 
 /* USERS_GROUPS; the reply's body is two strings of names in this order. */
 void sftp_users_groups(struct sftp *s, const uint32_t *uids, size_t n_uids,

@@ -13,6 +13,8 @@
 /* More extended attributes than this in one message are an attack. */
 enum { EXTENDED_ATTRS_MAX = 0x1000 };
 
+#define COPY "copy@hpnssh.org"
+
 void
 sftp_put_attrs(struct buf *b, const struct sftp_attrs *attrs)
 {
@@ -33,6 +35,27 @@ sftp_put_attrs(struct buf *b, const struct sftp_attrs *attrs)
 		buf_put_u32(b, attrs->atime);
 		buf_put_u32(b, attrs->mtime);
 	}
+	if (attrs->flags & SFTP_A_EXTENDED) {
+		buf_put_u32(b, 1);
+		buf_put_cstring(b, COPY);
+		buf_put_u32(b, 8 + 1);
+		buf_put_u64(b, attrs->copy);
+		buf_put_u8(b, attrs->further);
+	}
+}
+
+static void
+get_extended(struct rd *r, struct sftp_attrs *attrs)
+{
+	struct span name = rd_string(r);
+	struct rd value = rd_sub(r);
+
+	if (name.len != strlen(COPY) || memcmp(name.p, COPY, name.len) != 0)
+		return;
+	attrs->copy = rd_u64(&value);
+	attrs->further = rd_u8(&value) != 0;
+	if (rd_err(&value) < 0)
+		rd_fail(r, rd_err(&value));
 }
 
 void
@@ -57,10 +80,8 @@ sftp_get_attrs(struct rd *r, struct sftp_attrs *attrs)
 		count = rd_u32(r);
 		if (count > EXTENDED_ATTRS_MAX)
 			rd_fail(r, ERR_LIMIT);
-		for (; count > 0 && r->err == 0; count--) {
-			(void)rd_string(r);
-			(void)rd_string(r);
-		}
+		for (; count > 0 && r->err == 0; count--)
+			get_extended(r, attrs);
 		attrs->flags &= ~SFTP_A_EXTENDED;
 	}
 }

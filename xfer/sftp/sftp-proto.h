@@ -10,6 +10,7 @@
 #define HPN_XFER_SFTP_SFTP_PROTO_H
 
 #include <stddef.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -96,6 +97,10 @@ struct sftp_attrs {
 	uint32_t uid, gid;
 	uint32_t mode;	       /* st_mode: type and permissions */
 	uint32_t atime, mtime; /* seconds since 1970 */
+	/* SFTP_A_EXTENDED with copy@hpnssh.org (docs/SFTP.md), of OPEN: which
+	 * copy it is, and that it has the part open already. */
+	uint64_t copy;
+	bool further;
 };
 
 /* statvfs@openssh.com: eleven numbers in this order. */
@@ -112,7 +117,8 @@ struct sftp_limits {
 
 /* Writing; errors stick to the buffer. attrs NULL = none. */
 void sftp_put_attrs(struct buf *b, const struct sftp_attrs *attrs);
-/* Reading; errors stick to the reader. Extended attributes are skipped. */
+/* Reading; errors stick to the reader. Extended attributes are skipped,
+ * but for copy@hpnssh.org; flags do not tell of them. */
 void sftp_get_attrs(struct rd *r, struct sftp_attrs *attrs);
 /* All fields that version 3 has; times are cut to 32 bits. */
 void sftp_attrs_from_stat(struct sftp_attrs *attrs, const struct stat *st);

@@ -29,6 +29,7 @@ const struct sftp_offer sftp_extensions[SFTP_EXT_COUNT] = {
 	[SFTP_EXT_READDIR_NS] = { "readdir-ns@hpnssh.org", "1" },
 	[SFTP_EXT_PUT_FILE] = { "put-file@hpnssh.org", "1" },
 	[SFTP_EXT_GET_FILE] = { "get-file@hpnssh.org", "1" },
+	[SFTP_EXT_RENAME_PART] = { "rename-part@hpnssh.org", "1" },
 };
 
 static int
@@ -460,6 +461,20 @@ sftp_get_file(struct sftp *s, const char *path, uint32_t most,
 		return;
 	buf_put_cstring(&s->out, path);
 	buf_put_u32(&s->out, most);
+	finish(s, mark);
+}
+
+void
+sftp_rename_part(struct sftp *s, const struct sftp_handle *h, const char *part,
+    const char *target, sftp_done_fn done, void *arg)
+{
+	size_t mark = start_ext(s, SFTP_EXT_RENAME_PART, done, arg);
+
+	if (mark == 0)
+		return;
+	put_handle(s, h);
+	buf_put_cstring(&s->out, part);
+	buf_put_cstring(&s->out, target);
 	finish(s, mark);
 }
 

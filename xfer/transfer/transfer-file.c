@@ -156,7 +156,7 @@ begin_data(struct xfer_file *f)
 		f->progress.next = MIN(there, f->source.size);
 		f->progress.needs_size |= there > f->source.size;
 		xfer_compare_start(f, XFER_COMPARE_PART, f->progress.next);
-	} else if (!f->progress.begun && xfer_keeps_data(f)) {
+	} else if (!f->progress.begun && xfer_keeps_data(f) && there > 0) {
 		xfer_marks_read(f);
 	} else if (!f->progress.begun) {
 		xfer_marks_start(f);
@@ -172,11 +172,12 @@ begin_data(struct xfer_file *f)
 static void
 in_place(struct xfer_file *f)
 {
-	if (!TAILQ_EMPTY(&f->handles))
+	/* An old one stays: nothing of it is proven. */
+	if (!TAILQ_EMPTY(&f->handles) && !xfer_keeps_data(f))
 		xfer_part_remove(f, NULL);
 	xfer_handles_drop(f);
 	free(f->part.name);
-	f->part.name = NULL;
+	f->part = (struct xfer_part){ .made = f->part.made };
 	f->target.reuse = XFER_REUSE_NOTHING;
 	f->target.set_mode = f->opening.inspected = false;
 	xfer_file_open(f);
@@ -204,35 +205,26 @@ part_removed(void *arg, const struct sftp_reply *reply)
 		xfer_file_open(f);
 }
 
-/* There is a part that is not ours to remove; it may be that of a copy that is
- * under way. The next name is tried. */
+/* The next name is tried. */
 static void
 next_part(struct xfer_file *f)
 {
-	free(f->part.name);
-	f->part.name = f->part_number < XFER_PARTS_MAX ?
-	    xfer_part_name(f->remote, ++f->part_number) : NULL;
-	f->part_ours = f->part.cleared = false;
-	if (f->part.name == NULL) {
-		xfer_report(f->x, f->remote,
-		    "other copies to this name are under way");
-		f->failed = true;
-		xfer_file_done(f);
+	if (xfer_part_next(f)) {
+		xfer_file_open(f);
 		return;
 	}
-	if (f->part_number == 2)
-		xfer_note(f->x, f->remote, "there is a part of another copy, "
-		    "which is left alone");
-	xfer_file_open(f);
+	f->failed = true;
+	xfer_file_done(f);
 }
 
-/* No part could be made. This answers whether there is one already. */
+/* No part could be made. This answers whether something has its name. Only what
+ * this run has made is removed: after a loss that may be empty. */
 static void
 part_stated(void *arg, const struct sftp_reply *reply)
 {
 	struct xfer_file *f = arg;
-	bool takes = f->part_ours ||
-	    ((f->resume || f->x->opts.resume) && !f->part.foreign);
+	bool ours = f->part_ours || (f->part_asked &&
+	    (reply->attrs.flags & SFTP_A_SIZE) && reply->attrs.size == 0);
 
 	f->pending--;
 	if (reply->err == ERR_CANCELLED)
@@ -241,7 +233,7 @@ part_stated(void *arg, const struct sftp_reply *reply)
 		xfer_file_done(f);
 	} else if (reply->err != 0 || reply->status != SFTP_OK) {
 		start_fails(f);
-	} else if (takes && !f->part.cleared) {
+	} else if (ours && !f->part.cleared) {
 		f->pending++;
 		xfer_part_remove(f, part_removed);
 	} else {
@@ -308,8 +300,8 @@ inspect_made(struct xfer_file *f, struct xfer_handle *e)
 	bool exists = f->target.attrs.flags != 0;
 	/* An old part was inspected by its path, and may be another file now.
 	 */
-	bool doubts = xfer_keeps_data(f) &&
-	    sftp_server(e->stream->s) != SFTP_SERVER_OWN;
+	bool doubts = xfer_keeps_data(f) && (f->part.old.size == 0 ||
+	    sftp_server(e->stream->s) != SFTP_SERVER_OWN);
 
 	if (f->opening.inspected || (!exists && !doubts &&
 	    (f->source.size <= f->progress.chunk ||
@@ -351,9 +343,9 @@ remake_part(struct xfer_file *f)
 	f->part.remade = true;
 	f->opening.inspected = false;
 	f->part.made.flags = 0;
-	xfer_handles_drop(f);
 	f->pending++;
 	xfer_part_remove(f, part_removed);
+	xfer_handles_drop(f);
 }
 
 /* A part that an earlier run left stays for one that may. */
@@ -375,6 +367,11 @@ part_opened(struct xfer_file *f)
 	    (!S_ISREG(f->part.made.mode) ||
 		xfer_owner_differs(f, &f->part.made))) {
 		xfer_file_restart(f, false); /* it was exchanged */
+		return;
+	}
+	if (xfer_keeps_data(f) && f->part.old.size == 0 &&
+	    (f->part.made.flags == 0 || f->part.made.size != 0)) {
+		xfer_part_pass(f); /* it needed no proof because it was empty */
 		return;
 	}
 	/* Our server has looked at a part that it opens. */
@@ -465,146 +462,6 @@ xfer_file_open(struct xfer_file *f)
 	xfer_handle_open(f, stream, xfer_open_name(f), flags);
 }
 
-/* The target is the beginning of the source, without a comparison. */
-static void
-append(struct xfer_file *f)
-{
-	if (f->target.attrs.size > f->source.size) {
-		xfer_report(f->x, f->up ? f->remote : f->local,
-		    "cannot resume: the target is larger than the source");
-		f->failed = true;
-		xfer_file_done(f);
-	} else if (f->target.attrs.size == f->source.size) {
-		progress_add(f->x->opts.progress, &f->item, f->source.size);
-		xfer_file_done(f);
-	} else {
-		free(f->part.name);
-		f->part.name = NULL;
-		f->target.reuse = XFER_REUSE_TRUSTED;
-		xfer_file_open(f);
-	}
-}
-
-void
-xfer_file_choose_reuse(struct xfer_file *f)
-{
-	f->target.known = true;
-	if (f->failed) { /* stopped meanwhile */
-		xfer_file_done(f);
-		return;
-	}
-	if (f->part.old_nlink > 1) /* what is another file's too is not ours */
-		f->part.old.flags = 0;
-	f->part.foreign |= xfer_owner_differs(f, &f->part.old);
-	if (f->part.foreign)
-		f->part.old.flags = 0;
-	if (f->x->opts.append && f->resume &&
-	    xfer_is_full_file(&f->target.attrs) &&
-	    !(f->part.name != NULL && xfer_is_full_file(&f->part.old))) {
-		append(f);
-		return;
-	}
-	if (f->resume && f->source.size > 0 &&
-	    !xfer_has(f->x, SFTP_EXT_CHECK_FILE) && !f->x->noted.no_digests) {
-		f->x->noted.no_digests = true;
-		xfer_note(f->x, NULL, "the server has no digests: what is "
-		    "there is trusted by size and time");
-	}
-	if (f->resume && f->source.size > 0 && f->part.name != NULL &&
-	    xfer_is_full_file(&f->part.old) && xfer_owner_probe(f))
-		return;
-	xfer_reuse_begin(f);
-}
-
-static void
-target_done(void *arg, const struct sftp_reply *reply)
-{
-	struct xfer_file *f = arg;
-
-	f->pending--;
-	if (reply->err == 0 && reply->type == SFTP_ATTRS)
-		f->target.attrs = reply->attrs;
-	xfer_target_skip_replaced(f);
-	xfer_path_answered(f, reply);
-}
-
-static void
-target_exact(void *arg, const struct sftp_reply *reply)
-{
-	struct xfer_file *f = arg;
-
-	f->pending--;
-	(void)xfer_exact_from_reply(&f->target.exact, reply);
-	xfer_path_answered(f, reply);
-}
-
-static void
-old_part_done(void *arg, const struct sftp_reply *reply)
-{
-	struct xfer_file *f = arg;
-
-	f->pending--;
-	if (reply->err == 0 && reply->type == SFTP_ATTRS)
-		f->part.old = reply->attrs;
-	xfer_path_answered(f, reply);
-}
-
-static void
-old_part_names(void *arg, const struct sftp_reply *reply)
-{
-	struct xfer_file *f = arg;
-	struct xfer_exact exact;
-
-	f->pending--;
-	if (xfer_exact_from_reply(&exact, reply))
-		f->part.old_nlink = exact.nlink;
-	xfer_path_answered(f, reply);
-}
-
-static void
-stat_part(struct xfer_file *f)
-{
-	struct xfer_path_request q = { .type = SFTP_LSTAT,
-		.path = f->part.name };
-
-	f->part.old_nlink = 0;
-	f->pending++;
-	xfer_request_path(f->x, &q, old_part_done, f);
-	if (!xfer_has(f->x, SFTP_EXT_STAT_NS))
-		return;
-	q.type = SFTP_EXTENDED;
-	q.ext = SFTP_EXT_STAT_NS;
-	f->pending++;
-	xfer_request_path(f->x, &q, old_part_names, f);
-}
-
-static void
-stat_remote(struct xfer_file *f)
-{
-	struct xfer_path_request q = { .type = SFTP_LSTAT, .path = f->remote };
-
-	f->pending++;
-	if (f->part.name != NULL && f->resume)
-		stat_part(f);
-	/* A directory that was made just now is empty, but for what the
-	 * streams that were lost have made. */
-	if ((f->dir == NULL || f->dir->state != XFER_DIR_MADE ||
-		f->x->retry.begun) &&
-	    (f->part.name != NULL || f->resume || f->x->opts.links ||
-		f->x->opts.hard_links)) {
-		f->pending++;
-		xfer_request_path(f->x, &q, target_done, f);
-		q.type = SFTP_EXTENDED;
-		q.ext = SFTP_EXT_STAT_NS;
-		if (f->resume && f->x->opts.preserve &&
-		    xfer_has(f->x, q.ext)) {
-			f->pending++;
-			xfer_request_path(f->x, &q, target_exact, f);
-		}
-	}
-	f->pending--;
-}
-
 static void
 prepare(struct xfer_file *f)
 {
@@ -675,6 +532,8 @@ xfer_file_start(struct xfer_file *f)
 		xfer_file_open(f);
 		return;
 	}
+	if (!f->up)
+		xfer_part_make_way(f->x, f->at, f->name);
 	if (f->up && f->dir != NULL && f->dir->there != NULL) {
 		prepare(f);
 		if (xfer_reuse_listed(f))
@@ -723,17 +582,21 @@ xfer_file_begin(struct xfer_file *f)
 	}
 	if (f->x->opts.hard_links && !f->source.copied && xfer_hard_start(f))
 		return;
-	if (!f->up && f->resume)
+	if (!f->up && f->resume) {
+		xfer_part_avoid_plan(f);
 		xfer_part_stat(f);
+	}
 	if (xfer_small_start(f))
 		return;
+	if (f->up || !f->resume)
+		xfer_part_avoid_plan(f);
 	if (!f->up) {
 		if (!f->resume)
 			xfer_part_stat(f);
 		xfer_file_choose_reuse(f);
 		return;
 	}
-	stat_remote(f);
+	xfer_target_stat(f);
 	if (f->resume || (f->part.name == NULL && f->x->opts.links)) {
 		xfer_file_settle(f);
 		return;
@@ -758,6 +621,7 @@ xfer_file_restart(struct xfer_file *f, bool resume)
 	f->opening = (struct xfer_opening){ .probe = NULL };
 	f->progress = XFER_PROGRESS_START;
 	f->tail = (struct xfer_tail){ .step = XFER_TAIL_SIZE };
+	f->renaming = (struct xfer_renaming){ .tries = 0 };
 	f->item.done = 0;
 	if (!f->up || !resume)
 		f->compare.same_until = 0;
@@ -802,6 +666,11 @@ xfer_file_settle(struct xfer_file *f)
 			first_opened(f);
 		break;
 	case XFER_MOVING:
+		if (f->part.refused && !f->failed) {
+			if (f->pending == 0 && f->blocks == 0)
+				xfer_part_pass(f);
+			break;
+		}
 		if (xfer_main_handle(f) == NULL)
 			xfer_file_go_on(f);
 		else if (xfer_data_sent(f))
@@ -817,7 +686,8 @@ xfer_file_settle(struct xfer_file *f)
 			xfer_file_go_on(f);
 			break;
 		}
-		xfer_handles_drop(f);
+		if (!xfer_renames_handle(f))
+			xfer_handles_drop(f);
 		if (f->up && f->progress.unstored) {
 			f->progress.unstored = false;
 			xfer_part_withdraw(f, -1);

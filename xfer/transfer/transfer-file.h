@@ -42,7 +42,8 @@ enum xfer_tail_step {
 	XFER_TAIL_ATTRS,
 	XFER_TAIL_TIMES,
 	XFER_TAIL_SYNC,
-	XFER_TAIL_CLOSE,
+	XFER_TAIL_LOOK, /* what is it that was written? */
+	XFER_TAIL_CLOSE, /* unless it is closed with the rename */
 	XFER_TAIL_SENT,
 };
 
@@ -79,14 +80,20 @@ struct xfer_target {
 	uint32_t mode;
 };
 
-/* The part that data goes to. */
+/* The part that data goes to. docs/TRANSFERS.md has its states. */
 struct xfer_part {
 	char *name;		 /* owned; NULL: the target in place */
-	struct sftp_attrs old;	 /* what was there; flags 0: nothing of use */
+	bool there;		 /* something has that name already */
+	struct sftp_attrs old;	 /* what; flags 0: nothing of use */
 	uint32_t old_nlink;	 /* 0: unknown */
 	struct sftp_attrs made;	 /* what OPEN made, or opened */
 	bool foreign;		 /* the old one is somebody else's */
-	bool cleared;		 /* the old one was removed */
+	bool plan_asked, planned; /* a source has that name */
+	bool unproven;		 /* the old one is open, and nothing of it has
+				  * been found to be the source's yet: it is
+				  * not written */
+	bool refused;		 /* nor will it be: the next name is tried */
+	bool cleared;		 /* the one that we had made was removed */
 	bool remade;		 /* its first mode let others read it */
 };
 
@@ -130,7 +137,16 @@ struct xfer_tail {
 	uint32_t size_status;	 /* why that was refused; 0: it was not */
 	bool verified;
 	bool lost;		 /* the stream ended before it had answered */
-	unsigned renames;	 /* tries */
+	struct sftp_attrs written; /* what the handle is of; flags 0: unknown */
+};
+
+/* The part gets its target's name. */
+struct xfer_renaming {
+	struct sftp_attrs before, after; /* of the two names; flags 0: none */
+	uint32_t status;
+	bool lost_now;		 /* no answer to this request */
+	bool lost;		 /* nor to one before: it may have been done */
+	unsigned tries;
 };
 
 /* The answer to the first request for a link. */
@@ -178,7 +194,9 @@ struct xfer_file {
 		XFER_LATE_SURE,	 /* yes: it gets another part */
 	} late;
 	unsigned part_number; /* from 1 on: see xfer/part-name.h */
-	bool part_ours;	      /* this run has made it, for all it knows */
+	bool part_ours;	      /* this run has made it */
+	bool part_asked;      /* it may have: the answer was lost */
+	bool part_noted;      /* it was told that one is left alone */
 	int fd;		      /* owned; -1 */
 	struct xfer_handles handles;
 	unsigned blocks;      /* of data, under way */
@@ -189,6 +207,7 @@ struct xfer_file {
 	struct xfer_opening opening;
 	struct xfer_progress progress;
 	struct xfer_tail tail;
+	struct xfer_renaming renaming;
 	struct xfer_small small;
 	struct xfer_first_link first_link;
 	struct xfer_compare compare;
@@ -234,6 +253,9 @@ void xfer_file_done(struct xfer_file *f);
 void xfer_file_begin(struct xfer_file *f);
 /* Opens what is read, or what data goes to. */
 void xfer_file_open(struct xfer_file *f);
+/* transfer-found.c */
+/* Asks the server what has the target's name, and the part's. */
+void xfer_target_stat(struct xfer_file *f);
 
 /* transfer-finish.c */
 /* All data is sent, or requested: takes the next step towards CLOSE. */

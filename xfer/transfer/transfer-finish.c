@@ -266,6 +266,21 @@ send_times(struct xfer_handle *e)
 }
 
 static void
+written_known(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_handle *e = arg;
+	struct xfer_file *f = e->file;
+
+	if (!xfer_handle_answered(e, reply)) {
+		f->tail.lost |= f->state == XFER_CLOSING;
+		return;
+	}
+	if (reply->type == SFTP_ATTRS)
+		f->tail.written = reply->attrs;
+	xfer_file_settle(f);
+}
+
+static void
 send_step(struct xfer_handle *e, enum xfer_tail_step step)
 {
 	struct xfer_file *f = e->file;
@@ -282,7 +297,10 @@ send_step(struct xfer_handle *e, enum xfer_tail_step step)
 		send_times(e);
 	else if (step == XFER_TAIL_SYNC)
 		send_fsync(e);
-	else if (step == XFER_TAIL_CLOSE)
+	else if (step == XFER_TAIL_LOOK && !f->failed &&
+	    f->part.name != NULL && f->target.reuse != XFER_REUSE_WHOLE)
+		xfer_handle_fstat(e, written_known);
+	else if (step == XFER_TAIL_CLOSE && !xfer_renames_handle(f))
 		xfer_handle_close(e, stored_done);
 }
 
@@ -448,8 +466,6 @@ xfer_file_compared(struct xfer_file *f, int why)
 		return;
 	}
 	if (why == XFER_COMPARE_TARGET) {
-		if (f->part.name != NULL && f->part.old.flags != 0)
-			xfer_part_remove_surely(f);
 		f->progress.moved = f->source.size;
 		progress_add(f->x->opts.progress, &f->item,
 		    f->source.size - f->compare.shown);

@@ -190,7 +190,8 @@ judge(struct xfer_growth *g, const struct xfer_sample *s)
 		return;
 	}
 	wait = MAX(least_ms(s), g->used != 0 ? trial_ms(s) : refill_ms(g));
-	if (took < wait || (double)(s->now_ms - g->filled_ms) < wait)
+	if (took < wait || (double)(s->now_ms - g->filled_ms) < wait ||
+	    !has_time(s))
 		return;
 	if (g->mean >= 0.85 * before) {
 		if (!g->was_full)

@@ -76,6 +76,8 @@ struct xfer_stream {
 /* transfer-handles.c */
 void xfer_handle_open(struct xfer_file *f, struct xfer_stream *stream,
     const char *path, uint32_t flags);
+/* OPEN, which may have made a part, was answered. */
+void xfer_part_asked(struct xfer_file *f, const struct sftp_reply *reply);
 /* None of its requests may be under way. */
 void xfer_handle_free(struct xfer_handle *e);
 /* Sends FSTAT; done gets the handle as its argument. */

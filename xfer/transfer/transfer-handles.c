@@ -151,6 +151,15 @@ inspect_source(struct xfer_handle *e)
 	return true;
 }
 
+void
+xfer_part_asked(struct xfer_file *f, const struct sftp_reply *reply)
+{
+	if (!f->up || f->target.reuse != XFER_REUSE_NOTHING)
+		return;
+	f->part_asked |= reply->err != 0;
+	f->part_ours |= reply->err == 0 && reply->status == SFTP_OK;
+}
+
 static void
 open_done(void *arg, const struct sftp_reply *reply)
 {
@@ -160,8 +169,7 @@ open_done(void *arg, const struct sftp_reply *reply)
 
 	e->pending--;
 	f->pending--;
-	f->part_ours |= f->target.reuse == XFER_REUSE_NOTHING &&
-	    (reply->err != 0 || reply->status == SFTP_OK);
+	xfer_part_asked(f, reply);
 	if (reply->err != 0)
 		return;
 	if (reply->status == SFTP_OK) {
@@ -184,7 +192,8 @@ void
 xfer_handle_open(struct xfer_file *f, struct xfer_stream *stream,
     const char *path, uint32_t flags)
 {
-	struct sftp_attrs a = { .flags = SFTP_A_MODE };
+	struct sftp_attrs a = { .flags = flags & SFTP_O_CREAT ? SFTP_A_MODE :
+								0u };
 	struct xfer_handle *e = calloc(1, sizeof *e);
 
 	if (e == NULL) {
@@ -201,10 +210,15 @@ xfer_handle_open(struct xfer_file *f, struct xfer_stream *stream,
 	a.mode = xfer_part_first_mode(f);
 	if (f->part.name != NULL && f->source.size > f->progress.chunk)
 		a.mode |= XFER_MODE_PART;
+	if ((flags & SFTP_O_WRITE) && path == f->part.name &&
+	    sftp_has(stream->s, SFTP_EXT_RENAME_PART)) {
+		a.flags |= SFTP_A_EXTENDED;
+		a.copy = f->x->copy;
+		a.further = TAILQ_FIRST(&f->handles) != e;
+	}
 	e->pending++;
 	f->pending++;
-	sftp_open(stream->s, path, flags,
-	    flags & SFTP_O_CREAT ? &a : NULL, open_done, e);
+	sftp_open(stream->s, path, flags, &a, open_done, e);
 }
 
 const char *

@@ -25,6 +25,7 @@
  *	transfer-retry.c	the end of streams, and what follows it
  *	transfer-late.c		what a silent stream may still do
  *	transfer-tree.c		beginning and end of a directory
+ *	transfer-found.c	what is asked of target and old part
  *	transfer-there.c	what directories of targets have in them
  *	transfer-list.c		listing of directories
  *	transfer-links.c	symbolic and hard links
@@ -130,6 +131,9 @@ struct xfer {
 		bool known;
 		struct sftp_attrs attrs;
 	} owner; /* of what the server makes for us */
+	uint64_t copy; /* the number of this run: see xfer/part-lock.h */
+	struct xfer_planned *planned; /* owned; of the named sources' targets
+				       * those that look like parts */
 	unsigned long failures;
 	struct xfer_spent spent;
 	mode_t umask;

@@ -65,58 +65,6 @@ may_replace(const struct xfer_file *f, mode_t mode)
 	    (S_ISLNK(mode) && f->x->opts.links);
 }
 
-static void first_answered(struct xfer_file *f);
-
-static void
-old_removed(void *arg, const struct sftp_reply *reply)
-{
-	struct xfer_file *f = arg;
-
-	f->pending--;
-	if (reply->err == ERR_CANCELLED)
-		return;
-	if (f->state == XFER_LINKING)
-		first_answered(f);
-	else
-		xfer_file_settle(f);
-}
-
-/* The request is repeated if its stream is lost. The file waits for the answer
- * before it makes anything that may bear that name. */
-static void
-remove_old(struct xfer_file *f, const char *path)
-{
-	const struct xfer_path_request q = { .type = SFTP_REMOVE,
-		.path = path };
-
-	if (!f->resume || path == NULL)
-		return;
-	if (!f->up) {
-		(void)local_remove(f->at, local_last_name(path));
-		return;
-	}
-	f->pending += 2; /* one of them until the request is sent */
-	xfer_request_path(f->x, &q, old_removed, f);
-	f->pending--;
-}
-
-/* A part that an earlier run left, which copied the file. */
-static void
-remove_old_part(struct xfer_file *f)
-{
-	remove_old(f, f->part.name);
-}
-
-/* The link under another name that an earlier run left. */
-static void
-remove_old_link(struct xfer_file *f)
-{
-	char *name = xfer_link_name(f->up ? f->remote : f->local);
-
-	remove_old(f, name);
-	free(name);
-}
-
 /* --- at this end --- */
 
 /* h: whose first name is there; NULL: a symbolic link. */
@@ -137,6 +85,7 @@ link_local(struct xfer_file *f, const struct xfer_hard *h)
 	char *part;
 	int r, error;
 
+	xfer_part_make_way(f->x, f->at, f->name);
 	if (make_local(f, h, f->name) == 0)
 		return 0;
 	if (errno != EEXIST)
@@ -326,8 +275,7 @@ taken(void *arg, const struct sftp_reply *reply)
 		replace(f);
 }
 
-/* Goes on when the link was answered, and the removal of what an earlier run
- * left. */
+/* Goes on when the link was answered. */
 static void
 first_answered(struct xfer_file *f)
 {
@@ -364,8 +312,6 @@ made(void *arg, const struct sftp_reply *reply)
 static void
 link_remote(struct xfer_file *f)
 {
-	remove_old_part(f);
-	remove_old_link(f);
 	make_remote(f, f->remote, made);
 }
 
@@ -462,8 +408,6 @@ xfer_symlink_start(struct xfer_file *f)
 		put_symlink(f);
 		return;
 	}
-	remove_old_part(f);
-	remove_old_link(f);
 	f->pending++; /* until both requests are sent */
 	request(f, &q, link_read);
 	q.type = SFTP_EXTENDED;
@@ -574,11 +518,8 @@ link_to(struct xfer_file *f, struct xfer_hard **at)
 			return;
 		}
 	}
-	if (!f->up) {
-		remove_old_part(f);
-		remove_old_link(f);
+	if (!f->up)
 		r = link_local(f, h);
-	}
 	if (--h->names == 0)
 		hard_remove(f->x, at); /* it was the last name */
 	if (f->up) {
@@ -609,7 +550,6 @@ xfer_hard_start(struct xfer_file *f)
 	if (x->hards != NULL && x->hards->size > 0)
 		at = find(x->hards, f->source.exact.dev, f->source.exact.ino);
 	if (at == NULL || *at == NULL) {
-		remove_old_link(f);
 		(void)hard_add(f);
 		return false;
 	}

@@ -68,6 +68,7 @@ skip_link(struct xfer_file *f)
 		return;
 	f->part.name = xfer_part_name(f->up ? f->remote : f->local,
 	    f->part_number);
+	xfer_part_avoid_plan(f);
 	f->part.foreign = f->up;
 }
 
@@ -94,7 +95,8 @@ xfer_part_stat(struct xfer_file *f)
 	if (f->part.name == NULL || !f->resume)
 		return;
 	stat_name(f, xfer_part_local(f), &f->part.old, &old);
-	if (f->part.old.flags != 0 &&
+	f->part.there = f->part.old.flags != 0;
+	if (f->part.there &&
 	    (old.nlink != 1 || f->part.old.uid != geteuid()))
 		f->part.old.flags = 0; /* not one of ours */
 }
@@ -149,17 +151,62 @@ xfer_part_is_lax(const struct xfer_file *f)
 
 /* --- opening --- */
 
+static void
+use_nothing(struct xfer_file *f)
+{
+	f->target.reuse = XFER_REUSE_NOTHING;
+	f->part.old.flags = 0;
+	f->part.unproven = false;
+}
+
+static bool
+is_empty(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && st.st_size == 0;
+}
+
+/* The old part, or a new one. -1 with errno. What was empty when it was looked
+ * at needs no proof, so it must be empty still. */
+static int
+claim_part(struct xfer_file *f, mode_t mode)
+{
+	int fd = -1;
+
+	if (xfer_keeps_data(f))
+		fd = local_part_take(f->at, xfer_part_local(f), f->x->copy);
+	if (fd >= 0 && (f->part.old.size > 0 || is_empty(fd)))
+		return fd;
+	fd_close(&fd);
+	use_nothing(f); /* it is another copy's, or gone */
+	for (;;) {
+		fd = local_part_make(f->at, xfer_part_local(f), mode,
+		    f->x->copy);
+		if (fd < 0 && errno == EEXIST && f->part_ours) {
+			/* of this run, which begins the file anew */
+			f->part_ours = false;
+			(void)local_remove(f->at, xfer_part_local(f));
+			continue;
+		}
+		f->part_ours |= fd >= 0;
+		if (fd >= 0 || errno != EEXIST)
+			return fd;
+		if (!xfer_part_next(f)) {
+			errno = EEXIST;
+			return -1;
+		}
+	}
+}
+
 /* 0, or the errno for which there is no part. Then the target is written in
  * place, unless is_final(). */
 static int
 open_part(struct xfer_file *f, mode_t mode)
 {
-	bool keep = xfer_keeps_data(f);
 	struct stat st;
 
-	f->fd = local_part_claim(f->at, xfer_part_local(f), mode, &keep);
-	if (!keep)
-		f->target.reuse = XFER_REUSE_NOTHING;
+	f->fd = claim_part(f, mode);
 	if (f->fd < 0)
 		return errno;
 	if (fstat(f->fd, &st) == 0)
@@ -172,29 +219,27 @@ static void
 forget_part(struct xfer_file *f)
 {
 	if (f->fd >= 0) {
-		(void)local_remove(f->at, xfer_part_local(f));
+		if (!xfer_keeps_data(f)) /* an old one stays */
+			xfer_part_remove(f, NULL);
 		fd_close(&f->fd);
 	}
 	free(f->part.name);
 	f->part.name = NULL;
-	f->target.reuse = XFER_REUSE_NOTHING;
+	use_nothing(f);
 }
 
 /* Would a write in place fail as well, or spoil what another copy does? */
 static bool
 is_final(int error)
 {
-	return error == EBUSY || error == ENOSPC || error == EDQUOT ||
+	return error == EEXIST || error == ENOSPC || error == EDQUOT ||
 	    error == EIO || error == EMFILE || error == ENFILE;
 }
 
 static void
 report_open(struct xfer_file *f, int error)
 {
-	if (error == EBUSY)
-		xfer_report(f->x, f->local,
-		    "another copy to this name is under way");
-	else
+	if (error != EEXIST) /* else no name was left, which was told */
 		xfer_report_tried(f->x, XFER_TRIED_OPEN_LOCAL, f->local,
 		    local_error_text(error));
 }
@@ -266,18 +311,20 @@ xfer_part_open(struct xfer_file *f)
 bool
 xfer_part_rename(struct xfer_file *f, int lock)
 {
-	if (!local_part_is(lock, f->at, xfer_part_local(f))) {
-		xfer_report(f->x, f->local, "another copy took its part");
-		return false;
-	}
-	if (local_rename(f->at, xfer_part_local(f), f->name) != 0) {
+	const char *part = xfer_part_local(f);
+	struct stat st;
+
+	/* Another file of this run may have made its part under that name. */
+	xfer_part_make_way(f->x, f->at, f->name);
+	if (local_part_to_target(lock, f->at, part, f->name) == 0)
+		return true;
+	if (errno != ESTALE && errno != ENOENT)
 		xfer_report_errno(f->x, f->local, errno);
-		return false;
-	}
-	/* rename() does nothing if both are names of one file. */
-	if (f->x->opts.hard_links)
-		(void)local_remove(f->at, xfer_part_local(f));
-	return true;
+	else if (local_stat(f->at, part, LOCAL_LINKS_NONE, &st) != 0)
+		xfer_report(f->x, f->local, XFER_PART_GONE);
+	else
+		xfer_report(f->x, f->local, XFER_PART_EXCHANGED);
+	return false;
 }
 
 /* Devices and pipes, whose times are nobody's business; what a link at a server

@@ -31,6 +31,22 @@ bool xfer_part_rename(struct xfer_file *f, int lock);
  * download has written. */
 void xfer_part_withdraw(struct xfer_file *f, int lock);
 
+/* transfer-name.c: which name the part takes. */
+/* A source was named, whose target that is. False: no memory. */
+bool xfer_plan_root(struct xfer *x, const char *target) must_check;
+void xfer_plan_free(struct xfer *x);
+/* Passes over names that a source's target has. */
+void xfer_part_avoid_plan(struct xfer_file *f);
+/* What has the part's name is left alone, which is told, and the next name is
+ * the part's. False: reported. */
+bool xfer_part_next(struct xfer_file *f);
+/* The same, for one that was looked at with -Z: the file begins anew. */
+void xfer_part_pass(struct xfer_file *f);
+/* Parts of this run's downloads that have the name take another one: something
+ * is to be made under it. */
+void xfer_part_make_way(struct xfer *x, struct local_dir *at,
+    const char *name);
+
 /* transfer-target.c: answers settle the file. */
 /* Is the target written from its beginning, without having been cut? */
 bool xfer_overwrites(const struct xfer_file *f);
@@ -52,6 +68,12 @@ bool xfer_owner_probe(struct xfer_file *f);
 bool xfer_owner_probe_opened(struct xfer_file *f);
 void xfer_owner_probe_drop(struct xfer_file *f);
 
+/* Somebody else has had a hand in it. */
+#define XFER_PART_GONE                                                        \
+	"its part was removed or renamed while it was copied"
+#define XFER_PART_EXCHANGED                                                   \
+	"its part is not the file that was written any more"
+
 /* transfer-rename.c */
 /* To a path request: settles the file, unless all is being freed. */
 void xfer_path_answered(struct xfer_file *f, const struct sftp_reply *reply);
@@ -61,7 +83,9 @@ void xfer_part_remove(struct xfer_file *f, sftp_done_fn done);
 /* Removes the part whatever streams are lost. The caller makes no part of that
  * name, and does not end the file, before f->pending says that it is done. */
 void xfer_part_remove_surely(struct xfer_file *f);
-/* Its part is whole, and closed. */
+/* Does the request that renames the part close its handle? */
+bool xfer_renames_handle(const struct xfer_file *f);
+/* Its part is whole, and closed, unless it is renamed by its handle. */
 void xfer_file_rename(struct xfer_file *f);
 
 #endif

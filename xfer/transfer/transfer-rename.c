@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * The last step at a server: the part is renamed to the target, or removed.
+ *
+ * What is renamed must be the file that was written. Our server renames what a
+ * handle is of. Of another server's file FSTAT has told the attributes before
+ * CLOSE; LSTAT of the part, RENAME and LSTAT of the target are sent together.
+ * If they are not of one file, the copy has failed.
  */
 #include <sys/stat.h>
 
@@ -20,6 +25,38 @@ xfer_path_answered(struct xfer_file *f, const struct sftp_reply *reply)
 		xfer_file_settle(f);
 }
 
+bool
+xfer_renames_handle(const struct xfer_file *f)
+{
+	const struct xfer_handle *e = xfer_main_handle((struct xfer_file *)f);
+
+	return f->up && f->part.name != NULL && !f->failed &&
+	    f->target.reuse != XFER_REUSE_WHOLE && e != NULL &&
+	    e->state == XFER_HANDLE_OPEN &&
+	    sftp_has(e->stream->s, SFTP_EXT_RENAME_PART);
+}
+
+/* The request closes the handle. No target: what it is of is removed. */
+static void
+end_handle(struct xfer_file *f, const char *target, sftp_done_fn done,
+    void *arg)
+{
+	struct xfer_handle *e = xfer_main_handle(f);
+
+	e->state = XFER_HANDLE_CLOSED;
+	e->stream->handles--;
+	sftp_rename_part(e->stream->s, &e->handle, f->part.name, target, done,
+	    arg);
+}
+
+/* Nothing but what was written. */
+static void
+remove_local(struct xfer_file *f)
+{
+	if (f->fd < 0 || local_part_is(f->fd, f->at, xfer_part_local(f)))
+		(void)local_remove(f->at, xfer_part_local(f));
+}
+
 /* The request is not repeated, because a part of the same name may have been
  * made meanwhile. */
 void
@@ -28,10 +65,12 @@ xfer_part_remove(struct xfer_file *f, sftp_done_fn done)
 	const struct xfer_path_request q = { .type = SFTP_REMOVE,
 		.path = f->part.name, .once = true };
 
-	if (f->up)
+	if (f->up && xfer_renames_handle(f))
+		end_handle(f, "", done, f);
+	else if (f->up)
 		xfer_request_path(f->x, &q, done, f);
 	else
-		(void)local_remove(f->at, xfer_part_local(f));
+		remove_local(f);
 }
 
 static void
@@ -50,7 +89,7 @@ xfer_part_remove_surely(struct xfer_file *f)
 		.path = f->part.name };
 
 	if (!f->up) {
-		(void)local_remove(f->at, xfer_part_local(f));
+		remove_local(f);
 		return;
 	}
 	f->pending += 2; /* one of them until the request is sent */
@@ -60,23 +99,6 @@ xfer_part_remove_surely(struct xfer_file *f)
 
 /* --- the rename --- */
 
-static void rename_done(void *arg, const struct sftp_reply *reply);
-
-void
-xfer_file_rename(struct xfer_file *f)
-{
-	struct xfer_path_request q = { .path = f->part.name,
-		.second = f->remote,
-		.ext = SFTP_EXT_POSIX_RENAME,
-		.type = xfer_has(f->x, SFTP_EXT_POSIX_RENAME) ? SFTP_EXTENDED :
-								SFTP_RENAME };
-
-	xfer_file_enter(f, XFER_RENAMING);
-	fd_close(&f->fd);
-	f->pending++;
-	xfer_request_path(f->x, &q, rename_done, f);
-}
-
 static void
 rename_fails(struct xfer_file *f, const char *text)
 {
@@ -84,18 +106,30 @@ rename_fails(struct xfer_file *f, const char *text)
 	xfer_file_fail(f);
 }
 
-/* The part is not there: was it renamed by a request whose answer was lost?
- * Then the target has the right size. */
-static void
-renamed_before(void *arg, const struct sftp_reply *reply)
+/* By what a server tells of it. A file may get a later time when it is closed,
+ * so without -p, which sets it, a later time says nothing. */
+static bool
+is_written(const struct xfer_file *f, const struct sftp_attrs *found)
 {
-	struct xfer_file *f = arg;
+	const struct sftp_attrs *w = &f->tail.written;
+	uint32_t both = w->flags & found->flags;
 
-	f->pending--;
-	if (reply->err == 0 && (reply->status != SFTP_OK ||
-	    reply->attrs.size != f->progress.moved))
-		rename_fails(f, "the part file has vanished");
-	xfer_path_answered(f, reply);
+	if (found->flags == 0)
+		return false;
+	return (!(both & SFTP_A_SIZE) || w->size == found->size) &&
+	    (!(both & SFTP_A_OWNER) ||
+		(w->uid == found->uid && w->gid == found->gid)) &&
+	    (!(both & SFTP_A_MODE) || w->mode == found->mode) &&
+	    (!(both & SFTP_A_TIMES) || w->mtime == found->mtime ||
+		(!f->x->opts.preserve && w->mtime < found->mtime));
+}
+
+static bool
+same_attrs(const struct sftp_attrs *a, const struct sftp_attrs *b)
+{
+	return a->flags == b->flags && a->size == b->size &&
+	    a->uid == b->uid && a->gid == b->gid && a->mode == b->mode &&
+	    a->mtime == b->mtime;
 }
 
 static void
@@ -114,51 +148,146 @@ target_removed(void *arg, const struct sftp_reply *reply)
 }
 
 /* The RENAME of SFTP 3 replaces nothing: the target is removed first, but only
- * if the part is there. */
-static void
-part_seen(void *arg, const struct sftp_reply *reply)
+ * if the part is there. True: it will be tried again. */
+static bool
+clear_target(struct xfer_file *f)
 {
-	struct xfer_file *f = arg;
 	const struct xfer_path_request q = { .type = SFTP_REMOVE,
 		.path = f->remote, .once = true };
 
-	f->pending--;
-	if (reply->err == 0 && reply->status == SFTP_OK) {
-		f->pending++;
-		xfer_request_path(f->x, &q, target_removed, f);
+	if (f->renaming.status != SFTP_FAILURE ||
+	    xfer_has(f->x, SFTP_EXT_POSIX_RENAME) ||
+	    !is_written(f, &f->renaming.before) ||
+	    f->renaming.tries > RENAMES_MAX)
+		return false;
+	f->pending++;
+	xfer_request_path(f->x, &q, target_removed, f);
+	return true;
+}
+
+/* All is answered. */
+static void
+renamed(struct xfer_file *f)
+{
+	const struct xfer_renaming *r = &f->renaming;
+
+	if (r->lost_now && r->tries <= RENAMES_MAX) {
+		f->renaming.lost = true;
+		xfer_file_rename(f);
 		return;
 	}
-	if (reply->err == 0)
-		rename_fails(f, sftp_status_text(SFTP_FAILURE));
-	xfer_path_answered(f, reply);
+	if (r->lost_now)
+		rename_fails(f, sftp_status_text(SFTP_CONNECTION_LOST));
+	else if (r->status == SFTP_OK && (!is_written(f, &r->before) ||
+	    !same_attrs(&r->before, &r->after)))
+		rename_fails(f, XFER_PART_EXCHANGED);
+	else if (r->status == SFTP_NO_SUCH_FILE &&
+	    !(r->lost && is_written(f, &r->after)))
+		rename_fails(f, XFER_PART_GONE);
+	else if (r->status != SFTP_OK && r->status != SFTP_NO_SUCH_FILE) {
+		if (clear_target(f))
+			return;
+		rename_fails(f, sftp_status_text(r->status));
+	}
+	xfer_file_settle(f);
+}
+
+static void
+answered(struct xfer_file *f, const struct sftp_reply *reply)
+{
+	f->renaming.lost_now |= reply->err != 0;
+	if (--f->pending == 0 && !f->x->over && reply->err != ERR_CANCELLED)
+		renamed(f);
+}
+
+static void
+before_seen(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_file *f = arg;
+
+	if (reply->err == 0 && reply->type == SFTP_ATTRS)
+		f->renaming.before = reply->attrs;
+	answered(f, reply);
 }
 
 static void
 rename_done(void *arg, const struct sftp_reply *reply)
 {
 	struct xfer_file *f = arg;
-	struct xfer_path_request q = { .type = SFTP_LSTAT, .path = f->remote };
-	bool old_way = !xfer_has(f->x, SFTP_EXT_POSIX_RENAME);
 
-	f->pending--;
-	if (reply->err != 0) {
-		xfer_report_reply(f->x, f->remote, reply);
-		xfer_file_fail(f);
-	} else if (reply->status == SFTP_NO_SUCH_FILE) {
-		f->pending++;
-		xfer_request_path(f->x, &q, renamed_before, f);
-		return;
-	} else if (reply->status == SFTP_FAILURE && old_way &&
-	    f->tail.renames++ < RENAMES_MAX) {
-		f->pending++;
-		q.path = f->part.name;
-		xfer_request_path(f->x, &q, part_seen, f);
-		return;
-	} else if (reply->status != SFTP_OK) {
-		rename_fails(f, sftp_status_text(reply->status));
-	} else if (f->x->opts.hard_links && f->resume) {
-		/* A rename does nothing if both are names of one file. */
-		xfer_part_remove_surely(f);
+	f->renaming.status = reply->status;
+	answered(f, reply);
+}
+
+static void
+after_seen(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_file *f = arg;
+
+	if (reply->err == 0 && reply->type == SFTP_ATTRS)
+		f->renaming.after = reply->attrs;
+	answered(f, reply);
+}
+
+/* None of them is repeated by itself, for what a lost one has done must be
+ * found out. */
+static void
+rename_by_name(struct xfer_file *f)
+{
+	struct xfer_path_request q = { .type = SFTP_LSTAT,
+		.path = f->part.name, .once = true };
+
+	f->renaming.before.flags = f->renaming.after.flags = 0;
+	f->renaming.lost_now = false;
+	f->renaming.tries++;
+	f->pending += 4; /* one of them until all are sent */
+	xfer_request_path(f->x, &q, before_seen, f);
+	q.type = xfer_has(f->x, SFTP_EXT_POSIX_RENAME) ? SFTP_EXTENDED :
+							 SFTP_RENAME;
+	q.ext = SFTP_EXT_POSIX_RENAME;
+	q.second = f->remote;
+	xfer_request_path(f->x, &q, rename_done, f);
+	q = (struct xfer_path_request){ .type = SFTP_LSTAT,
+		.path = f->remote, .once = true };
+	xfer_request_path(f->x, &q, after_seen, f);
+	if (--f->pending == 0)
+		renamed(f);
+}
+
+/* --- by the handle --- */
+
+static void
+handle_renamed(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_handle *e = arg;
+	struct xfer_file *f = e->file;
+
+	if (xfer_handle_answered(e, reply)) {
+		if (reply->status == SFTP_NO_SUCH_FILE)
+			rename_fails(f, XFER_PART_EXCHANGED);
+		else if (reply->status != SFTP_OK)
+			rename_fails(f, sftp_status_text(reply->status));
+		xfer_file_settle(f);
+	} else if (reply->err != ERR_CANCELLED && !f->x->over) {
+		f->renaming.lost = true;
+		rename_by_name(f);
 	}
-	xfer_path_answered(f, reply);
+}
+
+void
+xfer_file_rename(struct xfer_file *f)
+{
+	struct xfer_handle *e = xfer_main_handle(f);
+	bool by_handle = xfer_renames_handle(f);
+
+	xfer_file_enter(f, XFER_RENAMING);
+	f->x->origin.ops->close(f);
+	if (!by_handle) {
+		xfer_handles_drop(f);
+		rename_by_name(f);
+		return;
+	}
+	e->pending++;
+	f->pending++;
+	end_handle(f, f->remote, handle_renamed, e);
 }

@@ -65,6 +65,7 @@ xfer_compared(struct xfer_block *b, uint64_t offset, uint32_t len, bool same)
 			progress_add(f->x->opts.progress, &f->item, len);
 		}
 	} else if (same) {
+		f->part.unproven = false;
 		f->progress.moved += len;
 		progress_add(f->x->opts.progress, &f->item, len);
 	} else {
@@ -181,10 +182,12 @@ compare_over(struct xfer_file *f)
 	int why = f->compare.why;
 
 	xfer_compare_stop(f);
-	if (why == XFER_COMPARE_PART)
+	if (why == XFER_COMPARE_PART) {
+		f->part.refused = f->part.unproven;
 		xfer_file_settle(f);
-	else
+	} else {
 		xfer_file_compared(f, why);
+	}
 }
 
 static void
@@ -450,16 +453,22 @@ static void
 marks_known(struct xfer_file *f, const uint8_t *p, size_t len)
 {
 	struct xfer_handle *e;
+	bool right;
 
 	f->compare.why = XFER_COMPARE_NONE;
 	f->progress.next = 0;
+	/* Without them it is no part, or one of another source. */
 	if (len == 0 && xfer_is_whole(f)) {
 		take_whole(f);
-	} else if (!marks_apply(f, p, len)) {
-		f->progress.needs_size =
-		    true; /* of another source: all is moved */
+		right = true;
+	} else {
+		right = marks_apply(f, p, len);
+	}
+	if (!right && f->part_ours) {
+		f->progress.needs_size = true;
 		xfer_marks_start(f);
 	}
+	f->part.unproven = f->part.refused = !right && !f->part_ours;
 	TAILQ_FOREACH(e, &f->handles, entry)
 		xfer_handle_wake(e);
 }

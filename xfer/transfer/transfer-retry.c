@@ -128,7 +128,8 @@ xfer_file_go_on(struct xfer_file *f)
 	f->tail = (struct xfer_tail){ .step = XFER_TAIL_SIZE };
 	if (f->failed) {
 		xfer_file_done(f);
-	} else if (f->target.reuse == XFER_REUSE_WHOLE || !f->progress.begun) {
+	} else if (f->target.reuse == XFER_REUSE_WHOLE ||
+	    !f->progress.begun || f->part.unproven) {
 		xfer_file_restart(f, f->resume);
 	} else {
 		xfer_compare_stop(f);

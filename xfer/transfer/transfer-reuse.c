@@ -114,13 +114,7 @@ static void
 keep(struct xfer_file *f)
 {
 	progress_add(f->x->opts.progress, &f->item, f->source.size);
-	if (f->part.name != NULL && f->part.old.flags != 0) {
-		xfer_file_enter(f, XFER_RENAMING);
-		xfer_part_remove_surely(f);
-		xfer_file_settle(f);
-	} else {
-		xfer_file_done(f);
-	}
+	xfer_file_done(f);
 }
 
 bool
@@ -157,6 +151,9 @@ xfer_reuse_begin(struct xfer_file *f)
 		f->target.reuse = XFER_REUSE_WHOLE;
 		break;
 	case REUSE_PLAN_PART:
+		f->part.unproven = !f->part_ours;
+		f->target.reuse = XFER_REUSE_CHECKED;
+		break;
 	case REUSE_PLAN_TARGET:
 		f->target.reuse = XFER_REUSE_CHECKED;
 		break;

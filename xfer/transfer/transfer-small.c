@@ -264,8 +264,7 @@ guess_opened(void *arg, const struct sftp_reply *reply)
 {
 	struct xfer_file *f = arg;
 
-	f->part_ours |= f->up && (reply->err != 0 ||
-	    reply->status == SFTP_OK);
+	xfer_part_asked(f, reply);
 	f->small.opened = reply->err == 0 && reply->status == SFTP_OK;
 	if (f->small.opened)
 		sftp_keep_handle(&f->small.handle, reply);
@@ -292,7 +291,7 @@ guess_made(void *arg, const struct sftp_reply *reply)
 	struct xfer_file *f = arg;
 
 	if (reply->err == 0 && reply->type == SFTP_ATTRS)
-		f->part.made = reply->attrs;
+		f->part.made = f->tail.written = reply->attrs;
 	else
 		guess_is_wrong(f);
 	guess_end(f, reply);
@@ -345,6 +344,7 @@ guess_put(struct xfer_file *f, struct xfer_stream *stream)
 	size_t len;
 	uint8_t *p;
 
+	xfer_part_avoid_plan(f);
 	/* Where the server tells the number of names, it must be known before.
 	 * And others must not be able to read the data before it is known
 	 * whether it replaces a file that they may not read. */

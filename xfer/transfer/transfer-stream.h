@@ -124,7 +124,7 @@ void xfer_streams_free(struct xfer *x);
 void xfer_streams_grow(struct xfer *x);
 /* Lets idle streams help with large files. */
 void xfer_streams_spread(struct xfer *x);
-/* None is idle: whoever is left may be one that was. */
+/* None idles until it is decided anew: whoever is left may. */
 void xfer_streams_wake(struct xfer *x);
 /* Has l move data of f too, with a further handle if it needs one. False: it
  * can have none. */

@@ -322,6 +322,8 @@ make_local(struct xfer_dir *d, mode_t mode)
 	int r = -1;
 
 	if (above != NULL)
+		xfer_part_make_way(x, above, name);
+	if (above != NULL)
 		r = local_make(above, name, mode, xfer_target_links(x), &d->at,
 		    &made);
 	local_dir_unref(above);

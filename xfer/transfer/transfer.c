@@ -11,6 +11,8 @@
 #include "base/clock.h"
 #include "base/loop.h"
 #include "base/mem.h"
+#include "crypto/rand.h"
+#include "xfer/part-lock.h"
 #include "xfer/transfer/transfer-internal.h"
 
 enum {
@@ -69,6 +71,9 @@ xfer_new(struct xfer **out, const struct xfer_streams *streams, struct sftp *s,
 	TAILQ_INIT(&x->dirs.fixing);
 	TAILQ_INIT(&x->dirs.looking);
 	TAILQ_INIT(&x->dirs.all);
+	do
+		rand_bytes(&x->copy, sizeof x->copy);
+	while (x->copy == XFER_COPY_UNKNOWN);
 	x->umask = umask(0);
 	umask(x->umask);
 	if ((x->local = local_tree_new(0)) == NULL ||
@@ -110,6 +115,7 @@ xfer_free(struct xfer *x)
 	TAILQ_FOREACH(d, &x->dirs.all, all)
 		files_free(&d->held);
 	xfer_hard_free(x);
+	xfer_plan_free(x);
 	xfer_dirs_free(x);
 	xfer_between_free(x);
 	xfer_streams_free(x);
@@ -341,7 +347,10 @@ xfer_put(struct xfer *x, const char *local, const char *remote)
 
 	if (above == NULL)
 		return ERR_NOMEM;
-	r = add_local(x, above, name, local, remote);
+	if (!xfer_plan_root(x, remote))
+		r = ERR_NOMEM;
+	else
+		r = add_local(x, above, name, local, remote);
 	local_dir_unref(above);
 	return r;
 }
@@ -371,6 +380,8 @@ int
 xfer_get(struct xfer *x, const char *remote, const struct sftp_attrs *attrs,
     const char *local)
 {
+	if (!xfer_plan_root(x, local))
+		return ERR_NOMEM;
 	return add_named(x, false, local, remote, attrs);
 }
 

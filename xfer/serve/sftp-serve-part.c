@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The end of a part: rename-part@hpnssh.org (docs/SFTP.md), and put-file's.
+ * What gets the target's name is what the handle is of, whatever has the part's
+ * name by then.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "xfer/part-lock.h"
+#include "xfer/serve/sftp-serve-internal.h"
+
+void
+serve_part_remove(int fd, const char *part)
+{
+	int saved = errno;
+
+	if (xfer_part_is(fd, AT_FDCWD, part))
+		(void)unlink(part);
+	errno = saved;
+}
+
+/* A second descriptor says which file it is after the first was closed, and
+ * keeps its number from being given to another. */
+int
+serve_part_end(int *fd, const char *part, const char *target, bool keep)
+{
+	int lock = fcntl(*fd, F_DUPFD_CLOEXEC, 0), r = -1;
+
+	if (lock < 0)
+		return -1;
+	r = close(*fd); /* some file systems tell only now that it is full */
+	*fd = -1;
+	keep = keep && r == 0;
+	if (r == 0)
+		r = xfer_part_to_target(lock, AT_FDCWD, part, target);
+	if (r != 0 && !keep)
+		serve_part_remove(lock, part);
+	fd_close(&lock);
+	return r;
+}
+
+/* Without a target: the part is given up. */
+static int
+run_rename_part(struct serve_op *op)
+{
+	if (op->path2[0] == '\0') {
+		serve_part_remove(op->own.fd, op->path);
+		return 0;
+	}
+	return serve_part_end(&op->own.fd, op->path, op->path2, true);
+}
+
+static void
+done_rename_part(struct sftp_serve *s, struct serve_op *op)
+{
+	struct serve_handle *h = &s->handles[op->file.slot];
+
+	serve_log_close(s, h, false, "");
+	if (op->path2[0] != '\0')
+		serve_info(s, "posix-rename old \"%s\" new \"%s\"", op->path,
+		    op->path2);
+	else
+		serve_info(s, "remove name \"%s\"", op->path);
+	serve_handle_close(s, h);
+	if (op->error == ESTALE)
+		serve_status(s, op->id, SFTP_NO_SUCH_FILE);
+	else
+		serve_done_status(s, op);
+}
+
+int
+serve_rename_part(struct sftp_serve *s, struct serve_op *op, struct rd *r)
+{
+	struct serve_handle *h = serve_get_handle(s, r, SERVE_FILE);
+	int err;
+
+	op->path = serve_get_path(s, r);
+	op->path2 = serve_get_path(s, r);
+	if ((err = serve_check_handle(s, op, r, h, SFTP_FAILURE)) <= 0)
+		return err;
+	serve_touch_handle(s, op, h, true);
+	op->order.touches = SERVE_TOUCHES_PATH;
+	op->own.fd = h->fd;
+	h->fd = -1;
+	h->kind = SERVE_UNUSABLE;
+	op->run = run_rename_part;
+	op->done = done_rename_part;
+	return 0;
+}

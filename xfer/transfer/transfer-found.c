@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * What is there already: the server is asked, and an old part that cannot show
+ * that it is one (transfer-resume.c) is passed over. transfer-reuse.c decides
+ * what is used of the rest.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "xfer/transfer/transfer-internal.h"
+
+/* The target is the beginning of the source, without a comparison. */
+static void
+append(struct xfer_file *f)
+{
+	if (f->target.attrs.size > f->source.size) {
+		xfer_report(f->x, f->up ? f->remote : f->local,
+		    "cannot resume: the target is larger than the source");
+		f->failed = true;
+		xfer_file_done(f);
+	} else if (f->target.attrs.size == f->source.size) {
+		progress_add(f->x->opts.progress, &f->item, f->source.size);
+		xfer_file_done(f);
+	} else {
+		free(f->part.name);
+		f->part.name = NULL;
+		f->target.reuse = XFER_REUSE_TRUSTED;
+		xfer_file_open(f);
+	}
+}
+
+/* Can it be seen whether that is a part of this file? An empty one has nothing
+ * that could be lost; but it may be one that another copy has just made, which
+ * its hold tells. */
+static bool
+may_be_part(const struct xfer_file *f, bool digests)
+{
+	const struct sftp_attrs *old = &f->part.old;
+
+	if ((old->flags & SFTP_A_MODE) && S_ISREG(old->mode) &&
+	    (old->flags & SFTP_A_SIZE) && old->size == 0)
+		return !f->up || xfer_has(f->x, SFTP_EXT_RENAME_PART);
+	return xfer_is_full_file(old) && f->source.size > 0 &&
+	    (digests || old->size > f->source.size || xfer_is_whole(f));
+}
+
+static void
+plan_known(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_file *f = arg;
+
+	f->pending--;
+	f->part.planned = reply->err == 0 && reply->status == SFTP_OK;
+	xfer_path_answered(f, reply);
+}
+
+/* Is it a name of the tree that is downloaded? True: the server is asked. */
+static bool
+asks_plan(struct xfer_file *f)
+{
+	struct xfer_path_request q = { .type = SFTP_LSTAT };
+	const char *slash = strrchr(f->remote, '/');
+	char *path;
+
+	if (f->up || f->dir == NULL || !f->resume || f->part.plan_asked)
+		return false;
+	if (asprintf(&path, "%.*s%s", slash == NULL ? 0 :
+		(int)(slash + 1 - f->remote), f->remote,
+		xfer_part_local(f)) < 0)
+		return false;
+	f->part.plan_asked = true;
+	f->pending++;
+	q.path = path;
+	xfer_request_path(f->x, &q, plan_known, f);
+	free(path);
+	return true;
+}
+
+void
+xfer_file_choose_reuse(struct xfer_file *f)
+{
+	bool digests = xfer_has(f->x, SFTP_EXT_CHECK_FILE);
+	bool there = f->resume && f->part.name != NULL && f->part.there;
+
+	f->target.known = true;
+	if (f->failed) { /* stopped meanwhile */
+		xfer_file_done(f);
+		return;
+	}
+	if (f->part.old_nlink > 1) /* what is another file's too is not ours */
+		f->part.old.flags = 0;
+	f->part.foreign |= xfer_owner_differs(f, &f->part.old);
+	if (f->part.foreign || f->part.planned)
+		f->part.old.flags = 0;
+	if (there && !may_be_part(f, digests) && !f->part_ours) {
+		xfer_part_pass(f);
+		return;
+	}
+	there = there && may_be_part(f, digests);
+	if (!there)
+		f->part.old.flags = 0;
+	if (there && asks_plan(f))
+		return;
+	if (f->x->opts.append && f->resume &&
+	    xfer_is_full_file(&f->target.attrs) && !there) {
+		append(f);
+		return;
+	}
+	if (f->resume && f->source.size > 0 && !digests &&
+	    !f->x->noted.no_digests) {
+		f->x->noted.no_digests = true;
+		xfer_note(f->x, NULL, "the server has no digests: what is "
+		    "there is trusted by size and time");
+	}
+	if (there && xfer_owner_probe(f))
+		return;
+	if (there && f->part.old.size == 0) {
+		f->target.reuse = XFER_REUSE_CHECKED;
+		xfer_file_open(f);
+		return;
+	}
+	xfer_reuse_begin(f);
+}
+
+static void
+target_done(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_file *f = arg;
+
+	f->pending--;
+	if (reply->err == 0 && reply->type == SFTP_ATTRS)
+		f->target.attrs = reply->attrs;
+	xfer_target_skip_replaced(f);
+	xfer_path_answered(f, reply);
+}
+
+static void
+old_part_done(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_file *f = arg;
+
+	f->pending--;
+	f->part.there = reply->err == 0 && reply->type == SFTP_ATTRS;
+	if (f->part.there)
+		f->part.old = reply->attrs;
+	xfer_path_answered(f, reply);
+}
+
+static void
+old_part_names(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_file *f = arg;
+	struct xfer_exact exact;
+
+	f->pending--;
+	if (xfer_exact_from_reply(&exact, reply))
+		f->part.old_nlink = exact.nlink;
+	xfer_path_answered(f, reply);
+}
+
+static void
+stat_part(struct xfer_file *f)
+{
+	struct xfer_path_request q = { .type = SFTP_LSTAT,
+		.path = f->part.name };
+
+	f->part.old_nlink = 0;
+	f->pending++;
+	xfer_request_path(f->x, &q, old_part_done, f);
+	if (!xfer_has(f->x, SFTP_EXT_STAT_NS))
+		return;
+	q.type = SFTP_EXTENDED;
+	q.ext = SFTP_EXT_STAT_NS;
+	f->pending++;
+	xfer_request_path(f->x, &q, old_part_names, f);
+}
+
+static void
+target_exact(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_file *f = arg;
+
+	f->pending--;
+	(void)xfer_exact_from_reply(&f->target.exact, reply);
+	xfer_path_answered(f, reply);
+}
+
+void
+xfer_target_stat(struct xfer_file *f)
+{
+	struct xfer_path_request q = { .type = SFTP_LSTAT, .path = f->remote };
+
+	f->pending++;
+	if (f->part.name != NULL && f->resume)
+		stat_part(f);
+	/* A directory that was made just now is empty, but for what the
+	 * streams that were lost have made. */
+	if ((f->dir == NULL || f->dir->state != XFER_DIR_MADE ||
+		f->x->retry.begun) &&
+	    (f->part.name != NULL || f->resume || f->x->opts.links ||
+		f->x->opts.hard_links)) {
+		f->pending++;
+		xfer_request_path(f->x, &q, target_done, f);
+		q.type = SFTP_EXTENDED;
+		q.ext = SFTP_EXT_STAT_NS;
+		if (f->resume && f->x->opts.preserve &&
+		    xfer_has(f->x, q.ext)) {
+			f->pending++;
+			xfer_request_path(f->x, &q, target_exact, f);
+		}
+	}
+	f->pending--;
+}

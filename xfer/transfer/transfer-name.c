@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Which name a part takes: one that nothing has in the target's directory, and
+ * that no file of this run will get. Numbers are tried up to XFER_PARTS_MAX,
+ * then random ones.
+ *
+ * What a run will make is known in three ways. The named sources are noted. The
+ * rest of an upload's tree is in the directory of the source, which is asked. A
+ * download's is in a listing that may not have come yet; so there it is the
+ * part that makes way for what gets its name.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fd.h"
+#include "xfer/transfer/transfer-internal.h"
+
+enum { TRIES = 32 }; /* random ones are never taken by chance */
+
+struct xfer_planned {
+	struct xfer_planned *next;
+	char path[];
+};
+
+bool
+xfer_plan_root(struct xfer *x, const char *target)
+{
+	size_t size = strlen(target) + 1;
+	struct xfer_planned *p;
+
+	if (!xfer_is_part(target))
+		return true;
+	p = malloc(sizeof *p + size);
+	if (p == NULL)
+		return false;
+	memcpy(p->path, target, size);
+	p->next = x->planned;
+	x->planned = p;
+	return true;
+}
+
+void
+xfer_plan_free(struct xfer *x)
+{
+	struct xfer_planned *p;
+
+	while ((p = x->planned) != NULL) {
+		x->planned = p->next;
+		free(p);
+	}
+}
+
+static bool
+is_planned(const struct xfer_file *f)
+{
+	struct stat st;
+
+	if (f->part_number > XFER_PARTS_MAX)
+		return false;
+	for (const struct xfer_planned *p = f->x->planned; p != NULL;
+	     p = p->next)
+		if (strcmp(p->path, f->part.name) == 0)
+			return true;
+	return f->up && f->dir != NULL && f->at != NULL &&
+	    local_stat(f->at, xfer_part_local(f), LOCAL_LINKS_NONE, &st) == 0;
+}
+
+static void
+take_number(struct xfer_file *f, unsigned number)
+{
+	f->part_number = number;
+	f->part_ours = f->part_asked = false;
+	free(f->part.name);
+	f->part = (struct xfer_part){ .name = xfer_part_name(
+		f->up ? f->remote : f->local, number) };
+}
+
+void
+xfer_part_avoid_plan(struct xfer_file *f)
+{
+	while (f->part.name != NULL && is_planned(f))
+		take_number(f, f->part_number + 1);
+}
+
+static void
+note(struct xfer_file *f)
+{
+	if (!f->part_noted)
+		xfer_note(f->x, f->up ? f->remote : f->local,
+		    "a file that has the name of its part is left alone");
+	f->part_noted = true;
+}
+
+bool
+xfer_part_next(struct xfer_file *f)
+{
+	const char *path = f->up ? f->remote : f->local;
+
+	note(f);
+	if (f->part_number == XFER_PARTS_MAX + TRIES) {
+		xfer_report(f->x, path, "no name is left for its part");
+		return false;
+	}
+	take_number(f, f->part_number + 1);
+	xfer_part_avoid_plan(f);
+	if (f->part.name == NULL)
+		xfer_report_errno(f->x, path, ENOMEM);
+	return f->part.name != NULL;
+}
+
+void
+xfer_part_pass(struct xfer_file *f)
+{
+	note(f);
+	f->part_number++;
+	f->part_ours = f->part_asked = false;
+	xfer_file_restart(f, f->resume);
+}
+
+void
+xfer_part_make_way(struct xfer *x, struct local_dir *at, const char *name)
+{
+	struct xfer_file *f;
+	char *other;
+
+	if (!xfer_is_part(name))
+		return;
+	TAILQ_FOREACH(f, &x->files.active, entry) {
+		if (f->up || f->fd < 0 || f->part.name == NULL ||
+		    f->target.reuse == XFER_REUSE_WHOLE ||
+		    strcmp(xfer_part_local(f), name) != 0 ||
+		    !local_part_is(f->fd, at, name))
+			continue;
+		other = xfer_probe_name(f->local);
+		if (other == NULL || local_rename(f->at, xfer_part_local(f),
+			local_last_name(other)) != 0) {
+			free(other);
+			continue; /* its own rename will tell */
+		}
+		free(f->part.name);
+		f->part.name = other;
+		f->part_ours = false; /* what will have that name is not */
+	}
+}
