@@ -91,6 +91,7 @@ class Copy:
         self.firsts = {}  # of hard links: the target's node by the source's
         self.read = {}
         self.names_before = {}  # of files with several names
+        self.missing = []  # paths of links that lead nowhere
         self.finish = []
         self.inside = []  # directories that are being copied
         self.listed, self.filled = set(), {}
@@ -234,7 +235,7 @@ class Copy:
         if any((parent, self.part_name(name)) in self.made
                for parent, name in self.made):
             raise NoRule("part names")
-        if self.through & self.made:
+        if self.through & self.made or any(map(self.there, self.missing)):
             raise NoRule("no order")
         # One of the names of a source was replaced before the copy came to
         # the others, or after that.
@@ -375,7 +376,9 @@ class Copy:
         if below.kind == "link" and not self.c.links:
             if self.c.program == "sftp":
                 return  # noted, and not followed
-            if not self.there(self.path_of(node) + b"/" + name):
+            path = self.path_of(node) + b"/" + name
+            if not self.there(path):
+                self.missing.append(path)
                 self.fail()
                 return
             below = self.follow(node, name)[2]
@@ -496,6 +499,8 @@ class Copy:
         if len(asked) > node.nlink - 1:
             raise NoRule("no order")  # also by links
         asked.append(there)
+        if there and not self.may(there, 2):
+            raise NoRule("no order")  # refused, or replaced by a link
         stood = {*asked} - {None}
         if any(s.uid != self.me for s in stood):
             raise NoRule("no order")  # it stays his, or is replaced
