@@ -316,6 +316,9 @@ each_line_of_file(const char *path, const char *name, knownhosts_line_fn fn,
 	struct knownhosts_lines lines;
 	int r = knownhosts_lines_open(&lines, path);
 
+	/* There is no key in a directory: as if it were not there. */
+	if (r == ERR_SYSTEM && errno == EISDIR)
+		errno = ENOENT;
 	if (r == 0)
 		r = each_line(&lines, name, fn, arg);
 	knownhosts_lines_close(&lines);

@@ -20,6 +20,7 @@
 
 enum { CHUNKS_WANTED = 64 };
 
+static void requeue(struct xfer_file *f);
 static void requeue_or_end(struct xfer_file *f);
 
 /* --- states --- */
@@ -186,6 +187,23 @@ start_fails(struct xfer_file *f)
 	xfer_report_tried(f->x, f->up ? XFER_TRIED_OPEN_TARGET :
 	    XFER_TRIED_OPEN_SOURCE, f->remote,
 	    sftp_status_text(f->opening.status));
+	f->failed = true;
+	xfer_file_done(f);
+}
+
+/* On this host: that was reported, or there was no descriptor for it. */
+static void
+not_opened(struct xfer_file *f)
+{
+	if (f->opening.waits_for_fds && f->state == XFER_QUEUED) {
+		f->opening.waits_for_fds = false;
+		requeue(f);
+		return;
+	}
+	if (f->opening.waits_for_fds) {
+		xfer_file_restart(f, f->resume);
+		return;
+	}
 	f->failed = true;
 	xfer_file_done(f);
 }
@@ -419,8 +437,7 @@ first_opened(struct xfer_file *f)
 	    xfer_target_inspect(f, e)) {
 		return;
 	} else if (!f->up && f->fd < 0 && !xfer_part_open(f)) {
-		f->failed = true;
-		xfer_file_done(f);
+		not_opened(f);
 	} else {
 		begin_data(f);
 	}
@@ -688,8 +705,7 @@ xfer_file_start(struct xfer_file *f)
 		return;
 	}
 	if (f->up && !f->source.symlink && !f->x->origin.ops->open(f)) {
-		f->failed = true;
-		xfer_file_done(f);
+		not_opened(f);
 		return;
 	}
 	prepare(f);
@@ -860,8 +876,9 @@ xfer_file_settle(struct xfer_file *f)
 			break;
 		}
 		xfer_handles_drop(f);
-		if (f->up && f->progress.unstored) {
-			f->progress.unstored = false;
+		if (f->up && (f->progress.unstored ||
+		    (f->failed && xfer_part_is_empty(f)))) {
+			f->progress.unstored = f->part_ours = false;
 			xfer_part_withdraw(f, -1);
 			if (f->pending > 0)
 				break;

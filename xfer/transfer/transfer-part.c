@@ -37,6 +37,14 @@ xfer_plan(const struct xfer_file *f)
 	return target_plan(facts);
 }
 
+bool
+xfer_part_is_empty(const struct xfer_file *f)
+{
+	return f->part.name != NULL && f->progress.moved == 0 &&
+	    f->target.reuse == XFER_REUSE_NOTHING &&
+	    (!f->up || f->part_ours);
+}
+
 const char *
 xfer_part_local(const struct xfer_file *f)
 {
@@ -187,6 +195,8 @@ is_final(int error)
 static void
 report_open(struct xfer_file *f, int error)
 {
+	if (xfer_file_wait_for_fds(f, error))
+		return;
 	if (error == EBUSY)
 		xfer_report(f->x, f->local,
 		    "another copy to this name is under way");
@@ -257,6 +267,16 @@ xfer_part_open(struct xfer_file *f)
 	}
 }
 
+/* In a directory in which names may be added only. It replaces nothing. */
+static bool
+link_instead(struct xfer_file *f)
+{
+	if (local_link(f->at, xfer_part_local(f), f->at, f->name) != 0)
+		return false;
+	xfer_part_remove_surely(f);
+	return true;
+}
+
 bool
 xfer_part_rename(struct xfer_file *f, int lock)
 {
@@ -265,8 +285,12 @@ xfer_part_rename(struct xfer_file *f, int lock)
 		return false;
 	}
 	if (local_rename(f->at, xfer_part_local(f), f->name) != 0) {
-		xfer_report_errno(f->x, f->local, errno);
-		return false;
+		int error = errno;
+
+		if ((error != EPERM && error != EACCES) || !link_instead(f)) {
+			xfer_report_errno(f->x, f->local, error);
+			return false;
+		}
 	}
 	/* rename() does nothing if both are names of one file. */
 	if (f->x->opts.hard_links)

@@ -4,6 +4,7 @@
  */
 #include <sys/stat.h>
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -35,11 +36,20 @@ xfer_part_remove(struct xfer_file *f, sftp_done_fn done)
 }
 
 static void
+part_stays(const struct xfer_file *f)
+{
+	xfer_note(f->x, f->part.name, "cannot be removed");
+}
+
+static void
 part_gone(void *arg, const struct sftp_reply *reply)
 {
 	struct xfer_file *f = arg;
 
 	f->pending--;
+	if (reply->err == 0 && reply->status != SFTP_OK &&
+	    reply->status != SFTP_NO_SUCH_FILE)
+		part_stays(f);
 	xfer_path_answered(f, reply);
 }
 
@@ -50,7 +60,9 @@ xfer_part_remove_surely(struct xfer_file *f)
 		.path = f->part.name };
 
 	if (!f->up) {
-		(void)local_remove(f->at, xfer_part_local(f));
+		if (local_remove(f->at, xfer_part_local(f)) != 0 &&
+		    errno != ENOENT)
+			part_stays(f);
 		return;
 	}
 	f->pending += 2; /* one of them until the request is sent */
@@ -82,6 +94,39 @@ rename_fails(struct xfer_file *f, const char *text)
 {
 	xfer_report(f->x, f->remote, text);
 	xfer_file_fail(f);
+	if (xfer_part_is_empty(f))
+		xfer_part_remove_surely(f);
+}
+
+/* A directory in which names may be added only. */
+static void
+linked(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_file *f = arg;
+
+	f->pending--;
+	if (reply->err == 0 && reply->status == SFTP_OK)
+		xfer_part_remove_surely(f);
+	else if (reply->err == 0)
+		rename_fails(f, sftp_status_text(SFTP_PERMISSION_DENIED));
+	else
+		rename_fails(f, err_text(reply->err));
+	xfer_path_answered(f, reply);
+}
+
+/* A further name of the part is made, which replaces nothing. */
+static bool
+link_instead(struct xfer_file *f)
+{
+	const struct xfer_path_request q = { .type = SFTP_EXTENDED,
+		.ext = SFTP_EXT_HARDLINK, .path = f->part.name,
+		.second = f->remote };
+
+	if (!xfer_has(f->x, SFTP_EXT_HARDLINK))
+		return false;
+	f->pending++;
+	xfer_request_path(f->x, &q, linked, f);
+	return true;
 }
 
 /* The part is not there: was it renamed by a request whose answer was lost?
@@ -149,6 +194,9 @@ rename_done(void *arg, const struct sftp_reply *reply)
 		f->pending++;
 		q.path = f->part.name;
 		xfer_request_path(f->x, &q, part_seen, f);
+		return;
+	} else if (reply->status == SFTP_PERMISSION_DENIED &&
+	    f->target.attrs.flags == 0 && link_instead(f)) {
 		return;
 	} else if (reply->status != SFTP_OK) {
 		rename_fails(f, sftp_status_text(reply->status));
