@@ -40,6 +40,11 @@ enum {
 	PACKET_TX_PIECE = 256 * 1024, /* bytes worth a write(2) of their own */
 };
 
+/* Packets under the keys of a direction, at most: then their numbers begin
+ * again, and with these what is never to be used twice. New keys are due at half
+ * of it (packet.c). */
+#define PACKET_KEYS_MAX ((uint64_t)1 << 32)
+
 struct packet_half {
 	struct packet_keys keys; /* kept for export; secret */
 	struct cipher *cipher;	 /* NULL: nothing protects yet */
@@ -58,6 +63,10 @@ struct packet_ring {
 	size_t cap, head, tail, wrap;
 	bool wrapped;
 };
+
+/* May these keys protect one packet more? ERR_LIMIT, which was logged: no, as
+ * new ones could not be had. */
+int packet_may_count(const struct packet_half *h) must_check;
 
 /* packet-trial.c: whether threads pay, and in which form, is found out by
  * trying; it has the table of what may follow each phase. */

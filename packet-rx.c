@@ -234,6 +234,8 @@ take_length(struct packet *p)
 
 	if (have < (h->cipher != NULL ? cipher_head_len(h->cipher) : 4))
 		return 0;
+	if ((r = packet_may_count(h)) != 0)
+		return r;
 	if (h->cipher == NULL) {
 		p->rx.len = wire_get_u32(pkt);
 	} else {

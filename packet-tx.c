@@ -200,8 +200,10 @@ finish_packet(struct packet *p, uint8_t *place, size_t len)
 	struct packet_half *h = &p->half[PACKET_TX];
 	size_t pad = padding_for(p, len), size;
 	uint32_t field = (uint32_t)(1 + len + pad);
-	int r;
+	int r = packet_may_count(h);
 
+	if (r != 0)
+		return r;
 	wire_put_u32(place, field);
 	place[4] = (uint8_t)pad;
 	rand_pad(place + 5 + len, pad);

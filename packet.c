@@ -189,6 +189,15 @@ half_due(const struct packet *p, const struct packet_half *h)
 	return h->bytes_since_keys >= limit || h->pos.packet >= REKEY_PACKETS;
 }
 
+int
+packet_may_count(const struct packet_half *h)
+{
+	if (h->cipher == NULL || h->pos.packet < PACKET_KEYS_MAX)
+		return 0;
+	log_info("no new keys were to be had, and these are used up");
+	return ERR_LIMIT;
+}
+
 bool
 packet_rekey_due(const struct packet *p)
 {

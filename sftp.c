@@ -82,7 +82,7 @@ lost(int err)
 {
 	progress_clear_line(g.xfer.progress);
 	fflush(stdout);
-	if (err == ERR_CLOSED)
+	if (remote_err_is_told(err))
 		fprintf(stderr, "Connection closed\n");
 	else
 		fprintf(stderr, "Connection lost: %s\n", err_text(err));

@@ -2,7 +2,7 @@
 /*
  * hpnssh-keysign: signs for host-based authentication with the private keys of
  * this host, for users who cannot read them. It is setuid root, and is that for
- * no longer than opening four files takes: everything that a caller can
+ * no longer than opening a few files takes: everything that a caller can
  * influence is read with the caller's own rights.
  */
 #include <errno.h>
@@ -20,6 +20,7 @@
 #include "base/mem.h"
 #include "conf/client-conf.h"
 #include "crypto/library.h"
+#include "keys/host-key-files.h"
 #include "keys/keyfile.h"
 #include "keysign/keysign-check.h"
 
@@ -27,20 +28,14 @@ enum { KEY_FILE_MAX = 1024 * 1024 /* bytes */ };
 
 #define CONFIG SYSCONFDIR "/ssh_config"
 
-static const char *const files[KEYSIGN_KEYS_MAX] = {
-	SYSCONFDIR "/ssh_host_ecdsa_key",
-	SYSCONFDIR "/ssh_host_ed25519_key",
-	SYSCONFDIR "/ssh_host_rsa_key",
-	SYSCONFDIR "/ssh_host_mldsa44_ed25519_key",
-};
-
 /* ---- with the superuser's rights --------------------------------------- */
 
 static void
-open_keys(int fds[KEYSIGN_KEYS_MAX])
+open_keys(int fds[HOST_KEY_FILES])
 {
-	for (size_t i = 0; i < KEYSIGN_KEYS_MAX; i++)
-		fds[i] = open(files[i], O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	for (size_t i = 0; i < HOST_KEY_FILES; i++)
+		fds[i] = open(host_key_files[i],
+		    O_RDONLY | O_CLOEXEC | O_NOCTTY);
 }
 
 /* What the caller has left closed would otherwise be the next file that is
@@ -105,12 +100,13 @@ load_key(int fd, const char *path)
 }
 
 static void
-load_keys(int fds[KEYSIGN_KEYS_MAX], struct key *keys[KEYSIGN_KEYS_MAX])
+load_keys(int fds[HOST_KEY_FILES], struct key *keys[HOST_KEY_FILES])
 {
 	bool any = false;
 
-	for (size_t i = 0; i < KEYSIGN_KEYS_MAX; i++) {
-		keys[i] = fds[i] != -1 ? load_key(fds[i], files[i]) : NULL;
+	for (size_t i = 0; i < HOST_KEY_FILES; i++) {
+		keys[i] = fds[i] != -1 ?
+		    load_key(fds[i], host_key_files[i]) : NULL;
 		any = any || keys[i] != NULL;
 		fd_close(&fds[i]);
 	}
@@ -120,11 +116,11 @@ load_keys(int fds[KEYSIGN_KEYS_MAX], struct key *keys[KEYSIGN_KEYS_MAX])
 }
 
 static void
-serve(struct key *const keys[KEYSIGN_KEYS_MAX])
+serve(struct key *const keys[HOST_KEY_FILES])
 {
 	const struct passwd *pw = getpwuid(getuid());
 	struct buf request = { 0 }, answer = { 0 };
-	struct keysign_facts facts = { .keys = keys, .n = KEYSIGN_KEYS_MAX };
+	struct keysign_facts facts = { .keys = keys, .n = HOST_KEY_FILES };
 	struct keysign_order order;
 	struct span data;
 	const char *why = "malformed request";
@@ -157,8 +153,8 @@ serve(struct key *const keys[KEYSIGN_KEYS_MAX])
 int
 main(void)
 {
-	int fds[KEYSIGN_KEYS_MAX];
-	struct key *keys[KEYSIGN_KEYS_MAX];
+	int fds[HOST_KEY_FILES];
+	struct key *keys[HOST_KEY_FILES];
 
 	fd_sanitise_stdio();
 	log_init("hpnssh-keysign", LOG_LVL_ERROR);
@@ -173,7 +169,7 @@ main(void)
 	must_be_enabled();
 	load_keys(fds, keys);
 	serve(keys);
-	for (size_t i = 0; i < KEYSIGN_KEYS_MAX; i++)
+	for (size_t i = 0; i < HOST_KEY_FILES; i++)
 		key_free(keys[i]);
 	return 0;
 }

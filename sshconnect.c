@@ -278,8 +278,8 @@ head_start_ms(const struct client_conf *conf)
 	    (uint32_t)conf->tcp.happy_delay : DIAL_NEXT_MS;
 }
 
-/* Tries all candidates once. ERR_SYSTEM: none of them answers, which is logged
- * if this was the last attempt. */
+/* Tries all candidates once. ERR_TIMEOUT, ERR_SYSTEM: none of them answers,
+ * which is logged if this was the last attempt. */
 static int
 dial_once(struct sshlink *link, struct client_conf *conf,
     struct candidates *c, bool is_last)
@@ -309,8 +309,11 @@ dial_once(struct sshlink *link, struct client_conf *conf,
 		take_winner(link, conf, fd, &c->v[which]);
 	else if (is_last)
 		report_failure(c, d);
+	if (fd == -1)
+		r = c->n > 0 && dial_error(d, c->n - 1) == ETIMEDOUT ?
+		    ERR_TIMEOUT : ERR_SYSTEM;
 	dial_free(d);
-	return fd != -1 ? 0 : ERR_SYSTEM;
+	return r;
 }
 
 static int

@@ -50,7 +50,7 @@ struct sshlogin {
 	 * or in place of one; or NULL. */
 	char *last_line;
 	struct buf host_key, host_signature; /* of the first exchange */
-	char *hints_path; /* NULL: no hints are kept */
+	struct hints_place hints_place; /* path NULL: no hints are kept */
 	struct hints hints; /* of the last connection; empty: there are none */
 	enum login_state state;
 	bool sent_optimistic; /* messages were sent behind the first request */
@@ -88,6 +88,17 @@ demote_log(const struct sshlogin *l)
 	return log_demote(l->p.quiet);
 }
 
+/* If there is one, and it is not known yet. */
+static void
+find_hints_place(struct sshlogin *l)
+{
+	const char *file = hostcheck_hints_file(l->hostcheck);
+
+	if (l->hints_place.path == NULL && file != NULL)
+		hints_place_init(&l->hints_place, file,
+		    hostcheck_name(l->hostcheck));
+}
+
 /* If the first key exchange failed after a guess, the next connection does not
  * guess: some servers do not ignore a wrong guess, as RFC 4253 section 7
  * demands, and fail. */
@@ -102,9 +113,9 @@ drop_bad_hints(const struct sshlogin *l)
 		return;
 	free(kex);
 	free(hostkey);
-	r = hints_drop(l->hints_path, hostcheck_name(l->hostcheck));
+	r = hints_forget(&l->hints_place);
 	if (r != 0)
-		log_debug("%s: %s", l->hints_path, err_text(r));
+		log_debug("%s: %s", l->hints_place.path, err_text(r));
 }
 
 /* The server refused the user's key of the hints: forget it, so that no
@@ -121,9 +132,9 @@ drop_refused_key(struct sshlogin *l)
 		return;
 	free(l->hints.fingerprint);
 	l->hints.fingerprint = NULL;
-	r = hints_save(l->hints_path, hostcheck_name(l->hostcheck), &l->hints);
+	r = hints_keep(&l->hints_place, &l->hints);
 	if (r != 0)
-		log_debug("%s: %s", l->hints_path, err_text(r));
+		log_debug("%s: %s", l->hints_place.path, err_text(r));
 }
 
 static void
@@ -171,6 +182,25 @@ on_timeout(void *arg)
 	(void)log_demote(was_demoted);
 }
 
+static void
+start_limit(struct sshlogin *l)
+{
+	int seconds = l->p.conf->tcp.connect_timeout;
+
+	loop_cancel(l->p.loop, l->timeout);
+	l->timeout = seconds <= 0 || l->state == LOGIN_ENDED ? NULL :
+	    loop_after(l->p.loop, (uint64_t)seconds * 1000, on_timeout, l);
+}
+
+/* The server has answered, and what followed from that here, perhaps with the
+ * user's help, is done. */
+static void
+renew_limit(struct sshlogin *l)
+{
+	if (l->p.watched && l->state != LOGIN_AUTHENTICATED)
+		start_limit(l);
+}
+
 /* ---- authentication ----------------------------------------------------- */
 
 static bool
@@ -190,11 +220,10 @@ save_hints(struct sshlogin *l)
 	/* The first connection of several has saved them. */
 	if (l->p.first != NULL)
 		return;
-	/* At a first contact known_hosts, which the file of hints is named
-	 * after, may be new. */
-	if (l->hints_path == NULL)
-		l->hints_path = hostcheck_hints_path(l->hostcheck);
-	if (l->hints_path == NULL || hostcheck_distrusted(l->hostcheck) ||
+	/* At a first contact known_hosts, without which there are no hints,
+	 * may be new. */
+	find_hints_place(l);
+	if (l->hints_place.path == NULL || hostcheck_distrusted(l->hostcheck) ||
 	    !kex_peer_first(l->kex, &now.kex, &now.hostkey))
 		return;
 	/* Our own order decides, not the server's: no hint of its first
@@ -207,10 +236,10 @@ save_hints(struct sshlogin *l)
 	    !same_text(now.hostkey, l->hints.hostkey) ||
 	    !same_text(now.fingerprint, l->hints.fingerprint) ||
 	    now.interactive != l->hints.interactive) {
-		r = hints_save(l->hints_path, hostcheck_name(l->hostcheck),
-		    &now);
+		r = hints_keep(&l->hints_place, &now);
 		if (r != 0)
-			log_debug("%s: %s", l->hints_path, err_text(r));
+			log_debug("%s: %s", l->hints_place.path,
+			    err_text(r));
 	}
 	hints_clear(&now);
 }
@@ -278,6 +307,8 @@ on_auth(void *arg, uint8_t type, struct rd payload)
 		r = connection_unimplemented(l->connection);
 	else if (r == USERAUTH_DONE)
 		r = conclude_auth(l);
+	else if (r == 0 && type != SSH_MSG_USERAUTH_BANNER)
+		renew_limit(l);
 	(void)log_demote(was_demoted);
 	return r;
 }
@@ -346,6 +377,8 @@ on_auth_timer(void *arg)
 	l->auth_timer = NULL;
 	if (l->state != LOGIN_ENDED && (r = start_auth(l)) != 0)
 		end(l, r);
+	else
+		renew_limit(l);
 	(void)log_demote(was_demoted);
 }
 
@@ -371,6 +404,9 @@ on_hostkey(void *arg, struct span blob, const char *alg)
 
 	(void)alg;
 	r = hostcheck_key(l->hostcheck, blob);
+	/* The user may have been asked, or a command. */
+	if (l->timeout != NULL)
+		start_limit(l);
 	(void)log_demote(was_demoted);
 	return r;
 }
@@ -414,7 +450,7 @@ on_kex_done(void *arg, bool first)
 		return;
 	}
 	/* From here on it may wait for the user, but not with BatchMode. */
-	if (!l->p.conf->auth.batch_mode) {
+	if (!l->p.conf->auth.batch_mode && !l->p.watched) {
 		loop_cancel(l->p.loop, l->timeout);
 		l->timeout = NULL;
 	}
@@ -555,6 +591,7 @@ start_packets(struct sshlogin *l)
 	};
 	int r;
 
+	renew_limit(l);
 	if (l->kex == NULL)
 		r = start_kex(l);
 	else
@@ -708,16 +745,15 @@ begin(struct sshlogin *l)
 	l->watch = loop_watch(l->p.loop, fd, LOOP_READ, on_readable, l);
 	if (l->watch == NULL)
 		return ERR_NOMEM;
-	if (conf->tcp.connect_timeout > 0)
-		l->timeout = loop_after(l->p.loop,
-		    (uint64_t)conf->tcp.connect_timeout * 1000, on_timeout, l);
+	if (!l->p.proxy_may_ask || l->p.link->proxy == 0 ||
+	    conf->auth.batch_mode)
+		start_limit(l);
 	r = packet_put_identification(l->packet, l->ident);
-	l->hints_path = hostcheck_hints_path(l->hostcheck);
+	find_hints_place(l);
 	/* With hints, the key exchange starts before the server's
 	 * identification arrives. */
-	if (r == 0 && l->hints_path != NULL &&
-	    hints_load(l->hints_path, hostcheck_name(l->hostcheck),
-		&l->hints) == 0)
+	if (r == 0 && l->hints_place.path != NULL &&
+	    hints_find(&l->hints_place, &l->hints) == 0)
 		r = start_kex(l);
 	if (r == 0)
 		r = packet_flush(l->packet);
@@ -762,7 +798,7 @@ sshlogin_free(struct sshlogin *l)
 	free(l->last_line);
 	buf_clear(&l->host_key);
 	buf_clear(&l->host_signature);
-	free(l->hints_path);
+	hints_place_clear(&l->hints_place);
 	hints_clear(&l->hints);
 	free(l);
 }

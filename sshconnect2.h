@@ -31,6 +31,14 @@ struct sshlogin_params {
 	 * there is nothing to log in for. Nothing goes out before
 	 * authenticated() is called, which is in the loop. */
 	bool proxied;
+	/* ConnectTimeout is the limit for each answer that the server owes
+	 * until the user is authenticated, and does not run while this end
+	 * does something: it may ask the user, an agent, a token. Else it is
+	 * one for all until there are keys, or with BatchMode until the
+	 * login. */
+	bool watched;
+	bool proxy_may_ask; /* the user: no limit before the server answers
+			     * through a proxy, but with BatchMode */
 	bool quiet;	     /* messages for the user are only for debugging */
 	struct userauth_secret *secret; /* see client/userauth.h; or NULL */
 	/* Of the first login to the same host, and freed later: this one takes

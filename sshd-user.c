@@ -14,6 +14,7 @@
 #include "config.h"
 
 #include "base/fd.h"
+#include "base/lookup.h"
 #include "crypto/library.h"
 #include "server/session/user-run.h"
 #include "server/user-state.h"
@@ -29,13 +30,15 @@ main(int argc, char **argv)
 	/* Where an ordinary user has started the server, there is no change of
 	 * identity that would do this. Its children are the user's own. */
 	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+	/* The kernel has it named after a descriptor. */
+	(void)prctl(PR_SET_NAME, "hpnsshd-user", 0, 0, 0);
+	if (argc == 2)
+		lookup_main(argv[1]);
 	if (argc > 1 || getsockopt(USER_FD_MONITOR, SOL_SOCKET, SO_TYPE,
 		&type, &len) == -1) {
 		fputs("hpnsshd-user is started by hpnsshd-session\n", stderr);
 		return 1;
 	}
-	/* The kernel has it named after a descriptor. */
-	(void)prctl(PR_SET_NAME, "hpnsshd-user", 0, 0, 0);
 	fd_sanitise_stdio();
 	crypto_library_start_now();
 	setproctitle_init(argc, argv, environ);

@@ -25,6 +25,7 @@
 #include "crypto/library.h"
 #include "crypto/rand.h"
 #include "server/listener/listener.h"
+#include "server/listener/places.h"
 #include "server/state.h"
 
 struct options {
@@ -374,8 +375,12 @@ main(int argc, char **argv)
 	    o.state.conf.listen.sshd_auth_path, "hpnsshd-auth");
 	o.state.user_path = state_helper_path(NULL, "hpnsshd-user");
 	if (o.test) {
+		const char *held = getenv(PLACES_HELD);
+		bool possible = held == NULL ||
+		    places_possible(&o.state.conf, held);
+
 		state_clear(&o.state);
-		return 0;
+		return possible ? 0 : 255;
 	}
 	rand_bytes(o.state.salt, sizeof o.state.salt);
 	opts = (struct listener_opts){ .foreground = o.foreground,

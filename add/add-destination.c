@@ -43,15 +43,14 @@ note_key(struct agent_hop *hop, const struct key *k, bool is_ca)
 }
 
 static int
-take_line(void *arg, const char *text, unsigned number,
+take_line(void *arg, const char *path, unsigned number,
     const struct knownhosts_line *line)
 {
 	struct search *s = arg;
 
-	(void)text;
+	(void)path;
 	(void)number;
-	if (line == NULL || line->key == NULL ||
-	    !knownhosts_hosts_match(line->hosts, s->name))
+	if (line->key == NULL)
 		return 0;
 	if (line->marker == KNOWNHOSTS_REVOKED)
 		return note_revoked(s, line->key);
@@ -94,7 +93,8 @@ find_keys(struct agent_hop *hop, const struct strlist *files)
 	if (s.name == NULL)
 		return ERR_NOMEM;
 	for (size_t i = 0; r == 0 && i < files->n; i++) {
-		r = knownhosts_each_line(files->v[i], take_line, &s);
+		r = knownhosts_each_line(files->v[i], s.name, take_line,
+		    &s);
 		if (r == ERR_SYSTEM && errno == ENOENT)
 			r = 0;
 	}

@@ -124,6 +124,30 @@ fd_pread_all(int fd, void *p, size_t len, uint64_t offset)
 	return (ssize_t)got;
 }
 
+bool
+fd_has_holes(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+	    st.st_blocks < st.st_size / 512;
+}
+
+bool
+fd_is_hole(int fd, uint64_t offset, uint64_t len)
+{
+	off_t data = lseek(fd, (off_t)offset, SEEK_DATA);
+	struct stat st;
+
+	if (data >= 0)
+		return (uint64_t)data >= offset &&
+		    (uint64_t)data - offset >= len;
+	/* There is no more data; or the file ends before. */
+	return errno == ENXIO && fstat(fd, &st) == 0 &&
+	    (uint64_t)st.st_size >= offset && (uint64_t)st.st_size - offset >=
+	    len;
+}
+
 int
 fd_pwrite_all(int fd, const void *p, size_t len, uint64_t offset)
 {
@@ -368,30 +392,46 @@ union fd_control {
 	char space[CMSG_SPACE(FD_PASS_MAX * sizeof(int))];
 };
 
-int
-fd_send_fds(int sock, const int *fds, size_t n)
+/* Bytes, and n descriptors with them. */
+static int
+send_message(int sock, const void *p, size_t len, const int *fds, size_t n)
 {
 	union fd_control control;
-	char byte = 0;
-	struct iovec iov = { .iov_base = &byte, .iov_len = 1 };
-	struct msghdr msg = { .msg_iov = &iov,
-		.msg_iovlen = 1,
-		.msg_control = control.space,
-		.msg_controllen = CMSG_SPACE(n * sizeof *fds) };
+	struct iovec iov = { .iov_base = (void *)(uintptr_t)p,
+		.iov_len = len };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
 	struct cmsghdr *c;
 	ssize_t sent;
 
-	ENSURE(n > 0 && n <= FD_PASS_MAX);
 	memset(&control, 0, sizeof control);
-	c = CMSG_FIRSTHDR(&msg);
-	c->cmsg_level = SOL_SOCKET;
-	c->cmsg_type = SCM_RIGHTS;
-	c->cmsg_len = CMSG_LEN(n * sizeof *fds);
-	memcpy(CMSG_DATA(c), fds, n * sizeof *fds);
+	if (n > 0) {
+		msg.msg_control = control.space;
+		msg.msg_controllen = CMSG_SPACE(n * sizeof *fds);
+		c = CMSG_FIRSTHDR(&msg);
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN(n * sizeof *fds);
+		memcpy(CMSG_DATA(c), fds, n * sizeof *fds);
+	}
 	do {
 		sent = sendmsg(sock, &msg, MSG_NOSIGNAL);
 	} while (sent == -1 && errno == EINTR);
-	return sent == 1 ? 0 : ERR_SYSTEM;
+	return sent == (ssize_t)len ? 0 : ERR_SYSTEM;
+}
+
+int
+fd_send_fds(int sock, const int *fds, size_t n)
+{
+	static const char byte;
+
+	ENSURE(n > 0 && n <= FD_PASS_MAX);
+	return send_message(sock, &byte, 1, fds, n);
+}
+
+int
+fd_send_with(int sock, const void *p, size_t len, int fd)
+{
+	return send_message(sock, p, len, &fd, fd != -1 ? 1 : 0);
 }
 
 /* The descriptors of a message that has them; how many. */
@@ -412,28 +452,43 @@ take_fds(struct msghdr *msg, int *fds, size_t max)
 	return n;
 }
 
-int
-fd_receive_fds(int sock, int *fds, size_t n)
+/* As recvmsg(2); and the descriptors that came, *n of them, of which the
+ * system may have left some out. */
+static ssize_t
+receive_message(int sock, void *p, size_t max, int fds[FD_PASS_MAX], size_t *n,
+    bool *left_out)
 {
 	union fd_control control;
-	char byte;
-	struct iovec iov = { .iov_base = &byte, .iov_len = 1 };
+	struct iovec iov = { .iov_base = p, .iov_len = max };
 	struct msghdr msg = { .msg_iov = &iov,
 		.msg_iovlen = 1,
 		.msg_control = control.space,
 		.msg_controllen = sizeof control.space };
-	int got[FD_PASS_MAX];
-	size_t count;
 	ssize_t len;
 
-	ENSURE(n > 0 && n <= FD_PASS_MAX);
+	*n = 0;
 	do {
 		len = recvmsg(sock, &msg, MSG_CMSG_CLOEXEC);
 	} while (len == -1 && errno == EINTR);
+	if (len > 0)
+		*n = take_fds(&msg, fds, FD_PASS_MAX);
+	*left_out = (msg.msg_flags & MSG_CTRUNC) != 0;
+	return len;
+}
+
+int
+fd_receive_fds(int sock, int *fds, size_t n)
+{
+	int got[FD_PASS_MAX];
+	bool left_out;
+	size_t count;
+	char byte;
+	ssize_t len = receive_message(sock, &byte, 1, got, &count, &left_out);
+
+	ENSURE(n > 0 && n <= FD_PASS_MAX);
 	if (len <= 0)
 		return len == 0 ? ERR_EOF : ERR_SYSTEM;
-	count = take_fds(&msg, got, FD_PASS_MAX);
-	if (count == n && !(msg.msg_flags & MSG_CTRUNC)) {
+	if (count == n && !left_out) {
 		memcpy(fds, got, n * sizeof *fds);
 		return 0;
 	}
@@ -442,54 +497,15 @@ fd_receive_fds(int sock, int *fds, size_t n)
 	return ERR_PROTOCOL;
 }
 
-int
-fd_send_with(int sock, const void *p, size_t len, int fd)
-{
-	union fd_control control;
-	struct iovec iov = { .iov_base = (void *)(uintptr_t)p,
-		.iov_len = len };
-	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
-	struct cmsghdr *c;
-	ssize_t sent;
-
-	memset(&control, 0, sizeof control);
-	if (fd != -1) {
-		msg.msg_control = control.space;
-		msg.msg_controllen = CMSG_SPACE(sizeof fd);
-		c = CMSG_FIRSTHDR(&msg);
-		c->cmsg_level = SOL_SOCKET;
-		c->cmsg_type = SCM_RIGHTS;
-		c->cmsg_len = CMSG_LEN(sizeof fd);
-		memcpy(CMSG_DATA(c), &fd, sizeof fd);
-	}
-	do {
-		sent = sendmsg(sock, &msg, MSG_NOSIGNAL);
-	} while (sent == -1 && errno == EINTR);
-	return sent == (ssize_t)len ? 0 : ERR_SYSTEM;
-}
-
 ssize_t
 fd_receive_with(int sock, void *p, size_t max, int *fd)
 {
-	union fd_control control;
-	struct iovec iov = { .iov_base = p, .iov_len = max };
-	struct msghdr msg = { .msg_iov = &iov,
-		.msg_iovlen = 1,
-		.msg_control = control.space,
-		.msg_controllen = sizeof control.space };
 	int got[FD_PASS_MAX];
+	bool left_out;
 	size_t count;
-	ssize_t len;
+	ssize_t len = receive_message(sock, p, max, got, &count, &left_out);
 
-	*fd = -1;
-	do {
-		len = recvmsg(sock, &msg, MSG_CMSG_CLOEXEC);
-	} while (len == -1 && errno == EINTR);
-	if (len <= 0)
-		return len;
-	count = take_fds(&msg, got, FD_PASS_MAX);
-	if (count > 0)
-		*fd = got[0];
+	*fd = count > 0 ? got[0] : -1;
 	while (count > 1)
 		fd_close(&got[--count]);
 	return len;

@@ -29,6 +29,11 @@ ssize_t fd_writev(int fd, const struct iovec *iov, int count);
 ssize_t fd_pread(int fd, void *p, size_t max, uint64_t offset);
 /* Goes on until len bytes are read, or the file ends: bytes, or -1. */
 ssize_t fd_pread_all(int fd, void *p, size_t len, uint64_t offset);
+/* Does this file take less room than its size? And is there nothing but a hole
+ * in this range of it, so that it reads as zeros? What the file system can not
+ * tell is no hole. The position of the descriptor changes. */
+bool fd_has_holes(int fd);
+bool fd_is_hole(int fd, uint64_t offset, uint64_t len);
 /* All of it, or -1 with errno. */
 int fd_pwrite_all(int fd, const void *p, size_t len,
     uint64_t offset) must_check;

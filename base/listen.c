@@ -69,7 +69,7 @@ listen_at(const struct listen_spec *spec, const struct addrinfo *ai)
 	} else if (bind(fd, ai->ai_addr, ai->ai_addrlen) == -1) {
 		report(spec, LISTEN_BIND, ai);
 		fd_close(&fd);
-	} else if (listen(fd, SOMAXCONN) == -1) {
+	} else if (!spec->bind_only && listen(fd, SOMAXCONN) == -1) {
 		report(spec, LISTEN_LISTEN, ai);
 		fd_close(&fd);
 	}

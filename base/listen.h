@@ -38,6 +38,7 @@ struct listen_spec {
 	int family;	  /* AF_UNSPEC, AF_INET, AF_INET6 */
 	bool mptcp;	  /* Multipath TCP where the system has it */
 	const char *device; /* interface, or VRF; NULL: any */
+	bool bind_only;	    /* only to see if it could be had */
 	void *arg;
 	/* May be NULL. error: errno. */
 	void (*failed)(void *arg, enum listen_step step,

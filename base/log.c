@@ -21,6 +21,7 @@ enum {
 	 * collect lines cut them at 2048 bytes or more. */
 	RELAYED_MAX = 1536,
 	MARK_MAX = 32,
+	DEMOTED_MAX = 512,
 	PLACE_MAX = 256, /* file, function, line, program and process */
 };
 
@@ -33,6 +34,7 @@ static struct {
 	void *sink_arg;
 	void (*fatal_hook)(void);
 	bool demote;
+	char demoted[DEMOTED_MAX]; /* the last error */
 	bool crlf;
 	bool forced; /* the line that is being written */
 	struct strlist places;
@@ -279,6 +281,23 @@ place_prefix(const struct log_place *place, char *out, size_t size)
 	return out;
 }
 
+static void
+keep_demoted(const char *fmt, va_list ap)
+{
+	char text[DEMOTED_MAX];
+	int saved = errno;
+
+	(void)vsnprintf(text, sizeof text, fmt, ap);
+	str_escape(st.demoted, sizeof st.demoted, text);
+	errno = saved;
+}
+
+const char *
+log_demoted_error(void)
+{
+	return st.demoted;
+}
+
 void
 log_at(const struct log_place *place, enum log_level level, const char *fmt,
     ...)
@@ -286,6 +305,11 @@ log_at(const struct log_place *place, enum log_level level, const char *fmt,
 	char prefix[PLACE_MAX];
 	va_list ap;
 
+	if (st.demote && level == LOG_LVL_ERROR) {
+		va_start(ap, fmt);
+		keep_demoted(fmt, ap);
+		va_end(ap);
+	}
 	if (st.demote && level > LOG_LVL_FATAL && level < LOG_LVL_DEBUG1)
 		level = LOG_LVL_DEBUG1;
 	if (place_prefix(place, prefix, sizeof prefix)[0] == '\0' &&

@@ -45,6 +45,9 @@ int log_to_file(const char *path) must_check;
 /* While on, lines from VERBOSE to ERROR are DEBUG1: they are about something
  * that nobody asked for. Gives how it was before. */
 bool log_demote(bool on);
+/* The last ERROR line that was demoted, escaped: why something did not succeed
+ * that was tried without a word. "": there was none. */
+const char *log_demoted_error(void);
 void log_to_sink(log_sink_fn sink, void *arg);
 /* LogVerbose: lines of these places are logged whatever the level is, with
  * their place in front: "file.c:function():12 (bin=hpnssh, pid=1): text". Each

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/mem.h"
 #include "base/owners.h"
 #include "base/resolve.h"
 
@@ -20,6 +22,18 @@ enum {
 };
 
 static int starter = -1; /* our end */
+static const char *executed_as; /* NULL: it is forked */
+
+extern char **environ;
+
+/* The argument of a process that was executed. */
+static const struct role {
+	enum lookup_kind kind;
+	const char *word;
+} roles[] = {
+	{ LOOKUP_HOSTS, "[names of hosts]" },
+	{ LOOKUP_OWNERS, "[names of owners]" },
+};
 
 /* ---- in a process of its own -------------------------------------------- */
 
@@ -49,6 +63,45 @@ serve(enum lookup_kind kind, bool shown_only)
 	_exit(0);
 }
 
+/* A user's other programs run as the same user: they must not get at what is
+ * outside of their root directory by way of this process. */
+static void
+hide(void)
+{
+	const struct rlimit none = { 0, 0 };
+
+	(void)setrlimit(RLIMIT_CORE, &none);
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == -1 ||
+	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1)
+		_exit(1);
+}
+
+/* Which program this is, the system knows whatever has become of its file. */
+static void
+execute(enum lookup_kind kind)
+{
+	for (size_t i = 0; i < ARRAY_LEN(roles); i++) {
+		char *argv[] = { (char *)(uintptr_t)executed_as,
+			(char *)(uintptr_t)roles[i].word, NULL };
+
+		if (roles[i].kind == kind)
+			(void)execve("/proc/self/exe", argv, environ);
+	}
+	_exit(1);
+}
+
+void
+lookup_main(const char *argument)
+{
+	for (size_t i = 0; i < ARRAY_LEN(roles); i++) {
+		if (strcmp(roles[i].word, argument) != 0)
+			continue;
+		hide();
+		closefrom(FD_SOCK + 1);
+		serve(roles[i].kind, false);
+	}
+}
+
 /* Twice forked, so that nobody has to wait for its end. */
 static int
 fork_process(enum lookup_kind kind, int sock)
@@ -62,6 +115,8 @@ fork_process(enum lookup_kind kind, int sock)
 		pid = fork();
 		if (pid == 0) {
 			hold_only(sock);
+			if (executed_as != NULL)
+				execute(kind);
 			serve(kind, false);
 		}
 		_exit(pid == -1 ? 1 : 0);
@@ -73,19 +128,6 @@ fork_process(enum lookup_kind kind, int sock)
 }
 
 /* ---- the starter -------------------------------------------------------- */
-
-/* A user's other programs run as the same user: they must not get at what is
- * outside of their root directory by way of this process. */
-static void
-hide(void)
-{
-	const struct rlimit none = { 0, 0 };
-
-	(void)setrlimit(RLIMIT_CORE, &none);
-	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == -1 ||
-	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1)
-		_exit(1);
-}
 
 static void
 start_one(uint8_t kind, int sock)
@@ -157,6 +199,12 @@ void
 lookup_end(void)
 {
 	fd_close(&starter);
+}
+
+void
+lookup_execute(const char *name)
+{
+	executed_as = name;
 }
 
 int

@@ -5,10 +5,11 @@
  * wait for long. Each of these processes holds nothing but its end of a
  * socket, and ends with the other end.
  *
- * They are forked from the process that asks; or, for one that is about to
- * change its root directory, from a starter that was forked before: whoever
- * may write to that directory would choose what is loaded, and what a name
- * means.
+ * They are forked from the process that asks, where that has no secrets. One
+ * that has some executes its own program afresh, so that nothing of its memory
+ * is in them. One that is about to change its root directory has a starter
+ * forked before, from which they come: whoever may write to that directory
+ * would choose what is loaded, and what a name means.
  *
  * Threads: loop thread only.
  */
@@ -34,6 +35,13 @@ int lookup_begin(void (*become)(const void *arg),
 bool lookup_has_starter(void);
 /* For tests, which begin more than once. */
 void lookup_end(void);
+
+/* From now on they are executed, not forked, if there is no starter: by the
+ * program that runs here, as name (static), which hands its one argument on to
+ * lookup_main(). */
+void lookup_execute(const char *name);
+/* Is it that of such a process? Then it serves, and does not return. */
+void lookup_main(const char *argument);
 
 /* A process of that kind at this end of a socket (SOCK_SEQPACKET), which the
  * caller closes. ERR_SYSTEM with errno. What goes wrong later ends the socket.

@@ -45,14 +45,23 @@ is_proc(int dir)
 	return fstatfs(dir, &fs) == 0 && fs.f_type == PROC_MAGIC;
 }
 
-static bool
-others_write(int dir)
+/* Who can put something into a directory, beside root and ourselves. */
+enum writers {
+	WRITERS_NONE,
+	WRITERS_SOME, /* its owner, a group: whom somebody has chosen */
+	WRITERS_ALL,
+};
+
+static enum writers
+writers_of(int dir)
 {
 	struct stat st;
 
-	return fstat(dir, &st) == -1 || !is_ours(&st) ||
-	    (st.st_mode & S_IWOTH) != 0 ||
-	    ((st.st_mode & S_IWGRP) != 0 && st.st_gid != getegid());
+	if (fstat(dir, &st) == -1 || (st.st_mode & S_IWOTH) != 0)
+		return WRITERS_ALL;
+	return !is_ours(&st) ||
+		((st.st_mode & S_IWGRP) != 0 && st.st_gid != getegid()) ?
+	    WRITERS_SOME : WRITERS_NONE;
 }
 
 static int
@@ -162,14 +171,40 @@ walk(struct walk *w, char name[PATH_MAX], bool follows)
 
 /* ---- the last component -------------------------------------------------- */
 
+/* What was found where others write has this name and no other, at the moment
+ * in which the name is looked at: one that was taken away before would leave it
+ * with the name that it has elsewhere. st: what it is. */
+static bool
+is_only_name(int fd, int dir, const char *name, struct stat *st)
+{
+	struct stat at;
+
+	return fstat(fd, st) == 0 &&
+	    fstatat(dir, name, &at, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    at.st_dev == st->st_dev && at.st_ino == st->st_ino &&
+	    at.st_nlink == 1;
+}
+
+static bool
+is_good(int fd, int dir, const char *name, int flags, enum writers writers)
+{
+	struct stat st;
+	bool appends = (flags & O_APPEND) != 0 && (flags & O_TRUNC) == 0;
+
+	if (fstat(fd, &st) == -1 || !S_ISREG(st.st_mode))
+		return false;
+	return (flags & O_ACCMODE) == O_RDONLY ||
+	    (is_only_name(fd, dir, name, &st) &&
+		(is_ours(&st) || (writers == WRITERS_SOME && appends)));
+}
+
 /* Of a directory that others write. Nothing is waited for there, so a pipe that
  * was put in between is only an error. */
 static int
-open_among_others(int dir, const char *name, int flags, mode_t mode)
+open_among_others(int dir, const char *name, int flags, mode_t mode,
+    enum writers writers)
 {
-	const bool writes = (flags & O_ACCMODE) != O_RDONLY;
 	int fd = -1;
-	struct stat st;
 
 	if ((flags & O_EXCL) != 0)
 		return openat(dir, name, flags | O_NOFOLLOW, mode);
@@ -186,8 +221,7 @@ open_among_others(int dir, const char *name, int flags, mode_t mode)
 	}
 	if (fd == -1)
 		return -1;
-	if (fstat(fd, &st) == -1 || !S_ISREG(st.st_mode) ||
-	    (writes && (!is_ours(&st) || st.st_nlink != 1))) {
+	if (!is_good(fd, dir, name, flags, writers)) {
 		fd_close(&fd);
 		errno = EACCES;
 		return -1;
@@ -202,6 +236,7 @@ int
 open_named(const char *path, int flags, mode_t mode)
 {
 	char name[PATH_MAX];
+	enum writers writers;
 	struct walk w;
 	int fd = -1, saved;
 
@@ -209,10 +244,35 @@ open_named(const char *path, int flags, mode_t mode)
 	if (begin(&w, path) == 0 && walk(&w, name, true) == 0) {
 		if (is_proc(w.dir))
 			fd = openat(w.dir, name, flags, mode);
-		else if (others_write(w.dir))
-			fd = open_among_others(w.dir, name, flags, mode);
+		else if ((writers = writers_of(w.dir)) != WRITERS_NONE)
+			fd = open_among_others(w.dir, name, flags, mode,
+			    writers);
 		else
 			fd = openat(w.dir, name, flags | O_NOFOLLOW, mode);
+	}
+	saved = errno;
+	fd_close(&w.dir);
+	errno = saved;
+	return fd;
+}
+
+int
+open_named_socket(const char *path)
+{
+	char name[PATH_MAX];
+	struct walk w;
+	struct stat st;
+	int fd = -1, saved;
+
+	if (begin(&w, path) == 0 && walk(&w, name, true) == 0)
+		fd = openat(w.dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (fd != -1 && fstat(fd, &st) == 0 && S_ISLNK(st.st_mode)) {
+		fd_close(&fd);
+		errno = ELOOP;
+	} else if (fd != -1 && writers_of(w.dir) != WRITERS_NONE &&
+	    (!is_only_name(fd, w.dir, name, &st) || !is_ours(&st))) {
+		fd_close(&fd);
+		errno = EACCES;
 	}
 	saved = errno;
 	fd_close(&w.dir);

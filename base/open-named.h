@@ -8,9 +8,12 @@
  * THE RULE. Every link on the way, also the last component, counts only if root
  * or the effective user owns it (ELOOP otherwise). In a directory that others
  * can write only regular files are opened (EACCES), and for writing only those
- * that are root's or ours and have no other name. Elsewhere devices and pipes
- * are as good as files, and so is a descriptor by its name, wherever
- * it leads: /dev/stderr, /dev/fd/N, /proc/self/fd/N.
+ * that have no other name and are root's or ours; or anybody's, where not all
+ * can write but a group or another owner of the directory, and only to append
+ * (O_APPEND without O_TRUNC): there a log may be a log keeper's, whom the
+ * administrator has chosen, and nobody else can have put it there. Elsewhere
+ * devices and pipes are as good as files, and so is a descriptor by its name,
+ * wherever it leads: /dev/stderr, /dev/fd/N, /proc/self/fd/N.
  *
  * Threads: any.
  */
@@ -23,6 +26,12 @@
 
 /* As open(2), always with O_CLOEXEC and O_NOCTTY. -1 sets errno. */
 int open_named(const char *path, int flags, mode_t mode);
+
+/* A handle (O_PATH) of a socket, to connect by /proc/self/fd, by that rule: in
+ * a directory that others can write it has to be root's or ours, and to have no
+ * other name: else somebody could lead us to another socket of ours. Whether
+ * it is a socket is not looked at. -1 sets errno. */
+int open_named_socket(const char *path);
 
 /* The directory that the last component of path is in, for *at() calls, and
  * that component, within path; it is not looked at itself. Links on the way as

@@ -464,6 +464,27 @@ xstr_escape(const char *text)
 	return out;
 }
 
+char *
+xstr_shorten_path(const char *path)
+{
+	enum { PATH_SHOWN = 1024, END_SHOWN = 200 };
+	size_t len = strlen(path), head = END_SHOWN, tail = len - END_SHOWN;
+	char *shown;
+
+	if (len <= PATH_SHOWN)
+		return xstrdup(path);
+	/* Not in the midst of a UTF-8 character. */
+	while (head > 0 && (path[head] & 0xc0) == 0x80)
+		head--;
+	while ((path[tail] & 0xc0) == 0x80)
+		tail++;
+	shown = xmalloc(head + 3 + len - tail + 1);
+	memcpy(shown, path, head);
+	memcpy(shown + head, "...", 3);
+	memcpy(shown + head + 3, path + tail, len - tail + 1);
+	return shown;
+}
+
 bool
 str_equal_nocase(const char *a, const char *b)
 {

@@ -60,6 +60,9 @@ void str_escape(char *out, size_t size, const char *text);
 /* All of text so, in memory that the caller frees; ends the process if there
  * is none. */
 char *xstr_escape(const char *text);
+/* A path as it is shown: of one that fills a screen, beginning and end. The
+ * caller frees; the process ends if there is no memory. */
+char *xstr_shorten_path(const char *path);
 /* Bytes of the UTF-8 character (RFC 3629, strict) at p, which is *code; 0:
  * there is none. */
 size_t str_utf8_len(const char *p, uint32_t *code);

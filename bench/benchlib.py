@@ -7,6 +7,7 @@ what the kernel can remove by itself (namespaces, devices) ends with us even
 after SIGKILL. Every command is bounded in time.
 """
 
+import atexit
 import ctypes
 import functools
 import math
@@ -43,7 +44,18 @@ def environment():
            for k in ("HOME", "USER", "LOGNAME", "LANG", "OPENSSL_ia32cap")
            if k in os.environ}
     env["PATH"] = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
+    env["XDG_STATE_HOME"] = state_directory()  # of hints
     return env
+
+
+@functools.cache
+def state_directory():
+    """The caller's, or one for this run."""
+    if "XDG_STATE_HOME" in os.environ:
+        return os.environ["XDG_STATE_HOME"]
+    made = tempfile.mkdtemp(prefix="hpn-state-")
+    atexit.register(shutil.rmtree, made, ignore_errors=True)
+    return made
 
 
 class Ended:

@@ -6,12 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "conf/client-conf.h"
 #include "keys/knownhosts.h"
 
 enum {
@@ -187,6 +189,113 @@ hints_drop(const char *path, const char *name)
 {
 	return rewrite(path, name, NULL);
 }
+
+/* ---- the place ---------------------------------------------------------- */
+
+static char *
+state_file(const char *home)
+{
+	const char *dir = getenv("XDG_STATE_HOME");
+	char *path;
+
+	if (dir != NULL && dir[0] == '/')
+		xasprintf(&path, "%s/hpnssh/hints", dir);
+	else
+		xasprintf(&path, "%s/.ssh/hpn/hints", home);
+	return path;
+}
+
+void
+hints_place_init(struct hints_place *p, const char *known_hosts,
+    const char *name)
+{
+	const char *home = client_conf_home();
+	char *usual;
+
+	xasprintf(&usual, "%s/.ssh/known_hosts", home);
+	p->path = state_file(home);
+	if (strcmp(known_hosts, usual) == 0)
+		p->name = xstrdup(name);
+	else
+		xasprintf(&p->name, "%s %s", name, known_hosts);
+	xasprintf(&p->old_path, "%s.hints", known_hosts);
+	p->old_name = xstrdup(name);
+	free(usual);
+}
+
+void
+hints_place_clear(struct hints_place *p)
+{
+	free(p->path);
+	free(p->name);
+	free(p->old_path);
+	free(p->old_name);
+	*p = (struct hints_place){ 0 };
+}
+
+int
+hints_find(const struct hints_place *p, struct hints *out)
+{
+	int r = hints_load(p->path, p->name, out);
+
+	return r == ERR_NOT_FOUND ?
+	    hints_load(p->old_path, p->old_name, out) : r;
+}
+
+/* Its directory and the one above; whatever fails is told by the writing. */
+static void
+make_directories(const char *path)
+{
+	char *dir = xstrdup(path), *end;
+
+	for (int i = 0; i < 2 && (end = strrchr(dir, '/')) != NULL; i++)
+		*end = '\0';
+	(void)mkdir(dir, 0700);
+	dir[strlen(dir)] = '/';
+	(void)mkdir(dir, 0700);
+	free(dir);
+}
+
+/* What an earlier version has left of the host goes, and its file with the last
+ * line. */
+static int
+forget_old(const struct hints_place *p)
+{
+	struct hints h;
+	struct stat st;
+	int r = hints_load(p->old_path, p->old_name, &h);
+
+	hints_clear(&h);
+	if (r != 0)
+		return r == ERR_NOT_FOUND ? 0 : r;
+	if ((r = hints_drop(p->old_path, p->old_name)) == 0 &&
+	    lstat(p->old_path, &st) == 0 && st.st_size == 0)
+		(void)unlink(p->old_path);
+	return r;
+}
+
+int
+hints_keep(const struct hints_place *p, const struct hints *h)
+{
+	int r;
+
+	make_directories(p->path);
+	r = hints_save(p->path, p->name, h);
+	return r == 0 ? forget_old(p) : r;
+}
+
+int
+hints_forget(const struct hints_place *p)
+{
+	int r, old = forget_old(p);
+
+	if (access(p->path, F_OK) == -1)
+		return old;
+	r = hints_drop(p->path, p->name);
+	return r != 0 ? r : old;
+}
+
+/* ---- lists -------------------------------------------------------------- */
 
 char *
 hints_put_first(const char *list, const char *name)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * What a host did last time, so that the next connection can send several
- * messages at once instead of waiting for answers. In a file beside known_hosts
+ * messages at once instead of waiting for answers. In one file of the user's
  * each host has a line: its name, hashed with a salt as in known_hosts; key
  * exchange method; host key algorithm; fingerprint of the user key that worked
  * (or "-"; of a certificate, with that of its authority behind an @; or the
@@ -27,7 +27,26 @@ struct hints {
 	bool interactive; /* to log in, the user had to answer a prompt */
 };
 
-/* name as known_hosts spells it. ERR_NOT_FOUND if the host has no line. */
+/* Where the hints of a host are. */
+struct hints_place {
+	char *path; /* hpnssh/hints in XDG_STATE_HOME, else ~/.ssh/hpn/hints */
+	char *name; /* of the host there */
+	/* Where and how an earlier version had them: beside known_hosts. They
+	 * are read as long as there are no others. */
+	char *old_path, *old_name;
+};
+
+/* known_hosts: the user's first file. A host is another one where that is
+ * another file than ~/.ssh/known_hosts. */
+void hints_place_init(struct hints_place *p, const char *known_hosts,
+    const char *name);
+void hints_place_clear(struct hints_place *p);
+int hints_find(const struct hints_place *p, struct hints *out) must_check;
+int hints_keep(const struct hints_place *p,
+    const struct hints *h) must_check;
+int hints_forget(const struct hints_place *p) must_check;
+
+/* A file: name as it is there. ERR_NOT_FOUND if the host has no line. */
 int hints_load(const char *path, const char *name,
     struct hints *out) must_check;
 /* Puts the host's line at the end in place of its old one, and drops the

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/prompt.h"
 #include "client/known-hosts-command.h"
+#include "conf/defaults.h"
 
 /* Behind a proxy there is no address. One of the loopback is anybody's, and a
  * name that is an address is looked up as the name. */
@@ -32,6 +33,24 @@ hostcheck_address_name(const struct hostcheck *h)
 	if (name == NULL)
 		fatal("%s", err_text(ERR_NOMEM));
 	return name;
+}
+
+int
+hostcheck_add_address_names(const struct hostcheck *h, struct strlist *names)
+{
+	const uint16_t ports[] = { h->port, h->other_port,
+		HPN_KNOWN_HOSTS_PORT };
+	int r = 0;
+
+	if (!is_looked_at(h))
+		return 0;
+	for (size_t i = 0; r == 0 && i < ARRAY_LEN(ports); i++) {
+		char *name = knownhosts_name(h->address, ports[i]);
+
+		r = name != NULL ? strlist_add(names, name) : ERR_NOMEM;
+		free(name);
+	}
+	return r;
 }
 
 /* The name of the host may be known under the other default port; so may its

@@ -21,6 +21,7 @@ struct hostcheck {
 	char *address;
 	uint16_t port, other_port; /* other_port: that of other_name */
 	struct strlist user_files, all_files, revoked_files;
+	struct knownhosts_seen *seen; /* of all_files: all names of the host */
 	struct buf accepted; /* blob of the host's identity, which the first
 			      * key exchange of this connection has shown */
 	const struct hostcheck *first; /* NULL: this is no further one */
@@ -47,7 +48,7 @@ struct address_verdict {
 	char *name; /* as known_hosts spells it; NULL: it is not looked at */
 };
 
-/* All files, and lines of KnownHostsCommand. */
+/* All files, and lines of KnownHostsCommand (NULL: none). */
 struct knownhosts_places hostcheck_places(const struct hostcheck *h,
     const struct buf *lines);
 /* The host's name without its port, under which it may be known as well; NULL:
@@ -78,6 +79,9 @@ int hostcheck_judge_address(const struct hostcheck *h, const struct key *k,
 void hostcheck_note_address(const struct hostcheck *h, const struct key *k,
     const struct address_verdict *a, bool may_be_noted);
 void hostcheck_clear_address(struct address_verdict *a);
+/* All names that the address may be looked up under are added. */
+int hostcheck_add_address_names(const struct hostcheck *h,
+    struct strlist *names) must_check;
 bool hostcheck_is_loopback(const char *address); /* NULL: no */
 
 /* Messages and questions (hostcheck-tell.c). k is never a certificate, but for

@@ -162,41 +162,36 @@ hostcheck_explain_refusal(const struct hostcheck *h, const struct key *k,
 	}
 }
 
+struct names {
+	struct buf *out;
+	unsigned found;
+};
+
+static int
+list_name(void *arg, const char *path, unsigned number,
+    const struct knownhosts_line *line)
+{
+	struct names *n = arg;
+
+	if (line->marker == KNOWNHOSTS_NONE)
+		buf_printf(n->out, "%s    %s:%u: %.200s\n",
+		    n->found++ == 0 ? "The same key is known for:\n" : "",
+		    path, number,
+		    line->hosts[0] == '|' ? "(hashed name)" : line->hosts);
+	return 0;
+}
+
 /* Names that the files have for this same key: a hint for the user. */
 static void
 list_other_names(const struct hostcheck *h, const struct key *k,
     struct buf *out)
 {
-	struct knownhosts_line line;
-	unsigned found = 0;
+	struct names n = { .out = out };
 
-	for (size_t i = 0; i < h->all_files.n; i++) {
-		FILE *f = fopen(h->all_files.v[i], "re");
-		char *text = NULL;
-		size_t cap = 0;
-
-		for (unsigned n = 1; f != NULL && getline(&text, &cap, f) > 0;
-		     n++) {
-			text[strcspn(text, "\r\n")] = '\0';
-			if (knownhosts_parse_line(text, &line) != 0)
-				continue;
-			if (line.marker == KNOWNHOSTS_NONE &&
-			    line.key != NULL && !key_is_cert(line.key) &&
-			    key_same_identity(line.key, k))
-				buf_printf(out, "%s    %s:%u: %.200s\n",
-				    found++ == 0 ?
-					"The same key is known for:\n" :
-					"",
-				    h->all_files.v[i], n,
-				    line.hosts[0] == '|' ? "(hashed name)" :
-							   line.hosts);
-			knownhosts_line_clear(&line);
-		}
-		free(text);
-		if (f != NULL)
-			fclose(f);
-	}
-	if (found == 0)
+	for (size_t i = 0; i < h->all_files.n; i++)
+		(void)!knownhosts_each_of_key(h->all_files.v[i], k, list_name,
+		    &n);
+	if (n.found == 0)
 		buf_printf(out,
 		    "This key is not known by any other names.\n");
 }

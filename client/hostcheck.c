@@ -37,6 +37,27 @@ set_other_name(struct hostcheck *h)
 	return h->other_name != NULL ? 0 : ERR_NOMEM;
 }
 
+/* All that the files may be asked for. */
+static int
+set_seen(struct hostcheck *h)
+{
+	struct strlist names = { 0 };
+	char *alone = hostcheck_name_alone(h);
+	int r = strlist_add(&names, h->name);
+
+	if (r == 0 && h->other_name != NULL)
+		r = strlist_add(&names, h->other_name);
+	if (r == 0 && alone != NULL)
+		r = strlist_add(&names, alone);
+	if (r == 0)
+		r = hostcheck_add_address_names(h, &names);
+	if (r == 0)
+		r = knownhosts_seen_new(&h->seen, &h->all_files, &names);
+	strlist_clear(&names);
+	free(alone);
+	return r;
+}
+
 int
 hostcheck_new(struct hostcheck **out, const struct client_conf *conf,
     const char *address, uint16_t port)
@@ -65,6 +86,8 @@ hostcheck_new(struct hostcheck **out, const struct client_conf *conf,
 		    &conf->known.global_known_hosts_file, &h->all_files);
 	for (size_t i = 0; r == 0 && i < h->user_files.n; i++)
 		r = strlist_add(&h->all_files, h->user_files.v[i]);
+	if (r == 0)
+		r = set_seen(h);
 out:
 	if (r != 0) {
 		hostcheck_free(h);
@@ -79,6 +102,7 @@ hostcheck_free(struct hostcheck *h)
 {
 	if (h == NULL)
 		return;
+	knownhosts_seen_free(h->seen);
 	free(h->name);
 	free(h->other_name);
 	free(h->address);
@@ -130,17 +154,15 @@ hostcheck_other_name(const struct hostcheck *h)
 }
 
 /* A user who keeps no known_hosts wants no other file of hosts either. */
-char *
-hostcheck_hints_path(const struct hostcheck *h)
+const char *
+hostcheck_hints_file(const struct hostcheck *h)
 {
 	struct stat st;
-	char *path;
 
 	if (h->user_files.n == 0 ||
 	    stat(h->user_files.v[0], &st) == -1 || !S_ISREG(st.st_mode))
 		return NULL;
-	xasprintf(&path, "%s.hints", h->user_files.v[0]);
-	return path;
+	return h->user_files.v[0];
 }
 
 /* ---- the check ---------------------------------------------------------- */
@@ -237,9 +259,14 @@ find_user_file(const struct hostcheck *h, const char *path)
 struct knownhosts_places
 hostcheck_places(const struct hostcheck *h, const struct buf *lines)
 {
-	return (struct knownhosts_places){ &h->all_files,
-		{ buf_data(lines), buf_len(lines) },
-		"KnownHostsCommand-" KNOWN_HOSTS_FOR_HOSTNAME };
+	struct knownhosts_places places = { .files = &h->all_files,
+		.seen = h->seen,
+		.lines_name = "KnownHostsCommand-" KNOWN_HOSTS_FOR_HOSTNAME };
+
+	if (lines != NULL)
+		places.lines = (struct span){ buf_data(lines),
+			buf_len(lines) };
+	return places;
 }
 
 char *
@@ -263,7 +290,7 @@ static bool
 known_without_port(const struct hostcheck *h, const struct key *k,
     struct verdict *v)
 {
-	const struct knownhosts_places places = { .files = &h->all_files };
+	const struct knownhosts_places places = hostcheck_places(h, NULL);
 	struct knownhosts_found found = { 0 }, other;
 	char *name = hostcheck_name_alone(h);
 	bool known = false;
@@ -288,7 +315,7 @@ hostcheck_find_ca(const struct hostcheck *h, const struct buf *lines,
     const struct key *ca, struct knownhosts_found *found)
 {
 	const struct knownhosts_places all = hostcheck_places(h, lines);
-	const struct knownhosts_places files = { .files = &h->all_files };
+	const struct knownhosts_places files = hostcheck_places(h, NULL);
 	char *alone = hostcheck_name_alone(h);
 	int r = knownhosts_find_ca(&all, h->name, ca, found);
 

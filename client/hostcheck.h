@@ -46,15 +46,15 @@ char *hostcheck_algorithms(struct hostcheck *h);
 /* May this algorithm be the first of them, because what it serves for is known?
  * If an authority is, only those of certificates may. */
 bool hostcheck_knows(struct hostcheck *h, const char *alg);
-/* How known_hosts spells the host, and the file of hints beside the user's
- * known_hosts (caller frees; NULL: there shall be none). */
+/* How known_hosts spells the host, and which the user's file is that hints go
+ * with (NULL: there shall be none). */
 const char *hostcheck_name(const struct hostcheck *h);
 /* The same for the other default port, where that counts; or NULL. */
 const char *hostcheck_other_name(const struct hostcheck *h);
 /* The same of its address, if known_hosts shall have that as well; or NULL.
  * Caller frees. */
 char *hostcheck_address_name(const struct hostcheck *h);
-char *hostcheck_hints_path(const struct hostcheck *h);
+const char *hostcheck_hints_file(const struct hostcheck *h);
 /* The host shows this key. 0, or ERR_HOSTKEY; the reason was logged. */
 int hostcheck_key(struct hostcheck *h, struct span blob) must_check;
 /* The same, but that the key is the host's is proven otherwise, by Kerberos:

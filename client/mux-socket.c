@@ -14,9 +14,15 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/mem.h"
+#include "base/open-named.h"
 #include "crypto/rand.h"
 
-enum { RETRY_MS = 20, RANDOM_BYTES = 6, TRIES = 10 };
+enum {
+	RETRY_MS = 20,
+	RANDOM_BYTES = 6,
+	TRIES = 10,
+	NAME_TRIES = 25, /* while a master gives its socket its name */
+};
 
 static int
 fill_address(struct sockaddr_un *sun, const char *path)
@@ -187,22 +193,55 @@ connect_once(int *fd, const struct sockaddr_un *sun)
 	return errno == EAGAIN || errno == EINTR ? ERR_AGAIN : ERR_SYSTEM;
 }
 
-int
-mux_socket_connect(int *fd, const char *path, int timeout_ms)
+/* The socket itself, so that nobody else's link leads to another master of
+ * ours. It has two names for a moment when it is new. */
+static int
+find_socket(int *socket, const char *path, struct sockaddr_un *sun)
+{
+	char held[32];
+
+	for (int i = 0; i < NAME_TRIES; i++) {
+		*socket = open_named_socket(path);
+		if (*socket != -1 || errno != EACCES)
+			break;
+		(void)poll(NULL, 0, RETRY_MS);
+	}
+	if (*socket == -1)
+		return errno == ELOOP || errno == EACCES ? ERR_DENIED :
+							   ERR_SYSTEM;
+	snprintf(held, sizeof held, "/proc/self/fd/%d", *socket);
+	return access(held, F_OK) == 0 ? fill_address(sun, held) : 0;
+}
+
+static int
+connect_within(int *fd, const struct sockaddr_un *sun, int timeout_ms)
 {
 	uint64_t began = clock_ms();
-	struct sockaddr_un sun;
 	int r;
 
-	*fd = -1;
-	if ((r = fill_address(&sun, path)) != 0)
-		return r;
-	while ((r = connect_once(fd, &sun)) == ERR_AGAIN) {
+	while ((r = connect_once(fd, sun)) == ERR_AGAIN) {
 		if (timeout_ms >= 0 &&
 		    clock_ms() - began >= (uint64_t)timeout_ms)
 			return ERR_TIMEOUT;
 		(void)poll(NULL, 0, RETRY_MS);
 	}
+	return r;
+}
+
+int
+mux_socket_connect(int *fd, const char *path, int timeout_ms)
+{
+	struct sockaddr_un sun;
+	int r, socket, saved;
+
+	*fd = -1;
+	if ((r = fill_address(&sun, path)) != 0 ||
+	    (r = find_socket(&socket, path, &sun)) != 0)
+		return r;
+	r = connect_within(fd, &sun, timeout_ms);
+	saved = errno;
+	fd_close(&socket);
+	errno = saved;
 	if (r != 0 || may_talk(*fd))
 		return r;
 	fd_close(fd);

@@ -40,7 +40,8 @@ int mux_socket_accept(const struct mux_socket *s, int *fd) must_check;
 /*
  * Connects to a master, within timeout_ms (-1: no limit). ERR_SYSTEM: errno
  * ENOENT, there is none; ECONNREFUSED: it has ended without taking its file
- * away. ERR_DENIED: who listens there is another user. ERR_LIMIT: path is too
+ * away. ERR_DENIED: who listens there is another user, or somebody else's link
+ * leads there. ERR_LIMIT: path is too
  * long. ERR_TIMEOUT.
  */
 int mux_socket_connect(int *fd, const char *path, int timeout_ms) must_check;

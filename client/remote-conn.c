@@ -116,33 +116,59 @@ remote_conn_least_used(const struct remote *r)
 
 /* ---- the end ------------------------------------------------------------ */
 
+/* Would the next try end in the same way? */
+static bool
+is_refusal(const struct conn *conn, int err)
+{
+	static const int refusals[] = { ERR_DENIED, ERR_HOSTKEY, ERR_REVOKED,
+		ERR_NO_KEX_MATCH, ERR_NO_HOSTKEY_MATCH, ERR_NO_CIPHER_MATCH,
+		ERR_NO_MAC_MATCH, ERR_NO_COMP_MATCH };
+
+	for (size_t i = 0; i < ARRAY_LEN(refusals); i++)
+		if (err == refusals[i])
+			return true;
+	/* It has had enough of our tries. */
+	return err == ERR_DISCONNECTED && conn->state == CONN_LOGGING_IN &&
+	    conn->client != NULL && sshclient_was_refused(conn->client);
+}
+
+/* What its streams end with. */
+static int
+stream_error(const struct conn *conn, int err)
+{
+	if (is_refusal(conn, err))
+		return ERR_DENIED;
+	return err == ERR_TIMEOUT ? err : ERR_CLOSED;
+}
+
 /* Those that have not tried to log in will not. */
 static void
-give_up_others(struct remote *r)
+give_up_others(struct remote *r, int err)
 {
 	for (struct conn *c = r->conns; c != NULL; c = c->next) {
 		if (!awaits_login(c))
 			continue;
 		log_debug("connection %u is given up", c->number);
 		become(c, CONN_ENDED);
-		remote_streams_end(c);
+		remote_streams_end(c, err);
 	}
 }
 
 static void
-end_conn(struct conn *conn)
+end_conn(struct conn *conn, int err)
 {
 	bool refused = !remote_conn_is_up(conn);
 
 	if (conn->state == CONN_ENDED)
 		return;
+	err = stream_error(conn, err);
 	if (refused && conn->number > 0)
 		log_debug("connection %u is refused", conn->number);
 	become(conn, CONN_ENDED);
 	conn->r->no_further = conn->r->no_further || refused;
-	remote_streams_end(conn);
+	remote_streams_end(conn, err);
 	if (refused)
-		give_up_others(conn->r);
+		give_up_others(conn->r, ERR_CLOSED);
 	loop_again(conn->r->p.loop);
 }
 
@@ -185,8 +211,7 @@ on_login_done(void *arg)
 static void
 on_ended(void *arg, int err)
 {
-	(void)err;
-	end_conn(arg);
+	end_conn(arg, err);
 }
 
 /* ---- life --------------------------------------------------------------- */
@@ -239,6 +264,8 @@ remote_conn_connect(struct conn *conn, bool standby)
 		.loop = r->p.loop,
 		.need_none = r->p.clear,
 		.keep_answer = true,
+		.watched = r->p.watched,
+		.proxy_may_ask = r->default_limit,
 		.lends = conn->number == 0, /* the agent, with -A */
 		.first = conn->number > 0 ? r->conns->client : NULL,
 		.keys_only = standby,
@@ -254,7 +281,7 @@ remote_conn_connect(struct conn *conn, bool standby)
 
 	become(conn, standby ? CONN_STANDBY : CONN_LOGGING_IN);
 	if ((err = sshclient_new(&conn->client, &params)) != 0)
-		end_conn(conn);
+		end_conn(conn, err);
 	return err;
 }
 
@@ -295,26 +322,34 @@ logins_max(const struct remote *r)
 static void
 stay_with_one(struct remote *r)
 {
+	static const char why[] = "what this login asked for is not good for "
+				  "another one";
+	bool was_demoted;
+
 	for (struct conn *c = r->conns; c != NULL; c = c->next)
 		if (awaits_login(c)) {
-			log_verbose("what this login asked for is not good "
-				    "for another one: everything goes over "
-				    "one connection");
+			log_verbose("%s: everything goes over one connection",
+			    why);
+			was_demoted = log_demote(true);
+			log_error("%s", why);
+			(void)log_demote(was_demoted);
 			break;
 		}
-	give_up_others(r);
+	give_up_others(r, ERR_DENIED);
 }
 
 static void
 log_in(struct conn *conn)
 {
+	int err;
+
 	if (conn->state == CONN_PLANNED) {
 		(void)!remote_conn_connect(conn, false);
 		return;
 	}
 	become(conn, CONN_LOGGING_IN);
-	if (sshclient_log_in(conn->client) != 0)
-		end_conn(conn);
+	if ((err = sshclient_log_in(conn->client)) != 0)
+		end_conn(conn, err);
 }
 
 /* A number that the user gave is reached once; who is to try again after a loss

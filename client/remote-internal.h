@@ -84,6 +84,7 @@ struct remote {
 	unsigned conn_count; /* how many were ever made: the next number */
 	uint64_t ride_rtt_us; /* of a master's path; 0: not known */
 	bool no_further;      /* a further connection was refused */
+	bool default_limit;   /* ConnectTimeout is not the user's */
 	int status;	     /* of the first stream */
 };
 
@@ -145,8 +146,8 @@ int remote_stream_use_pipe(struct stream *stream, struct conn *conn,
 int remote_streams_login_expected(struct conn *conn) must_check;
 /* conn has logged in. */
 int remote_streams_login_done(struct conn *conn) must_check;
-/* conn has ended, and with it its streams. */
-void remote_streams_end(struct conn *conn);
+/* conn has ended, and with it its streams, with err. */
+void remote_streams_end(struct conn *conn, int err);
 
 /* ---- the connection of a master (remote-ride.c) ------------------------- */
 

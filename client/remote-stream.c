@@ -15,6 +15,8 @@
 #include "channels.h"
 #include "xfer/sftp/sftp-engine.h"
 
+enum { BACKLOG_BYTES = 64 * 1024 };
+
 /* ---- states ------------------------------------------------------------- */
 
 #define TO(state) (1u << (state))
@@ -50,12 +52,12 @@ channel_of(const struct stream *stream)
 }
 
 static void
-end_stream(struct stream *stream)
+end_stream(struct stream *stream, int err)
 {
 	if (stream->state == STREAM_ENDED)
 		return;
 	become(stream, STREAM_ENDED);
-	(void)!sftp_feed_end(stream->sftp, ERR_CLOSED);
+	(void)!sftp_feed_end(stream->sftp, err);
 }
 
 /* ---- a session on a channel --------------------------------------------- */
@@ -84,7 +86,7 @@ on_write(void *arg, uint32_t ext, const uint8_t *p, size_t len)
 static void
 on_input_end(void *arg)
 {
-	end_stream(arg);
+	end_stream(arg, ERR_CLOSED);
 }
 
 static const struct channel_io stream_io = {
@@ -104,7 +106,7 @@ on_session_ended(void *arg)
 		stream->r->status = session_status(stream->session);
 	else if (!sftp_is_ready(stream->sftp))
 		remote_conn_refuse_sessions(stream->conn);
-	end_stream(stream);
+	end_stream(stream, ERR_CLOSED);
 }
 
 static int
@@ -181,7 +183,7 @@ is_carried(struct stream *stream)
 }
 
 void
-remote_streams_end(struct conn *conn)
+remote_streams_end(struct conn *conn, int err)
 {
 	for (struct stream *stream = conn->r->streams; stream != NULL;
 	     stream = stream->next) {
@@ -191,7 +193,7 @@ remote_streams_end(struct conn *conn)
 		if (stream->first && (stream->session == NULL ||
 			channel_of(stream) != NULL))
 			conn->r->status = REMOTE_EXIT_ERROR;
-		end_stream(stream);
+		end_stream(stream, err);
 	}
 }
 
@@ -468,6 +470,18 @@ streams_close(void *arg, struct sftp *s)
 	remote_stream_remove(stream_of(arg, s));
 }
 
+/* Without a backlog the peer is not behind: then bytes of the other streams, or
+ * alive messages, say nothing. */
+static uint64_t
+backlog_acked(int fd)
+{
+	struct tcp_numbers t;
+
+	if (tcp_unsent(fd) < BACKLOG_BYTES || tcp_measure(fd, &t) != 0)
+		return 0;
+	return t.v[TCP_BYTES_ACKED];
+}
+
 static void
 streams_path(void *arg, const struct sftp *s, struct xfer_stream_stats *out)
 {
@@ -481,8 +495,10 @@ streams_path(void *arg, const struct sftp *s, struct xfer_stream_stats *out)
 		out->rtt_us = stream->r->ride_rtt_us;
 	if (!remote_conn_is_up(conn))
 		return;
+	out->up = true;
 	times = channels_times(sshclient_channels(conn->client));
 	out->rtt_us = tcp_rtt_us(sshclient_fd(conn->client));
+	out->backlog_acked = backlog_acked(sshclient_fd(conn->client));
 	out->window_stall_ms = times.window_ms;
 	out->network_stall_ms = times.network_ms;
 	if (c != NULL)

@@ -18,7 +18,10 @@
 #include "client/ssh-flags.h"
 #include "conf/destination.h"
 
-enum { ALIVE_INTERVAL_S = 15 };
+enum {
+	ALIVE_INTERVAL_S = 15,
+	OPENING_S = 60, /* for each answer until the user is logged in */
+};
 
 /* ---- configuration ------------------------------------------------------ */
 
@@ -73,6 +76,10 @@ load_conf(struct remote *r)
 	ssh_flags_apply(&flags, &r->conf);
 	if (p->watched && r->conf.tcp.server_alive_interval == 0)
 		r->conf.tcp.server_alive_interval = ALIVE_INTERVAL_S;
+	if (p->watched && r->conf.tcp.connect_timeout <= 0) {
+		r->conf.tcp.connect_timeout = OPENING_S;
+		r->default_limit = true;
+	}
 	log_set_level((enum log_level)r->conf.log.log_level);
 	return log_set_places(&r->conf.log.log_verbose);
 }
@@ -243,6 +250,18 @@ remote_open(struct remote **out, const struct remote_params *params)
 	}
 	*out = r;
 	return 0;
+}
+
+bool
+remote_err_is_told(int err)
+{
+	return err == ERR_CLOSED || err == ERR_TIMEOUT || err == ERR_DENIED;
+}
+
+bool
+remote_is_up(const struct remote *r)
+{
+	return r->conns != NULL && remote_conn_is_up(r->conns);
 }
 
 struct sftp *

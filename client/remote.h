@@ -39,7 +39,7 @@ struct remote_params {
 	uint64_t bulk;
 	unsigned connections;
 	/* A connection that is silent for long counts as lost, even if the
-	 * configuration does not ask for alive messages. */
+	 * configuration does not ask for alive messages or a time limit. */
 	bool watched;
 };
 
@@ -49,6 +49,12 @@ int remote_open(struct remote **out,
 /* The first session, until it is closed by remote_streams(). Requests that are
  * made before the host is connected leave together with its INIT. */
 struct sftp *remote_sftp(struct remote *r);
+/* Of the errors that a session ends with, those of its connection, which tells
+ * the user more. ERR_DENIED: the next one would be refused as well;
+ * ERR_TIMEOUT: it was silent; ERR_CLOSED. */
+bool remote_err_is_told(int err);
+/* The first connection of this process has logged in. */
+bool remote_is_up(const struct remote *r);
 /* All sessions, and how to open more of them. */
 struct xfer_streams remote_streams(struct remote *r);
 /* Ends the connections, and frees the sessions that are left. The exit status

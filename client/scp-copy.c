@@ -39,20 +39,34 @@ target_name(struct scp *scp, const char *target, bool is_dir,
 	return name;
 }
 
+struct question {
+	const char *path;
+	bool follow;
+	struct sftp_attrs attrs;
+};
+
+static int
+call_stat(struct sftp *s, void *arg)
+{
+	struct question *q = arg;
+
+	return sftp_call_stat(s, q->path, q->follow, &q->attrs);
+}
+
 /* Whether path is a directory; ends the program if it has to be one. */
 static bool
 remote_is_dir(struct scp *scp, struct scp_host *host, const char *path,
     bool needed)
 {
-	struct sftp_attrs attrs;
+	struct question q = { .path = path, .follow = true };
 	bool is_dir;
 	int r;
 
 	if (strcmp(path, ".") == 0)
 		return true; /* known without a round trip */
-	r = scp_host_result(scp,
-	    sftp_call_stat(host->sftp, path, true, &attrs));
-	is_dir = r == 0 && (attrs.flags & SFTP_A_MODE) && S_ISDIR(attrs.mode);
+	r = scp_host_call(scp, host, call_stat, &q);
+	is_dir = r == 0 && (q.attrs.flags & SFTP_A_MODE) &&
+	    S_ISDIR(q.attrs.mode);
 	/* Else a tree that is meant to go into it would be laid over it. */
 	if (r != 0 && (needed || r != SFTP_NO_SUCH_FILE))
 		scp_die(scp, path, sftp_status_text((uint32_t)r));
@@ -75,19 +89,37 @@ local_is_dir(struct scp *scp, const char *path, bool needed)
 	return is_dir;
 }
 
+struct expansion {
+	const char *pattern;
+	struct strlist *names;
+};
+
+static int
+call_glob(struct sftp *s, void *arg)
+{
+	struct expansion *e = arg;
+	struct strlist found = { NULL, 0 };
+	int r = remote_glob(s, e->pattern, &found);
+
+	for (size_t i = 0; i < found.n && r == 0; i++)
+		r = strlist_add(e->names, found.v[i]);
+	strlist_clear(&found);
+	return r;
+}
+
 /* Appends the names that a remote source stands for. */
 static void
 expand_source(struct scp *scp, struct scp_host *host,
     const struct xfer_target *source, struct strlist *names)
 {
 	char *pattern = scp_host_path(scp, host, source->path), *name;
+	struct expansion e = { .pattern = pattern, .names = names };
 	size_t before = names->n;
 
 	if (pattern == NULL)
 		return;
 	if (remote_glob_has_magic(pattern)) {
-		(void)scp_host_result(scp,
-		    remote_glob(host->sftp, pattern, names));
+		(void)scp_host_call(scp, host, call_glob, &e);
 	} else {
 		name = remote_glob_unescape(pattern);
 		check_memory(scp, pattern, name == NULL ? ERR_NOMEM : 0);
@@ -203,10 +235,9 @@ static void
 fetch(struct batch *b, const char *name, const char *dir, bool is_dir)
 {
 	struct scp *scp = b->scp;
-	struct sftp_attrs attrs;
+	struct question q = { .path = name, .follow = !scp->xfer.links };
 	char *to;
-	int r = scp_host_result(scp, sftp_call_stat(b->host->sftp, name,
-		    !scp->xfer.links, &attrs));
+	int r = scp_host_call(scp, b->host, call_stat, &q);
 
 	if (r != 0) {
 		scp_report(scp, NULL, name, sftp_status_text((uint32_t)r));
@@ -215,8 +246,8 @@ fetch(struct batch *b, const char *name, const char *dir, bool is_dir)
 	to = target_name(scp, dir, is_dir, name);
 	batch_add_target(b, to);
 	check_memory(scp, "memory", b->to != NULL ?
-		xfer_copy(b->x, name, &attrs, to) :
-		xfer_get(b->x, name, &attrs, to));
+		xfer_copy(b->x, name, &q.attrs, to) :
+		xfer_get(b->x, name, &q.attrs, to));
 	free(to);
 }
 

@@ -1,15 +1,23 @@
 /* SPDX-License-Identifier: ISC */
 #include "client/scp-hosts.h"
 
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "xfer/progress.h"
 #include "xfer/sftp/sftp-engine.h"
 
-enum { EXIT_UNREACHABLE = 255 /* as ssh */ };
+enum {
+	EXIT_UNREACHABLE = 255, /* as ssh */
+	WAIT_MAX_S = 60,
+	STEP_MS = 1000,
+	SESSION_MS = 60000,
+};
 
 /* Whether a server did not answer at all. */
 static bool
@@ -25,8 +33,13 @@ any_never_answered(const struct scp *scp)
 _Noreturn static void
 connection_lost(struct scp *scp, int err)
 {
+	const char *why = log_demoted_error();
+
 	progress_clear_line(scp->xfer.progress);
-	if (err == ERR_CLOSED)
+	/* Of a connection that was tried again nothing was said so far. */
+	if (scp->xfer.retries > 0 && *why != '\0')
+		fprintf(stderr, "hpnscp: the last try: %s\n", why);
+	if (remote_err_is_told(err))
 		fprintf(stderr, "hpnscp: Connection closed\n");
 	else
 		fprintf(stderr, "hpnscp: Connection lost: %s\n",
@@ -42,6 +55,94 @@ scp_host_result(struct scp *scp, int result)
 		connection_lost(scp, result);
 	return result;
 }
+
+/* ---- tries -------------------------------------------------------------- */
+
+/* Waits before the next try, or ends the program if there is none. */
+static void
+try_again(struct scp *scp, struct scp_host *host, int err)
+{
+	unsigned wait_s = 1;
+
+	if ((err != ERR_CLOSED && err != ERR_TIMEOUT) ||
+	    host->tries >= scp->xfer.retries)
+		connection_lost(scp, err);
+	for (unsigned i = 0; i < host->tries && wait_s < WAIT_MAX_S; i++)
+		wait_s *= 2;
+	host->tries++;
+	scp_note(scp, NULL, "the connection is lost; trying again");
+	(void)poll(NULL, 0, (int)MIN(wait_s, (unsigned)WAIT_MAX_S) * 1000);
+}
+
+/* Until the session can be used. The limit for the server's program begins
+ * when the user is logged in. */
+static int
+wait_for_session(const struct scp_host *host, struct sftp *s)
+{
+	uint64_t up_ms = 0;
+	int r;
+
+	while (!sftp_is_ready(s)) {
+		if ((r = sftp_step(s, false, STEP_MS)) < 0)
+			return r;
+		if (up_ms == 0 && remote_is_up(host->remote))
+			up_ms = clock_ms();
+		if (up_ms != 0 && clock_ms() - up_ms >= SESSION_MS)
+			return ERR_TIMEOUT;
+	}
+	return 0;
+}
+
+static int
+open_remote(struct scp_host *host, const struct remote_params *params)
+{
+	int err = remote_open(&host->remote, params);
+
+	/* What is wrong, and was told, stays so. */
+	if (err != 0)
+		return err == ERR_TIMEOUT || err == ERR_CLOSED ? err :
+								 ERR_DENIED;
+	host->sftp = remote_sftp(host->remote);
+	/* Else the first requests leave before the host has answered. */
+	if (!params->watched)
+		return 0;
+	if ((err = wait_for_session(host, host->sftp)) != 0) {
+		host->sftp = NULL;
+		(void)remote_close(host->remote);
+		host->remote = NULL;
+	}
+	return err;
+}
+
+/* The first session ended between two transfers, or before the first. */
+static int
+renew_session(struct scp_host *host)
+{
+	struct xfer_streams streams = remote_streams(host->remote);
+	struct sftp *s;
+	int r = streams.ops->open(streams.arg, XFER_STREAM_CONNECTION, &s);
+
+	if (r == 0 && (r = wait_for_session(host, s)) == 0)
+		host->sftp = s;
+	return r;
+}
+
+int
+scp_host_call(struct scp *scp, struct scp_host *host, scp_call_fn fn,
+    void *arg)
+{
+	int r = fn(host->sftp, arg);
+
+	while (r < 0) {
+		try_again(scp, host, r);
+		if ((r = renew_session(host)) == 0)
+			r = fn(host->sftp, arg);
+	}
+	host->tries = 0;
+	return r;
+}
+
+/* ---- hosts -------------------------------------------------------------- */
 
 static struct scp_host *
 add_host(struct scp *scp, const struct xfer_target *t)
@@ -71,6 +172,7 @@ scp_host_of(struct scp *scp, const struct xfer_target *t, uint64_t bulk)
 		.connections = scp->xfer.connections_max,
 	};
 	struct scp_host *host;
+	int err;
 
 	for (host = scp->hosts; host != NULL; host = host->next)
 		if (xfer_target_same_host(&host->where, t))
@@ -78,9 +180,8 @@ scp_host_of(struct scp *scp, const struct xfer_target *t, uint64_t bulk)
 	host = add_host(scp, t);
 	params.host = host->where.host;
 	params.user = host->where.user;
-	if (remote_open(&host->remote, &params) != 0)
-		connection_lost(scp, ERR_CLOSED);
-	host->sftp = remote_sftp(host->remote);
+	while ((err = open_remote(host, &params)) != 0)
+		try_again(scp, host, err);
 	return host;
 }
 
@@ -99,20 +200,34 @@ scp_hosts_close(struct scp *scp)
 	}
 }
 
+struct expansion {
+	const char *tilde;
+	char *home;
+};
+
+static int
+call_expand(struct sftp *s, void *arg)
+{
+	struct expansion *e = arg;
+
+	return sftp_call_name(s, SFTP_EXTENDED, e->tilde, &e->home);
+}
+
 /* "~" or "~user" as the server expands it. Caller frees; NULL: reported for
  * path. */
 static char *
 expand_tilde(struct scp *scp, struct scp_host *host, const char *tilde,
     const char *path)
 {
+	struct expansion e = { .tilde = tilde };
 	char *home = NULL;
 	int r;
 
 	while (!sftp_is_ready(host->sftp))
 		(void)scp_host_result(scp, sftp_step(host->sftp, false, -1));
 	if (sftp_has(host->sftp, SFTP_EXT_EXPAND_PATH)) {
-		r = scp_host_result(scp,
-		    sftp_call_name(host->sftp, SFTP_EXTENDED, tilde, &home));
+		r = scp_host_call(scp, host, call_expand, &e);
+		home = e.home;
 		if (r != 0)
 			scp_report(scp, NULL, path,
 			    sftp_status_text((uint32_t)r));

@@ -17,7 +17,8 @@
 struct scp_host {
 	struct xfer_target where; /* its path is not used */
 	struct remote *remote;
-	struct sftp *sftp; /* its first session */
+	struct sftp *sftp; /* its first session, or what replaced that */
+	unsigned tries;	   /* in a row, to get a session that answers */
 	struct scp_host *next;
 };
 
@@ -25,6 +26,11 @@ struct scp_host {
  * at once. */
 struct scp_host *scp_host_of(struct scp *scp, const struct xfer_target *t,
     uint64_t bulk);
+/* The result of a call that may be made twice; if the session ends, another one
+ * is opened, with --retry. */
+typedef int (*scp_call_fn)(struct sftp *s, void *arg);
+int scp_host_call(struct scp *scp, struct scp_host *host, scp_call_fn fn,
+    void *arg);
 /* result, if it is no error; else the connection is lost. */
 int scp_host_result(struct scp *scp, int result);
 /* A path as the host's SFTP server takes it: "~" and "~user" are the server's

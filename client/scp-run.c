@@ -12,13 +12,14 @@
 static void
 print_line(const char *tried, const char *path, const char *text)
 {
-	char *shown = xstr_escape(path);
+	char *part = xstr_shorten_path(path), *shown = xstr_escape(part);
 
 	if (tried != NULL)
 		fprintf(stderr, "hpnscp: %s \"%s\": %s\n", tried, shown, text);
 	else
 		fprintf(stderr, "hpnscp: %s: %s\n", shown, text);
 	free(shown);
+	free(part);
 }
 
 void

@@ -74,7 +74,8 @@ static void
 report_connect(const struct sharing *s, enum log_level level, int err)
 {
 	if (err == ERR_DENIED)
-		log_msg(level, "Control socket %s is another user's",
+		log_msg(level, "Control socket %s is another user's, or "
+			       "somebody else's link leads to it",
 		    s->path);
 	else
 		log_msg(level, "Control socket connect(%s): %s", s->path,

@@ -322,6 +322,8 @@ sshclient_new(struct sshclient **out, const struct sshclient_params *params)
 	struct sshlogin_params login = {
 		.link = &c->link,
 		.proxied = params->proxied,
+		.watched = params->watched,
+		.proxy_may_ask = params->proxy_may_ask,
 		.loop = params->loop,
 		.arg = c,
 		.send_optimistic =
@@ -351,8 +353,10 @@ sshclient_new(struct sshclient **out, const struct sshclient_params *params)
 		r = sshlink_open(&c->link, params->conf);
 	}
 	login.conf = c->conf;
-	if (r == 0)
-		r = sshlogin_new(&c->login, &login);
+	/* From here on it has been connected. */
+	if (r == 0 && (r = sshlogin_new(&c->login, &login)) != 0 &&
+	    connection_is_lost(r))
+		r = ERR_CLOSED;
 	if (r != 0) {
 		sshclient_free(c);
 		return r;
@@ -462,6 +466,15 @@ bool
 sshclient_is_answered(const struct sshclient *c)
 {
 	return sshlogin_is_answered(c->login);
+}
+
+bool
+sshclient_was_refused(const struct sshclient *c)
+{
+	const struct userauth *user = c->login != NULL ?
+	    sshlogin_userauth(c->login) : NULL;
+
+	return user != NULL && userauth_was_refused(user);
 }
 
 enum sshclient_further

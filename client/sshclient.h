@@ -33,6 +33,9 @@ struct sshclient_params {
 	bool proxied;
 	int proxy_fd;
 	bool need_none;	   /* the switch to the cipher none must succeed */
+	/* ConnectTimeout is the limit for each answer until the login. */
+	bool watched;
+	bool proxy_may_ask; /* no limit before the host answers through one */
 	bool keep_answer; /* of the user: further connections will need it */
 	bool lends; /* agent and display, as the configuration says */
 	/* NULL: this is the first connection. Else this is a further one to
@@ -58,7 +61,8 @@ struct sshclient_params {
 };
 
 /* Connects, which blocks (but not for a further one, or if it is proxied), and
- * sends the first messages. Errors were logged. */
+ * sends the first messages. Errors were logged; ERR_CLOSED: it was connected,
+ * and lost; ERR_TIMEOUT: nobody answered. */
 int sshclient_new(struct sshclient **out,
     const struct sshclient_params *params) must_check;
 /* No connection, but what stands for one that another process has: further ones
@@ -90,6 +94,9 @@ int sshclient_log_in(struct sshclient *c) must_check;
 /* The server's identification arrived: it counts this connection among those
  * that are not logged in yet. */
 bool sshclient_is_answered(const struct sshclient *c);
+
+/* A method of authentication was refused, or was not all that is asked for. */
+bool sshclient_was_refused(const struct sshclient *c);
 
 /* Can further connections log in as this one did? They never ask the user. */
 enum sshclient_further {

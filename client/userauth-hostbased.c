@@ -13,25 +13,19 @@
 #include "base/str.h"
 #include "client/keysign.h"
 #include "client/userauth-internal.h"
+#include "keys/host-key-files.h"
 #include "keys/key.h"
 #include "keys/keyfile.h"
 
 #define METHOD "hostbased"
 
 /* Certificates come before plain keys, if both are of use. */
-static const char *const files[] = {
-	SYSCONFDIR "/ssh_host_ecdsa_key-cert.pub",
-	SYSCONFDIR "/ssh_host_ed25519_key-cert.pub",
-	SYSCONFDIR "/ssh_host_rsa_key-cert.pub",
-	SYSCONFDIR "/ssh_host_mldsa44_ed25519_key-cert.pub",
-	SYSCONFDIR "/ssh_host_ecdsa_key.pub",
-	SYSCONFDIR "/ssh_host_ed25519_key.pub",
-	SYSCONFDIR "/ssh_host_rsa_key.pub",
-	SYSCONFDIR "/ssh_host_mldsa44_ed25519_key.pub",
-};
+static const char *const endings[] = { "-cert.pub", ".pub" };
+
+enum { KEYS_MAX = HOST_KEY_FILES * ARRAY_LEN(endings) };
 
 struct hostbased_state {
-	struct key *keys[ARRAY_LEN(files)]; /* NULL: not there, or was tried */
+	struct key *keys[KEYS_MAX]; /* NULL: not there, or was tried */
 	char *host;	   /* our name, with a dot at its end; NULL: none */
 	char *client_user; /* who runs this program */
 	bool failed;	   /* to sign: it would fail again */
@@ -49,6 +43,20 @@ hostbased_state_free(struct hostbased_state *s)
 	free(s);
 }
 
+/* NULL: there is none. */
+static struct key *
+load_key(const char *file, const char *ending)
+{
+	struct key *k = NULL;
+	char *path;
+
+	xasprintf(&path, "%s%s", file, ending);
+	if (access(path, R_OK) == 0 && keyfile_load_public(path, &k, NULL) != 0)
+		k = NULL;
+	free(path);
+	return k;
+}
+
 static struct hostbased_state *
 make_state(const struct userauth *ua)
 {
@@ -61,10 +69,9 @@ make_state(const struct userauth *ua)
 	free(name);
 	if (pw != NULL)
 		s->client_user = xstrdup(pw->pw_name);
-	for (size_t i = 0; i < ARRAY_LEN(files); i++)
-		if (access(files[i], R_OK) == 0 &&
-		    keyfile_load_public(files[i], &s->keys[i], NULL) != 0)
-			s->keys[i] = NULL;
+	for (size_t i = 0; i < KEYS_MAX; i++)
+		s->keys[i] = load_key(host_key_files[i % HOST_KEY_FILES],
+		    endings[i / HOST_KEY_FILES]);
 	return s;
 }
 

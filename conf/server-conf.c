@@ -49,6 +49,8 @@ check_user_pattern(const char *word)
 {
 	const char *at = strrchr(word, '@');
 
+	if (at != NULL && (at[1] == '\0' || strcmp(at + 1, "!") == 0))
+		return "there is nothing behind the @";
 	if (at != NULL && addr_match_list(NULL, at + 1) < -1)
 		return "the part behind the @ is no host or network";
 	return NULL;

@@ -3,18 +3,17 @@
 #include "conf/server-match.h"
 
 #include <errno.h>
-#include <grp.h>
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/str.h"
+#include "base/user-groups.h"
 #include "base/version.h"
 #include "conf/addr-match.h"
 #include "conf/defaults.h"
-
-enum { GROUPS_MAX = 65536 };
 
 /* --- criteria --- */
 
@@ -46,15 +45,12 @@ match_invalid_user(const struct server_conf_spec *spec, const char *value)
 /* If any group is negated in patterns, there is no match, even if others
  * match. */
 static int
-match_group_ids(const gid_t *ids, int n, const char *patterns)
+match_group_names(const struct strlist *names, const char *patterns)
 {
-	struct group *gr;
 	int found = 0, hit;
 
-	for (int i = 0; i < n; i++) {
-		if ((gr = getgrgid(ids[i])) == NULL)
-			continue;
-		hit = str_match_list(gr->gr_name, patterns, false);
+	for (size_t i = 0; i < names->n; i++) {
+		hit = str_match_list(names->v[i], patterns, false);
 		if (hit < 0)
 			return 0;
 		found |= hit;
@@ -62,29 +58,22 @@ match_group_ids(const gid_t *ids, int n, const char *patterns)
 	return found;
 }
 
+/* That the groups are not known is an error: without it the block, which may
+ * restrict the user, would not apply. */
 static int
 match_group(const struct server_conf_spec *spec, const char *value)
 {
-	struct passwd *pw;
-	gid_t *ids;
-	int n = 64, room = n, r;
+	struct strlist names = { 0 };
+	const struct passwd *pw;
+	int r;
 
 	if (spec->user == NULL || spec->invalid_user ||
 	    (pw = getpwnam(spec->user)) == NULL)
 		return 0;
-	ids = xcalloc((size_t)n, sizeof *ids);
-	while (getgrouplist(pw->pw_name, pw->pw_gid, ids, &n) == -1) {
-		free(ids);
-		/* Too many groups, or they cannot be read: an error, since
-		 * without it the block, which may restrict the user, would
-		 * not apply. */
-		if (n > GROUPS_MAX || n <= room)
-			return ERR_SYSTEM;
-		room = n;
-		ids = xcalloc((size_t)room, sizeof *ids);
-	}
-	r = match_group_ids(ids, n, value);
-	free(ids);
+	r = user_groups(spec->user, pw->pw_gid, &names);
+	if (r == 0)
+		r = match_group_names(&names, value);
+	strlist_clear(&names);
 	return r;
 }
 

@@ -4,10 +4,13 @@
 #include <limits.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 #include <strings.h>
 
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
+
+#include "base/wire.h"
 
 struct digest {
 	EVP_MD_CTX *ctx; /* owned */
@@ -122,6 +125,42 @@ digest_new(struct digest **out, enum digest_alg alg)
 out:
 	digest_free(d);
 	return r;
+}
+
+/* A half of an HMAC: the digest of the key, as padded for it, and then p. */
+static bool
+padded_digest(struct digest *d, struct span key, uint8_t pad, const void *p,
+    size_t len, uint8_t *out)
+{
+	const EVP_MD *md = EVP_MD_CTX_get0_md(d->ctx);
+	uint8_t block[EVP_MAX_MD_SIZE * 4];
+	size_t block_len = (size_t)EVP_MD_get_block_size(md);
+	bool good;
+
+	memset(block, pad, block_len);
+	for (size_t i = 0; i < key.len; i++)
+		block[i] ^= key.p[i];
+	good = EVP_DigestInit_ex2(d->ctx, NULL, NULL) == 1 &&
+	    EVP_DigestUpdate(d->ctx, block, block_len) == 1 &&
+	    EVP_DigestUpdate(d->ctx, p, len) == 1 &&
+	    EVP_DigestFinal_ex(d->ctx, out, NULL) == 1;
+	explicit_bzero(block, sizeof block);
+	return good;
+}
+
+int
+digest_hmac_by(struct digest *d, const void *key, size_t key_len,
+    const void *p, size_t len, uint8_t *out)
+{
+	const EVP_MD *md = EVP_MD_CTX_get0_md(d->ctx);
+	struct span k = { key, key_len };
+
+	/* RFC 2104 section 2. */
+	if (key_len > (size_t)EVP_MD_get_block_size(md))
+		return ERR_LIMIT;
+	return padded_digest(d, k, 0x36, p, len, out) &&
+		padded_digest(d, k, 0x5c, out,
+		    (size_t)EVP_MD_get_size(md), out) ? 0 : ERR_CRYPTO;
 }
 
 int

@@ -40,6 +40,11 @@ int digest_hmac(enum digest_alg alg, const void *key, size_t key_len,
     const void *p, size_t len, uint8_t *out) must_check;
 
 int digest_new(struct digest **out, enum digest_alg alg) must_check;
+/* As digest_hmac() with the algorithm of d, whose state is lost: for many short
+ * texts, each under a key of its own. ERR_LIMIT: the key is longer than a block
+ * of the algorithm. */
+int digest_hmac_by(struct digest *d, const void *key, size_t key_len,
+    const void *p, size_t len, uint8_t *out) must_check;
 int digest_update(struct digest *d, const void *p, size_t len) must_check;
 int digest_final(struct digest *d, uint8_t *out) must_check;
 /* Copies the state of `from` to `to`; both are of the same algorithm. */

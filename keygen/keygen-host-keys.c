@@ -2,9 +2,9 @@
 /*
  * The keys of this host (-A). Those that are missing are made. At the first
  * installation beside an OpenSSH server hpnsshd is also told to show that one's
- * keys, where root alone can read them: a client that knows the host by them
- * would otherwise meet a stranger. They are named in a file of the
- * configuration and not copied, so that a key has one place.
+ * keys, where it would take them (keyfile_is_private()): a client that knows
+ * the host by them would otherwise meet a stranger. They are named in a file of
+ * the configuration and not copied, so that a key has one place.
  */
 #include "keygen/keygen.h"
 
@@ -23,8 +23,9 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "keys/host-key-files.h"
 
-#define STOCK "/etc/ssh"
+#define STOCK OPENSSH_DIR
 #define NOTE SYSCONFDIR "/sshd_config.d/10-host-keys.conf"
 
 enum {
@@ -149,7 +150,7 @@ is_usable(const char *name)
 	xasprintf(&path, "%s%s", prefix(), name);
 	usable = *name == '/' && strpbrk(name, "\"\\%\n") == NULL &&
 	    stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
-	    st.st_uid == geteuid() && (st.st_mode & 077) == 0 &&
+	    st.st_uid == geteuid() &&
 	    keyfile_load_private(path, NULL, true, &k, NULL) == 0;
 	key_free(k);
 	free(path);

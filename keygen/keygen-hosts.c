@@ -26,62 +26,102 @@ hosts_path(void)
 }
 
 static void
-print_found_fingerprint(const struct knownhosts_line *line)
+print_found_fingerprint(const struct key *k, const char *comment)
 {
-	char *fp = key_fingerprint(line->key, opt.hash);
-	char *shown = xstr_escape(line->comment);
+	char *fp = key_fingerprint(k, opt.hash);
+	char *shown = xstr_escape(comment);
 
 	if (fp == NULL)
 		fatal("out of memory");
-	printf("%s %s %s%s%s\n", opt.host, key_short_name(line->key), fp,
+	printf("%s %s %s%s%s\n", opt.host, key_short_name(k), fp,
 	    *shown != '\0' ? " " : "", shown);
 	if (opt.verbose)
-		keygen_print_art(line->key);
+		keygen_print_art(k);
 	free(shown);
 	free(fp);
 }
 
+/* With -H as that would make the line. */
 static int
-find_line(void *arg, const char *text, unsigned number,
-    const struct knownhosts_line *line)
+print_found_line(const struct knownhosts_text *found)
+{
+	struct span rest = { (const uint8_t *)found->rest,
+		strlen(found->rest) };
+	struct buf lines = { 0 };
+	bool pattern = false;
+	char *text;
+	int r;
+
+	if (!opt.hash_hosts || !knownhosts_may_be_hashed(found->marker,
+	    found->hosts, &pattern)) {
+		keygen_print_text(found->line);
+		return 0;
+	}
+	r = knownhosts_hash_line(found->hosts, rest, &lines);
+	text = r == 0 ? buf_dup_string(&lines) : NULL;
+	buf_clear(&lines);
+	for (char *at = text, *line; (line = strsep(&at, "\n")) != NULL;)
+		if (*line != '\0')
+			keygen_print_text(line);
+	free(text);
+	return r;
+}
+
+/* NULL if it is none. */
+static struct key *
+parse_key(const char *text, char **comment)
+{
+	char *line = xstrdup(text);
+	struct knownhosts_line l = { 0 };
+	struct key *k = NULL;
+
+	line[strcspn(line, "\r")] = '\0';
+	if (knownhosts_parse_line(line, &l) == 0) {
+		k = l.key;
+		*comment = l.comment;
+		l.key = NULL;
+		l.comment = NULL;
+	}
+	knownhosts_line_clear(&l);
+	free(line);
+	return k;
+}
+
+static int
+find_line(void *arg, unsigned number, const struct knownhosts_text *found)
 {
 	static const char *const tags[] = {
 		[KNOWNHOSTS_NONE] = "",
 		[KNOWNHOSTS_REVOKED] = "REVOKED",
 		[KNOWNHOSTS_CA] = "CA",
 	};
-	bool *found = arg;
-	const char *rest;
-	char *hash;
+	bool *any = arg;
+	struct key *k = NULL;
+	char *comment = NULL;
+	int r = 0;
 
-	if (line == NULL || !knownhosts_hosts_match(line->hosts, opt.host))
+	if (opt.fingerprint &&
+	    (k = parse_key(found->line, &comment)) == NULL)
 		return 0;
-	*found = true;
+	*any = true;
 	if (!opt.quiet)
 		printf("# Host %s found: line %u %s\n", opt.host, number,
-		    tags[line->marker]);
-	if (opt.fingerprint && line->key != NULL) {
-		print_found_fingerprint(line);
-	} else if (opt.hash_hosts && line->marker == KNOWNHOSTS_NONE) {
-		hash = knownhosts_hash(opt.host);
-		if (hash == NULL)
-			return ERR_NOMEM;
-		rest = text + strspn(text, " \t") + strlen(line->hosts);
-		printf("%s", hash);
-		keygen_print_text(rest);
-		free(hash);
-	} else {
-		keygen_print_text(text);
-	}
-	return 0;
+		    tags[found->marker]);
+	if (k != NULL)
+		print_found_fingerprint(k, comment);
+	else
+		r = print_found_line(found);
+	key_free(k);
+	free(comment);
+	return r;
 }
 
 int
 keygen_find_host(void)
 {
-	bool found = false;
 	char *path = hosts_path();
-	int r = knownhosts_each_line(path, find_line, &found);
+	bool found = false;
+	int r = knownhosts_find(path, opt.host, find_line, &found);
 
 	if (r != 0)
 		fatal("%s: %s", path, err_text(r));

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,6 +83,24 @@ keyfile_format_private(const struct key *k, enum keyfile_format format,
 
 /* Files. */
 
+/* Has the group been made for a program, and nobody is in it? */
+static bool
+is_group_of_keysign(gid_t gid)
+{
+	const struct group *gr = getgrgid(gid);
+
+	return gr != NULL && strcmp(gr->gr_name, "ssh_keys") == 0 &&
+	    gr->gr_mem[0] == NULL;
+}
+
+bool
+keyfile_is_private(const struct stat *st)
+{
+	return (st->st_mode & 077) == 0 ||
+	    (st->st_uid == 0 && (st->st_mode & 037) == 0 &&
+		is_group_of_keysign(st->st_gid));
+}
+
 static int
 read_private(const char *path, bool check_mode, struct buf *out)
 {
@@ -93,7 +112,7 @@ read_private(const char *path, bool check_mode, struct buf *out)
 	if (fstat(fd, &st) == -1)
 		r = ERR_SYSTEM;
 	else if (check_mode && st.st_uid == getuid() &&
-	    (st.st_mode & 077) != 0)
+	    !keyfile_is_private(&st))
 		r = ERR_PERMISSION;
 	if (r == 0)
 		r = fd_read_file(fd, out, FILE_MAX_BYTES);

@@ -28,7 +28,13 @@ int keyfile_format_private(const struct key *k, enum keyfile_format format,
     const char *pass, const char *comment, const char *cipher,
     uint32_t rounds, struct buf *out) must_check;
 
-/* Files. load_private: ERR_PERMISSION if others may read it (owner is the
+/* Can its owner alone read it? The group ssh_keys counts as nobody for keys of
+ * the superuser (mode 640 or less): on some systems it is that of setgid
+ * programs that sign, and has no members. */
+struct stat;
+bool keyfile_is_private(const struct stat *st);
+
+/* Files. load_private: ERR_PERMISSION if it is not private (owner is the
  * current user). load_public: path itself if it is a public key line, else
  * path.pub, else the public half of the private file (ERR_PASSPHRASE if
  * that is encrypted). */

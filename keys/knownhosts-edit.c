@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Rewriting known_hosts files: removing hosts, hashing their names. */
+/* known_hosts files for people who look after them: finding and removing hosts,
+ * hashing their names. Keys are not decoded. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,10 +12,12 @@
 #include "keys/knownhosts-internal.h"
 
 struct edit {
-	const char *host; /* to be removed; NULL: hash all */
+	struct knownhosts_matcher name; /* to be removed; none: hash all */
 	knownhosts_note_fn note;
 	void *arg;
 	unsigned changed, bad;
+	bool differs; /* out is the new content so far, else it is empty and the
+		       * content as it was */
 	struct buf out;
 };
 
@@ -26,72 +29,122 @@ note(const struct edit *e, enum knownhosts_note what, unsigned number,
 		e->note(e->arg, what, number, text);
 }
 
-/* Writes the line once for each of its names, hashed. */
-static int
-hash_line(struct edit *e, const struct knownhosts_line *line,
-    const char *text)
+/* This line is the first that will not be as it was. */
+static void
+begin_to_differ(struct edit *e, const struct knownhosts_lines *lines)
 {
-	const char *rest = text + strspn(text, " \t"), *pos = line->hosts;
-	const char *name;
+	if (e->differs)
+		return;
+	e->differs = true;
+	/* At once: growing by steps copies it several times. An error stays
+	 * in the buffer. */
+	(void)buf_reserve(&e->out, lines->all.len);
+	buf_put(&e->out, lines->all.p, (size_t)(lines->raw.p - lines->all.p));
+}
+
+bool
+knownhosts_may_be_hashed(enum knownhosts_marker marker, const char *hosts,
+    bool *pattern)
+{
+	*pattern = hosts[0] != '|' && strpbrk(hosts, "*?!") != NULL;
+	return hosts[0] != '|' && !*pattern && marker == KNOWNHOSTS_NONE;
+}
+
+int
+knownhosts_hash_line(const char *hosts, struct span rest, struct buf *out)
+{
+	const char *pos = hosts, *name;
 	char *copy, *hash;
 	size_t len;
 
-	rest += strlen(line->hosts);
 	while (csv_next(&pos, &name, &len)) {
 		copy = strndup(name, len);
 		hash = copy != NULL ? knownhosts_hash(copy) : NULL;
 		free(copy);
 		if (hash == NULL)
 			return ERR_NOMEM;
-		buf_printf(&e->out, "%s%s\n", hash, rest);
+		buf_printf(out, "%s ", hash);
+		buf_put(out, rest.p, rest.len);
+		buf_put_u8(out, '\n');
 		free(hash);
-		e->changed++;
 	}
-	return buf_err(&e->out);
+	return buf_err(out);
+}
+
+/* What the line has from the key's type on. */
+static struct span
+rest_of(const struct knownhosts_lines *lines, const struct knownhosts_head *h)
+{
+	size_t at = (size_t)(h->rest - lines->text) +
+	    strspn(h->rest, " \t");
+
+	return (struct span){ lines->raw.p + at, lines->raw.len - at };
+}
+
+/* Is it to be removed? */
+static int
+judge_removal(struct edit *e, const struct knownhosts_head *h,
+    const struct knownhosts_lines *lines, bool *keep)
+{
+	uint32_t which;
+	int r;
+
+	if (h->hosts[0] == '|' && !knownhosts_is_good_hash(h->hosts))
+		return ERR_FORMAT;
+	r = knownhosts_match(&e->name, h->hosts, &which);
+	if (r != 0 || which == 0 || h->marker != KNOWNHOSTS_NONE)
+		return r;
+	note(e, KNOWNHOSTS_NOTE_REMOVED, lines->number, NULL);
+	e->changed++;
+	begin_to_differ(e, lines);
+	*keep = false;
+	return 0;
+}
+
+static int
+judge_hashing(struct edit *e, const struct knownhosts_head *h,
+    const struct knownhosts_lines *lines, bool *keep)
+{
+	bool pattern;
+
+	*keep = !knownhosts_may_be_hashed(h->marker, h->hosts, &pattern);
+	if (pattern)
+		note(e, KNOWNHOSTS_NOTE_PATTERN, lines->number, h->hosts);
+	if (*keep)
+		return 0;
+	begin_to_differ(e, lines);
+	e->changed++;
+	return knownhosts_hash_line(h->hosts, rest_of(lines, h), &e->out);
 }
 
 static int
 edit_line(struct edit *e, const struct knownhosts_lines *lines)
 {
-	struct knownhosts_line line = { 0 };
-	int parsed = knownhosts_parse_line(lines->text, &line), r = 0;
+	struct knownhosts_head h;
 	bool keep = true;
+	int r = knownhosts_head_cut(lines->text, &h);
 
-	if (parsed == ERR_NOMEM)
-		return parsed;
-	if (parsed != 0) {
-		if (parsed != ERR_NOT_FOUND) {
-			note(e, KNOWNHOSTS_NOTE_BAD_LINE, lines->number, NULL);
-			e->bad++;
-		}
-	} else if (e->host != NULL) {
-		if (line.marker == KNOWNHOSTS_NONE &&
-		    knownhosts_hosts_match(line.hosts, e->host)) {
-			note(e, KNOWNHOSTS_NOTE_REMOVED, lines->number, NULL);
-			e->changed++;
-			keep = false;
-		}
-	} else if (!knownhosts_is_hashed(line.hosts)) {
-		if (strpbrk(line.hosts, "*?!") != NULL) {
-			note(e, KNOWNHOSTS_NOTE_PATTERN, lines->number,
-			    line.hosts);
-		} else if (line.marker == KNOWNHOSTS_NONE) {
-			r = hash_line(e, &line, lines->text);
-			keep = false;
-		}
+	if (r == 0 && !knownhosts_is_known_type(h.rest))
+		r = ERR_FORMAT;
+	if (r == 0)
+		r = e->name.n > 0 ? judge_removal(e, &h, lines, &keep) :
+				    judge_hashing(e, &h, lines, &keep);
+	if (r == ERR_FORMAT) {
+		note(e, KNOWNHOSTS_NOTE_BAD_LINE, lines->number, NULL);
+		e->bad++;
+		r = 0;
 	}
-	if (keep) {
+	if (keep && e->differs) {
 		buf_put(&e->out, lines->raw.p, lines->raw.len);
 		buf_put_u8(&e->out, '\n');
 	}
-	knownhosts_line_clear(&line);
-	return r != 0 ? r : buf_err(&e->out);
+	return r != 0 && r != ERR_NOT_FOUND ? r : buf_err(&e->out);
 }
 
 /* The old content is kept under path.old. */
 static int
 replace(const struct knownhosts_held *held, const char *path,
-    const struct buf *content)
+    struct buf *content)
 {
 	char *old = NULL;
 	int r = 0;
@@ -110,11 +163,11 @@ static int
 edit(const char *path, struct edit *e)
 {
 	struct knownhosts_held held;
-	struct knownhosts_lines lines = { 0 };
+	struct knownhosts_lines lines = { .fd = -1 };
 	int r = knownhosts_hold(&held, path);
 
 	if (r == 0)
-		r = knownhosts_lines_begin(&lines,
+		knownhosts_lines_begin(&lines,
 		    (struct span){ buf_data(&held.content),
 			buf_len(&held.content) });
 	while (r == 0 && (r = knownhosts_lines_next(&lines)) == 1)
@@ -133,9 +186,12 @@ int
 knownhosts_remove(const char *path, const char *host, knownhosts_note_fn fn,
     void *arg, unsigned *changed)
 {
-	struct edit e = { .host = host, .note = fn, .arg = arg };
-	int r = edit(path, &e);
+	struct edit e = { .note = fn, .arg = arg };
+	int r = knownhosts_matcher_init(&e.name, &host, 1);
 
+	if (r == 0)
+		r = edit(path, &e);
+	knownhosts_matcher_clear(&e.name);
 	*changed = e.changed;
 	return r;
 }
@@ -148,5 +204,52 @@ knownhosts_hash_all(const char *path, knownhosts_note_fn fn, void *arg,
 	int r = edit(path, &e);
 
 	*changed = e.changed;
+	return r;
+}
+
+/* ---- finding ------------------------------------------------------------ */
+
+struct finding {
+	knownhosts_text_fn fn;
+	void *arg;
+};
+
+static int
+find_line(void *arg, const struct knownhosts_lines *l,
+    const struct knownhosts_head *h, uint32_t which)
+{
+	struct finding *f = arg;
+	char *hosts, *line;
+	int r = ERR_NOMEM;
+
+	(void)which;
+	if (h == NULL || !knownhosts_is_known_type(h->rest))
+		return 0;
+	hosts = strdup(h->hosts);
+	line = strndup((const char *)l->raw.p, l->raw.len);
+	if (hosts != NULL && line != NULL)
+		r = f->fn(f->arg, l->number,
+		    &(struct knownhosts_text){ h->marker, hosts, line,
+			line + (rest_of(l, h).p - l->raw.p) });
+	free(line);
+	free(hosts);
+	return r;
+}
+
+int
+knownhosts_find(const char *path, const char *host, knownhosts_text_fn fn,
+    void *arg)
+{
+	struct finding f = { fn, arg };
+	struct knownhosts_lines l = { .fd = -1 };
+	struct knownhosts_matcher m;
+	int r = knownhosts_matcher_init(&m, &host, 1);
+
+	if (r == 0)
+		r = knownhosts_lines_open(&l, path);
+	if (r == 0)
+		r = knownhosts_each_match(&l, &m, find_line, &f);
+	knownhosts_lines_close(&l);
+	knownhosts_matcher_clear(&m);
 	return r;
 }

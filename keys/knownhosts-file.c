@@ -26,6 +26,7 @@ enum {
 	/* Who may read the file can lock it, too: nobody waits for long. */
 	LOCK_WAIT_MS = 3000,
 	LOCK_TRY_MS = 10,
+	COMPARE_MAX = 64 * 1024, /* bytes of a file at a time */
 };
 
 /* Is it still what the path leads to? */
@@ -124,11 +125,18 @@ knownhosts_append(const char *path, struct span text)
 
 /* ---- replacing ---------------------------------------------------------- */
 
+/* What the file has from this byte on. Room for it is made at once. */
 static int
-read_all(int fd, struct buf *out)
+read_from(int fd, size_t offset, struct buf *out)
 {
-	if (lseek(fd, 0, SEEK_SET) == -1)
+	struct stat st;
+
+	if (lseek(fd, (off_t)offset, SEEK_SET) == -1 || fstat(fd, &st) == -1)
 		return ERR_SYSTEM;
+	if (st.st_size > (off_t)offset &&
+	    st.st_size - (off_t)offset <= KNOWNHOSTS_FILE_MAX &&
+	    buf_reserve(out, (size_t)st.st_size - offset + COMPARE_MAX) == NULL)
+		return buf_err(out);
 	return fd_read_file(fd, out, KNOWNHOSTS_FILE_MAX);
 }
 
@@ -136,7 +144,7 @@ int
 knownhosts_hold(struct knownhosts_held *h, const char *path)
 {
 	*h = (struct knownhosts_held){ .fd = open_locked(path, O_RDONLY) };
-	return h->fd != -1 ? read_all(h->fd, &h->content) : ERR_SYSTEM;
+	return h->fd != -1 ? read_from(h->fd, 0, &h->content) : ERR_SYSTEM;
 }
 
 void
@@ -146,23 +154,39 @@ knownhosts_release(struct knownhosts_held *h)
 	buf_clear(&h->content);
 }
 
+/* Does the file still begin as it was when it was read? ERR_AGAIN: no. */
+static int
+compare_beginning(const struct knownhosts_held *h)
+{
+	const uint8_t *p = buf_data(&h->content);
+	size_t len = buf_len(&h->content), n;
+	uint8_t piece[COMPARE_MAX];
+
+	for (size_t at = 0; at < len; at += n) {
+		n = MIN(len - at, sizeof piece);
+		if (fd_pread_all(h->fd, piece, n, at) != (ssize_t)n ||
+		    memcmp(piece, p + at, n) != 0)
+			return ERR_AGAIN;
+	}
+	return 0;
+}
+
 /* What was appended to the held file since it was read; ERR_AGAIN: it was
  * changed in another way, or the last line is still being written. */
 static int
-find_appended(const struct knownhosts_held *h, const struct buf *now,
-    struct span *appended)
+find_appended(const struct knownhosts_held *h, struct buf *appended)
 {
-	size_t len = buf_len(&h->content);
-	const uint8_t *p = buf_data(now);
+	size_t len = buf_len(&h->content), more;
+	const uint8_t *p = buf_data(&h->content), *new;
+	int r = compare_beginning(h);
 
-	if (buf_len(now) < len ||
-	    (len > 0 && memcmp(p, buf_data(&h->content), len) != 0))
-		return ERR_AGAIN;
-	*appended = (struct span){ p + len, buf_len(now) - len };
-	if (appended->len == 0)
-		return 0;
-	return p[buf_len(now) - 1] == '\n' &&
-		(len == 0 || p[len - 1] == '\n' || p[len] == '\n') ? 0 :
+	if (r == 0)
+		r = read_from(h->fd, len, appended);
+	if (r != 0 || (more = buf_len(appended)) == 0)
+		return r;
+	new = buf_data(appended);
+	return new[more - 1] == '\n' &&
+		(len == 0 || p[len - 1] == '\n' || new[0] == '\n') ? 0 :
 								 ERR_AGAIN;
 }
 
@@ -172,40 +196,36 @@ static int
 append_the_rest(const struct knownhosts_held *h, const char *path,
     size_t seen)
 {
-	struct buf now = { 0 };
-	int r = read_all(h->fd, &now);
+	struct buf rest = { 0 };
+	int r = read_from(h->fd, seen, &rest);
 
-	if (r == 0 && buf_len(&now) > seen)
-		r = append(path, (struct span){ buf_data(&now) + seen,
-				     buf_len(&now) - seen });
-	buf_clear(&now);
+	if (r == 0 && buf_len(&rest) > 0)
+		r = append(path, (struct span){ buf_data(&rest),
+				     buf_len(&rest) });
+	buf_clear(&rest);
 	return r;
 }
 
 int
 knownhosts_replace(const struct knownhosts_held *h, const char *path,
-    const struct buf *content)
+    struct buf *content)
 {
-	struct buf now = { 0 }, all = { 0 };
-	struct span appended;
+	struct buf appended = { 0 };
 	struct stat st;
-	size_t seen = 0;
-	int r = is_at(h->fd, path) ? read_all(h->fd, &now) : ERR_AGAIN;
+	int r = is_at(h->fd, path) ? find_appended(h, &appended) : ERR_AGAIN;
 
-	if (r == 0 && (r = find_appended(h, &now, &appended)) == 0) {
-		buf_put(&all, buf_data(content), buf_len(content));
-		buf_put(&all, appended.p, appended.len);
-		seen = buf_len(&now);
-		r = buf_err(&all);
+	if (r == 0) {
+		buf_put(content, buf_data(&appended), buf_len(&appended));
+		r = buf_err(content);
 	}
 	if (r == 0 && fstat(h->fd, &st) == -1)
 		r = ERR_SYSTEM;
 	if (r == 0)
-		r = file_replace(path, buf_data(&all), buf_len(&all),
+		r = file_replace(path, buf_data(content), buf_len(content),
 		    st.st_mode & 0666);
 	if (r == 0)
-		r = append_the_rest(h, path, seen);
-	buf_clear(&all);
-	buf_clear(&now);
+		r = append_the_rest(h, path,
+		    buf_len(&h->content) + buf_len(&appended));
+	buf_clear(&appended);
 	return r;
 }

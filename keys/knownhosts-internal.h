@@ -1,40 +1,113 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Inside of keys/: reading a known_hosts file line by line, and changing it
- * (knownhosts-file.c).
+ * Inside of keys/: reading known_hosts files line by line, comparing names, and
+ * changing them.
  *
  * Threads: any.
  */
 #ifndef HPN_KEYS_KNOWNHOSTS_INTERNAL_H
 #define HPN_KEYS_KNOWNHOSTS_INTERNAL_H
 
+#include "base/buf.h"
 #include "keys/knownhosts.h"
 
-enum { KNOWNHOSTS_FILE_MAX = 64 * 1024 * 1024 }; /* bytes */
-
-struct knownhosts_lines {
-	struct buf content; /* the whole file */
-	struct span left;   /* what is still to be read of it */
-	char *text;	    /* owned: this line, without its end */
-	struct span raw;    /* the same bytes, before they were cleaned */
-	unsigned number;    /* from 1 */
+enum {
+	KNOWNHOSTS_FILE_MAX = 64 * 1024 * 1024, /* bytes of one to be changed */
+	KNOWNHOSTS_NAMES_MAX = 32,
 };
 
-/* Close also after an error of open. */
+/* ---- lines (knownhosts-lines.c) ----------------------------------------- */
+
+struct knownhosts_lines {
+	int fd;		/* owned; -1: nothing is read */
+	uint8_t *piece; /* owned: of the file */
+	struct span all;  /* borrowed content, or the empty piece */
+	struct span left; /* what is still to be taken of it, or of the piece */
+	uint64_t total;	  /* bytes read of the file */
+	bool ended;
+	char *text; /* owned: this line, without its end; may be written to */
+	size_t text_cap;
+	struct span raw; /* the same bytes, before they were cleaned; of a line
+			  * that is too long, a part, unless with begin() */
+	unsigned number; /* from 1 */
+};
+
+/* A file is read piece by piece. Close also after an error of open. */
 int knownhosts_lines_open(struct knownhosts_lines *l,
     const char *path) must_check;
-/* The same with the content of a file, which is copied. */
-int knownhosts_lines_begin(struct knownhosts_lines *l,
-    struct span content) must_check;
+int knownhosts_lines_rewind(struct knownhosts_lines *l) must_check;
+/* The same with the content of a file, which is borrowed. */
+void knownhosts_lines_begin(struct knownhosts_lines *l, struct span content);
 /* 1: text and raw are the next line's; 0: there is none. */
 int knownhosts_lines_next(struct knownhosts_lines *l) must_check;
 void knownhosts_lines_close(struct knownhosts_lines *l);
 
-/* A line in two steps. The first: marker and hosts; *s is left behind them. The
- * second: key and comment. Clear the line after each. */
-int knownhosts_parse_hosts(const char **s,
-    struct knownhosts_line *l) must_check;
+/* The beginning of a line, cut off in place: hosts ends with a NUL. All is
+ * borrowed. mend: the text is whole again. */
+struct knownhosts_head {
+	enum knownhosts_marker marker;
+	char *hosts, *rest; /* rest: type and key */
+	char end;	    /* what stood behind hosts: a blank or a tab */
+};
+int knownhosts_head_cut(char *text,
+    struct knownhosts_head *h) must_check; /* ERR_NOT_FOUND: blank, # */
+void knownhosts_head_mend(const struct knownhosts_head *h);
+/* The whole line. A key costs more to decode than a name to compare. */
+int knownhosts_parse_rest(const struct knownhosts_head *h,
+    struct knownhosts_line *out) must_check;
+/* Key and comment alone. Clear the line also after an error. */
 int knownhosts_parse_key(const char *s, struct knownhosts_line *l) must_check;
+
+/* Does a line's rest begin with the type of a key, be it one that is not used
+ * any more, and has it a second word? */
+bool knownhosts_is_known_type(const char *rest);
+/* "ssh-ed25519 AAAA...", and whether a line's rest begins with that very text.
+ * Caller frees; NULL: no memory. */
+char *knownhosts_key_text(const struct key *k);
+bool knownhosts_is_key_text(const char *key, const char *rest);
+
+/* ---- names (knownhosts-names.c) ----------------------------------------- */
+
+/* Names that many lines are compared with. Clear also after an error. */
+struct knownhosts_matcher {
+	char *names[KNOWNHOSTS_NAMES_MAX]; /* owned; lower case */
+	size_t n;
+	struct digest *sha1; /* owned; NULL: no line was hashed so far */
+};
+int knownhosts_matcher_init(struct knownhosts_matcher *m,
+    const char *const *names, size_t n) must_check;
+void knownhosts_matcher_clear(struct knownhosts_matcher *m);
+/* *which: a bit for each of the names that the hosts name. */
+int knownhosts_match(struct knownhosts_matcher *m, const char *hosts,
+    uint32_t *which) must_check;
+
+bool knownhosts_is_hashed(const char *hosts);
+bool knownhosts_is_good_hash(const char *hosts);
+char *knownhosts_lower_case(const char *s); /* caller frees; NULL: no memory */
+
+/* ---- looking for names (knownhosts-seen.c) ------------------------------ */
+
+/* Calls fn for the lines that name one of m's names (NULL: for all), and for
+ * those that are not understood: h is NULL. which: as of knownhosts_match().
+ * Stops when fn returns a value other than 0, and returns that. */
+typedef int (*knownhosts_match_fn)(void *arg, const struct knownhosts_lines *l,
+    const struct knownhosts_head *h, uint32_t which);
+int knownhosts_each_match(struct knownhosts_lines *l,
+    struct knownhosts_matcher *m, knownhosts_match_fn fn,
+    void *arg) must_check;
+
+/* Parses the line and calls fn; one that is not understood is only logged. */
+int knownhosts_found_line(const struct knownhosts_head *h, const char *path,
+    unsigned number, knownhosts_line_fn fn, void *arg) must_check;
+
+/* Is it of these files, and the name one of its own? */
+bool knownhosts_seen_has(const struct knownhosts_seen *s,
+    const struct strlist *files, const char *name);
+/* Calls fn for the lines of the name that the files have now. */
+int knownhosts_seen_each(struct knownhosts_seen *s, const char *name,
+    knownhosts_line_fn fn, void *arg) must_check;
+
+/* ---- changing (knownhosts-file.c) --------------------------------------- */
 
 /* Appends whole lines; makes the file (0600) and its directory (0700). */
 int knownhosts_append(const char *path, struct span text) must_check;
@@ -45,13 +118,13 @@ struct knownhosts_held {
 	struct buf content;
 };
 int knownhosts_hold(struct knownhosts_held *h, const char *path) must_check;
-/* Puts this in place of the held content, with what was appended meanwhile.
+/* Puts this in place of the held content, and behind it, what was appended
+ * meanwhile.
  * ERR_AGAIN: it was changed in another way, and is left alone. */
 int knownhosts_replace(const struct knownhosts_held *h, const char *path,
-    const struct buf *content) must_check;
+    struct buf *content) must_check;
 void knownhosts_release(struct knownhosts_held *h);
 
-bool knownhosts_is_hashed(const char *hosts);
 /* Appends a whole line. */
 int knownhosts_format(const char *name, const struct key *k, bool hash,
     struct buf *out) must_check;

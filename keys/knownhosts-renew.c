@@ -15,9 +15,10 @@ enum { NAMES_MAX = 2 };
 
 struct renew {
 	struct knownhosts_renewal *rn;
-	bool shown_is_there;
+	bool only_look, shown_is_there;
+	struct knownhosts_matcher name, also; /* those of rn */
 	struct strlist offered, outdated; /* keys, as lines have them */
-	struct buf out;
+	struct buf out; /* empty with only_look */
 };
 
 /* Are these hosts what a person has written, for whom we change nothing? */
@@ -35,121 +36,114 @@ is_by_hand(const char *hosts)
 }
 
 static bool
-is_for_it_alone(const struct knownhosts_line *line, const char *name)
+is_for_it_alone(const char *hosts, const char *name)
 {
-	return knownhosts_is_hashed(line->hosts) ||
-	    strcasecmp(line->hosts, name) == 0;
+	return knownhosts_is_hashed(hosts) || strcasecmp(hosts, name) == 0;
+}
+
+/* Is it neither the host nor what that is called as well? */
+static int
+find_other(struct renew *w, const char *hosts, bool *other)
+{
+	uint32_t which = 0;
+	int r = knownhosts_match(&w->name, hosts, &which);
+
+	if (r == 0 && which == 0)
+		r = knownhosts_match(&w->also, hosts, &which);
+	*other = which == 0;
+	return r;
 }
 
 static bool
-is_another_host(const struct renew *w, const char *hosts)
+has_key(const struct strlist *keys, const char *rest)
 {
-	for (size_t i = 0; i < KNOWNHOSTS_RENEW_NAMES; i++)
-		if (w->rn->also[i] != NULL &&
-		    knownhosts_hosts_match(hosts, w->rn->also[i]))
-			return false;
-	return true;
-}
-
-/* The two words of a key at the beginning of text. */
-static bool
-has_key(const struct strlist *keys, const char *text)
-{
-	size_t len = strcspn(text += strspn(text, " \t"), " \t");
-	const char *second = text + len + strspn(text + len, " \t");
-	size_t second_len = strcspn(second, " \t\r\n");
-
-	for (size_t i = 0; i < keys->n; i++) {
-		const char *k = keys->v[i];
-
-		if (strncmp(k, text, len) == 0 && k[len] == ' ' &&
-		    strncmp(k + len + 1, second, second_len) == 0 &&
-		    k[len + 1 + second_len] == '\0')
+	for (size_t i = 0; i < keys->n; i++)
+		if (knownhosts_is_key_text(keys->v[i], rest))
 			return true;
-	}
 	return false;
 }
 
 static int
 add_key(struct strlist *keys, const struct key *k)
 {
-	struct buf b = { 0 };
-	char *text = NULL;
-	int r = key_format_line(k, NULL, &b);
+	char *text = knownhosts_key_text(k);
+	int r = text != NULL ? strlist_add(keys, text) : ERR_NOMEM;
 
-	if (r == 0)
-		r = (text = buf_dup_string(&b)) != NULL ?
-		    strlist_add(keys, text) : ERR_NOMEM;
 	free(text);
-	buf_clear(&b);
 	return r;
 }
 
 /* *stays is false if the line is for this host alone, and its key is none of
  * those that the host has. */
 static int
-judge_key(struct renew *w, const struct knownhosts_line *line, bool *stays)
+judge_key(struct renew *w, const char *hosts, const struct key *k, bool *stays)
 {
 	struct knownhosts_renewal *rn = w->rn;
 	bool wanted = false;
 
 	for (size_t i = 0; i < rn->n; i++) {
-		if (!key_same_identity(rn->keys[i], line->key))
+		if (!key_same_identity(rn->keys[i], k))
 			continue;
 		wanted = rn->had[i] = true;
-		if (key_same_identity(rn->shown, line->key))
+		if (key_same_identity(rn->shown, k))
 			w->shown_is_there = true;
 	}
-	*stays = wanted || !is_for_it_alone(line, rn->name);
-	return *stays ? 0 : add_key(&w->outdated, line->key);
+	*stays = wanted || !is_for_it_alone(hosts, rn->name);
+	return *stays ? 0 : add_key(&w->outdated, k);
 }
 
-/* rest: of the line's text, behind the hosts. */
+/* A line that names the host. */
 static int
-judge_line(struct renew *w, struct knownhosts_line *line, const char *rest,
-    bool *stays)
+judge_own(struct renew *w, const struct knownhosts_head *h, bool *stays)
 {
-	int r;
+	struct knownhosts_line line = { 0 };
+	int r = knownhosts_parse_rest(h, &line);
 
-	if (!knownhosts_hosts_match(line->hosts, w->rn->name)) {
-		if (has_key(&w->offered, rest) &&
-		    is_another_host(w, line->hosts))
-			w->rn->why = "a key of the host stands under another "
-				     "name, too";
-		return 0;
-	}
-	r = knownhosts_parse_key(rest, line);
-	if (r == ERR_NOMEM || line->key == NULL)
+	if (r != 0)
 		return r == ERR_NOMEM ? r : 0;
-	if (line->marker == KNOWNHOSTS_NONE && key_is_cert(line->key))
-		return 0;
-	if (line->marker != KNOWNHOSTS_NONE || is_by_hand(line->hosts)) {
+	if (line.key == NULL ||
+	    (h->marker == KNOWNHOSTS_NONE && key_is_cert(line.key)))
+		r = 0;
+	else if (h->marker != KNOWNHOSTS_NONE || is_by_hand(h->hosts))
 		w->rn->why = "a line of the host has a marker, a pattern or "
 			     "several names";
-		return 0;
-	}
-	return judge_key(w, line, stays);
+	else
+		r = judge_key(w, h->hosts, line.key, stays);
+	knownhosts_line_clear(&line);
+	return r;
+}
+
+static int
+judge_line(struct renew *w, const struct knownhosts_head *h, bool *stays)
+{
+	uint32_t which;
+	bool other = false;
+	int r = knownhosts_match(&w->name, h->hosts, &which);
+
+	if (r == 0 && which != 0)
+		return judge_own(w, h, stays);
+	if (r == 0 && has_key(&w->offered, h->rest))
+		r = find_other(w, h->hosts, &other);
+	if (r == 0 && other)
+		w->rn->why = "a key of the host stands under another name, too";
+	return r;
 }
 
 static int
 take_line(struct renew *w, const struct knownhosts_lines *lines)
 {
-	struct knownhosts_line line = { 0 };
-	const char *rest = lines->text;
+	struct knownhosts_head h;
 	bool stays = true;
-	int r = knownhosts_parse_hosts(&rest, &line);
+	int r = 0;
 
-	if (r == 0)
-		r = judge_line(w, &line, rest, &stays);
-	else if (r != ERR_NOMEM)
-		r = 0;
-	if (stays) {
+	if (knownhosts_head_cut(lines->text, &h) == 0)
+		r = judge_line(w, &h, &stays);
+	if (!stays)
+		w->rn->dropped++;
+	if (stays && !w->only_look) {
 		buf_put(&w->out, lines->raw.p, lines->raw.len);
 		buf_put_u8(&w->out, '\n');
-	} else {
-		w->rn->dropped++;
 	}
-	knownhosts_line_clear(&line);
 	return r != 0 ? r : buf_err(&w->out);
 }
 
@@ -157,31 +151,27 @@ take_line(struct renew *w, const struct knownhosts_lines *lines)
 static int
 look_for_outdated(struct renew *w, const struct knownhosts_lines *lines)
 {
-	struct knownhosts_line line = { 0 };
-	const char *rest = lines->text;
-	int r = knownhosts_parse_hosts(&rest, &line);
+	struct knownhosts_head h;
+	bool other = false;
+	int r = 0;
 
-	if (r == 0 && has_key(&w->outdated, rest) &&
-	    !knownhosts_hosts_match(line.hosts, w->rn->name) &&
-	    is_another_host(w, line.hosts))
+	if (knownhosts_head_cut(lines->text, &h) == 0 &&
+	    has_key(&w->outdated, h.rest))
+		r = find_other(w, h.hosts, &other);
+	if (other)
 		w->rn->why = "a key that the host has no longer stands under "
 			     "another name, too";
-	knownhosts_line_clear(&line);
-	return r == ERR_NOMEM ? r : 0;
+	return r;
 }
 
 static int
-each_line(struct renew *w, const struct knownhosts_held *held,
+each_line(struct renew *w, struct knownhosts_lines *lines,
     int (*fn)(struct renew *w, const struct knownhosts_lines *lines))
 {
-	struct knownhosts_lines lines;
-	int r = knownhosts_lines_begin(&lines,
-	    (struct span){ buf_data(&held->content),
-		buf_len(&held->content) });
+	int r = 0;
 
-	while (r == 0 && (r = knownhosts_lines_next(&lines)) == 1)
-		r = fn(w, &lines);
-	knownhosts_lines_close(&lines);
+	while (r == 0 && (r = knownhosts_lines_next(lines)) == 1)
+		r = fn(w, lines);
 	return r;
 }
 
@@ -202,17 +192,34 @@ append_missing(struct renew *w)
 }
 
 static int
-judge(struct renew *w, const struct knownhosts_held *held)
+set_names(struct renew *w)
+{
+	const struct knownhosts_renewal *rn = w->rn;
+	const char *also[KNOWNHOSTS_RENEW_NAMES];
+	size_t n = 0;
+	int r = knownhosts_matcher_init(&w->name, &rn->name, 1);
+
+	for (size_t i = 0; i < KNOWNHOSTS_RENEW_NAMES; i++)
+		if (rn->also[i] != NULL)
+			also[n++] = rn->also[i];
+	return r == 0 ? knownhosts_matcher_init(&w->also, also, n) : r;
+}
+
+static int
+judge(struct renew *w, struct knownhosts_lines *lines)
 {
 	struct knownhosts_renewal *rn = w->rn;
-	int r = 0;
+	int r = set_names(w);
 
 	for (size_t i = 0; r == 0 && i < rn->n; i++)
 		r = add_key(&w->offered, key_identity(rn->keys[i]));
 	if (r == 0)
-		r = each_line(w, held, take_line);
-	if (r == 0 && w->outdated.n > 0)
-		r = each_line(w, held, look_for_outdated);
+		r = each_line(w, lines, take_line);
+	if (r == 0 && w->outdated.n > 0) {
+		r = knownhosts_lines_rewind(lines);
+		if (r == 0)
+			r = each_line(w, lines, look_for_outdated);
+	}
 	if (r == 0 && !w->shown_is_there && rn->why == NULL)
 		rn->why = "no line has the key that was shown";
 	if (r == 0 && rn->why != NULL)
@@ -220,13 +227,44 @@ judge(struct renew *w, const struct knownhosts_held *held)
 	return r == 0 ? append_missing(w) : r;
 }
 
+static int
+look(struct renew *w, const char *path)
+{
+	struct knownhosts_lines lines;
+	int r = knownhosts_lines_open(&lines, path);
+
+	if (r == 0)
+		r = judge(w, &lines);
+	knownhosts_lines_close(&lines);
+	return r;
+}
+
+static int
+change(struct renew *w, const char *path)
+{
+	struct knownhosts_lines lines = { .fd = -1 };
+	struct knownhosts_held held;
+	int r = knownhosts_hold(&held, path);
+
+	if (r == 0) {
+		knownhosts_lines_begin(&lines,
+		    (struct span){ buf_data(&held.content),
+			buf_len(&held.content) });
+		r = judge(w, &lines);
+	}
+	if (r == 0 && w->rn->added + w->rn->dropped > 0)
+		r = knownhosts_replace(&held, path, &w->out);
+	knownhosts_lines_close(&lines);
+	knownhosts_release(&held);
+	return r;
+}
+
 /* A symbolic link is followed, not replaced. */
 int
 knownhosts_renew(const char *path, struct knownhosts_renewal *rn,
     bool only_look)
 {
-	struct renew w = { .rn = rn };
-	struct knownhosts_held held = { .fd = -1 };
+	struct renew w = { .rn = rn, .only_look = only_look };
 	char *real;
 	int r;
 
@@ -237,13 +275,9 @@ knownhosts_renew(const char *path, struct knownhosts_renewal *rn,
 		return ERR_LIMIT;
 	if ((real = realpath(path, NULL)) == NULL)
 		return ERR_SYSTEM;
-	r = only_look ? file_read(real, &held.content, KNOWNHOSTS_FILE_MAX) :
-			knownhosts_hold(&held, real);
-	if (r == 0)
-		r = judge(&w, &held);
-	if (r == 0 && !only_look && rn->added + rn->dropped > 0)
-		r = knownhosts_replace(&held, real, &w.out);
-	knownhosts_release(&held);
+	r = only_look ? look(&w, real) : change(&w, real);
+	knownhosts_matcher_clear(&w.name);
+	knownhosts_matcher_clear(&w.also);
 	strlist_clear(&w.offered);
 	strlist_clear(&w.outdated);
 	buf_clear(&w.out);

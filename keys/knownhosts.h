@@ -54,10 +54,22 @@ struct knownhosts_found {
 	const char *type; /* of the key that this line has, as key_short_name */
 };
 
+/*
+ * What files have of some names: they are read once for all of these at the
+ * first lookup, and again when one of them was changed. So a lookup finds what
+ * it would find by reading them. files is borrowed, names are copied. One
+ * thread at a time.
+ */
+struct knownhosts_seen;
+int knownhosts_seen_new(struct knownhosts_seen **out,
+    const struct strlist *files, const struct strlist *names) must_check;
+void knownhosts_seen_free(struct knownhosts_seen *s);
+
 /* Where to look: in the files, of which a missing one counts as empty, and then
  * in lines that came from elsewhere. All is borrowed. */
 struct knownhosts_places {
 	const struct strlist *files;
+	struct knownhosts_seen *seen; /* of files, or NULL: they are read */
 	struct span lines;
 	const char *lines_name; /* in place of the path of a file */
 };
@@ -81,25 +93,51 @@ int knownhosts_types(const struct knownhosts_places *places,
 int knownhosts_add(const char *path, const char *name, const struct key *k,
     bool hash) must_check;
 
-/* Calls fn for each line that is neither blank nor a comment. text is the line
- * as written; line is NULL if it cannot be parsed. Stops when fn returns a
- * value other than 0, and returns that. */
-typedef int (*knownhosts_line_fn)(void *arg, const char *text,
+/* Calls fn for each line of the name (NULL: of any) that can be parsed. Stops
+ * when fn returns a value other than 0, and returns that. */
+typedef int (*knownhosts_line_fn)(void *arg, const char *path,
     unsigned number, const struct knownhosts_line *line);
-int knownhosts_each_line(const char *path, knownhosts_line_fn fn,
+int knownhosts_each_line(const char *path, const char *name,
+    knownhosts_line_fn fn, void *arg) must_check;
+/* The same of lines that have this very key, as its text. The line's hosts and
+ * marker are set. */
+int knownhosts_each_of_key(const char *path, const struct key *k,
+    knownhosts_line_fn fn, void *arg) must_check;
+
+/*
+ * The lines of a host for those who look after a file. As with what follows
+ * below, only a key's type has to be known: whether the rest is a key is not
+ * looked at. line: as it is in the file; rest: in it, from the key's type on.
+ * All is borrowed. Stops when fn returns a value other than 0, and returns
+ * that.
+ */
+struct knownhosts_text {
+	enum knownhosts_marker marker;
+	const char *hosts, *line, *rest;
+};
+typedef int (*knownhosts_text_fn)(void *arg, unsigned number,
+    const struct knownhosts_text *text);
+int knownhosts_find(const char *path, const char *host, knownhosts_text_fn fn,
     void *arg) must_check;
 
 /*
  * Rewriting a file: *changed counts the lines or names that were changed.
  * If there are any, what was there before is kept as path.old. Lines with a
- * marker stay as they are. ERR_FORMAT: some line cannot be parsed, and the file
- * stays as it was.
+ * marker stay as they are. ERR_FORMAT: some line is none (its key's type is not
+ * known, or it is hashed in no known way), and the file stays as it was.
  */
 enum knownhosts_note {
 	KNOWNHOSTS_NOTE_REMOVED,
 	KNOWNHOSTS_NOTE_PATTERN, /* text: a pattern, which cannot be hashed */
 	KNOWNHOSTS_NOTE_BAD_LINE,
 };
+/* Can the line be written once for each of its names, hashed? Not if it has a
+ * marker, is hashed, or (*pattern) has a pattern. */
+bool knownhosts_may_be_hashed(enum knownhosts_marker marker,
+    const char *hosts, bool *pattern);
+/* Appends these lines. */
+int knownhosts_hash_line(const char *hosts, struct span rest,
+    struct buf *out) must_check;
 typedef void (*knownhosts_note_fn)(void *arg, enum knownhosts_note note,
     unsigned number, const char *text);
 int knownhosts_remove(const char *path, const char *host,

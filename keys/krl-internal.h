@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: ISC */
-/* The numbers of the KRL format, for those who read and write it. */
+/* The numbers of the KRL format, for those who read and write it, and how
+ * serial numbers are written. */
 #ifndef HPN_KEYS_KRL_INTERNAL_H
 #define HPN_KEYS_KRL_INTERNAL_H
+
+#include "base/buf.h"
 
 #define KRL_MAGIC "SSHKRL\n" /* with its NUL */
 enum { KRL_MAGIC_LEN = 8, KRL_FORMAT = 1 };
@@ -22,5 +25,15 @@ enum {
 	KRL_CERT_IDS = 0x23,
 	KRL_CERT_EXTENSION = 0x39,
 };
+
+/* first to last, of serial numbers. */
+struct krl_range {
+	uint64_t first, last;
+};
+
+/* Appends sections, as small as they may be. The ranges are in their order, and
+ * do not touch. */
+int krl_put_serials(struct buf *out, const struct krl_range *v,
+    size_t n) must_check;
 
 #endif

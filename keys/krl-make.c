@@ -7,10 +7,6 @@
 #include "keys/krl-internal.h"
 #include "keys/krl.h"
 
-struct range {
-	uint64_t first, last;
-};
-
 /* Strings of bytes. */
 struct pieces {
 	struct piece {
@@ -23,7 +19,7 @@ struct pieces {
 /* What is revoked of the certificates of a CA. */
 struct certs {
 	struct piece ca; /* its blob; empty: of any CA */
-	struct range *ranges;
+	struct krl_range *ranges;
 	size_t n;
 	struct pieces ids;
 };
@@ -142,7 +138,7 @@ static int
 add_serials(struct krl *l, struct span ca, uint64_t first, uint64_t last)
 {
 	struct certs *c;
-	struct range *v;
+	struct krl_range *v;
 	int r = certs_of(l, ca, &c);
 
 	if (r != 0)
@@ -151,7 +147,7 @@ add_serials(struct krl *l, struct span ca, uint64_t first, uint64_t last)
 	if (v == NULL)
 		return ERR_NOMEM;
 	c->ranges = v;
-	v[c->n++] = (struct range){ first, last };
+	v[c->n++] = (struct krl_range){ first, last };
 	return 0;
 }
 
@@ -264,7 +260,7 @@ krl_add_all(struct krl *l, struct span content, struct krl_header *header)
 static int
 compare_ranges(const void *a, const void *b)
 {
-	const struct range *x = a, *y = b;
+	const struct krl_range *x = a, *y = b;
 
 	return x->first < y->first ? -1 : x->first > y->first;
 }
@@ -279,7 +275,7 @@ merge_ranges(struct certs *c)
 		return;
 	qsort(c->ranges, c->n, sizeof *c->ranges, compare_ranges);
 	for (size_t i = 1; i < c->n; i++) {
-		struct range *last = &c->ranges[kept];
+		struct krl_range *last = &c->ranges[kept];
 
 		if (last->last == UINT64_MAX ||
 		    c->ranges[i].first <= last->last + 1)
@@ -319,38 +315,6 @@ sort(struct krl *l)
 	sort_pieces(&l->sha256);
 }
 
-/* A range takes as much room as two numbers of a list and a bit more, so that
- * lists are for single numbers. */
-static void
-put_serials(struct buf *out, const struct certs *c)
-{
-	size_t mark = 0;
-	bool open = false;
-
-	for (size_t i = 0; i < c->n; i++) {
-		const struct range *s = &c->ranges[i];
-
-		if (s->first == s->last) {
-			if (!open) {
-				buf_put_u8(out, KRL_CERT_LIST);
-				mark = buf_open_string(out);
-			}
-			open = true;
-			buf_put_u64(out, s->first);
-			continue;
-		}
-		if (open)
-			buf_close_string(out, mark);
-		open = false;
-		buf_put_u8(out, KRL_CERT_RANGE);
-		buf_put_u32(out, 16);
-		buf_put_u64(out, s->first);
-		buf_put_u64(out, s->last);
-	}
-	if (open)
-		buf_close_string(out, mark);
-}
-
 /* A section of strings; none if there is nothing in it. */
 static void
 put_pieces(struct buf *out, uint8_t type, const struct pieces *l)
@@ -366,23 +330,27 @@ put_pieces(struct buf *out, uint8_t type, const struct pieces *l)
 	buf_close_string(out, mark);
 }
 
-static void
+static int
 put_certs(struct buf *out, const struct certs *c)
 {
 	size_t mark;
+	int r;
 
 	buf_put_u8(out, KRL_SECTION_CERTS);
 	mark = buf_open_string(out);
 	buf_put_string(out, c->ca.p, c->ca.len);
 	buf_put_cstring(out, ""); /* reserved */
-	put_serials(out, c);
+	r = krl_put_serials(out, c->ranges, c->n);
 	put_pieces(out, KRL_CERT_IDS, &c->ids);
 	buf_close_string(out, mark);
+	return r;
 }
 
 int
 krl_write(struct krl *l, const struct krl_header *header, struct buf *out)
 {
+	int r = 0;
+
 	sort(l);
 	buf_put(out, KRL_MAGIC, KRL_MAGIC_LEN);
 	buf_put_u32(out, KRL_FORMAT);
@@ -391,12 +359,12 @@ krl_write(struct krl *l, const struct krl_header *header, struct buf *out)
 	buf_put_u64(out, 0);	  /* flags */
 	buf_put_cstring(out, ""); /* reserved */
 	buf_put_string(out, header->comment.p, header->comment.len);
-	for (size_t i = 0; i < l->n; i++)
-		put_certs(out, &l->certs[i]);
+	for (size_t i = 0; r == 0 && i < l->n; i++)
+		r = put_certs(out, &l->certs[i]);
 	put_pieces(out, KRL_SECTION_KEYS, &l->keys);
 	put_pieces(out, KRL_SECTION_SHA1, &l->sha1);
 	put_pieces(out, KRL_SECTION_SHA256, &l->sha256);
-	return buf_err(out);
+	return r != 0 ? r : buf_err(out);
 }
 
 static struct span

@@ -23,7 +23,6 @@ enum {
 	KEYSIGN_VERSION = 2,
 	KEYSIGN_CONNECTION_FD = 3,
 	KEYSIGN_REQUEST_MAX = 128 * 1024, /* bytes */
-	KEYSIGN_KEYS_MAX = 4,
 };
 
 /* What is true. */

@@ -3,9 +3,11 @@
 
 import os
 import pwd
+import shutil
 import signal
 import socket
 import subprocess
+import tempfile
 
 import pytest
 
@@ -27,6 +29,9 @@ def pytest_configure(config):
     # As in the environment of a server, whatever the caller has set.
     os.umask(0o022)
     os.environ["HOME"] = pwd.getpwuid(os.getuid()).pw_dir
+    state = tempfile.mkdtemp(prefix="hpn-state-")
+    os.environ["XDG_STATE_HOME"] = state
+    config.add_cleanup(lambda: shutil.rmtree(state, ignore_errors=True))
 
 
 # Workers take file after file: those of which one takes a large part of a

@@ -125,7 +125,8 @@ def clean_env(**changes):
     # By name: going through os.environ fails when another thread changes it.
     env = {k: os.environ[k]
            for k in ("HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "LANG",
-                     "ASAN_OPTIONS", "UBSAN_OPTIONS", "PATH", "TERM")
+                     "ASAN_OPTIONS", "UBSAN_OPTIONS", "PATH", "TERM",
+                     "XDG_STATE_HOME")
            if k in os.environ}
     env.setdefault("ASAN_OPTIONS", "detect_leaks=1")
     env.setdefault("UBSAN_OPTIONS", "print_stacktrace=1")
@@ -137,6 +138,11 @@ def clean_env(**changes):
         else:
             env[key] = str(value)
     return env
+
+
+def hints_file():
+    """Where clients of this run's tests keep hints."""
+    return Path(os.environ["XDG_STATE_HOME"]) / "hpnssh/hints"
 
 
 def kill_group(process):

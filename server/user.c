@@ -2,7 +2,6 @@
 #include "server/user.h"
 
 #include <errno.h>
-#include <grp.h>
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +10,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-
-enum { GROUPS_MAX = 65536 };
+#include "base/user-groups.h"
 
 static struct user *
 from_passwd(const struct passwd *pw)
@@ -44,7 +42,9 @@ make_up(const char *name)
 struct user *
 user_lookup(const char *name)
 {
-	struct passwd *pw = getpwnam(name);
+	/* Of the longest ones only the beginning may be known. */
+	struct passwd *pw =
+	    strlen(name) < USER_NAME_MAX ? getpwnam(name) : NULL;
 
 	return pw != NULL ? from_passwd(pw) : make_up(name);
 }
@@ -68,39 +68,10 @@ user_free(struct user *u)
 	free(u);
 }
 
-/* The user's group ids, *n of them; NULL if they can't be had. */
-static gid_t *
-group_ids(const struct user *u, int *n)
-{
-	int cap = 0;
-	gid_t *ids = NULL;
-
-	for (*n = 64; *n > cap && *n <= GROUPS_MAX;) {
-		cap = *n;
-		free(ids);
-		ids = xcalloc((size_t)cap, sizeof *ids);
-		if (getgrouplist(u->name, u->gid, ids, n) != -1)
-			return ids;
-	}
-	free(ids);
-	return NULL;
-}
-
-void
+int
 user_group_names(const struct user *u, struct strlist *names)
 {
-	gid_t *ids;
-	int n;
-
-	if (!u->valid || (ids = group_ids(u, &n)) == NULL)
-		return;
-	for (int i = 0; i < n; i++) {
-		struct group *gr = getgrgid(ids[i]);
-
-		if (gr != NULL && strlist_add(names, gr->gr_name) != 0)
-			fatal("out of memory");
-	}
-	free(ids);
+	return u->valid ? user_groups(u->name, u->gid, names) : 0;
 }
 
 bool

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "base/err.h"
 #include "base/str.h"
 
 struct user {
@@ -20,9 +21,14 @@ struct user {
 	bool valid; /* false: made up */
 };
 
-/* Bytes of a name that a client may send. Escaped, it must not push the rest of
- * a log line over the end: the address stands behind it. */
-enum { USER_NAME_MAX = 256 };
+enum {
+	/* Bytes of a name that anybody can have: what a client sends beyond is
+	 * cut off, as it says no more about who that is. */
+	USER_NAME_MAX = 1024,
+	/* Of one in a log line. Escaped, it must not push the rest over the
+	 * end: the address stands behind it. */
+	USER_SHOWN_MAX = 256,
+};
 
 /* Never NULL; out of memory ends the process. */
 struct user *user_lookup(const char *name);
@@ -30,9 +36,8 @@ struct user *user_lookup(const char *name);
 struct user *user_self(void);
 void user_free(struct user *u);
 
-/* Appends the names of the user's groups; a group without one, and all groups
- * of a user who is not valid, are left out. */
-void user_group_names(const struct user *u, struct strlist *names);
+/* As user_groups(); of a user who is not valid, none. */
+int user_group_names(const struct user *u, struct strlist *names) must_check;
 /* Base name of the shell is usable: the file exists and is executable. */
 bool user_shell_ok(const struct user *u, const char **why);
 /* ~ and relative paths: below the home directory. Caller frees. */

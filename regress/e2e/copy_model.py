@@ -1,18 +1,14 @@
 # SPDX-License-Identifier: ISC
-"""The rule of what a copy leaves behind, as a model: a world of files in
-memory, expected(), which does to it what docs/TRANSFERS.md says of a command,
-and problems(), which compares what it has then with what there really is.
+"""The rule of what a copy leaves behind, as a model: Copy.run() does to a world
+(copy_world.py) what docs/TRANSFERS.md says of a command by SFTP. For the legacy
+protocol see copy_model_legacy.py."""
 
-A world is a directory that holds `src`, `dst` and `out`. What a story makes in
-it is a list of steps (build()), so that a failing one can be made smaller."""
+from dataclasses import dataclass
 
-import os
-import stat
-from dataclasses import dataclass, field
+from copy_world import Node
 
 UMASK = 0o022
 LINKS_MAX = 40
-S_ISVTX = 0o1000
 
 
 class Refused(Exception):
@@ -20,29 +16,32 @@ class Refused(Exception):
 
 
 class NoRule(Exception):
-    """A directory is copied into itself, or read and filled at a time, or a
-    pipe is written that nobody reads: a command without an end, or without a
-    certain one."""
+    """Nothing is said of this command, for one of the REASONS."""
+
+    def __init__(self, reason):
+        super().__init__(reason)
+        assert reason in REASONS
 
 
-# ---- worlds ---------------------------------------------------------------
-
-@dataclass(eq=False)
-class Node:
-    """What a name leads to, whatever names it has."""
-    kind: str  # file, dir, link, fifo, sock, char
-    mode: int = 0
-    uid: int = 0
-    data: bytes = b""  # of a file; of a link where it leads
-    mtime: int | None = None  # nanoseconds; None: any
-    names: dict = field(default_factory=dict)  # of a directory
-    nlink: int = 1
-    number: int | None = None  # inode; None: of a new file
-    # What two files of one copy are written to, at a time nobody knows.
-    unsure: bool = False
-    coarse: bool = False  # mtime to the second
-    loose_mode: bool = False
-    maybe_gone: bool = False  # a part that was left, which may go
+# Why nothing is expected of a story, which is not played then.
+REASONS = {
+    "no end": "a directory is copied into itself, or a pipe is written or "
+              "read that nobody else has open",
+    "no order": "what is there depends on which of two files came first",
+    "two runs": "sources of one name are copied one after the other, and what "
+                "is one file in both becomes two",
+    "open to nobody": "a directory of the target that may not be entered, or "
+                      "a target that is compared and may not be read",
+    # Known faults; the row goes with its fault.
+    "part names": "something that is no part of this copy has the name that "
+                  "a part has, or is copied to it",
+    "listed, not entered": "the names of a directory are known and nothing "
+                           "else, which a download passes over",
+    "rename refused": "a part was left in a directory that may not be "
+                      "written, to a target that may be",
+    "size and time": "with -p -Z a target of another content has the size and "
+                     "the time of its source",
+}
 
 
 @dataclass
@@ -52,6 +51,7 @@ class Command:
     sources: list
     target: bytes
     own: bool  # server
+    program: str = "scp"  # or sftp, or legacy (scp -O)
     recursive: bool = False
     preserve: bool = False
     resume: bool = False
@@ -61,63 +61,19 @@ class Command:
     in_place: bool = False
     verify: bool = False
     streams: int = 0
-    shell: bool = False  # by put or get of hpnsftp
+    # Of sftp: the source is a pattern for names of one directory; the target
+    # is left out; and which of the ways to say something is taken.
+    pattern: bool = False
+    no_target: bool = False
+    words: int = 0
 
 
-def snapshot(path):
-    """The world that is really there, below path."""
-    seen = {}
-
-    def look(at):
-        st = os.lstat(at)
-        if node := seen.get(st.st_ino):
-            return node
-        node = Node("", stat.S_IMODE(st.st_mode), st.st_uid,
-                    mtime=st.st_mtime_ns, nlink=st.st_nlink, number=st.st_ino)
-        seen[st.st_ino] = node
-        if stat.S_ISREG(st.st_mode):
-            node.kind = "file"
-            node.data = contents(at, st)
-        elif stat.S_ISLNK(st.st_mode):
-            node.kind, node.data = "link", os.readlink(at)
-        elif stat.S_ISDIR(st.st_mode):
-            node.kind = "dir"
-            for name in names_in(at, st):
-                node.names[name] = look(os.path.join(at, name))
-        else:
-            node.kind = {stat.S_IFIFO: "fifo", stat.S_IFSOCK: "sock",
-                         stat.S_IFCHR: "char"}[stat.S_IFMT(st.st_mode)]
-        return node
-    return look(path)
-
-
-def contents(path, st):
-    """Also of what its owner may not read."""
-    closed = not st.st_mode & stat.S_IRUSR and os.geteuid() != 0
-    if closed:
-        os.chmod(path, 0o400)
-    with open(path, "rb") as f:
-        data = f.read()
-    if closed:
-        os.chmod(path, stat.S_IMODE(st.st_mode))
-    return data
-
-
-def names_in(path, st):
-    closed = st.st_mode & 0o500 != 0o500 and os.geteuid() != 0
-    if closed:
-        os.chmod(path, 0o700)
-    return sorted(os.listdir(path))
-
-
-def close_again(path, world):
-    """What names_in() opened gets the mode that it had."""
-    for name, node in world.names.items():
-        if node.kind == "dir":
-            below = os.path.join(path, name)
-            close_again(below, node)
-            if node.mode & 0o500 != 0o500 and os.geteuid() != 0:
-                os.chmod(below, node.mode)
+# For names of one directory, by hpnsftp.
+PATTERNS = {
+    b"*": lambda name: True,
+    b"b*": lambda name: name.startswith(b"b"),
+    b"[a-f]": lambda name: name in (b"a", b"b", b"d", b"e", b"f"),
+}
 
 
 # ---- the rule -------------------------------------------------------------
@@ -127,15 +83,18 @@ class Copy:
 
     def __init__(self, world, tops, command, me):
         self.root, self.tops, self.c, self.me = world, tops, command, me
+        self.own_sink = command.way == "down"
+        self.append = command.program == "sftp" and command.resume
         self.failed = False
         self.unsure_exit = False
         self.written = {}  # nodes, and what was written to each
         self.asked = {}  # names that each node is copied to
         self.firsts = {}  # of hard links: the target's node by the source's
         self.read = {}
+        self.names_before = {}  # of files with several names
         self.finish = []
         self.inside = []  # directories that are being copied
-        self.listed, self.filled = set(), set()
+        self.listed, self.filled = set(), {}
         self.removed, self.through = set(), set()
         self.made = set()  # a directory and a name in it, of each copy
 
@@ -218,44 +177,83 @@ class Copy:
 
     # -- the whole --
 
-    def run(self):
-        c = self.c
+    def is_dir(self, path):
         try:
-            is_dir = self.walk(c.target)[2]
+            node = self.walk(path)[2]
         except Refused:
-            is_dir = None
-        is_dir = is_dir is not None and is_dir.kind == "dir"
-        if len(c.sources) > 1 and not is_dir:
+            return False
+        return node is not None and node.kind == "dir"
+
+    def run(self):
+        """Does it to the world, which is changed. The exit status, or None
+        where the rule does not say."""
+        self.copy_all()
+        if self.unsure_exit:
+            return None
+        return 1 if self.failed else 0
+
+    def copy_all(self):
+        c = self.c
+        sources = self.matches() if c.pattern else c.sources
+        is_dir = c.no_target or self.is_dir(c.target)
+        if len(sources) > 1 and not is_dir:
             self.fail()
             return
-        for source in c.sources:
+        bases = {source.rstrip(b"/").rsplit(b"/", 1)[-1] for source in sources}
+        if c.hard_links and len(bases) < len(sources):
+            raise NoRule("two runs")
+        for source in sources:
             self.copy_root(source, is_dir)
-        while self.finish:
-            self.finish.pop()()
-        self.parts_among_sources()
+        for finish in self.finish:
+            finish()
+        self.check_order()
 
-    def parts_among_sources(self):
+    def matches(self):
+        """Names that a pattern of hpnsftp's stands for; the pattern if there
+        is none, which is no name then."""
+        top, pattern = self.c.sources[0].rsplit(b"/", 1)
+        above = self.walk(top)[2] if self.is_dir(top) else Node("dir")
+        names = [n for n in above.names
+                 if not n.startswith(b".") and PATTERNS[pattern](n)]
+        found = [top + b"/" + n for n in names]
+        if self.c.way == "up":  # what is not there is dropped before
+            there = [f for f in found if self.there(f)]
+            self.failed |= there != found
+            if found:
+                return there
+        return found or [top + b"/none"]
+
+    def there(self, path):
+        try:
+            return self.walk(path)[2] is not None
+        except Refused:
+            return False
+
+    def check_order(self):
         """Not mended: a file that is copied under the name which the part of
-        another has is lost with that, or refused. Such stories are left
-        out."""
+        another has is lost with that, or refused."""
         if any((parent, self.part_name(name)) in self.made
                for parent, name in self.made):
-            raise NoRule
+            raise NoRule("part names")
         if self.through & self.made:
-            raise NoRule  # what is there depends on which was first
+            raise NoRule("no order")
+        # One of the names of a source was replaced before the copy came to
+        # the others, or after that.
+        if any(node.nlink != n for node, n in self.names_before.items()):
+            raise NoRule("no order")
 
     def copy_root(self, source, is_dir):
         c = self.c
         try:
             above, name, node = self.walk(source, follow=not c.links)
             if (above, name) in self.removed:
-                raise NoRule  # as parts_among_sources()
+                raise NoRule("part names")
             if node is None:
                 raise Refused("ENOENT")
         except Refused:
             self.fail()
             return
-        target = c.target
+        target = b"." if c.no_target else c.target
         if is_dir:
             base = source.rstrip(b"/").rsplit(b"/", 1)[-1]
             target = target.rstrip(b"/") + b"/" + base
@@ -284,6 +282,16 @@ class Copy:
         else:
             self.fail()
 
+    def follow(self, parent, name):
+        """What a link in a directory leads to."""
+        return self.walk(self.path_of(parent) + b"/" + name)
+
+    def follow_target(self, parent, name):
+        """Our programs follow no link of another user there."""
+        if self.own_sink and parent.names[name].uid not in (0, self.me):
+            raise Refused("another user's")
+        return self.follow(parent, name)
+
     # -- directories --
 
     def copy_dir(self, node, parent, name):
@@ -294,82 +302,82 @@ class Copy:
         there = parent.names.get(name)
         if there and there.kind == "link" and not c.links:
             try:
-                parent, name, there = self.walk(
-                    self.path_of(parent) + b"/" + name)
+                there = self.follow_target(parent, name)[2]
             except Refused:
-                self.fail()
-                return
-            if there is None:
-                self.fail()
-                return
-        if there is None:
-            if not self.may(parent, 3):
-                self.fail()
-                return
-            there = Node("dir", node.mode & 0o777 & ~UMASK, self.me)
-            there.new = True
-            parent.names[name] = there
-            parent.mtime = None
-        elif there.kind != "dir":
+                there = None
+        elif there is None and self.may(parent, 3):
+            there = self.make_dir(node, parent, name)
+        if there is None or there.kind != "dir":
             self.fail()
             return
         self.copy_into(node, there)
+
+    def make_dir(self, node, parent, name):
+        made = Node("dir", node.mode & 0o777 & ~UMASK, self.me, new=True)
+        parent.names[name] = made
+        parent.mtime = None
+        return made
 
     def copy_into(self, node, there):
         c = self.c
         if node.kind != "dir" or not c.recursive or there is None:
             self.fail()
             return
-        if node in self.inside:
-            raise NoRule
-        if node is not there:
-            self.listed.add(node)
-            self.filled.add(there)
-        if self.listed & self.filled:
-            raise NoRule
-        final = there.mode
-        new = getattr(there, "new", False)
-        if new:
+        self.begin_dir(node, there)
+        final, root = there.mode, not self.inside
+        if there.new:
             there.mode |= 0o700
         if c.preserve and not self.may(there, 7):
-            raise NoRule  # a download fills it, an upload does not
-        if node is not there or c.preserve:
-            there.mtime = None
-        if not self.may(node, 4):
+            raise NoRule("open to nobody")  # only a download fills it
+        if self.may(node, 4):
+            self.copy_entries(node, there)
+        else:
             self.fail()
-            self.finish.append(lambda: self.finish_dir(node, there, final))
-            return
+        self.finish.append(
+            lambda: self.finish_dir(node, there, final, root))
+
+    def begin_dir(self, node, there):
+        if node in self.inside:
+            raise NoRule("no end")
+        if node is not there:
+            self.listed.add(node)
+            self.filled.setdefault(there, 0)
+            self.filled[there] += 1
+        if self.listed & self.filled.keys():
+            raise NoRule("no end")
+        if node is not there or self.c.preserve:
+            there.mtime = None
+
+    def copy_entries(self, node, there):
         self.inside.append(node)
         for name, below in list(node.names.items()):
             self.copy_entry(node, name, below, there)
         self.inside.pop()
-        self.finish.append(lambda: self.finish_dir(node, there, final))
 
-    def finish_dir(self, node, there, final):
+    def finish_dir(self, node, there, final, root):
         there.mode = final
-        if self.c.preserve:
-            there.mode = node.mode & 0o7777
-            there.mtime, there.coarse = node.mtime, True
-            there.loose_mode = self.failed
+        if not self.c.preserve:
+            return
+        there.mode = node.mode & 0o7777
+        there.mtime, there.coarse = node.mtime, True
+        there.loose_mode, there.loose_setuid = self.failed, True
+        # Of roots the last one counts.
+        if self.filled.get(there, 0) > 1 and not root:
+            there.mtime, there.loose_mode = None, True
 
     def copy_entry(self, node, name, below, there):
         if not self.may(node, 1):
             self.fail()
             if self.c.way != "up":
-                # A server lists names without types then, and today they are
-                # passed over, as by stock's scp.
-                self.unsure_exit = True
+                raise NoRule("listed, not entered")
             return
         if below.kind == "link" and not self.c.links:
-            if self.c.shell:
+            if self.c.program == "sftp":
                 return  # noted, and not followed
-            try:
-                below = self.walk(self.path_of(node) + b"/" + name)[2]
-            except Refused:
-                below = None
-            if below is None:
+            if not self.there(self.path_of(node) + b"/" + name):
                 self.fail()
                 return
+            below = self.follow(node, name)[2]
         self.copy_node(below, there, name)
 
     # -- files --
@@ -378,97 +386,130 @@ class Copy:
         return b"." + name + b".hpnpart"
 
     def settle_part(self, parent, name, renamed, ok):
-        """What is left of a part that stood there."""
+        """What is left of a part that stood there. What is written through a
+        link has none there."""
         c = self.c
-        part = parent.names.get(self.part_name(name))
-        if part is None or part.number is None or part in self.written:
+        if (parent, name) in self.through:
             return
-        if part.kind != "file":
-            # It is in the way; a link is not followed.
-            part.maybe_gone = c.way == "down" and part.kind != "dir"
+        part = parent.names.get(self.part_name(name))
+        if part is None or part.number is None or c.way == "between":
+            return
+        if part.kind != "file" or part.nlink > 1:
+            raise NoRule("part names")
+        if part in self.written:
             return
         # Not mended: the name goes though no such file is a part. One that we
         # may not open stays.
-        if part.uid != self.me or part.nlink > 1 or not self.may(part, 6):
+        if part.uid != self.me or not self.may(part, 6):
             part.maybe_gone = True
             return
         if c.way == "up" and not c.own and not c.resume:
             return
         if c.resume and c.way == "up" and (made := parent.names.get(name)):
-            made.less_mode = getattr(made, "new", False) and not c.preserve
+            made.less_mode = made.new and not c.preserve
         if c.resume and not ok:
             part.unsure = True  # it may be whole, and not renamed
-        if ok and renamed and not c.in_place and c.way != "between" and \
-                c.resume:
+        if ok and renamed and not c.in_place and c.resume and \
+                self.may(parent, 3):
             del parent.names[self.part_name(name)]
             self.removed.add((parent, self.part_name(name)))
-        elif c.way != "between":
+        else:
             part.maybe_gone = True
 
+    def check_part(self, parent, name):
+        """Not mended: of a stock server's, another user's, or one that has
+        several names, is taken for ours at first."""
+        part = parent.names.get(self.part_name(name))
+        if part and part.data and not self.c.own and self.c.way == "up":
+            raise NoRule("part names")
+
+    def has_part(self, parent, name):
+        """One that -Z goes on with."""
+        part = parent.names.get(self.part_name(name))
+        return not self.c.in_place and part is not None and \
+            part.kind == "file" and part.uid == self.me and \
+            part.nlink == 1 and part.data != b""
+
     def copy_file(self, node, parent, name):
-        c = self.c
         there = parent.names.get(name)
         through = False
         parent.mtime = None  # a part may have been there
-        if there and there.kind == "link":
-            if c.links:
-                there = None
-            elif c.hard_links and node.nlink > 1:
-                raise NoRule  # a further name replaces it, the first does not
-            else:
-                through = True
-                self.settle_part(parent, name, False, False)
-                try:
-                    parent, name, there = self.walk(
-                        self.path_of(parent) + b"/" + name)
-                except Refused:
-                    self.fail()
-                    return
-                if parent is None:
-                    self.fail()
-                    return
-                self.through.add((parent, name))
-        parent.mtime = None
-        if not self.may(node, 4) or not self.may(parent, 1):
-            self.fail()
+        if there and there.kind == "link" and self.c.links:
+            there = None
+        elif there and there.kind == "link":
+            through = True
             self.settle_part(parent, name, False, False)
+            try:
+                if self.c.own and name.endswith(b".hpnpart"):
+                    raise NoRule("part names")
+                parent, name, there = self.follow_target(parent, name)
+            except Refused:
+                parent = None
+            if parent is None:
+                self.fail()
+                return
+            if self.c.own and name.endswith(b".hpnpart"):
+                raise NoRule("part names")
+            self.through.add((parent, name))
+        parent.mtime = None
+        if self.may(node, 4) and self.may(parent, 1) and (
+                there is None or there.kind == "file"):
+            self.copy_data(node, parent, name, there, through)
+            return
+        if there and there.kind == "char" and self.may(node, 4):
+            self.copy_to_device(node, there)
             return
         if there and there.kind == "fifo":
-            raise NoRule
-        if there and there.kind == "char":
-            if c.preserve:
-                there.mtime, there.loose_mode = None, True
-            # Not mended: of a device the size is set.
-            self.unsure_exit |= c.sparse and c.way == "down"
-            return
-        if there and there.kind != "file":
-            self.fail()
-            return
-        if c.hard_links and node.nlink > 1 and len(
-                self.asked.setdefault(node, [])) > node.nlink - 1:
-            raise NoRule  # also by links: now and then they are two files
-        self.asked.setdefault(node, []).append(name)
-        first = self.firsts.get(node)
-        if c.hard_links and first and node.nlink > 1 and (c.own or c.way == "up"):
-            self.make_hard(first, parent, name, there)
-            return
-        if there is None:
+            raise NoRule("no end")
+        self.fail()
+        # A source that may not be read may be complete, by size and time.
+        self.unsure_exit |= self.c.resume and self.c.way == "down"
+        self.settle_part(parent, name, False, False)
+
+    def copy_to_device(self, node, there):
+        c = self.c
+        if c.preserve or c.verify:
+            there.mtime, there.loose_mode = None, True
+        self.failed |= c.verify and node.data != b""  # what was written cannot be read
+
+    def copy_data(self, node, parent, name, there, through):
+        c = self.c
+        several = c.hard_links and node.nlink > 1
+        stood = self.note_name(node, there) if several else set()
+        first = None if through else self.firsts.get(node)
+        if several and first and (c.own or c.way == "up"):
+            made = self.make_hard(first, parent, name, there)
+        elif there is None:
             made = self.make_file(node, parent, name)
         else:
             made = self.replace_file(node, parent, name, there, through)
-        if made:
+        if made and not through:
             self.firsts[node] = made
+            # Mode and inode are those of the one which was first.
+            if stood:
+                made.loose_mode, made.number = True, None
+
+    def note_name(self, node, there):
+        """Of a file with several; what stands where they are copied to."""
+        self.names_before.setdefault(node, node.nlink)
+        asked = self.asked.setdefault(node, [])
+        if len(asked) > node.nlink - 1:
+            raise NoRule("no order")  # also by links
+        asked.append(there)
+        stood = {*asked} - {None}
+        if any(s.uid != self.me for s in stood):
+            raise NoRule("no order")  # it stays his, or is replaced
+        return stood
 
     def make_hard(self, first, parent, name, there):
-        if not self.may(parent, 3):
-            self.fail()
-            self.unsure_exit = True
-            return
+        if not self.may(parent, 3) or (there and not self.may(there, 2)):
+            raise NoRule("no order")
         if there:
             there.nlink -= 1
         parent.names[name] = first
         first.nlink += 1
         self.settle_part(parent, name, True, True)
+        return first
 
     def note_write(self, node, there):
         """Two of different content that are written to one file, or one that
@@ -477,9 +518,11 @@ class Copy:
                            self.written[there] != node.data) or \
                 node in self.written:
             there.unsure = self.unsure_exit = True
+            there.maybe_gone = self.c.verify and there.new
         if there in self.read and there.data != node.data:
             for made in self.read[there]:
                 made.unsure = True
+                made.maybe_gone = self.c.verify
             there.unsure = self.unsure_exit = True
         self.written[there] = node.data
         self.read.setdefault(node, []).append(there)
@@ -495,8 +538,7 @@ class Copy:
             mode |= 0o200
         if c.preserve:
             mode = node.mode & 0o777
-        made = Node("file", mode, self.me, node.data)
-        made.new = True
+        made = Node("file", mode, self.me, node.data, new=True)
         self.times(node, made)
         parent.names[name] = made
         self.note_write(node, made)
@@ -511,48 +553,33 @@ class Copy:
     def replace_file(self, node, parent, name, there, through):
         c = self.c
         if there.number is None:
-            raise NoRule  # made by this command, which has no order
+            raise NoRule("no order")  # made by this command
         if c.own and name.endswith(b".hpnpart") and (
                 there.nlink > 1 or there.uid != self.me):
-            raise NoRule  # our server takes it for a part, and refuses
+            raise NoRule("part names")  # our server refuses it
         if node is there and c.way == "between" and c.own:
             return there  # nothing is touched
+        part = not through and self.has_part(parent, name)
+        if c.resume and not part and not through:
+            self.check_part(parent, name)
+        if self.append and there.data and not through and not part:
+            return self.append_file(node, there)
         if (c.verify or c.resume) and not self.may(there, 4):
-            raise NoRule
+            raise NoRule("open to nobody")
         if not self.may(there, 2):
-            self.fail()
-            self.settle_part(parent, name, False, False)
-            if c.resume or (c.way == "between" and node is there):
-                self.unsure_exit = True
+            self.refuse_file(node, parent, name, there)
             return None
+        if c.resume and not part and self.is_complete(
+                node, there, through):
+            self.settle_part(parent, name, True, True)
+            return there
+        if part and c.resume and not self.may(parent, 2):
+            raise NoRule("rename refused")
         many = there.nlink > 1 and not c.hard_links and (
             c.own or c.way == "down")
-        if c.resume and there.data == node.data:
-            # Nothing moves; only what -p says is set, and its time.
-            there.mtime = there.number = None
-            there.loose_names = there.loose_setuid = True
-            if c.preserve:
-                there.loose_mode = True
-            self.settle_part(parent, name, True, True)
-            if not c.own:
-                there.mtime = None
-            return there
-        if c.resume and not c.own and len(there.data) == len(node.data) and \
-                there.mtime is not None and \
-                there.mtime // 10**9 == node.mtime // 10**9:
-            self.settle_part(parent, name, True, True)
-            return there
         if through or many or c.in_place or c.way == "between" or \
                 there.uid != self.me or not self.may(parent, 2):
-            self.note_write(node, there)
-            there.data = node.data
-            self.times(node, there)
-            if c.preserve:
-                there.mode = node.mode & 0o777
-            else:
-                there.loose_setuid = True
-            self.settle_part(parent, name, False, True)
-            return there
+            return self.write_in_place(node, parent, name, there)
         made = Node("file", node.mode & 0o777 if c.preserve else there.mode,
                     self.me, node.data)
         made.loose_setuid = not c.preserve
@@ -561,7 +588,77 @@ class Copy:
         parent.names[name] = made
         self.note_write(node, made)
         self.settle_part(parent, name, True, True)
+        if c.resume and there.data == node.data:
+            made.loose_names = True  # it may have been compared
+            made.loose_mode = made.loose_mode or c.preserve
+            made.mtime = None
         return made
+
+    def refuse_file(self, node, parent, name, there):
+        c = self.c
+        self.fail()
+        self.settle_part(parent, name, False, False)
+        if c.resume or (c.way == "between" and node is there):
+            self.unsure_exit = True
+        if c.resume and c.preserve and there.data == node.data:
+            there.mtime, there.loose_mode = None, True  # it is complete
+
+    def write_in_place(self, node, parent, name, there):
+        self.note_write(node, there)
+        there.data = node.data
+        self.times(node, there)
+        if self.c.preserve:
+            there.mode = node.mode & 0o777
+        else:
+            there.loose_setuid = True
+        self.settle_part(parent, name, False, True)
+        return there
+
+    # -- what is there already --
+
+    def note_read(self, node, there):
+        """Both, without a write."""
+        if {node, there} & self.written.keys():
+            there.unsure = self.unsure_exit = True
+        self.read.setdefault(node, []).append(there)
+
+    def is_complete(self, node, there, through):
+        """With -Z. Nothing moves; only what -p says is set, and its time."""
+        c = self.c
+        same = there.mtime is not None and node.mtime is not None and \
+            len(there.data) == len(node.data) and \
+            there.mtime // 10**9 == node.mtime // 10**9
+        self.note_read(node, there)
+        if there.data == node.data:
+            there.mtime = there.number = None
+            there.loose_names = there.loose_setuid = True
+            there.loose_mode = there.loose_mode or c.preserve
+            return True
+        if same and c.own and c.preserve:
+            raise NoRule("size and time")
+        return same and not c.own and not through
+
+    def append_file(self, node, there):
+        """A target is the beginning of its source, and is not compared."""
+        self.note_read(node, there)
+        if len(there.data) > len(node.data):
+            self.fail()
+            return None
+        if len(there.data) == len(node.data):
+            return there
+        if not self.may(there, 2):
+            self.fail()
+            return None
+        if not self.may(there, 4):
+            raise NoRule("open to nobody")
+        self.note_write(node, there)
+        there.data += node.data[len(there.data):]
+        self.times(node, there)
+        if self.c.preserve:
+            there.mode = node.mode & 0o777
+        else:
+            there.loose_setuid = True
+        return there
 
     # -- links --
 
@@ -575,103 +672,3 @@ class Copy:
         parent.mtime = None
         parent.names[name] = Node("link", 0o777, self.me, node.data)
         self.settle_part(parent, name, True, True)
-
-
-def expected(before, tops, command, me):
-    """What a command makes of the world, which is changed. The exit status, or
-    None where the rule does not say."""
-    copy = Copy(before, tops, command, me)
-    copy.run()
-    if copy.unsure_exit:
-        return None
-    return 1 if copy.failed else 0
-
-
-# ---- what there is, and what there should be ------------------------------
-
-def problems(want, have):
-    """In words; none if all is as it should be."""
-    found, pairs, back = [], {}, {}
-
-    def differ(path, what, wanted, got):
-        found.append(f"{path!r}: {what}: {got!r}, should be {wanted!r}")
-
-    def compare_mode(path, w, h):
-        if w.kind == "link" or w.loose_mode or w.unsure:
-            return
-        wanted, got = w.mode, h.mode
-        if getattr(w, "loose_setuid", False) and got & 0o7000 & ~wanted == 0:
-            wanted, got = wanted & 0o777, got & 0o777
-        if getattr(w, "less_mode", False):
-            wanted &= got  # of what a part had that was left at a server
-        if wanted != got:
-            differ(path, "mode", oct(wanted), oct(got))
-
-    def compare(path, w, h):
-        if w.kind != h.kind:
-            differ(path, "kind", w.kind, h.kind)
-            return
-        loose = w.unsure or getattr(w, "loose_names", False)
-        if not loose and (w in pairs and pairs[w] is not h or
-                          h in back and back[h] is not w):
-            found.append(f"{path!r}: is the same file as another name, or is "
-                         "not, against the rule")
-        if w in pairs:
-            return
-        pairs[w], back[h] = h, w
-        if w.number is not None and w.number != h.number:
-            found.append(f"{path!r}: was replaced by another file")
-        if w.data != h.data and not w.unsure:
-            differ(path, "content", w.data[:40], h.data[:40])
-            if w.data[:40] == h.data[:40]:
-                differ(path, "length", len(w.data), len(h.data))
-        compare_mode(path, w, h)
-        if w.uid != h.uid:
-            differ(path, "owner", w.uid, h.uid)
-        unit = 10**9 if w.coarse else 1
-        if w.mtime is not None and not w.unsure and \
-                w.mtime // unit != h.mtime // unit:
-            differ(path, "time", w.mtime, h.mtime)
-        for name in sorted(w.names.keys() | h.names.keys()):
-            below = os.path.join(path, name)
-            if name not in h.names:
-                if not w.names[name].maybe_gone:
-                    found.append(f"{below!r}: is gone")
-            elif name not in w.names:
-                found.append(f"{below!r}: a {h.names[name].kind} too many")
-            else:
-                compare(below, w.names[name], h.names[name])
-    compare(b"", want, have)
-    return found
-
-
-# ---- making a world -------------------------------------------------------
-
-def build(steps):
-    """In the current directory. Steps that cannot be done are left out, which
-    is how a story is made smaller."""
-    for step in steps:
-        kind, path = step[0], step[1]
-        try:
-            if kind == "dir":
-                os.mkdir(path)
-            elif kind == "file":
-                with open(path, "xb") as f:
-                    f.write(step[2])
-            elif kind == "link":
-                os.symlink(step[2], path)
-            elif kind == "hard":
-                os.link(step[2], path, follow_symlinks=False)
-            elif kind == "mode":
-                os.chmod(path, step[2])
-            elif kind == "owner":
-                os.chown(path, step[2], step[2], follow_symlinks=False)
-            elif kind == "time":
-                os.utime(path, ns=(step[2], step[2]), follow_symlinks=False)
-            elif kind == "char":
-                os.mknod(path, 0o666 | stat.S_IFCHR, os.makedev(1, 3))
-            else:
-                os.mknod(path, 0o644 | {"fifo": stat.S_IFIFO,
-                                        "sock": stat.S_IFSOCK}[kind])
-        except OSError:
-            pass

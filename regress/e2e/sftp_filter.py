@@ -34,8 +34,8 @@ def extension(message):
     return first_text(message) if message[0] == EXTENDED else None
 
 
-# ---- modes: a function (request) that gives None to let it pass, or the
-# ---- answer; and one (request, reply) that gives the reply ----------------
+# ---- modes: a function (request) that gives None to let it pass, the answer,
+# ---- or in a tuple the request that passes instead; and one (request, reply) that gives the reply ----------------
 
 def refuse(what, code, when=lambda m: True):
     code = int(code)
@@ -276,6 +276,21 @@ def renew(what):
     return neighbour(what, does)
 
 
+def endless(name):
+    """However often links of that name follow each other in a path."""
+    link = b"/" + os.fsencode(name)
+
+    def on_request(m):
+        if m[0] not in (OPEN, LSTAT, OPENDIR, STAT) or 2 * link not in m:
+            return None
+        path = first_text(m)
+        rest = m[9 + len(path):]
+        while 2 * link in path:
+            path = path.replace(2 * link, link)
+        return (m[:5] + text(path) + rest,)
+    return on_request, None
+
+
 def parallel(_):
     """Like that of golang's pkg/sftp: WRITE is done beside what follows it,
     in the worst case behind it; only CLOSE waits."""
@@ -316,7 +331,9 @@ class Filter:
         while m := read_message(sys.stdin.buffer):
             answer = self.on_request(m) if self.on_request and m[0] != 1 \
                 else None
-            if answer:
+            if isinstance(answer, tuple):
+                m = answer[0]
+            elif answer:
                 self.reply(answer)
                 continue
             self.asked[m[1:5]] = m

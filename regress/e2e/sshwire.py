@@ -349,6 +349,7 @@ class Wire:
             return have[:size]
 
         maker, iv = (Gcm, 12) if self.cipher == GCM else (CtrEtm, 16)
+        self.secrets = [key(letter, 16) for letter in (b"C", b"D")]
         to_server = maker(key(b"C", 16), key(b"A", iv), key(b"E", 32))
         to_client = maker(key(b"D", 16), key(b"B", iv), key(b"F", 32))
         return (to_client, to_server) if self.server else \

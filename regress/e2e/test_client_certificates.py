@@ -10,6 +10,7 @@ import subprocess
 import pytest
 from certify import FUTURE, PAST, certify, takes
 
+import harness
 from harness import ME, Client, clean_env, have, run, stock, wait_for
 
 
@@ -216,8 +217,8 @@ def test_the_second_contact(client, own):
     # what is in front of client.key on the command line comes behind it
     client.fixed = [*client.fixed, f"IdentityFile={wrong}"]
     assert client.ssh("true", flags=flags).rc == 0
-    hints = client.known_hosts.with_name("known_hosts.hints").read_text()
-    assert re.search(r" SHA256:\S+@SHA256:\S+\n", hints)
+    hints = harness.hints_file().read_text()
+    assert re.search(r" SHA256:\S+@SHA256:\S+\n$", hints)
     (client.key.parent / "ed25519-user-cert.pub").unlink()
     own(serial=2)
     done = client.ssh("true", flags=flags)

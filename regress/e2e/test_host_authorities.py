@@ -5,6 +5,7 @@ others, and that the installed ssh decides the same."""
 import pytest
 from certify import FUTURE, PAST, authority, certify, takes
 
+import harness
 from harness import Client, have, program, run
 
 NAME = "127.0.0.1"
@@ -203,7 +204,7 @@ def test_the_second_contact(certified):
     know(client, trusted(client), plain(client, "ed25519-other"))
     for _ in range(2):
         assert client.ssh("true").rc == 0
-        assert client.known_hosts.with_name("known_hosts.hints").exists()
+        assert harness.hints_file().exists()
     know(client)
     assert client.ssh("true").rc == 255
 

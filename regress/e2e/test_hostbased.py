@@ -39,6 +39,16 @@ def test_login(place):
         server.log_text().replace("\r", ""))
 
 
+def test_keys_of_openssh(place):
+    """A host whose keys are OpenSSH's has no other ones: hpnsshd shows those
+    (hpnssh-keygen -A), and hpnssh-keysign signs with them."""
+    for file in place.conf.glob("ssh_host_*"):
+        file.unlink()
+    try:
+        done = place.ssh(place.server())
+    finally:
+        place.host_keys("ed25519")
+    assert (done.rc, done.out) == (0, b"in\n"), done
 
 
 def test_is_off_by_default(place):

@@ -526,7 +526,8 @@ def all_answers(w, user, key):
 
 def test_answers_do_not_tell_who_exists(with_keys, real_user, stranger):
     names = [real_user, NOBODY, "root", "daemon", "a\nb", "\x1b[31mred",
-             "x" * 256, "-", "", "root:role"]
+             "x" * 256, "x" * 1000, "x" * 1024, "x" * 30000, "-", "",
+             "root:role"]
     said = {name: all_answers(with_keys().ask_service(), name, stranger)
             for name in names}
     for name in names:

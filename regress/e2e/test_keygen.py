@@ -4,6 +4,7 @@ installed ssh-keygen."""
 
 import base64
 import os
+import random
 import re
 import stat
 import subprocess
@@ -597,13 +598,79 @@ def test_no_known_hosts(tmp_path, args):
 
 
 def test_odd_lines_survive(hosts):
-    """A file with lines that are none is left alone, as by stock's."""
-    hosts.write_text("what is this\nhost ssh-ed25519 AAAA\n" +
+    """What has the form of a key need not be one."""
+    odd = "host sk-ssh-ed25519@openssh.com AAAA\nhost ssh-ed25519 !!!\n"
+    hosts.write_text(odd + hosts.read_text())
+    keygen("-R", "beta", "-f", hosts).ok()
+    assert hosts.read_text().startswith(odd)
+
+
+@pytest.mark.parametrize("flags", [["-R", "beta"], ["-H"]])
+def test_no_line(hosts, flags):
+    """A file with a line that is none is left alone, as by stock's."""
+    hosts.write_text("alpha ssh-ed25519 AAAA\nwhat is this\n" +
                      hosts.read_text())
     before = hosts.read_text()
-    failed = keygen("-R", "beta", "-f", hosts)
+    failed = keygen(*flags, "-f", hosts)
     assert failed.rc == 1 and "Not replacing" in failed.errors, failed
+    assert f"{hosts}:2: invalid line" in failed.errors
+    assert f"{hosts}:1:" not in failed.errors
     assert hosts.read_text() == before
+
+
+HASH = re.compile(r"\|1\|[^ |]{28}\|[^ |]{28}")
+ODD_HOSTS = ["host", "target", "TARGET", "target,b", "a,", "*.x", "!x",
+             "t*", "*,!target", "|1|x|y", "|x", "[target]:22", "h" * 3000,
+             "|1|bf6tiEuk6hIR7qtBSWQvvz6Faws=|CAy7Hwu5bmmFLpe5eFn96pTIpVg="]
+ODD_TYPES = ["ssh-ed25519", "sk-ssh-ed25519@openssh.com", "rsa-sha2-256",
+             "ssh-rsa", "ecdsa-sha2-nistp521", "is", "1024", "SSH-RSA",
+             "ED25519", "rsa", "ssh-ed25519-cert-v01@openssh.com",
+             "ssh-ed25519,AAAA", "ssh-xmss@openssh.com", "#"]
+ODD_KEYS = ["AAAA", "!!!", "AAAA comment here", "35 12345", "", "\t"]
+ODD_LINES = ["", "  ", "# c", " # c", "target", "target ", "@revoked",
+             "@revoked target", "@bogus target ssh-rsa AAAA"]
+ODD_FLAGS = [["-R", "target"], ["-H"], ["-F", "target"],
+             ["-H", "-F", "target"], ["-l", "-F", "target"]]
+
+
+def odd_line(dice, ed):
+    if dice.random() < 0.1:
+        return dice.choice(ODD_LINES)
+    good = dice.random() < 0.8  # else most files would be left alone
+    blank = dice.choice([" ", " ", "\t", "  "])
+    key = (["ssh-ed25519", dice.choice([ed, "AAAA"])] if good else
+           [dice.choice(ODD_TYPES), dice.choice(ODD_KEYS)])
+    return (dice.choice(["", "", "", "@revoked ", "@cert-authority  ", " \t"])
+            + blank.join([dice.choice(ODD_HOSTS), *key])
+            + dice.choice(["", "", " c", "\r" if good else "", " "]))
+
+
+def edit(tool, path, flags, text):
+    path.write_bytes(text.encode())
+    done = tool(*flags, "-f", path)
+    errors = [line for line in done.errors.splitlines()
+              if not line.startswith("Delete this file")]
+    said, after = done.text, path.read_bytes().decode()
+    if after == text and flags == ["-H"]:
+        # Stock's replaces it by the same; ours has nothing to do.
+        said = "".join(line for line in said.splitlines(True)
+                       if str(path) not in line)
+    return (done.rc, HASH.sub("HASH", said), errors, HASH.sub("HASH", after))
+
+
+@needs_stock
+@pytest.mark.parametrize("seed", range(6))
+def test_odd_lines_as_stock(tmp_path, pool, seed):
+    """Files of odd lines are found in, edited and refused as by stock's."""
+    dice = random.Random(seed)
+    ed = key_of(pool["ed25519"].with_suffix(".pub").read_text())[1]
+    for _ in range(6):
+        text = "".join(odd_line(dice, ed) + "\n"
+                       for _ in range(dice.randrange(1, 6)))
+        for flags in ODD_FLAGS:
+            path = tmp_path / "known_hosts"
+            assert edit(keygen, path, flags, text) == edit(
+                stock_keygen, path, flags, text), (flags, text)
 
 
 # ---- keys at work -------------------------------------------------------

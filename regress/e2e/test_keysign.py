@@ -6,6 +6,7 @@ the host's keys."""
 import errno
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -342,6 +343,27 @@ def status_of(pid):
                     for line in f if ":\t" in line)
 
 
+def environment_of(pid):
+    """What its variable `environ` has: the program's, or else the C
+    library's."""
+    starts = {}
+    for line in Path(f"/proc/{pid}/maps").read_text().splitlines():
+        area, *_, path = line.split(maxsplit=5)
+        if path.startswith("/"):
+            starts.setdefault(path, int(area.split("-")[0], 16))
+    program = os.readlink(f"/proc/{pid}/exe")
+    for path in (program, *(p for p in starts if "/libc" in p)):
+        # The program's file is in a namespace of its own.
+        file = harness.hpn("ssh-keysign") if path == program else path
+        found = re.search(r"^([0-9a-f]+) [BVD] environ\b", harness.run(
+            ["nm", "-D", file]).text, re.M)
+        if found:
+            with open(f"/proc/{pid}/mem", "rb") as mem:
+                mem.seek(starts[path] + int(found[1], 16))
+                return int.from_bytes(mem.read(8), "little")
+    pytest.fail("there is no variable environ")
+
+
 def look(caller, after):
     """The program when it has begun to read, as root sees it; and how it
     ended after what the user has done then."""
@@ -357,6 +379,7 @@ def look(caller, after):
         begun["fds"] = {int(fd): os.readlink(f"/proc/{pid}/fd/{fd}")
                         for fd in os.listdir(f"/proc/{pid}/fd")}
         begun["owner"] = os.stat(f"/proc/{pid}/mem").st_uid
+        begun["environment"] = environment_of(pid)
         ended, _ = process.communicate("\n", timeout=harness.LONG)
         return begun, json.loads(ended)
     finally:
@@ -372,6 +395,7 @@ def test_has_no_rights_when_it_reads(caller):
     for kind in ("CapPrm", "CapEff"):
         assert int(status[kind], 16) == 0, status
     assert sorted(begun["fds"]) == [0, 1, 2, 3], begun["fds"]
+    assert begun["environment"] == 0  # no variable is left
     assert caller.is_signed(ended) and ended["rc"] == 0, ended
 
 

@@ -76,11 +76,12 @@ def test_log_verbose_client(ssh):
 
 @pytest.mark.parametrize("unit", ["a", "\x1b", "\n", ";", "\\", "\u009b", "é"],
                          ids=ascii)
-def test_longest_names(make_server, keys, unit):
+@pytest.mark.parametrize("length", [256, 5000])
+def test_longest_names(make_server, keys, unit, length):
     """No name pushes off the line what stands behind it: the address, by which
     a source that guesses is found, and the mark of lines of hpnsshd-auth."""
     server = make_server("PasswordAuthentication yes\n")
-    name = unit * (256 // len(unit.encode()))
+    name = unit * (length // len(unit.encode()))
     wire = Peer(server, keys, ADDRESS).wire()
     wire.auth_request(name, "password", False, "a wrong one")
     wire.expect(USERAUTH_FAILURE)

@@ -4,6 +4,7 @@ authorized_keys may have, groups, PAM, passwords that must be changed."""
 
 import shutil
 
+import ownetc
 import pytest
 import sshwire
 
@@ -450,7 +451,8 @@ crypt_r(const char *phrase, const char *setting, struct crypt_data *data)
 @pytest.mark.skipif(harness.is_sanitized(),
                     reason="preloads a library before the sanitizer's")
 @pytest.mark.parametrize("config", [
-    "UsePAM no\n", "UsePAM yes\nPAMServiceName sshd\n"])
+    "UsePAM no\n", "UsePAM yes\nPAMServiceName sshd\n",
+    "UsePAM yes\nPAMServiceName sshd\nPermitEmptyPasswords yes\n"])
 def test_same_hashes_for_all_users(make_server, other_user, tmp_path, config):
     """Existing, locked, without a password, disallowed, unknown: a refusal
     costs the same."""
@@ -487,6 +489,42 @@ def test_same_hashes_for_all_users(make_server, other_user, tmp_path, config):
     check(server)
     run(["usermod", "-p", "*", other_user]).ok()
     check(server)
+
+
+@needs_root
+@pytest.mark.skipif(harness.is_sanitized(),
+                    reason="preloads a library before the sanitizer's")
+@pytest.mark.parametrize("cheap_first", [True, False])
+def test_first_account_counts(keys, tmp_path, cheap_first):
+    """Where its hash is cheaper than that of the account in the middle, a
+    stranger's try costs that one: it is what stock's costs. As the listener
+    finds the accounts."""
+    if ownetc.problem():
+        pytest.skip(ownetc.problem())
+    source, library = tmp_path / "count.c", tmp_path / "count.so"
+    source.write_text("#define _GNU_SOURCE\n" + COUNTER)
+    run(["cc", "-shared", "-fPIC", "-o", library, source, "-ldl"]).ok()
+    record = tmp_path / "hashes"
+    own = ownetc.OwnEtc(tmp_path / "own", keys)
+    try:
+        accounts = [("cheap", "$5$rounds=1000$salt$" + "h" * 43)] + [
+            (f"dear{n}", f"$y$j9T$salt{n}$" + "h" * 43) for n in range(3)]
+        if not cheap_first:
+            accounts.reverse()
+        (own.etc / "shadow").write_text("".join(
+            f"{name}:{field}:1::::::\n" for name, field in accounts))
+        server = own.server(
+            "PasswordAuthentication yes\nUsePAM no\nLogLevel DEBUG1\n",
+            env=harness.clean_env(LD_PRELOAD=library, HPN_HASHES=record))
+        assert harness.wait_for(
+            lambda: "Accounts are hashed in" in server.log_text())
+        record.unlink()  # what was measured
+        assert try_password(server, "hpn-no-such", "wrong") == \
+            sshwire.USERAUTH_FAILURE
+        assert sorted(record.read_text().split()) == (
+            ["$5$"] if cheap_first else ["$5$", "$y$"])
+    finally:
+        own.end()
 
 
 # ---- passwords that must be changed ---------------------------------------

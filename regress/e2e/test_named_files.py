@@ -55,6 +55,30 @@ def test_planted_link(sshd, sticky, tmp_path, what):
         assert "symbolic links" in done.errors, done
 
 
+@pytest.mark.skipif(not IS_ROOT, reason="only root makes logs of others")
+@pytest.mark.parametrize("what", ["log", "server's log"])
+def test_log_of_its_keeper(sshd, tmp_path, other_user, what):
+    """As Ubuntu has /var/log: root's, writable for a group, and the log itself
+    is the syslog daemon's. Not where everybody may put files."""
+    place = tmp_path / "log"
+    place.mkdir()
+    log = place / "it"
+    log.write_text(MINE)
+    for path, owner, mode in ((place, f"root:{other_user}", 0o775),
+                              (log, f"{other_user}:adm", 0o640)):
+        run(["chown", owner, path]).ok()
+        path.chmod(mode)
+    client = Client("hpn", sshd, log_level="DEBUG1")
+    command = commands(client, log)[what] + \
+        (["-o", "LogLevel=DEBUG1"] if what != "log" else [])
+    run(command).ok()
+    said = log.read_text()
+    assert said.startswith(MINE) and len(said) > len(MINE)
+    place.chmod(0o1777)
+    assert run(command).rc != 0
+    assert log.read_text() == said
+
+
 def test_what_the_user_names_himself(sshd, tmp_path):
     """Descriptors, devices, pipes, links of the user's own."""
     client = Client("hpn", sshd)

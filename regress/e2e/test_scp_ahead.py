@@ -86,8 +86,9 @@ def test_others_log_in_behind_the_first(far):
 
 def test_not_where_the_user_is_asked(far):
     """Others would wait for the user, and could not log in as he did."""
-    hints = far.server.known.with_name("known_hosts.hints")
-    hints.write_text(hints.read_text().rstrip("\n") + " asked\n")
+    hints = harness.hints_file()
+    hints.write_text("".join(f"{line.removesuffix(' asked')} asked\n" for line
+                             in hints.read_text().splitlines()))
     rc, text = far.copy(ENOUGH)
     came = lines(text, "Connection from ")
     assert rc == 0

@@ -10,25 +10,18 @@ import shutil
 import socket
 import stat
 import subprocess
-import sys
 
 import pytest
 
-from harness import have, hpn, run
+from copies import (DIR, FILE, LINK, OURS, SCP, SERVERS, STOCK, lying_server,
+                    scp)
+from harness import MIB, have, run
 
-SCP = hpn("scp")
-OURS = hpn("sftp-server")
-STOCK = "/usr/lib/openssh/sftp-server"
 STOCK_SCP = shutil.which("scp", path="/usr/bin:/bin")
-SERVERS = [OURS] + ([STOCK] if os.path.exists(STOCK) else [])
 
 pytestmark = pytest.mark.skipif(not have("hpn", "scp", "sftp-server"),
                                 reason="hpnscp is not built")
 not_root = pytest.mark.skipif(os.getuid() == 0, reason="root may do it all")
-
-
-def scp(*args, server=OURS, **kw):
-    return run([SCP, "-D", server, *args], **kw)
 
 
 def both_ways(tmp_path, source, *flags, server=OURS):
@@ -186,6 +179,38 @@ def test_hard_links(tmp_path):
         assert (copy / "d/c").read_bytes() == (top / "a").read_bytes()
 
 
+@pytest.mark.parametrize("server", SERVERS)
+@pytest.mark.parametrize("up", [True, False])
+@pytest.mark.parametrize("flags", [[], ["--in-place"]])
+@pytest.mark.parametrize("order", ["abcd", "bcda"])
+def test_names_onto_special_files(tmp_path, server, up, flags, order):
+    """Links of a file take the place of files only, and lead to such: what is
+    behind a link is written, and a socket refuses that, whichever name is the
+    first."""
+    if not up and server != OURS:
+        pytest.skip("stock's server does not tell of hard links")
+    top, out = tmp_path / "t", tmp_path / "out"
+    top.mkdir()
+    out.mkdir()
+    (top / "a").write_text("content")
+    for name in ("b", "c", "d"):
+        os.link(top / "a", top / name)
+    (out / "b").symlink_to(tmp_path / "there")
+    (tmp_path / "there").write_text("old")
+    with socket.socket(socket.AF_UNIX) as s:
+        s.bind(str(out / "c"))
+    sources = [top / name for name in order]
+    ends = (*sources, f"x:{out}") if up else \
+        (*(f"x:{s}" for s in sources), out)
+    done = scp("--hard-links", *flags, *ends, server=server)
+    assert done.rc == 1 and stat.S_ISSOCK((out / "c").lstat().st_mode)
+    assert (out / "b").is_symlink()
+    assert (tmp_path / "there").read_text() == "content"
+    for name in ("a", "d"):
+        assert stat.S_ISREG((out / name).lstat().st_mode)
+        assert (out / name).read_text() == "content"
+
+
 @pytest.mark.skipif(STOCK not in SERVERS, reason="no stock sftp-server")
 def test_hard_links_with_stock(tmp_path):
     top = tmp_path / "t"
@@ -266,6 +291,48 @@ def test_sparse_resume_and_verify(tmp_path):
         scp("--verify", "--sparse", *args).ok()
         assert (out / "dst").read_bytes() == src.read_bytes()
         assert (out / "dst").stat().st_blocks < (20 << 20) / 512
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="makes a device")
+@pytest.mark.parametrize("server", SERVERS)
+@pytest.mark.parametrize("up", [True, False])
+@pytest.mark.parametrize("kind,flags", [("full", []), ("null", ["--verify"])])
+def test_time_of_a_device(tmp_path, data_file, server, up, kind, flags):
+    """It stays also where a copy fails, as no later copy believes it."""
+    f, device = data_file(300000), tmp_path / "device"
+    os.mknod(device, 0o666 | stat.S_IFCHR, os.stat(f"/dev/{kind}").st_rdev)
+    before = device.stat().st_mtime
+    done = scp(*flags, *((f, f"x:{device}") if up else (f"x:{f}", device)),
+               server=server)
+    assert done.rc == 1 and device.stat().st_mtime >= before
+
+
+@pytest.fixture
+def block_device(tmp_path):
+    """Full of what is neither data of a test nor zeros."""
+    content = tmp_path / "device"
+    content.write_bytes(b"\xff" * MIB)
+    made = run(["losetup", "-f", "--show", content])
+    if made.rc != 0:
+        pytest.skip("no loop devices here")
+    device = made.text.strip()
+    yield device
+    run(["losetup", "-d", device])
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="attaches a loop device")
+@pytest.mark.parametrize("server", SERVERS)
+@pytest.mark.parametrize("up", [True, False])
+def test_sparse_onto_a_device(tmp_path, block_device, server, up):
+    """A device has old content where the source has holes."""
+    image = tmp_path / "image"
+    with open(image, "wb") as f:
+        f.write(b"head")
+        f.truncate(MIB)
+    scp("--sparse", *((image, f"x:{block_device}") if up else
+                      (f"x:{image}", block_device)), server=server).ok()
+    with open(block_device, "rb") as f:
+        assert f.read() == image.read_bytes()
 
 
 @pytest.mark.parametrize("server", SERVERS)
@@ -421,79 +488,16 @@ def test_other_place_than_stock(tmp_path, sources, target, status, files, up):
 
 # ---- hostile servers ---------------------------------------------------
 
-HOSTILE = r'''
-import os, struct, sys
-
-def get(n):
-    data = b""
-    while len(data) < n:
-        piece = os.read(0, n - len(data))
-        if not piece:
-            sys.exit(0)
-        data += piece
-    return data
-
-def string(s):
-    return struct.pack(">I", len(s)) + s
-
-def send(kind, body):
-    os.write(1, struct.pack(">IB", len(body) + 1, kind) + body)
-
-def attrs(mode, size=4):
-    return struct.pack(">IQI", 0x5, size, mode)
-
-DIR, FILE, LINK = 0o40755, 0o100644, 0o120777
-listings = eval(sys.argv[1])
-left = {}
-while True:
-    length, kind = struct.unpack(">IB", get(5))
-    body = get(length - 1)
-    if kind == 1:
-        send(2, struct.pack(">I", 3))
-        continue
-    rid, rest = body[:4], body[4:]
-    n, = struct.unpack(">I", rest[:4])
-    name = rest[4:4 + n]
-    if kind in (17, 7):
-        send(105, rid + attrs(DIR))
-    elif kind == 11:
-        left[name] = list(listings.get(name.split(b"/")[-1], []))
-        send(102, rid + string(name))
-    elif kind == 12:
-        if left.get(name):
-            entry, mode = left[name].pop(0)
-            send(104, rid + struct.pack(">I", 1) + string(entry) +
-                 string(entry) + attrs(mode))
-        else:
-            send(101, rid + struct.pack(">I", 1) + string(b"") + string(b""))
-    elif kind == 19:
-        send(104, rid + struct.pack(">I", 1) + string(OUTSIDE) + string(b"")
-             + struct.pack(">I", 0))
-    elif kind == 3:
-        send(102, rid + string(name))
-    elif kind == 5:
-        at, = struct.unpack(">Q", rest[4 + n:12 + n])
-        if at == 0:
-            send(103, rid + string(b"evil"))
-        else:
-            send(101, rid + struct.pack(">I", 1) + string(b"") + string(b""))
-    elif kind == 4:
-        send(101, rid + struct.pack(">I", 0) + string(b"") + string(b""))
-    else:
-        send(101, rid + struct.pack(">I", 8) + string(b"") + string(b""))
-'''
-
 LISTINGS = [
     # a link, and then a directory of the same name
-    "{b'src': [(b'a', LINK), (b'a', DIR)], b'a': [(b'f', FILE)]}",
-    "{b'src': [(b'a', DIR), (b'a', LINK), (b'a', DIR)], "
-    "b'a': [(b'f', FILE)]}",
+    {b"src": [(b"a", LINK), (b"a", DIR)], b"a": [(b"f", FILE)]},
+    {b"src": [(b"a", DIR), (b"a", LINK), (b"a", DIR)], b"a": [(b"f", FILE)]},
     # a link, and then a file of the same name, or of its part's
-    "{b'src': [(b'victim', LINK), (b'victim', FILE)]}",
-    "{b'src': [(b'.victim.hpnpart', LINK), (b'victim', FILE)]}",
-    "{b'src': [(b'victim', FILE), (b'.victim.hpnpart', LINK)]}",
-    "{b'src': [(b'a', LINK), (b'a/f', FILE), (b'../f', FILE), "
-    "(b'..', DIR), (b'/f', FILE)]}",
+    {b"src": [(b"victim", LINK), (b"victim", FILE)]},
+    {b"src": [(b".victim.hpnpart", LINK), (b"victim", FILE)]},
+    {b"src": [(b"victim", FILE), (b".victim.hpnpart", LINK)]},
+    {b"src": [(b"a", LINK), (b"a/f", FILE), (b"../f", FILE), (b"..", DIR),
+              (b"/f", FILE)]},
 ]
 
 
@@ -506,13 +510,8 @@ def test_hostile_links(tmp_path, listing, flags, links):
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "victim").write_text("precious")
-    victim = outside if "b'a'" in listing else outside / "victim"
-    script = tmp_path / "server.py"
-    script.write_text(HOSTILE.replace("OUTSIDE", repr(os.fsencode(victim))))
-    runner = tmp_path / "server"
-    runner.write_text(f"#!/bin/sh\nexec {sys.executable} {script} "
-                      f'"{listing}"\n')
-    runner.chmod(0o755)
+    victim = outside if b"a" in listing else outside / "victim"
+    runner = lying_server(tmp_path, victim, listing)
     (tmp_path / "top").mkdir()
     for _ in range(2):
         scp("-r", *flags, *links, "x:src", tmp_path / "top", server=runner)

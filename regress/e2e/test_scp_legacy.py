@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from harness import Client, clean_env, have, hpn, listing, run, stock
+from copies import SCP, executable, rcp_end, ssh_here
+from harness import Client, clean_env, have, listing, run, stock
 
-SCP = hpn("scp")
 FAKE_HPN = Path(__file__).resolve().parent / "fake_hpn_scp.py"
 
 LIAR = "/sys/kernel/uevent_seqnum"  # says that it has a page
@@ -20,12 +20,6 @@ pytestmark = pytest.mark.skipif(not have("hpn", "scp", "ssh"),
                                 reason="hpnscp is not built")
 not_root = pytest.mark.skipif(os.getuid() == 0, reason="root may do it all")
 needs_stock = pytest.mark.skipif(not stock("scp"), reason="no stock scp")
-
-
-def script(path, text):
-    path.write_text(text)
-    path.chmod(0o755)
-    return path
 
 
 class Link:
@@ -38,39 +32,21 @@ class Link:
         self.bin.mkdir()
         self.log = directory / "far.log"
         self.far(SCP, SCP)
-        self.ssh = script(directory / "ssh", f"""#!/bin/sh
-printf '%s\\n' "$@" >>{directory}/ssh.log
-while [ "$1" != -- ]; do shift; done
-shift 2
-PATH={self.bin}:$PATH; export PATH
-exec sh -c "$*"
-""")
+        self.ssh = ssh_here(
+            directory / "ssh", self.bin,
+            f"printf '%s\\n' \"$@\" >>{directory}/ssh.log\n")
 
     def far(self, scp, hpnscp=None):
         for name, program in (("scp", scp), ("hpnscp", hpnscp)):
             path = self.bin / name
             path.unlink(missing_ok=True)
             if program:
-                script(path, f'#!/bin/sh\nexec {program} "$@"\n')
+                executable(path, f'exec {program} "$@"\n')
 
     def far_python(self, code):
         """The other end is this code; put() and line() are there."""
-        path = self.dir / "far.py"
-        path.write_text("""import os, sys
-def put(*a):
-    for x in a:
-        try: os.write(1, x)
-        except BrokenPipeError: os._exit(9)
-def line():
-    s = b""
-    while not s.endswith(b"\\n"):
-        c = os.read(0, 1)
-        if not c: sys.exit(9)
-        s += c
-    return s
-def ack(): return os.read(0, 1)
-""" + code)
-        self.far(f"{sys.executable} {path}", f"{sys.executable} {path}")
+        end = rcp_end(self.dir / "far.py", code)
+        self.far(end, end)
 
     def scp(self, *args, near=SCP, **kw):
         env = clean_env(FAKE_LOG=self.log)
@@ -469,8 +445,8 @@ def test_ssh_arguments(link, tmp_path, data_file):
 
 
 def test_direct(link, tmp_path):
-    script(link.bin / "scp",
-           f'#!/bin/sh\nfor a; do echo "$a"; done >{tmp_path}/args\n')
+    executable(
+        link.bin / "scp", f'for a; do echo "$a"; done >{tmp_path}/args\n')
     for legacy in ("-O", "-s"):
         link.scp(legacy, "-R", "-rp", "u@h:a", "v@[::1]:b").ok()
         assert (tmp_path / "args").read_text().split() == [

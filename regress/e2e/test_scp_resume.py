@@ -191,6 +191,7 @@ def test_only_what_is_missing(tmp_path, counted, server, up):
     nothing."""
     source, target = tmp_path / "from", tmp_path / "to"
     source.write_bytes(os.urandom(24 * MB))
+    os.utime(source, (10**9, 10**9))  # old: times in whole seconds count
     p = start("-l", 200000, *names(source, target, up), server=server)
     part = tmp_path / ".to.hpnpart"
     for _ in range(500):

@@ -245,6 +245,31 @@ def test_longer_target(tmp_path, server, up, flags):
             assert target.read_bytes() == source.read_bytes()
 
 
+def refusing(tmp_path, server, what):
+    """A server that does all but that."""
+    script = tmp_path / "server"
+    script.write_text(f"#!/bin/sh\nexec {server} -P {what}\n")
+    script.chmod(0o755)
+    return script
+
+
+@pytest.mark.parametrize("flags", [["--in-place"], ["-Z", "--in-place"]],
+                         ids=" ".join)
+@pytest.mark.parametrize("size", SIZES[1:])
+def test_target_that_cannot_be_cut(tmp_path, server, size, flags):
+    """Old content is left behind the new: that fails, and nobody is told
+    otherwise by the target's time."""
+    source, target = tmp_path / "s", tmp_path / "t"
+    source.write_bytes(os.urandom(size))
+    os.utime(source, (OLD, OLD))
+    target.write_bytes(b"x" * (size + 500 * KIB))
+    done = run([SCP, "-q", *flags, "-D",
+                refusing(tmp_path, server, "fsetstat"), source,
+                f"x:{target}"])
+    assert done.rc == 1 and f"{target}: " in done.errors, done
+    assert target.stat().st_size > size and target.stat().st_mtime != OLD
+
+
 def test_longer_target_between(tmp_path, server):
     for to in ("x", "y"):
         for size in [0, *SIZES]:

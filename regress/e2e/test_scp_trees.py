@@ -13,12 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from harness import clean_env, have, hpn, run
+from copies import (DIR, FILE, LINK, OURS, SCP, SERVERS, SFTP, executable,
+                    lying_server, rcp_end, scp, ssh_here)
+from harness import clean_env, have, run
 
-SCP, SFTP = hpn("scp"), hpn("sftp")
-OURS = hpn("sftp-server")
-STOCK = "/usr/lib/openssh/sftp-server"
-SERVERS = [OURS] + ([STOCK] if os.path.exists(STOCK) else [])
 FILTER = Path(__file__).with_name("sftp_filter.py")
 NOBODY = 65534
 OPEN, MKDIR, EXTENDED = 3, 14, 200
@@ -27,16 +25,6 @@ pytestmark = pytest.mark.skipif(not have("hpn", "scp", "sftp", "sftp-server"),
                                 reason="hpnscp is not built")
 as_root = pytest.mark.skipif(os.getuid() != 0,
                              reason="links cannot be given away")
-
-
-def scp(*args, server=OURS, **kw):
-    return run([SCP, "-D", server, *args], **kw)
-
-
-def program(path, text):
-    path.write_text("#!/bin/sh\n" + text)
-    path.chmod(0o755)
-    return path
 
 
 @pytest.fixture
@@ -193,75 +181,15 @@ def test_link_where_no_part_can_be_made(shared, server, flags):
 
 # ---- a server that lists a name twice ------------------------------------
 
-TWICE = r"""
-import os, struct, sys
-
-def get(n):
-    data = b""
-    while len(data) < n:
-        piece = os.read(0, n - len(data))
-        if not piece:
-            sys.exit(0)
-        data += piece
-    return data
-
-def string(s):
-    return struct.pack(">I", len(s)) + s
-
-def send(kind, body):
-    os.write(1, struct.pack(">IB", len(body) + 1, kind) + body)
-
-def attrs(mode):
-    return struct.pack(">IQI", 0x5, 4, mode)
-
-DIR, FILE, LINK = 0o40700, 0o100644, 0o120777
-names = {b"src": [b"x", b"x"], b"x": [b"f"]}
-seen, left = [], {}
-while True:
-    length, kind = struct.unpack(">IB", get(5))
-    body = get(length - 1)
-    if kind == 1:
-        send(2, struct.pack(">I", 3))
-        continue
-    rid, rest = body[:4], body[4:]
-    n, = struct.unpack(">I", rest[:4])
-    name = rest[4:4 + n]
-    last = name.rstrip(b"/").split(b"/")[-1]
-    if kind in (7, 17):
-        # a link, when it is asked for the first time
-        first = last == b"x" and last not in seen
-        seen.append(last)
-        send(105, rid + attrs(LINK if first else FILE if last == b"f"
-                              else DIR))
-    elif kind == 11:
-        left[name] = list(names.get(last, []))
-        send(102, rid + string(name))
-    elif kind == 12 and left.get(name):
-        entry = left[name].pop(0)
-        send(104, rid + struct.pack(">I", 1) + string(entry) * 2 +
-             attrs(FILE if entry == b"f" else DIR))
-    elif kind == 19:
-        send(104, rid + struct.pack(">I", 1) + string(OUTSIDE) + string(b"") +
-             struct.pack(">I", 0))
-    elif kind == 3:
-        send(102, rid + string(name))
-    elif kind == 5 and struct.unpack(">Q", rest[4 + n:12 + n])[0] == 0:
-        send(103, rid + string(b"evil"))
-    elif kind == 4:
-        send(101, rid + struct.pack(">I", 0) + string(b"") * 2)
-    else:
-        send(101, rid + struct.pack(">I", 8 if kind > 12 else 1) +
-             string(b"") * 2)
-"""
-
-
 @pytest.mark.parametrize("flags", FLAGS)
 @pytest.mark.parametrize("sources", [["h:src/*"], ["h:src/x", "h:src/x"],
                                      ["h:src/*", "h:src/?"]])
 def test_name_listed_twice(tmp_path, outside, sources, flags):
-    script = tmp_path / "server.py"
-    script.write_text(TWICE.replace("OUTSIDE", repr(os.fsencode(outside))))
-    server = program(tmp_path / "server", f"exec {sys.executable} {script}\n")
+    # a link, when it is asked for the first time
+    server = lying_server(
+        tmp_path, outside,
+        {b"src": [(b"x", DIR), (b"x", DIR)], b"x": [(b"f", FILE)]},
+        {b"x": [LINK, DIR], b"f": [FILE]})
     (tmp_path / "to").mkdir()
     done = scp("-r", "--links", *flags, *sources, tmp_path / "to",
                server=server)
@@ -276,8 +204,8 @@ def beside(tmp_path, server, mode, kinds, *what):
     """A server in front of which a neighbour of the client's waits."""
     kinds = ",".join(str(k) for k in kinds)
     mode = mode + "=" + ":".join([kinds, *(str(w) for w in what)])
-    return program(tmp_path / "beside", f"exec {sys.executable} {FILTER} "
-                   f"{shlex.quote(mode)} {server}\n")
+    return executable(tmp_path / "beside", f"exec {sys.executable} {FILTER} "
+                      f"{shlex.quote(mode)} {server}\n")
 
 
 @pytest.fixture
@@ -364,9 +292,7 @@ def test_links_of_others(tmp_path, outside, source, flags):
     if "-O" in flags:
         (tmp_path / "bin").mkdir()
         (tmp_path / "bin/scp").symlink_to(SCP)
-        far = ["-S", program(tmp_path / "ssh",
-                             'while [ "$1" != -- ]; do shift; done\nshift 2\n'
-                             f'PATH={tmp_path}/bin:$PATH exec sh -c "$*"\n')]
+        far = ["-S", ssh_here(tmp_path / "ssh", tmp_path / "bin")]
     for args in ((f"h:{source}/d/f", to / "f"), ("-r", f"h:{source}", to),
                  (f"h:{source}/d/f", tmp_path / "planted"),
                  ("-r", f"h:{source}", tmp_path / "planted")):
@@ -394,17 +320,7 @@ def test_descriptors_by_name(tmp_path, name):
 
 # ---- the legacy protocol -------------------------------------------------
 
-FAR = r"""
-import os, sys
-def put(x): os.write(1, x)
-def ack(): return os.read(0, 1)
-def line():
-    s = b""
-    while not s.endswith(b"\n"):
-        c = os.read(0, 1)
-        if not c: sys.exit(9)
-        s += c
-    return s
+SWAP = """
 def swap(directory, link):
     os.rename(directory, directory + ".away")
     os.symlink(link, directory)
@@ -415,9 +331,8 @@ def swap(directory, link):
 def legacy(tmp_path):
     """hpnscp -O with a far end in Python."""
     def copy(code, *args):
-        far = tmp_path / "far.py"
-        far.write_text(FAR + code)
-        ssh = program(tmp_path / "ssh", f"exec {sys.executable} {far}\n")
+        far = rcp_end(tmp_path / "far.py", SWAP + code)
+        ssh = executable(tmp_path / "ssh", f"exec {far}\n")
         return run([SCP, "-O", "-S", ssh, *args], env=clean_env())
     return copy
 

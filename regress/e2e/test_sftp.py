@@ -382,6 +382,20 @@ def test_batch_file(place, tmp_path):
 # ---- transfers ---------------------------------------------------------
 
 @both_servers
+def test_nothing_of_a_device_is_stored(place, server):
+    """fsync is refused then, as by pipes; the device keeps its time."""
+    device = place / "device"
+    if os.getuid() == 0:
+        os.mknod(device, 0o666 | stat.S_IFCHR, os.stat("/dev/null").st_rdev)
+    else:
+        device = "/dev/null"
+    before = os.stat(device).st_mtime
+    for command in ("put", "get"):
+        sftp(f"{command} -f a {device}", server=server, cwd=place).ok()
+    assert os.stat(device).st_mtime >= before
+
+
+@both_servers
 def test_resume(place, server):
     whole = (place / "big").read_bytes()
     (place / "part").write_bytes(whole[:5000])

@@ -10,7 +10,7 @@ import pytest
 
 from sshwire import (CHANNEL_CLOSE, CHANNEL_REQUEST, DISCONNECT, FakeServer)
 
-from harness import Client, stock_pty_problem
+from harness import Client, hints_file, stock_pty_problem
 
 
 @pytest.fixture(params=["hpn", "stock"])
@@ -21,6 +21,7 @@ def server(request, shared_servers):
 @pytest.fixture
 def client(server, tmp_path):
     """A client with a known_hosts file, and so hints, of its own."""
+    hints_file().unlink(missing_ok=True)
     known = tmp_path / "known_hosts"
     # one host key: the server's first algorithm is then the known one's
     known.write_text("".join(
@@ -28,16 +29,19 @@ def client(server, tmp_path):
     return Client("hpn", server, known_hosts=known, log_level="DEBUG2")
 
 
-def hashed(port):
-    """A server of this machine, as the file of hints names it."""
+def hashed(port, known_hosts=None):
+    """A server of this machine, as the file of hints names it. known_hosts: a
+    file that is not the usual one."""
     salt = b"s" * 20
-    name = hmac.new(salt, f"[127.0.0.1]:{port}".encode(), "sha1").digest()
+    behind = f" {known_hosts}" if known_hosts else ""
+    name = hmac.new(salt, f"[127.0.0.1]:{port}{behind}".encode(),
+                    "sha1").digest()
     return "|1|{}|{}".format(*(base64.b64encode(b).decode()
                                for b in (salt, name)))
 
 
 def hints(client):
-    return client.known_hosts.with_name("known_hosts.hints")
+    return hints_file()
 
 
 def set_hint(client, column, value):
@@ -57,6 +61,39 @@ def test_second_contact_is_ahead(client):
     assert "guessed key exchange packet sent" in second.errors
     assert "guess was wrong" not in second.errors
     assert "it was not asked before the signature" in second.errors
+
+
+def test_nothing_beside_a_file_that_somebody_names(client, tmp_path):
+    """In one place of the user's, and by that file: another one is of other
+    hosts."""
+    assert client.ssh("true").rc == 0
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["known_hosts"]
+    other = tmp_path / "others"
+    other.write_text(client.known_hosts.read_text())
+    again = Client("hpn", client.server, known_hosts=other,
+                   log_level="DEBUG2")
+    assert "guessed" not in again.ssh("true").errors
+    assert len(hints_file().read_text().splitlines()) == 2
+    assert "guessed" in again.ssh("true").errors
+
+
+@pytest.mark.parametrize("lines", [1, 2])
+def test_hints_of_an_earlier_version(client, lines):
+    """They are read, and moved."""
+    assert client.ssh("true").rc == 0
+    old = client.known_hosts.with_name("known_hosts.hints")
+    value = hints_file().read_text().split(" ", 1)[1]
+    other = f"{hashed(1)} {value}"
+    old.write_text(f"{hashed(client.server.port)} {value}"
+                   + other * (lines - 1))
+    hints_file().unlink()
+    done = client.ssh("true", options=["KexAlgorithms=curve25519-sha256"])
+    assert done.rc == 0  # the hint is another now, and written
+    assert hints_file().exists()
+    assert old.read_text() == other if lines > 1 else not old.exists()
+    hints_file().unlink()
+    old.write_text(f"{hashed(client.server.port)} {value}")
+    assert "guessed" in client.ssh("true").errors
 
 
 @pytest.mark.parametrize("column, value", [
@@ -100,9 +137,10 @@ def test_a_server_that_falls_over_a_guess(tmp_path, keys):
 
     with FakeServer(tmp_path, keys, script) as fake:
         client = Client("hpn", fake)
-        path = fake.known_hosts.with_name("fake-known-hosts.hints")
-        path.write_text(f"{hashed(fake.port)} mlkem768x25519-sha256 "
-                        "ssh-ed25519 -\n")
+        path = hints_file()
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f"{hashed(fake.port, fake.known_hosts)} "
+                        "mlkem768x25519-sha256 ssh-ed25519 -\n")
         assert client.ssh("true").rc == 255
         assert path.read_text() == ""
         assert client.ssh("true").rc == 7
@@ -115,8 +153,10 @@ def test_a_server_that_has_no_time(tmp_path, keys):
         w.raw(b"Not allowed at this time\r\n")
 
     with FakeServer(tmp_path, keys, script) as fake:
-        path = fake.known_hosts.with_name("fake-known-hosts.hints")
-        line = f"{hashed(fake.port)} mlkem768x25519-sha256 ssh-ed25519 -\n"
+        path = hints_file()
+        path.parent.mkdir(exist_ok=True)
+        line = (f"{hashed(fake.port, fake.known_hosts)} "
+                "mlkem768x25519-sha256 ssh-ed25519 -\n")
         path.write_text(line)
         done = Client("hpn", fake).ssh("true")
         assert done.rc == 255

@@ -128,7 +128,7 @@ def test_many_keys_and_max_auth_tries(make_server, keys, kind):
 
     assert offer("ed25519-a", "ed25519-b", "rsa").rc == 0
     # or the key that worked just now would be the first to be tried
-    (client.known_hosts.parent / "known_hosts.hints").unlink(missing_ok=True)
+    harness.hints_file().unlink(missing_ok=True)
     done = offer("ed25519-a", "ed25519-b", "ed25519-c", "ed25519-d", "rsa")
     assert done.rc == 255
     assert "Too many authentication failures" in done.errors, done
@@ -769,6 +769,59 @@ def test_sighup_with_a_wrong_configuration(make_server, broken, word):
     assert harness.wait_for(
         lambda: client.ssh("true").out == b"new\n"), server.log_text()
     assert ends_well(session)
+
+
+def listen_at(server, *addresses):
+    """Its configuration with other places, of (address, port)."""
+    rest = re.sub(r"(?m)^(Port|ListenAddress) .*\n", "", server.config_text())
+    server.config.write_text(rest + "ForceCommand echo new\n" + "".join(
+        f"ListenAddress {host}:{port}\n" for host, port in addresses))
+
+
+def test_sighup_with_places_that_are_not_to_be_had(make_server):
+    """One that is somebody else's, or of no interface, or a name that is none:
+    the old one goes on, as long as no other is left."""
+    server = make_server()
+    client = Client("hpn", server)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        for count, (address, word) in enumerate((
+                (taken.getsockname(), "Address already in use"),
+                (("192.0.2.1", 2222), "Cannot assign requested address"),
+                (("nowhere.invalid", 2222), "nowhere.invalid")), 1):
+            listen_at(server, address)
+            server.process.send_signal(signal.SIGHUP)
+            assert harness.wait_for(lambda count=count: server.log_text()
+                                    .count("the old one stays") == count)
+            assert client.ssh("exit 4").rc == 4
+            assert word in server.log_text()
+        assert server.process.poll() is None
+        listen_at(server, taken.getsockname(), ("127.0.0.1", server.port))
+        server.process.send_signal(signal.SIGHUP)
+        assert harness.wait_for(lambda: client.ssh("true").out == b"new\n")
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0", "[::]"])
+def test_sighup_with_places_that_are_its_own(make_server, host):
+    """All addresses in place of one, and the other way round: its own port is
+    no hindrance to itself."""
+    server = make_server()
+    client = Client("hpn", server)
+    good = server.config_text()
+    listen_at(server, (host, server.port), ("127.0.0.1", server.port))
+    server.process.send_signal(signal.SIGHUP)
+    assert harness.wait_for(lambda: client.ssh("true").out == b"new\n")
+    server.config.write_text(good + "ForceCommand echo newer\n")
+    server.process.send_signal(signal.SIGHUP)
+    assert harness.wait_for(lambda: client.ssh("true").out == b"newer\n")
+
+
+@pytest.mark.parametrize("kind", ["hpn", "stock"])
+def test_directory_of_the_listener(make_server, kind):
+    """The file system that it was started in can be unmounted."""
+    if not harness.have(kind, "sshd"):
+        pytest.skip("it is not here")
+    assert os.readlink(f"/proc/{make_server(kind=kind).process.pid}/cwd") == \
+        "/"
 
 
 def test_many_sighups(make_server):

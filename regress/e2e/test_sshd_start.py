@@ -9,7 +9,7 @@ import pytest
 from ownetc import OwnEtc, problem
 
 import harness
-from harness import LONG, hpn, run
+from harness import LONG, Client, hpn, run
 
 pytestmark = pytest.mark.skipif(bool(problem()), reason=problem() or "")
 
@@ -56,3 +56,21 @@ def test_name_server_that_does_not_answer(own):
             # It does not get as far as to greet, which it would do when it
             # has given up to ask, 150 s later.
             assert client.recv(2000) == b""
+        # The monitor cannot say so: what it has called does not return.
+        assert harness.wait_for(lambda: re.search(
+            r"Timeout before authentication for connection from 127\.0\.0\.1 "
+            r"to 127\.0\.0\.1, pid = \d+", server.log_text()))
+
+
+def test_another_program_as_the_users_process(make_server):
+    """One that ends well at once and says nothing: the log says it, before or
+    behind the sending."""
+    server = make_server(within=[
+        "unshare", "-m", "--propagation", "private", "sh", "-c",
+        'mount --bind /bin/true "$0" && exec "$@"',
+        harness.BUILD / "hpnsshd-user"])
+    assert Client("hpn", server).ssh("true").rc == 255
+    assert harness.wait_for(lambda: re.search(
+        r"/hpnsshd-user for 127\.0\.0\.1 port \d+ has ended without a look at "
+        r"its state|the user's process does not take its state: ",
+        server.log_text())), server.log_text()

@@ -14,8 +14,11 @@ from pathlib import Path
 
 import pytest
 from ownetc import HASH, OWN_GROUP, PASSWORD, UID, USER, OwnEtc, problem
+from sshwire import (CHANNEL_DATA, CHANNEL_OPEN, CHANNEL_REQUEST,
+                     CHANNEL_SUCCESS, OPEN_CONFIRMATION, connect, load_key)
 
 import harness
+import memories
 from harness import Client, have
 
 pytestmark = [
@@ -271,6 +274,69 @@ def test_names_are_asked_for_by_nobody_who_can_be_traced(own,
         harness.kill_group(process)
         process.stdin.close()
         process.stdout.close()
+
+
+# ---- processes that ask for names, without a root directory ---------------
+
+def string(b):
+    return struct.pack(">I", len(b)) + b
+
+
+def ask_for_owners(w):
+    """ls -l over SFTP."""
+    channel = w.open_session()[0]
+    w.say(CHANNEL_REQUEST, channel, "subsystem", True, "sftp")
+    w.expect(CHANNEL_SUCCESS)
+    for request in (b"\1\0\0\0\3", b"\xc8\0\0\0\1" +
+                    string(b"users-groups-by-id@openssh.com") +
+                    string(struct.pack(">I", UID)) + string(b"")):
+        w.say(CHANNEL_DATA, channel, string(string(request)))
+        reply = w.expect(CHANNEL_DATA)
+        reply.u32()
+        reply = reply.string()
+    assert USER.encode() in reply
+
+
+def ask_for_a_host(w):
+    """A forwarding to a name."""
+    with socket.create_server(("127.0.0.1", 0)) as target:
+        w.say(CHANNEL_OPEN, "direct-tcpip", 0, 1000, 1000, "localhost",
+              target.getsockname()[1], "127.0.0.1", 1)
+        w.expect(OPEN_CONFIRMATION)
+
+
+@pytest.mark.parametrize("ask", [ask_for_owners, ask_for_a_host])
+def test_asks_with_nothing_of_the_connection(own, keys, ask):
+    """They are executed afresh, and have no page of the process that has the
+    connection's keys, nor a descriptor of it."""
+    server = own.server("Subsystem sftp internal-sftp\n")
+    w = connect(server).login(USER, load_key(keys.path("ed25519")))
+    try:
+        ask(w)
+        asked = [p for p in harness.descendants(os.getpid())
+                 if b"[names of " in harness.title(p)]
+        _, user = users_process(server)
+        assert memories.found(user, *w.secrets) == w.secrets
+        assert len(asked) == 1
+        place = Path(f"/proc/{asked[0]}")
+        assert memories.found(asked[0], *w.secrets, w.session_id) == []
+        assert random_of(asked[0]) != random_of(user)
+        assert not code_of(asked[0]) & code_of(user)
+        assert sorted(os.listdir(place / "fd")) == ["0", "1", "2", "3"]
+        status = (place / "status").read_text()
+        assert f"Uid:\t{UID}\t{UID}\t{UID}\t{UID}\n" in status
+        assert "NoNewPrivs:\t1" in status
+        assert (place / "mem").stat().st_uid == 0  # not dumpable
+    finally:
+        w.close()
+    assert harness.wait_for(lambda: not harness.title(asked[0]))
+
+
+def test_role_that_is_none():
+    """Nobody else makes anything of the program."""
+    for argument in ("[names of nobody]", "[names of hosts] ", "-V", ""):
+        done = harness.run([harness.BUILD / "hpnsshd-user", argument])
+        assert done.rc == 1 and "is started by" in done.errors, done
 
 
 # ---- what it has of the monitor -------------------------------------------

@@ -29,31 +29,75 @@ some_key(void)
 }
 
 static int
-look(void *arg, const char *text, unsigned number,
+look(void *arg, const char *path, unsigned number,
     const struct knownhosts_line *line)
 {
+	(void)path;
 	(void)number;
-	if (line != NULL && strlen(line->hosts) > strlen(text))
+	if (arg != NULL && !knownhosts_hosts_match(line->hosts, arg))
 		abort();
-	if (line != NULL)
-		(void)knownhosts_hosts_match(line->hosts, arg);
 	return 0;
+}
+
+static int
+look_at_text(void *arg, unsigned number, const struct knownhosts_text *t)
+{
+	(void)number;
+	if (t->rest <= t->line || strlen(t->hosts) > strlen(t->line) ||
+	    !knownhosts_hosts_match(t->hosts, arg))
+		abort();
+	return 0;
+}
+
+static void
+must_be_same(int r, int r2, const struct knownhosts_found *f,
+    const struct knownhosts_found *f2)
+{
+	if (r != r2 ||
+	    (r == 0 && (f->verdict != f2->verdict || f->line != f2->line)))
+		abort();
+}
+
+/* From files that are read for each question, and from what was kept. */
+static void
+compare(struct knownhosts_places places, const char *name)
+{
+	struct strlist names = {0};
+	struct knownhosts_places read_each = places;
+	struct knownhosts_found f = {0}, f2 = {0};
+	int r, r2;
+
+	if (strlist_add(&names, "other") != 0 ||
+	    strlist_add(&names, name) != 0 ||
+	    knownhosts_seen_new(&places.seen, places.files, &names) != 0)
+		abort();
+	r = knownhosts_check(&places, name, some_key(), &f);
+	r2 = knownhosts_check(&read_each, name, some_key(), &f2);
+	must_be_same(r, r2, &f, &f2);
+	knownhosts_found_clear(&f);
+	knownhosts_found_clear(&f2);
+	r = knownhosts_find_ca(&places, name, NULL, &f);
+	r2 = knownhosts_find_ca(&read_each, name, NULL, &f2);
+	must_be_same(r, r2, &f, &f2);
+	knownhosts_found_clear(&f);
+	knownhosts_found_clear(&f2);
+	knownhosts_seen_free(places.seen);
+	strlist_clear(&names);
 }
 
 static void
 check(const char *path, char *name, struct span lines)
 {
 	struct strlist paths = {0}, types = {0};
-	struct knownhosts_places places = {&paths, lines, "lines"};
-	struct knownhosts_found found;
+	struct knownhosts_places places = {.files = &paths, .lines = lines,
+		.lines_name = "lines"};
 
-	(void)!knownhosts_each_line(path, look, name);
+	(void)!knownhosts_each_line(path, NULL, look, NULL);
+	(void)!knownhosts_each_line(path, name, look, name);
+	(void)!knownhosts_find(path, name, look_at_text, name);
 	if (strlist_add(&paths, path) != 0)
 		abort();
-	if (knownhosts_check(&places, name, some_key(), &found) == 0)
-		knownhosts_found_clear(&found);
-	if (knownhosts_find_ca(&places, name, NULL, &found) == 0)
-		knownhosts_found_clear(&found);
+	compare(places, name);
 	(void)!knownhosts_types(&places, name, &types);
 	strlist_clear(&types);
 	strlist_clear(&paths);

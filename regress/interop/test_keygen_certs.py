@@ -4,6 +4,7 @@ makes the other reads, and both say the same of it."""
 
 import base64
 import os
+import random
 import shutil
 import subprocess
 
@@ -336,6 +337,62 @@ def test_krl_both_ways(revocable, args):
         == query("stock", revocable, "stock")[0]
     assert (" REVOKED" in "".join(lines)) \
         == (query("hpn", revocable, "hpn")[0] == 1)
+
+
+SERIALS = {
+    "few": lambda dice: [dice.randrange(1, 2**64) for _ in range(300)],
+    "half": lambda dice: dice.sample(range(1, 4000), 2000),
+    "every ninth": lambda dice: range(7, 16_000, 9),
+    "long runs": lambda dice: [n for n in range(1, 16_000) if n % 500],
+    "groups": lambda dice: [at + n for at in dice.sample(range(2**50), 9)
+                            for n in dice.sample(range(3000), 900)],
+    "the last": lambda dice: range(2**64 - 4000, 2**64, 3),
+}
+
+
+def listed(tool, path):
+    """The serial numbers of a KRL, as the tool lists them."""
+    numbers = set()
+    for line in keygen(tool, "-Q", "-l", "-f", path).ok().text.splitlines():
+        if line.startswith("serial: "):
+            first, _, last = line.removeprefix("serial: ").partition("-")
+            numbers |= set(range(int(first), int(last or first) + 1))
+    return numbers
+
+
+@pytest.mark.parametrize("pattern", SERIALS)
+def test_serials_in_the_smallest_form(here, pattern):
+    """Both tools read the same of both tools' KRLs; ours are no larger."""
+    dice = random.Random(pattern)
+    numbers = list(SERIALS[pattern](dice))
+    (here / "spec").write_text("".join(f"serial: {n}\n" for n in numbers))
+    for tool in TOOLS:
+        keygen(tool, "-q", "-k", "-s", here / "ca.pub", "-f", here / tool,
+               here / "spec").ok()
+        assert listed("hpn", here / tool) == set(numbers)
+        assert listed("stock", here / tool) == set(numbers)
+    assert (here / "hpn").stat().st_size <= (here / "stock").stat().st_size
+    for number in (numbers[0], numbers[-1], numbers[len(numbers) // 2] - 1):
+        keygen("hpn", "-q", "-s", here / "ca", "-I", "id", "-z", str(number),
+               here / "rsa.pub").ok()
+        for made in TOOLS:
+            for tool in TOOLS:
+                done = keygen(tool, "-Q", "-f", here / made,
+                              here / "rsa-cert.pub")
+                assert done.rc == (number in numbers), (number, made, tool)
+
+
+def test_a_million_serials(here):
+    """The installed tool reads what we make of them; it makes bitmaps that it
+    does not read again."""
+    dice = random.Random(1)
+    (here / "spec").write_text("".join(
+        f"serial: {n}\n" for n in dice.sample(range(1, 10**7), 10**6)))
+    keygen("hpn", "-q", "-k", "-s", here / "ca.pub", "-f", here / "krl",
+           here / "spec").ok()
+    assert (here / "krl").stat().st_size < 1.01 * 10**7 / 8
+    for tool in TOOLS:
+        keygen(tool, "-Q", "-f", here / "krl", here / "rsa.pub").ok()
 
 
 def test_krl_names_its_sources(revocable):

@@ -27,7 +27,7 @@ enum { FAKES_MAX = 256 };
 
 struct sshclient {
 	struct sshclient_params p;
-	bool expected, ready, ended;
+	bool expected, ready, ended, refused;
 };
 
 struct session {
@@ -73,6 +73,12 @@ sshclient_new(struct sshclient **out, const struct sshclient_params *params)
 	f.clients[f.clients_made++] = c;
 	*out = c;
 	return 0;
+}
+
+bool
+sshclient_was_refused(const struct sshclient *c)
+{
+	return c->refused;
 }
 
 void

@@ -2,6 +2,7 @@
 #include "regress/unit/hex.h"
 
 #include "base/mem.h"
+#include "base/wire.h"
 #include "crypto/digest.h"
 
 /* RFC 1321, FIPS 180, RFC 7693: the digest of "abc". */
@@ -94,6 +95,24 @@ static const struct {
 	"8e0bc6213728c5140546040f0ee37f54"},
 };
 
+/* By what was used before; a key that is longer than a block is refused. */
+static void
+hmac_twice(enum digest_alg alg, struct span key, const char *text,
+    const char *tag)
+{
+	uint8_t out[DIGEST_MAX_LEN];
+	struct digest *d;
+	bool is_long = key.len > 128;
+
+	assert_int_equal(digest_new(&d, alg), 0);
+	assert_int_equal(digest_hmac_by(d, "other", 5, "text", 4, out), 0);
+	assert_int_equal(digest_hmac_by(d, key.p, key.len, text, strlen(text),
+			     out), is_long ? ERR_LIMIT : 0);
+	if (!is_long)
+		assert_hex(out, digest_len(alg), tag);
+	digest_free(d);
+}
+
 static void
 test_hmac(void **state)
 {
@@ -108,6 +127,8 @@ test_hmac(void **state)
 				     hmacs[i].text, strlen(hmacs[i].text), out),
 		    0);
 		assert_hex(out, digest_len(hmacs[i].alg), hmacs[i].tag);
+		hmac_twice(hmacs[i].alg, (struct span){ key, key_len },
+		    hmacs[i].text, hmacs[i].tag);
 	}
 	/* Nothing at all is a message and a key, too. */
 	assert_int_equal(digest_hmac(DIGEST_SHA256, NULL, 0, NULL, 0, out), 0);

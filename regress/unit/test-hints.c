@@ -16,6 +16,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "client/hints.h"
+#include "conf/client-conf.h"
 #include "keys/knownhosts.h"
 
 static char path[64];
@@ -207,10 +208,43 @@ test_no_links(void **state)
 	assert_true(S_ISFIFO(st.st_mode));
 }
 
+/* In the user's state, or else beside what ssh has of the user. */
+static void
+test_place(void **state)
+{
+	static const char *const no_place[] = { NULL, "", "relative/x" };
+	struct hints_place p;
+	char *usual, *file;
+
+	(void)state;
+	xasprintf(&usual, "%s/.ssh/known_hosts", client_conf_home());
+	xasprintf(&file, "%s/.ssh/hpn/hints", client_conf_home());
+	for (size_t i = 0; i < ARRAY_LEN(no_place); i++) {
+		assert_int_equal(unsetenv("XDG_STATE_HOME"), 0);
+		if (no_place[i] != NULL)
+			setenv("XDG_STATE_HOME", no_place[i], 1);
+		hints_place_init(&p, usual, "host");
+		assert_string_equal(p.path, file);
+		assert_string_equal(p.name, "host");
+		hints_place_clear(&p);
+	}
+	setenv("XDG_STATE_HOME", "/the/state", 1);
+	hints_place_init(&p, "/other/hosts", "host");
+	assert_string_equal(p.path, "/the/state/hpnssh/hints");
+	assert_string_equal(p.name, "host /other/hosts");
+	assert_string_equal(p.old_path, "/other/hosts.hints");
+	assert_string_equal(p.old_name, "host");
+	hints_place_clear(&p);
+	unsetenv("XDG_STATE_HOME");
+	free(usual);
+	free(file);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_place),
 		cmocka_unit_test_setup_teardown(test_round_trip, setup,
 		    teardown),
 		cmocka_unit_test_setup_teardown(test_asked, setup, teardown),

@@ -2,6 +2,7 @@
 #include "regress/unit/help.h"
 
 #include <errno.h>
+#include <grp.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -382,6 +383,55 @@ test_permissions(void **state)
 	assert_int_equal(errno, ENOENT);
 }
 
+enum { KEYSIGN = 54731, KEYSIGN_WITH_MEMBERS, ANOTHER };
+
+struct group *
+getgrgid(gid_t gid)
+{
+	static char name[] = "ssh_keys", other[] = "staff", ann[] = "ann";
+	static char *members[] = { ann, NULL }, *none[] = { NULL };
+	static struct group gr;
+
+	gr.gr_name = gid == ANOTHER ? other : name;
+	gr.gr_mem = gid == KEYSIGN_WITH_MEMBERS ? members : none;
+	return gid >= KEYSIGN && gid <= ANOTHER ? &gr : NULL;
+}
+
+/* What a system has for setgid programs that sign. */
+static void
+test_group_of_keysign(void **state)
+{
+	static const struct {
+		gid_t gid;
+		uid_t uid;
+		mode_t mode;
+		bool private;
+	} cases[] = { { KEYSIGN, 0, 0640, true }, { KEYSIGN, 0, 0440, true },
+		{ KEYSIGN, 0, 0660, false }, { KEYSIGN, 0, 0644, false },
+		{ KEYSIGN, 0, 0650, false }, { KEYSIGN, 1000, 0640, false },
+		{ KEYSIGN_WITH_MEMBERS, 0, 0640, false },
+		{ ANOTHER, 0, 0640, false }, { 0, 0, 0640, false },
+		{ ANOTHER, 1000, 0600, true } };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		const struct stat st = { .st_gid = cases[i].gid,
+			.st_uid = cases[i].uid,
+			.st_mode = S_IFREG | cases[i].mode };
+
+		assert_int_equal(keyfile_is_private(&st), cases[i].private);
+	}
+	if (geteuid() == 0) {
+		struct key *k = NULL;
+
+		write_file("mode", plain_file, 0640);
+		assert_int_equal(chown(path, 0, KEYSIGN), 0);
+		assert_int_equal(
+		    keyfile_load_private(path, NULL, true, &k, NULL), 0);
+		key_free(k);
+	}
+}
+
 static void
 test_load_public(void **state)
 {
@@ -549,6 +599,7 @@ main(void)
 	    cmocka_unit_test(test_no_key_at_all),
 	    cmocka_unit_test(test_pem_of_two_halves),
 	    cmocka_unit_test(test_permissions),
+	    cmocka_unit_test(test_group_of_keysign),
 	    cmocka_unit_test(test_load_public),
 	    cmocka_unit_test(test_save),
 	    cmocka_unit_test(test_rfc4716_in),

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -35,6 +36,20 @@ tear_down(void **state)
 	key_free(second);
 	key_free(third);
 	return temp_leave(state);
+}
+
+/* Somebody replaces the file while we wait for its lock. */
+static const char *replaced_by;
+
+int
+flock(int fd, int operation)
+{
+	if (replaced_by != NULL) {
+		assert_int_equal(file_replace("known", replaced_by,
+				     strlen(replaced_by), 0600), 0);
+		replaced_by = NULL;
+	}
+	return (int)syscall(SYS_flock, fd, operation);
 }
 
 static void
@@ -76,6 +91,25 @@ replace(struct knownhosts_held *h, const char *text)
 	buf_clear(&b);
 	knownhosts_release(h);
 	return r;
+}
+
+/* The lock that we get is that of a file that has gone. */
+static void
+replaced_while_we_wait(void **state)
+{
+	struct knownhosts_held h;
+
+	(void)state;
+	write_file("a\n");
+	replaced_by = "b\n";
+	assert_int_equal(knownhosts_append("known",
+			     (struct span){ (const uint8_t *)"c\n", 2 }), 0);
+	assert_file("b\nc\n");
+	replaced_by = "d\n";
+	assert_int_equal(knownhosts_hold(&h, "known"), 0);
+	assert_int_equal(replace(&h, "e\n"), 0);
+	assert_file("e\n");
+	unlink("known");
 }
 
 /* Somebody who knows of no locks appends between the look and the change. */
@@ -165,12 +199,12 @@ add_lines(int writer)
 }
 
 static int
-count_line(void *arg, const char *text, unsigned number,
+count_line(void *arg, const char *path, unsigned number,
     const struct knownhosts_line *line)
 {
-	(void)text;
+	(void)path;
 	(void)number;
-	if (line != NULL && line->hosts[0] == 'h')
+	if (line->hosts[0] == 'h')
 		++*(int *)arg;
 	return 0;
 }
@@ -208,7 +242,8 @@ nothing_is_lost(void **state)
 			left--;
 		}
 	}
-	assert_int_equal(knownhosts_each_line("known", count_line, &count), 0);
+	assert_int_equal(knownhosts_each_line("known", NULL, count_line,
+			     &count), 0);
 	assert_int_equal(count, WRITERS * LINES);
 	assert_true(renewed > 0);
 	unlink("known");
@@ -219,6 +254,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(replaced_while_we_wait),
 		cmocka_unit_test(appended_meanwhile),
 		cmocka_unit_test(changed_meanwhile),
 		cmocka_unit_test(lock_without_end),

@@ -209,6 +209,7 @@ test_check(void **state)
 	    "@cert-authority ca.only " ED1 "\n"
 	    "gone " ED1 "\n"
 	    "[port]:2222 " ED1 "\n" HASHED_ALPHA " " ED2 "\n"
+	    "bare\r" ED1 "\n" /* no blank behind the name */
 	    "last " ED1; /* no end of line */
 	static const char file2[] = "@revoked gone,never " ED1 "\n"
 				    "plain " EC1 "\n"
@@ -236,7 +237,8 @@ test_check(void **state)
 	    {"[port]:2222", ED1, KNOWNHOSTS_OK, 1, 11},
 	    {"alpha", ED2, KNOWNHOSTS_OK, 1, 12},
 	    {"alpha", ED1, KNOWNHOSTS_CHANGED, 1, 12},
-	    {"last", ED1, KNOWNHOSTS_OK, 1, 13},
+	    {"bare", ED1, KNOWNHOSTS_NEW, 0, 0},
+	    {"last", ED1, KNOWNHOSTS_OK, 1, 14},
 	    {"second", ED2, KNOWNHOSTS_OK, 2, 3},
 	    {"unknown", ED1, KNOWNHOSTS_NEW, 0, 0},
 	};
@@ -646,8 +648,9 @@ test_authorities(void **state)
 		{ "h", NULL, 0 },
 	};
 	struct strlist paths = {0};
-	struct knownhosts_places places = { &paths,
-		{ (const uint8_t *)lines, strlen(lines) }, "lines" };
+	struct knownhosts_places places = { .files = &paths,
+		.lines = { (const uint8_t *)lines, strlen(lines) },
+		.lines_name = "lines" };
 
 	(void)state;
 	assert_int_equal(file_replace(path, file, strlen(file), 0600), 0);

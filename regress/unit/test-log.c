@@ -14,7 +14,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 
-static char got[512];
+static char got[4096];
 static enum log_level got_level;
 static bool got_forced;
 static int count;
@@ -119,6 +119,8 @@ what_is_demoted_keeps_its_place(void **state)
 static void
 relayed(void **state)
 {
+	static char longest[4096];
+
 	(void)state;
 	ask_for("*");
 	log_relay(LOG_LVL_DEBUG1, false, "log.c:put():1 (bin=x, pid=1): x",
@@ -129,6 +131,10 @@ relayed(void **state)
 	assert_true(got_forced);
 	log_relay(LOG_LVL_INFO, false, "line", " [mark]");
 	assert_string_equal(got, "line [mark]");
+	memset(longest, '\033', sizeof longest - 1);
+	log_relay(LOG_LVL_INFO, false, longest, " [mark]");
+	assert_string_equal(got + strlen(got) - strlen("033 [mark]"),
+	    "033 [mark]");
 	assert_false(got_forced);
 }
 

@@ -152,6 +152,47 @@ test_taken_over(void **state)
 	assert_int_equal(files(), 1);
 }
 
+enum { OTHER = 54719 /* a user id */ };
+
+/* Is the master at `path' reached by that name, where all may write? */
+static int
+reached_by(const char *name)
+{
+	int fd = -1, r = mux_socket_connect(&fd, name, 1000);
+
+	if (r == 0)
+		close(fd);
+	return r;
+}
+
+/* Another master of ours behind the name of this one: a passenger would run its
+ * command on another host. */
+static void
+test_planted_names(void **state)
+{
+	struct mux_socket s;
+	char name[64];
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	assert_int_equal(mux_socket_listen(&s, path), 0);
+	assert_int_equal(chmod(dir, 0777), 0);
+	snprintf(name, sizeof name, "%s/name", dir);
+	assert_int_equal(symlink(path, name), 0);
+	assert_int_equal(reached_by(name), 0); /* a link of our own */
+	assert_int_equal(lchown(name, OTHER, OTHER), 0);
+	assert_int_equal(reached_by(name), ERR_DENIED);
+	assert_int_equal(unlink(name), 0);
+	assert_int_equal(link(path, name), 0);
+	assert_int_equal(reached_by(name), ERR_DENIED);
+	assert_int_equal(chmod(dir, 0700), 0);
+	assert_int_equal(reached_by(name), 0);
+	assert_int_equal(unlink(name), 0);
+	assert_int_equal(reached_by(path), 0);
+	mux_socket_stop(&s);
+}
+
 static void
 test_length(void **state)
 {
@@ -203,6 +244,7 @@ main(void)
 		TEST(test_never_in_place_of_another),
 		TEST(test_stale),
 		TEST(test_taken_over),
+		TEST(test_planted_names),
 		TEST(test_length),
 		TEST(test_full_queue),
 	};

@@ -16,6 +16,21 @@
 
 enum { OTHER = 54719 /* a user id */ };
 
+/* Somebody takes this name away while the file that it has led to is looked at.
+ * NULL: nobody does. */
+static const char *taken_away;
+
+int
+fstat(int fd, struct stat *st)
+{
+	int r = fstatat(fd, "", st, AT_EMPTY_PATH);
+
+	if (r == -1 || !S_ISREG(st->st_mode) || taken_away == NULL)
+		return r;
+	(void)unlink(taken_away);
+	return fstatat(fd, "", st, AT_EMPTY_PATH);
+}
+
 /* dir/own is ours alone, dir/shared everybody's, as /tmp. */
 static char dir[] = "/tmp/hpn-named.XXXXXX";
 
@@ -204,6 +219,63 @@ test_planted_files(void **state)
 	assert_int_equal(try_open("own/hard", O_WRONLY), EACCES);
 }
 
+/* The name goes in the moment in which its file is looked at, so that this has
+ * one name again: the one that it is not to be written by. */
+static void
+test_name_that_goes(void **state)
+{
+	int r;
+
+	(void)state;
+	assert_int_equal(link(path_of("own/file"), path_of("shared/hard")), 0);
+	taken_away = path_of("shared/hard");
+	r = try_open("shared/hard", O_WRONLY | O_APPEND);
+	taken_away = NULL;
+	assert_int_equal(r, EACCES);
+	assert_int_equal(access(path_of("shared/hard"), F_OK), -1);
+}
+
+/* As /var/log of Ubuntu: a group may write, and a log is its keeper's. What is
+ * there may be appended to, and nothing else. */
+static void
+test_logs_of_their_keeper(void **state)
+{
+	const int append = O_WRONLY | O_CREAT | O_APPEND;
+	static const struct {
+		uid_t uid;
+		gid_t gid;
+		mode_t mode;
+		int says; /* to a file of somebody else */
+	} dirs[] = { { 0, OTHER, 0775, 0 }, { 0, OTHER, 02775, 0 },
+		{ 0, OTHER, 01775, 0 }, { OTHER, OTHER, 0755, 0 },
+		{ OTHER, 0, 0700, 0 }, { 0, OTHER, 0777, EACCES },
+		{ OTHER, OTHER, 01777, EACCES }, { 0, 0, 0707, EACCES } };
+
+	(void)state;
+	skip_if_not_root();
+	make_file("shared/victim", "text");
+	assert_int_equal(symlink("file", path_of("shared/link")), 0);
+	give_away("shared/link");
+	give_away("shared/file");
+	for (size_t i = 0; i < ARRAY_LEN(dirs); i++) {
+		const char *path = path_of("shared");
+
+		assert_int_equal(chown(path, dirs[i].uid, dirs[i].gid), 0);
+		assert_int_equal(chmod(path, dirs[i].mode), 0);
+		assert_int_equal(try_open("shared/file", append), dirs[i].says);
+		assert_int_equal(try_open("shared/file", O_WRONLY), EACCES);
+		assert_int_equal(try_open("shared/file", append | O_TRUNC),
+		    EACCES);
+		assert_int_equal(try_open("shared/link", append), ELOOP);
+		assert_int_equal(try_open("shared/victim", append), 0);
+		assert_int_equal(link(path_of("shared/file"),
+		    path_of("shared/hard")), 0);
+		assert_int_equal(try_open("shared/file", append), EACCES);
+		assert_int_equal(try_open("shared/hard", append), EACCES);
+		assert_int_equal(unlink(path_of("shared/hard")), 0);
+	}
+}
+
 /* What is refused is not emptied first. */
 static void
 test_refused_stays_whole(void **state)
@@ -300,6 +372,8 @@ main(void)
 		TEST(test_own_links),
 		TEST(test_planted_links),
 		TEST(test_planted_files),
+		TEST(test_name_that_goes),
+		TEST(test_logs_of_their_keeper),
 		TEST(test_refused_stays_whole),
 		TEST(test_descriptors),
 		TEST(test_parent),

@@ -197,10 +197,48 @@ test_never(void **state)
 
 	(void)state;
 	client_login(f.clients[0]);
-	assert_int_equal(sftp_error(s), ERR_CLOSED);
+	assert_int_equal(sftp_error(s), ERR_DENIED);
+	assert_string_equal(log_demoted_error(),
+	    "what this login asked for is not good for another one");
 	assert_state(r, 1, CONN_ENDED);
 	assert_int_equal(f.clients_made, 1);
 	assert_int_equal(finish(r), 0);
+}
+
+/* What a session ends with tells whether another connection would end so, too.
+ */
+static void
+test_refusals(void **state)
+{
+	static const struct {
+		int err;
+		bool refused;
+		int ends_with;
+	} t[] = {
+		{ ERR_CLOSED, true, ERR_CLOSED },
+		{ ERR_SYSTEM, false, ERR_CLOSED },
+		{ ERR_MAC, false, ERR_CLOSED },
+		{ ERR_TIMEOUT, false, ERR_TIMEOUT },
+		{ ERR_DENIED, true, ERR_DENIED },
+		{ ERR_HOSTKEY, false, ERR_DENIED },
+		{ ERR_NO_CIPHER_MATCH, false, ERR_DENIED },
+		/* As for too many connections; and for too many failures. */
+		{ ERR_DISCONNECTED, false, ERR_CLOSED },
+		{ ERR_DISCONNECTED, true, ERR_DENIED },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(t); i++) {
+		struct remote *r = begin(SSHCLIENT_FURTHER_LIKELY);
+		struct sshclient *c = f.clients[0];
+		struct sftp *s = remote_sftp(r);
+
+		c->refused = t[i].refused;
+		c->ended = true;
+		c->p.ended(c->p.arg, t[i].err);
+		assert_int_equal(sftp_error(s), t[i].ends_with);
+		assert_int_equal(finish(r), REMOTE_EXIT_ERROR);
+	}
 }
 
 /* A server that refuses a session is not asked for another one. */
@@ -474,6 +512,7 @@ main(void)
 		cmocka_unit_test(test_one_at_a_time),
 		cmocka_unit_test(test_some_at_a_time),
 		cmocka_unit_test(test_never),
+		cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_full),
 		cmocka_unit_test(test_closed_while_logging_in),
 		cmocka_unit_test(test_master),

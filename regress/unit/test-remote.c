@@ -304,7 +304,7 @@ test_other_host_key(void **state)
 	    dir, dir, dir, dir, dir);
 	assert_int_equal(
 	    streams.ops->open(streams.arg, XFER_STREAM_CONNECTION, &s), 0);
-	assert_int_equal(wait_end(s), ERR_CLOSED);
+	assert_int_equal(wait_end(s), ERR_DENIED);
 	check_stream(first);
 	assert_int_equal(connections_made(), 2);
 	assert_int_equal(remote_close(r), 0);

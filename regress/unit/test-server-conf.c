@@ -480,6 +480,8 @@ test_faults(void **state)
 		    "is no list of addresses" },
 		{ "PermitRootLogin maybe\n", "bad value \"maybe\"" },
 		{ "AllowUsers a@10.0.0.1/8\n", "is no host or network" },
+		{ "AllowUsers a@\n", "nothing behind the @" },
+		{ "DenyUsers a@!\n", "nothing behind the @" },
 		{ "AuthenticationMethods a\n", "is no list of known" },
 		{ "AuthenticationMethods publickey,\n", "is no list of" },
 		{ "AuthenticationMethods any password\n", "is no list of" },

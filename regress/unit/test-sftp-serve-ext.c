@@ -8,11 +8,13 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "crypto/digest.h"
 
 static void
 expect_digests(const char *alg, const char *hex)
@@ -85,6 +87,44 @@ test_check_file(void **state)
 	ask_check("abc", "sha256", 0, 0, 256);
 	expect_status(SFTP_FAILURE);
 	assert_int_equal(unlink("abc"), 0);
+}
+
+/* Holes count as the zeros that they are read as, wherever blocks begin. */
+static void
+test_check_holes(void **state)
+{
+	enum { SIZE = 10 * 65536 + 77, AT = 3 * 65536 - 5 };
+	static const uint32_t blocks[] = { 256, 4096, 65536, 100000, 1 << 20 };
+	static const uint64_t from[] = { 0, 1, 65536, AT + 20 };
+	int fd = open("holes", O_RDWR | O_CREAT | O_EXCL, 0600);
+	uint8_t *bytes = calloc(1, SIZE);
+	struct reply reply;
+
+	(void)state;
+	assert_true(fd >= 0 && bytes != NULL);
+	assert_int_equal(ftruncate(fd, SIZE), 0);
+	memset(bytes + AT, 'x', 10);
+	assert_int_equal(pwrite(fd, bytes + AT, 10, AT), 10);
+	for (size_t i = 0; i < ARRAY_LEN(blocks) * ARRAY_LEN(from); i++) {
+		uint64_t at = from[i % ARRAY_LEN(from)];
+		uint32_t block = blocks[i / ARRAY_LEN(from)];
+
+		ask_check("holes", "sha256", at, 0, block);
+		reply = answer();
+		(void)rd_string(&reply.body);
+		for (size_t n = 0; n * 32 < reply.body.len; n++) {
+			uint64_t begin = at + n * block;
+			uint64_t end = MIN(begin + block, (uint64_t)SIZE);
+			uint8_t sum[DIGEST_MAX_LEN];
+
+			assert_int_equal(digest_once(DIGEST_SHA256,
+			    bytes + begin, (size_t)(end - begin), sum), 0);
+			assert_memory_equal(reply.body.p + 32 * n, sum, 32);
+		}
+	}
+	close(fd);
+	free(bytes);
+	assert_int_equal(unlink("holes"), 0);
 }
 
 static void
@@ -681,6 +721,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_check_file),
+		cmocka_unit_test(test_check_holes),
 		cmocka_unit_test(test_times_ns),
 		cmocka_unit_test(test_put_file),
 		cmocka_unit_test(test_get_file),

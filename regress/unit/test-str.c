@@ -224,6 +224,30 @@ test_numbers(void **state)
 }
 
 static void
+test_shorten_path(void **state)
+{
+	char path[1200], *shown;
+
+	(void)state;
+	memset(path, 'a', sizeof path);
+	path[1024] = '\0';
+	shown = xstr_shorten_path(path);
+	assert_string_equal(shown, path);
+	free(shown);
+	/* Characters of two bytes that both cuts would go through. */
+	path[1024] = 'a';
+	path[1199] = '\0';
+	memcpy(path + 199, "\xc3\xbc", 2);
+	memcpy(path + 1199 - 201, "\xc3\xbc", 2);
+	path[1198] = 'z';
+	shown = xstr_shorten_path(path);
+	assert_int_equal(strlen(shown), 199 + 3 + 199);
+	assert_memory_equal(shown + 198, "a...a", 5);
+	assert_int_equal(shown[400], 'z');
+	free(shown);
+}
+
+static void
 test_escape(void **state)
 {
 	static const struct {
@@ -375,6 +399,7 @@ main(void)
 	    cmocka_unit_test(test_csv),
 	    cmocka_unit_test(test_numbers),
 	    cmocka_unit_test(test_escape),
+	    cmocka_unit_test(test_shorten_path),
 	    cmocka_unit_test(test_compare),
 	    cmocka_unit_test(test_base64),
 	    cmocka_unit_test(test_base64_all),

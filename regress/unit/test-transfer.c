@@ -367,6 +367,51 @@ test_resume_other(void **state)
 	assert_int_equal(host_reports.n, 0);
 }
 
+static uint64_t shown; /* most that was shown of a file before it was compared
+			* to its end */
+
+static void
+see_progress(struct host *h, struct xfer *x)
+{
+	const struct xfer_file *f;
+
+	(void)h;
+	TAILQ_FOREACH(f, &x->files.comparing, compare.entry) {
+		assert_true(f->item.done <= f->source.size);
+		shown = MAX(shown, f->item.done);
+	}
+}
+
+/* While a target is compared the progress shows how far. What differs in the
+ * end is taken back. */
+static void
+test_comparing_shows(void **state)
+{
+	enum { SIZE = 40000000 }; /* two requests for digests */
+	const struct xfer_opts resume = { .resume = true };
+	struct host h = { .seed = 1, .watch = see_progress };
+	int fd;
+
+	(void)state;
+	host_make_file("src", SIZE, 1);
+	host_make_file("dst", SIZE, 1);
+	for (int i = 0; i < 4; i++) {
+		fd = open("dst", O_WRONLY);
+		assert_true(fd >= 0);
+		if (i >= 2)
+			assert_int_equal(pwrite(fd, "x", 1, SIZE - 1), 1);
+		close(fd);
+		shown = 0;
+		assert_int_equal(host_copy(&h, i % 2 == 0, "src", "dst",
+		    resume), 0);
+		assert_true(host_same("src", "dst"));
+		assert_in_range(shown, 1000000, SIZE);
+	}
+	assert_int_equal(unlink("src"), 0);
+	assert_int_equal(unlink("dst"), 0);
+	assert_int_equal(host_reports.n, 0);
+}
+
 /* A part of several requests for digests, with a hole, a wrong byte and no
  * end; and with an end that the source has no more. */
 static void
@@ -649,6 +694,7 @@ main(void)
 		cmocka_unit_test(test_removal_is_cut),
 		cmocka_unit_test(test_resume_other),
 		cmocka_unit_test(test_resume_holes),
+		cmocka_unit_test(test_comparing_shows),
 		cmocka_unit_test(test_verify),
 		cmocka_unit_test(test_shrinks),
 		cmocka_unit_test(test_shorter_than_told),

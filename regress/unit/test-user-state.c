@@ -290,6 +290,43 @@ users_that_cannot_be(void **state)
 	from.user.gid = 1002;
 	from.user.name[0] = '\0';
 	refused();
+	from.user.name[0] = 'a';
+	from.user.shell[0] = '\0';
+	refused();
+}
+
+/* Of what has no end by itself. */
+static void
+more_than_there_can_be(void **state)
+{
+	static const uint8_t zeros[64 * 1024];
+
+	(void)state;
+	for (int i = 0; i <= 16; i++)
+		buf_put(&from.auth_info, zeros, sizeof zeros);
+	refused();
+}
+
+/* The second message: both states, whole, and nothing else. */
+static void
+keys_cut_short(void **state)
+{
+	struct buf b = { 0 };
+
+	(void)state;
+	user_state_export_keys(&from, &b);
+	buf_put_u8(&b, 0);
+	for (size_t len = 0; len <= buf_len(&b); len++) {
+		struct rd rd = rd_from(buf_data(&b), len);
+		struct user_state s = { 0 };
+		int r;
+
+		server_conf_init(&s.conf);
+		r = user_state_import_keys(&s, &rd);
+		assert_int_equal(r == 0, len == buf_len(&b) - 1);
+		user_state_clear(&s);
+	}
+	buf_clear(&b);
 }
 
 static void
@@ -358,6 +395,10 @@ main(void)
 		cmocka_unit_test_setup_teardown(another_version, set_up,
 		    tear_down),
 		cmocka_unit_test_setup_teardown(users_that_cannot_be, set_up,
+		    tear_down),
+		cmocka_unit_test_setup_teardown(more_than_there_can_be, set_up,
+		    tear_down),
+		cmocka_unit_test_setup_teardown(keys_cut_short, set_up,
 		    tear_down),
 		cmocka_unit_test_setup_teardown(numbers_that_cannot_be, set_up,
 		    tear_down),

@@ -18,6 +18,7 @@ enum {
 	INIT_BYTES = 9,
 	ALL_ATTRS = 0x0f,
 	AT_ONCE = 4 << 20,
+	STOPPED_ROOM = 1 << 20,
 };
 #define OUR_ID 0xfffffff0u /* of a request that no client made */
 
@@ -76,11 +77,54 @@ host_open(void *arg, enum xfer_stream_kind kind, struct sftp **out)
 	return 0;
 }
 
+/* What a stopped server was sent stays with it. */
+static void
+keep_late(struct host *h, struct host_stream *l)
+{
+	struct host_stream *to = h->late;
+
+	if (!l->stopped || l->server == NULL)
+		return;
+	while (to->server != NULL)
+		to++;
+	assert_true(to < h->late + HOST_STREAMS);
+	to->server = l->server;
+	to->taken = l->taken;
+	l->server = NULL;
+	buf_init(&l->taken);
+}
+
+void
+host_do_late(struct host *h)
+{
+	for (size_t i = 0; i < HOST_STREAMS; i++) {
+		struct host_stream *l = &h->late[i];
+
+		if (l->server == NULL)
+			continue;
+		while (buf_len(&l->taken) > 0) {
+			ssize_t n = sftp_serve_input(l->server,
+			    buf_data(&l->taken), buf_len(&l->taken));
+
+			assert_true(n >= 0);
+			buf_consume(&l->taken, (size_t)n);
+			buf_reset(sftp_serve_output(l->server));
+			if (n == 0 && !sftp_serve_blocked(l->server))
+				break; /* half of a request */
+		}
+		sftp_serve_free(l->server);
+		buf_clear(&l->taken);
+		*l = (struct host_stream){ .server = NULL };
+	}
+}
+
 static void
 host_close(void *arg, struct sftp *s)
 {
-	struct host_stream *l = stream_of(arg, s);
+	struct host *h = arg;
+	struct host_stream *l = stream_of(h, s);
 
+	keep_late(h, l);
 	sftp_free(l->client);
 	sftp_serve_free(l->server);
 	buf_clear(&l->taken);
@@ -152,7 +196,7 @@ collect(struct host *h, struct host_stream *l)
 	while (n > 0) {
 		uint8_t *p;
 
-		pick = replies[0].p[0] != SFTP_VERSION_REPLY ?
+		pick = replies[0].p[0] != SFTP_VERSION_REPLY && !h->in_order ?
 		    host_random(h, (unsigned)n) : 0;
 		at = buf_len(&l->wire);
 		buf_put_string(&l->wire, replies[pick].p, replies[pick].len);
@@ -269,6 +313,22 @@ serve(struct host *h, struct host_stream *l)
 	return all;
 }
 
+/* True: all streams have ended. */
+static bool
+is_gap_over(struct host *h, size_t n)
+{
+	h->moved += n;
+	if (h->gap == 0)
+		return false;
+	if (h->gap_left > n) {
+		h->gap_left -= n;
+		return false;
+	}
+	h->gap_left = h->gap / 2 + h->gap / 64 * host_random(h, 64);
+	all_die(h);
+	return true;
+}
+
 /* Moves a random part of what there is; false if there was nothing. */
 static bool
 stream_moves(struct host *h, struct host_stream *l)
@@ -280,8 +340,14 @@ stream_moves(struct host *h, struct host_stream *l)
 		assert_int_equal(truncate(h->shrink, 900000), 0);
 		h->shrink = NULL;
 	}
+	if (l->stopped)
+		n = MIN(n, STOPPED_ROOM - buf_len(&l->taken));
 	n = sftp_take(l->client, buf_reserve(&l->taken, n), n);
 	buf_commit(&l->taken, n);
+	if (l->stopped)
+		return n > 0;
+	if (is_gap_over(h, n))
+		return true;
 	if (h->cut_at > 0 && (h->cut_at -= MIN(n, h->cut_at)) == 0) {
 		all_die(h);
 		return true;
@@ -296,6 +362,8 @@ stream_moves(struct host *h, struct host_stream *l)
 	n = MIN(n, buf_len(&l->wire));
 	assert_int_equal(sftp_feed(l->client, buf_data(&l->wire), n), 0);
 	buf_consume(&l->wire, n);
+	if (is_gap_over(h, n))
+		return true;
 	assert_true(sftp_serve_input(l->server, (const uint8_t *)"", 0) == 0);
 	return used > 0 || n > 0;
 }
@@ -430,6 +498,7 @@ host_copy(struct host *h, bool up, const char *from, const char *to,
 
 	opts.report = report;
 	h->idle = 0;
+	h->gap_left = h->gap;
 	assert_int_equal(host_open(h, XFER_STREAM_CONNECTION, &first), 0);
 	assert_int_equal(xfer_new(&x, &streams, first, &opts), 0);
 	assert_int_equal(stat(from, &st), 0);

@@ -24,6 +24,8 @@ struct host_stream {
 	struct buf chosen;	   /* unordered: the one that is next */
 	struct buf wire;	   /* replies on their way */
 	bool begun;
+	bool stopped;		   /* takes what fits on the way, and does
+				    * nothing */
 };
 
 struct host {
@@ -36,6 +38,11 @@ struct host {
 	unsigned asked[2]; /* streams of that kind */
 	bool was_cut;    /* by a test's watch */
 	uint64_t cut_at; /* bytes of requests until all streams end; 0: never */
+	uint64_t gap; /* bytes, both ways, until all streams end, again and
+		       * again; 0: never */
+	uint64_t gap_left, moved;
+	/* Servers whose stream was closed while they were stopped. */
+	struct host_stream late[HOST_STREAMS];
 	struct xfer_stream_stats
 	    path; /* told of every stream; connection is its own */
 	unsigned opened;
@@ -46,6 +53,7 @@ struct host {
 			    * oldest extensions */
 	int handles;	   /* that a server gives, and says; 0: all it can */
 	int handles_later; /* the same, but it has told more */
+	bool in_order;	   /* replies come as requests do */
 	bool odd_handles;  /* the first is not 0, which stays open */
 	bool greeted;	   /* what it can is known before the run */
 	bool steady;	   /* a turn is a round trip of all there is */
@@ -75,6 +83,8 @@ unsigned host_random(struct host *h, unsigned below);
 /* Content that depends on the seed. */
 void host_make_file(const char *name, size_t len, unsigned seed);
 bool host_same(const char *one, const char *two);
+/* Stopped servers do what they were sent. */
+void host_do_late(struct host *h);
 /* Was this line told? Forgets all lines. */
 bool host_reported(const char *line);
 /* One run, as of a program: its result, or -1 for failures of files. */

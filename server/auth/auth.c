@@ -47,6 +47,7 @@ struct auth {
 	char *gave_up;	/* why we ended it, or NULL */
 	bool optimistic; /* both of auth_put_optimistic() were sent */
 	char *user, *service; /* NULL before the first request */
+	char *shown_user;     /* for log lines: not too long; or NULL */
 	const struct auth_method *dialogue; /* waits for an answer; or NULL */
 	/* The last try was this one's, and it was refused: messages of its
 	 * dialogue may have been sent before the client knew; or NULL. */
@@ -86,6 +87,7 @@ auth_free(struct auth *a)
 	monitor_user_clear(&a->info);
 	free(a->gave_up);
 	free(a->user);
+	free(a->shown_user);
 	free(a->service);
 	free(a);
 }
@@ -105,7 +107,7 @@ auth_gave_up(const struct auth *a)
 const char *
 auth_user(const struct auth *a)
 {
-	return a->user;
+	return a->shown_user;
 }
 
 bool
@@ -237,7 +239,8 @@ end_tries(struct auth *a)
 {
 	log_error("maximum authentication attempts exceeded for %s%s from %s "
 		  "ssh2",
-	    a->info.invalid ? "invalid user " : "", a->user, a->params->peer);
+	    a->info.invalid ? "invalid user " : "", a->shown_user,
+	    a->params->peer);
 	return give_up(a, SSH_DISCONNECT_PROTOCOL_ERROR,
 	    "Too many authentication failures");
 }
@@ -324,8 +327,8 @@ refuse_change(struct auth *a, const char *user, const char *service)
 	int r;
 
 	xasprintf(&text, "Change of username or service not allowed: "
-			 "(%s,%s) -> (%s,%s)",
-	    a->user, a->service, user, service);
+			 "(%s,%s) -> (%.*s,%s)",
+	    a->shown_user, a->service, USER_SHOWN_MAX, user, service);
 	r = give_up(a, SSH_DISCONNECT_PROTOCOL_ERROR, text);
 	free(text);
 	return r;
@@ -345,7 +348,8 @@ settle_user(struct auth *a, char **user, char **service)
 	a->user = *user;
 	a->service = *service;
 	*user = *service = NULL;
-	kexlog_name(a->user, a->params->remote);
+	a->shown_user = xstrndup(a->user, USER_SHOWN_MAX);
+	kexlog_name(a->shown_user, a->params->remote);
 	r = monitor_user(a->monitor_fd, a->user, a->service, &a->info);
 	setproctitle("%s [net]",
 	    r == 0 && !a->info.invalid ? a->user : "unknown");
@@ -440,6 +444,22 @@ drop_dialogue(struct auth *a)
 	return ++a->failures >= a->info.max_auth_tries ? end_tries(a) : 0;
 }
 
+/* Nobody has a longer name, and who asks for one hears what all hear whom
+ * nobody knows. */
+static char *
+read_user(struct rd *r)
+{
+	struct span name = rd_string(r);
+	char *user;
+
+	name.len = MIN(name.len, (size_t)USER_NAME_MAX);
+	user = span_dup(name);
+
+	if (user == NULL)
+		rd_fail(r, ERR_FORMAT);
+	return user;
+}
+
 static int
 on_request(struct auth *a, struct rd *r)
 {
@@ -447,7 +467,7 @@ on_request(struct auth *a, struct rd *r)
 	int err;
 
 	a->began_us = clock_us();
-	user = rd_cstring(r, USER_NAME_MAX);
+	user = read_user(r);
 	service = rd_cstring(r, SERVICE_MAX);
 	method = rd_cstring(r, METHOD_MAX);
 	if ((err = rd_err(r)) != 0)
@@ -456,8 +476,8 @@ on_request(struct auth *a, struct rd *r)
 		err = ERR_PROTOCOL;
 		goto out;
 	}
-	log_debug("userauth-request for user %s service %s method %s", user,
-	    service, method);
+	log_debug("userauth-request for user %.*s service %s method %s",
+	    USER_SHOWN_MAX, user, service, method);
 	log_debug("attempt %d failures %d", a->tries, a->failures);
 	a->tries++;
 	a->refused = NULL;

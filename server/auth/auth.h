@@ -45,7 +45,7 @@ int auth_input(struct auth *a, struct rd payload) must_check;
 bool auth_succeeded(const struct auth *a);
 /* Why we ended it; NULL: we did not. */
 const char *auth_gave_up(const struct auth *a);
-/* The name given, for log lines. */
+/* The name given, as far as log lines show it. */
 const char *auth_user(const struct auth *a); /* NULL: not known yet */
 bool auth_user_invalid(const struct auth *a); /* unknown, or not allowed */
 

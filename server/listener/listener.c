@@ -23,6 +23,7 @@
 #include "server/listener/hash-survey.h"
 #include "server/listener/inetd-pipes.h"
 #include "server/listener/penalties.h"
+#include "server/listener/places.h"
 #include "server/listener/reload.h"
 #include "server/listener/session-start.h"
 #include "server/peer.h"
@@ -43,6 +44,7 @@ struct startup {
 	int fd; /* reports of hpnsshd-session; see server/state.h */
 	struct loop_fd *watch; /* NULL: there are no more reports */
 	struct admission_peer peer;
+	struct sockaddr_storage from, to; /* of the connection */
 	enum penalty_class why; /* it gets a penalty, should it end now */
 };
 
@@ -64,87 +66,6 @@ struct listener {
 	bool pid_written;
 	int status;
 };
-
-/* ---- sockets ------------------------------------------------------------ */
-
-/* listen_spec's failed */
-static void
-on_listen_failed(void *arg, enum listen_step step, const struct sockaddr *sa,
-    socklen_t len, int error)
-{
-	uint16_t port;
-	char *address = peer_format_address(sa, len, &port);
-
-	(void)arg;
-	switch (step) {
-	case LISTEN_SOCKET: /* a kernel without IPv6 is no fault */
-		log_verbose("socket for %s: %s", address, strerror(error));
-		break;
-	case LISTEN_DEVICE:
-		log_error("routing domain of port %u on %s: %s", port,
-		    address, strerror(error));
-		break;
-	case LISTEN_BIND:
-		log_error("Bind to port %u on %s failed: %s.", port, address,
-		    strerror(error));
-		break;
-	case LISTEN_LISTEN:
-		log_error("listen on port %u of %s: %s", port, address,
-		    strerror(error));
-		break;
-	}
-	free(address);
-}
-
-static void
-open_sockets(struct listener *l)
-{
-	const struct server_conf *conf = &l->state->conf;
-	struct server_listen at;
-	const char *why;
-
-	for (size_t i = 0; server_conf_listen(conf, i, &at); i++) {
-		const struct listen_spec spec = {
-			.host = at.host[0] != '\0' ? at.host : NULL,
-			.port = at.port,
-			.family = conf->listen.address_family,
-			.mptcp = conf->listen.use_mptcp,
-			.device = at.rdomain[0] != '\0' ? at.rdomain : NULL,
-			.failed = on_listen_failed,
-		};
-		int r = listen_open(&l->sockets, &spec, &why);
-
-		if (r == ERR_LIMIT)
-			fatal("too many listen addresses");
-		if (r != 0)
-			fatal("bad addr or host: %s (%s)", at.host, why);
-	}
-	if (l->sockets.n == 0)
-		fatal("Cannot bind any address.");
-}
-
-static void
-log_sockets(const struct listener *l)
-{
-	for (size_t i = 0; i < l->sockets.n; i++) {
-		char domain[IFNAMSIZ];
-		struct sockaddr_storage ss;
-		socklen_t len = sizeof ss;
-		uint16_t port;
-		char *address;
-
-		if (getsockname(l->sockets.fd[i], (struct sockaddr *)&ss,
-			&len) == -1)
-			continue;
-		address = peer_format_address((struct sockaddr *)&ss, len,
-		    &port);
-		peer_rdomain(l->sockets.fd[i], domain);
-		log_debug("Bind to port %u on %s.", port, address);
-		log_info("Server listening on %s port %u%s%s.", address, port,
-		    domain[0] != '\0' ? " rdomain " : "", domain);
-		free(address);
-	}
-}
 
 /* ---- the title of the process ------------------------------------------- */
 
@@ -232,6 +153,24 @@ on_startup_report(void *arg, int fd, int events)
 		startup_leaves(s);
 }
 
+/* The clock has ended it where its own time limits do not act: something that
+ * it called does not return, as a name server or a module. */
+static void
+log_timeout(const struct startup *s)
+{
+	uint16_t port;
+	char *from = peer_format_address((const struct sockaddr *)&s->from,
+	    sizeof s->from, &port);
+	char *to = peer_format_address((const struct sockaddr *)&s->to,
+	    sizeof s->to, &port);
+
+	log_info("Timeout before authentication for connection from %s to %s, "
+		 "pid = %ld",
+	    from, to, (long)s->pid);
+	free(from);
+	free(to);
+}
+
 /* The process has ended; wait_status is of waitpid(2). */
 static void
 startup_ended(struct startup *s, int wait_status)
@@ -242,8 +181,10 @@ startup_ended(struct startup *s, int wait_status)
 		if (child_crashed(wait_status))
 			s->why = PENALTY_CRASH;
 		else if (WIFSIGNALED(wait_status) &&
-		    WTERMSIG(wait_status) == SIGALRM)
+		    WTERMSIG(wait_status) == SIGALRM) {
+			log_timeout(s);
 			s->why = MAX(s->why, PENALTY_GRACE);
+		}
 		admission_penalise(l->admission, &s->peer, s->why,
 		    (int64_t)clock_us());
 	}
@@ -252,10 +193,11 @@ startup_ended(struct startup *s, int wait_status)
 
 static void
 start_connection(struct listener *l, int connection,
-    const struct admission_peer *peer)
+    const struct sockaddr_storage *from, const struct admission_peer *peer)
 {
 	struct session_process process;
 	struct startup *s;
+	socklen_t len = sizeof s->to;
 	int r;
 
 	if (!session_spare_take(&l->spare, connection, &process) &&
@@ -270,6 +212,8 @@ start_connection(struct listener *l, int connection,
 	s->pid = process.pid;
 	s->fd = process.reports;
 	s->peer = *peer;
+	s->from = *from;
+	(void)getsockname(connection, (struct sockaddr *)&s->to, &len);
 	s->why = PENALTY_NOAUTH;
 	s->watch = loop_watch(l->loop, s->fd, LOOP_READ, on_startup_report, s);
 	if (s->watch == NULL)
@@ -368,7 +312,7 @@ on_connection(void *arg, int fd, int events)
 		(void)!send(connection, refusal, sizeof refusal - 1,
 		    MSG_DONTWAIT | MSG_NOSIGNAL);
 	else
-		start_connection(l, connection, &peer);
+		start_connection(l, connection, &ss, &peer);
 	fd_close(&connection);
 }
 
@@ -489,7 +433,8 @@ set_up_loop(struct listener *l)
 			fatal("out of memory");
 	}
 	hold_hangups(false);
-	reload_init(&l->reload, l->loop, l->opts->exe, l->opts->argv);
+	reload_init(&l->reload, l->loop, l->opts->exe, l->opts->argv,
+	    &l->sockets);
 	/* Connections from before a restart may have ended during it. */
 	on_child(l, SIGCHLD);
 }
@@ -509,6 +454,9 @@ go_to_background(const struct listener *l)
 	close(null);
 	if (!l->opts->foreground && !restarted && daemon(0, to_stderr) == -1)
 		fatal("daemon: %s", strerror(errno));
+	/* Whatever file system we were started in can go. */
+	if (chdir("/") == -1)
+		log_error("chdir: %s", strerror(errno));
 	if (!to_stderr)
 		log_to_syslog(l->state->conf.log.syslog_facility);
 }
@@ -562,12 +510,12 @@ listener_run(struct server_state *state, const struct listener_opts *opts)
 	struct listener l = { .state = state, .opts = opts, .status = 255 };
 
 	prepare(&l);
-	open_sockets(&l);
+	places_open(&state->conf, &l.sockets);
 	go_to_background(&l);
 	l.admission = admission_new(&state->conf);
 	set_up_loop(&l);
 	write_pid_file(&l);
-	log_sockets(&l);
+	places_log(&l.sockets);
 	make_title(&l);
 	if (!opts->debug) {
 		session_spare_fill(&l.spare, &l.session);

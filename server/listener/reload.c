@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,14 +13,16 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "server/listener/places.h"
 
 enum { NOT_STARTED = 127, LINES_MAX = 20 };
 
 void
-reload_init(struct reload *r, struct loop *loop, const char *exe, char **argv)
+reload_init(struct reload *r, struct loop *loop, const char *exe, char **argv,
+    const struct listen_set *sockets)
 {
 	*r = (struct reload){ .loop = loop, .exe = exe, .argv = argv,
-		.fd = -1 };
+		.sockets = sockets, .fd = -1 };
 }
 
 static void
@@ -90,6 +93,8 @@ become_check(const struct reload *r, int out)
 	argv[0] = r->argv[0];
 	argv[1] = xstrdup("-t");
 	memcpy(argv + 2, r->argv + 1, (n - 1) * sizeof *argv);
+	if (setenv(PLACES_HELD, places_text(r->sockets), 1) == -1)
+		_exit(NOT_STARTED);
 	if (dup2(out, STDERR_FILENO) != -1)
 		(void)execv(r->exe, argv);
 	dprintf(STDERR_FILENO, "%s: %s\n", r->exe, strerror(errno));

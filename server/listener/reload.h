@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * SIGHUP: before the listener becomes a new one it asks that one, in a process
- * of its own and with the same arguments, whether it could start (-t). If not,
- * the old one goes on as it is, and the reason is in its log. Meanwhile it
- * serves: nothing here waits.
+ * of its own and with the same arguments, whether it could start (-t), and
+ * listen beside what the old one holds (places.h). If not, the old one goes on
+ * as it is, and the reason is in its log. Meanwhile it serves: nothing here
+ * waits.
  *
  * Threads: loop thread only.
  */
@@ -14,6 +15,7 @@
 #include <sys/types.h>
 
 #include "base/buf.h"
+#include "base/listen.h"
 #include "base/loop.h"
 
 enum {
@@ -25,6 +27,7 @@ struct reload {
 	struct loop *loop;
 	const char *exe;
 	char **argv;
+	const struct listen_set *sockets;
 	pid_t pid; /* of the check; 0: there is none */
 	bool again; /* there was one more SIGHUP during it */
 	int fd; /* what it says; -1: nothing more */
@@ -33,9 +36,9 @@ struct reload {
 	struct buf text;
 };
 
-/* argv: of the listener; both are borrowed. */
+/* argv, sockets: of the listener; all are borrowed. */
 void reload_init(struct reload *r, struct loop *loop, const char *exe,
-    char **argv);
+    char **argv, const struct listen_set *sockets);
 /* A check that is under way is killed. */
 void reload_clear(struct reload *r);
 /* SIGHUP arrived. */

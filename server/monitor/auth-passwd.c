@@ -62,13 +62,19 @@ passwd_check(const struct user *u, const char *password, bool permit_empty)
 	return ok;
 }
 
+unsigned
+passwd_pam_hashes(bool permit_empty)
+{
+	return permit_empty ? 4 : 2;
+}
+
 void
 passwd_equalise_cost(const struct decoys *decoys, const struct user *u,
     const struct passwd_effort *effort)
 {
 	char *own = u->valid ? stored_hash(u->name) : NULL;
-	unsigned times = effort->by_pam ? PASSWD_PAM_HASHES : 1;
-	unsigned done = effort->by_pam ?
+	unsigned times = MAX(effort->pam_hashes, 1U);
+	unsigned done = effort->pam_hashes > 0 ?
 	    decoys_done(decoys, own, effort->spent_us, times) : 1;
 	char *password = decoy_password(effort->password_len);
 

@@ -116,7 +116,7 @@ may_be_parsed(const struct login *l, const struct login_key_list *list,
 	}
 	if (blob.len > CERT_BLOB_MAX || !names_agree(alg, blob)) {
 		log_info("%s: key of user %s is not one for %s", list->shown,
-		    l->name, alg);
+		    l->shown_name, alg);
 		return false;
 	}
 	return true;
@@ -178,7 +178,8 @@ policy_allows(const struct login *l, const struct login_key_list *list,
 	}
 	if (key_check_length(k, (unsigned)l->conf.algs.required_rsa_size) !=
 	    0) {
-		log_info("refusing key of user %s: it is too short", l->name);
+		log_info("refusing key of user %s: it is too short",
+		    l->shown_name);
 		return false;
 	}
 	return true;
@@ -366,7 +367,8 @@ login_key_is_allowed(const struct login *l, const struct login_key_list *list,
 		return false;
 	if ((r = key_from_blob(blob, k)) != 0) {
 		*k = NULL;
-		log_debug("public key of user %s: %s", l->name, err_text(r));
+		log_debug("public key of user %s: %s", l->shown_name,
+		    err_text(r));
 		return false;
 	}
 	return policy_allows(l, list, alg, *k);

@@ -111,8 +111,9 @@ groups_allow(const struct login *l)
 
 	if (c->login.deny_groups.n == 0 && c->login.allow_groups.n == 0)
 		return true;
-	user_group_names(l->user, &groups);
-	if (groups.n == 0)
+	if (user_group_names(l->user, &groups) != 0)
+		ok = refuse(l, "the system does not tell its groups");
+	else if (groups.n == 0)
 		ok = refuse(l, "not in any group");
 	else if (c->login.deny_groups.n > 0 &&
 	    is_listed(l, &groups, &c->login.deny_groups) != 0)
@@ -131,7 +132,7 @@ login_rules_allow(const struct login *l)
 	const struct server_conf *c = &l->conf;
 
 	if (!l->user->valid) {
-		log_info("Invalid user %s from %s port %u", l->name,
+		log_info("Invalid user %s from %s port %u", l->shown_name,
 		    l->peer->address, l->peer->port);
 		return false;
 	}

@@ -52,7 +52,7 @@ login_signature_is_good(const struct login *l, const struct key *k,
 		return true;
 	text = login_key_text(l, k);
 	log_error("public key %s signature for %s from %s port %u rejected: %s",
-	    text, l->name, l->peer->address, l->peer->port, why);
+	    text, l->shown_name, l->peer->address, l->peer->port, why);
 	free(text);
 	return false;
 }

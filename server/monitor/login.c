@@ -107,6 +107,7 @@ login_new(const struct server_state *state, const struct peer *peer,
 	l->session_id = session_id;
 	l->gss_exchange = exchange;
 	l->name = xstrdup(name);
+	l->shown_name = xstrndup(name, USER_SHOWN_MAX);
 	l->service = xstrdup(service);
 	l->user = user_lookup(account);
 	free(account);
@@ -114,14 +115,15 @@ login_new(const struct server_state *state, const struct peer *peer,
 	permits_init_conf(&l->permits, &l->conf);
 	l->name_ok = l->allowed = login_rules_allow(l);
 	if (strcmp(service, "ssh-connection") != 0) {
-		log_info("user %s asks for the service \"%s\"", name, service);
+		log_info("user %s asks for the service \"%s\"",
+		    l->shown_name, service);
 		l->allowed = false;
 	}
 	enabled = enabled_methods(&l->conf, exchange != NULL);
 	if (auth_methods_init(&l->methods,
 		&l->conf.login.authentication_methods, enabled) != 0) {
 		log_error("AuthenticationMethods leaves no way in for user %s",
-		    name);
+		    l->shown_name);
 		l->allowed = false;
 	}
 	free(enabled);
@@ -146,6 +148,7 @@ login_free(struct login *l)
 	server_conf_clear(&l->conf);
 	user_free(l->user);
 	free(l->name);
+	free(l->shown_name);
 	free(l->service);
 	free(l);
 }
@@ -180,8 +183,8 @@ log_try(const struct login *l, const struct login_try *t, const char *verdict)
 		level = LOG_LVL_VERBOSE;
 	log_msg(level, "%s %s%s%s for %s%s from %s port %u ssh2%s%s", verdict,
 	    method, device != NULL ? "/" : "", device != NULL ? device : "",
-	    l->name_ok ? "" : "invalid user ", l->name, l->peer->address,
-	    l->peer->port, t->what != NULL ? ": " : "",
+	    l->name_ok ? "" : "invalid user ", l->shown_name,
+	    l->peer->address, l->peer->port, t->what != NULL ? ": " : "",
 	    t->what != NULL ? t->what : "");
 }
 

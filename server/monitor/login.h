@@ -32,6 +32,7 @@ struct login {
 	const struct server_state *state; /* borrowed */
 	const struct peer *peer;	  /* borrowed */
 	char *name;	     /* as the client sent it */
+	char *shown_name;    /* the same for log lines: not too long */
 	char *service;
 	struct user *user;   /* never NULL */
 	struct server_conf conf; /* for this user */

@@ -182,6 +182,7 @@ struct wait {
 	struct monitor *m;
 	struct loop *loop;
 	int error;
+	bool asked; /* for anything */
 	bool end_requested;
 };
 
@@ -194,6 +195,8 @@ on_request(void *arg, int fd, int events)
 	(void)events;
 	if ((w->error = monitor_step(w->m)) != 0)
 		loop_stop(w->loop);
+	else
+		w->asked = true;
 }
 
 static void
@@ -228,6 +231,10 @@ serve_user(struct monitor *m, struct loop *loop)
 		kill(m->child, SIGTERM);
 	fd_close(&m->fd);
 	r = monitor_reap(m, m->child, "session", 0);
+	/* Another program of that name has ended well, and was silent. */
+	if (m->left_unread && !w.asked)
+		log_error("%s for %s has ended without a look at its state",
+		    m->state.user_path, m->peer_text);
 	monitor_logout_all(m);
 	delegated_remove(m->login);
 	return r;

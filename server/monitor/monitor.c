@@ -134,8 +134,10 @@ receive(struct monitor *m, struct buf *msg)
 	if ((r = wait_request(m)) != 0)
 		return r;
 	r = fd_receive_msg(m->fd, msg, MONITOR_MSG_MAX);
-	if (r == ERR_SYSTEM && (errno == ECONNRESET || errno == EPIPE))
+	if (r == ERR_SYSTEM && (errno == ECONNRESET || errno == EPIPE)) {
+		m->left_unread = true;
 		r = ERR_EOF;
+	}
 	return r;
 }
 

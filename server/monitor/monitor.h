@@ -58,6 +58,7 @@ struct monitor {
 	uint32_t tries;	 /* requests of all kinds that are tries */
 	uint32_t lines;	 /* of hpnsshd-auth that were logged */
 	bool owes_answer; /* the current request has no answer yet */
+	bool left_unread; /* who has ended, with something of ours unread */
 	struct buf pending; /* a request that came instead of an answer */
 	uint64_t deadline_ms; /* of login, monotonic; 0: none */
 	uint8_t session_id[64];

@@ -103,9 +103,9 @@ is_known(const struct login *l, const struct key *k, const char *host)
 	if (r == 0)
 		r = user_lines(l, &lines);
 	if (r == 0) {
-		const struct knownhosts_places places = { &files,
-			{ buf_data(&lines), buf_len(&lines) },
-			"known_hosts of the user" };
+		const struct knownhosts_places places = { .files = &files,
+			.lines = { buf_data(&lines), buf_len(&lines) },
+			.lines_name = "known_hosts of the user" };
 
 		r = look_up(&places, name, k, &found);
 	}

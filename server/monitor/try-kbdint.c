@@ -84,7 +84,7 @@ lead_dialogue(const struct login_request *q, const struct pam_dialogue *talk)
 	    l->conf.login.permit_empty_passwords);
 	if (r == ERR_DENIED)
 		log_error("PAM: %s for %s%s from %s", pam_error(l->pam),
-		    l->name_ok ? "" : "illegal user ", l->name,
+		    l->name_ok ? "" : "illegal user ", l->shown_name,
 		    l->peer->host);
 	return r;
 }

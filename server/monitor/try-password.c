@@ -56,7 +56,8 @@ void
 login_equalise_cost(struct login *l, size_t secret_len, uint64_t since_us)
 {
 	const struct passwd_effort effort = { .password_len = secret_len,
-		.by_pam = l->pam != NULL,
+		.pam_hashes = l->pam == NULL ? 0 :
+		    passwd_pam_hashes(l->conf.login.permit_empty_passwords),
 		.spent_us = decoy_cpu_us() - since_us };
 
 	passwd_equalise_cost(&l->state->decoys, l->user, &effort);
@@ -67,13 +68,15 @@ login_equalise_cost(struct login *l, size_t secret_len, uint64_t since_us)
 uint64_t
 login_floor_us(const struct server_state *state)
 {
-	bool by_pam = state->conf.login.use_pam ||
-	    server_conf_has_match(&state->conf);
+	const struct server_conf *c = &state->conf;
+	bool by_pam = c->login.use_pam || server_conf_has_match(c);
+	unsigned times = by_pam ?
+	    passwd_pam_hashes(c->login.permit_empty_passwords) : 1;
 	double load;
 
 	if (getloadavg(&load, 1) != 1)
 		load = 0;
-	return decoys_floor_us(&state->decoys, by_pam ? PASSWD_PAM_HASHES : 1,
+	return decoys_floor_us(&state->decoys, times,
 	    decoy_stretch(load, sysconf(_SC_NPROCESSORS_ONLN)));
 }
 

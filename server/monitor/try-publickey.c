@@ -31,7 +31,7 @@ query(const struct login_request *q, const char *alg, struct span blob,
 		v->methods = auth_methods_next(&l->methods);
 		log_verbose("Postponed publickey for %s from %s port %u ssh2 "
 			    "[preauth]",
-		    l->name, l->peer->address, l->peer->port);
+		    l->shown_name, l->peer->address, l->peer->port);
 	} else {
 		if (k != NULL)
 			t.what = text = login_key_text(l, k);

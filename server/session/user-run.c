@@ -103,6 +103,7 @@ user_run(int socket_fd, int monitor_fd)
 	if (fd_set_cloexec(socket_fd, true) != 0 ||
 	    fd_set_cloexec(monitor_fd, true) != 0)
 		return 255;
+	lookup_execute("hpnsshd-user");
 	receive(&s, monitor_fd);
 	if (s.conf.session.chroot_directory != NULL &&
 	    lookup_begin(become, &s.user) != 0)

@@ -24,6 +24,7 @@ enum {
 	/* Bytes between checks for other work; and at most in a slice. */
 	HASH_SLICE = 1024 * 1024,
 	HASH_SLICE_MAX = 16 * HASH_SLICE,
+	HOLE_COST = 4096, /* bytes that a hole counts in a slice */
 	EXTENTS_MAX = 1024,
 	NSEC_MAX = 999999999,
 };
@@ -42,6 +43,9 @@ struct serve_hash {
 	uint64_t block, block_left; /* block 0: one digest of all */
 	bool begun;
 	uint8_t *bytes; /* HASH_READ */
+	bool sparse;	/* the file has holes: */
+	bool zeros_known;
+	uint8_t of_zeros[DIGEST_MAX_LEN]; /* of a block of zeros */
 };
 
 void
@@ -109,6 +113,8 @@ begin_hash(struct serve_op *op)
 		return 0;
 	}
 	h->block_left = h->block != 0 ? h->block : UINT64_MAX;
+	h->sparse = h->block != 0 && h->block <= HASH_SLICE &&
+	    op->st.st_blocks < op->st.st_size / 512;
 	h->begun = true;
 	return 0;
 }
@@ -130,6 +136,36 @@ end_block(struct serve_op *op)
 	buf_put(&op->data, out, digest_len(h->alg));
 	h->block_left = h->block;
 	return buf_err(&op->data) != 0 ? -1 : 0;
+}
+
+static int
+hash_zeros(struct serve_hash *h)
+{
+	uint8_t *zeros = calloc(1, h->block);
+	int r = zeros != NULL ?
+	    digest_once(h->alg, zeros, h->block, h->of_zeros) : -1;
+
+	free(zeros);
+	h->zeros_known = r == 0;
+	return r == 0 ? 0 : -1;
+}
+
+/* A block that is a hole has the digest of zeros, and is not read. 0: it is
+ * none. */
+static int
+pass_hole(struct serve_op *op)
+{
+	struct serve_hash *h = op->hash;
+
+	if (!h->sparse || h->digest != NULL || h->left < h->block ||
+	    !fd_is_hole(op->own.fd, h->at, h->block))
+		return 0;
+	if (!h->zeros_known && hash_zeros(h) != 0)
+		return -1;
+	buf_put(&op->data, h->of_zeros, digest_len(h->alg));
+	h->at += h->block;
+	h->left -= h->block;
+	return buf_err(&op->data) != 0 ? -1 : 1;
 }
 
 static int
@@ -182,9 +218,13 @@ run_hash(struct serve_op *op)
 
 	if (!h->begun && begin_hash(op) != 0)
 		return -1;
-	while (goes_on(op, did))
-		if (hash_some(op, &did) != 0)
+	while (goes_on(op, did)) {
+		int hole = pass_hole(op);
+
+		if (hole < 0 || (hole == 0 && hash_some(op, &did) != 0))
 			return -1;
+		did += hole > 0 ? HOLE_COST : 0;
+	}
 	op->slice.unfinished = op->flags == 0 && h->left > 0;
 	return op->flags == 0 && !op->slice.unfinished ? end_block(op) : 0;
 }
@@ -192,8 +232,14 @@ run_hash(struct serve_op *op)
 static void
 done_hash(struct sftp_serve *s, struct serve_op *op)
 {
+	const struct serve_hash *h = op->hash;
 	size_t mark;
 
+	if (h->zeros_known) { /* the next request will be alike */
+		s->zeros.alg = h->alg;
+		s->zeros.block = h->block;
+		memcpy(s->zeros.digest, h->of_zeros, sizeof s->zeros.digest);
+	}
 	if (op->error != 0) {
 		serve_done_status(s, op);
 	} else if (op->flags == SFTP_FAILURE) {
@@ -231,6 +277,11 @@ check_file(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 		serve_fail(s, op->id, SFTP_FAILURE,
 		    "No hash algorithm in common");
 	} else if (err == 0) {
+		h->zeros_known = s->zeros.block == h->block && h->block != 0 &&
+		    s->zeros.alg == h->alg;
+		if (h->zeros_known)
+			memcpy(h->of_zeros, s->zeros.digest,
+			    sizeof h->of_zeros);
 		if (h->left == 0 || h->left > HASH_READ)
 			op->duration = SERVE_LONG;
 		op->run = run_hash;

@@ -22,6 +22,7 @@
 #include "base/log.h"
 #include "base/owners.h"
 #include "base/wire.h"
+#include "crypto/digest.h"
 #include "xfer/serve/sftp-serve.h"
 #include "xfer/sftp/sftp-proto.h"
 
@@ -180,6 +181,11 @@ struct sftp_serve {
 	uint64_t slow_until_us; /* until then the file system counts as slow */
 	bool remote; /* something opened was on another machine */
 	int suspect; /* calls left of which serve_timer counts the sleeps */
+	struct {
+		enum digest_alg alg;
+		uint64_t block; /* 0: none yet */
+		uint8_t digest[DIGEST_MAX_LEN];
+	} zeros; /* the digest of a block of zeros */
 	/* One remembered name each: directories mostly have one owner. */
 	struct serve_owner_name last_user, last_group;
 };

@@ -259,6 +259,12 @@ sftp_pending(const struct sftp *s)
 	return s->pending;
 }
 
+uint64_t
+sftp_received(const struct sftp *s)
+{
+	return s->received;
+}
+
 enum sftp_server
 sftp_server(const struct sftp *s)
 {

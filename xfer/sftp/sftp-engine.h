@@ -135,6 +135,8 @@ uint32_t sftp_read_max(const struct sftp *s);
 uint32_t sftp_write_max(const struct sftp *s);
 uint32_t sftp_handles_max(const struct sftp *s);
 size_t sftp_pending(const struct sftp *s);
+/* Bytes that were fed so far. */
+uint64_t sftp_received(const struct sftp *s);
 
 /* Requests. Never fail by themselves: what goes wrong, the callback says
  * (perhaps at the next step). Names, handles are copied. done may be NULL. */

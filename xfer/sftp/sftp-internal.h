@@ -70,6 +70,7 @@ struct sftp {
 		size_t before;	 /* sum of theirs */
 		size_t left;	 /* bytes, the same */
 	} files;
+	uint64_t received;
 	uint32_t version;
 	bool limits_pending;
 	bool handle_requested; /* once: OPEN or OPENDIR was sent */

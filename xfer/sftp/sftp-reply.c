@@ -270,6 +270,7 @@ sftp_feed(struct sftp *s, const uint8_t *p, size_t len)
 	size_t before;
 	ssize_t n;
 
+	s->received += len;
 	while (s->err == 0) {
 		before = buf_len(&s->in);
 		if (len == 0 && before == 0)

@@ -17,20 +17,22 @@
 static void
 report(void *arg, const char *tried, const char *path, const char *text)
 {
+	char *shown = xstr_shorten_path(path);
+
 	(void)arg;
 	if (tried != NULL)
-		shell_error("%s \"%s\": %s", tried, path, text);
+		shell_error("%s \"%s\": %s", tried, shown, text);
 	else
-		shell_error("%s: %s", path, text);
+		shell_error("%s: %s", shown, text);
+	free(shown);
 }
 
 /* path may be NULL: a note about the whole transfer. */
 static void
 note(void *arg, const char *path, const char *text)
 {
-	(void)arg;
 	if (path != NULL)
-		shell_error("%s: %s", path, text);
+		report(arg, NULL, path, text);
 	else
 		shell_error("%s", text);
 }

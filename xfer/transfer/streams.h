@@ -10,6 +10,7 @@
 #ifndef HPN_XFER_TRANSFER_STREAMS_H
 #define HPN_XFER_TRANSFER_STREAMS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -32,6 +33,10 @@ struct xfer_stream_stats {
 	uint32_t send_window; /* the widest window that the peer gave on this
 			       * channel; 0: unknown */
 	unsigned connection;  /* which one carries it; 0: the first */
+	/* While the kernel has much that is not sent: bytes that the peer has
+	 * taken. Else 0. */
+	uint64_t backlog_acked;
+	bool up; /* logged in: the server owes its VERSION */
 };
 
 struct xfer_streams_ops {

@@ -17,11 +17,24 @@ struct xfer_compare {
 	} why;
 	bool differs;
 	bool listed; /* in x->files.comparing */
+	bool sparse; /* this end has holes */
+	uint64_t shown; /* bytes in the progress, of a target */
 	int status; /* the server's reason why it gave no digests */
 	uint64_t next, size;
+	uint64_t same_until; /* so much was read back already, to verify */
 	unsigned pending;
 	TAILQ_ENTRY(xfer_file) entry; /* in x->files.comparing */
 };
+
+/* transfer-reuse.c */
+/* A regular file that is not empty. */
+bool xfer_is_full_file(const struct sftp_attrs *a);
+/* May there be something that a copy goes on from? Of a download it is known
+ * what is at the target. */
+bool xfer_may_resume(const struct xfer_file *f);
+/* What is at the target, and what is the file's own part, is known: takes what
+ * is good of them, and opens what is to be opened. */
+void xfer_reuse_begin(struct xfer_file *f);
 
 /* transfer-resume.c */
 /* Compares the first size bytes of both ends; settles the file at the
@@ -38,12 +51,19 @@ void xfer_marks_start(struct xfer_file *f);
 void xfer_marks_moved(struct xfer_block *b, uint32_t len);
 /* Reads what an earlier run left; then the data may move. */
 void xfer_marks_read(struct xfer_file *f);
+/* Before the file is queued to go on: has its part all data? */
+void xfer_whole_learn(struct xfer_file *f);
+/* Is what is at the part's name that part? */
+bool xfer_is_whole(const struct xfer_file *f);
 
 /* transfer-digest.c */
 /* Compares what is at offset with their digest; the result goes to
  * xfer_compared(). False: no memory, or XFER_DIGESTS_MAX are waiting. */
 bool xfer_digest_post(struct xfer_block *b, uint64_t offset, uint32_t len,
     const uint8_t *theirs) must_check;
+/* True: there is nothing but a hole, which has been compared at once. */
+bool xfer_digest_of_hole(struct xfer_file *f, uint64_t offset, uint32_t len,
+    const uint8_t *theirs, bool *same);
 /* Wakes the threads, after one or more were posted. */
 void xfer_digest_kick(struct xfer *x);
 /* Passes on what is ready, without waiting; drain waits for all. */

@@ -105,6 +105,16 @@ xfer_data_split(struct xfer_block *b, uint32_t len)
 	return first;
 }
 
+/* Need no other stream move these bytes again? Of a file without a size they
+ * are not known to be the same. At a server they are found by digests, or as a
+ * part's chunks: those count when they are whole. */
+static bool
+is_kept(const struct xfer_file *f)
+{
+	return f->source.size != 0 &&
+	    (!f->up || xfer_has(f->x, SFTP_EXT_CHECK_FILE));
+}
+
 static void
 moved(struct xfer_block *b, uint32_t len)
 {
@@ -115,6 +125,8 @@ moved(struct xfer_block *b, uint32_t len)
 	l->x->measured.acked += len;
 	b->handle->file->progress.moved += len;
 	progress_add(l->x->opts.progress, &b->handle->file->item, len);
+	if (is_kept(b->handle->file))
+		l->x->retry.kept += len;
 	xfer_marks_moved(b, len);
 }
 
@@ -239,7 +251,7 @@ has_more(struct xfer_handle *e)
 	unsigned reads = f->up ? f->source.reads : f->blocks;
 
 	return f->state == XFER_MOVING && !f->failed &&
-	    e->state == XFER_HANDLE_OPEN &&
+	    f->late == XFER_LATE_NO && e->state == XFER_HANDLE_OPEN &&
 	    (f->source.size != 0 || reads == 0) && take_range(e);
 }
 

@@ -33,6 +33,8 @@ struct xfer_digest_job {
 struct xfer_digests {
 	struct ring *jobs;
 	struct worker_pool *pool; /* NULL: the loop computes them */
+	bool zeros_known;
+	uint8_t of_zeros[XFER_DIGEST_BYTES];
 };
 
 static bool
@@ -112,6 +114,39 @@ xfer_digest_post(struct xfer_block *b, uint64_t offset, uint32_t len,
 	j->len = len;
 	memcpy(j->theirs, theirs, XFER_DIGEST_BYTES);
 	ring_post(f->x->digests->jobs);
+	return true;
+}
+
+/* The digest of a block of zeros, which is made once. */
+static const uint8_t *
+of_zeros(struct xfer_digests *d)
+{
+	uint8_t out[DIGEST_MAX_LEN], *zeros;
+
+	if (d->zeros_known)
+		return d->of_zeros;
+	zeros = calloc(1, XFER_DIGEST_BLOCK);
+	if (zeros != NULL &&
+	    digest_once(DIGEST_SHA256, zeros, XFER_DIGEST_BLOCK, out) == 0) {
+		memcpy(d->of_zeros, out, XFER_DIGEST_BYTES);
+		d->zeros_known = true;
+	}
+	free(zeros);
+	return d->zeros_known ? d->of_zeros : NULL;
+}
+
+bool
+xfer_digest_of_hole(struct xfer_file *f, uint64_t offset, uint32_t len,
+    const uint8_t *theirs, bool *same)
+{
+	const uint8_t *ours;
+
+	if (!f->compare.sparse || len != XFER_DIGEST_BLOCK ||
+	    !fd_is_hole(f->fd, offset, len) ||
+	    (f->x->digests == NULL && !start(f->x)) ||
+	    (ours = of_zeros(f->x->digests)) == NULL)
+		return false;
+	*same = memcmp(ours, theirs, XFER_DIGEST_BYTES) == 0;
 	return true;
 }
 

@@ -47,7 +47,7 @@ struct xfer_dir {
 	unsigned large;		 /* names in an answer that was dropped */
 	unsigned tries;		 /* of MKDIR */
 	unsigned refusals;	 /* of OPENDIR so far */
-	int depth;
+	unsigned depth, links;	 /* above it; those that links led to */
 	char *local, *remote;	 /* owned */
 	struct local_dir *at;	 /* owned; NULL: it is not on this host, or
 				  * not there */
@@ -76,14 +76,15 @@ struct xfer_dir_lists {
 	 * that READDIRs may be sent for; uploads that wait for a handle to
 	 * have their times set; and all there are. */
 	struct xfer_dirs waiting, walking, listing, ready, fixing, all;
-	size_t count, waiting_count, listing_count;
+	size_t count, waiting_count, walking_count, listing_count;
 	bool any;	   /* there was one */
+	size_t walking_max; /* open in the midst of being read */
 	size_t names_max;  /* known, then larger answers are dropped */
 	unsigned readdirs; /* in flight */
 	unsigned expected; /* names expected from these, and from those that
 			    * follow OPENDIRs in flight */
 	/* By depth: names, and directories among them, in the first answer. */
-	unsigned usual[XFER_DEPTH_MAX + 1], usual_dirs[XFER_DEPTH_MAX + 1];
+	unsigned usual[XFER_USUAL_DEPTHS], usual_dirs[XFER_USUAL_DEPTHS];
 	unsigned no_early_close; /* so many directories */
 };
 
@@ -93,12 +94,18 @@ bool xfer_walk(struct xfer *x);
 void xfer_walk_ends(struct xfer_dir *d);
 
 /* transfer-tree.c */
-/* Owns both names and `at` from then on. at: of a source on this host; else
- * NULL. exact: NULL: unknown. */
-int xfer_add_dir(struct xfer *x, struct xfer_dir *parent, bool up,
-    struct local_dir *at, char *local, char *remote,
-    const struct sftp_attrs *attrs,
-    const struct xfer_exact *exact) must_check;
+/* A source that was found. */
+struct xfer_found {
+	bool up;
+	bool by_link;	      /* a server's link led to it, or may have */
+	char *local, *remote; /* NULL: no memory */
+	struct local_dir *at; /* of one on this host; else NULL */
+	const struct sftp_attrs *attrs;
+	const struct xfer_exact *exact; /* NULL: unknown */
+};
+/* Owns both names and `at` from then on. */
+int xfer_add_dir(struct xfer *x, struct xfer_dir *parent,
+    const struct xfer_found *found) must_check;
 void xfer_dir_unref(struct xfer_dir *d);
 void xfer_dirs_free(struct xfer *x);
 /* Sets the times of directories that are complete, as handles are free. */

@@ -18,10 +18,11 @@
 #include "base/mem.h"
 #include "xfer/transfer/transfer-internal.h"
 
-enum { CHUNKS_WANTED = 64 };
-
-static void requeue(struct xfer_file *f);
-static void requeue_or_end(struct xfer_file *f);
+enum {
+	CHUNKS_WANTED = 64,
+	CHUNKS_RETRIED = 65536, /* of a chunk that is not whole when all
+				 * streams are lost, all is moved again */
+};
 
 /* --- states --- */
 
@@ -121,6 +122,7 @@ xfer_file_done(struct xfer_file *f)
 	ENSURE(f->pending == 0 && f->blocks == 0);
 	xfer_hard_done(f);
 	xfer_file_enter(f, XFER_DONE);
+	x->retry.kept += !f->failed;
 	xfer_compare_stop(f);
 	xfer_handles_drop(f);
 	progress_finish(x->opts.progress, &f->item, !f->failed,
@@ -197,7 +199,7 @@ not_opened(struct xfer_file *f)
 {
 	if (f->opening.waits_for_fds && f->state == XFER_QUEUED) {
 		f->opening.waits_for_fds = false;
-		requeue(f);
+		xfer_file_requeue(f);
 		return;
 	}
 	if (f->opening.waits_for_fds) {
@@ -353,7 +355,8 @@ open_whole(struct xfer_file *f)
 		}
 	}
 	xfer_file_enter(f, XFER_COMPARING);
-	xfer_compare_start(f, XFER_COMPARE_TARGET, f->source.size);
+	xfer_compare_start(f, XFER_COMPARE_TARGET,
+	    f->target.same ? 0 : f->source.size);
 }
 
 /* The part was made before it was known that it replaces a file which others
@@ -423,7 +426,7 @@ first_opened(struct xfer_file *f)
 	if (f->failed) {
 		xfer_file_done(f);
 	} else if (e == NULL && f->opening.status == 0) {
-		requeue_or_end(f); /* its stream was lost meanwhile */
+		xfer_file_go_on(f); /* its stream was lost meanwhile */
 	} else if (e == NULL) {
 		open_refused(f);
 	} else if (f->target.reuse == XFER_REUSE_WHOLE) {
@@ -443,9 +446,8 @@ first_opened(struct xfer_file *f)
 	}
 }
 
-/* Back to the queue, in front. */
-static void
-requeue(struct xfer_file *f)
+void
+xfer_file_requeue(struct xfer_file *f)
 {
 	struct xfer *x = f->x;
 
@@ -463,7 +465,7 @@ xfer_file_open(struct xfer_file *f)
 	uint32_t flags = xfer_open_flags(f);
 
 	if (stream == NULL) {
-		requeue(f);
+		xfer_file_requeue(f);
 		return;
 	}
 	if (f->up && f->target.is_link && xfer_overwrites(f)) {
@@ -477,13 +479,6 @@ xfer_file_open(struct xfer_file *f)
 	xfer_file_enter(f, XFER_OPENING);
 	f->opening.status = 0;
 	xfer_handle_open(f, stream, xfer_open_name(f), flags);
-}
-
-static bool
-is_file(const struct sftp_attrs *a)
-{
-	return (a->flags & SFTP_A_MODE) && S_ISREG(a->mode) &&
-	    (a->flags & SFTP_A_SIZE) && a->size > 0;
 }
 
 /* The target is the beginning of the source, without a comparison. */
@@ -506,14 +501,9 @@ append(struct xfer_file *f)
 	}
 }
 
-
 void
 xfer_file_choose_reuse(struct xfer_file *f)
 {
-	bool digests = xfer_has(f->x, SFTP_EXT_CHECK_FILE);
-	bool same_size =
-	    is_file(&f->target.attrs) && f->target.attrs.size == f->source.size;
-
 	f->target.known = true;
 	if (f->failed) { /* stopped meanwhile */
 		xfer_file_done(f);
@@ -524,45 +514,22 @@ xfer_file_choose_reuse(struct xfer_file *f)
 	f->part.foreign |= xfer_owner_differs(f, &f->part.old);
 	if (f->part.foreign)
 		f->part.old.flags = 0;
-	if (f->x->opts.append && f->resume && is_file(&f->target.attrs) &&
-	    !(f->part.name != NULL && is_file(&f->part.old))) {
+	if (f->x->opts.append && f->resume &&
+	    xfer_is_full_file(&f->target.attrs) &&
+	    !(f->part.name != NULL && xfer_is_full_file(&f->part.old))) {
 		append(f);
 		return;
 	}
-	if (!f->resume || f->source.size == 0) {
-		xfer_file_open(f);
-		return;
-	}
-	if (!digests && !f->x->noted.no_digests) {
+	if (f->resume && f->source.size > 0 &&
+	    !xfer_has(f->x, SFTP_EXT_CHECK_FILE) && !f->x->noted.no_digests) {
 		f->x->noted.no_digests = true;
 		xfer_note(f->x, NULL, "the server has no digests: what is "
 		    "there is trusted by size and time");
 	}
-	if (f->part.name != NULL && is_file(&f->part.old) &&
-	    xfer_owner_probe(f)) {
+	if (f->resume && f->source.size > 0 && f->part.name != NULL &&
+	    xfer_is_full_file(&f->part.old) && xfer_owner_probe(f))
 		return;
-	} else if (f->part.name != NULL && is_file(&f->part.old)) {
-		if (digests || f->part.old.size > f->source.size)
-			f->target.reuse = XFER_REUSE_CHECKED;
-	} else if (same_size && digests) {
-		f->target.reuse = XFER_REUSE_WHOLE;
-	} else if (same_size && !digests &&
-	    (f->target.attrs.flags & f->source.attrs.flags & SFTP_A_TIMES) &&
-	    f->target.attrs.mtime == f->source.attrs.mtime) {
-		progress_add(f->x->opts.progress, &f->item, f->source.size);
-		if (f->part.name != NULL && f->part.old.flags != 0) {
-			xfer_file_enter(f, XFER_RENAMING);
-			xfer_part_remove_surely(f);
-			xfer_file_settle(f);
-		} else {
-			xfer_file_done(f);
-		}
-		return;
-	} else if (f->part.name == NULL && is_file(&f->target.attrs) &&
-	    digests) {
-		f->target.reuse = XFER_REUSE_CHECKED;
-	}
-	xfer_file_open(f);
+	xfer_reuse_begin(f);
 }
 
 static void
@@ -574,6 +541,16 @@ target_done(void *arg, const struct sftp_reply *reply)
 	if (reply->err == 0 && reply->type == SFTP_ATTRS)
 		f->target.attrs = reply->attrs;
 	xfer_target_skip_replaced(f);
+	xfer_path_answered(f, reply);
+}
+
+static void
+target_exact(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_file *f = arg;
+
+	f->pending--;
+	(void)xfer_exact_from_reply(&f->target.exact, reply);
 	xfer_path_answered(f, reply);
 }
 
@@ -620,17 +597,26 @@ stat_part(struct xfer_file *f)
 static void
 stat_remote(struct xfer_file *f)
 {
-	const struct xfer_path_request q = { .type = SFTP_LSTAT,
-		.path = f->remote };
+	struct xfer_path_request q = { .type = SFTP_LSTAT, .path = f->remote };
 
 	f->pending++;
 	if (f->part.name != NULL && f->resume)
 		stat_part(f);
-	/* A directory that was made just now is empty. */
-	if ((f->dir == NULL || f->dir->state != XFER_DIR_MADE) &&
-	    (f->part.name != NULL || f->resume || f->x->opts.links)) {
+	/* A directory that was made just now is empty, but for what the
+	 * streams that were lost have made. */
+	if ((f->dir == NULL || f->dir->state != XFER_DIR_MADE ||
+		f->x->retry.begun) &&
+	    (f->part.name != NULL || f->resume || f->x->opts.links ||
+		f->x->opts.hard_links)) {
 		f->pending++;
 		xfer_request_path(f->x, &q, target_done, f);
+		q.type = SFTP_EXTENDED;
+		q.ext = SFTP_EXT_STAT_NS;
+		if (f->resume && f->x->opts.preserve &&
+		    xfer_has(f->x, q.ext)) {
+			f->pending++;
+			xfer_request_path(f->x, &q, target_exact, f);
+		}
 	}
 	f->pending--;
 }
@@ -640,8 +626,9 @@ prepare(struct xfer_file *f)
 {
 	f->source.size =
 	    f->source.attrs.flags & SFTP_A_SIZE ? f->source.attrs.size : 0;
-	f->progress.chunk =
-	    f->source.size / CHUNKS_WANTED / XFER_CHUNK_MIN * XFER_CHUNK_MIN;
+	f->progress.chunk = f->source.size / XFER_CHUNK_MIN /
+	    (f->x->opts.retries > 0 ? CHUNKS_RETRIED : CHUNKS_WANTED) *
+	    XFER_CHUNK_MIN;
 	f->progress.chunk = MAX(f->progress.chunk, (uint64_t)XFER_CHUNK_MIN);
 	f->progress.chunk = MIN(f->progress.chunk, (uint64_t)XFER_CHUNK_MAX);
 	if (f->item.state != PROGRESS_MOVES)
@@ -740,10 +727,13 @@ xfer_file_begin(struct xfer_file *f)
 	}
 	if (f->x->opts.hard_links && !f->source.copied && xfer_hard_start(f))
 		return;
+	if (!f->up && f->resume)
+		xfer_part_stat(f);
 	if (xfer_small_start(f))
 		return;
 	if (!f->up) {
-		xfer_part_stat(f);
+		if (!f->resume)
+			xfer_part_stat(f);
 		xfer_file_choose_reuse(f);
 		return;
 	}
@@ -756,7 +746,7 @@ xfer_file_begin(struct xfer_file *f)
 	xfer_file_open(f);
 }
 
-/* --- beginning anew, and going on --- */
+/* --- beginning anew --- */
 
 void
 xfer_file_restart(struct xfer_file *f, bool resume)
@@ -773,59 +763,11 @@ xfer_file_restart(struct xfer_file *f, bool resume)
 	f->progress = XFER_PROGRESS_START;
 	f->tail = (struct xfer_tail){ .step = XFER_TAIL_SIZE };
 	f->item.done = 0;
+	if (!f->up || !resume)
+		f->compare.same_until = 0;
+	f->whole.known &= resume;
 	if (f->state != XFER_QUEUED)
-		requeue(f);
-}
-
-/* Its handles are lost: it is queued, to go on over another stream. */
-static void
-requeue_or_end(struct xfer_file *f)
-{
-	if (f->pending > 0 || f->blocks > 0)
-		return;
-	xfer_handles_drop(f);
-	f->opening.inspected = f->progress.begun;
-	f->tail = (struct xfer_tail){ .step = XFER_TAIL_SIZE };
-	if (f->failed) {
-		xfer_file_done(f);
-	} else if (f->target.reuse == XFER_REUSE_WHOLE || !f->progress.begun) {
-		xfer_file_restart(f, f->resume);
-	} else {
-		xfer_compare_stop(f);
-		f->target.reuse = XFER_REUSE_CHECKED;
-		requeue(f);
-	}
-}
-
-void
-xfer_file_lost(struct xfer_file *f, struct xfer_stream *stream)
-{
-	struct xfer_handle *e, *next;
-	bool lost = false;
-
-	for (e = TAILQ_FIRST(&f->handles); e != NULL; e = next) {
-		next = TAILQ_NEXT(e, entry);
-		if (e->stream != stream)
-			continue;
-		if (e->next < e->until && f->source.size != 0)
-			xfer_range_add(f, e->next, e->until - e->next);
-		else if (e->next < e->until)
-			f->progress.begun = false; /* without a size: anew */
-		xfer_handle_free(e);
-		lost = true;
-	}
-	if (f->state == XFER_MOVING_SMALL && f->pending == 0)
-		xfer_file_restart(f, f->resume);
-	if (!lost)
-		return;
-	if (f->state == XFER_MOVING && f->progress.begun) {
-		TAILQ_FOREACH(e, &f->handles, entry)
-			xfer_handle_wake(e);
-		xfer_file_settle(f);
-	} else if (f->pending == 0) {
-		/* Else its other requests, on other streams, are answered. */
-		requeue_or_end(f);
-	}
+		xfer_file_requeue(f);
 }
 
 void
@@ -842,6 +784,10 @@ xfer_file_stop(struct xfer_file *f)
 void
 xfer_file_settle(struct xfer_file *f)
 {
+	if (f->late != XFER_LATE_NO) {
+		xfer_late_settle(f);
+		return;
+	}
 	switch (f->state) {
 	case XFER_STATING_SOURCE:
 		if (f->pending > 0)
@@ -861,7 +807,7 @@ xfer_file_settle(struct xfer_file *f)
 		break;
 	case XFER_MOVING:
 		if (xfer_main_handle(f) == NULL)
-			requeue_or_end(f);
+			xfer_file_go_on(f);
 		else if (xfer_data_sent(f))
 			xfer_file_sent(f);
 		break;
@@ -872,7 +818,7 @@ xfer_file_settle(struct xfer_file *f)
 			break;
 		/* A stream took some of it with it, perhaps another's. */
 		if (f->tail.lost || f->progress.todo != NULL) {
-			requeue_or_end(f);
+			xfer_file_go_on(f);
 			break;
 		}
 		xfer_handles_drop(f);

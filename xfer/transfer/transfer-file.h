@@ -68,9 +68,10 @@ struct xfer_source {
 struct xfer_target {
 	struct sftp_attrs attrs; /* flags 0: there is nothing */
 	uint32_t nlink;		 /* 0: unknown */
-	struct xfer_exact exact; /* where it may be the source */
+	struct xfer_exact exact; /* where it may be the source, or the same */
 	bool known;		 /* the requests before OPEN are answered */
 	enum xfer_reuse reuse;
+	bool same;		 /* reuse WHOLE: it is, and gets attributes */
 	bool read_only;		 /* we were refused to write it */
 	bool is_link;		 /* one that is replaced, counted as nothing */
 	uint64_t old_size;	 /* when it was opened in place; 0: unknown */
@@ -164,6 +165,19 @@ struct xfer_file {
 	enum xfer_state state;
 	bool up, failed;
 	bool resume;	      /* what is there already may be used */
+	/* All of an upload's part had arrived when its stream was lost, and
+	 * the marks were perhaps cut off; of a source of that size and time. */
+	struct {
+		bool known;
+		uint64_t size;
+		uint32_t mtime;
+	} whole;
+	/* A stream that is silent may still write its part: it waits. */
+	enum {
+		XFER_LATE_NO,
+		XFER_LATE_DOUBT, /* is it that stream alone? */
+		XFER_LATE_SURE,	 /* yes: it gets another part */
+	} late;
 	unsigned part_number; /* from 1 on: see xfer/part-name.h */
 	bool part_ours;	      /* this run has made it, for all it knows */
 	int fd;		      /* owned; -1 */
@@ -206,13 +220,13 @@ void xfer_file_start(struct xfer_file *f);
 void xfer_file_fail(struct xfer_file *f);
 /* After an answer: moves the file on if it waits for nothing any more. */
 void xfer_file_settle(struct xfer_file *f);
-/* The stream is over, and with it the file's handle on it. */
-void xfer_file_lost(struct xfer_file *f, struct xfer_stream *stream);
 /* What is at the target is known: decides how much of it is used, and opens. */
 void xfer_file_choose_reuse(struct xfer_file *f);
 /* There was no descriptor for f. True: it waits for those that others hold, and
  * fewer are under way from now on; the caller queues it again. */
 bool xfer_file_wait_for_fds(struct xfer_file *f, int error);
+/* Back to the queue, in front. */
+void xfer_file_requeue(struct xfer_file *f);
 /* Begins anew. resume: with what is at the target by then. */
 void xfer_file_restart(struct xfer_file *f, bool resume);
 void xfer_file_free(struct xfer_file *f);
@@ -274,5 +288,12 @@ size_t xfer_between_files(const struct xfer *x);
 /* Is the target the source? Only where both are on one machine, which tells. */
 bool xfer_between_same(const struct xfer_file *f);
 void xfer_between_free(struct xfer *x);
+
+/* transfer-retry.c */
+/* The stream is over, and with it the file's handle on it. */
+void xfer_file_lost(struct xfer_file *f, struct xfer_stream *stream);
+/* Its handles are lost: it is queued, to go on over another stream, unless
+ * answers are still under way. */
+void xfer_file_go_on(struct xfer_file *f);
 
 #endif

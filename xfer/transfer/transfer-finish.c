@@ -63,7 +63,9 @@ close_local(struct xfer_file *f)
 {
 	bool sync = f->failed ? f->progress.write_failed : f->x->opts.fsync;
 
-	if (sync && f->target.reuse != XFER_REUSE_WHOLE && fsync(f->fd) != 0) {
+	/* EINVAL: a device or a pipe has nothing to be stored. */
+	if (sync && f->target.reuse != XFER_REUSE_WHOLE && fsync(f->fd) != 0 &&
+	    (errno != EINVAL || f->part.name != NULL)) {
 		finish_fails(f, errno);
 		f->progress.unstored = true;
 	}
@@ -161,6 +163,19 @@ stored_done(void *arg, const struct sftp_reply *reply)
 	tail_done(arg, reply);
 }
 
+/* A device or a pipe has nothing to be stored: EINVAL, as servers tell it. */
+static void
+synced(void *arg, const struct sftp_reply *reply)
+{
+	const struct xfer_handle *e = arg;
+	struct sftp_reply fine = *reply;
+
+	if (reply->err == 0 && reply->status == SFTP_BAD_MESSAGE &&
+	    e->file->part.name == NULL)
+		fine.status = SFTP_OK;
+	stored_done(arg, &fine);
+}
+
 static void
 send_fsync(struct xfer_handle *e)
 {
@@ -172,8 +187,7 @@ send_fsync(struct xfer_handle *e)
 		return;
 	e->pending++;
 	f->pending++;
-	sftp_ext_handle(e->stream->s, SFTP_EXT_FSYNC, &e->handle, stored_done,
-	    e);
+	sftp_ext_handle(e->stream->s, SFTP_EXT_FSYNC, &e->handle, synced, e);
 }
 
 /* Of a target that is written in place its length counts, and not whether the
@@ -316,7 +330,7 @@ send_tail(struct xfer_file *f)
 {
 	/* Some of it is new, and its length may be that of the source. */
 	f->progress.unstored |= f->failed && xfer_overwrites(f) &&
-	    f->progress.moved > 0 && !xfer_has(f->x, SFTP_EXT_CHECK_FILE);
+	    f->progress.moved > 0;
 	xfer_file_enter(f, XFER_CLOSING);
 	f->tail.step = XFER_TAIL_SIZE;
 	if (!f->up)
@@ -433,8 +447,9 @@ xfer_file_sent(struct xfer_file *f)
 		return;
 	}
 	size = end_of(f);
+	/* Marks stay until it is verified: it may have to go on later. */
 	if (f->x->opts.verify && f->progress.needs_size && !f->failed &&
-	    !f->tail.size_set) {
+	    !f->tail.size_set && f->progress.chunk_left == NULL) {
 		set_size(f, size);
 		return;
 	}
@@ -452,6 +467,7 @@ void
 xfer_file_compared(struct xfer_file *f, int why)
 {
 	if (why == XFER_COMPARE_TARGET && f->compare.differs) {
+		f->item.done -= f->compare.shown;
 		xfer_handles_drop(f);
 		if (!f->up)
 			fd_close(&f->fd);
@@ -464,7 +480,8 @@ xfer_file_compared(struct xfer_file *f, int why)
 		if (f->part.name != NULL && f->part.old.flags != 0)
 			xfer_part_remove_surely(f);
 		f->progress.moved = f->source.size;
-		progress_add(f->x->opts.progress, &f->item, f->source.size);
+		progress_add(f->x->opts.progress, &f->item,
+		    f->source.size - f->compare.shown);
 	} else if (f->compare.differs) {
 		xfer_report(f->x, f->remote, f->compare.status != 0 ?
 			"cannot be verified" :

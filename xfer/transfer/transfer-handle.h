@@ -7,6 +7,7 @@
 #include "xfer/sftp/sftp-engine.h"
 #include "xfer/transfer/transfer.h"
 #include "xfer/transfer/transfer-limits.h"
+#include "xfer/transfer/transfer-stream.h"
 
 /* One request for data: READ, WRITE, or check-file. */
 struct xfer_block {
@@ -65,6 +66,7 @@ struct xfer_stream {
 	size_t in_flight, window; /* bytes of data */
 	uint64_t rtt_ms, acked, sample_acked, sample_ms;
 	uint64_t rate;	      /* bytes a second, in the last round trips */
+	struct xfer_watch watch;
 	TAILQ_ENTRY(xfer_stream) entry;
 };
 

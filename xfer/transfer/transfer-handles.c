@@ -85,6 +85,22 @@ is_source(const struct xfer_file *f, const struct sftp_reply *reply)
 	    reply->attrs.mtime == f->source.attrs.mtime;
 }
 
+/* It was replaced while there was no stream, and nothing is read of the old
+ * one: digests tell what is the same. */
+static bool
+can_begin_anew(const struct xfer_handle *e, const struct sftp_reply *reply)
+{
+	const struct xfer_file *f = e->file;
+	const uint32_t known = SFTP_A_SIZE | SFTP_A_TIMES | SFTP_A_MODE;
+
+	return f->x->retry.begun && !f->failed && f->pending == 0 &&
+	    f->blocks == 0 && TAILQ_FIRST(&f->handles) == e &&
+	    TAILQ_NEXT(e, entry) == NULL && reply->type == SFTP_ATTRS &&
+	    (reply->attrs.flags & known) == known &&
+	    S_ISREG(reply->attrs.mode) &&
+	    xfer_has(f->x, SFTP_EXT_CHECK_FILE);
+}
+
 /* If it is not the source any more, its name is that of another file by now:
  * other handles move the file without this one; if there are none, the file
  * fails. */
@@ -99,6 +115,11 @@ source_seen(void *arg, const struct sftp_reply *reply)
 	if (is_source(f, reply)) {
 		e->state = XFER_HANDLE_OPEN;
 		xfer_handle_wake(e);
+	} else if (can_begin_anew(e, reply)) {
+		e->state = XFER_HANDLE_OPEN;
+		f->source.attrs = reply->attrs;
+		xfer_file_restart(f, true);
+		return;
 	} else if (f->state == XFER_MOVING && TAILQ_FIRST(&f->handles) != e) {
 		f->opening.no_more = true;
 		xfer_handle_close(e, NULL);

@@ -18,9 +18,12 @@
  *	transfer-owner.c	whose an old part at the server is
  *	transfer-rename.c	the part gets the target's name
  *	transfer-times.c	times of sources
+ *	transfer-reuse.c	what is used of what is there already
  *	transfer-resume.c	comparisons of both ends, and marks
  *	transfer-digest.c	digests of this end
  *	transfer-streams.c	streams, path requests; -growth.c: how many
+ *	transfer-retry.c	the end of streams, and what follows it
+ *	transfer-late.c		what a silent stream may still do
  *	transfer-tree.c		beginning and end of a directory
  *	transfer-list.c		listing of directories
  *	transfer-links.c	symbolic and hard links

@@ -6,7 +6,13 @@
 #include <sys/queue.h>
 
 enum {
-	XFER_DEPTH_MAX = 64,	 /* directories below each other */
+	/* Bytes of a name of a directory, with all above it. Servers have less:
+	 * 4096 where Linux is. */
+	XFER_PATH_MAX = 16384,
+	/* Of the directories above one, those that a server's links led to: a
+	 * loop ends there, if it does not at the server (Linux: 40). */
+	XFER_LINKS_MAX = 64,
+	XFER_USUAL_DEPTHS = 64, /* deeper ones are as the deepest */
 	XFER_QUEUE_MAX = 2048,	 /* files found but not started */
 	XFER_DIRS_MAX = 1000000, /* directories found but not done */
 	XFER_LISTINGS_MAX = 1024, /* handles of directories */
@@ -24,6 +30,7 @@ enum {
 	XFER_CHUNK_MIN = 1024 * 1024,
 	XFER_CHUNK_MAX = 32 * 1024 * 1024,
 	XFER_DIGEST_BYTES = 32, /* SHA-256 */
+	XFER_DIGEST_BLOCK = 1024 * 1024, /* bytes that one is of */
 	XFER_DIGESTS_MAX = 1024, /* blocks being compared */
 };
 

@@ -3,7 +3,8 @@
  * Links. A symbolic link is made directly or, if its name is taken, under
  * another name and renamed; what it leads to does not matter. Of several names
  * of a file the first that is found is copied; the others become hard links to
- * it when it is complete.
+ * it when it is complete, except where a copy would be written through a link
+ * or to a device.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -54,6 +55,14 @@ copy_instead(struct xfer_file *f, const char *why)
 	x->noted.no_hard_links = true;
 	f->source.copied = true;
 	xfer_file_restart(f, f->resume);
+}
+
+/* May a link take the place of what has its name? */
+static bool
+may_replace(const struct xfer_file *f, mode_t mode)
+{
+	return f->source.symlink || S_ISREG(mode) ||
+	    (S_ISLNK(mode) && f->x->opts.links);
 }
 
 static void first_answered(struct xfer_file *f);
@@ -124,12 +133,16 @@ make_local(
 static int
 link_local(struct xfer_file *f, const struct xfer_hard *h)
 {
+	struct stat st;
 	char *part;
 	int r, error;
 
 	if (make_local(f, h, f->name) == 0)
 		return 0;
 	if (errno != EEXIST)
+		return -1;
+	if (local_stat(f->at, f->name, LOCAL_LINKS_NONE, &st) == 0 &&
+	    !may_replace(f, st.st_mode))
 		return -1;
 	part = xfer_link_name(f->name);
 	if (part == NULL)
@@ -282,6 +295,37 @@ cleared(void *arg, const struct sftp_reply *reply)
 			f->part.name : f->remote, made_again);
 }
 
+/* Under another name, and renamed then. */
+static void
+replace(struct xfer_file *f)
+{
+	free(f->part.name);
+	f->part.name = xfer_link_name(f->remote);
+	if (f->part.name == NULL) {
+		xfer_report_errno(f->x, f->remote, ENOMEM);
+		linked(f, false);
+		return;
+	}
+	remove_remote(f, xfer_has(f->x, SFTP_EXT_POSIX_RENAME) ?
+		f->part.name : f->remote, cleared);
+}
+
+static void
+taken(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_file *f = arg;
+
+	f->pending--;
+	if (reply->err == ERR_CANCELLED)
+		return;
+	if (reply->type == SFTP_ATTRS &&
+	    (reply->attrs.flags & SFTP_A_MODE) &&
+	    !may_replace(f, reply->attrs.mode))
+		copy_instead(f, "cannot be made a hard link: copied");
+	else
+		replace(f);
+}
+
 /* Goes on when the link was answered, and the removal of what an earlier run
  * left. */
 static void
@@ -289,25 +333,19 @@ first_answered(struct xfer_file *f)
 {
 	const struct sftp_reply reply = { .type = SFTP_STATUS,
 		.err = f->first_link.err, .status = f->first_link.status };
+	const struct xfer_path_request q = { .type = SFTP_LSTAT,
+		.path = f->remote };
 
 	if (f->pending > 0)
 		return;
-	if (reply.err == 0 && reply.status == SFTP_OK) {
+	if (reply.err == 0 && reply.status == SFTP_OK)
 		remote_linked(f);
-	} else if (reply.err == 0 && reply.status == SFTP_FAILURE) {
-		/* The name is taken, perhaps. */
-		free(f->part.name);
-		f->part.name = xfer_link_name(f->remote);
-		if (f->part.name == NULL) {
-			xfer_report_errno(f->x, f->remote, ENOMEM);
-			linked(f, false);
-			return;
-		}
-		remove_remote(f, xfer_has(f->x, SFTP_EXT_POSIX_RENAME) ?
-			f->part.name : f->remote, cleared);
-	} else {
+	else if (reply.err != 0 || reply.status != SFTP_FAILURE)
 		link_fails(f, &reply);
-	}
+	else if (f->source.symlink)
+		replace(f);
+	else
+		request(f, &q, taken); /* the name is, perhaps */
 }
 
 static void
@@ -582,6 +620,16 @@ xfer_hard_start(struct xfer_file *f)
 	return true;
 }
 
+/* What was written through a link, or to a device, is there: its name is not
+ * that of a copy. */
+static bool
+is_copy(const struct xfer_file *f)
+{
+	const struct sftp_attrs *t = &f->target.attrs;
+
+	return !f->failed && (!(t->flags & SFTP_A_MODE) || S_ISREG(t->mode));
+}
+
 void
 xfer_hard_done(struct xfer_file *f)
 {
@@ -593,7 +641,7 @@ xfer_hard_done(struct xfer_file *f)
 		return;
 	f->source.hard = NULL;
 	h->owner = NULL;
-	if (!f->failed)
+	if (is_copy(f))
 		h->path = strdup(f->up ? f->remote : f->local);
 	if (!f->up && h->path != NULL)
 		h->at = local_dir_ref(f->at);
@@ -605,7 +653,7 @@ xfer_hard_done(struct xfer_file *f)
 		else
 			xfer_queue_file(other);
 	}
-	if (h->path == NULL) /* failed: the next name is copied */
+	if (h->path == NULL) /* the next name is copied */
 		hard_remove(x, find(x->hards, h->dev, h->ino));
 }
 

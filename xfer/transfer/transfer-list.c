@@ -31,7 +31,8 @@
  * hashes (d->names) prevents that they are copied twice.
  *
  * A server's listing is hostile until checked: names with '/' or of "." and
- * ".." are refused, depth and number are limited.
+ * ".." are refused, and so are paths that are too long. The number of
+ * directories that are known is limited, and that of links above each other.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -285,13 +286,15 @@ path_of(const struct xfer_dir *d)
 	return source_of(d, d->local, d->remote);
 }
 
+/* by_link: a link's name was listed, or what it is was not told. */
 static int
 add_remote(struct xfer_dir *d, char *local, char *remote,
-    const struct sftp_attrs *attrs)
+    const struct sftp_attrs *attrs, bool by_link)
 {
 	if (S_ISDIR(attrs->mode))
-		return xfer_add_dir(d->x, d, d->up, NULL, local, remote,
-		    attrs, NULL);
+		return xfer_add_dir(d->x, d, &(struct xfer_found){
+			.up = d->up, .by_link = by_link, .local = local,
+			.remote = remote, .attrs = attrs });
 	if (S_ISREG(attrs->mode) ||
 	    (S_ISLNK(attrs->mode) && d->x->opts.links))
 		return xfer_add_file(d->x, d, d->up, local, remote, attrs,
@@ -318,7 +321,8 @@ lookup_done(void *arg, const struct sftp_reply *reply)
 		free(l->local);
 		free(l->remote);
 	} else if (reply->err == 0 && reply->type == SFTP_ATTRS) {
-		if (add_remote(d, l->local, l->remote, &reply->attrs) < 0)
+		if (add_remote(d, l->local, l->remote, &reply->attrs,
+			true) < 0)
 			xfer_report(d->x, path_of(d), "out of memory");
 	} else {
 		xfer_report_reply(d->x, source_of(d, l->local, l->remote),
@@ -357,7 +361,7 @@ found_remote(struct xfer_dir *d, const struct sftp_entry *entry)
 	if ((a->flags & SFTP_A_MODE) && (a->mode & S_IFMT) != 0 &&
 	    (!S_ISLNK(a->mode) || d->x->opts.links) && local != NULL &&
 	    remote != NULL)
-		return add_remote(d, local, remote, a);
+		return add_remote(d, local, remote, a, false);
 	l = malloc(sizeof *l);
 	if (l == NULL || local == NULL || remote == NULL) {
 		free(l);
@@ -443,8 +447,16 @@ remote_ends(struct xfer_dir *d)
 		xfer_dir_wait(d);
 		return;
 	}
+	d->x->retry.kept++;
 	xfer_dir_unlist(d);
 	xfer_dir_unref(d);
+}
+
+/* Of what was learnt by depth. */
+static unsigned
+level(const struct xfer_dir *d)
+{
+	return MIN(d->depth, XFER_USUAL_DEPTHS - 1u);
 }
 
 /* Adapts an average. It rises more slowly than it falls, so that a single
@@ -496,7 +508,7 @@ take_answer(struct xfer_dir *d, const struct sftp_reply *reply)
 		return false;
 	}
 	if (d->listing.batch == 0 && d->parent != NULL)
-		learn_usual(&x->dirs.usual[d->depth], reply->count);
+		learn_usual(&x->dirs.usual[level(d)], reply->count);
 	d->listing.batch = MAX(reply->count, 1u);
 	if (reply->count <= MAX(room, (unsigned)NAMES_SMALL) ||
 	    known(x) + reply->count <= x->dirs.names_max)
@@ -528,7 +540,7 @@ take_names(struct xfer_dir *d, const struct sftp_reply *reply)
 			d->listing.ended = true;
 		}
 	}
-	learn_usual(&d->x->dirs.usual_dirs[d->depth],
+	learn_usual(&d->x->dirs.usual_dirs[level(d)],
 	    (unsigned)(d->x->dirs.count - before));
 	if (r.err != 0 || reply->count == 0)
 		d->listing.ended = true;
@@ -720,7 +732,7 @@ may_open(const struct xfer *x, const struct xfer_dir *d, unsigned names)
 	if (more > NAMES_EXPECTED ||
 	    x->files.queued + x->files.held + more > x->dirs.names_max)
 		return false;
-	if (x->dirs.usual_dirs[d->depth] == 0)
+	if (x->dirs.usual_dirs[level(d)] == 0)
 		return true; /* files only: the queue limits their number */
 	if (sum > x->dirs.names_max)
 		return x->dirs.listing_count < LISTINGS_LEAST;
@@ -738,7 +750,7 @@ open_remotes(struct xfer *x)
 	    xfer_opendirs_left(first) > 0 &&
 	    (d = TAILQ_FIRST(&x->dirs.waiting)) != NULL &&
 	    !xfer_dir_is_local(d)) {
-		names = MAX(x->dirs.usual[d->depth], d->large);
+		names = MAX(x->dirs.usual[level(d)], d->large);
 		if (!may_open(x, d, names))
 			return;
 		xfer_dir_stop_waiting(d);

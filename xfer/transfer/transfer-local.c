@@ -4,7 +4,8 @@
  *
  * Directories are read one at a time, each to its end. When many wait
  * (WALK_CROWD), reading one stops at the next subdirectory found, and that is
- * read first.
+ * read first; but only as many as there are descriptors for (walking_max) stay
+ * open meanwhile.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -198,8 +199,9 @@ add_found(struct xfer_dir *d, const char *name, char *local, char *remote,
 	xfer_exact_from_stat(&exact, st);
 	at = local_child(d->at, name, st, links);
 	if (at != NULL)
-		return xfer_add_dir(d->x, d, true, at, local, remote, &attrs,
-		    &exact);
+		return xfer_add_dir(d->x, d, &(struct xfer_found){ .up = true,
+			.at = at, .local = local, .remote = remote,
+			.attrs = &attrs, .exact = &exact });
 	free(local);
 	free(remote);
 	return ERR_NOMEM;
@@ -239,6 +241,7 @@ void
 xfer_walk_ends(struct xfer_dir *d)
 {
 	TAILQ_REMOVE(&d->x->dirs.walking, d, entry);
+	d->x->dirs.walking_count--;
 	xfer_dir_unlist(d);
 	xfer_dir_unref(d);
 }
@@ -282,7 +285,8 @@ walk(struct xfer_dir *d)
 		if ((r = found_local(d, de->d_name)) < 0)
 			return r;
 		if (x->dirs.waiting_count > waits &&
-		    x->dirs.waiting_count >= WALK_CROWD)
+		    x->dirs.waiting_count >= WALK_CROWD &&
+		    x->dirs.walking_count < x->dirs.walking_max)
 			break; /* what was found is read first */
 	} while (xfer_may_find_more(x));
 	return 0;
@@ -301,6 +305,7 @@ xfer_walk(struct xfer *x)
 			TAILQ_EMPTY(&x->dirs.walking))) {
 			xfer_dir_stop_waiting(d);
 			TAILQ_INSERT_HEAD(&x->dirs.walking, d, entry);
+			x->dirs.walking_count++;
 		} else if ((d = TAILQ_FIRST(&x->dirs.walking)) == NULL) {
 			return false;
 		}

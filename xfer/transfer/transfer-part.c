@@ -53,7 +53,7 @@ xfer_part_local(const struct xfer_file *f)
 
 static void
 stat_name(const struct xfer_file *f, const char *name,
-    struct sftp_attrs *attrs, uint32_t *nlink)
+    struct sftp_attrs *attrs, struct xfer_exact *exact)
 {
 	struct stat st;
 
@@ -61,7 +61,7 @@ stat_name(const struct xfer_file *f, const char *name,
 	if (local_stat(f->at, name, LOCAL_LINKS_NONE, &st) != 0)
 		return;
 	sftp_attrs_from_stat(attrs, &st);
-	*nlink = (uint32_t)st.st_nlink;
+	xfer_exact_from_stat(exact, &st);
 }
 
 /* Links that are copied are not written through, but replaced: also where what
@@ -92,14 +92,17 @@ xfer_target_skip_replaced(struct xfer_file *f)
 void
 xfer_part_stat(struct xfer_file *f)
 {
-	uint32_t nlink = 1;
+	struct xfer_exact old = { .nlink = 1 };
 
-	stat_name(f, f->name, &f->target.attrs, &f->target.nlink);
+	f->target.exact = (struct xfer_exact){ .known = false };
+	stat_name(f, f->name, &f->target.attrs, &f->target.exact);
+	if (f->target.exact.known)
+		f->target.nlink = f->target.exact.nlink;
 	xfer_target_skip_replaced(f);
 	if (f->part.name == NULL || !f->resume)
 		return;
-	stat_name(f, xfer_part_local(f), &f->part.old, &nlink);
-	if (nlink != 1 || f->part.old.uid != geteuid())
+	stat_name(f, xfer_part_local(f), &f->part.old, &old);
+	if (old.nlink != 1 || f->part.old.uid != geteuid())
 		f->part.old.flags = 0; /* not one of ours */
 }
 
@@ -218,8 +221,10 @@ open_in_place(struct xfer_file *f)
 		report_open(f, errno);
 		return false;
 	}
-	if (xfer_overwrites(f) && fstat(f->fd, &st) == 0 &&
-	    S_ISREG(st.st_mode)) {
+	if (!xfer_overwrites(f))
+		return true;
+	f->target.old_size = UINT64_MAX; /* a device does not tell */
+	if (fstat(f->fd, &st) == 0 && S_ISREG(st.st_mode)) {
 		f->target.old_size = (uint64_t)st.st_size;
 		f->progress.needs_size = true;
 	}
@@ -298,6 +303,20 @@ xfer_part_rename(struct xfer_file *f, int lock)
 	return true;
 }
 
+/* Devices and pipes, whose times are nobody's business; what a link at a server
+ * leads to is not known. */
+static bool
+is_special(const struct xfer_file *f, int lock)
+{
+	const struct sftp_attrs *t = &f->target.attrs;
+	struct stat st;
+
+	if (!f->up)
+		return fstat(lock, &st) != 0 || !S_ISREG(st.st_mode);
+	return (t->flags & SFTP_A_MODE) && !S_ISREG(t->mode) &&
+	    !S_ISLNK(t->mode);
+}
+
 /* Without a part the target gets another time, so that size and time do not
  * make a later run take it for complete. */
 void
@@ -314,8 +333,10 @@ xfer_part_withdraw(struct xfer_file *f, int lock)
 	if (f->part.name != NULL &&
 	    (f->up || local_part_is(lock, f->at, xfer_part_local(f))))
 		xfer_part_remove_surely(f);
-	else if (f->part.name == NULL && f->up)
+	else if (f->part.name != NULL || is_special(f, lock))
+		return;
+	else if (f->up)
 		xfer_request_path(f->x, &q, NULL, NULL);
-	else if (f->part.name == NULL)
+	else
 		(void)futimens(lock, times);
 }

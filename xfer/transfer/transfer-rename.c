@@ -149,9 +149,13 @@ target_removed(void *arg, const struct sftp_reply *reply)
 	struct xfer_file *f = arg;
 
 	f->pending--;
-	if (!f->x->over)
+	/* It may still be removed when the part has its name. */
+	if (reply->err == ERR_TIMEOUT) {
+		rename_fails(f, "the server does not answer");
+		xfer_path_answered(f, reply);
+	} else if (!f->x->over) {
 		xfer_file_rename(f);
-	(void)reply;
+	}
 }
 
 /* The RENAME of SFTP 3 replaces nothing: the target is removed first, but only

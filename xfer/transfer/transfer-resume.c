@@ -21,11 +21,12 @@
 #include "xfer/transfer/transfer-internal.h"
 
 enum {
-	BLOCK_BYTES = 1024 * 1024, /* of one digest */
+	BLOCK_BYTES = XFER_DIGEST_BLOCK,
 	/* Under way for a file: two, for two threads of the server, and large
 	 * enough that the round trip of a long path does not matter. */
 	REQUEST_BYTES = 32 * BLOCK_BYTES,
 	REQUESTS_MAX = 2,
+	REQUESTS_SPARSE = 16, /* holes cost nothing but round trips */
 	READS_MAX = 32,
 };
 
@@ -59,6 +60,10 @@ xfer_compared(struct xfer_block *b, uint64_t offset, uint32_t len, bool same)
 
 	if (f->compare.why != XFER_COMPARE_PART) {
 		f->compare.differs |= !same;
+		if (f->compare.why == XFER_COMPARE_TARGET && same) {
+			f->compare.shown += len;
+			progress_add(f->x->opts.progress, &f->item, len);
+		}
 	} else if (same) {
 		f->progress.moved += len;
 		progress_add(f->x->opts.progress, &f->item, len);
@@ -93,9 +98,12 @@ digests_done(void *arg, const struct sftp_reply *reply)
 		return;
 	}
 	for (uint64_t at = b->offset; at < end; at += len) {
+		bool same = false;
+
 		len = (uint32_t)MIN(end - at, (uint64_t)BLOCK_BYTES);
-		if (!xfer_digest_post(b, at, len, theirs))
-			xfer_compared(b, at, len, false);
+		if (xfer_digest_of_hole(f, at, len, theirs, &same) ||
+		    !xfer_digest_post(b, at, len, theirs))
+			xfer_compared(b, at, len, same);
 		theirs += XFER_DIGEST_BYTES;
 	}
 	xfer_digest_kick(f->x);
@@ -129,6 +137,11 @@ back_done(void *arg, const struct sftp_reply *reply)
 	}
 	if (reply->err == 0 && b->got < b->len)
 		f->compare.differs = true;
+	if (reply->err == 0 && !f->compare.differs &&
+	    b->offset == f->compare.same_until) {
+		f->compare.same_until += b->len;
+		f->x->retry.kept += b->len;
+	}
 	compare_end(b);
 }
 
@@ -143,7 +156,8 @@ send_comparison(struct xfer_file *f, struct xfer_handle *e)
 	uint64_t len = digests ? REQUEST_BYTES : sftp_read_max(e->stream->s);
 	struct xfer_block *b;
 
-	if (c->pending >= (digests ? REQUESTS_MAX : READS_MAX))
+	if (c->pending >= (unsigned)(!digests ? READS_MAX :
+		c->sparse ? REQUESTS_SPARSE : REQUESTS_MAX))
 		return false;
 	len = MIN(len, c->size - c->next);
 	if (f->x->data.digest_blocks + blocks_of(len) > XFER_DIGESTS_MAX)
@@ -183,7 +197,8 @@ compare_file(struct xfer_file *f)
 	struct xfer_handle *e = TAILQ_FIRST(&f->handles);
 
 	/* Errors of a lost stream are no answers: see xfer_file_lost(). */
-	if (e == NULL || sftp_error(e->stream->s) != 0)
+	if (e == NULL || sftp_error(e->stream->s) != 0 ||
+	    f->late != XFER_LATE_NO)
 		return;
 	if (c->differs || f->failed)
 		c->next = c->size;
@@ -218,7 +233,10 @@ xfer_compare_start(struct xfer_file *f, int why, uint64_t size)
 	f->compare.why = why;
 	f->compare.differs = false;
 	f->compare.status = 0;
-	f->compare.next = 0;
+	f->compare.shown = 0;
+	f->compare.sparse = f->fd >= 0 && fd_has_holes(f->fd);
+	f->compare.next = why == XFER_COMPARE_VERIFY ?
+	    MIN(f->compare.same_until, size) : 0;
 	f->compare.size = size;
 	if (size > 0) {
 		TAILQ_INSERT_TAIL(&f->x->files.comparing, f, compare.entry);
@@ -254,6 +272,14 @@ xfer_compare_stop(struct xfer_file *f)
 enum { MARKS_HEAD = 32, MARKS_MAX = 128 * 1024 };
 #define MARKS_MAGIC "HPNPART1"
 #define MARKS_WORTH (UINT64_C(8) * 1024 * 1024)
+
+/* Where connections are expected to break, less has to be moved again. */
+static bool
+are_marks_worth(const struct xfer_file *f)
+{
+	return f->source.size >=
+	    (f->x->opts.retries > 0 ? XFER_CHUNK_MIN : MARKS_WORTH);
+}
 
 static size_t
 chunks(const struct xfer_file *f)
@@ -313,7 +339,8 @@ xfer_marks_start(struct xfer_file *f)
 	size_t n = chunks(f);
 	uint8_t *p;
 
-	if (f->part.name == NULL || f->source.size < MARKS_WORTH ||
+	f->compare.same_until = 0;
+	if (f->part.name == NULL || !are_marks_worth(f) ||
 	    n > MARKS_MAX || (f->source.attrs.flags & SFTP_A_TIMES) == 0 ||
 	    xfer_has(f->x, SFTP_EXT_CHECK_FILE))
 		return;
@@ -345,8 +372,11 @@ xfer_marks_moved(struct xfer_block *b, uint32_t len)
 	if (f->progress.chunk_left == NULL || f->progress.chunk_left[i] == 0)
 		return;
 	f->progress.chunk_left[i] -= MIN(len, f->progress.chunk_left[i]);
+	if (f->progress.chunk_left[i] != 0)
+		return;
+	f->x->retry.kept += f->up ? chunk_bytes(f, i) : 0;
 	/* After the size was set a mark would become part of the file. */
-	if (f->progress.chunk_left[i] == 0 && f->state == XFER_MOVING)
+	if (f->state == XFER_MOVING)
 		marks_write(f, MARKS_HEAD + i, (const uint8_t *)"\1", 1);
 }
 
@@ -391,6 +421,34 @@ struct marks_read {
 	uint8_t bytes[];
 };
 
+void
+xfer_whole_learn(struct xfer_file *f)
+{
+	f->whole.known = f->up && f->part.name != NULL && f->progress.begun &&
+	    !f->failed && f->source.size != 0 &&
+	    f->progress.next >= f->source.size && f->progress.todo == NULL &&
+	    f->progress.eof_at == UINT64_MAX;
+	f->whole.size = f->source.size;
+	f->whole.mtime = f->source.attrs.mtime;
+}
+
+bool
+xfer_is_whole(const struct xfer_file *f)
+{
+	return f->whole.known && f->whole.size == f->source.size &&
+	    (f->source.attrs.flags & SFTP_A_TIMES) &&
+	    f->whole.mtime == f->source.attrs.mtime &&
+	    (f->part.old.flags & SFTP_A_SIZE) &&
+	    f->part.old.size == f->source.size;
+}
+
+static void
+take_whole(struct xfer_file *f)
+{
+	f->progress.next = f->progress.moved = f->source.size;
+	progress_add(f->x->opts.progress, &f->item, f->source.size);
+}
+
 static void
 marks_known(struct xfer_file *f, const uint8_t *p, size_t len)
 {
@@ -398,7 +456,9 @@ marks_known(struct xfer_file *f, const uint8_t *p, size_t len)
 
 	f->compare.why = XFER_COMPARE_NONE;
 	f->progress.next = 0;
-	if (!marks_apply(f, p, len)) {
+	if (len == 0 && xfer_is_whole(f)) {
+		take_whole(f);
+	} else if (!marks_apply(f, p, len)) {
 		f->progress.needs_size =
 		    true; /* of another source: all is moved */
 		xfer_marks_start(f);

@@ -29,14 +29,14 @@ wants_more_times(const struct xfer_file *f)
 		     xfer_has(f->x, SFTP_EXT_STAT_NS));
 }
 
-/* Does it need nothing but to be moved? */
+/* Does it need nothing but to be moved, but perhaps for what is there? */
 static bool
 is_plain(const struct xfer_file *f)
 {
 	const struct xfer_opts *o = &f->x->opts;
 
 	return !f->small.refused && !f->source.symlink && !o->hard_links &&
-	    !o->sparse && !wants_more_times(f) && !f->resume && !o->resume &&
+	    !o->sparse && !wants_more_times(f) && !o->append &&
 	    !o->verify && !o->in_place && !o->fsync && o->rate_bytes == 0 &&
 	    o->requests_max == 0 && o->block_bytes == 0;
 }
@@ -122,7 +122,8 @@ write_target(struct xfer_file *f, const uint8_t *p, size_t len)
 		xfer_report_errno(f->x, f->local, errno);
 		f->failed = true;
 	}
-	count_moved(f);
+	if (!f->failed)
+		count_moved(f);
 	xfer_file_arrived(f);
 }
 
@@ -398,7 +399,8 @@ xfer_small_start(struct xfer_file *f)
 {
 	struct xfer_stream *stream = xfer_stream_pick(f->x);
 
-	if (stream == NULL || (f->source.attrs.flags & SFTP_A_SIZE) == 0)
+	if (stream == NULL || (f->source.attrs.flags & SFTP_A_SIZE) == 0 ||
+	    xfer_may_resume(f))
 		return false;
 	if (is_small(f, f->source.size) && f->up)
 		return put(f, stream);

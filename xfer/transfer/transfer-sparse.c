@@ -98,7 +98,7 @@ map_done(void *arg, const struct sftp_reply *reply)
 void
 xfer_sparse_start(struct xfer_file *f)
 {
-	if (!f->x->opts.sparse || f->source.size == 0 ||
+	if (!f->x->opts.sparse || f->source.size <= f->progress.occupied ||
 	    (f->source.exact.known &&
 		f->source.exact.blocks >= f->source.size / 512))
 		return;

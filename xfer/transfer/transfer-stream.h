@@ -63,9 +63,24 @@ struct xfer_grow {
 
 /* When all streams were lost. */
 struct xfer_retry {
-	unsigned used;
+	unsigned used;	 /* tries, in a row without a byte that is kept */
 	uint64_t at_ms; /* no stream is opened before */
 	bool answered;	/* a server did, once */
+	bool begun;	/* streams were opened anew, once */
+	/* Bytes that no other try has to move again, and files and directories
+	 * that are done; and that when all streams were lost the last time. */
+	uint64_t kept, kept_before;
+	uint64_t watched_ms; /* when it was last seen who is silent */
+	bool in_doubt; /* files wait for any answer: see transfer-late.c */
+};
+
+/* Of a stream, as it was seen then. */
+struct xfer_watch {
+	uint64_t received, output, acked; /* bytes */
+	bool up;
+	uint64_t silent_ms; /* since it owes an answer, or has moved any */
+	uint64_t unheard_ms; /* since anything came */
+	uint64_t in_doubt; /* received when the last doubt began */
 };
 
 struct xfer_path_requests {
@@ -76,10 +91,9 @@ struct xfer_path_requests {
 /* transfer-streams.c */
 int xfer_stream_add(struct xfer *x, struct sftp *s, enum xfer_stream_kind kind,
     bool borrowed) must_check;
+int xfer_stream_open(struct xfer *x, enum xfer_stream_kind kind) must_check;
+void xfer_stream_free(struct xfer_stream *l);
 void xfer_streams_free(struct xfer *x);
-/* Gives the work of ended streams to others; opens streams anew when all are
- * lost. ERR_*: no stream is left. */
-int xfer_streams_check(struct xfer *x) must_check;
 /* Measures, and opens more streams if that pays. */
 void xfer_streams_grow(struct xfer *x);
 /* Lets idle streams help with large files. */
@@ -97,5 +111,24 @@ void xfer_request_path(struct xfer *x, const struct xfer_path_request *q,
     sftp_done_fn done, void *arg);
 void xfer_path_requests_send(struct xfer *x);
 void xfer_path_requests_free(struct xfer *x);
+
+/* transfer-retry.c */
+/* Gives the work of ended streams to others; opens streams anew when all are
+ * lost. ERR_*: no stream is left. */
+int xfer_streams_check(struct xfer *x) must_check;
+/* Ends those that are silent. */
+void xfer_streams_watch(struct xfer *x);
+/* Asks something of those that owe no answer. */
+void xfer_streams_probe(struct xfer *x);
+
+/* transfer-late.c */
+/* True: l, which is over, may still write the part of f; so f waits. */
+bool xfer_late_begins(struct xfer_file *f, const struct xfer_stream *l);
+/* A file that waits, after an answer. */
+void xfer_late_settle(struct xfer_file *f);
+/* A silent stream has ended: does another one answer? */
+void xfer_late_doubt(struct xfer *x);
+/* Lets files go on if that is known by now. */
+void xfer_late_decide(struct xfer *x);
 
 #endif

@@ -2,8 +2,8 @@
 /*
  * Streams: the sessions of a transfer. Path requests go to the first stream
  * whose session is not over, in order; files go to the one with the least to
- * do. When a stream ends, the others do its work. How many there are is
- * decided in transfer-growth.c.
+ * do. What follows when a stream ends is in transfer-retry.c. How many there
+ * are is decided in transfer-growth.c.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -22,8 +22,6 @@ enum {
 	SAMPLE_MS = 100,
 	SPREAD_FILES = 64, /* tried for an idle stream in a turn */
 	WINDOW_FIXED = 4 * 1024 * 1024, /* a wider one follows the path */
-	RETRY_MS = 1000,
-	RETRY_MAX_MS = 60000,
 };
 
 /* --- path requests --- */
@@ -177,8 +175,8 @@ xfer_stream_add(struct xfer *x, struct sftp *s, enum xfer_stream_kind kind,
 	return 0;
 }
 
-static void
-stream_free(struct xfer_stream *l)
+void
+xfer_stream_free(struct xfer_stream *l)
 {
 	struct xfer *x = l->x;
 
@@ -197,11 +195,11 @@ xfer_streams_free(struct xfer *x)
 	struct xfer_stream *l;
 
 	while ((l = TAILQ_FIRST(&x->streams)) != NULL)
-		stream_free(l);
+		xfer_stream_free(l);
 }
 
-static int
-stream_open(struct xfer *x, enum xfer_stream_kind kind)
+int
+xfer_stream_open(struct xfer *x, enum xfer_stream_kind kind)
 {
 	struct sftp *s;
 	int r;
@@ -253,8 +251,9 @@ takes_files(const struct xfer_stream *l)
 
 	if (sftp_error(l->s) != 0 || l->handles >= limit)
 		return false;
-	/* On the first stream files begin before VERSION has come. */
-	if (l != TAILQ_FIRST(&l->x->streams))
+	/* On the first stream files begin before VERSION has come; not again,
+	 * because what they can go on with depends on that. */
+	if (l != TAILQ_FIRST(&l->x->streams) || l->x->retry.begun)
 		return sftp_has_version(l->s);
 	return sftp_has_version(l->s) ||
 	    !(l->x->opts.resume || l->x->opts.verify);
@@ -337,102 +336,6 @@ xfer_streams_spread(struct xfer *x)
 				break;
 		}
 	}
-}
-
-/* --- the end of streams --- */
-
-/* A stream that ends before it has moved data was refused: no more of its kind
- * are opened. Streams of the other kind, and those that work, stay. */
-static void
-learn_refusal(struct xfer *x, const struct xfer_stream *l)
-{
-	if (l->proved)
-		return;
-	if (l->kind == XFER_STREAM_CHANNEL)
-		x->grow.channels_stopped = true;
-	else
-		x->grow.connections.stopped = true;
-}
-
-static void
-stream_gone(struct xfer_stream *l)
-{
-	struct xfer *x = l->x;
-	struct xfer_file *f, *next;
-
-	xfer_digest_drain(x); /* its blocks are still in use there */
-	x->err = sftp_error(l->s);
-	x->retry.answered |= sftp_has_version(l->s);
-	learn_refusal(x, l);
-	for (f = TAILQ_FIRST(&x->files.active); f != NULL; f = next) {
-		next = TAILQ_NEXT(f, entry);
-		xfer_file_lost(f, l);
-	}
-	xfer_dirs_lost(x, l);
-	stream_free(l);
-}
-
-static void
-begin_anew(struct xfer *x, uint64_t now)
-{
-	unsigned wait = x->opts.retry_wait_ms != 0 ? x->opts.retry_wait_ms :
-						     RETRY_MS;
-	struct xfer_file *f;
-
-	/* Which data of a file has arrived is not known after all streams are
-	 * lost, so files are resumed. Those that are still active wait for
-	 * answers to path requests. */
-	TAILQ_FOREACH(f, &x->files.active, entry)
-		f->resume = true;
-	TAILQ_FOREACH(f, &x->files.queue, entry)
-		if (f->target.known)
-			xfer_file_restart(f, true);
-	for (unsigned i = 0; i < x->retry.used && wait < RETRY_MAX_MS; i++)
-		wait *= 2;
-	/* Whether the next connection can have others beside it is not known.
-	 */
-	x->grow.connections = (struct xfer_growth){ .stopped = false };
-	x->grow.to_open = 0;
-	x->grow.channels = 1;
-	x->grow.channels_stopped = false;
-	x->retry.used++;
-	x->retry.at_ms = now + MIN(wait, (unsigned)RETRY_MAX_MS);
-	xfer_note(x, NULL, "the connection is lost; trying again");
-}
-
-int
-xfer_streams_check(struct xfer *x)
-{
-	struct xfer_stream *l, *next;
-	uint64_t now;
-	bool lost = false;
-	int r = xfer_between_check(x);
-
-	if (r < 0)
-		return r;
-	for (l = TAILQ_FIRST(&x->streams); l != NULL; l = next) {
-		next = TAILQ_NEXT(l, entry);
-		if (sftp_error(l->s) != 0) {
-			stream_gone(l);
-			lost = true;
-		}
-	}
-	if (x->stream_count > 0)
-		return 0;
-	now = clock_ms();
-	if (lost || x->retry.at_ms == 0) {
-		/* If no server has ever answered, a retry is of no use. */
-		if (x->retry.used >= x->opts.retries || !x->retry.answered ||
-		    x->host.ops == NULL)
-			return x->err != 0 ? x->err : ERR_CLOSED;
-		begin_anew(x, now);
-		return 0;
-	}
-	if (now < x->retry.at_ms)
-		return 0;
-	x->retry.at_ms = 0; /* a failure counts as the loss of a stream */
-	(void)!stream_open(x, XFER_STREAM_CONNECTION);
-	return 0;
 }
 
 /* --- a turn --- */
@@ -565,7 +468,7 @@ grow_channels(struct xfer *x, unsigned add)
 	if (x->grow.channels_stopped)
 		return;
 	while (add-- > 0) {
-		if (stream_open(x, XFER_STREAM_CHANNEL) < 0) {
+		if (xfer_stream_open(x, XFER_STREAM_CHANNEL) < 0) {
 			x->grow.channels_stopped = true;
 			return;
 		}
@@ -591,7 +494,7 @@ open_connections(struct xfer *x)
 	int r = 0;
 
 	while (x->grow.to_open > 0 && r == 0) {
-		r = stream_open(x, XFER_STREAM_CONNECTION);
+		r = xfer_stream_open(x, XFER_STREAM_CONNECTION);
 		if (r == ERR_AGAIN)
 			return; /* another one is being opened */
 		x->grow.to_open--;
@@ -681,7 +584,6 @@ xfer_streams_grow(struct xfer *x)
 	    x->measured.acked > x->measured.sample_acked) {
 		stall = view.stalled_ms > x->measured.stalled_ms ?
 		    view.stalled_ms - x->measured.stalled_ms : 0;
-		x->retry.used = 0;
 		view.held = view.fixed && stall * 10 >= took * 3;
 		if (view.held)
 			grow_channels(x, xfer_channels_next(x->grow.channels,

@@ -56,18 +56,20 @@ xfer_target_ask(struct xfer_file *f, struct xfer_stream *stream)
 	    asking);
 }
 
-/* No hole may be left in old content. */
+/* No hole may be left in old content. How much a device has is not told. */
 static void
 target_inspected(void *arg, const struct sftp_reply *reply)
 {
+	const struct sftp_attrs *a = &reply->attrs;
 	struct xfer_handle *e = arg;
 	struct xfer_file *f = e->file;
 
 	if (!xfer_handle_answered(e, reply))
 		return;
-	f->target.old_size = reply->type == SFTP_ATTRS &&
-	    (reply->attrs.flags & SFTP_A_SIZE) ? reply->attrs.size :
-						 UINT64_MAX;
+	f->target.old_size = UINT64_MAX;
+	if (reply->type == SFTP_ATTRS && (a->flags & SFTP_A_SIZE) &&
+	    !((a->flags & SFTP_A_MODE) && !S_ISREG(a->mode)))
+		f->target.old_size = a->size;
 	xfer_file_settle(f);
 }
 

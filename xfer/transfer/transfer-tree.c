@@ -55,8 +55,7 @@ dir_gone(struct xfer_dir *d)
 	struct xfer_dir *parent = d->parent;
 
 	dir_free(d);
-	if (parent != NULL)
-		xfer_dir_unref(parent);
+	xfer_dir_unref(parent);
 }
 
 static void
@@ -158,31 +157,42 @@ xfer_dirs_fix(struct xfer *x)
 	}
 }
 
-void
-xfer_dir_unref(struct xfer_dir *d)
+/* Sets what is to be set. False: a server does so, and d ends later. */
+static bool
+fix(struct xfer_dir *d)
 {
 	bool preserve = d->x->opts.preserve;
 
-	ENSURE(d->refs > 0);
-	/* xfer_free() frees all of them. */
-	if (--d->refs > 0 || d->x->over)
-		return;
 	/* A directory that was there before keeps its mode, but with -p. */
 	if (d->state == XFER_DIR_FAILED || !d->fix ||
-	    !(preserve || d->state == XFER_DIR_MADE)) {
-		dir_gone(d);
-		return;
+	    !(preserve || d->state == XFER_DIR_MADE))
+		return true;
+	if (!d->up) {
+		fix_local(d);
+		return true;
 	}
-	if (d->up) {
-		if (preserve && xfer_wants_times_ns(d->x, &d->exact))
-			TAILQ_INSERT_TAIL(&d->x->dirs.fixing, d, entry);
-		else
-			fix_remote(d, preserve ? SFTP_A_MODE | SFTP_A_TIMES :
-						 SFTP_A_MODE);
-		return;
+	if (preserve && xfer_wants_times_ns(d->x, &d->exact))
+		TAILQ_INSERT_TAIL(&d->x->dirs.fixing, d, entry);
+	else
+		fix_remote(d, preserve ? SFTP_A_MODE | SFTP_A_TIMES :
+					 SFTP_A_MODE);
+	return false;
+}
+
+/* No recursion: a tree may be deep. */
+void
+xfer_dir_unref(struct xfer_dir *d)
+{
+	struct xfer_dir *parent;
+
+	for (; d != NULL; d = parent) {
+		ENSURE(d->refs > 0);
+		/* xfer_free() frees all of them. */
+		if (--d->refs > 0 || d->x->over || !fix(d))
+			return;
+		parent = d->parent;
+		dir_free(d);
 	}
-	fix_local(d);
-	dir_gone(d);
 }
 
 /* --- the start of a directory --- */
@@ -369,46 +379,71 @@ make_dir(struct xfer_dir *d)
 	xfer_dir_unref(d);
 }
 
-int
-xfer_add_dir(struct xfer *x, struct xfer_dir *parent, bool up,
-    struct local_dir *at, char *local, char *remote,
-    const struct sftp_attrs *attrs, const struct xfer_exact *exact)
+/* Why it is not copied; NULL: it is. */
+static const char *
+refusal(const struct xfer *x, const struct xfer_found *found, unsigned links)
 {
-	struct xfer_dir *d = NULL;
-	int depth = parent != NULL ? parent->depth + 1 : 0, r = 0;
+	if (strlen(found->local) >= XFER_PATH_MAX ||
+	    strlen(found->remote) >= XFER_PATH_MAX)
+		return "the path is too long";
+	if (links > XFER_LINKS_MAX)
+		return "directories are too deep (a loop of links?)";
+	return x->dirs.count >= XFER_DIRS_MAX ? "too many directories" : NULL;
+}
 
-	if (x->stopped)
-		goto out;
-	if (local == NULL || remote == NULL ||
-	    (d = calloc(1, sizeof *d)) == NULL) {
-		r = ERR_NOMEM;
-		goto out;
-	}
-	if (depth > XFER_DEPTH_MAX || x->dirs.count >= XFER_DIRS_MAX) {
-		xfer_report(x, up ? local : remote,
-		    depth > XFER_DEPTH_MAX ?
-			"directories are too deep (a loop of links?)" :
-					     "too many directories");
-		goto out;
-	}
+static void
+found_drop(const struct xfer_found *found)
+{
+	local_dir_unref(found->at);
+	free(found->local);
+	free(found->remote);
+}
+
+static struct xfer_dir *
+dir_new(struct xfer *x, struct xfer_dir *parent,
+    const struct xfer_found *found, unsigned links)
+{
+	struct xfer_dir *d = calloc(1, sizeof *d);
+
+	if (d == NULL)
+		return NULL;
 	*d = (struct xfer_dir){ .x = x, .parent = parent, .refs = 1,
-		.up = up, .depth = depth, .at = at, .local = local,
-		.remote = remote,
-		.attrs = *attrs };
-	if (exact != NULL)
-		d->exact = *exact;
+		.up = found->up,
+		.depth = parent != NULL ? parent->depth + 1 : 0,
+		.links = links, .at = found->at, .local = found->local,
+		.remote = found->remote, .attrs = *found->attrs };
+	if (found->exact != NULL)
+		d->exact = *found->exact;
 	TAILQ_INIT(&d->held);
 	if (parent != NULL)
 		parent->refs++;
 	TAILQ_INSERT_TAIL(&x->dirs.all, d, all);
 	x->dirs.count++;
 	x->dirs.any = true;
-	make_dir(d);
-	return 0;
-out:
-	free(d);
-	local_dir_unref(at);
-	free(local);
-	free(remote);
-	return r;
+	return d;
+}
+
+int
+xfer_add_dir(struct xfer *x, struct xfer_dir *parent,
+    const struct xfer_found *found)
+{
+	unsigned links = (parent != NULL ? parent->links : 0) + found->by_link;
+	struct xfer_dir *d = NULL;
+	const char *why = NULL;
+	int r = 0;
+
+	if (found->local == NULL || found->remote == NULL)
+		r = ERR_NOMEM;
+	else if (!x->stopped)
+		why = refusal(x, found, links);
+	if (why != NULL)
+		xfer_report(x, found->up ? found->local : found->remote, why);
+	else if (r == 0 && !x->stopped &&
+	    (d = dir_new(x, parent, found, links)) == NULL)
+		r = ERR_NOMEM;
+	if (d != NULL)
+		make_dir(d);
+	else
+		found_drop(found);
+	return x->stopped ? 0 : r;
 }

@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,9 +20,13 @@ enum {
 	FAR_MS = 20,
 	FDS_SPARE = 192, /* for connections, and directories being read */
 	FDS_BASE = 16, /* of a program that copies a file */
+	/* Directories in the midst of being read, beside so many files. */
+	WALKING_SHARE = 8,
+	WALKING_MAX = 64,
 	ACTIVE_MAX = 4096, /* with those that are being renamed */
 	STARTS_PER_TURN = 64,
 	TICK_MS = 100,
+	PATH_LONG = 1024, /* bytes, on BSD and macOS; Linux has 4096 */
 };
 
 /* --- life --- */
@@ -53,8 +58,10 @@ xfer_new(struct xfer **out, const struct xfer_streams *streams, struct sftp *s,
 	x->files.max = opts->files_max != 0 ? opts->files_max : FILES_DEFAULT;
 	if (getrlimit(RLIMIT_NOFILE, &rl) == 0)
 		x->files.max = MIN(x->files.max, files_for(rl.rlim_cur));
+	x->dirs.walking_max = MIN(x->files.max / WALKING_SHARE,
+	    (size_t)WALKING_MAX);
 	x->grow.channels = 1;
-	for (int depth = 0; depth <= XFER_DEPTH_MAX; depth++)
+	for (int depth = 0; depth < XFER_USUAL_DEPTHS; depth++)
 		x->dirs.usual[depth] = XFER_NAMES_FIRST;
 	x->dirs.names_max = XFER_NAMES_ROOM;
 	TAILQ_INIT(&x->streams);
@@ -155,11 +162,19 @@ void
 xfer_report_reply_tried(struct xfer *x, const char *tried, const char *path,
     const struct sftp_reply *reply)
 {
-	if (reply->err == 0)
-		xfer_report_tried(x, tried, path,
-		    sftp_status_text(reply->status));
-	else
+	char text[128];
+
+	if (reply->err != 0) {
 		x->failures++;
+		return;
+	}
+	strlcpy(text, sftp_status_text(reply->status), sizeof text);
+	/* Version 3 has no word for it; OpenSSH takes the second. */
+	if ((reply->status == SFTP_FAILURE ||
+	    reply->status == SFTP_BAD_MESSAGE) && strlen(path) >= PATH_LONG)
+		snprintf(text, sizeof text, "%s (too long a path? It has %zu "
+		    "bytes)", sftp_status_text(reply->status), strlen(path));
+	xfer_report_tried(x, tried, path, text);
 }
 
 void
@@ -330,9 +345,10 @@ add_local(struct xfer *x, struct local_dir *above, const char *name,
 		return 0;
 	}
 	at = local_child(above, name, &st, links);
-	return at == NULL ? ERR_NOMEM :
-	    xfer_add_dir(x, NULL, true, at, strdup(local), strdup(remote),
-		&attrs, &exact);
+	return at == NULL ? ERR_NOMEM : xfer_add_dir(x, NULL,
+	    &(struct xfer_found){ .up = true, .at = at,
+		.local = strdup(local), .remote = strdup(remote),
+		.attrs = &attrs, .exact = &exact });
 }
 
 int
@@ -364,8 +380,9 @@ add_named(struct xfer *x, bool up, const char *local, const char *remote,
 		return xfer_add_file(x, NULL, up, strdup(local),
 		    strdup(remote), attrs, xfer_target_links(x));
 	if (dir && x->opts.recursive)
-		return xfer_add_dir(x, NULL, up, NULL, strdup(local),
-		    strdup(remote), attrs, NULL);
+		return xfer_add_dir(x, NULL, &(struct xfer_found){ .up = up,
+			.local = strdup(local), .remote = strdup(remote),
+			.attrs = attrs });
 	xfer_report(x, up ? local : remote, "not a regular file");
 	return 0;
 }

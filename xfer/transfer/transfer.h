@@ -51,9 +51,12 @@ struct xfer_opts {
 			 * longer one is refused */
 	bool skip_links; /* in trees: links are noted, not followed */
 	bool verify;	/* compare both ends before the rename */
-	unsigned
-	    retries; /* times that lost streams are opened anew, in a row */
+	/* Times that lost streams are opened anew, in a row without a byte that
+	 * is kept. */
+	unsigned retries;
 	unsigned retry_wait_ms; /* before the first; doubles; 0: 1 s */
+	unsigned silent_ms; /* a stream that owes answers for so long is lost,
+			     * if another answers; 0: a minute */
 	unsigned connections_max; /* 0: as it pays */
 	const bool *stop; /* becomes true in a turn: the run ends early */
 	uint64_t rate_bytes;	/* limit, a second; 0: none */

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Names of the groups that an account is in, for rules about groups: where the
+ * system does not answer, that is an error and not a group less, since a rule
+ * may be there to keep somebody out.
+ *
+ * Threads: one at a time.
+ */
+#ifndef HPN_BASE_USER_GROUPS_H
+#define HPN_BASE_USER_GROUPS_H
+
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "base/str.h"
+
+/* Appends them; gid: that of the account itself. A group that has no name is
+ * left out. ERR_SYSTEM: they are not known, or too many. ERR_NOMEM. */
+int user_groups(const char *user, gid_t gid, struct strlist *names) must_check;
+
+#endif

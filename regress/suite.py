@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: ISC
+"""suite.py PYTEST-ARGUMENTS: a run of pytest in which a few tests that fail
+get a second try, without others beside them.
+
+Ten thousand tests of whole programs, several at a time, meet races that have
+nothing to do with what changed: of programs with a busy machine, and of tests
+with programs. A test that passes alone does not fail the run; but it is named
+as unsteady, with the first try's report above, and somebody has to look at it.
+More than UNSTEADY_MAX failures are no accident: then there is no second try.
+
+Closing line: N passed, N failed[, N skipped]; exit status as pytest's.
+"""
+
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+
+UNSTEADY_MAX = 5
+CLOSING = re.compile(r"^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$")
+FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+::.*?)(?: - .*)?$")
+
+
+def run(arguments):
+    """(exit status, counts of the closing line or None, what failed)"""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pytest", *arguments],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        errors="replace")
+    # It cleans up; then it ends, and we do.
+    signal.signal(signal.SIGTERM, lambda *_: process.terminate())
+    counts, failed = None, set()
+    for line in process.stdout:
+        print(line, end="", flush=True)
+        if found := CLOSING.match(line.rstrip()):
+            counts = [int(n or 0) for n in found.groups()]
+        elif found := FAILED.match(line.rstrip()):
+            failed.add(found[1])
+    return process.wait(), counts, sorted(failed)
+
+
+def main(arguments):
+    with tempfile.TemporaryDirectory(prefix="hpn-suite.") as cache:
+        cache = ["-o", f"cache_dir={cache}"]
+        status, counts, failed = run([*cache, *arguments])
+        if status != 1 or counts is None or counts[1] > UNSTEADY_MAX:
+            return status
+        print("\nOnce more, alone:", flush=True)
+        again = [*cache, "--lf", "--lfnf=none", "-n", "0"]
+        status, second, still = run([*arguments, *again])
+    if second is None or second[0] + second[1] == 0:
+        return status or 1
+    for test in failed:
+        if test not in still:
+            print(f"unsteady: {test}")
+    line = f"{counts[0] + second[0]} passed, {second[1]} failed"
+    print(f"{line}, {counts[2]} skipped" if counts[2] else line)
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

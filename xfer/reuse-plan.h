@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * What is used of what bears a target's name, or its part's, when a copy is
+ * resumed (-Z): one decision, made of facts. docs/TRANSFERS.md has the same
+ * list.
+ *
+ * Equal size and time say that a file is there, as they do for rsync: with -p,
+ * where a complete copy has both, or where nothing better can be asked. Neither
+ * of them says so alone. A change that leaves both what they were, by a program
+ * that sets the time back, is not seen; --verify compares the content in any
+ * case.
+ *
+ * Threads: any.
+ */
+#ifndef HPN_XFER_REUSE_PLAN_H
+#define HPN_XFER_REUSE_PLAN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Facts, or'ed. What is not known is not set. */
+enum reuse_fact {
+	REUSE_WANTED = 1,	  /* -Z */
+	REUSE_PRESERVES = 2,	  /* -p */
+	REUSE_VERIFIES = 4,	  /* --verify */
+	REUSE_DIGESTS = 8,	  /* the server makes them */
+	REUSE_TARGET = 16,	  /* a regular file bears the target's name */
+	REUSE_CONTENT = 32,	  /* neither that nor the source is empty */
+	REUSE_SAME_SIZE = 64,
+	REUSE_SAME_TIME = 128,	  /* the same, by reuse_same_time() */
+	REUSE_SAME_MODE = 256,	  /* the target has the mode that -p gives */
+	REUSE_PART = 512,	  /* there is an old part of ours */
+	REUSE_MARKS = 1024,	  /* it is longer than the source: marks? */
+	REUSE_IN_PLACE = 2048,	  /* no part can be made, or none is wanted */
+	REUSE_FACTS = 4096,	  /* all of them are below that */
+};
+
+enum reuse_plan {
+	REUSE_PLAN_NOTHING, /* all is copied */
+	REUSE_PLAN_KEEP,    /* it is there: nothing is opened */
+	REUSE_PLAN_ATTRS,   /* the same, but it gets the source's mode */
+	REUSE_PLAN_COMPARE, /* it may be there: both ends are compared */
+	REUSE_PLAN_PART,    /* what is good of the part is */
+	REUSE_PLAN_TARGET,  /* what is good of the target is */
+};
+
+enum reuse_plan reuse_plan(unsigned facts);
+
+/* When a file was changed the last time. */
+struct reuse_time {
+	bool known;
+	bool exact; /* nsec is known, and sec is not cut to 32 bits */
+	int64_t sec;
+	uint32_t nsec;
+};
+
+/*
+ * Are they the same? To the nanosecond, if both have nanoseconds. Whole
+ * seconds count only when they are more than two seconds old, by the clock of
+ * this host (now, seconds): the file may be changed again in that second, and
+ * keep its time. What is in the future is not old.
+ */
+bool reuse_same_time(const struct reuse_time *source,
+    const struct reuse_time *target, int64_t now);
+
+#endif
