@@ -370,9 +370,9 @@ main(int argc, char **argv)
 		fatal("%s", err_text(ERR_SYSTEM));
 	start_progress();
 	copy(argv, argc);
-	progress_end_events(scp.xfer.progress, clock_ms());
+	opt = scp_end_events(&scp, scp.failed ? 1 : 0);
 	progress_free(scp.xfer.progress);
 	loop_free(scp.loop);
 	copy_flags_clear(&scp.flags);
-	return scp.failed ? 1 : 0;
+	return opt;
 }

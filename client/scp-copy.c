@@ -67,7 +67,8 @@ remote_is_dir(struct scp *scp, struct scp_host *host, const char *path,
 	r = scp_host_call(scp, host, call_stat, &q);
 	is_dir = r == 0 && (q.attrs.flags & SFTP_A_MODE) &&
 	    S_ISDIR(q.attrs.mode);
-	if (needed && r != 0)
+	/* Else a tree that is meant to go into it would be laid over it. */
+	if (r != 0 && (needed || r != SFTP_NO_SUCH_FILE))
 		scp_die(scp, path, sftp_status_text((uint32_t)r));
 	if (needed && !is_dir)
 		scp_die(scp, path, strerror(ENOTDIR));
@@ -81,6 +82,8 @@ local_is_dir(struct scp *scp, const char *path, bool needed)
 	bool exists = stat(path, &st) == 0;
 	bool is_dir = exists && S_ISDIR(st.st_mode);
 
+	if (!exists && errno != ENOENT && errno != ENOTDIR)
+		scp_die(scp, path, strerror(errno));
 	if (needed && !is_dir)
 		scp_die(scp, path, strerror(exists ? ENOTDIR : ENOENT));
 	return is_dir;

@@ -45,11 +45,23 @@ scp_note(void *arg, const char *path, const char *text)
 		fprintf(stderr, "hpnscp: %s\n", text);
 }
 
+int
+scp_end_events(struct scp *scp, int status)
+{
+	int error;
+
+	progress_end_events(scp->xfer.progress, clock_ms());
+	error = progress_lost(scp->xfer.progress);
+	if (error == 0)
+		return status;
+	print_line(NULL, "standard output", strerror(error));
+	return status != 0 ? status : 1;
+}
+
 _Noreturn void
 scp_exit(struct scp *scp, int status)
 {
-	progress_end_events(scp->xfer.progress, clock_ms());
-	exit(status);
+	exit(scp_end_events(scp, status));
 }
 
 _Noreturn void

@@ -39,7 +39,10 @@ void scp_report(void *arg, const char *tried, const char *path,
 void scp_note(void *arg, const char *path, const char *text);
 /* Reports, and ends the program. */
 _Noreturn void scp_die(struct scp *scp, const char *path, const char *text);
-/* The same without words. */
+/* The last event (--json). The exit status: 1 instead of 0 if events could not
+ * be written, which is told. */
+int scp_end_events(struct scp *scp, int status) must_check;
+/* The same as scp_die() without words. */
 _Noreturn void scp_exit(struct scp *scp, int status);
 
 #endif

@@ -367,7 +367,7 @@ include_files(struct reader *rd, const struct strlist *words,
 	int r, first = 0;
 
 	if (rd->depth + 1 >= CONF_DEPTH_MAX)
-		return conf_error(at, "Include: nested too deeply");
+		return conf_too_deep(at);
 	inner.depth++;
 	inner.enclosing = rd->active;
 	r = conf_include_paths(words, rd->dir, &paths, at);
@@ -377,9 +377,9 @@ include_files(struct reader *rd, const struct strlist *words,
 		    &inner);
 		if (r == ERR_NOT_FOUND)
 			r = 0;
-		if (first == 0)
+		if (first == 0 || r == ERR_CANCELLED)
 			first = r;
-		r = 0;
+		r = r == ERR_CANCELLED ? r : 0;
 	}
 	strlist_clear(&paths);
 	return r < 0 ? r : first;

@@ -163,6 +163,8 @@ each_line(const char *path, const struct buf *content, conf_line_fn fn,
 			newline = end;
 		at.line++;
 		r = one_line(p, (size_t)(newline - p), fn, arg, &at);
+		if (r == ERR_CANCELLED) /* or each file would tell of it */
+			return r;
 		if (r < 0) {
 			faults++;
 			if (first == 0)
@@ -174,6 +176,13 @@ each_line(const char *path, const struct buf *content, conf_line_fn fn,
 		log_error("%s: terminating, %u bad configuration options",
 		    path, faults);
 	return first;
+}
+
+int
+conf_too_deep(const struct conf_location *at)
+{
+	(void)conf_error(at, "Include: nested too deeply");
+	return ERR_CANCELLED;
 }
 
 int

@@ -236,6 +236,9 @@ typedef int (*conf_line_fn)(void *arg, const struct conf_line *line,
     const struct conf_location *at);
 int conf_read(const char *path, enum conf_writers writers, conf_line_fn fn,
     void *arg) must_check;
+/* A file includes itself, perhaps: that is told, and the result, returned by
+ * fn, ends the reading of all files that are being read. */
+int conf_too_deep(const struct conf_location *at) must_check;
 /* Files that Include's words name: globs, relative to dir (or ~). Sorted. */
 int conf_include_paths(const struct strlist *words, const char *dir,
     struct strlist *paths, const struct conf_location *at) must_check;

@@ -341,7 +341,7 @@ include_line(struct reader *rd, const struct strlist *words,
 	if (rd->c->load.inert)
 		return 0;
 	if (++inner.depth >= CONF_DEPTH_MAX)
-		return conf_error(at, "Include: nested too deeply");
+		return conf_too_deep(at);
 	inner.enclosing = rd->block;
 	r = conf_include_paths(words, SYSCONFDIR, &paths, at);
 	for (size_t i = 0; r == 0 && i < paths.n; i++) {
@@ -350,7 +350,7 @@ include_line(struct reader *rd, const struct strlist *words,
 		    &inner);
 		if (first == 0)
 			first = r;
-		r = 0;
+		r = r == ERR_CANCELLED ? r : 0;
 	}
 	strlist_clear(&paths);
 	if (r == 0 && first == 0 && rd->block != 0 &&

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* Reading known_hosts line by line, and what a line says. */
+#include <sys/stat.h>
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -32,11 +34,18 @@ knownhosts_lines_begin(struct knownhosts_lines *l, struct span content)
 int
 knownhosts_lines_open(struct knownhosts_lines *l, const char *path)
 {
+	struct stat st;
+
 	*l = (struct knownhosts_lines){ .fd = -1 };
 	if ((l->piece = malloc(READ_MAX)) == NULL)
 		return ERR_NOMEM;
 	l->all.p = l->left.p = l->piece;
 	l->fd = open(path, O_RDONLY | O_CLOEXEC);
+	/* There is no key in a directory: as if it were not there. */
+	if (l->fd != -1 && fstat(l->fd, &st) == 0 && S_ISDIR(st.st_mode)) {
+		fd_close(&l->fd);
+		errno = ENOENT;
+	}
 	return l->fd != -1 ? 0 : ERR_SYSTEM;
 }
 

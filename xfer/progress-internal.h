@@ -32,6 +32,7 @@ struct progress {
 	bool trees, listing;
 	unsigned streams;
 	unsigned long errors;
+	int lost; /* errno of events that could not be written; 0: none */
 };
 
 /* The bytes of all, and their rate. */

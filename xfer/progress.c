@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 #include "xfer/progress.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -87,8 +88,11 @@ progress_flush(struct progress *p)
 		p->write(p->arg, (const char *)buf_data(&p->pending),
 		    buf_len(&p->pending));
 	else if (fd_write_all(p->fd, buf_data(&p->pending),
-		     buf_len(&p->pending)) < 0)
+		     buf_len(&p->pending)) < 0) {
+		if (p->style == PROGRESS_JSON && errno != EPIPE)
+			p->lost = errno;
 		p->style = PROGRESS_NONE; /* the reader is gone */
+	}
 	buf_reset(&p->pending);
 }
 
@@ -370,6 +374,12 @@ progress_clear_line(struct progress *p)
 		buf_put(&p->pending, "\r\033[K", 4);
 	p->line_open = false;
 	progress_flush(p);
+}
+
+int
+progress_lost(const struct progress *p)
+{
+	return p != NULL ? p->lost : 0;
 }
 
 void

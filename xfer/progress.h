@@ -93,6 +93,9 @@ void progress_request(struct progress *p);
 /* For programs: events of the whole, in style JSON only. */
 void progress_begin_events(struct progress *p, uint64_t now_ms);
 void progress_error(struct progress *p, const char *path, const char *text);
+/* The errno for which events could not be written; 0: all were, or their reader
+ * is gone. */
+int progress_lost(const struct progress *p);
 /* How many of these there were. */
 unsigned long progress_errors(const struct progress *p);
 void progress_end_events(struct progress *p, uint64_t now_ms);

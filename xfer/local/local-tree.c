@@ -472,6 +472,21 @@ local_stat(struct local_dir *d, const char *name, enum local_links rule,
 	return fstatat(at, name, st, 0);
 }
 
+/* Where there is no descriptor left, those of other directories are given
+ * back. d was used last, so its own stays. */
+static int
+open_file(struct local_dir *d, int at, const char *name, int flags,
+    mode_t mode, enum local_links rule)
+{
+	int fd = local_open_at(at, name, flags, mode, rule);
+
+	if (fd < 0 && errno == EMFILE && d->tree->count > 1) {
+		give_back(d->tree, 1);
+		fd = local_open_at(at, name, flags, mode, rule);
+	}
+	return fd;
+}
+
 int
 local_open_source(struct local_dir *d, const char *name, enum local_links rule,
     struct stat *st)
@@ -480,7 +495,7 @@ local_open_source(struct local_dir *d, const char *name, enum local_links rule,
 
 	if (at < 0)
 		return -1;
-	fd = local_open_at(at, name, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0,
+	fd = open_file(d, at, name, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0,
 	    rule);
 	if (fd >= 0 && fstat(fd, st) != 0)
 		fd_close(&fd);
@@ -493,16 +508,23 @@ local_open_target(struct local_dir *d, const char *name, int flags,
 {
 	int at = fd_of(d);
 
-	return at < 0 ? -1 : local_open_at(at, name, flags, mode, rule);
+	return at < 0 ? -1 : open_file(d, at, name, flags, mode, rule);
 }
 
 int
 local_part_make(struct local_dir *d, const char *name, mode_t mode,
     uint64_t copy)
 {
-	int at = fd_of(d);
+	int at = fd_of(d), fd;
 
-	return at < 0 ? -1 : xfer_part_make(at, name, mode, copy);
+	if (at < 0)
+		return -1;
+	fd = xfer_part_make(at, name, mode, copy);
+	if (fd < 0 && errno == EMFILE && d->tree->count > 1) {
+		give_back(d->tree, 1);
+		fd = xfer_part_make(at, name, mode, copy);
+	}
+	return fd;
 }
 
 int

@@ -52,6 +52,10 @@ int rcp_answer(struct rcp *c) must_check;
 int rcp_read_answers(struct rcp *c) must_check;
 /* Reads the peer's error message; its code (1 or 2) was read before. */
 int rcp_peer_message(struct rcp *c, uint8_t code) must_check;
+/* Prints what went wrong, and counts it. */
+void rcp_tell(struct rcp *c, const char *path, const char *text);
+/* Does the peer's last line end so? */
+bool rcp_peer_said(const struct rcp *c, const char *end);
 /* Prints what went wrong, sends it to the peer, and counts it. */
 void rcp_fail(struct rcp *c, const char *path, const char *text);
 /* The same, for a peer that breaks the protocol; the session ends. Always

@@ -167,6 +167,8 @@ receive_open(struct rcp *c, struct incoming *in)
 	answer = rcp_answer(c);
 	if (answer < 0)
 		return answer;
+	if (answer > 0 && rcp_peer_said(c, ": Broken pipe"))
+		rcp_tell(c, in->path, "changed while it was being read");
 	complete(c, in);
 	rcp_progress_finish(c, answer == 0 && in->error == 0);
 	if (answer == 0 && in->error == 0 && (r = check_hash(in, &same)) < 0)

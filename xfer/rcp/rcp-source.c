@@ -81,7 +81,7 @@ fill_block(struct rcp *c, int fd, int64_t left, const char **wrong)
 		if (n > 0)
 			have += (size_t)n;
 		else if (n == 0)
-			*wrong = "file became shorter while it was read";
+			*wrong = "changed while it was being read";
 		else if (errno != EINTR)
 			*wrong = strerror(errno);
 	}
@@ -93,7 +93,6 @@ static int
 send_data(struct rcp *c, int fd, int64_t start, int64_t size,
     const char **wrong)
 {
-	struct stat st;
 	int r;
 
 	if (start > 0 && lseek(fd, start, SEEK_SET) < 0)
@@ -106,8 +105,6 @@ send_data(struct rcp *c, int fd, int64_t start, int64_t size,
 		left -= (int64_t)n;
 		rcp_moved(c, n);
 	}
-	if (*wrong == NULL && fstat(fd, &st) == 0 && st.st_size > size)
-		*wrong = "file became longer while it was read";
 	return 0;
 }
 

@@ -245,6 +245,20 @@ send_failure(struct rcp *c, const char *path, const char *text)
 }
 
 void
+rcp_tell(struct rcp *c, const char *path, const char *text)
+{
+	print_failure(c, path, text);
+}
+
+bool
+rcp_peer_said(const struct rcp *c, const char *end)
+{
+	size_t len = strlen(c->line), n = strlen(end);
+
+	return len >= n && strcmp(c->line + len - n, end) == 0;
+}
+
+void
 rcp_fail(struct rcp *c, const char *path, const char *text)
 {
 	print_failure(c, path, text);

@@ -283,11 +283,20 @@ run_readdir(struct serve_op *op)
 	struct stat st;
 	size_t room = NAMES_MAX_BYTES;
 
-	while (room > ENTRY_BYTES + 2 * NAME_MAX &&
-	    (de = readdir(op->file.dir)) != NULL) {
+	while (room > ENTRY_BYTES + 2 * NAME_MAX) {
+		errno = 0;
+		if ((de = readdir(op->file.dir)) == NULL && errno != 0)
+			return -1;
+		if (de == NULL)
+			break;
 		if (fstatat(dirfd(op->file.dir), de->d_name, &st,
-			AT_SYMLINK_NOFOLLOW) != 0)
-			continue; /* gone meanwhile */
+			AT_SYMLINK_NOFOLLOW) != 0) {
+			if (errno == ENOENT)
+				continue; /* gone meanwhile */
+			/* A name without attributes: who asks for them is
+			 * told why there are none. */
+			st = (struct stat){ .st_mode = 0 };
+		}
 		buf_put(&op->data, &st, sizeof st);
 		buf_put_string(&op->data, de->d_name, strlen(de->d_name) + 1);
 		room -= ENTRY_BYTES + 2 * strlen(de->d_name);
@@ -308,6 +317,8 @@ put_entry(struct sftp_serve *s, int dir, struct rd *entries)
 	memcpy(&st, rd_bytes(entries, sizeof st).p, sizeof st);
 	name = (const char *)rd_string(entries).p;
 	sftp_attrs_from_stat(&attrs, &st);
+	if (st.st_mode == 0)
+		attrs.flags = 0;
 	long_name(s, line, sizeof line, dir, name, &st);
 	buf_put_cstring(&s->out, name);
 	buf_put_cstring(&s->out, line);

@@ -206,9 +206,30 @@ between_send(struct xfer_handle *e)
 	    b);
 }
 
+static void
+end_stated(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_file *f = arg;
+	const struct sftp_attrs *a = &reply->attrs;
+	bool known = reply->type == SFTP_ATTRS && (a->flags & SFTP_A_SIZE);
+
+	f->pending--;
+	if (reply->err == 0)
+		xfer_source_ended(f, known ? a->size : f->source.size);
+}
+
+static void
+between_end(struct xfer_file *f)
+{
+	f->pending++;
+	sftp_handle_request(f->x->origin.stream->s, SFTP_FSTAT,
+	    f->source.handle, end_stated, f);
+}
+
 static const struct xfer_origin_ops between_origin = {
 	.open = between_open,
 	.send = between_send,
+	.end = between_end,
 	.close = between_close,
 };
 

@@ -22,6 +22,8 @@ struct xfer_listing {
 	bool ended;		 /* no more READDIRs are to be sent */
 	bool closed;		 /* CLOSE was sent, or the stream is gone */
 	bool dropped;		 /* names were dropped: list it again */
+	bool read_out;		 /* the server said that it ends */
+	bool any;		 /* there was a name, be it "." */
 	unsigned reads;		 /* READDIRs and OPENDIR in flight */
 	unsigned reads_max;
 	unsigned reserved;	 /* names expected of the first answer */

@@ -194,6 +194,23 @@ start_fails(struct xfer_file *f)
 	xfer_file_done(f);
 }
 
+/* On this host: that was reported, or there was no descriptor for it. */
+static void
+not_opened(struct xfer_file *f)
+{
+	if (f->opening.waits_for_fds && f->state == XFER_QUEUED) {
+		f->opening.waits_for_fds = false;
+		xfer_file_requeue(f);
+		return;
+	}
+	if (f->opening.waits_for_fds) {
+		xfer_file_restart(f, f->resume);
+		return;
+	}
+	f->failed = true;
+	xfer_file_done(f);
+}
+
 static void
 part_removed(void *arg, const struct sftp_reply *reply)
 {
@@ -420,8 +437,7 @@ first_opened(struct xfer_file *f)
 	    xfer_target_inspect(f, e)) {
 		return;
 	} else if (!f->up && f->fd < 0 && !xfer_part_open(f)) {
-		f->failed = true;
-		xfer_file_done(f);
+		not_opened(f);
 	} else {
 		begin_data(f);
 	}
@@ -540,8 +556,7 @@ xfer_file_start(struct xfer_file *f)
 			return;
 	}
 	if (f->up && !f->source.symlink && !f->x->origin.ops->open(f)) {
-		f->failed = true;
-		xfer_file_done(f);
+		not_opened(f);
 		return;
 	}
 	prepare(f);
@@ -688,8 +703,9 @@ xfer_file_settle(struct xfer_file *f)
 		}
 		if (!xfer_renames_handle(f))
 			xfer_handles_drop(f);
-		if (f->up && f->progress.unstored) {
-			f->progress.unstored = false;
+		if (f->up && (f->progress.unstored ||
+		    (f->failed && xfer_part_is_empty(f)))) {
+			f->progress.unstored = f->part_ours = false;
 			xfer_part_withdraw(f, -1);
 			if (f->pending > 0)
 				break;

@@ -102,6 +102,7 @@ struct xfer_opening {
 	uint32_t status;	 /* of the first, if it was refused */
 	bool inspected;		 /* FSTAT of what it made was sent */
 	bool no_more;		 /* the server gives no further handle */
+	bool waits_for_fds;	 /* this host has no descriptor for it now */
 	char *probe;		 /* owned; what is opened is a file that shows
 				  * who we are: see transfer-owner.c */
 };
@@ -240,6 +241,9 @@ void xfer_file_fail(struct xfer_file *f);
 void xfer_file_settle(struct xfer_file *f);
 /* What is at the target is known: decides how much of it is used, and opens. */
 void xfer_file_choose_reuse(struct xfer_file *f);
+/* There was no descriptor for f. True: it waits for those that others hold, and
+ * fewer are under way from now on; the caller queues it again. */
+bool xfer_file_wait_for_fds(struct xfer_file *f, int error);
 /* Back to the queue, in front. */
 void xfer_file_requeue(struct xfer_file *f);
 /* Begins anew. resume: with what is at the target by then. */
@@ -260,6 +264,9 @@ void xfer_target_stat(struct xfer_file *f);
 /* transfer-finish.c */
 /* All data is sent, or requested: takes the next step towards CLOSE. */
 void xfer_file_sent(struct xfer_file *f);
+/* The source ended before its size; size: what it has by now, or the one that
+ * was expected if it does not tell. Settles the file. */
+void xfer_source_ended(struct xfer_file *f, uint64_t size);
 /* Sends the next step of the tail, or all that are left. */
 void xfer_tail_continue(struct xfer_file *f);
 /* A comparison of the target, or to verify, has ended. */

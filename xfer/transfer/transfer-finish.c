@@ -76,6 +76,23 @@ close_local(struct xfer_file *f)
 	f->fd = -1;
 }
 
+/* A descriptor that keeps the part locked when f->fd was closed. If there is no
+ * other one it is f->fd itself: then all that could still fail is done now. */
+static int
+keep_lock(struct xfer_file *f)
+{
+	int lock = fcntl(f->fd, F_DUPFD_CLOEXEC, 0);
+
+	if (lock < 0 && (errno == EMFILE || errno == ENFILE) &&
+	    (f->failed || fsync(f->fd) == 0)) {
+		lock = f->fd;
+		f->fd = -1;
+	}
+	if (lock < 0)
+		finish_fails(f, errno);
+	return lock;
+}
+
 /* All data of a download is here. The part stays locked until it is renamed. */
 static void
 finish_local(struct xfer_file *f)
@@ -92,14 +109,17 @@ finish_local(struct xfer_file *f)
 	}
 	if (!f->failed && set_local_attrs(f) != 0)
 		finish_fails(f, errno);
-	if (f->target.reuse != XFER_REUSE_WHOLE &&
-	    (lock = fcntl(f->fd, F_DUPFD_CLOEXEC, 0)) < 0)
-		finish_fails(f, errno);
-	close_local(f);
-	if (f->progress.unstored)
+	if (f->target.reuse != XFER_REUSE_WHOLE)
+		lock = keep_lock(f);
+	if (f->fd >= 0)
+		close_local(f);
+	if (f->progress.unstored || (f->failed && xfer_part_is_empty(f)))
 		xfer_part_withdraw(f, lock);
-	else if (!f->failed && part && !xfer_part_rename(f, lock))
+	else if (!f->failed && part && !xfer_part_rename(f, lock)) {
 		f->failed = true;
+		if (xfer_part_is_empty(f))
+			xfer_part_withdraw(f, lock);
+	}
 	fd_close(&lock);
 }
 
@@ -245,6 +265,7 @@ send_attrs(struct xfer_handle *e)
 	struct sftp_attrs a = f->source.attrs;
 
 	if (f->x->opts.preserve) {
+		xfer_times_clamped(f->x, f->local, &f->source.exact);
 		a.flags &= wants_times_ns(e) ? SFTP_A_MODE :
 					       SFTP_A_MODE | SFTP_A_TIMES;
 		a.mode &= XFER_MODE_PRESERVED;
@@ -376,23 +397,15 @@ set_size(struct xfer_file *f, uint64_t size)
 	xfer_file_settle(f);
 }
 
-/* The source ended before its size. Files of /sys do so, and their size stays
- * what it was; any other source must have the size by now where it ended,
- * else it was changed meanwhile. */
-static void
-end_stated(void *arg, const struct sftp_reply *reply)
+/* Files of /sys end before their size, which stays what it was. Any other
+ * source was changed. A download may be all of what the file is by now: its
+ * size was told before it was opened. */
+void
+xfer_source_ended(struct xfer_file *f, uint64_t size)
 {
-	struct xfer_handle *e = arg;
-	struct xfer_file *f = e->file;
-	uint64_t size = reply->attrs.size;
-
-	if (!xfer_handle_answered(e, reply))
-		return;
 	f->progress.end_checked = true;
-	if (reply->type == SFTP_ATTRS &&
-	    (reply->attrs.flags & SFTP_A_SIZE) && size != f->source.size &&
-	    size != f->progress.eof_at) {
-		xfer_report(f->x, f->remote,
+	if (size != f->source.size && (f->up || size != f->progress.eof_at)) {
+		xfer_report(f->x, f->up ? f->local : f->remote,
 		    "changed while it was being read");
 		xfer_file_fail(f);
 	}
@@ -400,9 +413,24 @@ end_stated(void *arg, const struct sftp_reply *reply)
 }
 
 static void
-check_end(struct xfer_handle *e)
+end_stated(void *arg, const struct sftp_reply *reply)
 {
-	xfer_handle_fstat(e, end_stated);
+	struct xfer_handle *e = arg;
+	const struct sftp_attrs *a = &reply->attrs;
+	bool known = reply->type == SFTP_ATTRS && (a->flags & SFTP_A_SIZE);
+
+	if (xfer_handle_answered(e, reply))
+		xfer_source_ended(e->file,
+		    known ? a->size : e->file->source.size);
+}
+
+static void
+check_end(struct xfer_file *f)
+{
+	if (f->up)
+		f->x->origin.ops->end(f);
+	else
+		xfer_handle_fstat(xfer_main_handle(f), end_stated);
 }
 
 /* Must data that is under way have arrived before the size is set? If the size
@@ -431,9 +459,9 @@ xfer_file_sent(struct xfer_file *f)
 		return;
 	if (wait && (f->blocks > 0 || f->pending > 0))
 		return;
-	if (!f->up && !f->failed && f->progress.eof_at < f->source.size &&
+	if (!f->failed && f->progress.eof_at < f->source.size &&
 	    !f->progress.end_checked) {
-		check_end(xfer_main_handle(f));
+		check_end(f);
 		return;
 	}
 	size = end_of(f);

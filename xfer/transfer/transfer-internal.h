@@ -93,6 +93,9 @@ struct xfer_origin_ops {
 	/* Sends a block of what e has taken, or less if there is less; or
 	 * requests it, and sends it when it comes. */
 	void (*send)(struct xfer_handle *e);
+	/* The source ended before its size. Asks for its size by now, and
+	 * calls xfer_source_ended(), later perhaps. */
+	void (*end)(struct xfer_file *f);
 	void (*close)(struct xfer_file *f); /* if it is open */
 };
 extern const struct xfer_origin_ops xfer_local_origin;

@@ -399,6 +399,34 @@ unlist(struct xfer_dir *d)
 	d->listing.stream = NULL;
 }
 
+static void
+entered(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_dir *d = arg;
+
+	if (reply->err == 0 && reply->status == SFTP_PERMISSION_DENIED)
+		xfer_report_reply(d->x, path_of(d), reply);
+	xfer_dir_unref(d);
+}
+
+/* Servers leave out names of which they cannot tell the attributes, so all of
+ * a directory that they may list but not enter. Then even "." is missing. */
+static void
+check_empty(struct xfer_dir *d)
+{
+	char *path = str_join_path(path_of(d), ".");
+	const struct xfer_path_request q = { .origin = d->up,
+		.type = SFTP_STAT, .path = path };
+
+	if (path == NULL) {
+		xfer_report(d->x, path_of(d), err_text(ERR_NOMEM));
+		return;
+	}
+	d->refs++;
+	xfer_request_path(d->x, &q, entered, d);
+	free(path);
+}
+
 /* After each answer: when it was the last one in flight, and nothing more is
  * to be read, closes the handle. The directory is then listed, or waits to be
  * listed again. */
@@ -412,6 +440,8 @@ remote_ends(struct xfer_dir *d)
 	if (d->listing.handle != NULL && !d->listing.closed)
 		xfer_closedir_send(d->listing.stream, d->listing.handle);
 	unlist(d);
+	if (!again && !d->listing.any && d->listing.read_out)
+		check_empty(d);
 	if (again && !d->x->stopped) {
 		if (!d->listing.ended)
 			d->x->dirs.no_early_close = LATE_CLOSES;
@@ -475,6 +505,8 @@ take_answer(struct xfer_dir *d, const struct sftp_reply *reply)
 			    !d->listing.ended; /* the guess was wrong? */
 		else if (reply->status != SFTP_EOF)
 			xfer_report_reply(x, path_of(d), reply);
+		else
+			d->listing.read_out = true;
 		d->listing.ended = true;
 		return false;
 	}
@@ -499,6 +531,7 @@ take_names(struct xfer_dir *d, const struct sftp_reply *reply)
 	struct sftp_stat_ns st;
 	struct rd r = reply->body;
 
+	d->listing.any |= reply->count > 0;
 	while (sftp_next_entry_ns(&r, exact, &entry, &st)) {
 		if (span_equals(entry.name, ".") ||
 		    span_equals(entry.name, ".."))

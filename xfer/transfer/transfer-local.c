@@ -37,8 +37,9 @@ local_open(struct xfer_file *f)
 		return true;
 	f->fd = local_open_source(f->at, f->name, f->links, &st);
 	if (f->fd < 0) {
-		xfer_report_tried(f->x, XFER_TRIED_OPEN_LOCAL, f->local,
-		    local_error_text(errno));
+		if (!xfer_file_wait_for_fds(f, errno))
+			xfer_report_tried(f->x, XFER_TRIED_OPEN_LOCAL,
+			    f->local, local_error_text(errno));
 		return false;
 	}
 	if (!S_ISREG(st.st_mode)) {
@@ -132,6 +133,15 @@ local_send(struct xfer_handle *e)
 }
 
 static void
+local_end(struct xfer_file *f)
+{
+	struct stat st;
+	bool known = fstat(f->fd, &st) == 0;
+
+	xfer_source_ended(f, known ? (uint64_t)st.st_size : f->source.size);
+}
+
+static void
 local_close(struct xfer_file *f)
 {
 	fd_close(&f->fd);
@@ -140,6 +150,7 @@ local_close(struct xfer_file *f)
 const struct xfer_origin_ops xfer_local_origin = {
 	.open = local_open,
 	.send = local_send,
+	.end = local_end,
 	.close = local_close,
 };
 
@@ -236,7 +247,7 @@ xfer_walk_ends(struct xfer_dir *d)
 }
 
 /* Reads d until it ends, the queue is full, or a subdirectory was found that
- * is to be read first. */
+ * is to be read first. 1: there is no descriptor for it now. */
 static int
 walk(struct xfer_dir *d)
 {
@@ -250,6 +261,10 @@ walk(struct xfer_dir *d)
 		return 0;
 	}
 	if (d->dirp == NULL && (d->dirp = local_dir_list(d->at)) == NULL) {
+		/* Files that are under way will give some back. */
+		if ((errno == EMFILE || errno == ENFILE) &&
+		    x->files.active_count > 0)
+			return 1;
 		xfer_report_errno(x, d->local, errno);
 		xfer_walk_ends(d);
 		return 0;
@@ -281,6 +296,7 @@ bool
 xfer_walk(struct xfer *x)
 {
 	struct xfer_dir *d;
+	int r;
 
 	for (int turn = 0; xfer_may_find_more(x); turn++) {
 		d = TAILQ_FIRST(&x->dirs.waiting);
@@ -295,7 +311,10 @@ xfer_walk(struct xfer *x)
 		}
 		if (turn == WALK_TURN)
 			return true;
-		if (walk(d) < 0) {
+		r = walk(d);
+		if (r > 0)
+			return false;
+		if (r < 0) {
 			xfer_report(x, d->local, err_text(ERR_NOMEM));
 			return true;
 		}

@@ -37,6 +37,14 @@ xfer_plan(const struct xfer_file *f)
 	return target_plan(facts);
 }
 
+bool
+xfer_part_is_empty(const struct xfer_file *f)
+{
+	return f->part.name != NULL && f->progress.moved == 0 &&
+	    f->target.reuse == XFER_REUSE_NOTHING &&
+	    (!f->up || f->part_ours);
+}
+
 const char *
 xfer_part_local(const struct xfer_file *f)
 {
@@ -239,6 +247,8 @@ is_final(int error)
 static void
 report_open(struct xfer_file *f, int error)
 {
+	if (xfer_file_wait_for_fds(f, error))
+		return;
 	if (error != EEXIST) /* else no name was left, which was told */
 		xfer_report_tried(f->x, XFER_TRIED_OPEN_LOCAL, f->local,
 		    local_error_text(error));
@@ -308,18 +318,32 @@ xfer_part_open(struct xfer_file *f)
 	}
 }
 
+/* In a directory in which names may be added only. It replaces nothing. */
+static bool
+link_instead(struct xfer_file *f)
+{
+	if (local_link(f->at, xfer_part_local(f), f->at, f->name) != 0)
+		return false;
+	xfer_part_remove_surely(f);
+	return true;
+}
+
 bool
 xfer_part_rename(struct xfer_file *f, int lock)
 {
 	const char *part = xfer_part_local(f);
 	struct stat st;
+	int error;
 
 	/* Another file of this run may have made its part under that name. */
 	xfer_part_make_way(f->x, f->at, f->name);
 	if (local_part_to_target(lock, f->at, part, f->name) == 0)
 		return true;
-	if (errno != ESTALE && errno != ENOENT)
-		xfer_report_errno(f->x, f->local, errno);
+	error = errno;
+	if ((error == EPERM || error == EACCES) && link_instead(f))
+		return true;
+	if (error != ESTALE && error != ENOENT)
+		xfer_report_errno(f->x, f->local, error);
 	else if (local_stat(f->at, part, LOCAL_LINKS_NONE, &st) != 0)
 		xfer_report(f->x, f->local, XFER_PART_GONE);
 	else

@@ -10,6 +10,8 @@
 /* transfer-part.c */
 /* The part of a download, where the file is. */
 const char *xfer_part_local(const struct xfer_file *f);
+/* Has this run made it, and put nothing into it? */
+bool xfer_part_is_empty(const struct xfer_file *f);
 /* By what is known of the target, and of the part if that is made. */
 enum target_plan xfer_plan(const struct xfer_file *f);
 /* What is at the target and is replaced without a question (a link, a further

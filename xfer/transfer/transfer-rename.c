@@ -9,6 +9,7 @@
  */
 #include <sys/stat.h>
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -49,12 +50,21 @@ end_handle(struct xfer_file *f, const char *target, sftp_done_fn done,
 	    arg);
 }
 
+static void
+part_stays(const struct xfer_file *f)
+{
+	xfer_note(f->x, f->part.name, "cannot be removed");
+}
+
 /* Nothing but what was written. */
 static void
-remove_local(struct xfer_file *f)
+remove_local(struct xfer_file *f, bool tells)
 {
-	if (f->fd < 0 || local_part_is(f->fd, f->at, xfer_part_local(f)))
-		(void)local_remove(f->at, xfer_part_local(f));
+	if (f->fd >= 0 && !local_part_is(f->fd, f->at, xfer_part_local(f)))
+		return;
+	if (local_remove(f->at, xfer_part_local(f)) != 0 && errno != ENOENT &&
+	    tells)
+		part_stays(f);
 }
 
 /* The request is not repeated, because a part of the same name may have been
@@ -70,7 +80,7 @@ xfer_part_remove(struct xfer_file *f, sftp_done_fn done)
 	else if (f->up)
 		xfer_request_path(f->x, &q, done, f);
 	else
-		remove_local(f);
+		remove_local(f, false);
 }
 
 static void
@@ -79,6 +89,9 @@ part_gone(void *arg, const struct sftp_reply *reply)
 	struct xfer_file *f = arg;
 
 	f->pending--;
+	if (reply->err == 0 && reply->status != SFTP_OK &&
+	    reply->status != SFTP_NO_SUCH_FILE)
+		part_stays(f);
 	xfer_path_answered(f, reply);
 }
 
@@ -89,7 +102,7 @@ xfer_part_remove_surely(struct xfer_file *f)
 		.path = f->part.name };
 
 	if (!f->up) {
-		remove_local(f);
+		remove_local(f, true);
 		return;
 	}
 	f->pending += 2; /* one of them until the request is sent */
@@ -104,6 +117,40 @@ rename_fails(struct xfer_file *f, const char *text)
 {
 	xfer_report(f->x, f->remote, text);
 	xfer_file_fail(f);
+	if (xfer_part_is_empty(f))
+		xfer_part_remove_surely(f);
+}
+
+/* A directory in which names may be added only. */
+static void
+linked(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_file *f = arg;
+
+	f->pending--;
+	if (reply->err == 0 && reply->status == SFTP_OK)
+		xfer_part_remove_surely(f);
+	else if (reply->err == 0)
+		rename_fails(f, sftp_status_text(SFTP_PERMISSION_DENIED));
+	else
+		rename_fails(f, err_text(reply->err));
+	xfer_path_answered(f, reply);
+}
+
+/* A further name of the part is made, which replaces nothing. */
+static bool
+link_instead(struct xfer_file *f, uint32_t status)
+{
+	const struct xfer_path_request q = { .type = SFTP_EXTENDED,
+		.ext = SFTP_EXT_HARDLINK, .path = f->part.name,
+		.second = f->remote };
+
+	if (status != SFTP_PERMISSION_DENIED || f->target.attrs.flags != 0 ||
+	    !xfer_has(f->x, SFTP_EXT_HARDLINK))
+		return false;
+	f->pending++;
+	xfer_request_path(f->x, &q, linked, f);
+	return true;
 }
 
 /* By what a server tells of it. A file may get a later time when it is closed,
@@ -185,7 +232,7 @@ renamed(struct xfer_file *f)
 	    !(r->lost && is_written(f, &r->after)))
 		rename_fails(f, XFER_PART_GONE);
 	else if (r->status != SFTP_OK && r->status != SFTP_NO_SUCH_FILE) {
-		if (clear_target(f))
+		if (clear_target(f) || link_instead(f, r->status))
 			return;
 		rename_fails(f, sftp_status_text(r->status));
 	}
@@ -265,7 +312,8 @@ handle_renamed(void *arg, const struct sftp_reply *reply)
 	if (xfer_handle_answered(e, reply)) {
 		if (reply->status == SFTP_NO_SUCH_FILE)
 			rename_fails(f, XFER_PART_EXCHANGED);
-		else if (reply->status != SFTP_OK)
+		else if (reply->status != SFTP_OK &&
+		    !link_instead(f, reply->status))
 			rename_fails(f, sftp_status_text(reply->status));
 		xfer_file_settle(f);
 	} else if (reply->err != ERR_CANCELLED && !f->x->over) {

@@ -150,7 +150,10 @@ static bool
 send_comparison(struct xfer_file *f, struct xfer_handle *e)
 {
 	struct xfer_compare *c = &f->compare;
-	bool digests = sftp_has(e->stream->s, SFTP_EXT_CHECK_FILE);
+	/* A server digests no further than a file's size, which those of /proc
+	 * do not tell. */
+	bool digests = sftp_has(e->stream->s, SFTP_EXT_CHECK_FILE) &&
+	    (f->up || f->source.size != 0);
 	uint64_t len = digests ? REQUEST_BYTES : sftp_read_max(e->stream->s);
 	struct xfer_block *b;
 

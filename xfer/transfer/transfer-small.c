@@ -113,12 +113,17 @@ write_target(struct xfer_file *f, const uint8_t *p, size_t len)
 	f->progress.eof_at = len;
 	xfer_part_stat(f);
 	if (!xfer_part_open(f)) {
+		if (f->opening.waits_for_fds) {
+			xfer_file_restart(f, f->resume);
+			return;
+		}
 		f->failed = true;
 	} else if (fd_write_all(f->fd, p, len) != 0) {
 		xfer_report_errno(f->x, f->local, errno);
 		f->failed = true;
 	}
-	count_moved(f);
+	if (!f->failed)
+		count_moved(f);
 	xfer_file_arrived(f);
 }
 
@@ -253,6 +258,8 @@ guess_end(struct xfer_file *f, const struct sftp_reply *reply)
 		take_ordinary_steps(f);
 	} else if (f->up) {
 		count_moved(f);
+		if (f->x->opts.preserve)
+			xfer_times_clamped(f->x, f->local, &f->source.exact);
 		xfer_file_rename(f);
 	} else {
 		write_target(f, f->small.data, (size_t)f->source.size);

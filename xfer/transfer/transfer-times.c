@@ -48,6 +48,17 @@ xfer_exact_from_reply(struct xfer_exact *e, const struct sftp_reply *reply)
 	    sftp_get_stat_ns(&r, &st) == 0 && xfer_exact_from_numbers(e, &st);
 }
 
+void
+xfer_times_clamped(struct xfer *x, const char *path, const struct xfer_exact *e)
+{
+	const time_t t = e->times[1].tv_sec;
+
+	if (e->known && (t < 0 || t > UINT32_MAX) &&
+	    !xfer_has(x, SFTP_EXT_TIMES_NS))
+		xfer_note(x, path, "its time cannot be kept: the server has "
+		    "those of 1970 to 2106 only");
+}
+
 bool
 xfer_wants_times_ns(struct xfer *x, const struct xfer_exact *e)
 {

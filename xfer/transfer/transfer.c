@@ -21,6 +21,7 @@ enum {
 	FILES_NEAR = 512, /* over short paths more save no time */
 	FAR_MS = 20,
 	FDS_SPARE = 192, /* for connections, and directories being read */
+	FDS_BASE = 16, /* of a program that copies a file */
 	/* Directories in the midst of being read, beside so many files. */
 	WALKING_SHARE = 8,
 	WALKING_MAX = 64,
@@ -31,6 +32,15 @@ enum {
 };
 
 /* --- life --- */
+
+/* By the number of descriptors. */
+static size_t
+files_for(rlim_t fds)
+{
+	if (fds > 2 * FDS_SPARE)
+		return (size_t)fds - FDS_SPARE;
+	return fds > 2 * FDS_BASE ? (size_t)fds / 2 : 1;
+}
 
 int
 xfer_new(struct xfer **out, const struct xfer_streams *streams, struct sftp *s,
@@ -49,9 +59,7 @@ xfer_new(struct xfer **out, const struct xfer_streams *streams, struct sftp *s,
 		x->opts.budget_bytes = BUDGET_DEFAULT;
 	x->files.max = opts->files_max != 0 ? opts->files_max : FILES_DEFAULT;
 	if (getrlimit(RLIMIT_NOFILE, &rl) == 0)
-		x->files.max = MIN(x->files.max, rl.rlim_cur > 2 * FDS_SPARE ?
-			(size_t)rl.rlim_cur - FDS_SPARE :
-			(size_t)rl.rlim_cur / 2);
+		x->files.max = MIN(x->files.max, files_for(rl.rlim_cur));
 	x->dirs.walking_max = MIN(x->files.max / WALKING_SHARE,
 	    (size_t)WALKING_MAX);
 	x->grow.channels = 1;
@@ -268,6 +276,22 @@ fail:
 	free(local);
 	free(remote);
 	return x->stopped ? 0 : ERR_NOMEM;
+}
+
+bool
+xfer_file_wait_for_fds(struct xfer_file *f, int error)
+{
+	struct xfer_file_lists *files = &f->x->files;
+	/* Those that hold a descriptor, but for f. */
+	size_t others =
+	    files->active_count - files->renaming - files->small - 1;
+
+	if ((error != EMFILE && error != ENFILE) || others == 0 ||
+	    f->x->stopped)
+		return false;
+	files->max = MIN(files->max, MAX(others / 2, (size_t)1));
+	f->opening.waits_for_fds = true;
+	return true;
 }
 
 static size_t
