@@ -402,23 +402,12 @@ class Copy:
             raise NoRule("part names")
         if part in self.written:
             return
-        # Not mended: the name goes though no such file is a part. One that we
-        # may not open stays.
-        if part.uid != self.me or not self.may(part, 6):
-            part.maybe_gone = True
-            return
-        if c.way == "up" and not c.own and not c.resume:
-            return
+        # Nobody else's, and nothing that is not shown to be of the source.
+        part.maybe_gone = c.resume and part.uid == self.me
         if c.resume and c.way == "up" and (made := parent.names.get(name)):
             made.less_mode = made.new and not c.preserve
         if c.resume and not ok:
             part.unsure = True  # it may be whole, and not renamed
-        if ok and renamed and not c.in_place and c.resume and \
-                self.may(parent, 3):
-            del parent.names[self.part_name(name)]
-            self.removed.add((parent, self.part_name(name)))
-        else:
-            part.maybe_gone = True
 
     def check_part(self, parent, name):
         """Not mended: another user's is taken for ours at first."""
@@ -429,6 +418,8 @@ class Copy:
     def has_part(self, parent, name):
         """One that -Z goes on with."""
         part = parent.names.get(self.part_name(name))
+        if part and part.data and self.c.program == "sftp":
+            raise NoRule("part names")  # is it one? if not, it appends
         return not self.c.in_place and part is not None and \
             part.kind == "file" and part.uid == self.me and \
             part.nlink == 1 and part.data != b""
