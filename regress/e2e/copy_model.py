@@ -413,12 +413,8 @@ class Copy:
             made.less_mode = made.new and not c.preserve
         if c.resume and not ok:
             part.unsure = True  # it may be whole, and not renamed
-        if ok and renamed and not c.in_place and c.resume and \
-                self.may(parent, 3):
-            del parent.names[self.part_name(name)]
-            self.removed.add((parent, self.part_name(name)))
-        else:
-            part.maybe_gone = True
+        # It stays where neither marks nor digests tell that it is one.
+        part.maybe_gone = True
 
     def check_part(self, parent, name):
         """Not mended: another user's is taken for ours at first."""
@@ -477,6 +473,8 @@ class Copy:
 
     def copy_data(self, node, parent, name, there, through):
         c = self.c
+        if c.resume and self.part_name(name) in parent.names:
+            raise NoRule("part names")  # marks and digests tell what it is
         several = c.hard_links and node.nlink > 1
         stood = self.note_name(node, there) if several else set()
         first = None if through else self.firsts.get(node)
