@@ -468,6 +468,8 @@ class Copy:
 
     def copy_data(self, node, parent, name, there, through):
         c = self.c
+        if c.resume and self.part_name(name) in parent.names:
+            raise NoRule("part names")  # marks and digests tell what it is
         several = c.hard_links and node.nlink > 1
         stood = self.note_name(node, there) if several else set()
         first = None if through else self.firsts.get(node)

@@ -129,7 +129,7 @@ expect_refused(struct local_dir *d, int error)
 	struct local_dir *child;
 	char text[8];
 	struct stat st;
-	bool keep = false, made;
+	bool made;
 
 	expect_error(local_dir_list(d) == NULL ? -1 : 0, error);
 	expect_error(local_dir_stat(d, &st), error);
@@ -139,7 +139,9 @@ expect_refused(struct local_dir *d, int error)
 	expect_error(local_open_source(d, "f", LOCAL_LINKS_ALL, &st), error);
 	expect_error(local_open_target(d, "f", O_WRONLY | O_CREAT | O_TRUNC,
 	    0600, LOCAL_LINKS_ALL), error);
-	expect_error(local_part_claim(d, "f", 0600, &keep), error);
+	expect_error(local_part_make(d, "new", 0600, 7), error);
+	expect_error(local_part_take(d, "f", 7), error);
+	expect_error(local_part_to_target(0, d, "f", "new"), error);
 	expect_error(local_make(d, "new", 0755, LOCAL_LINKS_ALL, &child,
 	    &made), error);
 	expect_error(local_remove(d, "f"), error);
