@@ -249,7 +249,6 @@ test_file_becomes_link(void **state)
 	const struct timespec times[2] = { { .tv_sec = 5 }, { .tv_sec = 5 } };
 	struct local_dir *t = root("t");
 	struct stat st;
-	bool keep = true;
 	int fd;
 
 	(void)state;
@@ -261,8 +260,11 @@ test_file_becomes_link(void **state)
 	assert_int_equal(local_stat(t, "f", LOCAL_LINKS_NONE, &st), 0);
 	assert_true(S_ISLNK(st.st_mode));
 	/* a part is never behind a link, nor in a file with another name */
-	fd = local_part_claim(t, "f", 0600, &keep);
-	assert_true(fd >= 0 && !keep);
+	expect_error(local_part_make(t, "f", 0600, 7), EEXIST);
+	expect_error(local_part_take(t, "f", 7), ELOOP);
+	assert_int_equal(local_remove(t, "f"), 0);
+	fd = local_part_make(t, "f", 0600, 7);
+	assert_true(fd >= 0);
 	assert_true(local_part_is(fd, t, "f"));
 	assert_int_equal(write(fd, "data", 4), 4);
 	expect_outside_whole();
