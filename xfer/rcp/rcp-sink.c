@@ -333,7 +333,9 @@ find_target(struct rcp *c, const char *target, struct place *place)
 		return ERR_NOMEM;
 	if (local_dir_stat(place->at, &st) == 0)
 		return 0;
-	if (c->opts.need_dir)
+	/* What cannot be looked at may be a directory, whose place nothing
+	 * else takes. */
+	if (c->opts.need_dir || (errno != ENOENT && errno != ENOTDIR))
 		return rcp_end_session(c, target, local_error_text(errno));
 	local_dir_unref(place->at);
 	place->at = local_place(c->local, target, LOCAL_LINKS_OWN,
