@@ -243,12 +243,12 @@ xfer_there_begin(struct xfer_dir *d)
 void
 xfer_there_issue(struct xfer *x)
 {
-	struct xfer_stream *first;
+	struct xfer_stream *first = xfer_stream_first(x);
 	struct xfer_dir *d;
 
 	while ((d = TAILQ_FIRST(&x->dirs.looking)) != NULL) {
-		if (!x->stopped && ((first = xfer_stream_first(x)) == NULL ||
-		    xfer_opendirs_left(first) == 0))
+		if (!x->stopped &&
+		    (first == NULL || xfer_opendirs_left(first) == 0))
 			return;
 		TAILQ_REMOVE(&x->dirs.looking, d, turn);
 		if (x->stopped)
