@@ -195,6 +195,7 @@ struct xfer_file {
 		XFER_LATE_SURE,	 /* yes: it gets another part */
 	} late;
 	unsigned part_number; /* from 1 on: see xfer/part-name.h */
+	bool part_numbered;   /* OPEN told whose it is */
 	bool part_ours;	      /* this run has made it */
 	bool part_asked;      /* it may have: the answer was lost */
 	bool part_noted;      /* it was told that one is left alone */

@@ -188,6 +188,23 @@ open_done(void *arg, const struct sftp_reply *reply)
 	xfer_file_settle(f);
 }
 
+/* Does OPEN tell the number of this copy, by which it holds the part? All that
+ * open a part of this run tell the same: the first may be sent before VERSION,
+ * when it is not known whether the server takes a number, and without one a
+ * part is held for others. */
+static bool
+tells_copy(const struct xfer_handle *e, uint32_t flags, const char *path)
+{
+	struct xfer_file *f = e->file;
+
+	if ((flags & SFTP_O_WRITE) == 0 || path != f->part.name)
+		return false;
+	if ((flags & SFTP_O_CREAT) ||
+	    (TAILQ_FIRST(&f->handles) == e && !f->part_ours))
+		f->part_numbered = sftp_has(e->stream->s, SFTP_EXT_RENAME_PART);
+	return f->part_numbered;
+}
+
 void
 xfer_handle_open(struct xfer_file *f, struct xfer_stream *stream,
     const char *path, uint32_t flags)
@@ -210,8 +227,7 @@ xfer_handle_open(struct xfer_file *f, struct xfer_stream *stream,
 	a.mode = xfer_part_first_mode(f);
 	if (f->part.name != NULL && f->source.size > f->progress.chunk)
 		a.mode |= XFER_MODE_PART;
-	if ((flags & SFTP_O_WRITE) && path == f->part.name &&
-	    sftp_has(stream->s, SFTP_EXT_RENAME_PART)) {
+	if (tells_copy(e, flags, path)) {
 		a.flags |= SFTP_A_EXTENDED;
 		a.copy = f->x->copy;
 		a.further = TAILQ_FIRST(&f->handles) != e;
