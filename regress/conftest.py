@@ -7,6 +7,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import threading
 import tempfile
 
 import pytest
@@ -56,7 +57,9 @@ def pytest_sessionstart(session):
     def terminated(*_):
         session.shouldstop = "terminated"
         pytest.exit("terminated", 143)
-    signal.signal(signal.SIGTERM, terminated)
+    # A worker of xdist runs now and then in another thread than the main one.
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, terminated)
 
 
 def pytest_sessionfinish(session, exitstatus):
