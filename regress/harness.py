@@ -292,6 +292,12 @@ def title(pid):
         return b""
 
 
+def is_part(name):
+    """Is it a name of a part of hpnscp's? See docs/TRANSFERS.md."""
+    last = os.path.basename(name)
+    return last.startswith(".") and ".hpnpart" in last
+
+
 def is_waiting(pid):
     """Is it an hpnsshd-session without a connection?"""
     return title(pid).startswith(b"hpnsshd-session: [waiting]")

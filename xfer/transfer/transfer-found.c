@@ -31,8 +31,9 @@ append(struct xfer_file *f)
 }
 
 /* Can it be seen whether that is a part of this file? An empty one has nothing
- * that could be lost; but it may be one that another copy has just made, which
- * its hold tells. */
+ * that could be lost. (Where no server tells who holds it, it may be one that
+ * another copy has made a moment ago; that copy fails then, as what it renames
+ * is not what it wrote, unless both are of one size: docs/TRANSFERS.md.) */
 static bool
 may_be_part(const struct xfer_file *f, bool digests)
 {
@@ -40,7 +41,7 @@ may_be_part(const struct xfer_file *f, bool digests)
 
 	if ((old->flags & SFTP_A_MODE) && S_ISREG(old->mode) &&
 	    (old->flags & SFTP_A_SIZE) && old->size == 0)
-		return !f->up || xfer_has(f->x, SFTP_EXT_RENAME_PART);
+		return true;
 	return xfer_is_full_file(old) && f->source.size > 0 &&
 	    (digests || old->size > f->source.size || xfer_is_whole(f));
 }
