@@ -560,7 +560,9 @@ class Server:
         found = descendants(self.process.pid)
         if self.kind != "hpn":
             return found
-        waiting = {pid for pid in found if is_waiting(pid)}
+        # One that is being executed has no title yet.
+        waiting = {pid for pid, (state, _) in found.items()
+                   if is_waiting(pid) or (state != "Z" and not title(pid))}
         for pid in list(waiting):
             waiting.update(descendants(pid))
         return {pid: (state, name) for pid, (state, name) in found.items()

@@ -19,14 +19,16 @@ pytestmark = pytest.mark.skipif(not harness.have("hpn", "ssh", "sshd"),
 
 def waiting(server, but=None):
     """Ids of the process that waits and of its hpnsshd-auth, once both do."""
+    pair = []
+
     def found():
         pids = harness.descendants(server.process.pid)
         names = {harness.title(pid).rstrip(b"\0"): pid for pid in pids}
-        pair = [names.get(b"hpnsshd-session: [waiting]"),
-                names.get(b"hpnsshd-auth: [waiting]")]
-        return pair if None not in pair and pair[0] != but else None
+        pair[:] = [names.get(b"hpnsshd-session: [waiting]"),
+                   names.get(b"hpnsshd-auth: [waiting]")]
+        return None not in pair and pair[0] != but
     assert wait_for(found)
-    return found()
+    return pair
 
 
 def serving(server):
