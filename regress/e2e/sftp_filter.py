@@ -81,6 +81,9 @@ def handles(n):
             waiting[0] += 1
         if m[0] == CLOSE:
             opened.discard(first_text(m))
+        elif extension(m) == b"rename-part@hpnssh.org":  # closes it, too
+            name = first_text(m)
+            opened.discard(first_text(m, 5 + 4 + len(name)))
 
     def on_reply(request, m):
         if request[0] in (OPEN, OPENDIR):
