@@ -560,9 +560,8 @@ class Server:
         found = descendants(self.process.pid)
         if self.kind != "hpn":
             return found
-        # One that is being executed has no title yet.
-        waiting = {pid for pid, (state, _) in found.items()
-                   if is_waiting(pid) or (state != "Z" and not title(pid))}
+        # One that is being executed, or has ended, has no title.
+        waiting = {pid for pid in found if is_waiting(pid) or not title(pid)}
         for pid in list(waiting):
             waiting.update(descendants(pid))
         return {pid: (state, name) for pid, (state, name) in found.items()

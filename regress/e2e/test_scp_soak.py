@@ -70,7 +70,8 @@ def test_one_after_the_other(sshd, tree, tmp_path, flags):
     for i in range(COUNT // 4):
         copies(client, tree, tmp_path / "to", flags)
     assert left_over(sshd) == {}
-    assert open_files(sshd) == before
+    # Two belong to the process that waits for the next connection.
+    assert open_files(sshd) <= before + 2
     assert harness.rss_kib(sshd.process.pid) < memory + 2048
     assert {p.name for p in tmp_path.iterdir()} == {"tree"}
 
