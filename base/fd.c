@@ -125,12 +125,17 @@ fd_pread_all(int fd, void *p, size_t len, uint64_t offset)
 }
 
 bool
+fd_stat_has_holes(const struct stat *st)
+{
+	return S_ISREG(st->st_mode) && st->st_blocks < st->st_size / 512;
+}
+
+bool
 fd_has_holes(int fd)
 {
 	struct stat st;
 
-	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-	    st.st_blocks < st.st_size / 512;
+	return fstat(fd, &st) == 0 && fd_stat_has_holes(&st);
 }
 
 bool
@@ -483,9 +488,10 @@ fd_receive_fds(int sock, int *fds, size_t n)
 	bool left_out;
 	size_t count;
 	char byte;
-	ssize_t len = receive_message(sock, &byte, 1, got, &count, &left_out);
+	ssize_t len;
 
 	ENSURE(n > 0 && n <= FD_PASS_MAX);
+	len = receive_message(sock, &byte, 1, got, &count, &left_out);
 	if (len <= 0)
 		return len == 0 ? ERR_EOF : ERR_SYSTEM;
 	if (count == n && !left_out) {

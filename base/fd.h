@@ -14,6 +14,7 @@
 
 #include "base/err.h"
 
+struct stat;
 struct buf;
 struct iovec;
 
@@ -29,6 +30,8 @@ ssize_t fd_writev(int fd, const struct iovec *iov, int count);
 ssize_t fd_pread(int fd, void *p, size_t max, uint64_t offset);
 /* Goes on until len bytes are read, or the file ends: bytes, or -1. */
 ssize_t fd_pread_all(int fd, void *p, size_t len, uint64_t offset);
+/* By what stat(2) has told of it: does it take less room than its size? */
+bool fd_stat_has_holes(const struct stat *st);
 /* Does this file take less room than its size? And is there nothing but a hole
  * in this range of it, so that it reads as zeros? What the file system can not
  * tell is no hole. The position of the descriptor changes. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 #include "xfer/reuse-plan.h"
 
-#include <stddef.h>
+#include "xfer/plan-row.h"
 
 enum {
 	WHOLE_AGE = 2, /* seconds */
@@ -10,10 +10,7 @@ enum {
 };
 
 /* The first row that fits; docs/TRANSFERS.md has the same list. */
-static const struct {
-	unsigned has, lacks;
-	enum reuse_plan plan;
-} rows[] = {
+static const struct plan_row rows[] = {
 	{ 0, REUSE_WANTED, REUSE_PLAN_NOTHING },
 	{ REUSE_PART | REUSE_DIGESTS, 0, REUSE_PLAN_PART },
 	{ REUSE_PART | REUSE_MARKS, 0, REUSE_PLAN_PART },
@@ -31,12 +28,7 @@ static const struct {
 enum reuse_plan
 reuse_plan(unsigned facts)
 {
-	size_t i = 0;
-
-	while ((facts & rows[i].has) != rows[i].has ||
-	    (facts & rows[i].lacks) != 0)
-		i++;
-	return rows[i].plan;
+	return (enum reuse_plan)plan_by(rows, facts);
 }
 
 bool

@@ -5,11 +5,10 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "xfer/plan-row.h"
+
 /* The first row that fits; docs/TRANSFERS.md has the same list. */
-static const struct {
-	unsigned has, lacks;
-	enum target_plan plan;
-} rows[] = {
+static const struct plan_row rows[] = {
 	{ TARGET_IS_SOURCE, 0, TARGET_KEEP },
 	{ TARGET_THERE | TARGET_READ_ONLY, 0, TARGET_REFUSE },
 	{ TARGET_NO_PART, 0, TARGET_IN_PLACE },
@@ -23,12 +22,7 @@ static const struct {
 enum target_plan
 target_plan(unsigned facts)
 {
-	size_t i = 0;
-
-	while ((facts & rows[i].has) != rows[i].has ||
-	    (facts & rows[i].lacks) != 0)
-		i++;
-	return rows[i].plan;
+	return (enum target_plan)plan_by(rows, facts);
 }
 
 /* access(2) knows of access control lists, and changes nothing: neither times

@@ -325,20 +325,25 @@ put_entry(struct sftp_serve *s, int dir, struct rd *entries)
 	sftp_put_attrs(&s->out, &attrs);
 }
 
+/* False: there is nothing to list, and the answer says why. */
+static bool
+has_entries(struct sftp_serve *s, struct serve_op *op)
+{
+	if (op->error != 0)
+		serve_done_status(s, op);
+	else if (op->count == 0)
+		serve_status(s, op->id, SFTP_EOF);
+	return op->error == 0 && op->count > 0;
+}
+
 static void
 done_readdir(struct sftp_serve *s, struct serve_op *op)
 {
 	struct rd entries = rd_from_buf(&op->data);
 	size_t mark;
 
-	if (op->error != 0) {
-		serve_done_status(s, op);
+	if (!has_entries(s, op))
 		return;
-	}
-	if (op->count == 0) {
-		serve_status(s, op->id, SFTP_EOF);
-		return;
-	}
 	mark = buf_open_string(&s->out);
 	buf_put_u8(&s->out, SFTP_NAME);
 	buf_put_u32(&s->out, op->id);
@@ -367,14 +372,8 @@ done_readdir_ns(struct sftp_serve *s, struct serve_op *op)
 	struct rd entries = rd_from_buf(&op->data);
 	size_t mark;
 
-	if (op->error != 0) {
-		serve_done_status(s, op);
+	if (!has_entries(s, op))
 		return;
-	}
-	if (op->count == 0) {
-		serve_status(s, op->id, SFTP_EOF);
-		return;
-	}
 	mark = serve_begin_reply(s, op->id);
 	buf_put_u32(&s->out, (uint32_t)op->count);
 	while (entries.len > 0)

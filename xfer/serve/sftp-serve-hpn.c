@@ -114,7 +114,7 @@ begin_hash(struct serve_op *op)
 	}
 	h->block_left = h->block != 0 ? h->block : UINT64_MAX;
 	h->sparse = h->block != 0 && h->block <= HASH_SLICE &&
-	    op->st.st_blocks < op->st.st_size / 512;
+	    fd_stat_has_holes(&op->st);
 	h->begun = true;
 	return 0;
 }

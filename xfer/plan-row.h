@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * A decision as a table: rows of facts that must be there and facts that must
+ * not be, and what is done then. The first row that fits counts; the last one
+ * fits always.
+ *
+ * Threads: any.
+ */
+#ifndef HPN_XFER_PLAN_ROW_H
+#define HPN_XFER_PLAN_ROW_H
+
+struct plan_row {
+	unsigned has, lacks; /* bits, as the table's own enum has them */
+	int plan;
+};
+
+static inline int
+plan_by(const struct plan_row *row, unsigned facts)
+{
+	while ((facts & row->has) != row->has || (facts & row->lacks) != 0)
+		row++;
+	return row->plan;
+}
+
+#endif
