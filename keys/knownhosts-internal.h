@@ -55,8 +55,6 @@ void knownhosts_head_mend(const struct knownhosts_head *h);
 /* The whole line. A key costs more to decode than a name to compare. */
 int knownhosts_parse_rest(const struct knownhosts_head *h,
     struct knownhosts_line *out) must_check;
-/* Key and comment alone. Clear the line also after an error. */
-int knownhosts_parse_key(const char *s, struct knownhosts_line *l) must_check;
 
 /* Does a line's rest begin with the type of a key, be it one that is not used
  * any more, and has it a second word? */

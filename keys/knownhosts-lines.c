@@ -219,8 +219,9 @@ skip_key(const char **s)
 	}
 }
 
-int
-knownhosts_parse_key(const char *s, struct knownhosts_line *l)
+/* Key and comment alone. Clear the line also after an error. */
+static int
+parse_key(const char *s, struct knownhosts_line *l)
 {
 	int r = key_parse_line(&s, &l->key);
 
@@ -316,7 +317,7 @@ knownhosts_parse_rest(const struct knownhosts_head *h,
 	if ((l.hosts = strdup(h->hosts)) == NULL)
 		r = ERR_NOMEM;
 	if (r == 0)
-		r = knownhosts_parse_key(h->rest, &l);
+		r = parse_key(h->rest, &l);
 	if (r == 0)
 		*out = l;
 	else

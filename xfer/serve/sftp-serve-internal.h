@@ -256,9 +256,6 @@ void serve_part_remove(int fd, const char *part);
 SERVE_HANDLER(put_file);
 SERVE_HANDLER(get_file);
 
-/* sftp-serve.c: are requests of this type, one of the draft's, allowed? */
-bool serve_allows(const struct sftp_serve *s, uint8_t type);
-
 /* Comma list of what check-file can compute. Literal. */
 extern const char serve_hash_algs[];
 void serve_hash_free(struct serve_hash *h);

@@ -177,15 +177,6 @@ requests_enabled(const struct sftp_serve_opts *opts)
 	return enabled;
 }
 
-bool
-serve_allows(const struct sftp_serve *s, uint8_t type)
-{
-	for (size_t i = 0; i < ARRAY_LEN(requests); i++)
-		if (requests[i].type == type)
-			return (s->enabled >> i & 1) != 0;
-	return false;
-}
-
 int
 sftp_serve_new(struct sftp_serve **out, const struct sftp_serve_opts *opts)
 {

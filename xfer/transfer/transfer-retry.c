@@ -101,8 +101,9 @@ watch_stream(struct xfer_stream *l, uint64_t passed)
 		xfer_streams_probe(x);
 }
 
-void
-xfer_streams_watch(struct xfer *x)
+/* Ends those that are silent. */
+static void
+watch(struct xfer *x)
 {
 	uint64_t now = clock_ms(), step = silent_ms(x) / WATCH_STEPS;
 	uint64_t passed = now - x->retry.watched_ms;
@@ -272,7 +273,7 @@ xfer_streams_check(struct xfer *x)
 
 	if (r < 0)
 		return r;
-	xfer_streams_watch(x);
+	watch(x);
 	for (l = TAILQ_FIRST(&x->streams); l != NULL; l = next) {
 		next = TAILQ_NEXT(l, entry);
 		if (sftp_error(l->s) != 0) {

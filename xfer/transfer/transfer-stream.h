@@ -147,8 +147,6 @@ void xfer_path_requests_free(struct xfer *x);
 /* Gives the work of ended streams to others; opens streams anew when all are
  * lost. ERR_*: no stream is left. */
 int xfer_streams_check(struct xfer *x) must_check;
-/* Ends those that are silent. */
-void xfer_streams_watch(struct xfer *x);
 /* Asks something of those that owe no answer. */
 void xfer_streams_probe(struct xfer *x);
 
