@@ -100,5 +100,4 @@ xfer_owner_probe_drop(struct xfer_file *f)
 	xfer_request_path(f->x, &q, NULL, NULL);
 	free(f->opening.probe);
 	f->opening = (struct xfer_opening){ .probe = NULL };
-	f->part_ours = false;
 }
