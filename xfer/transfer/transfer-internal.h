@@ -76,6 +76,7 @@ struct xfer_measured {
 	uint64_t at_ms;
 	uint64_t acked; /* bytes */
 	uint64_t sample_ms, sample_acked; /* when the rate was taken last */
+	uint64_t sample_arrived; /* as xfer_streams_view has it, then */
 	uint64_t stalled_ms;   /* window_stall_ms of all streams, then */
 	uint64_t left_ms;      /* until the files that move are done */
 	uint64_t rtt_ms;       /* the longest */
