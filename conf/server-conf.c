@@ -201,6 +201,8 @@ static const struct conf_row rows[] = {
 	    .flags = CONF_GLOBAL | CONF_APPEND | CONF_ONE | CONF_NONE },
 	{ "HostKeyAgent", NULL, TEXTUAL(algs.host_key_agent),
 	    .flags = CONF_GLOBAL | CONF_NONE },
+	{ "SecurityKeyProvider", NULL, TEXTUAL(algs.security_key_provider),
+	    GLOBAL, .def = "internal" },
 	{ "HostKeyAlgorithms", NULL,
 	    ALGS(algs.host_key_algorithms, ALGS_HOST_KEY_SERVER), GLOBAL },
 	{ "KexAlgorithms", NULL, ALGS(algs.kex_algorithms, ALGS_KEX_SERVER),
@@ -377,8 +379,6 @@ static const struct conf_row rows[] = {
 	    UNBUILT(flag, "yes,true", &unsupported), GLOBAL },
 	{ "KerberosUniqueCCache", NULL, UNBUILT_FLAG(&unsupported), GLOBAL },
 	{ "KerberosUseKuserok", NULL, UNBUILT(flag, NULL, &unsupported) },
-	{ "SecurityKeyProvider", NULL,
-	    UNBUILT(string, "internal", &unsupported), GLOBAL },
 
 	/* No implementation has these any more. */
 	{ "Protocol", NULL, IGNORED },

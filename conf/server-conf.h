@@ -100,6 +100,7 @@ struct server_conf {
 		bool host_key_given;	 /* a missing default one is no fault */
 		struct strlist host_certificate; /* paths */
 		char *host_key_agent; /* path, or "SSH_AUTH_SOCK" */
+		char *security_key_provider; /* see keys/sk-client.h */
 		char *host_key_algorithms;
 		char *kex_algorithms;
 		char *ciphers;

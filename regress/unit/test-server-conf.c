@@ -90,6 +90,7 @@ static const struct conf_sample samples[] = {
 	{ "HostKey", "/key" },
 	{ "HostCertificate", "/key-cert.pub" },
 	{ "HostKeyAgent", "/agent" },
+	{ "SecurityKeyProvider", "/lib/sk.so" },
 	{ "HostKeyAlgorithms", "ssh-ed25519" },
 	{ "KexAlgorithms", "curve25519-sha256" },
 	{ "GSSAPIKexAlgorithms", "gss-nistp256-sha256-" },
