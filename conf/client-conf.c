@@ -214,8 +214,8 @@ static const struct conf_row rows[] = {
 	{ "IPQoS", NULL, .type = &conf_dscp, AT(tcp.ipqos), .def = "ef cs0" },
 	{ "ProxyCommand", NULL, TEXTUAL(tcp.proxy_command),
 	    .flags = CONF_RAW | CONF_NONE },
-	{ "ProxyJump", NULL, TEXTUAL(tcp.proxy_jump), .flags = CONF_NONE,
-	    .check = destination_check_jumps },
+	{ "ProxyJump", NULL, TEXTUAL(tcp.proxy_jump),
+	    .flags = CONF_RAW | CONF_NONE, .check = destination_check_jumps },
 	{ "ServerAliveInterval", NULL, TIME(tcp.server_alive_interval, "0") },
 	{ "ServerAliveCountMax", NULL,
 	    NUMBER(tcp.server_alive_count_max, 0, INT_MAX, "3") },
@@ -336,7 +336,8 @@ static const struct conf_row rows[] = {
 	    .def = "~" },
 	{ "SendEnv", NULL, LIST(session.send_env), .flags = CONF_APPEND,
 	    .check = conf_check_env_pattern },
-	{ "SetEnv", NULL, .type = &conf_env, AT(session.set_env) },
+	{ "SetEnv", NULL, .type = &conf_env, AT(session.set_env),
+	    .flags = CONF_LINES },
 	{ "PermitLocalCommand", NULL,
 	    FLAG(session.permit_local_command, "no") },
 	{ "LocalCommand", NULL, TEXTUAL(session.local_command),
@@ -466,15 +467,10 @@ client_conf_is_set(const struct client_conf *c, const char *keyword)
 	return c->marks.set[conf_index(&client_conf_table, row)];
 }
 
-/* Of ProxyCommand and ProxyJump the first one counts; but "ProxyJump none" does
- * not keep a ProxyCommand from counting. */
 static bool
-other_proxy_given(const struct client_conf *c, const struct conf_row *row)
+is_jumps(const struct conf_row *row)
 {
-	if (row->offset == offsetof(struct client_conf, tcp.proxy_jump))
-		return client_conf_is_set(c, "ProxyCommand");
-	return row->offset == offsetof(struct client_conf, tcp.proxy_command) &&
-	    c->tcp.proxy_jump != NULL;
+	return row->offset == offsetof(struct client_conf, tcp.proxy_jump);
 }
 
 /* The value tells more than the list that it makes; the first one counts. */
@@ -490,12 +486,52 @@ note_host_key_order(struct client_conf *c, const struct conf_row *row,
 	c->algs.host_key_order_given = *value != '+' && *value != '-';
 }
 
+/* Of the command line, which may come from a link or a script; the files are
+ * the user's and root's. */
+static int
+check_jump_names(const struct conf_row *row, const char *list,
+    const struct conf_location *at)
+{
+	const char *why = NULL;
+
+	if (at->file == NULL && !str_equal_nocase(list, "none"))
+		why = destination_check_jump_names(list);
+	return why == NULL ? 0 :
+			     conf_error(at, "%s: %s", row->name, why);
+}
+
+/* The value is all of the line, with its quotes, up to a comment. */
+static int
+apply_jumps(struct client_conf *c, const struct conf_row *row,
+    const char *rest, const struct conf_location *at)
+{
+	size_t len = strcspn(rest, "#");
+	char *list;
+	int r;
+
+	while (len > 0 && isspace((unsigned char)rest[len - 1]))
+		len--;
+	list = xstrndup(rest, len);
+	r = check_jump_names(row, list, at);
+	if (r == 0)
+		r = client_conf_is_set(c, "ProxyCommand") ?
+		    conf_try(row, list, at) :
+		    conf_apply(&client_conf_table, c, row, list, at);
+	free(list);
+	return r;
+}
+
 int
 client_conf_apply(struct client_conf *c, const struct conf_row *row,
     const char *rest, const struct conf_location *at)
 {
 	note_host_key_order(c, row, rest);
-	if (other_proxy_given(c, row))
+	if (is_jumps(row))
+		return apply_jumps(c, row, rest, at);
+	/* The first proxy counts; but "ProxyJump none" does not keep a
+	 * ProxyCommand from counting. */
+	if (row->offset == offsetof(struct client_conf, tcp.proxy_command) &&
+	    c->tcp.proxy_jump != NULL)
 		return conf_try(row, rest, at);
 	return conf_apply(&client_conf_table, c, row, rest, at);
 }
@@ -511,6 +547,8 @@ client_conf_set(struct client_conf *c, const char *keyword, const char *value)
 		return ERR_SYNTAX;
 	if (strcmp(row->name, "User") == 0 && !client_conf_is_set(c, "User"))
 		c->load.user_is_literal = true;
+	if (is_jumps(row))
+		return apply_jumps(c, row, value, &at);
 	return conf_apply_word(&client_conf_table, c, row, value, &at);
 }
 

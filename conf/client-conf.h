@@ -371,6 +371,9 @@ struct client_host_tokens {
  * keyword in messages. Uses the present hostname and port of c. */
 int client_conf_expand(const struct client_conf *c, enum client_tokens set,
     const char *what, const char *text, char **out) must_check;
+/* NAME=value of SetEnv, with what the tokens of the value stand for. */
+int client_conf_expand_env(const struct client_conf *c, const char *entry,
+    char **out) must_check;
 int client_conf_expand_host(const struct client_conf *c,
     const struct client_host_tokens *host, const char *what, const char *text,
     char **out) must_check;
