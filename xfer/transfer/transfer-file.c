@@ -150,7 +150,7 @@ begin_data(struct xfer_file *f)
 		f->progress.needs_size = true;
 	if (!f->progress.begun && f->target.reuse == XFER_REUSE_TRUSTED) {
 		f->progress.next = f->progress.moved = there;
-		f->item.done = f->item.tick_done = there;
+		progress_keep(&f->item, there);
 	} else if (!f->progress.begun && xfer_keeps_data(f) &&
 	    xfer_has(f->x, SFTP_EXT_CHECK_FILE)) {
 		f->progress.next = MIN(there, f->source.size);
@@ -583,7 +583,7 @@ static void
 keep_target(struct xfer_file *f)
 {
 	xfer_note(f->x, f->remote, "is the same file as its source");
-	progress_add(f->x->opts.progress, &f->item, f->source.size);
+	progress_keep(&f->item, f->source.size);
 	xfer_file_done(f);
 }
 
@@ -637,7 +637,7 @@ xfer_file_restart(struct xfer_file *f, bool resume)
 	f->progress = XFER_PROGRESS_START;
 	f->tail = (struct xfer_tail){ .step = XFER_TAIL_SIZE };
 	f->renaming = (struct xfer_renaming){ .tries = 0 };
-	f->item.done = 0;
+	progress_restart(&f->item);
 	if (!f->up || !resume)
 		f->compare.same_until = 0;
 	f->whole.known &= resume;
@@ -652,6 +652,8 @@ xfer_file_stop(struct xfer_file *f)
 	if (f->state == XFER_CLOSING || f->state == XFER_RENAMING ||
 	    f->state == XFER_MOVING_SMALL)
 		return;
+	if (!f->failed)
+		progress_drop(f->x->opts.progress, &f->item);
 	f->failed = true;
 	xfer_file_settle(f);
 }

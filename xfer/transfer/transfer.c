@@ -148,7 +148,6 @@ xfer_report_tried(struct xfer *x, const char *tried, const char *path,
     const char *text)
 {
 	x->failures++;
-	progress_clear_line(x->opts.progress);
 	if (x->opts.report != NULL)
 		x->opts.report(x->opts.report_arg, tried, path, text);
 }
@@ -194,7 +193,6 @@ xfer_report_reply(struct xfer *x, const char *path,
 void
 xfer_note(struct xfer *x, const char *path, const char *text)
 {
-	progress_clear_line(x->opts.progress);
 	if (x->opts.note != NULL)
 		x->opts.note(x->opts.report_arg, path, text);
 }
@@ -446,12 +444,25 @@ reap(struct xfer *x)
 	}
 }
 
+static bool
+any_answers(const struct xfer *x)
+{
+	const struct xfer_stream *l;
+
+	TAILQ_FOREACH(l, &x->streams, entry)
+		if (sftp_has_version(l->s))
+			return true;
+	return false;
+}
+
 static void
 show_progress(struct xfer *x)
 {
 	struct progress *p = x->opts.progress;
 	struct xfer_file *f = TAILQ_FIRST(&x->files.active);
 
+	/* Until the login others may have something to say, or to ask. */
+	progress_wait(p, !x->retry.answered && !any_answers(x));
 	progress_streams(p, x->stream_count);
 	if (x->dirs.any)
 		progress_listing(p, !xfer_listed(x));
@@ -468,6 +479,7 @@ stop(struct xfer *x)
 	while ((f = TAILQ_FIRST(&x->files.queue)) != NULL) {
 		TAILQ_REMOVE(&x->files.queue, f, entry);
 		x->files.queued--;
+		progress_drop(x->opts.progress, &f->item);
 		TAILQ_INSERT_TAIL(&x->files.done, f, entry);
 	}
 	xfer_dirs_stop(x);
