@@ -169,7 +169,7 @@ shell_status(int result, const char *fmt, ...)
 	va_end(ap);
 	if (n < 0)
 		return ERR_NOMEM;
-	shell_error("%s: %s", text, sftp_status_text((uint32_t)result));
+	shell_error("%s: %s", text, sftp_call_words(result));
 	free(text);
 	return SHELL_FAILED;
 }

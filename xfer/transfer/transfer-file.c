@@ -74,6 +74,8 @@ phases_free(struct xfer_file *f)
 	xfer_ranges_free(f);
 	free(f->progress.chunk_left);
 	free(f->part.name);
+	free(f->opening.words);
+	free(f->renaming.words);
 }
 
 static void
@@ -189,6 +191,7 @@ start_fails(struct xfer_file *f)
 {
 	xfer_report_tried(f->x, f->up ? XFER_TRIED_OPEN_TARGET :
 	    XFER_TRIED_OPEN_SOURCE, f->remote,
+	    f->opening.words != NULL ? f->opening.words :
 	    sftp_status_text(f->opening.status));
 	f->failed = true;
 	xfer_file_done(f);
@@ -365,6 +368,15 @@ remake_part(struct xfer_file *f)
 	xfer_handles_drop(f);
 }
 
+/* As a server that lets nobody write it. */
+static void
+refuse_open(struct xfer_file *f)
+{
+	f->opening.status = SFTP_PERMISSION_DENIED;
+	free(f->opening.words);
+	f->opening.words = NULL;
+}
+
 /* A part that an earlier run left stays for one that may. */
 static void
 refuse_target(struct xfer_file *f)
@@ -372,7 +384,7 @@ refuse_target(struct xfer_file *f)
 	if (!xfer_keeps_data(f))
 		xfer_part_remove(f, NULL);
 	xfer_handles_drop(f);
-	f->opening.status = SFTP_PERMISSION_DENIED;
+	refuse_open(f);
 	start_fails(f);
 }
 
@@ -466,7 +478,7 @@ xfer_file_open(struct xfer_file *f)
 		return;
 	}
 	if (f->up && f->target.is_link && xfer_overwrites(f)) {
-		f->opening.status = SFTP_PERMISSION_DENIED; /* no part */
+		refuse_open(f); /* no part */
 		start_fails(f);
 		return;
 	}

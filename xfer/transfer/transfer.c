@@ -168,16 +168,17 @@ void
 xfer_report_reply_tried(struct xfer *x, const char *tried, const char *path,
     const struct sftp_reply *reply)
 {
-	char text[128];
+	char text[SFTP_WORDS_MAX];
 
 	if (reply->err != 0) {
 		x->failures++;
 		return;
 	}
-	strlcpy(text, sftp_status_text(reply->status), sizeof text);
+	strlcpy(text, reply->words, sizeof text);
 	/* Version 3 has no word for it; OpenSSH takes the second. */
 	if ((reply->status == SFTP_FAILURE ||
-	    reply->status == SFTP_BAD_MESSAGE) && strlen(path) >= PATH_LONG)
+	    reply->status == SFTP_BAD_MESSAGE) && strlen(path) >= PATH_LONG &&
+	    strcmp(reply->words, sftp_status_text(reply->status)) == 0)
 		snprintf(text, sizeof text, "%s (too long a path? It has %zu "
 		    "bytes)", sftp_status_text(reply->status), strlen(path));
 	xfer_report_tried(x, tried, path, text);
@@ -188,6 +189,14 @@ xfer_report_reply(struct xfer *x, const char *path,
     const struct sftp_reply *reply)
 {
 	xfer_report_reply_tried(x, NULL, path, reply);
+}
+
+void
+xfer_keep_words(char **kept, const struct sftp_reply *reply)
+{
+	free(*kept);
+	*kept = reply->err == 0 && reply->status != SFTP_OK ?
+	    strdup(reply->words) : NULL;
 }
 
 void
@@ -326,6 +335,8 @@ start_files(struct xfer *x)
 
 /* --- queueing and running --- */
 
+#define IS_DIRECTORY "is a directory (use -r)"
+
 /* A source on this host, whose name in `above` is that. */
 static int
 add_local(struct xfer *x, struct local_dir *above, const char *name,
@@ -349,7 +360,7 @@ add_local(struct xfer *x, struct local_dir *above, const char *name,
 		return xfer_add_file(x, NULL, true, strdup(local),
 		    strdup(remote), &attrs, links, NULL);
 	if (!x->opts.recursive) {
-		xfer_report(x, local, "not a regular file");
+		xfer_report(x, local, IS_DIRECTORY);
 		return 0;
 	}
 	at = local_child(above, name, &st, links);
@@ -394,7 +405,8 @@ add_named(struct xfer *x, bool up, const char *local, const char *remote,
 		return xfer_add_dir(x, NULL, &(struct xfer_found){ .up = up,
 			.local = strdup(local), .remote = strdup(remote),
 			.attrs = attrs });
-	xfer_report(x, up ? local : remote, "not a regular file");
+	xfer_report(x, up ? local : remote,
+	    dir ? IS_DIRECTORY : "not a regular file");
 	return 0;
 }
 
