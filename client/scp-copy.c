@@ -69,7 +69,7 @@ remote_is_dir(struct scp *scp, struct scp_host *host, const char *path,
 	    S_ISDIR(q.attrs.mode);
 	/* Else a tree that is meant to go into it would be laid over it. */
 	if (r != 0 && (needed || r != SFTP_NO_SUCH_FILE))
-		scp_die(scp, path, sftp_status_text((uint32_t)r));
+		scp_die(scp, path, sftp_call_words(r));
 	if (needed && !is_dir)
 		scp_die(scp, path, strerror(ENOTDIR));
 	return is_dir;
@@ -240,7 +240,7 @@ fetch(struct batch *b, const char *name, const char *dir, bool is_dir)
 	int r = scp_host_call(scp, b->host, call_stat, &q);
 
 	if (r != 0) {
-		scp_report(scp, NULL, name, sftp_status_text((uint32_t)r));
+		scp_report(scp, NULL, name, sftp_call_words(r));
 		return;
 	}
 	to = target_name(scp, dir, is_dir, name);

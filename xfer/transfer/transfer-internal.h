@@ -155,6 +155,8 @@ void xfer_report_reply(struct xfer *x, const char *path,
     const struct sftp_reply *reply);
 void xfer_report_reply_tried(struct xfer *x, const char *tried,
     const char *path, const struct sftp_reply *reply);
+/* Keeps what a reply says that is no success, in place of what was kept. */
+void xfer_keep_words(char **kept, const struct sftp_reply *reply);
 void xfer_note(struct xfer *x, const char *path, const char *text);
 /* Links on this host, in the way of what is written: those that are copied are
  * never gone through. */
