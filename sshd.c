@@ -224,6 +224,7 @@ set_up_log(struct options *o)
 		if (fd != STDERR_FILENO)
 			close(fd);
 	}
+	log_init(o->state.conf.log.name, log_get_level());
 	if (o->quiet)
 		log_set_level(LOG_LVL_QUIET);
 	else if (o->debug > 0)
