@@ -245,6 +245,7 @@ set_up_log(struct options *o)
 {
 	struct server_conf *c = &o->state.conf;
 
+	log_init(c->log.name, log_get_level());
 	if (o->quiet || o->debug > 0)
 		c->log.log_level = log_get_level();
 	else if (!o->test && !o->dump)

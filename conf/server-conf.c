@@ -56,6 +56,18 @@ check_user_pattern(const char *word)
 	return NULL;
 }
 
+/* What programs that read logs take for one: no blank, colon or bracket. */
+static const char *
+check_log_name(const char *word)
+{
+	enum { LOG_NAME_MAX = 32 };
+	size_t len = strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				  "abcdefghijklmnopqrstuvwxyz0123456789_.-");
+
+	return len == 0 || len > LOG_NAME_MAX || word[len] != '\0' ?
+	    "is no name for a log: 1 to 32 letters, digits, _, . and -" : NULL;
+}
+
 static const char *
 check_pubkey_option(const char *word)
 {
@@ -190,6 +202,8 @@ static const struct conf_row rows[] = {
 	{ "SyslogFacility", NULL,
 	    .type = &conf_facility, AT(log.syslog_facility),
 	    GLOBAL, .def = "AUTH" },
+	{ "LogName", NULL, TEXTUAL(log.name), GLOBAL, .def = "sshd",
+	    .check = check_log_name },
 
 	{ "HostKey", "HostDSAKey", LIST(algs.host_key),
 	    .flags = CONF_GLOBAL | CONF_APPEND | CONF_ONE,

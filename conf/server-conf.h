@@ -214,8 +214,9 @@ struct server_conf {
 		int disable_mtaes;    /* flag: no keystream in advance */
 	} data;
 
-	/* Messages. The facility is not inside Match. */
+	/* Messages. Facility and name are not inside Match. */
 	struct {
+		char *name; /* of the program, for syslog */
 		int syslog_facility; /* LOG_* */
 		int log_level; /* enum log_level */
 		bool log_level_given;

@@ -87,6 +87,7 @@ static const struct conf_sample samples[] = {
 	{ "SshdSessionPath", "/session" },
 	{ "SshdAuthPath", "/auth" },
 	{ "SyslogFacility", "LOCAL7" },
+	{ "LogName", "hpnsshd" },
 	{ "HostKey", "/key" },
 	{ "HostCertificate", "/key-cert.pub" },
 	{ "HostKeyAgent", "/agent" },
