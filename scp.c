@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include <locale.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -281,7 +282,6 @@ complete_options(void)
 static void
 on_fatal(void)
 {
-	progress_clear_line(scp.xfer.progress);
 	progress_error(scp.xfer.progress, "hpnscp", "fatal error");
 	scp_exit(&scp, 1);
 }
@@ -345,6 +345,7 @@ main(int argc, char **argv)
 	int opt;
 
 	fd_sanitise_stdio();
+	setlocale(LC_CTYPE, "");
 	crypto_library_start();
 	cipher_use_wide_gcm();
 	signal(SIGPIPE, SIG_IGN);

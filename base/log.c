@@ -13,6 +13,7 @@
 
 #include "base/mem.h"
 #include "base/open-named.h"
+#include "base/screen.h"
 
 enum {
 	TEXT_MAX = 2048, /* a longer message is cut */
@@ -217,6 +218,8 @@ write_line(enum log_level level, const char *text)
 						"debug3: ";
 	n = snprintf(line, sizeof line, "%s%s%s", tag, text,
 	    st.fd == STDERR_FILENO && st.crlf ? "\r\n" : "\n");
+	if (st.fd == STDERR_FILENO)
+		screen_clear();
 	if (n > 0)
 		(void)!write(st.fd, line, MIN((size_t)n, sizeof line - 1));
 }

@@ -71,7 +71,7 @@ make_remote_dir(struct scp *scp, struct scp_host *host, const char *path)
 	int r = scp_host_call(scp, host, call_mkdir, &q);
 
 	if (r != 0)
-		scp_refuse(scp, path, sftp_status_text((uint32_t)r));
+		scp_refuse(scp, path, sftp_call_words(r));
 }
 
 /* Whether path is a directory; if it has to be one, it is made, or the program
@@ -95,7 +95,7 @@ remote_is_dir(struct scp *scp, struct scp_host *host, const char *path,
 	    S_ISDIR(q.attrs.mode);
 	/* Else a tree that is meant to go into it would be laid over it. */
 	if (r != 0 && r != SFTP_NO_SUCH_FILE)
-		scp_die(scp, path, sftp_status_text((uint32_t)r));
+		scp_die(scp, path, sftp_call_words(r));
 	if (needed && !is_dir)
 		scp_refuse(scp, path, strerror(ENOTDIR));
 	return is_dir;
@@ -298,7 +298,7 @@ fetch(struct batch *b, const char *name, const char *dir, bool is_dir)
 	int r = scp_host_call(scp, b->host, call_stat, &q);
 
 	if (r != 0) {
-		scp_report(scp, NULL, name, sftp_status_text((uint32_t)r));
+		scp_report(scp, NULL, name, sftp_call_words(r));
 		return;
 	}
 	to = target_name(scp, dir, is_dir, name);

@@ -230,7 +230,7 @@ expand_tilde(struct scp *scp, struct scp_host *host, const char *tilde,
 		home = e.home;
 		if (r != 0)
 			scp_report(scp, NULL, path,
-			    sftp_status_text((uint32_t)r));
+			    sftp_call_words(r));
 	} else if (tilde[1] == '\0') {
 		home = xstrdup("."); /* where paths begin */
 	} else {

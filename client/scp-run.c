@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/screen.h"
 #include "base/str.h"
 #include "xfer/progress.h"
 
@@ -14,6 +15,7 @@ print_line(const char *tried, const char *path, const char *text)
 {
 	char *part = xstr_shorten_path(path), *shown = xstr_escape(part);
 
+	screen_clear();
 	if (tried != NULL)
 		fprintf(stderr, "hpnscp: %s \"%s\": %s\n", tried, shown, text);
 	else
@@ -41,8 +43,10 @@ scp_note(void *arg, const char *path, const char *text)
 		return;
 	if (path != NULL)
 		print_line(NULL, path, text);
-	else
+	else {
+		screen_clear();
 		fprintf(stderr, "hpnscp: %s\n", text);
+	}
 }
 
 int
@@ -67,7 +71,6 @@ scp_exit(struct scp *scp, int status)
 _Noreturn static void
 die_with(struct scp *scp, int status, const char *path, const char *text)
 {
-	progress_clear_line(scp->xfer.progress);
 	scp_report(scp, NULL, path, text);
 	scp_exit(scp, status);
 }

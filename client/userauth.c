@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/prompt.h"
+#include "base/screen.h"
 #include "base/str.h"
 #include "client/userauth-internal.h"
 #include "compat/cpu.h"
@@ -411,6 +412,7 @@ on_banner(struct userauth *ua, struct rd body)
 		return 0;
 	text.len = MIN(text.len, (size_t)BANNER_MAX);
 	userauth_put_clean(&clean, text);
+	screen_clear();
 	if (buf_err(&clean) == 0)
 		(void)!fd_write_all(STDERR_FILENO, buf_data(&clean),
 		    buf_len(&clean));

@@ -683,6 +683,7 @@ client_conf_finish(struct client_conf *c)
 	int r;
 
 	c->load.port_given = client_conf_is_set(c, "Port");
+	c->load.kex_given = client_conf_is_set(c, "KexAlgorithms");
 	if ((r = conf_set_defaults(&client_conf_table, c)) < 0)
 		return r;
 	choose_proxy_port(c);

@@ -268,6 +268,7 @@ struct client_conf {
 					LocalCommand */
 		char *config_path; /* as in the context */
 		bool port_given; /* anywhere: no fallback */
+		bool kex_given;	 /* anywhere: KexAlgorithms */
 		bool user_is_literal; /* from -l or user@host: has no tokens */
 		bool want_final; /* a Match final was seen */
 		/* What the canonical name was found to have, of this family;

@@ -56,6 +56,18 @@ check_user_pattern(const char *word)
 	return NULL;
 }
 
+/* What programs that read logs take for one: no blank, colon or bracket. */
+static const char *
+check_log_name(const char *word)
+{
+	enum { LOG_NAME_MAX = 32 };
+	size_t len = strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				  "abcdefghijklmnopqrstuvwxyz0123456789_.-");
+
+	return len == 0 || len > LOG_NAME_MAX || word[len] != '\0' ?
+	    "is no name for a log: 1 to 32 letters, digits, _, . and -" : NULL;
+}
+
 static const char *
 check_pubkey_option(const char *word)
 {
@@ -190,6 +202,8 @@ static const struct conf_row rows[] = {
 	{ "SyslogFacility", NULL,
 	    .type = &conf_facility, AT(log.syslog_facility),
 	    GLOBAL, .def = "AUTH" },
+	{ "LogName", NULL, TEXTUAL(log.name), GLOBAL, .def = "sshd",
+	    .check = check_log_name },
 
 	{ "HostKey", "HostDSAKey", LIST(algs.host_key),
 	    .flags = CONF_GLOBAL | CONF_APPEND | CONF_ONE,
@@ -201,6 +215,8 @@ static const struct conf_row rows[] = {
 	    .flags = CONF_GLOBAL | CONF_APPEND | CONF_ONE | CONF_NONE },
 	{ "HostKeyAgent", NULL, TEXTUAL(algs.host_key_agent),
 	    .flags = CONF_GLOBAL | CONF_NONE },
+	{ "SecurityKeyProvider", NULL, TEXTUAL(algs.security_key_provider),
+	    GLOBAL, .def = "internal" },
 	{ "HostKeyAlgorithms", NULL,
 	    ALGS(algs.host_key_algorithms, ALGS_HOST_KEY_SERVER), GLOBAL },
 	{ "KexAlgorithms", NULL, ALGS(algs.kex_algorithms, ALGS_KEX_SERVER),
@@ -378,8 +394,6 @@ static const struct conf_row rows[] = {
 	    UNBUILT(flag, "yes,true", &unsupported), GLOBAL },
 	{ "KerberosUniqueCCache", NULL, UNBUILT_FLAG(&unsupported), GLOBAL },
 	{ "KerberosUseKuserok", NULL, UNBUILT(flag, NULL, &unsupported) },
-	{ "SecurityKeyProvider", NULL,
-	    UNBUILT(string, "internal", &unsupported), GLOBAL },
 
 	/* No implementation has these any more. */
 	{ "Protocol", NULL, IGNORED },

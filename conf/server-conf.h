@@ -100,6 +100,7 @@ struct server_conf {
 		bool host_key_given;	 /* a missing default one is no fault */
 		struct strlist host_certificate; /* paths */
 		char *host_key_agent; /* path, or "SSH_AUTH_SOCK" */
+		char *security_key_provider; /* see keys/sk-client.h */
 		char *host_key_algorithms;
 		char *kex_algorithms;
 		char *ciphers;
@@ -213,8 +214,9 @@ struct server_conf {
 		int disable_mtaes;    /* flag: no keystream in advance */
 	} data;
 
-	/* Messages. The facility is not inside Match. */
+	/* Messages. Facility and name are not inside Match. */
 	struct {
+		char *name; /* of the program, for syslog */
 		int syslog_facility; /* LOG_* */
 		int log_level; /* enum log_level */
 		bool log_level_given;

@@ -161,8 +161,9 @@ def test_what_is_wrong_is_said(tmp_path, data_file):
             f'dest open "{tmp_path}/none/x": No such file or directory')
     refused(scp(f"x:{f}", tmp_path / "none/x"),
             f'open local "{tmp_path}/none/x": No such file or directory')
-    refused(scp(d, f"x:{tmp_path}/x"), f"{d}: not a regular file")
-    refused(scp(f"x:{d}", tmp_path / "x"), f"{d}: not a regular file")
+    refused(scp(d, f"x:{tmp_path}/x"), f"{d}: is a directory (use -r)")
+    refused(scp(f"x:{d}", tmp_path / "x"),
+            f"{d}: is a directory (use -r)")
     refused(scp(f, f, f"x:{f}"), f"{f}: Not a directory", 255)
     refused(scp(f"x:{f}", f"x:{f}", f), f"{f}: Not a directory")
     refused(scp(f, f, f"x:{tmp_path}/none/x"),
@@ -194,7 +195,8 @@ def test_between(tmp_path, data_file):
             f"{tmp_path}/none: No such file or directory")
     refused(scp(f"x:{two}", f"y:{tmp_path}/none/x"),
             f'dest open "{tmp_path}/none/x": No such file or directory')
-    refused(scp(f"x:{tree}", f"y:{out}"), f"{tree}: not a regular file")
+    refused(scp(f"x:{tree}", f"y:{out}"),
+            f"{tree}: is a directory (use -r)")
     (tree / "broken").symlink_to("nowhere")
     refused(scp("-r", f"x:{tree}", f"y:{out}"),
             f"{tree}/broken: No such file or directory")
@@ -223,7 +225,7 @@ def test_full_disk(data_file):
     f = data_file(1000000)
     refused(scp(f"x:{f}", "/dev/full"),
             "/dev/full: No space left on device")
-    refused(scp(f, "x:/dev/full"), "/dev/full: Failure")
+    refused(scp(f, "x:/dev/full"), "/dev/full: No space left on device")
 
 
 def test_bad_arguments(tmp_path):

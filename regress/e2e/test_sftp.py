@@ -320,6 +320,23 @@ def test_statuses_as_stock(place):
 
 # ---- what is said ------------------------------------------------------
 
+def test_the_servers_reason(place):
+    """Version 3 has one word for most of what can go wrong; the server says
+    more, and a person is told that."""
+    (place / "full").mkdir()
+    (place / "full" / "x").touch()
+    done = sftp("rmdir full", "put a /dev/full", "rename a full",
+                batch=False, cwd=place)
+    assert f'remote rmdir "{place}/full": Directory not empty' in done.errors
+    assert "/dev/full: No space left on device" in done.errors
+    assert f'to "{place}/full": Is a directory' in done.errors, done
+    # A server that says nothing.
+    if os.path.exists(STOCK_SERVER):
+        done = sftp("rmdir full", batch=False, cwd=place,
+                    server=STOCK_SERVER)
+        assert f'remote rmdir "{place}/full": Failure' in done.errors, done
+
+
 def test_lines_that_scripts_read(place, tmp_path):
     done = sftp("get a x1", "put a x2", "rm x2", "chmod 600 a", "get nosuch",
                 batch=False, cwd=place)

@@ -16,6 +16,7 @@ import argparse
 import json
 import os
 import random
+import signal
 import subprocess
 import sys
 import tempfile
@@ -99,7 +100,8 @@ class Notes:
 
 
 def play(place, injections, notes, most=None):
-    """(how many, how many failed calls, problems)."""
+    """(how many, how many failed calls, problems). What stock's client waits
+    for, too, is printed and noted only."""
     made = hits = 0
     problems = []
     for scene, fault in injections:
@@ -110,14 +112,22 @@ def play(place, injections, notes, most=None):
         notes.add(what, found, hit)
         made, hits = made + 1, hits + hit
         for text in found:
-            problems.append(f"{what}: {text}")
-            print(problems[-1], flush=True)
+            print(f"{what}: {text}", flush=True)
+            if text != inject.STOCK_WAITS:
+                problems.append(f"{what}: {text}")
         if made == most:
             break
     return made, hits, problems
 
 
+def ended(number, _):
+    """What is under way is ended, and what was made removed."""
+    sys.exit(128 + number)
+
+
 def main():
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+        signal.signal(number, ended)
     p = argparse.ArgumentParser(description=__doc__,
                                 formatter_class=argparse.RawTextHelpFormatter)
     p.add_argument("--all", action="store_true")

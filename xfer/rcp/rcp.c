@@ -384,7 +384,7 @@ rcp_progress_start(struct rcp *c, const char *name, int64_t size,
 {
 	progress_start(c->opts.progress, &c->item, name, (uint64_t)size,
 	    clock_us() / 1000);
-	progress_add(c->opts.progress, &c->item, (uint64_t)done);
+	progress_keep(&c->item, (uint64_t)done);
 }
 
 void

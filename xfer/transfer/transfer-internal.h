@@ -76,6 +76,7 @@ struct xfer_measured {
 	uint64_t at_ms;
 	uint64_t acked; /* bytes */
 	uint64_t sample_ms, sample_acked; /* when the rate was taken last */
+	uint64_t sample_arrived; /* as xfer_streams_view has it, then */
 	uint64_t stalled_ms;   /* window_stall_ms of all streams, then */
 	uint64_t left_ms;      /* until the files that move are done */
 	uint64_t rtt_ms;       /* the longest */
@@ -154,6 +155,8 @@ void xfer_report_reply(struct xfer *x, const char *path,
     const struct sftp_reply *reply);
 void xfer_report_reply_tried(struct xfer *x, const char *tried,
     const char *path, const struct sftp_reply *reply);
+/* Keeps what a reply says that is no success, in place of what was kept. */
+void xfer_keep_words(char **kept, const struct sftp_reply *reply);
 void xfer_note(struct xfer *x, const char *path, const char *text);
 /* Links on this host, in the way of what is written: those that are copied are
  * never gone through. */

@@ -62,12 +62,12 @@ xfer_compared(struct xfer_block *b, uint64_t offset, uint32_t len, bool same)
 		f->compare.differs |= !same;
 		if (f->compare.why == XFER_COMPARE_TARGET && same) {
 			f->compare.shown += len;
-			progress_add(f->x->opts.progress, &f->item, len);
+			progress_keep(&f->item, len);
 		}
 	} else if (same) {
 		f->part.unproven = false;
 		f->progress.moved += len;
-		progress_add(f->x->opts.progress, &f->item, len);
+		progress_keep(&f->item, len);
 	} else {
 		xfer_range_add(f, offset, len);
 	}
@@ -409,7 +409,7 @@ marks_apply(struct xfer_file *f, const uint8_t *p, size_t len)
 
 		if (MARKS_HEAD + i < len && p[MARKS_HEAD + i] == 1) {
 			f->progress.moved += bytes;
-			progress_add(f->x->opts.progress, &f->item, bytes);
+			progress_keep(&f->item, bytes);
 		} else {
 			f->progress.chunk_left[i] = bytes;
 			xfer_range_add(f, i * f->progress.chunk, bytes);
@@ -449,7 +449,7 @@ static void
 take_whole(struct xfer_file *f)
 {
 	f->progress.next = f->progress.moved = f->source.size;
-	progress_add(f->x->opts.progress, &f->item, f->source.size);
+	progress_keep(&f->item, f->source.size);
 }
 
 static void
