@@ -84,7 +84,7 @@ sftp_option(const char *text)
 	else if (str_has_prefix(text, "buffer="))
 		r = copy_flag_block(&scp.xfer, value = text + 7);
 	if (r != 0)
-		die(value, "bad -X option");
+		scp_refuse(&scp, value, "bad -X option");
 }
 
 /* Those without a letter. */
@@ -164,6 +164,8 @@ one_option(int opt, const char *arg)
 	const char *why;
 	int r = copy_flag_take(&scp.flags, opt, arg, &why);
 
+	if (r < 0 && opt == 'P')
+		scp_refuse(&scp, arg, why);
 	if (r < 0)
 		die(arg, why);
 	if (r > 0)
@@ -371,7 +373,8 @@ main(int argc, char **argv)
 		fatal("%s", err_text(ERR_SYSTEM));
 	start_progress();
 	copy(argv, argc);
-	opt = scp_end_events(&scp, scp.failed ? 1 : 0);
+	opt = scp_end_events(&scp, scp.source_missing ? SCP_EXIT_FATAL :
+		scp.failed ? 1 : 0);
 	progress_free(scp.xfer.progress);
 	loop_free(scp.loop);
 	copy_flags_clear(&scp.flags);
