@@ -120,8 +120,10 @@ complete(struct rcp *c, struct incoming *in)
 {
 	struct stat st;
 
-	if (in->error == 0 && fstat(in->fd, &st) == 0 &&
-	    S_ISREG(st.st_mode) && st.st_size != in->rec->size)
+	if (in->error == 0)
+		note(in, fstat(in->fd, &st) == 0);
+	if (in->error == 0 && S_ISREG(st.st_mode) &&
+	    st.st_size != in->rec->size)
 		note(in, ftruncate(in->fd, (off_t)in->rec->size) == 0);
 	if (in->error == 0 && c->opts.preserve) {
 		note(in, fchmod(in->fd, in->rec->mode & KEPT_MODES) == 0);

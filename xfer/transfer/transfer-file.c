@@ -158,6 +158,9 @@ begin_data(struct xfer_file *f)
 		f->progress.next = MIN(there, f->source.size);
 		f->progress.needs_size |= there > f->source.size;
 		xfer_compare_start(f, XFER_COMPARE_PART, f->progress.next);
+	} else if (!f->progress.begun && xfer_part_is_read(f)) {
+		f->progress.next = there;
+		xfer_compare_start(f, XFER_COMPARE_PART, there);
 	} else if (!f->progress.begun && xfer_keeps_data(f) && there > 0) {
 		xfer_marks_read(f);
 	} else if (!f->progress.begun) {

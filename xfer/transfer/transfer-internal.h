@@ -139,6 +139,10 @@ struct xfer {
 	struct xfer_planned *planned; /* owned; of the named sources' targets
 				       * those that look like parts */
 	unsigned long failures;
+	struct {
+		unsigned long count;
+		int err; /* the last one */
+	} unsaid; /* failures of which nothing was said yet */
 	struct xfer_spent spent;
 	mode_t umask;
 };

@@ -170,8 +170,14 @@ xfer_report_reply_tried(struct xfer *x, const char *tried, const char *path,
 {
 	char text[SFTP_WORDS_MAX];
 
+	if (reply->err == ERR_NOMEM) {
+		xfer_report_tried(x, tried, path, err_text(ERR_NOMEM));
+		return;
+	}
 	if (reply->err != 0) {
 		x->failures++;
+		x->unsaid.count++;
+		x->unsaid.err = reply->err;
 		return;
 	}
 	strlcpy(text, reply->words, sizeof text);
@@ -560,6 +566,16 @@ run(struct xfer *x)
 	}
 }
 
+/* Nobody else tells of them, since the run has not ended by that. */
+static void
+tell_unsaid(struct xfer *x)
+{
+	if (x->unsaid.count > 0 && x->opts.report != NULL)
+		x->opts.report(x->opts.report_arg, NULL, "connection",
+		    err_text(x->unsaid.err));
+	x->unsaid.count = 0;
+}
+
 int
 xfer_run(struct xfer *x)
 {
@@ -567,5 +583,7 @@ xfer_run(struct xfer *x)
 	int r = run(x);
 
 	x->spent.all += clock_us() - from;
+	if (r == 0)
+		tell_unsaid(x);
 	return r;
 }
