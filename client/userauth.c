@@ -59,8 +59,13 @@ void
 userauth_set_extensions(struct userauth *ua, const char *sig_algs,
     bool hostbound)
 {
-	free(ua->server_sig_algs);
-	ua->server_sig_algs = sig_algs != NULL ? xstrdup(sig_algs) : NULL;
+	if (sig_algs != NULL && (ua->server_sig_algs == NULL ||
+		strcmp(sig_algs, ua->server_sig_algs) != 0)) {
+		free(ua->server_sig_algs);
+		ua->server_sig_algs = xstrdup(sig_algs);
+		if (pubkey_try_left_out(ua))
+			ua->exhausted[USERAUTH_ID_pubkey] = false;
+	}
 	ua->hostbound = hostbound &&
 	    ua->p.conf->auth.pubkey_authentication != CLIENT_PUBKEY_UNBOUND;
 }

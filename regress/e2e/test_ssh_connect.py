@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: ISC
 """hpnssh on its way to the host: ports, peers that misbehave, lost ways."""
 
+import os
 import socket
 import struct
+import subprocess
 import time
 
 import pytest
 from fakes import FakeServer, hold
 from rawssh import packet
 
+import harness
 from harness import DEFAULT_PORT, Client, free_port, hpn, run
 
 
@@ -235,3 +238,59 @@ def test_proxy_passes_nothing(server, tmp_path, program):
     done = run([*passing(server, tmp_path, program), "true"])
     assert done.rc == 255, done
     assert "proxy dialer did not pass back a connection" in done.errors
+
+
+# ---- what a proxy command gets -------------------------------------------
+
+def through(server, tmp_path, text, kind="hpn"):
+    """A client whose proxy command is a script: text, then `hpnsshd -i`."""
+    script = tmp_path / "proxy.sh"
+    script.write_text(f"{text}\nexec {hpn('sshd')} -i -f {server.config} "
+                      f"-E {tmp_path}/log\n")
+    return Client(kind, server, options=[f"ProxyCommand=sh {script}"])
+
+
+@pytest.mark.parametrize("kind", ["hpn", "stock"])
+def test_proxy_command_has_pipes(sshd, tmp_path, kind):
+    """As programs expect that look at their standard input."""
+    if not harness.have(kind, "ssh"):
+        pytest.skip(f"no {kind} ssh")
+    noted = tmp_path / "noted"
+    client = through(sshd, tmp_path, "a=$(stat -Lc %F /proc/$$/fd/0)\n"
+                     f"b=$(stat -Lc %F /proc/$$/fd/1)\necho $a $b >{noted}",
+                     kind)
+    data = bytes(range(256)) * 8192
+    done = client.ssh("cat", stdin=data).ok()
+    assert done.out == data
+    assert noted.read_text() == "fifo fifo\n"
+
+
+def test_a_shell_does_not_take_it_for_a_server(sshd, tmp_path):
+    """bash reads ~/.bashrc where standard input is a socket, which it takes
+    for rshd's or sshd's; what that prints would spoil the connection."""
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / ".bashrc").write_text(f"echo noise; touch {tmp_path}/read\n")
+    environment = harness.clean_env(HOME=home, SHELL="/bin/bash")
+    environment.pop("SHLVL", None)
+    through(sshd, tmp_path, "").ssh("true", env=environment).ok()
+    assert not (tmp_path / "read").exists()
+
+
+def test_proxy_command_that_reads_late(sshd, tmp_path):
+    """What is sent waits, and nothing of it is lost."""
+    gate = tmp_path / "gate"
+    os.mkfifo(gate)
+    client = through(sshd, tmp_path, f"read x <{gate}")
+    process = harness.start([*client.ssh_args(), "echo in"],
+                            stdout=subprocess.PIPE)
+    gate.write_text("go\n")
+    assert process.communicate(timeout=harness.LONG)[0] == b"in\n"
+    assert process.returncode == 0
+
+
+@pytest.mark.parametrize("text", ["exit", "exec >&-; exec cat >/dev/null"])
+def test_proxy_command_that_says_no_more(sshd, tmp_path, text):
+    done = through(sshd, tmp_path, text).ssh("true", stdin=b"")
+    assert done.rc == 255
+    assert "UNKNOWN port 65535" in done.errors, done
