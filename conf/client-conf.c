@@ -165,6 +165,9 @@ static const struct conf_notice no_effect = { LOG_LVL_INFO, "keyword \"",
 #define AUTH_METHOD_NAME(id, name) "," name
 #define AUTH_METHOD_NAMES CLIENT_AUTH_METHODS(AUTH_METHOD_NAME)
 
+#define OWN_KNOWN_HOSTS SYSCONFDIR "/ssh_known_hosts " \
+	SYSCONFDIR "/ssh_known_hosts2"
+
 /* --- the table: one row, one keyword --- */
 
 /* clang-format off */
@@ -198,6 +201,7 @@ static const struct conf_row rows[] = {
 	{ "Fallback", NULL, FLAG(host.fallback, "yes") },
 	{ "FallbackPort", NULL,
 	    PORT(host.fallback_port, TEXT(HPN_FALLBACK_PORT)) },
+	{ "SystemConfig", NULL, FLAG(host.system_config, "yes") },
 	{ "HostKeyAlias", NULL, TEXTUAL(host.host_key_alias) },
 	{ "Tag", NULL, TEXTUAL(host.tag) },
 	{ "AddressFamily", NULL,
@@ -263,8 +267,8 @@ static const struct conf_row rows[] = {
 
 	{ "GlobalKnownHostsFile", NULL, LIST(known.global_known_hosts_file),
 	    .flags = CONF_NONE | CONF_ALONE,
-	    .def = SYSCONFDIR "/ssh_known_hosts " SYSCONFDIR
-			      "/ssh_known_hosts2" },
+	    .def = OWN_KNOWN_HOSTS " " STOCK_CONF_DIR "/ssh_known_hosts "
+		STOCK_CONF_DIR "/ssh_known_hosts2" },
 	{ "UserKnownHostsFile", NULL, LIST(known.user_known_hosts_file),
 	    .flags = CONF_NONE | CONF_ALONE,
 	    .def = "~/.ssh/known_hosts ~/.ssh/known_hosts2" },
@@ -677,6 +681,26 @@ choose_proxy_port(struct client_conf *c)
 		c->host.port = c->host.fallback_port;
 }
 
+bool
+client_conf_has_stock(const struct client_conf *c)
+{
+	return strcmp(SYSCONFDIR, STOCK_CONF_DIR) != 0 &&
+	    (!client_conf_is_set(c, "SystemConfig") || c->host.system_config);
+}
+
+/* Without /etc/ssh the default is another one. */
+static int
+choose_known_hosts(struct client_conf *c)
+{
+	const struct conf_location at = { .file = NULL };
+	const struct conf_row *row =
+	    conf_find(&client_conf_table, "GlobalKnownHostsFile");
+
+	if (client_conf_has_stock(c))
+		return 0;
+	return conf_apply(&client_conf_table, c, row, OWN_KNOWN_HOSTS, &at);
+}
+
 int
 client_conf_finish(struct client_conf *c)
 {
@@ -684,7 +708,8 @@ client_conf_finish(struct client_conf *c)
 
 	c->load.port_given = client_conf_is_set(c, "Port");
 	c->load.kex_given = client_conf_is_set(c, "KexAlgorithms");
-	if ((r = conf_set_defaults(&client_conf_table, c)) < 0)
+	if ((r = choose_known_hosts(c)) < 0 ||
+	    (r = conf_set_defaults(&client_conf_table, c)) < 0)
 		return r;
 	choose_proxy_port(c);
 	client_conf_default_forwards(c);

@@ -83,6 +83,7 @@ struct client_conf {
 		int fallback; /* flag: try fallback_port when port is not open
 			       */
 		int fallback_port;
+		int system_config; /* flag: /etc/ssh counts, behind ours */
 		char *host_key_alias;
 		char *tag;
 		char *refuse_connection; /* do not connect; log this text */
@@ -332,12 +333,17 @@ struct client_conf_context {
 int client_conf_load(struct client_conf *c,
     const struct client_conf_context *context) must_check;
 
+/* Do OpenSSH's files in /etc/ssh count (SystemConfig)? */
+bool client_conf_has_stock(const struct client_conf *c);
+
 /* The steps of load, for tests and fuzzing. */
 enum {
 	CLIENT_CONF_USER = 1,
 	CLIENT_CONF_FINAL = 2,
 	CLIENT_CONF_ROOT = 4, /* what root wrote and nothing else, also where
 				 it is included; Match exec runs nothing */
+	CLIENT_CONF_STOCK = 8, /* OpenSSH's: what is not built or not known here
+				  is passed over, since it is not for us */
 };
 int client_conf_read_file(struct client_conf *c, const char *path,
     unsigned flags) must_check; /* ERR_NOT_FOUND: no such file */
