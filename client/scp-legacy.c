@@ -40,7 +40,7 @@ print_message(void *arg, const char *line)
 static void
 report(const struct legacy_opts *o, const char *what, const char *text)
 {
-	progress_error(o->progress, what, text);
+	progress_error(o->progress, "file", what, text);
 	screen_clear();
 	fprintf(stderr, "hpnscp: %s: %s\n", what, text);
 }
@@ -180,7 +180,8 @@ link_close(struct link *l, int result, const struct legacy_opts *o)
 		report(o, "-Z",
 		    "the other side did not start an hpnscp that knows it");
 	} else if (result == ERR_CLOSED) {
-		progress_error(o->progress, "connection", "lost connection");
+		progress_error(o->progress, "lost", "connection",
+		    "lost connection");
 		screen_clear();
 		fprintf(stderr, "lost connection\n");
 	} else if (result < 0 && result != ERR_PROTOCOL &&

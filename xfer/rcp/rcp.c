@@ -208,7 +208,7 @@ static void
 print_peer_line(struct rcp *c)
 {
 	c->failures++;
-	progress_error(c->opts.progress, "connection", c->line);
+	progress_error(c->opts.progress, "lost", "connection", c->line);
 	print_line(c, c->line);
 }
 
@@ -222,7 +222,8 @@ print_failure(struct rcp *c, const char *path, const char *text)
 	buf_printf(&line, "hpnscp: %s%s%s", path, *path != '\0' ? ": " : "",
 	    text);
 	c->failures++;
-	progress_error(c->opts.progress, *path != '\0' ? path : "connection",
+	progress_error(c->opts.progress, "file",
+	    *path != '\0' ? path : "connection",
 	    text);
 	if ((s = buf_dup_string(&line)) != NULL)
 		print_line(c, s);

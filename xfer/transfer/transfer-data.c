@@ -377,7 +377,7 @@ xfer_write_done(void *arg, const struct sftp_reply *reply)
 	} else {
 		f->progress.write_failed = true;
 		if (!f->failed)
-			xfer_report_reply(f->x, f->remote, reply);
+			xfer_write_refused(f, reply);
 		xfer_file_fail(f);
 	}
 	xfer_data_end(b);

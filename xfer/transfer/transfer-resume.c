@@ -410,6 +410,16 @@ xfer_marks_moved(struct xfer_block *b, uint32_t len)
 		marks_write(f, MARKS_HEAD + i, (const uint8_t *)"\1", 1);
 }
 
+uint64_t
+xfer_marks_kept(const struct xfer_file *f)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < chunks(f); i++)
+		sum += f->progress.chunk_left[i] == 0 ? chunk_bytes(f, i) : 0;
+	return sum;
+}
+
 /* The chunks that are not marked become what is to be done. */
 static bool
 marks_apply(struct xfer_file *f, const uint8_t *p, size_t len)

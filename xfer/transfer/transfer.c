@@ -124,6 +124,7 @@ xfer_free(struct xfer *x)
 		files_free(&d->held);
 	xfer_hard_free(x);
 	xfer_plan_free(x);
+	xfer_space_free(x);
 	xfer_dirs_free(x);
 	xfer_between_free(x);
 	xfer_streams_free(x);
@@ -148,6 +149,7 @@ xfer_report_tried(struct xfer *x, const char *tried, const char *path,
     const char *text)
 {
 	x->failures++;
+	x->full |= sftp_words_are_full(text);
 	if (x->opts.report != NULL)
 		x->opts.report(x->opts.report_arg, tried, path, text);
 }
@@ -273,6 +275,9 @@ xfer_add_file(struct xfer *x, struct xfer_dir *dir, bool up, char *local,
 		f->source.attrs = *attrs;
 	if (exact != NULL)
 		f->source.exact = *exact;
+	x->sum.files++;
+	x->sum.bytes += f->source.attrs.size;
+	xfer_space_add(f);
 	progress_found(x->opts.progress, &f->item,
 	    f->source.attrs.flags & SFTP_A_SIZE ? f->source.attrs.size : 0);
 	if (dir != NULL)
@@ -546,6 +551,9 @@ run(struct xfer *x)
 			return r;
 		if (x->opts.stop != NULL && *x->opts.stop && !x->stopped)
 			stop(x);
+		if (x->full && !x->stopped)
+			stop(x);
+		xfer_space_turn(x);
 		xfer_path_requests_send(x);
 		xfer_there_issue(x);
 		more = xfer_list(x);
@@ -557,7 +565,7 @@ run(struct xfer *x)
 		reap(x);
 		xfer_dirs_fix(x);
 		if (all_done(x))
-			return x->stopped ? ERR_CANCELLED : 0;
+			return x->stopped && !x->full ? ERR_CANCELLED : 0;
 		xfer_streams_grow(x);
 		r = turn(x, more);
 		if (r < 0)
