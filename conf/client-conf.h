@@ -54,7 +54,7 @@ enum {
 /* AddKeysToAgent. confirm: the agent asks before each use. */
 enum { CLIENT_ADD_NO, CLIENT_ADD_YES, CLIENT_ADD_ASK, CLIENT_ADD_CONFIRM };
 enum { CLIENT_CANONICAL_NO, CLIENT_CANONICAL_YES, CLIENT_CANONICAL_ALWAYS };
-enum { CLIENT_CANONICAL_MAX = 32 }; /* domains, rules for aliases */
+enum { CLIENT_CANONICAL_MAX = 1024 }; /* domains, rules for aliases */
 enum { CLIENT_PERSIST_NO = -1, CLIENT_PERSIST_FOREVER = 0 };
 
 /*
