@@ -181,7 +181,7 @@ _Noreturn void
 scp_die_line(struct scp *scp, const char *path, const char *line)
 {
 	progress_clear_line(scp->xfer.progress);
-	progress_error(scp->xfer.progress, path, line);
+	progress_error(scp->xfer.progress, class_of(line), path, line);
 	fprintf(stderr, "hpnscp: %s\n", line);
 	scp_exit(scp, 1);
 }
