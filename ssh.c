@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <syslog.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -225,18 +226,26 @@ cannot_log(const char *path)
 	exit(1); /* as stock, and not 255 */
 }
 
+/* Before the configuration is read, which has lines of its own. */
+static void
+open_log(const struct program *p)
+{
+	if (p->log_path != NULL) {
+		if (log_to_file(p->log_path) != 0)
+			cannot_log(p->log_path);
+	} else if (p->to_syslog) {
+		log_to_syslog(LOG_USER);
+	}
+}
+
 static void
 start_log(struct program *p)
 {
 	log_set_level((enum log_level)p->conf.log.log_level);
 	if (log_set_places(&p->conf.log.log_verbose) != 0)
 		fatal("%s", err_text(ERR_NOMEM));
-	if (p->log_path != NULL) {
-		if (log_to_file(p->log_path) != 0)
-			cannot_log(p->log_path);
-	} else if (p->to_syslog) {
+	if (p->log_path == NULL && p->to_syslog)
 		log_to_syslog(p->conf.log.syslog_facility);
-	}
 	if (p->flags.verbosity > 0)
 		log_info("%s, %s", RELEASE, crypto_library_version());
 }
@@ -370,6 +379,7 @@ main(int argc, char **argv)
 	log_init("hpnssh", LOG_LVL_INFO);
 	client_conf_init(&p.conf);
 	parse_arguments(&p, argc, argv);
+	open_log(&p);
 	load_configuration(&p);
 	if (p.show != NULL) {
 		show(&p);

@@ -288,8 +288,8 @@ is_listed(const struct hostlearn *h, const struct key *k)
 	return false;
 }
 
-/* Skips keys of types that are not known here, and certificates, which belong
- * into no known_hosts. */
+/* Skips keys of types that are not known here or that HostKeyAlgorithms leaves
+ * out, and certificates, which belong into no known_hosts. */
 static int
 read_keys(struct hostlearn *h, struct rd *data)
 {
@@ -302,7 +302,8 @@ read_keys(struct hostlearn *h, struct rd *data)
 			return r;
 		if (key_from_blob(blob, &k) != 0)
 			continue;
-		if (key_is_cert(k) || is_listed(h, k)) {
+		if (key_is_cert(k) || !is_acceptable(h, k) ||
+		    is_listed(h, k)) {
 			key_free(k);
 			continue;
 		}
@@ -318,8 +319,7 @@ read_keys(struct hostlearn *h, struct rd *data)
 static bool
 is_fit(const struct hostlearn *h, const struct key *k)
 {
-	return is_acceptable(h, k) &&
-	    key_check_length(k, (unsigned)h->conf->algs.required_rsa_size) ==
+	return key_check_length(k, (unsigned)h->conf->algs.required_rsa_size) ==
 		0 &&
 	    !hostcheck_is_revoked(h->check, k);
 }

@@ -99,6 +99,20 @@ check_host(const struct remote *r)
 	return 0;
 }
 
+static int last_end;
+
+void
+remote_note_end(int err)
+{
+	last_end = err;
+}
+
+int
+remote_last_end(void)
+{
+	return last_end;
+}
+
 /* ---- life --------------------------------------------------------------- */
 
 /* Runs before the turns of the connections, which were made after it was
@@ -245,6 +259,7 @@ remote_open(struct remote **out, const struct remote_params *params)
 	else
 		err = begin_here(r);
 	if (err != 0) {
+		remote_note_end(err);
 		(void)free_all(r);
 		return err;
 	}

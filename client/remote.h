@@ -53,6 +53,10 @@ struct sftp *remote_sftp(struct remote *r);
  * the user more. ERR_DENIED: the next one would be refused as well;
  * ERR_TIMEOUT: it was silent; ERR_CLOSED. */
 bool remote_err_is_told(int err);
+/* What the first connection to a host ended with, the last one of several, or
+ * why it could not be made: ERR_*, more exactly than its sessions tell. 0: none
+ * has ended. */
+int remote_last_end(void);
 /* The first connection of this process has logged in. */
 bool remote_is_up(const struct remote *r);
 /* All sessions, and how to open more of them. */

@@ -13,6 +13,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/screen.h"
 #include "client/ssh-command.h"
 #include "xfer/rcp/rcp-proto.h"
 #include "xfer/rcp/rcp.h"
@@ -32,14 +33,15 @@ static void
 print_message(void *arg, const char *line)
 {
 	(void)arg;
+	screen_clear();
 	fprintf(stderr, "%s\n", line);
 }
 
 static void
 report(const struct legacy_opts *o, const char *what, const char *text)
 {
-	progress_clear_line(o->progress);
-	progress_error(o->progress, what, text);
+	progress_error(o->progress, "file", what, text);
+	screen_clear();
 	fprintf(stderr, "hpnscp: %s: %s\n", what, text);
 }
 
@@ -178,8 +180,9 @@ link_close(struct link *l, int result, const struct legacy_opts *o)
 		report(o, "-Z",
 		    "the other side did not start an hpnscp that knows it");
 	} else if (result == ERR_CLOSED) {
-		progress_clear_line(o->progress);
-		progress_error(o->progress, "connection", "lost connection");
+		progress_error(o->progress, "lost", "connection",
+		    "lost connection");
+		screen_clear();
 		fprintf(stderr, "lost connection\n");
 	} else if (result < 0 && result != ERR_PROTOCOL &&
 	    result != ERR_CANCELLED) {

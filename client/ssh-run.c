@@ -318,11 +318,10 @@ static void
 on_left_behind(void *arg)
 {
 	const struct ssh_run *p = arg;
-	int fd = sshclient_fd(p->client);
 
 	forwards_stop_listening(sshclient_forwards(p->client));
 	tunnel_free(p->tunnel);
-	fd_close(&fd);
+	sshclient_leave_link(p->client);
 }
 
 static int

@@ -8,6 +8,9 @@
 #include "kex.h"
 #include "packet.h"
 
+/* As programs know it, of what is neither of the user nor of the peer. */
+#define FATAL "ssh_dispatch_run_fatal: Connection to "
+
 static const char *
 what_did_not_match(int err)
 {
@@ -108,8 +111,12 @@ tell_end(const struct tell_end *t, int err)
 		    t->conf->host.hostname);
 		break;
 	default:
-		log_error("Connection to %s port %u: %s", t->name,
-		    t->link->port, err_text(err));
+		if (t->link->proxy != 0)
+			log_error(FATAL "UNKNOWN port 65535: %s",
+			    err_text(err));
+		else
+			log_error(FATAL "%s port %u: %s", t->name,
+			    t->link->port, err_text(err));
 	}
 }
 

@@ -11,6 +11,7 @@ import grp
 import os
 import pwd
 import random
+import re
 import shutil
 import signal
 import socket
@@ -456,6 +457,15 @@ def open_up(directory):
         if path.stat().st_uid == os.getuid() and path != path.parent \
                 and not path.stat().st_mode & 0o001:
             path.chmod(path.stat().st_mode | 0o711)
+
+
+@functools.cache
+def stock_release():
+    """(10, 0) for an installed OpenSSH 10.0p2; (0, 0) without one."""
+    if not stock("ssh"):
+        return 0, 0
+    found = re.match(r"OpenSSH_(\d+)\.(\d+)", run([stock("ssh"), "-V"]).errors)
+    return int(found[1]), int(found[2])
 
 
 @functools.cache

@@ -115,6 +115,10 @@ ls -1 s"p a"ce
 ls -1 "st*r"
 ls -1 st\\*r
 ls -1 s*
+ls -1 {a,dir/f}
+ls -l {dir,a}
+ls -1 dir/{f,f}
+ls -1 "{a,dir}"
 LS -1 a
 dir -1 a
 ls -1 empty
@@ -289,6 +293,18 @@ exit
 quit""".splitlines()
 
 
+def test_braces(place):
+    """With names that are not there, at which stock's may end by SIGSEGV."""
+    (place / "{c,d}").write_text("")
+    for word, want in (("{dir,no/such}", ["dir/f", "dir/sub"]), ("{a,nope}", ["a"]),
+                       ("{a*,di{r,x}}", ["a", "dir/"]),
+                       (r"\{c,d}", ["{c,d}"])):
+        done = sftp(f"@ls -1 {word}", cwd=place).ok()
+        assert done.text.splitlines() == want, done
+    done = sftp("ls -1 {no,nope}", cwd=place)
+    assert done.rc == 1 and f'"{place}/{{no,nope}}" not found' in done.errors
+
+
 @needs_stock
 def test_statuses_as_stock(place):
     """One line each, then one that shows whether it went on."""
@@ -303,6 +319,23 @@ def test_statuses_as_stock(place):
 
 
 # ---- what is said ------------------------------------------------------
+
+def test_the_servers_reason(place):
+    """Version 3 has one word for most of what can go wrong; the server says
+    more, and a person is told that."""
+    (place / "full").mkdir()
+    (place / "full" / "x").touch()
+    done = sftp("rmdir full", "put a /dev/full", "rename a full",
+                batch=False, cwd=place)
+    assert f'remote rmdir "{place}/full": Directory not empty' in done.errors
+    assert "/dev/full: No space left on device" in done.errors
+    assert f'to "{place}/full": Is a directory' in done.errors, done
+    # A server that says nothing.
+    if os.path.exists(STOCK_SERVER):
+        done = sftp("rmdir full", batch=False, cwd=place,
+                    server=STOCK_SERVER)
+        assert f'remote rmdir "{place}/full": Failure' in done.errors, done
+
 
 def test_lines_that_scripts_read(place, tmp_path):
     done = sftp("get a x1", "put a x2", "rm x2", "chmod 600 a", "get nosuch",
@@ -319,6 +352,10 @@ def test_lines_that_scripts_read(place, tmp_path):
     for flags, told in (((), False), (["-N"], True), (["-q"], False)):
         done = sftp("get a x1", flags=flags, cwd=place).ok()
         assert ("Fetching" in done.text) == told, done
+    done = sftp("get -r dir y1", "put -r dir y2", batch=False, cwd=place).ok()
+    for line in (f"Retrieving {top}/dir", "Entering dir"):
+        assert line in done.text.splitlines(), done
+    assert "Entering" not in sftp("put -r dir y3", cwd=place).ok().text
     assert "sftp> pwd" in sftp("pwd", cwd=place).ok().text
     assert "sftp> pwd" not in sftp("@pwd", cwd=place).ok().text
 

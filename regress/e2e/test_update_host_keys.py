@@ -415,3 +415,16 @@ def test_only_our_keys_are_proved(sshd, keys):
 
 def b64(blob):
     return base64.b64encode(blob).decode()
+
+
+@pytest.mark.parametrize("client", ["hpn", "stock"])
+def test_types_that_the_user_leaves_out(known, client):
+    """They are passed over, and what the file has of them goes, as with
+    stock; the next connection brings them back."""
+    k = known(client)
+    for key in host_keys(k.server):
+        k.note(key)
+    k.visit(options=["HostKeyAlgorithms=ssh-ed25519,rsa-sha2-256"])
+    assert k.keys() == host_keys(k.server, ("ed25519", "rsa"))
+    k.visit()
+    assert k.keys() == host_keys(k.server)

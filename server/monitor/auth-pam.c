@@ -50,14 +50,16 @@ load_library(void)
 {
 	if (lib.library != NULL)
 		return true;
-	/* Global, for modules that are not linked with it. */
+	/* Global, for modules that are not linked with it. Its functions are
+	 * then looked up as a program that is linked with it has them, so a
+	 * library that was preloaded may stand in front of them. */
 	lib.library = dlopen(PAM_LIBRARY, RTLD_NOW | RTLD_GLOBAL);
 	if (lib.library == NULL) {
 		log_error("PAM: %s", dlerror());
 		return false;
 	}
 #define FIND(name)                                                            \
-	*(void **)&lib.name = dlsym(lib.library, "pam_" #name);               \
+	*(void **)&lib.name = dlsym(RTLD_DEFAULT, "pam_" #name);              \
 	if (lib.name == NULL) {                                               \
 		log_error("PAM: %s", dlerror());                              \
 		dlclose(lib.library);                                         \

@@ -208,7 +208,7 @@ static void
 print_peer_line(struct rcp *c)
 {
 	c->failures++;
-	progress_error(c->opts.progress, "connection", c->line);
+	progress_error(c->opts.progress, "lost", "connection", c->line);
 	print_line(c, c->line);
 }
 
@@ -223,7 +223,8 @@ print_failure(struct rcp *c, const char *path, const char *text)
 	    *path != '\0' ? ": " : "", text);
 	free(part);
 	c->failures++;
-	progress_error(c->opts.progress, *path != '\0' ? path : "connection",
+	progress_error(c->opts.progress, "file",
+	    *path != '\0' ? path : "connection",
 	    text);
 	if ((s = buf_dup_string(&line)) != NULL)
 		print_line(c, s);
@@ -395,7 +396,7 @@ rcp_progress_start(struct rcp *c, const char *name, int64_t size,
 {
 	progress_start(c->opts.progress, &c->item, name, (uint64_t)size,
 	    clock_us() / 1000);
-	progress_add(c->opts.progress, &c->item, (uint64_t)done);
+	progress_keep(&c->item, (uint64_t)done);
 }
 
 void

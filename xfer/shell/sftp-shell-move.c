@@ -37,6 +37,16 @@ note(void *arg, const char *path, const char *text)
 		shell_error("%s", text);
 }
 
+static void
+entered(void *arg, bool up, const char *path)
+{
+	char *shown = xstr_shorten_path(path);
+
+	(void)arg;
+	shell_print("%s %s", up ? "Entering" : "Retrieving", shown);
+	free(shown);
+}
+
 /* The command's flags, or those of the command line. */
 static int
 new_transfers(struct shell *sh, const struct shell_call *call, bool resume,
@@ -53,6 +63,7 @@ new_transfers(struct shell *sh, const struct shell_call *call, bool resume,
 	o.progress = sh->progress ? sh->p.xfer.progress : NULL;
 	o.report = report;
 	o.note = note;
+	o.entered = sh->p.quiet ? NULL : entered;
 	/* One session writes a file from its beginning to its end, so that a
 	 * copy that is broken off can be resumed. */
 	return xfer_new(x, resume ? NULL : sh->p.streams, sh->s, &o);

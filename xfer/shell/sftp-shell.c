@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/screen.h"
 #include "xfer/shell/sftp-shell-internal.h"
 
 /* In the order of `help`. A row without help text is another name of a
@@ -122,6 +123,7 @@ show(FILE *out, const char *fmt, va_list ap)
 		return;
 	size = strlen(text) * 4 + 1;
 	shown = malloc(size);
+	screen_clear();
 	if (shown != NULL) {
 		str_escape(shown, size, text);
 		fprintf(out, "%s\n", shown);
@@ -167,7 +169,7 @@ shell_status(int result, const char *fmt, ...)
 	va_end(ap);
 	if (n < 0)
 		return ERR_NOMEM;
-	shell_error("%s: %s", text, sftp_status_text((uint32_t)result));
+	shell_error("%s: %s", text, sftp_call_words(result));
 	free(text);
 	return SHELL_FAILED;
 }

@@ -52,6 +52,8 @@ void xfer_compared(struct xfer_block *b, uint64_t offset, uint32_t len,
  * no digests. */
 void xfer_marks_start(struct xfer_file *f);
 void xfer_marks_moved(struct xfer_block *b, uint32_t len);
+/* Bytes of chunks that are marked. */
+uint64_t xfer_marks_kept(const struct xfer_file *f);
 /* Reads what an earlier run left; then the data may move. */
 void xfer_marks_read(struct xfer_file *f);
 /* Before the file is queued to go on: has its part all data? */

@@ -20,7 +20,7 @@ append(struct xfer_file *f)
 		f->failed = true;
 		xfer_file_done(f);
 	} else if (f->target.attrs.size == f->source.size) {
-		progress_add(f->x->opts.progress, &f->item, f->source.size);
+		progress_keep(&f->item, f->source.size);
 		xfer_file_done(f);
 	} else {
 		free(f->part.name);

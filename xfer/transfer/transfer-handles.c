@@ -183,6 +183,7 @@ open_done(void *arg, const struct sftp_reply *reply)
 		xfer_handle_wake(e);
 	} else {
 		f->opening.status = reply->status;
+		xfer_keep_words(&f->opening.words, reply);
 		f->opening.no_more = true;
 		xfer_handle_free(e);
 	}

@@ -184,6 +184,8 @@ is_empty(int fd)
 static int
 claim_part(struct xfer_file *f, mode_t mode)
 {
+	struct xfer_exact exact;
+	struct sftp_attrs seen;
 	int fd = -1;
 
 	if (xfer_keeps_data(f))
@@ -204,7 +206,8 @@ claim_part(struct xfer_file *f, mode_t mode)
 		f->part_ours |= fd >= 0;
 		if (fd >= 0 || errno != EEXIST)
 			return fd;
-		if (!xfer_part_next(f)) {
+		stat_name(f, xfer_part_local(f), &seen, &exact);
+		if (!xfer_part_next(f, &seen)) {
 			errno = EEXIST;
 			return -1;
 		}

@@ -62,12 +62,12 @@ xfer_compared(struct xfer_block *b, uint64_t offset, uint32_t len, bool same)
 		f->compare.differs |= !same;
 		if (f->compare.why == XFER_COMPARE_TARGET && same) {
 			f->compare.shown += len;
-			progress_add(f->x->opts.progress, &f->item, len);
+			progress_keep(&f->item, len);
 		}
 	} else if (same) {
 		f->part.unproven = false;
 		f->progress.moved += len;
-		progress_add(f->x->opts.progress, &f->item, len);
+		progress_keep(&f->item, len);
 	} else {
 		xfer_range_add(f, offset, len);
 	}
@@ -410,6 +410,16 @@ xfer_marks_moved(struct xfer_block *b, uint32_t len)
 		marks_write(f, MARKS_HEAD + i, (const uint8_t *)"\1", 1);
 }
 
+uint64_t
+xfer_marks_kept(const struct xfer_file *f)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < chunks(f); i++)
+		sum += f->progress.chunk_left[i] == 0 ? chunk_bytes(f, i) : 0;
+	return sum;
+}
+
 /* The chunks that are not marked become what is to be done. */
 static bool
 marks_apply(struct xfer_file *f, const uint8_t *p, size_t len)
@@ -436,7 +446,7 @@ marks_apply(struct xfer_file *f, const uint8_t *p, size_t len)
 
 		if (MARKS_HEAD + i < len && p[MARKS_HEAD + i] == 1) {
 			f->progress.moved += bytes;
-			progress_add(f->x->opts.progress, &f->item, bytes);
+			progress_keep(&f->item, bytes);
 		} else {
 			f->progress.chunk_left[i] = bytes;
 			xfer_range_add(f, i * f->progress.chunk, bytes);
@@ -484,7 +494,7 @@ static void
 take_whole(struct xfer_file *f)
 {
 	f->progress.next = f->progress.moved = f->source.size;
-	progress_add(f->x->opts.progress, &f->item, f->source.size);
+	progress_keep(&f->item, f->source.size);
 }
 
 static void

@@ -110,7 +110,7 @@ plan(const struct xfer_file *f)
 static void
 keep(struct xfer_file *f)
 {
-	progress_add(f->x->opts.progress, &f->item, f->source.size);
+	progress_keep(&f->item, f->source.size);
 	xfer_file_done(f);
 }
 
