@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/called.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "channels-timeout.h"
@@ -422,7 +423,7 @@ on_sink_failed(void *arg, struct channel *c, uint32_t ext, int error)
 		log_debug("standard %s has no reader",
 		    ext == 0 ? "output" : "error");
 	} else {
-		log_error("hpnssh: writing standard %s: %s",
+		log_error("%s: writing standard %s: %s", called_ssh(),
 		    ext == 0 ? "output" : "error", strerror(error));
 		s->output_failed = true;
 	}
