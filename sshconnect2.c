@@ -759,8 +759,10 @@ begin(struct sshlogin *l)
 	tell_fallback(conf, link, hinted);
 	if (r == 0 && hinted)
 		r = start_kex(l);
-	if (r == 0)
-		r = packet_flush(l->packet);
+	if (r == 0 && (r = packet_flush(l->packet)) == ERR_SYSTEM &&
+	    packet_fill(l->packet) > 0) /* it may have said why */
+		(void)!packet_read_identification(l->packet, &l->peer_ident,
+		    on_other_line, l);
 	if (r != ERR_AGAIN)
 		return r;
 	sshlink_want_write(l->watch, true);

@@ -77,6 +77,16 @@ session_set_nonblock(struct session *s, bool on)
 
 /* ---- requests to the server ----------------------------------------- */
 
+/* By -t, -tt or RequestTTY, not because there is a terminal here. */
+static bool
+tty_was_asked_for(const struct session *s)
+{
+	int wish = s->p.conf->session.request_tty;
+
+	return s->p.guest == NULL &&
+	    (wish == CLIENT_TTY_YES || wish == CLIENT_TTY_FORCE);
+}
+
 static void
 on_pty_reply(void *arg, bool ok, struct rd data)
 {
@@ -85,12 +95,14 @@ on_pty_reply(void *arg, bool ok, struct rd data)
 	(void)data;
 	if (ok)
 		return;
-	report_refused_request(s, "PTY allocation");
 	/* The shell runs without; local line editing is wanted then. */
 	s->tty = false;
 	session_set_raw(s, false);
+	report_refused_request(s, "PTY allocation");
 	if (s->p.guest != NULL)
 		s->p.guest->no_tty(s->p.arg);
+	if (tty_was_asked_for(s))
+		session_abort(s, STATUS_UNKNOWN);
 }
 
 static void
