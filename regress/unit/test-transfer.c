@@ -96,9 +96,10 @@ one_story(unsigned seed)
 		    1 + host_random(&h, 200) : 0;
 		h.refuse = tries < 6 ? host_random(&h, 2) : 0;
 		r = host_copy(&h, up, "t", "u", opts);
-		if (r == -1)
+		if (r == -1) {
 			(void)host_reported("");
-		assert_int_not_equal(r, -1);
+			fail_msg("seed %u, try %d", seed, tries);
+		}
 		expect_no_lie(seed);
 		opts.resume = true;
 	} while (r < 0 && ++tries < 10);
