@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/called.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/flags-getopt.h"
@@ -347,7 +348,8 @@ main(int argc, char **argv)
 	crypto_library_start();
 	cipher_use_wide_gcm();
 	signal(SIGPIPE, SIG_IGN);
-	log_init("hpnscp", LOG_LVL_INFO);
+	log_init(called_as(argc > 0 ? argv[0] : NULL, "hpnscp"),
+	    LOG_LVL_INFO);
 	log_to_stderr();
 	fatal_set_hook(on_fatal);
 	scp_catch_signals();

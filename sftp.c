@@ -20,6 +20,7 @@
 #include <histedit.h>
 #endif
 
+#include "base/called.h"
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/flags-getopt.h"
@@ -502,7 +503,8 @@ main(int argc, char **argv)
 	crypto_library_start();
 	cipher_use_wide_gcm();
 	signal(SIGPIPE, SIG_IGN);
-	log_init("hpnsftp", LOG_LVL_INFO);
+	log_init(called_as(argc > 0 ? argv[0] : NULL, "hpnsftp"),
+	    LOG_LVL_INFO);
 	log_to_stderr();
 	while ((opt = flags_getopt(argc, argv,
 		    COPY_FLAGS "aB:b:fNpR:rs:X:")) != -1)
