@@ -293,6 +293,22 @@ exit
 quit""".splitlines()
 
 
+@pytest.mark.skipif(not os.path.exists(STOCK_SERVER),
+                    reason="no stock sftp-server is installed")
+@pytest.mark.parametrize("denied, rc", [("lstat", 1), ("stat", 1),
+                                        ("readlink", 0)])
+def test_get_where_names_may_not_be_looked_at(place, tmp_path, denied, rc):
+    """As stock's: get fails where a name may not be looked at."""
+    server = tmp_path / "server"
+    server.write_text(f'#!/bin/sh\nexec {STOCK_SERVER} -P {denied} "$@"\n')
+    server.chmod(0o755)
+    programs = [SFTP] + ([stock("sftp")] if stock("sftp") else [])
+    for program in programs:
+        done = sftp("get a x1", server=server, program=program, cwd=place)
+        assert done.rc == rc and (place / "x1").exists() == (rc == 0), done
+        (place / "x1").unlink(missing_ok=True)
+
+
 def test_braces(place):
     """With names that are not there, at which stock's may end by SIGSEGV."""
     (place / "{c,d}").write_text("")
