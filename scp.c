@@ -24,6 +24,7 @@
 #include "client/scp-hosts.h"
 #include "client/scp-run.h"
 #include "client/ssh-command.h"
+#include "conf/client-conf.h"
 #include "crypto/library.h"
 #include "xfer/progress.h"
 #include "xfer/target.h"
@@ -101,7 +102,6 @@ enum {
 	OPT_SPARSE,
 	OPT_VERIFY,
 };
-enum { CONNECTIONS_MAX = 32 };
 
 static const struct option long_options[] = {
 	{ "hard-links", no_argument, NULL, OPT_HARD_LINKS },
@@ -137,6 +137,7 @@ transfer_option(int opt, const char *arg)
 		scp.xfer.sparse = true;
 		break;
 	case OPT_RETRY:
+		scp.given.retry = true;
 		scp.xfer.retries = arg == NULL ? XFER_RETRIES :
 		    (unsigned)number(arg, 0, 1000000, "bad number of times");
 		break;
@@ -144,8 +145,9 @@ transfer_option(int opt, const char *arg)
 		scp.xfer.verify = true;
 		break;
 	case 'j':
+		scp.given.connections = true;
 		scp.xfer.connections_max = strcmp(arg, "auto") == 0 ? 0 :
-		    (unsigned)number(arg, 1, CONNECTIONS_MAX,
+		    (unsigned)number(arg, 1, CLIENT_COPY_CONNECTIONS_MAX,
 			"bad number of connections");
 		break;
 	}

@@ -93,7 +93,8 @@ shell_stat_all(struct shell *sh, const struct strlist *names,
 		n = MIN(names->n - begin, (size_t)STATS_AT_ONCE);
 		left = n;
 		for (size_t i = 0; i < n; i++) {
-			asked[i] = (struct stat_request){ .attrs = &attrs[begin + i],
+			asked[i] = (struct stat_request){
+				.attrs = &attrs[begin + i],
 				.status = &statuses[begin + i],
 				.left = &left };
 			sftp_path_request(sh->s, SFTP_STAT,
