@@ -3,6 +3,7 @@
  * hpnscp: copies files between hosts, through SFTP. This file is argv;
  * client/scp-copy.c knows what goes where, xfer/ moves it.
  */
+#include "base/help.h"
 #include "config.h"
 
 #include <locale.h>
@@ -56,8 +57,22 @@ usage(void)
 	    "              [--json] [--links] [--no-space-check]\n"
 	    "              [--progress=tty|plain|none] [--retry[=times]] "
 	    "[--sparse]\n"
-	    "              [--verify] source ... target\n");
+	    "              [--verify] source ... target\n"
+	    "       hpnscp --help\n");
 	exit(1);
+}
+
+/* Of an option that is unknown here: which program has it? */
+static void
+tell_who_has(const char *option)
+{
+	static const char *const names[] = { "--delete", "--dry-run",
+		"--exclude", "--files-from", "--include", "--update" };
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (str_has_prefix(option, names[i]))
+			fprintf(stderr, "hpnscp: rsync has that option: "
+			    "rsync -e hpnssh %s ...\n", names[i]);
 }
 
 _Noreturn static void
@@ -349,12 +364,16 @@ main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	log_init("hpnscp", LOG_LVL_INFO);
 	log_to_stderr();
+	help_answer(&scp_help, argc, argv, crypto_library_version());
 	fatal_set_hook(on_fatal);
 	scp_catch_signals();
 	while ((opt = flags_getopt_long(argc, argv,
 		    COPY_FLAGS "123BORTX:Zdfj:prstz",
-		    long_options)) != -1)
+		    long_options)) != -1) {
+		if (opt == '?')
+			tell_who_has(argv[optind - 1]);
 		one_option(opt, optarg);
+	}
 	argc -= optind;
 	argv += optind;
 	if (scp.flags.verbose)
