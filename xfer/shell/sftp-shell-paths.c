@@ -89,8 +89,10 @@ shell_stat_named(struct shell *sh, const char *name, struct sftp_attrs *attrs,
 	struct sftp_attrs own;
 	size_t left = 2;
 	int own_status = 0;
-	struct stat_request looked = { &own, &own_status, &left },
-		asked = { attrs, status, &left };
+	struct stat_request looked = { .attrs = &own,
+		.status = &own_status, .left = &left };
+	struct stat_request asked = { .attrs = attrs, .status = status,
+		.left = &left };
 
 	sftp_path_request(sh->s, SFTP_LSTAT, name, stat_done, &looked);
 	sftp_path_request(sh->s, SFTP_STAT, name, stat_done, &asked);
