@@ -184,7 +184,8 @@ set_flag(struct options *o, int flag)
 		set_utmp_len(o, optarg);
 		break;
 	case 'V':
-		fprintf(stderr, "%s HPNSSH_%s\n", HPN_SOFTWARE, VERSION);
+		fprintf(stderr, "%s HPNSSH_%s, %s\n", HPN_SOFTWARE, VERSION,
+		    crypto_library_version());
 		exit(0);
 	default:
 		if (!set_keyword_flag(o, flag))
