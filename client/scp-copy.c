@@ -13,6 +13,7 @@
 #include "base/buf.h"
 #include "base/child.h"
 #include "base/mem.h"
+#include "base/screen.h"
 #include "base/str.h"
 #include "client/scp-hosts.h"
 #include "client/scp-targets.h"
@@ -194,30 +195,34 @@ batch_begin(struct batch *b, struct scp *scp, struct scp_host *host,
     struct scp_host *to)
 {
 	struct xfer_streams streams = remote_streams(host->remote);
+	const struct xfer_opts opts = scp_host_opts(scp, host);
 	const struct xfer_opts plain = { .recursive = scp->recursive,
-		.preserve = scp->preserve, .in_place = true,
+		.preserve = opts.preserve, .in_place = true,
 		.rate_bytes = scp->xfer.rate_bytes,
+		.check_space = scp->xfer.check_space,
 		.progress = scp->xfer.progress, .report = scp_report,
 		.note = scp_note, .report_arg = scp };
 
 	*b = (struct batch){ .scp = scp, .host = host, .to = to };
 	check_memory(scp, "memory", to != NULL ?
 		xfer_new_between(&b->x, host->sftp, to->sftp, &plain) :
-		xfer_new(&b->x, &streams, host->sftp, &scp->xfer));
+		xfer_new(&b->x, &streams, host->sftp, &opts));
+	scp->resumes = opts.resume;
 }
 
 static void
 batch_run(struct batch *b)
 {
-	struct progress *progress = b->scp->xfer.progress;
-	int r = xfer_run(b->x);
 	struct buf why;
+	int r;
 
+	b->scp->between = b->to != NULL;
+	r = scp_run(b->scp, b->x);
 	if (xfer_failures(b->x) > 0)
 		b->scp->failed = true;
 	buf_init(&why);
 	if (b->scp->flags.verbose && xfer_why(b->x, &why)) {
-		progress_clear_line(progress);
+		screen_clear();
 		fprintf(stderr, "%.*s\n", (int)buf_len(&why),
 		    (const char *)buf_data(&why));
 	}
@@ -377,7 +382,7 @@ tell_failed(struct scp *scp, const char *source, unsigned long before)
 
 	scp->failed = true;
 	if (progress_errors(p) == before)
-		progress_error(p, source, "not copied");
+		progress_error(p, "file", source, "not copied");
 }
 
 /* Copies on this machine are cp(1)'s work. */
@@ -474,6 +479,6 @@ void
 scp_copy_all(struct scp *scp, const struct xfer_target *sources, int n,
     const struct xfer_target *target)
 {
-	for (int i = 0; i < n;)
+	for (int i = 0; i < n && !scp->full;)
 		i += copy_some(scp, &sources[i], n - i, target);
 }

@@ -28,8 +28,15 @@ struct scp {
 	bool engine_only; /* options that only transfers by SFTP obey */
 	struct loop *loop;
 	struct scp_host *hosts; /* those that there are connections to */
+	struct {
+		bool connections, retry; /* -j, --retry */
+	} given;
+	bool resumes; /* what is running goes on with parts */
+	struct xfer *running;	/* NULL: nothing moves */
 	bool failed;		/* something was not copied */
 	bool source_missing;	/* of an upload: SCP_EXIT_FATAL, at the end */
+	bool full;		/* there is no room for more */
+	bool between;		/* what is running is, of two hosts */
 };
 
 /* Scripts know scp's 255: a source of this host that is not there, options that
@@ -42,6 +49,12 @@ enum { SCP_EXIT_FATAL = 255 };
 void scp_report(void *arg, const char *tried, const char *path,
     const char *text);
 void scp_note(void *arg, const char *path, const char *text);
+/* From the start of the program on: HUP, INT and TERM end it. */
+void scp_catch_signals(void);
+/* xfer_run(); such a signal, and whatever ends it early, tells what is kept. */
+int scp_run(struct scp *scp, struct xfer *x) must_check;
+/* The last line, where somebody looks at it. */
+void scp_tell_sums(const struct scp *scp);
 /* Reports, and ends the program; refuse: with SCP_EXIT_FATAL. */
 _Noreturn void scp_die(struct scp *scp, const char *path, const char *text);
 _Noreturn void scp_refuse(struct scp *scp, const char *path, const char *text);

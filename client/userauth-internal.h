@@ -108,6 +108,7 @@ struct userauth {
 	enum userauth_state state;
 	bool signed_first; /* the first request carries a signature */
 	bool refused; /* there was a FAILURE */
+	size_t banner_bytes; /* that were shown */
 	bool asked_none; /* the request "none" was sent */
 	char *offered; /* methods that the server named last */
 	enum userauth_id current; /* of the last request */

@@ -54,7 +54,7 @@ enum {
 /* AddKeysToAgent. confirm: the agent asks before each use. */
 enum { CLIENT_ADD_NO, CLIENT_ADD_YES, CLIENT_ADD_ASK, CLIENT_ADD_CONFIRM };
 enum { CLIENT_CANONICAL_NO, CLIENT_CANONICAL_YES, CLIENT_CANONICAL_ALWAYS };
-enum { CLIENT_CANONICAL_MAX = 32 }; /* domains, rules for aliases */
+enum { CLIENT_CANONICAL_MAX = 1024 }; /* domains, rules for aliases */
 enum { CLIENT_PERSIST_NO = -1, CLIENT_PERSIST_FOREVER = 0 };
 
 /*
@@ -69,6 +69,11 @@ enum { CLIENT_PERSIST_NO = -1, CLIENT_PERSIST_FOREVER = 0 };
 	M(pubkey, "publickey")                                                \
 	M(kbdint, "keyboard-interactive")                                     \
 	M(password, "password")
+
+enum {
+	CLIENT_COPY_CONNECTIONS_MAX = 32,
+	CLIENT_COPY_RETRIES = 40, /* of "yes": some hours */
+};
 
 /* Fields are owned; strings are NULL when unset or "none". */
 struct client_conf {
@@ -153,6 +158,13 @@ struct client_conf {
 		int metrics_interval; /* s */
 		char *metrics_path;   /* tokens not expanded */
 	} data;
+
+	/* hpnscp, where its command line does not say. */
+	struct {
+		int connections; /* 0: as it pays */
+		int retry;	 /* times; 0: not at all */
+		int verify, resume, preserve; /* flags */
+	} copy;
 
 	/* Knowing the host. Paths: tokens not expanded. */
 	struct {

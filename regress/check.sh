@@ -3,6 +3,7 @@
 # check.sh srcdir word program...: what `make check` runs. Each unit test
 # (TAP) and each corpus replay runs in parallel, bounded in time, with its
 # output in regress/logs; what failed is shown at the end.
+# "skip: N REASON" tells what was skipped, for run-tests' table.
 # Closing line: N passed, N failed[, N skipped].
 srcdir=$1 word=$2
 shift 2
@@ -58,6 +59,14 @@ for t in $list; do
 		echo "FAIL $name (exit status $rc); the end of $log:"
 		grep -v '^ok ' "$log" | tail -n 40 | sed 's/^/    /'
 	fi
+	# A test prints why before it skips itself.
+	awk -v name="$name" '
+		tolower($0) ~ /^(not )?ok .*# skip/ {
+			if (why == "")
+				why = name ": " $0
+			print "skip: 1 " why
+		}
+		{ why = $0 ~ /^((not )?ok |[0-9]+\.\.|TAP )/ ? "" : $0 }' "$log"
 	passed=$((passed + ok)) failed=$((failed + bad))
 	skipped=$((skipped + skip))
 done

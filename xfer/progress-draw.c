@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <wchar.h>
 
 #include "base/mem.h"
 #include "base/str.h"
@@ -69,20 +68,6 @@ width_now(struct progress *p)
 	return p->width;
 }
 
-/* Columns of a character that str_escape() lets through. Where the locale knows
- * none of them (LANG=C) those that may be wide count as wide: a line that is
- * too short does no harm. */
-static int
-columns_of(uint32_t c)
-{
-	enum { MAYBE_WIDE = 0x1100 };
-	int n = wcwidth((wchar_t)c);
-
-	if (n >= 0)
-		return n;
-	return c < MAYBE_WIDE ? 1 : 2;
-}
-
 /* Cuts at a character's start, so that half a UTF-8 sequence never shows. */
 static void
 fit_name(char *out, size_t size, const char *name, int columns)
@@ -93,7 +78,7 @@ fit_name(char *out, size_t size, const char *name, int columns)
 
 	while ((len = str_utf8_len(name + i, &c)) > 0 && c != 0 &&
 	    i + len < size) {
-		wide = columns_of(c);
+		wide = str_columns(c);
 		if (used + wide > columns)
 			break;
 		used += wide;

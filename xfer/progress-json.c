@@ -109,14 +109,16 @@ progress_begin_events(struct progress *p, uint64_t now_ms)
 }
 
 void
-progress_error(struct progress *p, const char *path, const char *text)
+progress_error(struct progress *p, const char *kind, const char *path,
+    const char *text)
 {
 	if (p == NULL)
 		return;
 	p->errors++;
 	if (p->style != PROGRESS_JSON)
 		return;
-	buf_printf(&p->pending, "{\"event\":\"error\",\"path\":");
+	buf_printf(&p->pending, "{\"event\":\"error\",\"class\":\"%s\","
+	    "\"path\":", kind);
 	put_string(&p->pending, path);
 	buf_printf(&p->pending, ",\"text\":");
 	put_string(&p->pending, text);

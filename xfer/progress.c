@@ -62,6 +62,12 @@ progress_set_style(struct progress *p, enum progress_style style)
 	p->style = style;
 }
 
+enum progress_style
+progress_style_of(const struct progress *p)
+{
+	return p->style;
+}
+
 struct progress *
 progress_new_to(void (*write)(void *arg, const char *p, size_t len),
     void *arg, int width)

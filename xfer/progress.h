@@ -62,6 +62,7 @@ struct progress_item {
  * the foreground. */
 struct progress *progress_new(int fd);
 void progress_set_style(struct progress *p, enum progress_style style);
+enum progress_style progress_style_of(const struct progress *p);
 /* For tests: a terminal of width columns; all goes to write. */
 struct progress *progress_new_to(void (*write)(void *arg, const char *p,
     size_t len), void *arg, int width);
@@ -114,7 +115,9 @@ void progress_request(struct progress *p);
 
 /* For programs: events of the whole, in style JSON only. */
 void progress_begin_events(struct progress *p, uint64_t now_ms);
-void progress_error(struct progress *p, const char *path, const char *text);
+/* kind: a word for programs (hpnscp(1) lists them). */
+void progress_error(struct progress *p, const char *kind, const char *path,
+    const char *text);
 /* The errno for which events could not be written; 0: all were, or their reader
  * is gone. */
 int progress_lost(const struct progress *p);

@@ -509,6 +509,12 @@ def test_same_hashes_for_all_users(make_server, other_user, tmp_path, config):
         assert try_password(server, user, "wrong") == sshwire.USERAUTH_FAILURE
         return sorted(record.read_text().split()) if record.exists() else []
 
+    run(["chpasswd"], stdin=f"{other_user}:right".encode()).ok()
+    if "yes" in config and \
+            try_password(server, other_user, "right") == \
+            sshwire.USERAUTH_SUCCESS and not record.exists():
+        pytest.skip("PAM hashes in unix_chkpwd, where nothing is preloaded")
+
     def check(server):
         """Nobody does not cost more or less than this user. How often PAM
         has hashed is judged by time, which a busy machine may distort."""
@@ -519,7 +525,6 @@ def test_same_hashes_for_all_users(make_server, other_user, tmp_path, config):
                 return
         raise AssertionError(both)
 
-    run(["chpasswd"], stdin=f"{other_user}:right".encode()).ok()
     check(server)
     check(strict)
     run(["usermod", "-L", other_user]).ok()

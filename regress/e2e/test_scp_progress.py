@@ -49,7 +49,8 @@ def test_plain(tmp_path, data_file):
     one, two = data_file(1000, "one"), data_file(1000, "two\x1b")
     done = scp("--progress=plain", one, two, f"x:{tmp_path}").ok()
     lines = done.out.decode().splitlines()
-    assert len(lines) == 2 and lines[0].startswith("one, "), lines
+    assert len(lines) == 3 and lines[0].startswith("one, "), lines
+    assert lines[2] == "2 copied"
     assert re.fullmatch(r"two\\033, 1.0KB in 00:00, [0-9.]+.B/s.*",
                         lines[1]), lines
     for flag in ("-q", "--progress=none"):

@@ -9,10 +9,11 @@
 
 Left out, since stock's programs hide the fault themselves, and no client can
 know: a directory that stock's sftp-server cannot read to its end, and a name in
-it whose attributes it cannot tell. A copy without an end that stock's client
+it whose attributes it cannot tell; and stock's scp -t that cannot look at its
+target, and takes it for no directory. A copy without an end that stock's client
 does not end either is noted apart (STOCK_WAITS): stock's scp -f that has
 announced a file, and cannot look at it then, sends its message in place of
-data.
+data. Injections that may do so are not in samples.
 """
 
 import errno
@@ -27,7 +28,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-import trees
+from faults import trees
 
 # The order of shim.c, each with what may happen to a call. 0: short.
 KINDS = {
@@ -66,7 +67,7 @@ FLAGS = {
     "-p --links --hard-links": ["odd"],
     "--sparse": ["odd", "one_big"],
     "--verify": ["mixed", "one_big"],
-    "--in-place": ["mixed", "odd"],
+    "--in-place": ["mixed", "small", "odd"],
     "-j4": ["one_big", "many"],
     "-l 80000": ["small"],
 }
@@ -128,6 +129,17 @@ def faults_of(counts, turn, per_kind):
             error = errors[(turn + i) % len(errors)]
             onwards = (turn + i) % 4 == 3 and error not in ("EINTR", "0")
             yield Fault(kind, n, error, onwards)
+
+
+def is_hidden(scene, fault):
+    """Left out altogether: see above."""
+    return scene.way == "rcp-up" and not scene.own and \
+        scene.victim == "server" and fault.kind == "stat" and fault.n == 1
+
+
+def may_wait(scene, fault):
+    return scene.way == "rcp-down" and not scene.own and \
+        scene.victim == "server" and fault.kind == "stat"
 
 
 class Place:

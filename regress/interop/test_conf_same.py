@@ -4,8 +4,9 @@ ssh -G and sshd -T show, and reading what they show gives the same again.
 
 The files are made from fixed seeds. Each ends with the keywords that have
 another default here, so that all other lines can be compared as they are.
-What may differ, and why, is ALLOWED."""
+What may differ, and why, is ALLOWED, and ALLOWED_FROM a release of stock."""
 
+import os
 import random
 import re
 import string
@@ -58,6 +59,31 @@ ALLOWED = {
     "channeltimeout": lambda v: [re.sub(
         r"(\d+)m", lambda m: str(60 * int(m[1])), x) for x in v],
 }
+# By release of stock, from which on it differs so.
+ALLOWED_FROM = {
+    (9, 8): {
+        # Ours is a service with programs of its own, beside stock's.
+        "pamservicename": lambda v: None,
+        "sshdsessionpath": lambda v: None,
+        "sshdauthpath": lambda v: None,
+    },
+    (10, 0): {
+        # Whole seconds; invaliduser is of a later release.
+        "persourcepenalties": lambda v: [
+            word for word in v[0].replace(".000000", "").split()
+            if not word.startswith("invaliduser:")],
+        # Of Debian, which shows it since then.
+        "debianbanner": lambda v: None,
+        # Stock shows what becomes of a tilde and of tokens, and we what the
+        # file says.
+        "revokedhostkeys": lambda v: [os.path.expanduser(x) for x in v],
+        "setenv": lambda v: sorted(
+            x for line in v for x in re.findall(r"[A-Z]=", line)),
+    },
+}
+for release, differences in ALLOWED_FROM.items():
+    if harness.stock_release() >= release:
+        ALLOWED |= differences
 # Names that the other side has not are left out of lists of algorithms. Our
 # ciphers have another order, the fastest first.
 ALGORITHMS = {"ciphers", "macs", "kexalgorithms", "hostkeyalgorithms",

@@ -327,7 +327,7 @@ test_events(void **state)
 	progress_tick(p, &item, 2000);
 	progress_add(p, &item, 1000);
 	progress_tick(p, &item, 3000);
-	progress_error(p, "x", "bad");
+	progress_error(p, "file", "x", "bad");
 	progress_finish(p, &item, true, 3500);
 	progress_end(p, 3500); /* of this run: more may follow */
 	progress_end_events(p, 3500);
@@ -345,7 +345,8 @@ test_events(void **state)
 	    "\"failures\":0,\"size\":3000,\"bytes\":2000,\"kept\":0,"
 	    "\"seconds\":2.000,\"rate\":1000,\"listing\":false,"
 	    "\"lanes\":0}\n"
-	    "{\"event\":\"error\",\"path\":\"x\",\"text\":\"bad\"}\n"
+	    "{\"event\":\"error\",\"class\":\"file\",\"path\":\"x\","
+	    "\"text\":\"bad\"}\n"
 	    "{\"event\":\"file-done\",\"path\":\"" NAME "\",\"size\":3000,"
 	    "\"bytes\":2000,\"kept\":0,\"seconds\":2.500}\n"
 	    "{\"event\":\"end\",\"files\":1,\"files_done\":1,"
@@ -463,7 +464,8 @@ test_double_width(void **state)
 		{ "\346\270\254\345\256\232.h5",
 		    { "\r\346\270\254\345\256\232.h5 ",
 			"\r\346\270\254\345\256\232.h5 " } },
-		{ "o\314\210.h5", { "\ro\314\210.h5 ", "\ro\314\210.h5 " } },
+		{ "o\314\210.h5",
+		    { "\ro\314\210.h5 ", "\ro\314\210.h5 " } },
 	};
 
 	(void)state;
@@ -562,9 +564,9 @@ test_summary(void **state)
 	progress_keep(&items[1], 10);
 	progress_finish(p, &items[1], true, 1);
 	progress_start(p, &items[2], "x", 10, 0);
-	progress_error(p, "x", "bad");
+	progress_error(p, "file", "x", "bad");
 	progress_finish(p, &items[2], false, 1);
-	progress_error(p, "y", "bad");
+	progress_error(p, "file", "y", "bad");
 	progress_forget(p, &items[3]);
 	for (size_t i = 4; i < 6; i++) {
 		progress_drop(p, &items[i]);

@@ -125,6 +125,9 @@ xfer_file_done(struct xfer_file *f)
 	xfer_hard_done(f);
 	xfer_file_enter(f, XFER_DONE);
 	x->retry.kept += !f->failed;
+	xfer_file_keeps(f);
+	x->sum.files_done += !f->failed;
+	x->sum.bytes_done += f->failed ? 0 : f->source.attrs.size;
 	xfer_compare_stop(f);
 	xfer_handles_drop(f);
 	progress_finish(x->opts.progress, &f->item, !f->failed,
@@ -144,6 +147,8 @@ begin_data(struct xfer_file *f)
 	struct xfer_handle *e;
 
 	xfer_file_enter(f, XFER_MOVING);
+	if (!xfer_space_fits(f))
+		xfer_file_fail(f);
 	if (!f->progress.begun)
 		f->progress.occupied =
 		    xfer_keeps_data(f) ? there : f->target.old_size;
@@ -158,6 +163,9 @@ begin_data(struct xfer_file *f)
 		f->progress.next = MIN(there, f->source.size);
 		f->progress.needs_size |= there > f->source.size;
 		xfer_compare_start(f, XFER_COMPARE_PART, f->progress.next);
+	} else if (!f->progress.begun && xfer_part_is_read(f)) {
+		f->progress.next = there;
+		xfer_compare_start(f, XFER_COMPARE_PART, there);
 	} else if (!f->progress.begun && xfer_keeps_data(f) && there > 0) {
 		xfer_marks_read(f);
 	} else if (!f->progress.begun) {
@@ -227,9 +235,9 @@ part_removed(void *arg, const struct sftp_reply *reply)
 
 /* The next name is tried. */
 static void
-next_part(struct xfer_file *f)
+next_part(struct xfer_file *f, const struct sftp_attrs *seen)
 {
-	if (xfer_part_next(f)) {
+	if (xfer_part_next(f, seen)) {
 		xfer_file_open(f);
 		return;
 	}
@@ -257,7 +265,7 @@ part_stated(void *arg, const struct sftp_reply *reply)
 		f->pending++;
 		xfer_part_remove(f, part_removed);
 	} else {
-		next_part(f);
+		next_part(f, &reply->attrs);
 	}
 }
 

@@ -117,6 +117,7 @@ struct xfer_progress {
 	uint64_t chunk;		 /* bytes of a range */
 	uint32_t *chunk_left;	 /* owned: bytes; NULL: no marks are made */
 	uint64_t moved;		 /* bytes that are at the target */
+	uint64_t skipped;	 /* those of them that are holes */
 	uint64_t received_until; /* highest offset received */
 	uint64_t eof_at;	 /* lowest offset where the source ended */
 	bool end_checked;	 /* FSTAT has told its size by then */

@@ -465,6 +465,8 @@ xfer_add_dir(struct xfer *x, struct xfer_dir *parent,
 	    (d = dir_new(x, parent, found, links)) == NULL)
 		r = ERR_NOMEM;
 	if (d != NULL)
+		xfer_space_tree(d);
+	if (d != NULL)
 		make_dir(d);
 	else
 		found_drop(found);

@@ -124,6 +124,7 @@ xfer_free(struct xfer *x)
 		files_free(&d->held);
 	xfer_hard_free(x);
 	xfer_plan_free(x);
+	xfer_space_free(x);
 	xfer_dirs_free(x);
 	xfer_between_free(x);
 	xfer_streams_free(x);
@@ -148,6 +149,7 @@ xfer_report_tried(struct xfer *x, const char *tried, const char *path,
     const char *text)
 {
 	x->failures++;
+	x->full |= sftp_words_are_full(text);
 	if (x->opts.report != NULL)
 		x->opts.report(x->opts.report_arg, tried, path, text);
 }
@@ -170,8 +172,14 @@ xfer_report_reply_tried(struct xfer *x, const char *tried, const char *path,
 {
 	char text[SFTP_WORDS_MAX];
 
+	if (reply->err == ERR_NOMEM) {
+		xfer_report_tried(x, tried, path, err_text(ERR_NOMEM));
+		return;
+	}
 	if (reply->err != 0) {
 		x->failures++;
+		x->unsaid.count++;
+		x->unsaid.err = reply->err;
 		return;
 	}
 	strlcpy(text, reply->words, sizeof text);
@@ -267,6 +275,9 @@ xfer_add_file(struct xfer *x, struct xfer_dir *dir, bool up, char *local,
 		f->source.attrs = *attrs;
 	if (exact != NULL)
 		f->source.exact = *exact;
+	x->sum.files++;
+	x->sum.bytes += f->source.attrs.size;
+	xfer_space_add(f);
 	progress_found(x->opts.progress, &f->item,
 	    f->source.attrs.flags & SFTP_A_SIZE ? f->source.attrs.size : 0);
 	if (dir != NULL)
@@ -540,6 +551,9 @@ run(struct xfer *x)
 			return r;
 		if (x->opts.stop != NULL && *x->opts.stop && !x->stopped)
 			stop(x);
+		if (x->full && !x->stopped)
+			stop(x);
+		xfer_space_turn(x);
 		xfer_path_requests_send(x);
 		xfer_there_issue(x);
 		more = xfer_list(x);
@@ -551,13 +565,23 @@ run(struct xfer *x)
 		reap(x);
 		xfer_dirs_fix(x);
 		if (all_done(x))
-			return x->stopped ? ERR_CANCELLED : 0;
+			return x->stopped && !x->full ? ERR_CANCELLED : 0;
 		xfer_streams_grow(x);
 		r = turn(x, more);
 		if (r < 0)
 			return r;
 		show_progress(x);
 	}
+}
+
+/* Nobody else tells of them, since the run has not ended by that. */
+static void
+tell_unsaid(struct xfer *x)
+{
+	if (x->unsaid.count > 0 && x->opts.report != NULL)
+		x->opts.report(x->opts.report_arg, NULL, "connection",
+		    err_text(x->unsaid.err));
+	x->unsaid.count = 0;
 }
 
 int
@@ -567,5 +591,7 @@ xfer_run(struct xfer *x)
 	int r = run(x);
 
 	x->spent.all += clock_us() - from;
+	if (r == 0)
+		tell_unsaid(x);
 	return r;
 }
