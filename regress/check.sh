@@ -24,7 +24,7 @@ replay-*) set -- "./$1" "$srcdir/regress/fuzz/corpus/${name#replay-}" ;;
 *.sh) set -- sh "$1" "$srcdir" ;;
 *) set -- "./$1" ;;
 esac
-timeout -k 5 180 "$@" </dev/null >"$logs/$name.log" 2>&1
+timeout -k 5 "${HPN_CHECK_SECONDS:-180}" "$@" </dev/null >"$logs/$name.log" 2>&1
 echo $? >"$logs/$name.rc"
 '
 list=
@@ -55,7 +55,7 @@ for t in $list; do
 	if [ "$bad" = 0 ]; then
 		echo "pass $name ($ok)"
 	else
-		[ "$rc" = 124 ] && echo "timed out after 180 s" >>"$log"
+		[ "$rc" = 124 ] && echo "timed out after ${HPN_CHECK_SECONDS:-180} s" >>"$log"
 		echo "FAIL $name (exit status $rc); the end of $log:"
 		grep -v '^ok ' "$log" | tail -n 40 | sed 's/^/    /'
 	fi

@@ -472,6 +472,7 @@ xfer_file_sent(struct xfer_file *f)
 	}
 	if (f->x->opts.verify && !f->failed && !f->tail.verified &&
 	    size != UINT64_MAX) {
+		f->item.doing = "verifying";
 		xfer_file_enter(f, XFER_COMPARING);
 		xfer_compare_start(f, XFER_COMPARE_VERIFY, size);
 		return;
@@ -484,7 +485,7 @@ void
 xfer_file_compared(struct xfer_file *f, int why)
 {
 	if (why == XFER_COMPARE_TARGET && f->compare.differs) {
-		f->item.done -= f->compare.shown;
+		progress_unkeep(&f->item, f->compare.shown);
 		xfer_handles_drop(f);
 		if (!f->up)
 			fd_close(&f->fd);
@@ -495,8 +496,7 @@ xfer_file_compared(struct xfer_file *f, int why)
 	}
 	if (why == XFER_COMPARE_TARGET) {
 		f->progress.moved = f->source.size;
-		progress_add(f->x->opts.progress, &f->item,
-		    f->source.size - f->compare.shown);
+		progress_keep(&f->item, f->source.size - f->compare.shown);
 	} else if (f->compare.differs) {
 		xfer_report(f->x, f->remote, f->compare.status != 0 ?
 			"cannot be verified" :
@@ -507,6 +507,9 @@ xfer_file_compared(struct xfer_file *f, int why)
 			xfer_part_remove_surely(f);
 	}
 	f->tail.verified = true;
+	f->item.doing = NULL;
+	if (!f->failed && f->x->opts.verify)
+		progress_verified(f->x->opts.progress);
 	send_tail(f);
 	xfer_file_settle(f);
 }

@@ -41,7 +41,7 @@ void xfer_plan_free(struct xfer *x);
 void xfer_part_avoid_plan(struct xfer_file *f);
 /* What has the part's name is left alone, which is told, and the next name is
  * the part's. False: reported. */
-bool xfer_part_next(struct xfer_file *f);
+bool xfer_part_next(struct xfer_file *f, const struct sftp_attrs *seen);
 /* The same, for one that was looked at with -Z: the file begins anew. */
 void xfer_part_pass(struct xfer_file *f);
 /* Parts of this run's downloads that have the name take another one: something

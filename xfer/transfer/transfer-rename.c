@@ -234,7 +234,8 @@ renamed(struct xfer_file *f)
 	else if (r->status != SFTP_OK && r->status != SFTP_NO_SUCH_FILE) {
 		if (clear_target(f) || link_instead(f, r->status))
 			return;
-		rename_fails(f, sftp_status_text(r->status));
+		rename_fails(f, r->words != NULL ? r->words :
+			sftp_status_text(r->status));
 	}
 	xfer_file_settle(f);
 }
@@ -263,6 +264,7 @@ rename_done(void *arg, const struct sftp_reply *reply)
 	struct xfer_file *f = arg;
 
 	f->renaming.status = reply->status;
+	xfer_keep_words(&f->renaming.words, reply);
 	answered(f, reply);
 }
 
@@ -314,7 +316,7 @@ handle_renamed(void *arg, const struct sftp_reply *reply)
 			rename_fails(f, XFER_PART_EXCHANGED);
 		else if (reply->status != SFTP_OK &&
 		    !link_instead(f, reply->status))
-			rename_fails(f, sftp_status_text(reply->status));
+			rename_fails(f, reply->words);
 		xfer_file_settle(f);
 	} else if (reply->err != ERR_CANCELLED && !f->x->over) {
 		f->renaming.lost = true;
