@@ -3,8 +3,10 @@
  * hpnscp: copies files between hosts, through SFTP. This file is argv;
  * client/scp-copy.c knows what goes where, xfer/ moves it.
  */
+#include "base/help.h"
 #include "config.h"
 
+#include <locale.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,13 +26,15 @@
 #include "client/scp-hosts.h"
 #include "client/scp-run.h"
 #include "client/ssh-command.h"
+#include "conf/client-conf.h"
 #include "crypto/library.h"
 #include "xfer/progress.h"
 #include "xfer/target.h"
 
 enum { EXIT_OLD_PROTOCOL = 255 };
 
-static struct scp scp;
+static struct scp scp = { .xfer = { .check_space = true,
+	.resume_by = "-Z" } };
 
 /* What only concerns argv. */
 static struct {
@@ -51,10 +55,25 @@ usage(void)
 	    "[-P port]\n"
 	    "              [-S program] [-X sftp_option] [--hard-links] "
 	    "[--in-place]\n"
-	    "              [--json] [--links] [--progress=tty|plain|none] "
-	    "[--retry[=times]]\n"
-	    "              [--sparse] [--verify] source ... target\n");
+	    "              [--json] [--links] [--no-space-check]\n"
+	    "              [--progress=tty|plain|none] [--retry[=times]] "
+	    "[--sparse]\n"
+	    "              [--verify] source ... target\n"
+	    "       hpnscp --help\n");
 	exit(1);
+}
+
+/* Of an option that is unknown here: which program has it? */
+static void
+tell_who_has(const char *option)
+{
+	static const char *const names[] = { "--delete", "--dry-run",
+		"--exclude", "--files-from", "--include", "--update" };
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (str_has_prefix(option, names[i]))
+			fprintf(stderr, "hpnscp: rsync has that option: "
+			    "rsync -e hpnssh %s ...\n", names[i]);
 }
 
 _Noreturn static void
@@ -84,7 +103,7 @@ sftp_option(const char *text)
 	else if (str_has_prefix(text, "buffer="))
 		r = copy_flag_block(&scp.xfer, value = text + 7);
 	if (r != 0)
-		die(value, "bad -X option");
+		scp_refuse(&scp, value, "bad -X option");
 }
 
 /* Those without a letter. */
@@ -93,18 +112,19 @@ enum {
 	OPT_IN_PLACE,
 	OPT_JSON,
 	OPT_LINKS,
+	OPT_NO_SPACE_CHECK,
 	OPT_PROGRESS,
 	OPT_RETRY,
 	OPT_SPARSE,
 	OPT_VERIFY,
 };
-enum { RETRIES_DEFAULT = 10, CONNECTIONS_MAX = 32 };
 
 static const struct option long_options[] = {
 	{ "hard-links", no_argument, NULL, OPT_HARD_LINKS },
 	{ "in-place", no_argument, NULL, OPT_IN_PLACE },
 	{ "json", no_argument, NULL, OPT_JSON },
 	{ "links", no_argument, NULL, OPT_LINKS },
+	{ "no-space-check", no_argument, NULL, OPT_NO_SPACE_CHECK },
 	{ "progress", required_argument, NULL, OPT_PROGRESS },
 	{ "retry", optional_argument, NULL, OPT_RETRY },
 	{ "sparse", no_argument, NULL, OPT_SPARSE },
@@ -126,19 +146,24 @@ transfer_option(int opt, const char *arg)
 	case OPT_LINKS:
 		scp.xfer.links = true;
 		break;
+	case OPT_NO_SPACE_CHECK:
+		scp.xfer.check_space = false;
+		break;
 	case OPT_SPARSE:
 		scp.xfer.sparse = true;
 		break;
 	case OPT_RETRY:
-		scp.xfer.retries = arg == NULL ? RETRIES_DEFAULT :
+		scp.given.retry = true;
+		scp.xfer.retries = arg == NULL ? XFER_RETRIES :
 		    (unsigned)number(arg, 0, 1000000, "bad number of times");
 		break;
 	case OPT_VERIFY:
 		scp.xfer.verify = true;
 		break;
 	case 'j':
+		scp.given.connections = true;
 		scp.xfer.connections_max = strcmp(arg, "auto") == 0 ? 0 :
-		    (unsigned)number(arg, 1, CONNECTIONS_MAX,
+		    (unsigned)number(arg, 1, CLIENT_COPY_CONNECTIONS_MAX,
 			"bad number of connections");
 		break;
 	}
@@ -164,6 +189,8 @@ one_option(int opt, const char *arg)
 	const char *why;
 	int r = copy_flag_take(&scp.flags, opt, arg, &why);
 
+	if (r < 0 && opt == 'P')
+		scp_refuse(&scp, arg, why);
 	if (r < 0)
 		die(arg, why);
 	if (r > 0)
@@ -219,6 +246,7 @@ one_option(int opt, const char *arg)
 	case OPT_HARD_LINKS:
 	case OPT_IN_PLACE:
 	case OPT_LINKS:
+	case OPT_NO_SPACE_CHECK:
 	case OPT_RETRY:
 	case OPT_SPARSE:
 	case OPT_VERIFY:
@@ -280,8 +308,7 @@ complete_options(void)
 static void
 on_fatal(void)
 {
-	progress_clear_line(scp.xfer.progress);
-	progress_error(scp.xfer.progress, "hpnscp", "fatal error");
+	progress_error(scp.xfer.progress, "program", "hpnscp", "fatal error");
 	scp_exit(&scp, 1);
 }
 
@@ -314,16 +341,6 @@ start_progress(void)
 }
 
 static void
-catch_signals(void)
-{
-	static const int signals[] = { SIGHUP, SIGINT, SIGTERM };
-
-	for (size_t i = 0; i < ARRAY_LEN(signals); i++)
-		if (loop_exit_on_signal(signals[i], 1) != 0)
-			fatal("%s", err_text(ERR_SYSTEM));
-}
-
-static void
 copy(char **names, int n)
 {
 	struct xfer_target *targets = xcalloc((size_t)n, sizeof *targets);
@@ -344,18 +361,23 @@ main(int argc, char **argv)
 	int opt;
 
 	fd_sanitise_stdio();
+	setlocale(LC_CTYPE, "");
 	crypto_library_start();
 	cipher_use_wide_gcm();
 	signal(SIGPIPE, SIG_IGN);
 	log_init(called_as(argc > 0 ? argv[0] : NULL, "hpnscp"),
 	    LOG_LVL_INFO);
 	log_to_stderr();
+	help_answer(&scp_help, argc, argv, crypto_library_version());
 	fatal_set_hook(on_fatal);
-	catch_signals();
+	scp_catch_signals();
 	while ((opt = flags_getopt_long(argc, argv,
 		    COPY_FLAGS "123BORTX:Zdfj:prstz",
-		    long_options)) != -1)
+		    long_options)) != -1) {
+		if (opt == '?')
+			tell_who_has(argv[optind - 1]);
 		one_option(opt, optarg);
+	}
 	argc -= optind;
 	argv += optind;
 	if (scp.flags.verbose)
@@ -372,7 +394,9 @@ main(int argc, char **argv)
 		fatal("%s", err_text(ERR_SYSTEM));
 	start_progress();
 	copy(argv, argc);
-	opt = scp_end_events(&scp, scp.failed ? 1 : 0);
+	scp_tell_sums(&scp);
+	opt = scp_end_events(&scp, scp.source_missing ? SCP_EXIT_FATAL :
+		scp.failed ? 1 : 0);
 	progress_free(scp.xfer.progress);
 	loop_free(scp.loop);
 	copy_flags_clear(&scp.flags);

@@ -4,22 +4,36 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/help.h"
 #include "base/mem.h"
 #include "crypto/library.h"
 #include "xfer/serve/sftp-server-main.h"
+
+/* As the server that has started this tells it. */
+static char *
+client_address(void)
+{
+	const char *env = getenv("SSH_CONNECTION");
+	char *text = xstrdup(env != NULL && *env != '\0' ? env : "UNKNOWN");
+
+	text[strcspn(text, " ")] = '\0';
+	return text;
+}
 
 int
 main(int argc, char **argv)
 {
 	const struct passwd *pw;
-	char *user, *home;
+	char *user, *home, *client;
 	int status;
 
 	fd_sanitise_stdio();
 	crypto_library_start();
+	help_answer(&sftp_server_help, argc, argv, crypto_library_version());
 	signal(SIGPIPE, SIG_IGN);
 	pw = getpwuid(getuid());
 	if (pw == NULL) {
@@ -29,8 +43,10 @@ main(int argc, char **argv)
 	}
 	user = xstrdup(pw->pw_name);
 	home = xstrdup(pw->pw_dir);
+	client = client_address();
 	status = sftp_server_main(argc, argv, STDIN_FILENO, STDOUT_FILENO,
-	    user, home, NULL);
+	    user, home, client, NULL);
+	free(client);
 	free(user);
 	free(home);
 	return status;

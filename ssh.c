@@ -14,6 +14,7 @@
 #include "base/called.h"
 #include "base/fd.h"
 #include "base/flags-getopt.h"
+#include "base/help.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/version.h"
@@ -375,6 +376,8 @@ main(int argc, char **argv)
 	int status = 0;
 
 	fd_sanitise_stdio();
+	if (argc == 2 && strcmp(argv[1], "-V") != 0)
+		help_answer(&ssh_help, argc, argv, NULL);
 	setproctitle_init(argc, argv, environ);
 	crypto_library_start();
 	cipher_use_wide_gcm();

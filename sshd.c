@@ -17,6 +17,7 @@
 
 #include "base/fd.h"
 #include "base/flags-getopt.h"
+#include "base/help.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/open-named.h"
@@ -246,6 +247,7 @@ set_up_log(struct options *o)
 {
 	struct server_conf *c = &o->state.conf;
 
+	log_init(c->log.name, log_get_level());
 	if (o->quiet || o->debug > 0)
 		c->log.log_level = log_get_level();
 	else if (!o->test && !o->dump)
@@ -377,6 +379,7 @@ main(int argc, char **argv)
 
 	setproctitle_init(argc, argv, environ);
 	fd_sanitise_stdio();
+	help_answer(&sshd_help, argc, argv, NULL);
 	crypto_library_start();
 	closefrom(STDERR_FILENO + 1);
 	log_init(STATE_SYSLOG_NAME, LOG_LVL_INFO);

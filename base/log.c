@@ -13,6 +13,7 @@
 
 #include "base/mem.h"
 #include "base/open-named.h"
+#include "base/screen.h"
 
 enum {
 	TEXT_MAX = 2048, /* a longer message is cut */
@@ -34,7 +35,8 @@ static struct {
 	void *sink_arg;
 	void (*fatal_hook)(void);
 	bool demote;
-	char demoted[DEMOTED_MAX]; /* the last error */
+	char demoted[DEMOTED_MAX]; /* the last error of those */
+	char last[DEMOTED_MAX];	   /* the last error of all */
 	bool crlf;
 	bool forced; /* the line that is being written */
 	struct strlist places;
@@ -217,6 +219,8 @@ write_line(enum log_level level, const char *text)
 						"debug3: ";
 	n = snprintf(line, sizeof line, "%s%s%s", tag, text,
 	    st.fd == STDERR_FILENO && st.crlf ? "\r\n" : "\n");
+	if (st.fd == STDERR_FILENO)
+		screen_clear();
 	if (n > 0)
 		(void)!write(st.fd, line, MIN((size_t)n, sizeof line - 1));
 }
@@ -282,14 +286,22 @@ place_prefix(const struct log_place *place, char *out, size_t size)
 }
 
 static void
-keep_demoted(const char *fmt, va_list ap)
+keep_error(const char *fmt, va_list ap)
 {
 	char text[DEMOTED_MAX];
 	int saved = errno;
 
 	(void)vsnprintf(text, sizeof text, fmt, ap);
-	str_escape(st.demoted, sizeof st.demoted, text);
+	str_escape(st.last, sizeof st.last, text);
+	if (st.demote)
+		strlcpy(st.demoted, st.last, sizeof st.demoted);
 	errno = saved;
+}
+
+const char *
+log_last_error(void)
+{
+	return st.last;
 }
 
 const char *
@@ -305,9 +317,9 @@ log_at(const struct log_place *place, enum log_level level, const char *fmt,
 	char prefix[PLACE_MAX];
 	va_list ap;
 
-	if (st.demote && level == LOG_LVL_ERROR) {
+	if (level == LOG_LVL_ERROR) {
 		va_start(ap, fmt);
-		keep_demoted(fmt, ap);
+		keep_error(fmt, ap);
 		va_end(ap);
 	}
 	if (st.demote && level > LOG_LVL_FATAL && level < LOG_LVL_DEBUG1)

@@ -48,6 +48,8 @@ bool log_demote(bool on);
 /* The last ERROR line that was demoted, escaped: why something did not succeed
  * that was tried without a word. "": there was none. */
 const char *log_demoted_error(void);
+/* The last ERROR line, shown or not, escaped; "": there was none. */
+const char *log_last_error(void);
 void log_to_sink(log_sink_fn sink, void *arg);
 /* LogVerbose: lines of these places are logged whatever the level is, with
  * their place in front: "file.c:function():12 (bin=hpnssh, pid=1): text". Each

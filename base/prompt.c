@@ -14,6 +14,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/screen.h"
 
 /* The kernel drops what is behind byte 4095 of a line of a terminal, so of a
  * line with that many nobody knows whether it is whole. */
@@ -59,6 +60,7 @@ ask_terminal(const char *text, int flags)
 {
 	char *answer = xcalloc(1, ASKPASS_BUFFER_BYTES);
 
+	screen_clear();
 	errno = 0;
 	if (readpassphrase(text, answer, ASKPASS_BUFFER_BYTES, flags) !=
 		NULL &&

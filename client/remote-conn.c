@@ -161,6 +161,8 @@ end_conn(struct conn *conn, int err)
 
 	if (conn->state == CONN_ENDED)
 		return;
+	if (conn->number == 0)
+		remote_note_end(err);
 	err = stream_error(conn, err);
 	if (refused && conn->number > 0)
 		log_debug("connection %u is refused", conn->number);

@@ -90,6 +90,9 @@ struct remote {
 
 enum { REMOTE_EXIT_ERROR = 255 };
 
+/* For remote_last_end(). */
+void remote_note_end(int err);
+
 /* ---- connections -------------------------------------------------------- */
 
 /* Whether the table of states allows the step. */

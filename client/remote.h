@@ -19,6 +19,12 @@
 
 struct remote;
 
+/* Defaults of copies to or from a host. */
+struct remote_copy {
+	unsigned connections, retries;
+	bool verify, resume, preserve;
+};
+
 /* All is borrowed, and must live longer than the remote. */
 struct remote_params {
 	struct loop *loop;
@@ -41,6 +47,12 @@ struct remote_params {
 	/* A connection that is silent for long counts as lost, even if the
 	 * configuration does not ask for alive messages or a time limit. */
 	bool watched;
+	/* Gets what the host's configuration says of copies, before it is
+	 * connected to; from a program in place of the connection nothing.
+	 * Then `watched` and `connections` above are as of it, unless the user
+	 * gave them. NULL: it does not count. */
+	struct remote_copy *copy;
+	bool connections_given, retry_given;
 };
 
 /* Begins to connect. 0, or an error that was reported to the user. */
@@ -53,6 +65,10 @@ struct sftp *remote_sftp(struct remote *r);
  * the user more. ERR_DENIED: the next one would be refused as well;
  * ERR_TIMEOUT: it was silent; ERR_CLOSED. */
 bool remote_err_is_told(int err);
+/* What the first connection to a host ended with, the last one of several, or
+ * why it could not be made: ERR_*, more exactly than its sessions tell. 0: none
+ * has ended. */
+int remote_last_end(void);
 /* The first connection of this process has logged in. */
 bool remote_is_up(const struct remote *r);
 /* All sessions, and how to open more of them. */

@@ -12,6 +12,8 @@
 
 #include "base/buf.h"
 #include "base/child.h"
+#include "base/mem.h"
+#include "base/screen.h"
 #include "base/str.h"
 #include "client/scp-hosts.h"
 #include "client/scp-targets.h"
@@ -53,7 +55,28 @@ call_stat(struct sftp *s, void *arg)
 	return sftp_call_stat(s, q->path, q->follow, &q->attrs);
 }
 
-/* Whether path is a directory; ends the program if it has to be one. */
+static int
+call_mkdir(struct sftp *s, void *arg)
+{
+	const struct question *q = arg;
+
+	return sftp_call_mkdir(s, q->path, &q->attrs);
+}
+
+/* As for stock: what is meant to be copied into it need not make it first. */
+static void
+make_remote_dir(struct scp *scp, struct scp_host *host, const char *path)
+{
+	struct question q = { .path = path,
+		.attrs = { .flags = SFTP_A_MODE, .mode = 0777 } };
+	int r = scp_host_call(scp, host, call_mkdir, &q);
+
+	if (r != 0)
+		scp_refuse(scp, path, sftp_call_words(r));
+}
+
+/* Whether path is a directory; if it has to be one, it is made, or the program
+ * ends. */
 static bool
 remote_is_dir(struct scp *scp, struct scp_host *host, const char *path,
     bool needed)
@@ -65,13 +88,17 @@ remote_is_dir(struct scp *scp, struct scp_host *host, const char *path,
 	if (strcmp(path, ".") == 0)
 		return true; /* known without a round trip */
 	r = scp_host_call(scp, host, call_stat, &q);
+	if (r == SFTP_NO_SUCH_FILE && needed) {
+		make_remote_dir(scp, host, path);
+		return true;
+	}
 	is_dir = r == 0 && (q.attrs.flags & SFTP_A_MODE) &&
 	    S_ISDIR(q.attrs.mode);
 	/* Else a tree that is meant to go into it would be laid over it. */
-	if (r != 0 && (needed || r != SFTP_NO_SUCH_FILE))
-		scp_die(scp, path, sftp_status_text((uint32_t)r));
+	if (r != 0 && r != SFTP_NO_SUCH_FILE)
+		scp_die(scp, path, sftp_call_words(r));
 	if (needed && !is_dir)
-		scp_die(scp, path, strerror(ENOTDIR));
+		scp_refuse(scp, path, strerror(ENOTDIR));
 	return is_dir;
 }
 
@@ -87,6 +114,27 @@ local_is_dir(struct scp *scp, const char *path, bool needed)
 	if (needed && !is_dir)
 		scp_die(scp, path, strerror(exists ? ENOTDIR : ENOENT));
 	return is_dir;
+}
+
+/* For what a pattern has matched: several things need a directory. */
+static bool
+local_dir_for(struct scp *scp, const char *path, size_t n)
+{
+	struct stat st;
+	bool is_dir = local_is_dir(scp, path, scp->need_dir);
+	char *shown, *line;
+
+	if (is_dir || n < 2)
+		return is_dir;
+	if (stat(path, &st) == 0) {
+		shown = xstr_escape(path);
+		xasprintf(&line, "Multiple files match pattern, but "
+		    "destination \"%s\" is not a directory", shown);
+		scp_die_line(scp, path, line);
+	}
+	if (mkdir(path, 0777) == -1)
+		scp_die(scp, path, strerror(errno));
+	return true;
 }
 
 struct expansion {
@@ -118,16 +166,15 @@ expand_source(struct scp *scp, struct scp_host *host,
 
 	if (pattern == NULL)
 		return;
-	if (remote_glob_has_magic(pattern)) {
+	if (remote_glob_has_magic(pattern))
 		(void)scp_host_call(scp, host, call_glob, &e);
-	} else {
+	/* A pattern that matches nothing may be a name: file[1].txt */
+	if (names->n == before) {
 		name = remote_glob_unescape(pattern);
 		check_memory(scp, pattern, name == NULL ? ERR_NOMEM : 0);
 		check_memory(scp, "memory", strlist_add(names, name));
 		free(name);
 	}
-	if (names->n == before)
-		scp_report(scp, NULL, source->path, strerror(ENOENT));
 	free(pattern);
 }
 
@@ -148,30 +195,34 @@ batch_begin(struct batch *b, struct scp *scp, struct scp_host *host,
     struct scp_host *to)
 {
 	struct xfer_streams streams = remote_streams(host->remote);
+	const struct xfer_opts opts = scp_host_opts(scp, host);
 	const struct xfer_opts plain = { .recursive = scp->recursive,
-		.preserve = scp->preserve, .in_place = true,
+		.preserve = opts.preserve, .in_place = true,
 		.rate_bytes = scp->xfer.rate_bytes,
+		.check_space = scp->xfer.check_space,
 		.progress = scp->xfer.progress, .report = scp_report,
 		.note = scp_note, .report_arg = scp };
 
 	*b = (struct batch){ .scp = scp, .host = host, .to = to };
 	check_memory(scp, "memory", to != NULL ?
 		xfer_new_between(&b->x, host->sftp, to->sftp, &plain) :
-		xfer_new(&b->x, &streams, host->sftp, &scp->xfer));
+		xfer_new(&b->x, &streams, host->sftp, &opts));
+	scp->resumes = opts.resume;
 }
 
 static void
 batch_run(struct batch *b)
 {
-	struct progress *progress = b->scp->xfer.progress;
-	int r = xfer_run(b->x);
 	struct buf why;
+	int r;
 
+	b->scp->between = b->to != NULL;
+	r = scp_run(b->scp, b->x);
 	if (xfer_failures(b->x) > 0)
 		b->scp->failed = true;
 	buf_init(&why);
 	if (b->scp->flags.verbose && xfer_why(b->x, &why)) {
-		progress_clear_line(progress);
+		screen_clear();
 		fprintf(stderr, "%.*s\n", (int)buf_len(&why),
 		    (const char *)buf_data(&why));
 	}
@@ -206,6 +257,17 @@ bytes_of(const struct xfer_target *sources, int n)
 	return sum;
 }
 
+/* The transfer tells it, and goes on with the others. */
+static void
+note_missing(struct scp *scp, const char *path)
+{
+	struct stat st;
+	int r = scp->xfer.links ? lstat(path, &st) : stat(path, &st);
+
+	if (r == -1)
+		scp->source_missing = true;
+}
+
 static void
 upload(struct scp *scp, const struct xfer_target *sources, int n,
     const struct xfer_target *target)
@@ -220,6 +282,7 @@ upload(struct scp *scp, const struct xfer_target *sources, int n,
 	is_dir = remote_is_dir(scp, host, dir, scp->need_dir);
 	batch_begin(&batch, scp, host, NULL);
 	for (int i = 0; i < n; i++) {
+		note_missing(scp, sources[i].path);
 		to = target_name(scp, dir, is_dir, sources[i].path);
 		batch_add_target(&batch, to);
 		check_memory(scp, "memory",
@@ -240,7 +303,7 @@ fetch(struct batch *b, const char *name, const char *dir, bool is_dir)
 	int r = scp_host_call(scp, b->host, call_stat, &q);
 
 	if (r != 0) {
-		scp_report(scp, NULL, name, sftp_status_text((uint32_t)r));
+		scp_report(scp, NULL, name, sftp_call_words(r));
 		return;
 	}
 	to = target_name(scp, dir, is_dir, name);
@@ -263,8 +326,7 @@ download(struct scp *scp, const struct xfer_target *sources, int n,
 
 	for (int i = 0; i < n; i++)
 		expand_source(scp, host, &sources[i], &names);
-	is_dir = local_is_dir(scp, target->path,
-	    scp->need_dir || names.n > 1);
+	is_dir = local_dir_for(scp, target->path, names.n);
 	batch_begin(&batch, scp, host, NULL);
 	for (size_t i = 0; i < names.n; i++)
 		fetch(&batch, names.v[i], target->path, is_dir);
@@ -320,7 +382,7 @@ tell_failed(struct scp *scp, const char *source, unsigned long before)
 
 	scp->failed = true;
 	if (progress_errors(p) == before)
-		progress_error(p, source, "not copied");
+		progress_error(p, "file", source, "not copied");
 }
 
 /* Copies on this machine are cp(1)'s work. */
@@ -417,6 +479,6 @@ void
 scp_copy_all(struct scp *scp, const struct xfer_target *sources, int n,
     const struct xfer_target *target)
 {
-	for (int i = 0; i < n;)
+	for (int i = 0; i < n && !scp->full;)
 		i += copy_some(scp, &sources[i], n - i, target);
 }

@@ -9,12 +9,12 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/screen.h"
 #include "xfer/progress.h"
 #include "xfer/sftp/sftp-engine.h"
 
 enum {
 	EXIT_UNREACHABLE = 255, /* as ssh */
-	WAIT_MAX_S = 60,
 	STEP_MS = 1000,
 	SESSION_MS = 60000,
 };
@@ -29,22 +29,48 @@ any_never_answered(const struct scp *scp)
 	return false;
 }
 
+/* A word for programs. */
+static const char *
+class_of_end(const struct scp *scp)
+{
+	static const struct {
+		int err;
+		const char *kind;
+	} ends[] = {
+		{ ERR_NOT_FOUND, "resolve" },
+		{ ERR_HOSTKEY, "hostkey" },
+		{ ERR_REVOKED, "hostkey" },
+		{ ERR_DENIED, "auth" },
+		{ ERR_NO_KEX_MATCH, "algorithms" },
+		{ ERR_NO_HOSTKEY_MATCH, "algorithms" },
+		{ ERR_NO_CIPHER_MATCH, "algorithms" },
+		{ ERR_NO_MAC_MATCH, "algorithms" },
+		{ ERR_NO_COMP_MATCH, "algorithms" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(ends); i++)
+		if (remote_last_end() == ends[i].err)
+			return ends[i].kind;
+	return any_never_answered(scp) ? "connect" : "lost";
+}
+
 /* What carries the connection has reported why it was closed. */
 _Noreturn static void
 connection_lost(struct scp *scp, int err)
 {
 	const char *why = log_demoted_error();
 
-	progress_clear_line(scp->xfer.progress);
+	screen_clear();
 	/* Of a connection that was tried again nothing was said so far. */
-	if (scp->xfer.retries > 0 && *why != '\0')
+	if (*why != '\0')
 		fprintf(stderr, "hpnscp: the last try: %s\n", why);
 	if (remote_err_is_told(err))
 		fprintf(stderr, "hpnscp: Connection closed\n");
 	else
 		fprintf(stderr, "hpnscp: Connection lost: %s\n",
 		    err_text(err));
-	progress_error(scp->xfer.progress, "connection", err_text(err));
+	progress_error(scp->xfer.progress, class_of_end(scp), "connection",
+	    *log_last_error() != '\0' ? log_last_error() : err_text(err));
 	scp_exit(scp, any_never_answered(scp) ? EXIT_UNREACHABLE : 1);
 }
 
@@ -56,22 +82,38 @@ scp_host_result(struct scp *scp, int result)
 	return result;
 }
 
+struct xfer_opts
+scp_host_opts(const struct scp *scp, const struct scp_host *host)
+{
+	struct xfer_opts o = scp->xfer;
+
+	if (!scp->given.connections)
+		o.connections_max = host->copy.connections;
+	if (!scp->given.retry)
+		o.retries = host->copy.retries;
+	o.verify |= host->copy.verify;
+	o.resume |= host->copy.resume;
+	o.preserve |= host->copy.preserve;
+	return o;
+}
+
 /* ---- tries -------------------------------------------------------------- */
 
 /* Waits before the next try, or ends the program if there is none. */
 static void
 try_again(struct scp *scp, struct scp_host *host, int err)
 {
-	unsigned wait_s = 1;
+	unsigned wait_ms = xfer_retry_wait_ms(host->tries, 0);
+	unsigned retries = scp_host_opts(scp, host).retries;
+	char text[96];
 
 	if ((err != ERR_CLOSED && err != ERR_TIMEOUT) ||
-	    host->tries >= scp->xfer.retries)
+	    host->tries >= retries)
 		connection_lost(scp, err);
-	for (unsigned i = 0; i < host->tries && wait_s < WAIT_MAX_S; i++)
-		wait_s *= 2;
 	host->tries++;
-	scp_note(scp, NULL, "the connection is lost; trying again");
-	(void)poll(NULL, 0, (int)MIN(wait_s, (unsigned)WAIT_MAX_S) * 1000);
+	xfer_retry_text(wait_ms, host->tries, retries, text, sizeof text);
+	scp_note(scp, NULL, text);
+	(void)poll(NULL, 0, (int)wait_ms);
 }
 
 /* Until the session can be used. The limit for the server's program begins
@@ -104,7 +146,8 @@ open_remote(struct scp_host *host, const struct remote_params *params)
 								 ERR_DENIED;
 	host->sftp = remote_sftp(host->remote);
 	/* Else the first requests leave before the host has answered. */
-	if (!params->watched)
+	if (!params->watched &&
+	    (params->retry_given || host->copy.retries == 0))
 		return 0;
 	if ((err = wait_for_session(host, host->sftp)) != 0) {
 		host->sftp = NULL;
@@ -170,6 +213,8 @@ scp_host_of(struct scp *scp, const struct xfer_target *t, uint64_t bulk)
 		.watched = scp->xfer.retries > 0,
 		.bulk = scp->xfer.rate_bytes == 0 ? bulk : 0,
 		.connections = scp->xfer.connections_max,
+		.connections_given = scp->given.connections,
+		.retry_given = scp->given.retry,
 	};
 	struct scp_host *host;
 	int err;
@@ -180,6 +225,7 @@ scp_host_of(struct scp *scp, const struct xfer_target *t, uint64_t bulk)
 	host = add_host(scp, t);
 	params.host = host->where.host;
 	params.user = host->where.user;
+	params.copy = &host->copy;
 	while ((err = open_remote(host, &params)) != 0)
 		try_again(scp, host, err);
 	return host;
@@ -230,7 +276,7 @@ expand_tilde(struct scp *scp, struct scp_host *host, const char *tilde,
 		home = e.home;
 		if (r != 0)
 			scp_report(scp, NULL, path,
-			    sftp_status_text((uint32_t)r));
+			    sftp_call_words(r));
 	} else if (tilde[1] == '\0') {
 		home = xstrdup("."); /* where paths begin */
 	} else {

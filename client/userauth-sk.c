@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/prompt.h"
+#include "base/screen.h"
 #include "keys/sk-client.h"
 
 static const char *
@@ -49,6 +50,7 @@ notice_begin(struct notice *n, const struct userauth *ua, const struct key *k)
 	    key_short_name(k), fp != NULL ? fp : "");
 	free(fp);
 	n->told = isatty(STDERR_FILENO) == 1;
+	screen_clear();
 	if (n->told)
 		fprintf(stderr, "%s\r\n", text);
 	else if (!ua->p.conf->auth.batch_mode)

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/prompt.h"
+#include "base/screen.h"
 #include "base/str.h"
 #include "client/userauth-internal.h"
 #include "compat/cpu.h"
@@ -420,6 +421,7 @@ on_banner(struct userauth *ua, struct rd body)
 	text.len = MIN(text.len, BANNERS_MAX - ua->banner_bytes);
 	ua->banner_bytes += text.len;
 	userauth_put_clean(&clean, text);
+	screen_clear();
 	if (buf_err(&clean) == 0)
 		(void)!fd_write_all(STDERR_FILENO, buf_data(&clean),
 		    buf_len(&clean));

@@ -54,7 +54,7 @@ enum {
 /* AddKeysToAgent. confirm: the agent asks before each use. */
 enum { CLIENT_ADD_NO, CLIENT_ADD_YES, CLIENT_ADD_ASK, CLIENT_ADD_CONFIRM };
 enum { CLIENT_CANONICAL_NO, CLIENT_CANONICAL_YES, CLIENT_CANONICAL_ALWAYS };
-enum { CLIENT_CANONICAL_MAX = 32 }; /* domains, rules for aliases */
+enum { CLIENT_CANONICAL_MAX = 1024 }; /* domains, rules for aliases */
 enum { CLIENT_PERSIST_NO = -1, CLIENT_PERSIST_FOREVER = 0 };
 
 /*
@@ -70,6 +70,11 @@ enum { CLIENT_PERSIST_NO = -1, CLIENT_PERSIST_FOREVER = 0 };
 	M(kbdint, "keyboard-interactive")                                     \
 	M(password, "password")
 
+enum {
+	CLIENT_COPY_CONNECTIONS_MAX = 32,
+	CLIENT_COPY_RETRIES = 40, /* of "yes": some hours */
+};
+
 /* Fields are owned; strings are NULL when unset or "none". */
 struct client_conf {
 	struct conf_marks marks;
@@ -83,6 +88,7 @@ struct client_conf {
 		int fallback; /* flag: try fallback_port when port is not open
 			       */
 		int fallback_port;
+		int system_config; /* flag: /etc/ssh counts, behind ours */
 		char *host_key_alias;
 		char *tag;
 		char *refuse_connection; /* do not connect; log this text */
@@ -152,6 +158,13 @@ struct client_conf {
 		int metrics_interval; /* s */
 		char *metrics_path;   /* tokens not expanded */
 	} data;
+
+	/* hpnscp, where its command line does not say. */
+	struct {
+		int connections; /* 0: as it pays */
+		int retry;	 /* times; 0: not at all */
+		int verify, resume, preserve; /* flags */
+	} copy;
 
 	/* Knowing the host. Paths: tokens not expanded. */
 	struct {
@@ -332,12 +345,17 @@ struct client_conf_context {
 int client_conf_load(struct client_conf *c,
     const struct client_conf_context *context) must_check;
 
+/* Do OpenSSH's files in /etc/ssh count (SystemConfig)? */
+bool client_conf_has_stock(const struct client_conf *c);
+
 /* The steps of load, for tests and fuzzing. */
 enum {
 	CLIENT_CONF_USER = 1,
 	CLIENT_CONF_FINAL = 2,
 	CLIENT_CONF_ROOT = 4, /* what root wrote and nothing else, also where
 				 it is included; Match exec runs nothing */
+	CLIENT_CONF_STOCK = 8, /* OpenSSH's: what is not built or not known here
+				  is passed over, since it is not for us */
 };
 int client_conf_read_file(struct client_conf *c, const char *path,
     unsigned flags) must_check; /* ERR_NOT_FOUND: no such file */
@@ -371,6 +389,9 @@ struct client_host_tokens {
  * keyword in messages. Uses the present hostname and port of c. */
 int client_conf_expand(const struct client_conf *c, enum client_tokens set,
     const char *what, const char *text, char **out) must_check;
+/* NAME=value of SetEnv, with what the tokens of the value stand for. */
+int client_conf_expand_env(const struct client_conf *c, const char *entry,
+    char **out) must_check;
 int client_conf_expand_host(const struct client_conf *c,
     const struct client_host_tokens *host, const char *what, const char *text,
     char **out) must_check;

@@ -68,22 +68,22 @@ width_now(struct progress *p)
 	return p->width;
 }
 
-/* Cuts at a character's start, so that half a UTF-8 sequence never shows;
- * columns are counted one for each character. */
+/* Cuts at a character's start, so that half a UTF-8 sequence never shows. */
 static void
 fit_name(char *out, size_t size, const char *name, int columns)
 {
-	size_t i = 0;
-	int used = 0;
+	size_t i = 0, len;
+	int used = 0, wide;
+	uint32_t c;
 
-	while (name[i] != '\0' && i + 1 < size) {
-		bool starts = ((unsigned char)name[i] & 0xc0) != 0x80;
-
-		if (starts && used == columns)
+	while ((len = str_utf8_len(name + i, &c)) > 0 && c != 0 &&
+	    i + len < size) {
+		wide = str_columns(c);
+		if (used + wide > columns)
 			break;
-		used += starts;
-		out[i] = name[i];
-		i++;
+		used += wide;
+		memcpy(out + i, name + i, len);
+		i += len;
 	}
 	while (used++ < columns && i + 1 < size)
 		out[i++] = ' ';
@@ -117,7 +117,7 @@ put_subject(const struct progress *p, const struct progress_item *item,
 /* All numbers that are shown of an item. */
 struct figures {
 	int percent;
-	bool stalled;
+	bool stalled, there;
 	char bytes[TEXT_MAX], size[TEXT_MAX], rate[TEXT_MAX];
 	char last[TEXT_MAX], when[TEXT_MAX];
 };
@@ -127,11 +127,12 @@ figures_of(const struct progress_item *item, bool finished, uint64_t now_ms)
 {
 	uint64_t took_ms = now_ms - item->start_ms;
 	uint64_t left = item->size > item->done ? item->size - item->done : 0;
-	double mean = (double)item->done * 1000 /
+	double mean = (double)progress_moved(item) * 1000 /
 	    (double)(took_ms > 0 ? took_ms : 1);
 	struct figures f = { .percent = left == 0 ? 100 :
 		    (int)((double)item->done * 100 / (double)item->size),
-		.stalled = now_ms - item->tick_ms > STALLED_MS };
+		.stalled = now_ms - item->stir_ms > STALLED_MS,
+		.there = finished && progress_is_there(item) };
 
 	progress_bytes_text(item->done, f.bytes, sizeof f.bytes);
 	progress_bytes_text(item->size, f.size, sizeof f.size);
@@ -153,6 +154,69 @@ figures_of(const struct progress_item *item, bool finished, uint64_t now_ms)
 
 /* --- whole lines --- */
 
+/* Does the terminal break long lines anew when it is made narrower? Most do;
+ * xterm and screen cut them. */
+static bool
+terminal_reflows(void)
+{
+	return getenv("XTERM_VERSION") == NULL && getenv("STY") == NULL;
+}
+
+/* To where the unfinished line begins: it takes several by now if the terminal
+ * has become narrower. */
+static void
+progress_back(struct progress *p, int width)
+{
+	int rows = 0;
+
+	if (p->line_open && width > 0 && width < p->line_width &&
+	    terminal_reflows())
+		rows = (p->line_width - 2) / width;
+	buf_put(&p->pending, "\r", 1);
+	if (rows > 0)
+		buf_printf(&p->pending, "\033[%dA\033[J", rows);
+	else if (p->line_open && width != p->line_width)
+		buf_printf(&p->pending, "\033[J");
+}
+
+void
+progress_erase(struct progress *p)
+{
+	if (!p->line_open)
+		return;
+	progress_back(p, width_now(p));
+	buf_printf(&p->pending, "\033[K");
+	p->line_open = false;
+}
+
+/* What is right of the name. */
+static void
+put_figures(const struct progress_item *item, const struct figures *f,
+    bool last, bool finished, char *out, size_t size)
+{
+	char rest[TEXT_MAX * 2] = "";
+	int n = snprintf(out, size, " %3d%% %7s", f->percent, f->bytes);
+
+	if (f->there) {
+		snprintf(out + n, size - (size_t)n, " %-*s",
+		    FIGURES - n - 1 + (last ? LAST_RATE : 0),
+		    "   already there");
+		return;
+	}
+	if (finished)
+		snprintf(rest, sizeof rest, "   %9s    ", f->when);
+	else if (item->doing != NULL)
+		snprintf(rest, sizeof rest, " %15s", item->doing);
+	else if (f->stalled)
+		snprintf(rest, sizeof rest, "     - stalled -");
+	else
+		snprintf(rest, sizeof rest, "   %9s ETA", f->when);
+	n += snprintf(out + n, size - (size_t)n, " %7s/s", f->rate);
+	if (last)
+		n += snprintf(out + n, size - (size_t)n, " %7s/s", f->last);
+	snprintf(out + n, size - (size_t)n, "%s", rest);
+}
+
 void
 progress_draw(struct progress *p, const struct progress_item *item,
     bool finished, uint64_t now_ms)
@@ -165,22 +229,21 @@ progress_draw(struct progress *p, const struct progress_item *item,
 
 	if (last)
 		columns -= LAST_RATE;
-	buf_put(b, "\r", 1);
+	progress_back(p, width);
 	if (columns > 0) {
 		put_subject(p, item, name, sizeof name);
 		fit_name(shown, sizeof shown, name, columns);
 		buf_put(b, shown, strlen(shown));
 	}
-	buf_printf(b, " %3d%% %7s %7s/s", f.percent, f.bytes, f.rate);
-	if (last)
-		buf_printf(b, " %7s/s", f.last);
+	put_figures(item, &f, last, finished, name, sizeof name);
+	/* A window that is narrower than the figures gets their beginning. */
+	fit_name(shown, sizeof shown, name, columns >= 0 ?
+		(int)strlen(name) : MAX(width - 1, 0));
+	buf_put(b, shown, strlen(shown));
 	if (finished)
-		buf_printf(b, "   %9s    \n", f.when);
-	else if (f.stalled)
-		buf_printf(b, " - stalled -    ");
-	else
-		buf_printf(b, "   %9s ETA", f.when);
+		buf_put(b, "\n", 1);
 	p->line_open = !finished;
+	p->line_width = width;
 }
 
 void
@@ -191,7 +254,9 @@ progress_words(const struct progress *p, struct buf *b,
 	char name[WIDTH_MAX * 4 + 1];
 
 	put_subject(p, item, name, sizeof name);
-	if (finished) {
+	if (f.there) {
+		buf_printf(b, "%s, %s, already there", name, f.bytes);
+	} else if (finished) {
 		buf_printf(b, "%s, %s in %s, %s/s", name, f.bytes, f.when,
 		    f.rate);
 		if (item->peak > 0)

@@ -12,7 +12,13 @@ TAILQ_HEAD(progress_items, progress_item);
 
 struct progress_count {
 	uint64_t files, done, failed;
-	uint64_t size, moved; /* bytes: of all; of files that are over */
+	uint64_t size; /* bytes of all */
+	uint64_t over, kept; /* those of files that are over */
+};
+
+/* Of all runs, for the last line. */
+struct progress_total {
+	uint64_t copied, there, verified, dropped;
 };
 
 struct progress {
@@ -24,9 +30,12 @@ struct progress {
 	volatile sig_atomic_t requested;
 	uint64_t drawn_ms, sampled_ms;
 	bool line_open;	    /* an unfinished line is on the screen */
+	int line_width;	    /* that of the terminal when it was drawn */
+	bool waits;
 	struct buf pending; /* sent with the next drawing */
 	struct progress_items moving;
 	struct progress_count count;
+	struct progress_total total;
 	/* Bytes and rates of all; state MOVES from the first file on. */
 	struct progress_item all;
 	bool trees, listing;
@@ -42,7 +51,20 @@ void progress_flush(struct progress *p);
 /* Without what is behind the point; as much as the type holds. */
 uint64_t progress_whole(double v);
 
+/* Did none of its bytes have to move? */
+bool progress_is_there(const struct progress_item *item);
+
+/* progress-rate.c */
+/* Bytes of the item that moved. */
+uint64_t progress_moved(const struct progress_item *item);
+/* Takes the rates, if a second is over. */
+void progress_sample_item(struct progress_item *item, uint64_t now_ms);
+/* What the item owns for that. */
+void progress_rates_free(struct progress_item *item);
+
 /* progress-draw.c: appends to p->pending, or to b. */
+/* Takes an unfinished line off the screen. */
+void progress_erase(struct progress *p);
 void progress_draw(struct progress *p, const struct progress_item *item,
     bool finished, uint64_t now_ms);
 void progress_words(const struct progress *p, struct buf *b,

@@ -53,7 +53,8 @@ mean(const struct progress_item *item, uint64_t now_ms)
 {
 	uint64_t took = now_ms > item->start_ms ? now_ms - item->start_ms : 1;
 
-	return progress_whole((double)item->done * 1000 / (double)took);
+	return progress_whole(
+	    (double)progress_moved(item) * 1000 / (double)took);
 }
 
 void
@@ -66,6 +67,7 @@ progress_json_file(struct progress *p, const char *event,
 	put_string(b, item->name);
 	put_number(b, "size", item->size);
 	put_number(b, "bytes", item->done);
+	put_number(b, "kept", item->kept);
 	put_seconds(b, "seconds", now_ms - item->start_ms);
 	buf_put(b, "}\n", 2);
 }
@@ -83,6 +85,7 @@ progress_json_all(struct progress *p, const char *event, uint64_t now_ms)
 	put_number(b, "failures", p->errors);
 	put_number(b, "size", p->count.size);
 	put_number(b, "bytes", all->done);
+	put_number(b, "kept", all->kept);
 	put_seconds(b, "seconds", now_ms - all->start_ms);
 	put_number(
 	    b, "rate", end ? mean(all, now_ms) : progress_whole(all->last));
@@ -106,14 +109,16 @@ progress_begin_events(struct progress *p, uint64_t now_ms)
 }
 
 void
-progress_error(struct progress *p, const char *path, const char *text)
+progress_error(struct progress *p, const char *kind, const char *path,
+    const char *text)
 {
 	if (p == NULL)
 		return;
 	p->errors++;
 	if (p->style != PROGRESS_JSON)
 		return;
-	buf_printf(&p->pending, "{\"event\":\"error\",\"path\":");
+	buf_printf(&p->pending, "{\"event\":\"error\",\"class\":\"%s\","
+	    "\"path\":", kind);
 	put_string(&p->pending, path);
 	buf_printf(&p->pending, ",\"text\":");
 	put_string(&p->pending, text);

@@ -2,24 +2,32 @@
 #include "xfer/progress.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/mem.h"
+#include "base/screen.h"
 #include "xfer/progress-internal.h"
 
 enum {
 	DRAW_EVERY_MS = 100,
 	PLAIN_EVERY_MS = 5000,
 	EVENTS_EVERY_MS = 1000,
-	SAMPLE_MS = 1000,
 	WIDTH_DEFAULT = 80,
 	PENDING_MAX = 16 * 1024,
 	FILES_EACH_MAX = 16, /* with more there is one line for all */
 };
 
 /* --- life --- */
+
+static void
+clear_line(void *arg)
+{
+	progress_clear_line(arg);
+}
 
 static struct progress *
 new_progress(void)
@@ -31,6 +39,7 @@ new_progress(void)
 		p->width = WIDTH_DEFAULT;
 		buf_init(&p->pending);
 		TAILQ_INIT(&p->moving);
+		screen_set_line(clear_line, p);
 	}
 	return p;
 }
@@ -51,6 +60,12 @@ void
 progress_set_style(struct progress *p, enum progress_style style)
 {
 	p->style = style;
+}
+
+enum progress_style
+progress_style_of(const struct progress *p)
+{
+	return p->style;
 }
 
 struct progress *
@@ -103,6 +118,8 @@ progress_free(struct progress *p)
 		return;
 	if (is_shown(p))
 		progress_flush(p);
+	screen_set_line(NULL, NULL);
+	progress_rates_free(&p->all);
 	buf_clear(&p->pending);
 	free(p);
 }
@@ -135,6 +152,7 @@ all_start(struct progress *p, uint64_t now_ms)
 	p->all.state = PROGRESS_MOVES;
 	if (p->all.start_ms == 0) /* else progress_begin_events() set it */
 		p->all.start_ms = p->all.tick_ms = now_ms;
+	p->all.stir_ms = now_ms;
 }
 
 void
@@ -148,7 +166,7 @@ progress_start(struct progress *p, struct progress_item *item,
 	p->count.size += size - item->size;
 	*item = (struct progress_item){ .state = PROGRESS_MOVES,
 		.size = size, .start_ms = now_ms, .tick_ms = now_ms,
-		.name = strdup(name) };
+		.stir_ms = now_ms, .name = strdup(name) };
 	all_start(p, now_ms);
 	TAILQ_INSERT_TAIL(&p->moving, item, entry);
 }
@@ -160,35 +178,25 @@ progress_add(struct progress *p, struct progress_item *item, uint64_t bytes)
 	item->done += bytes;
 }
 
-/* Once a second the rate of that second; smoothed for what is shown. */
-static void
-sample(struct progress_item *item, uint64_t now_ms)
+void
+progress_keep(struct progress_item *item, uint64_t bytes)
 {
-	uint64_t took_ms = now_ms - item->tick_ms;
-	double rate;
+	item->done += bytes;
+	item->kept += bytes;
+}
 
-	if (took_ms < SAMPLE_MS) {
-		/* Before the first second is over, what there is so far. */
-		if (item->peak == 0 && now_ms > item->start_ms)
-			item->rate = item->last = (double)item->done * 1000 /
-			    (double)(now_ms - item->start_ms);
-		return;
-	}
-	/* No byte since the last sample: a stall. tick_ms stays, so that the
-	 * next rate includes this time. */
-	if (item->done <= item->tick_done) {
-		item->rate = item->last = 0;
-		item->tick_done = item->done;
-		return;
-	}
-	rate = (double)(item->done - item->tick_done) * 1000 /
-	    (double)took_ms;
-	item->rate = item->peak > 0 ? item->rate * 0.5 + rate * 0.5 : rate;
-	item->last = rate;
-	if (rate > item->peak)
-		item->peak = rate;
-	item->tick_ms = now_ms;
-	item->tick_done = item->done;
+void
+progress_unkeep(struct progress_item *item, uint64_t bytes)
+{
+	item->done -= MIN(bytes, item->done);
+	item->kept -= MIN(bytes, item->kept);
+}
+
+void
+progress_restart(struct progress_item *item)
+{
+	item->done = item->kept = 0;
+	item->doing = NULL;
 }
 
 void
@@ -198,10 +206,19 @@ progress_sample(struct progress *p, uint64_t now_ms)
 
 	p->sampled_ms = now_ms;
 	p->all.size = p->count.size;
-	p->all.done = p->count.moved;
-	TAILQ_FOREACH(item, &p->moving, entry)
+	p->all.done = p->count.over;
+	p->all.kept = p->count.kept;
+	TAILQ_FOREACH(item, &p->moving, entry) {
 		p->all.done += item->done;
-	sample(&p->all, now_ms);
+		p->all.kept += item->kept;
+	}
+	progress_sample_item(&p->all, now_ms);
+}
+
+bool
+progress_is_there(const struct progress_item *item)
+{
+	return item->kept > 0 && progress_moved(item) == 0;
 }
 
 /* From now on the item's size counts in the sums as what it has moved. */
@@ -212,9 +229,13 @@ item_over(struct progress *p, struct progress_item *item, bool ok)
 		TAILQ_REMOVE(&p->moving, item, entry);
 	p->count.done += ok;
 	p->count.failed += !ok;
-	p->count.moved += item->done;
+	p->count.over += item->done;
+	p->count.kept += item->kept;
 	p->count.size += item->done - item->size;
+	p->total.there += ok && progress_is_there(item);
+	p->total.copied += ok && !progress_is_there(item);
 	item->state = PROGRESS_OVER;
+	progress_rates_free(item);
 	free(item->name);
 	item->name = NULL;
 }
@@ -239,7 +260,7 @@ progress_finish(struct progress *p, struct progress_item *item, bool ok,
 {
 	if (p == NULL || item->state != PROGRESS_MOVES)
 		return;
-	sample(item, now_ms);
+	progress_sample_item(item, now_ms);
 	if (ok && item->name != NULL && is_shown(p))
 		put_finish(p, item, now_ms);
 	if (!is_shown(p))
@@ -257,7 +278,30 @@ progress_forget(struct progress *p, struct progress_item *item)
 		item_over(p, item, false);
 }
 
+void
+progress_drop(struct progress *p, struct progress_item *item)
+{
+	if (p == NULL || item->state == PROGRESS_OVER)
+		return;
+	p->total.dropped++;
+	progress_forget(p, item);
+}
+
+void
+progress_verified(struct progress *p)
+{
+	if (p != NULL)
+		p->total.verified++;
+}
+
 /* --- all --- */
+
+void
+progress_wait(struct progress *p, bool waits)
+{
+	if (p != NULL)
+		p->waits = waits;
+}
 
 void
 progress_listing(struct progress *p, bool more)
@@ -311,6 +355,19 @@ answer(struct progress *p, const struct progress_item *item, uint64_t now_ms)
 	buf_clear(&b);
 }
 
+/* Each of those that may get a line, so that all lines are true when several
+ * files move together. */
+static void
+sample_each(struct progress *p, uint64_t now_ms)
+{
+	struct progress_item *item;
+
+	if (is_many(p))
+		return;
+	TAILQ_FOREACH(item, &p->moving, entry)
+		progress_sample_item(item, now_ms);
+}
+
 void
 progress_tick(struct progress *p, struct progress_item *item, uint64_t now_ms)
 {
@@ -322,15 +379,15 @@ progress_tick(struct progress *p, struct progress_item *item, uint64_t now_ms)
 		return;
 	if (item != NULL && item->name == NULL)
 		item = NULL;
-	if (item != NULL)
-		sample(item, now_ms);
+	sample_each(p, now_ms);
 	if (p->requested || now_ms - p->sampled_ms >= DRAW_EVERY_MS)
 		progress_sample(p, now_ms);
 	if (p->requested)
 		answer(p, item, now_ms);
 	if (p->drawn_ms == 0 && p->style == PROGRESS_PLAIN)
 		p->drawn_ms = now_ms; /* not at once */
-	if (now_ms - p->drawn_ms < every[p->style] || !is_shown(p))
+	if (now_ms - p->drawn_ms < every[p->style] || !is_shown(p) ||
+	    (p->waits && p->style != PROGRESS_JSON))
 		return;
 	p->drawn_ms = now_ms;
 	if (is_many(p))
@@ -361,6 +418,7 @@ progress_end(struct progress *p, uint64_t now_ms)
 	if (is_shown(p))
 		progress_flush(p);
 	p->count = (struct progress_count){ 0 };
+	progress_rates_free(&p->all);
 	p->all = (struct progress_item){ 0 };
 	p->trees = false;
 }
@@ -370,10 +428,35 @@ progress_clear_line(struct progress *p)
 {
 	if (!is_shown(p))
 		return;
-	if (p->line_open)
-		buf_put(&p->pending, "\r\033[K", 4);
-	p->line_open = false;
+	progress_erase(p);
 	progress_flush(p);
+}
+
+bool
+progress_summary(const struct progress *p, char *out, size_t size)
+{
+	const struct progress_total *t = &p->total;
+	size_t len;
+	const struct {
+		uint64_t n;
+		const char *what;
+	} parts[] = {
+		{ t->there, "already there" },
+		{ p->errors, "not copied (listed above)" },
+		{ t->dropped, "not begun, or stopped" },
+		{ t->verified, "verified" },
+	};
+
+	snprintf(out, size, "%llu copied", (unsigned long long)t->copied);
+	for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+		if (parts[i].n == 0)
+			continue;
+		len = strlen(out);
+		snprintf(out + len, size - len, ", %llu %s",
+		    (unsigned long long)parts[i].n, parts[i].what);
+	}
+	return t->copied + t->there + p->errors + t->dropped > 1 ||
+	    t->verified > 0;
 }
 
 int

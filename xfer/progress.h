@@ -6,7 +6,9 @@
  * the last second, time left; when it is done, mean rate, best second, time
  * taken), or, with directories or many files, one line for all of them.
  * Drawn at most ten times a second, each time as wide as the terminal is then,
- * so no signal is needed when its width changes. Plain: the same in words,
+ * so no signal is needed when its width changes. Others clear the line first
+ * (base/screen.h). Rates and the time left are of bytes that moved, the latter
+ * from the last 30 s. Plain: the same in words,
  * every few seconds. JSON: one object a line, see hpnscp(1).
  *
  * Time comes from the caller (milliseconds, monotonic), output goes to a
@@ -40,10 +42,17 @@ struct progress_item {
 		PROGRESS_OVER } state;
 	char *name; /* owned, not escaped; NULL: it is not being moved */
 	uint64_t size, done;
+	uint64_t kept; /* of done: what was there, or is a hole: no rate
+			* counts it */
 	uint64_t start_ms;
-	uint64_t tick_ms, tick_done; /* last sample of the rate */
-	double rate, last, peak;     /* bytes a second: smoothed, that of the
-				      * last second, the best one */
+	uint64_t tick_ms, tick_moved; /* last sample of the rate */
+	uint64_t stir_ms, stir_done;  /* when done was last another */
+	double rate, last, peak;      /* bytes a second that moved: of the last
+				       * half minute, of the last second, the
+				       * best one */
+	struct progress_window *window; /* owned; NULL: too young */
+	const char *doing; /* a literal, in place of the time left, when all
+			    * has moved; NULL: nothing else */
 	bool begin_written;	     /* its first event, in JSON */
 	TAILQ_ENTRY(progress_item) entry;
 };
@@ -53,6 +62,7 @@ struct progress_item {
  * the foreground. */
 struct progress *progress_new(int fd);
 void progress_set_style(struct progress *p, enum progress_style style);
+enum progress_style progress_style_of(const struct progress *p);
 /* For tests: a terminal of width columns; all goes to write. */
 struct progress *progress_new_to(void (*write)(void *arg, const char *p,
     size_t len), void *arg, int width);
@@ -69,10 +79,23 @@ void progress_start(struct progress *p, struct progress_item *item,
     const char *name, uint64_t size, uint64_t now_ms);
 void progress_add(struct progress *p, struct progress_item *item,
     uint64_t bytes);
+/* Bytes that did not have to move. */
+void progress_keep(struct progress_item *item, uint64_t bytes);
+/* These turned out to be others. */
+void progress_unkeep(struct progress_item *item, uint64_t bytes);
+/* The file begins anew. */
+void progress_restart(struct progress_item *item);
+void progress_verified(struct progress *p);
 /* The file's last line stays on the screen; that of a failed file unchanged. */
 void progress_finish(struct progress *p, struct progress_item *item, bool ok,
     uint64_t now_ms);
 void progress_forget(struct progress *p, struct progress_item *item);
+/* The same of one that nothing was told of: the copy is stopped before it. */
+void progress_drop(struct progress *p, struct progress_item *item);
+
+/* From when to when nothing is drawn: nobody has logged in yet. Events are
+ * written. */
+void progress_wait(struct progress *p, bool waits);
 
 /* There are directories; more: not all of them have been listed. */
 void progress_listing(struct progress *p, bool more);
@@ -92,12 +115,17 @@ void progress_request(struct progress *p);
 
 /* For programs: events of the whole, in style JSON only. */
 void progress_begin_events(struct progress *p, uint64_t now_ms);
-void progress_error(struct progress *p, const char *path, const char *text);
+/* kind: a word for programs (hpnscp(1) lists them). */
+void progress_error(struct progress *p, const char *kind, const char *path,
+    const char *text);
 /* The errno for which events could not be written; 0: all were, or their reader
  * is gone. */
 int progress_lost(const struct progress *p);
 /* How many of these there were. */
 unsigned long progress_errors(const struct progress *p);
+/* How it all ended, over all runs: "4 copied, 1 not copied (listed above)".
+ * False: there is nothing to add up. */
+bool progress_summary(const struct progress *p, char *out, size_t size);
 void progress_end_events(struct progress *p, uint64_t now_ms);
 
 /* Parts, for tests. "1.5MB", "12 KB"-like amounts of at most 6 columns. */

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: ISC */
 #include "regress/unit/hex.h"
 
+#include <locale.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/screen.h"
 #include "xfer/progress.h"
 
 static struct buf screen;
@@ -325,7 +327,7 @@ test_events(void **state)
 	progress_tick(p, &item, 2000);
 	progress_add(p, &item, 1000);
 	progress_tick(p, &item, 3000);
-	progress_error(p, "x", "bad");
+	progress_error(p, "file", "x", "bad");
 	progress_finish(p, &item, true, 3500);
 	progress_end(p, 3500); /* of this run: more may follow */
 	progress_end_events(p, 3500);
@@ -334,21 +336,246 @@ test_events(void **state)
 	assert_string_equal(shown(),
 	    "{\"event\":\"start\",\"version\":1}\n"
 	    "{\"event\":\"file-begin\",\"path\":\"" NAME "\",\"size\":3000,"
-	    "\"bytes\":1000,\"seconds\":1.000}\n"
+	    "\"bytes\":1000,\"kept\":0,\"seconds\":1.000}\n"
 	    "{\"event\":\"progress\",\"files\":1,\"files_done\":0,"
-	    "\"failures\":0,\"size\":3000,\"bytes\":1000,"
+	    "\"failures\":0,\"size\":3000,\"bytes\":1000,\"kept\":0,"
 	    "\"seconds\":1.000,\"rate\":1000,\"listing\":false,"
 	    "\"lanes\":0}\n"
 	    "{\"event\":\"progress\",\"files\":1,\"files_done\":0,"
-	    "\"failures\":0,\"size\":3000,\"bytes\":2000,"
+	    "\"failures\":0,\"size\":3000,\"bytes\":2000,\"kept\":0,"
 	    "\"seconds\":2.000,\"rate\":1000,\"listing\":false,"
 	    "\"lanes\":0}\n"
-	    "{\"event\":\"error\",\"path\":\"x\",\"text\":\"bad\"}\n"
+	    "{\"event\":\"error\",\"class\":\"file\",\"path\":\"x\","
+	    "\"text\":\"bad\"}\n"
 	    "{\"event\":\"file-done\",\"path\":\"" NAME "\",\"size\":3000,"
-	    "\"bytes\":2000,\"seconds\":2.500}\n"
+	    "\"bytes\":2000,\"kept\":0,\"seconds\":2.500}\n"
 	    "{\"event\":\"end\",\"files\":1,\"files_done\":1,"
-	    "\"failures\":1,\"size\":2000,\"bytes\":2000,"
+	    "\"failures\":1,\"size\":2000,\"bytes\":2000,\"kept\":0,"
 	    "\"seconds\":2.500,\"rate\":800,\"peak\":1000,\"lanes\":0}\n");
+	progress_free(p);
+}
+
+/* A file of 400 MiB of which 300 are there: what moves at 5 MiB a second tells
+ * how long it takes, and no rate has the rest in it. */
+static void
+test_kept_is_no_rate(void **state)
+{
+	struct progress *p = progress_new_to(to_screen, NULL, 100);
+	struct progress_item item = { 0 };
+	const char *text;
+
+	(void)state;
+	buf_reset(&screen);
+	progress_start(p, &item, "part", 400 << 20, 1000);
+	progress_keep(&item, 150 << 20);
+	progress_tick(p, &item, 1100);
+	progress_keep(&item, 150 << 20);
+	for (unsigned i = 1; i <= 5; i++) {
+		progress_add(p, &item, 5 << 20);
+		progress_tick(p, &item, 1000 + i * 1000);
+	}
+	text = strrchr(shown(), '\r');
+	assert_non_null(strstr(text, " 81%   325MB   5.0MB/s   5.0MB/s"));
+	assert_non_null(strstr(text, "00:15 ETA"));
+	buf_reset(&screen);
+	progress_finish(p, &item, true, 6000);
+	progress_clear_line(p);
+	assert_non_null(strstr(shown(), " 5.0MB/s   5.0MB/s       00:05"));
+	/* All was there. */
+	buf_reset(&screen);
+	progress_start(p, &item, "whole", 400 << 20, 7000);
+	progress_keep(&item, 400 << 20);
+	progress_finish(p, &item, true, 7001);
+	progress_clear_line(p);
+	assert_non_null(strstr(shown(), "100%   400MB    already there"));
+	assert_null(strstr(shown(), "/s"));
+	progress_free(p);
+}
+
+/* Of the last 30 s: what was slow an hour ago does not count, and a pause does
+ * not turn it over. */
+static void
+test_last_half_minute(void **state)
+{
+	struct progress *p = progress_new_to(to_screen, NULL, 100);
+	struct progress_item item = { 0 };
+	uint64_t now = 1000;
+
+	(void)state;
+	progress_start(p, &item, "x", UINT64_C(100) << 30, now);
+	for (unsigned i = 0; i < 3600; i++) {
+		progress_add(p, &item, 1 << 10);
+		progress_tick(p, &item, now += 1000);
+	}
+	for (unsigned i = 0; i < 30; i++) {
+		progress_add(p, &item, 30 << 20);
+		progress_tick(p, &item, now += 1000);
+	}
+	assert_true(item.rate > 29 << 20 && item.rate < 31 << 20);
+	for (unsigned i = 0; i < 10; i++)
+		progress_tick(p, &item, now += 1000);
+	assert_true(item.rate > 18 << 20 && item.rate < 21 << 20);
+	assert_true(item.last < 1);
+	/* The process was stopped for an hour. */
+	progress_tick(p, &item, now += 3600 * 1000);
+	assert_true(item.rate < 1 << 20);
+	progress_restart(&item);
+	progress_tick(p, &item, now += 1000);
+	progress_add(p, &item, 1 << 20);
+	progress_tick(p, &item, now += 1000);
+	assert_true(item.rate > 1000 << 10 && item.rate < 1100 << 10);
+	progress_finish(p, &item, false, now);
+	progress_free(p);
+}
+
+/* Two files together: each has a rate of its own, taken each second. */
+static void
+test_together(void **state)
+{
+	struct progress *p = progress_new_to(to_screen, NULL, 100);
+	struct progress_item one = { 0 }, two = { 0 };
+	uint64_t now = 1000;
+
+	(void)state;
+	progress_start(p, &one, "one", 1 << 30, now);
+	progress_start(p, &two, "two", 1 << 30, now);
+	for (unsigned i = 0; i < 20; i++) {
+		progress_add(p, &one, 3 << 20);
+		progress_add(p, &two, i < 10 ? 1 << 20 : 2 << 20);
+		progress_tick(p, &one, now += 1000);
+	}
+	progress_finish(p, &one, true, now);
+	buf_reset(&screen);
+	progress_tick(p, &two, now += 200);
+	assert_non_null(strstr(shown(), " 1.5MB/s   2.0MB/s"));
+	progress_finish(p, &two, true, now);
+	progress_free(p);
+}
+
+/* A character of two columns counts for two; what the locale does not know may
+ * be one. */
+static void
+test_double_width(void **state)
+{
+	static const char *const locales[] = { "C", "C.UTF-8" };
+	static const struct {
+		const char *name, *begins[2];
+	} rows[] = {
+		{ "\346\270\254\345\256\232.h5",
+		    { "\r\346\270\254\345\256\232.h5 ",
+			"\r\346\270\254\345\256\232.h5 " } },
+		{ "o\314\210.h5",
+		    { "\ro\314\210.h5 ", "\ro\314\210.h5 " } },
+	};
+
+	(void)state;
+	for (size_t l = 0; l < ARRAY_LEN(locales); l++) {
+		assert_non_null(setlocale(LC_CTYPE, locales[l]));
+		for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+			struct progress *p =
+			    progress_new_to(to_screen, NULL, 60);
+			struct progress_item item = { 0 };
+			const char *text;
+			size_t len;
+
+			buf_reset(&screen);
+			progress_start(p, &item, rows[i].name, 10, 0);
+			progress_tick(p, &item, 500);
+			text = shown();
+			assert_memory_equal(text, rows[i].begins[l],
+			    strlen(rows[i].begins[l]));
+			/* In bytes: two more for each of three that takes two
+			 * columns; one more for one that takes none. */
+			len = i == 0 ? 59 + 2 : l == 0 ? 59 + 1 : 59 + 2;
+			assert_int_equal(strlen(text + 1), len);
+			progress_finish(p, &item, false, 600);
+			progress_free(p);
+		}
+	}
+	assert_non_null(setlocale(LC_CTYPE, "C"));
+}
+
+/* No line of any width is as long as the window. */
+static void
+test_narrow(void **state)
+{
+	(void)state;
+	for (int width = 1; width < 200; width++) {
+		struct progress *p = progress_new_to(to_screen, NULL, width);
+		struct progress_item item = { 0 };
+
+		buf_reset(&screen);
+		progress_start(p, &item, "name", 1 << 30, 0);
+		progress_add(p, &item, 1 << 20);
+		progress_tick(p, &item, 500);
+		assert_true(strlen(shown() + 1) < (size_t)MAX(width, 2));
+		progress_finish(p, &item, false, 600);
+		progress_free(p);
+	}
+}
+
+/* Others write when the line is gone, and not before there is one. */
+static void
+test_screen(void **state)
+{
+	struct progress *p = progress_new_to(to_screen, NULL, 80);
+	struct progress_item item = { 0 };
+
+	(void)state;
+	buf_reset(&screen);
+	progress_wait(p, true);
+	progress_start(p, &item, "x", 10, 1000);
+	progress_tick(p, &item, 2000);
+	screen_clear();
+	assert_int_equal(buf_len(&screen), 0);
+	progress_wait(p, false);
+	progress_tick(p, &item, 3000);
+	buf_reset(&screen);
+	screen_clear();
+	assert_string_equal(shown(), "\r\033[K");
+	buf_reset(&screen);
+	screen_clear();
+	assert_int_equal(buf_len(&screen), 0);
+	progress_finish(p, &item, false, 3000);
+	progress_free(p);
+	screen_clear();
+}
+
+static void
+test_summary(void **state)
+{
+	struct progress *p = progress_new_to(to_screen, NULL, 80);
+	struct progress_item items[6] = { { 0 } };
+	char text[128];
+
+	(void)state;
+	progress_set_style(p, PROGRESS_NONE);
+	assert_false(progress_summary(p, text, sizeof text));
+	for (size_t i = 0; i < 6; i++)
+		progress_found(p, &items[i], 10);
+	progress_start(p, &items[0], "x", 10, 0);
+	progress_add(p, &items[0], 10);
+	progress_finish(p, &items[0], true, 1);
+	assert_false(progress_summary(p, text, sizeof text));
+	progress_verified(p);
+	assert_true(progress_summary(p, text, sizeof text));
+	assert_string_equal(text, "1 copied, 1 verified");
+	progress_start(p, &items[1], "x", 10, 0);
+	progress_keep(&items[1], 10);
+	progress_finish(p, &items[1], true, 1);
+	progress_start(p, &items[2], "x", 10, 0);
+	progress_error(p, "file", "x", "bad");
+	progress_finish(p, &items[2], false, 1);
+	progress_error(p, "file", "y", "bad");
+	progress_forget(p, &items[3]);
+	for (size_t i = 4; i < 6; i++) {
+		progress_drop(p, &items[i]);
+		progress_drop(p, &items[i]);
+	}
+	progress_end(p, 2);
+	assert_true(progress_summary(p, text, sizeof text));
+	assert_string_equal(text, "1 copied, 1 already there, 2 not copied "
+	    "(listed above), 2 not begun, or stopped, 1 verified");
 	progress_free(p);
 }
 
@@ -399,6 +626,13 @@ main(void)
 		cmocka_unit_test(test_plain),
 		cmocka_unit_test(test_events),
 		cmocka_unit_test(test_asked),
+		cmocka_unit_test(test_kept_is_no_rate),
+		cmocka_unit_test(test_last_half_minute),
+		cmocka_unit_test(test_together),
+		cmocka_unit_test(test_double_width),
+		cmocka_unit_test(test_narrow),
+		cmocka_unit_test(test_screen),
+		cmocka_unit_test(test_summary),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, clear);

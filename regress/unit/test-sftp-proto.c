@@ -161,6 +161,50 @@ test_statvfs(void **state)
 	buf_clear(&b);
 }
 
+/* What a person is told: words that say more than the status, and nothing that
+ * speaks to the terminal. */
+static void
+test_status_words(void **state)
+{
+	static const struct {
+		uint32_t status;
+		const char *text, *words;
+	} rows[] = {
+		{ SFTP_FAILURE, "No space left on device",
+		    "No space left on device" },
+		{ SFTP_FAILURE, "Failure", "Failure" },
+		{ SFTP_FAILURE, "SSH_FX_FAILURE", "Failure" },
+		{ SFTP_FAILURE, "", "Failure" },
+		{ SFTP_BAD_MESSAGE, "File name too long",
+		    "File name too long" },
+		/* The words that scripts know. */
+		{ SFTP_NO_SUCH_FILE, "No such file",
+		    "No such file or directory" },
+		{ SFTP_PERMISSION_DENIED, "nope", "Permission denied" },
+		{ SFTP_FAILURE, "a\033]0;x\007\nhpnscp: done",
+		    "a\\033]0;x\\007\\012hpnscp: done" },
+		{ 77, "odd", "odd" },
+		{ 77, "", "Unknown status" },
+	};
+	char words[SFTP_WORDS_MAX], longest[1000];
+	struct span text;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		text = (struct span){ (const uint8_t *)rows[i].text,
+			strlen(rows[i].text) };
+		sftp_status_words(rows[i].status, &text, words, sizeof words);
+		assert_string_equal(words, rows[i].words);
+	}
+	memset(longest, 'x', sizeof longest);
+	text = (struct span){ (const uint8_t *)longest, sizeof longest };
+	sftp_status_words(SFTP_FAILURE, &text, words, sizeof words);
+	assert_int_equal(strlen(words), sizeof words - 1);
+	assert_true(sftp_words_are_full(strerror(ENOSPC)));
+	assert_true(sftp_words_are_full(strerror(EDQUOT)));
+	assert_false(sftp_words_are_full("Failure"));
+}
+
 int
 main(void)
 {
@@ -169,6 +213,7 @@ main(void)
 		cmocka_unit_test(test_attrs_extended),
 		cmocka_unit_test(test_attrs_from_stat),
 		cmocka_unit_test(test_status),
+		cmocka_unit_test(test_status_words),
 		cmocka_unit_test(test_open_flags),
 		cmocka_unit_test(test_statvfs),
 	};

@@ -217,9 +217,9 @@ test_failures(void **state)
 	assert_int_equal(copy(&h, "f", "none/x", plain), 1);
 	expect("dest open none/x: No such file or directory");
 	assert_int_equal(copy(&h, "f", "busy", plain), 1);
-	expect("dest open busy: Failure");
+	expect("dest open busy: Is a directory");
 	assert_int_equal(copy(&h, "d", "x", plain), 1);
-	expect("d: not a regular file");
+	expect("d: is a directory (use -r)");
 	assert_int_equal(copy(&h, "d/fifo", "x", plain), 1);
 	expect("d/fifo: not a regular file");
 	/* What can be moved is moved. */

@@ -161,8 +161,7 @@ test_close_fails(void **state)
 		fault.close = whole ? EIO : 0;
 		fault.fsync = whole ? 0 : EIO;
 		assert_int_equal(host_copy(&h, up, "src", "dst", opts), -1);
-		assert_true(host_reported(up ? "dst: Failure" :
-			"dst: Input/output error"));
+		assert_true(host_reported("dst: Input/output error"));
 		assert_false(exists("dst"));
 		assert_false(exists(PART));
 		works_again();
@@ -222,7 +221,7 @@ test_quota(void **state)
 		fault.room = 5000000;
 		fault.fsync = lost ? EIO : 0;
 		assert_int_equal(host_copy(&h, up, "src", "dst", opts), -1);
-		snprintf(line, sizeof line, "dst: %s", up ? "Failure" :
+		snprintf(line, sizeof line, "dst: %s",
 		    strerror(fault.write));
 		assert_true(host_reported(line));
 		assert_false(exists("dst"));
@@ -284,6 +283,36 @@ test_part_is_private(void **state)
 	}
 	watched = false;
 	assert_int_equal(host_reports.n, 0);
+}
+
+/* Of a tree nothing more is begun. */
+static void
+test_full_ends(void **state)
+{
+	static const int errors[] = { ENOSPC, EDQUOT };
+	struct host h = { .seed = 3 };
+	char name[32];
+
+	(void)state;
+	assert_int_equal(mkdir("src", 0755), 0);
+	for (unsigned i = 0; i < 300; i++) {
+		snprintf(name, sizeof name, "src/f%03u", i);
+		host_make_file(name, 100000, i);
+	}
+	for (int i = 0; i < 4; i++) {
+		struct xfer_opts opts = { .recursive = true, .files_max = 2 };
+
+		fault.name = ".hpnpart";
+		fault.write = errors[i / 2];
+		fault.room = 0;
+		assert_int_equal(host_copy(&h, i % 2 == 0, "src", "dst",
+			opts), -1);
+		assert_in_range(host_reports.n, 1, 4);
+		strlist_clear(&host_reports);
+		works_again();
+		assert_int_equal(system("rm -rf dst"), 0);
+	}
+	assert_int_equal(system("rm -rf src"), 0);
 }
 
 /* --- names that are taken --- */
@@ -649,6 +678,7 @@ main(void)
 		cmocka_unit_test(test_close_fails_in_place),
 		cmocka_unit_test(test_quota),
 		cmocka_unit_test(test_part_is_private),
+		cmocka_unit_test(test_full_ends),
 		cmocka_unit_test(test_part_of_two_names),
 		cmocka_unit_test(test_killed_at_a_link),
 		cmocka_unit_test(test_old_links),

@@ -214,13 +214,13 @@ test_failures(void **state)
 	assert_int_equal(put(&m, "f", "none/x", plain), 1);
 	assert_true(reported("dest open none/x: No such file or directory"));
 	assert_int_equal(put(&m, "d", "x", plain), 1);
-	assert_true(reported("d: not a regular file"));
+	assert_true(reported("d: is a directory (use -r)"));
 	assert_int_equal(get(&m, "d", "x", plain), 1);
-	assert_true(reported("d: not a regular file"));
+	assert_true(reported("d: is a directory (use -r)"));
 	assert_int_equal(get(&m, "f", "none/x", plain), 1);
 	assert_true(reported("open local none/x: No such file or directory"));
 	assert_int_equal(put(&m, "f", "d", plain), 1);
-	assert_true(reported("dest open d: Failure"));
+	assert_true(reported("dest open d: Is a directory"));
 	assert_int_equal(put(&m, "d", "f", tree), 1);
 	assert_true(reported("f: Not a directory"));
 	assert_int_equal(get(&m, "d", "f", tree), 1);
@@ -240,7 +240,7 @@ test_failures(void **state)
 		assert_true(
 		    reported("/dev/full: No space left on device"));
 		assert_int_equal(put(&m, "f", "/dev/full", plain), 1);
-		assert_true(reported("/dev/full: Failure"));
+		assert_true(reported("/dev/full: No space left on device"));
 	}
 	/* A file without a size. */
 	assert_int_equal(get(&m, "/proc/version", "v", plain), 0);

@@ -4,6 +4,8 @@
 #include <sys/queue.h>
 #include <sys/resource.h>
 
+#include <sys/statvfs.h>
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -387,6 +389,14 @@ local_dir_stat(struct local_dir *d, struct stat *st)
 	int fd = fd_of(d);
 
 	return fd < 0 ? -1 : fstat(fd, st);
+}
+
+int
+local_dir_space(struct local_dir *d, struct statvfs *v)
+{
+	int fd = fd_of(d);
+
+	return fd < 0 ? -1 : fstatvfs(fd, v);
 }
 
 /* The name of a descriptor that was opened as a step only (O_PATH): the calls

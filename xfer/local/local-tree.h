@@ -90,6 +90,8 @@ int local_dir_stat(struct local_dir *d, struct stat *st) must_check;
 int local_dir_set_mode(struct local_dir *d, mode_t mode) must_check;
 int local_dir_set_times(struct local_dir *d,
     const struct timespec times[2]) must_check;
+struct statvfs;
+int local_dir_space(struct local_dir *d, struct statvfs *v) must_check;
 /* For reading its names; the caller closes it. */
 DIR *local_dir_list(struct local_dir *d) must_check;
 

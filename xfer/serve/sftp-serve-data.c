@@ -377,7 +377,7 @@ serve_read(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 	if (err <= 0)
 		return err;
 	if (offset > INT64_MAX) { /* to the kernel -1 means the file position */
-		serve_status(s, op->id, sftp_status_from_errno(EINVAL));
+		serve_errno(s, op->id, EINVAL);
 		return 0;
 	}
 	serve_touch_handle(s, op, h, false);
@@ -431,9 +431,12 @@ static void
 answer_write(struct sftp_serve *s, uint32_t id, struct serve_handle *h,
     int error)
 {
-	if (error != 0 && h != NULL)
+	/* When a disk is full, each of the requests under way fails. */
+	if (error != 0 && h != NULL && h->write_error != error) {
+		h->write_error = error;
 		log_error("write \"%s\": %s", h->path, strerror(error));
-	serve_status(s, id, sftp_status_from_errno(error));
+	}
+	serve_errno(s, id, error);
 }
 
 static void

@@ -54,6 +54,7 @@ struct serve_handle {
 	struct serve_key key;
 	char *path; /* owned; for log lines */
 	uint64_t bytes_read, bytes_written;
+	int write_error; /* errno that the log has; 0: none */
 	int next_free; /* slot, or -1 */
 };
 
@@ -335,6 +336,8 @@ bool serve_home_of(const struct sftp_serve *s, const char *user,
     char home[SERVE_HOME_MAX]);
 
 /* Replies. */
+/* By an errno, in its words; 0: OK. */
+void serve_errno(struct sftp_serve *s, uint32_t id, int error);
 void serve_status(struct sftp_serve *s, uint32_t id, uint32_t status);
 void serve_fail(struct sftp_serve *s, uint32_t id, uint32_t status,
     const char *text);

@@ -48,6 +48,7 @@ serve_handle_new(struct sftp_serve *s, const char *path)
 		return ERR_NOMEM;
 	s->free_slot = h->next_free;
 	h->bytes_read = h->bytes_written = 0;
+	h->write_error = 0;
 	h->append = h->no_nowait = false;
 	h->key = (struct serve_key){ 0 };
 	h->dir = NULL;
@@ -200,6 +201,19 @@ serve_status(struct sftp_serve *s, uint32_t id, uint32_t status)
 	serve_fail(s, id, status, sftp_status_text(status));
 }
 
+void
+serve_errno(struct sftp_serve *s, uint32_t id, int error)
+{
+	uint32_t status = sftp_status_from_errno(error);
+
+	if (error == 0) {
+		serve_status(s, id, status);
+		return;
+	}
+	serve_log(s, LOG_LVL_INFO, "sent status %s", logged_status(status));
+	serve_fail(s, id, status, strerror(error));
+}
+
 size_t
 serve_begin_reply(struct sftp_serve *s, uint32_t id)
 {
@@ -243,7 +257,7 @@ static bool
 failed(struct sftp_serve *s, const struct serve_op *op)
 {
 	if (op->error != 0)
-		serve_status(s, op->id, sftp_status_from_errno(op->error));
+		serve_errno(s, op->id, op->error);
 	return op->error != 0;
 }
 

@@ -21,11 +21,33 @@ struct call {
 	char *group; /* owned; name is the user's */
 };
 
+static struct {
+	int status;
+	char words[SFTP_WORDS_MAX];
+} told;
+
+static void
+keep_words(const struct sftp_reply *reply)
+{
+	told.status = (int)reply->status;
+	strlcpy(told.words, reply->words, sizeof told.words);
+}
+
+const char *
+sftp_call_words(int status)
+{
+	return status == told.status ? told.words :
+				       sftp_status_text((uint32_t)status);
+}
+
 static bool
 take_result(struct call *c, const struct sftp_reply *reply, uint8_t type)
 {
 	c->done = true;
 	c->result = reply->err != 0 ? reply->err : (int)reply->status;
+	told.status = 0;
+	if (c->result > 0)
+		keep_words(reply);
 	if (c->result == 0 && reply->type != type)
 		c->result = SFTP_BAD_MESSAGE;
 	return c->result == 0;

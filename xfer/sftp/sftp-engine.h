@@ -64,6 +64,8 @@ struct sftp_reply {
 	int err;	 /* ERR_*: the session ended without an answer */
 	uint32_t status; /* SFTP_OK, also for replies that are no STATUS */
 	uint8_t type;	 /* SFTP_STATUS ... SFTP_EXTENDED_REPLY */
+	const char *words; /* of a status that is no success, for a person:
+			    * see sftp_status_words(); never NULL then */
 	struct span handle;
 	struct sftp_attrs attrs;
 	struct rd body;	   /* of EXTENDED_REPLY; of NAME: the entries */
@@ -129,6 +131,15 @@ enum sftp_server {
 	SFTP_SERVER_OWN,     /* of this project */
 };
 enum sftp_server sftp_server(const struct sftp *s);
+/* What was found out of RENAME by those who use the session: may it be that
+ * the server has the request, but lets nobody use it? */
+enum sftp_renames {
+	SFTP_RENAMES_UNKNOWN,
+	SFTP_RENAMES_FILES,
+	SFTP_RENAMES_NOTHING,
+};
+enum sftp_renames sftp_renames(const struct sftp *s);
+void sftp_set_renames(struct sftp *s, enum sftp_renames renames);
 /* Is a request carried out as if those before it were done? The draft demands
  * no more than that of each file, and there are servers that do not even do
  * so: golang's pkg/sftp lets FSETSTAT overtake WRITE. */
@@ -246,6 +257,8 @@ void sftp_keep_handle(struct sftp_handle *h, const struct sftp_reply *reply);
  * The same, but waiting for the answer (a carrier is attached): 0, a status
  * > 0 (enum sftp_status), or ERR_* when the session is over.
  */
+/* The words of the status that the last of these calls gave. */
+const char *sftp_call_words(int status);
 int sftp_call_stat(struct sftp *s, const char *path, bool follow,
     struct sftp_attrs *attrs) must_check;
 /* REALPATH, READLINK, or EXPAND_PATH (type SFTP_EXTENDED); caller frees. */

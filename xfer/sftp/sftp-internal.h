@@ -71,11 +71,13 @@ struct sftp {
 		size_t left;	 /* bytes, the same */
 	} files;
 	uint64_t received;
+	char words[SFTP_WORDS_MAX]; /* of the last status */
 	uint32_t version;
 	bool limits_pending;
 	bool handle_requested; /* once: OPEN or OPENDIR was sent */
 	struct sftp_limits limits;
 	bool has[SFTP_EXT_COUNT];
+	enum sftp_renames renames;
 	struct xfer_carrier carrier;
 };
 

@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "base/wire.h"
 
 /* More extended attributes than this in one message are an attack. */
@@ -160,6 +161,52 @@ sftp_status_text(uint32_t status)
 	if (status >= ARRAY_LEN(status_texts))
 		return "Unknown status";
 	return status_texts[status];
+}
+
+/* As servers word them that have nothing to say. */
+static bool
+says_nothing(const char *words)
+{
+	static const char *const empty[] = { "", "failure", "bad message",
+		"error", "unknown error", "ssh_fx_failure",
+		"ssh_fx_bad_message" };
+
+	for (size_t i = 0; i < ARRAY_LEN(empty); i++)
+		if (str_equal_nocase(words, empty[i]))
+			return true;
+	return false;
+}
+
+void
+sftp_status_words(uint32_t status, const struct span *text, char *out,
+    size_t size)
+{
+	bool known = status < ARRAY_LEN(status_texts) &&
+	    status != SFTP_FAILURE && status != SFTP_BAD_MESSAGE;
+	char words[SFTP_WORDS_MAX];
+	size_t len = MIN(text->len, sizeof words - 1);
+
+	strlcpy(out, sftp_status_text(status), size);
+	if (known || len == 0)
+		return;
+	memcpy(words, text->p, len);
+	words[len] = '\0';
+	if (!says_nothing(words))
+		str_escape(out, size, words);
+}
+
+/* In the words of the C libraries. */
+bool
+sftp_words_are_full(const char *words)
+{
+	static const char *const full[] = { "No space left on device",
+		"Disk quota exceeded", "Disc quota exceeded",
+		"Quota exceeded" };
+
+	for (size_t i = 0; i < ARRAY_LEN(full); i++)
+		if (str_equal_nocase(words, full[i]))
+			return true;
+	return false;
 }
 
 enum sftp_status

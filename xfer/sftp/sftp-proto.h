@@ -129,6 +129,15 @@ void sftp_get_statvfs(struct rd *r, struct sftp_statvfs *v);
 /* English text of a status; never NULL. Literals. */
 const char *sftp_status_text(uint32_t status);
 enum sftp_status sftp_status_from_errno(int error);
+/* What to tell a person of a status and the words that came with it: these, if
+ * the status says little and they say more; escaped, and cut to what out
+ * holds. Else the text of the status. */
+enum { SFTP_WORDS_MAX = 160 };
+struct span;
+void sftp_status_words(uint32_t status, const struct span *text, char *out,
+    size_t size);
+/* Do these words say that there is no room, or that a quota is used up? */
+bool sftp_words_are_full(const char *words);
 /* "READ,WRITE,CREATE" into out, for log lines. */
 void sftp_open_flags_text(uint32_t pflags, char *out, size_t size);
 

@@ -119,6 +119,23 @@ reply_fits(const struct sftp_request *q, uint8_t type)
 	    (type == SFTP_EXTENDED_REPLY || type == SFTP_NAME);
 }
 
+/* Not every server sends any. */
+static void
+take_words(struct sftp *s, struct sftp_reply *reply, struct rd *r)
+{
+	struct rd rest = *r;
+	struct span text = { .len = 0 };
+
+	if (r->err != 0 || reply->status == SFTP_OK)
+		return;
+	if (rest.len > 0)
+		text = rd_string(&rest);
+	if (rest.err != 0)
+		text.len = 0;
+	sftp_status_words(reply->status, &text, s->words, sizeof s->words);
+	reply->words = s->words;
+}
+
 static int
 take_message(struct sftp *s, const uint8_t *p, size_t len)
 {
@@ -148,6 +165,7 @@ take_message(struct sftp *s, const uint8_t *p, size_t len)
 		if (reply.status == SFTP_OK &&
 		    expected_reply(q->type) != SFTP_STATUS)
 			return ERR_PROTOCOL;
+		take_words(s, &reply, &r);
 		break;
 	case SFTP_HANDLE:
 		reply.handle = rd_string(&r);

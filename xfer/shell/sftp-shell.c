@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/screen.h"
 #include "xfer/shell/sftp-shell-internal.h"
 
 /* In the order of `help`. A row without help text is another name of a
@@ -57,7 +58,7 @@ const struct shell_command shell_commands[] = {
 	    0, 0, true, { SHELL_REMOTE, SHELL_REMOTE }, shell_ln },
 	{ "lpwd", "", "show the local directory", "", 0, 0, 0, true,
 	    { SHELL_NOTHING }, shell_lpwd },
-	{ "ls", "[-1afhlnrSt] [path]",
+	{ "ls", "[-1afhlnrSt] [path ...]",
 	    "list (-a: all, -S: by size, -t: by time)",
 	    "1afhlnrSt", 0, 0, 0, true, { SHELL_REMOTE, SHELL_REMOTE },
 	    shell_ls },
@@ -85,7 +86,7 @@ const struct shell_command shell_commands[] = {
 	{ "reput", "[-fpR] local [remote]", "resume an upload",
 	    "afpPrR", 1, 0, 0, true, { SHELL_LOCAL, SHELL_REMOTE },
 	    shell_reput },
-	{ "rm", "path", "remove files", "", 1, 0, 0, true,
+	{ "rm", "[-r] path", "remove files (-r: trees)", "r", 1, 0, 0, true,
 	    { SHELL_REMOTE, SHELL_REMOTE }, shell_rm },
 	{ "rmdir", "path", "remove an empty directory", "", 1, 0, 0, true,
 	    { SHELL_REMOTE, SHELL_REMOTE }, shell_rmdir },
@@ -122,6 +123,7 @@ show(FILE *out, const char *fmt, va_list ap)
 		return;
 	size = strlen(text) * 4 + 1;
 	shown = malloc(size);
+	screen_clear();
 	if (shown != NULL) {
 		str_escape(shown, size, text);
 		fprintf(out, "%s\n", shown);
@@ -167,7 +169,7 @@ shell_status(int result, const char *fmt, ...)
 	va_end(ap);
 	if (n < 0)
 		return ERR_NOMEM;
-	shell_error("%s: %s", text, sftp_status_text((uint32_t)result));
+	shell_error("%s: %s", text, sftp_call_words(result));
 	free(text);
 	return SHELL_FAILED;
 }

@@ -137,7 +137,8 @@ xfer_data_skipped(struct xfer_handle *e, uint64_t offset, uint64_t len)
 	struct xfer_block b = { .handle = e, .offset = offset };
 
 	f->progress.moved += len;
-	progress_add(f->x->opts.progress, &f->item, len);
+	f->progress.skipped += len;
+	progress_keep(&f->item, len);
 	/* Marks are of chunks, whose bytes fit. */
 	for (uint64_t n; len > 0 && f->progress.chunk_left != NULL;
 	     len -= n, b.offset += n) {
@@ -376,7 +377,7 @@ xfer_write_done(void *arg, const struct sftp_reply *reply)
 	} else {
 		f->progress.write_failed = true;
 		if (!f->failed)
-			xfer_report_reply(f->x, f->remote, reply);
+			xfer_write_refused(f, reply);
 		xfer_file_fail(f);
 	}
 	xfer_data_end(b);

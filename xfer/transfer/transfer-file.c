@@ -50,7 +50,7 @@ static const unsigned followers[] = {
 	[XFER_COMPARING] = STATE(QUEUED) | STATE(OPENING) | STATE(CLOSING) |
 	    STATE(DONE),
 	[XFER_CLOSING] = STATE(QUEUED) | STATE(RENAMING) | STATE(DONE),
-	[XFER_RENAMING] = STATE(RENAMING) | STATE(DONE),
+	[XFER_RENAMING] = STATE(QUEUED) | STATE(RENAMING) | STATE(DONE),
 	[XFER_DONE] = 0,
 };
 
@@ -74,6 +74,8 @@ phases_free(struct xfer_file *f)
 	xfer_ranges_free(f);
 	free(f->progress.chunk_left);
 	free(f->part.name);
+	free(f->opening.words);
+	free(f->renaming.words);
 }
 
 static void
@@ -123,6 +125,9 @@ xfer_file_done(struct xfer_file *f)
 	xfer_hard_done(f);
 	xfer_file_enter(f, XFER_DONE);
 	x->retry.kept += !f->failed;
+	xfer_file_keeps(f);
+	x->sum.files_done += !f->failed;
+	x->sum.bytes_done += f->failed ? 0 : f->source.attrs.size;
 	xfer_compare_stop(f);
 	xfer_handles_drop(f);
 	progress_finish(x->opts.progress, &f->item, !f->failed,
@@ -142,6 +147,8 @@ begin_data(struct xfer_file *f)
 	struct xfer_handle *e;
 
 	xfer_file_enter(f, XFER_MOVING);
+	if (!xfer_space_fits(f))
+		xfer_file_fail(f);
 	if (!f->progress.begun)
 		f->progress.occupied =
 		    xfer_keeps_data(f) ? there : f->target.old_size;
@@ -150,12 +157,15 @@ begin_data(struct xfer_file *f)
 		f->progress.needs_size = true;
 	if (!f->progress.begun && f->target.reuse == XFER_REUSE_TRUSTED) {
 		f->progress.next = f->progress.moved = there;
-		f->item.done = f->item.tick_done = there;
+		progress_keep(&f->item, there);
 	} else if (!f->progress.begun && xfer_keeps_data(f) &&
 	    xfer_has(f->x, SFTP_EXT_CHECK_FILE)) {
 		f->progress.next = MIN(there, f->source.size);
 		f->progress.needs_size |= there > f->source.size;
 		xfer_compare_start(f, XFER_COMPARE_PART, f->progress.next);
+	} else if (!f->progress.begun && xfer_part_is_read(f)) {
+		f->progress.next = there;
+		xfer_compare_start(f, XFER_COMPARE_PART, there);
 	} else if (!f->progress.begun && xfer_keeps_data(f) && there > 0) {
 		xfer_marks_read(f);
 	} else if (!f->progress.begun) {
@@ -189,6 +199,7 @@ start_fails(struct xfer_file *f)
 {
 	xfer_report_tried(f->x, f->up ? XFER_TRIED_OPEN_TARGET :
 	    XFER_TRIED_OPEN_SOURCE, f->remote,
+	    f->opening.words != NULL ? f->opening.words :
 	    sftp_status_text(f->opening.status));
 	f->failed = true;
 	xfer_file_done(f);
@@ -224,9 +235,9 @@ part_removed(void *arg, const struct sftp_reply *reply)
 
 /* The next name is tried. */
 static void
-next_part(struct xfer_file *f)
+next_part(struct xfer_file *f, const struct sftp_attrs *seen)
 {
-	if (xfer_part_next(f)) {
+	if (xfer_part_next(f, seen)) {
 		xfer_file_open(f);
 		return;
 	}
@@ -254,7 +265,7 @@ part_stated(void *arg, const struct sftp_reply *reply)
 		f->pending++;
 		xfer_part_remove(f, part_removed);
 	} else {
-		next_part(f);
+		next_part(f, &reply->attrs);
 	}
 }
 
@@ -365,6 +376,15 @@ remake_part(struct xfer_file *f)
 	xfer_handles_drop(f);
 }
 
+/* As a server that lets nobody write it. */
+static void
+refuse_open(struct xfer_file *f)
+{
+	f->opening.status = SFTP_PERMISSION_DENIED;
+	free(f->opening.words);
+	f->opening.words = NULL;
+}
+
 /* A part that an earlier run left stays for one that may. */
 static void
 refuse_target(struct xfer_file *f)
@@ -372,7 +392,7 @@ refuse_target(struct xfer_file *f)
 	if (!xfer_keeps_data(f))
 		xfer_part_remove(f, NULL);
 	xfer_handles_drop(f);
-	f->opening.status = SFTP_PERMISSION_DENIED;
+	refuse_open(f);
 	start_fails(f);
 }
 
@@ -466,7 +486,7 @@ xfer_file_open(struct xfer_file *f)
 		return;
 	}
 	if (f->up && f->target.is_link && xfer_overwrites(f)) {
-		f->opening.status = SFTP_PERMISSION_DENIED; /* no part */
+		refuse_open(f); /* no part */
 		start_fails(f);
 		return;
 	}
@@ -494,7 +514,7 @@ prepare(struct xfer_file *f)
 		    clock_ms());
 	free(f->part.name);
 	f->part.name = NULL;
-	if (!f->x->opts.in_place)
+	if (xfer_has_parts(f))
 		f->part.name = xfer_part_name(f->up ? f->remote : f->local,
 		    f->part_number);
 }
@@ -583,7 +603,7 @@ static void
 keep_target(struct xfer_file *f)
 {
 	xfer_note(f->x, f->remote, "is the same file as its source");
-	progress_add(f->x->opts.progress, &f->item, f->source.size);
+	progress_keep(&f->item, f->source.size);
 	xfer_file_done(f);
 }
 
@@ -637,7 +657,7 @@ xfer_file_restart(struct xfer_file *f, bool resume)
 	f->progress = XFER_PROGRESS_START;
 	f->tail = (struct xfer_tail){ .step = XFER_TAIL_SIZE };
 	f->renaming = (struct xfer_renaming){ .tries = 0 };
-	f->item.done = 0;
+	progress_restart(&f->item);
 	if (!f->up || !resume)
 		f->compare.same_until = 0;
 	f->whole.known &= resume;
@@ -652,6 +672,8 @@ xfer_file_stop(struct xfer_file *f)
 	if (f->state == XFER_CLOSING || f->state == XFER_RENAMING ||
 	    f->state == XFER_MOVING_SMALL)
 		return;
+	if (!f->failed)
+		progress_drop(f->x->opts.progress, &f->item);
 	f->failed = true;
 	xfer_file_settle(f);
 }
@@ -717,7 +739,12 @@ xfer_file_settle(struct xfer_file *f)
 			xfer_file_done(f);
 		break;
 	case XFER_RENAMING:
-		if (f->pending == 0)
+		if (f->pending > 0)
+			break;
+		f->failed |= f->renaming.again && f->x->stopped;
+		if (f->renaming.again && !f->failed)
+			xfer_file_restart(f, f->resume);
+		else
 			xfer_file_done(f);
 		break;
 	default:

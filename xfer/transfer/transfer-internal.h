@@ -30,6 +30,8 @@
  *	transfer-list.c		listing of directories
  *	transfer-links.c	symbolic and hard links
  *	transfer-why.c		what the time was spent on
+ *	transfer-space.c	room at the target
+ *	transfer-kept.c		what there is of a copy that was broken off
  *
  * Callbacks of requests change states only; files and directories are freed
  * by the loop alone, because a request may fail, and call back, while it is
@@ -50,7 +52,14 @@
 #include "xfer/transfer/transfer-handle.h"
 #include "xfer/transfer/transfer-limits.h"
 #include "xfer/transfer/transfer-part.h"
+#include "xfer/transfer/transfer-space.h"
 #include "xfer/transfer/transfer-stream.h"
+
+/* Of files that were found, and of those that are whole. */
+struct xfer_sum {
+	uint64_t files, bytes, files_done, bytes_done;
+	uint64_t bytes_kept; /* of those that failed */
+};
 
 /* Where the time went, microseconds of one clock. */
 struct xfer_spent {
@@ -76,6 +85,7 @@ struct xfer_measured {
 	uint64_t at_ms;
 	uint64_t acked; /* bytes */
 	uint64_t sample_ms, sample_acked; /* when the rate was taken last */
+	uint64_t sample_arrived; /* as xfer_streams_view has it, then */
 	uint64_t stalled_ms;   /* window_stall_ms of all streams, then */
 	uint64_t left_ms;      /* until the files that move are done */
 	uint64_t rtt_ms;       /* the longest */
@@ -134,11 +144,23 @@ struct xfer {
 		bool known;
 		struct sftp_attrs attrs;
 	} owner; /* of what the server makes for us */
+	struct {
+		bool asked;	/* whether the server renames */
+		unsigned waits; /* answers that are outstanding */
+		bool refused;	/* it does not: uploads have no parts */
+	} parts;
 	uint64_t copy; /* the number of this run: see xfer/part-lock.h */
 	struct xfer_planned *planned; /* owned; of the named sources' targets
 				       * those that look like parts */
 	unsigned long failures;
+	struct {
+		unsigned long count;
+		int err; /* the last one */
+	} unsaid; /* failures of which nothing was said yet */
 	struct xfer_spent spent;
+	struct xfer_space space;
+	struct xfer_sum sum;
+	bool full; /* there is no room for more: the run ends */
 	mode_t umask;
 };
 
@@ -154,6 +176,8 @@ void xfer_report_reply(struct xfer *x, const char *path,
     const struct sftp_reply *reply);
 void xfer_report_reply_tried(struct xfer *x, const char *tried,
     const char *path, const struct sftp_reply *reply);
+/* Keeps what a reply says that is no success, in place of what was kept. */
+void xfer_keep_words(char **kept, const struct sftp_reply *reply);
 void xfer_note(struct xfer *x, const char *path, const char *text);
 /* Links on this host, in the way of what is written: those that are copied are
  * never gone through. */

@@ -10,13 +10,18 @@
  * part that makes way for what gets its name.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/fd.h"
 #include "xfer/transfer/transfer-internal.h"
 
-enum { TRIES = 32 }; /* random ones are never taken by chance */
+enum {
+	TRIES = 32, /* random ones are never taken by chance */
+	DAY_S = 24 * 3600,
+};
 
 struct xfer_planned {
 	struct xfer_planned *next;
@@ -83,21 +88,50 @@ xfer_part_avoid_plan(struct xfer_file *f)
 		take_number(f, f->part_number + 1);
 }
 
-static void
-note(struct xfer_file *f)
+/* "a part of 08:17 is here": may it be what an earlier copy has left? */
+static bool
+part_text(const struct xfer_file *f, const struct sftp_attrs *seen, char *out,
+    size_t size)
 {
-	if (!f->part_noted)
-		xfer_note(f->x, f->up ? f->remote : f->local,
-		    "a file that has the name of its part is left alone");
+	const char *by = f->x->opts.resume_by;
+	uint32_t want = SFTP_A_SIZE | SFTP_A_TIMES | SFTP_A_MODE;
+	char when[32], bytes[24];
+	time_t at = (time_t)seen->mtime, now = time(NULL);
+	struct tm tm;
+
+	if (f->resume || by == NULL || (seen->flags & want) != want ||
+	    !S_ISREG(seen->mode) || seen->size == 0 ||
+	    localtime_r(&at, &tm) == NULL ||
+	    strftime(when, sizeof when, now - at < DAY_S && now >= at ?
+		"%H:%M" : "%Y-%m-%d %H:%M", &tm) == 0)
+		return false;
+	progress_bytes_text(seen->size, bytes, sizeof bytes);
+	snprintf(out, size, "a part of %s is here (%s), and left alone; %s "
+	    "uses it", when, bytes, by);
+	return true;
+}
+
+/* seen: what has the name of its part, as far as it is known. */
+static void
+note(struct xfer_file *f, const struct sftp_attrs *seen)
+{
+	char text[160];
+
+	if (f->part_noted)
+		return;
 	f->part_noted = true;
+	if (!part_text(f, seen, text, sizeof text))
+		strlcpy(text, "a file that has the name of its part is left "
+		    "alone", sizeof text);
+	xfer_note(f->x, f->up ? f->remote : f->local, text);
 }
 
 bool
-xfer_part_next(struct xfer_file *f)
+xfer_part_next(struct xfer_file *f, const struct sftp_attrs *seen)
 {
 	const char *path = f->up ? f->remote : f->local;
 
-	note(f);
+	note(f, seen);
 	if (f->part_number == XFER_PARTS_MAX + TRIES) {
 		xfer_report(f->x, path, "no name is left for its part");
 		return false;
@@ -112,7 +146,7 @@ xfer_part_next(struct xfer_file *f)
 void
 xfer_part_pass(struct xfer_file *f)
 {
-	note(f);
+	note(f, &(struct sftp_attrs){ .flags = 0 });
 	f->part_number++;
 	f->part_ours = f->part_asked = false;
 	xfer_file_restart(f, f->resume);

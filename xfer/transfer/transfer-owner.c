@@ -99,6 +99,6 @@ xfer_owner_probe_drop(struct xfer_file *f)
 		return;
 	xfer_request_path(f->x, &q, NULL, NULL);
 	free(f->opening.probe);
+	free(f->opening.words);
 	f->opening = (struct xfer_opening){ .probe = NULL };
-	f->part_ours = false;
 }

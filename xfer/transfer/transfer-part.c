@@ -40,9 +40,13 @@ xfer_plan(const struct xfer_file *f)
 bool
 xfer_part_is_empty(const struct xfer_file *f)
 {
-	return f->part.name != NULL && f->progress.moved == 0 &&
-	    f->target.reuse == XFER_REUSE_NOTHING &&
-	    (!f->up || f->part_ours);
+	/* With -Z an empty one of this run is taken over. */
+	bool made = f->target.reuse == XFER_REUSE_NOTHING ||
+	    (f->target.reuse == XFER_REUSE_CHECKED && f->part_ours &&
+		f->part.old.size == 0);
+
+	return f->part.name != NULL && made && (!f->up || f->part_ours) &&
+	    f->progress.moved == f->progress.skipped;
 }
 
 const char *
@@ -180,6 +184,8 @@ is_empty(int fd)
 static int
 claim_part(struct xfer_file *f, mode_t mode)
 {
+	struct xfer_exact exact;
+	struct sftp_attrs seen;
 	int fd = -1;
 
 	if (xfer_keeps_data(f))
@@ -200,7 +206,8 @@ claim_part(struct xfer_file *f, mode_t mode)
 		f->part_ours |= fd >= 0;
 		if (fd >= 0 || errno != EEXIST)
 			return fd;
-		if (!xfer_part_next(f)) {
+		stat_name(f, xfer_part_local(f), &seen, &exact);
+		if (!xfer_part_next(f, &seen)) {
 			errno = EEXIST;
 			return -1;
 		}
@@ -270,7 +277,12 @@ open_in_place(struct xfer_file *f)
 	if (!xfer_overwrites(f))
 		return true;
 	f->target.old_size = UINT64_MAX; /* a device does not tell */
-	if (fstat(f->fd, &st) == 0 && S_ISREG(st.st_mode)) {
+	if (fstat(f->fd, &st) != 0) {
+		report_open(f, errno); /* what is behind the end would stay */
+		fd_close(&f->fd);
+		return false;
+	}
+	if (S_ISREG(st.st_mode)) {
 		f->target.old_size = (uint64_t)st.st_size;
 		f->progress.needs_size = true;
 	}

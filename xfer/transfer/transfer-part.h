@@ -41,7 +41,7 @@ void xfer_plan_free(struct xfer *x);
 void xfer_part_avoid_plan(struct xfer_file *f);
 /* What has the part's name is left alone, which is told, and the next name is
  * the part's. False: reported. */
-bool xfer_part_next(struct xfer_file *f);
+bool xfer_part_next(struct xfer_file *f, const struct sftp_attrs *seen);
 /* The same, for one that was looked at with -Z: the file begins anew. */
 void xfer_part_pass(struct xfer_file *f);
 /* Parts of this run's downloads that have the name take another one: something
@@ -56,6 +56,15 @@ bool xfer_overwrites(const struct xfer_file *f);
 void xfer_target_ask(struct xfer_file *f, struct xfer_stream *stream);
 /* How much old content is there? False: it does not matter, or is known. */
 bool xfer_target_inspect(struct xfer_file *f, struct xfer_handle *e);
+
+/* transfer-refused.c: servers that rename nothing. */
+bool xfer_has_parts(const struct xfer_file *f);
+/* Before an upload begins, a server that has no posix-rename is asked, once.
+ * True while the answer is outstanding. */
+bool xfer_parts_wait(struct xfer *x, const struct xfer_file *f);
+/* The part was refused the target's name, or is not shown, with that status.
+ * True: it is removed, and the file is done again in place. */
+bool xfer_go_in_place(struct xfer_file *f, uint32_t status);
 
 /* transfer-owner.c: whose is the old part of an upload? */
 /* made: attributes of a file that the server has just made for us. */

@@ -62,12 +62,12 @@ xfer_compared(struct xfer_block *b, uint64_t offset, uint32_t len, bool same)
 		f->compare.differs |= !same;
 		if (f->compare.why == XFER_COMPARE_TARGET && same) {
 			f->compare.shown += len;
-			progress_add(f->x->opts.progress, &f->item, len);
+			progress_keep(&f->item, len);
 		}
 	} else if (same) {
 		f->part.unproven = false;
 		f->progress.moved += len;
-		progress_add(f->x->opts.progress, &f->item, len);
+		progress_keep(&f->item, len);
 	} else {
 		xfer_range_add(f, offset, len);
 	}
@@ -139,6 +139,7 @@ back_done(void *arg, const struct sftp_reply *reply)
 	if (reply->err == 0 && b->got < b->len)
 		f->compare.differs = true;
 	if (reply->err == 0 && !f->compare.differs &&
+	    f->compare.why != XFER_COMPARE_PART &&
 	    b->offset == f->compare.same_until) {
 		f->compare.same_until += b->len;
 		f->x->retry.kept += b->len;
@@ -160,6 +161,7 @@ send_comparison(struct xfer_file *f, struct xfer_handle *e)
 	if (c->pending >= (unsigned)(!digests ? READS_MAX :
 		c->sparse ? REQUESTS_SPARSE : REQUESTS_MAX))
 		return false;
+	c->reads = !digests;
 	len = MIN(len, c->size - c->next);
 	if (f->x->data.digest_blocks + blocks_of(len) > XFER_DIGESTS_MAX)
 		return false;
@@ -178,6 +180,25 @@ send_comparison(struct xfer_file *f, struct xfer_handle *e)
 	return true;
 }
 
+/* A part that was read to its end. Digests are of blocks so large that one of
+ * them tells whose it is; of what is read, all has to be the source's. */
+static void
+part_was_read(struct xfer_file *f)
+{
+	uint64_t size = f->compare.size;
+	struct xfer_handle *e;
+
+	if (f->compare.differs && !f->part.unproven) {
+		xfer_range_add(f, 0, size);
+	} else if (!f->compare.differs) {
+		f->part.unproven = false;
+		f->progress.moved += size;
+		progress_add(f->x->opts.progress, &f->item, size);
+	}
+	TAILQ_FOREACH(e, &f->handles, entry)
+		xfer_handle_wake(e);
+}
+
 /* All requests are answered. */
 static void
 compare_over(struct xfer_file *f)
@@ -185,6 +206,8 @@ compare_over(struct xfer_file *f)
 	int why = f->compare.why;
 
 	xfer_compare_stop(f);
+	if (why == XFER_COMPARE_PART && f->compare.reads && !f->failed)
+		part_was_read(f);
 	if (why == XFER_COMPARE_PART) {
 		f->part.refused = f->part.unproven;
 		xfer_file_settle(f);
@@ -237,6 +260,7 @@ xfer_compare_start(struct xfer_file *f, int why, uint64_t size)
 	f->compare.differs = false;
 	f->compare.status = 0;
 	f->compare.shown = 0;
+	f->compare.reads = false;
 	f->compare.sparse = f->fd >= 0 && fd_has_holes(f->fd);
 	f->compare.next = why == XFER_COMPARE_VERIFY ?
 	    MIN(f->compare.same_until, size) : 0;
@@ -256,12 +280,15 @@ void
 xfer_compare_stop(struct xfer_file *f)
 {
 	struct xfer_compare *c = &f->compare;
+	uint64_t from;
 
 	if (c->listed)
 		TAILQ_REMOVE(&f->x->files.comparing, f, compare.entry);
 	c->listed = false;
-	if (c->why == XFER_COMPARE_PART && c->next < c->size && !f->failed)
-		xfer_range_add(f, c->next, c->size - c->next);
+	if (c->why == XFER_COMPARE_PART && c->next < c->size && !f->failed) {
+		from = c->reads ? 0 : c->next;
+		xfer_range_add(f, from, c->size - from);
+	}
 	c->why = XFER_COMPARE_NONE;
 }
 
@@ -383,6 +410,16 @@ xfer_marks_moved(struct xfer_block *b, uint32_t len)
 		marks_write(f, MARKS_HEAD + i, (const uint8_t *)"\1", 1);
 }
 
+uint64_t
+xfer_marks_kept(const struct xfer_file *f)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < chunks(f); i++)
+		sum += f->progress.chunk_left[i] == 0 ? chunk_bytes(f, i) : 0;
+	return sum;
+}
+
 /* The chunks that are not marked become what is to be done. */
 static bool
 marks_apply(struct xfer_file *f, const uint8_t *p, size_t len)
@@ -409,7 +446,7 @@ marks_apply(struct xfer_file *f, const uint8_t *p, size_t len)
 
 		if (MARKS_HEAD + i < len && p[MARKS_HEAD + i] == 1) {
 			f->progress.moved += bytes;
-			progress_add(f->x->opts.progress, &f->item, bytes);
+			progress_keep(&f->item, bytes);
 		} else {
 			f->progress.chunk_left[i] = bytes;
 			xfer_range_add(f, i * f->progress.chunk, bytes);
@@ -445,11 +482,19 @@ xfer_is_whole(const struct xfer_file *f)
 	    f->part.old.size == f->source.size;
 }
 
+bool
+xfer_part_is_read(const struct xfer_file *f)
+{
+	return f->target.reuse == XFER_REUSE_CHECKED && f->part.name != NULL &&
+	    f->part.old.size > 0 && f->part.old.size <= f->source.size &&
+	    !xfer_is_whole(f) && !xfer_has(f->x, SFTP_EXT_CHECK_FILE);
+}
+
 static void
 take_whole(struct xfer_file *f)
 {
 	f->progress.next = f->progress.moved = f->source.size;
-	progress_add(f->x->opts.progress, &f->item, f->source.size);
+	progress_keep(&f->item, f->source.size);
 }
 
 static void

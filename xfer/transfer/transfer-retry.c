@@ -10,13 +10,15 @@
  * if it can be opened anew. What was sent to it may still be done, at whatever
  * time: see transfer-late.c.
  */
+#include <stdio.h>
+
 #include "base/clock.h"
 #include "base/mem.h"
 #include "xfer/transfer/transfer-internal.h"
 
 enum {
 	RETRY_MS = 1000,
-	RETRY_MAX_MS = 60000,
+	RETRY_MAX_MS = 5 * 60 * 1000,
 	SILENT_MS = 60000,
 	WATCH_STEPS = 100, /* of a silence: as long as this process slept, or
 			    * waited for a disk, nobody was silent */
@@ -224,12 +226,31 @@ can_go_on(const struct xfer_file *f)
 	return !f->up && f->fd >= 0 && f->progress.begun;
 }
 
+unsigned
+xfer_retry_wait_ms(unsigned tries, unsigned first_ms)
+{
+	unsigned wait = first_ms != 0 ? first_ms : RETRY_MS;
+
+	for (unsigned i = 0; i < tries && wait < RETRY_MAX_MS; i++)
+		wait *= 2;
+	return MIN(wait, (unsigned)RETRY_MAX_MS);
+}
+
+void
+xfer_retry_text(unsigned wait_ms, unsigned tries, unsigned most, char *out,
+    size_t size)
+{
+	snprintf(out, size, "the connection is lost; trying again in %u s (%u "
+	    "of %u)", (wait_ms + 999) / 1000, tries, most);
+}
+
 static void
 begin_anew(struct xfer *x, uint64_t now)
 {
-	unsigned wait =
-	    x->opts.retry_wait_ms != 0 ? x->opts.retry_wait_ms : RETRY_MS;
+	unsigned wait = xfer_retry_wait_ms(x->retry.used,
+	    x->opts.retry_wait_ms);
 	struct xfer_file *f;
+	char text[96];
 
 	/* Those that are still active wait for answers to path requests. */
 	TAILQ_FOREACH(f, &x->files.active, entry)
@@ -237,8 +258,6 @@ begin_anew(struct xfer *x, uint64_t now)
 	TAILQ_FOREACH(f, &x->files.queue, entry)
 		if (f->target.known && !can_go_on(f))
 			xfer_file_restart(f, true);
-	for (unsigned i = 0; i < x->retry.used && wait < RETRY_MAX_MS; i++)
-		wait *= 2;
 	/* Whether the next connection can have others beside it is not known.
 	 */
 	x->grow.connections = (struct xfer_growth){ .stopped = false };
@@ -247,8 +266,10 @@ begin_anew(struct xfer *x, uint64_t now)
 	x->grow.channels_stopped = false;
 	x->retry.used++;
 	x->retry.begun = true;
-	x->retry.at_ms = now + MIN(wait, (unsigned)RETRY_MAX_MS);
-	xfer_note(x, NULL, "the connection is lost; trying again");
+	x->retry.at_ms = now + wait;
+	xfer_retry_text(wait, x->retry.used, x->opts.retries, text,
+	    sizeof text);
+	xfer_note(x, NULL, text);
 }
 
 /* A server that never answered, and one that has refused us, would do so again.

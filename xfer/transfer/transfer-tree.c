@@ -362,12 +362,24 @@ stat_exact(struct xfer_dir *d)
 	xfer_request_path(d->x, &q, exact_done, d);
 }
 
+static void
+tell_entered(const struct xfer_dir *d)
+{
+	const struct xfer_opts *o = &d->x->opts;
+
+	if (o->entered == NULL)
+		return;
+	progress_clear_line(o->progress);
+	o->entered(o->report_arg, d->up, d->up ? d->local : d->remote);
+}
+
 /* We must be able to write to it while it is filled. */
 static void
 make_dir(struct xfer_dir *d)
 {
 	mode_t mode = (d->attrs.mode & 0777) | MODE_OWNER;
 
+	tell_entered(d);
 	if ((d->attrs.flags & SFTP_A_MODE) == 0)
 		mode = 0777;
 	else
@@ -452,6 +464,8 @@ xfer_add_dir(struct xfer *x, struct xfer_dir *parent,
 	else if (r == 0 && !x->stopped &&
 	    (d = dir_new(x, parent, found, links)) == NULL)
 		r = ERR_NOMEM;
+	if (d != NULL)
+		xfer_space_tree(d);
 	if (d != NULL)
 		make_dir(d);
 	else

@@ -124,6 +124,7 @@ xfer_free(struct xfer *x)
 		files_free(&d->held);
 	xfer_hard_free(x);
 	xfer_plan_free(x);
+	xfer_space_free(x);
 	xfer_dirs_free(x);
 	xfer_between_free(x);
 	xfer_streams_free(x);
@@ -148,7 +149,7 @@ xfer_report_tried(struct xfer *x, const char *tried, const char *path,
     const char *text)
 {
 	x->failures++;
-	progress_clear_line(x->opts.progress);
+	x->full |= sftp_words_are_full(text);
 	if (x->opts.report != NULL)
 		x->opts.report(x->opts.report_arg, tried, path, text);
 }
@@ -169,16 +170,23 @@ void
 xfer_report_reply_tried(struct xfer *x, const char *tried, const char *path,
     const struct sftp_reply *reply)
 {
-	char text[128];
+	char text[SFTP_WORDS_MAX];
 
-	if (reply->err != 0) {
-		x->failures++;
+	if (reply->err == ERR_NOMEM) {
+		xfer_report_tried(x, tried, path, err_text(ERR_NOMEM));
 		return;
 	}
-	strlcpy(text, sftp_status_text(reply->status), sizeof text);
+	if (reply->err != 0) {
+		x->failures++;
+		x->unsaid.count++;
+		x->unsaid.err = reply->err;
+		return;
+	}
+	strlcpy(text, reply->words, sizeof text);
 	/* Version 3 has no word for it; OpenSSH takes the second. */
 	if ((reply->status == SFTP_FAILURE ||
-	    reply->status == SFTP_BAD_MESSAGE) && strlen(path) >= PATH_LONG)
+	    reply->status == SFTP_BAD_MESSAGE) && strlen(path) >= PATH_LONG &&
+	    strcmp(reply->words, sftp_status_text(reply->status)) == 0)
 		snprintf(text, sizeof text, "%s (too long a path? It has %zu "
 		    "bytes)", sftp_status_text(reply->status), strlen(path));
 	xfer_report_tried(x, tried, path, text);
@@ -192,9 +200,16 @@ xfer_report_reply(struct xfer *x, const char *path,
 }
 
 void
+xfer_keep_words(char **kept, const struct sftp_reply *reply)
+{
+	free(*kept);
+	*kept = reply->err == 0 && reply->status != SFTP_OK ?
+	    strdup(reply->words) : NULL;
+}
+
+void
 xfer_note(struct xfer *x, const char *path, const char *text)
 {
-	progress_clear_line(x->opts.progress);
 	if (x->opts.note != NULL)
 		x->opts.note(x->opts.report_arg, path, text);
 }
@@ -260,6 +275,9 @@ xfer_add_file(struct xfer *x, struct xfer_dir *dir, bool up, char *local,
 		f->source.attrs = *attrs;
 	if (exact != NULL)
 		f->source.exact = *exact;
+	x->sum.files++;
+	x->sum.bytes += f->source.attrs.size;
+	xfer_space_add(f);
 	progress_found(x->opts.progress, &f->item,
 	    f->source.attrs.flags & SFTP_A_SIZE ? f->source.attrs.size : 0);
 	if (dir != NULL)
@@ -314,7 +332,7 @@ start_files(struct xfer *x)
 	    x->files.active_count - x->files.renaming - x->files.small <
 		files_at_once(x) &&
 	    x->files.active_count < ACTIVE_MAX && xfer_stream_pick(x) != NULL &&
-	    !xfer_small_waits(x, f)) {
+	    !xfer_small_waits(x, f) && !xfer_parts_wait(x, f)) {
 		if (started++ == STARTS_PER_TURN)
 			return true;
 		TAILQ_REMOVE(&x->files.queue, f, entry);
@@ -327,6 +345,8 @@ start_files(struct xfer *x)
 }
 
 /* --- queueing and running --- */
+
+#define IS_DIRECTORY "is a directory (use -r)"
 
 /* A source on this host, whose name in `above` is that. */
 static int
@@ -351,7 +371,7 @@ add_local(struct xfer *x, struct local_dir *above, const char *name,
 		return xfer_add_file(x, NULL, true, strdup(local),
 		    strdup(remote), &attrs, links, NULL);
 	if (!x->opts.recursive) {
-		xfer_report(x, local, "not a regular file");
+		xfer_report(x, local, IS_DIRECTORY);
 		return 0;
 	}
 	at = local_child(above, name, &st, links);
@@ -396,7 +416,8 @@ add_named(struct xfer *x, bool up, const char *local, const char *remote,
 		return xfer_add_dir(x, NULL, &(struct xfer_found){ .up = up,
 			.local = strdup(local), .remote = strdup(remote),
 			.attrs = attrs });
-	xfer_report(x, up ? local : remote, "not a regular file");
+	xfer_report(x, up ? local : remote,
+	    dir ? IS_DIRECTORY : "not a regular file");
 	return 0;
 }
 
@@ -446,12 +467,25 @@ reap(struct xfer *x)
 	}
 }
 
+static bool
+any_answers(const struct xfer *x)
+{
+	const struct xfer_stream *l;
+
+	TAILQ_FOREACH(l, &x->streams, entry)
+		if (sftp_has_version(l->s))
+			return true;
+	return false;
+}
+
 static void
 show_progress(struct xfer *x)
 {
 	struct progress *p = x->opts.progress;
 	struct xfer_file *f = TAILQ_FIRST(&x->files.active);
 
+	/* Until the login others may have something to say, or to ask. */
+	progress_wait(p, !x->retry.answered && !any_answers(x));
 	progress_streams(p, x->stream_count);
 	if (x->dirs.any)
 		progress_listing(p, !xfer_listed(x));
@@ -468,6 +502,7 @@ stop(struct xfer *x)
 	while ((f = TAILQ_FIRST(&x->files.queue)) != NULL) {
 		TAILQ_REMOVE(&x->files.queue, f, entry);
 		x->files.queued--;
+		progress_drop(x->opts.progress, &f->item);
 		TAILQ_INSERT_TAIL(&x->files.done, f, entry);
 	}
 	xfer_dirs_stop(x);
@@ -516,6 +551,9 @@ run(struct xfer *x)
 			return r;
 		if (x->opts.stop != NULL && *x->opts.stop && !x->stopped)
 			stop(x);
+		if (x->full && !x->stopped)
+			stop(x);
+		xfer_space_turn(x);
 		xfer_path_requests_send(x);
 		xfer_there_issue(x);
 		more = xfer_list(x);
@@ -527,13 +565,23 @@ run(struct xfer *x)
 		reap(x);
 		xfer_dirs_fix(x);
 		if (all_done(x))
-			return x->stopped ? ERR_CANCELLED : 0;
+			return x->stopped && !x->full ? ERR_CANCELLED : 0;
 		xfer_streams_grow(x);
 		r = turn(x, more);
 		if (r < 0)
 			return r;
 		show_progress(x);
 	}
+}
+
+/* Nobody else tells of them, since the run has not ended by that. */
+static void
+tell_unsaid(struct xfer *x)
+{
+	if (x->unsaid.count > 0 && x->opts.report != NULL)
+		x->opts.report(x->opts.report_arg, NULL, "connection",
+		    err_text(x->unsaid.err));
+	x->unsaid.count = 0;
 }
 
 int
@@ -543,5 +591,7 @@ xfer_run(struct xfer *x)
 	int r = run(x);
 
 	x->spent.all += clock_us() - from;
+	if (r == 0)
+		tell_unsaid(x);
 	return r;
 }

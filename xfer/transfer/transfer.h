@@ -37,6 +37,11 @@ struct xfer;
 #define XFER_TRIED_OPEN_SOURCE "remote open"
 #define XFER_TRIED_OPEN_TARGET "dest open" /* at the server */
 
+/* What a copy that does not fit is reported with begins so. */
+#define XFER_NO_ROOM "does not fit: "
+
+enum { XFER_RETRIES = 40 }; /* of who wants some */
+
 struct xfer_opts {
 	bool recursive, preserve;
 	bool explain;	/* time is measured, for xfer_why() */
@@ -51,6 +56,9 @@ struct xfer_opts {
 			 * longer one is refused */
 	bool skip_links; /* in trees: links are noted, not followed */
 	bool verify;	/* compare both ends before the rename */
+	bool check_space; /* a copy that does not fit is not begun */
+	const char *resume_by; /* what the user gives to go on with a part, for
+				* messages; NULL: there is nothing */
 	/* Times that lost streams are opened anew, in a row without a byte that
 	 * is kept. */
 	unsigned retries;
@@ -71,6 +79,9 @@ struct xfer_opts {
 	    const char *text);
 	/* What is no failure; may be NULL. path may be NULL. */
 	void (*note)(void *arg, const char *path, const char *text);
+	/* A directory of a tree begins: its path at the end that is read; may
+	 * be NULL. */
+	void (*entered)(void *arg, bool up, const char *path);
 	void *report_arg;
 };
 
@@ -106,8 +117,20 @@ int xfer_copy(struct xfer *x, const char *source,
 /* Until all is done: 0, or the error of the last stream; ERR_CANCELLED when it
  * was stopped. */
 int xfer_run(struct xfer *x) must_check;
+/* Before a try after so many: it doubles from first_ms (0: 1 s) to 5 min. */
+unsigned xfer_retry_wait_ms(unsigned tries, unsigned first_ms);
+/* "trying again in 4 s (3 of 40)" */
+void xfer_retry_text(unsigned wait_ms, unsigned tries, unsigned most,
+    char *out, size_t size);
 /* Files and directories that failed so far. */
 unsigned long xfer_failures(const struct xfer *x);
+/* The run ended early because there was no room. */
+bool xfer_is_full(const struct xfer *x);
+/* Is there something that a later run need not move again? */
+bool xfer_keeps_any(const struct xfer *x);
+/* How much of a run that did not end well a later one has not to move again:
+ * "113MB of 381MB are kept". */
+void xfer_kept_text(const struct xfer *x, char *out, size_t size);
 /* Appends a sentence on what this end spent the time of its runs with; false
  * (and nothing) if that was less than a second. */
 struct buf;

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * A line of the terminal that is not finished (the progress of a copy), and
+ * what else is written there: log lines, questions, messages. Each of them
+ * calls screen_clear() first, so that nothing stands behind half a line.
+ *
+ * Threads: loop thread only.
+ */
+#ifndef HPN_BASE_SCREEN_H
+#define HPN_BASE_SCREEN_H
+
+/* Who has such a line; clear takes it off the screen. arg is borrowed; clear
+ * NULL: nobody. */
+void screen_set_line(void (*clear)(void *arg), void *arg);
+/* Before anything is written to the terminal. */
+void screen_clear(void);
+
+#endif

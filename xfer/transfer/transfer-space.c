@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Room at the target. What is known to be needed is compared with what is free
+ * before data moves: of named files when the first of them is about to move, of
+ * a tree when all of it is listed. The server is asked beside other requests,
+ * and nothing waits for its answer: where that comes late, what has begun ends.
+ * What cannot be known (holes at a server, links at the target, devices) is
+ * taken to fit; then the file system says it, which ends the copy at once.
+ */
+#include <sys/statvfs.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "xfer/transfer/transfer-internal.h"
+
+/* Less is not worth a request. */
+enum { SPACE_MIN = 4 * 1024 * 1024 };
+
+static uint64_t
+times(uint64_t blocks, uint64_t bytes)
+{
+	return bytes != 0 && blocks > UINT64_MAX / bytes ? UINT64_MAX :
+							   blocks * bytes;
+}
+
+/* --- what is free --- */
+
+static void
+know(struct xfer_space *s, uint64_t free_bytes)
+{
+	s->state = XFER_SPACE_KNOWN;
+	s->free = free_bytes;
+}
+
+/* File systems that have no number for it tell 0 blocks in all. */
+static void
+take_statvfs(struct xfer_space *s, const struct sftp_statvfs *v)
+{
+	if (v->blocks == 0)
+		s->state = XFER_SPACE_UNKNOWN;
+	else
+		know(s, times(v->bavail, v->frsize != 0 ? v->frsize :
+			v->bsize));
+}
+
+static void check_begun(struct xfer *x);
+
+static void
+answered(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer *x = arg;
+	struct sftp_statvfs v;
+	struct rd r = reply->body;
+
+	x->space.state = XFER_SPACE_UNKNOWN;
+	if (reply->err != 0 || reply->type != SFTP_EXTENDED_REPLY)
+		return;
+	sftp_get_statvfs(&r, &v);
+	if (rd_err(&r) == 0)
+		take_statvfs(&x->space, &v);
+	if (!x->over)
+		check_begun(x);
+}
+
+/* The directory that a path lies in. */
+static char *
+parent_of(const char *path)
+{
+	size_t len = strlen(path);
+
+	while (len > 1 && path[len - 1] == '/')
+		len--;
+	while (len > 0 && path[len - 1] != '/')
+		len--;
+	while (len > 1 && path[len - 1] == '/')
+		len--;
+	return len == 0 ? strdup(".") : strndup(path, len);
+}
+
+static void
+ask_server(struct xfer *x)
+{
+	char *dir = parent_of(x->space.path);
+	const struct xfer_path_request q = { .type = SFTP_EXTENDED,
+		.ext = SFTP_EXT_STATVFS, .path = dir };
+
+	x->space.state = dir != NULL ? XFER_SPACE_ASKED : XFER_SPACE_UNKNOWN;
+	if (dir != NULL)
+		xfer_request_path(x, &q, answered, x);
+	free(dir);
+}
+
+static void
+ask_here(struct xfer *x)
+{
+	struct statvfs v;
+
+	x->space.state = XFER_SPACE_UNKNOWN;
+	if (local_dir_space(x->space.at, &v) != 0 || v.f_blocks == 0)
+		return;
+	know(&x->space, times(geteuid() == 0 ? v.f_bfree : v.f_bavail,
+		v.f_frsize != 0 ? v.f_frsize : v.f_bsize));
+}
+
+/* --- what is needed --- */
+
+static uint64_t
+size_of(const struct xfer_file *f)
+{
+	return f->source.attrs.flags & SFTP_A_SIZE ? f->source.attrs.size : 0;
+}
+
+/* Without holes that stay holes, which not everybody tells. */
+static uint64_t
+needed(const struct xfer_file *f)
+{
+	uint64_t size = size_of(f);
+
+	if (!f->x->opts.sparse)
+		return size;
+	return f->source.exact.known ?
+	    MIN(size, times(f->source.exact.blocks, 512)) : 0;
+}
+
+/* Is it known before the target is looked at? */
+static bool
+is_new_data(const struct xfer *x)
+{
+	return !x->opts.resume && !x->opts.in_place && !x->opts.hard_links &&
+	    !x->opts.sparse;
+}
+
+static bool
+set_place(struct xfer *x, const struct xfer_file *f)
+{
+	struct xfer_space *s = &x->space;
+
+	s->path = strdup(f->up ? f->remote : f->local);
+	if (!f->up)
+		s->at = local_dir_ref(f->at);
+	return s->path != NULL;
+}
+
+void
+xfer_space_add(struct xfer_file *f)
+{
+	struct xfer *x = f->x;
+	struct xfer_space *s = &x->space;
+
+	if (!x->opts.check_space || s->state == XFER_SPACE_OFF)
+		return;
+	if (s->path == NULL && f->dir == NULL && !set_place(x, f))
+		s->state = XFER_SPACE_OFF;
+	s->needed += size_of(f);
+	s->up = f->up;
+}
+
+void
+xfer_space_tree(struct xfer_dir *d)
+{
+	struct xfer_space *s = &d->x->space;
+
+	if (s->path != NULL || d->parent != NULL || !d->x->opts.check_space)
+		return;
+	s->up = d->up;
+	s->path = strdup(d->up ? d->remote : d->local);
+	s->tree = true;
+}
+
+/* --- the decision --- */
+
+static void
+refuse(struct xfer *x, const char *path, uint64_t need)
+{
+	char needs[24], has[24], text[160];
+
+	progress_bytes_text(need, needs, sizeof needs);
+	progress_bytes_text(x->space.free, has, sizeof has);
+	snprintf(text, sizeof text, XFER_NO_ROOM "%s are needed, and %s are "
+	    "free (--no-space-check copies all the same)", needs, has);
+	x->space.state = XFER_SPACE_OFF;
+	x->space.refused = x->full = true;
+	xfer_report(x, path, text);
+}
+
+/* What a file takes that is about to move. */
+static uint64_t
+takes(const struct xfer_file *f)
+{
+	const struct sftp_attrs *t = &f->target.attrs;
+	uint64_t need = needed(f), there = 0;
+	bool regular = !(t->flags & SFTP_A_MODE) || S_ISREG(t->mode);
+
+	if (f->part.name == NULL && (!regular || f->target.is_link ||
+		f->target.old_size == UINT64_MAX))
+		return 0; /* somewhere else, or nowhere */
+	if (f->part.name == NULL)
+		there = MAX(t->flags & SFTP_A_SIZE ? t->size : 0,
+		    f->target.old_size);
+	else if (xfer_keeps_data(f))
+		there = f->part.old.size;
+	return need - MIN(need, there);
+}
+
+/* Of a file: all that is needed if that is known, else what it takes itself
+ * beside those that have begun. */
+static uint64_t
+counted(struct xfer_file *f)
+{
+	struct xfer_space *s = &f->x->space;
+
+	if (is_new_data(f->x) && f->part.name != NULL) {
+		if (s->checked)
+			return 0;
+		s->checked = true;
+		return s->needed;
+	}
+	s->begun += takes(f);
+	return takes(f) > 0 ? s->begun : 0;
+}
+
+bool
+xfer_space_fits(struct xfer_file *f)
+{
+	struct xfer_space *s = &f->x->space;
+	uint64_t need;
+
+	if (f->dir != NULL || f->progress.begun || s->tree)
+		return true;
+	if (s->state == XFER_SPACE_NEW && !f->up && s->at != NULL &&
+	    s->needed >= SPACE_MIN)
+		ask_here(f->x);
+	if (s->state != XFER_SPACE_KNOWN)
+		return true;
+	need = counted(f);
+	if (need <= s->free)
+		return true;
+	refuse(f->x, f->up ? f->remote : f->local, need);
+	return false;
+}
+
+/* The answer came when some had begun. */
+static void
+check_begun(struct xfer *x)
+{
+	struct xfer_file *f;
+
+	TAILQ_FOREACH(f, &x->files.active, entry) {
+		if (x->space.state != XFER_SPACE_KNOWN || x->space.tree)
+			return;
+		if (f->dir == NULL && f->progress.begun &&
+		    counted(f) > x->space.free) {
+			refuse(x, f->up ? f->remote : f->local,
+			    x->space.needed);
+			return;
+		}
+	}
+}
+
+/* All of a tree is known. */
+static void
+check_tree(struct xfer *x)
+{
+	struct xfer_space *s = &x->space;
+	uint64_t left = s->needed - MIN(s->needed, x->measured.acked);
+
+	if (left > s->free)
+		refuse(x, s->path, left);
+	s->state = XFER_SPACE_OFF;
+}
+
+/* A directory of the tree that is being filled. */
+static bool
+find_root(struct xfer *x)
+{
+	struct xfer_dir *d;
+
+	TAILQ_FOREACH(d, &x->dirs.all, all)
+		if (d->at != NULL) {
+			x->space.at = local_dir_ref(d->at);
+			return true;
+		}
+	return false;
+}
+
+void
+xfer_space_turn(struct xfer *x)
+{
+	struct xfer_space *s = &x->space;
+
+	if (!x->opts.check_space || s->path == NULL || x->stopped)
+		return;
+	if (s->tree && !is_new_data(x))
+		s->state = XFER_SPACE_OFF;
+	if (s->tree && s->state == XFER_SPACE_NEW && !xfer_listed(x))
+		return;
+	if (s->tree && s->state == XFER_SPACE_KNOWN) {
+		check_tree(x);
+		return;
+	}
+	if (s->state != XFER_SPACE_NEW || s->needed < SPACE_MIN)
+		return;
+	if (s->up && xfer_has(x, SFTP_EXT_STATVFS))
+		ask_server(x);
+	else if (!s->up && (s->at != NULL || find_root(x)))
+		ask_here(x);
+}
+
+void
+xfer_space_free(struct xfer *x)
+{
+	local_dir_unref(x->space.at);
+	free(x->space.path);
+}
+
+/* --- a disk that is full --- */
+
+struct asking {
+	struct xfer_file *file;
+	char words[SFTP_WORDS_MAX];
+};
+
+/* What is left of the file is more than there is room for. */
+static void
+reason_known(void *arg, const struct sftp_reply *reply)
+{
+	struct asking *a = arg;
+	struct xfer_file *f = a->file;
+	struct xfer_space s = { .state = XFER_SPACE_UNKNOWN };
+	uint64_t left = f->source.size - MIN(f->source.size,
+	    f->progress.moved);
+	struct sftp_statvfs v;
+	struct rd r = reply->body;
+	bool full;
+
+	f->pending--;
+	if (reply->err == ERR_CANCELLED) {
+		free(a);
+		return;
+	}
+	if (reply->err == 0 && reply->type == SFTP_EXTENDED_REPLY) {
+		sftp_get_statvfs(&r, &v);
+		if (rd_err(&r) == 0)
+			take_statvfs(&s, &v);
+	}
+	full = s.state == XFER_SPACE_KNOWN && s.free < MAX(left, (uint64_t)1);
+	xfer_report(f->x, f->remote, full ? strerror(ENOSPC) : a->words);
+	free(a);
+	xfer_file_settle(f);
+}
+
+void
+xfer_write_refused(struct xfer_file *f, const struct sftp_reply *reply)
+{
+	const struct xfer_path_request q = { .type = SFTP_EXTENDED,
+		.ext = SFTP_EXT_STATVFS,
+		.path = f->part.name != NULL ? f->part.name : f->remote };
+	bool silent = reply->status == SFTP_FAILURE &&
+	    strcmp(reply->words, sftp_status_text(SFTP_FAILURE)) == 0;
+	struct asking *a = silent && xfer_has(f->x, SFTP_EXT_STATVFS) ?
+	    malloc(sizeof *a) : NULL;
+
+	if (a == NULL) {
+		xfer_report_reply(f->x, f->remote, reply);
+		return;
+	}
+	a->file = f;
+	strlcpy(a->words, reply->words, sizeof a->words);
+	f->pending++;
+	xfer_request_path(f->x, &q, reason_known, a);
+}
