@@ -9,6 +9,8 @@
 #include "base/str.h"
 #include "kex-internal.h"
 
+enum { DES3_STRENGTH = 14 }; /* bytes: two of its three keys count */
+
 int
 kex_new(struct kex **out, struct packet *p, const struct kex_hooks *hooks,
     const struct kex_proposal *mine, const char *id_local,
@@ -329,12 +331,31 @@ kex_take_secret(struct kex *k, const struct buf *shared, const uint8_t *hash)
 	return r;
 }
 
+/* Bytes of the exchange's secret that a direction's keys need. */
+static size_t
+secret_wanted(const struct packet_keys *keys)
+{
+	const struct cipher_alg *c = keys->cipher;
+	size_t n = c->kind == CIPHER_DES3_CBC ? DES3_STRENGTH : c->key_len;
+
+	n = MAX(n, MAX(c->block_len, c->iv_len));
+	return keys->mac != NULL ? MAX(n, keys->mac->key_len) : n;
+}
+
+/* Groups about as strong as that (NIST SP 800-57). */
 static uint32_t
 group_size_wanted(const struct kex *k)
 {
-	size_t key_len = MAX(k->tx.cipher->key_len, k->rx.cipher->key_len);
+	static const struct {
+		size_t secret;
+		uint32_t bits;
+	} sizes[] = { { 14, 2048 }, { 16, 3072 }, { 24, 7680 } };
+	size_t n = MAX(secret_wanted(&k->tx), secret_wanted(&k->rx));
 
-	return key_len <= 16 ? 3072 : 4096;
+	for (size_t i = 0; i < ARRAY_LEN(sizes); i++)
+		if (n <= sizes[i].secret)
+			return sizes[i].bits;
+	return KEX_GEX_MAX;
 }
 
 static int

@@ -180,6 +180,17 @@ packet_read_identification(struct packet *p, char **line,
 	}
 }
 
+/* Programs know these lines. */
+static int
+tell_broken(int r, uint32_t len)
+{
+	if (r == ERR_PACKET_LENGTH)
+		log_info("Bad packet length %u.", len);
+	else if (r == ERR_MAC)
+		log_info("Corrupted MAC on input.");
+	return r;
+}
+
 /* A packet is refused, of which size bytes were authenticated: with r, or where
  * that must not show, with ERR_MAC when as many bytes as the largest packet has
  * are there. */
@@ -189,7 +200,7 @@ refuse(struct packet *p, int r, uint32_t size)
 	const struct cipher *c = p->half[PACKET_RX].cipher;
 
 	if (c == NULL || !cipher_hides_refusal(c))
-		return r;
+		return tell_broken(r, p->rx.len);
 	p->rx.refused = true;
 	p->rx.len = size;
 	p->rx.passed = 0;
@@ -206,7 +217,7 @@ pass_refused(struct packet *p)
 		return 0;
 	/* What was not authenticated so far, so that all take as long. */
 	cipher_spend(p->half[PACKET_RX].cipher, CIPHER_LEN_MAX - p->rx.len);
-	return ERR_MAC;
+	return tell_broken(ERR_MAC, 0);
 }
 
 /* Of the packet at rx_off. */
@@ -394,7 +405,7 @@ take_decrypted(struct packet *p, struct span *payload)
 	pipeline_release(p->threads.pipe, PIPELINE_DECRYPT);
 	p->rx.jobs[got.where]--;
 	if (got.err != 0)
-		return got.err;
+		return tell_broken(got.err, got.len);
 	return take_payload(p, got.pkt, got.len, got.pos.seqnr, got.size,
 	    payload);
 }

@@ -89,3 +89,11 @@ zstream_inflate(struct zstream *z, const void *p, size_t len, size_t max,
 	ENSURE(!z->deflates);
 	return run(z, p, len, max, out);
 }
+
+void
+zstream_totals(const struct zstream *z, uint64_t *compressed,
+    uint64_t *inflated)
+{
+	*compressed = z->deflates ? z->z.total_out : z->z.total_in;
+	*inflated = z->deflates ? z->z.total_in : z->z.total_out;
+}

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -23,5 +24,8 @@ int zstream_deflate(struct zstream *z, const void *p, size_t len,
     struct buf *out) must_check;
 int zstream_inflate(struct zstream *z, const void *p, size_t len, size_t max,
     struct buf *out) must_check;
+/* Bytes that have passed, in both forms. */
+void zstream_totals(const struct zstream *z, uint64_t *compressed,
+    uint64_t *inflated);
 
 #endif

@@ -238,7 +238,11 @@ packet_trim(struct packet *p)
 struct packet_counters
 packet_counters(const struct packet *p, enum packet_dir dir)
 {
-	return p->half[dir].total;
+	struct packet_counters n = p->half[dir].total;
+
+	if (p->half[dir].zlib != NULL)
+		zstream_totals(p->half[dir].zlib, &n.compressed, &n.inflated);
+	return n;
 }
 
 const char *

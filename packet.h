@@ -117,6 +117,8 @@ struct packet_counters {
 	uint64_t bytes;	  /* on the wire */
 	uint64_t packets;
 	uint64_t payload; /* bytes of payloads */
+	/* Of those that were compressed; 0: none. */
+	uint64_t compressed, inflated; /* bytes */
 };
 
 struct packet;

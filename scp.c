@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/called.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/flags-getopt.h"
@@ -102,7 +103,7 @@ sftp_option(const char *text)
 	else if (str_has_prefix(text, "buffer="))
 		r = copy_flag_block(&scp.xfer, value = text + 7);
 	if (r != 0)
-		die(value, "bad -X option");
+		scp_refuse(&scp, value, "bad -X option");
 }
 
 /* Those without a letter. */
@@ -188,6 +189,8 @@ one_option(int opt, const char *arg)
 	const char *why;
 	int r = copy_flag_take(&scp.flags, opt, arg, &why);
 
+	if (r < 0 && opt == 'P')
+		scp_refuse(&scp, arg, why);
 	if (r < 0)
 		die(arg, why);
 	if (r > 0)
@@ -362,7 +365,8 @@ main(int argc, char **argv)
 	crypto_library_start();
 	cipher_use_wide_gcm();
 	signal(SIGPIPE, SIG_IGN);
-	log_init("hpnscp", LOG_LVL_INFO);
+	log_init(called_as(argc > 0 ? argv[0] : NULL, "hpnscp"),
+	    LOG_LVL_INFO);
 	log_to_stderr();
 	help_answer(&scp_help, argc, argv, crypto_library_version());
 	fatal_set_hook(on_fatal);
@@ -391,7 +395,8 @@ main(int argc, char **argv)
 	start_progress();
 	copy(argv, argc);
 	scp_tell_sums(&scp);
-	opt = scp_end_events(&scp, scp.failed ? 1 : 0);
+	opt = scp_end_events(&scp, scp.source_missing ? SCP_EXIT_FATAL :
+		scp.failed ? 1 : 0);
 	progress_free(scp.xfer.progress);
 	loop_free(scp.loop);
 	copy_flags_clear(&scp.flags);

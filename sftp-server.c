@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -12,11 +13,22 @@
 #include "crypto/library.h"
 #include "xfer/serve/sftp-server-main.h"
 
+/* As the server that has started this tells it. */
+static char *
+client_address(void)
+{
+	const char *env = getenv("SSH_CONNECTION");
+	char *text = xstrdup(env != NULL && *env != '\0' ? env : "UNKNOWN");
+
+	text[strcspn(text, " ")] = '\0';
+	return text;
+}
+
 int
 main(int argc, char **argv)
 {
 	const struct passwd *pw;
-	char *user, *home;
+	char *user, *home, *client;
 	int status;
 
 	fd_sanitise_stdio();
@@ -31,8 +43,10 @@ main(int argc, char **argv)
 	}
 	user = xstrdup(pw->pw_name);
 	home = xstrdup(pw->pw_dir);
+	client = client_address();
 	status = sftp_server_main(argc, argv, STDIN_FILENO, STDOUT_FILENO,
-	    user, home, NULL);
+	    user, home, client, NULL);
+	free(client);
 	free(user);
 	free(home);
 	return status;

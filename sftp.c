@@ -21,6 +21,7 @@
 #include <histedit.h>
 #endif
 
+#include "base/called.h"
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/flags-getopt.h"
@@ -504,7 +505,8 @@ main(int argc, char **argv)
 	crypto_library_start();
 	cipher_use_wide_gcm();
 	signal(SIGPIPE, SIG_IGN);
-	log_init("hpnsftp", LOG_LVL_INFO);
+	log_init(called_as(argc > 0 ? argv[0] : NULL, "hpnsftp"),
+	    LOG_LVL_INFO);
 	log_to_stderr();
 	help_answer(&sftp_help, argc, argv, crypto_library_version());
 	while ((opt = flags_getopt(argc, argv,

@@ -305,6 +305,8 @@ use_default_known_hosts(struct command *c)
 	}
 	keep(&c->known_hosts, SYSCONFDIR "/ssh_known_hosts");
 	keep(&c->known_hosts, SYSCONFDIR "/ssh_known_hosts2");
+	keep(&c->known_hosts, "/etc/ssh/ssh_known_hosts");
+	keep(&c->known_hosts, "/etc/ssh/ssh_known_hosts2");
 }
 
 static void

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -48,19 +49,16 @@ usage(void)
 
 /* The order of the output's connections is that of this table. */
 static const struct type {
-	const char *name, *alias;
+	const char *name; /* as any of algs */
 	const char *algs; /* of them, those that are built are asked for */
 } types[] = {
-	{ "rsa", "ssh-rsa", "rsa-sha2-512,rsa-sha2-256,ssh-rsa" },
-	{ "ecdsa", "ecdsa-sha2-nistp256",
+	{ "rsa", "rsa-sha2-512,rsa-sha2-256,ssh-rsa" },
+	{ "ecdsa",
 	    "ecdsa-sha2-nistp256,ecdsa-sha2-nistp384,ecdsa-sha2-nistp521" },
-	{ "ed25519", "ssh-ed25519", "ssh-ed25519" },
-	{ "ecdsa-sk", "sk-ecdsa-sha2-nistp256@openssh.com",
-	    "sk-ecdsa-sha2-nistp256@openssh.com" },
-	{ "ed25519-sk", "sk-ssh-ed25519@openssh.com",
-	    "sk-ssh-ed25519@openssh.com" },
-	{ "mldsa44-ed25519", "ssh-mldsa44-ed25519@openssh.com",
-	    "ssh-mldsa44-ed25519@openssh.com" },
+	{ "ed25519", "ssh-ed25519" },
+	{ "ecdsa-sk", "sk-ecdsa-sha2-nistp256@openssh.com" },
+	{ "ed25519-sk", "sk-ssh-ed25519@openssh.com" },
+	{ "mldsa44-ed25519", "ssh-mldsa44-ed25519@openssh.com" },
 };
 
 _Static_assert(ARRAY_LEN(types) <= SCAN_TYPES_MAX, "types are too many");
@@ -89,12 +87,24 @@ algorithms_of(const struct type *t, bool certificates)
 	return list;
 }
 
+static bool
+has_alg(const struct type *t, const char *name, size_t len)
+{
+	const char *pos = t->algs, *alg;
+	size_t alg_len;
+
+	while (csv_next(&pos, &alg, &alg_len))
+		if (alg_len == len && strncasecmp(alg, name, len) == 0)
+			return true;
+	return false;
+}
+
 static const struct type *
 find_type(const char *name, size_t len)
 {
 	for (size_t i = 0; i < ARRAY_LEN(types); i++)
 		if (str_is_span_nocase(types[i].name, name, len) ||
-		    str_is_span_nocase(types[i].alias, name, len))
+		    has_alg(&types[i], name, len))
 			return &types[i];
 	fatal("Unknown key type \"%.*s\"", (int)len, name);
 }

@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/called.h"
 #include "base/dial.h"
 #include "base/child.h"
 #include "base/fd.h"
@@ -60,7 +61,8 @@ resolve(const char *name, int port, int family, bool passive,
 	r = getaddrinfo(name, service, &hints, out);
 	if (r == 0)
 		return 0;
-	log_error("hpnssh: Could not resolve hostname %.100s: %s", name,
+	log_error("%s: Could not resolve hostname %.100s: %s",
+	    called_ssh(), name,
 	    r == EAI_SYSTEM ? err_text(ERR_SYSTEM) : gai_strerror(r));
 	return ERR_NOT_FOUND;
 }
@@ -184,7 +186,7 @@ report_failure(const struct candidates *c, const struct dial *d)
 		if (port == reported)
 			continue;
 		reported = port;
-		log_error("hpnssh: connect to host %s port %u: %s",
+		log_error("%s: connect to host %s port %u: %s", called_ssh(),
 		    c->conf->host.hostname, port, strerror(dial_error(d, i)));
 	}
 }
@@ -238,17 +240,6 @@ find_addresses(struct candidates *c, const struct client_conf *conf)
 	return 0;
 }
 
-/* In the words of HPN-SSH 18. */
-static void
-tell_fallback(const struct client_conf *conf, uint16_t port)
-{
-	log_info("HPNSSH server not available on default port %d",
-	    conf->host.port);
-	log_info("Falling back to %s port %u",
-	    port == HPN_FALLBACK_PORT ? "OpenSSH default" : "user defined",
-	    port);
-}
-
 static void
 take_winner(struct sshlink *link, struct client_conf *conf, int fd,
     const struct dial_address *a)
@@ -256,7 +247,7 @@ take_winner(struct sshlink *link, struct client_conf *conf, int fd,
 	char text[NI_MAXHOST];
 
 	numeric((const struct sockaddr *)&a->sa, a->len, text, sizeof text);
-	link->fd = fd;
+	sshlink_adopt(link, fd);
 	link->port = port_of(a);
 	link->peer = a->sa;
 	link->peer_len = a->len;
@@ -264,7 +255,7 @@ take_winner(struct sshlink *link, struct client_conf *conf, int fd,
 	log_debug("%s port %u answered first", text, link->port);
 	log_debug("Connection established.");
 	if (link->port != conf->host.port) {
-		tell_fallback(conf, link->port);
+		link->fell_from = (uint16_t)conf->host.port;
 		conf->host.port = link->port;
 	}
 	set_socket_options(fd, conf);
@@ -348,9 +339,9 @@ out:
 /* ---- proxy command ------------------------------------------------------ */
 
 static _Noreturn void
-run_proxy(const struct strlist *argv, bool is_jump, int sock)
+run_proxy(const struct strlist *argv, bool is_jump, int in, int out)
 {
-	if (dup2(sock, STDIN_FILENO) == -1 || dup2(sock, STDOUT_FILENO) == -1)
+	if (dup2(in, STDIN_FILENO) == -1 || dup2(out, STDOUT_FILENO) == -1)
 		_exit(255);
 	if (is_jump)
 		jump_count();
@@ -383,27 +374,79 @@ shell_command(struct strlist *argv, const struct client_conf *conf)
 	return r;
 }
 
+/* The ends of a proxy command: those that are ours, and its own. */
+struct proxy_ends {
+	int in, out;
+	int its_in, its_out;
+};
+
+/* Both directions in one descriptor: for a process of our own, and for one
+ * that passes a descriptor. */
+static int
+make_socket(struct proxy_ends *e)
+{
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == -1)
+		return ERR_SYSTEM;
+	e->in = e->out = pair[0];
+	e->its_in = e->its_out = pair[1];
+	return 0;
+}
+
+/* For a shell: some read the user's files where standard input is a socket, as
+ * if they had been started by a server, and what these print would be taken
+ * for the host's. */
+static int
+make_pipes(struct proxy_ends *e)
+{
+	int to[2], from[2];
+
+	if (pipe2(to, O_CLOEXEC) == -1)
+		return ERR_SYSTEM;
+	if (pipe2(from, O_CLOEXEC) == -1) {
+		fd_close(&to[0]);
+		fd_close(&to[1]);
+		return ERR_SYSTEM;
+	}
+	*e = (struct proxy_ends){ .in = from[0], .out = to[1],
+		.its_in = to[0], .its_out = from[1] };
+	return 0;
+}
+
+static void
+close_two(int one, int other)
+{
+	if (other != one)
+		fd_close(&other);
+	fd_close(&one);
+}
+
 static int
 start_proxy(struct sshlink *link, const struct client_conf *conf,
     const struct strlist *argv)
 {
-	int pair[2];
+	bool is_jump = conf->tcp.proxy_jump != NULL;
+	struct proxy_ends e;
+	int r = is_jump || conf->mux.proxy_use_fdpass ? make_socket(&e) :
+							make_pipes(&e);
 
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == -1) {
-		log_error("socketpair: %s", err_text(ERR_SYSTEM));
-		return ERR_SYSTEM;
+	if (r != 0) {
+		log_error("proxy command: %s", err_text(r));
+		return r;
 	}
 	link->proxy = fork();
 	if (link->proxy == 0)
-		run_proxy(argv, conf->tcp.proxy_jump != NULL, pair[1]);
-	fd_close(&pair[1]);
+		run_proxy(argv, is_jump, e.its_in, e.its_out);
+	close_two(e.its_in, e.its_out);
 	if (link->proxy == -1) {
 		log_error("fork: %s", err_text(ERR_SYSTEM));
 		link->proxy = 0;
-		fd_close(&pair[0]);
+		close_two(e.in, e.out);
 		return ERR_SYSTEM;
 	}
-	link->fd = pair[0];
+	link->fd = e.in;
+	link->fd_out = e.out;
 	link->port = (uint16_t)conf->host.port;
 	return 0;
 }
@@ -416,8 +459,8 @@ take_descriptor(struct sshlink *link)
 
 	(void)!child_wait(link->proxy);
 	link->proxy = 0;
-	fd_close(&link->fd);
-	link->fd = fd;
+	sshlink_close_fds(link);
+	sshlink_adopt(link, fd);
 	if (r != 0) {
 		log_error("proxy dialer did not pass back a connection");
 		return r;
@@ -457,7 +500,7 @@ sshlink_open(struct sshlink *link, struct client_conf *conf)
 {
 	int r;
 
-	*link = (struct sshlink){ .fd = -1 };
+	*link = (struct sshlink){ .fd = -1, .fd_out = -1 };
 	if (!has_proxy(conf))
 		return connect_tcp(link, conf);
 	r = connect_proxy(link, conf);
@@ -473,7 +516,7 @@ sshlink_place(struct sshlink *link, const char *address, uint16_t port)
 	};
 	struct addrinfo *ai;
 
-	*link = (struct sshlink){ .fd = -1, .port = port };
+	*link = (struct sshlink){ .fd = -1, .fd_out = -1, .port = port };
 	if (getaddrinfo(address, NULL, &hints, &ai) != 0)
 		return ERR_FORMAT;
 	memcpy(&link->peer, ai->ai_addr, ai->ai_addrlen);
@@ -490,13 +533,13 @@ sshlink_open_further(struct sshlink *link, const struct sshlink *first,
 {
 	const struct sockaddr *peer = (const struct sockaddr *)&first->peer;
 
-	*link = (struct sshlink){ .fd = -1 };
+	*link = (struct sshlink){ .fd = -1, .fd_out = -1 };
 	if (passes_descriptor(conf)) /* which may take its time */
 		return ERR_UNSUPPORTED;
 	if (has_proxy(conf))
 		return connect_proxy(link, conf);
-	link->fd = socket(peer->sa_family,
-	    SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	sshlink_adopt(link, socket(peer->sa_family,
+	    SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 	if (link->fd == -1)
 		return ERR_SYSTEM;
 	link->port = first->port;
@@ -512,10 +555,62 @@ sshlink_open_further(struct sshlink *link, const struct sshlink *first,
 	return 0;
 }
 
+struct sshlink_watch {
+	struct loop *loop;
+	struct loop_fd *in, *out; /* the same for a socket */
+};
+
+struct sshlink_watch *
+sshlink_watch(const struct sshlink *link, struct loop *l, loop_fd_fn fn,
+    void *arg)
+{
+	struct sshlink_watch *w = xcalloc(1, sizeof *w);
+
+	w->loop = l;
+	w->in = w->out = loop_watch(l, link->fd, LOOP_READ, fn, arg);
+	if (link->fd_out != link->fd)
+		w->out = loop_watch(l, link->fd_out, 0, fn, arg);
+	if (w->in != NULL && w->out != NULL)
+		return w;
+	sshlink_unwatch(w);
+	return NULL;
+}
+
+void
+sshlink_want_write(const struct sshlink_watch *w, bool wants)
+{
+	loop_fd_want(w->out, (w->out == w->in ? LOOP_READ : 0) |
+	    (wants ? LOOP_WRITE : 0));
+}
+
+void
+sshlink_unwatch(struct sshlink_watch *w)
+{
+	if (w == NULL)
+		return;
+	if (w->out != w->in)
+		loop_unwatch(w->loop, w->out);
+	loop_unwatch(w->loop, w->in);
+	free(w);
+}
+
+void
+sshlink_adopt(struct sshlink *link, int fd)
+{
+	link->fd = link->fd_out = fd;
+}
+
+void
+sshlink_close_fds(struct sshlink *link)
+{
+	close_two(link->fd, link->fd_out);
+	link->fd = link->fd_out = -1;
+}
+
 void
 sshlink_close(struct sshlink *link)
 {
-	fd_close(&link->fd);
+	sshlink_close_fds(link);
 	if (link->proxy > 0) {
 		(void)kill(link->proxy, SIGHUP);
 		(void)waitpid(link->proxy, NULL, WNOHANG);

@@ -42,7 +42,7 @@ struct sshlogin {
 	struct connection *connection;
 	struct gss_kex *gss; /* NULL: keys are not exchanged by GSSAPI */
 	struct userauth *userauth;
-	struct loop_fd *watch;	    /* until the identification is there */
+	struct sshlink_watch *watch; /* until the identification is there */
 	struct loop_timer *timeout; /* ConnectTimeout */
 	struct loop_timer *auth_timer; /* between keys and authentication */
 	char *ident, *peer_ident;
@@ -641,7 +641,7 @@ on_readable(void *arg, int fd, int events)
 		/* connect(2) is over, with success or not. */
 		r = packet_flush(l->packet);
 		if (r == 0)
-			loop_fd_want(l->watch, LOOP_READ);
+			sshlink_want_write(l->watch, false);
 		else if (r != ERR_AGAIN)
 			goto over;
 	}
@@ -654,7 +654,7 @@ on_readable(void *arg, int fd, int events)
 	if (r == 0)
 		return;
 over:
-	loop_unwatch(l->p.loop, l->watch);
+	sshlink_unwatch(l->watch);
 	l->watch = NULL;
 	if (r > 0 && (r = check_peer(l)) == 0)
 		r = start_packets(l);
@@ -707,9 +707,10 @@ begin_proxied(struct sshlogin *l)
 		.auth = on_auth,
 		.ended = on_ended,
 	};
-	int fd = l->p.link->fd, r;
+	const struct sshlink *link = l->p.link;
+	int r;
 
-	if ((l->packet = packet_new(fd, fd, false)) == NULL)
+	if ((l->packet = packet_new(link->fd, link->fd_out, false)) == NULL)
 		return ERR_NOMEM;
 	packet_set_proxied(l->packet);
 	if ((r = kex_new_proxied(&l->kex, l->packet)) != 0 ||
@@ -728,38 +729,43 @@ static int
 begin(struct sshlogin *l)
 {
 	const struct client_conf *conf = l->p.conf;
-	int fd = l->p.link->fd, r;
+	const struct sshlink *link = l->p.link;
+	bool hinted;
+	int r;
 
-	r = hostcheck_new(&l->hostcheck, conf, l->p.link->address,
-	    l->p.link->port);
+	r = hostcheck_new(&l->hostcheck, conf, link->address, link->port);
 	if (r == 0 && l->p.first != NULL)
 		hostcheck_set_first(l->hostcheck, l->p.first, l->p.keys_only);
 	if (r == 0)
 		r = make_ident(l);
 	if (r != 0)
 		return r;
-	if ((l->packet = packet_new(fd, fd, false)) == NULL)
+	if ((l->packet = packet_new(link->fd, link->fd_out, false)) == NULL)
 		return ERR_NOMEM;
 	packet_set_rekey_limit(l->packet, conf->algs.rekey_limit.bytes,
 	    (uint32_t)conf->algs.rekey_limit.seconds);
-	l->watch = loop_watch(l->p.loop, fd, LOOP_READ, on_readable, l);
+	l->watch = sshlink_watch(link, l->p.loop, on_readable, l);
 	if (l->watch == NULL)
 		return ERR_NOMEM;
-	if (!l->p.proxy_may_ask || l->p.link->proxy == 0 ||
+	if (!l->p.proxy_may_ask || link->proxy == 0 ||
 	    conf->auth.batch_mode)
 		start_limit(l);
 	r = packet_put_identification(l->packet, l->ident);
 	find_hints_place(l);
 	/* With hints, the key exchange starts before the server's
 	 * identification arrives. */
-	if (r == 0 && l->hints_place.path != NULL &&
-	    hints_find(&l->hints_place, &l->hints) == 0)
+	hinted = l->hints_place.path != NULL &&
+	    hints_find(&l->hints_place, &l->hints) == 0;
+	tell_fallback(conf, link, hinted);
+	if (r == 0 && hinted)
 		r = start_kex(l);
-	if (r == 0)
-		r = packet_flush(l->packet);
+	if (r == 0 && (r = packet_flush(l->packet)) == ERR_SYSTEM &&
+	    packet_fill(l->packet) > 0) /* it may have said why */
+		(void)!packet_read_identification(l->packet, &l->peer_ident,
+		    on_other_line, l);
 	if (r != ERR_AGAIN)
 		return r;
-	loop_fd_want(l->watch, LOOP_READ | LOOP_WRITE);
+	sshlink_want_write(l->watch, true);
 	return 0;
 }
 
@@ -784,7 +790,7 @@ sshlogin_free(struct sshlogin *l)
 {
 	if (l == NULL)
 		return;
-	loop_unwatch(l->p.loop, l->watch);
+	sshlink_unwatch(l->watch);
 	loop_cancel(l->p.loop, l->timeout);
 	loop_cancel(l->p.loop, l->auth_timer);
 	connection_free(l->connection);

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <syslog.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -27,6 +28,7 @@
 #include "crypto/rand.h"
 #include "server/listener/listener.h"
 #include "server/listener/places.h"
+#include "server/listener/session-start.h"
 #include "server/state.h"
 
 struct options {
@@ -182,7 +184,8 @@ set_flag(struct options *o, int flag)
 		set_utmp_len(o, optarg);
 		break;
 	case 'V':
-		fprintf(stderr, "%s HPNSSH_%s\n", HPN_SOFTWARE, VERSION);
+		fprintf(stderr, "%s HPNSSH_%s, %s\n", HPN_SOFTWARE, VERSION,
+		    crypto_library_version());
 		exit(0);
 	default:
 		if (!set_keyword_flag(o, flag))
@@ -208,31 +211,50 @@ parse_argv(struct options *o, int argc, char **argv)
 }
 
 static void
+redirect_log(const char *path)
+{
+	int fd = open_named(path, O_WRONLY | O_CREAT | O_APPEND, 0600);
+
+	if (fd == -1 || dup2(fd, STDERR_FILENO) == -1) {
+		log_error("Couldn't open logfile %s: %s", path,
+		    strerror(errno));
+		exit(1);
+	}
+	if (fd != STDERR_FILENO)
+		close(fd);
+}
+
+/* Before the configuration is read, which has lines of its own. With -i
+ * standard error may be the client's. */
+static void
+open_log(const struct options *o)
+{
+	static const enum log_level levels[] = { LOG_LVL_INFO, LOG_LVL_DEBUG1,
+		LOG_LVL_DEBUG2, LOG_LVL_DEBUG3 };
+
+	log_set_level(o->quiet ? LOG_LVL_QUIET : levels[MIN(o->debug, 3)]);
+	if (o->log_file != NULL)
+		redirect_log(o->log_file);
+	if (o->inetd && !o->log_to_stderr) {
+		session_start_reserve(); /* before the log's descriptor */
+		log_to_syslog(LOG_AUTH);
+	}
+}
+
+/* By the configuration; who only looks at that hears of its faults. */
+static void
 set_up_log(struct options *o)
 {
-	static const enum log_level debug_levels[] = { LOG_LVL_INFO,
-		LOG_LVL_DEBUG1, LOG_LVL_DEBUG2, LOG_LVL_DEBUG3 };
-	int fd;
+	struct server_conf *c = &o->state.conf;
 
-	if (o->log_file != NULL) {
-		fd = open_named(o->log_file, O_WRONLY | O_CREAT | O_APPEND,
-		    0600);
-		if (fd == -1 || dup2(fd, STDERR_FILENO) == -1) {
-			log_error("Couldn't open logfile %s: %s", o->log_file,
-			    strerror(errno));
-			exit(1);
-		}
-		if (fd != STDERR_FILENO)
-			close(fd);
-	}
-	if (o->quiet)
-		log_set_level(LOG_LVL_QUIET);
-	else if (o->debug > 0)
-		log_set_level(debug_levels[MIN(o->debug, 3)]);
-	else
-		log_set_level((enum log_level)o->state.conf.log.log_level);
-	o->state.conf.log.log_level = log_get_level();
-	state_log_places(&o->state.conf);
+	log_init(c->log.name, log_get_level());
+	if (o->quiet || o->debug > 0)
+		c->log.log_level = log_get_level();
+	else if (!o->test && !o->dump)
+		log_set_level((enum log_level)c->log.log_level);
+	if (o->inetd && !o->log_to_stderr)
+		log_to_syslog(c->log.syslog_facility);
+	state_log_places(c);
 	o->state.log_to_stderr = o->log_to_stderr;
 	log_debug("sshd version %s, %s", &HPN_IDENT[strlen("SSH-2.0-")],
 	    crypto_library_version());
@@ -365,6 +387,7 @@ main(int argc, char **argv)
 	umask(umask(077) | 022);
 	server_conf_init(&o.state.conf);
 	parse_argv(&o, argc, argv);
+	open_log(&o);
 	read_config(&o);
 	if (o.dump_only)
 		dump_config(&o);

@@ -65,19 +65,25 @@ add_unlock(struct agent *a)
 
 /* --- libraries --------------------------------------------------------- */
 
+/* Plain keys may be among them (`*.pub`), and say nothing. */
 static struct key **
-load_certs(const struct strlist *paths)
+load_certs(const struct strlist *paths, size_t *n)
 {
 	struct key **certs = xcalloc(paths->n + 1, sizeof *certs);
 
+	*n = 0;
 	for (size_t i = 0; i < paths->n; i++) {
-		int r = keyfile_load_public(paths->v[i], &certs[i], NULL);
+		int r = keyfile_load_public(paths->v[i], &certs[*n], NULL);
 
 		if (r != 0)
 			fatal("Cannot load certificate %s: %s", paths->v[i],
 			    err_text(r));
-		if (!key_is_cert(certs[i]))
-			fatal("%s is not a certificate", paths->v[i]);
+		if (key_is_cert(certs[*n])) {
+			(*n)++;
+			continue;
+		}
+		key_free(certs[*n]);
+		certs[*n] = NULL;
 	}
 	return certs;
 }
@@ -87,12 +93,13 @@ add_library(struct agent *a, const struct add_options *o, const char *library,
     const struct strlist *cert_paths)
 {
 	struct agent_constraints c = o->constraints;
-	struct key **certs = load_certs(cert_paths);
+	size_t n;
+	struct key **certs = load_certs(cert_paths, &n);
 	char *pin = ask("Enter passphrase for PKCS#11: ");
 	int r;
 
 	c.certs = certs;
-	c.n_certs = cert_paths->n;
+	c.n_certs = n;
 	c.certs_only = o->certs_only;
 	r = agent_add_provider(a, library, pin, &c);
 	prompt_free(pin);
@@ -101,7 +108,7 @@ add_library(struct agent *a, const struct add_options *o, const char *library,
 		    add_why(r));
 	else if (!o->quiet)
 		fprintf(stderr, "Card added: %s\n", library);
-	for (size_t i = 0; i < cert_paths->n; i++)
+	for (size_t i = 0; i < n; i++)
 		key_free(certs[i]);
 	free(certs);
 	return r == 0 ? OK : FAILED;

@@ -30,18 +30,31 @@ spawn(struct helper *h, const char *path)
 	return r;
 }
 
+static const char *
+path_of(const char *variable, const char *usual)
+{
+	const char *path = getenv(variable);
+
+	return path != NULL && *path != '\0' ? path : usual;
+}
+
+bool
+helper_is_there(const char *variable, const char *usual)
+{
+	return access(path_of(variable, usual), X_OK) == 0;
+}
+
 int
 helper_start(struct helper *h, const char *variable, const char *usual,
     size_t answer_max, int useless)
 {
-	const char *path = getenv(variable);
 	int r;
 
 	*h = (struct helper){ .fd = -1, .useless = useless,
 		.answer_max = answer_max };
 	buf_init_secret(&h->out);
 	child_reap_abandoned();
-	r = spawn(h, path != NULL && *path != '\0' ? path : usual);
+	r = spawn(h, path_of(variable, usual));
 	if (r != 0)
 		helper_give_up(h);
 	return r;

@@ -30,6 +30,8 @@ struct helper {
  * one. On error it is as after helper_give_up(). */
 int helper_start(struct helper *h, const char *variable, const char *usual,
     size_t answer_max, int useless) must_check;
+/* Is that program there, and may it be run? */
+bool helper_is_there(const char *variable, const char *usual);
 /* Ends it, whatever it does. It is not asked again. */
 void helper_give_up(struct helper *h);
 

@@ -477,24 +477,34 @@ xstr_escape(const char *text)
 }
 
 char *
-xstr_shorten_path(const char *path)
+str_shorten_path(const char *path)
 {
 	enum { PATH_SHOWN = 1024, END_SHOWN = 200 };
 	size_t len = strlen(path), head = END_SHOWN, tail = len - END_SHOWN;
 	char *shown;
 
 	if (len <= PATH_SHOWN)
-		return xstrdup(path);
+		return strdup(path);
 	/* Not in the midst of a UTF-8 character. */
 	while (head > 0 && (path[head] & 0xc0) == 0x80)
 		head--;
 	while ((path[tail] & 0xc0) == 0x80)
 		tail++;
-	shown = xmalloc(head + 3 + len - tail + 1);
+	shown = malloc(head + 3 + len - tail + 1);
+	if (shown == NULL)
+		return NULL;
 	memcpy(shown, path, head);
 	memcpy(shown + head, "...", 3);
 	memcpy(shown + head + 3, path + tail, len - tail + 1);
 	return shown;
+}
+
+char *
+xstr_shorten_path(const char *path)
+{
+	char *shown = str_shorten_path(path);
+
+	return shown != NULL ? shown : xstrdup(path); /* which ends it */
 }
 
 bool

@@ -61,7 +61,8 @@ void str_escape(char *out, size_t size, const char *text);
  * is none. */
 char *xstr_escape(const char *text);
 /* A path as it is shown: of one that fills a screen, beginning and end. The
- * caller frees; the process ends if there is no memory. */
+ * caller frees; NULL when out of memory, where the other ends the process. */
+char *str_shorten_path(const char *path);
 char *xstr_shorten_path(const char *path);
 /* Bytes of the UTF-8 character (RFC 3629, strict) at p, which is *code; 0:
  * there is none. */

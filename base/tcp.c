@@ -200,6 +200,7 @@ tcp_trips(int fd, struct tcp_trips *out)
 		return;
 	out->sent = info.tcpi_rtt;
 	out->received = info.tcpi_rcv_rtt;
+	out->arrived = info.tcpi_bytes_acked + info.tcpi_bytes_received;
 	/* All ones: no sample yet. */
 	out->least = info.tcpi_min_rtt == 0 ||
 		info.tcpi_min_rtt == UINT32_MAX ? info.tcpi_rtt :

@@ -123,9 +123,11 @@ int tcp_numbers_get(struct rd *in, struct tcp_numbers *t) must_check;
 /* Round trip time without queues, microseconds; 0 if not known. */
 uint64_t tcp_rtt_us(int fd);
 /* Round trips of a connection, microseconds, 0 if not known: without queues;
- * those of late, of what is sent, and of what is received. */
+ * those of late, of what is sent, and of what is received. And bytes that
+ * arrived, at both ends together. */
 struct tcp_trips {
 	uint64_t least, sent, received;
+	uint64_t arrived;
 };
 void tcp_trips(int fd, struct tcp_trips *out);
 /* Largest receive (or send) buffer that the kernel grows a connection's to,

@@ -439,13 +439,13 @@ class Server:
         self.close()
         raise RuntimeError(f"{self.suite.name}: sshd does not start: {text}")
 
-    def client_options(self, first_contact=None):
+    def client_options(self, first_contact=None, config="none"):
         """first_contact: a directory for known_hosts and hints, empty at
-        first."""
+        first; config: a file in place of none."""
         known = self.known
         if first_contact:
             known = Path(first_contact) / "known_hosts"
-        return ["-F", "none", "-p", str(self.port), "-l", self.user,
+        return ["-F", str(config), "-p", str(self.port), "-l", self.user,
                 "-i", str(self.work.dir / "user"),
                 "-o", "IdentitiesOnly=yes", "-o", "BatchMode=yes",
                 "-o", f"UserKnownHostsFile={known}",
@@ -457,9 +457,11 @@ class Server:
     def entered(self, side):
         return self.path.enter(side) if self.path else []
 
-    def command(self, client, *args, options=(), first_contact=None):
+    def command(self, client, *args, options=(), first_contact=None,
+                config="none"):
         """argv of a client that runs args on the server."""
-        return [*self.entered("client"), client["ssh"], *self.client_options(first_contact),
+        return [*self.entered("client"), client["ssh"],
+                *self.client_options(first_contact, config),
                 *options, self.host, *args]
 
     def scp(self, client, data, there, direction):

@@ -143,6 +143,42 @@ drop_auth_user()
 	made_auth_user=
 }
 
+# everybody_may_enter DIRECTORY: may somebody with no rights start what is there?
+everybody_may_enter()
+{
+	setpriv --reuid=65534 --regid=65534 --clear-groups sh -c \
+		'test -r "$1" && test -x "$1"' sh "$1/run-tests"
+}
+
+# open_copy PLACE: copies the tree to a directory of its own in PLACE, where all
+# users may enter it, and prints its name. What was built there before stays, and
+# is as new as it was; PLACE is root's.
+open_copy()
+{
+	copy=$1/$(printf '%s' "$top" | cksum | tr ' ' -)
+	mkdir -p "$copy" && chmod 755 "$1" "$copy" &&
+		find "$copy" -mindepth 1 -maxdepth 1 ! -name build \
+			-exec rm -rf {} + &&
+		tar -C "$top" --exclude=./.git --exclude=./build -cf - . |
+		tar -C "$copy" --no-same-owner -xpf - &&
+		[ -x "$copy/run-tests" ] &&
+		chmod -R go+rX "$copy" ||
+		die "cannot copy $top, which only root may enter, to $1"
+	printf '%s\n' "$copy"
+}
+
+# skips FILE: a table of what was skipped, from lines "skip: N REASON".
+skips()
+{
+	[ -s "$1" ] || return 0
+	say ""
+	say "Skipped, and why:"
+	sed 's/^skip: \([0-9]*\) /\1\t/' "$1" | awk -F '\t' '
+		{ n[$2] += $1 }
+		END { for (why in n) printf "%7d  %s\n", n[why], why }' |
+		LC_ALL=C sort -k 1,1nr -k 2
+}
+
 processors()
 {
 	getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2

@@ -99,11 +99,15 @@ escape_describe(const struct escape *e, struct buf *out)
 	char esc[3], name[3];
 
 	escape_char_name(e->ch, esc);
-	buf_printf(out, "Escape sequences, recognised after a line end:\n");
+	/* Programs look for these two lines. */
+	buf_printf(out, "%s?\nSupported escape sequences:\n", esc);
 	for (size_t i = 0; i < e->row_count; i++) {
+		if (e->rows[i].takes_line && e->typed == NULL)
+			continue;
 		escape_char_name(e->rows[i].ch, name);
 		buf_printf(out, "  %s%-2s  %s\n", esc, name, e->rows[i].help);
 	}
 	buf_printf(out, "  %s%-2s  send the escape character itself\n", esc,
 	    esc);
+	buf_printf(out, "They count at the beginning of a line only.\n");
 }

@@ -45,7 +45,8 @@ void escape_init(struct escape *e, const struct escape_row *rows,
 /* Removes the sequences from p in place; returns the new length, which may be
  * len + 1, so cap has to be greater than len. */
 size_t escape_filter(struct escape *e, uint8_t *p, size_t len, size_t cap);
-/* Lines for "~?". */
+/* What "~?" shows, beginning with what was typed; without a row that takes a
+ * line where none are taken. */
 void escape_describe(const struct escape *e, struct buf *out);
 /* "~" or "^A"; out has room for 3 bytes. */
 void escape_char_name(uint8_t ch, char *out);

@@ -68,16 +68,13 @@ hostcheck_order(const char *algorithms, const struct strlist *types,
 static const struct buf *
 order_lines(struct hostcheck *h)
 {
-	const struct client_conf *c = h->conf;
-
 	if (h->first != NULL)
 		return &h->first->order_lines;
 	if (!h->order_asked) {
 		h->order_asked = true;
-		h->command_failed = known_hosts_command(c,
-		    KNOWN_HOSTS_FOR_ORDER, c->host.host_key_alias != NULL ?
-			c->host.host_key_alias : c->host.hostname,
-		    NULL, &h->order_lines) != 0;
+		h->command_failed = known_hosts_command(h->conf,
+		    KNOWN_HOSTS_FOR_ORDER, h->name, NULL,
+		    &h->order_lines) != 0;
 	}
 	return &h->order_lines;
 }

@@ -11,11 +11,16 @@
 #include "base/prompt.h"
 #include "base/str.h"
 #include "client/tty.h"
+#include "client/uses.h"
 #include "keys/knownhosts.h"
 
 #define PROVE "hostkeys-prove-00@openssh.com"
 
-enum { ALG_MAX = 256, QUESTIONS_MAX = 3 };
+enum {
+	ALG_MAX = 256,
+	QUESTIONS_MAX = 3,
+	PROOFS_MS = 2000, /* a connection lasts for them, at most */
+};
 
 struct hostlearn {
 	const struct client_conf *conf;
@@ -30,6 +35,9 @@ struct hostlearn {
 	bool unproved[KNOWNHOSTS_RENEW_MAX];
 	size_t n;
 	bool heard;
+	struct loop *loop;
+	struct uses *uses; /* NULL: nothing waits for the proofs */
+	struct loop_timer *held; /* the connection is; NULL: it is not */
 };
 
 /* ---- the file ----------------------------------------------------------- */
@@ -233,10 +241,35 @@ out:
 }
 
 static void
-on_proofs(void *arg, bool ok, struct rd data)
+let_go(struct hostlearn *h)
+{
+	loop_cancel(h->loop, h->held);
+	h->held = NULL;
+	uses_end(h->uses, USE_LEARNING);
+}
+
+static void
+on_held_too_long(void *arg)
 {
 	struct hostlearn *h = arg;
 
+	log_debug("the server does not prove its other host keys in time");
+	let_go(h);
+}
+
+static void
+hold(struct hostlearn *h)
+{
+	if (h->uses == NULL)
+		return;
+	h->held = loop_after(h->loop, PROOFS_MS, on_held_too_long, h);
+	if (h->held != NULL)
+		uses_begin(h->uses, USE_LEARNING);
+}
+
+static void
+take_proofs(struct hostlearn *h, bool ok, struct rd data)
+{
 	if (!ok) {
 		log_debug("the server does not prove its other host keys");
 		return;
@@ -252,6 +285,16 @@ on_proofs(void *arg, bool ok, struct rd data)
 	}
 	if (rd_end(&data) == 0)
 		update_file(h);
+}
+
+static void
+on_proofs(void *arg, bool ok, struct rd data)
+{
+	struct hostlearn *h = arg;
+
+	take_proofs(h, ok, data);
+	if (h->held != NULL)
+		let_go(h);
 }
 
 static int
@@ -272,6 +315,8 @@ ask_for_proofs(struct hostlearn *h)
 	if (r == 0)
 		r = channels_global_request(h->channels, PROVE, &b, on_proofs,
 		    h);
+	if (r == 0)
+		hold(h);
 	buf_clear(&blob);
 	buf_clear(&b);
 	return r;
@@ -288,8 +333,8 @@ is_listed(const struct hostlearn *h, const struct key *k)
 	return false;
 }
 
-/* Skips keys of types that are not known here, and certificates, which belong
- * into no known_hosts. */
+/* Skips keys of types that are not known here or that HostKeyAlgorithms leaves
+ * out, and certificates, which belong into no known_hosts. */
 static int
 read_keys(struct hostlearn *h, struct rd *data)
 {
@@ -302,7 +347,8 @@ read_keys(struct hostlearn *h, struct rd *data)
 			return r;
 		if (key_from_blob(blob, &k) != 0)
 			continue;
-		if (key_is_cert(k) || is_listed(h, k)) {
+		if (key_is_cert(k) || !is_acceptable(h, k) ||
+		    is_listed(h, k)) {
 			key_free(k);
 			continue;
 		}
@@ -318,8 +364,7 @@ read_keys(struct hostlearn *h, struct rd *data)
 static bool
 is_fit(const struct hostlearn *h, const struct key *k)
 {
-	return is_acceptable(h, k) &&
-	    key_check_length(k, (unsigned)h->conf->algs.required_rsa_size) ==
+	return key_check_length(k, (unsigned)h->conf->algs.required_rsa_size) ==
 		0 &&
 	    !hostcheck_is_revoked(h->check, k);
 }
@@ -423,10 +468,19 @@ hostlearn_new(struct hostlearn **out, const struct client_conf *conf,
 }
 
 void
+hostlearn_hold(struct hostlearn *h, struct loop *loop, struct uses *uses)
+{
+	h->loop = loop;
+	h->uses = uses;
+}
+
+void
 hostlearn_free(struct hostlearn *h)
 {
 	if (h == NULL)
 		return;
+	if (h->held != NULL)
+		loop_cancel(h->loop, h->held);
 	for (size_t i = 0; i < h->n; i++)
 		key_free(h->keys[i]);
 	key_free(h->shown);

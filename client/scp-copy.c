@@ -12,6 +12,7 @@
 
 #include "base/buf.h"
 #include "base/child.h"
+#include "base/mem.h"
 #include "base/screen.h"
 #include "base/str.h"
 #include "client/scp-hosts.h"
@@ -54,7 +55,28 @@ call_stat(struct sftp *s, void *arg)
 	return sftp_call_stat(s, q->path, q->follow, &q->attrs);
 }
 
-/* Whether path is a directory; ends the program if it has to be one. */
+static int
+call_mkdir(struct sftp *s, void *arg)
+{
+	const struct question *q = arg;
+
+	return sftp_call_mkdir(s, q->path, &q->attrs);
+}
+
+/* As for stock: what is meant to be copied into it need not make it first. */
+static void
+make_remote_dir(struct scp *scp, struct scp_host *host, const char *path)
+{
+	struct question q = { .path = path,
+		.attrs = { .flags = SFTP_A_MODE, .mode = 0777 } };
+	int r = scp_host_call(scp, host, call_mkdir, &q);
+
+	if (r != 0)
+		scp_refuse(scp, path, sftp_call_words(r));
+}
+
+/* Whether path is a directory; if it has to be one, it is made, or the program
+ * ends. */
 static bool
 remote_is_dir(struct scp *scp, struct scp_host *host, const char *path,
     bool needed)
@@ -66,13 +88,17 @@ remote_is_dir(struct scp *scp, struct scp_host *host, const char *path,
 	if (strcmp(path, ".") == 0)
 		return true; /* known without a round trip */
 	r = scp_host_call(scp, host, call_stat, &q);
+	if (r == SFTP_NO_SUCH_FILE && needed) {
+		make_remote_dir(scp, host, path);
+		return true;
+	}
 	is_dir = r == 0 && (q.attrs.flags & SFTP_A_MODE) &&
 	    S_ISDIR(q.attrs.mode);
 	/* Else a tree that is meant to go into it would be laid over it. */
-	if (r != 0 && (needed || r != SFTP_NO_SUCH_FILE))
+	if (r != 0 && r != SFTP_NO_SUCH_FILE)
 		scp_die(scp, path, sftp_call_words(r));
 	if (needed && !is_dir)
-		scp_die(scp, path, strerror(ENOTDIR));
+		scp_refuse(scp, path, strerror(ENOTDIR));
 	return is_dir;
 }
 
@@ -88,6 +114,27 @@ local_is_dir(struct scp *scp, const char *path, bool needed)
 	if (needed && !is_dir)
 		scp_die(scp, path, strerror(exists ? ENOTDIR : ENOENT));
 	return is_dir;
+}
+
+/* For what a pattern has matched: several things need a directory. */
+static bool
+local_dir_for(struct scp *scp, const char *path, size_t n)
+{
+	struct stat st;
+	bool is_dir = local_is_dir(scp, path, scp->need_dir);
+	char *shown, *line;
+
+	if (is_dir || n < 2)
+		return is_dir;
+	if (stat(path, &st) == 0) {
+		shown = xstr_escape(path);
+		xasprintf(&line, "Multiple files match pattern, but "
+		    "destination \"%s\" is not a directory", shown);
+		scp_die_line(scp, path, line);
+	}
+	if (mkdir(path, 0777) == -1)
+		scp_die(scp, path, strerror(errno));
+	return true;
 }
 
 struct expansion {
@@ -119,16 +166,15 @@ expand_source(struct scp *scp, struct scp_host *host,
 
 	if (pattern == NULL)
 		return;
-	if (remote_glob_has_magic(pattern)) {
+	if (remote_glob_has_magic(pattern))
 		(void)scp_host_call(scp, host, call_glob, &e);
-	} else {
+	/* A pattern that matches nothing may be a name: file[1].txt */
+	if (names->n == before) {
 		name = remote_glob_unescape(pattern);
 		check_memory(scp, pattern, name == NULL ? ERR_NOMEM : 0);
 		check_memory(scp, "memory", strlist_add(names, name));
 		free(name);
 	}
-	if (names->n == before)
-		scp_report(scp, NULL, source->path, strerror(ENOENT));
 	free(pattern);
 }
 
@@ -211,6 +257,17 @@ bytes_of(const struct xfer_target *sources, int n)
 	return sum;
 }
 
+/* The transfer tells it, and goes on with the others. */
+static void
+note_missing(struct scp *scp, const char *path)
+{
+	struct stat st;
+	int r = scp->xfer.links ? lstat(path, &st) : stat(path, &st);
+
+	if (r == -1)
+		scp->source_missing = true;
+}
+
 static void
 upload(struct scp *scp, const struct xfer_target *sources, int n,
     const struct xfer_target *target)
@@ -225,6 +282,7 @@ upload(struct scp *scp, const struct xfer_target *sources, int n,
 	is_dir = remote_is_dir(scp, host, dir, scp->need_dir);
 	batch_begin(&batch, scp, host, NULL);
 	for (int i = 0; i < n; i++) {
+		note_missing(scp, sources[i].path);
 		to = target_name(scp, dir, is_dir, sources[i].path);
 		batch_add_target(&batch, to);
 		check_memory(scp, "memory",
@@ -268,8 +326,7 @@ download(struct scp *scp, const struct xfer_target *sources, int n,
 
 	for (int i = 0; i < n; i++)
 		expand_source(scp, host, &sources[i], &names);
-	is_dir = local_is_dir(scp, target->path,
-	    scp->need_dir || names.n > 1);
+	is_dir = local_dir_for(scp, target->path, names.n);
 	batch_begin(&batch, scp, host, NULL);
 	for (size_t i = 0; i < names.n; i++)
 		fetch(&batch, names.v[i], target->path, is_dir);

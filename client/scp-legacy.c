@@ -26,6 +26,7 @@ struct link {
 	pid_t pid;
 	int fd_in, fd_out;
 	struct rcp *rcp;
+	bool refused; /* it may have been told that something failed */
 };
 
 static void
@@ -142,6 +143,19 @@ link_open(struct link *l, const struct xfer_target *t, bool sink, bool batch,
 	return r == 0;
 }
 
+/* Of a program that has said nothing: it may have been killed, or have no
+ * memory. What ssh itself fails with it tells. */
+static void
+report_status(const struct legacy_opts *o, int status)
+{
+	char text[64];
+
+	if (status == 0 || status == EXIT_SSH_FAILED)
+		return;
+	snprintf(text, sizeof text, "ended with exit status %d", status);
+	report(o, "the other side", text);
+}
+
 /* result: how the session ended; true if all went well. */
 static bool
 link_close(struct link *l, int result, const struct legacy_opts *o)
@@ -159,6 +173,8 @@ link_close(struct link *l, int result, const struct legacy_opts *o)
 	if (l->pid > 0)
 		status = wait_for(l->pid);
 	strlist_clear(&l->argv);
+	if (result == 0 && !failed && !l->refused)
+		report_status(o, status);
 	if (result == ERR_CLOSED && o->resume && !heard &&
 	    status != EXIT_SSH_FAILED) {
 		report(o, "-Z",
@@ -250,6 +266,7 @@ legacy_between(const struct xfer_target *source,
 		r = rcp_copy_between(from.rcp, to.rcp,
 		    o->any_name ? NULL : &wanted);
 	strlist_clear(&wanted);
+	from.refused = to.refused = true;
 	ok = link_close(&from, r, o);
 	return link_close(&to, r == ERR_CLOSED ? ERR_CANCELLED : r, o) && ok;
 }
@@ -310,6 +327,9 @@ legacy_peer(bool sink, char *const paths[], int n,
 	opts.print = NULL; /* the other end prints what it is sent */
 	check(rcp_new(&c, STDIN_FILENO, STDOUT_FILENO, &opts));
 	r = sink ? rcp_receive(c, paths[0], NULL) : rcp_send(c, paths, n);
+	/* Of these the protocol has told nothing. */
+	if (r == ERR_NOMEM || r == ERR_SYSTEM)
+		fprintf(stderr, "hpnscp: %s\n", err_text(r));
 	ok = r == 0 && rcp_failures(c) == 0;
 	rcp_free(c);
 	return ok;

@@ -164,9 +164,30 @@ scp_exit(struct scp *scp, int status)
 	exit(scp_end_events(scp, status));
 }
 
+_Noreturn static void
+die_with(struct scp *scp, int status, const char *path, const char *text)
+{
+	scp_report(scp, NULL, path, text);
+	scp_exit(scp, status);
+}
+
 _Noreturn void
 scp_die(struct scp *scp, const char *path, const char *text)
 {
-	scp_report(scp, NULL, path, text);
+	die_with(scp, 1, path, text);
+}
+
+_Noreturn void
+scp_die_line(struct scp *scp, const char *path, const char *line)
+{
+	progress_clear_line(scp->xfer.progress);
+	progress_error(scp->xfer.progress, class_of(line), path, line);
+	fprintf(stderr, "hpnscp: %s\n", line);
 	scp_exit(scp, 1);
+}
+
+_Noreturn void
+scp_refuse(struct scp *scp, const char *path, const char *text)
+{
+	die_with(scp, SCP_EXIT_FATAL, path, text);
 }

@@ -34,9 +34,14 @@ struct scp {
 	bool resumes; /* what is running goes on with parts */
 	struct xfer *running;	/* NULL: nothing moves */
 	bool failed;		/* something was not copied */
+	bool source_missing;	/* of an upload: SCP_EXIT_FATAL, at the end */
 	bool full;		/* there is no room for more */
 	bool between;		/* what is running is, of two hosts */
 };
+
+/* Scripts know scp's 255: a source of this host that is not there, options that
+ * make no sense, a directory to copy to that cannot be made. Else it is 1. */
+enum { SCP_EXIT_FATAL = 255 };
 
 /* arg is the struct scp. One line about one thing that went wrong; the rest
  * goes on; tried is one of XFER_TRIED_* or NULL. Or (note) about what is no
@@ -50,8 +55,12 @@ void scp_catch_signals(void);
 int scp_run(struct scp *scp, struct xfer *x) must_check;
 /* The last line, where somebody looks at it. */
 void scp_tell_sums(const struct scp *scp);
-/* Reports, and ends the program. */
+/* Reports, and ends the program; refuse: with SCP_EXIT_FATAL. */
 _Noreturn void scp_die(struct scp *scp, const char *path, const char *text);
+_Noreturn void scp_refuse(struct scp *scp, const char *path, const char *text);
+/* As scp_die(), with a line of its own; path is for events. */
+_Noreturn void scp_die_line(struct scp *scp, const char *path,
+    const char *line);
 /* The last event (--json). The exit status: 1 instead of 0 if events could not
  * be written, which is told. */
 int scp_end_events(struct scp *scp, int status) must_check;

@@ -39,8 +39,8 @@ add_set(const struct client_conf *conf, struct strlist *out, bool missing)
 	int r = 0;
 
 	for (size_t i = 0; i < conf->session.set_env.n && r == 0; i++) {
-		r = client_conf_expand(conf, CLIENT_TOKENS_SETENV, "SetEnv",
-		    conf->session.set_env.v[i], &text);
+		r = client_conf_expand_env(conf, conf->session.set_env.v[i],
+		    &text);
 		if (r != 0)
 			break;
 		if (!missing || !has_name(out, text))

@@ -230,6 +230,8 @@ start(struct sshclient *c)
 	if (r == 0 && c->p.first == NULL)
 		r = sshlogin_learn_hostkeys(c->login, c->channels,
 		    &c->from_server.hostlearn);
+	if (c->from_server.hostlearn != NULL && c->p.uses != NULL)
+		hostlearn_hold(c->from_server.hostlearn, c->p.loop, c->p.uses);
 	c->from_server.conf = c->conf;
 	if (r == 0)
 		r = from_server_allow(&c->from_server, c->channels);
@@ -337,9 +339,9 @@ sshclient_new(struct sshclient **out, const struct sshclient_params *params)
 
 	c->p = *params;
 	c->conf = params->conf;
-	c->link.fd = -1;
+	sshlink_adopt(&c->link, -1);
 	if (params->proxied) {
-		c->link.fd = params->proxy_fd;
+		sshlink_adopt(&c->link, params->proxy_fd);
 	} else if (first != NULL) {
 		be_quiet(c);
 		login.quiet = true;
@@ -407,7 +409,7 @@ sshclient_new_elsewhere(struct sshclient **out,
 
 	c->p = *params;
 	c->conf = params->conf;
-	c->link.fd = -1;
+	sshlink_adopt(&c->link, -1);
 	if ((r = drop_anchor(c, anchor)) != 0) {
 		sshclient_free(c);
 		return r;
@@ -558,6 +560,12 @@ int
 sshclient_fd(const struct sshclient *c)
 {
 	return c->link.fd;
+}
+
+void
+sshclient_leave_link(struct sshclient *c)
+{
+	sshlink_close_fds(&c->link);
 }
 
 bool

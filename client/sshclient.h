@@ -113,6 +113,8 @@ struct channels *sshclient_channels(const struct sshclient *c);
 /* From send_optimistic() on; NULL: it cannot forward. */
 struct forwards *sshclient_forwards(const struct sshclient *c);
 int sshclient_fd(const struct sshclient *c);
+/* In a process that leaves the connection to another one. */
+void sshclient_leave_link(struct sshclient *c);
 /* The server's host key is not the one that is known, and the user went on. */
 bool sshclient_is_distrusted(const struct sshclient *c);
 /* A terminal will be opened: client/none-switch.h. */

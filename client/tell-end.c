@@ -4,9 +4,14 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/called.h"
 #include "base/log.h"
+#include "conf/defaults.h"
 #include "kex.h"
 #include "packet.h"
+
+/* As programs know it, of what is neither of the user nor of the peer. */
+#define FATAL "ssh_dispatch_run_fatal: Connection to "
 
 static const char *
 what_did_not_match(int err)
@@ -74,7 +79,8 @@ tell_lost(const struct tell_end *t, int err)
 		    "read: Connection reset by peer" :
 		    "Connection closed by remote host");
 		if (t->last_line != NULL)
-			log_error("hpnssh: it says: %s", t->last_line);
+			log_error("%s: it says: %s",
+			    called_ssh(), t->last_line);
 	}
 	tell_closed(t, reset);
 }
@@ -108,8 +114,12 @@ tell_end(const struct tell_end *t, int err)
 		    t->conf->host.hostname);
 		break;
 	default:
-		log_error("Connection to %s port %u: %s", t->name,
-		    t->link->port, err_text(err));
+		if (t->link->proxy != 0)
+			log_error(FATAL "UNKNOWN port 65535: %s",
+			    err_text(err));
+		else
+			log_error(FATAL "%s port %u: %s", t->name,
+			    t->link->port, err_text(err));
 	}
 }
 
@@ -151,4 +161,19 @@ tell_identifications(const struct client_conf *conf, const char *ours,
 	    (int)version, rest, rest + version + (rest[version] == '-'));
 	log_debug("Authenticating to %s:%u as '%s'", conf->host.hostname,
 	    conf->host.port, conf->host.user);
+}
+
+void
+tell_fallback(const struct client_conf *conf, const struct sshlink *link,
+    bool is_known)
+{
+	bool quiet = is_known || conf->auth.batch_mode;
+
+	if (link->fell_from == 0)
+		return;
+	log_msg(quiet ? LOG_LVL_VERBOSE : LOG_LVL_INFO,
+	    "HPNSSH server not available on default port %u, falling back to "
+	    "%s port %u",
+	    link->fell_from, link->port == HPN_FALLBACK_PORT ?
+		"OpenSSH default" : "user defined", link->port);
 }

@@ -70,6 +70,7 @@ struct candidate {
 	bool in_token; /* of PKCS11Provider, which signs */
 	bool in_agent; /* which signs, unless priv does */
 	bool plain_in_agent; /* and has the key only, not the certificate */
+	bool left_out; /* only for what the server takes, as told so far */
 	bool tried; /* not to be tried (again) before a partial success */
 	bool proven; /* it was a part of a success: not to be tried again */
 	bool accepted; /* the server would take it; it has not signed yet */
@@ -107,6 +108,7 @@ struct userauth {
 	enum userauth_state state;
 	bool signed_first; /* the first request carries a signature */
 	bool refused; /* there was a FAILURE */
+	size_t banner_bytes; /* that were shown */
 	bool asked_none; /* the request "none" was sent */
 	char *offered; /* methods that the server named last */
 	enum userauth_id current; /* of the last request */
@@ -148,6 +150,9 @@ void gssapi_state_free(struct gssapi_state *s);
 
 /* As userauth_key_hint(). */
 char *pubkey_used(const struct userauth *ua);
+/* The server takes other algorithms than it said before: keys that were left
+ * out for that may be tried. False: there are none. */
+bool pubkey_try_left_out(struct userauth *ua);
 /* Somebody has to touch it. */
 bool pubkey_used_is_security_key(const struct userauth *ua);
 /* Makes ua->pubkey. */

@@ -260,11 +260,29 @@ prepare(struct userauth *ua, struct candidate *c)
 		return false;
 	free(c->alg);
 	if ((c->alg = choose_alg(ua, c->pub)) == NULL) {
-		log_info("Skipping %s key %s: no mutual signature algorithm",
+		log_debug("Skipping %s key %s: no mutual signature algorithm",
 		    key_short_name(c->pub), c->name);
+		c->left_out = true;
 		return false;
 	}
 	return true;
+}
+
+bool
+pubkey_try_left_out(struct userauth *ua)
+{
+	struct pubkey_state *s = ua->pubkey;
+	bool any = false;
+
+	for (size_t i = 0; s != NULL && i < s->n; i++) {
+		struct candidate *c = &s->v[i];
+
+		if (!c->left_out)
+			continue;
+		c->left_out = c->tried = false;
+		any = true;
+	}
+	return any;
 }
 
 /* what: an event of the log. */

@@ -14,7 +14,11 @@
 #include "client/userauth-internal.h"
 #include "compat/cpu.h"
 
-enum { METHOD_LIST_MAX = 4096, BANNER_MAX = 64 * 1024 };
+enum {
+	METHOD_LIST_MAX = 4096,
+	BANNERS_MAX = 1024 * 1024, /* bytes of all of a login; one has as many
+				    * as a packet takes */
+};
 
 static const struct {
 	const char *name;
@@ -59,8 +63,13 @@ void
 userauth_set_extensions(struct userauth *ua, const char *sig_algs,
     bool hostbound)
 {
-	free(ua->server_sig_algs);
-	ua->server_sig_algs = sig_algs != NULL ? xstrdup(sig_algs) : NULL;
+	if (sig_algs != NULL && (ua->server_sig_algs == NULL ||
+		strcmp(sig_algs, ua->server_sig_algs) != 0)) {
+		free(ua->server_sig_algs);
+		ua->server_sig_algs = xstrdup(sig_algs);
+		if (pubkey_try_left_out(ua))
+			ua->exhausted[USERAUTH_ID_pubkey] = false;
+	}
 	ua->hostbound = hostbound &&
 	    ua->p.conf->auth.pubkey_authentication != CLIENT_PUBKEY_UNBOUND;
 }
@@ -404,13 +413,13 @@ on_banner(struct userauth *ua, struct rd body)
 	struct buf clean = { 0 };
 	int r;
 
-	(void)ua;
 	(void)rd_string(&body); /* language */
 	if ((r = rd_end(&body)) != 0)
 		return r;
 	if (text.len == 0 || log_get_level() < LOG_LVL_INFO)
 		return 0;
-	text.len = MIN(text.len, (size_t)BANNER_MAX);
+	text.len = MIN(text.len, BANNERS_MAX - ua->banner_bytes);
+	ua->banner_bytes += text.len;
 	userauth_put_clean(&clean, text);
 	screen_clear();
 	if (buf_err(&clean) == 0)

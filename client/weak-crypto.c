@@ -47,7 +47,9 @@ weak_crypto_warn(const struct client_conf *conf, const struct kex_result *k)
 
 	if (warn != CLIENT_WEAK_NO)
 		warn_old(k);
-	if (k->post_quantum || warn != CLIENT_WEAK_YES)
+	/* Who names methods knows what they are. */
+	if (k->post_quantum || warn != CLIENT_WEAK_YES ||
+	    conf->load.kex_given)
 		return;
 	log_info("** WARNING: the key exchange %s is not post-quantum.",
 	    k->kex);

@@ -13,7 +13,7 @@
 struct shown {
 	struct client_conf conf;
 	char *control_path, *agent, *command, *forward_agent, *jump;
-	struct strlist known_hosts;
+	struct strlist known_hosts, revoked, env;
 };
 
 /* *field becomes *own: what it stands for; other texts stay. */
@@ -88,6 +88,23 @@ show_jumps(char **field, char **own)
 }
 
 static int
+show_env(const struct client_conf *c, struct shown *s)
+{
+	const struct strlist *env = &c->session.set_env;
+	char *entry;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < env->n; i++) {
+		r = client_conf_expand_env(c, env->v[i], &entry);
+		if (r == 0)
+			r = strlist_add(&s->env, entry);
+		free(entry);
+	}
+	s->conf.session.set_env = s->env;
+	return r;
+}
+
+static int
 show(const struct client_conf *c, struct shown *s)
 {
 	struct client_conf *to = &s->conf;
@@ -106,7 +123,10 @@ show(const struct client_conf *c, struct shown *s)
 		 &c->known.user_known_hosts_file, &s->known_hosts)) < 0)
 		return r;
 	to->known.user_known_hosts_file = s->known_hosts;
-	return 0;
+	r = client_conf_expand_list(c, "RevokedHostKeys",
+	    &c->known.revoked_host_keys, &s->revoked);
+	to->known.revoked_host_keys = s->revoked;
+	return r < 0 ? r : show_env(c, s);
 }
 
 int
@@ -125,5 +145,7 @@ client_conf_dump(const struct client_conf *c, struct buf *out)
 	free(s.forward_agent);
 	free(s.jump);
 	strlist_clear(&s.known_hosts);
+	strlist_clear(&s.revoked);
+	strlist_clear(&s.env);
 	return r;
 }

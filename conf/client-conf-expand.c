@@ -189,6 +189,26 @@ client_conf_expand(const struct client_conf *c, enum client_tokens set,
 }
 
 int
+client_conf_expand_env(const struct client_conf *c, const char *entry,
+    char **out)
+{
+	size_t len = strcspn(entry, "=");
+	char *value = NULL;
+	int r;
+
+	*out = NULL;
+	len += entry[len] == '=';
+	r = client_conf_expand(c, CLIENT_TOKENS_SETENV, "SetEnv", entry + len,
+	    &value);
+	if (r == 0 && asprintf(out, "%.*s%s", (int)len, entry, value) == -1) {
+		*out = NULL;
+		r = ERR_NOMEM;
+	}
+	free(value);
+	return r;
+}
+
+int
 client_conf_expand_host(const struct client_conf *c,
     const struct client_host_tokens *host, const char *what, const char *text,
     char **out)

@@ -471,6 +471,8 @@ keyword_line(void *arg, const struct conf_line *line,
 	ignored = c->ignore_unknown != NULL &&
 	    str_match_list(line->keyword, c->ignore_unknown, true) > 0;
 	row = conf_find(&client_conf_table, line->keyword);
+	if ((rd->flags & CLIENT_CONF_STOCK) != 0)
+		ignored = true;
 	if (row == NULL) {
 		if (!ignored)
 			(void)conf_find_or_log(&client_conf_table,
@@ -515,6 +517,8 @@ client_conf_read_file(struct client_conf *c, const char *path,
 		xasprintf(&user_dir, "%s/.ssh", home);
 		rd.dir = user_dir;
 	}
+	if ((flags & CLIENT_CONF_STOCK) != 0)
+		rd.dir = STOCK_CONF_DIR;
 	log_debug("Reading configuration data %s", path);
 	r = conf_read(path, writers(flags), keyword_line, &rd);
 	free(user_dir);
@@ -543,11 +547,11 @@ note_system_identities(struct client_conf *c, const struct strlist *list,
 }
 
 static int
-read_system_file(struct client_conf *c, unsigned flags)
+read_system_file(struct client_conf *c, const char *path, unsigned flags)
 {
 	size_t keys = c->auth.identity_file.n;
 	size_t certs = c->auth.certificate_file.n;
-	int r = read_if_there(c, SYSCONFDIR "/ssh_config", flags);
+	int r = read_if_there(c, path, flags);
 
 	if (r == 0)
 		r = note_system_identities(c, &c->auth.identity_file, keys);
@@ -578,7 +582,12 @@ read_files(struct client_conf *c, const char *config_path, unsigned flags)
 		r = read_if_there(c, path, flags | CLIENT_CONF_USER);
 		free(path);
 	}
-	return r == 0 ? read_system_file(c, flags) : r;
+	if (r == 0)
+		r = read_system_file(c, SYSCONFDIR "/ssh_config", flags);
+	if (r == 0 && client_conf_has_stock(c))
+		r = read_system_file(c, STOCK_CONF_DIR "/ssh_config",
+		    flags | CLIENT_CONF_STOCK);
+	return r;
 }
 
 /*

@@ -176,6 +176,9 @@ static const struct conf_notice no_effect = { LOG_LVL_INFO, "keyword \"",
 #define AUTH_METHOD_NAME(id, name) "," name
 #define AUTH_METHOD_NAMES CLIENT_AUTH_METHODS(AUTH_METHOD_NAME)
 
+#define OWN_KNOWN_HOSTS SYSCONFDIR "/ssh_known_hosts " \
+	SYSCONFDIR "/ssh_known_hosts2"
+
 /* --- the table: one row, one keyword --- */
 
 /* clang-format off */
@@ -209,6 +212,7 @@ static const struct conf_row rows[] = {
 	{ "Fallback", NULL, FLAG(host.fallback, "yes") },
 	{ "FallbackPort", NULL,
 	    PORT(host.fallback_port, TEXT(HPN_FALLBACK_PORT)) },
+	{ "SystemConfig", NULL, FLAG(host.system_config, "yes") },
 	{ "HostKeyAlias", NULL, TEXTUAL(host.host_key_alias) },
 	{ "Tag", NULL, TEXTUAL(host.tag) },
 	{ "AddressFamily", NULL,
@@ -225,8 +229,8 @@ static const struct conf_row rows[] = {
 	{ "IPQoS", NULL, .type = &conf_dscp, AT(tcp.ipqos), .def = "ef cs0" },
 	{ "ProxyCommand", NULL, TEXTUAL(tcp.proxy_command),
 	    .flags = CONF_RAW | CONF_NONE },
-	{ "ProxyJump", NULL, TEXTUAL(tcp.proxy_jump), .flags = CONF_NONE,
-	    .check = destination_check_jumps },
+	{ "ProxyJump", NULL, TEXTUAL(tcp.proxy_jump),
+	    .flags = CONF_RAW | CONF_NONE, .check = destination_check_jumps },
 	{ "ServerAliveInterval", NULL, TIME(tcp.server_alive_interval, "0") },
 	{ "ServerAliveCountMax", NULL,
 	    NUMBER(tcp.server_alive_count_max, 0, INT_MAX, "3") },
@@ -282,8 +286,8 @@ static const struct conf_row rows[] = {
 
 	{ "GlobalKnownHostsFile", NULL, LIST(known.global_known_hosts_file),
 	    .flags = CONF_NONE | CONF_ALONE,
-	    .def = SYSCONFDIR "/ssh_known_hosts " SYSCONFDIR
-			      "/ssh_known_hosts2" },
+	    .def = OWN_KNOWN_HOSTS " " STOCK_CONF_DIR "/ssh_known_hosts "
+		STOCK_CONF_DIR "/ssh_known_hosts2" },
 	{ "UserKnownHostsFile", NULL, LIST(known.user_known_hosts_file),
 	    .flags = CONF_NONE | CONF_ALONE,
 	    .def = "~/.ssh/known_hosts ~/.ssh/known_hosts2" },
@@ -355,7 +359,8 @@ static const struct conf_row rows[] = {
 	    .def = "~" },
 	{ "SendEnv", NULL, LIST(session.send_env), .flags = CONF_APPEND,
 	    .check = conf_check_env_pattern },
-	{ "SetEnv", NULL, .type = &conf_env, AT(session.set_env) },
+	{ "SetEnv", NULL, .type = &conf_env, AT(session.set_env),
+	    .flags = CONF_LINES },
 	{ "PermitLocalCommand", NULL,
 	    FLAG(session.permit_local_command, "no") },
 	{ "LocalCommand", NULL, TEXTUAL(session.local_command),
@@ -485,15 +490,10 @@ client_conf_is_set(const struct client_conf *c, const char *keyword)
 	return c->marks.set[conf_index(&client_conf_table, row)];
 }
 
-/* Of ProxyCommand and ProxyJump the first one counts; but "ProxyJump none" does
- * not keep a ProxyCommand from counting. */
 static bool
-other_proxy_given(const struct client_conf *c, const struct conf_row *row)
+is_jumps(const struct conf_row *row)
 {
-	if (row->offset == offsetof(struct client_conf, tcp.proxy_jump))
-		return client_conf_is_set(c, "ProxyCommand");
-	return row->offset == offsetof(struct client_conf, tcp.proxy_command) &&
-	    c->tcp.proxy_jump != NULL;
+	return row->offset == offsetof(struct client_conf, tcp.proxy_jump);
 }
 
 /* The value tells more than the list that it makes; the first one counts. */
@@ -509,12 +509,52 @@ note_host_key_order(struct client_conf *c, const struct conf_row *row,
 	c->algs.host_key_order_given = *value != '+' && *value != '-';
 }
 
+/* Of the command line, which may come from a link or a script; the files are
+ * the user's and root's. */
+static int
+check_jump_names(const struct conf_row *row, const char *list,
+    const struct conf_location *at)
+{
+	const char *why = NULL;
+
+	if (at->file == NULL && !str_equal_nocase(list, "none"))
+		why = destination_check_jump_names(list);
+	return why == NULL ? 0 :
+			     conf_error(at, "%s: %s", row->name, why);
+}
+
+/* The value is all of the line, with its quotes, up to a comment. */
+static int
+apply_jumps(struct client_conf *c, const struct conf_row *row,
+    const char *rest, const struct conf_location *at)
+{
+	size_t len = strcspn(rest, "#");
+	char *list;
+	int r;
+
+	while (len > 0 && isspace((unsigned char)rest[len - 1]))
+		len--;
+	list = xstrndup(rest, len);
+	r = check_jump_names(row, list, at);
+	if (r == 0)
+		r = client_conf_is_set(c, "ProxyCommand") ?
+		    conf_try(row, list, at) :
+		    conf_apply(&client_conf_table, c, row, list, at);
+	free(list);
+	return r;
+}
+
 int
 client_conf_apply(struct client_conf *c, const struct conf_row *row,
     const char *rest, const struct conf_location *at)
 {
 	note_host_key_order(c, row, rest);
-	if (other_proxy_given(c, row))
+	if (is_jumps(row))
+		return apply_jumps(c, row, rest, at);
+	/* The first proxy counts; but "ProxyJump none" does not keep a
+	 * ProxyCommand from counting. */
+	if (row->offset == offsetof(struct client_conf, tcp.proxy_command) &&
+	    c->tcp.proxy_jump != NULL)
 		return conf_try(row, rest, at);
 	return conf_apply(&client_conf_table, c, row, rest, at);
 }
@@ -530,6 +570,8 @@ client_conf_set(struct client_conf *c, const char *keyword, const char *value)
 		return ERR_SYNTAX;
 	if (strcmp(row->name, "User") == 0 && !client_conf_is_set(c, "User"))
 		c->load.user_is_literal = true;
+	if (is_jumps(row))
+		return apply_jumps(c, row, value, &at);
 	return conf_apply_word(&client_conf_table, c, row, value, &at);
 }
 
@@ -658,13 +700,35 @@ choose_proxy_port(struct client_conf *c)
 		c->host.port = c->host.fallback_port;
 }
 
+bool
+client_conf_has_stock(const struct client_conf *c)
+{
+	return strcmp(SYSCONFDIR, STOCK_CONF_DIR) != 0 &&
+	    (!client_conf_is_set(c, "SystemConfig") || c->host.system_config);
+}
+
+/* Without /etc/ssh the default is another one. */
+static int
+choose_known_hosts(struct client_conf *c)
+{
+	const struct conf_location at = { .file = NULL };
+	const struct conf_row *row =
+	    conf_find(&client_conf_table, "GlobalKnownHostsFile");
+
+	if (client_conf_has_stock(c))
+		return 0;
+	return conf_apply(&client_conf_table, c, row, OWN_KNOWN_HOSTS, &at);
+}
+
 int
 client_conf_finish(struct client_conf *c)
 {
 	int r;
 
 	c->load.port_given = client_conf_is_set(c, "Port");
-	if ((r = conf_set_defaults(&client_conf_table, c)) < 0)
+	c->load.kex_given = client_conf_is_set(c, "KexAlgorithms");
+	if ((r = choose_known_hosts(c)) < 0 ||
+	    (r = conf_set_defaults(&client_conf_table, c)) < 0)
 		return r;
 	choose_proxy_port(c);
 	client_conf_default_forwards(c);

@@ -54,7 +54,7 @@ enum {
 /* AddKeysToAgent. confirm: the agent asks before each use. */
 enum { CLIENT_ADD_NO, CLIENT_ADD_YES, CLIENT_ADD_ASK, CLIENT_ADD_CONFIRM };
 enum { CLIENT_CANONICAL_NO, CLIENT_CANONICAL_YES, CLIENT_CANONICAL_ALWAYS };
-enum { CLIENT_CANONICAL_MAX = 32 }; /* domains, rules for aliases */
+enum { CLIENT_CANONICAL_MAX = 1024 }; /* domains, rules for aliases */
 enum { CLIENT_PERSIST_NO = -1, CLIENT_PERSIST_FOREVER = 0 };
 
 /*
@@ -88,6 +88,7 @@ struct client_conf {
 		int fallback; /* flag: try fallback_port when port is not open
 			       */
 		int fallback_port;
+		int system_config; /* flag: /etc/ssh counts, behind ours */
 		char *host_key_alias;
 		char *tag;
 		char *refuse_connection; /* do not connect; log this text */
@@ -280,6 +281,7 @@ struct client_conf {
 					LocalCommand */
 		char *config_path; /* as in the context */
 		bool port_given; /* anywhere: no fallback */
+		bool kex_given;	 /* anywhere: KexAlgorithms */
 		bool user_is_literal; /* from -l or user@host: has no tokens */
 		bool want_final; /* a Match final was seen */
 		/* What the canonical name was found to have, of this family;
@@ -343,12 +345,17 @@ struct client_conf_context {
 int client_conf_load(struct client_conf *c,
     const struct client_conf_context *context) must_check;
 
+/* Do OpenSSH's files in /etc/ssh count (SystemConfig)? */
+bool client_conf_has_stock(const struct client_conf *c);
+
 /* The steps of load, for tests and fuzzing. */
 enum {
 	CLIENT_CONF_USER = 1,
 	CLIENT_CONF_FINAL = 2,
 	CLIENT_CONF_ROOT = 4, /* what root wrote and nothing else, also where
 				 it is included; Match exec runs nothing */
+	CLIENT_CONF_STOCK = 8, /* OpenSSH's: what is not built or not known here
+				  is passed over, since it is not for us */
 };
 int client_conf_read_file(struct client_conf *c, const char *path,
     unsigned flags) must_check; /* ERR_NOT_FOUND: no such file */
@@ -382,6 +389,9 @@ struct client_host_tokens {
  * keyword in messages. Uses the present hostname and port of c. */
 int client_conf_expand(const struct client_conf *c, enum client_tokens set,
     const char *what, const char *text, char **out) must_check;
+/* NAME=value of SetEnv, with what the tokens of the value stand for. */
+int client_conf_expand_env(const struct client_conf *c, const char *entry,
+    char **out) must_check;
 int client_conf_expand_host(const struct client_conf *c,
     const struct client_host_tokens *host, const char *what, const char *text,
     char **out) must_check;

@@ -372,24 +372,6 @@ put_lower(struct buf *out, const char *name)
 	free(lower);
 }
 
-/* Writes a word so that a file can hold it: if need be, in quotes. */
-static void
-put_word(struct buf *out, const char *word, bool raw)
-{
-	if (raw || (*word != '\0' && *word != '#' &&
-		strpbrk(word, " \t\"'\\") == NULL)) {
-		buf_put(out, word, strlen(word));
-		return;
-	}
-	buf_put_u8(out, '"');
-	for (; *word != '\0'; word++) {
-		if (*word == '"' || *word == '\\')
-			buf_put_u8(out, '\\');
-		buf_put_u8(out, (uint8_t)*word);
-	}
-	buf_put_u8(out, '"');
-}
-
 static bool
 is_omitted(const struct conf_row *row, const struct strlist *words)
 {
@@ -404,7 +386,6 @@ dump_row(const struct conf_row *row, const void *fields, bool omit_none,
     struct buf *out)
 {
 	bool each = (row->flags & (CONF_APPEND | CONF_LINES)) != 0;
-	bool raw = (row->flags & CONF_RAW) != 0;
 	struct strlist words = { 0 };
 	int r;
 
@@ -419,7 +400,9 @@ dump_row(const struct conf_row *row, const void *fields, bool omit_none,
 		if (i == 0 || each)
 			put_lower(out, row->name);
 		buf_put_u8(out, ' ');
-		put_word(out, words.v[i], raw);
+		/* As it is, with blanks in it too: programs that read this
+		 * know no quotes, because stock writes none. */
+		buf_put(out, words.v[i], strlen(words.v[i]));
 		if (i + 1 == words.n || each)
 			buf_put_u8(out, '\n');
 	}

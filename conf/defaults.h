@@ -33,4 +33,7 @@
 #define PRIVSEPDIR LOCALSTATEDIR "/empty"
 #endif
 
+/* What a site has set up for OpenSSH's client holds for ours, too. */
+#define STOCK_CONF_DIR "/etc/ssh"
+
 #endif

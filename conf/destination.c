@@ -165,6 +165,13 @@ destination_host_ok(const char *host)
 
 /* ---- jump hosts --------------------------------------------------------- */
 
+/* The process for the jump gets it as an argument, from no shell. */
+static bool
+is_odd(const char *name)
+{
+	return *name == '-' || has_control(name);
+}
+
 static int
 parse_jump(struct destination *d, const char *text)
 {
@@ -179,10 +186,10 @@ parse_jump(struct destination *d, const char *text)
 			d->user = xstrndup(text, (size_t)(at - text));
 		r = parse_host_port(d, at != NULL ? at + 1 : text);
 	}
-	if (r != 0 || *d->host == '\0')
+	if (r != 0 || *d->host == '\0' ||
+	    (d->user != NULL && *d->user == '\0'))
 		return ERR_SYNTAX;
-	if (!destination_host_ok(d->host) ||
-	    (d->user != NULL && !destination_user_ok(d->user)))
+	if (is_odd(d->host) || (d->user != NULL && is_odd(d->user)))
 		return ERR_ARGUMENT;
 	return 0;
 }
@@ -198,8 +205,15 @@ destination_last_jump(struct destination *d, const char *list, char **rest)
 	return parse_jump(d, comma != NULL ? comma + 1 : list);
 }
 
-const char *
-destination_check_jumps(const char *list)
+static bool
+names_ok(const struct destination *d)
+{
+	return destination_host_ok(d->host) &&
+	    (d->user == NULL || destination_user_ok(d->user));
+}
+
+static const char *
+check_jumps(const char *list, bool strict)
 {
 	struct destination d;
 	char *left = xstrdup(list), *rest;
@@ -210,6 +224,8 @@ destination_check_jumps(const char *list)
 		    destination_last_jump(&d, left, &rest) : ERR_LIMIT;
 		if (r == ERR_LIMIT)
 			break;
+		if (r == 0 && strict && !names_ok(&d))
+			r = ERR_ARGUMENT;
 		destination_clear(&d);
 		free(left);
 		left = rest;
@@ -220,4 +236,16 @@ destination_check_jumps(const char *list)
 		   ? "a name has characters that are not allowed"
 	       : r == ERR_LIMIT ? "too many jump hosts"
 				: "not a list of [user@]host[:port]";
+}
+
+const char *
+destination_check_jumps(const char *list)
+{
+	return check_jumps(list, false);
+}
+
+const char *
+destination_check_jump_names(const char *list)
+{
+	return check_jumps(list, true);
 }

@@ -56,6 +56,18 @@ check_user_pattern(const char *word)
 	return NULL;
 }
 
+/* What programs that read logs take for one: no blank, colon or bracket. */
+static const char *
+check_log_name(const char *word)
+{
+	enum { LOG_NAME_MAX = 32 };
+	size_t len = strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				  "abcdefghijklmnopqrstuvwxyz0123456789_.-");
+
+	return len == 0 || len > LOG_NAME_MAX || word[len] != '\0' ?
+	    "is no name for a log: 1 to 32 letters, digits, _, . and -" : NULL;
+}
+
 static const char *
 check_pubkey_option(const char *word)
 {
@@ -190,6 +202,8 @@ static const struct conf_row rows[] = {
 	{ "SyslogFacility", NULL,
 	    .type = &conf_facility, AT(log.syslog_facility),
 	    GLOBAL, .def = "AUTH" },
+	{ "LogName", NULL, TEXTUAL(log.name), GLOBAL, .def = "sshd",
+	    .check = check_log_name },
 
 	{ "HostKey", "HostDSAKey", LIST(algs.host_key),
 	    .flags = CONF_GLOBAL | CONF_APPEND | CONF_ONE,
@@ -201,6 +215,8 @@ static const struct conf_row rows[] = {
 	    .flags = CONF_GLOBAL | CONF_APPEND | CONF_ONE | CONF_NONE },
 	{ "HostKeyAgent", NULL, TEXTUAL(algs.host_key_agent),
 	    .flags = CONF_GLOBAL | CONF_NONE },
+	{ "SecurityKeyProvider", NULL, TEXTUAL(algs.security_key_provider),
+	    GLOBAL, .def = "internal" },
 	{ "HostKeyAlgorithms", NULL,
 	    ALGS(algs.host_key_algorithms, ALGS_HOST_KEY_SERVER), GLOBAL },
 	{ "KexAlgorithms", NULL, ALGS(algs.kex_algorithms, ALGS_KEX_SERVER),
@@ -250,7 +266,8 @@ static const struct conf_row rows[] = {
 	    .flags = CONF_NONE },
 	{ "AcceptEnv", NULL, LIST(session.accept_env), .flags = CONF_APPEND,
 	    .check = conf_check_env_pattern },
-	{ "SetEnv", NULL, .type = &conf_env, AT(session.set_env) },
+	{ "SetEnv", NULL, .type = &conf_env, AT(session.set_env),
+	    .flags = CONF_LINES },
 	{ "Subsystem", NULL, OF(subsystem, session.subsystem),
 	    .flags = CONF_APPEND | CONF_RAW },
 	{ "AuthenticationMethods", NULL,
@@ -377,8 +394,6 @@ static const struct conf_row rows[] = {
 	    UNBUILT(flag, "yes,true", &unsupported), GLOBAL },
 	{ "KerberosUniqueCCache", NULL, UNBUILT_FLAG(&unsupported), GLOBAL },
 	{ "KerberosUseKuserok", NULL, UNBUILT(flag, NULL, &unsupported) },
-	{ "SecurityKeyProvider", NULL,
-	    UNBUILT(string, "internal", &unsupported), GLOBAL },
 
 	/* No implementation has these any more. */
 	{ "Protocol", NULL, IGNORED },
@@ -436,8 +451,13 @@ server_conf_add_block(struct server_conf *c, const struct strlist *criteria,
 
 	if (c->load.block_count >= SERVER_CONF_BLOCKS_MAX)
 		return ERR_LIMIT;
-	c->load.blocks = xrecallocarray(c->load.blocks, c->load.block_count,
-	    c->load.block_count + 1, sizeof *c->load.blocks);
+	if (c->load.block_count == c->load.block_room) {
+		size_t room = 2 * c->load.block_room + 8;
+
+		c->load.blocks = xrecallocarray(c->load.blocks,
+		    c->load.block_room, room, sizeof *c->load.blocks);
+		c->load.block_room = room;
+	}
 	b = &c->load.blocks[c->load.block_count++];
 	b->parent = parent;
 	b->values = xcalloc(1, sizeof *b->values);

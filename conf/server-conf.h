@@ -50,7 +50,7 @@ enum {
 	SERVER_TUNNEL_ETHERNET = 2,
 	SERVER_TUNNEL_ALL = 3,
 };
-enum { SERVER_CONF_BLOCKS_MAX = 4096 };
+enum { SERVER_CONF_BLOCKS_MAX = 65536 };
 
 /* MaxStartups: above begin, refuse rate percent, rising to all at full. */
 struct server_startups {
@@ -100,6 +100,7 @@ struct server_conf {
 		bool host_key_given;	 /* a missing default one is no fault */
 		struct strlist host_certificate; /* paths */
 		char *host_key_agent; /* path, or "SSH_AUTH_SOCK" */
+		char *security_key_provider; /* see keys/sk-client.h */
 		char *host_key_algorithms;
 		char *kex_algorithms;
 		char *ciphers;
@@ -213,8 +214,9 @@ struct server_conf {
 		int disable_mtaes;    /* flag: no keystream in advance */
 	} data;
 
-	/* Messages. The facility is not inside Match. */
+	/* Messages. Facility and name are not inside Match. */
 	struct {
+		char *name; /* of the program, for syslog */
 		int syslog_facility; /* LOG_* */
 		int log_level; /* enum log_level */
 		bool log_level_given;
@@ -226,7 +228,7 @@ struct server_conf {
 		bool inert;	 /* for fuzzing: no Include */
 		struct server_block
 		    *blocks; /* owned; in the order of the files */
-		size_t block_count;
+		size_t block_count, block_room;
 	} load;
 };
 

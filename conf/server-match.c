@@ -293,6 +293,9 @@ begin_block(struct reader *rd, const struct strlist *words, size_t parent,
 {
 	int r = server_conf_add_block(rd->c, words, parent);
 
+	if (r == ERR_LIMIT)
+		return conf_error(at, "too many Match blocks (the limit is %d)",
+		    SERVER_CONF_BLOCKS_MAX);
 	if (r < 0)
 		return conf_error(at, "Match: %s", err_text(r));
 	rd->block = rd->c->load.block_count;

@@ -140,7 +140,11 @@ tokens_expand_tilde(const char *path, const char *home, char **out)
 		else if (len > 0 || home == NULL)
 			return ERR_NOT_FOUND;
 		path += len;
-		buf_put(&b, home, strlen(home));
+		len = strlen(home);
+		buf_put(&b, home, len);
+		/* It is a directory: stock writes so, and scripts compare. */
+		if (*path == '\0' && (len == 0 || home[len - 1] != '/'))
+			buf_put_u8(&b, '/');
 	}
 	buf_put(&b, path, strlen(path));
 	return finish(&b, 0, out);

@@ -30,8 +30,8 @@ int tokens_expand_env(const char *text, const struct token *tokens, size_t n,
 /* Only ${NAME}; a % stays as it is. */
 int tokens_expand_variables(const char *text, char **out,
     char *bad) must_check;
-/* Leading ~ (home, or our own if NULL) or ~user. ERR_NOT_FOUND: no such
- * user. */
+/* Leading ~ (home, or our own if NULL) or ~user; alone, with a / behind it.
+ * ERR_NOT_FOUND: no such user. */
 int tokens_expand_tilde(const char *path, const char *home,
     char **out) must_check;
 

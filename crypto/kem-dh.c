@@ -10,8 +10,11 @@
 
 #include <openssl/bn.h>
 
+#include "base/log.h"
 #include "base/mem.h"
 #include "crypto/kem-group.h"
+
+enum { BITS_MIN = 4 }; /* that are set in a public value */
 
 struct dh {
 	BIGNUM *p, *g;	  /* the group */
@@ -58,6 +61,21 @@ is_inside(const BIGNUM *v, const BIGNUM *p)
 	    BN_cmp(v, last) < 0;
 	BN_free(last);
 	return r;
+}
+
+/* Programs read the line. So few bits set are no accident: such a value is a
+ * small power of the generator. */
+static bool
+has_bits(const BIGNUM *v, const BIGNUM *p)
+{
+	int all = BN_num_bits(p), n = 0;
+
+	for (int i = 0; i < all; i++)
+		n += BN_is_bit_set(v, i);
+	log_debug2("bits set: %d/%d", n, all);
+	if (n < BITS_MIN)
+		log_info("invalid public DH value (%d/%d)", n, all);
+	return n >= BITS_MIN;
 }
 
 static int
@@ -131,7 +149,7 @@ power(const struct dh *dh, BIGNUM *out, const BIGNUM *base)
 static int
 make_key(struct dh *dh)
 {
-	int group_bits = BN_num_bits(dh->p);
+	int group_bits = BN_num_bits(dh->p), r;
 	size_t i = 0;
 
 	if (dh->x != NULL)
@@ -146,7 +164,9 @@ make_key(struct dh *dh)
 	if (BN_priv_rand_ex(dh->x, strengths[i].exponent_bits, BN_RAND_TOP_ONE,
 	    BN_RAND_BOTTOM_ANY, 0, NULL) != 1)
 		return ERR_CRYPTO;
-	return power(dh, dh->x_public, dh->g);
+	if ((r = power(dh, dh->x_public, dh->g)) != 0)
+		return r;
+	return has_bits(dh->x_public, dh->p) ? 0 : ERR_CRYPTO;
 }
 
 /* The body of an mpint: shortest form, with a leading zero if the top bit
@@ -172,7 +192,7 @@ get_value(const struct dh *dh, struct span in)
 	if (in.p[0] == 0 && (in.len == 1 || in.p[1] < 0x80))
 		return NULL;
 	v = BN_bin2bn(in.p, (int)in.len, NULL);
-	if (v != NULL && is_inside(v, dh->p))
+	if (v != NULL && is_inside(v, dh->p) && has_bits(v, dh->p))
 		return v;
 	BN_free(v);
 	return NULL;

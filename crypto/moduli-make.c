@@ -167,7 +167,8 @@ moduli_screen(struct modulus *m, bool *passed)
 	m->bits = (uint32_t)BN_num_bits(p);
 	m->type = MODULI_TYPE_SAFE;
 	m->tests |= MODULI_TEST_MILLER_RABIN;
-	m->trials = MAX(m->trials, (uint32_t)TRIALS);
+	/* Those of who tested it before count too. */
+	m->trials = MIN(m->trials, (uint32_t)(INT32_MAX - TRIALS)) + TRIALS;
 	*passed = true;
 	r = moduli_stamp(m);
 out:

@@ -2,7 +2,6 @@
 #include "crypto/rand.h"
 
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <openssl/rand.h>
@@ -30,10 +29,8 @@ rand_bytes(void *p, size_t len)
 		int n = (int)MIN(len, INT_MAX);
 
 		/* The private generator: what comes out here becomes keys. */
-		if (RAND_priv_bytes(out, n) != 1) {
-			log_error("no random numbers to be had");
-			abort();
-		}
+		if (RAND_priv_bytes(out, n) != 1)
+			fatal("no random numbers to be had");
 		out += n;
 		len -= (size_t)n;
 	}
@@ -42,10 +39,8 @@ rand_bytes(void *p, size_t len)
 static void
 refill_pool(unsigned int id)
 {
-	if (RAND_bytes(pool.bytes, sizeof(pool.bytes)) != 1) {
-		log_error("no random numbers to be had");
-		abort();
-	}
+	if (RAND_bytes(pool.bytes, sizeof(pool.bytes)) != 1)
+		fatal("no random numbers to be had");
 	pool.fork_id = id;
 	pool.used = 0;
 }

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <pwd.h>
-#include <readpassphrase.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,10 +13,10 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/prompt.h"
 #include "base/str.h"
 
 enum {
-	PASS_MAX = 1024,
 	PASS_MIN_PEM = 5, /* characters, as ssh-keygen wants */
 };
 
@@ -139,12 +138,12 @@ keygen_pass_free(char *pass)
 char *
 keygen_ask_pass(const char *prompt)
 {
-	char pass[PASS_MAX], *copy;
+	char *answer = prompt_ask_or_read(prompt), *copy;
 
-	if (readpassphrase(prompt, pass, sizeof pass, RPP_ECHO_OFF) == NULL)
-		fatal("Cannot read the passphrase: %s", strerror(errno));
-	copy = xstrdup(pass);
-	explicit_bzero(pass, sizeof pass);
+	if (answer == NULL)
+		fatal("Cannot read the passphrase");
+	copy = xstrdup(answer);
+	prompt_free(answer);
 	return copy;
 }
 

@@ -197,8 +197,8 @@ keygen_hash_hosts(void)
 		return refuse(path);
 	if (r != 0)
 		fatal("%s: %s", path, err_text(r));
+	say_updated(path);
 	if (changed > 0) {
-		say_updated(path);
 		log_info("WARNING: %s.old contains unhashed entries", path);
 		log_info("Delete this file, or it will still tell the names.");
 	}

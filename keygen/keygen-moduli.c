@@ -27,7 +27,8 @@ enum {
 
 struct wishes {
 	int64_t bits, generator, tests;
-	int64_t lines, start_line; /* lines 0: all */
+	int64_t lines;	    /* 0: all */
+	int64_t start_line; /* lines in front, which are left out */
 	const char *start, *checkpoint;
 };
 
@@ -61,9 +62,9 @@ take(struct wishes *w, bool screens, const char *name, const char *value)
 	else if (!screens && strcmp(name, "start") == 0)
 		w->start = value;
 	else if (screens && strcmp(name, "lines") == 0)
-		w->lines = number_of(name, value, 1, INT64_MAX);
+		w->lines = number_of(name, value, 0, INT64_MAX);
 	else if (screens && strcmp(name, "start-line") == 0)
-		w->start_line = number_of(name, value, 1, INT64_MAX);
+		w->start_line = number_of(name, value, 0, INT64_MAX);
 	else if (screens && strcmp(name, "checkpoint") == 0)
 		w->checkpoint = value;
 	else if (screens && strcmp(name, "prime-tests") == 0)
@@ -270,7 +271,7 @@ screen_lines(struct screening *s, FILE *from, int64_t done_before)
 		if (s->w.lines != 0 && s->done == s->w.lines)
 			break;
 		s->line++;
-		if (s->line < s->w.start_line || s->line <= done_before)
+		if (s->line <= s->w.start_line || s->line <= done_before)
 			continue;
 		s->done++;
 		passed = screen_line(s, line);
@@ -284,7 +285,7 @@ screen_lines(struct screening *s, FILE *from, int64_t done_before)
 static int
 screen(void)
 {
-	struct screening s = { .w = { .generator = 2, .start_line = 1 },
+	struct screening s = { .w = { .generator = 2 },
 		.noted_ms = clock_ms() };
 	FILE *from = stdin;
 	int64_t done_before = 0;

@@ -229,23 +229,43 @@ public_format(void)
 	return KEYFILE_PUBLIC_PEM;
 }
 
+static void
+print_pem(const struct key *k)
+{
+	struct buf text;
+	int r;
+
+	buf_init_secret(&text);
+	r = keyfile_format_private(k, KEYFILE_PEM, NULL, NULL, NULL, 0, &text);
+	if (r != 0)
+		fatal("%s", err_text(r));
+	printf("%.*s", (int)buf_len(&text), (const char *)buf_data(&text));
+	buf_clear(&text);
+}
+
 int
 keygen_import(void)
 {
 	char *path = keygen_key_path("Enter file in which the key is");
 	struct key *k = NULL;
 	struct buf content;
-	int r;
+	struct span all;
+	int r = ERR_NOT_FOUND;
 
 	read_input(path, &content);
-	r = keyfile_import_public((struct span){ buf_data(&content),
-				      buf_len(&content) },
-	    public_format(), &k);
+	all = (struct span){ buf_data(&content), buf_len(&content) };
+	if (public_format() == KEYFILE_PUBLIC_RFC4716)
+		r = keyfile_import_sshcom(all, &k);
+	if (r == ERR_NOT_FOUND)
+		r = keyfile_import_public(all, public_format(), &k);
 	if (r != 0)
 		fatal("%s: cannot be read as a public key in %s format: %s",
 		    path, opt.format != NULL ? opt.format : "RFC4716",
 		    err_text(r));
-	print_line(k, NULL);
+	if (key_is_private(k))
+		print_pem(k);
+	else
+		print_line(k, NULL);
 	buf_clear(&content);
 	free(path);
 	key_free(k);

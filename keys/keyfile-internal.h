@@ -43,6 +43,11 @@ int keyfile_pem_parse(struct span content, const char *pass,
 int keyfile_pem_format(const struct key *k, enum keyfile_format format,
     const char *pass, struct buf *out) must_check;
 
+/* Collects the base64 between the line begin and one that ends (RFC 4716).
+ * text is cut into lines. ERR_FORMAT: there is no such body. */
+int keyfile_rfc4716_body(char *text, const char *begin,
+    struct buf *out) must_check;
+
 /* Appends text in lines of 70 columns. */
 void keyfile_put_folded(struct buf *out, const char *text);
 

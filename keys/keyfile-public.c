@@ -48,20 +48,21 @@ export_rfc4716(const struct key *k, const char *comment, struct buf *out)
 	return r;
 }
 
-/* Collects the base64 of the body, and leaves out headers and the lines that
- * continue them (section 3.3: a line that ends in a backslash goes on). */
-static int
-body_rfc4716(char *text, struct buf *out)
+/* Headers and the lines that continue them are left out (section 3.3: a line
+ * that ends in a backslash goes on). Lines may end in CR alone. */
+int
+keyfile_rfc4716_body(char *text, const char *begin, struct buf *out)
 {
 	char *rest = text, *line;
 	bool inside = false, continued = false;
 	size_t len;
 
-	while ((line = strsep(&rest, "\n")) != NULL) {
-		line[strcspn(line, "\r")] = '\0';
+	while ((line = strsep(&rest, "\r\n")) != NULL) {
 		len = strlen(line);
+		if (len == 0)
+			continue;
 		if (!inside) {
-			inside = strcmp(line, rfc4716_begin) == 0;
+			inside = strcmp(line, begin) == 0;
 		} else if (str_has_prefix(line, "---- END")) {
 			return buf_err(out);
 		} else if (continued || strchr(line, ':') != NULL) {
@@ -83,7 +84,7 @@ import_rfc4716(struct span content, struct key **out)
 	int r = text != NULL ? 0 : ERR_FORMAT;
 
 	if (r == 0)
-		r = body_rfc4716(text, &body);
+		r = keyfile_rfc4716_body(text, rfc4716_begin, &body);
 	if (r == 0)
 		r = str_base64_decode((const char *)buf_data(&body),
 		    buf_len(&body), &blob, &len);

@@ -64,6 +64,10 @@ int keyfile_export_public(const struct key *k,
     struct buf *out) must_check;
 int keyfile_import_public(struct span content,
     enum keyfile_public_format format, struct key **out) must_check;
+/* A private key as ssh.com's programs keep it (-i of hpnssh-keygen):
+ * ERR_UNSUPPORTED if it is encrypted or not of RSA, ERR_NOT_FOUND if content
+ * is no such file. */
+int keyfile_import_sshcom(struct span content, struct key **out) must_check;
 
 /* Can keyfile_format_private() encrypt with a cipher of this name? */
 bool keyfile_cipher_known(const char *name);

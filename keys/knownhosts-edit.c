@@ -178,7 +178,13 @@ edit(const char *path, struct edit *e)
 	knownhosts_lines_close(&lines);
 	if (r == 0 && e->bad > 0)
 		r = ERR_FORMAT;
-	if (r == 0 && e->changed > 0)
+	/* Where names are hashed always, as stock's: an old copy of the file
+	 * that still tells them goes, too. */
+	if (r == 0 && e->name.n == 0 && !e->differs)
+		buf_put(&e->out, lines.all.p, lines.all.len);
+	if (r == 0)
+		r = buf_err(&e->out);
+	if (r == 0 && (e->changed > 0 || e->name.n == 0))
 		r = replace(&held, path, &e->out);
 	knownhosts_release(&held);
 	buf_clear(&e->out);

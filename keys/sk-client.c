@@ -9,6 +9,9 @@
 #include "base/str.h"
 #include "keys/sk-wire.h"
 
+#define HELPER_VARIABLE "SSH_SK_HELPER"
+#define HELPER_PATH LIBEXECDIR "/hpnssh-sk-helper"
+
 #define TYPE_ED25519 "sk-ssh-ed25519@openssh.com"
 #define TYPE_ECDSA "sk-ecdsa-sha2-nistp256@openssh.com"
 
@@ -55,9 +58,8 @@ call_begin(struct sk_call **out, const struct sk_request *q)
 	buf_init_secret(&body);
 	r = sk_put_request(q, &body);
 	if (r == 0)
-		r = helper_start(&c->helper, "SSH_SK_HELPER",
-		    LIBEXECDIR "/hpnssh-sk-helper", SK_ANSWER_MAX,
-		    ERR_SK_HELPER);
+		r = helper_start(&c->helper, HELPER_VARIABLE, HELPER_PATH,
+		    SK_ANSWER_MAX, ERR_SK_HELPER);
 	if (r == 0)
 		r = helper_ask(&c->helper, &body);
 	buf_clear(&body);
@@ -135,6 +137,27 @@ sk_provider(const char *text)
 	if (text != NULL && *text == '$')
 		text = getenv(text + 1);
 	return text != NULL && *text != '\0' ? text : NULL;
+}
+
+static bool
+is_built_in(void)
+{
+#ifdef HAVE_LIBFIDO2
+	return true;
+#else
+	return false;
+#endif
+}
+
+const char *
+sk_why_unusable(const char *provider)
+{
+	if (provider == NULL)
+		return "there is no SecurityKeyProvider";
+	if (strcmp(provider, "internal") == 0 && !is_built_in())
+		return "no SecurityKeyProvider is built in";
+	return helper_is_there(HELPER_VARIABLE, HELPER_PATH) ?
+	    NULL : "hpnssh-sk-helper cannot be run";
 }
 
 /* ---- keys ---------------------------------------------------------------- */

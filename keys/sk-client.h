@@ -30,6 +30,10 @@ struct sk_params {
  * there is none. Borrowed from text or the environment. */
 const char *sk_provider(const char *text);
 
+/* Why nothing can sign with that provider (NULL: none) here; NULL: something
+ * can, or will say itself why not. */
+const char *sk_why_unusable(const char *provider);
+
 /* Can a signature by alg be made here? Those of browsers cannot. */
 bool sk_can_sign(const char *alg);
 

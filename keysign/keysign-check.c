@@ -95,8 +95,9 @@ refusal(const struct fields *f, const struct keysign_facts *facts)
 
 /* ---- the key ----------------------------------------------------------- */
 
-/* The name that signatures by alg carry; NULL: one that is not made. A SHA-1
- * signature of a host's key is worth more to an attacker than to a user. */
+/* The name that signatures by alg carry; NULL: there is no such algorithm.
+ * Those by SHA-1 are in no default list: who asks for one has named it, and so
+ * has the server. */
 static const char *
 signature_alg(const char *alg)
 {
@@ -104,8 +105,7 @@ signature_alg(const char *alg)
 
 	if (row == NULL)
 		row = key_alg_by_cert_name(alg);
-	return row == NULL || strcmp(row->name, "ssh-rsa") == 0 ? NULL :
-								  row->name;
+	return row != NULL ? row->name : NULL;
 }
 
 static const struct key *

@@ -3,6 +3,7 @@
 # check.sh srcdir word program...: what `make check` runs. Each unit test
 # (TAP) and each corpus replay runs in parallel, bounded in time, with its
 # output in regress/logs; what failed is shown at the end.
+# "skip: N REASON" tells what was skipped, for run-tests' table.
 # Closing line: N passed, N failed[, N skipped].
 srcdir=$1 word=$2
 shift 2
@@ -23,7 +24,7 @@ replay-*) set -- "./$1" "$srcdir/regress/fuzz/corpus/${name#replay-}" ;;
 *.sh) set -- sh "$1" "$srcdir" ;;
 *) set -- "./$1" ;;
 esac
-timeout -k 5 180 "$@" </dev/null >"$logs/$name.log" 2>&1
+timeout -k 5 "${HPN_CHECK_SECONDS:-180}" "$@" </dev/null >"$logs/$name.log" 2>&1
 echo $? >"$logs/$name.rc"
 '
 list=
@@ -54,10 +55,18 @@ for t in $list; do
 	if [ "$bad" = 0 ]; then
 		echo "pass $name ($ok)"
 	else
-		[ "$rc" = 124 ] && echo "timed out after 180 s" >>"$log"
+		[ "$rc" = 124 ] && echo "timed out after ${HPN_CHECK_SECONDS:-180} s" >>"$log"
 		echo "FAIL $name (exit status $rc); the end of $log:"
 		grep -v '^ok ' "$log" | tail -n 40 | sed 's/^/    /'
 	fi
+	# A test prints why before it skips itself.
+	awk -v name="$name" '
+		tolower($0) ~ /^(not )?ok .*# skip/ {
+			if (why == "")
+				why = name ": " $0
+			print "skip: 1 " why
+		}
+		{ why = $0 ~ /^((not )?ok |[0-9]+\.\.|TAP )/ ? "" : $0 }' "$log"
 	passed=$((passed + ok)) failed=$((failed + bad))
 	skipped=$((skipped + skip))
 done

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: ISC
 """Fixtures of the tests of whole programs."""
 
+import collections
 import os
 import pwd
 import shutil
@@ -62,8 +63,25 @@ def pytest_sessionstart(session):
         signal.signal(signal.SIGTERM, terminated)
 
 
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_teardown(item, nextitem):
+    yield
+    harness.reap_orphans()
+
+
 def pytest_sessionfinish(session, exitstatus):
     harness.end_orphans()
+
+
+def why_skipped(report):
+    """On one line."""
+    if hasattr(report, "wasxfail"):
+        text = report.wasxfail
+    elif isinstance(report.longrepr, tuple):
+        text = report.longrepr[2].removeprefix("Skipped: ")
+    else:
+        text = str(report.longrepr)
+    return " ".join(text.split()) or "without a reason"
 
 
 def pytest_unconfigure(config):
@@ -74,6 +92,12 @@ def pytest_unconfigure(config):
              for what in ("passed", "failed", "error", "skipped", "xfailed")}
     failed = count["failed"] + count["error"]
     skipped = count["skipped"] + count["xfailed"]
+    # For the table of run-tests, and whoever else asks why.
+    why = collections.Counter(
+        why_skipped(report) for what in ("skipped", "xfailed")
+        for report in reporter.stats.get(what, []))
+    for reason, n in why.most_common():
+        print(f"skip: {n} {reason}")
     print(f"{count['passed']} passed, {failed} failed"
           + (f", {skipped} skipped" if skipped else ""))
 

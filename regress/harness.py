@@ -11,12 +11,14 @@ import grp
 import os
 import pwd
 import random
+import re
 import shutil
 import signal
 import socket
 import stat
 import subprocess
 import time
+import weakref
 from pathlib import Path
 
 TOP = Path(__file__).resolve().parent.parent
@@ -248,9 +250,33 @@ OWN_BELOW = ("pam.d", "ssh")
 
 # ---- processes that outlive their parent -------------------------------
 
+# Children that somebody here waits for: Popen objects, and ids of others.
+started = weakref.WeakSet()
+own_children = set()
+
+
 def become_subreaper():
     """Orphans of our servers become our children, so that we can find them."""
     ctypes.CDLL(None, use_errno=True).prctl(36, 1, 0, 0, 0)
+    begin = subprocess.Popen.__init__
+
+    def noted(self, *args, **kwargs):
+        begin(self, *args, **kwargs)
+        started.add(self)
+
+    subprocess.Popen.__init__ = noted
+
+
+def reap_orphans():
+    """Takes away those that have ended. Thousands stay else, and each look at
+    the processes of the machine goes past all of them."""
+    kept = {p.pid for p in started if p.returncode is None} | own_children
+    for pid, (state, _) in children().items():
+        if state == "Z" and pid not in kept:
+            try:
+                os.waitpid(pid, os.WNOHANG)
+            except ChildProcessError:
+                pass
 
 
 def _processes():
@@ -456,6 +482,15 @@ def open_up(directory):
         if path.stat().st_uid == os.getuid() and path != path.parent \
                 and not path.stat().st_mode & 0o001:
             path.chmod(path.stat().st_mode | 0o711)
+
+
+@functools.cache
+def stock_release():
+    """(10, 0) for an installed OpenSSH 10.0p2; (0, 0) without one."""
+    if not stock("ssh"):
+        return 0, 0
+    found = re.match(r"OpenSSH_(\d+)\.(\d+)", run([stock("ssh"), "-V"]).errors)
+    return int(found[1]), int(found[2])
 
 
 @functools.cache

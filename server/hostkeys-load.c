@@ -14,27 +14,33 @@
 #include "keys/agent-client.h"
 #include "keys/cert.h"
 #include "keys/keyfile.h"
+#include "keys/sk-client.h"
 
 enum { AGENT_OPEN_MS = 5000 }; /* at the start */
 
 /* --- the agent ---------------------------------------------------------- */
 
-/* What the keyword says; connections begin in another directory. NULL: the
- * environment is to say it, and does not. */
+/* Connections begin in another directory. */
 static char *
-agent_path(const char *word)
+whole_path(const char *word)
 {
 	char cwd[PATH_MAX];
 	char *path;
 
-	if (strcmp(word, "SSH_AUTH_SOCK") == 0) {
-		word = getenv("SSH_AUTH_SOCK");
-		return word != NULL && *word != '\0' ? xstrdup(word) : NULL;
-	}
 	if (word[0] == '/' || getcwd(cwd, sizeof cwd) == NULL)
 		return xstrdup(word);
 	xasprintf(&path, "%s/%s", cwd, word);
 	return path;
+}
+
+/* What the keyword says. NULL: the environment is to say it, and does not. */
+static char *
+agent_path(const char *word)
+{
+	if (strcmp(word, "SSH_AUTH_SOCK") != 0)
+		return whole_path(word);
+	word = getenv("SSH_AUTH_SOCK");
+	return word != NULL && *word != '\0' ? xstrdup(word) : NULL;
 }
 
 static void
@@ -56,6 +62,34 @@ find_agent(struct hostkeys *h, const char *word)
 	}
 	agent_close(a);
 	h->agent = path;
+}
+
+/* --- security keys ------------------------------------------------------ */
+
+static void
+find_provider(struct hostkeys *h, const char *word)
+{
+	const char *provider = sk_provider(word);
+
+	if (provider != NULL)
+		h->provider = strcmp(provider, "internal") == 0 ?
+		    xstrdup(provider) : whole_path(provider);
+}
+
+/* A key that cannot sign is offered to nobody. The agent may have it, too. */
+static int
+check_token(struct hostkeys *h, struct hostkey *hk, const char *path)
+{
+	const char *why = sk_why_unusable(h->provider);
+
+	if (why == NULL)
+		return 0;
+	if (h->agent != NULL) {
+		buf_clear(&hk->private);
+		return 0;
+	}
+	log_error("The security key \"%s\" is no host key: %s", path, why);
+	return ERR_SK_HELPER;
 }
 
 /* --- keys --------------------------------------------------------------- */
@@ -80,7 +114,8 @@ take_key(struct hostkey *hk, const struct key *k, int min_rsa_bits)
 
 /* With an agent, the public half will do. */
 static int
-load_one(struct hostkey *hk, const char *path, bool agent, int min_rsa_bits)
+load_one(struct hostkeys *h, struct hostkey *hk, const char *path,
+    int min_rsa_bits)
 {
 	struct key *k = NULL;
 	int r, saved;
@@ -89,10 +124,13 @@ load_one(struct hostkey *hk, const char *path, bool agent, int min_rsa_bits)
 	buf_init_secret(&hk->private);
 	r = keyfile_load_private(path, NULL, true, &k, NULL);
 	saved = errno;
-	if (r != 0 && agent && keyfile_load_public(path, &k, NULL) == 0)
+	if (r != 0 && h->agent != NULL &&
+	    keyfile_load_public(path, &k, NULL) == 0)
 		r = 0;
 	if (r == 0)
 		r = take_key(hk, k, min_rsa_bits);
+	if (r == 0 && key_is_private(k) && key_sk(k) != NULL)
+		r = check_token(h, hk, path);
 	key_free(k);
 	errno = saved;
 	return r;
@@ -147,7 +185,7 @@ static void
 load_key(struct hostkeys *h, const char *path, bool given, int min_rsa_bits)
 {
 	struct hostkey *hk = &h->v[h->n];
-	int r = load_one(hk, path, h->agent != NULL, min_rsa_bits);
+	int r = load_one(h, hk, path, min_rsa_bits);
 	int saved = errno;
 
 	/* A key that clients hear of twice is an error to them. */
@@ -157,7 +195,7 @@ load_key(struct hostkeys *h, const char *path, bool given, int min_rsa_bits)
 		return;
 	}
 	drop_last(h);
-	if (r != 0 && (given || access(path, F_OK) == 0))
+	if (r != 0 && r != ERR_SK_HELPER && (given || access(path, F_OK) == 0))
 		report(path, r, saved);
 }
 
@@ -213,6 +251,7 @@ hostkeys_load(struct hostkeys *h, const struct server_conf *c)
 
 	if (c->algs.host_key_agent != NULL)
 		find_agent(h, c->algs.host_key_agent);
+	find_provider(h, c->algs.security_key_provider);
 	for (size_t i = 0; i < keys->n && h->n < HOSTKEYS_MAX; i++)
 		load_key(h, keys->v[i], c->algs.host_key_given,
 		    c->algs.required_rsa_size);

@@ -9,13 +9,14 @@
 #include "base/mem.h"
 #include "keys/agent-client.h"
 #include "keys/key.h"
+#include "keys/sk-client.h"
 
 static int
 sign_by_agent(const struct hostkeys *h, const struct key *k, const char *alg,
-    struct span data, unsigned agent_ms, struct buf *signature)
+    struct span data, unsigned wait_ms, struct buf *signature)
 {
 	struct agent *a = NULL;
-	int r = agent_open_within(&a, h->agent, MAX(agent_ms, 1));
+	int r = agent_open_within(&a, h->agent, MAX(wait_ms, 1));
 
 	if (r == 0)
 		r = agent_sign(a, k, alg, data, signature);
@@ -26,10 +27,28 @@ sign_by_agent(const struct hostkeys *h, const struct key *k, const char *alg,
 	return ERR_AGENT;
 }
 
+/* The helper is another process, so neither a library that hangs nor one that
+ * crashes is this one's. */
+static int
+sign_by_token(const struct hostkeys *h, const struct key *k, const char *alg,
+    struct span data, unsigned wait_ms, struct buf *signature)
+{
+	const struct sk_params p = { .provider = h->provider,
+		.limit_ms = MAX(wait_ms, 1) };
+	int r = p.provider == NULL ?
+	    ERR_SK_DEVICE : sk_client_sign(&p, k, alg, data, signature);
+
+	if (r == 0)
+		return 0;
+	log_error("the security key of the host does not sign: %s",
+	    err_text(r));
+	return ERR_AGENT;
+}
+
 /* alg is one of plain keys: signatures of certificates carry those. */
 static int
 sign_with(const struct hostkeys *h, struct hostkey *hk, const char *alg,
-    struct span data, unsigned agent_ms, struct buf *signature)
+    struct span data, unsigned wait_ms, struct buf *signature)
 {
 	bool here = buf_len(&hk->private) > 0;
 	int r;
@@ -45,27 +64,30 @@ sign_with(const struct hostkeys *h, struct hostkey *hk, const char *alg,
 		if (r != 0)
 			return r;
 	}
-	return here ? key_sign(hk->key, alg, data, signature) :
-		      sign_by_agent(h, hk->key, alg, data, agent_ms,
-			  signature);
+	if (!here)
+		return sign_by_agent(h, hk->key, alg, data, wait_ms,
+		    signature);
+	return key_sk(hk->key) != NULL ?
+	    sign_by_token(h, hk->key, alg, data, wait_ms, signature) :
+	    key_sign(hk->key, alg, data, signature);
 }
 
 int
 hostkeys_sign(struct hostkeys *h, const char *alg, struct span data,
-    unsigned agent_ms, struct buf *signature)
+    unsigned wait_ms, struct buf *signature)
 {
 	struct hostkey *hk = (struct hostkey *)(uintptr_t)hostkeys_find(h, alg);
 	const struct key_alg *row = key_alg_by_cert_name(alg);
 
 	return hk != NULL ?
-	    sign_with(h, hk, row != NULL ? row->name : alg, data, agent_ms,
+	    sign_with(h, hk, row != NULL ? row->name : alg, data, wait_ms,
 		signature) :
 	    ERR_NOT_FOUND;
 }
 
 int
 hostkeys_prove(struct hostkeys *h, struct span blob, const char *rsa_alg,
-    struct span session_id, unsigned agent_ms, struct buf *signature)
+    struct span session_id, unsigned wait_ms, struct buf *signature)
 {
 	struct hostkey *hk = hostkeys_find_blob(h, blob);
 	struct rd r = rd_from_span(blob);
@@ -86,7 +108,7 @@ hostkeys_prove(struct hostkeys *h, struct span blob, const char *rsa_alg,
 	if (err == 0)
 		err = sign_with(h, hk, alg,
 		    (struct span){ buf_data(&data), buf_len(&data) },
-		    agent_ms, signature);
+		    wait_ms, signature);
 	buf_clear(&data);
 	free(alg);
 	return err;

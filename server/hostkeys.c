@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "keys/key.h"
+#include "keys/sk-client.h"
 
 void
 hostkeys_forget_private(struct hostkeys *h)
@@ -28,7 +29,8 @@ hostkeys_clear(struct hostkeys *h)
 		buf_clear(&h->v[i].cert);
 	}
 	free(h->agent);
-	h->agent = NULL;
+	free(h->provider);
+	h->agent = h->provider = NULL;
 	h->n = 0;
 }
 
@@ -47,7 +49,8 @@ hostkeys_serve_plain(const struct hostkey *hk, const char *alg)
 {
 	const struct key_alg *row = key_alg_by_name(alg);
 
-	return row != NULL && has_type(&hk->public, row->key_type);
+	return row != NULL && sk_can_sign(alg) &&
+	    has_type(&hk->public, row->key_type);
 }
 
 static bool
@@ -55,8 +58,9 @@ serves(const struct hostkey *hk, const char *alg)
 {
 	const struct key_alg *row = key_alg_by_cert_name(alg);
 
-	return row != NULL ? has_type(&hk->cert, row->cert_type) :
-			     hostkeys_serve_plain(hk, alg);
+	if (row == NULL)
+		return hostkeys_serve_plain(hk, alg);
+	return sk_can_sign(row->name) && has_type(&hk->cert, row->cert_type);
 }
 
 const struct hostkey *
@@ -135,6 +139,7 @@ void
 hostkeys_export(const struct hostkeys *h, struct buf *out)
 {
 	buf_put_cstring(out, h->agent);
+	buf_put_cstring(out, h->provider);
 	buf_put_u32(out, (uint32_t)h->n);
 	for (size_t i = 0; i < h->n; i++) {
 		buf_put_string_buf(out, &h->v[i].public);
@@ -147,6 +152,7 @@ void
 hostkeys_export_public(const struct hostkeys *h, struct buf *out)
 {
 	buf_put_cstring(out, "");
+	buf_put_cstring(out, "");
 	buf_put_u32(out, (uint32_t)h->n);
 	for (size_t i = 0; i < h->n; i++) {
 		buf_put_string_buf(out, &h->v[i].public);
@@ -155,16 +161,26 @@ hostkeys_export_public(const struct hostkeys *h, struct buf *out)
 	}
 }
 
+/* NULL: there is none. */
+static char *
+import_path(struct rd *in)
+{
+	char *path = rd_cstring(in, PATH_MAX);
+
+	if (path != NULL && path[0] == '\0') {
+		free(path);
+		path = NULL;
+	}
+	return path;
+}
+
 int
 hostkeys_import(struct hostkeys *h, struct rd *in)
 {
 	uint32_t n;
 
-	h->agent = rd_cstring(in, PATH_MAX);
-	if (h->agent != NULL && h->agent[0] == '\0') {
-		free(h->agent);
-		h->agent = NULL;
-	}
+	h->agent = import_path(in);
+	h->provider = import_path(in);
 	n = rd_u32(in);
 	if (n > HOSTKEYS_MAX)
 		rd_fail(in, ERR_LIMIT);

@@ -2,8 +2,8 @@
 /*
  * The host's keys: loaded once by the listener, given to each connection's
  * monitor as bytes, turned into a key only when it has to sign. A private half
- * may be in an agent instead, which then signs. A key may have a certificate,
- * which clients get instead of it if they want that.
+ * may be in an agent or in a security key instead, which then signs. A key may
+ * have a certificate, which clients get instead of it if they want that.
  *
  * Threads: loop thread only.
  */
@@ -36,6 +36,7 @@ struct hostkeys {
 	struct hostkey v[HOSTKEYS_MAX];
 	size_t n;
 	char *agent; /* path of its socket; NULL: none; owned */
+	char *provider; /* of security keys: sk-client.h; NULL: none; owned */
 };
 
 /* --- loading: server/hostkeys-load.c ----------------------------------- */
@@ -60,10 +61,10 @@ char *hostkeys_algs(const struct hostkeys *h, const char *wanted);
 /* Blob of the key, or the certificate, that serves alg; ERR_NOT_FOUND. */
 int hostkeys_blob(const struct hostkeys *h, const char *alg,
     struct span *blob) must_check;
-/* An agent that has not answered after agent_ms, or refuses: ERR_AGENT, which
- * was logged. */
+/* An agent or a security key that has not answered after wait_ms, or refuses:
+ * ERR_AGENT, which was logged. */
 int hostkeys_sign(struct hostkeys *h, const char *alg, struct span data,
-    unsigned agent_ms, struct buf *signature) must_check;
+    unsigned wait_ms, struct buf *signature) must_check;
 
 /*
  * hostkeys-prove-00@openssh.com: the signature that proves, to the client of
@@ -71,7 +72,7 @@ int hostkeys_sign(struct hostkeys *h, const char *alg, struct span data,
  * with rsa_alg. ERR_NOT_FOUND: it is none of ours.
  */
 int hostkeys_prove(struct hostkeys *h, struct span blob, const char *rsa_alg,
-    struct span session_id, unsigned agent_ms,
+    struct span session_id, unsigned wait_ms,
     struct buf *signature) must_check;
 
 /* To processes of our own. */

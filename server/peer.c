@@ -33,7 +33,7 @@ peer_format_address(const struct sockaddr *sa, socklen_t len, uint16_t *port)
 	char host[NI_MAXHOST], service[NI_MAXSERV];
 	struct sockaddr_storage ss;
 
-	*port = 0;
+	*port = PEER_PORT_UNKNOWN;
 	memset(&ss, 0, sizeof ss);
 	memcpy(&ss, sa, MIN((size_t)len, sizeof ss));
 	if (ss.ss_family != AF_INET && ss.ss_family != AF_INET6)
@@ -111,7 +111,7 @@ peer_init(struct peer *p, int fd, bool use_dns)
 		ss.ss_family = AF_UNSPEC;
 	p->address = peer_format_address((struct sockaddr *)&ss, len, &p->port);
 	unmap(&ss, &len);
-	if (use_dns && p->port != 0)
+	if (use_dns && (ss.ss_family == AF_INET || ss.ss_family == AF_INET6))
 		p->host = verified_name((struct sockaddr *)&ss, len,
 		    p->address);
 	if (p->host == NULL)

@@ -12,11 +12,14 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
+/* What programs read where there is no address. */
+enum { PEER_PORT_UNKNOWN = 65535 };
+
 struct peer {
 	char *address;	     /* numeric; "UNKNOWN" if it is no inet socket */
 	char *local_address; /* numeric */
 	char *host;	     /* verified name, or the address; owned */
-	uint16_t port, local_port;
+	uint16_t port, local_port; /* PEER_PORT_UNKNOWN: it has none */
 	char rdomain[IFNAMSIZ]; /* interface or VRF that the connection is
 				 * bound to; "": none */
 };

@@ -21,7 +21,7 @@
 
 /* In the system log all processes are called as OpenSSH's sshd is, since
  * programs that read logs look for that name. */
-#define STATE_SYSLOG_NAME "sshd"
+#define STATE_SYSLOG_NAME "sshd" /* until LogName is known */
 
 /* Descriptors that hpnsshd-session is started with. */
 enum {

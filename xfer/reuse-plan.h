@@ -30,9 +30,8 @@ enum reuse_fact {
 	REUSE_SAME_TIME = 128,	  /* the same, by reuse_same_time() */
 	REUSE_SAME_MODE = 256,	  /* the target has the mode that -p gives */
 	REUSE_PART = 512,	  /* there is an old part of ours */
-	REUSE_MARKS = 1024,	  /* it is longer than the source: marks? */
-	REUSE_IN_PLACE = 2048,	  /* no part can be made, or none is wanted */
-	REUSE_FACTS = 4096,	  /* all of them are below that */
+	REUSE_IN_PLACE = 1024,	  /* no part can be made, or none is wanted */
+	REUSE_FACTS = 2048,	  /* all of them are below that */
 };
 
 enum reuse_plan {

@@ -85,6 +85,7 @@ class Copy:
         self.own_sink = command.way == "down"
         self.append = command.program == "sftp" and command.resume
         self.failed = False
+        self.fatal = 0  # the exit status, if it is not 1
         self.unsure_exit = False
         self.written = {}  # nodes, and what was written to each
         self.asked = {}  # names that each node is copied to
@@ -190,15 +191,45 @@ class Copy:
         self.copy_all()
         if self.unsure_exit:
             return None
-        return 1 if self.failed else 0
+        return (self.fatal or 1) if self.failed else 0
+
+    def is_scp_upload(self):
+        return self.c.way == "up" and self.c.program == "scp"
+
+    def refuse(self):
+        """scp's 255."""
+        self.failed, self.fatal = True, 255
+
+    def make_target(self):
+        """Of several sources, at a server."""
+        try:
+            parent, name, node = self.walk(self.c.target)
+        except Refused as why:
+            if str(why) == "EACCES":
+                self.fail()
+            else:
+                self.refuse()
+            return False
+        if node is None and not self.walk(self.c.target, False)[2] and \
+                self.may(parent, 3):
+            parent.names[name] = Node("dir", 0o777 & ~UMASK, self.me,
+                                      new=True)
+            parent.mtime = None
+            return True
+        self.refuse()
+        return False
 
     def copy_all(self):
         c = self.c
         sources = self.matches() if c.pattern else c.sources
         is_dir = c.no_target or self.is_dir(c.target)
         if len(sources) > 1 and not is_dir:
-            self.fail()
-            return
+            if c.program != "scp" or c.way == "down":
+                self.fail()
+                return
+            is_dir = self.make_target()
+            if not is_dir:
+                return
         bases = {source.rstrip(b"/").rsplit(b"/", 1)[-1] for source in sources}
         if c.hard_links and len(bases) < len(sources):
             raise NoRule("two runs")
@@ -251,6 +282,8 @@ class Copy:
             if node is None:
                 raise Refused("ENOENT")
         except Refused:
+            if self.is_scp_upload():
+                self.refuse()
             self.fail()
             return
         target = b"." if c.no_target else c.target

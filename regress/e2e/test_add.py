@@ -363,8 +363,15 @@ def test_library(agent, make_agent, here):
         b"\x1a" + string(b"l") + string(b"") + b"\x01\0\0\0\5\xff"
         + string(b"associated-certs-v00@openssh.com") + b"\1"
         + string(string(blob(here / "key-cert.pub")))]
-    for path in ("key.pub", "nowhere"):
-        assert add(agent, "-s", "l", path, stdin=b"\n", cwd=here).rc == 255
+    # Plain keys may be among them, as with `*.pub`.
+    add(agent, "-s", "l", "key.pub", "key-cert.pub", "key.pub", stdin=b"\n",
+        cwd=here).ok()
+    assert agent.requests[-1].endswith(
+        b"certs-v00@openssh.com\0" +
+        string(string(blob(here / "key-cert.pub"))))
+    add(agent, "-s", "l", "key.pub", stdin=b"\n", cwd=here).ok()
+    assert agent.requests[-1] == b"\x14" + string(b"l") + string(b"")
+    assert add(agent, "-s", "l", "nowhere", stdin=b"\n", cwd=here).rc == 255
     done = add(make_agent(FAILURE), "-s", "l", stdin=b"\n")
     assert done.rc == 1 and done.errors.endswith(
         'Could not add card "l": agent refused operation\n')

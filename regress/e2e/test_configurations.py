@@ -318,3 +318,37 @@ def test_end_of_a_block(make_server):
     assert Client("hpn", server).ssh("echo", "in").ok().out == b"in\n"
     got = dumped(run([hpn("sshd"), "-G", "-f", server.config]))
     assert got["maxsessions"] == "1" and got["printmotd"] == "no"
+
+
+def test_many_blocks(make_server):
+    """More than 4096, as a site makes them for each of its users."""
+    lines = "".join(f"Match user nobody{i}\nForceCommand echo {i}\n"
+                    for i in range(10000))
+    server = make_server(lines + f"Match user {ME}\nForceCommand echo last\n")
+    for kind in "hpn", "stock":
+        if harness.have(kind, "ssh"):
+            done = Client(kind, server).ssh("true")
+            assert done.ok().text == "last\n"
+
+
+def test_too_many_blocks(tmp_path, keys):
+    config = tmp_path / "config"
+    config.write_text(f"HostKey {keys.path('ed25519-host')}\n" +
+                      "Match user a\n" * 65537)
+    done = run([hpn("sshd"), "-t", "-f", config])
+    assert done.rc == 255
+    assert "line 65538: too many Match blocks" in done.errors
+
+
+@pytest.mark.parametrize("name", [
+    "HostbasedAcceptedAlgorithms", "HostbasedKeyTypes",
+    "hostbasedacceptedkeytypes", "PubkeyAcceptedAlgorithms",
+    "HostKeyAlgorithms", "KexAlgorithms"])
+def test_lists_by_keyword(name):
+    """-Q takes names of keywords, in any case; what stock lists is there."""
+    ours = run([hpn("ssh"), "-Q", name]).ok().text.splitlines()
+    if harness.have("stock", "ssh"):
+        theirs = harness.query("stock", name)
+        assert theirs and set(theirs) - set(ours) <= {
+            "ssh-dss", "ssh-dss-cert-v01@openssh.com",
+            "sntrup761x25519-sha512"}

@@ -199,3 +199,33 @@ def test_group_exchange(make_server, kind):
     done = client.ssh("true", flags=["-v", "-o", method]).ok()
     assert missing([r"debug1: SSH2_MSG_KEX_DH_GEX_REQUEST\(\d+<\d+<\d+\) "
                     r"sent"], done.errors) == [], done
+
+
+SIZES = [("aes128-ctr", "umac-64@openssh.com", 3072),
+         ("aes128-gcm@openssh.com", "umac-64@openssh.com", 3072),
+         ("aes128-ctr", "hmac-sha1", 7680),
+         ("aes192-ctr", "umac-64@openssh.com", 7680),
+         ("3des-cbc", "umac-64@openssh.com", 3072),
+         ("aes128-ctr", "hmac-sha2-256", 8192),
+         ("aes256-gcm@openssh.com", "umac-64@openssh.com", 8192),
+         ("chacha20-poly1305@openssh.com", "umac-64@openssh.com", 8192)]
+
+
+@pytest.mark.parametrize("cipher, mac, bits", SIZES)
+def test_size_of_a_group(make_server, cipher, mac, bits):
+    """As stock's client asks, for a secret as strong as the keys; and the
+    lines about each value."""
+    method = "KexAlgorithms diffie-hellman-group-exchange-sha256\n"
+    server = make_server(f"{method}Ciphers {cipher}\nMACs {mac}\n")
+    asked = set()
+    for kind in KINDS:
+        if not harness.have(kind, "ssh"):
+            continue
+        done = Client(kind, server, log_level="DEBUG2", options=(
+            method.strip().replace(" ", "="), f"Ciphers={cipher}",
+            f"MACs={mac}")).ssh("true").ok()
+        asked.add(re.search(r"GEX_REQUEST\((\S+)\) sent",
+                            done.errors).group(1))
+        assert len(re.findall(r"debug2: bits set: \d+/\d{4}\b",
+                              done.errors)) == 2, done
+    assert asked == {f"2048<{bits}<8192"}

@@ -78,3 +78,31 @@ def test_login_with_what_the_user_may_use(make_server):
     done = client.ssh("true", flags=["-v"])
     assert done.rc == 255 and "Permission denied" in done.errors
     Client("hpn", server).ssh("true").ok()
+
+
+@pytest.mark.parametrize("kind", ["hpn", "stock"])
+@pytest.mark.parametrize("extra", [(), ("rsa",)])
+def test_a_key_that_the_user_may_have(make_server, keys, kind, extra):
+    """The list that counts for all has nothing for the key; that of the user,
+    which comes with the first answer, has. So has any other order."""
+    if not harness.have(kind, "sshd"):
+        pytest.skip(f"no {kind} sshd")
+    server = make_server(
+        "PubkeyAcceptedAlgorithms ssh-ed25519\n"
+        f"Match User {ME}\nPubkeyAcceptedAlgorithms +rsa-sha2-512\n",
+        kind=kind, authorized=["rsa"])
+    client = Client("hpn", server, key="rsa", log_level="DEBUG1", options=[
+        f"IdentityFile={keys.path(k)}" for k in extra])
+    done = client.ssh("echo", "in")
+    assert done.text == "in\n", done
+    # A hint leads to no other way.
+    assert client.ssh("echo", "in").text == "in\n"
+
+
+def test_what_is_left_out_is_told_at_debug_level(make_server):
+    server = make_server("PubkeyAcceptedAlgorithms ssh-ed25519\n",
+                         authorized=["rsa"])
+    line = "no mutual signature algorithm"
+    for level in ("INFO", "DEBUG1"):
+        done = Client("hpn", server, key="rsa", log_level=level).ssh("true")
+        assert done.rc == 255 and (line in done.errors) == (level == "DEBUG1")

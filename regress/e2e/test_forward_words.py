@@ -160,11 +160,24 @@ def test_paths_are_expanded(tmp_path):
     assert done.rc == 255 and "variable" not in done.errors
 
 
-def test_long_paths_are_refused(tmp_path):
-    done = run([hpn("ssh"), "-F", "none", "-G", "-L", "1:/%n", "h" * 107])
-    assert done.rc == 255
-    assert "the path of a socket is too long" in done.errors
-    run([hpn("ssh"), "-F", "none", "-G", "-L", "1:/%n", "h" * 106]).ok()
+def test_long_paths_are_refused_where_they_are_used(sshd, tmp_path):
+    """As stock's: -G shows them; the forwarding fails, and what that means
+    is said by ExitOnForwardFailure."""
+    done = run([hpn("ssh"), "-F", "none", "-G", "-L", "1:/%n", "h" * 107]).ok()
+    assert f"\nlocalforward 1 /{'h' * 107}\n" in done.text
+    name, client = "h" * 107, Client("hpn", sshd)
+    for flags, text in ((["-L", f"{tmp_path}/%n:h:1"], "too long"),
+                        (["-R", f"{tmp_path}/%n:h:1"], "")):  # a warning
+        flags = [*flags, "-oHostname=127.0.0.1",
+                 f"-oHostKeyAlias=[127.0.0.1]:{sshd.port}"]
+        args = client.ssh_args(flags=flags)
+        args = [name if x == "127.0.0.1" else x for x in args]
+        done = run([*args, "echo here"])
+        assert done.text == "here\n", done
+        assert text in done.errors, done
+        done = run([*args[:-1], "-oExitOnForwardFailure=yes", args[-1],
+                    "echo here"])
+        assert done.rc == 255 and done.text == "", done
 
 
 @pytest.mark.parametrize("text,told", [

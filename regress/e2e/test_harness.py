@@ -4,6 +4,7 @@
 import os
 import shutil
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -52,3 +53,64 @@ def test_terminated_run_ends_at_once(run_tests):
     assert done.rc == 143 and "went on" not in done.text, done
     assert "left behind" not in done.text and done.seconds < 9 * 4, done
     assert "1 passed, 0 failed" in done.text, done
+
+
+def test_why_tests_are_skipped(run_tests):
+    """Each reason once, with how many have it."""
+    done = run_tests("""pytest.skip("no  moon\\ntonight")
+
+import pytest
+@pytest.mark.skipif(True, reason="no moon tonight")
+def test_third(): pass
+@pytest.mark.xfail(reason="known")
+def test_fourth(): assert False
+""".replace("pytest.skip", "import pytest; pytest.skip", 1))
+    assert done.rc == 0 and "1 passed, 0 failed, 3 skipped" in done.text, done
+    said = [line for line in done.text.splitlines()
+            if line.startswith("skip: ")]
+    assert said == ["skip: 2 no moon tonight", "skip: 1 known"], done
+
+
+def setup_sh(top, command):
+    """A function of build-aux/setup.sh, for a tree."""
+    return harness.run(["sh", "-c", f'top=$1; . "$top/build-aux/setup.sh"; {command}',
+                        "sh", top])
+
+
+def test_table_of_what_is_skipped(tmp_path):
+    (tmp_path / "skips").write_text(
+        "skip: 2 no moon\nskip: 11 no root: x\nskip: 10 no moon\n")
+    done = setup_sh(harness.TOP, f"skips {tmp_path}/skips").ok()
+    assert done.text.splitlines() == [
+        "", "Skipped, and why:", "     12  no moon", "     11  no root: x"]
+    assert setup_sh(harness.TOP, f"skips {tmp_path}/none").ok().text == ""
+
+
+@pytest.mark.skipif(not harness.IS_ROOT, reason="needs root: a tree of its own")
+def test_tree_that_only_root_may_enter(tmp_path):
+    """It is copied, as it is now, to where all users may start what is in it;
+    what was built in the copy stays there."""
+    harness.open_up(tmp_path)
+    tree, place = tmp_path / "closed/tree", tmp_path / "open"
+    (tree / "build-aux").mkdir(parents=True)
+    shutil.copy(harness.TOP / "build-aux/setup.sh", tree / "build-aux")
+    for name in ("run-tests", "gone"):
+        (tree / name).write_text("#!/bin/sh\necho here\n")
+        (tree / name).chmod(0o700)
+    (tree / ".git").mkdir()
+    (tree / "build").mkdir()
+    (tree / "build/of-root").touch()
+    os.utime(tree / "run-tests", (86400, 86400))
+    tree.parent.chmod(0o700)
+    assert setup_sh(tree, f"everybody_may_enter {tree}").rc != 0
+    copy = Path(setup_sh(tree, f"open_copy {place}").ok().text.strip())
+    assert copy.parent == place and not (copy / "build").exists()
+    assert harness.run([copy / "run-tests"], user="nobody").ok().text == "here\n"
+    assert (copy / "run-tests").stat().st_mtime == 86400
+    assert setup_sh(tree, f"everybody_may_enter {copy}").rc == 0
+    (copy / "build").mkdir()
+    (copy / "build/made").touch()
+    (tree / "gone").unlink()
+    assert setup_sh(tree, f"open_copy {place}").ok().text.strip() == str(copy)
+    assert (copy / "build/made").exists() and not (copy / "gone").exists()
+    assert not (copy / ".git").exists()

@@ -241,7 +241,7 @@ def test_a_command_knows_the_authority(certified, tmp_path):
     done = client.ssh("true", options=option)
     assert (done.rc, done.errors) == (0, "")
     ours = calls.read_text().splitlines()
-    assert ours[0] == f"ORDER {NAME} NONE NONE"
+    assert ours[0] == f"ORDER [{NAME}]:{client.server.port} NONE NONE"
     assert ours[1].startswith(
         f"HOSTNAME [{NAME}]:{client.server.port} "
         "ssh-ed25519-cert-v01@openssh.com SHA256:")
@@ -250,7 +250,10 @@ def test_a_command_knows_the_authority(certified, tmp_path):
         other = Client("stock", client.server,
                        known_hosts=client.known_hosts)
         assert other.ssh("true", options=option).rc == 0
-        assert calls.read_text().splitlines() == ours
+        theirs = calls.read_text().splitlines()
+        if harness.stock_release() < (10, 0):  # without the port
+            theirs[0] = theirs[0].replace(NAME, ours[0].split()[1], 1)
+        assert theirs == ours
     lines.write_text("")
     assert outcome(client, options=option).rc == 255
     script.write_text("#!/bin/sh\nexit 1\n")

@@ -123,6 +123,17 @@ def test_algorithm_that_is_not_accepted(place):
     refused(place, server, "key of user", alg="rsa-sha2-512")
 
 
+def test_old_algorithm_where_it_is_named(place, keys):
+    """By both sides, as everywhere."""
+    server = place.server("HostbasedAcceptedAlgorithms ssh-rsa\n")
+    place.host_keys("rsa")
+    place.system("ssh_known_hosts", place.known("rsa"))
+    done = place.ssh(
+        server, options=("HostbasedAcceptedAlgorithms=ssh-rsa",))
+    place.host_keys("ed25519")
+    assert done.rc == 0, (done, server.log_text())
+
+
 def test_malformed_requests_end_the_connection_or_fail(place):
     server = place.server()
     refused(place, server, blob=b"")

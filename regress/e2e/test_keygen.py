@@ -127,6 +127,54 @@ def test_passphrases_that_differ_are_asked_again(tmp_path):
     assert public(keygen, path, "two")
 
 
+@pytest.fixture
+def asked(tmp_path):
+    """A program that is asked in place of the terminal: its environment for
+    answers, and the questions so far."""
+    script, log = tmp_path / "askpass", tmp_path / "questions"
+
+    def env(*answers, **more):
+        left = tmp_path / "answers"
+        left.write_text("".join(a + "\n" for a in answers))
+        script.write_text(f'#!/bin/sh\necho "$1" >> {log}\n'
+                          f'head -n 1 {left}\nsed -i 1d {left}\n')
+        script.chmod(0o755)
+        return {**os.environ, "SSH_ASKPASS": str(script),
+                "SSH_ASKPASS_REQUIRE": "force", **more}
+    env.questions = lambda: log.read_text().splitlines()
+    return env
+
+
+def test_passphrases_by_askpass(tmp_path, asked):
+    """As stock's: each passphrase, of a script without a terminal too."""
+    path = tmp_path / "key"
+    keygen("-q", "-a", "1", "-f", path, stdin=b"",
+           env=asked("one", "one")).ok()
+    assert public(keygen, path, "one")
+    keygen("-p", "-a", "1", "-f", path, stdin=b"",
+           env=asked("one", "two", "two")).ok()
+    assert public(keygen, path, "two")
+    keygen("-y", "-f", path, stdin=b"", env=asked("two")).ok()
+    assert len(asked.questions()) == 6
+    assert asked.questions()[3] == "Enter new passphrase (empty for no " \
+        "passphrase): "
+
+
+def test_askpass_where_there_is_a_display(tmp_path, asked):
+    path = make(tmp_path / "key", passphrase="one")
+    env = asked("one", SSH_ASKPASS_REQUIRE="", DISPLAY=":none")
+    keygen("-y", "-f", path, stdin=b"wrong\n", env=env).ok()
+    env["SSH_ASKPASS_REQUIRE"] = "never"
+    keygen("-y", "-f", path, stdin=b"one\n", env=env).ok()
+
+
+def test_no_key_without_an_answer(tmp_path, asked):
+    env = asked()
+    (tmp_path / "askpass").write_text("#!/bin/sh\nexit 1\n")
+    failed = keygen("-q", "-f", tmp_path / "key", stdin=b"", env=env)
+    assert failed.rc == 255 and not (tmp_path / "key").exists()
+
+
 @pytest.mark.parametrize("args, text", [
     (["-t", "foo"], "unknown key type foo"),
     (["-t", "dsa"], "not available"),
@@ -509,6 +557,108 @@ def test_export_of_encrypted_pem(tmp_path):
     assert keygen("-e", "-P", "wrong", "-f", path).rc == 255
 
 
+SSHCOM = "---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----"
+
+
+def sshcom(numbers, cipher=b"none", end="\n", tail=""):
+    """A private key as ssh.com's programs write it."""
+    n, e, d, p, q, iqmp = numbers
+
+    def text(s):
+        return len(s).to_bytes(4, "big") + s
+
+    def number(x):
+        bits = x.bit_length()
+        return bits.to_bytes(4, "big") + x.to_bytes((bits + 7) // 8, "big")
+
+    body = (text(b"if-modn{sign{rsa-pkcs1-sha1},encrypt{rsa-pkcs1v2-oaep}}") +
+            text(cipher) + bytes(12) +
+            e.to_bytes(1 if e < 256 else 3, "big") +
+            b"".join(map(number, (d, n, iqmp, q, p))))
+    body = b"\x3f\x6f\xf9\xeb" + (len(body) + 8).to_bytes(4, "big") + body
+    if tail:
+        body += bytes(-len(body) % 3)
+    coded = base64.b64encode(body).decode() + tail
+    lines = [SSHCOM, "Subject: me", 'Comment: "goes on \\', 'here too"',
+             *(coded[i:i + 70] for i in range(0, len(coded), 70)),
+             SSHCOM.replace("BEGIN", "END"), ""]
+    return end.join(lines)
+
+
+def rsa_numbers(path):
+    """n, e, d, p, q and the coefficient, out of PKCS#1."""
+    der = base64.b64decode("".join(path.read_text().splitlines()[1:-1]))
+    at, found = 4, []
+    while at < len(der):
+        size, at = der[at + 1], at + 2
+        if size > 127:
+            size, at = int.from_bytes(der[at:at + size - 128], "big"), \
+                at + size - 128
+        found.append(int.from_bytes(der[at:at + size], "big"))
+        at += size
+    return found[1:6] + [found[8]]
+
+
+@pytest.fixture(scope="module")
+def pkcs1(tmp_path_factory):
+    path = tmp_path_factory.mktemp("pkcs1") / "rsa"
+    return make(path, "-t", "rsa", "-b", "2048", "-m", "PEM")
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_import_of_sshcom(tmp_path, pkcs1, end):
+    numbers = rsa_numbers(pkcs1)
+    assert numbers[1] == 65537
+    path = tmp_path / "sshcom"
+    path.write_bytes(sshcom(numbers, end=end).encode())
+    done = keygen("-i", "-f", path).ok()
+    assert done.text == pkcs1.read_text()
+    if have("stock", "ssh-keygen"):
+        assert stock_keygen("-i", "-f", path).ok().text == done.text
+
+
+def test_import_of_odd_sshcom(tmp_path, pkcs1):
+    """A padding that is too long; an exponent of one byte."""
+    numbers = rsa_numbers(pkcs1)
+    path = tmp_path / "sshcom"
+    path.write_text(sshcom(numbers, tail="==="))
+    assert keygen("-i", "-f", path).ok().text == pkcs1.read_text()
+    n, _, _, p, q, iqmp = numbers
+    e = next(x for x in range(31, 200, 2)
+             if all((f - 1) % d for f in (p, q) for d in range(2, x + 1)
+                    if x % d == 0))
+    odd = (n, e, pow(e, -1, (p - 1) * (q - 1)), p, q, iqmp)
+    path.write_text(sshcom(odd))
+    pem = tmp_path / "pem"
+    pem.write_text(keygen("-i", "-f", path).ok().text)
+    assert rsa_numbers(pem)[:2] == [n, e]
+
+
+def test_refused_sshcom(tmp_path, pkcs1):
+    numbers = rsa_numbers(pkcs1)
+    path = tmp_path / "sshcom"
+    good = sshcom(numbers)
+    broken = list(numbers)
+    broken[2] += 2
+    lines = good.splitlines()
+    for text in (sshcom(numbers, cipher=b"3des-cbc"), sshcom(broken),
+                 "\n".join(lines[:8] + lines[-1:]), "\n".join(lines[:8]),
+                 good.replace("P2/5", "P2/6")):
+        path.write_text(text)
+        failed = keygen("-i", "-f", path)
+        assert failed.rc == 255 and failed.errors.count("\n") == 1, failed
+        assert not failed.text
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_import_with_line_ends(tmp_path, pool, end):
+    text = keygen("-e", "-f", pool["rsa"]).ok().text
+    path = tmp_path / "exported"
+    path.write_bytes(text.replace("\n", end).encode())
+    assert key_of(keygen("-i", "-f", path).ok().text) == key_of(
+        pool["rsa"].with_suffix(".pub").read_text())
+
+
 def test_import_of_junk(tmp_path):
     path = tmp_path / "junk"
     path.write_text("junk\n")
@@ -650,12 +800,24 @@ def edit(tool, path, flags, text):
     done = tool(*flags, "-f", path)
     errors = [line for line in done.errors.splitlines()
               if not line.startswith("Delete this file")]
-    said, after = done.text, path.read_bytes().decode()
-    if after == text and flags == ["-H"]:
-        # Stock's replaces it by the same; ours has nothing to do.
-        said = "".join(line for line in said.splitlines(True)
-                       if str(path) not in line)
-    return (done.rc, HASH.sub("HASH", said), errors, HASH.sub("HASH", after))
+    after = path.read_bytes().decode()
+    return (done.rc, HASH.sub("HASH", done.text), errors,
+            HASH.sub("HASH", after))
+
+
+@pytest.mark.parametrize("text", ["", "# c\n", "*.x ssh-ed25519 AAAA\n",
+                                  "@revoked h ssh-ed25519 AAAA"])
+def test_nothing_to_hash(tmp_path, text):
+    """As stock's, which replaces it by the same: a .old that tells names is
+    none then."""
+    path, old = tmp_path / "known_hosts", tmp_path / "known_hosts.old"
+    path.write_text(text)
+    old.write_text("secret.example.org ssh-ed25519 AAAA\n")
+    done = keygen("-H", "-f", path).ok()
+    assert done.text == (f"{path} updated.\n"
+                         f"Original contents retained as {old}\n")
+    assert path.read_text() == old.read_text() == text
+    assert "WARNING" not in done.errors
 
 
 @needs_stock
@@ -737,6 +899,31 @@ def test_screen_moduli(candidates, tmp_path):
 
 
 @needs_stock
+def test_screening_is_divided_as_by_stock(candidates, tmp_path):
+    """start-line counts from 0, lines=0 is all, and trials are added up."""
+    safe = tmp_path / "safe"
+    keygen("-M", "screen", "-q", "-f", candidates, safe).ok()
+    first = safe.read_text().splitlines()[0].split()
+    three = tmp_path / "three"
+    three.write_text("".join(" ".join(
+        [f"2024010100000{i}", "2", "6", "100", *first[4:]]) + "\n"
+        for i in range(3)))
+    for start in range(4):
+        for lines in range(4):
+            found = []
+            for tool in keygen, stock_keygen:
+                out = tmp_path / f"out{len(found)}"
+                out.unlink(missing_ok=True)
+                tool("-M", "screen", "-f", three, "-O", f"start-line={start}",
+                     "-O", f"lines={lines}", out).ok()
+                found.append(out.read_text().splitlines())
+            assert len(found[0]) == len(found[1]), (start, lines)
+    keygen("-M", "screen", "-q", "-f", three, out).ok()
+    assert {line.split()[3] for line in out.read_text().splitlines()} == {
+        "164"}
+
+
+@needs_stock
 def test_screen_moduli_as_stock_does(candidates, tmp_path):
     one, two = tmp_path / "one", tmp_path / "two"
     keygen("-M", "screen", "-f", candidates, one).ok()
@@ -759,7 +946,7 @@ def test_start_of_candidates(tmp_path):
     ["generate"], ["generate", "-O", "bits=100", "out"],
     ["generate", "-O", "bits=x", "out"], ["generate", "-O", "foo", "out"],
     ["generate", "-O", "lines=5", "out"], ["screen", "-O", "bits=640", "out"],
-    ["screen", "-f", "missing", "out"], ["screen", "-O", "lines=0", "out"],
+    ["screen", "-f", "missing", "out"], ["screen", "-O", "lines=-1", "out"],
     ["screen", "-O", "generator=4", "out"], ["foo", "out"],
     ["screen", "-O", "prime-tests=65", "out"], ["screen", "a", "b"],
     ["generate", "-O", "start=xyz", "out"], ["screen"],

@@ -28,7 +28,9 @@ def keys_of(done):
 
 @pytest.mark.parametrize("server", ["hpn", "stock"])
 @pytest.mark.parametrize("flags", [
-    (), ("-t", "rsa"), ("-t", "ed25519,ecdsa"), ("-t", "ssh-ed25519"),
+    (), ("-t", "rsa"), ("-t", "rsa-sha2-256"), ("-t", "rsa-sha2-512"),
+    ("-t", "ecdsa-sha2-nistp384"), ("-t", "ecdsa-sha2-nistp521,rsa"),
+    ("-t", "ed25519,ecdsa"), ("-t", "ssh-ed25519"),
     ("-D",), ("-4",), ("-c",)], ids=" ".join)
 @needs_stock
 def test_same_keys_as_stock(shared_servers, server, flags):
@@ -37,6 +39,14 @@ def test_same_keys_as_stock(shared_servers, server, flags):
     theirs = scan("-p", s.port, *flags, "127.0.0.1,localhost", kind="stock")
     assert keys_of(ours) == keys_of(theirs)
     assert ours.rc == theirs.rc
+
+
+def test_types_in_any_case(shared_servers):
+    """As stock's since 10."""
+    s = shared_servers("hpn")
+    assert keys_of(scan("-p", s.port, "-t", "RSA,Ecdsa-sha2-nistp521",
+                        "127.0.0.1")) == keys_of(
+        scan("-p", s.port, "-t", "rsa,ecdsa", "127.0.0.1"))
 
 
 @needs_stock

@@ -191,13 +191,31 @@ def test_words_without_a_master(path):
 def test_conninfo(master, sshd):
     done = control("hpn", master.path, "conninfo").ok()
     lines = done.text.split("\r\n")
-    assert lines[0] == ("Connection information for 127.0.0.1 pid "
-                        f"{master.process.pid}")
+    assert lines[0] == ("Connection information for "
+                        f"{socket.gethostname()} pid {master.process.pid}")
     assert re.fullmatch(rf"  tcp 127.0.0.1:\d+ -> 127.0.0.1:{sshd.port}",
                         lines[1])
+    assert re.fullmatch(r"  duration \d\d:\d\d:\d\d", lines[2])
+    assert re.fullmatch(r"  kexalgorithm \S+", lines[3])
     words = [line.split()[0] for line in lines[2:] if line]
     assert words == ["duration", "kexalgorithm", "hostkeyalgorithm", "cipher",
                      "mac", "compression", "rekey", "traffic"]
+
+
+@pytest.mark.parametrize("kind", ["hpn", "stock"])
+def test_conninfo_of_compression(make_server, path, kind):
+    """In the form that stock's own test suite reads."""
+    if not harness.have(kind, "sshd"):
+        pytest.skip(f"no {kind} sshd")
+    with Master("hpn", make_server(kind=kind), path, "Compression=yes"):
+        run(passenger("hpn", path, "head -c 100000 /dev/zero")).ok()
+        last = control("hpn", path, "conninfo").ok().text.split("\r\n")[-2]
+    size = r"\d+(B|\.\d[KM]B)"
+    number = r"\(\*\d\.\d{3}\)"
+    assert re.fullmatch(rf"    compressed {size}/{size} {number} in, "
+                        rf"{size}/{size} {number} out", last), last
+    raw = float(last.split("/")[1].split("K")[0])
+    assert 97 < raw < 120 and "(*0.0" in last
 
 
 def test_channels(master):

@@ -70,7 +70,7 @@ def test_log_of_its_keeper(sshd, tmp_path, other_user, what):
         path.chmod(mode)
     client = Client("hpn", sshd, log_level="DEBUG1")
     command = commands(client, log)[what] + \
-        (["-o", "LogLevel=DEBUG1"] if what != "log" else [])
+        (["-d"] if what != "log" else [])
     run(command).ok()
     said = log.read_text()
     assert said.startswith(MINE) and len(said) > len(MINE)

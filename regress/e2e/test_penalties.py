@@ -12,8 +12,9 @@ import socket
 import authlog
 import pytest
 from rawssh import BANNER, Raw
-from sshwire import (USERAUTH_FAILURE, USERAUTH_INFO_REQUEST, USERAUTH_SUCCESS,
-                     Closed, Wire, load_key, string)
+from sshwire import (USERAUTH_FAILURE, USERAUTH_INFO_REQUEST,
+                     USERAUTH_PK_OK, USERAUTH_SUCCESS, Closed, Wire, load_key,
+                     string)
 
 import harness
 from harness import LONG, ME, Client
@@ -108,9 +109,22 @@ def key_query(w, keys):
     w.try_auth(ME, "publickey", False, "ssh-ed25519", string(blob))
 
 
+def welcome_query(w, keys):
+    blob = load_key(keys.path("ed25519")).blob
+    w.auth_request(ME, "publickey", False, "ssh-ed25519", string(blob))
+    w.expect(USERAUTH_PK_OK)
+
+
+def invalid_query(w, keys):
+    blob = load_key(keys.path("ed25519")).blob
+    w.try_auth(NOBODY, "publickey", False, "ssh-ed25519", string(blob))
+
+
 ENDS = {
     "none": ("noauth", lambda w, keys: w.try_auth(ME, "none")),
-    "key query": ("noauth", key_query),
+    "key query": ("authfail", key_query),
+    "query of a key that is let in": ("authfail", welcome_query),
+    "invalid key query": ("authfail", invalid_query),
     "invalid none": ("invaliduser",
                      lambda w, keys: w.try_auth(NOBODY, "none")),
     "invalid password": ("authfail", lambda w, keys: password(w, NOBODY)),

@@ -27,9 +27,9 @@ def scp(*args, server=OUR_SERVER, **kw):
     return run([SCP, "-D", server, *args], **kw)
 
 
-def refused(result, line):
-    """Ended with 1 and exactly this line."""
-    assert result.rc == 1, result
+def refused(result, line, status=1):
+    """Ended with exactly this line."""
+    assert result.rc == status, result
     assert result.errors.strip() == f"hpnscp: {line}", result
     return result
 
@@ -154,7 +154,7 @@ def test_what_is_wrong_is_said(tmp_path, data_file):
     d = tmp_path / "dir"
     d.mkdir()
     refused(scp(tmp_path / "none", f"x:{d}"),
-            f'stat local "{tmp_path}/none": No such file or directory')
+            f'stat local "{tmp_path}/none": No such file or directory', 255)
     refused(scp(f"x:{tmp_path}/none", d),
             f"{tmp_path}/none: No such file or directory")
     refused(scp(f, f"x:{tmp_path}/none/x"),
@@ -164,13 +164,13 @@ def test_what_is_wrong_is_said(tmp_path, data_file):
     refused(scp(d, f"x:{tmp_path}/x"), f"{d}: is a directory (use -r)")
     refused(scp(f"x:{d}", tmp_path / "x"),
             f"{d}: is a directory (use -r)")
-    refused(scp(f, f, f"x:{f}"), f"{f}: Not a directory")
+    refused(scp(f, f, f"x:{f}"), f"{f}: Not a directory", 255)
     refused(scp(f"x:{f}", f"x:{f}", f), f"{f}: Not a directory")
-    refused(scp(f, f, f"x:{tmp_path}/none"),
-            f"{tmp_path}/none: No such file or directory")
+    refused(scp(f, f, f"x:{tmp_path}/none/x"),
+            f"{tmp_path}/none/x: No such file or directory", 255)
     # An escape sequence in a name is not for the terminal.
     bad = scp(tmp_path / "\x1b[2Jx", f"x:{d}")
-    assert bad.rc == 1 and b"\x1b" not in bad.err
+    assert bad.rc == 255 and b"\x1b" not in bad.err
 
 
 def test_between(tmp_path, data_file):
@@ -207,7 +207,7 @@ def test_goes_on_after_a_failure(tmp_path, data_file):
     f = data_file(10)
     (tmp_path / "out").mkdir()
     refused(scp(tmp_path / "none", f, f"x:{tmp_path}/out"),
-            f'stat local "{tmp_path}/none": No such file or directory')
+            f'stat local "{tmp_path}/none": No such file or directory', 255)
     assert (tmp_path / "out/data").exists()
 
 
@@ -231,8 +231,8 @@ def test_full_disk(data_file):
 def test_bad_arguments(tmp_path):
     assert scp("only-one").rc == 1
     assert b"usage" in scp("-y", "a", "b").err
-    refused(scp("-P", "0", "a", "b:"), "0: bad port")
-    refused(scp("-X", "what=1", "a", "b:"), "what=1: bad -X option")
+    refused(scp("-P", "0", "a", "b:"), "0: bad port", 255)
+    refused(scp("-X", "what=1", "a", "b:"), "what=1: bad -X option", 255)
     refused(scp("-oProxyCommand=x:y", "--", "-oX=y:z", tmp_path),
             "-oX=y:z: not a path, nor [user@]host:path")
 

@@ -141,6 +141,70 @@ def test_loop(tmp_path, server, up):
     assert depth <= 64 and files == {"f": b"x"}
 
 
+# ---- the legacy protocol ---------------------------------------------------
+
+@pytest.fixture
+def legacy(tmp_path):
+    """A copy by -O whose far end is a program of this host."""
+    def copy(far, source, target):
+        ssh = tmp_path / "ssh"
+        (tmp_path / "bin").mkdir(exist_ok=True)
+        (tmp_path / "bin/scp").unlink(missing_ok=True)
+        (tmp_path / "bin/scp").symlink_to(far)
+        ssh.write_text("#!/bin/sh\nfor last; do :; done\nPATH="
+                       f"{tmp_path}/bin:$PATH exec /bin/sh -c \"$last\"\n")
+        ssh.chmod(0o755)
+        return run([SCP, "-O", "-q", "-r", "-S", ssh, source, target])
+    yield copy
+    run(["rm", "-rf", tmp_path / "from", tmp_path / "to"]).ok()
+
+
+@pytest.mark.parametrize("up", (True, False), ids=("up", "down"))
+def test_legacy_deep(legacy, tmp_path, up):
+    """As deep as a path leads, and no deeper: that is one readable line."""
+    make_deep(tmp_path / "from", 3000)
+    done = legacy(SCP, *names(tmp_path / "from", tmp_path / "to", up))
+    depth, files = found(tmp_path / "to")
+    assert done.rc == 1 and depth == 2047
+    assert len(files) == 21
+    lines = done.errors.splitlines()
+    assert len(lines) == 1 and "directories are too deep" in lines[0]
+    assert "..." in lines[0] and len(lines[0]) < 500, lines
+
+
+@pytest.mark.parametrize("up", (True, False), ids=("up", "down"))
+def test_legacy_long_path(legacy, tmp_path, up):
+    """What is said of a path that is longer than a line of the protocol."""
+    make_deep(tmp_path / "from", 100, "n" * 200)
+    done = legacy(SCP, *names(tmp_path / "from", tmp_path / "to", up))
+    assert done.rc == 1
+    lines = done.errors.splitlines()
+    assert len(lines) == 1 and "the path is too long" in lines[0]
+
+
+@pytest.mark.parametrize("up", (True, False), ids=("up", "down"))
+def test_legacy_loop(legacy, tmp_path, up):
+    (tmp_path / "from").mkdir()
+    (tmp_path / "from/f").write_text("x")
+    (tmp_path / "from/loop").symlink_to(".")
+    done = legacy(SCP, *names(tmp_path / "from", tmp_path / "to", up))
+    assert done.rc == 1 and "leads back to a directory it is in" in done.errors
+    assert found(tmp_path / "to") == (0, {"f": b"x"})
+
+
+def test_legacy_source_without_end(legacy, tmp_path):
+    """It sends a directory in each directory, whatever it is answered."""
+    far = tmp_path / "far"
+    far.write_text(f"#!{sys.executable}\nimport os\n"
+                   "for _ in range(20000):\n    os.read(0, 1)\n"
+                   "    os.write(1, b'D0755 0 d\\n')\n")
+    far.chmod(0o755)
+    (tmp_path / "to").mkdir()
+    done = legacy(far, "h:d", tmp_path / "to")
+    assert done.rc == 1 and "directories are too deep" in done.errors
+    assert found(tmp_path / "to")[0] == 2048
+
+
 def endless(tmp_path, name):
     server = tmp_path / "server"
     server.write_text(f"#!/bin/sh\nexec {sys.executable} {FILTER} "

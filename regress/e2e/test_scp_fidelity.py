@@ -424,7 +424,8 @@ PLACES = [
     (["s", "s"], "there"), (["s/.", "s/d/."], "there"),
     (["s", "one"], "there"), (["one"], "no/such"), (["none"], "there"),
     (["one"], "file"), (["s"], "file"),
-    (["one", "two"], "file"), (["one"], "there/."), (["s"], "there/."),
+    (["one", "two"], "new"), (["one", "two"], "file"),
+    (["one"], "there/."), (["s"], "there/."),
     (["./one"], "there"), (["s/../one"], "there"), (["s/f"], "there/f2"),
 ]
 
@@ -435,8 +436,6 @@ OTHER = [
     (["s/d/.."], "there", 0, {"there/f", "there/d/g"}),
     # Stock uploads nothing if one of the sources is missing.
     (["none", "one"], "there", 1, {"there/one"}),
-    # Stock makes a directory by uploads only.
-    (["one", "two"], "new", 1, set()),
     # Stock cannot upload that; downloads, and cp, can.
     (["s"], "new/", 0, {"new/f", "new/d/g"}),
 ]

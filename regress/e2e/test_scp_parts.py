@@ -3,13 +3,14 @@
 the name of a part is neither gone on with nor written through."""
 
 import os
+import signal
 import struct
 import sys
 from pathlib import Path
 
 import pytest
 
-from harness import have, hpn, run
+from harness import have, hpn, run, start, wait_for
 
 SCP = hpn("scp")
 FILTER = Path(__file__).with_name("sftp_filter.py")
@@ -26,6 +27,10 @@ each_way = pytest.mark.parametrize("server, up", [
     *[(server, True) for server in SERVERS], (SERVERS[0], False)],
     ids=[f"up-{'stock' if n else 'hpn'}" for n in range(len(SERVERS))]
     + ["down"])
+all_ways = pytest.mark.parametrize(
+    "server, up", [(server, up) for server in SERVERS for up in (True, False)],
+    ids=[f"{up}-{'stock' if n else 'hpn'}" for n in range(len(SERVERS))
+         for up in ("up", "down")])
 as_root = pytest.mark.skipif(os.getuid() != 0,
                              reason="only root makes files of others")
 
@@ -149,3 +154,63 @@ def test_link_in_place_of_a_part(tmp_path, place, flags):
         place.target.unlink()
         if os.path.lexists(place.part):
             place.part.unlink()
+
+
+@all_ways
+@pytest.mark.parametrize("size", (7, 40_000, 299_999, 300_000))
+def test_small_part_shows_what_it_is(place, size):
+    """What was left of it is how the source begins: it is gone on with."""
+    place.source.write_bytes(os.urandom(300_000))
+    place.part.write_bytes(place.source.read_bytes()[:size])
+    inode = place.part.stat().st_ino
+    place.copy("-Z")
+    assert place.names() == [place.target.name]
+    assert place.target.stat().st_ino == inode
+
+
+@all_ways
+@pytest.mark.parametrize("size", (7, 40_000, 300_000, 2 * MB))
+@pytest.mark.parametrize("at", ("first", "last"))
+def test_small_file_with_the_name_of_a_part(place, size, at):
+    """One byte of it is another: it is somebody's, and stays."""
+    place.source.write_bytes(os.urandom(2 * MB))
+    left = bytearray(place.source.read_bytes()[:size])
+    # Of our server's digests a whole block would tell.
+    left[0 if at == "first" else -1] ^= 1
+    if size == 2 * MB:
+        left[MB if at == "first" else 0] ^= 1
+    place.part.write_bytes(left)
+    place.copy("-Z")
+    assert place.part.read_bytes() == left
+    assert place.names() == [place.part.name, place.target.name]
+
+
+def parts_in(tree):
+    return [p for p in tree.rglob(".*.hpnpart*") if p.is_file()]
+
+
+@all_ways
+def test_parts_of_a_killed_tree(tmp_path, server, up):
+    """Small files, large ones, and both ends killed at once: -Z leaves nothing
+    of what the first copy had begun."""
+    tree, target = tmp_path / "tree", tmp_path / "to"
+    (tree / "deep").mkdir(parents=True)
+    for i in range(40):
+        (tree / ("deep" if i % 2 else ".") / f"f{i}").write_bytes(
+            os.urandom(1 + 9973 * i))
+    for i in range(3):
+        (tree / f"big{i}").write_bytes(os.urandom(9 * MB))
+    target.mkdir()
+    ends = [tree, f"x:{target}"] if up else [f"x:{tree}", target]
+    first = start([SCP, "-q", "-r", "-l", "16000", "-D", server, *ends])
+    wait_for(lambda: any(p.stat().st_size for p in parts_in(target))
+             or first.poll() is not None)
+    assert first.poll() is None
+    os.killpg(first.pid, signal.SIGKILL)
+    first.wait()
+    assert parts_in(target)
+    run([SCP, "-q", "-r", "-Z", "-D", server, *ends]).ok()
+    assert parts_in(target) == []
+    for path in tree.rglob("*"):
+        there = target / "tree" / path.relative_to(tree)
+        assert path.is_dir() or there.read_bytes() == path.read_bytes()

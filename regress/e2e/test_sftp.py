@@ -118,6 +118,10 @@ ls -1 s"p a"ce
 ls -1 "st*r"
 ls -1 st\\*r
 ls -1 s*
+ls -1 {a,dir/f}
+ls -l {dir,a}
+ls -1 dir/{f,f}
+ls -1 "{a,dir}"
 LS -1 a
 dir -1 a
 ls -1 empty
@@ -292,6 +296,34 @@ exit
 quit""".splitlines()
 
 
+@pytest.mark.skipif(not os.path.exists(STOCK_SERVER),
+                    reason="no stock sftp-server is installed")
+@pytest.mark.parametrize("denied, rc", [("lstat", 1), ("stat", 1),
+                                        ("readlink", 0)])
+def test_get_where_names_may_not_be_looked_at(place, tmp_path, denied, rc):
+    """As stock's: get fails where a name may not be looked at."""
+    server = tmp_path / "server"
+    server.write_text(f'#!/bin/sh\nexec {STOCK_SERVER} -P {denied} "$@"\n')
+    server.chmod(0o755)
+    programs = [SFTP] + ([stock("sftp")] if stock("sftp") else [])
+    for program in programs:
+        done = sftp("get a x1", server=server, program=program, cwd=place)
+        assert done.rc == rc and (place / "x1").exists() == (rc == 0), done
+        (place / "x1").unlink(missing_ok=True)
+
+
+def test_braces(place):
+    """With names that are not there, at which stock's may end by SIGSEGV."""
+    (place / "{c,d}").write_text("")
+    for word, want in (("{dir,no/such}", ["dir/f", "dir/sub"]), ("{a,nope}", ["a"]),
+                       ("{a*,di{r,x}}", ["a", "dir/"]),
+                       (r"\{c,d}", ["{c,d}"])):
+        done = sftp(f"@ls -1 {word}", cwd=place).ok()
+        assert done.text.splitlines() == want, done
+    done = sftp("ls -1 {no,nope}", cwd=place)
+    assert done.rc == 1 and f'"{place}/{{no,nope}}" not found' in done.errors
+
+
 @needs_stock
 def test_statuses_as_stock(place):
     """One line each, then one that shows whether it went on."""
@@ -390,6 +422,10 @@ def test_lines_that_scripts_read(place, tmp_path):
     for flags, told in (((), False), (["-N"], True), (["-q"], False)):
         done = sftp("get a x1", flags=flags, cwd=place).ok()
         assert ("Fetching" in done.text) == told, done
+    done = sftp("get -r dir y1", "put -r dir y2", batch=False, cwd=place).ok()
+    for line in (f"Retrieving {top}/dir", "Entering dir"):
+        assert line in done.text.splitlines(), done
+    assert "Entering" not in sftp("put -r dir y3", cwd=place).ok().text
     assert "sftp> pwd" in sftp("pwd", cwd=place).ok().text
     assert "sftp> pwd" not in sftp("@pwd", cwd=place).ok().text
 

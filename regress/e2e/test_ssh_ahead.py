@@ -31,10 +31,11 @@ def client(server, tmp_path):
 
 def hashed(port, known_hosts=None):
     """A server of this machine, as the file of hints names it. known_hosts: a
-    file that is not the usual one."""
+    file that is not the usual one. Names are hashed in lower case, so its path
+    is, too."""
     salt = b"s" * 20
     behind = f" {known_hosts}" if known_hosts else ""
-    name = hmac.new(salt, f"[127.0.0.1]:{port}{behind}".encode(),
+    name = hmac.new(salt, f"[127.0.0.1]:{port}{behind}".lower().encode(),
                     "sha1").digest()
     return "|1|{}|{}".format(*(base64.b64encode(b).decode()
                                for b in (salt, name)))

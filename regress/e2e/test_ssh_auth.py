@@ -11,8 +11,8 @@ import threading
 import pytest
 from terminal import Terminal
 
-from harness import (IS_ROOT, LONG, ME, Client, clean_env, free_port, hpn, noise,
-                     run, start, stock, wait_for)
+from harness import (IS_ROOT, LONG, ME, Client, clean_env, free_port, have,
+                     hpn, noise, run, start, stock, wait_for)
 
 KEYS = ["ed25519", "rsa", "ecdsa256", "ecdsa384", "ecdsa521"]
 
@@ -553,3 +553,24 @@ def test_system_password(make_server, other_user, askpass):
     args = not_batch(client.ssh_args("IdentityFile=none"))
     done = run([*args, "id -un"], env=askpass("wrong", "a long word"))
     assert done.text.strip() == other_user, done
+
+
+@pytest.mark.parametrize("size", [1, 65536, 100000, 240 * 1024])
+@pytest.mark.parametrize("kind", ["hpn", "stock"])
+def test_banners_of_any_size(make_server, tmp_path, kind, size):
+    """All of it is shown, by our client and by stock's."""
+    if not have(kind, "ssh"):
+        pytest.skip(f"no {kind} ssh")
+    text = ("0123456789abcde\n" * (size // 16 + 1))[:size]
+    (tmp_path / "banner").write_text(text)
+    server = make_server(f"Banner {tmp_path}/banner\n")
+    done = Client(kind, server, log_level="INFO").ssh("true").ok()
+    assert done.errors.replace("\r", "") == text
+
+
+def test_banner_that_is_too_long(make_server, tmp_path):
+    (tmp_path / "banner").write_text("x" * (240 * 1024 + 1))
+    server = make_server(f"Banner {tmp_path}/banner\n")
+    done = Client("hpn", server, log_level="INFO").ssh("true").ok()
+    assert done.errors == ""
+    assert f"Banner {tmp_path}/banner is not shown" in server.log_text()

@@ -145,3 +145,29 @@ def test_configuration_file(tmp_path):
     config.write_text("Port 22\n")
     config.chmod(0o666)
     assert ssh("-F", config, "-G", "short").rc in (0, 255)
+
+
+def test_lines_about_the_configuration_are_in_the_log(tmp_path):
+    """The log of -E is open before a configuration is read."""
+    config, log = tmp_path / "config", tmp_path / "log"
+    config.write_text("Host nowhere\n\tPort 1\n\tUseRsh no\n")
+    done = ssh("-v", "-E", log, "-F", config, "-oProxyCommand=false",
+               "nowhere")
+    assert (done.rc, done.errors) == (255, "")
+    told = log.read_text()
+    assert f"debug1: Reading configuration data {config}" in told
+    assert "Applying options for nowhere" in told
+
+
+@pytest.mark.parametrize("name", ["ssh", "hpnssh"])
+def test_messages_begin_with_the_name_that_was_typed(tmp_path, name):
+    (tmp_path / name).symlink_to(hpn("ssh"))
+
+    def said(*args):
+        return run([tmp_path / name, "-T", "-F", "none", *args]).errors
+    assert said("-p", "1", "127.0.0.1").startswith(
+        f"{name}: connect to host 127.0.0.1 port 1: ")
+    assert said("no.such.host.invalid").startswith(
+        f"{name}: Could not resolve hostname no.such.host.invalid: ")
+    assert said("-oSessionType=subsystem", "h") == \
+        f"{name}: which subsystem?\n"

@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: ISC
 """hpnssh on its way to the host: ports, peers that misbehave, lost ways."""
 
+import os
 import socket
 import struct
+import subprocess
 import time
 
 import pytest
 from fakes import FakeServer, hold
 from rawssh import packet
 
+import harness
 from harness import DEFAULT_PORT, Client, free_port, hpn, run
 
 
@@ -40,9 +43,7 @@ def test_falls_back(fallback_args, server):
     began = time.monotonic()
     done = run([*fallback_args, "echo there"])
     assert done.out == b"there\n", done
-    assert done.errors == (
-        f"HPNSSH server not available on default port {DEFAULT_PORT}\n"
-        f"Falling back to user defined port {server.port}\n")
+    assert done.errors == ""  # told with -v, as this is a batch
     assert time.monotonic() - began < 30
 
 
@@ -162,7 +163,9 @@ def says(*parts, then=hold):
     (says(*[b"line\r\n"] * 2000), "protocol error"),
     (says(IDENT, then=None), "Connection "),
     (says(IDENT, b"\xff" * 64), "bad packet length"),
-    (says(IDENT, struct.pack(">IB", 0x40001, 4)), "bad packet length"),
+    (says(IDENT, struct.pack(">IB", 0x40001, 4)),
+     "Bad packet length 262145.\n"
+     "ssh_dispatch_run_fatal: Connection to 127.0.0.1 port "),
     (says(IDENT, packet(b"\x14short")), ""),
     (says(IDENT, packet(b"\x5a" + bytes(20))), ""),
     (says(IDENT, packet(kexinit({0: b"weird"}))),
@@ -181,6 +184,59 @@ def test_bad_peers(talk, told):
     assert done.rc == 255 and told in done.errors, done
     assert done.errors.strip() and done.out == b""
     assert "\x1b" not in done.errors
+
+
+CARRY = """
+import os, select, sys
+from subprocess import PIPE, Popen
+sys.stderr = open(os.devnull, "w")
+peer = Popen(sys.argv[2:], stdin=PIPE, stdout=PIPE)
+seen, spoil = 0, int(sys.argv[1])
+ends = {0: peer.stdin.fileno(), peer.stdout.fileno(): 1}
+while True:
+    for fd in select.select(list(ends), [], [])[0]:
+        data = bytearray(os.read(fd, 65536))
+        if not data:
+            sys.exit()
+        if fd != 0:
+            if seen <= spoil < seen + len(data):
+                data[spoil - seen] ^= 1
+            seen += len(data)
+        os.write(ends[fd], data)
+"""
+
+
+@pytest.mark.parametrize("cipher,mac", [
+    ("aes128-ctr", "hmac-sha2-256"),
+    ("aes128-ctr", "umac-64-etm@openssh.com"),
+    ("aes256-gcm@openssh.com", None),
+    ("chacha20-poly1305@openssh.com", None), ("aes128-cbc", "hmac-sha1")])
+@pytest.mark.parametrize("threads", [0, 2])
+def test_a_byte_that_is_spoiled(make_server, tmp_path, cipher, mac, threads):
+    """On the way behind a proxy command: the two lines that stock has, at
+    whichever byte it is."""
+    server = make_server("Ciphers +aes128-cbc\n")
+    carry = tmp_path / "carry.py"
+    carry.write_text(CARRY)
+    found = set()
+    for spoil in (100000, 300003, 900001):
+        done = Client("hpn", server, log_level="INFO", options=[
+            f"ProxyCommand=python3 {carry} {spoil} {hpn('sshd')} -i -f "
+            f"{server.config} -E {tmp_path}/log", f"Ciphers={cipher}",
+            f"CipherThreads={threads}",
+            *([f"MACs={mac}"] if mac else [])]).ssh(
+                "head -c 3000000 /dev/zero")
+        last = done.errors.splitlines()[-2:]
+        assert done.rc == 255, done
+        assert last[1].startswith("ssh_dispatch_run_fatal: Connection to "
+                                  "UNKNOWN port 65535: "), done
+        assert (last[0], last[1].split(": ")[2]) == (
+            "Corrupted MAC on input.",
+            "message authentication code incorrect") or (
+            last[0].startswith("Bad packet length ")
+            and last[1].endswith(": bad packet length")), done
+        found.add(last[0])
+    assert "Corrupted MAC on input." in found
 
 
 def test_lines_before_the_identification():
@@ -235,3 +291,59 @@ def test_proxy_passes_nothing(server, tmp_path, program):
     done = run([*passing(server, tmp_path, program), "true"])
     assert done.rc == 255, done
     assert "proxy dialer did not pass back a connection" in done.errors
+
+
+# ---- what a proxy command gets -------------------------------------------
+
+def through(server, tmp_path, text, kind="hpn"):
+    """A client whose proxy command is a script: text, then `hpnsshd -i`."""
+    script = tmp_path / "proxy.sh"
+    script.write_text(f"{text}\nexec {hpn('sshd')} -i -f {server.config} "
+                      f"-E {tmp_path}/log\n")
+    return Client(kind, server, options=[f"ProxyCommand=sh {script}"])
+
+
+@pytest.mark.parametrize("kind", ["hpn", "stock"])
+def test_proxy_command_has_pipes(sshd, tmp_path, kind):
+    """As programs expect that look at their standard input."""
+    if not harness.have(kind, "ssh"):
+        pytest.skip(f"no {kind} ssh")
+    noted = tmp_path / "noted"
+    client = through(sshd, tmp_path, "a=$(stat -Lc %F /proc/$$/fd/0)\n"
+                     f"b=$(stat -Lc %F /proc/$$/fd/1)\necho $a $b >{noted}",
+                     kind)
+    data = bytes(range(256)) * 8192
+    done = client.ssh("cat", stdin=data).ok()
+    assert done.out == data
+    assert noted.read_text() == "fifo fifo\n"
+
+
+def test_a_shell_does_not_take_it_for_a_server(sshd, tmp_path):
+    """bash reads ~/.bashrc where standard input is a socket, which it takes
+    for rshd's or sshd's; what that prints would spoil the connection."""
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / ".bashrc").write_text(f"echo noise; touch {tmp_path}/read\n")
+    environment = harness.clean_env(HOME=home, SHELL="/bin/bash")
+    environment.pop("SHLVL", None)
+    through(sshd, tmp_path, "").ssh("true", env=environment).ok()
+    assert not (tmp_path / "read").exists()
+
+
+def test_proxy_command_that_reads_late(sshd, tmp_path):
+    """What is sent waits, and nothing of it is lost."""
+    gate = tmp_path / "gate"
+    os.mkfifo(gate)
+    client = through(sshd, tmp_path, f"read x <{gate}")
+    process = harness.start([*client.ssh_args(), "echo in"],
+                            stdout=subprocess.PIPE)
+    gate.write_text("go\n")
+    assert process.communicate(timeout=harness.LONG)[0] == b"in\n"
+    assert process.returncode == 0
+
+
+@pytest.mark.parametrize("text", ["exit", "exec >&-; exec cat >/dev/null"])
+def test_proxy_command_that_says_no_more(sshd, tmp_path, text):
+    done = through(sshd, tmp_path, text).ssh("true", stdin=b"")
+    assert done.rc == 255
+    assert "UNKNOWN port 65535" in done.errors, done

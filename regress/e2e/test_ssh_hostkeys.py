@@ -253,13 +253,14 @@ def test_no_common_algorithm(make_server):
             "matching cipher found. Their offer: aes256-ctr") in done.errors
 
 
-def test_warning_without_post_quantum(client):
-    know(client, public(client))
-    done = client.ssh("true", options=["KexAlgorithms=curve25519-sha256"])
-    assert done.rc == 0 and "post-quantum" in done.errors
-    done = client.ssh("true", options=["KexAlgorithms=curve25519-sha256",
-                                       "WarnWeakCrypto=no-pq-kex"])
-    assert done.rc == 0 and "post-quantum" not in done.errors
+def test_warning_without_post_quantum(make_server):
+    """Not for who has chosen the method."""
+    server = make_server("KexAlgorithms curve25519-sha256\n")
+    client = Client("hpn", server, log_level="INFO")
+    for options, warned in (([], True), (["WarnWeakCrypto=no-pq-kex"], False),
+                            (["KexAlgorithms=curve25519-sha256"], False)):
+        done = client.ssh("true", options=options)
+        assert done.rc == 0 and ("post-quantum" in done.errors) == warned
 
 
 OLD = {"KexAlgorithms": "diffie-hellman-group1-sha1",
@@ -283,3 +284,18 @@ def test_warning_of_old_algorithms(make_server):
         "true", options=[*options, "WarnWeakCrypto=no"]).ok().errors
     # None of them is a default: a client that does not ask for it is refused.
     assert "no matching" in client.ssh("true").errors
+
+
+@pytest.mark.parametrize("kind", ["hpn", "stock"])
+@pytest.mark.parametrize("typed", ["\x04", "\r"])
+def test_nothing_is_no_answer(client, kind, typed):
+    """^D, or an empty line: no."""
+    if not have(kind, "ssh"):
+        pytest.skip(f"no {kind} ssh")
+    other = Client(kind, client.server, known_hosts=client.known_hosts)
+    args = other.ssh_args("StrictHostKeyChecking=ask", "BatchMode=no")
+    with Terminal([*args, "true"]) as terminal:
+        terminal.expect("(yes/no/[fingerprint])? ")
+        terminal.type(typed)
+        terminal.expect("Host key verification failed.")
+        assert terminal.wait() == 255

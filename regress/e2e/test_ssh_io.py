@@ -148,6 +148,14 @@ def test_environment(client):
     assert done.out == b"1 2,a=b,\n", done
 
 
+def test_environment_with_tokens(shared_servers):
+    """Of the value; the name is what it is, as with stock."""
+    client = Client("hpn", shared_servers("hpn", "AcceptEnv *"))
+    args = client.ssh_args("SetEnv=SET_%h=x%h SET_B=%%")
+    assert {x for x in run([*args, "env"]).ok().text.splitlines()
+            if x.startswith("SET_")} == {"SET_%h=x127.0.0.1", "SET_B=%"}
+
+
 def test_subsystem(client):
     process = start([*client.ssh_args(flags=["-s"]), "sftp"],
                     stdin=subprocess.PIPE, stdout=subprocess.PIPE)

@@ -337,10 +337,39 @@ def test_hostile_hops(hop, tmp_path):
     done = run([hpn("ssh"), "-F", "none", "-J", hop, "host"])
     assert done.rc == 255 and "ProxyJump: " in done.errors
     assert done.errors.count("\n") == 1
+    done = run([hpn("ssh"), "-F", "none", "-o", f"ProxyJump={hop}", "host"])
+    assert done.rc == 255 and "ProxyJump: " in done.errors
+
+
+@pytest.mark.parametrize("hop", ["-oProxyCommand=x", "a,,b", "", "::1", "a:0",
+                                 "-x@a", "# a"])
+def test_wrong_hops_of_a_file(hop, tmp_path):
     config = tmp_path / "config"
-    config.write_text(f"ProxyJump \"{hop}\"\n")
+    config.write_text(f"ProxyJump {hop}\n")
     done = run([hpn("ssh"), "-F", config, "host"])
     assert done.rc == 255 and "line 1: ProxyJump: " in done.errors
+
+
+@pytest.mark.parametrize("line, want", [
+    ("user;with;semicolon@host;with;semicolon", None),
+    ("u'x@h`id`:22, k  # why", "u'x@h`id`:22, k"),
+    ('"a"', '"a"'), ("a$(x)", None)])
+def test_odd_hops_of_a_file(line, want, tmp_path):
+    """They are the user's own, and no shell gets them: shown as they are, and
+    refused by the process that would connect."""
+    config = tmp_path / "config"
+    config.write_text(f"ProxyJump {line}\n")
+    shown = run([hpn("ssh"), "-F", config, "-G", "host"]).ok()
+    assert f"\nproxyjump {want or line}\n" in shown.text
+    if harness.have("stock", "ssh") and not want:
+        theirs = run([harness.stock("ssh"), "-F", config, "-G", "host"]).ok()
+        assert f"\nproxyjump {line}\n" in theirs.text
+    if ":22" not in line:
+        done = run([hpn("ssh"), "-F", config, "-oBatchMode=yes", "host"],
+                   cwd=tmp_path)
+        assert done.rc == 255
+        assert "characters" in done.errors, done
+    assert [p.name for p in tmp_path.iterdir()] == ["config"]
 
 
 def test_circles(world):

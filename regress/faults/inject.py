@@ -9,7 +9,11 @@
 
 Left out, since stock's programs hide the fault themselves, and no client can
 know: a directory that stock's sftp-server cannot read to its end, and a name in
-it whose attributes it cannot tell.
+it whose attributes it cannot tell; and stock's scp -t that cannot look at its
+target, and takes it for no directory. A copy without an end that stock's client
+does not end either is noted apart (STOCK_WAITS): stock's scp -f that has
+announced a file, and cannot look at it then, sends its message in place of
+data. Injections that may do so are not in samples.
 """
 
 import errno
@@ -24,7 +28,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-import trees
+from faults import trees
 
 # The order of shim.c, each with what may happen to a call. 0: short.
 KINDS = {
@@ -50,6 +54,8 @@ KINDS = {
     "socket": "EMFILE ENFILE",
 }
 LIMIT_S = 120
+STOCK_LIMIT_S = 20
+STOCK_WAITS = "no end, as with stock's client"
 PART = re.compile(r"^\.(.*)\.hpn(part[2-9]?|link)$", re.S)
 
 # The flags, and which trees they are of use with.
@@ -61,7 +67,7 @@ FLAGS = {
     "-p --links --hard-links": ["odd"],
     "--sparse": ["odd", "one_big"],
     "--verify": ["mixed", "one_big"],
-    "--in-place": ["mixed", "odd"],
+    "--in-place": ["mixed", "small", "odd"],
     "-j4": ["one_big", "many"],
     "-l 80000": ["small"],
 }
@@ -125,6 +131,17 @@ def faults_of(counts, turn, per_kind):
             yield Fault(kind, n, error, onwards)
 
 
+def is_hidden(scene, fault):
+    """Left out altogether: see above."""
+    return scene.way == "rcp-up" and not scene.own and \
+        scene.victim == "server" and fault.kind == "stat" and fault.n == 1
+
+
+def may_wait(scene, fault):
+    return scene.way == "rcp-down" and not scene.own and \
+        scene.victim == "server" and fault.kind == "stat"
+
+
 class Place:
     """Where scenes are played: shim, programs, and a directory."""
 
@@ -158,7 +175,7 @@ class Place:
             trees.make_old(self.world / "dst/src", wanted)
         return before, wanted, trees.entries(self.world / "dst")
 
-    def argv(self, scene):
+    def argv(self, scene, client=None):
         legacy = scene.way.startswith("rcp")
         source, target = str(self.world / "src"), str(self.world / "dst")
         if not scene.way.endswith("up"):
@@ -168,8 +185,8 @@ class Place:
         server = self.programs["hpnsftp-server"] if scene.own \
             else self.stock["sftp-server"]
         how = ["-O", "-S", self.ssh] if legacy else ["-D", server]
-        return [self.programs["hpnscp"], *how, "-r", *scene.flags.split(),
-                "--", source, target]
+        return [client or self.programs["hpnscp"], *how, "-r",
+                *scene.flags.split(), "--", source, target]
 
     def env(self, scene, fault):
         client, server = "hpnscp", "hpnsftp-server"
@@ -190,19 +207,41 @@ class Place:
                 "HPN_FAULT_PROGRAM": client if scene.victim == "client"
                 else server}
 
-    def run(self, scene, fault):
-        """(exit status or None, what was said, processes left)."""
+    def run(self, scene, fault, client=None, limit=LIMIT_S):
+        """(exit status or None, what was said, processes left). None of them
+        lives on, whatever ends this."""
         self.counts.write_bytes(bytes(4 * (len(KINDS) + 1)))
         process = subprocess.Popen(
-            self.argv(scene), env=self.env(scene, fault),
+            self.argv(scene, client), env=self.env(scene, fault),
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE, cwd=self.top, start_new_session=True)
         try:
-            said = process.communicate(timeout=LIMIT_S)[1]
+            said = process.communicate(timeout=limit)[1]
+            return process.returncode, said, not self.group_ends(process.pid)
         except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
+            self.end_group(process.pid)
             return None, process.communicate()[1], False
-        return process.returncode, said, not self.group_ends(process.pid)
+        except BaseException:
+            self.end_group(process.pid)
+            raise
+
+    @staticmethod
+    def end_group(group):
+        try:
+            os.killpg(group, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+
+    def stock_waits(self, scene, fault):
+        """Has stock's client no end either? Only of flags that it knows, and
+        of a server that is not ours."""
+        if scene.own or scene.victim == "client" or scene.flags not in FOR_ALL:
+            return False
+        client = self.top / "stock-client"  # the fault is the server's only
+        client.unlink(missing_ok=True)
+        client.symlink_to(self.stock["scp"])
+        self.prepare(scene)
+        return self.run(scene, fault, client, STOCK_LIMIT_S)[0] is None
 
     @staticmethod
     def group_ends(group):
@@ -219,7 +258,7 @@ class Place:
             except ProcessLookupError:
                 return True
             time.sleep(0.005)
-        os.killpg(group, signal.SIGKILL)
+        Place.end_group(group)
         return False
 
     def counted(self):
@@ -244,6 +283,8 @@ class Place:
         text = said.decode(errors="replace")
         hit = self.counted()[1] > 0
         found = []
+        if rc is None and self.stock_waits(scene, fault):
+            return [STOCK_WAITS], hit
         if rc is None:
             return [f"no end in {LIMIT_S} s: {text[-300:]}"], hit
         if left:

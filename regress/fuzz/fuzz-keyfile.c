@@ -45,6 +45,10 @@ read_all_ways(struct span content)
 	k = NULL;
 	(void)!keyfile_parse_public_half(content, &k);
 	key_free(k);
+	k = NULL;
+	if (keyfile_import_sshcom(content, &k) == 0)
+		write_again(k);
+	key_free(k);
 	for (int f = KEYFILE_PUBLIC_RFC4716; f <= KEYFILE_PUBLIC_PEM; f++) {
 		k = NULL;
 		(void)!keyfile_import_public(

@@ -76,6 +76,12 @@ def seen(log, mode):
     return set(done.text.split())
 
 
+def seen_by_newer():
+    """What newer filters take for an attack, from their mode ddos on."""
+    found = re.search(r"(\d+)\.(\d+)", run(["fail2ban-regex", "-V"]).text)
+    return {"grace time"} if (int(found[1]), int(found[2])) >= (1, 1) else set()
+
+
 def happen(syslog, keys, name, address, level):
     """The event's lines."""
     event = EVENTS[name]
@@ -84,7 +90,10 @@ def happen(syslog, keys, name, address, level):
     assert harness.wait_for(lambda: not sink.server.connections())
     # all that was logged lies in front of what comes now
     sink.process.send_signal(signal.SIGTERM)
-    lines = sink.until("Received signal 15; terminating.").lines
+    # PAM's helper logs for itself, since Debian 13.
+    lines = [line for line in
+             sink.until("Received signal 15; terminating.").lines
+             if " unix_chkpwd[" not in line]
     for line in lines:
         assert re.match(r"\w{3} [ \d]\d \S+ host sshd\[\d+\]: ", line), line
     return lines
@@ -105,8 +114,10 @@ def test_events(syslog, keys, tmp_path, level):
                 and MODES.index(EVENTS[name].attack) <= number}
         found = seen(log, mode)
         got = {name for name in names if addresses[name] in found}
+        if mode != "normal":
+            got -= seen_by_newer() - want
         assert got == want, (mode, sorted(got ^ want), log.read_text())
-        assert found == {addresses[name] for name in want}
+        assert found <= {addresses[name] for name in want | seen_by_newer()}
 
 
 @pytest.mark.parametrize("level", ["INFO", "VERBOSE"])
@@ -166,3 +177,18 @@ def test_certificates_that_are_refused(syslog, keys, tmp_path):
     assert seen(log, "normal") == {"127.7.8.4"}, log.read_text()
     assert seen(log, "ddos") == everybody, log.read_text()
     assert seen(log, "aggressive") == everybody, log.read_text()
+
+
+def test_another_name_in_the_log(syslog, keys, tmp_path):
+    """The filter takes the name that LogName gives, as our jail's text says."""
+    event = EVENTS["invalid none"]
+    sink = syslog(event.config + "LogName hpnsshd\n")
+    event.act(Peer(sink.server, keys, "127.7.8.1"))
+    assert harness.wait_for(lambda: not sink.server.connections())
+    sink.process.send_signal(signal.SIGTERM)
+    sink.until("Received signal 15; terminating.")
+    log = tmp_path / "auth.log"
+    log.write_text("\n".join(sink.lines) + "\n")
+    assert " hpnsshd[" in log.read_text()
+    assert not seen(log, "normal")
+    assert seen(log, "normal, _daemon=hpnsshd") == {"127.7.8.1"}

@@ -160,6 +160,8 @@ def test_rsync_beside_others(auto, server, tmp_path):
 def test_stock_sftp_and_scp(auto, server, data_file, tmp_path):
     """-S: they run our program in place of ssh."""
     need("sftp"), need("scp")
+    # From release 10.0 on they forbid it to become a master.
+    run([*auto.args, "127.0.0.1", "true"]).ok()
     source = data_file(3 * MIB + 1)
     flags = ["-S", auto.args[0], *auto.args[1:-2], "-P", auto.args[-1]]
     run([stock("scp"), *flags, source, f"{ME}@127.0.0.1:{tmp_path}/up"]).ok()

@@ -333,6 +333,103 @@ def test_without_a_provider_the_key_is_passed_over(pool, keys, make_server):
     assert "Offering public key" not in done.errors
 
 
+# ---- host keys -----------------------------------------------------------
+
+def host_with(make_server, pool, tmp_path, names, how="", **kw):
+    """A server whose host keys are these and no others."""
+    server = make_server(
+        f"SecurityKeyProvider {TOKEN}\n" + "".join(
+            f"HostKey {pool / n}\n" for n in names) + kw.pop("config", ""),
+        host_keys=kw.pop("host_keys", ()), env=token(how), **kw)
+    with server.known_hosts.open("a") as known:
+        for name in names:
+            line = (pool / f"{name}.pub").read_text()
+            known.write(f"[127.0.0.1]:{server.port} {line}")
+    return server
+
+
+@pytest.mark.parametrize("kind", TOOLS)
+@pytest.mark.parametrize("key_type", TYPES)
+def test_host_keys(pool, tmp_path, make_server, kind, key_type):
+    """Also in rekeys, which another process answers than the first."""
+    server = host_with(make_server, pool, tmp_path, [f"stock-{key_type}"],
+                       debug=True)
+    client = Client(kind, server, options=["RekeyLimit=32K"],
+                    log_level="DEBUG1")
+    done = client.ssh("head -c 200000 /dev/zero; sleep 0.1; echo end")
+    assert done.rc == 0 and done.out.endswith(b"end\n"), done
+    assert done.errors.count("SSH2_MSG_NEWKEYS received") > 1
+    assert "host key algorithm: sk-" in done.errors
+    assert "webauthn" not in server.log_text()
+
+
+@pytest.mark.parametrize("kind", TOOLS)
+def test_a_host_key_is_proved(pool, keys, tmp_path, make_server, kind):
+    """Clients learn it from a connection with another key."""
+    server = host_with(make_server, pool, tmp_path, ["hpn-ed25519-sk"],
+                       host_keys=("rsa",))
+    known = tmp_path / "known"
+    known.write_text(f"[127.0.0.1]:{server.port} "
+                     f"{keys.public('rsa-host')}\n")
+    client = Client(kind, server, known_hosts=known, options=[
+        "UpdateHostKeys=yes", "HostKeyAlgorithms=rsa-sha2-512,sk-ssh-*"])
+    client.ssh("sleep 0.5").ok()
+    key = (pool / "hpn-ed25519-sk.pub").read_text().split()[1]
+    assert key in known.read_text()
+
+
+@pytest.mark.parametrize("kind", TOOLS)
+def test_a_certified_host_key(pool, keys, tmp_path, make_server, kind):
+    pub = tmp_path / "host.pub"
+    pub.write_text((pool / "hpn-ecdsa-sk.pub").read_text())
+    keygen("hpn", "-q", "-s", keys.path("ed25519-ca"), "-I", "h", "-h", "-n",
+           "127.0.0.1,localhost", pub).ok()
+    server = host_with(make_server, pool, tmp_path, ["hpn-ecdsa-sk"],
+                       config=f"HostCertificate {tmp_path}/host-cert.pub\n")
+    known = tmp_path / "known"
+    known.write_text(f"@cert-authority * {keys.public('ed25519-ca')}\n")
+    Client(kind, server, known_hosts=known).ssh("true").ok()
+
+
+@pytest.mark.parametrize("how, why", [
+    ("crash", "the helper for security keys failed"),
+    ("liar", "incorrect signature"), ("hang", "timed out")])
+def test_a_host_key_that_does_not_sign(pool, keys, make_server, tmp_path,
+                                       how, why):
+    """Who wants another one is served; nobody waits past the grace time."""
+    server = host_with(make_server, pool, tmp_path, ["hpn-ed25519-sk"], how,
+                       host_keys=("rsa",), config="LoginGraceTime 2\n")
+    done = Client("hpn", server,
+                  options=["HostKeyAlgorithms=sk-ssh-*"]).ssh("true")
+    assert done.rc == 255
+    assert f"the security key of the host does not sign: {why}" \
+        in server.log_text() or how == "hang" \
+        and "Timeout before authentication" in server.log_text()
+    Client("hpn", server, options=["HostKeyAlgorithms=rsa-sha2-512"]).ssh(
+        "true").ok()
+    harness.wait_for(lambda: not [
+        p for p in harness.descendants(server.process.pid)
+        if b"sk-helper" in cmdline(p)])
+
+
+def test_a_host_key_that_nothing_signs_with(pool, keys, make_server,
+                                            tmp_path):
+    """It is not offered, and without another one there is no server."""
+    server = make_server(
+        f"SecurityKeyProvider $SK_NOT_SET\nHostKey {pool}/hpn-ed25519-sk",
+        host_keys=("rsa",), env=token())
+    assert "is no host key: there is no SecurityKeyProvider" \
+        in server.log_text()
+    done = Client("hpn", server,
+                  options=["HostKeyAlgorithms=sk-ssh-*"]).ssh("true")
+    assert "no matching host key type found" in done.errors
+    done = run([hpn("sshd"), "-t", "-f", "none", "-h",
+                pool / "hpn-ed25519-sk", "-o",
+                "SecurityKeyProvider=$SK_NOT_SET"], env=token())
+    assert done.rc == 1
+    assert "sshd: no hostkeys available -- exiting." in done.errors
+
+
 def test_the_pin_is_in_no_argument_and_no_environment():
     """While the token hangs, the helper is looked at. It goes with the
     program that started it, wherever it is."""

@@ -113,7 +113,7 @@ lines_of_penalties(void **state)
 	assert_false(refused(a, "192.0.2.6", 0, S(11)));
 	assert_true(refused(a, "192.0.2.7", 5, S(11)));
 	assert_text(messages, "drop connection #5 from [192.0.2.7]:17 on "
-	    "[UNKNOWN]:0 penalty: connections without attempting "
+	    "[UNKNOWN]:65535 penalty: connections without attempting "
 	    "authentication\n");
 	admission_free(a);
 	server_conf_clear(&c);
@@ -187,7 +187,7 @@ floods_are_not_logged(void **state)
 	assert_non_null(strstr(messages, "PerSourcePenalties logging "
 	    "rate-limited: additional 93 connections dropped\n"));
 	assert_non_null(strstr(messages, "drop connection #1 from "
-	    "[192.0.2.7]:17 on [UNKNOWN]:0 Maxstartups\n"));
+	    "[192.0.2.7]:17 on [UNKNOWN]:65535 Maxstartups\n"));
 	assert_int_equal(lines_logged(), 3);
 	/* One a second goes on to be logged. */
 	for (int i = 0; i < 50; i++)

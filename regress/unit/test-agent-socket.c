@@ -161,8 +161,10 @@ test_foreign(void **state)
 	char *path;
 
 	(void)state;
-	if (geteuid() != 0)
-		skip(); /* only root can make one */
+	if (geteuid() != 0) {
+		print_message("needs root: a socket of another user's\n");
+		skip();
+	}
 	assert_int_equal(mkdir(ssh, 0700), 0);
 	assert_int_equal(mkdir(place, 0700), 0);
 	assert_int_equal(chown(place, 65534, 65534), 0);

@@ -780,8 +780,10 @@ test_thousand(void **state)
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &rl), 0);
 	rl.rlim_cur = rl.rlim_max;
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &rl), 0);
-	if (rl.rlim_cur < 2 * CLIENTS + 64)
+	if (rl.rlim_cur < 2 * CLIENTS + 64) {
+		print_message("the limit of open files is too low\n");
 		skip();
+	}
 	assert_int_equal(add(key, "k", NULL), AGENT_SUCCESS);
 	for (int i = 0; i < CLIENTS; i++) {
 		fds[i] = agent_host_client(&host);

@@ -219,8 +219,14 @@ test_tilde(void **state)
 	assert_int_equal(tokens_expand_tilde("~/a", "/h", &out), 0);
 	assert_string_equal(out, "/h/a");
 	free(out);
+	assert_int_equal(tokens_expand_tilde("~", "/h/", &out), 0);
+	assert_string_equal(out, "/h/");
+	free(out);
+	assert_int_equal(tokens_expand_tilde("~root", "/h", &out), 0);
+	assert_string_equal(out, "/root/");
+	free(out);
 	assert_int_equal(tokens_expand_tilde("~", "/h", &out), 0);
-	assert_string_equal(out, "/h");
+	assert_string_equal(out, "/h/");
 	free(out);
 	assert_int_equal(tokens_expand_tilde("/a/~", "/h", &out), 0);
 	assert_string_equal(out, "/a/~");

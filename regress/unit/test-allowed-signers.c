@@ -252,21 +252,41 @@ test_certificates(void **state)
 	key_free(plain);
 }
 
-/* A line that names a certificate would keep it good for ever. */
+/* A line that names a certificate is for this one, and for no other: neither
+ * for its key, nor for what else its CA has made. */
 static void
 test_certificate_in_a_line(void **state)
 {
-	struct key *plain = key_of(ED1), *cert = make_cert_for(plain);
-	char *line = line_for("a", cert);
-	const char *why;
-	struct signer s;
+	struct key *plain = key_of(ED1), *ca = NULL;
+	struct cert_request r = { .kind = CERT_USER, .id = "i",
+		.valid_before = 100 };
+	struct signer_query q = { .principal = "a", .when = 500 };
+	struct key *cert, *other;
+	char *line, *dated, *ca_line, *why = NULL;
 
 	(void)state;
-	assert_int_equal(signer_parse(line, &s, &why), ERR_FORMAT);
-	assert_string_equal(why, "invalid key: it is a certificate");
-	signer_clear(&s);
+	assert_int_equal(key_generate("ed25519", 0, &ca), 0);
+	cert = make_cert_by(plain, &r, ca, "ssh-ed25519");
+	r.serial = 2;
+	other = make_cert_by(plain, &r, ca, "ssh-ed25519");
+	line = line_for("a", cert);
+	dated = line_for("a valid-before=\"19700101000010Z\"", cert);
+	ca_line = line_for("a cert-authority", cert);
+	q.key = cert; /* its own dates do not matter */
+	assert_int_equal(check(line, &q, NULL, &why), 0);
+	assert_int_equal(check(dated, &q, NULL, &why), ERR_DENIED);
+	free(why);
+	assert_int_equal(check(ca_line, &q, NULL, &why), ERR_NOT_FOUND);
+	q.key = other;
+	assert_int_equal(check(line, &q, NULL, &why), ERR_NOT_FOUND);
+	q.key = plain;
+	assert_int_equal(check(line, &q, NULL, &why), ERR_NOT_FOUND);
 	free(line);
+	free(dated);
+	free(ca_line);
 	key_free(cert);
+	key_free(other);
+	key_free(ca);
 	key_free(plain);
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "base/mem.h"
 #include "conf/client-conf.h"
 
 static void
@@ -50,6 +51,51 @@ as_they_are_shown(void **state)
 	client_conf_clear(&c);
 	load(&c, "KnownHostsCommand none\nKnownHostsCommand /x\n");
 	assert_null(c.known.known_hosts_command);
+	client_conf_clear(&c);
+}
+
+/* Values with blanks have no quotes, each variable has a line, and tokens
+ * stand for what they are. */
+static void
+as_programs_read_it(void **state)
+{
+	struct client_conf c;
+
+	(void)state;
+	load(&c, "User \"a b\"\nSetEnv A%h=x%h \"B=two words\"\n"
+		 "SetEnv C=3\nRevokedHostKeys /r/%h ${HOME}/b\n"
+		 "UserKnownHostsFile \"/a b\" /c\n"
+		 "ProxyJump  u;ser@host;x,'b  # comment\n");
+	assert_dumped(&c, "\nuser a b\n");
+	assert_dumped(&c, "\nsetenv A%h=xhost\nsetenv B=two words\n");
+	assert_dumped(&c, "\nuserknownhostsfile /a b /c\n");
+	assert_dumped(&c, "\nrevokedhostkeys /r/host /");
+	assert_dumped(&c, "\nproxyjump u;ser@host;x,'b\n");
+	client_conf_clear(&c);
+}
+
+static void
+jumps_of_the_command_line(void **state)
+{
+	static const char *const bad[] = { "a;b", "host'with'quote", "u;r@a" };
+	struct client_conf c;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		char option[64];
+
+		client_conf_init(&c);
+		snprintf(option, sizeof option, "ProxyJump=%s", bad[i]);
+		assert_int_not_equal(client_conf_set_option(&c, option), 0);
+		assert_int_not_equal(
+		    client_conf_set(&c, "ProxyJump", bad[i]), 0);
+		assert_null(c.tcp.proxy_jump);
+		client_conf_clear(&c);
+	}
+	client_conf_init(&c);
+	assert_int_equal(client_conf_set_option(&c, "ProxyJump=None # x"), 0);
+	assert_null(c.tcp.proxy_jump);
+	assert_true(client_conf_is_set(&c, "ProxyJump"));
 	client_conf_clear(&c);
 }
 
@@ -151,6 +197,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(as_they_are_shown),
+		cmocka_unit_test(as_programs_read_it),
+		cmocka_unit_test(jumps_of_the_command_line),
 		cmocka_unit_test(what_the_user_has_named),
 		cmocka_unit_test(a_hundred_certificates),
 		cmocka_unit_test(tokens_of_a_host_key),

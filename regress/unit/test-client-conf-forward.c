@@ -90,9 +90,8 @@ paths(void **state)
 	assert_int_equal(load(&c, "a-name-of-27-bytes.example", false), 0);
 	client_conf_clear(&c);
 	set(&c, "LocalForward 1 /%n%n%n%n");
-	assert_int_equal(load(&c, "one-name-of-28-bytes.example", false),
-	    ERR_LIMIT);
-	assert_non_null(strstr(messages, "too long"));
+	/* Too long for a socket: that is found out where one is made. */
+	assert_int_equal(load(&c, "one-name-of-28-bytes.example", false), 0);
 	client_conf_clear(&c);
 }
 

@@ -311,7 +311,7 @@ test_terminal(void **state)
 	expect_data(user[1], "shown");
 	assert_int_equal(write(user[1], "~?", 2), 2);
 	run();
-	expect_data(errors[1], "Escape sequences");
+	expect_data(errors[1], "~?\r\nSupported escape sequences:\r\n");
 
 	send_status(7);
 	run();

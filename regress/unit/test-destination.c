@@ -129,15 +129,23 @@ bad_jumps(void **state)
 	static const char *const t[] = { "", ",", "a,", ",a", "a,,b", "::1",
 		"a:0", "a:65536", "a:-1", "a:1x", "a:no-service", "@a", "me@",
 		"[::1", "[::1]x", "[]", "-oProxyCommand=x", "me@-x", "-x@a",
-		"a,-x,b", "a;b", "a b", "$(id)", "`id`", "a|b", "a&b", "a>b",
-		"a\nb", "a'b", "a\"b", "a\\", "{a}", "me;x@a", "me -x@a",
-		"$x@a", "ssh://", "ssh://a/b", "ssh://-x", "ssh://%24x@a",
-		"ssh://a%3bb@c", "1,2,3,4,5,6,7,8,9,a,b,c,d,e,f,g,h" };
+		"a,-x,b", "a\nb", "ssh://", "ssh://a/b", "ssh://-x",
+		"1,2,3,4,5,6,7,8,9,a,b,c,d,e,f,g,h" };
+	/* Of the command line, which another program may have made. */
+	static const char *const strict[] = { "a;b", "a b", "$(id)", "`id`",
+		"a|b", "a&b", "a>b", "a'b", "a\"b", "a\\", "{a}", "me;x@a",
+		"me -x@a", "$x@a", "ssh://%24x@a", "ssh://a%3bb@c" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof t / sizeof *t; i++)
-		if (destination_check_jumps(t[i]) == NULL)
+		if (destination_check_jumps(t[i]) == NULL ||
+		    destination_check_jump_names(t[i]) == NULL)
 			fail_msg("taken: %s", t[i]);
+	for (size_t i = 0; i < sizeof strict / sizeof *strict; i++) {
+		if (destination_check_jump_names(strict[i]) == NULL)
+			fail_msg("taken: %s", strict[i]);
+		assert_null(destination_check_jumps(strict[i]));
+	}
 	assert_null(destination_check_jumps(
 	    "1,2,3,4,5,6,7,8,9,a,b,c,d,e,f,g"));
 }

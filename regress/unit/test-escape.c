@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
+#include "base/str.h"
 #include "client/escape.h"
 
 enum { CAP = 64 };
@@ -176,6 +177,7 @@ help_has_every_row(void **state)
 	escape_init(&e, rows, 2, '~');
 	escape_describe(&e, &b);
 	text = buf_dup_string(&b);
+	assert_true(str_has_prefix(text, "~?\nSupported escape sequences:\n"));
 	assert_non_null(strstr(text, "~. "));
 	assert_non_null(strstr(text, "quit"));
 	assert_non_null(strstr(text, "~# "));

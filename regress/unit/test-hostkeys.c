@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * The host's keys: those of files, with certificates, and those of an agent,
- * whether it answers or not; and their way to another process.
+ * whether it answers or not; those of a token; and their way to another
+ * process. Runs in the folder of a build.
  */
 #include "regress/unit/hex.h"
 
@@ -18,6 +19,7 @@
 #include "base/mem.h"
 #include "conf/server-conf.h"
 #include "keys/keyfile.h"
+#include "keys/sk-client.h"
 #include "regress/unit/make-cert.h"
 #include "server/hostkeys.h"
 
@@ -115,6 +117,8 @@ end(void **state)
 	strlist_clear(&conf.algs.host_certificate);
 	free(conf.algs.host_key_agent);
 	conf.algs.host_key_agent = NULL;
+	free(conf.algs.security_key_provider);
+	conf.algs.security_key_provider = NULL;
 	return 0;
 }
 
@@ -474,6 +478,146 @@ test_no_agent(void **state)
 	hostkeys_clear(&h);
 }
 
+/* --- a token ------------------------------------------------------------- */
+
+#define SK_ED "sk-ssh-ed25519@openssh.com"
+#define SK_EC "sk-ecdsa-sha2-nistp256@openssh.com"
+#define SK_ALL "webauthn-" SK_EC "," SK_EC "," SK_ED ",ssh-ed25519"
+
+static struct key *
+enroll(const char *type)
+{
+	const struct sk_params params = { .provider = "regress/sk-token.so" };
+	const struct sk_enroll e = { .type = type, .application = "ssh:host",
+		.challenge = text(type) };
+	struct sk_enrolled made;
+	struct key *k;
+
+	setenv("SSH_SK_HELPER", "./hpnssh-sk-helper", 1);
+	setenv("SK_TOKEN", "", 1);
+	assert_int_equal(sk_client_enroll(&params, &e, &made), 0);
+	k = made.key;
+	made.key = NULL;
+	sk_enrolled_clear(&made);
+	return k;
+}
+
+static void
+use_provider(const char *word)
+{
+	free(conf.algs.security_key_provider);
+	conf.algs.security_key_provider = xstrdup(word);
+}
+
+static void
+check_sk_algs(const struct hostkeys *h, const char *want)
+{
+	char *algs = hostkeys_algs(h, SK_ALL);
+
+	assert_string_equal(algs, want);
+	free(algs);
+}
+
+/* Also in another directory and another process, as connections are. */
+static void
+test_token_signs(void **state)
+{
+	struct key *ed_sk = enroll("ed25519-sk"), *ec = enroll("ecdsa-sk");
+	struct hostkeys h, copy;
+	struct buf b = { 0 }, sig = { 0 };
+	struct rd rd;
+
+	(void)state;
+	use_private("ed", ed_sk);
+	use_private("rsa", ec);
+	use_cert("ed-cert.pub", ed_sk, CERT_HOST);
+	use_provider("regress/sk-token.so");
+	load(&h, 2);
+	assert_int_equal(h.provider[0], '/');
+	check_sk_algs(&h, SK_EC "," SK_ED);
+	hostkeys_export(&h, &b);
+	rd = rd_from_buf(&b);
+	memset(&copy, 0, sizeof copy);
+	assert_int_equal(hostkeys_import(&copy, &rd), 0);
+	check_signs(&copy, SK_ED, ed_sk, SK_ED);
+	check_signs(&copy, "sk-ssh-ed25519-cert-v01@openssh.com", ed_sk,
+	    SK_ED);
+	check_signs(&copy, SK_EC, ec, SK_EC);
+	assert_int_equal(hostkeys_prove(&copy,
+			     (struct span){ buf_data(&copy.v[1].public),
+				 buf_len(&copy.v[1].public) },
+			     "rsa-sha2-512", text("session"), 1000, &sig), 0);
+	hostkeys_clear(&copy);
+	hostkeys_clear(&h);
+	buf_clear(&sig);
+	buf_clear(&b);
+	key_free(ec);
+	key_free(ed_sk);
+}
+
+/* What nothing can sign with is not offered. */
+static void
+test_unusable_token(void **state)
+{
+	static const struct {
+		const char *provider, *helper;
+	} cases[] = { { "$NOT_SET", "./hpnssh-sk-helper" },
+		{ "regress/sk-token.so", "/nowhere" },
+#ifndef HAVE_LIBFIDO2
+		{ "internal", "./hpnssh-sk-helper" },
+#endif
+	};
+	struct key *k = enroll("ed25519-sk");
+	struct hostkeys h;
+	pid_t pid;
+
+	(void)state;
+	use_private("ed", k);
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		use_provider(cases[i].provider);
+		setenv("SSH_SK_HELPER", cases[i].helper, 1);
+		load(&h, 0);
+		assert_non_null(strstr(last_line, "is no host key"));
+		hostkeys_clear(&h);
+	}
+	/* An agent may have it, too. */
+	pid = start_agent(SIGNS);
+	use_provider("$NOT_SET");
+	load(&h, 1);
+	assert_int_equal(buf_len(&h.v[0].private), 0);
+	hostkeys_clear(&h);
+	end_agent(pid);
+	key_free(k);
+}
+
+static void
+test_token_fails(void **state)
+{
+	static const char *const how[] = { "hang", "crash", "liar",
+		"nodevice", "pin" };
+	struct key *k = enroll("ed25519-sk");
+	struct buf sig = { 0 };
+	struct hostkeys h;
+
+	(void)state;
+	use_private("ed", k);
+	use_provider("regress/sk-token.so");
+	load(&h, 1);
+	for (size_t i = 0; i < ARRAY_LEN(how); i++) {
+		uint64_t began = clock_ms();
+
+		setenv("SK_TOKEN", how[i], 1);
+		last_line[0] = '\0';
+		assert_int_equal(hostkeys_sign(&h, SK_ED, text("x"),
+				     i == 0 ? 200 : 60 * 1000, &sig),
+		    ERR_AGENT);
+		assert_true(clock_ms() - began < 50 * 1000);
+		assert_non_null(strstr(last_line, "does not sign"));
+	}
+	hostkeys_clear(&h);
+	key_free(k);
+}
+
 static int
 make_keys(void **state)
 {
@@ -521,6 +665,9 @@ main(void)
 		TEST(test_agent_signs),
 		TEST(test_agent_fails),
 		TEST(test_no_agent),
+		TEST(test_token_signs),
+		TEST(test_unusable_token),
+		TEST(test_token_fails),
 	};
 
 	return cmocka_run_group_tests(tests, make_keys, remove_all);

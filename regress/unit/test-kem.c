@@ -321,10 +321,21 @@ test_bad_dh_values(void **state)
 		{ "" }, { "00" }, { "01" }, { "80" }, { "ff" }, { "0002" },
 		{ "007f" },
 	};
+	static const uint8_t few[] = { 0x02, 0x07, 0x70 }, four = 0x0f;
 	uint8_t value[2 + 256];
-	struct buf prime;
+	struct buf prime, reply = { 0 }, shared = { 0 };
+	struct kem *k = NULL;
 
 	(void)state;
+	/* Small powers of the generator. */
+	for (size_t i = 0; i < sizeof few; i++)
+		refuse(alg, few + i, 1, few + i, 1);
+	assert_int_equal(kem_new(&k, alg), 0);
+	assert_int_equal(kem_server_reply(k, (struct span){ &four, 1 },
+			     &reply, &shared), 0);
+	kem_free(k);
+	buf_clear(&reply);
+	buf_clear(&shared);
 	for (size_t i = 0; i < ARRAY_LEN(small); i++) {
 		size_t len = hex_decode(small[i].hex, value, sizeof(value));
 

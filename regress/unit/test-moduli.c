@@ -249,8 +249,11 @@ test_installed_file(void **state)
 	snprintf(path, sizeof(path), "%s/contrib/moduli",
 	    srcdir != NULL ? srcdir : ".");
 	f = fopen(path, "re");
-	if (f == NULL)
-		skip(); /* started by hand from elsewhere */
+	if (f == NULL) {
+		print_message(
+		    "started from elsewhere than the build directory\n");
+		skip();
+	}
 	while (fgets(line, sizeof(line), f) != NULL) {
 		if (line[0] == '#')
 			continue;

@@ -78,8 +78,10 @@ give_away(const char *name)
 static void
 skip_if_not_root(void)
 {
-	if (geteuid() != 0)
+	if (geteuid() != 0) {
+		print_message("needs root: files of another user's\n");
 		skip();
+	}
 }
 
 static int

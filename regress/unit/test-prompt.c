@@ -137,6 +137,7 @@ test_line_of_input(void **state)
 	if (tty != -1) {
 		close(tty);
 		close(saved);
+		print_message("there is a terminal\n");
 		skip();
 	}
 	set_variable("SSH_ASKPASS_REQUIRE", "never");

@@ -1,11 +1,23 @@
 /* SPDX-License-Identifier: ISC */
 #include "regress/unit/hex.h"
 
-#include <stdbool.h>
 #include <sys/wait.h>
+
+#include <stdbool.h>
 #include <unistd.h>
 
+#include <openssl/rand.h>
+
 #include "crypto/rand.h"
+
+static bool exhausted;
+
+/* Takes the place of the library's, which has no way to fail on demand. */
+int
+RAND_priv_bytes(unsigned char *p, int len)
+{
+	return exhausted ? 0 : RAND_bytes(p, len);
+}
 
 typedef void (*fill_fn)(void *p, size_t len);
 
@@ -75,6 +87,26 @@ test_fork(void **state)
 	close(pipe_fd[1]);
 }
 
+/* The process ends, and leaves no core file with its keys. */
+static void
+test_exhausted(void **state)
+{
+	uint8_t p[8];
+	int status;
+	pid_t pid = fork();
+
+	(void)state;
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		exhausted = true;
+		rand_bytes(p, sizeof(p));
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 255);
+}
+
 static void
 test_uniform(void **state)
 {
@@ -99,6 +131,7 @@ main(void)
 		cmocka_unit_test(test_fill),
 		cmocka_unit_test(test_more_than_the_pool),
 		cmocka_unit_test(test_fork),
+		cmocka_unit_test(test_exhausted),
 		cmocka_unit_test(test_uniform),
 	};
 

@@ -87,9 +87,11 @@ static const struct conf_sample samples[] = {
 	{ "SshdSessionPath", "/session" },
 	{ "SshdAuthPath", "/auth" },
 	{ "SyslogFacility", "LOCAL7" },
+	{ "LogName", "hpnsshd" },
 	{ "HostKey", "/key" },
 	{ "HostCertificate", "/key-cert.pub" },
 	{ "HostKeyAgent", "/agent" },
+	{ "SecurityKeyProvider", "/lib/sk.so" },
 	{ "HostKeyAlgorithms", "ssh-ed25519" },
 	{ "KexAlgorithms", "curve25519-sha256" },
 	{ "GSSAPIKexAlgorithms", "gss-nistp256-sha256-" },
@@ -110,7 +112,7 @@ static const struct conf_sample samples[] = {
 	{ "ForceCommand", "echo 'a  b' # c" },
 	{ "ChrootDirectory", "/srv/%u" },
 	{ "AcceptEnv", "LANG LC_*" },
-	{ "SetEnv", "\"A=b c\"" },
+	{ "SetEnv", "A=b" },
 	{ "Subsystem", "sftp internal-sftp -f AUTH" },
 	{ "AuthenticationMethods", "publickey,password "
 				   "publickey,keyboard-interactive" },
@@ -696,7 +698,7 @@ test_set_env(void **state)
 	    "Match user joe\nSetEnv D=5\nSetEnv E=6\n"
 	    "Match user j*\nSetEnv F=7\n");
 	text = dump(&c);
-	assert_non_null(strstr(text, "\nsetenv A=1 B=2\n"));
+	assert_non_null(strstr(text, "\nsetenv A=1\nsetenv B=2\n"));
 	free(text);
 	move(&c, &moved);
 	server_conf_clear(&c);

@@ -603,8 +603,10 @@ test_back_pressure(void **state)
 	uint32_t h;
 
 	(void)state;
-	if (serve_mode.threads > 0)
-		skip(); /* test_overtaking() */
+	if (serve_mode.threads > 0) {
+		print_message("with threads requests overtake each other\n");
+		skip();
+	}
 	make_file("big", "");
 	assert_int_equal(truncate("big", 1 << 20), 0);
 	ask_open("big", SFTP_O_READ);

@@ -96,9 +96,10 @@ one_story(unsigned seed)
 		    1 + host_random(&h, 200) : 0;
 		h.refuse = tries < 6 ? host_random(&h, 2) : 0;
 		r = host_copy(&h, up, "t", "u", opts);
-		if (r == -1)
+		if (r == -1) {
 			(void)host_reported("");
-		assert_int_not_equal(r, -1);
+			fail_msg("seed %u, try %d", seed, tries);
+		}
 		expect_no_lie(seed);
 		opts.resume = true;
 	} while (r < 0 && ++tries < 10);
@@ -297,9 +298,7 @@ test_resume_other(void **state)
 			assert_int_equal(
 			    host_copy(&h, up, "src", "dst", resume), 0);
 			assert_true(host_same("src", "dst"));
-			/* Without digests there are marks, from 8 MiB on. */
-			assert_int_equal(is_part_left(),
-			    h.no_digests && len > 0);
+			assert_false(is_part_left());
 			if (len == 0)
 				continue;
 			host_make_file(".dst.hpnpart", len, 2);

@@ -188,6 +188,24 @@ no_mutual_algorithm(void **state)
 	denied("publickey");
 }
 
+/* What the server takes of this user it tells later (a second EXT_INFO): a key
+ * that was left out gets its turn, once. */
+static void
+algorithms_of_the_user(void **state)
+{
+	(void)state;
+	add_key(1);
+	userauth_set_extensions(auth_host.ua, "ssh-ed25519", false);
+	start_without_keys();
+	userauth_set_extensions(auth_host.ua, "rsa-sha2-512", false);
+	refused("publickey");
+	expect_probe("publickey", 1, "rsa-sha2-512");
+	/* Whatever else it says then. */
+	userauth_set_extensions(auth_host.ua, "ssh-ed25519", false);
+	userauth_set_extensions(auth_host.ua, "rsa-sha2-256", false);
+	denied("publickey");
+}
+
 static void
 add_all_keys(void)
 {
@@ -347,6 +365,7 @@ main(void)
 		LOGIN_TEST(keys_run_out),
 		LOGIN_TEST(first_key_cannot_sign),
 		LOGIN_TEST(no_mutual_algorithm),
+		LOGIN_TEST(algorithms_of_the_user),
 		LOGIN_TEST(three_offers_in_a_flight),
 		LOGIN_TEST(the_first_good_key_signs),
 		LOGIN_TEST(the_second_good_key_signs),

@@ -16,9 +16,11 @@ enum { CHUNK = 64 * 1024 };
 bool
 inetd_pipes_needed(void)
 {
-	struct stat st;
+	struct stat in, out;
 
-	return fstat(STDIN_FILENO, &st) == 0 && !S_ISSOCK(st.st_mode);
+	return fstat(STDIN_FILENO, &in) == -1 || !S_ISSOCK(in.st_mode) ||
+	    fstat(STDOUT_FILENO, &out) == -1 || in.st_dev != out.st_dev ||
+	    in.st_ino != out.st_ino;
 }
 
 /* One read's worth; false at the end of either. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * For -i on a pair of pipes, as when hpnsshd is a client's ProxyCommand: the
+ * For -i on two descriptors, as when hpnsshd is a client's ProxyCommand: the
  * processes of a connection want one socket, so a small process of its own
- * carries bytes between that and the pipes.
+ * carries bytes between that and the two.
  *
  * Threads: none.
  */
@@ -11,7 +11,8 @@
 
 #include <stdbool.h>
 
-/* Descriptor 0 is no socket. */
+/* Descriptors 0 and 1 are not one socket: what is behind 1, as a filter or a
+ * logger, gets all that is sent. */
 bool inetd_pipes_needed(void);
 /* Starts the process; the socket, or -1 with errno. */
 int inetd_pipes_start(void);

@@ -24,7 +24,7 @@ struct pam {
 	bool use_decoys;	     /* answers are replaced by decoys */
 	size_t secret_len;	     /* of the last hidden answer */
 	struct buf messages;
-	bool cancelled, session, cred;
+	bool cancelled, proven, session, cred;
 	int last; /* PAM's last result */
 };
 
@@ -50,14 +50,16 @@ load_library(void)
 {
 	if (lib.library != NULL)
 		return true;
-	/* Global, for modules that are not linked with it. */
+	/* Global, for modules that are not linked with it. Its functions are
+	 * then looked up as a program that is linked with it has them, so a
+	 * library that was preloaded may stand in front of them. */
 	lib.library = dlopen(PAM_LIBRARY, RTLD_NOW | RTLD_GLOBAL);
 	if (lib.library == NULL) {
 		log_error("PAM: %s", dlerror());
 		return false;
 	}
 #define FIND(name)                                                            \
-	*(void **)&lib.name = dlsym(lib.library, "pam_" #name);               \
+	*(void **)&lib.name = dlsym(RTLD_DEFAULT, "pam_" #name);              \
 	if (lib.name == NULL) {                                               \
 		log_error("PAM: %s", dlerror());                              \
 		dlclose(lib.library);                                         \
@@ -290,6 +292,7 @@ authenticate(struct pam *p, bool permit_empty)
 	p->cancelled = false;
 	p->last = lib.authenticate(p->handle,
 	    permit_empty ? 0 : PAM_DISALLOW_NULL_AUTHTOK);
+	p->proven = p->last == PAM_SUCCESS;
 	return result(p, "authentication");
 }
 
@@ -351,9 +354,14 @@ int
 pam_begin_session(struct pam *p)
 {
 	p->last = lib.setcred(p->handle, PAM_ESTABLISH_CRED);
-	if (p->last != PAM_SUCCESS)
+	p->cred = p->last == PAM_SUCCESS;
+	/* Where a key let the user in, modules were asked for nothing by which
+	 * they could have any. */
+	if (!p->cred && p->proven)
 		return result(p, "credentials");
-	p->cred = true;
+	if (!p->cred)
+		log_debug("PAM has no credentials for user %s: %s", p->user,
+		    pam_error(p));
 	p->last = lib.open_session(p->handle, 0);
 	p->session = p->last == PAM_SUCCESS;
 	return result(p, "session");

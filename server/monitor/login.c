@@ -14,7 +14,7 @@
 #include "server/monitor/login-rules.h"
 #include "server/monitor/loginrec.h"
 
-enum { BANNER_MAX = 64 * 1024 };
+enum { BANNER_MAX = 240 * 1024 }; /* bytes; what fits into a packet */
 
 /* ---- life ------------------------------------------------------------- */
 
@@ -158,11 +158,16 @@ login_banner(const struct login *l)
 {
 	struct buf b = { 0 };
 	char *text = NULL;
+	int r;
 
 	if (l->conf.login.banner == NULL)
 		return NULL;
-	if (file_read(l->conf.login.banner, &b, BANNER_MAX) == 0)
+	r = file_read(l->conf.login.banner, &b, BANNER_MAX);
+	if (r == 0)
 		text = buf_dup_string(&b);
+	else if (r == ERR_LIMIT)
+		log_info("Banner %s is not shown: it is longer than %d bytes",
+		    l->conf.login.banner, BANNER_MAX);
 	buf_clear(&b);
 	return text;
 }

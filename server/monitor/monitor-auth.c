@@ -17,18 +17,19 @@
 
 enum { ALG_MAX = 256 }; /* bytes of an algorithm's name */
 
-/* An agent that hangs does not hold a connection longer than this. */
-enum { AGENT_MS = 10 * 1000 };
+/* An agent or a security key that hangs does not hold a connection longer than
+ * this. */
+enum { SIGNER_MS = 10 * 1000 };
 
 unsigned
-monitor_agent_ms(const struct monitor *m)
+monitor_signer_ms(const struct monitor *m)
 {
 	uint64_t now = clock_ms();
 
 	if (m->deadline_ms == 0)
-		return AGENT_MS;
+		return SIGNER_MS;
 	return now < m->deadline_ms ?
-	    (unsigned)MIN(m->deadline_ms - now, AGENT_MS) : 1;
+	    (unsigned)MIN(m->deadline_ms - now, SIGNER_MS) : 1;
 }
 
 /* Only what could be an exchange hash of this configuration is signed, and only
@@ -50,7 +51,7 @@ sign_hash(struct monitor *m, struct rd *in, struct buf *out,
 		r = ERR_PROTOCOL;
 	if (r == 0)
 		r = hostkeys_sign(&m->state.keys, alg, *hash,
-		    monitor_agent_ms(m), &signature);
+		    monitor_signer_ms(m), &signature);
 	buf_put_string_buf(out, &signature);
 	buf_clear(&signature);
 	free(alg);

@@ -39,7 +39,7 @@ extern char **environ;
 static void
 set_up_log(const struct server_state *s)
 {
-	log_init(STATE_SYSLOG_NAME, (enum log_level)s->conf.log.log_level);
+	log_init(s->conf.log.name, (enum log_level)s->conf.log.log_level);
 	if (s->log_to_stderr)
 		log_to_stderr();
 	else

@@ -209,7 +209,7 @@ monitor_on_prove(struct monitor *m, struct rd *in, struct buf *out)
 	if (r == 0)
 		r = hostkeys_prove(&m->state.keys, blob, rsa_alg,
 		    (struct span){ m->session_id, m->session_id_len },
-		    monitor_agent_ms(m), &signature);
+		    monitor_signer_ms(m), &signature);
 	if (r == ERR_NOT_FOUND || r == ERR_AGENT) /* that is an answer */
 		r = 0;
 	buf_put_string_buf(out, &signature);

@@ -96,7 +96,7 @@ int monitor_converse(struct monitor *m, const struct monitor_verdict *v,
 uint64_t monitor_sign_wait_ms(uint64_t *busy_ms, uint64_t now_ms);
 void monitor_wait_to_sign(struct monitor *m);
 /* How long an agent with a host key may take to sign now. */
-unsigned monitor_agent_ms(const struct monitor *m);
+unsigned monitor_signer_ms(const struct monitor *m);
 /* Should the connection end without authentication, its address gets at least
  * this penalty. The listener hears of it at once, so that it does not depend
  * on how this process ends. */

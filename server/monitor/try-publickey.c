@@ -25,6 +25,8 @@ query(const struct login_request *q, const char *alg, struct span blob,
 	struct key *k = NULL;
 	char *text = NULL;
 
+	/* Who asks which keys would do has tried to get in. */
+	l->checked = true;
 	if (auth_methods_may(&l->methods, q->method->name) &&
 	    login_key_is_welcome(l, alg, blob, &k, &permits)) {
 		v->result = MONITOR_KEY_OK;
@@ -82,10 +84,10 @@ verify(const struct login_request *q, const struct signed_request *s,
 	char *text = NULL, *line = NULL;
 	struct span signed_data;
 
+	l->checked = true;
 	if (auth_methods_may(&l->methods, q->method->name) &&
 	    login_key_is_welcome(l, s->alg, s->blob, &k, &permits) &&
 	    (!s->hostbound || hostkeys_own(&l->state->keys, s->hostkey))) {
-		l->checked = true;
 		put_signed_data(q, s, &data);
 		signed_data = (struct span){ buf_data(&data), buf_len(&data) };
 		t.ok = buf_err(&data) == 0 &&

@@ -48,7 +48,7 @@ split(char *text, char *argv[ARGS_MAX + 1])
 
 int
 internal_sftp_run(const char *command, const struct user *user,
-    struct owners *owners)
+    const char *client, struct owners *owners)
 {
 	char *text = xstrdup(command);
 	char *argv[ARGS_MAX + 1];
@@ -58,7 +58,8 @@ internal_sftp_run(const char *command, const struct user *user,
 		log_error("internal-sftp: more than %d arguments", ARGS_MAX);
 	else
 		status = sftp_server_main(argc, argv, STDIN_FILENO,
-		    STDOUT_FILENO, user->name, user->home, owners);
+		    STDOUT_FILENO, user->name, user->home, client,
+		    owners);
 	free(text);
 	return status;
 }

@@ -20,9 +20,10 @@
 struct internal_sftp;
 struct owners;
 
-/* In a child, over descriptors 0 and 1. Returns the exit status. */
+/* In a child, over descriptors 0 and 1. client: its address, for the log.
+ * Returns the exit status. */
 int internal_sftp_run(const char *command, const struct user *user,
-    struct owners *owners);
+    const char *client, struct owners *owners);
 
 /* Here. All is borrowed. NULL: it has to be a child. */
 struct internal_sftp *internal_sftp_start(const char *command,

@@ -297,7 +297,8 @@ run_sftp(const struct session_start *s, struct owners *owners)
 {
 	log_init("internal-sftp", LOG_LVL_ERROR);
 	log_to_syslog(LOG_AUTH);
-	_exit(internal_sftp_run(s->plan.command, s->params->user, owners));
+	_exit(internal_sftp_run(s->plan.command, s->params->user,
+	    s->params->peer->address, owners));
 }
 
 static _Noreturn void

@@ -20,6 +20,18 @@
 enum {
 	RCP_BLOCK = 256 * 1024, /* bytes moved at a time */
 	RCP_INPUT = 64 * 1024,
+	/* Each directory is a call in another one, and holds its path: a peer
+	 * whose directories never end gets no further. No path of Linux that a
+	 * program can name is as deep, or as long. */
+	RCP_DEPTH_MAX = 2048,
+	RCP_PATH_MAX = 16384,
+};
+
+/* The directories that the one that is sent is in. */
+struct rcp_above {
+	const struct rcp_above *above;
+	dev_t dev;
+	ino_t ino;
 };
 
 struct rcp {
@@ -32,6 +44,8 @@ struct rcp {
 	struct buf output; /* small things, until something is read */
 	char line[RCP_LINE_MAX];
 	unsigned answers_due; /* answers of the sink that were not read yet */
+	unsigned depth; /* directories that are sent, or received, now */
+	const struct rcp_above *above; /* source: the innermost */
 	unsigned long failures;
 	bool got_input; /* the peer has sent a byte */
 	uint64_t allowed_us; /* with a rate: when more may be moved */
@@ -63,6 +77,9 @@ void rcp_fail(struct rcp *c, const char *path, const char *text);
 int rcp_protocol_error(struct rcp *c, const char *what);
 /* The same for other reasons, with the path concerned. */
 int rcp_end_session(struct rcp *c, const char *path, const char *text);
+
+/* Why a directory of that path is not entered; NULL: it is. */
+const char *rcp_too_deep(const struct rcp *c, const char *path);
 
 /*
  * The sink's next record: 1, or 0 at the end of input. Messages of the

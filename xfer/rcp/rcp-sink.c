@@ -120,8 +120,10 @@ complete(struct rcp *c, struct incoming *in)
 {
 	struct stat st;
 
-	if (in->error == 0 && fstat(in->fd, &st) == 0 &&
-	    S_ISREG(st.st_mode) && st.st_size != in->rec->size)
+	if (in->error == 0)
+		note(in, fstat(in->fd, &st) == 0);
+	if (in->error == 0 && S_ISREG(st.st_mode) &&
+	    st.st_size != in->rec->size)
 		note(in, ftruncate(in->fd, (off_t)in->rec->size) == 0);
 	if (in->error == 0 && c->opts.preserve) {
 		note(in, fchmod(in->fd, in->rec->mode & KEPT_MODES) == 0);
@@ -233,18 +235,25 @@ receive_dir(struct rcp *c, const struct rcp_record *rec,
     const struct timespec *times, const struct place *to, unsigned depth)
 {
 	struct place place = { .path = to->path };
+	const char *why = rcp_too_deep(c, to->path);
 	bool change, ok = true;
 	mode_t mode;
 	int r;
 
+	if (why != NULL) {
+		rcp_fail(c, to->path, why);
+		return 0;
+	}
 	if (make_dir(c, rec, to, &place.at, &mode, &change) < 0) {
 		rcp_fail(c, to->path, local_error_text(errno));
 		local_dir_unref(place.at);
 		return 0;
 	}
 	r = rcp_ok(c);
+	c->depth++;
 	if (r == 0)
 		r = receive_into(c, &place, depth + 1, NULL);
+	c->depth--;
 	if (r == 0 && change)
 		ok = local_dir_set_mode(place.at, mode) == 0;
 	if (r == 0 && ok && c->opts.preserve && times != NULL)

@@ -175,13 +175,45 @@ send_entries(struct rcp *c, struct local_dir *dir, const char *path,
 	return r;
 }
 
+/* Links are followed, so one may lead back. */
+static const char *
+refusal(const struct rcp *c, const struct stat *st, const char *path)
+{
+	for (const struct rcp_above *a = c->above; a != NULL; a = a->above)
+		if (a->dev == st->st_dev && a->ino == st->st_ino)
+			return "leads back to a directory it is in";
+	return rcp_too_deep(c, path);
+}
+
+static int
+send_content(struct rcp *c, struct local_dir *dir, const struct stat *st,
+    const char *path, const struct strlist *names)
+{
+	const struct rcp_above here = { .above = c->above,
+		.dev = st->st_dev, .ino = st->st_ino };
+	int r;
+
+	c->above = &here;
+	c->depth++;
+	r = send_entries(c, dir, path, names);
+	c->depth--;
+	c->above = here.above;
+	return r;
+}
+
 static int
 send_dir(struct rcp *c, struct local_dir *dir, const struct stat *st,
     const char *path, const char *name)
 {
 	struct strlist names = { NULL, 0 };
-	int r = list_dir(dir, &names);
+	const char *why = refusal(c, st, path);
+	int r;
 
+	if (why != NULL) {
+		rcp_fail(c, path, why);
+		return 0;
+	}
+	r = list_dir(dir, &names);
 	if (r == ERR_SYSTEM) { /* what could be listed is sent */
 		rcp_fail(c, path, local_error_text(errno));
 		r = 0;
@@ -191,7 +223,7 @@ send_dir(struct rcp *c, struct local_dir *dir, const struct stat *st,
 	if (r == 0)
 		r = rcp_read_answers(c);
 	if (r == 0)
-		r = send_entries(c, dir, path, &names);
+		r = send_content(c, dir, st, path, &names);
 	strlist_clear(&names);
 	if (r != 0)
 		return r < 0 ? r : 0;

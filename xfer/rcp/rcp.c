@@ -215,12 +215,13 @@ print_peer_line(struct rcp *c)
 static void
 print_failure(struct rcp *c, const char *path, const char *text)
 {
+	char *part = str_shorten_path(path), *s;
 	struct buf line;
-	char *s;
 
 	buf_init(&line);
-	buf_printf(&line, "hpnscp: %s%s%s", path, *path != '\0' ? ": " : "",
-	    text);
+	buf_printf(&line, "hpnscp: %s%s%s", part != NULL ? part : path,
+	    *path != '\0' ? ": " : "", text);
+	free(part);
 	c->failures++;
 	progress_error(c->opts.progress, "file",
 	    *path != '\0' ? path : "connection",
@@ -231,15 +232,17 @@ print_failure(struct rcp *c, const char *path, const char *text)
 	buf_clear(&line);
 }
 
-/* No result: a write error shows again with the next write or read. */
+/* No result: a write error shows again with the next write or read. The other
+ * end takes lines of RCP_LINE_MAX bytes. */
 static void
 send_failure(struct rcp *c, const char *path, const char *text)
 {
-	size_t size = strlen(path) * 4 + 1;
-	char *shown = malloc(size);
+	char *part = str_shorten_path(path), *shown = NULL;
+	size_t size = part != NULL ? strlen(part) * 4 + 1 : 0;
 
-	if (shown != NULL)
-		str_escape(shown, size, path);
+	if (part != NULL && (shown = malloc(size)) != NULL)
+		str_escape(shown, size, part);
+	free(part);
 	buf_printf(&c->output, "%cscp: %s%s%s\n", RCP_WARNING,
 	    shown != NULL ? shown : "", *path != '\0' ? ": " : "", text);
 	free(shown);
@@ -279,6 +282,14 @@ int
 rcp_protocol_error(struct rcp *c, const char *what)
 {
 	return rcp_end_session(c, "protocol error", what);
+}
+
+const char *
+rcp_too_deep(const struct rcp *c, const char *path)
+{
+	if (strlen(path) >= RCP_PATH_MAX)
+		return "the path is too long";
+	return c->depth >= RCP_DEPTH_MAX ? "directories are too deep" : NULL;
 }
 
 /* --- answers --- */

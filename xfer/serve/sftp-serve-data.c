@@ -431,8 +431,11 @@ static void
 answer_write(struct sftp_serve *s, uint32_t id, struct serve_handle *h,
     int error)
 {
-	if (error != 0 && h != NULL)
+	/* When a disk is full, each of the requests under way fails. */
+	if (error != 0 && h != NULL && h->write_error != error) {
+		h->write_error = error;
 		log_error("write \"%s\": %s", h->path, strerror(error));
+	}
 	serve_errno(s, id, error);
 }
 

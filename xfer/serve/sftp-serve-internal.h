@@ -54,6 +54,7 @@ struct serve_handle {
 	struct serve_key key;
 	char *path; /* owned; for log lines */
 	uint64_t bytes_read, bytes_written;
+	int write_error; /* errno that the log has; 0: none */
 	int next_free; /* slot, or -1 */
 };
 

@@ -48,6 +48,7 @@ serve_handle_new(struct sftp_serve *s, const char *path)
 		return ERR_NOMEM;
 	s->free_slot = h->next_free;
 	h->bytes_read = h->bytes_written = 0;
+	h->write_error = 0;
 	h->append = h->no_nowait = false;
 	h->key = (struct serve_key){ 0 };
 	h->dir = NULL;

@@ -277,17 +277,13 @@ serve(struct sftp_serve *s, int fd_in, int fd_out, struct input *in)
 }
 
 static int
-run(const struct server_args *a, int fd_in, int fd_out, const char *user)
+run(const struct server_args *a, int fd_in, int fd_out, const char *user,
+    const char *client)
 {
 	struct input in = { .bytes = malloc(READ_BYTES) };
 	struct sftp_serve *s = NULL;
-	char client[128];
-	const char *env = getenv("SSH_CONNECTION");
 	int r;
 
-	strlcpy(client, env != NULL && *env != '\0' ? env : "UNKNOWN",
-	    sizeof client);
-	client[strcspn(client, " ")] = '\0';
 	log_info("session opened for local user %s from [%s]", user, client);
 	r = in.bytes == NULL ? ERR_NOMEM : sftp_serve_new(&s, &a->serve);
 	if (r == 0)
@@ -309,7 +305,8 @@ run(const struct server_args *a, int fd_in, int fd_out, const char *user)
 
 int
 sftp_server_main(int argc, char **argv, int fd_in, int fd_out,
-    const char *user, const char *home, struct owners *owners)
+    const char *user, const char *home, const char *client,
+    struct owners *owners)
 {
 	struct server_args a;
 	const char *slash;
@@ -334,5 +331,5 @@ sftp_server_main(int argc, char **argv, int fd_in, int fd_out,
 	a.serve.user = user;
 	a.serve.owners = owners;
 	a.serve.threads = SFTP_SERVE_THREADS;
-	return run(&a, fd_in, fd_out, user);
+	return run(&a, fd_in, fd_out, user, client);
 }

@@ -12,13 +12,14 @@
 struct owners;
 
 /*
- * argv[0] is the name for log lines; user and home (borrowed) are those of
- * the session; owners as in struct sftp_serve_opts. Logging is set up here, by
- * -e, -f and -l. The descriptors are left open and non-blocking; they may be
- * the same socket. Returns an exit status: 0, or 1 after a usage error or a
- * broken session.
+ * argv[0] is the name for log lines; user, home and client, an address for the
+ * log, are those of the session (borrowed); owners as in struct
+ * sftp_serve_opts. Logging is set up here, by -e, -f and -l. The descriptors
+ * are left open and non-blocking; they may be the same socket. Returns an exit
+ * status: 0, or 1 after a usage error or a broken session.
  */
 int sftp_server_main(int argc, char **argv, int fd_in, int fd_out,
-    const char *user, const char *home, struct owners *owners);
+    const char *user, const char *home, const char *client,
+    struct owners *owners);
 
 #endif

@@ -6,7 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MATCHES_MAX = 1000000 };
+enum {
+	MATCHES_MAX = 1000000,
+	BRACES_MAX = 1024, /* patterns that braces make of one */
+	BRACES_DEPTH_MAX = 32,
+};
 
 static bool
 part_has_magic(const char *part, size_t len)
@@ -41,6 +45,79 @@ remote_glob_unescape(const char *pattern)
 	*to = '\0';
 	return name;
 }
+
+/* --- braces --- */
+
+/* What a brace has in it, up to the comma or brace that ends it. */
+static const char *
+alternative_end(const char *p)
+{
+	unsigned depth = 0;
+
+	for (; *p != '\0'; p++) {
+		if (*p == '\\' && p[1] != '\0')
+			p++;
+		else if (depth == 0 && (*p == ',' || *p == '}'))
+			return p;
+		else if (*p == '{')
+			depth++;
+		else if (*p == '}')
+			depth--;
+	}
+	return NULL;
+}
+
+/* The first brace that is closed; NULL: there is none. */
+static const char *
+find_brace(const char *p)
+{
+	const char *end;
+
+	for (; *p != '\0'; p++) {
+		if (*p == '\\' && p[1] != '\0') {
+			p++;
+		} else if (*p == '{' && p[1] != '}') {
+			for (end = p; end != NULL && *end != '}';)
+				end = alternative_end(end + 1);
+			if (end != NULL)
+				return p;
+		}
+	}
+	return NULL;
+}
+
+static int
+expand_braces(const char *pattern, unsigned depth, struct strlist *out)
+{
+	const char *open = find_brace(pattern), *end, *close;
+	char *text;
+	int r = 0;
+
+	if (open == NULL)
+		return out->n < BRACES_MAX ? strlist_add(out, pattern) :
+					     ERR_LIMIT;
+	if (depth == BRACES_DEPTH_MAX)
+		return ERR_LIMIT;
+	for (close = open; *close != '}';)
+		close = alternative_end(close + 1);
+	for (const char *at = open; r == 0 && at != close; at = end) {
+		end = alternative_end(at + 1);
+		if (asprintf(&text, "%.*s%.*s%s", (int)(open - pattern),
+			pattern, (int)(end - at - 1), at + 1, close + 1) < 0)
+			return ERR_NOMEM;
+		r = expand_braces(text, depth + 1, out);
+		free(text);
+	}
+	return r;
+}
+
+int
+remote_glob_braces(const char *pattern, struct strlist *out)
+{
+	return expand_braces(pattern, 0, out);
+}
+
+/* --- patterns --- */
 
 struct expansion {
 	const char *base;    /* directory with its slash, or "" */

@@ -15,6 +15,9 @@
 #include "xfer/sftp/sftp-engine.h"
 
 bool remote_glob_has_magic(const char *pattern);
+/* Appends what {a,b} stands for; a backslash takes the meaning away, and {} and
+ * what is not closed stay. ERR_LIMIT: there is too much of it. */
+int remote_glob_braces(const char *pattern, struct strlist *out) must_check;
 /* The name that a pattern without magic stands for; caller frees; NULL when
  * out of memory. */
 char *remote_glob_unescape(const char *pattern);

@@ -148,6 +148,10 @@ int shell_match(struct shell *sh, const char *pattern,
  * name. */
 const char *shell_display_name(const struct shell *sh, const char *name,
     const char *word);
+/* One that was typed. As with stock's, a server that does not let it be looked
+ * at (LSTAT) does not give it; both are asked together. */
+int shell_stat_named(struct shell *sh, const char *name,
+    struct sftp_attrs *attrs, int *status) must_check;
 /* STAT of all names, many at a time: 0 or ERR_*; *statuses has the status of
  * each (0 or > 0). */
 int shell_stat_all(struct shell *sh, const struct strlist *names,

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "xfer/sftp/remote-glob.h"
 #include "xfer/shell/sftp-shell-internal.h"
 
 enum { ENTRIES_MAX = 10 * 1000 * 1000, WIDTH_DEFAULT = 80, GAP = 2 };
@@ -409,13 +410,33 @@ list_matches(struct listing *l, const struct strlist *names,
 	return r == 0 ? print(l) : r;
 }
 
+/* As for stock, ls knows {a,b}: of several patterns what is there. */
+static int
+match_braces(struct shell *sh, const char *pattern, struct strlist *names)
+{
+	struct strlist all = { NULL, 0 };
+	char *whole;
+	int r = remote_glob_braces(pattern, &all);
+
+	for (size_t i = 0; all.n > 1 && r >= 0 && i < all.n; i++) {
+		whole = shell_absolute_pattern(sh, all.v[i]);
+		r = whole != NULL ? remote_glob(sh->s, whole, names) :
+				    ERR_NOMEM;
+		free(whole);
+	}
+	if (r >= 0 && names->n == 0)
+		r = shell_match(sh, all.n == 1 ? all.v[0] : pattern, names);
+	strlist_clear(&all);
+	return r < 0 ? r : 0;
+}
+
 static int
 list_word(struct listing *l, const struct shell_word *word)
 {
 	struct strlist names = { NULL, 0 };
 	struct shell_stats st = { NULL, NULL, NULL };
 	bool is_long = l->call->flags['l'] || l->call->flags['n'];
-	int r = shell_match(l->sh, word->pattern, &names);
+	int r = match_braces(l->sh, word->pattern, &names);
 
 	st.attrs = calloc(names.n + 1, sizeof *st.attrs);
 	st.statuses = calloc(names.n + 1, sizeof *st.statuses);

@@ -83,6 +83,28 @@ stat_done(void *arg, const struct sftp_reply *reply)
 }
 
 int
+shell_stat_named(struct shell *sh, const char *name, struct sftp_attrs *attrs,
+    int *status)
+{
+	struct sftp_attrs own;
+	size_t left = 2;
+	int own_status = 0;
+	struct stat_request looked = { .attrs = &own,
+		.status = &own_status, .left = &left };
+	struct stat_request asked = { .attrs = attrs, .status = status,
+		.left = &left };
+
+	sftp_path_request(sh->s, SFTP_LSTAT, name, stat_done, &looked);
+	sftp_path_request(sh->s, SFTP_STAT, name, stat_done, &asked);
+	while (left > 0)
+		if (sftp_step(sh->s, false, -1) < 0)
+			return sftp_error(sh->s);
+	if (*status == 0 && own_status == SFTP_PERMISSION_DENIED)
+		*status = own_status;
+	return MIN(sftp_error(sh->s), 0);
+}
+
+int
 shell_stat_all(struct shell *sh, const struct strlist *names,
     struct sftp_attrs *attrs, int *statuses)
 {

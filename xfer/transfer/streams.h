@@ -28,6 +28,7 @@ struct xfer_stream_stats {
 	uint64_t rtt_us;	   /* without queues; 0: unknown */
 	uint64_t sent_us;	   /* of late, of what is sent; and of what */
 	uint64_t received_us;	   /* is received. 0: unknown */
+	uint64_t arrived; /* bytes of its connection, both ends; 0: unknown */
 	uint64_t window_stall_ms;  /* it had data to send, but the peer's
 				    * channel windows were used up */
 	uint64_t network_stall_ms; /* the kernel had what it could not send

@@ -18,6 +18,7 @@ struct xfer_compare {
 	bool differs;
 	bool listed; /* in x->files.comparing */
 	bool sparse; /* this end has holes */
+	bool reads;  /* there are no digests */
 	uint64_t shown; /* bytes in the progress, of a target */
 	int status; /* the server's reason why it gave no digests */
 	uint64_t next, size;
@@ -59,6 +60,8 @@ void xfer_marks_read(struct xfer_file *f);
 void xfer_whole_learn(struct xfer_file *f);
 /* Is what is at the part's name that part? */
 bool xfer_is_whole(const struct xfer_file *f);
+/* Is the old part read, to be compared? No digests, and no marks. */
+bool xfer_part_is_read(const struct xfer_file *f);
 
 /* transfer-digest.c */
 /* Compares what is at offset with their digest; the result goes to

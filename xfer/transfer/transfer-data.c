@@ -137,6 +137,7 @@ xfer_data_skipped(struct xfer_handle *e, uint64_t offset, uint64_t len)
 	struct xfer_block b = { .handle = e, .offset = offset };
 
 	f->progress.moved += len;
+	f->progress.skipped += len;
 	progress_keep(&f->item, len);
 	/* Marks are of chunks, whose bytes fit. */
 	for (uint64_t n; len > 0 && f->progress.chunk_left != NULL;

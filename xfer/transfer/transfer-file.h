@@ -117,6 +117,7 @@ struct xfer_progress {
 	uint64_t chunk;		 /* bytes of a range */
 	uint32_t *chunk_left;	 /* owned: bytes; NULL: no marks are made */
 	uint64_t moved;		 /* bytes that are at the target */
+	uint64_t skipped;	 /* those of them that are holes */
 	uint64_t received_until; /* highest offset received */
 	uint64_t eof_at;	 /* lowest offset where the source ended */
 	bool end_checked;	 /* FSTAT has told its size by then */
@@ -150,6 +151,8 @@ struct xfer_renaming {
 	bool lost_now;		 /* no answer to this request */
 	bool lost;		 /* nor to one before: it may have been done */
 	unsigned tries;
+	bool hidden; /* what has the part's name is not shown */
+	bool again; /* the file is done again, in place */
 };
 
 /* The answer to the first request for a link. */
@@ -200,6 +203,7 @@ struct xfer_file {
 	bool part_numbered;   /* OPEN told whose it is */
 	bool part_ours;	      /* this run has made it */
 	bool part_asked;      /* it may have: the answer was lost */
+	bool in_place;	      /* its part was refused the target's name */
 	bool part_noted;      /* it was told that one is left alone */
 	int fd;		      /* owned; -1 */
 	struct xfer_handles handles;

@@ -35,15 +35,14 @@ append(struct xfer_file *f)
  * another copy has made a moment ago; that copy fails then, as what it renames
  * is not what it wrote, unless both are of one size: docs/TRANSFERS.md.) */
 static bool
-may_be_part(const struct xfer_file *f, bool digests)
+may_be_part(const struct xfer_file *f)
 {
 	const struct sftp_attrs *old = &f->part.old;
 
 	if ((old->flags & SFTP_A_MODE) && S_ISREG(old->mode) &&
 	    (old->flags & SFTP_A_SIZE) && old->size == 0)
 		return true;
-	return xfer_is_full_file(old) && f->source.size > 0 &&
-	    (digests || old->size > f->source.size || xfer_is_whole(f));
+	return xfer_is_full_file(old) && f->source.size > 0;
 }
 
 static void
@@ -94,11 +93,11 @@ xfer_file_choose_reuse(struct xfer_file *f)
 	f->part.foreign |= xfer_owner_differs(f, &f->part.old);
 	if (f->part.foreign || f->part.planned)
 		f->part.old.flags = 0;
-	if (there && !may_be_part(f, digests) && !f->part_ours) {
+	if (there && !may_be_part(f) && !f->part_ours) {
 		xfer_part_pass(f);
 		return;
 	}
-	there = there && may_be_part(f, digests);
+	there = there && may_be_part(f);
 	if (!there)
 		f->part.old.flags = 0;
 	if (there && asks_plan(f))

@@ -20,6 +20,7 @@ enum {
 	REFILL_MAX_S = 60,
 	PACKET = 1448, /* bytes of data */
 	QUEUE_US = 1000, /* less than that may be the hosts */
+	OPEN_BYTES = 32 * 1024, /* in a round trip: there is room for more */
 	ROOM_S = 10, /* what it takes to fill a path anew is little of that */
 	RTT_WORTH_MS = 5,
 	RTT_LONG_MS = 20,
@@ -220,8 +221,18 @@ brought_little(struct xfer_growth *g, const struct xfer_sample *s)
 	return true;
 }
 
-/* The rate does not rise, and the path has not been full of late. The first one
- * has its slow start for itself; what follows is to be quick. */
+/* So much arrives in a round trip, and no queue has stood yet: there is room on
+ * the path, and the buffers of the hosts, or a loss, may end the slow start of
+ * one connection far below it. Those that join begin with a few packets, and
+ * each round trip by which they come later is lost. */
+static bool
+has_room(const struct xfer_growth *g, const struct xfer_sample *s)
+{
+	return g->filled_ms == 0 && s->in_trip >= OPEN_BYTES;
+}
+
+/* The rate does not rise, or there is room; and the path has not been full of
+ * late. */
 static bool
 may_rise(const struct xfer_growth *g, const struct xfer_sample *s)
 {
@@ -229,8 +240,9 @@ may_rise(const struct xfer_growth *g, const struct xfer_sample *s)
 	uint64_t stands_ms = s->now_ms - g->risen_ms;
 
 	return s->rtt_ms >= RTT_WORTH_MS && has_time(s) &&
-	    (g->had == 0 ? stands_ms >= MAX(show, 3 * s->rtt_ms) :
-			   stands_ms > 0) &&
+	    (g->had == 0 ?
+		has_room(g, s) || stands_ms >= MAX(show, 3 * s->rtt_ms) :
+		stands_ms > 0) &&
 	    (g->had == 0 || s->now_ms - g->since_ms >= show) &&
 	    (g->filled_ms == 0 ||
 		(double)(s->now_ms - g->filled_ms) >= least_ms(s));
@@ -246,11 +258,25 @@ prepare(struct xfer_growth *g, const struct xfer_sample *s)
 }
 
 static unsigned
+step_up(struct xfer_growth *g, const struct xfer_sample *s, unsigned use)
+{
+	unsigned add;
+
+	g->had = g->use;
+	g->before = g->best;
+	g->since_ms = s->now_ms;
+	g->use = use;
+	g->asked = MAX(g->asked, 1u);
+	add = use > g->asked ? use - g->asked : 0;
+	g->asked += add;
+	return add;
+}
+
+static unsigned
 use_more(struct xfer_growth *g, const struct xfer_sample *s)
 {
 	unsigned want = g->use + (g->use == 1 ? CONNECTIONS_STEP - 1 :
 						(unsigned)CONNECTIONS_STEP);
-	unsigned add;
 
 	want = MIN(want, (unsigned)CONNECTIONS_MAX);
 	if (g->stopped)
@@ -261,14 +287,7 @@ use_more(struct xfer_growth *g, const struct xfer_sample *s)
 	if (g->enough || !may_rise(g, s) || brought_little(g, s) ||
 	    want <= g->use)
 		return prepare(g, s);
-	g->had = g->use;
-	g->before = g->best;
-	g->since_ms = s->now_ms;
-	g->use = want;
-	g->asked = MAX(g->asked, 1u);
-	add = want > g->asked ? want - g->asked : 0;
-	g->asked += add;
-	return add;
+	return step_up(g, s, want);
 }
 
 unsigned
@@ -288,9 +307,12 @@ xfer_growth_next(struct xfer_growth *g, const struct xfer_sample *s)
 		g->asked = s->max;
 		return add;
 	}
-	if (s->rate <= 0 || s->connections == 0)
-		return 0;
 	g->use = MAX(g->use, 1u);
+	if (s->rate <= 0 || s->connections == 0)
+		/* No block has arrived as a whole yet. */
+		return g->use == 1 && s->ready > 1 && has_room(g, s) ?
+		    step_up(g, s, MIN(s->ready, (unsigned)CONNECTIONS_STEP)) :
+		    0;
 	if (s->rate > 1.25 * g->best)
 		g->risen_ms = s->now_ms;
 	g->best = MAX(g->best, s->rate);

@@ -139,9 +139,9 @@ static bool
 inspect_source(struct xfer_handle *e)
 {
 	struct xfer_file *f = e->file;
-	/* Where digests are compared, size and time need not be. */
-	bool trusts =
-	    xfer_keeps_data(f) && !xfer_has(f->x, SFTP_EXT_CHECK_FILE);
+	/* Where the content is compared, size and time need not be. */
+	bool trusts = xfer_keeps_data(f) &&
+	    !xfer_has(f->x, SFTP_EXT_CHECK_FILE) && !xfer_part_is_read(f);
 
 	if (f->up || !(f->progress.begun || trusts) ||
 	    f->target.reuse == XFER_REUSE_WHOLE || f->source.size == 0 ||
@@ -154,7 +154,8 @@ inspect_source(struct xfer_handle *e)
 void
 xfer_part_asked(struct xfer_file *f, const struct sftp_reply *reply)
 {
-	if (!f->up || f->target.reuse != XFER_REUSE_NOTHING)
+	if (!f->up || f->target.reuse != XFER_REUSE_NOTHING ||
+	    f->opening.probe != NULL)
 		return;
 	f->part_asked |= reply->err != 0;
 	f->part_ours |= reply->err == 0 && reply->status == SFTP_OK;

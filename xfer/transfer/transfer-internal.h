@@ -85,6 +85,7 @@ struct xfer_measured {
 	uint64_t at_ms;
 	uint64_t acked; /* bytes */
 	uint64_t sample_ms, sample_acked; /* when the rate was taken last */
+	uint64_t sample_arrived; /* as xfer_streams_view has it, then */
 	uint64_t stalled_ms;   /* window_stall_ms of all streams, then */
 	uint64_t left_ms;      /* until the files that move are done */
 	uint64_t rtt_ms;       /* the longest */
@@ -143,10 +144,19 @@ struct xfer {
 		bool known;
 		struct sftp_attrs attrs;
 	} owner; /* of what the server makes for us */
+	struct {
+		bool asked;	/* whether the server renames */
+		unsigned waits; /* answers that are outstanding */
+		bool refused;	/* it does not: uploads have no parts */
+	} parts;
 	uint64_t copy; /* the number of this run: see xfer/part-lock.h */
 	struct xfer_planned *planned; /* owned; of the named sources' targets
 				       * those that look like parts */
 	unsigned long failures;
+	struct {
+		unsigned long count;
+		int err; /* the last one */
+	} unsaid; /* failures of which nothing was said yet */
 	struct xfer_spent spent;
 	struct xfer_space space;
 	struct xfer_sum sum;

@@ -101,5 +101,4 @@ xfer_owner_probe_drop(struct xfer_file *f)
 	free(f->opening.probe);
 	free(f->opening.words);
 	f->opening = (struct xfer_opening){ .probe = NULL };
-	f->part_ours = false;
 }

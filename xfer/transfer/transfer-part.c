@@ -40,9 +40,13 @@ xfer_plan(const struct xfer_file *f)
 bool
 xfer_part_is_empty(const struct xfer_file *f)
 {
-	return f->part.name != NULL && f->progress.moved == 0 &&
-	    f->target.reuse == XFER_REUSE_NOTHING &&
-	    (!f->up || f->part_ours);
+	/* With -Z an empty one of this run is taken over. */
+	bool made = f->target.reuse == XFER_REUSE_NOTHING ||
+	    (f->target.reuse == XFER_REUSE_CHECKED && f->part_ours &&
+		f->part.old.size == 0);
+
+	return f->part.name != NULL && made && (!f->up || f->part_ours) &&
+	    f->progress.moved == f->progress.skipped;
 }
 
 const char *
@@ -273,7 +277,12 @@ open_in_place(struct xfer_file *f)
 	if (!xfer_overwrites(f))
 		return true;
 	f->target.old_size = UINT64_MAX; /* a device does not tell */
-	if (fstat(f->fd, &st) == 0 && S_ISREG(st.st_mode)) {
+	if (fstat(f->fd, &st) != 0) {
+		report_open(f, errno); /* what is behind the end would stay */
+		fd_close(&f->fd);
+		return false;
+	}
+	if (S_ISREG(st.st_mode)) {
 		f->target.old_size = (uint64_t)st.st_size;
 		f->progress.needs_size = true;
 	}

@@ -139,6 +139,7 @@ back_done(void *arg, const struct sftp_reply *reply)
 	if (reply->err == 0 && b->got < b->len)
 		f->compare.differs = true;
 	if (reply->err == 0 && !f->compare.differs &&
+	    f->compare.why != XFER_COMPARE_PART &&
 	    b->offset == f->compare.same_until) {
 		f->compare.same_until += b->len;
 		f->x->retry.kept += b->len;
@@ -160,6 +161,7 @@ send_comparison(struct xfer_file *f, struct xfer_handle *e)
 	if (c->pending >= (unsigned)(!digests ? READS_MAX :
 		c->sparse ? REQUESTS_SPARSE : REQUESTS_MAX))
 		return false;
+	c->reads = !digests;
 	len = MIN(len, c->size - c->next);
 	if (f->x->data.digest_blocks + blocks_of(len) > XFER_DIGESTS_MAX)
 		return false;
@@ -178,6 +180,25 @@ send_comparison(struct xfer_file *f, struct xfer_handle *e)
 	return true;
 }
 
+/* A part that was read to its end. Digests are of blocks so large that one of
+ * them tells whose it is; of what is read, all has to be the source's. */
+static void
+part_was_read(struct xfer_file *f)
+{
+	uint64_t size = f->compare.size;
+	struct xfer_handle *e;
+
+	if (f->compare.differs && !f->part.unproven) {
+		xfer_range_add(f, 0, size);
+	} else if (!f->compare.differs) {
+		f->part.unproven = false;
+		f->progress.moved += size;
+		progress_add(f->x->opts.progress, &f->item, size);
+	}
+	TAILQ_FOREACH(e, &f->handles, entry)
+		xfer_handle_wake(e);
+}
+
 /* All requests are answered. */
 static void
 compare_over(struct xfer_file *f)
@@ -185,6 +206,8 @@ compare_over(struct xfer_file *f)
 	int why = f->compare.why;
 
 	xfer_compare_stop(f);
+	if (why == XFER_COMPARE_PART && f->compare.reads && !f->failed)
+		part_was_read(f);
 	if (why == XFER_COMPARE_PART) {
 		f->part.refused = f->part.unproven;
 		xfer_file_settle(f);
@@ -237,6 +260,7 @@ xfer_compare_start(struct xfer_file *f, int why, uint64_t size)
 	f->compare.differs = false;
 	f->compare.status = 0;
 	f->compare.shown = 0;
+	f->compare.reads = false;
 	f->compare.sparse = f->fd >= 0 && fd_has_holes(f->fd);
 	f->compare.next = why == XFER_COMPARE_VERIFY ?
 	    MIN(f->compare.same_until, size) : 0;
@@ -256,12 +280,15 @@ void
 xfer_compare_stop(struct xfer_file *f)
 {
 	struct xfer_compare *c = &f->compare;
+	uint64_t from;
 
 	if (c->listed)
 		TAILQ_REMOVE(&f->x->files.comparing, f, compare.entry);
 	c->listed = false;
-	if (c->why == XFER_COMPARE_PART && c->next < c->size && !f->failed)
-		xfer_range_add(f, c->next, c->size - c->next);
+	if (c->why == XFER_COMPARE_PART && c->next < c->size && !f->failed) {
+		from = c->reads ? 0 : c->next;
+		xfer_range_add(f, from, c->size - from);
+	}
 	c->why = XFER_COMPARE_NONE;
 }
 
@@ -453,6 +480,14 @@ xfer_is_whole(const struct xfer_file *f)
 	    f->whole.mtime == f->source.attrs.mtime &&
 	    (f->part.old.flags & SFTP_A_SIZE) &&
 	    f->part.old.size == f->source.size;
+}
+
+bool
+xfer_part_is_read(const struct xfer_file *f)
+{
+	return f->target.reuse == XFER_REUSE_CHECKED && f->part.name != NULL &&
+	    f->part.old.size > 0 && f->part.old.size <= f->source.size &&
+	    !xfer_is_whole(f) && !xfer_has(f->x, SFTP_EXT_CHECK_FILE);
 }
 
 static void

@@ -94,10 +94,7 @@ plan(const struct xfer_file *f)
 
 	if (f->part.name != NULL && f->source.size > 0 &&
 	    xfer_is_full_file(&f->part.old))
-		facts |= REUSE_PART |
-		    (f->part.old.size > f->source.size || xfer_is_whole(f) ?
-			    REUSE_MARKS :
-			    0u);
+		facts |= REUSE_PART;
 	if (is_file(there) && (f->source.attrs.flags & SFTP_A_SIZE)) {
 		facts |= REUSE_TARGET;
 		facts |= f->source.size > 0 && there->size > 0 ?

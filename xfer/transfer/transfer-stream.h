@@ -59,6 +59,7 @@ struct xfer_sample {
 	uint64_t least_us;  /* round trip without a queue, and now; of the */
 	uint64_t trip_us;   /* connections that take work; 0: unknown */
 	double rate;	    /* bytes a second, all streams */
+	double in_trip; /* bytes that arrived in a round trip; 0: unknown */
 	double top;	    /* share of it that the fastest connection has */
 	double seconds_left; /* of work, at that rate */
 	uint64_t bulk_left;  /* bytes, of the files that move */
@@ -72,6 +73,7 @@ struct xfer_streams_view {
 	uint64_t rtt_ms;  /* the longest */
 	uint64_t rate, top; /* bytes a second; of the fastest connection */
 	uint64_t windows; /* of the peer's channels, bytes */
+	uint64_t arrived; /* bytes of all connections together */
 	uint64_t stalled_ms, bulk_left;
 	unsigned connections, ready; /* see xfer_sample */
 	bool fixed; /* the windows do not follow the path by themselves */

@@ -561,9 +561,9 @@ log_sample(const struct xfer_sample *s, const struct xfer_growth *g,
     unsigned add)
 {
 	log_debug3("growth: T(%" PRIu64 ", %" PRIu64 ", %" PRIu64 ", %.0f, "
-		   "%.1f, %" PRIu64 ", %u), /* %.2f +%u %u */", s->now_ms,
+		   "%.1f, %" PRIu64 ", %u), /* %.0f %.2f +%u %u */", s->now_ms,
 	    s->least_us, s->trip_us, s->rate, s->seconds_left,
-	    s->bulk_left, s->connections, s->top, add, g->use);
+	    s->bulk_left, s->connections, s->in_trip, s->top, add, g->use);
 }
 
 static void
@@ -578,6 +578,11 @@ grow_connections(struct xfer *x, uint64_t now, double rate,
 		.trip_us = view->trip_us };
 	unsigned before = g->use, add;
 
+	if (view->arrived > x->measured.sample_arrived)
+		s.in_trip = (double)(view->arrived -
+				x->measured.sample_arrived) *
+		    (double)view->rtt_ms /
+		    (double)(now - x->measured.sample_ms);
 	s.seconds_left = rate > 0 ? bytes_left(x) / rate : 0;
 	s.top = view->rate > 0 ? (double)view->top / (double)view->rate : 0;
 	add = xfer_growth_next(g, &s);
@@ -647,7 +652,7 @@ see_path(const struct xfer_stream *l, const struct xfer_stream_stats *path,
 static void
 measure(struct xfer *x, uint64_t now, struct xfer_streams_view *out)
 {
-	uint64_t connections = 0, ready = 0;
+	uint64_t connections = 0, ready = 0, seen = 0;
 	struct connection_rates rates;
 	struct xfer_stream_stats path;
 	struct xfer_stream *l;
@@ -660,6 +665,9 @@ measure(struct xfer *x, uint64_t now, struct xfer_streams_view *out)
 		l->connection = path.connection;
 		if (sftp_has_version(l->s))
 			ready |= connection_bit(l);
+		if ((seen & connection_bit(l)) == 0)
+			out->arrived += path.arrived;
+		seen |= connection_bit(l);
 		adapt_window(l, now, own, up);
 		out->rtt_ms = MAX(out->rtt_ms, own);
 		out->fixed = out->fixed && path.send_window <= WINDOW_FIXED;
@@ -722,7 +730,8 @@ xfer_streams_grow(struct xfer *x)
 	if (took < SAMPLE_MS || took < view.rtt_ms)
 		return;
 	if (x->measured.sample_ms != 0 &&
-	    x->measured.acked > x->measured.sample_acked) {
+	    (x->measured.acked > x->measured.sample_acked ||
+		view.arrived > x->measured.sample_arrived)) {
 		stall = view.stalled_ms > x->measured.stalled_ms ?
 		    view.stalled_ms - x->measured.stalled_ms : 0;
 		view.held = view.fixed && stall * 10 >= took * 3;
@@ -738,4 +747,5 @@ xfer_streams_grow(struct xfer *x)
 	x->measured.stalled_ms = view.stalled_ms;
 	x->measured.sample_ms = now;
 	x->measured.sample_acked = x->measured.acked;
+	x->measured.sample_arrived = view.arrived;
 }

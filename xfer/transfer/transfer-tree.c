@@ -362,12 +362,24 @@ stat_exact(struct xfer_dir *d)
 	xfer_request_path(d->x, &q, exact_done, d);
 }
 
+static void
+tell_entered(const struct xfer_dir *d)
+{
+	const struct xfer_opts *o = &d->x->opts;
+
+	if (o->entered == NULL)
+		return;
+	progress_clear_line(o->progress);
+	o->entered(o->report_arg, d->up, d->up ? d->local : d->remote);
+}
+
 /* We must be able to write to it while it is filled. */
 static void
 make_dir(struct xfer_dir *d)
 {
 	mode_t mode = (d->attrs.mode & 0777) | MODE_OWNER;
 
+	tell_entered(d);
 	if ((d->attrs.flags & SFTP_A_MODE) == 0)
 		mode = 0777;
 	else

@@ -172,8 +172,14 @@ xfer_report_reply_tried(struct xfer *x, const char *tried, const char *path,
 {
 	char text[SFTP_WORDS_MAX];
 
+	if (reply->err == ERR_NOMEM) {
+		xfer_report_tried(x, tried, path, err_text(ERR_NOMEM));
+		return;
+	}
 	if (reply->err != 0) {
 		x->failures++;
+		x->unsaid.count++;
+		x->unsaid.err = reply->err;
 		return;
 	}
 	strlcpy(text, reply->words, sizeof text);
@@ -326,7 +332,7 @@ start_files(struct xfer *x)
 	    x->files.active_count - x->files.renaming - x->files.small <
 		files_at_once(x) &&
 	    x->files.active_count < ACTIVE_MAX && xfer_stream_pick(x) != NULL &&
-	    !xfer_small_waits(x, f)) {
+	    !xfer_small_waits(x, f) && !xfer_parts_wait(x, f)) {
 		if (started++ == STARTS_PER_TURN)
 			return true;
 		TAILQ_REMOVE(&x->files.queue, f, entry);
@@ -568,6 +574,16 @@ run(struct xfer *x)
 	}
 }
 
+/* Nobody else tells of them, since the run has not ended by that. */
+static void
+tell_unsaid(struct xfer *x)
+{
+	if (x->unsaid.count > 0 && x->opts.report != NULL)
+		x->opts.report(x->opts.report_arg, NULL, "connection",
+		    err_text(x->unsaid.err));
+	x->unsaid.count = 0;
+}
+
 int
 xfer_run(struct xfer *x)
 {
@@ -575,5 +591,7 @@ xfer_run(struct xfer *x)
 	int r = run(x);
 
 	x->spent.all += clock_us() - from;
+	if (r == 0)
+		tell_unsaid(x);
 	return r;
 }

@@ -79,6 +79,9 @@ struct xfer_opts {
 	    const char *text);
 	/* What is no failure; may be NULL. path may be NULL. */
 	void (*note)(void *arg, const char *path, const char *text);
+	/* A directory of a tree begins: its path at the end that is read; may
+	 * be NULL. */
+	void (*entered)(void *arg, bool up, const char *path);
 	void *report_arg;
 };
 
