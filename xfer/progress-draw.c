@@ -14,6 +14,7 @@ enum {
 	STALLED_MS = 5000,
 	WIDTH_MAX = 512,
 	FIGURES = 39,  /* columns right of the name */
+	SPARE = 3, /* left empty: the ^C of a user is shown there */
 	LAST_RATE = 10, /* those of one more rate */
 	LAST_RATE_FROM = 70, /* columns of a terminal that has room for it */
 	TEXT_MAX = 24,
@@ -171,12 +172,14 @@ progress_back(struct progress *p, int width)
 
 	if (p->line_open && width > 0 && width < p->line_width &&
 	    terminal_reflows())
-		rows = (p->line_width - 2) / width;
+		rows = (p->line_width - SPARE - 1) / width;
 	buf_put(&p->pending, "\r", 1);
-	if (rows > 0)
-		buf_printf(&p->pending, "\033[%dA\033[J", rows);
-	else if (p->line_open && width != p->line_width)
-		buf_printf(&p->pending, "\033[J");
+	/* Row by row: to clear the whole screen is to keep it in the
+	 * scrollback of some terminals. */
+	while (rows-- > 0)
+		buf_printf(&p->pending, "\033[K\033[A");
+	if (p->line_open && width != p->line_width)
+		buf_printf(&p->pending, "\033[K");
 }
 
 void
@@ -223,7 +226,7 @@ progress_draw(struct progress *p, const struct progress_item *item,
 {
 	char name[WIDTH_MAX * 4 + 1], shown[WIDTH_MAX * 4 + 1];
 	struct figures f = figures_of(item, finished, now_ms);
-	int width = width_now(p), columns = width - FIGURES - 1;
+	int width = width_now(p), columns = width - FIGURES - SPARE;
 	bool last = width >= LAST_RATE_FROM;
 	struct buf *b = &p->pending;
 
@@ -238,7 +241,7 @@ progress_draw(struct progress *p, const struct progress_item *item,
 	put_figures(item, &f, last, finished, name, sizeof name);
 	/* A window that is narrower than the figures gets their beginning. */
 	fit_name(shown, sizeof shown, name, columns >= 0 ?
-		(int)strlen(name) : MAX(width - 1, 0));
+		(int)strlen(name) : MAX(width - SPARE, 0));
 	buf_put(b, shown, strlen(shown));
 	if (finished)
 		buf_put(b, "\n", 1);
