@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from harness import LONG, clean_env, free_port, have, hpn, run
+from harness import IS_ROOT, LONG, clean_env, free_port, have, hpn, run
 from terminal import Terminal
 
 SCP = hpn("scp")
@@ -34,6 +34,16 @@ def names(source, target, up):
 
 
 # ---- room ----------------------------------------------------------------
+
+@pytest.fixture
+def small_disk(tmp_path):
+    place = tmp_path / "disk"
+    place.mkdir()
+    if run(["mount", "-t", "tmpfs", "-o", "size=40M", "none", place]).rc != 0:
+        pytest.skip("cannot mount")
+    yield place
+    run(["umount", "-l", place])
+
 
 def make_large(path):
     """Larger than what is free, and all of it a hole."""
@@ -89,6 +99,28 @@ def test_what_is_there_needs_no_room(tmp_path):
     assert os.stat(out / "x").st_size == size and not part.exists()
     (out / "x").unlink()
     done = scp("-Z", source, f"x:{out}/x")
+    assert done.rc == 1 and "does not fit" in done.errors, done
+
+
+@pytest.mark.skipif(not IS_ROOT, reason="needs root, to mount")
+@pytest.mark.parametrize("server", SERVERS, ids=os.path.basename)
+@pytest.mark.parametrize("up", [True, False], ids=["up", "down"])
+def test_what_replaces_has_its_room(tmp_path, small_disk, server, up):
+    """Twice all of it is more than the disk has, but no file is."""
+    tree, out = tmp_path / "tree", small_disk / "tree"
+    tree.mkdir()
+    for name in "ab":
+        (tree / name).write_bytes(os.urandom(12 * MB))
+    for flags, source, target in (
+            (["-r"], [tree], small_disk), ([], [tree / "a", tree / "b"], out)):
+        for _ in range(2):
+            ends = source + [f"x:{target}"] if up else [
+                f"x:{s}" for s in source] + [target]
+            scp(*flags, *ends, server=server).ok()
+        for name in "ab":
+            assert (out / name).read_bytes() == (tree / name).read_bytes()
+    new = small_disk / "new"
+    done = scp("-r", *names(tree, new, up), server=server)
     assert done.rc == 1 and "does not fit" in done.errors, done
 
 
