@@ -3,10 +3,11 @@
  * Room at the target. What is known to be needed is compared with what is free
  * before data moves: of each named file when it is about to move, beside those
  * that have begun; of a tree that is new when all of it is listed. One that
- * replaces another has its room as it goes. The server is asked beside other requests,
- * and nothing waits for its answer: where that comes late, what has begun ends.
- * What cannot be known (holes at a server, links at the target, devices) is
- * taken to fit; then the file system says it, which ends the copy at once.
+ * replaces another has its room as it goes. The server is asked beside other
+ * requests, and nothing waits for its answer: where that comes late, what has
+ * begun ends. What cannot be known (holes at a server, links at the target,
+ * devices) is taken to fit; then the file system says it, which ends the copy
+ * at once.
  */
 #include <sys/statvfs.h>
 
