@@ -3,6 +3,7 @@
  * hpnscp: copies files between hosts, through SFTP. This file is argv;
  * client/scp-copy.c knows what goes where, xfer/ moves it.
  */
+#include "base/help.h"
 #include "config.h"
 
 #include <locale.h>
@@ -12,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/called.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/flags-getopt.h"
@@ -24,6 +26,7 @@
 #include "client/scp-hosts.h"
 #include "client/scp-run.h"
 #include "client/ssh-command.h"
+#include "conf/client-conf.h"
 #include "crypto/library.h"
 #include "xfer/progress.h"
 #include "xfer/target.h"
@@ -55,8 +58,22 @@ usage(void)
 	    "              [--json] [--links] [--no-space-check]\n"
 	    "              [--progress=tty|plain|none] [--retry[=times]] "
 	    "[--sparse]\n"
-	    "              [--verify] source ... target\n");
+	    "              [--verify] source ... target\n"
+	    "       hpnscp --help\n");
 	exit(1);
+}
+
+/* Of an option that is unknown here: which program has it? */
+static void
+tell_who_has(const char *option)
+{
+	static const char *const names[] = { "--delete", "--dry-run",
+		"--exclude", "--files-from", "--include", "--update" };
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (str_has_prefix(option, names[i]))
+			fprintf(stderr, "hpnscp: rsync has that option: "
+			    "rsync -e hpnssh %s ...\n", names[i]);
 }
 
 _Noreturn static void
@@ -101,7 +118,6 @@ enum {
 	OPT_SPARSE,
 	OPT_VERIFY,
 };
-enum { CONNECTIONS_MAX = 32 };
 
 static const struct option long_options[] = {
 	{ "hard-links", no_argument, NULL, OPT_HARD_LINKS },
@@ -137,6 +153,7 @@ transfer_option(int opt, const char *arg)
 		scp.xfer.sparse = true;
 		break;
 	case OPT_RETRY:
+		scp.given.retry = true;
 		scp.xfer.retries = arg == NULL ? XFER_RETRIES :
 		    (unsigned)number(arg, 0, 1000000, "bad number of times");
 		break;
@@ -144,8 +161,9 @@ transfer_option(int opt, const char *arg)
 		scp.xfer.verify = true;
 		break;
 	case 'j':
+		scp.given.connections = true;
 		scp.xfer.connections_max = strcmp(arg, "auto") == 0 ? 0 :
-		    (unsigned)number(arg, 1, CONNECTIONS_MAX,
+		    (unsigned)number(arg, 1, CLIENT_COPY_CONNECTIONS_MAX,
 			"bad number of connections");
 		break;
 	}
@@ -347,14 +365,19 @@ main(int argc, char **argv)
 	crypto_library_start();
 	cipher_use_wide_gcm();
 	signal(SIGPIPE, SIG_IGN);
-	log_init("hpnscp", LOG_LVL_INFO);
+	log_init(called_as(argc > 0 ? argv[0] : NULL, "hpnscp"),
+	    LOG_LVL_INFO);
 	log_to_stderr();
+	help_answer(&scp_help, argc, argv, crypto_library_version());
 	fatal_set_hook(on_fatal);
 	scp_catch_signals();
 	while ((opt = flags_getopt_long(argc, argv,
 		    COPY_FLAGS "123BORTX:Zdfj:prstz",
-		    long_options)) != -1)
+		    long_options)) != -1) {
+		if (opt == '?')
+			tell_who_has(argv[optind - 1]);
 		one_option(opt, optarg);
+	}
 	argc -= optind;
 	argv += optind;
 	if (scp.flags.verbose)

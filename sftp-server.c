@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/help.h"
 #include "base/mem.h"
 #include "crypto/library.h"
 #include "xfer/serve/sftp-server-main.h"
@@ -32,6 +33,7 @@ main(int argc, char **argv)
 
 	fd_sanitise_stdio();
 	crypto_library_start();
+	help_answer(&sftp_server_help, argc, argv, crypto_library_version());
 	signal(SIGPIPE, SIG_IGN);
 	pw = getpwuid(getuid());
 	if (pw == NULL) {

@@ -4,6 +4,7 @@
  * connection, and where lines come from (a person at a terminal, a pipe, a
  * batch file); xfer/shell/sftp-shell.c knows what they mean.
  */
+#include "base/help.h"
 #include "config.h"
 
 #include <errno.h>
@@ -20,6 +21,7 @@
 #include <histedit.h>
 #endif
 
+#include "base/called.h"
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/flags-getopt.h"
@@ -73,7 +75,8 @@ usage(void)
 	    "[-P port]\n"
 	    "               [-R num_requests] [-S program] "
 	    "[-s subsystem | sftp_server]\n"
-	    "               [-X sftp_option] destination\n");
+	    "               [-X sftp_option] destination\n"
+	    "       hpnsftp --help\n");
 	exit(1);
 }
 
@@ -502,8 +505,10 @@ main(int argc, char **argv)
 	crypto_library_start();
 	cipher_use_wide_gcm();
 	signal(SIGPIPE, SIG_IGN);
-	log_init("hpnsftp", LOG_LVL_INFO);
+	log_init(called_as(argc > 0 ? argv[0] : NULL, "hpnsftp"),
+	    LOG_LVL_INFO);
 	log_to_stderr();
+	help_answer(&sftp_help, argc, argv, crypto_library_version());
 	while ((opt = flags_getopt(argc, argv,
 		    COPY_FLAGS "aB:b:fNpR:rs:X:")) != -1)
 		one_option(opt, optarg);

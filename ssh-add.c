@@ -15,6 +15,7 @@
 #include "add/add.h"
 #include "base/fd.h"
 #include "base/flags-getopt.h"
+#include "base/help.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/version.h"
@@ -359,6 +360,7 @@ main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	log_init("hpnssh-add", LOG_LVL_INFO);
 	log_to_stderr();
+	help_answer(&add_help, argc, argv, NULL);
 	if (sk_provider("$SSH_SK_PROVIDER") != NULL)
 		c.o.sk_provider = sk_provider("$SSH_SK_PROVIDER");
 	parse(&c, argc, argv);

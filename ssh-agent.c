@@ -13,6 +13,7 @@
 #include "agent/agent-process.h"
 #include "base/fd.h"
 #include "base/flags-getopt.h"
+#include "base/help.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -192,6 +193,7 @@ main(int argc, char **argv)
 	crypto_library_start();
 	log_init("hpnssh-agent", LOG_LVL_INFO);
 	log_to_stderr();
+	help_answer(&agent_help, argc, argv, crypto_library_version());
 	parse_options(argc, argv);
 	if (run.debug)
 		log_set_level(LOG_LVL_DEBUG3);

@@ -3,6 +3,7 @@
  * hpnssh-keygen: makes, changes, shows and converts keys, and keeps
  * known_hosts files.
  */
+#include "base/help.h"
 #include "keygen/keygen.h"
 
 #include <errno.h>
@@ -16,7 +17,6 @@
 #include "base/flags-getopt.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/version.h"
 #include "config.h"
 
 enum { ROUNDS_MAX = 1000000 };
@@ -398,10 +398,7 @@ main(int argc, char **argv)
 	setvbuf(stdin, NULL, _IONBF, 0);
 	log_init("hpnssh-keygen", LOG_LVL_INFO);
 	log_to_stderr();
-	if (argc == 2 && strcmp(argv[1], "-V") == 0) {
-		fprintf(stderr, "%s HPNSSH_%s\n", HPN_SOFTWARE, VERSION);
-		return OK;
-	}
+	help_answer(&keygen_help, argc, argv, NULL);
 	status = run_mode(parse_options(argc, argv));
 	/* A full disk behind stdout must not look like success. */
 	if (fflush(stdout) != 0 || ferror(stdout))

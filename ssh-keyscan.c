@@ -14,6 +14,7 @@
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/flags-getopt.h"
+#include "base/help.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -294,6 +295,7 @@ main(int argc, char **argv)
 	crypto_library_start();
 	log_init("hpnssh-keyscan", LOG_LVL_INFO);
 	log_to_stderr();
+	help_answer(&keyscan_help, argc, argv, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	parse_argv(&o, argc, argv);
 	found = scan_run(&o.scan, &o.lines);

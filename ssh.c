@@ -11,8 +11,10 @@
 #include <syslog.h>
 #include <unistd.h>
 
+#include "base/called.h"
 #include "base/fd.h"
 #include "base/flags-getopt.h"
+#include "base/help.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/version.h"
@@ -80,7 +82,7 @@ write_out(const struct buf *b)
 {
 	if (fwrite(buf_data(b), 1, buf_len(b), stdout) != buf_len(b) ||
 	    fflush(stdout) != 0)
-		fatal("hpnssh: writing standard output: %s",
+		fatal("%s: writing standard output: %s", called_ssh(),
 		    err_text(ERR_SYSTEM));
 }
 
@@ -90,7 +92,8 @@ answer_query(const char *what)
 	struct buf out = { 0 };
 
 	if (query_list(what, &out) != 0)
-		fatal("hpnssh: -Q %s: there is no such list (see -Q help)",
+		fatal("%s: -Q %s: there is no such list (see -Q help)",
+		    called_ssh(),
 		    what);
 	write_out(&out);
 	buf_clear(&out);
@@ -101,10 +104,11 @@ static void
 take_through(struct program *p, const char *text)
 {
 	if (p->is_through)
-		fatal("hpnssh: stdio forward already specified");
+		fatal("%s: stdio forward already specified", called_ssh());
 	p->is_through = true;
 	if (forward_target_parse(&p->through, text) != 0)
-		fatal("hpnssh: Bad stdio forwarding specification '%s'", text);
+		fatal("%s: Bad stdio forwarding specification '%s'",
+		    called_ssh(), text);
 }
 
 /* What cannot be together on one command line. */
@@ -112,7 +116,7 @@ static void
 check_flags(const struct program *p)
 {
 	if (p->is_through && p->flags.control_command != NULL)
-		fatal("hpnssh: Cannot specify stdio forward with -O");
+		fatal("%s: Cannot specify stdio forward with -O", called_ssh());
 }
 
 static void
@@ -126,7 +130,7 @@ take_flag(struct program *p, int flag)
 		return;
 	switch (flag) {
 	case '1':
-		fatal("hpnssh: SSH protocol version 1 is gone");
+		fatal("%s: SSH protocol version 1 is gone", called_ssh());
 	case '2': /* the only one there is */
 	case 'K': /* built without GSSAPI: as stock without it */
 	case 'k':
@@ -175,8 +179,8 @@ take_destination(struct program *p, const char *text)
 	if (p->dest.user != NULL && !destination_user_ok(p->dest.user))
 		fatal("remote username contains invalid characters");
 	if (!destination_host_ok(p->dest.host))
-		fatal("hpnssh: the host name has characters that are not "
-		      "allowed");
+		fatal("%s: the host name has characters that are not "
+		      "allowed", called_ssh());
 	if (p->dest.user != NULL &&
 	    client_conf_set(&p->conf, "User", p->dest.user) != 0)
 		exit(EXIT_ERROR);
@@ -271,8 +275,8 @@ load_configuration(struct program *p)
 		p->conf.session.session_type = CLIENT_SESSION_NONE;
 	}
 	if (!destination_host_ok(p->conf.host.hostname))
-		fatal("hpnssh: the host name has characters that are not "
-		      "allowed");
+		fatal("%s: the host name has characters that are not "
+		      "allowed", called_ssh());
 }
 
 static void
@@ -295,8 +299,8 @@ choose_remote(struct program *p)
 
 	if (conf->session.remote_command != NULL) {
 		if (p->command != NULL)
-			fatal("hpnssh: there is a command on the command line "
-			      "and a RemoteCommand");
+			fatal("%s: there is a command on the command line "
+			      "and a RemoteCommand", called_ssh());
 		if (client_conf_expand(conf, CLIENT_TOKENS_COMMAND,
 			"RemoteCommand", conf->session.remote_command,
 			&p->remote) != 0)
@@ -306,7 +310,7 @@ choose_remote(struct program *p)
 	}
 	if (conf->session.session_type == CLIENT_SESSION_SUBSYSTEM &&
 	    p->remote == NULL)
-		fatal("hpnssh: which subsystem?");
+		fatal("%s: which subsystem?", called_ssh());
 	if (conf->session.fork_after_authentication && p->remote == NULL &&
 	    conf->session.session_type != CLIENT_SESSION_NONE)
 		fatal("Cannot fork into background without a command to "
@@ -372,11 +376,14 @@ main(int argc, char **argv)
 	int status = 0;
 
 	fd_sanitise_stdio();
+	if (argc == 2 && strcmp(argv[1], "-V") != 0)
+		help_answer(&ssh_help, argc, argv, NULL);
 	setproctitle_init(argc, argv, environ);
 	crypto_library_start();
 	cipher_use_wide_gcm();
 	signal(SIGPIPE, SIG_IGN);
-	log_init("hpnssh", LOG_LVL_INFO);
+	log_init(called_as(argc > 0 ? argv[0] : NULL, "hpnssh"),
+	    LOG_LVL_INFO);
 	client_conf_init(&p.conf);
 	parse_arguments(&p, argc, argv);
 	open_log(&p);

@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/called.h"
 #include "base/dial.h"
 #include "base/child.h"
 #include "base/fd.h"
@@ -60,7 +61,8 @@ resolve(const char *name, int port, int family, bool passive,
 	r = getaddrinfo(name, service, &hints, out);
 	if (r == 0)
 		return 0;
-	log_error("hpnssh: Could not resolve hostname %.100s: %s", name,
+	log_error("%s: Could not resolve hostname %.100s: %s",
+	    called_ssh(), name,
 	    r == EAI_SYSTEM ? err_text(ERR_SYSTEM) : gai_strerror(r));
 	return ERR_NOT_FOUND;
 }
@@ -184,7 +186,7 @@ report_failure(const struct candidates *c, const struct dial *d)
 		if (port == reported)
 			continue;
 		reported = port;
-		log_error("hpnssh: connect to host %s port %u: %s",
+		log_error("%s: connect to host %s port %u: %s", called_ssh(),
 		    c->conf->host.hostname, port, strerror(dial_error(d, i)));
 	}
 }
@@ -238,17 +240,6 @@ find_addresses(struct candidates *c, const struct client_conf *conf)
 	return 0;
 }
 
-/* In the words of HPN-SSH 18. */
-static void
-tell_fallback(const struct client_conf *conf, uint16_t port)
-{
-	log_info("HPNSSH server not available on default port %d",
-	    conf->host.port);
-	log_info("Falling back to %s port %u",
-	    port == HPN_FALLBACK_PORT ? "OpenSSH default" : "user defined",
-	    port);
-}
-
 static void
 take_winner(struct sshlink *link, struct client_conf *conf, int fd,
     const struct dial_address *a)
@@ -264,7 +255,7 @@ take_winner(struct sshlink *link, struct client_conf *conf, int fd,
 	log_debug("%s port %u answered first", text, link->port);
 	log_debug("Connection established.");
 	if (link->port != conf->host.port) {
-		tell_fallback(conf, link->port);
+		link->fell_from = (uint16_t)conf->host.port;
 		conf->host.port = link->port;
 	}
 	set_socket_options(fd, conf);

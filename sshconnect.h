@@ -23,6 +23,7 @@ struct sshlink {
 	int fd_out;    /* it is written; the same for a socket */
 	char *address; /* numeric; NULL behind a proxy command */
 	uint16_t port; /* the one that answered */
+	uint16_t fell_from; /* the one that did not; 0: there was none */
 	pid_t proxy;   /* running proxy command, or 0 */
 	struct sockaddr_storage peer; /* the address, if there is one */
 	socklen_t peer_len;

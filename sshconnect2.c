@@ -730,6 +730,7 @@ begin(struct sshlogin *l)
 {
 	const struct client_conf *conf = l->p.conf;
 	const struct sshlink *link = l->p.link;
+	bool hinted;
 	int r;
 
 	r = hostcheck_new(&l->hostcheck, conf, link->address, link->port);
@@ -753,11 +754,15 @@ begin(struct sshlogin *l)
 	find_hints_place(l);
 	/* With hints, the key exchange starts before the server's
 	 * identification arrives. */
-	if (r == 0 && l->hints_place.path != NULL &&
-	    hints_find(&l->hints_place, &l->hints) == 0)
+	hinted = l->hints_place.path != NULL &&
+	    hints_find(&l->hints_place, &l->hints) == 0;
+	tell_fallback(conf, link, hinted);
+	if (r == 0 && hinted)
 		r = start_kex(l);
-	if (r == 0)
-		r = packet_flush(l->packet);
+	if (r == 0 && (r = packet_flush(l->packet)) == ERR_SYSTEM &&
+	    packet_fill(l->packet) > 0) /* it may have said why */
+		(void)!packet_read_identification(l->packet, &l->peer_ident,
+		    on_other_line, l);
 	if (r != ERR_AGAIN)
 		return r;
 	sshlink_want_write(l->watch, true);

@@ -17,6 +17,7 @@
 
 #include "base/fd.h"
 #include "base/flags-getopt.h"
+#include "base/help.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/open-named.h"
@@ -183,7 +184,8 @@ set_flag(struct options *o, int flag)
 		set_utmp_len(o, optarg);
 		break;
 	case 'V':
-		fprintf(stderr, "%s HPNSSH_%s\n", HPN_SOFTWARE, VERSION);
+		fprintf(stderr, "%s HPNSSH_%s, %s\n", HPN_SOFTWARE, VERSION,
+		    crypto_library_version());
 		exit(0);
 	default:
 		if (!set_keyword_flag(o, flag))
@@ -377,6 +379,7 @@ main(int argc, char **argv)
 
 	setproctitle_init(argc, argv, environ);
 	fd_sanitise_stdio();
+	help_answer(&sshd_help, argc, argv, NULL);
 	crypto_library_start();
 	closefrom(STDERR_FILENO + 1);
 	log_init(STATE_SYSLOG_NAME, LOG_LVL_INFO);

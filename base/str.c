@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <wchar.h>
 
 #include "base/mem.h"
 
@@ -425,6 +426,17 @@ printable_len(const char *p)
 
 	return len == 0 || c < 0x20 || (c >= 0x7f && c < 0xa0) ||
 		turns_text(c) ? 0 : len;
+}
+
+int
+str_columns(uint32_t c)
+{
+	enum { MAYBE_WIDE = 0x1100 };
+	int n = wcwidth((wchar_t)c);
+
+	if (n >= 0)
+		return n;
+	return c < MAYBE_WIDE ? 1 : 2;
 }
 
 void

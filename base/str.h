@@ -67,6 +67,10 @@ char *xstr_shorten_path(const char *path);
 /* Bytes of the UTF-8 character (RFC 3629, strict) at p, which is *code; 0:
  * there is none. */
 size_t str_utf8_len(const char *p, uint32_t *code);
+/* Columns of a terminal that a character takes which str_escape() lets through.
+ * Where the locale knows none of them (LANG=C) those that may be wide count as
+ * wide: a line that is too short does no harm. */
+int str_columns(uint32_t c);
 /* ASCII case only. */
 bool str_equal_nocase(const char *a, const char *b);
 /* Is s the len bytes at p? */

@@ -1,13 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: ISC
 # release.sh TAG DIRECTORY: what is published for a tag (v1.2.3): the source
-# tarball, a bill of materials of a build of it, and SHA256SUMS of all files in
-# the directory, packages that are there already too. Beside them NOTES.md, the
-# text of the release: its section of CHANGELOG.md.
+# tarball, a bill of materials of a build of it, where it all comes from, and
+# SHA256SUMS of all files in the directory, packages that are there already too.
+# Beside them NOTES.md, the text of the release: its section of CHANGELOG.md.
 # It refuses a tree with changes, a tag that is not the commit that is checked
 # out, a tag that is not the version of configure.ac, and a version that
 # CHANGELOG.md does not have or calls unreleased.
 # release.sh -c TAG: only checks
+# release.sh -s KEY DIRECTORY: signs SHA256SUMS, by ssh-keygen (KEY is a file; for
+#   one in an agent its public half), to SHA256SUMS.sig
+# release.sh -v SIGNERS DIRECTORY: checks the signature (SIGNERS is a file of
+#   allowed signers) and that the files are those of SHA256SUMS, no more, no less
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
 check=
@@ -28,7 +32,50 @@ notes()
 		sed -e '/./,$!d'
 }
 
-[ -n "$check" ] && [ $# = 1 ] || [ $# = 2 ] || { sed -n '3,10s/^# \{0,1\}//p' "$0" >&2; exit 1; }
+namespace=hpn-ssh-release
+keygen=${SSH_KEYGEN:-ssh-keygen}
+
+# files: those of the directory that are published, but for SHA256SUMS and what
+# follows from it.
+files()
+{
+	find . -type f ! -name NOTES.md ! -name 'SHA256SUMS*' -printf '%P\0' |
+		LC_ALL=C sort -z
+}
+
+sign()
+{
+	cd "$2" && [ -s SHA256SUMS ] || die "there is no SHA256SUMS in $2"
+	sha256sum -c --quiet --strict SHA256SUMS || die "a file has changed"
+	rm -f SHA256SUMS.sig
+	"$keygen" -q -Y sign -n "$namespace" -f "$1" SHA256SUMS &&
+		[ -s SHA256SUMS.sig ] || die "SHA256SUMS is not signed"
+}
+
+verify()
+{
+	signers=$(realpath "$1") || exit 1
+	cd "$2" || exit 1
+	who=$("$keygen" -Y find-principals -f "$signers" -s SHA256SUMS.sig |
+		head -n 1) && [ -n "$who" ] || die "nobody of $1 has signed this"
+	"$keygen" -Y verify -f "$signers" -I "$who" -n "$namespace" \
+		-s SHA256SUMS.sig <SHA256SUMS || die "the signature is wrong"
+	sha256sum -c --quiet --strict SHA256SUMS || die "a file has changed"
+	[ "$(files | xargs -0 -n 1 printf '%s\n')" = "$(sed 's/^[0-9a-f]* [ *]//' \
+		SHA256SUMS)" ] || die "there are files that are not in SHA256SUMS"
+}
+
+case ${1:-} in
+-s | -v)
+	[ $# = 3 ] || { sed -n '3,16s/^# \{0,1\}//p' "$0" >&2; exit 1; }
+	case $1 in
+	-s) key=$(realpath "$2") && sign "$key" "$3" ;;
+	-v) verify "$2" "$3" ;;
+	esac
+	exit 0 ;;
+esac
+
+[ -n "$check" ] && [ $# = 1 ] || [ $# = 2 ] || { sed -n '3,16s/^# \{0,1\}//p' "$0" >&2; exit 1; }
 tag=$1 version=${1#v}
 [ "$tag" = "v$version" ] || die "a tag is v and the version, not $tag"
 [ -z "$(git -C "$top" status --porcelain)" ] ||
@@ -69,8 +116,11 @@ SOURCE_DATE_EPOCH=$(git -C "$top" log -1 --format=%ct) \
 	python3 "$top/build-aux/sbom.py" "$scratch/$name" \
 	>"$to/$name.spdx.json"
 notes "$version" >"$to/NOTES.md"
-rm -f "$to/SHA256SUMS"
-(cd "$to" && find . -type f ! -name NOTES.md -printf '%P\0' | LC_ALL=C sort -z |
-	xargs -0 sha256sum) >"$scratch/sums"
+rm -f "$to"/SHA256SUMS* "$to/$name.provenance.json"
+(cd "$to" && files | xargs -0 sha256sum) >"$scratch/sums"
+python3 "$top/build-aux/provenance.py" "$tag" "$commit" <"$scratch/sums" \
+	>"$scratch/provenance"
+mv "$scratch/provenance" "$to/$name.provenance.json"
+(cd "$to" && files | xargs -0 sha256sum) >"$scratch/sums"
 mv "$scratch/sums" "$to/SHA256SUMS"
 cat "$to/SHA256SUMS"

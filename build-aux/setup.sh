@@ -11,7 +11,7 @@ build_packages='gcc make autoconf automake pkg-config libc6-dev libssl-dev zlib1
 unit_packages='libcmocka-dev'
 # What the tests call themselves: build-aux/programs has the list.
 test_packages='binutils bash e2fsprogs fish fuse3 iproute2 mandoc procps
-	python3-minimal strace valgrind zsh'
+	python3-minimal strace tmux valgrind zsh'
 # The peers of the interoperability tests.
 peer_packages='openssh-client openssh-server openssh-sftp-server dropbear-bin
 	putty-tools rsync sshfs lftp rclone git curl python3-pytest

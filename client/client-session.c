@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/called.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "channels-timeout.h"
@@ -76,6 +77,16 @@ session_set_nonblock(struct session *s, bool on)
 
 /* ---- requests to the server ----------------------------------------- */
 
+/* By -t, -tt or RequestTTY, not because there is a terminal here. */
+static bool
+tty_was_asked_for(const struct session *s)
+{
+	int wish = s->p.conf->session.request_tty;
+
+	return s->p.guest == NULL &&
+	    (wish == CLIENT_TTY_YES || wish == CLIENT_TTY_FORCE);
+}
+
 static void
 on_pty_reply(void *arg, bool ok, struct rd data)
 {
@@ -84,12 +95,14 @@ on_pty_reply(void *arg, bool ok, struct rd data)
 	(void)data;
 	if (ok)
 		return;
-	report_refused_request(s, "PTY allocation");
 	/* The shell runs without; local line editing is wanted then. */
 	s->tty = false;
 	session_set_raw(s, false);
+	report_refused_request(s, "PTY allocation");
 	if (s->p.guest != NULL)
 		s->p.guest->no_tty(s->p.arg);
+	if (tty_was_asked_for(s))
+		session_abort(s, STATUS_UNKNOWN);
 }
 
 static void
@@ -422,7 +435,7 @@ on_sink_failed(void *arg, struct channel *c, uint32_t ext, int error)
 		log_debug("standard %s has no reader",
 		    ext == 0 ? "output" : "error");
 	} else {
-		log_error("hpnssh: writing standard %s: %s",
+		log_error("%s: writing standard %s: %s", called_ssh(),
 		    ext == 0 ? "output" : "error", strerror(error));
 		s->output_failed = true;
 	}

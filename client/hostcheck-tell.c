@@ -202,7 +202,8 @@ is_yes(const char *answer, const char *fp, bool *decided)
 	*decided = true;
 	if (strcasecmp(answer, "yes") == 0 || strcmp(answer, fp) == 0)
 		return true;
-	*decided = strcasecmp(answer, "no") == 0;
+	/* An empty one is the end of what the user types (^D), too. */
+	*decided = *answer == '\0' || strcasecmp(answer, "no") == 0;
 	return false;
 }
 

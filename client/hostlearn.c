@@ -11,11 +11,16 @@
 #include "base/prompt.h"
 #include "base/str.h"
 #include "client/tty.h"
+#include "client/uses.h"
 #include "keys/knownhosts.h"
 
 #define PROVE "hostkeys-prove-00@openssh.com"
 
-enum { ALG_MAX = 256, QUESTIONS_MAX = 3 };
+enum {
+	ALG_MAX = 256,
+	QUESTIONS_MAX = 3,
+	PROOFS_MS = 2000, /* a connection lasts for them, at most */
+};
 
 struct hostlearn {
 	const struct client_conf *conf;
@@ -30,6 +35,9 @@ struct hostlearn {
 	bool unproved[KNOWNHOSTS_RENEW_MAX];
 	size_t n;
 	bool heard;
+	struct loop *loop;
+	struct uses *uses; /* NULL: nothing waits for the proofs */
+	struct loop_timer *held; /* the connection is; NULL: it is not */
 };
 
 /* ---- the file ----------------------------------------------------------- */
@@ -233,10 +241,35 @@ out:
 }
 
 static void
-on_proofs(void *arg, bool ok, struct rd data)
+let_go(struct hostlearn *h)
+{
+	loop_cancel(h->loop, h->held);
+	h->held = NULL;
+	uses_end(h->uses, USE_LEARNING);
+}
+
+static void
+on_held_too_long(void *arg)
 {
 	struct hostlearn *h = arg;
 
+	log_debug("the server does not prove its other host keys in time");
+	let_go(h);
+}
+
+static void
+hold(struct hostlearn *h)
+{
+	if (h->uses == NULL)
+		return;
+	h->held = loop_after(h->loop, PROOFS_MS, on_held_too_long, h);
+	if (h->held != NULL)
+		uses_begin(h->uses, USE_LEARNING);
+}
+
+static void
+take_proofs(struct hostlearn *h, bool ok, struct rd data)
+{
 	if (!ok) {
 		log_debug("the server does not prove its other host keys");
 		return;
@@ -252,6 +285,16 @@ on_proofs(void *arg, bool ok, struct rd data)
 	}
 	if (rd_end(&data) == 0)
 		update_file(h);
+}
+
+static void
+on_proofs(void *arg, bool ok, struct rd data)
+{
+	struct hostlearn *h = arg;
+
+	take_proofs(h, ok, data);
+	if (h->held != NULL)
+		let_go(h);
 }
 
 static int
@@ -272,6 +315,8 @@ ask_for_proofs(struct hostlearn *h)
 	if (r == 0)
 		r = channels_global_request(h->channels, PROVE, &b, on_proofs,
 		    h);
+	if (r == 0)
+		hold(h);
 	buf_clear(&blob);
 	buf_clear(&b);
 	return r;
@@ -423,10 +468,19 @@ hostlearn_new(struct hostlearn **out, const struct client_conf *conf,
 }
 
 void
+hostlearn_hold(struct hostlearn *h, struct loop *loop, struct uses *uses)
+{
+	h->loop = loop;
+	h->uses = uses;
+}
+
+void
 hostlearn_free(struct hostlearn *h)
 {
 	if (h == NULL)
 		return;
+	if (h->held != NULL)
+		loop_cancel(h->loop, h->held);
 	for (size_t i = 0; i < h->n; i++)
 		key_free(h->keys[i]);
 	key_free(h->shown);

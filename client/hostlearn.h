@@ -12,6 +12,7 @@
 #define HPN_CLIENT_HOSTLEARN_H
 
 #include "base/err.h"
+#include "base/loop.h"
 #include "channels.h"
 #include "client/hostcheck.h"
 #include "conf/client-conf.h"
@@ -21,12 +22,16 @@
 #define HOSTLEARN_ANNOUNCE "hostkeys-00@openssh.com"
 
 struct hostlearn;
+struct uses;
 
 /* All borrowed; they outlive it. *out is NULL if nothing is to be learnt from
  * this host. */
 int hostlearn_new(struct hostlearn **out, const struct client_conf *conf,
     const struct hostcheck *check, const struct kex *k,
     struct channels *chs) must_check;
+/* A command may be over before the proofs are there: the connection counts as
+ * used until they are, or some time has passed. Both outlive h. */
+void hostlearn_hold(struct hostlearn *h, struct loop *loop, struct uses *uses);
 /* That request came; data is its body. What is wrong with it is only logged.
  * An error, which ends the connection: the answer could not be sent. */
 int hostlearn_announced(struct hostlearn *h, struct rd *data) must_check;

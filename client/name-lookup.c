@@ -4,6 +4,7 @@
 #include <netdb.h>
 #include <sys/socket.h>
 
+#include "base/called.h"
 #include "base/log.h"
 #include "base/mem.h"
 
@@ -30,7 +31,8 @@ name_look_up(const char *name, int family, bool expected,
 	*alias = NULL;
 	if (r != 0) {
 		log_msg(level_of(r, expected),
-		    "hpnssh: Could not resolve hostname %.300s: %s", name,
+		    "%s: Could not resolve hostname %.300s: %s",
+		called_ssh(), name,
 		    r == EAI_SYSTEM ? err_text(ERR_SYSTEM) : gai_strerror(r));
 		return ERR_NOT_FOUND;
 	}

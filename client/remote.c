@@ -47,6 +47,27 @@ set_conf(struct client_conf *conf, const char *keyword, const char *value)
 	return value != NULL ? client_conf_set(conf, keyword, value) : 0;
 }
 
+/* What the user has not given. */
+static void
+take_copy_defaults(struct remote *r)
+{
+	struct remote_copy *copy = r->p.copy;
+
+	if (copy == NULL)
+		return;
+	*copy = (struct remote_copy){
+		.connections = (unsigned)r->conf.copy.connections,
+		.retries = (unsigned)r->conf.copy.retry,
+		.verify = r->conf.copy.verify != 0,
+		.resume = r->conf.copy.resume != 0,
+		.preserve = r->conf.copy.preserve != 0,
+	};
+	if (!r->p.connections_given)
+		r->p.connections = copy->connections;
+	if (!r->p.retry_given)
+		r->p.watched = copy->retries > 0;
+}
+
 static int
 load_conf(struct remote *r)
 {
@@ -74,6 +95,7 @@ load_conf(struct remote *r)
 	if (err != 0)
 		return err;
 	ssh_flags_apply(&flags, &r->conf);
+	take_copy_defaults(r);
 	if (p->watched && r->conf.tcp.server_alive_interval == 0)
 		r->conf.tcp.server_alive_interval = ALIVE_INTERVAL_S;
 	if (p->watched && r->conf.tcp.connect_timeout <= 0) {

@@ -19,6 +19,12 @@
 
 struct remote;
 
+/* Defaults of copies to or from a host. */
+struct remote_copy {
+	unsigned connections, retries;
+	bool verify, resume, preserve;
+};
+
 /* All is borrowed, and must live longer than the remote. */
 struct remote_params {
 	struct loop *loop;
@@ -41,6 +47,12 @@ struct remote_params {
 	/* A connection that is silent for long counts as lost, even if the
 	 * configuration does not ask for alive messages or a time limit. */
 	bool watched;
+	/* Gets what the host's configuration says of copies, before it is
+	 * connected to; from a program in place of the connection nothing.
+	 * Then `watched` and `connections` above are as of it, unless the user
+	 * gave them. NULL: it does not count. */
+	struct remote_copy *copy;
+	bool connections_given, retry_given;
 };
 
 /* Begins to connect. 0, or an error that was reported to the user. */

@@ -195,8 +195,9 @@ batch_begin(struct batch *b, struct scp *scp, struct scp_host *host,
     struct scp_host *to)
 {
 	struct xfer_streams streams = remote_streams(host->remote);
+	const struct xfer_opts opts = scp_host_opts(scp, host);
 	const struct xfer_opts plain = { .recursive = scp->recursive,
-		.preserve = scp->preserve, .in_place = true,
+		.preserve = opts.preserve, .in_place = true,
 		.rate_bytes = scp->xfer.rate_bytes,
 		.check_space = scp->xfer.check_space,
 		.progress = scp->xfer.progress, .report = scp_report,
@@ -205,7 +206,8 @@ batch_begin(struct batch *b, struct scp *scp, struct scp_host *host,
 	*b = (struct batch){ .scp = scp, .host = host, .to = to };
 	check_memory(scp, "memory", to != NULL ?
 		xfer_new_between(&b->x, host->sftp, to->sftp, &plain) :
-		xfer_new(&b->x, &streams, host->sftp, &scp->xfer));
+		xfer_new(&b->x, &streams, host->sftp, &opts));
+	scp->resumes = opts.resume;
 }
 
 static void

@@ -62,7 +62,7 @@ connection_lost(struct scp *scp, int err)
 
 	screen_clear();
 	/* Of a connection that was tried again nothing was said so far. */
-	if (scp->xfer.retries > 0 && *why != '\0')
+	if (*why != '\0')
 		fprintf(stderr, "hpnscp: the last try: %s\n", why);
 	if (remote_err_is_told(err))
 		fprintf(stderr, "hpnscp: Connection closed\n");
@@ -82,6 +82,21 @@ scp_host_result(struct scp *scp, int result)
 	return result;
 }
 
+struct xfer_opts
+scp_host_opts(const struct scp *scp, const struct scp_host *host)
+{
+	struct xfer_opts o = scp->xfer;
+
+	if (!scp->given.connections)
+		o.connections_max = host->copy.connections;
+	if (!scp->given.retry)
+		o.retries = host->copy.retries;
+	o.verify |= host->copy.verify;
+	o.resume |= host->copy.resume;
+	o.preserve |= host->copy.preserve;
+	return o;
+}
+
 /* ---- tries -------------------------------------------------------------- */
 
 /* Waits before the next try, or ends the program if there is none. */
@@ -89,14 +104,14 @@ static void
 try_again(struct scp *scp, struct scp_host *host, int err)
 {
 	unsigned wait_ms = xfer_retry_wait_ms(host->tries, 0);
+	unsigned retries = scp_host_opts(scp, host).retries;
 	char text[96];
 
 	if ((err != ERR_CLOSED && err != ERR_TIMEOUT) ||
-	    host->tries >= scp->xfer.retries)
+	    host->tries >= retries)
 		connection_lost(scp, err);
 	host->tries++;
-	xfer_retry_text(wait_ms, host->tries, scp->xfer.retries, text,
-	    sizeof text);
+	xfer_retry_text(wait_ms, host->tries, retries, text, sizeof text);
 	scp_note(scp, NULL, text);
 	(void)poll(NULL, 0, (int)wait_ms);
 }
@@ -131,7 +146,8 @@ open_remote(struct scp_host *host, const struct remote_params *params)
 								 ERR_DENIED;
 	host->sftp = remote_sftp(host->remote);
 	/* Else the first requests leave before the host has answered. */
-	if (!params->watched)
+	if (!params->watched &&
+	    (params->retry_given || host->copy.retries == 0))
 		return 0;
 	if ((err = wait_for_session(host, host->sftp)) != 0) {
 		host->sftp = NULL;
@@ -197,6 +213,8 @@ scp_host_of(struct scp *scp, const struct xfer_target *t, uint64_t bulk)
 		.watched = scp->xfer.retries > 0,
 		.bulk = scp->xfer.rate_bytes == 0 ? bulk : 0,
 		.connections = scp->xfer.connections_max,
+		.connections_given = scp->given.connections,
+		.retry_given = scp->given.retry,
 	};
 	struct scp_host *host;
 	int err;
@@ -207,6 +225,7 @@ scp_host_of(struct scp *scp, const struct xfer_target *t, uint64_t bulk)
 	host = add_host(scp, t);
 	params.host = host->where.host;
 	params.user = host->where.user;
+	params.copy = &host->copy;
 	while ((err = open_remote(host, &params)) != 0)
 		try_again(scp, host, err);
 	return host;

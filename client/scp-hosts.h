@@ -18,10 +18,15 @@ struct scp_host {
 	struct xfer_target where; /* its path is not used */
 	struct remote *remote;
 	struct sftp *sftp; /* its first session, or what replaced that */
+	struct remote_copy copy; /* its defaults */
 	unsigned tries;	   /* in a row, to get a session that answers */
 	struct scp_host *next;
 };
 
+/* What a transfer with that host is to do: the command line's word, then the
+ * host's configuration. */
+struct xfer_opts scp_host_opts(const struct scp *scp,
+    const struct scp_host *host);
 /* The one of a target; bulk as of struct remote_params. Requests may be sent
  * at once. */
 struct scp_host *scp_host_of(struct scp *scp, const struct xfer_target *t,

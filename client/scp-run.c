@@ -84,7 +84,7 @@ tell_kept(struct scp *scp, const char *why)
 	/* Between two hosts nothing can be resumed. */
 	if (xfer_keeps_any(scp->running) && !scp->between)
 		fprintf(stderr, "; the same command%s goes on%s",
-		    scp->resume ? "" : " with -Z",
+		    scp->resumes ? "" : " with -Z",
 		    xfer_is_full(scp->running) ? " when there is room" : "");
 	fputc('\n', stderr);
 }

@@ -28,6 +28,10 @@ struct scp {
 	bool engine_only; /* options that only transfers by SFTP obey */
 	struct loop *loop;
 	struct scp_host *hosts; /* those that there are connections to */
+	struct {
+		bool connections, retry; /* -j, --retry */
+	} given;
+	bool resumes; /* what is running goes on with parts */
 	struct xfer *running;	/* NULL: nothing moves */
 	bool failed;		/* something was not copied */
 	bool source_missing;	/* of an upload: SCP_EXIT_FATAL, at the end */

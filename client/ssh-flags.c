@@ -77,15 +77,25 @@ set_or_say(struct client_conf *conf, int flag, const char *keyword,
 	return r;
 }
 
+/* It is as if it had not been named: others are tried, as with stock. */
+static int
+pass_over_identity(const char *path)
+{
+	log_info("Warning: Identity file %s not accessible: %s.", path,
+	    strerror(errno));
+	return 1;
+}
+
 /* At once: a proxy may end before any key is read. Names with something to
  * expand are known later. */
 static int
 take_identity(struct client_conf *conf, const char *path)
 {
-	if (strpbrk(path, "%$") == NULL && path[0] != '~' &&
-	    strcmp(path, "none") != 0 && access(path, F_OK) != 0)
-		log_info("Warning: Identity file %s not accessible: %s.", path,
-		    strerror(errno));
+	bool known = strpbrk(path, "%$") == NULL && path[0] != '~' &&
+	    strcmp(path, "none") != 0;
+
+	if (known && access(path, F_OK) != 0)
+		return pass_over_identity(path);
 	return set_or_say(conf, 'i', "IdentityFile", path) < 0 ? ERR_SYNTAX : 1;
 }
 

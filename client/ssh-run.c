@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/called.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/loop.h"
@@ -485,7 +486,8 @@ connect_and_run(struct ssh_run *p)
 	p->status = EXIT_ERROR;
 	p->uses = (struct uses){ .unused = on_unused, .arg = p };
 	if (p->conf->host.refuse_connection != NULL) {
-		log_error("hpnssh: %s", p->conf->host.refuse_connection);
+		log_error("%s: %s",
+		    called_ssh(), p->conf->host.refuse_connection);
 		return EXIT_ERROR;
 	}
 	fd_raise_limit(); /* forwards take two descriptors and more each */

@@ -230,6 +230,8 @@ start(struct sshclient *c)
 	if (r == 0 && c->p.first == NULL)
 		r = sshlogin_learn_hostkeys(c->login, c->channels,
 		    &c->from_server.hostlearn);
+	if (c->from_server.hostlearn != NULL && c->p.uses != NULL)
+		hostlearn_hold(c->from_server.hostlearn, c->p.loop, c->p.uses);
 	c->from_server.conf = c->conf;
 	if (r == 0)
 		r = from_server_allow(&c->from_server, c->channels);

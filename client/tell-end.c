@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/called.h"
 #include "base/log.h"
+#include "conf/defaults.h"
 #include "kex.h"
 #include "packet.h"
 
@@ -77,7 +79,8 @@ tell_lost(const struct tell_end *t, int err)
 		    "read: Connection reset by peer" :
 		    "Connection closed by remote host");
 		if (t->last_line != NULL)
-			log_error("hpnssh: it says: %s", t->last_line);
+			log_error("%s: it says: %s",
+			    called_ssh(), t->last_line);
 	}
 	tell_closed(t, reset);
 }
@@ -158,4 +161,19 @@ tell_identifications(const struct client_conf *conf, const char *ours,
 	    (int)version, rest, rest + version + (rest[version] == '-'));
 	log_debug("Authenticating to %s:%u as '%s'", conf->host.hostname,
 	    conf->host.port, conf->host.user);
+}
+
+void
+tell_fallback(const struct client_conf *conf, const struct sshlink *link,
+    bool is_known)
+{
+	bool quiet = is_known || conf->auth.batch_mode;
+
+	if (link->fell_from == 0)
+		return;
+	log_msg(quiet ? LOG_LVL_VERBOSE : LOG_LVL_INFO,
+	    "HPNSSH server not available on default port %u, falling back to "
+	    "%s port %u",
+	    link->fell_from, link->port == HPN_FALLBACK_PORT ?
+		"OpenSSH default" : "user defined", link->port);
 }

@@ -34,5 +34,8 @@ void tell_authenticated(const char *host, const char *name,
 void tell_transferred(const struct packet *p, uint64_t took_ms);
 void tell_identifications(const struct client_conf *conf, const char *ours,
     const char *theirs);
+/* The server answered on the second port: said once of a host. */
+void tell_fallback(const struct client_conf *conf, const struct sshlink *link,
+    bool is_known);
 
 #endif

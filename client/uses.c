@@ -13,6 +13,7 @@ static const char *const names[USE_COUNT] = {
 	[USE_TUNNEL] = "tunnel",
 	[USE_PASSENGER] = "passenger",
 	[USE_SHARING] = "shared connection",
+	[USE_LEARNING] = "proof of host keys",
 };
 
 bool

@@ -19,6 +19,7 @@ enum use {
 	USE_TUNNEL,	   /* -w */
 	USE_PASSENGER,	   /* a process that shares the connection */
 	USE_SHARING,	   /* ControlPersist: others may come */
+	USE_LEARNING,	   /* host keys are being proved; for a short time */
 	USE_COUNT
 };
 

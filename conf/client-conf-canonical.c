@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "base/called.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -246,7 +247,8 @@ try_name(const struct search *s, char *name, bool expected)
 	int r;
 
 	if (clock_ms() >= s->end_ms) {
-		log_error("hpnssh: no time is left to look up %s", name);
+		log_error("%s: no time is left to look up %s",
+		    called_ssh(), name);
 		free(name);
 		return ERR_TIMEOUT;
 	}
@@ -300,7 +302,8 @@ search(const struct search *s)
 	if (!is_complete(c)) {
 		r = try_names(s);
 		if (r == ERR_NOT_FOUND && !c->canonical.fallback_local) {
-			log_error("hpnssh: Could not resolve host \"%s\"",
+			log_error("%s: Could not resolve host \"%s\"",
+			    called_ssh(),
 			    c->host.hostname);
 			return r;
 		}

@@ -151,6 +151,17 @@ static const struct conf_enum master_values[] = {
 	{ NULL, 0 },
 };
 
+static const struct conf_enum copy_connections[] = {
+	{ "auto", 0 },
+	{ NULL, 0 },
+};
+
+static const struct conf_enum copy_retry[] = {
+	{ "no", 0 },
+	{ "yes", CLIENT_COPY_RETRIES },
+	{ NULL, 0 },
+};
+
 /* --- what is not built --- */
 
 /* The same lines as OpenSSH's, because programs parse them. */
@@ -264,6 +275,14 @@ static const struct conf_row rows[] = {
 	    NUMBER(data.metrics_interval, 0, INT_MAX, "5") },
 	{ "MetricsPath", NULL, TEXTUAL(data.metrics_path),
 	    .def = "./ssh_stack_metrics" },
+	{ "CopyConnections", NULL,
+	    NUMBER(copy.connections, 1, CLIENT_COPY_CONNECTIONS_MAX, "auto"),
+	    .values = copy_connections },
+	{ "CopyRetry", NULL, NUMBER(copy.retry, 0, 1000000, "no"),
+	    .values = copy_retry },
+	{ "CopyVerify", NULL, FLAG(copy.verify, "no") },
+	{ "CopyResume", NULL, FLAG(copy.resume, "no") },
+	{ "CopyPreserve", NULL, FLAG(copy.preserve, "no") },
 
 	{ "GlobalKnownHostsFile", NULL, LIST(known.global_known_hosts_file),
 	    .flags = CONF_NONE | CONF_ALONE,

@@ -70,6 +70,11 @@ enum { CLIENT_PERSIST_NO = -1, CLIENT_PERSIST_FOREVER = 0 };
 	M(kbdint, "keyboard-interactive")                                     \
 	M(password, "password")
 
+enum {
+	CLIENT_COPY_CONNECTIONS_MAX = 32,
+	CLIENT_COPY_RETRIES = 40, /* of "yes": some hours */
+};
+
 /* Fields are owned; strings are NULL when unset or "none". */
 struct client_conf {
 	struct conf_marks marks;
@@ -153,6 +158,13 @@ struct client_conf {
 		int metrics_interval; /* s */
 		char *metrics_path;   /* tokens not expanded */
 	} data;
+
+	/* hpnscp, where its command line does not say. */
+	struct {
+		int connections; /* 0: as it pays */
+		int retry;	 /* times; 0: not at all */
+		int verify, resume, preserve; /* flags */
+	} copy;
 
 	/* Knowing the host. Paths: tokens not expanded. */
 	struct {

@@ -145,8 +145,8 @@ purge()
 	# without this, apt keeps what systemd, say, only suggests
 	apt -o APT::AutoRemove::SuggestsImportant=false \
 		-o APT::AutoRemove::RecommendsImportant=false \
-		purge --auto-remove hpnssh-client hpnssh-server \
-		hpnssh-sftp-server
+		purge --auto-remove hpnssh-client hpnssh-keysign \
+		hpnssh-server hpnssh-sftp-server
 }
 
 no_process_is_left()

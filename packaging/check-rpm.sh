@@ -58,7 +58,7 @@ has()
 # One file in two packages would be a conflict that rpm finds late.
 no_file_twice()
 {
-	for part in client server sftp-server; do
+	for part in client keysign server sftp-server; do
 		rpm -qp --qf '[%{FILEMODES:octal} %{FILENAMES}\n]' \
 			"$(package $part)"
 	done | sed -n 's/^10[0-7]* //p' | grep -v /licenses/ | sort |
@@ -71,7 +71,7 @@ no_file_twice()
 they_run()
 {
 	mkdir "$scratch/unpacked"
-	for part in client server sftp-server; do
+	for part in client keysign server sftp-server; do
 		rpm2archive - <"$(package $part)" >"$scratch/$part.tgz" &&
 			tar -C "$scratch/unpacked" -xzf "$scratch/$part.tgz" ||
 			return 1
@@ -81,6 +81,25 @@ they_run()
 			-f "$scratch/host" &&
 		"$scratch/unpacked$sbin/hpnsshd" -G \
 			-f "$scratch/unpacked/etc/hpnssh/sshd_config"
+}
+
+# What the scripts say to semanage: one that keeps record.
+labels_are_asked_for()
+{
+	mkdir "$scratch/tools"
+	for tool in semanage restorecon selinuxenabled systemctl; do
+		printf '#!/bin/sh\necho %s "$@" >>%s\n' "$tool" "$scratch/asked" \
+			>"$scratch/tools/$tool"
+	done
+	chmod +x "$scratch/tools"/*
+	rpm -qp --qf '%{POSTIN}' "$(package server)" |
+		sed 's|^.*hpnssh-keygen -A.*$||' >"$scratch/post"
+	PATH=$scratch/tools:$PATH sh -eu "$scratch/post" 2
+	cat "$scratch/asked"
+	grep -Fx "semanage fcontext -a -t sshd_exec_t $sbin/hpnsshd" "$scratch/asked" &&
+		grep -F 'sshd_key_t /etc/hpnssh/ssh_host.*_key(\.pub)?' \
+			"$scratch/asked" &&
+		grep -Fx 'semanage port -a -t ssh_port_t -p tcp 2222' "$scratch/asked"
 }
 
 warnings()
@@ -94,7 +113,11 @@ sbin=$(rpm --eval '%{_sbindir}')
 result "no file is listed twice or missing" warnings
 result "no file is in two packages" no_file_twice
 result "hpnssh-keysign is root's and setuid" \
-	has client 4711 root $helpers/hpnssh-keysign
+	has keysign 4711 root $helpers/hpnssh-keysign
+result "firewalld's service" \
+	has server 0644 root /usr/lib/firewalld/services/hpnssh.xml
+result "fail2ban's jail" has server 0644 root /etc/fail2ban/jail.d/hpnssh.conf
+result "SELinux's labels" labels_are_asked_for
 result "hpnssh-sk-helper" has client 0755 root $helpers/hpnssh-sk-helper
 result "hpnssh-pkcs11-helper" has client 0755 root $helpers/hpnssh-pkcs11-helper
 result "hpnsshd" has server 0755 root "$sbin/hpnsshd"

@@ -55,7 +55,7 @@ mv "$scratch/root$prefix" "$scratch/$name"
 cd "$scratch/$name"
 mkdir -p etc
 mv "$scratch/root/etc/hpnssh" etc/samples
-rm -rf var libexec/hpnssh/hpnssh-keysign share/man/man8/hpnssh-keysign.8
+rm -rf var lib/systemd libexec/hpnssh/hpnssh-keysign share/man/man8/hpnssh-keysign.8
 # hpnsshd looks for its helpers beside itself first.
 for helper in hpnsshd-session hpnsshd-auth hpnsshd-user; do
 	ln -s "../libexec/hpnssh/$helper" "sbin/$helper"

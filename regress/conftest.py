@@ -63,6 +63,12 @@ def pytest_sessionstart(session):
         signal.signal(signal.SIGTERM, terminated)
 
 
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_teardown(item, nextitem):
+    yield
+    harness.reap_orphans()
+
+
 def pytest_sessionfinish(session, exitstatus):
     harness.end_orphans()
 

@@ -11,7 +11,7 @@ import struct
 import termios
 import time
 
-from harness import SLOW, clean_env
+from harness import SLOW, clean_env, own_children
 
 
 class Terminal:
@@ -26,6 +26,7 @@ class Terminal:
                 os.execve(args[0], args, env or clean_env(TERM="xterm"))
             finally:
                 os._exit(127)
+        own_children.add(self.pid)
         self.resize(rows, columns)
 
     def resize(self, rows, columns):
@@ -97,6 +98,7 @@ class Terminal:
                 os.waitpid(self.pid, 0)
         except (ProcessLookupError, ChildProcessError):
             pass
+        own_children.discard(self.pid)
         os.close(self.fd)
 
     def __enter__(self):

@@ -30,7 +30,7 @@ kexlog_name(const char *name, const char *remote)
 {
 	char *field = kexlog_field(name, strlen(name));
 
-	log_info("SSH: Server;Ltype: Authname;Remote: %s;Name: %s", remote,
+	log_verbose("SSH: Server;Ltype: Authname;Remote: %s;Name: %s", remote,
 	    field);
 	free(field);
 }
@@ -53,8 +53,8 @@ kexlog_version(const char *line, const char *ours, const char *remote)
 	    len, protocol, software);
 	fields[0] = kexlog_field(protocol, (size_t)len);
 	fields[1] = kexlog_field(software, strlen(software));
-	log_info("SSH: Server;Ltype: Version;Remote: %s;Protocol: %s;"
-		 "Client: %s",
+	log_verbose("SSH: Server;Ltype: Version;Remote: %s;Protocol: %s;"
+		    "Client: %s",
 	    remote, fields[0], fields[1]);
 	free(fields[0]);
 	free(fields[1]);
@@ -67,7 +67,8 @@ kexlog_result(const struct kex *k, const char *remote)
 {
 	const struct kex_result *res = kex_result(k);
 
-	log_info("SSH: Server;Ltype: Kex;Remote: %s;Enc: %s;MAC: %s;Comp: %s",
+	log_verbose("SSH: Server;Ltype: Kex;Remote: %s;Enc: %s;MAC: %s;"
+		    "Comp: %s",
 	    remote, res->cipher_rx, res->mac_rx, res->comp_rx);
 }
 

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <wchar.h>
 
 #include "base/mem.h"
 #include "base/str.h"
@@ -15,6 +14,7 @@ enum {
 	STALLED_MS = 5000,
 	WIDTH_MAX = 512,
 	FIGURES = 39,  /* columns right of the name */
+	SPARE = 3, /* left empty: the ^C of a user is shown there */
 	LAST_RATE = 10, /* those of one more rate */
 	LAST_RATE_FROM = 70, /* columns of a terminal that has room for it */
 	TEXT_MAX = 24,
@@ -69,20 +69,6 @@ width_now(struct progress *p)
 	return p->width;
 }
 
-/* Columns of a character that str_escape() lets through. Where the locale knows
- * none of them (LANG=C) those that may be wide count as wide: a line that is
- * too short does no harm. */
-static int
-columns_of(uint32_t c)
-{
-	enum { MAYBE_WIDE = 0x1100 };
-	int n = wcwidth((wchar_t)c);
-
-	if (n >= 0)
-		return n;
-	return c < MAYBE_WIDE ? 1 : 2;
-}
-
 /* Cuts at a character's start, so that half a UTF-8 sequence never shows. */
 static void
 fit_name(char *out, size_t size, const char *name, int columns)
@@ -93,7 +79,7 @@ fit_name(char *out, size_t size, const char *name, int columns)
 
 	while ((len = str_utf8_len(name + i, &c)) > 0 && c != 0 &&
 	    i + len < size) {
-		wide = columns_of(c);
+		wide = str_columns(c);
 		if (used + wide > columns)
 			break;
 		used += wide;
@@ -186,12 +172,14 @@ progress_back(struct progress *p, int width)
 
 	if (p->line_open && width > 0 && width < p->line_width &&
 	    terminal_reflows())
-		rows = (p->line_width - 2) / width;
+		rows = (p->line_width - SPARE - 1) / width;
 	buf_put(&p->pending, "\r", 1);
-	if (rows > 0)
-		buf_printf(&p->pending, "\033[%dA\033[J", rows);
-	else if (p->line_open && width != p->line_width)
-		buf_printf(&p->pending, "\033[J");
+	/* Row by row: to clear the whole screen is to keep it in the
+	 * scrollback of some terminals. */
+	while (rows-- > 0)
+		buf_printf(&p->pending, "\033[K\033[A");
+	if (p->line_open && width != p->line_width)
+		buf_printf(&p->pending, "\033[K");
 }
 
 void
@@ -238,7 +226,7 @@ progress_draw(struct progress *p, const struct progress_item *item,
 {
 	char name[WIDTH_MAX * 4 + 1], shown[WIDTH_MAX * 4 + 1];
 	struct figures f = figures_of(item, finished, now_ms);
-	int width = width_now(p), columns = width - FIGURES - 1;
+	int width = width_now(p), columns = width - FIGURES - SPARE;
 	bool last = width >= LAST_RATE_FROM;
 	struct buf *b = &p->pending;
 
@@ -253,7 +241,7 @@ progress_draw(struct progress *p, const struct progress_item *item,
 	put_figures(item, &f, last, finished, name, sizeof name);
 	/* A window that is narrower than the figures gets their beginning. */
 	fit_name(shown, sizeof shown, name, columns >= 0 ?
-		(int)strlen(name) : MAX(width - 1, 0));
+		(int)strlen(name) : MAX(width - SPARE, 0));
 	buf_put(b, shown, strlen(shown));
 	if (finished)
 		buf_put(b, "\n", 1);

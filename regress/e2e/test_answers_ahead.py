@@ -108,7 +108,7 @@ def test_tries_are_counted(make_server, stranger):
 @pytest.mark.parametrize("ident", [
     b"SSH-2.0-sshwire_1", b"SSH-2.0-OpenSSH_11.0", b"SSH-2.0-OpenSSH_10.6",
     b"SSH-2.0-OpenSSH_7.4", b"SSH-2.0-OpenSSH_for_Windows_9.5",
-    b"SSH-2.0-OpenSSH_10.5_hpn18 HPNSSH_0.1.0", b"SSH-2.0-OpenSSH"])
+    b"SSH-2.0-OpenSSH_10.5_hpn18 HPNSSH_0.9.0", b"SSH-2.0-OpenSSH"])
 def test_others_are_answered_when_they_ask(sshd, ident):
     w = begin(sshd, ident)
     w.say(SERVICE_REQUEST, "ssh-userauth")

@@ -36,9 +36,24 @@ def test_falls_back(to_ports, sshd):
     client gets through."""
     done = to_ports(None, sshd.port)
     assert done.rc == 0 and done.out == b"reached\n", done
-    assert done.errors == (
-        "HPNSSH server not available on default port 2222\n"
-        f"Falling back to user defined port {sshd.port}\n")
+    assert done.errors == ""  # a batch
+
+
+@needs_free_default
+def test_fallback_is_told_once(to_ports, sshd, tmp_path):
+    """Of a host; later it is known, and told with -v."""
+    known = tmp_path / "known_hosts"
+    known.write_bytes(sshd.known_hosts.read_bytes())
+
+    def visit(*options):
+        return to_ports(None, sshd.port, "BatchMode=no",
+                        f"UserKnownHostsFile={known}", *options).errors
+
+    line = ("HPNSSH server not available on default port 2222, falling back "
+            f"to user defined port {sshd.port}\n")
+    assert visit() == line
+    assert visit() == ""
+    assert line in visit("LogLevel=VERBOSE")
 
 
 @needs_free_default

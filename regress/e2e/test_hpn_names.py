@@ -21,7 +21,7 @@ HPN = b"SSH-2.0-OpenSSH_10.2p1_hpn18.8.0"
     (HPN, "echo scp", "echo scp"),
     (b"SSH-2.0-OpenSSH_10.2p1_hpn19.0.0", "scp -t x", "scp -t x"),
     (b"SSH-2.0-OpenSSH_10.2p1", "scp -t x", "scp -t x"),
-    (b"SSH-2.0-OpenSSH_10.5_hpn18 HPNSSH_0.1.0", "scp -t x", "scp -t x"),
+    (b"SSH-2.0-OpenSSH_10.5_hpn18 HPNSSH_0.9.0", "scp -t x", "scp -t x"),
     (b"SSH-2.0-other_hpn18", "scp -t x", "scp -t x"),
 ])
 def test_scp_there_is_hpnscp(tmp_path, keys, ident, typed, sent):

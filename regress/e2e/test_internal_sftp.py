@@ -379,7 +379,7 @@ def test_forced(make_server, tmp_path):
 def test_log_of_the_connection(make_server, tmp_path, data_file):
     """The lines that HPN's tools read, with counts that are true: of all
     that was sent, before login too."""
-    server = make_server("Subsystem sftp internal-sftp\nLogLevel INFO")
+    server = make_server("Subsystem sftp internal-sftp\nLogLevel VERBOSE")
     f = data_file(3 * MIB)
     client = Client("stock", server)
     client.scp(f, f":{tmp_path}/up").ok()

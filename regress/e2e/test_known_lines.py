@@ -4,6 +4,7 @@
 import re
 
 import pytest
+from terminal import Terminal
 
 import harness
 from harness import Client, hpn, run
@@ -249,3 +250,38 @@ def test_what_scp_tried(tmp_path, kind, deny):
     assert line(f"x:{here}", f"{none}/x") == f'open local "{none}/x": {reason}'
     assert line(none, f"x:{none}/x") == f'stat local "{none}": {reason}'
     assert line(f"x:{none}", here) == f"{none}: {reason}"
+
+
+@pytest.mark.parametrize("kind", ["hpn", "stock"])
+def test_identity_file_that_is_not_there(tmp_path, kind):
+    """It is told, and as if it had not been named."""
+    if not harness.have(kind, "ssh"):
+        pytest.skip(f"no {kind} ssh")
+
+    def files(*args):
+        done = harness.run([harness.program(kind, "ssh"), "-F", "none", "-G",
+                            *args, "host"]).ok()
+        return [x for x in done.text.splitlines()
+                if x.startswith("identityfile ")]
+    there = tmp_path / "there"
+    there.write_text("")
+    assert files("-i", tmp_path / "none") == files()
+    assert files("-i", tmp_path / "none", "-i", there) == files("-i", there)
+
+
+@pytest.mark.parametrize("kind", ["hpn", "stock"])
+@pytest.mark.parametrize("flag", ["-t", "-tt"])
+def test_terminal_that_is_refused(make_server, kind, flag):
+    """It was asked for: that is an error, and nothing is shown."""
+    if not harness.have(kind, "ssh"):
+        pytest.skip(f"no {kind} ssh")
+    client = Client(kind, make_server("PermitTTY no\n"), log_level="INFO")
+    with Terminal([*client.ssh_args(flags=[flag]), "echo r''an"]) as seen:
+        seen.expect("PTY allocation request failed on channel 0")
+        assert seen.wait() == 255
+        assert b"ran" not in seen.shown
+    with Terminal(client.ssh_args()) as seen:  # a shell does without
+        seen.expect("PTY allocation request failed on channel 0")
+        seen.line("echo r''an; exit 3")
+        seen.expect("ran")
+        assert seen.wait() == 3

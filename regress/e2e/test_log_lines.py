@@ -80,7 +80,7 @@ def test_log_verbose_client(ssh):
 def test_longest_names(make_server, keys, unit, length):
     """No name pushes off the line what stands behind it: the address, by which
     a source that guesses is found, and the mark of lines of hpnsshd-auth."""
-    server = make_server("PasswordAuthentication yes\n")
+    server = make_server("PasswordAuthentication yes\nLogLevel VERBOSE\n")
     name = unit * (length // len(unit.encode()))
     wire = Peer(server, keys, ADDRESS).wire()
     wire.auth_request(name, "password", False, "a wrong one")
@@ -90,7 +90,8 @@ def test_longest_names(make_server, keys, unit, length):
     lines = [line for line in server.log_text().splitlines()
              if not line.startswith("Server listening")]
     about = [line for line in lines
-             if re.match("Invalid user|Failed password|Connection", line)]
+             if re.match("Invalid user|Failed password|Connection (?!from)",
+                         line)]
     assert len(about) == 3, lines
     for line in about:
         assert re.search(rf" (from|by .* user .*) {ADDRESS} port \d+", line)
@@ -100,3 +101,12 @@ def test_longest_names(make_server, keys, unit, length):
     # HPN's own lines: no field but the three that there are always.
     name_line, = [line for line in lines if "Ltype: Authname" in line]
     assert name_line.count(";") == 3
+
+
+@pytest.mark.parametrize("level, lines", [("INFO", 1), ("VERBOSE", 4)])
+def test_lines_of_hpn(make_server, level, lines):
+    """One of a connection, at its end, in a log of the usual level."""
+    server = make_server(f"LogLevel {level}\n")
+    harness.Client("hpn", server).ssh("true").ok()
+    assert harness.wait_for(lambda: "LType: Throughput" in server.log_text())
+    assert server.log_text().count("SSH: Server;") == lines

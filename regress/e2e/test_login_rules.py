@@ -510,9 +510,11 @@ def test_same_hashes_for_all_users(make_server, other_user, tmp_path, config):
         return sorted(record.read_text().split()) if record.exists() else []
 
     run(["chpasswd"], stdin=f"{other_user}:right".encode()).ok()
-    if "yes" in config and \
-            try_password(server, other_user, "right") == \
-            sshwire.USERAUTH_SUCCESS and not record.exists():
+    for _ in range(2):  # at the first login the listener hashes, too
+        record.unlink(missing_ok=True)
+        answer = try_password(server, other_user, "right")
+    if "yes" in config and answer == sshwire.USERAUTH_SUCCESS \
+            and not record.exists():
         pytest.skip("PAM hashes in unix_chkpwd, where nothing is preloaded")
 
     def check(server):

@@ -154,3 +154,111 @@ def test_release_refuses_without_notes(tree, heading, why):
     tree.write("CHANGELOG.md", heading)
     tree.commit()
     assert why in tree.check()
+
+
+# ---- the files of a release, signed ---------------------------------------
+
+DIST = """#!/bin/sh
+mkdir -p "$1/hpn-ssh-1.2.3" && cd "$1" &&
+printf '#!/bin/sh\\n' >hpn-ssh-1.2.3/configure &&
+chmod +x hpn-ssh-1.2.3/configure &&
+tar -czf hpn-ssh-1.2.3.tar.gz hpn-ssh-1.2.3 && rm -r hpn-ssh-1.2.3
+"""
+
+
+def release(tree, *words, **environment):
+    return subprocess.run(
+        ["sh", "build-aux/release.sh", *words], cwd=tree.path, text=True,
+        env=harness.clean_env(SSH_KEYGEN=harness.hpn("ssh-keygen"),
+                              **environment),
+        capture_output=True, timeout=60, check=False)
+
+
+@pytest.fixture
+def published(tree, tmp_path_factory):
+    """The files of a release, beside which a package lay already."""
+    shutil.copy(TOP / "build-aux/provenance.py", tree.path / "build-aux")
+    tree.write("build-aux/dist.sh", DIST)
+    tree.write("build-aux/sbom.py", "print('{}')\n")
+    tree.commit()
+    files = tmp_path_factory.mktemp("files")
+    (files / "hpn-ssh.deb").write_text("a package\n")
+    done = release(tree, "v1.2.3", files)
+    assert done.returncode == 0, done
+    return files
+
+
+@pytest.fixture(scope="module")
+def signer(tmp_path_factory):
+    """Throwaway: its key, and the file of allowed signers."""
+    place = tmp_path_factory.mktemp("signer")
+    for name in ("key", "other"):
+        harness.run([harness.hpn("ssh-keygen"), "-q", "-t", "ed25519", "-N",
+                     "", "-f", place / name]).ok()
+    (place / "signers").write_text(
+        "releases@hpn-ssh " + (place / "key.pub").read_text())
+    return place
+
+
+def test_files_of_a_release(tree, published):
+    assert sorted(p.name for p in published.iterdir()) == [
+        "NOTES.md", "SHA256SUMS", "hpn-ssh-1.2.3.provenance.json",
+        "hpn-ssh-1.2.3.spdx.json", "hpn-ssh-1.2.3.tar.gz", "hpn-ssh.deb"]
+    sums = dict(reversed(line.split("  ")) for line in
+                (published / "SHA256SUMS").read_text().splitlines())
+    told = json.loads(
+        (published / "hpn-ssh-1.2.3.provenance.json").read_text())
+    subjects = {s["name"]: s["digest"]["sha256"] for s in told["subject"]}
+    assert subjects == {name: digest for name, digest in sums.items()
+                        if "provenance" not in name}
+    head = harness.run(["git", "-C", tree.path, "rev-parse", "HEAD"]).text
+    definition = told["predicate"]["buildDefinition"]
+    assert definition["resolvedDependencies"][0]["digest"] == {
+        "gitCommit": head.strip()}
+    assert definition["externalParameters"] == {"tag": "v1.2.3"}
+
+
+def test_signed_release(tree, published, signer):
+    assert release(tree, "-v", signer / "signers", published).returncode != 0
+    assert release(tree, "-s", signer / "key", published).returncode == 0
+    done = release(tree, "-v", signer / "signers", published)
+    assert done.returncode == 0, done
+    assert "releases@hpn-ssh" in done.stdout
+
+
+@pytest.mark.parametrize("fault", ["file", "more", "less", "sums", "signer"])
+def test_release_that_is_not_what_was_signed(tree, published, signer, fault):
+    key = signer / ("other" if fault == "signer" else "key")
+    assert release(tree, "-s", key, published).returncode == 0
+    if fault == "file":
+        (published / "hpn-ssh.deb").write_text("another\n")
+    elif fault == "more":
+        (published / "more.deb").write_text("")
+    elif fault == "less":
+        (published / "hpn-ssh.deb").unlink()
+    elif fault == "sums":
+        path = published / "SHA256SUMS"
+        path.write_text("".join(path.read_text().splitlines(True)[:-1]))
+    assert release(tree, "-v", signer / "signers", published).returncode != 0
+    if fault in ("file", "less"):  # nor is it signed then
+        assert release(tree, "-s", key, published).returncode != 0
+
+
+def test_one_version():
+    """configure.ac, the packages and CHANGELOG.md have the same."""
+    def first(name, pattern):
+        return re.search(pattern, (TOP / name).read_text(), re.M)[1]
+    version = first("configure.ac", r"^AC_INIT\(\[HPN-SSH\], \[([^]]*)\]")
+    assert version == first("debian/changelog", r"^hpn-ssh \(([\d.]+)-")
+    assert version == first("packaging/hpn-ssh.spec", r"^Version: +(\S+)")
+    assert version == first("packaging/hpn-ssh.spec", r"^\* .* - ([\d.]+)-1$")
+    assert version == first("CHANGELOG.md", r"^## (\S+)")
+
+
+def test_actions_are_named_by_hash():
+    if not (TOP / ".github/workflows").exists():
+        pytest.skip("the workflows are not in this tree")
+    for path in (TOP / ".github/workflows").glob("*.yml"):
+        for used in re.findall(r"uses: (.*)", path.read_text()):
+            assert used.startswith("./") or re.fullmatch(
+                r"\S+@[0-9a-f]{40} # v\d+\.\d+\.\d+", used), (path, used)

@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from harness import LONG, clean_env, free_port, have, hpn, run
+from harness import IS_ROOT, LONG, clean_env, free_port, have, hpn, run
 from terminal import Terminal
 
 SCP = hpn("scp")
@@ -34,6 +34,16 @@ def names(source, target, up):
 
 
 # ---- room ----------------------------------------------------------------
+
+@pytest.fixture
+def small_disk(tmp_path):
+    place = tmp_path / "disk"
+    place.mkdir()
+    if run(["mount", "-t", "tmpfs", "-o", "size=40M", "none", place]).rc != 0:
+        pytest.skip("cannot mount")
+    yield place
+    run(["umount", "-l", place])
+
 
 def make_large(path):
     """Larger than what is free, and all of it a hole."""
@@ -89,6 +99,28 @@ def test_what_is_there_needs_no_room(tmp_path):
     assert os.stat(out / "x").st_size == size and not part.exists()
     (out / "x").unlink()
     done = scp("-Z", source, f"x:{out}/x")
+    assert done.rc == 1 and "does not fit" in done.errors, done
+
+
+@pytest.mark.skipif(not IS_ROOT, reason="needs root, to mount")
+@pytest.mark.parametrize("server", SERVERS, ids=os.path.basename)
+@pytest.mark.parametrize("up", [True, False], ids=["up", "down"])
+def test_what_replaces_has_its_room(tmp_path, small_disk, server, up):
+    """Twice all of it is more than the disk has, but no file is."""
+    tree, out = tmp_path / "tree", small_disk / "tree"
+    tree.mkdir()
+    for name in "ab":
+        (tree / name).write_bytes(os.urandom(12 * MB))
+    for flags, source, target in (
+            (["-r"], [tree], small_disk), ([], [tree / "a", tree / "b"], out)):
+        for _ in range(2):
+            ends = source + [f"x:{target}"] if up else [
+                f"x:{s}" for s in source] + [target]
+            scp(*flags, *ends, server=server).ok()
+        for name in "ab":
+            assert (out / name).read_bytes() == (tree / name).read_bytes()
+    new = small_disk / "new"
+    done = scp("-r", *names(tree, new, up), server=server)
     assert done.rc == 1 and "does not fit" in done.errors, done
 
 
@@ -243,3 +275,61 @@ def test_class_of_a_refusal(ssh, tmp_path, data_file):
     assert kind == "auth" and "Permission denied" in text
     kind, text = failed("MACs=hmac-md5-96", "Ciphers=3des-cbc")
     assert kind == "algorithms" and "no matching" in text
+
+
+# ---- defaults by host -----------------------------------------------------
+
+def connections(done):
+    """The further ones that were made."""
+    return set(re.findall(r"connection (\d+) is ready", done.errors))
+
+
+def test_defaults_by_host(ssh, tmp_path, data_file):
+    """A person sets them once, in a block of the host; the command line and -o
+    win."""
+    f, out = data_file(20 * MB, "f"), tmp_path / "out"
+    os.utime(f, (1, 1000000000))
+    conf = tmp_path / "conf"
+    conf.write_text("Host mine\n\tHostname 127.0.0.1\n\tCopyVerify yes\n"
+                    "\tCopyResume yes\n\tCopyPreserve yes\n"
+                    "\tCopyConnections 3\n\tCopyRetry 2\n"
+                    f"Host *\n\tUserKnownHostsFile {ssh.known_hosts}\n"
+                    f"\tIdentityFile {ssh.key}\n")
+
+    def copy(host, *flags, code=0, name="out"):
+        done = run([SCP, "-F", conf, "-B", "-P", ssh.server.port, *flags, f,
+                    f"{ssh.user}@{host}:{tmp_path}/{name}"])
+        assert done.rc == code, done
+        return done
+
+    done = copy("mine", "--progress=plain")
+    assert done.text.splitlines()[-1] == "1 copied, 1 verified"
+    assert out.stat().st_mtime == 1000000000
+    done = copy("mine", "--progress=plain")
+    assert "1 already there, 1 verified" in done.text
+    done = copy("127.0.0.1", "--progress=plain")
+    assert "verified" not in done.text and "already" not in done.text
+    assert out.stat().st_mtime != 1000000000
+    done = copy("mine", "--progress=plain", "-oCopyVerify=no",
+                "-oCopyResume=no", "-oCopyPreserve=no")
+    assert "verified" not in done.text and "already" not in done.text
+    assert out.stat().st_mtime != 1000000000
+    # How many connections, and tries.
+    assert connections(copy("mine", "-v", "-oCopyResume=no",
+                            name="2")) == {"1", "2"}
+    assert connections(copy("mine", "-v", "-oCopyResume=no", "-j1",
+                            name="3")) == set()
+
+
+def test_retries_by_host(tmp_path, data_file):
+    def tries(*flags):
+        done = run([SCP, "-F", "none", "-B", "-o", "ProxyCommand=false",
+                    *flags, data_file(10), "x:"])
+        assert done.rc == 255, done
+        return re.findall(r"trying again in (\d) s \((\d) of (\d)\)",
+                          done.errors)
+
+    assert tries() == []
+    assert tries("-oCopyRetry=2") == [("1", "1", "2"), ("2", "2", "2")]
+    assert tries("-oCopyRetry=2", "--retry=1") == [("1", "1", "1")]
+    assert tries("-oCopyRetry=2", "--retry=0") == []

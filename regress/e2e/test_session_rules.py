@@ -579,3 +579,16 @@ def test_type_of_service(make_server, keys, config, terminal, other):
     w.say(CHANNEL_CLOSE, channel)
     assert harness.wait_for(lambda: marked() == other), marked()
     w.close()
+
+
+@either_server
+def test_bad_lines_of_a_users_environment(own, kind):
+    """They are told to whom they belong; the others count."""
+    own.user_file("environment",
+                  "# text\n\nHPN_A=1\nno assignment\n  HPN_B=2\n")
+    server = own.server("PermitUserEnvironment yes", kind)
+    done = client_of(server).ssh("echo $HPN_A$HPN_B").ok()
+    assert done.text == "12\n"
+    told = [x for x in done.errors.splitlines() if "Bad line" in x]
+    assert len(told) == 1 and told[0].startswith("Bad line 4 in ") \
+        and told[0].endswith("/.ssh/environment"), done

@@ -78,8 +78,11 @@ def contents(top):
 # ---- the same as stock -------------------------------------------------
 
 def normal(text):
-    """Without the blanks that columns end with, and what stock marks."""
-    return [re.sub(r" +", " ", line).rstrip() for line in text.splitlines()]
+    """Without the blanks that columns end with, and what stock marks; stock
+    does not know how many links a file has."""
+    return [re.sub(r"^([-dlps][-rwxsStT]{9}) [0-9]+ ", r"\1 ? ",
+                   re.sub(r" +", " ", line)).rstrip()
+            for line in text.splitlines()]
 
 
 LISTINGS = """ls
@@ -293,6 +296,22 @@ exit
 quit""".splitlines()
 
 
+@pytest.mark.skipif(not os.path.exists(STOCK_SERVER),
+                    reason="no stock sftp-server is installed")
+@pytest.mark.parametrize("denied, rc", [("lstat", 1), ("stat", 1),
+                                        ("readlink", 0)])
+def test_get_where_names_may_not_be_looked_at(place, tmp_path, denied, rc):
+    """As stock's: get fails where a name may not be looked at."""
+    server = tmp_path / "server"
+    server.write_text(f'#!/bin/sh\nexec {STOCK_SERVER} -P {denied} "$@"\n')
+    server.chmod(0o755)
+    programs = [SFTP] + ([stock("sftp")] if stock("sftp") else [])
+    for program in programs:
+        done = sftp("get a x1", server=server, program=program, cwd=place)
+        assert done.rc == rc and (place / "x1").exists() == (rc == 0), done
+        (place / "x1").unlink(missing_ok=True)
+
+
 def test_braces(place):
     """With names that are not there, at which stock's may end by SIGSEGV."""
     (place / "{c,d}").write_text("")
@@ -316,6 +335,57 @@ def test_statuses_as_stock(place):
         assert went_on[0] == went_on[1], (line, ends)
         if ends[1].rc:
             assert ends[1].errors.strip(), line
+
+
+# ---- beyond stock --------------------------------------------------------
+
+@pytest.mark.parametrize("server", [OUR_SERVER, STOCK_SERVER])
+def test_ls_of_several(place, server):
+    if not os.path.exists(server):
+        pytest.skip("no server")
+    (place / "two").hardlink_to(place / "a")
+    with open(place / "large", "wb") as f:
+        f.truncate(12345678901)
+    done = sftp("ls -1 nothere [ab]* dir", "ls -l a large", "ls -l",
+                batch=False, cwd=place, server=server)
+    assert f"Can't ls: \"{place}/nothere\" not found" in done.errors
+    lines = done.text.splitlines()
+    names = [n for n in lines if n in ("a", "b", "dir/f")]
+    assert names[:2] == ["a", "dir/f"] or "b" in names, lines
+    sizes = {line.split()[-1]: line for line in lines
+             if line.startswith("-rw") and line.split()[-1] in
+             ("a", "large")}
+    if server == OUR_SERVER:
+        # the number of links; and columns stay columns
+        assert sizes["a"].split()[1] == "2", done
+        at = [sizes[n].index(sizes[n].split()[4]) +
+              len(sizes[n].split()[4]) for n in ("a", "large")]
+        assert at[0] == at[1], sizes
+
+
+@pytest.mark.parametrize("server", [OUR_SERVER, STOCK_SERVER])
+def test_rm_of_trees(place, tmp_path, server):
+    if not os.path.exists(server):
+        pytest.skip("no server")
+    safe = tmp_path / "safe"
+    safe.mkdir()
+    (safe / "kept").touch()
+    tree = place / "tree"
+    (tree / "sub" / "sub").mkdir(parents=True)
+    for i in range(200):
+        (tree / "sub" / f"f{i}").touch()
+    (tree / "link").symlink_to(safe)
+    (place / "top").symlink_to(safe)
+    done = sftp("rm tree", "rm -r tree/.", "rm -r tree/sub/..", "rm -r /",
+                batch=False, cwd=place, server=server)
+    assert (tree / "sub" / "f0").exists() and done.errors.count(
+        "a directory is removed by its name") == 3, done
+    sftp("rm -r tree/", "rm -r top", cwd=place, server=server).ok()
+    assert not tree.exists() and not (place / "top").is_symlink()
+    assert (safe / "kept").exists()
+    # What cannot be removed is told, and fails a batch.
+    done = sftp("rm -r nosuch", cwd=place, server=server)
+    assert done.rc == 1 and "remote delete" in done.errors
 
 
 # ---- what is said ------------------------------------------------------

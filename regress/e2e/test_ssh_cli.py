@@ -157,3 +157,17 @@ def test_lines_about_the_configuration_are_in_the_log(tmp_path):
     told = log.read_text()
     assert f"debug1: Reading configuration data {config}" in told
     assert "Applying options for nowhere" in told
+
+
+@pytest.mark.parametrize("name", ["ssh", "hpnssh"])
+def test_messages_begin_with_the_name_that_was_typed(tmp_path, name):
+    (tmp_path / name).symlink_to(hpn("ssh"))
+
+    def said(*args):
+        return run([tmp_path / name, "-T", "-F", "none", *args]).errors
+    assert said("-p", "1", "127.0.0.1").startswith(
+        f"{name}: connect to host 127.0.0.1 port 1: ")
+    assert said("no.such.host.invalid").startswith(
+        f"{name}: Could not resolve hostname no.such.host.invalid: ")
+    assert said("-oSessionType=subsystem", "h") == \
+        f"{name}: which subsystem?\n"

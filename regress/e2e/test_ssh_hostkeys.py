@@ -284,3 +284,18 @@ def test_warning_of_old_algorithms(make_server):
         "true", options=[*options, "WarnWeakCrypto=no"]).ok().errors
     # None of them is a default: a client that does not ask for it is refused.
     assert "no matching" in client.ssh("true").errors
+
+
+@pytest.mark.parametrize("kind", ["hpn", "stock"])
+@pytest.mark.parametrize("typed", ["\x04", "\r"])
+def test_nothing_is_no_answer(client, kind, typed):
+    """^D, or an empty line: no."""
+    if not have(kind, "ssh"):
+        pytest.skip(f"no {kind} ssh")
+    other = Client(kind, client.server, known_hosts=client.known_hosts)
+    args = other.ssh_args("StrictHostKeyChecking=ask", "BatchMode=no")
+    with Terminal([*args, "true"]) as terminal:
+        terminal.expect("(yes/no/[fingerprint])? ")
+        terminal.type(typed)
+        terminal.expect("Host key verification failed.")
+        assert terminal.wait() == 255

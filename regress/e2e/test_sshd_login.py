@@ -433,6 +433,22 @@ def test_expired_account(make_server, other_user):
     assert client.ssh("exit 3").rc == 3
 
 
+@needs_root
+def test_account_that_pam_refuses(make_server, other_user):
+    """At the level that stock has, by which its line begins with "fatal:" in
+    the log of the system."""
+    server = make_server(
+        f"UsePAM yes\nMatch User {other_user}\n\tLogLevel FATAL\n")
+    client = Client("hpn", server, user=other_user)
+    run(["chage", "-E", "1", other_user]).ok()
+    try:
+        assert client.ssh("exit 3").rc == 255
+    finally:
+        run(["chage", "-E", "-1", other_user]).ok()
+    assert (f"Access denied for user {other_user} by PAM account "
+            "configuration") in server.log_text()
+
+
 # ---- what a session is -------------------------------------------------
 
 @needs_root

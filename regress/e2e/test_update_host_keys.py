@@ -428,3 +428,32 @@ def test_types_that_the_user_leaves_out(known, client):
     assert k.keys() == host_keys(k.server, ("ed25519", "rsa"))
     k.visit()
     assert k.keys() == host_keys(k.server)
+
+
+@pytest.mark.parametrize("proves", [True, False])
+def test_a_command_that_is_over_before_the_proof(lying, proves):
+    """The connection lasts until the proof is there, or some time; the
+    command's status is that of the client."""
+    def act(w, number):
+        assert await_prove(w).string() == NEW.blob
+        w.say(CHANNEL_REQUEST, number, "exit-status", False, 0)
+        w.say(CHANNEL_CLOSE, number)
+        w.expect(CHANNEL_CLOSE)
+        if proves:
+            w.say(REQUEST_SUCCESS, proof(w, NEW))
+        w.drain()
+
+    k = lying(act)
+    k.visit("true")
+    assert k.keys() == {line(k.server.host.blob),
+                        *([line(NEW.blob)] if proves else [])}
+
+
+@pytest.mark.parametrize("server", ["hpn", "stock"])
+def test_quick_commands_learn_as_well(known, server):
+    for n in range(3):
+        k = known("hpn", server)
+        k.path.write_text("")
+        k.note(key_of(k.server, "ed25519-host"))
+        k.visit("true")
+        assert k.keys() == host_keys(k.server)

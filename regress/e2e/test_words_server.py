@@ -241,6 +241,7 @@ def test_host_certificate(keys):
 def test_version():
     done = run([hpn("sshd"), "-V"])
     assert done.rc == 0 and "OpenSSH_10." in done.errors
+    assert ", OpenSSL " in done.errors
 
 
 def group_of(server, least, wanted, most):

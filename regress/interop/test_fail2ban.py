@@ -177,3 +177,18 @@ def test_certificates_that_are_refused(syslog, keys, tmp_path):
     assert seen(log, "normal") == {"127.7.8.4"}, log.read_text()
     assert seen(log, "ddos") == everybody, log.read_text()
     assert seen(log, "aggressive") == everybody, log.read_text()
+
+
+def test_another_name_in_the_log(syslog, keys, tmp_path):
+    """The filter takes the name that LogName gives, as our jail's text says."""
+    event = EVENTS["invalid none"]
+    sink = syslog(event.config + "LogName hpnsshd\n")
+    event.act(Peer(sink.server, keys, "127.7.8.1"))
+    assert harness.wait_for(lambda: not sink.server.connections())
+    sink.process.send_signal(signal.SIGTERM)
+    sink.until("Received signal 15; terminating.")
+    log = tmp_path / "auth.log"
+    log.write_text("\n".join(sink.lines) + "\n")
+    assert " hpnsshd[" in log.read_text()
+    assert not seen(log, "normal")
+    assert seen(log, "normal, _daemon=hpnsshd") == {"127.7.8.1"}

@@ -204,16 +204,26 @@ test_long_line(void **state)
 	struct sftp_attrs a = { .flags = SFTP_A_SIZE | SFTP_A_MODE |
 		    SFTP_A_TIMES, .size = 100000, .mode = 0100644,
 		.mtime = 86400 * 365 };
+	struct shell_long e = { .name = "na me", .attrs = &a, .user = "root",
+		.group = "wheel", .size_width = 8 };
 	char *line;
 
 	(void)state;
-	line = shell_long_line("na me", &a, "root", "wheel", false);
+	line = shell_long_line(&e);
 	assert_string_equal(line, "-rw-r--r--    ? root     wheel      "
 				  "100000 Jan  1  1971 na me");
 	free(line);
 	a.flags &= ~SFTP_A_MODE;
-	line = shell_long_line("d", &a, "0", "0", true);
+	e = (struct shell_long){ .name = "d", .attrs = &a, .user = "0",
+		.group = "0", .human = true, .size_width = 8 };
+	line = shell_long_line(&e);
 	assert_string_equal(line, "?---------    ? 0        0           "
+				  "97.7K Jan  1  1971 d");
+	free(line);
+	e.links = 12;
+	e.size_width = 10;
+	line = shell_long_line(&e);
+	assert_string_equal(line, "?---------   12 0        0             "
 				  "97.7K Jan  1  1971 d");
 	free(line);
 }

@@ -247,8 +247,10 @@ account_agrees(struct login *l, const struct pam_dialogue *talk)
 	if (l->pam == NULL)
 		return true;
 	if (pam_check_account(l->pam, talk, &must_change) != 0) {
-		log_info("Access denied for user %s by PAM account "
-			 "configuration",
+		/* The log of the system shows the level, and fail2ban
+		 * looks for it. */
+		log_msg(LOG_LVL_FATAL, "Access denied for user %s by PAM "
+				       "account configuration",
 		    l->user->name);
 		return false;
 	}

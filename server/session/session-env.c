@@ -115,6 +115,7 @@ set_from_file(struct env *e, const struct serve_params *p)
 {
 	char *path, *text, *pos, *line;
 	struct buf b = { 0 };
+	unsigned n = 0;
 
 	if (p->conf->session.permit_user_environment == NULL)
 		return;
@@ -126,10 +127,16 @@ set_from_file(struct env *e, const struct serve_params *p)
 			char *name;
 			bool ok;
 
+			n++;
 			line += strspn(line, " \t");
-			if (*line == '#' || *line == '=' ||
-			    strchr(line, '=') == NULL)
+			if (*line == '#' || *line == '=' || *line == '\0')
 				continue;
+			if (strchr(line, '=') == NULL) {
+				/* To the user, too: it is standard error. */
+				fprintf(stderr, "Bad line %u in %.100s\n", n,
+				    path);
+				continue;
+			}
 			name = xstrndup(line, strcspn(line, "="));
 			ok = server_conf_permits_variable(p->conf, name);
 			free(name);

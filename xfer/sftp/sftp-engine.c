@@ -278,6 +278,18 @@ sftp_server(const struct sftp *s)
 	    SFTP_SERVER_OTHER;
 }
 
+enum sftp_renames
+sftp_renames(const struct sftp *s)
+{
+	return s->renames;
+}
+
+void
+sftp_set_renames(struct sftp *s, enum sftp_renames renames)
+{
+	s->renames = renames;
+}
+
 bool
 sftp_keeps_order(const struct sftp *s)
 {

@@ -131,6 +131,15 @@ enum sftp_server {
 	SFTP_SERVER_OWN,     /* of this project */
 };
 enum sftp_server sftp_server(const struct sftp *s);
+/* What was found out of RENAME by those who use the session: may it be that
+ * the server has the request, but lets nobody use it? */
+enum sftp_renames {
+	SFTP_RENAMES_UNKNOWN,
+	SFTP_RENAMES_FILES,
+	SFTP_RENAMES_NOTHING,
+};
+enum sftp_renames sftp_renames(const struct sftp *s);
+void sftp_set_renames(struct sftp *s, enum sftp_renames renames);
 /* Is a request carried out as if those before it were done? The draft demands
  * no more than that of each file, and there are servers that do not even do
  * so: golang's pkg/sftp lets FSETSTAT overtake WRITE. */

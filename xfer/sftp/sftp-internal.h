@@ -77,6 +77,7 @@ struct sftp {
 	bool handle_requested; /* once: OPEN or OPENDIR was sent */
 	struct sftp_limits limits;
 	bool has[SFTP_EXT_COUNT];
+	enum sftp_renames renames;
 	struct xfer_carrier carrier;
 };
 

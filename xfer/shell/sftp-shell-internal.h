@@ -96,10 +96,10 @@ SHELL_COMMAND(ln);
 SHELL_COMMAND(mkdir);
 SHELL_COMMAND(pwd);
 SHELL_COMMAND(rename);
-SHELL_COMMAND(rm);
 SHELL_COMMAND(rmdir);
 SHELL_COMMAND(symlink);
-/* sftp-shell-ls.c, sftp-shell-df.c */
+/* sftp-shell-remove.c, sftp-shell-ls.c, sftp-shell-df.c */
+SHELL_COMMAND(rm);
 SHELL_COMMAND(ls);
 SHELL_COMMAND(df);
 /* sftp-shell-move.c */
@@ -148,18 +148,32 @@ int shell_match(struct shell *sh, const char *pattern,
  * name. */
 const char *shell_display_name(const struct shell *sh, const char *name,
     const char *word);
+/* One that was typed. As with stock's, a server that does not let it be looked
+ * at (LSTAT) does not give it; both are asked together. */
+int shell_stat_named(struct shell *sh, const char *name,
+    struct sftp_attrs *attrs, int *status) must_check;
 /* STAT of all names, many at a time: 0 or ERR_*; *statuses has the status of
  * each (0 or > 0). */
 int shell_stat_all(struct shell *sh, const struct strlist *names,
     struct sftp_attrs *attrs, int *statuses) must_check;
+
+/* The number of links of each, where the server tells it; else 0. */
+int shell_links_all(struct shell *sh, const struct strlist *names,
+    uint32_t *links) must_check;
 
 /* --- parts of ls and df, for tests --- */
 
 /* "6B", "97.7K", "252G" */
 void shell_human(uint64_t bytes, char *out, size_t size);
 /* One line as of ls -l; caller frees; NULL when out of memory. */
-char *shell_long_line(const char *name, const struct sftp_attrs *a,
-    const char *user, const char *group, bool human);
+struct shell_long {
+	const char *name, *user, *group;
+	const struct sftp_attrs *attrs;
+	uint32_t links; /* 0: not known */
+	bool human;
+	int size_width;
+};
+char *shell_long_line(const struct shell_long *e);
 void shell_columns(FILE *out, char *const *names, size_t n, size_t width);
 /* The same, escaped, to stdout, as wide as that is. */
 int shell_print_names(const struct strlist *names) must_check;

@@ -20,6 +20,7 @@ struct entry {
 	char *name;	 /* as it is shown; owned */
 	char *long_name; /* the server's line; owned; may be NULL */
 	struct sftp_attrs attrs;
+	uint32_t links; /* 0: not told */
 };
 
 struct listing {
@@ -28,6 +29,7 @@ struct listing {
 	const char *prefix; /* of what is shown: "" or "dir/" */
 	struct entry *v;
 	size_t n, cap;
+	int size_width; /* columns of the largest size */
 	int err;
 };
 
@@ -44,7 +46,7 @@ listing_clear(struct listing *l)
 /* Takes both names. */
 static int
 add(struct listing *l, char *name, char *long_name,
-    const struct sftp_attrs *attrs)
+    const struct sftp_attrs *attrs, uint32_t links)
 {
 	size_t cap = l->cap > 0 ? 2 * l->cap : 64;
 	struct entry *grown = l->v;
@@ -59,34 +61,43 @@ add(struct listing *l, char *name, char *long_name,
 	if (l->n == l->cap)
 		l->cap = cap;
 	l->v = grown;
-	l->v[l->n++] = (struct entry){ name, long_name, *attrs };
+	l->v[l->n++] = (struct entry){ name, long_name, *attrs, links };
 	return 0;
 }
 
 /* --- lines --- */
 
+static void
+shell_size(uint64_t bytes, bool human, char *out, size_t size)
+{
+	if (human)
+		shell_human(bytes, out, size);
+	else
+		snprintf(out, size, "%" PRIu64, bytes);
+}
+
 char *
-shell_long_line(const char *name, const struct sftp_attrs *a,
-    const char *user, const char *group, bool human)
+shell_long_line(const struct shell_long *e)
 {
 	enum { HALF_YEAR_S = 365 * 24 * 3600 / 2 };
+	const struct sftp_attrs *a = e->attrs;
 	char mode[12] = "?---------", size[24], date[32] = "", *line;
+	char links[16] = "?";
 	time_t now = time(NULL), at = (time_t)a->mtime;
 	struct tm tm;
 
 	if (a->flags & SFTP_A_MODE)
 		strmode(a->mode, mode);
 	mode[10] = '\0';
-	snprintf(size, sizeof size, "%" PRIu64, a->size);
-	if (human)
-		shell_human(a->size, size, sizeof size);
+	shell_size(a->size, e->human, size, sizeof size);
+	if (e->links > 0)
+		snprintf(links, sizeof links, "%u", e->links);
 	if ((a->flags & SFTP_A_TIMES) && localtime_r(&at, &tm) != NULL)
 		strftime(date, sizeof date,
 		    at <= now && now - at < HALF_YEAR_S ? "%b %e %H:%M" :
 							  "%b %e  %Y", &tm);
-	/* Version 3 does not tell the number of links. */
-	if (asprintf(&line, "%s    ? %-8s %-8s %8s %s %s", mode, user, group,
-	    size, date, name) < 0)
+	if (asprintf(&line, "%s %4s %-8s %-8s %*s %s %s", mode, links,
+	    e->user, e->group, e->size_width, size, date, e->name) < 0)
 		return NULL;
 	return line;
 }
@@ -122,6 +133,9 @@ print_long(struct listing *l, const struct entry *e)
 	bool numeric = l->call->flags['n'];
 	const struct shell_owner *o = NULL;
 	char uid[16], gid[16], *line;
+	struct shell_long is = { .name = e->name, .attrs = a,
+		.links = e->links, .user = uid, .group = gid,
+		.human = l->call->flags['h'], .size_width = l->size_width };
 	int r;
 
 	/* A server without the names extension has them in its own line. */
@@ -134,11 +148,11 @@ print_long(struct listing *l, const struct entry *e)
 		return r;
 	snprintf(uid, sizeof uid, "%u", a->uid);
 	snprintf(gid, sizeof gid, "%u", a->gid);
-	line = shell_long_line(e->name, a,
-	    o != NULL && o->user != NULL && *o->user != '\0' ? o->user : uid,
-	    o != NULL && o->group != NULL && *o->group != '\0' ? o->group :
-								 gid,
-	    l->call->flags['h']);
+	if (o != NULL && o->user != NULL && *o->user != '\0')
+		is.user = o->user;
+	if (o != NULL && o->group != NULL && *o->group != '\0')
+		is.group = o->group;
+	line = shell_long_line(&is);
 	if (line == NULL)
 		return ERR_NOMEM;
 	shell_print("%s", line);
@@ -148,14 +162,17 @@ print_long(struct listing *l, const struct entry *e)
 
 /* --- columns --- */
 
-/* Columns on the screen: bytes that begin a character of UTF-8. */
+/* Columns on the screen. */
 static size_t
 columns_of(const char *s)
 {
-	size_t n = 0;
+	size_t n = 0, len;
+	uint32_t c;
 
-	for (; *s != '\0'; s++)
-		n += ((unsigned char)*s & 0xc0) != 0x80;
+	for (; *s != '\0'; s += MAX(len, (size_t)1)) {
+		len = str_utf8_len(s, &c);
+		n += len > 0 ? (size_t)str_columns(c) : 1;
+	}
 	return n;
 }
 
@@ -259,6 +276,21 @@ by_size(const void *a, const void *b)
 	return by_name(a, b);
 }
 
+/* A size of more digits than usual moves those of all lines. */
+static void
+measure_sizes(struct listing *l)
+{
+	enum { USUAL = 8 };
+	char size[24];
+
+	l->size_width = USUAL;
+	for (size_t i = 0; i < l->n; i++) {
+		shell_size(l->v[i].attrs.size, l->call->flags['h'], size,
+		    sizeof size);
+		l->size_width = MAX(l->size_width, (int)strlen(size));
+	}
+}
+
 static int
 print(struct listing *l)
 {
@@ -277,6 +309,7 @@ print(struct listing *l)
 		}
 	if (!flags['1'] && !flags['l'] && !flags['n'])
 		return print_columns(l);
+	measure_sizes(l);
 	for (size_t i = 0; i < l->n && r == 0 && !shell_interrupted(l->sh);
 	    i++) {
 		if (flags['l'] || flags['n'])
@@ -289,6 +322,26 @@ print(struct listing *l)
 
 /* --- what is listed --- */
 
+/* The number of links, which version 3 has no field for: servers give lines as
+ * of ls -l, with it behind the mode. 0: that is no such line. */
+static uint32_t
+links_of(struct span line)
+{
+	enum { MODE = 10, DIGITS_MAX = 9 };
+	size_t i = MODE, digits = 0;
+	uint32_t n = 0;
+
+	/* A letter may stand behind the mode: there is an access list. */
+	if (line.len > MODE && line.p[MODE] != ' ')
+		i++;
+	while (i < line.len && line.p[i] == ' ')
+		i++;
+	for (; i < line.len && digits < DIGITS_MAX && line.p[i] >= '0' &&
+	     line.p[i] <= '9'; i++, digits++)
+		n = n * 10 + (uint32_t)(line.p[i] - '0');
+	return i < line.len && line.p[i] == ' ' ? n : 0;
+}
+
 static bool
 take_entry(void *arg, const char *name, const struct sftp_entry *entry)
 {
@@ -299,7 +352,8 @@ take_entry(void *arg, const char *name, const struct sftp_entry *entry)
 		return !shell_interrupted(l->sh);
 	if (asprintf(&shown, "%s%s", l->prefix, name) < 0)
 		shown = NULL;
-	l->err = add(l, shown, span_dup(entry->long_name), &entry->attrs);
+	l->err = add(l, shown, span_dup(entry->long_name), &entry->attrs,
+	    links_of(entry->long_name));
 	return l->err == 0 && !shell_interrupted(l->sh);
 }
 
@@ -324,10 +378,17 @@ list_directory(struct listing *l, const char *path, const char *shown)
 	return print(l);
 }
 
+/* What is known of each name. */
+struct shell_stats {
+	struct sftp_attrs *attrs;
+	int *statuses;
+	uint32_t *links; /* 0: not told */
+};
+
 /* Among several matches a directory is not listed, but shown with a slash. */
 static int
 list_matches(struct listing *l, const struct strlist *names,
-    const struct sftp_attrs *attrs, const int *statuses, const char *word)
+    const struct shell_stats *st, const char *word)
 {
 	const char *shown;
 	bool is_dir;
@@ -335,15 +396,16 @@ list_matches(struct listing *l, const struct strlist *names,
 	int r = 0;
 
 	for (size_t i = 0; i < names->n && r == 0; i++) {
-		if (statuses[i] > SFTP_NO_SUCH_FILE)
+		if (st->statuses[i] > SFTP_NO_SUCH_FILE)
 			continue;
 		shown = shell_display_name(l->sh, names->v[i], word);
-		is_dir = statuses[i] == 0 &&
-		    (attrs[i].flags & SFTP_A_MODE) && S_ISDIR(attrs[i].mode);
+		is_dir = st->statuses[i] == 0 &&
+		    (st->attrs[i].flags & SFTP_A_MODE) &&
+		    S_ISDIR(st->attrs[i].mode);
 		if (asprintf(&name, "%s%s", shown,
 		    is_dir && names->n > 1 ? "/" : "") < 0)
 			return ERR_NOMEM;
-		r = add(l, name, NULL, &attrs[i]);
+		r = add(l, name, NULL, &st->attrs[i], st->links[i]);
 	}
 	return r == 0 ? print(l) : r;
 }
@@ -372,30 +434,34 @@ static int
 list_word(struct listing *l, const struct shell_word *word)
 {
 	struct strlist names = { NULL, 0 };
-	struct sftp_attrs *attrs;
-	int *statuses;
+	struct shell_stats st = { NULL, NULL, NULL };
+	bool is_long = l->call->flags['l'] || l->call->flags['n'];
 	int r = match_braces(l->sh, word->pattern, &names);
 
-	attrs = calloc(names.n + 1, sizeof *attrs);
-	statuses = calloc(names.n + 1, sizeof *statuses);
-	if (attrs == NULL || statuses == NULL)
+	st.attrs = calloc(names.n + 1, sizeof *st.attrs);
+	st.statuses = calloc(names.n + 1, sizeof *st.statuses);
+	st.links = calloc(names.n + 1, sizeof *st.links);
+	if (st.attrs == NULL || st.statuses == NULL || st.links == NULL)
 		r = ERR_NOMEM;
 	if (r == 0)
-		r = shell_stat_all(l->sh, &names, attrs, statuses);
-	if (r == 0 && names.n == 1 && statuses[0] != 0) {
-		shell_error(statuses[0] == SFTP_NO_SUCH_FILE ?
+		r = shell_stat_all(l->sh, &names, st.attrs, st.statuses);
+	if (r == 0 && is_long)
+		r = shell_links_all(l->sh, &names, st.links);
+	if (r == 0 && names.n == 1 && st.statuses[0] != 0) {
+		shell_error(st.statuses[0] == SFTP_NO_SUCH_FILE ?
 		    "Can't ls: \"%s\" not found" : "Can't ls: \"%s\"",
 		    names.v[0]);
 		r = SHELL_FAILED;
 	} else if (r == 0 && names.n == 1 &&
-	    (attrs[0].flags & SFTP_A_MODE) && S_ISDIR(attrs[0].mode)) {
+	    (st.attrs[0].flags & SFTP_A_MODE) && S_ISDIR(st.attrs[0].mode)) {
 		r = list_directory(l, names.v[0],
 		    shell_display_name(l->sh, names.v[0], word->text));
 	} else if (r == 0) {
-		r = list_matches(l, &names, attrs, statuses, word->text);
+		r = list_matches(l, &names, &st, word->text);
 	}
-	free(attrs);
-	free(statuses);
+	free(st.attrs);
+	free(st.statuses);
+	free(st.links);
 	strlist_clear(&names);
 	return r;
 }
@@ -404,12 +470,19 @@ int
 shell_ls(struct shell *sh, const struct shell_call *call)
 {
 	struct listing l = { .sh = sh, .call = call };
-	int r;
+	int r = SHELL_OK;
 
-	if (call->n > 0 && call->words[0].text[0] != '\0')
-		r = list_word(&l, &call->words[0]);
-	else
+	if (call->n == 0 || call->words[0].text[0] == '\0') {
 		r = list_directory(&l, sh->cwd, "");
-	listing_clear(&l);
+		listing_clear(&l);
+		return r;
+	}
+	/* One after the other; what is not there does not end it. */
+	for (size_t i = 0; i < call->n && r >= 0 && !shell_interrupted(sh);
+	     i++) {
+		l = (struct listing){ .sh = sh, .call = call };
+		r = shell_worse(r, list_word(&l, &call->words[i]));
+		listing_clear(&l);
+	}
 	return r;
 }

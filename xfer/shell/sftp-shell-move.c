@@ -119,7 +119,7 @@ announce(const struct shell *sh, bool up, bool resume, const char *from,
 
 static int
 queue_downloads(struct shell *sh, struct xfer *x, const struct strlist *names,
-    const char *local, bool resume)
+    const char *local, bool resume, bool pattern)
 {
 	struct sftp_attrs *attrs = calloc(names->n + 1, sizeof *attrs);
 	int *statuses = calloc(names->n + 1, sizeof *statuses);
@@ -130,7 +130,8 @@ queue_downloads(struct shell *sh, struct xfer *x, const struct strlist *names,
 	char *to;
 
 	if (attrs != NULL && statuses != NULL)
-		r = shell_stat_all(sh, names, attrs, statuses);
+		r = pattern ? shell_stat_all(sh, names, attrs, statuses) :
+		    shell_stat_named(sh, names->v[0], attrs, statuses);
 	for (size_t i = 0; i < names->n && r == 0; i++) {
 		if (statuses[i] == SFTP_NO_SUCH_FILE)
 			shell_error("File \"%s\" not found.", names->v[i]);
@@ -171,7 +172,8 @@ download(struct shell *sh, const struct shell_call *call, bool resume)
 		r = SHELL_FAILED;
 	} else if (r == 0 &&
 	    (r = new_transfers(sh, call, resume, &x)) == 0) {
-		r = queue_downloads(sh, x, &names, local, resume);
+		r = queue_downloads(sh, x, &names, local, resume,
+		    remote_glob_has_magic(call->words[0].pattern));
 		if (r >= 0)
 			r = shell_worse(r, run(sh, x));
 		else

@@ -66,6 +66,7 @@ struct stat_request {
 	struct sftp_attrs *attrs;
 	int *status;
 	size_t *left;
+	uint32_t *links;
 };
 
 static void
@@ -82,6 +83,28 @@ stat_done(void *arg, const struct sftp_reply *reply)
 }
 
 int
+shell_stat_named(struct shell *sh, const char *name, struct sftp_attrs *attrs,
+    int *status)
+{
+	struct sftp_attrs own;
+	size_t left = 2;
+	int own_status = 0;
+	struct stat_request looked = { .attrs = &own,
+		.status = &own_status, .left = &left };
+	struct stat_request asked = { .attrs = attrs, .status = status,
+		.left = &left };
+
+	sftp_path_request(sh->s, SFTP_LSTAT, name, stat_done, &looked);
+	sftp_path_request(sh->s, SFTP_STAT, name, stat_done, &asked);
+	while (left > 0)
+		if (sftp_step(sh->s, false, -1) < 0)
+			return sftp_error(sh->s);
+	if (*status == 0 && own_status == SFTP_PERMISSION_DENIED)
+		*status = own_status;
+	return MIN(sftp_error(sh->s), 0);
+}
+
+int
 shell_stat_all(struct shell *sh, const struct strlist *names,
     struct sftp_attrs *attrs, int *statuses)
 {
@@ -92,8 +115,10 @@ shell_stat_all(struct shell *sh, const struct strlist *names,
 		n = MIN(names->n - begin, (size_t)STATS_AT_ONCE);
 		left = n;
 		for (size_t i = 0; i < n; i++) {
-			asked[i] = (struct stat_request){ &attrs[begin + i],
-				&statuses[begin + i], &left };
+			asked[i] = (struct stat_request){
+				.attrs = &attrs[begin + i],
+				.status = &statuses[begin + i],
+				.left = &left };
 			sftp_path_request(sh->s, SFTP_STAT,
 			    names->v[begin + i], stat_done, &asked[i]);
 		}
@@ -102,6 +127,43 @@ shell_stat_all(struct shell *sh, const struct strlist *names,
 				return sftp_error(sh->s);
 		if (sftp_error(sh->s) < 0)
 			return sftp_error(sh->s);
+	}
+	return 0;
+}
+
+static void
+links_done(void *arg, const struct sftp_reply *reply)
+{
+	const struct stat_request *a = arg;
+	struct sftp_stat_ns st;
+	struct rd r = reply->body;
+
+	(*a->left)--;
+	if (reply->err == 0 && reply->type == SFTP_EXTENDED_REPLY &&
+	    sftp_get_stat_ns(&r, &st) == 0)
+		*a->links = st.nlink;
+}
+
+int
+shell_links_all(struct shell *sh, const struct strlist *names,
+    uint32_t *links)
+{
+	struct stat_request asked[STATS_AT_ONCE];
+	size_t left = 0, n;
+
+	if (!sftp_has(sh->s, SFTP_EXT_STAT_NS))
+		return 0;
+	for (size_t begin = 0; begin < names->n; begin += n) {
+		left = n = MIN(names->n - begin, (size_t)STATS_AT_ONCE);
+		for (size_t i = 0; i < n; i++) {
+			asked[i] = (struct stat_request){
+				.links = &links[begin + i], .left = &left };
+			sftp_stat_ns(sh->s, names->v[begin + i], true,
+			    links_done, &asked[i]);
+		}
+		while (left > 0)
+			if (sftp_step(sh->s, false, -1) < 0)
+				return sftp_error(sh->s);
 	}
 	return 0;
 }

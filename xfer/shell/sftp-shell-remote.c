@@ -129,22 +129,6 @@ for_each(struct shell *sh, const struct shell_call *call, each_fn fn)
 }
 
 static int
-remove_one(struct shell *sh, const struct shell_call *call, const char *path)
-{
-	(void)call;
-	if (!sh->p.quiet)
-		shell_print("Removing %s", path);
-	return shell_status(sftp_call_path(sh->s, SFTP_REMOVE, path),
-	    "remote delete %s", path);
-}
-
-int
-shell_rm(struct shell *sh, const struct shell_call *call)
-{
-	return for_each(sh, call, remove_one);
-}
-
-static int
 set(struct shell *sh, const struct shell_call *call, const char *path,
     const char *what, const struct sftp_attrs *attrs)
 {

@@ -50,7 +50,7 @@ static const unsigned followers[] = {
 	[XFER_COMPARING] = STATE(QUEUED) | STATE(OPENING) | STATE(CLOSING) |
 	    STATE(DONE),
 	[XFER_CLOSING] = STATE(QUEUED) | STATE(RENAMING) | STATE(DONE),
-	[XFER_RENAMING] = STATE(RENAMING) | STATE(DONE),
+	[XFER_RENAMING] = STATE(QUEUED) | STATE(RENAMING) | STATE(DONE),
 	[XFER_DONE] = 0,
 };
 
@@ -514,7 +514,7 @@ prepare(struct xfer_file *f)
 		    clock_ms());
 	free(f->part.name);
 	f->part.name = NULL;
-	if (!f->x->opts.in_place)
+	if (xfer_has_parts(f))
 		f->part.name = xfer_part_name(f->up ? f->remote : f->local,
 		    f->part_number);
 }
@@ -739,7 +739,12 @@ xfer_file_settle(struct xfer_file *f)
 			xfer_file_done(f);
 		break;
 	case XFER_RENAMING:
-		if (f->pending == 0)
+		if (f->pending > 0)
+			break;
+		f->failed |= f->renaming.again && f->x->stopped;
+		if (f->renaming.again && !f->failed)
+			xfer_file_restart(f, f->resume);
+		else
 			xfer_file_done(f);
 		break;
 	default:

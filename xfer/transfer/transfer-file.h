@@ -151,6 +151,8 @@ struct xfer_renaming {
 	bool lost_now;		 /* no answer to this request */
 	bool lost;		 /* nor to one before: it may have been done */
 	unsigned tries;
+	bool hidden; /* what has the part's name is not shown */
+	bool again; /* the file is done again, in place */
 };
 
 /* The answer to the first request for a link. */
@@ -201,6 +203,7 @@ struct xfer_file {
 	bool part_numbered;   /* OPEN told whose it is */
 	bool part_ours;	      /* this run has made it */
 	bool part_asked;      /* it may have: the answer was lost */
+	bool in_place;	      /* its part was refused the target's name */
 	bool part_noted;      /* it was told that one is left alone */
 	int fd;		      /* owned; -1 */
 	struct xfer_handles handles;

@@ -209,17 +209,11 @@ size_done(void *arg, const struct sftp_reply *reply)
 
 /* Data of other streams may still be under way, so it may be shorter. */
 static void
-length_known(void *arg, const struct sftp_reply *reply)
+check_length(struct xfer_file *f, const struct sftp_reply *reply)
 {
-	struct xfer_handle *e = arg;
-	struct xfer_file *f = e->file;
 	const struct sftp_attrs *a = &reply->attrs;
 	const char *why = NULL;
 
-	if (!xfer_handle_answered(e, reply)) {
-		f->tail.lost = true;
-		return;
-	}
 	if (reply->type != SFTP_ATTRS || !(a->flags & SFTP_A_SIZE))
 		why = f->tail.size_status != 0 ?
 		    sftp_status_text(f->tail.size_status) : NULL;
@@ -230,6 +224,40 @@ length_known(void *arg, const struct sftp_reply *reply)
 		xfer_report(f->x, f->remote, why);
 		xfer_file_fail(f);
 	}
+}
+
+static void
+named_length_known(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_file *f = arg;
+
+	f->pending--;
+	if (reply->err == 0)
+		check_length(f, reply);
+	xfer_path_answered(f, reply);
+}
+
+/* A server that lets nobody ask for attributes of a handle may do so for those
+ * of a name. */
+static void
+length_known(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_handle *e = arg;
+	struct xfer_file *f = e->file;
+	const struct xfer_path_request q = { .type = SFTP_STAT,
+		.path = f->remote, .follow = true };
+
+	if (!xfer_handle_answered(e, reply)) {
+		f->tail.lost = true;
+		return;
+	}
+	if (reply->type == SFTP_STATUS && f->tail.size_status != 0 &&
+	    !f->failed) {
+		f->pending++;
+		xfer_request_path(f->x, &q, named_length_known, f);
+		return;
+	}
+	check_length(f, reply);
 	xfer_file_settle(f);
 }
 

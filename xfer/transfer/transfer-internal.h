@@ -144,6 +144,11 @@ struct xfer {
 		bool known;
 		struct sftp_attrs attrs;
 	} owner; /* of what the server makes for us */
+	struct {
+		bool asked;	/* whether the server renames */
+		unsigned waits; /* answers that are outstanding */
+		bool refused;	/* it does not: uploads have no parts */
+	} parts;
 	uint64_t copy; /* the number of this run: see xfer/part-lock.h */
 	struct xfer_planned *planned; /* owned; of the named sources' targets
 				       * those that look like parts */

@@ -280,7 +280,8 @@ static void
 first_answered(struct xfer_file *f)
 {
 	const struct sftp_reply reply = { .type = SFTP_STATUS,
-		.err = f->first_link.err, .status = f->first_link.status };
+		.err = f->first_link.err, .status = f->first_link.status,
+		.words = sftp_status_text(f->first_link.status) };
 	const struct xfer_path_request q = { .type = SFTP_LSTAT,
 		.path = f->remote };
 

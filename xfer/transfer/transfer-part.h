@@ -57,6 +57,15 @@ void xfer_target_ask(struct xfer_file *f, struct xfer_stream *stream);
 /* How much old content is there? False: it does not matter, or is known. */
 bool xfer_target_inspect(struct xfer_file *f, struct xfer_handle *e);
 
+/* transfer-refused.c: servers that rename nothing. */
+bool xfer_has_parts(const struct xfer_file *f);
+/* Before an upload begins, a server that has no posix-rename is asked, once.
+ * True while the answer is outstanding. */
+bool xfer_parts_wait(struct xfer *x, const struct xfer_file *f);
+/* The part was refused the target's name, or is not shown, with that status.
+ * True: it is removed, and the file is done again in place. */
+bool xfer_go_in_place(struct xfer_file *f, uint32_t status);
+
 /* transfer-owner.c: whose is the old part of an upload? */
 /* made: attributes of a file that the server has just made for us. */
 void xfer_owner_learn(struct xfer *x, const struct sftp_attrs *made);

@@ -130,10 +130,10 @@ linked(void *arg, const struct sftp_reply *reply)
 	f->pending--;
 	if (reply->err == 0 && reply->status == SFTP_OK)
 		xfer_part_remove_surely(f);
-	else if (reply->err == 0)
-		rename_fails(f, sftp_status_text(SFTP_PERMISSION_DENIED));
-	else
+	else if (reply->err != 0)
 		rename_fails(f, err_text(reply->err));
+	else if (!xfer_go_in_place(f, SFTP_PERMISSION_DENIED))
+		rename_fails(f, sftp_status_text(SFTP_PERMISSION_DENIED));
 	xfer_path_answered(f, reply);
 }
 
@@ -189,6 +189,8 @@ target_removed(void *arg, const struct sftp_reply *reply)
 	if (reply->err == ERR_TIMEOUT) {
 		rename_fails(f, "the server does not answer");
 		xfer_path_answered(f, reply);
+	} else if (reply->err == 0 && xfer_go_in_place(f, reply->status)) {
+		return; /* it may not be removed */
 	} else if (!f->x->over) {
 		xfer_file_rename(f);
 	}
@@ -212,6 +214,14 @@ clear_target(struct xfer_file *f)
 	return true;
 }
 
+/* Nobody can tell what was renamed. Written again it is the source. */
+static void
+not_shown(struct xfer_file *f)
+{
+	if (!xfer_go_in_place(f, SFTP_PERMISSION_DENIED))
+		rename_fails(f, XFER_PART_EXCHANGED);
+}
+
 /* All is answered. */
 static void
 renamed(struct xfer_file *f)
@@ -225,6 +235,8 @@ renamed(struct xfer_file *f)
 	}
 	if (r->lost_now)
 		rename_fails(f, sftp_status_text(SFTP_CONNECTION_LOST));
+	else if (r->status == SFTP_OK && r->hidden)
+		not_shown(f);
 	else if (r->status == SFTP_OK && (!is_written(f, &r->before) ||
 	    !same_attrs(&r->before, &r->after)))
 		rename_fails(f, XFER_PART_EXCHANGED);
@@ -232,7 +244,8 @@ renamed(struct xfer_file *f)
 	    !(r->lost && is_written(f, &r->after)))
 		rename_fails(f, XFER_PART_GONE);
 	else if (r->status != SFTP_OK && r->status != SFTP_NO_SUCH_FILE) {
-		if (clear_target(f) || link_instead(f, r->status))
+		if (clear_target(f) || link_instead(f, r->status) ||
+		    xfer_go_in_place(f, r->status))
 			return;
 		rename_fails(f, r->words != NULL ? r->words :
 			sftp_status_text(r->status));
@@ -255,6 +268,8 @@ before_seen(void *arg, const struct sftp_reply *reply)
 
 	if (reply->err == 0 && reply->type == SFTP_ATTRS)
 		f->renaming.before = reply->attrs;
+	f->renaming.hidden = reply->err == 0 && reply->type == SFTP_STATUS &&
+	    reply->status == SFTP_PERMISSION_DENIED;
 	answered(f, reply);
 }
 
@@ -315,7 +330,8 @@ handle_renamed(void *arg, const struct sftp_reply *reply)
 		if (reply->status == SFTP_NO_SUCH_FILE)
 			rename_fails(f, XFER_PART_EXCHANGED);
 		else if (reply->status != SFTP_OK &&
-		    !link_instead(f, reply->status))
+		    !link_instead(f, reply->status) &&
+		    !xfer_go_in_place(f, reply->status))
 			rename_fails(f, reply->words);
 		xfer_file_settle(f);
 	} else if (reply->err != ERR_CANCELLED && !f->x->over) {

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Room at the target. What is known to be needed is compared with what is free
- * before data moves: of named files when the first of them is about to move, of
- * a tree when all of it is listed. The server is asked beside other requests,
- * and nothing waits for its answer: where that comes late, what has begun ends.
- * What cannot be known (holes at a server, links at the target, devices) is
- * taken to fit; then the file system says it, which ends the copy at once.
+ * before data moves: of each named file when it is about to move, beside those
+ * that have begun; of a tree that is new when all of it is listed. One that
+ * replaces another has its room as it goes. The server is asked beside other
+ * requests, and nothing waits for its answer: where that comes late, what has
+ * begun ends. What cannot be known (holes at a server, links at the target,
+ * devices) is taken to fit; then the file system says it, which ends the copy
+ * at once.
  */
 #include <sys/statvfs.h>
 
@@ -208,21 +210,24 @@ takes(const struct xfer_file *f)
 	return need - MIN(need, there);
 }
 
-/* Of a file: all that is needed if that is known, else what it takes itself
- * beside those that have begun. */
+/* What the rename of a part gives back. */
+static uint64_t
+gives_back(const struct xfer_file *f)
+{
+	const struct sftp_attrs *t = &f->target.attrs;
+
+	return f->part.name != NULL && (t->flags & SFTP_A_SIZE) ? t->size : 0;
+}
+
+/* A file, beside those that have begun before it. */
 static uint64_t
 counted(struct xfer_file *f)
 {
 	struct xfer_space *s = &f->x->space;
+	uint64_t need = takes(f), all = s->begun + need;
 
-	if (is_new_data(f->x) && f->part.name != NULL) {
-		if (s->checked)
-			return 0;
-		s->checked = true;
-		return s->needed;
-	}
-	s->begun += takes(f);
-	return takes(f) > 0 ? s->begun : 0;
+	s->begun = all - MIN(all, MIN(need, gives_back(f)));
+	return need > 0 ? all : 0;
 }
 
 bool
@@ -250,14 +255,16 @@ static void
 check_begun(struct xfer *x)
 {
 	struct xfer_file *f;
+	uint64_t need;
 
 	TAILQ_FOREACH(f, &x->files.active, entry) {
 		if (x->space.state != XFER_SPACE_KNOWN || x->space.tree)
 			return;
-		if (f->dir == NULL && f->progress.begun &&
-		    counted(f) > x->space.free) {
-			refuse(x, f->up ? f->remote : f->local,
-			    x->space.needed);
+		if (f->dir != NULL || !f->progress.begun)
+			continue;
+		need = counted(f);
+		if (need > x->space.free) {
+			refuse(x, f->up ? f->remote : f->local, need);
 			return;
 		}
 	}
@@ -273,6 +280,18 @@ check_tree(struct xfer *x)
 	if (left > s->free)
 		refuse(x, s->path, left);
 	s->state = XFER_SPACE_OFF;
+}
+
+/* Nothing of it was there, to be replaced. */
+static bool
+is_new_tree(struct xfer *x)
+{
+	const struct xfer_dir *d;
+
+	TAILQ_FOREACH(d, &x->dirs.all, all)
+		if (d->parent == NULL && d->state == XFER_DIR_FOUND)
+			return false;
+	return true;
 }
 
 /* A directory of the tree that is being filled. */
@@ -296,10 +315,10 @@ xfer_space_turn(struct xfer *x)
 
 	if (!x->opts.check_space || s->path == NULL || x->stopped)
 		return;
-	if (s->tree && !is_new_data(x))
-		s->state = XFER_SPACE_OFF;
 	if (s->tree && s->state == XFER_SPACE_NEW && !xfer_listed(x))
 		return;
+	if (s->tree && (!is_new_data(x) || !is_new_tree(x)))
+		s->state = XFER_SPACE_OFF;
 	if (s->tree && s->state == XFER_SPACE_KNOWN) {
 		check_tree(x);
 		return;

@@ -18,13 +18,12 @@ struct xfer_space {
 	} state;
 	bool up;
 	bool tree;	 /* there are directories: decided when all is listed */
-	bool checked;	 /* what the named files need in all was compared */
 	bool refused;
 	char *path;	 /* owned; the first target; NULL: none yet */
 	struct local_dir *at; /* owned; that of a download is in there */
 	uint64_t free;	 /* bytes */
 	uint64_t needed; /* by all that was found */
-	uint64_t begun;	 /* by those that have begun, where each counts */
+	uint64_t begun;	 /* by those that have begun, less what they replace */
 };
 
 /* transfer-space.c */

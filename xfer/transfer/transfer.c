@@ -332,7 +332,7 @@ start_files(struct xfer *x)
 	    x->files.active_count - x->files.renaming - x->files.small <
 		files_at_once(x) &&
 	    x->files.active_count < ACTIVE_MAX && xfer_stream_pick(x) != NULL &&
-	    !xfer_small_waits(x, f)) {
+	    !xfer_small_waits(x, f) && !xfer_parts_wait(x, f)) {
 		if (started++ == STARTS_PER_TURN)
 			return true;
 		TAILQ_REMOVE(&x->files.queue, f, entry);

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * What this program was called as: links lead to it under the names of
+ * OpenSSH's programs, and its messages begin with the name that was typed.
+ *
+ * Threads: set before there are any.
+ */
+#ifndef HPN_BASE_CALLED_H
+#define HPN_BASE_CALLED_H
+
+/* The base name of argv[0], or usual if that is none; borrowed from either.
+ * argv0 may be NULL. */
+const char *called_as(const char *argv0, const char *usual);
+
+/* For messages of hpnssh, also where another program connects: "hpnssh", or
+ * "ssh" where this one was not called by a name of ours. */
+const char *called_ssh(void);
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: ISC */
+#include "base/help.h"
+
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/version.h"
+
+enum { OPTION_WIDTH = 18 };
+
+static void
+show(const struct help *h)
+{
+	const struct help_row *r;
+
+	printf("usage: %s\n", h->usage);
+	for (r = h->rows; r->text != NULL; r++)
+		if (r->option == NULL)
+			printf("\n%s:\n", r->text);
+		else
+			printf("  %-*s %s\n", OPTION_WIDTH, r->option,
+			    r->text);
+	printf("\n%sThe manual has the whole of it: man %s\n",
+	    h->foot != NULL ? h->foot : "", h->program);
+}
+
+void
+help_answer(const struct help *h, int argc, char *const argv[],
+    const char *crypto)
+{
+	if (argc != 2)
+		return;
+	if (strcmp(argv[1], "--help") == 0) {
+		show(h);
+	} else if (strcmp(argv[1], "-V") == 0 ||
+	    strcmp(argv[1], "--version") == 0) {
+		fprintf(stderr, "%s HPNSSH_%s%s%s\n", HPN_SOFTWARE, VERSION,
+		    crypto != NULL ? ", " : "", crypto != NULL ? crypto : "");
+	} else {
+		return;
+	}
+	exit(fflush(stdout) == 0 && !ferror(stdout) ? 0 : 1);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * What a program says of itself: --help, and -V where that is free. Both only
+ * as the one argument, so that no command line of stock's means something else.
+ *
+ * Threads: any.
+ */
+#ifndef HPN_BASE_HELP_H
+#define HPN_BASE_HELP_H
+
+#include <stddef.h>
+
+/* An option and what it does; without an option the head of a group. Both NULL:
+ * the end. */
+struct help_row {
+	const char *option, *text;
+};
+
+/* All of it literals. */
+struct help {
+	const char *program, *usage;
+	const struct help_row *rows;
+	const char *foot; /* whole lines; NULL: none */
+};
+
+extern const struct help add_help, agent_help, keygen_help, keyscan_help,
+    scp_help, sftp_help, sftp_server_help, ssh_help, sshd_help;
+
+/* Answers and ends the program, if that is what is asked. crypto: the version
+ * of the library that it uses, or NULL. */
+void help_answer(const struct help *h, int argc, char *const argv[],
+    const char *crypto);
+
+#endif

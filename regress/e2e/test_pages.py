@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: ISC
+"""What the pages tell people to write is taken by the programs: each block of
+configuration and each keyword in README.md, docs/ and the manuals' examples."""
+
+import json
+import re
+import shlex
+
+import pytest
+
+import harness
+from harness import TOP, hpn, run
+
+pytestmark = pytest.mark.skipif(not harness.have("hpn", "ssh", "sshd"),
+                                reason="hpnssh and hpnsshd are not built")
+PAGES = [TOP / "README.md", TOP / "SECURITY.md", TOP / "CONTRIBUTING.md",
+         *sorted((TOP / "docs").glob("*.md"))]
+# Of these, what is not said to be a client's is the server's.
+SERVER_PAGES = ("ADMINISTRATORS.md", "CENTRES.md", "SCANNERS.md")
+CLIENT_WORDS = re.compile(r"client|ssh_config|users' files|~/\.ssh")
+
+
+def words(side):
+    rows = (TOP / "regress/data/words" / side).read_text().splitlines()
+    return {row.split("\t")[0].lower() for row in rows
+            if row and not row.startswith("#")}
+
+
+KNOWN = {"server": words("server"), "client": words("client")}
+
+
+def taken(side, text, tmp_path, key):
+    """Why it is not, or None."""
+    path = tmp_path / "config"
+    path.write_text(text)
+    if side == "server":
+        done = run([hpn("sshd"), "-t", "-f", path, "-h", key])
+    else:
+        done = run([hpn("ssh"), "-G", "-F", path, "192.0.2.7"])
+    # What a build lacks is told, and no fault of the page.
+    return None if done.rc == 0 else done.errors
+
+
+def blocks(text):
+    """(what is behind the fence, or "" without one; the lines)"""
+    for found in re.finditer(r"^```(\S*)\n(.*?)^```$", text, re.M | re.S):
+        yield found[1], found[2]
+    text = re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S)
+    for found in re.finditer(r"(?:^(?: {4,}\S.*|)\n)+", text, re.M):
+        if found[0].strip():
+            yield "", found[0]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_blocks_of_configuration(page, tmp_path, keys):
+    host_key = keys.path("ed25519-host")
+    for kind, lines in blocks(page.read_text()):
+        if kind in ("sshd_config", "ssh_config"):
+            side = "server" if kind == "sshd_config" else "client"
+            why = taken(side, lines, tmp_path, host_key)
+            assert why is None, f"{page.name}: {lines}{why}"
+        else:
+            for line in lines.splitlines():
+                word = re.match(r"\s*([A-Z][A-Za-z0-9]+)[ =]", line)
+                assert word is None or word[1].lower() not in \
+                    KNOWN["server"] | KNOWN["client"], \
+                    f"{page.name}: {line}: say whose it is: ```sshd_config"
+
+
+def spans(text):
+    """Keywords in running text: (keyword, value or "", the paragraph)"""
+    text = re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S)
+    for part in re.split(r"\n\s*\n|\n(?=\s*- )", text):
+        for span in re.findall(r"`([^`]+)`", part):
+            found = re.fullmatch(r"([A-Z][A-Za-z0-9]*[a-z][A-Za-z0-9]*)"
+                                 r"(?:[ =](.*))?", " ".join(span.split()))
+            if found and found[1].lower() in KNOWN["server"] | KNOWN["client"]:
+                yield found[1], found[2] or "", part
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_keywords_in_running_text(page, tmp_path, keys):
+    host_key = keys.path("ed25519-host")
+    for keyword, value, part in spans(page.read_text()):
+        sides = [side for side in KNOWN if keyword.lower() in KNOWN[side]]
+        if page.name in SERVER_PAGES and "server" not in sides:
+            assert CLIENT_WORDS.search(part), \
+                f"{page.name}: {keyword} is the client's: {part}"
+        if not value or re.search(r"\.\.\.|[A-Z]{3,}$|^(exec|host|user) ", value):
+            continue
+        if "is refused" in part:
+            continue
+        first = "Match all\n" if keyword == "Match" and value == "all" else ""
+        whys = [taken(side, f"{first}{keyword} {value}\n", tmp_path, host_key)
+                for side in sides]
+        assert None in whys, f"{page.name}: {keyword} {value}: {whys}"
+
+
+@pytest.mark.parametrize("manual,side", [("hpnsshd_config.5", "server"),
+                                         ("hpnssh_config.5", "client")])
+def test_examples_of_manuals(manual, side, tmp_path, keys):
+    text = (TOP / "man" / manual).read_text()
+    found = re.findall(r"^\.Bd -literal.*?\n(.*?)^\.Ed$", text, re.M | re.S)
+    assert found
+    for lines in found:
+        lines = lines.replace("\\&", "").replace("\\e", "\\")
+        why = taken(side, lines, tmp_path, keys.path("ed25519-host"))
+        assert why is None, f"{manual}: {lines}{why}"
+
+
+def command_lines():
+    for page in PAGES:
+        for _, lines in blocks(page.read_text()):
+            for line in lines.splitlines():
+                line = re.split(r"\s+#|\s{2,}(?=\S)", line.strip())[0]
+                if re.match(r"hpn(ssh|sshd) ", line) and "..." not in line:
+                    yield page.name, line
+
+
+@pytest.mark.parametrize("page,line", list(command_lines()),
+                         ids=lambda x: x.replace("/", ":"))
+def test_command_lines(page, line):
+    name, *args = shlex.split(line)
+    if name == "hpnsshd":
+        pytest.skip("it asks about files of this machine")
+    run([hpn("ssh"), "-G", "-F", "none", *args]).ok()
+
+
+def test_certificates_with_serials(tmp_path, keys):
+    """The commands of the page for centres, as they stand there."""
+    text = (TOP / "docs/CENTRES.md").read_text()
+    block, = [lines for _, lines in blocks(text) if "-s ca -z" in lines]
+    first, *others = [line.strip() for line in block.splitlines() if line]
+    assert first.startswith("hpnssh-keygen -t ed25519 -f ca ")
+    run([hpn("ssh-keygen"), *shlex.split(first, comments=True)[1:], "-q",
+         "-N", ""], cwd=tmp_path).ok()
+    (tmp_path / "alice.pub").write_text(keys.public("ed25519") + "\n")
+    for line in others:
+        line = line.replace("hpnssh-keygen", hpn("ssh-keygen"))
+        run(["sh", "-c", line], cwd=tmp_path).ok()
+    said = run([hpn("ssh-keygen"), "-L", "-f", "alice-cert.pub"],
+               cwd=tmp_path).ok().text
+    assert "Serial: 17" in said
+    done = run([hpn("ssh-keygen"), "-Q", "-f", "revoked", "alice-cert.pub"],
+               cwd=tmp_path)
+    assert done.rc != 0 and "REVOKED" in done.text + done.errors
+
+
+def test_statement_for_scanners():
+    """openvex.json and the page say the same; each test that they name is there,
+    and each CVE once."""
+    page = (TOP / "docs/SCANNERS.md").read_text()
+    vex = json.loads((TOP / "docs/openvex.json").read_text())
+    told = {}
+    for item in re.findall(r"^- \*\*(CVE-\S+)\*\*: (.*?)(?=^- |^$)", page,
+                           re.M | re.S):
+        told[item[0]] = re.search(r"`(\S+)`\s*$", item[1])[1]
+    stated = {}
+    for one in vex["statements"]:
+        name = one["vulnerability"]["name"]
+        assert name not in stated
+        assert one["status"] == "not_affected"
+        assert one["justification"] in (
+            "component_not_present", "vulnerable_code_not_present",
+            "vulnerable_code_not_in_execute_path",
+            "vulnerable_code_cannot_be_controlled_by_adversary",
+            "inline_mitigations_already_exist")
+        stated[name] = one["impact_statement"].split("test: ")[1]
+    assert stated == told
+    for where in told.values():
+        name, _, test = where.partition("::")
+        found = [path for path in TOP.glob(f"regress/*/{name}")
+                 if f"\ndef {test}(" in path.read_text()] if test else \
+            [TOP / name]
+        assert found and found[0].exists(), where
