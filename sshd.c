@@ -379,7 +379,8 @@ main(int argc, char **argv)
 
 	setproctitle_init(argc, argv, environ);
 	fd_sanitise_stdio();
-	help_answer(&sshd_help, argc, argv, NULL);
+	if (argc == 2 && strcmp(argv[1], "-V") != 0)
+		help_answer(&sshd_help, argc, argv, NULL);
 	crypto_library_start();
 	closefrom(STDERR_FILENO + 1);
 	log_init(STATE_SYSLOG_NAME, LOG_LVL_INFO);

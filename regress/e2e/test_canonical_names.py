@@ -118,9 +118,9 @@ def test_alias_that_a_shell_would_read(names, alias):
     names.add(alias, "A", "127.0.0.1")
     done = run(names.within(
         hpn("ssh"), "-TF", "none", "-oCanonicalizePermittedCNAMEs=*:*",
-        *(f"-o{o}" for o in ALWAYS), "-oProxyCommand=echo '%h' >&2", "evil"))
+        *(f"-o{o}" for o in ALWAYS), "-oProxyCommand=sh -c 'echo \"$0\" >&2' '%h'", "evil"))
     assert done.rc == 255
-    assert done.errors.split()[0] in ("evil.dom.test", "evil"), done
+    assert {"evil.dom.test", "evil"} & set(done.errors.splitlines()), done
 
 
 def test_silent_name_server(names):

@@ -65,8 +65,9 @@ def test_shortest_metrics_interval(ssh, tmp_path):
     assert 5 <= len(rows) <= 13
 
 
-def test_name_of_the_cipher(ssh):
+def test_name_of_the_cipher(shared_servers):
     """Alone, too: it is OpenSSH's with more threads."""
+    ssh = Client("hpn", shared_servers("hpn", "LogLevel VERBOSE\n"))
     ssh.ssh("true", flags=["-c", "chacha20-poly1305-mt@hpnssh.org"]).ok()
     assert harness.wait_for(lambda: "Enc: chacha20-poly1305@openssh.com;"
                             in ssh.server.log_text())

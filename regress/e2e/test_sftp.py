@@ -434,12 +434,12 @@ def test_lines_that_scripts_read(place, tmp_path):
                     reason="no stock sftp-server is installed")
 def test_notes_that_are_of_no_file(place):
     """Such as that a server has no digests; each is told in a line that has
-    no place for a name, behind what is told of the part."""
+    no place for a name, before what is told of the part."""
     for command, there in (("get -a big x", "x"), ("reget big x", "x"),
                            ("put -a big y", "y"), ("reput big y", "y")):
         (place / f".{there}.hpnpart").write_bytes(b"begun")
         done = sftp(command, server=STOCK_SERVER, cwd=place).ok()
-        of_part, note = done.errors.splitlines()
+        note, of_part = done.errors.splitlines()
         assert of_part.endswith(
             f"{there}: a file that has the name of its part is left alone")
         assert note == ("the server has no digests: what is there is trusted "

@@ -181,7 +181,9 @@ def test_identities_only(server_for, token, askpass, tmp_path):
     env = clean_env(**token.env, **askpass(PIN))
     assert run([*args, "true"], env=env).rc == 255
     public = token.public(tmp_path / "id.pub", "p256")
-    run([*args[:-1], "-i", str(public)[:-4], args[-1], "true"], env=env).ok()
+    # -i would say that this file is not there, and have no effect.
+    run([*args[:-1], f"-oIdentityFile={str(public)[:-4]}", args[-1], "true"],
+        env=env).ok()
 
 
 # ---- certificates -----------------------------------------------------------

@@ -37,8 +37,10 @@ def config(tmp_path):
     told = tmp_path / "told"
     told.write_text("")
     path = tmp_path / "config"
+    # The inner shell keeps its end of the connection while it tells; without
+    # that it would be ended with the client.
     path.write_text(f"BatchMode yes\nMatch exec 'echo exec >>{told}; : %r'\n"
-                    f"ProxyCommand echo proxy >>{told}; : '%r'\n")
+                    f"ProxyCommand sh -c 'echo proxy >>{told}'; : '%r'\n")
     return path
 
 

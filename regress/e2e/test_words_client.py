@@ -199,7 +199,8 @@ def test_refuse_connection(ssh):
      "Enc: aes256-ctr;MAC: hmac-sha2-512;"),
     (["-c", "aes192-ctr", "-m", "hmac-sha2-256"],
      "Enc: aes192-ctr;MAC: hmac-sha2-256;")])
-def test_algorithms(ssh, flags, said):
+def test_algorithms(shared_servers, flags, said):
+    ssh = Client("hpn", shared_servers("hpn", "LogLevel VERBOSE\n"))
     ssh.ssh("true", flags=flags).ok()
     assert harness.wait_for(lambda: said in ssh.server.log_text())
 

@@ -110,7 +110,8 @@ def test_helpers(make_server, word):
 
 
 ONLY = ("Ciphers aes256-ctr\nMACs hmac-sha2-512\nKexAlgorithms "
-        "curve25519-sha256\nHostKeyAlgorithms ssh-ed25519\nCompression no\n")
+        "curve25519-sha256\nHostKeyAlgorithms ssh-ed25519\nCompression no\n"
+        "LogLevel VERBOSE\n")
 
 
 @pytest.mark.parametrize("option,missing", [
