@@ -6,6 +6,7 @@ import os
 import signal
 import struct
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -185,6 +186,24 @@ def test_small_file_with_the_name_of_a_part(place, size, at):
     assert place.names() == [place.part.name, place.target.name]
 
 
+@all_ways
+@pytest.mark.parametrize("age_s", (60, 7200))
+def test_empty_part(place, server, up, age_s):
+    """Where nobody tells who holds it, it may be one that another copy has
+    just made, and will write to: only an old one is taken."""
+    place.source.write_bytes(os.urandom(300_000))
+    place.part.write_bytes(b"")
+    inode = place.part.stat().st_ino
+    os.utime(place.part, (time.time() - age_s,) * 2)
+    place.copy("-Z")
+    if up and server != SERVERS[0] and age_s < 3600:
+        assert place.names() == [place.part.name, place.target.name]
+        assert place.part.stat().st_size == 0
+    else:
+        assert place.names() == [place.target.name]
+        assert place.target.stat().st_ino == inode
+
+
 def parts_in(tree):
     return [p for p in tree.rglob(".*.hpnpart*") if p.is_file()]
 
@@ -209,6 +228,8 @@ def test_parts_of_a_killed_tree(tmp_path, server, up):
     os.killpg(first.pid, signal.SIGKILL)
     first.wait()
     assert parts_in(target)
+    for part in parts_in(target):  # else an empty one may be in use
+        os.utime(part, (time.time() - 7200,) * 2)
     run([SCP, "-q", "-r", "-Z", "-D", server, *ends]).ok()
     assert parts_in(target) == []
     for path in tree.rglob("*"):

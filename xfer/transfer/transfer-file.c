@@ -432,6 +432,19 @@ part_opened(struct xfer_file *f)
 	}
 }
 
+/* The run was stopped meanwhile. What was made is empty, and says nothing. */
+static void
+stopped_open(struct xfer_file *f, bool opened)
+{
+	if (opened && f->up && xfer_part_is_empty(f)) {
+		f->part_ours = false;
+		xfer_part_withdraw(f, -1);
+		if (f->pending > 0)
+			return;
+	}
+	xfer_file_done(f);
+}
+
 /* The first OPEN was answered, and the requests that were sent with it. */
 static void
 first_opened(struct xfer_file *f)
@@ -441,7 +454,7 @@ first_opened(struct xfer_file *f)
 	if (f->opening.probe != NULL && xfer_owner_probe_opened(f))
 		return;
 	if (f->failed) {
-		xfer_file_done(f);
+		stopped_open(f, e != NULL);
 	} else if (e == NULL && f->opening.status == 0) {
 		xfer_file_go_on(f); /* its stream was lost meanwhile */
 	} else if (e == NULL) {

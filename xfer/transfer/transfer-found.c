@@ -31,9 +31,7 @@ append(struct xfer_file *f)
 }
 
 /* Can it be seen whether that is a part of this file? An empty one has nothing
- * that could be lost. (Where no server tells who holds it, it may be one that
- * another copy has made a moment ago; that copy fails then, as what it renames
- * is not what it wrote, unless both are of one size: docs/TRANSFERS.md.) */
+ * that could be lost. */
 static bool
 may_be_part(const struct xfer_file *f)
 {
@@ -115,6 +113,11 @@ xfer_file_choose_reuse(struct xfer_file *f)
 	}
 	if (there && xfer_owner_probe(f))
 		return;
+	if (there && f->part.old.size == 0 && !f->part_ours &&
+	    !xfer_part_is_abandoned(f)) {
+		xfer_part_pass(f);
+		return;
+	}
 	if (there && f->part.old.size == 0) {
 		f->target.reuse = XFER_REUSE_CHECKED;
 		xfer_file_open(f);

@@ -7,18 +7,21 @@
  * The protocol tells whose a file is, but not who we are. So a probe, a file
  * under a name that nobody else uses, is made and its owner is read. That is
  * done once, and only when there is an old part. Our own server refuses parts
- * of others itself.
+ * of others itself. The time of the probe is the time at the server.
  */
 #include <stdlib.h>
 
 #include "xfer/transfer/transfer-internal.h"
+
+enum { ABANDONED_S = 3600 };
 
 void
 xfer_owner_learn(struct xfer *x, const struct sftp_attrs *made)
 {
 	/* Without SFTP_A_OWNER no part will ever differ. */
 	x->owner.attrs = (struct sftp_attrs){ .uid = made->uid,
-		.flags = made->flags & SFTP_A_OWNER };
+		.mtime = made->mtime,
+		.flags = made->flags & (SFTP_A_OWNER | SFTP_A_TIMES) };
 	x->owner.known = true;
 }
 
@@ -28,6 +31,20 @@ xfer_owner_differs(const struct xfer_file *f, const struct sftp_attrs *part)
 	return f->up &&
 	    (part->flags & f->x->owner.attrs.flags & SFTP_A_OWNER) &&
 	    part->uid != f->x->owner.attrs.uid;
+}
+
+bool
+xfer_part_is_abandoned(const struct xfer_file *f)
+{
+	const struct xfer_stream *first = xfer_stream_first(f->x);
+	const struct sftp_attrs *made = &f->x->owner.attrs;
+
+	if (!f->up ||
+	    (first != NULL && sftp_server(first->s) == SFTP_SERVER_OWN))
+		return true;
+	return (made->flags & f->part.old.flags & SFTP_A_TIMES) &&
+	    made->mtime >= f->part.old.mtime &&
+	    made->mtime - f->part.old.mtime >= ABANDONED_S;
 }
 
 bool

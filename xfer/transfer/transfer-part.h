@@ -72,6 +72,9 @@ void xfer_owner_learn(struct xfer *x, const struct sftp_attrs *made);
 /* Has the part another owner than that? An unknown owner does not differ. */
 bool xfer_owner_differs(const struct xfer_file *f,
     const struct sftp_attrs *part);
+/* May an empty part be taken? Where no server tells who holds it, another copy
+ * may have made it a moment ago: then only an old one, by the server's time. */
+bool xfer_part_is_abandoned(const struct xfer_file *f);
 /* True: it must be found out first; then xfer_file_choose_reuse() is called
  * again. */
 bool xfer_owner_probe(struct xfer_file *f);
