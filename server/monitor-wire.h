@@ -71,12 +71,15 @@ enum monitor_result {
 	 * kinds of messages, a whole message or nothing, also with a
 	 * failure. */
 	MONITOR_PROMPTS,
+	/* All was proven, and the account may not log in now: info is PAM's
+	 * text about it, or nothing. It is shown, and the connection ends. */
+	MONITOR_REFUSED,
 };
 
 struct monitor_verdict {
 	enum monitor_result result;
 	char *methods;	    /* that may continue; owned */
-	struct buf info; /* see MONITOR_PROMPTS */
+	struct buf info; /* see _PROMPTS, _REFUSED */
 	bool counts;	    /* against MaxAuthTries */
 	bool final;	    /* no further try is welcome: disconnect */
 };

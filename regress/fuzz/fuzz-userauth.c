@@ -9,6 +9,7 @@
 
 #include "base/fd.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "regress/fuzz/fuzz.h"
 #include "server/auth/auth.h"
 
@@ -55,7 +56,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	/* No MONITOR_FAILURE: hpnsshd-auth delays the reply to it. */
 	static const enum monitor_result results[] = { MONITOR_SUCCESS,
-		MONITOR_PARTIAL, MONITOR_KEY_OK, MONITOR_PROMPTS };
+		MONITOR_PARTIAL, MONITOR_KEY_OK, MONITOR_PROMPTS,
+		MONITOR_REFUSED };
 	const struct kex_hooks hooks = { 0 };
 	const struct kex_proposal mine = { "curve25519-sha256", "ssh-ed25519",
 		"aes128-ctr", "hmac-sha2-256", "none" };
@@ -72,7 +74,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		return 0;
 	if (socketpair(AF_UNIX, SOCK_STREAM, 0, mon) != 0)
 		goto out;
-	put_answers(mon[1], results[data[0] % 4]);
+	put_answers(mon[1], results[data[0] % ARRAY_LEN(results)]);
 	/* A call after the last answer fails, rather than wait for one. */
 	shutdown(mon[1], SHUT_WR);
 	p = packet_new(net[0], net[0], true);

@@ -45,6 +45,7 @@ struct auth {
 	const struct monitor_params *params;
 	enum auth_state state;
 	char *gave_up;	/* why we ended it, or NULL */
+	bool turned_away; /* the account was refused */
 	bool optimistic; /* both of auth_put_optimistic() were sent */
 	char *user, *service; /* NULL before the first request */
 	char *shown_user;     /* for log lines: not too long; or NULL */
@@ -104,6 +105,12 @@ auth_gave_up(const struct auth *a)
 	return a->gave_up;
 }
 
+bool
+auth_turned_away(const struct auth *a)
+{
+	return a->turned_away;
+}
+
 const char *
 auth_user(const struct auth *a)
 {
@@ -139,14 +146,12 @@ put_failure(struct auth *a, const char *methods, bool partial)
 }
 
 static int
-put_banner(struct auth *a)
+put_banner(struct auth *a, const void *text, size_t len)
 {
 	struct buf msg = { 0 };
 
-	if (a->info.banner == NULL)
-		return 0;
 	buf_put_u8(&msg, SSH_MSG_USERAUTH_BANNER);
-	buf_put_cstring(&msg, a->info.banner);
+	buf_put_string(&msg, text, len);
 	buf_put_cstring(&msg, ""); /* language tag */
 	return put_and_clear(a, &msg);
 }
@@ -257,6 +262,21 @@ conclude_failure(struct auth *a, const struct monitor_verdict *v, bool delay)
 	return put_failure(a, v->methods, false);
 }
 
+/* The account may not log in, whatever else is tried: the user hears why, and
+ * the connection ends. */
+static int
+conclude_refusal(struct auth *a, const struct monitor_verdict *v)
+{
+	int r = 0;
+
+	a->turned_away = true;
+	if (buf_len(&v->info) > 0)
+		r = put_banner(a, buf_data(&v->info), buf_len(&v->info));
+	if (r == 0)
+		(void)!packet_flush(a->packet);
+	return r != 0 ? r : ERR_CLOSED;
+}
+
 /* Is this type of message one of several in the method's dialogue? */
 static bool
 is_in_dialogue(const struct auth_method *m, uint8_t type)
@@ -311,6 +331,8 @@ conclude(struct auth *a, const struct auth_method *m,
 		return 0;
 	case MONITOR_PROMPTS:
 		return put_prompt(a, m, &v->info);
+	case MONITOR_REFUSED:
+		return conclude_refusal(a, v);
 	case MONITOR_FAILURE:
 		break;
 	}
@@ -355,7 +377,9 @@ settle_user(struct auth *a, char **user, char **service)
 	    r == 0 && !a->info.invalid ? a->user : "unknown");
 	if (r == 0)
 		r = kex_put_user_sig_algs(a->kex, a->info.sig_algs);
-	return r != 0 ? r : put_banner(a);
+	if (r == 0 && a->info.banner != NULL)
+		r = put_banner(a, a->info.banner, strlen(a->info.banner));
+	return r;
 }
 
 /* The client has our optimistic FAILURE, and has taken it as the reply to the
@@ -399,7 +423,8 @@ conclude_try(struct auth *a, const struct auth_method *m,
 	/* Clients begin by asking which methods there are: that is no try. */
 	if (a->tries == 1 && m != NULL && m->asks_only)
 		v->counts = false;
-	if (!is_answered(a) || v->result == MONITOR_SUCCESS)
+	if (!is_answered(a) || v->result == MONITOR_SUCCESS ||
+	    v->result == MONITOR_REFUSED)
 		return conclude(a, m, v);
 	fill_time(a);
 	return 0;

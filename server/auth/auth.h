@@ -38,13 +38,16 @@ bool auth_client_waits(const char *id_remote); /* for each reply; pure */
 int auth_put_optimistic(struct auth *a) must_check;
 
 /* A message of type 5, 6 or 50-79, type first. ERR_PROTOCOL for what is
- * not expected now; ERR_CLOSED when a disconnect was sent (auth_gave_up()). */
+ * not expected now; ERR_CLOSED when a disconnect was sent (auth_gave_up()),
+ * or the user was turned away. */
 int auth_input(struct auth *a, struct rd payload) must_check;
 
 /* USERAUTH_SUCCESS has been put into the packet layer. */
 bool auth_succeeded(const struct auth *a);
 /* Why we ended it; NULL: we did not. */
 const char *auth_gave_up(const struct auth *a);
+/* The account may not log in now, which the monitor has logged. */
+bool auth_turned_away(const struct auth *a);
 /* The name given, as far as log lines show it. */
 const char *auth_user(const struct auth *a); /* NULL: not known yet */
 bool auth_user_invalid(const struct auth *a); /* unknown, or not allowed */

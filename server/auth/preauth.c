@@ -150,7 +150,9 @@ log_end(const struct preauth *pa, int err)
 					    : NULL;
 	uint32_t reason = 0;
 
-	if (pa->auth != NULL && auth_gave_up(pa->auth)) {
+	if (pa->auth != NULL && auth_turned_away(pa->auth)) {
+		log_debug("Turned away: %s", who); /* the monitor said why */
+	} else if (pa->auth != NULL && auth_gave_up(pa->auth)) {
 		log_info("Disconnecting %s: %s", who, auth_gave_up(pa->auth));
 	} else if (err == ERR_CLOSED) {
 		log_info("Connection closed by %s", who);

@@ -298,6 +298,8 @@ login_conclude(struct login *l, struct login_try *t,
 		if (r == 1 && !account_agrees(l, talk)) {
 			l->allowed = false;
 			t->ok = false;
+			v->result = MONITOR_REFUSED;
+			pam_take_messages(l->pam, &v->info);
 		} else {
 			l->complete = r == 1;
 			if (l->complete && l->must_change)
@@ -308,7 +310,7 @@ login_conclude(struct login *l, struct login_try *t,
 	v->methods = auth_methods_next(&l->methods);
 	log_try(l, t,
 	    l->complete ? "Accepted" : t->ok ? "Partial" : "Failed");
-	if (v->result == MONITOR_FAILURE) {
+	if (!t->ok) {
 		l->failures++;
 		v->counts = true;
 	}

@@ -173,7 +173,8 @@ conclude(struct talk *t, struct login_try *try, struct monitor_verdict *v)
 	try->what = gss_acceptor_principal(t->acceptor);
 	login_conclude(l, try, NULL, v);
 	if (!try->ok) {
-		buf_put_buf(&v->info, &t->out);
+		if (v->result == MONITOR_FAILURE)
+			buf_put_buf(&v->info, &t->out);
 		return 0;
 	}
 	gss_acceptor_free(l->gss);
