@@ -118,7 +118,8 @@ def test_alias_that_a_shell_would_read(names, alias):
     names.add(alias, "A", "127.0.0.1")
     done = run(names.within(
         hpn("ssh"), "-TF", "none", "-oCanonicalizePermittedCNAMEs=*:*",
-        *(f"-o{o}" for o in ALWAYS), "-oProxyCommand=sh -c 'echo \"$0\" >&2' '%h'", "evil"))
+        *(f"-o{o}" for o in ALWAYS),
+        "-oProxyCommand=sh -c 'echo \"$0\" >&2' '%h'", "evil"))
     assert done.rc == 255
     assert {"evil.dom.test", "evil"} & set(done.errors.splitlines()), done
 
