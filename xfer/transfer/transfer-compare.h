@@ -19,6 +19,7 @@ struct xfer_compare {
 	bool listed; /* in x->files.comparing */
 	bool sparse; /* this end has holes */
 	bool reads;  /* there are no digests */
+	bool lost;   /* something was not answered */
 	uint64_t shown; /* bytes in the progress, of a target */
 	int status; /* the server's reason why it gave no digests */
 	uint64_t next, size;

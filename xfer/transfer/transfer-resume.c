@@ -76,6 +76,19 @@ xfer_compared(struct xfer_block *b, uint64_t offset, uint32_t len, bool same)
 		compare_end(b);
 }
 
+/* The stream was lost: that is no answer, and says nothing of the content. */
+static void
+not_compared(struct xfer_block *b)
+{
+	struct xfer_compare *c = &b->handle->file->compare;
+
+	if (c->why == XFER_COMPARE_PART && !c->reads)
+		xfer_range_add(b->handle->file, b->offset, b->len);
+	else
+		c->lost = true;
+	compare_end(b);
+}
+
 static void
 digests_done(void *arg, const struct sftp_reply *reply)
 {
@@ -86,8 +99,12 @@ digests_done(void *arg, const struct sftp_reply *reply)
 	const uint8_t *theirs = NULL;
 	uint32_t len;
 
+	if (reply->err != 0) {
+		not_compared(b);
+		return;
+	}
 	/* EOF: it is shorter, and so not the same. */
-	if (reply->err == 0 && reply->status != SFTP_EOF &&
+	if (reply->status != SFTP_EOF &&
 	    (reply->type != SFTP_EXTENDED_REPLY ||
 	    sftp_get_digests(&body, blocks_of(b->len), &theirs) < 0)) {
 		f->compare.status = reply->status != 0 ? (int)reply->status :
@@ -130,15 +147,19 @@ back_done(void *arg, const struct sftp_reply *reply)
 	struct xfer_block *b = arg;
 	struct xfer_file *f = b->handle->file;
 
-	if (reply->err == 0 && reply->type == SFTP_DATA && b->got < b->len) {
+	if (reply->err != 0) {
+		not_compared(b);
+		return;
+	}
+	if (reply->type == SFTP_DATA && b->got < b->len) {
 		sftp_read(b->handle->stream->s, &b->handle->handle,
 		    b->offset + b->got, b->len - b->got, back_data, back_done,
 		    b);
 		return;
 	}
-	if (reply->err == 0 && b->got < b->len)
+	if (b->got < b->len)
 		f->compare.differs = true;
-	if (reply->err == 0 && !f->compare.differs &&
+	if (!f->compare.differs &&
 	    f->compare.why != XFER_COMPARE_PART &&
 	    b->offset == f->compare.same_until) {
 		f->compare.same_until += b->len;
@@ -199,13 +220,18 @@ part_was_read(struct xfer_file *f)
 		xfer_handle_wake(e);
 }
 
-/* All requests are answered. */
+/* All requests are answered, or were lost: then it is compared again. */
 static void
 compare_over(struct xfer_file *f)
 {
+	bool again = f->compare.lost && !f->compare.differs && !f->failed;
 	int why = f->compare.why;
 
 	xfer_compare_stop(f);
+	if (again) {
+		xfer_compare_start(f, why, f->compare.size);
+		return;
+	}
 	if (why == XFER_COMPARE_PART && f->compare.reads && !f->failed)
 		part_was_read(f);
 	if (why == XFER_COMPARE_PART) {
@@ -260,7 +286,7 @@ xfer_compare_start(struct xfer_file *f, int why, uint64_t size)
 	f->compare.differs = false;
 	f->compare.status = 0;
 	f->compare.shown = 0;
-	f->compare.reads = false;
+	f->compare.reads = f->compare.lost = false;
 	f->compare.sparse = f->fd >= 0 && fd_has_holes(f->fd);
 	f->compare.next = why == XFER_COMPARE_VERIFY ?
 	    MIN(f->compare.same_until, size) : 0;
