@@ -415,8 +415,8 @@ wait_ms(const struct loop *l, bool busy, int max_wait_ms)
 	return max_wait_ms;
 }
 
-static void
-dispatch_signals(struct loop *l)
+void
+loop_take_signals(struct loop *l)
 {
 	uint8_t drain[64];
 
@@ -468,7 +468,7 @@ dispatch(struct loop *l, struct ready *v, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		if (v[i].fd == wake_pipe[0]) {
 			v[i] = v[--n];
-			dispatch_signals(l);
+			loop_take_signals(l);
 			break;
 		}
 	}

@@ -55,6 +55,8 @@ int loop_on_signal(struct loop *l, int signo, loop_signal_fn fn,
 void loop_on_signal_if_wanted(struct loop *l, int signo, loop_signal_fn fn,
     void *arg);
 
+/* Those of loop_on_signal() that have arrived since the last turn. */
+void loop_take_signals(struct loop *l);
 /* signo, unless it is ignored, ends the process at once with this status:
  * for programs with nothing to tidy up. Not for signals of loop_on_signal(). */
 int loop_exit_on_signal(int signo, int status) must_check;

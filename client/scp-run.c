@@ -111,6 +111,8 @@ scp_run(struct scp *scp, struct xfer *x)
 		loop_on_signal_if_wanted(scp->loop, signals[i], on_interrupt,
 		    scp);
 	r = xfer_run(x);
+	/* ^C ends a program in place of the connection, too. */
+	loop_take_signals(scp->loop);
 	scp_catch_signals();
 	if (xfer_is_full(x) && xfer_keeps_any(x))
 		tell_kept(scp, "the copy ends here");
