@@ -280,8 +280,3 @@ def test_terminal_that_is_refused(make_server, kind, flag):
     with Terminal([*client.ssh_args(flags=[flag]), "echo r''an"]) as seen:
         seen.expect("PTY allocation request failed on channel 0")
         assert seen.wait() == 255
-    with Terminal(client.ssh_args()) as seen:  # a shell does without
-        seen.expect("PTY allocation request failed on channel 0")
-        seen.line("echo r''an; exit 3")
-        seen.expect("ran")
-        assert seen.wait() == 3
