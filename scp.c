@@ -3,7 +3,6 @@
  * hpnscp: copies files between hosts, through SFTP. This file is argv;
  * client/scp-copy.c knows what goes where, xfer/ moves it.
  */
-#include "base/help.h"
 #include "config.h"
 
 #include <locale.h>
@@ -17,6 +16,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/flags-getopt.h"
+#include "base/help.h"
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/mem.h"
@@ -154,7 +154,7 @@ transfer_option(int opt, const char *arg)
 		break;
 	case OPT_RETRY:
 		scp.given.retry = true;
-		scp.xfer.retries = arg == NULL ? XFER_RETRIES :
+		scp.xfer.retries = arg == NULL ? CLIENT_COPY_RETRIES :
 		    (unsigned)number(arg, 0, 1000000, "bad number of times");
 		break;
 	case OPT_VERIFY:

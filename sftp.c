@@ -4,7 +4,6 @@
  * connection, and where lines come from (a person at a terminal, a pipe, a
  * batch file); xfer/shell/sftp-shell.c knows what they mean.
  */
-#include "base/help.h"
 #include "config.h"
 
 #include <errno.h>
@@ -21,10 +20,11 @@
 #include <histedit.h>
 #endif
 
-#include "base/called.h"
 #include "base/buf.h"
+#include "base/called.h"
 #include "base/fd.h"
 #include "base/flags-getopt.h"
+#include "base/help.h"
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/mem.h"

@@ -3,7 +3,6 @@
  * hpnssh-keygen: makes, changes, shows and converts keys, and keeps
  * known_hosts files.
  */
-#include "base/help.h"
 #include "keygen/keygen.h"
 
 #include <errno.h>
@@ -15,6 +14,7 @@
 
 #include "base/fd.h"
 #include "base/flags-getopt.h"
+#include "base/help.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "config.h"

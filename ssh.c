@@ -93,8 +93,7 @@ answer_query(const char *what)
 
 	if (query_list(what, &out) != 0)
 		fatal("%s: -Q %s: there is no such list (see -Q help)",
-		    called_ssh(),
-		    what);
+		    called_ssh(), what);
 	write_out(&out);
 	buf_clear(&out);
 	exit(0);
@@ -376,10 +375,9 @@ main(int argc, char **argv)
 	int status = 0;
 
 	fd_sanitise_stdio();
-	if (argc == 2 && strcmp(argv[1], "-V") != 0)
-		help_answer(&ssh_help, argc, argv, NULL);
 	setproctitle_init(argc, argv, environ);
 	crypto_library_start();
+	help_answer(&ssh_help, argc, argv, crypto_library_version());
 	cipher_use_wide_gcm();
 	signal(SIGPIPE, SIG_IGN);
 	log_init(called_as(argc > 0 ? argv[0] : NULL, "hpnssh"),

@@ -379,9 +379,8 @@ main(int argc, char **argv)
 
 	setproctitle_init(argc, argv, environ);
 	fd_sanitise_stdio();
-	if (argc == 2 && strcmp(argv[1], "-V") != 0)
-		help_answer(&sshd_help, argc, argv, NULL);
 	crypto_library_start();
+	help_answer(&sshd_help, argc, argv, crypto_library_version());
 	closefrom(STDERR_FILENO + 1);
 	log_init(STATE_SYSLOG_NAME, LOG_LVL_INFO);
 	signal(SIGPIPE, SIG_IGN);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* What hpnscp --help shows. */
 #include "base/help.h"
+#include "client/copy-help.h"
 
 static const struct help_row rows[] = {
 	{ NULL, "What is copied" },
@@ -26,18 +27,7 @@ static const struct help_row rows[] = {
 	{ "--progress=style", "tty, plain or none" },
 	{ "--json", "events for programs" },
 	{ "-B", "never ask for anything" },
-	{ NULL, "The connection" },
-	{ "-4, -6", "IPv4 only, IPv6 only" },
-	{ "-A", "forward the agent" },
-	{ "-C", "compress" },
-	{ "-c cipher", "cipher" },
-	{ "-F file", "configuration file in place of ~/.ssh/config" },
-	{ "-i file", "private key" },
-	{ "-J host", "go through that host" },
-	{ "-o keyword=value", "a line of hpnssh_config(5)" },
-	{ "-P port", "port of the host" },
-	{ "-S program", "a program in place of the connection" },
-	{ "-D program", "a local SFTP server in place of a host" },
+	COPY_HELP_CONNECTION,
 	{ NULL, "By other means" },
 	{ "-3", "between two hosts through this one (the default)" },
 	{ "-R", "between two hosts by scp on that of the source" },

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* What hpnsftp --help shows. */
 #include "base/help.h"
+#include "client/copy-help.h"
 
 static const struct help_row rows[] = {
 	{ NULL, "Files" },
@@ -18,18 +19,7 @@ static const struct help_row rows[] = {
 	{ "-R number", "of requests under way" },
 	{ "-l kbit", "at most so many Kbit/s" },
 	{ "-X option", "nrequests=number or buffer=bytes" },
-	{ NULL, "The connection" },
-	{ "-4, -6", "IPv4 only, IPv6 only" },
-	{ "-A", "forward the agent" },
-	{ "-C", "compress" },
-	{ "-c cipher", "cipher" },
-	{ "-F file", "configuration file in place of ~/.ssh/config" },
-	{ "-i file", "private key" },
-	{ "-J host", "go through that host" },
-	{ "-o keyword=value", "a line of hpnssh_config(5)" },
-	{ "-P port", "port of the host" },
-	{ "-S program", "a program in place of the connection" },
-	{ "-D program", "a local SFTP server in place of a host" },
+	COPY_HELP_CONNECTION,
 	{ "-s name", "subsystem, or path of the server's program" },
 	{ NULL, "About" },
 	{ "--help", "this list; help tells of the commands" },

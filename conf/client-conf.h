@@ -72,7 +72,7 @@ enum { CLIENT_PERSIST_NO = -1, CLIENT_PERSIST_FOREVER = 0 };
 
 enum {
 	CLIENT_COPY_CONNECTIONS_MAX = 32,
-	CLIENT_COPY_RETRIES = 40, /* of "yes": some hours */
+	CLIENT_COPY_RETRIES = 40, /* of "yes", and --retry: some hours */
 };
 
 /* Fields are owned; strings are NULL when unset or "none". */

@@ -40,8 +40,6 @@ struct xfer;
 /* What a copy that does not fit is reported with begins so. */
 #define XFER_NO_ROOM "does not fit: "
 
-enum { XFER_RETRIES = 40 }; /* of who wants some */
-
 struct xfer_opts {
 	bool recursive, preserve;
 	bool explain;	/* time is measured, for xfer_why() */
