@@ -27,7 +27,7 @@
 	ERR(UNSUPPORTED, "not supported")                                     \
 	ERR(PROTOCOL, "protocol error")                                       \
 	ERR(PACKET_LENGTH, "bad packet length")                               \
-	ERR(MAC, "message authentication code incorrect")                      \
+	ERR(MAC, "message authentication code incorrect")                     \
 	ERR(COMPRESSION, "compressed data is corrupt")                        \
 	ERR(NO_KEX_MATCH, "no matching key exchange method found")            \
 	ERR(NO_HOSTKEY_MATCH, "no matching host key type found")              \

@@ -31,9 +31,9 @@ name_look_up(const char *name, int family, bool expected,
 	*alias = NULL;
 	if (r != 0) {
 		log_msg(level_of(r, expected),
-		    "%s: Could not resolve hostname %.300s: %s",
-		called_ssh(), name,
-		    r == EAI_SYSTEM ? err_text(ERR_SYSTEM) : gai_strerror(r));
+		    "%s: Could not resolve hostname %.300s: %s", called_ssh(),
+		    name, r == EAI_SYSTEM ? err_text(ERR_SYSTEM) :
+					    gai_strerror(r));
 		return ERR_NOT_FOUND;
 	}
 	if ((*list)->ai_canonname != NULL)

@@ -28,6 +28,14 @@ print_line(const char *tried, const char *path, const char *text)
 	free(part);
 }
 
+/* About no path. */
+static void
+print_text(const char *text)
+{
+	screen_clear();
+	fprintf(stderr, "hpnscp: %s\n", text);
+}
+
 /* For programs: is it that there is no room? */
 static const char *
 class_of(const char *text)
@@ -55,10 +63,8 @@ scp_note(void *arg, const char *path, const char *text)
 		return;
 	if (path != NULL)
 		print_line(NULL, path, text);
-	else {
-		screen_clear();
-		fprintf(stderr, "hpnscp: %s\n", text);
-	}
+	else
+		print_text(text);
 }
 
 static const int signals[] = { SIGHUP, SIGINT, SIGTERM };
@@ -182,9 +188,8 @@ scp_die(struct scp *scp, const char *path, const char *text)
 _Noreturn void
 scp_die_line(struct scp *scp, const char *path, const char *line)
 {
-	progress_clear_line(scp->xfer.progress);
 	progress_error(scp->xfer.progress, class_of(line), path, line);
-	fprintf(stderr, "hpnscp: %s\n", line);
+	print_text(line);
 	scp_exit(scp, 1);
 }
 

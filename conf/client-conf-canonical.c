@@ -303,8 +303,7 @@ search(const struct search *s)
 		r = try_names(s);
 		if (r == ERR_NOT_FOUND && !c->canonical.fallback_local) {
 			log_error("%s: Could not resolve host \"%s\"",
-			    called_ssh(),
-			    c->host.hostname);
+			    called_ssh(), c->host.hostname);
 			return r;
 		}
 	}

@@ -61,7 +61,7 @@ shell_display_name(const struct shell *sh, const char *name, const char *word)
 	return *name == '/' ? name + 1 : name;
 }
 
-/* One STAT request. */
+/* One STAT request, or one of stat-ns. */
 struct stat_request {
 	struct sftp_attrs *attrs;
 	int *status;
@@ -104,33 +104,6 @@ shell_stat_named(struct shell *sh, const char *name, struct sftp_attrs *attrs,
 	return MIN(sftp_error(sh->s), 0);
 }
 
-int
-shell_stat_all(struct shell *sh, const struct strlist *names,
-    struct sftp_attrs *attrs, int *statuses)
-{
-	struct stat_request asked[STATS_AT_ONCE];
-	size_t left = 0, begin, n;
-
-	for (begin = 0; begin < names->n; begin += n) {
-		n = MIN(names->n - begin, (size_t)STATS_AT_ONCE);
-		left = n;
-		for (size_t i = 0; i < n; i++) {
-			asked[i] = (struct stat_request){
-				.attrs = &attrs[begin + i],
-				.status = &statuses[begin + i],
-				.left = &left };
-			sftp_path_request(sh->s, SFTP_STAT,
-			    names->v[begin + i], stat_done, &asked[i]);
-		}
-		while (left > 0)
-			if (sftp_step(sh->s, false, -1) < 0)
-				return sftp_error(sh->s);
-		if (sftp_error(sh->s) < 0)
-			return sftp_error(sh->s);
-	}
-	return 0;
-}
-
 static void
 links_done(void *arg, const struct sftp_reply *reply)
 {
@@ -144,26 +117,50 @@ links_done(void *arg, const struct sftp_reply *reply)
 		*a->links = st.nlink;
 }
 
-int
-shell_links_all(struct shell *sh, const struct strlist *names,
-    uint32_t *links)
+/* The attributes of all names, or how many links there are of them: many
+ * requests at a time. */
+static int
+ask_all(struct shell *sh, const struct strlist *names,
+    struct sftp_attrs *attrs, int *statuses, uint32_t *links)
 {
 	struct stat_request asked[STATS_AT_ONCE];
-	size_t left = 0, n;
+	size_t left, n;
 
-	if (!sftp_has(sh->s, SFTP_EXT_STAT_NS))
-		return 0;
 	for (size_t begin = 0; begin < names->n; begin += n) {
 		left = n = MIN(names->n - begin, (size_t)STATS_AT_ONCE);
 		for (size_t i = 0; i < n; i++) {
-			asked[i] = (struct stat_request){
-				.links = &links[begin + i], .left = &left };
-			sftp_stat_ns(sh->s, names->v[begin + i], true,
-			    links_done, &asked[i]);
+			const char *name = names->v[begin + i];
+
+			asked[i] = (struct stat_request){ .left = &left };
+			if (links != NULL) {
+				asked[i].links = &links[begin + i];
+				sftp_stat_ns(sh->s, name, true, links_done,
+				    &asked[i]);
+				continue;
+			}
+			asked[i].attrs = &attrs[begin + i];
+			asked[i].status = &statuses[begin + i];
+			sftp_path_request(sh->s, SFTP_STAT, name, stat_done,
+			    &asked[i]);
 		}
 		while (left > 0)
 			if (sftp_step(sh->s, false, -1) < 0)
 				return sftp_error(sh->s);
 	}
 	return 0;
+}
+
+int
+shell_stat_all(struct shell *sh, const struct strlist *names,
+    struct sftp_attrs *attrs, int *statuses)
+{
+	return ask_all(sh, names, attrs, statuses, NULL);
+}
+
+int
+shell_links_all(struct shell *sh, const struct strlist *names,
+    uint32_t *links)
+{
+	return sftp_has(sh->s, SFTP_EXT_STAT_NS) ?
+	    ask_all(sh, names, NULL, NULL, links) : 0;
 }

@@ -40,15 +40,20 @@ know(struct xfer_space *s, uint64_t free_bytes)
 	s->free = free_bytes;
 }
 
-/* File systems that have no number for it tell 0 blocks in all. */
+/* What a server has answered, if it has. File systems that have no number for
+ * it tell 0 blocks in all. */
 static void
-take_statvfs(struct xfer_space *s, const struct sftp_statvfs *v)
+take_reply(struct xfer_space *s, const struct sftp_reply *reply)
 {
-	if (v->blocks == 0)
-		s->state = XFER_SPACE_UNKNOWN;
-	else
-		know(s, times(v->bavail, v->frsize != 0 ? v->frsize :
-			v->bsize));
+	struct sftp_statvfs v;
+	struct rd r = reply->body;
+
+	s->state = XFER_SPACE_UNKNOWN;
+	if (reply->err != 0 || reply->type != SFTP_EXTENDED_REPLY)
+		return;
+	sftp_get_statvfs(&r, &v);
+	if (rd_err(&r) == 0 && v.blocks != 0)
+		know(s, times(v.bavail, v.frsize != 0 ? v.frsize : v.bsize));
 }
 
 static void check_begun(struct xfer *x);
@@ -57,15 +62,8 @@ static void
 answered(void *arg, const struct sftp_reply *reply)
 {
 	struct xfer *x = arg;
-	struct sftp_statvfs v;
-	struct rd r = reply->body;
 
-	x->space.state = XFER_SPACE_UNKNOWN;
-	if (reply->err != 0 || reply->type != SFTP_EXTENDED_REPLY)
-		return;
-	sftp_get_statvfs(&r, &v);
-	if (rd_err(&r) == 0)
-		take_statvfs(&x->space, &v);
+	take_reply(&x->space, reply);
 	if (!x->over)
 		check_begun(x);
 }
@@ -187,7 +185,7 @@ refuse(struct xfer *x, const char *path, uint64_t need)
 	snprintf(text, sizeof text, XFER_NO_ROOM "%s are needed, and %s are "
 	    "free (--no-space-check copies all the same)", needs, has);
 	x->space.state = XFER_SPACE_OFF;
-	x->space.refused = x->full = true;
+	x->full = true;
 	xfer_report(x, path, text);
 }
 
@@ -351,11 +349,9 @@ reason_known(void *arg, const struct sftp_reply *reply)
 {
 	struct asking *a = arg;
 	struct xfer_file *f = a->file;
-	struct xfer_space s = { .state = XFER_SPACE_UNKNOWN };
+	struct xfer_space s = { .free = 0 };
 	uint64_t left = f->source.size - MIN(f->source.size,
 	    f->progress.moved);
-	struct sftp_statvfs v;
-	struct rd r = reply->body;
 	bool full;
 
 	f->pending--;
@@ -363,11 +359,7 @@ reason_known(void *arg, const struct sftp_reply *reply)
 		free(a);
 		return;
 	}
-	if (reply->err == 0 && reply->type == SFTP_EXTENDED_REPLY) {
-		sftp_get_statvfs(&r, &v);
-		if (rd_err(&r) == 0)
-			take_statvfs(&s, &v);
-	}
+	take_reply(&s, reply);
 	full = s.state == XFER_SPACE_KNOWN && s.free < MAX(left, (uint64_t)1);
 	xfer_report(f->x, f->remote, full ? strerror(ENOSPC) : a->words);
 	free(a);

@@ -18,7 +18,6 @@ struct xfer_space {
 	} state;
 	bool up;
 	bool tree;	 /* there are directories: decided when all is listed */
-	bool refused;
 	char *path;	 /* owned; the first target; NULL: none yet */
 	struct local_dir *at; /* owned; that of a download is in there */
 	uint64_t free;	 /* bytes */

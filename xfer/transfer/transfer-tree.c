@@ -367,10 +367,8 @@ tell_entered(const struct xfer_dir *d)
 {
 	const struct xfer_opts *o = &d->x->opts;
 
-	if (o->entered == NULL)
-		return;
-	progress_clear_line(o->progress);
-	o->entered(o->report_arg, d->up, d->up ? d->local : d->remote);
+	if (o->entered != NULL)
+		o->entered(o->report_arg, d->up, d->up ? d->local : d->remote);
 }
 
 /* We must be able to write to it while it is filled. */
