@@ -3,6 +3,7 @@
 shell and groups, /etc/nologin and the system's sshrc, of which the machine
 that the tests run on sees nothing."""
 
+import contextlib
 import ctypes
 import os
 import struct
@@ -130,16 +131,31 @@ class OwnEtc:
             point.end()
 
 
-@pytest.fixture
-def own(tmp_path, keys):
-    """One for a test, with a home directory that its user can enter."""
+@contextlib.contextmanager
+def entered(make, tmp_path, keys):
+    """One of that class for a test, with a home directory that its user can
+    enter."""
     if problem():
         pytest.skip(problem())
     harness.open_up(tmp_path)
-    place = OwnEtc(tmp_path / "own", keys)
+    place = make(tmp_path / "own", keys)
     harness.open_up(place.home)
     yield place
     place.end()
+
+
+@pytest.fixture
+def own(tmp_path, keys):
+    with entered(OwnEtc, tmp_path, keys) as place:
+        yield place
+
+
+@pytest.fixture(params=("hpn", "stock"))
+def kind(request):
+    """Whose server."""
+    if not harness.have(request.param, "sshd"):
+        pytest.skip("no such server")
+    return request.param
 
 
 class Opened:

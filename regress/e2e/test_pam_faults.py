@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 from otp import PAM, Otp
-from ownetc import PASSWORD, problem
+from ownetc import PASSWORD, entered, kind
 
 import harness
 from harness import LONG, have, run, start, wait_for
@@ -73,22 +73,10 @@ class Place(Otp):
                    env=self.answers(*[PASSWORD] * 3))
 
 
-@pytest.fixture(params=("hpn", "stock"))
-def kind(request):
-    if not have(request.param, "sshd"):
-        pytest.skip("no such server")
-    return request.param
-
-
 @pytest.fixture
 def place(tmp_path, keys):
-    if problem():
-        pytest.skip(problem())
-    harness.open_up(tmp_path)
-    made = Place(tmp_path / "own", keys)
-    harness.open_up(made.home)
-    yield made
-    made.end()
+    with entered(Place, tmp_path, keys) as made:
+        yield made
 
 
 def nothing_is_left(server):

@@ -4,7 +4,7 @@ the client shows it, and the connection is closed; beside stock's server."""
 
 import pytest
 from otp import PAM, UNIX, Otp
-from ownetc import HASH, PASSWORD, USER, problem
+from ownetc import HASH, PASSWORD, USER, entered, kind
 
 import harness
 from harness import have, run
@@ -17,23 +17,11 @@ pytestmark = pytest.mark.skipif(not have("hpn", "ssh", "sshd"),
                                 reason="hpnssh or hpnsshd is not built")
 
 
-@pytest.fixture(params=("hpn", "stock"))
-def kind(request):
-    if not have(request.param, "sshd"):
-        pytest.skip("no such server")
-    return request.param
-
-
 @pytest.fixture
 def place(tmp_path, keys):
-    if problem():
-        pytest.skip(problem())
-    harness.open_up(tmp_path)
-    made = Otp(tmp_path / "own", keys)
-    made.service(UNIX, ACCOUNT + "session required pam_permit.so\n")
-    harness.open_up(made.home)
-    yield made
-    made.end()
+    with entered(Otp, tmp_path, keys) as made:
+        made.service(UNIX, ACCOUNT + "session required pam_permit.so\n")
+        yield made
 
 
 def close(place, text=CLOSED):
