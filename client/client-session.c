@@ -101,8 +101,11 @@ on_pty_reply(void *arg, bool ok, struct rd data)
 	report_refused_request(s, "PTY allocation");
 	if (s->p.guest != NULL)
 		s->p.guest->no_tty(s->p.arg);
-	if (tty_was_asked_for(s))
-		session_abort(s, STATUS_UNKNOWN);
+	if (!tty_was_asked_for(s))
+		return;
+	/* What the command may have said by now is not shown. */
+	channel_set_fds(s->channel, -1, -1, -1, -1);
+	session_abort(s, STATUS_UNKNOWN);
 }
 
 static void

@@ -272,11 +272,18 @@ def test_identity_file_that_is_not_there(tmp_path, kind):
 @pytest.mark.parametrize("kind", ["hpn", "stock"])
 @pytest.mark.parametrize("flag", ["-t", "-tt"])
 def test_terminal_that_is_refused(make_server, kind, flag):
-    """It was asked for: that is an error. (The command may have begun at the
-    server by then, and have said something: it was asked for as well.)"""
+    """It was asked for: that is an error, and nothing is shown."""
     if not harness.have(kind, "ssh"):
         pytest.skip(f"no {kind} ssh")
     client = Client(kind, make_server("PermitTTY no\n"), log_level="INFO")
     with Terminal([*client.ssh_args(flags=[flag]), "echo r''an"]) as seen:
         seen.expect("PTY allocation request failed on channel 0")
         assert seen.wait() == 255
+        assert b"ran" not in seen.shown
+    with Terminal(client.ssh_args()) as seen:  # a shell does without
+        seen.expect("PTY allocation request failed on channel 0")
+        # Stock's leaves raw mode after that, and what was typed is lost.
+        assert harness.wait_for(lambda: not seen.is_raw())
+        seen.line("echo r''an; exit 3")
+        seen.expect("ran")
+        assert seen.wait() == 3
