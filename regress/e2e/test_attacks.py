@@ -175,6 +175,7 @@ def test_ping_flood_to_the_client(sshd, tmp_path, background):
             most = max(most, harness.rss_kib(process.pid))
             time.sleep(0.02)
         assert process.wait(LONG) == 255
+        assert harness.wait_for(lambda: flooded)
     assert flooded == [True], "a PING has no place before there are keys"
     assert most < (64 if SLOW == 1 else 400) * 1024, f"{most} KiB"
 

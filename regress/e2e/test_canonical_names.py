@@ -84,7 +84,8 @@ def test_tokens_and_the_second_pass(names, tmp_path):
     config = tmp_path / "config"
     config.write_text(
         "CanonicalizeHostname always\nCanonicalDomains nope.test dom.test\n"
-        "ProxyCommand echo %h %n >&2; false\n"
+        # A shell holds its output until the words are written.
+        "ProxyCommand sh -c 'echo %h %n >&2; false'\n"
         "Match canonical host box.dom.test exec \"echo pass %h %n >&2\"\n"
         "User second\nHost box.dom.test\nTag name\nHost box\nTag short\n")
     done = run(names.within(hpn("ssh"), "-TF", config, "box"))

@@ -22,11 +22,17 @@ def waiting(server, but=None):
     pair = []
 
     def found():
-        pids = harness.descendants(server.process.pid)
-        names = {harness.title(pid).rstrip(b"\0"): pid for pid in pids}
-        pair[:] = [names.get(b"hpnsshd-session: [waiting]"),
-                   names.get(b"hpnsshd-auth: [waiting]")]
-        return None not in pair and pair[0] != but
+        pair[:] = []
+        of = server.process.pid
+        for title in (b"hpnsshd-session: [waiting]",
+                      b"hpnsshd-auth: [waiting]"):
+            of = next((pid for pid in harness.descendants(of)
+                       if harness.title(pid).rstrip(b"\0") == title
+                       and pid != but), None)
+            if of is None:
+                return False
+            pair.append(of)
+        return True
     assert wait_for(found)
     return pair
 
@@ -111,8 +117,9 @@ def sockets(pid):
 def test_what_it_holds(make_server):
     """The listener's sockets are not among it."""
     server = make_server()
+    first, _ = waiting(server)
     connect(server).handshake().close()
-    spare, auth = waiting(server)
+    spare, auth = waiting(server, first)
     # To the listener, to hpnsshd-auth, perhaps to the system log.
     assert set(sockets(spare)) <= {"unix", "?"} and len(sockets(spare)) <= 3
     assert sockets(auth) == ["unix"]
