@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <net/if.h>
 #include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
@@ -260,6 +261,19 @@ set_up_log(struct options *o)
 	    crypto_library_version());
 }
 
+/* Not while the file is read: other processes of ours, to which the whole
+ * configuration goes, see no interfaces. */
+static void
+check_domains(const struct server_conf *conf)
+{
+	struct server_listen at;
+
+	for (size_t i = 0; server_conf_listen(conf, i, &at); i++)
+		if (at.rdomain[0] != '\0' && if_nametoindex(at.rdomain) == 0)
+			fatal("ListenAddress: bad routing domain \"%s\": there "
+			      "is no such interface", at.rdomain);
+}
+
 static void
 read_config(struct options *o)
 {
@@ -274,6 +288,7 @@ read_config(struct options *o)
 		exit(1);
 	must(r);
 	must(server_conf_finish(&o->state.conf));
+	check_domains(&o->state.conf);
 }
 
 static _Noreturn void
@@ -282,6 +297,9 @@ dump_config(struct options *o)
 	struct server_conf conf;
 	struct buf out = { 0 };
 
+	if (o->spec.lport == 0 && server_conf_asks_for_port(&o->state.conf))
+		fatal("'Match LocalPort' in configuration but 'lport' not in "
+		      "connection test specification.");
 	if (o->have_spec) {
 		must(server_conf_for(&o->state.conf, &o->spec, &conf));
 		must(server_conf_dump(&conf, &out));

@@ -609,8 +609,10 @@ static int
 add_dscp(struct strlist *words, int v)
 {
 	const char *name = enum_name(dscp_values, v);
+	char number[8];
 
-	return name != NULL ? strlist_add(words, name) : add_number(words, v);
+	snprintf(number, sizeof number, "0x%02x", (unsigned)v);
+	return strlist_add(words, name != NULL ? name : number);
 }
 
 static int

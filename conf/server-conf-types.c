@@ -172,6 +172,24 @@ parse_colons(const char *text, const int64_t *min, const int64_t *max,
 	}
 }
 
+/* How much of the text is up to three numbers with colons between them. */
+static size_t
+startups_len(const char *text)
+{
+	size_t len = 0, digits;
+
+	for (int i = 0; i < 3; i++) {
+		digits = strspn(text + len, "0123456789");
+		if (digits == 0)
+			break;
+		len += digits;
+		if (i == 2 || text[len] != ':')
+			break;
+		len++;
+	}
+	return len;
+}
+
 /* "full", or "begin:rate:full". */
 static int
 parse_startups(const struct conf_row *row, void *field,
@@ -181,9 +199,13 @@ parse_startups(const struct conf_row *row, void *field,
 	static const int64_t max[] = { INT_MAX, 100, INT_MAX };
 	struct server_startups *s = field;
 	int v[3];
+	char *form = xstrdup(words->v[0]);
 	size_t n;
 
-	n = parse_colons(words->v[0], min, max, v, ARRAY_LEN(v));
+	/* What stands behind a whole form is ignored, as OpenSSH does it. */
+	form[startups_len(form)] = '\0';
+	n = parse_colons(form, min, max, v, ARRAY_LEN(v));
+	free(form);
 	if (n == 1) {
 		v[2] = v[0];
 		v[1] = 30;

@@ -25,8 +25,8 @@
 /* --- values: -T shows the first name of each, as OpenSSH does --- */
 
 static const struct conf_enum root_values[] = {
-	{ "without-password", SERVER_ROOT_PROHIBIT_PASSWORD },
 	{ "prohibit-password", SERVER_ROOT_PROHIBIT_PASSWORD },
+	{ "without-password", SERVER_ROOT_PROHIBIT_PASSWORD },
 	{ "yes", SERVER_ROOT_YES },
 	{ "no", SERVER_ROOT_NO },
 	{ "forced-commands-only", SERVER_ROOT_FORCED_COMMANDS_ONLY },

@@ -270,6 +270,8 @@ int server_conf_for(const struct server_conf *c,
     const struct server_conf_spec *spec, struct server_conf *out) must_check;
 /* Is there any Match block? (Then -T without -C shows only a part.) */
 bool server_conf_has_match(const struct server_conf *c);
+/* Does any block match by the own port? (Then -T wants lport in -C.) */
+bool server_conf_asks_for_port(const struct server_conf *c);
 
 /* Addresses to listen on, from ListenAddress and Port. Call with index 0, 1,
  * ...; false at the end. */

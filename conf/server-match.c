@@ -183,6 +183,32 @@ match_one(const struct strlist *words, size_t *i,
 	return r < 0 ? fault(at, "bad argument", value) : r;
 }
 
+static bool
+names_port(const struct strlist *words)
+{
+	const struct criterion *k;
+	size_t len;
+
+	for (size_t i = 0; i < words->n; i++) {
+		len = strcspn(words->v[i], "=");
+		k = find_criterion(words->v[i], len);
+		if (k->match == match_local_port)
+			return true;
+		if (k->has_value && words->v[i][len] != '=')
+			i++;
+	}
+	return false;
+}
+
+bool
+server_conf_asks_for_port(const struct server_conf *c)
+{
+	for (size_t i = 0; i < c->load.block_count; i++)
+		if (names_port(&c->load.blocks[i].criteria))
+			return true;
+	return false;
+}
+
 int
 server_conf_match(const struct strlist *criteria,
     const struct server_conf_spec *spec, const struct conf_location *at)
@@ -277,6 +303,9 @@ server_conf_spec_clear(struct server_conf_spec *s)
 
 /* --- reading --- */
 
+/* Of whom nothing is known: only what asks nothing of a connection matches. */
+static const struct server_conf_spec nobody;
+
 struct reader {
 	struct server_conf *c;
 	unsigned depth;	 /* of Include */
@@ -306,7 +335,6 @@ static int
 match_line(struct reader *rd, const struct strlist *words,
     const struct conf_location *at)
 {
-	static const struct server_conf_spec nobody;
 	int r = server_conf_match(words, &nobody, at);
 
 	return r < 0 ? r : begin_block(rd, words, rd->enclosing, at);
@@ -378,7 +406,7 @@ structure_line(struct reader *rd, const char *name, const char *rest,
 }
 
 /* Does the block apply to all connections, because it and those around it are
- * "Match all"? The global part (0) does. */
+ * "Match all" or name this server's version? The global part (0) does. */
 static bool
 is_for_all(const struct server_conf *c, size_t block)
 {
@@ -386,8 +414,7 @@ is_for_all(const struct server_conf *c, size_t block)
 
 	while (block != 0) {
 		b = &c->load.blocks[block - 1];
-		if (b->criteria.n != 1 ||
-		    !str_equal_nocase(b->criteria.v[0], "all"))
+		if (server_conf_match(&b->criteria, &nobody, NULL) <= 0)
 			return false;
 		block = b->parent;
 	}
@@ -395,9 +422,10 @@ is_for_all(const struct server_conf *c, size_t block)
 }
 
 /*
- * Files use "Match all" to end a block. So global keywords are allowed in it,
- * and its other keywords count for the global part as well, if they have no
- * value there: -T, which asks without a connection, then shows them.
+ * Files use "Match all" to end a block, and "Match version" for what only some
+ * servers know. So global keywords are allowed in both, and their other
+ * keywords count for the global part as well, if they have no value there: -T,
+ * which asks without a connection, then shows them.
  */
 static int
 keyword_line(void *arg, const struct conf_line *line,

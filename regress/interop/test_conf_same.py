@@ -42,6 +42,9 @@ ALLOWED = {
     **{k: lambda v: list(dict.fromkeys(v)) for k in (
         "port", "acceptenv", "sendenv", "allowusers", "denyusers",
         "allowgroups", "denygroups")},
+    # The name that 10.5 shows; those before show the older one.
+    "permitrootlogin": lambda v: [x.replace("without-", "prohibit-")
+                                  for x in v],
     # With RequestTTY no, stock does not ask; we ask on the terminal.
     "updatehostkeys": lambda v: v if v == ["true"] else ["false or ask"],
     # Shown by stock if it was given.
@@ -655,6 +658,9 @@ IgnoreRhosts perhaps
 RekeyLimit 1
 RequiredRSASize x
 IPQoS nosuch
+MaxStartups 1:2
+MaxStartups x
+ListenAddress 127.0.0.1 rdomain nowhere7
 AllowTcpForwarding perhaps
 GatewayPorts perhaps
 PermitOpen h
@@ -676,6 +682,36 @@ Include
 ForceCommand
 PasswordAuthentication "yes
 """.splitlines()
+
+
+@pytest.mark.parametrize("line", [
+    "MaxStartups 10", "MaxStartups 1:2:3:4", "MaxStartups 1:2:3x",
+    "MaxStartups 10x", "IPQoS 63", "IPQoS 255 3"])
+def test_lines_that_both_servers_take(tmp_path, keys, line):
+    path = tmp_path / "config"
+    path.write_text(f"{line}\n")
+    mine, theirs = [
+        shown(run([program, "-T", "-f", path, "-h",
+                   keys.path("ed25519-host")], env=ENV).ok().text)
+        for program in (hpn("sshd"), stock("sshd"))]
+    word = line.split()[0].lower()
+    assert mine[word] == theirs[word]
+
+
+@pytest.mark.parametrize("block", ["localport 22", "user x LocalPort=22",
+                                   "user localport"])
+@pytest.mark.parametrize("spec", [[], ["-C", "user=x"], ["-C", "lport=22"]])
+def test_port_of_a_block_must_be_told(tmp_path, keys, block, spec):
+    path = tmp_path / "config"
+    path.write_text(f"Match {block}\nPasswordAuthentication no\n")
+    for program in (hpn("sshd"), stock("sshd")):
+        done = run([program, "-T", "-f", path, "-h",
+                    keys.path("ed25519-host"), *spec], env=ENV)
+        assert done.rc == (
+            255 if "22" in block and "lport=22" not in spec else 0)
+        assert ("'Match LocalPort' in configuration but 'lport' not in "
+                "connection test specification." in done.errors) == (
+                    done.rc != 0)
 
 
 @pytest.mark.parametrize("line", WRONG_SERVER)

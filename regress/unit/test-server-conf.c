@@ -474,6 +474,7 @@ test_faults(void **state)
 		{ "ListenAddress a RDomain \"0123456789abcde\" # c\n", NULL },
 		{ "ListenAddress a:70000\n", "is no address" },
 		{ "MaxStartups 10:200:5\n", "is not begin:rate:full" },
+		{ "MaxStartups x\n", "is not begin:rate:full" },
 		{ "MaxStartups 10:20\n", "is not begin:rate:full" },
 		{ "PerSourceNetBlockSize 33\n", "is not bits" },
 		{ "PerSourcePenalties crash:30s,max:1\n", "bad value" },
@@ -685,6 +686,34 @@ test_match_all(void **state)
 	free(inner);
 }
 
+/* A block for this version is global: it asks nothing of a connection. */
+static void
+test_match_version(void **state)
+{
+	static const char *const refused[] = {
+		"Match version nosuch*\nPort 17\n",
+		"Match version OpenSSH_10* user joe\nPort 17\n",
+		"Match version OpenSSH_10* user *\nPort 17\n",
+		"Match version !OpenSSH_10*,*\nPort 17\n",
+		"Match user x\nPort 17\nMatch version OpenSSH_10*\n",
+	};
+	struct server_conf c;
+
+	(void)state;
+	must_read(&c, "Match version OpenSSH_10*\nPort 17\nMaxSessions 3\n"
+	    "Match version=nosuch\nMaxSessions 4\nMatch all\nUsePAM yes\n");
+	assert_string_equal(c.listen.port.v[0], "17");
+	assert_int_equal(c.session.max_sessions, 3);
+	assert_int_equal(c.login.use_pam, 1);
+	server_conf_clear(&c);
+	for (size_t i = 0; i < ARRAY_LEN(refused); i++) {
+		server_conf_init(&c);
+		assert_int_equal(read_text(&c, refused[i]), ERR_SYNTAX);
+		assert_non_null(strstr(messages, "'Port' is not allowed"));
+		server_conf_clear(&c);
+	}
+}
+
 /* The first SetEnv that applies wins as a whole. */
 static void
 test_set_env(void **state)
@@ -819,6 +848,7 @@ main(void)
 	    cmocka_unit_test(test_unbuilt),
 	    cmocka_unit_test(test_hostbased),
 	    cmocka_unit_test(test_match_all),
+	    cmocka_unit_test(test_match_version),
 	    cmocka_unit_test(test_set_env),
 	    cmocka_unit_test(test_services),
 	    cmocka_unit_test(test_addr_match),
