@@ -127,7 +127,7 @@ login_new(const struct server_state *state, const struct peer *peer,
 		l->allowed = false;
 	}
 	free(enabled);
-	if (l->conf.login.use_pam && geteuid() == 0)
+	if (l->conf.login.use_pam)
 		start_pam(l);
 	return l;
 }
