@@ -77,9 +77,9 @@ keygen_ask_line(const char *prompt)
 }
 
 static const char *
-default_key_name(void)
+default_key_name(const struct keygen_options *o)
 {
-	const char *type = opt.type != NULL ? opt.type : "ed25519";
+	const char *type = o->type != NULL ? o->type : "ed25519";
 
 	if (strcmp(type, "rsa") == 0)
 		return "id_rsa";
@@ -93,13 +93,13 @@ default_key_name(void)
 }
 
 char *
-keygen_key_path(const char *question)
+keygen_key_path(const struct keygen_options *o, const char *question)
 {
 	char *standard, *prompt, *line;
 
-	if (opt.file != NULL)
-		return xstrdup(opt.file);
-	standard = keygen_home_file(default_key_name());
+	if (o->file != NULL)
+		return xstrdup(o->file);
+	standard = keygen_home_file(default_key_name(o));
 	xasprintf(&prompt, "%s (%s): ", question, standard);
 	line = keygen_ask_line(prompt);
 	free(prompt);
@@ -167,10 +167,11 @@ ask_new_pass(const char *prompt)
 }
 
 char *
-keygen_new_pass_for(const char *prompt, enum keyfile_format format)
+keygen_new_pass_for(const struct keygen_options *o, const char *prompt,
+    enum keyfile_format format)
 {
-	char *pass = opt.new_pass != NULL ? xstrdup(opt.new_pass) :
-					    ask_new_pass(prompt);
+	char *pass = o->new_pass != NULL ? xstrdup(o->new_pass) :
+					   ask_new_pass(prompt);
 
 	if (format != KEYFILE_OPENSSH && *pass != '\0' &&
 	    strlen(pass) < PASS_MIN_PEM)
@@ -199,15 +200,16 @@ warn_permissions(const char *path)
 }
 
 struct key *
-keygen_load_private(const char *path, char **pass, char **comment)
+keygen_load_private(const struct keygen_options *o, const char *path,
+    char **pass, char **comment)
 {
 	struct key *k = NULL;
 	char *prompt;
 	int r;
 
-	*pass = xstrdup(opt.pass != NULL ? opt.pass : "");
+	*pass = xstrdup(o->pass != NULL ? o->pass : "");
 	r = keyfile_load_private(path, *pass, true, &k, comment);
-	if (r == ERR_PASSPHRASE && opt.pass == NULL) {
+	if (r == ERR_PASSPHRASE && o->pass == NULL) {
 		xasprintf(&prompt, "Enter passphrase for \"%s\": ", path);
 		keygen_pass_free(*pass);
 		*pass = keygen_ask_pass(prompt);
@@ -231,11 +233,11 @@ keygen_require_file(const char *path)
 }
 
 enum keyfile_format
-keygen_private_format(void)
+keygen_private_format(const struct keygen_options *o)
 {
-	if (opt.format == NULL || strcasecmp(opt.format, "RFC4716") == 0)
+	if (o->format == NULL || strcasecmp(o->format, "RFC4716") == 0)
 		return KEYFILE_OPENSSH;
-	if (strcasecmp(opt.format, "PKCS8") == 0)
+	if (strcasecmp(o->format, "PKCS8") == 0)
 		return KEYFILE_PKCS8;
 	return KEYFILE_PEM;
 }

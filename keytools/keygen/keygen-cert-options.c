@@ -249,14 +249,15 @@ take(struct choices *c, const char *text)
 }
 
 void
-keygen_cert_options(struct cert_request *request)
+keygen_cert_options(const struct keygen_options *o,
+    struct cert_request *request)
 {
 	struct choices c = { .request = request };
 
 	for (size_t i = 0; i < ARRAY_LEN(flags); i++)
 		c.on[i] = flags[i].usual && request->kind == CERT_USER;
-	for (size_t i = 0; i < opt.options.n; i++)
-		take(&c, opt.options.v[i]);
+	for (size_t i = 0; i < o->options.n; i++)
+		take(&c, o->options.v[i]);
 	for (size_t i = 0; i < ARRAY_LEN(flags); i++) {
 		if (c.on[i])
 			add(flags[i].critical ? &request->critical :

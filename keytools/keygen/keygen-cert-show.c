@@ -12,9 +12,9 @@
 #include "keytools/keygen/keygen-cert.h"
 
 static char *
-fingerprint(const struct key *k)
+fingerprint(const struct keygen_options *o, const struct key *k)
 {
-	char *fp = key_fingerprint(k, opt.hash);
+	char *fp = key_fingerprint(k, o->hash);
 
 	if (fp == NULL)
 		fatal("out of memory");
@@ -90,10 +90,10 @@ show_options(const char *title, struct span options, bool critical)
 }
 
 static void
-show_cert(const struct key *k)
+show_cert(const struct keygen_options *o, const struct key *k)
 {
 	const struct cert *c = key_cert(k);
-	char *fp = fingerprint(k), *ca_fp = fingerprint(c->ca);
+	char *fp = fingerprint(o, k), *ca_fp = fingerprint(o, c->ca);
 	char *range = keygen_validity(c);
 
 	printf("        Type: %s %s certificate\n", key_type(k),
@@ -117,7 +117,8 @@ show_cert(const struct key *k)
 
 /* True if the line is a certificate. */
 static bool
-show_line(const char *file, unsigned number, const char *line)
+show_line(const struct keygen_options *o, const char *file, unsigned number,
+    const char *line)
 {
 	const char *s = line + strspn(line, " \t");
 	struct key *k = NULL;
@@ -137,7 +138,7 @@ show_line(const char *file, unsigned number, const char *line)
 			printf("%s:\n", file);
 		else
 			printf("%s:%u:\n", file, number);
-		show_cert(k);
+		show_cert(o, k);
 		shown = true;
 	}
 	key_free(k);
@@ -145,9 +146,9 @@ show_line(const char *file, unsigned number, const char *line)
 }
 
 int
-keygen_show_certs(void)
+keygen_show_certs(const struct keygen_options *o)
 {
-	char *path = keygen_key_path("Enter file in which the key is");
+	char *path = keygen_key_path(o, "Enter file in which the key is");
 	const char *name = strcmp(path, "-") == 0 ? "(stdin)" : path;
 	char *text = keygen_read_text(path), *rest = text, *line;
 	unsigned number = 0;
@@ -155,7 +156,7 @@ keygen_show_certs(void)
 
 	while ((line = strsep(&rest, "\n")) != NULL) {
 		line[strcspn(line, "\r")] = '\0';
-		found |= show_line(name, ++number, line);
+		found |= show_line(o, name, ++number, line);
 	}
 	free(text);
 	free(path);

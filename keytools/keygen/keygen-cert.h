@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "keys/cert.h"
+#include "keytools/keygen/keygen.h"
 
 /* -V. NULL: for ever. Ends the program if it cannot be read. */
 void keygen_validity_parse(const char *text, time_t now, uint64_t *after,
@@ -13,6 +14,7 @@ void keygen_validity_parse(const char *text, time_t now, uint64_t *after,
 /* "forever", "from T to T"...; caller frees. */
 char *keygen_validity(const struct cert *c);
 /* All -O, and what holds without any. Ends the program if one is wrong. */
-void keygen_cert_options(struct cert_request *request);
+void keygen_cert_options(const struct keygen_options *o,
+    struct cert_request *request);
 
 #endif

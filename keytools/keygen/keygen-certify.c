@@ -17,6 +17,7 @@
 
 /* Who signs: a private key; or an agent, or a token, that holds it. */
 struct authority {
+	const struct keygen_options *o;
 	struct key *key;
 	struct agent *agent;
 	struct p11 *token; /* both NULL: key is private */
@@ -33,7 +34,7 @@ sign(void *arg, struct span data, struct buf *signature)
 		return p11_ask_sign(&ask, a->token, a->key, a->alg, data,
 		    signature);
 	if (a->agent == NULL && key_sk(a->key) != NULL)
-		return keygen_sk_sign(a->key, a->alg, data,
+		return keygen_sk_sign(a->o, a->key, a->alg, data,
 		    "Enter PIN for CA key: ", signature);
 	return a->agent != NULL ?
 	    agent_sign(a->agent, a->key, a->alg, data, signature) :
@@ -46,11 +47,11 @@ choose_alg(struct authority *a)
 {
 	const struct key_alg *row = NULL;
 
-	if (opt.type != NULL) {
-		row = key_alg_by_name(opt.type);
-		if (row == NULL || !key_serves(a->key, opt.type))
+	if (a->o->type != NULL) {
+		row = key_alg_by_name(a->o->type);
+		if (row == NULL || !key_serves(a->key, a->o->type))
 			fatal("CA key type %s doesn't match specified %s",
-			    key_type(a->key), opt.type);
+			    key_type(a->key), a->o->type);
 	}
 	for (size_t i = 0; row == NULL && key_alg_at(i) != NULL; i++)
 		if (key_serves(a->key, key_alg_at(i)->name))
@@ -66,10 +67,10 @@ load_from_agent(struct authority *a)
 	struct agent_key *keys = NULL;
 	size_t count = 0;
 	bool found = false;
-	int r = keyfile_load_public(opt.ca, &a->key, NULL);
+	int r = keyfile_load_public(a->o->ca, &a->key, NULL);
 
 	if (r != 0)
-		fatal("Cannot load CA public key %s: %s", opt.ca,
+		fatal("Cannot load CA public key %s: %s", a->o->ca,
 		    err_text(r));
 	r = agent_open(&a->agent, NULL);
 	if (r != 0)
@@ -82,7 +83,7 @@ load_from_agent(struct authority *a)
 		found |= key_equal_public(keys[i].key, a->key);
 	agent_keys_free(keys, count);
 	if (!found)
-		fatal("CA key %s not found in agent", opt.ca);
+		fatal("CA key %s not found in agent", a->o->ca);
 }
 
 static void
@@ -91,18 +92,18 @@ load_from_token(struct authority *a)
 	struct p11_ask ask = { .may_ask = true };
 	struct p11_list list;
 	bool found = false;
-	int r = keyfile_load_public(opt.ca, &a->key, NULL);
+	int r = keyfile_load_public(a->o->ca, &a->key, NULL);
 
 	if (r != 0)
-		fatal("Cannot load CA public key %s: %s", opt.ca,
+		fatal("Cannot load CA public key %s: %s", a->o->ca,
 		    err_text(r));
-	if (p11_ask_open(&ask, opt.library, &a->token, &list) != 0)
+	if (p11_ask_open(&ask, a->o->library, &a->token, &list) != 0)
 		exit(255);
 	for (size_t i = 0; i < list.n_keys; i++)
 		found |= key_equal_public(list.keys[i].key, a->key);
 	p11_list_clear(&list);
 	if (!found)
-		fatal("No PKCS#11 key matching %s found", opt.ca);
+		fatal("No PKCS#11 key matching %s found", a->o->ca);
 }
 
 static void
@@ -110,14 +111,14 @@ load_authority(struct authority *a)
 {
 	char *pass = NULL, *comment = NULL;
 
-	if (opt.use_agent && opt.library != NULL)
+	if (a->o->use_agent && a->o->library != NULL)
 		fatal("-U and -D cannot be used together");
-	if (opt.library != NULL) {
+	if (a->o->library != NULL) {
 		load_from_token(a);
-	} else if (opt.use_agent) {
+	} else if (a->o->use_agent) {
 		load_from_agent(a);
 	} else {
-		a->key = keygen_load_private(opt.ca, &pass, &comment);
+		a->key = keygen_load_private(a->o, a->o->ca, &pass, &comment);
 		keygen_pass_free(pass);
 		free(comment);
 	}
@@ -180,7 +181,7 @@ certify(struct authority *a, const struct cert_request *request,
 	if (r != 0)
 		fatal("Saving certificate \"%s\" failed: %s", to,
 		    err_text(r));
-	if (!opt.quiet)
+	if (!a->o->quiet)
 		report(to, key_cert(cert));
 	free(comment);
 	free(to);
@@ -190,21 +191,21 @@ certify(struct authority *a, const struct cert_request *request,
 
 /* -z: a number, or +number, from which each file gets the next one. */
 static uint64_t
-serial(bool *counts)
+serial(const struct keygen_options *o, bool *counts)
 {
-	const char *text = opt.number != NULL ? opt.number : "0";
+	const char *text = o->number != NULL ? o->number : "0";
 	uint64_t n;
 
 	*counts = *text == '+';
 	if (!keygen_number(text + *counts, &n))
-		fatal("Invalid serial number \"%s\"", opt.number);
+		fatal("Invalid serial number \"%s\"", o->number);
 	return n;
 }
 
 static void
-split_principals(struct strlist *out)
+split_principals(const struct keygen_options *o, struct strlist *out)
 {
-	const char *pos = opt.names;
+	const char *pos = o->names;
 
 	for (; pos != NULL; pos = *pos == ',' ? pos + 1 : NULL) {
 		size_t len = strcspn(pos, ",");
@@ -223,25 +224,25 @@ split_principals(struct strlist *out)
 }
 
 int
-keygen_certify(void)
+keygen_certify(const struct keygen_options *o)
 {
-	struct authority a = { .key = NULL };
+	struct authority a = { .o = o };
 	struct cert_request request = {
-		.kind = opt.for_host ? CERT_HOST : CERT_USER,
-		.id = opt.identity,
+		.kind = o->for_host ? CERT_HOST : CERT_USER,
+		.id = o->identity,
 	};
 	bool counts;
 
-	if (opt.identity == NULL)
+	if (o->identity == NULL)
 		fatal("Must specify key id (-I) when certifying");
-	request.serial = serial(&counts);
-	split_principals(&request.principals);
-	keygen_validity_parse(opt.validity, time(NULL), &request.valid_after,
+	request.serial = serial(o, &counts);
+	split_principals(o, &request.principals);
+	keygen_validity_parse(o->validity, time(NULL), &request.valid_after,
 	    &request.valid_before);
-	keygen_cert_options(&request);
+	keygen_cert_options(o, &request);
 	load_authority(&a);
-	for (size_t i = 0; i < opt.n_args; i++) {
-		certify(&a, &request, opt.args[i]);
+	for (size_t i = 0; i < o->n_args; i++) {
+		certify(&a, &request, o->args[i]);
 		request.serial += counts;
 	}
 	strlist_clear(&request.principals);

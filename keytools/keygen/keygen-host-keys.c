@@ -44,9 +44,9 @@ static const struct {
 };
 
 static const char *
-prefix(void)
+prefix(const struct keygen_options *o)
 {
-	return opt.file != NULL ? opt.file : "";
+	return o->file != NULL ? o->file : "";
 }
 
 /* ---- which keys a server is configured to have -------------------------- */
@@ -58,7 +58,8 @@ struct config {
 	unsigned depth, files;
 };
 
-static void read_config(struct config *c, const char *path);
+static void read_config(const struct keygen_options *o, struct config *c,
+    const char *path);
 
 /* Appends the words of a value; blanks are part of a quoted one. */
 static void
@@ -75,7 +76,8 @@ split_words(const char *s, struct strlist *words)
 }
 
 static void
-read_included(struct config *c, const char *pattern)
+read_included(const struct keygen_options *o, struct config *c,
+    const char *pattern)
 {
 	char *path, *below;
 	glob_t found = { 0 };
@@ -83,11 +85,11 @@ read_included(struct config *c, const char *pattern)
 	xasprintf(&path, "%s%s%s", *pattern == '/' ? "" : c->dir,
 	    *pattern == '/' ? "" : "/", pattern);
 	c->includes_note |= fnmatch(path, NOTE, FNM_PATHNAME) == 0;
-	xasprintf(&below, "%s%s", prefix(), path);
+	xasprintf(&below, "%s%s", prefix(o), path);
 	if (c->depth < DEPTH_MAX && glob(below, 0, NULL, &found) == 0) {
 		c->depth++;
 		for (size_t i = 0; i < found.gl_pathc; i++)
-			read_config(c, found.gl_pathv[i]);
+			read_config(o, c, found.gl_pathv[i]);
 		c->depth--;
 	}
 	globfree(&found);
@@ -97,7 +99,7 @@ read_included(struct config *c, const char *pattern)
 
 /* False: a Match begins, in which no host key may be named. */
 static bool
-read_line(struct config *c, const char *line)
+read_line(const struct keygen_options *o, struct config *c, const char *line)
 {
 	struct strlist words = { 0 };
 	const char *s = line + strspn(line, " \t");
@@ -110,7 +112,7 @@ read_line(struct config *c, const char *line)
 			fatal("out of memory");
 	} else if (str_is_span_nocase("Include", s, len)) {
 		for (size_t i = 0; i < words.n; i++)
-			read_included(c, words.v[i]);
+			read_included(o, c, words.v[i]);
 	}
 	strlist_clear(&words);
 	return go_on;
@@ -118,7 +120,7 @@ read_line(struct config *c, const char *line)
 
 /* A file that cannot be read says nothing. */
 static void
-read_config(struct config *c, const char *path)
+read_config(const struct keygen_options *o, struct config *c, const char *path)
 {
 	struct strlist lines = { 0 };
 	struct buf content = { 0 };
@@ -128,7 +130,8 @@ read_config(struct config *c, const char *path)
 	    file_read(path, &content, CONFIG_MAX) == 0 &&
 	    (text = buf_dup_string(&content)) != NULL &&
 	    strlist_split(&lines, text, "\n") == 0)
-		for (size_t i = 0; i < lines.n && read_line(c, lines.v[i]); i++)
+		for (size_t i = 0;
+		     i < lines.n && read_line(o, c, lines.v[i]); i++)
 			;
 	free(text);
 	strlist_clear(&lines);
@@ -140,14 +143,14 @@ read_config(struct config *c, const char *path)
 /* Can hpnsshd take it, and nobody else read it? What would be more than a word
  * of its configuration is left alone. */
 static bool
-is_usable(const char *name)
+is_usable(const struct keygen_options *o, const char *name)
 {
 	struct key *k = NULL;
 	char *path;
 	struct stat st;
 	bool usable;
 
-	xasprintf(&path, "%s%s", prefix(), name);
+	xasprintf(&path, "%s%s", prefix(o), name);
 	usable = *name == '/' && strpbrk(name, "\"\\%\n") == NULL &&
 	    stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
 	    st.st_uid == geteuid() &&
@@ -159,38 +162,38 @@ is_usable(const char *name)
 
 /* Lines for the usable ones of them. */
 static void
-put_stock_keys(struct buf *out)
+put_stock_keys(const struct keygen_options *o, struct buf *out)
 {
 	struct config c = { .dir = STOCK };
 	char *path;
 
-	xasprintf(&path, "%s%s/sshd_config", prefix(), STOCK);
-	read_config(&c, path);
+	xasprintf(&path, "%s%s/sshd_config", prefix(o), STOCK);
+	read_config(o, &c, path);
 	free(path);
 	for (size_t i = 0; c.keys.n == 0 && i < ARRAY_LEN(kinds); i++) {
 		char *key;
 
 		xasprintf(&key, "%s/ssh_host_%s_key", STOCK, kinds[i].name);
-		if (is_usable(key))
+		if (is_usable(o, key))
 			buf_printf(out, "HostKey %s\n", key);
 		free(key);
 	}
 	for (size_t i = 0; i < c.keys.n; i++)
-		if (is_usable(c.keys.v[i]))
+		if (is_usable(o, c.keys.v[i]))
 			buf_printf(out, "HostKey \"%s\"\n", c.keys.v[i]);
 	strlist_clear(&c.keys);
 }
 
 /* Would a file NOTE be read, by a configuration that names no keys itself? */
 static bool
-may_add_note(void)
+may_add_note(const struct keygen_options *o)
 {
 	struct config c = { .dir = SYSCONFDIR };
 	char *path;
 	bool may;
 
-	xasprintf(&path, "%s%s/sshd_config", prefix(), SYSCONFDIR);
-	read_config(&c, path);
+	xasprintf(&path, "%s%s/sshd_config", prefix(o), SYSCONFDIR);
+	read_config(o, &c, path);
 	free(path);
 	may = c.includes_note && c.keys.n == 0;
 	strlist_clear(&c.keys);
@@ -200,7 +203,7 @@ may_add_note(void)
 /* Of each type the first key is shown. The others are announced, so that they
  * are known already when OpenSSH is removed with its keys. */
 static void
-show_stock_keys(void)
+show_stock_keys(const struct keygen_options *o)
 {
 	static const char why[] =
 	    "# Written by hpnssh-keygen -A when there were no keys of "
@@ -213,7 +216,7 @@ show_stock_keys(void)
 	char *path;
 	int fd;
 
-	put_stock_keys(&keys);
+	put_stock_keys(o, &keys);
 	buf_printf(&text, "%s", why);
 	buf_put(&text, buf_data(&keys), buf_len(&keys));
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
@@ -221,7 +224,7 @@ show_stock_keys(void)
 		    kinds[i].name);
 	if (buf_err(&keys) != 0 || buf_err(&text) != 0)
 		fatal("out of memory");
-	xasprintf(&path, "%s%s", prefix(), NOTE);
+	xasprintf(&path, "%s%s", prefix(o), NOTE);
 	fd = buf_len(&keys) == 0 ? -1 :
 	    open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
 	if (fd != -1 &&
@@ -229,7 +232,7 @@ show_stock_keys(void)
 		unlink(path);
 		fd_close(&fd);
 	}
-	if (fd != -1 && !opt.quiet)
+	if (fd != -1 && !o->quiet)
 		printf("hpnssh-keygen: hpnsshd shows the host keys of "
 		       "OpenSSH's server here (%s)\n", path);
 	if (fd != -1)
@@ -242,11 +245,11 @@ show_stock_keys(void)
 /* ---- our own ------------------------------------------------------------ */
 
 static char *
-own_path(size_t kind)
+own_path(const struct keygen_options *o, size_t kind)
 {
 	char *path;
 
-	xasprintf(&path, "%s%s/ssh_host_%s_key", prefix(), SYSCONFDIR,
+	xasprintf(&path, "%s%s/ssh_host_%s_key", prefix(o), SYSCONFDIR,
 	    kinds[kind].name);
 	return path;
 }
@@ -254,9 +257,9 @@ own_path(size_t kind)
 /* An empty file counts as missing: an image build that was interrupted leaves
  * one. */
 static bool
-is_there(size_t kind)
+is_there(const struct keygen_options *o, size_t kind)
 {
-	char *path = own_path(kind);
+	char *path = own_path(o, kind);
 	struct stat st;
 	bool there = stat(path, &st) == 0 && st.st_size > 0;
 
@@ -265,9 +268,9 @@ is_there(size_t kind)
 }
 
 static bool
-make_host_key(size_t kind)
+make_host_key(const struct keygen_options *o, size_t kind)
 {
-	char *path = own_path(kind), *comment;
+	char *path = own_path(o, kind), *comment;
 	struct key *k = NULL;
 	bool ok;
 	int r;
@@ -276,9 +279,10 @@ make_host_key(size_t kind)
 	if (r != 0)
 		fatal("Cannot generate a %s key: %s", kinds[kind].type,
 		    err_text(r));
-	comment = opt.comment != NULL ? xstrdup(opt.comment) :
-					keygen_default_comment();
-	ok = keygen_save_pair(path, k, keygen_private_format(), "", comment);
+	comment = o->comment != NULL ? xstrdup(o->comment) :
+				       keygen_default_comment();
+	ok = keygen_save_pair(o, path, k, keygen_private_format(o), "",
+	    comment);
 	key_free(k);
 	free(comment);
 	free(path);
@@ -286,26 +290,26 @@ make_host_key(size_t kind)
 }
 
 int
-keygen_host_keys(void)
+keygen_host_keys(const struct keygen_options *o)
 {
 	bool there[ARRAY_LEN(kinds)], ok = true;
 	size_t missing = 0;
 
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
-		missing += !(there[i] = is_there(i));
-	if (missing == ARRAY_LEN(kinds) && may_add_note())
-		show_stock_keys();
-	if (missing > 0 && !opt.quiet)
+		missing += !(there[i] = is_there(o, i));
+	if (missing == ARRAY_LEN(kinds) && may_add_note(o))
+		show_stock_keys(o);
+	if (missing > 0 && !o->quiet)
 		printf("hpnssh-keygen: generating new host keys:");
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
 		if (there[i])
 			continue;
-		if (!opt.quiet)
+		if (!o->quiet)
 			printf(" %s", kinds[i].text);
 		fflush(stdout);
-		ok &= make_host_key(i);
+		ok &= make_host_key(o, i);
 	}
-	if (missing > 0 && !opt.quiet)
+	if (missing > 0 && !o->quiet)
 		printf("\n");
 	return ok ? OK : FAILED;
 }

@@ -14,11 +14,11 @@
 #include "keys/knownhosts.h"
 
 static char *
-hosts_path(void)
+hosts_path(const struct keygen_options *o)
 {
 	struct stat st;
-	char *path = opt.file != NULL ? xstrdup(opt.file) :
-					keygen_home_file("known_hosts");
+	char *path = o->file != NULL ? xstrdup(o->file) :
+				       keygen_home_file("known_hosts");
 
 	if (stat(path, &st) == -1)
 		fatal("Cannot stat %s: %s", path, strerror(errno));
@@ -26,24 +26,26 @@ hosts_path(void)
 }
 
 static void
-print_found_fingerprint(const struct key *k, const char *comment)
+print_found_fingerprint(const struct keygen_options *o, const struct key *k,
+    const char *comment)
 {
-	char *fp = key_fingerprint(k, opt.hash);
+	char *fp = key_fingerprint(k, o->hash);
 	char *shown = xstr_escape(comment);
 
 	if (fp == NULL)
 		fatal("out of memory");
-	printf("%s %s %s%s%s\n", opt.host, key_short_name(k), fp,
+	printf("%s %s %s%s%s\n", o->host, key_short_name(k), fp,
 	    *shown != '\0' ? " " : "", shown);
-	if (opt.verbose)
-		keygen_print_art(k);
+	if (o->verbose)
+		keygen_print_art(o, k);
 	free(shown);
 	free(fp);
 }
 
 /* With -H as that would make the line. */
 static int
-print_found_line(const struct knownhosts_text *found)
+print_found_line(const struct keygen_options *o,
+    const struct knownhosts_text *found)
 {
 	struct span rest = { (const uint8_t *)found->rest,
 		strlen(found->rest) };
@@ -52,7 +54,7 @@ print_found_line(const struct knownhosts_text *found)
 	char *text;
 	int r;
 
-	if (!opt.hash_hosts || !knownhosts_may_be_hashed(found->marker,
+	if (!o->hash_hosts || !knownhosts_may_be_hashed(found->marker,
 	    found->hosts, &pattern)) {
 		keygen_print_text(found->line);
 		return 0;
@@ -87,6 +89,11 @@ parse_key(const char *text, char **comment)
 	return k;
 }
 
+struct finding {
+	const struct keygen_options *o;
+	bool any;
+};
+
 static int
 find_line(void *arg, unsigned number, const struct knownhosts_text *found)
 {
@@ -95,57 +102,65 @@ find_line(void *arg, unsigned number, const struct knownhosts_text *found)
 		[KNOWNHOSTS_REVOKED] = "REVOKED",
 		[KNOWNHOSTS_CA] = "CA",
 	};
-	bool *any = arg;
+	struct finding *f = arg;
+	const struct keygen_options *o = f->o;
 	struct key *k = NULL;
 	char *comment = NULL;
 	int r = 0;
 
-	if (opt.fingerprint &&
+	if (o->fingerprint &&
 	    (k = parse_key(found->line, &comment)) == NULL)
 		return 0;
-	*any = true;
-	if (!opt.quiet)
-		printf("# Host %s found: line %u %s\n", opt.host, number,
+	f->any = true;
+	if (!o->quiet)
+		printf("# Host %s found: line %u %s\n", o->host, number,
 		    tags[found->marker]);
 	if (k != NULL)
-		print_found_fingerprint(k, comment);
+		print_found_fingerprint(o, k, comment);
 	else
-		r = print_found_line(found);
+		r = print_found_line(o, found);
 	key_free(k);
 	free(comment);
 	return r;
 }
 
 int
-keygen_find_host(void)
+keygen_find_host(const struct keygen_options *o)
 {
-	char *path = hosts_path();
-	bool found = false;
-	int r = knownhosts_find(path, opt.host, find_line, &found);
+	char *path = hosts_path(o);
+	struct finding found = { .o = o };
+	int r = knownhosts_find(path, o->host, find_line, &found);
 
 	if (r != 0)
 		fatal("%s: %s", path, err_text(r));
 	free(path);
-	return found ? OK : FAILED;
+	return found.any ? OK : FAILED;
 }
+
+/* Of the file at path. */
+struct edit {
+	const struct keygen_options *o;
+	const char *path;
+};
 
 static void
 note_edit(void *arg, enum knownhosts_note note, unsigned number,
     const char *text)
 {
-	const char *path = arg;
+	const struct edit *e = arg;
 
 	switch (note) {
 	case KNOWNHOSTS_NOTE_REMOVED:
-		if (!opt.quiet)
-			printf("# Host %s found: line %u\n", opt.host, number);
+		if (!e->o->quiet)
+			printf("# Host %s found: line %u\n", e->o->host,
+			    number);
 		break;
 	case KNOWNHOSTS_NOTE_PATTERN:
-		log_info("%s:%u: ignoring host name with wildcard: %s", path,
-		    number, text);
+		log_info("%s:%u: ignoring host name with wildcard: %s",
+		    e->path, number, text);
 		break;
 	case KNOWNHOSTS_NOTE_BAD_LINE:
-		log_error("%s:%u: invalid line", path, number);
+		log_error("%s:%u: invalid line", e->path, number);
 		break;
 	}
 }
@@ -168,18 +183,19 @@ say_updated(const char *path)
 }
 
 int
-keygen_remove_host(void)
+keygen_remove_host(const struct keygen_options *o)
 {
-	char *path = hosts_path();
+	char *path = hosts_path(o);
+	struct edit e = { .o = o, .path = path };
 	unsigned changed = 0;
-	int r = knownhosts_remove(path, opt.host, note_edit, path, &changed);
+	int r = knownhosts_remove(path, o->host, note_edit, &e, &changed);
 
 	if (r == ERR_FORMAT)
 		return refuse(path);
 	if (r != 0)
 		fatal("%s: %s", path, err_text(r));
 	if (changed == 0)
-		log_info("Host %s not found in %s", opt.host, path);
+		log_info("Host %s not found in %s", o->host, path);
 	else
 		say_updated(path);
 	free(path);
@@ -187,11 +203,12 @@ keygen_remove_host(void)
 }
 
 int
-keygen_hash_hosts(void)
+keygen_hash_hosts(const struct keygen_options *o)
 {
-	char *path = hosts_path();
+	char *path = hosts_path(o);
+	struct edit e = { .o = o, .path = path };
 	unsigned changed = 0;
-	int r = knownhosts_hash_all(path, note_edit, path, &changed);
+	int r = knownhosts_hash_all(path, note_edit, &e, &changed);
 
 	if (r == ERR_FORMAT)
 		return refuse(path);

@@ -225,12 +225,12 @@ take_line(const struct source *s, char *line)
 }
 
 static void
-take_file(struct source s, const char *path)
+take_file(const struct keygen_options *o, struct source s, const char *path)
 {
 	char *text = keygen_read_text(path), *rest = text, *line;
 
 	s.file = strcmp(path, "-") == 0 ? "(standard input)" : path;
-	if (!opt.quiet)
+	if (!o->quiet)
 		printf("Revoking from %s\n", s.file);
 	while ((line = strsep(&rest, "\n")) != NULL) {
 		s.line++;
@@ -251,63 +251,63 @@ read_krl(const char *path, struct buf *content)
 }
 
 static struct key *
-load_ca(void)
+load_ca(const struct keygen_options *o)
 {
 	struct key *k = NULL;
 	int r;
 
-	if (opt.ca == NULL || strcasecmp(opt.ca, "none") == 0)
+	if (o->ca == NULL || strcasecmp(o->ca, "none") == 0)
 		return NULL;
-	r = keyfile_load_public(opt.ca, &k, NULL);
+	r = keyfile_load_public(o->ca, &k, NULL);
 	if (r == 0 && key_is_cert(k))
 		r = ERR_KEY_TYPE;
 	if (r != 0)
-		fatal("Cannot load CA public key %s: %s", opt.ca,
+		fatal("Cannot load CA public key %s: %s", o->ca,
 		    err_text(r));
 	return k;
 }
 
 static void
-set_header(struct krl_header *h)
+set_header(const struct keygen_options *o, struct krl_header *h)
 {
-	if (opt.number != NULL && !keygen_number(opt.number, &h->version))
-		fatal("Invalid KRL version number \"%s\"", opt.number);
-	if (opt.comment != NULL)
-		h->comment = (struct span){ (const uint8_t *)opt.comment,
-			strlen(opt.comment) };
+	if (o->number != NULL && !keygen_number(o->number, &h->version))
+		fatal("Invalid KRL version number \"%s\"", o->number);
+	if (o->comment != NULL)
+		h->comment = (struct span){ (const uint8_t *)o->comment,
+			strlen(o->comment) };
 }
 
 int
-keygen_make_krl(void)
+keygen_make_krl(const struct keygen_options *o)
 {
-	struct key *ca = load_ca();
-	struct source s = { .ca = ca, .has_ca = opt.ca != NULL };
+	struct key *ca = load_ca(o);
+	struct source s = { .ca = ca, .has_ca = o->ca != NULL };
 	struct krl_header header = { .generated = (uint64_t)time(NULL) };
 	struct buf old = { 0 }, new = { 0 };
 	int r;
 
-	if (opt.file == NULL)
+	if (o->file == NULL)
 		fatal("KRL generation requires an output file");
-	if (opt.update && access(opt.file, F_OK) == -1 && errno == ENOENT)
-		fatal("KRL \"%s\" does not exist", opt.file);
+	if (o->update && access(o->file, F_OK) == -1 && errno == ENOENT)
+		fatal("KRL \"%s\" does not exist", o->file);
 	if (krl_new(&s.krl) != 0)
 		fatal("out of memory");
-	if (opt.update) {
-		read_krl(opt.file, &old);
+	if (o->update) {
+		read_krl(o->file, &old);
 		r = krl_add_all(s.krl, span_of(&old), &header);
 		if (r != 0)
-			fatal("Invalid KRL file %s: %s", opt.file,
+			fatal("Invalid KRL file %s: %s", o->file,
 			    err_text(r));
 	}
-	set_header(&header);
-	for (size_t i = 0; i < opt.n_args; i++)
-		take_file(s, opt.args[i]);
+	set_header(o, &header);
+	for (size_t i = 0; i < o->n_args; i++)
+		take_file(o, s, o->args[i]);
 	r = krl_write(s.krl, &header, &new);
 	if (r == 0)
-		r = file_replace(opt.file, buf_data(&new), buf_len(&new),
+		r = file_replace(o->file, buf_data(&new), buf_len(&new),
 		    0644);
 	if (r != 0)
-		fatal("Couldn't write KRL %s: %s", opt.file, err_text(r));
+		fatal("Couldn't write KRL %s: %s", o->file, err_text(r));
 	krl_free(s.krl);
 	buf_clear(&new);
 	buf_clear(&old);
@@ -473,24 +473,24 @@ query_file(struct span content, const char *path)
 }
 
 int
-keygen_query_krl(void)
+keygen_query_krl(const struct keygen_options *o)
 {
 	struct buf content = { 0 };
 	bool revoked = false;
 	int r;
 
-	if (opt.file == NULL)
+	if (o->file == NULL)
 		fatal("KRL checking requires an input file");
-	read_krl(opt.file, &content);
+	read_krl(o->file, &content);
 	r = krl_read(span_of(&content), NULL, NULL, NULL);
 	if (r != 0)
-		fatal("Invalid KRL file %s: %s", opt.file,
+		fatal("Invalid KRL file %s: %s", o->file,
 		    krl_is(span_of(&content)) ? err_text(r) :
 						"it does not begin as one");
-	if (opt.fingerprint)
+	if (o->fingerprint)
 		show_krl(span_of(&content));
-	for (size_t i = 0; i < opt.n_args; i++)
-		revoked |= query_file(span_of(&content), opt.args[i]);
+	for (size_t i = 0; i < o->n_args; i++)
+		revoked |= query_file(span_of(&content), o->args[i]);
 	buf_clear(&content);
 	return revoked ? FAILED : OK;
 }

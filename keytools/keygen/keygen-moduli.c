@@ -77,10 +77,10 @@ take(struct wishes *w, bool screens, const char *name, const char *value)
 }
 
 static void
-take_options(struct wishes *w, bool screens)
+take_options(const struct keygen_options *o, struct wishes *w, bool screens)
 {
-	for (size_t i = 0; i < opt.options.n; i++) {
-		const char *text = opt.options.v[i];
+	for (size_t i = 0; i < o->options.n; i++) {
+		const char *text = o->options.v[i];
 		size_t len = strcspn(text, "=");
 		char *name = xstrndup(text, len);
 
@@ -104,23 +104,23 @@ put_line(FILE *to, const struct modulus *m)
 }
 
 static FILE *
-open_output(const char *mode)
+open_output(const struct keygen_options *o, const char *mode)
 {
-	int fd = open_named(opt.args[0], O_WRONLY | O_CREAT |
+	int fd = open_named(o->args[0], O_WRONLY | O_CREAT |
 		(*mode == 'a' ? O_APPEND : O_TRUNC), 0666);
 	FILE *to = fd != -1 ? fdopen(fd, mode) : NULL;
 
 	if (to == NULL)
-		fatal("Couldn't open moduli file \"%s\": %s", opt.args[0],
+		fatal("Couldn't open moduli file \"%s\": %s", o->args[0],
 		    strerror(errno));
 	return to;
 }
 
 static void
-close_output(FILE *to)
+close_output(const struct keygen_options *o, FILE *to)
 {
 	if (fclose(to) != 0)
-		fatal("Cannot write %s: %s", opt.args[0], strerror(errno));
+		fatal("Cannot write %s: %s", o->args[0], strerror(errno));
 }
 
 /* --- candidates -------------------------------------------------------- */
@@ -158,17 +158,17 @@ parse_start(const char *text, struct buf *out)
 }
 
 static int
-generate(void)
+generate(const struct keygen_options *o)
 {
 	struct wishes w = { .bits = BITS_DEFAULT };
 	struct candidates c = { .count = 0 };
 	struct buf start = { 0 };
 	int r;
 
-	take_options(&w, false);
+	take_options(o, &w, false);
 	if (w.start != NULL)
 		parse_start(w.start, &start);
-	c.to = open_output("w");
+	c.to = open_output(o, "w");
 	r = moduli_candidates((uint32_t)w.bits,
 	    w.start != NULL ? &start : NULL, on_candidate, &c);
 	if (r == ERR_ARGUMENT)
@@ -177,8 +177,8 @@ generate(void)
 		    w.bits - 1);
 	if (r != 0)
 		fatal("%s", err_text(r));
-	close_output(c.to);
-	if (!opt.quiet)
+	close_output(o, c.to);
+	if (!o->quiet)
 		log_info("%lu candidates for safe primes of %" PRId64 " bits",
 		    c.count, w.bits);
 	buf_clear(&start);
@@ -218,7 +218,7 @@ read_checkpoint(const char *path)
 
 /* The output is on disk before the note that says so. */
 static void
-write_checkpoint(struct screening *s)
+write_checkpoint(const struct keygen_options *o, struct screening *s)
 {
 	char text[32];
 	int n = snprintf(text, sizeof text, "%" PRId64 "\n", s->line);
@@ -228,7 +228,7 @@ write_checkpoint(struct screening *s)
 		return;
 	if (fflush(s->to) != 0 ||
 	    (fsync(fileno(s->to)) == -1 && errno != EINVAL && errno != EROFS))
-		fatal("Cannot write %s: %s", opt.args[0], strerror(errno));
+		fatal("Cannot write %s: %s", o->args[0], strerror(errno));
 	r = file_replace(s->w.checkpoint, text, (size_t)n, 0644);
 	if (r != 0)
 		fatal("Cannot write %s: %s", s->w.checkpoint, err_text(r));
@@ -260,7 +260,8 @@ screen_line(struct screening *s, const char *line)
 }
 
 static void
-screen_lines(struct screening *s, FILE *from, int64_t done_before)
+screen_lines(const struct keygen_options *o, struct screening *s, FILE *from,
+    int64_t done_before)
 {
 	char *line = NULL;
 	size_t size = 0;
@@ -277,48 +278,48 @@ screen_lines(struct screening *s, FILE *from, int64_t done_before)
 		passed = screen_line(s, line);
 		s->found += passed;
 		if (passed || clock_ms() - s->noted_ms > CHECKPOINT_MS)
-			write_checkpoint(s);
+			write_checkpoint(o, s);
 	}
 	free(line);
 }
 
 static int
-screen(void)
+screen(const struct keygen_options *o)
 {
 	struct screening s = { .w = { .generator = 2 },
 		.noted_ms = clock_ms() };
 	FILE *from = stdin;
 	int64_t done_before = 0;
 
-	take_options(&s.w, true);
-	if (opt.file != NULL && strcmp(opt.file, "-") != 0)
-		from = fopen(opt.file, "r");
+	take_options(o, &s.w, true);
+	if (o->file != NULL && strcmp(o->file, "-") != 0)
+		from = fopen(o->file, "r");
 	if (from == NULL)
 		fatal("Couldn't open moduli candidate file \"%s\": %s",
-		    opt.file, strerror(errno));
+		    o->file, strerror(errno));
 	if (s.w.checkpoint != NULL)
 		done_before = read_checkpoint(s.w.checkpoint);
-	s.to = open_output("a");
-	screen_lines(&s, from, done_before);
+	s.to = open_output(o, "a");
+	screen_lines(o, &s, from, done_before);
 	if (ferror(from))
 		fatal("Cannot read the candidates: %s", strerror(errno));
-	write_checkpoint(&s);
-	close_output(s.to);
+	write_checkpoint(o, &s);
+	close_output(o, s.to);
 	if (from != stdin)
 		fclose(from);
-	if (!opt.quiet)
+	if (!o->quiet)
 		log_info("%" PRId64 " safe primes of %" PRId64 " candidates",
 		    s.found, s.done);
 	return OK;
 }
 
 int
-keygen_moduli(void)
+keygen_moduli(const struct keygen_options *o)
 {
-	if (strcmp(opt.operation, "generate") != 0 &&
-	    strcmp(opt.operation, "screen") != 0)
-		fatal("Unsupported moduli action %s", opt.operation);
-	if (opt.n_args != 1)
+	if (strcmp(o->operation, "generate") != 0 &&
+	    strcmp(o->operation, "screen") != 0)
+		fatal("Unsupported moduli action %s", o->operation);
+	if (o->n_args != 1)
 		fatal("exactly one file for the output is wanted");
-	return strcmp(opt.operation, "screen") == 0 ? screen() : generate();
+	return strcmp(o->operation, "screen") == 0 ? screen(o) : generate(o);
 }

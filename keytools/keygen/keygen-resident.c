@@ -81,10 +81,10 @@ file_name(const struct sk_resident *found)
 /* ---- the mode ------------------------------------------------------------ */
 
 static void
-take_options(struct sk_params *p)
+take_options(const struct keygen_options *o, struct sk_params *p)
 {
-	for (size_t i = 0; i < opt.options.n; i++) {
-		const char *text = opt.options.v[i];
+	for (size_t i = 0; i < o->options.n; i++) {
+		const char *text = o->options.v[i];
 
 		if (strncasecmp(text, "device=", strlen("device=")) != 0)
 			fatal("Option \"%s\" is unsupported for FIDO "
@@ -95,7 +95,8 @@ take_options(struct sk_params *p)
 }
 
 static void
-save(const struct sk_resident *found, const char *pass)
+save(const struct keygen_options *o, const struct sk_resident *found,
+    const char *pass)
 {
 	const char *application = key_sk(found->key)->application;
 	const char *name = own_name(application);
@@ -106,10 +107,10 @@ save(const struct sk_resident *found, const char *pass)
 		free(path);
 		return;
 	}
-	if (!keygen_save_pair(path, found->key, KEYFILE_OPENSSH, pass,
+	if (!keygen_save_pair(o, path, found->key, KEYFILE_OPENSSH, pass,
 		application))
 		exit(FAILED);
-	if (!opt.quiet)
+	if (!o->quiet)
 		printf("Saved %s key%s%s to %s\n", key_short_name(found->key),
 		    *name != '\0' ? " " : "",
 		    *name != '\0' ? shown : "", path);
@@ -118,18 +119,18 @@ save(const struct sk_resident *found, const char *pass)
 }
 
 int
-keygen_resident(void)
+keygen_resident(const struct keygen_options *o)
 {
-	struct sk_params p = { .provider = keygen_sk_provider() };
+	struct sk_params p = { .provider = keygen_sk_provider(o) };
 	struct sk_resident *v = NULL;
 	size_t n = 0;
 	char *pin, *pass;
 	int r;
 
-	take_options(&p);
+	take_options(o, &p);
 	pin = keygen_ask_pass("Enter PIN for authenticator: ");
 	p.pin = pin;
-	if (!opt.quiet)
+	if (!o->quiet)
 		printf("You may need to touch your authenticator to "
 		       "authorize key download.\n");
 	fflush(stdout);
@@ -137,13 +138,13 @@ keygen_resident(void)
 	keygen_pass_free(pin);
 	if (r != 0)
 		fatal("Unable to load resident keys: %s", err_text(r));
-	if (n == 0 && !opt.quiet)
+	if (n == 0 && !o->quiet)
 		printf("No keys to download\n");
 	if (n > 0) {
-		pass = keygen_new_pass_for("Enter passphrase "
+		pass = keygen_new_pass_for(o, "Enter passphrase "
 		    "(empty for no passphrase): ", KEYFILE_OPENSSH);
 		for (size_t i = 0; i < n; i++)
-			save(&v[i], pass);
+			save(o, &v[i], pass);
 		keygen_pass_free(pass);
 	}
 	sk_residents_free(v, n);

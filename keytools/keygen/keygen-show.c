@@ -31,14 +31,14 @@ print_line(const struct key *k, const char *comment)
 }
 
 int
-keygen_public(void)
+keygen_public(const struct keygen_options *o)
 {
-	char *path = keygen_key_path("Enter file in which the key is");
+	char *path = keygen_key_path(o, "Enter file in which the key is");
 	char *pass = NULL, *comment = NULL;
 	struct key *k;
 
 	keygen_require_file(path);
-	k = keygen_load_private(path, &pass, &comment);
+	k = keygen_load_private(o, path, &pass, &comment);
 	keygen_find_comment(path, &comment);
 	print_line(k, comment);
 	keygen_pass_free(pass);
@@ -49,9 +49,9 @@ keygen_public(void)
 }
 
 void
-keygen_print_art(const struct key *k)
+keygen_print_art(const struct keygen_options *o, const struct key *k)
 {
-	char *art = key_randomart(k, opt.hash);
+	char *art = key_randomart(k, o->hash);
 
 	if (art == NULL)
 		fatal("out of memory");
@@ -63,18 +63,19 @@ keygen_print_art(const struct key *k)
 static bool bubblebabble;
 
 static void
-print_fingerprint(const struct key *k, const char *comment)
+print_fingerprint(const struct keygen_options *o, const struct key *k,
+    const char *comment)
 {
 	char *fp = bubblebabble ? key_bubblebabble(k) :
-				  key_fingerprint(k, opt.hash);
+				  key_fingerprint(k, o->hash);
 	char *shown =
 	    xstr_escape(*comment != '\0' ? comment : "no comment");
 
 	if (fp == NULL)
 		fatal("out of memory");
 	printf("%u %s %s (%s)\n", key_bits(k), fp, shown, key_short_name(k));
-	if (opt.verbose)
-		keygen_print_art(k);
+	if (o->verbose)
+		keygen_print_art(o, k);
 	free(shown);
 	free(fp);
 }
@@ -99,7 +100,7 @@ field_len(const char *s)
 
 /* A line of a public key, authorized_keys or known_hosts file. */
 static bool
-fingerprint_line(const char *line)
+fingerprint_line(const struct keygen_options *o, const char *line)
 {
 	const char *s = line + strspn(line, " \t");
 	char *lead = NULL;
@@ -120,7 +121,7 @@ fingerprint_line(const char *line)
 		}
 	}
 	s += strspn(s, " \t");
-	print_fingerprint(k, *s != '\0' || lead == NULL ? s : lead);
+	print_fingerprint(o, k, *s != '\0' || lead == NULL ? s : lead);
 	free(lead);
 	key_free(k);
 	return true;
@@ -136,7 +137,7 @@ find_own_comment(const char *path, char **comment)
 }
 
 static bool
-fingerprint_private(const char *path)
+fingerprint_private(const struct keygen_options *o, const char *path)
 {
 	struct key *k = NULL;
 	char *comment = NULL;
@@ -145,7 +146,7 @@ fingerprint_private(const char *path)
 		return false;
 	if (comment == NULL) /* there is no .pub: it may be inside */
 		find_own_comment(path, &comment);
-	print_fingerprint(k, comment != NULL ? comment : "");
+	print_fingerprint(o, k, comment != NULL ? comment : "");
 	free(comment);
 	key_free(k);
 	return true;
@@ -183,9 +184,9 @@ keygen_read_text(const char *path)
 }
 
 int
-keygen_fingerprint(void)
+keygen_fingerprint(const struct keygen_options *o)
 {
-	char *path = keygen_key_path("Enter file in which the key is");
+	char *path = keygen_key_path(o, "Enter file in which the key is");
 	char *text, *rest, *line;
 	struct buf content;
 	bool found = false;
@@ -196,10 +197,10 @@ keygen_fingerprint(void)
 		fatal("out of memory");
 	if (str_has_prefix(text, "-----BEGIN ")) {
 		if (strcmp(path, "-") != 0)
-			found = fingerprint_private(path);
+			found = fingerprint_private(o, path);
 	} else {
 		while ((line = strsep(&rest, "\r\n")) != NULL)
-			found |= fingerprint_line(line);
+			found |= fingerprint_line(o, line);
 	}
 	if (!found)
 		fatal("%s is not a public key file.",
@@ -211,20 +212,20 @@ keygen_fingerprint(void)
 }
 
 int
-keygen_bubblebabble(void)
+keygen_bubblebabble(const struct keygen_options *o)
 {
 	bubblebabble = true;
-	return keygen_fingerprint();
+	return keygen_fingerprint(o);
 }
 
 /* --- converting -------------------------------------------------------- */
 
 static enum keyfile_public_format
-public_format(void)
+public_format(const struct keygen_options *o)
 {
-	if (opt.format == NULL || strcasecmp(opt.format, "RFC4716") == 0)
+	if (o->format == NULL || strcasecmp(o->format, "RFC4716") == 0)
 		return KEYFILE_PUBLIC_RFC4716;
-	if (strcasecmp(opt.format, "PKCS8") == 0)
+	if (strcasecmp(o->format, "PKCS8") == 0)
 		return KEYFILE_PUBLIC_PKCS8;
 	return KEYFILE_PUBLIC_PEM;
 }
@@ -244,9 +245,9 @@ print_pem(const struct key *k)
 }
 
 int
-keygen_import(void)
+keygen_import(const struct keygen_options *o)
 {
-	char *path = keygen_key_path("Enter file in which the key is");
+	char *path = keygen_key_path(o, "Enter file in which the key is");
 	struct key *k = NULL;
 	struct buf content;
 	struct span all;
@@ -254,13 +255,13 @@ keygen_import(void)
 
 	read_input(path, &content);
 	all = (struct span){ buf_data(&content), buf_len(&content) };
-	if (public_format() == KEYFILE_PUBLIC_RFC4716)
+	if (public_format(o) == KEYFILE_PUBLIC_RFC4716)
 		r = keyfile_import_sshcom(all, &k);
 	if (r == ERR_NOT_FOUND)
-		r = keyfile_import_public(all, public_format(), &k);
+		r = keyfile_import_public(all, public_format(o), &k);
 	if (r != 0)
 		fatal("%s: cannot be read as a public key in %s format: %s",
-		    path, opt.format != NULL ? opt.format : "RFC4716",
+		    path, o->format != NULL ? o->format : "RFC4716",
 		    err_text(r));
 	if (key_is_private(k))
 		print_pem(k);
@@ -273,9 +274,9 @@ keygen_import(void)
 }
 
 int
-keygen_export(void)
+keygen_export(const struct keygen_options *o)
 {
-	char *path = keygen_key_path("Enter file in which the key is");
+	char *path = keygen_key_path(o, "Enter file in which the key is");
 	char *comment, *user = keygen_default_comment(), *pass = NULL;
 	char *own_comment = NULL, *text;
 	struct key *k = NULL;
@@ -285,15 +286,15 @@ keygen_export(void)
 	keygen_require_file(path);
 	r = keyfile_load_public(path, &k, &own_comment);
 	if (r == ERR_PASSPHRASE)
-		k = keygen_load_private(path, &pass, &own_comment);
+		k = keygen_load_private(o, path, &pass, &own_comment);
 	else if (r != 0)
 		fatal("Load key \"%s\": %s", path, err_text(r));
 	xasprintf(&comment, "%u-bit %s, converted by %s", key_bits(k),
 	    key_short_name(k), user);
-	r = keyfile_export_public(k, public_format(), comment, &out);
+	r = keyfile_export_public(k, public_format(o), comment, &out);
 	if (r != 0)
 		fatal("%s keys cannot be written in %s format: %s",
-		    key_short_name(k), opt.format != NULL ? opt.format :
+		    key_short_name(k), o->format != NULL ? o->format :
 		    "RFC4716", err_text(r));
 	text = buf_dup_string(&out);
 	if (text == NULL)

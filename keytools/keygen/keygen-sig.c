@@ -15,7 +15,7 @@ static const struct operation {
 	 * there. */
 	const char *names, *signature, *file, *identity;
 	bool takes_args;
-	int (*run)(void);
+	int (*run)(const struct keygen_options *o);
 } operations[] = {
 	{ "sign", "namespace", NULL, "key", NULL, true, keygen_sign },
 	{ "verify", "namespace", "signature file", "allowed keys file",
@@ -29,36 +29,36 @@ static const struct operation {
 };
 
 static bool
-is_there(const struct operation *o, const char *what, const char *value)
+is_there(const struct operation *op, const char *what, const char *value)
 {
 	if (what == NULL || (value != NULL && *value != '\0'))
 		return true;
-	fprintf(stderr, "Too few arguments for %s: missing %s\n", o->name,
+	fprintf(stderr, "Too few arguments for %s: missing %s\n", op->name,
 	    what);
 	return false;
 }
 
 int
-keygen_signature(void)
+keygen_signature(const struct keygen_options *o)
 {
 	for (size_t i = 0; i < ARRAY_LEN(operations); i++) {
-		const struct operation *o = &operations[i];
+		const struct operation *op = &operations[i];
 
-		if (strcmp(opt.operation, o->name) != 0)
+		if (strcmp(o->operation, op->name) != 0)
 			continue;
-		if (!is_there(o, o->names, opt.names) ||
-		    !is_there(o, o->signature, opt.ca) ||
-		    !is_there(o, o->file, opt.file) ||
-		    !is_there(o, o->identity, opt.identity))
+		if (!is_there(op, op->names, o->names) ||
+		    !is_there(op, op->signature, o->ca) ||
+		    !is_there(op, op->file, o->file) ||
+		    !is_there(op, op->identity, o->identity))
 			return FAILED;
-		if (opt.n_args > 0 && !o->takes_args) {
+		if (o->n_args > 0 && !op->takes_args) {
 			fprintf(stderr, "Too many arguments for %s.\n",
-			    o->name);
+			    op->name);
 			return FAILED;
 		}
-		return o->run();
+		return op->run(o);
 	}
 	fprintf(stderr, "Unsupported operation for -Y: \"%s\"\n",
-	    opt.operation);
+	    o->operation);
 	return FAILED;
 }

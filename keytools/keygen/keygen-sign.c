@@ -19,6 +19,7 @@
 
 /* Who signs. named: the key or certificate that the signature names. */
 struct signing {
+	const struct keygen_options *o;
 	struct key *named;
 	struct key *private;   /* NULL: an agent has it */
 	struct agent *agent;
@@ -38,7 +39,8 @@ sign(void *arg, const struct key *k, const char *alg, struct span data,
 
 		xasprintf(&text, "Enter PIN for %s key: ",
 		    key_short_name(s->private));
-		r = keygen_sk_sign(s->private, alg, data, text, signature);
+		r = keygen_sk_sign(s->o, s->private, alg, data, text,
+		    signature);
 		free(text);
 		return r;
 	}
@@ -62,7 +64,7 @@ find_in_agent(struct signing *s)
 
 	if (r == 0)
 		r = agent_list(s->agent, &keys, &count);
-	if (r != 0 && opt.use_agent)
+	if (r != 0 && s->o->use_agent)
 		fatal("Couldn't get agent socket: %s",
 		    r == ERR_NOT_FOUND ? "SSH_AUTH_SOCK is not set" :
 					 err_text(r));
@@ -79,13 +81,13 @@ find_in_agent(struct signing *s)
 static void
 load_private(struct signing *s)
 {
-	char *path = keyfile_private_path(opt.file);
+	char *path = keyfile_private_path(s->o->file);
 	char *pass = NULL, *comment = NULL;
 
-	s->private = keygen_load_private(path, &pass, &comment);
+	s->private = keygen_load_private(s->o, path, &pass, &comment);
 	if (!key_same_identity(s->private, s->named))
 		fatal("the private key in %s is not that of %s", path,
-		    opt.file);
+		    s->o->file);
 	keygen_pass_free(pass);
 	free(comment);
 	free(path);
@@ -94,24 +96,25 @@ load_private(struct signing *s)
 static void
 load_key(struct signing *s)
 {
-	int r = keyfile_load_public(opt.file, &s->named, NULL);
+	int r = keyfile_load_public(s->o->file, &s->named, NULL);
 
 	/* A private file may be all there is. */
 	if (r == ERR_PASSPHRASE) {
 		char *pass = NULL, *comment = NULL;
 
-		s->private = keygen_load_private(opt.file, &pass, &comment);
+		s->private = keygen_load_private(s->o, s->o->file, &pass,
+		    &comment);
 		keygen_pass_free(pass);
 		free(comment);
 		r = key_public_of(s->private, &s->named);
 	}
 	if (r != 0)
-		fatal("Couldn't load public key %s: %s", opt.file,
+		fatal("Couldn't load public key %s: %s", s->o->file,
 		    err_text(r));
 	if (s->private != NULL || find_in_agent(s))
 		return;
-	if (opt.use_agent)
-		fatal("the agent does not have the key %s", opt.file);
+	if (s->o->use_agent)
+		fatal("the agent does not have the key %s", s->o->file);
 	load_private(s);
 }
 
@@ -125,7 +128,7 @@ sign_fd(struct signing *s, int fd, const char *name, struct buf *out)
 
 	if (r != 0)
 		fatal("Cannot read %s: %s", name, err_text(r));
-	r = sshsig_make(s->named, opt.names, s->hash, digest, sign, s, out);
+	r = sshsig_make(s->named, s->o->names, s->hash, digest, sign, s, out);
 	if (r != 0)
 		fatal("Signing %s failed: %s", name, err_text(r));
 }
@@ -138,7 +141,7 @@ sign_file(struct signing *s, const char *path)
 	int fd, r;
 
 	xasprintf(&to, "%s.sig", path);
-	if (!opt.quiet)
+	if (!s->o->quiet)
 		fprintf(stderr, "Signing file %s\n", path);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd == -1)
@@ -147,7 +150,7 @@ sign_file(struct signing *s, const char *path)
 	sign_fd(s, fd, path, &out);
 	fd_close(&fd);
 	if (keygen_confirm_overwrite(to)) {
-		if (!opt.quiet)
+		if (!s->o->quiet)
 			fprintf(stderr, "Write signature to %s\n", to);
 		r = file_replace(to, buf_data(&out), buf_len(&out), 0644);
 		if (r != 0)
@@ -162,7 +165,7 @@ sign_stdin(struct signing *s)
 {
 	struct buf out = { 0 };
 
-	if (!opt.quiet)
+	if (!s->o->quiet)
 		fprintf(stderr, "Signing data on standard input\n");
 	sign_fd(s, STDIN_FILENO, "standard input", &out);
 	fwrite(buf_data(&out), 1, buf_len(&out), stdout);
@@ -172,8 +175,8 @@ sign_stdin(struct signing *s)
 static void
 take_options(struct signing *s)
 {
-	for (size_t i = 0; i < opt.options.n; i++) {
-		const char *text = opt.options.v[i];
+	for (size_t i = 0; i < s->o->options.n; i++) {
+		const char *text = s->o->options.v[i];
 		int hash;
 
 		if (!str_has_prefix(text, "hashalg="))
@@ -187,18 +190,18 @@ take_options(struct signing *s)
 }
 
 int
-keygen_sign(void)
+keygen_sign(const struct keygen_options *o)
 {
-	struct signing s = { .hash = DIGEST_SHA512 };
-	bool from_stdin = opt.n_args == 0;
+	struct signing s = { .o = o, .hash = DIGEST_SHA512 };
+	bool from_stdin = o->n_args == 0;
 
 	take_options(&s);
 	load_key(&s);
-	for (size_t i = 0; i < opt.n_args; i++) {
-		if (strcmp(opt.args[i], "-") == 0)
+	for (size_t i = 0; i < o->n_args; i++) {
+		if (strcmp(o->args[i], "-") == 0)
 			from_stdin = true;
 		else
-			sign_file(&s, opt.args[i]);
+			sign_file(&s, o->args[i]);
 	}
 	if (from_stdin)
 		sign_stdin(&s);

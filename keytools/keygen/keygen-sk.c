@@ -39,10 +39,10 @@ keygen_sk_is_type(const char *type)
 }
 
 const char *
-keygen_sk_provider(void)
+keygen_sk_provider(const struct keygen_options *o)
 {
-	const char *path = opt.provider != NULL ?
-	    opt.provider :
+	const char *path = o->provider != NULL ?
+	    o->provider :
 	    sk_provider("$SSH_SK_PROVIDER");
 
 	return path != NULL ? path : "internal";
@@ -94,16 +94,16 @@ take_option(struct wish *w, const char *text)
 }
 
 static void
-take_wish(struct wish *w)
+take_wish(const struct keygen_options *o, struct wish *w)
 {
 	uint8_t random[CHALLENGE_LEN];
 
-	*w = (struct wish){ .params.provider = keygen_sk_provider(),
-		.enroll = { .type = opt.type,
+	*w = (struct wish){ .params.provider = keygen_sk_provider(o),
+		.enroll = { .type = o->type,
 		    .application = "ssh:",
 		    .flags = KEY_SK_TOUCH } };
-	for (size_t i = 0; i < opt.options.n; i++)
-		take_option(w, opt.options.v[i]);
+	for (size_t i = 0; i < o->options.n; i++)
+		take_option(w, o->options.v[i]);
 	if (buf_len(&w->challenge) == 0) {
 		rand_bytes(random, sizeof random);
 		buf_put(&w->challenge, random, sizeof random);
@@ -135,13 +135,13 @@ may_replace(const struct wish *w)
 
 /* Calls until it is done, the user gives up, or it makes no sense. */
 static void
-enroll(struct wish *w, struct sk_enrolled *made)
+enroll(const struct keygen_options *o, struct wish *w, struct sk_enrolled *made)
 {
 	char *pin = NULL;
 	int calls = 0, r;
 
 	for (;;) {
-		if (!opt.quiet)
+		if (!o->quiet)
 			printf("You may need to touch your authenticator%s to "
 			       "authorize key generation.\n",
 			    calls > 0 ? " again" : "");
@@ -182,7 +182,8 @@ keep_attestation(const struct sk_enrolled *made, struct buf *out)
 }
 
 void
-keygen_sk_save_attestation(struct attestation *a)
+keygen_sk_save_attestation(const struct keygen_options *o,
+    struct attestation *a)
 {
 	int r = buf_err(&a->content);
 
@@ -193,7 +194,7 @@ keygen_sk_save_attestation(struct attestation *a)
 		if (r != 0)
 			fatal("Unable to write attestation data \"%s\": %s",
 			    a->path, err_text(r));
-		if (!opt.quiet)
+		if (!o->quiet)
 			printf("Your FIDO attestation certificate has been "
 			       "saved in %s\n",
 			    a->path);
@@ -202,14 +203,14 @@ keygen_sk_save_attestation(struct attestation *a)
 }
 
 struct key *
-keygen_sk_make(struct attestation *a)
+keygen_sk_make(const struct keygen_options *o, struct attestation *a)
 {
 	struct sk_enrolled made;
 	struct key *k;
 	struct wish w;
 
-	take_wish(&w);
-	enroll(&w, &made);
+	take_wish(o, &w);
+	enroll(o, &w, &made);
 	*a = (struct attestation){ .path = w.attestation };
 	keep_attestation(&made, &a->content);
 	k = made.key;
@@ -246,9 +247,10 @@ change(uint8_t *flags, const char *text)
 }
 
 static void
-tell_flags(const char *path, const char *which, uint8_t flags)
+tell_flags(const struct keygen_options *o, const char *path, const char *which,
+    uint8_t flags)
 {
-	if (!opt.verbose)
+	if (!o->verbose)
 		return;
 	log_info("%s: %s FIDO key flags: %s %s", path, which,
 	    (flags & KEY_SK_TOUCH) != 0 ? changes[0].on : changes[0].off,
@@ -256,38 +258,39 @@ tell_flags(const char *path, const char *which, uint8_t flags)
 }
 
 void
-keygen_sk_change(struct key *k, const char *path)
+keygen_sk_change(const struct keygen_options *o, struct key *k,
+    const char *path)
 {
 	const struct key_sk *sk = key_sk(k);
 	uint8_t flags = sk != NULL ? sk->flags : 0;
 
-	if (opt.options.n == 0)
+	if (o->options.n == 0)
 		return;
-	for (size_t i = 0; i < opt.options.n; i++)
-		change(&flags, opt.options.v[i]);
+	for (size_t i = 0; i < o->options.n; i++)
+		change(&flags, o->options.v[i]);
 	if (sk == NULL)
 		fatal("FIDO-specific option requested for non-FIDO key %s",
 		    path);
-	tell_flags(path, "original", sk->flags);
-	tell_flags(path, "updated", flags);
+	tell_flags(o, path, "original", sk->flags);
+	tell_flags(o, path, "updated", flags);
 	key_sk_set_flags(k, flags);
 }
 
 /* ---- signing ------------------------------------------------------------- */
 
 static int
-try_to_sign(const struct key *k, const char *alg, struct span data,
-    const char *pin, struct buf *signature)
+try_to_sign(const struct keygen_options *o, const struct key *k,
+    const char *alg, struct span data, const char *pin, struct buf *signature)
 {
-	const struct sk_params p = { .provider = keygen_sk_provider(),
+	const struct sk_params p = { .provider = keygen_sk_provider(o),
 		.pin = pin };
-	bool tells = (key_sk(k)->flags & KEY_SK_TOUCH) != 0 && !opt.quiet &&
+	bool tells = (key_sk(k)->flags & KEY_SK_TOUCH) != 0 && !o->quiet &&
 	    isatty(STDERR_FILENO) == 1;
 	char *fp;
 	int r;
 
 	if (tells) {
-		fp = key_fingerprint(k, opt.hash);
+		fp = key_fingerprint(k, o->hash);
 		fprintf(stderr, "Confirm user presence for key %s %s\n",
 		    key_short_name(k), fp != NULL ? fp : "");
 		free(fp);
@@ -299,17 +302,18 @@ try_to_sign(const struct key *k, const char *alg, struct span data,
 }
 
 int
-keygen_sk_sign(const struct key *k, const char *alg, struct span data,
-    const char *pin_prompt, struct buf *signature)
+keygen_sk_sign(const struct keygen_options *o, const struct key *k,
+    const char *alg, struct span data, const char *pin_prompt,
+    struct buf *signature)
 {
 	char *pin = NULL;
 	int r = ERR_SK_PIN;
 
 	if ((key_sk(k)->flags & KEY_SK_VERIFY) == 0)
-		r = try_to_sign(k, alg, data, NULL, signature);
+		r = try_to_sign(o, k, alg, data, NULL, signature);
 	if (r == ERR_SK_PIN) {
 		pin = keygen_ask_pass(pin_prompt);
-		r = try_to_sign(k, alg, data, pin, signature);
+		r = try_to_sign(o, k, alg, data, pin, signature);
 		keygen_pass_free(pin);
 	}
 	return r;

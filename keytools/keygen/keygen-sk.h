@@ -4,6 +4,7 @@
 #define HPN_KEYTOOLS_KEYGEN_KEYGEN_SK_H
 
 #include "keys/sk-client.h"
+#include "keytools/keygen/keygen.h"
 
 /* Does this name of -t stand for a security key? */
 bool keygen_sk_is_type(const char *type);
@@ -16,16 +17,20 @@ struct attestation {
 
 /* Makes a key on an authenticator as -t, -w and -O say. Ends the program if
  * that fails. */
-struct key *keygen_sk_make(struct attestation *a);
-void keygen_sk_save_attestation(struct attestation *a);
+struct key *keygen_sk_make(const struct keygen_options *o,
+    struct attestation *a);
+void keygen_sk_save_attestation(const struct keygen_options *o,
+    struct attestation *a);
 
 /* Signs with the private half k. The user is told to touch the key; the PIN is
  * asked for with the text, before if the key wants one always. */
-int keygen_sk_sign(const struct key *k, const char *alg, struct span data,
-    const char *pin_prompt, struct buf *signature) must_check;
+int keygen_sk_sign(const struct keygen_options *o, const struct key *k,
+    const char *alg, struct span data, const char *pin_prompt,
+    struct buf *signature) must_check;
 
 /* Changes what the private half k, of the file at path, wants of its
  * authenticator, as -O says. Ends the program if that cannot be. */
-void keygen_sk_change(struct key *k, const char *path);
+void keygen_sk_change(const struct keygen_options *o, struct key *k,
+    const char *path);
 
 #endif

@@ -15,13 +15,13 @@ static const enum digest_alg all_digests[] = { DIGEST_SHA1, DIGEST_SHA256 };
 
 /* The digest that -O asks for; false: all. */
 static bool
-wanted_digest(enum digest_alg *alg)
+wanted_digest(const struct keygen_options *o, enum digest_alg *alg)
 {
 	static const char lead[] = "hashalg=";
 	bool wanted = false;
 
-	for (size_t i = 0; i < opt.options.n; i++) {
-		const char *text = opt.options.v[i];
+	for (size_t i = 0; i < o->options.n; i++) {
+		const char *text = o->options.v[i];
 		int n;
 
 		if (!str_has_prefix(text, lead))
@@ -37,18 +37,18 @@ wanted_digest(enum digest_alg *alg)
 }
 
 static void
-print_records(const struct key *k)
+print_records(const struct keygen_options *o, const struct key *k)
 {
 	struct buf out = { 0 };
 	enum digest_alg only = DIGEST_SHA256;
-	bool one = wanted_digest(&only);
+	bool one = wanted_digest(o, &only);
 	char *text;
 	int r = 0;
 
 	for (size_t i = 0; i < ARRAY_LEN(all_digests) && r == 0; i++)
 		if (!one || all_digests[i] == only)
-			r = sshfp_put(opt.revoked, k, all_digests[i],
-			    opt.generic, &out);
+			r = sshfp_put(o->revoked, k, all_digests[i],
+			    o->generic, &out);
 	if (r == ERR_UNSUPPORTED)
 		fatal("there are no records of %s keys", key_short_name(k));
 	if (r != 0 || (text = buf_dup_string(&out)) == NULL)
@@ -59,7 +59,7 @@ print_records(const struct key *k)
 }
 
 static void
-print_file(const char *path)
+print_file(const struct keygen_options *o, const char *path)
 {
 	struct key *k = NULL;
 	int r = keyfile_load_public(path, &k, NULL);
@@ -67,19 +67,19 @@ print_file(const char *path)
 	if (r != 0)
 		fatal("Failed to read public key from \"%s\": %s", path,
 		    err_text(r));
-	print_records(k);
+	print_records(o, k);
 	key_free(k);
 }
 
 int
-keygen_dns_records(void)
+keygen_dns_records(const struct keygen_options *o)
 {
 	static const char *const names[] = { "rsa", "ecdsa", "ed25519" };
 	bool found = false;
 
-	if (opt.file != NULL) {
-		keygen_require_file(opt.file);
-		print_file(opt.file);
+	if (o->file != NULL) {
+		keygen_require_file(o->file);
+		print_file(o, o->file);
 		return OK;
 	}
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
@@ -88,7 +88,7 @@ keygen_dns_records(void)
 		xasprintf(&path, "%s/ssh_host_%s_key.pub", SYSCONFDIR,
 		    names[i]);
 		if (access(path, F_OK) == 0) {
-			print_file(path);
+			print_file(o, path);
 			found = true;
 		}
 		free(path);

@@ -25,32 +25,32 @@ print_line(const struct p11_key *k)
 }
 
 static void
-print_fingerprint(const struct p11_key *k)
+print_fingerprint(const struct keygen_options *o, const struct p11_key *k)
 {
-	char *fp = key_fingerprint(k->key, opt.hash);
+	char *fp = key_fingerprint(k->key, o->hash);
 
 	if (fp == NULL)
 		fatal("%s", err_text(ERR_NOMEM));
 	printf("%u %s %s (PKCS11 key)\n", key_bits(k->key), fp,
 	    key_short_name(k->key));
-	if (opt.verbose)
-		keygen_print_art(k->key);
+	if (o->verbose)
+		keygen_print_art(o, k->key);
 	free(fp);
 }
 
 int
-keygen_list_token(void)
+keygen_list_token(const struct keygen_options *o)
 {
 	struct p11_ask ask = { .may_ask = true };
 	struct p11_list list = { 0 };
 	struct p11 *p = NULL;
 
-	if (p11_ask_open(&ask, opt.library, &p, &list) != 0 ||
+	if (p11_ask_open(&ask, o->library, &p, &list) != 0 ||
 	    list.n_keys == 0)
 		fatal("cannot read public key from pkcs11");
 	for (size_t i = 0; i < list.n_keys; i++) {
-		if (opt.fingerprint)
-			print_fingerprint(&list.keys[i]);
+		if (o->fingerprint)
+			print_fingerprint(o, &list.keys[i]);
 		else
 			print_line(&list.keys[i]);
 	}

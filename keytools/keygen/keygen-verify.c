@@ -58,13 +58,13 @@ struct wishes {
 };
 
 static bool
-take_options(struct wishes *w, bool may_print)
+take_options(const struct keygen_options *o, struct wishes *w, bool may_print)
 {
 	static const char time_is[] = "verify-time=";
 
 	w->when = (uint64_t)time(NULL);
-	for (size_t i = 0; i < opt.options.n; i++) {
-		const char *text = opt.options.v[i];
+	for (size_t i = 0; i < o->options.n; i++) {
+		const char *text = o->options.v[i];
 
 		if (may_print && strcmp(text, "print-pubkey") == 0) {
 			w->print_key = true;
@@ -83,10 +83,10 @@ take_options(struct wishes *w, bool may_print)
 /* --- signatures -------------------------------------------------------- */
 
 static bool
-load_signature(struct sshsig *s)
+load_signature(const struct keygen_options *o, struct sshsig *s)
 {
 	struct buf text = { 0 };
-	int r = file_read(opt.ca, &text, SIGNATURE_MAX);
+	int r = file_read(o->ca, &text, SIGNATURE_MAX);
 
 	if (r != 0) {
 		log_error("Couldn't read signature file: %s", err_text(r));
@@ -101,12 +101,12 @@ load_signature(struct sshsig *s)
 
 /* Is it a signature of what comes from standard input, for this namespace? */
 static bool
-is_right(const struct sshsig *s)
+is_right(const struct keygen_options *o, const struct sshsig *s)
 {
 	uint8_t digest[DIGEST_MAX_LEN];
 	int r;
 
-	if (strcmp(s->namespace, opt.names) != 0) {
+	if (strcmp(s->namespace, o->names) != 0) {
 		log_error("Couldn't verify signature: namespace does not "
 			  "match");
 		return false;
@@ -116,7 +116,7 @@ is_right(const struct sshsig *s)
 		log_error("Cannot read standard input: %s", err_text(r));
 		return false;
 	}
-	r = sshsig_verify(s, opt.names, digest);
+	r = sshsig_verify(s, o->names, digest);
 	if (r != 0)
 		log_error("Signature verification failed: %s", err_text(r));
 	return r == 0;
@@ -124,35 +124,35 @@ is_right(const struct sshsig *s)
 
 /* -r: a list that cannot be read revokes everything. */
 static bool
-is_revoked(const struct key *k)
+is_revoked(const struct keygen_options *o, const struct key *k)
 {
 	struct buf list = { 0 };
 	bool revoked = true;
 	int r;
 
-	if (opt.revoked == NULL)
+	if (o->revoked == NULL)
 		return false;
-	r = file_read(opt.revoked, &list, REVOKED_MAX);
+	r = file_read(o->revoked, &list, REVOKED_MAX);
 	if (r == 0)
 		r = revoked_keys_find(&list, k, &revoked);
 	if (r != 0)
-		log_error("%s: %s: all keys are refused", opt.revoked,
+		log_error("%s: %s: all keys are refused", o->revoked,
 		    err_text(r));
 	else if (revoked)
 		log_error("the key that signed is revoked by file %s",
-		    opt.revoked);
+		    o->revoked);
 	buf_clear(&list);
 	return revoked;
 }
 
 static void
-report(const struct sshsig *s, const char *who)
+report(const struct keygen_options *o, const struct sshsig *s, const char *who)
 {
 	char *fp, *ns, *name;
 
-	if (opt.quiet)
+	if (o->quiet)
 		return;
-	fp = key_fingerprint(s->key, opt.hash);
+	fp = key_fingerprint(s->key, o->hash);
 	if (fp == NULL)
 		fatal("out of memory");
 	ns = xstr_escape(s->namespace);
@@ -187,10 +187,10 @@ struct signers {
 };
 
 static bool
-open_signers(struct signers *l)
+open_signers(const struct keygen_options *o, struct signers *l)
 {
 	struct buf content = { 0 };
-	int r = file_read(opt.file, &content, SIGNERS_MAX);
+	int r = file_read(o->file, &content, SIGNERS_MAX);
 
 	if (r == 0 && memchr(buf_len(&content) > 0 ?
 		    (const char *)buf_data(&content) : "",
@@ -198,7 +198,7 @@ open_signers(struct signers *l)
 		r = ERR_FORMAT;
 	if (r != 0) {
 		log_error("Unable to open allowed keys file \"%s\": %s",
-		    opt.file, err_text(r));
+		    o->file, err_text(r));
 		buf_clear(&content);
 		return false;
 	}
@@ -222,7 +222,8 @@ is_about(const struct signer *s, const char *principal)
 /* 0: *s is the next line's. ERR_EOF: there is none. ERR_FORMAT: the line is
  * bad, which was told. Bad lines for other principals are passed over. */
 static int
-next_signer(struct signers *l, struct signer *s, const char *principal)
+next_signer(const struct keygen_options *o, struct signers *l, struct signer *s,
+    const char *principal)
 {
 	const char *why;
 	char *line;
@@ -235,7 +236,7 @@ next_signer(struct signers *l, struct signer *s, const char *principal)
 		if (r == 0)
 			return 0;
 		if (r != ERR_NOT_FOUND && is_about(s, principal)) {
-			log_error("%s:%u: %s", opt.file, l->line, why);
+			log_error("%s:%u: %s", o->file, l->line, why);
 			signer_clear(s);
 			return ERR_FORMAT;
 		}
@@ -246,7 +247,8 @@ next_signer(struct signers *l, struct signer *s, const char *principal)
 
 /* The first line that lets the key sign. Bad lines are told and skipped. */
 static bool
-is_allowed(const struct signer_query *q, struct strlist *names)
+is_allowed(const struct keygen_options *o, const struct signer_query *q,
+    struct strlist *names)
 {
 	struct signers l;
 	struct signer s;
@@ -254,15 +256,15 @@ is_allowed(const struct signer_query *q, struct strlist *names)
 	char *why;
 	int r;
 
-	if (!open_signers(&l))
+	if (!open_signers(o, &l))
 		return false;
 	while (!allowed &&
-	    (r = next_signer(&l, &s, q->principal)) != ERR_EOF) {
+	    (r = next_signer(o, &l, &s, q->principal)) != ERR_EOF) {
 		if (r != 0)
 			continue;
 		r = signer_check(&s, q, names, &why);
 		if (r == ERR_DENIED)
-			log_error("%s:%u: %s", opt.file, l.line, why);
+			log_error("%s:%u: %s", o->file, l.line, why);
 		else if (r != 0 && r != ERR_NOT_FOUND)
 			fatal("%s", err_text(r));
 		allowed = r == 0;
@@ -276,57 +278,58 @@ is_allowed(const struct signer_query *q, struct strlist *names)
 /* --- operations -------------------------------------------------------- */
 
 static bool
-verify(struct sshsig *s)
+verify(const struct keygen_options *o, struct sshsig *s)
 {
 	struct wishes w = { .print_key = false };
-	struct signer_query q = { .principal = opt.identity,
-		.namespace = opt.names };
+	struct signer_query q = { .principal = o->identity,
+		.namespace = o->names };
 
-	if (!take_options(&w, true) || !load_signature(s) || !is_right(s))
+	if (!take_options(o, &w, true) || !load_signature(o, s) ||
+	    !is_right(o, s))
 		return false;
 	q.key = s->key;
 	q.when = w.when;
-	if (is_revoked(s->key) || !is_allowed(&q, NULL))
+	if (is_revoked(o, s->key) || !is_allowed(o, &q, NULL))
 		return false;
-	report(s, opt.identity);
+	report(o, s, o->identity);
 	if (w.print_key)
 		print_key(s->key);
 	return true;
 }
 
 static int
-verdict(bool good)
+verdict(const struct keygen_options *o, bool good)
 {
-	if (!good && !opt.quiet)
+	if (!good && !o->quiet)
 		printf("Could not verify signature.\n");
 	return good ? OK : EXIT_ERROR;
 }
 
 int
-keygen_verify(void)
+keygen_verify(const struct keygen_options *o)
 {
 	struct sshsig s = { .key = NULL };
-	bool good = verify(&s);
+	bool good = verify(o, &s);
 
 	sshsig_clear(&s);
-	return verdict(good);
+	return verdict(o, good);
 }
 
 int
-keygen_check_novalidate(void)
+keygen_check_novalidate(const struct keygen_options *o)
 {
 	struct sshsig s = { .key = NULL };
 	struct wishes w = { .print_key = false };
-	bool good = take_options(&w, true) && load_signature(&s) &&
-	    is_right(&s);
+	bool good = take_options(o, &w, true) && load_signature(o, &s) &&
+	    is_right(o, &s);
 
 	if (good) {
-		report(&s, NULL);
+		report(o, &s, NULL);
 		if (w.print_key)
 			print_key(s.key);
 	}
 	sshsig_clear(&s);
-	return verdict(good);
+	return verdict(o, good);
 }
 
 static int
@@ -346,15 +349,15 @@ print_name(const char *name)
 }
 
 int
-keygen_find_principals(void)
+keygen_find_principals(const struct keygen_options *o)
 {
 	struct sshsig s = { .key = NULL };
 	struct wishes w = { .print_key = false };
 	struct strlist names = { 0 };
-	bool found = take_options(&w, false) && load_signature(&s);
+	bool found = take_options(o, &w, false) && load_signature(o, &s);
 
 	if (found)
-		found = is_allowed(&(struct signer_query){ .key = s.key,
+		found = is_allowed(o, &(struct signer_query){ .key = s.key,
 				       .when = w.when }, &names);
 	for (size_t i = 0; i < names.n; i++)
 		print_name(names.v[i]);
@@ -364,17 +367,17 @@ keygen_find_principals(void)
 }
 
 int
-keygen_match_principals(void)
+keygen_match_principals(const struct keygen_options *o)
 {
 	struct signers l;
 	struct signer s;
 	bool found = false;
 	int r;
 
-	if (!open_signers(&l))
+	if (!open_signers(o, &l))
 		return no_principal(EXIT_ERROR);
-	while ((r = next_signer(&l, &s, opt.identity)) == 0) {
-		if (signer_is_named(&s, opt.identity)) {
+	while ((r = next_signer(o, &l, &s, o->identity)) == 0) {
+		if (signer_is_named(&s, o->identity)) {
 			print_name(s.principals);
 			found = true;
 		}
