@@ -43,13 +43,21 @@ BEGIN {
 	may["sk"] = may["keys"] " sk"
 	may["keyscan"] = may["conf"] " keyscan"
 	may["keysign"] = may["keys"] " keysign"
-	may["client"] = may["forward"] " client gss xfer xfer/sftp xfer/transfer xfer/rcp"
+	may["client/common"] = may["conf"] " client/common"
+	may["client/hosts"] = may["client/common"] " client/hosts"
+	may["client/auth"] = may["client/common"] " gss client/auth"
+	may["client/connect"] = may["client/auth"] " client/hosts client/connect"
+	may["client/forwards"] = may["client/connect"] " forward client/forwards"
+	may["client/session"] = may["client/forwards"] " client/session"
+	may["client/mux"] = may["client/session"] " client/mux"
+	may["client"] = may["client/mux"] " client"
+	may["client/copy"] = may["client"] " xfer xfer/sftp xfer/transfer xfer/rcp client/copy"
 	may["server"] = may["conf"] " server gss"
 	may["server/listener"] = may["server"] " server/listener"
 	may["server/auth"] = may["server"] " server/auth"
 	may["server/session"] = may["forward"] " server server/session xfer xfer/serve"
 	may["server/monitor"] = may["server"] " server/monitor"
-	may["program"] = may["forward"] " client agent gss p11 sk keygen add keyscan keysign server server/listener server/monitor" \
+	may["program"] = may["client/copy"] " agent p11 sk keygen add keyscan keysign server server/listener server/monitor" \
 	    " server/auth server/session xfer xfer/local xfer/sftp xfer/serve xfer/transfer xfer/rcp" \
 	    " xfer/shell program"
 	may["test"] = may["program"] " test"
@@ -82,7 +90,7 @@ function floor_of(path, top) {
 	if (path ~ /^kex/) return "kex"
 	if (path ~ /^(channels|window)/) return "channels"
 	if (path ~ /^connection/) return "connection"
-	if (path ~ /^sshconnect/) return "client"
+	if (path ~ /^sshconnect/) return "client/connect"
 	return "program"
 }
 
