@@ -94,10 +94,10 @@ run_put(struct serve_op *op)
 	/* Who may not read the target may not read its replacement either. */
 	if (there && op->flags == 0)
 		mode &= S_IRWXU;
-	/* It needs no lock: it lives for this request only, nobody goes on with
-	 * a part of such a name, and whose name it is is compared at the end. */
-	fd = open(op->path2, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_CREAT | O_EXCL,
-	    mode);
+	/* No lock: it lives for this request only, and nobody goes on with a
+	 * part of such a name. Which file it names is compared at the end. */
+	fd = open(op->path2,
+	    O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
 	if (fd < 0)
 		return -1;
 	r = fill(op, fd, there);
