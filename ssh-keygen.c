@@ -3,7 +3,7 @@
  * hpnssh-keygen: makes, changes, shows and converts keys, and keeps
  * known_hosts files.
  */
-#include "keygen/keygen.h"
+#include "keytools/keygen/keygen.h"
 
 #include <errno.h>
 #include <stdio.h>
