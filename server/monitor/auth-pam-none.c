@@ -107,6 +107,13 @@ pam_environment(struct pam *p, struct strlist *env)
 }
 
 void
+pam_copy_messages(const struct pam *p, struct buf *out)
+{
+	(void)p;
+	(void)out;
+}
+
+void
 pam_take_messages(struct pam *p, struct buf *out)
 {
 	(void)p;

@@ -22,6 +22,7 @@ struct pam {
 	char *user; /* as asked for; modules may change their idea of it */
 	const struct pam_dialogue *talk; /* during a dialogue */
 	const char *password;	     /* during pam_check_password() */
+	bool shows_messages;	     /* with the dialogue's next question */
 	bool use_decoys;	     /* answers are replaced by decoys */
 	size_t secret_len;	     /* of the last hidden answer */
 	uint64_t answered_us; /* when the last answer came, or the password */
@@ -128,6 +129,8 @@ answer_by_client(struct pam *p, int n, const struct pam_message **msg,
 	struct buf text = { 0 };
 	int r;
 
+	if (p->shows_messages)
+		pam_take_messages(p, &text);
 	for (int i = 0; i < n; i++) {
 		if (is_question(msg[i]))
 			questions[count++] = (struct pam_question){
@@ -354,9 +357,11 @@ pam_check_account(struct pam *p, const struct pam_dialogue *talk,
 	p->last = lib.acct_mgmt(p->handle, 0);
 	if (p->last == PAM_NEW_AUTHTOK_REQD && talk != NULL) {
 		p->talk = talk;
+		p->shows_messages = true;
 		p->last = lib.chauthtok(p->handle,
 		    PAM_CHANGE_EXPIRED_AUTHTOK);
 		p->talk = NULL;
+		p->shows_messages = false;
 	} else if (p->last == PAM_NEW_AUTHTOK_REQD) {
 		*must_change = true;
 		p->last = PAM_SUCCESS;
@@ -411,6 +416,12 @@ pam_environment(struct pam *p, struct strlist *env)
 		free(list[i]);
 	}
 	free(list);
+}
+
+void
+pam_copy_messages(const struct pam *p, struct buf *out)
+{
+	buf_put_buf(out, &p->messages);
 }
 
 void

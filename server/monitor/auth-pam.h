@@ -69,7 +69,8 @@ int pam_check_account(struct pam *p, const struct pam_dialogue *talk,
 int pam_begin_session(struct pam *p) must_check;
 /* Variables that modules set for the session, NAME=value. */
 void pam_environment(struct pam *p, struct strlist *env);
-/* What modules had to say since the last call; empties it. */
+/* What modules had to say and was not taken yet. */
+void pam_copy_messages(const struct pam *p, struct buf *out);
 void pam_take_messages(struct pam *p, struct buf *out);
 
 #endif
