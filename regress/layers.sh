@@ -203,12 +203,14 @@ result() {
 doc=docs/ARCHITECTURE.md
 result 8 "$doc names every folder" "$(
 	echo "$files" | awk -F/ '{
-		for (path = $1, i = 2; i <= NF; path = path "/" $i, i++)
-			if (!(path in seen)) {
-				seen[path]
+		path = ""
+		for (i = 1; i < NF; i++) {
+			path = path $i
+			if (!seen[path]++)
 				print path
-			}
-		}' | grep -vE '^([.]|(regress/[^/]*|contrib|debian|packaging)/)' |
+			path = path "/"
+		}
+	}' | grep -vE '^([.]|(regress/[^/]*|contrib|debian|packaging)/)' |
 		while read -r folder; do
 			grep -q "\`$folder/\`" "$doc" || echo "not named in $doc: $folder/"
 		done)"
