@@ -165,8 +165,7 @@ tests()
 		make -s -C "$dir" check
 	else
 		# shellcheck disable=SC2086
-		(cd "$dir" && sh "$top/regress/check.sh" "$top" unit/test- \
-			${targets#all})
+		(cd "$dir" && sh "$top/regress/check.sh" "$top" ${targets#all})
 	fi
 }
 
