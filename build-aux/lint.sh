@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: ISC
 # lint.sh [-i]: shellcheck on every script of the tree and every file that says
-# by a directive that a shell reads it, and actionlint on the workflows where it
-# is installed.
+# by a directive that a shell reads it, actionlint on the workflows where it is
+# installed, and commit-message.sh on the commits.
 #   -i   has go build actionlint for this run where it is not, or fails
 # Closing line: N passed, N failed.
 set -u
@@ -31,6 +31,7 @@ for script in $(git ls-files | while read -r file; do
 done); do
 	try shellcheck -x -P SCRIPTDIR -P build-aux -S warning "$script"
 done
+try sh build-aux/commit-message.sh -a
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/hpn-lint.XXXXXX") || exit 1
 trap 'rm -rf "$scratch"' EXIT
 trap 'exit 130' INT TERM HUP
