@@ -5,7 +5,7 @@
 srcdir=${1:-$(dirname "$0")/..}
 cd "$srcdir" || exit 1
 
-sources=$(sh build-aux/tree-files.sh | grep -E '\.[ch]$|^docs/.*\.md$')
+sources=$(sh build-aux/tree-files.sh | grep -E '\.[ch]$|^regress/.*\.py$|^docs/.*\.md$')
 
 # shellcheck disable=SC2086
 LC_ALL=C awk '
@@ -83,7 +83,7 @@ function count_fields(s,   i, c, n) {
 }
 
 FNR == 1 {
-	if (last != "" && last ~ /[.][ch]$/)
+	if (last != "" && last ~ /[.]([ch]|py)$/)
 		limit(SOURCE, last, lines, lines)
 	in_comment = in_struct = begun = 0
 }
@@ -93,6 +93,8 @@ FILENAME ~ /[.]md$/ {
 	limit(DOCS, FILENAME, FNR, width($0))
 	next
 }
+
+FILENAME ~ /[.]py$/ { next }
 
 { limit(COLUMNS, FILENAME, FNR, width($0)) }
 
@@ -111,7 +113,7 @@ FILENAME ~ /[.]md$/ {
 in_struct { count_fields(code($0)) }
 
 END {
-	if (last ~ /[.][ch]$/)
+	if (last ~ /[.]([ch]|py)$/)
 		limit(SOURCE, last, lines, lines)
 	for (rule = COLUMNS; rule <= DOCS; rule++) {
 		printf "%sok %d - at most %d %s\n", rule in bad ? "not " : "", rule,
